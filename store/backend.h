@@ -1,0 +1,89 @@
+/*
+ * What a backend of store.h must do.
+ *
+ * A vtable of plain functions. The wrappers of store.c have checked the
+ * arguments (names, lengths, timestamps, known operators) and count and trace;
+ * a backend checks only what needs its own state. A backend's struct begins
+ * with the matching struct below.
+ *
+ * A second backend, the naive reference of the model tests, keeps this
+ * interface honest.
+ */
+#ifndef CELLFS_STORE_BACKEND_H
+#define CELLFS_STORE_BACKEND_H
+
+#include <stdatomic.h>
+
+#include "store/store.h"
+
+struct store_ops {
+	int (*close)(struct store *s);
+	int (*table_open)(struct store *s, struct bytes name,
+			  struct table **out);
+	void (*table_free)(struct table *t); /* the last reference went */
+	int (*table_schema)(struct table *t, struct schema *out);
+	uint64_t (*table_schema_version)(const struct table *t);
+	int (*table_name)(struct table *t, char *name);
+	int (*table_create)(struct store *s, struct bytes name,
+			    const struct schema *schema);
+	int (*table_drop)(struct store *s, struct bytes name,
+			  bool only_if_empty);
+	int (*table_rename)(struct store *s, struct bytes from,
+			    struct bytes to);
+	int (*table_alter)(struct table *t, const struct schema *schema,
+			   bool drop_data);
+	int (*table_next)(struct store *s, struct bytes after, char *name);
+	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
+	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
+			   unsigned flags, size_t *done);
+	int (*sync)(struct store *s);
+	int (*scan_open)(struct table *t, const struct scan_spec *spec,
+			 struct scan **out);
+	int (*scan_next)(struct scan *sc, struct cell *out);
+	void (*scan_close)(struct scan *sc);
+	/* @exact: the version with ts == @ts, else the newest with ts <= @ts */
+	int (*get)(struct table *t, struct bytes row, struct bytes family,
+		   struct bytes qualifier, int64_t ts, bool exact,
+		   const struct snapshot *snap, struct cell *cell,
+		   struct buf *hold);
+	int (*snapshot_take)(struct store *s, struct snapshot **out);
+	void (*snapshot_release)(struct snapshot *snap);
+	int (*flush)(struct store *s, struct table *t);
+	int (*compact)(struct store *s, struct table *t);
+	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
+	int (*space)(struct store *s, struct store_space *out);
+	int (*health)(struct store *s);
+	int64_t (*now_ms)(struct store *s);
+};
+
+/* What the wrappers count; the first figures of store_stat(). */
+struct store_counts {
+	_Atomic uint64_t mutations, changes, checks_failed, gets, gets_found,
+		scans, scan_cells, syncs, errors;
+};
+
+struct store {
+	const struct store_ops *ops;
+	bool read_only;
+	bool trace; /* CELLFS_TRACE=1: each call a line on stderr */
+	struct store_counts counts;
+};
+
+struct table {
+	struct store *store;
+	_Atomic uint32_t refs;
+	uint64_t id;
+};
+
+struct scan {
+	struct store *store;
+	struct table *table; /* holds a reference */
+	uint64_t cells;
+	int failed; /* the error that is repeated */
+};
+
+struct snapshot {
+	struct store *store;
+};
+
+#endif

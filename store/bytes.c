@@ -1,0 +1,54 @@
+#include "store/bytes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int buf_reserve(struct buf *b, size_t more)
+{
+	size_t need, cap = b->cap ? b->cap : 64;
+	uint8_t *data;
+
+	if (__builtin_add_overflow(b->len, more, &need))
+		return -ENOMEM;
+	if (need <= b->cap)
+		return 0;
+	while (cap < need)
+		if (__builtin_mul_overflow(cap, (size_t)2, &cap))
+			return -ENOMEM;
+	data = realloc(b->data, cap);
+	if (!data)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+int buf_append(struct buf *b, const void *data, size_t len)
+{
+	int r = buf_reserve(b, len);
+
+	if (r < 0)
+		return r;
+	if (len)
+		memcpy(b->data + b->len, data, len);
+	b->len += len;
+	return 0;
+}
+
+int buf_set(struct buf *b, struct bytes s)
+{
+	size_t len = b->len;
+	int r;
+
+	b->len = 0;
+	r = buf_append(b, s.data, s.len);
+	if (r < 0)
+		b->len = len;
+	return r;
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){0};
+}

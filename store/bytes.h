@@ -1,0 +1,72 @@
+/*
+ * Byte strings: what keys, qualifiers and values are made of.
+ *
+ * A struct bytes borrows memory that somebody else owns; a struct buf owns
+ * what it holds. Keys are any bytes, NUL included, and compare as unsigned
+ * bytes with a proper prefix first, which is the order of every listing.
+ */
+#ifndef CELLFS_STORE_BYTES_H
+#define CELLFS_STORE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+	const uint8_t *data;
+	size_t len;
+};
+
+/* The bytes of a C string without its NUL; borrows @s. */
+static inline struct bytes bytes_str(const char *s)
+{
+	return (struct bytes){(const uint8_t *)s, strlen(s)};
+}
+
+static inline struct bytes bytes_of(const void *data, size_t len)
+{
+	return (struct bytes){(const uint8_t *)data, len};
+}
+
+/* Key order: <0, 0, >0 as memcmp, a proper prefix first. */
+static inline int bytes_cmp(struct bytes a, struct bytes b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int c = n ? memcmp(a.data, b.data, n) : 0;
+
+	if (c)
+		return c;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool bytes_eq(struct bytes a, struct bytes b)
+{
+	return a.len == b.len && (a.len == 0 || !memcmp(a.data, b.data, a.len));
+}
+
+static inline bool bytes_has_prefix(struct bytes s, struct bytes prefix)
+{
+	return s.len >= prefix.len &&
+	       (prefix.len == 0 || !memcmp(s.data, prefix.data, prefix.len));
+}
+
+/* A growing buffer. Zero-initialised is empty; buf_free() leaves it empty. */
+struct buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+
+/* Each returns 0 or -ENOMEM, and on failure leaves @b as it was. */
+int buf_reserve(struct buf *b, size_t more);
+int buf_append(struct buf *b, const void *data, size_t len);
+/* Replaces the content. @s may not point into @b. */
+int buf_set(struct buf *b, struct bytes s);
+void buf_free(struct buf *b);
+
+static inline struct bytes buf_bytes(const struct buf *b)
+{
+	return (struct bytes){b->data, b->len};
+}
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Compaction: which files to merge into which, and doing it.
+ *
+ * The choice is a pure function over sizes and ranges (compaction_pick), the
+ * work reads a merge, keeps what retain_next() says, and writes files cut at
+ * row boundaries. Neither knows threads, locks or the manifest: the engine
+ * gives it inputs and installs its outputs.
+ */
+#ifndef CELLFS_STORE_LSM_COMPACTION_H
+#define CELLFS_STORE_LSM_COMPACTION_H
+
+#include "store/lsm/levels.h"
+#include "store/lsm/visibility.h"
+
+struct compaction_limits {
+	uint32_t level0_files; /* trigger: 4 */
+	uint64_t level1_bytes; /* target of level 1: 256 MiB */
+	uint32_t ratio;	       /* of one level to the next: 10 */
+	uint64_t file_bytes;   /* of an output file: 64 MiB */
+};
+
+struct compaction {
+	int from, to; /* levels; to = from for a rewrite in place */
+	bool trivial; /* move the only input file, rewrite nothing */
+	/* Files of @from and of @to; borrowed from the levels picked from. */
+	struct sstable **inputs[2];
+	uint32_t ninputs[2];
+};
+/* 1 = there is work, *out filled (compaction_release() it); 0 = none. */
+int compaction_pick(const struct levels *l, const struct compaction_limits *m,
+		    int64_t now_ms, const struct family_attrs *attrs,
+		    struct compaction *out);
+/* The whole tree into its last level: a major compaction. 0 if empty. */
+int compaction_pick_all(const struct levels *l, struct compaction *out);
+void compaction_release(struct compaction *c);
+/* How urgent: 1.0 = at the trigger; for back-pressure. */
+double compaction_score(const struct levels *l,
+			const struct compaction_limits *m);
+
+struct compaction_job {
+	struct os_dir *dir;
+	struct block_cache *cache;
+	const struct levels *levels;
+	const struct compaction *what;
+	const struct compaction_limits *limits;
+	const struct family_attrs *attrs;
+	int64_t now_ms;
+	const uint64_t *snapshots;
+	size_t nsnapshots;
+	/* A new file number. */
+	uint64_t (*number)(void *arg);
+	/* Called now and then; nonzero stops the job with -ECANCELED. */
+	bool (*stop)(void *arg);
+	void *arg;
+	/* Output: opened tables (one reference each), in row order. */
+	struct sstable **outputs;
+	uint32_t noutputs;
+	uint64_t entries_in, entries_out, bytes_in, bytes_out;
+};
+/*
+ * Merges. 0, or an error with every output removed and inputs untouched.
+ * Output files are synced, their directory entries not yet.
+ */
+int compaction_run(struct compaction_job *j);
+
+/* The same path for a memtable's tree: one file of level 0, or none. */
+struct flush_job {
+	struct os_dir *dir;
+	struct block_cache *cache;
+	struct cursor *from; /* over the frozen tree */
+	const struct family_attrs *attrs;
+	int64_t now_ms;
+	const uint64_t *snapshots;
+	size_t nsnapshots;
+	uint64_t (*number)(void *arg);
+	void *arg;
+	struct sstable *output; /* NULL if nothing was left */
+};
+int flush_run(struct flush_job *j);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * Cursors: how everything that holds cells of one tree is read.
+ *
+ * A tree is the cells of one family of one table; family and table are
+ * implicit. A memtable, an sstable, a level and a merge of them all offer the
+ * same cursor: it stands on a row and, inside it, on an entry.
+ *
+ *	row "a"  │ family markers │ qualifier "p" 30 20 10 │ qualifier "q" ...
+ *	row "b"  │ ...
+ *
+ * Order inside a row: first the family markers (kind_is_family_marker, empty
+ * qualifier), then the cells by qualifier; within each, timestamp descending,
+ * kind descending (markers first), sequence descending. That family markers
+ * come before the cells of the empty qualifier, not between them as in HBase,
+ * lets a reader of one column see them by looking at the head of the row.
+ *
+ * A cursor hides nothing: visibility is decided above (visibility.h).
+ *
+ * Legal calls, as an expression over what returned 1:
+ *	(seek_row | seek_back | next_row | prev_row)
+ *	    (next | seek_column)*  ...
+ * After a call that returned 0 or an error only seek_row, seek_back and close
+ * are allowed, except that next and seek_column returning 0 (row exhausted)
+ * leave the row current: next_row and prev_row go on from it.
+ *
+ * c->row and what c->at points to are borrowed and last until the next call
+ * on the same cursor; c->row stays valid for the whole row.
+ */
+#ifndef CELLFS_STORE_LSM_CURSOR_H
+#define CELLFS_STORE_LSM_CURSOR_H
+
+#include "store/cell.h"
+
+struct entry {
+	struct bytes qualifier;
+	int64_t ts;
+	uint64_t seq; /* 0 = older than every snapshot */
+	uint64_t ttl_ms;
+	struct bytes value;
+	uint8_t kind;
+};
+
+struct cursor;
+
+struct cursor_ops {
+	/* To the first row >= @row. 1, 0 = there is none, negative errno. */
+	int (*seek_row)(struct cursor *c, struct bytes row);
+	/*
+	 * To exactly @row: 0 if it is absent. May use filters, and then does
+	 * not stand anywhere after 0.
+	 */
+	int (*seek_exact)(struct cursor *c, struct bytes row);
+	/* To the last row < @row (<= if @inclusive; empty row = the end). */
+	int (*seek_back)(struct cursor *c, struct bytes row, bool inclusive);
+	/* To the first entry of the following row. Cheap in a wide row. */
+	int (*next_row)(struct cursor *c);
+	/* To the first entry of the preceding row. */
+	int (*prev_row)(struct cursor *c);
+	/* To the next entry of this row; 0 = the row is exhausted. */
+	int (*next)(struct cursor *c);
+	/*
+	 * Forward to the first entry of this row that is no family marker and
+	 * is at or after (@qualifier, @ts): qualifier greater, or equal with
+	 * timestamp <= @ts. Never moves backwards. 0 = there is none.
+	 */
+	int (*seek_column)(struct cursor *c, struct bytes qualifier,
+			   int64_t ts);
+	void (*close)(struct cursor *c); /* releases what it pins */
+};
+
+struct cursor {
+	const struct cursor_ops *ops;
+	struct bytes row;
+	struct entry at;
+};
+
+/* Order of two entries of one row, as drawn above. */
+int entry_cmp(const struct entry *a, const struct entry *b);
+
+static inline int cursor_seek_row(struct cursor *c, struct bytes row)
+{
+	return c->ops->seek_row(c, row);
+}
+static inline int cursor_seek_exact(struct cursor *c, struct bytes row)
+{
+	return c->ops->seek_exact(c, row);
+}
+static inline int cursor_seek_back(struct cursor *c, struct bytes row,
+				   bool inclusive)
+{
+	return c->ops->seek_back(c, row, inclusive);
+}
+static inline int cursor_next_row(struct cursor *c)
+{
+	return c->ops->next_row(c);
+}
+static inline int cursor_prev_row(struct cursor *c)
+{
+	return c->ops->prev_row(c);
+}
+static inline int cursor_next(struct cursor *c)
+{
+	return c->ops->next(c);
+}
+static inline int cursor_seek_column(struct cursor *c, struct bytes qualifier,
+				     int64_t ts)
+{
+	return c->ops->seek_column(c, qualifier, ts);
+}
+static inline void cursor_close(struct cursor *c)
+{
+	if (c->ops)
+		c->ops->close(c);
+	c->ops = NULL;
+}
+
+#endif

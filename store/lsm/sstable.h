@@ -1,0 +1,113 @@
+/*
+ * Sorted tables: the cells of a tree in an immutable file N.sst.
+ *
+ * The writer takes entries in cursor order; the reader gives cursors. The
+ * file's grammar stands in sstable.c, that of a block in block.h. Every byte is
+ * under a checksum (XXH3-64, seeded with file number and offset, so that a
+ * block in the wrong place fails). Nothing read is trusted before it is
+ * checked: -EUCLEAN names file and offset.
+ *
+ * Threads: a writer belongs to one thread. A reader is immutable and shared;
+ * cursors belong to one thread each.
+ */
+#ifndef CELLFS_STORE_LSM_SSTABLE_H
+#define CELLFS_STORE_LSM_SSTABLE_H
+
+#include "store/lsm/cursor.h"
+#include "store/os.h"
+#include "store/schema.h"
+
+struct block_cache;
+struct sstable;
+struct sst_writer;
+
+/* What is known of a file without opening it; kept in the manifest. */
+struct sst_info {
+	uint64_t number;     /* of the file: N.sst */
+	uint64_t file_bytes; /* exact; a file of another size is damaged */
+	uint64_t checksum;   /* of the footer: tells a stale file */
+	uint64_t entries, rows, markers;
+	uint64_t raw_bytes; /* of blocks before compression */
+	uint64_t seq_min, seq_max;
+	/* Widened to 0 by column and family deletes (HBase TimeRangeTracker) */
+	int64_t ts_min, ts_max;
+	struct buf row_min, row_max; /* owned */
+	bool has_ttl;		     /* some entry has a ttl of its own */
+};
+void sst_info_free(struct sst_info *i);
+int sst_info_copy(struct sst_info *to, const struct sst_info *from);
+
+struct sst_options {
+	uint32_t block_size; /* target of a block before compression */
+	uint8_t compression; /* enum compression */
+	uint8_t bloom;	     /* enum bloom_kind */
+	bool block_cache;    /* blocks go through the cache */
+	bool in_memory;
+};
+
+/* Creates N.sst in @dir. It is nothing until finished and synced. */
+int sst_writer_new(struct os_dir *dir, uint64_t number,
+		   const struct sst_options *o, struct sst_writer **out);
+/*
+ * The next entry, in cursor order; a new row when @row differs from the last.
+ * -EUCLEAN if the order is broken (a damaged input must not spread).
+ */
+int sst_writer_add(struct sst_writer *w, struct bytes row,
+		   const struct entry *e);
+uint64_t sst_writer_bytes(const struct sst_writer *w); /* written so far */
+/* Writes the rest, syncs the file (not the directory), fills @info. */
+int sst_writer_finish(struct sst_writer *w, struct sst_info *info);
+/* Frees; removes the file if it was not finished. NULL is nothing. */
+void sst_writer_free(struct sst_writer *w);
+
+/* Opens a finished file, reads and checks footer, index and filters. */
+int sst_open(struct os_dir *dir, const struct sst_info *info,
+	     const struct sst_options *o, struct block_cache *cache,
+	     struct sstable **out);
+void sst_ref(struct sstable *t);
+/*
+ * The last one frees it; and removes the file if sst_obsolete() was called,
+ * so that a file lives as long as somebody reads it.
+ */
+void sst_unref(struct sstable *t);
+void sst_obsolete(struct sstable *t);
+const struct sst_info *sst_info(const struct sstable *t);
+/* Memory that the open table holds besides cached blocks. */
+size_t sst_memory(const struct sstable *t);
+
+/*
+ * May the table hold an entry of the row (of the column)? False only if it is
+ * certain that it does not. A row filter also answers for family markers.
+ */
+bool sst_may_have_row(const struct sstable *t, struct bytes row);
+bool sst_may_have_column(const struct sstable *t, struct bytes row,
+			 struct bytes qualifier);
+
+/* Reads all of the file; each fault is said. Returns their number or -errno */
+int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
+	      void *arg);
+
+/* Embed it: opening allocates nothing. Holds no reference to the table. */
+struct sst_cursor {
+	struct cursor base;
+	struct sstable *table;
+	/* private: see sstable.c */
+	const void *block; /* the pinned, decoded block */
+	void *pin;
+	uint32_t block_index;
+	uint32_t row_index, cell_index, cell_end;
+	bool no_fill; /* compaction: blocks read do not enter the cache */
+	struct buf row_copy;
+};
+void sst_cursor(struct sstable *t, struct sst_cursor *c);
+
+/* -- the cache of decoded blocks, shared by all tables of a store --------- */
+
+int block_cache_new(size_t bytes_max, struct block_cache **out);
+void block_cache_free(struct block_cache *c); /* after the last table */
+struct block_cache_stat {
+	uint64_t hits, misses, evicted, bytes, bytes_max;
+};
+void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);
+
+#endif

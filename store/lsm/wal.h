@@ -1,0 +1,84 @@
+/*
+ * The write-ahead log: what was acknowledged and is not yet in an sstable.
+ *
+ * A stream of records over preallocated segment files wal-N.log. A record is
+ * acknowledged when it is in the ring, a small file mapped into memory that
+ * outlives the process; it is durable when the segment that it was copied to
+ * has been synced.
+ *
+ *	append ──▶ ring (mapped, survives kill -9) ──▶ segment ──▶ fdatasync
+ *
+ * Threads: wal_append() and wal_rotate() under the caller's commit lock.
+ * wal_sync() from any thread: callers that wait gather behind one sync.
+ *
+ * After a failed write or sync the log takes nothing more (-EROFS): what a
+ * failed fdatasync has lost cannot be asked for again.
+ */
+#ifndef CELLFS_STORE_LSM_WAL_H
+#define CELLFS_STORE_LSM_WAL_H
+
+#include "store/bytes.h"
+#include "store/os.h"
+
+struct wal;
+
+struct wal_options {
+	size_t segment_bytes; /* 0 = 64 MiB */
+	size_t ring_bytes;    /* 0 = 4 MiB */
+};
+
+/*
+ * Replays every record of segments numbered >= @first_segment, in order, then
+ * what the ring holds beyond them, and opens the log for appending after the
+ * last good record (unless @read_only).
+ *
+ * @replay gets each record once; a negative return ends the opening with it.
+ * Records after a torn tail were never acknowledged as durable and are
+ * dropped. A bad record with good ones behind it, or before a point that is
+ * known to have been durable, is damage: -EUCLEAN with file and offset.
+ */
+int wal_open(struct os_dir *dir, const struct wal_options *o,
+	     uint64_t first_segment, bool read_only,
+	     int (*replay)(void *arg, uint64_t segment, struct bytes record),
+	     void *arg, struct wal **out);
+/* Syncs unless the log has failed; frees always. */
+int wal_close(struct wal *w);
+
+/*
+ * Appends one record; *lsn is the position to hand to wal_sync(). When it
+ * returns 0 the record survives the death of the process.
+ * @parts are written one after the other (a gather).
+ */
+int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
+	       uint64_t *lsn);
+/* Returns when all up to @lsn is durable. Group commit. */
+int wal_sync(struct wal *w, uint64_t lsn);
+/* The position behind the last record. */
+uint64_t wal_end(struct wal *w);
+
+/*
+ * Starts a new segment; *segment is its number: records from now on lie in
+ * segments >= it.
+ */
+int wal_rotate(struct wal *w, uint64_t *segment);
+/* Segments below @segment are not needed any more (recycled or removed). */
+int wal_release(struct wal *w, uint64_t segment);
+
+/*
+ * Copies the ring to the segment and syncs if anything is older than the
+ * last sync: the store's timer calls it so that unsynced puts reach the disk
+ * within a second.
+ */
+int wal_tick(struct wal *w);
+
+struct wal_stat {
+	uint64_t records, bytes, syncs, segments, recycled;
+	int failed;
+};
+void wal_stat(struct wal *w, struct wal_stat *out);
+
+/* Verifies the segments at rest; returns faults found. See store_check(). */
+int wal_check(struct os_dir *dir, uint64_t first_segment,
+	      void (*say)(void *arg, const char *sentence), void *arg);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * The one door to the operating system.
+ *
+ * All that the store asks of disk, clock and chance goes through here, so that
+ * tests can log it, make the n-th call fail, or cut the power between any two
+ * of them. No other file of store/ calls open, write, fsync, rename, time or
+ * getrandom.
+ *
+ * Implementations: os_posix.c (the real one), and in tests/ one that keeps
+ * files in memory and logs every call with its durability, and one that wraps
+ * another and fails.
+ *
+ * Durability: a write is durable after os_fdatasync() of its file; a create,
+ * rename or unlink after os_dir_sync() of its directory. Nothing else is.
+ *
+ * Returns: 0 or bytes, or a negative errno. Reads and writes loop over EINTR
+ * and short transfers: os_pread() returns less than asked only at the end of
+ * the file, os_pwrite() writes all or fails.
+ */
+#ifndef CELLFS_STORE_OS_H
+#define CELLFS_STORE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct os;
+struct os_dir;
+struct os_file;
+
+enum {
+	OS_READ = 1,
+	OS_WRITE = 2,	/* implies reading */
+	OS_CREATE = 4,	/* make it if absent, mode 0600 */
+	OS_EXCL = 8,	/* with OS_CREATE: -EEXIST if there */
+	OS_DIRECT = 16, /* a hint: bypass the page cache (writes are aligned
+			   to OS_DIRECT_ALIGN in offset, length, memory) */
+	OS_RANDOM = 32, /* a hint: reads will jump about */
+};
+
+#define OS_DIRECT_ALIGN 4096
+
+struct os_ops {
+	/* Opens (with @create: makes, mode 0700) a directory. */
+	int (*dir_open)(struct os *os, const char *path, bool create,
+			struct os_dir **out);
+	void (*dir_close)(struct os_dir *d);
+	int (*dir_sync)(struct os_dir *d);
+	/* Calls @each for every entry but . and ..; a negative return stops. */
+	int (*dir_list)(struct os_dir *d,
+			int (*each)(void *arg, const char *name), void *arg);
+	int (*rename)(struct os_dir *d, const char *from, const char *to);
+	int (*unlink)(struct os_dir *d, const char *name);
+	int (*dir_space)(struct os_dir *d, uint64_t *total, uint64_t *free,
+			 uint64_t *avail);
+	int (*open)(struct os_dir *d, const char *name, unsigned flags,
+		    struct os_file **out);
+	int (*close)(struct os_file *f);
+	ssize_t (*pread)(struct os_file *f, void *buf, size_t n, uint64_t off);
+	ssize_t (*pwrite)(struct os_file *f, const void *buf, size_t n,
+			  uint64_t off);
+	int (*fdatasync)(struct os_file *f);
+	int (*truncate)(struct os_file *f, uint64_t size);
+	/* Allocates @len bytes, sets the size, content zero. -ENOSPC. */
+	int (*allocate)(struct os_file *f, uint64_t len);
+	int (*size)(struct os_file *f, uint64_t *out);
+	/*
+	 * Maps the first @len bytes, allocated before, shared and writable;
+	 * the mapping ends with os_close(). Stores go through os_map_store().
+	 */
+	int (*map)(struct os_file *f, size_t len, void **out);
+	/* Maps @len bytes to read; lasts until os_unmap(). */
+	int (*map_read)(struct os_file *f, size_t len, const void **out);
+	void (*unmap)(struct os_file *f, const void *p, size_t len);
+	/* NULL in the real one, which copies and needs to tell nobody. */
+	void (*map_stored)(struct os_file *f, size_t off, const void *src,
+			   size_t n);
+	/*
+	 * Takes an exclusive lock for the life of @f: 0, or -EBUSY with the
+	 * holder's pid (0 if unknown) in *pid.
+	 */
+	int (*lock)(struct os_file *f, int *pid);
+	int64_t (*now_ms)(struct os *os); /* wall clock, since 1970 */
+	uint64_t (*monotonic_ns)(struct os *os);
+	uint64_t (*random)(struct os *os);
+};
+
+struct os {
+	const struct os_ops *ops;
+};
+struct os_dir {
+	struct os *os;
+};
+struct os_file {
+	struct os *os;
+	void *map; /* what os_map() gave */
+};
+
+/* The real one. */
+struct os *os_posix(void);
+
+int os_dir_open(struct os *os, const char *path, bool create,
+		struct os_dir **out);
+void os_dir_close(struct os_dir *d); /* NULL is nothing */
+int os_dir_sync(struct os_dir *d);
+int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
+		void *arg);
+int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
+		 uint64_t *avail);
+int os_rename(struct os_dir *d, const char *from, const char *to);
+int os_unlink(struct os_dir *d, const char *name);
+int os_open(struct os_dir *d, const char *name, unsigned flags,
+	    struct os_file **out);
+int os_close(struct os_file *f); /* NULL is nothing */
+ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
+/* 0 or a negative errno: all @n bytes or failure. */
+int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off);
+int os_fdatasync(struct os_file *f);
+int os_truncate(struct os_file *f, uint64_t size);
+int os_allocate(struct os_file *f, uint64_t len);
+int os_size(struct os_file *f, uint64_t *out);
+int os_map(struct os_file *f, size_t len, void **out);
+void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
+int os_map_read(struct os_file *f, size_t len, const void **out);
+void os_unmap(struct os_file *f, const void *p, size_t len);
+int os_lock(struct os_file *f, int *pid);
+int64_t os_now_ms(struct os *os);
+uint64_t os_monotonic_ns(struct os *os);
+uint64_t os_random(struct os *os);
+
+#endif

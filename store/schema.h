@@ -1,0 +1,110 @@
+/*
+ * What a table is: its families, their attributes, who may use it.
+ *
+ * A plain value, copied freely, with one text form: the content of a table's
+ * .schema file and what cellctl reads and writes. A line a setting:
+ *
+ *	families fixed
+ *	mode 0755
+ *	uid 1000
+ *	gid 1000
+ *
+ *	family basic
+ *		versions 3
+ *		ttl forever
+ *
+ * Lines may come in any order within their family, '#' starts a comment,
+ * blank lines and indentation mean nothing, what is absent has its default.
+ * schema_format() writes every attribute, families in byte order, so that two
+ * equal schemas have equal texts.
+ *
+ * The attributes and their meaning are HBase's (ColumnFamilyDescriptorBuilder)
+ * with cellfs's defaults; ttl is milliseconds inside and "90s", "7d",
+ * "forever" in the text.
+ */
+#ifndef CELLFS_STORE_SCHEMA_H
+#define CELLFS_STORE_SCHEMA_H
+
+#include "store/cell.h"
+
+#define SCHEMA_FAMILIES_MAX 256
+#define SCHEMA_TEXT_MAX (256u << 10)
+#define TTL_FOREVER UINT64_MAX
+
+enum keep_deleted {
+	KEEP_DELETED_NO,
+	KEEP_DELETED_YES,
+	KEEP_DELETED_TTL
+};
+enum compression {
+	COMPRESSION_NONE = 0,
+	COMPRESSION_ZLIB = 1
+};
+enum bloom_kind {
+	BLOOM_NONE,
+	BLOOM_ROW,
+	BLOOM_ROWCOL
+};
+
+struct family_attrs {
+	uint32_t versions;     /* 3; >= 1; UINT32_MAX = all */
+	uint32_t min_versions; /* 0; <= versions */
+	uint64_t ttl_ms;       /* TTL_FOREVER */
+	uint8_t keep_deleted;
+	uint8_t compression;	   /* of a block of the lower levels */
+	uint8_t bloom;		   /* BLOOM_ROW */
+	bool block_cache;	   /* true */
+	bool in_memory;		   /* false: its blocks leave the cache last */
+	bool new_version_behavior; /* true: a marker hides earlier writes */
+	uint32_t block_size;	   /* 16 KiB; 1 KiB .. 16 MiB */
+	uint32_t max_value;	   /* bytes; 10 MiB; <= VALUE_LEN_MAX */
+};
+
+struct family_schema {
+	char name[FAMILY_LEN_MAX + 1]; /* printable, so NUL-terminated */
+	struct family_attrs attrs;
+};
+
+struct schema {
+	bool fixed;    /* undeclared families are refused */
+	uint32_t mode; /* permission bits of the table's tree; 0755 */
+	uint32_t uid, gid;
+	uint32_t nfamilies;
+	struct family_schema *families; /* owned, in byte order of name */
+};
+
+void family_attrs_default(struct family_attrs *a);
+
+/* An open schema without families, owned by @uid, @gid. */
+void schema_init(struct schema *s, uint32_t uid, uint32_t gid);
+void schema_free(struct schema *s); /* safe on a zeroed one */
+int schema_copy(struct schema *to, const struct schema *from);
+bool schema_equal(const struct schema *a, const struct schema *b);
+
+/* The family's index or -1. */
+int schema_find(const struct schema *s, struct bytes family);
+/* 0; -EEXIST; -EINVAL for a bad name or attribute; -ENOSPC; -ENOMEM. */
+int schema_add(struct schema *s, struct bytes family,
+	       const struct family_attrs *attrs);
+int schema_remove(struct schema *s, struct bytes family); /* or -ENOENT */
+
+/* Names: 0 or -EINVAL (-ENAMETOOLONG), with a sentence for store_why(). */
+int family_name_check(struct bytes name);
+int table_name_check(struct bytes name);
+int family_attrs_check(const struct family_attrs *a);
+
+/* Appends the text form to @out. 0 or -ENOMEM. */
+int schema_format(const struct schema *s, struct buf *out);
+/*
+ * Reads the text form into @out (initialised by the call). Settings that the
+ * text does not name keep @defaults' values where that is not NULL (mode, uid,
+ * gid, fixed). 0; -EINVAL with a sentence that names the line; -ENOMEM.
+ */
+int schema_parse(struct bytes text, const struct schema *defaults,
+		 struct schema *out);
+
+/* The binary form, for manifests. Decode bounds-checks: -EUCLEAN if bad. */
+int schema_encode(const struct schema *s, struct buf *out);
+int schema_decode(struct bytes in, struct schema *out);
+
+#endif

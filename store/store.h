@@ -1,0 +1,238 @@
+/*
+ * What a wide-column store is.
+ *
+ * Tables of rows of families of columns of versions; one row is changed at a
+ * time, atomically; a range is read in order at a granularity. These functions
+ * check their arguments, count and trace, then call a backend through a small
+ * vtable (store/backend.h): store/lsm is the embedded engine.
+ *
+ *	fs, tools ──▶ store.h ──▶ backend.h ──▶ lsm/  (files)
+ *
+ * Returns are read(2)'s: negative errno = could not (store_why() says it in
+ * words), 0 = none, end or done, 1 = here it is. Absent is never an error.
+ *	-EINVAL	 an argument breaks a rule of the data model
+ *	-ENOENT	 the table does not exist (any more)
+ *	-EPERM	 undeclared family of a fixed table, store opened read-only
+ *	-EROFS	 the store takes no more writes after a failed write or sync
+ *	-EUCLEAN damaged bytes on disk
+ *
+ * Threads: every function may be called from any thread, but one scan belongs
+ * to one thread at a time. What a scan hands out lasts until its next call.
+ */
+#ifndef CELLFS_STORE_STORE_H
+#define CELLFS_STORE_STORE_H
+
+#include "store/cell.h"
+#include "store/schema.h"
+#include "store/why.h"
+
+struct store;
+struct table;
+struct scan;
+struct snapshot;
+struct os;
+
+struct store_options {
+	bool create;	/* make the directory and an empty store if absent */
+	bool read_only; /* nothing on disk changes, recovery included */
+	bool sync;	/* every mutation is on disk before it returns */
+	size_t cache_bytes;	   /* block cache; 0 = 256 MiB */
+	size_t write_buffer_bytes; /* a memtable; 0 = 64 MiB */
+	/*
+	 * No threads: flush and compaction run only when asked for. Tests
+	 * that must repeat exactly use it.
+	 */
+	bool inline_background;
+	struct os *os; /* the door to the operating system; NULL = the real */
+	/* Sizes for tests that want many small files; 0 = the default. */
+	size_t wal_segment_bytes, table_file_bytes, wal_ring_bytes;
+};
+
+/*
+ * Opens the store in directory @path. -EBUSY names the pid that holds it,
+ * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
+ * (nothing is touched), -ENOTDIR, -ENOTEMPTY for a directory that holds
+ * something else.
+ */
+int store_open(const char *path, const struct store_options *o,
+	       struct store **out);
+/* Everything acknowledged is on disk when it returns 0. Frees @s always. */
+int store_close(struct store *s);
+
+/* -- tables ------------------------------------------------------------- */
+
+/* A reference; a table keeps its identity over renames. -ENOENT. */
+int table_open(struct store *s, struct bytes name, struct table **out);
+void table_ref(struct table *t);
+void table_unref(struct table *t); /* NULL is nothing */
+/* Unique in the store's whole life, never reused. */
+uint64_t table_id(const struct table *t);
+/* Copies the present schema; free with schema_free(). -ENOENT if dropped. */
+int table_schema(struct table *t, struct schema *out);
+/* Changes by one at every change of the schema; cheap. */
+uint64_t table_schema_version(const struct table *t);
+/* Copies the present name, NUL-terminated. -ENOENT if dropped. */
+int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1]);
+
+/* All of these are durable when they return 0. */
+/* -EEXIST, -EINVAL. @schema NULL = open, no families. */
+int store_table_create(struct store *s, struct bytes name,
+		       const struct schema *schema);
+/*
+ * Drops the table with all it holds, or when @only_if_empty gives -ENOTEMPTY
+ * if a visible cell exists.
+ */
+int store_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+/* -EEXIST when @to is taken. */
+int store_table_rename(struct store *s, struct bytes from, struct bytes to);
+/*
+ * Replaces the schema. Families may come and change; one that goes away and
+ * holds a visible cell is -EBUSY unless @drop_data.
+ */
+int table_alter(struct table *t, const struct schema *schema, bool drop_data);
+/* Declares one family with defaults. -EEXIST, -EPERM if the table is fixed. */
+int table_add_family(struct table *t, struct bytes family);
+/*
+ * Names in byte order: the first one > @after (empty = from the start), copied
+ * to @name. 1, or 0 at the end.
+ */
+int store_table_next(struct store *s, struct bytes after,
+		     char name[TABLE_NAME_LEN_MAX + 1]);
+
+/* -- writing ------------------------------------------------------------ */
+
+enum {
+	MUTATE_SYNC = 1, /* on disk when it returns */
+};
+
+/*
+ * Applies one mutation. 1 = applied; 0 = a check did not hold, nothing was
+ * changed. After 1 it survives the death of the process. -EFBIG for a value
+ * over the family's max_value, -EPERM for an undeclared family, -EINVAL for a
+ * counter that is not 8 bytes.
+ */
+int table_mutate(struct table *t, struct mutation *m, unsigned flags);
+/*
+ * Applies @n mutations without checks in order, each row atomic. On failure
+ * those before the failing one may be applied; *done says how many.
+ */
+int table_mutate_many(struct table *t, struct mutation *m, size_t n,
+		      unsigned flags, size_t *done);
+/* Everything acknowledged so far is on disk when it returns 0. */
+int store_sync(struct store *s);
+
+/* -- reading ------------------------------------------------------------ */
+
+enum scan_granularity {
+	SCAN_ROWS,     /* each row that has a visible cell: row */
+	SCAN_FAMILIES, /* row, family */
+	SCAN_COLUMNS,  /* row, family, qualifier; ts, value of the newest */
+	SCAN_CELLS,    /* every version that is asked for */
+};
+
+struct column_name {
+	struct bytes family;
+	struct bytes qualifier;
+	bool whole_family; /* the qualifier is not looked at */
+};
+
+/*
+ * A restriction of the table. Zeroed it means everything, at the granularity
+ * SCAN_ROWS. Memory that it points to is borrowed for the call only.
+ */
+struct scan_spec {
+	uint8_t granularity;
+	bool reversed;	/* rows descending; within a row the order stays */
+	bool raw;	/* all stored versions and markers, nothing hidden */
+	bool keys_only; /* value.data stays NULL, value.len is exact */
+	/* Rows: from row_start (or beyond it) up to row_stop; empty = open. */
+	struct bytes row_start, row_stop;
+	bool row_start_exclusive; /* default: inclusive */
+	bool row_stop_inclusive;  /* default: exclusive */
+	/*
+	 * Qualifiers, for every family of the scan: from qual_start (or
+	 * beyond it) before qual_stop. has_ tells empty from absent.
+	 */
+	bool has_qual_start, qual_start_exclusive, has_qual_stop;
+	bool qual_stop_inclusive;
+	struct bytes qual_start, qual_stop;
+	/* Columns; none = all. Need not be sorted. */
+	const struct column_name *columns;
+	size_t ncolumns;
+	/* Timestamps ts_min <= ts < ts_max; ts_max 0 = no upper bound. */
+	int64_t ts_min, ts_max;
+	/* Newest versions a column; 0 = all that the family keeps. */
+	uint32_t versions;
+	uint64_t limit_rows;		 /* 0 = none */
+	const struct snapshot *snapshot; /* NULL = now */
+};
+
+/*
+ * The scan sees the store as it is at this call. Families come in byte order
+ * inside a row. A damaged block fails the scan when it is reached.
+ */
+int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out);
+/* 1 and *out, 0 at the end, or an error, which is then repeated. */
+int scan_next(struct scan *sc, struct cell *out);
+void scan_close(struct scan *sc); /* NULL is nothing */
+
+/*
+ * The newest visible version of a column with ts <= @ts_max (TS_MAX = newest
+ * of all). 1 and *cell whose bytes lie in @hold, or 0. @hold may be NULL: then
+ * cell->value.data is NULL and its len exact.
+ */
+int table_get(struct table *t, struct bytes row, struct bytes family,
+	      struct bytes qualifier, int64_t ts_max,
+	      const struct snapshot *snap, struct cell *cell, struct buf *hold);
+/* The visible version with exactly this timestamp; as table_get(). */
+int table_get_version(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, int64_t ts,
+		      const struct snapshot *snap, struct cell *cell,
+		      struct buf *hold);
+/* 1 if there is any visible cell under the name, else 0. */
+int table_has_row(struct table *t, struct bytes row);
+int table_has_family(struct table *t, struct bytes row, struct bytes family);
+
+/* The store as of now, in memory only, until released. O(1). */
+int snapshot_take(struct store *s, struct snapshot **out);
+void snapshot_release(struct snapshot *snap);
+
+/* -- care --------------------------------------------------------------- */
+
+/* Memtables to files; @t NULL = all. Returns when it is done. */
+int store_flush(struct store *s, struct table *t);
+/* Everything into the last level: hidden cells leave the disk. */
+int store_compact(struct store *s, struct table *t);
+
+/*
+ * One figure a call: @i from 0, returns 1, or 0 after the last. Names are
+ * Prometheus' (snake_case, unit last, "_total" for counters), static strings.
+ */
+struct store_stat {
+	const char *name;
+	const char *help;
+	bool counter;
+	uint64_t value;
+};
+int store_stat(struct store *s, unsigned i, struct store_stat *out);
+
+/* Bytes of the filesystem that holds the store. */
+struct store_space {
+	uint64_t total_bytes, free_bytes, avail_bytes;
+};
+int store_space(struct store *s, struct store_space *out);
+/* 0, or the errno that made the store refuse writes (store_why() says it). */
+int store_health(struct store *s);
+bool store_is_read_only(const struct store *s);
+/* The store's clock: milliseconds since 1970. */
+int64_t store_now_ms(struct store *s);
+
+/*
+ * Verifies a store at rest: every checksum, order, reference. Calls @say for
+ * each finding. Returns the number of faults found, or negative when it could
+ * not look.
+ */
+int store_check(const char *path, struct os *os,
+		void (*say)(void *arg, const char *sentence), void *arg);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * The sentence behind an error number.
+ *
+ * Whoever finds an error writes one sentence for people: what, where, what to
+ * do. It belongs to the last negative return of the calling thread, as errno
+ * does, and lasts until the next one. A caller may put more in front of it.
+ */
+#ifndef CELLFS_STORE_WHY_H
+#define CELLFS_STORE_WHY_H
+
+/* Records the sentence and returns @err (a negative errno) for `return`. */
+int why(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The last sentence, never NULL; empty when there is none. */
+const char *store_why(void);
+/* Forgets it: for an entry point that starts a new operation. */
+void why_clear(void);
+
+#endif
