@@ -13,7 +13,8 @@
  * Durability: a write is durable after os_fdatasync() of its file; a create,
  * rename or unlink after os_dir_sync() of its directory. Nothing else is.
  *
- * Returns: 0 or bytes, or a negative errno. Reads and writes loop over EINTR
+ * Returns: 0 or bytes, or a negative errno, and then store_why() names the
+ * file, the call and the reason. Reads and writes loop over EINTR
  * and short transfers: os_pread() returns less than asked only at the end of
  * the file, os_pwrite() writes all or fails.
  */
@@ -62,7 +63,10 @@ struct os_ops {
 			  uint64_t off);
 	int (*fdatasync)(struct os_file *f);
 	int (*truncate)(struct os_file *f, uint64_t size);
-	/* Allocates @len bytes, sets the size, content zero. -ENOSPC. */
+	/*
+	 * Allocates @len bytes, sets the size; the content, old one
+	 * included, is zero then. -ENOSPC leaves an empty file.
+	 */
 	int (*allocate)(struct os_file *f, uint64_t len);
 	int (*size)(struct os_file *f, uint64_t *out);
 	/*
@@ -94,7 +98,8 @@ struct os_dir {
 };
 struct os_file {
 	struct os *os;
-	void *map; /* what os_map() gave */
+	void *map;     /* what os_map() gave */
+	char name[48]; /* for sentences; set by os_open(), perhaps cut */
 };
 
 /* The real one. */

@@ -1,0 +1,276 @@
+/* The real operating system behind the door, in a directory of its own. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/os.h"
+#include "store/why.h"
+
+struct place {
+	char path[64];
+	struct os_dir *dir;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-os-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
+	*state = p;
+	return 0;
+}
+
+static int remove_one(void *dir, const char *name)
+{
+	return os_unlink(dir, name);
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	os_dir_list(p->dir, remove_one, p->dir);
+	os_dir_close(p->dir);
+	assert_int_equal(rmdir(p->path), 0);
+	free(p);
+	return 0;
+}
+
+static struct os_file *make(struct place *p, const char *name)
+{
+	struct os_file *f;
+
+	assert_int_equal(os_open(p->dir, name, OS_WRITE | OS_CREATE, &f), 0);
+	return f;
+}
+
+static void a_directory_is_made_private(void **state)
+{
+	struct place *p = *state;
+	struct os_dir *d;
+	char path[96];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/sub/", p->path);
+	assert_int_equal(os_dir_open(os_posix(), path, false, &d), -ENOENT);
+	assert_int_equal(os_dir_open(os_posix(), path, true, &d), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	os_dir_close(d);
+	assert_int_equal(os_dir_open(os_posix(), path, true, &d), 0);
+	assert_int_equal(os_dir_sync(d), 0);
+	os_dir_close(d);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static void what_was_written_is_read_and_ends_at_the_end(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "a");
+	uint64_t size;
+	char buf[16];
+
+	assert_int_equal(os_pwrite(f, "hello", 5, 3), 0);
+	assert_int_equal(os_fdatasync(f), 0);
+	assert_int_equal(os_pread(f, buf, sizeof(buf), 0), 8);
+	assert_memory_equal(buf, "\0\0\0hello", 8);
+	assert_int_equal(os_pread(f, buf, sizeof(buf), 8), 0);
+	assert_int_equal(os_size(f, &size), 0);
+	assert_int_equal(size, 8);
+	assert_int_equal(os_truncate(f, 4), 0);
+	assert_int_equal(os_pread(f, buf, sizeof(buf), 3), 1);
+	assert_int_equal(os_close(f), 0);
+}
+
+static void files_are_private_and_exclusive_when_asked(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "a"), *g;
+	char path[96];
+	struct stat st;
+
+	os_close(f);
+	snprintf(path, sizeof(path), "%s/a", p->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(
+		os_open(p->dir, "a", OS_WRITE | OS_CREATE | OS_EXCL, &g),
+		-EEXIST);
+	assert_non_null(strstr(store_why(), "a"));
+	assert_int_equal(os_open(p->dir, "b", OS_READ, &g), -ENOENT);
+	assert_non_null(strstr(store_why(), "cannot open b"));
+}
+
+static void links_fifos_and_directories_are_refused(void **state)
+{
+	struct place *p = *state;
+	char path[96];
+	struct os_file *f;
+
+	snprintf(path, sizeof(path), "%s/link", p->path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(os_open(p->dir, "link", OS_READ, &f), -ELOOP);
+	snprintf(path, sizeof(path), "%s/fifo", p->path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(os_open(p->dir, "fifo", OS_READ, &f), -EINVAL);
+	snprintf(path, sizeof(path), "%s/d", p->path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(os_open(p->dir, "d", OS_READ, &f), -EISDIR);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static void direct_is_only_a_hint(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f;
+	char *block, back[3];
+
+	assert_int_equal(os_open(p->dir, "direct",
+				 OS_WRITE | OS_CREATE | OS_EXCL | OS_DIRECT,
+				 &f),
+			 0);
+	block = aligned_alloc(OS_DIRECT_ALIGN, OS_DIRECT_ALIGN);
+	memset(block, 'x', OS_DIRECT_ALIGN);
+	assert_int_equal(os_pwrite(f, block, OS_DIRECT_ALIGN, 0), 0);
+	/* Not aligned: goes through the page cache instead of failing. */
+	assert_int_equal(os_pwrite(f, "end", 3, OS_DIRECT_ALIGN), 0);
+	assert_int_equal(os_pread(f, back, 3, OS_DIRECT_ALIGN - 1), 3);
+	assert_memory_equal(back, "xen", 3);
+	assert_int_equal(os_fdatasync(f), 0);
+	free(block);
+	os_close(f);
+}
+
+static void allocated_space_is_zero_and_has_its_size(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "a");
+	char path[96], buf[8];
+	struct stat st;
+	uint64_t size;
+
+	assert_int_equal(os_pwrite(f, "old stuff", 9, 0), 0);
+	assert_int_equal(os_allocate(f, 1 << 16), 0);
+	assert_int_equal(os_size(f, &size), 0);
+	assert_int_equal(size, 1 << 16);
+	assert_int_equal(os_pread(f, buf, 8, 0), 8);
+	assert_memory_equal(buf, "\0\0\0\0\0\0\0\0", 8);
+	snprintf(path, sizeof(path), "%s/a", p->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true((uint64_t)st.st_blocks * 512 >= 1 << 16);
+	os_close(f);
+}
+
+static void stores_to_a_mapping_are_in_the_file(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "ring");
+	const void *r;
+	char buf[4];
+	void *m;
+
+	assert_int_equal(os_map(f, 8192, &m), -EINVAL);
+	assert_int_equal(os_allocate(f, 8192), 0);
+	assert_int_equal(os_map(f, 8192, &m), 0);
+	assert_int_equal(os_map(f, 8192, &m), -EBUSY);
+	os_map_store(f, 5000, "abcd", 4);
+	assert_int_equal(os_pread(f, buf, 4, 5000), 4);
+	assert_memory_equal(buf, "abcd", 4);
+	assert_int_equal(os_map_read(f, 8193, &r), -EINVAL);
+	assert_int_equal(os_map_read(f, 8192, &r), 0);
+	assert_memory_equal((const char *)r + 5000, "abcd", 4);
+	os_unmap(f, r, 8192);
+	assert_int_equal(os_close(f), 0);
+}
+
+static int count(void *n, const char *name)
+{
+	++*(int *)n;
+	return 0;
+}
+
+static int refuse(void *arg, const char *name)
+{
+	return -EXDEV;
+}
+
+static void entries_are_listed_renamed_and_removed(void **state)
+{
+	struct place *p = *state;
+	int n = 0;
+
+	os_close(make(p, "a"));
+	os_close(make(p, "b"));
+	assert_int_equal(os_dir_list(p->dir, count, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(os_dir_list(p->dir, refuse, NULL), -EXDEV);
+	assert_int_equal(os_rename(p->dir, "a", "b"), 0);
+	assert_int_equal(os_rename(p->dir, "a", "b"), -ENOENT);
+	assert_int_equal(os_unlink(p->dir, "b"), 0);
+	assert_int_equal(os_unlink(p->dir, "b"), -ENOENT);
+	n = 0;
+	assert_int_equal(os_dir_list(p->dir, count, &n), 0);
+	assert_int_equal(n, 0);
+}
+
+static void a_lock_names_its_holder_and_ends_with_the_file(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "LOCK"), *g = make(p, "LOCK");
+	int pid = -1;
+
+	assert_int_equal(os_lock(f, &pid), 0);
+	assert_int_equal(os_lock(g, &pid), -EBUSY);
+	assert_int_equal(pid, getpid());
+	os_close(f);
+	assert_int_equal(os_lock(g, &pid), 0);
+	os_close(g);
+}
+
+static void clocks_go_on_and_chance_differs(void **state)
+{
+	struct os *os = os_posix();
+	uint64_t t = os_monotonic_ns(os);
+
+	assert_true(os_monotonic_ns(os) >= t);
+	assert_true(os_now_ms(os) > 1500000000000);
+	assert_true(os_random(os) != os_random(os));
+}
+
+static void space_adds_up(void **state)
+{
+	struct place *p = *state;
+	uint64_t total, left, usable;
+
+	assert_int_equal(os_dir_space(p->dir, &total, &left, &usable), 0);
+	assert_true(usable <= left && left <= total && total > 0);
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_directory_is_made_private),
+		TEST(what_was_written_is_read_and_ends_at_the_end),
+		TEST(files_are_private_and_exclusive_when_asked),
+		TEST(links_fifos_and_directories_are_refused),
+		TEST(direct_is_only_a_hint),
+		TEST(allocated_space_is_zero_and_has_its_size),
+		TEST(stores_to_a_mapping_are_in_the_file),
+		TEST(entries_are_listed_renamed_and_removed),
+		TEST(a_lock_names_its_holder_and_ends_with_the_file),
+		TEST(clocks_go_on_and_chance_differs),
+		TEST(space_adds_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
