@@ -12,12 +12,14 @@
 #ifndef CELLFS_STORE_BACKEND_H
 #define CELLFS_STORE_BACKEND_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "store/store.h"
 
 struct store_ops {
-	int (*close)(struct store *s);
+	int (*close)(struct store *s); /* frees @s always */
+	/* Gives a reference of its own to the caller. */
 	int (*table_open)(struct store *s, struct bytes name,
 			  struct table **out);
 	void (*table_free)(struct table *t); /* the last reference went */
@@ -41,7 +43,10 @@ struct store_ops {
 			 struct scan **out);
 	int (*scan_next)(struct scan *sc, struct cell *out);
 	void (*scan_close)(struct scan *sc);
-	/* @exact: the version with ts == @ts, else the newest with ts <= @ts */
+	/*
+	 * @exact: the version with ts == @ts, else the newest with ts <= @ts.
+	 * The wrappers set the row, family and qualifier of *cell.
+	 */
 	int (*get)(struct table *t, struct bytes row, struct bytes family,
 		   struct bytes qualifier, int64_t ts, bool exact,
 		   const struct snapshot *snap, struct cell *cell,
@@ -66,15 +71,25 @@ struct store {
 	const struct store_ops *ops;
 	bool read_only;
 	bool trace; /* CELLFS_TRACE=1: each call a line on stderr */
+	/*
+	 * Makes reading a schema and replacing it one act, so that two
+	 * table_add_family() do not lose one another's. Outermost.
+	 */
+	pthread_mutex_t schema_lock;
 	struct store_counts counts;
 };
 
 struct table {
 	struct store *store;
+	/*
+	 * A backend that keeps tables by name keeps a reference too, or
+	 * guards the step from the last reference to table_free().
+	 */
 	_Atomic uint32_t refs;
 	uint64_t id;
 };
 
+/* The wrappers fill it after scan_open(), and count in it. */
 struct scan {
 	struct store *store;
 	struct table *table; /* holds a reference */
@@ -82,8 +97,19 @@ struct scan {
 	int failed; /* the error that is repeated */
 };
 
+/* The wrappers fill it after snapshot_take(). */
 struct snapshot {
 	struct store *store;
 };
+
+/*
+ * A backend calls it first for the store that its open function gives; what
+ * it sets up store_close() takes down before ops->close(), which frees. One
+ * that fails to open calls store_fini() itself.
+ */
+void store_init(struct store *s, const struct store_ops *ops, bool read_only);
+void store_fini(struct store *s);
+/* Begins a table's life with one reference. */
+void table_init(struct table *t, struct store *s, uint64_t id);
 
 #endif

@@ -178,8 +178,9 @@ void scan_close(struct scan *sc); /* NULL is nothing */
 
 /*
  * The newest visible version of a column with ts <= @ts_max (TS_MAX = newest
- * of all). 1 and *cell whose bytes lie in @hold, or 0. @hold may be NULL: then
- * cell->value.data is NULL and its len exact.
+ * of all). 1 and *cell whose value lies in @hold and whose names are the
+ * arguments, or 0. @hold may be NULL: then cell->value.data is NULL and its len
+ * exact.
  */
 int table_get(struct table *t, struct bytes row, struct bytes family,
 	      struct bytes qualifier, int64_t ts_max,

@@ -1,0 +1,640 @@
+/*
+ * The front of store.h: checks arguments, calls the backend, counts, traces.
+ *
+ * Every fallible call begins with begin(), which forgets the last sentence,
+ * and ends with end(), so that an error never leaves without a sentence of its
+ * own and is counted. Calls that clean up (close, unref, release) do neither:
+ * they must not wipe the sentence of the failure that led to them.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/args.h"
+#include "store/backend.h"
+#include "store/trace.h"
+
+static void count(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
+static void begin(void)
+{
+	why_clear();
+}
+
+static int end(struct store *s, int r)
+{
+	if (r >= 0)
+		return r;
+	count(&s->counts.errors, 1);
+	if (!store_why()[0])
+		why(r, "%s", strerror(-r));
+	return r;
+}
+
+static int writable(const struct store *s)
+{
+	if (s->read_only)
+		return why(-EPERM, "the store is open read-only: open it for "
+				   "writing to change it");
+	return 0;
+}
+
+/* -- life ----------------------------------------------------------------- */
+
+void store_init(struct store *s, const struct store_ops *ops, bool read_only)
+{
+	const char *trace = getenv("CELLFS_TRACE");
+
+	s->ops = ops;
+	s->read_only = read_only;
+	s->trace = trace && !strcmp(trace, "1");
+	pthread_mutex_init(&s->schema_lock, NULL);
+	s->counts = (struct store_counts){0};
+}
+
+void store_fini(struct store *s)
+{
+	pthread_mutex_destroy(&s->schema_lock);
+}
+
+void table_init(struct table *t, struct store *s, uint64_t id)
+{
+	t->store = s;
+	t->id = id;
+	atomic_init(&t->refs, 1);
+}
+
+int store_close(struct store *s)
+{
+	bool trace;
+	int r;
+
+	if (!s)
+		return 0;
+	begin();
+	trace = s->trace;
+	store_fini(s);
+	r = s->ops->close(s);
+	if (r < 0 && !store_why()[0])
+		why(r, "closing the store: %s", strerror(-r));
+	if (trace)
+		trace_line(r, "close");
+	return r;
+}
+
+/* -- tables --------------------------------------------------------------- */
+
+int table_open(struct store *s, struct bytes name, struct table **out)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	begin();
+	/* A name that no table can have is one that no table has. */
+	if (name.len == 0 || name.len > TABLE_NAME_LEN_MAX)
+		r = why(-ENOENT, "there is no such table: a table's name has "
+				 "1 to 255 bytes");
+	else
+		r = s->ops->table_open(s, name, out);
+	if (s->trace)
+		trace_line(r, "table_open %s", trace_key(key, name));
+	return end(s, r);
+}
+
+void table_ref(struct table *t)
+{
+	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+}
+
+void table_unref(struct table *t)
+{
+	if (t &&
+	    atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1)
+		t->store->ops->table_free(t);
+}
+
+uint64_t table_id(const struct table *t)
+{
+	return t->id;
+}
+
+int table_schema(struct table *t, struct schema *out)
+{
+	begin();
+	return end(t->store, t->store->ops->table_schema(t, out));
+}
+
+uint64_t table_schema_version(const struct table *t)
+{
+	return t->store->ops->table_schema_version(t);
+}
+
+int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1])
+{
+	begin();
+	return end(t->store, t->store->ops->table_name(t, name));
+}
+
+static int create(struct store *s, struct bytes name,
+		  const struct schema *schema)
+{
+	struct schema open = {0};
+	int r = writable(s);
+
+	if (r == 0)
+		r = table_name_check(name);
+	if (r == 0 && schema)
+		r = args_schema(schema);
+	if (r < 0)
+		return r;
+	if (schema)
+		return s->ops->table_create(s, name, schema);
+	schema_init(&open, geteuid(), getegid());
+	r = s->ops->table_create(s, name, &open);
+	schema_free(&open);
+	return r;
+}
+
+int store_table_create(struct store *s, struct bytes name,
+		       const struct schema *schema)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	begin();
+	r = create(s, name, schema);
+	if (s->trace)
+		trace_line(r, "table_create %s %u families",
+			   trace_key(key, name),
+			   schema ? schema->nfamilies : 0);
+	return end(s, r);
+}
+
+int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = s->ops->table_drop(s, name, only_if_empty);
+	if (s->trace)
+		trace_line(r, "table_drop %s%s", trace_key(key, name),
+			   only_if_empty ? " if empty" : "");
+	return end(s, r);
+}
+
+int store_table_rename(struct store *s, struct bytes from, struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = table_name_check(to);
+	if (r == 0)
+		r = s->ops->table_rename(s, from, to);
+	if (s->trace)
+		trace_line(r, "table_rename %s %s", trace_key(key, from),
+			   trace_key(key_to, to));
+	return end(s, r);
+}
+
+int table_alter(struct table *t, const struct schema *schema, bool drop_data)
+{
+	struct store *s = t->store;
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = args_schema(schema);
+	if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = s->ops->table_alter(t, schema, drop_data);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_alter #%llu %u families",
+			   (unsigned long long)t->id, schema->nfamilies);
+	return end(s, r);
+}
+
+/* Under the schema lock: the schema does not change in between. */
+static int add_family(struct table *t, struct bytes family)
+{
+	struct schema schema = {0};
+	struct family_attrs attrs;
+	int r = t->store->ops->table_schema(t, &schema);
+
+	if (r < 0)
+		return r;
+	if (schema_find(&schema, family) >= 0) {
+		r = why(-EEXIST, "the family is there already");
+	} else if (schema.fixed) {
+		r = why(-EPERM,
+			"the table's families are fixed: add %.*s to its "
+			"schema first",
+			(int)family.len, (const char *)family.data);
+	} else {
+		family_attrs_default(&attrs);
+		r = schema_add(&schema, family, &attrs);
+		if (r == 0)
+			r = t->store->ops->table_alter(t, &schema, false);
+	}
+	schema_free(&schema);
+	return r;
+}
+
+int table_add_family(struct table *t, struct bytes family)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = family_name_check(family);
+	if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = add_family(t, family);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_add_family #%llu %s",
+			   (unsigned long long)t->id, trace_key(key, family));
+	return end(s, r);
+}
+
+int store_table_next(struct store *s, struct bytes after,
+		     char name[TABLE_NAME_LEN_MAX + 1])
+{
+	begin();
+	return end(s, s->ops->table_next(s, after, name));
+}
+
+/* -- writing -------------------------------------------------------------- */
+
+int table_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = args_mutation(m);
+	if (r == 0)
+		r = s->ops->mutate(t, m, flags);
+	if (r == 1) {
+		count(&s->counts.mutations, 1);
+		count(&s->counts.changes, m->nchanges);
+	} else if (r == 0) {
+		count(&s->counts.checks_failed, 1);
+	}
+	if (s->trace)
+		trace_line(r, "mutate #%llu %s %zu changes %zu checks%s",
+			   (unsigned long long)t->id, trace_key(key, m->row),
+			   m->nchanges, m->nchecks,
+			   flags & MUTATE_SYNC ? " sync" : "");
+	return end(s, r);
+}
+
+static int many_check(const struct mutation *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = args_mutation(&m[i]);
+
+		if (r < 0)
+			return r;
+		if (m[i].nchecks)
+			return why(-EINVAL, "one of many mutations has a "
+					    "condition: apply it alone");
+	}
+	return 0;
+}
+
+int table_mutate_many(struct table *t, struct mutation *m, size_t n,
+		      unsigned flags, size_t *done)
+{
+	struct store *s = t->store;
+	int r;
+
+	begin();
+	*done = 0;
+	r = writable(s);
+	if (r == 0)
+		r = many_check(m, n);
+	if (r == 0 && n)
+		r = s->ops->mutate_many(t, m, n, flags, done);
+	for (size_t i = 0; i < *done; i++)
+		count(&s->counts.changes, m[i].nchanges);
+	count(&s->counts.mutations, *done);
+	if (s->trace)
+		trace_line(r, "mutate_many #%llu %zu of %zu rows%s",
+			   (unsigned long long)t->id, *done, n,
+			   flags & MUTATE_SYNC ? " sync" : "");
+	return end(s, r);
+}
+
+int store_sync(struct store *s)
+{
+	int r;
+
+	begin();
+	r = s->read_only ? 0 : s->ops->sync(s);
+	count(&s->counts.syncs, 1);
+	if (s->trace)
+		trace_line(r, "sync");
+	return end(s, r);
+}
+
+/* -- reading -------------------------------------------------------------- */
+
+static int open_scan(struct table *t, const struct scan_spec *spec,
+		     struct scan **out)
+{
+	struct scan *sc = NULL;
+	int r = args_scan(spec);
+
+	if (r == 0)
+		r = t->store->ops->scan_open(t, spec, &sc);
+	if (r < 0)
+		return r;
+	table_ref(t);
+	sc->store = t->store;
+	sc->table = t;
+	sc->cells = 0;
+	sc->failed = 0;
+	count(&t->store->counts.scans, 1);
+	*out = sc;
+	return r;
+}
+
+int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
+{
+	static const char *const names[] = {"rows", "families", "columns",
+					    "cells"};
+	char start[TRACE_KEY_MAX], stop[TRACE_KEY_MAX];
+	int r;
+
+	begin();
+	r = open_scan(t, spec, out);
+	if (t->store->trace)
+		trace_line(r, "scan #%llu %s %s..%s%s%s",
+			   (unsigned long long)t->id,
+			   spec->granularity <= SCAN_CELLS
+				   ? names[spec->granularity]
+				   : "?",
+			   trace_key(start, spec->row_start),
+			   trace_key(stop, spec->row_stop),
+			   spec->reversed ? " reversed" : "",
+			   spec->raw ? " raw" : "");
+	return end(t->store, r);
+}
+
+int scan_next(struct scan *sc, struct cell *out)
+{
+	int r = sc->failed;
+
+	if (r < 0)
+		return r;
+	r = sc->store->ops->scan_next(sc, out);
+	if (r > 0)
+		sc->cells++;
+	else if (r < 0)
+		sc->failed = end(sc->store, r);
+	return r;
+}
+
+void scan_close(struct scan *sc)
+{
+	struct table *t;
+	struct store *s;
+	uint64_t cells;
+	int failed;
+
+	if (!sc)
+		return;
+	s = sc->store;
+	t = sc->table;
+	cells = sc->cells;
+	failed = sc->failed;
+	s->ops->scan_close(sc);
+	count(&s->counts.scan_cells, cells);
+	if (s->trace)
+		trace_line(failed, "scan_close #%llu %llu found",
+			   (unsigned long long)t->id,
+			   (unsigned long long)cells);
+	table_unref(t);
+}
+
+static int get(struct table *t, struct bytes row, struct bytes family,
+	       struct bytes qualifier, int64_t ts, bool exact,
+	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct store *s = t->store;
+	struct cell found = {0};
+	int r;
+
+	begin();
+	r = args_column(row, family, qualifier);
+	if (r == 0)
+		r = args_ts(ts);
+	if (r == 0)
+		r = s->ops->get(t, row, family, qualifier, ts, exact, snap,
+				&found, hold);
+	count(&s->counts.gets, 1);
+	if (r > 0) {
+		count(&s->counts.gets_found, 1);
+		found.row = row;
+		found.family = family;
+		found.qualifier = qualifier;
+		if (cell)
+			*cell = found;
+	}
+	if (s->trace) {
+		char kr[TRACE_KEY_MAX], kf[TRACE_KEY_MAX], kq[TRACE_KEY_MAX];
+
+		trace_line(r, "get #%llu %s %s:%s %s %lld",
+			   (unsigned long long)t->id, trace_key(kr, row),
+			   trace_key(kf, family), trace_key(kq, qualifier),
+			   exact ? "at" : "up to", (long long)ts);
+	}
+	return end(s, r);
+}
+
+int table_get(struct table *t, struct bytes row, struct bytes family,
+	      struct bytes qualifier, int64_t ts_max,
+	      const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	return get(t, row, family, qualifier, ts_max, false, snap, cell, hold);
+}
+
+int table_get_version(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, int64_t ts,
+		      const struct snapshot *snap, struct cell *cell,
+		      struct buf *hold)
+{
+	return get(t, row, family, qualifier, ts, true, snap, cell, hold);
+}
+
+/* Is there anything in one row, of one family if that is not NULL? */
+static int has_any(struct table *t, struct bytes row,
+		   const struct bytes *family)
+{
+	struct column_name column = {.whole_family = true};
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS,
+		.keys_only = true,
+		.row_start = row,
+		.row_stop = row,
+		.row_stop_inclusive = true,
+		.versions = 1,
+		.limit_rows = 1,
+	};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r;
+
+	begin();
+	r = args_row(row);
+	if (r == 0 && family) {
+		column.family = *family;
+		spec.columns = &column;
+		spec.ncolumns = 1;
+	}
+	if (r < 0)
+		return end(t->store, r);
+	r = scan_open(t, &spec, &sc);
+	if (r < 0)
+		return r;
+	r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
+}
+
+int table_has_row(struct table *t, struct bytes row)
+{
+	return has_any(t, row, NULL);
+}
+
+int table_has_family(struct table *t, struct bytes row, struct bytes family)
+{
+	return has_any(t, row, &family);
+}
+
+int snapshot_take(struct store *s, struct snapshot **out)
+{
+	struct snapshot *snap = NULL;
+	int r;
+
+	begin();
+	r = s->ops->snapshot_take(s, &snap);
+	if (r == 0) {
+		snap->store = s;
+		*out = snap;
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_take");
+	return end(s, r);
+}
+
+void snapshot_release(struct snapshot *snap)
+{
+	if (snap)
+		snap->store->ops->snapshot_release(snap);
+}
+
+/* -- care ----------------------------------------------------------------- */
+
+int store_flush(struct store *s, struct table *t)
+{
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = s->ops->flush(s, t);
+	if (s->trace)
+		trace_line(r, "flush #%llu",
+			   t ? (unsigned long long)t->id : 0ULL);
+	return end(s, r);
+}
+
+int store_compact(struct store *s, struct table *t)
+{
+	int r;
+
+	begin();
+	r = writable(s);
+	if (r == 0)
+		r = s->ops->compact(s, t);
+	if (s->trace)
+		trace_line(r, "compact #%llu",
+			   t ? (unsigned long long)t->id : 0ULL);
+	return end(s, r);
+}
+
+int store_stat(struct store *s, unsigned i, struct store_stat *out)
+{
+	const struct {
+		const char *name, *help;
+		_Atomic uint64_t *value;
+	} own[] = {
+		{"mutations_total", "Mutations applied", &s->counts.mutations},
+		{"changes_total", "Changes in applied mutations",
+		 &s->counts.changes},
+		{"checks_failed_total", "Mutations whose condition failed",
+		 &s->counts.checks_failed},
+		{"gets_total", "Single versions asked for", &s->counts.gets},
+		{"gets_found_total", "Single versions found",
+		 &s->counts.gets_found},
+		{"scans_total", "Scans opened", &s->counts.scans},
+		{"scan_cells_total", "Results of closed scans",
+		 &s->counts.scan_cells},
+		{"syncs_total", "Syncs of the store asked for",
+		 &s->counts.syncs},
+		{"errors_total", "Calls that failed", &s->counts.errors},
+	};
+	const unsigned n = sizeof(own) / sizeof(own[0]);
+
+	if (i >= n)
+		return s->ops->stat(s, i - n, out);
+	out->name = own[i].name;
+	out->help = own[i].help;
+	out->counter = true;
+	out->value = atomic_load_explicit(own[i].value, memory_order_relaxed);
+	return 1;
+}
+
+int store_space(struct store *s, struct store_space *out)
+{
+	begin();
+	return end(s, s->ops->space(s, out));
+}
+
+int store_health(struct store *s)
+{
+	return s->ops->health(s);
+}
+
+bool store_is_read_only(const struct store *s)
+{
+	return s->read_only;
+}
+
+int64_t store_now_ms(struct store *s)
+{
+	return s->ops->now_ms(s);
+}
