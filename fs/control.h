@@ -1,0 +1,28 @@
+/*
+ * .cellfs/: help, version, options, stats, errors.
+ *
+ * Each file is a row of one table: a name and a function that writes its
+ * text. The text is made when the file is opened, read by direct I/O, and its
+ * size is 0 to stat(2), as in /proc.
+ */
+#ifndef CELLFS_FS_CONTROL_H
+#define CELLFS_FS_CONTROL_H
+
+#include "store/bytes.h"
+
+#define CONTROL_DIR_NAME ".cellfs"
+
+struct fs;
+
+struct control_file {
+	const char *name;
+	/* Appends the text. 0 or a negative errno. */
+	int (*text)(struct fs *fs, struct buf *out);
+};
+
+/* By index, in byte order of name; NULL after the last. */
+const struct control_file *control_at(unsigned i);
+/* NULL when there is none of that name. */
+const struct control_file *control_find(struct bytes name);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * One mount: the store, the tree over it, and what the requests share.
+ *
+ *	kernel ── ops_*.c ── place ── store.h
+ *		     │	       └ node, name, fstable, overlay
+ *		     └ listing, reader, writer (behind handle)
+ *
+ * Lock order: writer (its own locks), overlay.lock, fstable.lock, nodes.lock
+ * or handles.lock. None is held over a store call that can block (but a
+ * writer's own), over fuse_reply_*() or a notification.
+ */
+#ifndef CELLFS_FS_FS_H
+#define CELLFS_FS_FS_H
+
+#include <stdatomic.h>
+
+#include "fs/fuse.h"
+
+#include "fs/errors.h"
+#include "fs/handle.h"
+#include "fs/invalidate.h"
+#include "fs/options.h"
+#include "fs/overlay.h"
+#include "fs/place.h"
+#include "store/store.h"
+
+/* Seconds: what cannot change behind the kernel's back. */
+#define CACHE_LONG_S 3600.0
+
+struct write_state;
+
+/* Requests by operation, for stats. */
+enum fs_op {
+	FS_LOOKUP,
+	FS_GETATTR,
+	FS_SETATTR,
+	FS_READDIR,
+	FS_OPEN,
+	FS_READ,
+	FS_CREATE,
+	FS_WRITE,
+	FS_FLUSH,
+	FS_FSYNC,
+	FS_MKDIR,
+	FS_RMDIR,
+	FS_UNLINK,
+	FS_RENAME,
+	FS_FORGET,
+	FS_OP_COUNT
+};
+
+struct fs {
+	struct store *store;
+	const struct options *options;
+	struct nodes *nodes;
+	struct handles *handles;
+	struct overlay *overlay;
+	struct invalidator *invalidator;
+	struct errors *errors;
+	struct write_state *writes; /* the write side's own */
+	struct fuse_session *session;
+	int64_t start_ms;
+	uid_t uid; /* who owns root and control files */
+	gid_t gid;
+	_Atomic uint64_t op_counts[FS_OP_COUNT];
+	_Atomic uint64_t bytes_read, bytes_written;
+};
+
+/* Over an open store, which stays the caller's. */
+int fs_new(struct store *s, const struct options *o, struct fs **out);
+/* No request may run any more. Publishes what is owed, frees. */
+void fs_free(struct fs *fs);
+/* All operations, for fuse_session_new(); userdata is the struct fs. */
+const struct fuse_lowlevel_ops *fs_ops(void);
+
+/* The write side's share of a struct fs. */
+int writes_new(struct fs *fs, struct write_state **out);
+void writes_free(struct write_state *ws); /* NULL is nothing */
+/* Bytes that scratch files and open writers hold. */
+uint64_t writes_bytes(struct write_state *ws);
+
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static inline void fs_count(struct fs *fs, enum fs_op op)
+{
+	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
+}
+
+/*
+ * What stat(2) says of a place: overlay and open writers first, the store
+ * after them. 1; 0 when nothing is there; an error. @p->node must be set for
+ * what can be in memory only (or 0: not known to the kernel).
+ */
+int fs_stat(struct fs *fs, const struct place *p, struct stat *st);
+/*
+ * Resolves @name in @dir, memory first: 1 and *child (its node set when there
+ * is one already) with *st; 0 absent; an error. Release the child always.
+ */
+int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
+	      struct place *child, struct stat *st);
+/*
+ * Makes the reply for an entry: the node is counted up, child->node set. When
+ * the reply cannot be sent, nodes_forget() it again.
+ */
+int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
+	     const struct stat *st, struct fuse_entry_param *e);
+
+/*
+ * A column got or lost versions other than through the file that the kernel
+ * wrote: its aliases, directory and, if @gone is not negative, that version
+ * are invalidated.
+ */
+void fs_column_changed(struct fs *fs, const struct place *column_or_below,
+		       int64_t gone);
+
+/*
+ * Replies an error once and keeps it in words when it is a failure (not the
+ * ENOENT of a lookup). @name may be NULL. EUCLEAN goes out as EIO.
+ */
+void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
+		  const char *name, int err);
+
+#endif

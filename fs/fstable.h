@@ -1,0 +1,47 @@
+/*
+ * A table as the mount holds it: a reference and the schema at hand.
+ *
+ * Every attribute reply needs the table's mode, owner and families, so the
+ * schema is copied once a version of it and answered from here. One fstable a
+ * table id: two nodes of one table share it.
+ *
+ * Threads: any; the lock of an fstable is held over table_schema(), which
+ * does not block on disk.
+ */
+#ifndef CELLFS_FS_FSTABLE_H
+#define CELLFS_FS_FSTABLE_H
+
+#include <sys/types.h>
+
+#include "store/store.h"
+
+struct fstable;
+
+/* A new one over @t, whose reference it takes over also on failure. */
+int fstable_new(struct table *t, struct fstable **out);
+void fstable_ref(struct fstable *ft);
+void fstable_unref(struct fstable *ft); /* NULL is nothing */
+
+struct table *fstable_table(struct fstable *ft); /* borrowed */
+uint64_t fstable_id(const struct fstable *ft);
+
+struct fstable_owner {
+	mode_t mode; /* permission bits */
+	uid_t uid;
+	gid_t gid;
+};
+/* -ENOENT when the table was dropped. */
+int fstable_owner(struct fstable *ft, struct fstable_owner *out);
+/* 1 and *out, 0 when it is not declared, -ENOENT. @out may be NULL. */
+int fstable_family(struct fstable *ft, struct bytes family,
+		   struct family_attrs *out);
+/* 1 if undeclared families are refused, 0, -ENOENT. */
+int fstable_fixed(struct fstable *ft);
+/* 1 if cells of any family can expire, 0, -ENOENT. */
+int fstable_expires(struct fstable *ft);
+/* A copy of the schema; free with schema_free(). -ENOENT, -ENOMEM. */
+int fstable_schema(struct fstable *ft, struct schema *out);
+/* The text of .schema appended to @out. -ENOENT, -ENOMEM. */
+int fstable_schema_text(struct fstable *ft, struct buf *out);
+
+#endif

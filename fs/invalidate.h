@@ -1,0 +1,41 @@
+/*
+ * Telling the kernel that what it keeps is old.
+ *
+ * A notification can wait for the very inode that a request holds, so a
+ * thread of its own sends them from a bounded queue. When the queue is full
+ * the caller waits for nothing: what is dropped is counted, and the timeouts
+ * of entries and attributes bound the harm.
+ *
+ * What must be exact at once (the newest value by its alias) is not left to
+ * this: those attributes have timeout 0.
+ */
+#ifndef CELLFS_FS_INVALIDATE_H
+#define CELLFS_FS_INVALIDATE_H
+
+#include "store/bytes.h"
+
+struct fuse_session;
+struct invalidator;
+
+int invalidator_new(struct invalidator **out);
+/* From here on the queue is emptied; @se must outlive stop(). */
+int invalidator_start(struct invalidator *iv, struct fuse_session *se);
+/* Ends the thread; the rest of the queue is dropped. */
+void invalidator_stop(struct invalidator *iv);
+void invalidator_free(struct invalidator *iv); /* NULL is nothing */
+
+/* The name in that directory, present or absent, is not what it was. */
+void invalidate_entry(struct invalidator *iv, uint64_t parent,
+		      struct bytes name);
+/* Attributes and, with @data, pages (of a directory: its cached listing). */
+void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
+/* The name is gone with its node, open or not. */
+void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
+		       struct bytes name);
+
+struct invalidate_counts {
+	uint64_t sent, dropped, queued;
+};
+void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * A mount's life: checks, the session, signals, the end.
+ *
+ *	parent: checks, fork ── waits for one line through a pipe ── exit code
+ *	child:	store_open, fuse_session_mount, "ready", loop, drain,
+ *		store_close, exit 0
+ *
+ * The store is opened after the fork: its threads would not survive one. What
+ * goes wrong before "ready" is said by the command that the user ran.
+ */
+#ifndef CELLFS_FS_MOUNT_H
+#define CELLFS_FS_MOUNT_H
+
+#include "fs/options.h"
+#include "store/store.h"
+
+/* How to open a store: store_open(), or what a test puts in its place. */
+typedef int (*mount_open_fn)(const char *path, const struct store_options *o,
+			     struct store **out);
+
+/* The whole life of the daemon; its exit code. */
+int mount_run(const struct options *o, mount_open_fn open_store);
+/* main() of the daemon and of its test variants. */
+int mount_main(int argc, char **argv, mount_open_fn open_store);
+
+/*
+ * Checks that neither of two directories lies in the other. 0; -EINVAL with
+ * a sentence; another error.
+ */
+int mount_check_apart(const char *store, const char *mountpoint);
+
+#endif

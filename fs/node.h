@@ -1,0 +1,100 @@
+/*
+ * Nodes: what an inode number stands for.
+ *
+ * The kernel speaks of files by number. A node holds the name, the parent and
+ * the kind, never data: place_of() makes coordinates of the chain of names.
+ *
+ * A node id is an index and a generation, never a pointer: a stale or made-up
+ * id is refused. FUSE_ROOT_ID (1) is the root.
+ *
+ * Under nodes.lock, always:
+ *   - No two attached nodes have the same parent and name.
+ *   - nlookup is the number of times the kernel was given the node: one more
+ *     for each entry, create and readdirplus reply, n fewer for a forget of n.
+ *   - A node lives while nlookup > 0, or it is pinned, or a child has it as
+ *     parent.
+ *   - A detached node (unlinked, dropped, replaced) has no name any more: the
+ *     kernel may still speak of it, nobody finds it. Its id still walks to its
+ *     old parent.
+ *
+ * The lock is innermost: no store call and no reply to the kernel under it.
+ * 128 bytes a node; the chunks they come from are given back when empty.
+ */
+#ifndef CELLFS_FS_NODE_H
+#define CELLFS_FS_NODE_H
+
+#include "store/bytes.h"
+
+struct nodes;
+struct fstable;
+
+/* What a node is; the order means nothing. */
+enum node_kind {
+	NODE_ROOT,	   /* the mount */
+	NODE_TABLE,	   /* T/: holds an fstable */
+	NODE_SCHEMA,	   /* T/.schema */
+	NODE_ROW_PIECE,	   /* T/aaa%+/: part of a long row key */
+	NODE_ROW,	   /* T/R/ */
+	NODE_FAMILY,	   /* T/R/F/ */
+	NODE_COLUMN_PIECE, /* T/R/F/qqq%+/ */
+	NODE_COLUMN,	   /* T/R/F/Q/ */
+	NODE_VERSION,	   /* T/R/F/Q/TS */
+	NODE_LATEST,	   /* T/R/F/Q/latest */
+	NODE_ALIAS,	   /* T/R/F:Q */
+	NODE_CONTROL_DIR,  /* .cellfs/ */
+	NODE_CONTROL,	   /* .cellfs/help ... */
+	NODE_SCRATCH,	   /* a regular file that is only in memory */
+};
+
+/* A node as nodes_walk() shows it; valid in the callback only. */
+struct node_view {
+	uint64_t id;
+	uint64_t parent;
+	uint64_t ino; /* what stat(2) shows: a hash of the coordinates */
+	struct bytes name;
+	struct fstable *table; /* NODE_TABLE only */
+	uint8_t kind;
+	bool detached;
+};
+
+int nodes_new(struct nodes **out);
+void nodes_free(struct nodes *ns); /* NULL is nothing */
+
+/*
+ * The child @name of @parent, made if there is none, with nlookup + 1. One of
+ * another kind or table that bears the name is detached first. @table is
+ * NODE_TABLE's (a reference is taken for a new node), else NULL. 0; -ESTALE
+ * when @parent is no node; -ENOMEM.
+ */
+int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		uint8_t kind, uint64_t ino, struct fstable *table,
+		uint64_t *id);
+/* The attached child's id without counting: 1 or 0. */
+int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id);
+void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
+/* References of our own, for what lives only in memory. -ESTALE. */
+int nodes_pin(struct nodes *ns, uint64_t id);
+void nodes_unpin(struct nodes *ns, uint64_t id);
+/* The name is free again. Nothing when no node bears it. */
+void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
+/*
+ * The child @name of @parent becomes @to_name of @to_parent, of @kind and with
+ * @ino; one that is there is detached. 1, 0 when there is no such child,
+ * -ESTALE for @to_parent, -ENOMEM (nothing changed).
+ */
+int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+		 uint64_t to_parent, struct bytes to_name, uint8_t kind,
+		 uint64_t ino);
+
+/*
+ * Calls @step for the node and then each ancestor, the root last, under the
+ * lock; a step that returns nonzero ends the walk, which returns that. 0;
+ * -ESTALE when @id is no node.
+ */
+int nodes_walk(struct nodes *ns, uint64_t id,
+	       int (*step)(void *arg, const struct node_view *n), void *arg);
+/* How many there are, and of those pinned. */
+void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned);
+
+#endif
