@@ -1,0 +1,162 @@
+#include "fs/fstable.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct fstable {
+	struct table *table; /* a reference */
+	_Atomic uint32_t refs;
+	pthread_mutex_t lock; /* guards all below */
+	bool loaded;
+	uint64_t version; /* of schema */
+	struct schema schema;
+	bool expires;
+};
+
+int fstable_new(struct table *t, struct fstable **out)
+{
+	struct fstable *ft = calloc(1, sizeof(*ft));
+
+	if (!ft) {
+		table_unref(t);
+		return why(-ENOMEM, "out of memory for a table");
+	}
+	ft->table = t;
+	ft->refs = 1;
+	pthread_mutex_init(&ft->lock, NULL);
+	*out = ft;
+	return 0;
+}
+
+void fstable_ref(struct fstable *ft)
+{
+	atomic_fetch_add_explicit(&ft->refs, 1, memory_order_relaxed);
+}
+
+void fstable_unref(struct fstable *ft)
+{
+	if (!ft ||
+	    atomic_fetch_sub_explicit(&ft->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	table_unref(ft->table);
+	schema_free(&ft->schema);
+	pthread_mutex_destroy(&ft->lock);
+	free(ft);
+}
+
+struct table *fstable_table(struct fstable *ft)
+{
+	return ft->table;
+}
+
+uint64_t fstable_id(const struct fstable *ft)
+{
+	return table_id(ft->table);
+}
+
+/* Brings the copy up to date; the lock is held. */
+static int refresh(struct fstable *ft)
+{
+	/* Read before the copy: an older number only copies once more. */
+	uint64_t version = table_schema_version(ft->table);
+	struct schema fresh;
+	int r;
+
+	if (ft->loaded && ft->version == version)
+		return 0;
+	r = table_schema(ft->table, &fresh);
+	if (r < 0)
+		return r;
+	schema_free(&ft->schema);
+	ft->schema = fresh;
+	ft->version = version;
+	ft->loaded = true;
+	ft->expires = false;
+	for (uint32_t i = 0; i < fresh.nfamilies; i++)
+		if (fresh.families[i].attrs.ttl_ms != TTL_FOREVER)
+			ft->expires = true;
+	return 0;
+}
+
+int fstable_owner(struct fstable *ft, struct fstable_owner *out)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		*out = (struct fstable_owner){
+			.mode = ft->schema.mode,
+			.uid = ft->schema.uid,
+			.gid = ft->schema.gid,
+		};
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_family(struct fstable *ft, struct bytes family,
+		   struct family_attrs *out)
+{
+	int r, i;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0) {
+		i = schema_find(&ft->schema, family);
+		if (i >= 0 && out)
+			*out = ft->schema.families[i].attrs;
+		r = i >= 0;
+	}
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_fixed(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = ft->schema.fixed;
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_expires(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = ft->expires;
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_schema(struct fstable *ft, struct schema *out)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = schema_copy(out, &ft->schema);
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_schema_text(struct fstable *ft, struct buf *out)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = schema_format(&ft->schema, out);
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}

@@ -1,0 +1,303 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/fstable.h"
+#include "fs/node.h"
+
+/* Tables that only count: node.c asks for no more. */
+struct fstable {
+	uint64_t id;
+	int refs;
+};
+
+void fstable_ref(struct fstable *ft)
+{
+	ft->refs++;
+}
+
+void fstable_unref(struct fstable *ft)
+{
+	if (ft)
+		ft->refs--;
+}
+
+uint64_t fstable_id(const struct fstable *ft)
+{
+	return ft->id;
+}
+
+#define ROOT 1
+
+static struct nodes *setup(void)
+{
+	struct nodes *ns;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	return ns;
+}
+
+static uint64_t enter(struct nodes *ns, uint64_t parent, const char *name)
+{
+	uint64_t id;
+
+	assert_int_equal(nodes_enter(ns, parent, bytes_str(name), NODE_ROW, 9,
+				     NULL, &id),
+			 0);
+	return id;
+}
+
+static uint64_t live(struct nodes *ns)
+{
+	uint64_t n, pinned;
+
+	nodes_count(ns, &n, &pinned);
+	return n;
+}
+
+static void a_name_is_one_node_until_it_is_forgotten(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), found;
+
+	assert_int_equal(enter(ns, ROOT, "a"), a);
+	assert_int_equal(live(ns), 2);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 1);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 0);
+	assert_int_equal(live(ns), 1);
+	/* The number is not given to another node. */
+	assert_true(enter(ns, ROOT, "b") != a);
+	nodes_free(ns);
+}
+
+static void a_parent_lives_as_long_as_its_children(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
+		 c = enter(ns, b, "c"), found;
+
+	nodes_forget(ns, a, 1);
+	nodes_forget(ns, b, 1);
+	assert_int_equal(live(ns), 4);
+	assert_int_equal(nodes_find(ns, a, bytes_str("b"), &found), 1);
+	nodes_forget(ns, c, 1);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
+static void a_stale_or_made_up_id_is_refused(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), id;
+
+	nodes_forget(ns, a, 1);
+	assert_int_equal(nodes_pin(ns, a), -ESTALE);
+	assert_int_equal(
+		nodes_enter(ns, a, bytes_str("x"), NODE_ROW, 9, NULL, &id),
+		-ESTALE);
+	assert_int_equal(nodes_pin(ns, 0), -ESTALE);
+	assert_int_equal(nodes_pin(ns, 0xFFFFFFFFFFFFFFFF), -ESTALE);
+	assert_int_equal(nodes_pin(ns, 5000000), -ESTALE);
+	nodes_forget(ns, 0xFFFFFFFFull << 32, 1);
+	nodes_forget(ns, a, 5);
+	nodes_forget(ns, ROOT, 1000);
+	assert_int_equal(nodes_pin(ns, ROOT), 0);
+	nodes_free(ns);
+}
+
+static void a_pin_keeps_a_node(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a");
+
+	assert_int_equal(nodes_pin(ns, a), 0);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(live(ns), 2);
+	nodes_unpin(ns, a);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
+static void a_name_that_becomes_another_kind_is_another_node(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b, found;
+
+	assert_int_equal(nodes_enter(ns, ROOT, bytes_str("a"), NODE_SCRATCH, 9,
+				     NULL, &b),
+			 0);
+	assert_true(a != b);
+	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 1);
+	assert_int_equal(found, b);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(live(ns), 2);
+	nodes_free(ns);
+}
+
+static void a_table_made_anew_is_another_node(void **state)
+{
+	struct fstable one = {1, 1}, two = {2, 1};
+	struct nodes *ns = setup();
+	uint64_t a, b;
+
+	nodes_enter(ns, ROOT, bytes_str("t"), NODE_TABLE, 9, &one, &a);
+	nodes_enter(ns, ROOT, bytes_str("t"), NODE_TABLE, 9, &two, &b);
+	assert_true(a != b);
+	assert_int_equal(one.refs, 2);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(one.refs, 1);
+	nodes_free(ns);
+	assert_int_equal(two.refs, 1);
+}
+
+static int collect(void *arg, const struct node_view *n)
+{
+	char *path = arg;
+
+	snprintf(path + strlen(path), 100 - strlen(path), "/%.*s",
+		 (int)n->name.len, (const char *)n->name.data);
+	return 0;
+}
+
+static void a_rename_moves_what_is_beneath(void **state)
+{
+	char path[100] = "";
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
+		 c = enter(ns, ROOT, "c"), old = enter(ns, c, "d"), found;
+
+	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("nothing"), c,
+				      bytes_str("d"), NODE_ROW, 9),
+			 0);
+	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("a"), c,
+				      bytes_str("d"), NODE_FAMILY, 10),
+			 1);
+	assert_int_equal(nodes_find(ns, c, bytes_str("d"), &found), 1);
+	assert_int_equal(found, a);
+	assert_int_equal(nodes_walk(ns, b, collect, path), 0);
+	assert_string_equal(path, "/b/d/c/");
+	/* What was there has lost its name and lives until forgotten. */
+	assert_int_equal(nodes_pin(ns, old), 0);
+	nodes_unpin(ns, old);
+	nodes_forget(ns, old, 1);
+	assert_int_equal(nodes_pin(ns, old), -ESTALE);
+	nodes_free(ns);
+}
+
+static void long_names_are_kept_whole(void **state)
+{
+	char name[300];
+	struct nodes *ns = setup();
+	uint64_t a, b, id;
+
+	memset(name, 'x', sizeof(name));
+	name[255] = '\0';
+	a = enter(ns, ROOT, name);
+	name[254] = 'y';
+	b = enter(ns, ROOT, name);
+	assert_true(a != b);
+	assert_int_equal(enter(ns, ROOT, name), b);
+	name[255] = 'z';
+	assert_int_equal(nodes_enter(ns, ROOT, bytes_of(name, 256), NODE_ROW, 9,
+				     NULL, &id),
+			 -ENAMETOOLONG);
+	nodes_free(ns);
+}
+
+static void memory_goes_back_after_a_large_walk(void **state)
+{
+	enum {
+		N = 100000
+	};
+	uint64_t *ids = calloc(N, sizeof(*ids));
+	struct nodes *ns = setup();
+	char name[20];
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < N; i++) {
+			snprintf(name, sizeof(name), "n%d", i);
+			ids[i] = enter(ns, ROOT, name);
+		}
+		assert_int_equal(live(ns), N + 1);
+		for (int i = 0; i < N; i++)
+			nodes_forget(ns, ids[i], 1);
+		assert_int_equal(live(ns), 1);
+	}
+	free(ids);
+	nodes_free(ns);
+}
+
+struct worker {
+	struct nodes *ns;
+	unsigned seed;
+};
+
+/* Each thread gives back exactly what it was given. */
+static void *enter_and_forget(void *arg)
+{
+	struct worker *w = arg;
+	unsigned seed = w->seed;
+	char name[20];
+
+	for (int i = 0; i < 20000; i++) {
+		uint64_t a, b, found;
+
+		snprintf(name, sizeof(name), "n%d", rand_r(&seed) % 8);
+		if (nodes_enter(w->ns, ROOT, bytes_str(name), NODE_ROW, 9, NULL,
+				&a))
+			abort();
+		if (nodes_enter(w->ns, a, bytes_str("child"), NODE_FAMILY, 9,
+				NULL, &b))
+			abort();
+		nodes_find(w->ns, ROOT, bytes_str("n1"), &found);
+		if (i % 7 == 0)
+			nodes_detach(w->ns, a, bytes_str("child"));
+		nodes_forget(w->ns, a, 1);
+		nodes_forget(w->ns, b, 1);
+	}
+	return NULL;
+}
+
+static void counts_are_exact_over_threads(void **state)
+{
+	struct nodes *ns = setup();
+	struct worker w[4];
+	pthread_t threads[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		w[i] = (struct worker){ns, i};
+		pthread_create(&threads[i], NULL, enter_and_forget, &w[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_is_one_node_until_it_is_forgotten),
+		cmocka_unit_test(a_parent_lives_as_long_as_its_children),
+		cmocka_unit_test(a_stale_or_made_up_id_is_refused),
+		cmocka_unit_test(a_pin_keeps_a_node),
+		cmocka_unit_test(
+			a_name_that_becomes_another_kind_is_another_node),
+		cmocka_unit_test(a_table_made_anew_is_another_node),
+		cmocka_unit_test(a_rename_moves_what_is_beneath),
+		cmocka_unit_test(long_names_are_kept_whole),
+		cmocka_unit_test(memory_goes_back_after_a_large_walk),
+		cmocka_unit_test(counts_are_exact_over_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
