@@ -10,8 +10,14 @@
  *
  *	overlay is asked first, then the store
  *
+ *	mkdir T/R	 added		put of T/R/f:q	 removed (the scan
+ *	rm T/R/f/q/1	 added again	rmdir T/R	 shows it from now)
+ *
  * An entry may stay when the store also has the directory: a listing shows
  * the name once.
+ *
+ * Memory is bounded. mkdir beyond it is -ENOSPC; a directory that deletes
+ * emptied and that finds no room goes at once, as it does in the store.
  *
  * Threads: any; overlay.lock is taken before nodes.lock, nothing else under
  * it.
@@ -46,5 +52,15 @@ bool overlay_any(struct overlay *ov, uint64_t parent);
  */
 int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		 struct overlay_entry *out, struct buf *key);
+
+/*
+ * Adds @e, whose node the kernel knows, under @parent, in the order of @key.
+ * 0; -EEXIST when the name is there; -ENOSPC; -ESTALE; -ENOMEM.
+ */
+int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		const struct overlay_entry *e);
+/* Whether it was there. */
+bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
+uint64_t overlay_count(struct overlay *ov);
 
 #endif
