@@ -337,6 +337,8 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		r = many_check(m, n);
 	if (r == 0 && n)
 		r = s->ops->mutate_many(t, m, n, flags, done);
+	if (r > 0)
+		r = 0;
 	for (size_t i = 0; i < *done; i++)
 		count(&s->counts.changes, m[i].nchanges);
 	count(&s->counts.mutations, *done);

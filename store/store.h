@@ -113,7 +113,7 @@ enum {
  */
 int table_mutate(struct table *t, struct mutation *m, unsigned flags);
 /*
- * Applies @n mutations without checks in order, each row atomic. On failure
+ * Applies @n mutations without checks in order, each row atomic. 0; on failure
  * those before the failing one may be applied; *done says how many.
  */
 int table_mutate_many(struct table *t, struct mutation *m, size_t n,

@@ -1,0 +1,430 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/model/ref_inside.h"
+
+/* Rows of one family that a scan walks; each holds a reference. */
+struct side {
+	char name[FAMILY_LEN_MAX + 1];
+	struct family_attrs attrs;
+	struct ref_row **rows;
+	size_t n, at; /* in the scan's direction */
+};
+
+/* One result: a change of the present row and where it lies. */
+struct result {
+	const struct side *side;
+	const struct ref_change *change; /* NULL: only the names count */
+};
+
+struct ref_scan {
+	struct scan base;
+	struct scan_spec spec; /* bounds and columns are in @names */
+	struct buf names;
+	struct column_name *columns;
+	uint64_t seq_max, rows_found;
+	int64_t now_ms;
+	size_t nsides;
+	struct side *sides;
+	/* Results of the present row. */
+	struct ref_row *row;
+	struct result *results;
+	size_t nresults, cap, next;
+};
+
+static struct ref_scan *scan_of(struct scan *sc)
+{
+	return (struct ref_scan *)sc;
+}
+
+/* -- opening -------------------------------------------------------------- */
+
+static bool family_wanted(const struct scan_spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->ncolumns; i++)
+		if (bytes_eq(spec->columns[i].family, bytes_str(name)))
+			return true;
+	return spec->ncolumns == 0;
+}
+
+/* Rows of the range are [*lo, *hi) of the ascending array. */
+static void rows_range(const struct ref_family *f, const struct scan_spec *spec,
+		       enum ref_plant plant, size_t *lo, size_t *hi)
+{
+	struct bytes low = spec->row_start, high = spec->row_stop;
+	bool after_low = spec->row_start_exclusive;
+	bool after_high = spec->row_stop_inclusive;
+
+	/* Backwards the start is the higher row. */
+	if (spec->reversed) {
+		low = spec->row_stop;
+		high = spec->row_start;
+		after_low = !spec->row_stop_inclusive;
+		after_high = !spec->row_start_exclusive ||
+			     plant == PLANT_REVERSED_BOUND;
+	}
+	*lo = low.len ? ref_rows_find(f, low, after_low) : 0;
+	*hi = high.len ? ref_rows_find(f, high, after_high) : f->n;
+	if (*hi < *lo)
+		*hi = *lo;
+}
+
+static int side_open(struct ref_scan *sc, struct ref_table *t, uint32_t family)
+{
+	const struct ref_family *f = &t->families[family];
+	struct side *side = &sc->sides[sc->nsides];
+	size_t lo, hi;
+
+	rows_range(f, &sc->spec, store_of(t->base.store)->plant, &lo, &hi);
+	side->rows = malloc((hi - lo + 1) * sizeof(*side->rows));
+	if (!side->rows)
+		return -ENOMEM;
+	memcpy(side->name, t->schema.families[family].name, sizeof(side->name));
+	side->attrs = t->schema.families[family].attrs;
+	for (size_t i = lo; i < hi; i++) {
+		size_t from = sc->spec.reversed ? hi - 1 - (i - lo) : i;
+
+		side->rows[side->n] = f->rows[from];
+		ref_row_ref(side->rows[side->n++]);
+	}
+	sc->nsides++;
+	return 0;
+}
+
+/* Copies what the spec points to: it is the caller's after the call. */
+static int spec_copy(struct ref_scan *sc, const struct scan_spec *spec)
+{
+	size_t total = spec->row_start.len + spec->row_stop.len +
+		       spec->qual_start.len + spec->qual_stop.len;
+	struct bytes *all[] = {&sc->spec.row_start, &sc->spec.row_stop,
+			       &sc->spec.qual_start, &sc->spec.qual_stop};
+	int r;
+
+	sc->spec = *spec;
+	sc->columns = calloc(spec->ncolumns + 1, sizeof(*sc->columns));
+	if (!sc->columns)
+		return -ENOMEM;
+	for (size_t i = 0; i < spec->ncolumns; i++)
+		total += spec->columns[i].family.len +
+			 spec->columns[i].qualifier.len;
+	/* Room for all first, so that nothing moves. */
+	r = buf_reserve(&sc->names, total + 1);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < 4; i++) {
+		uint8_t *p = sc->names.data + sc->names.len;
+
+		buf_append(&sc->names, all[i]->data, all[i]->len);
+		all[i]->data = p;
+	}
+	for (size_t i = 0; i < spec->ncolumns; i++) {
+		const struct column_name *c = &spec->columns[i];
+		uint8_t *p = sc->names.data + sc->names.len;
+
+		buf_append(&sc->names, c->family.data, c->family.len);
+		buf_append(&sc->names, c->qualifier.data, c->qualifier.len);
+		sc->columns[i] = (struct column_name){
+			.family = bytes_of(p, c->family.len),
+			.qualifier =
+				bytes_of(p + c->family.len, c->qualifier.len),
+			.whole_family = c->whole_family,
+		};
+	}
+	sc->spec.columns = sc->columns;
+	return 0;
+}
+
+static void scan_free(struct ref_scan *sc)
+{
+	for (size_t i = 0; i < sc->nsides; i++) {
+		for (size_t j = 0; j < sc->sides[i].n; j++)
+			ref_row_unref(sc->sides[i].rows[j]);
+		free(sc->sides[i].rows);
+	}
+	free(sc->sides);
+	free(sc->columns);
+	free(sc->results);
+	buf_free(&sc->names);
+	free(sc);
+}
+
+static int scan_fill(struct ref_scan *sc, struct ref_store *rs,
+		     struct ref_table *t, const struct scan_spec *spec)
+{
+	int r = spec_copy(sc, spec);
+
+	if (r < 0)
+		return r;
+	sc->now_ms = rs->now();
+	sc->seq_max = rs->last_seq;
+	if (spec->snapshot)
+		sc->seq_max =
+			((const struct ref_snapshot *)spec->snapshot)->seq;
+	sc->sides = calloc(t->schema.nfamilies + 1, sizeof(*sc->sides));
+	if (!sc->sides)
+		return -ENOMEM;
+	for (uint32_t f = 0; r == 0 && f < t->schema.nfamilies; f++)
+		if (family_wanted(&sc->spec, t->schema.families[f].name))
+			r = side_open(sc, t, f);
+	return r;
+}
+
+int ref_scan_open(struct table *base, const struct scan_spec *spec,
+		  struct scan **out)
+{
+	struct ref_scan *sc = calloc(1, sizeof(*sc));
+	struct ref_store *rs;
+	int r;
+
+	if (!sc)
+		return -ENOMEM;
+	rs = ref_lock(base->store);
+	r = ref_gone(table_of(base));
+	if (r == 0)
+		r = scan_fill(sc, rs, table_of(base), spec);
+	if (r < 0)
+		scan_free(sc);
+	else
+		*out = &sc->base;
+	return ref_unlock(rs, r);
+}
+
+void ref_scan_close(struct scan *base)
+{
+	struct ref_store *rs = ref_lock(base->store);
+
+	scan_free(scan_of(base));
+	ref_unlock(rs, 0);
+}
+
+/* -- reading a row -------------------------------------------------------- */
+
+static bool column_wanted(const struct scan_spec *spec, const char *family,
+			  struct bytes qualifier)
+{
+	for (size_t i = 0; i < spec->ncolumns; i++) {
+		const struct column_name *c = &spec->columns[i];
+
+		if (bytes_eq(c->family, bytes_str(family)) &&
+		    (c->whole_family || bytes_eq(c->qualifier, qualifier)))
+			return true;
+	}
+	return spec->ncolumns == 0;
+}
+
+static bool qualifier_wanted(const struct scan_spec *spec, struct bytes q)
+{
+	int c;
+
+	if (spec->has_qual_start) {
+		c = bytes_cmp(q, spec->qual_start);
+		if (c < 0 || (c == 0 && spec->qual_start_exclusive))
+			return false;
+	}
+	if (spec->has_qual_stop) {
+		c = bytes_cmp(q, spec->qual_stop);
+		if (c > 0 || (c == 0 && !spec->qual_stop_inclusive))
+			return false;
+	}
+	return true;
+}
+
+/* Is a change, given the one before it in its family, a result? */
+static bool is_result(const struct ref_scan *sc, const struct ref_change *c,
+		      const struct ref_change *last)
+{
+	switch (sc->spec.granularity) {
+	case SCAN_CELLS:
+		return true;
+	case SCAN_COLUMNS:
+		return !last || !bytes_eq(last->qualifier, c->qualifier);
+	default:
+		return !last;
+	}
+}
+
+static int result_add(struct ref_scan *sc, const struct side *side,
+		      const struct ref_change *c)
+{
+	if (sc->nresults == sc->cap) {
+		size_t cap = sc->cap ? 2 * sc->cap : 16;
+		void *p = realloc(sc->results, cap * sizeof(*sc->results));
+
+		if (!p)
+			return -ENOMEM;
+		sc->results = p;
+		sc->cap = cap;
+	}
+	sc->results[sc->nresults++] = (struct result){side, c};
+	return 0;
+}
+
+static int read_side(struct ref_scan *sc, struct ref_store *rs,
+		     const struct side *side, const struct ref_row *row)
+{
+	const struct ref_change *last = NULL;
+	struct ref_list l = {0};
+	struct ref_look look = {
+		.attrs = &side->attrs,
+		.now_ms = sc->now_ms,
+		.seq_max = sc->seq_max,
+		.ts_min = sc->spec.ts_min,
+		.ts_max = sc->spec.ts_max ? sc->spec.ts_max : INT64_MAX,
+		.versions = sc->spec.versions,
+		.raw = sc->spec.raw,
+	};
+	int r = ref_visible(rs, row, &look, &l);
+
+	for (size_t i = 0; r == 0 && i < l.n; i++) {
+		const struct ref_change *c = l.at[i];
+
+		if (!column_wanted(&sc->spec, side->name, c->qualifier) ||
+		    !qualifier_wanted(&sc->spec, c->qualifier))
+			continue;
+		if (is_result(sc, c, last) &&
+		    (sc->spec.granularity != SCAN_ROWS || !sc->nresults))
+			r = result_add(sc, side, c);
+		last = c;
+	}
+	ref_list_free(&l);
+	return r;
+}
+
+/* The next row that any side holds, in the scan's direction. */
+static struct ref_row *next_row(const struct ref_scan *sc)
+{
+	struct ref_row *best = NULL;
+
+	for (size_t i = 0; i < sc->nsides; i++) {
+		const struct side *s = &sc->sides[i];
+		int c;
+
+		if (s->at == s->n)
+			continue;
+		c = best ? bytes_cmp(s->rows[s->at]->key, best->key) : 0;
+		if (!best || (sc->spec.reversed ? c > 0 : c < 0))
+			best = s->rows[s->at];
+	}
+	return best;
+}
+
+static int read_row(struct ref_scan *sc, struct ref_store *rs)
+{
+	int r = 0;
+
+	sc->nresults = sc->next = 0;
+	for (size_t i = 0; i < sc->nsides; i++) {
+		struct side *s = &sc->sides[i];
+
+		if (s->at == s->n ||
+		    !bytes_eq(s->rows[s->at]->key, sc->row->key))
+			continue;
+		if (r == 0)
+			r = read_side(sc, rs, s, s->rows[s->at]);
+		s->at++;
+	}
+	return r;
+}
+
+static void cell_set(const struct ref_scan *sc, struct cell *out)
+{
+	const struct result *res = &sc->results[sc->next];
+	const struct ref_change *c = res->change;
+
+	*out = (struct cell){.row = sc->row->key};
+	if (sc->spec.granularity == SCAN_ROWS)
+		return;
+	out->family = bytes_str(res->side->name);
+	if (sc->spec.granularity == SCAN_FAMILIES)
+		return;
+	out->qualifier = c->qualifier;
+	out->ts = c->ts;
+	out->seq = c->seq;
+	out->ttl_ms = c->ttl_ms;
+	out->kind = c->kind;
+	out->value = c->value;
+	if (sc->spec.keys_only)
+		out->value.data = NULL;
+}
+
+int ref_scan_next(struct scan *base, struct cell *out)
+{
+	struct ref_scan *sc = scan_of(base);
+	struct ref_store *rs = ref_lock(base->store);
+	int r;
+
+	while (sc->next == sc->nresults) {
+		if (sc->spec.limit_rows &&
+		    sc->rows_found == sc->spec.limit_rows)
+			return ref_unlock(rs, 0);
+		sc->row = next_row(sc);
+		if (!sc->row)
+			return ref_unlock(rs, 0);
+		r = read_row(sc, rs);
+		if (r < 0)
+			return ref_unlock(rs, r);
+		sc->rows_found += sc->nresults > 0;
+	}
+	cell_set(sc, out);
+	sc->next++;
+	return ref_unlock(rs, 1);
+}
+
+/* -- one version ---------------------------------------------------------- */
+
+static int cell_found(const struct ref_change *c, struct cell *cell,
+		      struct buf *hold)
+{
+	int r = hold ? buf_set(hold, c->value) : 0;
+
+	if (r < 0)
+		return r;
+	cell->ts = c->ts;
+	cell->seq = c->seq;
+	cell->ttl_ms = c->ttl_ms;
+	cell->kind = c->kind;
+	cell->value = bytes_of(hold ? hold->data : NULL, c->value.len);
+	return 1;
+}
+
+static int get(struct ref_store *rs, struct ref_table *t, struct bytes key,
+	       struct bytes family, struct bytes qualifier,
+	       struct ref_look *look, struct cell *cell, struct buf *hold)
+{
+	int f = schema_find(&t->schema, family);
+	struct ref_row *row = f < 0 ? NULL : ref_row_find(&t->families[f], key);
+	struct ref_list l = {0};
+	int r;
+
+	if (!row)
+		return 0;
+	look->attrs = &t->schema.families[f].attrs;
+	r = ref_visible(rs, row, look, &l);
+	for (size_t i = 0; r == 0 && i < l.n; i++)
+		if (bytes_eq(l.at[i]->qualifier, qualifier))
+			r = cell_found(l.at[i], cell, hold);
+	ref_list_free(&l);
+	return r;
+}
+
+int ref_get(struct table *base, struct bytes row, struct bytes family,
+	    struct bytes qualifier, int64_t ts, bool exact,
+	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct ref_store *rs = ref_lock(base->store);
+	struct ref_look look = {
+		.now_ms = rs->now(),
+		.seq_max = rs->last_seq,
+		.ts_min = exact ? ts : 0,
+		.ts_max = ts + 1,
+		.versions = 1,
+	};
+	int r = ref_gone(table_of(base));
+
+	if (snap)
+		look.seq_max = ((const struct ref_snapshot *)snap)->seq;
+	if (r == 0)
+		r = get(rs, table_of(base), row, family, qualifier, &look, cell,
+			hold);
+	return ref_unlock(rs, r);
+}

@@ -1,0 +1,42 @@
+/*
+ * A store in memory that answers by the definition: the reference of the
+ * model tests, behind the same vtable as the engine.
+ *
+ * A table keeps for each family its rows in an array by key, a row all changes
+ * that were ever made to it (ref_row.h). A flush does nothing; a compaction
+ * leaves what a major compaction must leave, unless a snapshot is alive.
+ *
+ * Threads: one mutex around everything when @threadsafe, else none.
+ */
+#ifndef CELLFS_TESTS_MODEL_REF_STORE_H
+#define CELLFS_TESTS_MODEL_REF_STORE_H
+
+#include "store/store.h"
+
+/* @now: milliseconds since 1970; NULL = the clock of the machine. */
+int ref_store_open(int64_t (*now)(void), bool threadsafe, struct store **out);
+
+/*
+ * Faults that can be planted, to prove that a test sees them. Each is a bug
+ * that an engine may have.
+ */
+enum ref_plant {
+	PLANT_NONE,
+	PLANT_LOST_CHANGE,     /* the third change of a mutation is lost */
+	PLANT_LATE_MARKER,     /* a marker hides what is written after it */
+	PLANT_VERSION_TOO_FEW, /* one version less than the family keeps */
+	PLANT_VERSION_BACK,    /* what was pushed out comes back */
+	PLANT_TTL_OFF_BY_ONE,  /* expired a millisecond early */
+	PLANT_CHECK_IGNORED,   /* a failed check changes all the same */
+	PLANT_REVERSED_BOUND,  /* a reversed scan forgets an exclusive start */
+	PLANT_SNAPSHOT_MOVES,  /* a snapshot sees later changes */
+	PLANT_TS_REPEATS,      /* TS_AUTO gives a taken timestamp again */
+	PLANT_HALF_MUTATION,   /* a refused mutation leaves its first change */
+	PLANT_COMPACT_EATS,    /* a compaction drops a live version */
+	PLANT_RANGE_END,       /* the end of a time range is included */
+	PLANT_MAX
+};
+void ref_store_plant(struct store *s, enum ref_plant what);
+const char *ref_plant_name(enum ref_plant what);
+
+#endif

@@ -1,0 +1,340 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/model/ref_inside.h"
+
+/* A mutation under way. */
+struct applying {
+	struct ref_store *rs;
+	struct ref_table *t;
+	struct bytes row;
+	uint64_t seq_before;
+	size_t *n_before; /* changes of the row, by family */
+};
+
+/* The one visible version that @look and the column leave, if any. */
+static int newest(struct applying *a, int family, struct bytes qualifier,
+		  struct ref_look *look, struct ref_change **out)
+{
+	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
+	struct ref_list l = {0};
+	int r = row ? ref_visible(a->rs, row, look, &l) : 0;
+
+	*out = NULL;
+	for (size_t i = 0; r == 0 && i < l.n && !*out; i++)
+		if (bytes_eq(l.at[i]->qualifier, qualifier))
+			*out = l.at[i];
+	ref_list_free(&l);
+	return r;
+}
+
+/* -- conditions ----------------------------------------------------------- */
+
+/* HBase's CheckAndMutate: HBASE.md section 1.12. */
+static bool value_holds(const struct check *k, const struct ref_change *at)
+{
+	bool absent = !at || at->value.len == 0;
+	int c;
+
+	if (k->value.len == 0)
+		return k->op == CHECK_NOT_EQUAL ? !absent : absent;
+	if (!at)
+		return false;
+	c = bytes_cmp(k->value, at->value);
+	switch (k->op) {
+	case CHECK_EQUAL:
+		return c == 0;
+	case CHECK_NOT_EQUAL:
+		return c != 0;
+	case CHECK_LESS:
+		return c < 0;
+	case CHECK_LESS_OR_EQUAL:
+		return c <= 0;
+	case CHECK_GREATER:
+		return c > 0;
+	default:
+		return c >= 0;
+	}
+}
+
+static int check_holds(struct applying *a, const struct check *k)
+{
+	int family = schema_find(&a->t->schema, k->family);
+	struct ref_change *at = NULL;
+	struct ref_look look;
+	int r;
+
+	if (family < 0)
+		return why(-EPERM, "the family %.*s is not declared",
+			   (int)k->family.len, (const char *)k->family.data);
+	look = ref_look_now(a->t, family);
+	if (k->op == CHECK_VERSION_ABSENT || k->op == CHECK_VERSION_PRESENT) {
+		look.ts_min = k->ts;
+		look.ts_max = k->ts + 1;
+	}
+	r = newest(a, family, k->qualifier, &look, &at);
+	if (r < 0)
+		return r;
+	switch (k->op) {
+	case CHECK_ABSENT:
+	case CHECK_VERSION_ABSENT:
+		return !at;
+	case CHECK_PRESENT:
+	case CHECK_VERSION_PRESENT:
+		return at != NULL;
+	case CHECK_NEWEST_TS:
+		return at && at->ts == k->ts;
+	default:
+		return value_holds(k, at);
+	}
+}
+
+/* -- changes -------------------------------------------------------------- */
+
+/*
+ * The newest timestamp of what is stored in a column, the markers that cover
+ * it included; of the whole family if @qualifier is NULL. -1 if nothing is.
+ */
+static int64_t newest_ts(struct applying *a, int family,
+			 const struct bytes *qualifier)
+{
+	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
+	int64_t ts = -1;
+
+	for (size_t i = 0; row && i < row->n; i++) {
+		struct ref_change *c = row->changes[i];
+
+		if (qualifier && !kind_is_family_marker(c->kind) &&
+		    !bytes_eq(c->qualifier, *qualifier))
+			continue;
+		if (c->ts > ts)
+			ts = c->ts;
+	}
+	return ts;
+}
+
+static int64_t at_least(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t put_ts(struct applying *a, int family, const struct change *c)
+{
+	int64_t now = a->rs->now(), newer;
+
+	if (c->ts == TS_CLOCK)
+		return now;
+	if (c->ts != TS_AUTO)
+		return c->ts;
+	newer = newest_ts(a, family, &c->qualifier);
+	if (a->rs->plant != PLANT_TS_REPEATS && newer >= 0 && newer < TS_MAX)
+		newer++;
+	return at_least(now, newer);
+}
+
+static int marker_ts(struct applying *a, int family, const struct change *c,
+		     int64_t *out)
+{
+	struct ref_change *at;
+	struct ref_look look;
+	int r;
+
+	*out = c->ts;
+	if (c->ts != TS_AUTO && c->ts != TS_CLOCK)
+		return 0;
+	*out = a->rs->now();
+	if (c->ts == TS_CLOCK)
+		return 0;
+	if (c->op == CHANGE_DELETE_ROW) {
+		for (uint32_t f = 0; f < a->t->schema.nfamilies; f++)
+			*out = at_least(*out, newest_ts(a, f, NULL));
+		return 0;
+	}
+	if (c->op != CHANGE_DELETE) {
+		*out = at_least(*out, newest_ts(a, family,
+						c->op == CHANGE_DELETE_COLUMN
+							? &c->qualifier
+							: NULL));
+		return 0;
+	}
+	/* As in HBase: what the same mutation has put is not looked at. */
+	look = ref_look_now(a->t, family);
+	look.seq_max = a->seq_before;
+	r = newest(a, family, c->qualifier, &look, &at);
+	if (r == 0 && at)
+		*out = at->ts;
+	return r;
+}
+
+static int add(struct applying *a, int family, struct ref_change *what)
+{
+	struct ref_row *row;
+	int r = ref_row_make(&a->t->families[family], a->row, &row);
+
+	what->seq = ++a->rs->last_seq;
+	return r < 0 ? r : ref_row_add(row, what);
+}
+
+static int put(struct applying *a, int family, struct change *c,
+	       struct bytes value, uint64_t ttl_ms)
+{
+	struct ref_change what = {
+		.kind = CELL_PUT,
+		.ttl_ms = ttl_ms,
+		.qualifier = c->qualifier,
+		.value = value,
+	};
+	uint32_t max = a->t->schema.families[family].attrs.max_value;
+
+	if (value.len > max)
+		return why(-EFBIG,
+			   "the value is %zu bytes long, the family "
+			   "%s takes at most %u",
+			   value.len, a->t->schema.families[family].name, max);
+	what.ts = c->ts_given = put_ts(a, family, c);
+	return add(a, family, &what);
+}
+
+static int increment(struct applying *a, int family, struct change *c,
+		     const struct ref_change *old)
+{
+	uint8_t bytes[8];
+	uint64_t n = 0;
+
+	if (old && old->value.len != sizeof(bytes))
+		return why(-EINVAL, "the counter is %zu bytes long, not 8",
+			   old->value.len);
+	for (int i = 0; old && i < 8; i++)
+		n = n << 8 | old->value.data[i];
+	n += (uint64_t)c->delta;
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(n >> (56 - 8 * i));
+	c->result_int = (int64_t)n;
+	return put(a, family, c, bytes_of(bytes, sizeof(bytes)),
+		   c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms);
+}
+
+static int append(struct applying *a, int family, struct change *c,
+		  const struct ref_change *old)
+{
+	struct buf value = {0};
+	int r = old ? buf_set(&value, old->value) : 0;
+
+	if (r == 0)
+		r = buf_append(&value, c->value.data, c->value.len);
+	if (r == 0)
+		r = put(a, family, c, buf_bytes(&value),
+			c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms);
+	buf_free(&value);
+	return r;
+}
+
+static int delete_row(struct applying *a, struct change *c)
+{
+	struct ref_change what = {.kind = CELL_DELETE_FAMILY};
+	int r = marker_ts(a, -1, c, &what.ts);
+
+	c->ts_given = what.ts;
+	for (uint32_t f = 0; r == 0 && f < a->t->schema.nfamilies; f++)
+		r = add(a, f, &what);
+	return r;
+}
+
+static int apply(struct applying *a, struct change *c)
+{
+	struct ref_change what = {.kind = c->op, .qualifier = c->qualifier};
+	struct ref_change *old = NULL;
+	struct ref_look look;
+	int family, r;
+
+	if (c->op == CHANGE_DELETE_ROW)
+		return delete_row(a, c);
+	family = schema_find(&a->t->schema, c->family);
+	if (family < 0)
+		return why(-EPERM, "the family %.*s is not declared",
+			   (int)c->family.len, (const char *)c->family.data);
+	if (c->op == CHANGE_PUT)
+		return put(a, family, c, c->value, c->ttl_ms);
+	if (c->op != CHANGE_INCREMENT && c->op != CHANGE_APPEND) {
+		r = marker_ts(a, family, c, &what.ts);
+		c->ts_given = what.ts;
+		return r < 0 ? r : add(a, family, &what);
+	}
+	look = ref_look_now(a->t, family);
+	r = newest(a, family, c->qualifier, &look, &old);
+	if (r < 0)
+		return r;
+	return c->op == CHANGE_APPEND ? append(a, family, c, old)
+				      : increment(a, family, c, old);
+}
+
+/* -- mutations ------------------------------------------------------------ */
+
+static int begin(struct applying *a)
+{
+	struct ref_table *t = a->t;
+
+	a->seq_before = a->rs->last_seq;
+	a->n_before = calloc(t->schema.nfamilies + 1, sizeof(*a->n_before));
+	if (!a->n_before)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < t->schema.nfamilies; f++) {
+		struct ref_row *row = ref_row_find(&t->families[f], a->row);
+
+		a->n_before[f] = row ? row->n : 0;
+	}
+	return 0;
+}
+
+/* Takes back all that was done. */
+static void undo(struct applying *a)
+{
+	for (uint32_t f = 0; f < a->t->schema.nfamilies; f++) {
+		struct ref_row *row = ref_row_find(&a->t->families[f], a->row);
+
+		if (row)
+			ref_row_cut(row, a->n_before[f]);
+	}
+	a->rs->last_seq = a->seq_before;
+}
+
+static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m)
+{
+	struct applying a = {.rs = rs, .t = t, .row = m->row};
+	bool checked = rs->plant != PLANT_CHECK_IGNORED;
+	int r = ref_gone(t);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < m->nchecks; i++) {
+		r = check_holds(&a, &m->checks[i]);
+		if (r < 0 || (r == 0 && checked))
+			return r;
+	}
+	r = begin(&a);
+	for (size_t i = 0; r == 0 && i < m->nchanges; i++)
+		if (i != 2 || rs->plant != PLANT_LOST_CHANGE)
+			r = apply(&a, &m->changes[i]);
+	if (r < 0 && a.n_before && rs->plant != PLANT_HALF_MUTATION)
+		undo(&a);
+	free(a.n_before);
+	return r < 0 ? r : 1;
+}
+
+int ref_mutate(struct table *base, struct mutation *m, unsigned flags)
+{
+	struct ref_store *rs = ref_lock(base->store);
+
+	return ref_unlock(rs, mutate(rs, table_of(base), m));
+}
+
+int ref_mutate_many(struct table *base, struct mutation *m, size_t n,
+		    unsigned flags, size_t *done)
+{
+	struct ref_store *rs = ref_lock(base->store);
+	int r = 1;
+
+	for (*done = 0; r > 0 && *done<n; *done += r> 0)
+		r = mutate(rs, table_of(base), &m[*done]);
+	return ref_unlock(rs, r < 0 ? r : 0);
+}
