@@ -23,8 +23,8 @@
 struct wal;
 
 struct wal_options {
-	size_t segment_bytes; /* 0 = 64 MiB */
-	size_t ring_bytes;    /* 0 = 4 MiB */
+	size_t segment_bytes; /* 0 = 64 MiB, less on a small disk */
+	size_t ring_bytes;    /* 0 = 4 MiB, less with small segments */
 };
 
 /*
@@ -33,21 +33,29 @@ struct wal_options {
  * last good record (unless @read_only).
  *
  * @replay gets each record once; a negative return ends the opening with it.
- * Records after a torn tail were never acknowledged as durable and are
- * dropped. A bad record with good ones behind it, or before a point that is
- * known to have been durable, is damage: -EUCLEAN with file and offset.
+ * A bad record with nothing behind it that knows it to have been durable is
+ * the torn tail of a crash: it was never acknowledged as durable, and is
+ * dropped with all behind it. One below a point that is known to have been
+ * durable is damage: -EUCLEAN with file and offset, also after some records
+ * were given to @replay.
+ *
+ * Segments below @first_segment are removed unread, so that it must come from
+ * where it is durable (the manifest).
  */
 int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     uint64_t first_segment, bool read_only,
 	     int (*replay)(void *arg, uint64_t segment, struct bytes record),
 	     void *arg, struct wal **out);
-/* Syncs unless the log has failed; frees always. */
+/* Syncs unless the log has failed (-EROFS); frees always. */
 int wal_close(struct wal *w);
 
 /*
  * Appends one record; *lsn is the position to hand to wal_sync(). When it
  * returns 0 the record survives the death of the process.
  * @parts are written one after the other (a gather).
+ *
+ * -ENOSPC when a new segment is needed and finds no space: nothing was
+ * written, the log is as it was, and it works again once there is space.
  */
 int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	       uint64_t *lsn);
@@ -61,7 +69,10 @@ uint64_t wal_end(struct wal *w);
  * segments >= it.
  */
 int wal_rotate(struct wal *w, uint64_t *segment);
-/* Segments below @segment are not needed any more (recycled or removed). */
+/*
+ * Segments below @segment are not needed any more (recycled or removed): what
+ * says so must be durable before.
+ */
 int wal_release(struct wal *w, uint64_t segment);
 
 /*
@@ -70,6 +81,12 @@ int wal_release(struct wal *w, uint64_t segment);
  * within a second.
  */
 int wal_tick(struct wal *w);
+/*
+ * Found no space for the segment that is held in reserve (wal_tick() makes
+ * it): appending works for what is left of the active one. Whoever now takes
+ * only what frees space, such as deletes, keeps that possible.
+ */
+bool wal_low(struct wal *w);
 
 struct wal_stat {
 	uint64_t records, bytes, syncs, segments, recycled;
@@ -77,7 +94,10 @@ struct wal_stat {
 };
 void wal_stat(struct wal *w, struct wal_stat *out);
 
-/* Verifies the segments at rest; returns faults found. See store_check(). */
+/*
+ * Verifies the segments and the ring of a store that nobody has open; a
+ * sentence for each fault. Returns how many, or a negative errno.
+ */
 int wal_check(struct os_dir *dir, uint64_t first_segment,
 	      void (*say)(void *arg, const char *sentence), void *arg);
 

@@ -1,0 +1,257 @@
+/*
+ * The files of an open log: made ahead, taken into use, sealed, recycled.
+ *
+ *	allocate ──▶ wal.spare ──▶ block written, synced ──▶ wal-N.log
+ *			 ▲				      (rename, sync of
+ *			 └───── released ◀── sealed ◀──────────  directory)
+ *
+ * A name wal-N.log thus always leads to a complete block, and it is durable
+ * before the first record goes there. Space is taken here and nowhere else:
+ * -ENOSPC comes before anything is sealed or written, so that the log stays
+ * as it was and smaller records may still fit.
+ */
+#include "store/lsm/wal_live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/why.h"
+
+/* Not a failure of the log: nothing of it was touched, a later try may do. */
+static bool may_pass(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -ENOMEM ||
+	       err == -EMFILE || err == -ENFILE;
+}
+
+static int make_file(struct wal *w, const char *name, uint64_t size,
+		     struct os_file **out)
+{
+	struct os_file *f = NULL;
+	int rc;
+
+	rc = os_open(w->dir, name, OS_WRITE | OS_CREATE, &f);
+	if (rc < 0)
+		return rc;
+	rc = os_allocate(f, size);
+	if (rc < 0) {
+		os_close(f);
+		f = NULL;
+		/* The sentence is that of the allocation. */
+		w->dir->os->ops->unlink(w->dir, name);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+static int prepare_locked(struct wal *w)
+{
+	int rc;
+
+	if (w->spare)
+		return 0;
+	rc = make_file(w, WAL_SPARE_NAME, w->segment_bytes, &w->spare);
+	atomic_store(&w->spare_failed, rc < 0);
+	return rc;
+}
+
+int wal_prepare_spare(struct wal *w)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->spare_lock);
+	rc = prepare_locked(w);
+	pthread_mutex_unlock(&w->spare_lock);
+	return may_pass(rc) ? 0 : rc;
+}
+
+int wal_seal(struct wal *w)
+{
+	struct os_file *file;
+	uint64_t end = wal_end(w);
+	int rc;
+
+	rc = wal_sync(w, end);
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&w->lock);
+	/* All is synced, but a leader may not have come back from it. */
+	while (w->syncing)
+		pthread_cond_wait(&w->synced_cond, &w->lock);
+	file = w->file;
+	w->file = NULL;
+	rc = atomic_load(&w->failed) ? wal_refused(w) : 0;
+	pthread_mutex_unlock(&w->lock);
+	/* What was written to it is on disk, whatever close says. */
+	os_close(file);
+	return rc;
+}
+
+/* Makes the allocated @file, now called @name, the active segment. */
+static int take_into_use(struct wal *w, struct os_file *file, const char *name)
+{
+	uint8_t block[WAL_BLOCK_BYTES];
+	char to[WAL_NAME_BYTES];
+	struct wal_head head = {
+		.number = w->next,
+		.id = os_random(w->dir->os),
+		.start = wal_end(w),
+	};
+	int rc;
+
+	rc = os_size(file, &head.capacity);
+	if (rc < 0)
+		return rc;
+	wal_head_encode(block, &head);
+	rc = os_pwrite(file, block, sizeof(block), 0);
+	if (rc == 0)
+		rc = os_fdatasync(file);
+	wal_segment_name(to, head.number);
+	if (rc == 0)
+		rc = os_rename(w->dir, name, to);
+	if (rc == 0)
+		rc = os_dir_sync(w->dir);
+	if (rc < 0)
+		return rc;
+	memcpy(file->name, to, sizeof(to));
+	pthread_mutex_lock(&w->lock);
+	w->file = file;
+	w->head = head;
+	w->marked = head.start;
+	w->next = head.number + 1;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static int next_segment(struct wal *w, uint64_t size)
+{
+	bool big = size > w->segment_bytes - WAL_BLOCK_BYTES;
+	struct os_file *file = NULL;
+	int rc;
+
+	if (big) {
+		rc = make_file(w, WAL_NEW_NAME, size + WAL_BLOCK_BYTES, &file);
+	} else {
+		rc = prepare_locked(w);
+		file = w->spare;
+	}
+	if (rc < 0)
+		return may_pass(rc) ? rc : wal_fail(w, rc);
+	rc = wal_seal(w);
+	if (rc < 0) {
+		if (big)
+			os_close(file);
+		return rc;
+	}
+	if (!big)
+		w->spare = NULL;
+	rc = take_into_use(w, file, big ? WAL_NEW_NAME : WAL_SPARE_NAME);
+	if (rc < 0) {
+		rc = wal_fail(w, rc);
+		os_close(file);
+	}
+	return rc;
+}
+
+int wal_make_room(struct wal *w, uint64_t size)
+{
+	uint64_t used = wal_end(w) - w->head.start + WAL_BLOCK_BYTES;
+	int rc;
+
+	if (w->file && used <= w->head.capacity &&
+	    size <= w->head.capacity - used)
+		return 0;
+	pthread_mutex_lock(&w->spare_lock);
+	rc = next_segment(w, size);
+	pthread_mutex_unlock(&w->spare_lock);
+	return rc;
+}
+
+int wal_rotate(struct wal *w, uint64_t *segment)
+{
+	bool empty = !w->file || wal_end(w) == w->head.start;
+	int rc;
+
+	if (w->read_only)
+		return wal_refused(w);
+	/* An empty one is as good as new. */
+	if (!empty) {
+		rc = wal_seal(w);
+		if (rc < 0)
+			return rc;
+	}
+	*segment = w->file ? w->head.number : w->next;
+	return 0;
+}
+
+/* Turns the released segment into the spare: 1, or 0 if it is not fit. */
+static int recycle(struct wal *w, const char *name)
+{
+	struct os_file *f = NULL;
+	uint64_t size;
+	int rc;
+
+	if (w->spare)
+		return 0;
+	rc = os_open(w->dir, name, OS_WRITE, &f);
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	rc = os_size(f, &size);
+	if (rc == 0 && size == w->segment_bytes) {
+		rc = os_rename(w->dir, name, WAL_SPARE_NAME);
+		if (rc == 0) {
+			w->spare = f;
+			atomic_store(&w->spare_failed, false);
+			return 1;
+		}
+	}
+	os_close(f);
+	return rc;
+}
+
+static int release_one(struct wal *w, uint64_t number)
+{
+	char name[WAL_NAME_BYTES];
+	int rc;
+
+	wal_segment_name(name, number);
+	rc = recycle(w, name);
+	if (rc > 0) {
+		pthread_mutex_lock(&w->lock);
+		w->recycled++;
+		pthread_mutex_unlock(&w->lock);
+	}
+	if (rc == 0)
+		rc = os_unlink(w->dir, name);
+	return rc == -ENOENT || rc > 0 ? 0 : rc;
+}
+
+int wal_release(struct wal *w, uint64_t segment)
+{
+	uint64_t number, limit;
+	int rc = 0;
+
+	if (w->read_only)
+		return wal_refused(w);
+	pthread_mutex_lock(&w->spare_lock);
+	for (;;) {
+		pthread_mutex_lock(&w->lock);
+		/* Never the active one. */
+		limit = w->file ? w->head.number : w->next;
+		if (limit > segment)
+			limit = segment;
+		number = w->first;
+		pthread_mutex_unlock(&w->lock);
+		if (number >= limit)
+			break;
+		rc = release_one(w, number);
+		if (rc < 0)
+			break;
+		pthread_mutex_lock(&w->lock);
+		w->first = number + 1;
+		pthread_mutex_unlock(&w->lock);
+	}
+	pthread_mutex_unlock(&w->spare_lock);
+	return rc;
+}

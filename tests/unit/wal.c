@@ -1,0 +1,349 @@
+/* The write-ahead log on a real directory. Crashes of it: wal_crash.c. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/wal.h"
+#include "store/lsm/wal_replay.h"
+#include "store/why.h"
+
+struct place {
+	char path[64];
+	struct os_dir *dir;
+	struct wal_options o;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-wal-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
+	p->o = (struct wal_options){.segment_bytes = 16384, .ring_bytes = 4096};
+	*state = p;
+	return 0;
+}
+
+static int remove_one(void *dir, const char *name)
+{
+	return os_unlink(dir, name);
+}
+
+static void clear(struct place *p)
+{
+	assert_int_equal(os_dir_list(p->dir, remove_one, p->dir), 0);
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	clear(p);
+	os_dir_close(p->dir);
+	assert_int_equal(rmdir(p->path), 0);
+	free(p);
+	return 0;
+}
+
+/* -- records that prove themselves: "n", its length, bytes of chance ---- */
+
+#define RECORD_MAX 200000
+
+static size_t make_record(uint32_t n, size_t len, uint8_t *out)
+{
+	uint64_t x = n * 0x9e3779b97f4a7c15ull + len;
+
+	if (len < 8)
+		len = 8;
+	memcpy(out, &n, 4);
+	memcpy(out + 4, &(uint32_t){(uint32_t)len}, 4);
+	for (size_t i = 8; i < len; i++) {
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		out[i] = (uint8_t)(x >> 56);
+	}
+	return len;
+}
+
+static size_t length_of(uint32_t n)
+{
+	return 8 + n * 37 % 300;
+}
+
+struct seen {
+	uint32_t next;	  /* the record that has to come now */
+	uint32_t first;	  /* records below it were released */
+	uint64_t segment; /* of the last one */
+	bool wrong;
+	size_t (*length)(uint32_t n);
+};
+
+static int see(void *arg, uint64_t segment, struct bytes record)
+{
+	static uint8_t want[RECORD_MAX];
+	struct seen *s = arg;
+	size_t len;
+
+	if (s->next == 0 && s->first && record.len >= 4)
+		memcpy(&s->next, record.data, 4);
+	len = make_record(s->next,
+			  s->length ? s->length(s->next) : length_of(s->next),
+			  want);
+	if (!bytes_eq(record, bytes_of(want, len)) || segment < s->segment)
+		s->wrong = true;
+	s->segment = segment;
+	s->next++;
+	return 0;
+}
+
+static struct wal *open_wal(struct place *p, uint64_t first, struct seen *s)
+{
+	struct wal *w = NULL;
+	int rc = wal_open(p->dir, &p->o, first, false, see, s, &w);
+
+	if (rc)
+		print_message("%s\n", store_why());
+	assert_int_equal(rc, 0);
+	assert_false(s->wrong);
+	return w;
+}
+
+static void append(struct wal *w, uint32_t n, size_t len, uint64_t *lsn)
+{
+	static uint8_t rec[RECORD_MAX];
+	size_t size = make_record(n, len, rec);
+	size_t cut = size / 3;
+	struct bytes parts[] = {
+		bytes_of(rec, cut), {NULL, 0}, bytes_of(rec + cut, size - cut)};
+
+	assert_int_equal(wal_append(w, parts, 3, lsn), 0);
+}
+
+/* What SIGKILL leaves: all that was stored to files, nothing closed. */
+static struct place *kill_here(struct place *p)
+{
+	struct place *q = calloc(1, sizeof(*q));
+	char cmd[256];
+
+	snprintf(q->path, sizeof(q->path), "%s", "/tmp/cellfs-wal-XXXXXX");
+	assert_non_null(mkdtemp(q->path));
+	snprintf(cmd, sizeof(cmd), "cp %s/* %s/", p->path, q->path);
+	assert_int_equal(system(cmd), 0);
+	assert_int_equal(os_dir_open(os_posix(), q->path, false, &q->dir), 0);
+	q->o = p->o;
+	return q;
+}
+
+static void all_appended_records_come_back_in_order(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 5, &s);
+	uint64_t lsn, before = 0;
+
+	assert_int_equal(s.next, 0);
+	for (uint32_t n = 0; n < 500; n++) {
+		append(w, n, length_of(n), &lsn);
+		assert_true(lsn > before);
+		before = lsn;
+	}
+	assert_int_equal(wal_end(w), lsn);
+	assert_int_equal(wal_close(w), 0);
+	/* And again, appending in between. */
+	for (uint32_t round = 0; round < 5; round++) {
+		s = (struct seen){0};
+		w = open_wal(p, 5, &s);
+		assert_int_equal(s.next, 500 + round);
+		append(w, s.next, length_of(s.next), &lsn);
+		assert_int_equal(wal_close(w), 0);
+	}
+}
+
+static void what_only_the_ring_holds_survives_the_process(void **state)
+{
+	struct place *p = *state, *q;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s), *v;
+	uint64_t lsn;
+
+	for (uint32_t n = 0; n < 300; n++) {
+		append(w, n, length_of(n), &lsn);
+		if (n % 7 == 0)
+			assert_int_equal(wal_sync(w, lsn), 0);
+		if (n > 20 && n % 13)
+			continue;
+		q = kill_here(p);
+		s = (struct seen){0};
+		v = open_wal(q, 0, &s);
+		assert_int_equal(s.next, n + 1);
+		append(v, n + 1, length_of(n + 1), &lsn);
+		assert_int_equal(wal_close(v), 0);
+		s = (struct seen){0};
+		v = open_wal(q, 0, &s);
+		assert_int_equal(s.next, n + 2);
+		assert_int_equal(wal_close(v), 0);
+		tear_down((void **)&q);
+	}
+	assert_int_equal(wal_close(w), 0);
+}
+
+static size_t big_length(uint32_t n)
+{
+	static const size_t of[] = {10,	   3000, 5000,	60,	70000, 8,
+				    40000, 66,	 12000, 199000, 100};
+
+	return of[n % 11];
+}
+
+static void records_bigger_than_ring_and_segment_fit(void **state)
+{
+	struct place *p = *state, *q;
+	struct seen s = {.length = big_length};
+	struct wal *w = open_wal(p, 0, &s), *v;
+	uint64_t lsn;
+
+	for (uint32_t n = 0; n < 44; n++) {
+		append(w, n, big_length(n), &lsn);
+		q = kill_here(p);
+		s = (struct seen){.length = big_length};
+		v = open_wal(q, 0, &s);
+		assert_int_equal(s.next, n + 1);
+		assert_int_equal(wal_close(v), 0);
+		tear_down((void **)&q);
+	}
+	assert_int_equal(wal_close(w), 0);
+	s = (struct seen){.length = big_length};
+	w = open_wal(p, 0, &s);
+	assert_int_equal(s.next, 44);
+	assert_int_equal(wal_close(w), 0);
+}
+
+static void a_record_without_end_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s);
+	struct bytes huge[2] = {{(const uint8_t *)"", SIZE_MAX - 5},
+				{(const uint8_t *)"", 9}};
+	uint64_t lsn;
+
+	assert_int_equal(wal_append(w, huge, 2, &lsn), -EFBIG);
+	append(w, 0, length_of(0), &lsn);
+	assert_int_equal(wal_close(w), 0);
+}
+
+static void released_segments_are_recycled_and_hold_nothing_old(void **state)
+{
+	struct place *p = *state, *q;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 1, &s), *v;
+	uint64_t lsn, segment = 1, was = 1;
+	struct wal_stat st;
+	uint32_t first = 0;
+
+	for (uint32_t n = 0; n < 1500; n++) {
+		append(w, n, length_of(n), &lsn);
+		if (n % 83 == 82) {
+			was = segment;
+			assert_int_equal(wal_rotate(w, &segment), 0);
+			assert_true(segment > was);
+			assert_int_equal(wal_release(w, segment), 0);
+			first = n + 1;
+		}
+		if (n % 20 == 0) {
+			q = kill_here(p);
+			s = (struct seen){.first = first, .next = 0};
+			v = open_wal(q, segment, &s);
+			assert_int_equal(s.next, n + 1 == first ? 0 : n + 1);
+			assert_int_equal(wal_close(v), 0);
+			tear_down((void **)&q);
+		}
+	}
+	wal_stat(w, &st);
+	assert_true(st.recycled > 5);
+	assert_int_equal(st.records, 1500);
+	assert_true(st.segments <= 3);
+	assert_int_equal(wal_close(w), 0);
+}
+
+static void an_empty_segment_is_not_rotated_again(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 3, &s);
+	uint64_t a, b, lsn;
+
+	assert_int_equal(wal_rotate(w, &a), 0);
+	assert_int_equal(a, 3);
+	append(w, 0, length_of(0), &lsn);
+	assert_int_equal(wal_rotate(w, &a), 0);
+	assert_int_equal(a, 4);
+	assert_int_equal(wal_rotate(w, &b), 0);
+	assert_int_equal(b, 4);
+	assert_int_equal(wal_close(w), 0);
+}
+
+static void reading_only_changes_nothing(void **state)
+{
+	struct place *p = *state, *q;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s), *v;
+	struct bytes part = bytes_str("x");
+	char cmd[256];
+	uint64_t lsn;
+
+	for (uint32_t n = 0; n < 100; n++)
+		append(w, n, length_of(n), &lsn);
+	q = kill_here(p);
+	s = (struct seen){0};
+	assert_int_equal(wal_open(q->dir, &q->o, 0, true, see, &s, &v), 0);
+	assert_int_equal(s.next, 100);
+	assert_int_equal(wal_append(v, &part, 1, &lsn), -EROFS);
+	assert_int_equal(wal_tick(v), 0);
+	assert_int_equal(wal_close(v), 0);
+	snprintf(cmd, sizeof(cmd), "diff -r %s %s", p->path, q->path);
+	assert_int_equal(system(cmd), 0);
+	tear_down((void **)&q);
+	assert_int_equal(wal_close(w), 0);
+}
+
+static void a_missing_segment_is_named(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s);
+	uint64_t lsn;
+
+	for (uint32_t n = 0; n < 300; n++)
+		append(w, n, length_of(n), &lsn);
+	assert_int_equal(wal_close(w), 0);
+	assert_int_equal(os_unlink(p->dir, "wal-0000000000000001.log"), 0);
+	assert_int_equal(wal_open(p->dir, &p->o, 0, false, see, &s, &w),
+			 -EUCLEAN);
+	assert_non_null(strstr(store_why(), "wal-0000000000000001.log"));
+	assert_int_equal(wal_open(p->dir, &p->o, 1, false, see, &s, &w),
+			 -EUCLEAN);
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(all_appended_records_come_back_in_order),
+		TEST(what_only_the_ring_holds_survives_the_process),
+		TEST(records_bigger_than_ring_and_segment_fit),
+		TEST(a_record_without_end_is_refused),
+		TEST(released_segments_are_recycled_and_hold_nothing_old),
+		TEST(an_empty_segment_is_not_rotated_again),
+		TEST(reading_only_changes_nothing),
+		TEST(a_missing_segment_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
