@@ -16,3 +16,15 @@ const char *kind_name(uint8_t kind)
 	}
 	return "unknown";
 }
+
+int kind_parse(struct bytes name)
+{
+	static const uint8_t kinds[] = {CELL_PUT, CELL_DELETE,
+					CELL_DELETE_FAMILY_VERSION,
+					CELL_DELETE_COLUMN, CELL_DELETE_FAMILY};
+
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		if (bytes_eq(name, bytes_str(kind_name(kinds[i]))))
+			return kinds[i];
+	return -1;
+}

@@ -36,6 +36,8 @@ static inline bool kind_is_marker(uint8_t kind)
 
 /* "cellkind" as it is written in .cells and in .raw file names. */
 const char *kind_name(uint8_t kind);
+/* The kind of that name, -1 if there is none. */
+int kind_parse(struct bytes name);
 
 /* Timestamps are milliseconds since 1970, 0 <= ts <= TS_MAX. */
 #define TS_MAX (INT64_MAX - 2)

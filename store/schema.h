@@ -20,7 +20,8 @@
  *
  * The attributes and their meaning are HBase's (ColumnFamilyDescriptorBuilder)
  * with cellfs's defaults; ttl is milliseconds inside and "90s", "7d",
- * "forever" in the text.
+ * "forever" in the text. Sizes take KiB, MiB and GiB; versions may be "all". In
+ * a family's name blanks, '#' and '%' are written as %20, %23 and %25.
  */
 #ifndef CELLFS_STORE_SCHEMA_H
 #define CELLFS_STORE_SCHEMA_H
@@ -98,7 +99,8 @@ int schema_format(const struct schema *s, struct buf *out);
 /*
  * Reads the text form into @out (initialised by the call). Settings that the
  * text does not name keep @defaults' values where that is not NULL (mode, uid,
- * gid, fixed). 0; -EINVAL with a sentence that names the line; -ENOMEM.
+ * gid, fixed); without it they are 0755, 0, 0 and fixed, since who writes a
+ * schema means it. 0; -EINVAL with a sentence that names the line; -ENOMEM.
  */
 int schema_parse(struct bytes text, const struct schema *defaults,
 		 struct schema *out);

@@ -1,0 +1,430 @@
+/* Schemas: names, attributes, the text for people, the bytes for manifests. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/schema.h"
+#include "store/why.h"
+
+/* The fuzz target, for its small corpus below. */
+#include "tests/fuzz/schema.c"
+
+static const char golden[] = "families fixed\n"
+			     "mode 0750\n"
+			     "uid 1000\n"
+			     "gid 100\n"
+			     "\n"
+			     "family basic\n"
+			     "\tversions 3\n"
+			     "\tmin_versions 0\n"
+			     "\tttl forever\n"
+			     "\tkeep_deleted no\n"
+			     "\tcompression none\n"
+			     "\tbloom row\n"
+			     "\tblock_size 16KiB\n"
+			     "\tblock_cache yes\n"
+			     "\tin_memory no\n"
+			     "\tnew_version_behavior yes\n"
+			     "\tmax_value 10MiB\n"
+			     "\n"
+			     "family odd%20%23%25\n"
+			     "\tversions all\n"
+			     "\tmin_versions 2\n"
+			     "\tttl 90s\n"
+			     "\tkeep_deleted ttl\n"
+			     "\tcompression zlib\n"
+			     "\tbloom rowcol\n"
+			     "\tblock_size 1025\n"
+			     "\tblock_cache no\n"
+			     "\tin_memory yes\n"
+			     "\tnew_version_behavior no\n"
+			     "\tmax_value 1KiB\n";
+
+/* Two families, one with nothing at its default. */
+static void make(struct schema *s)
+{
+	struct family_attrs a;
+
+	schema_init(s, 1000, 100);
+	s->fixed = true;
+	s->mode = 0750;
+	family_attrs_default(&a);
+	a = (struct family_attrs){.versions = UINT32_MAX,
+				  .min_versions = 2,
+				  .ttl_ms = 90000,
+				  .keep_deleted = KEEP_DELETED_TTL,
+				  .compression = COMPRESSION_ZLIB,
+				  .bloom = BLOOM_ROWCOL,
+				  .in_memory = true,
+				  .block_size = 1025,
+				  .max_value = 1024};
+	assert_int_equal(schema_add(s, bytes_str("odd #%"), &a), 0);
+	family_attrs_default(&a);
+	assert_int_equal(schema_add(s, bytes_str("basic"), &a), 0);
+}
+
+static struct buf text_of(const struct schema *s)
+{
+	struct buf b = {0};
+
+	assert_int_equal(schema_format(s, &b), 0);
+	assert_int_equal(buf_append(&b, "", 1), 0);
+	b.len--;
+	return b;
+}
+
+static void the_text_is_the_canonical_one(void **state)
+{
+	struct schema s, back = {0};
+	struct buf text;
+
+	(void)state;
+	make(&s);
+	text = text_of(&s);
+	assert_string_equal((char *)text.data, golden);
+	assert_int_equal(schema_parse(buf_bytes(&text), NULL, &back), 0);
+	assert_true(schema_equal(&s, &back));
+	buf_free(&text);
+	schema_free(&s);
+	schema_free(&back);
+}
+
+static void what_the_text_leaves_out_has_its_default(void **state)
+{
+	struct schema s = {0}, defaults;
+	struct family_attrs a;
+
+	(void)state;
+	schema_init(&defaults, 7, 8);
+	defaults.mode = 0700;
+	assert_int_equal(schema_parse(bytes_str("family f"), &defaults, &s), 0);
+	assert_false(s.fixed);
+	assert_int_equal(s.mode, 0700);
+	assert_int_equal(s.uid, 7);
+	assert_int_equal(s.gid, 8);
+	family_attrs_default(&a);
+	assert_int_equal(s.nfamilies, 1);
+	assert_int_equal(s.families[0].attrs.versions, 3);
+	assert_int_equal(s.families[0].attrs.max_value, 10 << 20);
+	assert_true(s.families[0].attrs.ttl_ms == TTL_FOREVER);
+	assert_true(s.families[0].attrs.new_version_behavior);
+	schema_free(&s);
+	assert_int_equal(schema_parse(bytes_str(""), NULL, &s), 0);
+	assert_true(s.fixed);
+	assert_int_equal(s.mode, 0755);
+	assert_int_equal(s.nfamilies, 0);
+	schema_free(&s);
+}
+
+static void order_comments_and_blanks_mean_nothing(void **state)
+{
+	static const char text[] = "# mine\r\n"
+				   "  family  z # last\n"
+				   "ttl\t7d\n\n"
+				   "\t\tversions 5\n"
+				   "families open\n"
+				   "family a\n"
+				   "block_size 65536";
+	struct schema s = {0};
+
+	(void)state;
+	assert_int_equal(schema_parse(bytes_str(text), NULL, &s), 0);
+	assert_false(s.fixed);
+	assert_int_equal(s.nfamilies, 2);
+	assert_string_equal(s.families[0].name, "a");
+	assert_int_equal(s.families[0].attrs.block_size, 65536);
+	assert_string_equal(s.families[1].name, "z");
+	assert_int_equal(s.families[1].attrs.versions, 5);
+	assert_true(s.families[1].attrs.ttl_ms == 7ull * 86400000);
+	schema_free(&s);
+}
+
+static void a_time_is_written_in_its_largest_whole_unit(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"1ms", "1ms"},		{"1000ms", "1s"}, {"90s", "90s"},
+		{"120s", "2m"},		{"3600s", "1h"},  {"24h", "1d"},
+		{"36h", "36h"},		{"365d", "365d"}, {"1001ms", "1001ms"},
+		{"forever", "forever"},
+	};
+	struct schema s = {0};
+	struct buf text;
+	char line[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(line, sizeof(line), "family f\nttl %s\n", cases[i].in);
+		assert_int_equal(schema_parse(bytes_str(line), NULL, &s), 0);
+		text = text_of(&s);
+		snprintf(line, sizeof(line), "\tttl %s\n", cases[i].out);
+		assert_non_null(strstr((char *)text.data, line));
+		buf_free(&text);
+		schema_free(&s);
+	}
+}
+
+static void a_wrong_line_is_named_with_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *text, *says[3];
+	} cases[] = {
+		{"families shut", {"line 1:", "open or fixed", "'shut'"}},
+		{"\n\ncolour red", {"line 3:", "'colour'", "min_versions"}},
+		{"versions 3", {"line 1:", "family NAME", "versions"}},
+		{"family f\nversions 0", {"line 1:", "family f", "at least 1"}},
+		{"family f\nversions -1", {"line 2:", "'-1'", "from 1 on"}},
+		{"family f\nversions 4294967296", {"line 2:", "'4294967296'"}},
+		{"family f\nversions 1 2", {"line 2:", "'2'", "too much"}},
+		{"family f\nversions", {"line 2:", "''", "from 1 on"}},
+		{"family f\nttl 90", {"line 2:", "'90'", "90s"}},
+		{"family f\nttl 0s", {"line 1:", "ttl", "1ms"}},
+		{"family f\nttl 18446744073709551615d", {"line 2:", "forever"}},
+		{"family f\nbloom maybe", {"line 2:", "rowcol", "'maybe'"}},
+		{"family f\nblock_size 17MiB", {"line 1:", "16MiB"}},
+		{"family f\nmax_value 257MiB", {"line 1:", "256MiB"}},
+		{"family f\nmin_versions 4", {"line 1:", "min_versions 4"}},
+		{"family f\nversions 1\nversions 1", {"line 3:", "second"}},
+		{"mode 0755\nmode 0755", {"line 2:", "second"}},
+		{"family f\nfamily f", {"line 2:", "already"}},
+		{"family", {"line 1:", "name"}},
+		{"family .f", {"line 1:", "dot"}},
+		{"family a%2", {"line 1:", "hex"}},
+		{"family a%00", {"line 1:", "control"}},
+		{"mode 0888", {"line 1:", "octal"}},
+		{"mode 10000", {"line 1:", "octal"}},
+		{"uid 4294967295", {"line 1:", "user"}},
+		{"gid x", {"line 1:", "group"}},
+	};
+	struct schema s = {.nfamilies = 77};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(
+			schema_parse(bytes_str(cases[i].text), NULL, &s),
+			-EINVAL);
+		for (size_t j = 0; j < 3 && cases[i].says[j]; j++)
+			if (!strstr(store_why(), cases[i].says[j]))
+				fail_msg("'%s' lacks '%s'", store_why(),
+					 cases[i].says[j]);
+	}
+	assert_int_equal(s.nfamilies, 77);
+}
+
+static void a_text_too_long_is_refused(void **state)
+{
+	char *text = calloc(1, SCHEMA_TEXT_MAX + 1);
+	struct schema s = {0};
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '\n', SCHEMA_TEXT_MAX + 1);
+	assert_int_equal(
+		schema_parse(bytes_of(text, SCHEMA_TEXT_MAX), NULL, &s), 0);
+	schema_free(&s);
+	assert_int_equal(
+		schema_parse(bytes_of(text, SCHEMA_TEXT_MAX + 1), NULL, &s),
+		-EINVAL);
+	free(text);
+}
+
+static void families_stay_in_byte_order(void **state)
+{
+	struct family_attrs a;
+	struct schema s, copy = {0};
+
+	(void)state;
+	schema_init(&s, 0, 0);
+	family_attrs_default(&a);
+	assert_int_equal(schema_add(&s, bytes_str("m"), &a), 0);
+	assert_int_equal(schema_add(&s, bytes_str("z"), &a), 0);
+	assert_int_equal(schema_add(&s, bytes_str("\xc3\xa4"), &a), 0);
+	assert_int_equal(schema_add(&s, bytes_str("A"), &a), 0);
+	assert_int_equal(schema_add(&s, bytes_str("m"), &a), -EEXIST);
+	assert_int_equal(schema_find(&s, bytes_str("A")), 0);
+	assert_int_equal(schema_find(&s, bytes_str("m")), 1);
+	assert_int_equal(schema_find(&s, bytes_str("\xc3\xa4")), 3);
+	assert_int_equal(schema_find(&s, bytes_str("n")), -1);
+	assert_int_equal(schema_copy(&copy, &s), 0);
+	assert_true(schema_equal(&s, &copy));
+	assert_int_equal(schema_remove(&s, bytes_str("m")), 0);
+	assert_int_equal(schema_remove(&s, bytes_str("m")), -ENOENT);
+	assert_int_equal(schema_find(&s, bytes_str("z")), 1);
+	assert_false(schema_equal(&s, &copy));
+	schema_free(&s);
+	schema_free(&copy);
+}
+
+static void a_table_has_a_bounded_number_of_families(void **state)
+{
+	struct family_attrs a;
+	struct schema s;
+	char name[16];
+
+	(void)state;
+	schema_init(&s, 0, 0);
+	family_attrs_default(&a);
+	for (int i = 0; i < SCHEMA_FAMILIES_MAX; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		assert_int_equal(schema_add(&s, bytes_str(name), &a), 0);
+	}
+	assert_int_equal(schema_add(&s, bytes_str("one more"), &a), -ENOSPC);
+	schema_free(&s);
+}
+
+static void family_names_follow_the_rules(void **state)
+{
+	static const char *const good[] = {
+		"f", "-", "a b", "caf\xc3\xa9", "%", "\xf0\x9f\x98\x80", "a.b"};
+	static const char *const bad[] = {
+		"",	    ".f",	    "a:b",
+		"a/b",	    "a\\b",	    "a\tb",
+		"\x7f",	    "\xc2\x85",	    "\xff",
+		"\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+		"\xe2\x82", "\xc3",	    "recovered.edits"};
+	char longest[FAMILY_LEN_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(family_name_check(bytes_str(good[i])), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(family_name_check(bytes_str(bad[i])), -EINVAL);
+	assert_int_equal(family_name_check(bytes_of("a\0", 2)), -EINVAL);
+	memset(longest, 'a', sizeof(longest));
+	assert_int_equal(family_name_check(bytes_of(longest, FAMILY_LEN_MAX)),
+			 0);
+	assert_int_equal(
+		family_name_check(bytes_of(longest, FAMILY_LEN_MAX + 1)),
+		-ENAMETOOLONG);
+}
+
+static void table_names_follow_the_rules(void **state)
+{
+	static const char *const good[] = {"t",	   "T1",    "_x", "a.b-c",
+					   "ns:t", "n_1:_", "9"};
+	static const char *const bad[] = {
+		"",	 "-t",	       ".t",	    "a b",
+		"a/b",	 "a:",	       ":t",	    "a:b:c",
+		"n-s:t", "ns:.t",      "n.s:t",	    "\xc3\xa4",
+		"a%62",	 "hbase:meta", "default:t", ".schema"};
+	char longest[TABLE_NAME_LEN_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(table_name_check(bytes_str(good[i])), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(table_name_check(bytes_str(bad[i])), -EINVAL);
+	memset(longest, 'a', sizeof(longest));
+	assert_int_equal(
+		table_name_check(bytes_of(longest, TABLE_NAME_LEN_MAX)), 0);
+	assert_int_equal(
+		table_name_check(bytes_of(longest, TABLE_NAME_LEN_MAX + 1)),
+		-ENAMETOOLONG);
+}
+
+static void bytes_come_back_and_every_truncation_is_found(void **state)
+{
+	struct schema s, back = {0};
+	struct buf b = {0};
+	uint8_t *part;
+
+	(void)state;
+	make(&s);
+	assert_int_equal(schema_encode(&s, &b), 0);
+	assert_int_equal(schema_decode(buf_bytes(&b), &back), 0);
+	assert_true(schema_equal(&s, &back));
+	schema_free(&back);
+	for (size_t n = 0; n < b.len; n++) {
+		/* Of its own size, so that a sanitizer sees a step too far. */
+		part = malloc(n ? n : 1);
+		assert_non_null(part);
+		memcpy(part, b.data, n);
+		assert_int_equal(schema_decode(bytes_of(part, n), &back),
+				 -EUCLEAN);
+		free(part);
+	}
+	assert_int_equal(buf_append(&b, "", 1), 0);
+	assert_int_equal(schema_decode(buf_bytes(&b), &back), -EUCLEAN);
+	buf_free(&b);
+	schema_free(&s);
+}
+
+/* No checksum here: what is accepted must be sound and come back the same. */
+static void every_flipped_bit_is_refused_or_a_sound_schema(void **state)
+{
+	struct schema s, back = {0};
+	struct buf b = {0}, again = {0};
+
+	(void)state;
+	make(&s);
+	assert_int_equal(schema_encode(&s, &b), 0);
+	for (size_t i = 0; i < b.len * 8; i++) {
+		b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+		if (schema_decode(buf_bytes(&b), &back) == 0) {
+			again.len = 0;
+			assert_int_equal(schema_encode(&back, &again), 0);
+			assert_true(bytes_eq(buf_bytes(&b), buf_bytes(&again)));
+			schema_free(&back);
+		}
+		b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	buf_free(&b);
+	buf_free(&again);
+	schema_free(&s);
+}
+
+static void kinds_have_names(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 256; k++)
+		assert_int_equal(kind_parse(bytes_str(kind_name((uint8_t)k))),
+				 strcmp(kind_name((uint8_t)k), "unknown") ? k
+									  : -1);
+	assert_int_equal(kind_parse(bytes_str("delete-column")),
+			 CELL_DELETE_COLUMN);
+	assert_int_equal(kind_parse(bytes_str("")), -1);
+	assert_int_equal(kind_parse(bytes_str("delete-col")), -1);
+}
+
+static void the_fuzz_corpus_passes(void **state)
+{
+	struct schema s;
+	struct buf b = {0};
+
+	(void)state;
+	make(&s);
+	assert_int_equal(schema_encode(&s, &b), 0);
+	LLVMFuzzerTestOneInput(b.data, b.len);
+	for (size_t n = 0; n < sizeof(golden); n++)
+		LLVMFuzzerTestOneInput((const uint8_t *)golden, n);
+	buf_free(&b);
+	schema_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_is_the_canonical_one),
+		cmocka_unit_test(what_the_text_leaves_out_has_its_default),
+		cmocka_unit_test(order_comments_and_blanks_mean_nothing),
+		cmocka_unit_test(a_time_is_written_in_its_largest_whole_unit),
+		cmocka_unit_test(a_wrong_line_is_named_with_what_is_wrong),
+		cmocka_unit_test(a_text_too_long_is_refused),
+		cmocka_unit_test(families_stay_in_byte_order),
+		cmocka_unit_test(a_table_has_a_bounded_number_of_families),
+		cmocka_unit_test(family_names_follow_the_rules),
+		cmocka_unit_test(table_names_follow_the_rules),
+		cmocka_unit_test(bytes_come_back_and_every_truncation_is_found),
+		cmocka_unit_test(
+			every_flipped_bit_is_refused_or_a_sound_schema),
+		cmocka_unit_test(kinds_have_names),
+		cmocka_unit_test(the_fuzz_corpus_passes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
