@@ -35,11 +35,6 @@ void writer_release(struct fs *fs, uint64_t fh);
  * place_stat_blank(); 0 when the store has the last word.
  */
 int writer_stat(struct fs *fs, uint64_t node, struct stat *st);
-/*
- * Must an open for reading go to writer_open() too: is the node a file that
- * was created and that the store does not have yet?
- */
-bool writer_wants(struct fs *fs, uint64_t node);
 /* Before the store is closed: publishes what open handles still owe. */
 void writer_drain(struct fs *fs);
 

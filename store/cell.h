@@ -127,7 +127,11 @@ struct check {
 	struct bytes value;
 };
 
-/* All changes of one row, applied at once or not at all, in order. */
+/*
+ * All changes of one row, applied at once or not at all, in order. What a
+ * change depends on (TS_AUTO, the value that is added to) is what was there
+ * before the first of them, as in HBase.
+ */
 struct mutation {
 	struct bytes row;
 	struct change *changes;

@@ -33,6 +33,8 @@ struct ref_store {
 	size_t ntables, nsnapshots;
 	struct ref_table **tables; /* by name ascending */
 	enum ref_plant plant;
+	int64_t hints[REF_HINTS_MAX];
+	size_t nhints;
 };
 
 struct ref_snapshot {

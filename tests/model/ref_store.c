@@ -593,6 +593,14 @@ int ref_store_open(int64_t (*now)(void), bool threadsafe, struct store **out)
 	return 0;
 }
 
+void ref_store_hint(struct store *s, const int64_t *ts, size_t n)
+{
+	struct ref_store *rs = store_of(s);
+
+	rs->nhints = n < REF_HINTS_MAX ? n : REF_HINTS_MAX;
+	memcpy(rs->hints, ts, rs->nhints * sizeof(*ts));
+}
+
 void ref_store_plant(struct store *s, enum ref_plant what)
 {
 	store_of(s)->plant = what;

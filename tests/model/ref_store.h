@@ -17,6 +17,15 @@
 int ref_store_open(int64_t (*now)(void), bool threadsafe, struct store **out);
 
 /*
+ * The timestamps that another store gave to the changes of the next call of
+ * table_mutate() or table_mutate_many(), in order. Where the reference may
+ * choose (TS_AUTO), it takes one that is newer than all that is visible and
+ * not newer than its own choice.
+ */
+#define REF_HINTS_MAX 64
+void ref_store_hint(struct store *s, const int64_t *ts, size_t n);
+
+/*
  * Faults that can be planted, to prove that a test sees them. Each is a bug
  * that an engine may have.
  */

@@ -8,8 +8,10 @@ struct applying {
 	struct ref_store *rs;
 	struct ref_table *t;
 	struct bytes row;
+	/* Whatever a change depends on is what was there before them all. */
 	uint64_t seq_before;
 	size_t *n_before; /* changes of the row, by family */
+	size_t change;	  /* the present one, counted over the whole call */
 };
 
 /* The one visible version that @look and the column leave, if any. */
@@ -92,11 +94,12 @@ static int check_holds(struct applying *a, const struct check *k)
 /* -- changes -------------------------------------------------------------- */
 
 /*
- * The newest timestamp of what is stored in a column, the markers that cover
- * it included; of the whole family if @qualifier is NULL. -1 if nothing is.
+ * The newest timestamp of what was stored in a column before the mutation, the
+ * markers that cover it included; of the whole family if @qualifier is NULL.
+ * -1 if nothing was.
  */
-static int64_t newest_ts(struct applying *a, int family,
-			 const struct bytes *qualifier)
+static int64_t newest_stored(struct applying *a, int family,
+			     const struct bytes *qualifier)
 {
 	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
 	int64_t ts = -1;
@@ -104,8 +107,9 @@ static int64_t newest_ts(struct applying *a, int family,
 	for (size_t i = 0; row && i < row->n; i++) {
 		struct ref_change *c = row->changes[i];
 
-		if (qualifier && !kind_is_family_marker(c->kind) &&
-		    !bytes_eq(c->qualifier, *qualifier))
+		if (c->seq > a->seq_before ||
+		    (qualifier && !kind_is_family_marker(c->kind) &&
+		     !bytes_eq(c->qualifier, *qualifier)))
 			continue;
 		if (c->ts > ts)
 			ts = c->ts;
@@ -113,26 +117,74 @@ static int64_t newest_ts(struct applying *a, int family,
 	return ts;
 }
 
-static int64_t at_least(int64_t a, int64_t b)
+/* The same of what is visible. */
+static int newest_visible(struct applying *a, int family,
+			  const struct bytes *qualifier, int64_t *out)
 {
-	return a > b ? a : b;
+	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
+	struct ref_look look = ref_look_now(a->t, family);
+	struct ref_list l = {0};
+	int r;
+
+	*out = -1;
+	look.seq_max = a->seq_before;
+	r = row ? ref_visible(a->rs, row, &look, &l) : 0;
+	for (size_t i = 0; r == 0 && i < l.n; i++)
+		if ((!qualifier || bytes_eq(l.at[i]->qualifier, *qualifier)) &&
+		    l.at[i]->ts > *out)
+			*out = l.at[i]->ts;
+	ref_list_free(&l);
+	return r;
 }
 
-static int64_t put_ts(struct applying *a, int family, const struct change *c)
+static int64_t after(int64_t now, int64_t newest, int plus)
 {
-	int64_t now = a->rs->now(), newer;
+	return newest >= 0 && newest + plus > now ? newest + plus : now;
+}
 
+/*
+ * The store's own choice: @plus 1 for a put, that must be newer than all there
+ * is; 0 for a marker, that must cover it. How much of the hidden is still
+ * stored is up to the store, so a hint between what is visible and what was
+ * ever written is taken.
+ */
+static int auto_ts(struct applying *a, int family,
+		   const struct bytes *qualifier, int plus, int64_t *out)
+{
+	int64_t now = a->rs->now(), hint = -1, visible;
+	int r;
+
+	if (a->rs->plant == PLANT_TS_REPEATS)
+		plus = 0;
+	*out = after(now, newest_stored(a, family, qualifier), plus);
+	if (a->change < a->rs->nhints)
+		hint = a->rs->hints[a->change];
+	if (hint < 0 || hint >= *out)
+		return 0;
+	r = newest_visible(a, family, qualifier, &visible);
+	if (r == 0 && hint >= after(now, visible, plus))
+		*out = hint;
+	return r;
+}
+
+/* Of a put or a wide marker. */
+static int settle_ts(struct applying *a, int family, const struct change *c,
+		     int64_t *out)
+{
+	bool wide = kind_is_family_marker(c->op) || c->op == CHANGE_DELETE_ROW;
+	int plus = c->op == CHANGE_PUT || c->op == CHANGE_INCREMENT ||
+		   c->op == CHANGE_APPEND;
+
+	*out = c->ts;
 	if (c->ts == TS_CLOCK)
-		return now;
+		*out = a->rs->now();
 	if (c->ts != TS_AUTO)
-		return c->ts;
-	newer = newest_ts(a, family, &c->qualifier);
-	if (a->rs->plant != PLANT_TS_REPEATS && newer >= 0 && newer < TS_MAX)
-		newer++;
-	return at_least(now, newer);
+		return 0;
+	return auto_ts(a, family, wide ? NULL : &c->qualifier, plus, out);
 }
 
-static int marker_ts(struct applying *a, int family, const struct change *c,
+/* Of the deletion of one version. */
+static int delete_ts(struct applying *a, int family, const struct change *c,
 		     int64_t *out)
 {
 	struct ref_change *at;
@@ -145,19 +197,6 @@ static int marker_ts(struct applying *a, int family, const struct change *c,
 	*out = a->rs->now();
 	if (c->ts == TS_CLOCK)
 		return 0;
-	if (c->op == CHANGE_DELETE_ROW) {
-		for (uint32_t f = 0; f < a->t->schema.nfamilies; f++)
-			*out = at_least(*out, newest_ts(a, f, NULL));
-		return 0;
-	}
-	if (c->op != CHANGE_DELETE) {
-		*out = at_least(*out, newest_ts(a, family,
-						c->op == CHANGE_DELETE_COLUMN
-							? &c->qualifier
-							: NULL));
-		return 0;
-	}
-	/* As in HBase: what the same mutation has put is not looked at. */
 	look = ref_look_now(a->t, family);
 	look.seq_max = a->seq_before;
 	r = newest(a, family, c->qualifier, &look, &at);
@@ -185,14 +224,16 @@ static int put(struct applying *a, int family, struct change *c,
 		.value = value,
 	};
 	uint32_t max = a->t->schema.families[family].attrs.max_value;
+	int r;
 
 	if (value.len > max)
 		return why(-EFBIG,
 			   "the value is %zu bytes long, the family "
 			   "%s takes at most %u",
 			   value.len, a->t->schema.families[family].name, max);
-	what.ts = c->ts_given = put_ts(a, family, c);
-	return add(a, family, &what);
+	r = settle_ts(a, family, c, &what.ts);
+	c->ts_given = what.ts;
+	return r < 0 ? r : add(a, family, &what);
 }
 
 static int increment(struct applying *a, int family, struct change *c,
@@ -229,14 +270,23 @@ static int append(struct applying *a, int family, struct change *c,
 	return r;
 }
 
+/* A marker in each family, each with a timestamp of its own. */
 static int delete_row(struct applying *a, struct change *c)
 {
-	struct ref_change what = {.kind = CELL_DELETE_FAMILY};
-	int r = marker_ts(a, -1, c, &what.ts);
+	int64_t given = -1;
+	int r = 0;
 
-	c->ts_given = what.ts;
-	for (uint32_t f = 0; r == 0 && f < a->t->schema.nfamilies; f++)
-		r = add(a, f, &what);
+	for (uint32_t f = 0; r == 0 && f < a->t->schema.nfamilies; f++) {
+		struct ref_change what = {.kind = CELL_DELETE_FAMILY};
+
+		r = settle_ts(a, f, c, &what.ts);
+		if (r == 0)
+			r = add(a, f, &what);
+		if (what.ts > given)
+			given = what.ts;
+	}
+	if (given >= 0)
+		c->ts_given = given;
 	return r;
 }
 
@@ -256,11 +306,13 @@ static int apply(struct applying *a, struct change *c)
 	if (c->op == CHANGE_PUT)
 		return put(a, family, c, c->value, c->ttl_ms);
 	if (c->op != CHANGE_INCREMENT && c->op != CHANGE_APPEND) {
-		r = marker_ts(a, family, c, &what.ts);
+		r = c->op == CHANGE_DELETE ? delete_ts(a, family, c, &what.ts)
+					   : settle_ts(a, family, c, &what.ts);
 		c->ts_given = what.ts;
 		return r < 0 ? r : add(a, family, &what);
 	}
 	look = ref_look_now(a->t, family);
+	look.seq_max = a->seq_before;
 	r = newest(a, family, c->qualifier, &look, &old);
 	if (r < 0)
 		return r;
@@ -274,7 +326,6 @@ static int begin(struct applying *a)
 {
 	struct ref_table *t = a->t;
 
-	a->seq_before = a->rs->last_seq;
 	a->n_before = calloc(t->schema.nfamilies + 1, sizeof(*a->n_before));
 	if (!a->n_before)
 		return -ENOMEM;
@@ -298,9 +349,16 @@ static void undo(struct applying *a)
 	a->rs->last_seq = a->seq_before;
 }
 
-static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m)
+static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m,
+		  size_t nbefore)
 {
-	struct applying a = {.rs = rs, .t = t, .row = m->row};
+	struct applying a = {
+		.rs = rs,
+		.t = t,
+		.row = m->row,
+		.seq_before = rs->last_seq,
+		.change = nbefore,
+	};
 	bool checked = rs->plant != PLANT_CHECK_IGNORED;
 	int r = ref_gone(t);
 
@@ -312,7 +370,7 @@ static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m)
 			return r;
 	}
 	r = begin(&a);
-	for (size_t i = 0; r == 0 && i < m->nchanges; i++)
+	for (size_t i = 0; r == 0 && i < m->nchanges; i++, a.change++)
 		if (i != 2 || rs->plant != PLANT_LOST_CHANGE)
 			r = apply(&a, &m->changes[i]);
 	if (r < 0 && a.n_before && rs->plant != PLANT_HALF_MUTATION)
@@ -321,20 +379,31 @@ static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m)
 	return r < 0 ? r : 1;
 }
 
+/* Hints are for one call. */
+static int forget_hints(struct ref_store *rs, int r)
+{
+	rs->nhints = 0;
+	return r;
+}
+
 int ref_mutate(struct table *base, struct mutation *m, unsigned flags)
 {
 	struct ref_store *rs = ref_lock(base->store);
+	int r = mutate(rs, table_of(base), m, 0);
 
-	return ref_unlock(rs, mutate(rs, table_of(base), m));
+	return ref_unlock(rs, forget_hints(rs, r));
 }
 
 int ref_mutate_many(struct table *base, struct mutation *m, size_t n,
 		    unsigned flags, size_t *done)
 {
 	struct ref_store *rs = ref_lock(base->store);
+	size_t changes = 0;
 	int r = 1;
 
-	for (*done = 0; r > 0 && *done<n; *done += r> 0)
-		r = mutate(rs, table_of(base), &m[*done]);
-	return ref_unlock(rs, r < 0 ? r : 0);
+	for (*done = 0; r > 0 && *done<n; *done += r> 0) {
+		r = mutate(rs, table_of(base), &m[*done], changes);
+		changes += m[*done].nchanges;
+	}
+	return ref_unlock(rs, forget_hints(rs, r < 0 ? r : 0));
 }

@@ -1,0 +1,387 @@
+/*
+ * The model test: the same random steps on the engine and on the reference,
+ * and every answer compared.
+ *
+ *	model [--seed N] [--runs N] [--steps N] [--seconds N]
+ *	      [--plant NAME | --plant all] [--classic]
+ *
+ * A run is a new store and --steps steps that follow from its seed alone. A
+ * difference prints the seed, the fewest steps that still show it, and both
+ * answers; `model --seed N` with the printed number replays it.
+ *
+ * With --plant the engine is replaced by a second reference with the named
+ * fault: the test must find it, or it proves nothing ("all": each of them).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/model/ref_store.h"
+#include "tests/model/subject.h"
+
+struct options {
+	uint64_t seed;
+	unsigned runs, steps, seconds;
+	bool classic;
+	enum ref_plant plant; /* PLANT_NONE: the engine is tested */
+	bool plant_each;
+};
+
+/* A run: its steps, and where it first differed. */
+struct run {
+	struct step_mode mode;
+	enum ref_plant plant;
+	size_t n;
+	struct step *steps;
+	struct buf answers[2]; /* of the step that differed */
+};
+
+static uint64_t steps_done;
+
+/* -- a crash says where ---------------------------------------------------- */
+
+static volatile uint64_t seed_now;
+static volatile uint32_t step_now;
+
+static void on_crash(int sig)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text),
+			 "model: signal %d at seed %llu, step %u\n", sig,
+			 (unsigned long long)seed_now, (unsigned)step_now);
+
+	if (write(2, text, (size_t)n) != n)
+		_exit(3);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* -- one run --------------------------------------------------------------- */
+
+static void fail(const char *what, int r)
+{
+	fprintf(stderr, "model: %s: %s (%s)\n", what, store_why(),
+		strerror(-r));
+	exit(2);
+}
+
+static void worlds_open(const struct run *run, struct world w[2])
+{
+	int r = ref_store_open(world_clock, false, &w[1].store);
+
+	if (r < 0)
+		fail("the reference", r);
+	if (run->plant == PLANT_NONE) {
+		r = subject_lsm(&run->mode, &w[0]);
+		if (r < 0)
+			fail("the engine", r);
+	} else {
+		r = ref_store_open(world_clock, false, &w[0].store);
+		if (r < 0)
+			fail("the planted reference", r);
+	}
+	for (int i = 0; i < 2; i++) {
+		w[i].classic = run->mode.classic;
+		w[i].tiny = run->mode.tiny;
+		r = world_begin(&w[i]);
+		if (r < 0)
+			fail("making the tables", r);
+	}
+	if (run->plant != PLANT_NONE)
+		ref_store_plant(w[0].store, run->plant);
+}
+
+static void worlds_close(const struct run *run, struct world w[2])
+{
+	for (int i = 0; i < 2; i++)
+		world_detach(&w[i]);
+	store_close(w[1].store);
+	if (run->plant == PLANT_NONE)
+		subject_lsm_free(&w[0]);
+	else
+		store_close(w[0].store);
+}
+
+static bool buf_eq(const struct buf *a, const struct buf *b)
+{
+	return bytes_eq(buf_bytes(a), buf_bytes(b));
+}
+
+/* The index of the first step whose answers differ, or n. */
+static size_t run_differs(struct run *run)
+{
+	struct world w[2] = {0};
+	size_t i;
+
+	worlds_open(run, w);
+	for (i = 0; i < run->n; i++) {
+		step_now = run->steps[i].id;
+		for (int k = 0; k < 2; k++) {
+			run->answers[k].len = 0;
+			if (k == 1 && !w[0].pristine)
+				ref_store_hint(w[1].store, w[0].given,
+					       w[0].ngiven);
+			world_apply(&w[k], &run->steps[i], &run->answers[k]);
+		}
+		steps_done++;
+		if (!buf_eq(&run->answers[0], &run->answers[1]))
+			break;
+	}
+	worlds_close(run, w);
+	return i;
+}
+
+static void run_make(struct run *run, const struct options *o, uint64_t seed)
+{
+	uint64_t random = seed;
+	struct step last = {.kind = STEP_DUMP, .id = o->steps};
+
+	run->mode = step_mode_of(seed, o->classic);
+	run->plant = o->plant;
+	run->n = o->steps + 1;
+	run->steps = calloc(run->n, sizeof(*run->steps));
+	if (!run->steps)
+		fail("memory", -ENOMEM);
+	for (uint32_t i = 0; i < o->steps; i++)
+		step_make(&random, &run->mode, i, &run->steps[i]);
+	run->steps[o->steps] = last;
+}
+
+static void run_free(struct run *run)
+{
+	free(run->steps);
+	buf_free(&run->answers[0]);
+	buf_free(&run->answers[1]);
+}
+
+/* -- making a failure small ------------------------------------------------ */
+
+/* Leaves out steps as long as what is left still differs. */
+static void shrink(struct run *run, bool quiet)
+{
+	time_t end = time(NULL) + 20;
+	size_t chunk = run->n / 2;
+
+	while (chunk > 0 && time(NULL) < end) {
+		bool less = false;
+
+		for (size_t at = 0; at + chunk <= run->n && time(NULL) < end;) {
+			struct run try = {.mode = run->mode,
+					  .plant = run->plant,
+					  .n = run->n - chunk};
+			size_t bad;
+
+			try.steps = calloc(try.n + 1, sizeof(*try.steps));
+			if (!try.steps)
+				fail("memory", -ENOMEM);
+			memcpy(try.steps, run->steps, at * sizeof(*try.steps));
+			memcpy(try.steps + at, run->steps + at + chunk,
+			       (run->n - at - chunk) * sizeof(*try.steps));
+			bad = run_differs(&try);
+			if (bad == try.n) {
+				run_free(&try);
+				at += chunk;
+				continue;
+			}
+			try.n = bad + 1;
+			run_free(run);
+			*run = try;
+			less = true;
+		}
+		if (!less || chunk > run->n)
+			chunk = chunk > run->n ? run->n / 2 : chunk / 2;
+	}
+	if (!quiet)
+		fprintf(stderr, "model: %zu steps are enough:\n", run->n);
+}
+
+/* The lines around the first difference, not a screen of equal ones. */
+static void print_answer(const char *whose, const struct buf *b, size_t line)
+{
+	const char *p = (const char *)b->data, *end = p + b->len;
+
+	fprintf(stderr, "---- %s, from line %zu\n", whose,
+		line > 3 ? line - 3 : 0);
+	for (size_t i = 0; p < end && i < line + 6; i++) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((nl ? nl + 1 : end) - p);
+
+		if (i + 3 >= line)
+			fwrite(p, 1, n, stderr);
+		p += n;
+	}
+}
+
+static size_t first_difference(const struct buf *a, const struct buf *b)
+{
+	size_t line = 0;
+
+	for (size_t i = 0; i < a->len && i < b->len; i++) {
+		if (a->data[i] != b->data[i])
+			break;
+		line += a->data[i] == '\n';
+	}
+	return line;
+}
+
+static void report(struct run *run, const struct options *o, uint64_t seed,
+		   size_t bad)
+{
+	struct buf text = {0};
+	size_t line;
+
+	fprintf(stderr,
+		"model: seed %llu differs at step %zu; again with:\n"
+		"model: model --seed %llu --runs 1 --steps %u%s\n",
+		(unsigned long long)seed, bad, (unsigned long long)seed,
+		o->steps, o->classic ? " --classic" : "");
+	run->n = bad + 1;
+	shrink(run, false);
+	run_differs(run);
+	for (size_t i = 0; i < run->n; i++)
+		step_format(&run->steps[i], &text);
+	fprintf(stderr, "%.*s", (int)text.len, (const char *)text.data);
+	line = first_difference(&run->answers[0], &run->answers[1]);
+	print_answer("the engine", &run->answers[0], line);
+	print_answer("the reference", &run->answers[1], line);
+	buf_free(&text);
+}
+
+/* -- many runs --------------------------------------------------------------
+ */
+
+/* The seed that differed in *bad; 1 if one did. */
+static int runs(const struct options *o, bool quiet, uint64_t *bad)
+{
+	time_t end = time(NULL) + o->seconds;
+
+	for (unsigned i = 0; o->runs == 0 || i < o->runs; i++) {
+		struct run run = {0};
+		size_t at;
+
+		if (o->seconds && time(NULL) >= end)
+			break;
+		seed_now = *bad = o->seed + i;
+		run_make(&run, o, *bad);
+		at = run_differs(&run);
+		if (at < run.n) {
+			if (!quiet)
+				report(&run, o, *bad, at);
+			run_free(&run);
+			return 1;
+		}
+		run_free(&run);
+	}
+	return 0;
+}
+
+/* Each planted fault must be found. Returns how many were not. */
+static int plants(struct options *o)
+{
+	int missed = 0;
+
+	for (int p = PLANT_NONE + 1; p < PLANT_MAX; p++) {
+		uint64_t seed;
+
+		o->plant = (enum ref_plant)p;
+		if (runs(o, true, &seed)) {
+			printf("model: %s: found by seed %llu\n",
+			       ref_plant_name(o->plant),
+			       (unsigned long long)seed);
+			continue;
+		}
+		printf("model: %s: NOT FOUND\n", ref_plant_name(o->plant));
+		missed++;
+	}
+	return missed;
+}
+
+static void usage(void)
+{
+	fputs("usage: model [--seed N] [--runs N] [--steps N] [--seconds N]\n"
+	      "             [--plant NAME | --plant all] [--classic]\n",
+	      stderr);
+	exit(2);
+}
+
+static void plant_parse(struct options *o, const char *name)
+{
+	if (!strcmp(name, "all")) {
+		o->plant_each = true;
+		return;
+	}
+	for (int p = 0; p < PLANT_MAX; p++)
+		if (!strcmp(name, ref_plant_name((enum ref_plant)p))) {
+			o->plant = (enum ref_plant)p;
+			return;
+		}
+	usage();
+}
+
+static void options_parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{"seed", required_argument, NULL, 's'},
+		{"runs", required_argument, NULL, 'r'},
+		{"steps", required_argument, NULL, 'n'},
+		{"seconds", required_argument, NULL, 't'},
+		{"plant", required_argument, NULL, 'p'},
+		{"classic", no_argument, NULL, 'c'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		switch (c) {
+		case 's':
+			o->seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'r':
+			o->runs = (unsigned)strtoul(optarg, NULL, 0);
+			break;
+		case 'n':
+			o->steps = (unsigned)strtoul(optarg, NULL, 0);
+			break;
+		case 't':
+			o->seconds = (unsigned)strtoul(optarg, NULL, 0);
+			break;
+		case 'p':
+			plant_parse(o, optarg);
+			break;
+		case 'c':
+			o->classic = true;
+			break;
+		default:
+			usage();
+		}
+	if (optind < argc)
+		usage();
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.seed = 1, .runs = 1000, .steps = 300};
+	uint64_t seed;
+	int r;
+
+	options_parse(argc, argv, &o);
+	signal(SIGSEGV, on_crash);
+	signal(SIGABRT, on_crash);
+	signal(SIGBUS, on_crash);
+	if (o.plant_each)
+		return plants(&o) ? 1 : 0;
+	r = runs(&o, false, &seed);
+	if (r == 0)
+		printf("model: %llu steps in runs from seed %llu, no answer "
+		       "differs\n",
+		       (unsigned long long)steps_done,
+		       (unsigned long long)o.seed);
+	/* A planted fault is there to be found. */
+	if (o.plant != PLANT_NONE)
+		return r ? 0 : 1;
+	return r;
+}

@@ -1,0 +1,400 @@
+#include "tests/model/step.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/trace.h"
+
+void say(struct buf *out, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (buf_reserve(out, 512) < 0)
+		abort();
+	va_start(ap, fmt);
+	n = vsnprintf((char *)out->data + out->len, 512, fmt, ap);
+	va_end(ap);
+	out->len += n < 512 ? (size_t)n : 511;
+}
+
+void say_key(struct buf *out, struct bytes key)
+{
+	char text[TRACE_KEY_MAX];
+
+	say(out, "%s", trace_key(text, key));
+	/* The trace cuts what is long: the length tells it from others. */
+	if (key.len > 64)
+		say(out, "[%zu]", key.len);
+}
+
+uint64_t step_random(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static unsigned below(uint64_t *random, unsigned n)
+{
+	return (unsigned)(step_random(random) % n);
+}
+
+struct step_mode step_mode_of(uint64_t seed, bool classic)
+{
+	uint64_t random = seed * 77 + 5;
+
+	return (struct step_mode){
+		.ttl = below(&random, 2),
+		.raw = below(&random, 4) == 0,
+		.classic = classic,
+		.tables = below(&random, 3) == 0,
+		.snapshots = below(&random, 2),
+		.tiny = below(&random, 3) > 0,
+		.sync = below(&random, 8) == 0,
+	};
+}
+
+/* -- the key space -------------------------------------------------------- */
+
+struct bytes step_row(unsigned i)
+{
+	/* One is the prefix of the next. */
+	static const char rows[STEP_ROWS][3] = {"a", "a\0", "b"};
+	static const size_t lens[STEP_ROWS] = {1, 2, 1};
+
+	return bytes_of(rows[i % STEP_ROWS], lens[i % STEP_ROWS]);
+}
+
+struct bytes step_family(unsigned i)
+{
+	return bytes_str(i % STEP_FAMILIES ? "g" : "f");
+}
+
+struct bytes step_qualifier(unsigned i)
+{
+	static const char *const names[STEP_QUALIFIERS] = {"", "p", "q"};
+
+	return bytes_str(names[i % STEP_QUALIFIERS]);
+}
+
+int64_t step_ts(unsigned i, int64_t now)
+{
+	if (i == STEP_TS_AUTO)
+		return TS_AUTO;
+	if (i == STEP_TS_CLOCK)
+		return TS_CLOCK;
+	/* Coarse, so that a clock that moves meets them again. */
+	now = (now & ~3) + ((int64_t)i - STEP_TS_FIRST - 2) * 4;
+	return now < 0 ? 0 : now;
+}
+
+uint64_t step_ttl(unsigned i)
+{
+	static const uint64_t ttls[] = {TTL_FOREVER, 6, 15, 40};
+
+	return ttls[i % 4];
+}
+
+int step_value(struct buf *b, enum step_value kind, uint32_t id, unsigned k)
+{
+	uint8_t bytes[1000] = {0};
+	size_t n = 0;
+
+	switch (kind) {
+	case VALUE_EMPTY:
+		break;
+	case VALUE_X:
+	case VALUE_Y:
+		bytes[n++] = kind == VALUE_X ? 'x' : 'y';
+		break;
+	case VALUE_COUNTER:
+		n = 8;
+		bytes[7] = (uint8_t)(id + k);
+		break;
+	default:
+		n = (size_t)snprintf((char *)bytes, sizeof(bytes), "v%u.%u", id,
+				     k);
+		if (kind == VALUE_LONG)
+			for (size_t end = 100 + id % 400; n < end; n++)
+				bytes[n] = (uint8_t)(id * 7 + n * k + n / 16);
+	}
+	b->len = 0;
+	return buf_append(b, bytes, n);
+}
+
+/* -- making --------------------------------------------------------------- */
+
+static void make_change(uint64_t *random, const struct step_mode *mode,
+			struct step_change *c)
+{
+	static const uint8_t ops[] = {
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_PUT,
+		CHANGE_DELETE,
+		CHANGE_DELETE,
+		CHANGE_DELETE_COLUMN,
+		CHANGE_DELETE_COLUMN,
+		CHANGE_DELETE_FAMILY,
+		CHANGE_DELETE_FAMILY_VERSION,
+		CHANGE_DELETE_ROW,
+		CHANGE_INCREMENT,
+		CHANGE_APPEND,
+	};
+
+	c->op = ops[below(random, sizeof(ops))];
+	c->family = (uint8_t)below(random, STEP_FAMILIES);
+	c->qualifier = (uint8_t)below(random, STEP_QUALIFIERS);
+	c->ts = below(random, 2) ? STEP_TS_AUTO
+				 : (uint8_t)below(random, STEP_TS_LAST + 1);
+	c->ttl = mode->ttl && below(random, 6) == 0
+			 ? (uint8_t)(1 + below(random, 3))
+			 : 0;
+	c->value = (uint8_t)below(random, VALUE_KINDS);
+	c->delta = (int8_t)((int)below(random, 7) - 3);
+}
+
+static void make_check(uint64_t *random, struct step_check *c)
+{
+	c->op = (uint8_t)below(random, CHECK_GREATER_OR_EQUAL + 1);
+	c->family = (uint8_t)below(random, STEP_FAMILIES);
+	c->qualifier = (uint8_t)below(random, STEP_QUALIFIERS);
+	c->ts = (uint8_t)(STEP_TS_FIRST + below(random, 5));
+	c->value = (uint8_t)below(random, VALUE_Y + 1);
+}
+
+/* An end that is open half of the time. */
+static uint8_t make_end(uint64_t *random, unsigned n)
+{
+	return (uint8_t)(below(random, 2) ? 0 : 1 + below(random, n));
+}
+
+static void make_scan(uint64_t *random, const struct step_mode *mode,
+		      struct step_scan *c)
+{
+	c->granularity = (uint8_t)below(random, 4);
+	c->start = make_end(random, STEP_ROWS);
+	c->stop = make_end(random, STEP_ROWS);
+	c->start_exclusive = below(random, 2);
+	c->stop_inclusive = below(random, 2);
+	c->reversed = below(random, 3) == 0;
+	c->raw = mode->raw && below(random, 2);
+	c->keys_only = below(random, 3) == 0;
+	if (c->raw) {
+		c->granularity = SCAN_CELLS;
+		return;
+	}
+	if (below(random, 3) == 0) {
+		c->qual_start = make_end(random, STEP_QUALIFIERS);
+		c->qual_stop = make_end(random, STEP_QUALIFIERS);
+		c->qual_exclusive = below(random, 2);
+		c->qual_inclusive = below(random, 2);
+	}
+	c->columns = below(random, 3) ? 0 : (uint8_t)below(random, 3);
+	c->column[0] = (uint8_t)below(random, 8);
+	c->column[1] = (uint8_t)below(random, 8);
+	if (below(random, 3) == 0) {
+		c->ts_min = make_end(random, 5);
+		c->ts_max = make_end(random, 5);
+	}
+	c->versions = (uint8_t)below(random, 4);
+	c->limit = below(random, 4) ? 0 : (uint8_t)(1 + below(random, 2));
+}
+
+static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
+{
+	unsigned n = below(random, 1000);
+
+	if (n < 430)
+		return STEP_MUTATE;
+	if (n < 450)
+		return STEP_MANY;
+	if (n < 700)
+		return STEP_SCAN;
+	if (n < 800)
+		return STEP_GET;
+	if (n < 830)
+		return STEP_DUMP;
+	if (n < 870)
+		return STEP_FLUSH;
+	if (n < 885)
+		return STEP_COMPACT;
+	if (n < 890)
+		return STEP_SYNC;
+	if (n < 900)
+		return STEP_REOPEN;
+	if (n < 910)
+		return STEP_DIE;
+	if (n < 940)
+		return STEP_CLOCK;
+	if (n < 960)
+		return mode->snapshots ? STEP_SNAPSHOT : STEP_MUTATE;
+	if (n < 970)
+		return mode->snapshots ? STEP_RELEASE : STEP_MUTATE;
+	if (n < 985)
+		return STEP_ALTER;
+	if (!mode->tables)
+		return STEP_MUTATE;
+	return (uint8_t)(STEP_CREATE + below(random, 5));
+}
+
+void step_make(uint64_t *random, const struct step_mode *mode, uint32_t id,
+	       struct step *s)
+{
+	*s = (struct step){.id = id, .kind = make_kind(random, mode)};
+	s->table = below(random, 4) == 0;
+	s->row = (uint8_t)below(random, STEP_ROWS);
+	s->family = (uint8_t)below(random, STEP_FAMILIES);
+	s->flags = mode->sync || below(random, 10) == 0 ? MUTATE_SYNC : 0;
+	s->snapshot = mode->snapshots && below(random, 3) == 0
+			      ? (uint8_t)(1 + below(random, STEP_SNAPSHOTS))
+			      : 0;
+	s->nchanges =
+		(uint8_t)(below(random, 2) ? 1
+					   : 1 + below(random, STEP_CHANGES));
+	s->nchecks = below(random, 5) ? 0 : (uint8_t)(1 + below(random, 2));
+	for (unsigned i = 0; i < s->nchanges; i++)
+		make_change(random, mode, &s->changes[i]);
+	for (unsigned i = 0; i < s->nchecks; i++)
+		make_check(random, &s->checks[i]);
+	make_scan(random, mode, &s->scan);
+	s->clock = (int8_t)(1 + below(random, 9));
+	if (!mode->ttl && below(random, 3) == 0)
+		s->clock = (int8_t)-s->clock;
+	s->versions = (uint8_t)(1 + below(random, 4));
+	s->min_versions = below(random, 3) ? 0 : (uint8_t)below(random, 3);
+	s->ttl = mode->ttl ? (uint8_t)below(random, 4) : 0;
+}
+
+/* -- printing ------------------------------------------------------------- */
+
+static const char *op_name(uint8_t op)
+{
+	switch (op) {
+	case CHANGE_DELETE_ROW:
+		return "delete-row";
+	case CHANGE_INCREMENT:
+		return "increment";
+	case CHANGE_APPEND:
+		return "append";
+	}
+	return kind_name(op);
+}
+
+static void format_ts(struct buf *out, unsigned i)
+{
+	if (i == STEP_TS_AUTO)
+		say(out, " @auto");
+	else if (i == STEP_TS_CLOCK)
+		say(out, " @clock");
+	else
+		say(out, " @now%+d", ((int)i - STEP_TS_FIRST - 2) * 4);
+}
+
+static void format_mutation(const struct step *s, struct buf *out)
+{
+	static const char *const checks[] = {
+		"absent",	   "present",
+		"newest-ts",	   "version-absent",
+		"version-present", "equal",
+		"not-equal",	   "less",
+		"less-or-equal",   "greater",
+		"greater-or-equal"};
+
+	for (unsigned i = 0; i < s->nchecks; i++) {
+		const struct step_check *c = &s->checks[i];
+
+		say(out, " if %s %s:%.2s", checks[c->op], c->family ? "g" : "f",
+		    (const char *)step_qualifier(c->qualifier).data);
+		format_ts(out, c->ts);
+		say(out, " value %u", c->value);
+	}
+	for (unsigned i = 0; i < s->nchanges; i++) {
+		const struct step_change *c = &s->changes[i];
+
+		say(out, "%s %s %s:%.2s", i ? "," : "", op_name(c->op),
+		    c->family ? "g" : "f",
+		    (const char *)step_qualifier(c->qualifier).data);
+		format_ts(out, c->ts);
+		if (c->ttl)
+			say(out, " ttl %llu",
+			    (unsigned long long)step_ttl(c->ttl));
+		say(out, " value %u delta %d", c->value, c->delta);
+	}
+}
+
+static void format_scan(const struct step_scan *c, struct buf *out)
+{
+	static const char *const names[] = {"rows", "families", "columns",
+					    "cells"};
+
+	say(out, " %s", names[c->granularity & 3]);
+	if (c->start)
+		say(out, " from row %u%s", c->start - 1,
+		    c->start_exclusive ? " exclusive" : "");
+	if (c->stop)
+		say(out, " to row %u%s", c->stop - 1,
+		    c->stop_inclusive ? " inclusive" : "");
+	say(out, "%s%s%s", c->reversed ? " reversed" : "", c->raw ? " raw" : "",
+	    c->keys_only ? " keys_only" : "");
+	if (c->qual_start || c->qual_stop)
+		say(out, " qualifiers %d%s..%d%s", c->qual_start - 1,
+		    c->qual_exclusive ? " exclusive" : "", c->qual_stop - 1,
+		    c->qual_inclusive ? " inclusive" : "");
+	for (unsigned i = 0; i < c->columns; i++)
+		say(out, " column %u", c->column[i]);
+	if (c->ts_min || c->ts_max)
+		say(out, " ts %d..%d", c->ts_min ? c->ts_min * 4 - 12 : -1,
+		    c->ts_max ? c->ts_max * 4 - 12 : -1);
+	say(out, " versions %u limit %u", c->versions, c->limit);
+}
+
+void step_format(const struct step *s, struct buf *out)
+{
+	static const char *const names[] = {
+		"mutate", "many",     "scan",	    "get",	  "dump",
+		"flush",  "compact",  "sync",	    "reopen",	  "die",
+		"clock",  "snapshot", "release",    "alter",	  "create",
+		"drop",	  "rename",   "family-add", "family-drop"};
+
+	say(out, "%5u %s t%u row %u", s->id, names[s->kind], s->table, s->row);
+	switch (s->kind) {
+	case STEP_MUTATE:
+	case STEP_MANY:
+		if (s->flags & MUTATE_SYNC)
+			say(out, " sync");
+		format_mutation(s, out);
+		break;
+	case STEP_SCAN:
+		say(out, " snapshot %u", s->snapshot);
+		format_scan(&s->scan, out);
+		break;
+	case STEP_GET:
+		say(out, " snapshot %u %s:%.2s", s->snapshot,
+		    s->changes[0].family ? "g" : "f",
+		    (const char *)step_qualifier(s->changes[0].qualifier).data);
+		format_ts(out, s->changes[0].ts);
+		break;
+	case STEP_CLOCK:
+		say(out, " %+d", s->clock);
+		break;
+	case STEP_ALTER:
+		say(out, " family %u versions %u min_versions %u ttl %llu",
+		    s->family, s->versions, s->min_versions,
+		    (unsigned long long)step_ttl(s->ttl));
+		break;
+	default:
+		say(out, " family %u snapshot %u", s->family, s->snapshot);
+	}
+	say(out, "\n");
+}

@@ -1,0 +1,14 @@
+/*
+ * What is tested: a store that can be made new, closed, killed, opened again.
+ */
+#ifndef CELLFS_TESTS_MODEL_SUBJECT_H
+#define CELLFS_TESTS_MODEL_SUBJECT_H
+
+#include "tests/model/world.h"
+
+/* A new, empty store of the engine on a simulated disk. */
+int subject_lsm(const struct step_mode *mode, struct world *w);
+/* The end of it, whatever state it is in. */
+void subject_lsm_free(struct world *w);
+
+#endif

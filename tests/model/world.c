@@ -1,0 +1,624 @@
+#include "tests/model/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int64_t world_now = WORLD_START_MS;
+
+int64_t world_clock(void)
+{
+	return world_now;
+}
+
+/* A table goes by one of two names, so that it can be renamed. */
+static struct bytes table_name_of(unsigned table, unsigned which)
+{
+	static const char *const names[STEP_TABLES][2] = {{"t0", "u0"},
+							  {"t1", "u1"}};
+
+	return bytes_str(names[table][which]);
+}
+
+static void set_now(struct world *w, int64_t now)
+{
+	w->now = now < 0 ? 0 : now;
+	world_now = w->now;
+	if (w->set_now)
+		w->set_now(w, w->now);
+}
+
+static int table_begin(struct world *w, unsigned table)
+{
+	struct schema schema = {0};
+	struct family_attrs attrs;
+	int r = 0;
+
+	schema_init(&schema, 0, 0);
+	family_attrs_default(&attrs);
+	attrs.block_size = 1024;
+	for (unsigned i = 0; r == 0 && i < STEP_FAMILIES; i++) {
+		attrs.versions = i ? 2 : 3;
+		attrs.new_version_behavior = !w->classic || i == 0;
+		attrs.bloom = i ? BLOOM_ROWCOL : BLOOM_ROW;
+		attrs.compression = i ? COMPRESSION_ZLIB : COMPRESSION_NONE;
+		r = schema_add(&schema, step_family(i), &attrs);
+	}
+	if (r == 0)
+		r = store_table_create(w->store, table_name_of(table, 0),
+				       &schema);
+	schema_free(&schema);
+	return r;
+}
+
+int world_begin(struct world *w)
+{
+	int r = 0;
+
+	set_now(w, WORLD_START_MS);
+	w->pristine = !w->tiny;
+	for (unsigned i = 0; r == 0 && i < STEP_TABLES; i++)
+		r = table_begin(w, i);
+	return r == 0 ? world_attach(w) : r;
+}
+
+int world_attach(struct world *w)
+{
+	for (unsigned i = 0; i < STEP_TABLES; i++)
+		for (unsigned which = 0; which < 2 && !w->tables[i]; which++) {
+			int r = table_open(w->store, table_name_of(i, which),
+					   &w->tables[i]);
+
+			if (r < 0 && r != -ENOENT)
+				return r;
+		}
+	return 0;
+}
+
+static void release_all(struct world *w)
+{
+	for (unsigned i = 0; i < STEP_SNAPSHOTS; i++) {
+		snapshot_release(w->snapshots[i]);
+		w->snapshots[i] = NULL;
+	}
+}
+
+void world_detach(struct world *w)
+{
+	release_all(w);
+	for (unsigned i = 0; i < STEP_TABLES; i++) {
+		table_unref(w->tables[i]);
+		w->tables[i] = NULL;
+	}
+}
+
+/* -- writing -------------------------------------------------------------- */
+
+struct changes {
+	struct change changes[STEP_CHANGES];
+	struct check checks[STEP_CHECKS];
+	struct buf values[STEP_CHANGES + STEP_CHECKS];
+	struct mutation m;
+};
+
+static struct bytes value_of(struct buf *b, enum step_value kind, uint32_t id,
+			     unsigned k)
+{
+	if (step_value(b, kind, id, k) < 0)
+		abort();
+	return buf_bytes(b);
+}
+
+static void change_fill(const struct step *s, unsigned i, int64_t now,
+			struct changes *c)
+{
+	const struct step_change *from = &s->changes[i];
+	struct change *to = &c->changes[i];
+	bool writes = from->op == CHANGE_PUT || from->op == CHANGE_APPEND;
+
+	*to = (struct change){
+		.op = from->op,
+		.ts = step_ts(from->ts, now),
+		.ts_given = -1,
+	};
+	if (from->op != CHANGE_DELETE_ROW)
+		to->family = step_family(from->family);
+	if (from->op != CHANGE_DELETE_ROW && !kind_is_family_marker(from->op))
+		to->qualifier = step_qualifier(from->qualifier);
+	if (writes)
+		to->value = value_of(&c->values[i], from->value, s->id, i);
+	if (from->op == CHANGE_INCREMENT)
+		to->delta = from->delta;
+	if ((writes || from->op == CHANGE_INCREMENT) && from->ttl)
+		to->ttl_ms = step_ttl(from->ttl);
+}
+
+static void changes_fill(const struct step *s, int64_t now, struct changes *c)
+{
+	for (unsigned i = 0; i < s->nchanges; i++)
+		change_fill(s, i, now, c);
+	for (unsigned i = 0; i < s->nchecks; i++) {
+		const struct step_check *from = &s->checks[i];
+
+		c->checks[i] = (struct check){
+			.op = from->op,
+			.family = step_family(from->family),
+			.qualifier = step_qualifier(from->qualifier),
+			.ts = step_ts(from->ts, now),
+			.value = value_of(&c->values[STEP_CHANGES + i],
+					  from->value, s->id, i),
+		};
+	}
+	c->m = (struct mutation){
+		.row = step_row(s->row),
+		.changes = c->changes,
+		.nchanges = s->nchanges,
+		.checks = c->checks,
+		.nchecks = s->nchecks,
+	};
+}
+
+static void changes_free(struct changes *c)
+{
+	for (unsigned i = 0; i < STEP_CHANGES + STEP_CHECKS; i++)
+		buf_free(&c->values[i]);
+}
+
+static void say_given(struct world *w, const struct mutation *m,
+		      struct buf *answer)
+{
+	for (size_t i = 0; i < m->nchanges; i++) {
+		w->given[w->ngiven++] = m->changes[i].ts_given;
+		say(answer, " @%lld", (long long)m->changes[i].ts_given);
+		if (m->changes[i].op == CHANGE_INCREMENT)
+			say(answer, "=%lld",
+			    (long long)m->changes[i].result_int);
+	}
+}
+
+static void apply_mutate(struct world *w, struct table *t, const struct step *s,
+			 struct buf *answer)
+{
+	struct changes c = {0};
+	int r;
+
+	changes_fill(s, w->now, &c);
+	r = table_mutate(t, &c.m, s->flags);
+	say(answer, "%d", r);
+	if (r > 0)
+		say_given(w, &c.m, answer);
+	say(answer, "\n");
+	changes_free(&c);
+}
+
+static void apply_many(struct world *w, struct table *t, const struct step *s,
+		       struct buf *answer)
+{
+	struct changes c[STEP_ROWS] = {0};
+	struct mutation m[STEP_ROWS];
+	size_t done = 0;
+	int r;
+
+	for (unsigned i = 0; i < STEP_ROWS; i++) {
+		changes_fill(s, w->now, &c[i]);
+		c[i].m.row = step_row(i);
+		c[i].m.nchecks = 0;
+		m[i] = c[i].m;
+	}
+	r = table_mutate_many(t, m, STEP_ROWS, s->flags, &done);
+	say(answer, "%d %zu", r, done);
+	for (size_t i = 0; i < done; i++)
+		say_given(w, &m[i], answer);
+	say(answer, "\n");
+	for (unsigned i = 0; i < STEP_ROWS; i++)
+		changes_free(&c[i]);
+}
+
+/* -- reading -------------------------------------------------------------- */
+
+static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
+		     struct buf *answer)
+{
+	say(answer, "  ");
+	say_key(answer, c->row);
+	if (granularity >= SCAN_FAMILIES) {
+		say(answer, " ");
+		say_key(answer, c->family);
+	}
+	if (granularity >= SCAN_COLUMNS) {
+		say(answer, ":");
+		say_key(answer, c->qualifier);
+		say(answer, " @%lld %s", (long long)c->ts, kind_name(c->kind));
+		if (c->ttl_ms)
+			say(answer, " ttl %llu", (unsigned long long)c->ttl_ms);
+		say(answer, " ");
+		if (keys_only)
+			say(answer, "[%zu]%s", c->value.len,
+			    c->value.data ? " has data" : "");
+		else
+			say_key(answer, c->value);
+	}
+	say(answer, "\n");
+}
+
+static void scan_all(struct table *t, const struct scan_spec *spec,
+		     struct buf *answer)
+{
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = scan_open(t, spec, &sc);
+
+	if (r < 0) {
+		say(answer, "%d\n", r);
+		return;
+	}
+	while ((r = scan_next(sc, &cell)) > 0)
+		say_cell(&cell, spec->granularity, spec->keys_only, answer);
+	if (r < 0)
+		say(answer, "%d\n", r);
+	scan_close(sc);
+}
+
+/* 0 = open; the first is between no keys. */
+static struct bytes row_end(uint8_t i)
+{
+	return i ? step_row(i - 1u) : (struct bytes){0};
+}
+
+static void apply_scan(struct world *w, struct table *t, const struct step *s,
+		       struct buf *answer)
+{
+	const struct step_scan *c = &s->scan;
+	struct column_name columns[2];
+	struct scan_spec spec = {
+		.granularity = c->granularity,
+		.reversed = c->reversed,
+		.raw = c->raw,
+		.keys_only = c->keys_only,
+		.row_start = row_end(c->start),
+		.row_stop = row_end(c->stop),
+		.row_start_exclusive = c->start_exclusive,
+		.row_stop_inclusive = c->stop_inclusive,
+		.has_qual_start = c->qual_start,
+		.has_qual_stop = c->qual_stop,
+		.qual_start_exclusive = c->qual_exclusive,
+		.qual_stop_inclusive = c->qual_inclusive,
+		.columns = columns,
+		.ncolumns = c->columns,
+		.versions = c->versions,
+		.limit_rows = c->limit,
+	};
+
+	if (c->raw && !w->pristine)
+		return;
+	if (c->qual_start)
+		spec.qual_start = step_qualifier(c->qual_start - 1u);
+	if (c->qual_stop)
+		spec.qual_stop = step_qualifier(c->qual_stop - 1u);
+	if (c->ts_min)
+		spec.ts_min = step_ts(STEP_TS_FIRST + c->ts_min - 1u, w->now);
+	if (c->ts_max)
+		spec.ts_max = step_ts(STEP_TS_FIRST + c->ts_max - 1u, w->now);
+	for (unsigned i = 0; i < c->columns; i++) {
+		columns[i].family = step_family(c->column[i] & 1);
+		columns[i].whole_family = c->column[i] / 2 == STEP_QUALIFIERS;
+		columns[i].qualifier = step_qualifier(c->column[i] / 2u);
+	}
+	if (s->snapshot) {
+		spec.snapshot = w->snapshots[s->snapshot - 1];
+		if (!spec.snapshot)
+			return;
+	}
+	scan_all(t, &spec, answer);
+}
+
+static void say_got(int r, const struct cell *cell, const struct buf *hold,
+		    struct buf *answer)
+{
+	say(answer, "%d", r);
+	if (r > 0) {
+		say(answer, " @%lld %s ttl %llu [%zu] ", (long long)cell->ts,
+		    kind_name(cell->kind), (unsigned long long)cell->ttl_ms,
+		    cell->value.len);
+		if (hold)
+			say_key(answer, cell->value);
+	}
+	say(answer, "\n");
+}
+
+static void get_both(struct table *t, struct bytes row, struct bytes family,
+		     struct bytes qualifier, int64_t ts,
+		     const struct snapshot *snap, struct buf *answer)
+{
+	struct buf hold = {0};
+	struct cell cell;
+	int r = table_get(t, row, family, qualifier, ts, snap, &cell, &hold);
+
+	say_got(r, &cell, &hold, answer);
+	r = table_get(t, row, family, qualifier, ts, snap, &cell, NULL);
+	say_got(r, &cell, NULL, answer);
+	r = table_get_version(t, row, family, qualifier, ts, snap, &cell,
+			      &hold);
+	say_got(r, &cell, &hold, answer);
+	buf_free(&hold);
+}
+
+static void apply_get(struct world *w, struct table *t, const struct step *s,
+		      struct buf *answer)
+{
+	const struct step_change *c = &s->changes[0];
+	const struct snapshot *snap = NULL;
+	int64_t ts = step_ts(c->ts, w->now);
+
+	if (s->snapshot) {
+		snap = w->snapshots[s->snapshot - 1];
+		if (!snap)
+			return;
+	}
+	get_both(t, step_row(s->row), step_family(c->family),
+		 step_qualifier(c->qualifier), ts > TS_MAX ? TS_MAX : ts, snap,
+		 answer);
+	say(answer, "%d %d\n", table_has_row(t, step_row(s->row)),
+	    table_has_family(t, step_row(s->row), step_family(c->family)));
+}
+
+static void say_schema(struct table *t, struct buf *answer)
+{
+	struct schema schema = {0};
+	int r = table_schema(t, &schema);
+
+	say(answer, "schema %d", r);
+	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
+		const struct family_attrs *a = &schema.families[i].attrs;
+
+		say(answer, " %s:%u,%u,%llu", schema.families[i].name,
+		    a->versions, a->min_versions,
+		    (unsigned long long)a->ttl_ms);
+	}
+	say(answer, "\n");
+	if (r == 0)
+		schema_free(&schema);
+}
+
+static void say_tables(struct world *w, struct buf *answer)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	int r;
+
+	while ((r = store_table_next(w->store, bytes_str(name), name)) > 0)
+		say(answer, "table %s\n", name);
+	if (r < 0)
+		say(answer, "tables %d\n", r);
+}
+
+void world_content(struct world *w, struct buf *answer)
+{
+	const struct scan_spec spec = {.granularity = SCAN_CELLS};
+
+	say_tables(w, answer);
+	for (unsigned i = 0; i < STEP_TABLES; i++)
+		if (w->tables[i]) {
+			say(answer, "t%u ", i);
+			say_schema(w->tables[i], answer);
+			scan_all(w->tables[i], &spec, answer);
+		}
+}
+
+static void dump_table(struct table *t, struct buf *answer)
+{
+	for (unsigned g = SCAN_ROWS; g <= SCAN_CELLS; g++)
+		for (unsigned reversed = 0; reversed < 2; reversed++) {
+			const struct scan_spec spec = {.granularity = g,
+						       .reversed = reversed};
+
+			say(answer, " granularity %u reversed %u\n", g,
+			    reversed);
+			scan_all(t, &spec, answer);
+		}
+	for (unsigned i = 0; i < STEP_ROWS * STEP_FAMILIES * STEP_QUALIFIERS;
+	     i++)
+		get_both(t, step_row(i), step_family(i / STEP_ROWS),
+			 step_qualifier(i / STEP_ROWS / STEP_FAMILIES), TS_MAX,
+			 NULL, answer);
+}
+
+void world_dump(struct world *w, struct buf *answer)
+{
+	world_content(w, answer);
+	for (unsigned i = 0; i < STEP_TABLES; i++)
+		if (w->tables[i])
+			dump_table(w->tables[i], answer);
+}
+
+/* -- care and tables ------------------------------------------------------ */
+
+static void apply_reopen(struct world *w, bool die, struct buf *answer)
+{
+	int r;
+
+	if (!w->reopen) {
+		release_all(w);
+		say(answer, "0\n");
+		return;
+	}
+	world_detach(w);
+	r = w->reopen(w, die);
+	if (r == 0)
+		r = world_attach(w);
+	say(answer, "%d\n", r);
+}
+
+/*
+ * A change of what a family keeps is compared after a compaction only: until
+ * then it is the store's choice what of the hidden is still there.
+ */
+static void apply_alter(struct world *w, struct table *t, const struct step *s,
+			struct buf *answer)
+{
+	struct schema schema = {0};
+	int r, at;
+
+	release_all(w);
+	say(answer, "%d ", store_compact(w->store, NULL));
+	r = table_schema(t, &schema);
+	if (r == 0) {
+		at = schema_find(&schema, step_family(s->family));
+		if (at >= 0) {
+			struct family_attrs *a = &schema.families[at].attrs;
+
+			a->versions =
+				s->versions > 3 ? UINT32_MAX : s->versions;
+			a->min_versions = s->min_versions < a->versions
+						  ? s->min_versions
+						  : 0;
+			a->ttl_ms = step_ttl(s->ttl);
+			r = table_alter(t, &schema, false);
+		}
+		schema_free(&schema);
+	}
+	say(answer, "%d\n", r);
+}
+
+static int family_drop(struct table *t, const struct step *s)
+{
+	struct schema schema = {0};
+	int r = table_schema(t, &schema);
+
+	if (r < 0)
+		return r;
+	schema_remove(&schema, step_family(s->family));
+	r = table_alter(t, &schema, s->clock & 1);
+	schema_free(&schema);
+	return r;
+}
+
+static int family_add(struct table *t, const struct step *s)
+{
+	return table_add_family(t, step_family(s->family));
+}
+
+/* One of the names is there, if any. */
+static unsigned name_now(struct world *w, unsigned table)
+{
+	struct table *t = NULL;
+
+	if (table_open(w->store, table_name_of(table, 1), &t) < 0)
+		return 0;
+	table_unref(t);
+	return 1;
+}
+
+static void apply_table(struct world *w, const struct step *s,
+			struct buf *answer)
+{
+	unsigned i = s->table, which = name_now(w, i);
+	int r;
+
+	switch (s->kind) {
+	case STEP_CREATE:
+		if (which == 1)
+			return;
+		r = table_begin(w, i);
+		if (r == 0) {
+			table_unref(w->tables[i]);
+			w->tables[i] = NULL;
+			r = world_attach(w);
+		}
+		break;
+	case STEP_DROP:
+		release_all(w);
+		r = store_table_drop(w->store, table_name_of(i, which),
+				     s->clock & 1);
+		break;
+	default:
+		r = store_table_rename(w->store, table_name_of(i, which),
+				       table_name_of(i, !which));
+	}
+	say(answer, "%d\n", r);
+}
+
+static void apply_snapshot(struct world *w, const struct step *s,
+			   struct buf *answer)
+{
+	struct snapshot **slot =
+		&w->snapshots[s->snapshot ? s->snapshot - 1 : 0];
+
+	snapshot_release(*slot);
+	*slot = NULL;
+	if (s->kind == STEP_SNAPSHOT)
+		say(answer, "%d\n", snapshot_take(w->store, slot));
+}
+
+static void apply_to_table(struct world *w, struct table *t,
+			   const struct step *s, struct buf *answer)
+{
+	switch (s->kind) {
+	case STEP_MUTATE:
+		apply_mutate(w, t, s, answer);
+		break;
+	case STEP_MANY:
+		apply_many(w, t, s, answer);
+		break;
+	case STEP_SCAN:
+		apply_scan(w, t, s, answer);
+		break;
+	case STEP_GET:
+		apply_get(w, t, s, answer);
+		break;
+	case STEP_ALTER:
+		apply_alter(w, t, s, answer);
+		break;
+	case STEP_FAMILY_ADD:
+		say(answer, "%d\n", family_add(t, s));
+		break;
+	case STEP_FAMILY_DROP:
+		release_all(w);
+		say(answer, "%d\n", family_drop(t, s));
+		break;
+	}
+}
+
+void world_apply(struct world *w, const struct step *s, struct buf *answer)
+{
+	struct table *t = w->tables[s->table];
+
+	w->ngiven = 0;
+	switch (s->kind) {
+	case STEP_DUMP:
+		world_dump(w, answer);
+		break;
+	case STEP_FLUSH:
+		w->pristine = false;
+		say(answer, "%d\n", store_flush(w->store, NULL));
+		break;
+	case STEP_COMPACT:
+		w->pristine = false;
+		release_all(w);
+		say(answer, "%d\n", store_compact(w->store, NULL));
+		break;
+	case STEP_SYNC:
+		say(answer, "%d\n", store_sync(w->store));
+		break;
+	case STEP_REOPEN:
+	case STEP_DIE:
+		w->pristine = false;
+		apply_reopen(w, s->kind == STEP_DIE, answer);
+		break;
+	case STEP_CLOCK:
+		set_now(w, w->now + s->clock);
+		break;
+	case STEP_SNAPSHOT:
+	case STEP_RELEASE:
+		apply_snapshot(w, s, answer);
+		break;
+	case STEP_CREATE:
+	case STEP_DROP:
+	case STEP_RENAME:
+		apply_table(w, s, answer);
+		break;
+	default:
+		if (s->kind == STEP_ALTER)
+			w->pristine = false;
+		if (t)
+			apply_to_table(w, t, s, answer);
+	}
+}

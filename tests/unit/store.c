@@ -1,0 +1,456 @@
+/* The wrappers of store.h, with the reference of the model tests behind. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/backend.h"
+#include "tests/model/ref_store.h"
+
+static int64_t now = 1000;
+
+static int64_t clock_now(void)
+{
+	return now;
+}
+
+static struct bytes str(const char *s)
+{
+	return bytes_str(s);
+}
+
+/* A store with the table t of families f and g. */
+struct fixture {
+	struct store *s;
+	struct table *t;
+};
+
+static struct fixture begin(void)
+{
+	struct fixture f = {0};
+
+	now = 1000;
+	assert_int_equal(ref_store_open(clock_now, true, &f.s), 0);
+	assert_int_equal(store_table_create(f.s, str("t"), NULL), 0);
+	assert_int_equal(table_open(f.s, str("t"), &f.t), 0);
+	assert_int_equal(table_add_family(f.t, str("f")), 0);
+	assert_int_equal(table_add_family(f.t, str("g")), 0);
+	return f;
+}
+
+static void end(struct fixture *f)
+{
+	table_unref(f->t);
+	assert_int_equal(store_close(f->s), 0);
+}
+
+static int put(struct fixture *f, const char *row, const char *family,
+	       const char *qualifier, int64_t ts, const char *value)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = str(family),
+			   .qualifier = str(qualifier),
+			   .ts = ts,
+			   .value = str(value)};
+	struct mutation m = {.row = str(row), .changes = &c, .nchanges = 1};
+
+	return table_mutate(f->t, &m, 0);
+}
+
+static int change(struct fixture *f, struct change c)
+{
+	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
+
+	return table_mutate(f->t, &m, 0);
+}
+
+static uint64_t stat_value(struct store *s, const char *name)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(s, i, &st) == 1; i++)
+		if (!strcmp(st.name, name))
+			return st.value;
+	fail_msg("there is no figure %s", name);
+	return 0;
+}
+
+static void newest_version_is_read_back(void **state)
+{
+	struct fixture f = begin();
+	struct buf hold = {0};
+	struct cell cell;
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", 10, "old"), 1);
+	assert_int_equal(put(&f, "r", "f", "q", 20, "new"), 1);
+	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), TS_MAX,
+				   NULL, &cell, &hold),
+			 1);
+	assert_int_equal(cell.ts, 20);
+	assert_true(bytes_eq(cell.value, str("new")));
+	assert_true(bytes_eq(cell.row, str("r")));
+	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), 19, NULL,
+				   &cell, NULL),
+			 1);
+	assert_int_equal(cell.ts, 10);
+	assert_null(cell.value.data);
+	assert_int_equal(cell.value.len, 3);
+	assert_int_equal(table_get_version(f.t, str("r"), str("f"), str("q"),
+					   15, NULL, &cell, &hold),
+			 0);
+	assert_int_equal(table_get_version(f.t, str("r"), str("f"), str("q"),
+					   10, NULL, NULL, NULL),
+			 1);
+	buf_free(&hold);
+	end(&f);
+}
+
+static void names_of_a_wrong_length_are_refused_with_a_sentence(void **state)
+{
+	struct fixture f = begin();
+	struct scan *sc;
+	char *row = calloc(1, ROW_LEN_MAX + 2);
+	struct change c = {.op = CHANGE_PUT, .family = str("f")};
+	struct mutation m = {.changes = &c, .nchanges = 1};
+	struct scan_spec spec = {0};
+
+	(void)state;
+	assert_non_null(row);
+	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
+	assert_non_null(strstr(store_why(), "row key is empty"));
+	assert_int_equal(put(&f, "r", "", "q", 1, "v"), -EINVAL);
+	assert_non_null(strstr(store_why(), "family name is empty"));
+	m.row = bytes_of(row, ROW_LEN_MAX + 1);
+	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_non_null(strstr(store_why(), "32768"));
+	m.row = bytes_of(row, ROW_LEN_MAX);
+	c.qualifier = bytes_of(row, QUALIFIER_LEN_MAX);
+	assert_int_equal(table_mutate(f.t, &m, 0), 1);
+	c.qualifier.len++;
+	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	c.qualifier.len = 0;
+	c.family = bytes_of(row, FAMILY_LEN_MAX + 1);
+	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	/* A bound may be the successor of the longest key. */
+	spec.row_stop = bytes_of(row, ROW_LEN_MAX + 1);
+	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	scan_close(sc);
+	spec.row_stop.len++;
+	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	free(row);
+	end(&f);
+}
+
+static void timestamps_out_of_range_are_refused(void **state)
+{
+	struct fixture f = begin();
+	struct scan *sc;
+	struct scan_spec spec = {.ts_min = 5, .ts_max = 4};
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", -1, "v"), -EINVAL);
+	assert_int_equal(put(&f, "r", "f", "q", TS_MAX, "v"), 1);
+	assert_int_equal(put(&f, "r", "f", "q", 0, "v"), 1);
+	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), TS_AUTO,
+				   NULL, NULL, NULL),
+			 -EINVAL);
+	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	assert_non_null(strstr(store_why(), "no time range"));
+	spec.ts_min = -1;
+	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	end(&f);
+}
+
+static void shapes_that_mean_nothing_are_refused(void **state)
+{
+	struct fixture f = begin();
+	struct mutation none = {.row = str("r")};
+	struct check bad = {.op = 99, .family = str("f")};
+	struct change ok = {.op = CHANGE_PUT, .family = str("f")};
+	struct mutation checked = {.row = str("r"),
+				   .changes = &ok,
+				   .nchanges = 1,
+				   .checks = &bad,
+				   .nchecks = 1};
+	struct scan_spec spec = {.granularity = 9};
+	struct scan *sc;
+	size_t done;
+
+	(void)state;
+	assert_int_equal(table_mutate(f.t, &none, 0), -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = 5}), -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE_FAMILY,
+						    .family = str("f"),
+						    .qualifier = str("q")}),
+			 -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE_ROW,
+						    .family = str("f")}),
+			 -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE,
+						    .family = str("f"),
+						    .value = str("v")}),
+			 -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE,
+						    .family = str("f"),
+						    .ttl_ms = 5}),
+			 -EINVAL);
+	assert_int_equal(change(&f, (struct change){.op = CHANGE_INCREMENT,
+						    .family = str("f"),
+						    .value = str("v")}),
+			 -EINVAL);
+	assert_int_equal(table_mutate(f.t, &checked, 0), -EINVAL);
+	bad.op = CHECK_ABSENT;
+	assert_int_equal(table_mutate_many(f.t, &checked, 1, 0, &done),
+			 -EINVAL);
+	assert_int_equal(done, 0);
+	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	end(&f);
+}
+
+static void values_over_the_limit_are_too_big(void **state)
+{
+	struct fixture f = begin();
+	/* Only the length is looked at before it is refused. */
+	struct change c = {.op = CHANGE_PUT,
+			   .family = str("f"),
+			   .value = bytes_of("", VALUE_LEN_MAX + 1ul)};
+
+	(void)state;
+	assert_int_equal(change(&f, c), -EFBIG);
+	assert_non_null(strstr(store_why(), "split"));
+	end(&f);
+}
+
+static void a_store_opened_read_only_changes_nothing(void **state)
+{
+	struct fixture f = begin();
+	struct schema schema = {0};
+
+	(void)state;
+	assert_int_equal(table_schema(f.t, &schema), 0);
+	f.s->read_only = true;
+	assert_true(store_is_read_only(f.s));
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), -EPERM);
+	assert_non_null(strstr(store_why(), "read-only"));
+	assert_int_equal(table_add_family(f.t, str("h")), -EPERM);
+	assert_int_equal(table_alter(f.t, &schema, false), -EPERM);
+	assert_int_equal(store_table_create(f.s, str("u"), NULL), -EPERM);
+	assert_int_equal(store_table_drop(f.s, str("t"), false), -EPERM);
+	assert_int_equal(store_table_rename(f.s, str("t"), str("u")), -EPERM);
+	assert_int_equal(store_flush(f.s, NULL), -EPERM);
+	assert_int_equal(store_compact(f.s, NULL), -EPERM);
+	assert_int_equal(store_sync(f.s), 0);
+	assert_int_equal(table_has_row(f.t, str("r")), 0);
+	schema_free(&schema);
+	end(&f);
+}
+
+static void a_table_keeps_its_identity_over_a_rename(void **state)
+{
+	struct fixture f = begin();
+	struct table *t = NULL;
+	char name[TABLE_NAME_LEN_MAX + 1];
+
+	(void)state;
+	assert_int_equal(store_table_rename(f.s, str("t"), str("new")), 0);
+	assert_int_equal(table_open(f.s, str("t"), &t), -ENOENT);
+	assert_int_equal(table_open(f.s, str("new"), &t), 0);
+	assert_ptr_equal(t, f.t);
+	assert_int_equal(table_id(t), table_id(f.t));
+	assert_int_equal(table_name(t, name), 0);
+	assert_string_equal(name, "new");
+	table_unref(t);
+	end(&f);
+}
+
+static void a_dropped_table_lives_until_its_last_reference(void **state)
+{
+	struct fixture f = begin();
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct scan *sc = NULL, *none = NULL;
+	struct cell cell;
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_table_drop(f.s, str("t"), true), -ENOTEMPTY);
+	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	assert_int_equal(store_table_drop(f.s, str("t"), false), 0);
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), -ENOENT);
+	assert_int_equal(scan_open(f.t, &spec, &none), -ENOENT);
+	table_unref(f.t);
+	f.t = NULL;
+	/* The scan holds the table. */
+	assert_int_equal(scan_next(sc, &cell), 1);
+	assert_true(bytes_eq(cell.value, str("v")));
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	end(&f);
+}
+
+static void a_family_is_declared_once_and_not_in_a_fixed_table(void **state)
+{
+	struct fixture f = begin();
+	struct schema schema = {0};
+	uint64_t before = table_schema_version(f.t);
+
+	(void)state;
+	assert_int_equal(table_add_family(f.t, str("f")), -EEXIST);
+	assert_int_equal(table_add_family(f.t, str("a:b")), -EINVAL);
+	assert_int_equal(table_schema_version(f.t), before);
+	assert_int_equal(put(&f, "r", "h", "q", 1, "v"), -EPERM);
+	assert_int_equal(table_schema(f.t, &schema), 0);
+	schema.fixed = true;
+	assert_int_equal(table_alter(f.t, &schema, false), 0);
+	assert_int_equal(table_add_family(f.t, str("h")), -EPERM);
+	assert_non_null(strstr(store_why(), "fixed"));
+	schema_free(&schema);
+	end(&f);
+}
+
+struct adder {
+	struct table *t;
+	char first;
+};
+
+static void *add_families(void *arg)
+{
+	struct adder *a = arg;
+	char name[4] = {a->first, 0, 0, 0};
+
+	for (char c = 'a'; c <= 'z'; c++) {
+		name[1] = c;
+		if (table_add_family(a->t, bytes_str(name)) < 0)
+			return arg;
+	}
+	return NULL;
+}
+
+static void families_added_at_once_are_all_there(void **state)
+{
+	struct fixture f = begin();
+	struct schema schema = {0};
+	pthread_t threads[4];
+	struct adder adders[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		adders[i] = (struct adder){f.t, (char)('A' + i)};
+		assert_int_equal(pthread_create(&threads[i], NULL, add_families,
+						&adders[i]),
+				 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		void *failed;
+
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(schema.nfamilies, 2 + 4 * 26);
+	schema_free(&schema);
+	end(&f);
+}
+
+static void a_schema_out_of_order_is_refused(void **state)
+{
+	struct fixture f = begin();
+	struct schema schema = {0};
+	struct family_schema swap;
+
+	(void)state;
+	assert_int_equal(table_schema(f.t, &schema), 0);
+	swap = schema.families[0];
+	schema.families[0] = schema.families[1];
+	schema.families[1] = swap;
+	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
+	assert_int_equal(store_table_create(f.s, str("u"), &schema), -EINVAL);
+	schema.families[1] = schema.families[0];
+	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
+	memset(schema.families[0].name, 'x', sizeof(schema.families[0].name));
+	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
+	schema_free(&schema);
+	end(&f);
+}
+
+static void calls_are_counted(void **state)
+{
+	struct fixture f = begin();
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct scan *sc = NULL;
+	struct cell cell;
+	uint64_t errors = stat_value(f.s, "errors_total");
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
+	assert_int_equal(stat_value(f.s, "mutations_total"), 1);
+	assert_int_equal(stat_value(f.s, "errors_total"), errors + 1);
+	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 1);
+	scan_close(sc);
+	assert_int_equal(stat_value(f.s, "scans_total"), 1);
+	assert_int_equal(stat_value(f.s, "scan_cells_total"), 1);
+	end(&f);
+}
+
+static void rows_and_families_are_told_from_absent_ones(void **state)
+{
+	struct fixture f = begin();
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_has_row(f.t, str("r")), 1);
+	assert_int_equal(table_has_row(f.t, str("rr")), 0);
+	assert_int_equal(table_has_row(f.t, str("")), -EINVAL);
+	assert_int_equal(table_has_family(f.t, str("r"), str("f")), 1);
+	assert_int_equal(table_has_family(f.t, str("r"), str("g")), 0);
+	assert_int_equal(table_has_family(f.t, str("r"), str("nope")), 0);
+	end(&f);
+}
+
+static void every_error_has_a_sentence(void **state)
+{
+	struct fixture f = begin();
+	struct table *t;
+
+	(void)state;
+	why_clear();
+	assert_int_equal(table_open(f.s, str("nope"), &t), -ENOENT);
+	assert_true(store_why()[0]);
+	assert_int_equal(table_open(f.s, str(""), &t), -ENOENT);
+	assert_true(store_why()[0]);
+	/* And what works leaves none of an earlier failure. */
+	assert_int_equal(store_sync(f.s), 0);
+	assert_string_equal(store_why(), "");
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(newest_version_is_read_back),
+		cmocka_unit_test(
+			names_of_a_wrong_length_are_refused_with_a_sentence),
+		cmocka_unit_test(timestamps_out_of_range_are_refused),
+		cmocka_unit_test(shapes_that_mean_nothing_are_refused),
+		cmocka_unit_test(values_over_the_limit_are_too_big),
+		cmocka_unit_test(a_store_opened_read_only_changes_nothing),
+		cmocka_unit_test(a_table_keeps_its_identity_over_a_rename),
+		cmocka_unit_test(
+			a_dropped_table_lives_until_its_last_reference),
+		cmocka_unit_test(
+			a_family_is_declared_once_and_not_in_a_fixed_table),
+		cmocka_unit_test(families_added_at_once_are_all_there),
+		cmocka_unit_test(a_schema_out_of_order_is_refused),
+		cmocka_unit_test(calls_are_counted),
+		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
+		cmocka_unit_test(every_error_has_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
