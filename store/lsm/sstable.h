@@ -2,8 +2,8 @@
  * Sorted tables: the cells of a tree in an immutable file N.sst.
  *
  * The writer takes entries in cursor order; the reader gives cursors. The
- * file's grammar stands in sstable.c, that of a block in block.h. Every byte is
- * under a checksum (XXH3-64, seeded with file number and offset, so that a
+ * file's grammar stands in sst_format.h, that of a block in block.h. Every byte
+ * is under a checksum (XXH3-64, seeded with file number and offset, so that a
  * block in the wrong place fails). Nothing read is trusted before it is
  * checked: -EUCLEAN names file and offset.
  *
@@ -17,7 +17,9 @@
 #include "store/os.h"
 #include "store/schema.h"
 
+struct block;
 struct block_cache;
+struct sst_window;
 struct sstable;
 struct sst_writer;
 
@@ -72,6 +74,11 @@ void sst_ref(struct sstable *t);
 void sst_unref(struct sstable *t);
 void sst_obsolete(struct sstable *t);
 const struct sst_info *sst_info(const struct sstable *t);
+/*
+ * What can be known of a file from the file itself, when no manifest tells it.
+ * 0, or as sst_open().
+ */
+int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out);
 /* Memory that the open table holds besides cached blocks. */
 size_t sst_memory(const struct sstable *t);
 
@@ -91,13 +98,15 @@ int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
-	/* private: see sstable.c */
-	const void *block; /* the pinned, decoded block */
-	void *pin;
+	bool no_fill; /* compaction: blocks read do not enter the cache */
+	/* private: see sst_cursor.c */
+	struct block *block; /* it stands on; NULL before the first seek */
+	void *pin;	     /* in the cache; NULL: the block is its own */
 	uint32_t block_index;
 	uint32_t row_index, cell_index, cell_end;
-	bool no_fill; /* compaction: blocks read do not enter the cache */
+	bool prefixed; /* row_copy begins with the block's prefix */
 	struct buf row_copy;
+	struct sst_window *window; /* read ahead; NULL until needed */
 };
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
 

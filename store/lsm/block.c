@@ -1,0 +1,434 @@
+/* The reading side of blocks: check once, then search. */
+#include "store/lsm/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/why.h"
+
+#define FLAG_CONTINUES 1
+
+static const uint8_t width_max[BLOCK_NCOLUMNS] = {
+	[BLOCK_ROW_END] = 4, [BLOCK_ROW_CELL] = 4, [BLOCK_QUAL_END] = 4,
+	[BLOCK_ID] = 4,	     [BLOCK_TS] = 8,	   [BLOCK_SEQ] = 8,
+	[BLOCK_TTL] = 8,     [BLOCK_KIND] = 1,	   [BLOCK_VALUE_END] = 4,
+};
+
+static uint32_t le32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static uint64_t le64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+/* The first eight bytes, so that numbers compare as strings do; NUL-padded. */
+static uint64_t head_of(struct bytes s)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, s.data, s.len < sizeof(v) ? s.len : sizeof(v));
+	return be64toh(v);
+}
+
+int block_new(size_t raw_len, uint32_t nrow, struct block **out)
+{
+	struct block *b;
+	size_t memory;
+
+	if (raw_len < BLOCK_HEADER_LEN || raw_len > BLOCK_LEN_MAX)
+		return why(-EUCLEAN, "a block of %zu bytes cannot be", raw_len);
+	if (nrow == 0 || nrow > raw_len)
+		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
+			   raw_len, nrow);
+	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
+	b = malloc(memory);
+	if (!b)
+		return why(-ENOMEM, "no memory for a block of %zu bytes",
+			   raw_len);
+	*b = (struct block){.nrow = nrow, .memory = memory, .raw_len = raw_len};
+	b->heads = (uint64_t *)(b + 1);
+	b->raw = (uint8_t *)(b->heads + nrow);
+	memset(b->raw + raw_len, 0, BLOCK_SLACK);
+	*out = b;
+	return 0;
+}
+
+void block_free(struct block *b)
+{
+	free(b);
+}
+
+static int damaged(const char *what)
+{
+	return why(-EUCLEAN, "%s", what);
+}
+
+/* Takes the header apart. */
+static int decode_header(struct block *b)
+{
+	const uint8_t *h = b->raw;
+	struct column *c = b->column;
+
+	b->ncell = le32(h + 4);
+	b->nqual = le32(h + 8);
+	if (le32(h) != b->nrow)
+		return damaged("number of rows differs from the index");
+	/* Each entry differs from its neighbour in at least one byte. */
+	if (b->ncell < b->nrow || b->ncell > b->raw_len)
+		return damaged("number of cells out of range");
+	if (b->nqual == 0 || b->nqual > b->ncell)
+		return damaged("number of qualifiers out of range");
+	b->prefix.len = (size_t)h[12] | (size_t)h[13] << 8;
+	if (h[14] & ~FLAG_CONTINUES)
+		return damaged("unknown flags");
+	b->continues = h[14] & FLAG_CONTINUES;
+	for (int i = 0; i < BLOCK_NCOLUMNS; i++) {
+		c[i].width = h[16 + i];
+		if (c[i].width > width_max[i])
+			return damaged("an array is too wide");
+		c[i].mask =
+			c[i].width ? UINT64_MAX >> (64 - 8 * c[i].width) : 0;
+	}
+	for (int i = 16 + BLOCK_NCOLUMNS; i < 32; i++)
+		if (h[i])
+			return damaged("bytes that must be zero are not");
+	c[BLOCK_KIND].base = h[15];
+	c[BLOCK_TS].base = le64(h + 32);
+	c[BLOCK_SEQ].base = le64(h + 40);
+	c[BLOCK_TTL].base = le64(h + 48);
+	return 0;
+}
+
+/* Lays the arrays and heaps out; only their ends are known to be inside. */
+static int decode_sections(struct block *b)
+{
+	const uint64_t count[BLOCK_NCOLUMNS] = {
+		[BLOCK_ROW_END] = b->nrow + 1ull,
+		[BLOCK_ROW_CELL] = b->nrow + 1ull,
+		[BLOCK_QUAL_END] = b->nqual + 1ull,
+		[BLOCK_ID] = b->ncell,
+		[BLOCK_TS] = b->ncell,
+		[BLOCK_SEQ] = b->ncell,
+		[BLOCK_TTL] = b->ncell,
+		[BLOCK_KIND] = b->ncell,
+		[BLOCK_VALUE_END] = b->ncell + 1ull,
+	};
+	uint64_t at = BLOCK_HEADER_LEN;
+	uint64_t rest;
+
+	/* No overflow: counts < 2^33, widths <= 8, nine of them. */
+	for (int i = 0; i < BLOCK_NCOLUMNS; i++) {
+		b->column[i].at = b->raw + at;
+		at += count[i] * b->column[i].width;
+		if (at > b->raw_len)
+			return damaged("an array reaches beyond the block");
+	}
+	rest = b->raw_len - at;
+	b->prefix.data = b->raw + at;
+	if (b->prefix.len > rest)
+		return damaged("the prefix reaches beyond the block");
+	rest -= b->prefix.len;
+	b->suffixes = b->prefix.data + b->prefix.len;
+	at = column_get(&b->column[BLOCK_ROW_END], b->nrow);
+	if (at > rest)
+		return damaged("the rows reach beyond the block");
+	rest -= at;
+	b->qualifiers = b->suffixes + at;
+	at = column_get(&b->column[BLOCK_QUAL_END], b->nqual);
+	if (at > rest)
+		return damaged("the qualifiers reach beyond the block");
+	rest -= at;
+	b->values = b->qualifiers + at;
+	at = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
+	if (at != rest)
+		return damaged("the values do not end where the block does");
+	return 0;
+}
+
+/* [0] is 0 and no entry is smaller than the one before or too far from it. */
+static bool ascends(const struct column *c, uint32_t n, uint64_t step_min,
+		    uint64_t step_max)
+{
+	uint64_t last = column_get(c, 0);
+
+	if (last != 0)
+		return false;
+	for (uint32_t i = 1; i <= n; i++) {
+		uint64_t v = column_get(c, i);
+
+		if (v < last || v - last < step_min || v - last > step_max)
+			return false;
+		last = v;
+	}
+	return true;
+}
+
+static int decode_rows(struct block *b)
+{
+	struct bytes last = {0};
+	size_t longest = 0;
+
+	if (b->prefix.len > ROW_LEN_MAX ||
+	    !ascends(&b->column[BLOCK_ROW_END], b->nrow, 0,
+		     ROW_LEN_MAX - b->prefix.len))
+		return damaged("lengths of rows out of range");
+	if (!ascends(&b->column[BLOCK_ROW_CELL], b->nrow, 1, b->ncell) ||
+	    block_row_cell(b, b->nrow) != b->ncell)
+		return damaged("first cells of rows out of range");
+	for (uint32_t i = 0; i < b->nrow; i++) {
+		struct bytes s = block_suffix(b, i);
+
+		if (i > 0 && bytes_cmp(last, s) >= 0)
+			return damaged("rows out of order");
+		if (s.len > longest)
+			longest = s.len;
+		b->heads[i] = head_of(s);
+		last = s;
+	}
+	b->row_len_max = b->prefix.len + longest;
+	if (b->prefix.len + block_suffix(b, 0).len == 0)
+		return damaged("a row without a key");
+	return 0;
+}
+
+static int decode_qualifiers(struct block *b)
+{
+	if (!ascends(&b->column[BLOCK_QUAL_END], b->nqual, 0,
+		     QUALIFIER_LEN_MAX))
+		return damaged("lengths of qualifiers out of range");
+	for (uint32_t i = 1; i < b->nqual; i++)
+		if (bytes_cmp(block_qualifier(b, i - 1),
+			      block_qualifier(b, i)) >= 0)
+			return damaged("qualifiers out of order");
+	return 0;
+}
+
+/* What entry_cmp() compares, as numbers. */
+struct place {
+	uint64_t id, ts, seq;
+	uint8_t kind;
+};
+
+static bool place_before(const struct place *a, const struct place *b)
+{
+	bool fa = kind_is_family_marker(a->kind);
+	bool fb = kind_is_family_marker(b->kind);
+
+	if (fa != fb)
+		return fa;
+	if (a->id != b->id)
+		return a->id < b->id;
+	if (a->ts != b->ts)
+		return a->ts > b->ts;
+	if (a->kind != b->kind)
+		return a->kind > b->kind;
+	return a->seq > b->seq;
+}
+
+static bool kind_is_known(uint64_t kind)
+{
+	switch (kind) {
+	case CELL_PUT:
+	case CELL_DELETE:
+	case CELL_DELETE_FAMILY_VERSION:
+	case CELL_DELETE_COLUMN:
+	case CELL_DELETE_FAMILY:
+		return true;
+	}
+	return false;
+}
+
+/* Checks one cell, and its order if it is not the first of its row. */
+static int decode_cell(struct block *b, uint32_t i, bool first,
+		       struct place *last)
+{
+	const struct column *c = b->column;
+	uint64_t kind = column_get(&c[BLOCK_KIND], i);
+	struct place p = {
+		.id = column_get(&c[BLOCK_ID], i),
+		.ts = column_get(&c[BLOCK_TS], i),
+		.seq = column_get(&c[BLOCK_SEQ], i),
+		.kind = (uint8_t)kind,
+	};
+
+	if (!kind_is_known(kind))
+		return damaged("a cell of unknown kind");
+	if (p.id >= b->nqual)
+		return damaged("a cell without a qualifier");
+	if (p.ts > (uint64_t)TS_MAX)
+		return damaged("a timestamp out of range");
+	if (kind_is_family_marker(p.kind)) {
+		b->has_family = true;
+		if (block_qualifier(b, p.id).len)
+			return damaged("a family marker with a qualifier");
+	}
+	if (!first && !place_before(last, &p))
+		return damaged("cells out of order");
+	if ((int64_t)p.ts < b->ts_min)
+		b->ts_min = (int64_t)p.ts;
+	if ((int64_t)p.ts > b->ts_max)
+		b->ts_max = (int64_t)p.ts;
+	*last = p;
+	return 0;
+}
+
+static int decode_cells(struct block *b)
+{
+	struct place last = {0};
+	uint32_t cell = 0;
+
+	if (!ascends(&b->column[BLOCK_VALUE_END], b->ncell, 0, VALUE_LEN_MAX))
+		return damaged("lengths of values out of range");
+	b->ts_min = INT64_MAX;
+	b->ts_max = INT64_MIN;
+	for (uint32_t row = 0; row < b->nrow; row++) {
+		uint32_t from = cell, to = block_row_cell(b, row + 1);
+
+		for (; cell < to; cell++) {
+			int r = decode_cell(b, cell, cell == from, &last);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int block_decode(struct block *b)
+{
+	int r = decode_header(b);
+
+	if (r == 0)
+		r = decode_sections(b);
+	if (r == 0)
+		r = decode_rows(b);
+	if (r == 0)
+		r = decode_qualifiers(b);
+	if (r == 0)
+		r = decode_cells(b);
+	return r;
+}
+
+/* -- searching ------------------------------------------------------------- */
+
+int block_row_cmp(const struct block *b, uint32_t i, struct bytes row)
+{
+	size_t n = b->prefix.len;
+	int c;
+
+	if (row.len < n)
+		n = row.len;
+	c = n ? memcmp(b->prefix.data, row.data, n) : 0;
+	if (c || row.len < b->prefix.len)
+		return c ? c : 1;
+	return bytes_cmp(block_suffix(b, i),
+			 bytes_of(row.data + n, row.len - n));
+}
+
+/* First of the heads >= @head: no branch that depends on what is found. */
+static uint32_t heads_find(const uint64_t *heads, uint32_t n, uint64_t head)
+{
+	const uint64_t *at = heads;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		at = at[half - 1] < head ? at + half : at;
+		n -= half;
+	}
+	return (uint32_t)(at - heads) + (n && *at < head);
+}
+
+uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
+{
+	size_t n = b->prefix.len < row.len ? b->prefix.len : row.len;
+	int c = n ? memcmp(b->prefix.data, row.data, n) : 0;
+	struct bytes rest = bytes_of(row.data + n, row.len - n);
+	uint64_t head;
+	uint32_t i;
+
+	if (c)
+		return c > 0 ? 0 : b->nrow;
+	if (row.len < b->prefix.len)
+		return 0;
+	head = head_of(rest);
+	i = heads_find(b->heads, b->nrow, head);
+	/* Few share a head: mostly one pass. */
+	for (; i < b->nrow && b->heads[i] == head; i++) {
+		c = bytes_cmp(block_suffix(b, i), rest);
+		if (c > 0 || (c == 0 && !after))
+			break;
+	}
+	return i;
+}
+
+/* First qualifier >= @q; *exact if it is equal. */
+static uint32_t find_qualifier(const struct block *b, struct bytes q,
+			       bool *exact)
+{
+	uint32_t lo = 0, hi = b->nqual;
+
+	*exact = false;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		int c = bytes_cmp(block_qualifier(b, mid), q);
+
+		if (c == 0) {
+			*exact = true;
+			return mid;
+		}
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Is the cell at or after (qualifier @id or greater, @ts)? */
+static inline bool cell_reaches(const struct block *b, uint32_t cell,
+				uint32_t id, bool exact, int64_t ts)
+{
+	uint64_t have = column_get(&b->column[BLOCK_ID], cell);
+
+	if (b->has_family && kind_is_family_marker(block_kind(b, cell)))
+		return false;
+	if (have != id || !exact)
+		return have >= id;
+	return (int64_t)column_get(&b->column[BLOCK_TS], cell) <= ts;
+}
+
+uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
+			   struct bytes qualifier, int64_t ts)
+{
+	uint32_t step = 1, lo = from, hi;
+	bool exact;
+	uint32_t id = find_qualifier(b, qualifier, &exact);
+
+	/* What is sought is mostly near: in steps that double, then halving. */
+	for (hi = from; hi < to && !cell_reaches(b, hi, id, exact, ts);) {
+		lo = hi + 1;
+		hi = to - lo < step ? to : lo + step;
+		step *= 2;
+	}
+	if (hi > to)
+		hi = to;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (cell_reaches(b, mid, id, exact, ts))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}

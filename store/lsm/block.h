@@ -1,0 +1,177 @@
+/*
+ * Blocks: the unit in which sstables are read, checked and cached.
+ *
+ * A block holds the cells of consecutive rows in columns: what belongs to a row
+ * is there once a row, and each property of a cell is an array of fixed-width
+ * numbers, so that every cell is reached by its index, forwards and backwards
+ * cost the same and a search touches only what it compares.
+ *
+ *	block	= header array[9] prefix suffix* qualifier* value*
+ *	header	= nrow:4 ncell:4 nqual:4 prefix_len:2 flags:1 kind:1
+ *		  width:1[9] zero:1[7] ts:8 seq:8 ttl:8
+ *	array	= number:width*
+ *
+ * All numbers are little-endian. An entry of an array is what is stored plus
+ * the base in the header (ts, seq, ttl, kind; else 0); width 0 stores nothing,
+ * so a block of puts has no kinds, one without sequences no sequences.
+ *
+ *	ROW_END	  nrow + 1   where suffix i begins and i - 1 ends
+ *	ROW_CELL  nrow + 1   first cell of row i
+ *	QUAL_END  nqual + 1  where qualifier i begins
+ *	ID	  ncell	     qualifier; the dictionary is sorted, so that ids
+ *			     compare as names do
+ *	TS SEQ TTL KIND	     ncell each
+ *	VALUE_END ncell + 1  where value i begins
+ *
+ * A row is prefix + suffix. FLAG_CONTINUES: the first row began in the block
+ * before. The heads of the suffixes (first 8 bytes as one big-endian number)
+ *are computed at load; they decide nearly every comparison of rows.
+ *
+ * block_decode() proves once all that the readers below then trust: sections
+ * inside the block, offsets ascending, entries strictly ascending.
+ */
+#ifndef CELLFS_STORE_LSM_BLOCK_H
+#define CELLFS_STORE_LSM_BLOCK_H
+
+#include <endian.h>
+
+#include "store/lsm/cursor.h"
+
+#define BLOCK_HEADER_LEN 56
+/* A value of VALUE_LEN_MAX in a block of its own, or two targets of 16 MiB. */
+#define BLOCK_LEN_MAX (VALUE_LEN_MAX + (64u << 20))
+/*
+ * Numbers are read eight bytes at a time, and a trailer may be read behind the
+ * block: this much memory follows it.
+ */
+#define BLOCK_SLACK 16
+
+enum block_column {
+	BLOCK_ROW_END,
+	BLOCK_ROW_CELL,
+	BLOCK_QUAL_END,
+	BLOCK_ID,
+	BLOCK_TS,
+	BLOCK_SEQ,
+	BLOCK_TTL,
+	BLOCK_KIND,
+	BLOCK_VALUE_END,
+	BLOCK_NCOLUMNS
+};
+
+/* An array of numbers of @width bytes. */
+struct column {
+	const uint8_t *at;
+	uint64_t base, mask;
+	uint32_t width;
+};
+
+static inline uint64_t column_get(const struct column *c, size_t i)
+{
+	uint64_t v;
+
+	memcpy(&v, c->at + i * c->width, sizeof(v));
+	return (le64toh(v) & c->mask) + c->base;
+}
+
+struct block {
+	uint32_t nrow, ncell, nqual;
+	uint32_t row_len_max; /* the longest row in it */
+	bool continues;	      /* FLAG_CONTINUES */
+	bool has_family;      /* holds family markers */
+	int64_t ts_min, ts_max;
+	struct bytes prefix;
+	const uint8_t *suffixes, *qualifiers, *values;
+	struct column column[BLOCK_NCOLUMNS];
+	uint64_t *heads; /* [nrow] */
+	size_t memory;	 /* of all this */
+	size_t raw_len;
+	uint8_t *raw; /* [raw_len + BLOCK_SLACK]; the caller fills it */
+	/* The cache's own: its ring, and where the block belongs. */
+	struct block *next, *prev;
+	void *slots;
+	uint32_t index;
+};
+
+/*
+ * Memory for a block of @raw_len bytes that holds @nrow rows: both from outside
+ * and checked here. -EUCLEAN, -ENOMEM.
+ */
+int block_new(size_t raw_len, uint32_t nrow, struct block **out);
+void block_free(struct block *b); /* NULL is nothing */
+/* Checks raw[] and makes the rest of @b from it. 0, or -EUCLEAN and why. */
+int block_decode(struct block *b);
+
+/* First row >= @row (> @row if @after); nrow if there is none. */
+uint32_t block_find_row(const struct block *b, struct bytes row, bool after);
+/* Compares row @i with @row. */
+int block_row_cmp(const struct block *b, uint32_t i, struct bytes row);
+
+static inline struct bytes block_suffix(const struct block *b, uint32_t i)
+{
+	const struct column *end = &b->column[BLOCK_ROW_END];
+	uint64_t from = column_get(end, i);
+
+	return bytes_of(b->suffixes + from, column_get(end, i + 1) - from);
+}
+
+static inline uint32_t block_row_cell(const struct block *b, uint32_t row)
+{
+	return column_get(&b->column[BLOCK_ROW_CELL], row);
+}
+
+static inline uint8_t block_kind(const struct block *b, uint32_t cell)
+{
+	return column_get(&b->column[BLOCK_KIND], cell);
+}
+
+static inline struct bytes block_qualifier(const struct block *b, uint32_t id)
+{
+	const struct column *end = &b->column[BLOCK_QUAL_END];
+	uint64_t from = column_get(end, id);
+
+	return bytes_of(b->qualifiers + from, column_get(end, id + 1) - from);
+}
+
+static inline void block_entry(const struct block *b, uint32_t cell,
+			       struct entry *e)
+{
+	const struct column *c = b->column;
+	uint64_t from = column_get(&c[BLOCK_VALUE_END], cell);
+	uint64_t to = column_get(&c[BLOCK_VALUE_END], cell + 1);
+
+	e->qualifier = block_qualifier(b, column_get(&c[BLOCK_ID], cell));
+	e->ts = (int64_t)column_get(&c[BLOCK_TS], cell);
+	e->seq = column_get(&c[BLOCK_SEQ], cell);
+	e->ttl_ms = column_get(&c[BLOCK_TTL], cell);
+	e->value = bytes_of(b->values + from, to - from);
+	e->kind = (uint8_t)column_get(&c[BLOCK_KIND], cell);
+}
+
+/*
+ * First cell in [@from, @to), part of one row, that is no family marker and at
+ * or after (@qualifier, @ts) as cursor_ops.seek_column has it; @to if none.
+ */
+uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
+			   struct bytes qualifier, int64_t ts);
+
+/* -- building -------------------------------------------------------------- */
+
+struct block_builder;
+int block_builder_new(struct block_builder **out);
+void block_builder_free(struct block_builder *b); /* NULL is nothing */
+/* Forgets what was added, keeps its memory unless it is much. */
+void block_builder_reset(struct block_builder *b);
+/* Begins a row; @continues: part of it is in the block before. */
+int block_builder_row(struct block_builder *b, struct bytes row,
+		      bool continues);
+/* Adds an entry to the last row. The caller sees to the order. */
+int block_builder_add(struct block_builder *b, const struct entry *e);
+uint32_t block_builder_rows(const struct block_builder *b);
+uint32_t block_builder_cells(const struct block_builder *b);
+/* About what the block would take now. */
+size_t block_builder_bytes(const struct block_builder *b);
+/* Replaces @raw by the block. */
+int block_builder_finish(struct block_builder *b, struct buf *raw);
+
+#endif

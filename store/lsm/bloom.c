@@ -1,0 +1,70 @@
+#include "store/lsm/bloom.h"
+
+#define PROBES 6
+/* Odd, its bits without a pattern: 2^32 / golden ratio. */
+#define STEP 0x9e3779b9u
+
+static size_t line_of(size_t nlines, uint64_t hash)
+{
+	return (size_t)(((hash >> 32) * (uint64_t)nlines) >> 32);
+}
+
+/* The next bit of the line; the product's high bits are the mixed ones. */
+static unsigned probe(uint32_t *h)
+{
+	unsigned bit = *h >> 23;
+
+	*h *= STEP;
+	return bit;
+}
+
+int bloom_build(const uint64_t *hashes, size_t n, struct buf *out)
+{
+	size_t nlines, len;
+	uint8_t *at;
+	int r;
+
+	/* A file cannot hold so many keys that this would overflow. */
+	nlines = (n * BLOOM_BITS_PER_KEY + BLOOM_LINE * 8 - 1) /
+		 (BLOOM_LINE * 8);
+	if (nlines == 0)
+		nlines = 1;
+	if (nlines > UINT32_MAX)
+		nlines = UINT32_MAX;
+	len = nlines * BLOOM_LINE;
+	r = buf_reserve(out, len);
+	if (r < 0)
+		return r;
+	at = out->data + out->len;
+	memset(at, 0, len);
+	out->len += len;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *line = at + line_of(nlines, hashes[i]) * BLOOM_LINE;
+		uint32_t h = (uint32_t)hashes[i] * STEP;
+
+		for (int k = 0; k < PROBES; k++) {
+			unsigned bit = probe(&h);
+
+			line[bit / 8] |= 1u << bit % 8;
+		}
+	}
+	return 0;
+}
+
+bool bloom_may_have(struct bytes filter, uint64_t hash)
+{
+	size_t nlines = filter.len / BLOOM_LINE;
+	const uint8_t *line;
+	uint32_t h = (uint32_t)hash * STEP;
+
+	if (nlines == 0)
+		return true;
+	line = filter.data + line_of(nlines, hash) * BLOOM_LINE;
+	for (int k = 0; k < PROBES; k++) {
+		unsigned bit = probe(&h);
+
+		if (!(line[bit / 8] & 1u << bit % 8))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,283 @@
+#include "store/lsm/cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "store/why.h"
+
+#define LINE 64
+
+/* A stripe's count of hits, on a line of its own. */
+struct hits {
+	_Alignas(LINE) _Atomic uint64_t n;
+};
+
+struct block_cache {
+	size_t bytes_max;
+	struct hits hits[CACHE_STRIPES];
+	pthread_mutex_t lock;  /* innermost; guards all below */
+	struct block *hand[2]; /* of the rings: [in_memory] */
+	size_t bytes;
+	uint64_t misses, evicted;
+	uint64_t nblocks[2];
+};
+
+int block_cache_new(size_t bytes_max, struct block_cache **out)
+{
+	struct block_cache *c =
+		aligned_alloc(_Alignof(struct block_cache), sizeof(*c));
+
+	if (!c)
+		return why(-ENOMEM, "no memory for the block cache");
+	memset(c, 0, sizeof(*c));
+	c->bytes_max = bytes_max;
+	pthread_mutex_init(&c->lock, NULL);
+	*out = c;
+	return 0;
+}
+
+void block_cache_free(struct block_cache *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void block_cache_stat(struct block_cache *c, struct block_cache_stat *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = (struct block_cache_stat){
+		.misses = c->misses,
+		.evicted = c->evicted,
+		.bytes = c->bytes,
+		.bytes_max = c->bytes_max,
+	};
+	pthread_mutex_unlock(&c->lock);
+	for (int i = 0; i < CACHE_STRIPES; i++)
+		out->hits += atomic_load_explicit(&c->hits[i].n,
+						  memory_order_relaxed);
+}
+
+/* -- slots ----------------------------------------------------------------- */
+
+int cache_slots_init(struct cache_slots *s, struct block_cache *c,
+		     uint32_t nblocks, bool in_memory)
+{
+	const uint32_t per_line = LINE / sizeof(cache_pin);
+
+	*s = (struct cache_slots){.nblocks = nblocks, .in_memory = in_memory};
+	if (!c || c->bytes_max == 0)
+		return 0;
+	s->stride = (nblocks + per_line - 1) / per_line * per_line;
+	s->block = calloc(nblocks, sizeof(*s->block));
+	s->used = calloc(nblocks, sizeof(*s->used));
+	s->pins = aligned_alloc(LINE, (size_t)CACHE_STRIPES * s->stride *
+					      sizeof(*s->pins));
+	if (!s->block || !s->used || !s->pins) {
+		cache_slots_release(s);
+		return why(-ENOMEM, "no memory for the slots of an sstable");
+	}
+	memset(s->pins, 0,
+	       (size_t)CACHE_STRIPES * s->stride * sizeof(*s->pins));
+	s->cache = c;
+	return 0;
+}
+
+size_t cache_slots_memory(const struct cache_slots *s)
+{
+	if (!s->cache)
+		return 0;
+	return s->nblocks * (sizeof(*s->block) + sizeof(*s->used)) +
+	       (size_t)CACHE_STRIPES * s->stride * sizeof(*s->pins);
+}
+
+/* Threads get stripes in turn as they come. */
+static unsigned own_stripe(void)
+{
+	static _Atomic unsigned given;
+	static _Thread_local unsigned own;
+
+	if (own == 0)
+		own = atomic_fetch_add(&given, 1) % CACHE_STRIPES + 1;
+	return own - 1;
+}
+
+static bool is_pinned(const struct cache_slots *s, uint32_t i)
+{
+	for (unsigned k = 0; k < CACHE_STRIPES; k++)
+		if (atomic_load(&s->pins[k * (size_t)s->stride + i]))
+			return true;
+	return false;
+}
+
+struct block *cache_get(struct cache_slots *s, uint32_t i, cache_pin **pin)
+{
+	struct block *b;
+	cache_pin *p;
+	unsigned stripe;
+	_Atomic uint64_t *hits;
+
+	if (!s->cache ||
+	    !atomic_load_explicit(&s->block[i], memory_order_relaxed))
+		return NULL;
+	stripe = own_stripe();
+	p = &s->pins[stripe * (size_t)s->stride + i];
+	atomic_fetch_add(p, 1);
+	b = atomic_load(&s->block[i]);
+	if (!b) {
+		cache_unpin(p);
+		return NULL;
+	}
+	if (!atomic_load_explicit(&s->used[i], memory_order_relaxed))
+		atomic_store_explicit(&s->used[i], true, memory_order_relaxed);
+	/* Mostly one thread a stripe: a lost count costs less than a lock. */
+	hits = &s->cache->hits[stripe].n;
+	atomic_store_explicit(
+		hits, atomic_load_explicit(hits, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+	*pin = p;
+	return b;
+}
+
+/* -- rings; under the lock ------------------------------------------------- */
+
+static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
+{
+	struct block *hand = c->hand[in_memory];
+
+	if (!hand) {
+		b->next = b->prev = b;
+		c->hand[in_memory] = b;
+	} else {
+		/* Behind the hand: it comes there last. */
+		b->next = hand;
+		b->prev = hand->prev;
+		b->prev->next = b;
+		hand->prev = b;
+	}
+	c->nblocks[in_memory]++;
+	c->bytes += b->memory;
+}
+
+static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
+{
+	if (c->hand[in_memory] == b)
+		c->hand[in_memory] = b->next == b ? NULL : b->next;
+	b->prev->next = b->next;
+	b->next->prev = b->prev;
+	c->nblocks[in_memory]--;
+	c->bytes -= b->memory;
+}
+
+/* Takes the block out of its slot; false if somebody reads it. */
+static bool take_out(struct block *b)
+{
+	struct cache_slots *s = b->slots;
+
+	if (is_pinned(s, b->index))
+		return false;
+	atomic_store(&s->block[b->index], NULL);
+	if (!is_pinned(s, b->index))
+		return true;
+	atomic_store(&s->block[b->index], b);
+	return false;
+}
+
+/* Makes room in one ring, gathers what leaves in *out. */
+static void sweep(struct block_cache *c, bool in_memory, size_t room,
+		  struct block **out)
+{
+	uint64_t steps = 2 * c->nblocks[in_memory];
+
+	while (c->bytes + room > c->bytes_max && c->hand[in_memory] &&
+	       steps-- > 0) {
+		struct block *b = c->hand[in_memory];
+		struct cache_slots *s = b->slots;
+
+		c->hand[in_memory] = b->next;
+		if (atomic_exchange_explicit(&s->used[b->index], false,
+					     memory_order_relaxed) ||
+		    !take_out(b))
+			continue;
+		ring_remove(c, in_memory, b);
+		c->evicted++;
+		b->next = *out;
+		*out = b;
+	}
+}
+
+struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
+			cache_pin **pin)
+{
+	struct block_cache *c = s->cache;
+	struct block *have, *gone = NULL, *use = NULL;
+	cache_pin *p;
+
+	if (!c)
+		return NULL;
+	p = &s->pins[own_stripe() * (size_t)s->stride + i];
+	pthread_mutex_lock(&c->lock);
+	c->misses++;
+	have = atomic_load(&s->block[i]);
+	if (have) {
+		/* Under the lock nobody takes it out. */
+		atomic_fetch_add(p, 1);
+		b->next = NULL;
+		gone = b;
+		use = have;
+	} else if (b->memory <= c->bytes_max / 4) {
+		sweep(c, false, b->memory, &gone);
+		sweep(c, true, b->memory, &gone);
+		if (c->bytes + b->memory <= c->bytes_max) {
+			b->slots = s;
+			b->index = i;
+			ring_add(c, s->in_memory, b);
+			atomic_fetch_add(p, 1);
+			atomic_store(&s->block[i], b);
+			use = b;
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	while (gone) {
+		struct block *next = gone->next;
+
+		block_free(gone);
+		gone = next;
+	}
+	if (use)
+		*pin = p;
+	return use;
+}
+
+void cache_slots_release(struct cache_slots *s)
+{
+	struct block_cache *c = s->cache;
+
+	if (c) {
+		struct block *gone = NULL;
+
+		pthread_mutex_lock(&c->lock);
+		for (uint32_t i = 0; i < s->nblocks; i++) {
+			struct block *b = atomic_load(&s->block[i]);
+
+			if (!b)
+				continue;
+			ring_remove(c, s->in_memory, b);
+			b->next = gone;
+			gone = b;
+		}
+		pthread_mutex_unlock(&c->lock);
+		while (gone) {
+			struct block *next = gone->next;
+
+			block_free(gone);
+			gone = next;
+		}
+	}
+	free(s->block);
+	free(s->used);
+	free(s->pins);
+	*s = (struct cache_slots){0};
+}

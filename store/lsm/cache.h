@@ -1,0 +1,68 @@
+/*
+ * The block cache: decoded blocks of all tables of a store, bounded in bytes.
+ *
+ * Each open table has an array of slots, one a block, so that a hit is a load
+ * and needs no hash and no lock. What is found must not be freed under the
+ * reader, so he pins it: one counter a block, CACHE_STRIPES times over, and
+ *each thread counts in its own stripe; two threads on one hot block write
+ * different lines.
+ *
+ *	reader				evictor, under the lock
+ *	count up, own stripe		slot = NULL
+ *	block = slot			sum of the block's stripes
+ *	NULL: count down, a miss	not 0: slot = block again, go on
+ *					0: nobody has it nor can get it: free
+ *
+ * All four are sequentially consistent, so one of the two sees the other.
+ *
+ * Who to evict is decided by CLOCK: a ring of all blocks, a hand, and a bit
+ * that a hit sets. Tables kept in memory have a ring of their own which is
+ * visited when the other has nothing to give. Blocks that are too large for the
+ * cache, or for which no room can be made because all is pinned, are not
+ * taken: they stay with the reader.
+ */
+#ifndef CELLFS_STORE_LSM_CACHE_H
+#define CELLFS_STORE_LSM_CACHE_H
+
+#include <stdatomic.h>
+
+#include "store/lsm/block.h"
+#include "store/lsm/sstable.h"
+
+#define CACHE_STRIPES 8
+
+typedef _Atomic uint32_t cache_pin;
+
+/* Of one table. */
+struct cache_slots {
+	struct block_cache *cache; /* NULL: nothing is cached */
+	uint32_t nblocks;
+	uint32_t stride; /* of a stripe, in counters */
+	bool in_memory;
+	_Atomic(struct block *) *block;
+	cache_pin *pins; /* [CACHE_STRIPES][stride] */
+	atomic_bool *used;
+};
+
+int cache_slots_init(struct cache_slots *s, struct block_cache *c,
+		     uint32_t nblocks, bool in_memory);
+/* Evicts all of the table. Nobody reads it any more. */
+void cache_slots_release(struct cache_slots *s);
+size_t cache_slots_memory(const struct cache_slots *s);
+
+/* Block @i, pinned with *pin; NULL if it is not there. */
+struct block *cache_get(struct cache_slots *s, uint32_t i, cache_pin **pin);
+/*
+ * Gives @b, which was read as block @i, to the cache. Returns the block to use,
+ * pinned: this or another thread's, and then @b is freed. NULL: not taken, and
+ * @b stays the caller's.
+ */
+struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
+			cache_pin **pin);
+
+static inline void cache_unpin(cache_pin *pin)
+{
+	atomic_fetch_sub_explicit(pin, 1, memory_order_release);
+}
+
+#endif

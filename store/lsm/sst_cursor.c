@@ -1,0 +1,376 @@
+/* Cursors over an sstable. */
+#include "store/lsm/sst_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/bloom.h"
+#include "store/why.h"
+
+#define WINDOW_MIN (64u << 10)
+#define WINDOW_MAX (256u << 10)
+
+static struct sst_cursor *self(struct cursor *base)
+{
+	return (struct sst_cursor *)base;
+}
+
+/* -- blocks ---------------------------------------------------------------- */
+
+static void drop_block(struct sst_cursor *c)
+{
+	if (!c->block)
+		return;
+	if (c->pin)
+		cache_unpin(c->pin);
+	else
+		block_free(c->block);
+	c->block = NULL;
+	c->pin = NULL;
+}
+
+/*
+ * Block @i is about to be read: should more come with it? Yes for a compaction,
+ * and for who read the block before it. Without memory it goes without.
+ */
+static void read_ahead(struct sst_cursor *c, uint32_t i)
+{
+	const struct index_entry *e = &c->table->index.entries[i];
+	bool goes_on = c->block && c->block_index + 1 == i;
+	size_t want, len = e->stored_len + SST_TRAILER_LEN;
+	struct sst_window *w = c->window;
+
+	if (w && e->offset >= w->offset && len <= w->len &&
+	    e->offset - w->offset <= w->len - len)
+		return;
+	if (!c->no_fill && !goes_on)
+		return;
+	want = c->no_fill ? WINDOW_MAX : WINDOW_MIN;
+	if (w && want < 2 * w->len)
+		want = 2 * w->len;
+	if (want > WINDOW_MAX)
+		want = WINDOW_MAX;
+	if (len > want)
+		return;
+	if (!w) {
+		w = malloc(sizeof(*w) + WINDOW_MAX);
+		if (!w)
+			return;
+		w->len = 0;
+		w->cap = WINDOW_MAX;
+		c->window = w;
+	}
+	/* What fails here fails again, and is told, where it is needed. */
+	if (sst_window_fill(c->table, i, want, w) < 0)
+		w->len = 0;
+}
+
+/* Makes @i the block the cursor stands on. */
+static int take_block(struct sst_cursor *c, uint32_t i)
+{
+	struct sstable *t = c->table;
+	cache_pin *pin = NULL;
+	struct block *b;
+	int r;
+
+	if (c->block && c->block_index == i)
+		return 0;
+	b = cache_get(&t->slots, i, &pin);
+	if (!b) {
+		struct block *cached = NULL;
+
+		read_ahead(c, i);
+		r = sst_load(t, i, c->window, &b);
+		if (r < 0)
+			return r;
+		if (!c->no_fill)
+			cached = cache_put(&t->slots, i, b, &pin);
+		if (cached)
+			b = cached;
+	}
+	drop_block(c);
+	c->block = b;
+	c->pin = pin;
+	c->block_index = i;
+	c->prefixed = false;
+	return 0;
+}
+
+/* -- places ---------------------------------------------------------------- */
+
+static inline int here(struct sst_cursor *c)
+{
+	block_entry(c->block, c->cell_index, &c->base.at);
+	return 1;
+}
+
+/* Puts the block's prefix into the copy of the row, with room for any row. */
+static int put_prefix(struct sst_cursor *c)
+{
+	const struct block *b = c->block;
+	int r;
+
+	c->row_copy.len = 0;
+	r = buf_reserve(&c->row_copy, b->row_len_max + 1);
+	if (r < 0)
+		return why(r, "no memory for a row key");
+	if (b->prefix.len)
+		memcpy(c->row_copy.data, b->prefix.data, b->prefix.len);
+	c->prefixed = true;
+	return 0;
+}
+
+/* Stands on the first entry of a row of the block. */
+static int stand(struct sst_cursor *c, uint32_t row)
+{
+	const struct block *b = c->block;
+	struct bytes suffix = block_suffix(b, row);
+	int r;
+
+	if (!c->prefixed) {
+		r = put_prefix(c);
+		if (r < 0)
+			return r;
+	}
+	memcpy(c->row_copy.data + b->prefix.len, suffix.data, suffix.len);
+	c->row_copy.len = b->prefix.len + suffix.len;
+	c->base.row = buf_bytes(&c->row_copy);
+	c->row_index = row;
+	c->cell_index = block_row_cell(b, row);
+	c->cell_end = block_row_cell(b, row + 1);
+	return here(c);
+}
+
+static int go(struct sst_cursor *c, uint32_t block, uint32_t row)
+{
+	int r = take_block(c, block);
+
+	return r < 0 ? r : stand(c, row);
+}
+
+/* Where the first row of block @i begins: there, or in a block before. */
+static void row_begin(const struct sst_index *x, uint32_t i, uint32_t *block,
+		      uint32_t *row)
+{
+	*block = i;
+	*row = 0;
+	if (!index_continues(x, i))
+		return;
+	i = index_first_alike(x, i);
+	*block = i;
+	if (index_continues(x, i)) {
+		/* It is the last row of the block before. */
+		*block = i - 1;
+		*row = x->entries[i - 1].nrow - 1;
+	}
+}
+
+/* To a row, backwards: it may have begun in a block before. */
+static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
+{
+	if (row == 0)
+		row_begin(&c->table->index, block, &block, &row);
+	return go(c, block, row);
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+static int seek(struct sst_cursor *c, struct bytes row, bool exact)
+{
+	const struct sst_index *x = &c->table->index;
+	uint32_t i = index_find(x, row, false);
+	bool equal = i < x->nblocks && index_row_cmp(x, i, row) == 0;
+	uint32_t at;
+	int r;
+
+	if (equal && !index_continues(x, i))
+		return go(c, i, 0);
+	if (i > 0) {
+		r = take_block(c, i - 1);
+		if (r < 0)
+			return r;
+		at = block_find_row(c->block, row, false);
+		if (at < c->block->nrow) {
+			if (exact && block_row_cmp(c->block, at, row) != 0)
+				return 0;
+			return stand(c, at);
+		}
+	}
+	if (i == x->nblocks || exact)
+		return 0;
+	return go(c, i, 0);
+}
+
+static int sst_seek_row(struct cursor *base, struct bytes row)
+{
+	return seek(self(base), row, false);
+}
+
+static int sst_seek_exact(struct cursor *base, struct bytes row)
+{
+	struct sst_cursor *c = self(base);
+
+	if (!sst_may_have_row(c->table, row))
+		return 0;
+	return seek(c, row, true);
+}
+
+static int sst_seek_back(struct cursor *base, struct bytes row, bool inclusive)
+{
+	struct sst_cursor *c = self(base);
+	const struct sst_index *x = &c->table->index;
+	uint32_t i, at;
+	int r;
+
+	if (row.len == 0)
+		return go_back(c, x->nblocks - 1,
+			       x->entries[x->nblocks - 1].nrow - 1);
+	i = index_find(x, row, inclusive);
+	if (i == 0)
+		return 0;
+	r = take_block(c, i - 1);
+	if (r < 0)
+		return r;
+	/* The block's first row is before @row, so there is one. */
+	at = block_find_row(c->block, row, inclusive);
+	return at == 0 ? 0 : go_back(c, i - 1, at - 1);
+}
+
+static int sst_next_row(struct cursor *base)
+{
+	struct sst_cursor *c = self(base);
+	const struct sst_index *x = &c->table->index;
+	uint32_t i = c->block_index + 1;
+
+	if (c->row_index + 1 < c->block->nrow)
+		return stand(c, c->row_index + 1);
+	if (i < x->nblocks && index_continues(x, i)) {
+		/* Past all blocks of this row; the last may hold more. */
+		i = index_find(x, c->base.row, true);
+		if (x->entries[i - 1].nrow > 1)
+			return go(c, i - 1, 1);
+	}
+	return i < x->nblocks ? go(c, i, 0) : 0;
+}
+
+static int sst_prev_row(struct cursor *base)
+{
+	struct sst_cursor *c = self(base);
+	const struct sst_index *x = &c->table->index;
+	uint32_t block = c->block_index, row = c->row_index;
+
+	if (row == 0)
+		row_begin(x, block, &block, &row);
+	if (row > 0)
+		return go_back(c, block, row - 1);
+	if (block == 0)
+		return 0;
+	return go_back(c, block - 1, x->entries[block - 1].nrow - 1);
+}
+
+/* -- cells ----------------------------------------------------------------- */
+
+/* Does the present row go on in block @i? */
+static bool goes_on_in(const struct sst_cursor *c, uint32_t i)
+{
+	return index_continues(&c->table->index, i) &&
+	       index_row_cmp(&c->table->index, i, c->base.row) == 0;
+}
+
+/* Into the part of the row that block @i holds; c->base.row stays. */
+static int go_on(struct sst_cursor *c, uint32_t i)
+{
+	int r = take_block(c, i);
+
+	if (r < 0)
+		return r;
+	c->row_index = 0;
+	c->cell_index = 0;
+	c->cell_end = block_row_cell(c->block, 1);
+	return 1;
+}
+
+static int next_block(struct sst_cursor *c)
+{
+	int r;
+
+	c->cell_index = c->cell_end;
+	if (c->row_index + 1 < c->block->nrow ||
+	    !goes_on_in(c, c->block_index + 1))
+		return 0;
+	r = go_on(c, c->block_index + 1);
+	return r < 0 ? r : here(c);
+}
+
+static int sst_next(struct cursor *base)
+{
+	struct sst_cursor *c = self(base);
+
+	if (c->cell_index + 1 < c->cell_end) {
+		c->cell_index++;
+		return here(c);
+	}
+	return next_block(c);
+}
+
+/* Is there such a column in what is left of this block's part of the row? */
+static bool find_column(struct sst_cursor *c, struct bytes qualifier,
+			int64_t ts)
+{
+	c->cell_index = block_find_column(c->block, c->cell_index, c->cell_end,
+					  qualifier, ts);
+	return c->cell_index < c->cell_end;
+}
+
+static int sst_seek_column(struct cursor *base, struct bytes qualifier,
+			   int64_t ts)
+{
+	struct sst_cursor *c = self(base);
+	uint32_t i;
+	int r;
+
+	if (find_column(c, qualifier, ts))
+		return here(c);
+	if (c->row_index + 1 < c->block->nrow ||
+	    !goes_on_in(c, c->block_index + 1))
+		return 0;
+	i = index_find_place(&c->table->index, c->block_index, c->base.row,
+			     qualifier, ts);
+	if (i - 1 > c->block_index) {
+		r = go_on(c, i - 1);
+		if (r < 0)
+			return r;
+		if (find_column(c, qualifier, ts))
+			return here(c);
+	}
+	if (!goes_on_in(c, i))
+		return 0;
+	r = go_on(c, i);
+	return r < 0 ? r : here(c);
+}
+
+static void sst_close(struct cursor *base)
+{
+	struct sst_cursor *c = self(base);
+
+	drop_block(c);
+	buf_free(&c->row_copy);
+	free(c->window);
+	c->window = NULL;
+}
+
+static const struct cursor_ops ops = {
+	.seek_row = sst_seek_row,
+	.seek_exact = sst_seek_exact,
+	.seek_back = sst_seek_back,
+	.next_row = sst_next_row,
+	.prev_row = sst_prev_row,
+	.next = sst_next,
+	.seek_column = sst_seek_column,
+	.close = sst_close,
+};
+
+void sst_cursor(struct sstable *t, struct sst_cursor *c)
+{
+	*c = (struct sst_cursor){.base.ops = &ops, .table = t};
+}

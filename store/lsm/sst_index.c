@@ -1,0 +1,383 @@
+#include "store/lsm/sst_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/why.h"
+
+/* stored_len raw_len nrow flags hash ts_min ts_max */
+#define ENTRY_FIXED (4 + 4 + 4 + 1 + 8 + 8 + 8)
+#define PLACE_FIXED (8 + 8 + 2)
+
+static uint64_t head_of(struct bytes s)
+{
+	uint64_t v = 0;
+
+	if (s.len)
+		memcpy(&v, s.data, s.len < sizeof(v) ? s.len : sizeof(v));
+	return be64toh(v);
+}
+
+static struct bytes suffix_of(const struct sst_index *x, uint32_t i)
+{
+	return bytes_of(x->entries[i].suffix, x->entries[i].suffix_len);
+}
+
+void index_place(const struct index_entry *e, struct entry *out)
+{
+	struct bytes in = bytes_of(e->place, PLACE_FIXED);
+	uint64_t ts, seq, len;
+
+	sst_take(&in, 8, &ts);
+	sst_take(&in, 8, &seq);
+	sst_take(&in, 2, &len);
+	*out = (struct entry){
+		.kind = e->place_kind,
+		.ts = (int64_t)ts,
+		.seq = seq,
+		.qualifier = bytes_of(e->place + PLACE_FIXED, len),
+	};
+}
+
+/* -- decoding -------------------------------------------------------------- */
+
+static int damaged(const char *what)
+{
+	return why(-EUCLEAN, "the index is damaged: %s", what);
+}
+
+static bool take_place(struct bytes *in, struct index_entry *e)
+{
+	struct bytes fixed, qualifier, tail;
+	uint64_t kind, len;
+
+	if (!sst_take(in, 1, &kind) || !sst_take_bytes(in, PLACE_FIXED, &fixed))
+		return false;
+	tail = bytes_of(fixed.data + 16, 2);
+	sst_take(&tail, 2, &len);
+	if (len > QUALIFIER_LEN_MAX || !sst_take_bytes(in, len, &qualifier))
+		return false;
+	e->place_kind = (uint8_t)kind;
+	e->place = fixed.data;
+	return true;
+}
+
+static bool take_entry(struct bytes *in, struct index_entry *e)
+{
+	uint64_t stored, raw, nrow, flags, ts_min, ts_max, len;
+	struct bytes suffix;
+
+	if (!sst_take(in, 4, &stored) || !sst_take(in, 4, &raw) ||
+	    !sst_take(in, 4, &nrow) || !sst_take(in, 1, &flags) ||
+	    !sst_take(in, 8, &e->hash) || !sst_take(in, 8, &ts_min) ||
+	    !sst_take(in, 8, &ts_max) || !sst_take(in, 2, &len) ||
+	    !sst_take_bytes(in, len, &suffix))
+		return false;
+	e->stored_len = (uint32_t)stored;
+	e->raw_len = (uint32_t)raw;
+	e->nrow = (uint32_t)nrow;
+	e->flags = (uint8_t)flags;
+	e->ts_min = (int64_t)ts_min;
+	e->ts_max = (int64_t)ts_max;
+	e->suffix = suffix.data;
+	e->suffix_len = (uint16_t)suffix.len;
+	return !(e->flags & INDEX_CONTINUES) || take_place(in, e);
+}
+
+/* Keys ascend; a row comes again only where it continues. */
+static int check_order(const struct sst_index *x, uint32_t i)
+{
+	const struct index_entry *e = &x->entries[i];
+	struct entry a, b;
+	int c;
+
+	if (e->flags & ~INDEX_CONTINUES)
+		return damaged("unknown flags");
+	if (x->prefix.len + e->suffix_len > ROW_LEN_MAX ||
+	    x->prefix.len + e->suffix_len == 0)
+		return damaged("the length of a row is out of range");
+	if (i == 0)
+		return e->flags & INDEX_CONTINUES
+			       ? damaged("the first block continues nothing")
+			       : 0;
+	c = bytes_cmp(suffix_of(x, i - 1), suffix_of(x, i));
+	if (c > 0 || (c == 0 && !(e->flags & INDEX_CONTINUES)))
+		return damaged("blocks out of order");
+	if (c == 0 && (e[-1].flags & INDEX_CONTINUES)) {
+		index_place(e - 1, &a);
+		index_place(e, &b);
+		if (entry_cmp(&a, &b) >= 0)
+			return damaged("parts of a row out of order");
+	}
+	return 0;
+}
+
+static int decode_entries(struct bytes in, uint64_t blocks_end,
+			  struct sst_index *x)
+{
+	uint64_t offset = 0;
+
+	for (uint32_t i = 0; i < x->nblocks; i++) {
+		struct index_entry *e = &x->entries[i];
+		int r;
+
+		if (!take_entry(&in, e))
+			return damaged("it is cut short");
+		r = check_order(x, i);
+		if (r < 0)
+			return r;
+		/* Compression that does not shrink is not used. */
+		if (e->stored_len > e->raw_len || e->raw_len > BLOCK_LEN_MAX)
+			return damaged("the length of a block is out of "
+				       "range");
+		if (e->stored_len + SST_TRAILER_LEN > blocks_end - offset)
+			return damaged("a block lies outside the file");
+		e->offset = offset;
+		offset += e->stored_len + SST_TRAILER_LEN;
+		x->heads[i] = head_of(suffix_of(x, i));
+	}
+	if (in.len)
+		return damaged("it is longer than its entries");
+	if (offset != blocks_end)
+		return damaged("its blocks do not fill the file");
+	return 0;
+}
+
+int index_decode(struct bytes section, uint64_t blocks_end,
+		 struct sst_index *out)
+{
+	struct sst_index x = {0};
+	struct bytes in = section;
+	uint64_t n, prefix_len;
+	int r;
+
+	if (!sst_take(&in, 4, &n) || !sst_take(&in, 2, &prefix_len) ||
+	    !sst_take_bytes(&in, prefix_len, &x.prefix))
+		return damaged("it is cut short");
+	if (n == 0 || n > in.len / ENTRY_FIXED)
+		return damaged("the number of blocks is out of range");
+	x.nblocks = (uint32_t)n;
+	x.heads = malloc(n * sizeof(*x.heads));
+	x.entries = calloc(n, sizeof(*x.entries));
+	if (!x.heads || !x.entries)
+		r = why(-ENOMEM, "no memory for the index of an sstable");
+	else
+		r = decode_entries(in, blocks_end, &x);
+	if (r < 0)
+		index_release(&x);
+	else
+		*out = x;
+	return r;
+}
+
+void index_release(struct sst_index *x)
+{
+	free(x->heads);
+	free(x->entries);
+	*x = (struct sst_index){0};
+}
+
+/* -- searching ------------------------------------------------------------- */
+
+int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
+{
+	size_t n = x->prefix.len < row.len ? x->prefix.len : row.len;
+	int c = n ? memcmp(x->prefix.data, row.data, n) : 0;
+
+	if (c || row.len < x->prefix.len)
+		return c ? c : 1;
+	return bytes_cmp(suffix_of(x, i), bytes_of(row.data + n, row.len - n));
+}
+
+/* First of the heads >= @head: no branch that depends on what is found. */
+static uint32_t heads_find(const uint64_t *heads, uint32_t n, uint64_t head)
+{
+	const uint64_t *at = heads;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		at = at[half - 1] < head ? at + half : at;
+		n -= half;
+	}
+	return (uint32_t)(at - heads) + (n && *at < head);
+}
+
+/* First block whose suffix is >= @s (> @s if @after). */
+static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
+			    bool after)
+{
+	uint64_t head = head_of(s);
+	uint32_t lo = heads_find(x->heads, x->nblocks, head);
+	uint32_t hi = lo;
+
+	if (lo == x->nblocks || x->heads[lo] != head)
+		return lo;
+	/* Equal heads: the blocks of one wide row, or rows alike so far. */
+	if (head != UINT64_MAX)
+		hi += heads_find(x->heads + lo, x->nblocks - lo, head + 1);
+	else
+		hi = x->nblocks;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		int c = bytes_cmp(suffix_of(x, mid), s);
+
+		if (c < 0 || (c == 0 && after))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint32_t index_find(const struct sst_index *x, struct bytes row, bool after)
+{
+	size_t n = x->prefix.len < row.len ? x->prefix.len : row.len;
+	int c = n ? memcmp(x->prefix.data, row.data, n) : 0;
+
+	if (c)
+		return c > 0 ? 0 : x->nblocks;
+	if (row.len < x->prefix.len)
+		return 0;
+	return find_suffix(x, bytes_of(row.data + n, row.len - n), after);
+}
+
+uint32_t index_first_alike(const struct sst_index *x, uint32_t i)
+{
+	return find_suffix(x, suffix_of(x, i), false);
+}
+
+/* Does block @i continue @row with a first cell before the place sought? */
+static bool lies_before(const struct sst_index *x, uint32_t i, struct bytes row,
+			struct bytes qualifier, int64_t ts)
+{
+	struct entry e;
+	int c;
+
+	if (!index_continues(x, i) || index_row_cmp(x, i, row) != 0)
+		return false;
+	index_place(&x->entries[i], &e);
+	if (kind_is_family_marker(e.kind))
+		return true;
+	c = bytes_cmp(e.qualifier, qualifier);
+	return c < 0 || (c == 0 && e.ts > ts);
+}
+
+uint32_t index_find_place(const struct sst_index *x, uint32_t from,
+			  struct bytes row, struct bytes qualifier, int64_t ts)
+{
+	uint32_t lo = from + 1, hi = lo, step = 1;
+
+	while (hi < x->nblocks && lies_before(x, hi, row, qualifier, ts)) {
+		lo = hi + 1;
+		hi = x->nblocks - lo < step ? x->nblocks : lo + step;
+		step *= 2;
+	}
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (lies_before(x, mid, row, qualifier, ts))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* -- building -------------------------------------------------------------- */
+
+static int put_place(struct buf *out, const struct entry *e)
+{
+	int r = sst_put(out, e->kind, 1);
+
+	if (r == 0)
+		r = sst_put(out, (uint64_t)e->ts, 8);
+	if (r == 0)
+		r = sst_put(out, e->seq, 8);
+	if (r == 0)
+		r = sst_put(out, e->qualifier.len, 2);
+	if (r == 0)
+		r = buf_append(out, e->qualifier.data, e->qualifier.len);
+	return r;
+}
+
+/*
+ * What comes before the row is ENTRY_FIXED long; what comes after it is kept
+ * with its length, because only the last block tells what all have in common.
+ */
+int index_builder_add(struct index_builder *b, const struct index_entry *e,
+		      struct bytes row, const struct entry *first)
+{
+	struct buf *out = &b->entries;
+	const uint64_t numbers[] = {
+		e->stored_len,	    e->raw_len, e->nrow,
+		e->flags,	    e->hash,	(uint64_t)e->ts_min,
+		(uint64_t)e->ts_max};
+	const unsigned widths[] = {4, 4, 4, 1, 8, 8, 8};
+	size_t common = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 7; i++)
+		r = sst_put(out, numbers[i], widths[i]);
+	if (r == 0)
+		r = sst_put(&b->rows, row.len, 2);
+	if (r == 0)
+		r = buf_append(&b->rows, row.data, row.len);
+	if (r == 0 && (e->flags & INDEX_CONTINUES))
+		r = put_place(out, first);
+	if (r < 0)
+		return r;
+	if (b->nblocks++ == 0) {
+		b->prefix_len = (uint32_t)row.len;
+		return 0;
+	}
+	/* rows begins with the first row, behind its length. */
+	while (common < b->prefix_len && common < row.len &&
+	       b->rows.data[2 + common] == row.data[common])
+		common++;
+	b->prefix_len = (uint32_t)common;
+	return 0;
+}
+
+int index_builder_finish(struct index_builder *b, struct buf *out)
+{
+	struct bytes entries = buf_bytes(&b->entries);
+	struct bytes rows = buf_bytes(&b->rows);
+	struct bytes fixed, row, place;
+	uint64_t len, qualifier_len;
+	int r = sst_put(out, b->nblocks, 4);
+
+	if (r == 0)
+		r = sst_put(out, b->prefix_len, 2);
+	if (r == 0 && b->nblocks)
+		r = buf_append(out, rows.data + 2, b->prefix_len);
+	for (uint32_t i = 0; r == 0 && i < b->nblocks; i++) {
+		sst_take_bytes(&entries, ENTRY_FIXED, &fixed);
+		sst_take(&rows, 2, &len);
+		sst_take_bytes(&rows, len, &row);
+		place = bytes_of(NULL, 0);
+		if (fixed.data[12] & INDEX_CONTINUES) {
+			struct bytes at = bytes_of(entries.data + 17, 2);
+
+			sst_take(&at, 2, &qualifier_len);
+			sst_take_bytes(&entries,
+				       1 + PLACE_FIXED + qualifier_len, &place);
+		}
+		r = buf_append(out, fixed.data, fixed.len);
+		if (r == 0)
+			r = sst_put(out, len - b->prefix_len, 2);
+		if (r == 0)
+			r = buf_append(out, row.data + b->prefix_len,
+				       row.len - b->prefix_len);
+		if (r == 0)
+			r = buf_append(out, place.data, place.len);
+	}
+	return r;
+}
+
+void index_builder_release(struct index_builder *b)
+{
+	buf_free(&b->entries);
+	buf_free(&b->rows);
+	*b = (struct index_builder){0};
+}

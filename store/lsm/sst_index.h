@@ -1,0 +1,80 @@
+/*
+ * The index of an sstable: for each block its key and where it lies.
+ *
+ * Held in memory as an array of heads (first 8 bytes of a key after what all
+ * have in common, as one number), which a search without branches walks, and
+ * one record a block beside it. Grammar in sst_format.h.
+ *
+ * A block's key is its first row; a row wider than a block goes on in following
+ * blocks that have the same row as key, INDEX_CONTINUES, and the place of their
+ * first cell, so that a column of a wide row is found by the index alone.
+ */
+#ifndef CELLFS_STORE_LSM_SST_INDEX_H
+#define CELLFS_STORE_LSM_SST_INDEX_H
+
+#include "store/lsm/sst_format.h"
+
+#define INDEX_CONTINUES 1
+
+struct index_entry {
+	uint64_t offset, hash;
+	int64_t ts_min, ts_max;
+	uint32_t stored_len, raw_len, nrow;
+	uint8_t flags;
+	uint8_t place_kind;    /* of the first cell, if it continues */
+	uint16_t suffix_len;   /* of the row */
+	const uint8_t *suffix; /* into the section */
+	const uint8_t *place;  /* ts:8 seq:8 qualifier_len:2 qualifier */
+};
+
+struct sst_index {
+	uint32_t nblocks;
+	struct bytes prefix; /* of all keys; into the section */
+	uint64_t *heads;
+	struct index_entry *entries;
+};
+
+/*
+ * Reads the section, which must outlive the index; blocks fill [0, @blocks_end)
+ * exactly. 0, -ENOMEM, or -EUCLEAN and why.
+ */
+int index_decode(struct bytes section, uint64_t blocks_end,
+		 struct sst_index *out);
+void index_release(struct sst_index *x); /* safe on a zeroed one */
+
+static inline bool index_continues(const struct sst_index *x, uint32_t i)
+{
+	return i < x->nblocks && (x->entries[i].flags & INDEX_CONTINUES);
+}
+
+/* Compares the first row of block @i with @row. */
+int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row);
+/* First block whose first row is >= @row (> @row if @after), or nblocks. */
+uint32_t index_find(const struct sst_index *x, struct bytes row, bool after);
+/* First block with the same first row as block @i. */
+uint32_t index_first_alike(const struct sst_index *x, uint32_t i);
+/*
+ * Of the blocks behind @from: the first that does not continue @row, or whose
+ * first cell is at or after (@qualifier, @ts) as seek_column has it.
+ */
+uint32_t index_find_place(const struct sst_index *x, uint32_t from,
+			  struct bytes row, struct bytes qualifier, int64_t ts);
+/* The first cell of a block that continues a row (no value). */
+void index_place(const struct index_entry *e, struct entry *out);
+
+/* -- building -------------------------------------------------------------- */
+
+struct index_builder {
+	struct buf entries; /* encoded, but for the row and its length */
+	struct buf rows;    /* of each: len:2 row */
+	uint32_t nblocks;
+	uint32_t prefix_len;
+};
+
+/* @first: the first cell; its place is kept if @e->flags says continues. */
+int index_builder_add(struct index_builder *b, const struct index_entry *e,
+		      struct bytes row, const struct entry *first);
+int index_builder_finish(struct index_builder *b, struct buf *out);
+void index_builder_release(struct index_builder *b);
+
+#endif

@@ -1,0 +1,433 @@
+/* Opening sstables, reading their blocks, asking their filters. */
+#include "store/lsm/sst_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "store/lsm/bloom.h"
+#include "store/why.h"
+
+/* -- blocks ---------------------------------------------------------------- */
+
+/* Reads exactly @n bytes: the end of the file does not come before them. */
+static int read_all(const struct sstable *t, void *to, size_t n,
+		    uint64_t offset)
+{
+	ssize_t r = os_pread(t->file, to, n, offset);
+
+	if (r < 0)
+		return (int)r;
+	if ((size_t)r < n)
+		return why(-EUCLEAN,
+			   "%" PRIu64 ".sst ends at byte %" PRIu64
+			   ", before what should be there",
+			   t->info.number, offset + (uint64_t)r);
+	return 0;
+}
+
+/* Into exactly @raw_len bytes, no more and no fewer. */
+static int inflate_all(struct bytes stored, uint8_t *raw, size_t raw_len)
+{
+	z_stream z = {
+		.next_in = (uint8_t *)stored.data,
+		.avail_in = (uInt)stored.len,
+		.next_out = raw,
+		.avail_out = (uInt)raw_len,
+	};
+	int r;
+
+	if (inflateInit(&z) != Z_OK)
+		return why(-ENOMEM, "no memory to inflate");
+	r = inflate(&z, Z_FINISH);
+	inflateEnd(&z);
+	if (r == Z_MEM_ERROR)
+		return why(-ENOMEM, "no memory to inflate");
+	if (r != Z_STREAM_END || z.avail_out || z.avail_in)
+		return why(-EUCLEAN, "what is compressed is damaged");
+	return 0;
+}
+
+/* Checks @stored with its trailer, and puts the content into @raw. */
+static int unpack(const struct sstable *t, const struct sst_place *p,
+		  const uint8_t *stored, size_t raw_len, uint8_t *raw)
+{
+	uint8_t codec;
+	uint32_t len;
+	int r = sst_trailer_check(stored, p->len, t->info.number, p->offset,
+				  p->hash, &codec, &len);
+
+	if (r < 0)
+		return r;
+	if (len != raw_len)
+		return why(-EUCLEAN, "the length differs from the index");
+	if (codec == SST_ZLIB)
+		return inflate_all(bytes_of(stored, p->len), raw, raw_len);
+	if (codec != SST_PLAIN || p->len != raw_len)
+		return why(-EUCLEAN, "its compression is unknown");
+	if (stored != raw && raw_len)
+		memcpy(raw, stored, raw_len);
+	return 0;
+}
+
+/* Puts the content of block @i into @b. */
+static int read_block(const struct sstable *t, uint32_t i,
+		      const struct sst_window *w, struct block *b)
+{
+	const struct index_entry *e = &t->index.entries[i];
+	const struct sst_place p = {e->offset, e->stored_len, e->hash};
+	size_t len = p.len + SST_TRAILER_LEN;
+	uint8_t *stored;
+	int r;
+
+	if (w && p.offset >= w->offset && w->len >= len &&
+	    p.offset - w->offset <= w->len - len)
+		return unpack(t, &p, w->bytes + (p.offset - w->offset),
+			      b->raw_len, b->raw);
+	/* Plain: straight to where it stays; the trailer into the slack. */
+	if (p.len == b->raw_len) {
+		r = read_all(t, b->raw, len, p.offset);
+		if (r == 0)
+			r = unpack(t, &p, b->raw, b->raw_len, b->raw);
+		memset(b->raw + b->raw_len, 0, BLOCK_SLACK);
+		return r;
+	}
+	stored = malloc(len);
+	if (!stored)
+		return why(-ENOMEM, "no memory to read a block");
+	r = read_all(t, stored, len, p.offset);
+	if (r == 0)
+		r = unpack(t, &p, stored, b->raw_len, b->raw);
+	free(stored);
+	return r;
+}
+
+static int misplaced(const char *what)
+{
+	return why(-EUCLEAN, "%s", what);
+}
+
+/*
+ * Is it what the index says, and does it fit to the block behind it? With this
+ * of every block, the order of blocks may be trusted as that inside them.
+ */
+static int check_place(const struct sst_index *x, uint32_t i,
+		       const struct block *b)
+{
+	const struct index_entry *e = &x->entries[i];
+	struct bytes suffix = block_suffix(b, 0);
+	size_t prefix_len = b->prefix.len;
+	struct entry first, last, next;
+	uint8_t *row;
+	int c;
+
+	if (b->continues != index_continues(x, i) || b->ts_min != e->ts_min ||
+	    b->ts_max != e->ts_max)
+		return misplaced("it is not what the index says");
+	row = malloc(b->row_len_max + 1);
+	if (!row)
+		return why(-ENOMEM, "no memory to check a block");
+	if (prefix_len)
+		memcpy(row, b->prefix.data, prefix_len);
+	if (suffix.len)
+		memcpy(row + prefix_len, suffix.data, suffix.len);
+	c = index_row_cmp(x, i, bytes_of(row, prefix_len + suffix.len));
+	suffix = block_suffix(b, b->nrow - 1);
+	if (suffix.len)
+		memcpy(row + prefix_len, suffix.data, suffix.len);
+	if (c == 0 && i + 1 < x->nblocks) {
+		c = index_row_cmp(x, i + 1,
+				  bytes_of(row, prefix_len + suffix.len));
+		/* 0 where the row goes on, else the next is greater. */
+		c = index_continues(x, i + 1) ? c != 0 : c <= 0;
+	}
+	free(row);
+	if (c)
+		return misplaced("its rows are not what the index says");
+	block_entry(b, 0, &first);
+	if (b->continues) {
+		index_place(e, &next);
+		if (entry_cmp(&first, &next))
+			return misplaced("its cells are not what the index "
+					 "says");
+	}
+	if (index_continues(x, i + 1)) {
+		block_entry(b, b->ncell - 1, &last);
+		index_place(e + 1, &next);
+		if (entry_cmp(&last, &next) >= 0)
+			return misplaced("its cells overlap the next block");
+	}
+	return 0;
+}
+
+int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
+	     struct block **out)
+{
+	const struct index_entry *e = &t->index.entries[i];
+	struct block *b;
+	int r = block_new(e->raw_len, e->nrow, &b);
+
+	if (r < 0)
+		return r;
+	r = read_block(t, i, w, b);
+	if (r == 0)
+		r = block_decode(b);
+	if (r == 0)
+		r = check_place(&t->index, i, b);
+	if (r == 0) {
+		*out = b;
+		return 0;
+	}
+	block_free(b);
+	if (r == -EUCLEAN)
+		why(r,
+		    "%" PRIu64 ".sst is damaged in the block at byte %" PRIu64
+		    ": %s",
+		    t->info.number, e->offset, store_why());
+	return r;
+}
+
+int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
+		    struct sst_window *w)
+{
+	uint64_t end = t->info.file_bytes;
+	ssize_t r;
+
+	w->offset = t->index.entries[i].offset;
+	w->len = 0;
+	if (len > w->cap)
+		len = w->cap;
+	if (len > end - w->offset)
+		len = end - w->offset;
+	r = os_pread(t->file, w->bytes, len, w->offset);
+	if (r < 0)
+		return (int)r;
+	w->len = (size_t)r;
+	return 0;
+}
+
+/* -- opening --------------------------------------------------------------- */
+
+static int read_section(struct sstable *t, const struct sst_footer *f,
+			enum sst_section which)
+{
+	const struct sst_place *p = &f->section[which];
+	struct buf *to = &t->section[which];
+	int r = buf_reserve(to, p->len + SST_TRAILER_LEN);
+
+	if (r < 0)
+		return why(r, "no memory for a section of %" PRIu64 " bytes",
+			   p->len);
+	r = read_all(t, to->data, p->len + SST_TRAILER_LEN, p->offset);
+	if (r == 0)
+		r = unpack(t, p, to->data, p->len, to->data);
+	if (r == 0)
+		to->len = p->len;
+	return r;
+}
+
+static int read_footer(struct sstable *t, struct sst_footer *f)
+{
+	uint8_t footer[SST_FOOTER_LEN];
+	uint64_t number = t->info.number, size;
+	int r = os_size(t->file, &size);
+
+	if (r < 0)
+		return r;
+	if (t->info.file_bytes && size != t->info.file_bytes)
+		return why(-EUCLEAN,
+			   "%" PRIu64 ".sst is damaged: it has %" PRIu64
+			   " bytes and should have %" PRIu64,
+			   number, size, t->info.file_bytes);
+	if (size < SST_FOOTER_LEN)
+		return why(-EUCLEAN, "%" PRIu64 ".sst is cut short", number);
+	t->info.file_bytes = size;
+	r = read_all(t, footer, sizeof(footer), size - SST_FOOTER_LEN);
+	if (r == 0)
+		r = sst_footer_decode(footer, number, size, f);
+	return r;
+}
+
+static int take_filter(struct sstable *t)
+{
+	struct bytes in = buf_bytes(&t->section[SST_FILTER]);
+	uint64_t kind, family;
+
+	t->bloom_kind = BLOOM_NONE;
+	if (in.len == 0)
+		return 0;
+	if (!sst_take(&in, 1, &kind) || !sst_take(&in, 1, &family) ||
+	    (kind != BLOOM_ROW && kind != BLOOM_ROWCOL) || family > 1 ||
+	    in.len == 0 || in.len % BLOOM_LINE)
+		return why(-EUCLEAN, "its filter is damaged");
+	t->bloom_kind = (uint8_t)kind;
+	t->has_family = family;
+	t->bloom = in;
+	return 0;
+}
+
+static void release(struct sstable *t)
+{
+	cache_slots_release(&t->slots);
+	index_release(&t->index);
+	for (int i = 0; i < SST_NSECTIONS; i++)
+		buf_free(&t->section[i]);
+	os_close(t->file);
+	sst_info_free(&t->info);
+	free(t);
+}
+
+static int open_file(struct sstable *t)
+{
+	char name[SST_NAME_LEN];
+
+	sst_name(t->info.number, name);
+	return os_open(t->dir, name, OS_READ | OS_RANDOM, &t->file);
+}
+
+static int open_sections(struct sstable *t, const struct sst_footer *f)
+{
+	int r = read_section(t, f, SST_INDEX);
+
+	if (r == 0)
+		r = index_decode(buf_bytes(&t->section[SST_INDEX]),
+				 f->section[SST_INDEX].offset, &t->index);
+	if (r == 0)
+		r = read_section(t, f, SST_FILTER);
+	if (r == 0)
+		r = take_filter(t);
+	return r;
+}
+
+int sst_open(struct os_dir *dir, const struct sst_info *info,
+	     const struct sst_options *o, struct block_cache *cache,
+	     struct sstable **out)
+{
+	struct sst_footer f;
+	struct sstable *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return why(-ENOMEM, "no memory to open an sstable");
+	atomic_init(&t->refs, 1);
+	t->dir = dir;
+	r = sst_info_copy(&t->info, info);
+	if (r == 0)
+		r = open_file(t);
+	if (r == 0)
+		r = read_footer(t, &f);
+	if (r == 0 && f.hash != info->checksum)
+		r = why(-EUCLEAN, "it is not the file that was written under "
+				  "this number");
+	if (r == 0)
+		r = open_sections(t, &f);
+	if (r == 0)
+		r = cache_slots_init(&t->slots, o->block_cache ? cache : NULL,
+				     t->index.nblocks, o->in_memory);
+	if (r == 0) {
+		*out = t;
+		return 0;
+	}
+	if (r == -EUCLEAN)
+		why(r, "%" PRIu64 ".sst cannot be opened: %s", info->number,
+		    store_why());
+	release(t);
+	return r;
+}
+
+int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out)
+{
+	struct sst_footer f;
+	struct sst_info i;
+	struct sstable *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return why(-ENOMEM, "no memory to open an sstable");
+	t->dir = dir;
+	t->info.number = number;
+	r = open_file(t);
+	if (r == 0)
+		r = read_footer(t, &f);
+	if (r == 0)
+		r = read_section(t, &f, SST_PROPERTIES);
+	if (r == 0)
+		r = sst_properties_decode(
+			buf_bytes(&t->section[SST_PROPERTIES]), &i);
+	if (r == 0) {
+		i.number = number;
+		i.file_bytes = f.file_bytes;
+		i.checksum = f.hash;
+		*out = i;
+	}
+	release(t);
+	return r;
+}
+
+void sst_ref(struct sstable *t)
+{
+	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+}
+
+void sst_obsolete(struct sstable *t)
+{
+	atomic_store(&t->obsolete, true);
+}
+
+void sst_unref(struct sstable *t)
+{
+	char name[SST_NAME_LEN];
+
+	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+		return;
+	if (atomic_load(&t->obsolete)) {
+		/* Should it stay, the next open of the store removes it. */
+		sst_name(t->info.number, name);
+		os_unlink(t->dir, name);
+	}
+	release(t);
+}
+
+const struct sst_info *sst_info(const struct sstable *t)
+{
+	return &t->info;
+}
+
+size_t sst_memory(const struct sstable *t)
+{
+	size_t n = sizeof(*t) + cache_slots_memory(&t->slots);
+
+	for (int i = 0; i < SST_NSECTIONS; i++)
+		n += t->section[i].cap;
+	return n + t->index.nblocks * (sizeof(*t->index.entries) +
+				       sizeof(*t->index.heads));
+}
+
+/* -- filters --------------------------------------------------------------- */
+
+bool sst_may_have_row(const struct sstable *t, struct bytes row)
+{
+	if (bytes_cmp(row, buf_bytes(&t->info.row_min)) < 0 ||
+	    bytes_cmp(row, buf_bytes(&t->info.row_max)) > 0)
+		return false;
+	return t->bloom_kind == BLOOM_NONE ||
+	       bloom_may_have(t->bloom, sst_hash_row(row));
+}
+
+bool sst_may_have_column(const struct sstable *t, struct bytes row,
+			 struct bytes qualifier)
+{
+	uint64_t hash;
+
+	if (t->bloom_kind != BLOOM_ROWCOL)
+		return sst_may_have_row(t, row);
+	if (bytes_cmp(row, buf_bytes(&t->info.row_min)) < 0 ||
+	    bytes_cmp(row, buf_bytes(&t->info.row_max)) > 0)
+		return false;
+	hash = sst_hash_row(row);
+	return bloom_may_have(t->bloom, sst_hash_column(hash, qualifier)) ||
+	       (t->has_family &&
+		bloom_may_have(t->bloom, sst_hash_family(hash)));
+}
