@@ -1,0 +1,244 @@
+#!/usr/bin/env bash
+# Builds cellfs, makes a store and mounts it: ./mount.sh --help
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${CELLFS_BUILD:-$here/build}
+packages=(gcc libc6-dev meson ninja-build pkg-config libfuse3-dev fuse3
+	zlib1g-dev libxxhash-dev)
+
+usage() {
+	cat <<'EOF'
+usage: ./mount.sh [--demo] [STORE [MOUNTPOINT]]
+       ./mount.sh -u [MOUNTPOINT]
+
+Installs what is missing (asking sudo for that and nothing else), builds
+cellfs, creates the store if there is none, and mounts it for you.
+
+  STORE        directory of the store (default ./cellfs-data)
+  MOUNTPOINT   where its tables appear (default ./mnt)
+  --demo       first load a table: the Debian package index
+  -u           unmount, with everything on disk when it returns
+EOF
+}
+
+say() {
+	printf '%s\n' "$*"
+}
+
+fail() {
+	printf 'mount.sh: %s\n' "$1" >&2
+	shift
+	for line; do
+		printf '  %s\n' "$line" >&2
+	done
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		fail "installing packages needs root, and there is no sudo" \
+			"as root, run: apt-get install ${packages[*]}" \
+			"then run ./mount.sh again as yourself"
+	fi
+}
+
+install_missing() {
+	local missing=() p
+
+	command -v dpkg-query >/dev/null || {
+		command -v meson >/dev/null && return
+		fail "this is no Debian: install the packages yourself" \
+			"a C compiler, meson, ninja, pkg-config, libfuse 3," \
+			"zlib, xxhash; then run ./mount.sh again"
+	}
+	for p in "${packages[@]}"; do
+		dpkg-query -W -f '${Status}' "$p" 2>/dev/null |
+			grep -q 'ok installed' || missing+=("$p")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "Installing: ${missing[*]}"
+	# An index that is old or absent is the usual reason to fail.
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -q "${missing[@]}" >/dev/null 2>&1 ||
+		{
+			as_root apt-get update -q >/dev/null &&
+				as_root env DEBIAN_FRONTEND=noninteractive \
+					apt-get install -y -q "${missing[@]}" >/dev/null
+		} ||
+		fail "apt-get could not install: ${missing[*]}" \
+			"is there a network? try: sudo apt-get install ${missing[*]}"
+}
+
+build_cellfs() {
+	local log=$build/mount-build.log
+
+	mkdir -p "$build" 2>/dev/null ||
+		fail "cannot write to $build" \
+			"clone cellfs to a directory of yours, or set CELLFS_BUILD"
+	if [ ! -f "$build/build.ninja" ]; then
+		say "Building cellfs (once)"
+		meson setup "$build" "$here" -Dtests=disabled >"$log" 2>&1 || {
+			tail -n 20 "$log" >&2
+			fail "meson could not set up the build" "the whole log: $log"
+		}
+	fi
+	ninja -C "$build" fs/cellfs tools/cellctl >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		fail "cellfs did not build" "the whole log: $log"
+	}
+}
+
+# The type of the filesystem mounted exactly at $1; empty = none.
+mounted_type() {
+	local want
+
+	want=$(cd "$(dirname "$1")" 2>/dev/null && pwd -P)/$(basename "$1") ||
+		return 0
+	awk -v want="$want" '{
+		point = $5
+		gsub(/\\040/, " ", point)
+		for (i = 7; i <= NF && $i != "-"; i++)
+			;
+		if (point == want) type = $(i + 1)
+	} END { print type }' /proc/self/mountinfo
+}
+
+check_fuse() {
+	[ -e /dev/fuse ] || as_root modprobe fuse 2>/dev/null || true
+	[ -e /dev/fuse ] ||
+		fail "this kernel offers no /dev/fuse" \
+			"load the module: sudo modprobe fuse" \
+			"in a container, start it with --device /dev/fuse --cap-add SYS_ADMIN"
+	if [ ! -r /dev/fuse ] || [ ! -w /dev/fuse ]; then
+		fail "/dev/fuse is closed to you" \
+			"open it: sudo chmod 0666 /dev/fuse"
+	fi
+	command -v fusermount3 >/dev/null ||
+		fail "fusermount3 is missing" "sudo apt-get install fuse3"
+}
+
+unmount() {
+	local point=${1:-mnt}
+
+	case $(mounted_type "$point") in
+	fuse.cellfs) ;;
+	'') fail "nothing is mounted at $point" ;;
+	*) fail "what is mounted at $point is not cellfs" ;;
+	esac
+	# A daemon that died leaves a mount that only a lazy unmount removes.
+	if ! stat "$point" >/dev/null 2>&1; then
+		fusermount3 -u -z "$point"
+		say "Removed the dead mount at $point; the store is intact."
+		return
+	fi
+	fusermount3 -u "$point" ||
+		fail "$point is busy" \
+			"who uses it: fuser -vm $point" \
+			"leave the directory (cd) and close its files, then try again"
+	say "Unmounted $point."
+}
+
+load_demo() {
+	local store=$1
+
+	if "$build/tools/cellctl" describe "$store" debian >/dev/null 2>&1; then
+		say "The table debian is there already."
+		return
+	fi
+	command -v apt-cache >/dev/null ||
+		fail "the demo is Debian's package index, and there is no apt-cache"
+	[ "$(apt-cache dumpavail 2>/dev/null | head -c 1 | wc -c)" = 1 ] || {
+		say "Fetching the package index"
+		as_root apt-get update -q >/dev/null ||
+			fail "apt-get update failed" "is there a network?"
+	}
+	say "Loading the Debian package index into table debian"
+	apt-cache dumpavail | LC_ALL=C awk -f "$here/tools/demo-packages.awk" |
+		"$build/tools/cellctl" import --create "$store" debian ||
+		fail "the package index could not be loaded"
+}
+
+show_what_to_type() {
+	local point=$1
+
+	if [ -d "$point/debian" ]; then
+		cat <<EOF
+Try:
+  ls $point/debian | head
+  cat $point/debian/bash/i/Version/latest
+  echo 'a shell' > $point/debian/bash/i:Note
+  ls $point/debian/bash/i/Note/
+  grep -l fuse $point/debian/sshfs/d/*/latest $point/debian/sshfs/d/*/[0-9]*
+EOF
+	else
+		cat <<EOF
+Try:
+  mkdir -p $point/articles/article1/basic
+  echo hello > $point/articles/article1/basic:title
+  echo 'hello again' > $point/articles/article1/basic:title
+  ls -l $point/articles/article1/basic/title/
+  cat $point/articles/article1/basic/title/latest
+EOF
+	fi
+	say "What else there is: cat $point/.cellfs/help"
+	say "To unmount: ./mount.sh -u $point"
+}
+
+demo=false
+if [ "${1:-}" = -u ] || [ "${1:-}" = --unmount ]; then
+	shift
+	[ $# -le 1 ] || fail "-u takes one mountpoint"
+	unmount "$@"
+	exit
+fi
+while [ $# -gt 0 ]; do
+	case $1 in
+	--demo) demo=true ;;
+	-h | --help)
+		usage
+		exit
+		;;
+	--)
+		shift
+		break
+		;;
+	-*) fail "no option $1" "$(usage | head -n 2)" ;;
+	*) break ;;
+	esac
+	shift
+done
+[ $# -le 2 ] || fail "too many arguments" "$(usage | head -n 2)"
+store=${1:-cellfs-data}
+point=${2:-mnt}
+
+type=$(mounted_type "$point")
+if [ "$type" = fuse.cellfs ] && stat "$point" >/dev/null 2>&1; then
+	say "Already mounted at $point:"
+	find "$point" -mindepth 1 -maxdepth 1 -printf '  table %f\n' | head
+	! $demo || [ -d "$point/debian" ] ||
+		fail "the demo is loaded into a store that is not mounted" \
+			"./mount.sh -u $point, then ./mount.sh --demo again"
+	show_what_to_type "$point"
+	exit
+fi
+[ -z "$type" ] || [ "$type" = fuse.cellfs ] ||
+	fail "another filesystem ($type) is mounted at $point" \
+		"name another mountpoint: ./mount.sh $store MOUNTPOINT"
+
+install_missing
+build_cellfs
+check_fuse
+[ -e "$point" ] || [ -n "$type" ] || mkdir -p "$point" ||
+	fail "cannot make the mountpoint $point"
+"$build/tools/cellctl" init "$store" ||
+	fail "no store could be opened in $store"
+! $demo || load_demo "$store"
+"$build/fs/cellfs" "$store" "$point" ||
+	fail "cellfs could not mount $store at $point"
+say "Mounted $store at $point."
+show_what_to_type "$point"
