@@ -92,6 +92,11 @@ static int decode(struct bytes in, bool name, struct buf *hold,
 /* -- lines ------------------------------------------------------------------
  */
 
+int cells_format_name(struct bytes key, struct buf *out)
+{
+	return append_text(out, key, true);
+}
+
 int cells_format(const struct cell *c, struct buf *out)
 {
 	char ts[32];

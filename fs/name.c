@@ -3,45 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "fs/utf8.h"
 #include "store/why.h"
 
 static const char hex[] = "0123456789ABCDEF";
-
-/* The length of the UTF-8 character at @pos, or 0 if there is none. */
-static size_t utf8_len(struct bytes s, size_t pos)
-{
-	const uint8_t *p = s.data + pos;
-	size_t left = s.len - pos, n;
-	uint8_t low = 0x80, high = 0xBF;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] >= 0xC2 && p[0] <= 0xDF)
-		n = 2;
-	else if (p[0] >= 0xE0 && p[0] <= 0xEF)
-		n = 3;
-	else if (p[0] >= 0xF0 && p[0] <= 0xF4)
-		n = 4;
-	else
-		return 0;
-	if (left < n)
-		return 0;
-	/* No long forms, no surrogates, nothing over U+10FFFF. */
-	if (p[0] == 0xE0)
-		low = 0xA0;
-	else if (p[0] == 0xED)
-		high = 0x9F;
-	else if (p[0] == 0xF0)
-		low = 0x90;
-	else if (p[0] == 0xF4)
-		high = 0x8F;
-	if (p[1] < low || p[1] > high)
-		return 0;
-	for (size_t i = 2; i < n; i++)
-		if ((p[i] & 0xC0) != 0x80)
-			return 0;
-	return n;
-}
 
 /*
  * Encodes what stands at @pos: one character or one escape. *used is how many
@@ -51,7 +16,7 @@ static size_t unit(struct bytes key, size_t pos, bool first, char out[4],
 		   size_t *used)
 {
 	uint8_t c = key.data[pos];
-	size_t n = utf8_len(key, pos);
+	size_t n = utf8_char(key.data + pos, key.len - pos);
 
 	*used = n ? n : 1;
 	if (n > 1 || (n == 1 && c >= 0x20 && c != 0x7F && c != '/' &&

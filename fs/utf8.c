@@ -1,46 +1,37 @@
 #include "fs/utf8.h"
 
-/* The length that the first byte announces and its least code point. */
-static size_t announced(uint8_t first, uint32_t *least)
+size_t utf8_char(const uint8_t *p, size_t left)
 {
-	if (first < 0x80) {
-		*least = 0;
+	size_t n;
+	uint8_t low = 0x80, high = 0xBF;
+
+	if (!left)
+		return 0;
+	if (p[0] < 0x80)
 		return 1;
-	}
-	if (first >= 0xc2 && first < 0xe0) {
-		*least = 0x80;
-		return 2;
-	}
-	if (first >= 0xe0 && first < 0xf0) {
-		*least = 0x800;
-		return 3;
-	}
-	if (first >= 0xf0 && first < 0xf5) {
-		*least = 0x10000;
-		return 4;
-	}
-	return 0;
-}
-
-size_t utf8_char(const uint8_t *p, size_t n)
-{
-	uint32_t least, code;
-	size_t len;
-
-	if (!n)
+	if (p[0] >= 0xC2 && p[0] <= 0xDF)
+		n = 2;
+	else if (p[0] >= 0xE0 && p[0] <= 0xEF)
+		n = 3;
+	else if (p[0] >= 0xF0 && p[0] <= 0xF4)
+		n = 4;
+	else
 		return 0;
-	len = announced(p[0], &least);
-	if (len <= 1 || len > n)
-		return len > n ? 0 : len;
-	code = p[0] & (0xffu >> (len + 1));
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
+	if (left < n)
+		return 0;
+	/* No long forms, no surrogates, nothing over U+10FFFF. */
+	if (p[0] == 0xE0)
+		low = 0xA0;
+	else if (p[0] == 0xED)
+		high = 0x9F;
+	else if (p[0] == 0xF0)
+		low = 0x90;
+	else if (p[0] == 0xF4)
+		high = 0x8F;
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i < n; i++)
+		if ((p[i] & 0xC0) != 0x80)
 			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	/* Overlong forms and surrogates are no characters. */
-	if (code < least || code > 0x10ffff ||
-	    (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	return len;
+	return n;
 }

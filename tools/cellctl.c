@@ -241,9 +241,14 @@ int print_flush(void)
 	return EXIT_STORE;
 }
 
-int print_cell(const struct cell *c)
+int print_cell(const struct cell *c, bool row_only)
 {
-	if (cells_format(c, &output) < 0) {
+	int r = row_only ? cells_format_name(c->row, &output)
+			 : cells_format(c, &output);
+
+	if (r == 0 && row_only)
+		r = buf_append(&output, "\n", 1);
+	if (r < 0) {
 		why(-ENOMEM, "out of memory");
 		return fail_store("printing");
 	}

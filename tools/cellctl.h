@@ -47,8 +47,8 @@ int parse_column(const char *text, struct buf *hold, struct bytes *family,
 		 struct bytes *qualifier, bool *whole);
 int parse_ts_arg(const char *text, int64_t *ts);
 
-/* Writes cells to standard output through a buffer. */
-int print_cell(const struct cell *c);
+/* A cell's line (or only its row's) to standard output, through a buffer. */
+int print_cell(const struct cell *c, bool row_only);
 int print_flush(void);
 
 int cmd_init(int argc, char **argv);

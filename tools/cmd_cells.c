@@ -74,13 +74,10 @@ static int print_scan(struct table *t, const struct scan_spec *spec,
 		return fail_store("scan");
 	while (code == EXIT_DONE && (r = scan_next(sc, &c)) > 0) {
 		++*found;
-		if (spec->granularity == SCAN_ROWS)
-			printf("%.*s\n", (int)c.row.len,
-			       (const char *)c.row.data);
-		else if (values)
+		if (values)
 			fwrite(c.value.data, 1, c.value.len, stdout);
 		else
-			code = print_cell(&c);
+			code = print_cell(&c, spec->granularity == SCAN_ROWS);
 	}
 	if (code == EXIT_DONE)
 		code = print_flush();

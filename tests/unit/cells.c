@@ -150,8 +150,7 @@ static void lines_may_come_in_any_portions(void **state)
 
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
 		assert_int_equal(
-			cells_import_feed(f->import, bytes_of(text + i, 1)),
-			0);
+			cells_import_feed(f->import, bytes_of(text + i, 1)), 0);
 	assert_int_equal(cells_import_end(f->import), 0);
 	assert_int_equal(cells_import_lines(f->import), 3);
 	assert_int_equal(value_of(f, "a", value), 1);
@@ -184,10 +183,10 @@ static void a_last_line_without_newline_is_an_error(void **state)
 	struct fixture *f = *state;
 	char value[16];
 
-	assert_int_equal(cells_import_feed(f->import,
-					   bytes_str("a\tf:q\t1\tone\n"
-						     "b\tf:q\t1\ttw")),
-			 0);
+	assert_int_equal(
+		cells_import_feed(f->import, bytes_str("a\tf:q\t1\tone\n"
+						       "b\tf:q\t1\ttw")),
+		0);
 	assert_int_equal(cells_import_end(f->import), -EINVAL);
 	assert_int_equal(value_of(f, "b", value), 0);
 }
@@ -198,10 +197,10 @@ int main(void)
 		cmocka_unit_test(a_cell_comes_back_from_its_line),
 		cmocka_unit_test(an_empty_qualifier_is_a_percent_sign),
 		cmocka_unit_test(bad_lines_are_refused_in_words),
-		cmocka_unit_test_setup_teardown(
-			lines_may_come_in_any_portions, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_bad_line_halves_no_row,
+		cmocka_unit_test_setup_teardown(lines_may_come_in_any_portions,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_bad_line_halves_no_row, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(
 			a_last_line_without_newline_is_an_error, setup,
 			teardown),
