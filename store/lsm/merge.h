@@ -5,6 +5,18 @@
  * holds: after a compaction nearly every row has one source, and then a step
  * costs no comparison of cells.
  *
+ *	source 0   a . c . . f		the row "c" is active in 0 and 2,
+ *	source 1   . b . d . .		waits in 1 (at "d"); rest_head is
+ *	source 2   a . c . e .		the head of "d"
+ *
+ * A row is chosen by its head, the first eight bytes as a number, and only
+ * equal heads compare bytes. While one source alone is active and its next
+ * head is below rest_head, nobody else is looked at. Backwards, heads are
+ * kept inverted, so that the smallest one is next in both directions.
+ *
+ * Inside a row the current source goes on without asking until its entry is
+ * not before that of the runner-up.
+ *
  * Sources come newest first (memtable, frozen memtables, level 0, level 1 ...).
  * The merge is itself a cursor; entries of equal coordinates come by sequence
  * descending. It drops entries with a sequence above @seq_max, so that it shows
@@ -17,9 +29,11 @@
 
 struct merge_source {
 	struct cursor *cursor; /* owned by the caller, closed by him */
-	uint64_t head;	       /* first 8 bytes of its row, big-endian */
-	bool at_row;	       /* stands on a row */
-	bool in_row;	       /* stands on an entry of the merge's row */
+	/* private */
+	uint64_t head; /* first 8 bytes of its row, big-endian */
+	bool at_row;   /* stands on a row */
+	bool active;   /* ... that is the merge's row */
+	bool in_row;   /* ... with entries left in it */
 };
 
 struct merge {
@@ -28,9 +42,12 @@ struct merge {
 	uint32_t nsources;
 	uint64_t seq_max;
 	/* private */
-	uint32_t current; /* source of base.at */
-	uint32_t nactive; /* sources in the row */
+	uint32_t current;   /* source of base.at */
+	uint32_t runner;    /* next after it in the row, or nsources */
+	uint32_t nactive;   /* sources in the row */
+	uint64_t rest_head; /* smallest head of those that wait */
 	bool backwards;
+	bool exact; /* came by seek_exact: others stand nowhere */
 	struct buf row;
 };
 

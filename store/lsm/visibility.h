@@ -1,18 +1,37 @@
 /*
- * What a reader sees of what is stored.
+ * What a reader sees of what is stored, and what compaction may drop of it.
  *
  * Takes the entries of one row of one tree in cursor order (from a merge) and
  * hands on those that are visible. Pure: no clock, no file, no lock. The rules
- * are HBase's (book, "Data Model"; HBASE.md section 1): delete markers of four
- * kinds, versions, min_versions, ttl, the cell's own ttl, time range, in both
- * orders of delete (attrs->new_version_behavior).
+ * are HBase's (book, "Data Model"), in both orders of delete:
  *
- * With new_version_behavior the visible set is what a replay of the writes in
- * sequence order leaves: a put inserts its version and pushes out the oldest
- * beyond `versions`; a marker removes what it covers and lies before it in
- * sequence. What was pushed out or removed never returns.
+ * attrs->new_version_behavior yes: what a replay of the writes in sequence
+ * order leaves. A put inserts its version and pushes out the oldest beyond
+ * `versions`; a marker removes what it covers and lies before it in sequence.
+ * What was pushed out or removed never returns. With versions 2:
  *
- * And what compaction may drop: retain_*().
+ *	info:mail 90 s9 PUT	      seen
+ *	info:name 70 s6 DELETE_COLUMN removes info:name up to 70 before s6
+ *	info:name 70 s5 PUT	      removed at s6
+ *	info:name 60 s7 PUT	      seen: written after the marker
+ *	info:tel  50 s4 DELETE	      removes 50
+ *	info:tel  50 s3 PUT	      removed at s4
+ *	info:tel  40 s2 PUT	      seen
+ *	info:tel  30 s1 PUT	      pushed out at s3, stays so after s4
+ *
+ * A put with a ttl of its own is a loan: it hides others while it is alive
+ * and unexpired, but removes nothing for good, so that its end leaves things
+ * as if it had never been written.
+ *
+ * attrs->new_version_behavior no: markers hide by timestamp whatever the
+ * sequence, and versions are counted among those not hidden and within the
+ * reader's time range.
+ *
+ * The family's ttl and min_versions are applied to what that leaves: expired
+ * is ts < now - ttl; the newest min_versions are seen though expired.
+ *
+ * Sequences are unique: each change of a mutation has its own. 0 is older than
+ * any other and stands for what compaction has resolved.
  */
 #ifndef CELLFS_STORE_LSM_VISIBILITY_H
 #define CELLFS_STORE_LSM_VISIBILITY_H
@@ -30,9 +49,9 @@ struct visible_spec {
 
 struct visible;
 
-/* One serves many rows of a scan. */
+/* One serves many rows of a scan. Copies @spec, but not its attrs. */
 int visible_new(const struct visible_spec *spec, struct visible **out);
-void visible_free(struct visible *v);
+void visible_free(struct visible *v); /* NULL is nothing */
 /*
  * Starts on the row on whose first entry @c stands. visible_next() moves @c.
  */
@@ -44,35 +63,67 @@ void visible_skip_column(struct visible *v);
 /*
  * Passes on to the first visible entry at or after (@qualifier, @ts): as
  * visible_next() does, having passed over what lies before. Markers passed over
- * count where they must.
+ * count where they must. Never goes back: before the present entry, it is
+ * visible_next().
  */
 int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
 
 /* -- compaction ------------------------------------------------------------ */
 
+/*
+ * What a merge of a slice of history writes. A slice holds, for its rows, all
+ * entries between two sequences; what a reader of any snapshot (and of now)
+ * sees of the tree is the same before and after, whatever lies outside of the
+ * slice. An entry is dropped only for the sake of entries of its own stripe
+ * (masking.h). P: the put in question, versions 2.
+ *
+ * In any slice:
+ *	P pushed out by puts of the slice   50 s3 PUT	40 s2 PUT   30 s1 P
+ *	P under a wide marker that stays    50 s2 DELETE_COLUMN	    30 s1 P
+ *	a marker under a later, wider one   50 s2 DELETE_COLUMN	    30 s1 DELETE
+ *	P replaced, if the slice has no
+ *	one-version markers		    50 s2 PUT	50 s1 P
+ *	P expired, if min_versions is 0
+ * but never
+ *	P under a one-version marker	    50 s3 DELETE    50 s2 P
+ *	    for, while it lived, P pushed out a 30 s0 outside of the slice; and
+ *	P replaced where they occur	    50 s5 PUT	50 s2 P
+ *	    for with a 60 deleted between s2 and s5 it did the same;
+ *	P above min_versions in age, expired
+ *	    for a delete of a newer one may bring it back.
+ *
+ * In a slice that is the whole history the lowest stripe becomes what its
+ * snapshot sees of it: visible puts, sequence 0, no markers.
+ *
+ * A flush drops only what has expired: `.raw` shows all that was written
+ * until a compaction, as HBase has it.
+ */
 struct retain_spec {
 	const struct family_attrs *attrs;
 	int64_t now_ms;
-	/*
-	 * The merge holds the whole history of its rows up to its newest
-	 * sequence: nothing older lies in a deeper level or outside.
-	 */
-	bool whole_history;
-	/* A flush: as a merge without whole history. */
-	/* Sequences that persistent snapshots see, ascending. */
+	/* Asked for by the user: all of the tree. For the classic order. */
+	bool major;
+	bool flush;
+	/* The input may hold DELETE or DELETE_FAMILY_VERSION. */
+	bool version_markers;
+	/* Sequences that snapshots see, ascending. Borrowed. */
 	const uint64_t *snapshots;
 	size_t nsnapshots;
 };
 
 struct retain;
 int retain_new(const struct retain_spec *spec, struct retain **out);
-void retain_free(struct retain *r);
-/* Starts on a row; retain_next() moves @c as visible_next() does. */
+void retain_free(struct retain *r); /* NULL is nothing */
+/*
+ * Starts on a row; retain_next() moves @c as visible_next() does.
+ * @whole_history: @c holds all of the row up to its newest sequence; nothing
+ * older lies in a deeper level or outside.
+ */
 void retain_row(struct retain *r, struct cursor *c, bool whole_history);
 /*
- * 1: c->at is to be written, with its sequence replaced by *seq (0 when no
- * snapshot and no marker can tell the difference); 0: the row is done.
+ * 1: *out is to be written, its sequence 0 where nothing can tell the
+ * difference; 0: the row is done. *out lasts until the next call.
  */
-int retain_next(struct retain *r, uint64_t *seq);
+int retain_next(struct retain *r, struct entry *out);
 
 #endif

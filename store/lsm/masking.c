@@ -1,0 +1,174 @@
+#include "store/lsm/masking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int masking_init(struct masking *m, const uint64_t *snapshots,
+		 size_t nsnapshots)
+{
+	*m = (struct masking){.snapshots = snapshots, .nsnapshots = nsnapshots};
+	m->wide_min = calloc(nsnapshots + 1, sizeof(*m->wide_min));
+	m->wide_max = calloc(nsnapshots + 1, sizeof(*m->wide_max));
+	if (!m->wide_min || !m->wide_max) {
+		masking_free(m);
+		return -ENOMEM;
+	}
+	m->wide = true;
+	masking_row(m);
+	return 0;
+}
+
+void masking_free(struct masking *m)
+{
+	free(m->family.at);
+	free(m->family_version.at);
+	free(m->version.at);
+	free(m->wide_min);
+	free(m->wide_max);
+	*m = (struct masking){0};
+}
+
+void masking_row(struct masking *m)
+{
+	m->family.n = 0;
+	m->family_version.n = 0;
+	masking_column(m);
+}
+
+void masking_column(struct masking *m)
+{
+	m->version.n = 0;
+	m->family_at = 0;
+	m->family_version_at = 0;
+	if (!m->wide)
+		return;
+	m->wide = false;
+	for (size_t i = 0; i <= m->nsnapshots; i++) {
+		m->wide_min[i] = SEQ_NEVER;
+		m->wide_max[i] = 0;
+	}
+}
+
+static int mark_list_add(struct mark_list *l, const struct entry *e)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		struct mark *at = reallocarray(l->at, cap, sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		l->at = at;
+		l->cap = cap;
+	}
+	l->at[l->n++] = (struct mark){e->ts, e->seq};
+	return 0;
+}
+
+size_t masking_stripe(const struct masking *m, uint64_t seq)
+{
+	size_t lo = 0, hi = m->nsnapshots;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (seq <= m->snapshots[mid])
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+uint64_t masking_stripe_end(const struct masking *m, size_t stripe)
+{
+	/* The last moment before never, so that "ends by then" is <=. */
+	return stripe < m->nsnapshots ? m->snapshots[stripe] : SEQ_NEVER - 1;
+}
+
+static void wide_add(struct masking *m, uint64_t seq)
+{
+	size_t stripe = masking_stripe(m, seq);
+
+	m->wide = true;
+	if (seq < m->wide_min[stripe])
+		m->wide_min[stripe] = seq;
+	if (seq > m->wide_max[stripe])
+		m->wide_max[stripe] = seq;
+}
+
+int masking_add(struct masking *m, const struct entry *marker)
+{
+	switch (marker->kind) {
+	case CELL_DELETE_FAMILY:
+		return mark_list_add(&m->family, marker);
+	case CELL_DELETE_FAMILY_VERSION:
+		return mark_list_add(&m->family_version, marker);
+	case CELL_DELETE_COLUMN:
+		wide_add(m, marker->seq);
+		return 0;
+	case CELL_DELETE:
+		if (m->version.n && m->version.at[0].ts != marker->ts)
+			m->version.n = 0;
+		return mark_list_add(&m->version, marker);
+	default:
+		return 0;
+	}
+}
+
+void masking_reach(struct masking *m, int64_t ts)
+{
+	while (m->family_at < m->family.n &&
+	       m->family.at[m->family_at].ts >= ts)
+		wide_add(m, m->family.at[m->family_at++].seq);
+	while (m->family_version_at < m->family_version.n &&
+	       m->family_version.at[m->family_version_at].ts > ts)
+		m->family_version_at++;
+}
+
+uint64_t masking_wide_above(const struct masking *m, size_t stripe)
+{
+	while (++stripe <= m->nsnapshots)
+		if (m->wide_min[stripe] != SEQ_NEVER)
+			return m->wide_min[stripe];
+	return SEQ_NEVER;
+}
+
+uint64_t masking_version_after(const struct masking *m, int64_t ts,
+			       uint64_t seq)
+{
+	uint64_t first = SEQ_NEVER;
+
+	for (size_t i = 0; i < m->version.n; i++) {
+		const struct mark *k = &m->version.at[i];
+
+		if (k->ts == ts && k->seq > seq && k->seq < first)
+			first = k->seq;
+	}
+	for (size_t i = m->family_version_at; i < m->family_version.n; i++) {
+		const struct mark *k = &m->family_version.at[i];
+
+		if (k->ts != ts)
+			break;
+		if (k->seq > seq && k->seq < first)
+			first = k->seq;
+	}
+	return first;
+}
+
+uint64_t masking_oldest_wide(const struct masking *m)
+{
+	/* Stripes ascend in sequence: the first that has one has the oldest. */
+	for (size_t i = 0; i <= m->nsnapshots; i++)
+		if (m->wide_min[i] != SEQ_NEVER)
+			return m->wide_min[i];
+	return SEQ_NEVER;
+}
+
+uint64_t masking_oldest(const struct masking *m, int64_t ts)
+{
+	uint64_t wide = masking_oldest_wide(m), version;
+
+	/* Sequence 0 is before all of them, and belongs to no marker. */
+	version = masking_version_after(m, ts, 0);
+	return wide < version ? wide : version;
+}

@@ -1,0 +1,402 @@
+#include "store/lsm/merge.h"
+
+#include <endian.h>
+
+static uint64_t row_head(struct bytes row)
+{
+	uint64_t head = 0;
+
+	memcpy(&head, row.data, row.len < 8 ? row.len : 8);
+	return be64toh(head);
+}
+
+/* Takes note of where a source stands after it moved to another row. */
+static int source_moved(struct merge *m, struct merge_source *s, int r)
+{
+	s->active = false;
+	s->in_row = false;
+	s->at_row = r == 1;
+	if (r == 1) {
+		s->head = row_head(s->cursor->row);
+		if (m->backwards)
+			s->head = ~s->head;
+	}
+	return r;
+}
+
+/* Passes over entries that the merge's moment does not know yet. */
+static inline int source_settle(const struct merge *m, struct merge_source *s)
+{
+	int r = 1;
+
+	while (s->cursor->at.seq > m->seq_max) {
+		r = cursor_next(s->cursor);
+		if (r <= 0)
+			break;
+	}
+	s->in_row = r == 1;
+	return r;
+}
+
+/* Chooses the current source and the runner-up among those in the row. */
+static int choose_entry(struct merge *m)
+{
+	uint32_t first = m->nsources, second = m->nsources;
+
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		const struct merge_source *s = &m->sources[i];
+
+		if (!s->in_row)
+			continue;
+		if (first == m->nsources) {
+			first = i;
+		} else if (entry_cmp(&s->cursor->at,
+				     &m->sources[first].cursor->at) < 0) {
+			second = first;
+			first = i;
+		} else if (second == m->nsources ||
+			   entry_cmp(&s->cursor->at,
+				     &m->sources[second].cursor->at) < 0) {
+			second = i;
+		}
+	}
+	m->current = first;
+	m->runner = second;
+	if (first == m->nsources)
+		return 0;
+	m->base.at = m->sources[first].cursor->at;
+	return 1;
+}
+
+/* Of the rows the sources stand on, the next one becomes the merge's row. */
+static void choose_row(struct merge *m)
+{
+	struct merge_source *best = NULL;
+
+	m->nactive = 0;
+	m->rest_head = UINT64_MAX;
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int c = -1;
+
+		s->active = false;
+		if (!s->at_row)
+			continue;
+		if (best) {
+			c = (s->head > best->head) - (s->head < best->head);
+			if (!c) {
+				c = bytes_cmp(s->cursor->row,
+					      best->cursor->row);
+				if (m->backwards)
+					c = -c;
+			}
+		}
+		if (c > 0) {
+			if (s->head < m->rest_head)
+				m->rest_head = s->head;
+			continue;
+		}
+		if (c < 0) {
+			/* Those chosen until now wait after all. */
+			for (uint32_t k = 0; best && k < i; k++)
+				m->sources[k].active = false;
+			if (best && best->head < m->rest_head)
+				m->rest_head = best->head;
+			m->nactive = 0;
+			best = s;
+		}
+		s->active = true;
+		m->current = i;
+		m->nactive++;
+	}
+}
+
+/* Stands on the first entry of the chosen row: 1, or 0 if none is left. */
+static int enter_row(struct merge *m)
+{
+	struct merge_source *s = &m->sources[m->current];
+	int r;
+
+	m->base.row = s->cursor->row;
+	if (m->nactive == 1) {
+		r = source_settle(m, s);
+		m->runner = m->nsources;
+		if (r == 1)
+			m->base.at = s->cursor->at;
+		return r;
+	}
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		s = &m->sources[i];
+		if (!s->active)
+			continue;
+		r = source_settle(m, s);
+		if (r < 0)
+			return r;
+	}
+	return choose_entry(m);
+}
+
+/* Moves what is active to its next row in the merge's direction. */
+static int leave_row(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int r;
+
+		if (!s->active)
+			continue;
+		r = m->backwards ? cursor_prev_row(s->cursor)
+				 : cursor_next_row(s->cursor);
+		if (source_moved(m, s, r) < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The one source that is active goes on alone where no other can come first. */
+static inline int leave_row_alone(struct merge *m)
+{
+	uint32_t i = m->current;
+	struct merge_source *s;
+	int r;
+
+	/* Exhausted rows leave no current source; one is active all the same.
+	 */
+	if (i == m->nsources || !m->sources[i].active)
+		for (i = 0; !m->sources[i].active; i++)
+			;
+	s = &m->sources[i];
+	r = m->backwards ? cursor_prev_row(s->cursor)
+			 : cursor_next_row(s->cursor);
+	if (source_moved(m, s, r) < 0)
+		return r;
+	if (r == 1 && s->head < m->rest_head) {
+		s->active = true;
+		m->current = i;
+	} else {
+		choose_row(m);
+	}
+	return 0;
+}
+
+/* From the chosen row on to the first that has something to show. */
+static int settle_row(struct merge *m)
+{
+	int r;
+
+	for (;;) {
+		if (m->nactive == 0)
+			return 0;
+		r = enter_row(m);
+		if (r)
+			return r;
+		if (m->nactive == 1) {
+			r = leave_row_alone(m);
+		} else {
+			r = leave_row(m);
+			choose_row(m);
+		}
+		if (r < 0)
+			return r;
+	}
+}
+
+static int merge_seek_row(struct cursor *c, struct bytes row)
+{
+	struct merge *m = (struct merge *)c;
+
+	m->backwards = false;
+	m->exact = false;
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int r = source_moved(m, s, cursor_seek_row(s->cursor, row));
+
+		if (r < 0)
+			return r;
+	}
+	choose_row(m);
+	return settle_row(m);
+}
+
+static int merge_seek_exact(struct cursor *c, struct bytes row)
+{
+	struct merge *m = (struct merge *)c;
+
+	m->backwards = false;
+	m->exact = true;
+	m->rest_head = UINT64_MAX;
+	m->nactive = 0;
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int r = source_moved(m, s, cursor_seek_exact(s->cursor, row));
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			continue;
+		s->active = true;
+		m->current = i;
+		m->nactive++;
+	}
+	return m->nactive ? enter_row(m) : 0;
+}
+
+static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
+{
+	struct merge *m = (struct merge *)c;
+
+	m->backwards = true;
+	m->exact = false;
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int r = cursor_seek_back(s->cursor, row, inclusive);
+
+		if (source_moved(m, s, r) < 0)
+			return r;
+	}
+	choose_row(m);
+	return settle_row(m);
+}
+
+/*
+ * The next row in direction @backwards when the sources were placed for
+ * another: each is sought anew beside the present row.
+ */
+static int turn(struct merge *m, bool backwards)
+{
+	struct bytes row;
+	int r = buf_set(&m->row, m->base.row);
+
+	if (r < 0)
+		return r;
+	row = buf_bytes(&m->row);
+	if (backwards)
+		return merge_seek_back(&m->base, row, false);
+	/* The first row behind @row is @row with a zero byte. */
+	r = buf_append(&m->row, "", 1);
+	if (r < 0)
+		return r;
+	return merge_seek_row(&m->base, buf_bytes(&m->row));
+}
+
+static int merge_step_row(struct merge *m, bool backwards)
+{
+	int r;
+
+	if (m->exact || m->backwards != backwards)
+		return turn(m, backwards);
+	if (m->nactive == 1) {
+		r = leave_row_alone(m);
+	} else {
+		r = leave_row(m);
+		choose_row(m);
+	}
+	return r < 0 ? r : settle_row(m);
+}
+
+static int merge_next_row(struct cursor *c)
+{
+	return merge_step_row((struct merge *)c, false);
+}
+
+static int merge_prev_row(struct cursor *c)
+{
+	return merge_step_row((struct merge *)c, true);
+}
+
+static int merge_next(struct cursor *c)
+{
+	struct merge *m = (struct merge *)c;
+	struct merge_source *s;
+	int r;
+
+	if (m->current == m->nsources)
+		return 0;
+	s = &m->sources[m->current];
+	if (!s->in_row)
+		return 0;
+	r = cursor_next(s->cursor);
+	if (r == 1)
+		r = source_settle(m, s);
+	else
+		s->in_row = false;
+	if (r < 0)
+		return r;
+	if (m->runner == m->nsources) {
+		if (r == 1)
+			m->base.at = s->cursor->at;
+		return r;
+	}
+	if (r == 1 &&
+	    entry_cmp(&s->cursor->at, &m->sources[m->runner].cursor->at) < 0) {
+		m->base.at = s->cursor->at;
+		return 1;
+	}
+	return choose_entry(m);
+}
+
+/* Is the entry one that a search for (@qualifier, @ts) passes over? */
+static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
+{
+	int c;
+
+	if (kind_is_family_marker(e->kind))
+		return true;
+	c = bytes_cmp(e->qualifier, qualifier);
+	return c < 0 || (c == 0 && e->ts > ts);
+}
+
+static int merge_seek_column(struct cursor *c, struct bytes qualifier,
+			     int64_t ts)
+{
+	struct merge *m = (struct merge *)c;
+
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		struct merge_source *s = &m->sources[i];
+		int r;
+
+		if (!s->in_row || !is_before(&s->cursor->at, qualifier, ts))
+			continue;
+		r = cursor_seek_column(s->cursor, qualifier, ts);
+		if (r == 1)
+			r = source_settle(m, s);
+		else
+			s->in_row = false;
+		if (r < 0)
+			return r;
+	}
+	return choose_entry(m);
+}
+
+static void merge_close(struct cursor *c)
+{
+	struct merge *m = (struct merge *)c;
+
+	buf_free(&m->row);
+}
+
+static const struct cursor_ops merge_ops = {
+	.seek_row = merge_seek_row,
+	.seek_exact = merge_seek_exact,
+	.seek_back = merge_seek_back,
+	.next_row = merge_next_row,
+	.prev_row = merge_prev_row,
+	.next = merge_next,
+	.seek_column = merge_seek_column,
+	.close = merge_close,
+};
+
+void merge_init(struct merge *m, struct merge_source *sources,
+		uint32_t nsources, uint64_t seq_max)
+{
+	*m = (struct merge){
+		.base = {.ops = &merge_ops},
+		.sources = sources,
+		.nsources = nsources,
+		.seq_max = seq_max,
+	};
+	for (uint32_t i = 0; i < nsources; i++)
+		m->sources[i] = (struct merge_source){
+			.cursor = sources[i].cursor,
+		};
+}

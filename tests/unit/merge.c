@@ -1,0 +1,233 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "array_cursor.h"
+#include "store/lsm/merge.h"
+
+#define PUT CELL_PUT
+
+static const struct array_cell newer[] = {
+	{"a", "p", 30, PUT, 9},	 {"c", "", 50, CELL_DELETE_FAMILY, 12},
+	{"c", "p", 20, PUT, 11}, {"c", "q", 20, PUT, 10},
+	{"f", "p", 20, PUT, 13},
+};
+static const struct array_cell middle[] = {
+	{"b", "p", 30, PUT, 6},
+	{"d", "p", 20, PUT, 7},
+};
+static const struct array_cell older[] = {
+	{"a", "p", 30, PUT, 1}, {"a", "p", 10, PUT, 2},
+	{"c", "p", 40, PUT, 3}, {"c", "p", 20, CELL_DELETE, 4},
+	{"c", "p", 20, PUT, 5}, {"e", "p", 20, PUT, 8},
+};
+
+struct fixture {
+	struct array_cursor in[3];
+	struct merge_source sources[3];
+	struct merge m;
+};
+
+static void open_merge(struct fixture *f, uint64_t seq_max)
+{
+	array_cursor(&f->in[0], newer, 5);
+	array_cursor(&f->in[1], middle, 2);
+	array_cursor(&f->in[2], older, 6);
+	for (int i = 0; i < 3; i++)
+		f->sources[i].cursor = &f->in[i].base;
+	merge_init(&f->m, f->sources, 3, seq_max);
+}
+
+/* All that the merge shows from where it stands: "row:seq,seq row:seq". */
+static const char *show(struct merge *m, int r, bool back)
+{
+	static char text[512];
+	size_t n = 0;
+
+	text[0] = '\0';
+	while (r == 1) {
+		n += (size_t)sprintf(text + n, "%s%.*s:", n ? " " : "",
+				     (int)m->base.row.len, m->base.row.data);
+		for (const char *sep = ""; r == 1; sep = ",") {
+			n += (size_t)sprintf(text + n, "%s%d", sep,
+					     (int)m->base.at.seq);
+			r = cursor_next(&m->base);
+		}
+		assert_int_equal(r, 0);
+		r = back ? cursor_prev_row(&m->base)
+			 : cursor_next_row(&m->base);
+	}
+	assert_int_equal(r, 0);
+	return text;
+}
+
+static void rows_and_cells_come_in_order(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, UINT64_MAX);
+	assert_string_equal(
+		show(&f.m, cursor_seek_row(&f.m.base, bytes_str("")), false),
+		"a:9,1,2 b:6 c:12,3,4,11,5,10 d:7 e:8 f:13");
+	assert_string_equal(
+		show(&f.m, cursor_seek_row(&f.m.base, bytes_str("bb")), false),
+		"c:12,3,4,11,5,10 d:7 e:8 f:13");
+	cursor_close(&f.m.base);
+}
+
+static void later_entries_are_not_seen_nor_rows_of_only_such(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, 7);
+	assert_string_equal(
+		show(&f.m, cursor_seek_row(&f.m.base, bytes_str("")), false),
+		"a:1,2 b:6 c:3,4,5 d:7");
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("e")), 0);
+	assert_int_equal(cursor_seek_row(&f.m.base, bytes_str("e")), 0);
+	assert_string_equal(
+		show(&f.m, cursor_seek_back(&f.m.base, bytes_str(""), false),
+		     true),
+		"d:7 c:3,4,5 b:6 a:1,2");
+	cursor_close(&f.m.base);
+}
+
+static void backwards_turns_rows_but_not_cells(void **state)
+{
+	struct fixture f;
+	int r;
+
+	open_merge(&f, UINT64_MAX);
+	r = cursor_seek_back(&f.m.base, bytes_str(""), false);
+	assert_string_equal(show(&f.m, r, true),
+			    "f:13 e:8 d:7 c:12,3,4,11,5,10 b:6 a:9,1,2");
+	r = cursor_seek_back(&f.m.base, bytes_str("c"), false);
+	assert_string_equal(show(&f.m, r, true), "b:6 a:9,1,2");
+	r = cursor_seek_back(&f.m.base, bytes_str("c"), true);
+	assert_string_equal(show(&f.m, r, true),
+			    "c:12,3,4,11,5,10 b:6 a:9,1,2");
+	cursor_close(&f.m.base);
+}
+
+static void direction_can_change_on_any_row(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, UINT64_MAX);
+	assert_int_equal(cursor_seek_row(&f.m.base, bytes_str("c")), 1);
+	assert_int_equal(cursor_prev_row(&f.m.base), 1);
+	assert_int_equal(f.m.base.at.seq, 6);
+	assert_int_equal(cursor_next_row(&f.m.base), 1);
+	assert_int_equal(f.m.base.at.seq, 12);
+	assert_string_equal(show(&f.m, cursor_next_row(&f.m.base), false),
+			    "d:7 e:8 f:13");
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("c")), 1);
+	assert_string_equal(show(&f.m, cursor_next_row(&f.m.base), false),
+			    "d:7 e:8 f:13");
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("c")), 1);
+	assert_string_equal(show(&f.m, cursor_prev_row(&f.m.base), true),
+			    "b:6 a:9,1,2");
+	cursor_close(&f.m.base);
+}
+
+static void one_row_is_found_exactly_or_not(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, UINT64_MAX);
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("bb")), 0);
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("a")), 1);
+	assert_int_equal(f.m.base.at.seq, 9);
+	assert_int_equal(cursor_next(&f.m.base), 1);
+	assert_int_equal(f.m.base.at.seq, 1);
+	cursor_close(&f.m.base);
+}
+
+static void a_column_is_sought_in_all_sources(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, UINT64_MAX);
+	assert_int_equal(cursor_seek_exact(&f.m.base, bytes_str("c")), 1);
+	assert_int_equal(cursor_seek_column(&f.m.base, bytes_str("p"), 39), 1);
+	assert_int_equal(f.m.base.at.seq, 4);
+	assert_int_equal(cursor_seek_column(&f.m.base, bytes_str("p"), 90), 1);
+	assert_int_equal(f.m.base.at.seq, 4);
+	assert_int_equal(cursor_seek_column(&f.m.base, bytes_str("q"), 30), 1);
+	assert_int_equal(f.m.base.at.seq, 10);
+	assert_int_equal(cursor_seek_column(&f.m.base, bytes_str("q"), 10), 0);
+	assert_int_equal(cursor_next_row(&f.m.base), 1);
+	assert_int_equal(f.m.base.at.seq, 7);
+	cursor_close(&f.m.base);
+}
+
+static void next_row_does_not_walk_cells(void **state)
+{
+	struct fixture f;
+	int r;
+
+	open_merge(&f, UINT64_MAX);
+	r = cursor_seek_row(&f.m.base, bytes_str(""));
+	while (r == 1)
+		r = cursor_next_row(&f.m.base);
+	assert_int_equal(r, 0);
+	assert_int_equal(f.in[0].steps + f.in[1].steps + f.in[2].steps, 0);
+	cursor_close(&f.m.base);
+}
+
+static void rows_with_equal_heads_compare_their_tails(void **state)
+{
+	static const struct array_cell x[] = {{"longhead-b", "p", 1, PUT, 1},
+					      {"longhead-d", "p", 1, PUT, 2}};
+	static const struct array_cell y[] = {{"longhead", "p", 1, PUT, 3},
+					      {"longhead-a", "p", 1, PUT, 4},
+					      {"longhead-c", "p", 1, PUT, 5}};
+	struct array_cursor in[2];
+	struct merge_source s[2] = {{.cursor = &in[0].base},
+				    {.cursor = &in[1].base}};
+	struct merge m;
+
+	array_cursor(&in[0], x, 2);
+	array_cursor(&in[1], y, 3);
+	merge_init(&m, s, 2, UINT64_MAX);
+	assert_string_equal(
+		show(&m, cursor_seek_row(&m.base, bytes_str("l")), false),
+		"longhead:3 longhead-a:4 longhead-b:1 longhead-c:5 "
+		"longhead-d:2");
+	assert_string_equal(
+		show(&m, cursor_seek_back(&m.base, bytes_str(""), true), true),
+		"longhead-d:2 longhead-c:5 longhead-b:1 longhead-a:4 "
+		"longhead:3");
+	cursor_close(&m.base);
+}
+
+static void no_source_is_an_empty_tree(void **state)
+{
+	struct merge m;
+
+	merge_init(&m, NULL, 0, UINT64_MAX);
+	assert_int_equal(cursor_seek_row(&m.base, bytes_str("")), 0);
+	assert_int_equal(cursor_seek_exact(&m.base, bytes_str("a")), 0);
+	assert_int_equal(cursor_seek_back(&m.base, bytes_str(""), true), 0);
+	cursor_close(&m.base);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_and_cells_come_in_order),
+		cmocka_unit_test(
+			later_entries_are_not_seen_nor_rows_of_only_such),
+		cmocka_unit_test(backwards_turns_rows_but_not_cells),
+		cmocka_unit_test(direction_can_change_on_any_row),
+		cmocka_unit_test(one_row_is_found_exactly_or_not),
+		cmocka_unit_test(a_column_is_sought_in_all_sources),
+		cmocka_unit_test(next_row_does_not_walk_cells),
+		cmocka_unit_test(rows_with_equal_heads_compare_their_tails),
+		cmocka_unit_test(no_source_is_an_empty_tree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
