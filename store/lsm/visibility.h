@@ -78,25 +78,35 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  * (masking.h). P: the put in question, versions 2.
  *
  * In any slice:
- *	P pushed out by puts of the slice   50 s3 PUT	40 s2 PUT   30 s1 P
- *	P under a wide marker that stays    50 s2 DELETE_COLUMN	    30 s1 P
- *	a marker under a later, wider one   50 s2 DELETE_COLUMN	    30 s1 DELETE
- *	P replaced, if the slice has no
- *	one-version markers		    50 s2 PUT	50 s1 P
+ *	P under a wide marker	    50 s2 DELETE_COLUMN		 30 s1 P
+ *	a marker under a wider one  50 s2 DELETE_COLUMN		 30 s1 DELETE
+ *	P pushed out by the slice   50 s3 PUT	  40 s2 PUT	 30 s1 P
+ *	P replaced		    50 s2 PUT	  50 s1 P
  *	P expired, if min_versions is 0
  * but never
- *	P under a one-version marker	    50 s3 DELETE    50 s2 P
- *	    for, while it lived, P pushed out a 30 s0 outside of the slice; and
- *	P replaced where they occur	    50 s5 PUT	50 s2 P
- *	    for with a 60 deleted between s2 and s5 it did the same;
- *	P above min_versions in age, expired
+ *	P under a one-version marker
+ *				    50 s3 DELETE  50 s2 P
+ *	    for while it lived P pushed out a 30 s0 outside of the slice;
+ *	P pushed out or replaced, where there are one-version markers
+ *			50 s5 PUT  45 s3 DELETE	 40 s2 PUT  30 s4 P
+ *	    for if a 50 and a 45 lay outside, these have pushed out the 40, the
+ *	    45 is gone, and P and the 50 are the two that live;
+ *	P expired, if min_versions is not 0
  *	    for a delete of a newer one may bring it back.
  *
  * In a slice that is the whole history the lowest stripe becomes what its
- * snapshot sees of it: visible puts, sequence 0, no markers.
+ * snapshot sees of it: visible puts, sequence 0, no markers. With keep_deleted
+ * readers look behind markers, and then none of these settle anything: what is
+ * dropped is what was pushed out or replaced where no one-version marker is,
+ * and with keep_deleted ttl what an expired marker covers.
  *
- * A flush drops only what has expired: `.raw` shows all that was written
- * until a compaction, as HBase has it.
+ * Classic order: a put goes under any marker that all who see the put see, and
+ * when another of its timestamp replaces it. Excess versions, and markers of
+ * the whole history, go in a major compaction only, since that shows: a range
+ * of older timestamps loses versions, and a later put below a marker is seen.
+ *
+ * With new_version_behavior a flush drops only what has expired: `.raw` shows
+ * all that was written until a compaction, as HBase has it.
  */
 struct retain_spec {
 	const struct family_attrs *attrs;

@@ -1,0 +1,403 @@
+#include "store/lsm/visibility.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/masking.h"
+#include "store/lsm/timeline.h"
+
+/* Entries of a finished column that are stepped over before it is sought. */
+#define STEPS_MAX 4
+
+enum verdict {
+	DROP,
+	KEEP,
+};
+
+struct retain {
+	struct retain_spec spec;
+	struct cursor *c;
+	/* The order of deletes: a verdict or -ENOMEM. */
+	int (*put)(struct retain *r, const struct entry *e);
+	int (*marker)(struct retain *r, const struct entry *e);
+	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
+	uint64_t versions;	/* UINT64_MAX = all */
+	bool pass_through;	/* a flush: only what expired goes */
+	bool whole;		/* the row's whole history */
+	struct masking masking;
+	/*
+	 * Of the markers those that let go of what they cover: all, or with
+	 * keep_deleted ttl the expired ones, or none.
+	 */
+	struct masking deleting;
+	struct timeline alive;
+	bool fresh; /* the cursor's entry was not looked at yet */
+	bool done;
+	bool in_column;
+	bool column_done; /* nothing more of this column is kept */
+	struct buf qualifier;
+	uint32_t steps;
+	/* Of the present column */
+	uint64_t survivors; /* alive at the end, for good */
+	bool version_met;   /* a DELETE */
+	bool has_put;
+	int64_t put_ts;	  /* of the last put that replaces others */
+	uint64_t put_seq; /* ... its sequence */
+};
+
+static bool family_ttl_expired(const struct retain *r, const struct entry *e)
+{
+	return e->ts < r->expired_before;
+}
+
+/* An expired put may go, unless min_versions could keep or call it back. */
+static bool is_expired(const struct retain *r, const struct entry *e)
+{
+	int64_t age;
+
+	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0)
+		return true;
+	if (!e->ttl_ms || __builtin_sub_overflow(r->spec.now_ms, e->ts, &age))
+		return false;
+	return age > 0 && (uint64_t)age > e->ttl_ms;
+}
+
+/* Does this marker delete, or only hide from those who do not look behind? */
+static bool is_deleting(const struct retain *r, const struct entry *marker)
+{
+	switch (r->spec.attrs->keep_deleted) {
+	case KEEP_DELETED_NO:
+		return true;
+	case KEEP_DELETED_TTL:
+		return family_ttl_expired(r, marker);
+	default:
+		return false;
+	}
+}
+
+static int note_marker(struct retain *r, const struct entry *e, bool deleting)
+{
+	int err = masking_add(&r->masking, e);
+
+	if (err == 0 && deleting)
+		err = masking_add(&r->deleting, e);
+	return err;
+}
+
+/* -- new_version_behavior yes: the table in visibility.h ------------------ */
+
+/*
+ * Are there readers who look behind markers? Each time range then has its own
+ * course of events, and no part of history is ever settled for all.
+ */
+static bool looks_behind(const struct retain *r)
+{
+	return r->spec.attrs->keep_deleted == KEEP_DELETED_YES;
+}
+
+/*
+ * The lowest stripe becomes what its snapshot sees: nothing in it is needed to
+ * tell the order of events, and nothing older exists.
+ */
+static bool resolves(const struct retain *r, size_t stripe)
+{
+	return r->whole && stripe == 0 && !looks_behind(r);
+}
+
+/*
+ * Is it certain that what the slice shows alive was? One that was pushed out
+ * by puts outside of the slice may seem alive; while these live they push out
+ * all below as well, but a one-version marker can end one of them. Such a
+ * marker has a greater timestamp, so it was met before.
+ */
+static bool knows_the_living(const struct retain *r)
+{
+	return (r->whole && !looks_behind(r)) ||
+	       (!r->version_met && r->masking.family_version.n == 0);
+}
+
+static int put_replayed(struct retain *r, const struct entry *e)
+{
+	bool loan = e->ttl_ms != 0;
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	uint64_t stripe_end = masking_stripe_end(&r->masking, stripe);
+	uint64_t replaced = SEQ_NEVER, death, deleted = SEQ_NEVER, pushed;
+	int err;
+
+	if (r->has_put && r->put_ts == e->ts)
+		replaced = r->put_seq;
+	if (replaced <= e->seq)
+		return DROP; /* a copy of the one before */
+	if (!loan) {
+		r->has_put = true;
+		r->put_ts = e->ts;
+		r->put_seq = e->seq;
+	}
+	death = replaced;
+	if (masking_any(&r->masking)) {
+		uint64_t at;
+
+		masking_reach(&r->masking, e->ts);
+		masking_reach(&r->deleting, e->ts);
+		/*
+		 * All that it could push out is under the marker too: it need
+		 * not be counted.
+		 */
+		if (masking_wide_after(&r->deleting, stripe, e->seq))
+			return DROP;
+		if (masking_wide_after(&r->masking, stripe, e->seq))
+			return KEEP;
+		deleted = masking_version_after(&r->deleting, e->ts, e->seq);
+		at = masking_version_after(&r->masking, e->ts, e->seq);
+		if (at < death)
+			death = at;
+		at = masking_wide_above(&r->masking, stripe);
+		if (at < death)
+			death = at;
+	}
+	pushed = timeline_first(&r->alive, r->versions, e->seq, death);
+	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
+		return DROP;
+	/* A loan has pushed out nothing: once it is dead it may go. */
+	if (loan)
+		return deleted <= stripe_end || replaced <= stripe_end ? DROP
+								       : KEEP;
+	if (r->versions != UINT64_MAX) {
+		err = timeline_add(&r->alive, e->seq, pushed);
+		if (err < 0)
+			return err;
+	}
+	if (pushed == SEQ_NEVER && knows_the_living(r))
+		r->survivors++;
+	if (resolves(r, stripe) &&
+	    (deleted <= stripe_end || replaced <= stripe_end))
+		return DROP;
+	/*
+	 * Replaced: its successor pushes out what it did, unless one that
+	 * helped it to is deleted in between.
+	 */
+	if (death == replaced && replaced <= stripe_end &&
+	    (r->versions == 1 || !r->spec.version_markers))
+		return DROP;
+	return KEEP;
+}
+
+static int marker_replayed(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	bool deleting = is_deleting(r, e);
+	int err;
+
+	masking_reach(&r->deleting, e->ts);
+	if (masking_wide_after(&r->deleting, stripe, e->seq))
+		return DROP;
+	err = note_marker(r, e, deleting);
+	if (err < 0)
+		return err;
+	r->version_met |= e->kind == CELL_DELETE;
+	return deleting && resolves(r, stripe) ? DROP : KEEP;
+}
+
+/* -- new_version_behavior no --------------------------------------------- */
+
+/*
+ * Markers hide by timestamp, so that whoever sees the put must see the marker:
+ * it lies in the put's stripe or below. Hidden puts do not count and may go;
+ * excess versions and the markers themselves go when the user says so only,
+ * for that changes what reads of a time range and later puts show.
+ */
+static bool may_purge(const struct retain *r, size_t stripe)
+{
+	return r->spec.major && r->whole && stripe == 0;
+}
+
+static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
+{
+	return marker != SEQ_NEVER &&
+	       masking_stripe(&r->masking, marker) <= stripe;
+}
+
+static int put_classic(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	bool hidden = false;
+
+	if (masking_any(&r->masking)) {
+		masking_reach(&r->masking, e->ts);
+		masking_reach(&r->deleting, e->ts);
+		hidden = masking_oldest(&r->masking, e->ts) != SEQ_NEVER;
+		if (lies_below(r, masking_oldest(&r->deleting, e->ts), stripe))
+			return DROP;
+	}
+	/* Of one timestamp the latest is seen; a loan gives way when it ends.
+	 */
+	if (r->has_put && r->put_ts == e->ts &&
+	    masking_stripe(&r->masking, r->put_seq) == stripe)
+		return DROP;
+	if (e->ttl_ms)
+		return KEEP;
+	r->has_put = true;
+	r->put_ts = e->ts;
+	r->put_seq = e->seq;
+	if (!hidden && may_purge(r, stripe))
+		r->survivors++;
+	return KEEP;
+}
+
+static int marker_classic(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	bool deleting = is_deleting(r, e);
+	int err;
+
+	masking_reach(&r->deleting, e->ts);
+	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
+		return DROP;
+	err = note_marker(r, e, deleting);
+	if (err < 0)
+		return err;
+	return deleting && may_purge(r, stripe) ? DROP : KEEP;
+}
+
+/* -- the walk ------------------------------------------------------------- */
+
+static int begin_column(struct retain *r)
+{
+	masking_column(&r->masking);
+	masking_column(&r->deleting);
+	/* Between snapshots it matters when, not only whether. */
+	timeline_clear(&r->alive, r->spec.nsnapshots > 0);
+	r->in_column = true;
+	r->column_done = false;
+	r->steps = 0;
+	r->survivors = 0;
+	r->version_met = false;
+	r->has_put = false;
+	return buf_set(&r->qualifier, r->c->at.qualifier);
+}
+
+/* To the next entry that nobody has looked at. */
+static int step(struct retain *r)
+{
+	if (r->fresh) {
+		r->fresh = false;
+		return 1;
+	}
+	if (!r->in_column || !r->column_done || r->steps++ < STEPS_MAX)
+		return cursor_next(r->c);
+	return cursor_seek_column(r->c, buf_bytes(&r->qualifier), -1);
+}
+
+static int judge(struct retain *r, const struct entry *e)
+{
+	int verdict;
+
+	if (kind_is_marker(e->kind))
+		return r->pass_through ? KEEP : r->marker(r, e);
+	if (is_expired(r, e))
+		return DROP;
+	if (r->pass_through)
+		return KEEP;
+	verdict = r->put(r, e);
+	/*
+	 * So many live on at the end: whatever lies below has been pushed out
+	 * or removed, and markers there have nothing left to hide.
+	 */
+	if (r->survivors >= r->versions && r->spec.nsnapshots == 0)
+		r->column_done = true;
+	return verdict;
+}
+
+/* May the entry be told from those before every other by none? */
+static bool is_resolved(const struct retain *r, const struct entry *e)
+{
+	return !r->pass_through && e->kind == CELL_PUT && !e->ttl_ms &&
+	       r->spec.attrs->keep_deleted == KEEP_DELETED_NO &&
+	       resolves(r, masking_stripe(&r->masking, e->seq));
+}
+
+int retain_next(struct retain *r, struct entry *out)
+{
+	if (r->done)
+		return 0;
+	for (;;) {
+		const struct entry *e = &r->c->at;
+		int v = step(r);
+
+		if (v <= 0) {
+			r->done = true;
+			return v;
+		}
+		if (!kind_is_family_marker(e->kind)) {
+			if (!r->in_column ||
+			    !bytes_eq(e->qualifier, buf_bytes(&r->qualifier))) {
+				v = begin_column(r);
+				if (v < 0)
+					return v;
+			} else if (r->column_done) {
+				continue;
+			}
+		}
+		v = judge(r, e);
+		if (v < 0)
+			return v;
+		if (v == KEEP)
+			break;
+	}
+	*out = r->c->at;
+	if (is_resolved(r, out))
+		out->seq = 0;
+	return 1;
+}
+
+void retain_row(struct retain *r, struct cursor *c, bool whole_history)
+{
+	r->c = c;
+	r->whole = whole_history;
+	r->fresh = true;
+	r->done = false;
+	r->in_column = false;
+	r->column_done = false;
+	masking_row(&r->masking);
+	masking_row(&r->deleting);
+}
+
+int retain_new(const struct retain_spec *spec, struct retain **out)
+{
+	const struct family_attrs *a = spec->attrs;
+	struct retain *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->spec = *spec;
+	err = masking_init(&r->masking, spec->snapshots, spec->nsnapshots);
+	if (err == 0)
+		err = masking_init(&r->deleting, spec->snapshots,
+				   spec->nsnapshots);
+	if (err < 0) {
+		retain_free(r);
+		return err;
+	}
+	r->put = a->new_version_behavior ? put_replayed : put_classic;
+	r->marker = a->new_version_behavior ? marker_replayed : marker_classic;
+	r->pass_through = spec->flush && a->new_version_behavior;
+	r->versions = a->versions == UINT32_MAX ? UINT64_MAX : a->versions;
+	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
+	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
+				   &r->expired_before))
+		r->expired_before = INT64_MIN;
+	*out = r;
+	return 0;
+}
+
+void retain_free(struct retain *r)
+{
+	if (!r)
+		return;
+	masking_free(&r->masking);
+	masking_free(&r->deleting);
+	timeline_free(&r->alive);
+	buf_free(&r->qualifier);
+	free(r);
+}

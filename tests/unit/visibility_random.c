@@ -1,0 +1,537 @@
+/*
+ * Random histories of one row, judged twice: by a replay of the writes straight
+ * from the definition, and by visible over what is left after the history was
+ * cut into runs and these were merged and retained any number of times. Every
+ * reader, of now and of each snapshot, must see the same.
+ *
+ * CELLFS_SEED=N repeats the case that was printed; CELLFS_CASES=N sets how
+ * many.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "array_cursor.h"
+#include "store/lsm/merge.h"
+#include "store/lsm/visibility.h"
+
+#define ENTRIES_MAX 24
+#define NOW 1000
+
+static const char *const qualifiers[] = {"", "a", "b"};
+
+static uint64_t rng;
+
+static uint32_t chance(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)((rng >> 11) % n);
+}
+
+struct run {
+	struct array_cell cells[ENTRIES_MAX];
+	size_t n;
+};
+
+struct history {
+	struct family_attrs attrs;
+	struct run all; /* in order of sequence */
+	struct run runs[ENTRIES_MAX];
+	size_t nruns;
+	uint64_t snapshots[3];
+	size_t nsnapshots;
+	bool major_done;
+};
+
+/* -- the definition ------------------------------------------------------- */
+
+static bool covers(const struct array_cell *m, const struct array_cell *p)
+{
+	bool same = m->qualifier == p->qualifier;
+
+	switch (m->kind) {
+	case CELL_DELETE:
+		return same && m->ts == p->ts;
+	case CELL_DELETE_COLUMN:
+		return same && m->ts >= p->ts;
+	case CELL_DELETE_FAMILY:
+		return m->ts >= p->ts;
+	case CELL_DELETE_FAMILY_VERSION:
+		return m->ts == p->ts;
+	default:
+		return false;
+	}
+}
+
+static bool honoured(const struct visible_spec *s, const struct array_cell *m)
+{
+	return s->attrs->keep_deleted == KEEP_DELETED_NO ||
+	       (m->ts >= s->ts_min && m->ts < s->ts_max);
+}
+
+static size_t count_above(const struct run *alive, const struct array_cell *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < alive->n; i++)
+		n += alive->cells[i].qualifier == p->qualifier &&
+		     alive->cells[i].ts > p->ts && !alive->cells[i].ttl_ms;
+	return n;
+}
+
+static void drop_at(struct run *r, size_t i)
+{
+	memmove(&r->cells[i], &r->cells[i + 1],
+		(r->n - i - 1) * sizeof(r->cells[0]));
+	r->n--;
+}
+
+static void replay_one(struct run *alive, const struct visible_spec *s,
+		       const struct array_cell *e)
+{
+	if (kind_is_marker(e->kind)) {
+		for (size_t i = alive->n; honoured(s, e) && i-- > 0;)
+			if (covers(e, &alive->cells[i]))
+				drop_at(alive, i);
+		return;
+	}
+	for (size_t i = alive->n; !e->ttl_ms && i-- > 0;)
+		if (alive->cells[i].qualifier == e->qualifier &&
+		    alive->cells[i].ts == e->ts)
+			drop_at(alive, i);
+	alive->cells[alive->n++] = *e;
+	for (size_t i = alive->n; i-- > 0;)
+		if (count_above(alive, &alive->cells[i]) >= s->attrs->versions)
+			drop_at(alive, i);
+}
+
+static void hide_classic(struct run *alive, const struct visible_spec *s,
+			 const struct array_cell *markers, size_t nmarkers)
+{
+	for (size_t i = alive->n; i-- > 0;) {
+		bool hidden = alive->cells[i].ts < s->ts_min ||
+			      alive->cells[i].ts >= s->ts_max;
+
+		for (size_t k = 0; k < nmarkers; k++)
+			hidden |= honoured(s, &markers[k]) &&
+				  covers(&markers[k], &alive->cells[i]);
+		if (hidden)
+			drop_at(alive, i);
+	}
+}
+
+static void define(const struct history *h, uint64_t seq_max,
+		   const struct visible_spec *s, struct run *out)
+{
+	struct run alive = {.n = 0};
+	uint64_t rank = 0, shown = 0;
+	const struct array_cell *last = NULL;
+
+	for (size_t i = 0; i < h->all.n && h->all.cells[i].seq <= seq_max; i++)
+		if (s->attrs->new_version_behavior)
+			replay_one(&alive, s, &h->all.cells[i]);
+		else if (!kind_is_marker(h->all.cells[i].kind))
+			alive.cells[alive.n++] = h->all.cells[i];
+	if (!s->attrs->new_version_behavior) {
+		struct run markers = {.n = 0};
+
+		for (size_t i = 0; i < h->all.n; i++)
+			if (h->all.cells[i].seq <= seq_max &&
+			    kind_is_marker(h->all.cells[i].kind))
+				markers.cells[markers.n++] = h->all.cells[i];
+		hide_classic(&alive, s, markers.cells, markers.n);
+	}
+	array_sort(alive.cells, alive.n);
+	out->n = 0;
+	for (size_t i = 0; i < alive.n; i++) {
+		const struct array_cell *e = &alive.cells[i];
+		uint64_t ttl = s->attrs->ttl_ms;
+
+		if (e->ttl_ms && e->ts + (int64_t)e->ttl_ms < NOW)
+			continue;
+		if (!last || last->qualifier != e->qualifier)
+			rank = shown = 0;
+		else if (last->ts == e->ts)
+			continue;
+		last = e;
+		if (++rank > s->attrs->versions)
+			continue;
+		if (ttl != TTL_FOREVER && e->ts < NOW - (int64_t)ttl &&
+		    rank > s->attrs->min_versions)
+			continue;
+		if (e->ts < s->ts_min || e->ts >= s->ts_max)
+			continue;
+		if (s->versions && ++shown > s->versions)
+			continue;
+		out->cells[out->n++] = *e;
+	}
+}
+
+/* -- what is stored ------------------------------------------------------- */
+
+static const char *qualifier_of(const struct entry *e)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (bytes_eq(e->qualifier, bytes_str(qualifiers[i])))
+			return qualifiers[i];
+	fail();
+	return NULL;
+}
+
+/* Writes what retain keeps of runs @from..@to in their place. */
+static void compact(struct history *h, size_t from, size_t to)
+{
+	struct array_cursor in[ENTRIES_MAX];
+	struct merge_source sources[ENTRIES_MAX];
+	struct run out = {.n = 0};
+	struct retain_spec spec = {
+		.attrs = &h->attrs,
+		.now_ms = NOW,
+		.snapshots = h->snapshots,
+		.nsnapshots = h->nsnapshots,
+	};
+	struct retain *r;
+	struct merge m;
+	struct entry e;
+	int ret;
+
+	for (size_t i = from; i <= to; i++) {
+		struct run *run = &h->runs[i];
+
+		array_cursor(&in[i - from], run->cells, run->n);
+		sources[i - from].cursor = &in[i - from].base;
+		for (size_t k = 0; k < run->n; k++)
+			spec.version_markers |=
+				run->cells[k].kind == CELL_DELETE ||
+				run->cells[k].kind ==
+					CELL_DELETE_FAMILY_VERSION;
+	}
+	spec.version_markers |= chance(4) == 0;
+	spec.flush = from == to && chance(4) == 0;
+	/* A major one changes what time ranges show in the classic order. */
+	spec.major = from == 0 && to == h->nruns - 1 && chance(4) == 0;
+	h->major_done |= spec.major;
+	merge_init(&m, sources, (uint32_t)(to - from + 1), UINT64_MAX);
+	assert_int_equal(retain_new(&spec, &r), 0);
+	if (cursor_seek_row(&m.base, bytes_str("")) == 1) {
+		retain_row(r, &m.base, from == 0 && chance(4) != 0);
+		while ((ret = retain_next(r, &e)) == 1) {
+			struct array_cell *a = &out.cells[out.n++];
+
+			*a = (struct array_cell){
+				.row = "r",
+				.qualifier = kind_is_family_marker(e.kind)
+						     ? ""
+						     : qualifier_of(&e),
+				.ts = e.ts,
+				.kind = e.kind,
+				.seq = e.seq,
+				.ttl_ms = e.ttl_ms,
+			};
+			if (out.n > 1)
+				assert_true(array_cell_cmp(a - 1, a) < 0);
+		}
+		assert_int_equal(ret, 0);
+	}
+	retain_free(r);
+	cursor_close(&m.base);
+	h->runs[from] = out;
+	memmove(&h->runs[from + 1], &h->runs[to + 1],
+		(h->nruns - to - 1) * sizeof(h->runs[0]));
+	h->nruns -= to - from;
+}
+
+struct reader {
+	struct array_cursor in[ENTRIES_MAX];
+	struct merge_source sources[ENTRIES_MAX];
+	struct merge m;
+	struct visible *v;
+};
+
+static bool reader_open(struct reader *r, const struct history *h,
+			uint64_t seq_max, const struct visible_spec *s)
+{
+	for (size_t i = 0; i < h->nruns; i++) {
+		array_cursor(&r->in[i], h->runs[i].cells, h->runs[i].n);
+		r->sources[i].cursor = &r->in[i].base;
+	}
+	merge_init(&r->m, r->sources, (uint32_t)h->nruns, seq_max);
+	assert_int_equal(visible_new(s, &r->v), 0);
+	if (cursor_seek_row(&r->m.base, bytes_str("")) != 1)
+		return false;
+	visible_row(r->v, &r->m.base);
+	return true;
+}
+
+static void reader_close(struct reader *r)
+{
+	visible_free(r->v);
+	cursor_close(&r->m.base);
+}
+
+static void describe(const struct history *h, const struct run *want,
+		     const struct run *got)
+{
+	static const char *const names[] = {
+		[CELL_PUT] = "PUT",
+		[CELL_DELETE] = "DELETE",
+		[CELL_DELETE_FAMILY_VERSION] = "DELETE_FAMILY_VERSION",
+		[CELL_DELETE_COLUMN] = "DELETE_COLUMN",
+		[CELL_DELETE_FAMILY] = "DELETE_FAMILY",
+	};
+	const struct {
+		const char *name;
+		const struct run *run;
+	} lists[] = {{"history", &h->all}, {"want", want}, {"got", got}};
+
+	print_message("versions %u min %u ttl %lld keep %d nvb %d\n",
+		      h->attrs.versions, h->attrs.min_versions,
+		      (long long)h->attrs.ttl_ms, h->attrs.keep_deleted,
+		      h->attrs.new_version_behavior);
+	for (size_t i = 0; i < h->nsnapshots; i++)
+		print_message("snapshot s%d\n", (int)h->snapshots[i]);
+	for (size_t l = 0; l < 3 + h->nruns; l++) {
+		const struct run *r = l < 3 ? lists[l].run : &h->runs[l - 3];
+
+		print_message("%s:\n", l < 3 ? lists[l].name : "run");
+		for (size_t i = 0; i < r->n; i++)
+			print_message("\t'%s' %d s%d %s%s\n",
+				      r->cells[i].qualifier,
+				      (int)r->cells[i].ts, (int)r->cells[i].seq,
+				      names[r->cells[i].kind],
+				      r->cells[i].ttl_ms ? " loan" : "");
+	}
+}
+
+static bool same(const struct array_cell *a, const struct entry *e)
+{
+	/* The ttl tells which of two writes was shown; sequences may be 0. */
+	return bytes_eq(bytes_str(a->qualifier), e->qualifier) &&
+	       a->ts == e->ts && a->ttl_ms == e->ttl_ms &&
+	       (e->seq == 0 || e->seq == a->seq);
+}
+
+static bool check_scan(const struct history *h, uint64_t seq_max,
+		       const struct visible_spec *s)
+{
+	struct run want, got = {.n = 0};
+	struct reader r;
+	bool good = true;
+	int ret = 0;
+
+	define(h, seq_max, s, &want);
+	if (reader_open(&r, h, seq_max, s)) {
+		while ((ret = visible_next(r.v)) == 1) {
+			const struct entry *e = &r.m.base.at;
+
+			good &= got.n < want.n && same(&want.cells[got.n], e);
+			got.cells[got.n++] = (struct array_cell){
+				"r",	 qualifier_of(e), e->ts,
+				e->kind, e->seq,	  e->ttl_ms};
+		}
+	}
+	reader_close(&r);
+	good &= ret == 0 && got.n == want.n;
+	if (!good) {
+		print_message("at s%lld range %lld..%lld versions %u\n",
+			      (long long)seq_max, (long long)s->ts_min,
+			      (long long)s->ts_max, s->versions);
+		describe(h, &want, &got);
+	}
+	return good;
+}
+
+/* Seeks twice forwards, or skips a column, and compares what comes next. */
+static bool check_seek(const struct history *h, uint64_t seq_max,
+		       const struct visible_spec *s)
+{
+	struct run want;
+	struct reader r;
+	bool good = true;
+	size_t at = 0;
+
+	define(h, seq_max, s, &want);
+	if (!reader_open(&r, h, seq_max, s)) {
+		reader_close(&r);
+		return want.n == 0;
+	}
+	for (int i = 0; good && i < 4; i++) {
+		struct array_cell key = {"r", qualifiers[chance(3)],
+					 10 * chance(7)};
+		int ret;
+
+		if (chance(3) == 0 && at > 0) {
+			const char *q = want.cells[at - 1].qualifier;
+
+			visible_skip_column(r.v);
+			while (at < want.n && want.cells[at].qualifier == q)
+				at++;
+			ret = visible_next(r.v);
+		} else if (chance(3) == 0) {
+			ret = visible_next(r.v);
+		} else {
+			while (at < want.n) {
+				const struct array_cell *w = &want.cells[at];
+				int c = strcmp(w->qualifier, key.qualifier);
+
+				if (c > 0 || (c == 0 && w->ts <= key.ts))
+					break;
+				at++;
+			}
+			ret = visible_seek(r.v, bytes_str(key.qualifier),
+					   key.ts);
+		}
+		good = ret == (at < want.n) &&
+		       (ret == 0 || same(&want.cells[at], &r.m.base.at));
+		if (ret != 1)
+			break;
+		at++;
+	}
+	reader_close(&r);
+	if (!good) {
+		struct run none = {.n = 0};
+
+		print_message("seek at s%lld\n", (long long)seq_max);
+		describe(h, &want, &none);
+	}
+	return good;
+}
+
+static bool check(const struct history *h)
+{
+	for (size_t i = 0; i <= h->nsnapshots; i++) {
+		uint64_t at = i < h->nsnapshots ? h->snapshots[i] : UINT64_MAX;
+		struct visible_spec s = {
+			.attrs = &h->attrs,
+			.now_ms = NOW,
+			.ts_max = INT64_MAX,
+		};
+
+		if (!check_scan(h, at, &s) || !check_seek(h, at, &s))
+			return false;
+		s.versions = 1 + chance(2);
+		if (!check_scan(h, at, &s) || !check_seek(h, at, &s))
+			return false;
+		if (h->major_done && !h->attrs.new_version_behavior)
+			continue;
+		s.versions = chance(3);
+		s.ts_min = 10 * chance(6);
+		s.ts_max = s.ts_min + 10 * chance(7);
+		if (!check_scan(h, at, &s) || !check_seek(h, at, &s))
+			return false;
+	}
+	return true;
+}
+
+static void invent(struct history *h)
+{
+	static const uint8_t kinds[] = {CELL_DELETE, CELL_DELETE_FAMILY_VERSION,
+					CELL_DELETE_COLUMN, CELL_DELETE_FAMILY};
+	size_t n = 1 + chance(ENTRIES_MAX - 1);
+	uint32_t columns = 1 + chance(3);
+
+	*h = (struct history){.nruns = 0};
+	h->attrs.versions = chance(8) ? 1 + chance(3) : UINT32_MAX;
+	h->attrs.ttl_ms = TTL_FOREVER;
+	if (chance(4) == 0) {
+		h->attrs.ttl_ms = NOW - 10 * (1 + chance(5));
+		h->attrs.min_versions = h->attrs.versions == UINT32_MAX
+						? chance(3)
+						: chance(h->attrs.versions + 1);
+	}
+	h->attrs.keep_deleted = chance(6) ? KEEP_DELETED_NO : KEEP_DELETED_YES;
+	h->attrs.new_version_behavior = chance(4) != 0;
+	for (size_t i = 0; i < n; i++) {
+		bool marker = chance(3) == 0;
+		struct array_cell *a = &h->all.cells[i];
+
+		*a = (struct array_cell){
+			.row = "r",
+			.qualifier = qualifiers[chance(columns)],
+			.ts = 10 * (1 + chance(5)),
+			.kind = marker ? kinds[chance(4)] : CELL_PUT,
+			.seq = i + 1,
+		};
+		if (kind_is_family_marker(a->kind))
+			a->qualifier = "";
+		if (!marker && chance(8) == 0)
+			a->ttl_ms = chance(2) ? 5000 : 5;
+	}
+	h->all.n = n;
+	for (uint32_t i = chance(4), at = 0; i > 0; i--) {
+		at += 1 + chance(8);
+		h->snapshots[h->nsnapshots++] = at;
+	}
+}
+
+static void cut_into_runs(struct history *h)
+{
+	for (size_t i = 0; i < h->all.n; i++) {
+		struct run *r;
+
+		if (h->nruns == 0 || chance(4) == 0)
+			h->nruns++;
+		r = &h->runs[h->nruns - 1];
+		r->cells[r->n++] = h->all.cells[i];
+	}
+	for (size_t i = 0; i < h->nruns; i++)
+		array_sort(h->runs[i].cells, h->runs[i].n);
+}
+
+static bool one_case(uint64_t seed)
+{
+	static struct history h;
+
+	rng = seed * 0x9e3779b97f4a7c15u + 1;
+	invent(&h);
+	cut_into_runs(&h);
+	if (!check(&h))
+		return false;
+	for (uint32_t steps = 1 + chance(5); steps > 0; steps--) {
+		size_t from = chance((uint32_t)h.nruns);
+		size_t to = from + chance((uint32_t)(h.nruns - from));
+
+		/* A snapshot that nobody needs any more. */
+		if (h.nsnapshots && chance(4) == 0) {
+			size_t k = chance((uint32_t)h.nsnapshots);
+
+			h.nsnapshots--;
+			memmove(&h.snapshots[k], &h.snapshots[k + 1],
+				(h.nsnapshots - k) * sizeof(h.snapshots[0]));
+		}
+		compact(&h, from, to);
+		if (!check(&h))
+			return false;
+	}
+	return true;
+}
+
+static void every_reader_sees_the_same_after_any_compaction(void **state)
+{
+	const char *seed = getenv("CELLFS_SEED");
+	const char *count = getenv("CELLFS_CASES");
+	uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
+	uint64_t n = seed ? 1 : count ? strtoull(count, NULL, 10) : 60000;
+
+	for (uint64_t i = first; i < first + n; i++) {
+		if (!one_case(i)) {
+			print_message("CELLFS_SEED=%llu repeats it\n",
+				      (unsigned long long)i);
+			fail();
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_reader_sees_the_same_after_any_compaction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
