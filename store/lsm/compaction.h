@@ -5,6 +5,23 @@
  * work reads a merge, keeps what retain_next() says, and writes files cut at
  * row boundaries. Neither knows threads, locks or the manifest: the engine
  * gives it inputs and installs its outputs.
+ *
+ * A level is due when it is over its target, level 0 by its number of files:
+ *
+ *	level 0   a---f  c-----k  b--d	4 files	   all of it, and
+ *	level 1   a-c  d---h  i-m  n--z	256 MiB	   what overlaps it below
+ *	level 2   ...			2560 MiB   one file, and what overlaps
+ *
+ * All of level 0 goes at once, so that what is merged is, for each row, a
+ * slice of its history without a gap: no old put climbs above its delete. Of a
+ * deeper level goes the file that costs least, overlap over size; before it
+ * those that have expired, and those that mostly delete.
+ *
+ * A file that overlaps nothing in the next level only moves, unless rewriting
+ * makes it smaller: markers that nothing lies under go, and so do blocks that
+ * are to be compressed.
+ *
+ * A row's history is whole when no level deeper than the output holds it.
  */
 #ifndef CELLFS_STORE_LSM_COMPACTION_H
 #define CELLFS_STORE_LSM_COMPACTION_H
@@ -22,11 +39,19 @@ struct compaction_limits {
 struct compaction {
 	int from, to; /* levels; to = from for a rewrite in place */
 	bool trivial; /* move the only input file, rewrite nothing */
-	/* Files of @from and of @to; borrowed from the levels picked from. */
+	bool major;   /* everything: by compaction_pick_all() */
+	/*
+	 * Files of @from and of @to, newest first; a major one has in the
+	 * first those of every level above @to. Borrowed from the levels
+	 * picked from.
+	 */
 	struct sstable **inputs[2];
 	uint32_t ninputs[2];
 };
-/* 1 = there is work, *out filled (compaction_release() it); 0 = none. */
+/*
+ * 1 = there is work, *out filled (compaction_release() it); 0 = none; -ENOMEM.
+ * There is work exactly when compaction_score() is at least 1.
+ */
 int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		    int64_t now_ms, const struct family_attrs *attrs,
 		    struct compaction *out);
@@ -49,7 +74,8 @@ struct compaction_job {
 	size_t nsnapshots;
 	/* A new file number. */
 	uint64_t (*number)(void *arg);
-	/* Called now and then; nonzero stops the job with -ECANCELED. */
+	/* Called now and then, may be NULL; true stops the job with -ECANCELED.
+	 */
 	bool (*stop)(void *arg);
 	void *arg;
 	/* Output: opened tables (one reference each), in row order. */
