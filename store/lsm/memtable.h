@@ -13,6 +13,7 @@
 #define CELLFS_STORE_LSM_MEMTABLE_H
 
 #include "store/lsm/cursor.h"
+#include "store/lsm/memindex.h"
 
 struct memtable;
 
@@ -23,7 +24,8 @@ void memtable_unref(struct memtable *mt); /* NULL is nothing */
 
 /*
  * Adds entries of one row to a tree, copying all bytes. They need no order;
- * (qualifier, ts, kind, seq) is unique. 0, or -ENOMEM with nothing added.
+ * (qualifier, ts, kind, seq) is unique: an entry that is there already is left
+ * alone. 0, or -ENOMEM (-E2BIG: longer than a key may be) with nothing added.
  */
 int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		    const struct entry *entries, size_t n);
@@ -43,20 +45,32 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 		       struct memtree_stat *out);
 
 /*
+ * The greatest timestamp that speaks of a column: of its entries of any kind,
+ * and of the row's family markers. False: there is none. Never dearer than a
+ * get of the column. As for readers, no lock is needed.
+ */
+bool memtable_column_newest(struct memtable *mt, uint32_t tree,
+			    struct bytes row, struct bytes qualifier,
+			    int64_t *ts);
+/* The greatest timestamp in a row, of all kinds. For the writer only. */
+bool memtable_row_newest(struct memtable *mt, uint32_t tree, struct bytes row,
+			 int64_t *ts);
+
+/*
  * A cursor over one tree of the memtable; holds no reference, so that the
- * caller must. Entries inserted after its last step may or may not be seen.
+ * caller must. What was inserted before a seek began is seen by it and by the
+ * steps that follow; what came later may or may not be.
  * Embed it: no allocation happens.
  */
 struct mem_cursor {
 	struct cursor base;
 	struct memtable *mt;
 	/* private */
+	uint32_t id;
 	void *tree;
 	void *row;
 	void *cell;
-	void *leaf;
-	uint32_t slot;
-	uint64_t gen;
+	struct memindex_pos pos; /* of row; no leaf: after seek_exact */
 };
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c);
 

@@ -1,0 +1,135 @@
+#include "store/lsm/arena.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* 128 MiB: two memtables of the usual size. */
+#define POOL_MAX 64
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size;
+	uint8_t pad[48]; /* what follows starts a cache line */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct arena_chunk *chunks; /* lock */
+	unsigned n;		    /* lock */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct arena_chunk *pool_take(void)
+{
+	struct arena_chunk *c;
+
+	pthread_mutex_lock(&pool.lock);
+	c = pool.chunks;
+	if (c) {
+		pool.chunks = c->next;
+		pool.n--;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return c;
+}
+
+/* Keeps @c if there is room, else the caller frees it. */
+static int pool_give(struct arena_chunk *c)
+{
+	int kept = 0;
+
+	pthread_mutex_lock(&pool.lock);
+	if (pool.n < POOL_MAX) {
+		c->next = pool.chunks;
+		pool.chunks = c;
+		pool.n++;
+		kept = 1;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return kept;
+}
+
+static void arena_count(struct arena *a, size_t size)
+{
+	size_t used = atomic_load_explicit(&a->used, memory_order_relaxed);
+
+	atomic_store_explicit(&a->used, used + size, memory_order_relaxed);
+}
+
+static int arena_open_chunk(struct arena *a)
+{
+	struct arena_chunk *c = pool_take();
+
+	if (!c) {
+		c = aligned_alloc(ARENA_CHUNK, ARENA_CHUNK);
+		if (!c)
+			return -ENOMEM;
+		/* One fault instead of 512; refused is as good. */
+		madvise(c, ARENA_CHUNK, MADV_HUGEPAGE);
+		c->size = ARENA_CHUNK;
+	}
+	c->next = a->chunks;
+	a->chunks = c;
+	a->pos = (uint8_t *)(c + 1);
+	a->end = (uint8_t *)c + ARENA_CHUNK;
+	return 0;
+}
+
+static void *arena_alloc_large(struct arena *a, size_t size)
+{
+	struct arena_chunk *c;
+	size_t all;
+
+	if (__builtin_add_overflow(size, sizeof(*c) + 63, &all))
+		return NULL;
+	all &= ~(size_t)63;
+	c = aligned_alloc(64, all);
+	if (!c)
+		return NULL;
+	c->size = all;
+	c->next = a->chunks;
+	a->chunks = c;
+	arena_count(a, all);
+	return c + 1;
+}
+
+int arena_reserve(struct arena *a, size_t size)
+{
+	if (size <= (size_t)(a->end - a->pos))
+		return 0;
+	return arena_open_chunk(a);
+}
+
+void *arena_alloc(struct arena *a, size_t size, size_t align)
+{
+	size_t skip;
+	void *p;
+
+	if (size >= ARENA_LARGE)
+		return arena_alloc_large(a, size);
+	skip = -(uintptr_t)a->pos & (align - 1);
+	if (skip + size > (size_t)(a->end - a->pos)) {
+		if (arena_open_chunk(a) < 0)
+			return NULL;
+		skip = 0;
+	}
+	p = a->pos + skip;
+	a->pos += skip + size;
+	arena_count(a, skip + size);
+	return p;
+}
+
+void arena_release(struct arena *a)
+{
+	struct arena_chunk *c, *next;
+
+	for (c = a->chunks; c; c = next) {
+		next = c->next;
+		if (c->size != ARENA_CHUNK || !pool_give(c))
+			free(c);
+	}
+	a->chunks = NULL;
+	a->pos = a->end = NULL;
+	atomic_store_explicit(&a->used, 0, memory_order_relaxed);
+}

@@ -1,0 +1,99 @@
+#include "store/lsm/rowmap.h"
+
+#include <errno.h>
+#include <xxhash.h>
+
+#define ADDR_BITS 48
+#define ADDR_MASK (((uint64_t)1 << ADDR_BITS) - 1)
+#define SLOTS_MIN 256
+
+struct rowmap_table {
+	size_t mask;
+	_Atomic(uint64_t) slots[];
+};
+
+uint64_t rowmap_hash(uint32_t tree, struct bytes row)
+{
+	return XXH3_64bits_withSeed(row.data ? row.data : (void *)"", row.len,
+				    tree);
+}
+
+/* The top 16 bits; the table uses those at the bottom. */
+static uint64_t tag(uint64_t hash)
+{
+	return hash & ~ADDR_MASK;
+}
+
+struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
+			   struct bytes row, uint64_t hash)
+{
+	struct rowmap_table *t =
+		atomic_load_explicit(&m->table, memory_order_acquire);
+
+	if (!t)
+		return NULL;
+	for (size_t i = hash & t->mask;; i = (i + 1) & t->mask) {
+		uint64_t v = atomic_load_explicit(&t->slots[i],
+						  memory_order_acquire);
+		struct memrow *r;
+
+		if (!v)
+			return NULL;
+		if (tag(v) != tag(hash))
+			continue;
+		r = (struct memrow *)(uintptr_t)(v & ADDR_MASK);
+		if (r->hash == hash && r->tree == tree &&
+		    bytes_eq(memrow_key(r), row))
+			return r;
+	}
+}
+
+static void table_add(struct rowmap_table *t, struct memrow *r)
+{
+	size_t i = r->hash & t->mask;
+
+	while (atomic_load_explicit(&t->slots[i], memory_order_relaxed))
+		i = (i + 1) & t->mask;
+	atomic_store_explicit(&t->slots[i],
+			      (uint64_t)(uintptr_t)r | tag(r->hash),
+			      memory_order_release);
+}
+
+int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows)
+{
+	struct rowmap_table *t,
+		*old = atomic_load_explicit(&m->table, memory_order_relaxed);
+	size_t slots;
+
+	/* Three slots of five are taken at most. */
+	if (old && m->n + 1 <= (old->mask + 1) / 5 * 3)
+		return 0;
+	slots = old ? (old->mask + 1) * 4 : SLOTS_MIN;
+	while (!old && slots < rows)
+		slots *= 2;
+	t = arena_alloc(a, sizeof(*t) + slots * sizeof(t->slots[0]), 64);
+	if (!t)
+		return -ENOMEM;
+	t->mask = slots - 1;
+	memset(t->slots, 0, slots * sizeof(t->slots[0]));
+	for (size_t i = 0; old && i <= old->mask; i++) {
+		uint64_t v = atomic_load_explicit(&old->slots[i],
+						  memory_order_relaxed);
+		uint64_t ahead =
+			atomic_load_explicit(&old->slots[(i + 16) & old->mask],
+					     memory_order_relaxed);
+
+		__builtin_prefetch((void *)(uintptr_t)(ahead & ADDR_MASK));
+		if (v)
+			table_add(t,
+				  (struct memrow *)(uintptr_t)(v & ADDR_MASK));
+	}
+	atomic_store_explicit(&m->table, t, memory_order_release);
+	return 0;
+}
+
+void rowmap_add(struct rowmap *m, struct memrow *r)
+{
+	table_add(atomic_load_explicit(&m->table, memory_order_relaxed), r);
+	m->n++;
+}
