@@ -84,9 +84,11 @@ static void *arena_alloc_large(struct arena *a, size_t size)
 	if (__builtin_add_overflow(size, sizeof(*c) + 63, &all))
 		return NULL;
 	all &= ~(size_t)63;
-	c = aligned_alloc(64, all);
+	c = aligned_alloc(all < ARENA_CHUNK ? 64 : ARENA_CHUNK, all);
 	if (!c)
 		return NULL;
+	if (all >= ARENA_CHUNK)
+		madvise(c, all & ~(ARENA_CHUNK - 1), MADV_HUGEPAGE);
 	c->size = all;
 	c->next = a->chunks;
 	a->chunks = c;

@@ -96,8 +96,12 @@ static int mem_next_row(struct cursor *base)
 	if (!c->pos.leaf)
 		find_place(c);
 	r = memindex_next(&c->pos);
-	if (!r && c->pos.high)
-		return mem_seek_row(base, memrow_key(c->pos.high));
+	if (!r && c->pos.high) {
+		struct bytes row = memrow_key(c->pos.high);
+
+		r = memindex_at_least(rows(c), &row, &c->pos);
+		memindex_ahead(&c->pos, true);
+	}
 	return stand_on(c, r);
 }
 
@@ -115,6 +119,7 @@ static int mem_prev_row(struct cursor *base)
 	if (!r) {
 		row = memrow_key(c->row);
 		r = memindex_below(rows(c), &row, false, &c->pos);
+		memindex_ahead(&c->pos, false);
 	}
 	return stand_on(c, r);
 }

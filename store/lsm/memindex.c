@@ -74,6 +74,13 @@ static unsigned node_rank(const struct memindex *ix,
 		same += node->heads[s] == h;
 	}
 	end = less + same;
+	/* Whoever appends meets equal heads: no fence is behind him yet. */
+	if (same > 1 && order_len(order) == end) {
+		const void *last = node->items[order_slot(order, end - 1)];
+
+		if (ix->ops->key_cmp(key, last) > 0)
+			return end;
+	}
 	while (less < end) {
 		unsigned mid = (less + end) / 2;
 		const void *item = node->items[order_slot(order, mid)];
@@ -85,6 +92,15 @@ static unsigned node_rank(const struct memindex *ix,
 			end = mid;
 	}
 	return less;
+}
+
+/* All lines of a node at once, instead of one after the other. */
+static inline void node_prefetch(const struct memindex_node *node, bool leaf)
+{
+	const char *p = (const char *)node;
+
+	for (unsigned i = 0; i < (leaf ? 4 : 6); i++)
+		__builtin_prefetch(p + (size_t)i * 64);
 }
 
 /*
@@ -105,6 +121,20 @@ static struct memindex_node *node_kid(const struct memindex *ix,
 					   memory_order_acquire);
 		if (node_order(node) == *order)
 			return kid;
+	}
+}
+
+/* Items are on their way from memory while those before them are read. */
+static void items_prefetch(const struct memindex_pos *pos, int first, int last)
+{
+	int n = (int)order_len(pos->order);
+
+	for (int at = first < 0 ? 0 : first; at <= last && at < n; at++) {
+		const char *item =
+			pos->leaf->items[order_slot(pos->order, (unsigned)at)];
+
+		for (unsigned i = 0; i < 4; i++)
+			__builtin_prefetch(item + (size_t)i * 64);
 	}
 }
 
@@ -201,10 +231,25 @@ void *memindex_last(const struct memindex *ix, struct memindex_pos *pos)
 	return edge(ix, true, pos);
 }
 
+void memindex_ahead(const struct memindex_pos *pos, bool forward)
+{
+	int at = (int)pos->at;
+
+	if (!pos->leaf)
+		return;
+	if (forward)
+		items_prefetch(pos, at, at + 4);
+	else
+		items_prefetch(pos, at - 4, at);
+	if (forward && pos->high)
+		__builtin_prefetch((const char *)pos->high + 56);
+}
+
 void *memindex_next(struct memindex_pos *pos)
 {
 	if (pos->at + 1 >= order_len(pos->order))
 		return NULL;
+	items_prefetch(pos, (int)pos->at + 5, (int)pos->at + 5);
 	pos->at++;
 	return pos_item(pos);
 }
@@ -213,6 +258,7 @@ void *memindex_prev(struct memindex_pos *pos)
 {
 	if (pos->at == 0)
 		return NULL;
+	items_prefetch(pos, (int)pos->at - 5, (int)pos->at - 5);
 	pos->at--;
 	return pos_item(pos);
 }
@@ -235,6 +281,12 @@ int memindex_reserve(const struct memindex *ix, struct arena *a)
 	return arena_reserve(a, nodes * (node_size(1) + 63) + 64);
 }
 
+static uint32_t fence_skip(const struct memindex *ix, const void *low,
+			   const void *high)
+{
+	return low && high ? ix->ops->shared(low, high) : 0;
+}
+
 /* Never fails: memindex_insert() has reserved. */
 static struct memindex_node *node_new(const struct memindex *ix,
 				      struct arena *a, uint32_t level,
@@ -244,7 +296,7 @@ static struct memindex_node *node_new(const struct memindex *ix,
 
 	atomic_init(&n->order, 0);
 	n->level = level;
-	n->skip = low && high ? ix->ops->shared(low, high) : 0;
+	n->skip = fence_skip(ix, low, high);
 	return n;
 }
 
@@ -277,6 +329,7 @@ static void node_split(const struct memindex *ix, struct arena *a,
 	void *items[SLOTS + 1];
 	uint64_t order = atomic_load_explicit(&n->order, memory_order_relaxed);
 	unsigned half = (SLOTS + 1) / 2;
+	bool keep = true;
 
 	for (unsigned i = 0, j = 0; i <= SLOTS; i++) {
 		if (i == at) {
@@ -291,12 +344,16 @@ static void node_split(const struct memindex *ix, struct arena *a,
 			kids[i] = atomic_load_explicit(&n->kids[slot],
 						       memory_order_relaxed);
 	}
-	if (at == SLOTS && (!n->level || kids[at - 1] == left)) {
+	if (n->level) {
+		keep = kids[at - 1] == left;
+		kids[at - 1] = left;
+	}
+	/* Who appends leaves full nodes behind. */
+	if (at == SLOTS)
 		half = SLOTS;
+	if (at == SLOTS && keep && fence_skip(ix, st->low, item) == n->skip) {
 		out->left = n;
 	} else {
-		if (n->level)
-			kids[at - 1] = left;
 		out->left = node_new(ix, a, n->level, st->low, items[half]);
 		for (unsigned i = 0; i < half; i++)
 			node_add(ix, out->left, i, items[i], kids[i]);

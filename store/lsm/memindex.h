@@ -9,10 +9,10 @@
  *	slots   d  a  f  .  .        order   n=3 | 1 0 2
  *	insert c:  d  a  f  c  .     order   n=4 | 1 3 0 2
  *
- * A full node is not changed again, but replaced by two new ones (or, when the
- * new entry sorts last, kept, with a new node beside it). The parent gets the
- * right one in a new slot first; then the pointer of the old slot turns to the
- * left one. A reader that read `order` before the first step and the pointer
+ * A full node is replaced by two new ones and not changed again (or, when the
+ * new entry sorts last, kept full, with a new node beside it). The parent gets
+ *the right one in a new slot first; then the pointer of the old slot turns to
+ *the left one. A reader that read `order` before the first step and the pointer
  * after the second finds `order` changed and looks again. Where the parent is
  * full too, it is replaced likewise, up to the root. Nodes that were replaced
  * stay in the arena as they were, so readers need no lock and never wait: they
@@ -75,6 +75,8 @@ void *memindex_last(const struct memindex *ix, struct memindex_pos *pos);
  */
 void *memindex_next(struct memindex_pos *pos);
 void *memindex_prev(struct memindex_pos *pos);
+/* Starts to load what the next steps in the leaf will give. */
+void memindex_ahead(const struct memindex_pos *pos, bool forward);
 
 /* Makes sure that one insertion cannot fail. 0 or -ENOMEM. */
 int memindex_reserve(const struct memindex *ix, struct arena *a);
