@@ -1,0 +1,231 @@
+#include "fs/mountpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/why.h"
+
+char *mountpoint_absolute(const char *path)
+{
+	char *copy, *slash, *parent = NULL, *out = NULL;
+	size_t len;
+
+	copy = strdup(path);
+	if (!copy)
+		return NULL;
+	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = '\0';
+	slash = strrchr(copy, '/');
+	if (!strcmp(copy, "/") || !strcmp(slash ? slash + 1 : copy, ".") ||
+	    !strcmp(slash ? slash + 1 : copy, "..")) {
+		out = realpath(copy, NULL);
+	} else if (!slash) {
+		parent = realpath(".", NULL);
+		slash = copy - 1;
+	} else if (slash == copy) {
+		parent = strdup("");
+	} else {
+		*slash = '\0';
+		parent = realpath(copy, NULL);
+	}
+	if (parent && asprintf(&out, "%s/%s", strcmp(parent, "/") ? parent : "",
+			       slash + 1) < 0)
+		out = NULL;
+	free(parent);
+	free(copy);
+	return out;
+}
+
+/* In mountinfo blanks and backslashes are octal escapes. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
+		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+				       (s[3] - '0'));
+			s += 4;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+/* "36 35 98:0 /root /mnt opts - type source opts": is it @path, ours? */
+static bool line_is_ours(char *line, const char *path)
+{
+	char *field = line, *type = strstr(line, " - ");
+
+	if (!type)
+		return false;
+	type += 3;
+	if (strncmp(type, "fuse.cellfs ", 12) != 0)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		field = strchr(field, ' ');
+		if (!field)
+			return false;
+		field++;
+	}
+	field[strcspn(field, " ")] = '\0';
+	unescape(field);
+	return !strcmp(field, path);
+}
+
+bool mountpoint_is_ours(const char *path)
+{
+	char *absolute = mountpoint_absolute(path), *line = NULL;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t cap = 0;
+	bool ours = false;
+
+	while (absolute && f && !ours && getline(&line, &cap, f) > 0)
+		ours = line_is_ours(line, absolute);
+	if (f)
+		fclose(f);
+	free(line);
+	free(absolute);
+	return ours;
+}
+
+/* An ordinary user may only by way of the setuid helper. */
+static int run_helper(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", "--", path,
+		       (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
+}
+
+int mountpoint_detach(const char *path)
+{
+	if (geteuid() == 0)
+		return umount2(path, MNT_DETACH) == 0 ? 0 : -errno;
+	return run_helper(path);
+}
+
+static int heal(const char *path)
+{
+	char *absolute = mountpoint_absolute(path);
+	int r = -ENOTCONN;
+
+	if (absolute && mountpoint_is_ours(absolute))
+		r = mountpoint_detach(absolute);
+	if (r < 0)
+		why(r,
+		    "%s: the filesystem that was mounted there has died; run "
+		    "\"fusermount3 -u -z %s\" (or umount -l as root), then try "
+		    "again",
+		    path, path);
+	free(absolute);
+	return r;
+}
+
+/* Attributes can still be cached when the daemon is long dead; open asks it. */
+static bool is_stale(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool stale = fd < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+
+	if (fd >= 0)
+		close(fd);
+	return stale;
+}
+
+int mountpoint_prepare(const char *path)
+{
+	struct stat st;
+	int r;
+
+	if (is_stale(path)) {
+		r = heal(path);
+		if (r < 0)
+			return r;
+	}
+	if (stat(path, &st) < 0)
+		return errno == ENOENT
+			       ? why(-ENOENT,
+				     "the mountpoint %s does not exist; make "
+				     "it with \"mkdir %s\"",
+				     path, path)
+			       : why(-errno, "the mountpoint %s: %s", path,
+				     strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return why(-ENOTDIR, "the mountpoint %s is not a directory",
+			   path);
+	if (mountpoint_is_ours(path))
+		return why(-EBUSY,
+			   "a store is mounted on %s already; unmount it with "
+			   "\"fusermount3 -u %s\"",
+			   path, path);
+	return 0;
+}
+
+/* Is @inner the directory @outer, or beneath it? Both absolute. */
+static bool lies_in(const char *inner, const char *outer)
+{
+	struct stat out_st, st;
+	char path[PATH_MAX];
+	char *slash;
+
+	if (stat(outer, &out_st) < 0)
+		return false;
+	if (snprintf(path, sizeof(path), "%s", inner) >= (int)sizeof(path))
+		return false;
+	/* By identity, not by name: bind mounts and links have two names. */
+	for (;;) {
+		if (stat(path[0] ? path : "/", &st) == 0 &&
+		    st.st_dev == out_st.st_dev && st.st_ino == out_st.st_ino)
+			return true;
+		slash = strrchr(path, '/');
+		if (!slash || !path[0])
+			return false;
+		*slash = '\0';
+	}
+}
+
+int mountpoint_check_apart(const char *store, const char *path)
+{
+	char *s = realpath(store, NULL), *m = realpath(path, NULL);
+	int r = 0;
+
+	if (!s)
+		s = mountpoint_absolute(store);
+	if (!s || !m)
+		r = why(errno ? -errno : -EINVAL, "%s: %s", s ? path : store,
+			strerror(errno));
+	else if (lies_in(s, m))
+		r = why(-EINVAL,
+			"the store %s lies in the mountpoint %s: the daemon "
+			"would wait for itself; choose another mountpoint",
+			s, m);
+	else if (lies_in(m, s))
+		r = why(-EINVAL,
+			"the mountpoint %s lies in the store %s, which "
+			"belongs to the daemon; choose another mountpoint",
+			m, s);
+	free(s);
+	free(m);
+	return r;
+}

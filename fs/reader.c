@@ -1,0 +1,168 @@
+#include "fs/reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fs/control.h"
+
+struct reader {
+	/*
+	 * The handle's and those of reads: a reply can bring the release
+	 * before the thread that sent it has let go of the value.
+	 */
+	_Atomic uint32_t refs;
+	struct place place;
+	pthread_mutex_t lock; /* guards all below until loaded */
+	bool loaded;
+	struct stat st;
+	struct buf value;
+};
+
+/* Fetches the value. 1; 0 when it is not there any more; an error. */
+static int load(struct fs *fs, struct reader *rd)
+{
+	const struct place *p = &rd->place;
+	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	struct cell cell;
+	int r;
+
+	switch (p->kind) {
+	case NODE_CONTROL:
+		r = p->control->text(fs, &rd->value);
+		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
+	case NODE_SCHEMA:
+		r = fstable_schema_text(p->table, &rd->value);
+		return r < 0 ? r : place_stat(fs, p, &rd->st);
+	case NODE_VERSION:
+		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
+				      NULL, &cell, &rd->value);
+		break;
+	default:
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+			      &cell, &rd->value);
+		break;
+	}
+	if (r <= 0)
+		return r;
+	rd->value.len = cell.value.len;
+	return place_stat_cell(fs, p, &cell, &rd->st);
+}
+
+/* Loads unless it was; the lock keeps two reads from doing it twice. */
+static int ensure(struct fs *fs, struct reader *rd)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&rd->lock);
+	if (!rd->loaded) {
+		r = load(fs, rd);
+		if (r > 0)
+			rd->loaded = true;
+		else if (r == 0)
+			r = why(-ESTALE, "the version was deleted or expired "
+					 "after it was opened");
+	}
+	pthread_mutex_unlock(&rd->lock);
+	return r < 0 ? r : 0;
+}
+
+int reader_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+{
+	struct reader *rd = calloc(1, sizeof(*rd));
+	int r;
+
+	if (!rd)
+		return why(-ENOMEM, "out of memory for an open file");
+	pthread_mutex_init(&rd->lock, NULL);
+	rd->refs = 1;
+	rd->place = *p;
+	if (p->kind == NODE_VERSION) {
+		fi->keep_cache = 1;
+		r = place_stat(fs, p, &rd->st);
+	} else {
+		fi->direct_io = p->kind != NODE_SCHEMA;
+		r = load(fs, rd);
+		rd->loaded = true;
+	}
+	if (r == 0)
+		r = -ENOENT;
+	if (r < 0)
+		goto fail;
+	fi->noflush = 1;
+	fi->fh = handles_add(fs->handles, HANDLE_READER, rd);
+	if (!fi->fh) {
+		r = why(-ENFILE, "too many open files in the mount");
+		goto fail;
+	}
+	p->table = NULL;
+	p->hold = (struct buf){0};
+	return 0;
+fail:
+	rd->place = (struct place){0};
+	reader_free(rd);
+	return r;
+}
+
+int reader_stat(struct fs *fs, uint64_t fh, struct stat *st)
+{
+	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
+
+	if (!rd)
+		return 0;
+	*st = rd->st;
+	return 1;
+}
+
+static void unref(struct reader *rd)
+{
+	if (atomic_fetch_sub(&rd->refs, 1) == 1)
+		reader_free(rd);
+}
+
+static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
+		  size_t size, off_t off)
+{
+	size_t len = rd->value.len;
+
+	if (off < 0 || (uint64_t)off >= len) {
+		fuse_reply_buf(req, NULL, 0);
+		return;
+	}
+	if (size > len - (size_t)off)
+		size = len - (size_t)off;
+	atomic_fetch_add_explicit(&fs->bytes_read, size, memory_order_relaxed);
+	fuse_reply_buf(req, (const char *)rd->value.data + off, size);
+}
+
+int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off)
+{
+	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
+	int r;
+
+	if (!rd)
+		return -EBADF;
+	atomic_fetch_add(&rd->refs, 1);
+	r = ensure(fs, rd);
+	if (r == 0)
+		reply(fs, req, rd, size, off);
+	unref(rd);
+	return r;
+}
+
+void reader_free(struct reader *rd)
+{
+	place_release(&rd->place);
+	buf_free(&rd->value);
+	pthread_mutex_destroy(&rd->lock);
+	free(rd);
+}
+
+void reader_release(struct fs *fs, uint64_t fh)
+{
+	struct reader *rd = handles_remove(fs->handles, fh, HANDLE_READER);
+
+	if (rd)
+		unref(rd);
+}
