@@ -79,14 +79,15 @@ static int arena_open_chunk(struct arena *a)
 static void *arena_alloc_large(struct arena *a, size_t size)
 {
 	struct arena_chunk *c;
+	void *p;
 	size_t all;
 
 	if (__builtin_add_overflow(size, sizeof(*c) + 63, &all))
 		return NULL;
 	all &= ~(size_t)63;
-	c = aligned_alloc(all < ARENA_CHUNK ? 64 : ARENA_CHUNK, all);
-	if (!c)
+	if (posix_memalign(&p, all < ARENA_CHUNK ? 64 : ARENA_CHUNK, all))
 		return NULL;
+	c = p;
 	if (all >= ARENA_CHUNK)
 		madvise(c, all & ~(ARENA_CHUNK - 1), MADV_HUGEPAGE);
 	c->size = all;
