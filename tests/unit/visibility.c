@@ -1,0 +1,596 @@
+/*
+ * Visibility and retention, drawn as timelines. Time runs to the right in
+ * sequences (s1 s2 ...), timestamps stand at the left, newest on top:
+ *
+ *	70 ──P────x	a put at s1, deleted at s3
+ *	60 ────P──────	a put at s2, alive
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "array_cursor.h"
+#include "store/lsm/timeline.h"
+#include "store/lsm/visibility.h"
+
+#define PUT CELL_PUT
+#define DEL CELL_DELETE
+#define DCOL CELL_DELETE_COLUMN
+#define DFAM CELL_DELETE_FAMILY
+#define DFVER CELL_DELETE_FAMILY_VERSION
+
+#define CELLS(...)            \
+	(struct array_cell[]) \
+	{                     \
+		__VA_ARGS__   \
+	}
+#define COUNT(...) \
+	(sizeof((struct array_cell[]){__VA_ARGS__}) / sizeof(struct array_cell))
+
+static struct family_attrs attrs(uint32_t versions)
+{
+	return (struct family_attrs){
+		.versions = versions,
+		.ttl_ms = TTL_FOREVER,
+		.new_version_behavior = true,
+	};
+}
+
+static struct visible_spec all_of(const struct family_attrs *a)
+{
+	return (struct visible_spec){
+		.attrs = a,
+		.now_ms = 1000,
+		.ts_max = INT64_MAX,
+	};
+}
+
+static size_t note(char *text, size_t n, const struct entry *e)
+{
+	static const char *const kinds[] = {
+		[PUT] = "",    [DEL] = "d",	[DCOL] = "dc",
+		[DFAM] = "df", [DFVER] = "dfv",
+	};
+
+	return (size_t)sprintf(text + n, "%s%.*s:%d%s", n ? " " : "",
+			       (int)e->qualifier.len, e->qualifier.data,
+			       (int)e->ts, kinds[e->kind]);
+}
+
+/* What is seen of the cells, which the call sorts: "q:70 q:60". */
+static const char *seen(const struct visible_spec *s, struct array_cell *cells,
+			size_t n)
+{
+	static char text[4096];
+	struct array_cursor c;
+	struct visible *v;
+	size_t len = 0;
+	int r;
+
+	array_sort(cells, n);
+	array_cursor(&c, cells, n);
+	text[0] = '\0';
+	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+	assert_int_equal(visible_new(s, &v), 0);
+	visible_row(v, &c.base);
+	while ((r = visible_next(v)) == 1)
+		len += note(text, len, &c.base.at);
+	assert_int_equal(r, 0);
+	assert_int_equal(visible_next(v), 0);
+	visible_free(v);
+	return text;
+}
+#define SEEN(s, ...) seen(s, CELLS(__VA_ARGS__), COUNT(__VA_ARGS__))
+
+/* What a merge of the cells writes: "q:70s5 q:60s0". */
+static const char *kept(const struct retain_spec *s, bool whole,
+			struct array_cell *cells, size_t n)
+{
+	static char text[4096];
+	struct array_cursor c;
+	struct retain *retain;
+	struct entry e;
+	size_t len = 0;
+	int r;
+
+	array_sort(cells, n);
+	array_cursor(&c, cells, n);
+	text[0] = '\0';
+	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+	assert_int_equal(retain_new(s, &retain), 0);
+	retain_row(retain, &c.base, whole);
+	while ((r = retain_next(retain, &e)) == 1) {
+		len += note(text, len, &e);
+		len += (size_t)sprintf(text + len, "s%d", (int)e.seq);
+	}
+	assert_int_equal(r, 0);
+	retain_free(retain);
+	return text;
+}
+#define KEPT(s, whole, ...) \
+	kept(s, whole, CELLS(__VA_ARGS__), COUNT(__VA_ARGS__))
+
+/* -- reading, new_version_behavior ---------------------------------------- */
+
+/*
+ *	90 ────────────────P─	seen
+ *	70 ────────P──x──────	removed by the DELETE_COLUMN 70 at s6
+ *	60 ──────────────P───	seen: written after it
+ */
+static void a_marker_hides_only_what_was_written_before_it(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(
+		SEEN(&s, {"r", "q", 90, PUT, 9}, {"r", "q", 70, DCOL, 6},
+		     {"r", "q", 70, PUT, 5}, {"r", "q", 60, PUT, 7}),
+		"q:90 q:60");
+}
+
+/*
+ *	50 ────────P──x──	deleted at s4
+ *	40 ─────P────────	seen
+ *	30 ──P─────>		pushed out at s3, and stays so
+ */
+static void a_delete_does_not_bring_back_what_was_pushed_out(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
+				 {"r", "q", 50, PUT, 3}, {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 1}),
+			    "q:40");
+}
+
+/*
+ *	50 ──P──x──────────	deleted at s2
+ *	40 ────────P───────	s3
+ *	30 ───────────P────	s4: there is room for it
+ */
+static void a_version_that_is_gone_leaves_room(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 2},
+				 {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 3},
+				 {"r", "q", 30, PUT, 4}),
+			    "q:40 q:30");
+}
+
+/*
+ *	50 ──P────────x────	deleted at s4
+ *	40 ─────P──────────
+ *	30 ────────P>		pushed out at once: counts for nothing
+ *	20 ──────────────P─	s5: one of two
+ */
+static void what_was_pushed_out_pushes_out_nothing(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
+				 {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 3},
+				 {"r", "q", 20, PUT, 5}),
+			    "q:40 q:20");
+}
+
+static void the_later_put_of_a_timestamp_replaces_the_earlier(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 1},
+				 {"r", "q", 50, PUT, 2}, {"r", "q", 50, PUT, 4},
+				 {"r", "q", 40, PUT, 3}),
+			    "q:50 q:40");
+}
+
+static void family_markers_speak_for_every_column(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(SEEN(&s, {"r", "", 60, DFAM, 5},
+				 {"r", "", 80, DFVER, 6}, {"r", "", 50, PUT, 1},
+				 {"r", "a", 80, PUT, 2}, {"r", "a", 70, PUT, 3},
+				 {"r", "a", 60, PUT, 4}, {"r", "b", 60, PUT, 7},
+				 {"r", "b", 80, PUT, 8}),
+			    "a:70 b:80 b:60");
+}
+
+static void a_range_of_time_does_not_show_what_was_pushed_out(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	s.ts_max = 40;
+	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
+				 {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 1}),
+			    "");
+	s.ts_min = 40;
+	s.ts_max = 50;
+	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
+				 {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 1}),
+			    "q:40");
+}
+
+/* -- time ------------------------------------------------------------------ */
+
+static void expired_is_strictly_older_than_ttl(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	a.ttl_ms = 100;
+	assert_string_equal(SEEN(&s, {"r", "q", 900, PUT, 3},
+				 {"r", "q", 899, PUT, 2},
+				 {"r", "z", 899, PUT, 1}),
+			    "q:900");
+}
+
+static void min_versions_are_seen_though_expired(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	a.ttl_ms = 100;
+	a.min_versions = 2;
+	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 4},
+				 {"r", "q", 80, PUT, 3},
+				 {"r", "q", 70, PUT, 2}),
+			    "q:950 q:80");
+}
+
+/*
+ * A put with a ttl of its own hides the 40 while it lives, and is as if it had
+ * never been once it is expired (ttl 5 at now 1000).
+ */
+static void a_loan_pushes_out_nothing_for_good(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct visible_spec s = all_of(&a);
+
+	assert_string_equal(
+		SEEN(&s, {"r", "q", 50, PUT, 2, 5000}, {"r", "q", 40, PUT, 1}),
+		"q:50");
+	assert_string_equal(
+		SEEN(&s, {"r", "q", 50, PUT, 2, 5}, {"r", "q", 40, PUT, 1}),
+		"q:40");
+	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 3},
+				 {"r", "q", 50, PUT, 2, 5000},
+				 {"r", "q", 40, PUT, 1}),
+			    "q:40");
+	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 50}), "q:950");
+	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 49}), "");
+}
+
+/* -- classic, raw, keep_deleted ------------------------------------------- */
+
+static void in_the_classic_order_markers_hide_later_puts_too(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct visible_spec s = all_of(&a);
+
+	a.new_version_behavior = false;
+	assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 1},
+				 {"r", "q", 90, PUT, 2}, {"r", "q", 70, PUT, 3},
+				 {"r", "q", 60, PUT, 4}),
+			    "q:90");
+	/* Deleting the newest uncovers one over the limit. */
+	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
+				 {"r", "q", 50, PUT, 3}, {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 1}),
+			    "q:40 q:30");
+	/* Versions are counted within the range. */
+	s.ts_max = 40;
+	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
+				 {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 1}),
+			    "q:30");
+}
+
+static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	a.keep_deleted = KEEP_DELETED_YES;
+	for (int nvb = 0; nvb < 2; nvb++) {
+		a.new_version_behavior = nvb;
+		s.ts_max = 70;
+		assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 2},
+					 {"r", "q", 60, PUT, 1}),
+				    "q:60");
+		s.ts_max = 71;
+		assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 2},
+					 {"r", "q", 60, PUT, 1}),
+				    "");
+	}
+}
+
+static void raw_shows_all_but_duplicates(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct visible_spec s = all_of(&a);
+
+	a.ttl_ms = 1;
+	s.raw = true;
+	assert_string_equal(
+		SEEN(&s, {"r", "", 80, DFAM, 9}, {"r", "q", 70, DCOL, 3},
+		     {"r", "q", 70, DCOL, 2}, {"r", "q", 70, PUT, 5},
+		     {"r", "q", 70, PUT, 1}, {"r", "q", 60, DEL, 6},
+		     {"r", "q", 50, PUT, 7}),
+		":80df q:70dc q:70 q:60d q:50");
+	s.versions = 1;
+	assert_string_equal(SEEN(&s, {"r", "q", 70, PUT, 5},
+				 {"r", "q", 70, PUT, 1}, {"r", "q", 60, DEL, 6},
+				 {"r", "q", 50, PUT, 7}, {"r", "q", 40, DEL, 8},
+				 {"r", "z", 40, PUT, 4}),
+			    "q:70 q:60d z:40");
+}
+
+/* -- moving ---------------------------------------------------------------- */
+
+static void the_rest_of_many_versions_is_sought_past(void **state)
+{
+	static struct array_cell cells[1002];
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+	struct array_cursor c;
+	struct visible *v;
+
+	for (int i = 0; i < 1001; i++)
+		cells[i] = (struct array_cell){"r", "a", 2000 - i, PUT,
+					       (uint64_t)(2000 - i)};
+	cells[1001] = (struct array_cell){"r", "b", 1, PUT, 1};
+	array_cursor(&c, cells, 1002);
+	assert_int_equal(visible_new(&s, &v), 0);
+	cursor_seek_row(&c.base, bytes_str(""));
+	visible_row(v, &c.base);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(visible_next(v), 1);
+	assert_int_equal(c.base.at.ts, 1);
+	assert_int_equal(visible_next(v), 0);
+	assert_in_range(c.steps, 0, 12);
+	assert_int_equal(c.seeks, 1);
+	visible_free(v);
+}
+
+static void a_sought_column_knows_its_markers(void **state)
+{
+	struct array_cell cells[] = {
+		{"r", "", 60, DFAM, 5},	 {"r", "a", 70, PUT, 1},
+		{"r", "b", 80, DCOL, 8}, {"r", "b", 75, PUT, 7},
+		{"r", "b", 70, PUT, 9},	 {"r", "b", 60, PUT, 4},
+		{"r", "c", 55, PUT, 3},	 {"r", "d", 40, PUT, 6},
+	};
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+	struct array_cursor c;
+	struct visible *v;
+
+	array_cursor(&c, cells, 8);
+	assert_int_equal(visible_new(&s, &v), 0);
+	cursor_seek_row(&c.base, bytes_str(""));
+	visible_row(v, &c.base);
+	assert_int_equal(visible_seek(v, bytes_str("b"), 77), 1);
+	assert_int_equal(c.base.at.seq, 9);
+	assert_int_equal(visible_seek(v, bytes_str("b"), 65), 1);
+	assert_int_equal(c.base.at.seq, 6);
+	assert_int_equal(visible_seek(v, bytes_str("e"), 1), 0);
+	visible_free(v);
+}
+
+/* -- retention ------------------------------------------------------------- */
+
+static struct retain_spec a_merge(const struct family_attrs *a)
+{
+	return (struct retain_spec){.attrs = a, .now_ms = 1000};
+}
+
+static void a_slice_lets_go_of_what_no_context_can_need(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct retain_spec s = a_merge(&a);
+
+	/* Under a wide marker, which stays. */
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DCOL, 6},
+				 {"r", "q", 40, DEL, 4}, {"r", "q", 30, PUT, 5},
+				 {"r", "q", 20, PUT, 7}),
+			    "q:50dcs6 q:20s7");
+	/* Pushed out by two of the slice. */
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 6},
+				 {"r", "q", 40, PUT, 4},
+				 {"r", "q", 30, PUT, 5}),
+			    "q:50s6 q:40s4");
+	/* Replaced. */
+	assert_string_equal(
+		KEPT(&s, false, {"r", "q", 50, PUT, 6}, {"r", "q", 50, PUT, 4}),
+		"q:50s6");
+}
+
+/*
+ * Outside of the slice: 30 s0. While the 50 lived, from s2 to s3, it was one of
+ * two that pushed out the 30.
+ */
+static void a_slice_keeps_a_put_under_a_one_version_marker(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct retain_spec s = a_merge(&a);
+
+	s.version_markers = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DEL, 3},
+				 {"r", "q", 50, PUT, 2},
+				 {"r", "q", 40, PUT, 1}),
+			    "q:50ds3 q:50s2 q:40s1");
+	assert_string_equal(KEPT(&s, true, {"r", "q", 50, DEL, 3},
+				 {"r", "q", 50, PUT, 2},
+				 {"r", "q", 40, PUT, 1}),
+			    "q:40s0");
+}
+
+/*
+ * Outside: 50 and 45. They push out the 40 as it comes, the 45 goes, and the 30
+ * is one of the two that live, though the slice shows two above it:
+ *
+ *	50 (outside) ──────────P──	s5
+ *	45 (outside) ─────x		s3
+ *	40 ──────────P>			s2
+ *	30 ─────────────────P─────	s4
+ */
+static void a_slice_cannot_tell_who_lived_where_versions_end(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct retain_spec s = a_merge(&a);
+
+	s.version_markers = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 5},
+				 {"r", "q", 45, DEL, 3}, {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 4}),
+			    "q:50s5 q:45ds3 q:40s2 q:30s4");
+	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 5},
+				 {"r", "q", 45, DEL, 3}, {"r", "q", 40, PUT, 2},
+				 {"r", "q", 30, PUT, 4}),
+			    "q:50s0 q:40s0");
+}
+
+/*
+ *	stripe	       0	| S=5	1
+ *	50 ──────P(3)───────────|───x(7)	kept for the snapshot
+ *	40 ──P(1)──x(2)		|		gone: resolved in stripe 0
+ *	30 ─────────────────────|──────P(8)──	as it is
+ */
+static void a_snapshot_keeps_what_it_sees(void **state)
+{
+	static const uint64_t at5[] = {5};
+	struct family_attrs a = attrs(1);
+	struct retain_spec s = a_merge(&a);
+
+	s.version_markers = true;
+	s.snapshots = at5;
+	s.nsnapshots = 1;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 3},
+				 {"r", "q", 50, DCOL, 7},
+				 {"r", "q", 40, PUT, 1}, {"r", "q", 40, DEL, 2},
+				 {"r", "q", 30, PUT, 8}),
+			    "q:50dcs7 q:50s0 q:30s8");
+}
+
+static void expired_puts_go_but_for_min_versions(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct retain_spec s = a_merge(&a);
+
+	a.ttl_ms = 100;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 950, PUT, 2},
+				 {"r", "q", 90, DEL, 4},
+				 {"r", "q", 80, PUT, 3}),
+			    "q:950s2 q:90ds4");
+	a.min_versions = 1;
+	assert_string_equal(
+		KEPT(&s, true, {"r", "q", 950, PUT, 2}, {"r", "q", 80, PUT, 3}),
+		"q:950s0 q:80s0");
+	a.ttl_ms = TTL_FOREVER;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 2, 5},
+				 {"r", "q", 40, PUT, 3, 5000}),
+			    "q:40s3");
+}
+
+static void a_flush_writes_what_was_written(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct retain_spec s = a_merge(&a);
+
+	s.flush = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DCOL, 6},
+				 {"r", "q", 40, PUT, 5},
+				 {"r", "q", 30, PUT, 4}),
+			    "q:50dcs6 q:40s5 q:30s4");
+}
+
+static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct retain_spec s = a_merge(&a);
+
+	a.new_version_behavior = false;
+	assert_string_equal(
+		KEPT(&s, true, {"r", "q", 60, PUT, 1}, {"r", "q", 50, PUT, 3},
+		     {"r", "q", 40, DCOL, 2}, {"r", "q", 30, PUT, 4}),
+		"q:60s0 q:50s0 q:40dcs2");
+	s.major = true;
+	assert_string_equal(
+		KEPT(&s, true, {"r", "q", 60, PUT, 1}, {"r", "q", 50, PUT, 3},
+		     {"r", "q", 40, DCOL, 2}, {"r", "q", 30, PUT, 4}),
+		"q:60s0");
+}
+
+/* -- the timeline ---------------------------------------------------------- */
+
+static void the_timeline_knows_when_so_many_lived(void **state)
+{
+	struct timeline t = {0};
+
+	timeline_clear(&t, false);
+	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
+	/* A plain list: the caller counts. */
+	assert_int_equal(timeline_first(&t, 1, 1, 9), 9);
+	assert_int_equal(timeline_add(&t, 3, 5), 0);
+	assert_int_equal(timeline_first(&t, 1, 1, 9), 2);
+	assert_int_equal(timeline_first(&t, 2, 1, 9), 3);
+	assert_int_equal(timeline_first(&t, 2, 4, 9), 4);
+	assert_int_equal(timeline_first(&t, 2, 5, 9), 9);
+	assert_int_equal(timeline_first(&t, 2, 1, 3), 3);
+	assert_int_equal(timeline_add(&t, 7, SEQ_NEVER), 0);
+	assert_int_equal(timeline_first(&t, 2, 5, SEQ_NEVER), 7);
+	assert_int_equal(timeline_first(&t, 3, 0, SEQ_NEVER), SEQ_NEVER);
+	timeline_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_marker_hides_only_what_was_written_before_it),
+		cmocka_unit_test(
+			a_delete_does_not_bring_back_what_was_pushed_out),
+		cmocka_unit_test(a_version_that_is_gone_leaves_room),
+		cmocka_unit_test(what_was_pushed_out_pushes_out_nothing),
+		cmocka_unit_test(
+			the_later_put_of_a_timestamp_replaces_the_earlier),
+		cmocka_unit_test(family_markers_speak_for_every_column),
+		cmocka_unit_test(
+			a_range_of_time_does_not_show_what_was_pushed_out),
+		cmocka_unit_test(expired_is_strictly_older_than_ttl),
+		cmocka_unit_test(min_versions_are_seen_though_expired),
+		cmocka_unit_test(a_loan_pushes_out_nothing_for_good),
+		cmocka_unit_test(
+			in_the_classic_order_markers_hide_later_puts_too),
+		cmocka_unit_test(
+			with_keep_deleted_a_range_looks_behind_a_marker),
+		cmocka_unit_test(raw_shows_all_but_duplicates),
+		cmocka_unit_test(the_rest_of_many_versions_is_sought_past),
+		cmocka_unit_test(a_sought_column_knows_its_markers),
+		cmocka_unit_test(a_slice_lets_go_of_what_no_context_can_need),
+		cmocka_unit_test(
+			a_slice_keeps_a_put_under_a_one_version_marker),
+		cmocka_unit_test(
+			a_slice_cannot_tell_who_lived_where_versions_end),
+		cmocka_unit_test(a_snapshot_keeps_what_it_sees),
+		cmocka_unit_test(expired_puts_go_but_for_min_versions),
+		cmocka_unit_test(a_flush_writes_what_was_written),
+		cmocka_unit_test(
+			classic_excess_and_markers_go_in_a_major_one_only),
+		cmocka_unit_test(the_timeline_knows_when_so_many_lived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
