@@ -48,7 +48,9 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 uint64_t levels_bytes(const struct levels *l, int level);
 /* The first file of a level >= 1 whose row_max >= @row; nfiles if none. */
 uint32_t levels_find(const struct level *l, struct bytes row);
-/* Does any file of levels > @level hold rows of [min, max]? */
+/*
+ * Does any file of levels > @level hold rows of [min, max]? -1 = of any level.
+ */
 bool levels_overlap_below(const struct levels *l, int level, struct bytes min,
 			  struct bytes max);
 

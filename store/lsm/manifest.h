@@ -47,7 +47,7 @@ struct catalog_snapshot { /* a persistent one */
 };
 
 struct catalog {
-	uint64_t next_file; /* number of the next sstable or manifest */
+	uint64_t next_file; /* number of the next sstable */
 	uint64_t next_table;
 	uint32_t next_tree;
 	uint64_t last_seq;  /* no sequence <= it is given again */
@@ -58,7 +58,12 @@ struct catalog {
 	struct catalog_snapshot *snapshots;
 };
 
-/* One edit; zeroed = nothing. Pointers are borrowed for the call. */
+/*
+ * One edit; zeroed = nothing. Pointers are borrowed for the call. Applied in
+ * this order: drop_table, removed, put_table, added, drop_snapshot,
+ * put_snapshot. Counters only grow, and pass by themselves every number that
+ * the edit uses.
+ */
 struct edit_file {
 	uint32_t tree;
 	uint8_t level;
@@ -93,11 +98,23 @@ int manifest_open(struct os_dir *dir, bool create, bool read_only,
 void manifest_close(struct manifest *m);
 const struct catalog *manifest_catalog(const struct manifest *m);
 /*
- * Makes the edit durable, then applies it to the catalog. After a failed
- * write every further commit is -EROFS.
+ * Makes the edit durable, then applies it to the catalog.
+ *
+ * -EINVAL: it does not fit the catalog (unknown tree, a removed file that is
+ * not there, an added one that is); -EEXIST: the name of a table or snapshot
+ * is taken; -ENOMEM, -ENOSPC, -EDQUOT, -EFBIG. After these nothing was written
+ * and the next commit may succeed, unless that one says -EROFS.
+ *
+ * Any other error is a failed write or sync: every further commit is -EROFS,
+ * and a later open may show the edit or not. So files that a failed edit adds
+ * must stay until the next open, which knows.
  */
 int manifest_commit(struct manifest *m, const struct edit *e);
-/* Does the store need the file of this name (of its own)? For clean-up. */
+/*
+ * Does the store need the file of this name? For clean-up: false for sstables
+ * and manifests that are no longer part of it and for CURRENT.tmp, true for
+ * all that is not the manifest's to judge.
+ */
 bool manifest_is_current(const struct manifest *m, const char *name);
 
 const struct catalog_table *catalog_find(const struct catalog *c,

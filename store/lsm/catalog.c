@@ -1,0 +1,581 @@
+#include "store/lsm/catalog.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/lsm/levels.h"
+#include "store/why.h"
+
+void catalog_init(struct catalog *c)
+{
+	/* From 1 on: 0 is "none" and "unchanged" wherever numbers stand. */
+	*c = (struct catalog){.next_file = 1, .next_table = 1, .next_tree = 1};
+}
+
+static void tree_clear(struct catalog_tree *t)
+{
+	for (size_t i = 0; i < t->nfiles; i++)
+		sst_info_free(&t->files[i].info);
+	free(t->files);
+	t->files = NULL;
+	t->nfiles = 0;
+}
+
+static void table_clear(struct catalog_table *t)
+{
+	for (uint32_t i = 0; t->trees && i < t->schema.nfamilies; i++)
+		tree_clear(&t->trees[i]);
+	free(t->trees);
+	schema_free(&t->schema);
+	*t = (struct catalog_table){0};
+}
+
+void catalog_free(struct catalog *c)
+{
+	for (size_t i = 0; i < c->ntables; i++)
+		table_clear(&c->tables[i]);
+	free(c->tables);
+	free(c->snapshots);
+	*c = (struct catalog){0};
+}
+
+/* -- finding ------------------------------------------------------------ */
+
+/* The first table whose name is not less than @name. */
+static size_t table_place(const struct catalog *c, struct bytes name)
+{
+	size_t lo = 0, hi = c->ntables;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (bytes_cmp(bytes_str(c->tables[mid].name), name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct catalog_table *catalog_find(const struct catalog *c,
+					 struct bytes name)
+{
+	size_t i = table_place(c, name);
+
+	if (i < c->ntables && bytes_eq(bytes_str(c->tables[i].name), name))
+		return &c->tables[i];
+	return NULL;
+}
+
+static struct catalog_table *table_of(struct catalog *c, uint64_t id)
+{
+	for (size_t i = 0; i < c->ntables; i++)
+		if (c->tables[i].id == id)
+			return &c->tables[i];
+	return NULL;
+}
+
+const struct catalog_table *catalog_find_id(const struct catalog *c,
+					    uint64_t id)
+{
+	for (size_t i = 0; i < c->ntables; i++)
+		if (c->tables[i].id == id)
+			return &c->tables[i];
+	return NULL;
+}
+
+static struct catalog_tree *tree_in(struct catalog_table *t, uint32_t id)
+{
+	for (uint32_t i = 0; t && i < t->schema.nfamilies; i++)
+		if (t->trees[i].id == id)
+			return &t->trees[i];
+	return NULL;
+}
+
+/* @owner, where wanted: the table that the tree belongs to. */
+static struct catalog_tree *tree_of(struct catalog *c, uint32_t id,
+				    struct catalog_table **owner)
+{
+	for (size_t i = 0; i < c->ntables; i++) {
+		struct catalog_tree *t = tree_in(&c->tables[i], id);
+
+		if (!t)
+			continue;
+		if (owner)
+			*owner = &c->tables[i];
+		return t;
+	}
+	return NULL;
+}
+
+static size_t file_in(const struct catalog_tree *t, uint64_t number)
+{
+	size_t i = 0;
+
+	while (i < t->nfiles && t->files[i].info.number != number)
+		i++;
+	return i;
+}
+
+bool catalog_has_file(const struct catalog *c, uint64_t number)
+{
+	for (size_t i = 0; i < c->ntables; i++)
+		for (uint32_t j = 0; j < c->tables[i].schema.nfamilies; j++) {
+			const struct catalog_tree *t = &c->tables[i].trees[j];
+
+			if (file_in(t, number) < t->nfiles)
+				return true;
+		}
+	return false;
+}
+
+/* Snapshots are sorted by table, then by name. */
+static int snapshot_cmp(const struct catalog_snapshot *a,
+			const struct catalog_snapshot *b)
+{
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static size_t snapshot_place(const struct catalog *c,
+			     const struct catalog_snapshot *s, bool *there)
+{
+	size_t i = 0;
+
+	while (i < c->nsnapshots && snapshot_cmp(&c->snapshots[i], s) < 0)
+		i++;
+	*there = i < c->nsnapshots && snapshot_cmp(&c->snapshots[i], s) == 0;
+	return i;
+}
+
+/* -- checking an edit --------------------------------------------------- */
+
+static bool in_files(const struct edit_file *f, size_t n, uint32_t tree,
+		     uint64_t number)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f[i].tree == tree && f[i].info->number == number)
+			return true;
+	return false;
+}
+
+static int check_removed(struct catalog *c, const struct edit *e)
+{
+	struct catalog_table *owner = NULL;
+	struct catalog_tree *t;
+
+	for (size_t i = 0; i < e->nremoved; i++) {
+		const struct edit_file *f = &e->removed[i];
+
+		t = tree_of(c, f->tree, &owner);
+		if (!t || owner->id == e->drop_table)
+			return why(-EINVAL, "the store has no tree %" PRIu32,
+				   f->tree);
+		if (file_in(t, f->info->number) == t->nfiles ||
+		    in_files(e->removed, i, f->tree, f->info->number))
+			return why(-EINVAL,
+				   "tree %" PRIu32 " has no file %" PRIu64,
+				   f->tree, f->info->number);
+	}
+	return 0;
+}
+
+static bool row_ok(const struct buf *row)
+{
+	return row->len >= 1 && row->len <= ROW_LEN_MAX;
+}
+
+static int check_info(const struct edit_file *f)
+{
+	const struct sst_info *i = f->info;
+
+	if (f->level >= LEVELS_MAX)
+		return why(-EINVAL, "there is no level %u", f->level);
+	if (i->number == 0 || i->number == UINT64_MAX)
+		return why(-EINVAL, "%" PRIu64 " is no number of a file",
+			   i->number);
+	if (!row_ok(&i->row_min) || !row_ok(&i->row_max) ||
+	    bytes_cmp(buf_bytes(&i->row_min), buf_bytes(&i->row_max)) > 0 ||
+	    i->seq_min > i->seq_max)
+		return why(-EINVAL, "the bounds of file %" PRIu64 " are wrong",
+			   i->number);
+	return 0;
+}
+
+static int check_added(struct catalog *c, const struct edit *e,
+		       struct catalog_table *put)
+{
+	struct catalog_table *owner = NULL;
+	struct catalog_tree *t;
+	int r;
+
+	for (size_t i = 0; i < e->nadded; i++) {
+		const struct edit_file *f = &e->added[i];
+		uint64_t number = f->info->number;
+
+		t = tree_of(c, f->tree, &owner);
+		/* Trees that the new state of their table lacks are gone. */
+		if (t && (owner->id == e->drop_table ||
+			  (put && owner->id == put->id)))
+			t = tree_in(put, f->tree) ? t : NULL;
+		else if (!t)
+			t = tree_in(put, f->tree);
+		if (!t)
+			return why(-EINVAL, "the store has no tree %" PRIu32,
+				   f->tree);
+		r = check_info(f);
+		if (r < 0)
+			return r;
+		if (in_files(e->added, i, f->tree, number) ||
+		    (file_in(t, number) < t->nfiles &&
+		     !in_files(e->removed, e->nremoved, f->tree, number)))
+			return why(-EINVAL,
+				   "tree %" PRIu32 " has a file %" PRIu64
+				   " already",
+				   f->tree, number);
+	}
+	return 0;
+}
+
+static int check_schema(const struct catalog_table *t)
+{
+	const struct schema *s = &t->schema;
+	int r = 0;
+
+	if (s->mode > 07777 || s->nfamilies > SCHEMA_FAMILIES_MAX)
+		return why(-EINVAL, "the schema of table %s is not sound",
+			   t->name);
+	for (uint32_t i = 0; i < s->nfamilies && r == 0; i++) {
+		const char *name = s->families[i].name;
+
+		if (strnlen(name, FAMILY_LEN_MAX + 1) > FAMILY_LEN_MAX ||
+		    (i && strcmp(s->families[i - 1].name, name) >= 0))
+			return why(-EINVAL, "families are out of order");
+		r = family_name_check(bytes_str(name));
+		if (r == 0)
+			r = family_attrs_check(&s->families[i].attrs);
+	}
+	return r < 0 ? -EINVAL : 0;
+}
+
+static int check_trees(struct catalog *c, const struct catalog_table *t)
+{
+	struct catalog_table *owner = NULL;
+
+	for (uint32_t i = 0; i < t->schema.nfamilies; i++) {
+		uint32_t id = t->trees[i].id;
+
+		if (id == 0 || id == UINT32_MAX)
+			return why(-EINVAL, "%" PRIu32 " is no tree's number",
+				   id);
+		for (uint32_t j = 0; j < i; j++)
+			if (t->trees[j].id == id)
+				return why(-EINVAL,
+					   "two families share tree %" PRIu32,
+					   id);
+		if (tree_of(c, id, &owner) && owner->id != t->id)
+			return why(-EINVAL,
+				   "tree %" PRIu32 " belongs to table %s", id,
+				   owner->name);
+	}
+	return 0;
+}
+
+static int check_table(struct catalog *c, const struct edit *e)
+{
+	const struct catalog_table *t = e->put_table, *same;
+	int r;
+
+	if (t->id == 0 || t->id == UINT64_MAX || t->id == e->drop_table)
+		return why(-EINVAL, "%" PRIu64 " is no table's number", t->id);
+	if (strnlen(t->name, sizeof(t->name)) == sizeof(t->name) ||
+	    table_name_check(bytes_str(t->name)) < 0)
+		return why(-EINVAL, "the name of table %" PRIu64 " is none",
+			   t->id);
+	same = catalog_find(c, bytes_str(t->name));
+	if (same && same->id != t->id && same->id != e->drop_table)
+		return why(-EEXIST, "a table %s exists", t->name);
+	r = check_schema(t);
+	return r < 0 ? r : check_trees(c, t);
+}
+
+static int check_snapshots(struct catalog *c, const struct edit *e)
+{
+	const struct catalog_snapshot *put = e->put_snapshot;
+	const struct catalog_snapshot *drop = e->drop_snapshot;
+	bool there;
+
+	if (drop) {
+		snapshot_place(c, drop, &there);
+		if (!there)
+			return why(-EINVAL, "there is no snapshot %.255s",
+				   drop->name);
+	}
+	if (!put)
+		return 0;
+	if (!put->name[0] ||
+	    strnlen(put->name, sizeof(put->name)) == sizeof(put->name))
+		return why(-EINVAL, "a snapshot needs a name");
+	if (put->table && (put->table == e->drop_table ||
+			   (!catalog_find_id(c, put->table) &&
+			    !(e->put_table && e->put_table->id == put->table))))
+		return why(-EINVAL, "the store has no table %" PRIu64,
+			   put->table);
+	snapshot_place(c, put, &there);
+	if (there && !(drop && snapshot_cmp(drop, put) == 0))
+		return why(-EEXIST, "a snapshot %s exists", put->name);
+	return 0;
+}
+
+/* -- staging ------------------------------------------------------------ */
+
+static int copy_table(const struct catalog_table *from,
+		      struct catalog_table **out)
+{
+	struct catalog_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->trees = calloc(from->schema.nfamilies + 1, sizeof(*t->trees));
+	if (!t->trees || schema_copy(&t->schema, &from->schema) < 0) {
+		free(t->trees);
+		free(t);
+		return -ENOMEM;
+	}
+	t->id = from->id;
+	memcpy(t->name, from->name, sizeof(t->name));
+	t->schema_version = from->schema_version;
+	for (uint32_t i = 0; i < t->schema.nfamilies; i++)
+		t->trees[i].id = from->trees[i].id;
+	*out = t;
+	return 0;
+}
+
+/* Room for all of the edit's files of the tree, the files as they are. */
+static int reserve_files(struct catalog_tree *t, const struct edit *e)
+{
+	struct catalog_file *files;
+	size_t n = t->nfiles;
+
+	for (size_t i = 0; i < e->nadded; i++)
+		n += e->added[i].tree == t->id;
+	files = realloc(t->files, n * sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	t->files = files;
+	return 0;
+}
+
+static int stage_files(struct catalog *c, const struct edit *e,
+		       struct catalog_stage *s)
+{
+	struct catalog_tree *t;
+	uint32_t done = 0; /* no tree has this number */
+	int r = 0;
+
+	if (!e->nadded)
+		return 0;
+	s->files = calloc(e->nadded, sizeof(*s->files));
+	if (!s->files)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->nadded && r == 0; i++) {
+		s->files[i].level = e->added[i].level;
+		r = sst_info_copy(&s->files[i].info, e->added[i].info);
+		if (r < 0)
+			break;
+		s->nfiles++;
+		if (e->added[i].tree == done)
+			continue;
+		done = e->added[i].tree;
+		t = tree_of(c, done, NULL);
+		r = reserve_files(t ? t : tree_in(s->table, done), e);
+	}
+	return r;
+}
+
+static int reserve_lists(struct catalog *c, const struct edit *e)
+{
+	void *p;
+
+	if (e->put_table) {
+		p = realloc(c->tables, (c->ntables + 1) * sizeof(*c->tables));
+		if (!p)
+			return -ENOMEM;
+		c->tables = p;
+	}
+	if (e->put_snapshot) {
+		p = realloc(c->snapshots,
+			    (c->nsnapshots + 1) * sizeof(*c->snapshots));
+		if (!p)
+			return -ENOMEM;
+		c->snapshots = p;
+	}
+	return 0;
+}
+
+int catalog_stage(struct catalog *c, const struct edit *e,
+		  struct catalog_stage *out)
+{
+	struct catalog_stage s = {0};
+	int r = 0;
+
+	if (e->drop_table && !catalog_find_id(c, e->drop_table))
+		return why(-EINVAL, "the store has no table %" PRIu64,
+			   e->drop_table);
+	r = check_removed(c, e);
+	if (r == 0 && e->put_table)
+		r = check_table(c, e);
+	if (r == 0 && e->put_table)
+		r = copy_table(e->put_table, &s.table);
+	if (r == 0)
+		r = check_added(c, e, s.table);
+	if (r == 0)
+		r = check_snapshots(c, e);
+	if (r == 0)
+		r = stage_files(c, e, &s);
+	if (r == 0)
+		r = reserve_lists(c, e);
+	if (r < 0) {
+		catalog_unstage(&s);
+		return r;
+	}
+	*out = s;
+	return 0;
+}
+
+void catalog_unstage(struct catalog_stage *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		sst_info_free(&s->files[i].info);
+	free(s->files);
+	if (s->table)
+		table_clear(s->table);
+	free(s->table);
+	*s = (struct catalog_stage){0};
+}
+
+/* -- applying: nothing from here on can fail ---------------------------- */
+
+static void take_out(struct catalog *c, struct catalog_table *t)
+{
+	size_t i = (size_t)(t - c->tables);
+
+	c->ntables--;
+	memmove(t, t + 1, (c->ntables - i) * sizeof(*t));
+}
+
+static void drop_snapshot(struct catalog *c, size_t i)
+{
+	c->nsnapshots--;
+	memmove(c->snapshots + i, c->snapshots + i + 1,
+		(c->nsnapshots - i) * sizeof(*c->snapshots));
+}
+
+static void drop_table(struct catalog *c, uint64_t id)
+{
+	struct catalog_table *t = table_of(c, id);
+
+	table_clear(t);
+	take_out(c, t);
+	for (size_t i = c->nsnapshots; i-- > 0;)
+		if (c->snapshots[i].table == id)
+			drop_snapshot(c, i);
+}
+
+static void remove_file(struct catalog *c, const struct edit_file *f)
+{
+	struct catalog_tree *t = tree_of(c, f->tree, NULL);
+	size_t i = file_in(t, f->info->number);
+
+	sst_info_free(&t->files[i].info);
+	t->nfiles--;
+	memmove(t->files + i, t->files + i + 1,
+		(t->nfiles - i) * sizeof(*t->files));
+}
+
+/* Trees that stay keep their files. */
+static void put_table(struct catalog *c, struct catalog_table *now)
+{
+	struct catalog_table *old = table_of(c, now->id);
+	size_t at;
+
+	if (old) {
+		for (uint32_t i = 0; i < now->schema.nfamilies; i++) {
+			struct catalog_tree *t = tree_in(old, now->trees[i].id);
+
+			if (!t)
+				continue;
+			now->trees[i] = *t;
+			t->files = NULL;
+			t->nfiles = 0;
+		}
+		table_clear(old);
+		take_out(c, old);
+	}
+	at = table_place(c, bytes_str(now->name));
+	memmove(c->tables + at + 1, c->tables + at,
+		(c->ntables - at) * sizeof(*c->tables));
+	c->tables[at] = *now;
+	c->ntables++;
+}
+
+static void raise64(uint64_t *counter, uint64_t to)
+{
+	if (*counter < to)
+		*counter = to;
+}
+
+static void raise_counters(struct catalog *c, const struct edit *e)
+{
+	raise64(&c->next_file, e->next_file);
+	raise64(&c->last_seq, e->last_seq);
+	raise64(&c->wal_first, e->wal_first);
+	raise64(&c->next_table, e->next_table);
+	if (c->next_tree < e->next_tree)
+		c->next_tree = e->next_tree;
+	for (size_t i = 0; i < e->nadded; i++)
+		raise64(&c->next_file, e->added[i].info->number + 1);
+	if (!e->put_table)
+		return;
+	raise64(&c->next_table, e->put_table->id + 1);
+	for (uint32_t i = 0; i < e->put_table->schema.nfamilies; i++)
+		if (c->next_tree <= e->put_table->trees[i].id)
+			c->next_tree = e->put_table->trees[i].id + 1;
+}
+
+void catalog_apply(struct catalog *c, const struct edit *e,
+		   struct catalog_stage *s)
+{
+	struct catalog_tree *t;
+	bool there;
+	size_t at;
+
+	if (e->drop_table)
+		drop_table(c, e->drop_table);
+	for (size_t i = 0; i < e->nremoved; i++)
+		remove_file(c, &e->removed[i]);
+	if (s->table)
+		put_table(c, s->table);
+	free(s->table);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		t = tree_of(c, e->added[i].tree, NULL);
+		t->files[t->nfiles++] = s->files[i];
+	}
+	free(s->files);
+	if (e->drop_snapshot) {
+		at = snapshot_place(c, e->drop_snapshot, &there);
+		if (there)
+			drop_snapshot(c, at);
+	}
+	if (e->put_snapshot) {
+		at = snapshot_place(c, e->put_snapshot, &there);
+		memmove(c->snapshots + at + 1, c->snapshots + at,
+			(c->nsnapshots - at) * sizeof(*c->snapshots));
+		c->snapshots[at] = *e->put_snapshot;
+		c->nsnapshots++;
+	}
+	raise_counters(c, e);
+	*s = (struct catalog_stage){0};
+}

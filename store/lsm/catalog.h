@@ -1,0 +1,37 @@
+/*
+ * The catalog's own side: how edits change it.
+ *
+ * An edit comes in two steps, so that nothing can fail behind the point where
+ * it is durable: catalog_stage() checks it against the catalog and allocates
+ * all that it will need, catalog_apply() moves that in. What is staged and not
+ * applied is freed by catalog_unstage() and has changed nothing.
+ *
+ * Inside an edit the order is: drop a table, remove files, put a table, add
+ * files, drop a snapshot, put a snapshot. Counters only grow, and never stay
+ * behind a number that the edit uses.
+ */
+#ifndef CELLFS_STORE_LSM_CATALOG_H
+#define CELLFS_STORE_LSM_CATALOG_H
+
+#include "store/lsm/manifest.h"
+
+struct catalog_stage {
+	struct catalog_table *table; /* the copy of put_table */
+	struct catalog_file *files;  /* copies of what is added */
+	size_t nfiles;
+};
+
+void catalog_init(struct catalog *c);
+void catalog_free(struct catalog *c);
+
+/* 0; -EINVAL, -EEXIST with the reason; -ENOMEM. */
+int catalog_stage(struct catalog *c, const struct edit *e,
+		  struct catalog_stage *out);
+void catalog_apply(struct catalog *c, const struct edit *e,
+		   struct catalog_stage *s);
+void catalog_unstage(struct catalog_stage *s);
+
+/* Is there a live sstable of this number? */
+bool catalog_has_file(const struct catalog *c, uint64_t number);
+
+#endif

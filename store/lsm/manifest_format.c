@@ -1,0 +1,590 @@
+#include "store/lsm/manifest_format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "store/codec.h"
+#include "store/why.h"
+
+/* "cMf1" as a little-endian number. */
+#define RECORD_MAGIC 0x31664d63u
+
+/*
+ *	COUNTERS	next_file:8 next_table:8 next_tree:4 last_seq:8
+ *			wal_first:8
+ *	DROP_TABLE	id:8
+ *	REMOVE_FILE	tree:4 number:8
+ *	PUT_TABLE	id:8 version:8 name trees:4 tree:4* schema
+ *	ADD_FILE	tree:4 level:1 info
+ *	DROP_SNAPSHOT	table:8 name
+ *	PUT_SNAPSHOT	table:8 seq:8 taken_ms:8 name
+ *
+ * A name, a row and a schema are a length of four bytes and the bytes.
+ */
+enum op {
+	OP_COUNTERS = 1,
+	OP_DROP_TABLE = 2,
+	OP_REMOVE_FILE = 3,
+	OP_PUT_TABLE = 4,
+	OP_ADD_FILE = 5,
+	OP_DROP_SNAPSHOT = 6,
+	OP_PUT_SNAPSHOT = 7
+};
+
+/* -- names -------------------------------------------------------------- */
+
+void manifest_name(uint64_t number, char out[MANIFEST_NAME_LEN])
+{
+	snprintf(out, MANIFEST_NAME_LEN, "MANIFEST-%016" PRIx64, number);
+}
+
+bool manifest_name_parse(const char *name, uint64_t *number)
+{
+	char again[MANIFEST_NAME_LEN];
+	uint64_t n = 0;
+
+	if (strlen(name) != MANIFEST_NAME_LEN - 1)
+		return false;
+	if (sscanf(name, "MANIFEST-%16" SCNx64, &n) != 1)
+		return false;
+	manifest_name(n, again);
+	if (strcmp(name, again))
+		return false;
+	*number = n;
+	return true;
+}
+
+void current_format(uint64_t number, char out[CURRENT_LEN + 1])
+{
+	char name[MANIFEST_NAME_LEN];
+
+	manifest_name(number, name);
+	snprintf(out, CURRENT_LEN + 1, "%s %016" PRIx64 "\n", name,
+		 (uint64_t)XXH3_64bits(name, strlen(name)));
+}
+
+bool current_parse(struct bytes text, uint64_t *number)
+{
+	char name[MANIFEST_NAME_LEN], again[CURRENT_LEN + 1];
+	uint64_t n = 0;
+
+	if (text.len != CURRENT_LEN)
+		return false;
+	memcpy(name, text.data, sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	if (!manifest_name_parse(name, &n))
+		return false;
+	current_format(n, again);
+	if (memcmp(text.data, again, CURRENT_LEN))
+		return false;
+	*number = n;
+	return true;
+}
+
+/* -- records ------------------------------------------------------------ */
+
+static uint64_t hash_of(struct bytes payload, uint64_t number, uint64_t offset)
+{
+	uint64_t place[3] = {number, offset, payload.len};
+	uint8_t bytes[sizeof(place)];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(place[i / 8] >> (8 * (i % 8)));
+	return XXH3_64bits_withSeed(payload.data, payload.len,
+				    XXH3_64bits(bytes, sizeof(bytes)));
+}
+
+/* Starts a record at the end of @out; its head is filled in by end_record. */
+static struct encoder begin_record(struct buf *out, uint8_t kind)
+{
+	static const uint8_t head[MANIFEST_HEAD];
+	struct encoder e = {.out = out};
+
+	put_raw(&e, head, sizeof(head));
+	put_u8(&e, kind);
+	return e;
+}
+
+static void store_le(uint8_t *p, uint64_t v, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* @start: where in the buffer the record began; cut off again on failure. */
+static int end_record(struct encoder *e, size_t start, uint64_t number,
+		      uint64_t offset)
+{
+	struct bytes payload;
+	uint8_t *head;
+
+	if (e->err == 0 &&
+	    e->out->len - start - MANIFEST_HEAD > MANIFEST_RECORD_MAX)
+		e->err = why(-EFBIG, "an edit of the manifest is too large");
+	if (e->err < 0) {
+		e->out->len = start;
+		return e->err;
+	}
+	head = e->out->data + start;
+	payload = bytes_of(head + MANIFEST_HEAD,
+			   e->out->len - start - MANIFEST_HEAD);
+	store_le(head, RECORD_MAGIC, 4);
+	store_le(head + 4, payload.len, 4);
+	store_le(head + 8, hash_of(payload, number, offset), 8);
+	return 0;
+}
+
+/*
+ * The record at @at of the image: its payload with the kind in front. False if
+ * no sound one begins there.
+ */
+static bool take_record(struct bytes image, uint64_t number, size_t at,
+			struct bytes *payload)
+{
+	struct decoder d =
+		decoder_of(bytes_of(image.data + at, image.len - at));
+	uint32_t magic = take_u32(&d), len = take_u32(&d);
+	uint64_t hash = take_u64(&d);
+
+	if (d.bad || magic != RECORD_MAGIC || len < 1 ||
+	    len > MANIFEST_RECORD_MAX)
+		return false;
+	*payload = take_raw(&d, len);
+	return !d.bad && hash_of(*payload, number, at) == hash;
+}
+
+/* -- writing ------------------------------------------------------------ */
+
+static void put_file(struct encoder *e, uint32_t tree, uint8_t level,
+		     const struct sst_info *i)
+{
+	put_u8(e, OP_ADD_FILE);
+	put_u32(e, tree);
+	put_u8(e, level);
+	put_u64(e, i->number);
+	put_u64(e, i->file_bytes);
+	put_u64(e, i->checksum);
+	put_u64(e, i->entries);
+	put_u64(e, i->rows);
+	put_u64(e, i->markers);
+	put_u64(e, i->raw_bytes);
+	put_u64(e, i->seq_min);
+	put_u64(e, i->seq_max);
+	put_u64(e, (uint64_t)i->ts_min);
+	put_u64(e, (uint64_t)i->ts_max);
+	put_bytes(e, buf_bytes(&i->row_min));
+	put_bytes(e, buf_bytes(&i->row_max));
+	put_u8(e, i->has_ttl);
+}
+
+static void put_table(struct encoder *e, const struct catalog_table *t)
+{
+	struct buf schema = {0};
+
+	put_u8(e, OP_PUT_TABLE);
+	put_u64(e, t->id);
+	put_u64(e, t->schema_version);
+	put_bytes(e, bytes_str(t->name));
+	put_u32(e, t->schema.nfamilies);
+	for (uint32_t i = 0; i < t->schema.nfamilies; i++)
+		put_u32(e, t->trees[i].id);
+	if (e->err == 0)
+		e->err = schema_encode(&t->schema, &schema);
+	put_bytes(e, buf_bytes(&schema));
+	buf_free(&schema);
+}
+
+static void put_snapshot(struct encoder *e, const struct catalog_snapshot *s)
+{
+	put_u8(e, OP_PUT_SNAPSHOT);
+	put_u64(e, s->table);
+	put_u64(e, s->seq);
+	put_u64(e, (uint64_t)s->taken_ms);
+	put_bytes(e, bytes_str(s->name));
+}
+
+static void put_counters(struct encoder *e, uint64_t next_file,
+			 uint64_t next_table, uint32_t next_tree,
+			 uint64_t last_seq, uint64_t wal_first)
+{
+	put_u8(e, OP_COUNTERS);
+	put_u64(e, next_file);
+	put_u64(e, next_table);
+	put_u32(e, next_tree);
+	put_u64(e, last_seq);
+	put_u64(e, wal_first);
+}
+
+int manifest_put_header(struct buf *out, uint64_t number, uint64_t store)
+{
+	size_t start = out->len;
+	struct encoder e = begin_record(out, MANIFEST_HEADER);
+
+	put_u32(&e, STORE_FORMAT);
+	put_u64(&e, number);
+	put_u64(&e, store);
+	return end_record(&e, start, number, 0);
+}
+
+int manifest_put_state(struct buf *out, uint64_t number, uint64_t offset,
+		       const struct catalog *c)
+{
+	size_t start = out->len;
+	struct encoder e = begin_record(out, MANIFEST_STATE);
+
+	put_counters(&e, c->next_file, c->next_table, c->next_tree, c->last_seq,
+		     c->wal_first);
+	for (size_t i = 0; i < c->ntables; i++) {
+		const struct catalog_table *t = &c->tables[i];
+
+		put_table(&e, t);
+		for (uint32_t j = 0; j < t->schema.nfamilies; j++)
+			for (size_t k = 0; k < t->trees[j].nfiles; k++)
+				put_file(&e, t->trees[j].id,
+					 t->trees[j].files[k].level,
+					 &t->trees[j].files[k].info);
+	}
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		put_snapshot(&e, &c->snapshots[i]);
+	return end_record(&e, start, number, offset);
+}
+
+int manifest_put_edit(struct buf *out, uint64_t number, uint64_t offset,
+		      const struct edit *ed)
+{
+	size_t start = out->len;
+	struct encoder e = begin_record(out, MANIFEST_EDIT);
+
+	put_counters(&e, ed->next_file, ed->next_table, ed->next_tree,
+		     ed->last_seq, ed->wal_first);
+	if (ed->drop_table) {
+		put_u8(&e, OP_DROP_TABLE);
+		put_u64(&e, ed->drop_table);
+	}
+	for (size_t i = 0; i < ed->nremoved; i++) {
+		put_u8(&e, OP_REMOVE_FILE);
+		put_u32(&e, ed->removed[i].tree);
+		put_u64(&e, ed->removed[i].info->number);
+	}
+	if (ed->put_table)
+		put_table(&e, ed->put_table);
+	for (size_t i = 0; i < ed->nadded; i++)
+		put_file(&e, ed->added[i].tree, ed->added[i].level,
+			 ed->added[i].info);
+	if (ed->drop_snapshot) {
+		put_u8(&e, OP_DROP_SNAPSHOT);
+		put_u64(&e, ed->drop_snapshot->table);
+		put_bytes(&e, bytes_str(ed->drop_snapshot->name));
+	}
+	if (ed->put_snapshot)
+		put_snapshot(&e, ed->put_snapshot);
+	return end_record(&e, start, number, offset);
+}
+
+int manifest_put_closed(struct buf *out, uint64_t number, uint64_t offset)
+{
+	size_t start = out->len;
+	struct encoder e = begin_record(out, MANIFEST_CLOSED);
+
+	return end_record(&e, start, number, offset);
+}
+
+/* -- reading ------------------------------------------------------------ */
+
+/* Each operation is an edit of its own: staged, then applied. */
+static int apply(struct catalog *c, const struct edit *e)
+{
+	struct catalog_stage stage;
+	int r = catalog_stage(c, e, &stage);
+
+	if (r == 0)
+		catalog_apply(c, e, &stage);
+	return r;
+}
+
+static int replay_file(struct decoder *d, struct catalog *c)
+{
+	struct sst_info info = {0};
+	struct edit_file f = {.info = &info};
+	struct edit e = {.added = &f, .nadded = 1};
+	struct bytes row;
+	uint8_t ttl;
+	int r = 0;
+
+	f.tree = take_u32(d);
+	f.level = take_u8(d);
+	info.number = take_u64(d);
+	info.file_bytes = take_u64(d);
+	info.checksum = take_u64(d);
+	info.entries = take_u64(d);
+	info.rows = take_u64(d);
+	info.markers = take_u64(d);
+	info.raw_bytes = take_u64(d);
+	info.seq_min = take_u64(d);
+	info.seq_max = take_u64(d);
+	info.ts_min = (int64_t)take_u64(d);
+	info.ts_max = (int64_t)take_u64(d);
+	row = take_bytes(d, ROW_LEN_MAX);
+	r = buf_set(&info.row_min, row);
+	row = take_bytes(d, ROW_LEN_MAX);
+	if (r == 0)
+		r = buf_set(&info.row_max, row);
+	ttl = take_u8(d);
+	info.has_ttl = ttl;
+	if (ttl > 1)
+		d->bad = true;
+	if (r == 0)
+		r = d->bad ? -EUCLEAN : apply(c, &e);
+	buf_free(&info.row_min);
+	buf_free(&info.row_max);
+	return r;
+}
+
+/* A name of at most @max bytes, none of them NUL, into @out. */
+static void take_name(struct decoder *d, size_t max, char *out)
+{
+	struct bytes s = take_bytes(d, max);
+
+	if (s.len && memchr(s.data, '\0', s.len))
+		d->bad = true;
+	if (s.len)
+		memcpy(out, s.data, s.len);
+	out[s.len] = '\0';
+}
+
+static int replay_table(struct decoder *d, struct catalog *c)
+{
+	struct catalog_table t = {0};
+	struct edit e = {.put_table = &t};
+	struct bytes schema;
+	uint32_t ntrees;
+	int r;
+
+	t.id = take_u64(d);
+	t.schema_version = take_u64(d);
+	take_name(d, TABLE_NAME_LEN_MAX, t.name);
+	ntrees = take_u32(d);
+	if (d->bad || ntrees > SCHEMA_FAMILIES_MAX)
+		return -EUCLEAN;
+	t.trees = calloc(ntrees + 1, sizeof(*t.trees));
+	if (!t.trees)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ntrees; i++)
+		t.trees[i].id = take_u32(d);
+	schema = take_bytes(d, decoder_left(d));
+	r = d->bad ? -EUCLEAN : schema_decode(schema, &t.schema);
+	if (r == 0)
+		r = t.schema.nfamilies == ntrees ? apply(c, &e) : -EUCLEAN;
+	schema_free(&t.schema);
+	free(t.trees);
+	return r;
+}
+
+static int replay_counters(struct decoder *d, struct catalog *c)
+{
+	struct edit e = {0};
+
+	e.next_file = take_u64(d);
+	e.next_table = take_u64(d);
+	e.next_tree = take_u32(d);
+	e.last_seq = take_u64(d);
+	e.wal_first = take_u64(d);
+	return d->bad ? -EUCLEAN : apply(c, &e);
+}
+
+static int replay_op(struct decoder *d, struct catalog *c)
+{
+	struct sst_info info = {0};
+	struct edit_file f = {.info = &info};
+	struct catalog_snapshot s = {0};
+	struct edit e = {0};
+
+	switch (take_u8(d)) {
+	case OP_COUNTERS:
+		return replay_counters(d, c);
+	case OP_PUT_TABLE:
+		return replay_table(d, c);
+	case OP_ADD_FILE:
+		return replay_file(d, c);
+	case OP_DROP_TABLE:
+		e.drop_table = take_u64(d);
+		if (!e.drop_table)
+			return -EUCLEAN;
+		break;
+	case OP_REMOVE_FILE:
+		f.tree = take_u32(d);
+		info.number = take_u64(d);
+		e.removed = &f;
+		e.nremoved = 1;
+		break;
+	case OP_DROP_SNAPSHOT:
+		s.table = take_u64(d);
+		take_name(d, sizeof(s.name) - 1, s.name);
+		e.drop_snapshot = &s;
+		break;
+	case OP_PUT_SNAPSHOT:
+		s.table = take_u64(d);
+		s.seq = take_u64(d);
+		s.taken_ms = (int64_t)take_u64(d);
+		take_name(d, sizeof(s.name) - 1, s.name);
+		e.put_snapshot = &s;
+		break;
+	default:
+		return -EUCLEAN;
+	}
+	return d->bad ? -EUCLEAN : apply(c, &e);
+}
+
+static int replay_header(struct bytes payload, uint64_t number, uint64_t *store)
+{
+	struct decoder d = decoder_of(payload);
+	uint32_t format;
+
+	take_u8(&d);
+	format = take_u32(&d);
+	/* Before all else: what follows is the newer format's to say. */
+	if (!d.bad && format > STORE_FORMAT)
+		return why(-EPROTONOSUPPORT,
+			   "the store has format %" PRIu32
+			   ", this program knows up to %d: use a newer one",
+			   format, STORE_FORMAT);
+	if (d.bad || format == 0 || take_u64(&d) != number)
+		return -EUCLEAN;
+	*store = take_u64(&d);
+	return d.bad || decoder_left(&d) ? -EUCLEAN : 0;
+}
+
+/* Is there any sound record at @from or behind it? */
+static bool record_behind(struct bytes image, uint64_t number, size_t from)
+{
+	struct bytes payload;
+
+	for (; from < image.len && image.len - from > MANIFEST_HEAD; from++)
+		if (take_record(image, number, from, &payload))
+			return true;
+	return false;
+}
+
+static bool all_zero(struct bytes s)
+{
+	return !s.len ||
+	       (s.data[0] == 0 && !memcmp(s.data, s.data + 1, s.len - 1));
+}
+
+static int damaged(uint64_t number, size_t at, const char *what)
+{
+	char name[MANIFEST_NAME_LEN];
+
+	manifest_name(number, name);
+	return why(-EUCLEAN, "%s is damaged at byte %zu: %s", name, at, what);
+}
+
+/* The record at @at, the @i-th. 1 = taken, 0 = the end was there. */
+static int replay_record(struct bytes image, uint64_t number, size_t at,
+			 unsigned i, struct catalog *c,
+			 struct manifest_image *m)
+{
+	struct bytes payload = {0}, rest = {image.data + at, image.len - at};
+	char reason[256];
+	struct decoder d;
+	int r = 0;
+
+	if (!take_record(image, number, at, &payload)) {
+		if (i < 2)
+			return damaged(number, at,
+				       i ? "the state does not check"
+					 : "the header does not check");
+		m->torn = !all_zero(rest);
+		if (m->torn && record_behind(image, number, at + 1))
+			return damaged(number, at,
+				       "a record does not check, and sound "
+				       "ones follow it");
+		return 0;
+	}
+	d = decoder_of(payload);
+	if (take_u8(&d) != (i == 0   ? MANIFEST_HEADER
+			    : i == 1 ? MANIFEST_STATE
+			    : payload.data[0] == MANIFEST_CLOSED
+				    ? MANIFEST_CLOSED
+				    : MANIFEST_EDIT))
+		return damaged(number, at, "a record of the wrong kind");
+	if (i == 0)
+		r = replay_header(payload, number, &m->store);
+	else
+		while (r == 0 && decoder_left(&d)) {
+			why_clear();
+			r = payload.data[0] == MANIFEST_CLOSED
+				    ? -EUCLEAN
+				    : replay_op(&d, c);
+		}
+	m->end = at + MANIFEST_HEAD + payload.len;
+	if (i == 1)
+		m->state_end = m->end;
+	if (r == 0)
+		return 1;
+	if (r == -ENOMEM || r == -EPROTONOSUPPORT)
+		return r;
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	return damaged(number, at,
+		       reason[0] ? reason : "a record makes no sense");
+}
+
+/* No two files of the store have one number. */
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int check_numbers(const struct catalog *c, uint64_t number)
+{
+	uint64_t *all;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->ntables; i++)
+		for (uint32_t j = 0; j < c->tables[i].schema.nfamilies; j++)
+			n += c->tables[i].trees[j].nfiles;
+	all = calloc(n + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < c->ntables; i++)
+		for (uint32_t j = 0; j < c->tables[i].schema.nfamilies; j++) {
+			const struct catalog_tree *t = &c->tables[i].trees[j];
+
+			for (size_t k = 0; k < t->nfiles; k++)
+				all[n++] = t->files[k].info.number;
+		}
+	qsort(all, n, sizeof(*all), compare_numbers);
+	for (size_t i = 1; i < n && r == 0; i++)
+		if (all[i] == all[i - 1])
+			r = damaged(number, 0, "two trees share a file");
+	free(all);
+	return r;
+}
+
+int manifest_replay(struct bytes image, uint64_t number, struct catalog *c,
+		    struct manifest_image *out)
+{
+	struct manifest_image m = {0};
+	int r = 1;
+
+	catalog_init(c);
+	for (unsigned i = 0; r == 1; i += i < 2)
+		r = m.end <= image.len
+			    ? replay_record(image, number, m.end, i, c, &m)
+			    : 0;
+	if (r == 0)
+		r = check_numbers(c, number);
+	if (r < 0) {
+		catalog_free(c);
+		return r;
+	}
+	*out = m;
+	return 0;
+}
