@@ -3,9 +3,30 @@
  *
  * A writer is an open handle that gathers what is written and publishes it
  * whole as one version: readers see the old value or the new one. A scratch
- * file is one whose content stays in memory.
+ * file is one whose content stays in memory; .schema is one whose content is
+ * applied to the table.
  *
- * The functions here are what the read side of fs/ asks the write side.
+ *	OPEN, FLUSH, WRITE, FLUSH, RELEASE	echo a > f
+ *		       publish ^
+ *	OPEN, FLUSH, WRITE, FLUSH, WRITE, FLUSH	(echo a; echo b) > f
+ *		   publish ^	 replace ^
+ *	OPEN(TRUNC), FLUSH, FLUSH, RELEASE	: > f
+ *			   publish empty ^
+ *
+ * So: FLUSH publishes if something was written since; a truncation that
+ * nothing followed is owed until RELEASE or fsync. One open makes at most one
+ * version: its timestamp is kept, and what is published later replaces it.
+ *
+ * Opened with O_APPEND the newest value (latest, F:Q) is not read at all: the
+ * store puts what was written behind it. Opened without O_TRUNC the old content
+ * is read when it is first needed.
+ *
+ * All errors that can be known at open or write are given there, since many
+ * programs do not look at close(2).
+ *
+ * Threads: a writer has a lock, held over store calls; the registry of
+ * writers has its own, taken inside it. Writers are counted references: the
+ * handle's, and that of who looks at them by node.
  */
 #ifndef CELLFS_FS_WRITER_H
 #define CELLFS_FS_WRITER_H
@@ -24,17 +45,46 @@ struct writer;
  */
 int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 		struct fuse_file_info *fi);
+/*
+ * The same for a file that CREATE has just made: nothing is in the store
+ * before it is published, but the node (p->node) is seen as a file.
+ */
+int writer_create(struct fs *fs, struct place *p, struct fuse_file_info *fi);
 /* What a reader of that handle sees: replies itself on 0. */
 int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off);
+int writer_truncate(struct fs *fs, uint64_t fh, off_t size);
+/* At least @size bytes long from now on. */
+int writer_extend(struct fs *fs, uint64_t fh, off_t size);
+/* FLUSH: publishes what was written since the last time. */
+int writer_flush(struct fs *fs, uint64_t fh);
+/* FSYNC: publishes all that is owed, and it is on disk. */
+int writer_fsync(struct fs *fs, uint64_t fh);
 /* RELEASE: publishes an empty value that is still owed, frees the handle. */
 void writer_release(struct fs *fs, uint64_t fh);
+/* truncate(2) of a file that is not open: one version, at once. */
+int writer_truncate_path(struct fs *fs, const struct place *p, off_t size);
 /*
  * Size, times and mode of a scratch file, or of a node with an open writer
  * that has not published yet. 1 and *st, which was filled for the kind by
  * place_stat_blank(); 0 when the store has the last word.
  */
 int writer_stat(struct fs *fs, uint64_t node, struct stat *st);
+/* Has the node an open writer? Its attributes are not to be kept then. */
+bool writer_is_open(struct fs *fs, uint64_t node);
+/*
+ * Must an open for reading go to writer_open() too: is the node a file that
+ * was created and that the store does not have yet?
+ */
+bool writer_wants(struct fs *fs, uint64_t node);
+/*
+ * A file that is to be removed: what its writers have not published is never
+ * published. Whether there was a created file that only they knew.
+ */
+bool writer_abandon(struct fs *fs, uint64_t node);
+/* A file that is to be renamed: what is owed is published now. */
+int writer_settle(struct fs *fs, uint64_t node);
 /* Before the store is closed: publishes what open handles still owe. */
 void writer_drain(struct fs *fs);
 

@@ -1,0 +1,379 @@
+#include "fs/cellfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/upkeep.h"
+
+/* What a move of a whole column may hold in memory. */
+#define MOVE_BYTES_MAX (64u << 20)
+#define MOVE_CELLS_MAX 10000
+
+static unsigned mutate_flags(struct fs *fs, unsigned flags)
+{
+	return (flags & CELLFILE_SYNC) || fs->options->sync ? MUTATE_SYNC : 0;
+}
+
+int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
+{
+	struct family_attrs attrs;
+	int r = store_health(fs->store);
+
+	if (r < 0)
+		return r;
+	if (store_is_read_only(fs->store))
+		return why(-EROFS, "the store is open for reading only");
+	r = fstable_family(p->table, p->family, &attrs);
+	if (r == 0) {
+		r = fstable_fixed(p->table);
+		if (r > 0)
+			return why(
+				-EPERM,
+				"the table's families are fixed and \"%.*s\" "
+				"is not among them: add it to .schema",
+				(int)p->family.len,
+				(const char *)p->family.data);
+		if (r == 0)
+			r = table_add_family(fstable_table(p->table),
+					     p->family);
+		if (r == 0 || r == -EEXIST)
+			r = fstable_family(p->table, p->family, &attrs);
+	}
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	*len_max = attrs.max_value;
+	return 0;
+}
+
+int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold)
+{
+	struct table *t = fstable_table(p->table);
+
+	if (p->kind == NODE_VERSION)
+		return table_get_version(t, p->row, p->family, p->qualifier,
+					 p->ts, NULL, cell, hold);
+	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL, cell,
+			 hold);
+}
+
+static struct change change_of(const struct place *p, uint8_t op, int64_t ts)
+{
+	return (struct change){
+		.op = op,
+		.family = p->family,
+		.qualifier = p->qualifier,
+		.ts = ts,
+	};
+}
+
+static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
+{
+	return (struct check){
+		.op = op,
+		.family = p->family,
+		.qualifier = p->qualifier,
+		.ts = ts,
+	};
+}
+
+/* Is the file not there, or (@present) there? */
+static struct check check_file(const struct place *p, bool present)
+{
+	if (p->kind == NODE_VERSION)
+		return check_of(p,
+				present ? CHECK_VERSION_PRESENT
+					: CHECK_VERSION_ABSENT,
+				p->ts);
+	return check_of(p, present ? CHECK_PRESENT : CHECK_ABSENT, 0);
+}
+
+/* One change under at most one check: table_mutate()'s result. */
+static int mutate_one(struct fs *fs, const struct place *p, struct change *c,
+		      const struct check *check, unsigned flags)
+{
+	struct mutation m = {
+		.row = p->row,
+		.changes = c,
+		.nchanges = 1,
+		.checks = check,
+		.nchecks = check ? 1 : 0,
+	};
+
+	return table_mutate(fstable_table(p->table), &m,
+			    mutate_flags(fs, flags));
+}
+
+/* The timestamp for a put of @p. */
+static int64_t put_ts(const struct place *p, int64_t ts)
+{
+	if (ts >= 0)
+		return ts;
+	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
+}
+
+static int exists(void)
+{
+	return why(-EEXIST, "another writer was first");
+}
+
+int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
+	      int64_t ts, unsigned flags, int64_t *ts_given)
+{
+	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
+	struct check absent = check_file(p, false);
+	int64_t gone = upkeep_falls_off(fs, p);
+	int r;
+
+	c.value = value;
+	r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL, flags);
+	if (r <= 0)
+		return r ? r : exists();
+	*ts_given = c.ts_given;
+	upkeep_filled(fs, p, gone);
+	return 0;
+}
+
+int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
+		 int64_t ts, unsigned flags, int64_t *ts_given)
+{
+	struct change c = change_of(p, CHANGE_APPEND, ts);
+	struct check newest = check_of(p, CHECK_NEWEST_TS, ts);
+	struct check absent = check_file(p, false);
+	int64_t gone = upkeep_falls_off(fs, p);
+	int r = 0;
+
+	c.value = tail;
+	if (ts >= 0)
+		r = mutate_one(fs, p, &c, &newest, flags);
+	if (r == 0) {
+		/* The first time, or another version came in between. */
+		c.ts = TS_AUTO;
+		r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
+			       flags);
+	}
+	if (r <= 0)
+		return r ? r : exists();
+	*ts_given = c.ts_given;
+	upkeep_filled(fs, p, gone);
+	return 0;
+}
+
+/* Deletes exactly the newest that was seen, or looks again. */
+static int delete_newest(struct fs *fs, const struct place *p, int64_t *gone)
+{
+	int r;
+
+	do {
+		struct change c;
+		struct check newest;
+		struct cell cell;
+
+		r = cellfile_get(p, &cell, NULL);
+		if (r <= 0)
+			return r;
+		c = change_of(p, CHANGE_DELETE, cell.ts);
+		newest = check_of(p, CHECK_NEWEST_TS, cell.ts);
+		*gone = cell.ts;
+		r = mutate_one(fs, p, &c, &newest, 0);
+	} while (r == 0);
+	return r;
+}
+
+int cellfile_delete(struct fs *fs, const struct place *p)
+{
+	struct check present = check_file(p, true);
+	struct change c;
+	int64_t gone = -1;
+	int r;
+
+	switch (p->kind) {
+	case NODE_VERSION:
+		gone = p->ts;
+		c = change_of(p, CHANGE_DELETE, p->ts);
+		r = mutate_one(fs, p, &c, &present, 0);
+		break;
+	case NODE_LATEST:
+		r = delete_newest(fs, p, &gone);
+		break;
+	default:
+		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
+		r = mutate_one(fs, p, &c, &present, 0);
+	}
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	upkeep_emptied(fs, p, gone);
+	return 0;
+}
+
+/* -- moves --------------------------------------------------------------- */
+
+/*
+ * Puts to make and deletes to make, of one row. The values lie in one buffer;
+ * the changes point into it when all are there.
+ */
+struct move {
+	struct change *changes;
+	size_t *at; /* offset of the value of a put */
+	size_t count;
+	struct buf values;
+};
+
+static void move_release(struct move *mv)
+{
+	free(mv->changes);
+	free(mv->at);
+	buf_free(&mv->values);
+}
+
+static int move_add(struct move *mv, struct change c)
+{
+	size_t n = mv->count + 1;
+	struct change *changes;
+	size_t *at;
+	int err;
+
+	if (n > MOVE_CELLS_MAX ||
+	    mv->values.len + c.value.len > MOVE_BYTES_MAX + VALUE_LEN_MAX)
+		return why(-EFBIG,
+			   "a column of more than %d versions or %u "
+			   "MiB cannot be moved at once",
+			   MOVE_CELLS_MAX, MOVE_BYTES_MAX >> 20);
+	changes = realloc(mv->changes, n * sizeof(*changes));
+	if (!changes)
+		return -ENOMEM;
+	mv->changes = changes;
+	at = realloc(mv->at, n * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	mv->at = at;
+	at[n - 1] = mv->values.len;
+	err = buf_append(&mv->values, c.value.data, c.value.len);
+	if (err)
+		return err;
+	changes[n - 1] = c;
+	mv->count = n;
+	return 0;
+}
+
+/* Every version of the column, put under the same timestamps in another. */
+static int add_column(struct move *mv, const struct place *from,
+		      const struct place *to)
+{
+	struct column_name column = {.family = from->family,
+				     .qualifier = from->qualifier};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.row_start = from->row,
+		.row_stop = from->row,
+		.row_stop_inclusive = true,
+		.columns = &column,
+		.ncolumns = 1,
+	};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = scan_open(fstable_table(from->table), &spec, &sc);
+
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		struct change put = change_of(to, CHANGE_PUT, cell.ts);
+
+		put.value = cell.value;
+		r = move_add(mv, put);
+		if (r < 0)
+			break;
+	}
+	scan_close(sc);
+	return r;
+}
+
+/* The one value that the file shows, put where the other file puts. */
+static int add_value(struct move *mv, const struct cell *cell,
+		     const struct place *to)
+{
+	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
+
+	put.value = cell->value;
+	return move_add(mv, put);
+}
+
+static bool same_column(const struct place *a, const struct place *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+/* Fills @mv; 1, or 0 when the move is of a version onto itself. */
+static int move_plan(struct move *mv, const struct place *from,
+		     const struct place *to, const struct cell *cell)
+{
+	bool column = from->kind == NODE_ALIAS;
+	int r;
+
+	if (same_column(from, to) &&
+	    (column || (to->kind == NODE_VERSION && to->ts == cell->ts)))
+		return 0;
+	if (column && to->kind == NODE_ALIAS)
+		r = add_column(mv, from, to);
+	else
+		r = add_value(mv, cell, to);
+	if (r < 0)
+		return r;
+	r = move_add(mv, column ? change_of(from, CHANGE_DELETE_COLUMN, TS_AUTO)
+				: change_of(from, CHANGE_DELETE, cell->ts));
+	return r < 0 ? r : 1;
+}
+
+static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
+		      const struct place *to, int64_t ts, bool noreplace)
+{
+	struct check checks[2] = {check_of(from, CHECK_NEWEST_TS, ts),
+				  check_file(to, false)};
+	struct mutation m = {
+		.row = from->row,
+		.changes = mv->changes,
+		.nchanges = mv->count,
+		.checks = checks,
+		.nchecks = noreplace ? 2 : 1,
+	};
+
+	if (from->kind == NODE_VERSION)
+		checks[0] = check_file(from, true);
+	for (size_t i = 0; i < mv->count; i++)
+		if (mv->changes[i].value.len)
+			mv->changes[i].value.data = mv->values.data + mv->at[i];
+	return table_mutate(fstable_table(from->table), &m,
+			    mutate_flags(fs, 0));
+}
+
+int cellfile_move(struct fs *fs, const struct place *from, const struct place *to,
+	       bool noreplace)
+{
+	struct move mv = {0};
+	struct buf hold = {0};
+	struct cell cell;
+	int64_t gone;
+	int r = cellfile_get(from, &cell, &hold);
+
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	r = move_plan(&mv, from, to, &cell);
+	if (r <= 0)
+		goto out;
+	gone = upkeep_falls_off(fs, to);
+	r = move_apply(fs, &mv, from, to, cell.ts, noreplace);
+	if (r < 0)
+		goto out;
+	if (r == 0) {
+		/* Whoever changed one of the two was first. */
+		r = noreplace ? -EEXIST : -EBUSY;
+		goto out;
+	}
+	upkeep_filled(fs, to, gone);
+	upkeep_emptied(fs, from, from->kind == NODE_ALIAS ? -1 : cell.ts);
+	r = 0;
+out:
+	move_release(&mv);
+	buf_free(&hold);
+	return r;
+}

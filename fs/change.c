@@ -1,0 +1,90 @@
+#include "fs/change.h"
+
+#include <errno.h>
+
+#include "fs/upkeep.h"
+#include "fs/writes.h"
+
+/* Names that views will bear: not to be taken by scratch files. */
+static const char *const reserved[] = {
+	".schema", ".cells",  ".range",	   ".prefix", ".first", ".last",
+	".after",  ".since",  ".between",  ".at",     ".raw",	".stage",
+	".info",   ".cellfs", ".snapshot", NULL,
+};
+
+static bool is_reserved(const char *name)
+{
+	for (int i = 0; reserved[i]; i++)
+		if (!strcmp(name, reserved[i]))
+			return true;
+	return false;
+}
+
+int change_child(struct fs *fs, const struct place *dir, const char *name,
+		 struct place *child, struct stat *st)
+{
+	int r;
+
+	if (dir->detached)
+		return -ENOENT;
+	if (dir->kind == NODE_CONTROL_DIR)
+		return why(-EACCES, "nothing can be made or removed here");
+	r = fs_lookup(fs, dir, bytes_str(name), child, st);
+	/* In the root a table that does not exist yet. */
+	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
+		r = 0;
+	if (r == 0 && child->kind == NODE_SCRATCH && is_reserved(name))
+		return why(-EPERM, "%s is the name of a view", name);
+	return r;
+}
+
+int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
+		       mode_t mode, struct fuse_entry_param *e)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct scratch *scratch = fs->writes->scratch;
+	struct overlay_entry entry = {0};
+	struct stat st;
+	int r;
+
+	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
+	r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	st.st_mode = mode;
+	st.st_uid = ctx->uid;
+	st.st_gid = ctx->gid;
+	r = fs_entry(fs, child->parent, child, &st, e);
+	if (r)
+		return r;
+	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
+	if (r)
+		goto forget;
+	entry.node = child->node;
+	entry.ino = child->ino;
+	entry.kind = child->kind;
+	memcpy(entry.name, child->name, sizeof(entry.name));
+	r = overlay_add(fs->overlay, child->parent, bytes_str(child->name),
+			&entry);
+	if (!r)
+		return 0;
+	scratch_unname(scratch, child->node);
+forget:
+	nodes_forget(fs->nodes, child->node, 1);
+	return r == -ENOSPC ? why(r, "scratch files hold scratch_max bytes: "
+				     "remove some, or mount with more")
+			    : r;
+}
+
+void change_remove_scratch(struct fs *fs, const struct place *child)
+{
+	scratch_unname(fs->writes->scratch, child->node);
+	nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
+	overlay_remove(fs->overlay, child->parent, bytes_str(child->name));
+}
+
+int change_may_delete(struct fs *fs)
+{
+	return fs->options->nodelete ? why(-EPERM, "mounted with -o nodelete")
+				     : 0;
+}

@@ -1,0 +1,131 @@
+/*
+ * unlink and rmdir.
+ */
+#include <errno.h>
+
+#include "fs/cellfile.h"
+#include "fs/change.h"
+#include "fs/ops.h"
+#include "fs/upkeep.h"
+#include "fs/writer.h"
+
+static int unlink_cell(struct fs *fs, const struct place *child)
+{
+	bool pending = false;
+	int r = change_may_delete(fs);
+
+	if (r)
+		return r;
+	/* A file that was made and removed before it was closed: vim's 4913. */
+	if (child->node)
+		pending = writer_abandon(fs, child->node);
+	r = cellfile_delete(fs, child);
+	return r == -ENOENT && pending ? 0 : r;
+}
+
+static int do_unlink(struct fs *fs, uint64_t parent, const char *name)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r <= 0) {
+		r = r ? r : -ENOENT;
+		goto out;
+	}
+	if (place_is_dir(&child)) {
+		r = -EISDIR;
+	} else if (child.kind == NODE_SCRATCH) {
+		change_remove_scratch(fs, &child);
+		r = 0;
+	} else if (kind_is_cell(child.kind)) {
+		r = unlink_cell(fs, &child);
+		if (!r)
+			nodes_detach(fs->nodes, parent, bytes_str(name));
+	} else if (child.kind == NODE_SCHEMA) {
+		/* rm -r meets it first; it goes with its table. */
+		r = 0;
+	} else {
+		r = why(-EACCES, "this file cannot be removed");
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_UNLINK);
+	why_clear();
+	r = do_unlink(fs, parent, name);
+	if (r)
+		fs_reply_err(req, "unlink", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
+static int remove_table(struct fs *fs, const struct place *child)
+{
+	int r = change_may_delete(fs);
+
+	return r ? r
+		 : store_table_drop(fs->store, bytes_str(child->name), true);
+}
+
+static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r < 0)
+		goto out;
+	/* The last cell may have gone since the kernel looked: it is empty. */
+	if (!place_is_dir(&child)) {
+		r = r ? -ENOTDIR : -ENOENT;
+	} else if (child.kind == NODE_CONTROL_DIR) {
+		r = why(-EACCES, "this directory cannot be removed");
+	} else if (child.node && overlay_any(fs->overlay, child.node)) {
+		r = why(-ENOTEMPTY, "it holds empty directories or scratch "
+				    "files");
+	} else if (child.kind == NODE_SCRATCH_DIR) {
+		change_remove_scratch(fs, &child);
+		r = 0;
+	} else if (child.kind == NODE_TABLE) {
+		r = r ? remove_table(fs, &child) : -ENOENT;
+	} else {
+		r = upkeep_has_cells(fs, &child);
+		if (r > 0)
+			r = why(-ENOTEMPTY, "it holds cells");
+	}
+	if (!r) {
+		nodes_detach(fs->nodes, parent, bytes_str(name));
+		overlay_remove(fs->overlay, parent, bytes_str(name));
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_RMDIR);
+	why_clear();
+	r = do_rmdir(fs, parent, name);
+	if (r)
+		fs_reply_err(req, "rmdir", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}

@@ -1,0 +1,378 @@
+/*
+ * rename: what kind of thing goes where decides.
+ *
+ *	scratch	 -> cell	put; the file becomes the version
+ *	scratch	 -> .schema	the schema is applied
+ *	scratch	 -> scratch	the name moves
+ *	cell	 -> cell	of one row: one mutation; else EXDEV
+ *	TS	 -> scratch	the version is deleted, its value kept in memory
+ *	latest, F:Q, .schema -> scratch	 a copy: the original stays
+ *	F:Q	 -> F:Q~	a copy too
+ *	table	 -> table	the table's name
+ *	row, family, column	while empty; else EXDEV
+ *
+ * The copies are for editors. vim moves a file aside, writes the name anew and
+ * removes what it moved; latest and F:Q are not one version but whatever is
+ * newest, and moving them must not cost the history that they stand for.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/cellfile.h"
+#include "fs/change.h"
+#include "fs/ops.h"
+#include "fs/schema_file.h"
+#include "fs/upkeep.h"
+#include "fs/writer.h"
+#include "fs/writes.h"
+
+struct move {
+	struct place from_dir, from, to_dir, to;
+	struct stat from_st, to_st;
+	bool to_exists;
+	bool noreplace;
+};
+
+static void move_release(struct move *mv)
+{
+	place_release(&mv->from);
+	place_release(&mv->from_dir);
+	place_release(&mv->to);
+	place_release(&mv->to_dir);
+}
+
+/* The node has a new name; @kind and @ino are what it is from now on. */
+static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
+		     uint64_t ino)
+{
+	int r = nodes_rename(fs->nodes, mv->from_dir.node,
+			     bytes_str(mv->from.name), mv->to_dir.node,
+			     bytes_str(mv->to.name), kind, ino);
+
+	if (mv->from.node)
+		invalidate_inode(fs->invalidator, mv->from.node,
+				 !place_is_dir(&mv->from));
+	return r < 0 ? r : 0;
+}
+
+/* The scratch file or empty directory that is replaced goes. */
+static void remove_target(struct fs *fs, const struct move *mv)
+{
+	if (!mv->to_exists)
+		return;
+	if (mv->to.node)
+		scratch_unname(fs->writes->scratch, mv->to.node);
+	overlay_remove(fs->overlay, mv->to_dir.node, bytes_str(mv->to.name));
+}
+
+/* The overlay knows the node by its new name. */
+static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
+		      uint64_t ino, struct bytes key)
+{
+	struct overlay_entry e = {
+		.node = mv->from.node, .ino = ino, .kind = kind};
+
+	memcpy(e.name, mv->to.name, sizeof(e.name));
+	return overlay_add(fs->overlay, mv->to_dir.node, key, &e);
+}
+
+/* -- scratch ------------------------------------------------------------- */
+
+static int scratch_to_scratch(struct fs *fs, const struct move *mv)
+{
+	bool dir = mv->from.kind == NODE_SCRATCH_DIR;
+	int r;
+
+	if (mv->to_exists && place_is_dir(&mv->to) != dir)
+		return dir ? -ENOTDIR : -EISDIR;
+	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
+		return -ENOTEMPTY;
+	remove_target(fs, mv);
+	r = add_target(fs, mv, mv->from.kind, mv->from.ino,
+		       bytes_str(mv->to.name));
+	if (r)
+		return r;
+	overlay_remove(fs->overlay, mv->from_dir.node,
+		       bytes_str(mv->from.name));
+	return move_node(fs, mv, mv->from.kind, mv->from.ino);
+}
+
+static int scratch_dir(struct fs *fs, const struct move *mv)
+{
+	if (mv->to.kind == NODE_SCRATCH_DIR ||
+	    (!mv->to_exists && mv->to.kind == NODE_SCRATCH &&
+	     (name_is_scratch(mv->to.name) ||
+	      mv->to_dir.kind == NODE_SCRATCH_DIR)))
+		return scratch_to_scratch(fs, mv);
+	return why(-EXDEV, "a scratch directory does not become data: its "
+			   "files do, one by one");
+}
+
+/* The put, or the change of schema, that a file was made for. */
+static int scratch_to_data(struct fs *fs, const struct move *mv)
+{
+	struct scratch *scratch = fs->writes->scratch;
+	struct buf content = {0};
+	size_t len_max = SCHEMA_TEXT_MAX;
+	bool cell = kind_is_cell(mv->to.kind);
+	int64_t ts;
+	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
+
+	if (!r)
+		r = scratch_content(scratch, mv->from.node, len_max, &content);
+	if (r == -EFBIG)
+		r = why(r, "a value here is at most %zu bytes (max_value)",
+			len_max);
+	if (r)
+		goto out;
+	if (cell && mv->to.node)
+		(void)writer_abandon(fs, mv->to.node);
+	r = cell ? cellfile_put(fs, &mv->to, buf_bytes(&content), -1,
+			     mv->noreplace ? CELLFILE_ABSENT : 0, &ts)
+		 : schema_file_apply(fs, &mv->to, buf_bytes(&content));
+	if (r)
+		goto out;
+	overlay_remove(fs->overlay, mv->from_dir.node,
+		       bytes_str(mv->from.name));
+	scratch_retire(scratch, mv->from.node);
+	r = move_node(fs, mv, mv->to.kind, mv->to.ino);
+out:
+	buf_free(&content);
+	return r;
+}
+
+/* -- cells and .schema --------------------------------------------------- */
+
+static int content_of(const struct place *p, struct buf *hold,
+		      struct bytes *out)
+{
+	struct cell cell;
+	int r;
+
+	if (p->kind == NODE_SCHEMA) {
+		r = fstable_schema_text(p->table, hold);
+		*out = buf_bytes(hold);
+		return r;
+	}
+	r = cellfile_get(p, &cell, hold);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	*out = cell.value;
+	return 0;
+}
+
+static int data_to_scratch(struct fs *fs, const struct move *mv)
+{
+	struct scratch *scratch = fs->writes->scratch;
+	const struct stat *st = &mv->from_st;
+	struct buf hold = {0};
+	struct bytes content;
+	int r;
+
+	if (mv->to_exists && place_is_dir(&mv->to))
+		return -EISDIR;
+	if (!mv->from.node)
+		return -ESTALE;
+	r = content_of(&mv->from, &hold, &content);
+	if (!r)
+		r = scratch_add(scratch, mv->from.node, st->st_mode, st->st_uid,
+				st->st_gid);
+	if (r)
+		goto out;
+	r = scratch_write(scratch, mv->from.node, content, 0, false);
+	if (!r) {
+		remove_target(fs, mv);
+		r = add_target(fs, mv, NODE_SCRATCH, mv->to.ino,
+			       bytes_str(mv->to.name));
+	}
+	if (!r && mv->from.kind == NODE_VERSION) {
+		r = cellfile_delete(fs, &mv->from);
+		if (r)
+			overlay_remove(fs->overlay, mv->to_dir.node,
+				       bytes_str(mv->to.name));
+	}
+	if (r)
+		scratch_retire(scratch, mv->from.node);
+	else
+		r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
+out:
+	buf_free(&hold);
+	return r;
+}
+
+/* Is it what vim calls the backup of the column? */
+static bool is_backup(const struct place *from, const struct place *to)
+{
+	size_t len = from->qualifier.len;
+
+	return from->kind == NODE_ALIAS && to->kind == NODE_ALIAS &&
+	       bytes_eq(from->family, to->family) &&
+	       to->qualifier.len == len + 1 &&
+	       bytes_has_prefix(to->qualifier, from->qualifier) &&
+	       to->qualifier.data[len] == '~';
+}
+
+static int copy_newest(struct fs *fs, const struct move *mv)
+{
+	struct buf hold = {0};
+	struct bytes content;
+	int64_t ts;
+	int r = content_of(&mv->from, &hold, &content);
+
+	if (!r)
+		r = cellfile_put(fs, &mv->to, content, -1,
+			      mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
+	buf_free(&hold);
+	return r;
+}
+
+static int cell_to_cell(struct fs *fs, const struct move *mv)
+{
+	size_t len_max;
+	int r;
+
+	if (!place_same_row(&mv->from, &mv->to))
+		return -EXDEV;
+	if (mv->from.node)
+		(void)writer_settle(fs, mv->from.node);
+	r = cellfile_writable(fs, &mv->to, &len_max);
+	if (r)
+		return r;
+	if (is_backup(&mv->from, &mv->to))
+		r = copy_newest(fs, mv);
+	else
+		r = cellfile_move(fs, &mv->from, &mv->to, mv->noreplace);
+	return r ? r : move_node(fs, mv, mv->to.kind, mv->to.ino);
+}
+
+static int move_file(struct fs *fs, const struct move *mv)
+{
+	bool to_data = kind_is_cell(mv->to.kind) || mv->to.kind == NODE_SCHEMA;
+	int r;
+
+	if (mv->from.kind == NODE_SCRATCH)
+		return to_data ? scratch_to_data(fs, mv)
+			       : scratch_to_scratch(fs, mv);
+	if (mv->from.kind != NODE_SCHEMA && !kind_is_cell(mv->from.kind))
+		return why(-EACCES, "this file cannot be moved");
+	/* What is deleted at its old place needs the right to delete. */
+	r = change_may_delete(fs);
+	if (r)
+		return r;
+	if (!to_data) {
+		if (mv->from.node)
+			(void)writer_settle(fs, mv->from.node);
+		return data_to_scratch(fs, mv);
+	}
+	if (mv->from.kind == NODE_SCHEMA || mv->to.kind == NODE_SCHEMA)
+		return -EXDEV;
+	return cell_to_cell(fs, mv);
+}
+
+/* -- directories --------------------------------------------------------- */
+
+static int move_table(struct fs *fs, const struct move *mv)
+{
+	int r;
+
+	if (mv->to_dir.kind != NODE_ROOT || mv->to.kind != NODE_TABLE)
+		return why(-EPERM, "a table cannot become anything else");
+	if (mv->to_exists)
+		return why(-ENOTEMPTY, "there is a table of that name");
+	r = store_table_rename(fs->store, bytes_str(mv->from.name),
+			       bytes_str(mv->to.name));
+	return r ? r : move_node(fs, mv, NODE_TABLE, mv->from.ino);
+}
+
+/* 0 if nothing is in it, -ENOTEMPTY. */
+static int check_empty(struct fs *fs, const struct place *dir)
+{
+	int r;
+
+	if (dir->node && overlay_any(fs->overlay, dir->node))
+		return -ENOTEMPTY;
+	r = upkeep_has_cells(fs, dir);
+	return r > 0 ? -ENOTEMPTY : r;
+}
+
+static int move_directory(struct fs *fs, const struct move *mv)
+{
+	size_t len_max;
+	int r;
+
+	if (mv->from.kind == NODE_TABLE)
+		return move_table(fs, mv);
+	if (mv->from.kind == NODE_SCRATCH_DIR)
+		return scratch_dir(fs, mv);
+	if (mv->to_exists && !place_is_dir(&mv->to))
+		return -ENOTDIR;
+	if (mv->from.kind != mv->to.kind)
+		return why(-EPERM, "a directory of one level cannot become "
+				   "one of another");
+	if (check_empty(fs, &mv->from) || !mv->from.node)
+		return -EXDEV;
+	if (mv->to_exists)
+		r = check_empty(fs, &mv->to);
+	else
+		r = mv->to.kind == NODE_FAMILY
+			    ? cellfile_writable(fs, &mv->to, &len_max)
+			    : 0;
+	if (r)
+		return r;
+	remove_target(fs, mv);
+	r = add_target(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
+	if (r)
+		return r;
+	overlay_remove(fs->overlay, mv->from_dir.node,
+		       bytes_str(mv->from.name));
+	return move_node(fs, mv, mv->to.kind, mv->to.ino);
+}
+
+static int do_rename(struct fs *fs, uint64_t parent, const char *name,
+		     uint64_t newparent, const char *newname, unsigned flags)
+{
+	struct move mv = {.noreplace = flags & RENAME_NOREPLACE};
+	int r;
+
+	if (flags & ~(unsigned)RENAME_NOREPLACE)
+		return why(-EINVAL, "names can be moved, not exchanged");
+	r = place_of(fs, parent, &mv.from_dir);
+	if (!r)
+		r = change_child(fs, &mv.from_dir, name, &mv.from, &mv.from_st);
+	if (r <= 0) {
+		r = r ? r : -ENOENT;
+		goto out;
+	}
+	r = place_of(fs, newparent, &mv.to_dir);
+	if (!r)
+		r = change_child(fs, &mv.to_dir, newname, &mv.to, &mv.to_st);
+	if (r < 0)
+		goto out;
+	mv.to_exists = r > 0;
+	if (mv.to_exists && mv.noreplace)
+		r = -EEXIST;
+	else if (place_is_dir(&mv.from))
+		r = move_directory(fs, &mv);
+	else if (mv.to_exists && place_is_dir(&mv.to))
+		r = -EISDIR;
+	else
+		r = move_file(fs, &mv);
+out:
+	move_release(&mv);
+	return r;
+}
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+	       fuse_ino_t newparent, const char *newname, unsigned flags)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_RENAME);
+	why_clear();
+	r = do_rename(fs, parent, name, newparent, newname, flags);
+	if (r)
+		fs_reply_err(req, "rename", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}

@@ -1,0 +1,703 @@
+#include "fs/writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fs/cellfile.h"
+#include "fs/fs.h"
+#include "fs/schema_file.h"
+#include "fs/writes.h"
+
+enum writer_type {
+	WRITER_CELL,
+	WRITER_SCHEMA,
+	WRITER_SCRATCH
+};
+
+struct writer {
+	struct sorted_node by_node; /* first; in writes.writers */
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	struct place place; /* never changes */
+	uint8_t type;	    /* never changes */
+	bool append;	    /* O_APPEND: the offset is not looked at */
+	/* Created and not published: the size so far, else -1. */
+	_Atomic int64_t pending_size;
+
+	pthread_mutex_t lock; /* guards all below */
+	struct draft draft;
+	bool tail;	 /* the draft is what comes behind the newest value */
+	size_t base_len; /* of that newest value, when it was looked at */
+	bool loaded;	 /* the draft is the whole content */
+	bool dirty;	 /* written since it was published last */
+	bool owed;	 /* made or truncated: an empty value is due */
+	bool absent;	 /* O_EXCL: the first publication finds no file */
+	bool abandoned;	 /* removed before it was published */
+	int failed;	 /* why the last publication did not happen */
+	int64_t ts;	 /* what was published last, or -1 */
+};
+
+/* -- life ---------------------------------------------------------------- */
+
+static void unref(struct writer *w)
+{
+	if (atomic_fetch_sub(&w->refs, 1) > 1)
+		return;
+	draft_clear(&w->draft);
+	if (w->type == WRITER_SCRATCH)
+		scratch_drop(w->fs->writes->scratch, w->place.node);
+	place_release(&w->place);
+	pthread_mutex_destroy(&w->lock);
+	sorted_node_release(&w->by_node);
+	free(w);
+}
+
+static struct bytes node_key(const uint64_t *node)
+{
+	return bytes_of(node, sizeof(*node));
+}
+
+static void register_writer(struct writer *w)
+{
+	struct write_state *ws = w->fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	sorted_insert(&ws->writers, &w->by_node);
+	ws->open = ws->writers.count;
+	pthread_mutex_unlock(&ws->lock);
+}
+
+static void unregister_writer(struct writer *w)
+{
+	struct write_state *ws = w->fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	sorted_remove(&ws->writers, &w->by_node);
+	ws->open = ws->writers.count;
+	pthread_mutex_unlock(&ws->lock);
+}
+
+/* The node's writer after @last (NULL: the first), with a reference. */
+static struct writer *next_writer(struct fs *fs, uint64_t node,
+				  const struct writer *last)
+{
+	struct write_state *ws = fs->writes;
+	struct sorted_node *n;
+
+	if (!ws->open)
+		return NULL;
+	pthread_mutex_lock(&ws->lock);
+	n = sorted_next(&ws->writers, node_key(&node), last != NULL,
+			bytes_of(&last, sizeof(last)));
+	if (n)
+		atomic_fetch_add(&((struct writer *)n)->refs, 1);
+	pthread_mutex_unlock(&ws->lock);
+	return (struct writer *)n;
+}
+
+/* What the file takes: its longest content, or why it cannot be written. */
+static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
+		   size_t *len_max)
+{
+	*len_max = 0;
+	if (kind_is_cell(p->kind)) {
+		*type = WRITER_CELL;
+		return cellfile_writable(fs, p, len_max);
+	}
+	switch (p->kind) {
+	case NODE_SCHEMA:
+		*type = WRITER_SCHEMA;
+		*len_max = SCHEMA_TEXT_MAX;
+		return store_health(fs->store);
+	case NODE_SCRATCH:
+		*type = WRITER_SCRATCH;
+		return scratch_hold(fs->writes->scratch, p->node);
+	case NODE_CONTROL:
+		return why(-EACCES, "this file is for reading only");
+	default:
+		return -EISDIR;
+	}
+}
+
+static int writer_new(struct fs *fs, const struct place *p, int flags,
+		      struct writer **out)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	size_t len_max;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->fs = fs;
+	w->refs = 1;
+	w->ts = -1;
+	w->pending_size = -1;
+	w->append = flags & O_APPEND;
+	pthread_mutex_init(&w->lock, NULL);
+	err = place_copy(&w->place, p);
+	if (err)
+		goto fail;
+	err = sorted_node_init(&w->by_node, node_key(&p->node),
+			       bytes_of(&w, sizeof(w)));
+	if (err)
+		goto fail;
+	err = type_of(fs, p, &w->type, &len_max);
+	if (err)
+		goto fail;
+	draft_init(&w->draft, &fs->writes->budget, len_max);
+	w->tail =
+		w->type == WRITER_CELL && w->append && p->kind != NODE_VERSION;
+	*out = w;
+	return 0;
+fail:
+	sorted_node_release(&w->by_node);
+	place_release(&w->place);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return err;
+}
+
+/* The handle of a new writer, which the kernel's file then owns. */
+static int publish_handle(struct writer *w, struct fuse_file_info *fi)
+{
+	/* The draft answers reads, not the pages of an earlier version. */
+	fi->direct_io = 1;
+	register_writer(w);
+	fi->fh = handles_add(w->fs->handles, HANDLE_WRITER, w);
+	if (fi->fh)
+		return 0;
+	unregister_writer(w);
+	unref(w);
+	return why(-ENFILE, "too many files are open");
+}
+
+/* -- content ------------------------------------------------------------- */
+
+/* The present content of the file, in @hold. 1, or 0 when there is none. */
+static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
+{
+	struct cell cell;
+	int r;
+
+	*out = (struct bytes){0};
+	if (w->type == WRITER_SCHEMA) {
+		r = fstable_schema_text(w->place.table, hold);
+		*out = buf_bytes(hold);
+		return r ? r : 1;
+	}
+	r = cellfile_get(&w->place, &cell, hold);
+	if (r > 0)
+		*out = cell.value;
+	return r;
+}
+
+/* The draft becomes the whole content. REQUIRES: lock, !tail. */
+static int load(struct writer *w)
+{
+	struct buf hold = {0};
+	struct bytes old;
+	int r;
+
+	if (w->loaded)
+		return 0;
+	r = read_file(w, &hold, &old);
+	if (r > 0)
+		r = draft_set(&w->draft, old);
+	buf_free(&hold);
+	if (!r)
+		w->loaded = true;
+	return r;
+}
+
+/* An append that is too long is known before the store says so. */
+static int check_tail(struct writer *w, size_t more)
+{
+	struct cell cell;
+	int r;
+
+	if (!w->base_len && w->ts < 0) {
+		r = cellfile_get(&w->place, &cell, NULL);
+		if (r < 0)
+			return r;
+		w->base_len = r ? cell.value.len : 0;
+	}
+	if (w->base_len + w->draft.content.len + more > w->draft.len_max)
+		return why(-EFBIG,
+			   "a value here is at most %zu bytes (max_value)",
+			   w->draft.len_max);
+	return 0;
+}
+
+static void note_size(struct writer *w)
+{
+	if (w->pending_size >= 0)
+		w->pending_size = (int64_t)w->draft.content.len;
+}
+
+/* REQUIRES: lock. */
+static int write_draft(struct writer *w, struct bytes data, uint64_t off)
+{
+	int err = store_health(w->fs->store);
+
+	if (err)
+		return err;
+	err = w->tail ? check_tail(w, data.len) : load(w);
+	if (err)
+		return err;
+	if (w->append)
+		off = w->draft.content.len;
+	err = draft_write(&w->draft, data, off);
+	if (err)
+		return err;
+	w->dirty = true;
+	note_size(w);
+	if (w->type == WRITER_SCHEMA)
+		err = schema_file_check(w->fs, &w->place,
+					buf_bytes(&w->draft.content));
+	if (err)
+		w->dirty = false;
+	return err;
+}
+
+/* REQUIRES: lock. */
+static int truncate_draft(struct writer *w, uint64_t len)
+{
+	int err = 0;
+
+	if (!len) {
+		draft_clear(&w->draft);
+		w->tail = false;
+		w->loaded = true;
+		w->owed = true;
+		w->dirty = false;
+	} else {
+		/* What a tail is behind of is wanted too. */
+		if (w->tail) {
+			struct draft tail = w->draft;
+
+			draft_init(&w->draft, tail.budget, tail.len_max);
+			w->tail = false;
+			err = load(w);
+			if (!err)
+				err = draft_write(&w->draft,
+						  buf_bytes(&tail.content),
+						  w->draft.content.len);
+			draft_clear(&tail);
+		} else {
+			err = load(w);
+		}
+		if (!err && w->draft.content.len != len) {
+			err = draft_truncate(&w->draft, len);
+			w->dirty |= !err;
+		}
+	}
+	note_size(w);
+	return err;
+}
+
+/* -- publication --------------------------------------------------------- */
+
+static int publish_cell(struct writer *w, unsigned flags)
+{
+	const struct place *p = &w->place;
+	unsigned absent = w->absent && w->ts < 0 ? CELLFILE_ABSENT : 0;
+	struct bytes content = buf_bytes(&w->draft.content);
+	int err;
+
+	if (w->tail && content.len) {
+		err = cellfile_append(w->fs, p, content, w->ts, flags | absent,
+				   &w->ts);
+		if (!err) {
+			w->base_len += content.len;
+			draft_clear(&w->draft);
+		}
+		return err;
+	}
+	/* Nothing was appended to a file that was made just for that. */
+	if (w->tail)
+		absent = CELLFILE_ABSENT;
+	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
+	return err == -EEXIST && w->tail ? 0 : err;
+}
+
+/* Publishes what was written, and with @all what is owed. REQUIRES: lock. */
+static int publish(struct writer *w, bool all, unsigned flags)
+{
+	int err;
+
+	if (w->abandoned || w->type == WRITER_SCRATCH ||
+	    !(w->dirty || (all && w->owed)))
+		return 0;
+	/* Once only: what was refused is not tried again at release. */
+	w->dirty = false;
+	w->owed = false;
+	if (w->type == WRITER_SCHEMA)
+		err = schema_file_apply(w->fs, &w->place,
+					buf_bytes(&w->draft.content));
+	else
+		err = publish_cell(w, flags);
+	w->failed = err;
+	if (err)
+		return err;
+	/* Whoever read the old value meanwhile may have left its pages. */
+	if (w->pending_size < 0)
+		invalidate_inode(w->fs->invalidator, w->place.node, true);
+	w->pending_size = -1;
+	return 0;
+}
+
+/* -- the requests -------------------------------------------------------- */
+
+int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
+		struct fuse_file_info *fi)
+{
+	struct writer *w;
+	int err = writer_new(fs, p, fi->flags, &w);
+
+	if (err)
+		return err;
+	if (fi->flags & O_TRUNC) {
+		if (w->type == WRITER_SCRATCH) {
+			struct scratch_attr a = {.size = 0}, now;
+
+			err = scratch_setattr(fs->writes->scratch, p->node,
+					      SCRATCH_SET_SIZE, &a, &now);
+		} else {
+			err = truncate_draft(w, 0);
+		}
+		if (err) {
+			unref(w);
+			return err;
+		}
+	}
+	return publish_handle(w, fi);
+}
+
+int writer_create(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+{
+	struct writer *w;
+	int err = writer_new(fs, p, fi->flags, &w);
+
+	if (err)
+		return err;
+	if (w->type != WRITER_SCRATCH) {
+		w->loaded = !w->tail;
+		w->owed = true;
+		w->absent = fi->flags & O_EXCL;
+		w->pending_size = 0;
+	}
+	return publish_handle(w, fi);
+}
+
+static struct writer *writer_of(struct fs *fs, uint64_t fh)
+{
+	return handles_get(fs->handles, fh, HANDLE_WRITER);
+}
+
+static int read_scratch(struct writer *w, fuse_req_t req, size_t size,
+			off_t off)
+{
+	char *out = malloc(size + 1);
+	ssize_t n;
+
+	if (!out)
+		return -ENOMEM;
+	n = scratch_read(w->fs->writes->scratch, w->place.node, out, size,
+			 (uint64_t)off);
+	if (n >= 0)
+		fuse_reply_buf(req, out, (size_t)n);
+	free(out);
+	return n < 0 ? (int)n : 0;
+}
+
+/* The newest value with what was not published yet behind it. */
+static int read_tail(struct writer *w, struct buf *out)
+{
+	struct buf hold = {0};
+	struct bytes old;
+	int r = read_file(w, &hold, &old);
+
+	if (r >= 0)
+		r = buf_append(out, old.data, old.len);
+	if (!r)
+		r = buf_append(out, w->draft.content.data,
+			       w->draft.content.len);
+	buf_free(&hold);
+	return r;
+}
+
+int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off)
+{
+	struct writer *w = writer_of(fs, fh);
+	struct buf all = {0};
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (off < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH)
+		return read_scratch(w, req, size, off);
+	pthread_mutex_lock(&w->lock);
+	if (w->tail) {
+		err = read_tail(w, &all);
+	} else {
+		struct bytes part;
+
+		err = load(w);
+		part = draft_read(&w->draft, (uint64_t)off, size);
+		if (!err)
+			err = buf_set(&all, part);
+		off = 0;
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (!err) {
+		size_t at = (uint64_t)off < all.len ? (size_t)off : all.len;
+		size_t left = all.len - at;
+
+		fuse_reply_buf(req, all.len ? (char *)all.data + at : NULL,
+			       left < size ? left : size);
+	}
+	buf_free(&all);
+	return err;
+}
+
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (off < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH)
+		return scratch_write(fs->writes->scratch, w->place.node, data,
+				     (uint64_t)off, w->append);
+	pthread_mutex_lock(&w->lock);
+	err = write_draft(w, data, (uint64_t)off);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_truncate(struct fs *fs, uint64_t fh, off_t size)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (size < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH) {
+		struct scratch_attr a = {.size = (uint64_t)size}, now;
+
+		return scratch_setattr(fs->writes->scratch, w->place.node,
+				       SCRATCH_SET_SIZE, &a, &now);
+	}
+	pthread_mutex_lock(&w->lock);
+	err = truncate_draft(w, (uint64_t)size);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_extend(struct fs *fs, uint64_t fh, off_t size)
+{
+	struct writer *w = writer_of(fs, fh);
+	struct scratch_attr a;
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (w->type == WRITER_SCRATCH) {
+		if (!scratch_getattr(fs->writes->scratch, w->place.node, &a))
+			return -ESTALE;
+		return (uint64_t)size > a.size ? writer_truncate(fs, fh, size)
+					       : 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	err = w->tail ? -EOPNOTSUPP : load(w);
+	if (!err && (uint64_t)size > w->draft.content.len)
+		err = truncate_draft(w, (uint64_t)size);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_flush(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return 0; /* other handles have nothing to publish */
+	pthread_mutex_lock(&w->lock);
+	err = publish(w, false, 0);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_fsync(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w || w->type == WRITER_SCRATCH)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	if (w->dirty || w->owed)
+		err = publish(w, true, CELLFILE_SYNC);
+	else
+		err = w->failed ? w->failed : store_sync(fs->store);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+void writer_release(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = handles_remove(fs->handles, fh, HANDLE_WRITER);
+	struct buf path = {0};
+	int err;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	err = publish(w, true, 0);
+	pthread_mutex_unlock(&w->lock);
+	if (err) {
+		/* Nobody waits for an answer: people read it in errors. */
+		place_path(fs, w->place.node, NULL, &path);
+		if (!buf_append(&path, "", 1))
+			errors_add(fs->errors, "release",
+				   (const char *)path.data, err, store_why());
+		buf_free(&path);
+	}
+	unregister_writer(w);
+	unref(w);
+}
+
+int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
+{
+	struct scratch_attr a = {.size = (uint64_t)size}, now;
+	struct writer *w;
+	int err;
+
+	if (size < 0)
+		return -EINVAL;
+	if (p->kind == NODE_SCRATCH)
+		return scratch_setattr(fs->writes->scratch, p->node,
+				       SCRATCH_SET_SIZE, &a, &now);
+	err = writer_new(fs, p, O_WRONLY, &w);
+	if (err)
+		return err;
+	pthread_mutex_lock(&w->lock);
+	err = truncate_draft(w, (uint64_t)size);
+	if (!err)
+		err = publish(w, true, 0);
+	pthread_mutex_unlock(&w->lock);
+	unref(w);
+	return err;
+}
+
+/* -- by node ------------------------------------------------------------- */
+
+int writer_stat(struct fs *fs, uint64_t node, struct stat *st)
+{
+	struct scratch_attr a;
+	struct writer *w, *next;
+	int64_t size = -1;
+
+	if (scratch_getattr(fs->writes->scratch, node, &a)) {
+		st->st_mode = a.mode;
+		st->st_uid = a.uid;
+		st->st_gid = a.gid;
+		st->st_size = (off_t)a.size;
+		st->st_blocks = (blkcnt_t)((a.size + 511) / 512);
+		st->st_atim = st->st_mtim = a.mtime;
+		st->st_ctim = a.ctime;
+		return 1;
+	}
+	for (w = next_writer(fs, node, NULL); w; w = next) {
+		int64_t pending = w->pending_size;
+
+		size = pending > size ? pending : size;
+		next = next_writer(fs, node, w);
+		unref(w);
+	}
+	if (size < 0)
+		return 0;
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
+	return 1;
+}
+
+bool writer_is_open(struct fs *fs, uint64_t node)
+{
+	struct writer *w = next_writer(fs, node, NULL);
+
+	if (w)
+		unref(w);
+	return w != NULL;
+}
+
+bool writer_wants(struct fs *fs, uint64_t node)
+{
+	struct stat st;
+
+	return writer_stat(fs, node, &st) > 0;
+}
+
+bool writer_abandon(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+	bool pending = false;
+
+	for (w = next_writer(fs, node, NULL); w; w = next) {
+		pthread_mutex_lock(&w->lock);
+		pending |= w->pending_size >= 0;
+		w->pending_size = -1;
+		w->abandoned = w->type == WRITER_CELL;
+		pthread_mutex_unlock(&w->lock);
+		next = next_writer(fs, node, w);
+		unref(w);
+	}
+	return pending;
+}
+
+int writer_settle(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+	int err = 0;
+
+	for (w = next_writer(fs, node, NULL); w; w = next) {
+		int r;
+
+		pthread_mutex_lock(&w->lock);
+		r = publish(w, true, 0);
+		pthread_mutex_unlock(&w->lock);
+		err = err ? err : r;
+		next = next_writer(fs, node, w);
+		unref(w);
+	}
+	return err;
+}
+
+void writer_drain(struct fs *fs)
+{
+	struct sorted_node *n;
+
+	/* No request runs any more: the locks are for form. */
+	while ((n = sorted_any(&fs->writes->writers))) {
+		struct writer *w = (struct writer *)n;
+
+		pthread_mutex_lock(&w->lock);
+		(void)publish(w, true, 0);
+		pthread_mutex_unlock(&w->lock);
+		unregister_writer(w);
+		unref(w);
+	}
+}

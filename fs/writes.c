@@ -1,0 +1,40 @@
+#include "fs/writes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/fs.h"
+
+/* The longest value there is fits, and half of that again. */
+#define DRAFTS_MAX (384u << 20)
+
+int writes_new(struct fs *fs, struct write_state **out)
+{
+	struct write_state *ws = calloc(1, sizeof(*ws));
+
+	if (!ws)
+		return -ENOMEM;
+	ws->scratch = scratch_new(fs->options->scratch_max);
+	if (!ws->scratch) {
+		free(ws);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&ws->lock, NULL);
+	ws->budget.max = DRAFTS_MAX;
+	*out = ws;
+	return 0;
+}
+
+void writes_free(struct write_state *ws)
+{
+	if (!ws)
+		return;
+	scratch_free(ws->scratch);
+	pthread_mutex_destroy(&ws->lock);
+	free(ws);
+}
+
+uint64_t writes_bytes(struct write_state *ws)
+{
+	return scratch_bytes(ws->scratch) + ws->budget.held;
+}

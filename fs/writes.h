@@ -1,0 +1,24 @@
+/*
+ * What the write side of a mount holds: scratch files, open writers, budget.
+ *
+ * Writers are found by node, as a lookup must see a file that was created and
+ * not published yet, and an unlink must keep it from being published.
+ */
+#ifndef CELLFS_FS_WRITES_H
+#define CELLFS_FS_WRITES_H
+
+#include <pthread.h>
+
+#include "fs/draft.h"
+#include "fs/scratch.h"
+#include "fs/sorted.h"
+
+struct write_state {
+	struct scratch *scratch;
+	struct draft_budget budget;
+	pthread_mutex_t lock;
+	struct sorted writers; /* lock: by node, then address */
+	_Atomic size_t open;   /* writers.count, to read without the lock */
+};
+
+#endif
