@@ -1,0 +1,87 @@
+# One mount a test: its own store, mountpoint and log.
+#
+# $CELLFS is the daemon, $M the mountpoint, $T a folder of the test's own.
+# A test ends with an unmount: the daemon must exit with 0 and have said
+# nothing. `run !` tests a failure; a bare `! cmd` would not fail a test.
+
+bats_require_minimum_version 1.5.0
+
+CELLFS=${CELLFS:-$BATS_TEST_DIRNAME/../../build/fs/cellfs}
+
+# mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
+mount_store() {
+	mkdir -p "$M"
+	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- &
+	DAEMON=$!
+	local i
+	for ((i = 0; i < 500; i++)); do
+		mountpoint -q "$M" && return 0
+		kill -0 "$DAEMON" 2>/dev/null || break
+		sleep 0.01
+	done
+	echo "no mount: $(cat "$LOG")" >&2
+	return 1
+}
+
+# unmount_store: exit 0 and a silent log, or the test fails.
+unmount_store() {
+	local code=0
+	fusermount3 -u "$M" || fusermount3 -u -z "$M"
+	wait "$DAEMON" || code=$?
+	DAEMON=
+	[ "$code" -eq 0 ] || {
+		echo "the daemon's exit code was $code" >&2
+		cat "$LOG" >&2
+		return 1
+	}
+	[ ! -s "$LOG" ] || {
+		echo "the daemon said:" >&2
+		cat "$LOG" >&2
+		return 1
+	}
+}
+
+remount_store() {
+	unmount_store
+	mount_store "$@"
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	STORE=$T/store
+	M=$T/mnt
+	LOG=$T/log
+	mount_store
+}
+
+teardown() {
+	[ -z "${DAEMON:-}" ] || unmount_store
+}
+
+# versions DIR: how many versions a column has.
+versions() {
+	ls "$1" | wc -l
+}
+
+# a_row: the row T/R with an open table.
+a_row() {
+	mkdir "$M/T" "$M/T/R"
+}
+
+# a_column: the empty column T/R/f/q, in $C.
+a_column() {
+	mkdir -p "$M/T/R/f/q"
+	C=$M/T/R/f/q
+}
+
+# settled CMD...: becomes true within two seconds. RELEASE, which publishes an
+# empty value, comes after close(2) has returned.
+settled() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		"$@" && return 0
+		sleep 0.01
+	done
+	echo "never true: $*" >&2
+	return 1
+}

@@ -1,0 +1,99 @@
+load helper
+
+rss() {
+	awk '/VmRSS/ {print $2}' "/proc/$DAEMON/status"
+}
+
+@test "a value over max_value is refused at write" {
+	a_row
+	run ! dd if=/dev/zero of="$M/T/R/f:q" bs=1M count=11 status=none
+	[[ $output == *"File too large"* ]]
+	[ ! -e "$M/T/R/f:q" ]
+}
+
+@test "truncate to a terabyte is refused and takes no memory" {
+	a_row
+	before=$(rss)
+	run ! truncate -s 1T "$M/T/R/f:q"
+	[[ $output == *"File too large"* ]]
+	run ! dd if=/dev/zero of="$M/T/R/f:q" bs=1 count=1 seek=1T status=none
+	run ! fallocate -l 1T "$M/T/R/f:q"
+	[ $(($(rss) - before)) -lt 4096 ]
+}
+
+@test "truncate changes the length of a version" {
+	a_column
+	printf 'abcdef' > "$C/1"
+	truncate -s 3 "$C/1"
+	[ "$(cat "$C/1")" = abc ]
+	truncate -s 5 "$C/1"
+	[ "$(stat -c %s "$C/1")" -eq 5 ]
+	[ "$(versions "$C")" -eq 1 ]
+}
+
+@test "an undeclared family of a fixed table is refused at open" {
+	a_row
+	echo "family f" > "$M/T/.schema"
+	run ! bash -c "echo x > '$M/T/R/g:q'"
+	[[ $output == *"Operation not permitted"* ]]
+	run ! mkdir "$M/T/R/g"
+	echo x > "$M/T/R/f:q"
+}
+
+@test "a name that is no key is refused" {
+	a_row
+	run ! mkdir "$M/T/a%2fb"
+	run ! mkdir "$M/T/%41"
+	run ! bash -c "echo x > '$M/T/R/f:%zz'"
+}
+
+@test "links and devices are refused" {
+	a_column
+	echo x > "$C/1"
+	run ! ln "$C/1" "$C/2"
+	run ! ln -s 1 "$C/2"
+	run ! mkfifo "$C/2"
+	[ "$(versions "$C")" -eq 1 ]
+}
+
+@test "a directory in a column is refused" {
+	a_column
+	run ! mkdir "$C/dir"
+}
+
+@test "a read-only mount refuses every change" {
+	a_column
+	echo x > "$C/1"
+	remount_store -o ro
+	run ! bash -c "echo y > '$C/2'"
+	[[ $output == *"Read-only file system"* ]]
+	run ! rm "$C/1"
+	run ! mkdir "$M/T2"
+	[ "$(cat "$C/1")" = x ]
+}
+
+@test "nodelete keeps cells and lets them be written" {
+	remount_store -o nodelete
+	a_column
+	echo x > "$C/1"
+	run ! rm "$C/1"
+	run ! rm "$M/T/R/f:q"
+	echo y > "$C/2"
+	[ "$(versions "$C")" -eq 2 ]
+}
+
+@test "scratch files are bounded" {
+	remount_store -o scratch_max=1M
+	a_row
+	run ! dd if=/dev/zero of="$M/T/R/.big" bs=64k count=32 status=none
+	[[ $output == *"No space left"* ]]
+	rm "$M/T/R/.big"
+	echo fits > "$M/T/R/.small"
+}
+
+@test "a failure is told in words" {
+	a_row
+	echo "family f" > "$M/T/.schema"
+	run ! mkdir "$M/T/R/g"
+	grep -q "families are fixed" "$M/.cellfs/errors"
+}

@@ -1,0 +1,127 @@
+load helper
+
+@test "rm of a timestamp removes that version" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	rm "$C/1"
+	[ "$(ls "$C")" = 2 ]
+	[ "$(cat "$C/latest")" = two ]
+}
+
+@test "rm of latest removes the newest version" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	rm "$C/latest"
+	[ "$(ls "$C")" = 1 ]
+	[ "$(cat "$C/latest")" = one ]
+}
+
+@test "rm of F:Q removes every version" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	rm "$M/T/R/f:q"
+	[ ! -e "$M/T/R/f:q" ]
+	settled [ -z "$(ls "$M/T/R")" ]
+}
+
+@test "rm of what is not there says so" {
+	a_column
+	run ! rm "$C/1"
+	[[ $output == *"No such file"* ]]
+	run ! rm "$C/latest"
+	run ! rm "$M/T/R/f:q"
+}
+
+@test "a version removed and written again is seen" {
+	a_column
+	echo one > "$C/1"
+	rm "$C/1"
+	echo again > "$C/1"
+	[ "$(cat "$C/1")" = again ]
+}
+
+@test "a directory emptied by rm stays until rmdir" {
+	a_column
+	echo one > "$C/1"
+	rm "$C/1"
+	[ -d "$C" ]
+	[ "$(ls "$M/T/R/f")" = q ]
+	rmdir "$C"
+	[ "$(ls "$M/T/R")" = f ]
+	rmdir "$M/T/R/f" "$M/T/R"
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "an empty directory is listed until it is removed, and gone at unmount" {
+	mkdir "$M/T" "$M/T/b" "$M/T/a"
+	[ "$(ls "$M/T" | tr '\n' ' ')" = "a b " ]
+	rmdir "$M/T/a"
+	[ "$(ls "$M/T")" = b ]
+	remount_store
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "rmdir of what holds cells is refused" {
+	a_column
+	echo x > "$C/1"
+	for d in "$C" "$M/T/R/f" "$M/T/R" "$M/T"; do
+		run ! rmdir "$d"
+		[[ $output == *"not empty"* ]]
+	done
+}
+
+@test "rm -r of a row, a table" {
+	a_column
+	echo x > "$C/1"
+	echo x > "$M/T/R/g:h"
+	echo x > "$M/T/R/f:q2"
+	mkdir "$M/T/R2"
+	echo x > "$M/T/R2/f:q"
+	rm -r "$M/T/R"
+	[ "$(ls "$M/T")" = R2 ]
+	rm -r "$M/T"
+	[ -z "$(ls "$M")" ]
+}
+
+@test "find -delete of everything" {
+	a_column
+	for r in 1 2 3 4 5; do
+		mkdir "$M/T/r$r"
+		echo x > "$M/T/r$r/f:q"
+		echo x > "$M/T/r$r/g:long"
+	done
+	find "$M/T" -mindepth 1 -delete
+	[ -z "$(ls "$M/T")" ]
+	rmdir "$M/T"
+}
+
+@test "find -type f -delete leaves the directories" {
+	a_column
+	echo x > "$C/1"
+	find "$M/T/R" -type f -delete
+	[ -d "$C" ]
+	[ "$(find "$M/T/R" -type f | wc -l)" -eq 0 ]
+}
+
+@test "a table of a dropped name starts empty" {
+	a_column
+	echo x > "$C/1"
+	rm -r "$M/T"
+	mkdir "$M/T"
+	[ -z "$(ls "$M/T")" ]
+	mkdir -p "$M/T/R/f/q"
+	[ -z "$(ls "$C")" ]
+}
+
+@test "a file removed while it is written is never published" {
+	a_column
+	exec 4> "$C/4913"
+	echo x >&4
+	rm "$C/4913"
+	exec 4>&-
+	sleep 0.1
+	[ -z "$(ls "$C")" ]
+}

@@ -1,0 +1,112 @@
+load helper
+
+@test "mv of a version to another timestamp" {
+	a_column
+	echo x > "$C/1"
+	mv "$C/1" "$C/2"
+	[ "$(ls "$C")" = 2 ]
+	[ "$(cat "$C/2")" = x ]
+}
+
+@test "mv of a version to another column of the row" {
+	a_column
+	mkdir "$M/T/R/f/p"
+	echo x > "$C/1"
+	mv "$C/1" "$M/T/R/f/p/1"
+	[ "$(cat "$M/T/R/f/p/1")" = x ]
+	[ -z "$(ls "$C")" ]
+}
+
+@test "mv of a version onto another one replaces it" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	mv "$C/1" "$C/2"
+	[ "$(ls "$C")" = 2 ]
+	[ "$(cat "$C/2")" = one ]
+}
+
+@test "mv -n does not replace" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	mv -n "$C/1" "$C/2" || true
+	[ "$(cat "$C/1")" = one ]
+	[ "$(cat "$C/2")" = two ]
+}
+
+@test "mv to another row copies and removes" {
+	a_column
+	mkdir -p "$M/T/R2/f/q"
+	echo x > "$C/1"
+	mv "$C/1" "$M/T/R2/f/q/1"
+	[ "$(cat "$M/T/R2/f/q/1")" = x ]
+	[ -z "$(ls "$C")" ]
+}
+
+@test "mv of a whole row copies all of it" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	echo body > "$M/T/R/g:h"
+	mv "$M/T/R" "$M/T/R2"
+	[ "$(ls "$M/T")" = R2 ]
+	[ "$(cat "$M/T/R2/f/q/1")" = one ]
+	[ "$(cat "$M/T/R2/f/q/latest")" = two ]
+	[ "$(cat "$M/T/R2/g:h")" = body ]
+}
+
+@test "mv of F:Q moves the column with all its versions" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	mv "$M/T/R/f:q" "$M/T/R/g:p"
+	[ "$(ls -U "$M/T/R/g/p" | tr '\n' ' ')" = "2 1 " ]
+	[ ! -e "$M/T/R/f:q" ]
+}
+
+@test "mv of a table renames it" {
+	a_column
+	echo x > "$C/1"
+	mv "$M/T" "$M/T2"
+	[ "$(ls "$M")" = T2 ]
+	[ "$(cat "$M/T2/R/f/q/1")" = x ]
+	remount_store
+	[ "$(ls "$M")" = T2 ]
+}
+
+@test "mv of an empty row directory gives it a new name" {
+	mkdir "$M/T" "$M/T/new"
+	mv "$M/T/new" "$M/T/R"
+	[ "$(ls "$M/T")" = R ]
+	echo x > "$M/T/R/f:q"
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
+@test "mv of a note to a timestamp, latest and F:Q is the put" {
+	a_column
+	echo one > "$C/note"
+	mv "$C/note" "$C/1"
+	echo two > "$C/note"
+	mv "$C/note" "$C/latest"
+	echo three > "$M/T/R/draft"
+	mv "$M/T/R/draft" "$M/T/R/g:h"
+	[ "$(cat "$C/1")" = one ]
+	[ "$(cat "$C/latest")" = two ]
+	[ "$(cat "$M/T/R/g:h")" = three ]
+	[ "$(versions "$C")" -eq 2 ]
+	[ "$(stat -c %Y "$C/1")" -eq 0 ]
+}
+
+@test "exchange is refused" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	python3 - "$C/1" "$C/2" <<-'PY'
+	import ctypes, errno, sys
+	libc = ctypes.CDLL(None, use_errno=True)
+	r = libc.renameat2(-100, sys.argv[1].encode(), -100,
+	                   sys.argv[2].encode(), 2)
+	assert r == -1 and ctypes.get_errno() == errno.EINVAL
+	PY
+}

@@ -1,0 +1,133 @@
+load helper
+
+@test "a note is a file in memory, listed, and gone at unmount" {
+	a_column
+	for f in "$M/note" "$M/T/note" "$M/T/R/note" "$M/T/R/f/note" "$C/note"; do
+		echo hello > "$f"
+		[ "$(cat "$f")" = hello ]
+		ls "$(dirname "$f")" | grep -qx note
+	done
+	echo again >> "$C/note"
+	[ "$(wc -l < "$C/note")" -eq 2 ]
+	remount_store
+	[ -z "$(find "$M" -name note)" ]
+}
+
+@test "a note keeps mode and times" {
+	a_row
+	echo x > "$M/T/R/.note"
+	chmod 600 "$M/T/R/.note"
+	touch -d @1000 "$M/T/R/.note"
+	[ "$(stat -c '%a %Y' "$M/T/R/.note")" = "600 1000" ]
+}
+
+@test "notes can be renamed and removed" {
+	a_column
+	echo x > "$C/a.txt"
+	mv "$C/a.txt" "$C/b.txt"
+	[ "$(cat "$C/b.txt")" = x ]
+	echo y > "$C/c.txt"
+	mv "$C/b.txt" "$C/c.txt"
+	[ "$(ls "$C")" = c.txt ]
+	[ "$(cat "$C/c.txt")" = x ]
+	rm "$C/c.txt"
+	[ -z "$(ls "$C")" ]
+}
+
+@test "a removed note can be read by who has it open" {
+	a_row
+	echo x > "$M/T/R/.n"
+	exec 4< "$M/T/R/.n"
+	rm "$M/T/R/.n"
+	[ "$(cat <&4)" = x ]
+	exec 4<&-
+}
+
+@test "rmdir is refused while a note is in it" {
+	a_column
+	echo x > "$C/note"
+	run ! rmdir "$C"
+	rm "$C/note"
+	rmdir "$C"
+}
+
+@test "scratch directories hold scratch files" {
+	a_column
+	mkdir "$C/.tmp"
+	echo x > "$C/.tmp/1"
+	[ "$(ls "$C/.tmp")" = 1 ]
+	mv "$C/.tmp/1" "$C/1"
+	rmdir "$C/.tmp"
+	[ "$(cat "$C/1")" = x ]
+	[ "$(ls -A "$C")" = 1 ]
+}
+
+@test "the names of views cannot be made" {
+	a_row
+	run ! mkdir "$M/T/.range"
+	run ! bash -c "echo x > '$M/T/.cells'"
+}
+
+@test "sed -i on a version replaces it" {
+	a_column
+	echo hello > "$C/5"
+	sed -i s/hello/world/ "$C/5"
+	[ "$(cat "$C/5")" = world ]
+	[ "$(ls -A "$C")" = 5 ]
+}
+
+@test "sed -i on latest and F:Q puts a new version" {
+	a_column
+	echo one > "$C/5"
+	sed -i s/one/two/ "$C/latest"
+	sed -i s/two/three/ "$M/T/R/f:q"
+	[ "$(cat "$C/latest")" = three ]
+	[ "$(cat "$C/5")" = one ]
+	[ "$(versions "$C")" -eq 3 ]
+}
+
+@test "vim on latest puts a new version and keeps the old" {
+	a_column
+	echo one > "$C/5"
+	vim.tiny -es -c '%s/one/two/' -c wq "$C/latest" < /dev/null
+	[ "$(cat "$C/latest")" = two ]
+	[ "$(cat "$C/5")" = one ]
+	[ "$(ls -A "$C" | wc -l)" -eq 2 ]
+}
+
+@test "vim on a timestamp replaces that version" {
+	a_column
+	echo one > "$C/5"
+	vim.tiny -es -c '%s/one/two/' -c wq "$C/5" < /dev/null
+	[ "$(cat "$C/5")" = two ]
+	[ "$(ls -A "$C")" = 5 ]
+}
+
+@test "vim on F:Q puts a new version and keeps the old" {
+	a_column
+	echo one > "$C/5"
+	vim.tiny -es -c '%s/one/two/' -c wq "$M/T/R/f:q" < /dev/null
+	[ "$(cat "$M/T/R/f:q")" = two ]
+	[ "$(cat "$C/5")" = one ]
+	[ "$(ls -A "$M/T/R/f")" = q ]
+	[ "$(versions "$C")" -eq 2 ]
+}
+
+@test "vim makes a new version of a new name" {
+	a_column
+	vim.tiny -es -c 'normal ihello' -c wq "$C/latest" < /dev/null
+	[ "$(cat "$C/latest")" = hello ]
+	[ "$(ls -A "$C" | wc -l)" -eq 1 ]
+}
+
+@test "vim with backupcopy=yes and with no" {
+	a_column
+	echo one > "$C/5"
+	vim.tiny -es -c 'set backupcopy=yes' -c '%s/one/two/' -c wq "$C/5" \
+		< /dev/null
+	[ "$(cat "$C/5")" = two ]
+	vim.tiny -es -c 'set backupcopy=no' -c '%s/two/three/' -c wq "$C/5" \
+		< /dev/null
+	[ "$(cat "$C/5")" = three ]
+	[ "$(ls -A "$C")" = 5 ]
+}
