@@ -70,6 +70,8 @@ struct fs {
 int fs_new(struct store *s, const struct options *o, struct fs **out);
 /* No request may run any more. Publishes what is owed, frees. */
 void fs_free(struct fs *fs);
+/* Frees what readers and listings the kernel has left open. */
+void fs_close_handles(struct fs *fs);
 /* All operations, for fuse_session_new(); userdata is the struct fs. */
 const struct fuse_lowlevel_ops *fs_ops(void);
 
@@ -84,8 +86,10 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
+/* Every op begins with it: counts, and forgets the last why(). */
 static inline void fs_count(struct fs *fs, enum fs_op op)
 {
+	why_clear();
 	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 }
 
@@ -108,6 +112,8 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	     const struct stat *st, struct fuse_entry_param *e);
 
+/* Mode or owner of a table changed: all beneath it has other attributes. */
+void fs_table_changed(struct fs *fs, uint64_t table_node);
 /*
  * A column got or lost versions other than through the file that the kernel
  * wrote: its aliases, directory and, if @gone is not negative, that version

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct fstable {
 	struct table *table; /* a reference */
@@ -13,6 +14,7 @@ struct fstable {
 	uint64_t version; /* of schema */
 	struct schema schema;
 	bool expires;
+	int64_t changed_ms;
 };
 
 int fstable_new(struct table *t, struct fstable **out)
@@ -56,6 +58,14 @@ uint64_t fstable_id(const struct fstable *ft)
 	return table_id(ft->table);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* Brings the copy up to date; the lock is held. */
 static int refresh(struct fstable *ft)
 {
@@ -69,6 +79,8 @@ static int refresh(struct fstable *ft)
 	r = table_schema(ft->table, &fresh);
 	if (r < 0)
 		return r;
+	if (ft->loaded)
+		ft->changed_ms = now_ms();
 	schema_free(&ft->schema);
 	ft->schema = fresh;
 	ft->version = version;
@@ -147,6 +159,17 @@ int fstable_schema(struct fstable *ft, struct schema *out)
 		r = schema_copy(out, &ft->schema);
 	pthread_mutex_unlock(&ft->lock);
 	return r;
+}
+
+int64_t fstable_changed_ms(struct fstable *ft)
+{
+	int64_t ms;
+
+	pthread_mutex_lock(&ft->lock);
+	refresh(ft);
+	ms = ft->changed_ms;
+	pthread_mutex_unlock(&ft->lock);
+	return ms;
 }
 
 int fstable_schema_text(struct fstable *ft, struct buf *out)

@@ -41,6 +41,8 @@ int fstable_fixed(struct fstable *ft);
 int fstable_expires(struct fstable *ft);
 /* A copy of the schema; free with schema_free(). -ENOENT, -ENOMEM. */
 int fstable_schema(struct fstable *ft, struct schema *out);
+/* When the schema was last seen to change; 0 = not since the mount. */
+int64_t fstable_changed_ms(struct fstable *ft);
 /* The text of .schema appended to @out. -ENOENT, -ENOMEM. */
 int fstable_schema_text(struct fstable *ft, struct buf *out);
 

@@ -15,9 +15,8 @@ struct handles;
 
 enum handle_type {
 	HANDLE_LISTING = 1, /* struct listing */
-	HANDLE_READER,	    /* struct reader: data opened for reading only */
+	HANDLE_READER,	    /* struct reader: data, control text; read only */
 	HANDLE_WRITER,	    /* struct writer: opened for writing, scratch */
-	HANDLE_CONTROL,	    /* struct buf: a control file's text */
 };
 
 int handles_new(struct handles **out);

@@ -16,8 +16,9 @@
 
 struct fuse_session;
 struct invalidator;
+struct nodes;
 
-int invalidator_new(struct invalidator **out);
+int invalidator_new(struct nodes *nodes, struct invalidator **out);
 /* From here on the queue is emptied; @se must outlive stop(). */
 int invalidator_start(struct invalidator *iv, struct fuse_session *se);
 /* Ends the thread; the rest of the queue is dropped. */
@@ -32,6 +33,9 @@ void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
 /* The name is gone with its node, open or not. */
 void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
 		       struct bytes name);
+
+/* The attributes of every node beneath: a table's mode holds for all. */
+void invalidate_below(struct invalidator *iv, uint64_t node);
 
 struct invalidate_counts {
 	uint64_t sent, dropped, queued;

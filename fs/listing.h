@@ -36,10 +36,11 @@ struct listing_entry {
 	const char *name;
 	size_t name_len;
 	uint64_t ino;
-	uint8_t kind;	     /* enum node_kind; "." and ".." have NODE_ROOT */
-	bool dot;	     /* "." or "..": never looked up */
-	struct stat st;	     /* only listing_next(..., true) fills all of it */
-	struct place *place; /* of the entry, when @attrs was asked for */
+	uint8_t kind;	/* enum node_kind; "." and ".." have NODE_ROOT */
+	bool dot;	/* "." or "..": never looked up */
+	struct stat st; /* when @attrs was asked for */
+	/* Of the entry, with its node 0 or known; NULL when it has vanished. */
+	struct place *place;
 	uint64_t
 		offset; /* behind this entry: what the kernel comes back with */
 };
@@ -51,5 +52,7 @@ void listing_close(struct listing *ls); /* NULL is nothing */
 int listing_seek(struct listing *ls, uint64_t offset);
 /* 1 and *out, 0 at the end, an error. With @attrs the attributes too. */
 int listing_next(struct listing *ls, bool attrs, struct listing_entry *out);
+/* Gives the scan back if the listing was not read since @before. */
+void listing_rest(struct listing *ls, time_t before);
 
 #endif

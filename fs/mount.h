@@ -18,15 +18,9 @@
 typedef int (*mount_open_fn)(const char *path, const struct store_options *o,
 			     struct store **out);
 
-/* The whole life of the daemon; its exit code. */
-int mount_run(const struct options *o, mount_open_fn open_store);
+/* The whole life of the daemon; its exit code. Makes paths absolute. */
+int mount_run(struct options *o, mount_open_fn open_store);
 /* main() of the daemon and of its test variants. */
 int mount_main(int argc, char **argv, mount_open_fn open_store);
-
-/*
- * Checks that neither of two directories lies in the other. 0; -EINVAL with
- * a sentence; another error.
- */
-int mount_check_apart(const char *store, const char *mountpoint);
 
 #endif

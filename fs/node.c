@@ -584,6 +584,49 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	return r;
 }
 
+static bool is_below(const struct nodes *ns, uint32_t index, uint32_t ancestor)
+{
+	while (index != ROOT_ID) {
+		index = node_at(ns, index)->parent;
+		if (index == ancestor)
+			return true;
+	}
+	return false;
+}
+
+int nodes_below(struct nodes *ns, uint64_t ancestor, uint64_t *cursor,
+		uint64_t *id)
+{
+	uint64_t i = *cursor, end;
+	uint32_t a;
+	int r = -1;
+
+	/* The lock is let go from time to time. */
+	while (r < 0) {
+		pthread_mutex_lock(&ns->lock);
+		end = (uint64_t)ns->nchunks * CHUNK_NODES;
+		if (!node_of(ns, ancestor, &a))
+			end = 0;
+		for (int tries = 0; r < 0 && i < end && tries < 4096;
+		     i++, tries++) {
+			if (!ns->chunks[i / CHUNK_NODES].nodes) {
+				i += CHUNK_NODES - 1 - i % CHUNK_NODES;
+				continue;
+			}
+			if (node_at(ns, (uint32_t)i)->generation == 0 ||
+			    !is_below(ns, (uint32_t)i, a))
+				continue;
+			*id = id_of(node_at(ns, (uint32_t)i), (uint32_t)i);
+			r = 1;
+		}
+		if (r < 0 && i >= end)
+			r = 0;
+		pthread_mutex_unlock(&ns->lock);
+	}
+	*cursor = i;
+	return r;
+}
+
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned)
 {
 	pthread_mutex_lock(&ns->lock);

@@ -44,6 +44,7 @@ enum node_kind {
 	NODE_CONTROL_DIR,  /* .cellfs/ */
 	NODE_CONTROL,	   /* .cellfs/help ... */
 	NODE_SCRATCH,	   /* a regular file that is only in memory */
+	NODE_SCRATCH_DIR,  /* a directory of such files (rsync's .~tmp~) */
 };
 
 /* A node as nodes_walk() shows it; valid in the callback only. */
@@ -94,6 +95,12 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
  */
 int nodes_walk(struct nodes *ns, uint64_t id,
 	       int (*step)(void *arg, const struct node_view *n), void *arg);
+/*
+ * The nodes beneath @ancestor, one a call: *cursor begins at 0. 1, or 0 at the
+ * end. Those that come meanwhile may be missed.
+ */
+int nodes_below(struct nodes *ns, uint64_t ancestor, uint64_t *cursor,
+		uint64_t *id);
 /* How many there are, and of those pinned. */
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned);
 

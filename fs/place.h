@@ -32,7 +32,8 @@ struct fs;
 struct control_file;
 
 struct place {
-	uint64_t node; /* 0 when it came from place_child() */
+	uint64_t node;	 /* 0 when it came from place_child() */
+	uint64_t parent; /* the directory's node */
 	uint64_t ino;
 	uint8_t kind;  /* enum node_kind */
 	bool detached; /* unlinked or replaced since the kernel got it */
@@ -63,6 +64,7 @@ int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
 
 bool place_is_dir(const struct place *p);
+bool kind_is_dir(uint8_t kind);
 /* In one mutation's reach: the same table and the same whole row key. */
 bool place_same_row(const struct place *a, const struct place *b);
 /* Has the kind a whole row key (from ROW down)? */

@@ -1,0 +1,182 @@
+#include "fs/control.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cellfs-version.h"
+#include "fs/fs.h"
+
+static int say(struct buf *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int say(struct buf *out, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	return buf_append(out, line, strlen(line));
+}
+
+static const char help[] =
+	"This is a wide-column store as files. Every version of a cell is a\n"
+	"small file; every directory is a sorted range of keys; every write\n"
+	"is one atomic put.\n"
+	"\n"
+	"  TABLE/ROW/FAMILY/QUALIFIER/TIMESTAMP   one version of a value\n"
+	"  TABLE/ROW/FAMILY/QUALIFIER/latest      the newest one (not listed)\n"
+	"  TABLE/ROW/FAMILY:QUALIFIER             the same, in one step (not\n"
+	"                                         listed)\n"
+	"  TABLE/.schema                          families and their settings\n"
+	"  .cellfs/                               about the mount (not "
+	"listed)\n"
+	"\n"
+	"Try:\n"
+	"\n"
+	"  mkdir articles                         make a table\n"
+	"  mkdir articles/a1 articles/a1/basic    a row, a family\n"
+	"  echo hello > articles/a1/basic:title   put a value, now\n"
+	"  cat articles/a1/basic:title            get the newest\n"
+	"  ls articles/a1/basic/title             its versions, newest first\n"
+	"  echo old > articles/a1/basic/title/1637054560118\n"
+	"                                         put with that timestamp\n"
+	"  rm articles/a1/basic:title             delete all its versions\n"
+	"  cat articles/.schema                   how many versions are kept\n"
+	"  rm -r articles/a1                      delete the row\n"
+	"\n"
+	"Timestamps are milliseconds since 1970; a file's mtime is the same.\n"
+	"\n"
+	"Names: %HH stands for a byte that cannot be in a name: control\n"
+	"bytes, '/' (%2F), '%' (%25), bytes that are not UTF-8, and a '.'\n"
+	"(%2E) or '-' (%2D) at the start. Each key has one spelling. The\n"
+	"empty qualifier is %. A name over 255 bytes goes on in directories\n"
+	"whose names end in %+.\n"
+	"\n"
+	"Files with other names are scratch: they live in memory until they\n"
+	"are renamed to a timestamp, to latest or to FAMILY:QUALIFIER, so\n"
+	"editors, rsync, sed -i and tar work as anywhere.\n"
+	"\n"
+	"When something was refused, .cellfs/errors says why in words.\n";
+
+static int help_text(struct fs *fs, struct buf *out)
+{
+	return buf_append(out, help, sizeof(help) - 1);
+}
+
+static int version_text(struct fs *fs, struct buf *out)
+{
+	return say(out, "cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
+		   fuse_pkgversion());
+}
+
+static int options_text(struct fs *fs, struct buf *out)
+{
+	return options_format(fs->options, out);
+}
+
+static int errors_text(struct fs *fs, struct buf *out)
+{
+	return errors_format(fs->errors, out);
+}
+
+static uint64_t resident_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static const char *const op_names[FS_OP_COUNT] = {
+	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
+	[FS_SETATTR] = "setattr", [FS_READDIR] = "readdir",
+	[FS_OPEN] = "open",	  [FS_READ] = "read",
+	[FS_CREATE] = "create",	  [FS_WRITE] = "write",
+	[FS_FLUSH] = "flush",	  [FS_FSYNC] = "fsync",
+	[FS_MKDIR] = "mkdir",	  [FS_RMDIR] = "rmdir",
+	[FS_UNLINK] = "unlink",	  [FS_RENAME] = "rename",
+	[FS_FORGET] = "forget",
+};
+
+static int stats_mount(struct fs *fs, struct buf *out)
+{
+	struct invalidate_counts ic;
+	uint64_t live, pinned;
+	int r;
+
+	nodes_count(fs->nodes, &live, &pinned);
+	invalidate_counts(fs->invalidator, &ic);
+	r = say(out,
+		"mount\n"
+		"  pid                        %d\n"
+		"  up                         %lld s\n"
+		"  memory                     %llu bytes\n"
+		"  bytes read                 %llu\n"
+		"  bytes written              %llu\n"
+		"  nodes                      %llu\n"
+		"  only in memory             %llu\n"
+		"  open handles               %llu\n"
+		"  scratch and unwritten      %llu bytes\n"
+		"  notifications              %llu (%llu dropped)\n"
+		"  failures                   %llu\n\n",
+		getpid(),
+		(long long)(store_now_ms(fs->store) - fs->start_ms) / 1000,
+		(unsigned long long)resident_bytes(),
+		(unsigned long long)fs->bytes_read,
+		(unsigned long long)fs->bytes_written, (unsigned long long)live,
+		(unsigned long long)pinned,
+		(unsigned long long)handles_count(fs->handles),
+		(unsigned long long)writes_bytes(fs->writes),
+		(unsigned long long)ic.sent, (unsigned long long)ic.dropped,
+		(unsigned long long)errors_total(fs->errors));
+	if (r == 0)
+		r = say(out, "requests\n");
+	for (int i = 0; r == 0 && i < FS_OP_COUNT; i++)
+		r = say(out, "  %-26s %llu\n", op_names[i],
+			(unsigned long long)fs->op_counts[i]);
+	return r;
+}
+
+static int stats_text(struct fs *fs, struct buf *out)
+{
+	struct store_stat s;
+	int health = store_health(fs->store);
+	int r = stats_mount(fs, out);
+
+	if (r == 0)
+		r = say(out, "\nstore%s%s\n",
+			health ? ": takes no writes: " : "",
+			health ? store_why() : "");
+	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++)
+		r = say(out, "  %-26s %llu\n", s.name,
+			(unsigned long long)s.value);
+	return r;
+}
+
+/* In byte order of name. */
+static const struct control_file files[] = {
+	{"errors", errors_text},   {"help", help_text},
+	{"options", options_text}, {"stats", stats_text},
+	{"version", version_text},
+};
+
+const struct control_file *control_at(unsigned i)
+{
+	return i < sizeof(files) / sizeof(*files) ? &files[i] : NULL;
+}
+
+const struct control_file *control_find(struct bytes name)
+{
+	for (unsigned i = 0; control_at(i); i++)
+		if (bytes_eq(name, bytes_str(files[i].name)))
+			return &files[i];
+	return NULL;
+}

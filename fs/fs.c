@@ -1,0 +1,245 @@
+#include "fs/fs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fs/writer.h"
+
+int fs_new(struct store *s, const struct options *o, struct fs **out)
+{
+	struct fs *fs = calloc(1, sizeof(*fs));
+	int r = -ENOMEM;
+
+	if (!fs)
+		goto fail;
+	fs->store = s;
+	fs->options = o;
+	fs->uid = geteuid();
+	fs->gid = getegid();
+	fs->start_ms = store_now_ms(s);
+	r = nodes_new(&fs->nodes);
+	if (r == 0)
+		r = handles_new(&fs->handles);
+	if (r == 0)
+		r = overlay_new(fs->nodes, &fs->overlay);
+	if (r == 0)
+		r = invalidator_new(fs->nodes, &fs->invalidator);
+	if (r == 0)
+		r = errors_new(&fs->errors);
+	if (r == 0)
+		r = writes_new(fs, &fs->writes);
+	if (r < 0)
+		goto fail;
+	*out = fs;
+	return 0;
+fail:
+	fs_free(fs);
+	return why(r, "out of memory for the mount");
+}
+
+void fs_free(struct fs *fs)
+{
+	if (!fs)
+		return;
+	invalidator_stop(fs->invalidator);
+	if (fs->writes)
+		writer_drain(fs);
+	fs_close_handles(fs);
+	writes_free(fs->writes);
+	overlay_free(fs->overlay);
+	handles_free(fs->handles);
+	invalidator_free(fs->invalidator);
+	errors_free(fs->errors);
+	nodes_free(fs->nodes);
+	free(fs);
+}
+
+/* -- attributes --------------------------------------------------------- */
+
+int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct overlay_entry e;
+	int r = place_stat_blank(fs, p, st);
+
+	if (r <= 0)
+		return r;
+	if (p->node && (!place_is_dir(p) || p->kind == NODE_SCRATCH_DIR)) {
+		r = writer_stat(fs, p->node, st);
+		if (r != 0)
+			return r;
+	} else if (p->node && p->node != FUSE_ROOT_ID &&
+		   overlay_find(fs->overlay, p->parent, bytes_str(p->name),
+				&e) > 0 &&
+		   e.node == p->node) {
+		return 1;
+	}
+	if (p->detached)
+		return 0;
+	return place_stat(fs, p, st);
+}
+
+/* The overlay's entry: its node says all about it. */
+static int lookup_overlay(struct fs *fs, const struct overlay_entry *e,
+			  struct place *child, struct stat *st)
+{
+	int r = place_of(fs, e->node, child);
+
+	if (r == 0)
+		r = place_stat_blank(fs, child, st);
+	if (r > 0 &&
+	    (child->kind == NODE_SCRATCH || child->kind == NODE_SCRATCH_DIR))
+		r = writer_stat(fs, e->node, st);
+	/* It can have gone between the two looks. */
+	return r == -ESTALE ? 0 : r;
+}
+
+int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
+	      struct place *child, struct stat *st)
+{
+	struct overlay_entry e;
+	int r;
+
+	if (name.len <= NAME_LEN_MAX && dir->node &&
+	    overlay_find(fs->overlay, dir->node, name, &e) > 0) {
+		r = lookup_overlay(fs, &e, child, st);
+		if (r != 0)
+			return r;
+		place_release(child);
+	}
+	r = place_child(fs, dir, name, child);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (dir->detached || child->kind == NODE_SCRATCH)
+		return 0;
+	if (dir->node && !place_is_dir(child) &&
+	    nodes_find(fs->nodes, dir->node, name, &child->node) > 0) {
+		r = place_stat_blank(fs, child, st);
+		if (r > 0)
+			r = writer_stat(fs, child->node, st);
+		if (r != 0)
+			return r;
+	}
+	return place_stat(fs, child, st);
+}
+
+int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
+	     const struct stat *st, struct fuse_entry_param *e)
+{
+	struct fstable *table = child->kind == NODE_TABLE ? child->table : NULL;
+	int r = nodes_enter(fs->nodes, parent, bytes_str(child->name),
+			    child->kind, st->st_ino, table, &child->node);
+
+	if (r < 0)
+		return why(r, "the directory is no more, or memory is out");
+	child->parent = parent;
+	*e = (struct fuse_entry_param){
+		.ino = child->node,
+		.generation = 1,
+		.attr = *st,
+		.attr_timeout = place_attr_timeout(fs, child, st),
+		.entry_timeout = place_entry_timeout(fs, child, st),
+	};
+	return 0;
+}
+
+/* -- changes ------------------------------------------------------------ */
+
+void fs_table_changed(struct fs *fs, uint64_t table_node)
+{
+	invalidate_inode(fs->invalidator, table_node, false);
+	invalidate_below(fs->invalidator, table_node);
+}
+
+static int row_step(void *arg, const struct node_view *n)
+{
+	uint64_t *row = arg;
+
+	if (n->kind != NODE_ROW)
+		return 0;
+	*row = n->id;
+	return 1;
+}
+
+/* The node of the column that a place is in, if the kernel knows it. */
+static int find_column(struct fs *fs, const struct place *p, uint64_t *out)
+{
+	struct name_part part;
+	uint64_t at = 0;
+	size_t pos = 0;
+	int r;
+
+	nodes_walk(fs->nodes, p->node ? p->node : p->parent, row_step, &at);
+	if (!at)
+		return 0;
+	name_part(p->family, 0, &part);
+	r = nodes_find(fs->nodes, at, bytes_of(part.text, part.len), &at);
+	if (r == 0)
+		return 0;
+	do {
+		name_part(p->qualifier, pos, &part);
+		if (nodes_find(fs->nodes, at, bytes_of(part.text, part.len),
+			       &at) == 0)
+			return 0;
+		pos = part.next;
+	} while (part.more);
+	*out = at;
+	return 1;
+}
+
+/*
+ * The aliases need no notice: the kernel asks for their attributes each time
+ * and keeps none of their data.
+ */
+void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
+{
+	char name[21];
+	uint64_t column;
+	size_t len;
+
+	if (find_column(fs, p, &column) == 0)
+		return;
+	invalidate_inode(fs->invalidator, column, true);
+	if (gone >= 0) {
+		len = name_format_ts(gone, name);
+		invalidate_entry(fs->invalidator, column, bytes_of(name, len));
+	}
+}
+
+/* -- failures ----------------------------------------------------------- */
+
+/* What programs run into all day is no failure. */
+static bool worth_keeping(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -EEXIST:
+	case -EINTR:
+	case -ENOSYS:
+	case -ESTALE:
+		return false;
+	}
+	return true;
+}
+
+void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
+		  const char *name, int err)
+{
+	struct fs *fs = fs_of(req);
+	struct buf path = {0};
+
+	if (err == -EUCLEAN)
+		err = -EIO;
+	if (worth_keeping(err)) {
+		char reason[512];
+
+		/* Making the path may put another sentence there. */
+		snprintf(reason, sizeof(reason), "%s", store_why());
+		place_path(fs, node, name, &path);
+		if (buf_append(&path, "", 1) == 0)
+			errors_add(fs->errors, op, (const char *)path.data, err,
+				   reason);
+		buf_free(&path);
+	}
+	fuse_reply_err(req, -err);
+}

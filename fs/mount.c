@@ -1,0 +1,365 @@
+#include "fs/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "cellfs-version.h"
+#include "fs/fs.h"
+#include "fs/mountpoint.h"
+
+/* How long a daemon that is just ending may hold the store. */
+#define BUSY_WAIT_MS 3000
+#define THREADS_MAX 32
+
+/* What the daemon has to say goes to a person while there is one. */
+static bool in_background;
+
+static void complain(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+static void complain(const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (in_background)
+		syslog(LOG_ERR, "%s", text);
+	else
+		fprintf(stderr, "cellfs: %s\n", text);
+}
+
+static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	if (!in_background)
+		vfprintf(stderr, fmt, ap);
+	else if (level <= FUSE_LOG_ERR)
+		vsyslog(LOG_ERR, fmt, ap);
+}
+
+/* -- the session -------------------------------------------------------- */
+
+/* In libfuse's option lists ',' and '\' are escaped. */
+static int add_escaped(struct buf *b, const char *s)
+{
+	int r = 0;
+
+	for (; r == 0 && *s; s++) {
+		if (*s == ',' || *s == '\\')
+			r = buf_append(b, "\\", 1);
+		if (r == 0)
+			r = buf_append(b, s, 1);
+	}
+	return r;
+}
+
+static int session_args(const struct options *o, struct fuse_args *args)
+{
+	static const char fixed[] =
+		",subtype=cellfs,default_permissions,noatime,nosuid,nodev";
+	struct buf b = {0};
+	int r = buf_append(&b, "fsname=", 7);
+
+	if (r == 0)
+		r = add_escaped(&b, o->store);
+	if (r == 0)
+		r = buf_append(&b, fixed, sizeof(fixed) - 1);
+	if (r == 0 && o->read_only)
+		r = buf_append(&b, ",ro", 3);
+	if (r == 0 && o->allow_other)
+		r = buf_append(&b, ",allow_other", 12);
+	if (r == 0)
+		r = buf_append(&b, "", 1);
+	if (r == 0 &&
+	    (fuse_opt_add_arg(args, "cellfs") || fuse_opt_add_arg(args, "-o") ||
+	     fuse_opt_add_arg(args, (const char *)b.data) ||
+	     (o->debug && fuse_opt_add_arg(args, "-d"))))
+		r = -ENOMEM;
+	buf_free(&b);
+	return r < 0 ? why(r, "out of memory") : 0;
+}
+
+static int open_waiting(const struct options *o, mount_open_fn open_store,
+			struct store **out)
+{
+	struct store_options so = {
+		.create = o->create,
+		.read_only = o->read_only,
+		.sync = o->sync,
+		.cache_bytes = o->cache_bytes,
+		.write_buffer_bytes = o->write_buffer_bytes,
+	};
+	int r, waited_ms = 0;
+
+	/* umount(8) returns before the daemon has put everything away. */
+	while ((r = open_store(o->store, &so, out)) == -EBUSY &&
+	       waited_ms < BUSY_WAIT_MS) {
+		usleep(100000);
+		waited_ms += 100;
+	}
+	return r;
+}
+
+static int loop(struct fuse_session *se)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	int r;
+
+	if (!config)
+		return -ENOMEM;
+	fuse_loop_cfg_set_clone_fd(config, 0);
+	fuse_loop_cfg_set_max_threads(config, THREADS_MAX);
+	fuse_loop_cfg_set_idle_threads(config, THREADS_MAX);
+	r = fuse_session_loop_mt(se, config);
+	fuse_loop_cfg_destroy(config);
+	return r;
+}
+
+/* What a session needs, made step by step; torn down from wherever. */
+struct mount {
+	const struct options *options;
+	struct store *store;
+	struct fs *fs;
+	struct fuse_args args;
+	struct fuse_session *session;
+	bool handlers, mounted;
+};
+
+static int mount_up(struct mount *m, mount_open_fn open_store)
+{
+	const struct options *o = m->options;
+	int r;
+
+	r = open_waiting(o, open_store, &m->store);
+	if (r == 0)
+		r = fs_new(m->store, o, &m->fs);
+	if (r == 0)
+		r = session_args(o, &m->args);
+	if (r < 0)
+		return r;
+	m->session = fuse_session_new(&m->args, fs_ops(),
+				      sizeof(struct fuse_lowlevel_ops), m->fs);
+	if (!m->session)
+		return why(-EINVAL, "libfuse refused the options");
+	m->fs->session = m->session;
+	if (fuse_set_signal_handlers(m->session))
+		return why(-EINVAL, "no signal handlers can be set");
+	m->handlers = true;
+	if (fuse_session_mount(m->session, o->mountpoint))
+		return why(-EIO,
+			   "%s cannot be mounted on (see above; is "
+			   "/dev/fuse there and fusermount3 installed?)",
+			   o->mountpoint);
+	m->mounted = true;
+	r = invalidator_start(m->fs->invalidator, m->session);
+	return r < 0 ? why(r, "no thread can be started") : 0;
+}
+
+/* Everything acknowledged is on disk when it returns 0. */
+static int mount_down(struct mount *m)
+{
+	int r = 0;
+
+	if (m->fs)
+		invalidator_stop(m->fs->invalidator);
+	if (m->mounted)
+		fuse_session_unmount(m->session);
+	fs_free(m->fs);
+	if (m->store)
+		r = store_close(m->store);
+	if (m->handlers)
+		fuse_remove_signal_handlers(m->session);
+	if (m->session)
+		fuse_session_destroy(m->session);
+	fuse_opt_free_args(&m->args);
+	return r;
+}
+
+/* -- the daemon --------------------------------------------------------- */
+
+/* One line to the command that waits; the daemon's own from then on. */
+static void report_ready(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (write(fd, "", 1) != 1)
+		complain("the starting command did not wait");
+	close(fd);
+	if (chdir("/") < 0)
+		complain("chdir: %s", strerror(errno));
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		if (null > STDERR_FILENO)
+			close(null);
+	}
+	openlog("cellfs", LOG_PID, LOG_DAEMON);
+	in_background = true;
+}
+
+/* @ready: where to say that it is up; -1 in the foreground. */
+static int serve(const struct options *o, mount_open_fn open_store, int ready)
+{
+	struct mount m = {.options = o, .args = FUSE_ARGS_INIT(0, NULL)};
+	struct rlimit files;
+	int r, end;
+
+	umask(077);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	fuse_set_log_func(log_libfuse);
+	r = mount_up(&m, open_store);
+	if (r < 0) {
+		complain("%s", store_why());
+	} else {
+		if (ready >= 0)
+			report_ready(ready);
+		/* Positive: ended by a signal, which is a good end. */
+		r = loop(m.session);
+		if (r < 0)
+			complain("the kernel's requests cannot be read: %s",
+				 strerror(-r));
+	}
+	end = mount_down(&m);
+	if (end < 0)
+		complain("the store could not be closed: %s", store_why());
+	return r < 0 || end < 0;
+}
+
+/* Waits until the daemon is up or has ended; the exit code. */
+static int await(pid_t pid, int fd)
+{
+	char byte;
+	ssize_t n;
+	int status;
+
+	do {
+		n = read(fd, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	close(fd);
+	if (n == 1)
+		return 0;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	if (WIFSIGNALED(status))
+		complain("the daemon was killed by signal %d while it started",
+			 WTERMSIG(status));
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status)
+							: 1;
+}
+
+static int start_daemon(const struct options *o, mount_open_fn open_store)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0) {
+		complain("pipe: %s", strerror(errno));
+		return 1;
+	}
+	pid = fork();
+	if (pid < 0) {
+		complain("fork: %s", strerror(errno));
+		return 1;
+	}
+	if (pid > 0) {
+		close(fds[1]);
+		return await(pid, fds[0]);
+	}
+	close(fds[0]);
+	setsid();
+	return serve(o, open_store, fds[1]);
+}
+
+static int check(const struct options *o)
+{
+	struct stat st;
+	int r;
+
+	if (stat(o->store, &st) < 0) {
+		if (errno != ENOENT)
+			return why(-errno, "the store %s: %s", o->store,
+				   strerror(errno));
+		if (!o->create)
+			return why(-ENOENT,
+				   "there is no store at %s; add \"-o create\" "
+				   "to make one",
+				   o->store);
+	} else if (!S_ISDIR(st.st_mode)) {
+		return why(-ENOTDIR, "the store %s is not a directory",
+			   o->store);
+	}
+	r = mountpoint_prepare(o->mountpoint);
+	if (r == 0)
+		r = mountpoint_check_apart(o->store, o->mountpoint);
+	return r;
+}
+
+/* The daemon leaves the directory that paths are relative to. */
+static int make_absolute(struct options *o)
+{
+	char *store = realpath(o->store, NULL);
+	char *mountpoint = realpath(o->mountpoint, NULL);
+
+	if (!store)
+		store = mountpoint_absolute(o->store);
+	if (!store || !mountpoint) {
+		free(store);
+		free(mountpoint);
+		return why(-errno, "%s", strerror(errno));
+	}
+	free(o->store);
+	free(o->mountpoint);
+	o->store = store;
+	o->mountpoint = mountpoint;
+	return 0;
+}
+
+int mount_run(struct options *o, mount_open_fn open_store)
+{
+	int r = check(o);
+
+	if (r == 0)
+		r = make_absolute(o);
+	if (r < 0) {
+		complain("%s", store_why());
+		return 1;
+	}
+	return o->foreground ? serve(o, open_store, -1)
+			     : start_daemon(o, open_store);
+}
+
+int mount_main(int argc, char **argv, mount_open_fn open_store)
+{
+	struct options o;
+	int r = options_parse(argc, argv, &o), code;
+
+	if (r < 0) {
+		complain("%s", store_why());
+		code = 2;
+	} else if (o.help) {
+		options_help(stdout, "cellfs");
+		code = 0;
+	} else if (o.version) {
+		printf("cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
+		       fuse_pkgversion());
+		code = 0;
+	} else {
+		code = mount_run(&o, open_store);
+	}
+	options_free(&o);
+	return code;
+}

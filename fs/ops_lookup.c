@@ -1,0 +1,87 @@
+#include <errno.h>
+
+#include "fs/ops.h"
+#include "fs/reader.h"
+
+/*
+ * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
+ * that may be believed; an error.
+ */
+static int do_lookup(struct fs *fs, uint64_t parent, const char *name,
+		     struct fuse_entry_param *e)
+{
+	struct place dir, child = {0};
+	struct stat st;
+	int r;
+
+	*e = (struct fuse_entry_param){0};
+	r = place_of(fs, parent, &dir);
+	if (r < 0)
+		goto out;
+	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
+	if (r > 0) {
+		r = fs_entry(fs, parent, &child, &st, e);
+		r = r < 0 ? r : 1;
+	} else if (r == 0) {
+		e->entry_timeout = place_negative_timeout(fs, &child);
+	} else if (r == -EINVAL) {
+		/* No key is spelled like this, and none ever will be. */
+		e->entry_timeout = CACHE_LONG_S;
+		r = 0;
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param e;
+	int r;
+
+	fs_count(fs, FS_LOOKUP);
+	r = do_lookup(fs, parent, name, &e);
+	if (r < 0)
+		fs_reply_err(req, "lookup", parent, name, r);
+	else if (r == 0 && e.entry_timeout == 0)
+		fuse_reply_err(req, ENOENT);
+	else if (fuse_reply_entry(req, &e) != 0 && r > 0)
+		nodes_forget(fs->nodes, e.ino, 1);
+}
+
+static int do_getattr(struct fs *fs, uint64_t ino, struct fuse_file_info *fi,
+		      struct stat *st, double *timeout)
+{
+	struct place p;
+	int r = place_of(fs, ino, &p);
+
+	/* A reader has one value, whatever the name has become. */
+	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER &&
+	    (p.detached || p.kind == NODE_LATEST || p.kind == NODE_ALIAS))
+		r = reader_stat(fs, fi->fh, st);
+	if (r == 0)
+		r = fs_stat(fs, &p, st);
+	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER)
+		r = reader_stat(fs, fi->fh, st);
+	if (r > 0)
+		*timeout = place_attr_timeout(fs, &p, st);
+	place_release(&p);
+	return r == 0 ? -ENOENT : r;
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct stat st;
+	double timeout;
+	int r;
+
+	fs_count(fs, FS_GETATTR);
+	r = do_getattr(fs, ino, fi, &st, &timeout);
+	if (r < 0)
+		fs_reply_err(req, "getattr", ino, NULL, r);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}

@@ -1,0 +1,406 @@
+#include "fs/place.h"
+
+#include <errno.h>
+
+#include "fs/control.h"
+#include "fs/fs.h"
+
+/*
+ * In hold the coordinates lie one behind the other: row, family, qualifier.
+ * The pointers are set anew whenever hold may have moved.
+ */
+static void point(struct place *p)
+{
+	uint8_t *at = p->hold.data;
+
+	p->row.data = at;
+	p->family.data = at + p->row.len;
+	p->qualifier.data = at + p->row.len + p->family.len;
+}
+
+static int too_long(const char *what, size_t len, size_t max)
+{
+	return why(-ENAMETOOLONG, "a %s of %zu bytes: at most %zu are allowed",
+		   what, len, max);
+}
+
+/* The component continues the row key. */
+static int add_row(struct place *p, struct bytes name, bool *more)
+{
+	int r = name_join(name, &p->hold, more);
+
+	if (r < 0)
+		return r;
+	if (p->hold.len > ROW_LEN_MAX)
+		return too_long("row key", p->hold.len, ROW_LEN_MAX);
+	if (p->hold.len == 0)
+		return why(-EINVAL, "a row key cannot be empty");
+	p->row.len = p->hold.len;
+	point(p);
+	return 0;
+}
+
+static int add_family(struct place *p, struct bytes name)
+{
+	struct buf family = {0};
+	int r = name_decode(name, &family);
+
+	if (r == 0)
+		r = family_name_check(buf_bytes(&family));
+	if (r == 0)
+		r = buf_append(&p->hold, family.data, family.len);
+	if (r == 0) {
+		p->family.len = family.len;
+		point(p);
+	}
+	buf_free(&family);
+	return r;
+}
+
+/* The component continues the qualifier. */
+static int add_qualifier(struct place *p, struct bytes name, bool *more)
+{
+	struct buf qualifier = {0};
+	int r = buf_set(&qualifier, p->qualifier);
+
+	if (r == 0)
+		r = name_join(name, &qualifier, more);
+	if (r == 0 && qualifier.len > QUALIFIER_LEN_MAX)
+		r = too_long("qualifier", qualifier.len, QUALIFIER_LEN_MAX);
+	if (r == 0)
+		r = buf_append(&p->hold, qualifier.data + p->qualifier.len,
+			       qualifier.len - p->qualifier.len);
+	if (r == 0) {
+		p->qualifier.len = qualifier.len;
+		point(p);
+	}
+	buf_free(&qualifier);
+	return r;
+}
+
+static int add_alias(struct place *p, struct bytes name)
+{
+	struct buf hold = {0};
+	struct bytes family, qualifier;
+	int r = name_split_alias(name, &hold, &family, &qualifier);
+
+	if (r > 0)
+		r = family_name_check(family);
+	if (r == 0)
+		r = buf_append(&p->hold, family.data, family.len);
+	if (r == 0)
+		r = buf_append(&p->hold, qualifier.data, qualifier.len);
+	if (r == 0) {
+		p->family.len = family.len;
+		p->qualifier.len = qualifier.len;
+		point(p);
+	}
+	buf_free(&hold);
+	return r;
+}
+
+/*
+ * Goes one component down: @p becomes its child @name, which is of @kind.
+ * Kinds of pieces and wholes are told apart by the name.
+ */
+static int descend(struct place *p, struct bytes name, uint8_t kind)
+{
+	bool more = false;
+	int r = 0;
+
+	switch (kind) {
+	case NODE_ROW:
+	case NODE_ROW_PIECE:
+		r = add_row(p, name, &more);
+		kind = more ? NODE_ROW_PIECE : NODE_ROW;
+		break;
+	case NODE_FAMILY:
+		r = add_family(p, name);
+		break;
+	case NODE_COLUMN:
+	case NODE_COLUMN_PIECE:
+		r = add_qualifier(p, name, &more);
+		kind = more ? NODE_COLUMN_PIECE : NODE_COLUMN;
+		break;
+	case NODE_ALIAS:
+		r = add_alias(p, name);
+		break;
+	case NODE_VERSION:
+		if (!name_parse_ts(name, &p->ts))
+			r = -EINVAL;
+		break;
+	case NODE_CONTROL:
+		p->control = control_find(name);
+		if (!p->control)
+			r = -ENOENT;
+		break;
+	}
+	p->kind = kind;
+	memcpy(p->name, name.data, name.len);
+	p->name[name.len] = '\0';
+	return r;
+}
+
+/* -- from a node -------------------------------------------------------- */
+
+/*
+ * The chain of names is copied under the lock of the nodes, leaf first, each
+ * behind its own head, and decoded after it.
+ */
+struct chain {
+	struct place *place;
+	struct buf names; /* name, length, kind; name, length, kind; ... */
+	bool leaf_seen;
+};
+
+static int chain_step(void *arg, const struct node_view *n)
+{
+	struct chain *c = arg;
+	uint8_t tail[2] = {(uint8_t)n->name.len, n->kind};
+
+	if (!c->leaf_seen) {
+		c->leaf_seen = true;
+		c->place->node = n->id;
+		c->place->parent = n->parent;
+		c->place->ino = n->ino;
+		c->place->detached = n->detached;
+	}
+	if (n->table) {
+		fstable_ref(n->table);
+		c->place->table = n->table;
+	}
+	if (n->kind == NODE_ROOT)
+		return 0;
+	if (buf_append(&c->names, n->name.data, n->name.len) < 0)
+		return -ENOMEM;
+	return buf_append(&c->names, tail, sizeof(tail));
+}
+
+int place_of(struct fs *fs, uint64_t node, struct place *out)
+{
+	struct chain c = {.place = out};
+	size_t end;
+	int r;
+
+	*out = (struct place){.kind = NODE_ROOT};
+	r = nodes_walk(fs->nodes, node, chain_step, &c);
+	if (r == -ESTALE)
+		why(r, "the file is of a past that the mount has forgotten");
+	for (end = c.names.len; r == 0 && end > 0;) {
+		size_t len = c.names.data[end - 2];
+		uint8_t kind = c.names.data[end - 1];
+
+		end -= len + 2;
+		r = descend(out, bytes_of(c.names.data + end, len), kind);
+	}
+	buf_free(&c.names);
+	return r;
+}
+
+/* -- from a name -------------------------------------------------------- */
+
+/* The table that a node of that name holds, if it still bears the name. */
+struct held {
+	struct fstable *table;
+};
+
+static int held_step(void *arg, const struct node_view *n)
+{
+	struct held *h = arg;
+
+	if (n->table) {
+		fstable_ref(n->table);
+		h->table = n->table;
+	}
+	return 1;
+}
+
+static int open_table(struct fs *fs, struct bytes name, struct place *out)
+{
+	char now[TABLE_NAME_LEN_MAX + 1];
+	struct held held = {0};
+	struct table *t;
+	uint64_t node;
+	int r;
+
+	if (nodes_find(fs->nodes, FUSE_ROOT_ID, name, &node) > 0)
+		nodes_walk(fs->nodes, node, held_step, &held);
+	if (held.table && table_name(fstable_table(held.table), now) == 0 &&
+	    bytes_eq(bytes_str(now), name)) {
+		out->table = held.table;
+	} else {
+		fstable_unref(held.table);
+		r = table_open(fs->store, name, &t);
+		if (r < 0)
+			return r;
+		r = fstable_new(t, &out->table);
+		if (r < 0)
+			return r;
+	}
+	out->ino = place_table_ino(out->table);
+	return 0;
+}
+
+/* What a name is by itself in a directory of that kind. */
+static int classify(const struct place *dir, struct bytes name)
+{
+	bool dot = name.data[0] == '.';
+	int64_t ts;
+
+	switch (dir->kind) {
+	case NODE_ROOT:
+		if (bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
+			return NODE_CONTROL_DIR;
+		if (dot || table_name_check(name) < 0)
+			return NODE_SCRATCH;
+		return NODE_TABLE;
+	case NODE_TABLE:
+		if (bytes_eq(name, bytes_str(".schema")))
+			return NODE_SCHEMA;
+		return dot ? NODE_SCRATCH : NODE_ROW;
+	case NODE_ROW_PIECE:
+		return dot ? NODE_SCRATCH : NODE_ROW;
+	case NODE_ROW:
+		if (dot)
+			return NODE_SCRATCH;
+		return memchr(name.data, ':', name.len) ? NODE_ALIAS
+							: NODE_FAMILY;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return dot ? NODE_SCRATCH : NODE_COLUMN;
+	case NODE_COLUMN:
+		if (bytes_eq(name, bytes_str("latest")))
+			return NODE_LATEST;
+		return name_parse_ts(name, &ts) ? NODE_VERSION : NODE_SCRATCH;
+	case NODE_CONTROL_DIR:
+		return NODE_CONTROL;
+	case NODE_SCRATCH_DIR:
+		return NODE_SCRATCH;
+	}
+	return -ENOTDIR;
+}
+
+int place_child(struct fs *fs, const struct place *dir, struct bytes name,
+		struct place *out)
+{
+	int kind, r;
+
+	*out = (struct place){0};
+	if (name.len > NAME_LEN_MAX)
+		return too_long("name", name.len, NAME_LEN_MAX);
+	if (name.len == 0)
+		return why(-EINVAL, "an empty name");
+	kind = classify(dir, name);
+	if (kind < 0)
+		return kind;
+	r = place_copy(out, dir);
+	if (r < 0)
+		return r;
+	out->node = 0;
+	out->parent = dir->node;
+	out->detached = false;
+	out->ino = place_child_ino(dir->ino, name);
+	r = descend(out, name, (uint8_t)kind);
+	if (r == 0 && kind == NODE_TABLE)
+		r = open_table(fs, name, out);
+	return r;
+}
+
+int place_copy(struct place *to, const struct place *from)
+{
+	int r;
+
+	*to = *from;
+	to->hold = (struct buf){0};
+	if (to->table)
+		fstable_ref(to->table);
+	r = buf_append(&to->hold, from->hold.data, from->hold.len);
+	if (r < 0)
+		return why(r, "out of memory for a path");
+	point(to);
+	return 0;
+}
+
+void place_release(struct place *p)
+{
+	fstable_unref(p->table);
+	buf_free(&p->hold);
+	p->table = NULL;
+}
+
+bool kind_is_dir(uint8_t kind)
+{
+	switch (kind) {
+	case NODE_ROOT:
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+	case NODE_ROW:
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+	case NODE_COLUMN:
+	case NODE_CONTROL_DIR:
+	case NODE_SCRATCH_DIR:
+		return true;
+	}
+	return false;
+}
+
+bool place_is_dir(const struct place *p)
+{
+	return kind_is_dir(p->kind);
+}
+
+bool place_in_row(const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_ROW:
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+	case NODE_COLUMN:
+	case NODE_VERSION:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		return true;
+	}
+	return false;
+}
+
+bool place_same_row(const struct place *a, const struct place *b)
+{
+	return place_in_row(a) && place_in_row(b) &&
+	       fstable_id(a->table) == fstable_id(b->table) &&
+	       bytes_eq(a->row, b->row);
+}
+
+static int path_step(void *arg, const struct node_view *n)
+{
+	struct chain *c = arg;
+	uint8_t len = (uint8_t)n->name.len;
+
+	if (n->kind == NODE_ROOT)
+		return 0;
+	if (buf_append(&c->names, n->name.data, len) < 0)
+		return -ENOMEM;
+	return buf_append(&c->names, &len, 1);
+}
+
+void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
+{
+	struct chain c = {0};
+
+	nodes_walk(fs->nodes, node, path_step, &c);
+	for (size_t end = c.names.len; end > 0;) {
+		size_t len = c.names.data[end - 1];
+
+		end -= len + 1;
+		buf_append(out, "/", 1);
+		buf_append(out, c.names.data + end, len);
+	}
+	if (name) {
+		buf_append(out, "/", 1);
+		buf_append(out, name, strlen(name));
+	}
+	if (!out->len)
+		buf_append(out, "/", 1);
+	buf_free(&c.names);
+}

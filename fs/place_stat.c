@@ -1,0 +1,276 @@
+/*
+ * The attributes of places: does it exist, how large, how long may the kernel
+ * believe it.
+ */
+#include <errno.h>
+
+#include <xxhash.h>
+
+#include "fs/fs.h"
+
+uint64_t place_child_ino(uint64_t dir_ino, struct bytes name)
+{
+	uint64_t ino = XXH3_64bits_withSeed(name.data, name.len, dir_ino);
+
+	return ino > 1 ? ino : ino + 2;
+}
+
+uint64_t place_table_ino(const struct fstable *ft)
+{
+	uint64_t id = fstable_id(ft);
+
+	return place_child_ino(FUSE_ROOT_ID, bytes_of(&id, sizeof(id)));
+}
+
+static void set_times(struct stat *st, int64_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000,
+			     .tv_nsec = ms % 1000 * 1000000};
+
+	st->st_atim = st->st_mtim = st->st_ctim = t;
+}
+
+static void set_size(struct stat *st, uint64_t size)
+{
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+/* Kind, owner and mode; what the options force comes last. */
+int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
+{
+	const struct options *o = fs->options;
+	struct fstable_owner own = {0755, fs->uid, fs->gid};
+	bool dir = place_is_dir(p);
+	int r;
+
+	if (p->table) {
+		r = fstable_owner(p->table, &own);
+		if (r < 0)
+			return r == -ENOENT ? 0 : r;
+	} else if (p->kind == NODE_CONTROL_DIR || p->kind == NODE_CONTROL) {
+		own.mode = 0555;
+	}
+	if (o->has_uid)
+		own.uid = o->uid;
+	if (o->has_gid)
+		own.gid = o->gid;
+	if (o->has_umask)
+		own.mode = 0777 & ~o->umask;
+	*st = (struct stat){
+		.st_ino = p->ino,
+		.st_mode = dir ? S_IFDIR | (own.mode & 0777)
+			       : S_IFREG | (own.mode & 0666),
+		.st_nlink = 1,
+		.st_uid = own.uid,
+		.st_gid = own.gid,
+		.st_blksize = 4096,
+	};
+	set_times(st, fs->start_ms);
+	return 1;
+}
+
+int place_stat_cell(struct fs *fs, const struct place *p,
+		    const struct cell *cell, struct stat *st)
+{
+	int r = place_stat_blank(fs, p, st);
+
+	if (r <= 0)
+		return r;
+	set_times(st, cell->ts);
+	if (!place_is_dir(p))
+		set_size(st, cell->value.len);
+	return 1;
+}
+
+static int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
+{
+	int64_t changed_ms = fstable_changed_ms(p->table);
+	struct buf text = {0};
+	int r;
+
+	r = place_stat_blank(fs, p, st);
+	if (r <= 0)
+		return r;
+	r = fstable_schema_text(p->table, &text);
+	if (r == 0) {
+		set_size(st, text.len);
+		if (changed_ms)
+			set_times(st, changed_ms);
+	}
+	buf_free(&text);
+	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
+/* Is there a key that continues the piece? 1, 0 or an error. */
+static int piece_exists(const struct place *p)
+{
+	bool rows = p->kind == NODE_ROW_PIECE;
+	struct bytes prefix = rows ? p->row : p->qualifier;
+	struct column_name family = {.family = p->family, .whole_family = true};
+	struct scan_spec spec = {
+		.granularity = rows ? SCAN_ROWS : SCAN_COLUMNS,
+		.keys_only = true,
+		.row_start = p->row,
+	};
+	struct scan *sc;
+	struct cell cell;
+	int r;
+
+	if (!rows) {
+		spec.row_stop = p->row;
+		spec.row_stop_inclusive = true;
+		spec.has_qual_start = true;
+		spec.qual_start = prefix;
+		spec.columns = &family;
+		spec.ncolumns = 1;
+	}
+	r = scan_open(fstable_table(p->table), &spec, &sc);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		struct bytes key = rows ? cell.row : cell.qualifier;
+
+		if (!bytes_has_prefix(key, prefix)) {
+			r = 0;
+			break;
+		}
+		if (key.len > prefix.len && name_is_cut(key, prefix.len))
+			break;
+	}
+	scan_close(sc);
+	return r;
+}
+
+static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	struct cell cell;
+	int r = 1;
+
+	switch (p->kind) {
+	case NODE_ROW:
+		r = table_has_row(t, p->row);
+		break;
+	case NODE_FAMILY:
+		r = table_has_family(t, p->row, p->family);
+		break;
+	case NODE_COLUMN:
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+			      &cell, NULL);
+		if (r > 0)
+			return place_stat_cell(fs, p, &cell, st);
+		break;
+	case NODE_ROW_PIECE:
+	case NODE_COLUMN_PIECE:
+		r = piece_exists(p);
+		break;
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	return place_stat_blank(fs, p, st);
+}
+
+int place_stat(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	struct cell cell;
+	int r;
+
+	switch (p->kind) {
+	case NODE_SCRATCH:
+	case NODE_SCRATCH_DIR:
+		return 0;
+	case NODE_CONTROL:
+		return place_stat_blank(fs, p, st);
+	case NODE_SCHEMA:
+		return stat_schema(fs, p, st);
+	case NODE_VERSION:
+		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
+				      NULL, &cell, NULL);
+		break;
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+			      &cell, NULL);
+		break;
+	default:
+		return stat_dir(fs, p, st);
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	return place_stat_cell(fs, p, &cell, st);
+}
+
+/* -- how long it holds -------------------------------------------------- */
+
+/* What TTL ends is not believed longer than it lives. */
+static double life_s(struct fs *fs, const struct place *p,
+		     const struct stat *st)
+{
+	struct family_attrs a;
+	int64_t left_ms;
+
+	if (!p->table || fstable_expires(p->table) <= 0)
+		return CACHE_LONG_S;
+	/* A directory goes with its last cell, whichever that is. */
+	if (p->kind != NODE_VERSION)
+		return p->kind == NODE_TABLE || p->kind == NODE_SCHEMA
+			       ? CACHE_LONG_S
+			       : 0;
+	if (fstable_family(p->table, p->family, &a) <= 0)
+		return 0;
+	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
+		return CACHE_LONG_S;
+	left_ms = st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000 -
+		  store_now_ms(fs->store);
+	if (__builtin_add_overflow(left_ms, (int64_t)a.ttl_ms, &left_ms))
+		return CACHE_LONG_S;
+	if (left_ms <= 0)
+		return 0;
+	return left_ms < CACHE_LONG_S * 1000 ? (double)left_ms / 1000
+					     : CACHE_LONG_S;
+}
+
+double place_entry_timeout(struct fs *fs, const struct place *p,
+			   const struct stat *st)
+{
+	switch (p->kind) {
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		/* Another path may take the last version away. */
+		return 0;
+	}
+	return life_s(fs, p, st);
+}
+
+double place_attr_timeout(struct fs *fs, const struct place *p,
+			  const struct stat *st)
+{
+	switch (p->kind) {
+	case NODE_LATEST:
+	case NODE_ALIAS:
+	case NODE_SCHEMA: /* mkdir of a family changes it */
+	case NODE_SCRATCH:
+	case NODE_SCRATCH_DIR:
+		return 0;
+	}
+	return life_s(fs, p, st);
+}
+
+double place_negative_timeout(struct fs *fs, const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_ROW:
+	case NODE_TABLE:
+	case NODE_SCRATCH:
+	case NODE_CONTROL:
+		/* They appear only by a create of that very name. */
+		return CACHE_LONG_S;
+	case NODE_VERSION:
+		/* A delete of a newer one may bring an old one back. */
+		return 1;
+	}
+	/* A write to an alias makes families and columns appear. */
+	return 0;
+}

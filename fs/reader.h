@@ -1,0 +1,28 @@
+/*
+ * A file open for reading: one value, whole.
+ *
+ * What a handle reads is one version from its first byte to its last,
+ * whatever is written meanwhile. A version's value is fetched at the first
+ * read, for the kernel may have it in its page cache; the newest value by an
+ * alias is fetched at open and read past the page cache, which two handles
+ * with two values would share.
+ */
+#ifndef CELLFS_FS_READER_H
+#define CELLFS_FS_READER_H
+
+#include "fs/fs.h"
+
+struct reader;
+
+/* Takes over @p's content on success, and sets @fi. A negative errno. */
+int reader_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+/* What fstat(2) says when the file itself is gone. 1 or 0. */
+int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
+/* Replies on 0. */
+int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off);
+void reader_release(struct fs *fs, uint64_t fh);
+/* At the end: every handle that the kernel left open. */
+void reader_free(struct reader *rd);
+
+#endif
