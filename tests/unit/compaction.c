@@ -1,0 +1,748 @@
+/*
+ * Compaction: the choice, over levels drawn as rows of ranges and sizes, and
+ * the work, over files of a disk in memory.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "array_cursor.h"
+#include "store/lsm/compaction.h"
+#include "store/lsm/merge.h"
+#include "store/lsm/sst_file.h"
+#include "tests/sim/os_fault.h"
+#include "tests/sim/os_sim.h"
+
+#define PUT CELL_PUT
+#define NOW 1000
+
+/* -- the choice ------------------------------------------------------------ */
+
+#define FILES_MAX 32
+
+/* A tree without files: only what is known of them. */
+struct drawn {
+	struct sstable tables[FILES_MAX];
+	struct sstable *at[FILES_MAX];
+	uint32_t n;
+	struct levels levels;
+};
+
+/*
+ * "a-c:10 d-h:20!5": two files, of rows a to c and d to h, of 10 and 20 bytes
+ * (and as many entries), the second with 5 markers.
+ */
+static void draw(struct drawn *d, int level, const char *text)
+{
+	struct level *l = &d->levels.level[level];
+	int used;
+
+	l->files = &d->at[d->n];
+	for (; *text; text += used) {
+		struct sst_info *i = &d->tables[d->n].info;
+		unsigned bytes, markers = 0;
+		int more = 0;
+
+		assert_int_equal(sscanf(text, " %*c-%*c:%u%n", &bytes, &used),
+				 1);
+		if (sscanf(text + used, "!%u%n", &markers, &more) == 1)
+			used += more;
+		while (*text == ' ') {
+			text++;
+			used--;
+		}
+		*i = (struct sst_info){
+			.number = d->n + 1,
+			.file_bytes = bytes,
+			.entries = bytes,
+			.markers = markers,
+			.ts_max = 900,
+			.row_min = {(uint8_t *)(uintptr_t)text, 1, 1},
+			.row_max = {(uint8_t *)(uintptr_t)text + 2, 1, 1},
+		};
+		d->at[d->n] = &d->tables[d->n];
+		d->n++;
+		l->nfiles++;
+	}
+}
+
+static const struct compaction_limits small_limits = {
+	.level0_files = 4,
+	.level1_bytes = 100,
+	.ratio = 10,
+	.file_bytes = 20,
+};
+
+static const struct family_attrs plain = {
+	.versions = 3,
+	.ttl_ms = TTL_FOREVER,
+	.new_version_behavior = true,
+	.block_size = 4096,
+	.bloom = BLOOM_ROW,
+	.block_cache = true,
+};
+
+static size_t name_inputs(char *text, size_t n, const struct compaction *c,
+			  int side)
+{
+	for (uint32_t i = 0; i < c->ninputs[side]; i++) {
+		const struct sst_info *f = sst_info(c->inputs[side][i]);
+
+		n += (size_t)sprintf(text + n, " %c-%c", f->row_min.data[0],
+				     f->row_max.data[0]);
+	}
+	return n;
+}
+
+static const char *name_choice(int r, struct compaction *c)
+{
+	static char text[512];
+	size_t n;
+
+	assert_true(r >= 0);
+	if (r == 0)
+		return "none";
+	n = (size_t)sprintf(text, "%d>%d%s", c->from, c->to,
+			    c->trivial ? " move" : "");
+	n = name_inputs(text, n, c, 0);
+	if (c->ninputs[1]) {
+		n += (size_t)sprintf(text + n, " with");
+		name_inputs(text, n, c, 1);
+	}
+	compaction_release(c);
+	return text;
+}
+
+static const char *choice(struct drawn *d, const struct family_attrs *attrs)
+{
+	struct compaction c = {0};
+	int r = compaction_pick(&d->levels, &small_limits, NOW, attrs, &c);
+
+	assert_int_equal(r, compaction_score(&d->levels, &small_limits) >= 1);
+	return name_choice(r, &c);
+}
+
+static const char *choice_of_all(struct drawn *d)
+{
+	struct compaction c = {0};
+
+	return name_choice(compaction_pick_all(&d->levels, &c), &c);
+}
+
+static void nothing_is_done_below_the_triggers(void **state)
+{
+	struct drawn d = {0};
+
+	assert_string_equal(choice(&d, &plain), "none");
+	draw(&d, 0, "a-f:10 c-k:10 b-d:10");
+	draw(&d, 1, "a-c:40 d-h:59");
+	draw(&d, 2, "a-z:999");
+	assert_string_equal(choice(&d, &plain), "none");
+}
+
+static void level_0_goes_at_once_with_what_it_overlaps(void **state)
+{
+	struct drawn d = {0};
+
+	draw(&d, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&d, 1, "a-c:10 d-d:10 f-i:10 k-m:10 n-z:10");
+	assert_string_equal(choice(&d, &plain),
+			    "0>1 d-f e-k e-g d-e with d-d f-i k-m");
+}
+
+static void the_oldest_of_level_0_moves_where_it_is_alone(void **state)
+{
+	struct drawn d = {0}, under = {0}, beside = {0}, zlib = {0};
+	struct family_attrs a = plain;
+
+	draw(&d, 0, "p-q:10 n-o:10 l-m:10 j-k:10");
+	draw(&d, 1, "a-c:10 d-i:10");
+	assert_string_equal(choice(&d, &plain), "0>1 move j-k");
+	draw(&under, 0, "p-q:10 n-o:10 l-m:10 j-k:10");
+	draw(&under, 1, "a-c:10 d-j:10");
+	assert_string_equal(choice(&under, &plain),
+			    "0>1 p-q n-o l-m j-k with d-j");
+	draw(&beside, 0, "p-q:10 n-o:10 i-j:10 j-k:10");
+	assert_string_equal(choice(&beside, &plain), "0>1 p-q n-o i-j j-k");
+	/* What is to be compressed has to be written anew. */
+	a.compression = COMPRESSION_ZLIB;
+	draw(&zlib, 0, "p-q:10 n-o:10 l-m:10 j-k:10");
+	assert_string_equal(choice(&zlib, &a), "0>1 p-q n-o l-m j-k");
+}
+
+static void of_a_deeper_level_goes_what_costs_least(void **state)
+{
+	struct drawn d = {0};
+
+	draw(&d, 1, "a-c:50 d-h:50 i-m:50");
+	draw(&d, 2, "a-b:90 c-d:90 e-e:60 j-k:60 l-l:20 n-z:5");
+	assert_string_equal(choice(&d, &plain), "1>2 i-m with j-k l-l");
+}
+
+static void the_level_that_is_most_over_goes_first(void **state)
+{
+	struct drawn d = {0};
+
+	draw(&d, 0, "a-f:10 c-k:10 b-d:10 b-e:10 a-c:10");
+	draw(&d, 1, "a-c:110");
+	draw(&d, 2, "a-c:1600 d-h:900");
+	draw(&d, 3, "a-b:10");
+	assert_string_equal(choice(&d, &plain), "2>3 move d-h");
+}
+
+static void what_overlaps_nothing_moves_unless_it_would_shrink(void **state)
+{
+	struct drawn bottom = {0}, middle = {0};
+
+	draw(&bottom, 1, "a-c:110!1");
+	assert_string_equal(choice(&bottom, &plain), "1>2 a-c");
+	/* Its markers may hide what lies deeper: rewriting keeps them. */
+	draw(&middle, 1, "a-c:110!1");
+	draw(&middle, 3, "b-b:10");
+	assert_string_equal(choice(&middle, &plain), "1>2 move a-c");
+}
+
+static void what_deletes_or_expired_goes_before_what_costs_less(void **state)
+{
+	struct drawn d = {0}, t = {0};
+	struct family_attrs a = plain;
+
+	draw(&d, 1, "a-c:50 d-h:50!20 i-m:50");
+	draw(&d, 2, "a-b:10 d-d:500 j-k:60");
+	assert_string_equal(choice(&d, &plain), "1>2 d-h with d-d");
+	draw(&t, 1, "a-c:50 d-h:50!20 i-m:50");
+	draw(&t, 2, "a-b:10 d-d:500 j-k:60");
+	a.ttl_ms = 99;
+	t.tables[0].info.ts_max = 950;
+	t.tables[1].info.ts_max = 950;
+	assert_string_equal(choice(&t, &a), "1>2 i-m with j-k");
+	a.min_versions = 1;
+	assert_string_equal(choice(&t, &a), "1>2 d-h with d-d");
+}
+
+static void a_major_one_takes_everything_to_the_last_level(void **state)
+{
+	struct drawn empty = {0}, top = {0}, all = {0}, last = {0};
+
+	assert_string_equal(choice_of_all(&empty), "none");
+	draw(&top, 0, "a-f:10 c-k:10");
+	assert_string_equal(choice_of_all(&top), "0>1 a-f c-k");
+	draw(&all, 0, "a-f:10");
+	draw(&all, 1, "a-c:10 d-h:10");
+	draw(&all, 3, "b-d:10 p-z:10");
+	assert_string_equal(choice_of_all(&all),
+			    "0>3 a-f a-c d-h with b-d p-z");
+	draw(&last, 2, "b-d:10 p-z:10");
+	assert_string_equal(choice_of_all(&last), "2>2 b-d p-z");
+}
+
+/* -- the work -------------------------------------------------------------- */
+
+struct world {
+	struct os *os;
+	struct os *faulty;
+	struct os_dir *dir;
+	struct block_cache *cache;
+	struct levels *levels;
+	struct family_attrs attrs;
+	struct compaction_limits limits;
+	uint64_t number;
+	uint64_t snapshots[2];
+	size_t nsnapshots;
+	bool stop;
+};
+
+static uint64_t next_number(void *arg)
+{
+	return ++((struct world *)arg)->number;
+}
+
+static bool stop_now(void *arg)
+{
+	return ((struct world *)arg)->stop;
+}
+
+static void world_open(struct world *w)
+{
+	*w = (struct world){
+		.attrs = plain,
+		.limits = {.level0_files = 2,
+			   .level1_bytes = 4096,
+			   .ratio = 2,
+			   .file_bytes = 1024},
+	};
+	w->attrs.block_size = 1024;
+	w->os = sim_new(1);
+	w->faulty = fault_new(w->os);
+	assert_non_null(w->faulty);
+	assert_int_equal(os_dir_open(w->faulty, "store", true, &w->dir), 0);
+	assert_int_equal(block_cache_new(1 << 20, &w->cache), 0);
+	assert_int_equal(levels_new(&w->levels), 0);
+}
+
+static void world_close(struct world *w)
+{
+	levels_unref(w->levels);
+	block_cache_free(w->cache);
+	os_dir_close(w->dir);
+	fault_free(w->faulty);
+	sim_free(w->os);
+}
+
+static int count_file(void *arg, const char *name)
+{
+	++*(size_t *)arg;
+	return 0;
+}
+
+static size_t files_on_disk(struct world *w)
+{
+	size_t n = 0;
+
+	assert_int_equal(os_dir_list(w->dir, count_file, &n), 0);
+	return n;
+}
+
+static size_t files_in_levels(const struct world *w)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < LEVELS_MAX; i++)
+		n += w->levels->level[i].nfiles;
+	return n;
+}
+
+static void install(struct world *w, const struct level_file *removed,
+		    size_t nremoved, const struct level_file *added,
+		    size_t nadded)
+{
+	struct levels *next;
+
+	assert_int_equal(levels_apply(w->levels, removed, nremoved, added,
+				      nadded, &next),
+			 0);
+	levels_unref(w->levels);
+	w->levels = next;
+}
+
+static int flush(struct world *w, const struct array_cell *cells, size_t n)
+{
+	struct array_cursor c;
+	struct flush_job j = {
+		.dir = w->dir,
+		.cache = w->cache,
+		.from = &c.base,
+		.attrs = &w->attrs,
+		.now_ms = NOW,
+		.snapshots = w->snapshots,
+		.nsnapshots = w->nsnapshots,
+		.number = next_number,
+		.arg = w,
+	};
+	int r;
+
+	array_cursor(&c, cells, n);
+	r = flush_run(&j);
+	if (r == 0 && j.output) {
+		struct level_file f = {0, j.output};
+
+		install(w, NULL, 0, &f, 1);
+		sst_unref(j.output);
+	}
+	return r;
+}
+
+/* Runs one and installs its outputs. */
+static int compact(struct world *w, struct compaction *c)
+{
+	struct level_file removed[256], added[256];
+	size_t nremoved = 0, nadded = 0;
+	struct compaction_job j = {
+		.dir = w->dir,
+		.cache = w->cache,
+		.levels = w->levels,
+		.what = c,
+		.limits = &w->limits,
+		.attrs = &w->attrs,
+		.now_ms = NOW,
+		.snapshots = w->snapshots,
+		.nsnapshots = w->nsnapshots,
+		.number = next_number,
+		.stop = stop_now,
+		.arg = w,
+	};
+	int r = c->trivial ? 0 : compaction_run(&j);
+
+	if (r < 0) {
+		assert_int_equal(j.noutputs, 0);
+		return r;
+	}
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+			removed[nremoved++] = (struct level_file){
+				(uint8_t)c->from, c->inputs[side][i]};
+	for (uint32_t i = 0; i < j.noutputs; i++)
+		added[nadded++] =
+			(struct level_file){(uint8_t)c->to, j.outputs[i]};
+	if (c->trivial)
+		added[nadded++] =
+			(struct level_file){(uint8_t)c->to, c->inputs[0][0]};
+	for (size_t i = 0; !c->trivial && i < nremoved; i++)
+		sst_obsolete(removed[i].file);
+	install(w, removed, nremoved, added, nadded);
+	for (uint32_t i = 0; i < j.noutputs; i++)
+		sst_unref(j.outputs[i]);
+	free(j.outputs);
+	return 0;
+}
+
+static int compact_if_due(struct world *w)
+{
+	struct compaction c;
+	int r = compaction_pick(w->levels, &w->limits, NOW, &w->attrs, &c);
+
+	if (r <= 0)
+		return r;
+	r = compact(w, &c);
+	compaction_release(&c);
+	return r < 0 ? r : 1;
+}
+
+static int compact_all(struct world *w)
+{
+	struct compaction c;
+	int r = compaction_pick_all(w->levels, &c);
+
+	if (r <= 0)
+		return r;
+	r = compact(w, &c);
+	compaction_release(&c);
+	return r;
+}
+
+#define SOURCES_MAX 64
+
+/* All entries of the tree, or what is visible: "row/q:ts.seq " each. */
+static void dump(struct world *w, uint64_t seq_max, bool visible,
+		 struct buf *out)
+{
+	struct sst_cursor files[SOURCES_MAX];
+	struct level_cursor deeper[LEVELS_MAX];
+	struct merge_source sources[SOURCES_MAX];
+	struct visible_spec spec = {
+		.attrs = &w->attrs, .now_ms = NOW, .ts_max = INT64_MAX};
+	const struct level *l0 = &w->levels->level[0];
+	struct visible *v;
+	struct merge m;
+	uint32_t n = 0;
+	int r;
+
+	out->len = 0;
+	assert_true(l0->nfiles + LEVELS_MAX <= SOURCES_MAX);
+	for (uint32_t i = 0; i < l0->nfiles; i++) {
+		sst_cursor(l0->files[i], &files[i]);
+		sources[n++].cursor = &files[i].base;
+	}
+	for (int i = 1; i < LEVELS_MAX; i++) {
+		level_cursor(&w->levels->level[i], &deeper[i]);
+		sources[n++].cursor = &deeper[i].base;
+	}
+	merge_init(&m, sources, n, seq_max);
+	assert_int_equal(visible_new(&spec, &v), 0);
+	r = cursor_seek_row(&m.base, bytes_str(""));
+	for (; r == 1; r = cursor_next_row(&m.base)) {
+		int e = 1;
+
+		visible_row(v, &m.base);
+		for (;;) {
+			char text[128];
+
+			if (visible)
+				e = visible_next(v);
+			if (e != 1)
+				break;
+			snprintf(text, sizeof(text), "%.*s/%.*s:%d.%d=%.*s ",
+				 (int)m.base.row.len, m.base.row.data,
+				 (int)m.base.at.qualifier.len,
+				 m.base.at.qualifier.data, (int)m.base.at.ts,
+				 visible ? 0 : (int)m.base.at.seq,
+				 (int)m.base.at.value.len,
+				 m.base.at.value.data);
+			assert_int_equal(buf_append(out, text, strlen(text)),
+					 0);
+			if (!visible)
+				e = cursor_next(&m.base);
+		}
+		assert_int_equal(e, 0);
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(buf_append(out, "", 1), 0);
+	for (uint32_t i = 0; i < n; i++)
+		cursor_close(sources[i].cursor);
+	cursor_close(&m.base);
+	visible_free(v);
+}
+
+static void assert_tree(struct world *w, bool visible, const char *want)
+{
+	struct buf got = {0};
+
+	dump(w, UINT64_MAX, visible, &got);
+	assert_string_equal((char *)got.data, want);
+	buf_free(&got);
+}
+
+static void markers_go_only_where_nothing_older_lies_deeper(void **state)
+{
+	static const struct array_cell old[] = {{"a", "q", 10, PUT, 1, 0, "A"},
+						{"b", "q", 10, PUT, 2, 0, "B"}};
+	static const struct array_cell deletes[] = {
+		{"a", "q", 50, CELL_DELETE_COLUMN, 3},
+		{"c", "q", 50, CELL_DELETE_COLUMN, 4}};
+	static const struct array_cell later[] = {
+		{"a", "q", 20, PUT, 5, 0, "C"}};
+	struct compaction c = {.from = 0, .to = 1};
+	struct world w;
+
+	world_open(&w);
+	assert_int_equal(flush(&w, old, 2), 0);
+	assert_int_equal(compact_all(&w), 0);
+	/* From level 1 it goes down to level 2. */
+	c = (struct compaction){.from = 1, .to = 2, .trivial = true};
+	c.inputs[0] = &w.levels->level[1].files[0];
+	c.ninputs[0] = 1;
+	assert_int_equal(compact(&w, &c), 0);
+	assert_int_equal(w.levels->level[2].nfiles, 1);
+	assert_int_equal(flush(&w, deletes, 2), 0);
+	assert_int_equal(flush(&w, later, 1), 0);
+	assert_int_equal(compact_if_due(&w), 1);
+	assert_tree(&w, false, "a/q:50.3= a/q:20.5=C a/q:10.0=A b/q:10.0=B ");
+	assert_tree(&w, true, "a/q:20.0=C b/q:10.0=B ");
+	assert_int_equal(compact_all(&w), 0);
+	assert_tree(&w, false, "a/q:20.0=C b/q:10.0=B ");
+	assert_int_equal(files_on_disk(&w), 1);
+	world_close(&w);
+}
+
+static void what_is_all_deleted_leaves_no_file(void **state)
+{
+	static const struct array_cell cells[] = {
+		{"a", "q", 50, CELL_DELETE_COLUMN, 2},
+		{"a", "q", 20, PUT, 1, 0, "C"}};
+	struct world w;
+
+	world_open(&w);
+	assert_int_equal(flush(&w, cells, 2), 0);
+	assert_int_equal(compact_all(&w), 0);
+	assert_int_equal(files_in_levels(&w), 0);
+	assert_int_equal(files_on_disk(&w), 0);
+	assert_int_equal(compact_all(&w), 0);
+	world_close(&w);
+}
+
+static uint64_t rng = 1;
+
+static uint32_t chance(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)((rng >> 11) % n);
+}
+
+static const char *const rows[] = {"a",	 "aa", "b",  "c",  "ca", "d",  "e",
+				   "ea", "f",  "g",  "h",  "ha", "hb", "i",
+				   "j",	 "k",  "ka", "kb", "l",	 "m"};
+static const char *const qualifiers[] = {"", "p", "q"};
+static const char filler[] =
+	"the value is long enough for a few rows to fill a small file, so that "
+	"a few hundred of them make levels and are cut into files at the rows";
+
+/* A batch of cells with sequences from *seq on, sorted. */
+static size_t invent(struct array_cell *cells, size_t max, uint64_t *seq,
+		     uint32_t first_row, uint32_t nrows)
+{
+	static const uint8_t kinds[] = {CELL_DELETE, CELL_DELETE_FAMILY_VERSION,
+					CELL_DELETE_COLUMN, CELL_DELETE_FAMILY};
+	size_t n = 1 + chance((uint32_t)max);
+
+	for (size_t i = 0; i < n; i++) {
+		struct array_cell *a = &cells[i];
+		bool marker = chance(5) == 0;
+
+		*a = (struct array_cell){
+			.row = rows[first_row + chance(nrows)],
+			.qualifier = qualifiers[chance(3)],
+			.ts = 10 * (1 + chance(6)),
+			.kind = marker ? kinds[chance(4)] : PUT,
+			.seq = ++*seq,
+		};
+		if (!marker)
+			a->value = filler + chance(100);
+		if (kind_is_family_marker(a->kind))
+			a->qualifier = "";
+	}
+	array_sort(cells, n);
+	return n;
+}
+
+/*
+ * The same writes into two trees: one that is never compacted, one that is as
+ * often as it is due. Now and then everything, with a snapshot or without.
+ */
+static void compaction_changes_nothing_that_is_seen(void **state)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct array_cell cells[64];
+		struct world plain_w, w;
+		struct buf want = {0}, got = {0};
+		uint64_t seq = 0;
+		int r;
+
+		rng = seed * 0x9e3779b97f4a7c15u;
+		world_open(&plain_w);
+		world_open(&w);
+		w.attrs.versions = plain_w.attrs.versions = 1 + chance(3);
+		for (int i = 0; i < 25; i++) {
+			uint32_t from = chance(15);
+			size_t n = invent(cells, 60, &seq, from,
+					  1 + chance(20 - from));
+
+			assert_int_equal(flush(&plain_w, cells, n), 0);
+			assert_int_equal(flush(&w, cells, n), 0);
+			if (chance(6) == 0) {
+				w.snapshots[0] = seq;
+				w.nsnapshots = 1;
+			}
+			while ((r = compact_if_due(&w)) == 1)
+				;
+			assert_int_equal(r, 0);
+			if (chance(12) == 0)
+				assert_int_equal(compact_all(&w), 0);
+			for (size_t k = 0; k <= w.nsnapshots; k++) {
+				uint64_t at = k < w.nsnapshots ? w.snapshots[k]
+							       : UINT64_MAX;
+
+				dump(&plain_w, at, true, &want);
+				dump(&w, at, true, &got);
+				if (strcmp((char *)want.data, (char *)got.data))
+					print_message("seed %d\n", (int)seed);
+				assert_string_equal((char *)got.data,
+						    (char *)want.data);
+			}
+			assert_int_equal(files_on_disk(&w),
+					 files_in_levels(&w));
+		}
+		buf_free(&want);
+		buf_free(&got);
+		world_close(&w);
+		world_close(&plain_w);
+	}
+}
+
+static void prepare_two_files(struct world *w)
+{
+	struct array_cell cells[64];
+	uint64_t seq = 0;
+
+	rng = 7;
+	world_open(w);
+	for (int i = 0; i < 3; i++) {
+		size_t n = invent(cells, 64, &seq, 0, 20);
+
+		assert_int_equal(flush(w, cells, n), 0);
+	}
+}
+
+static void a_failure_leaves_inputs_and_no_outputs(void **state)
+{
+	static const int errors[] = {ENOSPC, EIO};
+	struct buf want = {0}, got = {0};
+	struct world w;
+
+	prepare_two_files(&w);
+	dump(&w, UINT64_MAX, true, &want);
+	for (uint64_t nth = 1;; nth++) {
+		struct fault_plan plan = {
+			.kinds = FAULT_OPEN | FAULT_PREAD | FAULT_PWRITE |
+				 FAULT_FDATASYNC | FAULT_ALLOCATE |
+				 FAULT_TRUNCATE | FAULT_SIZE,
+			.nth = nth,
+			.err = errors[nth % 2],
+		};
+		uint64_t fired;
+		int r;
+
+		fault_arm(w.faulty, &plan);
+		r = compact_if_due(&w);
+		fired = fault_fired(w.faulty);
+		fault_disarm(w.faulty);
+		if (fired == 0) {
+			assert_int_equal(r, 1);
+			assert_true(nth > 5);
+			break;
+		}
+		if (r == 1)
+			break; /* a call that may fail: read ahead */
+		assert_true(r < 0);
+		assert_int_equal(files_on_disk(&w), 3);
+		assert_int_equal(files_in_levels(&w), 3);
+		dump(&w, UINT64_MAX, true, &got);
+		assert_string_equal((char *)got.data, (char *)want.data);
+	}
+	dump(&w, UINT64_MAX, true, &got);
+	assert_string_equal((char *)got.data, (char *)want.data);
+	buf_free(&want);
+	buf_free(&got);
+	world_close(&w);
+}
+
+static void it_stops_when_it_is_told_to(void **state)
+{
+	static char names[1000][16];
+	static struct array_cell cells[1000];
+	struct world w;
+
+	world_open(&w);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(names[i], sizeof(names[i]), "r%04d", i);
+		cells[i] = (struct array_cell){names[i], "q", 10, PUT,
+					       (uint64_t)i + 1};
+	}
+	assert_int_equal(flush(&w, cells, 1000), 0);
+	w.stop = true;
+	assert_int_equal(compact_all(&w), -ECANCELED);
+	assert_int_equal(files_on_disk(&w), 1);
+	w.stop = false;
+	assert_int_equal(compact_all(&w), 0);
+	assert_true(files_on_disk(&w) > 1);
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_done_below_the_triggers),
+		cmocka_unit_test(level_0_goes_at_once_with_what_it_overlaps),
+		cmocka_unit_test(the_oldest_of_level_0_moves_where_it_is_alone),
+		cmocka_unit_test(of_a_deeper_level_goes_what_costs_least),
+		cmocka_unit_test(the_level_that_is_most_over_goes_first),
+		cmocka_unit_test(
+			what_overlaps_nothing_moves_unless_it_would_shrink),
+		cmocka_unit_test(
+			what_deletes_or_expired_goes_before_what_costs_less),
+		cmocka_unit_test(
+			a_major_one_takes_everything_to_the_last_level),
+		cmocka_unit_test(
+			markers_go_only_where_nothing_older_lies_deeper),
+		cmocka_unit_test(what_is_all_deleted_leaves_no_file),
+		cmocka_unit_test(compaction_changes_nothing_that_is_seen),
+		cmocka_unit_test(a_failure_leaves_inputs_and_no_outputs),
+		cmocka_unit_test(it_stops_when_it_is_told_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
