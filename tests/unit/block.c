@@ -1,0 +1,384 @@
+/* Blocks: what is built is found; what is damaged is refused or harmless. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/block.h"
+#include "store/why.h"
+
+struct item {
+	const char *row; /* NULL: the row before */
+	const char *qualifier;
+	int64_t ts;
+	uint64_t seq, ttl_ms;
+	uint8_t kind;
+	const char *value;
+};
+
+static const struct item people[] = {
+	{"row-anna", "", 7, 9, 0, CELL_DELETE_FAMILY, ""},
+	{NULL, "", 3, 0, 0, CELL_DELETE_FAMILY_VERSION, ""},
+	{NULL, "", 9, 0, 0, CELL_PUT, "of the empty name"},
+	{NULL, "age", 20, 4, 0, CELL_PUT, "36"},
+	{NULL, "age", 10, 2, 0, CELL_PUT, "35"},
+	{NULL, "mail", 20, 5, 0, CELL_DELETE_COLUMN, ""},
+	{NULL, "mail", 20, 5, 60000, CELL_PUT, "anna@example.org"},
+	{"row-annabel", "zip", 5, 0, 0, CELL_PUT, "12345"},
+	{"row-bob", "age", 20, 0, 0, CELL_PUT, ""},
+	{NULL, "mail", TS_MAX, 0, 0, CELL_DELETE, ""},
+	{NULL, "mail", 0, 7, 0, CELL_PUT, "bob@example.org"},
+};
+#define NPEOPLE (sizeof(people) / sizeof(people[0]))
+
+static struct entry entry_of(const struct item *i)
+{
+	return (struct entry){
+		.qualifier = bytes_str(i->qualifier),
+		.ts = i->ts,
+		.seq = i->seq,
+		.ttl_ms = i->ttl_ms,
+		.value = bytes_str(i->value),
+		.kind = i->kind,
+	};
+}
+
+static void build(const struct item *items, size_t n, struct buf *raw)
+{
+	struct block_builder *b;
+
+	assert_int_equal(block_builder_new(&b), 0);
+	/* A builder is used again and again. */
+	for (int pass = 0; pass < 2; pass++) {
+		block_builder_reset(b);
+		for (size_t i = 0; i < n; i++) {
+			struct entry e = entry_of(&items[i]);
+
+			if (items[i].row)
+				assert_int_equal(
+					block_builder_row(
+						b, bytes_str(items[i].row),
+						false),
+					0);
+			assert_int_equal(block_builder_add(b, &e), 0);
+		}
+		assert_int_equal(block_builder_finish(b, raw), 0);
+	}
+	block_builder_free(b);
+}
+
+static int decode(struct bytes raw, uint32_t nrow, struct block **out)
+{
+	struct block *b;
+	int r = block_new(raw.len, nrow, &b);
+
+	if (r < 0)
+		return r;
+	memcpy(b->raw, raw.data, raw.len);
+	r = block_decode(b);
+	if (r < 0)
+		block_free(b);
+	else
+		*out = b;
+	return r;
+}
+
+static void every_cell_comes_back(void **state)
+{
+	struct buf raw = {0};
+	struct block *b;
+	uint32_t row = UINT32_MAX;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
+	assert_int_equal(b->ncell, NPEOPLE);
+	assert_int_equal(b->prefix.len, 4);
+	assert_int_equal(b->ts_min, 0);
+	assert_int_equal(b->ts_max, TS_MAX);
+	assert_true(b->has_family);
+	for (uint32_t i = 0; i < NPEOPLE; i++) {
+		struct entry want = entry_of(&people[i]), got;
+
+		if (people[i].row) {
+			row++;
+			assert_int_equal(block_row_cell(b, row), i);
+			assert_int_equal(
+				block_row_cmp(b, row, bytes_str(people[i].row)),
+				0);
+		}
+		block_entry(b, i, &got);
+		assert_int_equal(entry_cmp(&got, &want), 0);
+		assert_true(bytes_eq(got.value, want.value));
+		assert_int_equal(got.ttl_ms, want.ttl_ms);
+		assert_int_equal(got.seq, want.seq);
+	}
+	block_free(b);
+	buf_free(&raw);
+}
+
+static void what_all_cells_share_takes_no_room(void **state)
+{
+	struct item plain = {"r", "q", 1000, 0, 0, CELL_PUT, "v"};
+	struct buf one = {0}, two = {0};
+
+	(void)state;
+	build(&plain, 1, &one);
+	plain.seq = UINT64_MAX - 3;
+	plain.ttl_ms = 77;
+	plain.ts = TS_MAX;
+	plain.kind = CELL_DELETE;
+	build(&plain, 1, &two);
+	assert_int_equal(one.len, two.len);
+	buf_free(&one);
+	buf_free(&two);
+}
+
+static void rows_are_found(void **state)
+{
+	static const struct {
+		const char *row;
+		uint32_t at, after;
+	} cases[] = {
+		{"a", 0, 0},
+		{"row", 0, 0},
+		{"row-", 0, 0},
+		{"row-anna", 0, 1},
+		{"row-anna2", 1, 1},
+		{"row-annabel", 1, 2},
+		{"row-annabella", 2, 2},
+		{"row-bob", 2, 3},
+		{"row-bobby", 3, 3},
+		{"s", 3, 3},
+	};
+	struct buf raw = {0};
+	struct block *b;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bytes row = bytes_str(cases[i].row);
+
+		assert_int_equal(block_find_row(b, row, false), cases[i].at);
+		assert_int_equal(block_find_row(b, row, true), cases[i].after);
+	}
+	block_free(b);
+	buf_free(&raw);
+}
+
+static void rows_alike_in_eight_bytes_are_told_apart(void **state)
+{
+	struct item rows[40];
+	char names[40][16];
+	struct buf raw = {0};
+	struct block *b;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		snprintf(names[i], sizeof(names[i]), "%dabcdefgh%02d", i / 20,
+			 i);
+		rows[i] = (struct item){names[i], "q", 1, 0, 0, CELL_PUT, "v"};
+	}
+	build(rows, 40, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 40, &b), 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct bytes row = bytes_str(names[i]);
+
+		assert_int_equal(block_find_row(b, row, false), i);
+		assert_int_equal(block_find_row(b, row, true), i + 1);
+	}
+	block_free(b);
+	buf_free(&raw);
+}
+
+static void columns_are_found(void **state)
+{
+	static const struct {
+		uint32_t from, to;
+		const char *qualifier;
+		int64_t ts;
+		uint32_t found;
+	} cases[] = {
+		{0, 7, "", TS_MAX, 2},	  {0, 7, "", 8, 3},
+		{0, 7, "age", TS_MAX, 3}, {0, 7, "age", 20, 3},
+		{0, 7, "age", 19, 4},	  {0, 7, "age", 9, 5},
+		{0, 7, "b", 0, 5},	  {0, 7, "mail", 20, 5},
+		{0, 7, "mail", 19, 7},	  {0, 7, "zip", 9, 7},
+		{4, 7, "", TS_MAX, 4},	  {6, 7, "a", 1, 6},
+		{7, 8, "age", 1, 7},	  {7, 8, "zip", 4, 8},
+		{8, 11, "mail", 5, 10},	  {8, 11, "mail", TS_MAX, 9},
+	};
+	struct buf raw = {0};
+	struct block *b;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(
+			block_find_column(b, cases[i].from, cases[i].to,
+					  bytes_str(cases[i].qualifier),
+					  cases[i].ts),
+			cases[i].found);
+	block_free(b);
+	buf_free(&raw);
+}
+
+/* Touches all that a reader may touch. */
+static void touch(const struct block *b)
+{
+	volatile uint8_t sum = 0;
+
+	for (uint32_t row = 0; row < b->nrow; row++) {
+		struct bytes suffix = block_suffix(b, row);
+		uint32_t to = block_row_cell(b, row + 1);
+
+		for (size_t k = 0; k < suffix.len; k++)
+			sum += suffix.data[k];
+		block_find_row(b, suffix, true);
+		for (uint32_t i = block_row_cell(b, row); i < to; i++) {
+			struct entry e;
+
+			block_entry(b, i, &e);
+			for (size_t k = 0; k < e.qualifier.len; k++)
+				sum += e.qualifier.data[k];
+			for (size_t k = 0; k < e.value.len; k++)
+				sum += e.value.data[k];
+			assert_true(block_find_column(b, i, to, e.qualifier,
+						      e.ts) <= to);
+		}
+	}
+}
+
+static void every_truncation_is_refused(void **state)
+{
+	struct buf raw = {0};
+	struct block *b;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	for (size_t n = 0; n < raw.len; n++) {
+		/* In memory of its own, so that reading beyond it shows. */
+		uint8_t *cut = malloc(n + 1);
+
+		memcpy(cut, raw.data, n);
+		assert_int_equal(decode(bytes_of(cut, n), 3, &b), -EUCLEAN);
+		free(cut);
+	}
+	buf_free(&raw);
+}
+
+static void every_changed_byte_is_refused_or_harmless(void **state)
+{
+	struct buf raw = {0};
+	size_t refused = 0, tried = 0;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	for (size_t i = 0; i < raw.len; i++) {
+		for (int v = 1; v < 256; v++) {
+			struct block *b;
+			int r;
+
+			raw.data[i] ^= (uint8_t)v;
+			r = decode(buf_bytes(&raw), 3, &b);
+			raw.data[i] ^= (uint8_t)v;
+			tried++;
+			if (r < 0) {
+				assert_int_equal(r, -EUCLEAN);
+				refused++;
+				continue;
+			}
+			touch(b);
+			block_free(b);
+		}
+	}
+	print_message("%zu of %zu refused without a checksum\n", refused,
+		      tried);
+	assert_true(refused > tried / 3);
+	buf_free(&raw);
+}
+
+static void sizes_that_cannot_be_are_refused_before_memory(void **state)
+{
+	struct block *b;
+
+	(void)state;
+	assert_int_equal(block_new(0, 1, &b), -EUCLEAN);
+	assert_int_equal(block_new(BLOCK_HEADER_LEN - 1, 1, &b), -EUCLEAN);
+	assert_int_equal(block_new(SIZE_MAX, 1, &b), -EUCLEAN);
+	assert_int_equal(block_new(BLOCK_LEN_MAX + 1ull, 1, &b), -EUCLEAN);
+	assert_int_equal(block_new(1000, 0, &b), -EUCLEAN);
+	assert_int_equal(block_new(1000, 1001, &b), -EUCLEAN);
+}
+
+static void wrong_order_is_refused(void **state)
+{
+	static const struct item cases[][2] = {
+		/* rows */
+		{{"b", "q", 1, 0, 0, CELL_PUT, ""},
+		 {"a", "q", 1, 0, 0, CELL_PUT, ""}},
+		{{"a", "q", 1, 0, 0, CELL_PUT, ""},
+		 {"a", "q", 1, 0, 0, CELL_PUT, ""}},
+		/* the same cell twice */
+		{{"a", "q", 1, 5, 0, CELL_PUT, ""},
+		 {NULL, "q", 1, 5, 0, CELL_PUT, ""}},
+		/* qualifiers, timestamps, kinds, sequences */
+		{{"a", "r", 1, 0, 0, CELL_PUT, ""},
+		 {NULL, "q", 1, 0, 0, CELL_PUT, ""}},
+		{{"a", "q", 1, 0, 0, CELL_PUT, ""},
+		 {NULL, "q", 2, 0, 0, CELL_PUT, ""}},
+		{{"a", "q", 1, 0, 0, CELL_PUT, ""},
+		 {NULL, "q", 1, 0, 0, CELL_DELETE, ""}},
+		{{"a", "q", 1, 1, 0, CELL_PUT, ""},
+		 {NULL, "q", 1, 2, 0, CELL_PUT, ""}},
+		/* a family marker behind a cell; one that has a qualifier */
+		{{"a", "", 1, 0, 0, CELL_PUT, ""},
+		 {NULL, "", 9, 0, 0, CELL_DELETE_FAMILY, ""}},
+		{{"a", "q", 9, 0, 0, CELL_DELETE_FAMILY, ""},
+		 {NULL, "q", 1, 0, 0, CELL_PUT, ""}},
+		/* a kind that is none, a time that is none */
+		{{"a", "q", 1, 0, 0, 5, ""},
+		 {NULL, "q", 0, 0, 0, CELL_PUT, ""}},
+		{{"a", "q", -1, 0, 0, CELL_PUT, ""},
+		 {NULL, "r", 0, 0, 0, CELL_PUT, ""}},
+		/* a row without a key */
+		{{"", "q", 1, 0, 0, CELL_PUT, ""},
+		 {"a", "q", 1, 0, 0, CELL_PUT, ""}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf raw = {0};
+		struct block *b;
+
+		build(cases[i], 2, &raw);
+		assert_int_equal(
+			decode(buf_bytes(&raw), cases[i][1].row ? 2 : 1, &b),
+			-EUCLEAN);
+		assert_true(store_why()[0]);
+		buf_free(&raw);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_cell_comes_back),
+		cmocka_unit_test(what_all_cells_share_takes_no_room),
+		cmocka_unit_test(rows_are_found),
+		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),
+		cmocka_unit_test(columns_are_found),
+		cmocka_unit_test(every_truncation_is_refused),
+		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
+		cmocka_unit_test(
+			sizes_that_cannot_be_are_refused_before_memory),
+		cmocka_unit_test(wrong_order_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* The block cache: bounded, shared, and never frees what somebody reads. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/cache.h"
+
+#define NBLOCKS 64
+#define RAW 4000
+
+static struct block *block_of(size_t raw_len, uint32_t index)
+{
+	struct block *b;
+
+	assert_int_equal(block_new(raw_len, 1, &b), 0);
+	/* Who reads it sees whether it is that block, and still there. */
+	memset(b->raw, (int)index, raw_len);
+	return b;
+}
+
+/* Reads block @i through the cache as a cursor does; 1 if it was a hit. */
+static int read_one(struct cache_slots *s, uint32_t i)
+{
+	cache_pin *pin = NULL;
+	struct block *b = cache_get(s, i, &pin);
+	int hit = b != NULL;
+
+	if (!b) {
+		struct block *own = block_of(RAW, i);
+
+		b = cache_put(s, i, own, &pin);
+		if (!b) {
+			block_free(own);
+			return 0;
+		}
+	}
+	for (size_t k = 0; k < RAW; k += 100)
+		if (b->raw[k] != (uint8_t)i)
+			abort();
+	cache_unpin(pin);
+	return hit;
+}
+
+static void what_was_put_is_found(void **state)
+{
+	struct block_cache *c;
+	struct block_cache_stat stat;
+	struct cache_slots s;
+
+	(void)state;
+	assert_int_equal(block_cache_new(1 << 20, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	for (uint32_t i = 0; i < NBLOCKS; i++)
+		assert_int_equal(read_one(&s, i), 0);
+	for (uint32_t i = 0; i < NBLOCKS; i++)
+		assert_int_equal(read_one(&s, i), 1);
+	block_cache_stat(c, &stat);
+	assert_int_equal(stat.hits, NBLOCKS);
+	assert_int_equal(stat.misses, NBLOCKS);
+	assert_true(stat.bytes > NBLOCKS * RAW);
+	cache_slots_release(&s);
+	block_cache_stat(c, &stat);
+	assert_int_equal(stat.bytes, 0);
+	block_cache_free(c);
+}
+
+static void the_bound_holds(void **state)
+{
+	struct block_cache *c;
+	struct block_cache_stat stat;
+	struct cache_slots s;
+
+	(void)state;
+	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	for (int pass = 0; pass < 5; pass++)
+		for (uint32_t i = 0; i < NBLOCKS; i++) {
+			read_one(&s, i);
+			block_cache_stat(c, &stat);
+			assert_true(stat.bytes <= stat.bytes_max);
+		}
+	assert_true(stat.bytes > 5 * RAW);
+	assert_true(stat.evicted > 4 * NBLOCKS - 20);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+static void what_is_read_often_stays(void **state)
+{
+	struct block_cache *c;
+	struct cache_slots s;
+	int hits = 0;
+
+	(void)state;
+	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	read_one(&s, 0);
+	for (uint32_t i = 1; i < NBLOCKS; i++) {
+		read_one(&s, i);
+		hits += read_one(&s, 0);
+	}
+	assert_int_equal(hits, NBLOCKS - 1);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+static void what_is_pinned_stays(void **state)
+{
+	struct block_cache *c;
+	struct block_cache_stat stat;
+	struct cache_slots s;
+	cache_pin *pins[NBLOCKS];
+	struct block *blocks[NBLOCKS];
+	int taken = 0;
+
+	(void)state;
+	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	for (uint32_t i = 0; i < NBLOCKS; i++) {
+		struct block *own = block_of(RAW, i);
+
+		blocks[i] = cache_put(&s, i, own, &pins[i]);
+		if (!blocks[i])
+			block_free(own);
+		taken += blocks[i] != NULL;
+	}
+	/* All room is pinned: the rest was not taken. */
+	assert_in_range(taken, 5, 10);
+	block_cache_stat(c, &stat);
+	assert_true(stat.bytes <= stat.bytes_max);
+	for (uint32_t i = 0; i < NBLOCKS; i++) {
+		if (!blocks[i])
+			continue;
+		assert_int_equal(blocks[i]->raw[RAW - 1], i);
+		cache_unpin(pins[i]);
+	}
+	/* Now there is room again. */
+	assert_int_equal(read_one(&s, NBLOCKS - 1), 0);
+	assert_int_equal(read_one(&s, NBLOCKS - 1), 1);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+static void large_blocks_pass_by(void **state)
+{
+	struct block_cache *c;
+	struct block_cache_stat stat;
+	struct cache_slots s;
+	struct block *large = block_of(8 * RAW, 1);
+	cache_pin *pin;
+
+	(void)state;
+	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	read_one(&s, 0);
+	assert_null(cache_put(&s, 1, large, &pin));
+	block_free(large);
+	block_cache_stat(c, &stat);
+	assert_true(stat.bytes < 2 * RAW);
+	assert_int_equal(read_one(&s, 0), 1);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+static void tables_in_memory_leave_last(void **state)
+{
+	struct block_cache *c;
+	struct cache_slots s, kept;
+
+	(void)state;
+	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&kept, c, NBLOCKS, true), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		read_one(&kept, i);
+	for (int pass = 0; pass < 3; pass++)
+		for (uint32_t i = 0; i < NBLOCKS; i++)
+			read_one(&s, i);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(read_one(&kept, i), 1);
+	cache_slots_release(&s);
+	cache_slots_release(&kept);
+	block_cache_free(c);
+}
+
+static void two_who_read_the_same_share_one(void **state)
+{
+	struct block_cache *c;
+	struct cache_slots s;
+	struct block *one = block_of(RAW, 3), *two = block_of(RAW, 3);
+	cache_pin *p, *q;
+
+	(void)state;
+	assert_int_equal(block_cache_new(1 << 20, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	assert_ptr_equal(cache_put(&s, 3, one, &p), one);
+	assert_ptr_equal(cache_put(&s, 3, two, &q), one);
+	cache_unpin(p);
+	cache_unpin(q);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+static void no_cache_takes_nothing(void **state)
+{
+	struct block_cache *c;
+	struct cache_slots s;
+
+	(void)state;
+	assert_int_equal(block_cache_new(0, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	assert_int_equal(read_one(&s, 0), 0);
+	assert_int_equal(read_one(&s, 0), 0);
+	cache_slots_release(&s);
+	assert_int_equal(cache_slots_init(&s, NULL, NBLOCKS, false), 0);
+	assert_int_equal(read_one(&s, 0), 0);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+struct reader {
+	pthread_t thread;
+	struct cache_slots *s;
+	uint64_t seed;
+};
+
+static void *reads_at_random(void *arg)
+{
+	struct reader *r = arg;
+	uint64_t x = r->seed;
+
+	for (int n = 0; n < 20000; n++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		/* Half of it on a few hot blocks. */
+		read_one(r->s, x & 64 ? x % 4 : x % NBLOCKS);
+	}
+	return NULL;
+}
+
+static void many_threads_read_what_is_evicted_all_the_time(void **state)
+{
+	struct block_cache *c;
+	struct block_cache_stat stat;
+	struct cache_slots s;
+	struct reader readers[10];
+
+	(void)state;
+	assert_int_equal(block_cache_new(12 * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
+	for (int i = 0; i < 10; i++) {
+		readers[i].s = &s;
+		readers[i].seed = 0x9e3779b97f4a7c15ull * (uint64_t)(i + 1);
+		assert_int_equal(pthread_create(&readers[i].thread, NULL,
+						reads_at_random, &readers[i]),
+				 0);
+	}
+	for (int i = 0; i < 10; i++)
+		pthread_join(readers[i].thread, NULL);
+	block_cache_stat(c, &stat);
+	assert_true(stat.bytes <= stat.bytes_max);
+	assert_true(stat.evicted > 1000);
+	assert_true(stat.hits > 1000);
+	for (size_t i = 0; i < (size_t)CACHE_STRIPES * s.stride; i++)
+		assert_int_equal(atomic_load(&s.pins[i]), 0);
+	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_put_is_found),
+		cmocka_unit_test(the_bound_holds),
+		cmocka_unit_test(what_is_read_often_stays),
+		cmocka_unit_test(what_is_pinned_stays),
+		cmocka_unit_test(large_blocks_pass_by),
+		cmocka_unit_test(tables_in_memory_leave_last),
+		cmocka_unit_test(two_who_read_the_same_share_one),
+		cmocka_unit_test(no_cache_takes_nothing),
+		cmocka_unit_test(
+			many_threads_read_what_is_evicted_all_the_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
