@@ -433,10 +433,521 @@ static void what_is_written_is_read(void **state)
 	}
 }
 
+/* -- what the writer promises ---------------------------------------------- */
+
+static struct entry put_of(const char *qualifier, int64_t ts, const char *value)
+{
+	return (struct entry){.qualifier = bytes_str(qualifier),
+			      .ts = ts,
+			      .kind = CELL_PUT,
+			      .value = bytes_str(value)};
+}
+
+static struct entry marker_of(uint8_t kind, const char *qualifier, int64_t ts)
+{
+	return (struct entry){
+		.qualifier = bytes_str(qualifier), .ts = ts, .kind = kind};
+}
+
+static void plain_options(void)
+{
+	options = (struct sst_options){
+		.block_size = 256, .bloom = BLOOM_ROW, .block_cache = true};
+}
+
+/* Some rows, one of them over several blocks, markers and ttl. */
+static void small_model(struct model *m)
+{
+	struct entry e = marker_of(CELL_DELETE_FAMILY, "", 50);
+	char name[16], value[60];
+
+	memset(value, 'v', sizeof(value));
+	put(m, bytes_str("alpha"), put_of("q", 1000, "one"));
+	put(m, bytes_str("beta"), e);
+	for (int i = 0; i < 24; i++) {
+		snprintf(name, sizeof(name), "col%02d", i);
+		e = put_of(name, 2000 + i, "");
+		e.value = bytes_of(value, (size_t)i * 2);
+		e.seq = (uint64_t)i;
+		e.ttl_ms = i == 5 ? 999 : 0;
+		put(m, bytes_str("beta"), e);
+	}
+	put(m, bytes_str("gamma"), put_of("", 7, "empty"));
+	put(m, bytes_str("gamma"), marker_of(CELL_DELETE_COLUMN, "q", 9));
+	sort(m);
+}
+
+static void what_is_known_of_a_file_is_right(void **state)
+{
+	struct model m = {0};
+	struct sst_info info, own;
+
+	(void)state;
+	plain_options();
+	small_model(&m);
+	write_file(&m, 1000, &info);
+	assert_int_equal(info.number, 1000);
+	assert_int_equal(info.entries, 28);
+	assert_int_equal(info.rows, 3);
+	assert_int_equal(info.markers, 2);
+	assert_int_equal(info.seq_min, 0);
+	assert_int_equal(info.seq_max, 23);
+	/* A marker that hides all up to its time makes the range begin at 0. */
+	assert_int_equal(info.ts_min, 0);
+	assert_int_equal(info.ts_max, 2023);
+	assert_true(info.has_ttl);
+	assert_true(bytes_eq(buf_bytes(&info.row_min), bytes_str("alpha")));
+	assert_true(bytes_eq(buf_bytes(&info.row_max), bytes_str("gamma")));
+	assert_int_equal(sst_info_load(dir, 1000, &own), 0);
+	assert_int_equal(own.checksum, info.checksum);
+	assert_int_equal(own.file_bytes, info.file_bytes);
+	assert_int_equal(own.entries, info.entries);
+	assert_true(
+		bytes_eq(buf_bytes(&own.row_max), buf_bytes(&info.row_max)));
+	sst_info_free(&own);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+static void exact_markers_do_not_widen_the_time_range(void **state)
+{
+	struct model m = {0};
+	struct sst_info info;
+
+	(void)state;
+	plain_options();
+	put(&m, bytes_str("r"), marker_of(CELL_DELETE, "q", 40));
+	put(&m, bytes_str("r"), marker_of(CELL_DELETE_FAMILY_VERSION, "", 30));
+	sort(&m);
+	write_file(&m, 1001, &info);
+	assert_int_equal(info.ts_min, 30);
+	assert_int_equal(info.ts_max, 40);
+	assert_false(info.has_ttl);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+static void broken_order_is_refused(void **state)
+{
+	struct entry a = put_of("a", 5, ""), b = put_of("b", 5, "");
+	struct entry older = put_of("b", 4, "");
+	struct entry family = marker_of(CELL_DELETE_FAMILY, "", 9);
+	const struct {
+		const char *row;
+		struct entry *e;
+	} second[] = {{"r", &a}, {"r", &b}, {"r", &family}, {"q", &a}};
+	struct sst_writer *w;
+	struct sst_info info;
+
+	(void)state;
+	plain_options();
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(sst_writer_new(dir, 1002, &options, &w), 0);
+		assert_int_equal(sst_writer_add(w, bytes_str("r"), &b), 0);
+		assert_int_equal(sst_writer_add(w, bytes_str(second[i].row),
+						second[i].e),
+				 -EUCLEAN);
+		/* And nothing goes on from there. */
+		assert_true(sst_writer_add(w, bytes_str("r"), &older) < 0);
+		assert_true(sst_writer_finish(w, &info) < 0);
+		sst_writer_free(w);
+	}
+}
+
+static bool exists(uint64_t number)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s/%" PRIu64 ".sst", folder, number);
+	return access(name, F_OK) == 0;
+}
+
+static void a_file_not_finished_is_removed(void **state)
+{
+	struct entry e = put_of("q", 1, "v");
+	struct sst_writer *w, *other;
+	struct sst_info info;
+
+	(void)state;
+	plain_options();
+	assert_int_equal(sst_writer_new(dir, 1003, &options, &w), 0);
+	assert_int_equal(sst_writer_new(dir, 1003, &options, &other), -EEXIST);
+	assert_int_equal(sst_writer_finish(w, &info), -EINVAL);
+	assert_int_equal(sst_writer_add(w, bytes_str("r"), &e), 0);
+	assert_true(sst_writer_bytes(w) > 0);
+	assert_true(exists(1003));
+	sst_writer_free(w);
+	assert_false(exists(1003));
+	sst_writer_free(NULL);
+}
+
+static void cells_beyond_the_limits_are_refused(void **state)
+{
+	static uint8_t big[ROW_LEN_MAX + 1];
+	struct entry fine = put_of("q", 1, ""), e[5];
+	struct sst_writer *w;
+
+	(void)state;
+	plain_options();
+	e[0] = e[1] = e[2] = e[3] = fine;
+	e[0].qualifier = bytes_of(big, QUALIFIER_LEN_MAX + 1);
+	e[1].ts = -1;
+	e[2].ts = TS_MAX + 1;
+	e[3].value.len = VALUE_LEN_MAX + 1ull;
+	e[4] = marker_of(CELL_DELETE_FAMILY, "q", 1);
+	for (int i = 0; i < 7; i++) {
+		struct bytes row = bytes_str("r");
+
+		if (i == 5)
+			row = bytes_of(big, ROW_LEN_MAX + 1);
+		if (i == 6)
+			row = bytes_of(big, 0);
+		assert_int_equal(sst_writer_new(dir, 1004, &options, &w), 0);
+		assert_int_equal(sst_writer_add(w, row, i < 5 ? &e[i] : &fine),
+				 -EINVAL);
+		sst_writer_free(w);
+	}
+}
+
+static void the_longest_keys_and_large_values_fit(void **state)
+{
+	static uint8_t key[ROW_LEN_MAX];
+	struct model m = {0};
+	size_t len = 3 << 20;
+	uint8_t *value = malloc(len);
+	struct entry e = put_of("", 1, "");
+	struct sst_info info;
+	struct sstable *t;
+
+	(void)state;
+	rng_state = 77;
+	plain_options();
+	for (size_t i = 0; i < len; i++)
+		value[i] = (uint8_t)rng();
+	memset(key, 0xff, sizeof(key));
+	for (int i = 0; i < 3; i++) {
+		key[ROW_LEN_MAX - 1] = (uint8_t)i;
+		e.qualifier = bytes_of(key, QUALIFIER_LEN_MAX);
+		e.value = bytes_of(value, len - (size_t)i);
+		put(&m, bytes_of(key, ROW_LEN_MAX - (size_t)i), e);
+		e.qualifier = bytes_str("small");
+		e.value = bytes_str("v");
+		put(&m, bytes_of(key, ROW_LEN_MAX - (size_t)i), e);
+	}
+	sort(&m);
+	write_file(&m, 1005, &info);
+	t = open_file(&info);
+	compare(&m, t, false);
+	sst_unref(t);
+	sst_info_free(&info);
+	model_free(&m);
+	free(value);
+}
+
+static void an_obsolete_file_lives_until_its_last_reader(void **state)
+{
+	struct model m = {0};
+	struct sst_info info;
+	struct sstable *t;
+
+	(void)state;
+	plain_options();
+	small_model(&m);
+	write_file(&m, 1006, &info);
+	t = open_file(&info);
+	sst_ref(t);
+	sst_obsolete(t);
+	sst_unref(t);
+	assert_true(exists(1006));
+	compare(&m, t, false);
+	sst_unref(t);
+	assert_false(exists(1006));
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+/* -- filters --------------------------------------------------------------- */
+
+static void filters_know_rows_columns_and_family_markers(void **state)
+{
+	struct model m = {0};
+	struct sst_info info;
+	struct sstable *t;
+	char name[16];
+	int denied = 0;
+
+	(void)state;
+	plain_options();
+	options.bloom = BLOOM_ROWCOL;
+	for (int i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "row%04d", i * 2);
+		put(&m, bytes_str(name), put_of("mail", 1, "v"));
+		put(&m, bytes_str(name), put_of("", 1, "v"));
+	}
+	put(&m, bytes_str("row0000"), marker_of(CELL_DELETE_FAMILY, "", 1));
+	sort(&m);
+	write_file(&m, 1007, &info);
+	t = open_file(&info);
+	for (size_t i = 0; i < m.n; i++) {
+		assert_true(sst_may_have_row(t, m.items[i].row));
+		assert_true(sst_may_have_column(t, m.items[i].row,
+						m.items[i].e.qualifier));
+	}
+	/* A family marker hides every column, so it may hold any. */
+	assert_true(sst_may_have_column(t, bytes_str("row0000"),
+					bytes_str("absent")));
+	for (int i = 1; i < 500; i++) {
+		snprintf(name, sizeof(name), "row%04d", i * 2);
+		denied += !sst_may_have_column(t, bytes_str(name),
+					       bytes_str("absent"));
+		snprintf(name, sizeof(name), "row%04d", i * 2 + 1);
+		denied += !sst_may_have_row(t, bytes_str(name));
+	}
+	assert_true(denied > 950);
+	assert_false(sst_may_have_row(t, bytes_str("a")));
+	assert_false(sst_may_have_row(t, bytes_str("s")));
+	sst_unref(t);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+/* -- damage ---------------------------------------------------------------- */
+
+static void count_fault(void *arg, const char *sentence)
+{
+	(void)arg;
+	assert_true(sentence[0]);
+}
+
+/*
+ * Opens and reads all. What is read must be what was written; -EUCLEAN is the
+ * only other answer. Returns whether the damage was seen.
+ */
+static bool is_seen(const struct model *m, const struct sst_info *info)
+{
+	struct sst_cursor c;
+	struct sstable *t;
+	bool seen = false;
+	size_t i = 0;
+	int r = sst_open(dir, info, &options, NULL, &t);
+
+	if (r < 0) {
+		assert_int_equal(r, -EUCLEAN);
+		return true;
+	}
+	sst_cursor(t, &c);
+	r = cursor_seek_row(&c.base, m->items[0].row);
+	while (r == 1) {
+		assert_true(i < m->n);
+		same(&c.base, &m->items[i++]);
+		r = cursor_next(&c.base);
+		if (r == 0)
+			r = cursor_next_row(&c.base);
+	}
+	if (r < 0) {
+		assert_int_equal(r, -EUCLEAN);
+		seen = true;
+	} else {
+		assert_int_equal(i, m->n);
+	}
+	cursor_close(&c.base);
+	r = sst_check(t, count_fault, NULL);
+	assert_true(r >= 0);
+	sst_unref(t);
+	return seen || r > 0;
+}
+
+static struct os_file *open_to_harm(uint64_t number)
+{
+	struct os_file *f;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%" PRIu64 ".sst", number);
+	assert_int_equal(os_open(dir, name, OS_WRITE, &f), 0);
+	return f;
+}
+
+static void every_changed_byte_is_seen(void **state)
+{
+	static const uint8_t flips[] = {0x01, 0x80, 0xff};
+	struct model m = {0};
+	struct sst_info info;
+
+	(void)state;
+	small_model(&m);
+	for (int packed = 0; packed < 2; packed++) {
+		struct os_file *f;
+
+		plain_options();
+		options.bloom = BLOOM_ROWCOL;
+		options.compression = packed ? COMPRESSION_ZLIB : 0;
+		write_file(&m, 1010 + (uint64_t)packed, &info);
+		assert_false(is_seen(&m, &info));
+		f = open_to_harm(info.number);
+		for (uint64_t at = 0; at < info.file_bytes; at++) {
+			uint8_t was, is;
+
+			assert_int_equal(os_pread(f, &was, 1, at), 1);
+			for (int k = 0; k < 3; k++) {
+				is = was ^ flips[k];
+				os_pwrite(f, &is, 1, at);
+				assert_true(is_seen(&m, &info));
+			}
+			os_pwrite(f, &was, 1, at);
+		}
+		assert_false(is_seen(&m, &info));
+		os_close(f);
+		sst_info_free(&info);
+	}
+	model_free(&m);
+}
+
+static void every_truncation_and_garbage_behind_is_seen(void **state)
+{
+	struct model m = {0};
+	struct sst_info info, own;
+	struct os_file *f;
+
+	(void)state;
+	plain_options();
+	small_model(&m);
+	write_file(&m, 1012, &info);
+	f = open_to_harm(1012);
+	assert_int_equal(os_pwrite(f, "x", 1, info.file_bytes), 0);
+	assert_true(is_seen(&m, &info));
+	assert_int_equal(sst_info_load(dir, 1012, &own), -EUCLEAN);
+	for (uint64_t n = info.file_bytes; n-- > 0;) {
+		assert_int_equal(os_truncate(f, n), 0);
+		assert_true(is_seen(&m, &info));
+		/* Without a manifest the footer alone tells. */
+		assert_int_equal(sst_info_load(dir, 1012, &own), -EUCLEAN);
+	}
+	os_close(f);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+static void a_swapped_or_stale_file_is_seen(void **state)
+{
+	struct model m = {0}, other = {0};
+	struct sst_info one, two, again;
+
+	(void)state;
+	plain_options();
+	small_model(&m);
+	small_model(&other);
+	/* As long as the other, but not the same. */
+	((uint8_t *)other.items[0].e.value.data)[0] ^= 1;
+	write_file(&m, 1013, &one);
+	write_file(&m, 1014, &two);
+	assert_int_equal(one.file_bytes, two.file_bytes);
+	os_rename(dir, "1014.sst", "1013.sst");
+	assert_true(is_seen(&m, &one));
+	assert_non_null(strstr(store_why(), "1013.sst"));
+	os_unlink(dir, "1013.sst");
+	write_file(&other, 1013, &again);
+	assert_int_equal(one.file_bytes, again.file_bytes);
+	assert_true(is_seen(&m, &one));
+	assert_false(is_seen(&other, &again));
+	sst_info_free(&one);
+	sst_info_free(&two);
+	sst_info_free(&again);
+	model_free(&m);
+	model_free(&other);
+}
+
+static void a_block_in_the_wrong_place_is_seen(void **state)
+{
+	struct model m = {0};
+	struct sst_info info;
+	struct os_file *f;
+	uint8_t block[512];
+	char name[16];
+	size_t len = 0;
+
+	(void)state;
+	plain_options();
+	/* Rows alike, so that the blocks are of one length. */
+	for (int i = 0; i < 90; i++) {
+		snprintf(name, sizeof(name), "row%02d", i + 10);
+		put(&m, bytes_str(name), put_of("q", 5, "sixteen of bytes"));
+	}
+	sort(&m);
+	write_file(&m, 1015, &info);
+	f = open_to_harm(1015);
+	/* The trailer of the first: plain, its length, eight of hash. */
+	for (uint32_t k = 100; !len; k++) {
+		uint8_t t[5] = {0, (uint8_t)k, (uint8_t)(k >> 8), 0, 0};
+
+		assert_in_range(k, 100, 400);
+		assert_int_equal(os_pread(f, block, sizeof(block), 0),
+				 sizeof(block));
+		if (!memcmp(block + k, t, sizeof(t)))
+			len = k + 13;
+	}
+	assert_false(is_seen(&m, &info));
+	assert_int_equal(os_pwrite(f, block, len, len), 0);
+	assert_true(is_seen(&m, &info));
+	os_close(f);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
+static void damage_of_one_block_leaves_the_others(void **state)
+{
+	struct model m = {0};
+	struct sst_info info;
+	struct sst_cursor c;
+	struct sstable *t;
+	struct os_file *f;
+	int damaged = 0;
+
+	(void)state;
+	rng_state = 5;
+	random_model(&m, 100, 3);
+	plain_options();
+	write_file(&m, 1016, &info);
+	f = open_to_harm(1016);
+	assert_int_equal(os_pwrite(f, "\xff\xff\xff", 3, 0), 0);
+	os_close(f);
+	t = open_file(&info);
+	sst_cursor(t, &c);
+	for (size_t i = 0; i < m.n; i = row_end(&m, i)) {
+		int r = cursor_seek_exact(&c.base, m.items[i].row);
+
+		if (r == 1) {
+			same(&c.base, &m.items[i]);
+			continue;
+		}
+		assert_int_equal(r, -EUCLEAN);
+		assert_non_null(strstr(store_why(), "1016.sst"));
+		assert_non_null(strstr(store_why(), "byte 0"));
+		damaged++;
+	}
+	assert_in_range(damaged, 1, 20);
+	cursor_close(&c.base);
+	sst_unref(t);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(what_is_known_of_a_file_is_right),
+		cmocka_unit_test(exact_markers_do_not_widen_the_time_range),
+		cmocka_unit_test(broken_order_is_refused),
+		cmocka_unit_test(a_file_not_finished_is_removed),
+		cmocka_unit_test(cells_beyond_the_limits_are_refused),
+		cmocka_unit_test(the_longest_keys_and_large_values_fit),
+		cmocka_unit_test(an_obsolete_file_lives_until_its_last_reader),
+		cmocka_unit_test(filters_know_rows_columns_and_family_markers),
+		cmocka_unit_test(every_changed_byte_is_seen),
+		cmocka_unit_test(every_truncation_and_garbage_behind_is_seen),
+		cmocka_unit_test(a_swapped_or_stale_file_is_seen),
+		cmocka_unit_test(a_block_in_the_wrong_place_is_seen),
+		cmocka_unit_test(damage_of_one_block_leaves_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
