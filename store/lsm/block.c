@@ -46,7 +46,8 @@ int block_new(size_t raw_len, uint32_t nrow, struct block **out)
 
 	if (raw_len < BLOCK_HEADER_LEN || raw_len > BLOCK_LEN_MAX)
 		return why(-EUCLEAN, "a block of %zu bytes cannot be", raw_len);
-	if (nrow == 0 || nrow > raw_len)
+	/* Each of many has a byte of suffix and of two arrays. */
+	if (nrow == 0 || nrow > raw_len / 3)
 		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
 			   raw_len, nrow);
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;

@@ -8,6 +8,8 @@
 /* stored_len raw_len nrow flags hash ts_min ts_max */
 #define ENTRY_FIXED (4 + 4 + 4 + 1 + 8 + 8 + 8)
 #define PLACE_FIXED (8 + 8 + 2)
+/* No stream of zlib inflates to more: lengths beyond are not true. */
+#define DEFLATE_RATIO_MAX 1032
 
 static uint64_t head_of(struct bytes s)
 {
@@ -127,7 +129,8 @@ static int decode_entries(struct bytes in, uint64_t blocks_end,
 		if (r < 0)
 			return r;
 		/* Compression that does not shrink is not used. */
-		if (e->stored_len > e->raw_len || e->raw_len > BLOCK_LEN_MAX)
+		if (e->stored_len > e->raw_len || e->raw_len > BLOCK_LEN_MAX ||
+		    e->raw_len / DEFLATE_RATIO_MAX > e->stored_len)
 			return damaged("the length of a block is out of "
 				       "range");
 		if (e->stored_len + SST_TRAILER_LEN > blocks_end - offset)

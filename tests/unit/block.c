@@ -72,7 +72,7 @@ static void build(const struct item *items, size_t n, struct buf *raw)
 
 static int decode(struct bytes raw, uint32_t nrow, struct block **out)
 {
-	struct block *b;
+	struct block *b = NULL;
 	int r = block_new(raw.len, nrow, &b);
 
 	if (r < 0)
@@ -89,7 +89,7 @@ static int decode(struct bytes raw, uint32_t nrow, struct block **out)
 static void every_cell_comes_back(void **state)
 {
 	struct buf raw = {0};
-	struct block *b;
+	struct block *b = NULL;
 	uint32_t row = UINT32_MAX;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void rows_are_found(void **state)
 		{"s", 3, 3},
 	};
 	struct buf raw = {0};
-	struct block *b;
+	struct block *b = NULL;
 
 	(void)state;
 	build(people, NPEOPLE, &raw);
@@ -175,7 +175,7 @@ static void rows_alike_in_eight_bytes_are_told_apart(void **state)
 	struct item rows[40];
 	char names[40][16];
 	struct buf raw = {0};
-	struct block *b;
+	struct block *b = NULL;
 
 	(void)state;
 	for (int i = 0; i < 40; i++) {
@@ -213,7 +213,7 @@ static void columns_are_found(void **state)
 		{8, 11, "mail", 5, 10},	  {8, 11, "mail", TS_MAX, 9},
 	};
 	struct buf raw = {0};
-	struct block *b;
+	struct block *b = NULL;
 
 	(void)state;
 	build(people, NPEOPLE, &raw);
@@ -257,7 +257,7 @@ static void touch(const struct block *b)
 static void every_truncation_is_refused(void **state)
 {
 	struct buf raw = {0};
-	struct block *b;
+	struct block *b = NULL;
 
 	(void)state;
 	build(people, NPEOPLE, &raw);
@@ -281,7 +281,7 @@ static void every_changed_byte_is_refused_or_harmless(void **state)
 	build(people, NPEOPLE, &raw);
 	for (size_t i = 0; i < raw.len; i++) {
 		for (int v = 1; v < 256; v++) {
-			struct block *b;
+			struct block *b = NULL;
 			int r;
 
 			raw.data[i] ^= (uint8_t)v;
@@ -305,7 +305,7 @@ static void every_changed_byte_is_refused_or_harmless(void **state)
 
 static void sizes_that_cannot_be_are_refused_before_memory(void **state)
 {
-	struct block *b;
+	struct block *b = NULL;
 
 	(void)state;
 	assert_int_equal(block_new(0, 1, &b), -EUCLEAN);
@@ -314,6 +314,7 @@ static void sizes_that_cannot_be_are_refused_before_memory(void **state)
 	assert_int_equal(block_new(BLOCK_LEN_MAX + 1ull, 1, &b), -EUCLEAN);
 	assert_int_equal(block_new(1000, 0, &b), -EUCLEAN);
 	assert_int_equal(block_new(1000, 1001, &b), -EUCLEAN);
+	assert_int_equal(block_new(1000, 334, &b), -EUCLEAN);
 }
 
 static void wrong_order_is_refused(void **state)
@@ -354,7 +355,7 @@ static void wrong_order_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct buf raw = {0};
-		struct block *b;
+		struct block *b = NULL;
 
 		build(cases[i], 2, &raw);
 		assert_int_equal(
