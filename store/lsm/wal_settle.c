@@ -69,19 +69,18 @@ static int write_ring(const struct wal_found *f, struct os_file *file)
 static int make_durable(const struct wal_found *f, struct os_file *file)
 {
 	uint8_t mark[WAL_MARK_BYTES];
-	int rc;
+	int rc = 0;
 
-	if (f->marked && f->durable == f->end)
-		return 0;
-	rc = write_again(f, file);
+	if (f->durable < f->end) {
+		rc = write_again(f, file);
+		if (rc == 0)
+			rc = write_ring(f, file);
+		if (rc == 0)
+			rc = os_fdatasync(file);
+	}
 	if (rc < 0)
 		return rc;
-	rc = write_ring(f, file);
-	if (rc < 0)
-		return rc;
-	rc = os_fdatasync(file);
-	if (rc < 0)
-		return rc;
+	/* A mark that is there may be one that a failed sync has lost. */
 	wal_mark_encode(mark, f->head.id, f->end);
 	rc = os_pwrite(file, mark, sizeof(mark), WAL_MARK_AT);
 	if (rc < 0)
