@@ -1,0 +1,357 @@
+/*
+ * Opening and closing the engine.
+ *
+ * Opening: the directory, its lock, the manifest, the tables' files, the log
+ * replayed into a memtable, leftovers removed, threads. Nothing of the store
+ * is changed before its format is known to be ours.
+ */
+#include "store/lsm/lsm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CACHE_BYTES (256u << 20)
+#define WRITE_BUFFER_BYTES (64u << 20)
+#define FILE_BYTES (64u << 20)
+#define LEVEL1_FILES 4
+
+/* -- snapshots --------------------------------------------------------------
+ */
+
+static int lsm_snapshot_take(struct store *s, struct snapshot **out)
+{
+	struct lsm *db = lsm_of(s);
+	struct lsm_snapshot *snap = calloc(1, sizeof(*snap));
+
+	if (!snap)
+		return why(-ENOMEM, "out of memory");
+	snap->base.store = s;
+	pthread_mutex_lock(&db->state);
+	snap->seq = atomic_load(&db->seq);
+	snap->prev = db->last;
+	if (db->last)
+		db->last->next = snap;
+	else
+		db->first = snap;
+	db->last = snap;
+	pthread_mutex_unlock(&db->state);
+	*out = &snap->base;
+	return 0;
+}
+
+static void lsm_snapshot_release(struct snapshot *base)
+{
+	struct lsm_snapshot *snap = (struct lsm_snapshot *)base;
+	struct lsm *db = lsm_of(base->store);
+
+	pthread_mutex_lock(&db->state);
+	if (snap->prev)
+		snap->prev->next = snap->next;
+	else
+		db->first = snap->next;
+	if (snap->next)
+		snap->next->prev = snap->prev;
+	else
+		db->last = snap->prev;
+	pthread_mutex_unlock(&db->state);
+	free(snap);
+}
+
+/* -- the rest of the vtable --------------------------------------------------
+ */
+
+static int lsm_space(struct store *s, struct store_space *out)
+{
+	return os_dir_space(lsm_of(s)->dir, &out->total_bytes, &out->free_bytes,
+			    &out->avail_bytes);
+}
+
+static int lsm_health(struct store *s)
+{
+	return lsm_writable(lsm_of(s));
+}
+
+static int64_t lsm_now_ms(struct store *s)
+{
+	return os_now_ms(lsm_of(s)->os);
+}
+
+static int lsm_close(struct store *s);
+
+static const struct store_ops lsm_ops = {
+	.close = lsm_close,
+	.table_open = lsm_table_open,
+	.table_free = lsm_table_free,
+	.table_schema = lsm_table_schema,
+	.table_schema_version = lsm_table_schema_version,
+	.table_name = lsm_table_name,
+	.table_create = lsm_table_create,
+	.table_drop = lsm_table_drop,
+	.table_rename = lsm_table_rename,
+	.table_alter = lsm_table_alter,
+	.table_next = lsm_table_next,
+	.mutate = lsm_mutate,
+	.mutate_many = lsm_mutate_many,
+	.sync = lsm_sync,
+	.scan_open = lsm_scan_open,
+	.scan_next = lsm_scan_next,
+	.scan_close = lsm_scan_close,
+	.get = lsm_get,
+	.snapshot_take = lsm_snapshot_take,
+	.snapshot_release = lsm_snapshot_release,
+	.flush = lsm_flush,
+	.compact = lsm_compact,
+	.stat = lsm_stat,
+	.space = lsm_space,
+	.health = lsm_health,
+	.now_ms = lsm_now_ms,
+};
+
+/* -- opening ----------------------------------------------------------------
+ */
+
+static int init_locks(struct lsm *db)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	pthread_mutex_init(&db->catalog, NULL);
+	pthread_mutex_init(&db->commit, NULL);
+	pthread_mutex_init(&db->state, NULL);
+	r = pthread_condattr_init(&attr);
+	if (r)
+		return -r;
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&db->work, &attr);
+	pthread_cond_init(&db->done, &attr);
+	pthread_condattr_destroy(&attr);
+	return 0;
+}
+
+static int make(const struct store_options *o, struct lsm **out)
+{
+	struct lsm *db = calloc(1, sizeof(*db));
+	uint64_t file;
+	int r;
+
+	if (!db)
+		return why(-ENOMEM, "out of memory");
+	db->options = *o;
+	if (!db->options.cache_bytes)
+		db->options.cache_bytes = CACHE_BYTES;
+	if (!db->options.write_buffer_bytes)
+		db->options.write_buffer_bytes = WRITE_BUFFER_BYTES;
+	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
+	db->limits = (struct compaction_limits){
+		.level0_files = 4,
+		.level1_bytes = LEVEL1_FILES * file,
+		.ratio = 10,
+		.file_bytes = file,
+	};
+	db->os = o->os ? o->os : os_posix();
+	store_init(&db->base, &lsm_ops, o->read_only);
+	r = init_locks(db);
+	if (r < 0) {
+		free(db);
+		return why(r, "cannot make locks");
+	}
+	*out = db;
+	return 0;
+}
+
+struct look {
+	bool current, other, lock;
+	char name[64];
+};
+
+static int look_at(void *arg, const char *name)
+{
+	struct look *l = arg;
+
+	if (!strcmp(name, "CURRENT")) {
+		l->current = true;
+	} else if (!strcmp(name, "LOCK")) {
+		l->lock = true;
+	} else if (strcmp(name, "lost+found") != 0 && !l->other) {
+		l->other = true;
+		snprintf(l->name, sizeof(l->name), "%s", name);
+	}
+	return 0;
+}
+
+/*
+ * Is it a store, or a place to make one? Answers before anything is written.
+ * A creation that was cut short leaves files of the store's own names and no
+ * CURRENT, which the manifest clears away.
+ */
+static int look_around(struct lsm *db, const char *path)
+{
+	struct look l = {0};
+	int r = os_dir_list(db->dir, look_at, &l);
+
+	if (r < 0)
+		return why(r, "cannot list %s", path);
+	if (l.current)
+		return 0;
+	if (l.other && !l.lock)
+		return why(-ENOTEMPTY,
+			   "%s is not a cellfs store and holds other files "
+			   "(%s): name an empty or a new directory",
+			   path, l.name);
+	if (!db->options.create)
+		return why(-ENOENT, "there is no cellfs store in %s", path);
+	return 0;
+}
+
+static int take_lock(struct lsm *db, const char *path)
+{
+	int pid = 0, r;
+
+	if (db->options.read_only) {
+		r = os_open(db->dir, "LOCK", OS_READ | OS_WRITE, &db->lock);
+		if (r == -ENOENT || r == -EROFS || r == -EACCES)
+			return 0;
+	} else {
+		r = os_open(db->dir, "LOCK", OS_READ | OS_WRITE | OS_CREATE,
+			    &db->lock);
+	}
+	if (r < 0)
+		return why(r, "cannot open %s/LOCK", path);
+	r = os_lock(db->lock, &pid);
+	if (r == -EBUSY)
+		return why(r, "the store %s is in use by process %d", path,
+			   pid);
+	return r < 0 ? why(r, "cannot lock %s/LOCK", path) : 0;
+}
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && !strcmp(s + n - m, suffix);
+}
+
+static int remove_leftover(void *arg, const char *name)
+{
+	struct lsm *db = arg;
+	bool ours = has_suffix(name, ".sst") || has_suffix(name, ".tmp") ||
+		    !strncmp(name, "MANIFEST-", 9);
+	int r;
+
+	if (!ours || manifest_is_current(db->manifest, name))
+		return 0;
+	r = os_unlink(db->dir, name);
+	return r < 0 && r != -ENOENT ? why(r, "cannot remove %s", name) : 0;
+}
+
+static int replay(void *arg, uint64_t segment, struct bytes record)
+{
+	(void)segment;
+	return commit_replay(arg, record);
+}
+
+static int open_parts(struct lsm *db, const char *path)
+{
+	struct wal_options w = {
+		.segment_bytes = db->options.wal_segment_bytes,
+		.ring_bytes = db->options.wal_ring_bytes,
+	};
+	bool ro = db->options.read_only;
+	const struct catalog *c;
+	int r;
+
+	r = os_dir_open(db->os, path, db->options.create && !ro, &db->dir);
+	if (r < 0)
+		return why(r, "cannot open the store directory %s: %s", path,
+			   r == -ENOENT ? "it does not exist" : strerror(-r));
+	r = look_around(db, path);
+	if (r == 0)
+		r = take_lock(db, path);
+	if (r == 0)
+		r = manifest_open(db->dir, db->options.create && !ro, ro,
+				  &db->manifest);
+	if (r < 0)
+		return r;
+	c = manifest_catalog(db->manifest);
+	atomic_store(&db->next_file, c->next_file);
+	atomic_store(&db->seq, c->last_seq);
+	r = block_cache_new(db->options.cache_bytes, &db->cache);
+	if (r == 0)
+		r = tables_load(db);
+	if (r == 0)
+		r = memtable_new(db->options.write_buffer_bytes, &db->active);
+	db->reading = db->active;
+	if (r == 0)
+		r = wal_open(db->dir, &w, c->wal_first, ro, replay, db,
+			     &db->wal);
+	if (r == 0 && !ro)
+		r = os_dir_list(db->dir, remove_leftover, db);
+	if (r == 0 && !ro && !db->options.inline_background)
+		r = background_start(db);
+	return r;
+}
+
+/* Frees what was opened; the reverse of open_parts(). */
+static void release(struct lsm *db)
+{
+	free(db->pending);
+	free(db->entries);
+	buf_free(&db->record);
+	for (uint32_t i = 0; i < db->nfrozen; i++)
+		memtable_unref(db->frozen[i].mem);
+	memtable_unref(db->active);
+	tables_free(db);
+	block_cache_free(db->cache);
+	manifest_close(db->manifest);
+	os_close(db->lock);
+	os_dir_close(db->dir);
+	pthread_cond_destroy(&db->work);
+	pthread_cond_destroy(&db->done);
+	pthread_mutex_destroy(&db->state);
+	pthread_mutex_destroy(&db->commit);
+	pthread_mutex_destroy(&db->catalog);
+	free(db);
+}
+
+int lsm_open(const char *path, const struct store_options *o,
+	     struct store **out)
+{
+	struct lsm *db;
+	int r;
+
+	r = make(o, &db);
+	if (r < 0)
+		return r;
+	r = open_parts(db, path);
+	if (r < 0) {
+		background_stop(db);
+		if (db->wal)
+			wal_close(db->wal);
+		release(db);
+		return r;
+	}
+	*out = &db->base;
+	return 0;
+}
+
+static int lsm_close(struct store *s)
+{
+	struct lsm *db = lsm_of(s);
+	int r = atomic_load(&db->failed), w;
+
+	background_stop(db);
+	w = wal_close(db->wal);
+	release(db);
+	return r < 0 ? r : w;
+}
+
+void lsm_abandon(struct store *s)
+{
+	struct lsm *db = lsm_of(s);
+
+	background_stop(db);
+	wal_abandon(db->wal);
+	release(db);
+}

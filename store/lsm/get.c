@@ -1,0 +1,174 @@
+/*
+ * Reading one column, and what a writer must know of it.
+ */
+#include "store/lsm/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What a get needs of the present; taken under one hold of state. */
+static int take(struct lsm *db, struct lsm_table *t, struct bytes family,
+		struct tree_view **view, struct tree **tree,
+		struct family_attrs *attrs, uint64_t *seq)
+{
+	int at, r = 0;
+
+	pthread_mutex_lock(&db->state);
+	if (!t->now) {
+		pthread_mutex_unlock(&db->state);
+		return why(-ENOENT, "the table has been dropped");
+	}
+	at = schema_find(&t->now->schema, family);
+	if (at >= 0) {
+		*attrs = t->now->schema.families[at].attrs;
+		*tree = t->now->trees[at];
+		tree_ref(*tree);
+		*seq = atomic_load(&db->seq);
+		r = tree_view_take(db, *tree, view);
+		if (r < 0)
+			tree_unref(*tree);
+		else
+			r = 1;
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+static int copy_out(const struct entry *e, struct bytes row,
+		    struct bytes family, struct bytes qualifier,
+		    struct cell *cell, struct buf *hold)
+{
+	*cell = (struct cell){
+		.row = row,
+		.family = family,
+		.qualifier = qualifier,
+		.ts = e->ts,
+		.seq = e->seq,
+		.ttl_ms = e->ttl_ms,
+		.kind = e->kind,
+		.value = {NULL, e->value.len},
+	};
+	if (!hold)
+		return 1;
+	if (buf_set(hold, e->value) < 0)
+		return why(-ENOMEM, "out of memory for a value of %zu bytes",
+			   e->value.len);
+	cell->value = buf_bytes(hold);
+	return 1;
+}
+
+int lsm_get(struct table *base, struct bytes row, struct bytes family,
+	    struct bytes qualifier, int64_t ts, bool exact,
+	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct reader_columns column = {.names = &qualifier, .nnames = 1};
+	struct reader_spec spec = {
+		.row_min = row,
+		.row_max = row,
+		.columns = &column,
+	};
+	struct family_attrs attrs;
+	struct tree_view *view;
+	struct reader reader;
+	struct tree *tree;
+	int r;
+
+	r = take(db, (struct lsm_table *)base, family, &view, &tree, &attrs,
+		 &spec.seq);
+	if (r <= 0)
+		return r;
+	if (snap)
+		spec.seq = ((const struct lsm_snapshot *)snap)->seq;
+	spec.visible = (struct visible_spec){
+		.attrs = &attrs,
+		.now_ms = os_now_ms(db->os),
+		.ts_min = exact ? ts : 0,
+		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
+		.versions = 1,
+	};
+	r = reader_open(&reader, view, tree->id, &spec);
+	tree_unref(tree);
+	if (r < 0)
+		return r;
+	r = cursor_seek_exact(reader_cursor(&reader), row);
+	if (r > 0)
+		r = reader_row(&reader);
+	if (r > 0)
+		r = copy_out(reader_entry(&reader), row, family, qualifier,
+			     cell, hold);
+	reader_close(&reader);
+	return r;
+}
+
+/* The greatest timestamp that one source holds of the column. */
+static int newest_in(struct cursor *c, struct bytes row, struct bytes qualifier,
+		     bool family_wide, int64_t *ts)
+{
+	int r = cursor_seek_exact(c, row);
+
+	while (r > 0 && (family_wide || kind_is_family_marker(c->at.kind))) {
+		if (c->at.ts > *ts)
+			*ts = c->at.ts;
+		r = cursor_next(c);
+	}
+	if (r > 0 && !family_wide)
+		r = cursor_seek_column(c, qualifier, INT64_MAX);
+	if (r > 0 && bytes_eq(c->at.qualifier, qualifier) && c->at.ts > *ts)
+		*ts = c->at.ts;
+	cursor_close(c);
+	return r < 0 ? r : 0;
+}
+
+static int newest_in_files(const struct levels *l, struct bytes row,
+			   struct bytes qualifier, bool family_wide,
+			   int64_t *ts)
+{
+	struct sst_cursor c;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+		uint32_t at = i ? levels_find(lv, row) : 0;
+		uint32_t end = i ? at + 1 : lv->nfiles;
+
+		for (; r == 0 && at < end && at < lv->nfiles; at++) {
+			if (sst_info(lv->files[at])->ts_max <= *ts)
+				continue;
+			sst_cursor(lv->files[at], &c);
+			r = newest_in(&c.base, row, qualifier, family_wide, ts);
+		}
+	}
+	return r;
+}
+
+int column_newest(struct lsm *db, struct tree *t, struct bytes row,
+		  struct bytes qualifier, bool family_wide, int64_t *ts)
+{
+	struct tree_view *view = NULL;
+	struct memtree_stat st;
+	struct mem_cursor c;
+	int64_t newest = -1;
+	int r;
+
+	pthread_mutex_lock(&db->state);
+	r = tree_view_take(db, t, &view);
+	pthread_mutex_unlock(&db->state);
+	for (uint32_t i = 0; r == 0 && i < view->nmem; i++) {
+		if (!memtable_tree_stat(view->mem[i], t->id, &st) ||
+		    st.ts_max <= newest)
+			continue;
+		memtable_cursor(view->mem[i], t->id, &c);
+		r = newest_in(&c.base, row, qualifier, family_wide, &newest);
+	}
+	if (r == 0)
+		r = newest_in_files(view->levels, row, qualifier, family_wide,
+				    &newest);
+	if (r < 0)
+		goto out;
+	r = newest >= 0;
+	*ts = newest;
+out:
+	tree_view_unref(view);
+	return r;
+}

@@ -1,0 +1,233 @@
+/*
+ * The engine's own state: what engine.c, tables.c, commit.c, view.c, scan.c
+ * and background.c share. Nobody else includes it.
+ *
+ * A generation is a memtable with the log segments that hold its records: the
+ * active one is written, frozen ones wait for their flush. All trees switch
+ * together, so that a log segment dies when one generation is flushed.
+ *
+ * Locks, in the order in which they are taken:
+ *   catalog   the manifest and the set of tables; held over a commit of the
+ *		manifest and what is installed with it
+ *   commit    the order of log records, the active memtable's writer, the
+ *		sequence; the one lock that is held over a write to disk
+ *   state     which memtables, levels and schemas make up the present; short
+ *
+ * A reader takes state once, for as long as it needs to take references
+ * (view.h), then no lock at all.
+ */
+#ifndef CELLFS_STORE_LSM_LSM_H
+#define CELLFS_STORE_LSM_LSM_H
+
+#include <pthread.h>
+
+#include "store/backend.h"
+#include "store/lsm/compaction.h"
+#include "store/lsm/engine.h"
+#include "store/lsm/levels.h"
+#include "store/lsm/manifest.h"
+#include "store/lsm/memtable.h"
+#include "store/lsm/wal.h"
+#include "store/os.h"
+
+#define FROZEN_MAX 2
+#define LEVEL0_STALL 12
+
+/* What a reader of one tree holds: immutable, counted. */
+struct tree_view {
+	_Atomic uint32_t refs;
+	uint32_t nmem; /* newest first */
+	struct memtable *mem[FROZEN_MAX + 1];
+	struct levels *levels;
+};
+
+struct tree {
+	uint32_t id;
+	_Atomic uint32_t refs;
+	/* Under state: */
+	struct levels *levels;
+	struct tree_view *view; /* cached; NULL or of view_generation */
+	uint64_t view_generation;
+	bool dropped;	   /* its table or family is gone */
+	bool compacting;   /* at most one compaction of a tree at a time */
+	uint64_t retry_ns; /* after a failed compaction: not before */
+	/* Under commit: no timestamp of the tree is greater. */
+	int64_t ts_max;
+	/* Read without a lock by compaction's stop callback. */
+	_Atomic bool cancel;
+};
+
+/* What a table is at one moment: immutable, counted. */
+struct table_state {
+	_Atomic uint32_t refs;
+	char name[TABLE_NAME_LEN_MAX + 1];
+	uint64_t version;
+	struct schema schema;
+	struct tree **trees; /* one a family, in schema's order; referenced */
+};
+
+struct lsm_table {
+	struct table base;
+	struct table_state *now;  /* under state; NULL when dropped */
+	_Atomic uint64_t version; /* of *now, for a cheap look */
+};
+
+struct generation {
+	struct memtable *mem;
+	uint64_t wal_next; /* the log from here on is of later generations */
+};
+
+struct lsm_snapshot {
+	struct snapshot base;
+	uint64_t seq;
+	struct lsm_snapshot *prev, *next; /* ascending; under state */
+};
+
+struct lsm_stats {
+	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
+		compaction_out, stalls, stall_ns, user_bytes;
+};
+
+struct lsm {
+	struct store base;
+	struct store_options options;
+	struct os *os;
+	struct os_dir *dir;
+	struct os_file *lock;
+	struct block_cache *cache;
+	struct wal *wal;
+	struct compaction_limits limits;
+
+	pthread_mutex_t catalog;
+	struct manifest *manifest;
+	_Atomic uint64_t next_file;
+
+	pthread_mutex_t commit;
+	struct buf record;     /* the log record that is being made */
+	struct entry *entries; /* and its entries, by tree */
+	struct pending *pending;
+	size_t entries_cap;
+	struct memtable *active;
+	_Atomic uint64_t seq; /* published: readers see up to here */
+
+	pthread_mutex_t state;
+	pthread_cond_t work;	   /* something to flush or compact, or stop */
+	pthread_cond_t done;	   /* a flush or compaction ended */
+	struct lsm_table **tables; /* by name; each holds a reference */
+	size_t ntables;
+	struct memtable *reading;	      /* = active, as readers take it */
+	struct generation frozen[FROZEN_MAX]; /* oldest first */
+	uint32_t nfrozen;
+	uint64_t generation; /* counts changes of the memtables */
+	struct lsm_snapshot *first, *last;
+	bool stop;
+	int flush_error, compact_error; /* of the last attempt */
+	uint32_t flushing, compacting;
+
+	_Atomic int failed;   /* no more writes: the errno that caused it */
+	char failed_why[512]; /* set once, before failed */
+
+	pthread_t threads[3];
+	int nthreads;
+	struct lsm_stats stats;
+};
+
+static inline struct lsm *lsm_of(struct store *s)
+{
+	return (struct lsm *)s;
+}
+
+/* -- tables.c ------------------------------------------------------------- */
+
+void tree_ref(struct tree *t);
+void tree_unref(struct tree *t);
+void table_state_ref(struct table_state *st);
+void table_state_unref(struct table_state *st);
+/* Makes the tables of the catalog, with their files opened. */
+int tables_load(struct lsm *db);
+void tables_free(struct lsm *db);
+/* Of all live tables; under state or while opening. NULL = not known. */
+struct tree *tables_find_tree(struct lsm *db, uint32_t id);
+/* The family's index in the present schema, or an error in words. */
+int table_state_family(const struct table_state *st, struct bytes family);
+/*
+ * Makes a removed tree's files obsolete and takes it out of compaction.
+ * Under state.
+ */
+void tree_drop(struct tree *t);
+/* References to the families' trees of one or (@t NULL) every table. */
+int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
+		  size_t *n);
+void trees_release(struct tree **trees, size_t n);
+
+int lsm_table_open(struct store *s, struct bytes name, struct table **out);
+void lsm_table_free(struct table *t);
+int lsm_table_schema(struct table *t, struct schema *out);
+uint64_t lsm_table_schema_version(const struct table *t);
+int lsm_table_name(struct table *t, char *name);
+int lsm_table_create(struct store *s, struct bytes name,
+		     const struct schema *schema);
+int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+int lsm_table_rename(struct store *s, struct bytes from, struct bytes to);
+int lsm_table_alter(struct table *t, const struct schema *schema,
+		    bool drop_data);
+int lsm_table_next(struct store *s, struct bytes after, char *name);
+
+/* -- commit.c ------------------------------------------------------------- */
+
+int lsm_mutate(struct table *t, struct mutation *m, unsigned flags);
+int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
+		    unsigned flags, size_t *done);
+int lsm_sync(struct store *s);
+/* One record of the log into the active memtable, while opening. */
+int commit_replay(struct lsm *db, struct bytes record);
+/* Freezes the active memtable unless it is empty. Under commit. */
+int commit_freeze(struct lsm *db);
+/* No more writes from now on; keeps the present sentence. Returns @err. */
+int lsm_fail(struct lsm *db, int err);
+/* 0, or -EROFS with the sentence of the failure. */
+int lsm_writable(struct lsm *db);
+
+/* -- view.c --------------------------------------------------------------- */
+
+/* The tree's present view, referenced. Under state. -ENOMEM. */
+int tree_view_take(struct lsm *db, struct tree *t, struct tree_view **out);
+void tree_view_unref(struct tree_view *v);
+/* Forgets the cached view: the levels changed. Under state. */
+void tree_view_stale(struct tree *t);
+
+/* -- scan.c, get.c -------------------------------------------------------- */
+
+int lsm_scan_open(struct table *t, const struct scan_spec *spec,
+		  struct scan **out);
+int lsm_scan_next(struct scan *sc, struct cell *out);
+void lsm_scan_close(struct scan *sc);
+int lsm_get(struct table *t, struct bytes row, struct bytes family,
+	    struct bytes qualifier, int64_t ts, bool exact,
+	    const struct snapshot *snap, struct cell *cell, struct buf *hold);
+/*
+ * The greatest timestamp stored for the column, markers included (for a
+ * @family_wide question: for the whole row of the family). 0 = none.
+ */
+int column_newest(struct lsm *db, struct tree *t, struct bytes row,
+		  struct bytes qualifier, bool family_wide, int64_t *ts);
+
+/* -- background.c --------------------------------------------------------- */
+
+int background_start(struct lsm *db);
+void background_stop(struct lsm *db);
+/* Flushes the oldest frozen generation. 1 done, 0 none, negative. */
+int flush_one(struct lsm *db);
+/* The most urgent compaction. 1 done, 0 none, negative. */
+int compact_one(struct lsm *db);
+int lsm_flush(struct store *s, struct table *t);
+int lsm_compact(struct store *s, struct table *t);
+uint64_t file_number(void *db);
+/* Sequences of live snapshots, ascending; free() it. */
+int snapshots_collect(struct lsm *db, uint64_t **out, size_t *n);
+
+/* -- stats.c -------------------------------------------------------------- */
+
+int lsm_stat(struct store *s, unsigned i, struct store_stat *out);
+
+#endif

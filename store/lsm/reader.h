@@ -1,0 +1,71 @@
+/*
+ * A reader of one tree: view, cursors, merge and visibility as one thing.
+ *
+ *	memtables ─┐
+ *	level 0   ─┼▶ merge ─▶ visible ─▶ reader_next()
+ *	level 1.. ─┘
+ *
+ * It hands out visible entries row by row, either way, within a column
+ * restriction. What it hands out lasts until its next call.
+ */
+#ifndef CELLFS_STORE_LSM_READER_H
+#define CELLFS_STORE_LSM_READER_H
+
+#include "store/lsm/lsm.h"
+#include "store/lsm/merge.h"
+
+/* What of each row is asked for. Zeroed = all. Borrowed by the reader. */
+struct reader_columns {
+	const struct bytes *names; /* ascending; NULL = no list */
+	size_t nnames;
+	bool has_start, has_stop, stop_inclusive;
+	struct bytes start, stop; /* start is inclusive here */
+};
+
+struct reader {
+	struct tree_view *view; /* referenced */
+	struct merge merge;
+	struct merge_source *sources;
+	struct mem_cursor *mem;
+	struct sst_cursor *level0;
+	struct level_cursor *levels;
+	struct visible *visible;
+	const struct reader_columns *columns;
+	size_t column; /* of columns->names */
+	uint32_t nsources, nmem, nlevel0, nlevels;
+	void *memory; /* of the cursors, one piece */
+};
+
+struct reader_spec {
+	struct visible_spec visible;
+	uint64_t seq;
+	/* Rows [min, max] are all that is asked for; empty = open. */
+	struct bytes row_min, row_max;
+	const struct reader_columns *columns; /* NULL = all */
+};
+
+/* Takes over the reference to @view, also when it fails. */
+int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
+		const struct reader_spec *spec);
+void reader_close(struct reader *r); /* safe on a zeroed one */
+
+/*
+ * The caller has moved the cursor to a row: to its first entry that is visible
+ * and asked for. 0 = none in this row.
+ */
+int reader_row(struct reader *r);
+/* The next one in the row. */
+int reader_next(struct reader *r);
+/* The first one of the next column in the row. */
+int reader_next_column(struct reader *r);
+
+static inline struct cursor *reader_cursor(struct reader *r)
+{
+	return &r->merge.base;
+}
+static inline const struct entry *reader_entry(const struct reader *r)
+{
+	return &r->merge.base.at;
+}
+
+#endif

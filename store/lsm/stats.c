@@ -1,0 +1,212 @@
+/*
+ * The engine's figures, one a call, for people and for metrics.
+ */
+#include "store/lsm/lsm.h"
+
+struct figure {
+	const char *name, *help;
+	bool counter;
+	uint64_t (*read)(struct lsm *db);
+};
+
+static uint64_t memtable_used(struct lsm *db)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&db->state);
+	n = memtable_bytes(db->reading);
+	for (uint32_t i = 0; i < db->nfrozen; i++)
+		n += memtable_bytes(db->frozen[i].mem);
+	pthread_mutex_unlock(&db->state);
+	return n;
+}
+
+/* Sums a figure over the files of all tables. */
+static uint64_t sum_files(struct lsm *db, int level,
+			  uint64_t (*of)(const struct sstable *t))
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct levels *l = st->trees[k]->levels;
+
+			for (int v = 0; v < LEVELS_MAX; v++) {
+				if (level >= 0 && v != level)
+					continue;
+				for (uint32_t f = 0; f < l->level[v].nfiles;
+				     f++)
+					n += of(l->level[v].files[f]);
+			}
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return n;
+}
+
+static uint64_t one(const struct sstable *t)
+{
+	(void)t;
+	return 1;
+}
+static uint64_t file_bytes(const struct sstable *t)
+{
+	return sst_info(t)->file_bytes;
+}
+static uint64_t file_entries(const struct sstable *t)
+{
+	return sst_info(t)->entries;
+}
+static uint64_t file_memory(const struct sstable *t)
+{
+	return sst_memory(t);
+}
+
+static uint64_t files(struct lsm *db)
+{
+	return sum_files(db, -1, one);
+}
+static uint64_t files_level0(struct lsm *db)
+{
+	return sum_files(db, 0, one);
+}
+static uint64_t table_bytes(struct lsm *db)
+{
+	return sum_files(db, -1, file_bytes);
+}
+static uint64_t table_entries(struct lsm *db)
+{
+	return sum_files(db, -1, file_entries);
+}
+static uint64_t table_memory(struct lsm *db)
+{
+	return sum_files(db, -1, file_memory);
+}
+static uint64_t tables(struct lsm *db)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&db->state);
+	n = db->ntables;
+	pthread_mutex_unlock(&db->state);
+	return n;
+}
+
+static struct wal_stat log_stat(struct lsm *db)
+{
+	struct wal_stat st = {0};
+
+	wal_stat(db->wal, &st);
+	return st;
+}
+static uint64_t log_records(struct lsm *db)
+{
+	return log_stat(db).records;
+}
+static uint64_t log_bytes(struct lsm *db)
+{
+	return log_stat(db).bytes;
+}
+static uint64_t log_syncs(struct lsm *db)
+{
+	return log_stat(db).syncs;
+}
+static uint64_t log_segments(struct lsm *db)
+{
+	return log_stat(db).segments;
+}
+
+static struct block_cache_stat cache_stat(struct lsm *db)
+{
+	struct block_cache_stat st = {0};
+
+	block_cache_stat(db->cache, &st);
+	return st;
+}
+static uint64_t cache_hits(struct lsm *db)
+{
+	return cache_stat(db).hits;
+}
+static uint64_t cache_misses(struct lsm *db)
+{
+	return cache_stat(db).misses;
+}
+static uint64_t cache_bytes(struct lsm *db)
+{
+	return cache_stat(db).bytes;
+}
+static uint64_t cache_bytes_max(struct lsm *db)
+{
+	return cache_stat(db).bytes_max;
+}
+
+#define COUNT(field)                                  \
+	static uint64_t count_##field(struct lsm *db) \
+	{                                             \
+		return atomic_load(&db->stats.field); \
+	}
+COUNT(flushes)
+COUNT(flush_bytes)
+COUNT(compactions)
+COUNT(compaction_in)
+COUNT(compaction_out)
+COUNT(stalls)
+COUNT(stall_ns)
+COUNT(user_bytes)
+
+static uint64_t last_seq(struct lsm *db)
+{
+	return atomic_load(&db->seq);
+}
+
+static const struct figure figures[] = {
+	{"tables", "tables", false, tables},
+	{"sequence", "last sequence given to a change", true, last_seq},
+	{"memtable_bytes", "memory of unflushed cells", false, memtable_used},
+	{"sstables", "table files", false, files},
+	{"sstables_level0", "table files in level 0", false, files_level0},
+	{"sstable_bytes", "size of the table files", false, table_bytes},
+	{"sstable_cells", "stored cells, hidden ones and markers included",
+	 false, table_entries},
+	{"sstable_memory_bytes", "memory of indexes and filters", false,
+	 table_memory},
+	{"cache_hits_total", "blocks found in the block cache", true,
+	 cache_hits},
+	{"cache_misses_total", "blocks read from disk", true, cache_misses},
+	{"cache_bytes", "block cache in use", false, cache_bytes},
+	{"cache_limit_bytes", "block cache bound", false, cache_bytes_max},
+	{"wal_records_total", "records written to the log", true, log_records},
+	{"wal_bytes_total", "bytes written to the log", true, log_bytes},
+	{"wal_syncs_total", "syncs of the log", true, log_syncs},
+	{"wal_segments", "segments of the log", false, log_segments},
+	{"user_bytes_total", "bytes of changes as they came", true,
+	 count_user_bytes},
+	{"flushes_total", "memtables written to files", true, count_flushes},
+	{"flush_bytes_total", "bytes that flushes wrote", true,
+	 count_flush_bytes},
+	{"compactions_total", "merges of files", true, count_compactions},
+	{"compaction_read_bytes_total", "bytes that compactions read", true,
+	 count_compaction_in},
+	{"compaction_write_bytes_total", "bytes that compactions wrote", true,
+	 count_compaction_out},
+	{"stalls_total", "times that writers waited for flush or compaction",
+	 true, count_stalls},
+	{"stall_ns_total", "how long they waited, in nanoseconds", true,
+	 count_stall_ns},
+};
+
+int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
+{
+	if (i >= sizeof(figures) / sizeof(figures[0]))
+		return 0;
+	*out = (struct store_stat){
+		.name = figures[i].name,
+		.help = figures[i].help,
+		.counter = figures[i].counter,
+		.value = figures[i].read(lsm_of(s)),
+	};
+	return 1;
+}

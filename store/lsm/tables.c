@@ -1,0 +1,712 @@
+/*
+ * Tables: names and schemas over trees.
+ *
+ * What a table is at one moment is an immutable table_state; a change makes
+ * the next one, commits it to the manifest, then installs it. The names that
+ * users see live in the manifest alone, so that a rename touches no data.
+ */
+#include "store/lsm/lsm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* -- trees ---------------------------------------------------------------- */
+
+static struct tree *tree_new(uint32_t id)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	if (levels_new(&t->levels) < 0) {
+		free(t);
+		return NULL;
+	}
+	t->id = id;
+	atomic_init(&t->refs, 1);
+	return t;
+}
+
+void tree_ref(struct tree *t)
+{
+	atomic_fetch_add(&t->refs, 1);
+}
+
+void tree_unref(struct tree *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+		return;
+	tree_view_unref(t->view);
+	levels_unref(t->levels);
+	free(t);
+}
+
+void tree_drop(struct tree *t)
+{
+	t->dropped = true;
+	atomic_store(&t->cancel, true);
+	for (int l = 0; l < LEVELS_MAX; l++)
+		for (uint32_t i = 0; i < t->levels->level[l].nfiles; i++)
+			sst_obsolete(t->levels->level[l].files[i]);
+}
+
+/* -- states --------------------------------------------------------------- */
+
+void table_state_ref(struct table_state *st)
+{
+	atomic_fetch_add(&st->refs, 1);
+}
+
+void table_state_unref(struct table_state *st)
+{
+	if (!st || atomic_fetch_sub(&st->refs, 1) != 1)
+		return;
+	for (uint32_t i = 0; st->trees && i < st->schema.nfamilies; i++)
+		tree_unref(st->trees[i]);
+	free(st->trees);
+	schema_free(&st->schema);
+	free(st);
+}
+
+/*
+ * A state with a copy of @schema. Families that @old has keep their tree;
+ * new ones get a fresh tree with ids from *next_tree on.
+ */
+static int table_state_new(const char *name, uint64_t version,
+			   const struct schema *schema,
+			   const struct table_state *old, uint32_t *next_tree,
+			   struct table_state **out)
+{
+	struct table_state *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return -ENOMEM;
+	atomic_init(&st->refs, 1);
+	snprintf(st->name, sizeof(st->name), "%s", name);
+	st->version = version;
+	if (schema_copy(&st->schema, schema) < 0)
+		goto fail;
+	st->trees = calloc(schema->nfamilies + 1, sizeof(*st->trees));
+	if (!st->trees)
+		goto fail;
+	for (uint32_t i = 0; i < schema->nfamilies; i++) {
+		struct bytes family = bytes_str(st->schema.families[i].name);
+		int at = old ? schema_find(&old->schema, family) : -1;
+
+		if (at >= 0) {
+			st->trees[i] = old->trees[at];
+			tree_ref(st->trees[i]);
+		} else {
+			st->trees[i] = tree_new((*next_tree)++);
+		}
+		if (!st->trees[i])
+			goto fail;
+	}
+	*out = st;
+	return 0;
+fail:
+	table_state_unref(st);
+	return -ENOMEM;
+}
+
+int table_state_family(const struct table_state *st, struct bytes family)
+{
+	int at = schema_find(&st->schema, family);
+
+	if (at < 0)
+		return why(-EPERM,
+			   "table %s has no family '%.*s': declare it in "
+			   ".schema or by mkdir",
+			   st->name, (int)family.len,
+			   (const char *)family.data);
+	return at;
+}
+
+/* -- loading -------------------------------------------------------------- */
+
+static struct sst_options options_of(const struct family_attrs *a)
+{
+	return (struct sst_options){
+		.block_size = a->block_size,
+		.compression = a->compression,
+		.bloom = a->bloom,
+		.block_cache = a->block_cache,
+		.in_memory = a->in_memory,
+	};
+}
+
+static int load_files(struct lsm *db, struct tree *t,
+		      const struct catalog_tree *from,
+		      const struct family_attrs *attrs)
+{
+	struct sst_options o = options_of(attrs);
+	struct level_file *added = calloc(from->nfiles + 1, sizeof(*added));
+	struct levels *next;
+	size_t n = 0;
+	int r = added ? 0 : -ENOMEM;
+
+	for (; r == 0 && n < from->nfiles; n++) {
+		const struct sst_info *i = &from->files[n].info;
+
+		added[n].level = from->files[n].level;
+		r = sst_open(db->dir, i, &o, db->cache, &added[n].file);
+		if (r < 0)
+			break;
+		if (i->ts_max > t->ts_max)
+			t->ts_max = i->ts_max;
+	}
+	if (r == 0)
+		r = levels_apply(t->levels, NULL, 0, added, n, &next);
+	if (r == 0) {
+		levels_unref(t->levels);
+		t->levels = next;
+	}
+	while (added && n-- > 0)
+		sst_unref(added[n].file);
+	free(added);
+	return r;
+}
+
+static struct lsm_table *table_new(struct lsm *db, uint64_t id,
+				   struct table_state *st)
+{
+	struct lsm_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->base.store = &db->base;
+	atomic_init(&t->base.refs, 1);
+	t->base.id = id;
+	t->now = st;
+	atomic_init(&t->version, st->version);
+	return t;
+}
+
+static int load_table(struct lsm *db, const struct catalog_table *from,
+		      struct lsm_table **out)
+{
+	struct table_state *st;
+	uint32_t ids = 0;
+	int r;
+
+	r = table_state_new(from->name, from->schema_version, &from->schema,
+			    NULL, &ids, &st);
+	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
+		st->trees[i]->id = from->trees[i].id;
+		r = load_files(db, st->trees[i], &from->trees[i],
+			       &st->schema.families[i].attrs);
+	}
+	if (r == 0) {
+		*out = table_new(db, from->id, st);
+		if (*out)
+			return 0;
+		r = -ENOMEM;
+	}
+	if (r != -ENOMEM || store_why()[0])
+		why(r, "table %s: %s", from->name, store_why());
+	return r;
+}
+
+int tables_load(struct lsm *db)
+{
+	const struct catalog *c = manifest_catalog(db->manifest);
+
+	db->tables = calloc(c->ntables + 1, sizeof(struct lsm_table *));
+	if (!db->tables)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->ntables; i++) {
+		int r = load_table(db, &c->tables[i], &db->tables[i]);
+
+		if (r < 0)
+			return r;
+		db->ntables++;
+	}
+	return 0;
+}
+
+void tables_free(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++)
+		table_unref(&db->tables[i]->base);
+	free(db->tables);
+	db->tables = NULL;
+	db->ntables = 0;
+}
+
+struct tree *tables_find_tree(struct lsm *db, uint32_t id)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (st->trees[k]->id == id)
+				return st->trees[k];
+	}
+	return NULL;
+}
+
+int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
+		  size_t *n)
+{
+	struct lsm_table *only = (struct lsm_table *)t;
+	struct tree **trees = NULL;
+	size_t count = 0, cap = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		if (only && db->tables[i] != only)
+			continue;
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			if (count == cap) {
+				struct tree **p;
+
+				cap = cap ? 2 * cap : 16;
+				p = realloc(trees, cap * sizeof(*p));
+				if (!p)
+					goto fail;
+				trees = p;
+			}
+			trees[count] = st->trees[k];
+			tree_ref(trees[count++]);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	*out = trees;
+	*n = count;
+	return 0;
+fail:
+	pthread_mutex_unlock(&db->state);
+	trees_release(trees, count);
+	return why(-ENOMEM, "out of memory");
+}
+
+void trees_release(struct tree **trees, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		tree_unref(trees[i]);
+	free(trees);
+}
+
+/* -- looking -------------------------------------------------------------- */
+
+/* The index of @name, or where it would be. Under state. */
+static bool find(struct lsm *db, struct bytes name, size_t *at)
+{
+	size_t low = 0, high = db->ntables;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int c = bytes_cmp(bytes_str(db->tables[mid]->now->name), name);
+
+		if (c == 0) {
+			*at = mid;
+			return true;
+		}
+		if (c < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*at = low;
+	return false;
+}
+
+static int no_table(struct bytes name)
+{
+	return why(-ENOENT, "no table '%.*s'", (int)name.len,
+		   (const char *)name.data);
+}
+
+int lsm_table_open(struct store *s, struct bytes name, struct table **out)
+{
+	struct lsm *db = lsm_of(s);
+	size_t at;
+	bool found;
+
+	pthread_mutex_lock(&db->state);
+	found = find(db, name, &at);
+	if (found) {
+		*out = &db->tables[at]->base;
+		table_ref(*out);
+	}
+	pthread_mutex_unlock(&db->state);
+	return found ? 0 : no_table(name);
+}
+
+void lsm_table_free(struct table *base)
+{
+	struct lsm_table *t = (struct lsm_table *)base;
+
+	table_state_unref(t->now);
+	free(t);
+}
+
+/* The present state, referenced; NULL = dropped. */
+static struct table_state *state_of(struct table *base)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct lsm_table *t = (struct lsm_table *)base;
+	struct table_state *st;
+
+	pthread_mutex_lock(&db->state);
+	st = t->now;
+	if (st)
+		table_state_ref(st);
+	pthread_mutex_unlock(&db->state);
+	if (!st)
+		why(-ENOENT, "the table has been dropped");
+	return st;
+}
+
+int lsm_table_schema(struct table *t, struct schema *out)
+{
+	struct table_state *st = state_of(t);
+	int r;
+
+	if (!st)
+		return -ENOENT;
+	r = schema_copy(out, &st->schema);
+	table_state_unref(st);
+	return r;
+}
+
+uint64_t lsm_table_schema_version(const struct table *t)
+{
+	return atomic_load(&((const struct lsm_table *)t)->version);
+}
+
+int lsm_table_name(struct table *t, char *name)
+{
+	struct table_state *st = state_of(t);
+
+	if (!st)
+		return -ENOENT;
+	strcpy(name, st->name);
+	table_state_unref(st);
+	return 0;
+}
+
+int lsm_table_next(struct store *s, struct bytes after, char *name)
+{
+	struct lsm *db = lsm_of(s);
+	size_t at;
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	if (find(db, after, &at))
+		at++;
+	if (at < db->ntables) {
+		strcpy(name, db->tables[at]->now->name);
+		r = 1;
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+/* -- changing ------------------------------------------------------------- */
+
+/*
+ * Commits @st as the table's state. Under catalog; installs nothing. @next_*
+ * are counters that the edit moves on, or 0.
+ */
+static int commit_state(struct lsm *db, uint64_t id,
+			const struct table_state *st, uint32_t next_tree,
+			uint64_t next_table)
+{
+	struct catalog_table *row = calloc(1, sizeof(*row));
+	struct edit e = {
+		.put_table = row,
+		.next_tree = next_tree,
+		.next_table = next_table,
+		.next_file = atomic_load(&db->next_file),
+		.last_seq = atomic_load(&db->seq),
+	};
+	int r = -ENOMEM;
+
+	if (!row)
+		goto out;
+	row->id = id;
+	row->schema_version = st->version;
+	row->schema = st->schema; /* borrowed for the commit */
+	snprintf(row->name, sizeof(row->name), "%s", st->name);
+	row->trees = calloc(st->schema.nfamilies + 1, sizeof(*row->trees));
+	if (!row->trees)
+		goto out;
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		row->trees[i].id = st->trees[i]->id;
+	r = manifest_commit(db->manifest, &e);
+out:
+	if (row)
+		free(row->trees);
+	free(row);
+	if (r < 0 && r != -EINVAL && r != -ENOMEM)
+		lsm_fail(db, r);
+	return r;
+}
+
+int lsm_table_create(struct store *s, struct bytes name,
+		     const struct schema *schema)
+{
+	struct lsm *db = lsm_of(s);
+	const struct catalog *c = manifest_catalog(db->manifest);
+	char text[TABLE_NAME_LEN_MAX + 1];
+	struct table_state *st = NULL;
+	struct lsm_table *t = NULL, **list;
+	uint32_t next_tree;
+	size_t at;
+	int r;
+
+	memcpy(text, name.data, name.len);
+	text[name.len] = '\0';
+	pthread_mutex_lock(&db->catalog);
+	r = lsm_writable(db);
+	if (r < 0)
+		goto out;
+	r = -EEXIST;
+	if (catalog_find(c, name)) {
+		why(r, "table %s exists", text);
+		goto out;
+	}
+	next_tree = c->next_tree;
+	r = table_state_new(text, 1, schema, NULL, &next_tree, &st);
+	if (r < 0)
+		goto out;
+	r = -ENOMEM;
+	t = table_new(db, c->next_table, st);
+	if (!t)
+		goto out;
+	st = NULL;
+	list = malloc((db->ntables + 2) * sizeof(struct lsm_table *));
+	if (!list)
+		goto out;
+	r = commit_state(db, t->base.id, t->now, next_tree, c->next_table + 1);
+	if (r < 0) {
+		free(list);
+		goto out;
+	}
+	pthread_mutex_lock(&db->state);
+	find(db, name, &at);
+	memcpy(list, db->tables, at * sizeof(struct lsm_table *));
+	list[at] = t;
+	memcpy(list + at + 1, db->tables + at,
+	       (db->ntables - at) * sizeof(struct lsm_table *));
+	free(db->tables);
+	db->tables = list;
+	db->ntables++;
+	pthread_mutex_unlock(&db->state);
+	t = NULL;
+out:
+	pthread_mutex_unlock(&db->catalog);
+	table_state_unref(st);
+	if (t)
+		lsm_table_free(&t->base);
+	return r;
+}
+
+/* 1 if the family (NULL: any) of the table has a visible cell. Under commit. */
+static int has_cell(struct table *t, const char *family)
+{
+	struct column_name column = {.whole_family = true};
+	struct scan_spec spec = {.granularity = SCAN_ROWS, .limit_rows = 1};
+	struct scan *sc;
+	struct cell cell;
+	int r;
+
+	if (family) {
+		column.family = bytes_str(family);
+		spec.columns = &column;
+		spec.ncolumns = 1;
+	}
+	r = lsm_scan_open(t, &spec, &sc);
+	if (r < 0)
+		return r;
+	r = lsm_scan_next(sc, &cell);
+	lsm_scan_close(sc);
+	return r;
+}
+
+/* Takes the table out of the list by its address. Under state. */
+static void unlist(struct lsm *db, struct lsm_table *t)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		if (db->tables[i] != t)
+			continue;
+		memmove(db->tables + i, db->tables + i + 1,
+			(db->ntables - i - 1) * sizeof(struct lsm_table *));
+		db->ntables--;
+		return;
+	}
+}
+
+int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
+{
+	struct lsm *db = lsm_of(s);
+	struct table *base = NULL;
+	struct table_state *st = NULL;
+	struct edit e = {0};
+	int r;
+
+	r = lsm_table_open(s, name, &base);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r < 0)
+		goto out;
+	/* A rename or drop may have come in between. */
+	r = -ENOENT;
+	if (!catalog_find(manifest_catalog(db->manifest), name) ||
+	    catalog_find(manifest_catalog(db->manifest), name)->id !=
+		    base->id) {
+		no_table(name);
+		goto out;
+	}
+	r = only_if_empty ? has_cell(base, NULL) : 0;
+	if (r > 0)
+		r = why(-ENOTEMPTY, "table %.*s has rows", (int)name.len,
+			(const char *)name.data);
+	if (r < 0)
+		goto out;
+	e.drop_table = base->id;
+	e.last_seq = atomic_load(&db->seq);
+	e.next_file = atomic_load(&db->next_file);
+	r = manifest_commit(db->manifest, &e);
+	if (r < 0) {
+		lsm_fail(db, r);
+		goto out;
+	}
+	pthread_mutex_lock(&db->state);
+	st = ((struct lsm_table *)base)->now;
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		tree_drop(st->trees[i]);
+	unlist(db, (struct lsm_table *)base);
+	((struct lsm_table *)base)->now = NULL;
+	atomic_fetch_add(&((struct lsm_table *)base)->version, 1);
+	pthread_mutex_unlock(&db->state);
+out:
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	if (st) {
+		table_state_unref(st);
+		table_unref(base); /* the list's */
+	}
+	table_unref(base);
+	return r;
+}
+
+/* Installs @st, which was committed. Under catalog and commit. */
+static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
+{
+	struct table_state *old;
+	size_t at;
+
+	pthread_mutex_lock(&db->state);
+	old = t->now;
+	for (uint32_t i = 0; i < old->schema.nfamilies; i++)
+		if (schema_find(&st->schema,
+				bytes_str(old->schema.families[i].name)) < 0)
+			tree_drop(old->trees[i]);
+	unlist(db, t);
+	t->now = st;
+	find(db, bytes_str(st->name), &at);
+	memmove(db->tables + at + 1, db->tables + at,
+		(db->ntables - at) * sizeof(struct lsm_table *));
+	db->tables[at] = t;
+	db->ntables++;
+	atomic_store(&t->version, st->version);
+	pthread_mutex_unlock(&db->state);
+	table_state_unref(old);
+}
+
+/*
+ * Replaces the table's name and schema (NULL = as they are), all checks done.
+ * Under catalog and commit.
+ */
+static int replace(struct lsm *db, struct lsm_table *t, const char *name,
+		   const struct schema *schema)
+{
+	uint32_t next_tree = manifest_catalog(db->manifest)->next_tree;
+	struct table_state *old = t->now, *st;
+	int r;
+
+	r = table_state_new(name ? name : old->name, old->version + 1,
+			    schema ? schema : &old->schema, old, &next_tree,
+			    &st);
+	if (r < 0)
+		return why(r, "out of memory");
+	r = commit_state(db, t->base.id, st, next_tree, 0);
+	if (r < 0)
+		table_state_unref(st);
+	else
+		install(db, t, st);
+	return r;
+}
+
+int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)
+{
+	struct lsm *db = lsm_of(s);
+	const struct catalog *c = manifest_catalog(db->manifest);
+	char text[TABLE_NAME_LEN_MAX + 1];
+	struct table *base = NULL;
+	int r;
+
+	memcpy(text, to.data, to.len);
+	text[to.len] = '\0';
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r == 0)
+		r = lsm_table_open(s, from, &base);
+	if (r == 0 && catalog_find(c, to))
+		r = why(-EEXIST, "table %s exists", text);
+	if (r == 0)
+		r = replace(db, (struct lsm_table *)base, text, NULL);
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	if (base)
+		table_unref(base);
+	return r;
+}
+
+int lsm_table_alter(struct table *base, const struct schema *schema,
+		    bool drop_data)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct lsm_table *t = (struct lsm_table *)base;
+	int r;
+
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r < 0)
+		goto out;
+	if (!t->now) {
+		r = why(-ENOENT, "the table has been dropped");
+		goto out;
+	}
+	for (uint32_t i = 0; i < t->now->schema.nfamilies; i++) {
+		const char *name = t->now->schema.families[i].name;
+
+		if (drop_data || schema_find(schema, bytes_str(name)) >= 0)
+			continue;
+		r = has_cell(base, name);
+		if (r > 0)
+			r = why(-EBUSY,
+				"family %s of table %s holds cells: delete "
+				"them before it is dropped",
+				name, t->now->name);
+		if (r < 0)
+			goto out;
+	}
+	r = schema_equal(schema, &t->now->schema)
+		    ? 0
+		    : replace(db, t, NULL, schema);
+out:
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	return r;
+}
