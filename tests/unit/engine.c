@@ -1,0 +1,363 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/engine.h"
+#include "tests/unit/temp_store.h"
+
+static struct temp_store *store_of(void **state)
+{
+	return *state;
+}
+
+static int setup(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	*state = s;
+	return s ? temp_make(s) : -1;
+}
+
+static int teardown(void **state)
+{
+	struct temp_store *s = *state;
+	int r = temp_remove(s);
+
+	free(s);
+	return r;
+}
+
+/* Small files, work in the caller: many flushes and levels in a few puts. */
+static int setup_small(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	s->options.inline_background = true;
+	s->options.write_buffer_bytes = 16 << 10;
+	s->options.table_file_bytes = 8 << 10;
+	s->options.wal_segment_bytes = 64 << 10;
+	s->options.wal_ring_bytes = 16 << 10;
+	*state = s;
+	return temp_make(s);
+}
+
+static void a_put_is_read_back_and_survives_a_reopen(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_put(s, "r", "f", "q", 5, "five"), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "five");
+	assert_null(temp_get(s, "r", "f", "x"));
+	assert_null(temp_get(s, "r", "g", "q"));
+	assert_null(temp_get(s, "s", "f", "q"));
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "five");
+}
+
+static void a_put_survives_the_death_of_the_process(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	for (int i = 0; i < 100; i++) {
+		char row[16];
+
+		snprintf(row, sizeof(row), "r%03d", i);
+		assert_int_equal(temp_put(s, row, "f", "q", TS_AUTO, row), 1);
+	}
+	table_unref(s->table);
+	lsm_abandon(s->store);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "r000", "f", "q"), "r000");
+	assert_string_equal(temp_get(s, "r099", "f", "q"), "r099");
+}
+
+static void flush_and_compaction_change_no_answer(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char row[16], value[16];
+
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 2000; i++) {
+			snprintf(row, sizeof(row), "r%05d", i * 7 % 2000);
+			snprintf(value, sizeof(value), "%d", round * 10000 + i);
+			assert_int_equal(temp_put(s, row, i % 2 ? "f" : "g",
+						  "q", TS_AUTO, value),
+					 1);
+		}
+	for (int step = 0; step < 3; step++) {
+		for (int i = 0; i < 2000; i += 13) {
+			snprintf(row, sizeof(row), "r%05d", i * 7 % 2000);
+			snprintf(value, sizeof(value), "%d", 20000 + i);
+			assert_string_equal(
+				temp_get(s, row, i % 2 ? "f" : "g", "q"),
+				value);
+			assert_null(temp_get(s, row, i % 2 ? "g" : "f", "q"));
+		}
+		if (step == 0)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		if (step == 1)
+			assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "r00000", "g", "q"), "20000");
+}
+
+static int count(struct temp_store *s, struct scan_spec *spec)
+{
+	struct scan *sc;
+	struct cell c;
+	int n = 0, r;
+
+	assert_int_equal(scan_open(s->table, spec, &sc), 0);
+	while ((r = scan_next(sc, &c)) > 0)
+		n++;
+	assert_int_equal(r, 0);
+	scan_close(sc);
+	return n;
+}
+
+static void a_scan_sees_each_row_once_at_every_granularity(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct scan_spec spec = {0};
+	char row[16];
+
+	for (int v = 0; v < 5; v++)
+		for (int i = 0; i < 300; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			temp_put(s, row, "f", "a", TS_AUTO, "x");
+			temp_put(s, row, "f", "b", TS_AUTO, "x");
+			temp_put(s, row, "g", "c", TS_AUTO, "x");
+		}
+	for (int step = 0; step < 2; step++) {
+		spec = (struct scan_spec){.granularity = SCAN_ROWS};
+		assert_int_equal(count(s, &spec), 300);
+		spec.reversed = true;
+		assert_int_equal(count(s, &spec), 300);
+		spec = (struct scan_spec){.granularity = SCAN_FAMILIES};
+		assert_int_equal(count(s, &spec), 600);
+		spec.granularity = SCAN_COLUMNS;
+		assert_int_equal(count(s, &spec), 900);
+		spec.granularity = SCAN_CELLS;
+		assert_int_equal(count(s, &spec), 2700);
+		spec.versions = 2;
+		assert_int_equal(count(s, &spec), 1800);
+		spec.row_start = bytes_str("r00010");
+		spec.row_stop = bytes_str("r00020");
+		assert_int_equal(count(s, &spec), 60);
+		spec.limit_rows = 3;
+		assert_int_equal(count(s, &spec), 18);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+}
+
+static void two_writes_in_one_millisecond_are_two_versions(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(count(s, &spec), 3);
+	/* A future version does not hide what is put next. */
+	assert_int_equal(temp_put(s, "r", "f", "q", 4102444800000, "future"),
+			 1);
+	assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "next"), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "next");
+}
+
+static void a_delete_hides_what_was_before_and_not_what_comes(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {.op = CHANGE_DELETE_COLUMN,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	temp_put(s, "r", "f", "q", 7, "seven");
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_null(temp_get(s, "r", "f", "q"));
+	temp_put(s, "r", "f", "q", 7, "again");
+	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
+	c.op = CHANGE_DELETE_ROW;
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
+}
+
+static void a_check_that_does_not_hold_changes_nothing(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = TS_AUTO,
+			   .value = bytes_str("new")};
+	struct check k = {.op = CHECK_ABSENT,
+			  .family = bytes_str("f"),
+			  .qualifier = bytes_str("q")};
+	struct mutation m = {.row = bytes_str("r"),
+			     .changes = &c,
+			     .nchanges = 1,
+			     .checks = &k,
+			     .nchecks = 1};
+
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	k.op = CHECK_EQUAL;
+	k.value = bytes_str("other");
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	k.value = bytes_str("new");
+	c.value = bytes_str("newer");
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "newer");
+}
+
+static void a_snapshot_keeps_what_compaction_would_drop(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct snapshot *snap;
+	struct buf hold = {0};
+	struct cell c;
+
+	temp_put(s, "r", "f", "q", 7, "old");
+	assert_int_equal(snapshot_take(s->store, &snap), 0);
+	temp_put(s, "r", "f", "q", 7, "new");
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(table_get(s->table, bytes_str("r"), bytes_str("f"),
+				   bytes_str("q"), TS_MAX, snap, &c, &hold),
+			 1);
+	assert_true(bytes_eq(c.value, bytes_str("old")));
+	snapshot_release(snap);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+	buf_free(&hold);
+}
+
+static void a_second_opener_is_told_the_pid(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct store_options o = {0};
+	struct store *other;
+	char pid[16];
+
+	assert_int_equal(store_open(s->path, &o, &other), -EBUSY);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	assert_non_null(strstr(store_why(), pid));
+}
+
+static void a_directory_with_other_files_is_left_alone(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct store_options o = {.create = true};
+	struct store *other;
+	char dir[80], file[100];
+	FILE *f;
+
+	snprintf(dir, sizeof(dir), "%s/sub", s->path);
+	assert_int_equal(store_open(dir, &(struct store_options){0}, &other),
+			 -ENOENT);
+	snprintf(file, sizeof(file), "mkdir '%s' && touch '%s/x'", dir, dir);
+	assert_int_equal(system(file), 0);
+	assert_int_equal(store_open(dir, &o, &other), -ENOTEMPTY);
+	snprintf(file, sizeof(file), "%s/LOCK", dir);
+	f = fopen(file, "r");
+	assert_null(f);
+}
+
+static void a_dropped_table_is_gone_and_its_files_too(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	temp_put(s, "r", "f", "q", 7, "x");
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true),
+			 -ENOTEMPTY);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), false), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 7, "x"), -ENOENT);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_null(temp_get(s, "r", "f", "q"));
+}
+
+static void families_come_change_and_go(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema;
+
+	temp_put(s, "r", "g", "q", 7, "x");
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(schema_remove(&schema, bytes_str("g")), 0);
+	assert_int_equal(table_alter(s->table, &schema, false), -EBUSY);
+	assert_int_equal(table_alter(s->table, &schema, true), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+	assert_int_equal(table_add_family(s->table, bytes_str("g")), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+	schema_free(&schema);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+}
+
+static void a_batch_is_as_its_mutations_one_by_one(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c[3000];
+	struct mutation m[3000];
+	char rows[3000][8];
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	size_t done;
+
+	for (int i = 0; i < 3000; i++) {
+		snprintf(rows[i], sizeof(rows[i]), "r%d", i % 1000);
+		c[i] = (struct change){.op = CHANGE_PUT,
+				       .family = bytes_str(i % 2 ? "f" : "g"),
+				       .qualifier = bytes_str("q"),
+				       .ts = TS_AUTO,
+				       .value = bytes_str(rows[i])};
+		m[i] = (struct mutation){.row = bytes_str(rows[i]),
+					 .changes = &c[i],
+					 .nchanges = 1};
+	}
+	assert_int_equal(table_mutate_many(s->table, m, 3000, 0, &done), 1);
+	assert_int_equal(done, 3000);
+	assert_int_equal(count(s, &spec), 3000);
+}
+
+int main(void)
+{
+#define BOTH(f)                                                     \
+	cmocka_unit_test_setup_teardown(f, setup, teardown),        \
+	{                                                           \
+#f " (small files)", f, setup_small, teardown, NULL \
+	}
+	const struct CMUnitTest tests[] = {
+		BOTH(a_put_is_read_back_and_survives_a_reopen),
+		BOTH(a_put_survives_the_death_of_the_process),
+		BOTH(flush_and_compaction_change_no_answer),
+		BOTH(a_scan_sees_each_row_once_at_every_granularity),
+		BOTH(two_writes_in_one_millisecond_are_two_versions),
+		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
+		BOTH(a_check_that_does_not_hold_changes_nothing),
+		BOTH(a_snapshot_keeps_what_compaction_would_drop),
+		BOTH(a_second_opener_is_told_the_pid),
+		BOTH(a_directory_with_other_files_is_left_alone),
+		BOTH(a_dropped_table_is_gone_and_its_files_too),
+		BOTH(families_come_change_and_go),
+		BOTH(a_batch_is_as_its_mutations_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
