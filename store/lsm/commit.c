@@ -135,6 +135,9 @@ static int make_room(struct lsm *db, const struct mutation *m)
 	size_t used = memtable_bytes(db->active);
 	int r;
 
+	if (wal_low(db->wal) && !only_deletes(m))
+		return why(-ENOSPC, "the store's disk is full: what is left "
+				    "is kept for deletes");
 	if (used < db->options.write_buffer_bytes)
 		return 0;
 	if (db->options.inline_background) {

@@ -488,6 +488,11 @@ out:
 	return rc;
 }
 
+void wal_abandon(struct wal *w)
+{
+	wal_free(w);
+}
+
 bool wal_low(struct wal *w)
 {
 	return atomic_load_explicit(&w->spare_failed, memory_order_relaxed);

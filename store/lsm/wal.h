@@ -48,6 +48,8 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     void *arg, struct wal **out);
 /* Syncs unless the log has failed (-EROFS); frees always. */
 int wal_close(struct wal *w);
+/* As the death of the process: frees, writes nothing. For tests. */
+void wal_abandon(struct wal *w);
 
 /*
  * Appends one record; *lsn is the position to hand to wal_sync(). When it
