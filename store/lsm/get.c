@@ -146,20 +146,21 @@ int column_newest(struct lsm *db, struct tree *t, struct bytes row,
 		  struct bytes qualifier, bool family_wide, int64_t *ts)
 {
 	struct tree_view *view = NULL;
-	struct memtree_stat st;
-	struct mem_cursor c;
-	int64_t newest = -1;
+	int64_t newest = -1, at;
 	int r;
 
 	pthread_mutex_lock(&db->state);
 	r = tree_view_take(db, t, &view);
 	pthread_mutex_unlock(&db->state);
 	for (uint32_t i = 0; r == 0 && i < view->nmem; i++) {
-		if (!memtable_tree_stat(view->mem[i], t->id, &st) ||
-		    st.ts_max <= newest)
-			continue;
-		memtable_cursor(view->mem[i], t->id, &c);
-		r = newest_in(&c.base, row, qualifier, family_wide, &newest);
+		struct memtable *mt = view->mem[i];
+		bool any = family_wide
+				   ? memtable_row_newest(mt, t->id, row, &at)
+				   : memtable_column_newest(mt, t->id, row,
+							    qualifier, &at);
+
+		if (any && at > newest)
+			newest = at;
 	}
 	if (r == 0)
 		r = newest_in_files(view->levels, row, qualifier, family_wide,
