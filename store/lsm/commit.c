@@ -766,7 +766,7 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 	}
 	pthread_mutex_unlock(&db->commit);
 	s = lsn ? wait_for_disk(db, flags, lsn) : 0;
-	return r < 0 ? r : s < 0 ? s : 1;
+	return r < 0 ? r : s;
 }
 
 int lsm_sync(struct store *s)

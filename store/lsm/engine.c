@@ -318,7 +318,7 @@ static void release(struct lsm *db)
 int lsm_open(const char *path, const struct store_options *o,
 	     struct store **out)
 {
-	struct lsm *db;
+	struct lsm *db = NULL;
 	int r;
 
 	r = make(o, &db);

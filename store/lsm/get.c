@@ -69,9 +69,9 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		.columns = &column,
 	};
 	struct family_attrs attrs;
-	struct tree_view *view;
+	struct tree_view *view = NULL;
+	struct tree *tree = NULL;
 	struct reader reader;
-	struct tree *tree;
 	int r;
 
 	r = take(db, (struct lsm_table *)base, family, &view, &tree, &attrs,

@@ -230,7 +230,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	struct lsm *db = lsm_of(base->store);
 	struct tree_view **views = NULL;
 	struct lsm_scan *sc;
-	uint64_t seq;
+	uint64_t seq = 0;
 	int r;
 
 	sc = calloc(1, sizeof(*sc));

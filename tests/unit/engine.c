@@ -190,7 +190,7 @@ static void a_delete_hides_what_was_before_and_not_what_comes(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
 	assert_int_equal(store_compact(s->store, NULL), 0);
 	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
-	c.op = CHANGE_DELETE_ROW;
+	c = (struct change){.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	assert_int_equal(table_mutate(s->table, &m, 0), 1);
 	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
 	assert_int_equal(store_compact(s->store, NULL), 0);
@@ -262,7 +262,7 @@ static void a_directory_with_other_files_is_left_alone(void **state)
 	struct temp_store *s = store_of(state);
 	struct store_options o = {.create = true};
 	struct store *other;
-	char dir[80], file[100];
+	char dir[80], file[200];
 	FILE *f;
 
 	snprintf(dir, sizeof(dir), "%s/sub", s->path);
@@ -331,7 +331,7 @@ static void a_batch_is_as_its_mutations_one_by_one(void **state)
 					 .changes = &c[i],
 					 .nchanges = 1};
 	}
-	assert_int_equal(table_mutate_many(s->table, m, 3000, 0, &done), 1);
+	assert_int_equal(table_mutate_many(s->table, m, 3000, 0, &done), 0);
 	assert_int_equal(done, 3000);
 	assert_int_equal(count(s, &spec), 3000);
 }
