@@ -399,13 +399,15 @@ void manifest_close(struct manifest *m)
 {
 	if (!m)
 		return;
-	/* A last word, so that damage of the last edit is no tear. */
+	/*
+	 * A last word, so that damage of the last edit is no tear. Nothing
+	 * waits for it, so it is not synced.
+	 */
 	m->record.len = 0;
 	if (m->file && !m->failed && m->end > m->state_end &&
 	    manifest_put_closed(&m->record, m->number, m->end) == 0 &&
-	    m->record.len <= m->reserve - m->end &&
-	    os_pwrite(m->file, m->record.data, m->record.len, m->end) == 0)
-		os_fdatasync(m->file);
+	    m->record.len <= m->reserve - m->end)
+		os_pwrite(m->file, m->record.data, m->record.len, m->end);
 	os_close(m->file);
 	catalog_free(&m->catalog);
 	buf_free(&m->record);
@@ -436,6 +438,8 @@ static int append(struct manifest *m, const struct edit *e)
 		/* The hash holds the place, which is another one now. */
 		if (r == 0)
 			r = encode(m, e);
+		else if (!is_full(r) && r != -ENOMEM && r != -EFBIG)
+			m->failed = true;
 	}
 	if (r < 0)
 		return r;

@@ -114,13 +114,21 @@ static void store_le(uint8_t *p, uint64_t v, size_t size)
 		p[i] = (uint8_t)(v >> (8 * i));
 }
 
+void manifest_seal(uint8_t *record, size_t len, uint64_t number,
+		   uint64_t offset)
+{
+	struct bytes payload =
+		bytes_of(record + MANIFEST_HEAD, len - MANIFEST_HEAD);
+
+	store_le(record, RECORD_MAGIC, 4);
+	store_le(record + 4, payload.len, 4);
+	store_le(record + 8, hash_of(payload, number, offset), 8);
+}
+
 /* @start: where in the buffer the record began; cut off again on failure. */
 static int end_record(struct encoder *e, size_t start, uint64_t number,
 		      uint64_t offset)
 {
-	struct bytes payload;
-	uint8_t *head;
-
 	if (e->err == 0 &&
 	    e->out->len - start - MANIFEST_HEAD > MANIFEST_RECORD_MAX)
 		e->err = why(-EFBIG, "an edit of the manifest is too large");
@@ -128,12 +136,8 @@ static int end_record(struct encoder *e, size_t start, uint64_t number,
 		e->out->len = start;
 		return e->err;
 	}
-	head = e->out->data + start;
-	payload = bytes_of(head + MANIFEST_HEAD,
-			   e->out->len - start - MANIFEST_HEAD);
-	store_le(head, RECORD_MAGIC, 4);
-	store_le(head + 4, payload.len, 4);
-	store_le(head + 8, hash_of(payload, number, offset), 8);
+	manifest_seal(e->out->data + start, e->out->len - start, number,
+		      offset);
 	return 0;
 }
 

@@ -58,6 +58,10 @@ int manifest_put_edit(struct buf *out, uint64_t number, uint64_t offset,
 		      const struct edit *e);
 int manifest_put_closed(struct buf *out, uint64_t number, uint64_t offset);
 
+/* Fills in the head of a record of @len > MANIFEST_HEAD bytes in all. */
+void manifest_seal(uint8_t *record, size_t len, uint64_t number,
+		   uint64_t offset);
+
 struct manifest_image {
 	uint64_t store;	    /* id of the store */
 	uint64_t state_end; /* offset behind the state */

@@ -1,0 +1,955 @@
+/* The manifest: edits, what survives damage, crashes and failing calls. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <xxhash.h>
+
+#include "store/lsm/levels.h"
+#include "store/lsm/manifest_format.h"
+#include "store/why.h"
+#include "tests/sim/os_fault.h"
+#include "tests/sim/os_sim.h"
+
+/* The fuzz target, for its small corpus below. */
+#include "tests/fuzz/manifest.c"
+
+#define STEPS 12
+
+/* -- helpers ------------------------------------------------------------ */
+
+/* All of a catalog in one number. */
+static uint64_t print_of(const struct catalog *c)
+{
+	struct buf b = {0};
+	uint64_t h;
+
+	assert_int_equal(manifest_put_state(&b, 0, 0, c), 0);
+	h = XXH3_64bits(b.data, b.len);
+	buf_free(&b);
+	return h;
+}
+
+static struct os_dir *dir_of(struct os *os)
+{
+	struct os_dir *d = NULL;
+
+	assert_int_equal(os_dir_open(os, "/s", true, &d), 0);
+	return d;
+}
+
+static struct manifest *opened(struct os_dir *d)
+{
+	struct manifest *m = NULL;
+	int r = manifest_open(d, true, false, &m);
+
+	if (r < 0)
+		fail_msg("open: %d %s", r, store_why());
+	return m;
+}
+
+static int touch(struct os_dir *d, const char *name)
+{
+	struct os_file *f = NULL;
+	int r = os_open(d, name, OS_WRITE | OS_CREATE, &f);
+
+	return r < 0 ? r : os_close(f);
+}
+
+static void set_row(struct buf *b, const char *row, size_t len)
+{
+	b->len = 0;
+	assert_int_equal(buf_append(b, row, strlen(row)), 0);
+	while (b->len < len)
+		assert_int_equal(buf_append(b, "x", 1), 0);
+}
+
+/* A file of rows "a.." to "z..", each of @row_len bytes at least. */
+static struct sst_info file_info(uint64_t number, size_t row_len)
+{
+	struct sst_info i = {.number = number,
+			     .file_bytes = 1000 + number,
+			     .checksum = number * 7,
+			     .entries = 10,
+			     .rows = 5,
+			     .markers = 1,
+			     .raw_bytes = 2000,
+			     .seq_min = 1,
+			     .seq_max = number,
+			     .ts_min = -1,
+			     .ts_max = 99,
+			     .has_ttl = number & 1};
+
+	set_row(&i.row_min, "a", row_len);
+	set_row(&i.row_max, "z", row_len);
+	return i;
+}
+
+static int add_file(struct manifest *m, uint32_t tree, uint8_t level,
+		    uint64_t number, size_t row_len)
+{
+	struct sst_info i = file_info(number, row_len);
+	struct edit_file f = {tree, level, &i};
+	struct edit e = {.added = &f, .nadded = 1, .last_seq = number * 10};
+	int r = manifest_commit(m, &e);
+
+	sst_info_free(&i);
+	return r;
+}
+
+static int remove_file(struct manifest *m, uint32_t tree, uint64_t number)
+{
+	struct sst_info i = {.number = number};
+	struct edit_file f = {tree, 0, &i};
+	struct edit e = {.removed = &f, .nremoved = 1};
+
+	return manifest_commit(m, &e);
+}
+
+/* Puts a table of @families ("a", "b", ...), trees from @tree on. */
+static int put_table(struct manifest *m, uint64_t id, const char *name,
+		     uint32_t families, uint32_t tree)
+{
+	struct catalog_tree trees[8] = {0};
+	struct catalog_table t = {.id = id, .trees = trees};
+	struct edit e = {.put_table = &t};
+	struct family_attrs attrs;
+	char family[2] = "a";
+	int r;
+
+	snprintf(t.name, sizeof(t.name), "%s", name);
+	schema_init(&t.schema, 1, 2);
+	family_attrs_default(&attrs);
+	for (uint32_t i = 0; i < families; i++, family[0]++) {
+		trees[i].id = tree + i;
+		assert_int_equal(
+			schema_add(&t.schema, bytes_str(family), &attrs), 0);
+	}
+	r = manifest_commit(m, &e);
+	schema_free(&t.schema);
+	return r;
+}
+
+static int snapshot(struct manifest *m, const char *put, const char *drop,
+		    uint64_t table)
+{
+	struct catalog_snapshot p = {.table = table, .seq = 9, .taken_ms = 8};
+	struct catalog_snapshot d = {.table = table};
+	struct edit e = {.put_snapshot = put ? &p : NULL,
+			 .drop_snapshot = drop ? &d : NULL};
+
+	snprintf(p.name, sizeof(p.name), "%s", put ? put : "");
+	snprintf(d.name, sizeof(d.name), "%s", drop ? drop : "");
+	return manifest_commit(m, &e);
+}
+
+/* The @i-th edit of the story that is crashed below, 1 = the first. */
+static int step(struct manifest *m, int i, size_t row_len)
+{
+	switch (i) {
+	case 1:
+		return put_table(m, 1, "t", 2, 1);
+	case 2:
+		return add_file(m, 1, 0, 10, row_len);
+	case 3:
+		return add_file(m, 2, 0, 11, row_len);
+	case 4:
+		return put_table(m, 2, "ns:u", 1, 3);
+	case 5:
+		return snapshot(m, "nightly", NULL, 1);
+	case 6:
+		return add_file(m, 3, 6, 12, row_len);
+	case 7:
+		return remove_file(m, 1, 10);
+	case 8:
+		return put_table(m, 1, "renamed", 1, 1);
+	case 9:
+		return add_file(m, 1, 1, 13, row_len);
+	case 10:
+		return snapshot(m, "weekly", "nightly", 1);
+	case 11: {
+		struct edit e = {.drop_table = 2, .wal_first = 5};
+
+		return manifest_commit(m, &e);
+	}
+	default:
+		return add_file(m, 1, 0, (uint64_t)i + 10, row_len);
+	}
+}
+
+/* What the catalog is after each step. */
+static void prints_of_story(size_t row_len, uint64_t prints[STEPS + 2])
+{
+	struct os *os = sim_new(1);
+	struct os_dir *d = dir_of(os);
+	struct manifest *m = opened(d);
+
+	prints[0] = print_of(manifest_catalog(m));
+	for (int i = 1; i <= STEPS; i++) {
+		assert_int_equal(step(m, i, row_len), 0);
+		prints[i] = print_of(manifest_catalog(m));
+		assert_int_not_equal(prints[i], prints[i - 1]);
+	}
+	prints[STEPS + 1] = prints[STEPS];
+	manifest_close(m);
+	os_dir_close(d);
+	sim_free(os);
+}
+
+/* -- what edits do ------------------------------------------------------ */
+
+struct place {
+	struct os *os;
+	struct os_dir *dir;
+	struct manifest *m;
+};
+
+static struct place new_place(void)
+{
+	struct place p = {.os = sim_new(1)};
+
+	p.dir = dir_of(p.os);
+	p.m = opened(p.dir);
+	return p;
+}
+
+static void reopen(struct place *p)
+{
+	manifest_close(p->m);
+	p->m = opened(p->dir);
+}
+
+static void end_place(struct place *p)
+{
+	manifest_close(p->m);
+	os_dir_close(p->dir);
+	sim_free(p->os);
+}
+
+static void edits_are_there_after_a_reopen(void **state)
+{
+	struct place p = new_place();
+	const struct catalog_table *t;
+	const struct catalog *c;
+	uint64_t print;
+
+	(void)state;
+	for (int i = 1; i <= STEPS; i++)
+		assert_int_equal(step(p.m, i, 3), 0);
+	print = print_of(manifest_catalog(p.m));
+	for (int i = 0; i < 3; i++) {
+		reopen(&p);
+		c = manifest_catalog(p.m);
+		assert_int_equal(print_of(c), print);
+	}
+	assert_int_equal(c->ntables, 1);
+	assert_null(catalog_find(c, bytes_str("t")));
+	assert_null(catalog_find_id(c, 2));
+	t = catalog_find(c, bytes_str("renamed"));
+	assert_ptr_equal(t, catalog_find_id(c, 1));
+	assert_int_equal(t->schema.nfamilies, 1);
+	assert_int_equal(t->schema.uid, 1);
+	assert_int_equal(t->trees[0].nfiles, 2);
+	assert_int_equal(t->trees[0].files[0].info.number, 13);
+	assert_int_equal(t->trees[0].files[0].level, 1);
+	assert_int_equal(t->trees[0].files[0].info.file_bytes, 1013);
+	assert_true(t->trees[0].files[0].info.has_ttl);
+	assert_true(bytes_eq(buf_bytes(&t->trees[0].files[0].info.row_max),
+			     bytes_str("zxx")));
+	assert_int_equal(c->nsnapshots, 1);
+	assert_string_equal(c->snapshots[0].name, "weekly");
+	assert_int_equal(c->wal_first, 5);
+	assert_int_equal(c->last_seq, 220);
+	assert_int_equal(c->next_file, 23);
+	assert_int_equal(c->next_table, 3);
+	assert_int_equal(c->next_tree, 4);
+	end_place(&p);
+}
+
+static void an_edit_that_does_not_fit_writes_nothing(void **state)
+{
+	struct place p = new_place();
+	struct edit drop = {.drop_table = 77};
+	size_t log;
+	uint64_t print;
+
+	(void)state;
+	for (int i = 1; i <= 5; i++)
+		assert_int_equal(step(p.m, i, 1), 0);
+	log = sim_log_length(p.os);
+	print = print_of(manifest_catalog(p.m));
+	assert_int_equal(add_file(p.m, 99, 0, 50, 1), -EINVAL);
+	assert_int_equal(add_file(p.m, 1, 0, 10, 1), -EINVAL);
+	assert_int_equal(add_file(p.m, 1, LEVELS_MAX, 50, 1), -EINVAL);
+	assert_int_equal(add_file(p.m, 1, 0, 0, 1), -EINVAL);
+	assert_int_equal(add_file(p.m, 1, 0, 50, ROW_LEN_MAX + 1), -EINVAL);
+	assert_int_equal(remove_file(p.m, 1, 50), -EINVAL);
+	assert_int_equal(remove_file(p.m, 2, 10), -EINVAL);
+	assert_int_equal(put_table(p.m, 3, "t", 1, 9), -EEXIST);
+	assert_int_equal(put_table(p.m, 3, "v", 1, 1), -EINVAL);
+	assert_int_equal(put_table(p.m, 3, ".v", 1, 9), -EINVAL);
+	assert_int_equal(put_table(p.m, 0, "v", 1, 9), -EINVAL);
+	assert_int_equal(put_table(p.m, 3, "v", 1, 0), -EINVAL);
+	assert_int_equal(snapshot(p.m, "nightly", NULL, 1), -EEXIST);
+	assert_int_equal(snapshot(p.m, "other", NULL, 9), -EINVAL);
+	assert_int_equal(snapshot(p.m, NULL, "other", 1), -EINVAL);
+	assert_int_equal(snapshot(p.m, "", NULL, 1), -EINVAL);
+	assert_int_equal(manifest_commit(p.m, &drop), -EINVAL);
+	assert_int_equal(sim_log_length(p.os), log);
+	assert_int_equal(print_of(manifest_catalog(p.m)), print);
+	assert_int_equal(step(p.m, 6, 1), 0);
+	end_place(&p);
+}
+
+static void a_file_moves_to_another_level_in_one_edit(void **state)
+{
+	struct place p = new_place();
+	struct sst_info i = file_info(10, 1);
+	struct edit_file out = {1, 0, &i}, in = {1, 1, &i};
+	struct edit e = {
+		.removed = &out, .nremoved = 1, .added = &in, .nadded = 1};
+	const struct catalog_tree *t;
+
+	(void)state;
+	assert_int_equal(step(p.m, 1, 1), 0);
+	assert_int_equal(step(p.m, 2, 1), 0);
+	assert_int_equal(manifest_commit(p.m, &e), 0);
+	reopen(&p);
+	t = &manifest_catalog(p.m)->tables[0].trees[0];
+	assert_int_equal(t->nfiles, 1);
+	assert_int_equal(t->files[0].level, 1);
+	sst_info_free(&i);
+	end_place(&p);
+}
+
+static void a_dropped_family_loses_its_files(void **state)
+{
+	struct place p = new_place();
+
+	(void)state;
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(step(p.m, i, 1), 0);
+	assert_true(manifest_is_current(p.m, "10.sst"));
+	assert_true(manifest_is_current(p.m, "11.sst"));
+	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
+	assert_true(manifest_is_current(p.m, "10.sst"));
+	assert_false(manifest_is_current(p.m, "11.sst"));
+	assert_int_equal(add_file(p.m, 2, 0, 50, 1), -EINVAL);
+	end_place(&p);
+}
+
+static void what_is_not_of_the_store_is_never_stale(void **state)
+{
+	struct place p = new_place();
+
+	(void)state;
+	assert_true(manifest_is_current(p.m, "CURRENT"));
+	assert_true(manifest_is_current(p.m, "LOCK"));
+	assert_true(manifest_is_current(p.m, "wal-1.log"));
+	assert_true(manifest_is_current(p.m, "MANIFEST-0000000000000001"));
+	assert_true(manifest_is_current(p.m, "MANIFEST-1"));
+	assert_true(manifest_is_current(p.m, "010.sst"));
+	assert_true(manifest_is_current(p.m, "10.sst.bak"));
+	assert_false(manifest_is_current(p.m, "MANIFEST-0000000000000002"));
+	assert_false(manifest_is_current(p.m, "CURRENT.tmp"));
+	assert_false(manifest_is_current(p.m, "10.sst"));
+	end_place(&p);
+}
+
+static void a_number_on_disk_is_not_given_again(void **state)
+{
+	struct place p = new_place();
+
+	(void)state;
+	assert_int_equal(touch(p.dir, "41.sst"), 0);
+	assert_int_equal(touch(p.dir, "MANIFEST-0000000000000abc"), 0);
+	reopen(&p);
+	assert_int_equal(manifest_catalog(p.m)->next_file, 42);
+	assert_true(manifest_is_current(p.m, "MANIFEST-0000000000000abd"));
+	end_place(&p);
+}
+
+static void a_read_only_open_changes_nothing(void **state)
+{
+	struct place p = new_place();
+	struct edit e = {.wal_first = 99};
+	uint64_t print;
+	size_t log;
+
+	(void)state;
+	for (int i = 1; i <= 5; i++)
+		assert_int_equal(step(p.m, i, 1), 0);
+	print = print_of(manifest_catalog(p.m));
+	manifest_close(p.m);
+	log = sim_log_length(p.os);
+	assert_int_equal(manifest_open(p.dir, true, true, &p.m), 0);
+	assert_int_equal(print_of(manifest_catalog(p.m)), print);
+	assert_int_equal(manifest_commit(p.m, &e), -EROFS);
+	assert_int_equal(sim_log_length(p.os), log);
+	end_place(&p);
+}
+
+/* -- which directories are stores --------------------------------------- */
+
+static void try_dir(const char *first, const char *second, bool create, int is)
+{
+	struct os *os = sim_new(1);
+	struct os_dir *d = dir_of(os);
+	struct manifest *m = NULL;
+	size_t log;
+
+	if (first)
+		assert_int_equal(touch(d, first), 0);
+	if (second)
+		assert_int_equal(touch(d, second), 0);
+	log = sim_log_length(os);
+	assert_int_equal(manifest_open(d, create, false, &m), is);
+	if (is < 0)
+		assert_int_equal(sim_log_length(os), log);
+	manifest_close(m);
+	os_dir_close(d);
+	sim_free(os);
+}
+
+static void only_a_store_or_an_empty_directory_is_opened(void **state)
+{
+	(void)state;
+	try_dir(NULL, NULL, false, -ENOENT);
+	try_dir(NULL, NULL, true, 0);
+	try_dir("LOCK", "lost+found", true, 0);
+	try_dir("LOCK", "thesis.tex", true, -ENOTEMPTY);
+	try_dir("LOCK", "thesis.tex", false, -ENOENT);
+	try_dir("MANIFEST-0000000000000001", "CURRENT.tmp", true, 0);
+	/* CURRENT was lost: a new store would hide the old one for ever. */
+	try_dir("MANIFEST-0000000000000002", NULL, true, -EUCLEAN);
+	try_dir("7.sst", NULL, true, -EUCLEAN);
+	try_dir("wal-1.log", NULL, false, -EUCLEAN);
+	try_dir("CURRENT", NULL, true, -EUCLEAN);
+}
+
+static void a_newer_format_is_left_alone(void **state)
+{
+	struct place p = new_place();
+	struct buf b = {0};
+	struct os_file *f = NULL;
+	struct manifest *m = NULL;
+	size_t log;
+
+	(void)state;
+	assert_int_equal(manifest_put_header(&b, 1, 5), 0);
+	b.data[MANIFEST_HEAD + 1] = STORE_FORMAT + 1;
+	/* A newer header may be longer. */
+	assert_int_equal(buf_append(&b, "more", 4), 0);
+	manifest_seal(b.data, b.len, 1, 0);
+	assert_int_equal(
+		os_open(p.dir, "MANIFEST-0000000000000001", OS_WRITE, &f), 0);
+	assert_int_equal(os_pwrite(f, b.data, b.len, 0), 0);
+	os_close(f);
+	log = sim_log_length(p.os);
+	assert_int_equal(manifest_open(p.dir, true, false, &m),
+			 -EPROTONOSUPPORT);
+	assert_non_null(strstr(store_why(), "newer"));
+	assert_int_equal(sim_log_length(p.os), log);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* -- damage ------------------------------------------------------------- */
+
+/* The bytes of the only manifest; @ends: where each step's record ends. */
+static struct buf image_of(struct place *p, int steps, uint64_t *ends,
+			   bool closed)
+{
+	char name[] = "MANIFEST-0000000000000001";
+	struct buf b = {0};
+	struct manifest_image at;
+	struct os_file *f = NULL;
+	struct catalog c;
+	ssize_t n;
+
+	for (int i = 0; i <= steps; i++) {
+		if (i)
+			assert_int_equal(step(p->m, i, 1), 0);
+		if (i == steps && closed) {
+			manifest_close(p->m);
+			p->m = NULL;
+		}
+		assert_int_equal(os_open(p->dir, name, OS_READ, &f), 0);
+		b.len = 0;
+		assert_int_equal(buf_reserve(&b, 1 << 20), 0);
+		n = os_pread(f, b.data, 1 << 20, 0);
+		assert_true(n > 0);
+		b.len = (size_t)n;
+		os_close(f);
+		assert_int_equal(manifest_replay(buf_bytes(&b), 1, &c, &at), 0);
+		assert_false(at.torn);
+		catalog_free(&c);
+		ends[i] = at.end;
+	}
+	return b;
+}
+
+static void every_truncation_shows_a_whole_prefix_of_edits(void **state)
+{
+	uint64_t ends[STEPS + 1], prints[STEPS + 2];
+	struct place p = new_place();
+	struct buf b = image_of(&p, STEPS, ends, false);
+	struct manifest_image at;
+	struct catalog c;
+	int k = 0, r;
+
+	(void)state;
+	prints_of_story(1, prints);
+	for (size_t n = 0; n <= ends[STEPS]; n++) {
+		/* Of its own size, so that a step too far is seen. */
+		uint8_t *cut = malloc(n ? n : 1);
+
+		assert_non_null(cut);
+		memcpy(cut, b.data, n);
+		r = manifest_replay(bytes_of(cut, n), 1, &c, &at);
+		free(cut);
+		if (n < ends[0]) {
+			assert_int_equal(r, -EUCLEAN);
+			continue;
+		}
+		assert_int_equal(r, 0);
+		k += k < STEPS && n >= ends[k + 1];
+		assert_int_equal(print_of(&c), prints[k]);
+		assert_int_equal(at.end, ends[k]);
+		catalog_free(&c);
+	}
+	assert_int_equal(k, STEPS);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* @closed: then not even the last edit may be taken for a tear. */
+static void flip_all(bool closed)
+{
+	uint64_t ends[STEPS + 1], prints[STEPS + 2];
+	struct place p = new_place();
+	struct buf b = image_of(&p, STEPS, ends, closed);
+	uint64_t before = ends[STEPS - 1], shown;
+	struct manifest_image at;
+	struct catalog c;
+	int r;
+
+	prints_of_story(1, prints);
+	if (closed)
+		before = ends[STEPS] - MANIFEST_HEAD - 1;
+	for (size_t bit = 0; bit < (ends[STEPS] + 40) * 8; bit++) {
+		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		r = manifest_replay(buf_bytes(&b), 1, &c, &at);
+		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		if (bit / 8 < before) {
+			assert_int_equal(r, -EUCLEAN);
+			continue;
+		}
+		assert_int_equal(r, 0);
+		assert_true(at.torn);
+		shown = print_of(&c);
+		assert_int_equal(
+			shown,
+			prints[!closed && bit / 8 < ends[STEPS] ? STEPS - 1
+								: STEPS]);
+		catalog_free(&c);
+	}
+	buf_free(&b);
+	end_place(&p);
+}
+
+static void every_flipped_bit_but_of_the_last_edit_is_found(void **state)
+{
+	(void)state;
+	flip_all(false);
+}
+
+static void after_a_clean_end_every_flipped_bit_is_found(void **state)
+{
+	(void)state;
+	flip_all(true);
+}
+
+static void every_damage_of_current_is_found(void **state)
+{
+	struct place p = new_place();
+	struct manifest *m = NULL;
+	struct os_file *f = NULL;
+	char text[CURRENT_LEN + 1];
+	uint8_t wrong;
+
+	(void)state;
+	current_format(1, text);
+	assert_int_equal(os_open(p.dir, "CURRENT", OS_WRITE, &f), 0);
+	for (size_t bit = 0; bit < CURRENT_LEN * 8; bit++) {
+		wrong = (uint8_t)text[bit / 8] ^ (uint8_t)(1 << bit % 8);
+		assert_int_equal(os_pwrite(f, &wrong, 1, bit / 8), 0);
+		assert_int_equal(manifest_open(p.dir, true, false, &m),
+				 -EUCLEAN);
+		assert_int_equal(os_pwrite(f, &text[bit / 8], 1, bit / 8), 0);
+	}
+	for (size_t n = CURRENT_LEN; n-- > 0;) {
+		assert_int_equal(os_truncate(f, n), 0);
+		assert_int_equal(manifest_open(p.dir, true, false, &m),
+				 -EUCLEAN);
+	}
+	os_close(f);
+	end_place(&p);
+}
+
+/* A record of this manifest that lies elsewhere, or of another manifest. */
+static void a_record_in_the_wrong_place_is_found(void **state)
+{
+	uint64_t ends[STEPS + 1];
+	struct place p = new_place();
+	struct buf b = image_of(&p, STEPS, ends, false);
+	struct manifest_image at;
+	struct catalog c;
+
+	(void)state;
+	assert_int_equal(manifest_replay(buf_bytes(&b), 2, &c, &at), -EUCLEAN);
+	memmove(b.data + ends[1], b.data + ends[2], ends[STEPS] - ends[2]);
+	memset(b.data + ends[STEPS] - (ends[2] - ends[1]), 0,
+	       ends[2] - ends[1]);
+	assert_int_equal(manifest_replay(buf_bytes(&b), 1, &c, &at), 0);
+	assert_int_equal(at.end, ends[1]);
+	assert_true(at.torn);
+	catalog_free(&c);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* A change of these bytes is a change of the format. */
+static void the_bytes_are_the_golden_ones(void **state)
+{
+	uint64_t ends[STEPS + 1];
+	struct place p = new_place();
+	struct buf b = image_of(&p, STEPS, ends, false);
+
+	(void)state;
+	/* The store's id is chance. */
+	memset(b.data + MANIFEST_HEAD + 13, 0, 8);
+	memset(b.data + 8, 0, 8);
+	assert_int_equal(ends[0], 91);
+	assert_true(XXH3_64bits(b.data, ends[STEPS]) == 0x73f3a9205f6f99);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* -- crashes ------------------------------------------------------------ */
+
+/* The whole story on a disk that forgets the @nth sync of @kinds. */
+static struct os *story(unsigned kinds, uint64_t nth, uint64_t *syncs)
+{
+	struct os *os = sim_new(7);
+	struct os_dir *d = dir_of(os);
+	struct manifest *m;
+
+	if (nth)
+		sim_ignore(os, kinds, NULL, nth);
+	m = opened(d);
+	sim_mark(os, 0, 0);
+	for (int i = 1; i <= STEPS; i++) {
+		if (i == 5) {
+			manifest_close(m);
+			m = opened(d);
+		}
+		assert_int_equal(step(m, i, i > 5 ? 20000 : 5), 0);
+		sim_mark(os, 0, (uint64_t)i);
+	}
+	if (syncs)
+		*syncs = sim_syncs(os, kinds);
+	manifest_close(m);
+	os_dir_close(d);
+	return os;
+}
+
+static uint64_t story_prints[STEPS + 2];
+
+static void make_story_prints(void)
+{
+	struct os *os = sim_new(1);
+	struct os_dir *d = dir_of(os);
+	struct manifest *m = opened(d);
+
+	story_prints[0] = print_of(manifest_catalog(m));
+	for (int i = 1; i <= STEPS; i++) {
+		assert_int_equal(step(m, i, i > 5 ? 20000 : 5), 0);
+		story_prints[i] = print_of(manifest_catalog(m));
+	}
+	/* Nothing is begun behind the last. */
+	story_prints[STEPS + 1] = story_prints[STEPS];
+	manifest_close(m);
+	os_dir_close(d);
+	sim_free(os);
+}
+
+/* Is this the state after @acked commits, or one more? Opens it twice. */
+static bool image_ok(struct os *os, uint64_t acked, char *reason, size_t n)
+{
+	struct os_dir *d = dir_of(os);
+	struct manifest *m = NULL;
+	struct edit e = {.wal_first = 1000};
+	uint64_t print;
+	int r = manifest_open(d, true, false, &m);
+	bool ok = r == 0;
+
+	if (!ok) {
+		snprintf(reason, n, "open: %d %s", r, store_why());
+		goto out;
+	}
+	print = print_of(manifest_catalog(m));
+	ok = print == story_prints[acked] || print == story_prints[acked + 1];
+	if (!ok) {
+		snprintf(reason, n, "not the state after %" PRIu64, acked);
+		goto out;
+	}
+	r = manifest_commit(m, &e);
+	manifest_close(m);
+	m = NULL;
+	ok = r == 0 && manifest_open(d, false, false, &m) == 0 &&
+	     manifest_catalog(m)->wal_first == 1000;
+	if (!ok)
+		snprintf(reason, n, "second open: %s", store_why());
+out:
+	manifest_close(m);
+	os_dir_close(d);
+	return ok;
+}
+
+/* The number of bad images; with @must_hold none may be. */
+static uint64_t crash(struct os *os, bool must_hold, bool until_bad)
+{
+	struct sim_crash_options o = {.seed = 3};
+	struct sim_crash *c = sim_crash_new(os, &o);
+	struct sim_image image;
+	char reason[1200] = "";
+	uint64_t bad = 0;
+
+	while ((!bad || !until_bad) && sim_crash_next(c, &image) == 1) {
+		if (image_ok(image.os, image.marked[0] ? image.marks[0] : 0,
+			     reason, sizeof(reason)))
+			continue;
+		if (must_hold)
+			fail_msg("%s: %s", image.how, reason);
+		bad++;
+	}
+	if (must_hold)
+		print_message("%" PRIu64 " crash images\n",
+			      sim_crash_images(c));
+	sim_crash_free(c);
+	return bad;
+}
+
+static void no_crash_loses_a_committed_edit(void **state)
+{
+	struct os *os;
+
+	(void)state;
+	make_story_prints();
+	os = story(0, 0, NULL);
+	crash(os, true, false);
+	sim_free(os);
+}
+
+static void each_sync_that_is_left_out_is_found(void **state)
+{
+	static const unsigned kinds[] = {SIM_FDATASYNC, SIM_DIR_SYNC};
+	uint64_t syncs = 0;
+	struct os *os;
+
+	(void)state;
+	make_story_prints();
+	for (size_t k = 0; k < 2; k++) {
+		sim_free(story(kinds[k], 0, &syncs));
+		assert_true(syncs >= 6);
+		for (uint64_t n = 1; n <= syncs; n++) {
+			os = story(kinds[k], n, NULL);
+			if (!crash(os, false, true))
+				fail_msg("nobody misses sync %" PRIu64
+					 " of kind %u",
+					 n, kinds[k]);
+			sim_free(os);
+		}
+	}
+}
+
+/* -- failing calls ------------------------------------------------------ */
+
+/* Runs the story with the n-th call failing. True if one did. */
+static bool story_with_fault(uint64_t n, int err, bool forever)
+{
+	struct fault_plan plan = {.kinds = FAULT_ALL & ~FAULT_DIR_OPEN,
+				  .nth = n,
+				  .err = err,
+				  .forever = forever};
+	struct os *os = sim_new(7), *after;
+	struct os *bad = fault_new(os);
+	struct os_dir *d = dir_of(bad);
+	struct manifest *m = NULL;
+	char reason[1200] = "";
+	bool fired, failed = false;
+	uint64_t acked = 0;
+	int r;
+
+	fault_arm(bad, &plan);
+	r = manifest_open(d, true, false, &m);
+	for (int i = 1; r == 0 && i <= STEPS; i++) {
+		r = step(m, i, i > 5 ? 20000 : 5);
+		if (r == 0)
+			acked = (uint64_t)i;
+		else if (r != -ENOSPC)
+			failed = true;
+	}
+	fired = fault_fired(bad) > 0;
+	fault_disarm(bad);
+	/* What went wrong once is never trusted again. */
+	if (failed && m)
+		assert_int_equal(step(m, (int)acked + 1, 5), -EROFS);
+	/* But a full disk may have room again. */
+	if (r == -ENOSPC && m)
+		for (; acked < STEPS; acked++)
+			assert_int_equal(
+				step(m, (int)acked + 1, acked >= 5 ? 20000 : 5),
+				0);
+	manifest_close(m);
+	os_dir_close(d);
+	after = sim_after_power_loss(os);
+	if (!image_ok(after, acked, reason, sizeof(reason)))
+		fail_msg("call %" PRIu64 " fails with %d: %s", n, err, reason);
+	sim_free(after);
+	if (!image_ok(os, acked, reason, sizeof(reason)))
+		fail_msg("call %" PRIu64 " fails with %d: %s", n, err, reason);
+	fault_free(bad);
+	sim_free(os);
+	return fired;
+}
+
+static void no_failing_call_loses_a_committed_edit(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	make_story_prints();
+	for (n = 1; story_with_fault(n, EIO, false); n++)
+		;
+	assert_true(n > 40);
+	for (n = 1; story_with_fault(n, EIO, true); n++)
+		;
+	assert_true(n > 40);
+}
+
+static void a_full_disk_stops_commits_only_while_it_is_full(void **state)
+{
+	struct place p = new_place();
+	uint64_t print;
+	int r = 0, n = 0;
+
+	(void)state;
+	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
+	sim_set_space(p.os, 200 << 10);
+	while (r == 0)
+		r = add_file(p.m, 1, 0, 10 + (uint64_t)n++, 5000);
+	assert_int_equal(r, -ENOSPC);
+	assert_true(n > 6);
+	print = print_of(manifest_catalog(p.m));
+	/* It opens on the full disk, and knows all that was committed. */
+	reopen(&p);
+	assert_int_equal(print_of(manifest_catalog(p.m)), print);
+	reopen(&p);
+	assert_int_equal(print_of(manifest_catalog(p.m)), print);
+	sim_set_space(p.os, 100 << 20);
+	assert_int_equal(add_file(p.m, 1, 0, 5000, 5000), 0);
+	print = print_of(manifest_catalog(p.m));
+	reopen(&p);
+	assert_int_equal(print_of(manifest_catalog(p.m)), print);
+	end_place(&p);
+}
+
+static void a_manifest_does_not_grow_without_end(void **state)
+{
+	struct place p = new_place();
+	char name[MANIFEST_NAME_LEN];
+	struct os_file *f = NULL;
+	uint64_t size = 0, n = 0;
+
+	(void)state;
+	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
+	for (uint64_t i = 1; i < 300; i++) {
+		assert_int_equal(add_file(p.m, 1, 0, i, 900), 0);
+		assert_int_equal(remove_file(p.m, 1, i), 0);
+	}
+	for (n = 1; size == 0 && n < 100; n++) {
+		manifest_name(n, name);
+		if (os_open(p.dir, name, OS_READ, &f) == 0)
+			assert_int_equal(os_size(f, &size), 0);
+	}
+	os_close(f);
+	assert_true(n > 4 && n < 30);
+	assert_true(size <= 80 << 10);
+	end_place(&p);
+}
+
+static void the_fuzz_corpus_passes(void **state)
+{
+	uint64_t ends[STEPS + 1], at = 0;
+	struct place p = new_place();
+	struct buf b = image_of(&p, STEPS, ends, true), in = {0};
+
+	(void)state;
+	LLVMFuzzerTestOneInput(b.data, ends[STEPS]);
+	/* Its records without their heads, as the target takes them. */
+	while (at < ends[STEPS]) {
+		size_t n = b.data[at + 4] | (size_t)b.data[at + 5] << 8;
+		uint8_t len[2] = {(uint8_t)n, (uint8_t)(n >> 8)};
+
+		assert_int_equal(buf_append(&in, len, 2), 0);
+		assert_int_equal(
+			buf_append(&in, b.data + at + MANIFEST_HEAD, n), 0);
+		at += MANIFEST_HEAD + n;
+	}
+	for (size_t i = 0; i < in.len * 8; i++) {
+		in.data[i / 8] ^= (uint8_t)(1 << i % 8);
+		LLVMFuzzerTestOneInput(in.data, in.len);
+		in.data[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	buf_free(&b);
+	buf_free(&in);
+	end_place(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(edits_are_there_after_a_reopen),
+		cmocka_unit_test(an_edit_that_does_not_fit_writes_nothing),
+		cmocka_unit_test(a_file_moves_to_another_level_in_one_edit),
+		cmocka_unit_test(a_dropped_family_loses_its_files),
+		cmocka_unit_test(what_is_not_of_the_store_is_never_stale),
+		cmocka_unit_test(a_number_on_disk_is_not_given_again),
+		cmocka_unit_test(a_read_only_open_changes_nothing),
+		cmocka_unit_test(only_a_store_or_an_empty_directory_is_opened),
+		cmocka_unit_test(a_newer_format_is_left_alone),
+		cmocka_unit_test(
+			every_truncation_shows_a_whole_prefix_of_edits),
+		cmocka_unit_test(
+			every_flipped_bit_but_of_the_last_edit_is_found),
+		cmocka_unit_test(after_a_clean_end_every_flipped_bit_is_found),
+		cmocka_unit_test(every_damage_of_current_is_found),
+		cmocka_unit_test(a_record_in_the_wrong_place_is_found),
+		cmocka_unit_test(the_bytes_are_the_golden_ones),
+		cmocka_unit_test(no_crash_loses_a_committed_edit),
+		cmocka_unit_test(each_sync_that_is_left_out_is_found),
+		cmocka_unit_test(no_failing_call_loses_a_committed_edit),
+		cmocka_unit_test(
+			a_full_disk_stops_commits_only_while_it_is_full),
+		cmocka_unit_test(a_manifest_does_not_grow_without_end),
+		cmocka_unit_test(the_fuzz_corpus_passes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
