@@ -22,6 +22,7 @@
 /* -- the choice ------------------------------------------------------------ */
 
 #define FILES_MAX 32
+#define TEXT_MAX 512
 
 /* A tree without files: only what is known of them. */
 struct drawn {
@@ -91,15 +92,15 @@ static size_t name_inputs(char *text, size_t n, const struct compaction *c,
 	for (uint32_t i = 0; i < c->ninputs[side]; i++) {
 		const struct sst_info *f = sst_info(c->inputs[side][i]);
 
-		n += (size_t)sprintf(text + n, " %c-%c", f->row_min.data[0],
-				     f->row_max.data[0]);
+		n += (size_t)snprintf(text + n, TEXT_MAX - n, " %c-%c",
+				      f->row_min.data[0], f->row_max.data[0]);
 	}
 	return n;
 }
 
 static const char *name_choice(int r, struct compaction *c)
 {
-	static char text[512];
+	static char text[TEXT_MAX];
 	size_t n;
 
 	assert_true(r >= 0);
@@ -109,7 +110,7 @@ static const char *name_choice(int r, struct compaction *c)
 			    c->trivial ? " move" : "");
 	n = name_inputs(text, n, c, 0);
 	if (c->ninputs[1]) {
-		n += (size_t)sprintf(text + n, " with");
+		n += (size_t)snprintf(text + n, TEXT_MAX - n, " with");
 		name_inputs(text, n, c, 1);
 	}
 	compaction_release(c);
@@ -685,8 +686,6 @@ static void a_failure_leaves_inputs_and_no_outputs(void **state)
 			assert_true(nth > 5);
 			break;
 		}
-		if (r == 1)
-			break; /* a call that may fail: read ahead */
 		assert_true(r < 0);
 		assert_int_equal(files_on_disk(&w), 3);
 		assert_int_equal(files_in_levels(&w), 3);
