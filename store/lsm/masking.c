@@ -35,13 +35,8 @@ void masking_row(struct masking *m)
 	masking_column(m);
 }
 
-void masking_column(struct masking *m)
+void masking_unwiden(struct masking *m)
 {
-	m->version.n = 0;
-	m->family_at = 0;
-	m->family_version_at = 0;
-	if (!m->wide)
-		return;
 	m->wide = false;
 	for (size_t i = 0; i <= m->nsnapshots; i++) {
 		m->wide_min[i] = SEQ_NEVER;

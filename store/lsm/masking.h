@@ -58,7 +58,15 @@ void masking_free(struct masking *m); /* safe on a zeroed one */
 
 /* A new row: nothing is in force. A new column: family markers only. */
 void masking_row(struct masking *m);
-void masking_column(struct masking *m);
+void masking_unwiden(struct masking *m);
+static inline void masking_column(struct masking *m)
+{
+	m->version.n = 0;
+	m->family_at = 0;
+	m->family_version_at = 0;
+	if (m->wide)
+		masking_unwiden(m);
+}
 /* The next marker in order. 0 or -ENOMEM. */
 int masking_add(struct masking *m, const struct entry *marker);
 /* Is there any marker that could speak of the present column? */

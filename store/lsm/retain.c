@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/column.h"
 #include "store/lsm/masking.h"
 #include "store/lsm/timeline.h"
 
@@ -273,7 +274,7 @@ static int begin_column(struct retain *r)
 	r->survivors = 0;
 	r->version_met = false;
 	r->has_put = false;
-	return buf_set(&r->qualifier, r->c->at.qualifier);
+	return column_set(&r->qualifier, r->c->at.qualifier);
 }
 
 /* To the next entry that nobody has looked at. */
@@ -330,7 +331,7 @@ int retain_next(struct retain *r, struct entry *out)
 		}
 		if (!kind_is_family_marker(e->kind)) {
 			if (!r->in_column ||
-			    !bytes_eq(e->qualifier, buf_bytes(&r->qualifier))) {
+			    !column_is(&r->qualifier, e->qualifier)) {
 				v = begin_column(r);
 				if (v < 0)
 					return v;

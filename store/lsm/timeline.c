@@ -11,13 +11,6 @@ void timeline_free(struct timeline *t)
 	*t = (struct timeline){0};
 }
 
-void timeline_clear(struct timeline *t, bool stepped)
-{
-	t->nopen = 0;
-	t->nsteps = 0;
-	t->stepped = stepped;
-}
-
 /* Room for @more elements of @size in a growing array. 0 or -ENOMEM. */
 static int reserve(void **array, size_t *cap, size_t n, size_t more,
 		   size_t size)
@@ -86,7 +79,7 @@ static int add_steps(struct timeline *t, uint64_t from, uint64_t to)
 	return 0;
 }
 
-int timeline_add(struct timeline *t, uint64_t from, uint64_t to)
+int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to)
 {
 	int r;
 

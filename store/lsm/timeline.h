@@ -42,9 +42,24 @@ struct timeline {
 
 void timeline_free(struct timeline *t);
 /* Empties it; @stepped: answers are wanted although none has ended. */
-void timeline_clear(struct timeline *t, bool stepped);
+static inline void timeline_clear(struct timeline *t, bool stepped)
+{
+	t->nopen = 0;
+	t->nsteps = 0;
+	t->stepped = stepped;
+}
+
+int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to);
 /* A version alive in [@from, @to). 0 or -ENOMEM. */
-int timeline_add(struct timeline *t, uint64_t from, uint64_t to);
+static inline int timeline_add(struct timeline *t, uint64_t from, uint64_t to)
+{
+	/* Nearly every version of nearly every column: it is kept short. */
+	if (to == SEQ_NEVER && !t->stepped && t->nopen < t->open_cap) {
+		t->open[t->nopen++] = from;
+		return 0;
+	}
+	return timeline_add_slow(t, from, to);
+}
 /*
  * The first moment in [@from, @to) at which at least @n > 0 versions are
  * alive, or @to; always @to while it is a plain list.

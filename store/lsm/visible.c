@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/column.h"
 #include "store/lsm/masking.h"
 #include "store/lsm/timeline.h"
 
@@ -188,7 +189,7 @@ static int begin_column(struct visible *v)
 	v->has_rank_ts = false;
 	v->has_put = false;
 	v->has_last = false;
-	return buf_set(&v->qualifier, v->c->at.qualifier);
+	return column_set(&v->qualifier, v->c->at.qualifier);
 }
 
 /* To the next entry that nobody has looked at. */
@@ -229,8 +230,7 @@ int visible_next(struct visible *v)
 				return r;
 			continue;
 		}
-		if (!v->in_column ||
-		    !bytes_eq(e->qualifier, buf_bytes(&v->qualifier))) {
+		if (!v->in_column || !column_is(&v->qualifier, e->qualifier)) {
 			r = begin_column(v);
 			if (r < 0)
 				return r;
