@@ -117,7 +117,7 @@ static int exists(void)
 }
 
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
-	      int64_t ts, unsigned flags, int64_t *ts_given)
+		 int64_t ts, unsigned flags, int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
 	struct check absent = check_file(p, false);
@@ -125,7 +125,8 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	int r;
 
 	c.value = value;
-	r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL, flags);
+	r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
+		       flags);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
@@ -134,7 +135,7 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 }
 
 int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
-		 int64_t ts, unsigned flags, int64_t *ts_given)
+		    int64_t ts, unsigned flags, int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_APPEND, ts);
 	struct check newest = check_of(p, CHECK_NEWEST_TS, ts);
@@ -148,8 +149,8 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 	if (r == 0) {
 		/* The first time, or another version came in between. */
 		c.ts = TS_AUTO;
-		r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
-			       flags);
+		r = mutate_one(fs, p, &c,
+			       flags & CELLFILE_ABSENT ? &absent : NULL, flags);
 	}
 	if (r <= 0)
 		return r ? r : exists();
@@ -346,8 +347,8 @@ static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
 			    mutate_flags(fs, 0));
 }
 
-int cellfile_move(struct fs *fs, const struct place *from, const struct place *to,
-	       bool noreplace)
+int cellfile_move(struct fs *fs, const struct place *from,
+		  const struct place *to, bool noreplace)
 {
 	struct move mv = {0};
 	struct buf hold = {0};

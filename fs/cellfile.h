@@ -27,7 +27,7 @@ static inline bool kind_is_cell(uint8_t kind)
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max);
 
 enum {
-	CELLFILE_SYNC = 1,	  /* on disk when it returns */
+	CELLFILE_SYNC = 1,   /* on disk when it returns */
 	CELLFILE_ABSENT = 2, /* -EEXIST when the file is there */
 };
 
@@ -36,13 +36,13 @@ enum {
  * timestamp or one that the store picks. 0 and *ts_given.
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
-	      int64_t ts, unsigned flags, int64_t *ts_given);
+		 int64_t ts, unsigned flags, int64_t *ts_given);
 /*
  * Puts the newest value with @tail behind it. As long as the newest is still
  * @ts (not negative), what an earlier call gave, that version is replaced.
  */
 int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
-		 int64_t ts, unsigned flags, int64_t *ts_given);
+		    int64_t ts, unsigned flags, int64_t *ts_given);
 /* 0, or -ENOENT when there is nothing to delete. */
 int cellfile_delete(struct fs *fs, const struct place *p);
 /* 1 and the present value of the file in @hold, with its timestamp; 0. */
@@ -52,7 +52,7 @@ int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold);
  * The file @from becomes the file @to of the same row, in one mutation.
  * -ENOENT; -EEXIST with @noreplace; -EFBIG when a column is too much to move.
  */
-int cellfile_move(struct fs *fs, const struct place *from, const struct place *to,
-	       bool noreplace);
+int cellfile_move(struct fs *fs, const struct place *from,
+		  const struct place *to, bool noreplace);
 
 #endif

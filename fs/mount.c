@@ -92,7 +92,7 @@ static int open_waiting(const struct options *o, mount_open_fn open_store,
 			struct store **out)
 {
 	struct store_options so = {
-		.create = o->create,
+		.create = !o->read_only,
 		.read_only = o->read_only,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
@@ -293,10 +293,10 @@ static int check(const struct options *o)
 		if (errno != ENOENT)
 			return why(-errno, "the store %s: %s", o->store,
 				   strerror(errno));
-		if (!o->create)
+		if (o->read_only)
 			return why(-ENOENT,
-				   "there is no store at %s; add \"-o create\" "
-				   "to make one",
+				   "there is no store at %s, and with -o ro "
+				   "none is made",
 				   o->store);
 	} else if (!S_ISDIR(st.st_mode)) {
 		return why(-ENOTDIR, "the store %s is not a directory",

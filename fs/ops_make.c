@@ -140,8 +140,8 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	}
 	r = cellfile_writable(fs, &child, &len_max);
 	if (!r)
-		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1, CELLFILE_ABSENT,
-			      &ts);
+		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
+				 CELLFILE_ABSENT, &ts);
 	if (!r) {
 		r = place_stat(fs, &child, &st);
 		r = r > 0 ? fs_entry(fs, parent, &child, &st, e)

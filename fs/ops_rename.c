@@ -128,7 +128,7 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 	if (cell && mv->to.node)
 		(void)writer_abandon(fs, mv->to.node);
 	r = cell ? cellfile_put(fs, &mv->to, buf_bytes(&content), -1,
-			     mv->noreplace ? CELLFILE_ABSENT : 0, &ts)
+				mv->noreplace ? CELLFILE_ABSENT : 0, &ts)
 		 : schema_file_apply(fs, &mv->to, buf_bytes(&content));
 	if (r)
 		goto out;
@@ -221,7 +221,7 @@ static int copy_newest(struct fs *fs, const struct move *mv)
 
 	if (!r)
 		r = cellfile_put(fs, &mv->to, content, -1,
-			      mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
+				 mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
 	buf_free(&hold);
 	return r;
 }

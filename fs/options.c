@@ -86,7 +86,6 @@ static const struct option table[] = {
 	 "refuse chmod, chown and touch below tables"},
 	{"allow_other", FLAG, AT(allow_other), 0,
 	 "let other users in, as far as the modes allow"},
-	{"create", FLAG, AT(create), 0, "make STORE when it is absent"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,
 	 "bytes that files which are not data may take (256M)"},
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
@@ -313,8 +312,8 @@ void options_help(FILE *to, const char *program)
 	fprintf(to,
 		"usage: %s STORE MOUNTPOINT [-o OPTION[,OPTION...]] [-f] "
 		"[-d]\n\n"
-		"Mounts the wide-column store in directory STORE on "
-		"MOUNTPOINT.\n"
+		"Mounts the wide-column store in directory STORE, which is "
+		"made if it is not\nthere, on MOUNTPOINT. "
 		"Unmount with: fusermount3 -u MOUNTPOINT\n\n"
 		"  -f             stay in the foreground, say errors on "
 		"stderr\n"

@@ -24,7 +24,6 @@ struct options {
 	bool show_control; /* listings show the unlisted names */
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
-	bool create;	      /* make the store when it is absent */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 never */
 	uint64_t cache_bytes, write_buffer_bytes; /* 0 = the store's default */
 	bool has_uid, has_gid, has_umask;

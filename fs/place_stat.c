@@ -248,6 +248,9 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 			  const struct stat *st)
 {
 	switch (p->kind) {
+	case NODE_ROOT:
+		/* A dead daemon's root is not to look alive for long. */
+		return 1;
 	case NODE_LATEST:
 	case NODE_ALIAS:
 	case NODE_SCHEMA: /* mkdir of a family changes it */

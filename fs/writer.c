@@ -309,7 +309,7 @@ static int publish_cell(struct writer *w, unsigned flags)
 
 	if (w->tail && content.len) {
 		err = cellfile_append(w->fs, p, content, w->ts, flags | absent,
-				   &w->ts);
+				      &w->ts);
 		if (!err) {
 			w->base_len += content.len;
 			draft_clear(&w->draft);

@@ -1,0 +1,362 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/fs.h"
+#include "fs/listing.h"
+#include "tests/model/ref_store.h"
+
+/* -- a mount without a kernel ------------------------------------------- */
+
+struct world {
+	struct options options;
+	struct store *store;
+	struct fs *fs;
+	struct table *t;
+};
+
+static int64_t clock_ms(void)
+{
+	return 1700000000000;
+}
+
+static void begin(struct world *w)
+{
+	*w = (struct world){0};
+	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
+	assert_int_equal(store_table_create(w->store, bytes_str("t"), NULL), 0);
+	assert_int_equal(table_open(w->store, bytes_str("t"), &w->t), 0);
+	assert_int_equal(table_add_family(w->t, bytes_str("f")), 0);
+	assert_int_equal(table_add_family(w->t, bytes_str("g")), 0);
+	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
+}
+
+static void end(struct world *w)
+{
+	fs_free(w->fs);
+	table_unref(w->t);
+	assert_int_equal(store_close(w->store), 0);
+}
+
+static void change(struct world *w, uint8_t op, struct bytes row,
+		   const char *family, struct bytes qualifier, int64_t ts)
+{
+	struct change c = {.op = op,
+			   .family = bytes_str(family),
+			   .qualifier = qualifier,
+			   .ts = ts,
+			   .value = bytes_str(op == CHANGE_PUT ? "v" : "")};
+	struct mutation m = {.row = row, .changes = &c, .nchanges = 1};
+
+	assert_int_equal(table_mutate(w->t, &m, 0), 1);
+}
+
+static void put(struct world *w, const char *row)
+{
+	change(w, CHANGE_PUT, bytes_str(row), "f", bytes_str("q"), TS_AUTO);
+}
+
+/* The node of a path, as lookups of the kernel would make it. */
+static uint64_t node_of(struct world *w, const char *path)
+{
+	struct fuse_entry_param e = {.ino = FUSE_ROOT_ID};
+	char copy[2000], *rest = copy, *name;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	while ((name = strsep(&rest, "/")) && *name) {
+		uint64_t parent = e.ino;
+		struct place dir, child;
+		struct stat st;
+
+		assert_int_equal(place_of(w->fs, parent, &dir), 0);
+		assert_int_equal(
+			fs_lookup(w->fs, &dir, bytes_str(name), &child, &st),
+			1);
+		assert_int_equal(fs_entry(w->fs, parent, &child, &st, &e), 0);
+		place_release(&child);
+		place_release(&dir);
+	}
+	return e.ino;
+}
+
+static struct listing *open_path(struct world *w, const char *path)
+{
+	struct listing *ls;
+	struct place dir;
+
+	assert_int_equal(place_of(w->fs, node_of(w, path), &dir), 0);
+	assert_int_equal(listing_open(w->fs, &dir, &ls), 0);
+	place_release(&dir);
+	return ls;
+}
+
+/* Up to @max names behind the position, blanks between. */
+static const char *take(struct listing *ls, int max, uint64_t *offset)
+{
+	static char names[8000];
+	struct listing_entry e;
+	size_t at = 0;
+
+	names[0] = '\0';
+	while (max-- > 0 && listing_next(ls, true, &e) > 0) {
+		if (offset)
+			*offset = e.offset;
+		if (e.dot)
+			continue;
+		assert_non_null(e.place);
+		assert_int_equal(e.ino, e.st.st_ino);
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
+				       at ? " " : "", e.name);
+	}
+	return names;
+}
+
+static void assert_lists(struct world *w, const char *path, const char *names)
+{
+	struct listing *ls = open_path(w, path);
+
+	assert_string_equal(take(ls, 1000, NULL), names);
+	listing_close(ls);
+}
+
+/* -- tests -------------------------------------------------------------- */
+
+static void every_level_lists_its_keys_in_order(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	put(&w, "b");
+	put(&w, "a");
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 5);
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 7);
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 6);
+	assert_int_equal(store_table_create(w.store, bytes_str("s"), NULL), 0);
+	assert_lists(&w, "", "s t");
+	assert_lists(&w, "s", ".schema");
+	assert_lists(&w, "t", ".schema a b");
+	assert_lists(&w, "t/a", "f g");
+	assert_lists(&w, "t/a/g", "% x%2Fy");
+	assert_lists(&w, "t/a/g/x%2Fy", "7 6 5");
+	end(&w);
+}
+
+static void a_seek_back_goes_on_behind_the_same_entry(void **state)
+{
+	struct listing *ls;
+	struct world w;
+	uint64_t at = 0;
+	char row[16];
+
+	begin(&w);
+	for (int i = 0; i < 300; i++) {
+		snprintf(row, sizeof(row), "r%03d", i);
+		put(&w, row);
+	}
+	ls = open_path(&w, "t");
+	take(ls, 200, &at);
+	assert_int_equal(at, 200);
+	/* ".", "..", ".schema", then r000: behind 200 entries comes r197. */
+	assert_string_equal(take(ls, 1, NULL), "r197");
+	assert_int_equal(listing_seek(ls, 200), 0); /* it did not fit */
+	assert_string_equal(take(ls, 2, NULL), "r197 r198");
+	assert_int_equal(listing_seek(ls, 150), 0); /* in the window */
+	assert_string_equal(take(ls, 2, NULL), "r147 r148");
+	assert_int_equal(listing_seek(ls, 10), 0); /* before it */
+	assert_string_equal(take(ls, 2, NULL), "r007 r008");
+	assert_int_equal(listing_seek(ls, 2), 0);
+	assert_string_equal(take(ls, 2, NULL), ".schema r000");
+	assert_int_equal(listing_seek(ls, 0), 0);
+	assert_string_equal(take(ls, 4, NULL), ".schema r000");
+	listing_close(ls);
+	end(&w);
+}
+
+static void deletes_and_inserts_underneath_lose_nothing(void **state)
+{
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	put(&w, "b");
+	put(&w, "c");
+	put(&w, "d");
+	ls = open_path(&w, "t");
+	assert_string_equal(take(ls, 5, NULL), ".schema a b");
+	/* The entry that the position stands on goes, and the scan too. */
+	change(&w, CHANGE_DELETE_ROW, bytes_str("b"), "", bytes_str(""),
+	       TS_AUTO);
+	put(&w, "aa");
+	put(&w, "bb");
+	listing_rest(ls, INT64_MAX);
+	assert_string_equal(take(ls, 10, NULL), "bb c d");
+	listing_close(ls);
+	end(&w);
+}
+
+static void a_listing_that_rested_goes_on_at_every_level(void **state)
+{
+	static const char *const paths[] = {"t", "t/a", "t/a/g", "t/a/g/x"};
+	static const char *const want[] = {"b", "g", "y z", "6 5"};
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	put(&w, "b");
+	for (int64_t ts = 5; ts < 8; ts++)
+		change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x"), ts);
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("y"), 5);
+	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("z"), 5);
+	for (int i = 0; i < 4; i++) {
+		struct listing *ls = open_path(&w, paths[i]);
+
+		take(ls, i == 0 ? 4 : 3, NULL);
+		listing_rest(ls, INT64_MAX);
+		assert_string_equal(take(ls, 10, NULL), want[i]);
+		listing_close(ls);
+	}
+	end(&w);
+}
+
+/* Keys of 250 equal bytes and what is behind them. */
+static struct bytes long_key(const char *tail)
+{
+	static char key[700];
+
+	memset(key, 'k', 250);
+	snprintf(key + 250, sizeof(key) - 250, "%s", tail);
+	return bytes_str(key);
+}
+
+static void long_keys_are_directories_listed_once(void **state)
+{
+	char piece[256], path[700], want[900];
+	struct world w;
+
+	begin(&w);
+	memset(piece, 'k', 250);
+	piece[250] = '\0';
+	change(&w, CHANGE_PUT, long_key("aaaaaaaa"), "f", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, long_key("b"), "f", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, long_key("cccccccc"), "f", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, long_key(""), "f", bytes_str(""), 5);
+	put(&w, "l");
+	snprintf(want, sizeof(want), ".schema %s %s%%+ %sb l", piece, piece,
+		 piece);
+	assert_lists(&w, "t", want);
+	snprintf(path, sizeof(path), "t/%s%%+", piece);
+	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	snprintf(path, sizeof(path), "t/%s%%+/cccccccc", piece);
+	assert_lists(&w, path, "f");
+	/* The same for qualifiers. */
+	change(&w, CHANGE_PUT, bytes_str("l"), "g", long_key("aaaaaaaa"), 5);
+	change(&w, CHANGE_PUT, bytes_str("l"), "g", long_key("cccccccc"), 5);
+	snprintf(want, sizeof(want), "%s%%+", piece);
+	assert_lists(&w, "t/l/g", want);
+	snprintf(path, sizeof(path), "t/l/g/%s%%+", piece);
+	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	end(&w);
+}
+
+static void mkdir_in_memory(struct world *w, const char *parent,
+			    const char *name)
+{
+	struct overlay_entry e;
+	struct fuse_entry_param p;
+	struct place dir, child;
+	struct stat st;
+
+	assert_int_equal(place_of(w->fs, node_of(w, parent), &dir), 0);
+	assert_int_equal(place_child(w->fs, &dir, bytes_str(name), &child), 0);
+	assert_int_equal(place_stat_blank(w->fs, &child, &st), 1);
+	assert_int_equal(fs_entry(w->fs, dir.node, &child, &st, &p), 0);
+	e = (struct overlay_entry){
+		.node = p.ino, .ino = st.st_ino, .kind = child.kind};
+	snprintf(e.name, sizeof(e.name), "%s", name);
+	assert_int_equal(
+		overlay_add(w->fs->overlay, dir.node, bytes_str(name), &e), 0);
+	place_release(&child);
+	place_release(&dir);
+}
+
+static void what_is_in_memory_is_merged_and_shown_once(void **state)
+{
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	mkdir_in_memory(&w, "t", "a");
+	mkdir_in_memory(&w, "t", "c");
+	mkdir_in_memory(&w, "t", "z");
+	put(&w, "b");
+	put(&w, "c");
+	put(&w, "d");
+	assert_lists(&w, "t", ".schema a b c d z");
+	ls = open_path(&w, "t");
+	assert_string_equal(take(ls, 6, NULL), ".schema a b c");
+	assert_int_equal(listing_seek(ls, 5), 0);
+	assert_string_equal(take(ls, 9, NULL), "c d z");
+	assert_int_equal(listing_seek(ls, 4), 0);
+	assert_string_equal(take(ls, 9, NULL), "b c d z");
+	/* A row emptied by deletes is in memory from then on. */
+	assert_int_equal(listing_seek(ls, 4), 0);
+	mkdir_in_memory(&w, "t", "d");
+	change(&w, CHANGE_DELETE_ROW, bytes_str("d"), "", bytes_str(""),
+	       TS_AUTO);
+	assert_string_equal(take(ls, 9, NULL), "b c d z");
+	listing_close(ls);
+	end(&w);
+}
+
+static void control_names_are_listed_only_when_asked(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	assert_lists(&w, ".cellfs", "errors help options stats version");
+	assert_lists(&w, "", "t");
+	w.options.show_control = true;
+	assert_lists(&w, "", ".cellfs t");
+	end(&w);
+}
+
+static void a_dropped_table_ends_its_listing(void **state)
+{
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	put(&w, "b");
+	ls = open_path(&w, "t");
+	assert_string_equal(take(ls, 4, NULL), ".schema a");
+	listing_rest(ls, INT64_MAX);
+	assert_int_equal(store_table_drop(w.store, bytes_str("t"), false), 0);
+	assert_string_equal(take(ls, 4, NULL), "");
+	listing_close(ls);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_level_lists_its_keys_in_order),
+		cmocka_unit_test(a_seek_back_goes_on_behind_the_same_entry),
+		cmocka_unit_test(deletes_and_inserts_underneath_lose_nothing),
+		cmocka_unit_test(a_listing_that_rested_goes_on_at_every_level),
+		cmocka_unit_test(long_keys_are_directories_listed_once),
+		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
+		cmocka_unit_test(control_names_are_listed_only_when_asked),
+		cmocka_unit_test(a_dropped_table_ends_its_listing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
