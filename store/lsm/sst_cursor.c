@@ -52,17 +52,29 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 		want = WINDOW_MAX;
 	if (len > want)
 		return;
-	if (!w) {
-		w = malloc(sizeof(*w) + WINDOW_MAX);
+	if (!w || w->cap < want) {
+		free(w);
+		w = malloc(sizeof(*w) + want);
+		c->window = w;
 		if (!w)
 			return;
-		w->len = 0;
-		w->cap = WINDOW_MAX;
-		c->window = w;
+		w->cap = want;
 	}
 	/* What fails here fails again, and is told, where it is needed. */
 	if (sst_window_fill(c->table, i, want, w) < 0)
 		w->len = 0;
+}
+
+/*
+ * A block that was cached long ago has left the processor's caches: its head
+ * and the arrays behind are fetched at once, not one after the other.
+ */
+static void fetch(const struct block *b)
+{
+	const char *at = (const char *)b;
+
+	for (size_t n = 0; n < 20 * 64; n += 64)
+		__builtin_prefetch(at + n);
 }
 
 /* Makes @i the block the cursor stands on. */
@@ -76,7 +88,9 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 	if (c->block && c->block_index == i)
 		return 0;
 	b = cache_get(&t->slots, i, &pin);
-	if (!b) {
+	if (b) {
+		fetch(b);
+	} else {
 		struct block *cached = NULL;
 
 		read_ahead(c, i);
@@ -178,8 +192,8 @@ static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 {
 	const struct sst_index *x = &c->table->index;
-	uint32_t i = index_find(x, row, false);
-	bool equal = i < x->nblocks && index_row_cmp(x, i, row) == 0;
+	bool equal;
+	uint32_t i = index_find_equal(x, row, &equal);
 	uint32_t at;
 	int r;
 

@@ -245,6 +245,23 @@ uint32_t index_find(const struct sst_index *x, struct bytes row, bool after)
 	return find_suffix(x, bytes_of(row.data + n, row.len - n), after);
 }
 
+uint32_t index_find_equal(const struct sst_index *x, struct bytes row,
+			  bool *equal)
+{
+	uint32_t i = index_find(x, row, false);
+
+	*equal = false;
+	if (i < x->nblocks && bytes_has_prefix(row, x->prefix)) {
+		struct bytes s = bytes_of(row.data + x->prefix.len,
+					  row.len - x->prefix.len);
+
+		/* The entry is another miss of the processor's cache. */
+		*equal = x->heads[i] == head_of(s) &&
+			 bytes_eq(suffix_of(x, i), s);
+	}
+	return i;
+}
+
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i)
 {
 	return find_suffix(x, suffix_of(x, i), false);

@@ -51,6 +51,9 @@ static inline bool index_continues(const struct sst_index *x, uint32_t i)
 int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row);
 /* First block whose first row is >= @row (> @row if @after), or nblocks. */
 uint32_t index_find(const struct sst_index *x, struct bytes row, bool after);
+/* The same for >=; and is it equal? Mostly the heads alone tell. */
+uint32_t index_find_equal(const struct sst_index *x, struct bytes row,
+			  bool *equal);
 /* First block with the same first row as block @i. */
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i);
 /*

@@ -24,6 +24,7 @@ struct sst_writer {
 	struct sst_options options;
 	struct sst_info info;
 	bool finished, failed;
+	bool has_family; /* the filter knows of family markers */
 	struct block_builder *block;
 	struct index_builder index;
 	struct buf raw;	   /* of the block at hand */
@@ -261,7 +262,7 @@ static int hash_entry(struct sst_writer *w, const struct entry *e,
 	if (kind_is_family_marker(e->kind)) {
 		if (w->family_hashed)
 			return 0;
-		w->family_hashed = true;
+		w->family_hashed = w->has_family = true;
 		return add_hash(w, sst_hash_family(w->row_hash));
 	}
 	return new_column
@@ -416,14 +417,13 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 
 static int output_filter(struct sst_writer *w, struct sst_place *place)
 {
-	bool family = w->info.markers > 0;
 	int r = 0;
 
 	w->raw.len = 0;
 	if (w->options.bloom != BLOOM_NONE) {
 		r = sst_put(&w->raw, w->options.bloom, 1);
 		if (r == 0)
-			r = sst_put(&w->raw, family, 1);
+			r = sst_put(&w->raw, w->has_family, 1);
 		if (r == 0)
 			r = bloom_build((const uint64_t *)w->hashes.data,
 					w->hashes.len / sizeof(uint64_t),

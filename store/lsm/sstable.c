@@ -109,6 +109,21 @@ static int misplaced(const char *what)
 	return why(-EUCLEAN, "%s", what);
 }
 
+/* Compares row @row of the block with the first row of block @i. */
+static int compare_rows(const struct sst_index *x, uint32_t i,
+			const struct block *b, uint32_t row)
+{
+	struct bytes suffix = block_suffix(b, row);
+	size_t n = b->prefix.len;
+	uint8_t whole[ROW_LEN_MAX]; /* block_decode() saw that it fits */
+
+	if (n)
+		memcpy(whole, b->prefix.data, n);
+	if (suffix.len)
+		memcpy(whole + n, suffix.data, suffix.len);
+	return index_row_cmp(x, i, bytes_of(whole, n + suffix.len));
+}
+
 /*
  * Is it what the index says, and does it fit to the block behind it? With this
  * of every block, the order of blocks may be trusted as that inside them.
@@ -117,48 +132,33 @@ static int check_place(const struct sst_index *x, uint32_t i,
 		       const struct block *b)
 {
 	const struct index_entry *e = &x->entries[i];
-	struct bytes suffix = block_suffix(b, 0);
-	size_t prefix_len = b->prefix.len;
-	struct entry first, last, next;
-	uint8_t *row;
+	struct entry here, there;
 	int c;
 
 	if (b->continues != index_continues(x, i) || b->ts_min != e->ts_min ||
 	    b->ts_max != e->ts_max)
 		return misplaced("it is not what the index says");
-	row = malloc(b->row_len_max + 1);
-	if (!row)
-		return why(-ENOMEM, "no memory to check a block");
-	if (prefix_len)
-		memcpy(row, b->prefix.data, prefix_len);
-	if (suffix.len)
-		memcpy(row + prefix_len, suffix.data, suffix.len);
-	c = index_row_cmp(x, i, bytes_of(row, prefix_len + suffix.len));
-	suffix = block_suffix(b, b->nrow - 1);
-	if (suffix.len)
-		memcpy(row + prefix_len, suffix.data, suffix.len);
-	if (c == 0 && i + 1 < x->nblocks) {
-		c = index_row_cmp(x, i + 1,
-				  bytes_of(row, prefix_len + suffix.len));
-		/* 0 where the row goes on, else the next is greater. */
-		c = index_continues(x, i + 1) ? c != 0 : c <= 0;
-	}
-	free(row);
-	if (c)
-		return misplaced("its rows are not what the index says");
-	block_entry(b, 0, &first);
+	if (compare_rows(x, i, b, 0) != 0)
+		return misplaced("its first row is not what the index says");
 	if (b->continues) {
-		index_place(e, &next);
-		if (entry_cmp(&first, &next))
-			return misplaced("its cells are not what the index "
-					 "says");
+		block_entry(b, 0, &here);
+		index_place(e, &there);
+		if (entry_cmp(&here, &there))
+			return misplaced("its first cell is not what the "
+					 "index says");
 	}
-	if (index_continues(x, i + 1)) {
-		block_entry(b, b->ncell - 1, &last);
-		index_place(e + 1, &next);
-		if (entry_cmp(&last, &next) >= 0)
-			return misplaced("its cells overlap the next block");
-	}
+	if (i + 1 == x->nblocks)
+		return 0;
+	c = compare_rows(x, i + 1, b, b->nrow - 1);
+	if (!index_continues(x, i + 1))
+		return c > 0 ? 0 : misplaced("its rows overlap the next block");
+	if (c != 0)
+		return misplaced("its last row does not go on in the next "
+				 "block");
+	block_entry(b, b->ncell - 1, &here);
+	index_place(e + 1, &there);
+	if (entry_cmp(&here, &there) >= 0)
+		return misplaced("its cells overlap the next block");
 	return 0;
 }
 
