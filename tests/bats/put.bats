@@ -165,11 +165,14 @@ two" ]
 @test "a reader sees the old value until the writer is done" {
 	a_column
 	echo old > "$C/latest"
-	exec 4> "$C/latest"
-	echo new >&4
-	[ "$(cat "$C/latest")" = old ]
-	exec 4>&-
-	[ "$(cat "$C/latest")" = new ]
+	python3 - "$C/latest" <<-'PY'
+	import sys
+	f = open(sys.argv[1], "wb", buffering=0)
+	f.write(b"new")
+	assert open(sys.argv[1], "rb").read() == b"old\n"
+	f.close()
+	assert open(sys.argv[1], "rb").read() == b"new"
+	PY
 }
 
 @test "who writes and reads through one descriptor reads what it wrote" {
@@ -191,11 +194,15 @@ two" ]
 
 @test "two writers of one column make two versions" {
 	a_column
-	exec 4> "$C/latest" 5> "$C/latest"
-	echo four >&4
-	echo five >&5
-	exec 5>&-
-	exec 4>&-
+	python3 - "$C/latest" <<-'PY'
+	import sys
+	four = open(sys.argv[1], "w")
+	five = open(sys.argv[1], "w")
+	four.write("four")
+	five.write("five")
+	five.close()
+	four.close()
+	PY
 	[ "$(versions "$C")" -eq 2 ]
 	[ "$(cat "$C/latest")" = four ]
 }
