@@ -33,7 +33,8 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	/* In the root a table that does not exist yet. */
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
 		r = 0;
-	if (r == 0 && child->kind == NODE_SCRATCH && is_reserved(name))
+	if (r == 0 && child->kind == NODE_SCRATCH &&
+	    dir->kind != NODE_SCRATCH_DIR && is_reserved(name))
 		return why(-EPERM, "%s is the name of a view", name);
 	return r;
 }

@@ -2,13 +2,14 @@
 
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/writes.h"
 
 /*
  * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
  * that may be believed; an error.
  */
-static int do_lookup(struct fs *fs, uint64_t parent, const char *name,
-		     struct fuse_entry_param *e)
+static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name, struct fuse_entry_param *e)
 {
 	struct place dir, child = {0};
 	struct stat st;
@@ -19,7 +20,11 @@ static int do_lookup(struct fs *fs, uint64_t parent, const char *name,
 	if (r < 0)
 		goto out;
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
-	if (r > 0) {
+	if (r > 0 && child.kind == NODE_SCHEMA &&
+	    writes_hide_schema(fs, fstable_id(child.table),
+			       fuse_req_ctx(req)->pid)) {
+		r = 0;
+	} else if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
 	} else if (r == 0) {
@@ -42,7 +47,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int r;
 
 	fs_count(fs, FS_LOOKUP);
-	r = do_lookup(fs, parent, name, &e);
+	r = do_lookup(fs, req, parent, name, &e);
 	if (r < 0)
 		fs_reply_err(req, "lookup", parent, name, r);
 	else if (r == 0 && e.entry_timeout == 0)

@@ -27,7 +27,7 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		 writer_wants(fs, ino))
 		r = writer_open(fs, req, &p, fi);
 	else
-		r = reader_open(fs, &p, fi);
+		r = reader_open_place(fs, &p, fi);
 out:
 	place_release(&p);
 	return r;

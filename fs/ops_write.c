@@ -54,7 +54,7 @@ static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 {
 	int r;
 
-	if (fi->flags & O_EXCL)
+	if (fi->flags & O_EXCL && child->kind != NODE_SCHEMA)
 		return -EEXIST;
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;

@@ -67,7 +67,7 @@ static int ensure(struct fs *fs, struct reader *rd)
 	return r < 0 ? r : 0;
 }
 
-int reader_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 {
 	struct reader *rd = calloc(1, sizeof(*rd));
 	int r;

@@ -15,7 +15,8 @@
 struct reader;
 
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
-int reader_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+int reader_open_place(struct fs *fs, struct place *p,
+		      struct fuse_file_info *fi);
 /* What fstat(2) says when the file itself is gone. 1 or 0. */
 int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
 /* Replies on 0. */

@@ -36,6 +36,7 @@ struct writer {
 	bool owed;	 /* made or truncated: an empty value is due */
 	bool absent;	 /* O_EXCL: the first publication finds no file */
 	bool abandoned;	 /* removed before it was published */
+	bool broken;	 /* a write failed: what is there is not the whole */
 	int failed;	 /* why the last publication did not happen */
 	int64_t ts;	 /* what was published last, or -1 */
 };
@@ -254,12 +255,10 @@ static int write_draft(struct writer *w, struct bytes data, uint64_t off)
 		return err;
 	w->dirty = true;
 	note_size(w);
-	if (w->type == WRITER_SCHEMA)
-		err = schema_file_check(w->fs, &w->place,
-					buf_bytes(&w->draft.content));
-	if (err)
-		w->dirty = false;
-	return err;
+	return w->type == WRITER_SCHEMA
+		       ? schema_file_check(w->fs, &w->place,
+					   buf_bytes(&w->draft.content))
+		       : 0;
 }
 
 /* REQUIRES: lock. */
@@ -273,6 +272,7 @@ static int truncate_draft(struct writer *w, uint64_t len)
 		w->loaded = true;
 		w->owed = true;
 		w->dirty = false;
+		w->broken = false;
 	} else {
 		/* What a tail is behind of is wanted too. */
 		if (w->tail) {
@@ -331,6 +331,8 @@ static int publish(struct writer *w, bool all, unsigned flags)
 	if (w->abandoned || w->type == WRITER_SCRATCH ||
 	    !(w->dirty || (all && w->owed)))
 		return 0;
+	if (w->broken)
+		return w->failed;
 	/* Once only: what was refused is not tried again at release. */
 	w->dirty = false;
 	w->owed = false;
@@ -480,6 +482,10 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 				     (uint64_t)off, w->append);
 	pthread_mutex_lock(&w->lock);
 	err = write_draft(w, data, (uint64_t)off);
+	if (err) {
+		w->broken = true;
+		w->failed = err;
+	}
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -567,7 +573,7 @@ void writer_release(struct fs *fs, uint64_t fh)
 	pthread_mutex_lock(&w->lock);
 	err = publish(w, true, 0);
 	pthread_mutex_unlock(&w->lock);
-	if (err) {
+	if (err && !w->broken) {
 		/* Nobody waits for an answer: people read it in errors. */
 		place_path(fs, w->place.node, NULL, &path);
 		if (!buf_append(&path, "", 1))
