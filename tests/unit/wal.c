@@ -1,7 +1,9 @@
 /* The write-ahead log on a real directory. Crashes of it: wal_crash.c. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +278,96 @@ static void a_missing_segment_is_named(void **state)
 			 -EUCLEAN);
 }
 
+/* -- threads ------------------------------------------------------------ */
+
+struct crowd {
+	struct wal *w;
+	pthread_mutex_t commit;
+	uint32_t next;		 /* under commit */
+	uint64_t segment;	 /* under commit */
+	uint32_t floor;		 /* under commit */
+	_Atomic uint32_t synced; /* records below it are on disk */
+	atomic_bool over;
+};
+
+#define EACH 400
+
+static void *member(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (int i = 0; i < EACH; i++) {
+		uint32_t n, was;
+		uint64_t lsn;
+
+		pthread_mutex_lock(&c->commit);
+		n = c->next++;
+		if (append_record(c->w, n, length_of(n), &lsn))
+			abort();
+		if (n % 200 == 199) {
+			if (wal_rotate(c->w, &c->segment) ||
+			    wal_release(c->w, c->segment))
+				abort();
+			c->floor = n + 1;
+		}
+		pthread_mutex_unlock(&c->commit);
+		if (n % 3)
+			continue;
+		if (wal_sync(c->w, lsn))
+			abort();
+		was = atomic_load(&c->synced);
+		while (was < n + 1 &&
+		       !atomic_compare_exchange_weak(&c->synced, &was, n + 1))
+			;
+	}
+	return NULL;
+}
+
+static void *ticker(void *arg)
+{
+	struct crowd *c = arg;
+	struct wal_stat st;
+
+	while (!atomic_load(&c->over)) {
+		if (wal_tick(c->w))
+			abort();
+		wal_stat(c->w, &st);
+		usleep(500);
+	}
+	return NULL;
+}
+
+static void many_threads_append_sync_and_rotate(void **state)
+{
+	struct place *p = *state, *q;
+	struct seen s = {0};
+	struct crowd c = {.w = open_wal(p, 0, &s),
+			  .commit = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t t[9];
+	struct wal_stat st;
+	struct wal *v;
+
+	assert_int_equal(pthread_create(&t[8], NULL, ticker, &c), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, member, &c), 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	atomic_store(&c.over, true);
+	pthread_join(t[8], NULL);
+	assert_int_equal(c.next, 8 * EACH);
+	assert_true(c.synced <= c.next && c.synced > 0);
+	q = kill_here(p);
+	s = (struct seen){.next = c.floor};
+	v = open_wal(q, c.segment, &s);
+	assert_int_equal(s.next, c.next);
+	assert_int_equal(wal_close(v), 0);
+	tear_down((void **)&q);
+	wal_stat(c.w, &st);
+	/* Those who wait share syncs. */
+	assert_true(st.syncs < 8 * EACH);
+	assert_int_equal(wal_close(c.w), 0);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -288,6 +380,7 @@ int main(void)
 		TEST(an_empty_segment_is_not_rotated_again),
 		TEST(reading_only_changes_nothing),
 		TEST(a_missing_segment_is_named),
+		TEST(many_threads_append_sync_and_rotate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
