@@ -1,0 +1,86 @@
+/*
+ * Runs a fuzz target over files, without a fuzzer.
+ *
+ * usage: fuzz-NAME FILE_OR_DIRECTORY...
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned ran;
+
+static int run_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *data = NULL;
+	long size = -1;
+	int rc = -1;
+
+	if (f && !fseek(f, 0, SEEK_END))
+		size = ftell(f);
+	if (size >= 0)
+		data = malloc(size ? (size_t)size : 1);
+	if (data && !fseek(f, 0, SEEK_SET) &&
+	    fread(data, 1, (size_t)size, f) == (size_t)size) {
+		/* Said before, so that an abort leaves the name behind. */
+		printf("%s\n", path);
+		fflush(stdout);
+		LLVMFuzzerTestOneInput(data, (size_t)size);
+		ran++;
+		rc = 0;
+	}
+	if (rc)
+		fprintf(stderr, "cannot read %s: %s\n", path, strerror(errno));
+	free(data);
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+static int run_directory(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	char name[4096];
+	int rc = 0;
+
+	if (!d) {
+		fprintf(stderr, "cannot open %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	while (rc == 0 && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
+		rc = run_file(name);
+	}
+	closedir(d);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct stat st;
+		int rc;
+
+		if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
+			rc = run_directory(argv[i]);
+		else
+			rc = run_file(argv[i]);
+		if (rc)
+			return 1;
+	}
+	/* A run over nothing has proven nothing. */
+	if (ran == 0) {
+		fprintf(stderr, "usage: %s FILE_OR_DIRECTORY...\n", argv[0]);
+		return 2;
+	}
+	return 0;
+}
