@@ -48,7 +48,10 @@ int kind_parse(struct bytes name);
  * that is there.
  */
 #define TS_AUTO INT64_MAX
-/* The clock and nothing else, as HBase's region server does it. */
+/*
+ * The clock and nothing else, as HBase's region server does it; for a
+ * CELL_DELETE that is the newest visible version too.
+ */
 #define TS_CLOCK (INT64_MAX - 1)
 
 #define ROW_LEN_MAX 32767

@@ -199,40 +199,10 @@ static void shrink(struct run *run, bool quiet)
 		fprintf(stderr, "model: %zu steps are enough:\n", run->n);
 }
 
-/* The lines around the first difference, not a screen of equal ones. */
-static void print_answer(const char *whose, const struct buf *b, size_t line)
-{
-	const char *p = (const char *)b->data, *end = p + b->len;
-
-	fprintf(stderr, "---- %s, from line %zu\n", whose,
-		line > 3 ? line - 3 : 0);
-	for (size_t i = 0; p < end && i < line + 6; i++) {
-		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		size_t n = (size_t)((nl ? nl + 1 : end) - p);
-
-		if (i + 3 >= line)
-			fwrite(p, 1, n, stderr);
-		p += n;
-	}
-}
-
-static size_t first_difference(const struct buf *a, const struct buf *b)
-{
-	size_t line = 0;
-
-	for (size_t i = 0; i < a->len && i < b->len; i++) {
-		if (a->data[i] != b->data[i])
-			break;
-		line += a->data[i] == '\n';
-	}
-	return line;
-}
-
 static void report(struct run *run, const struct options *o, uint64_t seed,
 		   size_t bad)
 {
 	struct buf text = {0};
-	size_t line;
 
 	fprintf(stderr,
 		"model: seed %llu differs at step %zu; again with:\n"
@@ -244,10 +214,8 @@ static void report(struct run *run, const struct options *o, uint64_t seed,
 	run_differs(run);
 	for (size_t i = 0; i < run->n; i++)
 		step_format(&run->steps[i], &text);
+	say_difference(&text, &run->answers[0], &run->answers[1]);
 	fprintf(stderr, "%.*s", (int)text.len, (const char *)text.data);
-	line = first_difference(&run->answers[0], &run->answers[1]);
-	print_answer("the engine", &run->answers[0], line);
-	print_answer("the reference", &run->answers[1], line);
 	buf_free(&text);
 }
 

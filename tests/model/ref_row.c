@@ -162,7 +162,8 @@ static int replay_put(struct ref_list *live, struct ref_change *put,
 {
 	int r;
 
-	for (size_t i = live->n; i-- > 0;)
+	/* A loan stands in front of what it replaces, and gives it back. */
+	for (size_t i = live->n; put->ttl_ms == 0 && i-- > 0;)
 		if (same_version(live->at[i], put))
 			list_remove(live, i);
 	r = list_add(live, put);
@@ -209,7 +210,7 @@ static bool masked(const struct ref_row *row, const struct ref_look *look,
 			return true;
 		/* A later write of the same coordinates replaces it. */
 		if (c->kind == CELL_PUT && c->seq > put->seq &&
-		    same_version(c, put))
+		    c->ttl_ms == 0 && same_version(c, put))
 			return true;
 	}
 	return false;
@@ -306,6 +307,17 @@ static void list_drop(struct ref_list *l, const struct ref_look *look,
 	l->n = n;
 }
 
+/* Of each version the one that was written last. */
+static void list_unique(struct ref_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (n == 0 || !same_version(l->at[n - 1], l->at[i]))
+			l->at[n++] = l->at[i];
+	l->n = n;
+}
+
 /*
  * Of each column the newest @max, and of what has outlived the family's ttl
  * only those among the newest min_versions. Only permanent ones count if
@@ -397,6 +409,7 @@ int ref_row_visible(const struct ref_row *row, const struct ref_look *look,
 		return r;
 	list_sort(out);
 	list_drop(out, look, DROP_OWN_EXPIRED);
+	list_unique(out);
 	if (look->attrs->new_version_behavior) {
 		/* What was pushed out is gone, whoever asks. */
 		list_limit(out, look, look->attrs->versions, false);
@@ -413,12 +426,21 @@ int ref_row_visible(const struct ref_row *row, const struct ref_look *look,
 int ref_row_kept(const struct ref_row *row, const struct ref_look *look,
 		 struct ref_list *out)
 {
+	struct family_attrs attrs = *look->attrs;
+	struct ref_look l = *look;
 	int r = live_puts(row, look, out);
 
 	if (r < 0)
 		return r;
 	list_sort(out);
 	list_drop(out, look, DROP_OWN_EXPIRED);
-	list_limit(out, look, look->attrs->versions, true);
+	/*
+	 * With min_versions the deletion of newer ones calls back what has
+	 * expired.
+	 */
+	if (attrs.min_versions)
+		attrs.ttl_ms = TTL_FOREVER;
+	l.attrs = &attrs;
+	list_limit(out, &l, attrs.versions, true);
 	return 0;
 }

@@ -10,6 +10,9 @@
  * or replaces the one of its timestamp, then versions beyond `versions` leave
  * for good; a marker removes what it covers. Otherwise every marker covers
  * whatever it covers, written before it or after it.
+ *
+ * A put with a ttl of its own is a loan: while it lives it counts and hides as
+ * any other, and its end leaves things as if it had never been written.
  */
 #ifndef CELLFS_TESTS_MODEL_REF_ROW_H
 #define CELLFS_TESTS_MODEL_REF_ROW_H

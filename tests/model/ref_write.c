@@ -195,8 +195,6 @@ static int delete_ts(struct applying *a, int family, const struct change *c,
 	if (c->ts != TS_AUTO && c->ts != TS_CLOCK)
 		return 0;
 	*out = a->rs->now();
-	if (c->ts == TS_CLOCK)
-		return 0;
 	look = ref_look_now(a->t, family);
 	look.seq_max = a->seq_before;
 	r = newest(a, family, c->qualifier, &look, &at);

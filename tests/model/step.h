@@ -121,5 +121,8 @@ void say(struct buf *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The same for a key or value, as the trace prints them. */
 void say_key(struct buf *out, struct bytes key);
+/* The lines around the first difference of two texts. */
+void say_difference(struct buf *out, const struct buf *store,
+		    const struct buf *reference);
 
 #endif

@@ -19,7 +19,7 @@ static struct bytes table_name_of(unsigned table, unsigned which)
 	return bytes_str(names[table][which]);
 }
 
-static void set_now(struct world *w, int64_t now)
+void world_set_now(struct world *w, int64_t now)
 {
 	w->now = now < 0 ? 0 : now;
 	world_now = w->now;
@@ -27,7 +27,7 @@ static void set_now(struct world *w, int64_t now)
 		w->set_now(w, w->now);
 }
 
-static int table_begin(struct world *w, unsigned table)
+int world_make_table(struct world *w, unsigned table)
 {
 	struct schema schema = {0};
 	struct family_attrs attrs;
@@ -54,10 +54,10 @@ int world_begin(struct world *w)
 {
 	int r = 0;
 
-	set_now(w, WORLD_START_MS);
+	world_set_now(w, WORLD_START_MS);
 	w->pristine = !w->tiny;
 	for (unsigned i = 0; r == 0 && i < STEP_TABLES; i++)
-		r = table_begin(w, i);
+		r = world_make_table(w, i);
 	return r == 0 ? world_attach(w) : r;
 }
 
@@ -182,7 +182,7 @@ static void apply_mutate(struct world *w, struct table *t, const struct step *s,
 	int r;
 
 	changes_fill(s, w->now, &c);
-	r = table_mutate(t, &c.m, s->flags);
+	r = w->result = table_mutate(t, &c.m, s->flags);
 	say(answer, "%d", r);
 	if (r > 0)
 		say_given(w, &c.m, answer);
@@ -204,7 +204,7 @@ static void apply_many(struct world *w, struct table *t, const struct step *s,
 		c[i].m.nchecks = 0;
 		m[i] = c[i].m;
 	}
-	r = table_mutate_many(t, m, STEP_ROWS, s->flags, &done);
+	r = w->result = table_mutate_many(t, m, STEP_ROWS, s->flags, &done);
 	say(answer, "%d %zu", r, done);
 	for (size_t i = 0; i < done; i++)
 		say_given(w, &m[i], answer);
@@ -435,15 +435,11 @@ static void apply_reopen(struct world *w, bool die, struct buf *answer)
 {
 	int r;
 
-	if (!w->reopen) {
-		release_all(w);
-		say(answer, "0\n");
-		return;
-	}
 	world_detach(w);
-	r = w->reopen(w, die);
+	r = w->reopen ? w->reopen(w, die) : 0;
 	if (r == 0)
 		r = world_attach(w);
+	w->result = r;
 	say(answer, "%d\n", r);
 }
 
@@ -475,6 +471,7 @@ static void apply_alter(struct world *w, struct table *t, const struct step *s,
 		}
 		schema_free(&schema);
 	}
+	w->result = r;
 	say(answer, "%d\n", r);
 }
 
@@ -517,7 +514,7 @@ static void apply_table(struct world *w, const struct step *s,
 	case STEP_CREATE:
 		if (which == 1)
 			return;
-		r = table_begin(w, i);
+		r = world_make_table(w, i);
 		if (r == 0) {
 			table_unref(w->tables[i]);
 			w->tables[i] = NULL;
@@ -533,6 +530,7 @@ static void apply_table(struct world *w, const struct step *s,
 		r = store_table_rename(w->store, table_name_of(i, which),
 				       table_name_of(i, !which));
 	}
+	w->result = r;
 	say(answer, "%d\n", r);
 }
 
@@ -568,11 +566,13 @@ static void apply_to_table(struct world *w, struct table *t,
 		apply_alter(w, t, s, answer);
 		break;
 	case STEP_FAMILY_ADD:
-		say(answer, "%d\n", family_add(t, s));
+		w->result = family_add(t, s);
+		say(answer, "%d\n", w->result);
 		break;
 	case STEP_FAMILY_DROP:
 		release_all(w);
-		say(answer, "%d\n", family_drop(t, s));
+		w->result = family_drop(t, s);
+		say(answer, "%d\n", w->result);
 		break;
 	}
 }
@@ -582,21 +582,25 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 	struct table *t = w->tables[s->table];
 
 	w->ngiven = 0;
+	w->result = -ENODATA;
 	switch (s->kind) {
 	case STEP_DUMP:
 		world_dump(w, answer);
 		break;
 	case STEP_FLUSH:
 		w->pristine = false;
-		say(answer, "%d\n", store_flush(w->store, NULL));
+		w->result = store_flush(w->store, NULL);
+		say(answer, "%d\n", w->result);
 		break;
 	case STEP_COMPACT:
 		w->pristine = false;
 		release_all(w);
-		say(answer, "%d\n", store_compact(w->store, NULL));
+		w->result = store_compact(w->store, NULL);
+		say(answer, "%d\n", w->result);
 		break;
 	case STEP_SYNC:
-		say(answer, "%d\n", store_sync(w->store));
+		w->result = store_sync(w->store);
+		say(answer, "%d\n", w->result);
 		break;
 	case STEP_REOPEN:
 	case STEP_DIE:
@@ -604,7 +608,7 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 		apply_reopen(w, s->kind == STEP_DIE, answer);
 		break;
 	case STEP_CLOCK:
-		set_now(w, w->now + s->clock);
+		world_set_now(w, w->now + s->clock);
 		break;
 	case STEP_SNAPSHOT:
 	case STEP_RELEASE:

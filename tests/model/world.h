@@ -18,12 +18,13 @@ struct world {
 	bool tiny;     /* it flushes and compacts by itself */
 	bool pristine; /* nothing was flushed: raw scans see all */
 	int64_t now;
+	int result; /* of the last step that changes something */
 	/* Timestamps that the last mutation was given, -1 = none. */
 	int64_t given[STEP_ROWS * STEP_CHANGES];
 	size_t ngiven;
 	/*
 	 * Closes the store, or with @die only lets go of it, and opens it
-	 * again. NULL = it cannot; nothing happens.
+	 * again. NULL = it has nothing to close.
 	 */
 	int (*reopen)(struct world *w, bool die);
 	/* Tells the store's clock. NULL = it looks at world_now. */
@@ -39,6 +40,10 @@ int64_t world_clock(void);
 
 /* Makes the tables, on a new and empty store. 0 or a negative errno. */
 int world_begin(struct world *w);
+/* Makes one of them. */
+int world_make_table(struct world *w, unsigned table);
+/* Moves the clock of the world and of its store. */
+void world_set_now(struct world *w, int64_t now);
 /* Opens the handles of tables that exist under either of their names. */
 int world_attach(struct world *w);
 /* Gives back tables and snapshots, not the store. */

@@ -1,0 +1,215 @@
+#include "tests/crash/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "tests/model/ref_store.h"
+#include "tests/sim/os_sim.h"
+
+static void die(const char *what)
+{
+	fprintf(stderr, "crash: %s: %s\n", what, store_why());
+	exit(2);
+}
+
+static void *zeroed(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
+static bool is_read(uint8_t kind)
+{
+	return kind == STEP_SCAN || kind == STEP_GET || kind == STEP_DUMP;
+}
+
+void plan_make(struct plan *p, uint64_t seed, size_t n)
+{
+	uint64_t random = seed * 31 + 7;
+
+	*p = (struct plan){.seed = seed, .nsteps = n + STEP_TABLES};
+	p->mode = (struct step_mode){
+		.tables = true, .tiny = true, .sync = seed % 4 == 0};
+	p->steps = zeroed(p->nsteps, sizeof(*p->steps));
+	p->before = zeroed(p->nsteps, sizeof(*p->before));
+	p->after = zeroed(p->nsteps, sizeof(*p->after));
+	for (size_t i = 0; i < p->nsteps; i++) {
+		struct step *s = &p->steps[i];
+
+		do
+			step_make(&random, &p->mode, (uint32_t)i, s);
+		while (is_read(s->kind));
+		if (i < STEP_TABLES)
+			*s = (struct step){.id = (uint32_t)i,
+					   .kind = STEP_CREATE,
+					   .table = (uint8_t)i};
+	}
+}
+
+void plan_free(struct plan *p)
+{
+	for (size_t i = 0; i < p->nstates; i++)
+		buf_free(&p->states[i].text);
+	free(p->states);
+	free(p->steps);
+	free(p->before);
+	free(p->after);
+}
+
+/* -- states ---------------------------------------------------------------- */
+
+static void ref_begin(struct world *w)
+{
+	*w = (struct world){.tiny = true};
+	if (ref_store_open(world_clock, false, &w->store) < 0)
+		die("the reference does not open");
+	world_set_now(w, WORLD_START_MS);
+}
+
+static void state_add(struct plan *p, struct world *w, size_t step)
+{
+	struct plan_state *s = &p->states[p->nstates++];
+
+	world_content(w, &s->text);
+	s->hash = XXH3_64bits(s->text.data, s->text.len);
+	s->step = step;
+}
+
+/* One row of many, as a mutation of its own. */
+static struct step row_of_many(const struct step *many, unsigned row)
+{
+	struct step s = *many;
+
+	s.kind = STEP_MUTATE;
+	s.row = (uint8_t)row;
+	s.nchecks = 0;
+	return s;
+}
+
+/* Applies a step in parts, up to @parts of them. Calls after each. */
+static void ref_step(struct world *w, const struct step *s, unsigned parts,
+		     struct plan *record, size_t index)
+{
+	struct buf answer = {0};
+
+	if (s->kind != STEP_MANY) {
+		world_apply(w, s, &answer);
+		if (record)
+			state_add(record, w, index);
+		buf_free(&answer);
+		return;
+	}
+	for (unsigned row = 0; row < parts && row < STEP_ROWS; row++) {
+		struct step one = row_of_many(s, row);
+
+		world_apply(w, &one, &answer);
+		if (record)
+			state_add(record, w, index);
+		/* As table_mutate_many() stops at what fails. */
+		if (w->result < 0)
+			break;
+	}
+	buf_free(&answer);
+}
+
+static void ref_end(struct world *w)
+{
+	world_detach(w);
+	store_close(w->store);
+}
+
+void plan_states(struct plan *p)
+{
+	struct world w;
+
+	ref_begin(&w);
+	p->states = zeroed(STEP_ROWS * p->nsteps + 1, sizeof(*p->states));
+	state_add(p, &w, 0);
+	for (size_t i = 0; i < p->nsteps; i++) {
+		p->before[i] = p->nstates - 1;
+		ref_step(&w, &p->steps[i], STEP_ROWS, p, i);
+		p->after[i] = p->nstates - 1;
+	}
+	ref_end(&w);
+}
+
+void plan_replay(const struct plan *p, size_t state, struct world *w)
+{
+	ref_begin(w);
+	for (size_t i = 0; i < p->nsteps && p->before[i] < state; i++)
+		ref_step(w, &p->steps[i], (unsigned)(state - p->before[i]),
+			 NULL, i);
+}
+
+/* -- running ----------------------------------------------------------------
+ */
+
+/* Is all up to the step on disk when it has returned? */
+static bool promises(const struct step *s, int result)
+{
+	switch (s->kind) {
+	case STEP_MUTATE:
+		return (s->flags & MUTATE_SYNC) && result > 0;
+	case STEP_MANY:
+		return (s->flags & MUTATE_SYNC) && result >= 0;
+	case STEP_SYNC:
+	case STEP_FLUSH:
+	case STEP_COMPACT:
+	case STEP_REOPEN:
+	case STEP_CREATE:
+	case STEP_DROP:
+	case STEP_RENAME:
+	case STEP_ALTER:
+	case STEP_FAMILY_ADD:
+	case STEP_FAMILY_DROP:
+		return result == 0;
+	}
+	return false;
+}
+
+/* What a healthy store never answers. */
+static bool is_trouble(int result)
+{
+	return result == -EROFS || result == -EIO || result == -EUCLEAN ||
+	       result == -ENOMEM;
+}
+
+int plan_run(struct plan *p, struct os *os)
+{
+	struct world w = {.tiny = true};
+	struct buf answer = {0};
+	int r = subject_lsm_open(os, &w);
+
+	if (r < 0)
+		return r;
+	world_set_now(&w, WORLD_START_MS);
+	for (size_t i = 0; r == 0 && i < p->nsteps; i++) {
+		const struct step *s = &p->steps[i];
+
+		sim_mark(os, MARK_BEGUN, i);
+		answer.len = 0;
+		world_apply(&w, s, &answer);
+		if (is_trouble(w.result))
+			r = w.result;
+		sim_mark(os, MARK_DONE, i);
+		if (promises(s, w.result) ||
+		    (p->early && s->kind == STEP_MUTATE && w.result > 0))
+			sim_mark(os, MARK_PROMISED, i);
+	}
+	world_detach(&w);
+	if (w.store) {
+		int c = store_close(w.store);
+
+		r = r ? r : c;
+		if (c == 0)
+			sim_mark(os, MARK_PROMISED, p->nsteps - 1);
+	}
+	buf_free(&answer);
+	return r;
+}

@@ -1,0 +1,244 @@
+#include "tests/crash/verdict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "store/lsm/engine.h"
+#include "tests/model/ref_store.h"
+
+#define MORE_STEPS 16
+/* Later than every timestamp of the plan. */
+#define LATER_MS (WORLD_START_MS + 100000)
+
+void verdict_bounds(const struct plan *p, const struct sim_image *image,
+		    size_t *lowest, size_t *highest)
+{
+	enum plan_mark sure = image->killed ? MARK_DONE : MARK_PROMISED;
+
+	*lowest = image->marked[sure] ? p->after[image->marks[sure]] : 0;
+	*highest = image->marked[MARK_BEGUN]
+			   ? p->after[image->marks[MARK_BEGUN]]
+			   : 0;
+	/* Promised when it was closed, after the last step was begun. */
+	if (*highest < *lowest)
+		*highest = *lowest;
+}
+
+static int open_image(struct os *os, struct world *w, struct buf *text)
+{
+	int r;
+
+	*w = (struct world){.tiny = true};
+	r = subject_lsm_open(os, w);
+	if (r < 0) {
+		say(text, "it does not open: %d, %s\n", r, store_why());
+		return 1;
+	}
+	/* A read must not depend on when it happens. */
+	world_set_now(w, LATER_MS);
+	r = world_attach(w);
+	if (r < 0) {
+		say(text, "a table does not open: %d, %s\n", r, store_why());
+		return 1;
+	}
+	return 0;
+}
+
+static int close_image(struct world *w, struct buf *text)
+{
+	int r;
+
+	world_detach(w);
+	r = store_close(w->store);
+	if (r < 0)
+		say(text, "closing it: %d, %s\n", r, store_why());
+	return r < 0;
+}
+
+/* The last allowed state with this content, or -1. */
+static long state_of(const struct verdict_options *o, const struct buf *content)
+{
+	uint64_t hash = XXH3_64bits(content->data, content->len);
+
+	for (size_t i = o->highest + 1; i-- > o->lowest;)
+		if (o->plan->states[i].hash == hash)
+			return (long)i;
+	return -1;
+}
+
+static void say_wrong(const struct verdict_options *o,
+		      const struct buf *content, struct buf *text)
+{
+	const struct plan_state *low = &o->plan->states[o->lowest];
+	const struct plan_state *high = &o->plan->states[o->highest];
+
+	say(text, "the content is none of the states %zu..%zu\n", o->lowest,
+	    o->highest);
+	for (size_t i = 0; i < o->plan->nstates; i++)
+		if (bytes_eq(buf_bytes(&o->plan->states[i].text),
+			     buf_bytes(content)))
+			say(text, "(it is state %zu, of step %zu)\n", i,
+			    o->plan->states[i].step);
+	say(text, "---- it holds\n");
+	buf_append(text, content->data, content->len);
+	say(text, "---- after step %zu, which was sure, it was\n", low->step);
+	buf_append(text, low->text.data, low->text.len);
+	say(text, "---- after step %zu, the last begun, it was\n", high->step);
+	buf_append(text, high->text.data, high->text.len);
+}
+
+struct look {
+	struct buf *text;
+	int manifests, bad;
+};
+
+static void say_fault(void *arg, const char *sentence)
+{
+	struct look *l = arg;
+
+	say(l->text, "check: %s\n", sentence);
+	l->bad++;
+}
+
+static int look_at(void *arg, const char *name)
+{
+	struct look *l = arg;
+	size_t n = strlen(name);
+
+	l->manifests += !strncmp(name, "MANIFEST-", 9);
+	if (n > 4 && !strcmp(name + n - 4, ".tmp")) {
+		say(l->text, "%s lies about\n", name);
+		l->bad++;
+	}
+	return 0;
+}
+
+/* Of the store at rest: nothing damaged, nothing left over. */
+static int look_around(struct os *os, struct buf *text)
+{
+	struct look l = {.text = text};
+	struct os_dir *d = NULL;
+	int r = lsm_check("/store", os, say_fault, &l);
+
+	if (r < 0)
+		say(text, "check cannot look: %d, %s\n", r, store_why());
+	if (os_dir_open(os, "/store", false, &d) == 0)
+		os_dir_list(d, look_at, &l);
+	os_dir_close(d);
+	if (l.manifests != 1)
+		say(text, "there are %d manifests\n", l.manifests);
+	return r != 0 || l.bad || l.manifests != 1;
+}
+
+static int same(struct world *w, struct world *ref, const char *when,
+		void (*what)(struct world *, struct buf *), struct buf *text)
+{
+	struct buf a = {0}, b = {0};
+	int r;
+
+	what(w, &a);
+	what(ref, &b);
+	r = !bytes_eq(buf_bytes(&a), buf_bytes(&b));
+	if (r) {
+		say(text, "%s the store and the reference differ\n", when);
+		say_difference(text, &a, &b);
+	}
+	buf_free(&a);
+	buf_free(&b);
+	return r;
+}
+
+/* Random steps on both, then a flush, a compaction and a new start. */
+static int go_on(const struct verdict_options *o, struct world *w,
+		 struct world *ref, struct buf *text)
+{
+	static const uint8_t last[] = {STEP_SYNC, STEP_FLUSH, STEP_COMPACT,
+				       STEP_REOPEN, STEP_DUMP};
+	struct step_mode mode = {.tables = true, .tiny = true};
+	uint64_t random = o->seed;
+	struct buf a = {0}, b = {0};
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < MORE_STEPS + sizeof(last); i++) {
+		struct step s;
+
+		step_make(&random, &mode, 10000 + i, &s);
+		if (i >= MORE_STEPS)
+			s.kind = last[i - MORE_STEPS];
+		a.len = b.len = 0;
+		world_apply(w, &s, &a);
+		ref_store_hint(ref->store, w->given, w->ngiven);
+		world_apply(ref, &s, &b);
+		r = !bytes_eq(buf_bytes(&a), buf_bytes(&b));
+		if (r) {
+			say(text, "going on, the answers differ at\n");
+			step_format(&s, text);
+			say_difference(text, &a, &b);
+		}
+	}
+	buf_free(&a);
+	buf_free(&b);
+	return r;
+}
+
+/* The process dies and starts. */
+static int start_again(struct world *w, struct buf *text)
+{
+	int r;
+
+	world_detach(w);
+	r = w->reopen(w, true);
+	if (r == 0)
+		r = world_attach(w);
+	if (r < 0)
+		say(text, "it does not open a second time: %d, %s\n", r,
+		    store_why());
+	return r < 0;
+}
+
+static int examine(const struct verdict_options *o, struct world *w,
+		   struct buf *text)
+{
+	struct buf content = {0};
+	struct world ref;
+	long state;
+	int r;
+
+	world_content(w, &content);
+	state = state_of(o, &content);
+	if (state < 0)
+		say_wrong(o, &content, text);
+	buf_free(&content);
+	if (state < 0)
+		return 1;
+	if (!o->thorough)
+		return 0;
+	plan_replay(o->plan, (size_t)state, &ref);
+	world_set_now(&ref, LATER_MS);
+	r = same(w, &ref, "read in other ways,", world_dump, text);
+	if (r == 0)
+		r = start_again(w, text);
+	if (r == 0)
+		r = same(w, &ref, "opened a second time,", world_content, text);
+	if (r == 0)
+		r = go_on(o, w, &ref, text);
+	world_detach(&ref);
+	store_close(ref.store);
+	return r;
+}
+
+int verdict(const struct verdict_options *o, struct os *os, struct buf *text)
+{
+	struct world w;
+	int r = open_image(os, &w, text);
+
+	if (r == 0)
+		r = examine(o, &w, text);
+	if (w.store)
+		r |= close_image(&w, text);
+	if (r == 0)
+		r = look_around(os, text);
+	return r;
+}

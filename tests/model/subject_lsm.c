@@ -1,0 +1,68 @@
+#include "tests/model/subject.h"
+
+#include <errno.h>
+
+#include "store/lsm/engine.h"
+#include "tests/sim/os_sim.h"
+
+static struct store_options options_of(const struct world *w)
+{
+	return (struct store_options){
+		.create = true,
+		.inline_background = true,
+		.os = w->arg,
+		.cache_bytes = 64 << 10,
+		.write_buffer_bytes = w->tiny ? 4 << 10 : 1 << 20,
+		.wal_segment_bytes = w->tiny ? 16 << 10 : 1 << 20,
+		.wal_ring_bytes = 8 << 10,
+		.table_file_bytes = w->tiny ? 1 << 10 : 1 << 20,
+	};
+}
+
+static int reopen(struct world *w, bool die)
+{
+	struct store_options o = options_of(w);
+	struct store *s = w->store;
+	int r = 0;
+
+	w->store = NULL;
+	if (die)
+		lsm_abandon(s);
+	else
+		r = store_close(s);
+	return r < 0 ? r : store_open("/store", &o, &w->store);
+}
+
+static void tell_now(struct world *w, int64_t now)
+{
+	sim_set_now_ms(w->arg, now);
+}
+
+int subject_lsm_open(struct os *os, struct world *w)
+{
+	struct store_options o;
+
+	w->arg = os;
+	w->reopen = reopen;
+	w->set_now = tell_now;
+	o = options_of(w);
+	return store_open("/store", &o, &w->store);
+}
+
+int subject_lsm(const struct step_mode *mode, struct world *w)
+{
+	int r;
+
+	w->tiny = mode->tiny;
+	r = subject_lsm_open(sim_new(1), w);
+	if (r < 0)
+		sim_free(w->arg);
+	return r;
+}
+
+void subject_lsm_free(struct world *w)
+{
+	if (w->store)
+		store_close(w->store);
+	sim_free(w->arg);
+}
