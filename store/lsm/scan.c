@@ -70,7 +70,10 @@ static bool names_family(const struct scan_spec *spec, const char *family,
 	return found;
 }
 
-/* Copies the qualifiers that the spec names for the family, sorted. */
+/*
+ * Copies the qualifiers that the spec names for the family, sorted, without
+ * those before the start; the reader looks at the stop.
+ */
 static int copy_names(struct family_scan *f, const struct scan_spec *spec,
 		      size_t count)
 {
@@ -88,6 +91,8 @@ static int copy_names(struct family_scan *f, const struct scan_spec *spec,
 
 		if (!bytes_eq(spec->columns[i].family, bytes_str(f->name)) ||
 		    spec->columns[i].whole_family)
+			continue;
+		if (f->columns.has_start && bytes_cmp(q, f->columns.start) < 0)
 			continue;
 		if (q.len)
 			memcpy(p, q.data, q.len);

@@ -336,6 +336,34 @@ static void a_batch_is_as_its_mutations_one_by_one(void **state)
 	assert_int_equal(count(s, &spec), 3000);
 }
 
+static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
+{
+	struct temp_store *s = store_of(state);
+	const struct column_name columns[] = {
+		{.family = bytes_str("f"), .qualifier = bytes_str("a")},
+		{.family = bytes_str("f"), .qualifier = bytes_str("c")},
+		{.family = bytes_str("f"), .qualifier = bytes_str("e")},
+	};
+	struct scan_spec spec = {
+		.granularity = SCAN_COLUMNS,
+		.columns = columns,
+		.ncolumns = 3,
+		.has_qual_start = true,
+		.has_qual_stop = true,
+		.qual_start = bytes_str("b"),
+		.qual_stop = bytes_str("d"),
+	};
+
+	for (const char *q = "abcde"; *q; q++)
+		assert_int_equal(temp_put(s, "r", "f", (char[2]){*q}, 1, "v"),
+				 1);
+	assert_int_equal(count(s, &spec), 1);
+	/* Nothing that is named lies in it. */
+	spec.qual_start = bytes_str("f");
+	spec.has_qual_stop = false;
+	assert_int_equal(count(s, &spec), 0);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -357,6 +385,7 @@ int main(void)
 		BOTH(a_dropped_table_is_gone_and_its_files_too),
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
+		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
