@@ -162,9 +162,29 @@ static int make(const struct store_options *o, struct lsm **out)
 }
 
 struct look {
-	bool current, other, lock;
+	bool current, other;
 	char name[64];
 };
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && !strcmp(s + n - m, suffix);
+}
+
+/* Any of these may be all that a crash left of a creation. */
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, "LOCK") || has_prefix(name, "CURRENT") ||
+	       has_prefix(name, "MANIFEST-") || has_prefix(name, "wal") ||
+	       has_suffix(name, ".sst");
+}
 
 static int look_at(void *arg, const char *name)
 {
@@ -172,9 +192,8 @@ static int look_at(void *arg, const char *name)
 
 	if (!strcmp(name, "CURRENT")) {
 		l->current = true;
-	} else if (!strcmp(name, "LOCK")) {
-		l->lock = true;
-	} else if (strcmp(name, "lost+found") != 0 && !l->other) {
+	} else if (!is_ours(name) && strcmp(name, "lost+found") != 0 &&
+		   !l->other) {
 		l->other = true;
 		snprintf(l->name, sizeof(l->name), "%s", name);
 	}
@@ -195,7 +214,7 @@ static int look_around(struct lsm *db, const char *path)
 		return why(r, "cannot list %s", path);
 	if (l.current)
 		return 0;
-	if (l.other && !l.lock)
+	if (l.other)
 		return why(-ENOTEMPTY,
 			   "%s is not a cellfs store and holds other files "
 			   "(%s): name an empty or a new directory",
@@ -226,18 +245,11 @@ static int take_lock(struct lsm *db, const char *path)
 	return r < 0 ? why(r, "cannot lock %s/LOCK", path) : 0;
 }
 
-static bool has_suffix(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n >= m && !strcmp(s + n - m, suffix);
-}
-
 static int remove_leftover(void *arg, const char *name)
 {
 	struct lsm *db = arg;
 	bool ours = has_suffix(name, ".sst") || has_suffix(name, ".tmp") ||
-		    !strncmp(name, "MANIFEST-", 9);
+		    has_prefix(name, "MANIFEST-");
 	int r;
 
 	if (!ours || manifest_is_current(db->manifest, name))

@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -364,6 +365,23 @@ static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
 	assert_int_equal(count(s, &spec), 0);
 }
 
+static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char path[128];
+	FILE *f;
+
+	assert_int_equal(temp_remove(s), 0);
+	assert_int_equal(mkdir(s->path, 0700), 0);
+	/* Whether the lock file or this comes back first is up to the disk. */
+	snprintf(path, sizeof(path), "%s/MANIFEST-0000000000000001", s->path);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -386,6 +404,7 @@ int main(void)
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
+		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
