@@ -240,8 +240,12 @@ static int put_classic(struct retain *r, const struct entry *e)
 	r->has_put = true;
 	r->put_ts = e->ts;
 	r->put_seq = e->seq;
-	if (!hidden && may_purge(r, stripe))
-		r->survivors++;
+	if (hidden || !may_purge(r, stripe))
+		return KEEP;
+	if (family_ttl_expired(r, e) && r->spec.nsnapshots == 0 &&
+	    r->survivors >= r->spec.attrs->min_versions)
+		return DROP;
+	r->survivors++;
 	return KEEP;
 }
 

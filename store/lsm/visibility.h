@@ -101,9 +101,10 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  * and with keep_deleted ttl what an expired marker covers.
  *
  * Classic order: a put goes under any marker that all who see the put see, and
- * when another of its timestamp replaces it. Excess versions, and markers of
- * the whole history, go in a major compaction only, since that shows: a range
- * of older timestamps loses versions, and a later put below a marker is seen.
+ * when another of its timestamp replaces it. Excess versions, expired ones
+ *beyond min_versions, and markers of the whole history go in a major compaction
+ *only, since that shows: a range of older timestamps loses versions, and a
+ *later put below a marker is seen.
  *
  * With new_version_behavior a flush drops only what has expired: `.raw` shows
  * all that was written until a compaction, as HBase has it.

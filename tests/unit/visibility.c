@@ -531,6 +531,13 @@ static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
 		KEPT(&s, true, {"r", "q", 60, PUT, 1}, {"r", "q", 50, PUT, 3},
 		     {"r", "q", 40, DCOL, 2}, {"r", "q", 30, PUT, 4}),
 		"q:60s0");
+	a.versions = 9;
+	a.min_versions = 2;
+	a.ttl_ms = 100;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
+				 {"r", "q", 70, PUT, 2},
+				 {"r", "q", 60, PUT, 3}),
+			    "q:950s0 q:70s0");
 }
 
 /* -- the timeline ---------------------------------------------------------- */
