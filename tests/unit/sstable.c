@@ -14,6 +14,7 @@
 
 #include "store/lsm/sstable.h"
 #include "store/why.h"
+#include "tests/sim/os_fault.h"
 
 /* -- a folder, and a model: a sorted array --------------------------------- */
 
@@ -932,6 +933,95 @@ static void damage_of_one_block_leaves_the_others(void **state)
 	model_free(&m);
 }
 
+/* -- calls that fail ------------------------------------------------------- */
+
+static int write_all(struct os_dir *d, const struct model *m,
+		     struct sst_info *info)
+{
+	struct sst_writer *w;
+	int r = sst_writer_new(d, 1030, &options, &w);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < m->n; i++)
+		r = sst_writer_add(w, m->items[i].row, &m->items[i].e);
+	if (r == 0)
+		r = sst_writer_finish(w, info);
+	sst_writer_free(w);
+	return r;
+}
+
+/* What is read until a call fails is right. */
+static int read_some(struct os_dir *d, const struct model *m,
+		     const struct sst_info *info)
+{
+	struct sst_cursor c;
+	struct sstable *t;
+	size_t i = 0;
+	int r = sst_open(d, info, &options, NULL, &t);
+
+	if (r < 0)
+		return r;
+	sst_cursor(t, &c);
+	r = cursor_seek_row(&c.base, m->items[0].row);
+	while (r == 1) {
+		same(&c.base, &m->items[i++]);
+		r = cursor_next(&c.base);
+		if (r == 0)
+			r = cursor_next_row(&c.base);
+	}
+	if (r == 0)
+		assert_int_equal(i, m->n);
+	cursor_close(&c.base);
+	sst_unref(t);
+	return r;
+}
+
+static void every_failing_call_is_told(void **state)
+{
+	struct os *faulty = fault_new(os_posix());
+	struct model m = {0};
+	struct os_dir *d;
+	uint64_t fired = 1, n;
+
+	(void)state;
+	plain_options();
+	small_model(&m);
+	assert_int_equal(os_dir_open(faulty, folder, false, &d), 0);
+	for (n = 1; fired; n++) {
+		struct fault_plan plan = {
+			.kinds = FAULT_OPEN | FAULT_PREAD | FAULT_PWRITE |
+				 FAULT_FDATASYNC | FAULT_SIZE,
+			.nth = n,
+			.err = EIO,
+			.partial = n % 2,
+		};
+		struct sst_info info = {0};
+		int r;
+
+		fault_arm(faulty, &plan);
+		r = write_all(d, &m, &info);
+		if (r == 0)
+			r = read_some(d, &m, &info);
+		else
+			assert_false(exists(1030));
+		fired = fault_fired(faulty);
+		fault_disarm(faulty);
+		/* Reading ahead may fail and be made good. */
+		if (r != 0)
+			assert_int_equal(r, -EIO);
+		if (!fired)
+			assert_int_equal(r, 0);
+		if (exists(1030))
+			os_unlink(dir, "1030.sst");
+		sst_info_free(&info);
+	}
+	assert_true(n > 10);
+	os_dir_close(d);
+	fault_free(faulty);
+	model_free(&m);
+}
+
 /* -- threads --------------------------------------------------------------- */
 
 struct reader {
@@ -1018,6 +1108,7 @@ int main(void)
 		cmocka_unit_test(a_swapped_or_stale_file_is_seen),
 		cmocka_unit_test(a_block_in_the_wrong_place_is_seen),
 		cmocka_unit_test(damage_of_one_block_leaves_the_others),
+		cmocka_unit_test(every_failing_call_is_told),
 		cmocka_unit_test(many_threads_read_one_table),
 	};
 
