@@ -578,6 +578,8 @@ int manifest_replay(struct bytes image, uint64_t number, struct catalog *c,
 	struct manifest_image m = {0};
 	int r = 1;
 
+	if (!image.len)
+		return damaged(number, 0, "it is empty");
 	catalog_init(c);
 	for (unsigned i = 0; r == 1; i += i < 2)
 		r = m.end <= image.len

@@ -901,6 +901,7 @@ static void the_fuzz_corpus_passes(void **state)
 	struct buf b = image_of(&p, STEPS, ends, true), in = {0};
 
 	(void)state;
+	LLVMFuzzerTestOneInput(NULL, 0);
 	LLVMFuzzerTestOneInput(b.data, ends[STEPS]);
 	/* Its records without their heads, as the target takes them. */
 	while (at < ends[STEPS]) {
