@@ -11,7 +11,7 @@ CELLFS=${CELLFS:-$BATS_TEST_DIRNAME/../../build/fs/cellfs}
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {
 	mkdir -p "$M"
-	"$CELLFS" "$STORE" "$M" -f -o create "$@" >"$LOG" 2>&1 3>&- &
+	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- &
 	DAEMON=$!
 	local i
 	for ((i = 0; i < 500; i++)); do
