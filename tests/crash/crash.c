@@ -189,8 +189,8 @@ static int workload(const struct options *o, uint64_t seed, struct totals *t)
 	seed_now = seed;
 	plan_make(&p, seed, o->steps);
 	p.early = o->plant;
-	plan_states(&p);
 	r = plan_run(&p, os);
+	plan_states(&p);
 	if (r < 0) {
 		fprintf(stderr,
 			"crash: seed %llu: the workload fails: %d, %s\n",
@@ -309,7 +309,6 @@ static void leave_out_of(struct leaving_out *l, uint64_t seed)
 
 	seed_now = seed;
 	plan_make(&p, seed, l->o->steps);
-	plan_states(&p);
 	sites_begin(os, &sites);
 	if (plan_run(&p, os) < 0) {
 		fprintf(stderr, "crash: seed %llu: the workload fails: %s\n",
@@ -317,6 +316,7 @@ static void leave_out_of(struct leaving_out *l, uint64_t seed)
 		exit(2);
 	}
 	sites_end(os);
+	plan_states(&p);
 	for (size_t i = 0; i < sites.n; i++) {
 		struct site_found *f = site_of(l, &sites.syncs[i]);
 

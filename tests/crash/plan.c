@@ -37,6 +37,7 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 	p->mode = (struct step_mode){
 		.tables = true, .tiny = true, .sync = seed % 4 == 0};
 	p->steps = zeroed(p->nsteps, sizeof(*p->steps));
+	p->given = zeroed(p->nsteps, sizeof(*p->given));
 	p->before = zeroed(p->nsteps, sizeof(*p->before));
 	p->after = zeroed(p->nsteps, sizeof(*p->after));
 	for (size_t i = 0; i < p->nsteps; i++) {
@@ -58,6 +59,7 @@ void plan_free(struct plan *p)
 		buf_free(&p->states[i].text);
 	free(p->states);
 	free(p->steps);
+	free(p->given);
 	free(p->before);
 	free(p->after);
 }
@@ -92,13 +94,16 @@ static struct step row_of_many(const struct step *many, unsigned row)
 	return s;
 }
 
-/* Applies a step in parts, up to @parts of them. Calls after each. */
-static void ref_step(struct world *w, const struct step *s, unsigned parts,
-		     struct plan *record, size_t index)
+/* Applies step @index in parts, up to @parts of them. Calls after each. */
+static void ref_step(const struct plan *p, struct world *w, size_t index,
+		     unsigned parts, struct plan *record)
 {
+	const struct step *s = &p->steps[index];
+	const struct plan_given *given = &p->given[index];
 	struct buf answer = {0};
 
 	if (s->kind != STEP_MANY) {
+		ref_store_hint(w->store, given->ts, given->n);
 		world_apply(w, s, &answer);
 		if (record)
 			state_add(record, w, index);
@@ -107,7 +112,11 @@ static void ref_step(struct world *w, const struct step *s, unsigned parts,
 	}
 	for (unsigned row = 0; row < parts && row < STEP_ROWS; row++) {
 		struct step one = row_of_many(s, row);
+		size_t from = (size_t)row * s->nchanges;
 
+		if (from < given->n)
+			ref_store_hint(w->store, given->ts + from,
+				       given->n - from);
 		world_apply(w, &one, &answer);
 		if (record)
 			state_add(record, w, index);
@@ -133,7 +142,7 @@ void plan_states(struct plan *p)
 	state_add(p, &w, 0);
 	for (size_t i = 0; i < p->nsteps; i++) {
 		p->before[i] = p->nstates - 1;
-		ref_step(&w, &p->steps[i], STEP_ROWS, p, i);
+		ref_step(p, &w, i, STEP_ROWS, p);
 		p->after[i] = p->nstates - 1;
 	}
 	ref_end(&w);
@@ -143,8 +152,7 @@ void plan_replay(const struct plan *p, size_t state, struct world *w)
 {
 	ref_begin(w);
 	for (size_t i = 0; i < p->nsteps && p->before[i] < state; i++)
-		ref_step(w, &p->steps[i], (unsigned)(state - p->before[i]),
-			 NULL, i);
+		ref_step(p, w, i, (unsigned)(state - p->before[i]), NULL);
 }
 
 /* -- running ----------------------------------------------------------------
@@ -195,6 +203,8 @@ int plan_run(struct plan *p, struct os *os)
 		sim_mark(os, MARK_BEGUN, i);
 		answer.len = 0;
 		world_apply(&w, s, &answer);
+		p->given[i].n = w.ngiven;
+		memcpy(p->given[i].ts, w.given, sizeof(w.given));
 		if (is_trouble(w.result))
 			r = w.result;
 		sim_mark(os, MARK_DONE, i);

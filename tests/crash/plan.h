@@ -29,11 +29,18 @@ struct plan_state {
 	size_t step; /* after which, MANY: within which */
 };
 
+/* Timestamps that the engine gave in a step. */
+struct plan_given {
+	int64_t ts[STEP_ROWS * STEP_CHANGES];
+	size_t n;
+};
+
 struct plan {
 	uint64_t seed;
 	struct step_mode mode;
 	size_t nsteps;
 	struct step *steps;
+	struct plan_given *given;
 	size_t nstates;
 	struct plan_state *states;
 	/* By step: the last state before it and the last it leads to. */
@@ -44,12 +51,12 @@ struct plan {
 
 /* Of @n steps that follow from the seed; the first make the tables. */
 void plan_make(struct plan *p, uint64_t seed, size_t n);
-/* Fills in the states. */
-void plan_states(struct plan *p);
 void plan_free(struct plan *p);
 
 /* Runs it on @os. 0, or the error of a step that must not fail. */
 int plan_run(struct plan *p, struct os *os);
+/* Fills in the states, after a run: with the timestamps that it gave. */
+void plan_states(struct plan *p);
 /*
  * A reference store that has gone through the steps up to state @state, for
  * more to come. Its world is in *w.
