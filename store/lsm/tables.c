@@ -409,6 +409,17 @@ int lsm_table_next(struct store *s, struct bytes after, char *name)
 /* -- changing ------------------------------------------------------------- */
 
 /*
+ * A change of tables is on disk at once. What was written before it must not
+ * be missing beside it, so the log goes first.
+ */
+static int sync_log(struct lsm *db)
+{
+	int r = wal_sync(db->wal, wal_end(db->wal));
+
+	return r < 0 ? lsm_fail(db, r) : 0;
+}
+
+/*
  * Commits @st as the table's state. Under catalog; installs nothing. @next_*
  * are counters that the edit moves on, or 0.
  */
@@ -437,7 +448,9 @@ static int commit_state(struct lsm *db, uint64_t id,
 		goto out;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		row->trees[i].id = st->trees[i]->id;
-	r = manifest_commit(db->manifest, &e);
+	r = sync_log(db);
+	if (r == 0)
+		r = manifest_commit(db->manifest, &e);
 out:
 	if (row)
 		free(row->trees);
@@ -574,6 +587,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	e.drop_table = base->id;
 	e.last_seq = atomic_load(&db->seq);
 	e.next_file = atomic_load(&db->next_file);
+	r = sync_log(db);
+	if (r < 0)
+		goto out;
 	r = manifest_commit(db->manifest, &e);
 	if (r < 0) {
 		lsm_fail(db, r);

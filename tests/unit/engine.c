@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/engine.h"
+#include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 
 static struct temp_store *store_of(void **state)
@@ -382,6 +383,31 @@ static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
 	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
 }
 
+static void
+what_was_written_before_a_table_change_is_there_with_it(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1), *after;
+	struct table *t;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_table_create(s.store, bytes_str("u"), NULL), 0);
+	after = sim_after_power_loss(os);
+	assert_int_equal(temp_close(&s), 0);
+	s.options.os = after;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(table_open(s.store, bytes_str("u"), &t), 0);
+	table_unref(t);
+	assert_string_equal(temp_get(&s, "r", "f", "q"), "v");
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(after);
+	sim_free(os);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -405,6 +431,8 @@ int main(void)
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
+		cmocka_unit_test(
+			what_was_written_before_a_table_change_is_there_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
