@@ -21,8 +21,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		goto out;
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
 	if (r > 0 && child.kind == NODE_SCHEMA &&
-	    writes_hide_schema(fs, fstable_id(child.table),
-			       fuse_req_ctx(req)->pid)) {
+	    writes_is_schema_absent(fs, fstable_id(child.table),
+				    fuse_req_ctx(req)->pid)) {
 		r = 0;
 	} else if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);

@@ -8,6 +8,7 @@
 #include "fs/ops.h"
 #include "fs/upkeep.h"
 #include "fs/writer.h"
+#include "fs/writes.h"
 
 static int unlink_cell(struct fs *fs, const struct place *child)
 {
@@ -23,7 +24,8 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 	return r == -ENOENT && pending ? 0 : r;
 }
 
-static int do_unlink(struct fs *fs, uint64_t parent, const char *name)
+static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name)
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
@@ -46,6 +48,8 @@ static int do_unlink(struct fs *fs, uint64_t parent, const char *name)
 			nodes_detach(fs->nodes, parent, bytes_str(name));
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
+		writes_schema_absent(fs, fstable_id(child.table),
+				     fuse_req_ctx(req)->pid);
 		r = 0;
 	} else {
 		r = why(-EACCES, "this file cannot be removed");
@@ -63,7 +67,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	fs_count(fs, FS_UNLINK);
 	why_clear();
-	r = do_unlink(fs, parent, name);
+	r = do_unlink(fs, req, parent, name);
 	if (r)
 		fs_reply_err(req, "unlink", parent, name, r);
 	else

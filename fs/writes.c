@@ -39,31 +39,31 @@ uint64_t writes_bytes(struct write_state *ws)
 	return scratch_bytes(ws->scratch) + ws->budget.held;
 }
 
-void writes_table_made(struct fs *fs, uint64_t table, pid_t maker)
+void writes_schema_absent(struct fs *fs, uint64_t table, pid_t asker)
 {
 	struct write_state *ws = fs->writes;
 
 	pthread_mutex_lock(&ws->lock);
-	ws->made[ws->made_next++ % TABLES_MADE_MAX] =
-		(struct table_made){.table = table, .maker = maker};
+	ws->absent[ws->absent_next++ % SCHEMAS_ABSENT_MAX] =
+		(struct schema_absent){.table = table, .asker = asker};
 	pthread_mutex_unlock(&ws->lock);
 }
 
-bool writes_hide_schema(struct fs *fs, uint64_t table, pid_t asker)
+bool writes_is_schema_absent(struct fs *fs, uint64_t table, pid_t asker)
 {
 	struct write_state *ws = fs->writes;
-	bool hide = false;
+	bool absent = false;
 
 	pthread_mutex_lock(&ws->lock);
-	for (unsigned i = 0; i < TABLES_MADE_MAX; i++) {
-		struct table_made *m = &ws->made[i];
+	for (unsigned i = 0; i < SCHEMAS_ABSENT_MAX; i++) {
+		struct schema_absent *a = &ws->absent[i];
 
-		if (!m->maker || m->table != table)
+		if (!a->asker || a->table != table)
 			continue;
 		/* Whoever asks, it was asked for: from now on it is there. */
-		hide = m->maker == asker;
-		*m = (struct table_made){0};
+		absent |= a->asker == asker;
+		*a = (struct schema_absent){0};
 	}
 	pthread_mutex_unlock(&ws->lock);
-	return hide;
+	return absent;
 }

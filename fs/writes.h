@@ -16,7 +16,7 @@
 
 struct fs;
 
-#define TABLES_MADE_MAX 16
+#define SCHEMAS_ABSENT_MAX 16
 
 struct write_state {
 	struct scratch *scratch;
@@ -24,21 +24,22 @@ struct write_state {
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
 	_Atomic size_t open;   /* writers.count, to read without the lock */
-	/* Tables that were made last, and by whom: a ring. */
-	struct table_made {
+	/* Whose next look for .schema finds nothing: a ring. */
+	struct schema_absent {
 		uint64_t table;
-		pid_t maker;
-	} made[TABLES_MADE_MAX]; /* lock */
-	unsigned made_next;	 /* lock */
+		pid_t asker;
+	} absent[SCHEMAS_ABSENT_MAX]; /* lock */
+	unsigned absent_next;	      /* lock */
 };
 
 /*
- * cp -a makes a directory and then each file in it with O_EXCL, as nothing can
- * be there; a new table has .schema from the start. So the first time that
- * the process that made a table looks for .schema, it is not there yet, and
- * its create finds it.
+ * A table has .schema from its start to its end, but cp -a makes a directory
+ * and then each file in it with O_EXCL, as nothing can be there; and tar
+ * removes a file that is there and makes it with O_EXCL, again and again. So
+ * to the process that made the table or removed .schema, it is absent when it
+ * looks for it next; its create finds it.
  */
-void writes_table_made(struct fs *fs, uint64_t table, pid_t maker);
-bool writes_hide_schema(struct fs *fs, uint64_t table, pid_t asker);
+void writes_schema_absent(struct fs *fs, uint64_t table, pid_t asker);
+bool writes_is_schema_absent(struct fs *fs, uint64_t table, pid_t asker);
 
 #endif
