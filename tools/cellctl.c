@@ -85,6 +85,22 @@ const struct command cellctl_commands[] = {
 	{"flush", "STORE", "write memory to table files", "", cmd_flush},
 	{"compact", "STORE [TABLE]", "merge all files: hidden cells go", "",
 	 cmd_compact},
+	{"bench",
+	 "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
+	 "       [--runs N] [--seconds S] [--dir DIR] [--json FILE]",
+	 "compare with other engines",
+	 "Runs named workloads on a store of its own and on the engines that\n"
+	 "cellctl was built with, interleaved, and prints medians and ratios.\n"
+	 "  --list     names of engines and workloads\n"
+	 "  --only     these workloads; NAME* is all that begin so\n"
+	 "  --engines  these engines\n"
+	 "  --cells    cells of the data (default 5000000)\n"
+	 "  --runs     of each workload (default 3)\n"
+	 "  --seconds  of a workload that reads (default 1)\n"
+	 "  --dir      where files are made, and removed (default .)\n"
+	 "  --json     all figures of all runs, to FILE\n"
+	 "Exits 1 when an engine failed or answered wrong.\n",
+	 cmd_bench},
 	{0},
 };
 

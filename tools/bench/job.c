@@ -1,0 +1,486 @@
+#include "tools/bench/job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	BATCH_MAX = 1000,
+	COLUMNS = 4,
+	WIDE_COLUMNS = 1000,
+	VERSIONS = 1000,
+	DELETED_PERCENT = 90,
+};
+
+static char said[256];
+
+int bench_fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(said, sizeof(said), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *bench_why(void)
+{
+	return said[0] ? said : "failed";
+}
+
+double job_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* -- directories ---------------------------------------------------------- */
+
+static _Thread_local uint64_t blocks;
+
+static int add_file(const char *path, const struct stat *st, int type,
+		    struct FTW *ftw)
+{
+	blocks += (uint64_t)st->st_blocks;
+	return 0;
+}
+
+static int remove_file(const char *path, const struct stat *st, int type,
+		       struct FTW *ftw)
+{
+	return remove(path);
+}
+
+uint64_t job_disk_bytes(const char *dir)
+{
+	blocks = 0;
+	nftw(dir, add_file, 16, FTW_PHYS);
+	return blocks * 512;
+}
+
+void job_remove(const char *dir)
+{
+	nftw(dir, remove_file, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+/* What is written to keeps the place of what it comes from. */
+void job_dir(struct job *j, enum dataset data)
+{
+	static const char *const names[DATASETS] = {
+		[DATA_EMPTY] = "fill",	 [DATA_SETTLED] = "data",
+		[DATA_MAJOR] = "data",	 [DATA_CHURN] = "data",
+		[DATA_WIDE] = "wide",	 [DATA_VERSIONS] = "versions",
+		[DATA_DELETED] = "gone",
+	};
+	uint64_t cells = j->set->cells;
+
+	snprintf(j->dir, sizeof(j->dir), "%s/%s-%s", j->set->dir,
+		 j->engine->name, names[data]);
+	j->shape = (struct shape){cells, COLUMNS, 1};
+	if (data == DATA_WIDE)
+		j->shape.columns = WIDE_COLUMNS;
+	if (data == DATA_VERSIONS)
+		j->shape = (struct shape){cells / 5 / VERSIONS * VERSIONS, 1,
+					  VERSIONS};
+	if (!j->shape.cells)
+		j->shape.cells = VERSIONS;
+}
+
+/* -- cost ----------------------------------------------------------------- */
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static uint64_t peak_bytes(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)u.ru_maxrss << 10;
+}
+
+/* Bytes this process has caused to be written to disk. */
+static uint64_t written_bytes(void)
+{
+	FILE *f = fopen("/proc/self/io", "r");
+	unsigned long long n = 0;
+	char line[80];
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "write_bytes: %llu", &n) == 1)
+			break;
+	fclose(f);
+	return n;
+}
+
+void job_measure_begin(struct job *j)
+{
+	j->given_bytes = 0;
+	j->cpu_before = cpu_seconds();
+	j->written_before = written_bytes();
+}
+
+void job_measure_end(struct job *j)
+{
+	struct result *r = j->result;
+
+	r->cpu_seconds = cpu_seconds() - j->cpu_before;
+	r->peak_bytes = peak_bytes();
+	if (j->given_bytes)
+		r->written = (double)(written_bytes() - j->written_before) /
+			     (double)j->given_bytes;
+}
+
+void job_quiet(struct job *j)
+{
+	const struct timespec pause = {.tv_nsec = 100000000};
+	unsigned calm = 0;
+
+	for (unsigned i = 0; i < 6000 && calm < 4; i++) {
+		uint64_t size = job_disk_bytes(j->dir);
+		double cpu = cpu_seconds();
+
+		nanosleep(&pause, NULL);
+		if (cpu_seconds() - cpu < 0.01 &&
+		    size == job_disk_bytes(j->dir))
+			calm++;
+		else
+			calm = 0;
+	}
+}
+
+/* -- life ----------------------------------------------------------------- */
+
+int job_open(struct job *j)
+{
+	j->options.dir = j->dir;
+	return j->engine->open(&j->options, &j->db);
+}
+
+int job_close(struct job *j)
+{
+	void *db = j->db;
+
+	j->db = NULL;
+	return db ? j->engine->close(db) : 0;
+}
+
+struct start {
+	pthread_barrier_t barrier;
+	int (*fn)(struct worker *w);
+};
+
+struct thread {
+	struct worker worker;
+	struct start *start;
+	pthread_t id;
+};
+
+static void *thread_main(void *arg)
+{
+	struct thread *t = arg;
+
+	pthread_barrier_wait(&t->start->barrier);
+	t->worker.r = t->start->fn(&t->worker);
+	return NULL;
+}
+
+/* Threads begin together; the clock runs until the last is done. */
+static double run_all(struct thread *t, unsigned n, struct start *start)
+{
+	unsigned started = 0;
+	double begin;
+
+	pthread_barrier_init(&start->barrier, NULL, n + 1);
+	for (; started < n; started++) {
+		t[started].start = start;
+		if (pthread_create(&t[started].id, NULL, thread_main,
+				   &t[started]) != 0)
+			abort(); /* the rest wait for it at the barrier */
+	}
+	begin = job_clock();
+	pthread_barrier_wait(&start->barrier);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(t[i].id, NULL);
+	pthread_barrier_destroy(&start->barrier);
+	return job_clock() - begin;
+}
+
+int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
+{
+	struct thread t[THREADS_MAX] = {0};
+	struct start start = {.fn = fn};
+	unsigned made = 0;
+	int r = 0;
+
+	for (; r == 0 && made < n; made++) {
+		t[made].worker =
+			(struct worker){.job = j,
+					.index = made,
+					.dice = {(uint64_t)made << 40}};
+		r = j->engine->session(j->db, &t[made].worker.session);
+		if (r < 0)
+			break;
+	}
+	if (r == 0)
+		j->result->seconds = run_all(t, n, &start);
+	for (unsigned i = 0; i < made; i++) {
+		j->result->ops += t[i].worker.ops;
+		if (t[i].worker.r < 0)
+			r = -1;
+		j->engine->session_free(t[i].worker.session);
+	}
+	j->result->per_second = (double)j->result->ops / j->result->seconds;
+	return r;
+}
+
+int job_verify(struct job *j, const struct tally *want, bool tails)
+{
+	const struct span all = {0};
+	struct tally got = {0};
+	void *session;
+	int r = j->engine->session(j->db, &session);
+
+	if (r < 0)
+		return r;
+	r = j->engine->scan(session, &all, &got);
+	j->engine->session_free(session);
+	if (r < 0)
+		return r;
+	if (!tails)
+		got.tails = want->tails;
+	if (tally_eq(&got, want))
+		return 0;
+	return bench_fail("wrong content: %llu cells, wanted %llu%s",
+			  (unsigned long long)got.cells,
+			  (unsigned long long)want->cells,
+			  got.cells == want->cells ? ", values differ" : "");
+}
+
+/* The cells of unit @u of a load, each unit a cell or a row. */
+static size_t make_unit(const struct job *j, uint64_t u, size_t unit,
+			struct item *it)
+{
+	uint64_t first = u * unit;
+	size_t n = 0;
+
+	/* One column's versions are not written in a row. */
+	if (j->shape.versions > 1) {
+		uint64_t columns = j->shape.cells / j->shape.versions;
+
+		first = u % columns * j->shape.versions + u / columns;
+	}
+	for (; n < unit && first + n < j->shape.cells; n++)
+		item_make(&j->shape, first + n, 0, &it[n]);
+	return n;
+}
+
+static int load_with(struct job *j, void *session, unsigned batch, bool random,
+		     bool by_row)
+{
+	size_t unit = by_row ? j->shape.columns : 1;
+	uint64_t units = (j->shape.cells + unit - 1) / unit;
+	struct item *it = calloc((size_t)batch * unit, sizeof(*it));
+	struct shuffle order;
+	int r = 0;
+
+	if (!it)
+		return bench_fail("out of memory");
+	shuffle_init(&order, units);
+	for (uint64_t u = 0; r == 0 && u < units;) {
+		size_t n = 0;
+
+		for (unsigned b = 0; b < batch && u < units; b++, u++)
+			n += make_unit(j, random ? shuffle_at(&order, u) : u,
+				       unit, it + n);
+		r = j->engine->write(session, it, n, false);
+	}
+	free(it);
+	return r;
+}
+
+int job_load(struct job *j, unsigned batch, bool random, bool by_row)
+{
+	struct result *res = j->result;
+	double begin;
+	void *session;
+	int r = j->engine->session(j->db, &session);
+
+	if (r < 0)
+		return r;
+	begin = job_clock();
+	r = load_with(j, session, batch, random, by_row);
+	res->seconds = job_clock() - begin;
+	res->ops = j->shape.cells;
+	res->per_second = (double)res->ops / res->seconds;
+	j->given_bytes += data_user_bytes(&j->shape, j->shape.cells);
+	j->engine->session_free(session);
+	return r;
+}
+
+static int erase_front(struct job *j)
+{
+	uint64_t rows = shape_rows(&j->shape) * DELETED_PERCENT / 100;
+	struct item it[COLUMNS];
+	void *session;
+	int r = j->engine->session(j->db, &session);
+
+	if (r < 0)
+		return r;
+	for (uint64_t row = 0; r == 0 && row < rows; row++) {
+		for (unsigned c = 0; c < COLUMNS; c++)
+			item_name(&j->shape, row * COLUMNS + c, &it[c]);
+		r = j->engine->erase(session, it, COLUMNS);
+	}
+	j->engine->session_free(session);
+	return r;
+}
+
+/* What is only in the log when it is closed becomes a table when opened. */
+static int settle(struct job *j)
+{
+	int r = j->engine->flush(j->db);
+
+	job_quiet(j);
+	if (r == 0)
+		r = job_close(j);
+	if (r == 0)
+		r = job_open(j);
+	job_quiet(j);
+	return r;
+}
+
+static int prepare(struct job *j, enum dataset data)
+{
+	bool compacted = data == DATA_MAJOR || data == DATA_WIDE ||
+			 data == DATA_VERSIONS;
+	int r;
+
+	j->options.all_versions = data == DATA_VERSIONS;
+	r = job_open(j);
+	if (r == 0 && data != DATA_MAJOR)
+		r = job_load(j, BATCH_MAX, data != DATA_VERSIONS, false);
+	if (r == 0 && data == DATA_DELETED)
+		r = settle(j);
+	if (r == 0 && data == DATA_DELETED)
+		r = erase_front(j);
+	if (r == 0)
+		r = settle(j);
+	if (r == 0 && compacted)
+		r = j->engine->compact(j->db);
+	if (r == 0 && compacted)
+		r = settle(j);
+	return r;
+}
+
+/* -- the child ------------------------------------------------------------ */
+
+static void set_options(struct job *j)
+{
+	uint64_t bytes = data_user_bytes(&j->shape, j->set->cells);
+	const struct workload *w = j->workload;
+
+	j->options = (struct engine_options){
+		.dir = j->dir,
+		.cache_bytes = 2 * bytes + (64 << 20),
+		.write_buffer_bytes = 64 << 20,
+		.zlib = w && w->zlib,
+		.all_versions = w && w->data == DATA_VERSIONS,
+		.bytes_max = 6 * bytes + (256 << 20),
+	};
+	if (w && w->small_cache)
+		j->options.cache_bytes = bytes / 10;
+	if (w && w->data == DATA_EMPTY)
+		j->options.cache_bytes = 256 << 20;
+}
+
+static void child(struct job *j, int (*work)(struct job *j, enum dataset data),
+		  enum dataset data)
+{
+	int r;
+
+	set_options(j);
+	r = work(j, data);
+	if (r == 0)
+		r = job_close(j);
+	if (r == 0)
+		j->result->done = true;
+	else
+		snprintf(j->result->why, sizeof(j->result->why), "%s",
+			 bench_why());
+	fflush(stdout);
+	_exit(0);
+}
+
+static void in_child(struct job *j, int (*work)(struct job *, enum dataset),
+		     enum dataset data)
+{
+	int status = 0;
+	pid_t pid;
+
+	*j->result = (struct result){0};
+	pid = fork();
+	if (pid == 0)
+		child(j, work, data);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		snprintf(j->result->why, sizeof(j->result->why), "fork: %s",
+			 strerror(errno));
+		return;
+	}
+	if (WIFSIGNALED(status)) {
+		j->result->done = false;
+		snprintf(j->result->why, sizeof(j->result->why), "%s",
+			 strsignal(WTERMSIG(status)));
+	}
+}
+
+static int work(struct job *j, enum dataset data)
+{
+	int r;
+
+	if (data == DATA_EMPTY)
+		job_remove(j->dir);
+	r = j->workload->run(j);
+	return r;
+}
+
+void job_run(struct job *j)
+{
+	enum dataset data = j->workload->data;
+
+	job_dir(j, data);
+	in_child(j, work, data);
+	if (data != DATA_EMPTY)
+		return;
+	if (j->result->done)
+		j->result->disk_bytes = job_disk_bytes(j->dir);
+	job_remove(j->dir);
+}
+
+void job_prepare(struct job *j, enum dataset data)
+{
+	job_dir(j, data);
+	if (data != DATA_MAJOR)
+		job_remove(j->dir);
+	in_child(j, prepare, data);
+}

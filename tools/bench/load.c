@@ -1,0 +1,178 @@
+/*
+ * The workloads that write.
+ *
+ * What they wrote is settled and then read back whole before it counts; the
+ * rate is that of the writes alone, CPU time, memory and bytes written include
+ * the background work they led to.
+ */
+#include "tools/bench/job.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	WAL_BYTES = 64 << 20,
+	RECOVERY_BATCH = 10,
+};
+
+int run_fill(struct job *j)
+{
+	const struct workload *w = j->workload;
+	struct tally want = {0};
+	int r = job_open(j);
+
+	if (r < 0)
+		return r;
+	job_measure_begin(j);
+	r = job_load(j, w->batch, w->random, w->by_row);
+	if (r == 0)
+		r = j->engine->flush(j->db);
+	job_quiet(j);
+	job_measure_end(j);
+	tally_expect(&want, 0, j->shape.cells, 1, 0);
+	return r < 0 ? r : job_verify(j, &want, true);
+}
+
+/* Cells written by each thread: their numbers follow from it. */
+static uint64_t written_by[THREADS_MAX];
+
+static int sync_worker(struct worker *w)
+{
+	double end = job_clock() + w->job->set->seconds;
+	unsigned step = w->job->workload->threads;
+	struct item it;
+	int r = 0;
+
+	while (r == 0 && job_clock() < end) {
+		item_make(&w->job->shape, w->index + w->ops * step, 0, &it);
+		r = w->job->engine->write(w->session, &it, 1, true);
+		if (r == 0)
+			w->ops++;
+	}
+	written_by[w->index] = w->ops;
+	return r;
+}
+
+int run_fillsync(struct job *j)
+{
+	unsigned threads = j->workload->threads;
+	struct tally want = {0};
+	int r = job_open(j);
+
+	if (r < 0)
+		return r;
+	job_measure_begin(j);
+	r = job_threads(j, threads, sync_worker);
+	job_measure_end(j);
+	for (unsigned i = 0; i < threads; i++)
+		tally_expect(&want, i, written_by[i], threads, 0);
+	return r < 0 ? r : job_verify(j, &want, true);
+}
+
+int run_overwrite(struct job *j)
+{
+	const uint64_t generation = 1;
+	struct tally want = {0};
+	struct shuffle order;
+	struct item it;
+	double begin;
+	void *session;
+	int r = job_open(j);
+
+	if (r == 0)
+		r = j->engine->session(j->db, &session);
+	if (r < 0)
+		return r;
+	job_measure_begin(j);
+	shuffle_init(&order, j->shape.cells);
+	begin = job_clock();
+	for (uint64_t i = 0; r == 0 && i < j->shape.cells; i++) {
+		item_make(&j->shape, shuffle_at(&order, i), generation, &it);
+		r = j->engine->write(session, &it, 1, false);
+	}
+	j->result->seconds = job_clock() - begin;
+	j->result->ops = j->shape.cells;
+	j->result->per_second = (double)j->result->ops / j->result->seconds;
+	j->engine->session_free(session);
+	job_measure_end(j);
+	tally_expect(&want, 0, j->shape.cells, 1, generation);
+	return r < 0 ? r : job_verify(j, &want, true);
+}
+
+/* Leaves a log of 64 MiB behind and is gone without closing. */
+static int fill_log(struct job *j)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		bool ok = job_open(j) == 0 &&
+			  job_load(j, RECOVERY_BATCH, true, false) == 0;
+
+		_exit(ok ? 0 : 1);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+		return bench_fail("could not fill the log");
+	return 0;
+}
+
+int run_recovery(struct job *j)
+{
+	uint64_t bytes = data_user_bytes(&j->shape, 1);
+	struct tally got = {0}, want = {0};
+	struct item it;
+	double begin;
+	void *session;
+	int r;
+
+	j->shape.cells = WAL_BYTES / bytes;
+	j->options.write_buffer_bytes = 4 * WAL_BYTES;
+	if (j->options.bytes_max < 8 * WAL_BYTES)
+		j->options.bytes_max = 8 * WAL_BYTES;
+	r = fill_log(j);
+	if (r < 0)
+		return r;
+	job_measure_begin(j);
+	begin = job_clock();
+	r = job_open(j);
+	if (r == 0)
+		r = j->engine->session(j->db, &session);
+	if (r < 0)
+		return r;
+	item_name(&j->shape, j->shape.cells / 2, &it);
+	r = j->engine->get(session, &it, &got);
+	j->result->seconds = job_clock() - begin;
+	j->result->ops = WAL_BYTES;
+	j->result->per_second = WAL_BYTES / 1e6 / j->result->seconds;
+	j->engine->session_free(session);
+	job_measure_end(j);
+	if (r == 0)
+		return bench_fail("a cell is lost");
+	tally_expect(&want, 0, j->shape.cells, 1, 0);
+	return r < 0 ? r : job_verify(j, &want, true);
+}
+
+int run_size(struct job *j)
+{
+	j->result->disk_bytes = job_disk_bytes(j->dir);
+	return 0;
+}
+
+int run_size_zlib(struct job *j)
+{
+	struct tally want = {0};
+	int r = job_open(j);
+
+	if (r == 0)
+		r = job_load(j, 1000, true, false);
+	if (r == 0)
+		r = j->engine->flush(j->db);
+	if (r == 0)
+		r = j->engine->compact(j->db);
+	if (r < 0)
+		return r;
+	job_quiet(j);
+	tally_expect(&want, 0, j->shape.cells, 1, 0);
+	return job_verify(j, &want, true);
+}

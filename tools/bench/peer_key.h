@@ -1,0 +1,71 @@
+/*
+ * A cell's name as one key of an ordered map:
+ *
+ *	row NUL qualifier NUL inverted timestamp, big-endian
+ *
+ * which sorts as cells do, since the bench's names hold no NUL. The family is
+ * left out: there is one. A row's cells begin with row NUL, a column's
+ * versions with row NUL qualifier NUL; the key that follows all of a row is
+ * row 0x01.
+ */
+#ifndef CELLFS_TOOLS_BENCH_PEER_KEY_H
+#define CELLFS_TOOLS_BENCH_PEER_KEY_H
+
+#include "tools/bench/data.h"
+
+struct peer_key {
+	size_t len;
+	char data[2 * NAME_MAX_LEN + 10];
+};
+
+static inline void peer_key_row(struct peer_key *k, const char *row, size_t len,
+				char end)
+{
+	memcpy(k->data, row, len);
+	k->data[len] = end;
+	k->len = len + 1;
+}
+
+static inline void peer_key_column(struct peer_key *k, const struct item *it)
+{
+	peer_key_row(k, it->row, it->row_len, '\0');
+	memcpy(k->data + k->len, it->qualifier, it->qualifier_len);
+	k->len += it->qualifier_len;
+	k->data[k->len++] = '\0';
+}
+
+static inline void peer_key_cell(struct peer_key *k, const struct item *it)
+{
+	uint64_t ts = __builtin_bswap64(~(uint64_t)it->ts);
+
+	peer_key_column(k, it);
+	memcpy(k->data + k->len, &ts, 8);
+	k->len += 8;
+}
+
+/* The start of a span and the prefix that its keys must have. */
+static inline void peer_key_span(struct peer_key *k, const struct item *from,
+				 bool one_column)
+{
+	k->len = 0;
+	if (from && one_column)
+		peer_key_column(k, from);
+	else if (from)
+		peer_key_row(k, from->row, from->row_len, '\0');
+}
+
+static inline bool peer_key_has(const void *key, size_t len,
+				const struct peer_key *prefix)
+{
+	return len >= prefix->len && !memcmp(key, prefix->data, prefix->len);
+}
+
+/*
+ * Walking keys to count rows: a short row is cheaper to step over than to
+ * seek behind, so so many steps come first.
+ */
+enum {
+	PEER_STEPS_MAX = 8
+};
+
+#endif
