@@ -10,7 +10,7 @@
  * the log entry; `crash --seed N --workloads 1 --at ENTRY` repeats it.
  *
  * --leave-out shows that the test can see: for each place that syncs, some
- * sync of it is left out, and a bad image must be found. --plant promises
+ * sync of it is left out, and a bad image must be found (--say tells which). --plant promises
  * unsynced mutations and must be found too.
  */
 #include <getopt.h>
@@ -27,7 +27,7 @@ struct options {
 	uint64_t seed, states;
 	unsigned workloads, steps, seconds, thorough, nested, random, corners;
 	long at; /* -1 = all */
-	bool plant, leave_out;
+	bool plant, leave_out, say;
 };
 
 struct totals {
@@ -66,6 +66,11 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	uint64_t state = a * 0x100000001b3 ^ b;
 
 	return step_random(&state);
+}
+
+static void print(const struct buf *text)
+{
+	fprintf(stderr, "%.*s", (int)text->len, (const char *)text->data);
 }
 
 /* -- images ---------------------------------------------------------------- */
@@ -130,6 +135,8 @@ static int judge(const struct search *s, const struct sim_image *image)
 	r = verdict(&v, image->os, s->reason);
 	if (r) {
 		say_where(s, image, "");
+		if (s->o->say)
+			print(s->reason);
 		return r;
 	}
 	return nested ? judge_nested(s, image->os, &v, image) : 0;
@@ -161,11 +168,6 @@ static int search(const struct search *s, struct os *os)
 
 /* -- workloads --------------------------------------------------------------
  */
-
-static void print(const struct buf *text)
-{
-	fprintf(stderr, "%.*s", (int)text->len, (const char *)text->data);
-}
 
 static void print_plan(const struct plan *p)
 {
@@ -362,7 +364,7 @@ static void usage(void)
 	fputs("usage: crash [--seed N] [--workloads N] [--steps N]\n"
 	      "             [--states N] [--seconds N] [--at ENTRY]\n"
 	      "             [--thorough N] [--nested N] [--random N]\n"
-	      "             [--corners N] [--plant] [--leave-out]\n",
+	      "             [--corners N] [--plant] [--leave-out] [--say]\n",
 	      stderr);
 	exit(2);
 }
@@ -382,6 +384,7 @@ static void options_parse(int argc, char **argv, struct options *o)
 		{"corners", required_argument, NULL, 'c'},
 		{"plant", no_argument, NULL, 'p'},
 		{"leave-out", no_argument, NULL, 'l'},
+		{"say", no_argument, NULL, 'y'},
 		{0},
 	};
 	int c;
@@ -425,6 +428,9 @@ static void options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'l':
 			o->leave_out = true;
+			break;
+		case 'y':
+			o->say = true;
 			break;
 		default:
 			usage();
