@@ -186,7 +186,7 @@ static struct lsm_table *table_new(struct lsm *db, uint64_t id,
 static int load_table(struct lsm *db, const struct catalog_table *from,
 		      struct lsm_table **out)
 {
-	struct table_state *st;
+	struct table_state *st = NULL;
 	uint32_t ids = 0;
 	int r;
 
@@ -203,6 +203,10 @@ static int load_table(struct lsm *db, const struct catalog_table *from,
 			return 0;
 		r = -ENOMEM;
 	}
+	table_state_unref(st);
+	/* A lost file is damage; an absent store is something else. */
+	if (r == -ENOENT)
+		r = -EUCLEAN;
 	if (r != -ENOMEM || store_why()[0])
 		why(r, "table %s: %s", from->name, store_why());
 	return r;

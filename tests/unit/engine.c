@@ -408,6 +408,41 @@ what_was_written_before_a_table_change_is_there_with_it(void **state)
 	sim_free(os);
 }
 
+static int last_table_file(void *arg, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 4 && !strcmp(name + n - 4, ".sst") && strcmp(name, arg) > 0)
+		strcpy(arg, name);
+	return 0;
+}
+
+static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1);
+	struct os_dir *d;
+	char name[64] = "";
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(temp_put(&s, "r", "g", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	assert_int_equal(temp_close(&s), 0);
+	/* The file of the second family: the first is open when it is missed.
+	 */
+	assert_int_equal(os_dir_open(os, "/store", false, &d), 0);
+	assert_int_equal(os_dir_list(d, last_table_file, name), 0);
+	assert_int_equal(os_unlink(d, name), 0);
+	os_dir_close(d);
+	assert_int_equal(store_open(s.path, &s.options, &s.store), -EUCLEAN);
+	assert_non_null(strstr(store_why(), name));
+	sim_free(os);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -433,6 +468,8 @@ int main(void)
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),
+		cmocka_unit_test(
+			a_lost_file_is_damage_and_nothing_is_left_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
