@@ -141,9 +141,11 @@ static int make_room(struct lsm *db, const struct mutation *m)
 	if (used < db->options.write_buffer_bytes)
 		return 0;
 	if (db->options.inline_background) {
-		r = commit_freeze(db);
-		if (r == 0)
-			r = flush_one(db);
+		/* One behind, as with threads: writes go on beside a frozen
+		 * one. */
+		r = flush_one(db);
+		if (r >= 0)
+			r = commit_freeze(db);
 		while (r >= 0 && (r = compact_one(db)) > 0)
 			;
 		return r < 0 ? r : 0;

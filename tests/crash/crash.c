@@ -10,8 +10,8 @@
  * the log entry; `crash --seed N --workloads 1 --at ENTRY` repeats it.
  *
  * --leave-out shows that the test can see: for each place that syncs, some
- * sync of it is left out, and a bad image must be found (--say tells which). --plant promises
- * unsynced mutations and must be found too.
+ * sync of it is left out, and a bad image must be found (--say tells which).
+ *--plant promises unsynced mutations and must be found too.
  */
 #include <getopt.h>
 #include <signal.h>

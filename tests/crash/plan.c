@@ -35,7 +35,11 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 
 	*p = (struct plan){.seed = seed, .nsteps = n + STEP_TABLES};
 	p->mode = (struct step_mode){
-		.tables = true, .tiny = true, .sync = seed % 4 == 0};
+		.tables = true,
+		.tiny = true,
+		.narrow = seed % 2 == 0,
+		.sync = seed % 4 == 0,
+	};
 	p->steps = zeroed(p->nsteps, sizeof(*p->steps));
 	p->given = zeroed(p->nsteps, sizeof(*p->given));
 	p->before = zeroed(p->nsteps, sizeof(*p->before));
@@ -190,7 +194,7 @@ static bool is_trouble(int result)
 
 int plan_run(struct plan *p, struct os *os)
 {
-	struct world w = {.tiny = true};
+	struct world w = {.tiny = true, .narrow = p->mode.narrow};
 	struct buf answer = {0};
 	int r = subject_lsm_open(os, &w);
 

@@ -26,11 +26,12 @@ void verdict_bounds(const struct plan *p, const struct sim_image *image,
 		*highest = *lowest;
 }
 
-static int open_image(struct os *os, struct world *w, struct buf *text)
+static int open_image(const struct plan *p, struct os *os, struct world *w,
+		      struct buf *text)
 {
 	int r;
 
-	*w = (struct world){.tiny = true};
+	*w = (struct world){.tiny = true, .narrow = p->mode.narrow};
 	r = subject_lsm_open(os, w);
 	if (r < 0) {
 		say(text, "it does not open: %d, %s\n", r, store_why());
@@ -232,7 +233,7 @@ static int examine(const struct verdict_options *o, struct world *w,
 int verdict(const struct verdict_options *o, struct os *os, struct buf *text)
 {
 	struct world w;
-	int r = open_image(os, &w, text);
+	int r = open_image(o->plan, os, &w, text);
 
 	if (r == 0)
 		r = examine(o, &w, text);

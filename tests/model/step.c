@@ -85,6 +85,7 @@ struct step_mode step_mode_of(uint64_t seed, bool classic)
 		.snapshots = below(&random, 2),
 		.tiny = below(&random, 3) > 0,
 		.sync = below(&random, 8) == 0,
+		.narrow = below(&random, 3) == 0,
 	};
 }
 

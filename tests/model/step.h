@@ -96,6 +96,7 @@ struct step_mode {
 	bool tables;  /* tables are made, renamed and dropped */
 	bool snapshots; /* and no compaction while one lives */
 	bool tiny;	/* a write buffer of few steps */
+	bool narrow;	/* log segments of less than a write buffer */
 	bool sync;	/* every mutation is on disk before it returns */
 };
 

@@ -12,8 +12,12 @@ static struct store_options options_of(const struct world *w)
 		.inline_background = true,
 		.os = w->arg,
 		.cache_bytes = 64 << 10,
-		.write_buffer_bytes = w->tiny ? 4 << 10 : 1 << 20,
-		.wal_segment_bytes = w->tiny ? 16 << 10 : 1 << 20,
+		.write_buffer_bytes = !w->tiny	  ? 1 << 20
+				      : w->narrow ? 16 << 10
+						  : 4 << 10,
+		.wal_segment_bytes = w->narrow ? 8 << 10
+				     : w->tiny ? 16 << 10
+					       : 1 << 20,
 		.wal_ring_bytes = 8 << 10,
 		.table_file_bytes = w->tiny ? 1 << 10 : 1 << 20,
 	};
@@ -54,6 +58,7 @@ int subject_lsm(const struct step_mode *mode, struct world *w)
 	int r;
 
 	w->tiny = mode->tiny;
+	w->narrow = mode->narrow;
 	r = subject_lsm_open(sim_new(1), w);
 	if (r < 0)
 		sim_free(w->arg);

@@ -15,6 +15,7 @@ struct world {
 	struct table *tables[STEP_TABLES];
 	struct snapshot *snapshots[STEP_SNAPSHOTS];
 	bool classic;
+	bool narrow;   /* log segments of less than a write buffer */
 	bool tiny;     /* it flushes and compacts by itself */
 	bool pristine; /* nothing was flushed: raw scans see all */
 	int64_t now;
