@@ -35,8 +35,8 @@ calls="$calls|ftruncate|truncate|fallocate|stat|fstat|lstat|fstatat|opendir"
 calls="$calls|fdopendir|readdir|closedir|flock|fcntl|mmap|munmap|fopen"
 calls="$calls|clock_gettime|time|gettimeofday|getrandom|rand|random|usleep"
 calls="$calls|nanosleep|sleep"
-found=$(grep -nE "(^|[^a-zA-Z0-9_>.])($calls)\(" \
-	$(find store -name '*.c' ! -name os_posix.c) |
+found=$(find store -name '*.c' ! -name os_posix.c -exec \
+	grep -nHE "(^|[^a-zA-Z0-9_>.])($calls)\(" {} + |
 	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)' |
 	grep -vE ':[0-9]+:static ')
 [ -z "$found" ] || complain "the OS is reached by store/os.h" "$found"

@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# The daemon's life: start, refusals, healing, the end.
+
+load helper
+
+# As a user starts it; returns when it is mounted.
+start_daemon() {
+	unmount_store
+	"$CELLFS" "$STORE" "$M" 3>&-
+}
+
+# The pid that the daemon on $M has.
+pid_of_mount() {
+	awk '$1 == "pid" { print $2 }' "$M/.cellfs/stats"
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1")" = Z ]
+}
+
+# Unmounts, and waits until the daemon has put everything away.
+end_daemon() {
+	local pid
+
+	pid=$(pid_of_mount)
+	fusermount3 -u "$M"
+	settled gone "$pid"
+}
+
+@test "the command returns when the mount is there, and can be left" {
+	start_daemon
+	mountpoint -q "$M"
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	end_daemon
+	mount_store
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
+@test "SIGTERM ends it with 0 and everything on disk" {
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	kill -TERM "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	run ! mountpoint -q "$M"
+	mount_store
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
+@test "after kill -9 the next start heals the mountpoint" {
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	run ! ls "$M"
+	mount_store
+	settled test -e "$M/T/R/f:q"
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
+@test "a store in use names the pid that holds it" {
+	mkdir "$T/other"
+	run "$CELLFS" "$STORE" "$T/other"
+	[ "$status" -eq 1 ]
+	[[ $output == *"$DAEMON"* ]]
+}
+
+@test "a mountpoint in use is refused" {
+	run "$CELLFS" "$T/store2" "$M"
+	[ "$status" -eq 1 ]
+	[[ $output == *"mounted on"* ]]
+}
+
+@test "store and mountpoint in each other are refused" {
+	mkdir -p "$T/a/b"
+	run "$CELLFS" "$T/a/b" "$T/a"
+	[ "$status" -eq 1 ]
+	[[ $output == *"lies in the mountpoint"* ]]
+	run "$CELLFS" "$T/a" "$T/a/b"
+	[ "$status" -eq 1 ]
+	[[ $output == *"lies in the store"* ]]
+	ln -s "$T/a" "$T/link"
+	run "$CELLFS" "$T/a" "$T/link/b"
+	[ "$status" -eq 1 ]
+	run "$CELLFS" "$T/a" "$T/a"
+	[ "$status" -eq 1 ]
+}
+
+@test "what cannot be mounted is said" {
+	run "$CELLFS" "$T/s" "$T/nowhere"
+	[ "$status" -eq 1 ]
+	[[ $output == *"does not exist"* ]]
+	touch "$T/file"
+	run "$CELLFS" "$T/s" "$T/file"
+	[ "$status" -eq 1 ]
+	[[ $output == *"not a directory"* ]]
+	mkdir "$T/mnt2"
+	run "$CELLFS" "$T/file" "$T/mnt2"
+	[ "$status" -eq 1 ]
+	[[ $output == *"not a directory"* ]]
+}
+
+@test "a directory that holds something else is not taken for a store" {
+	mkdir "$T/home" "$T/mnt2"
+	touch "$T/home/thesis"
+	run "$CELLFS" "$T/home" "$T/mnt2"
+	[ "$status" -eq 1 ]
+	[ "$(ls "$T/home")" = thesis ]
+}
+
+@test "unknown options are refused by name, with those that are known" {
+	mkdir "$T/mnt2"
+	run "$CELLFS" "$T/s" "$T/mnt2" -o sync,frobnicate
+	[ "$status" -eq 2 ]
+	[[ $output == *frobnicate* && $output == *scratch_max* ]]
+	[ ! -e "$T/s" ]
+	run "$CELLFS" "$T/s" "$T/mnt2" -o scratch_max=much
+	[ "$status" -eq 2 ]
+	run "$CELLFS"
+	[ "$status" -eq 2 ]
+}
+
+@test "what mount(8) and fstab add is accepted" {
+	unmount_store
+	mount_store -o rw,noauto,user,_netdev,x-systemd.automount,nofail,exec
+}
+
+@test "mount(8)'s helper mounts the type fuse.cellfs" {
+	unmount_store
+	mkdir "$T/bin"
+	ln -s "$(realpath "$CELLFS")" "$T/bin/cellfs"
+	PATH=$T/bin:/usr/sbin:/sbin:$PATH mount.fuse3 "$STORE" "$M" \
+		-t fuse.cellfs -o rw,noauto,user 3>&-
+	mkdir "$M/T"
+	[ "$(ls "$M")" = T ]
+	end_daemon
+}
+
+@test "help is one screen, version says the version" {
+	run "$CELLFS" --help
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -le 40 ]
+	run "$CELLFS" --version
+	[ "$status" -eq 0 ]
+	[[ $output == cellfs* ]]
+}
+
+@test "the kernel enforces the modes, and nothing is set-uid" {
+	grep " $M " /proc/mounts | grep -q default_permissions
+	grep " $M " /proc/mounts | grep -q nosuid,nodev
+}
+
+@test "the control files say what they promise" {
+	grep -q latest "$M/.cellfs/help"
+	grep -q "^cellfs " "$M/.cellfs/version"
+	grep -q "^sync no" "$M/.cellfs/options"
+	grep -q lookup "$M/.cellfs/stats"
+	[ "$(ls "$M")" = "" ]
+	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = "errors help options stats version " ]
+	run ! cat "$M/.cellfs/nothing"
+	run ! touch "$M/.cellfs/new"
+}
+
+@test "show_control lists what is otherwise only reached by name" {
+	unmount_store
+	mount_store -o show_control
+	[ "$(ls -A "$M")" = .cellfs ]
+}

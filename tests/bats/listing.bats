@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# What listings and lookups show.
+
+load helper
+
+put() {
+	mkdir -p "$M/T/$1"
+	echo "$1" >"$M/T/$1/f:q"
+}
+
+@test "rows are listed in byte order, without . and control names" {
+	mkdir "$M/T"
+	put b
+	put a
+	put ä
+	put B
+	[ "$(ls -U "$M/T" | tr '\n' ' ')" = "B a b ä " ]
+	[ "$(ls -A -U "$M/T" | head -n 1)" = .schema ]
+}
+
+@test "versions are listed newest first" {
+	a_column
+	for ts in 5 7 6; do echo $ts >"$C/$ts"; done
+	[ "$(ls -U "$C" | tr '\n' ' ')" = "7 6 5 " ]
+}
+
+@test "a version has its size and its timestamp as mtime" {
+	a_column
+	printf 12345 >"$C/1637056832082"
+	[ "$(stat -c '%s %b %h %.Y' "$C/1637056832082")" = \
+		"5 1 1 1637056832.082000000" ]
+}
+
+@test "odd keys have one spelling" {
+	mkdir "$M/T" "$M/T/%2E%2F%25"
+	echo x >"$M/T/%2E%2F%25/f:"
+	[ "$(ls "$M/T/%2E%2F%25/f")" = % ]
+	run ! ls "$M/T/%2e%2F%25"
+	run ! mkdir "$M/T/%41"
+	run ! mkdir "$M/T/-x"
+	[ "$(cat "$M/T/%2E%2F%25/f/%/latest")" = x ]
+}
+
+@test "keys over 255 bytes continue in nested directories" {
+	k250=$(printf 'k%.0s' {1..250})
+	mkdir -p "$M/T/$k250%+/$k250%+/kkkkkk"
+	echo x >"$M/T/$k250%+/$k250%+/kkkkkk/f:q"
+	remount_store
+	[ "$(ls "$M/T")" = "$k250%+" ]
+	[ "$(ls "$M/T/$k250%+/$k250%+")" = kkkkkk ]
+	[ "$(cat "$M/T/$k250%+/$k250%+/kkkkkk/f:q")" = x ]
+	mkdir "$T/backup"
+	rsync -a "$M/T/" "$T/backup/"
+	diff -r "$M/T" "$T/backup"
+	rm -r "$M/T"
+	[ -z "$(ls "$M")" ]
+}
+
+@test "a name over 255 bytes is too long" {
+	mkdir "$M/T"
+	run mkdir "$M/T/$(printf 'k%.0s' {1..256})"
+	[[ $output == *"name too long"* ]]
+}
+
+@test "the newest value is seen at once by each of its names" {
+	a_row
+	for i in 1 22 333 4444 55555; do
+		echo $i >"$M/T/R/f:q"
+		[ "$(cat "$M/T/R/f/q/latest")" = $i ]
+		[ "$(cat "$M/T/R/f:q")" = $i ]
+		[ "$(stat -c %s "$M/T/R/f/q/latest")" -eq $((${#i} + 1)) ]
+		echo x$i >"$M/T/R/f/q/latest"
+		[ "$(cat "$M/T/R/f:q")" = x$i ]
+	done
+}
+
+@test "a name that was looked up in vain is seen when it is there" {
+	a_row
+	[ ! -e "$M/T/R/f" ]
+	[ ! -e "$M/T/R/f:q" ]
+	echo x >"$M/T/R/f:q"
+	[ -e "$M/T/R/f/q/latest" ]
+	[ ! -e "$M/T/R/f/q/17" ]
+	echo y >"$M/T/R/f/q/17"
+	[ "$(cat "$M/T/R/f/q/17")" = y ]
+}
+
+@test "a version that was pushed out is gone" {
+	a_column
+	for ts in 1 2 3; do echo $ts >"$C/$ts"; done
+	cat "$C/1" >/dev/null
+	echo 4 >"$C/4"
+	[ "$(ls -U "$C" | tr '\n' ' ')" = "4 3 2 " ]
+	run ! cat "$C/1"
+}
+
+@test "a handle reads one value, whatever is written meanwhile" {
+	a_row
+	echo old >"$M/T/R/f:q"
+	exec 5<"$M/T/R/f:q"
+	echo much newer >"$M/T/R/f:q"
+	[ "$(cat <&5)" = old ]
+	exec 5<&-
+}
+
+@test "rows that are deleted while they are listed cost no other its place" {
+	mkdir "$M/T"
+	for i in {100..399}; do put "$i"; done
+	find "$M/T" -mindepth 1 -maxdepth 1 -type d -exec rm -r {} +
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "xattrs are not supported and cost nothing" {
+	a_row
+	echo x >"$M/T/R/f:q"
+	run ! setfattr -n user.a -v b "$M/T/R/f:q"
+}
+
+@test "statfs tells the disk of the store" {
+	[ "$(stat -f -c '%l' "$M")" = 255 ]
+	[ "$(stat -f -c '%b' "$M")" -gt 0 ]
+}
+
+nodes() {
+	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
+}
+
+few_nodes() {
+	[ "$(nodes)" -lt 20 ]
+}
+
+@test "nodes die with forget" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may drop the kernel's caches"
+	mkdir "$M/T"
+	for i in {100..199}; do put "$i"; done
+	ls -lR "$M" >/dev/null
+	[ "$(nodes)" -gt 300 ]
+	echo 2 >/proc/sys/vm/drop_caches
+	settled few_nodes
+}
