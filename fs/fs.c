@@ -137,7 +137,10 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 		.ino = child->node,
 		.generation = 1,
 		.attr = *st,
-		.attr_timeout = place_attr_timeout(fs, child, st),
+		/* What a writer is about to publish has other attributes. */
+		.attr_timeout = writer_is_open(fs, child->node)
+					? 0
+					: place_attr_timeout(fs, child, st),
 		.entry_timeout = place_entry_timeout(fs, child, st),
 	};
 	return 0;

@@ -2,6 +2,7 @@
 
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/writer.h"
 #include "fs/writes.h"
 
 /*
@@ -71,7 +72,9 @@ static int do_getattr(struct fs *fs, uint64_t ino, struct fuse_file_info *fi,
 	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER)
 		r = reader_stat(fs, fi->fh, st);
 	if (r > 0)
-		*timeout = place_attr_timeout(fs, &p, st);
+		*timeout = writer_is_open(fs, ino)
+				   ? 0
+				   : place_attr_timeout(fs, &p, st);
 	place_release(&p);
 	return r == 0 ? -ENOENT : r;
 }

@@ -25,6 +25,8 @@ static int create_cell(struct fs *fs, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
+	/* Its timestamp is its time, and that is not given yet. */
+	e->attr_timeout = 0;
 	r = writer_create(fs, child, fi);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);

@@ -1,6 +1,5 @@
-#include "fs/writer.h"
+#include "fs/writer_inside.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,39 +10,9 @@
 #include "fs/schema_file.h"
 #include "fs/writes.h"
 
-enum writer_type {
-	WRITER_CELL,
-	WRITER_SCHEMA,
-	WRITER_SCRATCH
-};
-
-struct writer {
-	struct sorted_node by_node; /* first; in writes.writers */
-	_Atomic uint32_t refs;
-	struct fs *fs;
-	struct place place; /* never changes */
-	uint8_t type;	    /* never changes */
-	bool append;	    /* O_APPEND: the offset is not looked at */
-	/* Created and not published: the size so far, else -1. */
-	_Atomic int64_t pending_size;
-
-	pthread_mutex_t lock; /* guards all below */
-	struct draft draft;
-	bool tail;	 /* the draft is what comes behind the newest value */
-	size_t base_len; /* of that newest value, when it was looked at */
-	bool loaded;	 /* the draft is the whole content */
-	bool dirty;	 /* written since it was published last */
-	bool owed;	 /* made or truncated: an empty value is due */
-	bool absent;	 /* O_EXCL: the first publication finds no file */
-	bool abandoned;	 /* removed before it was published */
-	bool broken;	 /* a write failed: what is there is not the whole */
-	int failed;	 /* why the last publication did not happen */
-	int64_t ts;	 /* what was published last, or -1 */
-};
-
 /* -- life ---------------------------------------------------------------- */
 
-static void unref(struct writer *w)
+void writer_unref(struct writer *w)
 {
 	if (atomic_fetch_sub(&w->refs, 1) > 1)
 		return;
@@ -54,49 +23,6 @@ static void unref(struct writer *w)
 	pthread_mutex_destroy(&w->lock);
 	sorted_node_release(&w->by_node);
 	free(w);
-}
-
-static struct bytes node_key(const uint64_t *node)
-{
-	return bytes_of(node, sizeof(*node));
-}
-
-static void register_writer(struct writer *w)
-{
-	struct write_state *ws = w->fs->writes;
-
-	pthread_mutex_lock(&ws->lock);
-	sorted_insert(&ws->writers, &w->by_node);
-	ws->open = ws->writers.count;
-	pthread_mutex_unlock(&ws->lock);
-}
-
-static void unregister_writer(struct writer *w)
-{
-	struct write_state *ws = w->fs->writes;
-
-	pthread_mutex_lock(&ws->lock);
-	sorted_remove(&ws->writers, &w->by_node);
-	ws->open = ws->writers.count;
-	pthread_mutex_unlock(&ws->lock);
-}
-
-/* The node's writer after @last (NULL: the first), with a reference. */
-static struct writer *next_writer(struct fs *fs, uint64_t node,
-				  const struct writer *last)
-{
-	struct write_state *ws = fs->writes;
-	struct sorted_node *n;
-
-	if (!ws->open)
-		return NULL;
-	pthread_mutex_lock(&ws->lock);
-	n = sorted_next(&ws->writers, node_key(&node), last != NULL,
-			bytes_of(&last, sizeof(last)));
-	if (n)
-		atomic_fetch_add(&((struct writer *)n)->refs, 1);
-	pthread_mutex_unlock(&ws->lock);
-	return (struct writer *)n;
 }
 
 /* What the file takes: its longest content, or why it cannot be written. */
@@ -141,7 +67,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	err = place_copy(&w->place, p);
 	if (err)
 		goto fail;
-	err = sorted_node_init(&w->by_node, node_key(&p->node),
+	err = sorted_node_init(&w->by_node, writer_node_key(&p->node),
 			       bytes_of(&w, sizeof(w)));
 	if (err)
 		goto fail;
@@ -166,12 +92,12 @@ static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 {
 	/* The draft answers reads, not the pages of an earlier version. */
 	fi->direct_io = 1;
-	register_writer(w);
+	writer_register(w);
 	fi->fh = handles_add(w->fs->handles, HANDLE_WRITER, w);
 	if (fi->fh)
 		return 0;
-	unregister_writer(w);
-	unref(w);
+	writer_unregister(w);
+	writer_unref(w);
 	return why(-ENFILE, "too many files are open");
 }
 
@@ -323,8 +249,7 @@ static int publish_cell(struct writer *w, unsigned flags)
 	return err == -EEXIST && w->tail ? 0 : err;
 }
 
-/* Publishes what was written, and with @all what is owed. REQUIRES: lock. */
-static int publish(struct writer *w, bool all, unsigned flags)
+int writer_publish(struct writer *w, bool all, unsigned flags)
 {
 	int err;
 
@@ -371,7 +296,7 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 			err = truncate_draft(w, 0);
 		}
 		if (err) {
-			unref(w);
+			writer_unref(w);
 			return err;
 		}
 	}
@@ -541,7 +466,7 @@ int writer_flush(struct fs *fs, uint64_t fh)
 	if (!w)
 		return 0; /* other handles have nothing to publish */
 	pthread_mutex_lock(&w->lock);
-	err = publish(w, false, 0);
+	err = writer_publish(w, false, 0);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -555,7 +480,7 @@ int writer_fsync(struct fs *fs, uint64_t fh)
 		return 0;
 	pthread_mutex_lock(&w->lock);
 	if (w->dirty || w->owed)
-		err = publish(w, true, CELLFILE_SYNC);
+		err = writer_publish(w, true, CELLFILE_SYNC);
 	else
 		err = w->failed ? w->failed : store_sync(fs->store);
 	pthread_mutex_unlock(&w->lock);
@@ -571,7 +496,7 @@ void writer_release(struct fs *fs, uint64_t fh)
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->lock);
-	err = publish(w, true, 0);
+	err = writer_publish(w, true, 0);
 	pthread_mutex_unlock(&w->lock);
 	if (err && !w->broken) {
 		/* Nobody waits for an answer: people read it in errors. */
@@ -581,8 +506,8 @@ void writer_release(struct fs *fs, uint64_t fh)
 				   (const char *)path.data, err, store_why());
 		buf_free(&path);
 	}
-	unregister_writer(w);
-	unref(w);
+	writer_unregister(w);
+	writer_unref(w);
 }
 
 int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
@@ -602,108 +527,8 @@ int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 	pthread_mutex_lock(&w->lock);
 	err = truncate_draft(w, (uint64_t)size);
 	if (!err)
-		err = publish(w, true, 0);
+		err = writer_publish(w, true, 0);
 	pthread_mutex_unlock(&w->lock);
-	unref(w);
+	writer_unref(w);
 	return err;
-}
-
-/* -- by node ------------------------------------------------------------- */
-
-int writer_stat(struct fs *fs, uint64_t node, struct stat *st)
-{
-	struct scratch_attr a;
-	struct writer *w, *next;
-	int64_t size = -1;
-
-	if (scratch_getattr(fs->writes->scratch, node, &a)) {
-		st->st_mode = a.mode;
-		st->st_uid = a.uid;
-		st->st_gid = a.gid;
-		st->st_size = (off_t)a.size;
-		st->st_blocks = (blkcnt_t)((a.size + 511) / 512);
-		st->st_atim = st->st_mtim = a.mtime;
-		st->st_ctim = a.ctime;
-		return 1;
-	}
-	for (w = next_writer(fs, node, NULL); w; w = next) {
-		int64_t pending = w->pending_size;
-
-		size = pending > size ? pending : size;
-		next = next_writer(fs, node, w);
-		unref(w);
-	}
-	if (size < 0)
-		return 0;
-	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + 511) / 512);
-	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
-	return 1;
-}
-
-bool writer_is_open(struct fs *fs, uint64_t node)
-{
-	struct writer *w = next_writer(fs, node, NULL);
-
-	if (w)
-		unref(w);
-	return w != NULL;
-}
-
-bool writer_wants(struct fs *fs, uint64_t node)
-{
-	struct stat st;
-
-	return writer_stat(fs, node, &st) > 0;
-}
-
-bool writer_abandon(struct fs *fs, uint64_t node)
-{
-	struct writer *w, *next;
-	bool pending = false;
-
-	for (w = next_writer(fs, node, NULL); w; w = next) {
-		pthread_mutex_lock(&w->lock);
-		pending |= w->pending_size >= 0;
-		w->pending_size = -1;
-		w->abandoned = w->type == WRITER_CELL;
-		pthread_mutex_unlock(&w->lock);
-		next = next_writer(fs, node, w);
-		unref(w);
-	}
-	return pending;
-}
-
-int writer_settle(struct fs *fs, uint64_t node)
-{
-	struct writer *w, *next;
-	int err = 0;
-
-	for (w = next_writer(fs, node, NULL); w; w = next) {
-		int r;
-
-		pthread_mutex_lock(&w->lock);
-		r = publish(w, true, 0);
-		pthread_mutex_unlock(&w->lock);
-		err = err ? err : r;
-		next = next_writer(fs, node, w);
-		unref(w);
-	}
-	return err;
-}
-
-void writer_drain(struct fs *fs)
-{
-	struct sorted_node *n;
-
-	/* No request runs any more: the locks are for form. */
-	while ((n = sorted_any(&fs->writes->writers))) {
-		struct writer *w = (struct writer *)n;
-
-		pthread_mutex_lock(&w->lock);
-		(void)publish(w, true, 0);
-		pthread_mutex_unlock(&w->lock);
-		unregister_writer(w);
-		unref(w);
-	}
 }

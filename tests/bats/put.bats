@@ -271,3 +271,17 @@ two" ]
 	[ "$(grep -l . article1/tags/*/* | wc -l)" -eq 2 ]
 	cd "$T"
 }
+
+@test "stat during and after writing tells size and time of the version" {
+	a_column
+	python3 - "$C/1637054560118" <<-'PY'
+	import os, sys
+	path = sys.argv[1]
+	fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+	os.write(fd, b"hello")
+	assert os.stat(path).st_size == 5
+	os.close(fd)
+	st = os.stat(path)
+	assert (st.st_size, st.st_mtime_ns) == (5, 1637054560118000000), st
+	PY
+}

@@ -1,0 +1,54 @@
+/*
+ * A writer's inside, shared by writer.c (what an open file does) and
+ * writer_node.c (who has which file open).
+ */
+#ifndef CELLFS_FS_WRITER_INSIDE_H
+#define CELLFS_FS_WRITER_INSIDE_H
+
+#include "fs/fs.h"
+#include "fs/writer.h"
+#include "fs/writes.h"
+
+enum writer_type {
+	WRITER_CELL,
+	WRITER_SCHEMA,
+	WRITER_SCRATCH
+};
+
+struct writer {
+	struct sorted_node by_node; /* first; in writes.writers */
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	struct place place; /* never changes */
+	uint8_t type;	    /* never changes */
+	bool append;	    /* O_APPEND: the offset is not looked at */
+	/* Created and not published: the size so far, else -1. */
+	_Atomic int64_t pending_size;
+
+	pthread_mutex_t lock; /* guards all below */
+	struct draft draft;
+	bool tail;	 /* the draft is what comes behind the newest value */
+	size_t base_len; /* of that newest value, when it was looked at */
+	bool loaded;	 /* the draft is the whole content */
+	bool dirty;	 /* written since it was published last */
+	bool owed;	 /* made or truncated: an empty value is due */
+	bool absent;	 /* O_EXCL: the first publication finds no file */
+	bool abandoned;	 /* removed before it was published */
+	bool broken;	 /* a write failed: what is there is not the whole */
+	int failed;	 /* why the last publication did not happen */
+	int64_t ts;	 /* what was published last, or -1 */
+};
+
+/* The key of a node's writers in the registry. */
+static inline struct bytes writer_node_key(const uint64_t *node)
+{
+	return bytes_of(node, sizeof(*node));
+}
+
+void writer_unref(struct writer *w);
+void writer_register(struct writer *w);
+void writer_unregister(struct writer *w);
+/* Publishes what was written, and with @all what is owed. REQUIRES: lock. */
+int writer_publish(struct writer *w, bool all, unsigned flags);
+
+#endif

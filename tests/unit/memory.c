@@ -1,0 +1,274 @@
+/*
+ * What the mount keeps in memory: sorted names, the overlay, scratch files,
+ * drafts. All of it ordered and bounded.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "fs/draft.h"
+#include "fs/node.h"
+#include "fs/overlay.h"
+#include "fs/scratch.h"
+#include "fs/sorted.h"
+
+static struct bytes str(const char *s)
+{
+	return bytes_str(s);
+}
+
+/* -- sorted -------------------------------------------------------------- */
+
+#define NAMES 300
+
+static void names_come_in_order_whatever_was_removed(void **state)
+{
+	struct sorted_node *nodes = calloc(NAMES, sizeof(*nodes));
+	bool there[NAMES] = {false};
+	struct sorted s = {0};
+	unsigned seed = 1;
+	char name[16];
+
+	assert_non_null(nodes);
+	for (int step = 0; step < 5000; step++) {
+		int i = (int)((seed = seed * 1103515245 + 12345) >> 16) % NAMES;
+
+		if (there[i]) {
+			sorted_remove(&s, &nodes[i]);
+			sorted_node_release(&nodes[i]);
+		} else {
+			snprintf(name, sizeof(name), "%03d", i);
+			assert_int_equal(sorted_node_init(&nodes[i], str("d"),
+							  str(name)),
+					 0);
+			sorted_insert(&s, &nodes[i]);
+		}
+		there[i] = !there[i];
+	}
+	struct sorted_node *n = sorted_next(&s, str("d"), false, str(""));
+
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "%03d", i);
+		assert_true(there[i] ==
+			    (sorted_find(&s, str("d"), str(name)) != NULL));
+		if (!there[i])
+			continue;
+		assert_ptr_equal(n, &nodes[i]);
+		n = sorted_next(&s, str("d"), true, sorted_name(n));
+	}
+	assert_null(n);
+	assert_null(sorted_next(&s, str("e"), false, str("")));
+	while ((n = sorted_any(&s))) {
+		sorted_remove(&s, n);
+		sorted_node_release(n);
+	}
+	assert_int_equal(s.count, 0);
+	free(nodes);
+}
+
+/* -- overlay ------------------------------------------------------------- */
+
+static uint64_t enter(struct nodes *ns, uint64_t parent, const char *name,
+		      uint8_t kind)
+{
+	uint64_t id;
+
+	assert_int_equal(nodes_enter(ns, parent, str(name), kind, 7, NULL, &id),
+			 0);
+	return id;
+}
+
+static int add(struct overlay *ov, struct nodes *ns, const char *name,
+	       struct bytes key)
+{
+	struct overlay_entry e = {.kind = NODE_ROW, .ino = 7};
+
+	e.node = enter(ns, 1, name, NODE_ROW);
+	strcpy(e.name, name);
+	return overlay_add(ov, 1, key, &e);
+}
+
+static void overlay_lists_by_key_and_finds_by_name(void **state)
+{
+	static const char *const expected[] = {"%00", "a", "a%00", "a%+", "b"};
+	struct overlay_entry e;
+	struct overlay *ov;
+	struct nodes *ns;
+	struct buf key = {0};
+	struct bytes after;
+	size_t count = 0;
+	int r;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	assert_false(overlay_any(ov, 1));
+	assert_int_equal(add(ov, ns, "b", str("b")), 0);
+	assert_int_equal(add(ov, ns, "a%00", bytes_of("a\0", 2)), 0);
+	assert_int_equal(add(ov, ns, "a", str("a")), 0);
+	assert_int_equal(add(ov, ns, "%00", bytes_of("\0", 1)), 0);
+	assert_int_equal(add(ov, ns, "a", str("a")), -EEXIST);
+	/* A piece whose key is a row's too: found, if not listed twice. */
+	assert_int_equal(add(ov, ns, "a%+", str("a")), 0);
+	assert_int_equal(overlay_find(ov, 1, str("a%+"), &e), 1);
+	assert_string_equal(e.name, "a%+");
+
+	for (r = overlay_next(ov, 1, NULL, &e, &key); r > 0;
+	     r = overlay_next(ov, 1, &after, &e, &key)) {
+		while (!strcmp(expected[count], "a%+"))
+			count++;
+		assert_string_equal(e.name, expected[count++]);
+		after = buf_bytes(&key);
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(count, 5);
+	assert_true(overlay_remove(ov, 1, str("a")));
+	assert_false(overlay_remove(ov, 1, str("a")));
+	assert_int_equal(overlay_find(ov, 1, str("a"), NULL), 0);
+	buf_free(&key);
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
+static void overlay_keeps_nodes_that_the_kernel_forgot(void **state)
+{
+	struct overlay_entry e;
+	struct overlay *ov;
+	struct nodes *ns;
+	uint64_t live, pinned;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	assert_int_equal(add(ov, ns, "a", str("a")), 0);
+	assert_int_equal(overlay_find(ov, 1, str("a"), &e), 1);
+	nodes_forget(ns, e.node, 1);
+	nodes_count(ns, &live, &pinned);
+	assert_int_equal(live, 2);
+	overlay_remove(ov, 1, str("a"));
+	nodes_count(ns, &live, &pinned);
+	assert_int_equal(live, 1);
+	assert_int_equal(pinned, 0);
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
+/* -- scratch ------------------------------------------------------------- */
+
+static void scratch_lives_while_named_or_held(void **state)
+{
+	struct scratch *s = scratch_new(0);
+	struct scratch_attr a;
+	char out[8];
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG | 0600, 1, 2), 0);
+	assert_int_equal(scratch_add(s, 5, S_IFREG | 0600, 1, 2), -EEXIST);
+	assert_int_equal(scratch_write(s, 5, str("abc"), 2, false), 0);
+	assert_int_equal(scratch_write(s, 5, str("d"), 0, true), 0);
+	assert_int_equal(scratch_read(s, 5, out, sizeof(out), 0), 6);
+	assert_memory_equal(out, "\0\0abcd", 6);
+	assert_int_equal(scratch_hold(s, 5), 0);
+	scratch_unname(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 1);
+	assert_int_equal(a.size, 6);
+	assert_int_equal(scratch_read(s, 5, out, 1, 5), 1);
+	scratch_drop(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 0);
+	assert_int_equal(scratch_read(s, 5, out, 1, 0), -ESTALE);
+	assert_int_equal(scratch_bytes(s), 0);
+	scratch_free(s);
+}
+
+static void retired_scratch_speaks_no_more_for_its_node(void **state)
+{
+	struct scratch *s = scratch_new(0);
+	struct scratch_attr a;
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	assert_int_equal(scratch_hold(s, 5), 0);
+	scratch_retire(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 0);
+	assert_int_equal(scratch_write(s, 5, str("x"), 0, false), 0);
+	scratch_drop(s, 5);
+	assert_int_equal(scratch_bytes(s), 0);
+	scratch_free(s);
+}
+
+static void scratch_is_bounded(void **state)
+{
+	struct scratch *s = scratch_new(64 << 10);
+	struct scratch_attr big = {.size = 1ull << 40}, a;
+	char block[4096] = {0};
+	int r = 0;
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	assert_int_equal(scratch_setattr(s, 5, SCRATCH_SET_SIZE, &big, &a),
+			 -ENOSPC);
+	for (int i = 0; i < 1000 && !r; i++)
+		r = scratch_write(s, 5, bytes_of(block, sizeof(block)), 0,
+				  true);
+	assert_int_equal(r, -ENOSPC);
+	assert_true(scratch_bytes(s) <= 2 * (64 << 10));
+	r = 0;
+	for (uint64_t node = 6; node < 10000 && !r; node++)
+		r = scratch_add(s, node, S_IFREG, 0, 0);
+	assert_int_equal(r, -ENOSPC);
+	scratch_unname(s, 5);
+	scratch_free(s);
+}
+
+/* -- drafts -------------------------------------------------------------- */
+
+static void draft_refuses_before_it_grows(void **state)
+{
+	struct draft_budget budget = {.max = 1 << 20};
+	struct draft d;
+
+	draft_init(&d, &budget, 10);
+	assert_int_equal(draft_write(&d, str("abc"), 8), -EFBIG);
+	assert_int_equal(draft_write(&d, str("a"), UINT64_MAX), -EFBIG);
+	assert_int_equal(draft_truncate(&d, 1ull << 40), -EFBIG);
+	assert_int_equal(budget.held, 0);
+	assert_int_equal(draft_write(&d, str("abc"), 7), 0);
+	assert_int_equal(d.content.len, 10);
+	assert_memory_equal(d.content.data, "\0\0\0\0\0\0\0abc", 10);
+	assert_int_equal(draft_read(&d, 9, 5).len, 1);
+	assert_int_equal(draft_read(&d, 10, 5).len, 0);
+	draft_clear(&d);
+	assert_int_equal(budget.held, 0);
+}
+
+static void drafts_share_one_budget(void **state)
+{
+	struct draft_budget budget = {.max = 1 << 20};
+	struct draft a, b;
+
+	draft_init(&a, &budget, 1 << 20);
+	draft_init(&b, &budget, 1 << 20);
+	assert_int_equal(draft_truncate(&a, 512 << 10), 0);
+	assert_int_equal(draft_truncate(&b, (512 << 10) + 1), -ENOSPC);
+	assert_int_equal(b.content.len, 0);
+	draft_clear(&a);
+	assert_int_equal(draft_truncate(&b, (512 << 10) + 1), 0);
+	draft_clear(&b);
+	assert_int_equal(budget.held, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_come_in_order_whatever_was_removed),
+		cmocka_unit_test(overlay_lists_by_key_and_finds_by_name),
+		cmocka_unit_test(overlay_keeps_nodes_that_the_kernel_forgot),
+		cmocka_unit_test(scratch_lives_while_named_or_held),
+		cmocka_unit_test(retired_scratch_speaks_no_more_for_its_node),
+		cmocka_unit_test(scratch_is_bounded),
+		cmocka_unit_test(draft_refuses_before_it_grows),
+		cmocka_unit_test(drafts_share_one_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
