@@ -204,9 +204,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	e.next_file = atomic_load(&db->next_file);
 	e.last_seq = atomic_load(&db->seq);
 	if (r == 0) {
-		r = manifest_commit(db->manifest, &e);
-		if (r < 0)
-			lsm_fail(db, r);
+		r = lsm_commit_edit(db, &e);
 	}
 	if (r == 0) {
 		pthread_mutex_lock(&db->state);
@@ -224,7 +222,8 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	}
 	pthread_mutex_unlock(&db->catalog);
 fail:
-	if (r < 0)
+	/* An edit that failed for good may still stand in the manifest. */
+	if (r < 0 && !atomic_load(&db->failed))
 		for (size_t i = 0; i < n; i++)
 			if (f[i].file)
 				sst_obsolete(f[i].file);
@@ -353,9 +352,7 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	if (r == 0) {
 		e.next_file = atomic_load(&db->next_file);
 		e.last_seq = atomic_load(&db->seq);
-		r = manifest_commit(db->manifest, &e);
-		if (r < 0)
-			lsm_fail(db, r);
+		r = lsm_commit_edit(db, &e);
 	}
 	if (r == 0) {
 		pthread_mutex_lock(&db->state);
@@ -409,7 +406,7 @@ static int run_task(struct lsm *db, struct task *k)
 	else
 		r = compaction_commit(db, k, job.outputs, job.noutputs);
 	for (uint32_t i = 0; i < job.noutputs; i++) {
-		if (r < 0)
+		if (r < 0 && !atomic_load(&db->failed))
 			sst_obsolete(job.outputs[i]);
 		sst_unref(job.outputs[i]);
 	}

@@ -45,6 +45,22 @@ int lsm_writable(struct lsm *db)
 		   db->failed_why);
 }
 
+int lsm_commit_edit(struct lsm *db, const struct edit *e)
+{
+	int r = manifest_commit(db->manifest, e);
+
+	switch (r) {
+	case -EINVAL:
+	case -EEXIST:
+	case -ENOMEM:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
+		return r;
+	}
+	return r < 0 ? lsm_fail(db, r) : r;
+}
+
 /* -- room ----------------------------------------------------------------- */
 
 int commit_freeze(struct lsm *db)

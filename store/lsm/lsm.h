@@ -187,6 +187,12 @@ int commit_freeze(struct lsm *db);
 int lsm_fail(struct lsm *db, int err);
 /* 0, or -EROFS with the sentence of the failure. */
 int lsm_writable(struct lsm *db);
+/*
+ * manifest_commit(), under catalog. Where it failed with nothing written, the
+ * store goes on; after any other failure it takes no more writes, and files
+ * that the edit adds must stay: it may be found when the store is reopened.
+ */
+int lsm_commit_edit(struct lsm *db, const struct edit *e);
 
 /* -- view.c --------------------------------------------------------------- */
 

@@ -454,13 +454,11 @@ static int commit_state(struct lsm *db, uint64_t id,
 		row->trees[i].id = st->trees[i]->id;
 	r = sync_log(db);
 	if (r == 0)
-		r = manifest_commit(db->manifest, &e);
+		r = lsm_commit_edit(db, &e);
 out:
 	if (row)
 		free(row->trees);
 	free(row);
-	if (r < 0 && r != -EINVAL && r != -ENOMEM)
-		lsm_fail(db, r);
 	return r;
 }
 
@@ -594,11 +592,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	r = sync_log(db);
 	if (r < 0)
 		goto out;
-	r = manifest_commit(db->manifest, &e);
-	if (r < 0) {
-		lsm_fail(db, r);
+	r = lsm_commit_edit(db, &e);
+	if (r < 0)
 		goto out;
-	}
 	pthread_mutex_lock(&db->state);
 	st = ((struct lsm_table *)base)->now;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
