@@ -436,9 +436,9 @@ int ref_row_kept(const struct ref_row *row, const struct ref_look *look,
 	list_drop(out, look, DROP_OWN_EXPIRED);
 	/*
 	 * With min_versions the deletion of newer ones calls back what has
-	 * expired.
+	 * expired; in the classic order a compaction may show.
 	 */
-	if (attrs.min_versions)
+	if (attrs.min_versions && attrs.new_version_behavior)
 		attrs.ttl_ms = TTL_FOREVER;
 	l.attrs = &attrs;
 	list_limit(out, &l, attrs.versions, true);
