@@ -164,6 +164,11 @@ static int row_step(void *arg, const struct node_view *n)
 	return 1;
 }
 
+static int is_column_step(void *arg, const struct node_view *n)
+{
+	return n->kind == NODE_COLUMN ? 1 : -ENOTDIR;
+}
+
 /* The node of the column that a place is in, if the kernel knows it. */
 static int find_column(struct fs *fs, const struct place *p, uint64_t *out)
 {
@@ -186,6 +191,9 @@ static int find_column(struct fs *fs, const struct place *p, uint64_t *out)
 			return 0;
 		pos = part.next;
 	} while (part.more);
+	/* A scratch file can bear the name, and is no directory. */
+	if (nodes_walk(fs->nodes, at, is_column_step, NULL) != 1)
+		return 0;
 	*out = at;
 	return 1;
 }

@@ -99,3 +99,22 @@ empty_store() {
 	tar xf "$T/a.tar" -C "$M"
 	same "$T/backup" "$M"
 }
+
+@test "keys longer than a name survive rsync, tar, rm -r and find -delete" {
+	local x piece row
+	x=$(printf 'x%.0s' $(seq 250))
+	piece="$x%+"
+	for row in "$piece/yyyyyyyyyy/f/q" "$piece/$piece/yyyyyyyyyy/f/q" \
+		"r/f/$piece/zzzzzzzzzz" "$x/f/q"; do
+		mkdir -p "$T/src/T/$row"
+		echo "${#row}" > "$T/src/T/$row/5"
+	done
+	rsync -a "$T/src/" "$M/"
+	rsync -a --exclude=.schema "$M/" "$T/backup/"
+	same "$T/src" "$T/backup"
+	rm -r "$M/T"
+	tar cf - -C "$T/src" . | tar xf - -C "$M"
+	[ "$(find "$M" -name 5 | wc -l)" -eq 4 ]
+	find "$M/T" -delete
+	[ -z "$(ls -A "$M" | grep -v cellfs)" ]
+}
