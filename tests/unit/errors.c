@@ -1,0 +1,97 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/errors.h"
+
+static struct errors *es;
+static struct buf text;
+
+static int begin(void **state)
+{
+	return errors_new(&es);
+}
+
+static int end(void **state)
+{
+	errors_free(es);
+	buf_free(&text);
+	return 0;
+}
+
+static const char *lines(void)
+{
+	text.len = 0;
+	assert_int_equal(errors_format(es, &text), 0);
+	assert_int_equal(buf_append(&text, "", 1), 0);
+	return (char *)text.data;
+}
+
+static void a_failure_is_one_line_with_path_errno_and_reason(void **state)
+{
+	errors_add(es, "open", "/T/R/f:q", -EPERM, "no family f");
+	assert_non_null(
+		strstr(lines(), " open /T/R/f:q: EPERM: no family f\n"));
+	errors_add(es, "open", "/T/R/f:q", -EIO, "");
+	assert_non_null(strstr(lines(), "EIO: Input/output error\n"));
+}
+
+static void repeats_are_counted(void **state)
+{
+	for (int i = 0; i < 3; i++)
+		errors_add(es, "write", "/T", -EFBIG, "too large");
+	assert_non_null(strstr(lines(), "too large (3 times)\n"));
+	assert_int_equal(errors_total(es), 3);
+}
+
+static void the_last_are_kept_oldest_first(void **state)
+{
+	char path[20];
+	const char *all;
+	size_t n = 0;
+
+	for (int i = 0; i < ERRORS_KEPT + 10; i++) {
+		snprintf(path, sizeof(path), "/p%d", i);
+		errors_add(es, "open", path, -EPERM, "x");
+	}
+	all = lines();
+	for (const char *p = all; (p = strchr(p, '\n')); p++)
+		n++;
+	assert_int_equal(n, ERRORS_KEPT);
+	assert_null(strstr(all, "/p9:"));
+	assert_true(strstr(all, "/p10:") < strstr(all, "/p265:"));
+}
+
+static void a_name_cannot_forge_a_line(void **state)
+{
+	char path[5000];
+
+	errors_add(es, "open", "/a\nb\x1b[2J", -EPERM, "x\ny");
+	assert_non_null(strstr(lines(), "/a?b?[2J: EPERM: x?y\n"));
+	memset(path, 'p', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	errors_add(es, "open", path, -EPERM, path);
+	assert_non_null(strstr(lines(), "...ppp"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_failure_is_one_line_with_path_errno_and_reason, begin,
+			end),
+		cmocka_unit_test_setup_teardown(repeats_are_counted, begin,
+						end),
+		cmocka_unit_test_setup_teardown(the_last_are_kept_oldest_first,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_name_cannot_forge_a_line,
+						begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

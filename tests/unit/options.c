@@ -1,0 +1,130 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "fs/options.h"
+#include "store/why.h"
+
+/* Words of a command line, cut at blanks. */
+static int parse(const char *words, struct options *o)
+{
+	char program[] = "cellfs", copy[300], *rest = copy, *word;
+	char *argv[20] = {program};
+	int argc = 1;
+
+	strcpy(copy, words);
+	while ((word = strsep(&rest, " ")))
+		argv[argc++] = word;
+	return options_parse(argc, argv, o);
+}
+
+static void assert_refused(const char *words, const char *said)
+{
+	struct options o;
+
+	assert_int_equal(parse(words, &o), -EINVAL);
+	assert_non_null(strstr(store_why(), said));
+	options_free(&o);
+}
+
+static void paths_and_options_come_in_any_order(void **state)
+{
+	struct options o;
+
+	assert_int_equal(
+		parse("-f -o ro,sync s -osync,uid=7 m -o umask=027", &o), 0);
+	assert_string_equal(o.store, "s");
+	assert_string_equal(o.mountpoint, "m");
+	assert_true(o.foreground && o.read_only && o.sync);
+	assert_false(o.nodelete || o.allow_other || o.debug || o.has_gid);
+	assert_true(o.has_uid && o.uid == 7 && o.has_umask && o.umask == 027);
+	options_free(&o);
+	assert_int_equal(parse("-- -s -m", &o), 0);
+	assert_string_equal(o.store, "-s");
+	options_free(&o);
+}
+
+static void sizes_have_units(void **state)
+{
+	struct options o;
+
+	assert_int_equal(parse("s m -o cache=1G,write_buffer=64k,"
+			       "scratch_max=4096",
+			       &o),
+			 0);
+	assert_int_equal(o.cache_bytes, 1u << 30);
+	assert_int_equal(o.write_buffer_bytes, 65536);
+	assert_int_equal(o.scratch_max, 4096);
+	options_free(&o);
+	assert_refused("s m -o cache=", "cache");
+	assert_refused("s m -o cache=0", "cache");
+	assert_refused("s m -o cache=-1", "cache");
+	assert_refused("s m -o cache=5x", "cache");
+	assert_refused("s m -o cache=5kk", "cache");
+	assert_refused("s m -o cache=99999999999G", "cache");
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+	assert_refused("s m -o sync,frob", "frob");
+	assert_refused("s m -o frob=1", "scratch_max");
+	assert_refused("s m -o syn", "syn");
+	assert_refused("s m -o sync=1", "sync");
+	assert_refused("s m -o uid", "uid");
+	assert_refused("s m -o uid=x", "uid");
+	assert_refused("s m -o uid=4294967295", "uid");
+	assert_refused("s m -o umask=9", "octal");
+	assert_refused("s m -o umask=1000", "umask");
+	assert_refused("s m x", "x");
+	assert_refused("s m -o", "-o");
+	assert_refused("s m -z", "-z");
+	assert_refused("s m --frob", "--frob");
+	assert_refused("s", "MOUNTPOINT");
+}
+
+static void what_fstab_adds_is_passed_over(void **state)
+{
+	struct options o;
+
+	assert_int_equal(parse("s m -o rw,dev,suid,noauto,user,_netdev,"
+			       "x-systemd.automount,exec,nofail,,defaults "
+			       "-n -s -v",
+			       &o),
+			 0);
+	assert_false(o.read_only);
+	options_free(&o);
+}
+
+static void what_is_in_force_is_written_a_line_each(void **state)
+{
+	struct buf text = {0};
+	struct options o;
+
+	assert_int_equal(parse("s m -o sync,gid=5,cache=1M", &o), 0);
+	assert_int_equal(options_format(&o, &text), 0);
+	assert_int_equal(buf_append(&text, "", 1), 0);
+	assert_non_null(strstr((char *)text.data, "sync yes\n"));
+	assert_non_null(strstr((char *)text.data, "ro no\n"));
+	assert_non_null(strstr((char *)text.data, "gid 5\n"));
+	assert_non_null(strstr((char *)text.data, "uid default\n"));
+	assert_non_null(strstr((char *)text.data, "cache 1048576\n"));
+	buf_free(&text);
+	options_free(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_and_options_come_in_any_order),
+		cmocka_unit_test(sizes_have_units),
+		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(what_fstab_adds_is_passed_over),
+		cmocka_unit_test(what_is_in_force_is_written_a_line_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
