@@ -274,6 +274,15 @@ static int decode_cell(struct block *b, uint32_t i, bool first,
 	}
 	if (!first && !place_before(last, &p))
 		return damaged("cells out of order");
+	if (!first && last->id == p.id) {
+		b->single = false;
+		if (last->ts == p.ts)
+			b->simple = false;
+	}
+	if (p.kind != CELL_PUT || column_get(&c[BLOCK_TTL], i))
+		b->simple = false;
+	if (p.seq > b->seq_max)
+		b->seq_max = p.seq;
 	if ((int64_t)p.ts < b->ts_min)
 		b->ts_min = (int64_t)p.ts;
 	if ((int64_t)p.ts > b->ts_max)
@@ -291,6 +300,8 @@ static int decode_cells(struct block *b)
 		return damaged("lengths of values out of range");
 	b->ts_min = INT64_MAX;
 	b->ts_max = INT64_MIN;
+	b->simple = true;
+	b->single = true;
 	for (uint32_t row = 0; row < b->nrow; row++) {
 		uint32_t from = cell, to = block_row_cell(b, row + 1);
 

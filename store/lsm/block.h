@@ -79,6 +79,12 @@ struct block {
 	uint32_t row_len_max; /* the longest row in it */
 	bool continues;	      /* FLAG_CONTINUES */
 	bool has_family;      /* holds family markers */
+	/*
+	 * What spares readers questions: nothing but puts without a ttl, no
+	 * two with the same coordinates; and no column twice in a row.
+	 */
+	bool simple, single;
+	uint64_t seq_max;
 	int64_t ts_min, ts_max;
 	struct bytes prefix;
 	const uint8_t *suffixes, *qualifiers, *values;

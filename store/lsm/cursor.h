@@ -41,6 +41,17 @@ struct entry {
 };
 
 struct cursor;
+struct block;
+
+/*
+ * Rows as they lie in a block: @row, on whose first entry a cursor stands, and
+ * those behind it before @end, each of them whole. @end is @row when the
+ * present row goes on in the next block.
+ */
+struct block_rows {
+	const struct block *block;
+	uint32_t row, end;
+};
 
 struct cursor_ops {
 	/* To the first row >= @row. 1, 0 = there is none, negative errno. */
@@ -65,6 +76,14 @@ struct cursor_ops {
 	 */
 	int (*seek_column)(struct cursor *c, struct bytes qualifier,
 			   int64_t ts);
+	/*
+	 * Lets a reader take what needs no thought from the block itself: 1,
+	 * or 0 if the cursor stands on no first entry of a row in a block.
+	 * NULL: never. The block lasts as what the cursor shows does.
+	 */
+	int (*rows)(struct cursor *c, struct block_rows *out);
+	/* To the first entry of row @row of those. 1 or negative. */
+	int (*to_row)(struct cursor *c, uint32_t row);
 	void (*close)(struct cursor *c); /* releases what it pins */
 };
 

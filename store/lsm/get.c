@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/block.h"
+
 /* What a get needs of the present; taken under one hold of state. */
 static int take(struct lsm *db, struct lsm_table *t, struct bytes family,
 		struct tree_view **view, struct tree **tree,
@@ -57,6 +59,48 @@ static int copy_out(const struct entry *e, struct bytes row,
 	return 1;
 }
 
+/*
+ * The newest version of the column with a timestamp of the spec's range, where
+ * one block tells: 1 and *e, 0 = it is not there, -1 = more must be asked. A
+ * version that is not the newest may be one too many.
+ */
+static int get_from_block(const struct reader *r, const struct block_rows *at,
+			  struct bytes qualifier, struct entry *e)
+{
+	const struct visible_spec *s = &r->spec;
+	const struct block *b = at->block;
+	uint32_t from = block_row_cell(b, at->row);
+	uint32_t to = block_row_cell(b, at->row + 1);
+
+	from = block_find_column(b, from, to, qualifier, INT64_MAX);
+	if (from == to)
+		return at->end > at->row ? 0 : -1;
+	block_entry(b, from, e);
+	if (!bytes_eq(e->qualifier, qualifier))
+		return 0;
+	if (e->ts >= s->ts_min && e->ts < s->ts_max)
+		return 1;
+	if (e->ts < s->ts_min || b->single)
+		return at->end > at->row ? 0 : -1;
+	return -1;
+}
+
+/* On the row: to its first visible entry that the get asks for. */
+static int get_from_row(struct reader *r, struct bytes qualifier,
+			struct entry *e)
+{
+	struct block_rows at;
+	int found = -1;
+
+	if (reader_simple_row(r, &at))
+		found = get_from_block(r, &at, qualifier, e);
+	if (found < 0) {
+		found = reader_row(r);
+		*e = *reader_entry(r);
+	}
+	return found;
+}
+
 int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,
 	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
@@ -72,6 +116,7 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	struct tree_view *view = NULL;
 	struct tree *tree = NULL;
 	struct reader reader;
+	struct entry e;
 	int r;
 
 	r = take(db, (struct lsm_table *)base, family, &view, &tree, &attrs,
@@ -80,9 +125,9 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		return r;
 	if (snap)
 		spec.seq = ((const struct lsm_snapshot *)snap)->seq;
+	spec.os = db->os;
 	spec.visible = (struct visible_spec){
 		.attrs = &attrs,
-		.now_ms = os_now_ms(db->os),
 		.ts_min = exact ? ts : 0,
 		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
 		.versions = 1,
@@ -93,10 +138,9 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		return r;
 	r = cursor_seek_exact(reader_cursor(&reader), row);
 	if (r > 0)
-		r = reader_row(&reader);
+		r = get_from_row(&reader, qualifier, &e);
 	if (r > 0)
-		r = copy_out(reader_entry(&reader), row, family, qualifier,
-			     cell, hold);
+		r = copy_out(&e, row, family, qualifier, cell, hold);
 	reader_close(&reader);
 	return r;
 }

@@ -145,6 +145,19 @@ static int seek_column(struct cursor *base, struct bytes qualifier, int64_t ts)
 	return show(c, cursor_seek_column(&c->in.base, qualifier, ts));
 }
 
+static int rows(struct cursor *base, struct block_rows *out)
+{
+	return level_cursor_of(base)->in.base.ops->rows(
+		&level_cursor_of(base)->in.base, out);
+}
+
+static int to_row(struct cursor *base, uint32_t row)
+{
+	struct level_cursor *c = level_cursor_of(base);
+
+	return show(c, c->in.base.ops->to_row(&c->in.base, row));
+}
+
 static void close_cursor(struct cursor *base)
 {
 	leave(level_cursor_of(base));
@@ -158,6 +171,8 @@ static const struct cursor_ops level_cursor_ops = {
 	.prev_row = prev_row,
 	.next = next,
 	.seek_column = seek_column,
+	.rows = rows,
+	.to_row = to_row,
 	.close = close_cursor,
 };
 

@@ -7,12 +7,12 @@ int masking_init(struct masking *m, const uint64_t *snapshots,
 		 size_t nsnapshots)
 {
 	*m = (struct masking){.snapshots = snapshots, .nsnapshots = nsnapshots};
-	m->wide_min = calloc(nsnapshots + 1, sizeof(*m->wide_min));
-	m->wide_max = calloc(nsnapshots + 1, sizeof(*m->wide_max));
-	if (!m->wide_min || !m->wide_max) {
-		masking_free(m);
+	m->wide_min = m->one_stripe;
+	if (nsnapshots)
+		m->wide_min = calloc(nsnapshots + 1, 2 * sizeof(*m->wide_min));
+	if (!m->wide_min)
 		return -ENOMEM;
-	}
+	m->wide_max = m->wide_min + nsnapshots + 1;
 	m->wide = true;
 	masking_row(m);
 	return 0;
@@ -23,8 +23,8 @@ void masking_free(struct masking *m)
 	free(m->family.at);
 	free(m->family_version.at);
 	free(m->version.at);
-	free(m->wide_min);
-	free(m->wide_max);
+	if (m->wide_min != m->one_stripe)
+		free(m->wide_min);
 	*m = (struct masking){0};
 }
 

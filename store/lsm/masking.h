@@ -49,6 +49,7 @@ struct masking {
 	bool wide;			 /* some wide marker is in force */
 	/* Of wide markers in force, by stripe; none: SEQ_NEVER and 0. */
 	uint64_t *wide_min, *wide_max;
+	uint64_t one_stripe[2]; /* their memory without snapshots */
 };
 
 /* 0 or -ENOMEM. */

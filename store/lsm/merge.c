@@ -2,6 +2,8 @@
 
 #include <endian.h>
 
+#include "store/lsm/block.h"
+
 static uint64_t row_head(struct bytes row)
 {
 	uint64_t head = 0;
@@ -385,6 +387,58 @@ static const struct cursor_ops merge_ops = {
 	.seek_column = merge_seek_column,
 	.close = merge_close,
 };
+
+/* The row that the sources which wait stand on first; NULL if none waits. */
+static const struct bytes *next_other_row(const struct merge *m)
+{
+	const struct bytes *least = NULL;
+
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		const struct merge_source *s = &m->sources[i];
+
+		if (s->at_row && !s->active &&
+		    (!least || bytes_cmp(s->cursor->row, *least) < 0))
+			least = &s->cursor->row;
+	}
+	return least;
+}
+
+int merge_rows(struct merge *m, struct block_rows *out)
+{
+	const struct bytes *other;
+	struct merge_source *s;
+	struct block_rows rows;
+
+	if (m->nactive != 1 || m->backwards || m->current == m->nsources)
+		return 0;
+	s = &m->sources[m->current];
+	if (!s->in_row || !s->cursor->ops->rows ||
+	    s->cursor->ops->rows(s->cursor, &rows) <= 0 ||
+	    rows.block->seq_max > m->seq_max)
+		return 0;
+	if (rows.end > rows.row + 1) {
+		other = m->exact ? NULL : next_other_row(m);
+		if (m->exact ||
+		    (other &&
+		     block_row_cmp(rows.block, rows.row + 1, *other) >= 0))
+			rows.end = rows.row + 1;
+		else if (other &&
+			 block_row_cmp(rows.block, rows.end - 1, *other) >= 0)
+			rows.end = block_find_row(rows.block, *other, false);
+	}
+	*out = rows;
+	return 1;
+}
+
+int merge_to_row(struct merge *m, uint32_t row)
+{
+	struct cursor *c = m->sources[m->current].cursor;
+	int r = c->ops->to_row(c, row);
+
+	m->base.row = c->row;
+	m->base.at = c->at;
+	return r;
+}
 
 void merge_init(struct merge *m, struct merge_source *sources,
 		uint32_t nsources, uint64_t seq_max)

@@ -54,6 +54,12 @@ struct merge {
 /* @sources lives as long as the merge; each .cursor is set and fresh. */
 void merge_init(struct merge *m, struct merge_source *sources,
 		uint32_t nsources, uint64_t seq_max);
+/*
+ * As cursor_ops.rows: the rows that one source alone holds, up to the next row
+ * of another, and no entry in the block is hidden by @seq_max.
+ */
+int merge_rows(struct merge *m, struct block_rows *out);
+int merge_to_row(struct merge *m, uint32_t row);
 /* base.ops->close frees what the merge owns, not the sources. */
 
 #endif

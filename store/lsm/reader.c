@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/block.h"
+
 /* May a file hold anything of [min, max], not older than @ts_min? */
 static bool file_matters(const struct sstable *t,
 			 const struct reader_spec *spec)
@@ -27,15 +29,18 @@ static void add_source(struct reader *r, struct cursor *c)
 	r->sources[r->nsources++].cursor = c;
 }
 
+/* Nothing is cleared: each cursor is made where it is added. */
 static int allocate(struct reader *r, const struct levels *l)
 {
 	size_t n0 = l->level[0].nfiles, nmem = r->view->nmem;
-	size_t nl = LEVELS_MAX - 1, sources = n0 + nmem + nl;
+	size_t nl = 0, sources;
 	uint8_t *p;
 
-	p = calloc(1, sources * sizeof(*r->sources) + nmem * sizeof(*r->mem) +
-			      n0 * sizeof(*r->level0) +
-			      nl * sizeof(*r->levels));
+	for (int i = 1; i < LEVELS_MAX; i++)
+		nl += l->level[i].nfiles > 0;
+	sources = n0 + nmem + nl;
+	p = malloc(sources * sizeof(*r->sources) + nmem * sizeof(*r->mem) +
+		   n0 * sizeof(*r->level0) + nl * sizeof(*r->levels) + 1);
 	if (!p)
 		return why(-ENOMEM, "out of memory");
 	r->memory = p;
@@ -68,10 +73,17 @@ int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
 	const struct levels *l = view->levels;
 	int err;
 
-	*r = (struct reader){.view = view, .columns = spec->columns};
+	*r = (struct reader){
+		.view = view,
+		.columns = spec->columns,
+		.spec = spec->visible,
+		.os = spec->os,
+	};
 	err = allocate(r, l);
-	if (err < 0)
-		goto fail;
+	if (err < 0) {
+		reader_close(r);
+		return err;
+	}
 	for (uint32_t i = 0; i < view->nmem; i++) {
 		struct memtree_stat st;
 
@@ -97,13 +109,7 @@ int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
 		add_source(r, &r->levels[r->nlevels++].base);
 	}
 	merge_init(&r->merge, r->sources, r->nsources, spec->seq);
-	err = visible_new(&spec->visible, &r->visible);
-	if (err == 0)
-		return 0;
-	why(err, "out of memory");
-fail:
-	reader_close(r);
-	return err;
+	return 0;
 }
 
 void reader_close(struct reader *r)
@@ -163,11 +169,44 @@ static int restrict_columns(struct reader *r, int found)
 	return found;
 }
 
+int reader_simple_row(struct reader *r, struct block_rows *out)
+{
+	const struct visible_spec *s = &r->spec;
+
+	return !s->raw && s->attrs->ttl_ms == TTL_FOREVER &&
+	       merge_rows(&r->merge, out) > 0 && out->block->simple;
+}
+
+int reader_rows(struct reader *r, struct block_rows *out)
+{
+	const struct visible_spec *s = &r->spec;
+	const struct block *b;
+
+	if (!reader_simple_row(r, out) || out->end == out->row)
+		return 0;
+	b = out->block;
+	return b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
+	       (b->single ||
+		(s->versions == 0 && s->attrs->versions == UINT32_MAX));
+}
+
+static int make_visible(struct reader *r)
+{
+	int err;
+
+	if (r->os)
+		r->spec.now_ms = os_now_ms(r->os);
+	err = visible_new(&r->spec, &r->visible);
+	return err < 0 ? why(err, "out of memory") : 0;
+}
+
 int reader_row(struct reader *r)
 {
 	const struct reader_columns *k = r->columns;
 	int found;
 
+	if (!r->visible && (found = make_visible(r)) < 0)
+		return found;
 	visible_row(r->visible, &r->merge.base);
 	r->column = 0;
 	if (k && k->names)

@@ -29,7 +29,9 @@ struct reader {
 	struct mem_cursor *mem;
 	struct sst_cursor *level0;
 	struct level_cursor *levels;
-	struct visible *visible;
+	struct visible *visible; /* NULL until a row needs it */
+	struct visible_spec spec;
+	struct os *os; /* tells the time then, unless NULL */
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;
@@ -38,6 +40,7 @@ struct reader {
 
 struct reader_spec {
 	struct visible_spec visible;
+	struct os *os; /* if not NULL, visible.now_ms is told when needed */
 	uint64_t seq;
 	/* Rows [min, max] are all that is asked for; empty = open. */
 	struct bytes row_min, row_max;
@@ -58,6 +61,17 @@ int reader_row(struct reader *r);
 int reader_next(struct reader *r);
 /* The first one of the next column in the row. */
 int reader_next_column(struct reader *r);
+
+/*
+ * The caller has moved the cursor to a row: rows from it on, in one block, of
+ * which every entry is visible, whatever the columns; 0 if that is not known.
+ */
+int reader_rows(struct reader *r, struct block_rows *out);
+/*
+ * The same of the present row alone, and only this is known: its entries are
+ * puts without a ttl, of a family without one, and no other source has any.
+ */
+int reader_simple_row(struct reader *r, struct block_rows *out);
 
 static inline struct cursor *reader_cursor(struct reader *r)
 {

@@ -6,6 +6,11 @@
  * stand on it give their entries in family order, then step on. A listing of
  * rows takes only the first visible entry of a row and never walks the rest.
  *
+ * What one block holds alone and every entry of which is visible is taken from
+ * the block itself: a run of rows up to the end of the range or the next row
+ * of another file. The reader stands on the run's first row meanwhile and is
+ * moved to its last one in the end.
+ *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
  */
@@ -14,9 +19,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/block.h"
+
+struct run {
+	const struct block *block; /* NULL: none */
+	uint32_t row, end;
+	uint32_t cell, cell_end; /* of the row */
+};
+
 struct family_scan {
 	struct reader reader;
 	const char *name;
+	struct bytes name_bytes;
 	struct reader_columns columns;
 	bool restricted;
 	struct bytes *names; /* of columns */
@@ -38,7 +52,12 @@ struct lsm_scan {
 	uint32_t nfamilies;
 	uint32_t current; /* family that gave the last cell; or nfamilies */
 	bool in_row;
-	struct buf row; /* the present row */
+	bool may_run; /* rows or cells of all of one family, forwards */
+	struct run run;
+	struct buf row;		/* the present row */
+	struct family_scan one; /* families, if there is only one */
+	struct tree_view *one_view;
+	uint32_t nviews;
 };
 
 /* -- opening ----------------------------------------------------------------
@@ -143,9 +162,8 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 }
 
 /* References to the views of all families and the sequence, at one moment. */
-static int take_views(struct lsm *db, struct lsm_table *t,
-		      struct table_state **st, struct tree_view ***out,
-		      uint64_t *seq)
+static int take_views(struct lsm *db, struct lsm_table *t, struct lsm_scan *sc,
+		      struct tree_view ***out, uint64_t *seq)
 {
 	struct tree_view **views;
 	uint32_t n = 0;
@@ -156,7 +174,9 @@ static int take_views(struct lsm *db, struct lsm_table *t,
 		r = why(-ENOENT, "the table has been dropped");
 		goto out;
 	}
-	views = calloc(t->now->schema.nfamilies + 1, sizeof(*views));
+	views = &sc->one_view;
+	if (t->now->schema.nfamilies > 1)
+		views = calloc(t->now->schema.nfamilies, sizeof(*views));
 	if (!views) {
 		r = why(-ENOMEM, "out of memory");
 		goto out;
@@ -166,12 +186,13 @@ static int take_views(struct lsm *db, struct lsm_table *t,
 		if (r < 0) {
 			while (n-- > 0)
 				tree_view_unref(views[n]);
-			free(views);
+			if (views != &sc->one_view)
+				free(views);
 			goto out;
 		}
 	}
-	*st = t->now;
-	table_state_ref(*st);
+	sc->st = t->now;
+	table_state_ref(sc->st);
 	*seq = atomic_load(&db->seq);
 	*out = views;
 out:
@@ -193,7 +214,10 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec,
 	int r = 0;
 
 	row_hull(sc, &rs);
-	sc->families = calloc(st->schema.nfamilies + 1, sizeof(*sc->families));
+	sc->families = &sc->one;
+	if (st->schema.nfamilies > 1)
+		sc->families =
+			calloc(st->schema.nfamilies, sizeof(*sc->families));
 	if (!sc->families)
 		return why(-ENOMEM, "out of memory");
 	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
@@ -203,6 +227,7 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec,
 		bool whole;
 
 		f->name = st->schema.families[i].name;
+		f->name_bytes = bytes_str(f->name);
 		if (!names_family(spec, f->name, &count, &whole))
 			continue;
 		r = family_columns(sc, f, spec, count, whole);
@@ -226,6 +251,9 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec,
 		r = reader_open(&f->reader, view, st->trees[i]->id, &rs);
 		sc->nfamilies++;
 	}
+	sc->may_run = sc->nfamilies == 1 && !sc->reversed &&
+		      !sc->families[0].restricted &&
+		      sc->granularity != SCAN_FAMILIES;
 	return r;
 }
 
@@ -238,9 +266,11 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	uint64_t seq = 0;
 	int r;
 
-	sc = calloc(1, sizeof(*sc));
+	/* Not calloc(), which takes the long way in glibc. */
+	sc = malloc(sizeof(*sc));
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
+	*sc = (struct lsm_scan){0};
 	sc->granularity = spec->granularity;
 	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
@@ -249,8 +279,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	if (r < 0)
 		why(r, "out of memory");
 	if (r == 0)
-		r = take_views(db, (struct lsm_table *)base, &sc->st, &views,
-			       &seq);
+		r = take_views(db, (struct lsm_table *)base, sc, &views, &seq);
 	if (r == 0) {
 		if (spec->snapshot)
 			seq = ((const struct lsm_snapshot *)spec->snapshot)
@@ -258,7 +287,8 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 		r = open_families(sc, spec, views, seq, os_now_ms(db->os));
 		for (uint32_t i = 0; i < sc->st->schema.nfamilies; i++)
 			tree_view_unref(views[i]);
-		free(views);
+		if (views != &sc->one_view)
+			free(views);
 	}
 	if (r < 0) {
 		lsm_scan_close(&sc->base);
@@ -277,7 +307,8 @@ void lsm_scan_close(struct scan *base)
 		reader_close(&sc->families[i].reader);
 		free(sc->families[i].names);
 	}
-	free(sc->families);
+	if (sc->families != &sc->one)
+		free(sc->families);
 	table_state_unref(sc->st);
 	buf_free(&sc->row_start);
 	buf_free(&sc->row_stop);
@@ -332,6 +363,30 @@ static int step_row(struct lsm_scan *sc, struct family_scan *f)
 	return sc->reversed ? cursor_prev_row(c) : cursor_next_row(c);
 }
 
+/* Takes what it can of the rows from the family's on out of their block. */
+static bool begin_run(struct lsm_scan *sc, struct family_scan *f)
+{
+	struct bytes stop = buf_bytes(&sc->row_stop);
+	struct block_rows rows;
+
+	if (!sc->may_run || !reader_rows(&f->reader, &rows))
+		return false;
+	/* The present row is in bounds; is the last one? */
+	if (stop.len && rows.end > rows.row + 1 &&
+	    block_row_cmp(rows.block, rows.end - 1, stop) >= 0)
+		rows.end = block_find_row(rows.block, stop, sc->stop_inclusive);
+	if (buf_reserve(&sc->row, rows.block->row_len_max + 1) < 0)
+		return false;
+	sc->run = (struct run){
+		.block = rows.block,
+		.row = rows.row,
+		.end = rows.end,
+		.cell = block_row_cell(rows.block, rows.row),
+		.cell_end = block_row_cell(rows.block, rows.row + 1),
+	};
+	return true;
+}
+
 /* To the family's next row that has something to show. */
 static int advance(struct lsm_scan *sc, struct family_scan *f)
 {
@@ -344,7 +399,7 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			f->ended = true;
 			return r < 0 ? r : 0;
 		}
-		r = reader_row(&f->reader);
+		r = begin_run(sc, f) ? 1 : reader_row(&f->reader);
 		if (r < 0)
 			return r;
 		if (r > 0) {
@@ -422,7 +477,7 @@ static void fill(struct lsm_scan *sc, const struct family_scan *f,
 
 	*out = (struct cell){
 		.row = buf_bytes(&sc->row),
-		.family = bytes_str(f->name),
+		.family = f->name_bytes,
 	};
 	if (sc->granularity == SCAN_FAMILIES)
 		return;
@@ -472,17 +527,79 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out)
 	return 1;
 }
 
+/* The cell of the run, as fill() has it. */
+static void fill_run(struct lsm_scan *sc, struct cell *out)
+{
+	struct entry e;
+
+	out->row = buf_bytes(&sc->row);
+	out->family = sc->families[0].name_bytes;
+	block_entry(sc->run.block, sc->run.cell, &e);
+	out->qualifier = e.qualifier;
+	out->ts = e.ts;
+	out->seq = e.seq;
+	out->ttl_ms = 0;
+	out->kind = CELL_PUT;
+	out->value = e.value;
+	if (sc->keys_only)
+		out->value.data = NULL;
+	sc->run.cell++;
+}
+
+/* The run's next row into the scan's own; there is room for it. */
+static void run_row(struct lsm_scan *sc)
+{
+	struct run *run = &sc->run;
+	const struct block *b = run->block;
+	struct bytes suffix = block_suffix(b, run->row);
+
+	if (suffix.len)
+		memcpy(sc->row.data + b->prefix.len, suffix.data, suffix.len);
+	sc->row.len = b->prefix.len + suffix.len;
+	run->cell = run->cell_end;
+	run->cell_end = block_row_cell(b, run->row + 1);
+	sc->rows++;
+}
+
+/* What comes next of the run; 0 and no run when it is at its end. */
+static int next_of_run(struct lsm_scan *sc, struct cell *out)
+{
+	struct run *run = &sc->run;
+	int r;
+
+	if (sc->granularity >= SCAN_COLUMNS && run->cell < run->cell_end) {
+		fill_run(sc, out);
+		return 1;
+	}
+	if (run->row + 1 == run->end ||
+	    (sc->limit_rows && sc->rows == sc->limit_rows)) {
+		r = merge_to_row(&sc->families[0].reader.merge, run->row);
+		run->block = NULL;
+		return r < 0 ? r : 0;
+	}
+	run->row++;
+	run_row(sc);
+	if (sc->granularity >= SCAN_COLUMNS) {
+		fill_run(sc, out);
+		return 1;
+	}
+	*out = (struct cell){.row = buf_bytes(&sc->row)};
+	return 1;
+}
+
 int lsm_scan_next(struct scan *base, struct cell *out)
 {
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
 	for (;;) {
-		if (sc->in_row && sc->granularity != SCAN_ROWS) {
+		r = 0;
+		if (sc->run.block)
+			r = next_of_run(sc, out);
+		else if (sc->in_row && sc->granularity != SCAN_ROWS)
 			r = next_in_row(sc, out);
-			if (r != 0)
-				return r;
-		}
+		if (r != 0)
+			return r;
 		r = next_row(sc);
 		if (r <= 0)
 			return r;

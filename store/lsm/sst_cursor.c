@@ -363,6 +363,26 @@ static int sst_seek_column(struct cursor *base, struct bytes qualifier,
 	return r < 0 ? r : here(c);
 }
 
+static int sst_rows(struct cursor *base, struct block_rows *out)
+{
+	struct sst_cursor *c = self(base);
+	const struct sst_index *x = &c->table->index;
+	uint32_t i = c->block_index + 1;
+
+	if ((c->row_index == 0 && c->block->continues) ||
+	    c->cell_index != block_row_cell(c->block, c->row_index))
+		return 0;
+	*out = (struct block_rows){c->block, c->row_index, c->block->nrow};
+	if (i < x->nblocks && index_continues(x, i))
+		out->end--;
+	return 1;
+}
+
+static int sst_to_row(struct cursor *base, uint32_t row)
+{
+	return stand(self(base), row);
+}
+
 static void sst_close(struct cursor *base)
 {
 	struct sst_cursor *c = self(base);
@@ -381,6 +401,8 @@ static const struct cursor_ops ops = {
 	.prev_row = sst_prev_row,
 	.next = sst_next,
 	.seek_column = sst_seek_column,
+	.rows = sst_rows,
+	.to_row = sst_to_row,
 	.close = sst_close,
 };
 

@@ -327,11 +327,12 @@ void visible_row(struct visible *v, struct cursor *c)
 int visible_new(const struct visible_spec *spec, struct visible **out)
 {
 	const struct family_attrs *a = spec->attrs;
-	struct visible *v = calloc(1, sizeof(*v));
+	struct visible *v = malloc(sizeof(*v));
 	int r;
 
 	if (!v)
 		return -ENOMEM;
+	*v = (struct visible){0};
 	r = masking_init(&v->masking, NULL, 0);
 	if (r < 0) {
 		free(v);
