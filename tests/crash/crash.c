@@ -3,15 +3,17 @@
  * moment may leave, each opened and judged.
  *
  *	crash [--seed N] [--workloads N] [--steps N] [--states N] [--seconds N]
- *	      [--at ENTRY] [--thorough N] [--nested N] [--plant] [--leave-out]
+ *	      [--at ENTRY] [--thorough N] [--nested N] [--step N]
+ *	      [--plant] [--leave-out [--say]]
  *
- * One image in --thorough goes on with more work after it was judged; one in
- * --nested is crashed again while it recovers. A failure names the seed and
- * the log entry; `crash --seed N --workloads 1 --at ENTRY` repeats it.
+ * Each --step-th entry of a workload's log is taken, 1 = all. One image in
+ * --thorough goes on with more work after it was judged; one in --nested is
+ * crashed again while it recovers. A failure names the seed and the entry:
+ * `crash --seed N --workloads 1 --at ENTRY` repeats it.
  *
  * --leave-out shows that the test can see: for each place that syncs, some
- * sync of it is left out, and a bad image must be found (--say tells which).
- *--plant promises unsynced mutations and must be found too.
+ * sync of it is left out, and a bad image must be found; --say tells which.
+ * --plant promises mutations that were not synced, and must be found too.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -26,6 +28,7 @@
 struct options {
 	uint64_t seed, states;
 	unsigned workloads, steps, seconds, thorough, nested, random, corners;
+	unsigned step;
 	long at; /* -1 = all */
 	bool plant, leave_out, say;
 };
@@ -41,6 +44,7 @@ struct search {
 	const struct plan *plan;
 	struct totals *totals;
 	size_t from, to;    /* log entries, 0 = all */
+	size_t step;	    /* each step-th of them */
 	uint64_t limit;	    /* images, 0 = all */
 	struct buf *reason; /* of the first bad one */
 };
@@ -147,6 +151,7 @@ static int search(const struct search *s, struct os *os)
 	const struct sim_crash_options o = {
 		.from = s->from,
 		.to = s->to,
+		.step = s->step,
 		.seed = s->plan->seed,
 		.random = s->o->random,
 		.corners = s->o->corners,
@@ -202,6 +207,10 @@ static int workload(const struct options *o, uint64_t seed, struct totals *t)
 		if (o->at >= 0) {
 			s.from = (size_t)o->at;
 			s.to = (size_t)o->at + 1;
+		} else {
+			/* Many workloads rather than every entry of few. */
+			s.step = o->step;
+			s.from = o->step ? seed / 4 % o->step : 0;
 		}
 		r = search(&s, os);
 		if (r && !o->plant) {
@@ -364,7 +373,8 @@ static void usage(void)
 	fputs("usage: crash [--seed N] [--workloads N] [--steps N]\n"
 	      "             [--states N] [--seconds N] [--at ENTRY]\n"
 	      "             [--thorough N] [--nested N] [--random N]\n"
-	      "             [--corners N] [--plant] [--leave-out] [--say]\n",
+	      "             [--corners N] [--step N] [--plant] [--leave-out] "
+	      "[--say]\n",
 	      stderr);
 	exit(2);
 }
@@ -382,6 +392,7 @@ static void options_parse(int argc, char **argv, struct options *o)
 		{"nested", required_argument, NULL, 'e'},
 		{"random", required_argument, NULL, 'r'},
 		{"corners", required_argument, NULL, 'c'},
+		{"step", required_argument, NULL, 'k'},
 		{"plant", no_argument, NULL, 'p'},
 		{"leave-out", no_argument, NULL, 'l'},
 		{"say", no_argument, NULL, 'y'},
@@ -423,6 +434,9 @@ static void options_parse(int argc, char **argv, struct options *o)
 		case 'c':
 			o->corners = (unsigned)n;
 			break;
+		case 'k':
+			o->step = (unsigned)n;
+			break;
 		case 'p':
 			o->plant = true;
 			break;
@@ -447,7 +461,8 @@ int main(int argc, char **argv)
 		.states = 20000,
 		.steps = 60,
 		.thorough = 10,
-		.nested = 50,
+		.nested = 100,
+		.step = 3,
 		.random = 8,
 		.corners = 6,
 		.at = -1,

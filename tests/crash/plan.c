@@ -26,7 +26,7 @@ static void *zeroed(size_t n, size_t size)
 
 static bool is_read(uint8_t kind)
 {
-	return kind == STEP_SCAN || kind == STEP_GET || kind == STEP_DUMP;
+	return kind >= STEP_SCAN && kind <= STEP_DUMP;
 }
 
 void plan_make(struct plan *p, uint64_t seed, size_t n)

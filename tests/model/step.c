@@ -252,8 +252,12 @@ static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 		return STEP_MANY;
 	if (n < 700)
 		return STEP_SCAN;
-	if (n < 800)
+	if (n < 770)
 		return STEP_GET;
+	if (n < 790)
+		return STEP_HOLD;
+	if (n < 810)
+		return STEP_DRAIN;
 	if (n < 830)
 		return STEP_DUMP;
 	if (n < 870)
@@ -401,10 +405,11 @@ static void format_scan(const struct step_scan *c, struct buf *out)
 void step_format(const struct step *s, struct buf *out)
 {
 	static const char *const names[] = {
-		"mutate", "many",     "scan",	    "get",	  "dump",
-		"flush",  "compact",  "sync",	    "reopen",	  "die",
-		"clock",  "snapshot", "release",    "alter",	  "create",
-		"drop",	  "rename",   "family-add", "family-drop"};
+		"mutate",     "many",	"scan",	 "get",	     "hold",
+		"drain",      "dump",	"flush", "compact",  "sync",
+		"reopen",     "die",	"clock", "snapshot", "release",
+		"alter",      "create", "drop",	 "rename",   "family-add",
+		"family-drop"};
 
 	say(out, "%5u %s t%u row %u", s->id, names[s->kind], s->table, s->row);
 	switch (s->kind) {
@@ -415,6 +420,7 @@ void step_format(const struct step *s, struct buf *out)
 		format_mutation(s, out);
 		break;
 	case STEP_SCAN:
+	case STEP_HOLD:
 		say(out, " snapshot %u", s->snapshot);
 		format_scan(&s->scan, out);
 		break;

@@ -24,7 +24,9 @@ enum step_kind {
 	STEP_MANY, /* the changes on every row, in one call */
 	STEP_SCAN,
 	STEP_GET,
-	STEP_DUMP, /* everything, in every way */
+	STEP_HOLD,  /* opens a scan and leaves it open */
+	STEP_DRAIN, /* reads it to its end */
+	STEP_DUMP,  /* everything, in every way */
 	STEP_FLUSH,
 	STEP_COMPACT,
 	STEP_SYNC,

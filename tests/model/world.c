@@ -85,6 +85,8 @@ static void release_all(struct world *w)
 void world_detach(struct world *w)
 {
 	release_all(w);
+	scan_close(w->held);
+	w->held = NULL;
 	for (unsigned i = 0; i < STEP_TABLES; i++) {
 		table_unref(w->tables[i]);
 		w->tables[i] = NULL;
@@ -240,22 +242,46 @@ static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 	say(answer, "\n");
 }
 
+static void drain(struct scan *sc, uint8_t granularity, bool keys_only,
+		  struct buf *answer)
+{
+	struct cell cell;
+	int r;
+
+	while ((r = scan_next(sc, &cell)) > 0)
+		say_cell(&cell, granularity, keys_only, answer);
+	if (r < 0)
+		say(answer, "%d\n", r);
+	scan_close(sc);
+}
+
 static void scan_all(struct table *t, const struct scan_spec *spec,
 		     struct buf *answer)
 {
 	struct scan *sc = NULL;
-	struct cell cell;
 	int r = scan_open(t, spec, &sc);
 
-	if (r < 0) {
-		say(answer, "%d\n", r);
-		return;
-	}
-	while ((r = scan_next(sc, &cell)) > 0)
-		say_cell(&cell, spec->granularity, spec->keys_only, answer);
 	if (r < 0)
 		say(answer, "%d\n", r);
-	scan_close(sc);
+	else
+		drain(sc, spec->granularity, spec->keys_only, answer);
+}
+
+/* A scan sees the store as it was when it was opened, whatever comes. */
+static void hold(struct world *w, struct table *t, const struct scan_spec *spec,
+		 struct buf *answer)
+{
+	struct cell cell;
+	int r;
+
+	scan_close(w->held);
+	w->held = NULL;
+	w->held_granularity = spec->granularity;
+	w->held_keys_only = spec->keys_only;
+	r = scan_open(t, spec, &w->held);
+	say(answer, "%d\n", r);
+	if (r == 0 && scan_next(w->held, &cell) > 0)
+		say_cell(&cell, spec->granularity, spec->keys_only, answer);
 }
 
 /* 0 = open; the first is between no keys. */
@@ -308,7 +334,10 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 		if (!spec.snapshot)
 			return;
 	}
-	scan_all(t, &spec, answer);
+	if (s->kind == STEP_HOLD)
+		hold(w, t, &spec, answer);
+	else
+		scan_all(t, &spec, answer);
 }
 
 static void say_got(int r, const struct cell *cell, const struct buf *hold,
@@ -557,6 +586,7 @@ static void apply_to_table(struct world *w, struct table *t,
 		apply_many(w, t, s, answer);
 		break;
 	case STEP_SCAN:
+	case STEP_HOLD:
 		apply_scan(w, t, s, answer);
 		break;
 	case STEP_GET:
@@ -587,6 +617,12 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 	case STEP_DUMP:
 		world_dump(w, answer);
 		break;
+	case STEP_DRAIN:
+		if (w->held)
+			drain(w->held, w->held_granularity, w->held_keys_only,
+			      answer);
+		w->held = NULL;
+		break;
 	case STEP_FLUSH:
 		w->pristine = false;
 		w->result = store_flush(w->store, NULL);
@@ -594,7 +630,12 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 		break;
 	case STEP_COMPACT:
 		w->pristine = false;
-		release_all(w);
+		/*
+		 * What a compaction leaves of the classic order while a
+		 * snapshot lives is the store's choice, and shows.
+		 */
+		if (w->classic)
+			release_all(w);
 		w->result = store_compact(w->store, NULL);
 		say(answer, "%d\n", w->result);
 		break;

@@ -14,6 +14,9 @@ struct world {
 	struct store *store;
 	struct table *tables[STEP_TABLES];
 	struct snapshot *snapshots[STEP_SNAPSHOTS];
+	struct scan *held;
+	uint8_t held_granularity;
+	bool held_keys_only;
 	bool classic;
 	bool narrow;   /* log segments of less than a write buffer */
 	bool tiny;     /* it flushes and compacts by itself */
