@@ -423,9 +423,12 @@ void world_content(struct world *w, struct buf *answer)
 {
 	const struct scan_spec spec = {.granularity = SCAN_CELLS};
 
+	char name[TABLE_NAME_LEN_MAX + 1];
+
 	say_tables(w, answer);
+	/* A dropped table may still have its handle. */
 	for (unsigned i = 0; i < STEP_TABLES; i++)
-		if (w->tables[i]) {
+		if (w->tables[i] && table_name(w->tables[i], name) == 0) {
 			say(answer, "t%u ", i);
 			say_schema(w->tables[i], answer);
 			scan_all(w->tables[i], &spec, answer);
