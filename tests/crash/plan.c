@@ -157,6 +157,10 @@ void plan_replay(const struct plan *p, size_t state, struct world *w)
 	ref_begin(w);
 	for (size_t i = 0; i < p->nsteps && p->before[i] < state; i++)
 		ref_step(p, w, i, (unsigned)(state - p->before[i]), NULL);
+	/* The handles that one has who opens it. */
+	world_detach(w);
+	if (world_attach(w) < 0)
+		die("the reference does not open its tables");
 }
 
 /* -- running ----------------------------------------------------------------
