@@ -4,7 +4,7 @@
  *
  *	crash [--seed N] [--workloads N] [--steps N] [--states N] [--seconds N]
  *	      [--at ENTRY] [--thorough N] [--nested N] [--step N]
- *	      [--plant] [--leave-out [--say]]
+ *	      [--plant] [--leave-out [--say]] [--faults]
  *
  * Each --step-th entry of a workload's log is taken, 1 = all. One image in
  * --thorough goes on with more work after it was judged; one in --nested is
@@ -13,6 +13,7 @@
  *
  * --leave-out shows that the test can see: for each place that syncs, some
  * sync of it is left out, and a bad image must be found; --say tells which.
+ * --faults makes calls fail instead (faults.h).
  * --plant promises mutations that were not synced, and must be found too.
  */
 #include <getopt.h>
@@ -22,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/crash/faults.h"
 #include "tests/crash/sites.h"
 #include "tests/crash/verdict.h"
 
@@ -30,7 +32,8 @@ struct options {
 	unsigned workloads, steps, seconds, thorough, nested, random, corners;
 	unsigned step;
 	long at; /* -1 = all */
-	bool plant, leave_out, say;
+	long fault;
+	bool plant, leave_out, say, faults;
 };
 
 struct totals {
@@ -196,7 +199,7 @@ static int workload(const struct options *o, uint64_t seed, struct totals *t)
 	seed_now = seed;
 	plan_make(&p, seed, o->steps);
 	p.early = o->plant;
-	r = plan_run(&p, os);
+	r = plan_run(&p, os, os);
 	plan_states(&p);
 	if (r < 0) {
 		fprintf(stderr,
@@ -303,7 +306,7 @@ static void leave_out(struct leaving_out *l, const struct plan *base,
 
 	site->reason.len = 0;
 	sim_ignore(os, SIM_FDATASYNC | SIM_DIR_SYNC, NULL, nth);
-	if (plan_run(&p, os) < 0)
+	if (plan_run(&p, os, os) < 0)
 		say(&site->reason, "the workload fails: %s\n", store_why());
 	else
 		site->found = search(&s, os);
@@ -321,7 +324,7 @@ static void leave_out_of(struct leaving_out *l, uint64_t seed)
 	seed_now = seed;
 	plan_make(&p, seed, l->o->steps);
 	sites_begin(os, &sites);
-	if (plan_run(&p, os) < 0) {
+	if (plan_run(&p, os, os) < 0) {
 		fprintf(stderr, "crash: seed %llu: the workload fails: %s\n",
 			(unsigned long long)seed, store_why());
 		exit(2);
@@ -365,6 +368,41 @@ static int leave_out_all(const struct options *o)
 	return missed ? 1 : 0;
 }
 
+/* -- failing calls ----------------------------------------------------------
+ */
+
+#define FAULTS_A_WORKLOAD 600
+
+static int fault_all(const struct options *o)
+{
+	struct faults_report f = {.plant = o->plant};
+	unsigned n = o->workloads ? o->workloads : 10, i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		seed_now = o->seed + i;
+		if (o->fault >= 0) {
+			n = 1;
+			r = faults_one(o->seed, o->steps, (unsigned)o->fault,
+				       (uint64_t)o->at, &f);
+		} else {
+			r = faults(o->seed + i, o->steps, FAULTS_A_WORKLOAD,
+				   &f);
+		}
+	}
+	if (!o->plant)
+		print(&f.reason);
+	printf("crash: %llu runs of %u workloads from seed %llu with a failing "
+	       "call, %llu noticed: %s\n",
+	       (unsigned long long)f.fired, i, (unsigned long long)o->seed,
+	       (unsigned long long)f.failed_runs, r ? "BAD" : "none bad");
+	buf_free(&f.reason);
+	if (o->plant)
+		return r ? 0 : 1;
+	/* A run in which nothing failed has proven nothing. */
+	return r || f.failed_runs == 0;
+}
+
 /* -- options -----------------------------------------------------------------
  */
 
@@ -396,6 +434,8 @@ static void options_parse(int argc, char **argv, struct options *o)
 		{"plant", no_argument, NULL, 'p'},
 		{"leave-out", no_argument, NULL, 'l'},
 		{"say", no_argument, NULL, 'y'},
+		{"faults", no_argument, NULL, 'f'},
+		{"fault", required_argument, NULL, 'u'},
 		{0},
 	};
 	int c;
@@ -443,6 +483,12 @@ static void options_parse(int argc, char **argv, struct options *o)
 		case 'l':
 			o->leave_out = true;
 			break;
+		case 'f':
+			o->faults = true;
+			break;
+		case 'u':
+			o->fault = (long)n;
+			break;
 		case 'y':
 			o->say = true;
 			break;
@@ -466,11 +512,14 @@ int main(int argc, char **argv)
 		.random = 8,
 		.corners = 6,
 		.at = -1,
+		.fault = -1,
 	};
 
 	options_parse(argc, argv, &o);
 	signal(SIGSEGV, on_crash);
 	signal(SIGABRT, on_crash);
 	signal(SIGBUS, on_crash);
+	if (o.faults)
+		return fault_all(&o);
 	return o.leave_out ? leave_out_all(&o) : workloads(&o);
 }

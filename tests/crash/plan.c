@@ -57,11 +57,18 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 	}
 }
 
-void plan_free(struct plan *p)
+static void states_free(struct plan *p)
 {
 	for (size_t i = 0; i < p->nstates; i++)
 		buf_free(&p->states[i].text);
 	free(p->states);
+	p->states = NULL;
+	p->nstates = 0;
+}
+
+void plan_free(struct plan *p)
+{
+	states_free(p);
 	free(p->steps);
 	free(p->given);
 	free(p->before);
@@ -141,6 +148,7 @@ void plan_states(struct plan *p)
 {
 	struct world w;
 
+	states_free(p);
 	ref_begin(&w);
 	p->states = zeroed(STEP_ROWS * p->nsteps + 1, sizeof(*p->states));
 	state_add(p, &w, 0);
@@ -193,40 +201,50 @@ static bool promises(const struct step *s, int result)
 static bool is_trouble(int result)
 {
 	return result == -EROFS || result == -EIO || result == -EUCLEAN ||
-	       result == -ENOMEM;
+	       result == -ENOMEM || result == -ENOSPC;
 }
 
-int plan_run(struct plan *p, struct os *os)
+static void mark(struct plan *p, struct os *disk, enum plan_mark kind,
+		 size_t step)
+{
+	sim_mark(disk, kind, step);
+	p->marked[kind] = step + 1;
+}
+
+int plan_run(struct plan *p, struct os *os, struct os *disk)
 {
 	struct world w = {.tiny = true, .narrow = p->mode.narrow};
 	struct buf answer = {0};
-	int r = subject_lsm_open(os, &w);
+	int r = subject_lsm_open(os, disk, &w);
 
+	memset(p->marked, 0, sizeof(p->marked));
 	if (r < 0)
 		return r;
 	world_set_now(&w, WORLD_START_MS);
 	for (size_t i = 0; r == 0 && i < p->nsteps; i++) {
 		const struct step *s = &p->steps[i];
 
-		sim_mark(os, MARK_BEGUN, i);
+		mark(p, disk, MARK_BEGUN, i);
 		answer.len = 0;
 		world_apply(&w, s, &answer);
 		p->given[i].n = w.ngiven;
 		memcpy(p->given[i].ts, w.given, sizeof(w.given));
-		if (is_trouble(w.result))
+		if (is_trouble(w.result)) {
 			r = w.result;
-		sim_mark(os, MARK_DONE, i);
+			break;
+		}
+		mark(p, disk, MARK_DONE, i);
 		if (promises(s, w.result) ||
 		    (p->early && s->kind == STEP_MUTATE && w.result > 0))
-			sim_mark(os, MARK_PROMISED, i);
+			mark(p, disk, MARK_PROMISED, i);
 	}
 	world_detach(&w);
 	if (w.store) {
 		int c = store_close(w.store);
 
 		r = r ? r : c;
-		if (c == 0)
-			sim_mark(os, MARK_PROMISED, p->nsteps - 1);
+		if (r == 0)
+			mark(p, disk, MARK_PROMISED, p->nsteps - 1);
 	}
 	buf_free(&answer);
 	return r;

@@ -45,7 +45,10 @@ struct plan {
 	struct plan_state *states;
 	/* By step: the last state before it and the last it leads to. */
 	size_t *before, *after;
-	/* The first promised step is promised too early: a planted fault. */
+	/* By kind of mark, of the last run: one more than the step, 0 = none.
+	 */
+	size_t marked[3];
+	/* Mutations are promised without a sync: a planted fault. */
 	bool early;
 };
 
@@ -53,8 +56,11 @@ struct plan {
 void plan_make(struct plan *p, uint64_t seed, size_t n);
 void plan_free(struct plan *p);
 
-/* Runs it on @os. 0, or the error of a step that must not fail. */
-int plan_run(struct plan *p, struct os *os);
+/*
+ * Runs it on @os, the simulated @disk or what wraps it. 0, or the error of a
+ * step that must not fail, after which it stops.
+ */
+int plan_run(struct plan *p, struct os *os, struct os *disk);
 /* Fills in the states, after a run: with the timestamps that it gave. */
 void plan_states(struct plan *p);
 /*

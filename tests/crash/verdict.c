@@ -32,7 +32,7 @@ static int open_image(const struct plan *p, struct os *os, struct world *w,
 	int r;
 
 	*w = (struct world){.tiny = true, .narrow = p->mode.narrow};
-	r = subject_lsm_open(os, w);
+	r = subject_lsm_open(os, os, w);
 	if (r < 0) {
 		say(text, "it does not open: %d, %s\n", r, store_why());
 		return 1;

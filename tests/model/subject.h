@@ -9,10 +9,10 @@
 /* A new, empty store of the engine on a simulated disk. */
 int subject_lsm(const struct step_mode *mode, struct world *w);
 /*
- * Opens the store that is on a simulated disk, or makes it. w->tiny chooses
- * its sizes.
+ * Opens the store that is on a simulated disk, or makes it. @os is the disk or
+ * what wraps it; w->tiny and w->narrow choose the store's sizes.
  */
-int subject_lsm_open(struct os *os, struct world *w);
+int subject_lsm_open(struct os *os, struct os *disk, struct world *w);
 /* The end of it, whatever state it is in. */
 void subject_lsm_free(struct world *w);
 

@@ -10,7 +10,7 @@ static struct store_options options_of(const struct world *w)
 	return (struct store_options){
 		.create = true,
 		.inline_background = true,
-		.os = w->arg,
+		.os = w->os,
 		.cache_bytes = 64 << 10,
 		.write_buffer_bytes = !w->tiny	  ? 1 << 20
 				      : w->narrow ? 16 << 10
@@ -39,14 +39,15 @@ static int reopen(struct world *w, bool die)
 
 static void tell_now(struct world *w, int64_t now)
 {
-	sim_set_now_ms(w->arg, now);
+	sim_set_now_ms(w->disk, now);
 }
 
-int subject_lsm_open(struct os *os, struct world *w)
+int subject_lsm_open(struct os *os, struct os *disk, struct world *w)
 {
 	struct store_options o;
 
-	w->arg = os;
+	w->os = os;
+	w->disk = disk;
 	w->reopen = reopen;
 	w->set_now = tell_now;
 	o = options_of(w);
@@ -55,13 +56,14 @@ int subject_lsm_open(struct os *os, struct world *w)
 
 int subject_lsm(const struct step_mode *mode, struct world *w)
 {
+	struct os *disk = sim_new(1);
 	int r;
 
 	w->tiny = mode->tiny;
 	w->narrow = mode->narrow;
-	r = subject_lsm_open(sim_new(1), w);
+	r = subject_lsm_open(disk, disk, w);
 	if (r < 0)
-		sim_free(w->arg);
+		sim_free(disk);
 	return r;
 }
 
@@ -69,5 +71,5 @@ void subject_lsm_free(struct world *w)
 {
 	if (w->store)
 		store_close(w->store);
-	sim_free(w->arg);
+	sim_free(w->disk);
 }

@@ -486,8 +486,9 @@ static void apply_alter(struct world *w, struct table *t, const struct step *s,
 	int r, at;
 
 	release_all(w);
-	say(answer, "%d ", store_compact(w->store, NULL));
-	r = table_schema(t, &schema);
+	r = store_compact(w->store, NULL);
+	if (r == 0)
+		r = table_schema(t, &schema);
 	if (r == 0) {
 		at = schema_find(&schema, step_family(s->family));
 		if (at >= 0) {

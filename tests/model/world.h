@@ -33,7 +33,8 @@ struct world {
 	int (*reopen)(struct world *w, bool die);
 	/* Tells the store's clock. NULL = it looks at world_now. */
 	void (*set_now)(struct world *w, int64_t now);
-	void *arg;
+	struct os *os;	 /* of the engine */
+	struct os *disk; /* the simulation behind it */
 };
 
 /* The clock of reference stores. */
