@@ -248,6 +248,17 @@ int args_scan(const struct scan_spec *spec)
 	return 0;
 }
 
+int args_snapshot(struct bytes name)
+{
+	if (name.len == 0 || name.len > SNAPSHOT_NAME_MAX)
+		return why(-EINVAL,
+			   "a snapshot's name has %zu bytes: give it 1 to %d",
+			   name.len, SNAPSHOT_NAME_MAX);
+	if (memchr(name.data, '\0', name.len))
+		return why(-EINVAL, "a snapshot's name holds a NUL byte");
+	return 0;
+}
+
 int args_schema(const struct schema *s)
 {
 	if (s->mode & ~07777u)

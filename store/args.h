@@ -24,6 +24,8 @@ int args_ts(int64_t ts);
 int args_column(struct bytes row, struct bytes family, struct bytes qualifier);
 int args_mutation(const struct mutation *m);
 int args_scan(const struct scan_spec *spec);
+/* The name of a snapshot. */
+int args_snapshot(struct bytes name);
 /* Names, their order and every attribute. */
 int args_schema(const struct schema *s);
 

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "store/snapshot_tables.h"
 #include "store/store.h"
 
 struct store_ops {
@@ -53,6 +54,20 @@ struct store_ops {
 		   struct buf *hold);
 	int (*snapshot_take)(struct store *s, struct snapshot **out);
 	void (*snapshot_release)(struct snapshot *snap);
+	/* @t NULL = the whole store; the name was checked. */
+	int (*snapshot_create)(struct store *s, struct table *t,
+			       struct bytes name);
+	int (*snapshot_drop)(struct store *s, struct table *t,
+			     struct bytes name);
+	int (*snapshot_rename)(struct store *s, struct table *t,
+			       struct bytes from, struct bytes to);
+	int (*snapshot_next)(struct store *s, struct table *t,
+			     struct bytes after, struct snapshot_info *out);
+	/* Fills in what struct snapshot says of a named one. */
+	int (*snapshot_open)(struct store *s, struct table *t,
+			     struct bytes name, struct snapshot **out);
+	/* As table_open(), by table_id(). */
+	int (*table_open_id)(struct store *s, uint64_t id, struct table **out);
 	int (*flush)(struct store *s, struct table *t);
 	int (*compact)(struct store *s, struct table *t);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
@@ -97,9 +112,15 @@ struct scan {
 	int failed; /* the error that is repeated */
 };
 
-/* The wrappers fill it after snapshot_take(). */
+/*
+ * The wrappers set the store after snapshot_take() and free the tables before
+ * snapshot_release(). A named one has the rest.
+ */
 struct snapshot {
 	struct store *store;
+	uint64_t table; /* the only one that it covers; 0 = all */
+	int64_t taken_ms;
+	struct snapshot_tables tables;
 };
 
 /*

@@ -2,9 +2,9 @@
  * The front of store.h: checks arguments, calls the backend, counts, traces.
  *
  * Every fallible call begins with begin(), which forgets the last sentence,
- * and ends with end(), so that an error never leaves without a sentence of its
- * own and is counted. Calls that clean up (close, unref, release) do neither:
- * they must not wipe the sentence of the failure that led to them.
+ * and ends with front_end(), so that an error never leaves without a sentence
+ * of its own and is counted. Calls that clean up (close, unref, release) do
+ * neither: they must not wipe the sentence of the failure that led to them.
  */
 #include "store/store.h"
 
@@ -14,36 +14,8 @@
 #include <unistd.h>
 
 #include "store/args.h"
-#include "store/backend.h"
+#include "store/front.h"
 #include "store/trace.h"
-
-static void count(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
-}
-
-static void begin(void)
-{
-	why_clear();
-}
-
-static int end(struct store *s, int r)
-{
-	if (r >= 0)
-		return r;
-	count(&s->counts.errors, 1);
-	if (!store_why()[0])
-		why(r, "%s", strerror(-r));
-	return r;
-}
-
-static int writable(const struct store *s)
-{
-	if (s->read_only)
-		return why(-EPERM, "the store is open read-only: open it for "
-				   "writing to change it");
-	return 0;
-}
 
 /* -- life ----------------------------------------------------------------- */
 
@@ -77,7 +49,7 @@ int store_close(struct store *s)
 
 	if (!s)
 		return 0;
-	begin();
+	front_begin();
 	trace = s->trace;
 	store_fini(s);
 	r = s->ops->close(s);
@@ -95,7 +67,7 @@ int table_open(struct store *s, struct bytes name, struct table **out)
 	char key[TRACE_KEY_MAX];
 	int r;
 
-	begin();
+	front_begin();
 	/* A name that no table can have is one that no table has. */
 	if (name.len == 0 || name.len > TABLE_NAME_LEN_MAX)
 		r = why(-ENOENT, "there is no such table: a table's name has "
@@ -104,7 +76,7 @@ int table_open(struct store *s, struct bytes name, struct table **out)
 		r = s->ops->table_open(s, name, out);
 	if (s->trace)
 		trace_line(r, "table_open %s", trace_key(key, name));
-	return end(s, r);
+	return front_end(s, r);
 }
 
 void table_ref(struct table *t)
@@ -126,8 +98,8 @@ uint64_t table_id(const struct table *t)
 
 int table_schema(struct table *t, struct schema *out)
 {
-	begin();
-	return end(t->store, t->store->ops->table_schema(t, out));
+	front_begin();
+	return front_end(t->store, t->store->ops->table_schema(t, out));
 }
 
 uint64_t table_schema_version(const struct table *t)
@@ -137,15 +109,15 @@ uint64_t table_schema_version(const struct table *t)
 
 int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1])
 {
-	begin();
-	return end(t->store, t->store->ops->table_name(t, name));
+	front_begin();
+	return front_end(t->store, t->store->ops->table_name(t, name));
 }
 
 static int create(struct store *s, struct bytes name,
 		  const struct schema *schema)
 {
 	struct schema open = {0};
-	int r = writable(s);
+	int r = front_writable(s);
 
 	if (r == 0)
 		r = table_name_check(name);
@@ -167,13 +139,13 @@ int store_table_create(struct store *s, struct bytes name,
 	char key[TRACE_KEY_MAX];
 	int r;
 
-	begin();
+	front_begin();
 	r = create(s, name, schema);
 	if (s->trace)
 		trace_line(r, "table_create %s %u families",
 			   trace_key(key, name),
 			   schema ? schema->nfamilies : 0);
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
@@ -181,14 +153,14 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	char key[TRACE_KEY_MAX];
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = s->ops->table_drop(s, name, only_if_empty);
 	if (s->trace)
 		trace_line(r, "table_drop %s%s", trace_key(key, name),
 			   only_if_empty ? " if empty" : "");
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_table_rename(struct store *s, struct bytes from, struct bytes to)
@@ -196,8 +168,8 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = table_name_check(to);
 	if (r == 0)
@@ -205,7 +177,7 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 	if (s->trace)
 		trace_line(r, "table_rename %s %s", trace_key(key, from),
 			   trace_key(key_to, to));
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int table_alter(struct table *t, const struct schema *schema, bool drop_data)
@@ -213,8 +185,8 @@ int table_alter(struct table *t, const struct schema *schema, bool drop_data)
 	struct store *s = t->store;
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = args_schema(schema);
 	if (r == 0) {
@@ -225,7 +197,7 @@ int table_alter(struct table *t, const struct schema *schema, bool drop_data)
 	if (s->trace)
 		trace_line(r, "table_alter #%llu %u families",
 			   (unsigned long long)t->id, schema->nfamilies);
-	return end(s, r);
+	return front_end(s, r);
 }
 
 /* Under the schema lock: the schema does not change in between. */
@@ -260,8 +232,8 @@ int table_add_family(struct table *t, struct bytes family)
 	struct store *s = t->store;
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = family_name_check(family);
 	if (r == 0) {
@@ -272,14 +244,14 @@ int table_add_family(struct table *t, struct bytes family)
 	if (s->trace)
 		trace_line(r, "table_add_family #%llu %s",
 			   (unsigned long long)t->id, trace_key(key, family));
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_table_next(struct store *s, struct bytes after,
 		     char name[TABLE_NAME_LEN_MAX + 1])
 {
-	begin();
-	return end(s, s->ops->table_next(s, after, name));
+	front_begin();
+	return front_end(s, s->ops->table_next(s, after, name));
 }
 
 /* -- writing -------------------------------------------------------------- */
@@ -290,24 +262,24 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 	struct store *s = t->store;
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = args_mutation(m);
 	if (r == 0)
 		r = s->ops->mutate(t, m, flags);
 	if (r == 1) {
-		count(&s->counts.mutations, 1);
-		count(&s->counts.changes, m->nchanges);
+		front_count(&s->counts.mutations, 1);
+		front_count(&s->counts.changes, m->nchanges);
 	} else if (r == 0) {
-		count(&s->counts.checks_failed, 1);
+		front_count(&s->counts.checks_failed, 1);
 	}
 	if (s->trace)
 		trace_line(r, "mutate #%llu %s %zu changes %zu checks%s",
 			   (unsigned long long)t->id, trace_key(key, m->row),
 			   m->nchanges, m->nchecks,
 			   flags & MUTATE_SYNC ? " sync" : "");
-	return end(s, r);
+	return front_end(s, r);
 }
 
 static int many_check(const struct mutation *m, size_t n)
@@ -330,9 +302,9 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 	struct store *s = t->store;
 	int r;
 
-	begin();
+	front_begin();
 	*done = 0;
-	r = writable(s);
+	r = front_writable(s);
 	if (r == 0)
 		r = many_check(m, n);
 	if (r == 0 && n)
@@ -340,25 +312,25 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 	if (r > 0)
 		r = 0;
 	for (size_t i = 0; i < *done; i++)
-		count(&s->counts.changes, m[i].nchanges);
-	count(&s->counts.mutations, *done);
+		front_count(&s->counts.changes, m[i].nchanges);
+	front_count(&s->counts.mutations, *done);
 	if (s->trace)
 		trace_line(r, "mutate_many #%llu %zu of %zu rows%s",
 			   (unsigned long long)t->id, *done, n,
 			   flags & MUTATE_SYNC ? " sync" : "");
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_sync(struct store *s)
 {
 	int r;
 
-	begin();
+	front_begin();
 	r = s->read_only ? 0 : s->ops->sync(s);
-	count(&s->counts.syncs, 1);
+	front_count(&s->counts.syncs, 1);
 	if (s->trace)
 		trace_line(r, "sync");
-	return end(s, r);
+	return front_end(s, r);
 }
 
 /* -- reading -------------------------------------------------------------- */
@@ -370,6 +342,8 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	int r = args_scan(spec);
 
 	if (r == 0)
+		r = front_covers(spec->snapshot, t);
+	if (r == 0)
 		r = t->store->ops->scan_open(t, spec, &sc);
 	if (r < 0)
 		return r;
@@ -378,7 +352,7 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	sc->table = t;
 	sc->cells = 0;
 	sc->failed = 0;
-	count(&t->store->counts.scans, 1);
+	front_count(&t->store->counts.scans, 1);
 	*out = sc;
 	return r;
 }
@@ -390,7 +364,7 @@ int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 	char start[TRACE_KEY_MAX], stop[TRACE_KEY_MAX];
 	int r;
 
-	begin();
+	front_begin();
 	r = open_scan(t, spec, out);
 	if (t->store->trace)
 		trace_line(r, "scan #%llu %s %s..%s%s%s",
@@ -402,7 +376,7 @@ int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 			   trace_key(stop, spec->row_stop),
 			   spec->reversed ? " reversed" : "",
 			   spec->raw ? " raw" : "");
-	return end(t->store, r);
+	return front_end(t->store, r);
 }
 
 int scan_next(struct scan *sc, struct cell *out)
@@ -415,7 +389,7 @@ int scan_next(struct scan *sc, struct cell *out)
 	if (r > 0)
 		sc->cells++;
 	else if (r < 0)
-		sc->failed = end(sc->store, r);
+		sc->failed = front_end(sc->store, r);
 	return r;
 }
 
@@ -433,7 +407,7 @@ void scan_close(struct scan *sc)
 	cells = sc->cells;
 	failed = sc->failed;
 	s->ops->scan_close(sc);
-	count(&s->counts.scan_cells, cells);
+	front_count(&s->counts.scan_cells, cells);
 	if (s->trace)
 		trace_line(failed, "scan_close #%llu %llu found",
 			   (unsigned long long)t->id,
@@ -449,16 +423,18 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	struct cell found = {0};
 	int r;
 
-	begin();
+	front_begin();
 	r = args_column(row, family, qualifier);
 	if (r == 0)
 		r = args_ts(ts);
 	if (r == 0)
+		r = front_covers(snap, t);
+	if (r == 0)
 		r = s->ops->get(t, row, family, qualifier, ts, exact, snap,
 				&found, hold);
-	count(&s->counts.gets, 1);
+	front_count(&s->counts.gets, 1);
 	if (r > 0) {
-		count(&s->counts.gets_found, 1);
+		front_count(&s->counts.gets_found, 1);
 		found.row = row;
 		found.family = family;
 		found.qualifier = qualifier;
@@ -473,7 +449,7 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 			   trace_key(kf, family), trace_key(kq, qualifier),
 			   exact ? "at" : "up to", (long long)ts);
 	}
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int table_get(struct table *t, struct bytes row, struct bytes family,
@@ -509,7 +485,7 @@ static int has_any(struct table *t, struct bytes row,
 	struct cell cell;
 	int r;
 
-	begin();
+	front_begin();
 	r = args_row(row);
 	if (r == 0 && family) {
 		column.family = *family;
@@ -517,7 +493,7 @@ static int has_any(struct table *t, struct bytes row,
 		spec.ncolumns = 1;
 	}
 	if (r < 0)
-		return end(t->store, r);
+		return front_end(t->store, r);
 	r = scan_open(t, &spec, &sc);
 	if (r < 0)
 		return r;
@@ -536,56 +512,34 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family)
 	return has_any(t, row, &family);
 }
 
-int snapshot_take(struct store *s, struct snapshot **out)
-{
-	struct snapshot *snap = NULL;
-	int r;
-
-	begin();
-	r = s->ops->snapshot_take(s, &snap);
-	if (r == 0) {
-		snap->store = s;
-		*out = snap;
-	}
-	if (s->trace)
-		trace_line(r, "snapshot_take");
-	return end(s, r);
-}
-
-void snapshot_release(struct snapshot *snap)
-{
-	if (snap)
-		snap->store->ops->snapshot_release(snap);
-}
-
 /* -- care ----------------------------------------------------------------- */
 
 int store_flush(struct store *s, struct table *t)
 {
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = s->ops->flush(s, t);
 	if (s->trace)
 		trace_line(r, "flush #%llu",
 			   t ? (unsigned long long)t->id : 0ULL);
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_compact(struct store *s, struct table *t)
 {
 	int r;
 
-	begin();
-	r = writable(s);
+	front_begin();
+	r = front_writable(s);
 	if (r == 0)
 		r = s->ops->compact(s, t);
 	if (s->trace)
 		trace_line(r, "compact #%llu",
 			   t ? (unsigned long long)t->id : 0ULL);
-	return end(s, r);
+	return front_end(s, r);
 }
 
 int store_stat(struct store *s, unsigned i, struct store_stat *out)
@@ -622,8 +576,8 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out)
 
 int store_space(struct store *s, struct store_space *out)
 {
-	begin();
-	return end(s, s->ops->space(s, out));
+	front_begin();
+	return front_end(s, s->ops->space(s, out));
 }
 
 int store_health(struct store *s)

@@ -196,7 +196,64 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family);
 
 /* The store as of now, in memory only, until released. O(1). */
 int snapshot_take(struct store *s, struct snapshot **out);
-void snapshot_release(struct snapshot *snap);
+void snapshot_release(struct snapshot *snap); /* NULL is nothing */
+
+/* -- named snapshots ---------------------------------------------------- */
+
+/*
+ * Snapshots that live in the store under a name, over restarts and crashes, of
+ * one table or, with @t NULL, of all that exist at the moment. To take one
+ * costs a sync, whatever the store holds; its cells stay on disk until it is
+ * dropped. Names are 1 to SNAPSHOT_NAME_MAX bytes without NUL; each table and
+ * the store have their own. What is changed is durable when it returns 0.
+ *
+ * A table with a snapshot cannot be dropped (-ENOTEMPTY), nor can a family
+ * that a snapshot shows (-EBUSY). Attributes hold as they are at the time of
+ * reading: what expires is gone from a snapshot too.
+ */
+#define SNAPSHOT_NAME_MAX 255
+
+struct snapshot_info {
+	char name[SNAPSHOT_NAME_MAX + 1];
+	int64_t taken_ms;
+};
+
+/* -EEXIST. */
+int store_snapshot_create(struct store *s, struct table *t, struct bytes name);
+/*
+ * -ENOENT. Who has it open goes on reading. What only it needed leaves the
+ * disk by compactions in the background.
+ */
+int store_snapshot_drop(struct store *s, struct table *t, struct bytes name);
+/* -ENOENT, -EEXIST when @to is taken. */
+int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			  struct bytes to);
+/*
+ * Names in byte order: the first one > @after (empty = from the start). 1, or
+ * 0 at the end.
+ */
+int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			struct snapshot_info *out);
+/*
+ * Makes it readable: for scan_spec.snapshot and table_get(), of the tables that
+ * it covers. -ENOENT. Ends with snapshot_release().
+ */
+int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			struct snapshot **out);
+/* When a named one was taken. */
+int64_t snapshot_taken_ms(const struct snapshot *snap);
+/*
+ * The tables that a named one covers, by the names that they had then, as
+ * store_table_next().
+ */
+int snapshot_table_next(const struct snapshot *snap, struct bytes after,
+			char name[TABLE_NAME_LEN_MAX + 1]);
+/* The table that had this name then. -ENOENT. */
+int snapshot_table_open(const struct snapshot *snap, struct bytes name,
+			struct table **out);
+/* Copies the schema that the table had then; schema_free() it. -ENOENT. */
+int snapshot_schema(const struct snapshot *snap, const struct table *t,
+		    struct schema *out);
 
 /* -- care --------------------------------------------------------------- */
 

@@ -23,29 +23,6 @@ uint64_t file_number(void *db)
 	return atomic_fetch_add(&((struct lsm *)db)->next_file, 1);
 }
 
-int snapshots_collect(struct lsm *db, uint64_t **out, size_t *n)
-{
-	const struct lsm_snapshot *s;
-	size_t count = 0;
-
-	*out = NULL;
-	*n = 0;
-	pthread_mutex_lock(&db->state);
-	for (s = db->first; s; s = s->next)
-		count++;
-	if (count) {
-		*out = malloc(count * sizeof(**out));
-		if (!*out) {
-			pthread_mutex_unlock(&db->state);
-			return why(-ENOMEM, "out of memory");
-		}
-		for (s = db->first; s; s = s->next)
-			(*out)[(*n)++] = s->seq;
-	}
-	pthread_mutex_unlock(&db->state);
-	return 0;
-}
-
 /* -- flush ------------------------------------------------------------------
  */
 
@@ -56,7 +33,7 @@ struct flushed {
 
 /* The tree and its attributes, unless it was dropped. 1, 0, negative. */
 static int live_tree(struct lsm *db, uint32_t id, struct tree **out,
-		     struct family_attrs *attrs)
+		     struct family_attrs *attrs, uint64_t *table)
 {
 	int found = 0;
 
@@ -70,6 +47,7 @@ static int live_tree(struct lsm *db, uint32_t id, struct tree **out,
 			*out = st->trees[k];
 			tree_ref(*out);
 			*attrs = st->schema.families[k].attrs;
+			*table = db->tables[i]->base.id;
 			found = 1;
 			break;
 		}
@@ -79,10 +57,10 @@ static int live_tree(struct lsm *db, uint32_t id, struct tree **out,
 }
 
 static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
-		      const uint64_t *snapshots, size_t nsnapshots,
 		      struct flushed *out)
 {
 	struct family_attrs attrs;
+	uint64_t *snapshots, table;
 	struct mem_cursor c;
 	struct flush_job job = {
 		.dir = db->dir,
@@ -90,18 +68,21 @@ static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
 		.from = &c.base,
 		.attrs = &attrs,
 		.now_ms = os_now_ms(db->os),
-		.snapshots = snapshots,
-		.nsnapshots = nsnapshots,
 		.number = file_number,
 		.arg = db,
 	};
 	int r;
 
-	if (!live_tree(db, id, &out->tree, &attrs))
+	if (!live_tree(db, id, &out->tree, &attrs, &table))
 		return 0;
-	memtable_cursor(mem, id, &c);
-	r = flush_run(&job);
-	cursor_close(&c.base);
+	r = snapshots_collect(db, table, &snapshots, &job.nsnapshots);
+	if (r == 0) {
+		job.snapshots = snapshots;
+		memtable_cursor(mem, id, &c);
+		r = flush_run(&job);
+		cursor_close(&c.base);
+		free(snapshots);
+	}
 	if (r < 0) {
 		tree_unref(out->tree);
 		return r;
@@ -113,12 +94,10 @@ static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
 static int flush_trees(struct lsm *db, struct memtable *mem,
 		       struct flushed **out, size_t *n)
 {
-	uint64_t *snapshots;
-	size_t nsnapshots, cap = 0;
+	size_t cap = 0;
 	int64_t id = -1;
-	int r;
+	int r = 0;
 
-	r = snapshots_collect(db, &snapshots, &nsnapshots);
 	while (r == 0 && (id = memtable_next_tree(mem, id)) >= 0) {
 		if (*n == cap) {
 			struct flushed *p;
@@ -132,14 +111,12 @@ static int flush_trees(struct lsm *db, struct memtable *mem,
 			*out = p;
 		}
 		(*out)[*n] = (struct flushed){0};
-		r = flush_tree(db, mem, (uint32_t)id, snapshots, nsnapshots,
-			       &(*out)[*n]);
+		r = flush_tree(db, mem, (uint32_t)id, &(*out)[*n]);
 		if (r > 0) {
 			++*n;
 			r = 0;
 		}
 	}
-	free(snapshots);
 	return r;
 }
 
@@ -284,7 +261,8 @@ int flush_one(struct lsm *db)
  */
 
 struct task {
-	struct tree *tree;     /* referenced, marked compacting */
+	struct tree *tree; /* referenced, marked compacting */
+	uint64_t table;
 	struct levels *levels; /* what was picked from, referenced */
 	struct family_attrs attrs;
 	struct compaction what;
@@ -392,7 +370,7 @@ static int run_task(struct lsm *db, struct task *k)
 
 	if (k->what.trivial)
 		return compaction_commit(db, k, k->what.inputs[0], 1);
-	r = snapshots_collect(db, &snapshots, &job.nsnapshots);
+	r = snapshots_collect(db, k->table, &snapshots, &job.nsnapshots);
 	if (r < 0)
 		return r;
 	job.snapshots = snapshots;
@@ -419,17 +397,18 @@ static int run_task(struct lsm *db, struct task *k)
 	return r;
 }
 
-/* Picks the tree that needs it most and marks it. 1, 0, negative. */
-static int pick_task(struct lsm *db, struct task *out)
+static bool may_compact(const struct tree *t, uint64_t now)
 {
-	struct table_state *best_st = NULL;
-	uint32_t best_family = 0;
-	double best = 0;
-	uint64_t now = os_monotonic_ns(db->os);
-	struct tree *t;
-	int r;
+	return !t->compacting && t->retry_ns <= now;
+}
 
-	pthread_mutex_lock(&db->state);
+/* The tree whose levels are most over their targets. Under state. */
+static struct tree *most_urgent(struct lsm *db, uint64_t now, size_t *table,
+				uint32_t *family)
+{
+	struct tree *found = NULL;
+	double best = 0;
+
 	for (size_t i = 0; i < db->ntables; i++) {
 		struct table_state *st = db->tables[i]->now;
 
@@ -438,32 +417,77 @@ static int pick_task(struct lsm *db, struct task *out)
 							&db->limits);
 
 			if (score < 1 || score <= best ||
-			    st->trees[k]->compacting ||
-			    st->trees[k]->retry_ns > now)
+			    !may_compact(st->trees[k], now))
 				continue;
 			best = score;
-			best_st = st;
-			best_family = k;
+			found = st->trees[k];
+			*table = i;
+			*family = k;
 		}
 	}
-	if (!best_st) {
+	return found;
+}
+
+/*
+ * One in which a dropped snapshot has left what it held back. Trees without
+ * such files forget. Under state.
+ */
+static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
+			       uint32_t *family)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (!t->freed.number || !may_compact(t, now))
+				continue;
+			*table = i;
+			*family = k;
+			if (compaction_has_freed(t->levels, &t->freed))
+				return t;
+			t->freed = (struct compaction_freed){0};
+		}
+	}
+	return NULL;
+}
+
+/* Picks the tree that needs it most and marks it. 1, 0, negative. */
+static int pick_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	struct compaction_freed freed = {0};
+	uint32_t family = 0;
+	size_t table = 0;
+	struct tree *t;
+
+	pthread_mutex_lock(&db->state);
+	t = most_urgent(db, now, &table, &family);
+	if (!t) {
+		t = some_freed(db, now, &table, &family);
+		if (t)
+			freed = t->freed;
+	}
+	if (!t) {
 		pthread_mutex_unlock(&db->state);
 		return 0;
 	}
-	t = best_st->trees[best_family];
 	*out = (struct task){
 		.tree = t,
+		.table = db->tables[table]->base.id,
 		.levels = t->levels,
-		.attrs = best_st->schema.families[best_family].attrs,
+		.attrs = db->tables[table]->now->schema.families[family].attrs,
 	};
 	tree_ref(t);
 	levels_ref(t->levels);
 	t->compacting = true;
 	db->compacting++;
 	pthread_mutex_unlock(&db->state);
-	r = compaction_pick(out->levels, &db->limits, os_now_ms(db->os),
-			    &out->attrs, &out->what);
-	return r;
+	if (freed.number)
+		return compaction_pick_freed(out->levels, &freed, &out->what);
+	return compaction_pick(out->levels, &db->limits, os_now_ms(db->os),
+			       &out->attrs, &out->what);
 }
 
 static void end_task(struct lsm *db, struct task *k, int r)
@@ -507,7 +531,7 @@ static int compact_tree(struct lsm *db, struct tree *t)
 	struct task k = {.tree = t};
 	int r;
 
-	if (!live_tree(db, t->id, &k.tree, &k.attrs))
+	if (!live_tree(db, t->id, &k.tree, &k.attrs, &k.table))
 		return 0;
 	pthread_mutex_lock(&db->state);
 	while (t->compacting)

@@ -36,6 +36,8 @@ void catalog_free(struct catalog *c)
 	for (size_t i = 0; i < c->ntables; i++)
 		table_clear(&c->tables[i]);
 	free(c->tables);
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		snapshot_tables_free(&c->snapshots[i].tables);
 	free(c->snapshots);
 	*c = (struct catalog){0};
 }
@@ -150,6 +152,45 @@ static size_t snapshot_place(const struct catalog *c,
 	return i;
 }
 
+const struct catalog_snapshot *catalog_next_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes after)
+{
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		if (c->snapshots[i].table == table &&
+		    bytes_cmp(bytes_str(c->snapshots[i].name), after) > 0)
+			return &c->snapshots[i];
+	return NULL;
+}
+
+const struct catalog_snapshot *catalog_find_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes name)
+{
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		if (c->snapshots[i].table == table &&
+		    bytes_eq(bytes_str(c->snapshots[i].name), name))
+			return &c->snapshots[i];
+	return NULL;
+}
+
+const struct catalog_snapshot *
+catalog_shown_by(const struct catalog *c, uint64_t table, const char *family)
+{
+	for (size_t i = 0; i < c->nsnapshots; i++) {
+		const struct catalog_snapshot *s = &c->snapshots[i];
+		const struct snapshot_table *t =
+			snapshot_tables_find(&s->tables, table);
+
+		if (!t && s->table != table)
+			continue;
+		if (!t || !family ||
+		    schema_find(&t->schema, bytes_str(family)) >= 0)
+			return s;
+	}
+	return NULL;
+}
+
 /* -- checking an edit --------------------------------------------------- */
 
 static bool in_files(const struct edit_file *f, size_t n, uint32_t tree,
@@ -239,14 +280,13 @@ static int check_added(struct catalog *c, const struct edit *e,
 	return 0;
 }
 
-static int check_schema(const struct catalog_table *t)
+static int check_schema(const char *table, const struct schema *s)
 {
-	const struct schema *s = &t->schema;
 	int r = 0;
 
 	if (s->mode > 07777 || s->nfamilies > SCHEMA_FAMILIES_MAX)
 		return why(-EINVAL, "the schema of table %s is not sound",
-			   t->name);
+			   table);
 	for (uint32_t i = 0; i < s->nfamilies && r == 0; i++) {
 		const char *name = s->families[i].name;
 
@@ -297,8 +337,23 @@ static int check_table(struct catalog *c, const struct edit *e)
 	same = catalog_find(c, bytes_str(t->name));
 	if (same && same->id != t->id && same->id != e->drop_table)
 		return why(-EEXIST, "a table %s exists", t->name);
-	r = check_schema(t);
+	r = check_schema(t->name, &t->schema);
 	return r < 0 ? r : check_trees(c, t);
+}
+
+static int check_shown(const struct snapshot_tables *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		const struct snapshot_table *t = &s->at[i];
+
+		if (t->id == 0 || t->id == UINT64_MAX ||
+		    table_name_check(bytes_str(t->name)) < 0)
+			return why(-EINVAL, "a snapshot shows no sound table");
+		r = check_schema(t->name, &t->schema);
+	}
+	return r;
 }
 
 static int check_snapshots(struct catalog *c, const struct edit *e)
@@ -326,7 +381,7 @@ static int check_snapshots(struct catalog *c, const struct edit *e)
 	snapshot_place(c, put, &there);
 	if (there && !(drop && snapshot_cmp(drop, put) == 0))
 		return why(-EEXIST, "a snapshot %s exists", put->name);
-	return 0;
+	return check_shown(&put->tables);
 }
 
 /* -- staging ------------------------------------------------------------ */
@@ -435,6 +490,8 @@ int catalog_stage(struct catalog *c, const struct edit *e,
 		r = check_snapshots(c, e);
 	if (r == 0)
 		r = stage_files(c, e, &s);
+	if (r == 0 && e->put_snapshot)
+		r = snapshot_tables_copy(&s.snapshot, &e->put_snapshot->tables);
 	if (r == 0)
 		r = reserve_lists(c, e);
 	if (r < 0) {
@@ -453,6 +510,7 @@ void catalog_unstage(struct catalog_stage *s)
 	if (s->table)
 		table_clear(s->table);
 	free(s->table);
+	snapshot_tables_free(&s->snapshot);
 	*s = (struct catalog_stage){0};
 }
 
@@ -468,6 +526,7 @@ static void take_out(struct catalog *c, struct catalog_table *t)
 
 static void drop_snapshot(struct catalog *c, size_t i)
 {
+	snapshot_tables_free(&c->snapshots[i].tables);
 	c->nsnapshots--;
 	memmove(c->snapshots + i, c->snapshots + i + 1,
 		(c->nsnapshots - i) * sizeof(*c->snapshots));
@@ -521,6 +580,20 @@ static void put_table(struct catalog *c, struct catalog_table *now)
 	c->ntables++;
 }
 
+static void put_snapshot(struct catalog *c, const struct catalog_snapshot *put,
+			 const struct snapshot_tables *tables)
+{
+	struct catalog_snapshot now = *put;
+	bool there;
+	size_t at = snapshot_place(c, put, &there);
+
+	now.tables = *tables;
+	memmove(c->snapshots + at + 1, c->snapshots + at,
+		(c->nsnapshots - at) * sizeof(*c->snapshots));
+	c->snapshots[at] = now;
+	c->nsnapshots++;
+}
+
 static void raise64(uint64_t *counter, uint64_t to)
 {
 	if (*counter < to)
@@ -569,13 +642,8 @@ void catalog_apply(struct catalog *c, const struct edit *e,
 		if (there)
 			drop_snapshot(c, at);
 	}
-	if (e->put_snapshot) {
-		at = snapshot_place(c, e->put_snapshot, &there);
-		memmove(c->snapshots + at + 1, c->snapshots + at,
-			(c->nsnapshots - at) * sizeof(*c->snapshots));
-		c->snapshots[at] = *e->put_snapshot;
-		c->nsnapshots++;
-	}
+	if (e->put_snapshot)
+		put_snapshot(c, e->put_snapshot, &s->snapshot);
 	raise_counters(c, e);
 	*s = (struct catalog_stage){0};
 }

@@ -19,6 +19,7 @@ struct catalog_stage {
 	struct catalog_table *table; /* the copy of put_table */
 	struct catalog_file *files;  /* copies of what is added */
 	size_t nfiles;
+	struct snapshot_tables snapshot; /* of put_snapshot */
 };
 
 void catalog_init(struct catalog *c);

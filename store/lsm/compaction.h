@@ -57,6 +57,20 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		    struct compaction *out);
 /* The whole tree into its last level: a major compaction. 0 if empty. */
 int compaction_pick_all(const struct levels *l, struct compaction *out);
+/*
+ * What may hold entries that nobody needs since snapshots were dropped: files
+ * made before with entries of both sides of one of them. Number 0 = none.
+ */
+struct compaction_freed {
+	uint64_t first, last; /* sequences of the dropped ones */
+	uint64_t number;      /* files from this one on were made later */
+};
+bool compaction_has_freed(const struct levels *l,
+			  const struct compaction_freed *f);
+/* One such file, to be rewritten where it lies; as compaction_pick(). */
+int compaction_pick_freed(const struct levels *l,
+			  const struct compaction_freed *f,
+			  struct compaction *out);
 void compaction_release(struct compaction *c);
 /* How urgent: 1.0 = at the trigger; for back-pressure. */
 double compaction_score(const struct levels *l,

@@ -248,6 +248,56 @@ int compaction_pick_all(const struct levels *l, struct compaction *out)
 	return 1;
 }
 
+/*
+ * Level 0 is left out: its files lie in the order in which they were made, and
+ * it is merged soon anyway.
+ */
+static struct sstable *const *
+find_freed(const struct levels *l, const struct compaction_freed *f, int *level)
+{
+	for (int i = 1; i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+
+		for (uint32_t k = 0; k < lv->nfiles; k++) {
+			const struct sst_info *info = sst_info(lv->files[k]);
+
+			if (info->number >= f->number ||
+			    info->seq_min > f->last ||
+			    info->seq_max <= f->first)
+				continue;
+			*level = i;
+			return &lv->files[k];
+		}
+	}
+	return NULL;
+}
+
+bool compaction_has_freed(const struct levels *l,
+			  const struct compaction_freed *f)
+{
+	int level;
+
+	return f->number && find_freed(l, f, &level);
+}
+
+int compaction_pick_freed(const struct levels *l,
+			  const struct compaction_freed *f,
+			  struct compaction *out)
+{
+	struct compaction c = {0};
+	struct sstable *const *file = find_freed(l, f, &c.from);
+	int r;
+
+	if (!file)
+		return 0;
+	c.to = c.from;
+	r = add_inputs(&c, 0, file, 1);
+	if (r < 0)
+		return r;
+	*out = c;
+	return 1;
+}
+
 void compaction_release(struct compaction *c)
 {
 	free(c->inputs[0]);

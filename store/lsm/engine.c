@@ -17,49 +17,7 @@
 #define FILE_BYTES (64u << 20)
 #define LEVEL1_FILES 4
 
-/* -- snapshots --------------------------------------------------------------
- */
-
-static int lsm_snapshot_take(struct store *s, struct snapshot **out)
-{
-	struct lsm *db = lsm_of(s);
-	struct lsm_snapshot *snap = calloc(1, sizeof(*snap));
-
-	if (!snap)
-		return why(-ENOMEM, "out of memory");
-	snap->base.store = s;
-	pthread_mutex_lock(&db->state);
-	snap->seq = atomic_load(&db->seq);
-	snap->prev = db->last;
-	if (db->last)
-		db->last->next = snap;
-	else
-		db->first = snap;
-	db->last = snap;
-	pthread_mutex_unlock(&db->state);
-	*out = &snap->base;
-	return 0;
-}
-
-static void lsm_snapshot_release(struct snapshot *base)
-{
-	struct lsm_snapshot *snap = (struct lsm_snapshot *)base;
-	struct lsm *db = lsm_of(base->store);
-
-	pthread_mutex_lock(&db->state);
-	if (snap->prev)
-		snap->prev->next = snap->next;
-	else
-		db->first = snap->next;
-	if (snap->next)
-		snap->next->prev = snap->prev;
-	else
-		db->last = snap->prev;
-	pthread_mutex_unlock(&db->state);
-	free(snap);
-}
-
-/* -- the rest of the vtable --------------------------------------------------
+/* -- the vtable --------------------------------------------------------------
  */
 
 static int lsm_space(struct store *s, struct store_space *out)
@@ -101,6 +59,12 @@ static const struct store_ops lsm_ops = {
 	.get = lsm_get,
 	.snapshot_take = lsm_snapshot_take,
 	.snapshot_release = lsm_snapshot_release,
+	.snapshot_create = lsm_snapshot_create,
+	.snapshot_drop = lsm_snapshot_drop,
+	.snapshot_rename = lsm_snapshot_rename,
+	.snapshot_next = lsm_snapshot_next,
+	.snapshot_open = lsm_snapshot_open,
+	.table_open_id = lsm_table_open_id,
 	.flush = lsm_flush,
 	.compact = lsm_compact,
 	.stat = lsm_stat,
@@ -293,6 +257,8 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0)
 		r = tables_load(db);
 	if (r == 0)
+		r = snapshots_load(db);
+	if (r == 0)
 		r = memtable_new(db->options.write_buffer_bytes, &db->active);
 	db->reading = db->active;
 	if (r == 0)
@@ -314,6 +280,7 @@ static void release(struct lsm *db)
 	for (uint32_t i = 0; i < db->nfrozen; i++)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);
+	snapshots_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);
 	manifest_close(db->manifest);

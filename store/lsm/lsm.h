@@ -51,6 +51,7 @@ struct tree {
 	bool dropped;	   /* its table or family is gone */
 	bool compacting;   /* at most one compaction of a tree at a time */
 	uint64_t retry_ns; /* after a failed compaction: not before */
+	struct compaction_freed freed; /* what dropped snapshots held */
 	/* Under commit: no timestamp of the tree is greater. */
 	int64_t ts_max;
 	/* Read without a lock by compaction's stop callback. */
@@ -80,6 +81,7 @@ struct generation {
 struct lsm_snapshot {
 	struct snapshot base;
 	uint64_t seq;
+	bool named;			  /* the catalog's, not a reader's */
 	struct lsm_snapshot *prev, *next; /* ascending; under state */
 };
 
@@ -173,6 +175,33 @@ int lsm_table_alter(struct table *t, const struct schema *schema,
 		    bool drop_data);
 int lsm_table_next(struct store *s, struct bytes after, char *name);
 
+/* As lsm_table_open(), by table_id(). */
+int lsm_table_open_id(struct store *s, uint64_t id, struct table **out);
+/*
+ * A change of tables is on disk at once. What was written before it must not
+ * be missing beside it, so the log goes first.
+ */
+int tables_sync_log(struct lsm *db);
+
+/* -- snapshots.c ---------------------------------------------------------- */
+
+/* Pins what the catalog names; before anything may be dropped. */
+int snapshots_load(struct lsm *db);
+void snapshots_free(struct lsm *db);
+/* Sequences that the table's snapshots see, ascending; free() it. */
+int snapshots_collect(struct lsm *db, uint64_t table, uint64_t **out,
+		      size_t *n);
+int lsm_snapshot_take(struct store *s, struct snapshot **out);
+void lsm_snapshot_release(struct snapshot *snap);
+int lsm_snapshot_create(struct store *s, struct table *t, struct bytes name);
+int lsm_snapshot_drop(struct store *s, struct table *t, struct bytes name);
+int lsm_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			struct bytes to);
+int lsm_snapshot_next(struct store *s, struct table *t, struct bytes after,
+		      struct snapshot_info *out);
+int lsm_snapshot_open(struct store *s, struct table *t, struct bytes name,
+		      struct snapshot **out);
+
 /* -- commit.c ------------------------------------------------------------- */
 
 int lsm_mutate(struct table *t, struct mutation *m, unsigned flags);
@@ -229,8 +258,6 @@ int compact_one(struct lsm *db);
 int lsm_flush(struct store *s, struct table *t);
 int lsm_compact(struct store *s, struct table *t);
 uint64_t file_number(void *db);
-/* Sequences of live snapshots, ascending; free() it. */
-int snapshots_collect(struct lsm *db, uint64_t **out, size_t *n);
 
 /* -- stats.c -------------------------------------------------------------- */
 

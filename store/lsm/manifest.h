@@ -16,6 +16,7 @@
 
 #include "store/lsm/sstable.h"
 #include "store/schema.h"
+#include "store/snapshot_tables.h"
 
 /* Raised when a byte format changes: store_open() refuses newer ones. */
 #define STORE_FORMAT 1
@@ -44,6 +45,7 @@ struct catalog_snapshot { /* a persistent one */
 	char name[256];
 	uint64_t seq;
 	int64_t taken_ms;
+	struct snapshot_tables tables; /* those that it shows, as they were */
 };
 
 struct catalog {
@@ -121,5 +123,16 @@ const struct catalog_table *catalog_find(const struct catalog *c,
 					 struct bytes name);
 const struct catalog_table *catalog_find_id(const struct catalog *c,
 					    uint64_t id);
+/* @table 0: one of the whole store. */
+const struct catalog_snapshot *catalog_find_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes name);
+/* The first one of the table or of the store whose name is > @after. */
+const struct catalog_snapshot *catalog_next_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes after);
+/* Some snapshot that shows the table, and (unless NULL) its family. */
+const struct catalog_snapshot *
+catalog_shown_by(const struct catalog *c, uint64_t table, const char *family);
 
 #endif

@@ -20,7 +20,8 @@
  *	PUT_TABLE	id:8 version:8 name trees:4 tree:4* schema
  *	ADD_FILE	tree:4 level:1 info
  *	DROP_SNAPSHOT	table:8 name
- *	PUT_SNAPSHOT	table:8 seq:8 taken_ms:8 name
+ *	PUT_SNAPSHOT	table:8 seq:8 taken_ms:8 name tables:4 shown*
+ *	shown		= id:8 name schema
  *
  * A name, a row and a schema are a length of four bytes and the bytes.
  */
@@ -184,10 +185,18 @@ static void put_file(struct encoder *e, uint32_t tree, uint8_t level,
 	put_u8(e, i->has_ttl);
 }
 
+static void put_schema(struct encoder *e, const struct schema *s)
+{
+	struct buf b = {0};
+
+	if (e->err == 0)
+		e->err = schema_encode(s, &b);
+	put_bytes(e, buf_bytes(&b));
+	buf_free(&b);
+}
+
 static void put_table(struct encoder *e, const struct catalog_table *t)
 {
-	struct buf schema = {0};
-
 	put_u8(e, OP_PUT_TABLE);
 	put_u64(e, t->id);
 	put_u64(e, t->schema_version);
@@ -195,10 +204,7 @@ static void put_table(struct encoder *e, const struct catalog_table *t)
 	put_u32(e, t->schema.nfamilies);
 	for (uint32_t i = 0; i < t->schema.nfamilies; i++)
 		put_u32(e, t->trees[i].id);
-	if (e->err == 0)
-		e->err = schema_encode(&t->schema, &schema);
-	put_bytes(e, buf_bytes(&schema));
-	buf_free(&schema);
+	put_schema(e, &t->schema);
 }
 
 static void put_snapshot(struct encoder *e, const struct catalog_snapshot *s)
@@ -208,6 +214,12 @@ static void put_snapshot(struct encoder *e, const struct catalog_snapshot *s)
 	put_u64(e, s->seq);
 	put_u64(e, (uint64_t)s->taken_ms);
 	put_bytes(e, bytes_str(s->name));
+	put_u32(e, (uint32_t)s->tables.n);
+	for (size_t i = 0; i < s->tables.n; i++) {
+		put_u64(e, s->tables.at[i].id);
+		put_bytes(e, bytes_str(s->tables.at[i].name));
+		put_schema(e, &s->tables.at[i].schema);
+	}
 }
 
 static void put_counters(struct encoder *e, uint64_t next_file,
@@ -387,6 +399,45 @@ static int replay_table(struct decoder *d, struct catalog *c)
 	return r;
 }
 
+/* Each takes bytes of the record, so that their number bounds itself. */
+static int replay_shown(struct decoder *d, struct snapshot_tables *out)
+{
+	uint32_t n = take_u32(d);
+	int r = 0;
+
+	while (r == 0 && !d->bad && n-- > 0) {
+		char name[TABLE_NAME_LEN_MAX + 1];
+		struct schema schema = {0};
+		uint64_t id = take_u64(d);
+		struct bytes text;
+
+		take_name(d, TABLE_NAME_LEN_MAX, name);
+		text = take_bytes(d, decoder_left(d));
+		r = d->bad ? -EUCLEAN : schema_decode(text, &schema);
+		if (r == 0)
+			r = snapshot_tables_add(out, id, name, &schema);
+		schema_free(&schema);
+	}
+	return d->bad ? -EUCLEAN : r;
+}
+
+static int replay_snapshot(struct decoder *d, struct catalog *c)
+{
+	struct catalog_snapshot s = {0};
+	struct edit e = {.put_snapshot = &s};
+	int r;
+
+	s.table = take_u64(d);
+	s.seq = take_u64(d);
+	s.taken_ms = (int64_t)take_u64(d);
+	take_name(d, sizeof(s.name) - 1, s.name);
+	r = replay_shown(d, &s.tables);
+	if (r == 0)
+		r = apply(c, &e);
+	snapshot_tables_free(&s.tables);
+	return r;
+}
+
 static int replay_counters(struct decoder *d, struct catalog *c)
 {
 	struct edit e = {0};
@@ -430,12 +481,7 @@ static int replay_op(struct decoder *d, struct catalog *c)
 		e.drop_snapshot = &s;
 		break;
 	case OP_PUT_SNAPSHOT:
-		s.table = take_u64(d);
-		s.seq = take_u64(d);
-		s.taken_ms = (int64_t)take_u64(d);
-		take_name(d, sizeof(s.name) - 1, s.name);
-		e.put_snapshot = &s;
-		break;
+		return replay_snapshot(d, c);
 	default:
 		return -EUCLEAN;
 	}

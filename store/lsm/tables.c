@@ -340,6 +340,23 @@ int lsm_table_open(struct store *s, struct bytes name, struct table **out)
 	return found ? 0 : no_table(name);
 }
 
+int lsm_table_open_id(struct store *s, uint64_t id, struct table **out)
+{
+	struct lsm *db = lsm_of(s);
+	bool found = false;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; !found && i < db->ntables; i++) {
+		if (db->tables[i]->base.id != id)
+			continue;
+		*out = &db->tables[i]->base;
+		table_ref(*out);
+		found = true;
+	}
+	pthread_mutex_unlock(&db->state);
+	return found ? 0 : why(-ENOENT, "the table has been dropped");
+}
+
 void lsm_table_free(struct table *base)
 {
 	struct lsm_table *t = (struct lsm_table *)base;
@@ -412,11 +429,7 @@ int lsm_table_next(struct store *s, struct bytes after, char *name)
 
 /* -- changing ------------------------------------------------------------- */
 
-/*
- * A change of tables is on disk at once. What was written before it must not
- * be missing beside it, so the log goes first.
- */
-static int sync_log(struct lsm *db)
+int tables_sync_log(struct lsm *db)
 {
 	int r = wal_sync(db->wal, wal_end(db->wal));
 
@@ -452,7 +465,7 @@ static int commit_state(struct lsm *db, uint64_t id,
 		goto out;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		row->trees[i].id = st->trees[i]->id;
-	r = sync_log(db);
+	r = tables_sync_log(db);
 	if (r == 0)
 		r = lsm_commit_edit(db, &e);
 out:
@@ -556,6 +569,19 @@ static void unlist(struct lsm *db, struct lsm_table *t)
 	}
 }
 
+/* Under catalog. */
+static int check_not_shown(struct lsm *db, uint64_t table)
+{
+	const struct catalog_snapshot *s =
+		catalog_shown_by(manifest_catalog(db->manifest), table, NULL);
+
+	if (!s)
+		return 0;
+	return why(-ENOTEMPTY, "snapshot %s %s: drop that first", s->name,
+		   s->table ? "of the table exists"
+			    : "of the whole store shows the table");
+}
+
 int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 {
 	struct lsm *db = lsm_of(s);
@@ -580,6 +606,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 		no_table(name);
 		goto out;
 	}
+	r = check_not_shown(db, base->id);
+	if (r < 0)
+		goto out;
 	r = only_if_empty ? has_cell(base, NULL) : 0;
 	if (r > 0)
 		r = why(-ENOTEMPTY, "table %.*s has rows", (int)name.len,
@@ -589,7 +618,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	e.drop_table = base->id;
 	e.last_seq = atomic_load(&db->seq);
 	e.next_file = atomic_load(&db->next_file);
-	r = sync_log(db);
+	r = tables_sync_log(db);
 	if (r < 0)
 		goto out;
 	r = lsm_commit_edit(db, &e);
@@ -688,6 +717,28 @@ int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)
 	return r;
 }
 
+/* May the family be dropped? Under catalog and commit. */
+static int check_may_go(struct lsm *db, struct table *base, const char *family,
+			bool drop_data)
+{
+	const struct catalog_snapshot *s = catalog_shown_by(
+		manifest_catalog(db->manifest), base->id, family);
+	int r;
+
+	if (s)
+		return why(-EBUSY,
+			   "snapshot %s shows family %s: drop the snapshot "
+			   "before the family",
+			   s->name, family);
+	r = drop_data ? 0 : has_cell(base, family);
+	if (r > 0)
+		r = why(-EBUSY,
+			"family %s of table %s holds cells: delete them before "
+			"it is dropped",
+			family, ((struct lsm_table *)base)->now->name);
+	return r;
+}
+
 int lsm_table_alter(struct table *base, const struct schema *schema,
 		    bool drop_data)
 {
@@ -707,14 +758,9 @@ int lsm_table_alter(struct table *base, const struct schema *schema,
 	for (uint32_t i = 0; i < t->now->schema.nfamilies; i++) {
 		const char *name = t->now->schema.families[i].name;
 
-		if (drop_data || schema_find(schema, bytes_str(name)) >= 0)
+		if (schema_find(schema, bytes_str(name)) >= 0)
 			continue;
-		r = has_cell(base, name);
-		if (r > 0)
-			r = why(-EBUSY,
-				"family %s of table %s holds cells: delete "
-				"them before it is dropped",
-				name, t->now->name);
+		r = check_may_go(db, base, name, drop_data);
 		if (r < 0)
 			goto out;
 	}

@@ -36,6 +36,7 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 	*p = (struct plan){.seed = seed, .nsteps = n + STEP_TABLES};
 	p->mode = (struct step_mode){
 		.tables = true,
+		.named = seed % 3 != 0,
 		.tiny = true,
 		.narrow = seed % 2 == 0,
 		.sync = seed % 4 == 0,
@@ -192,6 +193,9 @@ static bool promises(const struct step *s, int result)
 	case STEP_ALTER:
 	case STEP_FAMILY_ADD:
 	case STEP_FAMILY_DROP:
+	case STEP_NAMED:
+	case STEP_NAMED_DROP:
+	case STEP_NAMED_RENAME:
 		return result == 0;
 	}
 	return false;

@@ -157,7 +157,7 @@ static int go_on(const struct verdict_options *o, struct world *w,
 {
 	static const uint8_t last[] = {STEP_SYNC, STEP_FLUSH, STEP_COMPACT,
 				       STEP_REOPEN, STEP_DUMP};
-	struct step_mode mode = {.tables = true, .tiny = true};
+	struct step_mode mode = {.tables = true, .named = true, .tiny = true};
 	uint64_t random = o->seed;
 	struct buf a = {0}, b = {0};
 	int r = 0;

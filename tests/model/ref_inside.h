@@ -32,9 +32,18 @@ struct ref_store {
 	uint64_t last_seq, next_table;
 	size_t ntables, nsnapshots;
 	struct ref_table **tables; /* by name ascending */
+	size_t nnamed;
+	struct ref_named *named; /* by table, then by name */
 	enum ref_plant plant;
 	int64_t hints[REF_HINTS_MAX];
 	size_t nhints;
+};
+
+struct ref_named {	/* a snapshot with a name */
+	uint64_t table; /* 0 = the whole store */
+	uint64_t seq;
+	struct snapshot_info info;
+	struct snapshot_tables tables;
 };
 
 struct ref_snapshot {
@@ -67,6 +76,22 @@ struct ref_look ref_look_now(struct ref_table *t, size_t family);
 /* ref_row_visible() with the planted fault. */
 int ref_visible(struct ref_store *rs, const struct ref_row *row,
 		const struct ref_look *look, struct ref_list *out);
+
+/* ref_snapshot.c */
+int ref_snapshot_take(struct store *s, struct snapshot **out);
+void ref_snapshot_release(struct snapshot *snap);
+int ref_snapshot_create(struct store *s, struct table *t, struct bytes name);
+int ref_snapshot_drop(struct store *s, struct table *t, struct bytes name);
+int ref_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			struct bytes to);
+int ref_snapshot_next(struct store *s, struct table *t, struct bytes after,
+		      struct snapshot_info *out);
+int ref_snapshot_open(struct store *s, struct table *t, struct bytes name,
+		      struct snapshot **out);
+void ref_snapshots_free(struct ref_store *rs);
+/* Does a named one show the table, and (unless NULL) its family? */
+bool ref_is_shown(const struct ref_store *rs, uint64_t table,
+		  const char *family);
 
 int ref_mutate(struct table *base, struct mutation *m, unsigned flags);
 int ref_mutate_many(struct table *base, struct mutation *m, size_t n,

@@ -191,6 +191,20 @@ static int ref_table_open(struct store *s, struct bytes name,
 	return ref_unlock(rs, 0);
 }
 
+static int ref_table_open_id(struct store *s, uint64_t id, struct table **out)
+{
+	struct ref_store *rs = ref_lock(s);
+
+	for (size_t i = 0; i < rs->ntables; i++) {
+		if (rs->tables[i]->base.id != id)
+			continue;
+		table_ref(&rs->tables[i]->base);
+		*out = &rs->tables[i]->base;
+		return ref_unlock(rs, 0);
+	}
+	return ref_unlock(rs, why(-ENOENT, "the table was dropped"));
+}
+
 static int ref_table_schema(struct table *base, struct schema *out)
 {
 	struct ref_store *rs = ref_lock(base->store);
@@ -311,6 +325,8 @@ static int ref_table_drop(struct store *s, struct bytes name,
 	if (!found)
 		return ref_unlock(rs, no_table(name));
 	t = rs->tables[i];
+	if (ref_is_shown(rs, t->base.id, NULL))
+		return ref_unlock(rs, why(-ENOTEMPTY, "a snapshot shows it"));
 	for (uint32_t f = 0; only_if_empty && f < t->schema.nfamilies; f++) {
 		int r = family_holds(t, f);
 
@@ -355,12 +371,14 @@ static int alter(struct ref_table *t, const struct schema *schema,
 	struct schema copy = {0};
 	int r;
 
-	for (uint32_t i = 0; !drop_data && i < t->schema.nfamilies; i++) {
+	for (uint32_t i = 0; i < t->schema.nfamilies; i++) {
 		const char *name = t->schema.families[i].name;
 
 		if (schema_find(schema, bytes_str(name)) >= 0)
 			continue;
-		r = family_holds(t, i);
+		if (ref_is_shown(store_of(t->base.store), t->base.id, name))
+			return why(-EBUSY, "a snapshot shows it");
+		r = drop_data ? 0 : family_holds(t, i);
 		if (r > 0)
 			r = why(-EBUSY, "the family %s holds cells", name);
 		if (r < 0)
@@ -425,6 +443,7 @@ static int ref_close(struct store *s)
 	for (size_t i = 0; i < rs->ntables; i++)
 		table_unref(&rs->tables[i]->base);
 	free(rs->tables);
+	ref_snapshots_free(rs);
 	pthread_mutex_destroy(&rs->lock);
 	free(rs);
 	return 0;
@@ -433,29 +452,6 @@ static int ref_close(struct store *s)
 static int ref_sync(struct store *s)
 {
 	return 0;
-}
-
-static int ref_snapshot_take(struct store *s, struct snapshot **out)
-{
-	struct ref_snapshot *snap = calloc(1, sizeof(*snap));
-	struct ref_store *rs;
-
-	if (!snap)
-		return -ENOMEM;
-	rs = ref_lock(s);
-	snap->seq = rs->last_seq;
-	rs->nsnapshots++;
-	*out = &snap->base;
-	return ref_unlock(rs, 0);
-}
-
-static void ref_snapshot_release(struct snapshot *snap)
-{
-	struct ref_store *rs = ref_lock(snap->store);
-
-	rs->nsnapshots--;
-	ref_unlock(rs, 0);
-	free(snap);
 }
 
 static int ref_flush(struct store *s, struct table *t)
@@ -518,7 +514,8 @@ static int ref_compact(struct store *s, struct table *base)
 	struct ref_store *rs = ref_lock(s);
 	int r = 0;
 
-	for (size_t i = 0; i < rs->ntables && !rs->nsnapshots; i++) {
+	for (size_t i = 0; i < rs->ntables && !rs->nsnapshots && !rs->nnamed;
+	     i++) {
 		struct ref_table *t = rs->tables[i];
 
 		if (base && base != &t->base)
@@ -571,6 +568,12 @@ static const struct store_ops ref_ops = {
 	.get = ref_get,
 	.snapshot_take = ref_snapshot_take,
 	.snapshot_release = ref_snapshot_release,
+	.snapshot_create = ref_snapshot_create,
+	.snapshot_drop = ref_snapshot_drop,
+	.snapshot_rename = ref_snapshot_rename,
+	.snapshot_next = ref_snapshot_next,
+	.snapshot_open = ref_snapshot_open,
+	.table_open_id = ref_table_open_id,
 	.flush = ref_flush,
 	.compact = ref_compact,
 	.stat = ref_stat,

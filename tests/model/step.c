@@ -86,6 +86,9 @@ struct step_mode step_mode_of(uint64_t seed, bool classic)
 		.tiny = below(&random, 3) > 0,
 		.sync = below(&random, 8) == 0,
 		.narrow = below(&random, 3) == 0,
+		/* A major compaction shows in classic order, and a snapshot
+		 * holds it back. */
+		.named = !classic && below(&random, 2),
 	};
 }
 
@@ -246,8 +249,11 @@ static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 {
 	unsigned n = below(random, 1000);
 
-	if (n < 430)
+	if (n < 400)
 		return STEP_MUTATE;
+	if (n < 430)
+		return mode->named ? (uint8_t)(STEP_NAMED + below(random, 4))
+				   : STEP_MUTATE;
 	if (n < 450)
 		return STEP_MANY;
 	if (n < 700)
@@ -291,7 +297,7 @@ void step_make(uint64_t *random, const struct step_mode *mode, uint32_t id,
 	s->row = (uint8_t)below(random, STEP_ROWS);
 	s->family = (uint8_t)below(random, STEP_FAMILIES);
 	s->flags = mode->sync || below(random, 10) == 0 ? MUTATE_SYNC : 0;
-	s->snapshot = mode->snapshots && below(random, 3) == 0
+	s->snapshot = (mode->snapshots || mode->named) && below(random, 3) == 0
 			      ? (uint8_t)(1 + below(random, STEP_SNAPSHOTS))
 			      : 0;
 	s->nchanges =
@@ -405,11 +411,13 @@ static void format_scan(const struct step_scan *c, struct buf *out)
 void step_format(const struct step *s, struct buf *out)
 {
 	static const char *const names[] = {
-		"mutate",     "many",	"scan",	 "get",	     "hold",
-		"drain",      "dump",	"flush", "compact",  "sync",
-		"reopen",     "die",	"clock", "snapshot", "release",
-		"alter",      "create", "drop",	 "rename",   "family-add",
-		"family-drop"};
+		"mutate",      "many",	   "scan",	 "get",
+		"hold",	       "drain",	   "dump",	 "flush",
+		"compact",     "sync",	   "reopen",	 "die",
+		"clock",       "snapshot", "release",	 "alter",
+		"create",      "drop",	   "rename",	 "family-add",
+		"family-drop", "named",	   "named-drop", "named-rename",
+		"named-open"};
 
 	say(out, "%5u %s t%u row %u", s->id, names[s->kind], s->table, s->row);
 	switch (s->kind) {

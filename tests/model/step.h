@@ -41,6 +41,10 @@ enum step_kind {
 	STEP_RENAME,
 	STEP_FAMILY_ADD,
 	STEP_FAMILY_DROP,
+	STEP_NAMED, /* a snapshot with a name, of a table or the store */
+	STEP_NAMED_DROP,
+	STEP_NAMED_RENAME,
+	STEP_NAMED_OPEN,
 };
 
 /* Indices into what step_ts() and step_value() know. */
@@ -97,6 +101,7 @@ struct step_mode {
 	bool classic; /* new_version_behavior no */
 	bool tables;  /* tables are made, renamed and dropped */
 	bool snapshots; /* and no compaction while one lives */
+	bool named;	/* snapshots with names */
 	bool tiny;	/* a write buffer of few steps */
 	bool narrow;	/* log segments of less than a write buffer */
 	bool sync;	/* every mutation is on disk before it returns */

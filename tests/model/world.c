@@ -408,6 +408,64 @@ static void say_schema(struct table *t, struct buf *answer)
 		schema_free(&schema);
 }
 
+/* A snapshot goes by one of two names. */
+static struct bytes snapshot_name(unsigned i)
+{
+	return bytes_str(i % 2 ? "weekly" : "nightly");
+}
+
+/* What the named snapshots of @t (NULL = of the store) show. */
+static void say_named(struct world *w, struct table *t, struct buf *answer)
+{
+	struct snapshot_info info = {.name = ""};
+	int r;
+
+	while ((r = store_snapshot_next(w->store, t, bytes_str(info.name),
+					&info)) > 0) {
+		struct scan_spec spec = {.granularity = SCAN_CELLS};
+		char name[TABLE_NAME_LEN_MAX + 1] = "";
+		struct snapshot *snap = NULL;
+		struct table *shown;
+
+		say(answer, "snapshot %s @%lld", info.name,
+		    (long long)info.taken_ms);
+		r = store_snapshot_open(w->store, t, bytes_str(info.name),
+					&snap);
+		say(answer, " %d\n", r);
+		if (r < 0)
+			return;
+		spec.snapshot = snap;
+		while (snapshot_table_next(snap, bytes_str(name), name)) {
+			struct schema schema = {0};
+
+			r = snapshot_table_open(snap, bytes_str(name), &shown);
+			say(answer, " of %s %d", name, r);
+			if (r < 0)
+				continue;
+			r = snapshot_schema(snap, shown, &schema);
+			say(answer, " %d, %u families\n", r, schema.nfamilies);
+			schema_free(&schema);
+			scan_all(shown, &spec, answer);
+			table_unref(shown);
+		}
+		snapshot_release(snap);
+	}
+	if (r < 0)
+		say(answer, "snapshots %d\n", r);
+}
+
+static bool has_named(struct world *w)
+{
+	struct snapshot_info info;
+	int n = store_snapshot_next(w->store, NULL, bytes_str(""), &info) != 0;
+
+	for (unsigned i = 0; i < STEP_TABLES; i++)
+		if (w->tables[i])
+			n += store_snapshot_next(w->store, w->tables[i],
+						 bytes_str(""), &info) != 0;
+	return n > 0;
+}
+
 static void say_tables(struct world *w, struct buf *answer)
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
@@ -432,7 +490,9 @@ void world_content(struct world *w, struct buf *answer)
 			say(answer, "t%u ", i);
 			say_schema(w->tables[i], answer);
 			scan_all(w->tables[i], &spec, answer);
+			say_named(w, w->tables[i], answer);
 		}
+	say_named(w, NULL, answer);
 }
 
 static void dump_table(struct table *t, struct buf *answer)
@@ -485,6 +545,9 @@ static void apply_alter(struct world *w, struct table *t, const struct step *s,
 	struct schema schema = {0};
 	int r, at;
 
+	/* And no compaction takes away what a snapshot shows. */
+	if (has_named(w))
+		return;
 	release_all(w);
 	r = store_compact(w->store, NULL);
 	if (r == 0)
@@ -579,6 +642,37 @@ static void apply_snapshot(struct world *w, const struct step *s,
 		say(answer, "%d\n", snapshot_take(w->store, slot));
 }
 
+static void apply_named(struct world *w, const struct step *s,
+			struct buf *answer)
+{
+	struct table *t = s->family ? NULL : w->tables[s->table];
+	struct bytes name = snapshot_name(s->row);
+	struct snapshot **slot;
+	int r;
+
+	if (!s->family && !t)
+		return;
+	switch (s->kind) {
+	case STEP_NAMED:
+		r = store_snapshot_create(w->store, t, name);
+		break;
+	case STEP_NAMED_DROP:
+		r = store_snapshot_drop(w->store, t, name);
+		break;
+	case STEP_NAMED_RENAME:
+		r = store_snapshot_rename(w->store, t, name,
+					  snapshot_name(s->row + 1u));
+		break;
+	default:
+		slot = &w->snapshots[s->snapshot ? s->snapshot - 1 : 0];
+		snapshot_release(*slot);
+		*slot = NULL;
+		r = store_snapshot_open(w->store, t, name, slot);
+	}
+	w->result = r;
+	say(answer, "%d\n", r);
+}
+
 static void apply_to_table(struct world *w, struct table *t,
 			   const struct step *s, struct buf *answer)
 {
@@ -663,6 +757,12 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 	case STEP_DROP:
 	case STEP_RENAME:
 		apply_table(w, s, answer);
+		break;
+	case STEP_NAMED:
+	case STEP_NAMED_DROP:
+	case STEP_NAMED_RENAME:
+	case STEP_NAMED_OPEN:
+		apply_named(w, s, answer);
 		break;
 	default:
 		if (s->kind == STEP_ALTER)

@@ -247,6 +247,224 @@ static void a_snapshot_keeps_what_compaction_would_drop(void **state)
 	buf_free(&hold);
 }
 
+/* The value of r f:q in a named snapshot; NULL = none, or no such snapshot. */
+static const char *shown(struct temp_store *s, struct table *t,
+			 const char *name)
+{
+	static struct buf hold;
+	struct snapshot *snap;
+	struct cell c;
+	int r = store_snapshot_open(s->store, t, bytes_str(name), &snap);
+
+	if (r < 0)
+		return NULL;
+	r = table_get(s->table, bytes_str("r"), bytes_str("f"), bytes_str("q"),
+		      TS_MAX, snap, &c, &hold);
+	snapshot_release(snap);
+	if (r <= 0 || buf_append(&hold, "", 1) < 0)
+		return NULL;
+	return (const char *)hold.data;
+}
+
+static void a_named_snapshot_survives_restart_and_compaction(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct snapshot_info info;
+
+	temp_put(s, "r", "f", "q", 7, "old");
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("nightly")),
+		0);
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("nightly")),
+		-EEXIST);
+	assert_int_equal(
+		store_snapshot_create(s->store, NULL, bytes_str("all")), 0);
+	temp_put(s, "r", "f", "q", 7, "new");
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+		assert_string_equal(shown(s, s->table, "nightly"), "old");
+		assert_string_equal(shown(s, NULL, "all"), "old");
+		assert_null(shown(s, NULL, "nightly"));
+		assert_null(shown(s, s->table, "all"));
+		if (i == 0) {
+			assert_int_equal(temp_close(s), 0);
+			assert_int_equal(temp_open(s), 0);
+		} else if (i == 1) {
+			table_unref(s->table);
+			lsm_abandon(s->store);
+			assert_int_equal(temp_open(s), 0);
+		} else {
+			assert_int_equal(store_compact(s->store, NULL), 0);
+		}
+	}
+	assert_int_equal(store_snapshot_rename(s->store, s->table,
+					       bytes_str("nightly"),
+					       bytes_str("weekly")),
+			 0);
+	assert_int_equal(
+		store_snapshot_next(s->store, s->table, bytes_str(""), &info),
+		1);
+	assert_string_equal(info.name, "weekly");
+	assert_true(info.taken_ms > 0);
+	assert_int_equal(store_snapshot_next(s->store, s->table,
+					     bytes_str("weekly"), &info),
+			 0);
+	assert_string_equal(shown(s, s->table, "weekly"), "old");
+	assert_int_equal(
+		store_snapshot_drop(s->store, s->table, bytes_str("nightly")),
+		-ENOENT);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(shown(s, s->table, "weekly"), "old");
+}
+
+static void what_a_snapshot_shows_is_not_dropped(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema = {0};
+	struct bytes name = bytes_str("n");
+
+	for (int whole = 0; whole < 2; whole++) {
+		struct table *t = whole ? NULL : s->table;
+
+		assert_int_equal(store_snapshot_create(s->store, t, name), 0);
+		assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
+		for (int empty = 0; empty < 2; empty++)
+			assert_int_equal(store_table_drop(s->store,
+							  bytes_str("t"),
+							  empty),
+					 -ENOTEMPTY);
+		assert_int_equal(table_schema(s->table, &schema), 0);
+		schema_remove(&schema, bytes_str("h"));
+		assert_int_equal(table_alter(s->table, &schema, false), 0);
+		schema_remove(&schema, bytes_str("f"));
+		for (int drop = 0; drop < 2; drop++)
+			assert_int_equal(table_alter(s->table, &schema, drop),
+					 -EBUSY);
+		schema_free(&schema);
+		assert_int_equal(store_snapshot_drop(s->store, t, name), 0);
+	}
+	assert_int_equal(store_snapshot_create(s->store, NULL, name), 0);
+	assert_int_equal(store_table_create(s->store, bytes_str("later"), NULL),
+			 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("later"), false),
+			 0);
+	assert_int_equal(store_snapshot_drop(s->store, NULL, name), 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true), 0);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name),
+			 -ENOENT);
+}
+
+static void a_snapshot_remembers_names_and_schemas(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct schema schema = {0};
+	struct table *t, *other;
+	struct snapshot *snap;
+	struct scan *sc;
+	struct scan_spec spec = {0};
+
+	assert_int_equal(store_table_create(s->store, bytes_str("u"), NULL), 0);
+	assert_int_equal(store_snapshot_create(s->store, NULL, bytes_str("n")),
+			 0);
+	assert_int_equal(
+		store_table_rename(s->store, bytes_str("t"), bytes_str("z")),
+		0);
+	assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
+	assert_int_equal(
+		store_snapshot_open(s->store, NULL, bytes_str("n"), &snap), 0);
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "u");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 0);
+	assert_int_equal(snapshot_table_open(snap, bytes_str("t"), &t), 0);
+	assert_ptr_equal(t, s->table);
+	assert_int_equal(snapshot_table_open(snap, bytes_str("z"), &other),
+			 -ENOENT);
+	assert_int_equal(snapshot_schema(snap, t, &schema), 0);
+	assert_int_equal(schema.nfamilies, 2);
+	schema_free(&schema);
+	table_unref(t);
+	snapshot_release(snap);
+
+	/* One of another table is no snapshot of this one. */
+	assert_int_equal(table_open(s->store, bytes_str("u"), &other), 0);
+	assert_int_equal(store_snapshot_create(s->store, other, bytes_str("m")),
+			 0);
+	assert_int_equal(
+		store_snapshot_open(s->store, other, bytes_str("m"), &snap), 0);
+	spec.snapshot = snap;
+	assert_int_equal(scan_open(s->table, &spec, &sc), -EINVAL);
+	snapshot_release(snap);
+	table_unref(other);
+	assert_int_equal(
+		store_table_rename(s->store, bytes_str("z"), bytes_str("t")),
+		0);
+}
+
+static uint64_t stat_of(struct store *s, const char *name)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(s, i, &st) > 0; i++)
+		if (!strcmp(st.name, name))
+			return st.value;
+	return UINT64_MAX;
+}
+
+static const char filler[200] = {[0 ... 198] = 'x'};
+
+static void rewrite(struct temp_store *s)
+{
+	char row[16], value[240];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i * 7 % 1000);
+		snprintf(value, sizeof(value), "%s%d", filler, rand());
+		assert_int_equal(temp_put(s, row, "f", "q", 7, value), 1);
+	}
+}
+
+static void dropping_a_snapshot_frees_the_space(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes name = bytes_str("n");
+	uint64_t one, both;
+	struct table *u;
+
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	one = stat_of(s->store, "sstable_bytes");
+	assert_int_not_equal(one, UINT64_MAX);
+	/* One of another table holds nothing back. */
+	assert_int_equal(store_table_create(s->store, bytes_str("u"), NULL), 0);
+	assert_int_equal(table_open(s->store, bytes_str("u"), &u), 0);
+	assert_int_equal(store_snapshot_create(s->store, u, name), 0);
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name), 0);
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	both = stat_of(s->store, "sstable_bytes");
+	assert_in_range(both, one * 3 / 2, one * 3);
+	/* The next work in the background finds it. */
+	assert_int_equal(store_snapshot_drop(s->store, s->table, name), 0);
+	for (int i = 0; i < 400; i++) {
+		if (stat_of(s->store, "sstable_bytes") <= one * 5 / 4)
+			break;
+		/* Without threads a writer that fills its buffer works. */
+		temp_put(s, "r", "f", "q", 7, filler);
+		usleep(5000);
+	}
+	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
+	table_unref(u);
+}
+
 static void a_second_opener_is_told_the_pid(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -459,6 +677,10 @@ int main(void)
 		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
+		BOTH(a_named_snapshot_survives_restart_and_compaction),
+		BOTH(what_a_snapshot_shows_is_not_dropped),
+		BOTH(a_snapshot_remembers_names_and_schemas),
+		BOTH(dropping_a_snapshot_frees_the_space),
 		BOTH(a_second_opener_is_told_the_pid),
 		BOTH(a_directory_with_other_files_is_left_alone),
 		BOTH(a_dropped_table_is_gone_and_its_files_too),

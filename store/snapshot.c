@@ -1,0 +1,173 @@
+/* The wrappers of store.h for snapshots. */
+#include <errno.h>
+
+#include "store/args.h"
+#include "store/front.h"
+#include "store/trace.h"
+
+int snapshot_take(struct store *s, struct snapshot **out)
+{
+	struct snapshot *snap = NULL;
+	int r;
+
+	front_begin();
+	r = s->ops->snapshot_take(s, &snap);
+	if (r == 0) {
+		snap->store = s;
+		*out = snap;
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_take");
+	return front_end(s, r);
+}
+
+void snapshot_release(struct snapshot *snap)
+{
+	if (!snap)
+		return;
+	snapshot_tables_free(&snap->tables);
+	snap->store->ops->snapshot_release(snap);
+}
+
+/* -- named ------------------------------------------------------------------
+ */
+
+static unsigned long long id_of(const struct table *t)
+{
+	return t ? t->id : 0;
+}
+
+int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_snapshot(name);
+	if (r == 0)
+		r = s->ops->snapshot_create(s, t, name);
+	if (s->trace)
+		trace_line(r, "snapshot_create #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = s->ops->snapshot_drop(s, t, name);
+	if (s->trace)
+		trace_line(r, "snapshot_drop #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			  struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_snapshot(to);
+	if (r == 0)
+		r = s->ops->snapshot_rename(s, t, from, to);
+	if (s->trace)
+		trace_line(r, "snapshot_rename #%llu %s %s", id_of(t),
+			   trace_key(key, from), trace_key(key_to, to));
+	return front_end(s, r);
+}
+
+int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			struct snapshot_info *out)
+{
+	front_begin();
+	return front_end(s, s->ops->snapshot_next(s, t, after, out));
+}
+
+int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			struct snapshot **out)
+{
+	struct snapshot *snap = NULL;
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = s->ops->snapshot_open(s, t, name, &snap);
+	if (r == 0) {
+		snap->store = s;
+		*out = snap;
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_open #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+/* -- what it shows ----------------------------------------------------------
+ */
+
+int64_t snapshot_taken_ms(const struct snapshot *snap)
+{
+	return snap->taken_ms;
+}
+
+int snapshot_table_next(const struct snapshot *snap, struct bytes after,
+			char name[TABLE_NAME_LEN_MAX + 1])
+{
+	const struct snapshot_tables *t = &snap->tables;
+	const struct snapshot_table *best = NULL;
+
+	/* Not by place: @after may be @name itself. */
+	for (size_t i = 0; i < t->n; i++) {
+		const char *at = t->at[i].name;
+
+		if (bytes_cmp(bytes_str(at), after) > 0 &&
+		    (!best || strcmp(at, best->name) < 0))
+			best = &t->at[i];
+	}
+	if (!best)
+		return 0;
+	memcpy(name, best->name, sizeof(best->name));
+	return 1;
+}
+
+int snapshot_table_open(const struct snapshot *snap, struct bytes name,
+			struct table **out)
+{
+	const struct snapshot_tables *t = &snap->tables;
+	struct store *s = snap->store;
+
+	front_begin();
+	for (size_t i = 0; i < t->n; i++)
+		if (bytes_eq(bytes_str(t->at[i].name), name))
+			return front_end(
+				s, s->ops->table_open_id(s, t->at[i].id, out));
+	return front_end(s, why(-ENOENT, "the snapshot shows no table %.*s",
+				(int)name.len, (const char *)name.data));
+}
+
+int snapshot_schema(const struct snapshot *snap, const struct table *t,
+		    struct schema *out)
+{
+	const struct snapshot_table *seen =
+		snapshot_tables_find(&snap->tables, t->id);
+	int r;
+
+	front_begin();
+	if (seen)
+		r = schema_copy(out, &seen->schema);
+	else
+		r = why(-ENOENT, "the table was not there when the snapshot "
+				 "was taken");
+	return front_end(snap->store, r);
+}
