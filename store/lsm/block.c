@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/slab.h"
 #include "store/why.h"
 
 #define FLAG_CONTINUES 1
@@ -51,7 +52,7 @@ int block_new(size_t raw_len, uint32_t nrow, struct block **out)
 		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
 			   raw_len, nrow);
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
-	b = malloc(memory);
+	b = slab_alloc(memory);
 	if (!b)
 		return why(-ENOMEM, "no memory for a block of %zu bytes",
 			   raw_len);
@@ -65,7 +66,8 @@ int block_new(size_t raw_len, uint32_t nrow, struct block **out)
 
 void block_free(struct block *b)
 {
-	free(b);
+	if (b)
+		slab_free(b, b->memory);
 }
 
 static int damaged(const char *what)

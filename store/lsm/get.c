@@ -59,15 +59,50 @@ static int copy_out(const struct entry *e, struct bytes row,
 	return 1;
 }
 
+/* -- a row that one file holds -------------------------------------------- */
+
+/*
+ * The one file that may hold the column, if no other and no memtable may: 1;
+ * 0 if nothing has it; -1 if there are several.
+ */
+static int only_file(const struct tree_view *view, uint32_t tree,
+		     struct bytes row, struct bytes qualifier,
+		     struct sstable **out)
+{
+	const struct levels *l = view->levels;
+
+	*out = NULL;
+	for (uint32_t i = 0; i < view->nmem; i++)
+		if (!memtable_empty(view->mem[i]) &&
+		    memtable_has_row(view->mem[i], tree, row))
+			return -1;
+	for (int i = 0; i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+		uint32_t at = i && lv->nfiles ? levels_find(lv, row) : 0;
+		uint32_t end = i && at < lv->nfiles ? at + 1 : lv->nfiles;
+
+		for (; at < end; at++) {
+			struct sstable *t = lv->files[at];
+
+			if (!sst_may_have_column(t, row, qualifier))
+				continue;
+			if (*out)
+				return -1;
+			*out = t;
+		}
+	}
+	return *out != NULL;
+}
+
 /*
  * The newest version of the column with a timestamp of the spec's range, where
  * one block tells: 1 and *e, 0 = it is not there, -1 = more must be asked. A
  * version that is not the newest may be one too many.
  */
-static int get_from_block(const struct reader *r, const struct block_rows *at,
-			  struct bytes qualifier, struct entry *e)
+static int get_from_block(const struct visible_spec *s,
+			  const struct block_rows *at, struct bytes qualifier,
+			  struct entry *e)
 {
-	const struct visible_spec *s = &r->spec;
 	const struct block *b = at->block;
 	uint32_t from = block_row_cell(b, at->row);
 	uint32_t to = block_row_cell(b, at->row + 1);
@@ -85,20 +120,69 @@ static int get_from_block(const struct reader *r, const struct block_rows *at,
 	return -1;
 }
 
-/* On the row: to its first visible entry that the get asks for. */
-static int get_from_row(struct reader *r, struct bytes qualifier,
-			struct entry *e)
+/* 1 and *e, which lasts until @c is closed, 0, negative, or -1 as above. */
+static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
+			 struct bytes row, struct bytes qualifier,
+			 struct entry *e)
 {
 	struct block_rows at;
-	int found = -1;
+	int r = cursor_seek_exact(&c->base, row);
 
-	if (reader_simple_row(r, &at))
-		found = get_from_block(r, &at, qualifier, e);
-	if (found < 0) {
-		found = reader_row(r);
-		*e = *reader_entry(r);
-	}
-	return found;
+	if (r <= 0)
+		return r;
+	if (c->base.ops->rows(&c->base, &at) <= 0 || !at.block->simple ||
+	    at.block->seq_max > s->seq)
+		return -1;
+	return get_from_block(&s->visible, &at, qualifier, e);
+}
+
+/* As get_from_file(), and the value is copied. Needs no time. */
+static int get_simply(const struct tree_view *view, uint32_t tree,
+		      const struct reader_spec *s, struct bytes family,
+		      struct bytes qualifier, struct cell *cell,
+		      struct buf *hold)
+{
+	struct bytes row = s->row_min;
+	struct sst_cursor c;
+	struct sstable *t;
+	struct entry e;
+	int r;
+
+	if (s->visible.attrs->ttl_ms != TTL_FOREVER)
+		return -1;
+	r = only_file(view, tree, row, qualifier, &t);
+	if (r <= 0)
+		return r;
+	sst_cursor(t, &c);
+	r = get_from_file(&c, s, row, qualifier, &e);
+	if (r > 0)
+		r = copy_out(&e, row, family, qualifier, cell, hold);
+	cursor_close(&c.base);
+	return r;
+}
+
+/* -- any row -------------------------------------------------------------- */
+
+/* Takes over the reference to @view. */
+static int get_merged(struct tree_view *view, uint32_t tree,
+		      const struct reader_spec *s, struct bytes family,
+		      struct bytes qualifier, struct cell *cell,
+		      struct buf *hold)
+{
+	struct bytes row = s->row_min;
+	struct reader reader;
+	int r = reader_open(&reader, view, tree, s);
+
+	if (r < 0)
+		return r;
+	r = cursor_seek_exact(reader_cursor(&reader), row);
+	if (r > 0)
+		r = reader_row(&reader);
+	if (r > 0)
+		r = copy_out(reader_entry(&reader), row, family, qualifier,
+			     cell, hold);
+	reader_close(&reader);
+	return r;
 }
 
 int lsm_get(struct table *base, struct bytes row, struct bytes family,
@@ -111,12 +195,11 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		.row_min = row,
 		.row_max = row,
 		.columns = &column,
+		.os = db->os,
 	};
 	struct family_attrs attrs;
 	struct tree_view *view = NULL;
 	struct tree *tree = NULL;
-	struct reader reader;
-	struct entry e;
 	int r;
 
 	r = take(db, (struct lsm_table *)base, family, &view, &tree, &attrs,
@@ -125,25 +208,23 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		return r;
 	if (snap)
 		spec.seq = ((const struct lsm_snapshot *)snap)->seq;
-	spec.os = db->os;
 	spec.visible = (struct visible_spec){
 		.attrs = &attrs,
 		.ts_min = exact ? ts : 0,
 		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
 		.versions = 1,
 	};
-	r = reader_open(&reader, view, tree->id, &spec);
+	r = get_simply(view, tree->id, &spec, family, qualifier, cell, hold);
+	if (r == -1)
+		r = get_merged(view, tree->id, &spec, family, qualifier, cell,
+			       hold);
+	else
+		tree_view_unref(view);
 	tree_unref(tree);
-	if (r < 0)
-		return r;
-	r = cursor_seek_exact(reader_cursor(&reader), row);
-	if (r > 0)
-		r = get_from_row(&reader, qualifier, &e);
-	if (r > 0)
-		r = copy_out(&e, row, family, qualifier, cell, hold);
-	reader_close(&reader);
 	return r;
 }
+
+/* -- the newest timestamp ------------------------------------------------- */
 
 /* The greatest timestamp that one source holds of the column. */
 static int newest_in(struct cursor *c, struct bytes row, struct bytes qualifier,

@@ -169,23 +169,16 @@ static int restrict_columns(struct reader *r, int found)
 	return found;
 }
 
-int reader_simple_row(struct reader *r, struct block_rows *out)
-{
-	const struct visible_spec *s = &r->spec;
-
-	return !s->raw && s->attrs->ttl_ms == TTL_FOREVER &&
-	       merge_rows(&r->merge, out) > 0 && out->block->simple;
-}
-
 int reader_rows(struct reader *r, struct block_rows *out)
 {
 	const struct visible_spec *s = &r->spec;
 	const struct block *b;
 
-	if (!reader_simple_row(r, out) || out->end == out->row)
+	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER ||
+	    merge_rows(&r->merge, out) <= 0 || out->end == out->row)
 		return 0;
 	b = out->block;
-	return b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
+	return b->simple && b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
 	       (b->single ||
 		(s->versions == 0 && s->attrs->versions == UINT32_MAX));
 }

@@ -67,11 +67,6 @@ int reader_next_column(struct reader *r);
  * which every entry is visible, whatever the columns; 0 if that is not known.
  */
 int reader_rows(struct reader *r, struct block_rows *out);
-/*
- * The same of the present row alone, and only this is known: its entries are
- * puts without a ttl, of a family without one, and no other source has any.
- */
-int reader_simple_row(struct reader *r, struct block_rows *out);
 
 static inline struct cursor *reader_cursor(struct reader *r)
 {

@@ -138,6 +138,8 @@ static int decode_entries(struct bytes in, uint64_t blocks_end,
 		e->offset = offset;
 		offset += e->stored_len + SST_TRAILER_LEN;
 		x->heads[i] = head_of(suffix_of(x, i));
+		if (e->flags & INDEX_CONTINUES)
+			x->continues[i / 64] |= UINT64_C(1) << i % 64;
 	}
 	if (in.len)
 		return damaged("it is longer than its entries");
@@ -161,8 +163,9 @@ int index_decode(struct bytes section, uint64_t blocks_end,
 		return damaged("the number of blocks is out of range");
 	x.nblocks = (uint32_t)n;
 	x.heads = malloc(n * sizeof(*x.heads));
+	x.continues = calloc(n / 64 + 1, sizeof(*x.continues));
 	x.entries = calloc(n, sizeof(*x.entries));
-	if (!x.heads || !x.entries)
+	if (!x.heads || !x.continues || !x.entries)
 		r = why(-ENOMEM, "no memory for the index of an sstable");
 	else
 		r = decode_entries(in, blocks_end, &x);
@@ -176,6 +179,7 @@ int index_decode(struct bytes section, uint64_t blocks_end,
 void index_release(struct sst_index *x)
 {
 	free(x->heads);
+	free(x->continues);
 	free(x->entries);
 	*x = (struct sst_index){0};
 }

@@ -31,6 +31,7 @@ struct sst_index {
 	uint32_t nblocks;
 	struct bytes prefix; /* of all keys; into the section */
 	uint64_t *heads;
+	uint64_t *continues; /* a bit each: the flag, asked most */
 	struct index_entry *entries;
 };
 
@@ -44,7 +45,7 @@ void index_release(struct sst_index *x); /* safe on a zeroed one */
 
 static inline bool index_continues(const struct sst_index *x, uint32_t i)
 {
-	return i < x->nblocks && (x->entries[i].flags & INDEX_CONTINUES);
+	return i < x->nblocks && (x->continues[i / 64] >> i % 64 & 1);
 }
 
 /* Compares the first row of block @i with @row. */
