@@ -1,12 +1,15 @@
 # One mount a test: its own store, mountpoint and log.
 #
-# $CELLFS is the daemon, $M the mountpoint, $T a folder of the test's own.
+# $BUILD is the build that is tested, $CELLFS its daemon, $CELLCTL its tool; $M
+# is the mountpoint, $T a folder of the test's own.
 # A test ends with an unmount: the daemon must exit with 0 and have said
 # nothing. `run !` tests a failure; a bare `! cmd` would not fail a test.
 
 bats_require_minimum_version 1.5.0
 
-CELLFS=${CELLFS:-$BATS_TEST_DIRNAME/../../build/fs/cellfs}
+BUILD=${BUILD:-$BATS_TEST_DIRNAME/../../build}
+CELLFS=${CELLFS:-$BUILD/fs/cellfs}
+CELLCTL=${CELLCTL:-$BUILD/tools/cellctl}
 
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {

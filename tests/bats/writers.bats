@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# The daemon is killed, again and again, under eight writers.
+
+load helper
+
+KILLTEST=$BUILD/tests/killtest
+
+@test "what was closed before kill -9 is there after it, with eight writers" {
+	unmount_store
+	"$KILLTEST" --cycles 6 "$CELLFS" "$STORE" "$M"
+	"$CELLCTL" check "$STORE"
+}
+
+@test "so it is while memory is flushed to table files" {
+	unmount_store
+	"$KILLTEST" --cycles 4 --option write_buffer=1M,cache=1M \
+		"$CELLFS" "$STORE" "$M"
+	"$CELLCTL" check "$STORE"
+}
+
+@test "a store that loses its unsynced log is found out" {
+	unmount_store
+	cat >"$T/forgetful" <<-EOF
+	#!/bin/sh
+	rm -f "\$1/wal.ring"
+	exec "$CELLFS" "\$@"
+	EOF
+	chmod +x "$T/forgetful"
+	run -1 "$KILLTEST" --cycles 3 "$T/forgetful" "$STORE" "$M"
+	[[ $output == *"removal"* || $output == *"lost"* ||
+		$output == *"older than"* ]]
+	run ! mountpoint -q "$M"
+}
