@@ -165,11 +165,16 @@ static void changes_free(struct changes *c)
 		buf_free(&c->values[i]);
 }
 
-static void say_given(struct world *w, const struct mutation *m,
-		      struct buf *answer)
+/* Also of a call that failed: it may have happened all the same. */
+static void note_given(struct world *w, const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		w->given[w->ngiven++] = m->changes[i].ts_given;
+}
+
+static void say_given(const struct mutation *m, struct buf *answer)
 {
 	for (size_t i = 0; i < m->nchanges; i++) {
-		w->given[w->ngiven++] = m->changes[i].ts_given;
 		say(answer, " @%lld", (long long)m->changes[i].ts_given);
 		if (m->changes[i].op == CHANGE_INCREMENT)
 			say(answer, "=%lld",
@@ -186,8 +191,9 @@ static void apply_mutate(struct world *w, struct table *t, const struct step *s,
 	changes_fill(s, w->now, &c);
 	r = w->result = table_mutate(t, &c.m, s->flags);
 	say(answer, "%d", r);
+	note_given(w, &c.m);
 	if (r > 0)
-		say_given(w, &c.m, answer);
+		say_given(&c.m, answer);
 	say(answer, "\n");
 	changes_free(&c);
 }
@@ -208,8 +214,10 @@ static void apply_many(struct world *w, struct table *t, const struct step *s,
 	}
 	r = w->result = table_mutate_many(t, m, STEP_ROWS, s->flags, &done);
 	say(answer, "%d %zu", r, done);
+	for (size_t i = 0; i < STEP_ROWS; i++)
+		note_given(w, &m[i]);
 	for (size_t i = 0; i < done; i++)
-		say_given(w, &m[i], answer);
+		say_given(&m[i], answer);
 	say(answer, "\n");
 	for (unsigned i = 0; i < STEP_ROWS; i++)
 		changes_free(&c[i]);
