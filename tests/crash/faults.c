@@ -87,8 +87,11 @@ static int run_one(struct plan *p, size_t steps, unsigned kind, uint64_t nth,
 	r = judge(p, disk, true, seed, &out->reason);
 	if (r == 0)
 		r = judge(p, disk, false, seed + 1, &out->reason);
-	if (r)
+	if (r) {
+		for (size_t i = 0; i < p->marked[MARK_BEGUN]; i++)
+			step_format(&p->steps[i], &out->reason);
 		say_fault(p, steps, kind, nth, &out->reason);
+	}
 	sim_free(disk);
 	return r;
 }

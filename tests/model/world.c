@@ -586,8 +586,9 @@ static int family_drop(struct table *t, const struct step *s)
 
 	if (r < 0)
 		return r;
-	schema_remove(&schema, step_family(s->family));
-	r = table_alter(t, &schema, s->clock & 1);
+	r = schema_remove(&schema, step_family(s->family));
+	if (r == 0)
+		r = table_alter(t, &schema, s->clock & 1);
 	schema_free(&schema);
 	return r;
 }
