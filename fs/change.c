@@ -29,7 +29,11 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 		return -ENOENT;
 	if (dir->kind == NODE_CONTROL_DIR)
 		return why(-EACCES, "nothing can be made or removed here");
+	if (dir->view || dir->kind == NODE_VIEW_NAME)
+		return why(-EROFS, "a view is for reading only");
 	r = fs_lookup(fs, dir, bytes_str(name), child, st);
+	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
+		return why(-EROFS, "%s is the name of a view", name);
 	/* In the root a table that does not exist yet. */
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
 		r = 0;

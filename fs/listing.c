@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "fs/control.h"
 #include "fs/fs.h"
+#include "fs/view.h"
 
 /* How far behind the position a seek finds its key. */
 #define WINDOW 64
@@ -18,6 +20,7 @@ struct ahead {
 	bool have;
 	struct bytes key; /* in the scan's memory or in table */
 	struct cell cell;
+	bool lost; /* see view_scan_lost() */
 	char table[TABLE_NAME_LEN_MAX + 1];
 };
 
@@ -26,31 +29,34 @@ struct mark {
 	uint64_t offset; /* behind the entry; 0 = unused */
 	bool overlay;	 /* the entry came from memory */
 	int64_t ts;
+	uint8_t kind; /* of the cell */
 	struct buf key;
 };
 
 struct listing {
 	struct fs *fs;
 	struct place dir;
+	uint8_t level;	      /* of dir: place_level() */
 	pthread_mutex_t lock; /* guards all below */
 	time_t used;	      /* of the last call */
 
 	uint64_t offset; /* behind the last entry handed out */
 	bool again;	 /* the last entry is to be handed out again */
 	bool finished;	 /* the store has no more */
-	struct scan *scan;
+	struct view_scan *scan;
 	struct ahead ahead;
 
 	struct buf last; /* the key that the stream is behind */
 	bool has_last, last_overlay;
 	int64_t last_ts;
+	uint8_t last_kind;
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
 	struct buf overlay_key;
 
 	char pieces[PIECE_LENGTHS][NAME_PIECE_MAX + 1];
-	struct name_part part; /* the name of ls->entry, but for tables */
-	char ts_name[21];
+	struct name_part part;	    /* the name of ls->entry, but for tables */
+	char ts_name[48];	    /* "TS", or "TS.delete-column" */
 	struct listing_entry entry; /* the last one handed out */
 	bool by_name;		    /* its attributes come from fs_lookup() */
 	struct place borrowed, looked_up;
@@ -68,7 +74,9 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 		return why(-ENOMEM, "out of memory for a directory");
 	ls->fs = fs;
 	ls->dir = *dir;
+	ls->level = place_level(dir);
 	dir->table = NULL;
+	dir->view = NULL;
 	dir->hold = (struct buf){0};
 	pthread_mutex_init(&ls->lock, NULL);
 	*out = ls;
@@ -77,7 +85,7 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 
 static void scan_drop(struct listing *ls)
 {
-	scan_close(ls->scan);
+	view_scan_close(ls->scan);
 	ls->scan = NULL;
 	ls->ahead.have = false;
 }
@@ -108,6 +116,24 @@ void listing_rest(struct listing *ls, time_t before)
 
 /* -- the scan ----------------------------------------------------------- */
 
+/* Are the entries counted from the first of the view on? */
+static bool is_counted(const struct listing *ls)
+{
+	const struct view *v = ls->dir.view;
+
+	if (!v)
+		return false;
+	switch (ls->level) {
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+		return v->rows.limit;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return v->qualifiers.limit;
+	}
+	return false;
+}
+
 /*
  * Opens the scan of this level behind ls->last. Families and versions have
  * no start of their own in a scan: what was handed out is passed over.
@@ -117,19 +143,21 @@ static int scan_begin(struct listing *ls)
 	const struct place *d = &ls->dir;
 	struct column_name column = {.family = d->family,
 				     .qualifier = d->qualifier,
-				     .whole_family = d->kind != NODE_COLUMN};
+				     .whole_family = ls->level != NODE_COLUMN};
 	struct scan_spec spec = {.keys_only = true};
-	bool resume = ls->has_last;
+	bool resume = ls->has_last && !is_counted(ls);
 
-	if (d->kind != NODE_TABLE) {
+	if (ls->level != NODE_TABLE) {
 		spec.row_start = d->row;
 		spec.row_stop = d->row;
 		spec.row_stop_inclusive = true;
 	}
-	switch (d->kind) {
+	switch (ls->level) {
 	case NODE_ROW_PIECE:
 		spec.row_stop = (struct bytes){0};
 		spec.row_stop_inclusive = false;
+		if (is_counted(ls))
+			spec.row_start = (struct bytes){0};
 		/* fall through */
 	case NODE_TABLE:
 		spec.granularity = SCAN_ROWS;
@@ -156,18 +184,34 @@ static int scan_begin(struct listing *ls)
 		spec.ncolumns = 1;
 		break;
 	}
-	return scan_open(fstable_table(d->table), &spec, &ls->scan);
+	return view_scan_open(d->table, d->view, &spec, &ls->scan);
 }
 
 /* Was this cell handed out before the scan was opened again? */
 static bool passed(const struct listing *ls, const struct cell *cell)
 {
+	struct bytes last = buf_bytes(&ls->last);
+	int c;
+
 	if (!ls->has_last)
 		return false;
-	if (ls->dir.kind == NODE_ROW)
-		return bytes_cmp(cell->family, buf_bytes(&ls->last)) <= 0;
-	if (ls->dir.kind == NODE_COLUMN)
-		return !ls->last_overlay && cell->ts >= ls->last_ts;
+	switch (ls->level) {
+	case NODE_ROW:
+		return bytes_cmp(cell->family, last) <= 0;
+	case NODE_COLUMN:
+		return !ls->last_overlay && (cell->ts > ls->last_ts ||
+					     (cell->ts == ls->last_ts &&
+					      cell->kind >= ls->last_kind));
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+		c = bytes_cmp(cell->row, last);
+		if (ls->dir.view && ls->dir.view->reversed)
+			c = -c;
+		return is_counted(ls) && c <= 0;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return is_counted(ls) && bytes_cmp(cell->qualifier, last) <= 0;
+	}
 	return false;
 }
 
@@ -192,15 +236,18 @@ static int next_cell(struct listing *ls)
 	if (!ls->scan)
 		r = scan_begin(ls);
 	while (r == 0) {
-		r = scan_next(ls->scan, c);
+		r = view_scan_next(ls->scan, c);
 		if (r <= 0)
 			return r;
-		if (passed(ls, c))
+		ls->ahead.lost = view_scan_lost(ls->scan);
+		if (passed(ls, c) ||
+		    (is_counted(ls) && ls->level == NODE_ROW_PIECE &&
+		     !bytes_has_prefix(c->row, d->row)))
 			r = 0;
 	}
 	if (r < 0)
 		return r;
-	switch (d->kind) {
+	switch (ls->level) {
 	case NODE_ROW_PIECE:
 		ls->ahead.key = c->row;
 		return bytes_has_prefix(c->row, d->row);
@@ -227,9 +274,10 @@ static int fetch(struct listing *ls)
 		ls->finished = true;
 	if (ls->ahead.have || ls->finished)
 		return 0;
-	switch (ls->dir.kind) {
+	switch (ls->level) {
 	case NODE_CONTROL_DIR:
 	case NODE_SCRATCH_DIR:
+	case NODE_VIEW_NAME:
 		r = 0;
 		break;
 	case NODE_ROOT:
@@ -261,7 +309,7 @@ static int fetch_overlay(struct listing *ls)
 	ls->overlay_has = false;
 	if (!overlay_any(ls->fs->overlay, ls->dir.node))
 		return 0;
-	if (ls->dir.kind == NODE_COLUMN && ls->has_last && !ls->last_overlay)
+	if (ls->level == NODE_COLUMN && ls->has_last && !ls->last_overlay)
 		return 0;
 	r = overlay_next(ls->fs->overlay, ls->dir.node,
 			 ls->has_last ? &last : NULL, &ls->overlay_entry,
@@ -286,7 +334,9 @@ static int remember(struct listing *ls, struct bytes key, int64_t ts,
 		return why(r, "out of memory for a directory");
 	ls->has_last = true;
 	ls->last_ts = ts;
+	ls->last_kind = ls->ahead.cell.kind;
 	ls->last_overlay = overlay;
+	m->kind = ls->last_kind;
 	m->offset = ls->offset;
 	m->ts = ts;
 	m->overlay = overlay;
@@ -313,7 +363,7 @@ static bool is_piece(uint8_t kind)
 
 static uint8_t child_kind(const struct listing *ls)
 {
-	switch (ls->dir.kind) {
+	switch (ls->level) {
 	case NODE_ROOT:
 		return NODE_TABLE;
 	case NODE_TABLE:
@@ -322,9 +372,24 @@ static uint8_t child_kind(const struct listing *ls)
 	case NODE_ROW:
 		return NODE_FAMILY;
 	case NODE_COLUMN:
-		return NODE_VERSION;
+		return kind_is_marker(ls->ahead.cell.kind) ? NODE_MARKER
+							   : NODE_VERSION;
 	}
-	return ls->part.more ? NODE_COLUMN_PIECE : NODE_COLUMN;
+	if (ls->part.more)
+		return NODE_COLUMN_PIECE;
+	return ls->dir.view && ls->dir.view->has_at ? NODE_VALUE : NODE_COLUMN;
+}
+
+static void name_version(struct listing *ls)
+{
+	const struct cell *c = &ls->ahead.cell;
+	size_t n = name_format_ts(c->ts, ls->ts_name);
+
+	if (kind_is_marker(c->kind))
+		n += (size_t)snprintf(ls->ts_name + n, sizeof(ls->ts_name) - n,
+				      ".%s", kind_name(c->kind));
+	ls->entry.name = ls->ts_name;
+	ls->entry.name_len = n;
 }
 
 /*
@@ -338,11 +403,9 @@ static int name_ahead(struct listing *ls)
 	struct bytes key = ls->ahead.key;
 	size_t pos = 0;
 
-	switch (d->kind) {
+	switch (ls->level) {
 	case NODE_COLUMN:
-		ls->entry.name_len =
-			name_format_ts(ls->ahead.cell.ts, ls->ts_name);
-		ls->entry.name = ls->ts_name;
+		name_version(ls);
 		return 1;
 	case NODE_ROOT:
 		ls->entry.name_len = key.len;
@@ -368,7 +431,10 @@ static int stat_ahead(struct listing *ls, struct place *p, struct stat *st)
 {
 	const struct cell *c = &ls->ahead.cell;
 
-	if (p->kind == NODE_VERSION || p->kind == NODE_COLUMN)
+	if (ls->ahead.lost)
+		return 0;
+	if (p->kind == NODE_VERSION || p->kind == NODE_COLUMN ||
+	    p->kind == NODE_VALUE || p->kind == NODE_MARKER)
 		return place_stat_cell(ls->fs, p, c, st);
 	return place_stat_blank(ls->fs, p, st);
 }
@@ -388,6 +454,7 @@ static void borrow_place(struct listing *ls, struct place *p)
 	p->kind = e->kind;
 	p->ino = e->ino;
 	p->ts = ls->ahead.cell.ts;
+	p->cell_kind = ls->ahead.cell.kind;
 	p->detached = false;
 	memcpy(p->name, e->name, e->name_len);
 	p->name[e->name_len] = '\0';
@@ -507,7 +574,7 @@ static int take_ahead(struct listing *ls)
 /* The next of the merged stream into ls->entry. 1, 0, error. */
 static int next_merged(struct listing *ls)
 {
-	bool column = ls->dir.kind == NODE_COLUMN;
+	bool column = ls->level == NODE_COLUMN;
 	int r, c;
 
 	for (;;) {
@@ -573,12 +640,13 @@ static int go_to_mark(struct listing *ls, const struct mark *m)
 	ls->again = false;
 	ls->has_last = true;
 	ls->last_ts = m->ts;
+	ls->last_kind = m->kind;
 	ls->last_overlay = m->overlay;
 	ls->offset = m->offset;
 	memset(ls->pieces, 0, sizeof(ls->pieces));
-	if (ls->dir.kind != NODE_TABLE && !is_piece(ls->dir.kind))
+	if (!is_piece(ls->level))
 		pos = 0;
-	if (ls->dir.kind != NODE_COLUMN && m->key.len > pos) {
+	if (ls->level != NODE_COLUMN && m->key.len > pos) {
 		name_part(buf_bytes(&m->key), pos, &part);
 		if (part.more)
 			piece_is_new(ls, &part);

@@ -95,7 +95,7 @@ static int bad_name(struct bytes name, const char *what)
 }
 
 /* Appends what the escapes stand for, without a look at canonicity. */
-static int unescape(struct bytes name, struct buf *key)
+int name_unescape(struct bytes name, struct buf *key)
 {
 	int r = buf_reserve(key, name.len);
 
@@ -184,7 +184,7 @@ int name_join(struct bytes name, struct buf *key, bool *more)
 		*more = true;
 		name.len -= 2;
 	}
-	r = unescape(name, key);
+	r = name_unescape(name, key);
 	if (r < 0) {
 		key->len = from;
 		return r;

@@ -52,6 +52,9 @@ int name_join(struct bytes name, struct buf *key, bool *more);
 /* As name_join() for names that are one component, @key replaced. */
 int name_decode(struct bytes name, struct buf *key);
 
+/* Appends what the name stands for, whatever its spelling. -EINVAL, -ENOMEM. */
+int name_unescape(struct bytes name, struct buf *key);
+
 /* A version's name: canonical decimal, 0 .. TS_MAX. 1 or 0. */
 bool name_parse_ts(struct bytes name, int64_t *ts);
 /* Writes @ts in decimal with its NUL; returns the length. */

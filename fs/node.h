@@ -41,10 +41,14 @@ enum node_kind {
 	NODE_VERSION,	   /* T/R/F/Q/TS */
 	NODE_LATEST,	   /* T/R/F/Q/latest */
 	NODE_ALIAS,	   /* T/R/F:Q */
-	NODE_CONTROL_DIR,  /* .cellfs/ */
-	NODE_CONTROL,	   /* .cellfs/help ... */
-	NODE_SCRATCH,	   /* a regular file that is only in memory */
-	NODE_SCRATCH_DIR,  /* a directory of such files (rsync's .~tmp~) */
+	NODE_VIEW_NAME,	   /* .range/ ...: waits for the argument */
+	NODE_VIEW,	  /* .range/a..b/: a table, row or family, restricted */
+	NODE_VALUE,	  /* .at/WHEN/R/F/Q: one value a column */
+	NODE_MARKER,	  /* .raw/R/F/Q/TS.delete ... */
+	NODE_CONTROL_DIR, /* .cellfs/ */
+	NODE_CONTROL,	  /* .cellfs/help ... */
+	NODE_SCRATCH,	  /* a regular file that is only in memory */
+	NODE_SCRATCH_DIR, /* a directory of such files (rsync's .~tmp~) */
 };
 
 /* A node as nodes_walk() shows it; valid in the callback only. */

@@ -1,9 +1,23 @@
 #include <errno.h>
+#include <stdio.h>
 
 #include "fs/ops.h"
 #include "fs/reader.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
+
+static void note_bad_view(struct fs *fs, uint64_t parent, const char *name)
+{
+	char reason[512];
+	struct buf path = {0};
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	place_path(fs, parent, name, &path);
+	if (buf_append(&path, "", 1) == 0)
+		errors_add(fs->errors, "lookup", (const char *)path.data,
+			   -ENOENT, reason);
+	buf_free(&path);
+}
 
 /*
  * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
@@ -30,6 +44,10 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = r < 0 ? r : 1;
 	} else if (r == 0) {
 		e->entry_timeout = place_negative_timeout(fs, &child);
+	} else if (r == -EINVAL && dir.kind == NODE_VIEW_NAME) {
+		/* ENOENT says too little about a view that cannot be. */
+		note_bad_view(fs, parent, name);
+		r = 0;
 	} else if (r == -EINVAL) {
 		/* No key is spelled like this, and none ever will be. */
 		e->entry_timeout = CACHE_LONG_S;

@@ -21,6 +21,8 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		goto out;
 	if (place_is_dir(&p))
 		r = -EISDIR;
+	else if (can_write(fi) && p.view)
+		r = why(-EROFS, "a view is for reading only");
 	else if (can_write(fi) && p.kind == NODE_CONTROL)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
 	else if (can_write(fi) || p.kind == NODE_SCRATCH ||

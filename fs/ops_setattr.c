@@ -56,6 +56,8 @@ static int do_setattr(struct fs *fs, const struct place *p,
 	struct scratch_attr a;
 	int r = 0;
 
+	if (p->view || p->kind == NODE_VIEW_NAME)
+		return why(-EROFS, "a view is for reading only");
 	if (scratch_getattr(fs->writes->scratch, p->node, &a))
 		return set_scratch(fs, p, attr, set);
 	if (set & FUSE_SET_ATTR_SIZE) {

@@ -4,6 +4,7 @@
 
 #include "fs/control.h"
 #include "fs/fs.h"
+#include "fs/view.h"
 
 /*
  * In hold the coordinates lie one behind the other: row, family, qualifier.
@@ -99,6 +100,47 @@ static int add_alias(struct place *p, struct bytes name)
 	return r;
 }
 
+uint8_t place_level(const struct place *p)
+{
+	if (p->kind != NODE_VIEW)
+		return p->kind;
+	if (p->family.len)
+		return NODE_FAMILY;
+	return p->row.len ? NODE_ROW : NODE_TABLE;
+}
+
+/* The component is a view's name, or the argument of the name above. */
+static int add_view(struct place *p, enum view_op op, struct bytes arg)
+{
+	struct view *view;
+	struct place dir = *p;
+	int r;
+
+	dir.kind = NODE_VIEW;
+	r = view_narrow(p->view, op, arg, place_level(&dir), &view);
+	if (r < 0)
+		return r;
+	view_unref(p->view);
+	p->view = view;
+	return 0;
+}
+
+/* "TS.delete-column": a marker that .raw shows. */
+static int add_marker(struct place *p, struct bytes name)
+{
+	const uint8_t *dot = memchr(name.data, '.', name.len);
+	size_t n = dot ? (size_t)(dot - name.data) : 0;
+	int kind;
+
+	if (!dot || !name_parse_ts(bytes_of(name.data, n), &p->ts))
+		return -EINVAL;
+	kind = kind_parse(bytes_of(dot + 1, name.len - n - 1));
+	if (kind < 0 || !kind_is_marker((uint8_t)kind))
+		return -EINVAL;
+	p->cell_kind = (uint8_t)kind;
+	return 0;
+}
+
 /*
  * Goes one component down: @p becomes its child @name, which is of @kind.
  * Kinds of pieces and wholes are told apart by the name.
@@ -119,8 +161,23 @@ static int descend(struct place *p, struct bytes name, uint8_t kind)
 		break;
 	case NODE_COLUMN:
 	case NODE_COLUMN_PIECE:
+	case NODE_VALUE:
 		r = add_qualifier(p, name, &more);
-		kind = more ? NODE_COLUMN_PIECE : NODE_COLUMN;
+		kind = more			    ? NODE_COLUMN_PIECE
+		       : p->view && p->view->has_at ? NODE_VALUE
+						    : NODE_COLUMN;
+		break;
+	case NODE_VIEW_NAME:
+		p->view_op = (uint8_t)view_op_of(name);
+		break;
+	case NODE_VIEW:
+		if (p->kind == NODE_VIEW_NAME)
+			r = add_view(p, p->view_op, name);
+		else
+			r = add_view(p, view_op_of(name), (struct bytes){0});
+		break;
+	case NODE_MARKER:
+		r = add_marker(p, name);
 		break;
 	case NODE_ALIAS:
 		r = add_alias(p, name);
@@ -241,13 +298,37 @@ static int open_table(struct fs *fs, struct bytes name, struct place *out)
 	return 0;
 }
 
+/* A name with a dot where there are views: of a view, or a scratch file's. */
+static int classify_dot(struct bytes name)
+{
+	switch (view_op_of(name)) {
+	case VIEW_NONE:
+		return NODE_SCRATCH;
+	case VIEW_RAW:
+		return NODE_VIEW;
+	default:
+		return NODE_VIEW_NAME;
+	}
+}
+
+static int classify_in_column(const struct place *dir, struct bytes name)
+{
+	int64_t ts;
+
+	if (name_parse_ts(name, &ts))
+		return NODE_VERSION;
+	if (dir->view && dir->view->raw)
+		return memchr(name.data, '.', name.len) ? NODE_MARKER
+							: NODE_SCRATCH;
+	return bytes_eq(name, bytes_str("latest")) ? NODE_LATEST : NODE_SCRATCH;
+}
+
 /* What a name is by itself in a directory of that kind. */
 static int classify(const struct place *dir, struct bytes name)
 {
 	bool dot = name.data[0] == '.';
-	int64_t ts;
 
-	switch (dir->kind) {
+	switch (place_level(dir)) {
 	case NODE_ROOT:
 		if (bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
 			return NODE_CONTROL_DIR;
@@ -255,23 +336,25 @@ static int classify(const struct place *dir, struct bytes name)
 			return NODE_SCRATCH;
 		return NODE_TABLE;
 	case NODE_TABLE:
-		if (bytes_eq(name, bytes_str(".schema")))
+		if (bytes_eq(name, bytes_str(".schema")) && !dir->view)
 			return NODE_SCHEMA;
-		return dot ? NODE_SCRATCH : NODE_ROW;
+		return dot ? classify_dot(name) : NODE_ROW;
 	case NODE_ROW_PIECE:
 		return dot ? NODE_SCRATCH : NODE_ROW;
 	case NODE_ROW:
 		if (dot)
-			return NODE_SCRATCH;
-		return memchr(name.data, ':', name.len) ? NODE_ALIAS
-							: NODE_FAMILY;
+			return classify_dot(name);
+		if (!memchr(name.data, ':', name.len))
+			return NODE_FAMILY;
+		return dir->view && dir->view->raw ? NODE_SCRATCH : NODE_ALIAS;
 	case NODE_FAMILY:
+		return dot ? classify_dot(name) : NODE_COLUMN;
 	case NODE_COLUMN_PIECE:
 		return dot ? NODE_SCRATCH : NODE_COLUMN;
 	case NODE_COLUMN:
-		if (bytes_eq(name, bytes_str("latest")))
-			return NODE_LATEST;
-		return name_parse_ts(name, &ts) ? NODE_VERSION : NODE_SCRATCH;
+		return classify_in_column(dir, name);
+	case NODE_VIEW_NAME:
+		return NODE_VIEW;
 	case NODE_CONTROL_DIR:
 		return NODE_CONTROL;
 	case NODE_SCRATCH_DIR:
@@ -312,6 +395,7 @@ int place_copy(struct place *to, const struct place *from)
 
 	*to = *from;
 	to->hold = (struct buf){0};
+	view_ref(to->view);
 	if (to->table)
 		fstable_ref(to->table);
 	r = buf_append(&to->hold, from->hold.data, from->hold.len);
@@ -324,8 +408,10 @@ int place_copy(struct place *to, const struct place *from)
 void place_release(struct place *p)
 {
 	fstable_unref(p->table);
+	view_unref(p->view);
 	buf_free(&p->hold);
 	p->table = NULL;
+	p->view = NULL;
 }
 
 bool kind_is_dir(uint8_t kind)
@@ -338,6 +424,8 @@ bool kind_is_dir(uint8_t kind)
 	case NODE_FAMILY:
 	case NODE_COLUMN_PIECE:
 	case NODE_COLUMN:
+	case NODE_VIEW_NAME:
+	case NODE_VIEW:
 	case NODE_CONTROL_DIR:
 	case NODE_SCRATCH_DIR:
 		return true;

@@ -15,9 +15,10 @@
  * file may also bear a name that would be a directory's: the overlay, which
  * is asked first, decides.)
  *
- * A view (a restriction of the scans beneath) will be one more member of the
- * place, inherited from the directory by place_child() and handed to
- * place_scan(): nothing else asks for it.
+ * A view (fs/view.h) stands in a table, row or family and has the shape of it:
+ * place_level() says which. All beneath inherits it: names mean the same, but
+ * exist only in the view, and nothing there can be changed. In .at a column is
+ * a VALUE, a file.
  */
 #ifndef CELLFS_FS_PLACE_H
 #define CELLFS_FS_PLACE_H
@@ -30,6 +31,7 @@
 
 struct fs;
 struct control_file;
+struct view;
 
 struct place {
 	uint64_t node;	 /* 0 when it came from place_child() */
@@ -43,7 +45,10 @@ struct place {
 	 * what is known of it. All lie in hold.
 	 */
 	struct bytes row, family, qualifier;
-	int64_t ts;			    /* VERSION */
+	int64_t ts;			    /* VERSION, MARKER */
+	uint8_t cell_kind;		    /* MARKER */
+	uint8_t view_op;		    /* VIEW_NAME: enum view_op */
+	struct view *view;		    /* a reference; NULL = everything */
 	const struct control_file *control; /* CONTROL */
 	char name[NAME_LEN_MAX + 1];	    /* the component */
 	struct buf hold;
@@ -63,6 +68,8 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
 
+/* The kind, but of a view that of the directory which it restricts. */
+uint8_t place_level(const struct place *p);
 bool place_is_dir(const struct place *p);
 bool kind_is_dir(uint8_t kind);
 /* In one mutation's reach: the same table and the same whole row key. */

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "fs/fs.h"
+#include "fs/view.h"
 
 uint64_t place_child_ino(uint64_t dir_ino, struct bytes name)
 {
@@ -113,10 +114,14 @@ static int piece_exists(const struct place *p)
 		.keys_only = true,
 		.row_start = p->row,
 	};
-	struct scan *sc;
+	bool in_order = !rows || !p->view || !p->view->rows.limit;
+	struct view_scan *sc;
 	struct cell cell;
 	int r;
 
+	/* Rows that are counted are counted from the first of the view. */
+	if (!in_order)
+		spec.row_start = (struct bytes){0};
 	if (!rows) {
 		spec.row_stop = p->row;
 		spec.row_stop_inclusive = true;
@@ -125,21 +130,57 @@ static int piece_exists(const struct place *p)
 		spec.columns = &family;
 		spec.ncolumns = 1;
 	}
-	r = scan_open(fstable_table(p->table), &spec, &sc);
+	r = view_scan_open(p->table, p->view, &spec, &sc);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	while ((r = scan_next(sc, &cell)) > 0) {
+	while ((r = view_scan_next(sc, &cell)) > 0) {
 		struct bytes key = rows ? cell.row : cell.qualifier;
 
 		if (!bytes_has_prefix(key, prefix)) {
+			if (!in_order)
+				continue;
 			r = 0;
 			break;
 		}
 		if (key.len > prefix.len && name_is_cut(key, prefix.len))
 			break;
 	}
-	scan_close(sc);
+	view_scan_close(sc);
 	return r;
+}
+
+static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct cell cell;
+	int r = 1;
+
+	switch (p->kind) {
+	case NODE_VIEW:
+		r = view_answerable(p->table, p->view, store_now_ms(fs->store));
+		r = r < 0 ? r : 1;
+		break;
+	case NODE_ROW:
+	case NODE_FAMILY:
+		r = view_has(p);
+		break;
+	case NODE_ROW_PIECE:
+	case NODE_COLUMN_PIECE:
+		r = piece_exists(p);
+		break;
+	case NODE_COLUMN:
+	case NODE_VERSION:
+	case NODE_MARKER:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+	case NODE_VALUE:
+		r = view_get(p, &cell, NULL);
+		if (r > 0)
+			return place_stat_cell(fs, p, &cell, st);
+		break;
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	return place_stat_blank(fs, p, st);
 }
 
 static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
@@ -177,6 +218,8 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	struct cell cell;
 	int r;
 
+	if (p->view)
+		return stat_in_view(fs, p, st);
 	switch (p->kind) {
 	case NODE_SCRATCH:
 	case NODE_SCRATCH_DIR:
@@ -232,16 +275,32 @@ static double life_s(struct fs *fs, const struct place *p,
 					     : CACHE_LONG_S;
 }
 
+/*
+ * No notice of a change reaches the views of what was changed, so the kernel
+ * asks again: each second for what a walk touches again and again, each time
+ * for what changes its value.
+ */
+static double view_timeout(struct fs *fs, const struct place *p,
+			   const struct stat *st)
+{
+	double life = life_s(fs, p, st);
+
+	return life < 1 ? life : 1;
+}
+
 double place_entry_timeout(struct fs *fs, const struct place *p,
 			   const struct stat *st)
 {
 	switch (p->kind) {
+	case NODE_VIEW_NAME:
+		return CACHE_LONG_S;
+	case NODE_VALUE:
 	case NODE_LATEST:
 	case NODE_ALIAS:
 		/* Another path may take the last version away. */
 		return 0;
 	}
-	return life_s(fs, p, st);
+	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
 }
 
 double place_attr_timeout(struct fs *fs, const struct place *p,
@@ -251,6 +310,7 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	case NODE_ROOT:
 		/* A dead daemon's root is not to look alive for long. */
 		return 1;
+	case NODE_VALUE:
 	case NODE_LATEST:
 	case NODE_ALIAS:
 	case NODE_SCHEMA: /* mkdir of a family changes it */
@@ -258,11 +318,13 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	case NODE_SCRATCH_DIR:
 		return 0;
 	}
-	return life_s(fs, p, st);
+	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
 }
 
 double place_negative_timeout(struct fs *fs, const struct place *p)
 {
+	if (p->view)
+		return 0;
 	switch (p->kind) {
 	case NODE_ROW:
 	case NODE_TABLE:

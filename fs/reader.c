@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fs/control.h"
+#include "fs/view.h"
 
 struct reader {
 	/*
@@ -27,6 +28,13 @@ static int load(struct fs *fs, struct reader *rd)
 	struct cell cell;
 	int r;
 
+	if (p->view) {
+		r = view_get(p, &cell, &rd->value);
+		if (r <= 0)
+			return r;
+		rd->value.len = cell.value.len;
+		return place_stat_cell(fs, p, &cell, &rd->st);
+	}
 	switch (p->kind) {
 	case NODE_CONTROL:
 		r = p->control->text(fs, &rd->value);
@@ -77,7 +85,7 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	pthread_mutex_init(&rd->lock, NULL);
 	rd->refs = 1;
 	rd->place = *p;
-	if (p->kind == NODE_VERSION) {
+	if (p->kind == NODE_VERSION && !p->view) {
 		fi->keep_cache = 1;
 		r = place_stat(fs, p, &rd->st);
 	} else {
@@ -96,6 +104,7 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		goto fail;
 	}
 	p->table = NULL;
+	p->view = NULL;
 	p->hold = (struct buf){0};
 	return 0;
 fail:

@@ -1,0 +1,470 @@
+/*
+ * Reading through a view: the scan that it narrows, and what lies behind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/place.h"
+#include "fs/view.h"
+
+/* The last key that was counted, for a limit of @limit different ones. */
+struct count {
+	uint64_t limit, seen; /* limit 0 = none */
+	struct buf key;
+};
+
+struct view_scan {
+	struct scan *scan; /* NULL = nothing to be had */
+	struct count rows, qualifiers;
+
+	/* For .at: each column's versions are looked through. */
+	bool at;
+	int64_t when;
+	uint8_t want; /* the granularity that was asked for */
+	struct fstable *table;
+	struct buf row, family, qualifier; /* of the present column */
+	bool any, column_done, unit_done, lost;
+	uint32_t newer; /* versions of the column that are too new */
+	uint32_t kept;	/* as many as the family keeps */
+};
+
+/* -- bounds ------------------------------------------------------------- */
+
+static bool is_one_row(const struct scan_spec *s)
+{
+	return s->row_stop_inclusive && bytes_eq(s->row_start, s->row_stop);
+}
+
+static void bound_rows(const struct view_bounds *b, struct scan_spec *s)
+{
+	struct bytes start = buf_bytes(&b->start), stop = buf_bytes(&b->stop);
+	int c;
+
+	if (b->has_start) {
+		c = s->row_start.len ? bytes_cmp(start, s->row_start) : 1;
+		if (c > 0 || (c == 0 && b->start_exclusive)) {
+			s->row_start = start;
+			s->row_start_exclusive = b->start_exclusive;
+		}
+	}
+	if (b->has_stop &&
+	    (!s->row_stop.len || bytes_cmp(stop, s->row_stop) <= 0)) {
+		s->row_stop = stop;
+		s->row_stop_inclusive = false;
+	}
+}
+
+static void bound_qualifiers(const struct view_bounds *b, struct scan_spec *s)
+{
+	struct bytes start = buf_bytes(&b->start), stop = buf_bytes(&b->stop);
+	int c;
+
+	if (b->has_start) {
+		c = s->has_qual_start ? bytes_cmp(start, s->qual_start) : 1;
+		if (c > 0 || (c == 0 && b->start_exclusive)) {
+			s->has_qual_start = true;
+			s->qual_start = start;
+			s->qual_start_exclusive = b->start_exclusive;
+		}
+	}
+	if (b->has_stop &&
+	    (!s->has_qual_stop || bytes_cmp(stop, s->qual_stop) <= 0)) {
+		s->has_qual_stop = true;
+		s->qual_stop = stop;
+		s->qual_stop_inclusive = false;
+	}
+}
+
+/* A backwards scan begins at the greater end. */
+static void turn_around(struct scan_spec *s)
+{
+	struct bytes start = s->row_start;
+	bool exclusive = s->row_start_exclusive;
+
+	s->reversed = true;
+	s->row_start = s->row_stop;
+	s->row_start_exclusive = s->row_stop.len && !s->row_stop_inclusive;
+	s->row_stop = start;
+	s->row_stop_inclusive = start.len && !exclusive;
+}
+
+static bool is_empty(const struct scan_spec *s)
+{
+	int c;
+
+	if (s->ts_max && s->ts_min >= s->ts_max)
+		return true;
+	if (s->has_qual_start && s->has_qual_stop &&
+	    bytes_cmp(s->qual_start, s->qual_stop) > 0)
+		return true;
+	if (!s->row_start.len || !s->row_stop.len)
+		return false;
+	c = bytes_cmp(s->row_start, s->row_stop);
+	return c > 0 ||
+	       (c == 0 && (s->row_start_exclusive || !s->row_stop_inclusive));
+}
+
+/* Whether there can be anything. */
+static bool apply(const struct view *v, struct scan_spec *s)
+{
+	bool one_row = is_one_row(s);
+
+	if (v->empty)
+		return false;
+	if (!one_row)
+		bound_rows(&v->rows, s);
+	bound_qualifiers(&v->qualifiers, s);
+	if (v->ts_min > s->ts_min)
+		s->ts_min = v->ts_min;
+	if (v->ts_max && (!s->ts_max || v->ts_max < s->ts_max))
+		s->ts_max = v->ts_max;
+	if (is_empty(s))
+		return false;
+	s->raw |= v->raw;
+	if (v->reversed && !one_row)
+		turn_around(s);
+	return true;
+}
+
+/* -- the scan ----------------------------------------------------------- */
+
+/* Only the newest is a thing of the scan; the past is looked through. */
+static void apply_at(const struct view *v, struct scan_spec *s,
+		     struct view_scan *vs)
+{
+	if (v->at == TS_MAX) {
+		s->versions = 1;
+		return;
+	}
+	vs->at = true;
+	vs->when = v->at;
+	vs->want = s->granularity;
+	s->granularity = SCAN_CELLS;
+	s->versions = 0;
+}
+
+int view_scan_open(struct fstable *ft, const struct view *v,
+		   const struct scan_spec *spec, struct view_scan **out)
+{
+	struct view_scan *vs = calloc(1, sizeof(*vs));
+	struct scan_spec s = *spec;
+	bool some = true;
+	int r = 0;
+
+	if (!vs)
+		return why(-ENOMEM, "out of memory for a scan");
+	vs->table = ft;
+	if (v) {
+		some = apply(v, &s);
+		if (!is_one_row(spec))
+			vs->rows.limit = v->rows.limit;
+		vs->qualifiers.limit = v->qualifiers.limit;
+		if (v->has_at)
+			apply_at(v, &s, vs);
+	}
+	if (some)
+		r = scan_open(fstable_table(ft), &s, &vs->scan);
+	if (r < 0) {
+		free(vs);
+		return r;
+	}
+	fstable_ref(ft);
+	*out = vs;
+	return 0;
+}
+
+void view_scan_close(struct view_scan *vs)
+{
+	if (!vs)
+		return;
+	scan_close(vs->scan);
+	fstable_unref(vs->table);
+	buf_free(&vs->rows.key);
+	buf_free(&vs->qualifiers.key);
+	buf_free(&vs->row);
+	buf_free(&vs->family);
+	buf_free(&vs->qualifier);
+	free(vs);
+}
+
+bool view_scan_lost(const struct view_scan *vs)
+{
+	return vs->lost;
+}
+
+/* Takes note of where the cell is: 0 or -ENOMEM. */
+static int enter(struct view_scan *vs, const struct cell *c)
+{
+	bool row = !vs->any || !bytes_eq(c->row, buf_bytes(&vs->row));
+	bool family = row || !bytes_eq(c->family, buf_bytes(&vs->family));
+	struct family_attrs a;
+	int r = 0;
+
+	if (!family && bytes_eq(c->qualifier, buf_bytes(&vs->qualifier)))
+		return 0;
+	vs->any = true;
+	vs->column_done = false;
+	vs->newer = 0;
+	if (row) {
+		vs->unit_done = false;
+		r = buf_set(&vs->row, c->row);
+	}
+	if (r == 0 && family) {
+		if (vs->want == SCAN_FAMILIES)
+			vs->unit_done = false;
+		vs->kept = UINT32_MAX;
+		if (fstable_family(vs->table, c->family, &a) > 0)
+			vs->kept = a.versions;
+		r = buf_set(&vs->family, c->family);
+	}
+	return r < 0 ? r : buf_set(&vs->qualifier, c->qualifier);
+}
+
+/* 1: the cell answers for its column, row or family; 0: it does not. */
+static int answers(struct view_scan *vs, const struct cell *c)
+{
+	int r = enter(vs, c);
+
+	if (r < 0)
+		return why(r, "out of memory for a scan");
+	if (vs->column_done || vs->unit_done)
+		return 0;
+	if (c->ts <= vs->when)
+		vs->lost = false;
+	else if (vs->kept != UINT32_MAX && ++vs->newer >= vs->kept)
+		vs->lost = true;
+	else
+		return 0;
+	vs->column_done = true;
+	vs->unit_done = vs->want < SCAN_COLUMNS;
+	return 1;
+}
+
+/* 1: within the limit; 0: beyond it. */
+static int within(struct count *n, struct bytes key)
+{
+	if (!n->limit)
+		return 1;
+	if (n->seen && bytes_eq(key, buf_bytes(&n->key)))
+		return 1;
+	if (n->seen >= n->limit)
+		return 0;
+	n->seen++;
+	return buf_set(&n->key, key) < 0 ? -ENOMEM : 1;
+}
+
+int view_scan_next(struct view_scan *vs, struct cell *out)
+{
+	int r;
+
+	if (!vs->scan)
+		return 0;
+	for (;;) {
+		r = scan_next(vs->scan, out);
+		if (r > 0 && vs->at) {
+			r = answers(vs, out);
+			if (r == 0)
+				continue;
+		}
+		if (r > 0)
+			r = within(&vs->rows, out->row);
+		if (r > 0)
+			r = within(&vs->qualifiers, out->qualifier);
+		return r;
+	}
+}
+
+/* -- single places ------------------------------------------------------ */
+
+static bool admits(const struct view_bounds *b, struct bytes key)
+{
+	int c;
+
+	if (b->has_start) {
+		c = bytes_cmp(key, buf_bytes(&b->start));
+		if (c < 0 || (c == 0 && b->start_exclusive))
+			return false;
+	}
+	return !b->has_stop || bytes_cmp(key, buf_bytes(&b->stop)) < 0;
+}
+
+bool view_admits(const struct place *p)
+{
+	const struct view *v = p->view;
+
+	switch (p->kind) {
+	case NODE_ROW:
+		return !v->empty && admits(&v->rows, p->row);
+	case NODE_COLUMN:
+	case NODE_VALUE:
+		return !v->empty && admits(&v->qualifiers, p->qualifier);
+	}
+	return !v->empty;
+}
+
+/* Everything of the place's row, family or column. */
+static struct scan_spec spec_of(const struct place *p, uint8_t granularity,
+				struct column_name *column)
+{
+	struct scan_spec s = {
+		.granularity = granularity,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+	};
+
+	*column = (struct column_name){.family = p->family,
+				       .qualifier = p->qualifier};
+	column->whole_family = p->kind == NODE_FAMILY;
+	if (p->kind != NODE_ROW) {
+		s.columns = column;
+		s.ncolumns = 1;
+	}
+	return s;
+}
+
+/* Is the key among the first (last) ones that the view counts? */
+static int is_counted(const struct place *p)
+{
+	bool row = p->kind == NODE_ROW;
+	struct bytes key = row ? p->row : p->qualifier;
+	struct column_name column = {.family = p->family, .whole_family = true};
+	struct scan_spec s = {.granularity = row ? SCAN_ROWS : SCAN_COLUMNS,
+			      .keys_only = true};
+	struct view_scan *vs;
+	struct cell cell;
+	int r, c = -1;
+
+	if (!row) {
+		s.row_start = s.row_stop = p->row;
+		s.row_stop_inclusive = true;
+		s.columns = &column;
+		s.ncolumns = 1;
+	}
+	r = view_scan_open(p->table, p->view, &s, &vs);
+	if (r < 0)
+		return r;
+	while (c < 0 && (r = view_scan_next(vs, &cell)) > 0) {
+		c = bytes_cmp(row ? cell.row : cell.qualifier, key);
+		if (row && p->view->reversed)
+			c = -c;
+	}
+	view_scan_close(vs);
+	return r > 0 ? c == 0 : r;
+}
+
+static bool is_limited(const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_ROW:
+		return p->view->rows.limit;
+	case NODE_COLUMN:
+	case NODE_VALUE:
+		return p->view->qualifiers.limit;
+	}
+	return false;
+}
+
+int view_has(const struct place *p)
+{
+	struct column_name column;
+	struct scan_spec s = spec_of(p, SCAN_FAMILIES, &column);
+	struct view_scan *vs;
+	struct cell cell;
+	int r;
+
+	if (!view_admits(p))
+		return 0;
+	if (is_limited(p))
+		return is_counted(p);
+	s.keys_only = true;
+	r = view_scan_open(p->table, p->view, &s, &vs);
+	if (r < 0)
+		return r;
+	r = view_scan_next(vs, &cell);
+	view_scan_close(vs);
+	return r;
+}
+
+/* Is it the cell that the file stands for? */
+static bool is_it(const struct place *p, const struct cell *c)
+{
+	switch (p->kind) {
+	case NODE_VERSION:
+		return c->ts == p->ts && c->kind == CELL_PUT;
+	case NODE_MARKER:
+		return c->ts == p->ts && c->kind == p->cell_kind;
+	}
+	return true;
+}
+
+static int take(const struct cell *found, struct cell *cell, struct buf *hold)
+{
+	*cell = *found;
+	if (!hold)
+		return 1;
+	if (buf_set(hold, found->value) < 0)
+		return why(-ENOMEM, "out of memory for a value");
+	cell->value = buf_bytes(hold);
+	return 1;
+}
+
+int view_get(const struct place *p, struct cell *cell, struct buf *hold)
+{
+	struct column_name column;
+	struct scan_spec s = spec_of(p, SCAN_CELLS, &column);
+	struct view_scan *vs;
+	struct cell c;
+	int r;
+
+	if (!view_admits(p))
+		return 0;
+	if (is_limited(p)) {
+		r = is_counted(p);
+		if (r <= 0)
+			return r;
+	}
+	s.keys_only = !hold;
+	r = view_scan_open(p->table, p->view, &s, &vs);
+	if (r < 0)
+		return r;
+	while ((r = view_scan_next(vs, &c)) > 0 && !is_it(p, &c))
+		;
+	if (r > 0 && view_scan_lost(vs))
+		r = why(-ENODATA,
+			"all %u versions that the family keeps are newer than "
+			"%lld: what was there then is gone (versions)",
+			vs->kept, (long long)vs->when);
+	else if (r > 0)
+		r = take(&c, cell, hold);
+	view_scan_close(vs);
+	if (r > 0) {
+		cell->row = p->row;
+		cell->family = p->family;
+		cell->qualifier = p->qualifier;
+	}
+	return r;
+}
+
+int view_answerable(struct fstable *ft, const struct view *v, int64_t now_ms)
+{
+	struct schema schema;
+	int r;
+
+	if (!v->has_at || v->at == TS_MAX || fstable_expires(ft) <= 0)
+		return 0;
+	r = fstable_schema(ft, &schema);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
+		const struct family_attrs *a = &schema.families[i].attrs;
+
+		if (a->ttl_ms < (uint64_t)now_ms &&
+		    v->at < now_ms - (int64_t)a->ttl_ms)
+			r = why(-ENODATA,
+				"what family %s held then has expired (ttl)",
+				schema.families[i].name);
+	}
+	schema_free(&schema);
+	return r;
+}
