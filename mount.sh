@@ -173,7 +173,7 @@ Try:
   cat $point/debian/bash/i/Version/latest
   echo 'a shell' > $point/debian/bash/i:Note
   ls $point/debian/bash/i/Note/
-  grep -l fuse $point/debian/sshfs/d/*/latest $point/debian/sshfs/d/*/[0-9]*
+  grep -r libfuse $point/debian/sshfs/d
 EOF
 	else
 		cat <<EOF
