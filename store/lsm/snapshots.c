@@ -156,11 +156,17 @@ static void name_copy(char *to, struct bytes name)
 	to[name.len] = '\0';
 }
 
-/* A reason to stop all writes, or only one to refuse this. */
+/*
+ * The log goes first: what was written before a snapshot came or went must
+ * not be missing behind a crash. A failure is a reason to stop all writes, or
+ * only one to refuse this.
+ */
 static int commit(struct lsm *db, struct edit *e)
 {
-	int r;
+	int r = tables_sync_log(db);
 
+	if (r < 0)
+		return r;
 	e->next_file = atomic_load(&db->next_file);
 	e->last_seq = atomic_load(&db->seq);
 	r = manifest_commit(db->manifest, e);
@@ -214,9 +220,6 @@ static int create(struct lsm *db, struct table *t, struct bytes name)
 	s.seq = pin->seq;
 	s.taken_ms = os_now_ms(db->os);
 	r = remember(db, s.table, &s.tables);
-	/* What it shows must not be missing behind a crash. */
-	if (r == 0)
-		r = tables_sync_log(db);
 	if (r == 0)
 		r = commit(db, &e);
 	snapshot_tables_free(&s.tables);

@@ -626,6 +626,30 @@ what_was_written_before_a_table_change_is_there_with_it(void **state)
 	sim_free(os);
 }
 
+static void
+what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1), *after;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(store_snapshot_create(s.store, NULL, bytes_str("n")),
+			 0);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_snapshot_drop(s.store, NULL, bytes_str("n")), 0);
+	after = sim_after_power_loss(os);
+	assert_int_equal(temp_close(&s), 0);
+	s.options.os = after;
+	assert_int_equal(temp_open(&s), 0);
+	assert_string_equal(temp_get(&s, "r", "f", "q"), "v");
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(after);
+	sim_free(os);
+}
+
 static int last_table_file(void *arg, const char *name)
 {
 	size_t n = strlen(name);
@@ -690,6 +714,8 @@ int main(void)
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),
+		cmocka_unit_test(
+			what_was_written_before_a_snapshot_goes_is_there_without_it),
 		cmocka_unit_test(
 			a_lost_file_is_damage_and_nothing_is_left_open),
 	};
