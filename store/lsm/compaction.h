@@ -17,6 +17,9 @@
  * deeper level goes the file that costs least, overlap over size; before it
  * those that have expired, and those that mostly delete.
  *
+ * A level is also due when a file in it mostly deletes what lies deeper: a scan
+ * would walk both until the next compaction that comes for another reason.
+ *
  * A file that overlaps nothing in the next level only moves, unless rewriting
  * makes it smaller: markers that nothing lies under go, and so do blocks that
  * are to be compressed.

@@ -19,8 +19,29 @@ static struct bytes row_max(const struct sstable *t)
 	return buf_bytes(&sst_info(t)->row_max);
 }
 
-static double level_score(const struct levels *l,
-			  const struct compaction_limits *m, int level)
+/*
+ * Does a file of the level mostly delete what lies in files older than it?
+ * Whoever scans there passes over all of it, again and again.
+ */
+static bool deletes_much(const struct levels *l, int level)
+{
+	const struct level *lv = &l->level[level];
+
+	for (uint32_t i = 0; i < lv->nfiles; i++) {
+		const struct sst_info *info = sst_info(lv->files[i]);
+
+		if (info->markers <= info->entries / 2)
+			continue;
+		if ((level == 0 && i + 1 < lv->nfiles) ||
+		    levels_overlap_below(l, level, row_min(lv->files[i]),
+					 row_max(lv->files[i])))
+			return true;
+	}
+	return false;
+}
+
+static double size_score(const struct levels *l,
+			 const struct compaction_limits *m, int level)
 {
 	double target = (double)m->level1_bytes;
 
@@ -31,6 +52,16 @@ static double level_score(const struct levels *l,
 	for (int i = 1; i < level; i++)
 		target *= m->ratio;
 	return (double)levels_bytes(l, level) / target;
+}
+
+static double level_score(const struct levels *l,
+			  const struct compaction_limits *m, int level)
+{
+	double score = size_score(l, m, level);
+
+	if (score < 1 && level < LEVEL_LAST && deletes_much(l, level))
+		return 1;
+	return score;
 }
 
 double compaction_score(const struct levels *l,

@@ -224,6 +224,25 @@ static void what_deletes_or_expired_goes_before_what_costs_less(void **state)
 	assert_string_equal(choice(&t, &a), "1>2 d-h with d-d");
 }
 
+static void what_mostly_deletes_goes_though_its_level_is_small(void **state)
+{
+	struct drawn d = {0}, few = {0}, nothing = {0}, deep = {0};
+
+	draw(&d, 0, "a-f:10!6");
+	draw(&d, 1, "c-k:10");
+	assert_string_equal(choice(&d, &plain), "0>1 a-f with c-k");
+	draw(&few, 0, "a-f:10!5");
+	draw(&few, 1, "c-k:10");
+	assert_string_equal(choice(&few, &plain), "none");
+	/* What it deletes is gone already. */
+	draw(&nothing, 0, "a-f:10!10");
+	draw(&nothing, 1, "k-l:10");
+	assert_string_equal(choice(&nothing, &plain), "none");
+	draw(&deep, 1, "a-c:10 d-h:10!9");
+	draw(&deep, 3, "g-z:10");
+	assert_string_equal(choice(&deep, &plain), "1>2 move d-h");
+}
+
 static void a_major_one_takes_everything_to_the_last_level(void **state)
 {
 	struct drawn empty = {0}, top = {0}, all = {0}, last = {0};
@@ -733,6 +752,8 @@ int main(void)
 			what_overlaps_nothing_moves_unless_it_would_shrink),
 		cmocka_unit_test(
 			what_deletes_or_expired_goes_before_what_costs_less),
+		cmocka_unit_test(
+			what_mostly_deletes_goes_though_its_level_is_small),
 		cmocka_unit_test(
 			a_major_one_takes_everything_to_the_last_level),
 		cmocka_unit_test(
