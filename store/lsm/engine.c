@@ -280,6 +280,7 @@ static void release(struct lsm *db)
 	for (uint32_t i = 0; i < db->nfrozen; i++)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);
+	scan_free_spares(db);
 	snapshots_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);

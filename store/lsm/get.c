@@ -169,10 +169,15 @@ static int get_merged(struct tree_view *view, uint32_t tree,
 		      struct bytes qualifier, struct cell *cell,
 		      struct buf *hold)
 {
+	_Alignas(max_align_t) uint8_t memory[READER_MEMORY];
 	struct bytes row = s->row_min;
+	struct reader_spec spec = *s;
 	struct reader reader;
-	int r = reader_open(&reader, view, tree, s);
+	int r;
 
+	spec.memory = memory;
+	spec.memory_bytes = sizeof(memory);
+	r = reader_open(&reader, view, tree, &spec);
 	if (r < 0)
 		return r;
 	r = cursor_seek_exact(reader_cursor(&reader), row);

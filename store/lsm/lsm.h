@@ -85,6 +85,15 @@ struct lsm_snapshot {
 	struct lsm_snapshot *prev, *next; /* ascending; under state */
 };
 
+struct lsm_scan;
+
+/* A closed scan that the next one takes over, with its memory. */
+struct spare_scan {
+	_Atomic(struct lsm_scan *) scan;
+	uint8_t pad[56]; /* threads share no line */
+};
+#define SPARE_SCANS 4
+
 struct lsm_stats {
 	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
 		compaction_out, stalls, stall_ns, user_bytes;
@@ -132,6 +141,7 @@ struct lsm {
 	pthread_t threads[3];
 	int nthreads;
 	struct lsm_stats stats;
+	struct spare_scan spares[SPARE_SCANS];
 };
 
 static inline struct lsm *lsm_of(struct store *s)
@@ -237,6 +247,7 @@ int lsm_scan_open(struct table *t, const struct scan_spec *spec,
 		  struct scan **out);
 int lsm_scan_next(struct scan *sc, struct cell *out);
 void lsm_scan_close(struct scan *sc);
+void scan_free_spares(struct lsm *db);
 int lsm_get(struct table *t, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,
 	    const struct snapshot *snap, struct cell *cell, struct buf *hold);

@@ -30,20 +30,23 @@ static void add_source(struct reader *r, struct cursor *c)
 }
 
 /* Nothing is cleared: each cursor is made where it is added. */
-static int allocate(struct reader *r, const struct levels *l)
+static int allocate(struct reader *r, const struct levels *l,
+		    const struct reader_spec *spec)
 {
 	size_t n0 = l->level[0].nfiles, nmem = r->view->nmem;
-	size_t nl = 0, sources;
+	size_t nl = 0, sources, size;
 	uint8_t *p;
 
 	for (int i = 1; i < LEVELS_MAX; i++)
 		nl += l->level[i].nfiles > 0;
 	sources = n0 + nmem + nl;
-	p = malloc(sources * sizeof(*r->sources) + nmem * sizeof(*r->mem) +
-		   n0 * sizeof(*r->level0) + nl * sizeof(*r->levels) + 1);
+	size = sources * sizeof(*r->sources) + nmem * sizeof(*r->mem) +
+	       n0 * sizeof(*r->level0) + nl * sizeof(*r->levels) + 1;
+	p = spec->memory;
+	if (size > spec->memory_bytes)
+		p = r->memory = malloc(size);
 	if (!p)
 		return why(-ENOMEM, "out of memory");
-	r->memory = p;
 	r->sources = (struct merge_source *)p;
 	p += sources * sizeof(*r->sources);
 	r->mem = (struct mem_cursor *)p;
@@ -79,7 +82,7 @@ int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
 		.spec = spec->visible,
 		.os = spec->os,
 	};
-	err = allocate(r, l);
+	err = allocate(r, l, spec);
 	if (err < 0) {
 		reader_close(r);
 		return err;

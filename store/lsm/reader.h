@@ -35,7 +35,7 @@ struct reader {
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;
-	void *memory; /* of the cursors, one piece */
+	void *memory; /* of the cursors, one piece; NULL: the spec's */
 };
 
 struct reader_spec {
@@ -45,7 +45,13 @@ struct reader_spec {
 	/* Rows [min, max] are all that is asked for; empty = open. */
 	struct bytes row_min, row_max;
 	const struct reader_columns *columns; /* NULL = all */
+	/* Used for the cursors where they fit; aligned as malloc() has it. */
+	void *memory;
+	size_t memory_bytes;
 };
+
+/* Enough of it for the cursors of a tree that has settled. */
+#define READER_MEMORY 3072
 
 /* Takes over the reference to @view, also when it fails. */
 int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,

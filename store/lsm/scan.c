@@ -41,6 +41,7 @@ struct family_scan {
 
 struct lsm_scan {
 	struct scan base;
+	struct lsm *db;
 	struct table_state *st; /* names and attributes, referenced */
 	uint8_t granularity;
 	bool reversed, keys_only;
@@ -57,8 +58,77 @@ struct lsm_scan {
 	struct buf row;		/* the present row */
 	struct family_scan one; /* families, if there is only one */
 	struct tree_view *one_view;
-	uint32_t nviews;
+	_Alignas(max_align_t) uint8_t
+		memory[READER_MEMORY]; /* of the first family's cursors */
 };
+
+/* -- memory ----------------------------------------------------------------
+ */
+
+/* Buffers that have grown beyond it are not kept for the next scan. */
+#define SPARE_BUFFER_MAX 4096
+
+static struct spare_scan *own_spare(struct lsm *db)
+{
+	static _Atomic unsigned given;
+	static _Thread_local unsigned own;
+
+	if (own == 0)
+		own = atomic_fetch_add(&given, 1) % SPARE_SCANS + 1;
+	return &db->spares[own - 1];
+}
+
+/* Zeroed, but for buffers with memory from the scan before. */
+static struct lsm_scan *scan_new(struct lsm *db)
+{
+	struct lsm_scan *sc = atomic_exchange(&own_spare(db)->scan, NULL);
+	struct buf start, stop, row;
+
+	if (!sc) {
+		sc = malloc(sizeof(*sc));
+		if (sc)
+			memset(sc, 0, offsetof(struct lsm_scan, memory));
+		return sc;
+	}
+	start = sc->row_start;
+	stop = sc->row_stop;
+	row = sc->row;
+	memset(sc, 0, offsetof(struct lsm_scan, memory));
+	sc->row_start = start;
+	sc->row_stop = stop;
+	sc->row = row;
+	return sc;
+}
+
+static void scan_free(struct lsm_scan *sc)
+{
+	buf_free(&sc->row_start);
+	buf_free(&sc->row_stop);
+	buf_free(&sc->row);
+	free(sc);
+}
+
+static void scan_spare(struct lsm *db, struct lsm_scan *sc)
+{
+	struct lsm_scan *none = NULL;
+
+	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
+	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
+	    sc->row.cap > SPARE_BUFFER_MAX ||
+	    !atomic_compare_exchange_strong(&own_spare(db)->scan, &none, sc))
+		scan_free(sc);
+}
+
+void scan_free_spares(struct lsm *db)
+{
+	for (int i = 0; i < SPARE_SCANS; i++) {
+		struct lsm_scan *sc =
+			atomic_exchange(&db->spares[i].scan, NULL);
+
+		if (sc)
+			scan_free(sc);
+	}
+}
 
 /* -- opening ----------------------------------------------------------------
  */
@@ -146,12 +216,12 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 
 	if (r == 0)
 		r = buf_set(&sc->row_stop, spec->row_stop);
-	if (r == 0)
+	if (r == 0 && spec->qual_start.len)
 		r = buf_set(&sc->qual_start, spec->qual_start);
 	/* The next possible name behind one is the same with a NUL. */
 	if (r == 0 && spec->qual_start_exclusive)
 		r = buf_append(&sc->qual_start, "", 1);
-	if (r == 0)
+	if (r == 0 && spec->qual_stop.len)
 		r = buf_set(&sc->qual_stop, spec->qual_stop);
 	sc->start_exclusive = spec->row_start_exclusive;
 	sc->stop_inclusive = spec->row_stop_inclusive;
@@ -206,13 +276,22 @@ static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
 	rs->row_max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop);
 }
 
-static int open_families(struct lsm_scan *sc, const struct scan_spec *spec,
-			 struct tree_view **views, uint64_t seq, int64_t now_ms)
+static int open_families(struct lsm *db, struct lsm_scan *sc,
+			 const struct scan_spec *spec, struct tree_view **views,
+			 uint64_t seq)
 {
 	struct table_state *st = sc->st;
-	struct reader_spec rs = {.seq = seq};
+	struct reader_spec rs = {.seq = seq,
+				 .memory = sc->memory,
+				 .memory_bytes = sizeof(sc->memory)};
+	int64_t now_ms = 0;
 	int r = 0;
 
+	/* Families must agree on the time; one may ask when it needs it. */
+	if (st->schema.nfamilies > 1)
+		now_ms = os_now_ms(db->os);
+	else
+		rs.os = db->os;
 	row_hull(sc, &rs);
 	sc->families = &sc->one;
 	if (st->schema.nfamilies > 1)
@@ -249,12 +328,27 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec,
 		f->fresh = true;
 		views[i] = NULL; /* the reader's now */
 		r = reader_open(&f->reader, view, st->trees[i]->id, &rs);
+		rs.memory_bytes = 0; /* the first one's now */
 		sc->nfamilies++;
 	}
 	sc->may_run = sc->nfamilies == 1 && !sc->reversed &&
 		      !sc->families[0].restricted &&
 		      sc->granularity != SCAN_FAMILIES;
 	return r;
+}
+
+static void close_scan(struct lsm_scan *sc)
+{
+	for (uint32_t i = 0; i < sc->nfamilies; i++) {
+		reader_close(&sc->families[i].reader);
+		free(sc->families[i].names);
+	}
+	if (sc->families != &sc->one)
+		free(sc->families);
+	table_state_unref(sc->st);
+	buf_free(&sc->qual_start);
+	buf_free(&sc->qual_stop);
+	scan_spare(sc->db, sc);
 }
 
 int lsm_scan_open(struct table *base, const struct scan_spec *spec,
@@ -266,11 +360,10 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	uint64_t seq = 0;
 	int r;
 
-	/* Not calloc(), which takes the long way in glibc. */
-	sc = malloc(sizeof(*sc));
+	sc = scan_new(db);
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
-	*sc = (struct lsm_scan){0};
+	sc->db = db;
 	sc->granularity = spec->granularity;
 	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
@@ -284,14 +377,14 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 		if (spec->snapshot)
 			seq = ((const struct lsm_snapshot *)spec->snapshot)
 				      ->seq;
-		r = open_families(sc, spec, views, seq, os_now_ms(db->os));
+		r = open_families(db, sc, spec, views, seq);
 		for (uint32_t i = 0; i < sc->st->schema.nfamilies; i++)
 			tree_view_unref(views[i]);
 		if (views != &sc->one_view)
 			free(views);
 	}
 	if (r < 0) {
-		lsm_scan_close(&sc->base);
+		close_scan(sc);
 		return r;
 	}
 	sc->current = sc->nfamilies;
@@ -301,21 +394,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 
 void lsm_scan_close(struct scan *base)
 {
-	struct lsm_scan *sc = (struct lsm_scan *)base;
-
-	for (uint32_t i = 0; i < sc->nfamilies; i++) {
-		reader_close(&sc->families[i].reader);
-		free(sc->families[i].names);
-	}
-	if (sc->families != &sc->one)
-		free(sc->families);
-	table_state_unref(sc->st);
-	buf_free(&sc->row_start);
-	buf_free(&sc->row_stop);
-	buf_free(&sc->qual_start);
-	buf_free(&sc->qual_stop);
-	buf_free(&sc->row);
-	free(sc);
+	close_scan((struct lsm_scan *)base);
 }
 
 /* -- rows -------------------------------------------------------------------

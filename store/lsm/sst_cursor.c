@@ -140,12 +140,15 @@ static int put_prefix(struct sst_cursor *c)
 	const struct block *b = c->block;
 	int r;
 
-	c->row_copy.len = 0;
-	r = buf_reserve(&c->row_copy, b->row_len_max + 1);
-	if (r < 0)
-		return why(r, "no memory for a row key");
+	c->row_copy = c->row_near;
+	if (b->row_len_max > sizeof(c->row_near)) {
+		r = buf_reserve(&c->row_far, b->row_len_max);
+		if (r < 0)
+			return why(r, "no memory for a row key");
+		c->row_copy = c->row_far.data;
+	}
 	if (b->prefix.len)
-		memcpy(c->row_copy.data, b->prefix.data, b->prefix.len);
+		memcpy(c->row_copy, b->prefix.data, b->prefix.len);
 	c->prefixed = true;
 	return 0;
 }
@@ -162,9 +165,8 @@ static int stand(struct sst_cursor *c, uint32_t row)
 		if (r < 0)
 			return r;
 	}
-	memcpy(c->row_copy.data + b->prefix.len, suffix.data, suffix.len);
-	c->row_copy.len = b->prefix.len + suffix.len;
-	c->base.row = buf_bytes(&c->row_copy);
+	memcpy(c->row_copy + b->prefix.len, suffix.data, suffix.len);
+	c->base.row = bytes_of(c->row_copy, b->prefix.len + suffix.len);
 	c->row_index = row;
 	c->cell_index = block_row_cell(b, row);
 	c->cell_end = block_row_cell(b, row + 1);
@@ -405,7 +407,7 @@ static void sst_close(struct cursor *base)
 	struct sst_cursor *c = self(base);
 
 	drop_block(c);
-	buf_free(&c->row_copy);
+	buf_free(&c->row_far);
 	free(c->window);
 	c->window = NULL;
 }

@@ -104,8 +104,10 @@ struct sst_cursor {
 	void *pin;	     /* in the cache; NULL: the block is its own */
 	uint32_t block_index;
 	uint32_t row_index, cell_index, cell_end;
-	bool prefixed; /* row_copy begins with the block's prefix */
-	struct buf row_copy;
+	bool prefixed;	   /* row_copy begins with the block's prefix */
+	uint8_t *row_copy; /* row_near, or of row_far */
+	uint8_t row_near[48];
+	struct buf row_far;	   /* for long keys */
 	struct sst_window *window; /* read ahead; NULL until needed */
 };
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
