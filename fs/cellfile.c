@@ -47,12 +47,13 @@ int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 
 int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold)
 {
+	const struct snapshot *snap = fstable_snapshot(p->table);
 	struct table *t = fstable_table(p->table);
 
 	if (p->kind == NODE_VERSION)
 		return table_get_version(t, p->row, p->family, p->qualifier,
-					 p->ts, NULL, cell, hold);
-	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL, cell,
+					 p->ts, snap, cell, hold);
+	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap, cell,
 			 hold);
 }
 

@@ -29,12 +29,15 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 		return -ENOENT;
 	if (dir->kind == NODE_CONTROL_DIR)
 		return why(-EACCES, "nothing can be made or removed here");
+	r = place_writable(dir);
+	if (r < 0)
+		return r;
 	if (dir->view || dir->kind == NODE_VIEW_NAME)
 		return why(-EROFS, "a view is for reading only");
 	r = fs_lookup(fs, dir, bytes_str(name), child, st);
 	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
 		return why(-EROFS, "%s is the name of a view", name);
-	/* In the root a table that does not exist yet. */
+	/* In the root a table, in .snapshot one that does not exist yet. */
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
 		r = 0;
 	if (r == 0 && child->kind == NODE_SCRATCH &&
@@ -52,6 +55,11 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
 	struct stat st;
 	int r;
 
+	/* In .snapshot a name is a snapshot's or nothing's. */
+	if (child->kind == NODE_SNAPSHOT ||
+	    (child->kind == NODE_TABLE && child->parent != FUSE_ROOT_ID))
+		return why(-EPERM, "here mkdir takes a snapshot, and nothing "
+				   "else is kept");
 	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
 	r = place_stat_blank(fs, child, &st);
 	if (r <= 0)

@@ -7,7 +7,8 @@
 #include <time.h>
 
 struct fstable {
-	struct table *table; /* a reference */
+	struct table *table;   /* a reference */
+	struct snapshot *snap; /* NULL = the present */
 	_Atomic uint32_t refs;
 	pthread_mutex_t lock; /* guards all below */
 	bool loaded;
@@ -32,6 +33,18 @@ int fstable_new(struct table *t, struct fstable **out)
 	return 0;
 }
 
+int fstable_new_shown(struct table *t, struct snapshot *snap,
+		      struct fstable **out)
+{
+	int r = fstable_new(t, out);
+
+	if (r < 0)
+		snapshot_release(snap);
+	else
+		(*out)->snap = snap;
+	return r;
+}
+
 void fstable_ref(struct fstable *ft)
 {
 	atomic_fetch_add_explicit(&ft->refs, 1, memory_order_relaxed);
@@ -42,6 +55,7 @@ void fstable_unref(struct fstable *ft)
 	if (!ft ||
 	    atomic_fetch_sub_explicit(&ft->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	snapshot_release(ft->snap);
 	table_unref(ft->table);
 	schema_free(&ft->schema);
 	pthread_mutex_destroy(&ft->lock);
@@ -56,6 +70,11 @@ struct table *fstable_table(struct fstable *ft)
 uint64_t fstable_id(const struct fstable *ft)
 {
 	return table_id(ft->table);
+}
+
+const struct snapshot *fstable_snapshot(const struct fstable *ft)
+{
+	return ft->snap;
 }
 
 static int64_t now_ms(void)
@@ -153,6 +172,8 @@ int fstable_schema(struct fstable *ft, struct schema *out)
 {
 	int r;
 
+	if (ft->snap)
+		return snapshot_schema(ft->snap, ft->table, out);
 	pthread_mutex_lock(&ft->lock);
 	r = refresh(ft);
 	if (r == 0)
@@ -165,6 +186,8 @@ int64_t fstable_changed_ms(struct fstable *ft)
 {
 	int64_t ms;
 
+	if (ft->snap)
+		return snapshot_taken_ms(ft->snap);
 	pthread_mutex_lock(&ft->lock);
 	refresh(ft);
 	ms = ft->changed_ms;
@@ -174,12 +197,12 @@ int64_t fstable_changed_ms(struct fstable *ft)
 
 int fstable_schema_text(struct fstable *ft, struct buf *out)
 {
-	int r;
+	struct schema schema;
+	int r = fstable_schema(ft, &schema);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
-	if (r == 0)
-		r = schema_format(&ft->schema, out);
-	pthread_mutex_unlock(&ft->lock);
+	if (r < 0)
+		return r;
+	r = schema_format(&schema, out);
+	schema_free(&schema);
 	return r;
 }

@@ -3,7 +3,8 @@
  *
  * Every attribute reply needs the table's mode, owner and families, so the
  * schema is copied once a version of it and answered from here. One fstable a
- * table id: two nodes of one table share it.
+ * table id: two nodes of one table share it. One that a snapshot shows is of
+ * its own, for reading only.
  *
  * Threads: any; the lock of an fstable is held over table_schema(), which
  * does not block on disk.
@@ -19,11 +20,20 @@ struct fstable;
 
 /* A new one over @t, whose reference it takes over also on failure. */
 int fstable_new(struct table *t, struct fstable **out);
+/*
+ * The table as a snapshot shows it: what is read goes through the snapshot,
+ * and .schema is that of its time. Owner, mode and attributes are the
+ * present ones, so that a chmod holds for the past too. Takes over both.
+ */
+int fstable_new_shown(struct table *t, struct snapshot *snap,
+		      struct fstable **out);
 void fstable_ref(struct fstable *ft);
 void fstable_unref(struct fstable *ft); /* NULL is nothing */
 
 struct table *fstable_table(struct fstable *ft); /* borrowed */
 uint64_t fstable_id(const struct fstable *ft);
+/* Through which it is read, borrowed; NULL = the present. */
+const struct snapshot *fstable_snapshot(const struct fstable *ft);
 
 struct fstable_owner {
 	mode_t mode; /* permission bits */

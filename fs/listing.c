@@ -23,6 +23,7 @@ struct ahead {
 	bool lost; /* see view_scan_lost() */
 	char table[TABLE_NAME_LEN_MAX + 1];
 };
+_Static_assert(TABLE_NAME_LEN_MAX >= SNAPSHOT_NAME_MAX, "holds both");
 
 /* Where an entry stood, so that the listing can go on behind it. */
 struct mark {
@@ -44,6 +45,7 @@ struct listing {
 	bool again;	 /* the last entry is to be handed out again */
 	bool finished;	 /* the store has no more */
 	struct view_scan *scan;
+	struct snapshot *snap; /* whose tables are listed */
 	struct ahead ahead;
 
 	struct buf last; /* the key that the stream is behind */
@@ -95,6 +97,7 @@ void listing_close(struct listing *ls)
 	if (!ls)
 		return;
 	scan_drop(ls);
+	snapshot_release(ls->snap);
 	place_release(&ls->looked_up);
 	place_release(&ls->dir);
 	for (int i = 0; i < WINDOW; i++)
@@ -227,6 +230,45 @@ static int next_table(struct listing *ls)
 	return r;
 }
 
+/* The same in .snapshot: from the names of snapshots. */
+static int next_snapshot(struct listing *ls)
+{
+	struct fstable *ft = ls->dir.table;
+	struct bytes after =
+		ls->has_last ? buf_bytes(&ls->last) : (struct bytes){0};
+	struct snapshot_info info;
+	int r = store_snapshot_next(
+		ls->fs->store, ft ? fstable_table(ft) : NULL, after, &info);
+
+	if (r > 0) {
+		memcpy(ls->ahead.table, info.name, sizeof(info.name));
+		ls->ahead.key = bytes_str(ls->ahead.table);
+	}
+	return r;
+}
+
+/* And in .snapshot/NAME: from the tables that it shows. */
+static int next_shown(struct listing *ls)
+{
+	struct bytes after =
+		ls->has_last ? buf_bytes(&ls->last) : (struct bytes){0};
+	struct buf name = {0};
+	int r = 0;
+
+	if (!ls->snap) {
+		r = place_snapshot_name(bytes_str(ls->dir.name), &name);
+		if (r == 0)
+			r = store_snapshot_open(ls->fs->store, NULL,
+						buf_bytes(&name), &ls->snap);
+		buf_free(&name);
+	}
+	if (r == 0)
+		r = snapshot_table_next(ls->snap, after, ls->ahead.table);
+	if (r > 0)
+		ls->ahead.key = bytes_str(ls->ahead.table);
+	return r;
+}
+
 static int next_cell(struct listing *ls)
 {
 	const struct place *d = &ls->dir;
@@ -282,6 +324,12 @@ static int fetch(struct listing *ls)
 		break;
 	case NODE_ROOT:
 		r = next_table(ls);
+		break;
+	case NODE_SNAPSHOT_DIR:
+		r = next_snapshot(ls);
+		break;
+	case NODE_SNAPSHOT:
+		r = next_shown(ls);
 		break;
 	default:
 		r = next_cell(ls);
@@ -365,7 +413,10 @@ static uint8_t child_kind(const struct listing *ls)
 {
 	switch (ls->level) {
 	case NODE_ROOT:
+	case NODE_SNAPSHOT:
 		return NODE_TABLE;
+	case NODE_SNAPSHOT_DIR:
+		return ls->dir.table ? NODE_TABLE : NODE_SNAPSHOT;
 	case NODE_TABLE:
 	case NODE_ROW_PIECE:
 		return ls->part.more ? NODE_ROW_PIECE : NODE_ROW;
@@ -408,6 +459,7 @@ static int name_ahead(struct listing *ls)
 		name_version(ls);
 		return 1;
 	case NODE_ROOT:
+	case NODE_SNAPSHOT:
 		ls->entry.name_len = key.len;
 		ls->entry.name = ls->ahead.table;
 		return 1;
@@ -421,6 +473,9 @@ static int name_ahead(struct listing *ls)
 	if (pos && (key.len == pos || !name_is_cut(key, pos)))
 		return 0;
 	name_part(key, pos, &ls->part);
+	/* The store's API can make one that no file's name can spell. */
+	if (ls->part.more && d->kind == NODE_SNAPSHOT_DIR)
+		return 0;
 	ls->entry.name = ls->part.text;
 	ls->entry.name_len = ls->part.len;
 	return !ls->part.more || piece_is_new(ls, &ls->part);
@@ -564,7 +619,7 @@ static int take_ahead(struct listing *ls)
 		return 0;
 	}
 	e->kind = child_kind(ls);
-	ls->by_name = e->kind == NODE_TABLE;
+	ls->by_name = e->kind == NODE_TABLE || e->kind == NODE_SNAPSHOT;
 	e->ino = place_child_ino(ls->dir.ino, bytes_of(e->name, e->name_len));
 	ls->offset++;
 	r = remember(ls, ls->ahead.key, ls->ahead.cell.ts, false);

@@ -293,14 +293,22 @@ static void detach(struct nodes *ns, struct node *n, uint32_t index)
 	n->detached = true;
 }
 
-/*
- * Frees the node if nothing holds it, then its ancestors. The tables that
- * they held are chained through *tables by the caller's array: at most one
- * table is on a path.
- */
-static struct fstable *reap(struct nodes *ns, uint32_t index)
+/* What nodes held, to be given back when the lock is not held any more. */
+struct reaped {
+	/* On a path lies a table, and in its .snapshot another. */
+	struct fstable *tables[2];
+};
+
+static void give_back(const struct reaped *r)
 {
-	struct fstable *table = NULL;
+	fstable_unref(r->tables[0]);
+	fstable_unref(r->tables[1]);
+}
+
+/* Frees the node if nothing holds it, then its ancestors. */
+static struct reaped reap(struct nodes *ns, uint32_t index)
+{
+	struct reaped out = {0};
 
 	while (index != ROOT_ID) {
 		struct node *n = node_at(ns, index);
@@ -310,13 +318,13 @@ static struct fstable *reap(struct nodes *ns, uint32_t index)
 			break;
 		detach(ns, n, index);
 		if (n->table)
-			table = n->table;
+			out.tables[out.tables[0] != NULL] = n->table;
 		node_release(ns, index);
 		node_at(ns, parent)->children--;
 		index = parent;
 	}
 	hash_fit(ns);
-	return table;
+	return out;
 }
 
 int nodes_new(struct nodes **out)
@@ -451,7 +459,7 @@ int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 {
-	struct fstable *table = NULL;
+	struct reaped reaped = {0};
 	uint32_t index;
 	struct node *n;
 
@@ -459,11 +467,11 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 	n = node_of(ns, id, &index);
 	if (n && index != ROOT_ID) {
 		n->nlookup -= nlookup < n->nlookup ? nlookup : n->nlookup;
-		table = reap(ns, index);
+		reaped = reap(ns, index);
 	}
 	pthread_mutex_unlock(&ns->lock);
 	/* The last reference may close the table: not under the lock. */
-	fstable_unref(table);
+	give_back(&reaped);
 }
 
 int nodes_pin(struct nodes *ns, uint64_t id)
@@ -481,7 +489,7 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 
 void nodes_unpin(struct nodes *ns, uint64_t id)
 {
-	struct fstable *table = NULL;
+	struct reaped reaped = {0};
 	uint32_t index;
 	struct node *n;
 
@@ -490,10 +498,10 @@ void nodes_unpin(struct nodes *ns, uint64_t id)
 	if (n && n->pins) {
 		if (--n->pins == 0)
 			ns->pinned--;
-		table = reap(ns, index);
+		reaped = reap(ns, index);
 	}
 	pthread_mutex_unlock(&ns->lock);
-	fstable_unref(table);
+	give_back(&reaped);
 }
 
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
@@ -514,7 +522,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 		 uint64_t to_parent, struct bytes to_name, uint8_t kind,
 		 uint64_t ino)
 {
-	struct fstable *table = NULL;
+	struct reaped reaped = {0};
 	uint32_t p, q, index, old;
 	struct node *n, *there;
 	int r = 0;
@@ -544,11 +552,11 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	hash_add(ns, n, index);
 	node_at(ns, q)->children++;
 	node_at(ns, p)->children--;
-	table = reap(ns, p);
+	reaped = reap(ns, p);
 	r = 1;
 out:
 	pthread_mutex_unlock(&ns->lock);
-	fstable_unref(table);
+	give_back(&reaped);
 	return r;
 }
 

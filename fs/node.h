@@ -49,6 +49,9 @@ enum node_kind {
 	NODE_CONTROL,	  /* .cellfs/help ... */
 	NODE_SCRATCH,	  /* a regular file that is only in memory */
 	NODE_SCRATCH_DIR, /* a directory of such files (rsync's .~tmp~) */
+	NODE_SNAPSHOT_DIR, /* .snapshot/, T/.snapshot/: holds NODE_TABLE */
+	NODE_SNAPSHOT,	   /* .snapshot/NAME/: holds NODE_TABLE */
+	NODE_STAGE,	   /* T/.stage/ */
 };
 
 /* A node as nodes_walk() shows it; valid in the callback only. */

@@ -29,6 +29,24 @@ static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
 	return place_child(fs, dir, bytes_str(text), child);
 }
 
+/* In .snapshot of a table or of the mount: takes one. */
+static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
+{
+	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
+	char text[NAME_LEN_MAX + 1];
+	struct buf name = {0};
+	int r = place_snapshot_name(bytes_str(child->name), &name);
+
+	if (r == 0)
+		r = store_snapshot_create(fs->store, t, buf_bytes(&name));
+	buf_free(&name);
+	if (r)
+		return r;
+	memcpy(text, child->name, sizeof(text));
+	place_release(child);
+	return place_child(fs, dir, bytes_str(text), child);
+}
+
 /* A row, family or column: in memory until it holds a cell. */
 static int make_directory(struct fs *fs, struct place *child,
 			  struct fuse_entry_param *e)
@@ -70,6 +88,14 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = -EEXIST;
 	if (r < 0)
 		goto out;
+	if (dir.kind == NODE_SNAPSHOT_DIR) {
+		r = make_snapshot(fs, &dir, &child);
+		if (!r)
+			r = place_stat(fs, &child, &st);
+		if (r > 0)
+			r = fs_entry(fs, parent, &child, &st, e);
+		goto out;
+	}
 	switch (child.kind) {
 	case NODE_TABLE:
 		r = make_table(fs, req, mode, &dir, &child);

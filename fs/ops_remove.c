@@ -82,6 +82,21 @@ static int remove_table(struct fs *fs, const struct place *child)
 		 : store_table_drop(fs->store, bytes_str(child->name), true);
 }
 
+static int remove_snapshot(struct fs *fs, const struct place *dir,
+			   const char *name)
+{
+	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
+	struct buf text = {0};
+	int r = change_may_delete(fs);
+
+	if (r == 0)
+		r = place_snapshot_name(bytes_str(name), &text);
+	if (r == 0)
+		r = store_snapshot_drop(fs->store, t, buf_bytes(&text));
+	buf_free(&text);
+	return r;
+}
+
 static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 {
 	struct place dir = {0}, child = {0};
@@ -95,7 +110,10 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 	/* The last cell may have gone since the kernel looked: it is empty. */
 	if (!place_is_dir(&child)) {
 		r = r ? -ENOTDIR : -ENOENT;
-	} else if (child.kind == NODE_CONTROL_DIR) {
+	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
+		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
+	} else if (child.kind == NODE_CONTROL_DIR ||
+		   child.kind == NODE_SNAPSHOT_DIR) {
 		r = why(-EACCES, "this directory cannot be removed");
 	} else if (child.node && overlay_any(fs->overlay, child.node)) {
 		r = why(-ENOTEMPTY, "it holds empty directories or scratch "

@@ -295,6 +295,29 @@ static int check_empty(struct fs *fs, const struct place *dir)
 	return r > 0 ? -ENOTEMPTY : r;
 }
 
+/* One cannot leave its .snapshot: it shows what lies above. */
+static int move_snapshot(struct fs *fs, const struct move *mv)
+{
+	struct fstable *ft = mv->from_dir.table;
+	struct buf from = {0}, to = {0};
+	int r;
+
+	if (mv->to_dir.node != mv->from_dir.node ||
+	    mv->from.kind == NODE_SNAPSHOT_DIR)
+		return why(-EINVAL, "a snapshot stays in the .snapshot in "
+				    "which mkdir made it");
+	r = place_snapshot_name(bytes_str(mv->from.name), &from);
+	if (!r)
+		r = place_snapshot_name(bytes_str(mv->to.name), &to);
+	if (!r)
+		r = store_snapshot_rename(fs->store,
+					  ft ? fstable_table(ft) : NULL,
+					  buf_bytes(&from), buf_bytes(&to));
+	buf_free(&from);
+	buf_free(&to);
+	return r ? r : move_node(fs, mv, mv->from.kind, mv->to.ino);
+}
+
 static int move_directory(struct fs *fs, const struct move *mv)
 {
 	size_t len_max;
@@ -351,6 +374,10 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 	mv.to_exists = r > 0;
 	if (mv.to_exists && mv.noreplace)
 		r = -EEXIST;
+	else if (mv.from_dir.kind == NODE_SNAPSHOT_DIR ||
+		 mv.to_dir.kind == NODE_SNAPSHOT_DIR ||
+		 mv.from.kind == NODE_SNAPSHOT_DIR)
+		r = move_snapshot(fs, &mv);
 	else if (place_is_dir(&mv.from))
 		r = move_directory(fs, &mv);
 	else if (mv.to_exists && place_is_dir(&mv.to))

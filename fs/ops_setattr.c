@@ -54,8 +54,10 @@ static int do_setattr(struct fs *fs, const struct place *p,
 {
 	bool handle = fi && handle_type(fi->fh) == HANDLE_WRITER;
 	struct scratch_attr a;
-	int r = 0;
+	int r = place_writable(p);
 
+	if (r < 0)
+		return r;
 	if (p->view || p->kind == NODE_VIEW_NAME)
 		return why(-EROFS, "a view is for reading only");
 	if (scratch_getattr(fs->writes->scratch, p->node, &a))

@@ -222,7 +222,8 @@ static int chain_step(void *arg, const struct node_view *n)
 		c->place->ino = n->ino;
 		c->place->detached = n->detached;
 	}
-	if (n->table) {
+	/* The nearest: one that a snapshot shows lies in its table. */
+	if (n->table && !c->place->table) {
 		fstable_ref(n->table);
 		c->place->table = n->table;
 	}
@@ -270,6 +271,78 @@ static int held_step(void *arg, const struct node_view *n)
 		h->table = n->table;
 	}
 	return 1;
+}
+
+/* As open_table(), of the tables that a snapshot of the whole store shows. */
+static int open_shown(struct fs *fs, struct bytes snapshot, struct bytes name,
+		      struct place *out)
+{
+	struct snapshot *snap;
+	struct table *t;
+	int r = store_snapshot_open(fs->store, NULL, snapshot, &snap);
+
+	if (r < 0)
+		return r;
+	r = snapshot_table_open(snap, name, &t);
+	if (r < 0) {
+		snapshot_release(snap);
+		return r;
+	}
+	return fstable_new_shown(t, snap, &out->table);
+}
+
+/* The table @of as its snapshot shows it. */
+static int open_past(struct fs *fs, struct fstable *of, struct bytes name,
+		     struct place *out)
+{
+	struct table *t = fstable_table(of);
+	struct snapshot *snap;
+	int r = store_snapshot_open(fs->store, t, name, &snap);
+
+	if (r < 0)
+		return r;
+	table_ref(t);
+	return fstable_new_shown(t, snap, &out->table);
+}
+
+/* A snapshot's name is spelled as a key, so that any can be a file's name. */
+int place_snapshot_name(struct bytes name, struct buf *out)
+{
+	return name_decode(name, out);
+}
+
+/*
+ * In .snapshot directories: what the name stands for, opened. The table of
+ * the directory, which place_copy() gave, is not the child's.
+ */
+static int open_snapshot(struct fs *fs, const struct place *dir,
+			 struct bytes name, struct place *out)
+{
+	struct held held = {0};
+	struct buf snapshot = {0};
+	uint64_t node;
+	int r;
+
+	fstable_unref(out->table);
+	out->table = NULL;
+	if (nodes_find(fs->nodes, dir->node, name, &node) > 0)
+		nodes_walk(fs->nodes, node, held_step, &held);
+	if (held.table) {
+		out->table = held.table;
+		return 0;
+	}
+	if (dir->kind == NODE_SNAPSHOT) {
+		r = place_snapshot_name(bytes_str(dir->name), &snapshot);
+		if (r == 0)
+			r = open_shown(fs, buf_bytes(&snapshot), name, out);
+	} else {
+		r = place_snapshot_name(name, &snapshot);
+		if (r == 0)
+			r = open_past(fs, dir->table, buf_bytes(&snapshot),
+				      out);
+	}
+	buf_free(&snapshot);
+	return r;
 }
 
 static int open_table(struct fs *fs, struct bytes name, struct place *out)
@@ -332,12 +405,17 @@ static int classify(const struct place *dir, struct bytes name)
 	case NODE_ROOT:
 		if (bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
 			return NODE_CONTROL_DIR;
+		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)))
+			return NODE_SNAPSHOT_DIR;
 		if (dot || table_name_check(name) < 0)
 			return NODE_SCRATCH;
 		return NODE_TABLE;
 	case NODE_TABLE:
 		if (bytes_eq(name, bytes_str(".schema")) && !dir->view)
 			return NODE_SCHEMA;
+		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)) &&
+		    !dir->view && !fstable_snapshot(dir->table))
+			return NODE_SNAPSHOT_DIR;
 		return dot ? classify_dot(name) : NODE_ROW;
 	case NODE_ROW_PIECE:
 		return dot ? NODE_SCRATCH : NODE_ROW;
@@ -359,6 +437,12 @@ static int classify(const struct place *dir, struct bytes name)
 		return NODE_CONTROL;
 	case NODE_SCRATCH_DIR:
 		return NODE_SCRATCH;
+	case NODE_SNAPSHOT_DIR:
+		if (dot)
+			return -ENOENT;
+		return dir->table ? NODE_TABLE : NODE_SNAPSHOT;
+	case NODE_SNAPSHOT:
+		return dot ? -ENOENT : NODE_TABLE;
 	}
 	return -ENOTDIR;
 }
@@ -385,7 +469,8 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 	out->ino = place_child_ino(dir->ino, name);
 	r = descend(out, name, (uint8_t)kind);
 	if (r == 0 && kind == NODE_TABLE)
-		r = open_table(fs, name, out);
+		r = dir->kind == NODE_ROOT ? open_table(fs, name, out)
+					   : open_snapshot(fs, dir, name, out);
 	return r;
 }
 
@@ -428,6 +513,8 @@ bool kind_is_dir(uint8_t kind)
 	case NODE_VIEW:
 	case NODE_CONTROL_DIR:
 	case NODE_SCRATCH_DIR:
+	case NODE_SNAPSHOT_DIR:
+	case NODE_SNAPSHOT:
 		return true;
 	}
 	return false;
@@ -436,6 +523,14 @@ bool kind_is_dir(uint8_t kind)
 bool place_is_dir(const struct place *p)
 {
 	return kind_is_dir(p->kind);
+}
+
+int place_writable(const struct place *p)
+{
+	if (p->kind == NODE_SNAPSHOT ||
+	    (p->table && fstable_snapshot(p->table)))
+		return why(-EROFS, "nothing changes in a snapshot");
+	return 0;
 }
 
 bool place_in_row(const struct place *p)

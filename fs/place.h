@@ -6,8 +6,14 @@
  * Kinds and names follow from each other alone:
  *
  *	ROOT ─ TABLE ─ ROW(_PIECE) ─ FAMILY ─ COLUMN(_PIECE) ─ VERSION, LATEST
- *	     │       └ SCHEMA      └ ALIAS
+ *	     │       ├ SCHEMA      └ ALIAS
+ *	     │       ├ SNAPSHOT_DIR ─ TABLE, shown by the snapshot
+ *	     │       └ STAGE ─ SCRATCH(_DIR)
+ *	     ├ SNAPSHOT_DIR ─ SNAPSHOT ─ TABLE, shown by the snapshot
  *	     └ CONTROL_DIR ─ CONTROL
+ *
+ * A table that a snapshot shows is one whose fstable reads through it
+ * (fstable_snapshot()); nothing beneath knows more of it than that.
  *
  * place_child() says what a name means in a directory, without looking
  * whether it exists; place_stat() looks. A name that means nothing as data
@@ -28,6 +34,8 @@
 #include "fs/name.h"
 #include "fs/node.h"
 #include "fs/fstable.h"
+
+#define SNAPSHOT_DIR_NAME ".snapshot"
 
 struct fs;
 struct control_file;
@@ -65,6 +73,8 @@ int place_of(struct fs *fs, uint64_t node, struct place *out);
  */
 int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 		struct place *out);
+/* What a component of .snapshot/ names in the store. -EINVAL. */
+int place_snapshot_name(struct bytes name, struct buf *out);
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
 
@@ -74,6 +84,8 @@ bool place_is_dir(const struct place *p);
 bool kind_is_dir(uint8_t kind);
 /* In one mutation's reach: the same table and the same whole row key. */
 bool place_same_row(const struct place *a, const struct place *b);
+/* Is it in a snapshot, where nothing changes? -EROFS in words, or 0. */
+int place_writable(const struct place *p);
 /* Has the kind a whole row key (from ROW down)? */
 bool place_in_row(const struct place *p);
 

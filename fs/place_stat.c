@@ -183,21 +183,72 @@ static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
 	return place_stat_blank(fs, p, st);
 }
 
+/* table_has_row() and table_has_family() in a snapshot. */
+static int was_there(const struct place *p)
+{
+	struct column_name family = {.family = p->family, .whole_family = true};
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS,
+		.keys_only = true,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+		.columns = &family,
+		.ncolumns = p->kind == NODE_FAMILY,
+		.limit_rows = 1,
+		.snapshot = fstable_snapshot(p->table),
+	};
+	struct scan *sc;
+	struct cell cell;
+	int r = scan_open(fstable_table(p->table), &spec, &sc);
+
+	if (r < 0)
+		return r;
+	r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
+}
+
+/* Is the snapshot of the whole store there? */
+static int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct snapshot *snap;
+	struct buf name = {0};
+	int r = place_snapshot_name(bytes_str(p->name), &name);
+
+	if (r == 0)
+		r = store_snapshot_open(fs->store, NULL, buf_bytes(&name),
+					&snap);
+	buf_free(&name);
+	if (r < 0)
+		return r == -ENOENT || r == -EINVAL ? 0 : r;
+	r = place_stat_blank(fs, p, st);
+	if (r > 0)
+		set_times(st, snapshot_taken_ms(snap));
+	snapshot_release(snap);
+	return r;
+}
+
 static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	const struct snapshot *snap =
+		p->table ? fstable_snapshot(p->table) : NULL;
 	struct cell cell;
 	int r = 1;
 
 	switch (p->kind) {
+	case NODE_SNAPSHOT:
+		return stat_snapshot(fs, p, st);
 	case NODE_ROW:
-		r = table_has_row(t, p->row);
+		r = snap ? was_there(p) : table_has_row(t, p->row);
 		break;
 	case NODE_FAMILY:
-		r = table_has_family(t, p->row, p->family);
+		r = snap ? was_there(p)
+			 : table_has_family(t, p->row, p->family);
 		break;
 	case NODE_COLUMN:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
 			      &cell, NULL);
 		if (r > 0)
 			return place_stat_cell(fs, p, &cell, st);
@@ -209,12 +260,17 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 	}
 	if (r <= 0)
 		return r == -ENOENT ? 0 : r;
-	return place_stat_blank(fs, p, st);
+	r = place_stat_blank(fs, p, st);
+	if (r > 0 && snap && p->kind == NODE_TABLE)
+		set_times(st, snapshot_taken_ms(snap));
+	return r;
 }
 
 int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	const struct snapshot *snap =
+		p->table ? fstable_snapshot(p->table) : NULL;
 	struct cell cell;
 	int r;
 
@@ -230,11 +286,11 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 		return stat_schema(fs, p, st);
 	case NODE_VERSION:
 		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
-				      NULL, &cell, NULL);
+				      snap, &cell, NULL);
 		break;
 	case NODE_LATEST:
 	case NODE_ALIAS:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
 			      &cell, NULL);
 		break;
 	default:
@@ -328,6 +384,7 @@ double place_negative_timeout(struct fs *fs, const struct place *p)
 	switch (p->kind) {
 	case NODE_ROW:
 	case NODE_TABLE:
+	case NODE_SNAPSHOT:
 	case NODE_SCRATCH:
 	case NODE_CONTROL:
 		/* They appear only by a create of that very name. */

@@ -25,6 +25,8 @@ static int load(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
 	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	const struct snapshot *snap =
+		p->table ? fstable_snapshot(p->table) : NULL;
 	struct cell cell;
 	int r;
 
@@ -44,10 +46,10 @@ static int load(struct fs *fs, struct reader *rd)
 		return r < 0 ? r : place_stat(fs, p, &rd->st);
 	case NODE_VERSION:
 		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
-				      NULL, &cell, &rd->value);
+				      snap, &cell, &rd->value);
 		break;
 	default:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, NULL,
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
 			      &cell, &rd->value);
 		break;
 	}

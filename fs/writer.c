@@ -29,7 +29,11 @@ void writer_unref(struct writer *w)
 static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 		   size_t *len_max)
 {
+	int r = place_writable(p);
+
 	*len_max = 0;
+	if (r < 0)
+		return r;
 	if (kind_is_cell(p->kind)) {
 		*type = WRITER_CELL;
 		return cellfile_writable(fs, p, len_max);

@@ -1,0 +1,191 @@
+load helper
+
+# fill VALUE: rows a, b, c of table T.
+fill() {
+	local r
+	for r in a b c; do
+		echo "$1" > "$M/T/$r/f:q"
+	done
+}
+
+a_table() {
+	mkdir "$M/T" "$M/T/a" "$M/T/b" "$M/T/c"
+	fill old
+}
+
+@test "mkdir takes a snapshot that shows the table as it was" {
+	a_table
+	mkdir "$M/T/.snapshot/nightly"
+	cp -r "$M/T" "$T/then"
+	fill new
+	rm -r "$M/T/b"
+	mkdir "$M/T/d"
+	echo d > "$M/T/d/f:q"
+	[ "$(ls "$M/T/.snapshot")" = nightly ]
+	[ "$(ls "$M/T/.snapshot/nightly")" = "a
+b
+c" ]
+	[ "$(cat "$M/T/.snapshot/nightly/b/f:q")" = old ]
+	[ "$(cat "$M/T/.snapshot/nightly/a/f/q/latest")" = old ]
+	[ "$(cat "$M/T/a/f:q")" = new ]
+	[ ! -e "$M/T/.snapshot/nightly/d" ]
+	diff -r "$T/then" "$M/T/.snapshot/nightly"
+	run ! diff -r "$M/T" "$M/T/.snapshot/nightly"
+}
+
+@test "a snapshot is not listed, holds .schema and survives a restart" {
+	a_table
+	mkdir "$M/T/.snapshot/n"
+	schema=$(cat "$M/T/.schema")
+	mkdir "$M/T/a/g"
+	fill new
+	[ "$(ls -A "$M")" = T ]
+	[ "$(ls -A "$M/T" | tr '\n' ' ')" = ".schema a b c " ]
+	remount_store
+	[ "$(cat "$M/T/.snapshot/n/.schema")" = "$schema" ]
+	run ! grep -q "^family g" "$M/T/.snapshot/n/.schema"
+	grep -rh . "$M/T/.snapshot/n/"[abc] | sort -u | grep -qx old
+	[ "$(stat -c %Y "$M/T/.snapshot/n")" -ge "$(($(date +%s) - 60))" ]
+}
+
+@test "nothing changes in a snapshot" {
+	a_table
+	mkdir "$M/T/.snapshot/n"
+	S=$M/T/.snapshot/n
+	run -1 mkdir "$S/d"
+	[[ $output == *"Read-only"* ]]
+	run -1 bash -c "echo x > '$S/a/f:q'"
+	[[ $output == *"Read-only"* ]]
+	run -1 bash -c "echo x >> '$S/a/f/q/latest'"
+	[[ $output == *"Read-only"* ]]
+	run -1 bash -c "echo x > '$S/a/f/q/5'"
+	[[ $output == *"Read-only"* ]]
+	run -1 bash -c "echo x > '$S/.schema'"
+	[[ $output == *"Read-only"* ]]
+	run -1 rm "$S/a/f:q"
+	[[ $output == *"Read-only"* ]]
+	run -1 rmdir "$S/a"
+	[[ $output == *"Read-only"* ]]
+	run -1 mv "$S/a" "$S/d"
+	[[ $output == *"Read-only"* ]]
+	run -1 chmod 700 "$S"
+	[[ $output == *"Read-only"* ]]
+	[ "$(cat "$S/a/f:q")" = old ]
+}
+
+@test "rmdir drops a snapshot, mv renames it" {
+	a_table
+	mkdir "$M/T/.snapshot/a" "$M/T/.snapshot/b"
+	run -1 mkdir "$M/T/.snapshot/a"
+	mv "$M/T/.snapshot/a" "$M/T/.snapshot/c"
+	[ "$(ls "$M/T/.snapshot" | tr '\n' ' ')" = "b c " ]
+	fill new
+	[ "$(cat "$M/T/.snapshot/c/a/f:q")" = old ]
+	run -1 mv -T "$M/T/.snapshot/c" "$M/T/.snapshot/b"
+	run -1 mv "$M/T/.snapshot/c" "$M/U"
+	rmdir "$M/T/.snapshot/b"
+	run -1 rmdir "$M/T/.snapshot/b"
+	[ "$(ls "$M/T/.snapshot")" = c ]
+	remount_store
+	[ "$(ls "$M/T/.snapshot")" = c ]
+	[ "$(cat "$M/T/.snapshot/c/a/f:q")" = old ]
+	rmdir "$M/T/.snapshot/c"
+	mkdir "$M/T/.snapshot/c"
+	[ "$(cat "$M/T/.snapshot/c/a/f:q")" = new ]
+	run -1 touch "$M/T/.snapshot/file"
+	run -1 rmdir "$M/T/.snapshot"
+}
+
+@test "views chain behind a snapshot" {
+	a_table
+	mkdir "$M/T/.snapshot/n" "$M/.snapshot/all"
+	fill new
+	mkdir "$M/T/bb"
+	echo new > "$M/T/bb/f:q"
+	local s
+	for s in "$M/T/.snapshot/n" "$M/.snapshot/all/T"; do
+		[ "$(ls "$s/.range/a..c" | tr '\n' ' ')" = "a b " ]
+		[ "$(cat "$s/.range/b../.at/now/b/f/q")" = old ]
+		[ "$(ls "$s/.last/1")" = c ]
+		[ "$(cat "$s/.prefix/b/b/f/q/latest")" = old ]
+		[ ! -e "$s/.prefix/b/bb" ]
+		[ ! -e "$s/.snapshot" ]
+		run -1 mkdir "$s/.range/a..c/d"
+	done
+	[ ! -e "$M/T/.range/a..c/.snapshot" ]
+}
+
+@test "a table with a snapshot is not removed" {
+	a_table
+	mkdir "$M/T/.snapshot/n"
+	rm -r "$M/T/"[abc]
+	run -1 rmdir "$M/T"
+	[[ $output == *"not empty"* ]]
+	rmdir "$M/T/.snapshot/n"
+	mkdir "$M/.snapshot/all"
+	run -1 rmdir "$M/T"
+	[[ $output == *"not empty"* ]]
+	[ "$(cat "$M/.snapshot/all/T/.schema")" = "$(cat "$M/T/.schema")" ]
+	rmdir "$M/.snapshot/all" "$M/T"
+}
+
+@test "a snapshot of the mount shows all tables by their names of then" {
+	a_table
+	mkdir "$M/U" "$M/U/r"
+	echo u > "$M/U/r/f:q"
+	mkdir "$M/.snapshot/all"
+	mv "$M/U" "$M/V"
+	echo v > "$M/V/r/f:q"
+	fill new
+	mkdir "$M/W"
+	[ "$(ls "$M/.snapshot")" = all ]
+	[ "$(ls "$M/.snapshot/all" | tr '\n' ' ')" = "T U " ]
+	[ "$(cat "$M/.snapshot/all/U/r/f:q")" = u ]
+	[ "$(cat "$M/.snapshot/all/T/b/f:q")" = old ]
+	[ ! -e "$M/.snapshot/all/V" ]
+	[ ! -e "$M/.snapshot/none/T" ]
+	run -1 mkdir "$M/.snapshot/all/X"
+	run -1 rmdir "$M/.snapshot/all/U"
+	mv "$M/.snapshot/all" "$M/.snapshot/every"
+	rmdir "$M/W"
+	remount_store
+	[ "$(cat "$M/.snapshot/every/U/r/f:q")" = u ]
+	rmdir "$M/.snapshot/every"
+	[ -z "$(ls "$M/.snapshot")" ]
+}
+
+@test "a reader goes on while its snapshot is dropped" {
+	a_table
+	mkdir "$M/T/.snapshot/n"
+	exec 7< "$M/T/.snapshot/n/b/f:q"
+	cd "$M/T/.snapshot/n/a"
+	fill new
+	rmdir "$M/T/.snapshot/n"
+	[ "$(cat <&7)" = old ]
+	exec 7<&-
+	cd /
+	[ "$(cat "$M/T/a/f:q")" = new ]
+}
+
+@test "rsync of a snapshot under a storm of writes is the table of the mkdir" {
+	mkdir "$M/T"
+	local i
+	for i in $(seq 100); do
+		mkdir "$M/T/r$i"
+		echo "$i" > "$M/T/r$i/f:q"
+	done
+	cp -r "$M/T" "$T/then"
+	mkdir "$M/T/.snapshot/n"
+	(
+		while [ ! -e "$T/enough" ]; do
+			for i in $(seq 100); do
+				echo storm > "$M/T/r$i/f:q"
+			done
+		done
+	) &
+	storm=$!
+	rsync -a "$M/T/.snapshot/n/" "$T/copy/"
+	touch "$T/enough"
+	wait "$storm"
+	diff -r "$T/then" "$T/copy"
+}
