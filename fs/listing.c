@@ -319,6 +319,7 @@ static int fetch(struct listing *ls)
 	switch (ls->level) {
 	case NODE_CONTROL_DIR:
 	case NODE_SCRATCH_DIR:
+	case NODE_STAGE:
 	case NODE_VIEW_NAME:
 		r = 0;
 		break;

@@ -115,7 +115,8 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = make_directory(fs, &child, e);
 		break;
 	case NODE_SCRATCH:
-		if (name_is_scratch(name) || dir.kind == NODE_SCRATCH_DIR)
+		if (name_is_scratch(name) || dir.kind == NODE_SCRATCH_DIR ||
+		    dir.kind == NODE_STAGE)
 			r = change_add_scratch(fs, req, &child,
 					       S_IFDIR | (mode & 07777), e);
 		else if (dir.kind == NODE_ROOT)

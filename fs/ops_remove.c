@@ -6,6 +6,7 @@
 #include "fs/cellfile.h"
 #include "fs/change.h"
 #include "fs/ops.h"
+#include "fs/stage.h"
 #include "fs/upkeep.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -76,8 +77,13 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static int remove_table(struct fs *fs, const struct place *child)
 {
+	uint64_t stage;
 	int r = change_may_delete(fs);
 
+	if (nodes_find(fs->nodes, child->node, bytes_str(STAGE_DIR_NAME),
+		       &stage) > 0 &&
+	    overlay_any(fs->overlay, stage))
+		return why(-ENOTEMPTY, "rows are being staged in it");
 	return r ? r
 		 : store_table_drop(fs->store, bytes_str(child->name), true);
 }
@@ -107,13 +113,17 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = change_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
+	/* A directory that the store has may hold what is in memory only. */
+	if (!child.node)
+		nodes_find(fs->nodes, parent, bytes_str(name), &child.node);
 	/* The last cell may have gone since the kernel looked: it is empty. */
 	if (!place_is_dir(&child)) {
 		r = r ? -ENOTDIR : -ENOENT;
 	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
 		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
 	} else if (child.kind == NODE_CONTROL_DIR ||
-		   child.kind == NODE_SNAPSHOT_DIR) {
+		   child.kind == NODE_SNAPSHOT_DIR ||
+		   child.kind == NODE_STAGE) {
 		r = why(-EACCES, "this directory cannot be removed");
 	} else if (child.node && overlay_any(fs->overlay, child.node)) {
 		r = why(-ENOTEMPTY, "it holds empty directories or scratch "

@@ -4,6 +4,7 @@
  *	scratch	 -> cell	put; the file becomes the version
  *	scratch	 -> .schema	the schema is applied
  *	scratch	 -> scratch	the name moves
+ *	.stage/R -> R		the cells of the row, one mutation
  *	cell	 -> cell	of one row: one mutation; else EXDEV
  *	TS	 -> scratch	the version is deleted, its value kept in memory
  *	latest, F:Q, .schema -> scratch	 a copy: the original stays
@@ -22,6 +23,7 @@
 #include "fs/change.h"
 #include "fs/ops.h"
 #include "fs/schema_file.h"
+#include "fs/stage.h"
 #include "fs/upkeep.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -97,13 +99,27 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 	return move_node(fs, mv, mv->from.kind, mv->from.ino);
 }
 
+/* No EXDEV here: mv would copy a half at a time what is to come at once. */
+static int staged_row(struct fs *fs, const struct move *mv)
+{
+	if ((mv->to.kind != NODE_ROW && mv->to.kind != NODE_ROW_PIECE) ||
+	    fstable_id(mv->to.table) != fstable_id(mv->from.table))
+		return why(-EPERM, "a staged row becomes a row of its table "
+				   "and nothing else (does it exist? then mv "
+				   "-T)");
+	return stage_put(fs, &mv->from, &mv->to, mv->to_dir.node);
+}
+
 static int scratch_dir(struct fs *fs, const struct move *mv)
 {
 	if (mv->to.kind == NODE_SCRATCH_DIR ||
 	    (!mv->to_exists && mv->to.kind == NODE_SCRATCH &&
 	     (name_is_scratch(mv->to.name) ||
-	      mv->to_dir.kind == NODE_SCRATCH_DIR)))
+	      mv->to_dir.kind == NODE_SCRATCH_DIR ||
+	      mv->to_dir.kind == NODE_STAGE)))
 		return scratch_to_scratch(fs, mv);
+	if (mv->from_dir.kind == NODE_STAGE)
+		return staged_row(fs, mv);
 	return why(-EXDEV, "a scratch directory does not become data: its "
 			   "files do, one by one");
 }
@@ -327,6 +343,8 @@ static int move_directory(struct fs *fs, const struct move *mv)
 		return move_table(fs, mv);
 	if (mv->from.kind == NODE_SCRATCH_DIR)
 		return scratch_dir(fs, mv);
+	if (mv->from.kind == NODE_STAGE)
+		return why(-EPERM, "this directory cannot be moved");
 	if (mv->to_exists && !place_is_dir(&mv->to))
 		return -ENOTDIR;
 	if (mv->from.kind != mv->to.kind)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "fs/control.h"
+#include "fs/stage.h"
 #include "fs/fs.h"
 #include "fs/view.h"
 
@@ -416,6 +417,9 @@ static int classify(const struct place *dir, struct bytes name)
 		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)) &&
 		    !dir->view && !fstable_snapshot(dir->table))
 			return NODE_SNAPSHOT_DIR;
+		if (bytes_eq(name, bytes_str(STAGE_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_STAGE;
 		return dot ? classify_dot(name) : NODE_ROW;
 	case NODE_ROW_PIECE:
 		return dot ? NODE_SCRATCH : NODE_ROW;
@@ -436,6 +440,7 @@ static int classify(const struct place *dir, struct bytes name)
 	case NODE_CONTROL_DIR:
 		return NODE_CONTROL;
 	case NODE_SCRATCH_DIR:
+	case NODE_STAGE:
 		return NODE_SCRATCH;
 	case NODE_SNAPSHOT_DIR:
 		if (dot)
@@ -515,6 +520,7 @@ bool kind_is_dir(uint8_t kind)
 	case NODE_SCRATCH_DIR:
 	case NODE_SNAPSHOT_DIR:
 	case NODE_SNAPSHOT:
+	case NODE_STAGE:
 		return true;
 	}
 	return false;

@@ -1,0 +1,120 @@
+load helper
+
+# A table with a row that is staged and not moved yet.
+a_staged_row() {
+	mkdir "$M/T"
+	mkdir -p "$M/T/.stage/R/f/q" "$M/T/.stage/R/f/ts"
+	echo one > "$M/T/.stage/R/f/q/latest"
+	echo two > "$M/T/.stage/R/f/ts/1000"
+	echo three > "$M/T/.stage/R/g:q"
+}
+
+@test "mv makes a staged row a row of its table" {
+	a_staged_row
+	[ "$(ls "$M/T")" = "" ]
+	[ "$(ls "$M/T/.stage")" = R ]
+	[ "$(cat "$M/T/.stage/R/g:q")" = three ]
+	mv "$M/T/.stage/R" "$M/T/R"
+	[ "$(ls "$M/T")" = R ]
+	[ -z "$(ls "$M/T/.stage")" ]
+	[ "$(cat "$M/T/R/f/q/latest")" = one ]
+	[ "$(cat "$M/T/R/f/ts/1000")" = two ]
+	[ "$(cat "$M/T/R/g/q/latest")" = three ]
+	[ "$(versions "$M/T/R/f/q")" -eq 1 ]
+	[ "$(cd "$M/T" && find . | sort | grep -cv .schema)" -eq 10 ]
+	remount_store
+	[ "$(cat "$M/T/R/f:q")" = one ]
+	[ "$(cat "$M/T/R/f/ts/1000")" = two ]
+}
+
+@test "what was staged is data afterwards" {
+	a_staged_row
+	mv "$M/T/.stage/R" "$M/T/R"
+	echo more > "$M/T/R/f/q/latest"
+	[ "$(versions "$M/T/R/f/q")" -eq 2 ]
+	rm "$M/T/R/f/ts/1000"
+	settled [ ! -e "$M/T/R/f/ts/latest" ]
+	rm -r "$M/T/R"
+	[ -z "$(ls "$M/T")" ]
+	mkdir "$M/T/.stage/R"
+	echo again > "$M/T/.stage/R/f:q"
+	mv "$M/T/.stage/R" "$M/T/R"
+	[ "$(cat "$M/T/R/f:q")" = again ]
+}
+
+@test "a row that exists gets the staged cells with mv -T" {
+	a_staged_row
+	mkdir "$M/T/R"
+	echo zero > "$M/T/R/f:q"
+	echo kept > "$M/T/R/f:kept"
+	cat "$M/T/R/f/q/latest"
+	run -1 mv -nT "$M/T/.stage/R/nothing" "$M/T/R"
+	mv -T "$M/T/.stage/R" "$M/T/R"
+	[ "$(cat "$M/T/R/f/q/latest")" = one ]
+	[ "$(versions "$M/T/R/f/q")" -eq 2 ]
+	[ "$(cat "$M/T/R/f:kept")" = kept ]
+}
+
+@test "what cannot be a row stays staged, and the table unchanged" {
+	a_staged_row
+	echo note > "$M/T/.stage/R/f/note"
+	run -1 mv "$M/T/.stage/R" "$M/T/R"
+	rm "$M/T/.stage/R/f/note"
+	mkdir "$M/T/.stage/empty"
+	run -1 mv "$M/T/.stage/empty" "$M/T/empty"
+	sed -i 's/^families open/families fixed/' "$M/T/.schema"
+	mkdir "$M/T/.stage/R/h"
+	echo x > "$M/T/.stage/R/h:q"
+	run -1 mv "$M/T/.stage/R" "$M/T/R"
+	[ -z "$(ls "$M/T")" ]
+	run -1 rmdir "$M/T"
+	mkdir "$M/U"
+	rm "$M/T/.stage/R/h:q"
+	run -1 mv "$M/T/.stage/R" "$M/U/R"
+	[ "$(ls "$M/T/.stage" | wc -l)" -eq 2 ]
+	rm -r "$M/T/.stage/R" "$M/T/.stage/empty"
+	rmdir "$M/T"
+}
+
+@test "a staged row can be copied, renamed and take a key of 300 bytes" {
+	mkdir "$M/T" "$M/T/a"
+	echo x > "$M/T/a/f:q"
+	echo y > "$M/T/a/g:p"
+	cp -r "$M/T/a" "$M/T/.stage/b"
+	mv "$M/T/.stage/b" "$M/T/.stage/c"
+	mv "$M/T/.stage/c" "$M/T/c"
+	diff -r "$M/T/a" "$M/T/c"
+	long=$(printf 'k%.0s' $(seq 250))
+	long=$long%+/${long::50}
+	mkdir -p "$M/T/.stage/long/f/$long"
+	echo z > "$M/T/.stage/long/f/$long/latest"
+	mv "$M/T/.stage/long" "$M/T/long"
+	[ "$(cat "$M/T/long/f/$long/latest")" = z ]
+}
+
+@test "a reader sees a staged row whole or not at all" {
+	mkdir "$M/T"
+	(
+		while [ ! -e "$T/enough" ]; do
+			for r in "$M"/T/r*; do
+				[ -e "$r" ] || continue
+				n=$(cat "$r"/.cells 2>/dev/null | wc -l)
+				[ "$n" -gt 0 ] || n=$(find "$r" -type f | wc -l)
+				[ "$n" -eq 5 ] || echo "$r $n" >> "$T/half"
+			done
+		done
+	) &
+	reader=$!
+	for i in $(seq 20); do
+		mkdir "$M/T/.stage/r$i"
+		for q in a b c d e; do
+			echo "$i" > "$M/T/.stage/r$i/f:$q"
+		done
+		mv "$M/T/.stage/r$i" "$M/T/r$i"
+	done
+	touch "$T/enough"
+	wait "$reader"
+	[ ! -e "$T/half" ] || cat "$T/half"
+	[ ! -e "$T/half" ]
+	[ "$(ls "$M/T" | wc -l)" -eq 20 ]
+}
