@@ -291,6 +291,9 @@ struct cells_import {
 	size_t nwaiting, waiting_cap;
 	struct waiting_row *rows;
 	size_t nrows, rows_cap;
+	struct buf only_row, only_family; /* empty = any */
+	void (*applied)(void *arg, struct bytes row);
+	void *applied_arg;
 	/* A family that was just declared or seen, not to ask again. */
 	char family[FAMILY_LEN_MAX + 1];
 };
@@ -316,9 +319,29 @@ void cells_import_free(struct cells_import *im)
 	buf_free(&im->partial);
 	buf_free(&im->hold);
 	buf_free(&im->bytes);
+	buf_free(&im->only_row);
+	buf_free(&im->only_family);
 	free(im->waiting);
 	free(im->rows);
 	free(im);
+}
+
+int cells_import_within(struct cells_import *im, struct bytes row,
+			struct bytes family)
+{
+	int r = buf_set(&im->only_row, row);
+
+	if (r == 0)
+		r = buf_set(&im->only_family, family);
+	return r < 0 ? why(r, "out of memory") : 0;
+}
+
+void cells_import_notify(struct cells_import *im,
+			 void (*applied)(void *arg, struct bytes row),
+			 void *arg)
+{
+	im->applied = applied;
+	im->applied_arg = arg;
 }
 
 uint64_t cells_import_lines(const struct cells_import *im)
@@ -331,7 +354,7 @@ static int apply(struct cells_import *im, size_t nrows)
 {
 	struct mutation *m = calloc(nrows + 1, sizeof(*m));
 	struct change *c = calloc(im->nwaiting + 1, sizeof(*c));
-	size_t done;
+	size_t done = 0;
 	int r = 0;
 
 	if (!m || !c) {
@@ -363,6 +386,8 @@ static int apply(struct cells_import *im, size_t nrows)
 	}
 	if (nrows)
 		r = table_mutate_many(im->table, m, nrows, im->flags, &done);
+	for (size_t i = 0; im->applied && i < done; i++)
+		im->applied(im->applied_arg, m[i].row);
 out:
 	free(m);
 	free(c);
@@ -453,6 +478,20 @@ static int keep(struct cells_import *im, const struct cells_line *l)
 	return 0;
 }
 
+/* Does the line belong to where the stream stands? */
+static int check_within(const struct cells_import *im,
+			const struct cells_line *l)
+{
+	if (im->only_row.len && !bytes_eq(l->row, buf_bytes(&im->only_row)))
+		return why(-EINVAL, "the line is of another row than the "
+				    "stream");
+	if (im->only_family.len &&
+	    !bytes_eq(l->family, buf_bytes(&im->only_family)))
+		return why(-EINVAL, "the line is of another family than the "
+				    "stream");
+	return 0;
+}
+
 static int take_line(struct cells_import *im, struct bytes line)
 {
 	struct cells_line l;
@@ -462,6 +501,8 @@ static int take_line(struct cells_import *im, struct bytes line)
 	r = cells_parse(line, &im->hold, &l);
 	if (r == 0 && !l.row.len)
 		r = why(-EINVAL, "the row key is empty");
+	if (r == 0)
+		r = check_within(im, &l);
 	if (r == 0 && l.op != CHANGE_DELETE_ROW)
 		r = declare(im, l.family);
 	if (r < 0)

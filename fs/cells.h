@@ -40,6 +40,16 @@ struct cells_import;
 /* @flags as in table_mutate(). References the table. */
 int cells_import_new(struct table *t, unsigned flags,
 		     struct cells_import **out);
+/*
+ * Lines must be of that row, and of that family, unless these are empty; the
+ * others are -EINVAL. 0 or -ENOMEM.
+ */
+int cells_import_within(struct cells_import *im, struct bytes row,
+			struct bytes family);
+/* Calls @applied for each row that was applied. */
+void cells_import_notify(struct cells_import *im,
+			 void (*applied)(void *arg, struct bytes row),
+			 void *arg);
 /* 0, or the error of a line: then every further call repeats it. */
 int cells_import_feed(struct cells_import *im, struct bytes data);
 /* The end: the last row is applied; a line without newline is -EINVAL. */

@@ -17,6 +17,8 @@ enum handle_type {
 	HANDLE_LISTING = 1, /* struct listing */
 	HANDLE_READER,	    /* struct reader: data, control text; read only */
 	HANDLE_WRITER,	    /* struct writer: opened for writing, scratch */
+	HANDLE_STREAM,	    /* struct stream: .cells */
+	HANDLE_COUNTER,	    /* struct counter */
 };
 
 int handles_new(struct handles **out);

@@ -16,6 +16,7 @@ enum notice_kind {
 	NOTICE_ATTRIBUTES,
 	NOTICE_DATA,
 	NOTICE_BELOW,
+	NOTICE_TREE,
 };
 
 struct notice {
@@ -75,6 +76,10 @@ static void send(struct invalidator *iv, const struct notice *n)
 	case NOTICE_BELOW:
 		while (nodes_below(iv->nodes, n->node, &cursor, &id) > 0)
 			fuse_lowlevel_notify_inval_inode(se, id, -1, 0);
+		break;
+	case NOTICE_TREE:
+		while (nodes_below(iv->nodes, n->node, &cursor, &id) > 0)
+			fuse_lowlevel_notify_inval_inode(se, id, 0, 0);
 		break;
 	}
 }
@@ -181,6 +186,11 @@ void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
 void invalidate_below(struct invalidator *iv, uint64_t node)
 {
 	add(iv, NOTICE_BELOW, node, 0, (struct bytes){0});
+}
+
+void invalidate_tree(struct invalidator *iv, uint64_t node)
+{
+	add(iv, NOTICE_TREE, node, 0, (struct bytes){0});
 }
 
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)

@@ -37,6 +37,9 @@ void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
 /* The attributes of every node beneath: a table's mode holds for all. */
 void invalidate_below(struct invalidator *iv, uint64_t node);
 
+/* The same, and their data. */
+void invalidate_tree(struct invalidator *iv, uint64_t node);
+
 struct invalidate_counts {
 	uint64_t sent, dropped, queued;
 };

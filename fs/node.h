@@ -45,6 +45,9 @@ enum node_kind {
 	NODE_VIEW,	  /* .range/a..b/: a table, row or family, restricted */
 	NODE_VALUE,	  /* .at/WHEN/R/F/Q: one value a column */
 	NODE_MARKER,	  /* .raw/R/F/Q/TS.delete ... */
+	NODE_PAST,	  /* F/Q/@-1, F/Q/@TIME: an older value */
+	NODE_COUNTER,	  /* F/Q/counter */
+	NODE_CELLS,	  /* .cells of a table, row, family or view */
 	NODE_CONTROL_DIR, /* .cellfs/ */
 	NODE_CONTROL,	  /* .cellfs/help ... */
 	NODE_SCRATCH,	  /* a regular file that is only in memory */

@@ -1,9 +1,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "fs/counter.h"
 #include "fs/listing.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/stream.h"
 #include "fs/writer.h"
 
 static bool can_write(const struct fuse_file_info *fi)
@@ -25,6 +27,12 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = why(-EROFS, "a view is for reading only");
 	else if (can_write(fi) && p.kind == NODE_CONTROL)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
+	else if (p.kind == NODE_CELLS)
+		r = stream_open(fs, &p, fi);
+	else if (p.kind == NODE_COUNTER)
+		r = counter_open(fs, &p, fi);
+	else if (can_write(fi) && p.kind == NODE_PAST)
+		r = why(-EACCES, "an older value can only be read");
 	else if (can_write(fi) || p.kind == NODE_SCRATCH ||
 		 writer_wants(fs, ino))
 		r = writer_open(fs, req, &p, fi);
@@ -37,10 +45,20 @@ out:
 
 static void release(struct fs *fs, uint64_t fh)
 {
-	if (handle_type(fh) == HANDLE_WRITER)
+	switch (handle_type(fh)) {
+	case HANDLE_WRITER:
 		writer_release(fs, fh);
-	else
+		break;
+	case HANDLE_STREAM:
+		stream_release(fs, fh);
+		break;
+	case HANDLE_COUNTER:
+		counter_release(fs, fh);
+		break;
+	default:
 		reader_release(fs, fh);
+		break;
+	}
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -63,10 +81,20 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	int r;
 
 	fs_count(fs, FS_READ);
-	if (handle_type(fi->fh) == HANDLE_WRITER)
+	switch (handle_type(fi->fh)) {
+	case HANDLE_WRITER:
 		r = writer_read(fs, req, fi->fh, size, off);
-	else
+		break;
+	case HANDLE_STREAM:
+		r = stream_read(fs, req, fi->fh, size, off);
+		break;
+	case HANDLE_COUNTER:
+		r = counter_read(fs, req, fi->fh, size, off);
+		break;
+	default:
 		r = reader_read(fs, req, fi->fh, size, off);
+		break;
+	}
 	if (r < 0)
 		fs_reply_err(req, "read", ino, NULL, r);
 }
@@ -87,10 +115,22 @@ static void close_reader(void *arg, void *object)
 	reader_free(object);
 }
 
+static void close_stream(void *arg, void *object)
+{
+	stream_free(object);
+}
+
+static void close_counter(void *arg, void *object)
+{
+	counter_free(object);
+}
+
 void fs_close_handles(struct fs *fs)
 {
 	if (!fs->handles)
 		return;
 	handles_each(fs->handles, HANDLE_LISTING, close_listing, NULL);
 	handles_each(fs->handles, HANDLE_READER, close_reader, NULL);
+	handles_each(fs->handles, HANDLE_STREAM, close_stream, NULL);
+	handles_each(fs->handles, HANDLE_COUNTER, close_counter, NULL);
 }

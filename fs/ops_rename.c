@@ -390,7 +390,10 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;
-	if (mv.to_exists && mv.noreplace)
+	if (kind_is_computed(mv.from.kind) || kind_is_computed(mv.to.kind))
+		r = why(-EACCES, "a computed file is neither moved nor "
+				 "replaced: write into it");
+	else if (mv.to_exists && mv.noreplace)
 		r = -EEXIST;
 	else if (mv.from_dir.kind == NODE_SNAPSHOT_DIR ||
 		 mv.to_dir.kind == NODE_SNAPSHOT_DIR ||

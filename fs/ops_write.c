@@ -6,7 +6,9 @@
 
 #include "fs/cellfile.h"
 #include "fs/change.h"
+#include "fs/counter.h"
 #include "fs/ops.h"
+#include "fs/stream.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
 
@@ -114,6 +116,18 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 }
 
+static int write_any(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
+{
+	switch (handle_type(fh)) {
+	case HANDLE_STREAM:
+		return stream_write(fs, fh, data);
+	case HANDLE_COUNTER:
+		return counter_write(fs, fh, data, off);
+	default:
+		return writer_write(fs, fh, data, off);
+	}
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	      off_t off, struct fuse_file_info *fi)
 {
@@ -122,7 +136,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 
 	fs_count(fs, FS_WRITE);
 	why_clear();
-	r = writer_write(fs, fi->fh, bytes_of(data, size), off);
+	r = write_any(fs, fi->fh, bytes_of(data, size), off);
 	if (r) {
 		fs_reply_err(req, "write", ino, NULL, r);
 		return;
@@ -139,7 +153,10 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	fs_count(fs, FS_FLUSH);
 	why_clear();
-	r = writer_flush(fs, fi->fh);
+	if (handle_type(fi->fh) == HANDLE_STREAM)
+		r = stream_flush(fs, fi->fh, false);
+	else
+		r = writer_flush(fs, fi->fh);
 	if (r)
 		fs_reply_err(req, "close", ino, NULL, r);
 	else
@@ -154,7 +171,17 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 
 	fs_count(fs, FS_FSYNC);
 	why_clear();
-	r = writer_fsync(fs, fi->fh);
+	switch (handle_type(fi->fh)) {
+	case HANDLE_STREAM:
+		r = stream_flush(fs, fi->fh, true);
+		break;
+	case HANDLE_COUNTER:
+		r = store_sync(fs->store);
+		break;
+	default:
+		r = writer_fsync(fs, fi->fh);
+		break;
+	}
 	if (r)
 		fs_reply_err(req, "fsync", ino, NULL, r);
 	else

@@ -142,6 +142,23 @@ static int add_marker(struct place *p, struct bytes name)
 	return 0;
 }
 
+/* "@-2": two versions before the newest; "@TIME": the newest of then. */
+static bool parse_past(struct bytes name, int64_t *ts, uint64_t *back)
+{
+	int64_t n;
+
+	if (name.len < 2 || name.data[0] != '@')
+		return false;
+	*back = 0;
+	if (name.data[1] != '-')
+		return view_parse_when(bytes_of(name.data + 1, name.len - 1),
+				       ts);
+	if (!name_parse_ts(bytes_of(name.data + 2, name.len - 2), &n) || n < 1)
+		return false;
+	*back = (uint64_t)n;
+	return true;
+}
+
 /*
  * Goes one component down: @p becomes its child @name, which is of @kind.
  * Kinds of pieces and wholes are told apart by the name.
@@ -179,6 +196,9 @@ static int descend(struct place *p, struct bytes name, uint8_t kind)
 		break;
 	case NODE_MARKER:
 		r = add_marker(p, name);
+		break;
+	case NODE_PAST:
+		r = parse_past(name, &p->ts, &p->back) ? 0 : -EINVAL;
 		break;
 	case NODE_ALIAS:
 		r = add_alias(p, name);
@@ -375,6 +395,8 @@ static int open_table(struct fs *fs, struct bytes name, struct place *out)
 /* A name with a dot where there are views: of a view, or a scratch file's. */
 static int classify_dot(struct bytes name)
 {
+	if (bytes_eq(name, bytes_str(".cells")))
+		return NODE_CELLS;
 	switch (view_op_of(name)) {
 	case VIEW_NONE:
 		return NODE_SCRATCH;
@@ -387,6 +409,7 @@ static int classify_dot(struct bytes name)
 
 static int classify_in_column(const struct place *dir, struct bytes name)
 {
+	uint64_t back;
 	int64_t ts;
 
 	if (name_parse_ts(name, &ts))
@@ -394,7 +417,11 @@ static int classify_in_column(const struct place *dir, struct bytes name)
 	if (dir->view && dir->view->raw)
 		return memchr(name.data, '.', name.len) ? NODE_MARKER
 							: NODE_SCRATCH;
-	return bytes_eq(name, bytes_str("latest")) ? NODE_LATEST : NODE_SCRATCH;
+	if (bytes_eq(name, bytes_str("latest")))
+		return NODE_LATEST;
+	if (bytes_eq(name, bytes_str("counter")))
+		return NODE_COUNTER;
+	return parse_past(name, &ts, &back) ? NODE_PAST : NODE_SCRATCH;
 }
 
 /* What a name is by itself in a directory of that kind. */
@@ -524,6 +551,11 @@ bool kind_is_dir(uint8_t kind)
 		return true;
 	}
 	return false;
+}
+
+bool kind_is_computed(uint8_t kind)
+{
+	return kind == NODE_CELLS || kind == NODE_COUNTER || kind == NODE_PAST;
 }
 
 bool place_is_dir(const struct place *p)

@@ -53,7 +53,8 @@ struct place {
 	 * what is known of it. All lie in hold.
 	 */
 	struct bytes row, family, qualifier;
-	int64_t ts;			    /* VERSION, MARKER */
+	int64_t ts;			    /* VERSION, MARKER, PAST */
+	uint64_t back;			    /* PAST: @-N, or 0 for @TIME */
 	uint8_t cell_kind;		    /* MARKER */
 	uint8_t view_op;		    /* VIEW_NAME: enum view_op */
 	struct view *view;		    /* a reference; NULL = everything */
@@ -82,6 +83,8 @@ void place_release(struct place *p);
 uint8_t place_level(const struct place *p);
 bool place_is_dir(const struct place *p);
 bool kind_is_dir(uint8_t kind);
+/* A file that is there by its name alone: not to be made, moved, removed. */
+bool kind_is_computed(uint8_t kind);
 /* In one mutation's reach: the same table and the same whole row key. */
 bool place_same_row(const struct place *a, const struct place *b);
 /* Is it in a snapshot, where nothing changes? -EROFS in words, or 0. */

@@ -173,6 +173,7 @@ static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
 	case NODE_LATEST:
 	case NODE_ALIAS:
 	case NODE_VALUE:
+	case NODE_PAST:
 		r = view_get(p, &cell, NULL);
 		if (r > 0)
 			return place_stat_cell(fs, p, &cell, st);
@@ -281,7 +282,12 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	case NODE_SCRATCH_DIR:
 		return 0;
 	case NODE_CONTROL:
+	case NODE_CELLS:
+	case NODE_COUNTER:
 		return place_stat_blank(fs, p, st);
+	case NODE_PAST:
+		r = view_get(p, &cell, NULL);
+		break;
 	case NODE_SCHEMA:
 		return stat_schema(fs, p, st);
 	case NODE_VERSION:
@@ -351,6 +357,7 @@ double place_entry_timeout(struct fs *fs, const struct place *p,
 	case NODE_VIEW_NAME:
 		return CACHE_LONG_S;
 	case NODE_VALUE:
+	case NODE_PAST:
 	case NODE_LATEST:
 	case NODE_ALIAS:
 		/* Another path may take the last version away. */
@@ -367,6 +374,9 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 		/* A dead daemon's root is not to look alive for long. */
 		return 1;
 	case NODE_VALUE:
+	case NODE_PAST:
+	case NODE_CELLS:
+	case NODE_COUNTER:
 	case NODE_LATEST:
 	case NODE_ALIAS:
 	case NODE_SCHEMA: /* mkdir of a family changes it */
@@ -383,6 +393,8 @@ double place_negative_timeout(struct fs *fs, const struct place *p)
 		return 0;
 	switch (p->kind) {
 	case NODE_ROW:
+		/* By a stream's lines, which may be more than are told of. */
+		return 1;
 	case NODE_TABLE:
 	case NODE_SNAPSHOT:
 	case NODE_SCRATCH:

@@ -30,7 +30,7 @@ static int load(struct fs *fs, struct reader *rd)
 	struct cell cell;
 	int r;
 
-	if (p->view) {
+	if (p->view || p->kind == NODE_PAST) {
 		r = view_get(p, &cell, &rd->value);
 		if (r <= 0)
 			return r;

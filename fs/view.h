@@ -112,8 +112,8 @@ bool view_admits(const struct place *p);
 /* Does the view hold anything beneath the directory @p? 1, 0, an error. */
 int view_has(const struct place *p);
 /*
- * The cell that the file @p stands for in its view: 1; 0; -ENODATA with a
- * sentence when it is lost. @hold as table_get()'s.
+ * The cell that the file @p stands for, in its view if it has one: 1; 0;
+ * -ENODATA with a sentence when it is lost. @hold as table_get()'s.
  */
 int view_get(const struct place *p, struct cell *cell, struct buf *hold);
 /* May a view with .at be entered at all? 0, or -ENODATA with a sentence. */

@@ -293,6 +293,8 @@ bool view_admits(const struct place *p)
 {
 	const struct view *v = p->view;
 
+	if (!v)
+		return true;
 	switch (p->kind) {
 	case NODE_ROW:
 		return !v->empty && admits(&v->rows, p->row);
@@ -356,6 +358,8 @@ static int is_counted(const struct place *p)
 
 static bool is_limited(const struct place *p)
 {
+	if (!p->view)
+		return false;
 	switch (p->kind) {
 	case NODE_ROW:
 		return p->view->rows.limit;
@@ -387,14 +391,16 @@ int view_has(const struct place *p)
 	return r;
 }
 
-/* Is it the cell that the file stands for? */
-static bool is_it(const struct place *p, const struct cell *c)
+/* Is it, the @nth of its column, the cell that the file stands for? */
+static bool is_it(const struct place *p, const struct cell *c, uint64_t nth)
 {
 	switch (p->kind) {
 	case NODE_VERSION:
 		return c->ts == p->ts && c->kind == CELL_PUT;
 	case NODE_MARKER:
 		return c->ts == p->ts && c->kind == p->cell_kind;
+	case NODE_PAST:
+		return p->back ? nth > p->back : c->ts <= p->ts;
 	}
 	return true;
 }
@@ -415,6 +421,7 @@ int view_get(const struct place *p, struct cell *cell, struct buf *hold)
 	struct column_name column;
 	struct scan_spec s = spec_of(p, SCAN_CELLS, &column);
 	struct view_scan *vs;
+	uint64_t nth = 0;
 	struct cell c;
 	int r;
 
@@ -429,8 +436,9 @@ int view_get(const struct place *p, struct cell *cell, struct buf *hold)
 	r = view_scan_open(p->table, p->view, &s, &vs);
 	if (r < 0)
 		return r;
-	while ((r = view_scan_next(vs, &c)) > 0 && !is_it(p, &c))
-		;
+	do
+		r = view_scan_next(vs, &c);
+	while (r > 0 && !is_it(p, &c, ++nth));
 	if (r > 0 && view_scan_lost(vs))
 		r = why(-ENODATA,
 			"all %u versions that the family keeps are newer than "

@@ -1,0 +1,149 @@
+load helper
+
+TAB=$'\t'
+
+# line ROW COLUMN TS VALUE [KIND]
+line() {
+	local IFS=$TAB
+	echo "$*"
+}
+
+@test "a table is read as lines, sorted" {
+	mkdir -p "$M/T/b/f/q" "$M/T/a/g"
+	echo two > "$M/T/b/f/q/200"
+	echo one > "$M/T/b/f/q/100"
+	printf 'x%%\ty' > "$M/T/a/g:h"
+	[ "$(cut -f 1,2,4 "$M/T/.cells")" = "a${TAB}g:h${TAB}x%25%09y
+b${TAB}f:q${TAB}two%0A
+b${TAB}f:q${TAB}one%0A" ]
+	[ "$(cat "$M/T/b/.cells")" = "$(line b f:q 200 two%0A)
+$(line b f:q 100 one%0A)" ]
+	[ "$(cat "$M/T/b/f/.cells" | wc -l)" -eq 2 ]
+	[ "$(stat -c '%s %F' "$M/T/.cells")" = "0 regular empty file" ]
+}
+
+@test "views have streams" {
+	mkdir "$M/T"
+	local r
+	for r in a b c d; do line "$r" f:q 100 "$r"; done > "$M/T/.cells"
+	line b f:q 200 b2 > "$M/T/.cells"
+	[ "$(cut -f 1 "$M/T/.range/b..d/.cells" | uniq | tr '\n' ' ')" = "b c " ]
+	[ "$(cut -f 4 "$M/T/.at/150/.cells" | tr '\n' ' ')" = "a b c d " ]
+	[ "$(cut -f 4 "$M/T/.at/now/.cells" | tr '\n' ' ')" = "a b2 c d " ]
+	[ "$(cut -f 4 "$M/T/.since/150/.cells")" = b2 ]
+	[ "$(cut -f 1 "$M/T/.last/2/.cells" | tr '\n' ' ')" = "d c " ]
+	[ "$(cut -f 4 "$M/T/.first/1/.cells")" = a ]
+	[ "$(cut -f 4 "$M/T/.range/b..c/b/f/.cells" | tr '\n' ' ')" = "b2 b " ]
+	rm "$M/T/a/f/q/100"
+	[ "$(cut -f 5 "$M/T/.raw/a/.cells" | head -n 1)" = delete ]
+	run ! bash -c "echo x > '$M/T/.first/1/.cells'"
+	[[ "$output" == *"Read-only file system"* ]]
+}
+
+@test "lines that are written are cells" {
+	mkdir "$M/T"
+	{
+		line r f:q 100 hello
+		line r g:h "" now
+		line s f:q 5 'a%0Ab'
+	} > "$M/T/.cells"
+	[ "$(cat "$M/T/r/f/q/100")" = hello ]
+	[ "$(cat "$M/T/r/g:h")" = now ]
+	[ "$(cat "$M/T/s/f:q")" = "a
+b" ]
+	line r f:q 100 "" delete > "$M/T/.cells"
+	run ! cat "$M/T/r/f/q/100"
+	line s "" "" "" delete-row > "$M/T/.cells"
+	run ! ls "$M/T/s"
+	line r f:n "" 5 increment > "$M/T/.cells"
+	line r f:n "" -2 increment > "$M/T/.cells"
+	[ "$(cat "$M/T/r/f/n/counter")" = 3 ]
+}
+
+@test "a row that was absent is there when a stream has made it" {
+	mkdir "$M/T"
+	run ! ls "$M/T/r"
+	line r f:q 100 x > "$M/T/.cells"
+	settled ls "$M/T/r"
+	[ "$(cat "$M/T/r/f/q/100")" = x ]
+	line r f:q 100 y > "$M/T/.cells"
+	settled grep -q y "$M/T/r/f/q/100"
+}
+
+@test "copying by streams gives equal tables" {
+	mkdir "$M/a" "$M/b"
+	seq 1 3000 | awk -v OFS='\t' '{
+		print sprintf("row%05d", $1), "f:q", 100, "value " $1
+		print sprintf("row%05d", $1), "f:r", 100 + $1, "%00%25" }' \
+		> "$M/a/.cells"
+	[ "$(wc -l < "$M/a/.cells")" -eq 6000 ]
+	cat "$M/a/.cells" > "$M/b/.cells"
+	cmp "$M/a/.cells" "$M/b/.cells"
+	[ "$(ls "$M/b" | wc -l)" -eq 3000 ]
+	[ "$(cat "$M/b/row00007/f:q")" = "value 7" ]
+}
+
+@test "a bad line fails at its number and halves no row" {
+	mkdir "$M/T"
+	{
+		line a f:q 1 x
+		line b f:q 1 x
+		echo nonsense
+		line c f:q 1 x
+	} > "$T/lines"
+	run ! cp "$T/lines" "$M/T/.cells"
+	grep -q 'line 3' "$M/.cellfs/errors"
+	[ "$(ls "$M/T" | tr '\n' ' ')" = "a " ]
+	run ! bash -c "printf 'a\tf:q\tsoon\tx\n' > '$M/T/.cells'"
+	grep -q 'line 1: the timestamp' "$M/.cellfs/errors"
+}
+
+@test "a last line without newline is an error at close" {
+	mkdir "$M/T"
+	python3 - "$M/T/.cells" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY)
+	os.write(fd, b"a\tf:q\t1\tx\nb\tf:q\t1\thalf")
+	try:
+	    os.close(fd)
+	except OSError as e:
+	    assert e.errno == 22, e
+	else:
+	    raise SystemExit("close said nothing")
+	PY
+	grep -q 'newline' "$M/.cellfs/errors"
+	run ! ls "$M/T/b"
+}
+
+@test "lines in a row or family must be of it" {
+	mkdir -p "$M/T/r/f"
+	line r g:q 1 x > "$M/T/r/.cells"
+	run ! bash -c "printf 's\tf:q\t1\tx\n' > '$M/T/r/.cells'"
+	grep -q 'another row' "$M/.cellfs/errors"
+	line r f:q 1 x > "$M/T/r/f/.cells"
+	run ! bash -c "printf 'r\tg:p\t1\tx\n' > '$M/T/r/f/.cells'"
+	grep -q 'another family' "$M/.cellfs/errors"
+	[ "$(cut -f 2 "$M/T/.cells" | tr '\n' ' ')" = "f:q g:q " ]
+}
+
+@test "a stream shows the table as of its open" {
+	mkdir "$M/T"
+	seq 1 5000 | awk -v OFS='\t' '{print $1, "f:q", 1, "old"}' \
+		> "$M/T/.cells"
+	exec 4< "$M/T/.cells"
+	head -c 100 <&4 > /dev/null
+	seq 1 5000 | awk -v OFS='\t' '{print $1, "f:q", 2, "new"}' \
+		> "$M/T/.cells"
+	run ! grep -q new <&4
+	exec 4<&-
+}
+
+@test "a stream cannot be moved, removed or replaced" {
+	mkdir "$M/T"
+	run ! rm "$M/T/.cells"
+	run ! mv "$M/T/.cells" "$M/T/x"
+	echo x > "$M/T/scratch"
+	run ! mv "$M/T/scratch" "$M/T/.cells"
+	run ! mkdir "$M/T/.cells"
+	[ "$(cat "$M/T/.cells")" = "" ]
+}

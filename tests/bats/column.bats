@@ -1,0 +1,76 @@
+load helper
+
+@test "older values by their distance and by time" {
+	a_column
+	echo one > "$C/100"
+	echo two > "$C/200"
+	echo three > "$C/300"
+	[ "$(cat "$C/@-1")" = two ]
+	[ "$(cat "$C/@-2")" = one ]
+	run ! cat "$C/@-3"
+	[ "$(cat "$C/@250")" = two ]
+	[ "$(cat "$C/@200")" = two ]
+	[ "$(cat "$C/@now")" = three ]
+	run ! cat "$C/@99"
+	[ "$(stat -c '%s %.3Y' "$C/@-1")" = "4 0.200" ]
+	diff "$C/@-1" <(echo two)
+	echo four > "$C/400"
+	[ "$(cat "$C/@-1")" = three ]
+	run ! bash -c "echo x > '$C/@-1'"
+	run ! bash -c "echo x > '$C/@-9'"
+	run ! rm "$C/@-1"
+	[ "$(ls "$C" | grep -c @)" -eq 0 ]
+}
+
+@test "a counter adds and reads" {
+	a_column
+	[ "$(cat "$C/counter")" = 0 ]
+	echo 5 > "$C/counter"
+	[ "$(cat "$C/counter")" = 5 ]
+	echo -7 > "$C/counter"
+	[ "$(cat "$C/counter")" = -2 ]
+	[ "$(od -An -tx1 "$C/latest")" = " ff ff ff ff ff ff ff fe" ]
+	run ! bash -c "echo five > '$C/counter'"
+	run ! bash -c "echo 99999999999999999999 > '$C/counter'"
+	[ "$(cat "$C/counter")" = -2 ]
+	run ! rm "$C/counter"
+}
+
+@test "the descriptor that added reads the sum" {
+	a_column
+	echo 40 > "$C/counter"
+	exec 4<> "$C/counter"
+	echo 2 >&4
+	[ "$(cat <&4)" = 42 ]
+	exec 4>&-
+	python3 - "$C/counter" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_RDWR)
+	os.write(fd, b"1\n")
+	assert os.read(fd, 100) == b"43\n"
+	assert os.pread(fd, 100, 0) == b"43\n"
+	os.write(fd, b"1")
+	assert os.read(fd, 100) == b"44\n"
+	os.close(fd)
+	PY
+}
+
+@test "a value that is not 8 bytes is no counter" {
+	a_column
+	echo text > "$C/latest"
+	run ! cat "$C/counter"
+	run ! bash -c "echo 1 > '$C/counter'"
+	grep -q '8' "$M/.cellfs/errors"
+	[ "$(cat "$C/latest")" = text ]
+}
+
+@test "sixteen adders lose no addition" {
+	a_column
+	local w pids=()
+	for w in $(seq 16); do
+		(for i in $(seq 25); do echo 3 > "$C/counter"; done) 3>&- &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	[ "$(cat "$C/counter")" = 1200 ]
+}
