@@ -241,7 +241,7 @@ void tree_view_unref(struct tree_view *v);
 /* Forgets the cached view: the levels changed. Under state. */
 void tree_view_stale(struct tree *t);
 
-/* -- scan.c, get.c -------------------------------------------------------- */
+/* -- scan_open.c, scan.c, get.c ------------------------------------------- */
 
 int lsm_scan_open(struct table *t, const struct scan_spec *spec,
 		  struct scan **out);

@@ -1,0 +1,53 @@
+/*
+ * A scan's state, for scan_open.c, which makes and keeps it, and scan.c, which
+ * walks.
+ */
+#ifndef CELLFS_STORE_LSM_SCAN_H
+#define CELLFS_STORE_LSM_SCAN_H
+
+#include <stddef.h>
+
+#include "store/lsm/reader.h"
+
+struct run {
+	const struct block *block; /* NULL: none */
+	uint32_t row, end;
+	uint32_t cell, cell_end; /* of the row */
+};
+
+struct family_scan {
+	struct reader reader;
+	const char *name;
+	struct bytes name_bytes;
+	struct reader_columns columns;
+	bool restricted;
+	struct bytes *names; /* of columns */
+	bool at_row;	     /* stands on a row with something to show */
+	bool fresh;	     /* not yet positioned */
+	bool ended;
+};
+
+struct lsm_scan {
+	struct scan base;
+	struct lsm *db;
+	struct table_state *st; /* names and attributes, referenced */
+	uint8_t granularity;
+	bool reversed, keys_only;
+	struct buf row_start, row_stop;
+	bool start_exclusive, stop_inclusive, one_row;
+	struct buf qual_start, qual_stop; /* owned copies of the bounds */
+	uint64_t limit_rows, rows;
+	struct family_scan *families;
+	uint32_t nfamilies;
+	uint32_t current; /* family that gave the last cell; or nfamilies */
+	bool in_row;
+	bool may_run; /* rows or cells of all of one family, forwards */
+	struct run run;
+	struct buf row;		/* the present row */
+	struct family_scan one; /* families, if there is only one */
+	struct tree_view *one_view;
+	_Alignas(max_align_t) uint8_t
+		memory[READER_MEMORY]; /* of the first family's cursors */
+};
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * Opening scans: a copy of what is asked for, the families' readers, and the
+ * memory of all that, which the next scan takes over.
+ */
+#include "store/lsm/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* -- memory ----------------------------------------------------------------
+ */
+
+/* Buffers that have grown beyond it are not kept for the next scan. */
+#define SPARE_BUFFER_MAX 4096
+
+static struct spare_scan *own_spare(struct lsm *db)
+{
+	static _Atomic unsigned given;
+	static _Thread_local unsigned own;
+
+	if (own == 0)
+		own = atomic_fetch_add(&given, 1) % SPARE_SCANS + 1;
+	return &db->spares[own - 1];
+}
+
+/* Zeroed, but for buffers with memory from the scan before. */
+static struct lsm_scan *scan_new(struct lsm *db)
+{
+	struct lsm_scan *sc = atomic_exchange(&own_spare(db)->scan, NULL);
+	struct buf start, stop, row;
+
+	if (!sc) {
+		sc = malloc(sizeof(*sc));
+		if (sc)
+			memset(sc, 0, offsetof(struct lsm_scan, memory));
+		return sc;
+	}
+	start = sc->row_start;
+	stop = sc->row_stop;
+	row = sc->row;
+	memset(sc, 0, offsetof(struct lsm_scan, memory));
+	sc->row_start = start;
+	sc->row_stop = stop;
+	sc->row = row;
+	return sc;
+}
+
+static void scan_free(struct lsm_scan *sc)
+{
+	buf_free(&sc->row_start);
+	buf_free(&sc->row_stop);
+	buf_free(&sc->row);
+	free(sc);
+}
+
+static void scan_spare(struct lsm *db, struct lsm_scan *sc)
+{
+	struct lsm_scan *none = NULL;
+
+	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
+	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
+	    sc->row.cap > SPARE_BUFFER_MAX ||
+	    !atomic_compare_exchange_strong(&own_spare(db)->scan, &none, sc))
+		scan_free(sc);
+}
+
+void scan_free_spares(struct lsm *db)
+{
+	for (int i = 0; i < SPARE_SCANS; i++) {
+		struct lsm_scan *sc =
+			atomic_exchange(&db->spares[i].scan, NULL);
+
+		if (sc)
+			scan_free(sc);
+	}
+}
+
+/* -- opening ----------------------------------------------------------------
+ */
+
+static int compare_bytes(const void *a, const void *b)
+{
+	return bytes_cmp(*(const struct bytes *)a, *(const struct bytes *)b);
+}
+
+/* Does the spec name the family at all? Counts the columns that it names. */
+static bool names_family(const struct scan_spec *spec, const char *family,
+			 size_t *count, bool *whole)
+{
+	struct bytes name = bytes_str(family);
+	bool found = spec->ncolumns == 0;
+
+	*count = 0;
+	*whole = spec->ncolumns == 0;
+	for (size_t i = 0; i < spec->ncolumns; i++) {
+		if (!bytes_eq(spec->columns[i].family, name))
+			continue;
+		found = true;
+		if (spec->columns[i].whole_family)
+			*whole = true;
+		else
+			++*count;
+	}
+	return found;
+}
+
+/*
+ * Copies the qualifiers that the spec names for the family, sorted, without
+ * those before the start; the reader looks at the stop.
+ */
+static int copy_names(struct family_scan *f, const struct scan_spec *spec,
+		      size_t count)
+{
+	size_t size = count * sizeof(struct bytes), n = 0;
+	uint8_t *p;
+
+	for (size_t i = 0; i < spec->ncolumns; i++)
+		size += spec->columns[i].qualifier.len;
+	f->names = malloc(size + 1);
+	if (!f->names)
+		return -ENOMEM;
+	p = (uint8_t *)(f->names + count);
+	for (size_t i = 0; i < spec->ncolumns; i++) {
+		struct bytes q = spec->columns[i].qualifier;
+
+		if (!bytes_eq(spec->columns[i].family, bytes_str(f->name)) ||
+		    spec->columns[i].whole_family)
+			continue;
+		if (f->columns.has_start && bytes_cmp(q, f->columns.start) < 0)
+			continue;
+		if (q.len)
+			memcpy(p, q.data, q.len);
+		f->names[n++] = bytes_of(p, q.len);
+		p += q.len;
+	}
+	qsort(f->names, n, sizeof(*f->names), compare_bytes);
+	f->columns.names = f->names;
+	f->columns.nnames = n;
+	f->restricted = true;
+	return 0;
+}
+
+static int family_columns(struct lsm_scan *sc, struct family_scan *f,
+			  const struct scan_spec *spec, size_t count,
+			  bool whole)
+{
+	f->columns = (struct reader_columns){
+		.has_start = spec->has_qual_start,
+		.has_stop = spec->has_qual_stop,
+		.stop_inclusive = spec->qual_stop_inclusive,
+		.start = buf_bytes(&sc->qual_start),
+		.stop = buf_bytes(&sc->qual_stop),
+	};
+	f->restricted = spec->has_qual_start || spec->has_qual_stop;
+	return whole ? 0 : copy_names(f, spec, count);
+}
+
+static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
+{
+	int r = buf_set(&sc->row_start, spec->row_start);
+
+	if (r == 0)
+		r = buf_set(&sc->row_stop, spec->row_stop);
+	if (r == 0 && spec->qual_start.len)
+		r = buf_set(&sc->qual_start, spec->qual_start);
+	/* The next possible name behind one is the same with a NUL. */
+	if (r == 0 && spec->qual_start_exclusive)
+		r = buf_append(&sc->qual_start, "", 1);
+	if (r == 0 && spec->qual_stop.len)
+		r = buf_set(&sc->qual_stop, spec->qual_stop);
+	sc->start_exclusive = spec->row_start_exclusive;
+	sc->stop_inclusive = spec->row_stop_inclusive;
+	sc->one_row = spec->row_start.len && !spec->row_start_exclusive &&
+		      spec->row_stop_inclusive &&
+		      bytes_eq(spec->row_start, spec->row_stop);
+	return r;
+}
+
+/* References to the views of all families and the sequence, at one moment. */
+static int take_views(struct lsm *db, struct lsm_table *t, struct lsm_scan *sc,
+		      struct tree_view ***out, uint64_t *seq)
+{
+	struct tree_view **views;
+	uint32_t n = 0;
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	if (!t->now) {
+		r = why(-ENOENT, "the table has been dropped");
+		goto out;
+	}
+	views = &sc->one_view;
+	if (t->now->schema.nfamilies > 1)
+		views = calloc(t->now->schema.nfamilies, sizeof(*views));
+	if (!views) {
+		r = why(-ENOMEM, "out of memory");
+		goto out;
+	}
+	for (; n < t->now->schema.nfamilies; n++) {
+		r = tree_view_take(db, t->now->trees[n], &views[n]);
+		if (r < 0) {
+			while (n-- > 0)
+				tree_view_unref(views[n]);
+			if (views != &sc->one_view)
+				free(views);
+			goto out;
+		}
+	}
+	sc->st = t->now;
+	table_state_ref(sc->st);
+	*seq = atomic_load(&db->seq);
+	*out = views;
+out:
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
+{
+	rs->row_min = buf_bytes(sc->reversed ? &sc->row_stop : &sc->row_start);
+	rs->row_max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop);
+}
+
+static int open_families(struct lsm *db, struct lsm_scan *sc,
+			 const struct scan_spec *spec, struct tree_view **views,
+			 uint64_t seq)
+{
+	struct table_state *st = sc->st;
+	struct reader_spec rs = {.seq = seq,
+				 .memory = sc->memory,
+				 .memory_bytes = sizeof(sc->memory)};
+	int64_t now_ms = 0;
+	int r = 0;
+
+	/* Families must agree on the time; one may ask when it needs it. */
+	if (st->schema.nfamilies > 1)
+		now_ms = os_now_ms(db->os);
+	else
+		rs.os = db->os;
+	row_hull(sc, &rs);
+	sc->families = &sc->one;
+	if (st->schema.nfamilies > 1)
+		sc->families =
+			calloc(st->schema.nfamilies, sizeof(*sc->families));
+	if (!sc->families)
+		return why(-ENOMEM, "out of memory");
+	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
+		struct family_scan *f = &sc->families[sc->nfamilies];
+		struct tree_view *view = views[i];
+		size_t count;
+		bool whole;
+
+		f->name = st->schema.families[i].name;
+		f->name_bytes = bytes_str(f->name);
+		if (!names_family(spec, f->name, &count, &whole))
+			continue;
+		r = family_columns(sc, f, spec, count, whole);
+		if (r < 0) {
+			free(f->names);
+			return why(r, "out of memory");
+		}
+		rs.columns = f->restricted ? &f->columns : NULL;
+		rs.visible = (struct visible_spec){
+			.attrs = &st->schema.families[i].attrs,
+			.now_ms = now_ms,
+			.ts_min = spec->ts_min,
+			.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
+			.versions = sc->granularity == SCAN_CELLS
+					    ? spec->versions
+					    : 1,
+			.raw = spec->raw,
+		};
+		f->fresh = true;
+		views[i] = NULL; /* the reader's now */
+		r = reader_open(&f->reader, view, st->trees[i]->id, &rs);
+		rs.memory_bytes = 0; /* the first one's now */
+		sc->nfamilies++;
+	}
+	sc->may_run = sc->nfamilies == 1 && !sc->reversed &&
+		      !sc->families[0].restricted &&
+		      sc->granularity != SCAN_FAMILIES;
+	return r;
+}
+
+static void close_scan(struct lsm_scan *sc)
+{
+	for (uint32_t i = 0; i < sc->nfamilies; i++) {
+		reader_close(&sc->families[i].reader);
+		free(sc->families[i].names);
+	}
+	if (sc->families != &sc->one)
+		free(sc->families);
+	table_state_unref(sc->st);
+	buf_free(&sc->qual_start);
+	buf_free(&sc->qual_stop);
+	scan_spare(sc->db, sc);
+}
+
+int lsm_scan_open(struct table *base, const struct scan_spec *spec,
+		  struct scan **out)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct tree_view **views = NULL;
+	struct lsm_scan *sc;
+	uint64_t seq = 0;
+	int r;
+
+	sc = scan_new(db);
+	if (!sc)
+		return why(-ENOMEM, "out of memory");
+	sc->db = db;
+	sc->granularity = spec->granularity;
+	sc->reversed = spec->reversed;
+	sc->keys_only = spec->keys_only;
+	sc->limit_rows = spec->limit_rows;
+	r = copy_bounds(sc, spec);
+	if (r < 0)
+		why(r, "out of memory");
+	if (r == 0)
+		r = take_views(db, (struct lsm_table *)base, sc, &views, &seq);
+	if (r == 0) {
+		if (spec->snapshot)
+			seq = ((const struct lsm_snapshot *)spec->snapshot)
+				      ->seq;
+		r = open_families(db, sc, spec, views, seq);
+		for (uint32_t i = 0; i < sc->st->schema.nfamilies; i++)
+			tree_view_unref(views[i]);
+		if (views != &sc->one_view)
+			free(views);
+	}
+	if (r < 0) {
+		close_scan(sc);
+		return r;
+	}
+	sc->current = sc->nfamilies;
+	*out = &sc->base;
+	return 0;
+}
+
+void lsm_scan_close(struct scan *base)
+{
+	close_scan((struct lsm_scan *)base);
+}

@@ -1,0 +1,92 @@
+/* Memory for blocks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/slab.h"
+
+struct piece {
+	uint8_t *at;
+	size_t size;
+	uint8_t mark;
+};
+
+static void take(struct piece *p, size_t size, unsigned mark)
+{
+	p->at = slab_alloc(size);
+	assert_non_null(p->at);
+	assert_int_equal((uintptr_t)p->at % _Alignof(max_align_t), 0);
+	p->size = size;
+	p->mark = (uint8_t)mark;
+	memset(p->at, p->mark, size);
+}
+
+static void give(struct piece *p)
+{
+	for (size_t i = 0; i < p->size; i++)
+		if (p->at[i] != p->mark)
+			fail_msg("byte %zu of %zu was written by another", i,
+				 p->size);
+	slab_free(p->at, p->size);
+	p->at = NULL;
+}
+
+static void pieces_of_any_size_do_not_overlap(void **state)
+{
+	static struct piece p[3000];
+	size_t n = 0;
+
+	/* Around every limit of a class, and beyond the first and the last. */
+	for (size_t base = 2048; base <= 512 << 10; base *= 2)
+		for (size_t part = 0; part < 16; part++)
+			for (int d = -1; d <= 1; d++) {
+				take(&p[n], base + base / 16 * part + d,
+				     (unsigned)n);
+				n++;
+			}
+	for (size_t i = 0; i < n; i++)
+		give(&p[i]);
+}
+
+static void what_is_freed_is_used_again(void **state)
+{
+	static struct piece p[400];
+	unsigned seed = 1;
+
+	/* More than one chunk of each of four sizes, in no order. */
+	for (unsigned step = 0; step < 40000; step++) {
+		struct piece *one;
+
+		seed = seed * 1103515245u + 12345;
+		one = &p[seed / 65536 % 400];
+		if (one->at)
+			give(one);
+		else
+			take(one, 17000 + seed / 4096 % 4 * 1000, step);
+	}
+	for (size_t i = 0; i < 400; i++)
+		if (p[i].at)
+			give(&p[i]);
+}
+
+static void freeing_nothing_is_nothing(void **state)
+{
+	slab_free(NULL, 100);
+	slab_free(NULL, 20000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_of_any_size_do_not_overlap),
+		cmocka_unit_test(what_is_freed_is_used_again),
+		cmocka_unit_test(freeing_nothing_is_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
