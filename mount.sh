@@ -82,7 +82,7 @@ build_cellfs() {
 			"clone cellfs to a directory of yours, or set CELLFS_BUILD"
 	if [ ! -f "$build/build.ninja" ]; then
 		say "Building cellfs (once)"
-		meson setup "$build" "$here" -Dtests=disabled >"$log" 2>&1 || {
+		meson setup "$build" "$here" >"$log" 2>&1 || {
 			tail -n 20 "$log" >&2
 			fail "meson could not set up the build" "the whole log: $log"
 		}

@@ -32,7 +32,7 @@ static int newest(struct applying *a, int family, struct bytes qualifier,
 
 /* -- conditions ----------------------------------------------------------- */
 
-/* HBase's CheckAndMutate: HBASE.md section 1.12. */
+/* HBase's CheckAndMutate. */
 static bool value_holds(const struct check *k, const struct ref_change *at)
 {
 	bool absent = !at || at->value.len == 0;

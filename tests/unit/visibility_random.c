@@ -16,6 +16,7 @@
 #include "array_cursor.h"
 #include "store/lsm/merge.h"
 #include "store/lsm/visibility.h"
+#include "tests/unit/thorough.h"
 
 #define ENTRIES_MAX 24
 #define NOW 1000
@@ -515,7 +516,10 @@ static void every_reader_sees_the_same_after_any_compaction(void **state)
 	const char *seed = getenv("CELLFS_SEED");
 	const char *count = getenv("CELLFS_CASES");
 	uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
-	uint64_t n = seed ? 1 : count ? strtoull(count, NULL, 10) : 60000;
+	uint64_t n = seed	  ? 1
+		     : count	  ? strtoull(count, NULL, 10)
+		     : thorough() ? 1000000
+				  : 15000;
 
 	for (uint64_t i = first; i < first + n; i++) {
 		if (!one_case(i)) {

@@ -18,6 +18,7 @@
 #include "store/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
+#include "tests/unit/thorough.h"
 #include "tests/unit/wal_records.h"
 
 enum {
@@ -305,8 +306,9 @@ static void every_crash_leaves_a_prefix_with_all_that_was_synced(void **state)
 {
 	struct tally y = {0};
 
-	for (uint64_t seed = 1; seed <= 2; seed++) {
-		struct sim_crash_options o = {.seed = seed, .random = 16};
+	for (uint64_t seed = 1; seed <= (thorough() ? 8 : 1); seed++) {
+		struct sim_crash_options o = {.seed = seed,
+					      .random = thorough() ? 16 : 6};
 		struct os *os = workload(seed, 90, 0, 0);
 		bool good = survives(os, &o, 1009, &y);
 
@@ -330,7 +332,7 @@ static void each_sync_is_needed(unsigned kind)
 
 	sim_free(os);
 	assert_true(syncs > 3);
-	for (uint64_t nth = 1; nth <= syncs; nth++) {
+	for (uint64_t nth = 1; nth <= syncs; nth += thorough() ? 1 : 5) {
 		struct sim_crash_options o = {.seed = nth,
 					      .random = 6,
 					      .corners = 4,
@@ -456,8 +458,8 @@ static void what_is_read_after_a_failed_sync_is_written_again(void **state)
 	struct tally y = {0};
 	bool fired = true;
 
-	/* What is lost is chance: each sync four times. */
-	for (uint64_t nth = 4; fired; nth++) {
+	/* What is lost is chance: thoroughly, each sync is four times. */
+	for (uint64_t nth = 4; fired; nth += thorough() ? 1 : 4) {
 		struct fault_plan plan = {.kinds = FAULT_FDATASYNC,
 					  .nth = nth / 4,
 					  .err = EIO,
