@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Each fuzz target under libFuzzer, for the minutes given (10). What it finds
+# is kept in build-fuzz/found: run build-fuzz/NAME on it to see it again.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+minutes=${1:-10}
+out=$PWD/build-fuzz
+mkdir -p "$out/found"
+read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash)"
+read -ra libs <<<"$(pkg-config --libs zlib libxxhash) -lpthread"
+export CFLAGS="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -I. -w
+	-fno-strict-aliasing -fno-sanitize-recover=undefined ${flags[*]}
+	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
+
+# Once for all targets.
+rm -rf "$out/objects"
+mkdir "$out/objects"
+# shellcheck disable=SC2016 # the inner shell expands
+git ls-files 'store/*.c' 'tests/sim/*.c' fs/name.c fs/utf8.c |
+	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
+		-fsanitize=fuzzer-no-link,address,undefined -c "$1" \
+		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"
+
+for target in tests/fuzz/*.c; do
+	name=$(basename "$target" .c)
+	[ "$name" != replay ] || continue
+	echo "== $name"
+	# shellcheck disable=SC2086 # flags are words
+	clang-14 $CFLAGS "-fsanitize=fuzzer,address,undefined" \
+		-o "$out/$name" "$target" "$out"/objects/*.o "${libs[@]}"
+	mkdir -p "$out/corpus/$name"
+	"$out/$name" -max_total_time=$((60 * minutes)) -timeout=20 \
+		-rss_limit_mb=1024 -print_final_stats=1 \
+		-artifact_prefix="$out/found/$name-" \
+		"$out/corpus/$name" "tests/fuzz/corpus/$name"
+done

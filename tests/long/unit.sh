@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The unit programs that take a sample otherwise, over all they can try.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export CELLFS_THOROUGH=1
+for name in wal_crash manifest visibility_random; do
+	"build-asan/tests/test-$name"
+done
