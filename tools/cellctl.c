@@ -85,6 +85,14 @@ const struct command cellctl_commands[] = {
 	{"flush", "STORE", "write memory to table files", "", cmd_flush},
 	{"compact", "STORE [TABLE]", "merge all files: hidden cells go", "",
 	 cmd_compact},
+	{"snapshot",
+	 "[-t TABLE] STORE [take NAME | drop NAME | rename NAME TO]",
+	 "list, take, drop or rename snapshots",
+	 "Of the whole store, or with -t of one table. Without a verb: one "
+	 "name\n"
+	 "a line, and when it was taken (milliseconds). In a mount these are\n"
+	 ".snapshot/NAME and TABLE/.snapshot/NAME.\n",
+	 cmd_snapshot},
 	{"bench",
 	 "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
 	 "       [--runs N] [--seconds S] [--dir DIR] [--json FILE]",

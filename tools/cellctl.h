@@ -69,6 +69,7 @@ int cmd_check(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_flush(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 #endif

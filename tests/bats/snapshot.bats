@@ -189,3 +189,22 @@ c" ]
 	wait "$storm"
 	diff -r "$T/then" "$T/copy"
 }
+
+@test "cellctl takes and drops the snapshots that the mount shows" {
+	a_table
+	unmount_store
+	"$CELLCTL" snapshot -t T "$STORE" take %2Enight
+	mount_store
+	fill new
+	[ "$(ls "$M/T/.snapshot")" = %2Enight ]
+	[ "$(cat "$M/T/.snapshot/%2Enight/a/f:q")" = old ]
+	mkdir "$M/.snapshot/all"
+	unmount_store
+	[ "$("$CELLCTL" snapshot "$STORE" | cut -f1)" = all ]
+	run -3 "$CELLCTL" drop "$STORE" T --force
+	[[ $output == *"snapshot %2Enight"* || $output == *"snapshot .night"* ]]
+	"$CELLCTL" snapshot -t T "$STORE" drop %2Enight
+	"$CELLCTL" snapshot "$STORE" drop all
+	"$CELLCTL" drop "$STORE" T --force
+	mount_store
+}
