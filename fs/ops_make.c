@@ -20,7 +20,9 @@ static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
 
 	schema_init(&schema, ctx->uid, ctx->gid);
 	schema.mode = mode & 07777;
-	r = store_table_create(fs->store, name, &schema);
+	r = store_namespace_ensure(fs->store, name);
+	if (r == 0)
+		r = store_table_create(fs->store, name, &schema);
 	schema_free(&schema);
 	if (r)
 		return r;

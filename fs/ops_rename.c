@@ -295,6 +295,9 @@ static int move_table(struct fs *fs, const struct move *mv)
 		return why(-EPERM, "a table cannot become anything else");
 	if (mv->to_exists)
 		return why(-ENOTEMPTY, "there is a table of that name");
+	r = store_namespace_ensure(fs->store, bytes_str(mv->to.name));
+	if (r < 0)
+		return r;
 	r = store_table_rename(fs->store, bytes_str(mv->from.name),
 			       bytes_str(mv->to.name));
 	return r ? r : move_node(fs, mv, NODE_TABLE, mv->from.ino);

@@ -115,6 +115,16 @@ static int change_shape(const struct change *c)
 	return 0;
 }
 
+static int range_check(int64_t min, int64_t max)
+{
+	if (min >= 0 && max >= 0 && (!max || max >= min))
+		return 0;
+	return why(-EINVAL,
+		   "%lld..%lld is no time range: both ends are milliseconds "
+		   "since 1970, the first is not after the second",
+		   (long long)min, (long long)max);
+}
+
 static int change_check(const struct change *c)
 {
 	int r;
@@ -129,6 +139,8 @@ static int change_check(const struct change *c)
 		r = args_qualifier(c->qualifier);
 	if (r == 0 && c->ts != TS_AUTO && c->ts != TS_CLOCK)
 		r = args_ts(c->ts);
+	if (r == 0)
+		r = range_check(c->ts_min, c->ts_max);
 	if (r == 0)
 		r = value_check(c->value);
 	return r;
@@ -227,17 +239,25 @@ int args_scan(const struct scan_spec *spec)
 	r = scan_bounds(spec);
 	if (r < 0)
 		return r;
-	if (spec->ts_min < 0 || spec->ts_max < 0 ||
-	    (spec->ts_max && spec->ts_max < spec->ts_min))
-		return why(-EINVAL,
-			   "%lld..%lld is no time range: both ends are "
-			   "milliseconds since 1970, the first is not after "
-			   "the second",
-			   (long long)spec->ts_min, (long long)spec->ts_max);
+	r = range_check(spec->ts_min, spec->ts_max);
+	if (r < 0)
+		return r;
 	if (spec->ncolumns > SCAN_COLUMNS_MAX)
 		return why(-EINVAL,
 			   "a scan names %zu columns, at most %u are allowed",
 			   spec->ncolumns, SCAN_COLUMNS_MAX);
+	if ((spec->filter || spec->family_limit || spec->family_offset) &&
+	    spec->granularity < SCAN_COLUMNS)
+		return why(-EINVAL,
+			   "a scan of rows or families has a filter or "
+			   "a limit in a family: it takes cells or "
+			   "columns");
+	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
+		r = range_check(spec->family_ranges[i].ts_min,
+				spec->family_ranges[i].ts_max);
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; i < spec->ncolumns; i++) {
 		r = args_family(spec->columns[i].family);
 		if (r == 0 && !spec->columns[i].whole_family)

@@ -31,6 +31,7 @@ struct store_ops {
 			    const struct schema *schema);
 	int (*table_drop)(struct store *s, struct bytes name,
 			  bool only_if_empty);
+	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
 	int (*table_alter)(struct table *t, const struct schema *schema,

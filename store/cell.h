@@ -49,8 +49,10 @@ int kind_parse(struct bytes name);
  */
 #define TS_AUTO INT64_MAX
 /*
- * The clock and nothing else, as HBase's region server does it; for a
- * CELL_DELETE that is the newest visible version too.
+ * As HBase's region server does it: the clock and nothing else, but for an
+ * increment or append max(clock, the old value's + 1), and for a put behind a
+ * check of a value max(clock, the checked cell's). For a CELL_DELETE that is
+ * the newest visible version too.
  */
 #define TS_CLOCK (INT64_MAX - 1)
 
@@ -98,6 +100,11 @@ struct change {
 	uint64_t ttl_ms;
 	int64_t delta; /* CHANGE_INCREMENT */
 	struct bytes value;
+	/*
+	 * CHANGE_INCREMENT, CHANGE_APPEND: the old value is the newest with
+	 * ts_min <= ts < ts_max; ts_max 0 = no upper bound.
+	 */
+	int64_t ts_min, ts_max;
 	/* Set by the store when the mutation was applied. */
 	int64_t ts_given;   /* the timestamp that was written */
 	int64_t result_int; /* CHANGE_INCREMENT: the new value */
@@ -133,7 +140,8 @@ struct check {
 /*
  * All changes of one row, applied at once or not at all, in order. What a
  * change depends on (TS_AUTO, the value that is added to) is what was there
- * before the first of them, as in HBase.
+ * before the first of them, as in HBase. Each further CHANGE_DELETE of the
+ * newest version of one column takes the next older one.
  */
 struct mutation {
 	struct bytes row;

@@ -216,7 +216,7 @@ static bool is_word(uint8_t c)
 }
 
 /* A namespace, without its colon. */
-static int namespace_check(struct bytes space)
+int namespace_name_check(struct bytes space)
 {
 	if (!space.len)
 		return why(-EINVAL, "the namespace before the ':' of a table "
@@ -251,7 +251,7 @@ int table_name_check(struct bytes name)
 	colon = memchr(name.data, ':', name.len);
 	if (colon) {
 		at = (size_t)(colon - name.data);
-		r = namespace_check(bytes_of(name.data, at));
+		r = namespace_name_check(bytes_of(name.data, at));
 		if (r < 0)
 			return r;
 		at++;

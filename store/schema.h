@@ -92,6 +92,7 @@ int schema_remove(struct schema *s, struct bytes family); /* or -ENOENT */
 /* Names: 0 or -EINVAL (-ENAMETOOLONG), with a sentence for store_why(). */
 int family_name_check(struct bytes name);
 int table_name_check(struct bytes name);
+int namespace_name_check(struct bytes name);
 int family_attrs_check(const struct family_attrs *a);
 
 /* Appends the text form to @out. 0 or -ENOMEM. */

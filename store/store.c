@@ -15,6 +15,7 @@
 
 #include "store/args.h"
 #include "store/front.h"
+#include "store/namespace.h"
 #include "store/trace.h"
 
 /* -- life ----------------------------------------------------------------- */
@@ -113,18 +114,21 @@ int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1])
 	return front_end(t->store, t->store->ops->table_name(t, name));
 }
 
+/* Held over a change of tables, so that a namespace does not go meanwhile. */
+static int enter_namespace(struct store *s, struct bytes table)
+{
+	int r = table_name_check(table);
+
+	pthread_mutex_lock(&s->schema_lock);
+	return r < 0 ? r : namespace_check_table(s, table);
+}
+
 static int create(struct store *s, struct bytes name,
 		  const struct schema *schema)
 {
 	struct schema open = {0};
-	int r = front_writable(s);
+	int r = 0;
 
-	if (r == 0)
-		r = table_name_check(name);
-	if (r == 0 && schema)
-		r = args_schema(schema);
-	if (r < 0)
-		return r;
 	if (schema)
 		return s->ops->table_create(s, name, schema);
 	schema_init(&open, geteuid(), getegid());
@@ -140,7 +144,15 @@ int store_table_create(struct store *s, struct bytes name,
 	int r;
 
 	front_begin();
-	r = create(s, name, schema);
+	r = front_writable(s);
+	if (r == 0 && schema)
+		r = args_schema(schema);
+	if (r == 0) {
+		r = enter_namespace(s, name);
+		if (r == 0)
+			r = create(s, name, schema);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
 	if (s->trace)
 		trace_line(r, "table_create %s %u families",
 			   trace_key(key, name),
@@ -163,6 +175,20 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	return front_end(s, r);
 }
 
+int store_table_truncate(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = s->ops->table_truncate(s, name);
+	if (s->trace)
+		trace_line(r, "table_truncate %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
 int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 {
 	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
@@ -170,10 +196,12 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 
 	front_begin();
 	r = front_writable(s);
-	if (r == 0)
-		r = table_name_check(to);
-	if (r == 0)
-		r = s->ops->table_rename(s, from, to);
+	if (r == 0) {
+		r = enter_namespace(s, to);
+		if (r == 0)
+			r = s->ops->table_rename(s, from, to);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
 	if (s->trace)
 		trace_line(r, "table_rename %s %s", trace_key(key, from),
 			   trace_key(key_to, to));
@@ -250,8 +278,63 @@ int table_add_family(struct table *t, struct bytes family)
 int store_table_next(struct store *s, struct bytes after,
 		     char name[TABLE_NAME_LEN_MAX + 1])
 {
+	int r;
+
 	front_begin();
-	return front_end(s, s->ops->table_next(s, after, name));
+	do {
+		r = s->ops->table_next(s, after, name);
+		after = bytes_str(name);
+	} while (r > 0 && namespace_is_hidden(after));
+	return front_end(s, r);
+}
+
+int store_namespace_create(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = namespace_create(s, name);
+	if (s->trace)
+		trace_line(r, "namespace_create %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_namespace_ensure(struct store *s, struct bytes table)
+{
+	struct bytes name = namespace_of(table);
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = table_name_check(table);
+	if (r == 0 && name.len)
+		r = namespace_create(s, name);
+	return front_end(s, r == -EEXIST ? 0 : r);
+}
+
+int store_namespace_drop(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = namespace_drop(s, name);
+	if (s->trace)
+		trace_line(r, "namespace_drop %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_namespace_next(struct store *s, struct bytes after,
+			 char name[TABLE_NAME_LEN_MAX + 1])
+{
+	front_begin();
+	return front_end(s, namespace_next(s, after, name));
 }
 
 /* -- writing -------------------------------------------------------------- */

@@ -83,6 +83,11 @@ int store_table_create(struct store *s, struct bytes name,
  * if a visible cell exists.
  */
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+/*
+ * All cells go, at once and for good; the schema and the identity stay. As
+ * store_table_drop() with a snapshot.
+ */
+int store_table_truncate(struct store *s, struct bytes name);
 /* -EEXIST when @to is taken. */
 int store_table_rename(struct store *s, struct bytes from, struct bytes to);
 /*
@@ -92,6 +97,18 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to);
 int table_alter(struct table *t, const struct schema *schema, bool drop_data);
 /* Declares one family with defaults. -EEXIST, -EPERM if the table is fixed. */
 int table_add_family(struct table *t, struct bytes family);
+/*
+ * Namespaces, the part of a table's name before a ':'. A table is made in, or
+ * renamed into, one that exists. -EEXIST; -ENOENT; -ENOTEMPTY while it holds a
+ * table; -EINVAL for "default" and "hbase", which are always there.
+ */
+int store_namespace_create(struct store *s, struct bytes name);
+/* Makes the one of a table's name unless it has none, or it is there. */
+int store_namespace_ensure(struct store *s, struct bytes table);
+int store_namespace_drop(struct store *s, struct bytes name);
+/* As store_table_next(). */
+int store_namespace_next(struct store *s, struct bytes after,
+			 char name[TABLE_NAME_LEN_MAX + 1]);
 /*
  * Names in byte order: the first one > @after (empty = from the start), copied
  * to @name. 1, or 0 at the end.
@@ -136,6 +153,14 @@ struct column_name {
 	bool whole_family; /* the qualifier is not looked at */
 };
 
+/* A time range for one family instead of the scan's. */
+struct family_range {
+	struct bytes family;
+	int64_t ts_min, ts_max; /* as in struct scan_spec */
+};
+
+struct filter; /* filter.h */
+
 /*
  * A restriction of the table. Zeroed it means everything, at the granularity
  * SCAN_ROWS. Memory that it points to is borrowed for the call only.
@@ -163,6 +188,16 @@ struct scan_spec {
 	int64_t ts_min, ts_max;
 	/* Newest versions a column; 0 = all that the family keeps. */
 	uint32_t versions;
+	const struct family_range *family_ranges;
+	size_t nfamily_ranges;
+	/* Of each family of a row: so many results, the first ones left out. */
+	uint64_t family_limit, family_offset; /* 0 = all; 0 */
+	/*
+	 * Is asked for each result that all this leaves; needs SCAN_CELLS or
+	 * SCAN_COLUMNS. Sees up to the family's `versions` of a column, and
+	 * `versions` above is counted among those that it lets through.
+	 */
+	const struct filter *filter;
 	uint64_t limit_rows;		 /* 0 = none */
 	const struct snapshot *snapshot; /* NULL = now */
 };

@@ -525,8 +525,8 @@ int compact_one(struct lsm *db)
 	return r == -ECANCELED ? 0 : r;
 }
 
-/* Everything of one tree into its last level. */
-static int compact_tree(struct lsm *db, struct tree *t)
+/* Everything of one tree into its last level, or its @newest files only. */
+static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
 {
 	struct task k = {.tree = t};
 	int r;
@@ -541,7 +541,10 @@ static int compact_tree(struct lsm *db, struct tree *t)
 	k.levels = t->levels;
 	levels_ref(k.levels);
 	pthread_mutex_unlock(&db->state);
-	r = compaction_pick_all(k.levels, &k.what);
+	if (newest)
+		r = compaction_pick_newest(k.levels, newest, &k.what);
+	else
+		r = compaction_pick_all(k.levels, &k.what);
 	if (r > 0) {
 		r = run_task(db, &k);
 		if (r == 0)
@@ -549,6 +552,21 @@ static int compact_tree(struct lsm *db, struct tree *t)
 	}
 	end_task(db, &k, r);
 	return r < 0 && r != -ECANCELED ? r : 0;
+}
+
+static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
+{
+	struct tree **trees;
+	size_t n;
+	int r;
+
+	r = trees_collect(db, t, &trees, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = compact_tree(db, trees[i], newest);
+	trees_release(trees, n);
+	return r;
 }
 
 /* -- asked for --------------------------------------------------------------
@@ -599,19 +617,15 @@ int lsm_flush(struct store *s, struct table *t)
 int lsm_compact(struct store *s, struct table *t)
 {
 	struct lsm *db = lsm_of(s);
-	struct tree **trees;
-	size_t n;
 	int r;
 
 	r = flush_all(db);
-	if (r == 0)
-		r = trees_collect(db, t, &trees, &n);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = compact_tree(db, trees[i]);
-	trees_release(trees, n);
-	return r;
+	return r < 0 ? r : compact_trees(db, t, 0);
+}
+
+int lsm_compact_files(struct table *t, unsigned newest)
+{
+	return compact_trees(lsm_of(t->store), t, newest);
 }
 
 /* -- threads ----------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/levels.h"
+#include "store/namespace.h"
 #include "store/why.h"
 
 void catalog_init(struct catalog *c)
@@ -331,7 +332,8 @@ static int check_table(struct catalog *c, const struct edit *e)
 	if (t->id == 0 || t->id == UINT64_MAX || t->id == e->drop_table)
 		return why(-EINVAL, "%" PRIu64 " is no table's number", t->id);
 	if (strnlen(t->name, sizeof(t->name)) == sizeof(t->name) ||
-	    table_name_check(bytes_str(t->name)) < 0)
+	    (strcmp(t->name, NAMESPACE_TABLE) != 0 &&
+	     table_name_check(bytes_str(t->name)) < 0))
 		return why(-EINVAL, "the name of table %" PRIu64 " is none",
 			   t->id);
 	same = catalog_find(c, bytes_str(t->name));

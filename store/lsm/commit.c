@@ -183,6 +183,7 @@ struct commit {
 	struct lsm_table *table;
 	struct table_state *st;
 	int64_t now_ms;
+	int64_t checked;  /* the greatest timestamp whose value was checked */
 	uint64_t seq;	  /* of the next change */
 	size_t npending;  /* of the whole record */
 	struct buf *held; /* values that increments and appends made */
@@ -215,6 +216,9 @@ static int check_one(struct commit *c, struct bytes row, const struct check *k)
 		    exact ? k->ts : INT64_MAX, exact, NULL, &cell, &hold);
 	if (r < 0)
 		goto out;
+	/* What replaces the checked value must not be hidden behind it. */
+	if (r > 0 && k->op >= CHECK_EQUAL && cell.ts > c->checked)
+		c->checked = cell.ts;
 	/* HBase: an empty expected value asks whether the cell is absent. */
 	if (k->op >= CHECK_EQUAL && k->value.len == 0) {
 		bool absent = r == 0 || cell.value.len == 0;
@@ -277,12 +281,15 @@ static int settle_ts(struct commit *c, struct bytes row, struct change *ch,
 	if (ch->ts <= TS_MAX)
 		return 0;
 	ch->ts_given = c->now_ms;
+	if (ch->ts == TS_CLOCK && ch->op == CHANGE_PUT &&
+	    c->checked > c->now_ms)
+		ch->ts_given = c->checked;
 	if (ch->ts == TS_CLOCK || c->now_ms > tree->ts_max)
 		return 0;
 	r = column_newest(c->db, tree, row, ch->qualifier, wide, &newest);
 	if (r < 0)
 		return r;
-	if (r == 1 && newest + newest_plus > c->now_ms)
+	if (r == 1 && newest + newest_plus > ch->ts_given)
 		ch->ts_given = newest + newest_plus;
 	if (ch->ts_given > TS_MAX)
 		return why(-EOVERFLOW,
@@ -292,17 +299,29 @@ static int settle_ts(struct commit *c, struct bytes row, struct change *ch,
 	return 0;
 }
 
-static int settle_delete(struct commit *c, struct bytes row, struct change *ch)
+/*
+ * The change is m->changes[at]. Those before it in the mutation that delete
+ * the newest version of the same column have taken the newer ones.
+ */
+static int settle_delete(struct commit *c, const struct mutation *m, size_t at)
 {
+	struct column_look look = {.ts_max = INT64_MAX};
+	struct change *ch = &m->changes[at];
 	struct cell cell;
 	int r;
 
 	ch->ts_given = ch->ts;
 	if (ch->ts <= TS_MAX)
 		return 0;
+	for (size_t i = 0; i < at; i++)
+		if (m->changes[i].op == CHANGE_DELETE &&
+		    m->changes[i].ts > TS_MAX &&
+		    bytes_eq(m->changes[i].qualifier, ch->qualifier) &&
+		    bytes_eq(m->changes[i].family, ch->family))
+			look.older++;
 	ch->ts_given = c->now_ms;
-	r = lsm_get(&c->table->base, row, ch->family, ch->qualifier, INT64_MAX,
-		    false, NULL, &cell, NULL);
+	r = column_read(&c->table->base, m->row, ch->family, ch->qualifier,
+			&look, &cell, NULL);
 	if (r > 0)
 		ch->ts_given = cell.ts;
 	return r < 0 ? r : 0;
@@ -338,6 +357,10 @@ static int settle_increment(struct commit *c, struct change *ch,
 static int settle_rmw(struct commit *c, struct bytes row, struct change *ch,
 		      int family, struct bytes *value)
 {
+	struct column_look look = {
+		.ts_min = ch->ts_min,
+		.ts_max = ch->ts_max ? ch->ts_max : INT64_MAX,
+	};
 	struct buf *held, *more;
 	struct cell cell;
 	int r;
@@ -348,10 +371,13 @@ static int settle_rmw(struct commit *c, struct bytes row, struct change *ch,
 	c->held = more;
 	held = &c->held[c->nheld++];
 	*held = (struct buf){0};
-	r = lsm_get(&c->table->base, row, ch->family, ch->qualifier, INT64_MAX,
-		    false, NULL, &cell, held);
+	r = column_read(&c->table->base, row, ch->family, ch->qualifier, &look,
+			&cell, held);
 	if (r < 0)
 		return r;
+	ch->ts_given = c->now_ms;
+	if (r > 0 && cell.ts >= c->now_ms && cell.ts < TS_MAX)
+		ch->ts_given = cell.ts + 1;
 	if (r > 0 && !ch->ttl_ms)
 		ch->ttl_ms = cell.ttl_ms;
 	if (ch->op == CHANGE_INCREMENT) {
@@ -409,7 +435,13 @@ static int add_pending(struct commit *c, struct tree *tree,
 	return 0;
 }
 
-static int settle(struct commit *c, struct bytes row, struct change *ch)
+static bool is_rmw(const struct change *ch)
+{
+	return ch->op == CHANGE_INCREMENT || ch->op == CHANGE_APPEND;
+}
+
+static int settle(struct commit *c, const struct mutation *m, size_t at,
+		  struct change *ch)
 {
 	struct bytes value = ch->value;
 	uint8_t kind = ch->op;
@@ -425,7 +457,7 @@ static int settle(struct commit *c, struct bytes row, struct change *ch)
 	case CHANGE_INCREMENT:
 	case CHANGE_APPEND:
 		kind = CELL_PUT;
-		r = settle_rmw(c, row, ch, family, &value);
+		r = settle_rmw(c, m->row, ch, family, &value);
 		break;
 	default:
 		value = (struct bytes){0};
@@ -435,9 +467,9 @@ static int settle(struct commit *c, struct bytes row, struct change *ch)
 	if (r < 0)
 		return r;
 	if (ch->op == CHANGE_DELETE)
-		r = settle_delete(c, row, ch);
-	else
-		r = settle_ts(c, row, ch, c->st->trees[family],
+		r = settle_delete(c, m, at);
+	else if (!is_rmw(ch) || ch->ts != TS_CLOCK)
+		r = settle_ts(c, m->row, ch, c->st->trees[family],
 			      kind == CELL_PUT);
 	if (r < 0)
 		return r;
@@ -445,9 +477,10 @@ static int settle(struct commit *c, struct bytes row, struct change *ch)
 }
 
 /* A row delete is a family delete in every family. */
-static int settle_row_delete(struct commit *c, struct bytes row,
-			     struct change *ch)
+static int settle_row_delete(struct commit *c, const struct mutation *m,
+			     size_t at)
 {
+	struct change *ch = &m->changes[at];
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < c->st->schema.nfamilies; i++) {
@@ -455,7 +488,7 @@ static int settle_row_delete(struct commit *c, struct bytes row,
 
 		one.op = CHANGE_DELETE_FAMILY;
 		one.family = bytes_str(c->st->schema.families[i].name);
-		r = settle(c, row, &one);
+		r = settle(c, m, at, &one);
 		if (r == 0 && (i == 0 || one.ts_given > ch->ts_given))
 			ch->ts_given = one.ts_given;
 	}
@@ -465,6 +498,7 @@ static int settle_row_delete(struct commit *c, struct bytes row,
 /* 1 = settled behind what is pending, 0 = a check did not hold. */
 static int settle_mutation(struct commit *c, struct mutation *m)
 {
+	c->checked = 0;
 	for (size_t i = 0; i < m->nchecks; i++) {
 		int r = check_one(c, m->row, &m->checks[i]);
 
@@ -476,9 +510,9 @@ static int settle_mutation(struct commit *c, struct mutation *m)
 		int r;
 
 		if (ch->op == CHANGE_DELETE_ROW)
-			r = settle_row_delete(c, m->row, ch);
+			r = settle_row_delete(c, m, i);
 		else
-			r = settle(c, m->row, ch);
+			r = settle(c, m, i, ch);
 		if (r < 0)
 			return r;
 	}
@@ -663,8 +697,9 @@ static bool reads_first(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
 		if (m->changes[i].ts == TS_AUTO ||
-		    m->changes[i].op == CHANGE_INCREMENT ||
-		    m->changes[i].op == CHANGE_APPEND)
+		    (m->changes[i].op == CHANGE_DELETE &&
+		     m->changes[i].ts == TS_CLOCK) ||
+		    is_rmw(&m->changes[i]))
 			return true;
 	return false;
 }

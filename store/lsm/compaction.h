@@ -74,6 +74,12 @@ bool compaction_has_freed(const struct levels *l,
 int compaction_pick_freed(const struct levels *l,
 			  const struct compaction_freed *f,
 			  struct compaction *out);
+/*
+ * The @n newest files: of level 0 in place, or all when there are no others.
+ * 0 if there are none.
+ */
+int compaction_pick_newest(const struct levels *l, uint32_t n,
+			   struct compaction *out);
 void compaction_release(struct compaction *c);
 /* How urgent: 1.0 = at the trigger; for back-pressure. */
 double compaction_score(const struct levels *l,

@@ -329,6 +329,24 @@ int compaction_pick_freed(const struct levels *l,
 	return 1;
 }
 
+int compaction_pick_newest(const struct levels *l, uint32_t n,
+			   struct compaction *out)
+{
+	struct compaction c = {0};
+	uint32_t deeper = 0;
+	int r;
+
+	for (int i = 1; i < LEVELS_MAX; i++)
+		deeper += l->level[i].nfiles;
+	if (n >= l->level[0].nfiles && (n > l->level[0].nfiles || !deeper))
+		return compaction_pick_all(l, out);
+	r = add_inputs(&c, 0, l->level[0].files, n);
+	if (r < 0)
+		return r;
+	*out = c;
+	return 1;
+}
+
 void compaction_release(struct compaction *c)
 {
 	free(c->inputs[0]);

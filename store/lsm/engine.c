@@ -47,6 +47,7 @@ static const struct store_ops lsm_ops = {
 	.table_name = lsm_table_name,
 	.table_create = lsm_table_create,
 	.table_drop = lsm_table_drop,
+	.table_truncate = lsm_table_truncate,
 	.table_rename = lsm_table_rename,
 	.table_alter = lsm_table_alter,
 	.table_next = lsm_table_next,

@@ -183,6 +183,8 @@ static int get_merged(struct tree_view *view, uint32_t tree,
 	r = cursor_seek_exact(reader_cursor(&reader), row);
 	if (r > 0)
 		r = reader_row(&reader);
+	for (uint32_t i = 0; r > 0 && i + 1 < s->visible.versions; i++)
+		r = reader_next(&reader);
 	if (r > 0)
 		r = copy_out(reader_entry(&reader), row, family, qualifier,
 			     cell, hold);
@@ -190,9 +192,9 @@ static int get_merged(struct tree_view *view, uint32_t tree,
 	return r;
 }
 
-int lsm_get(struct table *base, struct bytes row, struct bytes family,
-	    struct bytes qualifier, int64_t ts, bool exact,
-	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
+int column_read(struct table *base, struct bytes row, struct bytes family,
+		struct bytes qualifier, const struct column_look *look,
+		struct cell *cell, struct buf *hold)
 {
 	struct lsm *db = lsm_of(base->store);
 	struct reader_columns column = {.names = &qualifier, .nnames = 1};
@@ -211,15 +213,18 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		 &spec.seq);
 	if (r <= 0)
 		return r;
-	if (snap)
-		spec.seq = ((const struct lsm_snapshot *)snap)->seq;
+	if (look->snap)
+		spec.seq = ((const struct lsm_snapshot *)look->snap)->seq;
 	spec.visible = (struct visible_spec){
 		.attrs = &attrs,
-		.ts_min = exact ? ts : 0,
-		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
-		.versions = 1,
+		.ts_min = look->ts_min,
+		.ts_max = look->ts_max,
+		.versions = look->older + 1,
 	};
-	r = get_simply(view, tree->id, &spec, family, qualifier, cell, hold);
+	r = -1;
+	if (!look->older)
+		r = get_simply(view, tree->id, &spec, family, qualifier, cell,
+			       hold);
 	if (r == -1)
 		r = get_merged(view, tree->id, &spec, family, qualifier, cell,
 			       hold);
@@ -227,6 +232,19 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 		tree_view_unref(view);
 	tree_unref(tree);
 	return r;
+}
+
+int lsm_get(struct table *base, struct bytes row, struct bytes family,
+	    struct bytes qualifier, int64_t ts, bool exact,
+	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct column_look look = {
+		.ts_min = exact ? ts : 0,
+		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
+		.snap = snap,
+	};
+
+	return column_read(base, row, family, qualifier, &look, cell, hold);
 }
 
 /* -- the newest timestamp ------------------------------------------------- */

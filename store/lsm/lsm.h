@@ -180,6 +180,7 @@ int lsm_table_name(struct table *t, char *name);
 int lsm_table_create(struct store *s, struct bytes name,
 		     const struct schema *schema);
 int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+int lsm_table_truncate(struct store *s, struct bytes name);
 int lsm_table_rename(struct store *s, struct bytes from, struct bytes to);
 int lsm_table_alter(struct table *t, const struct schema *schema,
 		    bool drop_data);
@@ -251,6 +252,16 @@ void scan_free_spares(struct lsm *db);
 int lsm_get(struct table *t, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,
 	    const struct snapshot *snap, struct cell *cell, struct buf *hold);
+/* Which version of a column: within a range, behind so many newer ones. */
+struct column_look {
+	int64_t ts_min, ts_max;
+	uint32_t older;
+	const struct snapshot *snap;
+};
+/* As lsm_get(). */
+int column_read(struct table *t, struct bytes row, struct bytes family,
+		struct bytes qualifier, const struct column_look *look,
+		struct cell *cell, struct buf *hold);
 /*
  * The greatest timestamp stored for the column, markers included (for a
  * @family_wide question: for the whole row of the family). 0 = none.

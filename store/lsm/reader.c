@@ -226,3 +226,9 @@ int reader_next_column(struct reader *r)
 	visible_skip_column(r->visible);
 	return reader_next(r);
 }
+
+int reader_seek(struct reader *r, struct bytes qualifier)
+{
+	return restrict_columns(r,
+				visible_seek(r->visible, qualifier, INT64_MAX));
+}

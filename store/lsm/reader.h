@@ -67,6 +67,8 @@ int reader_row(struct reader *r);
 int reader_next(struct reader *r);
 /* The first one of the next column in the row. */
 int reader_next_column(struct reader *r);
+/* The first one in the row whose qualifier is at or after @qualifier. */
+int reader_seek(struct reader *r, struct bytes qualifier);
 
 /*
  * The caller has moved the cursor to a row: rows from it on, in one block, of

@@ -134,14 +134,14 @@ static struct family_scan *best_row(struct lsm_scan *sc)
 	return best;
 }
 
-static bool on_row(const struct lsm_scan *sc, struct family_scan *f)
+bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f)
 {
 	return f->at_row &&
 	       bytes_eq(reader_cursor(&f->reader)->row, buf_bytes(&sc->row));
 }
 
 /* Leaves the present row, goes to the next one that shows something. */
-static int next_row(struct lsm_scan *sc)
+int scan_next_row(struct lsm_scan *sc)
 {
 	struct family_scan *best;
 
@@ -149,7 +149,7 @@ static int next_row(struct lsm_scan *sc)
 		struct family_scan *f = &sc->families[i];
 		int r;
 
-		if (!f->fresh && (!sc->in_row || !on_row(sc, f)))
+		if (!f->fresh && (!sc->in_row || !scan_on_row(sc, f)))
 			continue;
 		r = advance(sc, f);
 		if (r < 0)
@@ -172,8 +172,8 @@ static int next_row(struct lsm_scan *sc)
 /* -- cells ------------------------------------------------------------------
  */
 
-static void fill(struct lsm_scan *sc, const struct family_scan *f,
-		 struct cell *out)
+void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
+	       struct cell *out)
 {
 	const struct entry *e = reader_entry(&f->reader);
 
@@ -189,7 +189,8 @@ static void fill(struct lsm_scan *sc, const struct family_scan *f,
 	out->ttl_ms = e->ttl_ms;
 	out->kind = e->kind;
 	out->value = e->value;
-	if (sc->keys_only)
+	/* A filter may ask for the value. */
+	if (sc->keys_only && !sc->picking)
 		out->value.data = NULL;
 }
 
@@ -197,10 +198,10 @@ static void fill(struct lsm_scan *sc, const struct family_scan *f,
 static int next_family(struct lsm_scan *sc, uint32_t from, struct cell *out)
 {
 	for (uint32_t i = from; i < sc->nfamilies; i++) {
-		if (!on_row(sc, &sc->families[i]))
+		if (!scan_on_row(sc, &sc->families[i]))
 			continue;
 		sc->current = i;
-		fill(sc, &sc->families[i], out);
+		scan_fill(sc, &sc->families[i], out);
 		return 1;
 	}
 	return 0;
@@ -225,11 +226,11 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out)
 		return r;
 	if (r == 0)
 		return next_family(sc, sc->current + 1, out);
-	fill(sc, f, out);
+	scan_fill(sc, f, out);
 	return 1;
 }
 
-/* The cell of the run, as fill() has it. */
+/* The cell of the run, as scan_fill() has it. */
 static void fill_run(struct lsm_scan *sc, struct cell *out)
 {
 	struct entry e;
@@ -294,6 +295,8 @@ int lsm_scan_next(struct scan *base, struct cell *out)
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
+	if (sc->picking)
+		return scan_next_picked(sc, out);
 	for (;;) {
 		r = 0;
 		if (sc->run.block)
@@ -302,7 +305,7 @@ int lsm_scan_next(struct scan *base, struct cell *out)
 			r = next_in_row(sc, out);
 		if (r != 0)
 			return r;
-		r = next_row(sc);
+		r = scan_next_row(sc);
 		if (r <= 0)
 			return r;
 		if (sc->granularity == SCAN_ROWS) {

@@ -1,6 +1,7 @@
 /*
- * A scan's state, for scan_open.c, which makes and keeps it, and scan.c, which
- * walks.
+ * A scan's state, for scan_open.c, which makes and keeps it, scan.c, which
+ * walks, and scan_pick.c, which walks where a filter or limits in the families
+ * decide on rows.
  */
 #ifndef CELLFS_STORE_LSM_SCAN_H
 #define CELLFS_STORE_LSM_SCAN_H
@@ -8,6 +9,7 @@
 #include <stddef.h>
 
 #include "store/lsm/reader.h"
+#include "store/pick.h"
 
 struct run {
 	const struct block *block; /* NULL: none */
@@ -46,8 +48,20 @@ struct lsm_scan {
 	struct buf row;		/* the present row */
 	struct family_scan one; /* families, if there is only one */
 	struct tree_view *one_view;
+	bool picking;
+	struct pick pick;
 	_Alignas(max_align_t) uint8_t
 		memory[READER_MEMORY]; /* of the first family's cursors */
 };
+
+/* Leaves the present row, goes to the next one that shows something. */
+int scan_next_row(struct lsm_scan *sc);
+/* Does the family stand on the present row? */
+bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f);
+/* The entry that the family stands on. */
+void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
+	       struct cell *out);
+/* lsm_scan_next() of a scan that picks. */
+int scan_next_picked(struct lsm_scan *sc, struct cell *out);
 
 #endif

@@ -215,6 +215,58 @@ out:
 	return r;
 }
 
+/* Rows that the filter never lets through need not be looked at. */
+static int narrow_rows(struct lsm_scan *sc, const struct scan_spec *spec)
+{
+	struct buf *low = sc->reversed ? &sc->row_stop : &sc->row_start;
+	struct buf *high = sc->reversed ? &sc->row_start : &sc->row_stop;
+	struct bytes min = buf_bytes(low), max = buf_bytes(high);
+	int r = 0;
+
+	filter_rows(spec->filter, &min, &max);
+	if (min.data != low->data) {
+		r = buf_set(low, min);
+		if (sc->reversed)
+			sc->stop_inclusive = true;
+		else
+			sc->start_exclusive = false;
+	}
+	if (r == 0 && max.data != high->data) {
+		r = buf_set(high, max);
+		if (sc->reversed)
+			sc->start_exclusive = false;
+		else
+			sc->stop_inclusive = true;
+	}
+	return r;
+}
+
+static int prepare_pick(struct lsm_scan *sc, const struct scan_spec *spec)
+{
+	int r;
+
+	sc->picking = pick_needed(spec);
+	r = sc->picking ? pick_init(&sc->pick, spec) : 0;
+	return r == 0 && spec->filter ? narrow_rows(sc, spec) : r;
+}
+
+static void family_times(const struct scan_spec *spec, const char *family,
+			 struct visible_spec *v)
+{
+	int64_t max = spec->ts_max;
+
+	v->ts_min = spec->ts_min;
+	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
+		const struct family_range *f = &spec->family_ranges[i];
+
+		if (!bytes_eq(f->family, bytes_str(family)))
+			continue;
+		v->ts_min = f->ts_min;
+		max = f->ts_max;
+	}
+	v->ts_max = max ? max : INT64_MAX;
+}
+
 static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
 {
 	rs->row_min = buf_bytes(sc->reversed ? &sc->row_stop : &sc->row_start);
@@ -263,20 +315,20 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 		rs.visible = (struct visible_spec){
 			.attrs = &st->schema.families[i].attrs,
 			.now_ms = now_ms,
-			.ts_min = spec->ts_min,
-			.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
-			.versions = sc->granularity == SCAN_CELLS
-					    ? spec->versions
-					    : 1,
+			.versions =
+				sc->granularity == SCAN_CELLS || spec->filter
+					? pick_versions(spec)
+					: 1,
 			.raw = spec->raw,
 		};
+		family_times(spec, f->name, &rs.visible);
 		f->fresh = true;
 		views[i] = NULL; /* the reader's now */
 		r = reader_open(&f->reader, view, st->trees[i]->id, &rs);
 		rs.memory_bytes = 0; /* the first one's now */
 		sc->nfamilies++;
 	}
-	sc->may_run = sc->nfamilies == 1 && !sc->reversed &&
+	sc->may_run = sc->nfamilies == 1 && !sc->reversed && !sc->picking &&
 		      !sc->families[0].restricted &&
 		      sc->granularity != SCAN_FAMILIES;
 	return r;
@@ -291,6 +343,7 @@ static void close_scan(struct lsm_scan *sc)
 	if (sc->families != &sc->one)
 		free(sc->families);
 	table_state_unref(sc->st);
+	pick_free(&sc->pick);
 	buf_free(&sc->qual_start);
 	buf_free(&sc->qual_stop);
 	scan_spare(sc->db, sc);
@@ -314,6 +367,8 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	sc->keys_only = spec->keys_only;
 	sc->limit_rows = spec->limit_rows;
 	r = copy_bounds(sc, spec);
+	if (r == 0)
+		r = prepare_pick(sc, spec);
 	if (r < 0)
 		why(r, "out of memory");
 	if (r == 0)

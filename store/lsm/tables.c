@@ -651,10 +651,13 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 
 	pthread_mutex_lock(&db->state);
 	old = t->now;
-	for (uint32_t i = 0; i < old->schema.nfamilies; i++)
-		if (schema_find(&st->schema,
-				bytes_str(old->schema.families[i].name)) < 0)
+	for (uint32_t i = 0; i < old->schema.nfamilies; i++) {
+		int k = schema_find(&st->schema,
+				    bytes_str(old->schema.families[i].name));
+
+		if (k < 0 || st->trees[k] != old->trees[i])
 			tree_drop(old->trees[i]);
+	}
 	unlist(db, t);
 	t->now = st;
 	find(db, bytes_str(st->name), &at);
@@ -669,18 +672,18 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 
 /*
  * Replaces the table's name and schema (NULL = as they are), all checks done.
- * Under catalog and commit.
+ * @empty: with trees that hold nothing. Under catalog and commit.
  */
 static int replace(struct lsm *db, struct lsm_table *t, const char *name,
-		   const struct schema *schema)
+		   const struct schema *schema, bool empty)
 {
 	uint32_t next_tree = manifest_catalog(db->manifest)->next_tree;
 	struct table_state *old = t->now, *st;
 	int r;
 
 	r = table_state_new(name ? name : old->name, old->version + 1,
-			    schema ? schema : &old->schema, old, &next_tree,
-			    &st);
+			    schema ? schema : &old->schema, empty ? NULL : old,
+			    &next_tree, &st);
 	if (r < 0)
 		return why(r, "out of memory");
 	r = commit_state(db, t->base.id, st, next_tree, 0);
@@ -709,7 +712,29 @@ int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)
 	if (r == 0 && catalog_find(c, to))
 		r = why(-EEXIST, "table %s exists", text);
 	if (r == 0)
-		r = replace(db, (struct lsm_table *)base, text, NULL);
+		r = replace(db, (struct lsm_table *)base, text, NULL, false);
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	if (base)
+		table_unref(base);
+	return r;
+}
+
+int lsm_table_truncate(struct store *s, struct bytes name)
+{
+	struct lsm *db = lsm_of(s);
+	struct table *base = NULL;
+	int r;
+
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r == 0)
+		r = lsm_table_open(s, name, &base);
+	if (r == 0)
+		r = check_not_shown(db, base->id);
+	if (r == 0)
+		r = replace(db, (struct lsm_table *)base, NULL, NULL, true);
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
 	if (base)
@@ -766,7 +791,7 @@ int lsm_table_alter(struct table *base, const struct schema *schema,
 	}
 	r = schema_equal(schema, &t->now->schema)
 		    ? 0
-		    : replace(db, t, NULL, schema);
+		    : replace(db, t, NULL, schema, false);
 out:
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/pick.h"
 #include "tests/model/ref_inside.h"
 
 /* Rows of one family that a scan walks; each holds a reference. */

@@ -342,6 +342,22 @@ static int ref_table_drop(struct store *s, struct bytes name,
 	return 0;
 }
 
+static int ref_table_truncate(struct store *s, struct bytes name)
+{
+	struct ref_store *rs = ref_lock(s);
+	bool found;
+	size_t i = tables_find(rs, name, &found);
+
+	if (!found)
+		return ref_unlock(rs, no_table(name));
+	if (ref_is_shown(rs, rs->tables[i]->base.id, NULL))
+		return ref_unlock(rs, why(-ENOTEMPTY, "a snapshot shows it"));
+	for (uint32_t f = 0; f < rs->tables[i]->schema.nfamilies; f++)
+		rows_free(&rs->tables[i]->families[f]);
+	rs->tables[i]->schema_version++;
+	return ref_unlock(rs, 0);
+}
+
 static int ref_table_rename(struct store *s, struct bytes from, struct bytes to)
 {
 	struct ref_store *rs = ref_lock(s);
@@ -556,6 +572,7 @@ static const struct store_ops ref_ops = {
 	.table_name = ref_table_name,
 	.table_create = ref_table_create,
 	.table_drop = ref_table_drop,
+	.table_truncate = ref_table_truncate,
 	.table_rename = ref_table_rename,
 	.table_alter = ref_table_alter,
 	.table_next = ref_table_next,

@@ -12,11 +12,18 @@ struct applying {
 	uint64_t seq_before;
 	size_t *n_before; /* changes of the row, by family */
 	size_t change;	  /* the present one, counted over the whole call */
+	const struct mutation *m;
+	size_t at;	 /* the present change of @m */
+	int64_t checked; /* the greatest timestamp whose value was checked */
 };
 
-/* The one visible version that @look and the column leave, if any. */
-static int newest(struct applying *a, int family, struct bytes qualifier,
-		  struct ref_look *look, struct ref_change **out)
+/*
+ * Of the visible versions that @look and the column leave the one behind
+ * @older newer ones, if any.
+ */
+static int nth_newest(struct applying *a, int family, struct bytes qualifier,
+		      const struct ref_look *look, size_t older,
+		      struct ref_change **out)
 {
 	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
 	struct ref_list l = {0};
@@ -24,10 +31,16 @@ static int newest(struct applying *a, int family, struct bytes qualifier,
 
 	*out = NULL;
 	for (size_t i = 0; r == 0 && i < l.n && !*out; i++)
-		if (bytes_eq(l.at[i]->qualifier, qualifier))
+		if (bytes_eq(l.at[i]->qualifier, qualifier) && older-- == 0)
 			*out = l.at[i];
 	ref_list_free(&l);
 	return r;
+}
+
+static int newest(struct applying *a, int family, struct bytes qualifier,
+		  struct ref_look *look, struct ref_change **out)
+{
+	return nth_newest(a, family, qualifier, look, 0, out);
 }
 
 /* -- conditions ----------------------------------------------------------- */
@@ -87,6 +100,8 @@ static int check_holds(struct applying *a, const struct check *k)
 	case CHECK_NEWEST_TS:
 		return at && at->ts == k->ts;
 	default:
+		if (at && at->ts > a->checked)
+			a->checked = at->ts;
 		return value_holds(k, at);
 	}
 }
@@ -178,6 +193,8 @@ static int settle_ts(struct applying *a, int family, const struct change *c,
 	*out = c->ts;
 	if (c->ts == TS_CLOCK)
 		*out = a->rs->now();
+	if (c->ts == TS_CLOCK && c->op == CHANGE_PUT && a->checked > *out)
+		*out = a->checked;
 	if (c->ts != TS_AUTO)
 		return 0;
 	return auto_ts(a, family, wide ? NULL : &c->qualifier, plus, out);
@@ -189,6 +206,7 @@ static int delete_ts(struct applying *a, int family, const struct change *c,
 {
 	struct ref_change *at;
 	struct ref_look look;
+	size_t older = 0;
 	int r;
 
 	*out = c->ts;
@@ -197,7 +215,12 @@ static int delete_ts(struct applying *a, int family, const struct change *c,
 	*out = a->rs->now();
 	look = ref_look_now(a->t, family);
 	look.seq_max = a->seq_before;
-	r = newest(a, family, c->qualifier, &look, &at);
+	for (size_t i = 0; i < a->at; i++)
+		older += a->m->changes[i].op == CHANGE_DELETE &&
+			 a->m->changes[i].ts > TS_MAX &&
+			 bytes_eq(a->m->changes[i].family, c->family) &&
+			 bytes_eq(a->m->changes[i].qualifier, c->qualifier);
+	r = nth_newest(a, family, c->qualifier, &look, older, &at);
 	if (r == 0 && at)
 		*out = at->ts;
 	return r;
@@ -212,8 +235,10 @@ static int add(struct applying *a, int family, struct ref_change *what)
 	return r < 0 ? r : ref_row_add(row, what);
 }
 
+/* @old: what the value was made of, or NULL. */
 static int put(struct applying *a, int family, struct change *c,
-	       struct bytes value, uint64_t ttl_ms)
+	       struct bytes value, uint64_t ttl_ms,
+	       const struct ref_change *old)
 {
 	struct ref_change what = {
 		.kind = CELL_PUT,
@@ -230,6 +255,8 @@ static int put(struct applying *a, int family, struct change *c,
 			   "%s takes at most %u",
 			   value.len, a->t->schema.families[family].name, max);
 	r = settle_ts(a, family, c, &what.ts);
+	if (c->ts == TS_CLOCK && old && old->ts >= what.ts && old->ts < TS_MAX)
+		what.ts = old->ts + 1;
 	c->ts_given = what.ts;
 	return r < 0 ? r : add(a, family, &what);
 }
@@ -250,7 +277,7 @@ static int increment(struct applying *a, int family, struct change *c,
 		bytes[i] = (uint8_t)(n >> (56 - 8 * i));
 	c->result_int = (int64_t)n;
 	return put(a, family, c, bytes_of(bytes, sizeof(bytes)),
-		   c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms);
+		   c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms, old);
 }
 
 static int append(struct applying *a, int family, struct change *c,
@@ -263,7 +290,7 @@ static int append(struct applying *a, int family, struct change *c,
 		r = buf_append(&value, c->value.data, c->value.len);
 	if (r == 0)
 		r = put(a, family, c, buf_bytes(&value),
-			c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms);
+			c->ttl_ms || !old ? c->ttl_ms : old->ttl_ms, old);
 	buf_free(&value);
 	return r;
 }
@@ -302,7 +329,7 @@ static int apply(struct applying *a, struct change *c)
 		return why(-EPERM, "the family %.*s is not declared",
 			   (int)c->family.len, (const char *)c->family.data);
 	if (c->op == CHANGE_PUT)
-		return put(a, family, c, c->value, c->ttl_ms);
+		return put(a, family, c, c->value, c->ttl_ms, NULL);
 	if (c->op != CHANGE_INCREMENT && c->op != CHANGE_APPEND) {
 		r = c->op == CHANGE_DELETE ? delete_ts(a, family, c, &what.ts)
 					   : settle_ts(a, family, c, &what.ts);
@@ -311,6 +338,8 @@ static int apply(struct applying *a, struct change *c)
 	}
 	look = ref_look_now(a->t, family);
 	look.seq_max = a->seq_before;
+	look.ts_min = c->ts_min;
+	look.ts_max = c->ts_max ? c->ts_max : INT64_MAX;
 	r = newest(a, family, c->qualifier, &look, &old);
 	if (r < 0)
 		return r;
@@ -356,6 +385,7 @@ static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m,
 		.row = m->row,
 		.seq_before = rs->last_seq,
 		.change = nbefore,
+		.m = m,
 	};
 	bool checked = rs->plant != PLANT_CHECK_IGNORED;
 	int r = ref_gone(t);
@@ -368,9 +398,11 @@ static int mutate(struct ref_store *rs, struct ref_table *t, struct mutation *m,
 			return r;
 	}
 	r = begin(&a);
-	for (size_t i = 0; r == 0 && i < m->nchanges; i++, a.change++)
+	for (size_t i = 0; r == 0 && i < m->nchanges; i++, a.change++) {
+		a.at = i;
 		if (i != 2 || rs->plant != PLANT_LOST_CHANGE)
 			r = apply(&a, &m->changes[i]);
+	}
 	if (r < 0 && a.n_before && rs->plant != PLANT_HALF_MUTATION)
 		undo(&a);
 	free(a.n_before);

@@ -1,0 +1,127 @@
+/*
+ * Runs a file of conformance cases against the store:
+ *
+ *	run-cases [--flush | --compact] [--only ID] [--differences FILE] FILE
+ *
+ * Prints each failure with its difference, then: N passed, N failed. A case
+ * that differs and is named in the file of differences (one is looked for
+ * beside the sources) is a quirk: it is listed and does not count. Exits 0
+ * when none failed.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/hbase/case.h"
+
+struct options {
+	enum settle settle;
+	const char *only, *differences;
+};
+
+static const struct option long_options[] = {
+	{"flush", no_argument, NULL, 'f'},
+	{"compact", no_argument, NULL, 'c'},
+	{"only", required_argument, NULL, 'o'},
+	{"differences", required_argument, NULL, 'd'},
+	{0},
+};
+
+static char *read_text(const char *path)
+{
+	FILE *f = path ? fopen(path, "r") : NULL;
+	char *s = calloc(1, 1 << 20);
+
+	if (f && s && fread(s, 1, (1 << 20) - 1, f) == 0)
+		s[0] = '\0';
+	if (f)
+		fclose(f);
+	return s;
+}
+
+/* Is the id a word of the text? */
+static bool names(const char *text, const char *id)
+{
+	size_t n = strlen(id);
+
+	for (const char *p = text; p && (p = strstr(p, id)); p += n)
+		if (p[n] < '0' || p[n] > '9')
+			return true;
+	return false;
+}
+
+static int usage(void)
+{
+	fputs("usage: run-cases [--flush|--compact] [--only ID] "
+	      "[--differences FILE] FILE.json\n",
+	      stderr);
+	return 2;
+}
+
+static int run_file(const struct options *o, const char *path)
+{
+	char *differences = read_text(o->differences);
+	int passed = 0, failed = 0, quirks = 0;
+	json_error_t e;
+	json_t *file, *c;
+	size_t i;
+
+	file = json_load_file(path, JSON_ALLOW_NUL, &e);
+	if (!file) {
+		fprintf(stderr, "%s: line %d: %s\n", path, e.line, e.text);
+		free(differences);
+		return 2;
+	}
+	json_array_foreach(json_object_get(file, "cases"), i, c)
+	{
+		const char *id = json_string_value(json_object_get(c, "id"));
+		const char *title =
+			json_string_value(json_object_get(c, "title"));
+
+		if (!id || (o->only && strcmp(o->only, id) != 0))
+			continue;
+		if (case_run(c, o->settle, false)) {
+			passed++;
+			continue;
+		}
+		if (names(differences, id)) {
+			printf("quirk   %s: %s\n", id, title ? title : "");
+			quirks++;
+			continue;
+		}
+		printf("FAILED  %s: %s\n", id, title ? title : "");
+		failed++;
+	}
+	if (quirks)
+		printf("%d quirks that are documented\n", quirks);
+	printf("%d passed, %d failed\n", passed, failed);
+	json_decref(file);
+	free(differences);
+	return failed || !passed;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.differences = getenv("CELLFS_DIFFERENCES")};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			o.settle = SETTLE_FLUSH;
+			break;
+		case 'c':
+			o.settle = SETTLE_COMPACT;
+			break;
+		case 'o':
+			o.only = optarg;
+			break;
+		case 'd':
+			o.differences = optarg;
+			break;
+		default:
+			return usage();
+		}
+	}
+	return optind + 1 == argc ? run_file(&o, argv[optind]) : usage();
+}

@@ -1,0 +1,209 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "store/lsm/engine.h"
+#include "tests/hbase/case.h"
+#include "tests/sim/os_sim.h"
+
+/* -- steps that concern the store itself ---------------------------------- */
+
+/* Tables of two levels of a case: of the whole store, which is the case's. */
+static int step_flush(struct run *r, json_t *step)
+{
+	return refuse_errno(r, store_flush(r->store, NULL));
+}
+
+static int step_major_compact(struct run *r, json_t *step)
+{
+	struct table *t;
+	int err;
+
+	if (step_table(r, step, &t) < 0)
+		return -1;
+	err = refuse_errno(r, lsm_compact_files(t, 0));
+	table_unref(t);
+	return err;
+}
+
+static int step_minor_compact(struct run *r, json_t *step)
+{
+	json_t *n = json_object_get(step, "newest");
+	struct table *t;
+	int err;
+
+	if (step_table(r, step, &t) < 0)
+		return -1;
+	err = refuse_errno(
+		r, lsm_compact_files(t, (unsigned)json_integer_value(n)));
+	table_unref(t);
+	return err;
+}
+
+static int step_sleep(struct run *r, json_t *step)
+{
+	r->now += json_integer_value(json_object_get(step, "ms"));
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct run *r, json_t *step);
+	int nts; /* where a cell of its answer has the timestamp */
+	bool writes;
+} ops[] = {
+	{"put", step_put, -1, true},
+	{"delete", step_delete, -1, true},
+	{"mutate_row", step_mutate_row, -1, true},
+	{"increment", step_increment, -1, true},
+	{"append", step_append, -1, true},
+	{"check_and_mutate", step_check_and_mutate, -1, true},
+	{"get", step_get, 1, false},
+	{"exists", step_exists, 1, false},
+	{"scan", step_scan, 2, false},
+	{"flush", step_flush, -1, false},
+	{"major_compact", step_major_compact, -1, false},
+	{"minor_compact", step_minor_compact, -1, false},
+	{"sleep", step_sleep, -1, false},
+	{"create", step_create, -1, true},
+	{"drop", step_drop, -1, true},
+	{"disable", step_disable, -1, false},
+	{"enable", step_enable, -1, false},
+	{"truncate", step_truncate, -1, true},
+	{"add_family", step_add_family, -1, true},
+	{"modify_family", step_modify_family, -1, true},
+	{"delete_family", step_delete_family, -1, true},
+	{"create_namespace", step_create_namespace, -1, true},
+	{"drop_namespace", step_drop_namespace, -1, true},
+};
+
+/* -- one case ------------------------------------------------------------- */
+
+static void say(const char *what, json_t *v)
+{
+	char *s = v ? json_dumps(v, JSON_ENCODE_ANY) : NULL;
+
+	printf("    %-9s %.2000s\n", what, s ? s : "nothing");
+	free(s);
+}
+
+static bool judge(struct run *r, json_t *step, int err, int nts)
+{
+	const char *kind = json_string_value(json_object_get(step, "error"));
+	json_t *expect = json_object_get(step, "expect");
+	json_t *chunks = json_object_get(step, "expect_chunks");
+
+	if (kind) {
+		if (err < 0 &&
+		    (!strcmp(kind, "any") || !strcmp(kind, r->error)))
+			return true;
+		printf("    expected  the error %s\n", kind);
+		printf("    got       %s\n", err < 0 ? r->error : "none");
+		return false;
+	}
+	if (err < 0) {
+		printf("    got       the error %s: %s\n", r->error,
+		       store_why());
+		return false;
+	}
+	if (expect && !text_same(r, expect, r->answer, nts)) {
+		say("expected", expect);
+		say("got", r->answer);
+		return false;
+	}
+	if (chunks && !json_equal(chunks, r->chunks)) {
+		say("chunks", chunks);
+		say("got", r->chunks);
+		return false;
+	}
+	return true;
+}
+
+static bool run_step(struct run *r, json_t *step)
+{
+	const char *op = json_string_value(json_object_get(step, "op"));
+	bool good = false;
+
+	/* Calls that follow one another lie a millisecond apart. */
+	sim_set_now_ms(r->os, ++r->now);
+	for (size_t i = 0; op && i < sizeof(ops) / sizeof(*ops); i++) {
+		int err;
+
+		if (strcmp(op, ops[i].name) != 0)
+			continue;
+		err = ops[i].run(r, step);
+		sim_set_now_ms(r->os, r->now);
+		good = judge(r, step, err, ops[i].nts);
+		step_release(r);
+		return good;
+	}
+	printf("    the operation %s is not known\n", op ? op : "?");
+	return false;
+}
+
+static int settle_now(struct run *r, enum settle settle)
+{
+	int err = 0;
+
+	if (settle == SETTLE_FLUSH)
+		err = store_flush(r->store, NULL);
+	if (settle == SETTLE_COMPACT)
+		err = store_compact(r->store, NULL);
+	if (err < 0)
+		printf("    settling failed: %s\n", store_why());
+	return err;
+}
+
+static int begin(struct run *r, json_t *c)
+{
+	const char *id = json_string_value(json_object_get(c, "id"));
+	json_t *schema = json_object_get(c, "schema");
+	struct store_options o = {.create = true, .inline_background = true};
+	int err;
+
+	r->os = sim_new(1);
+	r->t0 = r->now = (int64_t)time(NULL) * 1000;
+	sim_set_now_ms(r->os, r->now);
+	o.os = r->os;
+	err = store_open("/store", &o, &r->store);
+	if (err < 0) {
+		printf("    no store: %s\n", store_why());
+		return err;
+	}
+	snprintf(r->table, sizeof(r->table), "%s", id ? id : "case");
+	for (char *p = r->table; *p; p++)
+		if (*p == '-')
+			*p = '_';
+	if (!json_is_object(schema))
+		return 0;
+	err = create_table(r, r->table, schema);
+	if (err < 0)
+		printf("    no table: %s\n", store_why());
+	return err;
+}
+
+bool case_run(json_t *c, enum settle settle, bool verbose)
+{
+	struct run r = {0};
+	json_t *step;
+	size_t i;
+	bool good = begin(&r, c) == 0;
+
+	json_array_foreach(json_object_get(c, "steps"), i, step)
+	{
+		if (!good)
+			break;
+		good = run_step(&r, step) && settle_now(&r, settle) == 0;
+		if (!good) {
+			printf("    in step   %zu ", i + 1);
+			say("", step);
+		}
+	}
+	step_release(&r);
+	named_free(&r.disabled);
+	if (r.store)
+		store_close(r.store);
+	sim_free(r.os);
+	return good;
+}
