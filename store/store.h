@@ -292,7 +292,11 @@ int snapshot_schema(const struct snapshot *snap, const struct table *t,
 
 /* -- care --------------------------------------------------------------- */
 
-/* Memtables to files; @t NULL = all. Returns when it is done. */
+/*
+ * Memory to files. Returns when it is done. For a table @t whose families are
+ * in the classic order (new_version_behavior no) it is HBase's flush, which
+ * drops versions beyond `versions`; @t NULL changes no answer.
+ */
 int store_flush(struct store *s, struct table *t);
 /* Everything into the last level: hidden cells leave the disk. */
 int store_compact(struct store *s, struct table *t);

@@ -56,7 +56,7 @@ static int live_tree(struct lsm *db, uint32_t id, struct tree **out,
 	return found;
 }
 
-static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
+static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		      struct flushed *out)
 {
 	struct family_attrs attrs;
@@ -75,10 +75,11 @@ static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
 
 	if (!live_tree(db, id, &out->tree, &attrs, &table))
 		return 0;
+	job.trim = g->trim == table;
 	r = snapshots_collect(db, table, &snapshots, &job.nsnapshots);
 	if (r == 0) {
 		job.snapshots = snapshots;
-		memtable_cursor(mem, id, &c);
+		memtable_cursor(g->mem, id, &c);
 		r = flush_run(&job);
 		cursor_close(&c.base);
 		free(snapshots);
@@ -91,14 +92,14 @@ static int flush_tree(struct lsm *db, struct memtable *mem, uint32_t id,
 	return 1;
 }
 
-static int flush_trees(struct lsm *db, struct memtable *mem,
+static int flush_trees(struct lsm *db, const struct generation *g,
 		       struct flushed **out, size_t *n)
 {
 	size_t cap = 0;
 	int64_t id = -1;
 	int r = 0;
 
-	while (r == 0 && (id = memtable_next_tree(mem, id)) >= 0) {
+	while (r == 0 && (id = memtable_next_tree(g->mem, id)) >= 0) {
 		if (*n == cap) {
 			struct flushed *p;
 
@@ -111,7 +112,7 @@ static int flush_trees(struct lsm *db, struct memtable *mem,
 			*out = p;
 		}
 		(*out)[*n] = (struct flushed){0};
-		r = flush_tree(db, mem, (uint32_t)id, &(*out)[*n]);
+		r = flush_tree(db, g, (uint32_t)id, &(*out)[*n]);
 		if (r > 0) {
 			++*n;
 			r = 0;
@@ -226,7 +227,7 @@ int flush_one(struct lsm *db)
 	g = db->frozen[0];
 	pthread_mutex_unlock(&db->state);
 
-	r = flush_trees(db, g.mem, &f, &n);
+	r = flush_trees(db, &g, &f, &n);
 	if (r == 0)
 		r = flush_commit(db, f, n, g.wal_next);
 	else
@@ -572,8 +573,11 @@ static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
 /* -- asked for --------------------------------------------------------------
  */
 
-/* All that was written before the call is in files when it returns. */
-static int flush_all(struct lsm *db)
+/*
+ * All that was written before the call is in files when it returns. @trim: the
+ * table that is flushed as HBase does it, or NULL.
+ */
+static int flush_all(struct lsm *db, const struct table *trim)
 {
 	int r;
 
@@ -587,7 +591,7 @@ static int flush_all(struct lsm *db)
 		r = db->nfrozen == FROZEN_MAX ? db->flush_error : 0;
 		pthread_mutex_unlock(&db->state);
 		if (r == 0)
-			r = commit_freeze(db);
+			r = commit_freeze(db, trim ? trim->id : 0);
 	}
 	pthread_mutex_unlock(&db->commit);
 	if (db->options.inline_background) {
@@ -610,8 +614,8 @@ static int flush_all(struct lsm *db)
 
 int lsm_flush(struct store *s, struct table *t)
 {
-	(void)t; /* one generation holds every table's cells */
-	return flush_all(lsm_of(s));
+	/* One generation holds every table's cells. */
+	return flush_all(lsm_of(s), t);
 }
 
 int lsm_compact(struct store *s, struct table *t)
@@ -619,7 +623,7 @@ int lsm_compact(struct store *s, struct table *t)
 	struct lsm *db = lsm_of(s);
 	int r;
 
-	r = flush_all(db);
+	r = flush_all(db, NULL);
 	return r < 0 ? r : compact_trees(db, t, 0);
 }
 

@@ -63,7 +63,7 @@ int lsm_commit_edit(struct lsm *db, const struct edit *e)
 
 /* -- room ----------------------------------------------------------------- */
 
-int commit_freeze(struct lsm *db)
+int commit_freeze(struct lsm *db, uint64_t trim)
 {
 	struct memtable *next;
 	uint64_t segment;
@@ -80,7 +80,8 @@ int commit_freeze(struct lsm *db)
 		return r == -ENOSPC ? r : lsm_fail(db, r);
 	}
 	pthread_mutex_lock(&db->state);
-	db->frozen[db->nfrozen++] = (struct generation){db->active, segment};
+	db->frozen[db->nfrozen++] =
+		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
 	db->generation++;
 	pthread_cond_broadcast(&db->work);
@@ -161,14 +162,14 @@ static int make_room(struct lsm *db, const struct mutation *m)
 		 * one. */
 		r = flush_one(db);
 		if (r >= 0)
-			r = commit_freeze(db);
+			r = commit_freeze(db, 0);
 		while (r >= 0 && (r = compact_one(db)) > 0)
 			;
 		return r < 0 ? r : 0;
 	}
 	r = wait_for_room(db);
 	if (r == 0)
-		r = commit_freeze(db);
+		r = commit_freeze(db, 0);
 	/* A full disk must not stop the deletes that would empty it. */
 	if (r == -ENOSPC && only_deletes(m) &&
 	    used < 2 * db->options.write_buffer_bytes)

@@ -227,6 +227,7 @@ int flush_run(struct flush_job *j)
 		.attrs = j->attrs,
 		.now_ms = j->now_ms,
 		.flush = true,
+		.trim = j->trim,
 		.version_markers = true,
 		.snapshots = j->snapshots,
 		.nsnapshots = j->nsnapshots,

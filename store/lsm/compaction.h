@@ -117,6 +117,7 @@ struct flush_job {
 	struct os_dir *dir;
 	struct block_cache *cache;
 	struct cursor *from; /* over the frozen tree */
+	bool trim;	     /* see struct retain_spec */
 	const struct family_attrs *attrs;
 	int64_t now_ms;
 	const uint64_t *snapshots;

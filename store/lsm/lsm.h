@@ -76,6 +76,7 @@ struct lsm_table {
 struct generation {
 	struct memtable *mem;
 	uint64_t wal_next; /* the log from here on is of later generations */
+	uint64_t trim;	   /* the table whose flush was asked for, or 0 */
 };
 
 struct lsm_snapshot {
@@ -221,8 +222,11 @@ int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
 int lsm_sync(struct store *s);
 /* One record of the log into the active memtable, while opening. */
 int commit_replay(struct lsm *db, struct bytes record);
-/* Freezes the active memtable unless it is empty. Under commit. */
-int commit_freeze(struct lsm *db);
+/*
+ * Freezes the active memtable unless it is empty; @trim as in struct
+ * generation. Under commit.
+ */
+int commit_freeze(struct lsm *db, uint64_t trim);
 /* No more writes from now on; keeps the present sentence. Returns @err. */
 int lsm_fail(struct lsm *db, int err);
 /* 0, or -EROFS with the sentence of the failure. */

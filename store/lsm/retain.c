@@ -40,6 +40,7 @@ struct retain {
 	uint32_t steps;
 	/* Of the present column */
 	uint64_t survivors; /* alive at the end, for good */
+	uint64_t counted;   /* versions of a flush that trims */
 	bool version_met;   /* a DELETE */
 	bool has_put;
 	int64_t put_ts;	  /* of the last put that replaces others */
@@ -240,6 +241,13 @@ static int put_classic(struct retain *r, const struct entry *e)
 	r->has_put = true;
 	r->put_ts = e->ts;
 	r->put_seq = e->seq;
+	if (r->spec.trim && r->spec.nsnapshots == 0) {
+		r->counted++;
+		if (r->counted > r->versions ||
+		    (family_ttl_expired(r, e) &&
+		     r->counted > r->spec.attrs->min_versions))
+			return DROP;
+	}
 	if (hidden || !may_purge(r, stripe))
 		return KEEP;
 	if (family_ttl_expired(r, e) && r->spec.nsnapshots == 0 &&
@@ -276,6 +284,7 @@ static int begin_column(struct retain *r)
 	r->column_done = false;
 	r->steps = 0;
 	r->survivors = 0;
+	r->counted = 0;
 	r->version_met = false;
 	r->has_put = false;
 	return column_set(&r->qualifier, r->c->at.qualifier);

@@ -115,6 +115,11 @@ struct retain_spec {
 	/* Asked for by the user: all of the tree. For the classic order. */
 	bool major;
 	bool flush;
+	/*
+	 * A flush that was asked for, of a table in the classic order: versions
+	 * beyond `versions` go, counted in memory alone, as in HBase.
+	 */
+	bool trim;
 	/* The input may hold DELETE or DELETE_FAMILY_VERSION. */
 	bool version_markers;
 	/* Sequences that snapshots see, ascending. Borrowed. */

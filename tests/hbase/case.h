@@ -50,7 +50,6 @@ struct run {
 	const char *error; /* its kind */
 	json_t *answer;	   /* rendered cells, a bool, or NULL */
 	json_t *chunks;
-	bool any_now; /* in a comparison */
 };
 
 /* Memory until the step ends; never NULL. */
@@ -116,6 +115,6 @@ enum settle {
 };
 
 /* Runs one case: whether all its steps answered as they must. */
-bool case_run(json_t *c, enum settle settle, bool verbose);
+bool case_run(json_t *c, enum settle settle);
 
 #endif

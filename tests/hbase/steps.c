@@ -9,10 +9,16 @@
 
 /* -- steps that concern the store itself ---------------------------------- */
 
-/* Tables of two levels of a case: of the whole store, which is the case's. */
 static int step_flush(struct run *r, json_t *step)
 {
-	return refuse_errno(r, store_flush(r->store, NULL));
+	struct table *t;
+	int err;
+
+	if (step_table(r, step, &t) < 0)
+		return -1;
+	err = refuse_errno(r, store_flush(r->store, t));
+	table_unref(t);
+	return err;
 }
 
 static int step_major_compact(struct run *r, json_t *step)
@@ -183,7 +189,7 @@ static int begin(struct run *r, json_t *c)
 	return err;
 }
 
-bool case_run(json_t *c, enum settle settle, bool verbose)
+bool case_run(json_t *c, enum settle settle)
 {
 	struct run r = {0};
 	json_t *step;
