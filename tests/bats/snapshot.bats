@@ -202,7 +202,7 @@ c" ]
 	unmount_store
 	[ "$("$CELLCTL" snapshot "$STORE" | cut -f1)" = all ]
 	run -3 "$CELLCTL" drop "$STORE" T --force
-	[[ $output == *"snapshot %2Enight"* || $output == *"snapshot .night"* ]]
+	[[ $output == *"snapshot all of the whole store"* ]]
 	"$CELLCTL" snapshot -t T "$STORE" drop %2Enight
 	"$CELLCTL" snapshot "$STORE" drop all
 	"$CELLCTL" drop "$STORE" T --force
