@@ -127,8 +127,14 @@ unmount() {
 
 	case $(mounted_type "$point") in
 	fuse.cellfs) ;;
-	'') fail "nothing is mounted at $point" ;;
-	*) fail "what is mounted at $point is not cellfs" ;;
+	'')
+		fail "nothing is mounted at $point" \
+			"what is mounted where: grep cellfs /proc/mounts"
+		;;
+	*)
+		fail "what is mounted at $point is not cellfs" \
+			"what is mounted where: grep cellfs /proc/mounts"
+		;;
 	esac
 	# A daemon that died leaves a mount that only a lazy unmount removes.
 	if ! stat "$point" >/dev/null 2>&1; then
@@ -230,13 +236,21 @@ fi
 	fail "another filesystem ($type) is mounted at $point" \
 		"name another mountpoint: ./mount.sh $store MOUNTPOINT"
 
+# A mount would hide what is there; a dead mount cannot be listed.
+[ -n "$type" ] || [ -z "$(ls -A "$point" 2>/dev/null)" ] ||
+	fail "$point is not empty" \
+		"name another mountpoint: ./mount.sh $store MOUNTPOINT"
+
 install_missing
 build_cellfs
 check_fuse
-[ -e "$point" ] || [ -n "$type" ] || mkdir -p "$point" ||
-	fail "cannot make the mountpoint $point"
 "$build/tools/cellctl" init "$store" ||
-	fail "no store could be opened in $store"
+	fail "no store could be opened in $store" \
+		"is it mounted elsewhere? see: grep cellfs /proc/mounts" \
+		"or name a directory of yours: ./mount.sh STORE $point"
+[ -e "$point" ] || [ -n "$type" ] || mkdir -p "$point" ||
+	fail "cannot make the mountpoint $point" \
+		"name one in a directory of yours: ./mount.sh $store MOUNTPOINT"
 ! $demo || load_demo "$store"
 "$build/fs/cellfs" "$store" "$point" ||
 	fail "cellfs could not mount $store at $point"

@@ -183,7 +183,14 @@ int open_store(const char *path, bool create, bool read_only,
 	struct store_options o = {.create = create, .read_only = read_only};
 	int r = store_open(path, &o, store);
 
-	return r < 0 ? fail_store(path) : EXIT_DONE;
+	if (r == 0)
+		return EXIT_DONE;
+	fail_store(path);
+	if (r == -EBUSY)
+		fputs("  unmount it first, or work in the mount\n", stderr);
+	if (r == -ENOENT && !create)
+		fprintf(stderr, "  to make a store: cellctl init %s\n", path);
+	return EXIT_STORE;
 }
 
 int open_table(const char *path, const char *table, bool read_only,
@@ -195,7 +202,9 @@ int open_table(const char *path, const char *table, bool read_only,
 		return code;
 	if (table_open(*store, bytes_str(table), t) == 0)
 		return EXIT_DONE;
-	return close_store(*store, NULL, fail_store(path));
+	code = fail_store(path);
+	fprintf(stderr, "  which there are: cellctl tables %s\n", path);
+	return close_store(*store, NULL, code);
 }
 
 int close_store(struct store *store, struct table *t, int code)

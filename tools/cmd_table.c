@@ -136,15 +136,18 @@ int cmd_drop(int argc, char **argv)
 {
 	bool force = argc == 4 && !strcmp(argv[3], "--force");
 	struct store *store;
-	int code;
+	int code, r;
 
 	if (argc != 3 && !force)
 		return fail_usage(NULL);
 	code = open_store(argv[1], false, false, &store);
 	if (code)
 		return code;
-	if (store_table_drop(store, bytes_str(argv[2]), !force) < 0)
+	r = store_table_drop(store, bytes_str(argv[2]), !force);
+	if (r < 0)
 		code = fail_store(argv[2]);
+	if (r == -ENOTEMPTY)
+		fputs("  with --force they go too\n", stderr);
 	return close_store(store, NULL, code);
 }
 
