@@ -34,6 +34,22 @@ static const char help[] =
 	"  .cellfs/                               about the mount (not "
 	"listed)\n"
 	"\n"
+	"Not listed either, and for reading only, in a table (the first five\n"
+	"are of qualifiers in a family); they chain in any order:\n"
+	"\n"
+	"  .range/A..B/  .prefix/P/  .after/K/    rows by key, A to before B\n"
+	"  .first/N/  .last/N/                    so many rows, or backwards\n"
+	"  .since/TIME/  .between/T1..T2/         versions of that time\n"
+	"  .at/TIME/                              values as of then; now too\n"
+	"  .raw/                                  all that is stored\n"
+	"  .cells                                 a stream of lines, here and\n"
+	"                                         in rows, families and "
+	"views;\n"
+	"                                         write it into another "
+	".cells\n"
+	"  .../QUALIFIER/@-1, @TIME               an older value\n"
+	"  .../QUALIFIER/counter                  a number; echo 5 > adds 5\n"
+	"\n"
 	"Try:\n"
 	"\n"
 	"  mkdir articles                         make a table\n"
@@ -43,6 +59,8 @@ static const char help[] =
 	"  ls articles/a1/basic/title             its versions, newest first\n"
 	"  echo old > articles/a1/basic/title/1637054560118\n"
 	"                                         put with that timestamp\n"
+	"  ls articles/.prefix/a                  rows that begin with a\n"
+	"  cat articles/.at/now/a1/basic/title    values without timestamps\n"
 	"  rm articles/a1/basic:title             delete all its versions\n"
 	"  cat articles/.schema                   how many versions are kept\n"
 	"  rm -r articles/a1                      delete the row\n"
@@ -95,17 +113,6 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static const char *const op_names[FS_OP_COUNT] = {
-	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
-	[FS_SETATTR] = "setattr", [FS_READDIR] = "readdir",
-	[FS_OPEN] = "open",	  [FS_READ] = "read",
-	[FS_CREATE] = "create",	  [FS_WRITE] = "write",
-	[FS_FLUSH] = "flush",	  [FS_FSYNC] = "fsync",
-	[FS_MKDIR] = "mkdir",	  [FS_RMDIR] = "rmdir",
-	[FS_UNLINK] = "unlink",	  [FS_RENAME] = "rename",
-	[FS_FORGET] = "forget",
-};
-
 static int stats_mount(struct fs *fs, struct buf *out)
 {
 	struct invalidate_counts ic;
@@ -140,7 +147,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 	if (r == 0)
 		r = say(out, "requests\n");
 	for (int i = 0; r == 0 && i < FS_OP_COUNT; i++)
-		r = say(out, "  %-26s %llu\n", op_names[i],
+		r = say(out, "  %-26s %llu\n", metrics_op_name((unsigned)i),
 			(unsigned long long)fs->op_counts[i]);
 	return r;
 }
@@ -161,11 +168,63 @@ static int stats_text(struct fs *fs, struct buf *out)
 	return r;
 }
 
+/* -- what is done by writing -------------------------------------------- */
+
+/* The table of that name, or NULL for all: an empty line, "all". */
+static int table_of(struct fs *fs, struct bytes data, struct table **out)
+{
+	while (data.len && data.data[data.len - 1] == '\n')
+		data.len--;
+	*out = NULL;
+	if (!data.len || bytes_eq(data, bytes_str("all")))
+		return 0;
+	return table_open(fs->store, data, out);
+}
+
+static int flush_written(struct fs *fs, struct bytes data)
+{
+	struct table *t;
+	int r = table_of(fs, data, &t);
+
+	if (r == 0)
+		r = store_flush(fs->store, t);
+	table_unref(t);
+	return r;
+}
+
+static int compact_written(struct fs *fs, struct bytes data)
+{
+	struct table *t;
+	int r = table_of(fs, data, &t);
+
+	if (r == 0)
+		r = store_compact(fs->store, t);
+	table_unref(t);
+	return r;
+}
+
+static int flush_text(struct fs *fs, struct buf *out)
+{
+	return say(out, "Write a table's name here, or an empty line for "
+			"all: what is in memory goes to table files.\n");
+}
+
+static int compact_text(struct fs *fs, struct buf *out)
+{
+	return say(out, "Write a table's name here, or an empty line for "
+			"all: what nobody sees any more leaves the disk.\n");
+}
+
 /* In byte order of name. */
 static const struct control_file files[] = {
-	{"errors", errors_text},   {"help", help_text},
-	{"options", options_text}, {"stats", stats_text},
-	{"version", version_text},
+	{"compact", compact_text, compact_written},
+	{"errors", errors_text, NULL},
+	{"flush", flush_text, flush_written},
+	{"help", help_text, NULL},
+	{"metrics", metrics_text, NULL},
+	{"options", options_text, NULL},
+	{"stats", stats_text, NULL},
+	{"version", version_text, NULL},
 };
 
 const struct control_file *control_at(unsigned i)

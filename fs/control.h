@@ -1,9 +1,10 @@
 /*
- * .cellfs/: help, version, options, stats, errors.
+ * .cellfs/: help, version, options, stats, metrics, errors, flush, compact.
  *
  * Each file is a row of one table: a name and a function that writes its
  * text. The text is made when the file is opened, read by direct I/O, and its
- * size is 0 to stat(2), as in /proc.
+ * size is 0 to stat(2), as in /proc. Writing into flush or compact, a table's
+ * name or just a newline for all, does it and returns when it is done.
  */
 #ifndef CELLFS_FS_CONTROL_H
 #define CELLFS_FS_CONTROL_H
@@ -18,6 +19,8 @@ struct control_file {
 	const char *name;
 	/* Appends the text. 0 or a negative errno. */
 	int (*text)(struct fs *fs, struct buf *out);
+	/* Called with what is written into the file; NULL = read only. */
+	int (*written)(struct fs *fs, struct bytes data);
 };
 
 /* By index, in byte order of name; NULL after the last. */

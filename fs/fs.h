@@ -19,6 +19,7 @@
 #include "fs/errors.h"
 #include "fs/handle.h"
 #include "fs/invalidate.h"
+#include "fs/metrics.h"
 #include "fs/options.h"
 #include "fs/overlay.h"
 #include "fs/place.h"
@@ -63,6 +64,7 @@ struct fs {
 	uid_t uid; /* who owns root and control files */
 	gid_t gid;
 	_Atomic uint64_t op_counts[FS_OP_COUNT];
+	struct latency latency[FS_OP_COUNT];
 	_Atomic uint64_t bytes_read, bytes_written;
 };
 

@@ -85,37 +85,107 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	fuse_reply_err(req, ENOSYS);
 }
 
+/* -- how long they take ------------------------------------------------- */
+
+#define TIMED(name, kind, params, args)                                    \
+	static void timed_##name params                                    \
+	{                                                                  \
+		struct fs *fs = fs_of(req);                                \
+		uint64_t start = metrics_now_ns();                         \
+                                                                           \
+		op_##name args;                                            \
+		latency_add(&fs->latency[kind], metrics_now_ns() - start); \
+	}
+
+TIMED(lookup, FS_LOOKUP, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(getattr, FS_GETATTR,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(setattr, FS_SETATTR,
+      (fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set,
+       struct fuse_file_info *fi),
+      (req, ino, attr, set, fi))
+TIMED(readdir, FS_READDIR,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(readdirplus, FS_READDIR,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(open, FS_OPEN,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(read, FS_READ,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(create, FS_CREATE,
+      (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+       struct fuse_file_info *fi),
+      (req, parent, name, mode, fi))
+TIMED(write, FS_WRITE,
+      (fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, data, size, off, fi))
+TIMED(flush, FS_FLUSH,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(fsync, FS_FSYNC,
+      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
+      (req, ino, datasync, fi))
+TIMED(fsyncdir, FS_FSYNC,
+      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
+      (req, ino, datasync, fi))
+TIMED(mkdir, FS_MKDIR,
+      (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode),
+      (req, parent, name, mode))
+TIMED(rmdir, FS_RMDIR, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(unlink, FS_UNLINK, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(rename, FS_RENAME,
+      (fuse_req_t req, fuse_ino_t parent, const char *name,
+       fuse_ino_t newparent, const char *newname, unsigned flags),
+      (req, parent, name, newparent, newname, flags))
+TIMED(forget, FS_FORGET, (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup),
+      (req, ino, nlookup))
+TIMED(forget_multi, FS_FORGET,
+      (fuse_req_t req, size_t count, struct fuse_forget_data *forgets),
+      (req, count, forgets))
+
 static const struct fuse_lowlevel_ops ops = {
 	.init = op_init,
-	.lookup = op_lookup,
-	.forget = op_forget,
-	.forget_multi = op_forget_multi,
-	.getattr = op_getattr,
-	.setattr = op_setattr,
+	.lookup = timed_lookup,
+	.forget = timed_forget,
+	.forget_multi = timed_forget_multi,
+	.getattr = timed_getattr,
+	.setattr = timed_setattr,
 	.mknod = op_mknod,
-	.mkdir = op_mkdir,
-	.unlink = op_unlink,
-	.rmdir = op_rmdir,
+	.mkdir = timed_mkdir,
+	.unlink = timed_unlink,
+	.rmdir = timed_rmdir,
 	.symlink = op_symlink,
-	.rename = op_rename,
+	.rename = timed_rename,
 	.link = op_link,
-	.open = op_open,
-	.read = op_read,
-	.write = op_write,
-	.flush = op_flush,
+	.open = timed_open,
+	.read = timed_read,
+	.write = timed_write,
+	.flush = timed_flush,
 	.release = op_release,
-	.fsync = op_fsync,
+	.fsync = timed_fsync,
 	.opendir = op_opendir,
-	.readdir = op_readdir,
-	.readdirplus = op_readdirplus,
+	.readdir = timed_readdir,
+	.readdirplus = timed_readdirplus,
 	.releasedir = op_releasedir,
-	.fsyncdir = op_fsyncdir,
+	.fsyncdir = timed_fsyncdir,
 	.statfs = op_statfs,
 	.setxattr = op_setxattr,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
 	.removexattr = op_removexattr,
-	.create = op_create,
+	.create = timed_create,
 	.fallocate = op_fallocate,
 };
 

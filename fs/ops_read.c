@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "fs/control.h"
 #include "fs/counter.h"
 #include "fs/listing.h"
 #include "fs/ops.h"
@@ -25,12 +26,14 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = -EISDIR;
 	else if (can_write(fi) && p.view)
 		r = why(-EROFS, "a view is for reading only");
-	else if (can_write(fi) && p.kind == NODE_CONTROL)
+	else if (can_write(fi) && p.kind == NODE_CONTROL && !p.control->written)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
 	else if (p.kind == NODE_CELLS)
 		r = stream_open(fs, &p, fi);
 	else if (p.kind == NODE_COUNTER)
 		r = counter_open(fs, &p, fi);
+	else if (p.kind == NODE_CONTROL)
+		r = reader_open_place(fs, &p, fi);
 	else if (can_write(fi) && p.kind == NODE_PAST)
 		r = why(-EACCES, "an older value can only be read");
 	else if (can_write(fi) || p.kind == NODE_SCRATCH ||

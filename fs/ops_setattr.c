@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "fs/cellfile.h"
+#include "fs/control.h"
 #include "fs/ops.h"
 #include "fs/schema_file.h"
 #include "fs/writer.h"
@@ -63,7 +64,8 @@ static int do_setattr(struct fs *fs, const struct place *p,
 	if (scratch_getattr(fs->writes->scratch, p->node, &a))
 		return set_scratch(fs, p, attr, set);
 	/* Opening with O_TRUNC comes here on its way to a write. */
-	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER)
+	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
+	    (p->kind == NODE_CONTROL && p->control->written))
 		return 0;
 	if (set & FUSE_SET_ATTR_SIZE) {
 		if (place_is_dir(p))

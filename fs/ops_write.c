@@ -8,6 +8,7 @@
 #include "fs/change.h"
 #include "fs/counter.h"
 #include "fs/ops.h"
+#include "fs/reader.h"
 #include "fs/stream.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -121,6 +122,8 @@ static int write_any(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 	switch (handle_type(fh)) {
 	case HANDLE_STREAM:
 		return stream_write(fs, fh, data);
+	case HANDLE_READER:
+		return reader_write(fs, fh, data);
 	case HANDLE_COUNTER:
 		return counter_write(fs, fh, data, off);
 	default:

@@ -162,6 +162,16 @@ int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	return r;
 }
 
+int reader_write(struct fs *fs, uint64_t fh, struct bytes data)
+{
+	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
+
+	if (!rd || rd->place.kind != NODE_CONTROL ||
+	    !rd->place.control->written)
+		return -EBADF;
+	return rd->place.control->written(fs, data);
+}
+
 void reader_free(struct reader *rd)
 {
 	place_release(&rd->place);

@@ -22,6 +22,8 @@ int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
 /* Replies on 0. */
 int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
+/* Into a control file that does something when it is written. */
+int reader_write(struct fs *fs, uint64_t fh, struct bytes data);
 void reader_release(struct fs *fs, uint64_t fh);
 /* At the end: every handle that the kernel left open. */
 void reader_free(struct reader *rd);

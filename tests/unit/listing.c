@@ -321,7 +321,8 @@ static void control_names_are_listed_only_when_asked(void **state)
 	struct world w;
 
 	begin(&w);
-	assert_lists(&w, ".cellfs", "errors help options stats version");
+	assert_lists(&w, ".cellfs",
+		     "compact errors flush help metrics options stats version");
 	assert_lists(&w, "", "t");
 	w.options.show_control = true;
 	assert_lists(&w, "", ".cellfs t");

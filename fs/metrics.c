@@ -1,0 +1,166 @@
+#include "fs/metrics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "fs/fs.h"
+
+static const char *const op_names[FS_OP_COUNT] = {
+	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
+	[FS_SETATTR] = "setattr", [FS_READDIR] = "readdir",
+	[FS_OPEN] = "open",	  [FS_READ] = "read",
+	[FS_CREATE] = "create",	  [FS_WRITE] = "write",
+	[FS_FLUSH] = "flush",	  [FS_FSYNC] = "fsync",
+	[FS_MKDIR] = "mkdir",	  [FS_RMDIR] = "rmdir",
+	[FS_UNLINK] = "unlink",	  [FS_RENAME] = "rename",
+	[FS_FORGET] = "forget",
+};
+
+/* Upper bounds, as they are compared and as they are printed. */
+static const struct {
+	uint64_t ns;
+	const char *seconds;
+} bounds[LATENCY_BUCKETS - 1] = {
+	{10000, "0.00001"},   {31600, "0.0000316"}, {100000, "0.0001"},
+	{316000, "0.000316"}, {1000000, "0.001"},   {3160000, "0.00316"},
+	{10000000, "0.01"},   {31600000, "0.0316"}, {100000000, "0.1"},
+	{316000000, "0.316"}, {1000000000, "1"},    {10000000000, "10"},
+};
+
+const char *metrics_op_name(unsigned op)
+{
+	return op < FS_OP_COUNT ? op_names[op] : "other";
+}
+
+uint64_t metrics_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void latency_add(struct latency *l, uint64_t ns)
+{
+	unsigned i = 0;
+
+	while (i < LATENCY_BUCKETS - 1 && ns > bounds[i].ns)
+		i++;
+	atomic_fetch_add_explicit(&l->buckets[i], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&l->ns, ns, memory_order_relaxed);
+}
+
+/* -- the text ----------------------------------------------------------- */
+
+static int say(struct buf *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int say(struct buf *out, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	return buf_append(out, line, strlen(line));
+}
+
+static int figure(struct buf *out, const char *name, const char *help,
+		  bool counter, uint64_t value)
+{
+	return say(out,
+		   "# HELP cellfs_%s %s\n# TYPE cellfs_%s %s\n"
+		   "cellfs_%s %llu\n",
+		   name, help, name, counter ? "counter" : "gauge", name,
+		   (unsigned long long)value);
+}
+
+static int mount_figures(struct fs *fs, struct buf *out)
+{
+	struct invalidate_counts ic;
+	uint64_t live, pinned;
+	int64_t up_ms = store_now_ms(fs->store) - fs->start_ms;
+
+	nodes_count(fs->nodes, &live, &pinned);
+	invalidate_counts(fs->invalidator, &ic);
+	const struct {
+		const char *name, *help;
+		bool counter;
+		uint64_t value;
+	} figures[] = {
+		{"up_seconds", "Time since the mount", false,
+		 up_ms > 0 ? (uint64_t)up_ms / 1000 : 0},
+		{"healthy", "1 while the store takes writes", false,
+		 store_health(fs->store) == 0},
+		{"read_bytes_total", "Bytes that readers got", true,
+		 fs->bytes_read},
+		{"written_bytes_total", "Bytes that writers gave", true,
+		 fs->bytes_written},
+		{"nodes", "Files that the kernel knows", false, live},
+		{"nodes_pinned", "Directories and files only in memory", false,
+		 pinned},
+		{"handles", "Open files and directories", false,
+		 handles_count(fs->handles)},
+		{"scratch_bytes", "Scratch files and what is not written yet",
+		 false, writes_bytes(fs->writes)},
+		{"notifications_total", "Cache notices sent to the kernel",
+		 true, ic.sent},
+		{"notifications_dropped_total", "Cache notices without room",
+		 true, ic.dropped},
+		{"failures_total", "Requests refused or failed", true,
+		 errors_total(fs->errors)},
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(*figures);
+	     i++)
+		r = figure(out, figures[i].name, figures[i].help,
+			   figures[i].counter, figures[i].value);
+	return r;
+}
+
+static int histogram(struct buf *out, const char *op, struct latency *l)
+{
+	uint64_t sum = 0, ns = atomic_load(&l->ns);
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < LATENCY_BUCKETS; i++) {
+		sum += atomic_load(&l->buckets[i]);
+		r = say(out,
+			"cellfs_request_seconds_bucket{op=\"%s\",le=\"%s\"} "
+			"%llu\n",
+			op,
+			i < LATENCY_BUCKETS - 1 ? bounds[i].seconds : "+Inf",
+			(unsigned long long)sum);
+	}
+	if (r == 0)
+		r = say(out,
+			"cellfs_request_seconds_sum{op=\"%s\"} %llu.%09llu\n"
+			"cellfs_request_seconds_count{op=\"%s\"} %llu\n",
+			op, (unsigned long long)(ns / 1000000000),
+			(unsigned long long)(ns % 1000000000), op,
+			(unsigned long long)sum);
+	return r;
+}
+
+int metrics_text(struct fs *fs, struct buf *out)
+{
+	char name[64];
+	struct store_stat s;
+	int r = mount_figures(fs, out);
+
+	if (r == 0)
+		r = say(out, "# HELP cellfs_request_seconds How long requests "
+			     "took\n"
+			     "# TYPE cellfs_request_seconds histogram\n");
+	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++)
+		if (fs->op_counts[i])
+			r = histogram(out, metrics_op_name(i), &fs->latency[i]);
+	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++) {
+		snprintf(name, sizeof(name), "store_%s", s.name);
+		r = figure(out, name, s.help, s.counter, s.value);
+	}
+	return r;
+}

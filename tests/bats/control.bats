@@ -1,0 +1,57 @@
+load helper
+
+# figure NAME: the value of a metric without labels.
+figure() {
+	awk -v name="cellfs_$1" '$1 == name {print $2}' "$M/.cellfs/metrics"
+}
+
+@test "metrics are what a scraper reads" {
+	a_row
+	echo x > "$M/T/R/f:q"
+	cat "$M/T/R/f:q"
+	[ "$(figure store_mutations_total)" -ge 1 ]
+	[ "$(figure healthy)" -eq 1 ]
+	[ "$(figure written_bytes_total)" -eq 2 ]
+	# Each line is a comment or a name, labels and a number.
+	run ! grep -vE '^(# (HELP|TYPE) cellfs_[a-z0-9_]+ .+|cellfs_[a-z0-9_]+({[^}]*})? [0-9.]+)$' \
+		"$M/.cellfs/metrics"
+	[ "$(grep -c '^# TYPE' "$M/.cellfs/metrics")" -eq \
+		"$(grep '^# TYPE' "$M/.cellfs/metrics" | sort -u | wc -l)" ]
+}
+
+@test "requests are counted by how long they took" {
+	a_row
+	local i
+	for i in $(seq 20); do echo "$i" > "$M/T/R/f:q"; done
+	local text
+	text=$(cat "$M/.cellfs/metrics")
+	local all count
+	all=$(sed -n 's/.*bucket{op="write",le="+Inf"} //p' <<< "$text")
+	count=$(sed -n 's/.*count{op="write"} //p' <<< "$text")
+	[ "$all" -eq 20 ]
+	[ "$count" -eq 20 ]
+	# Buckets only grow.
+	sed -n 's/.*bucket{op="write",.*} //p' <<< "$text" | sort -n -C
+}
+
+@test "writing into flush and compact does it" {
+	a_column
+	echo x > "$C/5"
+	[ "$(figure store_sstables)" -eq 0 ]
+	echo T > "$M/.cellfs/flush"
+	[ "$(figure store_sstables)" -eq 1 ]
+	rm "$C/5"
+	echo > "$M/.cellfs/compact"
+	[ "$(figure store_sstable_cells)" -eq 0 ]
+	run ! bash -c "echo nonsense > '$M/.cellfs/flush'"
+	run ! bash -c "echo x > '$M/.cellfs/stats'"
+	run ! rm "$M/.cellfs/flush"
+}
+
+@test "options and help say what there is" {
+	grep -q scratch_max "$M/.cellfs/options"
+	grep -q '\.prefix/P/' "$M/.cellfs/help"
+	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = \
+		"compact errors flush help metrics options stats version " ]
+	[ "$(ls -A "$M")" = "" ]
+}
