@@ -73,12 +73,13 @@ static bool holds_substring(struct bytes s, struct bytes lower)
 	return false;
 }
 
+/* GNU's search takes a length, so that a value may hold NUL bytes. */
 static bool holds_match(const regex_t *re, struct bytes s)
 {
-	regmatch_t m = {.rm_so = 0, .rm_eo = (regoff_t)s.len};
+	const char *text = s.len ? (const char *)s.data : "";
+	regoff_t n = (regoff_t)s.len;
 
-	return regexec(re, s.len ? (const char *)s.data : "", 1, &m,
-		       REG_STARTEND) == 0;
+	return re_search((regex_t *)re, text, n, 0, n, NULL) >= 0;
 }
 
 /* The value against the comparator's: <0, 0, >0; search: 0 = found. */
