@@ -119,6 +119,7 @@ static struct memindex_node *node_kid(const struct memindex *ix,
 		*at = node_rank(ix, node, *order, key, inclusive) - 1;
 		kid = atomic_load_explicit(&node->kids[order_slot(*order, *at)],
 					   memory_order_acquire);
+		node_prefetch(kid, node->level == 1);
 		if (node_order(node) == *order)
 			return kid;
 	}
@@ -301,19 +302,80 @@ static struct memindex_node *node_new(const struct memindex *ix,
 }
 
 /* Puts an entry into a free slot and publishes it. */
-static void node_add(const struct memindex *ix, struct memindex_node *n,
-		     unsigned at, void *item, struct memindex_node *kid)
+static void node_put(struct memindex_node *n, unsigned at, void *item,
+		     uint64_t head, struct memindex_node *kid)
 {
 	uint64_t order = atomic_load_explicit(&n->order, memory_order_relaxed);
 	unsigned slot = order_len(order);
 
 	n->items[slot] = item;
-	n->heads[slot] = item ? ix->ops->item_head(item, n->skip) : 0;
+	n->heads[slot] = head;
 	if (n->level)
 		atomic_store_explicit(&n->kids[slot], kid,
 				      memory_order_release);
 	atomic_store_explicit(&n->order, order_insert(order, at),
 			      memory_order_release);
+}
+
+static void node_add(const struct memindex *ix, struct memindex_node *n,
+		     unsigned at, void *item, struct memindex_node *kid)
+{
+	node_put(n, at, item, item ? ix->ops->item_head(item, n->skip) : 0,
+		 kid);
+}
+
+/* The entries of a node that is split, with the one that did not fit. */
+struct entries {
+	void *items[SLOTS + 1];
+	struct memindex_node *kids[SLOTS + 1];
+	uint64_t heads[SLOTS + 1]; /* behind skip */
+	uint32_t skip;
+};
+
+static void entries_of(const struct memindex *ix, struct memindex_node *n,
+		       unsigned at, void *item, struct memindex_node *kid,
+		       struct entries *e)
+{
+	uint64_t order = atomic_load_explicit(&n->order, memory_order_relaxed);
+
+	e->skip = n->skip;
+	for (unsigned i = 0, j = 0; i <= SLOTS; i++) {
+		if (i == at) {
+			e->items[i] = item;
+			e->kids[i] = kid;
+			e->heads[i] = ix->ops->item_head(item, n->skip);
+			continue;
+		}
+		unsigned slot = order_slot(order, j++);
+
+		e->items[i] = n->items[slot];
+		e->heads[i] = n->heads[slot];
+		e->kids[i] = NULL;
+		if (n->level)
+			e->kids[i] = atomic_load_explicit(&n->kids[slot],
+							  memory_order_relaxed);
+	}
+}
+
+/* Fills a new node with entries from..end-1. */
+static void node_fill(const struct memindex *ix, struct memindex_node *n,
+		      const struct entries *e, unsigned from, unsigned end)
+{
+	bool same = n->skip == e->skip;
+
+	/* The keys are far apart in memory: they come together. */
+	for (unsigned i = from; !same && i < end; i++)
+		if (e->items[i])
+			__builtin_prefetch((const char *)e->items[i] + 48);
+	for (unsigned i = from; i < end; i++) {
+		/* The first kid of an inner node has no separator. */
+		void *item = n->level && i == from ? NULL : e->items[i];
+
+		if (same && item)
+			node_put(n, i - from, item, e->heads[i], e->kids[i]);
+		else
+			node_add(ix, n, i - from, item, e->kids[i]);
+	}
 }
 
 /*
@@ -325,28 +387,15 @@ static void node_split(const struct memindex *ix, struct arena *a,
 		       struct memindex_node *kid, struct memindex_node *left,
 		       struct split *out)
 {
-	struct memindex_node *kids[SLOTS + 1] = {NULL}, *n = st->node, *to;
-	void *items[SLOTS + 1];
-	uint64_t order = atomic_load_explicit(&n->order, memory_order_relaxed);
+	struct memindex_node *n = st->node;
 	unsigned half = (SLOTS + 1) / 2;
 	bool keep = true;
+	struct entries e;
 
-	for (unsigned i = 0, j = 0; i <= SLOTS; i++) {
-		if (i == at) {
-			items[i] = item;
-			kids[i] = kid;
-			continue;
-		}
-		unsigned slot = order_slot(order, j++);
-
-		items[i] = n->items[slot];
-		if (n->level)
-			kids[i] = atomic_load_explicit(&n->kids[slot],
-						       memory_order_relaxed);
-	}
+	entries_of(ix, n, at, item, kid, &e);
 	if (n->level) {
-		keep = kids[at - 1] == left;
-		kids[at - 1] = left;
+		keep = e.kids[at - 1] == left;
+		e.kids[at - 1] = left;
 	}
 	/* Who appends leaves full nodes behind. */
 	if (at == SLOTS)
@@ -354,16 +403,12 @@ static void node_split(const struct memindex *ix, struct arena *a,
 	if (at == SLOTS && keep && fence_skip(ix, st->low, item) == n->skip) {
 		out->left = n;
 	} else {
-		out->left = node_new(ix, a, n->level, st->low, items[half]);
-		for (unsigned i = 0; i < half; i++)
-			node_add(ix, out->left, i, items[i], kids[i]);
+		out->left = node_new(ix, a, n->level, st->low, e.items[half]);
+		node_fill(ix, out->left, &e, 0, half);
 	}
-	out->sep = items[half];
-	to = node_new(ix, a, n->level, items[half], st->high);
-	for (unsigned i = half; i <= SLOTS; i++)
-		node_add(ix, to, i - half,
-			 n->level && i == half ? NULL : items[i], kids[i]);
-	out->right = to;
+	out->sep = e.items[half];
+	out->right = node_new(ix, a, n->level, e.items[half], st->high);
+	node_fill(ix, out->right, &e, half, SLOTS + 1);
 }
 
 static unsigned find_path(const struct memindex *ix, const void *key,
