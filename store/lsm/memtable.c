@@ -247,6 +247,25 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 	return 0;
 }
 
+uint64_t memtable_ahead(const struct memtable *mt, uint32_t tree,
+			struct bytes row)
+{
+	uint64_t hash = rowmap_hash(tree, row);
+
+	rowmap_ahead(&mt->map, hash);
+	return hash;
+}
+
+void memtable_ahead_row(const struct memtable *mt, uint64_t token)
+{
+	rowmap_ahead_row(&mt->map, token);
+}
+
+void memtable_ahead_cells(const struct memtable *mt, uint64_t token)
+{
+	rowmap_ahead_cells(&mt->map, token);
+}
+
 /* -- newest timestamps ----------------------------------------------------- */
 
 bool memtable_column_newest(struct memtable *mt, uint32_t tree,

@@ -30,6 +30,18 @@ void memtable_unref(struct memtable *mt); /* NULL is nothing */
 int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		    const struct entry *entries, size_t n);
 
+/*
+ * For the writer: what memtable_insert() of a row will touch is brought near
+ * while he does other work, because each step on the way is a cache miss that
+ * depends on the one before. Called in this order with some work between; the
+ * first gives the token for the others. Rows that come and go between do no
+ * harm.
+ */
+uint64_t memtable_ahead(const struct memtable *mt, uint32_t tree,
+			struct bytes row);
+void memtable_ahead_row(const struct memtable *mt, uint64_t token);
+void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
+
 /* Memory that is in use. */
 size_t memtable_bytes(const struct memtable *mt);
 bool memtable_empty(const struct memtable *mt);

@@ -1,6 +1,9 @@
 #include "store/lsm/rowmap.h"
 
 #include <errno.h>
+
+/* Inlined: the hash of a short key costs less than the call. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define ADDR_BITS 48
@@ -46,6 +49,47 @@ struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
 		    bytes_eq(memrow_key(r), row))
 			return r;
 	}
+}
+
+void rowmap_ahead(const struct rowmap *m, uint64_t hash)
+{
+	struct rowmap_table *t =
+		atomic_load_explicit(&m->table, memory_order_acquire);
+
+	if (t)
+		__builtin_prefetch((const void *)&t->slots[hash & t->mask]);
+}
+
+/* What the row's slot holds if it is not pushed on by another's. */
+static struct memrow *home(const struct rowmap *m, uint64_t hash)
+{
+	struct rowmap_table *t =
+		atomic_load_explicit(&m->table, memory_order_acquire);
+	uint64_t v = 0;
+
+	if (t)
+		v = atomic_load_explicit(&t->slots[hash & t->mask],
+					 memory_order_acquire);
+	return (struct memrow *)(uintptr_t)(v & ADDR_MASK);
+}
+
+void rowmap_ahead_row(const struct rowmap *m, uint64_t hash)
+{
+	const char *r = (const char *)home(m, hash);
+
+	/* Not asked whether there is one: nothing needs to wait for that. */
+	__builtin_prefetch(r);
+	__builtin_prefetch(r + 64);
+}
+
+void rowmap_ahead_cells(const struct rowmap *m, uint64_t hash)
+{
+	const struct memrow *r = home(m, hash);
+
+	if (!r)
+		return;
+	__builtin_prefetch(memrow_first(r));
+	__builtin_prefetch(r->last);
 }
 
 static void table_add(struct rowmap_table *t, struct memrow *r)

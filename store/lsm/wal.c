@@ -266,6 +266,14 @@ out:
 	return rc;
 }
 
+/* By the appender alone, which spares a locked instruction. */
+static void count(_Atomic uint64_t *n, uint64_t more)
+{
+	uint64_t was = atomic_load_explicit(n, memory_order_relaxed);
+
+	atomic_store_explicit(n, was + more, memory_order_relaxed);
+}
+
 int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	       uint64_t *lsn)
 {
@@ -294,8 +302,8 @@ int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 		rc = append_to_segment(w, parts, nparts, len, size);
 	if (rc < 0)
 		return rc;
-	atomic_fetch_add_explicit(&w->records, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&w->bytes, size, memory_order_relaxed);
+	count(&w->records, 1);
+	count(&w->bytes, size);
 	*lsn = wal_end(w);
 	return 0;
 }
