@@ -25,6 +25,16 @@ writer() {
 	PY
 }
 
+# Every writer has begun and together they have done some.
+enough_done() {
+	local f
+	for f in "$T"/done.{1..8}; do
+		[ -s "$f" ] || return 1
+	done
+	sleep 0.5
+	[ "$(cat "$T"/done.* | wc -l)" -ge 80 ]
+}
+
 @test "what was closed survives kill -9 under eight writers" {
 	local w pids=()
 	mkdir "$M/T"
@@ -33,7 +43,7 @@ writer() {
 		writer "$w" 3>&- &
 		pids+=($!)
 	done
-	sleep 1
+	settled enough_done
 	kill_daemon
 	wait "${pids[@]}" || true
 	mount_store
