@@ -1,5 +1,5 @@
 /*
- * Keys as file names, SPEC section "Names".
+ * Keys as file names.
  *
  * A key is any bytes; a name is one path component of at most 255 bytes.
  * %HH stands for control bytes, '/', '%', bytes that are not UTF-8, and a
