@@ -222,11 +222,6 @@ int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
 int lsm_sync(struct store *s);
 /* One record of the log into the active memtable, while opening. */
 int commit_replay(struct lsm *db, struct bytes record);
-/*
- * Freezes the active memtable unless it is empty; @trim as in struct
- * generation. Under commit.
- */
-int commit_freeze(struct lsm *db, uint64_t trim);
 /* No more writes from now on; keeps the present sentence. Returns @err. */
 int lsm_fail(struct lsm *db, int err);
 /* 0, or -EROFS with the sentence of the failure. */
@@ -237,6 +232,16 @@ int lsm_writable(struct lsm *db);
  * that the edit adds must stay: it may be found when the store is reopened.
  */
 int lsm_commit_edit(struct lsm *db, const struct edit *e);
+
+/* -- room.c --------------------------------------------------------------- */
+
+/*
+ * Freezes the active memtable unless it is empty; @trim as in struct
+ * generation. Under commit.
+ */
+int commit_freeze(struct lsm *db, uint64_t trim);
+/* Makes room for @m. Under commit; may wait. -ENOSPC: see wal_low(). */
+int make_room(struct lsm *db, const struct mutation *m);
 
 /* -- view.c --------------------------------------------------------------- */
 

@@ -157,7 +157,8 @@ end_daemon() {
 	grep -q "^sync no" "$M/.cellfs/options"
 	grep -q lookup "$M/.cellfs/stats"
 	[ "$(ls "$M")" = "" ]
-	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = "errors help options stats version " ]
+	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = \
+		"compact errors flush help metrics options stats version " ]
 	run ! cat "$M/.cellfs/nothing"
 	run ! touch "$M/.cellfs/new"
 }

@@ -1,0 +1,37 @@
+/*
+ * Settling: what a mutation will write, before anything is written.
+ *
+ * Checks are read, increments and appends computed, and each change gets its
+ * sequence and timestamp: it becomes a pending entry of db->pending. Nothing
+ * is changed yet, so a refused mutation leaves no trace.
+ *
+ * Under the commit lock; reads take what is published.
+ */
+#ifndef CELLFS_STORE_LSM_SETTLE_H
+#define CELLFS_STORE_LSM_SETTLE_H
+
+#include "store/lsm/lsm.h"
+#include "store/lsm/record.h"
+
+/* One record in the making. */
+struct commit {
+	struct lsm *db;
+	struct lsm_table *table;
+	struct table_state *st;
+	int64_t now_ms;	  /* 0: nobody asked for it yet */
+	int64_t checked;  /* the greatest timestamp whose value was checked */
+	uint64_t seq;	  /* of the next change */
+	size_t npending;  /* of the whole record */
+	uint64_t near;	  /* the first row of it, on its way from memory */
+	struct buf *held; /* values that increments and appends made */
+	size_t nheld;
+};
+
+/* 1 = settled behind what is pending, 0 = a check did not hold. */
+int settle_mutation(struct commit *c, struct mutation *m);
+/* Does the change read the value that it replaces? */
+bool change_is_rmw(const struct change *ch);
+/* Frees the values that increments and appends made. */
+void commit_release(struct commit *c);
+
+#endif
