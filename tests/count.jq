@@ -5,7 +5,9 @@ def cases(mark): [(.stdout // "", .stderr // "") | scan(mark)] | length;
 .[]
 | . as $t
 | cases("\\[       OK \\]") as $ok
-| cases("\\[  SKIPPED \\] [^0-9]") as $skip
+# A skipped case is named where it is met, and again at the end.
+| ([(.stdout // "", .stderr // "") | scan("\\[  SKIPPED \\] [^0-9].*")]
+   | unique | length) as $skip
 | (if .result == "OK" then "passed \(if $ok > 0 then $ok else 1 end)"
    elif .result == "SKIP" then "skipped 1"
    else "failed 1 \(.name) (\(.result))" end),
