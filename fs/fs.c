@@ -18,6 +18,10 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 	fs->uid = geteuid();
 	fs->gid = getegid();
 	fs->start_ms = store_now_ms(s);
+	fs->root = (struct place){.kind = NODE_ROOT,
+				  .node = FUSE_ROOT_ID,
+				  .parent = FUSE_ROOT_ID,
+				  .ino = FUSE_ROOT_ID};
 	r = nodes_new(&fs->nodes);
 	if (r == 0)
 		r = handles_new(&fs->handles);
@@ -52,6 +56,7 @@ void fs_free(struct fs *fs)
 	invalidator_free(fs->invalidator);
 	errors_free(fs->errors);
 	nodes_free(fs->nodes);
+	place_release(&fs->root);
 	free(fs);
 }
 

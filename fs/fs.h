@@ -53,6 +53,7 @@ enum fs_op {
 struct fs {
 	struct store *store;
 	const struct options *options;
+	struct place root; /* what FUSE_ROOT_ID stands for: see fs/root.h */
 	struct nodes *nodes;
 	struct handles *handles;
 	struct overlay *overlay;

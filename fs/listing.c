@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fs/control.h"
+#include "fs/fixed.h"
 #include "fs/fs.h"
 #include "fs/view.h"
 
@@ -42,6 +42,7 @@ struct listing {
 	time_t used;	      /* of the last call */
 
 	uint64_t offset; /* behind the last entry handed out */
+	bool fixed_over; /* what follows are keys */
 	bool again;	 /* the last entry is to be handed out again */
 	bool finished;	 /* the store has no more */
 	struct view_scan *scan;
@@ -529,61 +530,55 @@ static int stat_by_name(struct listing *ls, struct place *p, struct stat *st)
 	return r;
 }
 
-/* "." and "..", and the control names that are listed. 1 or 0. */
-static int next_fixed(struct listing *ls)
+static void next_dot(struct listing *ls)
 {
 	static const char *const dots[] = {".", ".."};
 	struct listing_entry *e = &ls->entry;
-	const struct control_file *control;
-	bool all = ls->fs->options->show_control;
-	const char *name = NULL;
-	uint64_t i = ls->offset;
 
-	*e = (struct listing_entry){0};
-	if (i < 2) {
-		e->name = dots[i];
-		e->name_len = i + 1;
-		e->dot = true;
-		e->kind = NODE_ROOT;
-		e->ino = ls->dir.ino;
-		e->st.st_ino = e->ino;
-		e->st.st_mode = S_IFDIR;
-		ls->offset++;
-		return 1;
-	}
-	i -= 2;
-	if (ls->dir.kind == NODE_CONTROL_DIR) {
-		control = control_at((unsigned)i);
-		name = control ? control->name : NULL;
-		e->kind = NODE_CONTROL;
-	} else if (i == 0 && ls->dir.kind == NODE_TABLE) {
-		name = ".schema";
-		e->kind = NODE_SCHEMA;
-	} else if (i == 0 && all && ls->dir.kind == NODE_ROOT) {
-		name = CONTROL_DIR_NAME;
-		e->kind = NODE_CONTROL_DIR;
-	}
-	if (!name)
-		return 0;
-	e->name = name;
-	e->name_len = strlen(name);
-	e->ino = place_child_ino(ls->dir.ino, bytes_str(name));
-	ls->by_name = true;
+	*e = (struct listing_entry){
+		.name = dots[ls->offset],
+		.name_len = ls->offset + 1,
+		.dot = true,
+		.kind = NODE_ROOT,
+		.ino = ls->dir.ino,
+		.st = {.st_ino = ls->dir.ino, .st_mode = S_IFDIR},
+	};
 	ls->offset++;
-	return 1;
 }
 
-static bool fixed_over(const struct listing *ls)
+/* "." and "..", then the names of fs/fixed.h. 1; 0 behind them. */
+static int next_fixed(struct listing *ls)
 {
-	switch (ls->dir.kind) {
-	case NODE_CONTROL_DIR:
-		return false;
-	case NODE_TABLE:
-		return ls->offset >= 3;
-	case NODE_ROOT:
-		return ls->offset >= (ls->fs->options->show_control ? 3u : 2u);
+	struct listing_entry *e = &ls->entry;
+	const char *name;
+	struct place p;
+	struct stat st;
+	int r;
+
+	if (ls->offset < 2) {
+		next_dot(ls);
+		return 1;
 	}
-	return ls->offset >= 2;
+	while ((name = fixed_name(ls->fs, &ls->dir, ls->offset - 2))) {
+		ls->offset++;
+		r = *name ? fs_lookup(ls->fs, &ls->dir, bytes_str(name), &p,
+				      &st)
+			  : 0;
+		if (*name)
+			place_release(&p);
+		if (r <= 0)
+			continue;
+		*e = (struct listing_entry){
+			.name = name,
+			.name_len = strlen(name),
+			.ino = st.st_ino,
+			.kind = p.kind,
+		};
+		ls->by_name = true;
+		return 1;
+	}
+	ls->fixed_over = true;
+	return 0;
 }
 
 static int take_overlay(struct listing *ls)
@@ -672,6 +667,7 @@ static void start_over(struct listing *ls)
 {
 	scan_drop(ls);
 	ls->offset = 0;
+	ls->fixed_over = false;
 	ls->again = false;
 	ls->finished = false;
 	ls->has_last = false;
@@ -716,7 +712,9 @@ static int step(struct listing *ls)
 	int r;
 
 	ls->by_name = false;
-	r = fixed_over(ls) ? next_merged(ls) : next_fixed(ls);
+	r = ls->fixed_over ? 0 : next_fixed(ls);
+	if (r == 0)
+		r = next_merged(ls);
 	ls->entry.offset = ls->offset;
 	return r;
 }

@@ -13,6 +13,7 @@
 #include "cellfs-version.h"
 #include "fs/fs.h"
 #include "fs/mountpoint.h"
+#include "fs/root.h"
 
 /* How long a daemon that is just ending may hold the store. */
 #define BUSY_WAIT_MS 3000
@@ -142,6 +143,8 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	r = open_waiting(o, open_store, &m->store);
 	if (r == 0)
 		r = fs_new(m->store, o, &m->fs);
+	if (r == 0 && o->root)
+		r = root_open(m->fs, o->root);
 	if (r == 0)
 		r = session_args(o, &m->args);
 	if (r < 0)

@@ -63,7 +63,8 @@ enum option_type {
 	FLAG,
 	BYTES,
 	ID,
-	MASK
+	MASK,
+	TEXT
 };
 
 struct option {
@@ -80,8 +81,10 @@ static const struct option table[] = {
 	{"ro", FLAG, AT(read_only), 0, "change nothing"},
 	{"sync", FLAG, AT(sync), 0, "what close(2) acknowledges is on disk"},
 	{"nodelete", FLAG, AT(nodelete), 0, "refuse deletes (EPERM)"},
+	{"root", TEXT, AT(root), 0,
+	 "mount a part: a table, or a view of it (T/.prefix/a)"},
 	{"show_control", FLAG, AT(show_control), 0,
-	 "list .cellfs, which is otherwise only reached by name"},
+	 "list views, .cellfs and all else that is reached by name"},
 	{"strict_attr", FLAG, AT(strict_attr), 0,
 	 "refuse chmod, chown and touch below tables"},
 	{"allow_other", FLAG, AT(allow_other), 0,
@@ -149,6 +152,13 @@ static int unknown(const char *text)
 		   known);
 }
 
+static int set_text(const char *value, char **to)
+{
+	free(*to);
+	*to = strdup(value);
+	return *to ? 0 : why(-ENOMEM, "out of memory");
+}
+
 static int set_value(struct options *o, const struct option *opt,
 		     const char *value)
 {
@@ -163,6 +173,8 @@ static int set_value(struct options *o, const struct option *opt,
 	case FLAG:
 		*(bool *)(base + opt->at) = true;
 		return 0;
+	case TEXT:
+		return set_text(value, (char **)(base + opt->at));
 	case BYTES:
 		return parse_bytes(opt->name, value,
 				   (uint64_t *)(base + opt->at));
@@ -220,8 +232,7 @@ static int set_path(struct options *o, const char *arg)
 			   "\"%s\" is one argument too many: STORE and "
 			   "MOUNTPOINT are wanted",
 			   arg);
-	*to = strdup(arg);
-	return *to ? 0 : why(-ENOMEM, "out of memory");
+	return set_text(arg, to);
 }
 
 static int set_long(struct options *o, const char *arg)
@@ -304,7 +315,8 @@ void options_free(struct options *o)
 {
 	free(o->store);
 	free(o->mountpoint);
-	o->store = o->mountpoint = NULL;
+	free(o->root);
+	o->store = o->mountpoint = o->root = NULL;
 }
 
 void options_help(FILE *to, const char *program)
@@ -332,6 +344,19 @@ void options_help(FILE *to, const char *program)
 	fprintf(to, "\nIn the mount, .cellfs/help says what lives where.\n");
 }
 
+/* A text can be longer than a line. */
+static int format_text(const char *name, const char *text, struct buf *out)
+{
+	int r = buf_append(out, name, strlen(name));
+
+	text = text ? text : "default";
+	if (r == 0)
+		r = buf_append(out, " ", 1);
+	if (r == 0)
+		r = buf_append(out, text, strlen(text));
+	return r < 0 ? r : buf_append(out, "\n", 1);
+}
+
 int options_format(const struct options *o, struct buf *out)
 {
 	const char *base = (const char *)o;
@@ -342,8 +367,13 @@ int options_format(const struct options *o, struct buf *out)
 		const struct option *opt = &table[i];
 		const char *at = base + opt->at;
 		bool has = opt->type == BYTES || opt->type == FLAG ||
-			   *(const bool *)(base + opt->has_at);
+			   (opt->type != TEXT &&
+			    *(const bool *)(base + opt->has_at));
 
+		if (opt->type == TEXT) {
+			r = format_text(opt->name, *(char *const *)at, out);
+			continue;
+		}
 		if (opt->type == FLAG)
 			snprintf(line, sizeof(line), "%s %s\n", opt->name,
 				 *(const bool *)at ? "yes" : "no");

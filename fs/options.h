@@ -15,6 +15,7 @@
 
 struct options {
 	char *store, *mountpoint;
+	char *root; /* the part that is mounted; NULL = all */
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
 	bool help, version;

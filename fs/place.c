@@ -207,6 +207,11 @@ static int descend(struct place *p, struct bytes name, uint8_t kind)
 		if (!name_parse_ts(name, &p->ts))
 			r = -EINVAL;
 		break;
+	case NODE_CONTROL_DIR:
+		/* It is the mount's, whatever part of the store the root is. */
+		place_release(p);
+		p->row = p->family = p->qualifier = (struct bytes){0};
+		break;
 	case NODE_CONTROL:
 		p->control = control_find(name);
 		if (!p->control)
@@ -226,8 +231,9 @@ static int descend(struct place *p, struct bytes name, uint8_t kind)
  * behind its own head, and decoded after it.
  */
 struct chain {
-	struct place *place;
-	struct buf names; /* name, length, kind; name, length, kind; ... */
+	struct node_view leaf; /* its name is not to be looked at */
+	struct fstable *table; /* a reference: the nearest's */
+	struct buf names;      /* name, length, kind; name, length, kind; ... */
 	bool leaf_seen;
 };
 
@@ -238,15 +244,12 @@ static int chain_step(void *arg, const struct node_view *n)
 
 	if (!c->leaf_seen) {
 		c->leaf_seen = true;
-		c->place->node = n->id;
-		c->place->parent = n->parent;
-		c->place->ino = n->ino;
-		c->place->detached = n->detached;
+		c->leaf = *n;
 	}
 	/* The nearest: one that a snapshot shows lies in its table. */
-	if (n->table && !c->place->table) {
+	if (n->table && !c->table) {
 		fstable_ref(n->table);
-		c->place->table = n->table;
+		c->table = n->table;
 	}
 	if (n->kind == NODE_ROOT)
 		return 0;
@@ -255,9 +258,27 @@ static int chain_step(void *arg, const struct node_view *n)
 	return buf_append(&c->names, tail, sizeof(tail));
 }
 
+/* The root with the names that the chain has still to add. */
+static int begin_at_root(struct fs *fs, struct chain *c, struct place *out)
+{
+	int r = place_copy(out, &fs->root);
+
+	if (c->table) {
+		fstable_unref(out->table);
+		out->table = c->table;
+	}
+	if (c->leaf.id != FUSE_ROOT_ID) {
+		out->node = c->leaf.id;
+		out->parent = c->leaf.parent;
+		out->ino = c->leaf.ino;
+		out->detached = c->leaf.detached;
+	}
+	return r;
+}
+
 int place_of(struct fs *fs, uint64_t node, struct place *out)
 {
-	struct chain c = {.place = out};
+	struct chain c = {0};
 	size_t end;
 	int r;
 
@@ -265,6 +286,10 @@ int place_of(struct fs *fs, uint64_t node, struct place *out)
 	r = nodes_walk(fs->nodes, node, chain_step, &c);
 	if (r == -ESTALE)
 		why(r, "the file is of a past that the mount has forgotten");
+	if (r == 0)
+		r = begin_at_root(fs, &c, out);
+	else
+		fstable_unref(c.table);
 	for (end = c.names.len; r == 0 && end > 0;) {
 		size_t len = c.names.data[end - 2];
 		uint8_t kind = c.names.data[end - 1];
@@ -429,10 +454,11 @@ static int classify(const struct place *dir, struct bytes name)
 {
 	bool dot = name.data[0] == '.';
 
+	if (dir->node == FUSE_ROOT_ID &&
+	    bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
+		return NODE_CONTROL_DIR;
 	switch (place_level(dir)) {
 	case NODE_ROOT:
-		if (bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
-			return NODE_CONTROL_DIR;
 		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)))
 			return NODE_SNAPSHOT_DIR;
 		if (dot || table_name_check(name) < 0)

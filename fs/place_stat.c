@@ -370,10 +370,10 @@ double place_entry_timeout(struct fs *fs, const struct place *p,
 double place_attr_timeout(struct fs *fs, const struct place *p,
 			  const struct stat *st)
 {
-	switch (p->kind) {
-	case NODE_ROOT:
-		/* A dead daemon's root is not to look alive for long. */
+	/* A dead daemon's root is not to look alive for long. */
+	if (p->node == FUSE_ROOT_ID)
 		return 1;
+	switch (p->kind) {
 	case NODE_VALUE:
 	case NODE_PAST:
 	case NODE_CELLS:

@@ -325,7 +325,7 @@ static void control_names_are_listed_only_when_asked(void **state)
 		     "compact errors flush help metrics options stats version");
 	assert_lists(&w, "", "t");
 	w.options.show_control = true;
-	assert_lists(&w, "", ".cellfs t");
+	assert_lists(&w, "", ".cellfs .snapshot t");
 	end(&w);
 }
 

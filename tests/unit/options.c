@@ -68,6 +68,24 @@ static void sizes_have_units(void **state)
 	assert_refused("s m -o cache=99999999999G", "cache");
 }
 
+static void a_part_is_named_by_its_path(void **state)
+{
+	struct options o;
+	struct buf text = {0};
+
+	(void)state;
+	assert_int_equal(parse("s m -o root=T,root=T/.range/a..b,ro", &o), 0);
+	assert_string_equal(o.root, "T/.range/a..b");
+	assert_true(o.read_only);
+	assert_int_equal(options_format(&o, &text), 0);
+	assert_int_equal(buf_append(&text, "", 1), 0);
+	assert_non_null(
+		strstr((const char *)text.data, "\nroot T/.range/a..b\n"));
+	buf_free(&text);
+	options_free(&o);
+	assert_refused("s m -o root", "needs a value");
+}
+
 static void what_is_wrong_is_named(void **state)
 {
 	assert_refused("s m -o sync,frob", "frob");
@@ -121,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_and_options_come_in_any_order),
 		cmocka_unit_test(sizes_have_units),
+		cmocka_unit_test(a_part_is_named_by_its_path),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(what_fstab_adds_is_passed_over),
 		cmocka_unit_test(what_is_in_force_is_written_a_line_each),
