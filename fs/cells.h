@@ -8,10 +8,6 @@
  * UTF-8 are escaped. kind is absent for a put, else delete, delete-column,
  * delete-family, delete-family-version, delete-row, increment (the value is a
  * decimal number) or append. An empty timestamp is the store's.
- *
- * An import takes bytes in any portions. Consecutive lines of one row are one
- * mutation; a bad line names its number, applies nothing of its row and leaves
- * the rows before it applied.
  */
 #ifndef CELLFS_FS_CELLS_H
 #define CELLFS_FS_CELLS_H
@@ -30,32 +26,9 @@ struct cells_line {
 	int64_t delta;
 };
 /*
- * Reads a line without its newline; the fields lie in @hold, which is
- * replaced. 0; -EINVAL with a sentence; -ENOMEM.
+ * Reads a line without its newline; the fields lie in it or, unescaped, in
+ * @hold, which is replaced. 0; -EINVAL with a sentence; -ENOMEM.
  */
 int cells_parse(struct bytes line, struct buf *hold, struct cells_line *out);
-
-struct cells_import;
-
-/* @flags as in table_mutate(). References the table. */
-int cells_import_new(struct table *t, unsigned flags,
-		     struct cells_import **out);
-/*
- * Lines must be of that row, and of that family, unless these are empty; the
- * others are -EINVAL. 0 or -ENOMEM.
- */
-int cells_import_within(struct cells_import *im, struct bytes row,
-			struct bytes family);
-/* Calls @applied for each row that was applied. */
-void cells_import_notify(struct cells_import *im,
-			 void (*applied)(void *arg, struct bytes row),
-			 void *arg);
-/* 0, or the error of a line: then every further call repeats it. */
-int cells_import_feed(struct cells_import *im, struct bytes data);
-/* The end: the last row is applied; a line without newline is -EINVAL. */
-int cells_import_end(struct cells_import *im);
-/* Lines read so far; after an error the number of the bad one. */
-uint64_t cells_import_lines(const struct cells_import *im);
-void cells_import_free(struct cells_import *im); /* NULL is nothing */
 
 #endif

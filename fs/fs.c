@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fs/writer.h"
@@ -149,6 +150,35 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 		.entry_timeout = place_entry_timeout(fs, child, st),
 	};
 	return 0;
+}
+
+/*
+ * Rows appear by a stream's lines too, which may be more than the kernel can
+ * be told of one by one: absence is believed for a short time only, and nobody
+ * is told when no row was missed within it.
+ */
+#define ROW_ABSENT_MS 1000
+
+static int64_t monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+double fs_row_absent(struct fs *fs)
+{
+	atomic_store(&fs->row_absent_ms, monotonic_ms());
+	return ROW_ABSENT_MS / 1000.0;
+}
+
+bool fs_rows_believed_absent(struct fs *fs)
+{
+	int64_t last = atomic_load(&fs->row_absent_ms);
+
+	/* Twice: the reply takes its time to be sent. */
+	return last && monotonic_ms() - last <= (int64_t)2 * ROW_ABSENT_MS;
 }
 
 /* -- changes ------------------------------------------------------------ */

@@ -67,6 +67,8 @@ struct fs {
 	_Atomic uint64_t op_counts[FS_OP_COUNT];
 	struct latency latency[FS_OP_COUNT];
 	_Atomic uint64_t bytes_read, bytes_written;
+	/* When a row was last said to be absent, by the monotonic clock. */
+	_Atomic int64_t row_absent_ms;
 };
 
 /* Over an open store, which stays the caller's. */
@@ -114,6 +116,11 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
  */
 int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	     const struct stat *st, struct fuse_entry_param *e);
+
+/* The kernel is told that a row is absent: for how many seconds. */
+double fs_row_absent(struct fs *fs);
+/* Can it be that it still believes it, of any row? */
+bool fs_rows_believed_absent(struct fs *fs);
 
 /* Mode or owner of a table changed: all beneath it has other attributes. */
 void fs_table_changed(struct fs *fs, uint64_t table_node);

@@ -229,9 +229,19 @@ bool name_parse_ts(struct bytes name, int64_t *ts)
 	return true;
 }
 
-size_t name_format_ts(int64_t ts, char out[21])
+size_t name_format_ts(int64_t ts, char out[NAME_TS_LEN_MAX + 1])
 {
-	return (size_t)snprintf(out, 21, "%lld", (long long)ts);
+	char digits[NAME_TS_LEN_MAX], *p = digits + sizeof(digits);
+	uint64_t left = (uint64_t)ts;
+	size_t n;
+
+	do
+		*--p = (char)('0' + left % 10);
+	while (left /= 10);
+	n = (size_t)(digits + sizeof(digits) - p);
+	memcpy(out, p, n);
+	out[n] = '\0';
+	return n;
 }
 
 int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,

@@ -57,8 +57,9 @@ int name_unescape(struct bytes name, struct buf *key);
 
 /* A version's name: canonical decimal, 0 .. TS_MAX. 1 or 0. */
 bool name_parse_ts(struct bytes name, int64_t *ts);
+#define NAME_TS_LEN_MAX 20
 /* Writes @ts in decimal with its NUL; returns the length. */
-size_t name_format_ts(int64_t ts, char out[21]);
+size_t name_format_ts(int64_t ts, char out[NAME_TS_LEN_MAX + 1]);
 
 /*
  * "F:Q" in a row: splits at the first ':'. 1 and both decoded in @hold, 0

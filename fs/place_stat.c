@@ -394,8 +394,7 @@ double place_negative_timeout(struct fs *fs, const struct place *p)
 		return 0;
 	switch (p->kind) {
 	case NODE_ROW:
-		/* By a stream's lines, which may be more than are told of. */
-		return 1;
+		return fs_row_absent(fs);
 	case NODE_TABLE:
 	case NODE_SNAPSHOT:
 	case NODE_SCRATCH:

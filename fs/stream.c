@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fs/cells.h"
+#include "fs/cells_import.h"
 #include "fs/view.h"
 
 struct stream {
@@ -20,6 +22,8 @@ struct stream {
 	struct buf text; /* lines that were not read yet, from start on */
 	size_t start;
 	uint64_t offset; /* of text.data[start] in the file */
+	int failed;	 /* what ended the scan, when the text is read */
+	char reason[600];
 
 	struct cells_import *import; /* NULL = not open for writing */
 	bool fed;		     /* something was written since a flush */
@@ -62,15 +66,20 @@ static int table_step(void *arg, const struct node_view *n)
 	return 1;
 }
 
-/* What the kernel keeps of a row that has changed is old. */
+/* What the kernel keeps of a row that has changed is old, if it does. */
 static void row_applied(void *arg, struct bytes row)
 {
 	struct stream *s = arg;
+	struct fs *fs = s->fs;
 	struct name_part part;
+	struct bytes name;
+	uint64_t node;
 
 	name_part(row, 0, &part);
-	invalidate_entry(s->fs->invalidator, s->table_node,
-			 bytes_of(part.text, part.len));
+	name = bytes_of(part.text, part.len);
+	if (fs_rows_believed_absent(fs) ||
+	    nodes_find(fs->nodes, s->table_node, name, &node) > 0)
+		invalidate_entry(fs->invalidator, s->table_node, name);
 }
 
 static int open_import(struct stream *s)
@@ -168,26 +177,35 @@ static void end_scan(struct stream *s)
 	s->scan = NULL;
 }
 
-/* Lines until @want bytes are there or the scan has ended. */
-static int fill(struct stream *s, size_t want)
+/* The next line: 1, 0 at the end, or an error. */
+static int add_line(struct stream *s)
 {
 	struct cell cell;
-	int r;
+	int r = view_scan_next(s->scan, &cell);
 
+	if (r > 0 && view_scan_lost(s->scan))
+		return why(-ENODATA,
+			   "a column's past is gone: its family keeps too few "
+			   "versions to tell what was there then");
+	if (r > 0 && cells_format(&cell, &s->text) < 0)
+		return why(-ENOMEM, "out of memory");
+	return r;
+}
+
+/* Lines until @want bytes are there or the scan has ended, or failed. */
+static void fill(struct stream *s, size_t want)
+{
 	while (ready(s) < want && s->scan) {
-		r = view_scan_next(s->scan, &cell);
-		if (r > 0 && view_scan_lost(s->scan))
-			r = why(-ENODATA,
-				"a column's past is gone: its family keeps "
-				"too few versions to tell what was there then");
-		if (r > 0)
-			r = cells_format(&cell, &s->text);
-		else if (r == 0)
+		int r = add_line(s);
+
+		if (r < 0) {
+			s->failed = r;
+			snprintf(s->reason, sizeof(s->reason), "%s",
+				 store_why());
+		}
+		if (r <= 0)
 			end_scan(s);
-		if (r < 0)
-			return r == -ENOMEM ? why(r, "out of memory") : r;
 	}
-	return 0;
 }
 
 /* Forgets @n bytes, which were read. */
@@ -204,41 +222,38 @@ static void pass(struct stream *s, size_t n)
 	}
 }
 
-/* Goes to @off, which is where the last read ended, or farther. */
-static int go_to(struct stream *s, uint64_t off)
+/*
+ * Goes to @off, which is where the last read ended, or farther, and has @want
+ * bytes there or what is left. What comes before damage is read first.
+ */
+static int go_to(struct stream *s, uint64_t off, size_t want)
 {
-	int r = 0;
-
 	if (off < s->offset)
 		return why(-ESPIPE, "a stream is read from start to end");
-	while (r == 0 && s->offset < off) {
+	while (s->offset < off) {
 		uint64_t gap = off - s->offset;
 
-		r = fill(s, 1);
-		if (r < 0 || !ready(s))
+		fill(s, 1);
+		if (!ready(s))
 			break;
 		pass(s, gap < ready(s) ? (size_t)gap : ready(s));
 	}
-	return r;
+	fill(s, want);
+	return s->failed && !ready(s) ? why(s->failed, "%s", s->reason) : 0;
 }
 
 int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off)
 {
 	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
-	size_t n = 0;
+	size_t n;
 	int r;
 
 	if (!s || off < 0)
 		return -EBADF;
 	atomic_fetch_add(&s->refs, 1);
 	pthread_mutex_lock(&s->lock);
-	r = go_to(s, (uint64_t)off);
-	if (r == 0)
-		r = fill(s, size);
-	/* What comes before the damage is read first. */
-	if (r < 0 && s->offset == (uint64_t)off && ready(s))
-		r = 0;
+	r = go_to(s, (uint64_t)off, size);
 	if (r == 0) {
 		n = s->offset == (uint64_t)off ? ready(s) : 0;
 		n = n < size ? n : size;
@@ -247,6 +262,9 @@ int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		pass(s, n);
 		atomic_fetch_add_explicit(&fs->bytes_read, n,
 					  memory_order_relaxed);
+		/* While the caller is busy with this, of who reads on. */
+		if (off)
+			fill(s, size);
 	}
 	pthread_mutex_unlock(&s->lock);
 	unref(s);

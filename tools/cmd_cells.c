@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fs/cells.h"
+#include "fs/cells_import.h"
 #include "tools/cellctl.h"
 
 /* -- what a command asks for ------------------------------------------------

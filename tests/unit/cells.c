@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fs/cells.h"
+#include "fs/cells_import.h"
 #include "tests/model/ref_store.h"
 
 static int64_t fixed_now(void)
@@ -38,6 +39,94 @@ static void a_cell_comes_back_from_its_line(void **state)
 	assert_true(bytes_eq(l.value, c.value));
 	assert_int_equal(l.ts, 42);
 	assert_int_equal(l.op, CHANGE_PUT);
+	buf_free(&text);
+	buf_free(&hold);
+}
+
+static uint32_t seed = 1;
+
+static uint8_t random_byte(void)
+{
+	static const char often[] = "%.-\t\n/:\x7f\xc3\xa9\xf0\x9f\x98\x80\xff";
+
+	seed = seed * 1664525 + 1013904223;
+	if (seed >> 31)
+		return (uint8_t)often[(seed >> 16) % (sizeof(often) - 1)];
+	return (uint8_t)(' ' + (seed >> 16) % 95);
+}
+
+static void any_bytes_come_back_and_cut_lines_do_not_harm(void **state)
+{
+	struct buf text = {0}, hold = {0};
+	struct cells_line l;
+	uint8_t bytes[64];
+
+	(void)state;
+	for (int run = 0; run < 2000; run++) {
+		size_t n = run % sizeof(bytes), third = n / 3;
+		struct cell c = {
+			.row = bytes_of(bytes, third),
+			.family = bytes_str("f"),
+			.qualifier = bytes_of(bytes + third, third),
+			.ts = run,
+			.value = bytes_of(bytes + 2 * third, n - 2 * third),
+			.kind = CELL_PUT};
+
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = random_byte();
+		text.len = 0;
+		assert_int_equal(cells_format(&c, &text), 0);
+		for (size_t i = 0; i + 1 < text.len; i++)
+			assert_true(text.data[i] >= ' ' ||
+				    text.data[i] == '\t');
+		text.len--;
+		assert_int_equal(cells_parse(buf_bytes(&text), &hold, &l), 0);
+		assert_true(bytes_eq(l.row, c.row));
+		assert_true(bytes_eq(l.qualifier, c.qualifier));
+		assert_true(bytes_eq(l.value, c.value));
+		assert_int_equal(l.ts, run);
+		for (size_t cut = 0; cut < text.len; cut++) {
+			struct bytes in = bytes_of(text.data, cut);
+
+			text.data[cut] ^= (uint8_t)(1 + run % 255);
+			cells_parse(in, &hold, &l);
+			in.len = text.len;
+			cells_parse(in, &hold, &l);
+			text.data[cut] ^= (uint8_t)(1 + run % 255);
+		}
+	}
+	buf_free(&text);
+	buf_free(&hold);
+}
+
+static void a_long_value_is_escaped_across_its_pieces(void **state)
+{
+	enum {
+		LEN = 200001
+	};
+	struct cell c = {.row = bytes_str("r"),
+			 .family = bytes_str("f"),
+			 .kind = CELL_PUT};
+	struct buf text = {0}, hold = {0};
+	uint8_t *value = malloc(LEN);
+	struct cells_line l;
+
+	(void)state;
+	assert_non_null(value);
+	/* A character of three bytes lies over every cut. */
+	for (size_t i = 0; i < LEN; i++)
+		value[i] = (uint8_t) "\xe2\x82\xac"[i % 3];
+	for (size_t len = LEN - 3; len <= LEN; len++) {
+		c.value = bytes_of(value, len);
+		text.len = 0;
+		assert_int_equal(cells_format(&c, &text), 0);
+		assert_int_equal(text.len,
+				 strlen("r\tf:%\t0\t\n") + len + 2 * (len % 3));
+		text.len--;
+		assert_int_equal(cells_parse(buf_bytes(&text), &hold, &l), 0);
+		assert_true(bytes_eq(l.value, c.value));
+	}
+	free(value);
 	buf_free(&text);
 	buf_free(&hold);
 }
@@ -178,6 +267,26 @@ static void a_bad_line_halves_no_row(void **state)
 	assert_int_equal(value_of(f, "c", value), 0);
 }
 
+static void a_row_that_the_store_refuses_names_its_line(void **state)
+{
+	struct fixture *f = *state;
+	struct buf text = {0};
+	char value[16];
+
+	assert_int_equal(buf_append(&text, "a\tf:q\t1\tone\n", 12), 0);
+	for (int i = 0; i < 4000; i++)
+		assert_int_equal(buf_append(&text, "too long: ", 10), 0);
+	assert_int_equal(buf_append(&text, "\tf:q\t1\tx\n", 9), 0);
+	assert_int_equal(buf_append(&text, "c\tf:q\t1\ttwo\n", 12), 0);
+	assert_int_equal(cells_import_feed(f->import, buf_bytes(&text)), 0);
+	assert_int_equal(cells_import_end(f->import), -EINVAL);
+	assert_non_null(strstr(store_why(), "line 2: "));
+	assert_int_equal(cells_import_lines(f->import), 2);
+	assert_int_equal(value_of(f, "a", value), 1);
+	assert_int_equal(value_of(f, "c", value), 0);
+	buf_free(&text);
+}
+
 static void a_last_line_without_newline_is_an_error(void **state)
 {
 	struct fixture *f = *state;
@@ -195,12 +304,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cell_comes_back_from_its_line),
+		cmocka_unit_test(any_bytes_come_back_and_cut_lines_do_not_harm),
+		cmocka_unit_test(a_long_value_is_escaped_across_its_pieces),
 		cmocka_unit_test(an_empty_qualifier_is_a_percent_sign),
 		cmocka_unit_test(bad_lines_are_refused_in_words),
 		cmocka_unit_test_setup_teardown(lines_may_come_in_any_portions,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_bad_line_halves_no_row, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			a_row_that_the_store_refuses_names_its_line, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_last_line_without_newline_is_an_error, setup,
 			teardown),

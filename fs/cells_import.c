@@ -1,0 +1,372 @@
+#include "fs/cells_import.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/cells.h"
+
+/* A batch goes to the store at this many bytes; a row is never split. */
+#define BATCH_BYTES (1u << 20)
+/* One line, and one row: what the store takes as one mutation. */
+#define LINE_BYTES_MAX (4ull * VALUE_LEN_MAX)
+#define ROW_BYTES_MAX (512ull << 20)
+
+/*
+ * What waits lies in bytes, one behind the other: a row's key, then family,
+ * qualifier and value of each of its lines. As bytes may move, rows and
+ * changes have only their lengths until they are applied.
+ */
+struct cells_import {
+	struct table *table;
+	unsigned flags;
+	int failed;
+	uint64_t lines;
+	struct buf partial; /* a line whose end has not come */
+	struct buf hold, bytes;
+	struct mutation *rows;
+	size_t nrows, rows_cap;
+	struct change *changes; /* one for each line that waits */
+	size_t nchanges, changes_cap;
+	size_t row_at;	     /* where the last row begins in bytes */
+	uint64_t first_line; /* the number of the first that waits */
+	struct buf only_row, only_family; /* empty = any */
+	void (*applied)(void *arg, struct bytes row);
+	void *applied_arg;
+	/* A family that was just declared or seen, not to ask again. */
+	size_t family_len;
+	char family[FAMILY_LEN_MAX];
+};
+
+int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
+{
+	struct cells_import *im = calloc(1, sizeof(*im));
+
+	if (!im)
+		return why(-ENOMEM, "out of memory");
+	im->table = t;
+	im->flags = flags;
+	table_ref(t);
+	*out = im;
+	return 0;
+}
+
+void cells_import_free(struct cells_import *im)
+{
+	if (!im)
+		return;
+	table_unref(im->table);
+	buf_free(&im->partial);
+	buf_free(&im->hold);
+	buf_free(&im->bytes);
+	buf_free(&im->only_row);
+	buf_free(&im->only_family);
+	free(im->rows);
+	free(im->changes);
+	free(im);
+}
+
+int cells_import_within(struct cells_import *im, struct bytes row,
+			struct bytes family)
+{
+	int r = buf_set(&im->only_row, row);
+
+	if (r == 0)
+		r = buf_set(&im->only_family, family);
+	return r < 0 ? why(r, "out of memory") : 0;
+}
+
+void cells_import_notify(struct cells_import *im,
+			 void (*applied)(void *arg, struct bytes row),
+			 void *arg)
+{
+	im->applied = applied;
+	im->applied_arg = arg;
+}
+
+uint64_t cells_import_lines(const struct cells_import *im)
+{
+	return im->lines;
+}
+
+/* -- applying ----------------------------------------------------------- */
+
+static struct bytes cut(const uint8_t **p, size_t len)
+{
+	struct bytes b = bytes_of(*p, len);
+
+	*p += len;
+	return b;
+}
+
+/* Gives the rows and changes their places in bytes, which is at rest now. */
+static void point(struct cells_import *im)
+{
+	const uint8_t *p = im->bytes.data;
+	struct change *c = im->changes;
+
+	for (size_t i = 0; i < im->nrows; i++) {
+		struct mutation *m = &im->rows[i];
+
+		m->row = cut(&p, m->row.len);
+		m->changes = c;
+		for (size_t k = 0; k < m->nchanges; k++, c++) {
+			c->family = cut(&p, c->family.len);
+			c->qualifier = cut(&p, c->qualifier.len);
+			c->value = cut(&p, c->value.len);
+		}
+	}
+}
+
+/* As table_mutate_many(), which may refuse all for the sake of one. */
+static int mutate(struct cells_import *im, size_t nrows, size_t *done)
+{
+	int r = table_mutate_many(im->table, im->rows, nrows, im->flags, done);
+
+	if (*done == nrows)
+		return r;
+	do {
+		size_t one = 0;
+
+		r = table_mutate_many(im->table, im->rows + *done, 1, im->flags,
+				      &one);
+		*done += one;
+	} while (r == 0 && *done < nrows);
+	return r;
+}
+
+/* The end of the import, at that line, for the reason that was just given. */
+static int fail_at(struct cells_import *im, int err, uint64_t line)
+{
+	char reason[600];
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	im->lines = line;
+	im->failed =
+		why(err, "line %llu: %s", (unsigned long long)line, reason);
+	return err;
+}
+
+/* Applies the first @nrows of the waiting rows and forgets them all. */
+static int apply(struct cells_import *im, size_t nrows)
+{
+	uint64_t line = im->first_line;
+	size_t done = 0;
+	int r = 0;
+
+	point(im);
+	if (nrows)
+		r = mutate(im, nrows, &done);
+	for (size_t i = 0; i < done; i++) {
+		line += im->rows[i].nchanges;
+		if (im->applied)
+			im->applied(im->applied_arg, im->rows[i].row);
+	}
+	im->nrows = im->nchanges = im->bytes.len = 0;
+	return r < 0 ? fail_at(im, r, line) : 0;
+}
+
+/* -- lines -------------------------------------------------------------- */
+
+/* Declares the family if the table is open and does not know it. */
+static int declare(struct cells_import *im, struct bytes family)
+{
+	int r;
+
+	if (!family.len ||
+	    bytes_eq(family, bytes_of(im->family, im->family_len)))
+		return 0;
+	r = table_add_family(im->table, family);
+	if (r < 0 && r != -EEXIST)
+		return r;
+	if (family.len <= sizeof(im->family)) {
+		memcpy(im->family, family.data, family.len);
+		im->family_len = family.len;
+	}
+	return 0;
+}
+
+static int grow(void **p, size_t *cap, size_t n, size_t size)
+{
+	size_t more = *cap ? 2 * *cap : 64;
+	void *q;
+
+	if (n < *cap)
+		return 0;
+	q = realloc(*p, more * size);
+	if (!q)
+		return why(-ENOMEM, "out of memory");
+	*p = q;
+	*cap = more;
+	return 0;
+}
+
+static int begin_row(struct cells_import *im, struct bytes key)
+{
+	int r = grow((void **)&im->rows, &im->rows_cap, im->nrows,
+		     sizeof(*im->rows));
+
+	if (r < 0)
+		return r;
+	im->row_at = im->bytes.len;
+	r = buf_append(&im->bytes, key.data, key.len);
+	if (r < 0)
+		return why(r, "out of memory");
+	im->rows[im->nrows++] = (struct mutation){.row = key};
+	return 0;
+}
+
+static bool same_row(const struct cells_import *im, struct bytes key)
+{
+	return im->nrows &&
+	       bytes_eq(key, bytes_of(im->bytes.data + im->row_at,
+				      im->rows[im->nrows - 1].row.len));
+}
+
+static int keep(struct cells_import *im, const struct cells_line *l)
+{
+	const struct bytes parts[] = {l->family, l->qualifier, l->value};
+	int r = grow((void **)&im->changes, &im->changes_cap, im->nchanges,
+		     sizeof(*im->changes));
+
+	if (r < 0)
+		return r;
+	r = buf_reserve(&im->bytes,
+			l->family.len + l->qualifier.len + l->value.len);
+	if (r < 0)
+		return why(r, "out of memory");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].len)
+			memcpy(im->bytes.data + im->bytes.len, parts[i].data,
+			       parts[i].len);
+		im->bytes.len += parts[i].len;
+	}
+	if (!im->nchanges)
+		im->first_line = im->lines;
+	im->changes[im->nchanges++] = (struct change){
+		.op = l->op,
+		.ts = l->ts,
+		.delta = l->delta,
+		.family = l->family,
+		.qualifier = l->qualifier,
+		.value = l->value,
+	};
+	im->rows[im->nrows - 1].nchanges++;
+	return 0;
+}
+
+/* Does the line belong to where the stream stands? */
+static int check_within(const struct cells_import *im,
+			const struct cells_line *l)
+{
+	if (im->only_row.len && !bytes_eq(l->row, buf_bytes(&im->only_row)))
+		return why(-EINVAL, "the line is of another row than the "
+				    "stream");
+	if (im->only_family.len &&
+	    !bytes_eq(l->family, buf_bytes(&im->only_family)))
+		return why(-EINVAL, "the line is of another family than the "
+				    "stream");
+	return 0;
+}
+
+/* The row of the bad line is dropped, the rows before it are applied. */
+static int fail(struct cells_import *im, int err)
+{
+	char reason[600];
+	int r;
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	r = apply(im, im->nrows ? im->nrows - 1 : 0);
+	if (r < 0)
+		return r;
+	why(err, "%s", reason);
+	return fail_at(im, err, im->lines);
+}
+
+static int take_line(struct cells_import *im, struct bytes line)
+{
+	struct cells_line l;
+	int r;
+
+	im->lines++;
+	r = cells_parse(line, &im->hold, &l);
+	if (r == 0 && !l.row.len)
+		r = why(-EINVAL, "the row key is empty");
+	if (r == 0)
+		r = check_within(im, &l);
+	if (r == 0 && l.op != CHANGE_DELETE_ROW)
+		r = declare(im, l.family);
+	if (r < 0)
+		return fail(im, r);
+	if (!same_row(im, l.row)) {
+		if (im->bytes.len >= BATCH_BYTES)
+			r = apply(im, im->nrows);
+		if (r < 0)
+			return r;
+		r = begin_row(im, l.row);
+	} else if (im->bytes.len - im->row_at > ROW_BYTES_MAX) {
+		r = why(-EFBIG, "one row of more than %llu bytes",
+			ROW_BYTES_MAX);
+	}
+	if (r == 0)
+		r = keep(im, &l);
+	return r < 0 ? fail(im, r) : 0;
+}
+
+/* -- portions ----------------------------------------------------------- */
+
+/* Keeps the beginning of a line, or what goes on with it. */
+static int put_by(struct cells_import *im, const uint8_t *p, size_t n)
+{
+	int r = 0;
+
+	if (im->partial.len + n > LINE_BYTES_MAX)
+		r = why(-EFBIG, "the line is too long");
+	else if (buf_append(&im->partial, p, n) < 0)
+		r = why(-ENOMEM, "out of memory");
+	if (r < 0) {
+		im->lines++;
+		return fail(im, r);
+	}
+	return 0;
+}
+
+int cells_import_feed(struct cells_import *im, struct bytes data)
+{
+	const uint8_t *p = data.data, *end = data.data + data.len;
+
+	if (im->failed)
+		return why(im->failed, "an earlier line was refused");
+	while (p < end) {
+		const uint8_t *lf = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((lf ? lf : end) - p);
+		struct bytes line = bytes_of(p, n);
+		int r = 0;
+
+		if (!lf || im->partial.len) {
+			r = put_by(im, p, n);
+			line = buf_bytes(&im->partial);
+		}
+		if (r < 0 || !lf)
+			return r;
+		r = take_line(im, line);
+		im->partial.len = 0;
+		if (r < 0)
+			return r;
+		p = lf + 1;
+	}
+	return 0;
+}
+
+int cells_import_end(struct cells_import *im)
+{
+	if (im->failed)
+		return why(im->failed, "an earlier line was refused");
+	if (im->partial.len) {
+		im->lines++;
+		return fail(im, why(-EINVAL, "the last line does not end in a "
+					     "newline"));
+	}
+	return apply(im, im->nrows);
+}

@@ -1,0 +1,38 @@
+/*
+ * Cells that come as text (fs/cells.h) become rows of a table.
+ *
+ * An import takes bytes in any portions. Consecutive lines of one row are one
+ * mutation, applied when the row is whole: a line of another row or the end
+ * has come. Rows go to the store in batches. A bad line names its number,
+ * applies nothing of its row and leaves the rows before it applied; so does a
+ * row that the store refuses, which names its first line.
+ */
+#ifndef CELLFS_FS_CELLS_IMPORT_H
+#define CELLFS_FS_CELLS_IMPORT_H
+
+#include "store/store.h"
+
+struct cells_import;
+
+/* @flags as in table_mutate(). References the table. */
+int cells_import_new(struct table *t, unsigned flags,
+		     struct cells_import **out);
+/*
+ * Lines must be of that row, and of that family, unless these are empty; the
+ * others are -EINVAL. 0 or -ENOMEM.
+ */
+int cells_import_within(struct cells_import *im, struct bytes row,
+			struct bytes family);
+/* Calls @applied for each row that was applied. */
+void cells_import_notify(struct cells_import *im,
+			 void (*applied)(void *arg, struct bytes row),
+			 void *arg);
+/* 0, or the error of a line: then every further call repeats it. */
+int cells_import_feed(struct cells_import *im, struct bytes data);
+/* The end: the last row is applied; a line without newline is -EINVAL. */
+int cells_import_end(struct cells_import *im);
+/* Lines read so far; after an error the number of the bad one. */
+uint64_t cells_import_lines(const struct cells_import *im);
+void cells_import_free(struct cells_import *im); /* NULL is nothing */
+
+#endif
