@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fs/cells.h"
+#include "fs/cells_fold.h"
 
 /* A batch goes to the store at this many bytes; a row is never split. */
 #define BATCH_BYTES (1u << 20)
@@ -24,7 +25,7 @@ struct cells_import {
 	int failed;
 	uint64_t lines;
 	struct buf partial; /* a line whose end has not come */
-	struct buf hold, bytes;
+	struct buf hold, bytes, folded;
 	struct mutation *rows;
 	size_t nrows, rows_cap;
 	struct change *changes; /* one for each line that waits */
@@ -60,6 +61,7 @@ void cells_import_free(struct cells_import *im)
 	buf_free(&im->partial);
 	buf_free(&im->hold);
 	buf_free(&im->bytes);
+	buf_free(&im->folded);
 	buf_free(&im->only_row);
 	buf_free(&im->only_family);
 	free(im->rows);
@@ -156,13 +158,15 @@ static int apply(struct cells_import *im, size_t nrows)
 	int r = 0;
 
 	point(im);
-	if (nrows)
+	if (cells_fold(im->rows, nrows, &im->folded) < 0)
+		r = why(-ENOMEM, "out of memory");
+	else if (nrows)
 		r = mutate(im, nrows, &done);
-	for (size_t i = 0; i < done; i++) {
-		line += im->rows[i].nchanges;
-		if (im->applied)
-			im->applied(im->applied_arg, im->rows[i].row);
-	}
+	for (size_t i = 0; im->applied && i < done; i++)
+		im->applied(im->applied_arg, im->rows[i].row);
+	/* A change a line, as they came. */
+	if (r < 0 && done < nrows)
+		line += (uint64_t)(im->rows[done].changes - im->changes);
 	im->nrows = im->nchanges = im->bytes.len = 0;
 	return r < 0 ? fail_at(im, r, line) : 0;
 }

@@ -3,9 +3,10 @@
  *
  * An import takes bytes in any portions. Consecutive lines of one row are one
  * mutation, applied when the row is whole: a line of another row or the end
- * has come. Rows go to the store in batches. A bad line names its number,
- * applies nothing of its row and leaves the rows before it applied; so does a
- * row that the store refuses, which names its first line.
+ * has come. In it each increment and append counts (fs/cells_fold.h). Rows go
+ * to the store in batches. A bad line names its number, applies nothing of its
+ * row and leaves the rows before it applied; so does a row that the store
+ * refuses, which names its first line.
  */
 #ifndef CELLFS_FS_CELLS_IMPORT_H
 #define CELLFS_FS_CELLS_IMPORT_H

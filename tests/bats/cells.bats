@@ -60,6 +60,19 @@ b" ]
 	[ "$(cat "$M/T/r/f/n/counter")" = 3 ]
 }
 
+@test "of increments and appends in one row of lines none is lost" {
+	mkdir "$M/T"
+	{
+		line r f:n "" 5 increment
+		line r f:log "" one%0A append
+		line r f:n "" 5 increment
+		line r f:log "" two%0A append
+	} > "$M/T/.cells"
+	[ "$(cat "$M/T/r/f/n/counter")" = 10 ]
+	[ "$(cat "$M/T/r/f:log")" = "one
+two" ]
+}
+
 @test "a row that was absent is there when a stream has made it" {
 	mkdir "$M/T"
 	run ! ls "$M/T/r"

@@ -267,6 +267,36 @@ static void a_bad_line_halves_no_row(void **state)
 	assert_int_equal(value_of(f, "c", value), 0);
 }
 
+static void every_increment_and_append_of_a_row_counts(void **state)
+{
+	static const char text[] = "a\tf:q\t\tone\tappend\n"
+				   "a\tf:n\t\t5\tincrement\n"
+				   "a\tf:q\t\t\tappend\n"
+				   "a\tg:n\t\t100\tincrement\n"
+				   "a\tf:p\t1\tput\n"
+				   "a\tf:n\t\t-2\tincrement\n"
+				   "a\tf:q\t\ttwo\tappend\n"
+				   "a\tf:n\t\t4\tincrement\n"
+				   "b\tf:q\t\tone\tappend\n"
+				   "c\tf:q\t1\tx\n";
+	struct fixture *f = *state;
+	struct buf hold = {0};
+	struct cell c;
+	char value[16];
+
+	assert_int_equal(cells_import_feed(f->import, bytes_str(text)), 0);
+	assert_int_equal(cells_import_end(f->import), 0);
+	assert_int_equal(value_of(f, "a", value), 1);
+	assert_string_equal(value, "onetwo");
+	assert_int_equal(value_of(f, "b", value), 1);
+	assert_string_equal(value, "one");
+	assert_int_equal(table_get(f->table, bytes_str("a"), bytes_str("f"),
+				   bytes_str("n"), TS_MAX, NULL, &c, &hold),
+			 1);
+	assert_true(bytes_eq(c.value, bytes_of("\0\0\0\0\0\0\0\7", 8)));
+	buf_free(&hold);
+}
+
 static void a_row_that_the_store_refuses_names_its_line(void **state)
 {
 	struct fixture *f = *state;
@@ -312,6 +342,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_bad_line_halves_no_row, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			every_increment_and_append_of_a_row_counts, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_row_that_the_store_refuses_names_its_line, setup,
 			teardown),
