@@ -168,6 +168,38 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	return r;
 }
 
+/*
+ * Does the age of the oldest put decide which markers go? Files do not tell
+ * it: they are read for it, in a compaction that somebody asked for.
+ */
+static bool needs_oldest_put(const struct compaction_job *j,
+			     const struct inputs *in)
+{
+	return j->what->major && in->version_markers &&
+	       !j->attrs->new_version_behavior &&
+	       j->attrs->keep_deleted != KEEP_DELETED_NO;
+}
+
+static int oldest_put(struct compaction_job *j, struct cursor *c, int64_t *out)
+{
+	uint32_t rows = 0;
+	int r = cursor_seek_row(c, (struct bytes){0});
+
+	*out = INT64_MAX;
+	for (; r == 1; r = cursor_next_row(c)) {
+		int in_row = 1;
+
+		for (; in_row == 1; in_row = cursor_next(c))
+			if (c->at.kind == CELL_PUT && c->at.ts < *out)
+				*out = c->at.ts;
+		if (in_row < 0)
+			return in_row;
+		if (++rows % STOP_ROWS == 0 && j->stop && j->stop(j->arg))
+			return why(-ECANCELED, "the compaction was stopped");
+	}
+	return r;
+}
+
 int compaction_run(struct compaction_job *j)
 {
 	struct inputs in = {0};
@@ -193,12 +225,17 @@ int compaction_run(struct compaction_job *j)
 	if (r < 0)
 		goto out;
 	spec.version_markers = in.version_markers;
+	merge_init(&merge, in.sources, in.nsources, UINT64_MAX);
+	if (needs_oldest_put(j, &in)) {
+		r = oldest_put(j, &merge.base, &spec.put_ts_min);
+		if (r < 0)
+			goto out;
+	}
 	r = retain_new(&spec, &retain);
 	if (r < 0) {
 		why(r, "out of memory starting a compaction");
 		goto out;
 	}
-	merge_init(&merge, in.sources, in.nsources, UINT64_MAX);
 	r = copy_rows(j, &merge.base, retain, &w);
 	if (r == 0)
 		r = compaction_write_finish(&w);

@@ -40,7 +40,7 @@ struct retain {
 	uint32_t steps;
 	/* Of the present column */
 	uint64_t survivors; /* alive at the end, for good */
-	uint64_t counted;   /* versions of a flush that trims */
+	uint64_t counted;   /* versions, in the classic order */
 	bool version_met;   /* a DELETE */
 	bool has_put;
 	int64_t put_ts;	  /* of the last put that replaces others */
@@ -204,13 +204,20 @@ static int marker_replayed(struct retain *r, const struct entry *e)
 
 /*
  * Markers hide by timestamp, so that whoever sees the put must see the marker:
- * it lies in the put's stripe or below. Hidden puts do not count and may go;
+ * it lies in the put's stripe or below. What a deleting marker covers may go;
  * excess versions and the markers themselves go when the user says so only,
  * for that changes what reads of a time range and later puts show.
  */
 static bool may_purge(const struct retain *r, size_t stripe)
 {
 	return r->spec.major && r->whole && stripe == 0;
+}
+
+/* Are versions counted, and markers with them? */
+static bool counts(const struct retain *r)
+{
+	return r->spec.nsnapshots == 0 &&
+	       (r->spec.trim || (r->spec.major && r->whole));
 }
 
 static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
@@ -222,39 +229,45 @@ static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
 static int put_classic(struct retain *r, const struct entry *e)
 {
 	size_t stripe = masking_stripe(&r->masking, e->seq);
-	bool hidden = false;
 
-	if (masking_any(&r->masking)) {
-		masking_reach(&r->masking, e->ts);
+	if (masking_any(&r->deleting)) {
 		masking_reach(&r->deleting, e->ts);
-		hidden = masking_oldest(&r->masking, e->ts) != SEQ_NEVER;
 		if (lies_below(r, masking_oldest(&r->deleting, e->ts), stripe))
 			return DROP;
 	}
-	/* Of one timestamp the latest is seen; a loan gives way when it ends.
-	 */
+	/* Of one timestamp the latest is seen. */
 	if (r->has_put && r->put_ts == e->ts &&
 	    masking_stripe(&r->masking, r->put_seq) == stripe)
 		return DROP;
-	if (e->ttl_ms)
+	/* A loan gives way when it ends, unless versions are counted now. */
+	if (e->ttl_ms && !counts(r))
 		return KEEP;
 	r->has_put = true;
 	r->put_ts = e->ts;
 	r->put_seq = e->seq;
-	if (r->spec.trim && r->spec.nsnapshots == 0) {
-		r->counted++;
-		if (r->counted > r->versions ||
-		    (family_ttl_expired(r, e) &&
-		     r->counted > r->spec.attrs->min_versions))
-			return DROP;
-	}
-	if (hidden || !may_purge(r, stripe))
+	if (!counts(r))
 		return KEEP;
-	if (family_ttl_expired(r, e) && r->spec.nsnapshots == 0 &&
-	    r->survivors >= r->spec.attrs->min_versions)
-		return DROP;
-	r->survivors++;
-	return KEEP;
+	if (++r->counted <= r->versions &&
+	    (!family_ttl_expired(r, e) ||
+	     r->counted <= r->spec.attrs->min_versions))
+		return KEEP;
+	/* Nothing below it has an effect, markers included. */
+	r->column_done = true;
+	return DROP;
+}
+
+/* A marker behind which somebody looks, where versions are counted. */
+static int count_marker(struct retain *r, const struct entry *e)
+{
+	if (r->spec.trim)
+		return KEEP;
+	if (e->ts >= r->spec.put_ts_min &&
+	    (!family_ttl_expired(r, e) ||
+	     r->counted <= r->spec.attrs->min_versions))
+		return KEEP;
+	if (!kind_is_family_marker(e->kind))
+		r->column_done = true;
+	return DROP;
 }
 
 static int marker_classic(struct retain *r, const struct entry *e)
@@ -263,13 +276,18 @@ static int marker_classic(struct retain *r, const struct entry *e)
 	bool deleting = is_deleting(r, e);
 	int err;
 
+	if (counts(r) && family_ttl_expired(r, e) &&
+	    r->spec.attrs->min_versions == 0)
+		return DROP; /* with all that it could cover */
 	masking_reach(&r->deleting, e->ts);
 	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
 		return DROP;
 	err = note_marker(r, e, deleting);
 	if (err < 0)
 		return err;
-	return deleting && may_purge(r, stripe) ? DROP : KEEP;
+	if (deleting)
+		return may_purge(r, stripe) ? DROP : KEEP;
+	return counts(r) ? count_marker(r, e) : KEEP;
 }
 
 /* -- the walk ------------------------------------------------------------- */

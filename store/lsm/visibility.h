@@ -102,9 +102,16 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *
  * Classic order: a put goes under any marker that all who see the put see, and
  * when another of its timestamp replaces it. Excess versions, expired ones
- *beyond min_versions, and markers of the whole history go in a major compaction
- *only, since that shows: a range of older timestamps loses versions, and a
- *later put below a marker is seen.
+ * beyond min_versions, and markers of the whole history go in a major
+ * compaction only (and in a flush that trims), since that shows: a range of
+ * older timestamps loses versions, and a later put below a marker is seen.
+ * There HBase's count decides, with versions 2 and keep_deleted:
+ *
+ *	50 PUT		   1
+ *	45 DELETE	   kept: it counts for nothing
+ *	40 PUT		   2, whether or not a marker hides it
+ *	35 DELETE_COLUMN   kept, unless no put of the input is that old
+ *	30 PUT		   one too many: it goes with all below it
  *
  * With new_version_behavior a flush drops only what has expired: `.raw` shows
  * all that was written until a compaction, as HBase has it.
@@ -120,6 +127,11 @@ struct retain_spec {
 	 * beyond `versions` go, counted in memory alone, as in HBase.
 	 */
 	bool trim;
+	/*
+	 * The oldest put of all that a major one reads; asked for in the
+	 * classic order with keep_deleted. INT64_MAX = there is none.
+	 */
+	int64_t put_ts_min;
 	/* The input may hold DELETE or DELETE_FAMILY_VERSION. */
 	bool version_markers;
 	/* Sequences that snapshots see, ascending. Borrowed. */

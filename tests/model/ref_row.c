@@ -434,13 +434,16 @@ int ref_row_kept(const struct ref_row *row, const struct ref_look *look,
 		return r;
 	list_sort(out);
 	list_drop(out, look, DROP_OWN_EXPIRED);
+	if (!attrs.new_version_behavior)
+		list_unique(out);
 	/*
 	 * With min_versions the deletion of newer ones calls back what has
-	 * expired; in the classic order a compaction may show.
+	 * expired; in the classic order a compaction may show, and counts what
+	 * lives for a while as it counts all others.
 	 */
 	if (attrs.min_versions && attrs.new_version_behavior)
 		attrs.ttl_ms = TTL_FOREVER;
 	l.attrs = &attrs;
-	list_limit(out, &l, attrs.versions, true);
+	list_limit(out, &l, attrs.versions, attrs.new_version_behavior);
 	return 0;
 }

@@ -540,6 +540,58 @@ static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
 			    "q:950s0 q:70s0");
 }
 
+static void keep_deleted_counts_what_is_deleted(void **state)
+{
+	struct family_attrs a = attrs(2);
+	struct retain_spec s = a_merge(&a);
+
+	a.new_version_behavior = false;
+	a.keep_deleted = KEEP_DELETED_YES;
+	s.major = true;
+	s.put_ts_min = 30;
+	assert_string_equal(
+		KEPT(&s, true, {"r", "q", 50, PUT, 1}, {"r", "q", 45, DEL, 3},
+		     {"r", "q", 40, PUT, 2}, {"r", "q", 35, DCOL, 4},
+		     {"r", "q", 30, PUT, 5}, {"r", "q", 20, DEL, 6}),
+		"q:50s1 q:45ds3 q:40s2 q:35dcs4");
+	/* No put is left that the older markers could hide. */
+	s.put_ts_min = 40;
+	assert_string_equal(KEPT(&s, true, {"r", "", 39, DFAM, 7},
+				 {"r", "q", 50, PUT, 1}, {"r", "q", 45, DEL, 3},
+				 {"r", "q", 40, PUT, 2},
+				 {"r", "q", 35, DCOL, 4}),
+			    "q:50s1 q:45ds3 q:40s2");
+	s.major = false;
+	s.trim = true;
+	assert_string_equal(
+		KEPT(&s, false, {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 2},
+		     {"r", "q", 35, DCOL, 4}, {"r", "q", 30, PUT, 5},
+		     {"r", "q", 20, DEL, 6}),
+		"q:50s1 q:40s2 q:35dcs4");
+}
+
+static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
+{
+	struct family_attrs a = attrs(9);
+	struct retain_spec s = a_merge(&a);
+
+	a.new_version_behavior = false;
+	a.keep_deleted = KEEP_DELETED_TTL;
+	a.ttl_ms = 100;
+	a.min_versions = 1;
+	s.trim = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 80, DCOL, 2},
+				 {"r", "q", 70, PUT, 1}),
+			    "q:80dcs2");
+	s.trim = false;
+	s.major = true;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 950, DCOL, 2},
+				 {"r", "q", 940, PUT, 1},
+				 {"r", "q", 80, DCOL, 4},
+				 {"r", "q", 70, PUT, 3}),
+			    "q:950dcs2 q:940s1");
+}
+
 /* -- the timeline ---------------------------------------------------------- */
 
 static void the_timeline_knows_when_so_many_lived(void **state)
@@ -596,6 +648,9 @@ int main(void)
 		cmocka_unit_test(a_flush_writes_what_was_written),
 		cmocka_unit_test(
 			classic_excess_and_markers_go_in_a_major_one_only),
+		cmocka_unit_test(keep_deleted_counts_what_is_deleted),
+		cmocka_unit_test(
+			keep_deleted_ttl_deletes_when_the_marker_expires),
 		cmocka_unit_test(the_timeline_knows_when_so_many_lived),
 	};
 

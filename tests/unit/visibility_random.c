@@ -213,8 +213,13 @@ static void compact(struct history *h, size_t from, size_t to)
 	}
 	spec.version_markers |= chance(4) == 0;
 	spec.flush = from == to && chance(4) == 0;
-	/* A major one changes what time ranges show in the classic order. */
-	spec.major = from == 0 && to == h->nruns - 1 && chance(4) == 0;
+	/*
+	 * A major one changes what time ranges show in the classic order, and
+	 * all that is shown where it counts what is deleted.
+	 */
+	spec.major = from == 0 && to == h->nruns - 1 && chance(4) == 0 &&
+		     (h->attrs.new_version_behavior ||
+		      h->attrs.keep_deleted == KEEP_DELETED_NO);
 	h->major_done |= spec.major;
 	merge_init(&m, sources, (uint32_t)(to - from + 1), UINT64_MAX);
 	assert_int_equal(retain_new(&spec, &r), 0);
