@@ -67,6 +67,15 @@ struct store_ops {
 	/* Fills in what struct snapshot says of a named one. */
 	int (*snapshot_open)(struct store *s, struct table *t,
 			     struct bytes name, struct snapshot **out);
+	/*
+	 * A table @to as the snapshot shows @from, which is of its tables; or
+	 * that table itself put back to it. What store.h says of both.
+	 */
+	int (*snapshot_clone)(struct snapshot *snap,
+			      const struct snapshot_table *from,
+			      struct bytes to);
+	int (*snapshot_restore)(struct snapshot *snap,
+				const struct snapshot_table *from);
 	/* As table_open(), by table_id(). */
 	int (*table_open_id)(struct store *s, uint64_t id, struct table **out);
 	int (*flush)(struct store *s, struct table *t);

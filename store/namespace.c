@@ -80,11 +80,25 @@ static int is_known(struct store *s, struct bytes name)
 	return r;
 }
 
-int namespace_check_table(struct store *s, struct bytes table)
+int namespace_check_open(struct bytes table)
+{
+	if (!namespace_is_hidden(table))
+		return 0;
+	return why(-ENOENT,
+		   "no table '%.*s': the namespace hbase is the "
+		   "store's own",
+		   (int)table.len, (const char *)table.data);
+}
+
+int namespace_enter(struct store *s, struct bytes table)
 {
 	struct bytes name = namespace_of(table);
-	int r = is_known(s, name);
+	int r = table_name_check(table);
 
+	pthread_mutex_lock(&s->schema_lock);
+	if (r < 0)
+		return r;
+	r = is_known(s, name);
 	if (r == 0)
 		return why(-ENOENT,
 			   "there is no namespace '%.*s': create it before "
@@ -222,14 +236,18 @@ int namespace_next(struct store *s, struct bytes after,
 		   char name[TABLE_NAME_LEN_MAX + 1])
 {
 	static const char *const always[] = {"default", "hbase"};
-	int r = next_listed(s, after, name);
+	char best[TABLE_NAME_LEN_MAX + 1];
+	int r = next_listed(s, after, best);
 
 	for (size_t i = 0; r >= 0 && i < 2; i++) {
 		if (bytes_cmp(bytes_str(always[i]), after) <= 0 ||
-		    (r > 0 && strcmp(always[i], name) > 0))
+		    (r > 0 && strcmp(always[i], best) > 0))
 			continue;
-		strcpy(name, always[i]);
+		strcpy(best, always[i]);
 		r = 1;
 	}
+	/* Not before: @after may be @name itself. */
+	if (r > 0)
+		strcpy(name, best);
 	return r;
 }

@@ -16,8 +16,14 @@
 struct bytes namespace_of(struct bytes table);
 /* Is the table one of the store's own, that no listing shows? */
 bool namespace_is_hidden(struct bytes table);
-/* May a table of this name be made? 0, -ENOENT, -EPERM. */
-int namespace_check_table(struct store *s, struct bytes table);
+/* -ENOENT for one of the store's own: nobody else opens or changes it. */
+int namespace_check_open(struct bytes table);
+/*
+ * May a table of this name be made? 0, -EINVAL, -ENOENT, -EPERM. Takes the
+ * schema lock whatever it returns, so that the namespace does not go
+ * meanwhile.
+ */
+int namespace_enter(struct store *s, struct bytes table);
 int namespace_create(struct store *s, struct bytes name);
 int namespace_drop(struct store *s, struct bytes name);
 int namespace_next(struct store *s, struct bytes after,

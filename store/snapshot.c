@@ -3,6 +3,7 @@
 
 #include "store/args.h"
 #include "store/front.h"
+#include "store/namespace.h"
 #include "store/trace.h"
 
 int snapshot_take(struct store *s, struct snapshot **out)
@@ -109,6 +110,105 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 	}
 	if (s->trace)
 		trace_line(r, "snapshot_open #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+/* -- tables from it ---------------------------------------------------------
+ */
+
+/* Of the tables that the snapshot shows the one meant; NULL with a reason. */
+static const struct snapshot_table *shown_as(const struct snapshot *snap,
+					     struct bytes name)
+{
+	const struct snapshot_tables *t = &snap->tables;
+
+	if (!name.len && snap->table && t->n == 1)
+		return &t->at[0];
+	for (size_t i = 0; i < t->n; i++)
+		if (bytes_eq(bytes_str(t->at[i].name), name))
+			return &t->at[i];
+	if (name.len)
+		why(-ENOENT, "the snapshot shows no table %.*s", (int)name.len,
+		    (const char *)name.data);
+	else
+		why(-EINVAL, "the snapshot is of the whole store: say which "
+			     "table");
+	return NULL;
+}
+
+/* Before the work, not behind it. */
+static int check_free(struct store *s, struct bytes to)
+{
+	struct table *t;
+	int r = s->ops->table_open(s, to, &t);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	table_unref(t);
+	return why(-EEXIST, "table %.*s exists", (int)to.len,
+		   (const char *)to.data);
+}
+
+/* @to empty: the table itself. */
+static int make_of(struct store *s, struct table *t, struct bytes name,
+		   struct bytes shown, struct bytes to)
+{
+	const struct snapshot_table *from;
+	struct snapshot *snap = NULL;
+	int r = s->ops->snapshot_open(s, t, name, &snap);
+
+	if (r < 0)
+		return r;
+	snap->store = s;
+	from = shown_as(snap, shown);
+	if (!from)
+		r = shown.len ? -ENOENT : -EINVAL;
+	else if (to.len)
+		r = s->ops->snapshot_clone(snap, from, to);
+	else
+		r = s->ops->snapshot_restore(snap, from);
+	snapshot_release(snap);
+	return r;
+}
+
+int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
+			 struct bytes shown, struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0) {
+		r = namespace_enter(s, to);
+		if (r == 0)
+			r = check_free(s, to);
+		if (r == 0)
+			r = make_of(s, t, name, shown, to);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_clone #%llu %s %s", id_of(t),
+			   trace_key(key, name), trace_key(key_to, to));
+	return front_end(s, r);
+}
+
+int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
+			   struct bytes shown)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = make_of(s, t, name, shown, (struct bytes){0});
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_restore #%llu %s", id_of(t),
 			   trace_key(key, name));
 	return front_end(s, r);
 }

@@ -74,6 +74,8 @@ int table_open(struct store *s, struct bytes name, struct table **out)
 		r = why(-ENOENT, "there is no such table: a table's name has "
 				 "1 to 255 bytes");
 	else
+		r = namespace_check_open(name);
+	if (r == 0)
 		r = s->ops->table_open(s, name, out);
 	if (s->trace)
 		trace_line(r, "table_open %s", trace_key(key, name));
@@ -114,15 +116,6 @@ int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1])
 	return front_end(t->store, t->store->ops->table_name(t, name));
 }
 
-/* Held over a change of tables, so that a namespace does not go meanwhile. */
-static int enter_namespace(struct store *s, struct bytes table)
-{
-	int r = table_name_check(table);
-
-	pthread_mutex_lock(&s->schema_lock);
-	return r < 0 ? r : namespace_check_table(s, table);
-}
-
 static int create(struct store *s, struct bytes name,
 		  const struct schema *schema)
 {
@@ -148,7 +141,7 @@ int store_table_create(struct store *s, struct bytes name,
 	if (r == 0 && schema)
 		r = args_schema(schema);
 	if (r == 0) {
-		r = enter_namespace(s, name);
+		r = namespace_enter(s, name);
 		if (r == 0)
 			r = create(s, name, schema);
 		pthread_mutex_unlock(&s->schema_lock);
@@ -168,6 +161,8 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	front_begin();
 	r = front_writable(s);
 	if (r == 0)
+		r = namespace_check_open(name);
+	if (r == 0)
 		r = s->ops->table_drop(s, name, only_if_empty);
 	if (s->trace)
 		trace_line(r, "table_drop %s%s", trace_key(key, name),
@@ -183,6 +178,8 @@ int store_table_truncate(struct store *s, struct bytes name)
 	front_begin();
 	r = front_writable(s);
 	if (r == 0)
+		r = namespace_check_open(name);
+	if (r == 0)
 		r = s->ops->table_truncate(s, name);
 	if (s->trace)
 		trace_line(r, "table_truncate %s", trace_key(key, name));
@@ -196,8 +193,10 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 
 	front_begin();
 	r = front_writable(s);
+	if (r == 0)
+		r = namespace_check_open(from);
 	if (r == 0) {
-		r = enter_namespace(s, to);
+		r = namespace_enter(s, to);
 		if (r == 0)
 			r = s->ops->table_rename(s, from, to);
 		pthread_mutex_unlock(&s->schema_lock);

@@ -275,6 +275,23 @@ int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
  */
 int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 			struct snapshot **out);
+/*
+ * A new table @to of what a snapshot shows of a table: cells, markers and
+ * schema of then. The two have nothing in common from then on; the snapshot
+ * may go. @shown: the name that the table had then, or empty if the snapshot is
+ * of one. Costs the copying of all its cells. -ENOENT, -EEXIST when @to is
+ * taken, -EINVAL.
+ */
+int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
+			 struct bytes shown, struct bytes to);
+/*
+ * Puts a table back to what a snapshot shows of it, cells and schema; what was
+ * written since is gone. It keeps its identity, its present name and the
+ * snapshot. -EBUSY when a later snapshot shows it. Costs as
+ * store_snapshot_clone().
+ */
+int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
+			   struct bytes shown);
 /* When a named one was taken. */
 int64_t snapshot_taken_ms(const struct snapshot *snap);
 /*

@@ -86,12 +86,18 @@ const struct command cellctl_commands[] = {
 	{"compact", "STORE [TABLE]", "merge all files: hidden cells go", "",
 	 cmd_compact},
 	{"snapshot",
-	 "[-t TABLE] STORE [take NAME | drop NAME | rename NAME TO]",
-	 "list, take, drop or rename snapshots",
+	 "[-t TABLE] STORE [take NAME | drop NAME | rename NAME TO |\n"
+	 "       clone NAME TO [SHOWN] | restore NAME [SHOWN]]",
+	 "list, take, drop, clone or restore snapshots",
 	 "Of the whole store, or with -t of one table. Without a verb: one "
 	 "name\n"
 	 "a line, and when it was taken (milliseconds). In a mount these are\n"
-	 ".snapshot/NAME and TABLE/.snapshot/NAME.\n",
+	 ".snapshot/NAME and TABLE/.snapshot/NAME.\n"
+	 "  clone    makes the new table TO of what the snapshot shows\n"
+	 "  restore  puts the table back to it: what was written since is "
+	 "gone\n"
+	 "SHOWN is the table's name in a snapshot of the whole store; with -t\n"
+	 "it is left out.\n",
 	 cmd_snapshot},
 	{"bench",
 	 "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"

@@ -35,31 +35,48 @@ static int list(struct store *s, struct table *t)
 }
 
 static int act(struct store *s, struct table *t, const char *verb,
-	       struct bytes name, struct bytes to)
+	       const struct bytes names[3])
 {
 	if (!verb)
 		return list(s, t);
 	if (!strcmp(verb, "take"))
-		return store_snapshot_create(s, t, name);
+		return store_snapshot_create(s, t, names[0]);
 	if (!strcmp(verb, "drop"))
-		return store_snapshot_drop(s, t, name);
-	return store_snapshot_rename(s, t, name, to);
+		return store_snapshot_drop(s, t, names[0]);
+	if (!strcmp(verb, "clone"))
+		return store_snapshot_clone(s, t, names[0], names[2], names[1]);
+	if (!strcmp(verb, "restore"))
+		return store_snapshot_restore(s, t, names[0], names[1]);
+	return store_snapshot_rename(s, t, names[0], names[1]);
 }
 
-/* How many names follow the verb; -1 = there is no such verb. */
-static int names_of(const char *verb)
+/*
+ * How many names follow the verb; -1 = there is no such verb. Of the whole
+ * store one more says which of its tables is meant.
+ */
+static int names_of(const char *verb, bool of_table)
 {
+	static const struct {
+		const char *verb;
+		int names, in_all;
+	} verbs[] = {
+		{"take", 1, 1},	 {"drop", 1, 1},    {"rename", 2, 2},
+		{"clone", 2, 3}, {"restore", 1, 2},
+	};
+
 	if (!verb)
 		return 0;
-	if (!strcmp(verb, "take") || !strcmp(verb, "drop"))
-		return 1;
-	return strcmp(verb, "rename") ? -1 : 2;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (!strcmp(verb, verbs[i].verb))
+			return of_table ? verbs[i].names : verbs[i].in_all;
+	return -1;
 }
 
 int cmd_snapshot(int argc, char **argv)
 {
 	const char *table = NULL, *path, *verb;
-	struct buf names[2] = {{0}, {0}};
+	struct buf names[3] = {{0}, {0}, {0}};
+	struct bytes given[3] = {{0}, {0}, {0}};
 	struct store *store = NULL;
 	struct table *t = NULL;
 	int code = EXIT_DONE, n;
@@ -73,21 +90,22 @@ int cmd_snapshot(int argc, char **argv)
 	}
 	path = argc > 0 ? argv[0] : NULL;
 	verb = argc > 1 ? argv[1] : NULL;
-	n = names_of(verb);
+	n = names_of(verb, table != NULL);
 	if (!path || n < 0 || argc != (verb ? 2 : 1) + n)
 		return fail_usage(NULL);
 	for (int i = 0; !code && i < n; i++)
 		code = parse_key(argv[2 + i], &names[i]);
+	for (int i = 0; i < n; i++)
+		given[i] = buf_bytes(&names[i]);
 	if (!code)
 		code = table ? open_table(path, table, !verb, &store, &t)
 			     : open_store(path, false, !verb, &store);
 	if (!code) {
-		if (act(store, t, verb, buf_bytes(&names[0]),
-			buf_bytes(&names[1])) < 0)
+		if (act(store, t, verb, given) < 0)
 			code = fail_store(n ? argv[2] : path);
 		code = close_store(store, t, code);
 	}
-	buf_free(&names[0]);
-	buf_free(&names[1]);
+	for (int i = 0; i < 3; i++)
+		buf_free(&names[i]);
 	return code;
 }

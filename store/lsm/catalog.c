@@ -192,6 +192,16 @@ catalog_shown_by(const struct catalog *c, uint64_t table, const char *family)
 	return NULL;
 }
 
+const struct catalog_snapshot *catalog_shown_after(const struct catalog *c,
+						   uint64_t table, uint64_t seq)
+{
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		if (c->snapshots[i].seq > seq &&
+		    snapshot_tables_find(&c->snapshots[i].tables, table))
+			return &c->snapshots[i];
+	return NULL;
+}
+
 /* -- checking an edit --------------------------------------------------- */
 
 static bool in_files(const struct edit_file *f, size_t n, uint32_t tree,

@@ -1,6 +1,6 @@
 /*
- * The engine's own state: what engine.c, tables.c, commit.c, view.c, scan.c
- * and background.c share. Nobody else includes it.
+ * The engine's own state: what engine.c, trees.c, tables.c, commit.c, view.c,
+ * scan.c and background.c share. Nobody else includes it.
  *
  * A generation is a memtable with the log segments that hold its records: the
  * active one is written, frozen ones wait for their flush. All trees switch
@@ -150,12 +150,30 @@ static inline struct lsm *lsm_of(struct store *s)
 	return (struct lsm *)s;
 }
 
-/* -- tables.c ------------------------------------------------------------- */
+/* -- trees.c -------------------------------------------------------------- */
 
 void tree_ref(struct tree *t);
 void tree_unref(struct tree *t);
 void table_state_ref(struct table_state *st);
 void table_state_unref(struct table_state *st);
+/*
+ * A state with a copy of @schema. Families that @old has keep their tree;
+ * new ones get a fresh tree with ids from *next_tree on.
+ */
+int table_state_new(const char *name, uint64_t version,
+		    const struct schema *schema, const struct table_state *old,
+		    uint32_t *next_tree, struct table_state **out);
+/* Files that a fresh tree begins with. */
+struct tree_files {
+	uint8_t level;
+	uint32_t n;
+	struct sstable **files; /* in row order; the tree takes references */
+};
+/* One for each family of a state that nobody else knows yet. */
+int table_state_fill(struct table_state *st, const struct tree_files *files);
+/* With one reference, and @st taken over. NULL = out of memory. */
+struct lsm_table *lsm_table_new(struct lsm *db, uint64_t id,
+				struct table_state *st);
 /* Makes the tables of the catalog, with their files opened. */
 int tables_load(struct lsm *db);
 void tables_free(struct lsm *db);
@@ -173,6 +191,16 @@ int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 		  size_t *n);
 void trees_release(struct tree **trees, size_t n);
 
+/* -- tables.c ------------------------------------------------------------- */
+
+/* A new table; @files: one for each family, NULL = empty. */
+int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
+	       const struct tree_files *files);
+/* -EBUSY when a snapshot shows the table as it was after @seq. */
+int tables_check_latest(struct lsm *db, const struct table *t, uint64_t seq);
+/* The table anew: with @schema, and @files for cells. -EBUSY as before. */
+int tables_refill(struct lsm *db, struct table *t, const struct schema *schema,
+		  const struct tree_files *files, uint64_t seq);
 int lsm_table_open(struct store *s, struct bytes name, struct table **out);
 void lsm_table_free(struct table *t);
 int lsm_table_schema(struct table *t, struct schema *out);
@@ -213,6 +241,13 @@ int lsm_snapshot_next(struct store *s, struct table *t, struct bytes after,
 		      struct snapshot_info *out);
 int lsm_snapshot_open(struct store *s, struct table *t, struct bytes name,
 		      struct snapshot **out);
+
+/* -- clone.c -------------------------------------------------------------- */
+
+int lsm_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
+		       struct bytes to);
+int lsm_snapshot_restore(struct snapshot *snap,
+			 const struct snapshot_table *from);
 
 /* -- commit.c ------------------------------------------------------------- */
 

@@ -134,5 +134,8 @@ const struct catalog_snapshot *catalog_next_snapshot(const struct catalog *c,
 /* Some snapshot that shows the table, and (unless NULL) its family. */
 const struct catalog_snapshot *
 catalog_shown_by(const struct catalog *c, uint64_t table, const char *family);
+/* Some snapshot that shows the table as it was after @seq. */
+const struct catalog_snapshot *
+catalog_shown_after(const struct catalog *c, uint64_t table, uint64_t seq);
 
 #endif

@@ -11,289 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- trees ---------------------------------------------------------------- */
-
-static struct tree *tree_new(uint32_t id)
-{
-	struct tree *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	if (levels_new(&t->levels) < 0) {
-		free(t);
-		return NULL;
-	}
-	t->id = id;
-	atomic_init(&t->refs, 1);
-	return t;
-}
-
-void tree_ref(struct tree *t)
-{
-	atomic_fetch_add(&t->refs, 1);
-}
-
-void tree_unref(struct tree *t)
-{
-	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
-		return;
-	tree_view_unref(t->view);
-	levels_unref(t->levels);
-	free(t);
-}
-
-void tree_drop(struct tree *t)
-{
-	t->dropped = true;
-	atomic_store(&t->cancel, true);
-	for (int l = 0; l < LEVELS_MAX; l++)
-		for (uint32_t i = 0; i < t->levels->level[l].nfiles; i++)
-			sst_obsolete(t->levels->level[l].files[i]);
-}
-
-/* -- states --------------------------------------------------------------- */
-
-void table_state_ref(struct table_state *st)
-{
-	atomic_fetch_add(&st->refs, 1);
-}
-
-void table_state_unref(struct table_state *st)
-{
-	if (!st || atomic_fetch_sub(&st->refs, 1) != 1)
-		return;
-	for (uint32_t i = 0; st->trees && i < st->schema.nfamilies; i++)
-		tree_unref(st->trees[i]);
-	free(st->trees);
-	schema_free(&st->schema);
-	free(st);
-}
-
-/*
- * A state with a copy of @schema. Families that @old has keep their tree;
- * new ones get a fresh tree with ids from *next_tree on.
- */
-static int table_state_new(const char *name, uint64_t version,
-			   const struct schema *schema,
-			   const struct table_state *old, uint32_t *next_tree,
-			   struct table_state **out)
-{
-	struct table_state *st = calloc(1, sizeof(*st));
-
-	if (!st)
-		return -ENOMEM;
-	atomic_init(&st->refs, 1);
-	snprintf(st->name, sizeof(st->name), "%s", name);
-	st->version = version;
-	if (schema_copy(&st->schema, schema) < 0)
-		goto fail;
-	st->trees = calloc(schema->nfamilies + 1, sizeof(*st->trees));
-	if (!st->trees)
-		goto fail;
-	for (uint32_t i = 0; i < schema->nfamilies; i++) {
-		struct bytes family = bytes_str(st->schema.families[i].name);
-		int at = old ? schema_find(&old->schema, family) : -1;
-
-		if (at >= 0) {
-			st->trees[i] = old->trees[at];
-			tree_ref(st->trees[i]);
-		} else {
-			st->trees[i] = tree_new((*next_tree)++);
-		}
-		if (!st->trees[i])
-			goto fail;
-	}
-	*out = st;
-	return 0;
-fail:
-	table_state_unref(st);
-	return -ENOMEM;
-}
-
-int table_state_family(const struct table_state *st, struct bytes family)
-{
-	int at = schema_find(&st->schema, family);
-
-	if (at < 0)
-		return why(-EPERM,
-			   "table %s has no family '%.*s': declare it in "
-			   ".schema or by mkdir",
-			   st->name, (int)family.len,
-			   (const char *)family.data);
-	return at;
-}
-
-/* -- loading -------------------------------------------------------------- */
-
-static struct sst_options options_of(const struct family_attrs *a)
-{
-	return (struct sst_options){
-		.block_size = a->block_size,
-		.compression = a->compression,
-		.bloom = a->bloom,
-		.block_cache = a->block_cache,
-		.in_memory = a->in_memory,
-	};
-}
-
-static int load_files(struct lsm *db, struct tree *t,
-		      const struct catalog_tree *from,
-		      const struct family_attrs *attrs)
-{
-	struct sst_options o = options_of(attrs);
-	struct level_file *added = calloc(from->nfiles + 1, sizeof(*added));
-	struct levels *next;
-	size_t n = 0;
-	int r = added ? 0 : -ENOMEM;
-
-	for (; r == 0 && n < from->nfiles; n++) {
-		const struct sst_info *i = &from->files[n].info;
-
-		added[n].level = from->files[n].level;
-		r = sst_open(db->dir, i, &o, db->cache, &added[n].file);
-		if (r < 0)
-			break;
-		if (i->ts_max > t->ts_max)
-			t->ts_max = i->ts_max;
-	}
-	if (r == 0)
-		r = levels_apply(t->levels, NULL, 0, added, n, &next);
-	if (r == 0) {
-		levels_unref(t->levels);
-		t->levels = next;
-	}
-	while (added && n-- > 0)
-		sst_unref(added[n].file);
-	free(added);
-	return r;
-}
-
-static struct lsm_table *table_new(struct lsm *db, uint64_t id,
-				   struct table_state *st)
-{
-	struct lsm_table *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->base.store = &db->base;
-	atomic_init(&t->base.refs, 1);
-	t->base.id = id;
-	t->now = st;
-	atomic_init(&t->version, st->version);
-	return t;
-}
-
-static int load_table(struct lsm *db, const struct catalog_table *from,
-		      struct lsm_table **out)
-{
-	struct table_state *st = NULL;
-	uint32_t ids = 0;
-	int r;
-
-	r = table_state_new(from->name, from->schema_version, &from->schema,
-			    NULL, &ids, &st);
-	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
-		st->trees[i]->id = from->trees[i].id;
-		r = load_files(db, st->trees[i], &from->trees[i],
-			       &st->schema.families[i].attrs);
-	}
-	if (r == 0) {
-		*out = table_new(db, from->id, st);
-		if (*out)
-			return 0;
-		r = -ENOMEM;
-	}
-	table_state_unref(st);
-	/* A lost file is damage; an absent store is something else. */
-	if (r == -ENOENT)
-		r = -EUCLEAN;
-	if (r != -ENOMEM || store_why()[0])
-		why(r, "table %s: %s", from->name, store_why());
-	return r;
-}
-
-int tables_load(struct lsm *db)
-{
-	const struct catalog *c = manifest_catalog(db->manifest);
-
-	db->tables = calloc(c->ntables + 1, sizeof(struct lsm_table *));
-	if (!db->tables)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->ntables; i++) {
-		int r = load_table(db, &c->tables[i], &db->tables[i]);
-
-		if (r < 0)
-			return r;
-		db->ntables++;
-	}
-	return 0;
-}
-
-void tables_free(struct lsm *db)
-{
-	for (size_t i = 0; i < db->ntables; i++)
-		table_unref(&db->tables[i]->base);
-	free(db->tables);
-	db->tables = NULL;
-	db->ntables = 0;
-}
-
-struct tree *tables_find_tree(struct lsm *db, uint32_t id)
-{
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			if (st->trees[k]->id == id)
-				return st->trees[k];
-	}
-	return NULL;
-}
-
-int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
-		  size_t *n)
-{
-	struct lsm_table *only = (struct lsm_table *)t;
-	struct tree **trees = NULL;
-	size_t count = 0, cap = 0;
-
-	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		if (only && db->tables[i] != only)
-			continue;
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			if (count == cap) {
-				struct tree **p;
-
-				cap = cap ? 2 * cap : 16;
-				p = realloc(trees, cap * sizeof(*p));
-				if (!p)
-					goto fail;
-				trees = p;
-			}
-			trees[count] = st->trees[k];
-			tree_ref(trees[count++]);
-		}
-	}
-	pthread_mutex_unlock(&db->state);
-	*out = trees;
-	*n = count;
-	return 0;
-fail:
-	pthread_mutex_unlock(&db->state);
-	trees_release(trees, count);
-	return why(-ENOMEM, "out of memory");
-}
-
-void trees_release(struct tree **trees, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		tree_unref(trees[i]);
-	free(trees);
-}
-
 /* -- looking -------------------------------------------------------------- */
 
 /* The index of @name, or where it would be. Under state. */
@@ -436,14 +153,43 @@ int tables_sync_log(struct lsm *db)
 	return r < 0 ? lsm_fail(db, r) : 0;
 }
 
+/* The files of all of the state's trees, for an edit; free() it. */
+static int list_files(const struct table_state *st, struct edit_file **out,
+		      size_t *n)
+{
+	struct edit_file *list;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		for (int l = 0; l < LEVELS_MAX; l++)
+			count += st->trees[i]->levels->level[l].nfiles;
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		for (int l = 0; l < LEVELS_MAX; l++) {
+			const struct level *lv =
+				&st->trees[i]->levels->level[l];
+
+			for (uint32_t k = 0; k < lv->nfiles; k++)
+				list[(*n)++] = (struct edit_file){
+					st->trees[i]->id, (uint8_t)l,
+					sst_info(lv->files[k])};
+		}
+	*out = list;
+	return 0;
+}
+
 /*
- * Commits @st as the table's state. Under catalog; installs nothing. @next_*
- * are counters that the edit moves on, or 0.
+ * Commits @st as the table's state. Under catalog; installs nothing. @fresh:
+ * its trees are new, their files with them. @next_* are counters that the edit
+ * moves on, or 0.
  */
 static int commit_state(struct lsm *db, uint64_t id,
-			const struct table_state *st, uint32_t next_tree,
-			uint64_t next_table)
+			const struct table_state *st, bool fresh,
+			uint32_t next_tree, uint64_t next_table)
 {
+	struct edit_file *added = NULL;
 	struct catalog_table *row = calloc(1, sizeof(*row));
 	struct edit e = {
 		.put_table = row,
@@ -465,20 +211,23 @@ static int commit_state(struct lsm *db, uint64_t id,
 		goto out;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		row->trees[i].id = st->trees[i]->id;
-	r = tables_sync_log(db);
+	r = fresh ? list_files(st, &added, &e.nadded) : 0;
+	e.added = added;
+	if (r == 0)
+		r = tables_sync_log(db);
 	if (r == 0)
 		r = lsm_commit_edit(db, &e);
 out:
 	if (row)
 		free(row->trees);
 	free(row);
+	free(added);
 	return r;
 }
 
-int lsm_table_create(struct store *s, struct bytes name,
-		     const struct schema *schema)
+int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
+	       const struct tree_files *files)
 {
-	struct lsm *db = lsm_of(s);
 	const struct catalog *c = manifest_catalog(db->manifest);
 	char text[TABLE_NAME_LEN_MAX + 1];
 	struct table_state *st = NULL;
@@ -500,17 +249,20 @@ int lsm_table_create(struct store *s, struct bytes name,
 	}
 	next_tree = c->next_tree;
 	r = table_state_new(text, 1, schema, NULL, &next_tree, &st);
+	if (r == 0 && files)
+		r = table_state_fill(st, files);
 	if (r < 0)
 		goto out;
 	r = -ENOMEM;
-	t = table_new(db, c->next_table, st);
+	t = lsm_table_new(db, c->next_table, st);
 	if (!t)
 		goto out;
 	st = NULL;
 	list = malloc((db->ntables + 2) * sizeof(struct lsm_table *));
 	if (!list)
 		goto out;
-	r = commit_state(db, t->base.id, t->now, next_tree, c->next_table + 1);
+	r = commit_state(db, t->base.id, t->now, true, next_tree,
+			 c->next_table + 1);
 	if (r < 0) {
 		free(list);
 		goto out;
@@ -532,6 +284,12 @@ out:
 	if (t)
 		lsm_table_free(&t->base);
 	return r;
+}
+
+int lsm_table_create(struct store *s, struct bytes name,
+		     const struct schema *schema)
+{
+	return tables_add(lsm_of(s), name, schema, NULL);
 }
 
 /* 1 if the family (NULL: any) of the table has a visible cell. Under commit. */
@@ -672,21 +430,25 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 
 /*
  * Replaces the table's name and schema (NULL = as they are), all checks done.
- * @empty: with trees that hold nothing. Under catalog and commit.
+ * @fresh: with new trees, of @files (NULL = empty). Under catalog and commit.
  */
 static int replace(struct lsm *db, struct lsm_table *t, const char *name,
-		   const struct schema *schema, bool empty)
+		   const struct schema *schema, bool fresh,
+		   const struct tree_files *files)
 {
 	uint32_t next_tree = manifest_catalog(db->manifest)->next_tree;
 	struct table_state *old = t->now, *st;
 	int r;
 
 	r = table_state_new(name ? name : old->name, old->version + 1,
-			    schema ? schema : &old->schema, empty ? NULL : old,
+			    schema ? schema : &old->schema, fresh ? NULL : old,
 			    &next_tree, &st);
 	if (r < 0)
 		return why(r, "out of memory");
-	r = commit_state(db, t->base.id, st, next_tree, 0);
+	if (files)
+		r = table_state_fill(st, files);
+	if (r == 0)
+		r = commit_state(db, t->base.id, st, fresh, next_tree, 0);
 	if (r < 0)
 		table_state_unref(st);
 	else
@@ -712,7 +474,8 @@ int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)
 	if (r == 0 && catalog_find(c, to))
 		r = why(-EEXIST, "table %s exists", text);
 	if (r == 0)
-		r = replace(db, (struct lsm_table *)base, text, NULL, false);
+		r = replace(db, (struct lsm_table *)base, text, NULL, false,
+			    NULL);
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
 	if (base)
@@ -734,11 +497,56 @@ int lsm_table_truncate(struct store *s, struct bytes name)
 	if (r == 0)
 		r = check_not_shown(db, base->id);
 	if (r == 0)
-		r = replace(db, (struct lsm_table *)base, NULL, NULL, true);
+		r = replace(db, (struct lsm_table *)base, NULL, NULL, true,
+			    NULL);
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
 	if (base)
 		table_unref(base);
+	return r;
+}
+
+static int check_latest(struct lsm *db, const struct table *t, uint64_t seq)
+{
+	const struct catalog_snapshot *later =
+		catalog_shown_after(manifest_catalog(db->manifest), t->id, seq);
+
+	if (!later)
+		return 0;
+	return why(-EBUSY,
+		   "snapshot %s is a later one of the table: drop that first, "
+		   "or clone this one",
+		   later->name);
+}
+
+int tables_check_latest(struct lsm *db, const struct table *t, uint64_t seq)
+{
+	int r;
+
+	pthread_mutex_lock(&db->catalog);
+	r = check_latest(db, t, seq);
+	pthread_mutex_unlock(&db->catalog);
+	return r;
+}
+
+int tables_refill(struct lsm *db, struct table *base,
+		  const struct schema *schema, const struct tree_files *files,
+		  uint64_t seq)
+{
+	struct lsm_table *t = (struct lsm_table *)base;
+	int r;
+
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r == 0 && !t->now)
+		r = why(-ENOENT, "the table has been dropped");
+	if (r == 0)
+		r = check_latest(db, base, seq);
+	if (r == 0)
+		r = replace(db, t, NULL, schema, true, files);
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
 	return r;
 }
 
@@ -791,7 +599,7 @@ int lsm_table_alter(struct table *base, const struct schema *schema,
 	}
 	r = schema_equal(schema, &t->now->schema)
 		    ? 0
-		    : replace(db, t, NULL, schema, false);
+		    : replace(db, t, NULL, schema, false, NULL);
 out:
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);

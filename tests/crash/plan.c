@@ -196,6 +196,8 @@ static bool promises(const struct step *s, int result)
 	case STEP_NAMED:
 	case STEP_NAMED_DROP:
 	case STEP_NAMED_RENAME:
+	case STEP_NAMED_RESTORE:
+	case STEP_NAMED_CLONE:
 		return result == 0;
 	}
 	return false;

@@ -175,6 +175,15 @@ static int disabled_table(struct run *r, json_t *step, const char **name)
 	return named_has(r->disabled, *name) ? 0 : refuse(r, E_NOT_DISABLED);
 }
 
+/* One with snapshots goes out of sight only. */
+static int drop_table(struct run *r, const char *name)
+{
+	int err = store_table_drop(r->store, bytes_str(name), false);
+
+	return err == -ENOTEMPTY ? archive_table(r, name)
+				 : refuse_errno(r, err);
+}
+
 int step_drop(struct run *r, json_t *step)
 {
 	const char *name;
@@ -182,8 +191,7 @@ int step_drop(struct run *r, json_t *step)
 	if (disabled_table(r, step, &name) < 0)
 		return -1;
 	named_remove(&r->disabled, name);
-	return refuse_errno(r,
-			    store_table_drop(r->store, bytes_str(name), false));
+	return drop_table(r, name);
 }
 
 int step_disable(struct run *r, json_t *step)
@@ -207,6 +215,29 @@ int step_enable(struct run *r, json_t *step)
 	return 0;
 }
 
+static int truncate_table(struct run *r, const char *name)
+{
+	struct schema s;
+	struct table *t;
+	int err = store_table_truncate(r->store, bytes_str(name));
+
+	if (err != -ENOTEMPTY)
+		return refuse_errno(r, err);
+	err = table_open(r->store, bytes_str(name), &t);
+	if (err == 0) {
+		err = table_schema(t, &s);
+		table_unref(t);
+	}
+	if (refuse_errno(r, err) < 0)
+		return -1;
+	err = archive_table(r, name);
+	if (err == 0)
+		err = refuse_errno(
+			r, store_table_create(r->store, bytes_str(name), &s));
+	schema_free(&s);
+	return err;
+}
+
 int step_truncate(struct run *r, json_t *step)
 {
 	const char *name;
@@ -214,7 +245,26 @@ int step_truncate(struct run *r, json_t *step)
 	if (disabled_table(r, step, &name) < 0)
 		return -1;
 	named_remove(&r->disabled, name);
-	return refuse_errno(r, store_table_truncate(r->store, bytes_str(name)));
+	return truncate_table(r, name);
+}
+
+/* A family that a snapshot shows is taken from a copy. */
+static int put_schema(struct run *r, const char *name, const struct schema *s)
+{
+	int err = -EBUSY;
+
+	for (int i = 0; i < 2 && err == -EBUSY; i++) {
+		struct table *t;
+
+		if (i && archive_table_copied(r, name) < 0)
+			return -1;
+		err = table_open(r->store, bytes_str(name), &t);
+		if (err < 0)
+			break;
+		err = table_alter(t, s, true);
+		table_unref(t);
+	}
+	return refuse_errno(r, err);
 }
 
 /* Changes the families of the step's table: HBase flushes it before. */
@@ -237,7 +287,7 @@ static int alter(struct run *r, json_t *step,
 	if (err == 0)
 		err = refuse_errno(r, store_flush(r->store, t));
 	if (err == 0)
-		err = refuse_errno(r, table_alter(t, &s, true));
+		err = put_schema(r, step_table_name(r, step), &s);
 	schema_free(&s);
 out:
 	table_unref(t);

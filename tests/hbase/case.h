@@ -9,6 +9,7 @@
  *	run_cases.c  options, the file, counting	steps.c	 one case
  *	text.c	     JSON to bytes and back		write.c	 mutations
  *	read.c	     get, exists, scan			admin.c	 tables
+ *	snapshot.c   snapshots, and tables from them
  *
  * Bytes in JSON: a string is UTF-8; "x:6162" is hex; "i:5" is 8 bytes
  * big-endian; {"rep": ["s", n]} is s n times. Columns: "f:q", or "f" for a
@@ -44,6 +45,8 @@ struct run {
 	int64_t t0, now;
 	char table[TABLE_NAME_LEN_MAX + 1]; /* the case's own */
 	struct named *disabled;
+	struct taken *taken; /* snapshot.c */
+	int narchived;
 	void **memory; /* of the present step */
 	size_t nmemory;
 	/* The present step's outcome. */
@@ -105,6 +108,18 @@ int step_modify_family(struct run *r, json_t *step);
 int step_delete_family(struct run *r, json_t *step);
 int step_create_namespace(struct run *r, json_t *step);
 int step_drop_namespace(struct run *r, json_t *step);
+int step_snapshot(struct run *r, json_t *step);
+int step_clone_snapshot(struct run *r, json_t *step);
+int step_restore_snapshot(struct run *r, json_t *step);
+int step_delete_snapshot(struct run *r, json_t *step);
+
+/* -- snapshot.c ----------------------------------------------------------- */
+
+/* The table of this name goes on out of sight, for its snapshots. */
+int archive_table(struct run *r, const char *name);
+/* And one like it takes its place. */
+int archive_table_copied(struct run *r, const char *name);
+void taken_free(struct run *r);
 
 /* -- steps.c -------------------------------------------------------------- */
 

@@ -57,31 +57,34 @@ static const struct {
 	const char *name;
 	int (*run)(struct run *r, json_t *step);
 	int nts; /* where a cell of its answer has the timestamp */
-	bool writes;
 } ops[] = {
-	{"put", step_put, -1, true},
-	{"delete", step_delete, -1, true},
-	{"mutate_row", step_mutate_row, -1, true},
-	{"increment", step_increment, -1, true},
-	{"append", step_append, -1, true},
-	{"check_and_mutate", step_check_and_mutate, -1, true},
-	{"get", step_get, 1, false},
-	{"exists", step_exists, 1, false},
-	{"scan", step_scan, 2, false},
-	{"flush", step_flush, -1, false},
-	{"major_compact", step_major_compact, -1, false},
-	{"minor_compact", step_minor_compact, -1, false},
-	{"sleep", step_sleep, -1, false},
-	{"create", step_create, -1, true},
-	{"drop", step_drop, -1, true},
-	{"disable", step_disable, -1, false},
-	{"enable", step_enable, -1, false},
-	{"truncate", step_truncate, -1, true},
-	{"add_family", step_add_family, -1, true},
-	{"modify_family", step_modify_family, -1, true},
-	{"delete_family", step_delete_family, -1, true},
-	{"create_namespace", step_create_namespace, -1, true},
-	{"drop_namespace", step_drop_namespace, -1, true},
+	{"put", step_put, -1},
+	{"delete", step_delete, -1},
+	{"mutate_row", step_mutate_row, -1},
+	{"increment", step_increment, -1},
+	{"append", step_append, -1},
+	{"check_and_mutate", step_check_and_mutate, -1},
+	{"get", step_get, 1},
+	{"exists", step_exists, 1},
+	{"scan", step_scan, 2},
+	{"flush", step_flush, -1},
+	{"major_compact", step_major_compact, -1},
+	{"minor_compact", step_minor_compact, -1},
+	{"sleep", step_sleep, -1},
+	{"create", step_create, -1},
+	{"drop", step_drop, -1},
+	{"disable", step_disable, -1},
+	{"enable", step_enable, -1},
+	{"truncate", step_truncate, -1},
+	{"add_family", step_add_family, -1},
+	{"modify_family", step_modify_family, -1},
+	{"delete_family", step_delete_family, -1},
+	{"create_namespace", step_create_namespace, -1},
+	{"drop_namespace", step_drop_namespace, -1},
+	{"snapshot", step_snapshot, -1},
+	{"clone_snapshot", step_clone_snapshot, -1},
+	{"restore_snapshot", step_restore_snapshot, -1},
+	{"delete_snapshot", step_delete_snapshot, -1},
 };
 
 /* -- one case ------------------------------------------------------------- */
@@ -208,6 +211,7 @@ bool case_run(json_t *c, enum settle settle)
 	}
 	step_release(&r);
 	named_free(&r.disabled);
+	taken_free(&r);
 	if (r.store)
 		store_close(r.store);
 	sim_free(r.os);

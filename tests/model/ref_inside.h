@@ -66,6 +66,13 @@ int ref_unlock(struct ref_store *rs, int r); /* gives @r back */
 /* -ENOENT with its sentence if the table was dropped, else 0. */
 int ref_gone(const struct ref_table *t);
 
+/* A table without a name, of empty families. */
+int ref_table_new(const struct schema *schema, struct ref_table **out);
+/* Names it and takes it in. -EEXIST. */
+int ref_table_insert(struct ref_store *rs, struct bytes name,
+		     struct ref_table *t);
+void ref_table_free(struct table *base);
+
 /* The first row >= @key, or > if @after. */
 size_t ref_rows_find(const struct ref_family *f, struct bytes key, bool after);
 struct ref_row *ref_row_find(const struct ref_family *f, struct bytes key);
@@ -88,6 +95,10 @@ int ref_snapshot_next(struct store *s, struct table *t, struct bytes after,
 		      struct snapshot_info *out);
 int ref_snapshot_open(struct store *s, struct table *t, struct bytes name,
 		      struct snapshot **out);
+int ref_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
+		       struct bytes to);
+int ref_snapshot_restore(struct snapshot *snap,
+			 const struct snapshot_table *from);
 void ref_snapshots_free(struct ref_store *rs);
 /* Does a named one show the table, and (unless NULL) its family? */
 bool ref_is_shown(const struct ref_store *rs, uint64_t table,

@@ -199,6 +199,105 @@ int ref_snapshot_open(struct store *s, struct table *t, struct bytes name,
 	return ref_unlock(rs, 0);
 }
 
+/* A copy of the family's rows as they were at @seq. */
+static int family_copy(const struct ref_family *from, uint64_t seq,
+		       struct ref_family *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n; i++) {
+		const struct ref_row *old = from->rows[i];
+		struct ref_row *row = NULL;
+
+		for (size_t k = 0; r == 0 && k < old->n; k++) {
+			if (old->changes[k]->seq > seq)
+				continue;
+			if (!row)
+				r = ref_row_make(to, old->key, &row);
+			if (r == 0)
+				r = ref_row_add(row, old->changes[k]);
+		}
+	}
+	return r;
+}
+
+/* The table of then as one that nobody knows yet. */
+static int table_copy(struct ref_store *rs, uint64_t seq,
+		      const struct snapshot_table *from, struct ref_table **out)
+{
+	const struct ref_table *old = NULL;
+	struct ref_table *t;
+	int r = 0;
+
+	for (size_t i = 0; i < rs->ntables; i++)
+		if (rs->tables[i]->base.id == from->id)
+			old = rs->tables[i];
+	if (!old)
+		return why(-ENOENT, "the table was dropped");
+	r = ref_table_new(&from->schema, &t);
+	for (uint32_t i = 0; r == 0 && i < from->schema.nfamilies; i++) {
+		const char *name = from->schema.families[i].name;
+		int at = schema_find(&old->schema, bytes_str(name));
+
+		if (at >= 0)
+			r = family_copy(&old->families[at], seq,
+					&t->families[i]);
+	}
+	*out = t;
+	return r;
+}
+
+int ref_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
+		       struct bytes to)
+{
+	struct ref_store *rs = ref_lock(snap->store);
+	struct ref_table *t = NULL;
+	int r = table_copy(rs, ((struct ref_snapshot *)snap)->seq, from, &t);
+
+	if (r == 0)
+		r = ref_table_insert(rs, to, t);
+	if (r < 0 && t)
+		ref_table_free(&t->base);
+	return ref_unlock(rs, r);
+}
+
+/* Is the table shown as it was after @seq? */
+static bool is_shown_after(const struct ref_store *rs, uint64_t table,
+			   uint64_t seq)
+{
+	for (size_t i = 0; i < rs->nnamed; i++)
+		if (rs->named[i].seq > seq &&
+		    snapshot_tables_find(&rs->named[i].tables, table))
+			return true;
+	return false;
+}
+
+int ref_snapshot_restore(struct snapshot *snap,
+			 const struct snapshot_table *from)
+{
+	struct ref_store *rs = ref_lock(snap->store);
+	uint64_t seq = ((struct ref_snapshot *)snap)->seq;
+	struct ref_table *t = NULL;
+	int r = is_shown_after(rs, from->id, seq)
+			? why(-EBUSY, "a later snapshot shows it")
+			: table_copy(rs, seq, from, &t);
+
+	for (size_t i = 0; r == 0 && i < rs->ntables; i++) {
+		struct ref_table *now = rs->tables[i], old = *now;
+
+		if (now->base.id != from->id)
+			continue;
+		now->schema = t->schema;
+		now->families = t->families;
+		now->schema_version++;
+		t->schema = old.schema;
+		t->families = old.families;
+	}
+	if (t)
+		ref_table_free(&t->base);
+	return ref_unlock(rs, r);
+}
+
 void ref_snapshots_free(struct ref_store *rs)
 {
 	for (size_t i = 0; i < rs->nnamed; i++)

@@ -168,7 +168,7 @@ static void families_free(struct ref_table *t)
 	t->families = NULL;
 }
 
-static void ref_table_free(struct table *base)
+void ref_table_free(struct table *base)
 {
 	struct ref_table *t = table_of(base);
 
@@ -262,37 +262,53 @@ static void name_set(struct ref_table *t, struct bytes name)
 	memcpy(t->name, name.data, name.len);
 }
 
+int ref_table_new(const struct schema *schema, struct ref_table **out)
+{
+	struct ref_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->families = calloc(schema->nfamilies + 1, sizeof(*t->families));
+	if (!t->families || schema_copy(&t->schema, schema) < 0) {
+		free(t->families);
+		free(t);
+		return -ENOMEM;
+	}
+	*out = t;
+	return 0;
+}
+
+int ref_table_insert(struct ref_store *rs, struct bytes name,
+		     struct ref_table *t)
+{
+	bool found;
+	size_t i = tables_find(rs, name, &found);
+	int r;
+
+	if (found)
+		return why(-EEXIST, "there is a table %.*s already",
+			   (int)name.len, (const char *)name.data);
+	r = tables_insert(rs, i, t);
+	if (r < 0)
+		return r;
+	name_set(t, name);
+	table_init(&t->base, &rs->base, ++rs->next_table);
+	t->schema_version = 1;
+	return 0;
+}
+
 static int ref_table_create(struct store *s, struct bytes name,
 			    const struct schema *schema)
 {
 	struct ref_store *rs = ref_lock(s);
-	struct ref_table *t = NULL;
-	bool found;
-	size_t i = tables_find(rs, name, &found);
-	int r = -ENOMEM;
+	struct ref_table *t;
+	int r = ref_table_new(schema, &t);
 
-	if (found)
-		return ref_unlock(rs,
-				  why(-EEXIST, "there is a table %.*s already",
-				      (int)name.len, (const char *)name.data));
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return ref_unlock(rs, -ENOMEM);
-	r = schema_copy(&t->schema, schema);
 	if (r < 0)
-		goto fail;
-	t->families = calloc(schema->nfamilies + 1, sizeof(*t->families));
-	r = t->families ? tables_insert(rs, i, t) : -ENOMEM;
+		return ref_unlock(rs, r);
+	r = ref_table_insert(rs, name, t);
 	if (r < 0)
-		goto fail;
-	name_set(t, name);
-	table_init(&t->base, s, ++rs->next_table);
-	t->schema_version = 1;
-	return ref_unlock(rs, 0);
-fail:
-	free(t->families);
-	schema_free(&t->schema);
-	free(t);
+		ref_table_free(&t->base);
 	return ref_unlock(rs, r);
 }
 
@@ -590,6 +606,8 @@ static const struct store_ops ref_ops = {
 	.snapshot_rename = ref_snapshot_rename,
 	.snapshot_next = ref_snapshot_next,
 	.snapshot_open = ref_snapshot_open,
+	.snapshot_clone = ref_snapshot_clone,
+	.snapshot_restore = ref_snapshot_restore,
 	.table_open_id = ref_table_open_id,
 	.flush = ref_flush,
 	.compact = ref_compact,

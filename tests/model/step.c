@@ -245,15 +245,22 @@ static void make_scan(uint64_t *random, const struct step_mode *mode,
 	c->limit = below(random, 4) ? 0 : (uint8_t)(1 + below(random, 2));
 }
 
+/* They are taken more often than anything is done with them. */
+static uint8_t make_named(uint64_t *random)
+{
+	unsigned n = below(random, 10);
+
+	return (uint8_t)(n < 5 ? STEP_NAMED : STEP_NAMED_DROP + n - 5);
+}
+
 static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 {
 	unsigned n = below(random, 1000);
 
 	if (n < 400)
 		return STEP_MUTATE;
-	if (n < 430)
-		return mode->named ? (uint8_t)(STEP_NAMED + below(random, 4))
-				   : STEP_MUTATE;
+	if (n < 440)
+		return mode->named ? make_named(random) : STEP_MUTATE;
 	if (n < 450)
 		return STEP_MANY;
 	if (n < 700)
@@ -417,7 +424,7 @@ void step_format(const struct step *s, struct buf *out)
 		"clock",       "snapshot", "release",	 "alter",
 		"create",      "drop",	   "rename",	 "family-add",
 		"family-drop", "named",	   "named-drop", "named-rename",
-		"named-open"};
+		"named-open",  "restore",  "clone"};
 
 	say(out, "%5u %s t%u row %u", s->id, names[s->kind], s->table, s->row);
 	switch (s->kind) {

@@ -45,6 +45,8 @@ enum step_kind {
 	STEP_NAMED_DROP,
 	STEP_NAMED_RENAME,
 	STEP_NAMED_OPEN,
+	STEP_NAMED_RESTORE, /* its table is put back */
+	STEP_NAMED_CLONE,   /* the other table becomes as it was */
 };
 
 /* Indices into what step_ts() and step_value() know. */

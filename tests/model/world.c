@@ -651,6 +651,26 @@ static void apply_snapshot(struct world *w, const struct step *s,
 		say(answer, "%d\n", snapshot_take(w->store, slot));
 }
 
+/* The other table makes room, if it may, and becomes as this is shown. */
+static int clone_named(struct world *w, struct table *t, struct bytes name,
+		       const struct step *s)
+{
+	unsigned to = !s->table;
+	int r;
+
+	release_all(w);
+	store_table_drop(w->store, table_name_of(to, name_now(w, to)), false);
+	r = store_snapshot_clone(w->store, t, name,
+				 t ? (struct bytes){0}
+				   : table_name_of(s->table, 0),
+				 table_name_of(to, 0));
+	if (r < 0)
+		return r;
+	table_unref(w->tables[to]);
+	w->tables[to] = NULL;
+	return world_attach(w);
+}
+
 static void apply_named(struct world *w, const struct step *s,
 			struct buf *answer)
 {
@@ -671,6 +691,16 @@ static void apply_named(struct world *w, const struct step *s,
 	case STEP_NAMED_RENAME:
 		r = store_snapshot_rename(w->store, t, name,
 					  snapshot_name(s->row + 1u));
+		break;
+	case STEP_NAMED_RESTORE:
+		/* Who looks at the table of before is on his own. */
+		release_all(w);
+		r = store_snapshot_restore(w->store, t, name,
+					   t ? (struct bytes){0}
+					     : table_name_of(s->table, 0));
+		break;
+	case STEP_NAMED_CLONE:
+		r = clone_named(w, t, name, s);
 		break;
 	default:
 		slot = &w->snapshots[s->snapshot ? s->snapshot - 1 : 0];
@@ -771,6 +801,8 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 	case STEP_NAMED_DROP:
 	case STEP_NAMED_RENAME:
 	case STEP_NAMED_OPEN:
+	case STEP_NAMED_RESTORE:
+	case STEP_NAMED_CLONE:
 		apply_named(w, s, answer);
 		break;
 	default:

@@ -1,0 +1,312 @@
+/* Tables made of snapshots, and put back to them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/engine.h"
+#include "tests/unit/temp_store.h"
+
+static struct temp_store *store_of(void **state)
+{
+	return *state;
+}
+
+static int setup(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	*state = s;
+	if (!s)
+		return -1;
+	s->options.inline_background = true;
+	s->options.table_file_bytes = 8 << 10;
+	return temp_make(s);
+}
+
+static int teardown(void **state)
+{
+	struct temp_store *s = *state;
+	int r = temp_remove(s);
+
+	free(s);
+	return r;
+}
+
+static int take(struct temp_store *s, const char *name)
+{
+	return store_snapshot_create(s->store, s->table, bytes_str(name));
+}
+
+static int clone(struct temp_store *s, const char *name, const char *to)
+{
+	return store_snapshot_clone(s->store, s->table, bytes_str(name),
+				    (struct bytes){0}, bytes_str(to));
+}
+
+static int restore(struct temp_store *s, const char *name)
+{
+	return store_snapshot_restore(s->store, s->table, bytes_str(name),
+				      (struct bytes){0});
+}
+
+static int mark(struct temp_store *s, uint8_t op, int64_t ts)
+{
+	struct change c = {.op = op, .family = bytes_str("f"), .ts = ts};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	if (op != CHANGE_DELETE_FAMILY)
+		c.qualifier = bytes_str("q");
+	return table_mutate(s->table, &m, 0);
+}
+
+/* All that a raw scan shows of the table, as text; freed by the next call. */
+static const char *raw(struct temp_store *s, const char *table,
+		       const char *snapshot)
+{
+	struct scan_spec spec = {.granularity = SCAN_CELLS, .raw = true};
+	struct snapshot *snap = NULL;
+	static struct buf text;
+	struct table *t;
+	struct scan *sc;
+	struct cell c;
+
+	text.len = 0;
+	assert_int_equal(table_open(s->store, bytes_str(table), &t), 0);
+	if (snapshot)
+		assert_int_equal(store_snapshot_open(s->store, t,
+						     bytes_str(snapshot),
+						     &snap),
+				 0);
+	spec.snapshot = snap;
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	while (scan_next(sc, &c) == 1) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "%.*s %.*s:%.*s %lld k%u %.*s;",
+			 (int)c.row.len, (const char *)c.row.data,
+			 (int)c.family.len, (const char *)c.family.data,
+			 (int)c.qualifier.len, (const char *)c.qualifier.data,
+			 (long long)c.ts, c.kind, (int)c.value.len,
+			 (const char *)c.value.data);
+		buf_append(&text, line, strlen(line));
+	}
+	scan_close(sc);
+	snapshot_release(snap);
+	table_unref(t);
+	buf_append(&text, "", 1);
+	return (const char *)text.data;
+}
+
+static char *kept(const char *text)
+{
+	char *copy = strdup(text);
+
+	assert_non_null(copy);
+	return copy;
+}
+
+static const char *get_of(struct temp_store *s, const char *table)
+{
+	struct table *own = s->table;
+	const char *value;
+
+	assert_int_equal(table_open(s->store, bytes_str(table), &s->table), 0);
+	value = temp_get(s, "r", "f", "q");
+	table_unref(s->table);
+	s->table = own;
+	return value;
+}
+
+/* Where the cells lie as the snapshot is taken, and as it is cloned. */
+static void lie(struct temp_store *s, int where)
+{
+	if (where == 1)
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	if (where == 2)
+		assert_int_equal(store_compact(s->store, NULL), 0);
+}
+
+static void a_clone_holds_what_the_snapshot_shows(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[8], *then;
+
+	for (int before = 0; before < 3; before++) {
+		for (int behind = 0; behind < 3; behind++) {
+			snprintf(name, sizeof(name), "c%d%d", before, behind);
+			temp_put(s, "r", "f", "q", 50, "old");
+			mark(s, CHANGE_DELETE_COLUMN, 60);
+			temp_put(s, "r", "f", "q", 55, "late");
+			mark(s, CHANGE_DELETE, 55);
+			temp_put(s, "r", "f", "q", 40, "seen");
+			temp_put(s, "s", "g", "q", 40, "other");
+			lie(s, before);
+			assert_int_equal(take(s, name), 0);
+			mark(s, CHANGE_DELETE_FAMILY, 99);
+			temp_put(s, "r", "f", "q", 70, "new");
+			temp_put(s, "u", "f", "q", 70, "new");
+			lie(s, behind);
+			then = kept(raw(s, "t", name));
+			assert_int_equal(clone(s, name, name), 0);
+			assert_string_equal(raw(s, name, NULL), then);
+			assert_string_equal(get_of(s, name), "seen");
+			assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+			free(then);
+			mark(s, CHANGE_DELETE_FAMILY, TS_AUTO);
+		}
+	}
+}
+
+static void a_clone_has_a_life_of_its_own(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct table *own = s->table, *c;
+	char row[8];
+
+	for (int i = 0; i < 500; i++) {
+		snprintf(row, sizeof(row), "r%03d", i);
+		temp_put(s, row, "f", "q", 7,
+			 "a value of some length, for more than one file");
+	}
+	temp_put(s, "r", "f", "q", 7, "then");
+	assert_int_equal(take(s, "n"), 0);
+	assert_int_equal(clone(s, "n", "c"), 0);
+	temp_put(s, "r", "f", "q", 8, "now");
+	assert_int_equal(table_open(s->store, bytes_str("c"), &c), 0);
+	assert_int_not_equal(table_id(c), table_id(own));
+	s->table = c;
+	/* Written before the clone, below a marker that is written now. */
+	assert_int_equal(mark(s, CHANGE_DELETE_COLUMN, 9), 1);
+	assert_null(temp_get(s, "r", "f", "q"));
+	temp_put(s, "r", "f", "q", 6, "again");
+	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
+	table_unref(c);
+	s->table = own;
+	assert_string_equal(temp_get(s, "r", "f", "q"), "now");
+	assert_int_equal(
+		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), false), 0);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_string_equal(get_of(s, "c"), "again");
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(get_of(s, "c"), "again");
+}
+
+static void a_clone_is_there_after_the_death_of_the_process(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	temp_put(s, "r", "f", "q", 7, "then");
+	assert_int_equal(take(s, "n"), 0);
+	assert_int_equal(clone(s, "n", "c"), 0);
+	temp_put(s, "r", "f", "q", 7, "now");
+	assert_int_equal(restore(s, "n"), 0);
+	table_unref(s->table);
+	lsm_abandon(s->store);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(get_of(s, "c"), "then");
+	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+}
+
+static void a_restore_brings_cells_and_schema_back(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t id = table_id(s->table), version;
+	struct schema schema;
+
+	temp_put(s, "r", "f", "q", 7, "older");
+	assert_int_equal(take(s, "older"), 0);
+	temp_put(s, "r", "f", "q", 7, "then");
+	assert_int_equal(take(s, "n"), 0);
+	version = table_schema_version(s->table);
+	assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
+	temp_put(s, "r", "h", "q", 7, "x");
+	temp_put(s, "r", "f", "q", 7, "now");
+	assert_int_equal(restore(s, "n"), 0);
+	assert_int_equal(table_id(s->table), id);
+	assert_true(table_schema_version(s->table) > version);
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(schema.nfamilies, 2);
+	schema_free(&schema);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+	/* The snapshots show what they did, and can be taken up again. */
+	temp_put(s, "r", "f", "q", 7, "now");
+	assert_int_equal(clone(s, "older", "c"), 0);
+	assert_string_equal(get_of(s, "c"), "older");
+	assert_int_equal(restore(s, "older"), -EBUSY);
+	assert_non_null(strstr(store_why(), "snapshot n"));
+	assert_string_equal(temp_get(s, "r", "f", "q"), "now");
+	assert_int_equal(restore(s, "n"), 0);
+	assert_int_equal(
+		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
+	assert_int_equal(restore(s, "older"), 0);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "older");
+}
+
+static void a_snapshot_of_the_store_names_the_table(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes all = bytes_str("all"), t = bytes_str("t");
+
+	temp_put(s, "r", "f", "q", 7, "then");
+	assert_int_equal(store_snapshot_create(s->store, NULL, all), 0);
+	temp_put(s, "r", "f", "q", 7, "now");
+	assert_int_equal(store_snapshot_clone(s->store, NULL, all,
+					      (struct bytes){0},
+					      bytes_str("c")),
+			 -EINVAL);
+	assert_int_equal(store_snapshot_clone(s->store, NULL, all,
+					      bytes_str("x"), bytes_str("c")),
+			 -ENOENT);
+	assert_int_equal(
+		store_snapshot_clone(s->store, NULL, all, t, bytes_str("c")),
+		0);
+	assert_string_equal(get_of(s, "c"), "then");
+	assert_int_equal(store_snapshot_restore(s->store, NULL, all, t), 0);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+}
+
+static void what_cannot_be_cloned_leaves_nothing_behind(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[TABLE_NAME_LEN_MAX + 1];
+
+	assert_int_equal(take(s, "n"), 0);
+	assert_int_equal(clone(s, "x", "c"), -ENOENT);
+	assert_int_equal(clone(s, "n", "t"), -EEXIST);
+	assert_int_equal(clone(s, "n", "a/b"), -EINVAL);
+	assert_int_equal(clone(s, "n", ""), -EINVAL);
+	assert_int_equal(clone(s, "n", "nowhere:c"), -ENOENT);
+	assert_int_equal(clone(s, "n", "hbase:c"), -EINVAL);
+	assert_int_equal(restore(s, "x"), -ENOENT);
+	assert_int_equal(store_table_next(s->store, bytes_str(""), name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(store_table_next(s->store, bytes_str(name), name), 0);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	s->options.read_only = true;
+	assert_int_equal(store_open(s->path, &s->options, &s->store), 0);
+	assert_int_equal(table_open(s->store, bytes_str("t"), &s->table), 0);
+	assert_int_equal(clone(s, "n", "c"), -EPERM);
+	assert_int_equal(restore(s, "n"), -EPERM);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_clone_holds_what_the_snapshot_shows),
+		T(a_clone_has_a_life_of_its_own),
+		T(a_clone_is_there_after_the_death_of_the_process),
+		T(a_restore_brings_cells_and_schema_back),
+		T(a_snapshot_of_the_store_names_the_table),
+		T(what_cannot_be_cloned_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

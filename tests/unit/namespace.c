@@ -1,0 +1,150 @@
+/* Namespaces, and tables that are emptied. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/temp_store.h"
+
+static struct temp_store *store_of(void **state)
+{
+	return *state;
+}
+
+static int setup(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	*state = s;
+	return s ? temp_make(s) : -1;
+}
+
+static int teardown(void **state)
+{
+	struct temp_store *s = *state;
+	int r = temp_remove(s);
+
+	free(s);
+	return r;
+}
+
+/* The names behind one another, of tables or of namespaces. */
+static const char *list(struct temp_store *s,
+			int (*next)(struct store *s, struct bytes after,
+				    char name[TABLE_NAME_LEN_MAX + 1]))
+{
+	static char text[1024];
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+
+	text[0] = '\0';
+	while (next(s->store, bytes_str(name), name) == 1) {
+		strcat(text, name);
+		strcat(text, " ");
+	}
+	return text;
+}
+
+static void a_table_is_made_in_a_namespace_that_exists(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes ns = bytes_str("ns"), t = bytes_str("ns:t");
+
+	assert_int_equal(store_table_create(s->store, t, NULL), -ENOENT);
+	assert_int_equal(store_namespace_create(s->store, ns), 0);
+	assert_int_equal(store_namespace_create(s->store, ns), -EEXIST);
+	assert_string_equal(list(s, store_namespace_next), "default hbase ns ");
+	assert_int_equal(store_table_create(s->store, t, NULL), 0);
+	assert_int_equal(store_namespace_drop(s->store, ns), -ENOTEMPTY);
+	assert_string_equal(list(s, store_table_next), "ns:t t ");
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(list(s, store_namespace_next), "default hbase ns ");
+	assert_int_equal(
+		store_table_rename(s->store, t, bytes_str("elsewhere:t")),
+		-ENOENT);
+	assert_int_equal(store_table_rename(s->store, t, bytes_str("u")), 0);
+	assert_int_equal(store_namespace_drop(s->store, ns), 0);
+	assert_int_equal(store_namespace_drop(s->store, ns), -ENOENT);
+	assert_int_equal(store_table_create(s->store, t, NULL), -ENOENT);
+	assert_int_equal(store_namespace_ensure(s->store, t), 0);
+	assert_int_equal(store_namespace_ensure(s->store, t), 0);
+	assert_int_equal(store_table_create(s->store, t, NULL), 0);
+}
+
+static void the_reserved_ones_stay_as_they_are(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes own = bytes_str("hbase:namespace");
+	struct table *t;
+
+	/* The list of namespaces is a table, which nobody reaches. */
+	assert_int_equal(store_namespace_create(s->store, bytes_str("ns")), 0);
+	assert_int_equal(table_open(s->store, own, &t), -ENOENT);
+	assert_int_equal(table_open(s->store, bytes_str("hbase:meta"), &t),
+			 -ENOENT);
+	assert_int_equal(store_table_drop(s->store, own, false), -ENOENT);
+	assert_int_equal(store_table_truncate(s->store, own), -ENOENT);
+	assert_int_equal(store_table_rename(s->store, own, bytes_str("u")),
+			 -ENOENT);
+	assert_int_equal(
+		store_table_create(s->store, bytes_str("hbase:t"), NULL),
+		-EINVAL);
+	assert_int_equal(store_table_rename(s->store, bytes_str("t"), own),
+			 -EINVAL);
+	assert_int_equal(store_namespace_create(s->store, bytes_str("default")),
+			 -EEXIST);
+	assert_int_equal(store_namespace_drop(s->store, bytes_str("default")),
+			 -EINVAL);
+	assert_int_equal(store_namespace_drop(s->store, bytes_str("hbase")),
+			 -EINVAL);
+	assert_int_equal(store_namespace_create(s->store, bytes_str("a-b")),
+			 -EINVAL);
+	assert_int_equal(store_namespace_create(s->store, bytes_str("")),
+			 -EINVAL);
+	assert_string_equal(list(s, store_table_next), "t ");
+	assert_string_equal(list(s, store_namespace_next), "default hbase ns ");
+}
+
+static void truncate_leaves_the_schema_and_the_identity(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t id = table_id(s->table);
+	struct bytes t = bytes_str("t");
+
+	for (int flushed = 0; flushed < 2; flushed++) {
+		temp_put(s, "r", "f", "q", 7, "x");
+		temp_put(s, "r", "g", "q", 7, "x");
+		if (flushed)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_table_truncate(s->store, t), 0);
+		assert_null(temp_get(s, "r", "f", "q"));
+		assert_null(temp_get(s, "r", "g", "q"));
+		assert_int_equal(table_id(s->table), id);
+	}
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_null(temp_get(s, "r", "f", "q"));
+	assert_int_equal(temp_put(s, "r", "g", "q", 7, "y"), 1);
+	assert_string_equal(temp_get(s, "r", "g", "q"), "y");
+	assert_int_equal(store_table_truncate(s->store, bytes_str("u")),
+			 -ENOENT);
+	/* What a snapshot shows is not thrown away. */
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("n")), 0);
+	assert_int_equal(store_table_truncate(s->store, t), -ENOTEMPTY);
+	assert_string_equal(temp_get(s, "r", "g", "q"), "y");
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_table_is_made_in_a_namespace_that_exists),
+		T(the_reserved_ones_stay_as_they_are),
+		T(truncate_leaves_the_schema_and_the_identity),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
