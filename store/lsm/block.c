@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/heads.h"
 #include "store/lsm/slab.h"
 #include "store/why.h"
 
@@ -29,15 +30,6 @@ static uint64_t le64(const uint8_t *p)
 
 	memcpy(&v, p, sizeof(v));
 	return le64toh(v);
-}
-
-/* The first eight bytes, so that numbers compare as strings do; NUL-padded. */
-static uint64_t head_of(struct bytes s)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, s.data, s.len < sizeof(v) ? s.len : sizeof(v));
-	return be64toh(v);
 }
 
 int block_new(size_t raw_len, uint32_t nrow, struct block **out)
@@ -348,21 +340,15 @@ int block_row_cmp(const struct block *b, uint32_t i, struct bytes row)
 			 bytes_of(row.data + n, row.len - n));
 }
 
-/* First of the heads >= @head: no branch that depends on what is found. */
-static uint32_t heads_find(const uint64_t *heads, uint32_t n, uint64_t head)
+uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
 {
-	const uint64_t *at = heads;
+	bool equal;
+	uint32_t i = block_find_equal(b, row, &equal);
 
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		at = at[half - 1] < head ? at + half : at;
-		n -= half;
-	}
-	return (uint32_t)(at - heads) + (n && *at < head);
+	return i + (equal && after);
 }
 
-uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
+uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal)
 {
 	size_t n = b->prefix.len < row.len ? b->prefix.len : row.len;
 	int c = n ? memcmp(b->prefix.data, row.data, n) : 0;
@@ -370,6 +356,7 @@ uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
 	uint64_t head;
 	uint32_t i;
 
+	*equal = false;
 	if (c)
 		return c > 0 ? 0 : b->nrow;
 	if (row.len < b->prefix.len)
@@ -378,9 +365,11 @@ uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
 	i = heads_find(b->heads, b->nrow, head);
 	/* Few share a head: mostly one pass. */
 	for (; i < b->nrow && b->heads[i] == head; i++) {
-		c = bytes_cmp(block_suffix(b, i), rest);
-		if (c > 0 || (c == 0 && !after))
+		c = head_tie(block_suffix(b, i), rest);
+		if (c >= 0) {
+			*equal = c == 0;
 			break;
+		}
 	}
 	return i;
 }
@@ -390,11 +379,14 @@ static uint32_t find_qualifier(const struct block *b, struct bytes q,
 			       bool *exact)
 {
 	uint32_t lo = 0, hi = b->nqual;
+	uint64_t head = head_of(q);
 
 	*exact = false;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		int c = bytes_cmp(block_qualifier(b, mid), q);
+		struct bytes have = block_qualifier(b, mid);
+		uint64_t h = head_of(have);
+		int c = h == head ? head_tie(have, q) : h < head ? -1 : 1;
 
 		if (c == 0) {
 			*exact = true;

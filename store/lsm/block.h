@@ -110,6 +110,8 @@ int block_decode(struct block *b);
 
 /* First row >= @row (> @row if @after); nrow if there is none. */
 uint32_t block_find_row(const struct block *b, struct bytes row, bool after);
+/* The same for >=; and is it equal? */
+uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal);
 /* Compares row @i with @row. */
 int block_row_cmp(const struct block *b, uint32_t i, struct bytes row);
 

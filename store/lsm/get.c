@@ -126,7 +126,7 @@ static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
 			 struct entry *e)
 {
 	struct block_rows at;
-	int r = cursor_seek_exact(&c->base, row);
+	int r = sst_cursor_seek(c, row);
 
 	if (r <= 0)
 		return r;

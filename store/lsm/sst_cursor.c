@@ -221,11 +221,11 @@ static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 		r = take_block(c, i - 1);
 		if (r < 0)
 			return r;
-		at = block_find_row(c->block, row, false);
+		at = block_find_equal(c->block, row, &equal);
+		if (exact && !equal)
+			return 0;
 		if (at < c->block->nrow) {
 			fetch_values(c->block, at);
-			if (exact && block_row_cmp(c->block, at, row) != 0)
-				return 0;
 			return stand(c, at);
 		}
 	}
@@ -237,6 +237,11 @@ static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 static int sst_seek_row(struct cursor *base, struct bytes row)
 {
 	return seek(self(base), row, false);
+}
+
+int sst_cursor_seek(struct sst_cursor *c, struct bytes row)
+{
+	return seek(c, row, true);
 }
 
 static int sst_seek_exact(struct cursor *base, struct bytes row)

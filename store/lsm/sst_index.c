@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/heads.h"
 #include "store/why.h"
 
 /* stored_len raw_len nrow flags hash ts_min ts_max */
@@ -10,15 +11,6 @@
 #define PLACE_FIXED (8 + 8 + 2)
 /* No stream of zlib inflates to more: lengths beyond are not true. */
 #define DEFLATE_RATIO_MAX 1032
-
-static uint64_t head_of(struct bytes s)
-{
-	uint64_t v = 0;
-
-	if (s.len)
-		memcpy(&v, s.data, s.len < sizeof(v) ? s.len : sizeof(v));
-	return be64toh(v);
-}
 
 static struct bytes suffix_of(const struct sst_index *x, uint32_t i)
 {
@@ -196,20 +188,6 @@ int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
 	return bytes_cmp(suffix_of(x, i), bytes_of(row.data + n, row.len - n));
 }
 
-/* First of the heads >= @head: no branch that depends on what is found. */
-static uint32_t heads_find(const uint64_t *heads, uint32_t n, uint64_t head)
-{
-	const uint64_t *at = heads;
-
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		at = at[half - 1] < head ? at + half : at;
-		n -= half;
-	}
-	return (uint32_t)(at - heads) + (n && *at < head);
-}
-
 /* First block whose suffix is >= @s (> @s if @after). */
 static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 			    bool after)
@@ -227,7 +205,7 @@ static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 		hi = x->nblocks;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		int c = bytes_cmp(suffix_of(x, mid), s);
+		int c = head_tie(suffix_of(x, mid), s);
 
 		if (c < 0 || (c == 0 && after))
 			lo = mid + 1;
@@ -261,7 +239,7 @@ uint32_t index_find_equal(const struct sst_index *x, struct bytes row,
 
 		/* The entry is another miss of the processor's cache. */
 		*equal = x->heads[i] == head_of(s) &&
-			 bytes_eq(suffix_of(x, i), s);
+			 head_tie(suffix_of(x, i), s) == 0;
 	}
 	return i;
 }

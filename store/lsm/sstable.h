@@ -111,6 +111,8 @@ struct sst_cursor {
 	struct sst_window *window; /* read ahead; NULL until needed */
 };
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
+/* As cursor_ops.seek_exact() where the filter has been asked. */
+int sst_cursor_seek(struct sst_cursor *c, struct bytes row);
 
 /* -- the cache of decoded blocks, shared by all tables of a store --------- */
 
