@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <xxhash.h>
+
 #include "store/lsm/heads.h"
 #include "store/lsm/slab.h"
 #include "store/why.h"
@@ -60,6 +62,56 @@ void block_free(struct block *b)
 {
 	if (b)
 		slab_free(b, b->memory);
+}
+
+uint32_t block_piece_sum(const uint8_t *piece, size_t len)
+{
+	return (uint32_t)XXH3_64bits(piece, len);
+}
+
+/* What points into the block @from points into @to, which begins as it does. */
+static void move_sections(struct block *to, const struct block *from)
+{
+	to->prefix.data = to->raw + (from->prefix.data - from->raw);
+	to->suffixes = to->raw + (from->suffixes - from->raw);
+	to->qualifiers = to->raw + (from->qualifiers - from->raw);
+	for (int i = 0; i < BLOCK_NCOLUMNS; i++)
+		to->column[i].at = to->raw + (from->column[i].at - from->raw);
+}
+
+int block_bare(const struct block *b, struct block **out)
+{
+	size_t front = (size_t)(b->values - b->raw);
+	size_t rest = b->raw_len - front;
+	size_t npieces = (rest + BLOCK_PIECE - 1) / BLOCK_PIECE;
+	size_t heads = b->nrow * sizeof(*b->heads);
+	size_t memory = sizeof(*b) + heads + npieces * sizeof(*b->sums) +
+			front + BLOCK_SLACK;
+	struct block *n;
+
+	if (memory > b->memory / 2)
+		return 0;
+	n = slab_alloc(memory);
+	if (!n)
+		return -ENOMEM;
+	memcpy(n, b, sizeof(*n) + heads);
+	n->memory = memory;
+	n->heads = (uint64_t *)(n + 1);
+	n->sums = (uint32_t *)(n->heads + n->nrow);
+	n->raw = (uint8_t *)(n->sums + npieces);
+	memcpy(n->raw, b->raw, front);
+	memset(n->raw + front, 0, BLOCK_SLACK);
+	move_sections(n, b);
+	n->values = NULL;
+	for (size_t i = 0; i < npieces; i++) {
+		size_t at = i * BLOCK_PIECE;
+
+		n->sums[i] = block_piece_sum(
+			b->values + at,
+			rest - at < BLOCK_PIECE ? rest - at : BLOCK_PIECE);
+	}
+	*out = n;
+	return 1;
 }
 
 static int damaged(const char *what)

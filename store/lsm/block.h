@@ -29,11 +29,17 @@
  *
  * block_decode() proves once all that the readers below then trust: sections
  * inside the block, offsets ascending, entries strictly ascending.
+ *
+ * A bare block is what is left of one without its values, a tenth where values
+ * are not tiny: it says where in the file a value lies, and has a sum of each
+ * piece of BLOCK_PIECE bytes of them, so that what is read later is checked as
+ * all else.
  */
 #ifndef CELLFS_STORE_LSM_BLOCK_H
 #define CELLFS_STORE_LSM_BLOCK_H
 
 #include <endian.h>
+#include <stdatomic.h>
 
 #include "store/lsm/cursor.h"
 
@@ -45,6 +51,7 @@
  * block: this much memory follows it.
  */
 #define BLOCK_SLACK 16
+#define BLOCK_PIECE 1024u
 
 enum block_column {
 	BLOCK_ROW_END,
@@ -87,12 +94,17 @@ struct block {
 	uint64_t seq_max;
 	int64_t ts_min, ts_max;
 	struct bytes prefix;
-	const uint8_t *suffixes, *qualifiers, *values;
+	const uint8_t *suffixes, *qualifiers;
+	const uint8_t *values; /* NULL if it is bare */
 	struct column column[BLOCK_NCOLUMNS];
 	uint64_t *heads; /* [nrow] */
 	size_t memory;	 /* of all this */
 	size_t raw_len;
-	uint8_t *raw; /* [raw_len + BLOCK_SLACK]; the caller fills it */
+	/* [raw_len + BLOCK_SLACK], up to the values if bare; the caller's */
+	uint8_t *raw;
+	uint32_t *sums;		/* of the pieces, if it is bare */
+	_Atomic uint32_t reads; /* of a bare one; about */
+	bool plain;		/* lies in the file as it is */
 	/* The cache's own: its ring, and where the block belongs. */
 	struct block *next, *prev;
 	void *slots;
@@ -105,6 +117,12 @@ struct block {
  */
 int block_new(size_t raw_len, uint32_t nrow, struct block **out);
 void block_free(struct block *b); /* NULL is nothing */
+/*
+ * A bare one of a decoded block: 1, 0 where that would not save half of the
+ * memory, -ENOMEM.
+ */
+int block_bare(const struct block *b, struct block **out);
+uint32_t block_piece_sum(const uint8_t *piece, size_t len);
 /* Checks raw[] and makes the rest of @b from it. 0, or -EUCLEAN and why. */
 int block_decode(struct block *b);
 
@@ -141,19 +159,38 @@ static inline struct bytes block_qualifier(const struct block *b, uint32_t id)
 	return bytes_of(b->qualifiers + from, column_get(end, id + 1) - from);
 }
 
-static inline void block_entry(const struct block *b, uint32_t cell,
-			       struct entry *e)
+/* Where the value of a cell lies among the values. */
+static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
+				      uint64_t *len)
+{
+	const struct column *end = &b->column[BLOCK_VALUE_END];
+	uint64_t from = column_get(end, cell);
+
+	*len = column_get(end, cell + 1) - from;
+	return from;
+}
+
+/* All of the entry but its value. */
+static inline void block_entry_key(const struct block *b, uint32_t cell,
+				   struct entry *e)
 {
 	const struct column *c = b->column;
-	uint64_t from = column_get(&c[BLOCK_VALUE_END], cell);
-	uint64_t to = column_get(&c[BLOCK_VALUE_END], cell + 1);
 
 	e->qualifier = block_qualifier(b, column_get(&c[BLOCK_ID], cell));
 	e->ts = (int64_t)column_get(&c[BLOCK_TS], cell);
 	e->seq = column_get(&c[BLOCK_SEQ], cell);
 	e->ttl_ms = column_get(&c[BLOCK_TTL], cell);
-	e->value = bytes_of(b->values + from, to - from);
 	e->kind = (uint8_t)column_get(&c[BLOCK_KIND], cell);
+}
+
+/* Of a block that is not bare. */
+static inline void block_entry(const struct block *b, uint32_t cell,
+			       struct entry *e)
+{
+	uint64_t len, at = block_value_at(b, cell, &len);
+
+	block_entry_key(b, cell, e);
+	e->value = bytes_of(b->values + at, len);
 }
 
 /*

@@ -19,7 +19,7 @@ struct block_cache {
 	pthread_mutex_t lock;  /* innermost; guards all below */
 	struct block *hand[2]; /* of the rings: [in_memory] */
 	size_t bytes;
-	uint64_t misses, evicted;
+	uint64_t misses, evicted, bare;
 	uint64_t nblocks[2];
 };
 
@@ -51,6 +51,7 @@ void block_cache_stat(struct block_cache *c, struct block_cache_stat *out)
 	*out = (struct block_cache_stat){
 		.misses = c->misses,
 		.evicted = c->evicted,
+		.bare = c->bare,
 		.bytes = c->bytes,
 		.bytes_max = c->bytes_max,
 	};
@@ -112,7 +113,8 @@ static bool is_pinned(const struct cache_slots *s, uint32_t i)
 	return false;
 }
 
-struct block *cache_get(struct cache_slots *s, uint32_t i, cache_pin **pin)
+struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
+			cache_pin **pin)
 {
 	struct block *b;
 	cache_pin *p;
@@ -126,7 +128,7 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, cache_pin **pin)
 	p = &s->pins[stripe * (size_t)s->stride + i];
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
-	if (!b) {
+	if (!b || (b->sums && !bare)) {
 		cache_unpin(p);
 		return NULL;
 	}
@@ -159,6 +161,7 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 	}
 	c->nblocks[in_memory]++;
 	c->bytes += b->memory;
+	c->bare += b->sums != NULL;
 }
 
 static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
@@ -169,6 +172,7 @@ static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 	b->next->prev = b->prev;
 	c->nblocks[in_memory]--;
 	c->bytes -= b->memory;
+	c->bare -= b->sums != NULL;
 }
 
 /* Takes the block out of its slot; false if somebody reads it. */
@@ -208,44 +212,96 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 	}
 }
 
-struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
-			cache_pin **pin)
+static void free_all(struct block *gone)
 {
-	struct block_cache *c = s->cache;
-	struct block *have, *gone = NULL, *use = NULL;
-	cache_pin *p;
-
-	if (!c)
-		return NULL;
-	p = &s->pins[own_stripe() * (size_t)s->stride + i];
-	pthread_mutex_lock(&c->lock);
-	c->misses++;
-	have = atomic_load(&s->block[i]);
-	if (have) {
-		/* Under the lock nobody takes it out. */
-		atomic_fetch_add(p, 1);
-		b->next = NULL;
-		gone = b;
-		use = have;
-	} else if (b->memory <= c->bytes_max / 4) {
-		sweep(c, false, b->memory, &gone);
-		sweep(c, true, b->memory, &gone);
-		if (c->bytes + b->memory <= c->bytes_max) {
-			b->slots = s;
-			b->index = i;
-			ring_add(c, s->in_memory, b);
-			atomic_fetch_add(p, 1);
-			atomic_store(&s->block[i], b);
-			use = b;
-		}
-	}
-	pthread_mutex_unlock(&c->lock);
 	while (gone) {
 		struct block *next = gone->next;
 
 		block_free(gone);
 		gone = next;
 	}
+}
+
+/* Is there room for @b, or must it come whole at any rate? */
+static bool comes_whole(const struct cache_slots *s, const struct block *b)
+{
+	struct block_cache *c = s->cache;
+	bool fits;
+
+	pthread_mutex_lock(&c->lock);
+	c->misses++;
+	fits = c->bytes + b->memory <= c->bytes_max &&
+	       b->memory <= c->bytes_max / 4;
+	pthread_mutex_unlock(&c->lock);
+	return fits || s->in_memory || !b->plain;
+}
+
+/* Makes room for @b and puts it into its slot; false if there is no room. */
+static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
+		    struct block **gone)
+{
+	struct block_cache *c = s->cache;
+
+	if (b->memory > c->bytes_max / 4)
+		return false;
+	sweep(c, false, b->memory, gone);
+	sweep(c, true, b->memory, gone);
+	if (c->bytes + b->memory > c->bytes_max)
+		return false;
+	b->slots = s;
+	b->index = i;
+	ring_add(c, s->in_memory, b);
+	atomic_store(&s->block[i], b);
+	return true;
+}
+
+/* What is in the slot, unless it is bare and @b can come in its place. */
+static struct block *holder(struct cache_slots *s, uint32_t i,
+			    const struct block *b, struct block **gone)
+{
+	struct block *have = atomic_load(&s->block[i]);
+
+	if (!have || !have->sums || b->sums || !take_out(have))
+		return have;
+	ring_remove(s->cache, s->in_memory, have);
+	have->next = *gone;
+	*gone = have;
+	return NULL;
+}
+
+struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
+			bool grow, cache_pin **pin)
+{
+	struct block_cache *c = s->cache;
+	struct block *gone = NULL, *use, *in = b;
+	cache_pin *p;
+
+	if (!c)
+		return NULL;
+	if (!comes_whole(s, b) && !grow) {
+		/* Who is there stays. Without memory @b comes itself. */
+		if (atomic_load(&s->block[i]))
+			return NULL;
+		block_bare(b, &in);
+	}
+	p = &s->pins[own_stripe() * (size_t)s->stride + i];
+	pthread_mutex_lock(&c->lock);
+	use = holder(s, i, in, &gone);
+	if (!use && take_in(s, i, in, &gone)) {
+		use = in;
+		in = b;
+	}
+	if (use && use->sums)
+		use = NULL;
+	/* Under the lock nobody takes it out. */
+	if (use)
+		atomic_fetch_add(p, 1);
+	pthread_mutex_unlock(&c->lock);
+	free_all(gone);
+	if (in != b)
+		block_free(in);
+	if (use && use != b)
+		block_free(b);
 	if (use)
 		*pin = p;
 	return use;
@@ -269,12 +325,7 @@ void cache_slots_release(struct cache_slots *s)
 			gone = b;
 		}
 		pthread_mutex_unlock(&c->lock);
-		while (gone) {
-			struct block *next = gone->next;
-
-			block_free(gone);
-			gone = next;
-		}
+		free_all(gone);
 	}
 	free(s->block);
 	free(s->used);

@@ -20,6 +20,12 @@
  * visited when the other has nothing to give. Blocks that are too large for the
  * cache, or for which no room can be made because all is pinned, are not
  * taken: they stay with the reader.
+ *
+ * A block for which nothing must leave comes whole. When the cache is full it
+ * comes bare where it can (block.h): ten of those take the room of one, and a
+ * get that finds one reads a kilobyte or two and not a block. So a cache of a
+ * tenth of the data still knows where every cell lies. One that is read often
+ * asks to come in whole (@grow), and others leave for it.
  */
 #ifndef CELLFS_STORE_LSM_CACHE_H
 #define CELLFS_STORE_LSM_CACHE_H
@@ -50,15 +56,19 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 void cache_slots_release(struct cache_slots *s);
 size_t cache_slots_memory(const struct cache_slots *s);
 
-/* Block @i, pinned with *pin; NULL if it is not there. */
-struct block *cache_get(struct cache_slots *s, uint32_t i, cache_pin **pin);
+/*
+ * Block @i, pinned with *pin; NULL if it is not there, or bare and not @bare
+ * asked for.
+ */
+struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
+			cache_pin **pin);
 /*
  * Gives @b, which was read as block @i, to the cache. Returns the block to use,
- * pinned: this or another thread's, and then @b is freed. NULL: not taken, and
- * @b stays the caller's.
+ * pinned: this or another thread's, and then @b is freed. NULL: not taken, or
+ * a bare copy of it, and @b stays the caller's.
  */
 struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
-			cache_pin **pin);
+			bool grow, cache_pin **pin);
 
 static inline void cache_unpin(cache_pin *pin)
 {

@@ -36,9 +36,10 @@ static int take(struct lsm *db, struct lsm_table *t, struct bytes family,
 	return r;
 }
 
-static int copy_out(const struct entry *e, struct bytes row,
-		    struct bytes family, struct bytes qualifier,
-		    struct cell *cell, struct buf *hold)
+/* All but the value's bytes. */
+static void copy_names(const struct entry *e, struct bytes row,
+		       struct bytes family, struct bytes qualifier,
+		       struct cell *cell)
 {
 	*cell = (struct cell){
 		.row = row,
@@ -50,6 +51,13 @@ static int copy_out(const struct entry *e, struct bytes row,
 		.kind = e->kind,
 		.value = {NULL, e->value.len},
 	};
+}
+
+static int copy_out(const struct entry *e, struct bytes row,
+		    struct bytes family, struct bytes qualifier,
+		    struct cell *cell, struct buf *hold)
+{
+	copy_names(e, row, family, qualifier, cell);
 	if (!hold)
 		return 1;
 	if (buf_set(hold, e->value) < 0)
@@ -96,12 +104,12 @@ static int only_file(const struct tree_view *view, uint32_t tree,
 
 /*
  * The newest version of the column with a timestamp of the spec's range, where
- * one block tells: 1 and *e, 0 = it is not there, -1 = more must be asked. A
- * version that is not the newest may be one too many.
+ * one block tells: 1, *e but for its value, and *cell, 0 = it is not there, -1
+ * = more must be asked. A version that is not the newest may be one too many.
  */
 static int get_from_block(const struct visible_spec *s,
 			  const struct block_rows *at, struct bytes qualifier,
-			  struct entry *e)
+			  struct entry *e, uint32_t *cell)
 {
 	const struct block *b = at->block;
 	uint32_t from = block_row_cell(b, at->row);
@@ -110,7 +118,8 @@ static int get_from_block(const struct visible_spec *s,
 	from = block_find_column(b, from, to, qualifier, INT64_MAX);
 	if (from == to)
 		return at->end > at->row ? 0 : -1;
-	block_entry(b, from, e);
+	*cell = from;
+	block_entry_key(b, from, e);
 	if (!bytes_eq(e->qualifier, qualifier))
 		return 0;
 	if (e->ts >= s->ts_min && e->ts < s->ts_max)
@@ -120,10 +129,10 @@ static int get_from_block(const struct visible_spec *s,
 	return -1;
 }
 
-/* 1 and *e, which lasts until @c is closed, 0, negative, or -1 as above. */
+/* As get_from_block(), or negative. */
 static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
 			 struct bytes row, struct bytes qualifier,
-			 struct entry *e)
+			 struct entry *e, uint32_t *cell)
 {
 	struct block_rows at;
 	int r = sst_cursor_seek(c, row);
@@ -133,7 +142,7 @@ static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
 	if (c->base.ops->rows(&c->base, &at) <= 0 || !at.block->simple ||
 	    at.block->seq_max > s->seq)
 		return -1;
-	return get_from_block(&s->visible, &at, qualifier, e);
+	return get_from_block(&s->visible, &at, qualifier, e, cell);
 }
 
 /* As get_from_file(), and the value is copied. Needs no time. */
@@ -146,6 +155,7 @@ static int get_simply(const struct tree_view *view, uint32_t tree,
 	struct sst_cursor c;
 	struct sstable *t;
 	struct entry e;
+	uint32_t at;
 	int r;
 
 	if (s->visible.attrs->ttl_ms != TTL_FOREVER)
@@ -154,9 +164,18 @@ static int get_simply(const struct tree_view *view, uint32_t tree,
 	if (r <= 0)
 		return r;
 	sst_cursor(t, &c);
-	r = get_from_file(&c, s, row, qualifier, &e);
-	if (r > 0)
-		r = copy_out(&e, row, family, qualifier, cell, hold);
+	c.bare = true;
+	r = get_from_file(&c, s, row, qualifier, &e, &at);
+	if (r > 0) {
+		block_value_at(c.block, at, &e.value.len);
+		copy_names(&e, row, family, qualifier, cell);
+		if (hold)
+			r = sst_cursor_value(&c, at, hold);
+		if (hold && r == 0) {
+			cell->value = buf_bytes(hold);
+			r = 1;
+		}
+	}
 	cursor_close(&c.base);
 	return r;
 }

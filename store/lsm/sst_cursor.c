@@ -9,6 +9,11 @@
 
 #define WINDOW_MIN (64u << 10)
 #define WINDOW_MAX (256u << 10)
+/*
+ * A bare block comes in whole at that many reads. Where all is read alike and
+ * not all fits, what comes in drives others out: that must stay rare.
+ */
+#define BARE_READS 1024
 
 static struct sst_cursor *self(struct cursor *base)
 {
@@ -93,30 +98,55 @@ static void fetch_values(const struct block *b, uint32_t row)
 		__builtin_prefetch(at);
 }
 
+/* Is it time for a bare block to come in whole? Lost counts do no harm. */
+static bool is_read_often(struct block *b)
+{
+	uint32_t n = atomic_load_explicit(&b->reads, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&b->reads, n, memory_order_relaxed);
+	return n % BARE_READS == 0;
+}
+
+static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
+		      struct block **out, cache_pin **pin)
+{
+	struct sstable *t = c->table;
+	struct block *b, *cached = NULL;
+	int r;
+
+	read_ahead(c, i);
+	r = sst_load(t, i, c->window, &b);
+	if (r < 0)
+		return r;
+	if (!c->no_fill)
+		cached = cache_put(&t->slots, i, b, grow, pin);
+	*out = cached ? cached : b;
+	return 0;
+}
+
 /* Makes @i the block the cursor stands on. */
 static int take_block(struct sst_cursor *c, uint32_t i)
 {
-	struct sstable *t = c->table;
 	cache_pin *pin = NULL;
 	struct block *b;
+	bool grow = false;
 	int r;
 
 	if (c->block && c->block_index == i)
 		return 0;
-	b = cache_get(&t->slots, i, &pin);
+	b = cache_get(&c->table->slots, i, c->bare, &pin);
+	if (b && b->sums && is_read_often(b)) {
+		cache_unpin(pin);
+		pin = NULL;
+		b = NULL;
+		grow = true;
+	}
 	if (b) {
 		fetch(b);
 	} else {
-		struct block *cached = NULL;
-
-		read_ahead(c, i);
-		r = sst_load(t, i, c->window, &b);
+		r = load_block(c, i, grow, &b, &pin);
 		if (r < 0)
 			return r;
-		if (!c->no_fill)
-			cached = cache_put(&t->slots, i, b, &pin);
-		if (cached)
-			b = cached;
 	}
 	drop_block(c);
 	c->block = b;
@@ -130,7 +160,15 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 
 static inline int here(struct sst_cursor *c)
 {
-	block_entry(c->block, c->cell_index, &c->base.at);
+	struct entry *e = &c->base.at;
+
+	if (c->block->sums) {
+		block_entry_key(c->block, c->cell_index, e);
+		e->value.data = NULL;
+		block_value_at(c->block, c->cell_index, &e->value.len);
+		return 1;
+	}
+	block_entry(c->block, c->cell_index, e);
 	return 1;
 }
 
@@ -225,7 +263,8 @@ static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 		if (exact && !equal)
 			return 0;
 		if (at < c->block->nrow) {
-			fetch_values(c->block, at);
+			if (!c->block->sums)
+				fetch_values(c->block, at);
 			return stand(c, at);
 		}
 	}
@@ -242,6 +281,20 @@ static int sst_seek_row(struct cursor *base, struct bytes row)
 int sst_cursor_seek(struct sst_cursor *c, struct bytes row)
 {
 	return seek(c, row, true);
+}
+
+int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold)
+{
+	struct entry e;
+
+	if (c->block->sums)
+		return sst_read_value(c->table, c->block, c->block_index, cell,
+				      hold);
+	block_entry(c->block, cell, &e);
+	if (buf_set(hold, e.value) < 0)
+		return why(-ENOMEM, "out of memory for a value of %zu bytes",
+			   e.value.len);
+	return 0;
 }
 
 static int sst_seek_exact(struct cursor *base, struct bytes row)

@@ -39,6 +39,9 @@ struct sst_window {
  */
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
 	     struct block **out);
+/* The value of a cell of bare block @b, which is number @index, into @hold. */
+int sst_read_value(const struct sstable *t, const struct block *b,
+		   uint32_t index, uint32_t cell, struct buf *hold);
 /* Fills @w from block @i on. */
 int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 		    struct sst_window *w);

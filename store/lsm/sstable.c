@@ -82,12 +82,13 @@ static int read_block(const struct sstable *t, uint32_t i,
 	uint8_t *stored;
 	int r;
 
+	b->plain = p.len == b->raw_len;
 	if (w && p.offset >= w->offset && w->len >= len &&
 	    p.offset - w->offset <= w->len - len)
 		return unpack(t, &p, w->bytes + (p.offset - w->offset),
 			      b->raw_len, b->raw);
 	/* Plain: straight to where it stays; the trailer into the slack. */
-	if (p.len == b->raw_len) {
+	if (b->plain) {
 		r = read_all(t, b->raw, len, p.offset);
 		if (r == 0)
 			r = unpack(t, &p, b->raw, b->raw_len, b->raw);
@@ -102,6 +103,55 @@ static int read_block(const struct sstable *t, uint32_t i,
 		r = unpack(t, &p, stored, b->raw_len, b->raw);
 	free(stored);
 	return r;
+}
+
+/* Are the pieces of the values what they were when the block was bared? */
+static int check_pieces(const struct sstable *t, const struct block *b,
+			uint32_t index, uint64_t piece, struct bytes in)
+{
+	for (; in.len; piece++) {
+		size_t n = in.len < BLOCK_PIECE ? in.len : BLOCK_PIECE;
+
+		if (block_piece_sum(in.data, n) != b->sums[piece])
+			return why(-EUCLEAN,
+				   "%" PRIu64
+				   ".sst is damaged in the block at byte "
+				   "%" PRIu64 ": its values have changed",
+				   t->info.number,
+				   t->index.entries[index].offset);
+		in = bytes_of(in.data + n, in.len - n);
+	}
+	return 0;
+}
+
+int sst_read_value(const struct sstable *t, const struct block *b,
+		   uint32_t index, uint32_t cell, struct buf *hold)
+{
+	uint64_t all = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
+	uint64_t len, at = block_value_at(b, cell, &len);
+	uint64_t from = at / BLOCK_PIECE * BLOCK_PIECE;
+	uint64_t end = at + len + (-(at + len)) % BLOCK_PIECE;
+	int r;
+
+	hold->len = 0;
+	if (!len)
+		return 0;
+	if (end > all)
+		end = all;
+	r = buf_reserve(hold, end - from);
+	if (r < 0)
+		return why(r, "no memory for a value of %" PRIu64 " bytes",
+			   len);
+	r = read_all(t, hold->data, end - from,
+		     t->index.entries[index].offset + b->raw_len - all + from);
+	if (r == 0)
+		r = check_pieces(t, b, index, from / BLOCK_PIECE,
+				 bytes_of(hold->data, end - from));
+	if (r < 0)
+		return r;
+	memmove(hold->data, hold->data + (at - from), len);
+	hold->len = len;
+	return 0;
 }
 
 static int misplaced(const char *what)

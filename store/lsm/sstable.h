@@ -99,6 +99,11 @@ struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
 	bool no_fill; /* compaction: blocks read do not enter the cache */
+	/*
+	 * It may stand on a bare block. Nothing but sst_cursor_seek(), rows()
+	 * and sst_cursor_value() is called then.
+	 */
+	bool bare;
 	/* private: see sst_cursor.c */
 	struct block *block; /* it stands on; NULL before the first seek */
 	void *pin;	     /* in the cache; NULL: the block is its own */
@@ -113,6 +118,8 @@ struct sst_cursor {
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
 /* As cursor_ops.seek_exact() where the filter has been asked. */
 int sst_cursor_seek(struct sst_cursor *c, struct bytes row);
+/* The value of cell @cell of the present block into @hold, read if need be. */
+int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 
 /* -- the cache of decoded blocks, shared by all tables of a store --------- */
 
@@ -120,6 +127,7 @@ int block_cache_new(size_t bytes_max, struct block_cache **out);
 void block_cache_free(struct block_cache *c); /* after the last table */
 struct block_cache_stat {
 	uint64_t hits, misses, evicted, bytes, bytes_max;
+	uint64_t bare; /* blocks in it without their values */
 };
 void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);
 

@@ -134,6 +134,10 @@ static uint64_t cache_misses(struct lsm *db)
 {
 	return cache_stat(db).misses;
 }
+static uint64_t cache_bare(struct lsm *db)
+{
+	return cache_stat(db).bare;
+}
 static uint64_t cache_bytes(struct lsm *db)
 {
 	return cache_stat(db).bytes;
@@ -176,6 +180,8 @@ static const struct figure figures[] = {
 	{"cache_hits_total", "blocks found in the block cache", true,
 	 cache_hits},
 	{"cache_misses_total", "blocks read from disk", true, cache_misses},
+	{"cache_bare_blocks", "blocks in the cache without their values", false,
+	 cache_bare},
 	{"cache_bytes", "block cache in use", false, cache_bytes},
 	{"cache_limit_bytes", "block cache bound", false, cache_bytes_max},
 	{"wal_records_total", "records written to the log", true, log_records},

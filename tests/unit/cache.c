@@ -26,13 +26,13 @@ static struct block *block_of(size_t raw_len, uint32_t index)
 static int read_one(struct cache_slots *s, uint32_t i)
 {
 	cache_pin *pin = NULL;
-	struct block *b = cache_get(s, i, &pin);
+	struct block *b = cache_get(s, i, false, &pin);
 	int hit = b != NULL;
 
 	if (!b) {
 		struct block *own = block_of(RAW, i);
 
-		b = cache_put(s, i, own, &pin);
+		b = cache_put(s, i, own, false, &pin);
 		if (!b) {
 			block_free(own);
 			return 0;
@@ -123,7 +123,7 @@ static void what_is_pinned_stays(void **state)
 	for (uint32_t i = 0; i < NBLOCKS; i++) {
 		struct block *own = block_of(RAW, i);
 
-		blocks[i] = cache_put(&s, i, own, &pins[i]);
+		blocks[i] = cache_put(&s, i, own, false, &pins[i]);
 		if (!blocks[i])
 			block_free(own);
 		taken += blocks[i] != NULL;
@@ -157,7 +157,7 @@ static void large_blocks_pass_by(void **state)
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	read_one(&s, 0);
-	assert_null(cache_put(&s, 1, large, &pin));
+	assert_null(cache_put(&s, 1, large, false, &pin));
 	block_free(large);
 	block_cache_stat(c, &stat);
 	assert_true(stat.bytes < 2 * RAW);
@@ -197,8 +197,8 @@ static void two_who_read_the_same_share_one(void **state)
 	(void)state;
 	assert_int_equal(block_cache_new(1 << 20, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
-	assert_ptr_equal(cache_put(&s, 3, one, &p), one);
-	assert_ptr_equal(cache_put(&s, 3, two, &q), one);
+	assert_ptr_equal(cache_put(&s, 3, one, false, &p), one);
+	assert_ptr_equal(cache_put(&s, 3, two, false, &q), one);
 	cache_unpin(p);
 	cache_unpin(q);
 	cache_slots_release(&s);
