@@ -16,6 +16,7 @@ struct fstable {
 	struct schema schema;
 	bool expires;
 	int64_t changed_ms;
+	struct fstable_count counts[COUNTS];
 };
 
 int fstable_new(struct table *t, struct fstable **out)
@@ -50,6 +51,12 @@ void fstable_ref(struct fstable *ft)
 	atomic_fetch_add_explicit(&ft->refs, 1, memory_order_relaxed);
 }
 
+static void count_free(struct fstable_count *c)
+{
+	buf_free(&c->view);
+	buf_free(&c->last);
+}
+
 void fstable_unref(struct fstable *ft)
 {
 	if (!ft ||
@@ -58,6 +65,8 @@ void fstable_unref(struct fstable *ft)
 	snapshot_release(ft->snap);
 	table_unref(ft->table);
 	schema_free(&ft->schema);
+	for (int i = 0; i < COUNTS; i++)
+		count_free(&ft->counts[i]);
 	pthread_mutex_destroy(&ft->lock);
 	free(ft);
 }
@@ -205,4 +214,25 @@ int fstable_schema_text(struct fstable *ft, struct buf *out)
 	r = schema_format(&schema, out);
 	schema_free(&schema);
 	return r;
+}
+
+void fstable_count_take(struct fstable *ft, int which,
+			struct fstable_count *out)
+{
+	pthread_mutex_lock(&ft->lock);
+	*out = ft->counts[which];
+	ft->counts[which] = (struct fstable_count){0};
+	pthread_mutex_unlock(&ft->lock);
+}
+
+void fstable_count_put(struct fstable *ft, int which, struct fstable_count *c)
+{
+	struct fstable_count old;
+
+	pthread_mutex_lock(&ft->lock);
+	old = ft->counts[which];
+	ft->counts[which] = *c;
+	pthread_mutex_unlock(&ft->lock);
+	count_free(&old);
+	*c = (struct fstable_count){0};
 }

@@ -35,6 +35,26 @@ uint64_t fstable_id(const struct fstable *ft);
 /* Through which it is read, borrowed; NULL = the present. */
 const struct snapshot *fstable_snapshot(const struct fstable *ft);
 
+/*
+ * How far the keys of a view with a count (.first/N) have been counted: see
+ * fs/view_count.c. Taken out by who goes on, so that one thread has it.
+ */
+struct fstable_count {
+	struct buf view; /* which view, as bytes; empty = none */
+	struct buf last; /* the key up to which all are counted */
+	uint64_t seen;
+	int64_t since_ms; /* when it was begun */
+};
+enum {
+	COUNT_ROWS,
+	COUNT_QUALIFIERS,
+	COUNTS
+};
+void fstable_count_take(struct fstable *ft, int which,
+			struct fstable_count *out);
+/* Takes over @c in place of what is there. */
+void fstable_count_put(struct fstable *ft, int which, struct fstable_count *c);
+
 struct fstable_owner {
 	mode_t mode; /* permission bits */
 	uid_t uid;

@@ -109,6 +109,13 @@ void view_scan_close(struct view_scan *vs); /* NULL is nothing */
  * admit? The number of rows is not looked at.
  */
 bool view_admits(const struct place *p);
+/* Does the view count keys like that of @p? */
+bool view_is_counted(const struct place *p);
+/*
+ * Is the key of @p among the first (last) ones that its view counts? 1, 0, an
+ * error. May say 1 for a second after others have come before it.
+ */
+int view_counts(const struct place *p);
 /* Does the view hold anything beneath the directory @p? 1, 0, an error. */
 int view_has(const struct place *p);
 /*

@@ -326,50 +326,6 @@ static struct scan_spec spec_of(const struct place *p, uint8_t granularity,
 	return s;
 }
 
-/* Is the key among the first (last) ones that the view counts? */
-static int is_counted(const struct place *p)
-{
-	bool row = p->kind == NODE_ROW;
-	struct bytes key = row ? p->row : p->qualifier;
-	struct column_name column = {.family = p->family, .whole_family = true};
-	struct scan_spec s = {.granularity = row ? SCAN_ROWS : SCAN_COLUMNS,
-			      .keys_only = true};
-	struct view_scan *vs;
-	struct cell cell;
-	int r, c = -1;
-
-	if (!row) {
-		s.row_start = s.row_stop = p->row;
-		s.row_stop_inclusive = true;
-		s.columns = &column;
-		s.ncolumns = 1;
-	}
-	r = view_scan_open(p->table, p->view, &s, &vs);
-	if (r < 0)
-		return r;
-	while (c < 0 && (r = view_scan_next(vs, &cell)) > 0) {
-		c = bytes_cmp(row ? cell.row : cell.qualifier, key);
-		if (row && p->view->reversed)
-			c = -c;
-	}
-	view_scan_close(vs);
-	return r > 0 ? c == 0 : r;
-}
-
-static bool is_limited(const struct place *p)
-{
-	if (!p->view)
-		return false;
-	switch (p->kind) {
-	case NODE_ROW:
-		return p->view->rows.limit;
-	case NODE_COLUMN:
-	case NODE_VALUE:
-		return p->view->qualifiers.limit;
-	}
-	return false;
-}
-
 int view_has(const struct place *p)
 {
 	struct column_name column;
@@ -380,8 +336,11 @@ int view_has(const struct place *p)
 
 	if (!view_admits(p))
 		return 0;
-	if (is_limited(p))
-		return is_counted(p);
+	if (view_is_counted(p)) {
+		r = view_counts(p);
+		if (r <= 0)
+			return r;
+	}
 	s.keys_only = true;
 	r = view_scan_open(p->table, p->view, &s, &vs);
 	if (r < 0)
@@ -427,8 +386,8 @@ int view_get(const struct place *p, struct cell *cell, struct buf *hold)
 
 	if (!view_admits(p))
 		return 0;
-	if (is_limited(p)) {
-		r = is_counted(p);
+	if (view_is_counted(p)) {
+		r = view_counts(p);
 		if (r <= 0)
 			return r;
 	}

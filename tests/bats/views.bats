@@ -266,3 +266,42 @@ names() {
 	[ "$(ls -U "$M/T/.range/0100..0900/.last/300" | tail -n 1)" = 0600 ]
 	[ "$(cat "$M"/T/.first/20/*/f:q | tail -n 1)" = 0020 ]
 }
+
+@test "what counts in a view is counted as the table is now" {
+	five_rows
+	local r
+	# In any order, and what lies behind is not in.
+	for r in c a b a c; do stat "$M/T/.first/3/$r" > /dev/null; done
+	for r in e d x 0; do run ! stat "$M/T/.first/3/$r"; done
+	for r in c e d c; do stat "$M/T/.last/3/$r" > /dev/null; done
+	for r in b a x 0; do run ! stat "$M/T/.last/3/$r"; done
+	# One that goes makes room at once.
+	rm -r "$M/T/b" "$M/T/d"
+	[ "$(cat "$M/T/.first/3/e/f:q")" = e ]
+	[ "$(cat "$M/T/.last/3/a/f:q")" = a ]
+	run ! stat "$M/T/.first/3/d"
+	# Of different views each has its own.
+	stat "$M/T/.first/1/a" "$M/T/.first/2/c" > /dev/null
+	run ! stat "$M/T/.first/1/c"
+	run ! stat "$M/T/.range/c../.first/1/e"
+	stat "$M/T/.range/d../.first/1/e" > /dev/null
+}
+
+@test "qualifiers are counted in each row" {
+	mkdir -p "$M/T/r/f" "$M/T/s/f" "$M/T/r/g"
+	local q
+	for q in a b c d; do echo "$q" > "$M/T/r/f:$q"; done
+	for q in c d e f; do
+		echo "$q" > "$M/T/s/f:$q"
+		echo "$q" > "$M/T/r/g:$q"
+	done
+	stat "$M/T/r/f/.first/2/b" "$M/T/s/f/.first/2/c" \
+		"$M/T/s/f/.first/2/d" "$M/T/r/f/.first/2/a" \
+		"$M/T/r/g/.first/2/d" > /dev/null
+	run ! stat "$M/T/r/f/.first/2/c"
+	run ! stat "$M/T/s/f/.first/2/e"
+	[ "$(cat "$M/T/r/f/.at/now/.first/3/c")" = c ]
+	run ! cat "$M/T/r/f/.at/now/.first/3/d"
+	rm "$M/T/r/f:b"
+	[ "$(cat "$M/T/r/f/.first/2/c/latest")" = c ]
+}
