@@ -275,7 +275,8 @@ static int parse_delta(struct bytes in, int64_t *delta)
 	text[in.len] = '\0';
 	errno = 0;
 	*delta = strtoll(text, &end, 10);
-	if (errno || *end)
+	/* Neither a blank before it nor a NUL behind it is of a number. */
+	if (errno || end != text + in.len || (uint8_t)text[0] <= ' ')
 		goto bad;
 	return 0;
 bad:

@@ -169,7 +169,9 @@ static void bad_lines_are_refused_in_words(void **state)
 		"r\tf:q\t1\tv\tput\t",
 		"r\tf:q\t\tten\tincrement",
 		"r\tf:q\t\t\tincrement",
+		"r\tf:q\t\t 5\tincrement",
 	};
+	static const char nul[] = "r\tf:q\t\t5\0x\tincrement";
 	struct buf hold = {0};
 	struct cells_line l;
 
@@ -180,6 +182,8 @@ static void bad_lines_are_refused_in_words(void **state)
 				 -EINVAL);
 		assert_true(store_why()[0] != '\0');
 	}
+	assert_int_equal(cells_parse(bytes_of(nul, sizeof(nul) - 1), &hold, &l),
+			 -EINVAL);
 	buf_free(&hold);
 }
 
