@@ -185,8 +185,13 @@ bool fs_rows_believed_absent(struct fs *fs)
 
 void fs_table_changed(struct fs *fs, uint64_t table_node)
 {
-	invalidate_inode(fs->invalidator, table_node, false);
+	struct bytes snapshots = bytes_str(SNAPSHOT_DIR_NAME);
+	uint64_t node;
+
 	invalidate_below(fs->invalidator, table_node);
+	/* The table's past has its mode, and stands elsewhere. */
+	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
+		invalidate_below(fs->invalidator, node);
 }
 
 static int row_step(void *arg, const struct node_view *n)

@@ -15,7 +15,6 @@ enum notice_kind {
 	NOTICE_DELETE,
 	NOTICE_ATTRIBUTES,
 	NOTICE_DATA,
-	NOTICE_BELOW,
 	NOTICE_TREE,
 };
 
@@ -72,10 +71,6 @@ static void send(struct invalidator *iv, const struct notice *n)
 		break;
 	case NOTICE_DATA:
 		fuse_lowlevel_notify_inval_inode(se, n->node, 0, 0);
-		break;
-	case NOTICE_BELOW:
-		while (nodes_below(iv->nodes, n->node, &cursor, &id) > 0)
-			fuse_lowlevel_notify_inval_inode(se, id, -1, 0);
 		break;
 	case NOTICE_TREE:
 		while (nodes_below(iv->nodes, n->node, &cursor, &id) > 0)
@@ -185,7 +180,17 @@ void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
 
 void invalidate_below(struct invalidator *iv, uint64_t node)
 {
-	add(iv, NOTICE_BELOW, node, 0, (struct bytes){0});
+	uint64_t cursor = 0, id = node, sent = 0;
+
+	if (!iv->session)
+		return;
+	do {
+		fuse_lowlevel_notify_inval_inode(iv->session, id, -1, 0);
+		sent++;
+	} while (nodes_below(iv->nodes, node, &cursor, &id) > 0);
+	pthread_mutex_lock(&iv->lock);
+	iv->sent += sent;
+	pthread_mutex_unlock(&iv->lock);
 }
 
 void invalidate_tree(struct invalidator *iv, uint64_t node)

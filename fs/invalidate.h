@@ -34,7 +34,12 @@ void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
 void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
 		       struct bytes name);
 
-/* The attributes of every node beneath: a table's mode holds for all. */
+/*
+ * The attributes of the node and every one beneath: a table's mode and its
+ * schema hold for all. At once and not by the queue: what the schema hides now
+ * is not to be seen any more when the writer of it goes on. The kernel waits
+ * for nothing when it is told of attributes only.
+ */
 void invalidate_below(struct invalidator *iv, uint64_t node);
 
 /* The same, and their data. */

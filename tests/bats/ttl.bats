@@ -1,0 +1,177 @@
+load helper
+
+# A table with family f whose cells live for $1.
+table_with_ttl() {
+	mkdir "$M/T"
+	printf 'families open\nfamily f\n\tttl %s\n' "$1" > "$M/T/.schema"
+}
+
+now_ms() {
+	date +%s%3N
+}
+
+# after MS: returns when the clock, which decides what has expired, is past
+# that time and what the kernel rounds.
+after() {
+	local left=$(($1 + 50 - $(now_ms)))
+	[ "$left" -le 0 ] || sleep "$(printf '%d.%03d' \
+		$((left / 1000)) $((left % 1000)))"
+}
+
+# Puts T/R/f/Q with a timestamp of which 2.5 s are left of a ttl of 10 s.
+# $DUE is when it ends.
+put_short() {
+	local ts=$(($(now_ms) - 7500))
+	DUE=$((ts + 10001))
+	mkdir -p "$M/T/$1/f/$2"
+	echo "$2" > "$M/T/$1/f/$2/$ts"
+	LAST=$M/T/$1/f/$2/$ts
+}
+
+# alive CMD...: true unless the time has come meanwhile.
+alive() {
+	"$@" > /dev/null || [ "$(now_ms)" -ge "$DUE" ]
+}
+
+gone() {
+	local path
+	for path in "$@"; do
+		run ! stat "$path"
+		[[ $output == *"No such file"* ]]
+	done
+}
+
+@test "what expires is gone when due, whatever was looked at before" {
+	table_with_ttl 10s
+	put_short r q
+	file=$LAST
+	alive cat "$file" "$M/T/r/f/q/latest" "$M/T/r/f:q"
+	ls -lR "$M/T" > /dev/null
+	find "$M/T" > /dev/null
+	alive stat "$file" "$M/T/r" "$M/T/r/f" "$M/T/r/f/q"
+	after "$DUE"
+	gone "$file" "$M/T/r/f/q/latest" "$M/T/r/f:q" "$M/T/r/f/q" "$M/T/r/f" \
+		"$M/T/r"
+	run ! cat "$file"
+	[ -z "$(ls "$M/T")" ]
+	[ -z "$(find "$M/T" -mindepth 1 ! -name .schema)" ]
+	[ -z "$(cat "$M/T/.cells")" ]
+	rmdir "$M/T"
+}
+
+@test "a row stays for its other cells, a column for its younger versions" {
+	table_with_ttl 10s
+	put_short r q
+	old=$LAST
+	mkdir -p "$M/T/r/f/q" "$M/T/r/g"
+	echo young > "$M/T/r/f/q/latest"
+	echo other > "$M/T/r/g:q"
+	echo young > "$M/T/r/f:p"
+	alive test "$(ls "$M/T/r/f/q" | wc -l)" -eq 2
+	ls -lR "$M/T" > /dev/null
+	after "$DUE"
+	gone "$old" "$M/T/r/f/q/@-1"
+	[ "$(ls "$M/T/r/f/q" | wc -l)" -eq 1 ]
+	[ "$(cat "$M/T/r/f:q")" = young ]
+	[ "$(ls "$M/T/r/f" | tr '\n' ' ')" = "p q " ]
+	[ "$(ls "$M/T/r" | tr '\n' ' ')" = "f g " ]
+	[ "$(stat -c %h "$M/T/r")" -eq 1 ]
+	[ "$(stat -c %h "$M/T/r/f/q/latest")" -eq 1 ]
+}
+
+@test "the newest goes too, and a counter begins again" {
+	table_with_ttl 10s
+	put_short r q
+	mkdir "$M/T/r/f/n"
+	ts=$(($(now_ms) - 7500))
+	printf '\0\0\0\0\0\0\0\5' > "$M/T/r/f/n/$ts"
+	DUE=$((ts + 10001))
+	alive test "$(cat "$M/T/r/f/n/counter")" = 5
+	after "$DUE"
+	gone "$M/T/r/f/q" "$M/T/r/f/n"
+	mkdir -p "$M/T/r/f/n"
+	echo 3 > "$M/T/r/f/n/counter"
+	[ "$(cat "$M/T/r/f/n/counter")" = 3 ]
+}
+
+@test "min_versions keeps the newest, however old" {
+	mkdir "$M/T"
+	printf 'family f\n\tttl 1s\n\tversions 5\n\tmin_versions 2\n' \
+		> "$M/T/.schema"
+	mkdir -p "$M/T/r/f/q"
+	for i in 10 20 30; do echo $i > "$M/T/r/f/q/$i"; done
+	[ "$(ls -U "$M/T/r/f/q" | tr '\n' ' ')" = "30 20 " ]
+	gone "$M/T/r/f/q/10"
+	[ "$(cat "$M/T/r/f/q/20")" = 20 ]
+	[ "$(cat "$M/T/r/f:q")" = 30 ]
+	rm "$M/T/r/f/q/30"
+	[ "$(cat "$M/T/r/f:q")" = 20 ]
+}
+
+@test "two thousand files that were all stat'ed expire together" {
+	table_with_ttl 20s
+	ts=$(($(now_ms) - 10000))
+	DUE=$((ts + 20001))
+	seq -f "r%04g	f:q	$ts	x" 1 2000 > "$M/T/.cells"
+	ls -lR "$M/T" > "$T/listed"
+	alive test "$(ls "$M/T" | wc -l)" -eq 2000
+	# Sooner than to wait for them.
+	sed -i 's/ttl 20s/ttl 12s/' "$M/T/.schema"
+	after $((ts + 12001))
+	[ -z "$(ls "$M/T")" ]
+	for i in 0001 1000 2000; do
+		gone "$M/T/r$i/f/q/$ts" "$M/T/r$i/f/q" "$M/T/r$i"
+	done
+}
+
+@test "a shorter ttl hides at once what the kernel has believed for an hour" {
+	mkdir -p "$M/T/r/f/q"
+	echo old > "$M/T/r/f/q/1000"
+	echo old > "$M/T/r/f:p"
+	ls -lR "$M/T" > /dev/null
+	cat "$M/T/r/f/q/1000" > /dev/null
+	sed -i 's/ttl forever/ttl 1h/' "$M/T/.schema"
+	gone "$M/T/r/f/q/1000" "$M/T/r/f/q"
+	run ! cat "$M/T/r/f/q/1000"
+	[ "$(ls "$M/T/r/f")" = p ]
+	# And a longer one shows it again, before a compaction.
+	sed -i 's/ttl 1h/ttl forever/' "$M/T/.schema"
+	[ "$(ls "$M/T/r/f" | tr '\n' ' ')" = "p q " ]
+	[ "$(cat "$M/T/r/f:q")" = old ]
+	settled [ -e "$M/T/r/f/q/1000" ]
+}
+
+@test "fewer versions are seen at once" {
+	mkdir -p "$M/T/r/f/q"
+	for i in 1 2 3; do echo $i > "$M/T/r/f/q/$i"; done
+	ls -lR "$M/T" > /dev/null
+	cat "$M/T/r/f/q"/* > /dev/null
+	sed -i 's/\<versions 3/versions 1/' "$M/T/.schema"
+	gone "$M/T/r/f/q/1" "$M/T/r/f/q/2" "$M/T/r/f/q/@-1"
+	run ! cat "$M/T/r/f/q/2"
+	[ "$(ls "$M/T/r/f/q")" = 3 ]
+}
+
+@test "expired cells are gone from views and streams" {
+	table_with_ttl 10s
+	put_short r q
+	ls -lR "$M/T/.prefix/r" "$M/T/.first/1" "$M/T/.at/now" > /dev/null
+	after "$DUE"
+	[ -z "$(ls "$M/T/.prefix/r")" ]
+	[ -z "$(ls "$M/T/.first/1")" ]
+	[ -z "$(ls "$M/T/.at/now")" ]
+	gone "$M/T/.prefix/r/r" "$M/T/.first/1/r" "$M/T/.at/now/r/f/q" \
+		"$M/T/.range/a../r/f:q"
+	[ -z "$(cat "$M/T/.prefix/r/.cells")" ]
+}
+
+@test "a restart does not bring back what has expired" {
+	table_with_ttl 10s
+	put_short r q
+	remount_store
+	after "$DUE"
+	gone "$M/T/r"
+	echo T > "$M/.cellfs/compact"
+	[ -z "$(ls "$M/T")" ]
+	[ -z "$(ls "$M/T/.raw")" ]
+}
