@@ -42,6 +42,8 @@ struct filter;
 /* 0, or -EINVAL with a sentence that names the place; -ENOMEM. */
 int filter_parse(struct bytes text, struct filter **out);
 void filter_free(struct filter *f); /* NULL is nothing */
+/* The @i-th name that the language knows; NULL behind the last. */
+const char *filter_name(unsigned i);
 /*
  * Does it judge whole rows? Such a filter does not go with results that hold
  * a part of a row.

@@ -15,6 +15,7 @@ enum arg_kind {
 
 struct arg {
 	uint8_t kind;
+	size_t at; /* in the text */
 	struct buf text;
 };
 
@@ -109,7 +110,7 @@ static int add_arg(struct parser *p, uint8_t kind, struct arg **out)
 		return why(-ENOMEM, "out of memory for a filter");
 	p->args = more;
 	*out = &p->args[p->nargs++];
-	**out = (struct arg){.kind = kind};
+	**out = (struct arg){.kind = kind, .at = p->at};
 	return 0;
 }
 
@@ -242,10 +243,16 @@ static int take_compare(struct parser *p, struct filter *f, size_t i)
 
 	if (value->kind != ARG_QUOTED)
 		return fail(p, "a comparator without quotes before here,");
-	for (uint8_t k = 0; op->kind == ARG_BARE && k < 6; k++)
-		if (is_word(&op->text, ops[k]))
-			return comparator_init(&f->compare, k,
-					       buf_bytes(&value->text));
+	for (uint8_t k = 0; op->kind == ARG_BARE && k < 6; k++) {
+		int r;
+
+		if (!is_word(&op->text, ops[k]))
+			continue;
+		r = comparator_init(&f->compare, k, buf_bytes(&value->text));
+		return r != -EINVAL ? r
+				    : why(r, "%s (the argument at byte %zu)",
+					  store_why(), value->at + 1);
+	}
 	return fail(p, "no operator (< <= = != >= >) before here,");
 }
 
@@ -366,6 +373,11 @@ static const struct {
 	{"ColumnValueFilter", FILTER_COLUMN_VALUE, N(4), take_column_compare},
 };
 
+const char *filter_name(unsigned i)
+{
+	return i < sizeof(filters) / sizeof(*filters) ? filters[i].name : NULL;
+}
+
 /* -- the language --------------------------------------------------------- */
 
 /* Name(arg, ...) */
@@ -381,10 +393,12 @@ static int parse_simple(struct parser *p, struct filter **out)
 	for (i = 0; i < n; i++)
 		if (bytes_eq(name, bytes_str(filters[i].name)))
 			break;
-	if (i == n) {
-		p->at = start;
-		return fail(p, "no filter that is known");
-	}
+	if (i == n && !name.len)
+		return fail(p, "no filter's name");
+	if (i == n)
+		return why(-EINVAL, "there is no filter '%.*s' (at byte %zu)",
+			   (int)(name.len < 60 ? name.len : 60), name.data,
+			   start + 1);
 	skip_blanks(p);
 	if (peek(p, 0) != '(')
 		return fail(p, "no '('");
@@ -392,8 +406,8 @@ static int parse_simple(struct parser *p, struct filter **out)
 	r = parse_args(p);
 	if (r == 0 && !(p->nargs < 32 ? filters[i].counts & N(p->nargs)
 				      : filters[i].counts & N(31)))
-		r = why(-EINVAL, "%s of a filter does not take %zu arguments",
-			filters[i].name, p->nargs);
+		r = why(-EINVAL, "%s does not take %zu arguments (at byte %zu)",
+			filters[i].name, p->nargs, start + 1);
 	if (r == 0)
 		r = new_node(p, filters[i].kind, out);
 	if (r == 0)

@@ -76,6 +76,21 @@ struct schema {
 
 void family_attrs_default(struct family_attrs *a);
 
+/*
+ * Sets one attribute as the text does: -ENOENT for a word that is none, -EINVAL
+ * for a value that is none of it. family_attrs_check() judges the whole.
+ */
+int family_attr_set(struct family_attrs *a, struct bytes word,
+		    struct bytes value);
+/* The @i-th attribute, in the order of the text; false behind the last. */
+struct family_attr {
+	const char *word;
+	const char *choice; /* its value where that is a word, else NULL */
+	uint64_t number;    /* else this, in milliseconds or bytes */
+};
+bool family_attr_get(const struct family_attrs *a, unsigned i,
+		     struct family_attr *out);
+
 /* An open schema without families, owned by @uid, @gid. */
 void schema_init(struct schema *s, uint32_t uid, uint32_t gid);
 void schema_free(struct schema *s); /* safe on a zeroed one */

@@ -110,6 +110,23 @@ static void field_set(const struct attr *a, struct family_attrs *f, uint64_t v)
 		memcpy(p, &v, sizeof(v));
 }
 
+bool family_attr_get(const struct family_attrs *f, unsigned i,
+		     struct family_attr *out)
+{
+	const struct attr *a = &attrs[i];
+	uint64_t v;
+
+	if (i >= ATTRS)
+		return false;
+	v = field_get(a, f);
+	*out = (struct family_attr){.word = a->word, .number = v};
+	if (a->words)
+		out->choice = a->words[v];
+	else if (a->always && v == field_max(a))
+		out->choice = a->always;
+	return true;
+}
+
 /* -- writing ------------------------------------------------------------ */
 
 static int add(struct buf *out, const char *s)
@@ -301,11 +318,27 @@ static bool parse_attr(const struct attr *a, struct bytes s, uint64_t *out)
 	return false;
 }
 
-static int family_line(struct parser *p, struct bytes word, struct bytes value)
+int family_attr_set(struct family_attrs *f, struct bytes word,
+		    struct bytes value)
 {
 	char text[SHOWN_MAX + 4];
 	uint64_t v = 0;
 
+	for (size_t i = 0; i < ATTRS; i++) {
+		if (!is_word(word, attrs[i].word))
+			continue;
+		if (!parse_attr(&attrs[i], value, &v))
+			return why(-EINVAL, "%s is %s, not '%s'", attrs[i].word,
+				   attrs[i].expected, shown(value, text));
+		field_set(&attrs[i], f, v);
+		return 0;
+	}
+	return why(-ENOENT, "there is no attribute '%s'; known are " ATTR_WORDS,
+		   shown(word, text));
+}
+
+static int family_line(struct parser *p, struct bytes word, struct bytes value)
+{
 	for (size_t i = 0; i < ATTRS; i++) {
 		if (!is_word(word, attrs[i].word))
 			continue;
@@ -314,13 +347,10 @@ static int family_line(struct parser *p, struct bytes word, struct bytes value)
 				   "schema line %u: %s is set a second time "
 				   "for this family",
 				   p->line, attrs[i].word);
-		if (!parse_attr(&attrs[i], value, &v))
-			return why(-EINVAL,
-				   "schema line %u: %s is %s, not '%s'",
-				   p->line, attrs[i].word, attrs[i].expected,
-				   shown(value, text));
+		if (family_attr_set(&p->now, word, value) < 0)
+			return why(-EINVAL, "schema line %u: %s", p->line,
+				   store_why());
 		p->seen |= 1u << i;
-		field_set(&attrs[i], &p->now, v);
 		return 1;
 	}
 	return 0;

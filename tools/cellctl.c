@@ -1,5 +1,5 @@
 /*
- * cellctl: a store without a mount.
+ * cellctl: a store as commands.
  */
 #include "tools/cellctl.h"
 
@@ -9,179 +9,67 @@
 #include <stdlib.h>
 
 #include "cellfs-version.h"
-#include "fs/cells.h"
-#include "fs/name.h"
+#include "tools/print.h"
+
+/* Families in a message. */
+#define SHOWN 16
 
 static const struct command *running;
 
-const struct command cellctl_commands[] = {
-	{"init", "STORE", "make an empty store",
-	 "Makes the directory STORE and an empty store in it. A store that is\n"
-	 "there already is left as it is.\n",
-	 cmd_init},
-	{"tables", "STORE", "list the tables", "One name a line, sorted.\n",
-	 cmd_tables},
-	{"create", "STORE TABLE [FAMILY...]", "make a table",
-	 "With families the table is fixed: others are refused until they are\n"
-	 "declared. Without, families come as they are used. Attributes are\n"
-	 "set with alter.\n",
-	 cmd_create},
-	{"alter", "STORE TABLE < SCHEMA", "replace a table's schema",
-	 "Reads a schema as describe prints it. Families may come and change;\n"
-	 "one that goes away must hold no cells.\n",
-	 cmd_alter},
-	{"describe", "STORE TABLE", "print a table's schema",
-	 "The text is that of the table's .schema file.\n", cmd_describe},
-	{"drop", "STORE TABLE [--force]", "drop a table",
-	 "Refuses a table that has rows, unless --force.\n", cmd_drop},
-	{"get", "[-n N] [-a TS] [-v] STORE TABLE ROW [FAMILY[:QUALIFIER]...]",
-	 "print cells of one row",
-	 "  -n N   newest N versions of each column (default 1, 0 = all)\n"
-	 "  -a TS  as of this time: versions up to TS, in milliseconds\n"
-	 "  -v     only the values, raw, one behind the other\n"
-	 "Exits 1 when there is nothing.\n",
-	 cmd_get},
-	{"put", "STORE TABLE ROW FAMILY:QUALIFIER [VALUE [TS]]",
-	 "write one cell",
-	 "Without VALUE it is read from standard input as it is.\n", cmd_put},
-	{"delete", "STORE TABLE ROW [FAMILY[:QUALIFIER [TS]]]",
-	 "delete a row, family, column or version",
-	 "Hides what is there; what is written later is seen.\n", cmd_delete},
-	{"incr", "STORE TABLE ROW FAMILY:QUALIFIER [N]", "add to a counter",
-	 "Counters are 8 bytes, big-endian; absent counts as 0. N is 1 unless\n"
-	 "given. Prints the new value.\n",
-	 cmd_incr},
-	{"scan",
-	 "[-n N] [-l ROWS] [-c COLUMN]... [-p PREFIX] [-s START] [-e STOP]\n"
-	 "       [-t MIN..MAX] [-r] [--raw] [--rows] STORE TABLE",
-	 "print cells of a range",
-	 "  -n N         newest N versions of each column (default 1, 0 = "
-	 "all)\n"
-	 "  -l ROWS      at most so many rows\n"
-	 "  -c COLUMN    FAMILY or FAMILY:QUALIFIER, may be repeated\n"
-	 "  -p PREFIX    rows that begin with it\n"
-	 "  -s, -e ROW   from START, before STOP\n"
-	 "  -t MIN..MAX  timestamps, MIN inclusive, MAX exclusive\n"
-	 "  -r           rows descending\n"
-	 "  --raw        all that is stored, delete markers too\n"
-	 "  --rows       only the row keys\n",
-	 cmd_scan},
-	{"count", "STORE TABLE", "count the rows", "", cmd_count},
-	{"import", "[--create] STORE TABLE < CELLS", "read cells as text",
-	 "A line is: row TAB family:qualifier TAB timestamp TAB value [TAB "
-	 "kind].\n"
-	 "An empty timestamp is now. Lines of one row in a row are one atomic\n"
-	 "mutation. --create makes the table if it is absent.\n",
-	 cmd_import},
-	{"export", "STORE TABLE > CELLS", "write all cells as text",
-	 "Every version, in order, in the form that import reads.\n",
-	 cmd_export},
-	{"check", "STORE", "verify a store at rest",
-	 "Reads every file and its checksums. Prints one line a fault; exits "
-	 "1\n"
-	 "when there is any.\n",
-	 cmd_check},
-	{"stats", "STORE", "print figures of a store", "", cmd_stats},
-	{"flush", "STORE", "write memory to table files", "", cmd_flush},
-	{"compact", "STORE [TABLE]", "merge all files: hidden cells go", "",
-	 cmd_compact},
-	{"snapshot",
-	 "[-t TABLE] STORE [take NAME | drop NAME | rename NAME TO |\n"
-	 "       clone NAME TO [SHOWN] | restore NAME [SHOWN]]",
-	 "list, take, drop, clone or restore snapshots",
-	 "Of the whole store, or with -t of one table. Without a verb: one "
-	 "name\n"
-	 "a line, and when it was taken (milliseconds). In a mount these are\n"
-	 ".snapshot/NAME and TABLE/.snapshot/NAME.\n"
-	 "  clone    makes the new table TO of what the snapshot shows\n"
-	 "  restore  puts the table back to it: what was written since is "
-	 "gone\n"
-	 "SHOWN is the table's name in a snapshot of the whole store; with -t\n"
-	 "it is left out.\n",
-	 cmd_snapshot},
-	{"bench",
-	 "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
-	 "       [--runs N] [--seconds S] [--dir DIR] [--json FILE]",
-	 "compare with other engines",
-	 "Runs named workloads on a store of its own and on the engines that\n"
-	 "cellctl was built with, interleaved, and prints medians and ratios.\n"
-	 "  --list     names of engines and workloads\n"
-	 "  --only     these workloads; NAME* is all that begin so\n"
-	 "  --engines  these engines\n"
-	 "  --cells    cells of the data (default 5000000)\n"
-	 "  --runs     of each workload (default 3)\n"
-	 "  --seconds  of a workload that reads (default 1)\n"
-	 "  --dir      where files are made, and removed (default .)\n"
-	 "  --json     all figures of all runs, to FILE\n"
-	 "Exits 1 when an engine failed or answered wrong.\n",
-	 cmd_bench},
-	{0},
-};
-
-static int print_help(const struct command *c)
-{
-	printf("usage: cellctl %s %s\n\n%s.\n%s", c->name, c->args, c->line,
-	       c->help);
-	return EXIT_DONE;
-}
-
-static int print_commands(FILE *to, int code)
-{
-	fprintf(to, "usage: cellctl COMMAND ...\n\n");
-	for (const struct command *c = cellctl_commands; c->name; c++)
-		fprintf(to, "  %-9s %s\n", c->name, c->line);
-	fprintf(to, "\ncellctl COMMAND --help says more. STORE is a directory "
-		    "that is not mounted;\nrow keys and qualifiers are spelled "
-		    "as in the mounted tree (%%HH for odd bytes).\n"
-		    "Exit codes: 0 done, 1 nothing found or faults found, 2 "
-		    "usage, 3 failure.\n");
-	return code;
-}
-
-int main(int argc, char **argv)
-{
-	if (argc < 2)
-		return print_commands(stderr, EXIT_USAGE);
-	if (!strcmp(argv[1], "--version")) {
-		printf("cellctl %s\n", CELLFS_VERSION);
-		return EXIT_DONE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
-		return print_commands(stdout, EXIT_DONE);
-	for (const struct command *c = cellctl_commands; c->name; c++) {
-		if (strcmp(argv[1], c->name) != 0)
-			continue;
-		if (argc > 2 && !strcmp(argv[2], "--help"))
-			return print_help(c);
-		running = c;
-		return c->run(argc - 1, argv + 1);
-	}
-	fprintf(stderr, "cellctl: no command '%s'\n", argv[1]);
-	return print_commands(stderr, EXIT_USAGE);
-}
+/* -- failures ------------------------------------------------------------- */
 
 int fail_store(const char *what)
 {
-	fflush(stdout);
+	print_end();
 	fprintf(stderr, "cellctl: %s: %s\n", what,
 		store_why()[0] ? store_why() : "failed");
 	return EXIT_STORE;
+}
+
+int fail_memory(void)
+{
+	why(-ENOMEM, "out of memory");
+	return fail_store(running->name);
+}
+
+static int say_help(void)
+{
+	fprintf(stderr, "  help: cellctl %s --help\n", running->name);
+	return EXIT_USAGE;
 }
 
 int fail_usage(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (fmt) {
-		fprintf(stderr, "cellctl: ");
-		va_start(ap, fmt);
-		vfprintf(stderr, fmt, ap);
-		va_end(ap);
-		fprintf(stderr, "\n");
+	if (!fmt) {
+		fprintf(stderr, "usage: cellctl %s %s%s\n", running->name,
+			running->options ? "[OPTION]... " : "", running->args);
+		return say_help();
 	}
-	fprintf(stderr, "usage: cellctl %s %s\n", running->name, running->args);
-	return EXIT_USAGE;
+	fprintf(stderr, "cellctl: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\n");
+	return say_help();
 }
+
+int fail_nearest(const struct nearest *near, const char *before,
+		 const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "cellctl: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	nearest_say(near, before);
+	fprintf(stderr, "\n");
+	return say_help();
+}
+
+/* -- the store ------------------------------------------------------------ */
 
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store)
@@ -199,18 +87,85 @@ int open_store(const char *path, bool create, bool read_only,
 	return EXIT_STORE;
 }
 
+static int say_table(struct store *store, const char *path, const char *table,
+		     int err)
+{
+	const char *colon = strchr(table, ':');
+	struct bytes space = bytes_of(table, colon ? colon - table : 0);
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct nearest near;
+	bool known = !space.len;
+
+	fail_store(table);
+	if (err == -EEXIST)
+		fprintf(stderr, "  to change it: cellctl alter %s %s\n", path,
+			table);
+	if (err != -ENOENT)
+		return EXIT_STORE;
+	while (!known && store_namespace_next(store, bytes_str(name), name) > 0)
+		known = bytes_eq(bytes_str(name), space);
+	if (!known)
+		fprintf(stderr,
+			"  to make it: cellctl create_namespace %s %.*s\n",
+			path, (int)space.len, table);
+	name[0] = '\0';
+	nearest_init(&near, table);
+	while (known && store_table_next(store, bytes_str(name), name) > 0)
+		nearest_offer(&near, name);
+	if (near.word[0])
+		fprintf(stderr, "  the nearest that there is: %s\n", near.word);
+	fprintf(stderr, "  which there are: cellctl %s %s\n",
+		known ? "tables" : "list_namespace", path);
+	return EXIT_STORE;
+}
+
+int fail_table(const struct request *rq, int err)
+{
+	return say_table(rq->store, rq->words[0], rq->words[1], err);
+}
+
 int open_table(const char *path, const char *table, bool read_only,
 	       struct store **store, struct table **t)
 {
-	int code = open_store(path, false, read_only, store);
+	int r, code = open_store(path, false, read_only, store);
 
 	if (code)
 		return code;
-	if (table_open(*store, bytes_str(table), t) == 0)
+	r = table_open(*store, bytes_str(table), t);
+	if (r == 0)
 		return EXIT_DONE;
-	code = fail_store(path);
-	fprintf(stderr, "  which there are: cellctl tables %s\n", path);
+	code = say_table(*store, path, table, r);
 	return close_store(*store, NULL, code);
+}
+
+int need_family(const struct request *rq, struct bytes family)
+{
+	char given[FAMILY_LEN_MAX + 1];
+	struct schema schema = {0};
+	struct nearest near;
+	int code = EXIT_DONE;
+
+	if (table_schema(rq->table, &schema) < 0)
+		return fail_store(rq->words[1]);
+	if (schema_find(&schema, family) < 0) {
+		snprintf(given, sizeof(given), "%.*s", (int)family.len,
+			 (const char *)family.data);
+		nearest_init(&near, given);
+		for (uint32_t i = 0; i < schema.nfamilies; i++)
+			nearest_offer(&near, schema.families[i].name);
+		fprintf(stderr, "cellctl: table %s has no family '%s'",
+			rq->words[1], given);
+		nearest_say(&near, "");
+		fputs("\n  which it has:", stderr);
+		for (uint32_t i = 0; i < schema.nfamilies && i < SHOWN; i++)
+			fprintf(stderr, " %s", schema.families[i].name);
+		if (!schema.nfamilies || schema.nfamilies > SHOWN)
+			fputs(schema.nfamilies ? " ..." : " none", stderr);
+		fputs("\n", stderr);
+		code = EXIT_STORE;
+	}
+	schema_free(&schema);
+	return code;
 }
 
 int close_store(struct store *store, struct table *t, int code)
@@ -224,72 +179,140 @@ int close_store(struct store *store, struct table *t, int code)
 	return code;
 }
 
-int parse_key(const char *text, struct buf *out)
+/* -- commands ------------------------------------------------------------- */
+
+static void print_help(const struct command *c)
 {
-	if (name_decode(bytes_str(text), out) == 0)
+	const char *options = c->options ? "[OPTION]... " : "";
+
+	printf("usage: cellctl %s %s%s\n", c->name, options, c->args);
+	if (c->alias)
+		printf("   or: cellctl %s ...\n", c->alias);
+	printf("\n%s", c->help);
+	if (c->options)
+		options_help(c);
+	printf("\nexample: cellctl %s\n", c->example);
+}
+
+static int open_and_run(const struct command *c, struct request *rq)
+{
+	bool read_only = !(c->needs & WRITES);
+	bool create = rq->create || (c->needs & MAKES) == MAKES;
+	int code = EXIT_DONE, end;
+
+	if ((c->needs & NEEDS_TABLE) == NEEDS_TABLE)
+		code = open_table(rq->words[0], rq->words[1], read_only,
+				  &rq->store, &rq->table);
+	else if (c->needs & NEEDS_STORE)
+		code = open_store(rq->words[0], create, read_only, &rq->store);
+	if (code)
+		return code;
+	code = c->run(rq);
+	end = print_end();
+	if (code == EXIT_DONE)
+		code = end;
+	return rq->store ? close_store(rq->store, rq->table, code) : code;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct request rq = {.command = c};
+	int code;
+
+	running = c;
+	if (c->main && argc > 1 && !strcmp(argv[1], "--help")) {
+		print_help(c);
 		return EXIT_DONE;
-	fprintf(stderr, "cellctl: '%s' is no key: %s\n", text, store_why());
+	}
+	if (c->main)
+		return c->main(argc, argv);
+	code = options_parse(&rq, argc, argv);
+	if (code == EXIT_DONE && rq.help) {
+		print_help(c);
+		goto out;
+	}
+	if (code == EXIT_DONE && (rq.nwords < c->words_min ||
+				  (c->words_max && rq.nwords > c->words_max)))
+		code = fail_usage(NULL);
+	if (rq.json)
+		print_json();
+	if (code == EXIT_DONE && c->parse)
+		code = c->parse(&rq);
+	if (code == EXIT_DONE)
+		code = open_and_run(c, &rq);
+out:
+	request_free(&rq);
+	return code;
+}
+
+static const struct command *find(const char *name)
+{
+	for (const struct command *c = cellctl_commands; c->name; c++)
+		if (!strcmp(name, c->name) ||
+		    (c->alias && !strcmp(name, c->alias)))
+			return c;
+	return NULL;
+}
+
+/* Two columns. */
+static int print_commands(FILE *to, int code)
+{
+	int n = 0, half;
+
+	while (cellctl_commands[n].name)
+		n++;
+	half = (n + 1) / 2;
+	fprintf(to, "usage: cellctl COMMAND [OPTION]... STORE ...\n\n");
+	for (int i = 0; i < half; i++) {
+		const struct command *l = &cellctl_commands[i];
+		const struct command *r = &cellctl_commands[i + half];
+
+		fprintf(to, "  %-17s%-20s", l->name, l->line);
+		if (i + half < n)
+			fprintf(to, "%-17s%s", r->name, r->line);
+		fprintf(to, "\n");
+	}
+	fprintf(to, "\ncellctl COMMAND --help says more. Exit codes: 0 done; "
+		    "1 nothing found, a check\ndid not hold, faults found; "
+		    "2 wrong usage; 3 failure.\n");
+	return code;
+}
+
+static int no_command(const char *given)
+{
+	struct nearest near;
+
+	nearest_init(&near, given);
+	for (const struct command *c = cellctl_commands; c->name; c++) {
+		nearest_offer(&near, c->name);
+		if (c->alias)
+			nearest_offer(&near, c->alias);
+	}
+	fprintf(stderr, "cellctl: there is no command '%s'", given);
+	nearest_say(&near, "");
+	fputs("\n  which there are: cellctl help\n", stderr);
 	return EXIT_USAGE;
 }
 
-int parse_column(const char *text, struct buf *hold, struct bytes *family,
-		 struct bytes *qualifier, bool *whole)
+int main(int argc, char **argv)
 {
-	const char *colon = strchr(text, ':');
-	struct buf q = {0};
-	size_t n;
-	int r;
+	const struct command *c;
 
-	*whole = !colon;
-	n = colon ? (size_t)(colon - text) : strlen(text);
-	hold->len = 0;
-	r = buf_append(hold, text, n);
-	if (r == 0 && colon && colon[1])
-		r = name_decode(bytes_str(colon + 1), &q);
-	if (r == 0)
-		r = buf_append(hold, q.data, q.len);
-	if (r < 0)
-		fprintf(stderr, "cellctl: '%s' is no column: %s\n", text,
-			store_why());
-	*family = bytes_of(hold->data, n);
-	*qualifier = bytes_of(hold->data + n, q.len);
-	buf_free(&q);
-	return r < 0 ? EXIT_USAGE : EXIT_DONE;
-}
-
-int parse_ts_arg(const char *text, int64_t *ts)
-{
-	if (name_parse_ts(bytes_str(text), ts))
+	if (argc < 2)
+		return print_commands(stderr, EXIT_USAGE);
+	if (!strcmp(argv[1], "--version")) {
+		printf("cellctl %s\n", CELLFS_VERSION);
 		return EXIT_DONE;
-	return fail_usage("'%s' is no timestamp (milliseconds since 1970)",
-			  text);
-}
-
-static struct buf output;
-
-int print_flush(void)
-{
-	size_t n = fwrite(output.data, 1, output.len, stdout);
-	bool bad = n < output.len || fflush(stdout) != 0;
-
-	output.len = 0;
-	if (!bad)
-		return EXIT_DONE;
-	fprintf(stderr, "cellctl: cannot write the output: %s\n",
-		strerror(errno));
-	return EXIT_STORE;
-}
-
-int print_cell(const struct cell *c, bool row_only)
-{
-	int r = row_only ? cells_format_name(c->row, &output)
-			 : cells_format(c, &output);
-
-	if (r == 0 && row_only)
-		r = buf_append(&output, "\n", 1);
-	if (r < 0) {
-		why(-ENOMEM, "out of memory");
-		return fail_store("printing");
 	}
-	return output.len >= 1 << 16 ? print_flush() : EXIT_DONE;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+		if (argc == 2)
+			return print_commands(stdout, EXIT_DONE);
+		c = find(argv[2]);
+		if (!c)
+			return no_command(argv[2]);
+		print_help(c);
+		return EXIT_DONE;
+	}
+	c = find(argv[1]);
+	return c ? run(c, argc - 1, argv + 1) : no_command(argv[1]);
 }

@@ -1,14 +1,20 @@
 /*
- * What the commands of cellctl share: arguments, one open store, exit codes.
+ * What the commands of cellctl share: their table, the open store, failures.
  *
- * A command is a row of a table: its words, one screen of help, a function.
- * Exit codes: 0 done; 1 nothing found, or a check did not hold; 2 wrong usage;
- * 3 the store could not do it (the message says why).
+ * A command is a row of a table: its words, one screen of help, which options
+ * it takes, what must be open, and two functions: parse reads the words into
+ * the request, run does it. The store is opened between them, in one place,
+ * and need not be on this machine.
+ *
+ * Exit codes: 0 done; 1 nothing found, a check did not hold, faults found; 2
+ * wrong usage; 3 the store could not do it. The message says what, where and
+ * what to do.
  */
 #ifndef CELLFS_TOOLS_CELLCTL_H
 #define CELLFS_TOOLS_CELLCTL_H
 
-#include "store/store.h"
+#include "tools/args.h"
+#include "tools/nearest.h"
 
 enum {
 	EXIT_DONE = 0,
@@ -17,22 +23,51 @@ enum {
 	EXIT_STORE = 3
 };
 
+/* What main() opens for a command: the store, and its table. */
+enum {
+	NEEDS_STORE = 1,
+	NEEDS_TABLE = 2 | NEEDS_STORE,
+	WRITES = 4,
+	MAKES = 8 | WRITES, /* the store, when it is absent */
+};
+
 struct command {
-	const char *name;
-	const char *args; /* after the name, for usage */
-	const char *line; /* one line for the list of commands */
-	const char *help; /* the rest of its screen */
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+	const char *name, *alias; /* NULL = it has one name only */
+	const char *args;	  /* the words after the name, for usage */
+	const char *line;	  /* some words for the list of commands */
+	const char *help;	  /* sentences */
+	const char *example;	  /* without "cellctl" */
+	unsigned options;	  /* O_ bits */
+	int words_min, words_max; /* STORE counts; max 0 = any number */
+	unsigned needs;
+	int (*parse)(struct request *rq); /* or NULL */
+	int (*run)(struct request *rq);
+	/* Or: a command that does all of it. argv[0] is its name. */
+	int (*main)(int argc, char **argv);
 };
 
 extern const struct command cellctl_commands[]; /* ends with name NULL */
 
 /* Says the sentence of the last failure; returns EXIT_STORE. */
 int fail_store(const char *what);
-/* "usage: cellctl NAME ARGS" for the running command; EXIT_USAGE. */
+int fail_memory(void);
+/*
+ * fail_store() for the table of the second word, which could not be opened or
+ * made, with what to do.
+ */
+int fail_table(const struct request *rq, int err);
+/* 0 when the open table has the family; else EXIT_STORE, with what is near. */
+int need_family(const struct request *rq, struct bytes family);
+/* A sentence and where the help is; EXIT_USAGE. NULL = the usage. */
 int fail_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, with the word that was meant behind it. */
+int fail_nearest(const struct nearest *near, const char *before,
+		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Both print their failure. The table is opened in *store too. */
+/*
+ * The one place where a store is opened. Both print their failure. The table
+ * is opened in *store too.
+ */
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store);
 int open_table(const char *path, const char *table, bool read_only,
@@ -40,35 +75,6 @@ int open_table(const char *path, const char *table, bool read_only,
 /* Closes; an error of closing makes an exit code of 0 EXIT_STORE. */
 int close_store(struct store *store, struct table *t, int code);
 
-/* A key, family or column as the shell gives it: names are decoded. */
-int parse_key(const char *text, struct buf *out);
-/* FAMILY[:QUALIFIER] into @hold; *whole says there is no qualifier. */
-int parse_column(const char *text, struct buf *hold, struct bytes *family,
-		 struct bytes *qualifier, bool *whole);
-int parse_ts_arg(const char *text, int64_t *ts);
-
-/* A cell's line (or only its row's) to standard output, through a buffer. */
-int print_cell(const struct cell *c, bool row_only);
-int print_flush(void);
-
-int cmd_init(int argc, char **argv);
-int cmd_tables(int argc, char **argv);
-int cmd_create(int argc, char **argv);
-int cmd_alter(int argc, char **argv);
-int cmd_describe(int argc, char **argv);
-int cmd_drop(int argc, char **argv);
-int cmd_get(int argc, char **argv);
-int cmd_put(int argc, char **argv);
-int cmd_delete(int argc, char **argv);
-int cmd_scan(int argc, char **argv);
-int cmd_count(int argc, char **argv);
-int cmd_incr(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_stats(int argc, char **argv);
-int cmd_flush(int argc, char **argv);
-int cmd_compact(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 

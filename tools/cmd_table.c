@@ -1,222 +1,142 @@
 /*
- * Commands over tables and whole stores.
+ * Commands over tables and namespaces.
  */
 #include <errno.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/print.h"
 
-int cmd_init(int argc, char **argv)
+/* -- lists ---------------------------------------------------------------- */
+
+/* Names that are wholly matched by the pattern, as HBase's list does. */
+static int list(struct request *rq, const char *what,
+		int (*next)(struct store *s, struct bytes after, char *name))
 {
-	struct store *store;
-	int code;
-
-	if (argc != 2)
-		return fail_usage(NULL);
-	code = open_store(argv[1], true, false, &store);
-	return code ? code : close_store(store, NULL, EXIT_DONE);
-}
-
-int cmd_tables(int argc, char **argv)
-{
+	const char *pattern = rq->nwords > 1 ? rq->words[1] : ".*";
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
-	struct store *store;
+	regmatch_t match;
+	regex_t regex;
+	char text[128];
+	int r, code = EXIT_DONE;
+
+	r = regcomp(&regex, pattern, REG_EXTENDED);
+	if (r != 0) {
+		regerror(r, &regex, text, sizeof(text));
+		return fail_usage("'%s' is no regular expression: %s", pattern,
+				  text);
+	}
+	while (code == EXIT_DONE &&
+	       (r = next(rq->store, bytes_str(name), name)) > 0)
+		if (!regexec(&regex, name, 1, &match, 0) && !match.rm_so &&
+		    !name[match.rm_eo])
+			code = print_name(what, name);
+	regfree(&regex);
+	return r < 0 ? fail_store(rq->words[0]) : code;
+}
+
+int cmd_tables(struct request *rq)
+{
+	return list(rq, "table", store_table_next);
+}
+
+int cmd_list_namespace(struct request *rq)
+{
+	return list(rq, "namespace", store_namespace_next);
+}
+
+int cmd_exists(struct request *rq)
+{
+	int r = table_open(rq->store, bytes_str(rq->words[1]), &rq->table);
 	int code;
 
-	if (argc != 2)
-		return fail_usage(NULL);
-	code = open_store(argv[1], false, true, &store);
+	if (r < 0 && r != -ENOENT)
+		return fail_store(rq->words[1]);
+	code = print_truth("exists", r == 0);
 	if (code)
 		return code;
-	while (store_table_next(store, bytes_str(name), name) > 0)
-		puts(name);
-	return close_store(store, NULL, EXIT_DONE);
+	return r == 0 ? EXIT_DONE : EXIT_NONE;
 }
 
-int cmd_create(int argc, char **argv)
+/* -- one table ------------------------------------------------------------ */
+
+int cmd_create(struct request *rq)
 {
-	struct family_attrs attrs;
-	struct schema schema;
-	struct store *store;
-	int code, r = 0;
+	int r = store_table_create(rq->store, bytes_str(rq->words[1]),
+				   &rq->schema);
 
-	if (argc < 3)
-		return fail_usage(NULL);
-	code = open_store(argv[1], true, false, &store);
-	if (code)
-		return code;
-	schema_init(&schema, getuid(), getgid());
-	schema.fixed = argc > 3;
-	family_attrs_default(&attrs);
-	for (int i = 3; r == 0 && i < argc; i++)
-		r = schema_add(&schema, bytes_str(argv[i]), &attrs);
-	if (r == 0)
-		r = store_table_create(store, bytes_str(argv[2]), &schema);
-	if (r < 0)
-		code = fail_store(argv[2]);
-	schema_free(&schema);
-	return close_store(store, NULL, code);
+	return r < 0 ? fail_table(rq, r) : EXIT_DONE;
 }
 
-static int read_all(FILE *in, struct buf *out, size_t max)
-{
-	for (;;) {
-		size_t n;
-
-		if (out->len > max)
-			return why(-EFBIG, "the input is over %zu bytes", max);
-		if (buf_reserve(out, 65536) < 0)
-			return why(-ENOMEM, "out of memory");
-		n = fread(out->data + out->len, 1, 65536, in);
-		out->len += n;
-		if (n)
-			continue;
-		if (ferror(in))
-			return why(-EIO, "cannot read the input");
-		return 0;
-	}
-}
-
-int cmd_alter(int argc, char **argv)
-{
-	struct schema schema = {0}, now = {0};
-	struct store *store;
-	struct buf text = {0};
-	struct table *t;
-	int code, r;
-
-	if (argc != 3)
-		return fail_usage(NULL);
-	code = open_table(argv[1], argv[2], false, &store, &t);
-	if (code)
-		return code;
-	r = read_all(stdin, &text, SCHEMA_TEXT_MAX);
-	if (r == 0)
-		r = table_schema(t, &now);
-	if (r == 0)
-		r = schema_parse(buf_bytes(&text), &now, &schema);
-	if (r == 0)
-		r = table_alter(t, &schema, false);
-	if (r < 0)
-		code = fail_store(argv[2]);
-	schema_free(&schema);
-	schema_free(&now);
-	buf_free(&text);
-	return close_store(store, t, code);
-}
-
-int cmd_describe(int argc, char **argv)
+int cmd_alter(struct request *rq)
 {
 	struct schema schema = {0};
-	struct buf text = {0};
-	struct store *store;
-	struct table *t;
-	int code, r;
+	int r, code;
 
-	if (argc != 3)
-		return fail_usage(NULL);
-	code = open_table(argv[1], argv[2], true, &store, &t);
+	/* Without a word of what to change it is the text. */
+	if (rq->nwords == 2 && !rq->add.n && !rq->delete.n && !rq->schema_file)
+		rq->schema_file = "-";
+	if (table_schema(rq->table, &schema) < 0)
+		return fail_store(rq->words[1]);
+	code = apply_schema(rq, 2, &schema);
 	if (code)
-		return code;
-	r = table_schema(t, &schema);
-	if (r == 0)
-		r = schema_format(&schema, &text);
+		goto out;
+	r = table_alter(rq->table, &schema, rq->force);
 	if (r < 0)
-		code = fail_store(argv[2]);
-	else
-		fwrite(text.data, 1, text.len, stdout);
-	schema_free(&schema);
-	buf_free(&text);
-	return close_store(store, t, code);
-}
-
-int cmd_drop(int argc, char **argv)
-{
-	bool force = argc == 4 && !strcmp(argv[3], "--force");
-	struct store *store;
-	int code, r;
-
-	if (argc != 3 && !force)
-		return fail_usage(NULL);
-	code = open_store(argv[1], false, false, &store);
-	if (code)
-		return code;
-	r = store_table_drop(store, bytes_str(argv[2]), !force);
-	if (r < 0)
-		code = fail_store(argv[2]);
-	if (r == -ENOTEMPTY)
+		code = fail_store(rq->words[1]);
+	if (r == -EBUSY && !rq->force)
 		fputs("  with --force they go too\n", stderr);
-	return close_store(store, NULL, code);
+out:
+	schema_free(&schema);
+	return code;
 }
 
-static void say_fault(void *arg, const char *sentence)
+int cmd_describe(struct request *rq)
 {
-	(void)arg;
-	puts(sentence);
+	struct schema schema = {0};
+	int code;
+
+	if (table_schema(rq->table, &schema) < 0)
+		return fail_store(rq->words[1]);
+	code = print_schema(rq->words[1], &schema);
+	schema_free(&schema);
+	return code;
 }
 
-int cmd_check(int argc, char **argv)
+int cmd_drop(struct request *rq)
 {
-	int r;
+	int r = store_table_drop(rq->store, bytes_str(rq->words[1]),
+				 !rq->force);
 
-	if (argc != 2)
-		return fail_usage(NULL);
-	r = store_check(argv[1], NULL, say_fault, NULL);
 	if (r < 0)
-		return fail_store(argv[1]);
-	printf("%s: %d fault%s\n", argv[1], r, r == 1 ? "" : "s");
-	return r ? EXIT_NONE : EXIT_DONE;
+		fail_table(rq, r);
+	if (r == -ENOTEMPTY && !rq->force)
+		fputs("  with --force its rows go too\n", stderr);
+	return r < 0 ? EXIT_STORE : EXIT_DONE;
 }
 
-int cmd_stats(int argc, char **argv)
+int cmd_truncate(struct request *rq)
 {
-	struct store_stat st;
-	struct store *store;
-	int code;
+	int r = store_table_truncate(rq->store, bytes_str(rq->words[1]));
 
-	if (argc != 2)
-		return fail_usage(NULL);
-	code = open_store(argv[1], false, true, &store);
-	if (code)
-		return code;
-	for (unsigned i = 0; store_stat(store, i, &st) > 0; i++)
-		printf("%-30s %12llu  %s\n", st.name,
-		       (unsigned long long)st.value, st.help);
-	return close_store(store, NULL, EXIT_DONE);
+	return r < 0 ? fail_table(rq, r) : EXIT_DONE;
 }
 
-int cmd_flush(int argc, char **argv)
-{
-	struct store *store;
-	int code;
+/* -- namespaces ----------------------------------------------------------- */
 
-	if (argc != 2)
-		return fail_usage(NULL);
-	code = open_store(argv[1], false, false, &store);
-	if (code)
-		return code;
-	if (store_flush(store, NULL) < 0)
-		code = fail_store(argv[1]);
-	return close_store(store, NULL, code);
+int cmd_create_namespace(struct request *rq)
+{
+	if (store_namespace_create(rq->store, bytes_str(rq->words[1])) < 0)
+		return fail_store(rq->words[1]);
+	return EXIT_DONE;
 }
 
-int cmd_compact(int argc, char **argv)
+int cmd_drop_namespace(struct request *rq)
 {
-	struct table *t = NULL;
-	struct store *store;
-	int code;
-
-	if (argc != 2 && argc != 3)
-		return fail_usage(NULL);
-	if (argc == 3)
-		code = open_table(argv[1], argv[2], false, &store, &t);
-	else
-		code = open_store(argv[1], false, false, &store);
-	if (code)
-		return code;
-	if (store_compact(store, t) < 0)
-		code = fail_store(argv[1]);
-	return close_store(store, t, code);
+	if (store_namespace_drop(rq->store, bytes_str(rq->words[1])) < 0)
+		return fail_store(rq->words[1]);
+	return EXIT_DONE;
 }

@@ -169,6 +169,44 @@ static void a_time_is_written_in_its_largest_whole_unit(void **state)
 	}
 }
 
+static void one_attribute_is_set_as_the_text_sets_it(void **state)
+{
+	struct family_attrs a;
+	struct family_attr attr;
+	unsigned n = 0;
+
+	(void)state;
+	family_attrs_default(&a);
+	assert_int_equal(
+		family_attr_set(&a, bytes_str("ttl"), bytes_str("90s")), 0);
+	assert_true(a.ttl_ms == 90000);
+	assert_int_equal(
+		family_attr_set(&a, bytes_str("versions"), bytes_str("all")),
+		0);
+	assert_int_equal(
+		family_attr_set(&a, bytes_str("bloom"), bytes_str("none")), 0);
+	assert_int_equal(
+		family_attr_set(&a, bytes_str("bloom"), bytes_str("much")),
+		-EINVAL);
+	assert_non_null(strstr(store_why(), "none, row or rowcol"));
+	assert_int_equal(a.bloom, BLOOM_NONE);
+	assert_int_equal(
+		family_attr_set(&a, bytes_str("blom"), bytes_str("none")),
+		-ENOENT);
+	assert_non_null(strstr(store_why(), "'blom'"));
+	for (; family_attr_get(&a, n, &attr); n++) {
+		if (!strcmp(attr.word, "ttl")) {
+			assert_null(attr.choice);
+			assert_true(attr.number == 90000);
+		} else if (!strcmp(attr.word, "versions")) {
+			assert_string_equal(attr.choice, "all");
+		} else if (!strcmp(attr.word, "bloom")) {
+			assert_string_equal(attr.choice, "none");
+		}
+	}
+	assert_true(n >= 11);
+}
+
 static void a_wrong_line_is_named_with_what_is_wrong(void **state)
 {
 	static const struct {
@@ -413,6 +451,7 @@ int main(void)
 		cmocka_unit_test(what_the_text_leaves_out_has_its_default),
 		cmocka_unit_test(order_comments_and_blanks_mean_nothing),
 		cmocka_unit_test(a_time_is_written_in_its_largest_whole_unit),
+		cmocka_unit_test(one_attribute_is_set_as_the_text_sets_it),
 		cmocka_unit_test(a_wrong_line_is_named_with_what_is_wrong),
 		cmocka_unit_test(a_text_too_long_is_refused),
 		cmocka_unit_test(families_stay_in_byte_order),

@@ -1,0 +1,194 @@
+load cellctl
+
+# attr FAMILY NAME: as describe --json has it.
+attr() {
+	ctl describe "$STORE" t --json |
+		jq -r --arg f "$1" --arg a "$2" '.family[] |
+			select(.name == $f)[$a]'
+}
+
+families() {
+	ctl describe "$STORE" "${1:-t}" --json | jq -r '.family[].name' |
+		tr '\n' ' '
+}
+
+@test "create: families with attributes" {
+	ctl create "$STORE" x a:versions=7,ttl=90s,bloom=none b \
+		c:versions=all,ttl=forever
+	[ "$(families x)" = "a b c " ]
+	[ "$(ctl describe "$STORE" x --json | jq -c '.families,
+		[.family[] | .versions, .ttl, .bloom]')" = '"fixed"
+[7,90000,"none",3,"forever","row","all","forever","row"]' ]
+	ctl create "$STORE" open
+	[ "$(ctl describe "$STORE" open --json | jq -r .families)" = open ]
+}
+
+@test "create: HBase's names for attributes, in any case" {
+	ctl create "$STORE" x f:VERSIONS=5,Min_Versions=2,TTL=3600 \
+		g:KEEP_DELETED_CELLS=TRUE,NEW_VERSION_BEHAVIOR=false \
+		h:COMPRESSION=GZ,BLOOMFILTER=ROWCOL,BLOCKSIZE=65536 \
+		i:BLOCKCACHE=FALSE,IN_MEMORY=TRUE,TTL=2147483647 \
+		j:KEEP_DELETED_CELLS=TTL,ttl=FOREVER
+	[ "$(ctl describe "$STORE" x | grep -vE '^(uid|gid)')" = "$(
+		ctl create "$STORE" y f:versions=5,min_versions=2,ttl=1h \
+			g:keep_deleted=yes,new_version_behavior=no \
+			h:compression=zlib,bloom=rowcol,block_size=64KiB \
+			i:block_cache=no,in_memory=yes,ttl=forever \
+			j:keep_deleted=ttl,ttl=forever
+		ctl describe "$STORE" y | grep -vE '^(uid|gid)')" ]
+}
+
+@test "create: a schema from a file" {
+	ctl describe "$STORE" t > "$T/schema"
+	ctl create "$STORE" x --schema "$T/schema"
+	ctl describe "$STORE" x | cmp - "$T/schema"
+	ctl create "$STORE" y --schema - < "$T/schema"
+	ctl describe "$STORE" y | cmp - "$T/schema"
+	ctl create "$STORE" z --schema "$T/schema" more
+	[ "$(families z)" = "d e more " ]
+	says 2 "'d' is there already" create "$STORE" v --schema "$T/schema" d
+	says 3 "No such file" create "$STORE" w --schema "$T/none"
+	says 3 "schema line 1" create "$STORE" w --schema - <<< nonsense
+}
+
+@test "create: what is wrong is said, and nothing is made" {
+	says 3 "table t exists" create "$STORE" t
+	[[ $stderr == *"to change it: cellctl alter $STORE t"* ]]
+	says 2 "did you mean versions?" create "$STORE" x a:version=3
+	says 2 "versions is a number" create "$STORE" x a:versions=many
+	says 2 "ttl is a time" create "$STORE" x a:ttl=soon
+	says 2 "min_versions 4 is more" create "$STORE" x a:min_versions=4
+	says 2 "no FAMILY:ATTRIBUTE=VALUE" create "$STORE" x a:versions
+	says 2 "is there already" create "$STORE" x a a
+	says 2 "family name" create "$STORE" x a/b
+	says 3 "table name" create "$STORE" bad/name
+	says 2 "versions is a number" create "$T/none" x a:versions=many
+	[ ! -e "$T/none" ]
+	[ "$(ctl tables "$STORE")" = t ]
+}
+
+@test "create: a store with its first table" {
+	ctl create "$T/new" x
+	[ "$(ctl tables "$T/new")" = x ]
+}
+
+@test "namespaces" {
+	[ "$(ctl list_namespace "$STORE" | tr '\n' ' ')" = "default hbase " ]
+	says 3 "there is no namespace 'ns'" create "$STORE" ns:x
+	[[ $stderr == *"cellctl create_namespace $STORE ns"* ]]
+	ctl create_namespace "$STORE" ns
+	says 3 "exists" create_namespace "$STORE" ns
+	ctl create "$STORE" ns:x f
+	[ "$(ctl list_namespace "$STORE" | tr '\n' ' ')" = "default hbase ns " ]
+	[ "$(ctl list_namespace "$STORE" 'n.*' --json)" = '{"namespace":"ns"}' ]
+	ctl put "$STORE" ns:x r f:q v
+	[ "$(ctl get "$STORE" ns:x r -v)" = v ]
+	says 3 "has tables" drop_namespace "$STORE" ns
+	ctl drop "$STORE" ns:x --force
+	ctl drop_namespace "$STORE" ns
+	says 3 "there is no namespace" drop_namespace "$STORE" ns
+	says 3 "cannot be dropped" drop_namespace "$STORE" default
+	says 3 "cellctl create_namespace" scan "$STORE" ns:x
+}
+
+@test "tables, list and exists" {
+	ctl create "$STORE" table2
+	ctl create_namespace "$STORE" ns
+	ctl create "$STORE" ns:x
+	is "ns:x t table2" ctl tables "$STORE"
+	is "ns:x t table2" ctl list "$STORE"
+	is "t table2" ctl list "$STORE" 't.*'
+	is "ns:x t" ctl list "$STORE" 't|ns:.*'
+	[ "$(ctl list "$STORE" t --json)" = '{"table":"t"}' ]
+	says 2 "no regular expression" list "$STORE" '('
+	run -0 ctl exists "$STORE" t
+	[ -z "$output" ]
+	run -1 ctl exists "$STORE" nix
+	[ "$(ctl exists "$STORE" t --json)" = '{"exists":true}' ]
+	run -1 ctl exists "$STORE" nix --json
+	[ "$output" = '{"exists":false}' ]
+}
+
+@test "alter: changes what is named and adds what is new" {
+	ctl alter "$STORE" t d:ttl=1d f:versions=1
+	[ "$(families)" = "d e f " ]
+	[ "$(attr d versions) $(attr d ttl)" = "5 86400000" ]
+	[ "$(attr f versions)" = 1 ]
+	ctl alter "$STORE" t --add g:bloom=none --delete e
+	[ "$(families)" = "d f g " ]
+	[ "$(attr g bloom)" = none ]
+	says 2 "'d' is there already" alter "$STORE" t --add d
+	says 2 "there is no family 'familx'" alter "$STORE" t --delete familx
+	[ "$(families)" = "d f g " ]
+}
+
+@test "alter: a family with cells goes by force only" {
+	ctl put "$STORE" t r e:q x
+	says 3 "holds cells" alter "$STORE" t --delete e
+	[[ $stderr == *"with --force"* ]]
+	[ "$(families)" = "d e " ]
+	ctl alter "$STORE" t --delete e --force
+	[ "$(families)" = "d " ]
+	[ -z "$(cells)" ]
+}
+
+@test "alter: the schema as text" {
+	ctl describe "$STORE" t | sed 's/versions 5/versions 9/' |
+		ctl alter "$STORE" t
+	[ "$(attr d versions)" = 9 ]
+	ctl describe "$STORE" t | sed 's/versions 9/versions 8/' > "$T/schema"
+	ctl alter "$STORE" t --schema "$T/schema" e:versions=2
+	[ "$(attr d versions) $(attr e versions)" = "8 2" ]
+	says 3 "schema line" alter "$STORE" t <<< nonsense
+}
+
+@test "describe" {
+	[ "$(ctl describe "$STORE" t | sed -n '1p;/^family/p' | tr '\n' ' ')" = \
+		"families fixed family d family e " ]
+	ctl desc "$STORE" t --json | jq -e '.table == "t" and .mode == "0755" and
+		(.uid | type == "number") and .family[0].max_value == 10485760'
+}
+
+@test "drop and truncate" {
+	ctl put "$STORE" t r d:q x
+	says 3 "" drop "$STORE" t
+	[[ $stderr == *"with --force"* ]]
+	ctl truncate "$STORE" t
+	[ -z "$(cells)" ]
+	[ "$(families)" = "d e " ]
+	ctl drop "$STORE" t
+	run -1 ctl exists "$STORE" t
+	says 3 "no table 't'" truncate "$STORE" t
+	says 3 "no table 't'" drop "$STORE" t
+}
+
+@test "flush, compact, stats, check" {
+	ctl put "$STORE" t r d:q x
+	ctl flush "$STORE" t
+	ls "$STORE" | grep -q '\.sst$'
+	ctl deleteall "$STORE" t r
+	ctl compact "$STORE" t
+	[ -z "$(cells --raw)" ]
+	ctl flush "$STORE"
+	ctl major_compact "$STORE"
+	says 3 "no table 'nix'" flush "$STORE" nix
+	says 3 "no table 'nix'" compact "$STORE" nix
+	ctl stats "$STORE" --json | jq -se 'length > 10 and
+		all(.[]; (.name | type == "string") and
+			(.value | type == "number") and
+			(.counter | type == "boolean"))'
+	[ "$(ctl stats "$STORE" | wc -l)" -eq \
+		"$(ctl stats "$STORE" --json | wc -l)" ]
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	[ "$(ctl check "$STORE" --json | jq .faults)" = 0 ]
+	ctl put "$STORE" t r d:q x
+	ctl flush "$STORE"
+	local file
+	file=$(ls "$STORE"/*.sst | tail -n 1)
+	printf '\xff' | dd of="$file" bs=1 seek=20 conv=notrunc status=none
+	run -1 ctl check "$STORE"
+	[[ ${lines[-1]} == *" 1 fault"* ]]
+	run -1 ctl check "$STORE" --json
+	[ "$(jq -r 'select(.fault) | .fault' <<< "$output" | wc -l)" -ge 1 ]
+	[ "$(jq -s '.[-1].faults' <<< "$output")" -ge 1 ]
+}

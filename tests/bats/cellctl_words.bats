@@ -1,0 +1,127 @@
+load cellctl
+
+# The commands as the list of help has them.
+commands() {
+	ctl help | sed -n 's/^  \([a-z_]\+\).\{18,\}$/&/p' |
+		awk '{ print $1; print substr($0, 40) }' | awk 'NF { print $1 }'
+}
+
+@test "help: every command, one screen each, with an example" {
+	local c n=0
+	for c in $(commands); do
+		ctl "$c" --help > "$T/help"
+		cmp "$T/help" <(ctl help "$c")
+		grep -q "^usage: cellctl $c " "$T/help"
+		grep -q "^example: cellctl $c " "$T/help"
+		[ "$(wc -l < "$T/help")" -le 24 ]
+		[ "$(wc -L < "$T/help")" -le 80 ]
+		n=$((n + 1))
+	done
+	[ "$n" -ge 29 ]
+	[ "$(ctl help | wc -l)" -le 24 ]
+	[ "$(ctl help | wc -L)" -le 80 ]
+	cmp <(ctl help) <(ctl --help)
+	ctl --version | grep -qE '^cellctl [0-9]'
+}
+
+@test "help: the manual page names every command and option" {
+	local page=$BATS_TEST_DIRNAME/../../tools/cellctl.1 c o
+	for c in $(commands); do
+		grep -qE "^\.It Cm $c( |\$)" "$page" || {
+			echo "$c is not in the page" >&2
+			false
+		}
+		for o in $(ctl "$c" --help | grep -oE '^ +(-., )?--[a-z]+' |
+			grep -oE -- '--[a-z]+'); do
+			grep -qE -- "Fl -${o#--}( |\$)" "$page" || {
+				echo "$c $o is not in the page" >&2
+				false
+			}
+		done
+	done
+}
+
+@test "a wrong word: the nearest one" {
+	says 2 "there is no command 'scna'; did you mean scan?" scna
+	says 2 "no command 'mayor_compact'; did you mean major_compact?" \
+		mayor_compact
+	says 2 "no command 'frobnicate'" frobnicate
+	[[ $stderr != *"did you mean"* ]]
+	says 2 "no option '--colums'; did you mean --columns?" \
+		scan "$STORE" t --colums d
+	says 2 "takes no option '-z'" scan -z "$STORE" t
+	says 2 "takes no option '--ttl'" scan "$STORE" t --ttl 5
+	says 2 "--limit needs a value" scan "$STORE" t --limit
+	says 2 "--rows takes no value" scan "$STORE" t --rows=5
+	ctl create "$STORE" articles info
+	says 3 "the nearest that there is: articles" scan "$STORE" artikles
+	says 3 "no family 'inof'; did you mean info?" get "$STORE" articles r inof
+	[[ $stderr == *"which it has: info"* ]]
+	says 3 "no family 'inof'; did you mean info?" \
+		put "$STORE" articles r inof:q x
+	says 3 "no family 'inof'; did you mean info?" \
+		deleteall "$STORE" articles r inof
+}
+
+@test "options stand anywhere, in full or cut short" {
+	ctl put "$STORE" t r d:q x 5
+	is "r" ctl scan --rows "$STORE" t
+	is "r" ctl scan "$STORE" --rows t
+	is "r" ctl scan "$STORE" t --rows --reve --lim=1
+	is "r" ctl scan -l1 "$STORE" t --rows
+	says 2 "takes no option '--store'" scan "$STORE" t --store 1
+}
+
+@test "wrong usage is 2, before the store is touched" {
+	local none=$T/none
+	says 2 "usage: cellctl scan" scan
+	says 2 "usage: cellctl scan" scan "$none" t too much
+	says 2 "usage: cellctl get" get "$none" t
+	says 2 "usage: cellctl put" put "$none" t r
+	says 2 "usage: cellctl create" create "$none"
+	says 2 "usage: cellctl incr" incr "$none" t r
+	says 2 "usage: cellctl cas" cas "$none" t r
+	says 2 "usage: cellctl init" init
+	says 2 "usage: cellctl snapshot" snapshot
+	says 2 "is no timestamp" put "$none" t r d:q v soon
+	says 2 "is no timestamp" get "$none" t r --timestamp -1
+	says 2 "is no timestamp" scan "$none" t --asof 1x
+	says 2 "is no range" scan "$none" t --timerange 5
+	says 2 "ends before it begins" scan "$none" t --timerange 5..4
+	says 2 "is no number from 1" scan "$none" t --limit 0
+	says 2 "is no number from 1" scan "$none" t --versions -1
+	says 2 "is no number from 1 to 4294967295" get "$none" t r -n 4294967296
+	says 2 "no FAMILY:QUALIFIER" put "$none" t r d v
+	says 2 "no FAMILY:QUALIFIER" get_counter "$none" t r d
+	says 2 "no family before" put "$none" t r :q v
+	says 2 "is no key" get "$none" t '%0'
+	says 2 "is no column" get "$none" t r 'd:%zz'
+	says 2 "a row needs a name" get "$none" t ''
+	says 2 "a row needs a name" put "$none" t '' d:q x
+	says 2 "usage: cellctl COMMAND"
+	[ ! -e "$none" ]
+}
+
+@test "what the store cannot do is 3, with what to do" {
+	says 3 "cellctl init $T/none" scan "$T/none" t
+	says 3 "cellctl tables $STORE" scan "$STORE" nix
+	mkdir "$T/other"
+	touch "$T/other/file"
+	says 3 "$T/other" init "$T/other"
+	head -c 100 /dev/zero | ctl put "$STORE" t r d:q
+	says 3 "max_value" put "$STORE" t r d:q \
+		< <(head -c $((11 << 20)) /dev/zero)
+}
+
+@test "a store that is mounted" {
+	mount_store
+	says 3 "unmount it first" scan "$STORE" t
+	unmount_store
+	ctl scan "$STORE" t
+}
+
+@test "output that cannot be written is 3" {
+	ctl put "$STORE" t r d:q x
+	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t > /dev/full"
+	[[ $stderr == *"cannot write the output"* ]]
+}

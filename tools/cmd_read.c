@@ -1,0 +1,111 @@
+/*
+ * Commands that read cells: of one row, of a range.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/print.h"
+
+enum shape {
+	CELLS,
+	VALUES,
+	ROWS,	/* each once */
+	NUMBER, /* of the rows: nothing is printed */
+};
+
+static int print_one(enum shape shape, const struct cell *c)
+{
+	if (shape == CELLS)
+		return print_cell(c);
+	return shape == VALUES ? print_value(c) : print_row(c->row);
+}
+
+/* *found counts what was printed, or the rows. */
+static int walk(struct request *rq, enum shape shape, uint64_t *found)
+{
+	struct buf row = {0};
+	struct scan *sc;
+	struct cell c;
+	int r, code = EXIT_DONE;
+
+	*found = 0;
+	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
+		code = need_family(rq, rq->columns.names[i].family);
+	if (code)
+		return code;
+	if (scan_open(rq->table, &rq->spec, &sc) < 0)
+		return fail_store(rq->words[1]);
+	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
+		if (r < 0) {
+			code = fail_store(rq->words[1]);
+			break;
+		}
+		if (shape >= ROWS) {
+			if (bytes_eq(c.row, buf_bytes(&row)))
+				continue;
+			if (buf_set(&row, c.row) < 0)
+				code = fail_memory();
+		}
+		++*found;
+		if (code == EXIT_DONE && shape != NUMBER)
+			code = print_one(shape, &c);
+	}
+	scan_close(sc);
+	buf_free(&row);
+	return code;
+}
+
+int cmd_get(struct request *rq)
+{
+	uint64_t n;
+	int code = walk(rq, rq->values ? VALUES : CELLS, &n);
+
+	return code == EXIT_DONE && !n ? EXIT_NONE : code;
+}
+
+int cmd_scan(struct request *rq)
+{
+	uint64_t n;
+
+	return walk(rq, rq->rows ? ROWS : CELLS, &n);
+}
+
+int cmd_export(struct request *rq)
+{
+	return cmd_scan(rq);
+}
+
+int cmd_count(struct request *rq)
+{
+	uint64_t n;
+	int code = walk(rq, NUMBER, &n);
+
+	return code ? code : print_figure("rows", n);
+}
+
+int cmd_get_counter(struct request *rq)
+{
+	const struct column_name *name = &rq->columns.names[0];
+	struct buf value = {0};
+	uint64_t n = 0;
+	struct cell c;
+	int r, code = need_family(rq, name->family);
+
+	if (code)
+		return code;
+	r = table_get(rq->table, buf_bytes(&rq->row), name->family,
+		      name->qualifier, TS_MAX, NULL, &c, &value);
+	if (r > 0 && c.value.len != 8)
+		r = why(-EINVAL, "the value has %zu bytes: a counter has 8",
+			c.value.len);
+	for (size_t i = 0; r > 0 && i < 8; i++)
+		n = n << 8 | c.value.data[i];
+	if (r < 0)
+		code = fail_store(rq->words[3]);
+	else
+		code = r ? print_counter(&c, (int64_t)n) : EXIT_NONE;
+	buf_free(&value);
+	return code;
+}

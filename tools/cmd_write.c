@@ -1,0 +1,155 @@
+/*
+ * Commands that write cells: one row, a stream.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/cells_import.h"
+#include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/print.h"
+
+static bool op_writes(uint8_t op)
+{
+	return op == CHANGE_PUT || op == CHANGE_INCREMENT ||
+	       op == CHANGE_APPEND;
+}
+
+/* In an open table a family comes with its first cell. */
+static int declare(struct request *rq, struct bytes family)
+{
+	int r = table_add_family(rq->table, family);
+
+	if (r == 0 || r == -EEXIST)
+		return EXIT_DONE;
+	if (r != -EPERM || store_is_read_only(rq->store) ||
+	    need_family(rq, family) == EXIT_DONE)
+		return fail_store(rq->words[1]);
+	fprintf(stderr, "  to add it: cellctl alter %s %s %.*s\n", rq->words[0],
+		rq->words[1], (int)family.len, (const char *)family.data);
+	return EXIT_STORE;
+}
+
+/* Applies the request's changes: 0, EXIT_NONE when its check does not hold. */
+static int apply(struct request *rq)
+{
+	struct mutation m = {
+		.row = buf_bytes(&rq->row),
+		.changes = rq->changes,
+		.nchanges = rq->nchanges,
+		.checks = &rq->check,
+		.nchecks = rq->checked,
+	};
+	int r, code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < rq->nchanges; i++)
+		if (op_writes(rq->changes[i].op))
+			code = declare(rq, rq->changes[i].family);
+		else if (rq->changes[i].op != CHANGE_DELETE_ROW)
+			code = need_family(rq, rq->changes[i].family);
+	if (code)
+		return code;
+	r = table_mutate(rq->table, &m, MUTATE_SYNC);
+	if (r < 0)
+		return fail_store(rq->words[1]);
+	return r ? EXIT_DONE : EXIT_NONE;
+}
+
+int cmd_mutate(struct request *rq)
+{
+	return apply(rq);
+}
+
+/* The cell that the only change has written; its value is not known. */
+static struct cell written(const struct request *rq)
+{
+	return (struct cell){.row = buf_bytes(&rq->row),
+			     .family = rq->changes[0].family,
+			     .qualifier = rq->changes[0].qualifier,
+			     .ts = rq->changes[0].ts_given,
+			     .kind = CELL_PUT};
+}
+
+int cmd_incr(struct request *rq)
+{
+	struct cell c;
+	int code = apply(rq);
+
+	if (code)
+		return code;
+	c = written(rq);
+	return print_counter(&c, rq->changes[0].result_int);
+}
+
+int cmd_append(struct request *rq)
+{
+	struct buf value = {0};
+	struct cell c, is;
+	int r, code = apply(rq);
+
+	if (code)
+		return code;
+	c = written(rq);
+	r = table_get_version(rq->table, c.row, c.family, c.qualifier, c.ts,
+			      NULL, &is, &value);
+	if (r < 0)
+		code = fail_store(rq->words[1]);
+	else if (r > 0)
+		code = print_cell(&is);
+	buf_free(&value);
+	return code;
+}
+
+int cmd_cas(struct request *rq)
+{
+	int code = apply(rq);
+
+	if (code == EXIT_DONE || code == EXIT_NONE) {
+		int printed = print_truth("applied", code == EXIT_DONE);
+
+		return printed ? printed : code;
+	}
+	return code;
+}
+
+/* -- streams -------------------------------------------------------------- */
+
+static int import_from(FILE *in, struct table *t)
+{
+	struct cells_import *im;
+	static char piece[1 << 18];
+	size_t n;
+	int r;
+
+	r = cells_import_new(t, 0, &im);
+	if (r < 0)
+		return r;
+	while (r == 0 && (n = fread(piece, 1, sizeof(piece), in)) > 0)
+		r = cells_import_feed(im, bytes_of(piece, n));
+	if (r == 0 && ferror(in))
+		r = why(-EIO, "cannot read the input");
+	if (r == 0)
+		r = cells_import_end(im);
+	if (r == 0)
+		fprintf(stderr, "%llu cells\n",
+			(unsigned long long)cells_import_lines(im));
+	cells_import_free(im);
+	return r;
+}
+
+int cmd_import(struct request *rq)
+{
+	struct bytes name = bytes_str(rq->words[1]);
+	int r = 0;
+
+	if (rq->create)
+		r = store_table_create(rq->store, name, NULL);
+	if (r == 0 || r == -EEXIST)
+		r = table_open(rq->store, name, &rq->table);
+	if (r < 0)
+		return fail_table(rq, r);
+	r = import_from(stdin, rq->table);
+	if (r == 0)
+		r = store_sync(rq->store);
+	return r < 0 ? fail_store(rq->words[1]) : EXIT_DONE;
+}

@@ -1,0 +1,42 @@
+/*
+ * The functions that commands.c puts into its table: run of each command.
+ */
+#ifndef CELLFS_TOOLS_CMDS_H
+#define CELLFS_TOOLS_CMDS_H
+
+#include "tools/request.h"
+
+/* cmd_read.c */
+int cmd_get(struct request *rq);
+int cmd_scan(struct request *rq);
+int cmd_count(struct request *rq);
+int cmd_export(struct request *rq);
+int cmd_get_counter(struct request *rq);
+
+/* cmd_write.c */
+int cmd_mutate(struct request *rq);
+int cmd_incr(struct request *rq);
+int cmd_append(struct request *rq);
+int cmd_cas(struct request *rq);
+int cmd_import(struct request *rq);
+
+/* cmd_table.c */
+int cmd_tables(struct request *rq);
+int cmd_exists(struct request *rq);
+int cmd_create(struct request *rq);
+int cmd_alter(struct request *rq);
+int cmd_describe(struct request *rq);
+int cmd_drop(struct request *rq);
+int cmd_truncate(struct request *rq);
+int cmd_create_namespace(struct request *rq);
+int cmd_drop_namespace(struct request *rq);
+int cmd_list_namespace(struct request *rq);
+
+/* cmd_store.c */
+int cmd_init(struct request *rq);
+int cmd_check(struct request *rq);
+int cmd_stats(struct request *rq);
+int cmd_flush(struct request *rq);
+int cmd_compact(struct request *rq);
+
+#endif
