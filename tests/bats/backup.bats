@@ -118,3 +118,85 @@ empty_store() {
 	find "$M/T" -delete
 	[ -z "$(ls -A "$M" | grep -v cellfs)" ]
 }
+
+# metric NAME: a figure of the daemon.
+metric() {
+	awk -v n="cellfs_$1" '$1 == n { print $2 }' "$M/.cellfs/metrics"
+}
+
+requests() {
+	awk '/^cellfs_request_seconds_count/ { n += $2 } END { print n }' \
+		"$M/.cellfs/metrics"
+}
+
+# cost CMD...: runs it; $CELLS, $BLOCKS and $REQUESTS are what it read.
+cost() {
+	CELLS=$(metric store_scan_cells_total)
+	BLOCKS=$(metric store_cache_misses_total)
+	REQUESTS=$(requests)
+	"$@"
+	CELLS=$(($(metric store_scan_cells_total) - CELLS))
+	BLOCKS=$(($(metric store_cache_misses_total) - BLOCKS))
+	REQUESTS=$(($(requests) - REQUESTS))
+}
+
+# put_cells ROWS: ten cells in each.
+put_cells() {
+	seq "$1" | awk -v OFS='\t' '{
+		for (q = 0; q < 10; q++)
+			printf "row%06d\tf:q%d\t\tvalue %d\n", $1, q, $1 }' \
+		> "$M/t/.cells"
+}
+
+# change ROWS EVERY: one cell of every so many rows, and a row more.
+change() {
+	seq "$2" "$2" "$1" | awk -v OFS='\t' '{
+		printf "row%06d\tf:q%d\t\tnew %d\n", $1, $1 % 10, $1 }' \
+		> "$M/t/.cells"
+	printf 'row-new\tg:q\t\tnew\n' > "$M/t/.cells"
+}
+
+@test "an incremental backup equals a full one, and reads what has changed" {
+	mkdir "$M/t"
+	mkdir "$T/backup" "$T/full"
+	put_cells 200
+	cost rsync -a "$M/t/" "$T/backup/t/"
+	[ "$CELLS" -gt 2000 ]
+	[ "$REQUESTS" -gt 2000 ]
+	sleep 0.01
+	LAST=$(date +%s%3N)
+	change 200 20
+	cost rsync -a "$M/t/.schema" "$M/t/.since/$LAST/" "$T/backup/t/"
+	[ "$CELLS" -lt 200 ]
+	[ "$REQUESTS" -lt 300 ]
+	rsync -a "$M/t/" "$T/full/t/"
+	same "$T/full/t" "$T/backup/t"
+	# And restored it is the same table.
+	cp "$M/t/.cells" "$T/cells"
+	empty_store
+	rsync -a "$T/backup/" "$M/"
+	cmp "$T/cells" "$M/t/.cells"
+}
+
+@test "what has changed is found without reading the rest from disk" {
+	mkdir "$M/t"
+	put_cells 20000
+	echo > "$M/.cellfs/flush"
+	sleep 0.01
+	LAST=$(date +%s%3N)
+	change 20000 2000
+	echo > "$M/.cellfs/flush"
+	remount_store
+	cost cp "$M/t/.since/$LAST/.cells" "$T/changed"
+	[ "$(cut -f 4 "$T/changed" | grep -c '^new')" -eq 11 ]
+	[ "$(wc -l < "$T/changed")" -eq 11 ]
+	[ "$CELLS" -eq 11 ]
+	[ "$BLOCKS" -lt 20 ]
+	cost cp "$M/t/.cells" "$T/all"
+	[ "$BLOCKS" -gt 200 ]
+	# One file with everything gives the same.
+	echo > "$M/.cellfs/compact"
+	cost cp "$M/t/.since/$LAST/.cells" "$T/again"
+	[ "$CELLS" -eq 11 ]
+	cmp "$T/changed" "$T/again"
+}
