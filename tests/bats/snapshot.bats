@@ -208,3 +208,97 @@ c" ]
 	"$CELLCTL" drop "$STORE" T --force
 	mount_store
 }
+
+# storm: four writers until $T/enough is there. Writer W puts f:q0, f:q1 ...
+# and after each f:last, and in its row sW a number over five columns by one
+# line each of a stream. $T/begun and $T/done say how far each is.
+storm() {
+	python3 - "$M/T" "$T" <<-'PY' 3>&-
+	import mmap, os, struct, sys, threading, time
+	top, t = sys.argv[1:]
+	def counters(name):
+	    with open(f"{t}/{name}.new", "wb+") as f:
+	        f.truncate(8 * 4)
+	        m = mmap.mmap(f.fileno(), 0)
+	    os.rename(f"{t}/{name}.new", f"{t}/{name}")
+	    return m
+	begun, done = counters("begun"), counters("done")
+	def put(path, text):
+	    fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+	    os.write(fd, text.encode())
+	    os.close(fd)
+	def writer(w):
+	    i = 0
+	    while not os.path.exists(f"{t}/enough"):
+	        struct.pack_into("<q", begun, 8 * w, i + 1)
+	        put(f"{top}/r{w}/f:q{i}", str(i))
+	        put(f"{top}/r{w}/f:last", str(i))
+	        put(f"{top}/.cells", "".join(
+	            f"s{w}\tf:c{c}\t\t{i}\n" for c in range(5)))
+	        i += 1
+	        struct.pack_into("<q", done, 8 * w, i)
+	        time.sleep(0.005) # leaves some of the machine to rsync
+	for w in range(4):
+	    os.mkdir(f"{top}/r{w}")
+	threads = [threading.Thread(target=writer, args=(w,)) for w in range(4)]
+	for x in threads: x.start()
+	for x in threads: x.join()
+	PY
+}
+
+# Every writer has done some more than at the last look.
+all_went_on() {
+	[ "$(reached done | awk '$1 > 20' | wc -l)" -eq 4 ] &&
+		[ "$(paste <(reached done) "$T/looked" | awk '$1 > $2 + 5' |
+			wc -l)" -eq 4 ]
+}
+
+reached() {
+	od -An -v -w8 -t d8 "$T/$1" | tr -d ' '
+}
+
+@test "a snapshot under a storm is the table of the mkdir" {
+	local n
+	mkdir "$M/T"
+	storm &
+	storm=$!
+	settled [ -e "$T/done" ]
+	yes 0 | head -n 4 > "$T/looked"
+	for n in 1 2 3; do
+		settled all_went_on
+		reached done > "$T/before"
+		mkdir "$M/T/.snapshot/s$n"
+		reached begun > "$T/after"
+		cp "$T/after" "$T/looked"
+		rsync -a "$M/T/.snapshot/s$n/" "$T/one$n/"
+		rsync -a "$M/T/.snapshot/s$n/" "$T/two$n/"
+		diff -r "$T/one$n" "$T/two$n"
+		# What had been done before is in it, what began behind is not,
+		# and of one writer nothing is missing in between.
+		python3 - "$T/one$n" "$T/before" "$T/after" <<-'PY'
+		import os, sys
+		top = sys.argv[1]
+		before, after = ([int(x) for x in open(f)] for f in sys.argv[2:])
+		def newest(column):
+		    return int(open(f"{column}/" + max(os.listdir(column),
+		                                       key=int)).read())
+		for w in range(4):
+		    f = f"{top}/r{w}/f"
+		    got = sorted(int(q[1:]) for q in os.listdir(f) if q != "last")
+		    n = len(got)
+		    assert got == list(range(n)), (w, got)
+		    assert before[w] <= n <= after[w], (w, before[w], n, after[w])
+		    for q in got:
+		        assert newest(f"{f}/q{q}") == q, (w, q)
+		    assert n - newest(f"{f}/last") in (1, 2), (w, n)
+		    c = {newest(f"{top}/s{w}/f/c{c}") for c in range(5)}
+		    assert len(c) == 1 and n - c.pop() in (1, 2), (w, n, c)
+		PY
+	done
+	touch "$T/enough"
+	wait "$storm"
+	# They stay what they were.
+	rsync -a "$M/T/.snapshot/s1/" "$T/again/"
+	diff -r "$T/one1" "$T/again"
+	run ! diff -rq "$T/one1" "$T/one3"
+}
