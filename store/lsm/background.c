@@ -150,7 +150,6 @@ static void install_levels(struct tree *t, struct levels *next)
 {
 	levels_unref(t->levels);
 	t->levels = next;
-	tree_view_stale(t);
 }
 
 /* Commits the flushed files and takes them in. */
@@ -192,8 +191,9 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 		memtable_unref(db->frozen[0].mem);
 		memmove(db->frozen, db->frozen + 1,
 			--db->nfrozen * sizeof(db->frozen[0]));
-		db->generation++;
+		views_changed(db);
 		pthread_mutex_unlock(&db->state);
+		views_sweep(db);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			levels_unref(next[i]);
@@ -337,9 +337,11 @@ static int compaction_commit(struct lsm *db, struct task *k,
 		pthread_mutex_lock(&db->state);
 		install_levels(k->tree, next);
 		next = NULL;
+		views_changed(db);
 		pthread_mutex_unlock(&db->state);
 		for (uint32_t i = 0; !c->trivial && i < n; i++)
 			sst_obsolete(removed[i].file);
+		views_sweep(db);
 	}
 	pthread_mutex_unlock(&db->catalog);
 out:

@@ -68,8 +68,7 @@ static uint8_t deepest(const struct levels *l)
 	return level;
 }
 
-/* Takes over the reference to @view. */
-static int copy_tree(struct clone *k, uint32_t tree, struct tree_view *view,
+static int copy_tree(struct clone *k, const struct view *view, uint32_t family,
 		     const struct family_attrs *attrs, struct tree_files *out)
 {
 	const struct reader_spec spec = {
@@ -86,9 +85,9 @@ static int copy_tree(struct clone *k, uint32_t tree, struct tree_view *view,
 	struct reader reader;
 	int r;
 
-	out->level = deepest(view->levels);
+	out->level = deepest(view->levels[family]);
 	w.options = compaction_options(attrs, out->level);
-	r = reader_open(&reader, view, tree, &spec);
+	r = reader_open(&reader, view, family, &spec);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < reader.nlevel0; i++)
@@ -107,44 +106,21 @@ static int copy_tree(struct clone *k, uint32_t tree, struct tree_view *view,
 	return r;
 }
 
-/* The family's tree and a view of it; 0 = there is none, 1, negative. */
-static int find_tree(struct clone *k, const char *family, uint32_t *tree,
-		     struct tree_view **view)
-{
-	const struct table_state *st;
-	int at, r = 0;
-
-	pthread_mutex_lock(&k->db->state);
-	st = ((struct lsm_table *)k->original)->now;
-	if (!st) {
-		r = why(-ENOENT, "the table has been dropped");
-		goto out;
-	}
-	at = schema_find(&st->schema, bytes_str(family));
-	if (at < 0)
-		goto out;
-	*tree = st->trees[at]->id;
-	r = tree_view_take(k->db, st->trees[at], view);
-	if (r == 0)
-		r = 1;
-out:
-	pthread_mutex_unlock(&k->db->state);
-	return r;
-}
-
 static int copy_all(struct clone *k)
 {
-	int r = 0;
+	struct view *view = NULL;
+	uint64_t now;
+	int r = view_take(k->db, (struct lsm_table *)k->original, &view, &now);
 
-	for (uint32_t i = 0; r >= 0 && i < k->schema->nfamilies; i++) {
+	for (uint32_t i = 0; r == 0 && i < k->schema->nfamilies; i++) {
 		const struct family_schema *f = &k->schema->families[i];
-		struct tree_view *view = NULL;
-		uint32_t tree = 0;
+		int at = schema_find(&view->st->schema, bytes_str(f->name));
 
-		r = find_tree(k, f->name, &tree, &view);
-		if (r > 0)
-			r = copy_tree(k, tree, view, &f->attrs, &k->files[i]);
+		if (at >= 0)
+			r = copy_tree(k, view, (uint32_t)at, &f->attrs,
+				      &k->files[i]);
 	}
+	view_give(k->db, view);
 	if (r < 0)
 		return r;
 	r = os_dir_sync(k->db->dir);

@@ -284,6 +284,7 @@ static void release(struct lsm *db)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);
 	scan_free_spares(db);
+	views_sweep(db);
 	snapshots_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);

@@ -8,34 +8,6 @@
 
 #include "store/lsm/block.h"
 
-/* What a get needs of the present; taken under one hold of state. */
-static int take(struct lsm *db, struct lsm_table *t, struct bytes family,
-		struct tree_view **view, struct tree **tree,
-		struct family_attrs *attrs, uint64_t *seq)
-{
-	int at, r = 0;
-
-	pthread_mutex_lock(&db->state);
-	if (!t->now) {
-		pthread_mutex_unlock(&db->state);
-		return why(-ENOENT, "the table has been dropped");
-	}
-	at = schema_find(&t->now->schema, family);
-	if (at >= 0) {
-		*attrs = t->now->schema.families[at].attrs;
-		*tree = t->now->trees[at];
-		tree_ref(*tree);
-		*seq = atomic_load(&db->seq);
-		r = tree_view_take(db, *tree, view);
-		if (r < 0)
-			tree_unref(*tree);
-		else
-			r = 1;
-	}
-	pthread_mutex_unlock(&db->state);
-	return r;
-}
-
 /* All but the value's bytes. */
 static void copy_names(const struct entry *e, struct bytes row,
 		       struct bytes family, struct bytes qualifier,
@@ -73,11 +45,11 @@ static int copy_out(const struct entry *e, struct bytes row,
  * The one file that may hold the column, if no other and no memtable may: 1;
  * 0 if nothing has it; -1 if there are several.
  */
-static int only_file(const struct tree_view *view, uint32_t tree,
-		     struct bytes row, struct bytes qualifier,
-		     struct sstable **out)
+static int only_file(const struct view *view, uint32_t family, struct bytes row,
+		     struct bytes qualifier, struct sstable **out)
 {
-	const struct levels *l = view->levels;
+	const struct levels *l = view->levels[family];
+	uint32_t tree = view->st->trees[family]->id;
 
 	*out = NULL;
 	for (uint32_t i = 0; i < view->nmem; i++)
@@ -146,7 +118,7 @@ static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
 }
 
 /* As get_from_file(), and the value is copied. Needs no time. */
-static int get_simply(const struct tree_view *view, uint32_t tree,
+static int get_simply(const struct view *view, uint32_t f,
 		      const struct reader_spec *s, struct bytes family,
 		      struct bytes qualifier, struct cell *cell,
 		      struct buf *hold)
@@ -160,7 +132,7 @@ static int get_simply(const struct tree_view *view, uint32_t tree,
 
 	if (s->visible.attrs->ttl_ms != TTL_FOREVER)
 		return -1;
-	r = only_file(view, tree, row, qualifier, &t);
+	r = only_file(view, f, row, qualifier, &t);
 	if (r <= 0)
 		return r;
 	sst_cursor(t, &c);
@@ -182,8 +154,7 @@ static int get_simply(const struct tree_view *view, uint32_t tree,
 
 /* -- any row -------------------------------------------------------------- */
 
-/* Takes over the reference to @view. */
-static int get_merged(struct tree_view *view, uint32_t tree,
+static int get_merged(const struct view *view, uint32_t at,
 		      const struct reader_spec *s, struct bytes family,
 		      struct bytes qualifier, struct cell *cell,
 		      struct buf *hold)
@@ -196,7 +167,7 @@ static int get_merged(struct tree_view *view, uint32_t tree,
 
 	spec.memory = memory;
 	spec.memory_bytes = sizeof(memory);
-	r = reader_open(&reader, view, tree, &spec);
+	r = reader_open(&reader, view, at, &spec);
 	if (r < 0)
 		return r;
 	r = cursor_seek_exact(reader_cursor(&reader), row);
@@ -223,33 +194,32 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 		.columns = &column,
 		.os = db->os,
 	};
-	struct family_attrs attrs;
-	struct tree_view *view = NULL;
-	struct tree *tree = NULL;
-	int r;
+	struct view *view = NULL;
+	int at, r;
 
-	r = take(db, (struct lsm_table *)base, family, &view, &tree, &attrs,
-		 &spec.seq);
-	if (r <= 0)
+	r = view_take(db, (struct lsm_table *)base, &view, &spec.seq);
+	if (r < 0)
 		return r;
+	at = schema_find(&view->st->schema, family);
+	if (at < 0)
+		goto out;
 	if (look->snap)
 		spec.seq = ((const struct lsm_snapshot *)look->snap)->seq;
 	spec.visible = (struct visible_spec){
-		.attrs = &attrs,
+		.attrs = &view->st->schema.families[at].attrs,
 		.ts_min = look->ts_min,
 		.ts_max = look->ts_max,
 		.versions = look->older + 1,
 	};
 	r = -1;
 	if (!look->older)
-		r = get_simply(view, tree->id, &spec, family, qualifier, cell,
-			       hold);
+		r = get_simply(view, (uint32_t)at, &spec, family, qualifier,
+			       cell, hold);
 	if (r == -1)
-		r = get_merged(view, tree->id, &spec, family, qualifier, cell,
-			       hold);
-	else
-		tree_view_unref(view);
-	tree_unref(tree);
+		r = get_merged(view, (uint32_t)at, &spec, family, qualifier,
+			       cell, hold);
+out:
+	view_give(db, view);
 	return r;
 }
 
@@ -309,34 +279,41 @@ static int newest_in_files(const struct levels *l, struct bytes row,
 	return r;
 }
 
-int column_newest(struct lsm *db, struct tree *t, struct bytes row,
+int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 		  struct bytes qualifier, bool family_wide, int64_t *ts)
 {
-	struct tree_view *view = NULL;
+	struct lsm *db = lsm_of(t->base.store);
+	struct view *view = NULL;
 	int64_t newest = -1, at;
-	int r;
+	uint64_t seq;
+	uint32_t tree;
+	int f, r;
 
-	pthread_mutex_lock(&db->state);
-	r = tree_view_take(db, t, &view);
-	pthread_mutex_unlock(&db->state);
-	for (uint32_t i = 0; r == 0 && i < view->nmem; i++) {
+	r = view_take(db, t, &view, &seq);
+	if (r < 0)
+		return r;
+	f = table_state_family(view->st, family);
+	if (f < 0) {
+		r = f;
+		goto out;
+	}
+	tree = view->st->trees[f]->id;
+	for (uint32_t i = 0; i < view->nmem; i++) {
 		struct memtable *mt = view->mem[i];
-		bool any = family_wide
-				   ? memtable_row_newest(mt, t->id, row, &at)
-				   : memtable_column_newest(mt, t->id, row,
-							    qualifier, &at);
+		bool any = family_wide ? memtable_row_newest(mt, tree, row, &at)
+				       : memtable_column_newest(mt, tree, row,
+								qualifier, &at);
 
 		if (any && at > newest)
 			newest = at;
 	}
-	if (r == 0)
-		r = newest_in_files(view->levels, row, qualifier, family_wide,
-				    &newest);
+	r = newest_in_files(view->levels[f], row, qualifier, family_wide,
+			    &newest);
 	if (r < 0)
 		goto out;
 	r = newest >= 0;
 	*ts = newest;
 out:
-	tree_view_unref(view);
+	view_give(db, view);
 	return r;
 }

@@ -13,8 +13,8 @@
  *		sequence; the one lock that is held over a write to disk
  *   state     which memtables, levels and schemas make up the present; short
  *
- * A reader takes state once, for as long as it needs to take references
- * (view.h), then no lock at all.
+ * A reader takes state only where the present has changed since its thread
+ * last read (view.c), and then no lock at all.
  */
 #ifndef CELLFS_STORE_LSM_LSM_H
 #define CELLFS_STORE_LSM_LSM_H
@@ -33,12 +33,13 @@
 #define FROZEN_MAX 2
 #define LEVEL0_STALL 12
 
-/* What a reader of one tree holds: immutable, counted. */
-struct tree_view {
-	_Atomic uint32_t refs;
+/* What a reader of a table holds: immutable, of one owner. */
+struct view {
+	uint64_t table_id, generation;
+	struct table_state *st;
 	uint32_t nmem; /* newest first */
 	struct memtable *mem[FROZEN_MAX + 1];
-	struct levels *levels;
+	struct levels *levels[]; /* one a family, in the schema's order */
 };
 
 struct tree {
@@ -46,8 +47,6 @@ struct tree {
 	_Atomic uint32_t refs;
 	/* Under state: */
 	struct levels *levels;
-	struct tree_view *view; /* cached; NULL or of view_generation */
-	uint64_t view_generation;
 	bool dropped;	   /* its table or family is gone */
 	bool compacting;   /* at most one compaction of a tree at a time */
 	uint64_t retry_ns; /* after a failed compaction: not before */
@@ -88,12 +87,16 @@ struct lsm_snapshot {
 
 struct lsm_scan;
 
-/* A closed scan that the next one takes over, with its memory. */
-struct spare_scan {
-	_Atomic(struct lsm_scan *) scan;
-	uint8_t pad[56]; /* threads share no line */
+/*
+ * What a thread keeps from one read to the next: a closed scan with its
+ * memory, and the views of the tables that it reads. Threads share no line.
+ */
+#define READER_SLOTS 16
+#define READER_VIEWS 6
+struct reader_slot {
+	_Alignas(64) _Atomic(struct lsm_scan *) scan;
+	_Atomic(struct view *) view[READER_VIEWS];
 };
-#define SPARE_SCANS 4
 
 struct lsm_stats {
 	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
@@ -121,6 +124,9 @@ struct lsm {
 	size_t entries_cap;
 	struct memtable *active;
 	_Atomic uint64_t seq; /* published: readers see up to here */
+	/* Counts changes of memtables, levels and schemas; put up under state.
+	 */
+	_Atomic uint64_t generation;
 
 	pthread_mutex_t state;
 	pthread_cond_t work;	   /* something to flush or compact, or stop */
@@ -130,7 +136,6 @@ struct lsm {
 	struct memtable *reading;	      /* = active, as readers take it */
 	struct generation frozen[FROZEN_MAX]; /* oldest first */
 	uint32_t nfrozen;
-	uint64_t generation; /* counts changes of the memtables */
 	struct lsm_snapshot *first, *last;
 	bool stop;
 	int flush_error, compact_error; /* of the last attempt */
@@ -142,7 +147,7 @@ struct lsm {
 	pthread_t threads[3];
 	int nthreads;
 	struct lsm_stats stats;
-	struct spare_scan spares[SPARE_SCANS];
+	struct reader_slot slots[READER_SLOTS];
 };
 
 static inline struct lsm *lsm_of(struct store *s)
@@ -280,11 +285,21 @@ int make_room(struct lsm *db, const struct mutation *m);
 
 /* -- view.c --------------------------------------------------------------- */
 
-/* The tree's present view, referenced. Under state. -ENOMEM. */
-int tree_view_take(struct lsm *db, struct tree *t, struct tree_view **out);
-void tree_view_unref(struct tree_view *v);
-/* Forgets the cached view: the levels changed. Under state. */
-void tree_view_stale(struct tree *t);
+/*
+ * The table's present view, the caller's until view_give(), with the sequence
+ * up to which it may be read. -ENOENT if the table was dropped.
+ */
+int view_take(struct lsm *db, const struct lsm_table *t, struct view **out,
+	      uint64_t *seq);
+void view_give(struct lsm *db, struct view *v); /* NULL is nothing */
+/*
+ * What views are made of has changed. Under state; views_sweep() must follow
+ * when it is given back.
+ */
+void views_changed(struct lsm *db);
+/* Lets go of the views that nobody uses. */
+void views_sweep(struct lsm *db);
+struct reader_slot *reader_slot(struct lsm *db); /* the calling thread's */
 
 /* -- scan_open.c, scan.c, get.c ------------------------------------------- */
 
@@ -310,7 +325,7 @@ int column_read(struct table *t, struct bytes row, struct bytes family,
  * The greatest timestamp stored for the column, markers included (for a
  * @family_wide question: for the whole row of the family). 0 = none.
  */
-int column_newest(struct lsm *db, struct tree *t, struct bytes row,
+int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 		  struct bytes qualifier, bool family_wide, int64_t *ts);
 
 /* -- background.c --------------------------------------------------------- */

@@ -30,10 +30,10 @@ static void add_source(struct reader *r, struct cursor *c)
 }
 
 /* Nothing is cleared: each cursor is made where it is added. */
-static int allocate(struct reader *r, const struct levels *l,
+static int allocate(struct reader *r, const struct levels *l, size_t nmem,
 		    const struct reader_spec *spec)
 {
-	size_t n0 = l->level[0].nfiles, nmem = r->view->nmem;
+	size_t n0 = l->level[0].nfiles;
 	size_t nl = 0, sources, size;
 	uint8_t *p;
 
@@ -70,19 +70,19 @@ static bool level_matters(const struct level *l, const struct reader_spec *spec)
 			 spec->row_max) <= 0;
 }
 
-int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
+int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		const struct reader_spec *spec)
 {
-	const struct levels *l = view->levels;
+	const struct levels *l = view->levels[family];
+	uint32_t tree = view->st->trees[family]->id;
 	int err;
 
 	*r = (struct reader){
-		.view = view,
 		.columns = spec->columns,
 		.spec = spec->visible,
 		.os = spec->os,
 	};
-	err = allocate(r, l, spec);
+	err = allocate(r, l, view->nmem, spec);
 	if (err < 0) {
 		reader_close(r);
 		return err;
@@ -123,7 +123,6 @@ void reader_close(struct reader *r)
 		cursor_close(r->sources[i].cursor);
 	visible_free(r->visible);
 	free(r->memory);
-	tree_view_unref(r->view);
 	*r = (struct reader){0};
 }
 

@@ -23,7 +23,6 @@ struct reader_columns {
 };
 
 struct reader {
-	struct tree_view *view; /* referenced */
 	struct merge merge;
 	struct merge_source *sources;
 	struct mem_cursor *mem;
@@ -53,8 +52,8 @@ struct reader_spec {
 /* Enough of it for the cursors of a tree that has settled. */
 #define READER_MEMORY 3072
 
-/* Takes over the reference to @view, also when it fails. */
-int reader_open(struct reader *r, struct tree_view *view, uint32_t tree,
+/* Reads the view's @family, an index; borrows the view. */
+int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		const struct reader_spec *spec);
 void reader_close(struct reader *r); /* safe on a zeroed one */
 

@@ -30,7 +30,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
-	db->generation++;
+	views_changed(db);
 	pthread_cond_broadcast(&db->work);
 	pthread_mutex_unlock(&db->state);
 	return 0;

@@ -32,7 +32,7 @@ struct family_scan {
 struct lsm_scan {
 	struct scan base;
 	struct lsm *db;
-	struct table_state *st; /* names and attributes, referenced */
+	struct view *view; /* with the names and attributes */
 	uint8_t granularity;
 	bool reversed, keys_only;
 	struct buf row_start, row_stop;
@@ -47,7 +47,6 @@ struct lsm_scan {
 	struct run run;
 	struct buf row;		/* the present row */
 	struct family_scan one; /* families, if there is only one */
-	struct tree_view *one_view;
 	bool picking;
 	struct pick pick;
 	_Alignas(max_align_t) uint8_t

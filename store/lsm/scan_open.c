@@ -13,20 +13,10 @@
 /* Buffers that have grown beyond it are not kept for the next scan. */
 #define SPARE_BUFFER_MAX 4096
 
-static struct spare_scan *own_spare(struct lsm *db)
-{
-	static _Atomic unsigned given;
-	static _Thread_local unsigned own;
-
-	if (own == 0)
-		own = atomic_fetch_add(&given, 1) % SPARE_SCANS + 1;
-	return &db->spares[own - 1];
-}
-
 /* Zeroed, but for buffers with memory from the scan before. */
 static struct lsm_scan *scan_new(struct lsm *db)
 {
-	struct lsm_scan *sc = atomic_exchange(&own_spare(db)->scan, NULL);
+	struct lsm_scan *sc = atomic_exchange(&reader_slot(db)->scan, NULL);
 	struct buf start, stop, row;
 
 	if (!sc) {
@@ -60,15 +50,14 @@ static void scan_spare(struct lsm *db, struct lsm_scan *sc)
 	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
 	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
 	    sc->row.cap > SPARE_BUFFER_MAX ||
-	    !atomic_compare_exchange_strong(&own_spare(db)->scan, &none, sc))
+	    !atomic_compare_exchange_strong(&reader_slot(db)->scan, &none, sc))
 		scan_free(sc);
 }
 
 void scan_free_spares(struct lsm *db)
 {
-	for (int i = 0; i < SPARE_SCANS; i++) {
-		struct lsm_scan *sc =
-			atomic_exchange(&db->spares[i].scan, NULL);
+	for (int i = 0; i < READER_SLOTS; i++) {
+		struct lsm_scan *sc = atomic_exchange(&db->slots[i].scan, NULL);
 
 		if (sc)
 			scan_free(sc);
@@ -176,45 +165,6 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 	return r;
 }
 
-/* References to the views of all families and the sequence, at one moment. */
-static int take_views(struct lsm *db, struct lsm_table *t, struct lsm_scan *sc,
-		      struct tree_view ***out, uint64_t *seq)
-{
-	struct tree_view **views;
-	uint32_t n = 0;
-	int r = 0;
-
-	pthread_mutex_lock(&db->state);
-	if (!t->now) {
-		r = why(-ENOENT, "the table has been dropped");
-		goto out;
-	}
-	views = &sc->one_view;
-	if (t->now->schema.nfamilies > 1)
-		views = calloc(t->now->schema.nfamilies, sizeof(*views));
-	if (!views) {
-		r = why(-ENOMEM, "out of memory");
-		goto out;
-	}
-	for (; n < t->now->schema.nfamilies; n++) {
-		r = tree_view_take(db, t->now->trees[n], &views[n]);
-		if (r < 0) {
-			while (n-- > 0)
-				tree_view_unref(views[n]);
-			if (views != &sc->one_view)
-				free(views);
-			goto out;
-		}
-	}
-	sc->st = t->now;
-	table_state_ref(sc->st);
-	*seq = atomic_load(&db->seq);
-	*out = views;
-out:
-	pthread_mutex_unlock(&db->state);
-	return r;
-}
-
 /* Rows that the filter never lets through need not be looked at. */
 static int narrow_rows(struct lsm_scan *sc, const struct scan_spec *spec)
 {
@@ -274,10 +224,9 @@ static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
 }
 
 static int open_families(struct lsm *db, struct lsm_scan *sc,
-			 const struct scan_spec *spec, struct tree_view **views,
-			 uint64_t seq)
+			 const struct scan_spec *spec, uint64_t seq)
 {
-	struct table_state *st = sc->st;
+	const struct table_state *st = sc->view->st;
 	struct reader_spec rs = {.seq = seq,
 				 .memory = sc->memory,
 				 .memory_bytes = sizeof(sc->memory)};
@@ -298,7 +247,6 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 		return why(-ENOMEM, "out of memory");
 	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
 		struct family_scan *f = &sc->families[sc->nfamilies];
-		struct tree_view *view = views[i];
 		size_t count;
 		bool whole;
 
@@ -323,8 +271,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 		};
 		family_times(spec, f->name, &rs.visible);
 		f->fresh = true;
-		views[i] = NULL; /* the reader's now */
-		r = reader_open(&f->reader, view, st->trees[i]->id, &rs);
+		r = reader_open(&f->reader, sc->view, i, &rs);
 		rs.memory_bytes = 0; /* the first one's now */
 		sc->nfamilies++;
 	}
@@ -342,7 +289,7 @@ static void close_scan(struct lsm_scan *sc)
 	}
 	if (sc->families != &sc->one)
 		free(sc->families);
-	table_state_unref(sc->st);
+	view_give(sc->db, sc->view);
 	pick_free(&sc->pick);
 	buf_free(&sc->qual_start);
 	buf_free(&sc->qual_stop);
@@ -353,7 +300,6 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 		  struct scan **out)
 {
 	struct lsm *db = lsm_of(base->store);
-	struct tree_view **views = NULL;
 	struct lsm_scan *sc;
 	uint64_t seq = 0;
 	int r;
@@ -372,16 +318,12 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	if (r < 0)
 		why(r, "out of memory");
 	if (r == 0)
-		r = take_views(db, (struct lsm_table *)base, sc, &views, &seq);
+		r = view_take(db, (struct lsm_table *)base, &sc->view, &seq);
 	if (r == 0) {
 		if (spec->snapshot)
 			seq = ((const struct lsm_snapshot *)spec->snapshot)
 				      ->seq;
-		r = open_families(db, sc, spec, views, seq);
-		for (uint32_t i = 0; i < sc->st->schema.nfamilies; i++)
-			tree_view_unref(views[i]);
-		if (views != &sc->one_view)
-			free(views);
+		r = open_families(db, sc, spec, seq);
 	}
 	if (r < 0) {
 		close_scan(sc);

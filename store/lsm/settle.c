@@ -107,7 +107,8 @@ static int settle_ts(struct commit *c, struct bytes row, struct change *ch,
 		ch->ts_given = c->checked;
 	if (ch->ts == TS_CLOCK || now > tree->ts_max)
 		return 0;
-	r = column_newest(c->db, tree, row, ch->qualifier, wide, &newest);
+	r = column_newest(c->table, row, ch->family, ch->qualifier, wide,
+			  &newest);
 	if (r < 0)
 		return r;
 	if (r == 1 && newest + newest_plus > ch->ts_given)

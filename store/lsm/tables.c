@@ -389,7 +389,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	unlist(db, (struct lsm_table *)base);
 	((struct lsm_table *)base)->now = NULL;
 	atomic_fetch_add(&((struct lsm_table *)base)->version, 1);
+	views_changed(db);
 	pthread_mutex_unlock(&db->state);
+	views_sweep(db);
 out:
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
@@ -424,7 +426,9 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 	db->tables[at] = t;
 	db->ntables++;
 	atomic_store(&t->version, st->version);
+	views_changed(db);
 	pthread_mutex_unlock(&db->state);
+	views_sweep(db);
 	table_state_unref(old);
 }
 

@@ -38,7 +38,6 @@ void tree_unref(struct tree *t)
 {
 	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
 		return;
-	tree_view_unref(t->view);
 	levels_unref(t->levels);
 	free(t);
 }

@@ -1,63 +1,142 @@
 /*
- * Views: what one reader sees of a tree for as long as it wants.
+ * Views: what readers see of a table for as long as they want.
  *
- * A view references the memtables and the levels of one moment, so that
- * nothing it can reach goes away. The sequence up to which the reader looks is
- * taken under the same lock: a flush or compaction drops entries only in
- * favour of ones that were published before it was installed, so a sequence
- * taken before the view could miss both the old and the new.
+ * A view references the memtables, the levels and the schema of one moment, so
+ * that nothing it can reach goes away. Each thread keeps the views that it used
+ * last in slots of its own: a read takes one out and puts it back, with no
+ * lock, and shares no line of memory with other threads' reads.
+ *
+ * `generation` counts all changes of what a view is made of. A kept view is
+ * good if it is of the present generation, and the sequence up to which the
+ * reader looks is loaded before that is tested:
+ *
+ *	seq = db->seq; view->generation == db->generation?
+ *
+ * If it is, the view was the present when seq was: all up to seq is in its
+ * memtables and files, and nothing of it was dropped. Else it is made anew
+ * under the state lock.
+ *
+ * A change puts the generation up, then empties the slots. A reader puts its
+ * view back, then looks at the generation: one of the two finds a view that
+ * was put back late, so none holds files of the past on disk.
  */
 #include "store/lsm/lsm.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int view_new(struct lsm *db, struct tree *t, struct tree_view **out)
+static void view_free(struct view *v)
 {
-	struct tree_view *v = calloc(1, sizeof(*v));
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < v->nmem; i++)
+		memtable_unref(v->mem[i]);
+	for (uint32_t i = 0; i < v->st->schema.nfamilies; i++)
+		levels_unref(v->levels[i]);
+	table_state_unref(v->st);
+	free(v);
+}
+
+/* Under state. */
+static struct view *view_new(struct lsm *db, const struct lsm_table *t)
+{
+	uint32_t n = t->now->schema.nfamilies;
+	struct view *v = malloc(sizeof(*v) + n * sizeof(v->levels[0]));
 
 	if (!v)
-		return -ENOMEM;
-	atomic_init(&v->refs, 1);
+		return NULL;
+	v->table_id = t->base.id;
+	v->generation = atomic_load(&db->generation);
+	v->st = t->now;
+	table_state_ref(v->st);
+	v->nmem = 0;
 	v->mem[v->nmem++] = db->reading;
 	for (uint32_t i = db->nfrozen; i-- > 0;)
 		v->mem[v->nmem++] = db->frozen[i].mem;
 	for (uint32_t i = 0; i < v->nmem; i++)
 		memtable_ref(v->mem[i]);
-	v->levels = t->levels;
-	levels_ref(v->levels);
-	*out = v;
-	return 0;
-}
-
-void tree_view_unref(struct tree_view *v)
-{
-	if (!v || atomic_fetch_sub(&v->refs, 1) != 1)
-		return;
-	for (uint32_t i = 0; i < v->nmem; i++)
-		memtable_unref(v->mem[i]);
-	levels_unref(v->levels);
-	free(v);
-}
-
-void tree_view_stale(struct tree *t)
-{
-	tree_view_unref(t->view);
-	t->view = NULL;
-}
-
-int tree_view_take(struct lsm *db, struct tree *t, struct tree_view **out)
-{
-	if (t->view && t->view_generation != db->generation)
-		tree_view_stale(t);
-	if (!t->view) {
-		int r = view_new(db, t, &t->view);
-
-		if (r < 0)
-			return why(r, "out of memory");
-		t->view_generation = db->generation;
+	for (uint32_t i = 0; i < n; i++) {
+		v->levels[i] = v->st->trees[i]->levels;
+		levels_ref(v->levels[i]);
 	}
-	atomic_fetch_add(&t->view->refs, 1);
-	*out = t->view;
-	return 0;
+	return v;
+}
+
+static int make(struct lsm *db, const struct lsm_table *t, struct view **out,
+		uint64_t *seq)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	if (!t->now) {
+		r = why(-ENOENT, "the table has been dropped");
+	} else {
+		*seq = atomic_load(&db->seq);
+		*out = view_new(db, t);
+		if (!*out)
+			r = why(-ENOMEM, "out of memory");
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+struct reader_slot *reader_slot(struct lsm *db)
+{
+	static _Atomic unsigned given;
+	static _Thread_local unsigned own;
+
+	if (own == 0)
+		own = atomic_fetch_add(&given, 1) % READER_SLOTS + 1;
+	return &db->slots[own - 1];
+}
+
+/* Where the calling thread keeps its view of the table. */
+static _Atomic(struct view *) *view_slot(struct lsm *db, uint64_t table_id)
+{
+	return &reader_slot(db)->view[table_id % READER_VIEWS];
+}
+
+int view_take(struct lsm *db, const struct lsm_table *t, struct view **out,
+	      uint64_t *seq)
+{
+	uint64_t id = t->base.id;
+	struct view *v = atomic_exchange(view_slot(db, id), NULL);
+
+	if (v) {
+		*seq = atomic_load(&db->seq);
+		if (v->table_id == id &&
+		    v->generation == atomic_load(&db->generation)) {
+			*out = v;
+			return 0;
+		}
+		view_free(v);
+	}
+	return make(db, t, out, seq);
+}
+
+void view_give(struct lsm *db, struct view *v)
+{
+	_Atomic(struct view *) *slot;
+	uint64_t generation;
+
+	if (!v)
+		return;
+	slot = view_slot(db, v->table_id);
+	generation = v->generation;
+	view_free(atomic_exchange(slot, v));
+	/* What was put there may be somebody else's by now. */
+	if (generation != atomic_load(&db->generation))
+		view_free(atomic_exchange(slot, NULL));
+}
+
+void views_changed(struct lsm *db)
+{
+	atomic_fetch_add(&db->generation, 1);
+}
+
+void views_sweep(struct lsm *db)
+{
+	for (int i = 0; i < READER_SLOTS; i++)
+		for (int k = 0; k < READER_VIEWS; k++)
+			view_free(atomic_exchange(&db->slots[i].view[k], NULL));
 }

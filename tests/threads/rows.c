@@ -3,8 +3,12 @@
  * families, one value in one mutation; readers get, scan either way and list
  * beside them, while tiny memtables make flush and compaction run all the
  * time. A row that shows two values is torn.
+ *
+ * And what one thread was told is written, every other thread sees: by a get
+ * and by a scan, over the same flushes and compactions.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -128,10 +132,122 @@ static void rows_stay_whole_under_writers(void **state)
 	assert_int_equal(temp_remove(&ts), 0);
 }
 
+/* -- what is acknowledged is seen ------------------------------------------
+ */
+
+#define SEEN_ROUNDS 6000
+
+static _Atomic uint64_t acknowledged, looked, late;
+
+static void *counter(void *arg)
+{
+	char value[64];
+
+	(void)arg;
+	for (uint64_t i = 1; i <= SEEN_ROUNDS; i++) {
+		snprintf(value, sizeof(value), "%020llu",
+			 (unsigned long long)i);
+		if (temp_put(&ts, "r", "f", "q", TS_AUTO, value) != 1) {
+			temp_say("put");
+			atomic_fetch_add(&failures, 1);
+		}
+		atomic_store(&acknowledged, i);
+		sched_yield(); /* who watches must see each */
+	}
+	return NULL;
+}
+
+static uint64_t number_of(const struct cell *c)
+{
+	char text[64] = "";
+
+	if (c->value.len < sizeof(text))
+		memcpy(text, c->value.data, c->value.len);
+	return strtoull(text, NULL, 10);
+}
+
+/* 1 and *n, or what failed. */
+static int look_by_scan(uint64_t *n)
+{
+	struct scan_spec spec = {.granularity = SCAN_COLUMNS};
+	struct scan *sc;
+	struct cell c;
+	int r = scan_open(ts.table, &spec, &sc);
+
+	if (r < 0)
+		return r;
+	r = scan_next(sc, &c);
+	if (r > 0)
+		*n = number_of(&c);
+	scan_close(sc);
+	return r;
+}
+
+static int look_by_get(uint64_t *n)
+{
+	struct buf hold = {0};
+	struct cell c;
+	int r = table_get(ts.table, bytes_str("r"), bytes_str("f"),
+			  bytes_str("q"), TS_MAX, NULL, &c, &hold);
+
+	if (r > 0)
+		*n = number_of(&c);
+	buf_free(&hold);
+	return r;
+}
+
+static void *watcher(void *arg)
+{
+	uint64_t told, n = 0;
+	int r;
+
+	while (atomic_load(&writing)) {
+		told = atomic_load(&acknowledged);
+		if (!told)
+			continue;
+		r = arg ? look_by_scan(&n) : look_by_get(&n);
+		if (r < 0) {
+			temp_say("look");
+			atomic_fetch_add(&failures, 1);
+			break;
+		}
+		if (r == 0 || n < told)
+			atomic_fetch_add(&late, 1);
+		atomic_fetch_add(&looked, 1);
+	}
+	return NULL;
+}
+
+static void what_is_acknowledged_is_seen(void **state)
+{
+	pthread_t w, r[2];
+
+	(void)state;
+	ts = (struct temp_store){
+		.options.write_buffer_bytes = 16 << 10,
+		.options.table_file_bytes = 8 << 10,
+	};
+	assert_int_equal(temp_make(&ts), 0);
+	atomic_store(&writing, true);
+	atomic_store(&failures, 0);
+	pthread_create(&w, NULL, counter, NULL);
+	pthread_create(&r[0], NULL, watcher, NULL);
+	pthread_create(&r[1], NULL, watcher, &ts);
+	pthread_join(w, NULL);
+	atomic_store(&writing, false);
+	pthread_join(r[0], NULL);
+	pthread_join(r[1], NULL);
+	assert_int_equal(atomic_load(&failures), 0);
+	assert_int_equal(atomic_load(&late), 0);
+	assert_true(atomic_load(&looked) > 0);
+	assert_int_equal(temp_remove(&ts), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_stay_whole_under_writers),
+		cmocka_unit_test(what_is_acknowledged_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -659,6 +659,46 @@ static int last_table_file(void *arg, const char *name)
 	return 0;
 }
 
+static void each_put_is_seen_at_once(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char value[256];
+
+	for (int i = 0; i < 3000; i++) {
+		snprintf(value, sizeof(value), "%0200d", i);
+		assert_int_equal(temp_put(s, "r", "f", "q", i + 1, value), 1);
+		assert_string_equal(temp_get(s, "r", "f", "q"), value);
+	}
+}
+
+static int count_table_file(void *arg, const char *name)
+{
+	size_t n = strlen(name);
+
+	*(int *)arg += n > 4 && !strcmp(name + n - 4, ".sst");
+	return 0;
+}
+
+/* A thread keeps the view of its last read. */
+static void what_a_thread_read_last_holds_no_file(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct os *os = os_posix();
+	struct os_dir *d;
+	int files = 0;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_string_equal(temp_get(s, "r", "f", "q"), "v");
+	}
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(os_dir_open(os, s->path, false, &d), 0);
+	assert_int_equal(os_dir_list(d, count_table_file, &files), 0);
+	os_dir_close(d);
+	assert_int_equal(files, 1);
+}
+
 static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
 {
 	struct temp_store s = {.path = "/store",
@@ -712,6 +752,8 @@ int main(void)
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
+		BOTH(each_put_is_seen_at_once),
+		BOTH(what_a_thread_read_last_holds_no_file),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),
 		cmocka_unit_test(
