@@ -22,7 +22,8 @@
  *	DependentColumnFilter(family, qualifier[, drop[, compare]])
  *
  * An op means "cell op value". Keywords are upper case; AND and OR stand
- * between blanks or parentheses. White space is blank and tab.
+ * between blanks or parentheses. White space is blank and tab; it parts
+ * arguments as a comma does.
  *
  * A struct filter is what was parsed, immutable, for any number of scans. A
  * struct filter_run is its state in one of them. Of each cell it says whether

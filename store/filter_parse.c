@@ -152,29 +152,21 @@ static int bare_arg(struct parser *p)
 	return r == 0 && !a->text.len ? fail(p, "no argument") : r;
 }
 
-/* Behind the '(', up to behind the ')'. */
+/* Behind the '(', up to behind the ')'. A blank parts arguments, too. */
 static int parse_args(struct parser *p)
 {
-	int r;
-
-	skip_blanks(p);
-	if (peek(p, 0) == ')') {
-		p->at++;
-		return 0;
-	}
 	for (;;) {
-		skip_blanks(p);
-		r = peek(p, 0) == '\'' ? quoted_arg(p) : bare_arg(p);
-		if (r < 0)
-			return r;
-		skip_blanks(p);
+		int r;
+
+		while (is_blank(peek(p, 0)) || peek(p, 0) == ',')
+			p->at++;
 		if (peek(p, 0) == ')') {
 			p->at++;
 			return 0;
 		}
-		if (peek(p, 0) != ',')
-			return fail(p, "no ',' or ')'");
-		p->at++;
+		r = peek(p, 0) == '\'' ? quoted_arg(p) : bare_arg(p);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -321,6 +313,17 @@ static int take_numbers(struct parser *p, struct filter *f)
 	return r;
 }
 
+/* Numbers that HBase has as an int. */
+static int take_counts(struct parser *p, struct filter *f)
+{
+	int r = take_numbers(p, f);
+
+	for (size_t i = 0; r == 0 && i < f->nnumbers; i++)
+		if (f->numbers[i] > INT32_MAX)
+			r = fail(p, "too great a number before here,");
+	return r;
+}
+
 static int take_texts(struct parser *p, struct filter *f)
 {
 	int r = 0;
@@ -354,9 +357,9 @@ static const struct {
 	{"ColumnPrefixFilter", FILTER_COLUMN_PREFIX, N(1), take_texts},
 	{"MultipleColumnPrefixFilter", FILTER_MULTIPLE_COLUMN_PREFIX,
 	 ANY & ~N(0), take_texts},
-	{"ColumnCountGetFilter", FILTER_COLUMN_COUNT, N(1), take_numbers},
+	{"ColumnCountGetFilter", FILTER_COLUMN_COUNT, N(1), take_counts},
 	{"PageFilter", FILTER_PAGE, N(1), take_numbers},
-	{"ColumnPaginationFilter", FILTER_PAGINATION, N(2), take_numbers},
+	{"ColumnPaginationFilter", FILTER_PAGINATION, N(2), take_counts},
 	{"InclusiveStopFilter", FILTER_INCLUSIVE_STOP, N(1), take_texts},
 	{"TimestampsFilter", FILTER_TIMESTAMPS, ANY, take_numbers},
 	{"RowFilter", FILTER_ROW, N(2), take_one_compare},

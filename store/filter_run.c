@@ -1,8 +1,9 @@
 /*
  * A filter's course over a scan. Every kind answers as HBase's class of that
  * name does; a list asks its parts in order and takes the farthest jump of an
- * AND, the nearest of an OR. A part of an OR that has asked to jump is not
- * asked again before the scan is there, for parts may count.
+ * AND, the nearest of an OR. Parts may count: those of an AND behind one that
+ * does not take the cell are not asked, and a part of an OR that has asked to
+ * jump is not asked again before the scan is there.
  */
 #include <endian.h>
 #include <errno.h>
@@ -124,8 +125,6 @@ static bool is_over(struct filter_run *run, const struct filter *f)
 			if (!is_over(run, f->subs[i]))
 				return false;
 		return true;
-	case FILTER_SKIP:
-		return is_over(run, f->subs[0]);
 	case FILTER_WHILE:
 		return s->over || is_over(run, f->subs[0]);
 	case FILTER_COLUMN_COUNT:
@@ -176,14 +175,12 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 		}
 		return drops;
 	case FILTER_SKIP:
+		return false; /* it looks at cells only */
 	case FILTER_WHILE:
 		if (is_over(run, f))
 			return true;
 		drops = drops_key(run, f->subs[0]);
-		if (f->kind == FILTER_SKIP)
-			s->dropped |= drops;
-		else
-			s->over |= drops;
+		s->over |= drops;
 		return drops;
 	case FILTER_PREFIX:
 		if (s->over)
@@ -270,33 +267,33 @@ static void seek(struct filter_answer *a, struct bytes hint)
 	a->hint = hint;
 }
 
-/* In the order of a prefix: before it, within, behind. */
-static int place(struct bytes s, struct bytes prefix)
-{
-	return bytes_has_prefix(s, prefix) ? 0 : bytes_cmp(s, prefix);
-}
-
+/*
+ * The greatest prefix that is not behind the qualifier decides, and no shorter
+ * one in front of it.
+ */
 static void ask_prefixes(const struct filter *f, const struct cell *c,
 			 struct filter_answer *a)
 {
-	const struct bytes *next = NULL;
-	struct bytes hint;
+	struct bytes last = {0}, next = {0};
+	bool has_last = false, has_next = false;
 
 	for (size_t i = 0; i < f->ntexts; i++) {
 		struct bytes p = text(f, i);
-		int at = place(c->qualifier, p);
 
-		if (at == 0) {
-			take(a, JUMP_CELL);
-			return;
-		}
-		if (at < 0 && (!next || bytes_cmp(p, hint) < 0)) {
-			hint = p;
-			next = &hint;
+		if (bytes_cmp(p, c->qualifier) > 0) {
+			if (!has_next || bytes_cmp(p, next) < 0)
+				next = p;
+			has_next = true;
+		} else {
+			if (!has_last || bytes_cmp(p, last) > 0)
+				last = p;
+			has_last = true;
 		}
 	}
-	if (next)
-		seek(a, hint);
+	if (has_last && bytes_has_prefix(c->qualifier, last))
+		take(a, JUMP_CELL);
+	else if (has_next)
+		seek(a, next);
 	else
 		a->jump = JUMP_FAMILY;
 }
@@ -502,6 +499,8 @@ static int ask_and(struct filter_run *run, const struct filter *f,
 		if (r < 0)
 			return r;
 		join_and(a, &one);
+		if (!a->take)
+			break;
 	}
 	return 0;
 }

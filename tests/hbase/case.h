@@ -63,6 +63,9 @@ int refuse(struct run *r, const char *kind);
 /* The same for what the store returned; 0 when it is no error. */
 int refuse_errno(struct run *r, int err);
 
+/* What HBase's client says of a row's key: 0 or refused. */
+int check_row(struct run *r, struct bytes row);
+
 /* -- text.c --------------------------------------------------------------- */
 
 struct bytes text_bytes(struct run *r, json_t *v);

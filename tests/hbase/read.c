@@ -263,9 +263,9 @@ int step_get(struct run *r, json_t *step)
 	rd.spec.row_start = rd.spec.row_stop =
 		text_bytes(r, json_object_get(step, "row"));
 	rd.spec.row_stop_inclusive = true;
-	if (!rd.spec.row_start.len)
-		return refuse(r, E_ILLEGAL);
-	err = read_step(r, step, &rd);
+	err = check_row(r, rd.spec.row_start);
+	if (err == 0)
+		err = read_step(r, step, &rd);
 	if (err == 0)
 		err = read_cells(r, step, &rd, false);
 	filter_free(rd.filter);

@@ -52,6 +52,11 @@ int refuse_errno(struct run *r, int err)
 	return err < 0 ? refuse(r, E_OTHER) : 0;
 }
 
+int check_row(struct run *r, struct bytes row)
+{
+	return row.len && row.len <= ROW_LEN_MAX ? 0 : refuse(r, E_ILLEGAL);
+}
+
 /* -- from JSON ------------------------------------------------------------ */
 
 static struct bytes hex_bytes(struct run *r, const char *s, size_t n)

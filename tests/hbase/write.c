@@ -20,7 +20,7 @@ static int begin(struct building *b, struct run *r, json_t *step)
 {
 	*b = (struct building){.r = r};
 	b->row = text_bytes(r, json_object_get(step, "row"));
-	return b->row.len ? 0 : refuse(r, E_ILLEGAL);
+	return check_row(r, b->row);
 }
 
 static struct change *add(struct building *b)
