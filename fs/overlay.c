@@ -107,7 +107,10 @@ static int entry_new(uint64_t parent, struct bytes key,
 	if (key.len)
 		memcpy(en->key, key.data, key.len);
 	en->key_len = (uint32_t)key.len;
-	err = order_of(key, name, false, &order);
+	/* Behind the key that ends with the piece, before all it holds. */
+	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
+		en->key[en->key_len++] = 0;
+	err = order_of(bytes_of(en->key, en->key_len), name, false, &order);
 	if (!err)
 		err = sorted_node_init(&en->by_name, dir_of(&parent), name);
 	if (!err)

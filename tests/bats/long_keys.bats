@@ -1,0 +1,115 @@
+# Keys whose names do not fit into one component.
+
+load helper
+
+# Of 250 bytes (a piece), of 600 (three components), and beside them.
+keys() {
+	A250=$(printf 'a%.0s' {1..250})
+	REST=$(printf 'b%.0s' {1..100})
+	LONG=$A250%+/$A250%+/$REST
+	mkdir -p "$M/T/$LONG/f/q"
+	echo long > "$M/T/$LONG/f/q/100"
+	mkdir -p "$M/T/$A250/f/q" "$M/T/z/f/$A250%+/$A250%+/$REST"
+	echo piece > "$M/T/$A250/f/q/100"
+	echo column > "$M/T/z/f/$A250%+/$A250%+/$REST/100"
+}
+
+@test "long rows and qualifiers are read back from an ordinary filesystem" {
+	keys
+	mkdir "$T/copy" "$T/cp" "$M/U"
+	rsync -a "$M/T/" "$T/copy/"
+	diff -r "$M/T" "$T/copy"
+	rsync -a "$T/copy/" "$M/U/"
+	diff -r "$M/T" "$M/U"
+	cp -r "$M/T" "$T/cp/"
+	diff -r "$M/T" "$T/cp/T"
+	cp -r "$T/cp/T" "$M/V"
+	remount_store
+	diff -r "$T/copy" "$M/V"
+	[ "$(cat "$M/V/$LONG/f/q/100")" = long ]
+	[ "$(cat "$M/V/z/f/$A250%+/$A250%+/$REST/latest")" = column ]
+	tar -C "$M/V" -cf "$T/tar" .
+	mkdir "$T/untar"
+	tar -C "$T/untar" -xf "$T/tar"
+	diff -r "$M/T" "$T/untar"
+	rm -r "$M/V" "$M/U"
+	[ "$(ls "$M")" = T ]
+}
+
+@test "long keys in views, in snapshots, in streams and as stages" {
+	keys
+	mkdir "$M/T/.snapshot/s"
+	[ "$(cat "$M/T/.prefix/aaa/$LONG/f:q")" = long ]
+	[ "$(ls "$M/T/.range/a..b" | wc -l)" -eq 2 ]
+	[ "$(cat "$M/T/.at/now/$LONG/f/q")" = long ]
+	[ "$(cat "$M/T/.at/now/z/f/$A250%+/$A250%+/$REST")" = column ]
+	[ "$(cat "$M/T/.snapshot/s/$LONG/f/q/latest")" = long ]
+	[ "$(ls "$M/T/.snapshot/s/$A250%+/$A250%+")" = "$REST" ]
+	[ "$(cat "$M/T/z/f/.prefix/aa/$A250%+/$A250%+/$REST/100")" = column ]
+	[ "$(cut -f 4 "$M/T/.cells" | tr '\n' ' ')" = \
+		"piece%0A long%0A column%0A " ]
+	mkdir "$M/U"
+	cat "$M/T/.cells" > "$M/U/.cells"
+	diff -r "$M/T" "$M/U" | grep -v "^diff.*schema" | grep ^Only || true
+	[ "$(cat "$M/U/$LONG/f:q")" = long ]
+	rm -r "$M/T/$A250%+"
+	[ "$(cat "$M/T/.snapshot/s/$LONG/f:q")" = long ]
+	[ "$(ls "$M/T" | tr '\n' ' ')" = "$A250 z " ]
+}
+
+@test "an empty row of 250 bytes and the directory of a longer one are two" {
+	A250=$(printf 'a%.0s' {1..250})
+	mkdir "$M/T"
+	mkdir "$M/T/$A250" "$M/T/$A250%+"
+	[ "$(ls "$M/T" | wc -l)" -eq 2 ]
+	rmdir "$M/T/$A250%+"
+	[ "$(ls "$M/T")" = "$A250" ]
+	mkdir "$M/T/$A250%+" "$M/T/$A250%+/bbbbbbb"
+	rmdir "$M/T/$A250"
+	[ "$(ls "$M/T")" = "$A250%+" ]
+	mkdir "$M/T/$A250"
+	mkdir -p "$M/T/$A250%+/bbbbbbb/f"
+	echo x > "$M/T/$A250%+/bbbbbbb/f:q"
+	[ "$(ls "$M/T" | wc -l)" -eq 2 ]
+	ls -l "$M/T" > /dev/null
+	mkdir -p "$M/T/$A250/f"
+	echo y > "$M/T/$A250/f:q"
+	[ "$(ls "$M/T" | wc -l)" -eq 2 ]
+	rm -r "$M/T/$A250%+"
+	[ "$(ls "$M/T")" = "$A250" ]
+	[ "$(cat "$M/T/$A250/f:q")" = y ]
+	mkdir -p "$M/T/z/f"
+	mkdir "$M/T/z/f/$A250" "$M/T/z/f/$A250%+"
+	[ "$(ls "$M/T/z/f" | wc -l)" -eq 2 ]
+	rmdir "$M/T/z/f/$A250"
+	[ "$(ls "$M/T/z/f")" = "$A250%+" ]
+}
+
+@test "a row key of 4,000 bytes is made, read and removed as any" {
+	mkdir "$M/T"
+	A250=$(printf 'a%.0s' {1..250})
+	# As long as a path may be in one call.
+	P=$M/T/$(printf "$A250%%+/%.0s" {1..14})
+	mkdir -p "$P/bbbbbbbbb/f"
+	echo deep > "$P/bbbbbbbbb/f:q"
+	remount_store
+	[ "$(cat "$P/bbbbbbbbb/f/q/latest")" = deep ]
+	[ "$(find "$M/T" -type f ! -name .schema -exec cat {} +)" = deep ]
+	[ "$(cut -f 1 "$M/T/.cells" | tr -d '\n' | wc -c)" -eq 3509 ]
+	rm -r "$M/T/$A250%+"
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "a family's name has at most 127 bytes" {
+	mkdir "$M/T" "$M/T/r"
+	F127=$(printf 'f%.0s' {1..127})
+	mkdir "$M/T/r/$F127"
+	echo x > "$M/T/r/$F127:q"
+	[ "$(ls "$M/T/r")" = "$F127" ]
+	run ! mkdir "$M/T/r/f$F127"
+	run ! bash -c "echo x > '$M/T/r/f$F127:q'"
+	cp "$M/T/.schema" "$T/before"
+	run ! bash -c "printf 'families open\nfamily f$F127\n' > '$M/T/.schema'"
+	run ! bash -c "printf 'r\tf$F127:q\t1\tx\n' > '$M/T/.cells'"
+	cmp "$T/before" "$M/T/.schema"
+}
