@@ -334,6 +334,8 @@ static int open_shown(struct fs *fs, struct bytes snapshot, struct bytes name,
 		snapshot_release(snap);
 		return r;
 	}
+	/* Each table of it is read through one of its own. */
+	snapshot_keep(snap, t);
 	return fstable_new_shown(t, snap, &out->table);
 }
 

@@ -256,6 +256,11 @@ int snapshot_table_open(const struct snapshot *snap, struct bytes name,
 				(int)name.len, (const char *)name.data));
 }
 
+void snapshot_keep(struct snapshot *snap, const struct table *t)
+{
+	snapshot_tables_keep(&snap->tables, t->id);
+}
+
 int snapshot_schema(const struct snapshot *snap, const struct table *t,
 		    struct schema *out)
 {

@@ -48,6 +48,24 @@ void snapshot_tables_free(struct snapshot_tables *s)
 	*s = (struct snapshot_tables){0};
 }
 
+void snapshot_tables_keep(struct snapshot_tables *s, uint64_t id)
+{
+	struct snapshot_table *fewer;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->at[i].id == id)
+			s->at[n++] = s->at[i];
+		else
+			schema_free(&s->at[i].schema);
+	}
+	s->n = n;
+	if (n) {
+		fewer = reallocarray(s->at, n, sizeof(*s->at));
+		s->at = fewer ? fewer : s->at;
+	}
+}
+
 const struct snapshot_table *
 snapshot_tables_find(const struct snapshot_tables *s, uint64_t id)
 {

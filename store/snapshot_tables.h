@@ -28,6 +28,8 @@ int snapshot_tables_add(struct snapshot_tables *s, uint64_t id,
 int snapshot_tables_copy(struct snapshot_tables *out,
 			 const struct snapshot_tables *from);
 void snapshot_tables_free(struct snapshot_tables *s);
+/* All others go. */
+void snapshot_tables_keep(struct snapshot_tables *s, uint64_t id);
 /* NULL = it does not show the table. */
 const struct snapshot_table *
 snapshot_tables_find(const struct snapshot_tables *s, uint64_t id);

@@ -303,6 +303,11 @@ int snapshot_table_next(const struct snapshot *snap, struct bytes after,
 /* The table that had this name then. -ENOENT. */
 int snapshot_table_open(const struct snapshot *snap, struct bytes name,
 			struct table **out);
+/*
+ * Only @t is going to be read through it: what it remembers of other tables is
+ * let go. To be called before others see the snapshot.
+ */
+void snapshot_keep(struct snapshot *snap, const struct table *t);
 /* Copies the schema that the table had then; schema_free() it. -ENOENT. */
 int snapshot_schema(const struct snapshot *snap, const struct table *t,
 		    struct schema *out);

@@ -388,6 +388,18 @@ static void a_snapshot_remembers_names_and_schemas(void **state)
 	assert_int_equal(snapshot_schema(snap, t, &schema), 0);
 	assert_int_equal(schema.nfamilies, 2);
 	schema_free(&schema);
+
+	/* For who reads only one table it forgets the others. */
+	snapshot_keep(snap, t);
+	name[0] = '\0';
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 0);
+	assert_int_equal(snapshot_schema(snap, t, &schema), 0);
+	schema_free(&schema);
+	spec.snapshot = snap;
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	scan_close(sc);
 	table_unref(t);
 	snapshot_release(snap);
 
