@@ -60,7 +60,7 @@ win_once() {
 @test "O_EXCL on latest is won by one of 16 processes" {
 	local round
 	mkdir -p "$M/T/R/f"
-	for round in 1 2 3; do
+	for round in $(seq "${CELLFS_ROUNDS:-3}"); do
 		C=$M/T/R/f/q$round
 		mkdir "$C"
 		rm -f "$T/won"
@@ -71,19 +71,44 @@ win_once() {
 	done
 }
 
+# One process' lines, in turn to each of some columns, as logs are cut: an
+# append writes the whole value anew.
 append_lines() {
 	local i
 	for i in $(seq "$EACH"); do
-		echo "$I $i" >> "$C/latest"
+		echo "$I $i" >> "$M/T/R/f/log$((i % LOGS))/latest"
 	done
 }
 
 @test "no append of 16 processes to latest is lost" {
-	a_column
-	EACH=${CELLFS_APPENDS:-40}
+	local n
+	EACH=${CELLFS_EACH:-100} LOGS=$((${CELLFS_EACH:-100} / 50))
+	for n in $(seq 0 $((LOGS - 1))); do
+		mkdir -p "$M/T/R/f/log$n"
+	done
 	all 16 append_lines
-	[ "$(wc -l < "$C/latest")" -eq $((16 * EACH)) ]
-	[ "$(sort -u "$C/latest" | wc -l)" -eq $((16 * EACH)) ]
+	cat "$M"/T/R/f/log*/latest > "$T/lines"
+	[ "$(wc -l < "$T/lines")" -eq $((16 * EACH)) ]
+	[ "$(sort -u "$T/lines" | wc -l)" -eq $((16 * EACH)) ]
 	# What one process wrote stands in its order.
-	[ "$(grep '^7 ' "$C/latest" | cut -d' ' -f2 | head -n 3 | tr '\n' ' ')" = "1 2 3 " ]
+	for n in $(seq 0 $((LOGS - 1))); do
+		grep '^7 ' "$M/T/R/f/log$n/latest" | cut -d ' ' -f 2 |
+			sort -n -c
+	done
+}
+
+add_one_each() {
+	local i
+	for i in $(seq "$EACH"); do
+		echo 1 > "$M/T/R/f/n/counter"
+	done
+}
+
+@test "no add of 16 processes to a counter is lost" {
+	EACH=${CELLFS_EACH:-200}
+	mkdir -p "$M/T/R/f/n"
+	all 16 add_one_each
+	[ "$(cat "$M/T/R/f/n/counter")" -eq $((16 * EACH)) ]
+	remount_store
+	[ "$(cat "$M/T/R/f/n/counter")" -eq $((16 * EACH)) ]
 }

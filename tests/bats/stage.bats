@@ -118,3 +118,57 @@ a_staged_row() {
 	[ ! -e "$T/half" ]
 	[ "$(ls "$M/T" | wc -l)" -eq 20 ]
 }
+
+# kill_among_moves N: moves the staged rows one right after the other, and says
+# which are back; behind the Nth the daemon is killed, while the next is under
+# way.
+kill_among_moves() {
+	python3 - "$M/T" "$DAEMON" "$1" <<-'PY' > "$T/moved"
+	import os, signal, sys, threading, time
+	top, daemon, enough = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+	moved = 0
+	def kill():
+	    while moved < enough:
+	        time.sleep(0)
+	    os.kill(daemon, signal.SIGKILL)
+	killer = threading.Thread(target=kill)
+	killer.start()
+	try:
+	    for i in range(60):
+	        os.rename(f"{top}/.stage/r{i}", f"{top}/r{i}")
+	        moved += 1
+	        os.write(1, f"r{i}\n".encode())
+	except OSError:
+	    pass
+	killer.join()
+	PY
+}
+
+@test "a staged row is whole or absent after kill -9 among the moves" {
+	local round i q row cut=0
+	mkdir "$M/T"
+	for round in 1 3 7; do
+		for i in $(seq 0 59); do
+			mkdir "$M/T/.stage/r$i"
+			for q in a b c d e; do
+				echo "$i" > "$M/T/.stage/r$i/$q:q"
+			done
+		done
+		kill_among_moves "$((5 * round))"
+		wait "$DAEMON" || true
+		fusermount3 -u -z "$M"
+		[ "$(wc -l < "$T/moved")" -eq 60 ] || cut=$((cut + 1))
+		mount_store
+		[ -z "$(ls "$M/T/.stage")" ]
+		while read -r row; do
+			[ -d "$M/T/$row" ]
+		done < "$T/moved"
+		for row in "$M"/T/r*; do
+			[ "$(cut -f 4 "$row/.cells" | sort | uniq -c)" = \
+				"      5 ${row##*/r}%0A" ]
+		done
+		rm -r "$M"/T/r*
+	done
+	# A kill behind the last move shows nothing.
+	[ "$cut" -gt 0 ]
+}
