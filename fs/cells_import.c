@@ -35,9 +35,9 @@ struct cells_import {
 	struct buf only_row, only_family; /* empty = any */
 	void (*applied)(void *arg, struct bytes row);
 	void *applied_arg;
-	/* A family that was just declared or seen, not to ask again. */
-	size_t family_len;
-	char family[FAMILY_LEN_MAX];
+	bool has_schema;
+	struct schema schema;
+	uint64_t schema_version;
 };
 
 int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
@@ -64,6 +64,7 @@ void cells_import_free(struct cells_import *im)
 	buf_free(&im->folded);
 	buf_free(&im->only_row);
 	buf_free(&im->only_family);
+	schema_free(&im->schema);
 	free(im->rows);
 	free(im->changes);
 	free(im);
@@ -173,21 +174,66 @@ static int apply(struct cells_import *im, size_t nrows)
 
 /* -- lines -------------------------------------------------------------- */
 
-/* Declares the family if the table is open and does not know it. */
-static int declare(struct cells_import *im, struct bytes family)
+/* Brings the schema at hand to the present one. */
+static int look_at_schema(struct cells_import *im)
 {
+	uint64_t version = table_schema_version(im->table);
 	int r;
 
-	if (!family.len ||
-	    bytes_eq(family, bytes_of(im->family, im->family_len)))
+	if (im->has_schema && version == im->schema_version)
 		return 0;
-	r = table_add_family(im->table, family);
+	schema_free(&im->schema);
+	im->schema = (struct schema){0};
+	im->has_schema = false;
+	r = table_schema(im->table, &im->schema);
+	if (r < 0)
+		return r;
+	im->has_schema = true;
+	im->schema_version = version;
+	return 0;
+}
+
+/* The line's family, declared if the table is open and does not know it. */
+static int find_family(struct cells_import *im, struct bytes name)
+{
+	int r = look_at_schema(im), family;
+
+	if (r < 0)
+		return r;
+	family = schema_find(&im->schema, name);
+	if (family >= 0)
+		return family;
+	r = table_add_family(im->table, name);
 	if (r < 0 && r != -EEXIST)
 		return r;
-	if (family.len <= sizeof(im->family)) {
-		memcpy(im->family, family.data, family.len);
-		im->family_len = family.len;
-	}
+	r = look_at_schema(im);
+	if (r < 0)
+		return r;
+	family = schema_find(&im->schema, name);
+	return family >= 0 ? family
+			   : why(-EPERM, "its family was just removed");
+}
+
+/* What of a line can be known to be wrong before its row is applied. */
+static int check_line(struct cells_import *im, const struct cells_line *l)
+{
+	const struct family_schema *f;
+	int r;
+
+	if (!l->row.len || l->row.len > ROW_LEN_MAX)
+		return why(-EINVAL, "the row key has %zu bytes; it has 1 to %d",
+			   l->row.len, ROW_LEN_MAX);
+	if (l->op == CHANGE_DELETE_ROW)
+		return 0;
+	r = find_family(im, l->family);
+	if (r < 0)
+		return r;
+	f = &im->schema.families[r];
+	if (l->value.len > f->attrs.max_value)
+		return why(-EFBIG,
+			   "a value of %zu bytes is over max_value %u of "
+			   "family %s",
+			   l->value.len, (unsigned)f->attrs.max_value, f->name);
 	return 0;
 }
 
@@ -274,48 +320,55 @@ static int check_within(const struct cells_import *im,
 	return 0;
 }
 
-/* The row of the bad line is dropped, the rows before it are applied. */
-static int fail(struct cells_import *im, int err)
+/* The row of the bad line is dropped, the @whole rows before it are applied. */
+static int fail(struct cells_import *im, int err, size_t whole)
 {
 	char reason[600];
 	int r;
 
 	snprintf(reason, sizeof(reason), "%s", store_why());
-	r = apply(im, im->nrows ? im->nrows - 1 : 0);
+	r = apply(im, whole);
 	if (r < 0)
 		return r;
 	why(err, "%s", reason);
 	return fail_at(im, err, im->lines);
 }
 
+/* A line that cannot be read may be of the last row. */
+static int fail_unread(struct cells_import *im, int err)
+{
+	return fail(im, err, im->nrows ? im->nrows - 1 : 0);
+}
+
 static int take_line(struct cells_import *im, struct bytes line)
 {
 	struct cells_line l;
+	bool begins;
 	int r;
 
 	im->lines++;
 	r = cells_parse(line, &im->hold, &l);
-	if (r == 0 && !l.row.len)
-		r = why(-EINVAL, "the row key is empty");
-	if (r == 0)
-		r = check_within(im, &l);
-	if (r == 0 && l.op != CHANGE_DELETE_ROW)
-		r = declare(im, l.family);
 	if (r < 0)
-		return fail(im, r);
-	if (!same_row(im, l.row)) {
-		if (im->bytes.len >= BATCH_BYTES)
-			r = apply(im, im->nrows);
+		return fail_unread(im, r);
+	begins = !same_row(im, l.row);
+	r = check_within(im, &l);
+	if (r == 0)
+		r = check_line(im, &l);
+	if (r < 0)
+		return fail(im, r, im->nrows - !begins);
+	if (begins && im->bytes.len >= BATCH_BYTES) {
+		r = apply(im, im->nrows);
 		if (r < 0)
 			return r;
+	}
+	if (begins)
 		r = begin_row(im, l.row);
-	} else if (im->bytes.len - im->row_at > ROW_BYTES_MAX) {
+	else if (im->bytes.len - im->row_at > ROW_BYTES_MAX)
 		r = why(-EFBIG, "one row of more than %llu bytes",
 			ROW_BYTES_MAX);
-	}
 	if (r == 0)
 		r = keep(im, &l);
-	return r < 0 ? fail(im, r) : 0;
+	return r < 0 ? fail_unread(im, r) : 0;
 }
 
 /* -- portions ----------------------------------------------------------- */
@@ -331,7 +384,7 @@ static int put_by(struct cells_import *im, const uint8_t *p, size_t n)
 		r = why(-ENOMEM, "out of memory");
 	if (r < 0) {
 		im->lines++;
-		return fail(im, r);
+		return fail_unread(im, r);
 	}
 	return 0;
 }
@@ -369,8 +422,9 @@ int cells_import_end(struct cells_import *im)
 		return why(im->failed, "an earlier line was refused");
 	if (im->partial.len) {
 		im->lines++;
-		return fail(im, why(-EINVAL, "the last line does not end in a "
-					     "newline"));
+		return fail_unread(im, why(-EINVAL,
+					   "the last line does not end in a "
+					   "newline"));
 	}
 	return apply(im, im->nrows);
 }

@@ -111,6 +111,36 @@ two" ]
 	grep -q 'line 1: the timestamp' "$M/.cellfs/errors"
 }
 
+# many N: N cells, five a row.
+many() {
+	awk -v n="$1" -v OFS='\t' 'BEGIN {
+		for (i = 0; i < n; i++)
+			print sprintf("row%06d", i / 5), "f:q" i % 5, 100 + i,
+				"value " i " 100%25" }'
+}
+
+@test "a bad line among many leaves the rows before it whole, and no other" {
+	mkdir "$M/T" "$M/U"
+	many "${CELLFS_CELLS:-50000}" > "$T/lines"
+	cat "$T/lines" > "$M/T/.cells"
+	cat "$M/T/.cells" > "$M/U/.cells"
+	[ "$(sha256sum < "$M/T/.cells")" = "$(sha256sum < "$T/lines")" ]
+	[ "$(sha256sum < "$M/U/.cells")" = "$(sha256sum < "$T/lines")" ]
+	# The third line of the row 5000; much of what precedes is in one batch.
+	sed '25003s/\t[^\t]*$/\t50%/' "$T/lines" > "$T/bad"
+	mkdir "$M/V"
+	run ! cp "$T/bad" "$M/V/.cells"
+	grep -q 'line 25003: a .%' "$M/.cellfs/errors"
+	head -n 25000 "$T/lines" | cmp - "$M/V/.cells"
+	# So does a value that is too large.
+	mkdir "$M/W"
+	printf 'family f\n\tmax_value 25\n' > "$M/W/.schema"
+	sed '25003s/$/ that is far too long/' "$T/lines" > "$T/bad"
+	run ! cp "$T/bad" "$M/W/.cells"
+	grep -q 'line 25003: a value of' "$M/.cellfs/errors"
+	head -n 25000 "$T/lines" | cmp - "$M/W/.cells"
+}
+
 @test "a last line without newline is an error at close" {
 	mkdir "$M/T"
 	python3 - "$M/T/.cells" <<-'PY'
