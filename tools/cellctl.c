@@ -119,9 +119,9 @@ static int say_table(struct store *store, const char *path, const char *table,
 	return EXIT_STORE;
 }
 
-int fail_table(const struct request *rq, int err)
+int fail_table(const struct request *rq, const char *table, int err)
 {
-	return say_table(rq->store, rq->words[0], rq->words[1], err);
+	return say_table(rq->store, rq->words[0], table, err);
 }
 
 int open_table(const char *path, const char *table, bool read_only,
@@ -196,7 +196,7 @@ static void print_help(const struct command *c)
 
 static int open_and_run(const struct command *c, struct request *rq)
 {
-	bool read_only = !(c->needs & WRITES);
+	bool read_only = !(c->needs & WRITES) && !rq->writes;
 	bool create = rq->create || (c->needs & MAKES) == MAKES;
 	int code = EXIT_DONE, end;
 

@@ -52,10 +52,9 @@ extern const struct command cellctl_commands[]; /* ends with name NULL */
 int fail_store(const char *what);
 int fail_memory(void);
 /*
- * fail_store() for the table of the second word, which could not be opened or
- * made, with what to do.
+ * fail_store() for a table that could not be opened or made, with what to do.
  */
-int fail_table(const struct request *rq, int err);
+int fail_table(const struct request *rq, const char *table, int err);
 /* 0 when the open table has the family; else EXIT_STORE, with what is near. */
 int need_family(const struct request *rq, struct bytes family);
 /* A sentence and where the help is; EXIT_USAGE. NULL = the usage. */
@@ -75,7 +74,6 @@ int open_table(const char *path, const char *table, bool read_only,
 /* Closes; an error of closing makes an exit code of 0 EXIT_STORE. */
 int close_store(struct store *store, struct table *t, int code);
 
-int cmd_snapshot(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 #endif

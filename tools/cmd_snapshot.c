@@ -1,111 +1,123 @@
 /*
- * Snapshots of a store that is not mounted.
+ * Snapshots: of the whole store, or of one table.
  */
 #include <stdio.h>
 
-#include "fs/name.h"
 #include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/print.h"
 
-/* A name for people and for the command line: as in .snapshot. */
-static void print_name(struct bytes name)
-{
-	struct name_part part;
-	size_t pos = 0;
-
-	do {
-		name_part(name, pos, &part);
-		fputs(part.text, stdout);
-		pos = part.next;
-		if (part.more)
-			putchar('/');
-	} while (part.more);
-}
-
-static int list(struct store *s, struct table *t)
-{
-	struct snapshot_info info = {.name = ""};
-	int r;
-
-	while ((r = store_snapshot_next(s, t, bytes_str(info.name), &info)) >
-	       0) {
-		print_name(bytes_str(info.name));
-		printf("\t%lld\n", (long long)info.taken_ms);
-	}
-	return r;
-}
-
-static int act(struct store *s, struct table *t, const char *verb,
-	       const struct bytes names[3])
-{
-	if (!verb)
-		return list(s, t);
-	if (!strcmp(verb, "take"))
-		return store_snapshot_create(s, t, names[0]);
-	if (!strcmp(verb, "drop"))
-		return store_snapshot_drop(s, t, names[0]);
-	if (!strcmp(verb, "clone"))
-		return store_snapshot_clone(s, t, names[0], names[2], names[1]);
-	if (!strcmp(verb, "restore"))
-		return store_snapshot_restore(s, t, names[0], names[1]);
-	return store_snapshot_rename(s, t, names[0], names[1]);
-}
+enum verb {
+	LIST,
+	TAKE,
+	DROP,
+	RENAME,
+	CLONE,
+	RESTORE,
+};
 
 /*
- * How many names follow the verb; -1 = there is no such verb. Of the whole
- * store one more says which of its tables is meant.
+ * How many names follow a verb. Of the whole store one more may say which of
+ * its tables is meant.
  */
-static int names_of(const char *verb, bool of_table)
-{
-	static const struct {
-		const char *verb;
-		int names, in_all;
-	} verbs[] = {
-		{"take", 1, 1},	 {"drop", 1, 1},    {"rename", 2, 2},
-		{"clone", 2, 3}, {"restore", 1, 2},
-	};
+static const struct verb_word {
+	const char *word;
+	int names, in_all;
+} verbs[] = {
+	[LIST] = {"list", 0, 0},   [TAKE] = {"take", 1, 1},
+	[DROP] = {"drop", 1, 1},   [RENAME] = {"rename", 2, 2},
+	[CLONE] = {"clone", 2, 3}, [RESTORE] = {"restore", 1, 2},
+};
 
-	if (!verb)
-		return 0;
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		if (!strcmp(verb, verbs[i].verb))
-			return of_table ? verbs[i].names : verbs[i].in_all;
-	return -1;
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+/* LIST unless a verb is given; its words are sound since parse_snapshot(). */
+static enum verb verb_of(const struct request *rq)
+{
+	size_t v = VERBS;
+
+	while (rq->nwords > 1 && --v)
+		if (!strcmp(rq->words[1], verbs[v].word))
+			return (enum verb)v;
+	return LIST;
 }
 
-int cmd_snapshot(int argc, char **argv)
+int parse_snapshot(struct request *rq)
 {
-	const char *table = NULL, *path, *verb;
-	struct buf names[3] = {{0}, {0}, {0}};
-	struct bytes given[3] = {{0}, {0}, {0}};
-	struct store *store = NULL;
-	struct table *t = NULL;
-	int code = EXIT_DONE, n;
+	enum verb verb = verb_of(rq);
+	struct nearest near;
+	int want;
 
-	argc--;
-	argv++;
-	if (argc > 1 && !strcmp(argv[0], "-t")) {
-		table = argv[1];
-		argc -= 2;
-		argv += 2;
+	if (verb == LIST && rq->nwords > 1 &&
+	    strcmp(rq->words[1], verbs[LIST].word) != 0) {
+		nearest_init(&near, rq->words[1]);
+		for (size_t i = 0; i < VERBS; i++)
+			nearest_offer(&near, verbs[i].word);
+		return fail_nearest(&near, "", "snapshot has no verb '%s'",
+				    rq->words[1]);
 	}
-	path = argc > 0 ? argv[0] : NULL;
-	verb = argc > 1 ? argv[1] : NULL;
-	n = names_of(verb, table != NULL);
-	if (!path || n < 0 || argc != (verb ? 2 : 1) + n)
-		return fail_usage(NULL);
-	for (int i = 0; !code && i < n; i++)
-		code = parse_key(argv[2 + i], &names[i]);
-	for (int i = 0; i < n; i++)
-		given[i] = buf_bytes(&names[i]);
-	if (!code)
-		code = table ? open_table(path, table, !verb, &store, &t)
-			     : open_store(path, false, !verb, &store);
-	if (!code) {
-		if (act(store, t, verb, given) < 0)
-			code = fail_store(n ? argv[2] : path);
-		code = close_store(store, t, code);
+	want = rq->of_table ? verbs[verb].names : verbs[verb].in_all;
+	if (rq->nwords > 1 && rq->nwords - 2 != want)
+		return fail_usage("%s takes %d name%s here", verbs[verb].word,
+				  want, want == 1 ? "" : "s");
+	rq->writes = verb != LIST;
+	return EXIT_DONE;
+}
+
+static int list(struct request *rq)
+{
+	struct snapshot_info info = {.name = ""};
+	int r, code = EXIT_DONE;
+
+	while (code == EXIT_DONE &&
+	       (r = store_snapshot_next(rq->store, rq->table,
+					bytes_str(info.name), &info)) != 0)
+		code = r < 0 ? fail_store(rq->words[0]) : print_snapshot(&info);
+	return code;
+}
+
+static int act(struct request *rq, const struct bytes names[3])
+{
+	struct store *s = rq->store;
+	struct table *t = rq->table;
+
+	switch (verb_of(rq)) {
+	case TAKE:
+		return store_snapshot_create(s, t, names[0]);
+	case DROP:
+		return store_snapshot_drop(s, t, names[0]);
+	case RENAME:
+		return store_snapshot_rename(s, t, names[0], names[1]);
+	case CLONE:
+		return store_snapshot_clone(s, t, names[0], names[2], names[1]);
+	case RESTORE:
+		return store_snapshot_restore(s, t, names[0], names[1]);
+	case LIST:
+		break;
 	}
+	return 0;
+}
+
+int cmd_snapshot(struct request *rq)
+{
+	struct buf holds[3] = {{0}, {0}, {0}};
+	struct bytes names[3] = {{0}, {0}, {0}};
+	int r, code = EXIT_DONE;
+
+	if (rq->of_table) {
+		r = table_open(rq->store, bytes_str(rq->of_table), &rq->table);
+		if (r < 0)
+			return fail_table(rq, rq->of_table, r);
+	}
+	if (verb_of(rq) == LIST)
+		return list(rq);
+	for (int i = 0; code == EXIT_DONE && i < rq->nwords - 2; i++) {
+		code = parse_key(rq->words[2 + i], &holds[i]);
+		names[i] = buf_bytes(&holds[i]);
+	}
+	if (code == EXIT_DONE && act(rq, names) < 0)
+		code = fail_store(rq->words[2]);
 	for (int i = 0; i < 3; i++)
-		buf_free(&names[i]);
+		buf_free(&holds[i]);
 	return code;
 }

@@ -54,7 +54,7 @@ static int maybe_table(struct request *rq)
 	if (rq->nwords < 2)
 		return EXIT_DONE;
 	r = table_open(rq->store, bytes_str(rq->words[1]), &rq->table);
-	return r < 0 ? fail_table(rq, r) : EXIT_DONE;
+	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
 }
 
 int cmd_flush(struct request *rq)

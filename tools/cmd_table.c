@@ -68,7 +68,7 @@ int cmd_create(struct request *rq)
 	int r = store_table_create(rq->store, bytes_str(rq->words[1]),
 				   &rq->schema);
 
-	return r < 0 ? fail_table(rq, r) : EXIT_DONE;
+	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
 }
 
 int cmd_alter(struct request *rq)
@@ -112,7 +112,7 @@ int cmd_drop(struct request *rq)
 				 !rq->force);
 
 	if (r < 0)
-		fail_table(rq, r);
+		fail_table(rq, rq->words[1], r);
 	if (r == -ENOTEMPTY && !rq->force)
 		fputs("  with --force its rows go too\n", stderr);
 	return r < 0 ? EXIT_STORE : EXIT_DONE;
@@ -122,7 +122,7 @@ int cmd_truncate(struct request *rq)
 {
 	int r = store_table_truncate(rq->store, bytes_str(rq->words[1]));
 
-	return r < 0 ? fail_table(rq, r) : EXIT_DONE;
+	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
 }
 
 /* -- namespaces ----------------------------------------------------------- */

@@ -147,7 +147,7 @@ int cmd_import(struct request *rq)
 	if (r == 0 || r == -EEXIST)
 		r = table_open(rq->store, name, &rq->table);
 	if (r < 0)
-		return fail_table(rq, r);
+		return fail_table(rq, rq->words[1], r);
 	r = import_from(stdin, rq->table);
 	if (r == 0)
 		r = store_sync(rq->store);

@@ -39,4 +39,8 @@ int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);
 
+/* cmd_snapshot.c */
+int parse_snapshot(struct request *rq);
+int cmd_snapshot(struct request *rq);
+
 #endif

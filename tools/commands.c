@@ -246,19 +246,21 @@ const struct command cellctl_commands[] = {
 	.parse = parse_export, .run = cmd_export,
 }, {
 	.name = "snapshot",
-	.args = "[-t TABLE] STORE [take NAME | drop NAME | rename NAME TO |\n"
-		"       clone NAME TO [SHOWN] | restore NAME [SHOWN]]",
+	.args = "STORE\n"
+		"       [take NAME | drop NAME | rename NAME TO |"
+		" clone NAME TO [SHOWN] |\n"
+		"       restore NAME [SHOWN]]",
 	.line = "take, clone, restore",
 	.help =
-"Of the whole store, or with -t of one table. Without a verb: one name a line,\n"
-"and when it was taken (milliseconds). In a mount these are .snapshot/NAME and\n"
-"TABLE/.snapshot/NAME.\n"
-"  clone    makes the new table TO of what the snapshot shows\n"
-"  restore  puts the table back to it: what was written since is gone\n"
-"SHOWN is the table's name in a snapshot of the whole store; with -t it is left\n"
-"out.\n",
+"Of the whole store, or of one table. Without a verb: one name a line, and when\n"
+"it was taken (milliseconds). In a mount these are .snapshot/NAME and\n"
+"TABLE/.snapshot/NAME. clone makes the new table TO of what a snapshot shows,\n"
+"restore puts a table back to it: what was written since is gone. SHOWN is the\n"
+"table's name in a snapshot of the whole store; with -t it is left out.\n",
 	.example = "snapshot -t notes ./data take nightly",
-	.main = cmd_snapshot,
+	.options = O_TABLE | O_JSON,
+	.words_min = 1, .words_max = 5, .needs = NEEDS_STORE,
+	.parse = parse_snapshot, .run = cmd_snapshot,
 }, {
 	.name = "flush", .args = "STORE [TABLE]", .line = "memory to files",
 	.help =

@@ -11,19 +11,20 @@
 #include "tools/cellctl.h"
 #include "tools/nearest.h"
 
-/* What getopt_long returns: a letter, or one of these. */
+/* What an option is, whatever it is called. */
 enum {
-	W_ASOF = 'a',
-	W_COLUMN = 'c',
-	W_STOPROW = 'e',
-	W_LIMIT = 'l',
-	W_VERSIONS = 'n',
-	W_ROWPREFIX = 'p',
-	W_REVERSED = 'r',
-	W_STARTROW = 's',
-	W_TIMERANGE = 't',
-	W_VALUES = 'v',
-	W_JSON = 256,
+	W_HELP = 256, /* beyond the letters */
+	W_ASOF,
+	W_COLUMN,
+	W_STOPROW,
+	W_LIMIT,
+	W_VERSIONS,
+	W_ROWPREFIX,
+	W_REVERSED,
+	W_STARTROW,
+	W_TIMERANGE,
+	W_VALUES,
+	W_JSON,
 	W_COLUMNS,
 	W_TIMESTAMP,
 	W_FILTER,
@@ -42,62 +43,72 @@ enum {
 	W_PUT,
 	W_CELLS,
 	W_ALL,
+	W_TABLE,
 };
 
 static const struct option_word {
 	const char *name;
+	char letter; /* 0 = it has none */
 	int what;
 	const char *arg;  /* what its value is called; NULL = it has none */
 	unsigned takers;  /* O_ bits */
 	const char *help; /* NULL = another name for the one before */
 } option_words[] = {
-	{"columns", W_COLUMNS, "LIST", O_COLUMNS,
+	{"columns", 0, W_COLUMNS, "LIST", O_COLUMNS,
 	 "FAMILY or FAMILY:QUALIFIER, commas between"},
-	{"column", W_COLUMN, "COLUMN", O_COLUMNS,
+	{"column", 'c', W_COLUMN, "COLUMN", O_COLUMNS,
 	 "one, that may hold a comma; may be repeated"},
-	{"versions", W_VERSIONS, "N", O_VERSIONS,
+	{"versions", 'n', W_VERSIONS, "N", O_VERSIONS,
 	 "newest N versions of each column, or all"},
-	{"timerange", W_TIMERANGE, "MIN..MAX", O_TIMES,
+	{"timerange", 't', W_TIMERANGE, "MIN..MAX", O_TIMES,
 	 "only timestamps from MIN on, before MAX"},
-	{"asof", W_ASOF, "TS", O_TIMES, "only timestamps up to TS"},
-	{"timestamp", W_TIMESTAMP, "TS", O_TIMESTAMP, "only this timestamp"},
-	{"timestamp", W_TIMESTAMP, "TS", O_STAMP,
+	{"asof", 'a', W_ASOF, "TS", O_TIMES, "only timestamps up to TS"},
+	{"timestamp", 0, W_TIMESTAMP, "TS", O_TIMESTAMP, "only this timestamp"},
+	{"timestamp", 0, W_TIMESTAMP, "TS", O_STAMP,
 	 "the timestamp, in ms since 1970"},
-	{"filter", W_FILTER, "TEXT", O_FILTER,
+	{"filter", 0, W_FILTER, "TEXT", O_FILTER,
 	 "in HBase's filter language, see cellctl(1)"},
-	{"storelimit", W_STORELIMIT, "N", O_FAMILY_LIMIT,
+	{"storelimit", 0, W_STORELIMIT, "N", O_FAMILY_LIMIT,
 	 "at most N cells of each family of a row"},
-	{"storeoffset", W_STOREOFFSET, "N", O_FAMILY_LIMIT,
+	{"storeoffset", 0, W_STOREOFFSET, "N", O_FAMILY_LIMIT,
 	 "without the first N of each family of a row"},
-	{"startrow", W_STARTROW, "ROW", O_RANGE, "from this row on"},
-	{"stoprow", W_STOPROW, "ROW", O_RANGE, "before this row"},
-	{"endrow", W_STOPROW, "ROW", O_RANGE, NULL},
-	{"rowprefix", W_ROWPREFIX, "TEXT", O_RANGE, "rows that begin with it"},
-	{"rowprefixfilter", W_ROWPREFIX, "TEXT", O_RANGE, NULL},
-	{"limit", W_LIMIT, "N", O_RANGE, "at most N rows"},
-	{"reversed", W_REVERSED, NULL, O_ORDER,
+	{"startrow", 's', W_STARTROW, "ROW", O_RANGE, "from this row on"},
+	{"stoprow", 'e', W_STOPROW, "ROW", O_RANGE, "before this row"},
+	{"endrow", 0, W_STOPROW, "ROW", O_RANGE, NULL},
+	{"rowprefix", 'p', W_ROWPREFIX, "TEXT", O_RANGE,
+	 "rows that begin with it"},
+	{"rowprefixfilter", 0, W_ROWPREFIX, "TEXT", O_RANGE, NULL},
+	{"limit", 'l', W_LIMIT, "N", O_RANGE, "at most N rows"},
+	{"reversed", 'r', W_REVERSED, NULL, O_ORDER,
 	 "descending: STARTROW is the greater"},
-	{"raw", W_RAW, NULL, O_RAW, "all that is stored, delete markers too"},
-	{"rows", W_ROWS, NULL, O_ROWS, "only the row keys"},
-	{"values", W_VALUES, NULL, O_VALUE, "only the values, as they are"},
-	{"ttl", W_TTL, "TIME", O_TTL, "the cell's own: 500ms, 90s, 12h, 7d"},
-	{"all", W_ALL, NULL, O_ALL, "all versions up to TS, as deleteall"},
-	{"force", W_FORCE, NULL, O_FORCE, "cells that are there go too"},
-	{"create", W_CREATE, NULL, O_CREATE, "make the table if it is absent"},
-	{"schema", W_SCHEMA, "FILE", O_SCHEMA,
+	{"raw", 0, W_RAW, NULL, O_RAW,
+	 "all that is stored, delete markers too"},
+	{"rows", 0, W_ROWS, NULL, O_ROWS, "only the row keys"},
+	{"values", 'v', W_VALUES, NULL, O_VALUE,
+	 "only the values, as they are"},
+	{"ttl", 0, W_TTL, "TIME", O_TTL, "the cell's own: 500ms, 90s, 12h, 7d"},
+	{"all", 0, W_ALL, NULL, O_ALL, "all versions up to TS, as deleteall"},
+	{"force", 0, W_FORCE, NULL, O_FORCE, "cells that are there go too"},
+	{"create", 0, W_CREATE, NULL, O_CREATE,
+	 "make the table if it is absent"},
+	{"schema", 0, W_SCHEMA, "FILE", O_SCHEMA,
 	 "a text as describe prints it; - is standard input"},
-	{"add", W_ADD, "FAMILY[:...]", O_ALTER, "a family that must be new"},
-	{"delete", W_DELETE, "FAMILY", O_ALTER, "the family goes"},
-	{"op", W_OP, "OP", O_CAS,
+	{"add", 0, W_ADD, "FAMILY[:...]", O_ALTER, "a family that must be new"},
+	{"delete", 0, W_DELETE, "FAMILY", O_ALTER, "the family goes"},
+	{"op", 0, W_OP, "OP", O_CAS,
 	 "= != < <= > >= (EXPECTED OP cell), absent, present"},
-	{"", 0, NULL, O_CAS, "newest, version, no_version (EXPECTED a time)"},
-	{"null", W_NULL, NULL, O_CAS, "in place of EXPECTED: absent, or empty"},
-	{"put", W_PUT, "COLUMN", O_CAS, "where VALUE goes (COLUMN)"},
-	{"delete", W_DELETE, "COLUMN", O_CAS,
+	{"", 0, 0, NULL, O_CAS,
+	 "newest, version, no_version (EXPECTED a time)"},
+	{"null", 0, W_NULL, NULL, O_CAS,
+	 "in place of EXPECTED: absent, or empty"},
+	{"put", 0, W_PUT, "COLUMN", O_CAS, "where VALUE goes (COLUMN)"},
+	{"delete", 0, W_DELETE, "COLUMN", O_CAS,
 	 "column or family to delete; may be repeated"},
-	{"cells", W_CELLS, NULL, O_CAS,
+	{"cells", 0, W_CELLS, NULL, O_CAS,
 	 "changes of this row from standard input, as .cells"},
-	{"json", W_JSON, NULL, O_JSON, "one JSON object a line"},
+	{"table", 't', W_TABLE, "TABLE", O_TABLE,
+	 "of this table, not of the whole store"},
+	{"json", 0, W_JSON, NULL, O_JSON, "one JSON object a line"},
 };
 
 #define WORDS (sizeof(option_words) / sizeof(option_words[0]))
@@ -168,6 +179,9 @@ static int take_value(struct request *rq, int what, const char *arg)
 	case W_OP:
 		rq->op = arg;
 		return EXIT_DONE;
+	case W_TABLE:
+		rq->of_table = arg;
+		return EXIT_DONE;
 	case W_PUT:
 		rq->put_column = arg;
 		return EXIT_DONE;
@@ -220,6 +234,17 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
+/* One that the command takes, as getopt_long has found. */
+static int of_letter(const struct command *c, int letter)
+{
+	size_t i = 0;
+
+	while (option_words[i].letter != letter ||
+	       !(option_words[i].takers & c->options))
+		i++;
+	return option_words[i].what;
+}
+
 int options_parse(struct request *rq, int argc, char **argv)
 {
 	struct option long_words[WORDS + 2] = {
@@ -236,9 +261,9 @@ int options_parse(struct request *rq, int argc, char **argv)
 		long_words[n++] = (struct option){
 			w->name, w->arg ? required_argument : no_argument,
 			&what, w->what};
-		if (w->what < 256 && !strchr(letters, w->what))
-			snprintf(letters + strlen(letters), 3, "%c%s", w->what,
-				 w->arg ? ":" : "");
+		if (w->letter)
+			snprintf(letters + strlen(letters), 3, "%c%s",
+				 w->letter, w->arg ? ":" : "");
 	}
 	rq->words = calloc((size_t)argc + 1, sizeof(*rq->words));
 	if (!rq->words)
@@ -255,14 +280,16 @@ int options_parse(struct request *rq, int argc, char **argv)
 		o = getopt_long(argc, argv, letters, long_words, NULL);
 		if (o == -1)
 			break;
-		if (o == 0)
-			o = what;
-		if (o == 'h') {
+		if (o == 0 || o == 'h')
+			o = o ? W_HELP : what;
+		if (o == W_HELP) {
 			rq->help = true;
 			return EXIT_DONE;
 		}
 		if (o == '?' || o == ':')
 			return refuse(rq, argv[at], o);
+		if (o < W_HELP)
+			o = of_letter(rq->command, o);
 		if (optarg)
 			code = take_value(rq, o, optarg);
 		else
@@ -281,8 +308,8 @@ void options_help(const struct command *c)
 
 		if (!(w->takers & c->options) || !w->help)
 			continue;
-		if (w->what && w->what < 256)
-			snprintf(letter, sizeof(letter), "-%c, ", w->what);
+		if (w->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", w->letter);
 		if (w->what)
 			snprintf(name, sizeof(name), "%s--%s %s", letter,
 				 w->name, w->arg ? w->arg : "");

@@ -36,6 +36,7 @@ enum {
 	O_CAS = 1 << 17,   /* --op, --null, --put, --delete, --cells */
 	O_ALL = 1 << 18,
 	O_STAMP = 1 << 19, /* --timestamp of what is written */
+	O_TABLE = 1 << 20,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -62,9 +63,10 @@ struct request {
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
 	bool all_versions;
+	bool writes; /* though the command may only read */
 	int64_t ts;
 	uint64_t ttl_ms;
-	const char *schema_file, *op, *put_column;
+	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
 	/* What a read asks for. */
 	struct scan_spec spec;

@@ -133,8 +133,8 @@ families() {
 }
 
 @test "alter: the schema as text" {
-	ctl describe "$STORE" t | sed 's/versions 5/versions 9/' |
-		ctl alter "$STORE" t
+	ctl describe "$STORE" t | sed 's/versions 5/versions 9/' > "$T/schema"
+	ctl alter "$STORE" t < "$T/schema"
 	[ "$(attr d versions)" = 9 ]
 	ctl describe "$STORE" t | sed 's/versions 9/versions 8/' > "$T/schema"
 	ctl alter "$STORE" t --schema "$T/schema" e:versions=2
@@ -191,4 +191,28 @@ families() {
 	run -1 ctl check "$STORE" --json
 	[ "$(jq -r 'select(.fault) | .fault' <<< "$output" | wc -l)" -ge 1 ]
 	[ "$(jq -s '.[-1].faults' <<< "$output")" -ge 1 ]
+}
+
+@test "snapshots" {
+	ctl put "$STORE" t r d:q old
+	ctl snapshot "$STORE" take all
+	ctl snapshot -t t "$STORE" take %2Eone
+	ctl snapshot "$STORE" --table t take two
+	[ "$(ctl snapshot "$STORE" | cut -f 1)" = all ]
+	[ "$(ctl snapshot -t t "$STORE" list | cut -f 1 | tr '\n' ' ')" = \
+		"%2Eone two " ]
+	ctl snapshot -t t "$STORE" --json | jq -se 'map(.snapshot) ==
+		[".one", "two"] and all(.[]; .taken > 1000000000000)'
+	ctl snapshot -t t "$STORE" rename two three
+	ctl put "$STORE" t r d:q new
+	ctl snapshot -t t "$STORE" clone three copy
+	[ "$(ctl get "$STORE" copy r -v)" = old ]
+	ctl snapshot -t t "$STORE" drop %2Eone
+	ctl snapshot -t t "$STORE" restore three
+	[ "$(ctl get "$STORE" t r -v)" = old ]
+	says 3 "none" snapshot "$STORE" drop none
+	says 3 "the nearest that there is: copy" snapshot -t copz "$STORE"
+	says 2 "no verb 'tak'; did you mean take?" snapshot "$STORE" tak x
+	says 2 "take takes 1 name here" snapshot "$STORE" take
+	says 2 "clone takes 2 names here" snapshot -t t "$STORE" clone x
 }
