@@ -51,6 +51,9 @@ const char *step_table_name(struct run *r, json_t *step)
 {
 	const char *s = json_string_value(json_object_get(step, "table"));
 
+	/* As HBase's client has it, "default:t" is "t". */
+	if (s && !strncmp(s, "default:", 8))
+		s += 8;
 	return s ? s : r->table;
 }
 
@@ -76,6 +79,8 @@ int step_table(struct run *r, json_t *step, struct table **out)
 
 static int64_t number(json_t *v, int64_t absent)
 {
+	if (json_is_string(v) && !strcmp(json_string_value(v), "FOREVER"))
+		return HBASE_FOREVER;
 	if (json_is_string(v))
 		return strtoll(json_string_value(v), NULL, 10);
 	return json_is_integer(v) ? json_integer_value(v) : absent;
