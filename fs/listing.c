@@ -20,7 +20,6 @@ struct ahead {
 	bool have;
 	struct bytes key; /* in the scan's memory or in table */
 	struct cell cell;
-	bool lost; /* see view_scan_lost() */
 	char table[TABLE_NAME_LEN_MAX + 1];
 };
 _Static_assert(TABLE_NAME_LEN_MAX >= SNAPSHOT_NAME_MAX, "holds both");
@@ -282,7 +281,6 @@ static int next_cell(struct listing *ls)
 		r = view_scan_next(ls->scan, c);
 		if (r <= 0)
 			return r;
-		ls->ahead.lost = view_scan_lost(ls->scan);
 		if (passed(ls, c) ||
 		    (is_counted(ls) && ls->level == NODE_ROW_PIECE &&
 		     !bytes_has_prefix(c->row, d->row)))
@@ -488,7 +486,7 @@ static int stat_ahead(struct listing *ls, struct place *p, struct stat *st)
 {
 	const struct cell *c = &ls->ahead.cell;
 
-	if (ls->ahead.lost)
+	if (c->kind == CELL_LOST)
 		return 0;
 	if (p->kind == NODE_VERSION || p->kind == NODE_COLUMN ||
 	    p->kind == NODE_VALUE || p->kind == NODE_MARKER)

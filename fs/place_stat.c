@@ -156,10 +156,6 @@ static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
 	int r = 1;
 
 	switch (p->kind) {
-	case NODE_VIEW:
-		r = view_answerable(p->table, p->view, store_now_ms(fs->store));
-		r = r < 0 ? r : 1;
-		break;
 	case NODE_ROW:
 	case NODE_FAMILY:
 		r = view_has(p);

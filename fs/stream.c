@@ -183,7 +183,7 @@ static int add_line(struct stream *s)
 	struct cell cell;
 	int r = view_scan_next(s->scan, &cell);
 
-	if (r > 0 && view_scan_lost(s->scan))
+	if (r > 0 && cell.kind == CELL_LOST)
 		return why(-ENODATA,
 			   "a column's past is gone: its family keeps too few "
 			   "versions to tell what was there then");

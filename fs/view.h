@@ -18,14 +18,14 @@
  * and .at) is refused.
  *
  * The restriction goes into the one scan that reads the level: keys as its
- * bounds, times as its time range. What a scan cannot do is done behind it by
- * struct view_scan: counting rows, and .at.
+ * bounds, times as its time range. What a scan cannot do, counting rows, is
+ *done behind it by struct view_scan.
  *
- * .at cannot look behind versions that the family has let go. A column that
- * shows as many versions as its family keeps, all of them newer than WHEN, may
- * have had one at WHEN: it is listed, and reading it is -ENODATA. A WHEN older
- * than a family's ttl is refused as a whole. What was deleted is gone from
- * .at too, as in HBase, but for families with keep_deleted.
+ * .at and @TIME are scans as of a moment (store.h). What the disk does not
+ * tell any more is -ENODATA: a whole scan where deletes or expiry have taken
+ * what was there, a single column (CELL_LOST) where newer versions may have
+ * pushed it out. Such a column, and a row or family that has no others, is
+ * listed, since it may have been there, and each look at it is -ENODATA.
  *
  * Threads: a view is shared by reference; a view_scan belongs to one thread.
  */
@@ -100,8 +100,6 @@ struct view_scan;
 int view_scan_open(struct fstable *ft, const struct view *v,
 		   const struct scan_spec *spec, struct view_scan **out);
 int view_scan_next(struct view_scan *vs, struct cell *out);
-/* Is the column that was just handed out one whose past is gone (.at)? */
-bool view_scan_lost(const struct view_scan *vs);
 void view_scan_close(struct view_scan *vs); /* NULL is nothing */
 
 /*
@@ -123,7 +121,4 @@ int view_has(const struct place *p);
  * -ENODATA with a sentence when it is lost. @hold as table_get()'s.
  */
 int view_get(const struct place *p, struct cell *cell, struct buf *hold);
-/* May a view with .at be entered at all? 0, or -ENODATA with a sentence. */
-int view_answerable(struct fstable *ft, const struct view *v, int64_t now_ms);
-
 #endif

@@ -14,18 +14,9 @@ struct count {
 };
 
 struct view_scan {
+	struct fstable *table;
 	struct scan *scan; /* NULL = nothing to be had */
 	struct count rows, qualifiers;
-
-	/* For .at: each column's versions are looked through. */
-	bool at;
-	int64_t when;
-	uint8_t want; /* the granularity that was asked for */
-	struct fstable *table;
-	struct buf row, family, qualifier; /* of the present column */
-	bool any, column_done, unit_done, lost;
-	uint32_t newer; /* versions of the column that are too new */
-	uint32_t kept;	/* as many as the family keeps */
 };
 
 /* -- bounds ------------------------------------------------------------- */
@@ -121,27 +112,19 @@ static bool apply(const struct view *v, struct scan_spec *s)
 	if (is_empty(s))
 		return false;
 	s->raw |= v->raw;
+	if (v->has_at)
+		s->versions = 1;
+	if (v->has_at && v->at != TS_MAX &&
+	    (!s->has_as_of || v->at < s->as_of)) {
+		s->has_as_of = true;
+		s->as_of = v->at;
+	}
 	if (v->reversed && !one_row)
 		turn_around(s);
 	return true;
 }
 
 /* -- the scan ----------------------------------------------------------- */
-
-/* Only the newest is a thing of the scan; the past is looked through. */
-static void apply_at(const struct view *v, struct scan_spec *s,
-		     struct view_scan *vs)
-{
-	if (v->at == TS_MAX) {
-		s->versions = 1;
-		return;
-	}
-	vs->at = true;
-	vs->when = v->at;
-	vs->want = s->granularity;
-	s->granularity = SCAN_CELLS;
-	s->versions = 0;
-}
 
 int view_scan_open(struct fstable *ft, const struct view *v,
 		   const struct scan_spec *spec, struct view_scan **out)
@@ -160,8 +143,6 @@ int view_scan_open(struct fstable *ft, const struct view *v,
 		if (!is_one_row(spec))
 			vs->rows.limit = v->rows.limit;
 		vs->qualifiers.limit = v->qualifiers.limit;
-		if (v->has_at)
-			apply_at(v, &s, vs);
 	}
 	if (some)
 		r = scan_open(fstable_table(ft), &s, &vs->scan);
@@ -182,63 +163,14 @@ void view_scan_close(struct view_scan *vs)
 	fstable_unref(vs->table);
 	buf_free(&vs->rows.key);
 	buf_free(&vs->qualifiers.key);
-	buf_free(&vs->row);
-	buf_free(&vs->family);
-	buf_free(&vs->qualifier);
 	free(vs);
 }
 
-bool view_scan_lost(const struct view_scan *vs)
+static int is_lost(void)
 {
-	return vs->lost;
-}
-
-/* Takes note of where the cell is: 0 or -ENOMEM. */
-static int enter(struct view_scan *vs, const struct cell *c)
-{
-	bool row = !vs->any || !bytes_eq(c->row, buf_bytes(&vs->row));
-	bool family = row || !bytes_eq(c->family, buf_bytes(&vs->family));
-	struct family_attrs a;
-	int r = 0;
-
-	if (!family && bytes_eq(c->qualifier, buf_bytes(&vs->qualifier)))
-		return 0;
-	vs->any = true;
-	vs->column_done = false;
-	vs->newer = 0;
-	if (row) {
-		vs->unit_done = false;
-		r = buf_set(&vs->row, c->row);
-	}
-	if (r == 0 && family) {
-		if (vs->want == SCAN_FAMILIES)
-			vs->unit_done = false;
-		vs->kept = UINT32_MAX;
-		if (fstable_family(vs->table, c->family, &a) > 0)
-			vs->kept = a.versions;
-		r = buf_set(&vs->family, c->family);
-	}
-	return r < 0 ? r : buf_set(&vs->qualifier, c->qualifier);
-}
-
-/* 1: the cell answers for its column, row or family; 0: it does not. */
-static int answers(struct view_scan *vs, const struct cell *c)
-{
-	int r = enter(vs, c);
-
-	if (r < 0)
-		return why(r, "out of memory for a scan");
-	if (vs->column_done || vs->unit_done)
-		return 0;
-	if (c->ts <= vs->when)
-		vs->lost = false;
-	else if (vs->kept != UINT32_MAX && ++vs->newer >= vs->kept)
-		vs->lost = true;
-	else
-		return 0;
-	vs->column_done = true;
-	vs->unit_done = vs->want < SCAN_COLUMNS;
-	return 1;
+	return why(-ENODATA, "what was there then may have been pushed out by "
+			     "newer versions: the family keeps too few to "
+			     "tell (versions)");
 }
 
 /* 1: within the limit; 0: beyond it. */
@@ -260,19 +192,16 @@ int view_scan_next(struct view_scan *vs, struct cell *out)
 
 	if (!vs->scan)
 		return 0;
-	for (;;) {
-		r = scan_next(vs->scan, out);
-		if (r > 0 && vs->at) {
-			r = answers(vs, out);
-			if (r == 0)
-				continue;
-		}
-		if (r > 0)
-			r = within(&vs->rows, out->row);
-		if (r > 0)
-			r = within(&vs->qualifiers, out->qualifier);
-		return r;
-	}
+	r = scan_next(vs->scan, out);
+	if (r > 0)
+		r = within(&vs->rows, out->row);
+	if (r > 0)
+		r = within(&vs->qualifiers, out->qualifier);
+	/* One that may not have been there cannot be counted. */
+	if (r > 0 && out->kind == CELL_LOST &&
+	    (vs->rows.limit || vs->qualifiers.limit))
+		r = is_lost();
+	return r;
 }
 
 /* -- single places ------------------------------------------------------ */
@@ -326,12 +255,47 @@ static struct scan_spec spec_of(const struct place *p, uint8_t granularity,
 	return s;
 }
 
+static int has_any(const struct place *p, const struct scan_spec *s)
+{
+	struct view_scan *vs;
+	struct cell cell;
+	int r = view_scan_open(p->table, p->view, s, &vs);
+
+	if (r < 0)
+		return r;
+	r = view_scan_next(vs, &cell);
+	view_scan_close(vs);
+	return r > 0 && cell.kind == CELL_LOST ? is_lost() : r;
+}
+
+/* Some family of the row can tell that it is there, though not all can. */
+static int has_some(const struct place *p, int r)
+{
+	struct column_name column;
+	struct scan_spec s = spec_of(p, SCAN_ROWS, &column);
+	struct schema schema;
+	int found = 0;
+
+	if (fstable_schema(p->table, &schema) < 0)
+		return r;
+	s.keys_only = true;
+	s.columns = &column;
+	s.ncolumns = 1;
+	column.whole_family = true;
+	for (uint32_t i = 0; found <= 0 && i < schema.nfamilies; i++) {
+		column.family = bytes_str(schema.families[i].name);
+		found = has_any(p, &s);
+		if (found < 0)
+			r = found;
+	}
+	schema_free(&schema);
+	return found > 0 ? found : r;
+}
+
 int view_has(const struct place *p)
 {
 	struct column_name column;
-	struct scan_spec s = spec_of(p, SCAN_FAMILIES, &column);
-	struct view_scan *vs;
-	struct cell cell;
+	struct scan_spec s = spec_of(p, SCAN_ROWS, &column);
 	int r;
 
 	if (!view_admits(p))
@@ -342,12 +306,8 @@ int view_has(const struct place *p)
 			return r;
 	}
 	s.keys_only = true;
-	r = view_scan_open(p->table, p->view, &s, &vs);
-	if (r < 0)
-		return r;
-	r = view_scan_next(vs, &cell);
-	view_scan_close(vs);
-	return r;
+	r = has_any(p, &s);
+	return r == -ENODATA && p->kind == NODE_ROW ? has_some(p, r) : r;
 }
 
 /* Is it, the @nth of its column, the cell that the file stands for? */
@@ -359,6 +319,7 @@ static bool is_it(const struct place *p, const struct cell *c, uint64_t nth)
 	case NODE_MARKER:
 		return c->ts == p->ts && c->kind == p->cell_kind;
 	case NODE_PAST:
+		/* Of a time only where .raw shows no table as of it. */
 		return p->back ? nth > p->back : c->ts <= p->ts;
 	}
 	return true;
@@ -392,47 +353,23 @@ int view_get(const struct place *p, struct cell *cell, struct buf *hold)
 			return r;
 	}
 	s.keys_only = !hold;
+	if (p->kind == NODE_PAST && !p->back && !(p->view && p->view->raw)) {
+		s.has_as_of = true;
+		s.as_of = p->ts;
+	}
 	r = view_scan_open(p->table, p->view, &s, &vs);
 	if (r < 0)
 		return r;
 	do
 		r = view_scan_next(vs, &c);
-	while (r > 0 && !is_it(p, &c, ++nth));
-	if (r > 0 && view_scan_lost(vs))
-		r = why(-ENODATA,
-			"all %u versions that the family keeps are newer than "
-			"%lld: what was there then is gone (versions)",
-			vs->kept, (long long)vs->when);
-	else if (r > 0)
-		r = take(&c, cell, hold);
+	while (r > 0 && c.kind != CELL_LOST && !is_it(p, &c, ++nth));
+	if (r > 0)
+		r = c.kind == CELL_LOST ? is_lost() : take(&c, cell, hold);
 	view_scan_close(vs);
 	if (r > 0) {
 		cell->row = p->row;
 		cell->family = p->family;
 		cell->qualifier = p->qualifier;
 	}
-	return r;
-}
-
-int view_answerable(struct fstable *ft, const struct view *v, int64_t now_ms)
-{
-	struct schema schema;
-	int r;
-
-	if (!v->has_at || v->at == TS_MAX || fstable_expires(ft) <= 0)
-		return 0;
-	r = fstable_schema(ft, &schema);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
-		const struct family_attrs *a = &schema.families[i].attrs;
-
-		if (a->ttl_ms < (uint64_t)now_ms &&
-		    v->at < now_ms - (int64_t)a->ttl_ms)
-			r = why(-ENODATA,
-				"what family %s held then has expired (ttl)",
-				schema.families[i].name);
-	}
-	schema_free(&schema);
 	return r;
 }

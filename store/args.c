@@ -252,6 +252,11 @@ int args_scan(const struct scan_spec *spec)
 			   "a scan of rows or families has a filter or "
 			   "a limit in a family: it takes cells or "
 			   "columns");
+	if (spec->has_as_of && (spec->raw || spec->filter))
+		return why(-EINVAL, "a scan as of a moment is neither raw nor "
+				    "has it a filter");
+	if (spec->has_as_of && (spec->as_of < 0 || spec->as_of > TS_MAX))
+		return why(-EINVAL, "a moment is a timestamp from 0 on");
 	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
 		r = range_check(spec->family_ranges[i].ts_min,
 				spec->family_ranges[i].ts_max);

@@ -16,6 +16,11 @@
 #include "store/bytes.h"
 
 enum cell_kind {
+	/*
+	 * Never stored. A scan as of a moment gives it for a column of which
+	 * it cannot be told what it was then, or whether it was.
+	 */
+	CELL_LOST = 1,
 	CELL_PUT = 4,
 	CELL_DELETE = 8, /* hides one version: exactly its timestamp */
 	CELL_DELETE_FAMILY_VERSION = 10, /* one timestamp in all columns */

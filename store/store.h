@@ -188,6 +188,18 @@ struct scan_spec {
 	int64_t ts_min, ts_max;
 	/* Newest versions a column; 0 = all that the family keeps. */
 	uint32_t versions;
+	/*
+	 * The table as of a moment: what is written with a greater timestamp,
+	 * delete markers too, does not count, and of each column the newest
+	 * version is shown. It is exact while the disk holds what was pushed
+	 * out or deleted since then; scan_open() gives -ENODATA where that,
+	 * or what has expired, is gone from the rows. Of a column where too
+	 * many versions came since then to tell, the result is a CELL_LOST,
+	 * and so is a family or row of which nothing else can be told. Not
+	 * with raw or a filter.
+	 */
+	bool has_as_of;
+	int64_t as_of;
 	const struct family_range *family_ranges;
 	size_t nfamily_ranges;
 	/* Of each family of a row: so many results, the first ones left out. */

@@ -29,6 +29,7 @@ uint64_t file_number(void *db)
 struct flushed {
 	struct tree *tree;
 	struct sstable *file; /* NULL: nothing was worth keeping */
+	struct history lost;
 };
 
 /* The tree and its attributes, unless it was dropped. 1, 0, negative. */
@@ -85,10 +86,12 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		free(snapshots);
 	}
 	if (r < 0) {
+		history_free(&job.lost);
 		tree_unref(out->tree);
 		return r;
 	}
 	out->file = job.output;
+	out->lost = job.lost;
 	return 1;
 }
 
@@ -122,13 +125,13 @@ static int flush_trees(struct lsm *db, const struct generation *g,
 }
 
 /*
- * The levels of @t with @removed and @added changed; NULL if it was dropped.
- * Under catalog, so that nobody else changes them.
+ * The levels of @t with @removed and @added changed, and what was @lost with
+ * it; NULL if it was dropped. Under catalog, so that nobody else changes them.
  */
 static int next_levels(struct lsm *db, struct tree *t,
 		       const struct level_file *removed, size_t nremoved,
 		       const struct level_file *added, size_t nadded,
-		       struct levels **out)
+		       const struct history *lost, struct levels **out)
 {
 	struct levels *now = NULL;
 	int r = 0;
@@ -142,6 +145,8 @@ static int next_levels(struct lsm *db, struct tree *t,
 	pthread_mutex_unlock(&db->state);
 	if (now)
 		r = levels_apply(now, removed, nremoved, added, nadded, out);
+	if (*out && r == 0)
+		r = levels_lose(*out, lost);
 	levels_unref(now);
 	return r;
 }
@@ -157,9 +162,10 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 			uint64_t wal_next)
 {
 	struct edit_file *added = calloc(n + 1, sizeof(*added));
+	struct edit_loss *lost = calloc(n + 1, sizeof(*lost));
 	struct levels **next = calloc(n + 1, sizeof(struct levels *));
-	struct edit e = {.added = added, .wal_first = wal_next};
-	int r = added && next ? os_dir_sync(db->dir) : -ENOMEM;
+	struct edit e = {.added = added, .lost = lost, .wal_first = wal_next};
+	int r = added && lost && next ? os_dir_sync(db->dir) : -ENOMEM;
 
 	if (r < 0) {
 		r = why(r, "cannot sync the store's directory after a flush");
@@ -169,9 +175,15 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct level_file file = {0, f[i].file};
 
+		if (!f[i].file && history_is_whole(&f[i].lost))
+			continue;
+		r = next_levels(db, f[i].tree, NULL, 0, &file,
+				f[i].file != NULL, &f[i].lost, &next[i]);
+		if (r == 0 && next[i] && !history_is_whole(&f[i].lost))
+			lost[e.nlost++] =
+				(struct edit_loss){f[i].tree->id, &f[i].lost};
 		if (!f[i].file)
 			continue;
-		r = next_levels(db, f[i].tree, NULL, 0, &file, 1, &next[i]);
 		if (r == 0 && next[i])
 			added[e.nadded++] = (struct edit_file){
 				f[i].tree->id, 0, sst_info(f[i].file)};
@@ -206,6 +218,7 @@ fail:
 			if (f[i].file)
 				sst_obsolete(f[i].file);
 	free(added);
+	free(lost);
 	free(next);
 	return r;
 }
@@ -239,6 +252,7 @@ int flush_one(struct lsm *db)
 			bytes += sst_info(f[i].file)->file_bytes;
 			sst_unref(f[i].file);
 		}
+		history_free(&f[i].lost);
 		tree_unref(f[i].tree);
 	}
 	free(f);
@@ -291,7 +305,8 @@ static bool job_stop(void *arg)
 
 /* Moves files between levels in the manifest, then in memory. */
 static int compaction_commit(struct lsm *db, struct task *k,
-			     struct sstable **outputs, uint32_t noutputs)
+			     struct sstable **outputs, uint32_t noutputs,
+			     const struct history *history)
 {
 	const struct compaction *c = &k->what;
 	uint32_t nin = c->ninputs[0] + c->ninputs[1], n = 0;
@@ -299,7 +314,14 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	struct level_file *added = calloc(noutputs + 1, sizeof(*added));
 	struct edit_file *er = calloc(nin + 1, sizeof(*er));
 	struct edit_file *ea = calloc(noutputs + 1, sizeof(*ea));
-	struct edit e = {.removed = er, .added = ea, .nadded = noutputs};
+	struct edit_loss lost = {k->tree->id, history};
+	struct edit e = {
+		.removed = er,
+		.added = ea,
+		.nadded = noutputs,
+		.lost = &lost,
+		.nlost = !history_is_whole(history),
+	};
 	struct levels *next = NULL;
 	int r = -ENOMEM;
 
@@ -325,7 +347,8 @@ static int compaction_commit(struct lsm *db, struct task *k,
 					   sst_info(outputs[i])};
 	}
 	pthread_mutex_lock(&db->catalog);
-	r = next_levels(db, k->tree, removed, n, added, noutputs, &next);
+	r = next_levels(db, k->tree, removed, n, added, noutputs, history,
+			&next);
 	if (r == 0 && !next)
 		r = -ECANCELED;
 	if (r == 0) {
@@ -372,7 +395,8 @@ static int run_task(struct lsm *db, struct task *k)
 	int r;
 
 	if (k->what.trivial)
-		return compaction_commit(db, k, k->what.inputs[0], 1);
+		return compaction_commit(db, k, k->what.inputs[0], 1,
+					 &job.lost);
 	r = snapshots_collect(db, k->table, &snapshots, &job.nsnapshots);
 	if (r < 0)
 		return r;
@@ -380,12 +404,13 @@ static int run_task(struct lsm *db, struct task *k)
 	r = compaction_run(&job);
 	free(snapshots);
 	if (r < 0)
-		return r;
+		goto out;
 	r = os_dir_sync(db->dir);
 	if (r < 0)
 		why(r, "cannot sync the store's directory");
 	else
-		r = compaction_commit(db, k, job.outputs, job.noutputs);
+		r = compaction_commit(db, k, job.outputs, job.noutputs,
+				      &job.lost);
 	for (uint32_t i = 0; i < job.noutputs; i++) {
 		if (r < 0 && !atomic_load(&db->failed))
 			sst_obsolete(job.outputs[i]);
@@ -397,6 +422,8 @@ static int run_task(struct lsm *db, struct task *k)
 		atomic_fetch_add(&db->stats.compaction_in, job.bytes_in);
 		atomic_fetch_add(&db->stats.compaction_out, job.bytes_out);
 	}
+out:
+	history_free(&job.lost);
 	return r;
 }
 

@@ -21,6 +21,7 @@ static void tree_clear(struct catalog_tree *t)
 	free(t->files);
 	t->files = NULL;
 	t->nfiles = 0;
+	history_free(&t->lost);
 }
 
 static void table_clear(struct catalog_table *t)
@@ -256,10 +257,26 @@ static int check_info(const struct edit_file *f)
 	return 0;
 }
 
+/* The tree as it is before the edit, if it is there after; else as it comes. */
+static struct catalog_tree *tree_after(struct catalog *c, const struct edit *e,
+				       struct catalog_table *put, uint32_t id)
+{
+	struct catalog_table *owner = NULL;
+	struct catalog_tree *t = tree_of(c, id, &owner);
+
+	/* Trees that the new state of their table lacks are gone. */
+	if (t && (owner->id == e->drop_table || (put && owner->id == put->id)))
+		t = tree_in(put, id) ? t : NULL;
+	else if (!t)
+		t = tree_in(put, id);
+	if (!t)
+		why(-EINVAL, "the store has no tree %" PRIu32, id);
+	return t;
+}
+
 static int check_added(struct catalog *c, const struct edit *e,
 		       struct catalog_table *put)
 {
-	struct catalog_table *owner = NULL;
 	struct catalog_tree *t;
 	int r;
 
@@ -267,16 +284,9 @@ static int check_added(struct catalog *c, const struct edit *e,
 		const struct edit_file *f = &e->added[i];
 		uint64_t number = f->info->number;
 
-		t = tree_of(c, f->tree, &owner);
-		/* Trees that the new state of their table lacks are gone. */
-		if (t && (owner->id == e->drop_table ||
-			  (put && owner->id == put->id)))
-			t = tree_in(put, f->tree) ? t : NULL;
-		else if (!t)
-			t = tree_in(put, f->tree);
+		t = tree_after(c, e, put, f->tree);
 		if (!t)
-			return why(-EINVAL, "the store has no tree %" PRIu32,
-				   f->tree);
+			return -EINVAL;
 		r = check_info(f);
 		if (r < 0)
 			return r;
@@ -462,6 +472,36 @@ static int stage_files(struct catalog *c, const struct edit *e,
 	return r;
 }
 
+/* What the trees will have lost; put in their place when it is applied. */
+static int stage_lost(struct catalog *c, const struct edit *e,
+		      struct catalog_stage *s)
+{
+	int r = 0;
+
+	if (!e->nlost)
+		return 0;
+	s->lost = calloc(e->nlost, sizeof(*s->lost));
+	if (!s->lost)
+		return -ENOMEM;
+	for (; r == 0 && s->nlost < e->nlost; s->nlost++) {
+		const struct edit_loss *l = &e->lost[s->nlost];
+		struct catalog_tree *t = tree_after(c, e, s->table, l->tree);
+
+		if (!t)
+			return -EINVAL;
+		for (size_t i = 0; i < s->nlost; i++)
+			if (e->lost[i].tree == l->tree)
+				return why(-EINVAL,
+					   "an edit names the losses of tree "
+					   "%" PRIu32 " twice",
+					   l->tree);
+		r = history_copy(&s->lost[s->nlost], &t->lost);
+		if (r == 0)
+			r = history_add(&s->lost[s->nlost], l->history);
+	}
+	return r;
+}
+
 static int reserve_lists(struct catalog *c, const struct edit *e)
 {
 	void *p;
@@ -502,6 +542,8 @@ int catalog_stage(struct catalog *c, const struct edit *e,
 		r = check_snapshots(c, e);
 	if (r == 0)
 		r = stage_files(c, e, &s);
+	if (r == 0)
+		r = stage_lost(c, e, &s);
 	if (r == 0 && e->put_snapshot)
 		r = snapshot_tables_copy(&s.snapshot, &e->put_snapshot->tables);
 	if (r == 0)
@@ -519,6 +561,9 @@ void catalog_unstage(struct catalog_stage *s)
 	for (size_t i = 0; i < s->nfiles; i++)
 		sst_info_free(&s->files[i].info);
 	free(s->files);
+	for (size_t i = 0; i < s->nlost; i++)
+		history_free(&s->lost[i]);
+	free(s->lost);
 	if (s->table)
 		table_clear(s->table);
 	free(s->table);
@@ -579,8 +624,7 @@ static void put_table(struct catalog *c, struct catalog_table *now)
 			if (!t)
 				continue;
 			now->trees[i] = *t;
-			t->files = NULL;
-			t->nfiles = 0;
+			*t = (struct catalog_tree){0};
 		}
 		table_clear(old);
 		take_out(c, old);
@@ -649,6 +693,12 @@ void catalog_apply(struct catalog *c, const struct edit *e,
 		t->files[t->nfiles++] = s->files[i];
 	}
 	free(s->files);
+	for (size_t i = 0; i < s->nlost; i++) {
+		t = tree_of(c, e->lost[i].tree, NULL);
+		history_free(&t->lost);
+		t->lost = s->lost[i];
+	}
+	free(s->lost);
 	if (e->drop_snapshot) {
 		at = snapshot_place(c, e->drop_snapshot, &there);
 		if (there)

@@ -7,8 +7,8 @@
  * applied is freed by catalog_unstage() and has changed nothing.
  *
  * Inside an edit the order is: drop a table, remove files, put a table, add
- * files, drop a snapshot, put a snapshot. Counters only grow, and never stay
- * behind a number that the edit uses.
+ * files, lose history, drop a snapshot, put a snapshot. Counters only grow, and
+ * never stay behind a number that the edit uses.
  */
 #ifndef CELLFS_STORE_LSM_CATALOG_H
 #define CELLFS_STORE_LSM_CATALOG_H
@@ -19,6 +19,8 @@ struct catalog_stage {
 	struct catalog_table *table; /* the copy of put_table */
 	struct catalog_file *files;  /* copies of what is added */
 	size_t nfiles;
+	struct history *lost; /* of e->lost: all that their trees have lost */
+	size_t nlost;
 	struct snapshot_tables snapshot; /* of put_snapshot */
 };
 

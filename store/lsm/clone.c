@@ -86,6 +86,8 @@ static int copy_tree(struct clone *k, const struct view *view, uint32_t family,
 	int r;
 
 	out->level = deepest(view->levels[family]);
+	if (history_copy(&out->lost, &view->levels[family]->lost) < 0)
+		return why(-ENOMEM, "out of memory");
 	w.options = compaction_options(attrs, out->level);
 	r = reader_open(&reader, view, family, &spec);
 	if (r < 0)
@@ -140,6 +142,7 @@ static void clone_end(struct clone *k, int r)
 			sst_unref(f->files[n]);
 		}
 		free(f->files);
+		history_free(&f->lost);
 	}
 	free(k->files);
 	table_unref(k->original);

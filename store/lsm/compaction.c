@@ -132,8 +132,34 @@ static bool lies_deeper(struct depth *d, struct bytes row)
 	return false;
 }
 
+/* Takes note of what was dropped of the row that retain is done with. */
+static int note_loss(const struct retain *retain, struct bytes row,
+		     struct history *lost)
+{
+	struct retain_loss loss;
+
+	retain_loss(retain, &loss);
+	if (loss.from >= loss.to)
+		return 0;
+	if (history_lose(lost, row, row, loss.from, loss.to) < 0)
+		return why(-ENOMEM, "out of memory for what is lost");
+	return 0;
+}
+
+/* And of what was dropped of all rows. */
+static void end_loss(const struct retain *retain,
+		     const struct family_attrs *attrs, struct history *lost)
+{
+	struct retain_loss loss;
+
+	retain_loss(retain, &loss);
+	lost->before = loss.before;
+	lost->pushed_seq = loss.pushed_seq;
+	lost->pushed_versions = loss.pushed ? attrs->versions : 0;
+}
+
 static int copy_row(struct cursor *c, struct retain *retain, bool whole,
-		    struct compaction_writer *w)
+		    struct compaction_writer *w, struct history *lost)
 {
 	struct entry e;
 	int r;
@@ -144,6 +170,8 @@ static int copy_row(struct cursor *c, struct retain *retain, bool whole,
 		if (r < 0)
 			return r;
 	}
+	if (r == 0)
+		r = note_loss(retain, c->row, lost);
 	return r < 0 ? r : compaction_write_row_end(w);
 }
 
@@ -159,7 +187,7 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	for (; r == 1; r = cursor_next_row(c)) {
 		bool whole = !slice && !lies_deeper(&depth, c->row);
 
-		r = copy_row(c, retain, whole, w);
+		r = copy_row(c, retain, whole, w, &j->lost);
 		if (r < 0)
 			return r;
 		if (++rows % STOP_ROWS == 0 && j->stop && j->stop(j->arg))
@@ -211,6 +239,7 @@ int compaction_run(struct compaction_job *j)
 		.major = j->what->major,
 		.snapshots = j->snapshots,
 		.nsnapshots = j->nsnapshots,
+		.pushed_versions = j->levels->lost.pushed_versions,
 	};
 	struct compaction_writer w = {
 		.dir = j->dir,
@@ -241,6 +270,7 @@ int compaction_run(struct compaction_job *j)
 		r = compaction_write_finish(&w);
 	if (r < 0)
 		goto out;
+	end_loss(retain, j->attrs, &j->lost);
 	for (uint32_t i = 0; i < w.ntables; i++) {
 		j->entries_out += sst_info(w.tables[i])->entries;
 		j->bytes_out += sst_info(w.tables[i])->file_bytes;
@@ -283,13 +313,14 @@ int flush_run(struct flush_job *j)
 		return why(r, "out of memory starting a flush");
 	r = cursor_seek_row(j->from, (struct bytes){0});
 	while (r == 1) {
-		r = copy_row(j->from, retain, false, &w);
+		r = copy_row(j->from, retain, false, &w, &j->lost);
 		if (r == 0)
 			r = cursor_next_row(j->from);
 	}
 	if (r == 0)
 		r = compaction_write_finish(&w);
 	if (r == 0) {
+		end_loss(retain, j->attrs, &j->lost);
 		j->output = w.ntables ? w.tables[0] : NULL;
 		w.ntables = 0;
 	}

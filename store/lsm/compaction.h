@@ -105,10 +105,12 @@ struct compaction_job {
 	struct sstable **outputs;
 	uint32_t noutputs;
 	uint64_t entries_in, entries_out, bytes_in, bytes_out;
+	struct history lost; /* with the outputs the tree has lost this */
 };
 /*
  * Merges. 0, or an error with every output removed and inputs untouched.
- * Output files are synced, their directory entries not yet.
+ * Output files are synced, their directory entries not yet. Either way the
+ * caller frees j->lost.
  */
 int compaction_run(struct compaction_job *j);
 
@@ -125,6 +127,7 @@ struct flush_job {
 	uint64_t (*number)(void *arg);
 	void *arg;
 	struct sstable *output; /* NULL if nothing was left */
+	struct history lost;	/* as in a compaction */
 };
 int flush_run(struct flush_job *j);
 

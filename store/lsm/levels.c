@@ -42,6 +42,7 @@ void levels_unref(struct levels *l)
 			sst_unref(l->level[i].files[j]);
 		free(l->level[i].files);
 	}
+	history_free(&l->lost);
 	free(l);
 }
 
@@ -125,6 +126,8 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 			return why(-EUCLEAN, "there is no level %u",
 				   added[i].level);
 	r = levels_new(&l);
+	if (r == 0)
+		r = levels_lose(l, &from->lost);
 	for (int i = 0; i < LEVELS_MAX && r == 0; i++)
 		r = build_level(from, i, removed, nremoved, added, nadded,
 				&l->level[i]);
@@ -134,6 +137,13 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 	}
 	*out = l;
 	return 0;
+}
+
+int levels_lose(struct levels *l, const struct history *lost)
+{
+	int r = history_add(&l->lost, lost);
+
+	return r < 0 ? why(r, "out of memory") : 0;
 }
 
 uint64_t levels_bytes(const struct levels *l, int level)

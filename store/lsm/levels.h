@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 
+#include "store/lsm/history.h"
 #include "store/lsm/sstable.h"
 
 #define LEVELS_MAX 7
@@ -26,6 +27,7 @@ struct level {
 struct levels {
 	_Atomic uint32_t refs;
 	struct level level[LEVELS_MAX];
+	struct history lost; /* by the merges that made it */
 };
 
 int levels_new(struct levels **out); /* empty */
@@ -39,11 +41,14 @@ struct level_file {
 /*
  * A new set: @from without @removed (by file number) and with @added, in
  * their order. -EUCLEAN if files of a deeper level would overlap. New level 0
- * files go in front by descending seq_max.
+ * files go in front by descending seq_max. What @from has lost @out has too.
  */
 int levels_apply(const struct levels *from, const struct level_file *removed,
 		 size_t nremoved, const struct level_file *added, size_t nadded,
 		 struct levels **out);
+
+/* @l, which nobody shares yet, has lost this as well. 0 or -ENOMEM. */
+int levels_lose(struct levels *l, const struct history *lost);
 
 uint64_t levels_bytes(const struct levels *l, int level);
 /* The first file of a level >= 1 whose row_max >= @row; nfiles if none. */

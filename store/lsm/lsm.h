@@ -173,6 +173,7 @@ struct tree_files {
 	uint8_t level;
 	uint32_t n;
 	struct sstable **files; /* in row order; the tree takes references */
+	struct history lost;	/* by the merges that made them */
 };
 /* One for each family of a state that nobody else knows yet. */
 int table_state_fill(struct table_state *st, const struct tree_files *files);

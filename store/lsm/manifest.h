@@ -14,12 +14,13 @@
 #ifndef CELLFS_STORE_LSM_MANIFEST_H
 #define CELLFS_STORE_LSM_MANIFEST_H
 
+#include "store/lsm/history.h"
 #include "store/lsm/sstable.h"
 #include "store/schema.h"
 #include "store/snapshot_tables.h"
 
 /* Raised when a byte format changes: store_open() refuses newer ones. */
-#define STORE_FORMAT 1
+#define STORE_FORMAT 2
 
 struct catalog_file {
 	uint8_t level;
@@ -30,6 +31,7 @@ struct catalog_tree {
 	uint32_t id; /* never reused */
 	size_t nfiles;
 	struct catalog_file *files;
+	struct history lost;
 };
 
 struct catalog_table {
@@ -62,7 +64,7 @@ struct catalog {
 
 /*
  * One edit; zeroed = nothing. Pointers are borrowed for the call. Applied in
- * this order: drop_table, removed, put_table, added, drop_snapshot,
+ * this order: drop_table, removed, put_table, added, lost, drop_snapshot,
  * put_snapshot. Counters only grow, and pass by themselves every number that
  * the edit uses.
  */
@@ -71,11 +73,17 @@ struct edit_file {
 	uint8_t level;
 	const struct sst_info *info; /* of a removed one: the number counts */
 };
+struct edit_loss {
+	uint32_t tree;
+	const struct history *history; /* adds to what the tree has */
+};
 struct edit {
 	/* 0 = unchanged */
 	uint64_t next_file, last_seq, wal_first;
 	const struct edit_file *removed, *added;
 	size_t nremoved, nadded;
+	const struct edit_loss *lost;
+	size_t nlost;
 	/*
 	 * Creates (id new) or replaces (id known) a table: its name, schema
 	 * and tree ids. Trees that it no longer lists lose their files.

@@ -22,6 +22,9 @@
  *	DROP_SNAPSHOT	table:8 name
  *	PUT_SNAPSHOT	table:8 seq:8 taken_ms:8 name tables:4 shown*
  *	shown		= id:8 name schema
+ *	LOSE		tree:4 before:8 pushed_seq:8 pushed_versions:4 gaps:4
+ *			gap*
+ *	gap		= row row from:8 to:8
  *
  * A name, a row and a schema are a length of four bytes and the bytes.
  */
@@ -32,7 +35,8 @@ enum op {
 	OP_PUT_TABLE = 4,
 	OP_ADD_FILE = 5,
 	OP_DROP_SNAPSHOT = 6,
-	OP_PUT_SNAPSHOT = 7
+	OP_PUT_SNAPSHOT = 7,
+	OP_LOSE = 8
 };
 
 /* -- names -------------------------------------------------------------- */
@@ -207,6 +211,22 @@ static void put_table(struct encoder *e, const struct catalog_table *t)
 	put_schema(e, &t->schema);
 }
 
+static void put_lost(struct encoder *e, uint32_t tree, const struct history *h)
+{
+	put_u8(e, OP_LOSE);
+	put_u32(e, tree);
+	put_u64(e, (uint64_t)h->before);
+	put_u64(e, h->pushed_seq);
+	put_u32(e, h->pushed_versions);
+	put_u32(e, (uint32_t)h->ngaps);
+	for (size_t i = 0; i < h->ngaps; i++) {
+		put_bytes(e, buf_bytes(&h->gaps[i].row_min));
+		put_bytes(e, buf_bytes(&h->gaps[i].row_max));
+		put_u64(e, (uint64_t)h->gaps[i].from);
+		put_u64(e, (uint64_t)h->gaps[i].to);
+	}
+}
+
 static void put_snapshot(struct encoder *e, const struct catalog_snapshot *s)
 {
 	put_u8(e, OP_PUT_SNAPSHOT);
@@ -257,11 +277,15 @@ int manifest_put_state(struct buf *out, uint64_t number, uint64_t offset,
 		const struct catalog_table *t = &c->tables[i];
 
 		put_table(&e, t);
-		for (uint32_t j = 0; j < t->schema.nfamilies; j++)
-			for (size_t k = 0; k < t->trees[j].nfiles; k++)
-				put_file(&e, t->trees[j].id,
-					 t->trees[j].files[k].level,
-					 &t->trees[j].files[k].info);
+		for (uint32_t j = 0; j < t->schema.nfamilies; j++) {
+			const struct catalog_tree *tree = &t->trees[j];
+
+			for (size_t k = 0; k < tree->nfiles; k++)
+				put_file(&e, tree->id, tree->files[k].level,
+					 &tree->files[k].info);
+			if (!history_is_whole(&tree->lost))
+				put_lost(&e, tree->id, &tree->lost);
+		}
 	}
 	for (size_t i = 0; i < c->nsnapshots; i++)
 		put_snapshot(&e, &c->snapshots[i]);
@@ -290,6 +314,8 @@ int manifest_put_edit(struct buf *out, uint64_t number, uint64_t offset,
 	for (size_t i = 0; i < ed->nadded; i++)
 		put_file(&e, ed->added[i].tree, ed->added[i].level,
 			 ed->added[i].info);
+	for (size_t i = 0; i < ed->nlost; i++)
+		put_lost(&e, ed->lost[i].tree, ed->lost[i].history);
 	if (ed->drop_snapshot) {
 		put_u8(&e, OP_DROP_SNAPSHOT);
 		put_u64(&e, ed->drop_snapshot->table);
@@ -356,6 +382,40 @@ static int replay_file(struct decoder *d, struct catalog *c)
 		r = d->bad ? -EUCLEAN : apply(c, &e);
 	buf_free(&info.row_min);
 	buf_free(&info.row_max);
+	return r;
+}
+
+static int take_gap(struct decoder *d, struct history *h)
+{
+	struct bytes min = take_bytes(d, ROW_LEN_MAX);
+	struct bytes max = take_bytes(d, ROW_LEN_MAX);
+	int64_t from = (int64_t)take_u64(d), to = (int64_t)take_u64(d);
+
+	if (d->bad || from < 0 || from >= to || bytes_cmp(min, max) > 0)
+		return -EUCLEAN;
+	return history_lose(h, min, max, from, to);
+}
+
+static int replay_lost(struct decoder *d, struct catalog *c)
+{
+	struct history h = {0};
+	struct edit_loss l = {.history = &h};
+	struct edit e = {.lost = &l, .nlost = 1};
+	uint32_t ngaps;
+	int r = 0;
+
+	l.tree = take_u32(d);
+	h.before = (int64_t)take_u64(d);
+	h.pushed_seq = take_u64(d);
+	h.pushed_versions = take_u32(d);
+	ngaps = take_u32(d);
+	if (d->bad || h.before < 0 || ngaps > HISTORY_GAPS_MAX)
+		return -EUCLEAN;
+	while (r == 0 && ngaps-- > 0)
+		r = take_gap(d, &h);
+	if (r == 0)
+		r = apply(c, &e);
+	history_free(&h);
 	return r;
 }
 
@@ -482,6 +542,8 @@ static int replay_op(struct decoder *d, struct catalog *c)
 		break;
 	case OP_PUT_SNAPSHOT:
 		return replay_snapshot(d, c);
+	case OP_LOSE:
+		return replay_lost(d, c);
 	default:
 		return -EUCLEAN;
 	}
@@ -500,6 +562,12 @@ static int replay_header(struct bytes payload, uint64_t number, uint64_t *store)
 		return why(-EPROTONOSUPPORT,
 			   "the store has format %" PRIu32
 			   ", this program knows up to %d: use a newer one",
+			   format, STORE_FORMAT);
+	if (!d.bad && format && format < STORE_FORMAT)
+		return why(-EPROTONOSUPPORT,
+			   "the store has format %" PRIu32
+			   ", this program knows only %d: export it with the "
+			   "one that made it",
 			   format, STORE_FORMAT);
 	if (d.bad || format == 0 || take_u64(&d) != number)
 		return -EUCLEAN;

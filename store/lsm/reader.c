@@ -18,6 +18,14 @@ static bool file_matters(const struct sstable *t,
 	    bytes_cmp(buf_bytes(&i->row_min), spec->row_max) > 0)
 		return false;
 	/*
+	 * As of a moment, what is newer only shows how much may be missing
+	 * where versions were pushed out.
+	 */
+	if (spec->visible.has_as_of && i->ts_min > spec->visible.as_of &&
+	    (!spec->visible.pushed_versions ||
+	     i->seq_min > spec->visible.pushed_seq))
+		return false;
+	/*
 	 * What is older than the range neither shows nor hides anything in
 	 * it. What is newer may have pushed versions out.
 	 */
@@ -180,6 +188,8 @@ int reader_rows(struct reader *r, struct block_rows *out)
 	    merge_rows(&r->merge, out) <= 0 || out->end == out->row)
 		return 0;
 	b = out->block;
+	if (s->has_as_of && b->ts_max > s->as_of)
+		return 0;
 	return b->simple && b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
 	       (b->single ||
 		(s->versions == 0 && s->attrs->versions == UINT32_MAX));

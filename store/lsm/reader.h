@@ -75,6 +75,12 @@ int reader_seek(struct reader *r, struct bytes qualifier);
  */
 int reader_rows(struct reader *r, struct block_rows *out);
 
+/* Does the present entry only stand for its column (visible_lost())? */
+static inline bool reader_lost(const struct reader *r)
+{
+	return r->spec.has_as_of && r->visible && visible_lost(r->visible);
+}
+
 static inline struct cursor *reader_cursor(struct reader *r)
 {
 	return &r->merge.base;

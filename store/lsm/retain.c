@@ -45,6 +45,17 @@ struct retain {
 	bool has_put;
 	int64_t put_ts;	  /* of the last put that replaces others */
 	uint64_t put_seq; /* ... its sequence */
+	/* What was dropped, for those who read as of a past moment */
+	struct retain_loss loss;
+	uint64_t seq_seen;   /* the greatest */
+	int64_t family_to;   /* greatest of the DELETE_FAMILY that let go */
+	int64_t column_to;   /* of them and of the column's DELETE_COLUMN */
+	uint64_t puts;	     /* of the column, with different timestamps */
+	int64_t newest;	     /* the first of them */
+	int64_t covered_min; /* least that went under a wide marker */
+	bool covered;	     /* is there one? */
+	bool version_gone;   /* one went with its one-version marker */
+	bool loan;	     /* some of them have a ttl of their own */
 };
 
 static bool family_ttl_expired(const struct retain *r, const struct entry *e)
@@ -53,12 +64,15 @@ static bool family_ttl_expired(const struct retain *r, const struct entry *e)
 }
 
 /* An expired put may go, unless min_versions could keep or call it back. */
-static bool is_expired(const struct retain *r, const struct entry *e)
+static bool is_expired(struct retain *r, const struct entry *e)
 {
 	int64_t age;
 
-	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0)
+	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0) {
+		if (e->ts >= r->loss.before)
+			r->loss.before = e->ts + 1;
 		return true;
+	}
 	if (!e->ttl_ms || __builtin_sub_overflow(r->spec.now_ms, e->ts, &age))
 		return false;
 	return age > 0 && (uint64_t)age > e->ttl_ms;
@@ -81,9 +95,94 @@ static int note_marker(struct retain *r, const struct entry *e, bool deleting)
 {
 	int err = masking_add(&r->masking, e);
 
-	if (err == 0 && deleting)
-		err = masking_add(&r->deleting, e);
-	return err;
+	if (err < 0 || !deleting)
+		return err;
+	if (e->kind == CELL_DELETE_FAMILY && e->ts > r->family_to)
+		r->family_to = r->column_to = e->ts;
+	if (e->kind == CELL_DELETE_COLUMN && e->ts > r->column_to)
+		r->column_to = e->ts;
+	return masking_add(&r->deleting, e);
+}
+
+/* -- what is lost --------------------------------------------------------- */
+
+static void lose(struct retain *r, int64_t from, int64_t to)
+{
+	if (from >= to)
+		return;
+	if (r->loss.from >= r->loss.to) {
+		r->loss.from = from;
+		r->loss.to = to;
+		return;
+	}
+	if (from < r->loss.from)
+		r->loss.from = from;
+	if (to > r->loss.to)
+		r->loss.to = to;
+}
+
+/* Gone for a wide marker: who looks from between the two misses it. */
+static int lose_covered(struct retain *r, const struct entry *e)
+{
+	if (!r->covered || e->ts < r->covered_min)
+		r->covered_min = e->ts;
+	r->covered = true;
+	return DROP;
+}
+
+/* A marker gone for a wider one; what it hides may lie elsewhere. */
+static int lose_marker(struct retain *r, const struct entry *e)
+{
+	lose(r, e->ts, r->column_to);
+	return DROP;
+}
+
+static int lose_pushed(struct retain *r)
+{
+	r->loss.pushed = true;
+	return DROP;
+}
+
+/* One of its timestamp has come after it, and is the one that is counted. */
+static int lose_replaced(struct retain *r)
+{
+	r->loss.pushed_seq = UINT64_MAX;
+	return DROP;
+}
+
+static void count_put(struct retain *r, const struct entry *e)
+{
+	if (r->puts == 0)
+		r->newest = e->ts;
+	r->puts++;
+	r->loan |= e->ttl_ms != 0;
+}
+
+/*
+ * Versions that were pushed out below one that is deleted now do not show in
+ * the column any more: whatever is older than it may be missing.
+ */
+static void end_column(struct retain *r)
+{
+	uint64_t versions = r->versions;
+	int64_t from = r->covered_min;
+
+	if (r->spec.pushed_versions && r->spec.pushed_versions < versions)
+		versions = r->spec.pushed_versions;
+	if (r->puts >= versions) {
+		from = 0;
+		if (r->version_gone)
+			lose(r, 0, r->newest);
+	}
+	if (r->covered)
+		lose(r, from, r->column_to);
+}
+
+void retain_loss(const struct retain *r, struct retain_loss *out)
+{
+	*out = r->loss;
+	if (out->pushed || out->pushed_seq)
+		out->pushed_seq = r->seq_seen;
 }
 
 /* -- new_version_behavior yes: the table in visibility.h ------------------ */
@@ -131,6 +230,8 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	if (replaced <= e->seq)
 		return DROP; /* a copy of the one before */
 	if (!loan) {
+		if (replaced == SEQ_NEVER)
+			count_put(r, e);
 		r->has_put = true;
 		r->put_ts = e->ts;
 		r->put_seq = e->seq;
@@ -146,7 +247,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		 * not be counted.
 		 */
 		if (masking_wide_after(&r->deleting, stripe, e->seq))
-			return DROP;
+			return lose_covered(r, e);
 		if (masking_wide_after(&r->masking, stripe, e->seq))
 			return KEEP;
 		deleted = masking_version_after(&r->deleting, e->ts, e->seq);
@@ -159,7 +260,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	}
 	pushed = timeline_first(&r->alive, r->versions, e->seq, death);
 	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
-		return DROP;
+		return lose_pushed(r);
 	/* A loan has pushed out nothing: once it is dead it may go. */
 	if (loan)
 		return deleted <= stripe_end || replaced <= stripe_end ? DROP
@@ -171,16 +272,19 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	}
 	if (pushed == SEQ_NEVER && knows_the_living(r))
 		r->survivors++;
-	if (resolves(r, stripe) &&
-	    (deleted <= stripe_end || replaced <= stripe_end))
+	if (resolves(r, stripe) && deleted <= stripe_end) {
+		r->version_gone = true;
 		return DROP;
+	}
+	if (resolves(r, stripe) && replaced <= stripe_end)
+		return lose_replaced(r);
 	/*
 	 * Replaced: its successor pushes out what it did, unless one that
 	 * helped it to is deleted in between.
 	 */
 	if (death == replaced && replaced <= stripe_end &&
 	    (r->versions == 1 || !r->spec.version_markers))
-		return DROP;
+		return lose_replaced(r);
 	return KEEP;
 }
 
@@ -192,7 +296,7 @@ static int marker_replayed(struct retain *r, const struct entry *e)
 
 	masking_reach(&r->deleting, e->ts);
 	if (masking_wide_after(&r->deleting, stripe, e->seq))
-		return DROP;
+		return resolves(r, stripe) ? DROP : lose_marker(r, e);
 	err = note_marker(r, e, deleting);
 	if (err < 0)
 		return err;
@@ -226,19 +330,37 @@ static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
 	       masking_stripe(&r->masking, marker) <= stripe;
 }
 
+/* Of the column nothing more is kept. */
+static int end_versions(struct retain *r)
+{
+	r->column_done = true;
+	/* Expired ones, and loans that count, do not show how many they were.
+	 */
+	if (r->puts && (r->loan || r->counted <= r->versions))
+		lose(r, 0, r->newest);
+	return lose_pushed(r);
+}
+
 static int put_classic(struct retain *r, const struct entry *e)
 {
 	size_t stripe = masking_stripe(&r->masking, e->seq);
 
+	if (!(r->has_put && r->put_ts == e->ts))
+		count_put(r, e);
 	if (masking_any(&r->deleting)) {
 		masking_reach(&r->deleting, e->ts);
-		if (lies_below(r, masking_oldest(&r->deleting, e->ts), stripe))
+		if (lies_below(r, masking_oldest(&r->deleting, e->ts),
+			       stripe)) {
+			if (r->deleting.wide)
+				return lose_covered(r, e);
+			r->version_gone = true;
 			return DROP;
+		}
 	}
 	/* Of one timestamp the latest is seen. */
 	if (r->has_put && r->put_ts == e->ts &&
 	    masking_stripe(&r->masking, r->put_seq) == stripe)
-		return DROP;
+		return lose_replaced(r);
 	/* A loan gives way when it ends, unless versions are counted now. */
 	if (e->ttl_ms && !counts(r))
 		return KEEP;
@@ -252,8 +374,7 @@ static int put_classic(struct retain *r, const struct entry *e)
 	     r->counted <= r->spec.attrs->min_versions))
 		return KEEP;
 	/* Nothing below it has an effect, markers included. */
-	r->column_done = true;
-	return DROP;
+	return end_versions(r);
 }
 
 /* A marker behind which somebody looks, where versions are counted. */
@@ -265,9 +386,7 @@ static int count_marker(struct retain *r, const struct entry *e)
 	    (!family_ttl_expired(r, e) ||
 	     r->counted <= r->spec.attrs->min_versions))
 		return KEEP;
-	if (!kind_is_family_marker(e->kind))
-		r->column_done = true;
-	return DROP;
+	return kind_is_family_marker(e->kind) ? DROP : end_versions(r);
 }
 
 static int marker_classic(struct retain *r, const struct entry *e)
@@ -281,7 +400,7 @@ static int marker_classic(struct retain *r, const struct entry *e)
 		return DROP; /* with all that it could cover */
 	masking_reach(&r->deleting, e->ts);
 	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
-		return DROP;
+		return lose_marker(r, e);
 	err = note_marker(r, e, deleting);
 	if (err < 0)
 		return err;
@@ -294,6 +413,13 @@ static int marker_classic(struct retain *r, const struct entry *e)
 
 static int begin_column(struct retain *r)
 {
+	if (r->in_column)
+		end_column(r);
+	r->column_to = r->family_to;
+	r->puts = 0;
+	r->covered = false;
+	r->version_gone = false;
+	r->loan = false;
 	masking_column(&r->masking);
 	masking_column(&r->deleting);
 	/* Between snapshots it matters when, not only whether. */
@@ -358,8 +484,12 @@ int retain_next(struct retain *r, struct entry *out)
 
 		if (v <= 0) {
 			r->done = true;
+			if (v == 0 && r->in_column)
+				end_column(r);
 			return v;
 		}
+		if (e->seq > r->seq_seen)
+			r->seq_seen = e->seq;
 		if (!kind_is_family_marker(e->kind)) {
 			if (!r->in_column ||
 			    !column_is(&r->qualifier, e->qualifier)) {
@@ -367,6 +497,7 @@ int retain_next(struct retain *r, struct entry *out)
 				if (v < 0)
 					return v;
 			} else if (r->column_done) {
+				lose_pushed(r);
 				continue;
 			}
 		}
@@ -390,6 +521,8 @@ void retain_row(struct retain *r, struct cursor *c, bool whole_history)
 	r->done = false;
 	r->in_column = false;
 	r->column_done = false;
+	r->loss.from = r->loss.to = 0;
+	r->family_to = r->column_to = -1;
 	masking_row(&r->masking);
 	masking_row(&r->deleting);
 }

@@ -89,6 +89,37 @@ static bool begin_run(struct lsm_scan *sc, struct family_scan *f)
 	return true;
 }
 
+/*
+ * As of a moment: a row or family is there if any column is of which that can
+ * be told. The reader stands on a visible entry.
+ */
+static int find_certain(struct lsm_scan *sc, struct family_scan *f)
+{
+	int r = 1;
+
+	f->lost = false;
+	if (sc->run.block)
+		return 1;
+	while (r > 0 && reader_lost(&f->reader)) {
+		f->lost = true;
+		if (sc->granularity >= SCAN_COLUMNS)
+			return 1;
+		r = reader_next_column(&f->reader);
+	}
+	if (r > 0)
+		f->lost = false;
+	return r < 0 ? r : 1;
+}
+
+/* Is nothing of the present row certain? */
+static bool row_lost(struct lsm_scan *sc)
+{
+	for (uint32_t i = 0; sc->as_of && i < sc->nfamilies; i++)
+		if (scan_on_row(sc, &sc->families[i]) && !sc->families[i].lost)
+			return false;
+	return sc->as_of;
+}
+
 /* To the family's next row that has something to show. */
 static int advance(struct lsm_scan *sc, struct family_scan *f)
 {
@@ -102,6 +133,8 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			return r < 0 ? r : 0;
 		}
 		r = begin_run(sc, f) ? 1 : reader_row(&f->reader);
+		if (r > 0 && sc->as_of)
+			r = find_certain(sc, f);
 		if (r < 0)
 			return r;
 		if (r > 0) {
@@ -181,8 +214,10 @@ void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 		.row = buf_bytes(&sc->row),
 		.family = f->name_bytes,
 	};
-	if (sc->granularity == SCAN_FAMILIES)
+	if (sc->granularity == SCAN_FAMILIES) {
+		out->kind = f->lost ? CELL_LOST : 0;
 		return;
+	}
 	out->qualifier = e->qualifier;
 	out->ts = e->ts;
 	out->seq = e->seq;
@@ -192,6 +227,10 @@ void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 	/* A filter may ask for the value. */
 	if (sc->keys_only && !sc->picking)
 		out->value.data = NULL;
+	if (reader_lost(&f->reader)) {
+		out->kind = CELL_LOST;
+		out->value = (struct bytes){0};
+	}
 }
 
 /* The next family that stands on the row, from @from on. */
@@ -310,6 +349,7 @@ int lsm_scan_next(struct scan *base, struct cell *out)
 			return r;
 		if (sc->granularity == SCAN_ROWS) {
 			*out = (struct cell){.row = buf_bytes(&sc->row)};
+			out->kind = row_lost(sc) ? CELL_LOST : 0;
 			return 1;
 		}
 	}

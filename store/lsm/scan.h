@@ -27,6 +27,7 @@ struct family_scan {
 	bool at_row;	     /* stands on a row with something to show */
 	bool fresh;	     /* not yet positioned */
 	bool ended;
+	bool lost; /* scan as of a moment: nothing of its row is certain */
 };
 
 struct lsm_scan {
@@ -34,7 +35,7 @@ struct lsm_scan {
 	struct lsm *db;
 	struct view *view; /* with the names and attributes */
 	uint8_t granularity;
-	bool reversed, keys_only;
+	bool reversed, keys_only, as_of;
 	struct buf row_start, row_stop;
 	bool start_exclusive, stop_inclusive, one_row;
 	struct buf qual_start, qual_stop; /* owned copies of the bounds */

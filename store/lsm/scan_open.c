@@ -223,6 +223,34 @@ static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
 	rs->row_max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop);
 }
 
+/* As of the spec's moment: can the family tell? What it must know of it. */
+static int family_past(const struct lsm_scan *sc, const struct scan_spec *spec,
+		       const struct family_schema *f,
+		       const struct history *lost, int64_t now_ms,
+		       struct visible_spec *v)
+{
+	struct history_rows rows = {
+		.min = buf_bytes(sc->reversed ? &sc->row_stop : &sc->row_start),
+		.max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop),
+		.max_inclusive = sc->reversed ? !sc->start_exclusive
+					      : sc->stop_inclusive,
+	};
+	uint64_t ttl = f->attrs.ttl_ms;
+
+	if (!spec->has_as_of)
+		return 0;
+	v->has_as_of = true;
+	v->as_of = spec->as_of;
+	v->versions = 1;
+	v->pushed_seq = lost->pushed_seq;
+	v->pushed_versions = lost->pushed_versions;
+	if (ttl < (uint64_t)now_ms && spec->as_of < now_ms - (int64_t)ttl)
+		return why(-ENODATA,
+			   "what family %s held as of %lld has expired (ttl)",
+			   f->name, (long long)spec->as_of);
+	return history_tells(lost, &rows, spec->as_of);
+}
+
 static int open_families(struct lsm *db, struct lsm_scan *sc,
 			 const struct scan_spec *spec, uint64_t seq)
 {
@@ -234,7 +262,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 	int r = 0;
 
 	/* Families must agree on the time; one may ask when it needs it. */
-	if (st->schema.nfamilies > 1)
+	if (st->schema.nfamilies > 1 || spec->has_as_of)
 		now_ms = os_now_ms(db->os);
 	else
 		rs.os = db->os;
@@ -270,6 +298,13 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 			.raw = spec->raw,
 		};
 		family_times(spec, f->name, &rs.visible);
+		r = family_past(sc, spec, &st->schema.families[i],
+				&sc->view->levels[i]->lost, now_ms,
+				&rs.visible);
+		if (r < 0) {
+			free(f->names);
+			return r;
+		}
 		f->fresh = true;
 		r = reader_open(&f->reader, sc->view, i, &rs);
 		rs.memory_bytes = 0; /* the first one's now */
@@ -311,6 +346,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	sc->granularity = spec->granularity;
 	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
+	sc->as_of = spec->has_as_of;
 	sc->limit_rows = spec->limit_rows;
 	r = copy_bounds(sc, spec);
 	if (r == 0)

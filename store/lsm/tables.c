@@ -180,6 +180,26 @@ static int list_files(const struct table_state *st, struct edit_file **out,
 	return 0;
 }
 
+/* As list_files(), what they have lost of their past. */
+static int list_losses(const struct table_state *st, struct edit_loss **out,
+		       size_t *n)
+{
+	struct edit_loss *list =
+		calloc(st->schema.nfamilies + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++) {
+		const struct tree *t = st->trees[i];
+
+		if (!history_is_whole(&t->levels->lost))
+			list[(*n)++] =
+				(struct edit_loss){t->id, &t->levels->lost};
+	}
+	*out = list;
+	return 0;
+}
+
 /*
  * Commits @st as the table's state. Under catalog; installs nothing. @fresh:
  * its trees are new, their files with them. @next_* are counters that the edit
@@ -190,6 +210,7 @@ static int commit_state(struct lsm *db, uint64_t id,
 			uint32_t next_tree, uint64_t next_table)
 {
 	struct edit_file *added = NULL;
+	struct edit_loss *lost = NULL;
 	struct catalog_table *row = calloc(1, sizeof(*row));
 	struct edit e = {
 		.put_table = row,
@@ -212,7 +233,10 @@ static int commit_state(struct lsm *db, uint64_t id,
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		row->trees[i].id = st->trees[i]->id;
 	r = fresh ? list_files(st, &added, &e.nadded) : 0;
+	if (r == 0 && fresh)
+		r = list_losses(st, &lost, &e.nlost);
 	e.added = added;
+	e.lost = lost;
 	if (r == 0)
 		r = tables_sync_log(db);
 	if (r == 0)
@@ -222,6 +246,7 @@ out:
 		free(row->trees);
 	free(row);
 	free(added);
+	free(lost);
 	return r;
 }
 
@@ -433,6 +458,24 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 }
 
 /*
+ * What a table loses of its past when its cells are replaced by others: all of
+ * it. Under commit.
+ */
+static int lose_all(struct lsm *db, const struct table_state *old,
+		    struct table_state *st)
+{
+	struct history lost = {.before = os_now_ms(db->os)};
+	int r = 0;
+
+	for (uint32_t i = 0; i < old->schema.nfamilies; i++)
+		if (old->trees[i]->ts_max >= lost.before)
+			lost.before = old->trees[i]->ts_max + 1;
+	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++)
+		r = levels_lose(st->trees[i]->levels, &lost);
+	return r;
+}
+
+/*
  * Replaces the table's name and schema (NULL = as they are), all checks done.
  * @fresh: with new trees, of @files (NULL = empty). Under catalog and commit.
  */
@@ -451,6 +494,8 @@ static int replace(struct lsm *db, struct lsm_table *t, const char *name,
 		return why(r, "out of memory");
 	if (files)
 		r = table_state_fill(st, files);
+	if (r == 0 && fresh)
+		r = lose_all(db, old, st);
 	if (r == 0)
 		r = commit_state(db, t->base.id, st, fresh, next_tree, 0);
 	if (r < 0)

@@ -156,6 +156,7 @@ static int load_files(struct lsm *db, struct tree *t,
 	if (r == 0) {
 		levels_unref(t->levels);
 		t->levels = next;
+		r = levels_lose(next, &from->lost);
 	}
 	while (added && n-- > 0)
 		sst_unref(added[n].file);
@@ -181,7 +182,7 @@ static int tree_fill(struct tree *t, const struct tree_files *f)
 		return why(r, "out of memory");
 	levels_unref(t->levels);
 	t->levels = next;
-	return 0;
+	return levels_lose(next, &f->lost);
 }
 
 int table_state_fill(struct table_state *st, const struct tree_files *files)

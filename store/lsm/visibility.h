@@ -32,6 +32,9 @@
  *
  * Sequences are unique: each change of a mutation has its own. 0 is older than
  * any other and stands for what compaction has resolved.
+ *
+ * A reader as of a moment sees what all this makes of the entries whose
+ * timestamp is not greater, markers too, and of each column the newest only.
  */
 #ifndef CELLFS_STORE_LSM_VISIBILITY_H
 #define CELLFS_STORE_LSM_VISIBILITY_H
@@ -45,6 +48,12 @@ struct visible_spec {
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
 	uint32_t versions;	/* newest a column; 0 = all kept */
 	bool raw;
+	/* Nothing with ts > as_of counts; versions is 1, raw is not set. */
+	bool has_as_of;
+	int64_t as_of;
+	/* struct history's: what was pushed out in the files that are read */
+	uint64_t pushed_seq;
+	uint32_t pushed_versions;
 };
 
 struct visible;
@@ -58,6 +67,11 @@ void visible_free(struct visible *v); /* NULL is nothing */
 void visible_row(struct visible *v, struct cursor *c);
 /* 1: c->at is the next visible entry of the row; 0: none is left. */
 int visible_next(struct visible *v);
+/*
+ * As of a moment: is the entry that was just handed on one that only stands for
+ * its column, whose version of that moment may have been pushed out?
+ */
+bool visible_lost(const struct visible *v);
 /* Passes over what is left of the present column, cheaply. Then _next(). */
 void visible_skip_column(struct visible *v);
 /*
@@ -137,6 +151,19 @@ struct retain_spec {
 	/* Sequences that snapshots see, ascending. Borrowed. */
 	const uint64_t *snapshots;
 	size_t nsnapshots;
+	/* struct history's of the tree; 0 = none were pushed out before. */
+	uint32_t pushed_versions;
+};
+
+/* What was dropped that a reader as of a past moment would need (history.h). */
+struct retain_loss {
+	/* In the last row: nothing can be told as of [from, to), if from < to.
+	 */
+	int64_t from, to;
+	/* In all rows so far, as in struct history. */
+	int64_t before;
+	uint64_t pushed_seq;
+	bool pushed;
 };
 
 struct retain;
@@ -153,5 +180,7 @@ void retain_row(struct retain *r, struct cursor *c, bool whole_history);
  * difference; 0: the row is done. *out lasts until the next call.
  */
 int retain_next(struct retain *r, struct entry *out);
+/* When retain_next() has said 0. */
+void retain_loss(const struct retain *r, struct retain_loss *out);
 
 #endif

@@ -14,12 +14,16 @@
 enum verdict {
 	HIDE,
 	SHOW,
-	END, /* hidden, and nothing below it is visible */
+	END,	 /* hidden, and nothing below it is visible */
+	NEWER,	 /* than the moment that is asked for */
+	COVERED, /* by a wide marker: so is what it may have pushed out */
 };
 
 struct visible {
 	struct visible_spec spec;
 	struct cursor *c;
+	/* The verdict on an entry of a column, or -ENOMEM. */
+	int (*judge)(struct visible *v, const struct entry *e);
 	/* The verdict on a put, or -ENOMEM: the order of deletes. */
 	int (*put)(struct visible *v, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
@@ -27,6 +31,10 @@ struct visible {
 	uint64_t shown_max;
 	struct masking masking;
 	struct timeline alive;
+	/* As of a moment: INT64_MAX = of now. */
+	int64_t as_of;
+	uint64_t pushed_max; /* so many puts may have pushed out another */
+	bool lost;
 	bool fresh;	  /* the cursor's entry was not looked at yet */
 	bool done;	  /* the row is exhausted */
 	bool in_column;	  /* past the family markers */
@@ -34,8 +42,10 @@ struct visible {
 	struct buf qualifier;
 	uint32_t steps; /* taken in a finished column */
 	/* Of the present column */
-	uint64_t rank;	/* of the last that is not hidden; newest = 1 */
-	uint64_t shown; /* in the time range */
+	uint64_t rank;	  /* of the last that is not hidden; newest = 1 */
+	uint64_t shown;	  /* in the time range */
+	uint64_t pushers; /* puts not shown that may have pushed out others */
+	int64_t pusher_ts;
 	bool has_rank_ts, has_put;
 	int64_t rank_ts;  /* timestamp of the one with that rank */
 	int64_t put_ts;	  /* of the last put that can replace others */
@@ -103,7 +113,7 @@ static int put_replayed(struct visible *v, const struct entry *e)
 		 * out none that would be seen but for it.
 		 */
 		if (masking_wide_after(&v->masking, 0, e->seq))
-			return HIDE;
+			return COVERED;
 		marker = masking_version_after(&v->masking, e->ts, e->seq);
 		if (marker < death)
 			death = marker;
@@ -141,14 +151,31 @@ static int put_classic(struct visible *v, const struct entry *e)
  */
 static bool is_honoured(const struct visible *v, const struct entry *marker)
 {
+	if (marker->ts > v->as_of)
+		return false;
 	return v->spec.attrs->keep_deleted == KEEP_DELETED_NO ||
 	       (marker->ts >= v->spec.ts_min && marker->ts < v->spec.ts_max);
+}
+
+/*
+ * Is it the last of so many puts above what is asked for as a column held that
+ * pushed some out (history.h)?
+ */
+static bool may_be_lost(struct visible *v, const struct entry *e)
+{
+	if (e->seq > v->spec.pushed_seq || e->ttl_ms ||
+	    kind_is_marker(e->kind) || (v->pushers && v->pusher_ts == e->ts))
+		return false;
+	v->pusher_ts = e->ts;
+	return ++v->pushers >= v->pushed_max;
 }
 
 static int judge(struct visible *v, const struct entry *e)
 {
 	if (e->ts < v->spec.ts_min)
 		return END;
+	if (e->ts > v->as_of)
+		return NEWER;
 	if (e->ts < v->expired_before && v->spec.attrs->min_versions == 0)
 		return END;
 	if (kind_is_marker(e->kind)) {
@@ -159,6 +186,19 @@ static int judge(struct visible *v, const struct entry *e)
 	if (own_ttl_expired(e, v->spec.now_ms))
 		return HIDE;
 	return v->put(v, e);
+}
+
+/* A column whose past is not known is shown by its last pusher. */
+static int judge_past(struct visible *v, const struct entry *e)
+{
+	int r = judge(v, e);
+
+	if ((r == HIDE || r == NEWER) && may_be_lost(v, e)) {
+		v->lost = true;
+		v->column_done = true;
+		r = SHOW;
+	}
+	return r;
 }
 
 static int judge_raw(struct visible *v, const struct entry *e)
@@ -186,6 +226,7 @@ static int begin_column(struct visible *v)
 	v->steps = 0;
 	v->rank = 0;
 	v->shown = 0;
+	v->pushers = 0;
 	v->has_rank_ts = false;
 	v->has_put = false;
 	v->has_last = false;
@@ -207,8 +248,23 @@ static int step(struct visible *v)
 	return cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
 }
 
+/* From an entry of the column that is too new; 0 = none follows in the row. */
+static int pass_newer(struct visible *v)
+{
+	int r;
+
+	if (v->pushed_max || v->steps++ < STEPS_MAX)
+		return 1; /* each one is looked at */
+	v->steps = 0;
+	r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), v->as_of);
+	v->fresh = r > 0;
+	v->done = r <= 0;
+	return r;
+}
+
 int visible_next(struct visible *v)
 {
+	v->lost = false;
 	if (v->done)
 		return 0;
 	for (;;) {
@@ -237,12 +293,22 @@ int visible_next(struct visible *v)
 		} else if (v->column_done) {
 			continue;
 		}
-		r = v->spec.raw ? judge_raw(v, e) : judge(v, e);
+		r = v->judge(v, e);
 		if (r < 0 || r == SHOW)
 			return r;
-		if (r == END)
+		if (r == END) {
 			v->column_done = true;
+		} else if (r == NEWER) {
+			r = pass_newer(v);
+			if (r <= 0)
+				return r;
+		}
 	}
+}
+
+bool visible_lost(const struct visible *v)
+{
+	return v->lost;
 }
 
 void visible_skip_column(struct visible *v)
@@ -340,8 +406,14 @@ int visible_new(const struct visible_spec *spec, struct visible **out)
 	}
 	v->spec = *spec;
 	v->put = a->new_version_behavior ? put_replayed : put_classic;
+	v->judge = spec->raw ? judge_raw : judge;
 	v->versions = a->versions == UINT32_MAX ? UINT64_MAX : a->versions;
 	v->shown_max = spec->versions ? spec->versions : UINT64_MAX;
+	v->as_of = spec->has_as_of ? spec->as_of : INT64_MAX;
+	if (spec->has_as_of && spec->pushed_versions) {
+		v->pushed_max = spec->pushed_versions;
+		v->judge = judge_past;
+	}
 	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
 	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
 				   &v->expired_before))

@@ -88,8 +88,7 @@ names() {
 		"3 0.200 regular file" ]
 	[ "$(ls -l "$M/T/.at/250/c/f" | awk 'NR > 1 {print $5}')" = "4
 3" ]
-	# All that is kept of c is newer: it may have been there.
-	[ "$(names "$M/T/.at/99")" = "c " ]
+	[ "$(names "$M/T/.at/99")" = "" ]
 	run ! cat "$M/T/.at/99/a/f/q"
 	run ! cat "$M/T/.at/99/c/f/q"
 	[ "$(cat "$M/T/.at/1970-01-01T00:00:00.2Z/c/f:q")" = c2 ]
@@ -112,9 +111,18 @@ names() {
 	five_rows
 	echo c4 > "$M/T/c/f/q/400"
 	[ "$(cat "$M/T/.at/200/c/f/q")" = c2 ]
+	# The disk still tells what was pushed out.
+	[ "$(cat "$M/T/.at/150/c/f/q")" = c ]
+	[ "$(cat "$M/T/c/f/q/@150")" = c ]
+	diff -r "$M/T/.at/100" "$M/T/.at/150"
+	echo > "$M/.cellfs/compact"
 	# Of 400, 300 and 200, which are kept, none is as old.
-	[ "$(names "$M/T/.at/150/c/f")" = "q " ]
+	[ "$(cat "$M/T/.at/200/c/f/q")" = c2 ]
+	[[ "$(names "$M/T/.at/150")" == *"c "* ]]
+	run ! ls "$M/T/.at/150/c/f"
 	run ! cat "$M/T/.at/150/c/f/q"
+	[[ "$output" == *"No data available"* ]]
+	run ! cat "$M/T/c/f/q/@150"
 	[[ "$output" == *"No data available"* ]]
 	grep -q 'versions' "$M/.cellfs/errors"
 	run ! diff -r "$M/T/.at/150" "$M/T/.at/200"

@@ -271,8 +271,10 @@ static int read_side(struct ref_scan *sc, struct ref_store *rs,
 		.seq_max = sc->seq_max,
 		.ts_min = sc->spec.ts_min,
 		.ts_max = sc->spec.ts_max ? sc->spec.ts_max : INT64_MAX,
-		.versions = sc->spec.versions,
+		.versions = sc->spec.has_as_of ? 1 : sc->spec.versions,
 		.raw = sc->spec.raw,
+		.has_as_of = sc->spec.has_as_of,
+		.as_of = sc->spec.as_of,
 	};
 	int r = ref_visible(rs, row, &look, &l);
 

@@ -147,6 +147,13 @@ static uint32_t newer_permanent(const struct ref_list *l,
 	return n;
 }
 
+/* Was it there at the moment of which the row is looked at? */
+static bool counts(const struct ref_look *look, const struct ref_change *c)
+{
+	return c->seq <= look->seq_max &&
+	       !(look->has_as_of && c->ts > look->as_of);
+}
+
 /* Removes for good what lies beyond `versions` of @put's column. */
 static void push_out(struct ref_list *l, const struct ref_change *put,
 		     uint32_t versions)
@@ -180,7 +187,7 @@ static int replay(const struct ref_row *row, const struct ref_look *look,
 		struct ref_change *c = row->changes[i];
 		int r;
 
-		if (c->seq > look->seq_max)
+		if (!counts(look, c))
 			continue;
 		if (c->kind == CELL_PUT) {
 			r = replay_put(live, c, look->attrs->versions);
@@ -203,7 +210,7 @@ static bool masked(const struct ref_row *row, const struct ref_look *look,
 	for (size_t i = 0; i < row->n; i++) {
 		const struct ref_change *c = row->changes[i];
 
-		if (c->seq > look->seq_max)
+		if (!counts(look, c))
 			continue;
 		if (kind_is_marker(c->kind) && honoured(look, c) &&
 		    covers(c, put))
@@ -224,7 +231,7 @@ static int unmasked(const struct ref_row *row, const struct ref_look *look,
 		struct ref_change *c = row->changes[i];
 		int r;
 
-		if (c->kind != CELL_PUT || c->seq > look->seq_max ||
+		if (c->kind != CELL_PUT || !counts(look, c) ||
 		    masked(row, look, c))
 			continue;
 		r = list_add(live, c);

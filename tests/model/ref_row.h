@@ -51,6 +51,8 @@ struct ref_look {
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
 	uint32_t versions;	/* newest a column; 0 = all kept */
 	bool raw;
+	bool has_as_of; /* changes with ts > as_of are not there yet */
+	int64_t as_of;
 };
 
 struct ref_list { /* borrows from the row */

@@ -366,6 +366,7 @@ static int flush(struct world *w, const struct array_cell *cells, size_t n)
 
 	array_cursor(&c, cells, n);
 	r = flush_run(&j);
+	history_free(&j.lost);
 	if (r == 0 && j.output) {
 		struct level_file f = {0, j.output};
 
@@ -395,6 +396,8 @@ static int compact(struct world *w, struct compaction *c)
 		.arg = w,
 	};
 	int r = c->trivial ? 0 : compaction_run(&j);
+
+	history_free(&j.lost);
 
 	if (r < 0) {
 		assert_int_equal(j.noutputs, 0);

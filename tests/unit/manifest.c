@@ -19,7 +19,7 @@
 /* The fuzz target, for its small corpus below. */
 #include "tests/fuzz/manifest.c"
 
-#define STEPS 12
+#define STEPS 13
 
 /* -- helpers ------------------------------------------------------------ */
 
@@ -157,6 +157,27 @@ static int snapshot(struct manifest *m, const char *put, const char *drop,
 	return r;
 }
 
+/* Rows "b" to "c" and @row, as of 5 to 7; and more of all kinds. */
+static int lose(struct manifest *m, uint32_t tree, const char *row,
+		size_t row_len)
+{
+	struct history h = {.before = 3, .pushed_seq = 8, .pushed_versions = 2};
+	struct edit_loss l = {tree, &h};
+	struct edit e = {.lost = &l, .nlost = 1};
+	struct buf max = {0};
+	int r;
+
+	set_row(&max, row, row_len);
+	assert_int_equal(history_lose(&h, bytes_str("b"), bytes_str("c"), 5, 7),
+			 0);
+	assert_int_equal(
+		history_lose(&h, bytes_str(row), buf_bytes(&max), 6, 9), 0);
+	r = manifest_commit(m, &e);
+	history_free(&h);
+	buf_free(&max);
+	return r;
+}
+
 /* The @i-th edit of the story that is crashed below, 1 = the first. */
 static int step(struct manifest *m, int i, size_t row_len)
 {
@@ -186,6 +207,8 @@ static int step(struct manifest *m, int i, size_t row_len)
 
 		return manifest_commit(m, &e);
 	}
+	case 12:
+		return lose(m, 1, "d", row_len);
 	default:
 		return add_file(m, 1, 0, (uint64_t)i + 10, row_len);
 	}
@@ -280,8 +303,8 @@ static void edits_are_there_after_a_reopen(void **state)
 	assert_null(catalog_shown_by(c, 1, "a"));
 	assert_null(catalog_shown_by(c, 2, NULL));
 	assert_int_equal(c->wal_first, 5);
-	assert_int_equal(c->last_seq, 220);
-	assert_int_equal(c->next_file, 23);
+	assert_int_equal(c->last_seq, 230);
+	assert_int_equal(c->next_file, 24);
 	assert_int_equal(c->next_table, 3);
 	assert_int_equal(c->next_tree, 4);
 	end_place(&p);
@@ -448,7 +471,8 @@ static void only_a_store_or_an_empty_directory_is_opened(void **state)
 	try_dir("CURRENT", NULL, true, -EUCLEAN);
 }
 
-static void a_newer_format_is_left_alone(void **state)
+/* A manifest that says it has @format, and more than a header has here. */
+static void try_format(uint8_t format, const char *said)
 {
 	struct place p = new_place();
 	struct buf b = {0};
@@ -456,10 +480,8 @@ static void a_newer_format_is_left_alone(void **state)
 	struct manifest *m = NULL;
 	size_t log;
 
-	(void)state;
 	assert_int_equal(manifest_put_header(&b, 1, 5), 0);
-	b.data[MANIFEST_HEAD + 1] = STORE_FORMAT + 1;
-	/* A newer header may be longer. */
+	b.data[MANIFEST_HEAD + 1] = format;
 	assert_int_equal(buf_append(&b, "more", 4), 0);
 	manifest_seal(b.data, b.len, 1, 0);
 	assert_int_equal(
@@ -469,9 +491,51 @@ static void a_newer_format_is_left_alone(void **state)
 	log = sim_log_length(p.os);
 	assert_int_equal(manifest_open(p.dir, true, false, &m),
 			 -EPROTONOSUPPORT);
-	assert_non_null(strstr(store_why(), "newer"));
+	assert_non_null(strstr(store_why(), said));
 	assert_int_equal(sim_log_length(p.os), log);
 	buf_free(&b);
+	end_place(&p);
+}
+
+static void a_newer_format_is_left_alone(void **state)
+{
+	(void)state;
+	try_format(STORE_FORMAT + 1, "newer");
+}
+
+static void an_older_format_is_left_alone(void **state)
+{
+	(void)state;
+	try_format(STORE_FORMAT - 1, "export it");
+}
+
+static void what_is_lost_adds_up(void **state)
+{
+	struct place p = new_place();
+	const struct history *h;
+
+	(void)state;
+	assert_int_equal(put_table(p.m, 1, "t", 2, 1), 0);
+	assert_int_equal(lose(p.m, 1, "d", 4), 0);
+	assert_int_equal(lose(p.m, 1, "c", 3), 0);
+	assert_int_equal(lose(p.m, 9, "d", 4), -EINVAL);
+	reopen(&p);
+	h = &manifest_catalog(p.m)->tables[0].trees[0].lost;
+	assert_int_equal(h->before, 3);
+	assert_int_equal(h->pushed_seq, 8);
+	assert_int_equal(h->pushed_versions, 2);
+	/* "b".."c" and "c".."cxx" have a row in common. */
+	assert_int_equal(h->ngaps, 2);
+	assert_int_equal(h->gaps[0].from, 5);
+	assert_int_equal(h->gaps[0].to, 9);
+	assert_int_equal(h->gaps[1].from, 6);
+	/* A table that comes by another name keeps it, a new tree has none. */
+	assert_int_equal(put_table(p.m, 1, "u", 2, 1), 0);
+	assert_int_equal(manifest_catalog(p.m)->tables[0].trees[0].lost.ngaps,
+			 2);
+	assert_int_equal(put_table(p.m, 1, "u", 2, 5), 0);
+	assert_true(history_is_whole(
+		&manifest_catalog(p.m)->tables[0].trees[0].lost));
 	end_place(&p);
 }
 
@@ -654,7 +718,7 @@ static void the_bytes_are_the_golden_ones(void **state)
 	memset(b.data + MANIFEST_HEAD + 13, 0, 8);
 	memset(b.data + 8, 0, 8);
 	assert_int_equal(ends[0], 91);
-	assert_true(XXH3_64bits(b.data, ends[STEPS]) == 0x526589bc1f7dbc53);
+	assert_true(XXH3_64bits(b.data, ends[STEPS]) == 0x9ce57ba342a3f02c);
 	buf_free(&b);
 	end_place(&p);
 }
@@ -954,6 +1018,8 @@ int main(void)
 		cmocka_unit_test(a_read_only_open_changes_nothing),
 		cmocka_unit_test(only_a_store_or_an_empty_directory_is_opened),
 		cmocka_unit_test(a_newer_format_is_left_alone),
+		cmocka_unit_test(an_older_format_is_left_alone),
+		cmocka_unit_test(what_is_lost_adds_up),
 		cmocka_unit_test(
 			every_truncation_shows_a_whole_prefix_of_edits),
 		cmocka_unit_test(
