@@ -346,7 +346,19 @@ int settle_mutation(struct commit *c, struct mutation *m)
 
 void commit_release(struct commit *c)
 {
+	struct lsm *db = c->db;
+
 	for (size_t i = 0; i < c->nheld; i++)
 		buf_free(&c->held[i]);
 	free(c->held);
+	/* A row of a million columns is not to hold its memory for ever. */
+	if (db->entries_cap > ENTRIES_KEPT_MAX) {
+		free(db->pending);
+		free(db->entries);
+		db->pending = NULL;
+		db->entries = NULL;
+		db->entries_cap = 0;
+	}
+	if (db->record.cap > RECORD_KEPT_BYTES_MAX)
+		buf_free(&db->record);
 }

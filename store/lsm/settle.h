@@ -13,6 +13,10 @@
 #include "store/lsm/lsm.h"
 #include "store/lsm/record.h"
 
+/* What is kept from one commit to the next. */
+#define ENTRIES_KEPT_MAX (1u << 16)
+#define RECORD_KEPT_BYTES_MAX (16u << 20)
+
 /* One record in the making. */
 struct commit {
 	struct lsm *db;

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/engine.h"
+#include "store/lsm/lsm.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 
@@ -737,6 +738,35 @@ static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
 	sim_free(os);
 }
 
+static void a_row_of_many_columns_gives_its_memory_back(void **state)
+{
+	enum {
+		COLUMNS = 100000
+	};
+	struct temp_store *s = store_of(state);
+	struct change *c = calloc(COLUMNS, sizeof(*c));
+	uint8_t *names = malloc(4 * COLUMNS);
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = c, .nchanges = COLUMNS};
+
+	assert_non_null(c);
+	assert_non_null(names);
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	for (uint32_t i = 0; i < COLUMNS; i++) {
+		memcpy(names + 4 * i, &i, 4);
+		c[i] = (struct change){.op = CHANGE_PUT,
+				       .family = bytes_str("f"),
+				       .qualifier = bytes_of(names + 4 * i, 4),
+				       .ts = 1};
+	}
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_true(lsm_of(s->store)->entries_cap < COLUMNS);
+	assert_int_equal(temp_put(s, "r", "f", "q", 2, "after"), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "after");
+	free(names);
+	free(c);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -745,6 +775,7 @@ int main(void)
 #f " (small files)", f, setup_small, teardown, NULL \
 	}
 	const struct CMUnitTest tests[] = {
+		BOTH(a_row_of_many_columns_gives_its_memory_back),
 		BOTH(a_put_is_read_back_and_survives_a_reopen),
 		BOTH(a_put_survives_the_death_of_the_process),
 		BOTH(flush_and_compaction_change_no_answer),
