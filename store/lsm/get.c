@@ -39,49 +39,67 @@ static int copy_out(const struct entry *e, struct bytes row,
 	return 1;
 }
 
-/* -- a row that one file holds -------------------------------------------- */
+/* -- the newest version, where nothing hides ------------------------------- */
 
 /*
- * The one file that may hold the column, if no other and no memtable may: 1;
- * 0 if nothing has it; -1 if there are several.
+ * The newest version of a column of all that was looked at. Its value lies in
+ * memory, or in the cell of the block that the cursor `held` stands in.
  */
-static int only_file(const struct view *view, uint32_t family, struct bytes row,
-		     struct bytes qualifier, struct sstable **out)
+struct newest {
+	const struct reader_spec *spec;
+	struct bytes row, qualifier;
+	struct entry e;
+	bool found;
+	bool only; /* no other version is stored, as far as is known */
+	struct sst_cursor cursors[2]; /* one holds, one looks */
+	struct sst_cursor *held;
+	uint32_t cell;
+};
+
+static bool is_newer(const struct newest *n, const struct entry *e)
 {
-	const struct levels *l = view->levels[family];
-	uint32_t tree = view->st->trees[family]->id;
+	return !n->found || e->ts > n->e.ts ||
+	       (e->ts == n->e.ts && e->seq > n->e.seq);
+}
 
-	*out = NULL;
-	for (uint32_t i = 0; i < view->nmem; i++)
-		if (!memtable_empty(view->mem[i]) &&
-		    memtable_has_row(view->mem[i], tree, row))
-			return -1;
-	for (int i = 0; i < LEVELS_MAX; i++) {
-		const struct level *lv = &l->level[i];
-		uint32_t at = i && lv->nfiles ? levels_find(lv, row) : 0;
-		uint32_t end = i && at < lv->nfiles ? at + 1 : lv->nfiles;
+/* 0, or -1: something may be hidden, so that more must be asked. */
+static int look_in_memory(struct newest *n, struct memtable *mt, uint32_t tree)
+{
+	struct mem_cursor c;
+	int r;
 
-		for (; at < end; at++) {
-			struct sstable *t = lv->files[at];
-
-			if (!sst_may_have_column(t, row, qualifier))
-				continue;
-			if (*out)
-				return -1;
-			*out = t;
+	if (memtable_empty(mt))
+		return 0;
+	memtable_cursor(mt, tree, &c);
+	r = cursor_seek_exact(&c.base, n->row);
+	if (r > 0 && kind_is_family_marker(c.base.at.kind))
+		r = -1;
+	if (r > 0)
+		r = cursor_seek_column(&c.base, n->qualifier, INT64_MAX);
+	while (r > 0 && bytes_eq(c.base.at.qualifier, n->qualifier)) {
+		if (c.base.at.kind != CELL_PUT || c.base.at.ttl_ms) {
+			r = -1;
+			break;
 		}
+		if (c.base.at.seq <= n->spec->seq) {
+			if (is_newer(n, &c.base.at))
+				n->e = c.base.at;
+			n->found = true;
+			n->only = false;
+			break;
+		}
+		r = cursor_next(&c.base);
 	}
-	return *out != NULL;
+	cursor_close(&c.base);
+	return r < 0 ? -1 : 0;
 }
 
 /*
- * The newest version of the column with a timestamp of the spec's range, where
- * one block tells: 1, *e but for its value, and *cell, 0 = it is not there, -1
- * = more must be asked. A version that is not the newest may be one too many.
+ * In the block where the row begins: 1, *cell and *e but for its value, 0 = it
+ * is not there, -1 = the row goes on in another block.
  */
-static int get_from_block(const struct visible_spec *s,
-			  const struct block_rows *at, struct bytes qualifier,
-			  struct entry *e, uint32_t *cell)
+static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
+			   struct entry *e, uint32_t *cell)
 {
 	const struct block *b = at->block;
 	uint32_t from = block_row_cell(b, at->row);
@@ -92,63 +110,119 @@ static int get_from_block(const struct visible_spec *s,
 		return at->end > at->row ? 0 : -1;
 	*cell = from;
 	block_entry_key(b, from, e);
-	if (!bytes_eq(e->qualifier, qualifier))
-		return 0;
-	if (e->ts >= s->ts_min && e->ts < s->ts_max)
-		return 1;
-	if (e->ts < s->ts_min || b->single)
-		return at->end > at->row ? 0 : -1;
-	return -1;
+	return bytes_eq(e->qualifier, qualifier);
 }
 
-/* As get_from_block(), or negative. */
-static int get_from_file(struct sst_cursor *c, const struct reader_spec *s,
-			 struct bytes row, struct bytes qualifier,
-			 struct entry *e, uint32_t *cell)
+/* As look_in_memory(), or negative. */
+static int look_in_file(struct newest *n, struct sstable *t)
 {
+	struct sst_cursor *c =
+		n->held == n->cursors ? n->cursors + 1 : n->cursors;
 	struct block_rows at;
-	int r = sst_cursor_seek(c, row);
+	struct entry e;
+	uint32_t cell;
+	int r;
 
-	if (r <= 0)
-		return r;
-	if (c->base.ops->rows(&c->base, &at) <= 0 || !at.block->simple ||
-	    at.block->seq_max > s->seq)
-		return -1;
-	return get_from_block(&s->visible, &at, qualifier, e, cell);
+	sst_cursor(t, c);
+	c->bare = true;
+	r = sst_cursor_seek(c, n->row);
+	if (r > 0 && (c->base.ops->rows(&c->base, &at) <= 0 ||
+		      !at.block->simple || at.block->seq_max > n->spec->seq))
+		r = -1;
+	if (r > 0)
+		r = newest_in_block(&at, n->qualifier, &e, &cell);
+	if (r > 0 && is_newer(n, &e)) {
+		if (n->held)
+			cursor_close(&n->held->base);
+		n->held = c;
+		n->e = e;
+		n->cell = cell;
+	}
+	if (r > 0) {
+		n->only = !n->found && at.block->single;
+		n->found = true;
+	}
+	if (n->held != c)
+		cursor_close(&c->base);
+	return r < 0 ? r : 0;
 }
 
-/* As get_from_file(), and the value is copied. Needs no time. */
-static int get_simply(const struct view *view, uint32_t f,
-		      const struct reader_spec *s, struct bytes family,
+/* As look_in_file(). */
+static int look_in_files(struct newest *n, const struct levels *l)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+		uint32_t at = i && lv->nfiles ? levels_find(lv, n->row) : 0;
+		uint32_t end = i && at < lv->nfiles ? at + 1 : lv->nfiles;
+
+		for (; r == 0 && at < end; at++) {
+			struct sstable *t = lv->files[at];
+
+			/* All in it is older, and hides what is older. */
+			if (n->found && sst_info(t)->ts_max < n->e.ts)
+				n->only = false;
+			else if (sst_may_have_column(t, n->row, n->qualifier))
+				r = look_in_file(n, t);
+		}
+	}
+	return r;
+}
+
+static int newest_out(const struct newest *n, struct bytes family,
+		      struct cell *cell, struct buf *hold)
+{
+	int r;
+
+	if (!n->held)
+		return copy_out(&n->e, n->row, family, n->qualifier, cell,
+				hold);
+	copy_names(&n->e, n->row, family, n->qualifier, cell);
+	block_value_at(n->held->block, n->cell, &cell->value.len);
+	if (!hold)
+		return 1;
+	r = sst_cursor_value(n->held, n->cell, hold);
+	if (r < 0)
+		return r;
+	cell->value = buf_bytes(hold);
+	return 1;
+}
+
+/*
+ * The version that is asked for, if it is the newest and neither a marker nor a
+ * ttl can hide it: 1, 0 = there is none, -1 = more must be asked, or another
+ * error. One that is not the newest may be one too many.
+ */
+static int get_newest(const struct view *view, uint32_t family,
+		      const struct reader_spec *s, struct bytes name,
 		      struct bytes qualifier, struct cell *cell,
 		      struct buf *hold)
 {
-	struct bytes row = s->row_min;
-	struct sst_cursor c;
-	struct sstable *t;
-	struct entry e;
-	uint32_t at;
-	int r;
+	const struct visible_spec *v = &s->visible;
+	struct newest n;
+	int r = 0;
 
-	if (s->visible.attrs->ttl_ms != TTL_FOREVER)
+	if (v->attrs->ttl_ms != TTL_FOREVER)
 		return -1;
-	r = only_file(view, f, row, qualifier, &t);
-	if (r <= 0)
-		return r;
-	sst_cursor(t, &c);
-	c.bare = true;
-	r = get_from_file(&c, s, row, qualifier, &e, &at);
-	if (r > 0) {
-		block_value_at(c.block, at, &e.value.len);
-		copy_names(&e, row, family, qualifier, cell);
-		if (hold)
-			r = sst_cursor_value(&c, at, hold);
-		if (hold && r == 0) {
-			cell->value = buf_bytes(hold);
-			r = 1;
-		}
+	n.spec = s;
+	n.row = s->row_min;
+	n.qualifier = qualifier;
+	n.found = false;
+	n.held = NULL;
+	for (uint32_t i = 0; r == 0 && i < view->nmem; i++)
+		r = look_in_memory(&n, view->mem[i],
+				   view->st->trees[family]->id);
+	if (r == 0)
+		r = look_in_files(&n, view->levels[family]);
+	if (r == 0 && n.found) {
+		if (n.e.ts >= v->ts_min && n.e.ts < v->ts_max)
+			r = newest_out(&n, name, cell, hold);
+		else if (n.e.ts >= v->ts_max && !n.only)
+			r = -1;
 	}
-	cursor_close(&c.base);
+	if (n.held)
+		cursor_close(&n.held->base);
 	return r;
 }
 
@@ -213,7 +287,7 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 	};
 	r = -1;
 	if (!look->older)
-		r = get_simply(view, (uint32_t)at, &spec, family, qualifier,
+		r = get_newest(view, (uint32_t)at, &spec, family, qualifier,
 			       cell, hold);
 	if (r == -1)
 		r = get_merged(view, (uint32_t)at, &spec, family, qualifier,
