@@ -6,8 +6,8 @@
  * a backend checks only what needs its own state. A backend's struct begins
  * with the matching struct below.
  *
- * A second backend, the naive reference of the model tests, keeps this
- * interface honest.
+ * lsm/ is the engine, remote/ a store that another process serves. The naive
+ * reference of the model tests keeps this interface honest.
  */
 #ifndef CELLFS_STORE_BACKEND_H
 #define CELLFS_STORE_BACKEND_H
@@ -37,6 +37,15 @@ struct store_ops {
 	int (*table_alter)(struct table *t, const struct schema *schema,
 			   bool drop_data);
 	int (*table_next)(struct store *s, struct bytes after, char *name);
+	/*
+	 * Acts of several steps, NULL where the wrappers take the steps under
+	 * the schema lock. A backend whose store others change too, in other
+	 * processes, does them whole, and judges names of tables itself.
+	 */
+	int (*add_family)(struct table *t, struct bytes family);
+	int (*namespace_create)(struct store *s, struct bytes name);
+	int (*namespace_drop)(struct store *s, struct bytes name);
+	int (*namespace_next)(struct store *s, struct bytes after, char *name);
 	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
 	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
 			   unsigned flags, size_t *done);
@@ -96,6 +105,8 @@ struct store {
 	const struct store_ops *ops;
 	bool read_only;
 	bool trace; /* CELLFS_TRACE=1: each call a line on stderr */
+	/* stat() has all figures: what is counted here is a part of them. */
+	bool counts_elsewhere;
 	/*
 	 * Makes reading a schema and replacing it one act, so that two
 	 * table_add_family() do not lose one another's. Outermost.

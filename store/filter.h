@@ -45,6 +45,8 @@ int filter_parse(struct bytes text, struct filter **out);
 void filter_free(struct filter *f); /* NULL is nothing */
 /* The @i-th name that the language knows; NULL behind the last. */
 const char *filter_name(unsigned i);
+/* What it was parsed from; borrowed from @f. */
+struct bytes filter_text(const struct filter *f);
 /*
  * Does it judge whole rows? Such a filter does not go with results that hold
  * a part of a row.

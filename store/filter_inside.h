@@ -64,6 +64,7 @@ struct filter {
 	uint8_t kind;
 	uint32_t id; /* of its state: 0 .. the root's `nodes` - 1 */
 	uint32_t nodes;
+	struct buf text;      /* the root's: all of it */
 	struct filter **subs; /* AND, OR, SKIP, WHILE */
 	size_t nsubs;
 	struct comparator compare;

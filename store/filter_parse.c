@@ -68,6 +68,7 @@ void filter_free(struct filter *f)
 	for (size_t i = 0; i < f->ntexts; i++)
 		buf_free(&f->texts[i]);
 	comparator_free(&f->compare);
+	buf_free(&f->text);
 	free(f->subs);
 	free(f->texts);
 	free(f->numbers);
@@ -540,6 +541,8 @@ int filter_parse(struct bytes text, struct filter **out)
 		if (peek(&p, 0) >= 0)
 			r = fail(&p, "something that is no AND or OR");
 	}
+	if (r == 0)
+		r = buf_set(&f->text, text);
 	if (r < 0) {
 		filter_free(f);
 		return r;
@@ -547,4 +550,9 @@ int filter_parse(struct bytes text, struct filter **out)
 	f->nodes = p.nodes;
 	*out = f;
 	return 0;
+}
+
+struct bytes filter_text(const struct filter *f)
+{
+	return buf_bytes(&f->text);
 }

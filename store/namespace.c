@@ -96,7 +96,8 @@ int namespace_enter(struct store *s, struct bytes table)
 	int r = table_name_check(table);
 
 	pthread_mutex_lock(&s->schema_lock);
-	if (r < 0)
+	/* Which there are is for such a backend to know. */
+	if (r < 0 || s->ops->namespace_create)
 		return r;
 	r = is_known(s, name);
 	if (r == 0)
@@ -145,6 +146,8 @@ int namespace_create(struct store *s, struct bytes name)
 	struct table *list = NULL;
 	int r;
 
+	if (s->ops->namespace_create)
+		return s->ops->namespace_create(s, name);
 	if (is_reserved(name))
 		return why(-EEXIST, "namespace '%.*s' exists", (int)name.len,
 			   (const char *)name.data);
@@ -181,6 +184,8 @@ int namespace_drop(struct store *s, struct bytes name)
 	struct table *list = NULL;
 	int r;
 
+	if (s->ops->namespace_drop)
+		return s->ops->namespace_drop(s, name);
 	if (is_reserved(name))
 		return why(-EINVAL, "namespace '%.*s' cannot be dropped",
 			   (int)name.len, (const char *)name.data);
@@ -237,8 +242,11 @@ int namespace_next(struct store *s, struct bytes after,
 {
 	static const char *const always[] = {"default", "hbase"};
 	char best[TABLE_NAME_LEN_MAX + 1];
-	int r = next_listed(s, after, best);
+	int r;
 
+	if (s->ops->namespace_next)
+		return s->ops->namespace_next(s, after, name);
+	r = next_listed(s, after, best);
 	for (size_t i = 0; r >= 0 && i < 2; i++) {
 		if (bytes_cmp(bytes_str(always[i]), after) <= 0 ||
 		    (r > 0 && strcmp(always[i], best) > 0))

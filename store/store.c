@@ -28,6 +28,7 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 	s->read_only = read_only;
 	s->trace = trace && !strcmp(trace, "1");
 	pthread_mutex_init(&s->schema_lock, NULL);
+	s->counts_elsewhere = false;
 	s->counts = (struct store_counts){0};
 }
 
@@ -263,7 +264,9 @@ int table_add_family(struct table *t, struct bytes family)
 	r = front_writable(s);
 	if (r == 0)
 		r = family_name_check(family);
-	if (r == 0) {
+	if (r == 0 && s->ops->add_family) {
+		r = s->ops->add_family(t, family);
+	} else if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
 		r = add_family(t, family);
 		pthread_mutex_unlock(&s->schema_lock);
@@ -647,6 +650,8 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out)
 	};
 	const unsigned n = sizeof(own) / sizeof(own[0]);
 
+	if (s->counts_elsewhere)
+		return s->ops->stat(s, i, out);
 	if (i >= n)
 		return s->ops->stat(s, i - n, out);
 	out->name = own[i].name;

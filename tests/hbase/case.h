@@ -41,7 +41,7 @@ struct named {
 
 struct run {
 	struct os *os;
-	struct store *store;
+	struct store *store, *behind; /* what it is a client of, or NULL */
 	int64_t t0, now;
 	char table[TABLE_NAME_LEN_MAX + 1]; /* the case's own */
 	struct named *disabled;
@@ -132,7 +132,10 @@ enum settle {
 	SETTLE_COMPACT
 };
 
-/* Runs one case: whether all its steps answered as they must. */
-bool case_run(json_t *c, enum settle settle);
+/*
+ * Runs one case: whether all its steps answered as they must. @served: through
+ * a session that serves the store.
+ */
+bool case_run(json_t *c, enum settle settle, bool served);
 
 #endif

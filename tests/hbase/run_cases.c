@@ -1,7 +1,10 @@
 /*
  * Runs a file of conformance cases against the store:
  *
- *	run-cases [--flush | --compact] [--only ID] [--differences FILE] FILE
+ *	run-cases [--flush | --compact] [--served] [--only ID]
+ *		  [--differences FILE] FILE
+ *
+ * --served runs them through a session that serves the store.
  *
  * Prints each failure with its difference, then: N passed, N failed. A case
  * that differs is a quirk, which is listed and does not count, when the file
@@ -22,6 +25,7 @@
 
 struct options {
 	enum settle settle;
+	bool served;
 	const char *only, *differences;
 };
 
@@ -30,6 +34,7 @@ static const struct option long_options[] = {
 	{"compact", no_argument, NULL, 'c'},
 	{"only", required_argument, NULL, 'o'},
 	{"differences", required_argument, NULL, 'd'},
+	{"served", no_argument, NULL, 's'},
 	{0},
 };
 
@@ -101,7 +106,7 @@ static bool is_quirk(json_t *c, const char *text)
 
 static int usage(void)
 {
-	fputs("usage: run-cases [--flush|--compact] [--only ID] "
+	fputs("usage: run-cases [--flush|--compact] [--served] [--only ID] "
 	      "[--differences FILE] FILE.json\n",
 	      stderr);
 	return 2;
@@ -130,7 +135,7 @@ static int run_file(const struct options *o, const char *path)
 
 		if (!id || (o->only && strcmp(o->only, id) != 0))
 			continue;
-		same = case_run(c, o->settle);
+		same = case_run(c, o->settle, o->served);
 		named = is_named(o, id, differences);
 		if (same && !named) {
 			passed++;
@@ -172,6 +177,9 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			o.differences = optarg;
+			break;
+		case 's':
+			o.served = true;
 			break;
 		default:
 			return usage();

@@ -5,6 +5,7 @@
 
 #include "store/lsm/engine.h"
 #include "tests/hbase/case.h"
+#include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"
 
 /* -- steps that concern the store itself ---------------------------------- */
@@ -21,30 +22,36 @@ static int step_flush(struct run *r, json_t *step)
 	return err;
 }
 
-static int step_major_compact(struct run *r, json_t *step)
+/* Files are the engine's: its own table is needed, not a client's. */
+static int compact_files(struct run *r, json_t *step, unsigned newest)
 {
-	struct table *t;
+	char name[TABLE_NAME_LEN_MAX + 1];
+	struct table *t, *own = NULL;
 	int err;
 
 	if (step_table(r, step, &t) < 0)
 		return -1;
-	err = refuse_errno(r, lsm_compact_files(t, 0));
+	err = table_name(t, name);
+	if (err == 0)
+		err = table_open(r->behind ? r->behind : r->store,
+				 bytes_str(name), &own);
+	if (err == 0)
+		err = lsm_compact_files(own, newest);
+	table_unref(own);
 	table_unref(t);
-	return err;
+	return refuse_errno(r, err);
+}
+
+static int step_major_compact(struct run *r, json_t *step)
+{
+	return compact_files(r, step, 0);
 }
 
 static int step_minor_compact(struct run *r, json_t *step)
 {
 	json_t *n = json_object_get(step, "newest");
-	struct table *t;
-	int err;
 
-	if (step_table(r, step, &t) < 0)
-		return -1;
-	err = refuse_errno(
-		r, lsm_compact_files(t, (unsigned)json_integer_value(n)));
-	table_unref(t);
-	return err;
+	return compact_files(r, step, (unsigned)json_integer_value(n));
 }
 
 static int step_sleep(struct run *r, json_t *step)
@@ -164,7 +171,7 @@ static int settle_now(struct run *r, enum settle settle)
 	return err;
 }
 
-static int begin(struct run *r, json_t *c)
+static int begin(struct run *r, json_t *c, bool served)
 {
 	const char *id = json_string_value(json_object_get(c, "id"));
 	json_t *schema = json_object_get(c, "schema");
@@ -176,6 +183,11 @@ static int begin(struct run *r, json_t *c)
 	sim_set_now_ms(r->os, r->now);
 	o.os = r->os;
 	err = store_open("/store", &o, &r->store);
+	if (err == 0 && served) {
+		r->behind = r->store;
+		r->store = NULL;
+		err = loop_open(r->behind, NULL, &r->store);
+	}
 	if (err < 0) {
 		printf("    no store: %s\n", store_why());
 		return err;
@@ -192,12 +204,12 @@ static int begin(struct run *r, json_t *c)
 	return err;
 }
 
-bool case_run(json_t *c, enum settle settle)
+bool case_run(json_t *c, enum settle settle, bool served)
 {
 	struct run r = {0};
 	json_t *step;
 	size_t i;
-	bool good = begin(&r, c) == 0;
+	bool good = begin(&r, c, served) == 0;
 
 	json_array_foreach(json_object_get(c, "steps"), i, step)
 	{
@@ -212,8 +224,8 @@ bool case_run(json_t *c, enum settle settle)
 	step_release(&r);
 	named_free(&r.disabled);
 	taken_free(&r);
-	if (r.store)
-		store_close(r.store);
+	store_close(r.store);
+	store_close(r.behind);
 	sim_free(r.os);
 	return good;
 }

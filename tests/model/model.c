@@ -3,11 +3,13 @@
  * and every answer compared.
  *
  *	model [--seed N] [--runs N] [--steps N] [--seconds N]
- *	      [--plant NAME | --plant all] [--classic]
+ *	      [--plant NAME | --plant all] [--classic] [--subject lsm|remote]
  *
  * A run is a new store and --steps steps that follow from its seed alone. A
  * difference prints the seed, the fewest steps that still show it, and both
  * answers; `model --seed N` with the printed number replays it.
+ *
+ * --subject remote is the engine behind a session that serves it.
  *
  * With --plant the engine is replaced by a second reference with the named
  * fault: the test must find it, or it proves nothing ("all": each of them).
@@ -26,7 +28,7 @@
 struct options {
 	uint64_t seed;
 	unsigned runs, steps, seconds;
-	bool classic;
+	bool classic, remote;
 	enum ref_plant plant; /* PLANT_NONE: the engine is tested */
 	bool plant_each;
 };
@@ -35,6 +37,7 @@ struct options {
 struct run {
 	struct step_mode mode;
 	enum ref_plant plant;
+	bool remote;
 	size_t n;
 	struct step *steps;
 	struct buf answers[2]; /* of the step that differed */
@@ -76,7 +79,8 @@ static void worlds_open(const struct run *run, struct world w[2])
 	if (r < 0)
 		fail("the reference", r);
 	if (run->plant == PLANT_NONE) {
-		r = subject_lsm(&run->mode, &w[0]);
+		r = (run->remote ? subject_remote : subject_lsm)(&run->mode,
+								 &w[0]);
 		if (r < 0)
 			fail("the engine", r);
 	} else {
@@ -100,10 +104,10 @@ static void worlds_close(const struct run *run, struct world w[2])
 	for (int i = 0; i < 2; i++)
 		world_detach(&w[i]);
 	store_close(w[1].store);
-	if (run->plant == PLANT_NONE)
-		subject_lsm_free(&w[0]);
-	else
+	if (run->plant != PLANT_NONE)
 		store_close(w[0].store);
+	else
+		(run->remote ? subject_remote_free : subject_lsm_free)(&w[0]);
 }
 
 static bool buf_eq(const struct buf *a, const struct buf *b)
@@ -142,6 +146,7 @@ static void run_make(struct run *run, const struct options *o, uint64_t seed)
 
 	run->mode = step_mode_of(seed, o->classic);
 	run->plant = o->plant;
+	run->remote = o->remote;
 	run->n = o->steps + 1;
 	run->steps = calloc(run->n, sizeof(*run->steps));
 	if (!run->steps)
@@ -172,6 +177,7 @@ static void shrink(struct run *run, bool quiet)
 		for (size_t at = 0; at + chunk <= run->n && time(NULL) < end;) {
 			struct run try = {.mode = run->mode,
 					  .plant = run->plant,
+					  .remote = run->remote,
 					  .n = run->n - chunk};
 			size_t bad;
 
@@ -206,9 +212,10 @@ static void report(struct run *run, const struct options *o, uint64_t seed,
 
 	fprintf(stderr,
 		"model: seed %llu differs at step %zu; again with:\n"
-		"model: model --seed %llu --runs 1 --steps %u%s\n",
+		"model: model --seed %llu --runs 1 --steps %u%s%s\n",
 		(unsigned long long)seed, bad, (unsigned long long)seed,
-		o->steps, o->classic ? " --classic" : "");
+		o->steps, o->classic ? " --classic" : "",
+		o->remote ? " --subject remote" : "");
 	run->n = bad + 1;
 	shrink(run, false);
 	run_differs(run);
@@ -271,7 +278,8 @@ static int plants(struct options *o)
 static void usage(void)
 {
 	fputs("usage: model [--seed N] [--runs N] [--steps N] [--seconds N]\n"
-	      "             [--plant NAME | --plant all] [--classic]\n",
+	      "             [--plant NAME | --plant all] [--classic]\n"
+	      "             [--subject lsm | --subject remote]\n",
 	      stderr);
 	exit(2);
 }
@@ -299,6 +307,7 @@ static void options_parse(int argc, char **argv, struct options *o)
 		{"seconds", required_argument, NULL, 't'},
 		{"plant", required_argument, NULL, 'p'},
 		{"classic", no_argument, NULL, 'c'},
+		{"subject", required_argument, NULL, 'b'},
 		{0},
 	};
 	int c;
@@ -322,6 +331,11 @@ static void options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'c':
 			o->classic = true;
+			break;
+		case 'b':
+			o->remote = !strcmp(optarg, "remote");
+			if (!o->remote && strcmp(optarg, "lsm") != 0)
+				usage();
 			break;
 		default:
 			usage();

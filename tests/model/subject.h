@@ -16,4 +16,8 @@ int subject_lsm_open(struct os *os, struct os *disk, struct world *w);
 /* The end of it, whatever state it is in. */
 void subject_lsm_free(struct world *w);
 
+/* As subject_lsm(), served: w->store is a client in the same process. */
+int subject_remote(const struct step_mode *mode, struct world *w);
+void subject_remote_free(struct world *w);
+
 #endif

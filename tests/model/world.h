@@ -33,7 +33,9 @@ struct world {
 	int (*reopen)(struct world *w, bool die);
 	/* Tells the store's clock. NULL = it looks at world_now. */
 	void (*set_now)(struct world *w, int64_t now);
-	struct os *os;	 /* of the engine */
+	struct os *os;	      /* of the engine */
+	struct store *behind; /* the engine, if ->store is a client of it */
+	int (*reopen_behind)(struct world *w, bool die);
 	struct os *disk; /* the simulation behind it */
 };
 

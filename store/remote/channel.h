@@ -1,0 +1,28 @@
+/*
+ * A byte channel between the two ends of a served store.
+ *
+ * What the client needs of one: a file that a mount serves (channel.c), or
+ * what a test puts between the ends. Its owner's struct begins with this one.
+ */
+#ifndef CELLFS_STORE_REMOTE_CHANNEL_H
+#define CELLFS_STORE_REMOTE_CHANNEL_H
+
+#include <sys/types.h>
+
+#include "store/bytes.h"
+
+struct channel {
+	/* All of it: 0 or a negative errno. */
+	int (*send)(struct channel *ch, struct bytes data);
+	/* At least one byte, up to @n; 0 = no more will come; negative. */
+	ssize_t (*receive)(struct channel *ch, void *to, size_t n);
+	void (*close)(struct channel *ch); /* frees it */
+};
+
+/*
+ * Over the control file of a mount. Where nothing can be opened for writing
+ * (a mount that is read-only) requests go by ioctl(2) instead of write(2).
+ */
+int channel_open(const char *path, struct channel **out);
+
+#endif

@@ -1,0 +1,596 @@
+#include "store/remote/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/remote/client_inside.h"
+
+/* Read at once: most replies, and a batch of a scan with its last cell. */
+#define RECEIVE_BYTES (WIRE_BATCH_MAX + (64u << 10))
+
+/* -- calls ---------------------------------------------------------------- */
+
+void call_begin(struct call *c, struct remote *r, enum wire_op op)
+{
+	*c = (struct call){.remote = r};
+	c->out.out = &c->request;
+	wire_begin(&c->out);
+	put_u32(&c->out, 0); /* the id, when it is sent */
+	put_u8(&c->out, op);
+}
+
+void call_end(struct call *c)
+{
+	buf_free(&c->request);
+	buf_free(&c->reply);
+}
+
+static int lost(struct remote *r, int err, const char *what)
+{
+	r->is_lost = true;
+	return why(-ENOTCONN,
+		   "the store is served no more: %s: is the mount there?",
+		   err ? strerror(err) : what);
+}
+
+/* Reads one frame, the only one that is due. REQUIRES: lock. */
+static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
+{
+	ssize_t n;
+	int whole;
+
+	while ((whole = wire_whole(buf_bytes(reply), frame)) == 0) {
+		size_t want = RECEIVE_BYTES;
+
+		/* The length is known: the rest of it, however long. */
+		if (reply->len >= 4) {
+			struct decoder d = decoder_of(buf_bytes(reply));
+
+			want = take_u32(&d) + 4 - reply->len;
+		}
+		if (buf_reserve(reply, want) < 0)
+			return lost(r, ENOMEM, NULL);
+		n = r->channel->receive(r->channel, reply->data + reply->len,
+					want);
+		if (n <= 0)
+			return lost(r, (int)-n, "it ended in the midst");
+		reply->len += (size_t)n;
+	}
+	if (whole < 0 || frame->len + 4 != reply->len)
+		return lost(r, 0, "a reply of a wrong length");
+	return 0;
+}
+
+static int exchange(struct call *c, struct bytes *frame)
+{
+	struct remote *r = c->remote;
+	struct decoder d;
+	uint32_t id;
+	int err;
+
+	if (r->is_lost)
+		return why(-ENOTCONN, "the store is served no more");
+	id = ++r->last_id;
+	for (int i = 0; i < 4; i++)
+		c->request.data[4 + i] = (uint8_t)(id >> (8 * i));
+	err = r->channel->send(r->channel, buf_bytes(&c->request));
+	if (err < 0)
+		return lost(r, -err, NULL);
+	err = receive(r, &c->reply, frame);
+	if (err < 0)
+		return err;
+	d = decoder_of(*frame);
+	if (take_u32(&d) != id || d.bad)
+		return lost(r, 0, "a reply to something else");
+	return 0;
+}
+
+int call_run(struct call *c)
+{
+	struct remote *r = c->remote;
+	struct bytes frame, sentence;
+	int err = wire_end(&c->out, 0);
+
+	if (err < 0)
+		return err;
+	pthread_mutex_lock(&r->lock);
+	err = exchange(c, &frame);
+	pthread_mutex_unlock(&r->lock);
+	if (err < 0)
+		return err;
+	c->in = decoder_of(frame);
+	take_u32(&c->in);
+	err = take_result(&c->in);
+	if (err < -4095 || err > 1)
+		c->in.bad = true;
+	if (err < 0) {
+		sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
+		err = why(err, "%.*s", (int)sentence.len,
+			  (const char *)sentence.data);
+		return call_taken(c, err);
+	}
+	return c->in.bad ? call_taken(c, err) : err;
+}
+
+int call_taken(struct call *c, int result)
+{
+	int err;
+
+	if (!c->in.bad && !decoder_left(&c->in))
+		return result;
+	pthread_mutex_lock(&c->remote->lock);
+	err = lost(c->remote, 0, "a reply that makes no sense");
+	pthread_mutex_unlock(&c->remote->lock);
+	return err;
+}
+
+int call_plain(struct call *c)
+{
+	int r = call_run(c);
+
+	if (r >= 0)
+		r = call_taken(c, r);
+	call_end(c);
+	return r;
+}
+
+void call_close(struct remote *r, enum wire_op op, uint32_t handle)
+{
+	char kept[1024];
+	struct call c;
+
+	snprintf(kept, sizeof(kept), "%s", store_why());
+	call_begin(&c, r, op);
+	put_u32(&c.out, handle);
+	(void)call_plain(&c);
+	why_clear();
+	if (kept[0])
+		why(-EIO, "%s", kept);
+}
+
+/* One name in, nothing out. */
+static int call_name(struct store *s, enum wire_op op, struct bytes name)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), op);
+	put_bytes(&c.out, name);
+	return call_plain(&c);
+}
+
+/* The name behind another one. */
+static int call_next(struct store *s, enum wire_op op, struct bytes after,
+		     char *name)
+{
+	char found[TABLE_NAME_LEN_MAX + 1];
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(s), op);
+	put_bytes(&c.out, after);
+	r = call_run(&c);
+	if (r > 0) {
+		take_name(&c.in, found, TABLE_NAME_LEN_MAX);
+		/* Else who walks the names would never end. */
+		if (bytes_cmp(bytes_str(found), after) <= 0)
+			c.in.bad = true;
+	}
+	if (r >= 0)
+		r = call_taken(&c, r);
+	if (r > 0)
+		memcpy(name, found, sizeof(found));
+	call_end(&c);
+	return r;
+}
+
+/* -- tables --------------------------------------------------------------- */
+
+static int table_taken(struct call *c, struct store *s, struct table **out)
+{
+	struct remote_table *t;
+	uint32_t handle;
+	uint64_t id;
+	int r = call_run(c);
+
+	if (r < 0)
+		return r;
+	handle = take_u32(&c->in);
+	id = take_u64(&c->in);
+	r = call_taken(c, 0);
+	if (r < 0)
+		return r;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		call_close(remote_of(s), WIRE_TABLE_CLOSE, handle);
+		return why(-ENOMEM, "out of memory for a table");
+	}
+	table_init(&t->base, s, id);
+	t->handle = handle;
+	*out = &t->base;
+	return 0;
+}
+
+static int remote_table_open(struct store *s, struct bytes name,
+			     struct table **out)
+{
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(s), WIRE_TABLE_OPEN);
+	put_bytes(&c.out, name);
+	r = table_taken(&c, s, out);
+	call_end(&c);
+	return r;
+}
+
+static int remote_table_open_id(struct store *s, uint64_t id,
+				struct table **out)
+{
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(s), WIRE_TABLE_OPEN_ID);
+	put_u64(&c.out, id);
+	r = table_taken(&c, s, out);
+	call_end(&c);
+	return r;
+}
+
+static void remote_table_free(struct table *t)
+{
+	call_close(remote_of(t->store), WIRE_TABLE_CLOSE, table_handle(t));
+	free(t);
+}
+
+/* A call that begins with the table. */
+static void begin_of(struct call *c, const struct table *t, enum wire_op op)
+{
+	call_begin(c, remote_of(t->store), op);
+	put_u32(&c->out, table_handle(t));
+}
+
+static int remote_table_schema(struct table *t, struct schema *out)
+{
+	struct schema schema = {0};
+	struct call c;
+	int r;
+
+	begin_of(&c, t, WIRE_TABLE_SCHEMA);
+	r = call_run(&c);
+	if (r >= 0) {
+		take_schema(&c.in, &schema);
+		r = call_taken(&c, 0);
+	}
+	call_end(&c);
+	if (r < 0)
+		schema_free(&schema);
+	else
+		*out = schema;
+	return r;
+}
+
+static uint64_t remote_schema_version(const struct table *t)
+{
+	uint64_t version = 0;
+	struct call c;
+	int r;
+
+	begin_of(&c, t, WIRE_TABLE_VERSION);
+	r = call_run(&c);
+	if (r >= 0) {
+		version = take_u64(&c.in);
+		r = call_taken(&c, r);
+	}
+	call_end(&c);
+	return r < 0 ? 0 : version;
+}
+
+static int remote_table_name(struct table *t, char *name)
+{
+	char found[TABLE_NAME_LEN_MAX + 1];
+	struct call c;
+	int r;
+
+	begin_of(&c, t, WIRE_TABLE_NAME);
+	r = call_run(&c);
+	if (r >= 0) {
+		take_name(&c.in, found, TABLE_NAME_LEN_MAX);
+		r = call_taken(&c, 0);
+	}
+	if (r >= 0)
+		memcpy(name, found, sizeof(found));
+	call_end(&c);
+	return r;
+}
+
+static int remote_table_create(struct store *s, struct bytes name,
+			       const struct schema *schema)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), WIRE_TABLE_CREATE);
+	put_bytes(&c.out, name);
+	put_schema(&c.out, schema);
+	return call_plain(&c);
+}
+
+static int remote_table_drop(struct store *s, struct bytes name,
+			     bool only_if_empty)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), WIRE_TABLE_DROP);
+	put_bytes(&c.out, name);
+	put_u8(&c.out, only_if_empty);
+	return call_plain(&c);
+}
+
+static int remote_table_truncate(struct store *s, struct bytes name)
+{
+	return call_name(s, WIRE_TABLE_TRUNCATE, name);
+}
+
+static int remote_table_rename(struct store *s, struct bytes from,
+			       struct bytes to)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), WIRE_TABLE_RENAME);
+	put_bytes(&c.out, from);
+	put_bytes(&c.out, to);
+	return call_plain(&c);
+}
+
+static int remote_table_alter(struct table *t, const struct schema *schema,
+			      bool drop_data)
+{
+	struct call c;
+
+	begin_of(&c, t, WIRE_TABLE_ALTER);
+	put_u8(&c.out, drop_data);
+	put_schema(&c.out, schema);
+	return call_plain(&c);
+}
+
+static int remote_add_family(struct table *t, struct bytes family)
+{
+	struct call c;
+
+	begin_of(&c, t, WIRE_TABLE_ADD_FAMILY);
+	put_bytes(&c.out, family);
+	return call_plain(&c);
+}
+
+static int remote_table_next(struct store *s, struct bytes after, char *name)
+{
+	return call_next(s, WIRE_TABLE_NEXT, after, name);
+}
+
+static int remote_namespace_create(struct store *s, struct bytes name)
+{
+	return call_name(s, WIRE_NAMESPACE_CREATE, name);
+}
+
+static int remote_namespace_drop(struct store *s, struct bytes name)
+{
+	return call_name(s, WIRE_NAMESPACE_DROP, name);
+}
+
+static int remote_namespace_next(struct store *s, struct bytes after,
+				 char *name)
+{
+	return call_next(s, WIRE_NAMESPACE_NEXT, after, name);
+}
+
+/* -- writing -------------------------------------------------------------- */
+
+static bool is_synced(const struct table *t, unsigned flags)
+{
+	return flags & MUTATE_SYNC || remote_of(t->store)->sync;
+}
+
+static int remote_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	struct call c;
+	int r;
+
+	begin_of(&c, t, WIRE_MUTATE);
+	put_u8(&c.out, is_synced(t, flags));
+	put_mutation(&c.out, m);
+	remote_of(t->store)->is_changed = true;
+	r = call_run(&c);
+	if (r > 0)
+		take_given(&c.in, m);
+	if (r >= 0)
+		r = call_taken(&c, r);
+	call_end(&c);
+	return r;
+}
+
+/* As many of them as go into one message: how many, at least one. */
+static size_t put_some(struct encoder *e, struct mutation *m, size_t n)
+{
+	size_t begin = e->out->len, i;
+
+	put_u32(e, 0);
+	for (i = 0; i < n && i < WIRE_ROWS_MAX && !e->err; i++) {
+		size_t before = e->out->len;
+
+		put_mutation(e, &m[i]);
+		/* The replies' 16 bytes a change are always less. */
+		if (i && !e->err && e->out->len > WIRE_VALUE_MAX) {
+			e->out->len = before;
+			break;
+		}
+	}
+	for (int k = 0; k < 4 && !e->err; k++)
+		e->out->data[begin + (size_t)k] = (uint8_t)(i >> (8 * k));
+	return i;
+}
+
+static int mutate_some(struct table *t, struct mutation *m, size_t n,
+		       unsigned flags, size_t *taken, size_t *done)
+{
+	struct bytes sentence;
+	struct call c;
+	int r, result = 0;
+
+	begin_of(&c, t, WIRE_MUTATE_MANY);
+	put_u8(&c.out, is_synced(t, flags));
+	*taken = put_some(&c.out, m, n);
+	*done = 0;
+	r = call_run(&c);
+	if (r >= 0) {
+		size_t k = take_u32(&c.in);
+
+		if (k > *taken)
+			c.in.bad = true;
+		for (size_t i = 0; !c.in.bad && i < k; i++)
+			take_given(&c.in, &m[i]);
+		result = take_result(&c.in);
+		sentence = take_bytes(&c.in, WIRE_FRAME_MAX);
+		if (result > 0 || (result == 0 && k < *taken))
+			c.in.bad = true;
+		r = call_taken(&c, 0);
+		*done = r < 0 ? 0 : k;
+		if (r == 0 && result < 0)
+			r = why(result, "%.*s", (int)sentence.len,
+				(const char *)sentence.data);
+	}
+	call_end(&c);
+	return r;
+}
+
+static int remote_mutate_many(struct table *t, struct mutation *m, size_t n,
+			      unsigned flags, size_t *done)
+{
+	int r = 0;
+
+	remote_of(t->store)->is_changed = true;
+	while (r == 0 && *done < n) {
+		size_t taken, some;
+
+		r = mutate_some(t, m + *done, n - *done, flags, &taken, &some);
+		*done += some;
+	}
+	return r;
+}
+
+static int remote_sync(struct store *s)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), WIRE_SYNC);
+	return call_plain(&c);
+}
+
+/* -- life ----------------------------------------------------------------- */
+
+static void destroy(struct remote *r)
+{
+	for (size_t i = 0; i < r->nfigures; i++) {
+		free(r->figures[i].name);
+		free(r->figures[i].help);
+	}
+	r->channel->close(r->channel);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static int remote_close(struct store *s)
+{
+	struct remote *r = remote_of(s);
+	int result = r->is_changed ? remote_sync(s) : 0;
+
+	destroy(r);
+	return result;
+}
+
+static const struct store_ops remote_ops = {
+	.close = remote_close,
+	.table_open = remote_table_open,
+	.table_free = remote_table_free,
+	.table_schema = remote_table_schema,
+	.table_schema_version = remote_schema_version,
+	.table_name = remote_table_name,
+	.table_create = remote_table_create,
+	.table_drop = remote_table_drop,
+	.table_truncate = remote_table_truncate,
+	.table_rename = remote_table_rename,
+	.table_alter = remote_table_alter,
+	.table_next = remote_table_next,
+	.add_family = remote_add_family,
+	.namespace_create = remote_namespace_create,
+	.namespace_drop = remote_namespace_drop,
+	.namespace_next = remote_namespace_next,
+	.mutate = remote_mutate,
+	.mutate_many = remote_mutate_many,
+	.sync = remote_sync,
+	.scan_open = remote_scan_open,
+	.scan_next = remote_scan_next,
+	.scan_close = remote_scan_close,
+	.get = remote_get,
+	.snapshot_take = remote_snapshot_take,
+	.snapshot_release = remote_snapshot_release,
+	.snapshot_create = remote_snapshot_create,
+	.snapshot_drop = remote_snapshot_drop,
+	.snapshot_rename = remote_snapshot_rename,
+	.snapshot_next = remote_snapshot_next,
+	.snapshot_open = remote_snapshot_open,
+	.snapshot_clone = remote_snapshot_clone,
+	.snapshot_restore = remote_snapshot_restore,
+	.table_open_id = remote_table_open_id,
+	.flush = remote_flush,
+	.compact = remote_compact,
+	.stat = remote_stat,
+	.space = remote_space,
+	.health = remote_health,
+	.now_ms = remote_now_ms,
+};
+
+static int hello(struct remote *r)
+{
+	uint32_t version = 0;
+	struct call c;
+	int result;
+
+	call_begin(&c, r, WIRE_HELLO);
+	put_u32(&c.out, WIRE_VERSION);
+	result = call_run(&c);
+	if (result >= 0) {
+		version = take_u32(&c.in);
+		result = call_taken(&c, result);
+	}
+	call_end(&c);
+	if (result >= 0 && version != WIRE_VERSION)
+		result = why(-EPROTONOSUPPORT,
+			     "the mount is of another version of cellfs than "
+			     "this program");
+	return result;
+}
+
+int remote_open(struct channel *ch, const struct store_options *o,
+		struct store **out)
+{
+	struct remote *r = calloc(1, sizeof(*r));
+	int result;
+
+	if (!r) {
+		ch->close(ch);
+		return why(-ENOMEM, "out of memory for a store");
+	}
+	store_init(&r->base, &remote_ops, o && o->read_only);
+	r->base.counts_elsewhere = true;
+	r->sync = o && o->sync;
+	r->channel = ch;
+	pthread_mutex_init(&r->lock, NULL);
+	result = hello(r);
+	if (result < 0) {
+		store_fini(&r->base);
+		destroy(r);
+		return result;
+	}
+	*out = &r->base;
+	return 0;
+}

@@ -1,0 +1,114 @@
+/*
+ * What the files of the client share: the store and one call of it.
+ */
+#ifndef CELLFS_STORE_REMOTE_CLIENT_INSIDE_H
+#define CELLFS_STORE_REMOTE_CLIENT_INSIDE_H
+
+#include "store/backend.h"
+#include "store/remote/channel.h"
+#include "store/remote/wire.h"
+
+#define FIGURES_MAX 256
+
+struct figure {
+	char *name, *help; /* kept until the store is closed */
+	bool counter;
+	uint64_t value;
+};
+
+struct remote {
+	struct store base;
+	bool sync;		 /* every mutation */
+	_Atomic bool is_changed; /* something to sync at the end */
+	pthread_mutex_t lock;	 /* guards all below */
+	struct channel *channel;
+	uint32_t last_id;
+	bool is_lost;
+	struct figure figures[FIGURES_MAX];
+	size_t nfigures;
+};
+
+struct remote_table {
+	struct table base;
+	uint32_t handle;
+};
+
+struct remote_snapshot {
+	struct snapshot base;
+	uint32_t handle;
+};
+
+static inline struct remote *remote_of(const struct store *s)
+{
+	return (struct remote *)(uintptr_t)s;
+}
+
+static inline uint32_t table_handle(const struct table *t)
+{
+	return t ? ((const struct remote_table *)t)->handle : 0;
+}
+
+static inline uint32_t snapshot_handle(const struct snapshot *snap)
+{
+	return snap ? ((const struct remote_snapshot *)snap)->handle : 0;
+}
+
+/*
+ * One request and its reply.
+ *
+ *	call_begin(&c, r, op); put_...(&c.out, ...);
+ *	result = call_run(&c);
+ *	if (result >= 0) { take_...(&c.in); result = call_taken(&c, result); }
+ *	call_end(&c);
+ */
+struct call {
+	struct remote *remote;
+	struct buf request, reply;
+	struct encoder out;
+	struct decoder in; /* the reply's fields */
+};
+
+void call_begin(struct call *c, struct remote *r, enum wire_op op);
+/* The reply's result, or why there is none. */
+int call_run(struct call *c);
+/* All was taken and made sense: @result; else the channel is lost. */
+int call_taken(struct call *c, int result);
+void call_end(struct call *c);
+/* For a call without fields in the reply. */
+int call_plain(struct call *c);
+/* A close: an error of it is nobody's, the last sentence stays. */
+void call_close(struct remote *r, enum wire_op op, uint32_t handle);
+
+/* client_read.c: the part of the vtable that reads. */
+int remote_scan_open(struct table *t, const struct scan_spec *spec,
+		     struct scan **out);
+int remote_scan_next(struct scan *sc, struct cell *out);
+void remote_scan_close(struct scan *sc);
+int remote_get(struct table *t, struct bytes row, struct bytes family,
+	       struct bytes qualifier, int64_t ts, bool exact,
+	       const struct snapshot *snap, struct cell *cell,
+	       struct buf *hold);
+int remote_snapshot_take(struct store *s, struct snapshot **out);
+void remote_snapshot_release(struct snapshot *snap);
+int remote_snapshot_create(struct store *s, struct table *t, struct bytes name);
+int remote_snapshot_drop(struct store *s, struct table *t, struct bytes name);
+int remote_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			   struct bytes to);
+int remote_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			 struct snapshot_info *out);
+int remote_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			 struct snapshot **out);
+int remote_snapshot_clone(struct snapshot *snap,
+			  const struct snapshot_table *from, struct bytes to);
+int remote_snapshot_restore(struct snapshot *snap,
+			    const struct snapshot_table *from);
+
+/* client_care.c: the part that asks about the store. */
+int remote_flush(struct store *s, struct table *t);
+int remote_compact(struct store *s, struct table *t);
+int remote_stat(struct store *s, unsigned i, struct store_stat *out);
+int remote_space(struct store *s, struct store_space *out);
+int remote_health(struct store *s);
+int64_t remote_now_ms(struct store *s);
+
+#endif

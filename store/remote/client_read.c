@@ -1,0 +1,341 @@
+/*
+ * The client's reads: scans in batches, single values, snapshots.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/filter.h"
+#include "store/remote/client_inside.h"
+
+/* Many scans end soon: the first batch is small, the next ones grow. */
+#define BATCH_FIRST (16u << 10)
+
+struct remote_scan {
+	struct scan base;
+	uint32_t handle; /* 0 = it has ended there */
+	uint32_t want;	 /* bytes of the next batch */
+	bool is_ended;
+	struct call call; /* the present batch: reply, and what is left */
+	bool any;	  /* of the present batch was taken */
+	struct cell last;
+};
+
+static struct remote_scan *scan_of(struct scan *sc)
+{
+	return (struct remote_scan *)sc;
+}
+
+int remote_scan_open(struct table *t, const struct scan_spec *spec,
+		     struct scan **out)
+{
+	struct remote_scan *sc = calloc(1, sizeof(*sc));
+	struct call *c;
+	int r;
+
+	if (!sc)
+		return why(-ENOMEM, "out of memory for a scan");
+	c = &sc->call;
+	call_begin(c, remote_of(t->store), WIRE_SCAN_OPEN);
+	put_u32(&c->out, table_handle(t));
+	put_u32(&c->out, snapshot_handle(spec->snapshot));
+	put_u32(&c->out, BATCH_FIRST);
+	put_spec(&c->out, spec,
+		 spec->filter ? filter_text(spec->filter) : (struct bytes){0});
+	r = call_run(c);
+	if (r >= 0) {
+		sc->handle = take_u32(&c->in);
+		if (c->in.bad)
+			r = call_taken(c, r);
+	}
+	if (r < 0) {
+		call_end(c);
+		free(sc);
+		return r;
+	}
+	sc->want = BATCH_FIRST;
+	*out = &sc->base;
+	return 0;
+}
+
+static int fetch(struct remote_scan *sc)
+{
+	struct call *c = &sc->call;
+	struct remote *r = c->remote;
+
+	call_end(c);
+	call_begin(c, r, WIRE_SCAN_NEXT);
+	sc->want =
+		sc->want * 4 < WIRE_BATCH_MAX ? sc->want * 4 : WIRE_BATCH_MAX;
+	put_u32(&c->out, sc->handle);
+	put_u32(&c->out, sc->want);
+	sc->last = (struct cell){0};
+	sc->any = false;
+	return call_run(c);
+}
+
+/* Behind a batch's last cell: 1 = there are more. */
+static int batch_end(struct remote_scan *sc)
+{
+	struct call *c = &sc->call;
+	int state = take_result(&c->in);
+	struct bytes sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
+	int r;
+
+	/* A batch of nothing that is not the last one would have no end. */
+	if (state > 1 || state < -4095 || (state == 1 && !sc->any))
+		c->in.bad = true;
+	r = call_taken(c, state);
+	if (r <= 0) {
+		sc->is_ended = true;
+		sc->handle = 0;
+	}
+	if (r < 0 && r == state)
+		why(r, "%.*s", (int)sentence.len, (const char *)sentence.data);
+	return r;
+}
+
+int remote_scan_next(struct scan *base, struct cell *out)
+{
+	struct remote_scan *sc = scan_of(base);
+	int r;
+
+	while (!sc->is_ended) {
+		if (take_cell(&sc->call.in, &sc->last)) {
+			sc->any = true;
+			*out = sc->last;
+			return 1;
+		}
+		r = batch_end(sc);
+		if (r > 0)
+			r = fetch(sc);
+		if (r < 0) {
+			sc->is_ended = true;
+			return r;
+		}
+	}
+	return 0;
+}
+
+void remote_scan_close(struct scan *base)
+{
+	struct remote_scan *sc = scan_of(base);
+	struct remote *r = sc->call.remote;
+
+	call_end(&sc->call);
+	if (sc->handle)
+		call_close(r, WIRE_SCAN_CLOSE, sc->handle);
+	free(sc);
+}
+
+int remote_get(struct table *t, struct bytes row, struct bytes family,
+	       struct bytes qualifier, int64_t ts, bool exact,
+	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct cell found = {0};
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(t->store), WIRE_GET);
+	put_u32(&c.out, table_handle(t));
+	put_u32(&c.out, snapshot_handle(snap));
+	put_bytes(&c.out, row);
+	put_bytes(&c.out, family);
+	put_bytes(&c.out, qualifier);
+	put_i64(&c.out, ts);
+	put_u8(&c.out, exact);
+	put_u8(&c.out, hold != NULL);
+	r = call_run(&c);
+	if (r > 0 && !take_cell(&c.in, &found))
+		c.in.bad = true;
+	/* A value that was not asked for has nowhere to lie. */
+	if (r > 0 && (found.value.data != NULL) != (hold != NULL))
+		c.in.bad = true;
+	if (r >= 0)
+		r = call_taken(&c, r);
+	if (r > 0 && hold) {
+		int err = buf_set(hold, found.value);
+
+		found.value.data = hold->data;
+		if (err < 0)
+			r = why(err, "out of memory for a value");
+	}
+	if (r > 0)
+		*cell = found;
+	call_end(&c);
+	return r;
+}
+
+/* -- snapshots ------------------------------------------------------------ */
+
+static int snapshot_new(struct remote *r, uint32_t handle,
+			struct remote_snapshot **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out) {
+		call_close(r, WIRE_SNAPSHOT_RELEASE, handle);
+		return why(-ENOMEM, "out of memory for a snapshot");
+	}
+	(*out)->handle = handle;
+	return 0;
+}
+
+int remote_snapshot_take(struct store *s, struct snapshot **out)
+{
+	struct remote_snapshot *snap;
+	uint32_t handle = 0;
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(s), WIRE_SNAPSHOT_TAKE);
+	r = call_run(&c);
+	if (r >= 0) {
+		handle = take_u32(&c.in);
+		r = call_taken(&c, 0);
+	}
+	call_end(&c);
+	if (r == 0)
+		r = snapshot_new(remote_of(s), handle, &snap);
+	if (r == 0)
+		*out = &snap->base;
+	return r;
+}
+
+void remote_snapshot_release(struct snapshot *snap)
+{
+	call_close(remote_of(snap->store), WIRE_SNAPSHOT_RELEASE,
+		   snapshot_handle(snap));
+	free(snap);
+}
+
+static int name_call(struct store *s, enum wire_op op, struct table *t,
+		     struct bytes name, const struct bytes *to)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(s), op);
+	put_u32(&c.out, table_handle(t));
+	put_bytes(&c.out, name);
+	if (to)
+		put_bytes(&c.out, *to);
+	return call_plain(&c);
+}
+
+int remote_snapshot_create(struct store *s, struct table *t, struct bytes name)
+{
+	return name_call(s, WIRE_SNAPSHOT_CREATE, t, name, NULL);
+}
+
+int remote_snapshot_drop(struct store *s, struct table *t, struct bytes name)
+{
+	return name_call(s, WIRE_SNAPSHOT_DROP, t, name, NULL);
+}
+
+int remote_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			   struct bytes to)
+{
+	return name_call(s, WIRE_SNAPSHOT_RENAME, t, from, &to);
+}
+
+int remote_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			 struct snapshot_info *out)
+{
+	struct snapshot_info found = {0};
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(s), WIRE_SNAPSHOT_NEXT);
+	put_u32(&c.out, table_handle(t));
+	put_bytes(&c.out, after);
+	r = call_run(&c);
+	if (r > 0) {
+		take_name(&c.in, found.name, SNAPSHOT_NAME_MAX);
+		found.taken_ms = take_i64(&c.in);
+		if (bytes_cmp(bytes_str(found.name), after) <= 0)
+			c.in.bad = true;
+	}
+	if (r >= 0)
+		r = call_taken(&c, r);
+	if (r > 0)
+		*out = found;
+	call_end(&c);
+	return r;
+}
+
+/* The tables that a named one shows: 0 or -ENOMEM. */
+static int take_tables(struct decoder *d, struct snapshot_tables *tables)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+	uint32_t n = take_u32(d);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && !d->bad && i < n; i++) {
+		struct schema schema;
+		uint64_t id = take_u64(d);
+
+		take_name(d, name, TABLE_NAME_LEN_MAX);
+		take_schema(d, &schema);
+		if (!d->bad)
+			r = snapshot_tables_add(tables, id, name, &schema);
+		schema_free(&schema);
+	}
+	return r < 0 ? why(r, "out of memory for a snapshot") : 0;
+}
+
+int remote_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			 struct snapshot **out)
+{
+	struct snapshot_tables tables = {0};
+	struct remote_snapshot *snap = NULL;
+	uint32_t handle = 0;
+	int64_t taken_ms = 0;
+	struct call c;
+	int r, err = 0;
+
+	call_begin(&c, remote_of(s), WIRE_SNAPSHOT_OPEN);
+	put_u32(&c.out, table_handle(t));
+	put_bytes(&c.out, name);
+	r = call_run(&c);
+	if (r >= 0) {
+		handle = take_u32(&c.in);
+		taken_ms = take_i64(&c.in);
+		err = take_tables(&c.in, &tables);
+		r = err < 0 ? err : call_taken(&c, 0);
+	}
+	call_end(&c);
+	if (err < 0)
+		call_close(remote_of(s), WIRE_SNAPSHOT_RELEASE, handle);
+	if (r == 0)
+		r = snapshot_new(remote_of(s), handle, &snap);
+	if (r < 0) {
+		snapshot_tables_free(&tables);
+		return r;
+	}
+	snap->base.table = t ? t->id : 0;
+	snap->base.taken_ms = taken_ms;
+	snap->base.tables = tables;
+	*out = &snap->base;
+	return 0;
+}
+
+int remote_snapshot_clone(struct snapshot *snap,
+			  const struct snapshot_table *from, struct bytes to)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(snap->store), WIRE_SNAPSHOT_CLONE);
+	put_u32(&c.out, snapshot_handle(snap));
+	put_bytes(&c.out, bytes_str(from->name));
+	put_bytes(&c.out, to);
+	return call_plain(&c);
+}
+
+int remote_snapshot_restore(struct snapshot *snap,
+			    const struct snapshot_table *from)
+{
+	struct call c;
+
+	call_begin(&c, remote_of(snap->store), WIRE_SNAPSHOT_RESTORE);
+	put_u32(&c.out, snapshot_handle(snap));
+	put_bytes(&c.out, bytes_str(from->name));
+	return call_plain(&c);
+}

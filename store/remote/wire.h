@@ -1,0 +1,206 @@
+/*
+ * What the two ends of a served store say to one another.
+ *
+ * A frame is a u32 length, then so many bytes; numbers are little-endian;
+ * `str` is a u32 length and the bytes, `bool` a u8:
+ *
+ *	request	 u32 id, u8 op, then the fields of the op
+ *	reply	 u32 id, i32 result, then if result < 0: str sentence,
+ *		 else the fields that answer the op
+ *
+ *	op			request			reply
+ *	HELLO			u32 WIRE_VERSION	u32 WIRE_VERSION
+ *	TABLE_OPEN		str name		u32 handle, u64 id
+ *	TABLE_OPEN_ID		u64 id			u32 handle, u64 id
+ *	TABLE_CLOSE		u32 table
+ *	TABLE_SCHEMA		u32 table		str schema
+ *	TABLE_VERSION		u32 table		u64
+ *	TABLE_NAME		u32 table		str
+ *	TABLE_CREATE		str name, str schema
+ *	TABLE_DROP		str name, bool if empty
+ *	TABLE_TRUNCATE		str name
+ *	TABLE_RENAME		str from, str to
+ *	TABLE_ALTER		u32 table, bool drop data, str schema
+ *	TABLE_ADD_FAMILY	u32 table, str family
+ *	TABLE_NEXT		str after		str name	 (*)
+ *	NAMESPACE_CREATE, _DROP	str name
+ *	NAMESPACE_NEXT		str after		str name	 (*)
+ *	MUTATE			u32 table, bool sync, mutation	given	 (*)
+ *	MUTATE_MANY		u32 table, bool sync, u32 n, n mutations
+ *				u32 done, done times given, i32 r, str sentence
+ *	SYNC
+ *	SCAN_OPEN		u32 table, u32 bytes, spec   u32 scan, batch
+ *	SCAN_NEXT		u32 scan, u32 bytes	batch
+ *	SCAN_CLOSE		u32 scan
+ *	GET			u32 table, str row, family, qualifier, i64 ts,
+ *				bool exact, bool value, u32 snapshot   cell (*)
+ *	SNAPSHOT_TAKE					u32 snapshot
+ *	SNAPSHOT_RELEASE	u32 snapshot
+ *	SNAPSHOT_CREATE, _DROP	u32 table, str name
+ *	SNAPSHOT_RENAME		u32 table, str from, str to
+ *	SNAPSHOT_NEXT		u32 table, str after	str name, i64 taken (*)
+ *	SNAPSHOT_OPEN		u32 table, str name	u32 snapshot, i64 taken,
+ *				u32 n, n times: u64 id, str name, str schema
+ *	SNAPSHOT_CLONE		u32 snapshot, str shown, str to
+ *	SNAPSHOT_RESTORE	u32 snapshot, str shown
+ *	FLUSH, COMPACT		u32 table
+ *	STATS			u32 n, n times: str name, str help, bool, u64
+ *	SPACE			3 u64
+ *	HEALTH
+ *	NOW			i64
+ *
+ *	(*) the fields are there when the result is 1
+ *
+ *	mutation  str row, u32 checks, each: u8 op, str family, str qualifier,
+ *		  i64 ts, str value; u32 changes, each: u8 op, str family,
+ *		  str qualifier, i64 ts, u64 ttl, i64 delta, i64 ts_min,
+ *		  i64 ts_max, str value
+ *	given	  for each change: i64 ts_given, i64 result_int
+ *	batch	  cells, u8 0, i32 state (1 more, 0 end, or an error), str why
+ *	cell	  u8 flags, u8 kind, i64 ts, u64 seq, [u64 ttl], u32 value
+ *length, [str row], [str family], [str qualifier], [value]
+ *
+ * A name that a cell's flags leave out is the one before's. A table or
+ * snapshot 0 is none. Schemas are as schema_encode() writes them, filters are
+ * text. The ops of one session are answered in order.
+ */
+#ifndef CELLFS_STORE_REMOTE_WIRE_H
+#define CELLFS_STORE_REMOTE_WIRE_H
+
+#include "store/codec.h"
+#include "store/store.h"
+
+#define WIRE_VERSION 0x63660001u
+/* The longest value that goes through, and a frame with it. */
+#define WIRE_VALUE_MAX (16u << 20)
+#define WIRE_FRAME_MAX (17u << 20)
+/* A batch ends with the cell that makes it this long. */
+#define WIRE_BATCH_MAX (256u << 10)
+#define WIRE_ROWS_MAX (1u << 16) /* of one MUTATE_MANY */
+
+enum wire_op {
+	WIRE_HELLO,
+	WIRE_TABLE_OPEN,
+	WIRE_TABLE_OPEN_ID,
+	WIRE_TABLE_CLOSE,
+	WIRE_TABLE_SCHEMA,
+	WIRE_TABLE_VERSION,
+	WIRE_TABLE_NAME,
+	WIRE_TABLE_CREATE,
+	WIRE_TABLE_DROP,
+	WIRE_TABLE_TRUNCATE,
+	WIRE_TABLE_RENAME,
+	WIRE_TABLE_ALTER,
+	WIRE_TABLE_ADD_FAMILY,
+	WIRE_TABLE_NEXT,
+	WIRE_NAMESPACE_CREATE,
+	WIRE_NAMESPACE_DROP,
+	WIRE_NAMESPACE_NEXT,
+	WIRE_MUTATE,
+	WIRE_MUTATE_MANY,
+	WIRE_SYNC,
+	WIRE_SCAN_OPEN,
+	WIRE_SCAN_NEXT,
+	WIRE_SCAN_CLOSE,
+	WIRE_GET,
+	WIRE_SNAPSHOT_TAKE,
+	WIRE_SNAPSHOT_RELEASE,
+	WIRE_SNAPSHOT_CREATE,
+	WIRE_SNAPSHOT_DROP,
+	WIRE_SNAPSHOT_RENAME,
+	WIRE_SNAPSHOT_NEXT,
+	WIRE_SNAPSHOT_OPEN,
+	WIRE_SNAPSHOT_CLONE, /* of a named one, as the next */
+	WIRE_SNAPSHOT_RESTORE,
+	WIRE_FLUSH,
+	WIRE_COMPACT,
+	WIRE_STATS,
+	WIRE_SPACE,
+	WIRE_HEALTH,
+	WIRE_NOW,
+	WIRE_OPS
+};
+
+/* Begins a frame at the end of @e's buffer; its place, for wire_end(). */
+size_t wire_begin(struct encoder *e);
+/* Fills in the length. -EFBIG when it is over WIRE_FRAME_MAX. */
+int wire_end(struct encoder *e, size_t at);
+/*
+ * Is there a whole frame at the start of @in? 1 and *frame without its length,
+ * 0 = more must come, -EPROTO when it is too long.
+ */
+int wire_whole(struct bytes in, struct bytes *frame);
+
+static inline void put_i64(struct encoder *e, int64_t v)
+{
+	put_u64(e, (uint64_t)v);
+}
+
+static inline void put_result(struct encoder *e, int r)
+{
+	put_u32(e, (uint32_t)r);
+}
+
+static inline int64_t take_i64(struct decoder *d)
+{
+	return (int64_t)take_u64(d);
+}
+
+static inline int take_result(struct decoder *d)
+{
+	return (int)take_u32(d);
+}
+
+static inline bool take_bool(struct decoder *d)
+{
+	uint8_t v = take_u8(d);
+
+	if (v > 1)
+		d->bad = true;
+	return v == 1;
+}
+
+/* A name without NUL, copied with one. Empty when it is bad. */
+void take_name(struct decoder *d, char *out, size_t max);
+
+/* Not bad, and nothing is left? 0 or -EPROTO with a sentence. */
+int wire_done(const struct decoder *d);
+
+void put_schema(struct encoder *e, const struct schema *s);
+/* schema_free() it, whatever happened: the decoder says if it is bad. */
+void take_schema(struct decoder *d, struct schema *out);
+
+void put_mutation(struct encoder *e, const struct mutation *m);
+/* Changes and checks are allocated, all else is borrowed. 0 or -ENOMEM. */
+int take_mutation(struct decoder *d, struct mutation *out);
+void wire_mutation_free(struct mutation *m);
+void put_given(struct encoder *e, const struct mutation *m);
+void take_given(struct decoder *d, struct mutation *m);
+
+/* All but the snapshot. @filter is the text of spec->filter. */
+void put_spec(struct encoder *e, const struct scan_spec *spec,
+	      struct bytes filter);
+/*
+ * Columns and ranges are allocated, the rest is borrowed; spec->filter stays
+ * NULL, its text is *filter (data NULL = none). 0 or -ENOMEM.
+ */
+int take_spec(struct decoder *d, struct scan_spec *spec, struct bytes *filter);
+void wire_spec_free(struct scan_spec *spec);
+
+/* Cells that go out, one behind the other, each against the one before. */
+struct cells_out {
+	struct encoder *e;
+	bool any;
+	/* The names that were written last: offsets, for the buffer moves. */
+	size_t row_at, row_len, family_at, family_len;
+	size_t qualifier_at, qualifier_len;
+};
+
+void put_cell(struct cells_out *o, const struct cell *c);
+/* The end of a batch. */
+void put_state(struct encoder *e, int state, const char *why);
+
+/* 1 and *c, which begins as the cell before; 0 = no cell but the u8 0. */
+int take_cell(struct decoder *d, struct cell *c);
+
+#endif
