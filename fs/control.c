@@ -6,6 +6,7 @@
 
 #include "cellfs-version.h"
 #include "fs/fs.h"
+#include "fs/served.h"
 
 static int say(struct buf *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -76,6 +77,9 @@ static const char help[] =
 	"Files with other names are scratch: they live in memory until they\n"
 	"are renamed to a timestamp, to latest or to FAMILY:QUALIFIER, so\n"
 	"editors, rsync, sed -i and tar work as anywhere.\n"
+	"\n"
+	"Programs use the store by .cellfs/store; cellctl does, given this\n"
+	"directory: cellctl scan MOUNTPOINT TABLE.\n"
 	"\n"
 	"When something was refused, .cellfs/errors says why in words.\n";
 
@@ -217,15 +221,18 @@ static int compact_text(struct fs *fs, struct buf *out)
 
 /* In byte order of name. */
 static const struct control_file files[] = {
-	{"compact", compact_text, compact_written},
-	{"errors", errors_text, NULL},
-	{"flush", flush_text, flush_written},
-	{"help", help_text, NULL},
-	{"metrics", metrics_text, NULL},
-	{"options", options_text, NULL},
-	{"stats", stats_text, NULL},
-	{"version", version_text, NULL},
+	{.name = "compact", .text = compact_text, .written = compact_written},
+	{.name = "errors", .text = errors_text},
+	{.name = "flush", .text = flush_text, .written = flush_written},
+	{.name = "help", .text = help_text},
+	{.name = "metrics", .text = metrics_text},
+	{.name = "options", .text = options_text},
+	{.name = "stats", .text = stats_text},
+	{.name = "version", .text = version_text},
 };
+
+static const struct control_file store_file = {.name = SERVED_FILE_NAME,
+					       .is_store = true};
 
 const struct control_file *control_at(unsigned i)
 {
@@ -237,5 +244,7 @@ const struct control_file *control_find(struct bytes name)
 	for (unsigned i = 0; control_at(i); i++)
 		if (bytes_eq(name, bytes_str(files[i].name)))
 			return &files[i];
+	if (bytes_eq(name, bytes_str(store_file.name)))
+		return &store_file;
 	return NULL;
 }

@@ -4,7 +4,8 @@
  * Each file is a row of one table: a name and a function that writes its
  * text. The text is made when the file is opened, read by direct I/O, and its
  * size is 0 to stat(2), as in /proc. Writing into flush or compact, a table's
- * name or just a newline for all, does it and returns when it is done.
+ * name or just a newline for all, does it and returns when it is done. Beside
+ * them, unlisted, stands the store for programs.
  */
 #ifndef CELLFS_FS_CONTROL_H
 #define CELLFS_FS_CONTROL_H
@@ -21,9 +22,10 @@ struct control_file {
 	int (*text)(struct fs *fs, struct buf *out);
 	/* Called with what is written into the file; NULL = read only. */
 	int (*written)(struct fs *fs, struct bytes data);
+	bool is_store; /* fs/served.h: neither text nor listed */
 };
 
-/* By index, in byte order of name; NULL after the last. */
+/* Those that are listed, in byte order of name; NULL after the last. */
 const struct control_file *control_at(unsigned i);
 /* NULL when there is none of that name. */
 const struct control_file *control_find(struct bytes name);

@@ -67,6 +67,7 @@ struct fs {
 	_Atomic uint64_t op_counts[FS_OP_COUNT];
 	struct latency latency[FS_OP_COUNT];
 	_Atomic uint64_t bytes_read, bytes_written;
+	_Atomic uint32_t sessions; /* of .cellfs/store */
 	/* When a row was last said to be absent, by the monotonic clock. */
 	_Atomic int64_t row_absent_ms;
 };

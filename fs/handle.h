@@ -19,6 +19,7 @@ enum handle_type {
 	HANDLE_WRITER,	    /* struct writer: opened for writing, scratch */
 	HANDLE_STREAM,	    /* struct stream: .cells */
 	HANDLE_COUNTER,	    /* struct counter */
+	HANDLE_SERVED,	    /* struct served_file: .cellfs/store */
 };
 
 int handles_new(struct handles **out);

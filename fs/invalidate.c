@@ -198,6 +198,37 @@ void invalidate_tree(struct invalidator *iv, uint64_t node)
 	add(iv, NOTICE_TREE, node, 0, (struct bytes){0});
 }
 
+static void send_now(struct invalidator *iv, struct notice *n)
+{
+	/* Not mounted yet, or no more: nobody keeps anything. */
+	if (!iv->session)
+		return;
+	send(iv, n);
+	pthread_mutex_lock(&iv->lock);
+	iv->sent++;
+	pthread_mutex_unlock(&iv->lock);
+}
+
+void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
+			  struct bytes name)
+{
+	struct notice n = {.kind = NOTICE_ENTRY, .node = parent};
+
+	if (name.len > NAME_LEN_MAX)
+		return;
+	n.name_len = (uint8_t)name.len;
+	memcpy(n.name, name.data, name.len);
+	send_now(iv, &n);
+}
+
+void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data)
+{
+	struct notice n = {.kind = data ? NOTICE_DATA : NOTICE_ATTRIBUTES,
+			   .node = node};
+
+	send_now(iv, &n);
+}
+
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)
 {
 	pthread_mutex_lock(&iv->lock);

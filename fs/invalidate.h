@@ -45,6 +45,15 @@ void invalidate_below(struct invalidator *iv, uint64_t node);
 /* The same, and their data. */
 void invalidate_tree(struct invalidator *iv, uint64_t node);
 
+/*
+ * The same, sent by the caller before they return. Only for one in whose
+ * request the kernel holds nothing that the notice may wait for: no directory,
+ * and no file but one that is never told of.
+ */
+void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
+			  struct bytes name);
+void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data);
+
 struct invalidate_counts {
 	uint64_t sent, dropped, queued;
 };

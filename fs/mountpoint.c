@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,25 +63,95 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* "36 35 98:0 /root /mnt opts - type source opts": is it @path, ours? */
-static bool line_is_ours(char *line, const char *path)
+struct mount_line {
+	char *device, *root, *mountpoint, *source;
+};
+
+/*
+ * "36 35 98:0 /root /mnt opts - type source opts": takes it apart, if it is
+ * ours. What @out points to lies in @line.
+ */
+static bool parse_line(char *line, struct mount_line *out)
 {
-	char *field = line, *type = strstr(line, " - ");
+	char **const fields[] = {&out->device, &out->root, &out->mountpoint};
+	char *at = line, *type = strstr(line, " - fuse.cellfs ");
 
 	if (!type)
 		return false;
-	type += 3;
-	if (strncmp(type, "fuse.cellfs ", 12) != 0)
-		return false;
-	for (int i = 0; i < 4; i++) {
-		field = strchr(field, ' ');
-		if (!field)
-			return false;
-		field++;
+	out->source = type + strlen(" - fuse.cellfs ");
+	at = strchr(at, ' ');
+	for (int i = 0; i < 3 && at; i++) {
+		at = strchr(at + 1, ' ');
+		if (at)
+			*fields[i] = at + 1;
 	}
-	field[strcspn(field, " ")] = '\0';
-	unescape(field);
-	return !strcmp(field, path);
+	if (!at || at >= type)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		(*fields[i])[strcspn(*fields[i], " ")] = '\0';
+		unescape(*fields[i]);
+	}
+	out->source[strcspn(out->source, " ")] = '\0';
+	unescape(out->source);
+	return true;
+}
+
+static bool line_is_ours(char *line, const char *path)
+{
+	struct mount_line m;
+
+	return parse_line(line, &m) && !strcmp(m.mountpoint, path);
+}
+
+/* Is it the mount that @path is in, or of the store that @path is? */
+static bool line_is_of(char *line, const struct stat *path)
+{
+	struct mount_line m;
+	unsigned major, minor;
+	struct stat st;
+
+	/* Of a directory that was bound elsewhere .cellfs is out of reach. */
+	if (!parse_line(line, &m) || strcmp(m.root, "/") != 0)
+		return false;
+	if (sscanf(m.device, "%u:%u", &major, &minor) == 2 &&
+	    path->st_dev == makedev(major, minor))
+		return true;
+	return stat(m.source, &st) == 0 && st.st_dev == path->st_dev &&
+	       st.st_ino == path->st_ino;
+}
+
+int mountpoint_find(const char *path, char **out)
+{
+	char *line = NULL;
+	struct mount_line m;
+	struct stat st;
+	size_t cap = 0;
+	FILE *f;
+	int r = 0;
+
+	if (stat(path, &st) < 0) {
+		if (errno == ENOTCONN || errno == ECONNABORTED)
+			return why(-ENOTCONN,
+				   "%s: the filesystem that was mounted there "
+				   "has died; unmount it with \"fusermount3 -u "
+				   "%s\" and name the store",
+				   path, path);
+		return 0;
+	}
+	f = fopen("/proc/self/mountinfo", "re");
+	while (f && r == 0 && getline(&line, &cap, f) > 0) {
+		char *copy = strdup(line);
+
+		if (copy && line_is_of(line, &st) && parse_line(copy, &m)) {
+			*out = strdup(m.mountpoint);
+			r = *out ? 1 : why(-ENOMEM, "out of memory");
+		}
+		free(copy);
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return r;
 }
 
 bool mountpoint_is_ours(const char *path)

@@ -20,6 +20,13 @@ int mountpoint_detach(const char *path);
 /* Is it (by /proc/self/mountinfo) mounted with the type fuse.cellfs? */
 bool mountpoint_is_ours(const char *path);
 /*
+ * Where the store that @path means is mounted: @path is a directory of one of
+ * our mounts, or the store's own. By the kernel's list of mounts, so that
+ * nothing can be out of date. 1 and *out (the caller frees), 0, or a negative
+ * errno: -ENOTCONN with a sentence for a mount whose daemon has died.
+ */
+int mountpoint_find(const char *path, char **out);
+/*
  * Neither of the two directories may lie in the other, or the daemon would
  * wait for itself. The store need not exist yet. 0 or -EINVAL with a sentence.
  */

@@ -187,6 +187,7 @@ static const struct fuse_lowlevel_ops ops = {
 	.removexattr = op_removexattr,
 	.create = timed_create,
 	.fallocate = op_fallocate,
+	.ioctl = op_ioctl,
 };
 
 const struct fuse_lowlevel_ops *fs_ops(void)

@@ -39,6 +39,9 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi);
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	      off_t off, struct fuse_file_info *fi);
+void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
+	      struct fuse_file_info *fi, unsigned flags, const void *in,
+	      size_t in_size, size_t out_size);
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	      struct fuse_file_info *fi);

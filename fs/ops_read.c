@@ -6,6 +6,7 @@
 #include "fs/listing.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/served.h"
 #include "fs/stream.h"
 #include "fs/writer.h"
 
@@ -26,6 +27,8 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = -EISDIR;
 	else if (can_write(fi) && p.view)
 		r = why(-EROFS, "a view is for reading only");
+	else if (p.kind == NODE_CONTROL && p.control->is_store)
+		r = served_open(fs, fi);
 	else if (can_write(fi) && p.kind == NODE_CONTROL && !p.control->written)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
 	else if (p.kind == NODE_CELLS)
@@ -57,6 +60,9 @@ static void release(struct fs *fs, uint64_t fh)
 		break;
 	case HANDLE_COUNTER:
 		counter_release(fs, fh);
+		break;
+	case HANDLE_SERVED:
+		served_release(fs, fh);
 		break;
 	default:
 		reader_release(fs, fh);
@@ -94,6 +100,9 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	case HANDLE_COUNTER:
 		r = counter_read(fs, req, fi->fh, size, off);
 		break;
+	case HANDLE_SERVED:
+		r = served_read(fs, req, fi->fh, size);
+		break;
 	default:
 		r = reader_read(fs, req, fi->fh, size, off);
 		break;
@@ -128,6 +137,11 @@ static void close_counter(void *arg, void *object)
 	counter_free(object);
 }
 
+static void close_served(void *arg, void *object)
+{
+	served_file_free(object);
+}
+
 void fs_close_handles(struct fs *fs)
 {
 	if (!fs->handles)
@@ -136,4 +150,5 @@ void fs_close_handles(struct fs *fs)
 	handles_each(fs->handles, HANDLE_READER, close_reader, NULL);
 	handles_each(fs->handles, HANDLE_STREAM, close_stream, NULL);
 	handles_each(fs->handles, HANDLE_COUNTER, close_counter, NULL);
+	handles_each(fs->handles, HANDLE_SERVED, close_served, NULL);
 }

@@ -9,6 +9,7 @@
 #include "fs/counter.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/served.h"
 #include "fs/stream.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -126,6 +127,8 @@ static int write_any(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 		return reader_write(fs, fh, data);
 	case HANDLE_COUNTER:
 		return counter_write(fs, fh, data, off);
+	case HANDLE_SERVED:
+		return served_write(fs, fh, data);
 	default:
 		return writer_write(fs, fh, data, off);
 	}
@@ -147,6 +150,25 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	atomic_fetch_add_explicit(&fs->bytes_written, size,
 				  memory_order_relaxed);
 	fuse_reply_write(req, size);
+}
+
+void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
+	      struct fuse_file_info *fi, unsigned flags, const void *in,
+	      size_t in_size, size_t out_size)
+{
+	struct fs *fs = fs_of(req);
+	int r = -ENOTTY;
+
+	why_clear();
+	if (!(flags & FUSE_IOCTL_DIR) && handle_type(fi->fh) == HANDLE_SERVED)
+		r = served_ioctl(fs, fi->fh, cmd, bytes_of(in, in_size));
+	/* What every program tries on every file is no failure. */
+	if (r == -ENOTTY)
+		fuse_reply_err(req, ENOTTY);
+	else if (r < 0)
+		fs_reply_err(req, "ioctl", ino, NULL, r);
+	else
+		fuse_reply_ioctl(req, 0, NULL, 0);
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

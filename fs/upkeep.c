@@ -84,15 +84,15 @@ static bool column_is_known(struct fs *fs, const struct place *p)
 			  &node) > 0;
 }
 
-int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
+int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
+		      struct bytes qualifier)
 {
-	struct column_name column = {.family = p->family,
-				     .qualifier = p->qualifier};
+	struct column_name column = {.family = family, .qualifier = qualifier};
 	struct scan_spec spec = {
 		.granularity = SCAN_CELLS,
 		.keys_only = true,
-		.row_start = p->row,
-		.row_stop = p->row,
+		.row_start = row,
+		.row_stop = row,
 		.row_stop_inclusive = true,
 		.columns = &column,
 		.ncolumns = 1,
@@ -103,10 +103,9 @@ int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
 	uint64_t seen = 0;
 	int64_t oldest = -1;
 
-	if (fstable_family(p->table, p->family, &attrs) <= 0 ||
-	    attrs.versions > 1000 || !column_is_known(fs, p))
+	if (fstable_family(ft, family, &attrs) <= 0 || attrs.versions > 1000)
 		return -1;
-	if (scan_open(fstable_table(p->table), &spec, &sc) < 0)
+	if (scan_open(fstable_table(ft), &spec, &sc) < 0)
 		return -1;
 	while (scan_next(sc, &cell) > 0) {
 		oldest = cell.ts;
@@ -114,6 +113,13 @@ int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
 	}
 	scan_close(sc);
 	return seen >= attrs.versions ? oldest : -1;
+}
+
+int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
+{
+	return column_is_known(fs, p) ? upkeep_oldest(p->table, p->row,
+						      p->family, p->qualifier)
+				      : -1;
 }
 
 /* The directories F and F/Q that an alias filled without naming them. */

@@ -16,6 +16,9 @@
  * -1. Looked for only when the kernel can know it: when it knows the column.
  */
 int64_t upkeep_falls_off(struct fs *fs, const struct place *p);
+/* The same of any column: the oldest of as many versions as may be seen. */
+int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
+		      struct bytes qualifier);
 /*
  * The column of the file @p holds a cell now;
  * version @gone (or -1) is not seen any more.

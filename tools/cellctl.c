@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "cellfs-version.h"
+#include "fs/mountpoint.h"
+#include "store/served.h"
 #include "tools/print.h"
 
 /* Families in a message. */
@@ -71,17 +73,53 @@ int fail_nearest(const struct nearest *near, const char *before,
 
 /* -- the store ------------------------------------------------------------ */
 
+/* A store that is mounted is used through its mount: it has one owner. */
+static int open_any(const char *path, const struct store_options *o,
+		    struct store **store)
+{
+	char *mountpoint = NULL, *file = NULL;
+	int r = mountpoint_find(path, &mountpoint);
+
+	if (r == 0)
+		return store_open(path, o, store);
+	if (r > 0 && asprintf(&file, "%s/.cellfs/store", mountpoint) < 0)
+		r = why(-ENOMEM, "out of memory");
+	if (r > 0)
+		r = store_open_served(file, o, store);
+	free(file);
+	free(mountpoint);
+	return r;
+}
+
+int need_rest(const char *path)
+{
+	char *mountpoint = NULL;
+	int r = mountpoint_find(path, &mountpoint);
+
+	if (r > 0)
+		fprintf(stderr,
+			"cellctl: %s is mounted at %s: %s needs a store at "
+			"rest\n  unmount it first: fusermount3 -u %s\n",
+			path, mountpoint, running->name, mountpoint);
+	else if (r < 0)
+		fail_store(path);
+	free(mountpoint);
+	return r ? EXIT_STORE : EXIT_DONE;
+}
+
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store)
 {
 	struct store_options o = {.create = create, .read_only = read_only};
-	int r = store_open(path, &o, store);
+	int r = open_any(path, &o, store);
 
 	if (r == 0)
 		return EXIT_DONE;
 	fail_store(path);
 	if (r == -EBUSY)
-		fputs("  unmount it first, or work in the mount\n", stderr);
+		fputs("  it is in use, and no mount of it can be seen: wait "
+		      "for that process to end\n",
+		      stderr);
 	if (r == -ENOENT && !create)
 		fprintf(stderr, "  to make a store: cellctl init %s\n", path);
 	return EXIT_STORE;
@@ -200,6 +238,10 @@ static int open_and_run(const struct command *c, struct request *rq)
 	bool create = rq->create || (c->needs & MAKES) == MAKES;
 	int code = EXIT_DONE, end;
 
+	if (c->needs & AT_REST)
+		code = need_rest(rq->words[0]);
+	if (code)
+		return code;
 	if ((c->needs & NEEDS_TABLE) == NEEDS_TABLE)
 		code = open_table(rq->words[0], rq->words[1], read_only,
 				  &rq->store, &rq->table);

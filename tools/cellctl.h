@@ -29,6 +29,7 @@ enum {
 	NEEDS_TABLE = 2 | NEEDS_STORE,
 	WRITES = 4,
 	MAKES = 8 | WRITES, /* the store, when it is absent */
+	AT_REST = 16,	    /* not mounted */
 };
 
 struct command {
@@ -64,13 +65,16 @@ int fail_nearest(const struct nearest *near, const char *before,
 		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * The one place where a store is opened. Both print their failure. The table
- * is opened in *store too.
+ * The one place where a store is opened: @path is its directory, or one in a
+ * mount; what is mounted is used through the mount. Both print their failure.
+ * The table is opened in *store too.
  */
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store);
 int open_table(const char *path, const char *table, bool read_only,
 	       struct store **store, struct table **t);
+/* Says so, and EXIT_STORE, when what @path means is mounted. */
+int need_rest(const char *path);
 /* Closes; an error of closing makes an exit code of 0 EXIT_STORE. */
 int close_store(struct store *store, struct table *t, int code);
 

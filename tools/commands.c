@@ -17,7 +17,7 @@ const struct command cellctl_commands[] = {
 "Makes the directory STORE and an empty store in it. One that is there already\n"
 "is left as it is.\n",
 	.example = "init ./data",
-	.words_min = 1, .words_max = 1, .needs = NEEDS_STORE | MAKES,
+	.words_min = 1, .words_max = 1, .needs = NEEDS_STORE | MAKES | AT_REST,
 	.run = cmd_init,
 }, {
 	.name = "create_namespace", .args = "STORE NAMESPACE",
@@ -292,7 +292,7 @@ const struct command cellctl_commands[] = {
 "when there is any.\n",
 	.example = "check ./data",
 	.options = O_JSON,
-	.words_min = 1, .words_max = 1,
+	.words_min = 1, .words_max = 1, .needs = AT_REST,
 	.run = cmd_check,
 }, {
 	.name = "bench",

@@ -114,8 +114,11 @@ commands() {
 }
 
 @test "a store that is mounted" {
+	local before
+	before=$(ctl scan "$STORE" t)
 	mount_store
-	says 3 "unmount it first" scan "$STORE" t
+	[ "$(ctl scan "$STORE" t)" = "$before" ]
+	says 3 "unmount it first" check "$STORE"
 	unmount_store
 	ctl scan "$STORE" t
 }

@@ -303,7 +303,9 @@ int cmd_bench(int argc, char **argv)
 	b.set.cells = (uint64_t)cells / 1000 * 1000;
 	b.set.runs = (unsigned)times;
 	b.set.seconds = seconds;
-	code = select_all(&b, only, engines);
+	code = need_rest(b.set.dir);
+	if (code == EXIT_DONE)
+		code = select_all(&b, only, engines);
 	if (code == EXIT_DONE)
 		code = run_bench(&b);
 	free(b.report.results);
