@@ -217,7 +217,8 @@ enum {
 	SPEC_QUAL_STOP = 128,
 	SPEC_QUAL_STOP_INCLUSIVE = 256,
 	SPEC_FILTER = 512,
-	SPEC_ALL = 1023,
+	SPEC_AS_OF = 1024,
+	SPEC_ALL = 2047,
 };
 
 #define COLUMN_MIN (1 + 4 + 4)
@@ -233,7 +234,7 @@ static uint32_t spec_flags(const struct scan_spec *s)
 	       (s->qual_start_exclusive ? SPEC_QUAL_START_EXCLUSIVE : 0) |
 	       (s->has_qual_stop ? SPEC_QUAL_STOP : 0) |
 	       (s->qual_stop_inclusive ? SPEC_QUAL_STOP_INCLUSIVE : 0) |
-	       (s->filter ? SPEC_FILTER : 0);
+	       (s->filter ? SPEC_FILTER : 0) | (s->has_as_of ? SPEC_AS_OF : 0);
 }
 
 void put_spec(struct encoder *e, const struct scan_spec *s, struct bytes filter)
@@ -262,6 +263,7 @@ void put_spec(struct encoder *e, const struct scan_spec *s, struct bytes filter)
 	put_u64(e, s->family_limit);
 	put_u64(e, s->family_offset);
 	put_u64(e, s->limit_rows);
+	put_i64(e, s->as_of);
 	if (s->filter)
 		put_bytes(e, filter);
 }
@@ -281,6 +283,7 @@ static uint32_t take_spec_flags(struct decoder *d, struct scan_spec *s)
 	s->qual_start_exclusive = flags & SPEC_QUAL_START_EXCLUSIVE;
 	s->has_qual_stop = flags & SPEC_QUAL_STOP;
 	s->qual_stop_inclusive = flags & SPEC_QUAL_STOP_INCLUSIVE;
+	s->has_as_of = flags & SPEC_AS_OF;
 	return flags;
 }
 
@@ -352,6 +355,7 @@ int take_spec(struct decoder *d, struct scan_spec *s, struct bytes *filter)
 	s->family_limit = take_u64(d);
 	s->family_offset = take_u64(d);
 	s->limit_rows = take_u64(d);
+	s->as_of = take_i64(d);
 	if (flags & SPEC_FILTER)
 		*filter = take_bytes(d, WIRE_FRAME_MAX);
 	return 0;

@@ -232,6 +232,28 @@ static void a_scan_of_many_batches_is_whole_and_in_order(void **state)
 	end(&f);
 }
 
+static void a_scan_as_of_a_moment_shows_that_moment(void **state)
+{
+	struct scan_spec spec = {
+		.granularity = SCAN_COLUMNS, .has_as_of = true, .as_of = 15};
+	struct change c = {.op = CHANGE_PUT, .family = str("f")};
+	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
+	struct fixture f;
+	struct scan *sc;
+	struct cell cell;
+
+	(void)state;
+	begin(&f);
+	for (c.ts = 10; c.ts <= 20; c.ts += 10)
+		assert_int_equal(table_mutate(f.t, &m, 0), 1);
+	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 1);
+	assert_int_equal(cell.ts, 10);
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	end(&f);
+}
+
 static void errors_arrive_with_their_sentences(void **state)
 {
 	struct fixture f;
@@ -853,6 +875,7 @@ int main(void)
 		cmocka_unit_test(a_larger_one_is_refused_and_nothing_else),
 		cmocka_unit_test(many_mutations_are_parted_over_messages),
 		cmocka_unit_test(a_scan_of_many_batches_is_whole_and_in_order),
+		cmocka_unit_test(a_scan_as_of_a_moment_shows_that_moment),
 		cmocka_unit_test(errors_arrive_with_their_sentences),
 		cmocka_unit_test(
 			figures_are_the_store_s_and_stay_where_they_are),
