@@ -13,9 +13,14 @@ struct count {
 	struct buf key;
 };
 
+/* Cells that are taken from the scan at a time. */
+#define READY_MAX 32
+
 struct view_scan {
 	struct fstable *table;
 	struct scan *scan; /* NULL = nothing to be had */
+	struct cell ready[READY_MAX];
+	int nready, next; /* of them */
 	struct count rows, qualifiers;
 };
 
@@ -186,13 +191,27 @@ static int within(struct count *n, struct bytes key)
 	return buf_set(&n->key, key) < 0 ? -ENOMEM : 1;
 }
 
+static int next_cell(struct view_scan *vs, struct cell *out)
+{
+	if (vs->next == vs->nready) {
+		int r = scan_next_many(vs->scan, vs->ready, READY_MAX);
+
+		vs->next = vs->nready = 0;
+		if (r <= 0)
+			return r;
+		vs->nready = r;
+	}
+	*out = vs->ready[vs->next++];
+	return 1;
+}
+
 int view_scan_next(struct view_scan *vs, struct cell *out)
 {
 	int r;
 
 	if (!vs->scan)
 		return 0;
-	r = scan_next(vs->scan, out);
+	r = next_cell(vs, out);
 	if (r > 0)
 		r = within(&vs->rows, out->row);
 	if (r > 0)

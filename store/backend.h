@@ -52,7 +52,8 @@ struct store_ops {
 	int (*sync)(struct store *s);
 	int (*scan_open)(struct table *t, const struct scan_spec *spec,
 			 struct scan **out);
-	int (*scan_next)(struct scan *sc, struct cell *out);
+	/* As scan_next_many(); may always find only one. */
+	int (*scan_next)(struct scan *sc, struct cell *out, size_t n);
 	void (*scan_close)(struct scan *sc);
 	/*
 	 * @exact: the version with ts == @ts, else the newest with ts <= @ts.

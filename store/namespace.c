@@ -226,7 +226,7 @@ static int next_listed(struct store *s, struct bytes after, char *name)
 	if (r == 0) {
 		sc->store = s;
 		sc->table = list;
-		r = s->ops->scan_next(sc, &cell);
+		r = s->ops->scan_next(sc, &cell, 1);
 		if (r > 0) {
 			memcpy(name, cell.row.data, cell.row.len);
 			name[cell.row.len] = '\0';

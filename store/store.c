@@ -464,18 +464,23 @@ int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 	return front_end(t->store, r);
 }
 
-int scan_next(struct scan *sc, struct cell *out)
+int scan_next_many(struct scan *sc, struct cell *out, size_t n)
 {
 	int r = sc->failed;
 
 	if (r < 0)
 		return r;
-	r = sc->store->ops->scan_next(sc, out);
+	r = sc->store->ops->scan_next(sc, out, n);
 	if (r > 0)
-		sc->cells++;
+		sc->cells += (unsigned)r;
 	else if (r < 0)
 		sc->failed = front_end(sc->store, r);
 	return r;
+}
+
+int scan_next(struct scan *sc, struct cell *out)
+{
+	return scan_next_many(sc, out, 1);
 }
 
 void scan_close(struct scan *sc)

@@ -221,6 +221,12 @@ struct scan_spec {
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out);
 /* 1 and *out, 0 at the end, or an error, which is then repeated. */
 int scan_next(struct scan *sc, struct cell *out);
+/*
+ * The same for up to @n (from 1 on) at a time: how many were found, 1 or more.
+ * They last until the next call; what lies together comes together, so that
+ * one who reads on has less than half of the cost.
+ */
+int scan_next_many(struct scan *sc, struct cell *out, size_t n);
 void scan_close(struct scan *sc); /* NULL is nothing */
 
 /*

@@ -53,6 +53,25 @@ struct block_rows {
 	uint32_t row, end;
 };
 
+/* Entries of the present row in a block: from the present one, @cell, on. */
+struct block_part {
+	const struct block *block;
+	uint32_t cell, end;
+};
+
+struct sst_index;
+struct sst_info;
+
+/*
+ * The rows behind the present one as the index of a file has them: @rest rows,
+ * the present one among them, are left of block @at, which is before @end.
+ */
+struct index_rows {
+	const struct sst_index *index;
+	const struct sst_info *info;
+	uint32_t at, end, rest;
+};
+
 struct cursor_ops {
 	/* To the first row >= @row. 1, 0 = there is none, negative errno. */
 	int (*seek_row)(struct cursor *c, struct bytes row);
@@ -84,6 +103,14 @@ struct cursor_ops {
 	int (*rows)(struct cursor *c, struct block_rows *out);
 	/* To the first entry of row @row of those. 1 or negative. */
 	int (*to_row)(struct cursor *c, uint32_t row);
+	/* 1, or 0 if it stands in no block. NULL: never. */
+	int (*part)(struct cursor *c, struct block_part *out);
+	/* To entry @cell of those. 1 or negative. */
+	int (*to_cell)(struct cursor *c, uint32_t cell);
+	/* 1, or 0 where the index does not know the next row. NULL: never. */
+	int (*keys)(struct cursor *c, struct index_rows *out);
+	/* To the first row of block @at of those. 1 or negative. */
+	int (*to_block)(struct cursor *c, uint32_t at);
 	void (*close)(struct cursor *c); /* releases what it pins */
 };
 

@@ -158,6 +158,32 @@ static int to_row(struct cursor *base, uint32_t row)
 	return show(c, c->in.base.ops->to_row(&c->in.base, row));
 }
 
+static int part(struct cursor *base, struct block_part *out)
+{
+	return level_cursor_of(base)->in.base.ops->part(
+		&level_cursor_of(base)->in.base, out);
+}
+
+static int to_cell(struct cursor *base, uint32_t cell)
+{
+	struct level_cursor *c = level_cursor_of(base);
+
+	return show(c, c->in.base.ops->to_cell(&c->in.base, cell));
+}
+
+static int keys(struct cursor *base, struct index_rows *out)
+{
+	return level_cursor_of(base)->in.base.ops->keys(
+		&level_cursor_of(base)->in.base, out);
+}
+
+static int to_block(struct cursor *base, uint32_t at)
+{
+	struct level_cursor *c = level_cursor_of(base);
+
+	return show(c, c->in.base.ops->to_block(&c->in.base, at));
+}
+
 static void close_cursor(struct cursor *base)
 {
 	leave(level_cursor_of(base));
@@ -173,6 +199,10 @@ static const struct cursor_ops level_cursor_ops = {
 	.seek_column = seek_column,
 	.rows = rows,
 	.to_row = to_row,
+	.part = part,
+	.to_cell = to_cell,
+	.keys = keys,
+	.to_block = to_block,
 	.close = close_cursor,
 };
 

@@ -306,7 +306,7 @@ struct reader_slot *reader_slot(struct lsm *db); /* the calling thread's */
 
 int lsm_scan_open(struct table *t, const struct scan_spec *spec,
 		  struct scan **out);
-int lsm_scan_next(struct scan *sc, struct cell *out);
+int lsm_scan_next(struct scan *sc, struct cell *out, size_t n);
 void lsm_scan_close(struct scan *sc);
 void scan_free_spares(struct lsm *db);
 int lsm_get(struct table *t, struct bytes row, struct bytes family,

@@ -2,7 +2,7 @@
 
 #include <endian.h>
 
-#include "store/lsm/block.h"
+#include "store/lsm/sst_index.h"
 
 static uint64_t row_head(struct bytes row)
 {
@@ -430,14 +430,62 @@ int merge_rows(struct merge *m, struct block_rows *out)
 	return 1;
 }
 
-int merge_to_row(struct merge *m, uint32_t row)
+static int show(struct merge *m, const struct cursor *c, int r)
 {
-	struct cursor *c = m->sources[m->current].cursor;
-	int r = c->ops->to_row(c, row);
-
 	m->base.row = c->row;
 	m->base.at = c->at;
 	return r;
+}
+
+int merge_to_row(struct merge *m, uint32_t row)
+{
+	struct cursor *c = m->sources[m->current].cursor;
+
+	return show(m, c, c->ops->to_row(c, row));
+}
+
+int merge_part(struct merge *m, struct block_part *out)
+{
+	const struct merge_source *s;
+
+	if (m->nactive != 1 || m->current == m->nsources)
+		return 0;
+	s = &m->sources[m->current];
+	return s->in_row && s->cursor->ops->part &&
+	       s->cursor->ops->part(s->cursor, out) > 0 &&
+	       out->block->seq_max <= m->seq_max;
+}
+
+int merge_to_cell(struct merge *m, uint32_t cell)
+{
+	struct cursor *c = m->sources[m->current].cursor;
+
+	return show(m, c, c->ops->to_cell(c, cell));
+}
+
+int merge_keys(struct merge *m, struct index_rows *out)
+{
+	const struct bytes *other;
+	struct cursor *c;
+
+	if (m->nactive != 1 || m->backwards || m->exact ||
+	    m->current == m->nsources)
+		return 0;
+	c = m->sources[m->current].cursor;
+	if (!c->ops->keys || c->ops->keys(c, out) <= 0 ||
+	    out->info->seq_max > m->seq_max)
+		return 0;
+	other = next_other_row(m);
+	if (other)
+		out->end = index_find(out->index, *other, false);
+	return out->end > out->at;
+}
+
+int merge_to_block(struct merge *m, uint32_t at)
+{
+	struct cursor *c = m->sources[m->current].cursor;
+
+	return show(m, c, c->ops->to_block(c, at));
 }
 
 void merge_init(struct merge *m, struct merge_source *sources,

@@ -60,6 +60,12 @@ void merge_init(struct merge *m, struct merge_source *sources,
  */
 int merge_rows(struct merge *m, struct block_rows *out);
 int merge_to_row(struct merge *m, uint32_t row);
+/* As cursor_ops.part, where one source has the row and nothing is hidden. */
+int merge_part(struct merge *m, struct block_part *out);
+int merge_to_cell(struct merge *m, uint32_t cell);
+/* As cursor_ops.keys, as merge_rows() has it: of a file that is all shown. */
+int merge_keys(struct merge *m, struct index_rows *out);
+int merge_to_block(struct merge *m, uint32_t at);
 /* base.ops->close frees what the merge owns, not the sources. */
 
 #endif

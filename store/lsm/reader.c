@@ -195,6 +195,39 @@ int reader_rows(struct reader *r, struct block_rows *out)
 		(s->versions == 0 && s->attrs->versions == UINT32_MAX));
 }
 
+int reader_part(struct reader *r, struct block_part *out, bool *all)
+{
+	const struct visible_spec *s = &r->spec;
+	const struct block *b;
+
+	*all = s->versions == 0 && s->attrs->versions == UINT32_MAX;
+	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER ||
+	    merge_part(&r->merge, out) <= 0)
+		return 0;
+	b = out->block;
+	if (!b->simple || b->ts_min < s->ts_min || b->ts_max >= s->ts_max ||
+	    !(*all || b->single))
+		return 0;
+	if (r->columns)
+		out->end = block_find_column(b, out->cell, out->end,
+					     r->columns->names[0], -1);
+	return 1;
+}
+
+int reader_keys(struct reader *r, struct index_rows *out)
+{
+	const struct visible_spec *s = &r->spec;
+	const struct sst_info *i;
+
+	if (s->raw || s->has_as_of || s->attrs->ttl_ms != TTL_FOREVER ||
+	    merge_keys(&r->merge, out) <= 0)
+		return 0;
+	/* Of puts that neither end nor are deleted a row shows its newest. */
+	i = out->info;
+	return i->markers == 0 && !i->has_ttl && i->ts_min >= s->ts_min &&
+	       i->ts_max < s->ts_max;
+}
+
 static int make_visible(struct reader *r)
 {
 	int err;
@@ -234,6 +267,11 @@ int reader_next_column(struct reader *r)
 {
 	visible_skip_column(r->visible);
 	return reader_next(r);
+}
+
+int reader_seek_behind(struct reader *r, struct bytes qualifier, int64_t ts)
+{
+	return restrict_columns(r, visible_seek(r->visible, qualifier, ts - 1));
 }
 
 int reader_seek(struct reader *r, struct bytes qualifier)

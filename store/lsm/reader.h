@@ -69,6 +69,9 @@ int reader_next_column(struct reader *r);
 /* The first one in the row whose qualifier is at or after @qualifier. */
 int reader_seek(struct reader *r, struct bytes qualifier);
 
+/* The first one in the row behind (@qualifier, @ts), which was shown. */
+int reader_seek_behind(struct reader *r, struct bytes qualifier, int64_t ts);
+
 /*
  * The caller has moved the cursor to a row: rows from it on, in one block, of
  * which every entry is visible, whatever the columns; 0 if that is not known.
@@ -80,6 +83,18 @@ static inline bool reader_lost(const struct reader *r)
 {
 	return r->spec.has_as_of && r->visible && visible_lost(r->visible);
 }
+/*
+ * Entries of the row that the cursor stands in, from its own on, in one block:
+ * all of them visible if the one before is another column's or, where *all
+ * versions are shown, older. 0 if that is not known. Ends with the column if
+ * one is asked for.
+ */
+int reader_part(struct reader *r, struct block_part *out, bool *all);
+/*
+ * The caller has moved the cursor to a row: rows behind it that a file's index
+ * knows, each of which has a visible entry; 0 if that is not known.
+ */
+int reader_keys(struct reader *r, struct index_rows *out);
 
 static inline struct cursor *reader_cursor(struct reader *r)
 {

@@ -7,9 +7,7 @@
  * rows takes only the first visible entry of a row and never walks the rest.
  *
  * What one block holds alone and every entry of which is visible is taken from
- * the block itself: a run of rows up to the end of the range or the next row
- * of another file. The reader stands on the run's first row meanwhile and is
- * moved to its last one in the end.
+ * the block itself, as a run: scan_run.c.
  *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
@@ -17,8 +15,6 @@
 #include "store/lsm/scan.h"
 
 #include <errno.h>
-
-#include "store/lsm/block.h"
 
 /* -- rows -------------------------------------------------------------------
  */
@@ -65,30 +61,6 @@ static int step_row(struct lsm_scan *sc, struct family_scan *f)
 	return sc->reversed ? cursor_prev_row(c) : cursor_next_row(c);
 }
 
-/* Takes what it can of the rows from the family's on out of their block. */
-static bool begin_run(struct lsm_scan *sc, struct family_scan *f)
-{
-	struct bytes stop = buf_bytes(&sc->row_stop);
-	struct block_rows rows;
-
-	if (!sc->may_run || !reader_rows(&f->reader, &rows))
-		return false;
-	/* The present row is in bounds; is the last one? */
-	if (stop.len && rows.end > rows.row + 1 &&
-	    block_row_cmp(rows.block, rows.end - 1, stop) >= 0)
-		rows.end = block_find_row(rows.block, stop, sc->stop_inclusive);
-	if (buf_reserve(&sc->row, rows.block->row_len_max + 1) < 0)
-		return false;
-	sc->run = (struct run){
-		.block = rows.block,
-		.row = rows.row,
-		.end = rows.end,
-		.cell = block_row_cell(rows.block, rows.row),
-		.cell_end = block_row_cell(rows.block, rows.row + 1),
-	};
-	return true;
-}
-
 /*
  * As of a moment: a row or family is there if any column is of which that can
  * be told. The reader stands on a visible entry.
@@ -132,7 +104,9 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			f->ended = true;
 			return r < 0 ? r : 0;
 		}
-		r = begin_run(sc, f) ? 1 : reader_row(&f->reader);
+		r = scan_run_begin(sc, f) ? 1 : scan_part_begin(sc, f);
+		if (r == -EAGAIN)
+			r = reader_row(&f->reader);
 		if (r > 0 && sc->as_of)
 			r = find_certain(sc, f);
 		if (r < 0)
@@ -269,67 +243,7 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out)
 	return 1;
 }
 
-/* The cell of the run, as scan_fill() has it. */
-static void fill_run(struct lsm_scan *sc, struct cell *out)
-{
-	struct entry e;
-
-	out->row = buf_bytes(&sc->row);
-	out->family = sc->families[0].name_bytes;
-	block_entry(sc->run.block, sc->run.cell, &e);
-	out->qualifier = e.qualifier;
-	out->ts = e.ts;
-	out->seq = e.seq;
-	out->ttl_ms = 0;
-	out->kind = CELL_PUT;
-	out->value = e.value;
-	if (sc->keys_only)
-		out->value.data = NULL;
-	sc->run.cell++;
-}
-
-/* The run's next row into the scan's own; there is room for it. */
-static void run_row(struct lsm_scan *sc)
-{
-	struct run *run = &sc->run;
-	const struct block *b = run->block;
-	struct bytes suffix = block_suffix(b, run->row);
-
-	if (suffix.len)
-		memcpy(sc->row.data + b->prefix.len, suffix.data, suffix.len);
-	sc->row.len = b->prefix.len + suffix.len;
-	run->cell = run->cell_end;
-	run->cell_end = block_row_cell(b, run->row + 1);
-	sc->rows++;
-}
-
-/* What comes next of the run; 0 and no run when it is at its end. */
-static int next_of_run(struct lsm_scan *sc, struct cell *out)
-{
-	struct run *run = &sc->run;
-	int r;
-
-	if (sc->granularity >= SCAN_COLUMNS && run->cell < run->cell_end) {
-		fill_run(sc, out);
-		return 1;
-	}
-	if (run->row + 1 == run->end ||
-	    (sc->limit_rows && sc->rows == sc->limit_rows)) {
-		r = merge_to_row(&sc->families[0].reader.merge, run->row);
-		run->block = NULL;
-		return r < 0 ? r : 0;
-	}
-	run->row++;
-	run_row(sc);
-	if (sc->granularity >= SCAN_COLUMNS) {
-		fill_run(sc, out);
-		return 1;
-	}
-	*out = (struct cell){.row = buf_bytes(&sc->row)};
-	return 1;
-}
-
-int lsm_scan_next(struct scan *base, struct cell *out)
+int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
@@ -339,7 +253,9 @@ int lsm_scan_next(struct scan *base, struct cell *out)
 	for (;;) {
 		r = 0;
 		if (sc->run.block)
-			r = next_of_run(sc, out);
+			r = scan_run_next(sc, out, n);
+		else if (sc->run.keys.rest)
+			r = scan_keys_next(sc, out, n);
 		else if (sc->in_row && sc->granularity != SCAN_ROWS)
 			r = next_in_row(sc, out);
 		if (r != 0)
@@ -350,6 +266,7 @@ int lsm_scan_next(struct scan *base, struct cell *out)
 		if (sc->granularity == SCAN_ROWS) {
 			*out = (struct cell){.row = buf_bytes(&sc->row)};
 			out->kind = row_lost(sc) ? CELL_LOST : 0;
+			scan_keys_begin(sc);
 			return 1;
 		}
 	}

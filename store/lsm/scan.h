@@ -11,11 +11,24 @@
 #include "store/lsm/reader.h"
 #include "store/pick.h"
 
+/*
+ * Rows that are taken from the block itself: from @row, the present one, up to
+ * @end. Their keys are made in lsm_scan.row, one behind the other where a call
+ * hands out cells of several.
+ */
 struct run {
 	const struct block *block; /* NULL: none */
 	uint32_t row, end;
 	uint32_t cell, cell_end; /* of the row */
+	size_t key_at;		 /* where the row's key begins */
+	size_t stride;		 /* from a key to the next */
+	bool part;		 /* of one row, which may go on */
+	/* Or rows of which no more than the keys is asked; rest 0: none. */
+	struct index_rows keys;
 };
+
+/* Room for the keys that one call hands out, unless two of them need more. */
+#define SCAN_KEYS_BYTES 3072
 
 struct family_scan {
 	struct reader reader;
@@ -39,14 +52,16 @@ struct lsm_scan {
 	struct buf row_start, row_stop;
 	bool start_exclusive, stop_inclusive, one_row;
 	struct buf qual_start, qual_stop; /* owned copies of the bounds */
+	struct buf qual_last; /* of the part that was handed out last */
 	uint64_t limit_rows, rows;
 	struct family_scan *families;
 	uint32_t nfamilies;
 	uint32_t current; /* family that gave the last cell; or nfamilies */
 	bool in_row;
-	bool may_run; /* rows or cells of all of one family, forwards */
+	bool may_run;  /* rows or cells of all of one family, forwards */
+	bool may_part; /* ... cells, of one column perhaps */
 	struct run run;
-	struct buf row;		/* the present row */
+	struct buf row;		/* the present row; within a run: its keys */
 	struct family_scan one; /* families, if there is only one */
 	bool picking;
 	struct pick pick;
@@ -61,6 +76,28 @@ bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f);
 /* The entry that the family stands on. */
 void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 	       struct cell *out);
+/*
+ * The reader stands on a row that is in bounds: begins a run with it if one
+ * block has it and following rows alone, and all of them is visible.
+ */
+bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f);
+/*
+ * The same with what one block has of the row, of one column if one is asked
+ * for. 1; 0 if nothing of the row is shown; -EAGAIN if that is not known.
+ */
+int scan_part_begin(struct lsm_scan *sc, struct family_scan *f);
+/* Up to @n results of a part, and of the next one; 0 at the row's end. */
+int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Cells of the present row of the run, up to @n. */
+size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Up to @n results of the run; 0 and no run when it is at its end. */
+int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/*
+ * The scan lists rows and stands on one: begins a run behind it if the index
+ * knows what comes. scan_keys_next() is as scan_run_next().
+ */
+void scan_keys_begin(struct lsm_scan *sc);
+int scan_keys_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* lsm_scan_next() of a scan that picks. */
 int scan_next_picked(struct lsm_scan *sc, struct cell *out);
 

@@ -313,6 +313,11 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 	sc->may_run = sc->nfamilies == 1 && !sc->reversed && !sc->picking &&
 		      !sc->families[0].restricted &&
 		      sc->granularity != SCAN_FAMILIES;
+	sc->may_part = sc->nfamilies == 1 && !sc->reversed && !sc->picking &&
+		       !sc->as_of && sc->granularity == SCAN_CELLS &&
+		       !spec->has_qual_stop &&
+		       (!sc->families[0].restricted ||
+			sc->families[0].columns.nnames == 1);
 	return r;
 }
 
@@ -328,6 +333,7 @@ static void close_scan(struct lsm_scan *sc)
 	pick_free(&sc->pick);
 	buf_free(&sc->qual_start);
 	buf_free(&sc->qual_stop);
+	buf_free(&sc->qual_last);
 	scan_spare(sc->db, sc);
 }
 

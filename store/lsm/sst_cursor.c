@@ -460,6 +460,41 @@ static int sst_to_row(struct cursor *base, uint32_t row)
 	return stand(self(base), row);
 }
 
+static int sst_part(struct cursor *base, struct block_part *out)
+{
+	struct sst_cursor *c = self(base);
+
+	*out = (struct block_part){c->block, c->cell_index, c->cell_end};
+	return 1;
+}
+
+static int sst_to_cell(struct cursor *base, uint32_t cell)
+{
+	struct sst_cursor *c = self(base);
+
+	c->cell_index = cell;
+	return here(c);
+}
+
+static int sst_keys(struct cursor *base, struct index_rows *out)
+{
+	struct sst_cursor *c = self(base);
+
+	*out = (struct index_rows){
+		.index = &c->table->index,
+		.info = &c->table->info,
+		.at = c->block_index,
+		.end = c->table->index.nblocks,
+		.rest = c->block->nrow - c->row_index,
+	};
+	return out->rest <= 2;
+}
+
+static int sst_to_block(struct cursor *base, uint32_t at)
+{
+	return go(self(base), at, 0);
+}
+
 static void sst_close(struct cursor *base)
 {
 	struct sst_cursor *c = self(base);
@@ -480,6 +515,10 @@ static const struct cursor_ops ops = {
 	.seek_column = sst_seek_column,
 	.rows = sst_rows,
 	.to_row = sst_to_row,
+	.part = sst_part,
+	.to_cell = sst_to_cell,
+	.keys = sst_keys,
+	.to_block = sst_to_block,
 	.close = sst_close,
 };
 

@@ -265,7 +265,8 @@ static int read_section(struct sstable *t, const struct sst_footer *f,
 {
 	const struct sst_place *p = &f->section[which];
 	struct buf *to = &t->section[which];
-	int r = buf_reserve(to, p->len + SST_TRAILER_LEN);
+	/* Keys of the index are copied some bytes at a time. */
+	int r = buf_reserve(to, p->len + SST_TRAILER_LEN + BLOCK_SLACK);
 
 	if (r < 0)
 		return why(r, "no memory for a section of %" PRIu64 " bytes",

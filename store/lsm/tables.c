@@ -334,7 +334,7 @@ static int has_cell(struct table *t, const char *family)
 	r = lsm_scan_open(t, &spec, &sc);
 	if (r < 0)
 		return r;
-	r = lsm_scan_next(sc, &cell);
+	r = lsm_scan_next(sc, &cell, 1);
 	lsm_scan_close(sc);
 	return r;
 }

@@ -94,7 +94,7 @@ static int batch_end(struct remote_scan *sc)
 	return r;
 }
 
-int remote_scan_next(struct scan *base, struct cell *out)
+int remote_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct remote_scan *sc = scan_of(base);
 	int r;

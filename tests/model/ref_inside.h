@@ -110,7 +110,7 @@ int ref_mutate_many(struct table *base, struct mutation *m, size_t n,
 
 int ref_scan_open(struct table *base, const struct scan_spec *spec,
 		  struct scan **out);
-int ref_scan_next(struct scan *sc, struct cell *out);
+int ref_scan_next(struct scan *sc, struct cell *out, size_t n);
 void ref_scan_close(struct scan *sc);
 int ref_get(struct table *base, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,

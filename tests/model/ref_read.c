@@ -350,12 +350,13 @@ static void cell_set(const struct ref_scan *sc, struct cell *out)
 		out->value.data = NULL;
 }
 
-int ref_scan_next(struct scan *base, struct cell *out)
+int ref_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct ref_scan *sc = scan_of(base);
 	struct ref_store *rs = ref_lock(base->store);
 	int r;
 
+	(void)n;
 	while (sc->next == sc->nresults) {
 		if (sc->spec.limit_rows &&
 		    sc->rows_found == sc->spec.limit_rows)

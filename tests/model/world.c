@@ -253,11 +253,16 @@ static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 static void drain(struct scan *sc, uint8_t granularity, bool keys_only,
 		  struct buf *answer)
 {
-	struct cell cell;
+	struct cell cells[9];
+	size_t n = 1;
 	int r;
 
-	while ((r = scan_next(sc, &cell)) > 0)
-		say_cell(&cell, granularity, keys_only, answer);
+	/* In batches of all sizes. */
+	while ((r = scan_next_many(sc, cells, n)) > 0) {
+		for (int i = 0; i < r; i++)
+			say_cell(&cells[i], granularity, keys_only, answer);
+		n = n % 9 + 1;
+	}
 	if (r < 0)
 		say(answer, "%d\n", r);
 	scan_close(sc);

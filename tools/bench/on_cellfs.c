@@ -10,6 +10,10 @@
 #include "cellfs-version.h"
 #include "store/store.h"
 
+enum {
+	BATCH = 32, /* cells that a scan asks for at a time */
+};
+
 struct own {
 	struct store *store;
 	struct table *table;
@@ -253,8 +257,8 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct session *s = session;
 	struct column_name column;
+	struct cell c[BATCH];
 	struct scan *sc;
-	struct cell c;
 	int r;
 
 	if (sp->from)
@@ -274,10 +278,11 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	if (scan_open(s->own->table, &spec, &sc) < 0)
 		return failed("scan");
 	do {
-		r = scan_next(sc, &c);
-		if (r > 0)
-			tally_add(t, c.value.data, c.value.len);
-	} while (r > 0 && --left);
+		r = scan_next_many(sc, c, left < BATCH ? left : BATCH);
+		for (int i = 0; i < r; i++)
+			tally_add(t, c[i].value.data, c[i].value.len);
+		left -= r > 0 ? (unsigned)r : 0;
+	} while (r > 0 && left);
 	scan_close(sc);
 	return r < 0 ? failed("scan") : 0;
 }
@@ -287,14 +292,14 @@ static int rows(void *session, uint64_t *count)
 	const struct scan_spec spec = {.granularity = SCAN_ROWS,
 				       .keys_only = true};
 	struct session *s = session;
+	struct cell c[BATCH];
 	struct scan *sc;
-	struct cell c;
 	int r;
 
 	if (scan_open(s->own->table, &spec, &sc) < 0)
 		return failed("rows");
-	while ((r = scan_next(sc, &c)) > 0)
-		++*count;
+	while ((r = scan_next_many(sc, c, BATCH)) > 0)
+		*count += (unsigned)r;
 	scan_close(sc);
 	return r < 0 ? failed("rows") : 0;
 }

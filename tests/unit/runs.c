@@ -1,0 +1,315 @@
+/*
+ * Runs: what a scan takes from blocks themselves is what a walk finds.
+ *
+ * Random cells in one family of small blocks: rows of a cell and rows of many
+ * blocks, many versions, markers here and there, in files and in memory.
+ * Reversed scans never run; row by row they give the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/temp_store.h"
+#include "tests/unit/thorough.h"
+
+static uint64_t rng_state;
+
+static uint64_t below(uint64_t n)
+{
+	rng_state += 0x9e3779b97f4a7c15u;
+	uint64_t x = rng_state;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return (x ^ (x >> 31)) % n;
+}
+
+/* -- a table --------------------------------------------------------------- */
+
+enum {
+	ROWS = 24,
+	KEY_MAX = 400,
+};
+
+/* Some keys are alike for long, some are short. */
+static struct bytes row_key(uint64_t i, char at[KEY_MAX])
+{
+	static const char tail[] = "-and-so-on";
+	int n = snprintf(at, KEY_MAX, i % 5 ? "row%03u" : "r%03u", (unsigned)i);
+
+	for (uint64_t k = 0; i % 7 == 0 && k < i / 2; k++)
+		n += snprintf(at + n, KEY_MAX - (size_t)n, "%s", tail);
+	return bytes_of(at, (size_t)n);
+}
+
+static void make_table(struct temp_store *s, const char *name,
+		       uint32_t versions, bool nvb)
+{
+	struct schema schema = {0};
+	struct family_attrs a;
+
+	table_unref(s->table);
+	s->table = NULL;
+	schema_init(&schema, 0, 0);
+	family_attrs_default(&a);
+	a.versions = versions;
+	a.new_version_behavior = nvb;
+	a.block_size = 1024;
+	assert_int_equal(schema_add(&schema, bytes_str("f"), &a), 0);
+	assert_int_equal(store_table_create(s->store, bytes_str(name), &schema),
+			 0);
+	assert_int_equal(table_open(s->store, bytes_str(name), &s->table), 0);
+	schema_free(&schema);
+}
+
+static void change(struct temp_store *s, uint64_t row, const struct change *c,
+		   size_t n)
+{
+	char key[KEY_MAX];
+	struct mutation m = {.row = row_key(row, key),
+			     .changes = (struct change *)c,
+			     .nchanges = n};
+
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+}
+
+static void put_one(struct temp_store *s, uint64_t row, unsigned column,
+		    int64_t ts)
+{
+	uint8_t value[100];
+	char name[8];
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .ts = ts,
+			   .value = bytes_of(value, below(sizeof(value)))};
+
+	snprintf(name, sizeof(name), "q%02u", column);
+	memset(value, (int)(row * 7 + column * 3 + (uint64_t)ts), 100);
+	c.qualifier = bytes_str(name);
+	change(s, row, &c, 1);
+}
+
+/* @strange: of a hundred changes so many are no plain puts. */
+static void fill(struct temp_store *s, bool wide, unsigned strange)
+{
+	static const uint8_t markers[] = {CHANGE_DELETE, CHANGE_DELETE_COLUMN,
+					  CHANGE_DELETE_FAMILY,
+					  CHANGE_DELETE_FAMILY_VERSION};
+
+	for (uint64_t row = 0; row < ROWS; row++) {
+		unsigned columns = !wide && row % 4 ? 1 + row % 6 : 16;
+		int64_t versions = row % 3 ? 1 + (int64_t)row % 4 : 25;
+
+		if (wide && versions < 3)
+			versions = 3;
+
+		if (below(6) == 0)
+			continue;
+		for (unsigned k = 0; k < columns; k++)
+			for (int64_t v = 1; v <= versions; v++)
+				put_one(s, row, k, v * 10);
+	}
+	for (unsigned n = 0; n < 4 * strange; n++) {
+		uint8_t op = markers[below(4)];
+		uint64_t row = below(ROWS);
+		struct change c = {.op = op,
+				   .family = bytes_str("f"),
+				   .ts = (int64_t)below(300),
+				   .qualifier = bytes_str("q01")};
+
+		if (below(3)) {
+			put_one(s, row, (unsigned)below(16),
+				(int64_t)below(30) * 10);
+			continue;
+		}
+		if (op == CHANGE_DELETE_FAMILY ||
+		    op == CHANGE_DELETE_FAMILY_VERSION)
+			c.qualifier = bytes_of(NULL, 0);
+		change(s, row, &c, 1);
+	}
+}
+
+/* -- two ways to read it --------------------------------------------------- */
+
+struct list {
+	struct buf text; /* a line a result */
+	struct buf row;	 /* the last one */
+	size_t begin;	 /* of its lines */
+};
+
+static void say(struct list *l, const struct scan_spec *spec,
+		const struct cell *c)
+{
+	char line[KEY_MAX + 200];
+	int n = snprintf(line, sizeof(line), "%.*s %.*s %lld %d %zu %d\n",
+			 (int)c->row.len, (const char *)c->row.data,
+			 (int)c->qualifier.len, (const char *)c->qualifier.data,
+			 (long long)c->ts, c->kind, c->value.len,
+			 c->value.data && c->value.len ? c->value.data[0] : -1);
+	size_t at = l->text.len;
+
+	assert_in_range(n, 1, (int)sizeof(line) - 1);
+	if (!spec->reversed) {
+		assert_int_equal(buf_append(&l->text, line, (size_t)n), 0);
+		return;
+	}
+	/* Rows come from the last on: each in front of those before. */
+	if (!bytes_eq(c->row, buf_bytes(&l->row))) {
+		assert_int_equal(buf_set(&l->row, c->row), 0);
+		l->begin = 0;
+	}
+	assert_int_equal(buf_append(&l->text, line, (size_t)n), 0);
+	memmove(l->text.data + l->begin + n, l->text.data + l->begin,
+		at - l->begin);
+	memcpy(l->text.data + l->begin, line, (size_t)n);
+	l->begin += (size_t)n;
+}
+
+static void read_all(struct temp_store *s, const struct scan_spec *spec,
+		     size_t batch, struct list *l)
+{
+	struct cell *c = calloc(batch, sizeof(*c));
+	struct scan *sc;
+	int r;
+
+	assert_non_null(c);
+	l->text.len = l->row.len = l->begin = 0;
+	assert_int_equal(scan_open(s->table, spec, &sc), 0);
+	while ((r = scan_next_many(sc, c, batch)) > 0) {
+		assert_true((size_t)r <= batch);
+		for (int i = 0; i < r; i++)
+			say(l, spec, &c[i]);
+	}
+	assert_int_equal(r, 0);
+	scan_close(sc);
+	free(c);
+}
+
+static void compare(struct temp_store *s, const struct scan_spec *spec)
+{
+	struct scan_spec back = *spec;
+	struct list want = {0}, got = {0};
+
+	back.reversed = true;
+	back.row_start = spec->row_stop;
+	back.row_start_exclusive =
+		spec->row_stop.len && !spec->row_stop_inclusive;
+	back.row_stop = spec->row_start;
+	back.row_stop_inclusive = !spec->row_start_exclusive;
+	read_all(s, &back, 1, &want);
+	for (size_t batch = 1; batch <= 64; batch = batch * 3 + 1) {
+		read_all(s, spec, batch, &got);
+		if (!bytes_eq(buf_bytes(&got.text), buf_bytes(&want.text)))
+			fail_msg("batches of %zu, granularity %d", batch,
+				 spec->granularity);
+	}
+	buf_free(&want.text);
+	buf_free(&want.row);
+	buf_free(&got.text);
+	buf_free(&got.row);
+}
+
+static void compare_some(struct temp_store *s, const struct snapshot *snap)
+{
+	char from[KEY_MAX], to[KEY_MAX], name[8];
+	struct column_name column = {.family = bytes_str("f")};
+
+	for (unsigned n = 0; n < 15; n++) {
+		struct scan_spec spec = {
+			.granularity =
+				(uint8_t[]){SCAN_ROWS, SCAN_COLUMNS, SCAN_CELLS,
+					    SCAN_CELLS}[below(4)],
+			.versions = below(3) ? 0 : (uint32_t)below(4),
+			.keys_only = below(4) == 0,
+			.raw = below(8) == 0,
+			.snapshot = below(3) ? NULL : snap,
+		};
+
+		if (below(3) == 0) {
+			snprintf(name, sizeof(name), "q%02u",
+				 (unsigned)below(6));
+			column.qualifier = bytes_str(name);
+			spec.columns = &column;
+			spec.ncolumns = 1;
+		}
+		if (below(3) == 0) {
+			spec.row_start = row_key(below(ROWS), from);
+			spec.row_start_exclusive = below(2);
+		}
+		if (below(3) == 0) {
+			spec.row_stop = row_key(below(ROWS), to);
+			spec.row_stop_inclusive = below(2);
+		}
+		if (below(6) == 0) {
+			spec.row_start = spec.row_stop =
+				row_key(below(ROWS), from);
+			spec.row_start_exclusive = false;
+			spec.row_stop_inclusive = true;
+		}
+		if (below(4) == 0) {
+			spec.ts_min = (int64_t)below(150);
+			spec.ts_max = spec.ts_min + 1 + (int64_t)below(400);
+		}
+		if (bytes_cmp(spec.row_start, spec.row_stop) > 0 &&
+		    spec.row_stop.len)
+			continue;
+		compare(s, &spec);
+	}
+}
+
+static void try_table(struct temp_store *s, const char *name, uint32_t versions,
+		      bool nvb, bool wide, unsigned strange)
+{
+	struct snapshot *snap;
+
+	make_table(s, name, versions, nvb);
+	fill(s, wide, strange);
+	assert_int_equal(snapshot_take(s->store, &snap), 0);
+	compare_some(s, snap);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	compare_some(s, snap);
+	fill(s, wide, strange);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	compare_some(s, snap);
+	snapshot_release(snap);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	compare_some(s, NULL);
+	/* A few in memory over one file. */
+	for (int i = 0; i < 5; i++)
+		put_one(s, below(ROWS), (unsigned)below(16),
+			(int64_t)below(300));
+	compare_some(s, NULL);
+}
+
+static void runs_give_what_a_walk_gives(void **state)
+{
+	const char *seed = getenv("CELLFS_SEED");
+	int rounds = thorough() ? 40 : 1;
+
+	for (int n = 0; n < rounds; n++) {
+		struct temp_store s = {.options.inline_background = true};
+
+		rng_state = seed ? strtoull(seed, NULL, 0) : 77 + (unsigned)n;
+		(void)state;
+		assert_int_equal(temp_make(&s), 0);
+		try_table(&s, "all", UINT32_MAX, true, false, 0);
+		try_table(&s, "strange", UINT32_MAX, true, false, 8);
+		try_table(&s, "classic", UINT32_MAX, false, false, 8);
+		try_table(&s, "three", 3, true, false, 1);
+		try_table(&s, "one", 1, true, false, 0);
+		try_table(&s, "wide", UINT32_MAX, true, true, 0);
+		try_table(&s, "wide-few", 2, false, true, 1);
+		assert_int_equal(temp_remove(&s), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_give_what_a_walk_gives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
