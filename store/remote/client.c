@@ -272,10 +272,19 @@ static int remote_table_schema(struct table *t, struct schema *out)
 
 static uint64_t remote_schema_version(const struct table *t)
 {
-	uint64_t version = 0;
+	struct remote_table *rt = (struct remote_table *)(uintptr_t)t;
+	struct remote *remote = remote_of(t->store);
+	uint64_t version;
 	struct call c;
+	bool known;
 	int r;
 
+	pthread_mutex_lock(&remote->lock);
+	known = rt->has_version && rt->version_id == remote->last_id;
+	version = rt->version;
+	pthread_mutex_unlock(&remote->lock);
+	if (known)
+		return version;
 	begin_of(&c, t, WIRE_TABLE_VERSION);
 	r = call_run(&c);
 	if (r >= 0) {
@@ -283,7 +292,14 @@ static uint64_t remote_schema_version(const struct table *t)
 		r = call_taken(&c, r);
 	}
 	call_end(&c);
-	return r < 0 ? 0 : version;
+	if (r < 0)
+		return 0;
+	pthread_mutex_lock(&remote->lock);
+	rt->has_version = true;
+	rt->version_id = remote->last_id;
+	rt->version = version;
+	pthread_mutex_unlock(&remote->lock);
+	return version;
 }
 
 static int remote_table_name(struct table *t, char *name)

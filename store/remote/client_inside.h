@@ -31,6 +31,10 @@ struct remote {
 struct remote_table {
 	struct table base;
 	uint32_t handle;
+	/* What was asked last, good until something else is: it is cheap. */
+	bool has_version;    /* remote.lock */
+	uint32_t version_id; /* remote.lock: last_id of then */
+	uint64_t version;    /* remote.lock */
 };
 
 struct remote_snapshot {

@@ -254,6 +254,28 @@ static void a_scan_as_of_a_moment_shows_that_moment(void **state)
 	end(&f);
 }
 
+static void a_schema_s_version_costs_a_request_once(void **state)
+{
+	uint64_t first, behind;
+	struct fixture f;
+	struct table *own;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(table_open(f.behind, str("t"), &own), 0);
+	first = table_schema_version(f.t);
+	assert_int_equal(first, table_schema_version(own));
+	assert_int_equal(table_add_family(own, str("g")), 0);
+	behind = table_schema_version(own);
+	assert_true(behind != first);
+	/* Nothing was asked in between: it is not asked again. */
+	assert_int_equal(table_schema_version(f.t), first);
+	assert_int_equal(put_in(f.t, "r", str("v")), 1);
+	assert_int_equal(table_schema_version(f.t), behind);
+	table_unref(own);
+	end(&f);
+}
+
 static void errors_arrive_with_their_sentences(void **state)
 {
 	struct fixture f;
@@ -876,6 +898,7 @@ int main(void)
 		cmocka_unit_test(many_mutations_are_parted_over_messages),
 		cmocka_unit_test(a_scan_of_many_batches_is_whole_and_in_order),
 		cmocka_unit_test(a_scan_as_of_a_moment_shows_that_moment),
+		cmocka_unit_test(a_schema_s_version_costs_a_request_once),
 		cmocka_unit_test(errors_arrive_with_their_sentences),
 		cmocka_unit_test(
 			figures_are_the_store_s_and_stay_where_they_are),
