@@ -452,6 +452,14 @@ static uint32_t find_qualifier(const struct block *b, struct bytes q,
 	return lo;
 }
 
+bool block_has_qualifier(const struct block *b, struct bytes qualifier)
+{
+	bool exact;
+
+	find_qualifier(b, qualifier, &exact);
+	return exact;
+}
+
 /* Is the cell at or after (qualifier @id or greater, @ts)? */
 static inline bool cell_reaches(const struct block *b, uint32_t cell,
 				uint32_t id, bool exact, int64_t ts)

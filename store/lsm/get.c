@@ -105,6 +105,8 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	uint32_t from = block_row_cell(b, at->row);
 	uint32_t to = block_row_cell(b, at->row + 1);
 
+	if (!block_has_qualifier(b, qualifier))
+		return at->end > at->row ? 0 : -1;
 	from = block_find_column(b, from, to, qualifier, INT64_MAX);
 	if (from == to)
 		return at->end > at->row ? 0 : -1;
@@ -125,9 +127,8 @@ static int look_in_file(struct newest *n, struct sstable *t)
 
 	sst_cursor(t, c);
 	c->bare = true;
-	r = sst_cursor_seek(c, n->row);
-	if (r > 0 && (c->base.ops->rows(&c->base, &at) <= 0 ||
-		      !at.block->simple || at.block->seq_max > n->spec->seq))
+	r = sst_cursor_find(c, n->row, &at);
+	if (r > 0 && (!at.block->simple || at.block->seq_max > n->spec->seq))
 		r = -1;
 	if (r > 0)
 		r = newest_in_block(&at, n->qualifier, &e, &cell);

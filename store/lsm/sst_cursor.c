@@ -278,9 +278,33 @@ static int sst_seek_row(struct cursor *base, struct bytes row)
 	return seek(self(base), row, false);
 }
 
-int sst_cursor_seek(struct sst_cursor *c, struct bytes row)
+int sst_cursor_find(struct sst_cursor *c, struct bytes row,
+		    struct block_rows *out)
 {
-	return seek(c, row, true);
+	const struct sst_index *x = &c->table->index;
+	bool equal;
+	uint32_t i = index_find_equal(x, row, &equal), at = 0;
+	int r;
+
+	if (!equal || index_continues(x, i)) {
+		if (i-- == 0)
+			return 0;
+		equal = false;
+	}
+	r = take_block(c, i);
+	if (r < 0)
+		return r;
+	if (!equal) {
+		at = block_find_equal(c->block, row, &equal);
+		if (!equal)
+			return 0;
+	}
+	if (!c->block->sums)
+		fetch_values(c->block, at);
+	*out = (struct block_rows){c->block, at, c->block->nrow};
+	if (index_continues(x, i + 1))
+		out->end--;
+	return 1;
 }
 
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold)

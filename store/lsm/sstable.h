@@ -100,8 +100,8 @@ struct sst_cursor {
 	struct sstable *table;
 	bool no_fill; /* compaction: blocks read do not enter the cache */
 	/*
-	 * It may stand on a bare block. Nothing but sst_cursor_seek(), rows()
-	 * and sst_cursor_value() is called then.
+	 * It may stand on a bare block. Nothing but sst_cursor_find() and
+	 * sst_cursor_value() is called then.
 	 */
 	bool bare;
 	/* private: see sst_cursor.c */
@@ -116,8 +116,12 @@ struct sst_cursor {
 	struct sst_window *window; /* read ahead; NULL until needed */
 };
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
-/* As cursor_ops.seek_exact() where the filter has been asked. */
-int sst_cursor_seek(struct sst_cursor *c, struct bytes row);
+/*
+ * Finds exactly @row, without asking a filter and without standing on an entry:
+ * 1 and where it begins, as cursor_ops.rows, or 0.
+ */
+int sst_cursor_find(struct sst_cursor *c, struct bytes row,
+		    struct block_rows *out);
 /* The value of cell @cell of the present block into @hold, read if need be. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 

@@ -130,9 +130,7 @@ static int get(struct sstable *t, uint32_t i, struct buf *hold)
 	make(i, &m);
 	sst_cursor(t, &c);
 	c.bare = true;
-	r = sst_cursor_seek(&c, bytes_str(m.row));
-	if (r > 0)
-		r = c.base.ops->rows(&c.base, &at);
+	r = sst_cursor_find(&c, bytes_str(m.row), &at);
 	if (r > 0) {
 		cell = block_find_column(at.block,
 					 block_row_cell(at.block, at.row),
