@@ -161,7 +161,6 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	r = settle_mutation(&c, m);
 	if (r <= 0 || !c.npending)
 		goto out;
-	memtable_ahead_row(db->active, c.near);
 	r = record_start(&db->record, atomic_load(&db->seq) + 1);
 	if (r == 0)
 		r = record_row(&db->record, m->row, db->pending,
@@ -170,13 +169,14 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 		why(r, "out of memory for a log record");
 		goto out;
 	}
-	memtable_ahead_cells(db->active, c.near);
+	memtable_ahead_row(db->active, c.near);
 	record = buf_bytes(&db->record);
 	r = wal_append(db->wal, &record, 1, lsn);
 	if (r < 0) {
 		r = log_failed(db, r);
 		goto out;
 	}
+	memtable_ahead_cells(db->active, c.near);
 	count_logged(db, record.len);
 	r = apply(&c, m->row, 0);
 	if (r == 0) {

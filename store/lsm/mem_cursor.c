@@ -3,6 +3,7 @@
  * was when the cursor came to it; cells along the list of their row.
  */
 #include "store/lsm/memtree.h"
+#include "store/why.h"
 
 static struct mem_cursor *mem(struct cursor *c)
 {
@@ -29,31 +30,46 @@ static int stand_on(struct mem_cursor *c, struct memrow *r)
 	return stand_on_cell(c, memrow_first(r));
 }
 
-/* The tree may have come since the cursor was made. */
-static struct memindex *rows(struct mem_cursor *c)
+/*
+ * The rows in order, those included that were there before the call. The tree
+ * may have come since the cursor was made. 1, 0 or -ENOMEM.
+ */
+static int rows(struct mem_cursor *c, struct memindex **out)
 {
+	struct memtree *t;
+	int r;
+
 	if (!c->tree)
 		c->tree = memtable_tree(c->mt, c->id);
-	return c->tree ? &((struct memtree *)c->tree)->rows : NULL;
+	t = c->tree;
+	if (!t)
+		return 0;
+	r = memtree_order(c->mt, t);
+	*out = &t->rows;
+	return r < 0 ? why(r, "out of memory sorting rows") : 1;
+}
+
+static struct memrow *at_least(struct memindex *ix, struct bytes row,
+			       struct memindex_pos *pos)
+{
+	struct memrow *r = memindex_at_least(ix, &row, pos);
+
+	if (r || !pos->high)
+		return r;
+	row = memrow_key(pos->high);
+	return memindex_at_least(ix, &row, pos);
 }
 
 static int mem_seek_row(struct cursor *base, struct bytes row)
 {
 	struct mem_cursor *c = mem(base);
-	struct memindex *ix = rows(c);
-	struct memrow *r = NULL;
+	struct memindex *ix;
+	int r = rows(c, &ix);
 
-	if (!ix)
-		return stand_on(c, NULL);
-	if (row.len)
-		r = memindex_at_least(ix, &row, &c->pos);
-	else
-		r = memindex_first(ix, &c->pos);
-	if (!r && c->pos.high) {
-		row = memrow_key(c->pos.high);
-		r = memindex_at_least(ix, &row, &c->pos);
-	}
-	return stand_on(c, r);
+	if (r <= 0)
+		return r < 0 ? r : stand_on(c, NULL);
+	return stand_on(c, row.len ? at_least(ix, row, &c->pos)
+				   : memindex_first(ix, &c->pos));
 }
 
 static int mem_seek_exact(struct cursor *base, struct bytes row)
@@ -68,10 +84,11 @@ static int mem_seek_exact(struct cursor *base, struct bytes row)
 static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 {
 	struct mem_cursor *c = mem(base);
-	struct memindex *ix = rows(c);
+	struct memindex *ix;
+	int r = rows(c, &ix);
 
-	if (!ix)
-		return stand_on(c, NULL);
+	if (r <= 0)
+		return r < 0 ? r : stand_on(c, NULL);
 	if (row.len)
 		return stand_on(c,
 				memindex_below(ix, &row, inclusive, &c->pos));
@@ -79,27 +96,41 @@ static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 }
 
 /* Comes back to a row of a seek_exact() by way of the index. */
-static void find_place(struct mem_cursor *c)
+static int find_place(struct mem_cursor *c)
 {
 	struct bytes row = memrow_key(c->row);
+	struct memindex *ix;
+	int r;
 
-	memindex_below(rows(c), &row, true, &c->pos);
+	if (c->pos.leaf)
+		return 1;
+	r = rows(c, &ix);
+	if (r > 0)
+		memindex_below(ix, &row, true, &c->pos);
+	return r;
+}
+
+static struct memindex *index_of(const struct mem_cursor *c)
+{
+	return &((struct memtree *)c->tree)->rows;
 }
 
 static int mem_next_row(struct cursor *base)
 {
 	struct mem_cursor *c = mem(base);
 	struct memrow *r;
+	int found;
 
 	if (!c->row)
 		return 0;
-	if (!c->pos.leaf)
-		find_place(c);
+	found = find_place(c);
+	if (found <= 0)
+		return found;
 	r = memindex_next(&c->pos);
 	if (!r && c->pos.high) {
 		struct bytes row = memrow_key(c->pos.high);
 
-		r = memindex_at_least(rows(c), &row, &c->pos);
+		r = memindex_at_least(index_of(c), &row, &c->pos);
 		memindex_ahead(&c->pos, true);
 	}
 	return stand_on(c, r);
@@ -110,15 +141,17 @@ static int mem_prev_row(struct cursor *base)
 	struct mem_cursor *c = mem(base);
 	struct bytes row;
 	struct memrow *r;
+	int found;
 
 	if (!c->row)
 		return 0;
-	if (!c->pos.leaf)
-		find_place(c);
+	found = find_place(c);
+	if (found <= 0)
+		return found;
 	r = memindex_prev(&c->pos);
 	if (!r) {
 		row = memrow_key(c->row);
-		r = memindex_below(rows(c), &row, false, &c->pos);
+		r = memindex_below(index_of(c), &row, false, &c->pos);
 		memindex_ahead(&c->pos, false);
 	}
 	return stand_on(c, r);

@@ -481,3 +481,51 @@ int memindex_insert(struct memindex *ix, struct arena *a, const void *key,
 	atomic_store_explicit(&ix->root, root, memory_order_release);
 	return 0;
 }
+
+/* -- building -------------------------------------------------------------- */
+
+/* Of SLOTS, so that what is inserted later finds room. */
+#define FILL 12
+
+/*
+ * The nodes of one level over @n entries: kid i lies at kids[i], all before it
+ * sort before items[i]. Leaves the same for the level above. How many, or 0
+ * when there is no memory.
+ */
+static size_t build_level(const struct memindex *ix, struct arena *a,
+			  uint32_t level, void **items, void **kids, size_t n)
+{
+	size_t made = 0;
+
+	for (size_t from = 0, end; from < n; from = end) {
+		struct memindex_node *node;
+
+		end = n - from > FILL ? from + FILL : n;
+		if (arena_reserve(a, node_size(level) + 64) < 0)
+			return 0;
+		node = node_new(ix, a, level, from ? items[from] : NULL,
+				end < n ? items[end] : NULL);
+		for (size_t i = from; i < end; i++)
+			node_add(ix, node, (unsigned)(i - from),
+				 level && i == from ? NULL : items[i],
+				 level ? kids[i] : NULL);
+		items[made] = items[from];
+		kids[made++] = node;
+	}
+	return made;
+}
+
+int memindex_build(struct memindex *ix, struct arena *a, void **items, size_t n)
+{
+	void **kids = items + n;
+	uint32_t level = 0;
+
+	do {
+		n = build_level(ix, a, level++, items, kids, n);
+		if (n == 0)
+			return -ENOMEM;
+	} while (n > 1);
+	atomic_store_explicit(&ix->root, (struct memindex_node *)kids[0],
+			      memory_order_release);
+	return 0;
+}

@@ -84,6 +84,13 @@ int memindex_reserve(const struct memindex *ix, struct arena *a);
 int memindex_insert(struct memindex *ix, struct arena *a, const void *key,
 		    void *item);
 
+/*
+ * Fills an empty index with @n > 0 items that ascend. Spoils @items, which has
+ * room for as many again. 0, or -ENOMEM and the index is still empty.
+ */
+int memindex_build(struct memindex *ix, struct arena *a, void **items,
+		   size_t n);
+
 /* Eight bytes of @s from @skip on as a number, short ones filled with 0. */
 static inline uint64_t memindex_head(struct bytes s, uint32_t skip)
 {

@@ -6,6 +6,26 @@
 #define SEEK_STEPS 4
 /* Heads are of timestamps: the cells share their column. */
 #define SKIP_COLUMN UINT32_MAX
+/* In memrow.more. */
+#define WIDE ((uintptr_t)1)
+
+static struct memwide *wide_of(uintptr_t more)
+{
+	return more & WIDE ? (struct memwide *)(more & ~WIDE) : NULL;
+}
+
+static struct memwide *memrow_wide(const struct memrow *r)
+{
+	return wide_of(atomic_load_explicit(&r->more, memory_order_acquire));
+}
+
+/* For the writer. NULL: the row is empty. */
+static struct memcell *memrow_last(const struct memrow *r)
+{
+	uintptr_t more = atomic_load_explicit(&r->more, memory_order_relaxed);
+
+	return more & WIDE ? wide_of(more)->last : (struct memcell *)more;
+}
 
 int memcell_cmp(const struct entry *key, const struct memcell *c)
 {
@@ -112,18 +132,16 @@ static const struct memindex_ops memcell_ops = {
 
 /* -- making ---------------------------------------------------------------- */
 
-struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key,
-			  uint64_t hash)
+struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key)
 {
-	struct memrow *r = arena_alloc(a, sizeof(*r) + key.len, 8);
+	size_t size = offsetof(struct memrow, key) + key.len;
+	struct memrow *r = arena_alloc(a, size, 8);
 
 	if (!r)
 		return NULL;
 	atomic_init(&r->first, NULL);
-	atomic_init(&r->index, NULL);
-	r->last = NULL;
-	r->ts_max = INT64_MIN;
-	r->hash = hash;
+	atomic_init(&r->more, 0);
+	r->older = NULL;
 	r->tree = tree;
 	r->ncells = 0;
 	r->len = (uint16_t)key.len;
@@ -134,43 +152,65 @@ struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key,
 
 struct memcell *memcell_new(struct arena *a, const struct entry *e)
 {
+	size_t ttl = e->ttl_ms ? sizeof(e->ttl_ms) : 0;
 	struct memcell *c;
+	uint8_t *at;
 
-	c = arena_alloc(a, sizeof(*c) + e->qualifier.len + e->value.len, 8);
+	c = arena_alloc(a,
+			offsetof(struct memcell, data) + e->qualifier.len +
+				e->value.len + ttl,
+			8);
 	if (!c)
 		return NULL;
 	atomic_init(&c->next, NULL);
 	c->ts = e->ts;
 	c->seq = e->seq;
-	c->ttl_ms = e->ttl_ms;
 	c->value_len = (uint32_t)e->value.len;
 	c->qualifier_len = (uint16_t)e->qualifier.len;
-	c->kind = e->kind;
+	c->kind = e->kind & 127;
+	c->has_ttl = ttl != 0;
+	at = c->data;
 	if (e->qualifier.len)
-		memcpy(c->data, e->qualifier.data, e->qualifier.len);
+		memcpy(at, e->qualifier.data, e->qualifier.len);
+	at += e->qualifier.len;
 	if (e->value.len)
-		memcpy(c->data + e->qualifier.len, e->value.data, e->value.len);
+		memcpy(at, e->value.data, e->value.len);
+	if (ttl)
+		memcpy(at + e->value.len, &e->ttl_ms, ttl);
 	return c;
 }
 
 /* -- linking --------------------------------------------------------------- */
 
 /* Gives a row that has grown an index of what it holds. */
-static void memrow_index(struct memrow *r, struct arena *a)
+static void make_wide(struct memrow *r, struct arena *a)
 {
-	struct memindex *ix = arena_alloc(a, sizeof(*ix), 8);
+	struct memwide *w = arena_alloc(a, sizeof(*w), 8);
 
-	if (!ix)
+	if (!w)
 		return;
-	ix->ops = &memcell_ops;
-	atomic_init(&ix->root, NULL);
+	w->index.ops = &memcell_ops;
+	atomic_init(&w->index.root, NULL);
+	w->last = memrow_last(r);
 	for (struct memcell *c = memrow_first(r); c; c = memcell_next(c)) {
 		struct entry key = memcell_entry(c);
 
-		if (memindex_insert(ix, a, &key, c) < 0)
+		if (memindex_insert(&w->index, a, &key, c) < 0)
 			break;
 	}
-	atomic_store_explicit(&r->index, ix, memory_order_release);
+	atomic_store_explicit(&r->more, (uintptr_t)w | WIDE,
+			      memory_order_release);
+}
+
+static void set_last(struct memrow *r, struct memcell *c)
+{
+	struct memwide *w = memrow_wide(r);
+
+	if (w)
+		w->last = c;
+	else
+		atomic_store_explicit(&r->more, (uintptr_t)c,
+				      memory_order_relaxed);
 }
 
 /*
@@ -181,8 +221,7 @@ static struct memcell *memrow_before(const struct memrow *r,
 				     const struct entry *key,
 				     struct memcell *hint, bool *equal)
 {
-	struct memindex *ix =
-		atomic_load_explicit(&r->index, memory_order_relaxed);
+	struct memwide *w = memrow_wide(r);
 	struct memcell *before = NULL, *c;
 	struct memindex_pos pos;
 	unsigned steps = 0;
@@ -193,14 +232,14 @@ static struct memcell *memrow_before(const struct memrow *r,
 	c = before ? memcell_next(before) : memrow_first(r);
 	while (c && (d = memcell_cmp(key, c)) > 0) {
 		before = c;
-		if (ix && ++steps > SEEK_STEPS) {
+		if (w && ++steps > SEEK_STEPS) {
 			struct entry at = memcell_entry(before);
 
-			c = memindex_below(ix, key, false, &pos);
+			c = memindex_below(&w->index, key, false, &pos);
 			/* An index that lacks cells may point behind us. */
 			if (c && memcell_cmp(&at, c) < 0)
 				before = c;
-			ix = NULL;
+			w = NULL;
 		}
 		c = memcell_next(before);
 	}
@@ -211,15 +250,14 @@ static struct memcell *memrow_before(const struct memrow *r,
 bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 		 struct memcell *hint)
 {
-	struct memindex *ix =
-		atomic_load_explicit(&r->index, memory_order_relaxed);
+	struct memcell *last = memrow_last(r), *before = NULL, *next;
+	struct memwide *w = memrow_wide(r);
 	struct entry key = memcell_entry(c);
-	struct memcell *before = NULL, *next = NULL;
 	bool equal;
 
-	if (r->last && memcell_cmp(&key, r->last) > 0) {
-		before = r->last;
-	} else if (r->last) {
+	if (last && memcell_cmp(&key, last) > 0) {
+		before = last;
+	} else if (last) {
 		before = memrow_before(r, &key, hint, &equal);
 		if (equal)
 			return false;
@@ -229,22 +267,28 @@ bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 	atomic_store_explicit(before ? &before->next : &r->first, c,
 			      memory_order_release);
 	if (!next)
-		r->last = c;
-	if (c->ts > r->ts_max)
-		r->ts_max = c->ts;
+		set_last(r, c);
 	/* Without memory the cell stays out of the index. */
-	if (ix)
-		memindex_insert(ix, a, &key, c);
-	else if (++r->ncells > SHORT_ROW)
-		memrow_index(r, a);
+	if (w)
+		memindex_insert(&w->index, a, &key, c);
+	else if (r->ncells >= SHORT_ROW)
+		make_wide(r, a);
+	else
+		r->ncells++;
 	return true;
+}
+
+void memrow_ahead(const struct memrow *r)
+{
+	__builtin_prefetch(memrow_first(r));
+	__builtin_prefetch(memrow_last(r));
 }
 
 struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
 			    struct memcell *from)
 {
 	struct memcell *c = from ? from : memrow_first(r), *found;
-	struct memindex *ix;
+	struct memwide *w;
 	struct memindex_pos pos;
 
 	for (unsigned i = 0; i < SEEK_STEPS; i++) {
@@ -252,11 +296,11 @@ struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
 			return c;
 		c = memcell_next(c);
 	}
-	ix = atomic_load_explicit(&r->index, memory_order_acquire);
-	if (ix && c && memcell_cmp(key, c) > 0) {
+	w = memrow_wide(r);
+	if (w && c && memcell_cmp(key, c) > 0) {
 		struct entry at = memcell_entry(c);
 
-		found = memindex_below(ix, key, false, &pos);
+		found = memindex_below(&w->index, key, false, &pos);
 		/* Never backwards: the index may lag. */
 		if (found && memcell_cmp(&at, found) < 0)
 			c = found;

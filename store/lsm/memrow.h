@@ -7,10 +7,15 @@
  * the list. The index only says where in the list to begin, so it may come
  * later, lag behind, or lack cells for which there was no memory.
  *
+ * Most rows have few cells and most of a memtable's memory is rows and cells,
+ * so there is no field in them that few need: what a wide row has lies apart.
+ *
  * One writer, readers without locks. Nothing changes but the links.
  */
 #ifndef CELLFS_STORE_LSM_MEMROW_H
 #define CELLFS_STORE_LSM_MEMROW_H
+
+#include <stddef.h>
 
 #include "store/lsm/cursor.h"
 #include "store/lsm/memindex.h"
@@ -19,22 +24,27 @@ struct memcell {
 	_Atomic(struct memcell *) next;
 	int64_t ts;
 	uint64_t seq;
-	uint64_t ttl_ms;
 	uint32_t value_len;
 	uint16_t qualifier_len;
-	uint8_t kind;
-	uint8_t data[]; /* qualifier, value */
+	uint8_t kind : 7, has_ttl : 1;
+	uint8_t data[]; /* qualifier, value, ttl_ms where has_ttl */
+};
+
+/* What a row has that is no longer short. */
+struct memwide {
+	struct memindex index;
+	struct memcell *last; /* writer */
 };
 
 struct memrow {
 	_Atomic(struct memcell *) first;
-	_Atomic(struct memindex *) index; /* NULL while the row is short */
-	struct memcell *last;		  /* writer */
-	int64_t ts_max;			  /* writer */
-	uint64_t hash;
+	/* The last cell, which is the writer's; WIDE: struct memwide. */
+	_Atomic(uintptr_t) more;
+	struct memrow
+		*older; /* the tree's row that came before, see memtree.h */
 	uint32_t tree;
-	uint32_t ncells; /* writer; stops at the first index */
 	uint16_t len;
+	uint8_t ncells; /* writer; stops when the row is wide */
 	uint8_t key[];
 };
 
@@ -60,13 +70,23 @@ static inline struct bytes memcell_qualifier(const struct memcell *c)
 	return bytes_of(c->data, c->qualifier_len);
 }
 
+static inline uint64_t memcell_ttl(const struct memcell *c)
+{
+	uint64_t ttl_ms = 0;
+
+	if (c->has_ttl)
+		memcpy(&ttl_ms, c->data + c->qualifier_len + c->value_len,
+		       sizeof(ttl_ms));
+	return ttl_ms;
+}
+
 static inline struct entry memcell_entry(const struct memcell *c)
 {
 	return (struct entry){
 		.qualifier = memcell_qualifier(c),
 		.ts = c->ts,
 		.seq = c->seq,
-		.ttl_ms = c->ttl_ms,
+		.ttl_ms = memcell_ttl(c),
 		.value = bytes_of(c->data + c->qualifier_len, c->value_len),
 		.kind = c->kind,
 	};
@@ -76,8 +96,7 @@ static inline struct entry memcell_entry(const struct memcell *c)
 int memcell_cmp(const struct entry *key, const struct memcell *c);
 
 /* A row without cells, for nobody to see yet; NULL when out of memory. */
-struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key,
-			  uint64_t hash);
+struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key);
 /* A cell that is in no row yet; NULL when out of memory. */
 struct memcell *memcell_new(struct arena *a, const struct entry *e);
 /*
@@ -86,6 +105,8 @@ struct memcell *memcell_new(struct arena *a, const struct entry *e);
  */
 bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 		 struct memcell *hint);
+/* For the writer: starts to load what memrow_link() looks at first. */
+void memrow_ahead(const struct memrow *r);
 /*
  * The first cell >= @key at @from or behind it; @from is NULL (the whole row)
  * or a cell of the row. NULL: there is none.

@@ -50,8 +50,11 @@ static struct memtree *memtree_new(struct memtable *mt, uint32_t id)
 	if (!t)
 		return NULL;
 	t->id = id;
+	atomic_init(&t->newest, NULL);
+	atomic_init(&t->ordered, NULL);
 	t->rows.ops = &memrow_ops;
 	atomic_init(&t->rows.root, NULL);
+	t->torn = false;
 	atomic_init(&t->entries, 0);
 	atomic_init(&t->nrows, 0);
 	atomic_init(&t->ts_max, INT64_MIN);
@@ -95,6 +98,7 @@ int memtable_new(size_t bytes, struct memtable **out)
 	if (!mt)
 		return -ENOMEM;
 	atomic_init(&mt->refs, 1);
+	pthread_mutex_init(&mt->lock, NULL);
 	mt->trees.ops = &tree_ops;
 	/* Rows of 512 bytes: smaller ones make the map grow once. */
 	mt->rows_hint = bytes / 512;
@@ -113,12 +117,14 @@ void memtable_unref(struct memtable *mt)
 	    atomic_fetch_sub_explicit(&mt->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	arena_release(&mt->arena);
+	arena_release(&mt->nodes);
+	pthread_mutex_destroy(&mt->lock);
 	free(mt);
 }
 
 size_t memtable_bytes(const struct memtable *mt)
 {
-	return arena_used(&mt->arena);
+	return arena_used(&mt->arena) + arena_used(&mt->nodes);
 }
 
 bool memtable_empty(const struct memtable *mt)
@@ -163,6 +169,16 @@ static void count(struct memtree *t, uint64_t rows, uint64_t entries,
 		atomic_store_explicit(&t->ts_max, ts_max, memory_order_relaxed);
 }
 
+static int64_t newest(const struct entry *entries, size_t n)
+{
+	int64_t ts = INT64_MIN;
+
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].ts > ts)
+			ts = entries[i].ts;
+	return ts;
+}
+
 /* Links what copy_entries() made; returns how many were new. */
 static uint64_t link_cells(struct arena *a, struct memrow *r,
 			   struct memcell *list)
@@ -190,6 +206,7 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 				    : memtable_tree(mt, tree);
 	bool new_tree = !t;
 	struct memcell *list;
+	size_t given = n;
 	struct memrow *r;
 	int e;
 
@@ -197,25 +214,22 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 		return -ENOMEM;
 	if (new_tree)
 		t = memtree_new(mt, tree);
-	r = memrow_new(a, tree, row, hash);
+	r = memrow_new(a, tree, row);
 	if (!t || !r)
 		return -ENOMEM;
 	e = copy_entries(a, entries, n, &list);
 	if (e < 0)
 		return e;
-	/* A new tree's rows are nobody's before it is in the index. */
 	n = link_cells(a, r, list);
-	if (new_tree && memindex_insert(&t->rows, a, &row, r) < 0)
-		return -ENOMEM;
-	if (memindex_reserve(new_tree ? &mt->trees : &t->rows, a) < 0)
+	/* A new tree's row is nobody's before the tree is in the index. */
+	if (new_tree && memindex_reserve(&mt->trees, a) < 0)
 		return -ENOMEM;
 	/* From here on nothing fails. Who finds a row finds its place. */
-	count(t, 1, n, r->ts_max);
+	memtree_push(t, r);
 	if (new_tree)
 		memindex_insert(&mt->trees, a, &tree, t);
-	else
-		memindex_insert(&t->rows, a, &row, r);
-	rowmap_add(&mt->map, r);
+	rowmap_add(&mt->map, r, hash);
+	count(t, 1, n, newest(entries, given));
 	mt->last = t;
 	return 0;
 }
@@ -241,8 +255,7 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		return e;
 	t = mt->last && mt->last->id == tree ? mt->last
 					     : memtable_tree(mt, tree);
-	n = link_cells(&mt->arena, r, list);
-	count(t, 0, n, r->ts_max);
+	count(t, 0, link_cells(&mt->arena, r, list), newest(entries, n));
 	mt->last = t;
 	return 0;
 }
@@ -312,6 +325,9 @@ bool memtable_row_newest(struct memtable *mt, uint32_t tree, struct bytes row,
 
 	if (!r)
 		return false;
-	*ts = r->ts_max;
+	*ts = INT64_MIN;
+	for (struct memcell *c = memrow_first(r); c; c = memcell_next(c))
+		if (c->ts > *ts)
+			*ts = c->ts;
 	return true;
 }

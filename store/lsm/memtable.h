@@ -6,7 +6,10 @@
  * recycled, never returned piecewise.
  *
  * Threads: one writer at a time (the store's commit lock); any number of
- * readers without locks of their own beside it. An entry never changes and
+ * readers without locks of their own beside it. The first who asks for the
+ * order of rows since some were added puts these in order, which takes about
+ * as long as to insert them; he and others who ask meanwhile wait, the writer
+ * never. An entry never changes and
  * never moves once inserted.
  */
 #ifndef CELLFS_STORE_LSM_MEMTABLE_H
@@ -66,15 +69,16 @@ bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 			    int64_t *ts);
 /* Has the row any entry? As for readers, no lock is needed. */
 bool memtable_has_row(struct memtable *mt, uint32_t tree, struct bytes row);
-/* The greatest timestamp in a row, of all kinds. For the writer only. */
+/* The greatest timestamp in a row, of all kinds; walks the row. */
 bool memtable_row_newest(struct memtable *mt, uint32_t tree, struct bytes row,
 			 int64_t *ts);
 
 /*
  * A cursor over one tree of the memtable; holds no reference, so that the
  * caller must. What was inserted before a seek began is seen by it and by the
- * steps that follow; what came later may or may not be.
- * Embed it: no allocation happens.
+ * steps that follow; what came later may or may not be. Seeking may need memory
+ * for the order: -ENOMEM.
+ * Embed it: no allocation of its own happens.
  */
 struct mem_cursor {
 	struct cursor base;

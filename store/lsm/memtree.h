@@ -1,15 +1,32 @@
 /*
  * Inside a memtable: what memtable.c fills and mem_cursor.c reads.
+ *
+ * The writer finds rows by their hash and leaves those that are new in a heap,
+ * newest first. Their order is made when somebody asks for it (memorder.c):
+ * a burst of writes is sorted at once, by whom it serves, and that is often
+ * only the flush.
+ *
+ *	newest ──▶ row ──▶ row ──▶ row ──▶ ...		(older)
+ *			    ▲
+ *	       ordered ─────┘ from here on they are in the index
+ *
+ * Whoever finds a row in the map finds it in the heap.
  */
 #ifndef CELLFS_STORE_LSM_MEMTREE_H
 #define CELLFS_STORE_LSM_MEMTREE_H
+
+#include <pthread.h>
 
 #include "store/lsm/memtable.h"
 #include "store/lsm/rowmap.h"
 
 struct memtree {
 	uint32_t id;
+	_Atomic(struct memrow *) newest; /* the writer stores */
+	/* Who holds memtable.lock stores; rows is read without. */
+	_Atomic(struct memrow *) ordered;
 	struct memindex rows; /* struct memrow */
+	bool torn;	      /* under lock: rows holds some before ordered */
 	/* What memtree_stat says; stored by the writer. */
 	_Atomic(uint64_t) entries, nrows;
 	_Atomic(int64_t) ts_max;
@@ -22,9 +39,18 @@ struct memtable {
 	struct memtree *last;  /* writer: the one it filled last */
 	size_t rows_hint;
 	_Atomic(unsigned) refs;
+	pthread_mutex_t lock;
+	struct arena nodes; /* under lock: of the trees' rows */
 };
 
 /* NULL: nothing was inserted into it. */
 struct memtree *memtable_tree(const struct memtable *mt, uint32_t id);
+/* Adds a row that nobody sees yet. By the writer. */
+void memtree_push(struct memtree *t, struct memrow *r);
+/*
+ * What was pushed before is in t->rows when it returns 0. -ENOMEM. By anyone;
+ * readers of t->rows need no lock.
+ */
+int memtree_order(struct memtable *mt, struct memtree *t);
 
 #endif

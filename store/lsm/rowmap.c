@@ -45,8 +45,7 @@ struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
 		if (tag(v) != tag(hash))
 			continue;
 		r = (struct memrow *)(uintptr_t)(v & ADDR_MASK);
-		if (r->hash == hash && r->tree == tree &&
-		    bytes_eq(memrow_key(r), row))
+		if (r->tree == tree && bytes_eq(memrow_key(r), row))
 			return r;
 	}
 }
@@ -86,21 +85,39 @@ void rowmap_ahead_cells(const struct rowmap *m, uint64_t hash)
 {
 	const struct memrow *r = home(m, hash);
 
-	if (!r)
-		return;
-	__builtin_prefetch(memrow_first(r));
-	__builtin_prefetch(r->last);
+	if (r)
+		memrow_ahead(r);
 }
 
-static void table_add(struct rowmap_table *t, struct memrow *r)
+static void table_add(struct rowmap_table *t, struct memrow *r, uint64_t hash)
 {
-	size_t i = r->hash & t->mask;
+	size_t i = hash & t->mask;
 
 	while (atomic_load_explicit(&t->slots[i], memory_order_relaxed))
 		i = (i + 1) & t->mask;
-	atomic_store_explicit(&t->slots[i],
-			      (uint64_t)(uintptr_t)r | tag(r->hash),
+	atomic_store_explicit(&t->slots[i], (uint64_t)(uintptr_t)r | tag(hash),
 			      memory_order_release);
+}
+
+static inline struct memrow *slot_row(uint64_t v)
+{
+	return (struct memrow *)(uintptr_t)(v & ADDR_MASK);
+}
+
+static void table_copy(struct rowmap_table *t, const struct rowmap_table *old)
+{
+	for (size_t i = 0; i <= old->mask; i++) {
+		uint64_t v = atomic_load_explicit(&old->slots[i],
+						  memory_order_relaxed);
+		uint64_t ahead =
+			atomic_load_explicit(&old->slots[(i + 16) & old->mask],
+					     memory_order_relaxed);
+		struct memrow *r = slot_row(v);
+
+		__builtin_prefetch(slot_row(ahead));
+		if (r)
+			table_add(t, r, rowmap_hash(r->tree, memrow_key(r)));
+	}
 }
 
 int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows)
@@ -109,10 +126,10 @@ int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows)
 		*old = atomic_load_explicit(&m->table, memory_order_relaxed);
 	size_t slots;
 
-	/* Three slots of five are taken at most. */
-	if (old && m->n + 1 <= (old->mask + 1) / 5 * 3)
+	/* Three slots of four are taken at most. */
+	if (old && m->n + 1 <= (old->mask + 1) / 4 * 3)
 		return 0;
-	slots = old ? (old->mask + 1) * 4 : SLOTS_MIN;
+	slots = old ? (old->mask + 1) * 2 : SLOTS_MIN;
 	while (!old && slots < rows)
 		slots *= 2;
 	t = arena_alloc(a, sizeof(*t) + slots * sizeof(t->slots[0]), 64);
@@ -120,24 +137,15 @@ int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows)
 		return -ENOMEM;
 	t->mask = slots - 1;
 	memset(t->slots, 0, slots * sizeof(t->slots[0]));
-	for (size_t i = 0; old && i <= old->mask; i++) {
-		uint64_t v = atomic_load_explicit(&old->slots[i],
-						  memory_order_relaxed);
-		uint64_t ahead =
-			atomic_load_explicit(&old->slots[(i + 16) & old->mask],
-					     memory_order_relaxed);
-
-		__builtin_prefetch((void *)(uintptr_t)(ahead & ADDR_MASK));
-		if (v)
-			table_add(t,
-				  (struct memrow *)(uintptr_t)(v & ADDR_MASK));
-	}
+	if (old)
+		table_copy(t, old);
 	atomic_store_explicit(&m->table, t, memory_order_release);
 	return 0;
 }
 
-void rowmap_add(struct rowmap *m, struct memrow *r)
+void rowmap_add(struct rowmap *m, struct memrow *r, uint64_t hash)
 {
-	table_add(atomic_load_explicit(&m->table, memory_order_relaxed), r);
+	table_add(atomic_load_explicit(&m->table, memory_order_relaxed), r,
+		  hash);
 	m->n++;
 }

@@ -4,8 +4,8 @@
  *
  * Open addressing; a slot is the address of a row with 16 bits of its hash on
  * top, so that probing compares hardly any row but the right one. A full table
- * is copied into one four times as large; the old one stays in the arena for
- * the readers that still look at it. One writer, readers without locks.
+ * is copied into one twice as large; the old one stays in the arena for the
+ * readers that still look at it. One writer, readers without locks.
  */
 #ifndef CELLFS_STORE_LSM_ROWMAP_H
 #define CELLFS_STORE_LSM_ROWMAP_H
@@ -32,7 +32,7 @@ void rowmap_ahead_row(const struct rowmap *m, uint64_t hash);
 void rowmap_ahead_cells(const struct rowmap *m, uint64_t hash);
 /* Room for one more, and for about @rows at first. 0 or -ENOMEM. */
 int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows);
-/* After rowmap_reserve(); publishes @r. */
-void rowmap_add(struct rowmap *m, struct memrow *r);
+/* After rowmap_reserve(); publishes @r, whose hash is @hash. */
+void rowmap_add(struct rowmap *m, struct memrow *r, uint64_t hash);
 
 #endif
