@@ -19,8 +19,8 @@
 #include "store/schema.h"
 #include "store/snapshot_tables.h"
 
-/* Raised when a byte format changes: store_open() refuses newer ones. */
-#define STORE_FORMAT 2
+/* Raised when a byte format changes: store_open() refuses all others. */
+#define STORE_FORMAT 3
 
 struct catalog_file {
 	uint8_t level;

@@ -1,32 +1,21 @@
 #include "store/lsm/record.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "store/why.h"
 
-#define CHANGE_MIN (4 + 1 + 1 + 8 + 2 + 4)
+#define CHANGE_MIN (1 + 1 + 1 + 1 + 1)
+/* Without qualifier and value. */
+#define CHANGE_MAX (5 + 1 + 10 + 10 + 3 + 5)
+#define HAS_TTL 0x80
 
-static uint8_t *put16(uint8_t *p, uint16_t v)
+static uint8_t *put(uint8_t *p, uint64_t v)
 {
-	v = htole16(v);
-	memcpy(p, &v, 2);
-	return p + 2;
-}
-
-static uint8_t *put32(uint8_t *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, 4);
-	return p + 4;
-}
-
-static uint8_t *put64(uint8_t *p, uint64_t v)
-{
-	v = htole64(v);
-	memcpy(p, &v, 8);
-	return p + 8;
+	for (; v > 127; v >>= 7)
+		*p++ = (uint8_t)v | 128;
+	*p++ = (uint8_t)v;
+	return p;
 }
 
 static uint8_t *put_bytes(uint8_t *p, struct bytes s)
@@ -39,39 +28,37 @@ static uint8_t *put_bytes(uint8_t *p, struct bytes s)
 int record_start(struct buf *b, uint64_t first_seq)
 {
 	b->len = 0;
-	if (buf_reserve(b, 8) < 0)
+	if (buf_reserve(b, 10) < 0)
 		return -ENOMEM;
-	put64(b->data, first_seq);
-	b->len = 8;
+	b->len = (size_t)(put(b->data, first_seq) - b->data);
 	return 0;
 }
 
 int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	       uint32_t n)
 {
-	size_t need = 2 + row.len + 4;
+	size_t need = 3 + row.len + 5;
 	uint8_t *at;
 
 	for (uint32_t i = 0; i < n; i++)
-		need += CHANGE_MIN + 8 + p[i].entry.qualifier.len +
+		need += CHANGE_MAX + p[i].entry.qualifier.len +
 			p[i].entry.value.len;
 	if (buf_reserve(b, need) < 0)
 		return -ENOMEM;
 	at = b->data + b->len;
-	at = put16(at, (uint16_t)row.len);
+	at = put(at, row.len);
 	at = put_bytes(at, row);
-	at = put32(at, n);
+	at = put(at, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct entry *e = &p[i].entry;
 
-		at = put32(at, p[i].tree);
-		*at++ = e->kind;
-		*at++ = e->ttl_ms != 0;
-		at = put64(at, (uint64_t)e->ts);
+		at = put(at, p[i].tree);
+		*at++ = e->kind | (e->ttl_ms ? HAS_TTL : 0);
+		at = put(at, (uint64_t)e->ts);
 		if (e->ttl_ms)
-			at = put64(at, e->ttl_ms);
-		at = put16(at, (uint16_t)e->qualifier.len);
-		at = put32(at, (uint32_t)e->value.len);
+			at = put(at, e->ttl_ms);
+		at = put(at, e->qualifier.len);
+		at = put(at, e->value.len);
 		at = put_bytes(at, e->qualifier);
 		at = put_bytes(at, e->value);
 	}
@@ -87,17 +74,26 @@ struct reader {
 	bool bad;
 };
 
-static uint64_t get(struct reader *r, size_t n)
+/* A number of at most @max. */
+static uint64_t get(struct reader *r, uint64_t max)
 {
+	unsigned shift = 0;
 	uint64_t v = 0;
+	uint8_t b;
 
-	if (n > (size_t)(r->end - r->at)) {
+	do {
+		if (r->at == r->end || shift > 63 ||
+		    (shift == 63 && *r->at > 1)) {
+			r->bad = true;
+			return 0;
+		}
+		b = *r->at++;
+		v |= (uint64_t)(b & 127) << shift;
+		shift += 7;
+	} while (b & 128);
+	if (v > max)
 		r->bad = true;
-		return 0;
-	}
-	memcpy(&v, r->at, n);
-	r->at += n;
-	return le64toh(v);
+	return r->bad ? 0 : v;
 }
 
 static struct bytes get_bytes(struct reader *r, size_t n)
@@ -122,19 +118,23 @@ static void get_change(struct reader *r, struct pending *p, uint64_t seq)
 {
 	struct entry *e = &p->entry;
 	size_t qualifier, value;
-	uint8_t flags;
+	uint8_t kind;
 
-	p->tree = (uint32_t)get(r, 4);
-	e->kind = (uint8_t)get(r, 1);
-	flags = (uint8_t)get(r, 1);
-	e->ts = (int64_t)get(r, 8);
-	e->ttl_ms = flags & 1 ? get(r, 8) : 0;
-	qualifier = get(r, 2);
-	value = get(r, 4);
+	*e = (struct entry){.seq = seq};
+	p->tree = (uint32_t)get(r, UINT32_MAX);
+	if (r->at == r->end) {
+		r->bad = true;
+		return;
+	}
+	kind = *r->at++;
+	e->kind = kind & ~HAS_TTL;
+	e->ts = (int64_t)get(r, TS_MAX);
+	e->ttl_ms = kind & HAS_TTL ? get(r, UINT64_MAX) : 0;
+	qualifier = get(r, QUALIFIER_LEN_MAX);
+	value = get(r, VALUE_LEN_MAX);
 	e->qualifier = get_bytes(r, qualifier);
 	e->value = get_bytes(r, value);
-	e->seq = seq;
-	if (!kind_known(e->kind) || flags > 1 || e->ts < 0 || e->ts > TS_MAX)
+	if (!kind_known(e->kind))
 		r->bad = true;
 }
 
@@ -146,14 +146,14 @@ int record_read(struct bytes record, uint64_t *next_seq,
 	struct reader in = {record.data, record.data + record.len, false};
 	struct pending *p = NULL;
 	size_t cap = 0;
-	uint64_t seq = get(&in, 8);
+	uint64_t seq = get(&in, UINT64_MAX);
 	int r = 0;
 
 	while (r == 0 && !in.bad && in.at < in.end) {
-		struct bytes row = get_bytes(&in, get(&in, 2));
-		uint64_t n = get(&in, 4);
+		struct bytes row = get_bytes(&in, get(&in, ROW_LEN_MAX));
+		uint64_t n = get(&in, UINT32_MAX);
 
-		if (in.bad || !row.len || row.len > ROW_LEN_MAX ||
+		if (in.bad || !row.len ||
 		    n > (size_t)(in.end - in.at) / CHANGE_MIN) {
 			in.bad = true;
 			break;

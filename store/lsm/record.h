@@ -2,13 +2,14 @@
  * Log records: one or more row mutations with their sequences and timestamps
  * settled, as they are replayed.
  *
- *	record := first_seq u64, row*
- *	row    := row_len u16, row, count u32, change*
- *	change := tree u32, kind u8, flags u8, ts i64, [ttl u64], qual_len u16,
- *		  value_len u32, qualifier, value
+ *	record := first_seq row*
+ *	row    := row_len row count change*
+ *	change := tree kind:u8 ts [ttl] qual_len value_len qualifier value
  *
- * Little-endian. Change n of the record has sequence first_seq + n. flags bit
- * 0: a ttl follows.
+ * Change n of the record has sequence first_seq + n. The high bit of kind: a
+ * ttl follows. Numbers are seven bits a byte, the lowest first, each but the
+ * last byte with its high bit set: most of what is logged is small, and what
+ * is logged is written to the disk.
  */
 #ifndef CELLFS_STORE_LSM_RECORD_H
 #define CELLFS_STORE_LSM_RECORD_H

@@ -214,7 +214,7 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 static int write_parts(struct wal *w, uint64_t pos, const struct bytes *parts,
 		       size_t nparts, size_t len, uint64_t size)
 {
-	static const uint8_t zeros[8];
+	static const uint8_t zeros[WAL_ALIGN];
 	uint64_t off = file_offset(w, pos);
 	uint8_t head[WAL_RECORD_HEAD];
 	int rc;

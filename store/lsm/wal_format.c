@@ -6,8 +6,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define WAL_VERSION 1
+#define WAL_VERSION 2
+#define WAL_KIND_SHIFT 30
 #define WAL_KIND_RECORD 1
+/* Further behind than a record can say. */
+#define BEHIND_MAX UINT32_MAX
 /* No log lives long enough to write this much; sums with it do not wrap. */
 #define WAL_POS_MAX ((uint64_t)1 << 62)
 
@@ -24,11 +27,10 @@ enum { /* in a segment's block */
 	AT_REST = 56,
 };
 
-enum { /* in a record */
-	AT_LEN = 8,
-	AT_KIND = 12,
-	AT_POS = 16,
-	AT_SYNCED = 24,
+enum {		    /* in a record */
+	AT_LEN = 8, /* and kind */
+	AT_POS = 12,
+	AT_BEHIND = 16,
 };
 
 static void put32(uint8_t *p, uint32_t v)
@@ -97,8 +99,9 @@ bool wal_head_decode(const uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
 	h.id = get64(block + AT_ID);
 	h.start = get64(block + AT_START);
 	h.capacity = get64(block + AT_CAPACITY);
-	if (h.number != number || h.start % 8 || h.start > WAL_POS_MAX ||
-	    h.capacity < WAL_BLOCK_BYTES || h.capacity > WAL_POS_MAX)
+	if (h.number != number || h.start % WAL_ALIGN ||
+	    h.start > WAL_POS_MAX || h.capacity < WAL_BLOCK_BYTES ||
+	    h.capacity > WAL_POS_MAX)
 		return false;
 	*out = h;
 	return true;
@@ -122,10 +125,13 @@ bool wal_mark_decode(const uint8_t mark[WAL_MARK_BYTES], uint64_t id,
 
 static void head_fields(uint8_t *out, uint64_t pos, uint64_t synced, size_t len)
 {
-	put32(out + AT_LEN, (uint32_t)len);
-	put32(out + AT_KIND, WAL_KIND_RECORD);
-	put64(out + AT_POS, pos);
-	put64(out + AT_SYNCED, synced);
+	uint64_t behind = pos - synced;
+
+	put32(out + AT_LEN,
+	      (uint32_t)len | (uint32_t)WAL_KIND_RECORD << WAL_KIND_SHIFT);
+	put32(out + AT_POS, (uint32_t)pos);
+	put32(out + AT_BEHIND,
+	      behind < BEHIND_MAX ? (uint32_t)behind : BEHIND_MAX);
 }
 
 void wal_record_encode(uint8_t *out, uint64_t id, uint64_t pos, uint64_t synced,
@@ -141,7 +147,7 @@ void wal_record_encode(uint8_t *out, uint64_t id, uint64_t pos, uint64_t synced,
 	}
 	put64(out, XXH3_64bits_withSeed(out + AT_LEN,
 					WAL_RECORD_HEAD - AT_LEN + len, id));
-	while ((p - out) % 8)
+	while ((p - out) % WAL_ALIGN)
 		*p++ = 0;
 }
 
@@ -160,29 +166,35 @@ void wal_record_head(uint8_t out[WAL_RECORD_HEAD], uint64_t id, uint64_t pos,
 	put64(out, XXH3_64bits_digest(&st));
 }
 
+static uint64_t synced_of(const uint8_t *head, uint64_t pos)
+{
+	uint32_t behind = get32(head + AT_BEHIND);
+
+	return behind < BEHIND_MAX ? pos - behind : 0;
+}
+
 uint64_t wal_record_peek(const uint8_t head[WAL_RECORD_HEAD], uint64_t pos)
 {
 	uint32_t len = get32(head + AT_LEN);
 
-	if (get64(head + AT_POS) != pos ||
-	    get32(head + AT_KIND) != WAL_KIND_RECORD ||
-	    get64(head + AT_SYNCED) > pos || len > WAL_RECORD_MAX)
+	if (get32(head + AT_POS) != (uint32_t)pos ||
+	    len >> WAL_KIND_SHIFT != WAL_KIND_RECORD ||
+	    synced_of(head, pos) > pos)
 		return 0;
-	return wal_record_size(len);
+	return wal_record_size(len & WAL_RECORD_MAX);
 }
 
 size_t wal_record_scan(const uint8_t *p, size_t n, uint64_t pos)
 {
-	for (size_t i = 0; n - i >= WAL_RECORD_HEAD; i += 8)
-		if (get64(p + i + AT_POS) == pos + i &&
-		    wal_record_peek(p + i, pos + i))
+	for (size_t i = 0; n - i >= WAL_RECORD_HEAD; i += WAL_ALIGN)
+		if (wal_record_peek(p + i, pos + i))
 			return i;
 	return n;
 }
 
-uint64_t wal_record_claim(const uint8_t head[WAL_RECORD_HEAD])
+uint64_t wal_record_claim(const uint8_t head[WAL_RECORD_HEAD], uint64_t least)
 {
-	return get64(head + AT_POS);
+	return least + (uint32_t)(get32(head + AT_POS) - (uint32_t)least);
 }
 
 bool wal_record_decode(const uint8_t *p, size_t avail, uint64_t id,
@@ -196,7 +208,7 @@ bool wal_record_decode(const uint8_t *p, size_t avail, uint64_t id,
 	size = wal_record_peek(p, pos);
 	if (size == 0 || size > avail)
 		return false;
-	len = get32(p + AT_LEN);
+	len = get32(p + AT_LEN) & WAL_RECORD_MAX;
 	if (get64(p) !=
 	    XXH3_64bits_withSeed(p + AT_LEN,
 				 WAL_RECORD_HEAD - AT_LEN + (size_t)len, id))
@@ -205,7 +217,7 @@ bool wal_record_decode(const uint8_t *p, size_t avail, uint64_t id,
 		      (size_t)size - WAL_RECORD_HEAD - len))
 		return false;
 	out->pos = pos;
-	out->synced = get64(p + AT_SYNCED);
+	out->synced = synced_of(p, pos);
 	out->size = size;
 	out->payload = bytes_of(p + WAL_RECORD_HEAD, len);
 	return true;

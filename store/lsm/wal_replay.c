@@ -221,7 +221,7 @@ static int hand_out(struct walk *w, const struct wal_record *rec)
  */
 static int look_behind(struct walk *w, uint64_t pos)
 {
-	uint64_t at = pos + 8, off;
+	uint64_t at = pos + WAL_ALIGN, off;
 	struct wal_record rec;
 	const uint8_t *p = NULL;
 	size_t n, i;
@@ -239,14 +239,15 @@ static int look_behind(struct walk *w, uint64_t pos)
 		i = wal_record_scan(p, n, at);
 		if (i == n) {
 			/* The last heads in reach may be cut: look again. */
-			at += (n - WAL_RECORD_HEAD) / 8 * 8 + 8;
+			at += (n - WAL_RECORD_HEAD) / WAL_ALIGN * WAL_ALIGN +
+			      WAL_ALIGN;
 			continue;
 		}
 		at += i;
 		rc = read_record(w, at, &rec);
 		if (rc < 0 || (rc && rec.synced > pos))
 			return rc;
-		at += 8;
+		at += WAL_ALIGN;
 	}
 }
 
@@ -417,12 +418,12 @@ static int ring_look_behind(const struct wal_found *f, struct buf *hold)
 	struct wal_record rec;
 	int rc;
 
-	for (uint64_t at = 0; at < f->ring_bytes; at += 8) {
+	for (uint64_t at = 0; at < f->ring_bytes; at += WAL_ALIGN) {
 		uint64_t pos;
 
 		ring_copy(f, at, sizeof(head), head);
-		pos = wal_record_claim(head);
-		if (pos <= f->end || pos >= limit || pos % f->ring_bytes != at)
+		pos = wal_record_claim(head, f->end + 1);
+		if (pos >= limit || pos % f->ring_bytes != at)
 			continue;
 		rc = ring_record(f, pos, hold, &rec);
 		if (rc < 0 || (rc && rec.synced > f->end))

@@ -38,9 +38,11 @@ static void mend_records(uint8_t *p, size_t n, size_t at, uint64_t id)
 		uint64_t sum;
 
 		memcpy(&len, p + at + 8, sizeof(len));
+		len &= WAL_RECORD_MAX;
 		if (len > n - at - WAL_RECORD_HEAD)
 			break;
-		sum = XXH3_64bits_withSeed(p + at + 8, 24 + (size_t)len, id);
+		sum = XXH3_64bits_withSeed(
+			p + at + 8, WAL_RECORD_HEAD - 8 + (size_t)len, id);
 		memcpy(p + at, &sum, sizeof(sum));
 		at += (size_t)wal_record_size(len);
 	}
