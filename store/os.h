@@ -119,6 +119,14 @@ int os_open(struct os_dir *d, const char *name, unsigned flags,
 	    struct os_file **out);
 int os_close(struct os_file *f); /* NULL is nothing */
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
+/*
+ * Memory from the system itself, zero, at a multiple of OS_PAGES_ALIGN, in
+ * huge pages where the kernel has them. NULL when there is none.
+ */
+#define OS_PAGES_ALIGN ((size_t)2 << 20)
+void *os_pages(size_t size);
+void os_pages_free(void *p, size_t size);
+
 /* 0 or a negative errno: all @n bytes or failure. */
 int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off);
 int os_fdatasync(struct os_file *f);

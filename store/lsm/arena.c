@@ -2,11 +2,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+
+#include "store/os.h"
 
 /* 128 MiB: two memtables of the usual size. */
 #define POOL_MAX 64
+#define PAGE 4096
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -34,7 +35,7 @@ static struct arena_chunk *pool_take(void)
 	return c;
 }
 
-/* Keeps @c if there is room, else the caller frees it. */
+/* Keeps @c if there is room, else the caller gives it back. */
 static int pool_give(struct arena_chunk *c)
 {
 	int kept = 0;
@@ -50,6 +51,19 @@ static int pool_give(struct arena_chunk *c)
 	return kept;
 }
 
+/*
+ * From the system: malloc() puts a head before what it gives, and so spends
+ * two chunks on each that lies aligned.
+ */
+static struct arena_chunk *new_chunk(size_t size)
+{
+	struct arena_chunk *c = os_pages(size);
+
+	if (c)
+		c->size = size;
+	return c;
+}
+
 static void arena_count(struct arena *a, size_t size)
 {
 	size_t used = atomic_load_explicit(&a->used, memory_order_relaxed);
@@ -62,12 +76,9 @@ static int arena_open_chunk(struct arena *a)
 	struct arena_chunk *c = pool_take();
 
 	if (!c) {
-		c = aligned_alloc(ARENA_CHUNK, ARENA_CHUNK);
+		c = new_chunk(ARENA_CHUNK);
 		if (!c)
 			return -ENOMEM;
-		/* One fault instead of 512; refused is as good. */
-		madvise(c, ARENA_CHUNK, MADV_HUGEPAGE);
-		c->size = ARENA_CHUNK;
 	}
 	c->next = a->chunks;
 	a->chunks = c;
@@ -79,18 +90,14 @@ static int arena_open_chunk(struct arena *a)
 static void *arena_alloc_large(struct arena *a, size_t size)
 {
 	struct arena_chunk *c;
-	void *p;
 	size_t all;
 
-	if (__builtin_add_overflow(size, sizeof(*c) + 63, &all))
+	if (__builtin_add_overflow(size, sizeof(*c) + PAGE - 1, &all))
 		return NULL;
-	all &= ~(size_t)63;
-	if (posix_memalign(&p, all < ARENA_CHUNK ? 64 : ARENA_CHUNK, all))
+	all &= ~(size_t)(PAGE - 1);
+	c = new_chunk(all);
+	if (!c)
 		return NULL;
-	c = p;
-	if (all >= ARENA_CHUNK)
-		madvise(c, all & ~(ARENA_CHUNK - 1), MADV_HUGEPAGE);
-	c->size = all;
 	c->next = a->chunks;
 	a->chunks = c;
 	arena_count(a, all);
@@ -130,7 +137,7 @@ void arena_release(struct arena *a)
 	for (c = a->chunks; c; c = next) {
 		next = c->next;
 		if (c->size != ARENA_CHUNK || !pool_give(c))
-			free(c);
+			os_pages_free(c, c->size);
 	}
 	a->chunks = NULL;
 	a->pos = a->end = NULL;
