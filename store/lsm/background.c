@@ -62,7 +62,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 {
 	struct family_attrs attrs;
 	uint64_t *snapshots, table;
-	struct mem_cursor c;
+	struct mem_run c;
 	struct flush_job job = {
 		.dir = db->dir,
 		.cache = db->cache,
@@ -80,8 +80,9 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 	r = snapshots_collect(db, table, &snapshots, &job.nsnapshots);
 	if (r == 0) {
 		job.snapshots = snapshots;
-		memtable_cursor(g->mem, id, &c);
-		r = flush_run(&job);
+		r = memtable_run(g->mem, id, &c);
+		if (r == 0)
+			r = flush_run(&job);
 		cursor_close(&c.base);
 		free(snapshots);
 	}

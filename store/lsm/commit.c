@@ -375,6 +375,13 @@ out:
 	return r;
 }
 
+/* How many at once: a full memtable takes the rest of a row, not more. */
+static size_t at_once(const struct lsm *db, size_t n)
+{
+	return memtable_bytes(db->active) < db->options.write_buffer_bytes ? n
+									   : 1;
+}
+
 int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 		    unsigned flags, size_t *done)
 {
@@ -390,7 +397,7 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 			r = make_room(db, &m[*done]);
 		if (r == 0)
 			r = commit_some(db, (struct lsm_table *)base, m + *done,
-					n - *done, &lsn);
+					at_once(db, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
 	}

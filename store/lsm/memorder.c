@@ -7,12 +7,6 @@
 /* From here on counting bytes beats comparing. */
 #define RADIX_MIN 256
 
-/* A row and the first bytes of its key that not all share. */
-struct sorted {
-	uint64_t head;
-	struct memrow *row;
-};
-
 void memtree_push(struct memtree *t, struct memrow *r)
 {
 	r->older = atomic_load_explicit(&t->newest, memory_order_relaxed);
@@ -23,7 +17,7 @@ void memtree_push(struct memtree *t, struct memrow *r)
 
 static int by_key(const void *a, const void *b)
 {
-	const struct sorted *x = a, *y = b;
+	const struct sorted_row *x = a, *y = b;
 
 	if (x->head != y->head)
 		return x->head < y->head ? -1 : 1;
@@ -31,7 +25,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* One byte of the heads, least significant first; false: all have the same. */
-static bool pass(const struct sorted *from, struct sorted *to, size_t n,
+static bool pass(const struct sorted_row *from, struct sorted_row *to, size_t n,
 		 unsigned shift)
 {
 	size_t at[256] = {0}, sum = 0;
@@ -51,18 +45,18 @@ static bool pass(const struct sorted *from, struct sorted *to, size_t n,
 	return true;
 }
 
-/* Sorts @s by way of @spare; returns which of them holds the result. */
-static struct sorted *sort_rows(struct sorted *s, struct sorted *spare,
-				size_t n)
+/* Sorts @s by way of @spare, which takes the result when it returns true. */
+static bool sort_rows(struct sorted_row *s, struct sorted_row *spare, size_t n)
 {
+	struct sorted_row *first = s;
 	size_t from = 0;
 
 	if (n < RADIX_MIN) {
 		qsort(s, n, sizeof(*s), by_key);
-		return s;
+		return false;
 	}
 	for (unsigned shift = 0; shift < 64; shift += 8) {
-		struct sorted *was = s;
+		struct sorted_row *was = s;
 
 		if (!pass(s, spare, n, shift))
 			continue;
@@ -76,7 +70,64 @@ static struct sorted *sort_rows(struct sorted *s, struct sorted *spare,
 			qsort(s + from, i - from, sizeof(*s), by_key);
 		from = i;
 	}
-	return s;
+	return s != first;
+}
+
+/*
+ * The row that came before. Rows lie in memory as they came: those further
+ * back about as far apart as the last two.
+ */
+static struct memrow *step_back(const struct memrow *r)
+{
+	uintptr_t apart = (uintptr_t)r - (uintptr_t)r->older;
+
+	__builtin_prefetch((const void *)((uintptr_t)r - 12 * apart));
+	return r->older;
+}
+
+/* The rows from @newest back to @end (not included), and what all share. */
+static size_t count_rows(struct memrow *newest, const struct memrow *end,
+			 uint32_t *shared)
+{
+	struct bytes first = memrow_key(newest);
+	size_t n = 0;
+
+	*shared = (uint32_t)first.len;
+	for (struct memrow *r = newest; r != end; r = step_back(r)) {
+		first.len = *shared;
+		*shared = memindex_prefix(first, memrow_key(r));
+		n++;
+	}
+	return n;
+}
+
+int memtree_sort(struct memrow *newest, const struct memrow *end,
+		 struct sorted_row **out, size_t *count)
+{
+	struct sorted_row *s, *spare = NULL;
+	uint32_t shared;
+	size_t n = count_rows(newest, end, &shared), i = 0;
+
+	s = malloc(n * sizeof(*s));
+	if (n >= RADIX_MIN)
+		spare = malloc(n * sizeof(*s));
+	if (!s || (n >= RADIX_MIN && !spare)) {
+		free(s);
+		free(spare);
+		return -ENOMEM;
+	}
+	for (struct memrow *r = newest; r != end; r = step_back(r))
+		s[i++] = (struct sorted_row){
+			memindex_head(memrow_key(r), shared), r};
+	if (sort_rows(s, spare, n)) {
+		free(s);
+		*out = spare;
+	} else {
+		free(spare);
+		*out = s;
+	}
+	*count = n;
+	return 0;
 }
 
 /* -- into the index -------------------------------------------------------- */
@@ -90,7 +141,7 @@ static bool is_there(const struct memindex *ix, const struct memrow *r)
 }
 
 static int insert_sorted(struct memtable *mt, struct memtree *t,
-			 const struct sorted *s, size_t n)
+			 const struct sorted_row *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct bytes key = memrow_key(s[i].row);
@@ -107,7 +158,7 @@ static int insert_sorted(struct memtable *mt, struct memtree *t,
 }
 
 static int build_sorted(struct memtable *mt, struct memtree *t,
-			struct sorted *s, size_t n)
+			struct sorted_row *s, size_t n)
 {
 	void **items = (void **)s;
 
@@ -116,49 +167,22 @@ static int build_sorted(struct memtable *mt, struct memtree *t,
 	return memindex_build(&t->rows, &mt->nodes, items, n);
 }
 
-/* The rows from @newest back to @end (not included), and what all share. */
-static size_t count_rows(const struct memrow *newest, const struct memrow *end,
-			 uint32_t *shared)
-{
-	struct bytes first = memrow_key(newest);
-	size_t n = 0;
-
-	*shared = (uint32_t)first.len;
-	for (const struct memrow *r = newest; r != end; r = r->older) {
-		struct bytes key = memrow_key(r);
-
-		if (key.len < *shared)
-			*shared = (uint32_t)key.len;
-		*shared = memindex_prefix(bytes_of(first.data, *shared), key);
-		n++;
-	}
-	return n;
-}
-
 static int order_rows(struct memtable *mt, struct memtree *t,
 		      struct memrow *newest)
 {
 	struct memrow *end =
 		atomic_load_explicit(&t->ordered, memory_order_relaxed);
-	struct sorted some[16], *s = some, *all = NULL;
-	uint32_t shared;
-	size_t n = count_rows(newest, end, &shared), i = 0;
-	int r;
+	struct sorted_row *s;
+	size_t n;
+	int r = memtree_sort(newest, end, &s, &n);
 
-	if (n > sizeof(some) / sizeof(some[0])) {
-		s = all = malloc(2 * n * sizeof(*all));
-		if (!s)
-			return -ENOMEM;
-	}
-	for (struct memrow *row = newest; row != end; row = row->older)
-		s[i++] = (struct sorted){memindex_head(memrow_key(row), shared),
-					 row};
-	s = sort_rows(s, s + n, n);
-	if (all && !end && !t->torn)
+	if (r < 0)
+		return r;
+	if (!end && !t->torn)
 		r = build_sorted(mt, t, s, n);
 	else
 		r = insert_sorted(mt, t, s, n);
-	free(all);
+	free(s);
 	return r;
 }
 

@@ -132,6 +132,11 @@ bool memtable_empty(const struct memtable *mt)
 	return !atomic_load_explicit(&mt->trees.root, memory_order_acquire);
 }
 
+bool memtable_ends_with(const struct memtable *mt, struct bytes row)
+{
+	return mt->last_row && bytes_eq(memrow_key(mt->last_row), row);
+}
+
 /* -- insertion ------------------------------------------------------------- */
 
 /* Copies of @entries, not yet in any row, the last one first. */
@@ -231,6 +236,7 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	rowmap_add(&mt->map, r, hash);
 	count(t, 1, n, newest(entries, given));
 	mt->last = t;
+	mt->last_row = r;
 	return 0;
 }
 
@@ -257,6 +263,7 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 					     : memtable_tree(mt, tree);
 	count(t, 0, link_cells(&mt->arena, r, list), newest(entries, n));
 	mt->last = t;
+	mt->last_row = r;
 	return 0;
 }
 

@@ -48,6 +48,8 @@ void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
 /* Memory that is in use. */
 size_t memtable_bytes(const struct memtable *mt);
 bool memtable_empty(const struct memtable *mt);
+/* Was @row the last that was added to, in any tree? By the writer. */
+bool memtable_ends_with(const struct memtable *mt, struct bytes row);
 /* Trees that hold something, ascending: the first one > @after (-1: first). */
 int64_t memtable_next_tree(struct memtable *mt, int64_t after);
 
@@ -91,5 +93,20 @@ struct mem_cursor {
 	struct memindex_pos pos; /* of row; no leaf: after seek_exact */
 };
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c);
+
+/*
+ * A cursor that passes once over all of a tree of a frozen memtable, from its
+ * first row on: seek_row() of an empty row, then only forwards. It leaves no
+ * order behind and asks for memory far ahead of its need. 0 or -ENOMEM; what
+ * it takes of memory goes with cursor_close().
+ */
+struct mem_run {
+	struct cursor base;
+	/* private */
+	struct sorted_row *rows;
+	size_t n, at;
+	void *cell;
+};
+int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c);
 
 #endif

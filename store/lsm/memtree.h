@@ -35,8 +35,9 @@ struct memtree {
 struct memtable {
 	struct arena arena; /* writer */
 	struct rowmap map;
-	struct memindex trees; /* struct memtree */
-	struct memtree *last;  /* writer: the one it filled last */
+	struct memindex trees;	 /* struct memtree */
+	struct memtree *last;	 /* writer: the one it filled last */
+	struct memrow *last_row; /* writer: and there */
 	size_t rows_hint;
 	_Atomic(unsigned) refs;
 	pthread_mutex_t lock;
@@ -45,6 +46,17 @@ struct memtable {
 
 /* NULL: nothing was inserted into it. */
 struct memtree *memtable_tree(const struct memtable *mt, uint32_t id);
+/* A row and the first bytes of its key that not all share. */
+struct sorted_row {
+	uint64_t head;
+	struct memrow *row;
+};
+/*
+ * The rows from @newest back to @end, which is left out, in order; free() it.
+ * -ENOMEM.
+ */
+int memtree_sort(struct memrow *newest, const struct memrow *end,
+		 struct sorted_row **out, size_t *count);
 /* Adds a row that nobody sees yet. By the writer. */
 void memtree_push(struct memtree *t, struct memrow *r);
 /*

@@ -94,6 +94,19 @@ static bool only_deletes(const struct mutation *m)
 	return true;
 }
 
+/*
+ * A full memtable still takes what goes on with its last row: what is written
+ * in the order of rows then leaves files that share no row, which are moved
+ * down and never merged.
+ */
+static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
+{
+	size_t full = db->options.write_buffer_bytes;
+
+	return used - full < full / 16 &&
+	       memtable_ends_with(db->active, m->row);
+}
+
 int make_room(struct lsm *db, const struct mutation *m)
 {
 	size_t used = memtable_bytes(db->active);
@@ -102,7 +115,7 @@ int make_room(struct lsm *db, const struct mutation *m)
 	if (wal_low(db->wal) && !only_deletes(m))
 		return why(-ENOSPC, "the store's disk is full: what is left "
 				    "is kept for deletes");
-	if (used < db->options.write_buffer_bytes)
+	if (used < db->options.write_buffer_bytes || goes_on(db, m, used))
 		return 0;
 	if (db->options.inline_background) {
 		/* One behind, as with threads: writes go on beside a frozen

@@ -597,6 +597,43 @@ static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
 	assert_int_equal(count(s, &spec), 0);
 }
 
+/* Three cells a row, so that memtables fill in the middle of one. */
+static void what_is_written_in_order_is_not_merged(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char row[16], value[64];
+
+	memset(value, 'v', sizeof(value) - 1);
+	value[sizeof(value) - 1] = 0;
+	for (int i = 0; i < 3000; i++) {
+		snprintf(row, sizeof(row), "%06d", i / 3);
+		assert_int_equal(temp_put(s, row, "f",
+					  i % 3 == 0   ? "a"
+					  : i % 3 == 1 ? "b"
+						       : "c",
+					  i, value),
+				 1);
+	}
+	assert_true(stat_of(s->store, "flushes_total") > 12);
+	assert_true(stat_of(s->store, "sstables_level0") < 6);
+	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
+	assert_string_equal(temp_get(s, "000500", "f", "b"), value);
+}
+
+/* A row that is larger than a memtable does not stay in one. */
+static void a_row_without_end_is_flushed_all_the_same(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[16];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "%06d", i);
+		assert_int_equal(temp_put(s, "row", "f", name, 1, "v"), 1);
+	}
+	assert_true(stat_of(s->store, "flushes_total") > 3);
+	assert_string_equal(temp_get(s, "row", "f", "001999"), "v");
+}
+
 static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -774,6 +811,7 @@ int main(void)
 	{                                                           \
 #f " (small files)", f, setup_small, teardown, NULL \
 	}
+#define SMALL(f) cmocka_unit_test_setup_teardown(f, setup_small, teardown)
 	const struct CMUnitTest tests[] = {
 		BOTH(a_row_of_many_columns_gives_its_memory_back),
 		BOTH(a_put_is_read_back_and_survives_a_reopen),
@@ -794,6 +832,8 @@ int main(void)
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
+		SMALL(what_is_written_in_order_is_not_merged),
+		SMALL(a_row_without_end_is_flushed_all_the_same),
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		BOTH(each_put_is_seen_at_once),
 		BOTH(what_a_thread_read_last_holds_no_file),
