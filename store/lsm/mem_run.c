@@ -1,6 +1,5 @@
 /* Passing over a frozen memtable, for its flush. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/lsm/memtree.h"
 #include "store/why.h"
@@ -83,8 +82,7 @@ static int run_seek_column(struct cursor *base, struct bytes qualifier,
 
 static void run_close(struct cursor *base)
 {
-	free(run(base)->rows);
-	run(base)->rows = NULL;
+	arena_release(&run(base)->mem);
 }
 
 static const struct cursor_ops run_ops = {
@@ -104,6 +102,6 @@ int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c)
 	if (t)
 		r = memtree_sort(
 			atomic_load_explicit(&t->newest, memory_order_acquire),
-			NULL, &c->rows, &c->n);
+			NULL, &c->rows, &c->n, &c->mem);
 	return r < 0 ? why(r, "out of memory sorting rows") : 0;
 }

@@ -102,30 +102,32 @@ static size_t count_rows(struct memrow *newest, const struct memrow *end,
 }
 
 int memtree_sort(struct memrow *newest, const struct memrow *end,
-		 struct sorted_row **out, size_t *count)
+		 struct sorted_row **out, size_t *count, struct arena *mem)
 {
-	struct sorted_row *s, *spare = NULL;
+	struct arena other = {0};
+	struct sorted_row *s, *spare;
 	uint32_t shared;
 	size_t n = count_rows(newest, end, &shared), i = 0;
 
-	s = malloc(n * sizeof(*s));
-	if (n >= RADIX_MIN)
-		spare = malloc(n * sizeof(*s));
-	if (!s || (n >= RADIX_MIN && !spare)) {
-		free(s);
-		free(spare);
+	s = arena_alloc(mem, n * sizeof(*s), 8);
+	spare = arena_alloc(&other, n * sizeof(*s), 8);
+	if (!s || !spare) {
+		arena_release(mem);
+		arena_release(&other);
 		return -ENOMEM;
 	}
 	for (struct memrow *r = newest; r != end; r = step_back(r))
 		s[i++] = (struct sorted_row){
 			memindex_head(memrow_key(r), shared), r};
+	*out = s;
 	if (sort_rows(s, spare, n)) {
-		free(s);
+		struct arena was = *mem;
+
+		*mem = other;
+		other = was;
 		*out = spare;
-	} else {
-		free(spare);
-		*out = s;
 	}
+	arena_release(&other);
 	*count = n;
 	return 0;
 }
@@ -173,8 +175,9 @@ static int order_rows(struct memtable *mt, struct memtree *t,
 	struct memrow *end =
 		atomic_load_explicit(&t->ordered, memory_order_relaxed);
 	struct sorted_row *s;
+	struct arena mem = {0};
 	size_t n;
-	int r = memtree_sort(newest, end, &s, &n);
+	int r = memtree_sort(newest, end, &s, &n, &mem);
 
 	if (r < 0)
 		return r;
@@ -182,7 +185,7 @@ static int order_rows(struct memtable *mt, struct memtree *t,
 		r = build_sorted(mt, t, s, n);
 	else
 		r = insert_sorted(mt, t, s, n);
-	free(s);
+	arena_release(&mem);
 	return r;
 }
 

@@ -104,6 +104,7 @@ struct mem_run {
 	struct cursor base;
 	/* private */
 	struct sorted_row *rows;
+	struct arena mem; /* of rows */
 	size_t n, at;
 	void *cell;
 };

@@ -52,11 +52,11 @@ struct sorted_row {
 	struct memrow *row;
 };
 /*
- * The rows from @newest back to @end, which is left out, in order; free() it.
- * -ENOMEM.
+ * The rows from @newest back to @end, which is left out, in order. They lie in
+ * @mem, which was empty. -ENOMEM.
  */
 int memtree_sort(struct memrow *newest, const struct memrow *end,
-		 struct sorted_row **out, size_t *count);
+		 struct sorted_row **out, size_t *count, struct arena *mem);
 /* Adds a row that nobody sees yet. By the writer. */
 void memtree_push(struct memtree *t, struct memrow *r);
 /*
