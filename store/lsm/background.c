@@ -614,11 +614,13 @@ static int flush_all(struct lsm *db, const struct table *trim)
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
 	if (r == 0 && !memtable_empty(db->active)) {
+		if (db->options.inline_background)
+			r = flush_one(db);
 		pthread_mutex_lock(&db->state);
-		while (db->nfrozen == FROZEN_MAX && !db->flush_error &&
-		       !db->options.inline_background)
+		while (r >= 0 && db->nfrozen == FROZEN_MAX && !db->flush_error)
 			pthread_cond_wait(&db->done, &db->state);
-		r = db->nfrozen == FROZEN_MAX ? db->flush_error : 0;
+		if (r >= 0)
+			r = db->nfrozen == FROZEN_MAX ? db->flush_error : 0;
 		pthread_mutex_unlock(&db->state);
 		if (r == 0)
 			r = commit_freeze(db, trim ? trim->id : 0);

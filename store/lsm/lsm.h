@@ -30,7 +30,7 @@
 #include "store/lsm/wal.h"
 #include "store/os.h"
 
-#define FROZEN_MAX 2
+#define FROZEN_MAX 1
 #define LEVEL0_STALL 12
 
 /* What a reader of a table holds: immutable, of one owner. */

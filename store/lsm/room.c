@@ -5,6 +5,7 @@
  * of the log. It waits when too many frozen ones are unflushed, or when level 0
  * of some tree is so deep that readers suffer: compaction then has the disk.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 		return r == -ENOSPC ? r : lsm_fail(db, r);
 	}
 	pthread_mutex_lock(&db->state);
+	assert(db->nfrozen < FROZEN_MAX);
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
