@@ -16,6 +16,11 @@
  */
 #define DRAIN_BYTES ((uint64_t)256 << 10)
 
+/* For the crowd: this part of a sync's time, but no more than this. */
+#define CROWD_WAIT_PART 3
+#define CROWD_WAIT_NS 1000000
+#define CROWD_IMPATIENCE 16
+
 /* -- failure ------------------------------------------------------------ */
 
 static int fail_locked(struct wal *w, int err)
@@ -78,33 +83,76 @@ static int drain(struct wal *w)
 	return 0;
 }
 
-/*
- * Syncs for all who wait: takes along what has gathered up to now. Enters and
- * leaves under lock, lets it go while the disk works.
- */
-static int lead(struct wal *w)
+/* Waits for those who will want a sync soon. Under lock, by the leader. */
+static void gather_crowd(struct wal *w)
+{
+	struct wal_crowd *c = &w->crowd;
+	struct timespec until;
+	uint64_t ns;
+
+	if (c->impatient) {
+		c->impatient--;
+		return;
+	}
+	ns = c->sync_ns / CROWD_WAIT_PART;
+	if (ns > CROWD_WAIT_NS)
+		ns = CROWD_WAIT_NS;
+	ns += os_monotonic_ns(w->dir->os);
+	until = (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				  .tv_nsec = (long)(ns % 1000000000)};
+	while (c->waiting - c->leaving < c->size)
+		if (pthread_cond_timedwait(&w->crowd_cond, &w->lock, &until)) {
+			c->impatient = CROWD_IMPATIENCE;
+			return;
+		}
+}
+
+/* Lets the lock go while the disk works. Only by the leader. */
+static int sync_file(struct wal *w)
 {
 	struct os_file *file = w->file;
-	uint64_t target;
+	uint64_t begin = os_monotonic_ns(w->dir->os);
 	int rc;
 
-	rc = drain(w);
-	if (rc < 0)
-		return rc;
-	target = atomic_load(&w->drained);
-	if (target == atomic_load(&w->synced))
-		return 0;
-	w->syncing = true;
 	pthread_mutex_unlock(&w->lock);
 	rc = os_fdatasync(file);
 	pthread_mutex_lock(&w->lock);
+	w->crowd.sync_ns = os_monotonic_ns(w->dir->os) - begin;
+	return rc;
+}
+
+/*
+ * Syncs for all who wait: takes along what has gathered up to now. Enters and
+ * leaves under lock.
+ */
+static int lead(struct wal *w)
+{
+	struct wal_crowd *c = &w->crowd;
+	unsigned served;
+	uint64_t target;
+	int rc;
+
+	w->syncing = true;
+	gather_crowd(w);
+	rc = drain(w);
+	/* Whoever waits now has appended before. */
+	served = c->waiting - c->leaving;
+	target = atomic_load(&w->drained);
+	if (rc == 0 && target != atomic_load(&w->synced)) {
+		rc = sync_file(w);
+		if (rc < 0) {
+			rc = fail_locked(w, rc);
+		} else {
+			atomic_store_explicit(&w->synced, target,
+					      memory_order_release);
+			w->syncs++;
+			c->size = c->waiting - c->leaving;
+			c->leaving += served;
+		}
+	}
 	w->syncing = false;
-	if (rc < 0)
-		return fail_locked(w, rc);
-	atomic_store_explicit(&w->synced, target, memory_order_release);
-	w->syncs++;
 	pthread_cond_broadcast(&w->synced_cond);
-	return 0;
+	return rc;
 }
 
 int wal_sync(struct wal *w, uint64_t lsn)
@@ -118,6 +166,10 @@ int wal_sync(struct wal *w, uint64_t lsn)
 	if (lsn > end)
 		lsn = end;
 	pthread_mutex_lock(&w->lock);
+	if (atomic_load(&w->synced) >= lsn)
+		goto out;
+	w->crowd.waiting++;
+	pthread_cond_signal(&w->crowd_cond);
 	while (atomic_load(&w->synced) < lsn && rc == 0) {
 		if (atomic_load(&w->failed) || w->read_only)
 			rc = wal_refused(w);
@@ -126,6 +178,10 @@ int wal_sync(struct wal *w, uint64_t lsn)
 		else
 			rc = lead(w);
 	}
+	w->crowd.waiting--;
+	if (w->crowd.leaving)
+		w->crowd.leaving--;
+out:
 	pthread_mutex_unlock(&w->lock);
 	return rc;
 }
@@ -427,6 +483,7 @@ static void wal_free(struct wal *w)
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->spare_lock);
 	pthread_cond_destroy(&w->synced_cond);
+	pthread_cond_destroy(&w->crowd_cond);
 	free(w->small);
 	free(w);
 }
@@ -437,6 +494,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     void *arg, struct wal **out)
 {
 	struct wal *w = calloc(1, sizeof(*w));
+	pthread_condattr_t attr;
 	int rc;
 
 	if (!w)
@@ -446,6 +504,10 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->spare_lock, NULL);
 	pthread_cond_init(&w->synced_cond, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->crowd_cond, &attr);
+	pthread_condattr_destroy(&attr);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
 	if (!w->small) {

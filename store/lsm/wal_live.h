@@ -27,6 +27,22 @@
 /* Records up to this size are put together before they are stored. */
 #define WAL_SMALL_BYTES ((size_t)64 << 10)
 
+/*
+ * Who syncs. While the disk works for some, others come; when it is done the
+ * first go off and are soon back with more. A leader who began at once would
+ * leave them for the next sync, and two half crowds would take turns. So he
+ * waits until as many have come as were there when the last sync ended, a
+ * fraction of the time that one takes; when they do not come, the next ones
+ * lead without waiting.
+ */
+struct wal_crowd {
+	unsigned waiting;   /* inside wal_sync(), the leader too */
+	unsigned leaving;   /* of them, those whose records are durable */
+	unsigned size;	    /* how many waited when the last sync ended */
+	unsigned impatient; /* so many syncs begin at once */
+	uint64_t sync_ns;   /* the last one took */
+};
+
 struct wal {
 	struct os_dir *dir;
 	size_t segment_bytes;
@@ -42,11 +58,13 @@ struct wal {
 
 	pthread_mutex_t lock;
 	pthread_cond_t synced_cond;
+	pthread_cond_t crowd_cond; /* the leader waits for more */
 	/* Under lock; atomic ones are read without. */
 	struct os_file *file; /* the active segment, NULL = none yet */
 	struct wal_head head; /* of it; the appender reads without lock */
 	uint64_t marked;      /* what its mark says */
 	bool syncing;	      /* a leader is outside; file stays */
+	struct wal_crowd crowd;
 	_Atomic uint64_t drained, synced;
 	_Atomic int failed; /* errno of what failed first, for good */
 	char sentence[512]; /* why */
