@@ -9,7 +9,7 @@
 
 #define SEGMENT_BYTES ((size_t)64 << 20)
 #define SEGMENT_BYTES_MIN ((size_t)256 << 10)
-#define RING_BYTES ((size_t)4 << 20)
+#define RING_BYTES ((size_t)1 << 20)
 /*
  * Large enough that a copy to the segment costs little a byte, small enough
  * that it stays in the processor's cache and delays nobody by much.

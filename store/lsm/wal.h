@@ -24,7 +24,7 @@ struct wal;
 
 struct wal_options {
 	size_t segment_bytes; /* 0 = 64 MiB, less on a small disk */
-	size_t ring_bytes;    /* 0 = 4 MiB, less with small segments */
+	size_t ring_bytes;    /* 0 = 1 MiB, less with small segments */
 };
 
 /*
