@@ -55,5 +55,6 @@ int parse_cas(struct request *rq);
  */
 int apply_schema(const struct request *rq, int from, struct schema *schema);
 int parse_create(struct request *rq);
+int parse_alter(struct request *rq);
 
 #endif

@@ -140,20 +140,22 @@ static int remove_family(struct schema *schema, const char *name)
 	return fail_nearest(&near, "", "there is no family '%s'", name);
 }
 
-static int replace_by_text(const char *path, struct schema *schema)
+static int replace_by_text(const struct request *rq, struct schema *schema)
 {
 	struct schema now = *schema;
-	struct buf text = {0};
-	int code = read_file(path, SCHEMA_TEXT_MAX, &text);
 
-	if (code == EXIT_DONE) {
-		if (schema_parse(buf_bytes(&text), &now, schema) < 0)
-			code = fail_store(path);
-		else
-			schema_free(&now);
-	}
-	buf_free(&text);
-	return code;
+	if (schema_parse(buf_bytes(&rq->schema_text), &now, schema) < 0)
+		return fail_store(rq->schema_file);
+	schema_free(&now);
+	return EXIT_DONE;
+}
+
+/* Before the store is open: who writes the text may be reading it. */
+static int read_schema_text(struct request *rq)
+{
+	if (!rq->schema_file)
+		return EXIT_DONE;
+	return read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
 }
 
 int apply_schema(const struct request *rq, int from, struct schema *schema)
@@ -162,7 +164,7 @@ int apply_schema(const struct request *rq, int from, struct schema *schema)
 	int code = EXIT_DONE;
 
 	if (rq->schema_file)
-		code = replace_by_text(rq->schema_file, schema);
+		code = replace_by_text(rq, schema);
 	for (int i = from; code == EXIT_DONE && i < rq->nwords; i++)
 		code = apply_family(schema, rq->words[i], may);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->add.n; i++)
@@ -174,7 +176,19 @@ int apply_schema(const struct request *rq, int from, struct schema *schema)
 
 int parse_create(struct request *rq)
 {
+	int code = read_schema_text(rq);
+
+	if (code)
+		return code;
 	schema_init(&rq->schema, getuid(), getgid());
 	rq->schema.fixed = rq->nwords > 2;
 	return apply_schema(rq, 2, &rq->schema);
+}
+
+int parse_alter(struct request *rq)
+{
+	/* Without a word of what to change it is the text. */
+	if (rq->nwords == 2 && !rq->add.n && !rq->delete.n && !rq->schema_file)
+		rq->schema_file = "-";
+	return read_schema_text(rq);
 }

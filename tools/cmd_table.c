@@ -76,9 +76,6 @@ int cmd_alter(struct request *rq)
 	struct schema schema = {0};
 	int r, code;
 
-	/* Without a word of what to change it is the text. */
-	if (rq->nwords == 2 && !rq->add.n && !rq->delete.n && !rq->schema_file)
-		rq->schema_file = "-";
 	if (table_schema(rq->table, &schema) < 0)
 		return fail_store(rq->words[1]);
 	code = apply_schema(rq, 2, &schema);

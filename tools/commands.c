@@ -93,7 +93,7 @@ const struct command cellctl_commands[] = {
 	.example = "alter ./data notes d:versions=10 --delete e",
 	.options = O_SCHEMA | O_ALTER | O_FORCE,
 	.words_min = 2, .needs = NEEDS_TABLE | WRITES,
-	.run = cmd_alter,
+	.parse = parse_alter, .run = cmd_alter,
 }, {
 	.name = "describe", .alias = "desc", .args = "STORE TABLE",
 	.line = "print its schema",
@@ -297,7 +297,8 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "bench",
 	.args = "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
-		"       [--runs N] [--seconds S] [--dir DIR] [--json FILE]",
+		"       [--runs N] [--seconds S] [--cache MIB] [--dir DIR]\n"
+		"       [--json FILE]",
 	.line = "compare engines",
 	.help =
 "Runs named workloads on a store of its own and on the engines that cellctl was\n"
@@ -308,6 +309,7 @@ const struct command cellctl_commands[] = {
 "  --cells    cells of the data (default 5000000)\n"
 "  --runs     of each workload (default 3)\n"
 "  --seconds  of a workload that reads (default 1)\n"
+"  --cache    MiB of block cache at most (default: what the data wants)\n"
 "  --dir      where files are made, and removed (default .)\n"
 "  --json     all figures of all runs, to FILE\n"
 "Exits 1 when an engine failed or answered wrong.\n",

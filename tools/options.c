@@ -333,4 +333,5 @@ void request_free(struct request *rq)
 	filter_free(rq->filter);
 	free(rq->changes);
 	schema_free(&rq->schema);
+	buf_free(&rq->schema_text);
 }

@@ -80,7 +80,8 @@ struct request {
 	size_t nchanges;
 	struct check check;
 	bool checked;
-	struct schema schema; /* of a table that is made */
+	struct schema schema;	/* of a table that is made */
+	struct buf schema_text; /* of schema_file */
 	/* Open while the command runs. */
 	struct store *store;
 	struct table *table;

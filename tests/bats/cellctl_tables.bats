@@ -139,6 +139,9 @@ families() {
 	ctl describe "$STORE" t | sed 's/versions 9/versions 8/' > "$T/schema"
 	ctl alter "$STORE" t --schema "$T/schema" e:versions=2
 	[ "$(attr d versions) $(attr e versions)" = "8 2" ]
+	ctl describe "$STORE" t | sed 's/versions 8/versions 7/' |
+		ctl alter "$STORE" t
+	[ "$(attr d versions)" = 7 ]
 	says 3 "schema line" alter "$STORE" t <<< nonsense
 }
 

@@ -266,11 +266,12 @@ int cmd_bench(int argc, char **argv)
 		{"cells", required_argument, NULL, 'c'},
 		{"runs", required_argument, NULL, 'r'},
 		{"seconds", required_argument, NULL, 's'},
+		{"cache", required_argument, NULL, 'm'},
 		{"dir", required_argument, NULL, 'd'},
 		{"json", required_argument, NULL, 'j'},
 		{0}};
 	const char *only = NULL, *engines = NULL;
-	double cells = 5e6, times = 3, seconds = 1;
+	double cells = 5e6, times = 3, seconds = 1, cache_mib = 0;
 	struct bench b = {.set = {.dir = "."}};
 	bool good = true;
 	int c, code;
@@ -289,6 +290,8 @@ int cmd_bench(int argc, char **argv)
 			good &= number(optarg, 1, RUNS_MAX, &times);
 		else if (c == 's')
 			good &= number(optarg, 0.01, 600, &seconds);
+		else if (c == 'm')
+			good &= number(optarg, 1, 1e6, &cache_mib);
 		else if (c == 'd')
 			b.set.dir = optarg;
 		else if (c == 'j')
@@ -298,11 +301,12 @@ int cmd_bench(int argc, char **argv)
 	}
 	if (!good || optind < argc)
 		return fail_usage("cells are 4,000 to 1e9, runs 1 to %d, "
-				  "seconds 0.01 to 600",
+				  "seconds 0.01 to 600, MiB of cache 1 to 1e6",
 				  RUNS_MAX);
 	b.set.cells = (uint64_t)cells / 1000 * 1000;
 	b.set.runs = (unsigned)times;
 	b.set.seconds = seconds;
+	b.set.cache_bytes = (size_t)(cache_mib * (1 << 20));
 	code = need_rest(b.set.dir);
 	if (code == EXIT_DONE)
 		code = select_all(&b, only, engines);

@@ -55,8 +55,8 @@ struct engine {
 	/* The newest version, its timestamp unknown. */
 	int (*newest)(void *session, const struct item *it, struct tally *t);
 	int (*scan)(void *session, const struct span *s, struct tally *t);
-	/* Counts the distinct rows from the first on. */
-	int (*rows)(void *session, uint64_t *count);
+	/* Counts the distinct rows from the first on, up to @max; 0 = all. */
+	int (*rows)(void *session, uint64_t max, uint64_t *count);
 	/* A snapshot taken, one get through it, and away with it. */
 	int (*snapshot_get)(void *session, const struct item *it,
 			    struct tally *t);

@@ -412,6 +412,8 @@ static void set_options(struct job *j)
 		j->options.cache_bytes = bytes / 10;
 	if (w && w->data == DATA_EMPTY)
 		j->options.cache_bytes = 256 << 20;
+	if (j->set->cache_bytes && j->options.cache_bytes > j->set->cache_bytes)
+		j->options.cache_bytes = j->set->cache_bytes;
 }
 
 static void child(struct job *j, int (*work)(struct job *j, enum dataset data),

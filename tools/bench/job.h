@@ -50,7 +50,8 @@ struct result {
 struct settings {
 	uint64_t cells;
 	unsigned runs;
-	double seconds; /* of a read workload */
+	double seconds;	    /* of a read workload */
+	size_t cache_bytes; /* at most; 0 = as much as the data wants */
 	const char *dir;
 };
 
@@ -136,6 +137,8 @@ int run_miss_row(struct job *j);
 int run_miss_column(struct job *j);
 int run_row(struct job *j);
 int run_seek(struct job *j);
+int run_first_rows(struct job *j);
+int run_put(struct job *j);
 int run_scan(struct job *j);
 int run_rows(struct job *j);
 int run_versions(struct job *j);

@@ -287,10 +287,10 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	return r < 0 ? failed("scan") : 0;
 }
 
-static int rows(void *session, uint64_t *count)
+static int rows(void *session, uint64_t max, uint64_t *count)
 {
-	const struct scan_spec spec = {.granularity = SCAN_ROWS,
-				       .keys_only = true};
+	const struct scan_spec spec = {
+		.granularity = SCAN_ROWS, .keys_only = true, .limit_rows = max};
 	struct session *s = session;
 	struct cell c[BATCH];
 	struct scan *sc;

@@ -216,7 +216,7 @@ static int newest(void *session, const struct item *it, struct tally *t)
 	return r < 0 ? r : t->cells > before;
 }
 
-static int rows(void *session, uint64_t *count)
+static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct session *s = session;
 	leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->read);
@@ -230,6 +230,8 @@ static int rows(void *session, uint64_t *count)
 	while (leveldb_iter_valid(it)) {
 		data = leveldb_iter_key(it, &len);
 		if (!row.len || !peer_key_has(data, len, &row)) {
+			if (max && *count == max)
+				break;
 			++*count;
 			steps = 0;
 			peer_key_row(&row, data, strnlen(data, len), '\0');

@@ -234,7 +234,7 @@ static int newest(void *session, const struct item *it, struct tally *t)
 	return r < 0 ? r : t->cells > before;
 }
 
-static int rows(void *session, uint64_t *count)
+static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct session *s = session;
 	struct peer_key row = {0};
@@ -249,6 +249,8 @@ static int rows(void *session, uint64_t *count)
 		const char *data = key.mv_data;
 
 		if (!row.len || !peer_key_has(data, key.mv_size, &row)) {
+			if (max && *count == max)
+				break;
 			++*count;
 			steps = 0;
 			peer_key_row(&row, data, strnlen(data, key.mv_size),
@@ -264,7 +266,7 @@ static int rows(void *session, uint64_t *count)
 		row.len = 0;
 	}
 	mdb_txn_reset(s->read);
-	return r != MDB_NOTFOUND ? failed("scan", r) : 0;
+	return r && r != MDB_NOTFOUND ? failed("scan", r) : 0;
 }
 
 const struct engine bench_lmdb = {

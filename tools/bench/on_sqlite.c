@@ -246,7 +246,8 @@ static int newest(void *session, const struct item *it, struct tally *t)
 }
 
 /* 1 and the row's name behind the last one, or 0 at the end. */
-static int next_row(struct session *s, struct peer_key *row, uint64_t *count)
+static int next_row(struct session *s, struct peer_key *row, uint64_t max,
+		    uint64_t *count)
 {
 	sqlite3_stmt *st = s->stmt[SPAN];
 	int r;
@@ -262,6 +263,10 @@ static int next_row(struct session *s, struct peer_key *row, uint64_t *count)
 		data = sqlite3_column_blob(st, 0);
 		len = (size_t)sqlite3_column_bytes(st, 0);
 		if (!row->len || !peer_key_has(data, len, row)) {
+			if (max && *count == max) {
+				r = SQLITE_DONE;
+				break;
+			}
 			++*count;
 			steps = 0;
 			peer_key_row(row, data, strnlen(data, len), '\0');
@@ -277,13 +282,13 @@ static int next_row(struct session *s, struct peer_key *row, uint64_t *count)
 	return r == SQLITE_ROW;
 }
 
-static int rows(void *session, uint64_t *count)
+static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct peer_key row = {0};
 	int r;
 
 	do {
-		r = next_row(session, &row, count);
+		r = next_row(session, &row, max, count);
 	} while (r > 0);
 	return r;
 }

@@ -15,6 +15,7 @@
 enum {
 	CALLS_A_CLOCK = 16,
 	SEEK_CELLS = 30,
+	LIST_ROWS = 30,
 	SEEK_DELETED_ROWS = 100000,
 };
 
@@ -161,6 +162,20 @@ static int read_seek(struct worker *w, uint64_t number)
 	return read_span(w, &sp, first, left < SEEK_CELLS ? left : SEEK_CELLS);
 }
 
+static int read_first_rows(struct worker *w, uint64_t number)
+{
+	uint64_t rows = shape_rows(&w->job->shape), n = 0;
+	uint64_t want = rows < LIST_ROWS ? rows : LIST_ROWS;
+
+	(void)number;
+	if (w->job->engine->rows(w->session, LIST_ROWS, &n) < 0)
+		return -1;
+	if (n != want)
+		return wrong("the first rows from that", 0);
+	w->ops++;
+	return 0;
+}
+
 static int read_versions(struct worker *w, uint64_t number)
 {
 	const struct shape *s = &w->job->shape;
@@ -217,6 +232,7 @@ DEFINE_RUN(miss_row, read_miss_row)
 DEFINE_RUN(miss_column, read_miss_column)
 DEFINE_RUN(row, read_row)
 DEFINE_RUN(seek, read_seek)
+DEFINE_RUN(first_rows, read_first_rows)
 DEFINE_RUN(versions, read_versions)
 
 /* -- all of it ------------------------------------------------------------ */
@@ -254,7 +270,7 @@ static int rows_worker(struct worker *w)
 	while (r == 0 && (!w->ops || job_clock() < end)) {
 		uint64_t n = 0;
 
-		r = w->job->engine->rows(w->session, &n);
+		r = w->job->engine->rows(w->session, 0, &n);
 		if (r == 0 && n != rows)
 			r = wrong("the list of rows from that", 0);
 		w->ops += n;
@@ -323,6 +339,22 @@ int run_seek_deleted(struct job *j)
 {
 	return measure(j, seek_deleted_worker);
 }
+
+/* -- writes to what is there ------------------------------------------------
+ */
+
+static int put_again(struct worker *w, uint64_t number)
+{
+	struct item it;
+
+	item_make(&w->job->shape, number, 2, &it);
+	if (w->job->engine->write(w->session, &it, 1, false) < 0)
+		return -1;
+	w->ops++;
+	return 0;
+}
+
+DEFINE_RUN(put, put_again)
 
 /* -- beside a writer ------------------------------------------------------ */
 
