@@ -136,7 +136,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		"  only in memory             %llu\n"
 		"  open handles               %llu\n"
 		"  scratch and unwritten      %llu bytes\n"
-		"  notifications              %llu (%llu dropped)\n"
+		"  notifications              %llu (%llu dropped, %llu walks)\n"
 		"  failures                   %llu\n\n",
 		getpid(),
 		(long long)(store_now_ms(fs->store) - fs->start_ms) / 1000,
@@ -147,6 +147,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		(unsigned long long)handles_count(fs->handles),
 		(unsigned long long)writes_bytes(fs->writes),
 		(unsigned long long)ic.sent, (unsigned long long)ic.dropped,
+		(unsigned long long)ic.walks,
 		(unsigned long long)errors_total(fs->errors));
 	if (r == 0)
 		r = say(out, "requests\n");

@@ -9,13 +9,13 @@
 #include "fs/node.h"
 
 #define QUEUE_MAX 4096
+#define STALE_MAX 8
 
 enum notice_kind {
 	NOTICE_ENTRY,
-	NOTICE_DELETE,
 	NOTICE_ATTRIBUTES,
 	NOTICE_DATA,
-	NOTICE_TREE,
+	NOTICE_SUBTREE,
 };
 
 struct notice {
@@ -30,11 +30,16 @@ struct invalidator {
 	struct nodes *nodes;
 	struct fuse_session *session; /* NULL = not started */
 	pthread_t thread;
+	_Atomic bool stop;    /* set under the lock */
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t more;
-	bool stop;
 	unsigned head, count;
-	uint64_t sent, dropped;
+	bool busy; /* what is no more in the queue is being sent */
+	/* Tables all of which is to be told: their notices found no room. */
+	uint64_t stale[STALE_MAX];
+	unsigned nstale;
+	unsigned patience; /* notices that still go before a stale table */
+	struct invalidate_counts counts;
 	struct notice queue[QUEUE_MAX];
 };
 
@@ -51,20 +56,39 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	return 0;
 }
 
+/* -- sending ------------------------------------------------------------ */
+
+/*
+ * What is beneath @top; with @names also that the names may be gone. Returns
+ * how many nodes were told.
+ */
+static uint64_t send_below(struct invalidator *iv, uint64_t top, bool names)
+{
+	struct fuse_session *se = iv->session;
+	uint64_t cursor = 0, told = 0;
+	struct node_place n;
+
+	while (!iv->stop && nodes_below(iv->nodes, top, &cursor, &n) > 0) {
+		if (names && n.attached)
+			fuse_lowlevel_notify_inval_entry(se, n.parent, n.name,
+							 n.name_len);
+		fuse_lowlevel_notify_inval_inode(se, n.id, 0, 0);
+		told++;
+	}
+	nodes_below_end(iv->nodes, &cursor);
+	return told;
+}
+
 /* Errors mean that the kernel did not know what it is told to forget. */
 static void send(struct invalidator *iv, const struct notice *n)
 {
 	struct fuse_session *se = iv->session;
-	uint64_t cursor = 0, id;
 
 	switch (n->kind) {
 	case NOTICE_ENTRY:
+	case NOTICE_SUBTREE:
 		fuse_lowlevel_notify_inval_entry(se, n->node, n->name,
 						 n->name_len);
-		break;
-	case NOTICE_DELETE:
-		fuse_lowlevel_notify_delete(se, n->node, n->child, n->name,
-					    n->name_len);
 		break;
 	case NOTICE_ATTRIBUTES:
 		fuse_lowlevel_notify_inval_inode(se, n->node, -1, 0);
@@ -72,31 +96,60 @@ static void send(struct invalidator *iv, const struct notice *n)
 	case NOTICE_DATA:
 		fuse_lowlevel_notify_inval_inode(se, n->node, 0, 0);
 		break;
-	case NOTICE_TREE:
-		while (nodes_below(iv->nodes, n->node, &cursor, &id) > 0)
-			fuse_lowlevel_notify_inval_inode(se, id, 0, 0);
-		break;
 	}
+	/* What somebody has open outlives its name. */
+	if (n->kind == NOTICE_SUBTREE && n->child) {
+		fuse_lowlevel_notify_inval_inode(se, n->child, 0, 0);
+		send_below(iv, n->child, false);
+	}
+}
+
+static void send_next(struct invalidator *iv)
+{
+	struct notice n = iv->queue[iv->head];
+
+	iv->head = (iv->head + 1) % QUEUE_MAX;
+	iv->count--;
+	iv->counts.sent++;
+	if (iv->nstale)
+		iv->patience--;
+	iv->busy = true;
+	pthread_mutex_unlock(&iv->lock);
+	send(iv, &n);
+	pthread_mutex_lock(&iv->lock);
+	iv->busy = false;
+}
+
+/* What finds no room from here on makes the table stale again. */
+static void send_stale(struct invalidator *iv)
+{
+	uint64_t top = iv->stale[--iv->nstale], told;
+
+	iv->patience = QUEUE_MAX;
+	iv->busy = true;
+	pthread_mutex_unlock(&iv->lock);
+	fuse_lowlevel_notify_inval_inode(iv->session, top, 0, 0);
+	told = send_below(iv, top, true);
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent += told + 1;
+	iv->counts.walks++;
+	iv->busy = false;
 }
 
 static void *run(void *arg)
 {
 	struct invalidator *iv = arg;
-	struct notice n;
 
 	pthread_mutex_lock(&iv->lock);
 	for (;;) {
-		while (!iv->count && !iv->stop)
+		while (!iv->count && !iv->nstale && !iv->stop)
 			pthread_cond_wait(&iv->more, &iv->lock);
 		if (iv->stop)
 			break;
-		n = iv->queue[iv->head];
-		iv->head = (iv->head + 1) % QUEUE_MAX;
-		iv->count--;
-		iv->sent++;
-		pthread_mutex_unlock(&iv->lock);
-		send(iv, &n);
-		pthread_mutex_lock(&iv->lock);
+		if (iv->nstale && (!iv->count || !iv->patience))
+			send_stale(iv);
+		else
+			send_next(iv);
 	}
 	pthread_mutex_unlock(&iv->lock);
 	return NULL;
@@ -135,28 +188,72 @@ void invalidator_free(struct invalidator *iv)
 	free(iv);
 }
 
-static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
+/* -- queueing ----------------------------------------------------------- */
+
+static int table_step(void *arg, const struct node_view *n)
+{
+	*(uint64_t *)arg = n->id;
+	return n->kind == NODE_TABLE;
+}
+
+/* REQUIRES: the lock. All that is beneath @top is told once more. */
+static void mark_stale(struct invalidator *iv, uint64_t top)
+{
+	for (unsigned i = 0; i < iv->nstale; i++)
+		if (iv->stale[i] == top || iv->stale[i] == FUSE_ROOT_ID)
+			return;
+	if (!iv->nstale)
+		iv->patience = QUEUE_MAX;
+	if (iv->nstale == STALE_MAX || top == FUSE_ROOT_ID) {
+		iv->nstale = 0;
+		top = FUSE_ROOT_ID;
+	}
+	iv->stale[iv->nstale++] = top;
+	pthread_cond_signal(&iv->more);
+}
+
+/* REQUIRES: the lock. False when there is no room. */
+static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
 		uint64_t child, struct bytes name)
 {
 	struct notice *n;
 
-	if (name.len > NAME_LEN_MAX)
+	if (iv->count == QUEUE_MAX)
+		return false;
+	n = &iv->queue[(iv->head + iv->count) % QUEUE_MAX];
+	n->kind = kind;
+	n->node = node;
+	n->child = child;
+	n->name_len = (uint8_t)name.len;
+	if (name.len)
+		memcpy(n->name, name.data, name.len);
+	n->name[name.len] = '\0';
+	iv->count++;
+	pthread_cond_signal(&iv->more);
+	return true;
+}
+
+static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
+		uint64_t child, struct bytes name)
+{
+	uint64_t top;
+	bool done;
+
+	if (name.len > NAME_LEN_MAX || iv->stop)
 		return;
 	pthread_mutex_lock(&iv->lock);
-	if (iv->count == QUEUE_MAX || iv->stop) {
-		iv->dropped++;
-	} else {
-		n = &iv->queue[(iv->head + iv->count) % QUEUE_MAX];
-		n->kind = kind;
-		n->node = node;
-		n->child = child;
-		n->name_len = (uint8_t)name.len;
-		if (name.len)
-			memcpy(n->name, name.data, name.len);
-		n->name[name.len] = '\0';
-		iv->count++;
-		pthread_cond_signal(&iv->more);
+	done = put(iv, kind, node, child, name);
+	if (!done && kind == NOTICE_SUBTREE && !child) {
+		iv->counts.dropped++;
+		done = true;
 	}
+	pthread_mutex_unlock(&iv->lock);
+	/* A node that is none any more is nothing that the kernel keeps. */
+	if (done || nodes_walk(iv->nodes, node, table_step, &top) < 0)
+		return;
+	pthread_mutex_lock(&iv->lock);
+	if (!put(iv, kind, node, child, name))
+		mark_stale(iv, top);
 	pthread_mutex_unlock(&iv->lock);
 }
 
@@ -172,30 +269,28 @@ void invalidate_inode(struct invalidator *iv, uint64_t node, bool data)
 	    (struct bytes){0});
 }
 
-void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
-		       struct bytes name)
+void invalidate_subtree(struct invalidator *iv, uint64_t parent,
+			struct bytes name, uint64_t node)
 {
-	add(iv, NOTICE_DELETE, parent, child, name);
+	add(iv, NOTICE_SUBTREE, parent, node, name);
 }
 
-void invalidate_below(struct invalidator *iv, uint64_t node)
+/* -- at once ------------------------------------------------------------ */
+
+void invalidate_below(struct invalidator *iv, uint64_t top)
 {
-	uint64_t cursor = 0, id = node, sent = 0;
+	struct node_place n = {.id = top};
+	uint64_t cursor = 0, sent = 0;
 
 	if (!iv->session)
 		return;
 	do {
-		fuse_lowlevel_notify_inval_inode(iv->session, id, -1, 0);
+		fuse_lowlevel_notify_inval_inode(iv->session, n.id, -1, 0);
 		sent++;
-	} while (nodes_below(iv->nodes, node, &cursor, &id) > 0);
+	} while (nodes_below(iv->nodes, top, &cursor, &n) > 0);
 	pthread_mutex_lock(&iv->lock);
-	iv->sent += sent;
+	iv->counts.sent += sent;
 	pthread_mutex_unlock(&iv->lock);
-}
-
-void invalidate_tree(struct invalidator *iv, uint64_t node)
-{
-	add(iv, NOTICE_TREE, node, 0, (struct bytes){0});
 }
 
 static void send_now(struct invalidator *iv, struct notice *n)
@@ -205,7 +300,7 @@ static void send_now(struct invalidator *iv, struct notice *n)
 		return;
 	send(iv, n);
 	pthread_mutex_lock(&iv->lock);
-	iv->sent++;
+	iv->counts.sent++;
 	pthread_mutex_unlock(&iv->lock);
 }
 
@@ -232,8 +327,7 @@ void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data)
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)
 {
 	pthread_mutex_lock(&iv->lock);
-	out->sent = iv->sent;
-	out->dropped = iv->dropped;
-	out->queued = iv->count;
+	*out = iv->counts;
+	out->queued = iv->count + iv->nstale + iv->busy;
 	pthread_mutex_unlock(&iv->lock);
 }

@@ -3,8 +3,11 @@
  *
  * A notification can wait for the very inode that a request holds, so a
  * thread of its own sends them from a bounded queue. When the queue is full
- * the caller waits for nothing: what is dropped is counted, and the timeouts
- * of entries and attributes bound the harm.
+ * the caller waits for nothing: the table that the notice is of becomes stale,
+ * and when the queue is empty, or one length of it later, all that the kernel
+ * knows of the table (node.h) is told. A table that waits for that takes any
+ * number of notices. Only that a row is there which was absent is dropped,
+ * and counted: the kernel believes its absence a second.
  *
  * What must be exact at once (the newest value by its alias) is not left to
  * this: those attributes have timeout 0.
@@ -30,9 +33,12 @@ void invalidate_entry(struct invalidator *iv, uint64_t parent,
 		      struct bytes name);
 /* Attributes and, with @data, pages (of a directory: its cached listing). */
 void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
-/* The name is gone with its node, open or not. */
-void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
-		       struct bytes name);
+/*
+ * As of an entry, and attributes and data of the node that bears the name and
+ * of every one beneath. @node is 0 when the name is not known but for absent.
+ */
+void invalidate_subtree(struct invalidator *iv, uint64_t parent,
+			struct bytes name, uint64_t node);
 
 /*
  * The attributes of the node and every one beneath: a table's mode and its
@@ -42,20 +48,20 @@ void invalidate_delete(struct invalidator *iv, uint64_t parent, uint64_t child,
  */
 void invalidate_below(struct invalidator *iv, uint64_t node);
 
-/* The same, and their data. */
-void invalidate_tree(struct invalidator *iv, uint64_t node);
-
 /*
- * The same, sent by the caller before they return. Only for one in whose
- * request the kernel holds nothing that the notice may wait for: no directory,
- * and no file but one that is never told of.
+ * As of an entry and an inode, sent by the caller before they return. Only for
+ * one in whose request the kernel holds nothing that the notice may wait for:
+ * no directory, and no file but one that is never told of.
  */
 void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
 			  struct bytes name);
 void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data);
 
 struct invalidate_counts {
-	uint64_t sent, dropped, queued;
+	uint64_t sent;
+	uint64_t dropped; /* of rows that were absent */
+	uint64_t walks;	  /* of tables, for lack of room */
+	uint64_t queued;  /* with what is just being sent */
 };
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out);
 

@@ -20,7 +20,8 @@ struct node {
 	uint32_t parent;     /* index */
 	uint32_t next;	     /* index in the hash chain, or of the free list */
 	uint32_t hash;
-	uint32_t children; /* attached or not */
+	uint32_t child;	       /* the newest, attached or not; 0 = none */
+	uint32_t older, newer; /* of the same parent */
 	uint32_t pins;
 	uint8_t kind;
 	uint8_t name_len;
@@ -305,6 +306,32 @@ static void give_back(const struct reaped *r)
 	fstable_unref(r->tables[1]);
 }
 
+/* -- who is whose child -------------------------------------------------- */
+
+static void child_add(struct nodes *ns, uint32_t parent, uint32_t index)
+{
+	struct node *p = node_at(ns, parent), *n = node_at(ns, index);
+
+	n->parent = parent;
+	n->newer = 0;
+	n->older = p->child;
+	if (p->child)
+		node_at(ns, p->child)->newer = index;
+	p->child = index;
+}
+
+static void child_remove(struct nodes *ns, uint32_t index)
+{
+	struct node *n = node_at(ns, index);
+
+	if (n->newer)
+		node_at(ns, n->newer)->older = n->older;
+	else
+		node_at(ns, n->parent)->child = n->older;
+	if (n->older)
+		node_at(ns, n->older)->newer = n->newer;
+}
+
 /* Frees the node if nothing holds it, then its ancestors. */
 static struct reaped reap(struct nodes *ns, uint32_t index)
 {
@@ -314,13 +341,13 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 		struct node *n = node_at(ns, index);
 		uint32_t parent = n->parent;
 
-		if (n->nlookup || n->pins || n->children)
+		if (n->nlookup || n->pins || n->child)
 			break;
 		detach(ns, n, index);
 		if (n->table)
 			out.tables[out.tables[0] != NULL] = n->table;
+		child_remove(ns, index);
 		node_release(ns, index);
-		node_at(ns, parent)->children--;
 		index = parent;
 	}
 	hash_fit(ns);
@@ -399,10 +426,9 @@ static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
 		node_release(ns, *index);
 		return r;
 	}
-	n->parent = parent;
+	child_add(ns, parent, *index);
 	n->hash = hash_of(parent, name);
 	hash_add(ns, n, *index);
-	node_at(ns, parent)->children++;
 	return 0;
 }
 
@@ -545,13 +571,12 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	there = hash_find(ns, q, to_name, &old);
 	if (there)
 		detach(ns, there, old);
-	n->parent = q;
+	child_remove(ns, index);
+	child_add(ns, q, index);
 	n->hash = hash_of(q, to_name);
 	n->kind = kind;
 	n->ino = ino;
 	hash_add(ns, n, index);
-	node_at(ns, q)->children++;
-	node_at(ns, p)->children--;
 	reaped = reap(ns, p);
 	r = 1;
 out:
@@ -592,47 +617,83 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	return r;
 }
 
-static bool is_below(const struct nodes *ns, uint32_t index, uint32_t ancestor)
+/* How a walk stands on a node, and lets it go. */
+static struct reaped step_off(struct nodes *ns, uint64_t id)
 {
-	while (index != ROOT_ID) {
-		index = node_at(ns, index)->parent;
-		if (index == ancestor)
-			return true;
-	}
-	return false;
+	struct reaped none = {0};
+	uint32_t index;
+	struct node *n = node_of(ns, id, &index);
+
+	if (!n || index == ROOT_ID || !n->nlookup)
+		return none;
+	n->nlookup--;
+	return reap(ns, index);
 }
 
-int nodes_below(struct nodes *ns, uint64_t ancestor, uint64_t *cursor,
-		uint64_t *id)
+/*
+ * Behind @index in the order parents, children, newest first: 0 at the end of
+ * what is beneath @top, or when @index is not beneath it.
+ */
+static uint32_t behind(const struct nodes *ns, uint32_t index, uint32_t top)
 {
-	uint64_t i = *cursor, end;
-	uint32_t a;
-	int r = -1;
+	const struct node *n = node_at(ns, index);
 
-	/* The lock is let go from time to time. */
-	while (r < 0) {
-		pthread_mutex_lock(&ns->lock);
-		end = (uint64_t)ns->nchunks * CHUNK_NODES;
-		if (!node_of(ns, ancestor, &a))
-			end = 0;
-		for (int tries = 0; r < 0 && i < end && tries < 4096;
-		     i++, tries++) {
-			if (!ns->chunks[i / CHUNK_NODES].nodes) {
-				i += CHUNK_NODES - 1 - i % CHUNK_NODES;
-				continue;
-			}
-			if (node_at(ns, (uint32_t)i)->generation == 0 ||
-			    !is_below(ns, (uint32_t)i, a))
-				continue;
-			*id = id_of(node_at(ns, (uint32_t)i), (uint32_t)i);
-			r = 1;
-		}
-		if (r < 0 && i >= end)
-			r = 0;
-		pthread_mutex_unlock(&ns->lock);
+	if (n->child)
+		return n->child;
+	while (index != top && index != ROOT_ID) {
+		n = node_at(ns, index);
+		if (n->older)
+			return n->older;
+		index = n->parent;
 	}
-	*cursor = i;
-	return r;
+	return 0;
+}
+
+static bool is_below(const struct nodes *ns, uint32_t index, uint32_t top)
+{
+	while (index != top && index != ROOT_ID)
+		index = node_at(ns, index)->parent;
+	return index == top;
+}
+
+int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
+		struct node_place *out)
+{
+	struct reaped reaped = {0};
+	uint32_t a, at = 0, next = 0;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, top, &a)) {
+		/* Who was moved elsewhere is no place to go on from. */
+		if (!*cursor || !node_of(ns, *cursor, &at) ||
+		    !is_below(ns, at, a))
+			at = a;
+		next = behind(ns, at, a);
+	}
+	if (next) {
+		n = node_at(ns, next);
+		n->nlookup++;
+		out->id = id_of(n, next);
+		out->parent = id_of(node_at(ns, n->parent), n->parent);
+		out->attached = !n->detached;
+		out->name_len = n->name_len;
+		memcpy(out->name, name_of(n).data, n->name_len);
+		out->name[n->name_len] = '\0';
+	}
+	if (*cursor)
+		reaped = step_off(ns, *cursor);
+	*cursor = next ? out->id : 0;
+	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
+	return next != 0;
+}
+
+void nodes_below_end(struct nodes *ns, uint64_t *cursor)
+{
+	if (*cursor)
+		nodes_forget(ns, *cursor, 1);
+	*cursor = 0;
 }
 
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned)

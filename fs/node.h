@@ -10,7 +10,8 @@
  * Under nodes.lock, always:
  *   - No two attached nodes have the same parent and name.
  *   - nlookup is the number of times the kernel was given the node: one more
- *     for each entry, create and readdirplus reply, n fewer for a forget of n.
+ *     for each entry, create and readdirplus reply, n fewer for a forget of n;
+ *     and one for a walk of nodes_below() that stands on it.
  *   - A node lives while nlookup > 0, or it is pinned, or a child has it as
  *     parent.
  *   - A detached node (unlinked, dropped, replaced) has no name any more: the
@@ -105,12 +106,23 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
  */
 int nodes_walk(struct nodes *ns, uint64_t id,
 	       int (*step)(void *arg, const struct node_view *n), void *arg);
+/* Where a node is, copied. */
+struct node_place {
+	uint64_t id, parent;
+	bool attached;
+	uint8_t name_len;
+	char name[UINT8_MAX + 1];
+};
+
 /*
- * The nodes beneath @ancestor, one a call: *cursor begins at 0. 1, or 0 at the
- * end. Those that come meanwhile may be missed.
+ * The nodes beneath @top, one a call, parents before children: *cursor begins
+ * at 0. 1, or 0 at the end. The lock is not held between calls, so those that
+ * come meanwhile may be missed, and after a rename some may come twice. The
+ * walk counts the node on which it stands; who leaves it early ends it.
  */
-int nodes_below(struct nodes *ns, uint64_t ancestor, uint64_t *cursor,
-		uint64_t *id);
+int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
+		struct node_place *out);
+void nodes_below_end(struct nodes *ns, uint64_t *cursor);
 /* How many there are, and of those pinned. */
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned);
 

@@ -284,14 +284,16 @@ static void forget_overlay(struct fs *fs, uint64_t top)
 {
 	struct overlay_entry e;
 	struct buf key = {0};
-	uint64_t cursor = 0, dir = top;
+	struct node_place dir = {.id = top};
+	uint64_t cursor = 0;
 
 	do {
-		while (overlay_next(fs->overlay, dir, NULL, &e, &key) > 0 &&
-		       overlay_remove(fs->overlay, dir, bytes_str(e.name)))
+		while (overlay_next(fs->overlay, dir.id, NULL, &e, &key) > 0 &&
+		       overlay_remove(fs->overlay, dir.id, bytes_str(e.name)))
 			scratch_unname(fs->writes->scratch, e.node);
 	} while (overlay_count(fs->overlay) &&
 		 nodes_below(fs->nodes, top, &cursor, &dir) > 0);
+	nodes_below_end(fs->nodes, &cursor);
 	buf_free(&key);
 }
 
@@ -310,12 +312,13 @@ void outside_table_dropped(struct fs *fs, struct bytes name)
 
 void outside_table_emptied(struct fs *fs, struct bytes name)
 {
-	uint64_t cursor = 0, id;
+	struct node_place n;
+	uint64_t cursor = 0;
 
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)
-		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &id) > 0)
-			invalidate_inode_now(fs->invalidator, id, true);
+		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)
+			invalidate_inode_now(fs->invalidator, n.id, true);
 	else
 		outside_table_made(fs, name);
 }

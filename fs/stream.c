@@ -60,26 +60,29 @@ static int open_scan(struct stream *s)
 
 static int table_step(void *arg, const struct node_view *n)
 {
-	if (n->kind != NODE_TABLE)
-		return 0;
+	/* A mount of a table has it for its root. */
 	*(uint64_t *)arg = n->id;
-	return 1;
+	return n->kind == NODE_TABLE;
 }
 
-/* What the kernel keeps of a row that has changed is old, if it does. */
+/*
+ * What the kernel keeps of a row that has changed is old, if it does: a
+ * version that was put again has other pages. Of a row whose key is parted
+ * all that begins like it is told.
+ */
 static void row_applied(void *arg, struct bytes row)
 {
 	struct stream *s = arg;
 	struct fs *fs = s->fs;
 	struct name_part part;
 	struct bytes name;
-	uint64_t node;
+	uint64_t node = 0;
 
 	name_part(row, 0, &part);
 	name = bytes_of(part.text, part.len);
-	if (fs_rows_believed_absent(fs) ||
-	    nodes_find(fs->nodes, s->table_node, name, &node) > 0)
-		invalidate_entry(fs->invalidator, s->table_node, name);
+	if (nodes_find(fs->nodes, s->table_node, name, &node) > 0 ||
+	    fs_rows_believed_absent(fs))
+		invalidate_subtree(fs->invalidator, s->table_node, name, node);
 }
 
 static int open_import(struct stream *s)
@@ -298,8 +301,6 @@ int stream_flush(struct fs *fs, uint64_t fh, bool sync)
 	if (s->fed) {
 		r = cells_import_end(s->import);
 		s->fed = false;
-		/* A version that was put again has other pages. */
-		invalidate_tree(fs->invalidator, s->table_node);
 	}
 	if (r == 0 && sync)
 		r = store_sync(fs->store);

@@ -193,6 +193,97 @@ static void a_rename_moves_what_is_beneath(void **state)
 	nodes_free(ns);
 }
 
+/* How many a walk beneath @top comes to, and the last's name. */
+static int below(struct nodes *ns, uint64_t top, char last[UINT8_MAX + 1])
+{
+	struct node_place n;
+	uint64_t cursor = 0;
+	int count = 0;
+
+	for (; nodes_below(ns, top, &cursor, &n) > 0; count++)
+		memcpy(last, n.name, sizeof(n.name));
+	assert_int_equal(cursor, 0);
+	return count;
+}
+
+static void a_walk_comes_to_all_beneath_and_no_other(void **state)
+{
+	struct nodes *ns = setup();
+	char last[UINT8_MAX + 1];
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
+	uint64_t ax = enter(ns, a, "x");
+
+	enter(ns, a, "y");
+	enter(ns, ax, "deep");
+	enter(ns, b, "z");
+	assert_int_equal(below(ns, ROOT, last), 6);
+	assert_int_equal(below(ns, a, last), 3);
+	assert_int_equal(below(ns, b, last), 1);
+	assert_string_equal(last, "z");
+	assert_int_equal(below(ns, ax, last), 1);
+	/* What has no name any more may still be open. */
+	nodes_detach(ns, ax, bytes_str("deep"));
+	assert_int_equal(below(ns, ax, last), 1);
+	assert_int_equal(below(ns, 0, last), 0);
+	nodes_free(ns);
+}
+
+static void a_walk_outlives_the_node_it_stands_on(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t ids[6], cursor = 0, seen = 0;
+	struct node_place n;
+	char name[2] = "0";
+
+	for (int i = 0; i < 6; i++, name[0]++)
+		ids[i] = enter(ns, ROOT, name);
+	while (nodes_below(ns, ROOT, &cursor, &n) > 0) {
+		seen |= 1u << (n.name[0] - '0');
+		nodes_forget(ns, n.id, 1);
+		/* And the one behind it. */
+		if (n.id == ids[4])
+			nodes_forget(ns, ids[3], 1);
+	}
+	assert_int_equal(seen, 077 - 010);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
+static void a_walk_whose_node_is_moved_away_comes_to_all(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
+	uint64_t cursor = 0;
+	struct node_place n;
+	bool seen = false;
+
+	enter(ns, a, "first");
+	enter(ns, a, "then");
+	assert_int_equal(nodes_below(ns, a, &cursor, &n), 1);
+	assert_string_equal(n.name, "then");
+	assert_int_equal(nodes_rename(ns, a, bytes_str("then"), b,
+				      bytes_str("then"), NODE_ROW, 9),
+			 1);
+	while (nodes_below(ns, a, &cursor, &n) > 0)
+		seen |= !strcmp(n.name, "first");
+	assert_true(seen);
+	nodes_free(ns);
+}
+
+static void a_walk_that_is_left_holds_nothing(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), cursor = 0;
+	struct node_place n;
+
+	assert_int_equal(nodes_below(ns, ROOT, &cursor, &n), 1);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(live(ns), 2);
+	nodes_below_end(ns, &cursor);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
 static void long_names_are_kept_whole(void **state)
 {
 	char name[300];
@@ -294,6 +385,10 @@ int main(void)
 			a_name_that_becomes_another_kind_is_another_node),
 		cmocka_unit_test(a_table_made_anew_is_another_node),
 		cmocka_unit_test(a_rename_moves_what_is_beneath),
+		cmocka_unit_test(a_walk_comes_to_all_beneath_and_no_other),
+		cmocka_unit_test(a_walk_outlives_the_node_it_stands_on),
+		cmocka_unit_test(a_walk_whose_node_is_moved_away_comes_to_all),
+		cmocka_unit_test(a_walk_that_is_left_holds_nothing),
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
 		cmocka_unit_test(counts_are_exact_over_threads),

@@ -1,0 +1,51 @@
+# What the kernel was told of, and what is told when it is old.
+load helper
+
+# stream FORMAT FIRST LAST: a line for each row, FORMAT with the row's name.
+stream() {
+	seq -f row%05g "$2" "$3" | awk -v f="$1\n" '{ printf f, $1 }'
+}
+
+# told: the kernel has been told all.
+told() {
+	[ "$(awk '$1 == "cellfs_notifications_queued" { print $2 }' \
+		"$M/.cellfs/metrics")" = 0 ]
+}
+
+@test "20,000 rows that were listed and then deleted by one stream are gone" {
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\tx' 1 20000 > "$M/T/.cells"
+	[ "$(ls -l "$M/T" | grep -c row)" -eq 20000 ]
+	stat -c %F "$M/T/row20000" > "$T/before"
+	[ "$(cat "$T/before")" = directory ]
+	stream '%s\t\t\t\tdelete-row' 1 20000 > "$M/T/.cells"
+	until told; do sleep 0.02; done
+	stream "$M/T/%s" 1 20000 > "$T/names"
+	run bash -c "xargs stat -c %n < '$T/names' 2>/dev/null | wc -l"
+	[ "$output" -eq 0 ]
+	run bash -c "xargs stat < '$T/names' 2>&1 >/dev/null |
+		grep -c 'No such file or directory'"
+	[ "$output" -eq 20000 ]
+}
+
+@test "a stream into the table that is the root tells of its rows" {
+	mkdir "$M/T"
+	remount_store -o root=T
+	stream '%s\tf:q\t5\tx' 1 3 > "$M/.cells"
+	[ "$(cat "$M/row00002/f/q/5")" = x ]
+	stream '%s\tf:q\t5\ty' 2 2 > "$M/.cells"
+	settled grep -q y "$M/row00002/f/q/5"
+	stream '%s\t\t\t\tdelete-row' 2 2 > "$M/.cells"
+	settled [ ! -e "$M/row00002" ]
+}
+
+@test "a version that is put again by a stream has other bytes, open or not" {
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\told' 1 1 > "$M/T/.cells"
+	exec 7< "$M/T/row00001/f/q/5"
+	[ "$(cat /dev/fd/7)" = old ]
+	[ "$(cat "$M/T/row00001/f/q/5")" = old ]
+	stream '%s\tf:q\t5\tnew' 1 1 > "$M/T/.cells"
+	settled grep -q new "$M/T/row00001/f/q/5"
+	exec 7<&-
+}

@@ -1,0 +1,291 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include "fs/fuse.h"
+#include "fs/invalidate.h"
+#include "fs/node.h"
+
+#define ROOT 1
+#define ROWS 10000
+
+/*
+ * A kernel that hears: what it knew of a row is old from then on. It can be
+ * held while it hears something, as by a request on the same directory.
+ */
+static struct kernel {
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	bool held, hearing;
+	unsigned entries[ROWS], inodes;
+	unsigned rows;	 /* that have an entry */
+	unsigned others; /* entries that are no rows */
+} kernel;
+
+static void hear_start(void)
+{
+	pthread_mutex_lock(&kernel.lock);
+	kernel.hearing = true;
+	pthread_cond_broadcast(&kernel.change);
+	while (kernel.held)
+		pthread_cond_wait(&kernel.change, &kernel.lock);
+}
+
+int fuse_lowlevel_notify_inval_entry(struct fuse_session *se, fuse_ino_t parent,
+				     const char *name, size_t len)
+{
+	unsigned row;
+
+	hear_start();
+	if (sscanf(name, "row%u", &row) == 1 && row < ROWS)
+		kernel.rows += kernel.entries[row]++ == 0;
+	else
+		kernel.others++;
+	pthread_mutex_unlock(&kernel.lock);
+	return 0;
+}
+
+int fuse_lowlevel_notify_inval_inode(struct fuse_session *se, fuse_ino_t ino,
+				     off_t off, off_t len)
+{
+	hear_start();
+	kernel.inodes++;
+	pthread_mutex_unlock(&kernel.lock);
+	return 0;
+}
+
+static void hold(bool held)
+{
+	pthread_mutex_lock(&kernel.lock);
+	kernel.held = held;
+	kernel.hearing = false;
+	pthread_cond_broadcast(&kernel.change);
+	pthread_mutex_unlock(&kernel.lock);
+}
+
+static void wait_hearing(void)
+{
+	pthread_mutex_lock(&kernel.lock);
+	while (!kernel.hearing)
+		pthread_cond_wait(&kernel.change, &kernel.lock);
+	pthread_mutex_unlock(&kernel.lock);
+}
+
+struct mount {
+	struct nodes *nodes;
+	struct invalidator *iv;
+	uint64_t t, u;
+};
+
+static uint64_t enter(struct mount *m, uint64_t parent, const char *name,
+		      uint8_t kind)
+{
+	uint64_t id;
+
+	assert_int_equal(nodes_enter(m->nodes, parent, bytes_str(name), kind, 9,
+				     NULL, &id),
+			 0);
+	return id;
+}
+
+static const char *row_name(unsigned i)
+{
+	static char name[16];
+
+	snprintf(name, sizeof(name), "row%u", i);
+	return name;
+}
+
+/* The tables t, with rows that the kernel knows, and u. */
+static void setup(struct mount *m)
+{
+	kernel = (struct kernel){.lock = PTHREAD_MUTEX_INITIALIZER,
+				 .change = PTHREAD_COND_INITIALIZER};
+	assert_int_equal(nodes_new(&m->nodes), 0);
+	m->t = enter(m, ROOT, "t", NODE_TABLE);
+	m->u = enter(m, ROOT, "u", NODE_TABLE);
+	for (unsigned i = 0; i < ROWS; i++)
+		enter(m, m->t, row_name(i), NODE_ROW);
+	assert_int_equal(invalidator_new(m->nodes, &m->iv), 0);
+	/* The session is only handed on. */
+	assert_int_equal(invalidator_start(m->iv, (void *)m), 0);
+}
+
+static void teardown(struct mount *m)
+{
+	invalidator_free(m->iv);
+	nodes_free(m->nodes);
+}
+
+static struct invalidate_counts counts(struct mount *m)
+{
+	struct invalidate_counts c;
+
+	invalidate_counts(m->iv, &c);
+	return c;
+}
+
+/* Holds the sender at a notice, so that what comes now waits. */
+static void hold_sender(struct mount *m)
+{
+	hold(true);
+	invalidate_inode(m->iv, m->u, false);
+	wait_hearing();
+}
+
+static void drain(struct mount *m)
+{
+	hold(false);
+	while (counts(m).queued)
+		sched_yield();
+}
+
+/* Some row's entry is told of, which only a walk does here. */
+static void wait_walking(void)
+{
+	pthread_mutex_lock(&kernel.lock);
+	while (!kernel.rows)
+		pthread_cond_wait(&kernel.change, &kernel.lock);
+	kernel.held = true;
+	pthread_mutex_unlock(&kernel.lock);
+}
+
+static void rows_beyond_the_queue_are_all_told(void **state)
+{
+	struct mount m;
+
+	setup(&m);
+	hold_sender(&m);
+	for (unsigned i = 0; i < ROWS; i++) {
+		struct bytes name = bytes_str(row_name(i));
+		uint64_t row;
+
+		assert_int_equal(nodes_find(m.nodes, m.t, name, &row), 1);
+		invalidate_subtree(m.iv, m.t, name, row);
+	}
+	drain(&m);
+	assert_int_equal(kernel.rows, ROWS);
+	/* One walk, whatever the number of those without room. */
+	assert_int_equal(counts(&m).walks, 1);
+	assert_int_equal(counts(&m).dropped, 0);
+	/* The other table was left alone. */
+	assert_int_equal(kernel.others, 0);
+	teardown(&m);
+}
+
+static void what_comes_during_a_walk_is_told_after_it(void **state)
+{
+	struct mount m;
+
+	setup(&m);
+	hold_sender(&m);
+	for (int i = 0; i < 5000; i++)
+		invalidate_inode(m.iv, m.t, true);
+	hold(false);
+	wait_walking();
+	for (int i = 0; i < 5000; i++)
+		invalidate_entry(m.iv, m.t, bytes_str("row0"));
+	drain(&m);
+	assert_int_equal(counts(&m).walks, 2);
+	teardown(&m);
+}
+
+static void many_tables_without_room_are_the_whole_mount(void **state)
+{
+	struct mount m;
+	uint64_t tables[20];
+	char name[8];
+
+	setup(&m);
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		tables[i] = enter(&m, ROOT, name, NODE_TABLE);
+	}
+	hold_sender(&m);
+	for (int i = 0; i < 4096; i++)
+		invalidate_inode(m.iv, m.u, false);
+	for (int i = 0; i < 20; i++)
+		invalidate_entry(m.iv, tables[i], bytes_str("x"));
+	drain(&m);
+	assert_int_equal(counts(&m).walks, 1);
+	for (unsigned i = 0; i < ROWS; i++)
+		assert_int_equal(kernel.entries[i], 1);
+	assert_int_equal(kernel.others, 22);
+	teardown(&m);
+}
+
+static void only_what_is_beneath_a_row_is_told_with_it(void **state)
+{
+	struct mount m;
+	uint64_t row, family;
+
+	setup(&m);
+	assert_int_equal(nodes_find(m.nodes, m.t, bytes_str("row7"), &row), 1);
+	family = enter(&m, row, "f", NODE_FAMILY);
+	enter(&m, family, "q", NODE_COLUMN);
+	invalidate_subtree(m.iv, m.t, bytes_str("row7"), row);
+	drain(&m);
+	assert_int_equal(kernel.entries[7], 1);
+	/* The row, f and q. */
+	assert_int_equal(kernel.inodes, 3);
+	teardown(&m);
+}
+
+static void absent_rows_without_room_are_dropped(void **state)
+{
+	struct mount m;
+
+	setup(&m);
+	hold_sender(&m);
+	for (int i = 0; i < 4096 + 10; i++)
+		invalidate_subtree(m.iv, m.t, bytes_str("none"), 0);
+	assert_int_equal(counts(&m).dropped, 10);
+	drain(&m);
+	assert_int_equal(counts(&m).walks, 0);
+	teardown(&m);
+}
+
+static void a_stop_ends_a_walk(void **state)
+{
+	struct mount m;
+	uint64_t live, pinned;
+
+	setup(&m);
+	hold_sender(&m);
+	for (int i = 0; i < 4097; i++)
+		invalidate_inode(m.iv, m.t, true);
+	hold(false);
+	invalidator_stop(m.iv);
+	/* No walk stands on a row: all can be forgotten. */
+	for (unsigned i = 0; i < ROWS; i++) {
+		uint64_t row;
+
+		assert_int_equal(
+			nodes_find(m.nodes, m.t, bytes_str(row_name(i)), &row),
+			1);
+		nodes_forget(m.nodes, row, 1);
+	}
+	nodes_count(m.nodes, &live, &pinned);
+	assert_int_equal(live, 3);
+	teardown(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_beyond_the_queue_are_all_told),
+		cmocka_unit_test(what_comes_during_a_walk_is_told_after_it),
+		cmocka_unit_test(many_tables_without_room_are_the_whole_mount),
+		cmocka_unit_test(only_what_is_beneath_a_row_is_told_with_it),
+		cmocka_unit_test(absent_rows_without_room_are_dropped),
+		cmocka_unit_test(a_stop_ends_a_walk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
