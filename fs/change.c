@@ -29,6 +29,9 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 		return -ENOENT;
 	if (dir->kind == NODE_CONTROL_DIR)
 		return why(-EACCES, "nothing can be made or removed here");
+	if (dir->kind == NODE_INFO_DIR)
+		return why(-EACCES, "what a table holds is told here, and can "
+				    "only be read");
 	r = place_writable(dir);
 	if (r < 0)
 		return r;

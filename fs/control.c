@@ -32,6 +32,11 @@ static const char help[] =
 	"  TABLE/ROW/FAMILY:QUALIFIER             the same, in one step (not\n"
 	"                                         listed)\n"
 	"  TABLE/.schema                          families and their settings\n"
+	"  TABLE/.info/                           rows, cells, bytes, files,\n"
+	"                                         first and last row, oldest\n"
+	"                                         and newest time; ~ stands\n"
+	"                                         before an estimate (not\n"
+	"                                         listed)\n"
 	"  .cellfs/                               about the mount (not "
 	"listed)\n"
 	"\n"
@@ -80,6 +85,11 @@ static const char help[] =
 	"\n"
 	"Programs use the store by .cellfs/store; cellctl does, given this\n"
 	"directory: cellctl scan MOUNTPOINT TABLE.\n"
+	"\n"
+	"In .at and @TIME \"No data available\" (ENODATA) means that the past\n"
+	"is gone from disk, not that nothing was there: what was deleted\n"
+	"after TIME and compacted, older than ttl, or pushed out by versions\n"
+	"newer ones. A snapshot (mkdir TABLE/.snapshot/NAME) stays.\n"
 	"\n"
 	"When something was refused, .cellfs/errors says why in words.\n";
 

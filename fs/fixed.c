@@ -2,6 +2,7 @@
 
 #include "fs/control.h"
 #include "fs/fs.h"
+#include "fs/info.h"
 #include "fs/view.h"
 
 /* In byte order; .cellfs is of the root, which has another list beside. */
@@ -55,7 +56,12 @@ static const char *control_name(const struct place *dir, uint64_t i)
 const char *fixed_name(const struct fs *fs, const struct place *dir, uint64_t i)
 {
 	const struct control_file *control;
+	const struct info_file *info;
 
+	if (dir->kind == NODE_INFO_DIR) {
+		info = info_at((unsigned)i);
+		return info ? info->name : NULL;
+	}
 	if (dir->kind == NODE_CONTROL_DIR) {
 		control = control_at((unsigned)i);
 		return control ? control->name : NULL;

@@ -1,7 +1,7 @@
 /*
  * The names that a directory has whatever the store holds: .schema in a
- * table, the files of .cellfs and, with -o show_control, views and all else
- * that is otherwise reached without being listed.
+ * table, the files of .cellfs and .info and, with -o show_control, views and
+ * all else that is otherwise reached without being listed.
  *
  * They come before the keys, in byte order. Those that a view or a column does
  * not have (.schema in .range, @-1 of a single version) are left out by looking

@@ -317,6 +317,7 @@ static int fetch(struct listing *ls)
 		return 0;
 	switch (ls->level) {
 	case NODE_CONTROL_DIR:
+	case NODE_INFO_DIR:
 	case NODE_SCRATCH_DIR:
 	case NODE_STAGE:
 	case NODE_VIEW_NAME:

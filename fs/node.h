@@ -56,6 +56,8 @@ enum node_kind {
 	NODE_SNAPSHOT_DIR, /* .snapshot/, T/.snapshot/: holds NODE_TABLE */
 	NODE_SNAPSHOT,	   /* .snapshot/NAME/: holds NODE_TABLE */
 	NODE_STAGE,	   /* T/.stage/ */
+	NODE_INFO_DIR,	   /* T/.info/ */
+	NODE_INFO,	   /* T/.info/rows ... */
 };
 
 /* A node as nodes_walk() shows it; valid in the callback only. */

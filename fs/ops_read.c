@@ -31,6 +31,8 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = served_open(fs, fi);
 	else if (can_write(fi) && p.kind == NODE_CONTROL && !p.control->written)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
+	else if (can_write(fi) && p.kind == NODE_INFO)
+		r = why(-EACCES, ".info/%s can only be read", p.name);
 	else if (p.kind == NODE_CELLS)
 		r = stream_open(fs, &p, fi);
 	else if (p.kind == NODE_COUNTER)

@@ -123,7 +123,7 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
 	} else if (child.kind == NODE_CONTROL_DIR ||
 		   child.kind == NODE_SNAPSHOT_DIR ||
-		   child.kind == NODE_STAGE) {
+		   child.kind == NODE_STAGE || child.kind == NODE_INFO_DIR) {
 		r = why(-EACCES, "this directory cannot be removed");
 	} else if (child.node && overlay_any(fs->overlay, child.node)) {
 		r = why(-ENOTEMPTY, "it holds empty directories or scratch "

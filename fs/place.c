@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "fs/control.h"
+#include "fs/info.h"
 #include "fs/stage.h"
 #include "fs/fs.h"
 #include "fs/view.h"
@@ -215,6 +216,11 @@ static int descend(struct place *p, struct bytes name, uint8_t kind)
 	case NODE_CONTROL:
 		p->control = control_find(name);
 		if (!p->control)
+			r = -ENOENT;
+		break;
+	case NODE_INFO:
+		p->info = info_find(name);
+		if (!p->info)
 			r = -ENOENT;
 		break;
 	}
@@ -475,6 +481,9 @@ static int classify(const struct place *dir, struct bytes name)
 		if (bytes_eq(name, bytes_str(STAGE_DIR_NAME)) && !dir->view &&
 		    !fstable_snapshot(dir->table))
 			return NODE_STAGE;
+		if (bytes_eq(name, bytes_str(INFO_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_INFO_DIR;
 		return dot ? classify_dot(name) : NODE_ROW;
 	case NODE_ROW_PIECE:
 		return dot ? NODE_SCRATCH : NODE_ROW;
@@ -494,6 +503,8 @@ static int classify(const struct place *dir, struct bytes name)
 		return NODE_VIEW;
 	case NODE_CONTROL_DIR:
 		return NODE_CONTROL;
+	case NODE_INFO_DIR:
+		return NODE_INFO;
 	case NODE_SCRATCH_DIR:
 	case NODE_STAGE:
 		return NODE_SCRATCH;
@@ -576,6 +587,7 @@ bool kind_is_dir(uint8_t kind)
 	case NODE_SNAPSHOT_DIR:
 	case NODE_SNAPSHOT:
 	case NODE_STAGE:
+	case NODE_INFO_DIR:
 		return true;
 	}
 	return false;

@@ -8,7 +8,8 @@
  *	ROOT ─ TABLE ─ ROW(_PIECE) ─ FAMILY ─ COLUMN(_PIECE) ─ VERSION, LATEST
  *	     │       ├ SCHEMA      └ ALIAS
  *	     │       ├ SNAPSHOT_DIR ─ TABLE, shown by the snapshot
- *	     │       └ STAGE ─ SCRATCH(_DIR)
+ *	     │       ├ STAGE ─ SCRATCH(_DIR)
+ *	     │       └ INFO_DIR ─ INFO
  *	     ├ SNAPSHOT_DIR ─ SNAPSHOT ─ TABLE, shown by the snapshot
  *	     └ CONTROL_DIR ─ CONTROL
  *
@@ -39,6 +40,7 @@
 
 struct fs;
 struct control_file;
+struct info_file;
 struct view;
 
 struct place {
@@ -59,6 +61,7 @@ struct place {
 	uint8_t view_op;		    /* VIEW_NAME: enum view_op */
 	struct view *view;		    /* a reference; NULL = everything */
 	const struct control_file *control; /* CONTROL */
+	const struct info_file *info;	    /* INFO */
 	char name[NAME_LEN_MAX + 1];	    /* the component */
 	struct buf hold;
 };

@@ -59,6 +59,8 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
 		own.gid = o->gid;
 	if (o->has_umask)
 		own.mode = 0777 & ~o->umask;
+	if (p->kind == NODE_INFO_DIR || p->kind == NODE_INFO)
+		own.mode &= 0555;
 	*st = (struct stat){
 		.st_ino = p->ino,
 		.st_mode = dir ? S_IFDIR | (own.mode & 0777)
@@ -285,6 +287,7 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	case NODE_SCRATCH_DIR:
 		return 0;
 	case NODE_CONTROL:
+	case NODE_INFO:
 	case NODE_CELLS:
 	case NODE_COUNTER:
 		return place_stat_blank(fs, p, st);

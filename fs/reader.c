@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fs/control.h"
+#include "fs/info.h"
 #include "fs/view.h"
 
 struct reader {
@@ -40,6 +41,9 @@ static int load(struct fs *fs, struct reader *rd)
 	switch (p->kind) {
 	case NODE_CONTROL:
 		r = p->control->text(fs, &rd->value);
+		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
+	case NODE_INFO:
+		r = p->info->text(t, &rd->value);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_SCHEMA:
 		r = fstable_schema_text(p->table, &rd->value);

@@ -46,6 +46,8 @@ struct store_ops {
 	int (*namespace_create)(struct store *s, struct bytes name);
 	int (*namespace_drop)(struct store *s, struct bytes name);
 	int (*namespace_next)(struct store *s, struct bytes after, char *name);
+	/* From what is at hand; the wrapper counts small tables itself. */
+	int (*table_info)(struct table *t, struct table_info *out);
 	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
 	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
 			   unsigned flags, size_t *done);

@@ -353,6 +353,24 @@ struct store_stat {
 };
 int store_stat(struct store *s, unsigned i, struct store_stat *out);
 
+/*
+ * What a table holds, told without reading it: from what its files and the
+ * memory say of themselves. There a cell counts that is hidden or expired, a
+ * row once for each file that has it, and no time is older than a delete of a
+ * column. So unless @exact they are estimates, and the times are bounds. A
+ * table of at most TABLE_INFO_COUNTED entries is counted instead.
+ */
+#define TABLE_INFO_COUNTED 1000
+
+struct table_info {
+	bool exact;		/* of the four that follow */
+	uint64_t rows, cells;	/* that are seen */
+	int64_t oldest, newest; /* timestamps, if there are cells */
+	uint64_t entries;      /* stored: hidden cells and delete markers too */
+	uint64_t bytes, files; /* of table files; the log is everybody's */
+};
+int table_info(struct table *t, struct table_info *out);
+
 /* Bytes of the filesystem that holds the store. */
 struct store_space {
 	uint64_t total_bytes, free_bytes, avail_bytes;

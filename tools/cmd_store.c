@@ -35,17 +35,6 @@ int cmd_check(struct request *rq)
 	return faults ? EXIT_NONE : EXIT_DONE;
 }
 
-int cmd_stats(struct request *rq)
-{
-	struct store_stat st;
-	int code = EXIT_DONE;
-
-	for (unsigned i = 0;
-	     code == EXIT_DONE && store_stat(rq->store, i, &st) > 0; i++)
-		code = print_stat(&st);
-	return code;
-}
-
 /* The table of the second word, if there is one. */
 static int maybe_table(struct request *rq)
 {
@@ -55,6 +44,43 @@ static int maybe_table(struct request *rq)
 		return EXIT_DONE;
 	r = table_open(rq->store, bytes_str(rq->words[1]), &rq->table);
 	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
+}
+
+static int print_held(const struct table_info *i)
+{
+	const struct store_stat held[] = {
+		{"rows", i->exact ? "rows" : "rows, an estimate", false,
+		 i->rows},
+		{"cells", i->exact ? "cells" : "cells, an estimate", false,
+		 i->cells},
+		{"stored_cells", "hidden cells and delete markers included",
+		 false, i->entries},
+		{"sstables", "table files", false, i->files},
+		{"sstable_bytes", "size of the table files", false, i->bytes},
+	};
+	int code = EXIT_DONE;
+
+	for (size_t k = 0;
+	     code == EXIT_DONE && k < sizeof(held) / sizeof(*held); k++)
+		code = print_stat(&held[k]);
+	return code;
+}
+
+int cmd_stats(struct request *rq)
+{
+	struct table_info held;
+	struct store_stat st;
+	int code = maybe_table(rq), r;
+
+	if (code == EXIT_DONE && rq->table) {
+		r = table_info(rq->table, &held);
+		return r < 0 ? fail_table(rq, rq->words[1], r)
+			     : print_held(&held);
+	}
+	for (unsigned i = 0;
+	     code == EXIT_DONE && store_stat(rq->store, i, &st) > 0; i++)
+		code = print_stat(&st);
+	return code;
 }
 
 int cmd_flush(struct request *rq)

@@ -279,11 +279,13 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_compact,
 }, {
-	.name = "stats", .args = "STORE", .line = "print figures",
-	.help = "A figure a line: its name, its value, what it is.\n",
+	.name = "stats", .args = "STORE [TABLE]", .line = "print figures",
+	.help =
+"A figure a line: its name, its value, what it is. Of the store, or of what a\n"
+"table holds, which is an estimate unless it is small.\n",
 	.example = "stats ./data --json",
 	.options = O_JSON,
-	.words_min = 1, .words_max = 1, .needs = NEEDS_STORE,
+	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_stats,
 }, {
 	.name = "check", .args = "STORE", .line = "verify a store",

@@ -344,5 +344,6 @@ uint64_t file_number(void *db);
 /* -- stats.c -------------------------------------------------------------- */
 
 int lsm_stat(struct store *s, unsigned i, struct store_stat *out);
+int lsm_table_info(struct table *t, struct table_info *out);
 
 #endif

@@ -57,6 +57,7 @@ static struct memtree *memtree_new(struct memtable *mt, uint32_t id)
 	t->torn = false;
 	atomic_init(&t->entries, 0);
 	atomic_init(&t->nrows, 0);
+	atomic_init(&t->ts_min, INT64_MAX);
 	atomic_init(&t->ts_max, INT64_MIN);
 	return t;
 }
@@ -85,6 +86,7 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 		return 0;
 	out->entries = atomic_load_explicit(&t->entries, memory_order_relaxed);
 	out->rows = atomic_load_explicit(&t->nrows, memory_order_relaxed);
+	out->ts_min = atomic_load_explicit(&t->ts_min, memory_order_relaxed);
 	out->ts_max = atomic_load_explicit(&t->ts_max, memory_order_relaxed);
 	return 1;
 }
@@ -161,7 +163,7 @@ static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
 }
 
 static void count(struct memtree *t, uint64_t rows, uint64_t entries,
-		  int64_t ts_max)
+		  int64_t ts_min, int64_t ts_max)
 {
 	uint64_t n = atomic_load_explicit(&t->nrows, memory_order_relaxed);
 	uint64_t e = atomic_load_explicit(&t->entries, memory_order_relaxed);
@@ -170,8 +172,20 @@ static void count(struct memtree *t, uint64_t rows, uint64_t entries,
 		atomic_store_explicit(&t->nrows, n + rows,
 				      memory_order_relaxed);
 	atomic_store_explicit(&t->entries, e + entries, memory_order_relaxed);
+	if (ts_min < atomic_load_explicit(&t->ts_min, memory_order_relaxed))
+		atomic_store_explicit(&t->ts_min, ts_min, memory_order_relaxed);
 	if (ts_max > atomic_load_explicit(&t->ts_max, memory_order_relaxed))
 		atomic_store_explicit(&t->ts_max, ts_max, memory_order_relaxed);
+}
+
+static int64_t oldest(const struct entry *entries, size_t n)
+{
+	int64_t ts = INT64_MAX;
+
+	while (n--)
+		if (entries[n].ts < ts)
+			ts = entries[n].ts;
+	return ts;
 }
 
 static int64_t newest(const struct entry *entries, size_t n)
@@ -234,7 +248,7 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	if (new_tree)
 		memindex_insert(&mt->trees, a, &tree, t);
 	rowmap_add(&mt->map, r, hash);
-	count(t, 1, n, newest(entries, given));
+	count(t, 1, n, oldest(entries, given), newest(entries, given));
 	mt->last = t;
 	mt->last_row = r;
 	return 0;
@@ -261,7 +275,8 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		return e;
 	t = mt->last && mt->last->id == tree ? mt->last
 					     : memtable_tree(mt, tree);
-	count(t, 0, link_cells(&mt->arena, r, list), newest(entries, n));
+	count(t, 0, link_cells(&mt->arena, r, list), oldest(entries, n),
+	      newest(entries, n));
 	mt->last = t;
 	mt->last_row = r;
 	return 0;

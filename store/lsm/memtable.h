@@ -56,7 +56,7 @@ int64_t memtable_next_tree(struct memtable *mt, int64_t after);
 /* What a tree of the memtable holds, for pruning reads; 0 if it is absent. */
 struct memtree_stat {
 	uint64_t entries, rows;
-	int64_t ts_max; /* greatest timestamp, markers included */
+	int64_t ts_min, ts_max; /* of all timestamps, markers included */
 };
 int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 		       struct memtree_stat *out);

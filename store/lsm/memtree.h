@@ -29,7 +29,7 @@ struct memtree {
 	bool torn;	      /* under lock: rows holds some before ordered */
 	/* What memtree_stat says; stored by the writer. */
 	_Atomic(uint64_t) entries, nrows;
-	_Atomic(int64_t) ts_max;
+	_Atomic(int64_t) ts_min, ts_max;
 };
 
 struct memtable {

@@ -216,3 +216,72 @@ int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
 	};
 	return 1;
 }
+
+/* -- of one table --------------------------------------------------------- */
+
+struct held { /* by one family */
+	uint64_t rows, cells;
+};
+
+static void add_times(struct table_info *out, int64_t ts_min, int64_t ts_max)
+{
+	if (ts_min < out->oldest)
+		out->oldest = ts_min;
+	if (ts_max > out->newest)
+		out->newest = ts_max;
+}
+
+static void add_files(struct table_info *out, struct held *held,
+		      const struct level *level)
+{
+	for (uint32_t f = 0; f < level->nfiles; f++) {
+		const struct sst_info *i = sst_info(level->files[f]);
+
+		out->files++;
+		out->bytes += i->file_bytes;
+		out->entries += i->entries;
+		held->rows += i->rows;
+		held->cells += i->entries - i->markers;
+		add_times(out, i->ts_min, i->ts_max);
+	}
+}
+
+static void add_memory(struct table_info *out, struct held *held,
+		       struct memtable *mt, uint32_t tree)
+{
+	struct memtree_stat st;
+
+	if (!memtable_tree_stat(mt, tree, &st))
+		return;
+	out->entries += st.entries;
+	held->rows += st.rows;
+	held->cells += st.entries;
+	add_times(out, st.ts_min, st.ts_max);
+}
+
+int lsm_table_info(struct table *base, struct table_info *out)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct view *v;
+	uint64_t seq;
+	int r = view_take(db, (struct lsm_table *)base, &v, &seq);
+
+	if (r < 0)
+		return r;
+	out->oldest = INT64_MAX;
+	out->newest = INT64_MIN;
+	for (uint32_t i = 0; i < v->st->schema.nfamilies; i++) {
+		struct held held = {0};
+
+		for (int k = 0; k < LEVELS_MAX; k++)
+			add_files(out, &held, &v->levels[i]->level[k]);
+		for (uint32_t k = 0; k < v->nmem; k++)
+			add_memory(out, &held, v->mem[k], v->st->trees[i]->id);
+		out->cells += held.cells;
+		/* Most rows have cells in several families. */
+		if (held.rows > out->rows)
+			out->rows = held.rows;
+	}
+	view_give(db, v);
+	return 0;
+}

@@ -536,6 +536,7 @@ static const struct store_ops remote_ops = {
 	.table_rename = remote_table_rename,
 	.table_alter = remote_table_alter,
 	.table_next = remote_table_next,
+	.table_info = remote_table_info,
 	.add_family = remote_add_family,
 	.namespace_create = remote_namespace_create,
 	.namespace_drop = remote_namespace_drop,

@@ -26,6 +26,32 @@ int remote_compact(struct store *s, struct table *t)
 	return table_call(s, WIRE_COMPACT, t);
 }
 
+int remote_table_info(struct table *t, struct table_info *out)
+{
+	struct table_info i = {0};
+	struct call c;
+	int r;
+
+	call_begin(&c, remote_of(t->store), WIRE_TABLE_INFO);
+	put_u32(&c.out, table_handle(t));
+	r = call_run(&c);
+	if (r >= 0) {
+		i.exact = take_bool(&c.in);
+		i.rows = take_u64(&c.in);
+		i.cells = take_u64(&c.in);
+		i.oldest = take_i64(&c.in);
+		i.newest = take_i64(&c.in);
+		i.entries = take_u64(&c.in);
+		i.bytes = take_u64(&c.in);
+		i.files = take_u64(&c.in);
+		r = call_taken(&c, 0);
+	}
+	if (r >= 0)
+		*out = i;
+	call_end(&c);
+	return r;
+}
+
 static char *copy(struct bytes s)
 {
 	return strndup((const char *)s.data, s.len);

@@ -110,6 +110,7 @@ int remote_snapshot_restore(struct snapshot *snap,
 /* client_care.c: the part that asks about the store. */
 int remote_flush(struct store *s, struct table *t);
 int remote_compact(struct store *s, struct table *t);
+int remote_table_info(struct table *t, struct table_info *out);
 int remote_stat(struct store *s, unsigned i, struct store_stat *out);
 int remote_space(struct store *s, struct store_space *out);
 int remote_health(struct store *s);

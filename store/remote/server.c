@@ -239,6 +239,7 @@ static const served_op ops[WIRE_OPS] = {
 	[WIRE_SPACE] = serve_space,
 	[WIRE_HEALTH] = serve_health,
 	[WIRE_NOW] = serve_now,
+	[WIRE_TABLE_INFO] = serve_table_info,
 };
 
 /* Runs the op and appends its reply; negative when there is no memory. */

@@ -109,6 +109,8 @@ int serve_table_alter(struct served *sv, struct decoder *in,
 		      struct encoder *out);
 int serve_add_family(struct served *sv, struct decoder *in,
 		     struct encoder *out);
+int serve_table_info(struct served *sv, struct decoder *in,
+		     struct encoder *out);
 int serve_table_next(struct served *sv, struct decoder *in,
 		     struct encoder *out);
 int serve_namespace_create(struct served *sv, struct decoder *in,

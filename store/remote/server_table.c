@@ -258,6 +258,29 @@ int serve_table_next(struct served *sv, struct decoder *in, struct encoder *out)
 	return next_name(sv, in, out, store_table_next);
 }
 
+int serve_table_info(struct served *sv, struct decoder *in, struct encoder *out)
+{
+	struct table_info i;
+	struct table *t;
+	int r = take_table(sv, in, false, &t);
+
+	if (r == 0)
+		r = wire_done(in);
+	if (r == 0)
+		r = table_info(t, &i);
+	if (r < 0)
+		return r;
+	put_u8(out, i.exact);
+	put_u64(out, i.rows);
+	put_u64(out, i.cells);
+	put_i64(out, i.oldest);
+	put_i64(out, i.newest);
+	put_u64(out, i.entries);
+	put_u64(out, i.bytes);
+	put_u64(out, i.files);
+	return r;
+}
+
 /* -- namespaces ----------------------------------------------------------- */
 
 static int create_namespace(struct served *sv, struct served_act *act)

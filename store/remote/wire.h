@@ -48,6 +48,9 @@
  *	SPACE			3 u64
  *	HEALTH
  *	NOW			i64
+ *	TABLE_INFO		u32 table		bool exact, u64 rows,
+ *				cells, i64 oldest, newest, u64 entries, bytes,
+ *				files
  *
  *	(*) the fields are there when the result is 1
  *
@@ -118,6 +121,7 @@ enum wire_op {
 	WIRE_SPACE,
 	WIRE_HEALTH,
 	WIRE_NOW,
+	WIRE_TABLE_INFO,
 	WIRE_OPS
 };
 

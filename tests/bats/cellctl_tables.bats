@@ -185,6 +185,9 @@ families() {
 	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
 	[ "$(ctl check "$STORE" --json | jq .faults)" = 0 ]
 	ctl put "$STORE" t r d:q x
+	ctl stats "$STORE" t | grep -qE '^rows +1  rows$'
+	ctl stats "$STORE" t --json | jq -se 'length == 5 and .[0].value == 1'
+	says 3 "no table 'nix'" stats "$STORE" nix
 	ctl flush "$STORE"
 	local file
 	file=$(ls "$STORE"/*.sst | tail -n 1)

@@ -31,7 +31,7 @@ lists() {
 }
 
 @test "a table lists its views and what else it has" {
-	lists "$M/T" .after .at .between .cells .first .last .prefix .range \
+	lists "$M/T" .after .at .between .cells .first .info .last .prefix .range \
 		.raw .schema .since .snapshot .stage r
 	[ "$(names "$M/T/.range")" = "" ]
 }
@@ -50,6 +50,7 @@ lists() {
 	lists "$M/T/.range/a.." .at .cells .raw .first r
 	run ! lists "$M/T/.range/a.." .schema
 	run ! lists "$M/T/.range/a.." .stage
+	run ! lists "$M/T/.range/a.." .info
 	run ! lists "$M/T/.at/now" .raw
 	run ! lists "$M/T/.raw" .raw
 	mkdir "$M/T/.snapshot/s"

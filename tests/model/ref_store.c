@@ -579,6 +579,14 @@ static int64_t ref_now_ms(struct store *s)
 	return store_of(s)->now();
 }
 
+/* Little is held, so that all is counted. */
+static int ref_table_info(struct table *base, struct table_info *out)
+{
+	*out = (struct table_info){0};
+	ref_lock(base->store);
+	return ref_unlock(store_of(base->store), ref_gone(table_of(base)));
+}
+
 static const struct store_ops ref_ops = {
 	.close = ref_close,
 	.table_open = ref_table_open,
@@ -592,6 +600,7 @@ static const struct store_ops ref_ops = {
 	.table_rename = ref_table_rename,
 	.table_alter = ref_table_alter,
 	.table_next = ref_table_next,
+	.table_info = ref_table_info,
 	.mutate = ref_mutate,
 	.mutate_many = ref_mutate_many,
 	.sync = ref_sync,

@@ -804,6 +804,51 @@ static void a_row_of_many_columns_gives_its_memory_back(void **state)
 	free(c);
 }
 
+static void what_a_table_holds_is_counted_or_estimated(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct table_info i;
+	char row[16];
+
+	assert_int_equal(table_info(s->table, &i), 0);
+	assert_true(i.exact);
+	assert_int_equal(i.rows + i.cells + i.entries + i.files, 0);
+	temp_put(s, "a", "f", "q", 7, "x");
+	temp_put(s, "a", "g", "q", 5, "x");
+	for (int ts = 10; ts < 14; ts++) /* the family keeps three */
+		temp_put(s, "b", "f", "q", ts, "x");
+	for (int step = 0; step < 2; step++) {
+		assert_int_equal(table_info(s->table, &i), 0);
+		assert_true(i.exact);
+		assert_int_equal(i.rows, 2);
+		assert_int_equal(i.cells, 5);
+		assert_int_equal(i.oldest, 5);
+		assert_int_equal(i.newest, 13);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_int_equal(i.files, 2);
+	for (int k = 0; k < TABLE_INFO_COUNTED; k++) {
+		snprintf(row, sizeof(row), "r%05d", k);
+		temp_put(s, row, "f", "q", 100, "x");
+	}
+	for (int step = 0; step < 3; step++) {
+		assert_int_equal(table_info(s->table, &i), 0);
+		assert_false(i.exact);
+		assert_int_equal(i.cells, TABLE_INFO_COUNTED + 5);
+		assert_int_equal(i.entries, i.cells);
+		/* A row can be in several files. */
+		assert_in_range(i.rows, TABLE_INFO_COUNTED + 2,
+				TABLE_INFO_COUNTED + 40);
+		assert_int_equal(i.oldest, 5);
+		assert_int_equal(i.newest, 100);
+		if (step == 0)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		else
+			assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_true(i.files >= 2 && i.bytes > 0);
+}
+
 int main(void)
 {
 #define BOTH(f)                                                     \
@@ -837,6 +882,7 @@ int main(void)
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		BOTH(each_put_is_seen_at_once),
 		BOTH(what_a_thread_read_last_holds_no_file),
+		BOTH(what_a_table_holds_is_counted_or_estimated),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),
 		cmocka_unit_test(

@@ -327,6 +327,39 @@ static void figures_are_the_store_s_and_stay_where_they_are(void **state)
 	end(&f);
 }
 
+static void what_a_table_holds_is_told_alike(void **state)
+{
+	struct table_info a, b;
+	struct table *behind;
+	struct fixture f;
+	char row[16];
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(table_open(f.behind, str("t"), &behind), 0);
+	for (int rows = 3; rows <= TABLE_INFO_COUNTED + 1;
+	     rows += TABLE_INFO_COUNTED - 2) {
+		for (int i = 0; i < rows; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			assert_int_equal(put_in(f.t, row, str("v")), 1);
+		}
+		assert_int_equal(table_info(f.t, &a), 0);
+		assert_int_equal(table_info(behind, &b), 0);
+		assert_int_equal(a.exact, rows == 3);
+		assert_int_equal(a.exact, b.exact);
+		assert_true(a.rows >= (uint64_t)rows);
+		assert_int_equal(a.rows, b.rows);
+		assert_int_equal(a.cells, b.cells);
+		assert_int_equal(a.oldest, b.oldest);
+		assert_int_equal(a.newest, b.newest);
+		assert_int_equal(a.entries, b.entries);
+		assert_int_equal(a.bytes, b.bytes);
+		assert_int_equal(a.files, b.files);
+	}
+	table_unref(behind);
+	end(&f);
+}
+
 /* -- a session by its bytes ------------------------------------------------ */
 
 static int collect(void *arg, struct bytes data)
@@ -715,6 +748,7 @@ static void use(struct store *s)
 	struct snapshot_info info = {0};
 	struct snapshot *snap;
 	struct schema schema;
+	struct table_info held;
 	struct buf hold = {0};
 	struct store_stat st;
 	struct cell cell;
@@ -732,6 +766,7 @@ static void use(struct store *s)
 		return;
 	if (table_schema(t, &schema) == 0)
 		schema_free(&schema);
+	table_info(t, &held);
 	table_mutate(t, &m, 0);
 	m.nchecks = 0;
 	table_mutate_many(t, &m, 1, 0, &done);
@@ -902,6 +937,7 @@ int main(void)
 		cmocka_unit_test(errors_arrive_with_their_sentences),
 		cmocka_unit_test(
 			figures_are_the_store_s_and_stay_where_they_are),
+		cmocka_unit_test(what_a_table_holds_is_told_alike),
 		cmocka_unit_test(
 			a_session_gives_back_what_a_client_leaves_open),
 		cmocka_unit_test(requests_and_replies_may_come_byte_by_byte),
