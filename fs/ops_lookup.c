@@ -89,6 +89,9 @@ static int do_getattr(struct fs *fs, uint64_t ino, struct fuse_file_info *fi,
 		r = fs_stat(fs, &p, st);
 	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER)
 		r = reader_stat(fs, fi->fh, st);
+	/* Behind an unlink the kernel asks without the handle. */
+	if (r == 0)
+		r = reader_stat_gone(fs, ino, st);
 	if (r > 0)
 		*timeout = writer_is_open(fs, ino)
 				   ? 0

@@ -15,8 +15,9 @@ struct reader {
 	 */
 	_Atomic uint32_t refs;
 	struct place place;
-	pthread_mutex_t lock; /* guards all below until loaded */
-	bool loaded;
+	pthread_mutex_t lock; /* guards all below until it is settled */
+	bool settled;	      /* the value stays what it is */
+	uint64_t seq;	      /* of the version that was opened */
 	struct stat st;
 	struct buf value;
 };
@@ -60,25 +61,42 @@ static int load(struct fs *fs, struct reader *rd)
 	if (r <= 0)
 		return r;
 	rd->value.len = cell.value.len;
+	rd->seq = cell.seq;
 	return place_stat_cell(fs, p, &cell, &rd->st);
 }
 
-/* Loads unless it was; the lock keeps two reads from doing it twice. */
+/*
+ * The first read: is the version still the one that was opened? What the
+ * kernel has of it must not be older than what it was told. One that is gone
+ * is read as it was; nobody else finds its pages.
+ */
+static int settle(struct fs *fs, struct reader *rd)
+{
+	const struct place *p = &rd->place;
+	struct cell cell;
+	int r = table_get_version(fstable_table(p->table), p->row, p->family,
+				  p->qualifier, p->ts,
+				  fstable_snapshot(p->table), &cell, NULL);
+
+	if (r > 0 && cell.seq != rd->seq)
+		r = load(fs, rd);
+	/* The table may have gone as well. */
+	if (r < 0 && r != -ENOENT)
+		return r;
+	rd->settled = true;
+	return 0;
+}
+
+/* The lock keeps two reads from doing it twice. */
 static int ensure(struct fs *fs, struct reader *rd)
 {
 	int r = 0;
 
 	pthread_mutex_lock(&rd->lock);
-	if (!rd->loaded) {
-		r = load(fs, rd);
-		if (r > 0)
-			rd->loaded = true;
-		else if (r == 0)
-			r = why(-ESTALE, "the version was deleted or expired "
-					 "after it was opened");
-	}
+	if (!rd->settled)
+		r = settle(fs, rd);
 	pthread_mutex_unlock(&rd->lock);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
@@ -93,12 +111,11 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	rd->place = *p;
 	if (p->kind == NODE_VERSION && !p->view) {
 		fi->keep_cache = 1;
-		r = place_stat(fs, p, &rd->st);
 	} else {
 		fi->direct_io = p->kind != NODE_SCHEMA;
-		r = load(fs, rd);
-		rd->loaded = true;
+		rd->settled = true;
 	}
+	r = load(fs, rd);
 	if (r == 0)
 		r = -ENOENT;
 	if (r < 0)
@@ -119,20 +136,56 @@ fail:
 	return r;
 }
 
+static void unref(struct reader *rd)
+{
+	if (atomic_fetch_sub(&rd->refs, 1) == 1)
+		reader_free(rd);
+}
+
+static void copy_stat(struct reader *rd, struct stat *st)
+{
+	pthread_mutex_lock(&rd->lock);
+	*st = rd->st;
+	pthread_mutex_unlock(&rd->lock);
+}
+
 int reader_stat(struct fs *fs, uint64_t fh, struct stat *st)
 {
 	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
 
 	if (!rd)
 		return 0;
-	*st = rd->st;
+	copy_stat(rd, st);
 	return 1;
 }
 
-static void unref(struct reader *rd)
+struct search {
+	uint64_t node;
+	struct reader *found; /* with a reference */
+};
+
+static void search_step(void *arg, void *object)
 {
-	if (atomic_fetch_sub(&rd->refs, 1) == 1)
-		reader_free(rd);
+	struct reader *rd = object;
+	struct search *s = arg;
+
+	if (s->found || rd->place.node != s->node)
+		return;
+	atomic_fetch_add(&rd->refs, 1);
+	s->found = rd;
+}
+
+int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
+{
+	struct search s = {.node = node};
+
+	handles_each(fs->handles, HANDLE_READER, search_step, &s);
+	if (!s.found)
+		return 0;
+	copy_stat(s.found, st);
+	st->st_nlink = 0;
+	unref(s.found);
+	return 1;
 }
 
 static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,

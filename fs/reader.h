@@ -2,10 +2,10 @@
  * A file open for reading: one value, whole.
  *
  * What a handle reads is one version from its first byte to its last,
- * whatever is written meanwhile. A version's value is fetched at the first
- * read, for the kernel may have it in its page cache; the newest value by an
- * alias is fetched at open and read past the page cache, which two handles
- * with two values would share.
+ * whatever is written meanwhile, and when it is removed or expires. It is
+ * fetched at open. By an alias it is read past the page cache, which two
+ * handles with two values would share. Of a version the kernel keeps pages, so
+ * that the first read asks whether it was written anew and takes that.
  */
 #ifndef CELLFS_FS_READER_H
 #define CELLFS_FS_READER_H
@@ -19,6 +19,8 @@ int reader_open_place(struct fs *fs, struct place *p,
 		      struct fuse_file_info *fi);
 /* What fstat(2) says when the file itself is gone. 1 or 0. */
 int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
+/* The same of any that has the node open. As long as what is open: rarely. */
+int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
 /* Replies on 0. */
 int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
