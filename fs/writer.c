@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "fs/cellfile.h"
@@ -17,6 +18,7 @@ void writer_unref(struct writer *w)
 	if (atomic_fetch_sub(&w->refs, 1) > 1)
 		return;
 	draft_clear(&w->draft);
+	free(w->reason);
 	if (w->type == WRITER_SCRATCH)
 		scratch_drop(w->fs->writes->scratch, w->place.node);
 	place_release(&w->place);
@@ -253,6 +255,19 @@ static int publish_cell(struct writer *w, unsigned flags)
 	return err == -EEXIST && w->tail ? 0 : err;
 }
 
+/* REQUIRES: lock. Each call that the failure concerns says the same. */
+static void keep_failure(struct writer *w, int err)
+{
+	w->failed = err;
+	free(w->reason);
+	w->reason = err ? strdup(store_why()) : NULL;
+}
+
+static int repeat_failure(const struct writer *w)
+{
+	return w->reason ? why(w->failed, "%s", w->reason) : w->failed;
+}
+
 int writer_publish(struct writer *w, bool all, unsigned flags)
 {
 	int err;
@@ -261,7 +276,7 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 	    !(w->dirty || (all && w->owed)))
 		return 0;
 	if (w->broken)
-		return w->failed;
+		return repeat_failure(w);
 	/* Once only: what was refused is not tried again at release. */
 	w->dirty = false;
 	w->owed = false;
@@ -270,7 +285,7 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 					buf_bytes(&w->draft.content));
 	else
 		err = publish_cell(w, flags);
-	w->failed = err;
+	keep_failure(w, err);
 	if (err)
 		return err;
 	/* Whoever read the old value meanwhile may have left its pages. */
@@ -413,7 +428,7 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 	err = write_draft(w, data, (uint64_t)off);
 	if (err) {
 		w->broken = true;
-		w->failed = err;
+		keep_failure(w, err);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return err;
@@ -486,7 +501,7 @@ int writer_fsync(struct fs *fs, uint64_t fh)
 	if (w->dirty || w->owed)
 		err = writer_publish(w, true, CELLFILE_SYNC);
 	else
-		err = w->failed ? w->failed : store_sync(fs->store);
+		err = w->failed ? repeat_failure(w) : store_sync(fs->store);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }

@@ -36,6 +36,7 @@ struct writer {
 	bool abandoned;	 /* removed before it was published */
 	bool broken;	 /* a write failed: what is there is not the whole */
 	int failed;	 /* why the last publication did not happen */
+	char *reason;	 /* the same in words, or NULL */
 	int64_t ts;	 /* what was published last, or -1 */
 };
 

@@ -269,29 +269,45 @@ int table_name_check(struct bytes name)
 	return 0;
 }
 
-int family_attrs_check(const struct family_attrs *a)
+int family_attrs_judge(const struct family_attrs *a, const char **word)
 {
+	*word = "versions";
 	if (a->versions < 1)
 		return why(-EINVAL, "versions is at least 1");
+	*word = "min_versions";
 	if (a->min_versions > a->versions)
 		return why(-EINVAL, "min_versions %u is more than versions %u",
 			   a->min_versions, a->versions);
+	*word = "ttl";
 	if (a->ttl_ms < 1 ||
 	    (a->ttl_ms > (uint64_t)TS_MAX && a->ttl_ms != TTL_FOREVER))
 		return why(-EINVAL,
 			   "ttl is at least 1ms and at most %lld ms, "
 			   "or forever",
 			   (long long)TS_MAX);
+	*word = "keep_deleted";
 	if (a->keep_deleted > KEEP_DELETED_TTL)
 		return why(-EINVAL, "keep_deleted is no, yes or ttl");
+	*word = "compression";
 	if (a->compression > COMPRESSION_ZLIB)
 		return why(-EINVAL, "compression is none or zlib");
+	*word = "bloom";
 	if (a->bloom > BLOOM_ROWCOL)
 		return why(-EINVAL, "bloom is none, row or rowcol");
+	*word = "block_size";
 	if (a->block_size < 1u << 10 || a->block_size > 16u << 20)
 		return why(-EINVAL, "block_size is 1KiB to 16MiB");
+	*word = "max_value";
 	if (a->max_value > VALUE_LEN_MAX)
 		return why(-EINVAL, "max_value is at most %uMiB",
 			   VALUE_LEN_MAX >> 20);
+	*word = NULL;
 	return 0;
+}
+
+int family_attrs_check(const struct family_attrs *a)
+{
+	const char *word;
+
+	return family_attrs_judge(a, &word);
 }

@@ -109,6 +109,8 @@ int family_name_check(struct bytes name);
 int table_name_check(struct bytes name);
 int namespace_name_check(struct bytes name);
 int family_attrs_check(const struct family_attrs *a);
+/* The same, and the word of the attribute that is wrong, or NULL. */
+int family_attrs_judge(const struct family_attrs *a, const char **word);
 
 /* Appends the text form to @out. 0 or -ENOMEM. */
 int schema_format(const struct schema *s, struct buf *out);

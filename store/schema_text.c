@@ -203,7 +203,8 @@ struct parser {
 	int family;		 /* index, -1 = none yet */
 	unsigned family_line;	 /* where it was begun */
 	struct family_attrs now; /* its attributes so far */
-	unsigned seen, seen_top; /* bits of words already set */
+	unsigned lines[ATTRS];	 /* where each was set, 0 = not yet */
+	unsigned seen_top;	 /* bits of words already set */
 };
 
 /* The word for an error sentence: short and harmless on a terminal. */
@@ -342,7 +343,7 @@ static int family_line(struct parser *p, struct bytes word, struct bytes value)
 	for (size_t i = 0; i < ATTRS; i++) {
 		if (!is_word(word, attrs[i].word))
 			continue;
-		if (p->seen & 1u << i)
+		if (p->lines[i])
 			return why(-EINVAL,
 				   "schema line %u: %s is set a second time "
 				   "for this family",
@@ -350,7 +351,7 @@ static int family_line(struct parser *p, struct bytes word, struct bytes value)
 		if (family_attr_set(&p->now, word, value) < 0)
 			return why(-EINVAL, "schema line %u: %s", p->line,
 				   store_why());
-		p->seen |= 1u << i;
+		p->lines[i] = p->line;
 		return 1;
 	}
 	return 0;
@@ -401,17 +402,27 @@ static int top_line(struct parser *p, struct bytes word, struct bytes value)
 	return 0;
 }
 
+/* The line of an attribute of the family, or of the family. */
+static unsigned line_of(const struct parser *p, const char *word)
+{
+	for (size_t i = 0; i < ATTRS; i++)
+		if (!strcmp(attrs[i].word, word) && p->lines[i])
+			return p->lines[i];
+	return p->family_line;
+}
+
 /* The family that was being read is complete: its attributes hold together. */
 static int end_family(struct parser *p)
 {
 	struct family_schema *f;
+	const char *word;
 
 	if (p->family < 0)
 		return 0;
 	f = &p->schema.families[p->family];
-	if (family_attrs_check(&p->now) < 0)
+	if (family_attrs_judge(&p->now, &word) < 0)
 		return why(-EINVAL, "schema line %u: family %s: %s",
-			   p->family_line, f->name, store_why());
+			   line_of(p, word), f->name, store_why());
 	f->attrs = p->now;
 	p->family = -1;
 	return 0;
@@ -469,7 +480,7 @@ static int begin_family(struct parser *p, struct bytes value)
 		return why(-EINVAL, "schema line %u: %s", p->line, store_why());
 	p->family = schema_find(&p->schema, bytes_of(name, (size_t)n));
 	p->family_line = p->line;
-	p->seen = 0;
+	memset(p->lines, 0, sizeof(p->lines));
 	return 1;
 }
 

@@ -31,6 +31,12 @@ load helper
 	grep -q "line 2" "$M/.cellfs/errors"
 }
 
+@test "close says what write has said of a bad line" {
+	mkdir "$M/T"
+	run ! bash -c "printf 'family g\nttl 5s\nversions 0\n' > '$M/T/.schema'"
+	tail -n 1 "$M/.cellfs/errors" | grep "close.*line 3: .*versions is at least 1"
+}
+
 @test "lines of a family may come in any order" {
 	mkdir "$M/T"
 	(echo "family f"; echo "min_versions 5"; echo "versions 9") \
