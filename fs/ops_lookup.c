@@ -44,7 +44,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = r < 0 ? r : 1;
 	} else if (r == 0) {
 		e->entry_timeout = place_negative_timeout(fs, &child);
-	} else if (r == -EINVAL && dir.kind == NODE_VIEW_NAME) {
+	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
 		/* ENOENT says too little about a view that cannot be. */
 		note_bad_view(fs, parent, name);
 		r = 0;

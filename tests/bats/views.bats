@@ -313,3 +313,58 @@ names() {
 	rm "$M/T/r/f:b"
 	[ "$(cat "$M/T/r/f/.first/2/c/latest")" = c ]
 }
+
+# refused VIEW WHY: it is absent, and errors says why.
+refused() {
+	run ! stat "$M/T/$1"
+	[[ $output == *"No such file"* ]]
+	grep -F "/T/$1: ENOENT: " "$M/.cellfs/errors" | grep -qF -e "$2"
+}
+
+@test "a view where it means nothing is absent, and errors says why" {
+	five_rows
+	local view
+	for view in .range/a..b .prefix/a .after/a .first/1 .last/1; do
+		refused "c/$view" "a range of keys is one of rows"
+	done
+	refused c/f/.last/1 "qualifiers are not read backwards"
+	refused .at/now/.raw "they do not go together"
+	refused .raw/.at/now "they do not go together"
+	refused .since/0/c/.raw/.at/now "they do not go together"
+	refused .last/1/.first/1 ".first and .last do not go together"
+}
+
+@test "a column has no views, nor has what is no table, row or family" {
+	five_rows
+	mkdir "$M/T/.snapshot/s"
+	local view
+	for view in .at/now .range/a..b .raw .since/0 .cells .info .schema; do
+		run ! stat "$M/T/c/f/q/$view"
+		run ! stat "$M/T/.at/now/c/f/q/$view"
+		run ! stat "$M/T/.raw/c/f/q/$view"
+		run ! stat "$M/T/.range/$view"
+		run ! stat "$M/T/.snapshot/$view"
+		run ! stat "$M/.snapshot/$view"
+		run ! stat "$M/.cellfs/$view"
+		run ! stat "$M/T/.info/$view"
+	done
+	for view in .schema .snapshot .stage .info .cellfs; do
+		run ! stat "$M/T/.range/a..d/$view"
+		run ! stat "$M/T/c/$view"
+	done
+	run ! mkdir "$M/T/c/f/q/.at"
+	[ "$(names "$M/T/c/f/q")" = "300 200 100 " ]
+}
+
+@test "the same view twice is both, in any order" {
+	five_rows
+	[ "$(cat "$M/T/.at/250/.at/150/c/f/q")" = c ]
+	[ "$(cat "$M/T/.at/150/.at/250/c/f/q")" = c ]
+	[ "$(names "$M/T/.range/a..d/.range/b..")" = "b c " ]
+	[ "$(names "$M/T/.since/200/.since/300/c/f/q")" = "300 " ]
+	[ "$(names "$M/T/.since/300/.since/200/c/f/q")" = "300 " ]
+	[ "$(names "$M/T/.raw/.raw/c/f/q")" = "300 200 100 " ]
+	[ "$(names "$M/T/.first/2/.first/1")" = "a " ]
+	[ "$(names "$M/T/.first/1/.first/2")" = "a " ]
+	[ "$(names "$M/T/.prefix/a/.prefix/b")" = "" ]
+}
