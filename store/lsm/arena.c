@@ -5,8 +5,11 @@
 
 #include "store/os.h"
 
-/* 128 MiB: two memtables of the usual size. */
-#define POOL_MAX 64
+/*
+ * 128 MiB, in use or not: two memtables of the usual size. Beyond it chunks
+ * go back to the system.
+ */
+#define CHUNKS_MAX 64
 #define PAGE 4096
 
 struct arena_chunk {
@@ -18,9 +21,10 @@ struct arena_chunk {
 static struct {
 	pthread_mutex_t lock;
 	struct arena_chunk *chunks; /* lock */
-	unsigned n;		    /* lock */
+	unsigned made;		    /* lock; and not given back */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* NULL: the caller makes one. */
 static struct arena_chunk *pool_take(void)
 {
 	struct arena_chunk *c;
@@ -29,10 +33,19 @@ static struct arena_chunk *pool_take(void)
 	c = pool.chunks;
 	if (c) {
 		pool.chunks = c->next;
-		pool.n--;
+	} else {
+		pool.made++;
 	}
 	pthread_mutex_unlock(&pool.lock);
 	return c;
+}
+
+/* The one that was to be made was not. */
+static void pool_miss(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.made--;
+	pthread_mutex_unlock(&pool.lock);
 }
 
 /* Keeps @c if there is room, else the caller gives it back. */
@@ -41,11 +54,12 @@ static int pool_give(struct arena_chunk *c)
 	int kept = 0;
 
 	pthread_mutex_lock(&pool.lock);
-	if (pool.n < POOL_MAX) {
+	if (pool.made <= CHUNKS_MAX) {
 		c->next = pool.chunks;
 		pool.chunks = c;
-		pool.n++;
 		kept = 1;
+	} else {
+		pool.made--;
 	}
 	pthread_mutex_unlock(&pool.lock);
 	return kept;
@@ -77,8 +91,10 @@ static int arena_open_chunk(struct arena *a)
 
 	if (!c) {
 		c = new_chunk(ARENA_CHUNK);
-		if (!c)
+		if (!c) {
+			pool_miss();
 			return -ENOMEM;
+		}
 	}
 	c->next = a->chunks;
 	a->chunks = c;

@@ -4,13 +4,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "store/os.h"
 
 #define CHUNK ((size_t)2 << 20)
 #define PIECE_MIN ((size_t)4 << 10)
 #define PIECE_MAX (CHUNK / 8)
 #define STEPS 16 /* sizes from a power of two to the next */
 #define CLASSES (6 * STEPS)
+/* Empty chunks kept: a compaction frees and takes blocks by turns. */
+#define SPARES 4
 
 struct chunk {
 	struct chunk *next, *prev; /* of those of the class with room */
@@ -23,6 +26,8 @@ struct chunk {
 static struct {
 	pthread_mutex_t lock;
 	struct chunk *room[CLASSES]; /* lock */
+	struct chunk *spare[SPARES]; /* lock */
+	unsigned nspare;	     /* lock */
 } slab = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The class of a size, -1 for malloc(); *piece is the size it gets. */
@@ -72,12 +77,11 @@ static bool has_room(const struct chunk *c)
 
 static struct chunk *new_chunk(int class, size_t piece)
 {
-	struct chunk *c = aligned_alloc(CHUNK, CHUNK);
+	struct chunk *c =
+		slab.nspare ? slab.spare[--slab.nspare] : os_pages(CHUNK);
 
 	if (!c)
 		return NULL;
-	/* One fault instead of 512; refused is as good. */
-	madvise(c, CHUNK, MADV_HUGEPAGE);
 	*c = (struct chunk){
 		.fresh = (sizeof(*c) + 63) & ~(size_t)63,
 		.piece = piece,
@@ -140,10 +144,17 @@ void slab_free(void *p, size_t size)
 	c->freed = p;
 	if (full)
 		link_chunk(c);
-	if (--c->used == 0)
+	c->used--;
+	if (c->used == 0)
 		unlink_chunk(c);
 	else
 		c = NULL;
+	if (c && slab.nspare < SPARES) {
+		slab.spare[slab.nspare++] = c;
+		c = NULL;
+	}
 	pthread_mutex_unlock(&slab.lock);
-	free(c);
+	/* To the system: malloc() would keep most of it. */
+	if (c)
+		os_pages_free(c, CHUNK);
 }
