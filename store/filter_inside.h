@@ -1,8 +1,9 @@
 /*
  * What a parsed filter is made of, for the files of the filter.
  *
- * filter_parse.c makes the tree, filter_run.c walks it, filter_compare.c
- * compares values, filter_regex.c puts Java's patterns into POSIX's.
+ * filter_parse.c makes the tree, filter_rows.c says which rows it may let
+ * through, filter_run.c walks it, filter_compare.c compares values,
+ * filter_regex.c puts Java's patterns into POSIX's.
  */
 #ifndef CELLFS_STORE_FILTER_INSIDE_H
 #define CELLFS_STORE_FILTER_INSIDE_H

@@ -30,8 +30,10 @@ for target in tests/fuzz/*.c; do
 	clang-14 $CFLAGS "-fsanitize=fuzzer,address,undefined" \
 		-o "$out/$name" "$target" "$out"/objects/*.o "${libs[@]}"
 	mkdir -p "$out/corpus/$name"
+	words=()
+	[ ! -f "tests/fuzz/$name.dict" ] || words=("-dict=tests/fuzz/$name.dict")
 	"$out/$name" -max_total_time=$((60 * minutes)) -timeout=20 \
 		-rss_limit_mb=1024 -print_final_stats=1 \
-		-artifact_prefix="$out/found/$name-" \
+		-artifact_prefix="$out/found/$name-" "${words[@]}" \
 		"$out/corpus/$name" "tests/fuzz/corpus/$name"
 done
