@@ -189,6 +189,7 @@ static bool promises(const struct step *s, int result)
 	case STEP_REOPEN:
 	case STEP_CREATE:
 	case STEP_DROP:
+	case STEP_TRUNCATE:
 	case STEP_RENAME:
 	case STEP_ALTER:
 	case STEP_FAMILY_ADD:

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "store/pick.h"
+#include "tests/model/ref_filter.h"
 #include "tests/model/ref_inside.h"
 
 /* Rows of one family that a scan walks; each holds a reference. */
@@ -12,10 +13,9 @@ struct side {
 	size_t n, at; /* in the scan's direction */
 };
 
-/* One result: a change of the present row and where it lies. */
-struct result {
-	const struct side *side;
-	const struct ref_change *change; /* NULL: only the names count */
+struct range {
+	char family[FAMILY_LEN_MAX + 1];
+	int64_t ts_min, ts_max;
 };
 
 struct ref_scan {
@@ -23,13 +23,15 @@ struct ref_scan {
 	struct scan_spec spec; /* bounds and columns are in @names */
 	struct buf names;
 	struct column_name *columns;
+	struct range *ranges;
 	uint64_t seq_max, rows_found;
 	int64_t now_ms;
 	size_t nsides;
 	struct side *sides;
 	/* Results of the present row. */
 	struct ref_row *row;
-	struct result *results;
+	struct ref_filter *filter; /* NULL: all are handed out */
+	struct cell *results;
 	size_t nresults, cap, next;
 };
 
@@ -132,6 +134,16 @@ static int spec_copy(struct ref_scan *sc, const struct scan_spec *spec)
 		};
 	}
 	sc->spec.columns = sc->columns;
+	sc->ranges = calloc(spec->nfamily_ranges + 1, sizeof(*sc->ranges));
+	if (!sc->ranges)
+		return -ENOMEM;
+	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
+		const struct family_range *f = &spec->family_ranges[i];
+
+		memcpy(sc->ranges[i].family, f->family.data, f->family.len);
+		sc->ranges[i].ts_min = f->ts_min;
+		sc->ranges[i].ts_max = f->ts_max;
+	}
 	return 0;
 }
 
@@ -145,6 +157,8 @@ static void scan_free(struct ref_scan *sc)
 	free(sc->sides);
 	free(sc->columns);
 	free(sc->results);
+	ref_filter_free(sc->filter);
+	free(sc->ranges);
 	buf_free(&sc->names);
 	free(sc);
 }
@@ -161,6 +175,12 @@ static int scan_fill(struct ref_scan *sc, struct ref_store *rs,
 	if (spec->snapshot)
 		sc->seq_max =
 			((const struct ref_snapshot *)spec->snapshot)->seq;
+	if (spec->filter || spec->family_limit || spec->family_offset)
+		r = ref_filter_new(&sc->spec, &sc->filter);
+	if (r < 0)
+		return r;
+	if (sc->filter)
+		ref_filter_plant(sc->filter, rs->plant);
 	sc->sides = calloc(t->schema.nfamilies + 1, sizeof(*sc->sides));
 	if (!sc->sides)
 		return -ENOMEM;
@@ -234,14 +254,29 @@ static bool qualifier_wanted(const struct scan_spec *spec, struct bytes q)
 static bool is_result(const struct ref_scan *sc, const struct ref_change *c,
 		      const struct ref_change *last)
 {
-	switch (sc->spec.granularity) {
-	case SCAN_CELLS:
+	/* A filter sees all versions of a column. */
+	if (sc->spec.granularity == SCAN_CELLS || sc->spec.filter)
 		return true;
-	case SCAN_COLUMNS:
+	if (sc->spec.granularity == SCAN_COLUMNS)
 		return !last || !bytes_eq(last->qualifier, c->qualifier);
-	default:
-		return !last;
-	}
+	return !last;
+}
+
+static void cell_set(const struct ref_scan *sc, const struct side *side,
+		     const struct ref_change *c, struct cell *out)
+{
+	*out = (struct cell){.row = sc->row->key};
+	if (sc->spec.granularity == SCAN_ROWS)
+		return;
+	out->family = bytes_str(side->name);
+	if (sc->spec.granularity == SCAN_FAMILIES)
+		return;
+	out->qualifier = c->qualifier;
+	out->ts = c->ts;
+	out->seq = c->seq;
+	out->ttl_ms = c->ttl_ms;
+	out->kind = c->kind;
+	out->value = c->value;
 }
 
 static int result_add(struct ref_scan *sc, const struct side *side,
@@ -256,8 +291,44 @@ static int result_add(struct ref_scan *sc, const struct side *side,
 		sc->results = p;
 		sc->cap = cap;
 	}
-	sc->results[sc->nresults++] = (struct result){side, c};
+	cell_set(sc, side, c, &sc->results[sc->nresults++]);
 	return 0;
+}
+
+/* Which versions of the family the scan looks at. */
+static struct ref_look look_of(const struct ref_scan *sc,
+			       const struct ref_store *rs,
+			       const struct side *side)
+{
+	const struct scan_spec *spec = &sc->spec;
+	struct ref_look look = {
+		.attrs = &side->attrs,
+		.now_ms = sc->now_ms,
+		.seq_max = sc->seq_max,
+		.ts_min = spec->ts_min,
+		.ts_max = spec->ts_max,
+		.versions = spec->versions,
+		.raw = spec->raw,
+		.has_as_of = spec->has_as_of,
+		.as_of = spec->as_of,
+	};
+
+	if (spec->has_as_of)
+		look.versions = 1;
+	if (spec->filter && rs->plant != PLANT_FILTER_SEES_LESS)
+		look.versions = 0;
+	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
+		const struct range *own = &sc->ranges[i];
+
+		if (strcmp(own->family, side->name) ||
+		    rs->plant == PLANT_FAMILY_RANGE)
+			continue;
+		look.ts_min = own->ts_min;
+		look.ts_max = own->ts_max;
+	}
+	if (!look.ts_max)
+		look.ts_max = INT64_MAX;
+	return look;
 }
 
 static int read_side(struct ref_scan *sc, struct ref_store *rs,
@@ -265,17 +336,7 @@ static int read_side(struct ref_scan *sc, struct ref_store *rs,
 {
 	const struct ref_change *last = NULL;
 	struct ref_list l = {0};
-	struct ref_look look = {
-		.attrs = &side->attrs,
-		.now_ms = sc->now_ms,
-		.seq_max = sc->seq_max,
-		.ts_min = sc->spec.ts_min,
-		.ts_max = sc->spec.ts_max ? sc->spec.ts_max : INT64_MAX,
-		.versions = sc->spec.has_as_of ? 1 : sc->spec.versions,
-		.raw = sc->spec.raw,
-		.has_as_of = sc->spec.has_as_of,
-		.as_of = sc->spec.as_of,
-	};
+	struct ref_look look = look_of(sc, rs, side);
 	int r = ref_visible(rs, row, &look, &l);
 
 	for (size_t i = 0; r == 0 && i < l.n; i++) {
@@ -326,28 +387,9 @@ static int read_row(struct ref_scan *sc, struct ref_store *rs)
 			r = read_side(sc, rs, s, s->rows[s->at]);
 		s->at++;
 	}
+	if (r == 0 && sc->filter)
+		r = ref_filter_row(sc->filter, sc->results, &sc->nresults);
 	return r;
-}
-
-static void cell_set(const struct ref_scan *sc, struct cell *out)
-{
-	const struct result *res = &sc->results[sc->next];
-	const struct ref_change *c = res->change;
-
-	*out = (struct cell){.row = sc->row->key};
-	if (sc->spec.granularity == SCAN_ROWS)
-		return;
-	out->family = bytes_str(res->side->name);
-	if (sc->spec.granularity == SCAN_FAMILIES)
-		return;
-	out->qualifier = c->qualifier;
-	out->ts = c->ts;
-	out->seq = c->seq;
-	out->ttl_ms = c->ttl_ms;
-	out->kind = c->kind;
-	out->value = c->value;
-	if (sc->spec.keys_only)
-		out->value.data = NULL;
 }
 
 int ref_scan_next(struct scan *base, struct cell *out, size_t n)
@@ -362,15 +404,16 @@ int ref_scan_next(struct scan *base, struct cell *out, size_t n)
 		    sc->rows_found == sc->spec.limit_rows)
 			return ref_unlock(rs, 0);
 		sc->row = next_row(sc);
-		if (!sc->row)
+		if (!sc->row || (sc->filter && ref_filter_over(sc->filter)))
 			return ref_unlock(rs, 0);
 		r = read_row(sc, rs);
 		if (r < 0)
 			return ref_unlock(rs, r);
 		sc->rows_found += sc->nresults > 0;
 	}
-	cell_set(sc, out);
-	sc->next++;
+	*out = sc->results[sc->next++];
+	if (sc->spec.keys_only)
+		out->value.data = NULL;
 	return ref_unlock(rs, 1);
 }
 

@@ -21,13 +21,17 @@ void ref_row_ref(struct ref_row *row)
 	row->refs++;
 }
 
+static void change_unref(struct ref_change *c)
+{
+	if (--c->refs == 0)
+		free(c);
+}
+
 void ref_row_cut(struct ref_row *row, size_t n)
 {
 	while (row->n > n) {
-		struct ref_change *c = row->changes[--row->n];
-
-		if (--c->refs == 0)
-			free(c);
+		change_unref(row->all[--row->nall]);
+		change_unref(row->changes[--row->n]);
 	}
 }
 
@@ -35,8 +39,12 @@ void ref_row_unref(struct ref_row *row)
 {
 	if (!row || --row->refs)
 		return;
-	ref_row_cut(row, 0);
+	for (size_t i = 0; i < row->n; i++)
+		change_unref(row->changes[i]);
+	for (size_t i = 0; i < row->nall; i++)
+		change_unref(row->all[i]);
 	free(row->changes);
+	free(row->all);
 	free(row);
 }
 
@@ -59,22 +67,51 @@ static struct ref_change *change_copy(const struct ref_change *what)
 	return c;
 }
 
-int ref_row_add(struct ref_row *row, const struct ref_change *what)
+static int push(struct ref_change ***at, size_t *n, size_t *cap,
+		struct ref_change *c)
 {
-	if (row->n == row->cap) {
-		size_t cap = row->cap ? 2 * row->cap : 2;
-		void *p = realloc(row->changes, cap * sizeof(*row->changes));
+	if (*n == *cap) {
+		size_t more = *cap ? 2 * *cap : 2;
+		void *p = realloc(*at, more * sizeof(**at));
 
 		if (!p)
 			return -ENOMEM;
-		row->changes = p;
-		row->cap = cap;
+		*at = p;
+		*cap = more;
 	}
-	row->changes[row->n] = change_copy(what);
-	if (!row->changes[row->n])
-		return -ENOMEM;
-	row->n++;
+	(*at)[(*n)++] = c;
+	c->refs++;
 	return 0;
+}
+
+int ref_row_add(struct ref_row *row, const struct ref_change *what)
+{
+	struct ref_change *c = change_copy(what);
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	r = push(&row->all, &row->nall, &row->cap_all, c);
+	if (r == 0)
+		r = push(&row->changes, &row->n, &row->cap, c);
+	change_unref(c);
+	return r;
+}
+
+int ref_row_inherit(struct ref_row *row, const struct ref_row *from,
+		    const struct ref_list *kept)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->nall; i++)
+		r = push(&row->all, &row->nall, &row->cap_all, from->all[i]);
+	/* The history is in the order of sequences, the list is not. */
+	for (size_t i = 0; r == 0 && i < from->n; i++)
+		for (size_t k = 0; r == 0 && k < kept->n; k++)
+			if (kept->at[k] == from->changes[i])
+				r = push(&row->changes, &row->n, &row->cap,
+					 kept->at[k]);
+	return r;
 }
 
 void ref_list_free(struct ref_list *l)
@@ -151,7 +188,8 @@ static uint32_t newer_permanent(const struct ref_list *l,
 static bool counts(const struct ref_look *look, const struct ref_change *c)
 {
 	return c->seq <= look->seq_max &&
-	       !(look->has_as_of && c->ts > look->as_of);
+	       !(look->has_as_of && c->ts > look->as_of &&
+		 !(look->late_markers && kind_is_marker(c->kind)));
 }
 
 /* Removes for good what lies beyond `versions` of @put's column. */
@@ -407,8 +445,14 @@ static int visible_raw(const struct ref_row *row, const struct ref_look *look,
 int ref_row_visible(const struct ref_row *row, const struct ref_look *look,
 		    struct ref_list *out)
 {
+	struct ref_row past = *row;
 	int r;
 
+	if (look->has_as_of) {
+		past.changes = row->all;
+		past.n = row->nall;
+		row = &past;
+	}
 	if (look->raw)
 		return visible_raw(row, look, out);
 	r = live_puts(row, look, out);

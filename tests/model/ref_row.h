@@ -34,12 +34,21 @@ struct ref_row {
 	struct bytes key; /* behind the struct */
 	size_t n, cap;
 	struct ref_change **changes; /* by sequence ascending */
+	/* With those that a compaction took: for readers of the past. */
+	size_t nall, cap_all;
+	struct ref_change **all;
 };
 
 int ref_row_new(struct bytes key, struct ref_row **out);
 void ref_row_ref(struct ref_row *row);
 void ref_row_unref(struct ref_row *row); /* NULL is nothing */
 int ref_row_add(struct ref_row *row, const struct ref_change *what);
+/*
+ * Of a new row: the changes of @from that are in @kept, and all for the past.
+ */
+struct ref_list;
+int ref_row_inherit(struct ref_row *row, const struct ref_row *from,
+		    const struct ref_list *kept);
 /* Takes the last ones back until @n are left. */
 void ref_row_cut(struct ref_row *row, size_t n);
 
@@ -53,6 +62,7 @@ struct ref_look {
 	bool raw;
 	bool has_as_of; /* changes with ts > as_of are not there yet */
 	int64_t as_of;
+	bool late_markers; /* planted: but markers are */
 };
 
 struct ref_list { /* borrows from the row */

@@ -112,6 +112,9 @@ int ref_visible(struct ref_store *rs, const struct ref_row *row,
 	struct ref_look l = *look;
 
 	l.attrs = &attrs;
+	if (rs->plant == PLANT_KEEP_DELETED)
+		attrs.keep_deleted = KEEP_DELETED_NO;
+	l.late_markers = rs->plant == PLANT_PAST_MARKER;
 	if (rs->plant == PLANT_LATE_MARKER)
 		attrs.new_version_behavior = false;
 	if (rs->plant == PLANT_VERSION_BACK) {
@@ -368,7 +371,8 @@ static int ref_table_truncate(struct store *s, struct bytes name)
 		return ref_unlock(rs, no_table(name));
 	if (ref_is_shown(rs, rs->tables[i]->base.id, NULL))
 		return ref_unlock(rs, why(-ENOTEMPTY, "a snapshot shows it"));
-	for (uint32_t f = 0; f < rs->tables[i]->schema.nfamilies; f++)
+	for (uint32_t f = rs->plant == PLANT_TRUNCATE_FAMILY;
+	     f < rs->tables[i]->schema.nfamilies; f++)
 		rows_free(&rs->tables[i]->families[f]);
 	rs->tables[i]->schema_version++;
 	return ref_unlock(rs, 0);
@@ -491,7 +495,7 @@ static int ref_flush(struct store *s, struct table *t)
 	return 0;
 }
 
-/* A new row of what is kept, or NULL if nothing is. */
+/* A new row of what is kept. */
 static int row_compact(struct ref_row *row, const struct ref_look *look,
 		       enum ref_plant plant, struct ref_row **out)
 {
@@ -501,13 +505,10 @@ static int row_compact(struct ref_row *row, const struct ref_look *look,
 
 	if (r == 0 && l.n > 1 && plant == PLANT_COMPACT_EATS)
 		l.n--;
-	if (r == 0 && l.n)
+	if (r == 0)
 		r = ref_row_new(row->key, &kept);
-	/* The history is in the order of sequences, the list is not. */
-	for (size_t i = 0; r == 0 && i < row->n; i++)
-		for (size_t j = 0; r == 0 && j < l.n; j++)
-			if (l.at[j] == row->changes[i])
-				r = ref_row_add(kept, l.at[j]);
+	if (r == 0)
+		r = ref_row_inherit(kept, row, &l);
 	ref_list_free(&l);
 	if (r < 0) {
 		ref_row_unref(kept);
@@ -521,7 +522,6 @@ static int family_compact(struct ref_table *t, size_t family)
 {
 	struct ref_family *f = &t->families[family];
 	struct ref_look look = ref_look_now(t, family);
-	size_t n = 0;
 	int r = 0;
 
 	if (look.attrs->keep_deleted != KEEP_DELETED_NO)
@@ -532,12 +532,10 @@ static int family_compact(struct ref_table *t, size_t family)
 		if (r == 0)
 			r = row_compact(row, &look,
 					store_of(t->base.store)->plant, &kept);
-		if (kept)
-			f->rows[n++] = kept;
+		f->rows[i] = kept;
 		if (kept != row)
 			ref_row_unref(row);
 	}
-	f->n = n;
 	return r;
 }
 
@@ -656,11 +654,27 @@ void ref_store_plant(struct store *s, enum ref_plant what)
 const char *ref_plant_name(enum ref_plant what)
 {
 	static const char *const names[PLANT_MAX] = {
-		"none",		 "lost-change",	   "late-marker",
-		"too-few",	 "version-back",   "ttl-off-by-one",
-		"check-ignored", "reversed-bound", "snapshot-moves",
-		"ts-repeats",	 "half-mutation",  "compact-eats",
+		"none",
+		"lost-change",
+		"late-marker",
+		"too-few",
+		"version-back",
+		"ttl-off-by-one",
+		"check-ignored",
+		"reversed-bound",
+		"snapshot-moves",
+		"ts-repeats",
+		"half-mutation",
+		"compact-eats",
 		"range-end",
+		"filter-keeps-count",
+		"filter-skips-none",
+		"filter-sees-less",
+		"limit-no-offset",
+		"family-range",
+		"past-marker",
+		"keep-deleted",
+		"truncate-family",
 	};
 
 	return what < PLANT_MAX ? names[what] : "unknown";

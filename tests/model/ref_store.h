@@ -43,6 +43,14 @@ enum ref_plant {
 	PLANT_HALF_MUTATION,   /* a refused mutation leaves its first change */
 	PLANT_COMPACT_EATS,    /* a compaction drops a live version */
 	PLANT_RANGE_END,       /* the end of a time range is included */
+	PLANT_FILTER_KEEPS_COUNT, /* a filter's count goes on in the next row */
+	PLANT_FILTER_SKIPS_NONE,  /* SKIP leaves the row */
+	PLANT_FILTER_SEES_LESS,	  /* versions are counted before the filter */
+	PLANT_LIMIT_NO_OFFSET,	  /* the first ones of a family are shown */
+	PLANT_FAMILY_RANGE,	  /* a family's own time range is forgotten */
+	PLANT_PAST_MARKER,	  /* a later marker hides in the past */
+	PLANT_KEEP_DELETED,	  /* what was deleted is not kept */
+	PLANT_TRUNCATE_FAMILY,	  /* a family survives the truncation */
 	PLANT_MAX
 };
 void ref_store_plant(struct store *s, enum ref_plant what);

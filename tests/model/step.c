@@ -68,28 +68,27 @@ uint64_t step_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-static unsigned below(uint64_t *random, unsigned n)
-{
-	return (unsigned)(step_random(random) % n);
-}
-
 struct step_mode step_mode_of(uint64_t seed, bool classic)
 {
 	uint64_t random = seed * 77 + 5;
 
-	return (struct step_mode){
-		.ttl = below(&random, 2),
-		.raw = below(&random, 4) == 0,
+	struct step_mode mode = {
+		.ttl = step_below(&random, 2),
+		.raw = step_below(&random, 4) == 0,
 		.classic = classic,
-		.tables = below(&random, 3) == 0,
-		.snapshots = below(&random, 2),
-		.tiny = below(&random, 3) > 0,
-		.sync = below(&random, 8) == 0,
-		.narrow = below(&random, 3) == 0,
+		.tables = step_below(&random, 3) == 0,
+		.snapshots = step_below(&random, 2),
+		.tiny = step_below(&random, 3) > 0,
+		.sync = step_below(&random, 8) == 0,
+		.narrow = step_below(&random, 3) == 0,
 		/* A major compaction shows in classic order, and a snapshot
 		 * holds it back. */
-		.named = !classic && below(&random, 2),
+		.named = !classic && step_below(&random, 2),
+		.past = step_below(&random, 3) == 0,
 	};
+	if (step_below(&random, 3) == 0)
+		mode.keep = (uint8_t)(1 + step_below(&random, 2));
+	return mode;
 }
 
 /* -- the key space -------------------------------------------------------- */
@@ -186,81 +185,104 @@ static void make_change(uint64_t *random, const struct step_mode *mode,
 		CHANGE_APPEND,
 	};
 
-	c->op = ops[below(random, sizeof(ops))];
-	c->family = (uint8_t)below(random, STEP_FAMILIES);
-	c->qualifier = (uint8_t)below(random, STEP_QUALIFIERS);
-	c->ts = below(random, 2) ? STEP_TS_AUTO
-				 : (uint8_t)below(random, STEP_TS_LAST + 1);
-	c->ttl = mode->ttl && below(random, 6) == 0
-			 ? (uint8_t)(1 + below(random, 3))
+	c->op = ops[step_below(random, sizeof(ops))];
+	c->family = (uint8_t)step_below(random, STEP_FAMILIES);
+	c->qualifier = (uint8_t)step_below(random, STEP_QUALIFIERS);
+	c->ts = step_below(random, 2)
+			? STEP_TS_AUTO
+			: (uint8_t)step_below(random, STEP_TS_LAST + 1);
+	c->ttl = mode->ttl && step_below(random, 6) == 0
+			 ? (uint8_t)(1 + step_below(random, 3))
 			 : 0;
-	c->value = (uint8_t)below(random, VALUE_KINDS);
-	c->delta = (int8_t)((int)below(random, 7) - 3);
+	c->value = (uint8_t)step_below(random, VALUE_KINDS);
+	c->delta = (int8_t)((int)step_below(random, 7) - 3);
 }
 
 static void make_check(uint64_t *random, struct step_check *c)
 {
-	c->op = (uint8_t)below(random, CHECK_GREATER_OR_EQUAL + 1);
-	c->family = (uint8_t)below(random, STEP_FAMILIES);
-	c->qualifier = (uint8_t)below(random, STEP_QUALIFIERS);
-	c->ts = (uint8_t)(STEP_TS_FIRST + below(random, 5));
-	c->value = (uint8_t)below(random, VALUE_Y + 1);
+	c->op = (uint8_t)step_below(random, CHECK_GREATER_OR_EQUAL + 1);
+	c->family = (uint8_t)step_below(random, STEP_FAMILIES);
+	c->qualifier = (uint8_t)step_below(random, STEP_QUALIFIERS);
+	c->ts = (uint8_t)(STEP_TS_FIRST + step_below(random, 5));
+	c->value = (uint8_t)step_below(random, VALUE_Y + 1);
 }
 
 /* An end that is open half of the time. */
 static uint8_t make_end(uint64_t *random, unsigned n)
 {
-	return (uint8_t)(below(random, 2) ? 0 : 1 + below(random, n));
+	return (uint8_t)(step_below(random, 2) ? 0 : 1 + step_below(random, n));
 }
 
 static void make_scan(uint64_t *random, const struct step_mode *mode,
 		      struct step_scan *c)
 {
-	c->granularity = (uint8_t)below(random, 4);
+	c->granularity = (uint8_t)step_below(random, 4);
 	c->start = make_end(random, STEP_ROWS);
 	c->stop = make_end(random, STEP_ROWS);
-	c->start_exclusive = below(random, 2);
-	c->stop_inclusive = below(random, 2);
-	c->reversed = below(random, 3) == 0;
-	c->raw = mode->raw && below(random, 2);
-	c->keys_only = below(random, 3) == 0;
+	c->start_exclusive = step_below(random, 2);
+	c->stop_inclusive = step_below(random, 2);
+	c->reversed = step_below(random, 3) == 0;
+	c->raw = mode->raw && step_below(random, 2);
+	c->keys_only = step_below(random, 3) == 0;
+	if (!c->raw && mode->past && step_below(random, 3) == 0)
+		c->as_of = (uint8_t)(1 + step_below(random, 5));
 	if (c->raw) {
 		c->granularity = SCAN_CELLS;
 		return;
 	}
-	if (below(random, 3) == 0) {
+	if (step_below(random, 3) == 0) {
 		c->qual_start = make_end(random, STEP_QUALIFIERS);
 		c->qual_stop = make_end(random, STEP_QUALIFIERS);
-		c->qual_exclusive = below(random, 2);
-		c->qual_inclusive = below(random, 2);
+		c->qual_exclusive = step_below(random, 2);
+		c->qual_inclusive = step_below(random, 2);
 	}
-	c->columns = below(random, 3) ? 0 : (uint8_t)below(random, 3);
-	c->column[0] = (uint8_t)below(random, 8);
-	c->column[1] = (uint8_t)below(random, 8);
-	if (below(random, 3) == 0) {
+	c->columns = step_below(random, 3) ? 0 : (uint8_t)step_below(random, 3);
+	c->column[0] = (uint8_t)step_below(random, 8);
+	c->column[1] = (uint8_t)step_below(random, 8);
+	if (step_below(random, 3) == 0) {
 		c->ts_min = make_end(random, 5);
 		c->ts_max = make_end(random, 5);
 	}
-	c->versions = (uint8_t)below(random, 4);
-	c->limit = below(random, 4) ? 0 : (uint8_t)(1 + below(random, 2));
+	c->versions = (uint8_t)step_below(random, 4);
+	c->limit = step_below(random, 4) ? 0
+					 : (uint8_t)(1 + step_below(random, 2));
+	if (step_below(random, 4) == 0) {
+		c->range_family =
+			(uint8_t)(1 + step_below(random, STEP_FAMILIES));
+		c->range_min = make_end(random, 5);
+		c->range_max = make_end(random, 5);
+	}
+	/* Which of the rows that cannot be told would count is the store's. */
+	if (c->as_of) {
+		c->limit = 0;
+		return;
+	}
+	if (step_below(random, 3) == 0) {
+		c->granularity = SCAN_COLUMNS + (uint8_t)step_below(random, 2);
+		c->filter = (uint32_t)(1 + step_below(random, INT32_MAX));
+	}
+	if (c->granularity >= SCAN_COLUMNS && step_below(random, 4) == 0) {
+		c->family_limit = (uint8_t)step_below(random, 4);
+		c->family_offset = (uint8_t)step_below(random, 3);
+	}
 }
 
 /* They are taken more often than anything is done with them. */
-static uint8_t make_named(uint64_t *random)
+static uint8_t make_named(uint64_t *random, const struct step_mode *mode)
 {
-	unsigned n = below(random, 10);
+	unsigned n = step_below(random, mode->past ? 8 : 10);
 
 	return (uint8_t)(n < 5 ? STEP_NAMED : STEP_NAMED_DROP + n - 5);
 }
 
 static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 {
-	unsigned n = below(random, 1000);
+	unsigned n = step_below(random, 1000);
 
 	if (n < 400)
 		return STEP_MUTATE;
 	if (n < 440)
-		return mode->named ? make_named(random) : STEP_MUTATE;
+		return mode->named ? make_named(random, mode) : STEP_MUTATE;
 	if (n < 450)
 		return STEP_MANY;
 	if (n < 700)
@@ -275,8 +297,11 @@ static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 		return STEP_DUMP;
 	if (n < 870)
 		return STEP_FLUSH;
+	/* In classic order it shows in what is kept of the deleted, or was. */
 	if (n < 885)
-		return STEP_COMPACT;
+		return mode->classic && (mode->keep || mode->past)
+			       ? STEP_FLUSH
+			       : STEP_COMPACT;
 	if (n < 890)
 		return STEP_SYNC;
 	if (n < 900)
@@ -290,46 +315,54 @@ static uint8_t make_kind(uint64_t *random, const struct step_mode *mode)
 	if (n < 970)
 		return mode->snapshots ? STEP_RELEASE : STEP_MUTATE;
 	if (n < 985)
-		return STEP_ALTER;
+		return mode->past || mode->keep ? STEP_MUTATE : STEP_ALTER;
 	if (!mode->tables)
 		return STEP_MUTATE;
-	return (uint8_t)(STEP_CREATE + below(random, 5));
+	return (uint8_t)(STEP_CREATE + step_below(random, 6));
 }
 
 void step_make(uint64_t *random, const struct step_mode *mode, uint32_t id,
 	       struct step *s)
 {
 	*s = (struct step){.id = id, .kind = make_kind(random, mode)};
-	s->table = below(random, 4) == 0;
-	s->row = (uint8_t)below(random, STEP_ROWS);
-	s->family = (uint8_t)below(random, STEP_FAMILIES);
-	s->flags = mode->sync || below(random, 10) == 0 ? MUTATE_SYNC : 0;
-	s->snapshot = (mode->snapshots || mode->named) && below(random, 3) == 0
-			      ? (uint8_t)(1 + below(random, STEP_SNAPSHOTS))
-			      : 0;
-	s->nchanges =
-		(uint8_t)(below(random, 2) ? 1
-					   : 1 + below(random, STEP_CHANGES));
-	s->nchecks = below(random, 5) ? 0 : (uint8_t)(1 + below(random, 2));
+	s->table = step_below(random, 4) == 0;
+	s->row = (uint8_t)step_below(random, STEP_ROWS);
+	s->family = (uint8_t)step_below(random, STEP_FAMILIES);
+	s->flags = mode->sync || step_below(random, 10) == 0 ? MUTATE_SYNC : 0;
+	s->snapshot =
+		(mode->snapshots || mode->named) && step_below(random, 3) == 0
+			? (uint8_t)(1 + step_below(random, STEP_SNAPSHOTS))
+			: 0;
+	s->nchanges = (uint8_t)(step_below(random, 2)
+					? 1
+					: 1 + step_below(random, STEP_CHANGES));
+	s->nchecks = step_below(random, 5)
+			     ? 0
+			     : (uint8_t)(1 + step_below(random, 2));
 	for (unsigned i = 0; i < s->nchanges; i++)
 		make_change(random, mode, &s->changes[i]);
 	/*
 	 * A row delete is a marker in each family, and tells one timestamp
-	 * only: what it does to changes in front of it cannot be compared.
+	 * only: what it does to changes in front of it cannot be compared, nor
+	 * what it does as of a moment.
 	 */
-	for (unsigned i = 1; i < s->nchanges; i++)
+	for (unsigned i = !mode->past; i < s->nchanges; i++)
 		if (s->changes[i].op == CHANGE_DELETE_ROW &&
 		    s->changes[i].ts == STEP_TS_AUTO)
 			s->changes[i].ts = STEP_TS_CLOCK;
 	for (unsigned i = 0; i < s->nchecks; i++)
 		make_check(random, &s->checks[i]);
 	make_scan(random, mode, &s->scan);
-	s->clock = (int8_t)(1 + below(random, 9));
-	if (!mode->ttl && below(random, 3) == 0)
+	/* A refusal would come in two parts. */
+	if (s->kind == STEP_HOLD)
+		s->scan.as_of = 0;
+	s->clock = (int8_t)(1 + step_below(random, 9));
+	if (!mode->ttl && step_below(random, 3) == 0)
 		s->clock = (int8_t)-s->clock;
-	s->versions = (uint8_t)(1 + below(random, 4));
-	s->min_versions = below(random, 3) ? 0 : (uint8_t)below(random, 3);
-	s->ttl = mode->ttl ? (uint8_t)below(random, 4) : 0;
+	s->versions = (uint8_t)(1 + step_below(random, 4));
+	s->min_versions =
+		step_below(random, 3) ? 0 : (uint8_t)step_below(random, 3);
+	s->ttl = mode->ttl ? (uint8_t)step_below(random, 4) : 0;
 }
 
 /* -- printing ------------------------------------------------------------- */
@@ -413,18 +446,31 @@ static void format_scan(const struct step_scan *c, struct buf *out)
 		say(out, " ts %d..%d", c->ts_min ? c->ts_min * 4 - 12 : -1,
 		    c->ts_max ? c->ts_max * 4 - 12 : -1);
 	say(out, " versions %u limit %u", c->versions, c->limit);
+	if (c->range_family)
+		say(out, " family %u ts %d..%d", c->range_family - 1,
+		    c->range_min ? c->range_min * 4 - 12 : -1,
+		    c->range_max ? c->range_max * 4 - 12 : -1);
+	if (c->family_limit || c->family_offset)
+		say(out, " of a family %u behind %u", c->family_limit,
+		    c->family_offset);
+	if (c->as_of)
+		say(out, " as of now%+d", c->as_of * 4 - 12);
+	if (c->filter) {
+		say(out, " filter ");
+		step_filter(out, c->filter, 1000);
+	}
 }
 
 void step_format(const struct step *s, struct buf *out)
 {
 	static const char *const names[] = {
-		"mutate",      "many",	   "scan",	 "get",
-		"hold",	       "drain",	   "dump",	 "flush",
-		"compact",     "sync",	   "reopen",	 "die",
-		"clock",       "snapshot", "release",	 "alter",
-		"create",      "drop",	   "rename",	 "family-add",
-		"family-drop", "named",	   "named-drop", "named-rename",
-		"named-open",  "restore",  "clone"};
+		"mutate",	"many",	       "scan",	  "get",
+		"hold",		"drain",       "dump",	  "flush",
+		"compact",	"sync",	       "reopen",  "die",
+		"clock",	"snapshot",    "release", "alter",
+		"create",	"drop",	       "rename",  "family-add",
+		"truncate",	"family-drop", "named",	  "named-drop",
+		"named-rename", "named-open",  "restore", "clone"};
 
 	say(out, "%5u %s t%u row %u", s->id, names[s->kind], s->table, s->row);
 	switch (s->kind) {

@@ -40,6 +40,7 @@ enum step_kind {
 	STEP_DROP,
 	STEP_RENAME,
 	STEP_FAMILY_ADD,
+	STEP_TRUNCATE,
 	STEP_FAMILY_DROP,
 	STEP_NAMED, /* a snapshot with a name, of a table or the store */
 	STEP_NAMED_DROP,
@@ -82,6 +83,10 @@ struct step_scan {
 	uint8_t columns; /* how many of them are named */
 	uint8_t column[2];
 	uint8_t ts_min, ts_max, versions, limit;
+	uint8_t range_family, range_min, range_max; /* 0 = none, family + 1 */
+	uint8_t family_limit, family_offset;
+	uint8_t as_of;	 /* 0 = now */
+	uint32_t filter; /* what step_filter() makes of it; 0 = none */
 };
 
 struct step {
@@ -107,9 +112,15 @@ struct step_mode {
 	bool tiny;	/* a write buffer of few steps */
 	bool narrow;	/* log segments of less than a write buffer */
 	bool sync;	/* every mutation is on disk before it returns */
+	bool past;	/* scans as of a moment; attributes stay as they are */
+	uint8_t keep;	/* keep_deleted of the first family */
 };
 
 uint64_t step_random(uint64_t *state);
+static inline unsigned step_below(uint64_t *random, unsigned n)
+{
+	return (unsigned)(step_random(random) % n);
+}
 /* The mode of a run follows from its seed. */
 struct step_mode step_mode_of(uint64_t seed, bool classic);
 void step_make(uint64_t *random, const struct step_mode *mode, uint32_t id,
@@ -120,6 +131,8 @@ struct bytes step_family(unsigned i);
 struct bytes step_qualifier(unsigned i);
 int64_t step_ts(unsigned i, int64_t now);
 uint64_t step_ttl(unsigned i);
+/* A filter as text; @now is where its timestamps lie. */
+void step_filter(struct buf *out, uint32_t seed, int64_t now);
 /* Writes the value into @b. */
 int step_value(struct buf *b, enum step_value kind, uint32_t id, unsigned k);
 

@@ -9,7 +9,7 @@ static struct store_options options_of(const struct world *w)
 {
 	return (struct store_options){
 		.create = true,
-		.inline_background = true,
+		.inline_background = !w->threads,
 		.os = w->os,
 		.cache_bytes = 64 << 10,
 		.write_buffer_bytes = !w->tiny	  ? 1 << 20

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/filter.h"
+
 int64_t world_now = WORLD_START_MS;
 
 int64_t world_clock(void)
@@ -40,6 +42,7 @@ int world_make_table(struct world *w, unsigned table)
 		attrs.versions = i ? 2 : 3;
 		attrs.new_version_behavior = !w->classic || i == 0;
 		attrs.bloom = i ? BLOOM_ROWCOL : BLOOM_ROW;
+		attrs.keep_deleted = i ? KEEP_DELETED_NO : w->keep;
 		attrs.compression = i ? COMPRESSION_ZLIB : COMPRESSION_NONE;
 		r = schema_add(&schema, step_family(i), &attrs);
 	}
@@ -228,7 +231,7 @@ static void apply_many(struct world *w, struct table *t, const struct step *s,
 static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 		     struct buf *answer)
 {
-	say(answer, "  ");
+	say(answer, c->kind == CELL_LOST ? "? " : "  ");
 	say_key(answer, c->row);
 	if (granularity >= SCAN_FAMILIES) {
 		say(answer, " ");
@@ -237,6 +240,8 @@ static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 	if (granularity >= SCAN_COLUMNS) {
 		say(answer, ":");
 		say_key(answer, c->qualifier);
+	}
+	if (granularity >= SCAN_COLUMNS && c->kind != CELL_LOST) {
 		say(answer, " @%lld %s", (long long)c->ts, kind_name(c->kind));
 		if (c->ttl_ms)
 			say(answer, " ttl %llu", (unsigned long long)c->ttl_ms);
@@ -303,11 +308,31 @@ static struct bytes row_end(uint8_t i)
 	return i ? step_row(i - 1u) : (struct bytes){0};
 }
 
+/* 0 = open. */
+static int64_t time_end(const struct world *w, uint8_t i)
+{
+	return i ? step_ts(STEP_TS_FIRST + i - 1u, w->now) : 0;
+}
+
+static int make_filter(const struct world *w, uint32_t seed,
+		       struct filter **out)
+{
+	struct buf text = {0};
+	int r;
+
+	step_filter(&text, seed, w->now);
+	r = filter_parse(buf_bytes(&text), out);
+	buf_free(&text);
+	return r;
+}
+
 static void apply_scan(struct world *w, struct table *t, const struct step *s,
 		       struct buf *answer)
 {
 	const struct step_scan *c = &s->scan;
 	struct column_name columns[2];
+	struct family_range range;
+	struct filter *filter = NULL;
 	struct scan_spec spec = {
 		.granularity = c->granularity,
 		.reversed = c->reversed,
@@ -325,6 +350,11 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 		.ncolumns = c->columns,
 		.versions = c->versions,
 		.limit_rows = c->limit,
+		.has_as_of = c->as_of,
+		.family_ranges = &range,
+		.nfamily_ranges = c->range_family != 0,
+		.family_limit = c->family_limit,
+		.family_offset = c->family_offset,
 	};
 
 	if (c->raw && !w->pristine)
@@ -333,10 +363,15 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 		spec.qual_start = step_qualifier(c->qual_start - 1u);
 	if (c->qual_stop)
 		spec.qual_stop = step_qualifier(c->qual_stop - 1u);
-	if (c->ts_min)
-		spec.ts_min = step_ts(STEP_TS_FIRST + c->ts_min - 1u, w->now);
-	if (c->ts_max)
-		spec.ts_max = step_ts(STEP_TS_FIRST + c->ts_max - 1u, w->now);
+	spec.ts_min = time_end(w, c->ts_min);
+	spec.ts_max = time_end(w, c->ts_max);
+	spec.as_of = time_end(w, c->as_of);
+	if (c->range_family)
+		range = (struct family_range){
+			.family = step_family(c->range_family - 1u),
+			.ts_min = time_end(w, c->range_min),
+			.ts_max = time_end(w, c->range_max),
+		};
 	for (unsigned i = 0; i < c->columns; i++) {
 		columns[i].family = step_family(c->column[i] & 1);
 		columns[i].whole_family = c->column[i] / 2 == STEP_QUALIFIERS;
@@ -347,10 +382,14 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 		if (!spec.snapshot)
 			return;
 	}
-	if (s->kind == STEP_HOLD)
+	if (c->filter && make_filter(w, c->filter, &filter) < 0)
+		say(answer, "no filter: %s\n", store_why());
+	spec.filter = filter;
+	if (s->kind == STEP_HOLD && !filter)
 		hold(w, t, &spec, answer);
 	else
 		scan_all(t, &spec, answer);
+	filter_free(filter);
 }
 
 static void say_got(int r, const struct cell *cell, const struct buf *hold,
@@ -631,6 +670,11 @@ static void apply_table(struct world *w, const struct step *s,
 			r = world_attach(w);
 		}
 		break;
+	case STEP_TRUNCATE:
+		w->pristine = false; /* nobody can tell what was */
+		release_all(w);
+		r = store_table_truncate(w->store, table_name_of(i, which));
+		break;
 	case STEP_DROP:
 		release_all(w);
 		r = store_table_drop(w->store, table_name_of(i, which),
@@ -800,6 +844,7 @@ void world_apply(struct world *w, const struct step *s, struct buf *answer)
 	case STEP_CREATE:
 	case STEP_DROP:
 	case STEP_RENAME:
+	case STEP_TRUNCATE:
 		apply_table(w, s, answer);
 		break;
 	case STEP_NAMED:

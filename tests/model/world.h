@@ -20,6 +20,8 @@ struct world {
 	bool classic;
 	bool narrow;   /* log segments of less than a write buffer */
 	bool tiny;     /* it flushes and compacts by itself */
+	bool threads;  /* in threads of its own */
+	uint8_t keep;  /* keep_deleted of the first family */
 	bool pristine; /* nothing was flushed: raw scans see all */
 	int64_t now;
 	int result; /* of the last step that changes something */
