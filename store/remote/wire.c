@@ -144,6 +144,7 @@ static void take_change(struct decoder *d, struct change *c)
 	c->ts_min = take_i64(d);
 	c->ts_max = take_i64(d);
 	c->value = take_bytes(d, WIRE_FRAME_MAX);
+	c->ts_given = -1; /* of a row without families: none is */
 }
 
 /* A count of things of which each takes at least @min bytes. */
