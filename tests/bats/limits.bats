@@ -18,7 +18,8 @@ rss() {
 	[[ $output == *"File too large"* ]]
 	run ! dd if=/dev/zero of="$M/T/R/f:q" bs=1 count=1 seek=1T status=none
 	run ! fallocate -l 1T "$M/T/R/f:q"
-	[ $(($(rss) - before)) -lt 4096 ]
+	# Threads that start meanwhile take some MiB under a sanitizer.
+	[ $(($(rss) - before)) -lt 65536 ]
 }
 
 @test "truncate changes the length of a version" {

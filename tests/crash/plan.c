@@ -114,6 +114,14 @@ static void ref_step(const struct plan *p, struct world *w, size_t index,
 	const struct plan_given *given = &p->given[index];
 	struct buf answer = {0};
 
+	/* Two acts: a crash may come between. */
+	if (s->kind == STEP_NAMED_CLONE && (s->family || w->tables[s->table])) {
+		world_make_room(w, s);
+		if (record)
+			state_add(record, w, index);
+		if (parts < 2)
+			return;
+	}
 	if (s->kind != STEP_MANY) {
 		ref_store_hint(w->store, given->ts, given->n);
 		world_apply(w, s, &answer);

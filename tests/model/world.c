@@ -700,15 +700,26 @@ static void apply_snapshot(struct world *w, const struct step *s,
 		say(answer, "%d\n", snapshot_take(w->store, slot));
 }
 
-/* The other table makes room, if it may, and becomes as this is shown. */
-static int clone_named(struct world *w, struct table *t, struct bytes name,
-		       const struct step *s)
+int world_make_room(struct world *w, const struct step *s)
 {
 	unsigned to = !s->table;
 	int r;
 
 	release_all(w);
-	store_table_drop(w->store, table_name_of(to, name_now(w, to)), false);
+	r = store_table_drop(w->store, table_name_of(to, name_now(w, to)),
+			     false);
+	return r == -ENOENT || r == -ENOTEMPTY ? 0 : r;
+}
+
+/* The other table makes room, if it may, and becomes as this is shown. */
+static int clone_named(struct world *w, struct table *t, struct bytes name,
+		       const struct step *s)
+{
+	unsigned to = !s->table;
+	int r = world_make_room(w, s);
+
+	if (r < 0)
+		return r;
 	r = store_snapshot_clone(w->store, t, name,
 				 t ? (struct bytes){0}
 				   : table_name_of(s->table, 0),

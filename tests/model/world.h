@@ -59,6 +59,11 @@ int world_attach(struct world *w);
 void world_detach(struct world *w);
 /* Applies the step and appends the answer. */
 void world_apply(struct world *w, const struct step *s, struct buf *answer);
+/*
+ * The first half of STEP_NAMED_CLONE: the other table goes, unless it is not
+ * there or has snapshots.
+ */
+int world_make_room(struct world *w, const struct step *s);
 /* All that the store holds: tables, schemas, cells in several ways. */
 void world_dump(struct world *w, struct buf *answer);
 /* Only what a crash must keep: schemas and visible cells, read once. */
