@@ -15,6 +15,7 @@ struct fstable {
 	uint64_t version; /* of schema */
 	struct schema schema;
 	bool expires;
+	bool asked, cell_ttl; /* whether cells have a ttl of their own */
 	int64_t changed_ms;
 	struct fstable_count counts[COUNTS];
 };
@@ -165,6 +166,22 @@ int fstable_fixed(struct fstable *ft)
 	return r;
 }
 
+/* Once: later ones come through the mount, which says so. Under the lock. */
+static int ask_cell_ttl(struct fstable *ft)
+{
+	struct table_info info;
+	int r;
+
+	if (ft->asked)
+		return 0;
+	r = table_info(ft->table, &info);
+	if (r < 0)
+		return r;
+	ft->cell_ttl |= info.has_ttl;
+	ft->asked = true;
+	return 0;
+}
+
 int fstable_expires(struct fstable *ft)
 {
 	int r;
@@ -172,9 +189,18 @@ int fstable_expires(struct fstable *ft)
 	pthread_mutex_lock(&ft->lock);
 	r = refresh(ft);
 	if (r == 0)
-		r = ft->expires;
+		r = ask_cell_ttl(ft);
+	if (r == 0)
+		r = ft->cell_ttl ? FSTABLE_CELL_TTL : ft->expires;
 	pthread_mutex_unlock(&ft->lock);
 	return r;
+}
+
+void fstable_has_cell_ttl(struct fstable *ft)
+{
+	pthread_mutex_lock(&ft->lock);
+	ft->cell_ttl = true;
+	pthread_mutex_unlock(&ft->lock);
 }
 
 int fstable_schema(struct fstable *ft, struct schema *out)

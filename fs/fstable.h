@@ -67,8 +67,16 @@ int fstable_family(struct fstable *ft, struct bytes family,
 		   struct family_attrs *out);
 /* 1 if undeclared families are refused, 0, -ENOENT. */
 int fstable_fixed(struct fstable *ft);
-/* 1 if cells of any family can expire, 0, -ENOENT. */
+/*
+ * 1 if cells of any family can expire, FSTABLE_CELL_TTL if some by a ttl of
+ * their own, 0, -ENOENT.
+ */
+enum {
+	FSTABLE_CELL_TTL = 2
+};
 int fstable_expires(struct fstable *ft);
+/* A cell with a ttl of its own is about to be written. */
+void fstable_has_cell_ttl(struct fstable *ft);
 /* A copy of the schema; free with schema_free(). -ENOENT, -ENOMEM. */
 int fstable_schema(struct fstable *ft, struct schema *out);
 /* When the schema was last seen to change; 0 = not since the mount. */

@@ -118,6 +118,15 @@ static void note_old(struct outside_note *note, uint64_t column, int64_t ts)
 	old[note->count++] = (struct outside_old){column, ts};
 }
 
+static bool any_ttl(const struct mutation *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < rows[i].nchanges; k++)
+			if (rows[i].changes[k].ttl_ms)
+				return true;
+	return false;
+}
+
 void outside_rows_before(struct fs *fs, struct table *t,
 			 const struct mutation *rows, size_t n,
 			 struct outside_note *note)
@@ -126,6 +135,8 @@ void outside_rows_before(struct fs *fs, struct table *t,
 	uint64_t table, row, column;
 	struct fstable *ft = known(fs, t, &table);
 
+	if (ft && any_ttl(rows, n))
+		fstable_has_cell_ttl(ft);
 	for (size_t i = 0; ft && i < n; i++) {
 		row = table;
 		if (!go(fs, &row, rows[i].row, GO, &part))

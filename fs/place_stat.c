@@ -321,15 +321,17 @@ static double life_s(struct fs *fs, const struct place *p,
 {
 	struct family_attrs a;
 	int64_t left_ms;
+	int expires = p->table ? fstable_expires(p->table) : 0;
 
-	if (!p->table || fstable_expires(p->table) <= 0)
+	if (expires <= 0)
 		return CACHE_LONG_S;
 	/* A directory goes with its last cell, whichever that is. */
 	if (p->kind != NODE_VERSION)
 		return p->kind == NODE_TABLE || p->kind == NODE_SCHEMA
 			       ? CACHE_LONG_S
 			       : 0;
-	if (fstable_family(p->table, p->family, &a) <= 0)
+	if (expires == FSTABLE_CELL_TTL ||
+	    fstable_family(p->table, p->family, &a) <= 0)
 		return 0;
 	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
 		return CACHE_LONG_S;

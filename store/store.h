@@ -368,6 +368,7 @@ struct table_info {
 	int64_t oldest, newest; /* timestamps, if there are cells */
 	uint64_t entries;      /* stored: hidden cells and delete markers too */
 	uint64_t bytes, files; /* of table files; the log is everybody's */
+	bool has_ttl; /* a cell may have a ttl of its own; never wrongly no */
 };
 int table_info(struct table *t, struct table_info *out);
 

@@ -58,6 +58,7 @@ static struct memtree *memtree_new(struct memtable *mt, uint32_t id)
 	atomic_init(&t->entries, 0);
 	atomic_init(&t->nrows, 0);
 	atomic_init(&t->ts_min, INT64_MAX);
+	atomic_init(&t->has_ttl, false);
 	atomic_init(&t->ts_max, INT64_MIN);
 	return t;
 }
@@ -88,6 +89,7 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 	out->rows = atomic_load_explicit(&t->nrows, memory_order_relaxed);
 	out->ts_min = atomic_load_explicit(&t->ts_min, memory_order_relaxed);
 	out->ts_max = atomic_load_explicit(&t->ts_max, memory_order_relaxed);
+	out->has_ttl = atomic_load_explicit(&t->has_ttl, memory_order_relaxed);
 	return 1;
 }
 
@@ -162,40 +164,28 @@ static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
 	return 0;
 }
 
-static void count(struct memtree *t, uint64_t rows, uint64_t entries,
-		  int64_t ts_min, int64_t ts_max)
+static void count(struct memtree *t, uint64_t rows, uint64_t added,
+		  const struct entry *entries, size_t n)
 {
-	uint64_t n = atomic_load_explicit(&t->nrows, memory_order_relaxed);
-	uint64_t e = atomic_load_explicit(&t->entries, memory_order_relaxed);
+	uint64_t nrows = atomic_load_explicit(&t->nrows, memory_order_relaxed);
+	uint64_t all = atomic_load_explicit(&t->entries, memory_order_relaxed);
+	int64_t min = atomic_load_explicit(&t->ts_min, memory_order_relaxed);
+	int64_t max = atomic_load_explicit(&t->ts_max, memory_order_relaxed);
+	bool ttl = false;
 
+	for (size_t i = 0; i < n; i++) {
+		min = entries[i].ts < min ? entries[i].ts : min;
+		max = entries[i].ts > max ? entries[i].ts : max;
+		ttl |= entries[i].ttl_ms != 0;
+	}
 	if (rows)
-		atomic_store_explicit(&t->nrows, n + rows,
+		atomic_store_explicit(&t->nrows, nrows + rows,
 				      memory_order_relaxed);
-	atomic_store_explicit(&t->entries, e + entries, memory_order_relaxed);
-	if (ts_min < atomic_load_explicit(&t->ts_min, memory_order_relaxed))
-		atomic_store_explicit(&t->ts_min, ts_min, memory_order_relaxed);
-	if (ts_max > atomic_load_explicit(&t->ts_max, memory_order_relaxed))
-		atomic_store_explicit(&t->ts_max, ts_max, memory_order_relaxed);
-}
-
-static int64_t oldest(const struct entry *entries, size_t n)
-{
-	int64_t ts = INT64_MAX;
-
-	while (n--)
-		if (entries[n].ts < ts)
-			ts = entries[n].ts;
-	return ts;
-}
-
-static int64_t newest(const struct entry *entries, size_t n)
-{
-	int64_t ts = INT64_MIN;
-
-	for (size_t i = 0; i < n; i++)
-		if (entries[i].ts > ts)
-			ts = entries[i].ts;
-	return ts;
+	atomic_store_explicit(&t->entries, all + added, memory_order_relaxed);
+	atomic_store_explicit(&t->ts_min, min, memory_order_relaxed);
+	atomic_store_explicit(&t->ts_max, max, memory_order_relaxed);
+	if (ttl)
+		atomic_store_explicit(&t->has_ttl, true, memory_order_relaxed);
 }
 
 /* Links what copy_entries() made; returns how many were new. */
@@ -248,7 +238,7 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	if (new_tree)
 		memindex_insert(&mt->trees, a, &tree, t);
 	rowmap_add(&mt->map, r, hash);
-	count(t, 1, n, oldest(entries, given), newest(entries, given));
+	count(t, 1, n, entries, given);
 	mt->last = t;
 	mt->last_row = r;
 	return 0;
@@ -275,8 +265,7 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		return e;
 	t = mt->last && mt->last->id == tree ? mt->last
 					     : memtable_tree(mt, tree);
-	count(t, 0, link_cells(&mt->arena, r, list), oldest(entries, n),
-	      newest(entries, n));
+	count(t, 0, link_cells(&mt->arena, r, list), entries, n);
 	mt->last = t;
 	mt->last_row = r;
 	return 0;

@@ -57,6 +57,7 @@ int64_t memtable_next_tree(struct memtable *mt, int64_t after);
 struct memtree_stat {
 	uint64_t entries, rows;
 	int64_t ts_min, ts_max; /* of all timestamps, markers included */
+	bool has_ttl;		/* some entry has a ttl of its own */
 };
 int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 		       struct memtree_stat *out);

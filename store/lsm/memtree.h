@@ -30,6 +30,7 @@ struct memtree {
 	/* What memtree_stat says; stored by the writer. */
 	_Atomic(uint64_t) entries, nrows;
 	_Atomic(int64_t) ts_min, ts_max;
+	_Atomic(bool) has_ttl;
 };
 
 struct memtable {

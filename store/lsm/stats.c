@@ -243,6 +243,7 @@ static void add_files(struct table_info *out, struct held *held,
 		held->rows += i->rows;
 		held->cells += i->entries - i->markers;
 		add_times(out, i->ts_min, i->ts_max);
+		out->has_ttl |= i->has_ttl;
 	}
 }
 
@@ -257,6 +258,7 @@ static void add_memory(struct table_info *out, struct held *held,
 	held->rows += st.rows;
 	held->cells += st.entries;
 	add_times(out, st.ts_min, st.ts_max);
+	out->has_ttl |= st.has_ttl;
 }
 
 int lsm_table_info(struct table *base, struct table_info *out)

@@ -44,6 +44,7 @@ int remote_table_info(struct table *t, struct table_info *out)
 		i.entries = take_u64(&c.in);
 		i.bytes = take_u64(&c.in);
 		i.files = take_u64(&c.in);
+		i.has_ttl = take_bool(&c.in);
 		r = call_taken(&c, 0);
 	}
 	if (r >= 0)

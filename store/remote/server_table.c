@@ -278,6 +278,7 @@ int serve_table_info(struct served *sv, struct decoder *in, struct encoder *out)
 	put_u64(out, i.entries);
 	put_u64(out, i.bytes);
 	put_u64(out, i.files);
+	put_u8(out, i.has_ttl);
 	return r;
 }
 

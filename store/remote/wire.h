@@ -50,7 +50,7 @@
  *	NOW			i64
  *	TABLE_INFO		u32 table		bool exact, u64 rows,
  *				cells, i64 oldest, newest, u64 entries, bytes,
- *				files
+ *				files, bool has_ttl
  *
  *	(*) the fields are there when the result is 1
  *

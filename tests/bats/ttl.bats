@@ -175,3 +175,23 @@ gone() {
 	[ -z "$(ls "$M/T")" ]
 	[ -z "$(ls "$M/T/.raw")" ]
 }
+
+@test "a cell's own ttl ends it, whatever the kernel has cached" {
+	mkdir "$M/T"
+	echo families open > "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q" "$M/T/R/f/old"
+	echo old > "$M/T/R/f/old/5"
+	ls -lR "$M/T" > /dev/null
+	DUE=$(($(now_ms) + 2501))
+	"$BUILD/tools/cellctl" put "$STORE" T R f:q brief --ttl 2500ms
+	"$BUILD/tools/cellctl" put "$STORE" T S f:q brief --ttl 2500ms
+	alive stat "$M/T/R/f/q/latest"
+	alive ls -lR "$M/T"
+	alive stat "$M/T/S/f/q"
+	LAST=$(ls "$M/T/S/f/q" | head -n 1)
+	after "$DUE"
+	after $((DUE + 100))
+	gone "$M/T/S/f/q/$LAST" "$M/T/S/f/q/latest" "$M/T/S"
+	[ -z "$(find "$M/T" -path '*/q/*' -type f)" ]
+	[ "$(cat "$M/T/R/f/old/latest")" = old ]
+}

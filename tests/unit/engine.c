@@ -721,6 +721,35 @@ static void each_put_is_seen_at_once(void **state)
 	}
 }
 
+static void a_ttl_of_a_cell_is_known_in_memory_and_in_files(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = TS_AUTO,
+			   .value = bytes_str("v"),
+			   .ttl_ms = 1000000};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct table_info info;
+
+	assert_int_equal(temp_put(s, "r", "f", "p", TS_AUTO, "v"), 1);
+	assert_int_equal(table_info(s->table, &info), 0);
+	assert_false(info.has_ttl);
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(table_info(s->table, &info), 0);
+		assert_true(info.has_ttl);
+		if (i == 0) {
+			assert_int_equal(temp_close(s), 0);
+			assert_int_equal(temp_open(s), 0);
+		} else {
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		}
+	}
+}
+
 static int count_table_file(void *arg, const char *name)
 {
 	size_t n = strlen(name);
@@ -881,6 +910,7 @@ int main(void)
 		SMALL(a_row_without_end_is_flushed_all_the_same),
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		BOTH(each_put_is_seen_at_once),
+		BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files),
 		BOTH(what_a_thread_read_last_holds_no_file),
 		BOTH(what_a_table_holds_is_counted_or_estimated),
 		cmocka_unit_test(

@@ -353,6 +353,8 @@ static void what_a_table_holds_is_told_alike(void **state)
 		assert_int_equal(a.oldest, b.oldest);
 		assert_int_equal(a.newest, b.newest);
 		assert_int_equal(a.entries, b.entries);
+		assert_false(a.has_ttl);
+		assert_false(b.has_ttl);
 		assert_int_equal(a.bytes, b.bytes);
 		assert_int_equal(a.files, b.files);
 	}
