@@ -169,15 +169,14 @@ int fstable_fixed(struct fstable *ft)
 /* Once: later ones come through the mount, which says so. Under the lock. */
 static int ask_cell_ttl(struct fstable *ft)
 {
-	struct table_info info;
 	int r;
 
 	if (ft->asked)
 		return 0;
-	r = table_info(ft->table, &info);
+	r = table_has_ttl(ft->table);
 	if (r < 0)
 		return r;
-	ft->cell_ttl |= info.has_ttl;
+	ft->cell_ttl |= r > 0;
 	ft->asked = true;
 	return 0;
 }

@@ -371,6 +371,8 @@ struct table_info {
 	bool has_ttl; /* a cell may have a ttl of its own; never wrongly no */
 };
 int table_info(struct table *t, struct table_info *out);
+/* 1 if has_ttl, 0; reads no cell. */
+int table_has_ttl(struct table *t);
 
 /* Bytes of the filesystem that holds the store. */
 struct store_space {

@@ -47,3 +47,17 @@ int table_info(struct table *t, struct table_info *out)
 		trace_line(r, "table_info #%llu", (unsigned long long)t->id);
 	return front_end(t->store, r);
 }
+
+int table_has_ttl(struct table *t)
+{
+	struct table_info info = {0};
+	int r;
+
+	front_begin();
+	r = t->store->ops->table_info(t, &info);
+	if (r == 0)
+		r = info.has_ttl;
+	if (t->store->trace)
+		trace_line(r, "table_has_ttl #%llu", (unsigned long long)t->id);
+	return front_end(t->store, r);
+}

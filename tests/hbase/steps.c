@@ -175,7 +175,11 @@ static int begin(struct run *r, json_t *c, bool served)
 {
 	const char *id = json_string_value(json_object_get(c, "id"));
 	json_t *schema = json_object_get(c, "schema");
-	struct store_options o = {.create = true, .inline_background = true};
+	/* A case writes little, and the disk is in memory. */
+	struct store_options o = {.create = true,
+				  .inline_background = true,
+				  .wal_segment_bytes = 256 << 10,
+				  .wal_ring_bytes = 64 << 10};
 	int err;
 
 	r->os = sim_new(1);

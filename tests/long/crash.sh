@@ -8,3 +8,4 @@ seed=${1:-$((($(date +%s) - 1700000000) * 1000))}
 "$crash" --seed "$seed" --states 500000 --step 1 --nested 50
 "$crash" --seed "$seed" --states 500000 --steps 300 --step 5 --nested 50
 "$crash" --seed "$seed" --leave-out --workloads 16
+"$crash" --seed "$seed" --faults --workloads 100

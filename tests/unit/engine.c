@@ -737,10 +737,12 @@ static void a_ttl_of_a_cell_is_known_in_memory_and_in_files(void **state)
 	assert_int_equal(temp_put(s, "r", "f", "p", TS_AUTO, "v"), 1);
 	assert_int_equal(table_info(s->table, &info), 0);
 	assert_false(info.has_ttl);
+	assert_int_equal(table_has_ttl(s->table), 0);
 	assert_int_equal(table_mutate(s->table, &m, 0), 1);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(table_info(s->table, &info), 0);
 		assert_true(info.has_ttl);
+		assert_int_equal(table_has_ttl(s->table), 1);
 		if (i == 0) {
 			assert_int_equal(temp_close(s), 0);
 			assert_int_equal(temp_open(s), 0);
