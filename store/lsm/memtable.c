@@ -323,11 +323,6 @@ bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 	return found;
 }
 
-bool memtable_has_row(struct memtable *mt, uint32_t tree, struct bytes row)
-{
-	return rowmap_find(&mt->map, tree, row, rowmap_hash(tree, row));
-}
-
 bool memtable_row_newest(struct memtable *mt, uint32_t tree, struct bytes row,
 			 int64_t *ts)
 {

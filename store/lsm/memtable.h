@@ -70,8 +70,6 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 			    struct bytes row, struct bytes qualifier,
 			    int64_t *ts);
-/* Has the row any entry? As for readers, no lock is needed. */
-bool memtable_has_row(struct memtable *mt, uint32_t tree, struct bytes row);
 /* The greatest timestamp in a row, of all kinds; walks the row. */
 bool memtable_row_newest(struct memtable *mt, uint32_t tree, struct bytes row,
 			 int64_t *ts);
