@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Draws the JSON of `cellctl bench` as an SVG.
 
-usage: bench-plot.py BENCH.json > BENCH.svg
+usage: bench-plot.py BENCH.json... > BENCH.svg
 
-A row a workload, a dot an engine. The scale is logarithmic and relative to
+Of several files, of parts of the workloads on as many cells, the first says
+which engines there are. A row a workload, a dot an engine. The scale is logarithmic and relative to
 the best LSM peer of that row (RocksDB, LevelDB), so that right is better in
 all rows: costs such as bytes or seconds are turned around. The tick in a row
 is what was wanted of cellfs.
@@ -111,11 +112,20 @@ def draw(bench):
     yield "</svg>"
 
 
+def load(path):
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__.strip())
-    with open(sys.argv[1], encoding="utf-8") as f:
-        bench = json.load(f)
+    bench = load(sys.argv[1])
+    for path in sys.argv[2:]:
+        part = load(path)
+        if part["cells"] != bench["cells"]:
+            sys.exit(f"bench-plot.py: {path} is of {part['cells']:,} cells")
+        bench["workloads"] += part["workloads"]
     print("\n".join(draw(bench)))
 
 

@@ -70,6 +70,8 @@ struct workload {
 	enum metric metric;
 	/* Wanted: ratio to the best LSM peer, to LMDB; 0 = nothing asked. */
 	double want_lsm, want_lmdb;
+	/* The same by one thread; NULL: there is none. */
+	const char *alone;
 };
 
 extern const struct workload bench_workloads[]; /* ends with name NULL */

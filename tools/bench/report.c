@@ -96,7 +96,27 @@ static double ratio(const struct report *rep, unsigned w, bool lmdb)
 	return own > 0 && peer > 0 ? own / peer : 0;
 }
 
+/* What threads gain: ours to ours by one thread. */
+static double ratio_to_alone(const struct report *rep, unsigned w)
+{
+	const char *alone = bench_workloads[w].alone;
+	double own = of_named(rep, w, "cellfs");
+
+	for (unsigned i = 0; alone && i < rep->nworkloads; i++) {
+		double one;
+
+		if (strcmp(bench_workloads[i].name, alone) != 0)
+			continue;
+		one = of_named(rep, i, "cellfs");
+		return one > 0 ? own / one : 0;
+	}
+	return 0;
+}
+
 /* -- the table ------------------------------------------------------------ */
+
+/* Wanted of two threads. */
+#define WANT_TWO 1.7
 
 static void print_number(FILE *to, double v, int width)
 {
@@ -160,6 +180,19 @@ static void print_settings(const struct report *rep, FILE *to)
 	fprintf(to, "\n");
 }
 
+static void print_threads(const struct report *rep, FILE *to)
+{
+	for (unsigned w = 0; w < rep->nworkloads; w++) {
+		double gain = ratio_to_alone(rep, w);
+
+		if (!rep->wanted[w] || !(gain > 0))
+			continue;
+		fprintf(to, "%-20s %.2fx of one thread, wanted >=%.4g%s\n",
+			bench_workloads[w].name, gain, WANT_TWO,
+			gain < WANT_TWO ? "!" : "");
+	}
+}
+
 void report_table(const struct report *rep, FILE *to)
 {
 	print_settings(rep, to);
@@ -180,6 +213,7 @@ void report_table(const struct report *rep, FILE *to)
 		print_ratio(to, ratio(rep, w, true), wl->want_lmdb, less);
 		fprintf(to, "\n");
 	}
+	print_threads(rep, to);
 }
 
 unsigned report_failures(const struct report *rep, FILE *to)
@@ -255,10 +289,11 @@ static void json_workload(const struct report *rep, unsigned w, FILE *f)
 		metric_less_is_better(wl->metric) ? "true" : "false");
 	fprintf(f,
 		"     \"to_lsm\": %.4g, \"wanted_lsm\": %.4g, "
-		"\"to_lmdb\": %.4g, \"wanted_lmdb\": %.4g,\n"
-		"     \"engines\": {",
+		"\"to_lmdb\": %.4g, \"wanted_lmdb\": %.4g,\n",
 		ratio(rep, w, false), wl->want_lsm, ratio(rep, w, true),
 		wl->want_lmdb);
+	fprintf(f, "     \"to_alone\": %.4g,\n     \"engines\": {",
+		ratio_to_alone(rep, w));
 	for (unsigned e = 0; e < rep->nengines; e++) {
 		fprintf(f, "%s\n      \"%s\": ", e ? "," : "",
 			rep->engines[e]->name);

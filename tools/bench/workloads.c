@@ -21,6 +21,22 @@
 		.want_lmdb = 0.75 * (lm), __VA_ARGS__           \
 	}
 
+/* The same by two threads. */
+#define TWICE(one, text, u, ...)                                             \
+	{.name = one "-2",                                                   \
+	 .line = text,                                                       \
+	 .unit = u,                                                          \
+	 .data = DATA_MAJOR,                                                 \
+	 .threads = 2,                                                       \
+	 .alone = one,                                                       \
+	 .want_lmdb = 1.5,                                                   \
+	 __VA_ARGS__},                                                       \
+	{                                                                    \
+		.name = one "-2-settled", .line = text, .unit = u,           \
+		.data = DATA_SETTLED, .threads = 2, .alone = one "-settled", \
+		.want_lmdb = 1.125, __VA_ARGS__                              \
+	}
+
 #define FILL(id, text, lsm, lm, ...)                                           \
 	{                                                                      \
 		.name = id, .line = text, .unit = CELLS, .data = DATA_EMPTY,   \
@@ -79,12 +95,9 @@ const struct workload bench_workloads[] = {
 	     .run = run_rows),
 	READ("first30", "list the first 30 rows", CALLS, 0, 0,
 	     .run = run_first_rows),
-	READ("get-2", "gets by two threads", CALLS, 0, 0, .run = run_get,
-	     .threads = 2),
-	READ("row-2", "rows by two threads", CELLS, 0, 0, .run = run_row,
-	     .threads = 2),
-	READ("seek30-2", "seeks by two threads", CELLS, 0, 0, .run = run_seek,
-	     .threads = 2),
+	TWICE("get", "gets by two threads", CALLS, .run = run_get),
+	TWICE("row", "rows by two threads", CELLS, .run = run_row),
+	TWICE("seek30", "seeks by two threads", CELLS, .run = run_seek),
 	{.name = "rows1000",
 	 .line = "list the rows, 1,000 cells a row",
 	 .unit = "rows/s",
