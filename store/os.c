@@ -155,6 +155,14 @@ int os_map_read(struct os_file *f, size_t len, const void **out)
 	return rc < 0 ? failed(rc, f->name, "map") : 0;
 }
 
+bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n)
+{
+	if (f->os->ops->map_copy)
+		return f->os->ops->map_copy(f, to, from, n);
+	memcpy(to, from, n);
+	return true;
+}
+
 void os_unmap(struct os_file *f, const void *p, size_t len)
 {
 	f->os->ops->unmap(f, p, len);

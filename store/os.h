@@ -76,6 +76,9 @@ struct os_ops {
 	int (*map)(struct os_file *f, size_t len, void **out);
 	/* Maps @len bytes to read; lasts until os_unmap(). */
 	int (*map_read)(struct os_file *f, size_t len, const void **out);
+	/* NULL: what is mapped can always be read. */
+	bool (*map_copy)(struct os_file *f, void *to, const void *from,
+			 size_t n);
 	void (*unmap)(struct os_file *f, const void *p, size_t len);
 	/* NULL in the real one, which copies and needs to tell nobody. */
 	void (*map_stored)(struct os_file *f, size_t off, const void *src,
@@ -136,6 +139,11 @@ int os_size(struct os_file *f, uint64_t *out);
 int os_map(struct os_file *f, size_t len, void **out);
 void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
 int os_map_read(struct os_file *f, size_t len, const void **out);
+/*
+ * Copies from what os_map_read() gave: touched otherwise it may be SIGBUS.
+ * False if the file has become shorter or cannot be read; os_pread() tells why.
+ */
+bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n);
 void os_unmap(struct os_file *f, const void *p, size_t len);
 int os_lock(struct os_file *f, int *pid);
 int64_t os_now_ms(struct os *os);

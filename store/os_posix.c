@@ -6,6 +6,7 @@
  * plain file are refused.
  */
 #include "store/os.h"
+#include "store/os_bus.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -420,20 +421,31 @@ static int posix_map(struct os_file *f, size_t len, void **out)
 static int posix_map_read(struct os_file *f, size_t len, const void **out)
 {
 	void *p = NULL;
-	int rc;
+	int rc = bus_watch();
 
-	rc = map_checked(f, len, PROT_READ, MAP_SHARED, &p);
 	if (rc < 0)
 		return rc;
+	rc = map_checked(f, len, PROT_READ, MAP_SHARED, &p);
+	if (rc < 0) {
+		bus_unwatch();
+		return rc;
+	}
 	if (pfile(f)->flags & OS_RANDOM)
 		(void)madvise(p, len, MADV_RANDOM);
 	*out = p;
 	return 0;
 }
 
+static bool posix_map_copy(struct os_file *f, void *to, const void *from,
+			   size_t n)
+{
+	return bus_copy(to, from, n);
+}
+
 static void posix_unmap(struct os_file *f, const void *p, size_t len)
 {
 	munmap((void *)(uintptr_t)p, len);
+	bus_unwatch();
 }
 
 /* The kernel names no holder of such a lock, so that the file does. */
@@ -520,6 +532,7 @@ struct os *os_posix(void)
 		.size = posix_size,
 		.map = posix_map,
 		.map_read = posix_map_read,
+		.map_copy = posix_map_copy,
 		.unmap = posix_unmap,
 		.lock = posix_lock,
 		.now_ms = posix_now_ms,

@@ -14,6 +14,8 @@ struct sstable {
 	atomic_bool obsolete;
 	struct os_dir *dir;
 	struct os_file *file;
+	_Atomic(const void *) map; /* of all of it, once it is wanted */
+	atomic_bool unmappable;
 	struct sst_info info;
 	struct sst_index index;
 	struct cache_slots slots;
@@ -40,8 +42,8 @@ struct sst_window {
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
 	     struct block **out);
 /* The value of a cell of bare block @b, which is number @index, into @hold. */
-int sst_read_value(const struct sstable *t, const struct block *b,
-		   uint32_t index, uint32_t cell, struct buf *hold);
+int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
+		   uint32_t cell, struct buf *hold);
 /* Fills @w from block @i on. */
 int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 		    struct sst_window *w);

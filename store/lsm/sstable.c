@@ -28,6 +28,39 @@ static int read_all(const struct sstable *t, void *to, size_t n,
 	return 0;
 }
 
+/* All of the file in memory, or NULL. */
+static const uint8_t *mapped(struct sstable *t)
+{
+	const void *map = atomic_load_explicit(&t->map, memory_order_acquire);
+	const void *other = NULL;
+
+	if (map || atomic_load_explicit(&t->unmappable, memory_order_relaxed))
+		return map;
+	if (os_map_read(t->file, t->info.file_bytes, &map) < 0) {
+		atomic_store(&t->unmappable, true);
+		return NULL;
+	}
+	if (atomic_compare_exchange_strong(&t->map, &other, map))
+		return map;
+	os_unmap(t->file, map, t->info.file_bytes);
+	return other;
+}
+
+/*
+ * As read_all(), for some bytes out of many: a call of the system would cost
+ * more than they do. What cannot be copied is read, which says why.
+ */
+static int read_few(struct sstable *t, void *to, size_t n, uint64_t offset)
+{
+	const uint8_t *map = mapped(t);
+
+	if (map && offset <= t->info.file_bytes &&
+	    n <= t->info.file_bytes - offset &&
+	    os_map_copy(t->file, to, map + offset, n))
+		return 0;
+	return read_all(t, to, n, offset);
+}
+
 /* Into exactly @raw_len bytes, no more and no fewer. */
 static int inflate_all(struct bytes stored, uint8_t *raw, size_t raw_len)
 {
@@ -124,8 +157,8 @@ static int check_pieces(const struct sstable *t, const struct block *b,
 	return 0;
 }
 
-int sst_read_value(const struct sstable *t, const struct block *b,
-		   uint32_t index, uint32_t cell, struct buf *hold)
+int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
+		   uint32_t cell, struct buf *hold)
 {
 	uint64_t all = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
 	uint64_t len, at = block_value_at(b, cell, &len);
@@ -142,7 +175,7 @@ int sst_read_value(const struct sstable *t, const struct block *b,
 	if (r < 0)
 		return why(r, "no memory for a value of %" PRIu64 " bytes",
 			   len);
-	r = read_all(t, hold->data, end - from,
+	r = read_few(t, hold->data, end - from,
 		     t->index.entries[index].offset + b->raw_len - all + from);
 	if (r == 0)
 		r = check_pieces(t, b, index, from / BLOCK_PIECE,
@@ -323,6 +356,8 @@ static void release(struct sstable *t)
 {
 	cache_slots_release(&t->slots);
 	index_release(&t->index);
+	if (atomic_load(&t->map))
+		os_unmap(t->file, t->map, t->info.file_bytes);
 	for (int i = 0; i < SST_NSECTIONS; i++)
 		buf_free(&t->section[i]);
 	os_close(t->file);

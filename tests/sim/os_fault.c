@@ -221,6 +221,13 @@ static int fault_map_read(struct os_file *f, size_t len, const void **out)
 	return rc ? rc : os_map_read(ifile(f), len, out);
 }
 
+static bool fault_map_copy(struct os_file *f, void *to, const void *from,
+			   size_t n)
+{
+	return !hit(f->os, FAULT_PREAD, NULL) &&
+	       os_map_copy(ifile(f), to, from, n);
+}
+
 static void fault_unmap(struct os_file *f, const void *p, size_t len)
 {
 	os_unmap(ifile(f), p, len);
@@ -276,6 +283,7 @@ static const struct os_ops fault_ops = {
 	.size = fault_size,
 	.map = fault_map,
 	.map_read = fault_map_read,
+	.map_copy = fault_map_copy,
 	.unmap = fault_unmap,
 	.map_stored = fault_map_stored,
 	.lock = fault_lock,

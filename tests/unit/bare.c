@@ -307,6 +307,39 @@ static void a_value_that_changes_later_is_seen(void **state)
 	end(&f);
 }
 
+/* Nothing of a file that was cut short may end the process. */
+static void a_file_that_is_cut_short_is_told(void **state)
+{
+	struct fixture f = {0};
+	struct buf hold = {0};
+	struct os_file *file;
+	char name[SST_NAME_LEN];
+	int gone = 0;
+
+	(void)state;
+	begin(&f, 7, COMPRESSION_NONE);
+	for (int pass = 0; pass < 5; pass++)
+		get_all(&f);
+	sst_name(f.info.number, name);
+	assert_int_equal(os_open(dir, name, OS_WRITE, &file), 0);
+	assert_int_equal(os_truncate(file, f.info.file_bytes / 2), 0);
+	for (uint32_t k = 0; k < CELLS; k++) {
+		int r = get(f.t, k, &hold);
+
+		if (r == 1) {
+			assert_true(is_right(k, buf_bytes(&hold)));
+			continue;
+		}
+		assert_int_equal(r, -EUCLEAN);
+		assert_non_null(strstr(store_why(), "7.sst"));
+		gone++;
+	}
+	assert_in_range(gone, CELLS / 4, CELLS - CELLS / 4);
+	os_close(file);
+	buf_free(&hold);
+	end(&f);
+}
+
 struct reader {
 	pthread_t thread;
 	struct sstable *t;
@@ -361,6 +394,7 @@ int main(void)
 		cmocka_unit_test(what_is_read_often_comes_in_whole),
 		cmocka_unit_test(compressed_blocks_come_whole_or_not),
 		cmocka_unit_test(a_value_that_changes_later_is_seen),
+		cmocka_unit_test(a_file_that_is_cut_short_is_told),
 		cmocka_unit_test(many_threads_read_bare_and_whole_blocks),
 	};
 

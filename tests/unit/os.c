@@ -1,11 +1,15 @@
 /* The real operating system behind the door, in a directory of its own. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -192,6 +196,142 @@ static void stores_to_a_mapping_are_in_the_file(void **state)
 	assert_int_equal(os_close(f), 0);
 }
 
+/* -- mappings that go away --------------------------------------------------
+ */
+
+static volatile sig_atomic_t others;
+
+static void other_handler(int sig)
+{
+	(void)sig;
+	others++;
+}
+
+static bool other_handles(void)
+{
+	struct sigaction now;
+
+	assert_int_equal(sigaction(SIGBUS, NULL, &now), 0);
+	return now.sa_handler == other_handler;
+}
+
+/* Two pages of 'a'. */
+static struct os_file *make_pages(struct place *p, const void **map)
+{
+	struct os_file *f = make(p, "pages");
+	char page[4096];
+
+	memset(page, 'a', sizeof(page));
+	assert_int_equal(os_pwrite(f, page, sizeof(page), 0), 0);
+	assert_int_equal(os_pwrite(f, page, sizeof(page), sizeof(page)), 0);
+	assert_int_equal(os_map_read(f, 2 * sizeof(page), map), 0);
+	return f;
+}
+
+static void a_copy_of_what_was_cut_off_fails(void **state)
+{
+	char buf[16] = "";
+	const void *map;
+	struct os_file *f = make_pages(*state, &map);
+	const char *at = map;
+
+	assert_true(os_map_copy(f, buf, at + 5000, 3));
+	assert_string_equal(buf, "aaa");
+	assert_int_equal(os_truncate(f, 4096), 0);
+	/* Not only once, and not for what is still there. */
+	for (int i = 0; i < 3; i++) {
+		assert_false(os_map_copy(f, buf, at + 5000, 3));
+		assert_false(os_map_copy(f, buf, at + 4090, 10));
+		assert_true(os_map_copy(f, buf, at + 4090, 6));
+	}
+	os_unmap(f, map, 8192);
+	os_close(f);
+}
+
+static void *copy_cut_off(void *arg)
+{
+	struct os_file *f = ((void **)arg)[0];
+	const char *map = ((void **)arg)[1];
+	char buf[8];
+	bool good = true;
+
+	for (int i = 0; i < 1000; i++)
+		good &= !os_map_copy(f, buf, map + 5000, 3) &&
+			os_map_copy(f, buf, map, 3);
+	return good ? arg : NULL;
+}
+
+static void threads_copy_what_was_cut_off(void **state)
+{
+	const void *map;
+	struct os_file *f = make_pages(*state, &map);
+	void *arg[2] = {f, (void *)(uintptr_t)map}, *good;
+	pthread_t t[4];
+
+	assert_int_equal(os_truncate(f, 4096), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, copy_cut_off, arg),
+				 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &good);
+		assert_non_null(good);
+	}
+	os_unmap(f, map, 8192);
+	os_close(f);
+}
+
+static void a_handler_of_before_is_asked_and_comes_back(void **state)
+{
+	const struct sigaction other = {.sa_handler = other_handler};
+	struct sigaction was;
+	const void *map, *again;
+	struct os_file *f;
+
+	assert_int_equal(sigaction(SIGBUS, &other, &was), 0);
+	f = make_pages(*state, &map);
+	assert_int_equal(os_map_read(f, 8192, &again), 0);
+	assert_false(other_handles());
+	raise(SIGBUS);
+	assert_int_equal(others, 1);
+	os_unmap(f, again, 8192);
+	assert_false(other_handles());
+	os_unmap(f, map, 8192);
+	assert_true(other_handles());
+	os_close(f);
+	assert_int_equal(sigaction(SIGBUS, &was, NULL), 0);
+}
+
+/* Dies of the signal, in a child. */
+static void touch_cut_off(struct os_file *f, const char *map)
+{
+	const struct sigaction none = {.sa_handler = SIG_DFL};
+	const struct rlimit no_core = {0};
+	const void *again;
+
+	os_unmap(f, map, 8192);
+	setrlimit(RLIMIT_CORE, &no_core);
+	sigaction(SIGBUS, &none, NULL);
+	if (os_map_read(f, 8192, &again) < 0 || os_truncate(f, 4096) < 0)
+		_exit(1);
+	_exit(*((const volatile char *)again + 5000));
+}
+
+static void a_touch_that_is_no_copy_is_fatal(void **state)
+{
+	const void *map;
+	struct os_file *f = make_pages(*state, &map);
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		touch_cut_off(f, map);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGBUS);
+	os_unmap(f, map, 8192);
+	os_close(f);
+}
+
 static int count(void *n, const char *name)
 {
 	++*(int *)n;
@@ -266,6 +406,10 @@ int main(void)
 		TEST(direct_is_only_a_hint),
 		TEST(allocated_space_is_zero_and_has_its_size),
 		TEST(stores_to_a_mapping_are_in_the_file),
+		TEST(a_copy_of_what_was_cut_off_fails),
+		TEST(threads_copy_what_was_cut_off),
+		TEST(a_handler_of_before_is_asked_and_comes_back),
+		TEST(a_touch_that_is_no_copy_is_fatal),
 		TEST(entries_are_listed_renamed_and_removed),
 		TEST(a_lock_names_its_holder_and_ends_with_the_file),
 		TEST(clocks_go_on_and_chance_differs),
