@@ -17,6 +17,7 @@
 
 #include "store/snapshot_tables.h"
 #include "store/store.h"
+#include "store/thread.h"
 
 struct store_ops {
 	int (*close)(struct store *s); /* frees @s always */
@@ -98,10 +99,24 @@ struct store_ops {
 	int64_t (*now_ms)(struct store *s);
 };
 
-/* What the wrappers count; the first figures of store_stat(). */
-struct store_counts {
-	_Atomic uint64_t mutations, changes, checks_failed, gets, gets_found,
-		scans, scan_cells, syncs, errors;
+/* What the wrappers count, for the first figures of store_stat(). */
+enum store_count {
+	COUNT_MUTATIONS,
+	COUNT_MORE_CHANGES, /* behind the first of a mutation */
+	COUNT_CHECKS_FAILED,
+	COUNT_GETS_FOUND,
+	COUNT_GETS_ABSENT,
+	COUNT_SCANS,
+	COUNT_SCAN_CELLS,
+	COUNT_SYNCS,
+	COUNT_ERRORS,
+	STORE_COUNTS
+};
+
+/* A thread counts in one of several, that hardly any other counts in. */
+#define COUNT_STRIPES 16
+struct count_stripe {
+	_Alignas(CACHE_LINE) _Atomic uint64_t n[STORE_COUNTS];
 };
 
 struct store {
@@ -115,7 +130,7 @@ struct store {
 	 * table_add_family() do not lose one another's. Outermost.
 	 */
 	pthread_mutex_t schema_lock;
-	struct store_counts counts;
+	struct count_stripe counts[COUNT_STRIPES];
 };
 
 struct table {
@@ -147,6 +162,11 @@ struct snapshot {
 	struct snapshot_tables tables;
 };
 
+/*
+ * Zeroed memory for what begins with a struct store, which is aligned more
+ * than malloc() does; free() it. NULL: there is none.
+ */
+void *store_alloc(size_t bytes);
 /*
  * A backend calls it first for the store that its open function gives; what
  * it sets up store_close() takes down before ops->close(), which frees. One

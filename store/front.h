@@ -14,9 +14,11 @@
 
 #include "store/backend.h"
 
-static inline void front_count(_Atomic uint64_t *c, uint64_t n)
+static inline void front_count(struct store *s, enum store_count c, uint64_t n)
 {
-	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+	struct count_stripe *own = &s->counts[thread_number() % COUNT_STRIPES];
+
+	atomic_fetch_add_explicit(&own->n[c], n, memory_order_relaxed);
 }
 
 static inline void front_begin(void)
@@ -28,7 +30,7 @@ static inline int front_end(struct store *s, int r)
 {
 	if (r >= 0)
 		return r;
-	front_count(&s->counts.errors, 1);
+	front_count(s, COUNT_ERRORS, 1);
 	if (!store_why()[0])
 		why(r, "%s", strerror(-r));
 	return r;

@@ -20,6 +20,18 @@
 
 /* -- life ----------------------------------------------------------------- */
 
+void *store_alloc(size_t bytes)
+{
+	const size_t align = _Alignof(struct store);
+	void *p;
+
+	bytes = (bytes + align - 1) & ~(align - 1);
+	p = aligned_alloc(align, bytes);
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
 void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 {
 	const char *trace = getenv("CELLFS_TRACE");
@@ -29,7 +41,7 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 	s->trace = trace && !strcmp(trace, "1");
 	pthread_mutex_init(&s->schema_lock, NULL);
 	s->counts_elsewhere = false;
-	s->counts = (struct store_counts){0};
+	memset(s->counts, 0, sizeof(s->counts));
 }
 
 void store_fini(struct store *s)
@@ -354,10 +366,11 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 	if (r == 0)
 		r = s->ops->mutate(t, m, flags);
 	if (r == 1) {
-		front_count(&s->counts.mutations, 1);
-		front_count(&s->counts.changes, m->nchanges);
+		front_count(s, COUNT_MUTATIONS, 1);
+		if (m->nchanges > 1)
+			front_count(s, COUNT_MORE_CHANGES, m->nchanges - 1);
 	} else if (r == 0) {
-		front_count(&s->counts.checks_failed, 1);
+		front_count(s, COUNT_CHECKS_FAILED, 1);
 	}
 	if (s->trace)
 		trace_line(r, "mutate #%llu %s %zu changes %zu checks%s",
@@ -385,6 +398,7 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done)
 {
 	struct store *s = t->store;
+	size_t changes = 0;
 	int r;
 
 	front_begin();
@@ -397,8 +411,9 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 	if (r > 0)
 		r = 0;
 	for (size_t i = 0; i < *done; i++)
-		front_count(&s->counts.changes, m[i].nchanges);
-	front_count(&s->counts.mutations, *done);
+		changes += m[i].nchanges;
+	front_count(s, COUNT_MORE_CHANGES, changes - *done);
+	front_count(s, COUNT_MUTATIONS, *done);
 	if (s->trace)
 		trace_line(r, "mutate_many #%llu %zu of %zu rows%s",
 			   (unsigned long long)t->id, *done, n,
@@ -412,7 +427,7 @@ int store_sync(struct store *s)
 
 	front_begin();
 	r = s->read_only ? 0 : s->ops->sync(s);
-	front_count(&s->counts.syncs, 1);
+	front_count(s, COUNT_SYNCS, 1);
 	if (s->trace)
 		trace_line(r, "sync");
 	return front_end(s, r);
@@ -437,7 +452,7 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	sc->table = t;
 	sc->cells = 0;
 	sc->failed = 0;
-	front_count(&t->store->counts.scans, 1);
+	front_count(t->store, COUNT_SCANS, 1);
 	*out = sc;
 	return r;
 }
@@ -497,7 +512,7 @@ void scan_close(struct scan *sc)
 	cells = sc->cells;
 	failed = sc->failed;
 	s->ops->scan_close(sc);
-	front_count(&s->counts.scan_cells, cells);
+	front_count(s, COUNT_SCAN_CELLS, cells);
 	if (s->trace)
 		trace_line(failed, "scan_close #%llu %llu found",
 			   (unsigned long long)t->id,
@@ -522,9 +537,8 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	if (r == 0)
 		r = s->ops->get(t, row, family, qualifier, ts, exact, snap,
 				&found, hold);
-	front_count(&s->counts.gets, 1);
+	front_count(s, r > 0 ? COUNT_GETS_FOUND : COUNT_GETS_ABSENT, 1);
 	if (r > 0) {
-		front_count(&s->counts.gets_found, 1);
 		found.row = row;
 		found.family = family;
 		found.qualifier = qualifier;
@@ -632,26 +646,40 @@ int store_compact(struct store *s, struct table *t)
 	return front_end(s, r);
 }
 
+static uint64_t counted(const struct store *s, enum store_count c)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < COUNT_STRIPES; i++)
+		n += atomic_load_explicit(&s->counts[i].n[c],
+					  memory_order_relaxed);
+	return n;
+}
+
 int store_stat(struct store *s, unsigned i, struct store_stat *out)
 {
-	const struct {
+	/* Each is the sum of two counts, of which one may be the other. */
+	static const struct {
 		const char *name, *help;
-		_Atomic uint64_t *value;
+		enum store_count a, b;
 	} own[] = {
-		{"mutations_total", "Mutations applied", &s->counts.mutations},
+		{"mutations_total", "Mutations applied", COUNT_MUTATIONS,
+		 COUNT_MUTATIONS},
 		{"changes_total", "Changes in applied mutations",
-		 &s->counts.changes},
+		 COUNT_MUTATIONS, COUNT_MORE_CHANGES},
 		{"checks_failed_total", "Mutations whose condition failed",
-		 &s->counts.checks_failed},
-		{"gets_total", "Single versions asked for", &s->counts.gets},
-		{"gets_found_total", "Single versions found",
-		 &s->counts.gets_found},
-		{"scans_total", "Scans opened", &s->counts.scans},
+		 COUNT_CHECKS_FAILED, COUNT_CHECKS_FAILED},
+		{"gets_total", "Single versions asked for", COUNT_GETS_FOUND,
+		 COUNT_GETS_ABSENT},
+		{"gets_found_total", "Single versions found", COUNT_GETS_FOUND,
+		 COUNT_GETS_FOUND},
+		{"scans_total", "Scans opened", COUNT_SCANS, COUNT_SCANS},
 		{"scan_cells_total", "Results of closed scans",
-		 &s->counts.scan_cells},
-		{"syncs_total", "Syncs of the store asked for",
-		 &s->counts.syncs},
-		{"errors_total", "Calls that failed", &s->counts.errors},
+		 COUNT_SCAN_CELLS, COUNT_SCAN_CELLS},
+		{"syncs_total", "Syncs of the store asked for", COUNT_SYNCS,
+		 COUNT_SYNCS},
+		{"errors_total", "Calls that failed", COUNT_ERRORS,
+		 COUNT_ERRORS},
 	};
 	const unsigned n = sizeof(own) / sizeof(own[0]);
 
@@ -662,7 +690,9 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out)
 	out->name = own[i].name;
 	out->help = own[i].help;
 	out->counter = true;
-	out->value = atomic_load_explicit(own[i].value, memory_order_relaxed);
+	out->value = counted(s, own[i].a);
+	if (own[i].b != own[i].a)
+		out->value += counted(s, own[i].b);
 	return 1;
 }
 

@@ -4,13 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "store/thread.h"
 #include "store/why.h"
-
-#define LINE 64
 
 /* A stripe's count of hits, on a line of its own. */
 struct hits {
-	_Alignas(LINE) _Atomic uint64_t n;
+	_Alignas(CACHE_LINE) _Atomic uint64_t n;
 };
 
 struct block_cache {
@@ -66,7 +65,7 @@ void block_cache_stat(struct block_cache *c, struct block_cache_stat *out)
 int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 		     uint32_t nblocks, bool in_memory)
 {
-	const uint32_t per_line = LINE / sizeof(cache_pin);
+	const uint32_t per_line = CACHE_LINE / sizeof(cache_pin);
 
 	*s = (struct cache_slots){.nblocks = nblocks, .in_memory = in_memory};
 	if (!c || c->bytes_max == 0)
@@ -74,8 +73,8 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 	s->stride = (nblocks + per_line - 1) / per_line * per_line;
 	s->block = calloc(nblocks, sizeof(*s->block));
 	s->used = calloc(nblocks, sizeof(*s->used));
-	s->pins = aligned_alloc(LINE, (size_t)CACHE_STRIPES * s->stride *
-					      sizeof(*s->pins));
+	s->pins = aligned_alloc(CACHE_LINE, (size_t)CACHE_STRIPES * s->stride *
+						    sizeof(*s->pins));
 	if (!s->block || !s->used || !s->pins) {
 		cache_slots_release(s);
 		return why(-ENOMEM, "no memory for the slots of an sstable");
@@ -92,17 +91,6 @@ size_t cache_slots_memory(const struct cache_slots *s)
 		return 0;
 	return s->nblocks * (sizeof(*s->block) + sizeof(*s->used)) +
 	       (size_t)CACHE_STRIPES * s->stride * sizeof(*s->pins);
-}
-
-/* Threads get stripes in turn as they come. */
-static unsigned own_stripe(void)
-{
-	static _Atomic unsigned given;
-	static _Thread_local unsigned own;
-
-	if (own == 0)
-		own = atomic_fetch_add(&given, 1) % CACHE_STRIPES + 1;
-	return own - 1;
 }
 
 static bool is_pinned(const struct cache_slots *s, uint32_t i)
@@ -124,7 +112,7 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	if (!s->cache ||
 	    !atomic_load_explicit(&s->block[i], memory_order_relaxed))
 		return NULL;
-	stripe = own_stripe();
+	stripe = thread_number() % CACHE_STRIPES;
 	p = &s->pins[stripe * (size_t)s->stride + i];
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
@@ -284,7 +272,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 			return NULL;
 		block_bare(b, &in);
 	}
-	p = &s->pins[own_stripe() * (size_t)s->stride + i];
+	p = &s->pins[thread_number() % CACHE_STRIPES * (size_t)s->stride + i];
 	pthread_mutex_lock(&c->lock);
 	use = holder(s, i, in, &gone);
 	if (!use && take_in(s, i, in, &gone)) {

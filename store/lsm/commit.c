@@ -180,7 +180,8 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	count_logged(db, record.len);
 	r = apply(&c, m->row, 0);
 	if (r == 0) {
-		atomic_store(&db->seq, c.seq - 1);
+		atomic_store_explicit(&db->seq, c.seq - 1,
+				      memory_order_release);
 		r = 1;
 	}
 out:
@@ -367,7 +368,8 @@ static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	note_timestamps(c.st, db->pending, c.npending);
 	r = insert_rows(db, m, c.npending);
 	if (r == 0) {
-		atomic_store(&db->seq, c.seq - 1);
+		atomic_store_explicit(&db->seq, c.seq - 1,
+				      memory_order_release);
 		r = count;
 	}
 out:

@@ -100,7 +100,7 @@ static int init_locks(struct lsm *db)
 
 static int make(const struct store_options *o, struct lsm **out)
 {
-	struct lsm *db = calloc(1, sizeof(*db));
+	struct lsm *db = store_alloc(sizeof(*db));
 	uint64_t file;
 	int r;
 

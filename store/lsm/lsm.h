@@ -94,7 +94,7 @@ struct lsm_scan;
 #define READER_SLOTS 16
 #define READER_VIEWS 6
 struct reader_slot {
-	_Alignas(64) _Atomic(struct lsm_scan *) scan;
+	_Alignas(CACHE_LINE) _Atomic(struct lsm_scan *) scan;
 	_Atomic(struct view *) view[READER_VIEWS];
 };
 
@@ -112,23 +112,26 @@ struct lsm {
 	struct block_cache *cache;
 	struct wal *wal;
 	struct compaction_limits limits;
+	/* Counts changes of memtables, levels and schemas; put up under state.
+	 */
+	_Atomic uint64_t generation;
 
 	pthread_mutex_t catalog;
 	struct manifest *manifest;
 	_Atomic uint64_t next_file;
 
-	pthread_mutex_t commit;
+	/* A write touches all of it, and what a read touches lies apart. */
+	_Alignas(CACHE_LINE) pthread_mutex_t commit;
 	struct buf record;     /* the log record that is being made */
 	struct entry *entries; /* and its entries, by tree */
 	struct pending *pending;
 	size_t entries_cap;
 	struct memtable *active;
-	_Atomic uint64_t seq; /* published: readers see up to here */
-	/* Counts changes of memtables, levels and schemas; put up under state.
-	 */
-	_Atomic uint64_t generation;
 
-	pthread_mutex_t state;
+	/* Published: readers see up to here. All that they share with him. */
+	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
+
+	_Alignas(CACHE_LINE) pthread_mutex_t state;
 	pthread_cond_t work;	   /* something to flush or compact, or stop */
 	pthread_cond_t done;	   /* a flush or compaction ended */
 	struct lsm_table **tables; /* by name; each holds a reference */

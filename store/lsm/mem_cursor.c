@@ -31,8 +31,8 @@ static int stand_on(struct mem_cursor *c, struct memrow *r)
 }
 
 /*
- * The rows in order, those included that were there before the call. The tree
- * may have come since the cursor was made. 1, 0 or -ENOMEM.
+ * The rows in order, those included that were there before the call. Found at
+ * the first need: one who seeks exact rows never asks. 1, 0 or -ENOMEM.
  */
 static int rows(struct mem_cursor *c, struct memindex **out)
 {
@@ -202,6 +202,5 @@ void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c)
 		.base.ops = &mem_ops,
 		.mt = mt,
 		.id = tree,
-		.tree = memtable_tree(mt, tree),
 	};
 }

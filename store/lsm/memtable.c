@@ -97,10 +97,12 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 
 int memtable_new(size_t bytes, struct memtable **out)
 {
-	struct memtable *mt = calloc(1, sizeof(*mt));
+	struct memtable *mt =
+		aligned_alloc(_Alignof(struct memtable), sizeof(*mt));
 
 	if (!mt)
 		return -ENOMEM;
+	memset(mt, 0, sizeof(*mt));
 	atomic_init(&mt->refs, 1);
 	pthread_mutex_init(&mt->lock, NULL);
 	mt->trees.ops = &tree_ops;

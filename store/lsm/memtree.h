@@ -34,15 +34,16 @@ struct memtree {
 };
 
 struct memtable {
-	struct arena arena; /* writer */
-	struct rowmap map;
-	struct memindex trees;	 /* struct memtree */
-	struct memtree *last;	 /* writer: the one it filled last */
-	struct memrow *last_row; /* writer: and there */
+	/* Hardly ever changes, and readers look at it. */
+	struct memindex trees; /* struct memtree */
 	size_t rows_hint;
 	_Atomic(unsigned) refs;
 	pthread_mutex_t lock;
-	struct arena nodes; /* under lock: of the trees' rows */
+	struct arena nodes;	 /* under lock: of the trees' rows */
+	struct rowmap map;	 /* where it ends the writer's lines begin */
+	struct arena arena;	 /* writer */
+	struct memtree *last;	 /* writer: the one it filled last */
+	struct memrow *last_row; /* writer: and there */
 };
 
 /* NULL: nothing was inserted into it. */

@@ -11,13 +11,14 @@
 #define CELLFS_STORE_LSM_ROWMAP_H
 
 #include "store/lsm/memrow.h"
+#include "store/thread.h"
 
 struct rowmap_table;
 
 /* Zero-initialised is empty. */
 struct rowmap {
 	_Atomic(struct rowmap_table *) table;
-	size_t n; /* writer */
+	_Alignas(CACHE_LINE) size_t n; /* writer */
 };
 
 uint64_t rowmap_hash(uint32_t tree, struct bytes row);

@@ -25,6 +25,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/thread.h"
+
 static void view_free(struct view *v)
 {
 	if (!v)
@@ -82,12 +84,7 @@ static int make(struct lsm *db, const struct lsm_table *t, struct view **out,
 
 struct reader_slot *reader_slot(struct lsm *db)
 {
-	static _Atomic unsigned given;
-	static _Thread_local unsigned own;
-
-	if (own == 0)
-		own = atomic_fetch_add(&given, 1) % READER_SLOTS + 1;
-	return &db->slots[own - 1];
+	return &db->slots[thread_number() % READER_SLOTS];
 }
 
 /* Where the calling thread keeps its view of the table. */

@@ -590,7 +590,7 @@ static int hello(struct remote *r)
 int remote_open(struct channel *ch, const struct store_options *o,
 		struct store **out)
 {
-	struct remote *r = calloc(1, sizeof(*r));
+	struct remote *r = store_alloc(sizeof(*r));
 	int result;
 
 	if (!r) {

@@ -626,7 +626,7 @@ static const struct store_ops ref_ops = {
 
 int ref_store_open(int64_t (*now)(void), bool threadsafe, struct store **out)
 {
-	struct ref_store *rs = calloc(1, sizeof(*rs));
+	struct ref_store *rs = store_alloc(sizeof(*rs));
 
 	if (!rs)
 		return -ENOMEM;

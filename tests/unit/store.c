@@ -398,6 +398,68 @@ static void calls_are_counted(void **state)
 	end(&f);
 }
 
+static void changes_and_gets_are_counted_apart(void **state)
+{
+	struct fixture f = begin();
+	struct change ch[2] = {
+		{.op = CHANGE_PUT, .ts = 1, .family = str("f")},
+		{.op = CHANGE_PUT, .ts = 2, .family = str("f")},
+	};
+	struct mutation m[2] = {
+		{.row = str("r"), .changes = ch, .nchanges = 2},
+		{.row = str("s"), .changes = ch, .nchanges = 1},
+	};
+	size_t done;
+
+	(void)state;
+	assert_int_equal(table_mutate(f.t, m, 0), 1);
+	assert_int_equal(table_mutate_many(f.t, m, 2, 0, &done), 0);
+	assert_int_equal(stat_value(f.s, "mutations_total"), 3);
+	assert_int_equal(stat_value(f.s, "changes_total"), 5);
+	assert_int_equal(table_get(f.t, str("r"), str("f"), str(""), TS_MAX,
+				   NULL, NULL, NULL),
+			 1);
+	assert_int_equal(table_get(f.t, str("t"), str("f"), str(""), TS_MAX,
+				   NULL, NULL, NULL),
+			 0);
+	assert_int_equal(stat_value(f.s, "gets_total"), 2);
+	assert_int_equal(stat_value(f.s, "gets_found_total"), 1);
+	end(&f);
+}
+
+static void *put_hundred(void *arg)
+{
+	struct fixture *f = arg;
+
+	for (int i = 0; i < 100; i++)
+		if (put(f, "r", "f", "q", i, "v") != 1)
+			return arg;
+	return NULL;
+}
+
+static void what_threads_do_is_counted_for_all(void **state)
+{
+	/* More than there are stripes: some share one. */
+	enum {
+		THREADS = COUNT_STRIPES + 4
+	};
+	struct fixture f = begin();
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, put_hundred, &f), 0);
+	for (int i = 0; i < THREADS; i++) {
+		void *failed;
+
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_int_equal(stat_value(f.s, "mutations_total"), THREADS * 100);
+	end(&f);
+}
+
 static void rows_and_families_are_told_from_absent_ones(void **state)
 {
 	struct fixture f = begin();
@@ -448,6 +510,8 @@ int main(void)
 		cmocka_unit_test(families_added_at_once_are_all_there),
 		cmocka_unit_test(a_schema_out_of_order_is_refused),
 		cmocka_unit_test(calls_are_counted),
+		cmocka_unit_test(changes_and_gets_are_counted_apart),
+		cmocka_unit_test(what_threads_do_is_counted_for_all),
 		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
 		cmocka_unit_test(every_error_has_a_sentence),
 	};

@@ -1,0 +1,14 @@
+/*
+ * Which thread calls: for what each of them has on its own, so that threads
+ * that do the same share no line of memory.
+ */
+#ifndef CELLFS_STORE_THREAD_H
+#define CELLFS_STORE_THREAD_H
+
+/* What processors take from each other at once. */
+#define CACHE_LINE 64
+
+/* The calling thread's; threads are numbered from 0 as they come here. */
+unsigned thread_number(void);
+
+#endif
