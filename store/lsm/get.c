@@ -47,7 +47,7 @@ static int copy_out(const struct entry *e, struct bytes row,
  */
 struct newest {
 	const struct reader_spec *spec;
-	struct bytes row, qualifier;
+	struct sst_column column;
 	struct entry e;
 	bool found;
 	bool only; /* no other version is stored, as far as is known */
@@ -71,12 +71,12 @@ static int look_in_memory(struct newest *n, struct memtable *mt, uint32_t tree)
 	if (memtable_empty(mt))
 		return 0;
 	memtable_cursor(mt, tree, &c);
-	r = cursor_seek_exact(&c.base, n->row);
+	r = cursor_seek_exact(&c.base, n->column.row);
 	if (r > 0 && kind_is_family_marker(c.base.at.kind))
 		r = -1;
 	if (r > 0)
-		r = cursor_seek_column(&c.base, n->qualifier, INT64_MAX);
-	while (r > 0 && bytes_eq(c.base.at.qualifier, n->qualifier)) {
+		r = cursor_seek_column(&c.base, n->column.qualifier, INT64_MAX);
+	while (r > 0 && bytes_eq(c.base.at.qualifier, n->column.qualifier)) {
 		if (c.base.at.kind != CELL_PUT || c.base.at.ttl_ms) {
 			r = -1;
 			break;
@@ -127,11 +127,11 @@ static int look_in_file(struct newest *n, struct sstable *t)
 
 	sst_cursor(t, c);
 	c->bare = true;
-	r = sst_cursor_find(c, n->row, &at);
+	r = sst_cursor_find(c, n->column.row, &at);
 	if (r > 0 && (!at.block->simple || at.block->seq_max > n->spec->seq))
 		r = -1;
 	if (r > 0)
-		r = newest_in_block(&at, n->qualifier, &e, &cell);
+		r = newest_in_block(&at, n->column.qualifier, &e, &cell);
 	if (r > 0 && is_newer(n, &e)) {
 		if (n->held)
 			cursor_close(&n->held->base);
@@ -155,16 +155,20 @@ static int look_in_files(struct newest *n, const struct levels *l)
 
 	for (int i = 0; r == 0 && i < LEVELS_MAX; i++) {
 		const struct level *lv = &l->level[i];
-		uint32_t at = i && lv->nfiles ? levels_find(lv, n->row) : 0;
-		uint32_t end = i && at < lv->nfiles ? at + 1 : lv->nfiles;
+		uint32_t at = 0, end = lv->nfiles;
 
+		if (i && end > 1) {
+			at = levels_find(lv, n->column.row);
+			end = at < end ? at + 1 : end;
+		}
 		for (; r == 0 && at < end; at++) {
 			struct sstable *t = lv->files[at];
 
 			/* All in it is older, and hides what is older. */
 			if (n->found && sst_info(t)->ts_max < n->e.ts)
 				n->only = false;
-			else if (sst_may_have_column(t, n->row, n->qualifier))
+			else if ((i || sst_spans(t, n->column.row)) &&
+				 sst_may_have_column(t, &n->column))
 				r = look_in_file(n, t);
 		}
 	}
@@ -174,12 +178,12 @@ static int look_in_files(struct newest *n, const struct levels *l)
 static int newest_out(const struct newest *n, struct bytes family,
 		      struct cell *cell, struct buf *hold)
 {
+	struct bytes row = n->column.row, qualifier = n->column.qualifier;
 	int r;
 
 	if (!n->held)
-		return copy_out(&n->e, n->row, family, n->qualifier, cell,
-				hold);
-	copy_names(&n->e, n->row, family, n->qualifier, cell);
+		return copy_out(&n->e, row, family, qualifier, cell, hold);
+	copy_names(&n->e, row, family, qualifier, cell);
 	block_value_at(n->held->block, n->cell, &cell->value.len);
 	if (!hold)
 		return 1;
@@ -207,8 +211,7 @@ static int get_newest(const struct view *view, uint32_t family,
 	if (v->attrs->ttl_ms != TTL_FOREVER)
 		return -1;
 	n.spec = s;
-	n.row = s->row_min;
-	n.qualifier = qualifier;
+	n.column = (struct sst_column){s->row_min, qualifier, 0, 0};
 	n.found = false;
 	n.held = NULL;
 	for (uint32_t i = 0; r == 0 && i < view->nmem; i++)

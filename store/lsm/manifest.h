@@ -20,7 +20,7 @@
 #include "store/snapshot_tables.h"
 
 /* Raised when a byte format changes: store_open() refuses all others. */
-#define STORE_FORMAT 3
+#define STORE_FORMAT 4
 
 struct catalog_file {
 	uint8_t level;

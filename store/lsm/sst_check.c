@@ -37,6 +37,7 @@ static int check_filter(struct checker *k, const struct block *b, uint32_t row)
 {
 	struct bytes suffix = block_suffix(b, row);
 	uint32_t to = block_row_cell(b, row + 1);
+	struct sst_column c = {0};
 	int r = buf_set(&k->row, b->prefix);
 
 	if (r == 0)
@@ -54,9 +55,11 @@ static int check_filter(struct checker *k, const struct block *b, uint32_t row)
 		struct entry e;
 
 		block_entry(b, i, &e);
+		c.row = buf_bytes(&k->row);
+		c.qualifier = e.qualifier;
+		c.column_hash = 0;
 		if (!kind_is_family_marker(e.kind) &&
-		    !sst_may_have_column(k->t, buf_bytes(&k->row),
-					 e.qualifier)) {
+		    !sst_may_have_column(k->t, &c)) {
 			fault(k,
 			      "%" PRIu64 ".sst: the filter denies a column "
 			      "that is there",

@@ -20,9 +20,9 @@ struct sstable {
 	struct sst_index index;
 	struct cache_slots slots;
 	struct buf section[SST_NSECTIONS]; /* as stored, inflated */
-	struct bytes bloom;
 	uint8_t bloom_kind; /* enum bloom_kind, as the file has it */
-	bool has_family;    /* the filter knows of family markers */
+	bool has_family;    /* the filter of rows knows of family markers */
+	struct bytes rows, columns; /* filters */
 };
 
 /*

@@ -22,7 +22,12 @@
  * of an entry is the block's first row (prefix + suffix) and, where that row
  * began in the block before (INDEX_CONTINUES), the place of its first cell.
  *
- *	filter	= kind:1 flags:1 bloom	empty: there is none
+ *	filter	= rows columns kind:1 flags:1 rows_len:4
+ *
+ * Empty, or two bloom filters (bloom.h), of rows and of columns; the second is
+ * there if the kind says so. Who asks for a row that is absent touches only
+ * the small one. A row that has family markers has a key for them too.
+ *
  *	properties = the fields of struct sst_info as in properties_encode()
  */
 #ifndef CELLFS_STORE_LSM_SST_FORMAT_H
@@ -33,7 +38,8 @@
 
 #define SST_TRAILER_LEN 13
 #define SST_FOOTER_LEN 112
-#define SST_VERSION 1
+#define SST_FILTER_END_LEN 6 /* behind the bloom filters */
+#define SST_VERSION 2
 /* Of the sections: above this a length in a footer cannot be true. */
 #define SST_SECTION_MAX (1ull << 31)
 

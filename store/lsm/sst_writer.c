@@ -2,7 +2,7 @@
  * Writing sstables: blocks go out as they fill, the rest at the end.
  *
  * Memory is bounded by a block, a chunk, the index and eight bytes a key of the
- * filter.
+ * filters.
  */
 #include "store/lsm/sstable.h"
 
@@ -24,12 +24,12 @@ struct sst_writer {
 	struct sst_options options;
 	struct sst_info info;
 	bool finished, failed;
-	bool has_family; /* the filter knows of family markers */
+	bool has_family; /* the filter of rows knows of family markers */
 	struct block_builder *block;
 	struct index_builder index;
-	struct buf raw;	   /* of the block at hand */
-	struct buf packed; /* the same, deflated */
-	struct buf hashes; /* uint64_t[]: keys of the filter */
+	struct buf raw;			      /* of the block at hand */
+	struct buf packed;		      /* the same, deflated */
+	struct buf row_hashes, column_hashes; /* uint64_t[] */
 	z_stream zlib;
 	bool has_zlib;
 	/* The last entry: its row is info.row_max. */
@@ -93,7 +93,8 @@ void sst_writer_free(struct sst_writer *w)
 	sst_info_free(&w->info);
 	buf_free(&w->raw);
 	buf_free(&w->packed);
-	buf_free(&w->hashes);
+	buf_free(&w->row_hashes);
+	buf_free(&w->column_hashes);
 	buf_free(&w->last_qualifier);
 	buf_free(&w->first_qualifier);
 	buf_free(&w->first_row);
@@ -240,9 +241,9 @@ static int cut_block(struct sst_writer *w)
 
 /* -- entries --------------------------------------------------------------- */
 
-static int add_hash(struct sst_writer *w, uint64_t hash)
+static int add_hash(struct buf *to, uint64_t hash)
 {
-	return buf_append(&w->hashes, &hash, sizeof(hash));
+	return buf_append(to, &hash, sizeof(hash));
 }
 
 static int hash_row(struct sst_writer *w, struct bytes row)
@@ -251,7 +252,7 @@ static int hash_row(struct sst_writer *w, struct bytes row)
 	if (w->options.bloom == BLOOM_NONE)
 		return 0;
 	w->row_hash = sst_hash_row(row);
-	return add_hash(w, w->row_hash);
+	return add_hash(&w->row_hashes, w->row_hash);
 }
 
 static int hash_entry(struct sst_writer *w, const struct entry *e,
@@ -263,11 +264,11 @@ static int hash_entry(struct sst_writer *w, const struct entry *e,
 		if (w->family_hashed)
 			return 0;
 		w->family_hashed = w->has_family = true;
-		return add_hash(w, sst_hash_family(w->row_hash));
+		return add_hash(&w->row_hashes, sst_hash_family(w->row_hash));
 	}
-	return new_column
-		       ? add_hash(w, sst_hash_column(w->row_hash, e->qualifier))
-		       : 0;
+	return new_column ? add_hash(&w->column_hashes,
+				     sst_hash_column(w->row_hash, e->qualifier))
+			  : 0;
 }
 
 /*
@@ -415,20 +416,31 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 
 /* -- the end --------------------------------------------------------------- */
 
+static int build(const struct buf *hashes, struct buf *out)
+{
+	return bloom_build((const uint64_t *)hashes->data,
+			   hashes->len / sizeof(uint64_t), out);
+}
+
 static int output_filter(struct sst_writer *w, struct sst_place *place)
 {
-	int r = 0;
+	struct buf *raw = &w->raw;
+	size_t rows_len;
+	int r;
 
-	w->raw.len = 0;
-	if (w->options.bloom != BLOOM_NONE) {
-		r = sst_put(&w->raw, w->options.bloom, 1);
-		if (r == 0)
-			r = sst_put(&w->raw, w->has_family, 1);
-		if (r == 0)
-			r = bloom_build((const uint64_t *)w->hashes.data,
-					w->hashes.len / sizeof(uint64_t),
-					&w->raw);
-	}
+	raw->len = 0;
+	if (w->options.bloom == BLOOM_NONE)
+		return output_raw(w, place);
+	r = build(&w->row_hashes, raw);
+	rows_len = raw->len;
+	if (r == 0 && w->options.bloom == BLOOM_ROWCOL)
+		r = build(&w->column_hashes, raw);
+	if (r == 0)
+		r = sst_put(raw, w->options.bloom, 1);
+	if (r == 0)
+		r = sst_put(raw, w->has_family, 1);
+	if (r == 0)
+		r = sst_put(raw, rows_len, 4);
 	return r < 0 ? r : output_raw(w, place);
 }
 

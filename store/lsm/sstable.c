@@ -299,11 +299,17 @@ static int read_section(struct sstable *t, const struct sst_footer *f,
 	const struct sst_place *p = &f->section[which];
 	struct buf *to = &t->section[which];
 	/* Keys of the index are copied some bytes at a time. */
-	int r = buf_reserve(to, p->len + SST_TRAILER_LEN + BLOCK_SLACK);
+	size_t room = p->len + SST_TRAILER_LEN + BLOCK_SLACK;
+	int r;
 
-	if (r < 0)
-		return why(r, "no memory for a section of %" PRIu64 " bytes",
+	/* Lines of filters begin where the processor's do. */
+	room += -room % BLOOM_LINE;
+	to->data = aligned_alloc(BLOOM_LINE, room);
+	if (!to->data)
+		return why(-ENOMEM,
+			   "no memory for a section of %" PRIu64 " bytes",
 			   p->len);
+	to->cap = room;
 	r = read_all(t, to->data, p->len + SST_TRAILER_LEN, p->offset);
 	if (r == 0)
 		r = unpack(t, p, to->data, p->len, to->data);
@@ -336,19 +342,27 @@ static int read_footer(struct sstable *t, struct sst_footer *f)
 
 static int take_filter(struct sstable *t)
 {
-	struct bytes in = buf_bytes(&t->section[SST_FILTER]);
-	uint64_t kind, family;
+	struct bytes in = buf_bytes(&t->section[SST_FILTER]), end;
+	uint64_t kind, family, rows_len;
 
 	t->bloom_kind = BLOOM_NONE;
 	if (in.len == 0)
 		return 0;
-	if (!sst_take(&in, 1, &kind) || !sst_take(&in, 1, &family) ||
-	    (kind != BLOOM_ROW && kind != BLOOM_ROWCOL) || family > 1 ||
-	    in.len == 0 || in.len % BLOOM_LINE)
+	if (in.len < SST_FILTER_END_LEN)
+		return why(-EUCLEAN, "its filter is cut short");
+	in.len -= SST_FILTER_END_LEN;
+	end = bytes_of(in.data + in.len, SST_FILTER_END_LEN);
+	sst_take(&end, 1, &kind);
+	sst_take(&end, 1, &family);
+	sst_take(&end, 4, &rows_len);
+	if ((kind != BLOOM_ROW && kind != BLOOM_ROWCOL) || family > 1 ||
+	    rows_len == 0 || rows_len > in.len || rows_len % BLOOM_LINE ||
+	    in.len % BLOOM_LINE || (kind == BLOOM_ROW) != (rows_len == in.len))
 		return why(-EUCLEAN, "its filter is damaged");
 	t->bloom_kind = (uint8_t)kind;
 	t->has_family = family;
-	t->bloom = in;
+	t->rows = bytes_of(in.data, rows_len);
+	t->columns = bytes_of(in.data + rows_len, in.len - rows_len);
 	return 0;
 }
 
@@ -493,27 +507,32 @@ size_t sst_memory(const struct sstable *t)
 
 /* -- filters --------------------------------------------------------------- */
 
-bool sst_may_have_row(const struct sstable *t, struct bytes row)
+bool sst_spans(const struct sstable *t, struct bytes row)
 {
-	if (bytes_cmp(row, buf_bytes(&t->info.row_min)) < 0 ||
-	    bytes_cmp(row, buf_bytes(&t->info.row_max)) > 0)
-		return false;
-	return t->bloom_kind == BLOOM_NONE ||
-	       bloom_may_have(t->bloom, sst_hash_row(row));
+	return bytes_cmp(row, buf_bytes(&t->info.row_min)) >= 0 &&
+	       bytes_cmp(row, buf_bytes(&t->info.row_max)) <= 0;
 }
 
-bool sst_may_have_column(const struct sstable *t, struct bytes row,
-			 struct bytes qualifier)
+bool sst_may_have_row(const struct sstable *t, struct bytes row)
 {
-	uint64_t hash;
+	return sst_spans(t, row) &&
+	       (t->bloom_kind == BLOOM_NONE ||
+		bloom_may_have(t->rows, sst_hash_row(row)));
+}
 
-	if (t->bloom_kind != BLOOM_ROWCOL)
-		return sst_may_have_row(t, row);
-	if (bytes_cmp(row, buf_bytes(&t->info.row_min)) < 0 ||
-	    bytes_cmp(row, buf_bytes(&t->info.row_max)) > 0)
+bool sst_may_have_column(const struct sstable *t, struct sst_column *c)
+{
+	if (t->bloom_kind == BLOOM_NONE)
+		return true;
+	if (!c->row_hash)
+		c->row_hash = sst_hash_row(c->row);
+	if (!bloom_may_have(t->rows, c->row_hash))
 		return false;
-	hash = sst_hash_row(row);
-	return bloom_may_have(t->bloom, sst_hash_column(hash, qualifier)) ||
+	if (t->bloom_kind == BLOOM_ROW)
+		return true;
+	if (!c->column_hash)
+		c->column_hash = sst_hash_column(c->row_hash, c->qualifier);
+	return bloom_may_have(t->columns, c->column_hash) ||
 	       (t->has_family &&
-		bloom_may_have(t->bloom, sst_hash_family(hash)));
+		bloom_may_have(t->rows, sst_hash_family(c->row_hash)));
 }

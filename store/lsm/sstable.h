@@ -82,13 +82,19 @@ int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out);
 /* Memory that the open table holds besides cached blocks. */
 size_t sst_memory(const struct sstable *t);
 
-/*
- * May the table hold an entry of the row (of the column)? False only if it is
- * certain that it does not. A row filter also answers for family markers.
- */
+/* Does the row lie between the first one of the table and the last? */
+bool sst_spans(const struct sstable *t, struct bytes row);
+/* May the table hold an entry of the row? False only if it is certain. */
 bool sst_may_have_row(const struct sstable *t, struct bytes row);
-bool sst_may_have_column(const struct sstable *t, struct bytes row,
-			 struct bytes qualifier);
+/*
+ * The same of a column, or of a family marker that hides it, by the filters
+ * alone. One column is asked of many tables: what they know it by stays in it.
+ */
+struct sst_column {
+	struct bytes row, qualifier;
+	uint64_t row_hash, column_hash; /* 0: not known yet */
+};
+bool sst_may_have_column(const struct sstable *t, struct sst_column *c);
 
 /* Reads all of the file; each fault is said. Returns their number or -errno */
 int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
