@@ -52,6 +52,7 @@ static int make_table(struct own *own, const struct engine_options *o)
 	schema.fixed = true;
 	family_attrs_default(&attrs);
 	attrs.versions = o->all_versions ? UINT32_MAX : 1;
+	attrs.bloom = BLOOM_ROWCOL;
 	attrs.compression = o->zlib ? COMPRESSION_ZLIB : COMPRESSION_NONE;
 	r = schema_add(&schema, family, &attrs);
 	if (r == 0)
@@ -307,7 +308,7 @@ static int rows(void *session, uint64_t max, uint64_t *count)
 const struct engine bench_cellfs = {
 	.name = "cellfs",
 	.settings = "one table, one family of 1 version (all for versions), "
-		    "bloom by row, the defaults elsewhere",
+		    "bloom by row and column, the defaults elsewhere",
 	.version = version,
 	.open = open_db,
 	.close = close_db,
