@@ -245,7 +245,8 @@ int compaction_run(struct compaction_job *j)
 		.dir = j->dir,
 		.cache = j->cache,
 		.options = compaction_options(j->attrs, j->what->to),
-		.file_bytes = j->limits->file_bytes,
+		/* In level 0 files count. */
+		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
 		.number = j->number,
 		.arg = j->arg,
 	};

@@ -8,14 +8,24 @@
  *
  * A level is due when it is over its target, level 0 by its number of files:
  *
- *	level 0   a---f  c-----k  b--d	4 files	   all of it, and
+ *	level 0   a---f  c-----k  b--d	8 files	   all of it, and
  *	level 1   a-c  d---h  i-m  n--z	256 MiB	   what overlaps it below
  *	level 2   ...			2560 MiB   one file, and what overlaps
  *
+ * The deepest level that holds anything may have four times as much before the
+ * next one opens, which takes files as they are; a level above it a tenth of
+ * what it holds, if that is more than its own target. So a store of up to a
+ * gibibyte is one level, and what is moved down never meets much more than ten
+ * times as much.
+ *
  * All of level 0 goes at once, so that what is merged is, for each row, a
- * slice of its history without a gap: no old put climbs above its delete. Of a
- * deeper level goes the file that costs least, overlap over size; before it
- * those that have expired, and those that mostly delete.
+ * slice of its history without a gap: no old put climbs above its delete. What
+ * little it may be over very much is merged with itself, newest files first.
+ * Of a deeper level goes the file that costs least, overlap over size; before
+ * it those that have expired, and those that mostly delete.
+ *
+ * When nobody writes, what is not due goes down as well, where at most ten
+ * times as much lies under it: readers find each row in one place.
  *
  * A level is also due when a file in it mostly deletes what lies deeper: a scan
  * would walk both until the next compaction that comes for another reason.
@@ -33,7 +43,7 @@
 #include "store/lsm/visibility.h"
 
 struct compaction_limits {
-	uint32_t level0_files; /* trigger: 4 */
+	uint32_t level0_files; /* trigger: 8 */
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
@@ -58,6 +68,16 @@ struct compaction {
 int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		    int64_t now_ms, const struct family_attrs *attrs,
 		    struct compaction *out);
+/*
+ * What is not due but is in the way of readers: files that overlap others, as
+ * long as a merge rewrites at most ratio bytes below for each that it brings
+ * down. Every one takes bytes deeper or leaves fewer files in level 0, so
+ * that they end. As compaction_pick().
+ */
+int compaction_pick_rest(const struct levels *l,
+			 const struct compaction_limits *m,
+			 const struct family_attrs *attrs,
+			 struct compaction *out);
 /* The whole tree into its last level: a major compaction. 0 if empty. */
 int compaction_pick_all(const struct levels *l, struct compaction *out);
 /*

@@ -8,6 +8,8 @@
 
 /* Deepest level that compaction_pick() moves files into. */
 #define LEVEL_LAST (LEVELS_MAX - 1)
+/* The deepest level that holds anything may be so many times its target. */
+#define DEEPEST_TIMES 4
 
 static struct bytes row_min(const struct sstable *t)
 {
@@ -40,18 +42,40 @@ static bool deletes_much(const struct levels *l, int level)
 	return false;
 }
 
+static int deepest(const struct levels *l)
+{
+	int level = LEVEL_LAST;
+
+	while (level > 0 && l->level[level].nfiles == 0)
+		level--;
+	return level;
+}
+
+/* How many bytes a level >= 1 may hold. */
+static double target(const struct levels *l, const struct compaction_limits *m,
+		     int level)
+{
+	double bytes = (double)m->level1_bytes, share;
+	int last = deepest(l);
+
+	for (int i = 1; i < level; i++)
+		bytes *= m->ratio;
+	if (level >= last)
+		return bytes * DEEPEST_TIMES;
+	share = (double)levels_bytes(l, last);
+	for (int i = level; i < last; i++)
+		share /= m->ratio;
+	return share > bytes ? share : bytes;
+}
+
 static double size_score(const struct levels *l,
 			 const struct compaction_limits *m, int level)
 {
-	double target = (double)m->level1_bytes;
-
 	if (level == 0)
 		return (double)l->level[0].nfiles / m->level0_files;
 	if (level == LEVEL_LAST)
 		return 0;
-	for (int i = 1; i < level; i++)
-		target *= m->ratio;
-	return (double)levels_bytes(l, level) / target;
+	return (double)levels_bytes(l, level) / target(l, m, level);
 }
 
 static double level_score(const struct levels *l,
@@ -108,6 +132,17 @@ static bool is_expired(const struct sst_info *i,
 	       (uint64_t)(now_ms - i->ts_max) > attrs->ttl_ms;
 }
 
+/* What lies in the next level under a file, per byte of its own. */
+static double weight(const struct levels *l, int level, const struct sstable *t)
+{
+	const struct level *next = &l->level[level + 1];
+	uint64_t bytes = sst_info(t)->file_bytes;
+	uint32_t first, n = overlap(next, row_min(t), row_max(t), &first);
+
+	return (double)bytes_of_files(next->files + first, n) /
+	       (double)(bytes ? bytes : 1);
+}
+
 /*
  * What a file of a level costs to move down, per byte of its own: below 0 for
  * those that shrink, so that what is deleted or expired leaves the disk first.
@@ -116,10 +151,7 @@ static double cost(const struct levels *l, int level, const struct sstable *t,
 		   const struct family_attrs *attrs, int64_t now_ms)
 {
 	const struct sst_info *i = sst_info(t);
-	const struct level *next = &l->level[level + 1];
-	uint32_t first, n = overlap(next, row_min(t), row_max(t), &first);
-	double c = (double)bytes_of_files(next->files + first, n) /
-		   (double)(i->file_bytes ? i->file_bytes : 1);
+	double c = weight(l, level, t);
 
 	if (is_expired(i, attrs, now_ms))
 		return c - 2000;
@@ -170,37 +202,105 @@ static int add_below(struct compaction *c, const struct levels *l,
 }
 
 /*
- * All of level 0; but its oldest file goes alone where it overlaps nothing:
- * what is written in the order of rows is never merged.
+ * The newest files of level 0, each behind the first no larger than those in
+ * front of it together: merged with each other, every byte is rewritten as
+ * often as the level doubles.
  */
-static int pick_level0(const struct levels *l, const struct family_attrs *attrs,
-		       struct compaction *c)
+static uint32_t newest_run(const struct level *l0)
+{
+	uint64_t sum = 0;
+	uint32_t n = 0;
+
+	while (n < l0->nfiles &&
+	       (n == 0 || sst_info(l0->files[n])->file_bytes <= sum))
+		sum += sst_info(l0->files[n++])->file_bytes;
+	return n;
+}
+
+/* Level 0, and the level that it would be merged into. */
+struct top {
+	struct bytes min, max;
+	uint64_t bytes, below; /* what it holds, and what lies under it */
+	uint32_t nbelow;
+	bool alone; /* the oldest file overlaps nothing */
+	int to;
+};
+
+static uint64_t bytes_under(const struct levels *l, struct top *t)
+{
+	const struct level *next = &l->level[t->to];
+	uint32_t first;
+
+	t->nbelow = overlap(next, t->min, t->max, &first);
+	return bytes_of_files(next->files + first, t->nbelow);
+}
+
+/*
+ * Through an empty level 1 it goes at once to the first that holds anything,
+ * unless that is much larger.
+ */
+static void look_at_top(const struct levels *l,
+			const struct compaction_limits *m, struct top *t)
 {
 	const struct level *l0 = &l->level[0];
 	struct sstable *oldest = l0->files[l0->nfiles - 1];
-	struct bytes min = row_min(oldest), max = row_max(oldest);
 	uint32_t first;
-	bool alone = overlap(&l->level[1], min, max, &first) == 0;
-	int r;
 
+	*t = (struct top){.min = row_min(oldest), .max = row_max(oldest)};
+	t->alone = overlap(&l->level[1], t->min, t->max, &first) == 0;
+	t->bytes = bytes_of_files(l0->files, l0->nfiles);
 	for (uint32_t i = 0; i + 1 < l0->nfiles; i++) {
 		struct bytes a = row_min(l0->files[i]);
 		struct bytes b = row_max(l0->files[i]);
 
 		if (bytes_cmp(a, row_max(oldest)) <= 0 &&
 		    bytes_cmp(b, row_min(oldest)) >= 0)
-			alone = false;
-		if (bytes_cmp(a, min) < 0)
-			min = a;
-		if (bytes_cmp(b, max) > 0)
-			max = b;
+			t->alone = false;
+		if (bytes_cmp(a, t->min) < 0)
+			t->min = a;
+		if (bytes_cmp(b, t->max) > 0)
+			t->max = b;
 	}
-	if (alone && !is_smaller_rewritten(l, oldest, 0, 1, attrs)) {
+	t->to = 1;
+	while (t->to < LEVEL_LAST && l->level[t->to].nfiles == 0)
+		t->to++;
+	t->below = bytes_under(l, t);
+	if (t->to > 1 && (!t->nbelow || t->below > m->ratio * t->bytes)) {
+		t->to = 1;
+		t->below = bytes_under(l, t);
+	}
+}
+
+/*
+ * All of level 0; but its oldest file goes alone where it overlaps nothing:
+ * what is written in the order of rows is never merged. Little over much is
+ * merged with itself first.
+ */
+static int pick_level0(const struct levels *l,
+		       const struct compaction_limits *m,
+		       const struct family_attrs *attrs, struct compaction *c)
+{
+	const struct level *l0 = &l->level[0];
+	struct sstable **oldest = &l0->files[l0->nfiles - 1];
+	struct top t;
+	int r;
+
+	look_at_top(l, m, &t);
+	c->to = t.to;
+	if (t.alone && !is_smaller_rewritten(l, *oldest, 0, 1, attrs)) {
+		c->to = 1;
 		c->trivial = true;
-		return add_inputs(c, 0, &oldest, 1);
+		return add_inputs(c, 0, oldest, 1);
+	}
+	if (l0->nfiles >= m->level0_files && t.below > m->ratio * t.bytes &&
+	    !deletes_much(l, 0)) {
+		uint32_t n = newest_run(l0);
+
+		c->to = 0;
+		return add_inputs(c, 0, l0->files, n > 1 ? n : l0->nfiles);
 	}
 	r = add_inputs(c, 0, l0->files, l0->nfiles);
-	return r < 0 ? r : add_below(c, l, min, max, attrs);
+	return r < 0 ? r : add_below(c, l, t.min, t.max, attrs);
 }
 
 static int pick_deeper(const struct levels *l, const struct family_attrs *attrs,
@@ -242,7 +342,7 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 	if (most < 1)
 		return 0;
 	c.to = c.from + 1;
-	r = c.from == 0 ? pick_level0(l, attrs, &c)
+	r = c.from == 0 ? pick_level0(l, m, attrs, &c)
 			: pick_deeper(l, attrs, now_ms, &c);
 	if (r < 0) {
 		compaction_release(&c);
@@ -250,6 +350,82 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 	}
 	*out = c;
 	return 1;
+}
+
+/* Level 0 at rest: 1 = *c has its files. */
+static int rest_level0(const struct levels *l,
+		       const struct compaction_limits *m,
+		       const struct family_attrs *attrs, struct compaction *c)
+{
+	const struct level *l0 = &l->level[0];
+	uint32_t run;
+	struct top t;
+	int r;
+
+	if (l0->nfiles == 0)
+		return 0;
+	look_at_top(l, m, &t);
+	run = newest_run(l0);
+	c->from = 0;
+	if (t.alone &&
+	    !is_smaller_rewritten(l, l0->files[l0->nfiles - 1], 0, 1, attrs))
+		r = pick_level0(l, m, attrs, c);
+	else if (t.below > m->ratio * t.bytes)
+		r = run > 1 ? add_inputs(c, 0, l0->files, run) : 0;
+	else if (l0->nfiles > 1 || t.nbelow)
+		r = pick_level0(l, m, attrs, c);
+	else
+		return 0;
+	if (r < 0)
+		return r;
+	return c->ninputs[0] > 0;
+}
+
+/* A file of a deeper level; of those that are worth it, the cheapest. */
+static int rest_deeper(const struct levels *l,
+		       const struct compaction_limits *m,
+		       const struct family_attrs *attrs, int level,
+		       struct compaction *c)
+{
+	const struct level *from = &l->level[level];
+	struct sstable **best = NULL;
+	double least = m->ratio;
+	int r;
+
+	for (uint32_t i = 0; i < from->nfiles; i++) {
+		double d = weight(l, level, from->files[i]);
+
+		if (d > least)
+			continue;
+		least = d;
+		best = &from->files[i];
+	}
+	if (!best)
+		return 0;
+	c->from = level;
+	c->to = level + 1;
+	r = add_inputs(c, 0, best, 1);
+	if (r == 0)
+		r = add_below(c, l, row_min(*best), row_max(*best), attrs);
+	return r < 0 ? r : 1;
+}
+
+int compaction_pick_rest(const struct levels *l,
+			 const struct compaction_limits *m,
+			 const struct family_attrs *attrs,
+			 struct compaction *out)
+{
+	struct compaction c = {0};
+	int last = deepest(l), r;
+
+	r = rest_level0(l, m, attrs, &c);
+	for (int i = 1; r == 0 && i < last; i++)
+		r = rest_deeper(l, m, attrs, i, &c);
+	if (r < 0)
+		compaction_release(&c);
+	else if (r > 0)
+		*out = c;
+	return r;
 }
 
 int compaction_pick_all(const struct levels *l, struct compaction *out)

@@ -1,6 +1,6 @@
 /*
  * The engine's own state: what engine.c, trees.c, tables.c, commit.c, view.c,
- * scan.c and background.c share. Nobody else includes it.
+ * scan.c, flush.c and compact.c share. Nobody else includes it.
  *
  * A generation is a memtable with the log segments that hold its records: the
  * active one is written, frozen ones wait for their flush. All trees switch
@@ -31,7 +31,7 @@
 #include "store/os.h"
 
 #define FROZEN_MAX 1
-#define LEVEL0_STALL 12
+#define LEVEL0_STALL 20
 
 /* What a reader of a table holds: immutable, of one owner. */
 struct view {
@@ -195,6 +195,19 @@ int table_state_family(const struct table_state *st, struct bytes family);
  * Under state.
  */
 void tree_drop(struct tree *t);
+/* A live tree, referenced, its attributes and its table. 1, or 0: dropped. */
+int tree_live(struct lsm *db, uint32_t id, struct tree **out,
+	      struct family_attrs *attrs, uint64_t *table);
+/*
+ * The levels of @t with @removed and @added changed, and what was @lost with
+ * it; NULL if it was dropped. Under catalog, so that nobody else changes them.
+ */
+int tree_next_levels(struct lsm *db, struct tree *t,
+		     const struct level_file *removed, size_t nremoved,
+		     const struct level_file *added, size_t nadded,
+		     const struct history *lost, struct levels **out);
+/* Under state; @next is the tree's from here on. */
+void tree_install(struct tree *t, struct levels *next);
 /* References to the families' trees of one or (@t NULL) every table. */
 int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 		  size_t *n);
@@ -332,17 +345,30 @@ int column_read(struct table *t, struct bytes row, struct bytes family,
 int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 		  struct bytes qualifier, bool family_wide, int64_t *ts);
 
+/* -- flush.c -------------------------------------------------------------- */
+
+/* Flushes the oldest frozen generation. 1 done, 0 none, negative. */
+int flush_one(struct lsm *db);
+/*
+ * All that was written before the call is in files when it returns. @trim: the
+ * table that is flushed as HBase does it, or NULL.
+ */
+int flush_all(struct lsm *db, const struct table *trim);
+int lsm_flush(struct store *s, struct table *t);
+
+/* -- compact.c ------------------------------------------------------------ */
+
+/* The most urgent compaction. 1 done, 0 none, negative. */
+int compact_one(struct lsm *db);
+/* One that is for readers only (compaction_pick_rest()); as compact_one(). */
+int compact_at_rest(struct lsm *db);
+int lsm_compact(struct store *s, struct table *t);
+
 /* -- background.c --------------------------------------------------------- */
 
 int background_start(struct lsm *db);
 void background_stop(struct lsm *db);
-/* Flushes the oldest frozen generation. 1 done, 0 none, negative. */
-int flush_one(struct lsm *db);
-/* The most urgent compaction. 1 done, 0 none, negative. */
-int compact_one(struct lsm *db);
-int lsm_flush(struct store *s, struct table *t);
-int lsm_compact(struct store *s, struct table *t);
-uint64_t file_number(void *db);
+uint64_t file_number(void *db); /* a new one */
 
 /* -- stats.c -------------------------------------------------------------- */
 

@@ -51,6 +51,59 @@ void tree_drop(struct tree *t)
 			sst_obsolete(t->levels->level[l].files[i]);
 }
 
+int tree_live(struct lsm *db, uint32_t id, struct tree **out,
+	      struct family_attrs *attrs, uint64_t *table)
+{
+	int found = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; !found && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			if (st->trees[k]->id != id)
+				continue;
+			*out = st->trees[k];
+			tree_ref(*out);
+			*attrs = st->schema.families[k].attrs;
+			*table = db->tables[i]->base.id;
+			found = 1;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return found;
+}
+
+int tree_next_levels(struct lsm *db, struct tree *t,
+		     const struct level_file *removed, size_t nremoved,
+		     const struct level_file *added, size_t nadded,
+		     const struct history *lost, struct levels **out)
+{
+	struct levels *now = NULL;
+	int r = 0;
+
+	*out = NULL;
+	pthread_mutex_lock(&db->state);
+	if (!t->dropped) {
+		now = t->levels;
+		levels_ref(now);
+	}
+	pthread_mutex_unlock(&db->state);
+	if (now)
+		r = levels_apply(now, removed, nremoved, added, nadded, out);
+	if (*out && r == 0)
+		r = levels_lose(*out, lost);
+	levels_unref(now);
+	return r;
+}
+
+void tree_install(struct tree *t, struct levels *next)
+{
+	levels_unref(t->levels);
+	t->levels = next;
+}
+
 /* -- states --------------------------------------------------------------- */
 
 void table_state_ref(struct table_state *st)

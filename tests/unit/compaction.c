@@ -126,6 +126,15 @@ static const char *choice(struct drawn *d, const struct family_attrs *attrs)
 	return name_choice(r, &c);
 }
 
+static const char *choice_at_rest(struct drawn *d,
+				  const struct family_attrs *attrs)
+{
+	struct compaction c = {0};
+
+	return name_choice(
+		compaction_pick_rest(&d->levels, &small_limits, attrs, &c), &c);
+}
+
 static const char *choice_of_all(struct drawn *d)
 {
 	struct compaction c = {0};
@@ -198,7 +207,7 @@ static void what_overlaps_nothing_moves_unless_it_would_shrink(void **state)
 {
 	struct drawn bottom = {0}, middle = {0};
 
-	draw(&bottom, 1, "a-c:110!1");
+	draw(&bottom, 1, "a-c:400!1");
 	assert_string_equal(choice(&bottom, &plain), "1>2 a-c");
 	/* Its markers may hide what lies deeper: rewriting keeps them. */
 	draw(&middle, 1, "a-c:110!1");
@@ -241,6 +250,107 @@ static void what_mostly_deletes_goes_though_its_level_is_small(void **state)
 	draw(&deep, 1, "a-c:10 d-h:10!9");
 	draw(&deep, 3, "g-z:10");
 	assert_string_equal(choice(&deep, &plain), "1>2 move d-h");
+}
+
+static void the_deepest_level_grows_before_another_opens(void **state)
+{
+	struct drawn below = {0}, over = {0}, due = {0}, under = {0};
+
+	draw(&below, 1, "a-c:200 d-h:199");
+	assert_string_equal(choice(&below, &plain), "none");
+	draw(&over, 1, "a-c:200 d-h:200");
+	assert_string_equal(choice(&over, &plain), "1>2 move a-c");
+	/* A level above a large one is a tenth of it. */
+	draw(&under, 1, "a-c:150 d-h:149");
+	draw(&under, 2, "a-z:3000");
+	assert_string_equal(choice(&under, &plain), "none");
+	draw(&due, 1, "a-c:150 d-h:149");
+	draw(&due, 2, "a-z:2990");
+	assert_string_equal(choice(&due, &plain), "1>2 a-c with a-z");
+}
+
+static void level_0_passes_an_empty_level_that_would_be_rewritten(void **state)
+{
+	struct drawn d = {0}, much = {0}, beside = {0};
+
+	draw(&d, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&d, 3, "a-z:400");
+	assert_string_equal(choice(&d, &plain), "0>3 d-f e-k e-g d-e with a-z");
+	draw(&much, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&much, 3, "a-z:401");
+	assert_string_equal(choice(&much, &plain), "0>1 d-f e-k e-g d-e");
+	draw(&beside, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&beside, 3, "l-z:40");
+	assert_string_equal(choice(&beside, &plain), "0>1 d-f e-k e-g d-e");
+}
+
+static void little_over_much_is_merged_with_itself(void **state)
+{
+	struct drawn run = {0}, all = {0}, deletes = {0};
+
+	draw(&run, 0, "d-f:1 e-k:1 e-g:2 d-e:30");
+	draw(&run, 1, "a-z:341");
+	assert_string_equal(choice(&run, &plain), "0>0 d-f e-k e-g");
+	draw(&all, 0, "d-f:1 e-k:2 e-g:4 d-e:8");
+	draw(&all, 1, "a-z:151");
+	assert_string_equal(choice(&all, &plain), "0>0 d-f e-k e-g d-e");
+	/* What deletes would delete no more. */
+	draw(&deletes, 0, "d-f:1!1 e-k:1 e-g:1 d-e:1");
+	draw(&deletes, 1, "a-z:99");
+	assert_string_equal(choice(&deletes, &plain),
+			    "0>1 d-f e-k e-g d-e with a-z");
+}
+
+static void at_rest_level_0_goes_with_what_it_is_worth(void **state)
+{
+	struct drawn empty = {0}, few = {0}, with = {0}, deep = {0};
+	struct drawn much = {0}, one = {0};
+
+	assert_string_equal(choice_at_rest(&empty, &plain), "none");
+	draw(&few, 0, "a-f:10 c-k:10");
+	assert_string_equal(choice_at_rest(&few, &plain), "0>1 a-f c-k");
+	draw(&with, 0, "a-f:10");
+	draw(&with, 1, "a-c:50 d-h:50 i-m:50");
+	assert_string_equal(choice_at_rest(&with, &plain),
+			    "0>1 a-f with a-c d-h");
+	draw(&deep, 0, "a-f:10 c-h:10");
+	draw(&deep, 2, "a-c:50 d-h:50 i-m:50");
+	assert_string_equal(choice_at_rest(&deep, &plain),
+			    "0>2 a-f c-h with a-c d-h");
+	draw(&much, 0, "a-f:10 c-d:10 b-e:30");
+	draw(&much, 1, "a-c:250 d-h:251");
+	assert_string_equal(choice_at_rest(&much, &plain), "0>0 a-f c-d");
+	draw(&one, 0, "a-f:10 b-e:30");
+	draw(&one, 1, "a-c:250 d-h:251");
+	assert_string_equal(choice_at_rest(&one, &plain), "none");
+}
+
+static void at_rest_a_file_alone_moves_but_is_not_rewritten(void **state)
+{
+	struct drawn d = {0};
+	struct family_attrs a = plain;
+
+	draw(&d, 0, "p-q:10 n-o:10");
+	draw(&d, 1, "a-c:10 d-i:10");
+	assert_string_equal(choice_at_rest(&d, &plain), "0>1 move n-o");
+	d.levels.level[0].nfiles = 1;
+	assert_string_equal(choice_at_rest(&d, &plain), "0>1 move p-q");
+	a.compression = COMPRESSION_ZLIB;
+	assert_string_equal(choice_at_rest(&d, &a), "none");
+}
+
+static void at_rest_deeper_files_go_where_little_lies_under_them(void **state)
+{
+	struct drawn d = {0}, last = {0}, much = {0};
+
+	draw(&d, 1, "a-c:10 d-h:10 i-k:10");
+	draw(&d, 2, "a-b:100 d-e:90 i-j:101");
+	assert_string_equal(choice_at_rest(&d, &plain), "1>2 d-h with d-e");
+	draw(&much, 1, "a-c:10");
+	draw(&much, 2, "a-b:101");
+	assert_string_equal(choice_at_rest(&much, &plain), "none");
+	draw(&last, 2, "a-b:100 d-e:90");
+	assert_string_equal(choice_at_rest(&last, &plain), "none");
 }
 
 static void a_major_one_takes_everything_to_the_last_level(void **state)
@@ -434,6 +544,19 @@ static int compact_if_due(struct world *w)
 	return r < 0 ? r : 1;
 }
 
+/* Until nothing is left to do, which must come. */
+static void compact_at_rest(struct world *w)
+{
+	struct compaction c;
+	int most = 1000;
+
+	while (compaction_pick_rest(w->levels, &w->limits, &w->attrs, &c) > 0) {
+		assert_true(most-- > 0);
+		assert_int_equal(compact(w, &c), 0);
+		compaction_release(&c);
+	}
+}
+
 static int compact_all(struct world *w)
 {
 	struct compaction c;
@@ -541,7 +664,10 @@ static void markers_go_only_where_nothing_older_lies_deeper(void **state)
 	assert_int_equal(w.levels->level[2].nfiles, 1);
 	assert_int_equal(flush(&w, deletes, 2), 0);
 	assert_int_equal(flush(&w, later, 1), 0);
-	assert_int_equal(compact_if_due(&w), 1);
+	c = (struct compaction){.from = 0, .to = 1};
+	c.inputs[0] = w.levels->level[0].files;
+	c.ninputs[0] = 2;
+	assert_int_equal(compact(&w, &c), 0);
 	assert_tree(&w, false, "a/q:50.3= a/q:20.5=C a/q:10.0=A b/q:10.0=B ");
 	assert_tree(&w, true, "a/q:20.0=C b/q:10.0=B ");
 	assert_int_equal(compact_all(&w), 0);
@@ -643,6 +769,8 @@ static void compaction_changes_nothing_that_is_seen(void **state)
 			while ((r = compact_if_due(&w)) == 1)
 				;
 			assert_int_equal(r, 0);
+			if (chance(4) == 0)
+				compact_at_rest(&w);
 			if (chance(12) == 0)
 				assert_int_equal(compact_all(&w), 0);
 			for (size_t k = 0; k <= w.nsnapshots; k++) {
@@ -757,6 +885,15 @@ int main(void)
 			what_deletes_or_expired_goes_before_what_costs_less),
 		cmocka_unit_test(
 			what_mostly_deletes_goes_though_its_level_is_small),
+		cmocka_unit_test(the_deepest_level_grows_before_another_opens),
+		cmocka_unit_test(
+			level_0_passes_an_empty_level_that_would_be_rewritten),
+		cmocka_unit_test(little_over_much_is_merged_with_itself),
+		cmocka_unit_test(at_rest_level_0_goes_with_what_it_is_worth),
+		cmocka_unit_test(
+			at_rest_a_file_alone_moves_but_is_not_rewritten),
+		cmocka_unit_test(
+			at_rest_deeper_files_go_where_little_lies_under_them),
 		cmocka_unit_test(
 			a_major_one_takes_everything_to_the_last_level),
 		cmocka_unit_test(

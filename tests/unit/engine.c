@@ -615,9 +615,48 @@ static void what_is_written_in_order_is_not_merged(void **state)
 				 1);
 	}
 	assert_true(stat_of(s->store, "flushes_total") > 12);
-	assert_true(stat_of(s->store, "sstables_level0") < 6);
+	assert_true(stat_of(s->store, "sstables_level0") < 10);
 	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
 	assert_string_equal(temp_get(s, "000500", "f", "b"), value);
+}
+
+/* Merged by a thread: it is waited for, as long as it takes. */
+static void what_was_flushed_is_merged_when_nobody_writes(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char value[16];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(value, sizeof(value), "%d", i);
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, value), 1);
+		assert_int_equal(temp_put(s, "b", "f", "q", i + 1, value), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "sstables"), 1);
+	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
+	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
+}
+
+static void a_store_that_is_only_opened_is_merged_too(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	s->options.inline_background = true;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	assert_int_equal(stat_of(s->store, "sstables_level0"), 3);
+	s->options.inline_background = false;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "sstables"), 1);
 }
 
 /* A row that is larger than a memtable does not stay in one. */
@@ -909,6 +948,12 @@ int main(void)
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		SMALL(what_is_written_in_order_is_not_merged),
+		cmocka_unit_test_setup_teardown(
+			what_was_flushed_is_merged_when_nobody_writes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_store_that_is_only_opened_is_merged_too, setup,
+			teardown),
 		SMALL(a_row_without_end_is_flushed_all_the_same),
 		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
 		BOTH(each_put_is_seen_at_once),

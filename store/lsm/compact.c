@@ -1,0 +1,394 @@
+/*
+ * Compaction as the engine does it: which tree is next, the work without a
+ * lock, the commit to the manifest, the files taken in under catalog.
+ *
+ * Order on disk: table files, their directory, the manifest, and only then do
+ * the input files go.
+ */
+#include "store/lsm/lsm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define RETRY_NS 1000000000ull
+
+struct task {
+	struct tree *tree; /* referenced, marked compacting */
+	uint64_t table;
+	struct levels *levels; /* what was picked from, referenced */
+	struct family_attrs attrs;
+	struct compaction what;
+};
+
+static bool stop_compaction(void *arg)
+{
+	return atomic_load(&((struct tree *)arg)->cancel);
+}
+
+struct job_arg {
+	struct lsm *db;
+	struct tree *tree;
+};
+
+static uint64_t job_number(void *arg)
+{
+	return file_number(((struct job_arg *)arg)->db);
+}
+
+static bool job_stop(void *arg)
+{
+	return stop_compaction(((struct job_arg *)arg)->tree);
+}
+
+/* Moves files between levels in the manifest, then in memory. */
+static int compaction_commit(struct lsm *db, struct task *k,
+			     struct sstable **outputs, uint32_t noutputs,
+			     const struct history *history)
+{
+	const struct compaction *c = &k->what;
+	uint32_t nin = c->ninputs[0] + c->ninputs[1], n = 0;
+	struct level_file *removed = calloc(nin + 1, sizeof(*removed));
+	struct level_file *added = calloc(noutputs + 1, sizeof(*added));
+	struct edit_file *er = calloc(nin + 1, sizeof(*er));
+	struct edit_file *ea = calloc(noutputs + 1, sizeof(*ea));
+	struct edit_loss lost = {k->tree->id, history};
+	struct edit e = {
+		.removed = er,
+		.added = ea,
+		.nadded = noutputs,
+		.lost = &lost,
+		.nlost = !history_is_whole(history),
+	};
+	struct levels *next = NULL;
+	int r = -ENOMEM;
+
+	if (!removed || !added || !er || !ea) {
+		why(r, "out of memory");
+		goto out;
+	}
+	for (int side = 0; side < 2; side++) {
+		int level = side ? c->to : c->from;
+
+		for (uint32_t i = 0; i < c->ninputs[side]; i++, n++) {
+			struct sstable *t = c->inputs[side][i];
+
+			removed[n] = (struct level_file){(uint8_t)level, t};
+			er[n] = (struct edit_file){k->tree->id, (uint8_t)level,
+						   sst_info(t)};
+		}
+	}
+	e.nremoved = n;
+	for (uint32_t i = 0; i < noutputs; i++) {
+		added[i] = (struct level_file){(uint8_t)c->to, outputs[i]};
+		ea[i] = (struct edit_file){k->tree->id, (uint8_t)c->to,
+					   sst_info(outputs[i])};
+	}
+	pthread_mutex_lock(&db->catalog);
+	r = tree_next_levels(db, k->tree, removed, n, added, noutputs, history,
+			     &next);
+	if (r == 0 && !next)
+		r = -ECANCELED;
+	if (r == 0) {
+		e.next_file = atomic_load(&db->next_file);
+		e.last_seq = atomic_load(&db->seq);
+		r = lsm_commit_edit(db, &e);
+	}
+	if (r == 0) {
+		pthread_mutex_lock(&db->state);
+		tree_install(k->tree, next);
+		next = NULL;
+		views_changed(db);
+		pthread_mutex_unlock(&db->state);
+		for (uint32_t i = 0; !c->trivial && i < n; i++)
+			sst_obsolete(removed[i].file);
+		views_sweep(db);
+	}
+	pthread_mutex_unlock(&db->catalog);
+out:
+	levels_unref(next);
+	free(removed);
+	free(added);
+	free(er);
+	free(ea);
+	return r;
+}
+
+static int run_task(struct lsm *db, struct task *k)
+{
+	struct job_arg arg = {db, k->tree};
+	struct compaction_job job = {
+		.dir = db->dir,
+		.cache = db->cache,
+		.levels = k->levels,
+		.what = &k->what,
+		.limits = &db->limits,
+		.attrs = &k->attrs,
+		.now_ms = os_now_ms(db->os),
+		.number = job_number,
+		.stop = job_stop,
+		.arg = &arg,
+	};
+	uint64_t *snapshots;
+	int r;
+
+	if (k->what.trivial)
+		return compaction_commit(db, k, k->what.inputs[0], 1,
+					 &job.lost);
+	r = snapshots_collect(db, k->table, &snapshots, &job.nsnapshots);
+	if (r < 0)
+		return r;
+	job.snapshots = snapshots;
+	r = compaction_run(&job);
+	free(snapshots);
+	if (r < 0)
+		goto out;
+	r = os_dir_sync(db->dir);
+	if (r < 0)
+		why(r, "cannot sync the store's directory");
+	else
+		r = compaction_commit(db, k, job.outputs, job.noutputs,
+				      &job.lost);
+	for (uint32_t i = 0; i < job.noutputs; i++) {
+		if (r < 0 && !atomic_load(&db->failed))
+			sst_obsolete(job.outputs[i]);
+		sst_unref(job.outputs[i]);
+	}
+	free(job.outputs);
+	if (r == 0) {
+		atomic_fetch_add(&db->stats.compactions, 1);
+		atomic_fetch_add(&db->stats.compaction_in, job.bytes_in);
+		atomic_fetch_add(&db->stats.compaction_out, job.bytes_out);
+	}
+out:
+	history_free(&job.lost);
+	return r;
+}
+
+static bool may_compact(const struct tree *t, uint64_t now)
+{
+	return !t->compacting && t->retry_ns <= now;
+}
+
+/* The tree whose levels are most over their targets. Under state. */
+static struct tree *most_urgent(struct lsm *db, uint64_t now, size_t *table,
+				uint32_t *family)
+{
+	struct tree *found = NULL;
+	double best = 0;
+
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			double score = compaction_score(st->trees[k]->levels,
+							&db->limits);
+
+			if (score < 1 || score <= best ||
+			    !may_compact(st->trees[k], now))
+				continue;
+			best = score;
+			found = st->trees[k];
+			*table = i;
+			*family = k;
+		}
+	}
+	return found;
+}
+
+/*
+ * One in which a dropped snapshot has left what it held back. Trees without
+ * such files forget. Under state.
+ */
+static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
+			       uint32_t *family)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (!t->freed.number || !may_compact(t, now))
+				continue;
+			*table = i;
+			*family = k;
+			if (compaction_has_freed(t->levels, &t->freed))
+				return t;
+			t->freed = (struct compaction_freed){0};
+		}
+	}
+	return NULL;
+}
+
+/* Marks the tree, for which there is work. Under state. */
+static void begin_task(struct lsm *db, size_t table, uint32_t family,
+		       struct task *out)
+{
+	const struct table_state *st = db->tables[table]->now;
+	struct tree *t = st->trees[family];
+
+	out->tree = t;
+	out->table = db->tables[table]->base.id;
+	out->levels = t->levels;
+	out->attrs = st->schema.families[family].attrs;
+	tree_ref(t);
+	levels_ref(t->levels);
+	t->compacting = true;
+	db->compacting++;
+}
+
+/* Picks the tree that needs it most and marks it. 1, 0, negative. */
+static int pick_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	struct compaction_freed freed = {0};
+	uint32_t family = 0;
+	size_t table = 0;
+	struct tree *t;
+
+	pthread_mutex_lock(&db->state);
+	t = most_urgent(db, now, &table, &family);
+	if (!t) {
+		t = some_freed(db, now, &table, &family);
+		if (t)
+			freed = t->freed;
+	}
+	if (!t) {
+		pthread_mutex_unlock(&db->state);
+		return 0;
+	}
+	begin_task(db, table, family, out);
+	pthread_mutex_unlock(&db->state);
+	if (freed.number)
+		return compaction_pick_freed(out->levels, &freed, &out->what);
+	return compaction_pick(out->levels, &db->limits, os_now_ms(db->os),
+			       &out->attrs, &out->what);
+}
+
+/* The first tree whose readers gain by a merge, and which. As pick_task(). */
+static int pick_rest_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (!may_compact(t, now))
+				continue;
+			r = compaction_pick_rest(t->levels, &db->limits,
+						 &st->schema.families[k].attrs,
+						 &out->what);
+			if (r > 0)
+				begin_task(db, i, k, out);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+static void end_task(struct lsm *db, struct task *k, int r)
+{
+	compaction_release(&k->what);
+	pthread_mutex_lock(&db->state);
+	k->tree->compacting = false;
+	k->tree->retry_ns = 0;
+	db->compacting--;
+	if (r < 0 && r != -ECANCELED) {
+		k->tree->retry_ns = os_monotonic_ns(db->os) + RETRY_NS;
+		db->compact_error = r;
+	} else if (r > 0) {
+		db->compact_error = 0;
+	}
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->state);
+	levels_unref(k->levels);
+	tree_unref(k->tree);
+}
+
+/* Does what was picked with @r, if anything was. */
+static int do_task(struct lsm *db, struct task *k, int r)
+{
+	if (!k->tree)
+		return r;
+	if (r > 0) {
+		r = run_task(db, k);
+		if (r == 0)
+			r = 1;
+	}
+	end_task(db, k, r);
+	return r == -ECANCELED ? 0 : r;
+}
+
+int compact_one(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+int compact_at_rest(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_rest_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+/* Everything of one tree into its last level, or its @newest files only. */
+static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
+{
+	struct task k = {.tree = t};
+	int r;
+
+	if (!tree_live(db, t->id, &k.tree, &k.attrs, &k.table))
+		return 0;
+	pthread_mutex_lock(&db->state);
+	while (t->compacting)
+		pthread_cond_wait(&db->done, &db->state);
+	t->compacting = true;
+	db->compacting++;
+	k.levels = t->levels;
+	levels_ref(k.levels);
+	pthread_mutex_unlock(&db->state);
+	if (newest)
+		r = compaction_pick_newest(k.levels, newest, &k.what);
+	else
+		r = compaction_pick_all(k.levels, &k.what);
+	r = do_task(db, &k, r);
+	return r < 0 ? r : 0;
+}
+
+static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
+{
+	struct tree **trees;
+	size_t n;
+	int r;
+
+	r = trees_collect(db, t, &trees, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = compact_tree(db, trees[i], newest);
+	trees_release(trees, n);
+	return r;
+}
+
+int lsm_compact(struct store *s, struct table *t)
+{
+	struct lsm *db = lsm_of(s);
+	int r;
+
+	r = flush_all(db, NULL);
+	return r < 0 ? r : compact_trees(db, t, 0);
+}
+
+int lsm_compact_files(struct table *t, unsigned newest)
+{
+	return compact_trees(lsm_of(t->store), t, newest);
+}
