@@ -23,12 +23,17 @@ struct run {
 	size_t key_at;		 /* where the row's key begins */
 	size_t stride;		 /* from a key to the next */
 	bool part;		 /* of one row, which may go on */
+	bool brief;		 /* keys are short */
+	bool named;		 /* the qualifiers are in lsm_scan.names */
 	/* Or rows of which no more than the keys is asked; rest 0: none. */
 	struct index_rows keys;
 };
 
 /* Room for the keys that one call hands out, unless two of them need more. */
 #define SCAN_KEYS_BYTES 3072
+
+/* So many qualifiers of a block at most are kept for a run. */
+#define RUN_NAMES 64
 
 struct family_scan {
 	struct reader reader;
@@ -67,6 +72,7 @@ struct lsm_scan {
 	struct pick pick;
 	_Alignas(max_align_t) uint8_t
 		memory[READER_MEMORY]; /* of the first family's cursors */
+	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
 };
 
 /* Leaves the present row, goes to the next one that shows something. */
@@ -81,6 +87,9 @@ void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
  * block has it and following rows alone, and all of them is visible.
  */
 bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f);
+/* Keeps the block's qualifiers if that pays for @ncells cells. */
+void scan_run_names(struct lsm_scan *sc, const struct block *b,
+		    uint32_t ncells);
 /*
  * The same with what one block has of the row, of one column if one is asked
  * for. 1; 0 if nothing of the row is shown; -EAGAIN if that is not known.

@@ -30,6 +30,7 @@ static void take_part(struct lsm_scan *sc, const struct block_part *p)
 	sc->run.cell = p->cell;
 	sc->run.cell_end = p->end;
 	sc->run.key_at = 0;
+	scan_run_names(sc, p->block, p->end - p->cell);
 }
 
 int scan_part_begin(struct lsm_scan *sc, struct family_scan *f)

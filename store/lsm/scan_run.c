@@ -42,6 +42,8 @@ static int room_for_keys(struct lsm_scan *sc, const struct block *b)
 	n = n < 2 ? 2 : n > KEYS_MAX ? KEYS_MAX : n;
 	sc->row.len = 0;
 	sc->run.stride = stride;
+	sc->run.brief = b->prefix.len <= SHORT &&
+			b->row_len_max - b->prefix.len <= SHORT;
 	return buf_reserve(&sc->row, n * stride);
 }
 
@@ -65,7 +67,53 @@ bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f)
 	sc->run.cell = block_row_cell(rows.block, rows.row);
 	sc->run.cell_end = block_row_cell(rows.block, rows.row + 1);
 	sc->run.key_at = 0;
+	if (sc->granularity >= SCAN_COLUMNS)
+		scan_run_names(sc, rows.block,
+			       block_row_cell(rows.block, rows.end) -
+				       sc->run.cell);
 	return true;
+}
+
+/*
+ * The names of a block are kept as strings if there are few and the run has
+ * @ncells enough of them.
+ */
+void scan_run_names(struct lsm_scan *sc, const struct block *b, uint32_t ncells)
+{
+	sc->run.named = b->nqual <= RUN_NAMES && ncells / 4 >= b->nqual;
+	for (uint32_t i = 0; sc->run.named && i < b->nqual; i++)
+		sc->names[i] = block_qualifier(b, i);
+}
+
+/* The next number of a column, the entries of which begin with it. */
+static inline uint64_t take(struct column *c)
+{
+	uint64_t v = column_get(c, 0);
+
+	c->at += c->width;
+	return v;
+}
+
+/* The same without a base, where the width is known as this is compiled. */
+static inline uint64_t take_narrow(struct column *c, uint32_t width)
+{
+	uint64_t v = 0;
+
+	if (!width)
+		return take(c);
+	memcpy(&v, c->at, width);
+	c->at += width;
+	return le64toh(v);
+}
+
+/* Column @i from an entry on. */
+static inline struct column column_from(const struct block *b, int i,
+					uint32_t from)
+{
+	struct column c = b->column[i];
+
+	c.at += (size_t)from * c.width;
+	return c;
 }
 
 static inline struct bytes run_key(const struct lsm_scan *sc)
@@ -73,47 +121,13 @@ static inline struct bytes run_key(const struct lsm_scan *sc)
 	return bytes_of(sc->row.data + sc->run.key_at, sc->row.len);
 }
 
-/* Cells of the present row, as scan_fill() has them. */
-size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n)
-{
-	struct run *run = &sc->run;
-	const struct block *b = run->block;
-	const struct column *c = b->column;
-	const struct bytes row = run_key(sc);
-	const struct bytes family = sc->families[0].name_bytes;
-	uint64_t from = column_get(&c[BLOCK_VALUE_END], run->cell);
-	uint64_t to;
-
-	if (n > run->cell_end - run->cell)
-		n = run->cell_end - run->cell;
-	for (size_t i = 0; i < n; i++, from = to) {
-		uint32_t cell = run->cell + (uint32_t)i;
-
-		to = column_get(&c[BLOCK_VALUE_END], cell + 1);
-		__builtin_prefetch(b->values + from + AHEAD);
-		__builtin_prefetch(b->values + from + AHEAD + 64);
-		out[i].row = row;
-		out[i].family = family;
-		out[i].qualifier =
-			block_qualifier(b, column_get(&c[BLOCK_ID], cell));
-		out[i].ts = (int64_t)column_get(&c[BLOCK_TS], cell);
-		out[i].seq = column_get(&c[BLOCK_SEQ], cell);
-		out[i].ttl_ms = 0;
-		out[i].kind = CELL_PUT;
-		out[i].value = bytes_of(sc->keys_only ? NULL : b->values + from,
-					to - from);
-	}
-	run->cell += (uint32_t)n;
-	return n;
-}
-
 /* The key of the run's present row at @to, which has room. */
-static size_t put_key(const struct run *run, uint8_t *to)
+static inline size_t put_key(const struct run *run, uint8_t *to)
 {
 	struct bytes prefix = run->block->prefix;
 	struct bytes suffix = block_suffix(run->block, run->row);
 
-	if (prefix.len <= SHORT && suffix.len <= SHORT) {
+	if (run->brief) {
 		memcpy(to, prefix.data, SHORT);
 		memcpy(to + prefix.len, suffix.data, SHORT);
 	} else {
@@ -125,21 +139,104 @@ static size_t put_key(const struct run *run, uint8_t *to)
 	return prefix.len + suffix.len;
 }
 
-/* To the run's next row; false if this call has no room for its key. */
-static bool next_row(struct lsm_scan *sc, bool first)
+/*
+ * To the run's next row; false if there is none, or this call has no room for
+ * its key. @first: it has given out nothing yet.
+ */
+static inline bool next_row(struct lsm_scan *sc, bool first)
 {
 	struct run *run = &sc->run;
 	size_t at = first ? 0 : run->key_at + run->stride;
 
-	if (at + run->stride > sc->row.cap)
+	if (run->row + 1 == run->end ||
+	    (sc->limit_rows && sc->rows == sc->limit_rows) ||
+	    at + run->stride > sc->row.cap)
 		return false;
 	run->row++;
-	run->cell = run->cell_end;
 	run->cell_end = block_row_cell(run->block, run->row + 1);
 	run->key_at = at;
 	sc->row.len = put_key(run, sc->row.data + at);
 	sc->rows++;
 	return true;
+}
+
+/* What all cells have in common, at both sides of what they have not. */
+static inline void put_alike(struct cell *c, const struct cell *like)
+{
+	const size_t from = offsetof(struct cell, ttl_ms);
+	const size_t to = offsetof(struct cell, value);
+
+	memcpy(&c->family, &like->family, sizeof(c->family));
+	memcpy((char *)c + from, (const char *)like + from, to - from);
+}
+
+/*
+ * Cells as scan_fill() has them, up to @n: those of the present row, and if
+ * @more of the run's following rows. Called with constants for what is mostly
+ * so: a width of 0 is any.
+ */
+__attribute__((always_inline)) static inline size_t
+put_cells(struct lsm_scan *sc, struct cell *out, size_t n, bool more,
+	  const struct bytes *names, uint32_t id_width, uint32_t end_width)
+{
+	struct run *run = &sc->run;
+	const struct block *b = run->block;
+	struct column id = column_from(b, BLOCK_ID, run->cell);
+	struct column ts = column_from(b, BLOCK_TS, run->cell);
+	struct column seq = column_from(b, BLOCK_SEQ, run->cell);
+	struct column end = column_from(b, BLOCK_VALUE_END, run->cell);
+	const struct cell like = {.family = sc->families[0].name_bytes,
+				  .kind = CELL_PUT};
+	const uint8_t *values = b->values;
+	const uint8_t *value = values + take_narrow(&end, end_width);
+	struct cell *c = out, *stop;
+
+	do {
+		const struct bytes row = run_key(sc);
+		size_t m = run->cell_end - run->cell;
+
+		if (m > n)
+			m = n;
+		n -= m;
+		run->cell += (uint32_t)m;
+		for (stop = c + m; c < stop; c++) {
+			uint32_t k = (uint32_t)take_narrow(&id, id_width);
+			const uint8_t *next =
+				values + take_narrow(&end, end_width);
+
+			__builtin_prefetch(value + AHEAD);
+			__builtin_prefetch(value + AHEAD + 64);
+			put_alike(c, &like);
+			c->row = row;
+			c->qualifier = names ? names[k] : block_qualifier(b, k);
+			c->ts = (int64_t)take(&ts);
+			c->seq = take(&seq);
+			c->value = bytes_of(value, (size_t)(next - value));
+			value = next;
+		}
+	} while (more && n && next_row(sc, c == out));
+	return (size_t)(c - out);
+}
+
+static size_t fill(struct lsm_scan *sc, struct cell *out, size_t n, bool more)
+{
+	const struct column *c = sc->run.block->column;
+	size_t done;
+
+	if (!sc->run.named)
+		done = put_cells(sc, out, n, more, NULL, 0, 0);
+	else if (c[BLOCK_ID].width == 1 && c[BLOCK_VALUE_END].width == 2)
+		done = put_cells(sc, out, n, more, sc->names, 1, 2);
+	else
+		done = put_cells(sc, out, n, more, sc->names, 0, 0);
+	for (size_t i = 0; sc->keys_only && i < done; i++)
+		out[i].value.data = NULL;
+	return done;
+}
+
+size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n)
+{
+	return fill(sc, out, n, false);
 }
 
 /* Moves the reader to where the run has come. */
@@ -156,25 +253,16 @@ static int end_run(struct lsm_scan *sc)
 
 int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 {
-	struct run *run = &sc->run;
-	bool cells = sc->granularity >= SCAN_COLUMNS;
 	size_t done = 0;
 
 	if (n > INT_MAX)
 		n = INT_MAX;
-	if (run->part)
+	if (sc->run.part)
 		return scan_part_next(sc, out, n);
-	while (done < n) {
-		if (cells && run->cell < run->cell_end) {
-			done += scan_run_fill(sc, out + done, n - done);
-			continue;
-		}
-		if (run->row + 1 == run->end ||
-		    (sc->limit_rows && sc->rows == sc->limit_rows) ||
-		    !next_row(sc, done == 0))
-			break;
-		if (!cells)
+	if (sc->granularity >= SCAN_COLUMNS)
+		done = fill(sc, out, n, true);
+	else
+		while (done < n && next_row(sc, done == 0))
 			out[done++] = (struct cell){.row = run_key(sc)};
-	}
 	return done ? (int)done : end_run(sc);
 }
