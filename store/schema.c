@@ -74,30 +74,30 @@ bool schema_equal(const struct schema *a, const struct schema *b)
 	return true;
 }
 
-/* The first family whose name is not less than @family. */
-static uint32_t lower_bound(const struct schema *s, struct bytes family)
+/* The first family whose name is not less than @family: is it @family? */
+static bool find(const struct schema *s, struct bytes family, uint32_t *at)
 {
 	uint32_t lo = 0, hi = s->nfamilies;
+	int c = -1;
 
-	while (lo < hi) {
+	while (c && lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (bytes_cmp(bytes_str(s->families[mid].name), family) < 0)
+		c = bytes_cmp(bytes_str(s->families[mid].name), family);
+		if (c < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo;
+	*at = hi;
+	return c == 0;
 }
 
 int schema_find(const struct schema *s, struct bytes family)
 {
-	uint32_t i = lower_bound(s, family);
+	uint32_t at;
 
-	if (i < s->nfamilies &&
-	    bytes_eq(bytes_str(s->families[i].name), family))
-		return (int)i;
-	return -1;
+	return find(s, family, &at) ? (int)at : -1;
 }
 
 int schema_add(struct schema *s, struct bytes family,
@@ -111,8 +111,7 @@ int schema_add(struct schema *s, struct bytes family,
 		r = family_attrs_check(attrs);
 	if (r < 0)
 		return r;
-	i = lower_bound(s, family);
-	if (schema_find(s, family) >= 0)
+	if (find(s, family, &i))
 		return why(-EEXIST, "the family '%s' is declared already",
 			   s->families[i].name);
 	if (s->nfamilies >= SCHEMA_FAMILIES_MAX)

@@ -452,14 +452,6 @@ static uint32_t find_qualifier(const struct block *b, struct bytes q,
 	return lo;
 }
 
-bool block_has_qualifier(const struct block *b, struct bytes qualifier)
-{
-	bool exact;
-
-	find_qualifier(b, qualifier, &exact);
-	return exact;
-}
-
 /* Is the cell at or after (qualifier @id or greater, @ts)? */
 static inline bool cell_reaches(const struct block *b, uint32_t cell,
 				uint32_t id, bool exact, int64_t ts)
@@ -473,12 +465,10 @@ static inline bool cell_reaches(const struct block *b, uint32_t cell,
 	return (int64_t)column_get(&b->column[BLOCK_TS], cell) <= ts;
 }
 
-uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
-			   struct bytes qualifier, int64_t ts)
+static uint32_t find_cell(const struct block *b, uint32_t from, uint32_t to,
+			  uint32_t id, bool exact, int64_t ts)
 {
 	uint32_t step = 1, lo = from, hi;
-	bool exact;
-	uint32_t id = find_qualifier(b, qualifier, &exact);
 
 	/* What is sought is mostly near: in steps that double, then halving. */
 	for (hi = from; hi < to && !cell_reaches(b, hi, id, exact, ts);) {
@@ -497,4 +487,24 @@ uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 			lo = mid + 1;
 	}
 	return lo;
+}
+
+uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
+			   struct bytes qualifier, int64_t ts)
+{
+	bool exact;
+	uint32_t id = find_qualifier(b, qualifier, &exact);
+
+	return find_cell(b, from, to, id, exact, ts);
+}
+
+bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
+		       struct bytes qualifier, uint32_t *cell)
+{
+	bool exact;
+	uint32_t id = find_qualifier(b, qualifier, &exact);
+
+	*cell = find_cell(b, from, to, id, exact, INT64_MAX);
+	return exact && *cell < to &&
+	       column_get(&b->column[BLOCK_ID], *cell) == id;
 }

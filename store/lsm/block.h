@@ -193,14 +193,15 @@ static inline void block_entry(const struct block *b, uint32_t cell,
 	e->value = bytes_of(b->values + at, len);
 }
 
-/* Has any cell of the block that qualifier? */
-bool block_has_qualifier(const struct block *b, struct bytes qualifier);
 /*
  * First cell in [@from, @to), part of one row, that is no family marker and at
  * or after (@qualifier, @ts) as cursor_ops.seek_column has it; @to if none.
  */
 uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 			   struct bytes qualifier, int64_t ts);
+/* The same for the newest version; is what was found one of the column? */
+bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
+		       struct bytes qualifier, uint32_t *cell);
 
 /* -- building -------------------------------------------------------------- */
 

@@ -39,6 +39,21 @@ static int copy_out(const struct entry *e, struct bytes row,
 	return 1;
 }
 
+/* -- what is asked -------------------------------------------------------- */
+
+struct question {
+	struct bytes row, family, qualifier;
+	const struct column_look *look;
+	const struct view *view;
+	uint32_t at; /* the family's place in the schema */
+	uint64_t seq;
+};
+
+static const struct family_attrs *question_attrs(const struct question *q)
+{
+	return &q->view->st->schema.families[q->at].attrs;
+}
+
 /* -- the newest version, where nothing hides ------------------------------- */
 
 /*
@@ -46,7 +61,7 @@ static int copy_out(const struct entry *e, struct bytes row,
  * memory, or in the cell of the block that the cursor `held` stands in.
  */
 struct newest {
-	const struct reader_spec *spec;
+	const struct question *question;
 	struct sst_column column;
 	struct entry e;
 	bool found;
@@ -71,17 +86,18 @@ static int look_in_memory(struct newest *n, struct memtable *mt, uint32_t tree)
 	if (memtable_empty(mt))
 		return 0;
 	memtable_cursor(mt, tree, &c);
-	r = cursor_seek_exact(&c.base, n->column.row);
+	r = cursor_seek_exact(&c.base, n->question->row);
 	if (r > 0 && kind_is_family_marker(c.base.at.kind))
 		r = -1;
 	if (r > 0)
-		r = cursor_seek_column(&c.base, n->column.qualifier, INT64_MAX);
-	while (r > 0 && bytes_eq(c.base.at.qualifier, n->column.qualifier)) {
+		r = cursor_seek_column(&c.base, n->question->qualifier,
+				       INT64_MAX);
+	while (r > 0 && bytes_eq(c.base.at.qualifier, n->question->qualifier)) {
 		if (c.base.at.kind != CELL_PUT || c.base.at.ttl_ms) {
 			r = -1;
 			break;
 		}
-		if (c.base.at.seq <= n->spec->seq) {
+		if (c.base.at.seq <= n->question->seq) {
 			if (is_newer(n, &c.base.at))
 				n->e = c.base.at;
 			n->found = true;
@@ -105,14 +121,10 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	uint32_t from = block_row_cell(b, at->row);
 	uint32_t to = block_row_cell(b, at->row + 1);
 
-	if (!block_has_qualifier(b, qualifier))
-		return at->end > at->row ? 0 : -1;
-	from = block_find_column(b, from, to, qualifier, INT64_MAX);
-	if (from == to)
-		return at->end > at->row ? 0 : -1;
-	*cell = from;
-	block_entry_key(b, from, e);
-	return bytes_eq(e->qualifier, qualifier);
+	if (!block_find_newest(b, from, to, qualifier, cell))
+		return *cell < to || at->end > at->row ? 0 : -1;
+	block_entry_key(b, *cell, e);
+	return 1;
 }
 
 /* As look_in_memory(), or negative. */
@@ -127,11 +139,12 @@ static int look_in_file(struct newest *n, struct sstable *t)
 
 	sst_cursor(t, c);
 	c->bare = true;
-	r = sst_cursor_find(c, n->column.row, &at);
-	if (r > 0 && (!at.block->simple || at.block->seq_max > n->spec->seq))
+	r = sst_cursor_find(c, n->question->row, &at);
+	if (r > 0 &&
+	    (!at.block->simple || at.block->seq_max > n->question->seq))
 		r = -1;
 	if (r > 0)
-		r = newest_in_block(&at, n->column.qualifier, &e, &cell);
+		r = newest_in_block(&at, n->question->qualifier, &e, &cell);
 	if (r > 0 && is_newer(n, &e)) {
 		if (n->held)
 			cursor_close(&n->held->base);
@@ -148,42 +161,50 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	return r < 0 ? r : 0;
 }
 
-/* As look_in_file(). */
-static int look_in_files(struct newest *n, const struct levels *l)
+/* As look_in_file(). Where files do not overlap, one of them has the row. */
+static int look_in_level(struct newest *n, const struct level *lv, bool overlap)
 {
+	struct bytes row = n->question->row;
+	uint32_t at = 0, end = lv->nfiles;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < LEVELS_MAX; i++) {
-		const struct level *lv = &l->level[i];
-		uint32_t at = 0, end = lv->nfiles;
+	if (!overlap && end > 1) {
+		at = levels_find(lv, row);
+		end = at < end ? at + 1 : end;
+	}
+	for (; r == 0 && at < end; at++) {
+		struct sstable *t = lv->files[at];
 
-		if (i && end > 1) {
-			at = levels_find(lv, n->column.row);
-			end = at < end ? at + 1 : end;
-		}
-		for (; r == 0 && at < end; at++) {
-			struct sstable *t = lv->files[at];
-
-			/* All in it is older, and hides what is older. */
-			if (n->found && sst_info(t)->ts_max < n->e.ts)
-				n->only = false;
-			else if ((i || sst_spans(t, n->column.row)) &&
-				 sst_may_have_column(t, &n->column))
-				r = look_in_file(n, t);
-		}
+		/* All in it is older, and hides what is older. */
+		if (n->found && sst_info(t)->ts_max < n->e.ts)
+			n->only = false;
+		else if ((!overlap || sst_spans(t, row)) &&
+			 sst_may_have_column(t, &n->column))
+			r = look_in_file(n, t);
 	}
 	return r;
 }
 
-static int newest_out(const struct newest *n, struct bytes family,
-		      struct cell *cell, struct buf *hold)
+static int look_in_files(struct newest *n, const struct levels *l)
 {
-	struct bytes row = n->column.row, qualifier = n->column.qualifier;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < LEVELS_MAX; i++)
+		if (l->level[i].nfiles)
+			r = look_in_level(n, &l->level[i], i == 0);
+	return r;
+}
+
+static int newest_out(const struct newest *n, struct cell *cell,
+		      struct buf *hold)
+{
+	const struct question *q = n->question;
 	int r;
 
 	if (!n->held)
-		return copy_out(&n->e, row, family, qualifier, cell, hold);
-	copy_names(&n->e, row, family, qualifier, cell);
+		return copy_out(&n->e, q->row, q->family, q->qualifier, cell,
+				hold);
+	copy_names(&n->e, q->row, q->family, q->qualifier, cell);
 	block_value_at(n->held->block, n->cell, &cell->value.len);
 	if (!hold)
 		return 1;
@@ -199,30 +220,28 @@ static int newest_out(const struct newest *n, struct bytes family,
  * ttl can hide it: 1, 0 = there is none, -1 = more must be asked, or another
  * error. One that is not the newest may be one too many.
  */
-static int get_newest(const struct view *view, uint32_t family,
-		      const struct reader_spec *s, struct bytes name,
-		      struct bytes qualifier, struct cell *cell,
+static int get_newest(const struct question *q, struct cell *cell,
 		      struct buf *hold)
 {
-	const struct visible_spec *v = &s->visible;
+	const struct view *view = q->view;
 	struct newest n;
 	int r = 0;
 
-	if (v->attrs->ttl_ms != TTL_FOREVER)
+	if (question_attrs(q)->ttl_ms != TTL_FOREVER)
 		return -1;
-	n.spec = s;
-	n.column = (struct sst_column){s->row_min, qualifier, 0, 0};
+	n.question = q;
+	n.column = (struct sst_column){q->row, q->qualifier, 0, 0};
 	n.found = false;
 	n.held = NULL;
 	for (uint32_t i = 0; r == 0 && i < view->nmem; i++)
 		r = look_in_memory(&n, view->mem[i],
-				   view->st->trees[family]->id);
+				   view->st->trees[q->at]->id);
 	if (r == 0)
-		r = look_in_files(&n, view->levels[family]);
+		r = look_in_files(&n, view->levels[q->at]);
 	if (r == 0 && n.found) {
-		if (n.e.ts >= v->ts_min && n.e.ts < v->ts_max)
-			r = newest_out(&n, name, cell, hold);
-		else if (n.e.ts >= v->ts_max && !n.only)
+		if (n.e.ts >= q->look->ts_min && n.e.ts < q->look->ts_max)
+			r = newest_out(&n, cell, hold);
+		else if (n.e.ts >= q->look->ts_max && !n.only)
 			r = -1;
 	}
 	if (n.held)
@@ -232,29 +251,38 @@ static int get_newest(const struct view *view, uint32_t family,
 
 /* -- any row -------------------------------------------------------------- */
 
-static int get_merged(const struct view *view, uint32_t at,
-		      const struct reader_spec *s, struct bytes family,
-		      struct bytes qualifier, struct cell *cell,
-		      struct buf *hold)
+static int get_merged(const struct question *q, struct os *os,
+		      struct cell *cell, struct buf *hold)
 {
 	_Alignas(max_align_t) uint8_t memory[READER_MEMORY];
-	struct bytes row = s->row_min;
-	struct reader_spec spec = *s;
+	struct bytes row = q->row, qualifier = q->qualifier;
+	struct reader_columns column = {.names = &qualifier, .nnames = 1};
+	struct reader_spec spec = {
+		.row_min = row,
+		.row_max = row,
+		.columns = &column,
+		.os = os,
+		.seq = q->seq,
+		.visible = {.attrs = question_attrs(q),
+			    .ts_min = q->look->ts_min,
+			    .ts_max = q->look->ts_max,
+			    .versions = q->look->older + 1},
+		.memory = memory,
+		.memory_bytes = sizeof(memory),
+	};
 	struct reader reader;
 	int r;
 
-	spec.memory = memory;
-	spec.memory_bytes = sizeof(memory);
-	r = reader_open(&reader, view, at, &spec);
+	r = reader_open(&reader, q->view, q->at, &spec);
 	if (r < 0)
 		return r;
 	r = cursor_seek_exact(reader_cursor(&reader), row);
 	if (r > 0)
 		r = reader_row(&reader);
-	for (uint32_t i = 0; r > 0 && i + 1 < s->visible.versions; i++)
+	for (uint32_t i = 0; r > 0 && i < q->look->older; i++)
 		r = reader_next(&reader);
 	if (r > 0)
-		r = copy_out(reader_entry(&reader), row, family, qualifier,
+		r = copy_out(reader_entry(&reader), row, q->family, qualifier,
 			     cell, hold);
 	reader_close(&reader);
 	return r;
@@ -265,37 +293,28 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 		struct cell *cell, struct buf *hold)
 {
 	struct lsm *db = lsm_of(base->store);
-	struct reader_columns column = {.names = &qualifier, .nnames = 1};
-	struct reader_spec spec = {
-		.row_min = row,
-		.row_max = row,
-		.columns = &column,
-		.os = db->os,
-	};
+	struct question q = {.row = row,
+			     .family = family,
+			     .qualifier = qualifier,
+			     .look = look};
 	struct view *view = NULL;
 	int at, r;
 
-	r = view_take(db, (struct lsm_table *)base, &view, &spec.seq);
+	r = view_take(db, (struct lsm_table *)base, &view, &q.seq);
 	if (r < 0)
 		return r;
 	at = schema_find(&view->st->schema, family);
 	if (at < 0)
 		goto out;
 	if (look->snap)
-		spec.seq = ((const struct lsm_snapshot *)look->snap)->seq;
-	spec.visible = (struct visible_spec){
-		.attrs = &view->st->schema.families[at].attrs,
-		.ts_min = look->ts_min,
-		.ts_max = look->ts_max,
-		.versions = look->older + 1,
-	};
+		q.seq = ((const struct lsm_snapshot *)look->snap)->seq;
+	q.view = view;
+	q.at = (uint32_t)at;
 	r = -1;
 	if (!look->older)
-		r = get_newest(view, (uint32_t)at, &spec, family, qualifier,
-			       cell, hold);
+		r = get_newest(&q, cell, hold);
 	if (r == -1)
-		r = get_merged(view, (uint32_t)at, &spec, family, qualifier,
-			       cell, hold);
+		r = get_merged(&q, db->os, cell, hold);
 out:
 	view_give(db, view);
 	return r;

@@ -228,6 +228,38 @@ static void columns_are_found(void **state)
 	buf_free(&raw);
 }
 
+static void the_newest_of_a_column_is_found(void **state)
+{
+	static const struct {
+		uint32_t from, to;
+		const char *qualifier;
+		uint32_t found;
+		bool is_it;
+	} cases[] = {
+		{0, 7, "", 2, true},	 {0, 7, "age", 3, true},
+		{0, 7, "mail", 5, true}, {0, 7, "b", 5, false},
+		{0, 7, "zip", 7, false}, {7, 8, "mail", 7, false},
+		{6, 7, "a", 6, false},	 {8, 11, "mail", 9, true},
+	};
+	struct buf raw = {0};
+	struct block *b = NULL;
+
+	(void)state;
+	build(people, NPEOPLE, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t cell;
+
+		assert_int_equal(
+			block_find_newest(b, cases[i].from, cases[i].to,
+					  bytes_str(cases[i].qualifier), &cell),
+			cases[i].is_it);
+		assert_int_equal(cell, cases[i].found);
+	}
+	block_free(b);
+	buf_free(&raw);
+}
+
 /* Touches all that a reader may touch. */
 static void touch(const struct block *b)
 {
@@ -374,6 +406,7 @@ int main(void)
 		cmocka_unit_test(rows_are_found),
 		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),
 		cmocka_unit_test(columns_are_found),
+		cmocka_unit_test(the_newest_of_a_column_is_found),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
 		cmocka_unit_test(
