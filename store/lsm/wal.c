@@ -83,28 +83,37 @@ static int drain(struct wal *w)
 	return 0;
 }
 
-/* Waits for those who will want a sync soon. Under lock, by the leader. */
+/* Has as many come as will want a sync soon? */
+static bool crowd_is_there(const struct wal_crowd *c)
+{
+	return c->waiting - c->leaving >= c->size;
+}
+
+/*
+ * Sleeps until another leads who came later, or until nobody comes any more:
+ * then the caller has to. Under lock, by the first of the crowd.
+ */
 static void gather_crowd(struct wal *w)
 {
 	struct wal_crowd *c = &w->crowd;
+	uint64_t own = ++c->clocks, ns;
 	struct timespec until;
-	uint64_t ns;
 
-	if (c->impatient) {
-		c->impatient--;
-		return;
-	}
 	ns = c->sync_ns / CROWD_WAIT_PART;
 	if (ns > CROWD_WAIT_NS)
 		ns = CROWD_WAIT_NS;
 	ns += os_monotonic_ns(w->dir->os);
 	until = (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
 				  .tv_nsec = (long)(ns % 1000000000)};
-	while (c->waiting - c->leaving < c->size)
-		if (pthread_cond_timedwait(&w->crowd_cond, &w->lock, &until)) {
-			c->impatient = CROWD_IMPATIENCE;
-			return;
-		}
+	c->clock = own;
+	while (c->clock == own && !atomic_load(&w->failed))
+		if (pthread_cond_timedwait(&w->synced_cond, &w->lock, &until))
+			break;
+	/* Else another has led, and it may be the next crowd's by now. */
+	if (c->clock == own) {
+		c->clock = 0;
+		c->impatient = CROWD_IMPATIENCE;
+	}
 }
 
 /* Lets the lock go while the disk works. Only by the leader. */
@@ -123,7 +132,7 @@ static int sync_file(struct wal *w)
 
 /*
  * Syncs for all who wait: takes along what has gathered up to now. Enters and
- * leaves under lock.
+ * leaves under lock; the caller wakes the others when he has given it back.
  */
 static int lead(struct wal *w)
 {
@@ -133,7 +142,9 @@ static int lead(struct wal *w)
 	int rc;
 
 	w->syncing = true;
-	gather_crowd(w);
+	c->clock = 0;
+	if (c->impatient)
+		c->impatient--;
 	rc = drain(w);
 	/* Whoever waits now has appended before. */
 	served = c->waiting - c->leaving;
@@ -151,12 +162,13 @@ static int lead(struct wal *w)
 		}
 	}
 	w->syncing = false;
-	pthread_cond_broadcast(&w->synced_cond);
 	return rc;
 }
 
 int wal_sync(struct wal *w, uint64_t lsn)
 {
+	struct wal_crowd *c = &w->crowd;
+	bool led = false;
 	uint64_t end;
 	int rc = 0;
 
@@ -168,21 +180,29 @@ int wal_sync(struct wal *w, uint64_t lsn)
 	pthread_mutex_lock(&w->lock);
 	if (atomic_load(&w->synced) >= lsn)
 		goto out;
-	w->crowd.waiting++;
-	pthread_cond_signal(&w->crowd_cond);
+	c->waiting++;
 	while (atomic_load(&w->synced) < lsn && rc == 0) {
-		if (atomic_load(&w->failed) || w->read_only)
+		if (atomic_load(&w->failed) || w->read_only) {
 			rc = wal_refused(w);
-		else if (w->syncing)
+		} else if (w->syncing) {
 			pthread_cond_wait(&w->synced_cond, &w->lock);
-		else
+		} else if (crowd_is_there(c) || c->impatient) {
 			rc = lead(w);
+			led = true;
+		} else if (c->clock) {
+			pthread_cond_wait(&w->synced_cond, &w->lock);
+		} else {
+			gather_crowd(w);
+		}
 	}
-	w->crowd.waiting--;
-	if (w->crowd.leaving)
-		w->crowd.leaving--;
+	c->waiting--;
+	if (c->leaving)
+		c->leaving--;
 out:
 	pthread_mutex_unlock(&w->lock);
+	/* Now, so that those who wake find the lock free. */
+	if (led)
+		pthread_cond_broadcast(&w->synced_cond);
 	return rc;
 }
 
@@ -483,7 +503,6 @@ static void wal_free(struct wal *w)
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->spare_lock);
 	pthread_cond_destroy(&w->synced_cond);
-	pthread_cond_destroy(&w->crowd_cond);
 	free(w->small);
 	free(w);
 }
@@ -503,10 +522,9 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	w->read_only = read_only;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->spare_lock, NULL);
-	pthread_cond_init(&w->synced_cond, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->crowd_cond, &attr);
+	pthread_cond_init(&w->synced_cond, &attr);
 	pthread_condattr_destroy(&attr);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);

@@ -30,16 +30,19 @@
 /*
  * Who syncs. While the disk works for some, others come; when it is done the
  * first go off and are soon back with more. A leader who began at once would
- * leave them for the next sync, and two half crowds would take turns. So he
- * waits until as many have come as were there when the last sync ended, a
- * fraction of the time that one takes; when they do not come, the next ones
- * lead without waiting.
+ * leave them for the next sync, and two half crowds would take turns. So the
+ * first to come sleeps until as many have come as were there when the last
+ * sync ended, a fraction of the time that one takes, and the last to come
+ * leads, so that nobody has to be woken before the disk works. When they do not
+ * come, the first leads, and the next ones do so without waiting.
  */
 struct wal_crowd {
 	unsigned waiting;   /* inside wal_sync(), the leader too */
 	unsigned leaving;   /* of them, those whose records are durable */
 	unsigned size;	    /* how many waited when the last sync ended */
 	unsigned impatient; /* so many syncs begin at once */
+	uint64_t clocks;    /* looked at until now */
+	uint64_t clock;	    /* which of them the first looks at; 0: none */
 	uint64_t sync_ns;   /* the last one took */
 };
 
@@ -58,7 +61,6 @@ struct wal {
 
 	pthread_mutex_t lock;
 	pthread_cond_t synced_cond;
-	pthread_cond_t crowd_cond; /* the leader waits for more */
 	/* Under lock; atomic ones are read without. */
 	struct os_file *file; /* the active segment, NULL = none yet */
 	struct wal_head head; /* of it; the appender reads without lock */
