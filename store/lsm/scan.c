@@ -7,7 +7,8 @@
  * rows takes only the first visible entry of a row and never walks the rest.
  *
  * What one block holds alone and every entry of which is visible is taken from
- * the block itself, as a run: scan_run.c.
+ * the block itself, as a run: scan_run.c. Where that is likely for all of it
+ * a scan begins without readers: scan_short.c.
  *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
@@ -248,6 +249,8 @@ int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
+	if (sc->brief.on)
+		return scan_short_next(sc, out, n);
 	if (sc->picking)
 		return scan_next_picked(sc, out);
 	for (;;) {

@@ -1,7 +1,7 @@
 /*
  * A scan's state, for scan_open.c, which makes and keeps it, scan.c, which
- * walks, and scan_pick.c, which walks where a filter or limits in the families
- * decide on rows.
+ * walks, scan_pick.c, which walks where a filter or limits in the families
+ * decide on rows, and scan_short.c, which needs no readers.
  */
 #ifndef CELLFS_STORE_LSM_SCAN_H
 #define CELLFS_STORE_LSM_SCAN_H
@@ -35,6 +35,21 @@ struct run {
 /* So many qualifiers of a block at most are kept for a run. */
 #define RUN_NAMES 64
 
+/* A scan without readers (scan_short.c); its strips are in lsm_scan.memory. */
+struct brief {
+	bool on;
+	bool one_row;
+	bool all;   /* versions are shown; else one of a column */
+	bool ended; /* nothing comes behind the run or the present row */
+	bool in_row, in_column;
+	uint32_t n; /* strips */
+	uint32_t family, versions;
+	uint64_t seq;
+	/* What was handed out last, if in_column. */
+	struct bytes qualifier;
+	int64_t ts;
+};
+
 struct family_scan {
 	struct reader reader;
 	const char *name;
@@ -66,6 +81,7 @@ struct lsm_scan {
 	bool may_run;  /* rows or cells of all of one family, forwards */
 	bool may_part; /* ... cells, of one column perhaps */
 	struct run run;
+	struct brief brief;
 	struct buf row;		/* the present row; within a run: its keys */
 	struct family_scan one; /* families, if there is only one */
 	bool picking;
@@ -74,6 +90,26 @@ struct lsm_scan {
 		memory[READER_MEMORY]; /* of the first family's cursors */
 	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
 };
+
+static inline bool scan_of_one_row(const struct scan_spec *spec)
+{
+	return spec->row_start.len && !spec->row_start_exclusive &&
+	       spec->row_stop_inclusive &&
+	       bytes_eq(spec->row_start, spec->row_stop);
+}
+
+/*
+ * With readers, on the view that the scan has taken, up to @seq. On failure the
+ * scan is as lsm_scan_close() wants it.
+ */
+int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		   uint64_t seq);
+/* Without; false if that cannot be. The scan need not have been cleared. */
+bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		     uint64_t seq);
+void scan_short_close(struct lsm_scan *sc);
+/* lsm_scan_next() of a short scan. */
+int scan_short_next(struct lsm_scan *sc, struct cell *out, size_t n);
 
 /* Leaves the present row, goes to the next one that shows something. */
 int scan_next_row(struct lsm_scan *sc);
@@ -97,6 +133,8 @@ void scan_run_names(struct lsm_scan *sc, const struct block *b,
 int scan_part_begin(struct lsm_scan *sc, struct family_scan *f);
 /* Up to @n results of a part, and of the next one; 0 at the row's end. */
 int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */
+int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
 /* Cells of the present row of the run, up to @n. */
 size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Up to @n results of the run; 0 and no run when it is at its end. */

@@ -1,6 +1,7 @@
 /*
  * Opening scans: a copy of what is asked for, the families' readers, and the
- * memory of all that, which the next scan takes over.
+ * memory of all that, which the next scan takes over. Scans that need none of
+ * it begin in scan_short.c.
  */
 #include "store/lsm/scan.h"
 
@@ -13,25 +14,27 @@
 /* Buffers that have grown beyond it are not kept for the next scan. */
 #define SPARE_BUFFER_MAX 4096
 
-/* Zeroed, but for buffers with memory from the scan before. */
+/* Zeroes it, but for buffers with memory from the scan before. */
+static void scan_clear(struct lsm_scan *sc)
+{
+	struct buf start = sc->row_start, stop = sc->row_stop, row = sc->row;
+
+	memset(sc, 0, offsetof(struct lsm_scan, memory));
+	sc->row_start = start;
+	sc->row_stop = stop;
+	sc->row = row;
+}
+
+/* Not zeroed, but for the buffers. */
 static struct lsm_scan *scan_new(struct lsm *db)
 {
 	struct lsm_scan *sc = atomic_exchange(&reader_slot(db)->scan, NULL);
-	struct buf start, stop, row;
 
 	if (!sc) {
 		sc = malloc(sizeof(*sc));
 		if (sc)
 			memset(sc, 0, offsetof(struct lsm_scan, memory));
-		return sc;
 	}
-	start = sc->row_start;
-	stop = sc->row_stop;
-	row = sc->row;
-	memset(sc, 0, offsetof(struct lsm_scan, memory));
-	sc->row_start = start;
-	sc->row_stop = stop;
-	sc->row = row;
 	return sc;
 }
 
@@ -159,9 +162,7 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 		r = buf_set(&sc->qual_stop, spec->qual_stop);
 	sc->start_exclusive = spec->row_start_exclusive;
 	sc->stop_inclusive = spec->row_stop_inclusive;
-	sc->one_row = spec->row_start.len && !spec->row_start_exclusive &&
-		      spec->row_stop_inclusive &&
-		      bytes_eq(spec->row_start, spec->row_stop);
+	sc->one_row = scan_of_one_row(spec);
 	return r;
 }
 
@@ -337,18 +338,20 @@ static void close_scan(struct lsm_scan *sc)
 	scan_spare(sc->db, sc);
 }
 
-int lsm_scan_open(struct table *base, const struct scan_spec *spec,
-		  struct scan **out)
+int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		   uint64_t seq)
 {
-	struct lsm *db = lsm_of(base->store);
-	struct lsm_scan *sc;
-	uint64_t seq = 0;
+	struct scan base = sc->base;
+	struct lsm *db = sc->db;
+	struct view *view = sc->view;
+	uint64_t rows = sc->rows;
 	int r;
 
-	sc = scan_new(db);
-	if (!sc)
-		return why(-ENOMEM, "out of memory");
+	scan_clear(sc);
+	sc->base = base;
 	sc->db = db;
+	sc->view = view;
+	sc->rows = rows;
 	sc->granularity = spec->granularity;
 	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
@@ -358,25 +361,53 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	if (r == 0)
 		r = prepare_pick(sc, spec);
 	if (r < 0)
-		why(r, "out of memory");
-	if (r == 0)
-		r = view_take(db, (struct lsm_table *)base, &sc->view, &seq);
-	if (r == 0) {
-		if (spec->snapshot)
-			seq = ((const struct lsm_snapshot *)spec->snapshot)
-				      ->seq;
-		r = open_families(db, sc, spec, seq);
+		return why(r, "out of memory");
+	r = open_families(db, sc, spec, seq);
+	sc->current = sc->nfamilies;
+	return r;
+}
+
+int lsm_scan_open(struct table *base, const struct scan_spec *spec,
+		  struct scan **out)
+{
+	struct lsm *db = lsm_of(base->store);
+	struct lsm_scan *sc = scan_new(db);
+	uint64_t seq = 0;
+	int r;
+
+	if (!sc)
+		return why(-ENOMEM, "out of memory");
+	r = view_take(db, (struct lsm_table *)base, &sc->view, &seq);
+	if (r < 0) {
+		scan_spare(db, sc);
+		return r;
 	}
+	if (spec->snapshot)
+		seq = ((const struct lsm_snapshot *)spec->snapshot)->seq;
+	sc->db = db;
+	sc->granularity = spec->granularity;
+	sc->keys_only = spec->keys_only;
+	sc->limit_rows = spec->limit_rows;
+	sc->rows = 0;
+	if (!scan_short_open(sc, spec, seq))
+		r = scan_full_open(sc, spec, seq);
 	if (r < 0) {
 		close_scan(sc);
 		return r;
 	}
-	sc->current = sc->nfamilies;
 	*out = &sc->base;
 	return 0;
 }
 
 void lsm_scan_close(struct scan *base)
 {
-	close_scan((struct lsm_scan *)base);
+	struct lsm_scan *sc = (struct lsm_scan *)base;
+
+	if (!sc->brief.on) {
+		close_scan(sc);
+		return;
+	}
+	scan_short_close(sc);
+	view_give(sc->db, sc->view);
+	scan_spare(sc->db, sc);
 }

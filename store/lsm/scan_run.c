@@ -47,6 +47,27 @@ static int room_for_keys(struct lsm_scan *sc, const struct block *b)
 	return buf_reserve(&sc->row, n * stride);
 }
 
+int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
+{
+	struct run *run = &sc->run;
+	int r = room_for_keys(sc, rows->block);
+
+	if (r < 0)
+		return r;
+	run->block = rows->block;
+	run->part = false;
+	run->row = rows->row - 1;
+	run->end = rows->end;
+	run->cell = block_row_cell(rows->block, rows->row);
+	run->cell_end = run->cell;
+	run->key_at = 0;
+	if (sc->granularity >= SCAN_COLUMNS)
+		scan_run_names(sc, rows->block,
+			       block_row_cell(rows->block, rows->end) -
+				       run->cell);
+	return 0;
+}
+
 bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f)
 {
 	struct bytes stop = buf_bytes(&sc->row_stop);
@@ -58,19 +79,10 @@ bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f)
 	if (stop.len && rows.end > rows.row + 1 &&
 	    block_row_cmp(rows.block, rows.end - 1, stop) >= 0)
 		rows.end = block_find_row(rows.block, stop, sc->stop_inclusive);
-	if (room_for_keys(sc, rows.block) < 0)
+	if (scan_run_take(sc, &rows) < 0)
 		return false;
-	sc->run.block = rows.block;
-	sc->run.part = false;
 	sc->run.row = rows.row;
-	sc->run.end = rows.end;
-	sc->run.cell = block_row_cell(rows.block, rows.row);
 	sc->run.cell_end = block_row_cell(rows.block, rows.row + 1);
-	sc->run.key_at = 0;
-	if (sc->granularity >= SCAN_COLUMNS)
-		scan_run_names(sc, rows.block,
-			       block_row_cell(rows.block, rows.end) -
-				       sc->run.cell);
 	return true;
 }
 
@@ -243,10 +255,13 @@ size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n)
 static int end_run(struct lsm_scan *sc)
 {
 	struct run *run = &sc->run;
-	int r = merge_to_row(&sc->families[0].reader.merge, run->row);
+	int r = 0;
 
+	if (!sc->brief.on)
+		r = merge_to_row(&sc->families[0].reader.merge, run->row);
 	if (run->key_at)
 		memmove(sc->row.data, sc->row.data + run->key_at, sc->row.len);
+	run->key_at = 0;
 	run->block = NULL;
 	return r < 0 ? r : 0;
 }

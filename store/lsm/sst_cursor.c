@@ -307,6 +307,49 @@ int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 	return 1;
 }
 
+int sst_cursor_near(struct sst_cursor *c, struct bytes row)
+{
+	const struct sst_index *x = &c->table->index;
+	bool equal;
+	uint32_t i = index_find_equal(x, row, &equal);
+
+	/* A block that continues @row is not where it begins. */
+	if (i > 0 && (!equal || index_continues(x, i)))
+		i--;
+	return take_block(c, i);
+}
+
+/* The present block's rows from @row on, that are whole. */
+static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
+{
+	*out = (struct block_rows){c->block, row, c->block->nrow};
+	if (index_continues(&c->table->index, c->block_index + 1))
+		out->end--;
+	return 1;
+}
+
+int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out)
+{
+	uint32_t i = c->block_index + 1;
+	int r;
+
+	if (i == c->table->index.nblocks)
+		return 0;
+	r = take_block(c, i);
+	return r < 0 ? r : rows_from(c, 0, out);
+}
+
+int sst_cursor_from(struct sst_cursor *c, struct bytes row,
+		    struct block_rows *out, bool *equal)
+{
+	uint32_t at = block_find_equal(c->block, row, equal);
+
+	if (at == c->block->nrow)
+		return sst_cursor_ahead(c, out);
+	fetch_values(c->block, at);
+	return rows_from(c, at, out);
+}
+
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold)
 {
 	struct entry e;

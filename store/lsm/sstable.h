@@ -128,6 +128,17 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c);
  */
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
+/*
+ * In two steps, so that what several cursors wait for comes at once: takes the
+ * block in which the first row >= @row is, or behind which it is; 0 or
+ * negative. Then finds it there: 1 and the rows from it on, as cursor_ops.rows,
+ * or 0 if there is none.
+ */
+int sst_cursor_near(struct sst_cursor *c, struct bytes row);
+int sst_cursor_from(struct sst_cursor *c, struct bytes row,
+		    struct block_rows *out, bool *equal);
+/* The rows of the block behind, if the present one's last row is whole. */
+int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out);
 /* The value of cell @cell of the present block into @hold, read if need be. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 

@@ -2,7 +2,8 @@
  * Runs: what a scan takes from blocks themselves is what a walk finds.
  *
  * Random cells in one family of small blocks: rows of a cell and rows of many
- * blocks, many versions, markers here and there, in files and in memory.
+ * blocks, many versions, markers here and there, in files and in memory; and
+ * few cells over many files.
  * Reversed scans never run; row by row they give the same.
  */
 #include <setjmp.h>
@@ -131,6 +132,15 @@ static void fill(struct temp_store *s, bool wide, unsigned strange)
 	}
 }
 
+/* A few puts in a few rows, so that rows lie in one file or in some. */
+static void scatter(struct temp_store *s, uint64_t from, uint64_t rows,
+		    unsigned n)
+{
+	while (n--)
+		put_one(s, from + below(rows), (unsigned)below(3),
+			(int64_t)below(4) * 10);
+}
+
 /* -- two ways to read it --------------------------------------------------- */
 
 struct list {
@@ -187,18 +197,41 @@ static void read_all(struct temp_store *s, const struct scan_spec *spec,
 	free(c);
 }
 
+/* Leaves the first @rows of what read_all() said. */
+static void cut(struct buf *text, uint64_t rows)
+{
+	struct bytes last = {0};
+
+	for (size_t at = 0; at < text->len;) {
+		const uint8_t *line = text->data + at;
+		const uint8_t *end = memchr(line, '\n', text->len - at);
+		const uint8_t *space = memchr(line, ' ', text->len - at);
+		struct bytes row = bytes_of(line, (size_t)(space - line));
+
+		if (!bytes_eq(row, last) && rows-- == 0) {
+			text->len = at;
+			return;
+		}
+		last = row;
+		at += (size_t)(end - line) + 1;
+	}
+}
+
 static void compare(struct temp_store *s, const struct scan_spec *spec)
 {
 	struct scan_spec back = *spec;
 	struct list want = {0}, got = {0};
 
 	back.reversed = true;
+	back.limit_rows = 0;
 	back.row_start = spec->row_stop;
 	back.row_start_exclusive =
 		spec->row_stop.len && !spec->row_stop_inclusive;
 	back.row_stop = spec->row_start;
 	back.row_stop_inclusive = !spec->row_start_exclusive;
 	read_all(s, &back, 1, &want);
+	if (spec->limit_rows)
+		cut(&want.text, spec->limit_rows);
 	for (size_t batch = 1; batch <= 64; batch = batch * 3 + 1) {
 		read_all(s, spec, batch, &got);
 		if (!bytes_eq(buf_bytes(&got.text), buf_bytes(&want.text)))
@@ -214,9 +247,9 @@ static void compare(struct temp_store *s, const struct scan_spec *spec)
 static void compare_some(struct temp_store *s, const struct snapshot *snap)
 {
 	char from[KEY_MAX], to[KEY_MAX], name[8];
-	struct column_name column = {.family = bytes_str("f")};
 
 	for (unsigned n = 0; n < 15; n++) {
+		struct column_name column = {.family = bytes_str("f")};
 		struct scan_spec spec = {
 			.granularity =
 				(uint8_t[]){SCAN_ROWS, SCAN_COLUMNS, SCAN_CELLS,
@@ -225,12 +258,18 @@ static void compare_some(struct temp_store *s, const struct snapshot *snap)
 			.keys_only = below(4) == 0,
 			.raw = below(8) == 0,
 			.snapshot = below(3) ? NULL : snap,
+			.limit_rows = below(4) ? 0 : 1 + below(ROWS),
 		};
 
 		if (below(3) == 0) {
 			snprintf(name, sizeof(name), "q%02u",
 				 (unsigned)below(6));
 			column.qualifier = bytes_str(name);
+			spec.columns = &column;
+			spec.ncolumns = 1;
+		}
+		if (below(6) == 0) {
+			column.whole_family = true;
 			spec.columns = &column;
 			spec.ncolumns = 1;
 		}
@@ -305,10 +344,61 @@ static void runs_give_what_a_walk_gives(void **state)
 	}
 }
 
+/* Files over files, and files beside one another, each with some of it. */
+static void try_files(struct temp_store *s, const char *name, uint32_t versions,
+		      bool nvb)
+{
+	struct snapshot *snap = NULL;
+
+	make_table(s, name, versions, nvb);
+	for (int n = 0; n < 4; n++) {
+		scatter(s, 0, ROWS, 8 + 30 * (n == 0));
+		assert_int_equal(store_flush(s->store, NULL), 0);
+		compare_some(s, NULL);
+		if (n == 1)
+			assert_int_equal(snapshot_take(s->store, &snap), 0);
+	}
+	compare_some(s, snap);
+	snapshot_release(snap);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	compare_some(s, NULL);
+	/* Above the level's files, of which some rows have none. */
+	scatter(s, 5, 6, 10);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	compare_some(s, NULL);
+	scatter(s, 20, 4, 10);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	compare_some(s, NULL);
+	scatter(s, 2, 1, 1);
+	compare_some(s, NULL);
+}
+
+static void many_files_are_one_table(void **state)
+{
+	const char *seed = getenv("CELLFS_SEED");
+	int rounds = thorough() ? 400 : 10;
+
+	(void)state;
+	for (int n = 0; n < rounds; n++) {
+		struct temp_store s = {.options.inline_background = true,
+				       .options.table_file_bytes = 1500};
+
+		rng_state = seed ? strtoull(seed, NULL, 0) : 7 + (unsigned)n;
+		assert_int_equal(temp_make(&s), 0);
+		try_files(&s, "all", UINT32_MAX, true);
+		try_files(&s, "all-classic", UINT32_MAX, false);
+		try_files(&s, "one", 1, true);
+		try_files(&s, "one-classic", 1, false);
+		try_files(&s, "two", 2, true);
+		assert_int_equal(temp_remove(&s), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_give_what_a_walk_gives),
+		cmocka_unit_test(many_files_are_one_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
