@@ -47,6 +47,7 @@ struct compaction_limits {
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
+	uint64_t rest_bytes;   /* of level 0, for less it rests: 16 MiB */
 };
 
 struct compaction {
@@ -72,7 +73,9 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
  * What is not due but is in the way of readers: files that overlap others, as
  * long as a merge rewrites at most ratio bytes below for each that it brings
  * down. Every one takes bytes deeper or leaves fewer files in level 0, so
- * that they end. As compaction_pick().
+ * that they end. Little of level 0 is left alone: it costs readers little, and
+ * what is overwritten in it can still be read as of then. As
+ * compaction_pick().
  */
 int compaction_pick_rest(const struct levels *l,
 			 const struct compaction_limits *m,

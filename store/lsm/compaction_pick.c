@@ -365,6 +365,8 @@ static int rest_level0(const struct levels *l,
 	if (l0->nfiles == 0)
 		return 0;
 	look_at_top(l, m, &t);
+	if (t.bytes < m->rest_bytes)
+		return 0;
 	run = newest_run(l0);
 	c->from = 0;
 	if (t.alone &&

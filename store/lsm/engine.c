@@ -117,6 +117,7 @@ static int make(const struct store_options *o, struct lsm **out)
 		.level1_bytes = LEVEL1_FILES * file,
 		.ratio = 10,
 		.file_bytes = file,
+		.rest_bytes = file / 4,
 	};
 	db->os = o->os ? o->os : os_posix();
 	store_init(&db->base, &lsm_ops, o->read_only);

@@ -75,6 +75,7 @@ static const struct compaction_limits small_limits = {
 	.level1_bytes = 100,
 	.ratio = 10,
 	.file_bytes = 20,
+	.rest_bytes = 10,
 };
 
 static const struct family_attrs plain = {
@@ -304,9 +305,12 @@ static void little_over_much_is_merged_with_itself(void **state)
 static void at_rest_level_0_goes_with_what_it_is_worth(void **state)
 {
 	struct drawn empty = {0}, few = {0}, with = {0}, deep = {0};
-	struct drawn much = {0}, one = {0};
+	struct drawn much = {0}, one = {0}, little = {0};
 
 	assert_string_equal(choice_at_rest(&empty, &plain), "none");
+	draw(&little, 0, "a-f:5 c-k:4");
+	draw(&little, 1, "a-c:50");
+	assert_string_equal(choice_at_rest(&little, &plain), "none");
 	draw(&few, 0, "a-f:10 c-k:10");
 	assert_string_equal(choice_at_rest(&few, &plain), "0>1 a-f c-k");
 	draw(&with, 0, "a-f:10");

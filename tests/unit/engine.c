@@ -626,6 +626,9 @@ static void what_was_flushed_is_merged_when_nobody_writes(void **state)
 	struct temp_store *s = store_of(state);
 	char value[16];
 
+	assert_int_equal(temp_close(s), 0);
+	s->options.table_file_bytes = 1024;
+	assert_int_equal(temp_open(s), 0);
 	for (int i = 0; i < 3; i++) {
 		snprintf(value, sizeof(value), "%d", i);
 		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, value), 1);
@@ -644,6 +647,7 @@ static void a_store_that_is_only_opened_is_merged_too(void **state)
 	struct temp_store *s = store_of(state);
 
 	s->options.inline_background = true;
+	s->options.table_file_bytes = 1024;
 	assert_int_equal(temp_close(s), 0);
 	assert_int_equal(temp_open(s), 0);
 	for (int i = 0; i < 3; i++) {
