@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <xxhash.h>
-
 #include "store/lsm/heads.h"
 #include "store/lsm/slab.h"
 #include "store/why.h"
@@ -64,54 +62,13 @@ void block_free(struct block *b)
 		slab_free(b, b->memory);
 }
 
-uint32_t block_piece_sum(const uint8_t *piece, size_t len)
-{
-	return (uint32_t)XXH3_64bits(piece, len);
-}
-
-/* What points into the block @from points into @to, which begins as it does. */
-static void move_sections(struct block *to, const struct block *from)
+void block_move(struct block *to, const struct block *from)
 {
 	to->prefix.data = to->raw + (from->prefix.data - from->raw);
 	to->suffixes = to->raw + (from->suffixes - from->raw);
 	to->qualifiers = to->raw + (from->qualifiers - from->raw);
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++)
 		to->column[i].at = to->raw + (from->column[i].at - from->raw);
-}
-
-int block_bare(const struct block *b, struct block **out)
-{
-	size_t front = (size_t)(b->values - b->raw);
-	size_t rest = b->raw_len - front;
-	size_t npieces = (rest + BLOCK_PIECE - 1) / BLOCK_PIECE;
-	size_t heads = b->nrow * sizeof(*b->heads);
-	size_t memory = sizeof(*b) + heads + npieces * sizeof(*b->sums) +
-			front + BLOCK_SLACK;
-	struct block *n;
-
-	if (memory > b->memory / 2)
-		return 0;
-	n = slab_alloc(memory);
-	if (!n)
-		return -ENOMEM;
-	memcpy(n, b, sizeof(*n) + heads);
-	n->memory = memory;
-	n->heads = (uint64_t *)(n + 1);
-	n->sums = (uint32_t *)(n->heads + n->nrow);
-	n->raw = (uint8_t *)(n->sums + npieces);
-	memcpy(n->raw, b->raw, front);
-	memset(n->raw + front, 0, BLOCK_SLACK);
-	move_sections(n, b);
-	n->values = NULL;
-	for (size_t i = 0; i < npieces; i++) {
-		size_t at = i * BLOCK_PIECE;
-
-		n->sums[i] = block_piece_sum(
-			b->values + at,
-			rest - at < BLOCK_PIECE ? rest - at : BLOCK_PIECE);
-	}
-	*out = n;
-	return 1;
 }
 
 static int damaged(const char *what)
@@ -195,6 +152,7 @@ static int decode_sections(struct block *b)
 		return damaged("the qualifiers reach beyond the block");
 	rest -= at;
 	b->values = b->qualifiers + at;
+	b->front_len = b->raw_len - rest;
 	at = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
 	if (at != rest)
 		return damaged("the values do not end where the block does");
@@ -361,12 +319,17 @@ static int decode_cells(struct block *b)
 	return 0;
 }
 
-int block_decode(struct block *b)
+int block_lay_out(struct block *b)
 {
 	int r = decode_header(b);
 
-	if (r == 0)
-		r = decode_sections(b);
+	return r < 0 ? r : decode_sections(b);
+}
+
+int block_decode(struct block *b)
+{
+	int r = block_lay_out(b);
+
 	if (r == 0)
 		r = decode_rows(b);
 	if (r == 0)
@@ -400,6 +363,21 @@ uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
 	return i + (equal && after);
 }
 
+/* As heads_find(), where there are none. */
+static uint32_t find_head(const struct block *b, uint64_t head)
+{
+	uint32_t lo = 0, n = b->nrow;
+
+	while (n > 0) {
+		uint32_t half = n / 2;
+		bool less = head_of(block_suffix(b, lo + half)) < head;
+
+		lo = less ? lo + half + 1 : lo;
+		n = less ? n - half - 1 : half;
+	}
+	return lo;
+}
+
 uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal)
 {
 	size_t n = b->prefix.len < row.len ? b->prefix.len : row.len;
@@ -414,10 +392,14 @@ uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal)
 	if (row.len < b->prefix.len)
 		return 0;
 	head = head_of(rest);
-	i = heads_find(b->heads, b->nrow, head);
+	i = b->heads ? heads_find(b->heads, b->nrow, head) : find_head(b, head);
 	/* Few share a head: mostly one pass. */
-	for (; i < b->nrow && b->heads[i] == head; i++) {
-		c = head_tie(block_suffix(b, i), rest);
+	for (; i < b->nrow; i++) {
+		struct bytes s = block_suffix(b, i);
+
+		if (head_of(s) != head)
+			break;
+		c = head_tie(s, rest);
 		if (c >= 0) {
 			*equal = c == 0;
 			break;

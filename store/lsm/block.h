@@ -33,7 +33,9 @@
  * A bare block is what is left of one without its values, a tenth where values
  * are not tiny: it says where in the file a value lies, and has a sum of each
  * piece of BLOCK_PIECE bytes of them, so that what is read later is checked as
- * all else.
+ * all else. A hollow block is what is left of a bare one without its bytes,
+ * some hundred: the front, all that comes before the values, is read from the
+ * file as well and must have the sum that it had when it was proven.
  */
 #ifndef CELLFS_STORE_LSM_BLOCK_H
 #define CELLFS_STORE_LSM_BLOCK_H
@@ -51,7 +53,8 @@
  * block: this much memory follows it.
  */
 #define BLOCK_SLACK 16
-#define BLOCK_PIECE 1024u
+/* No more: XXH3 takes several times as long a byte for what is longer. */
+#define BLOCK_PIECE 240u
 
 enum block_column {
 	BLOCK_ROW_END,
@@ -95,15 +98,17 @@ struct block {
 	int64_t ts_min, ts_max;
 	struct bytes prefix;
 	const uint8_t *suffixes, *qualifiers;
-	const uint8_t *values; /* NULL if it is bare */
+	const uint8_t *values; /* NULL if it is not whole */
 	struct column column[BLOCK_NCOLUMNS];
-	uint64_t *heads; /* [nrow] */
+	uint64_t *heads; /* [nrow]; NULL if it is not whole */
 	size_t memory;	 /* of all this */
 	size_t raw_len;
-	/* [raw_len + BLOCK_SLACK], up to the values if bare; the caller's */
+	size_t front_len; /* what is before the values */
+	/* [raw_len + BLOCK_SLACK], the front if bare, NULL if hollow */
 	uint8_t *raw;
-	uint32_t *sums;		/* of the pieces, if it is bare */
-	_Atomic uint32_t reads; /* of a bare one; about */
+	uint32_t *sums;		/* of the pieces; NULL if it is whole */
+	uint64_t front_sum;	/* unless it is whole */
+	_Atomic uint32_t reads; /* of one that is not whole; about */
 	bool plain;		/* lies in the file as it is */
 	/* The cache's own: its ring, and where the block belongs. */
 	struct block *next, *prev;
@@ -117,14 +122,40 @@ struct block {
  */
 int block_new(size_t raw_len, uint32_t nrow, struct block **out);
 void block_free(struct block *b); /* NULL is nothing */
+
+/* How much of it is in memory. */
+enum block_form {
+	BLOCK_HOLLOW,
+	BLOCK_BARE,
+	BLOCK_WHOLE
+};
+
+static inline enum block_form block_form(const struct block *b)
+{
+	if (!b->sums)
+		return BLOCK_WHOLE;
+	return b->raw ? BLOCK_BARE : BLOCK_HOLLOW;
+}
+
 /*
- * A bare one of a decoded block: 1, 0 where that would not save half of the
- * memory, -ENOMEM.
+ * A bare one of a decoded block, a hollow one of a bare one: 1, 0 where that
+ * would not save half of the memory, -ENOMEM.
  */
 int block_bare(const struct block *b, struct block **out);
+int block_hollow(const struct block *b, struct block **out);
+/*
+ * A bare one of hollow @b: the caller puts the front that is in the file into
+ * its raw[], and block_refilled() checks it. -ENOMEM; -EUCLEAN.
+ */
+int block_refill(const struct block *b, struct block **out);
+int block_refilled(struct block *b);
 uint32_t block_piece_sum(const uint8_t *piece, size_t len);
 /* Checks raw[] and makes the rest of @b from it. 0, or -EUCLEAN and why. */
 int block_decode(struct block *b);
+/* Of that the first part: where in raw[] what lies. */
+int block_lay_out(struct block *b);
+/* What points into raw[] of @from points into that of @to, which is alike. */
+void block_move(struct block *to, const struct block *from);
 
 /* First row >= @row (> @row if @after); nrow if there is none. */
 uint32_t block_find_row(const struct block *b, struct bytes row, bool after);

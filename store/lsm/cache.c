@@ -18,7 +18,8 @@ struct block_cache {
 	pthread_mutex_t lock;  /* innermost; guards all below */
 	struct block *hand[2]; /* of the rings: [in_memory] */
 	size_t bytes;
-	uint64_t misses, evicted, bare;
+	uint64_t misses, evicted;
+	uint64_t parts[BLOCK_WHOLE + 1]; /* [form]: how many */
 	uint64_t nblocks[2];
 };
 
@@ -50,7 +51,8 @@ void block_cache_stat(struct block_cache *c, struct block_cache_stat *out)
 	*out = (struct block_cache_stat){
 		.misses = c->misses,
 		.evicted = c->evicted,
-		.bare = c->bare,
+		.bare = c->parts[BLOCK_BARE],
+		.hollow = c->parts[BLOCK_HOLLOW],
 		.bytes = c->bytes,
 		.bytes_max = c->bytes_max,
 	};
@@ -116,7 +118,7 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	p = &s->pins[stripe * (size_t)s->stride + i];
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
-	if (!b || (b->sums && !bare)) {
+	if (!b || (!bare && block_form(b) != BLOCK_WHOLE)) {
 		cache_unpin(p);
 		return NULL;
 	}
@@ -149,7 +151,7 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 	}
 	c->nblocks[in_memory]++;
 	c->bytes += b->memory;
-	c->bare += b->sums != NULL;
+	c->parts[block_form(b)]++;
 }
 
 static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
@@ -160,7 +162,7 @@ static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 	b->next->prev = b->prev;
 	c->nblocks[in_memory]--;
 	c->bytes -= b->memory;
-	c->bare -= b->sums != NULL;
+	c->parts[block_form(b)]--;
 }
 
 /* Takes the block out of its slot; false if somebody reads it. */
@@ -175,6 +177,18 @@ static bool take_out(struct block *b)
 		return true;
 	atomic_store(&s->block[b->index], b);
 	return false;
+}
+
+/* Puts a hollow one into the place of a bare one that has left. */
+static void leave_hollow(struct block_cache *c, struct cache_slots *s,
+			 const struct block *b)
+{
+	struct block *h;
+
+	if (block_hollow(b, &h) <= 0)
+		return;
+	ring_add(c, s->in_memory, h);
+	atomic_store(&s->block[h->index], h);
 }
 
 /* Makes room in one ring, gathers what leaves in *out. */
@@ -194,6 +208,7 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 		    !take_out(b))
 			continue;
 		ring_remove(c, in_memory, b);
+		leave_hollow(c, s, b);
 		c->evicted++;
 		b->next = *out;
 		*out = b;
@@ -243,13 +258,13 @@ static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
 	return true;
 }
 
-/* What is in the slot, unless it is bare and @b can come in its place. */
+/* What is in the slot, unless @b is more of it and can come in its place. */
 static struct block *holder(struct cache_slots *s, uint32_t i,
 			    const struct block *b, struct block **gone)
 {
 	struct block *have = atomic_load(&s->block[i]);
 
-	if (!have || !have->sums || b->sums || !take_out(have))
+	if (!have || block_form(have) >= block_form(b) || !take_out(have))
 		return have;
 	ring_remove(s->cache, s->in_memory, have);
 	have->next = *gone;
@@ -266,7 +281,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 
 	if (!c)
 		return NULL;
-	if (!comes_whole(s, b) && !grow) {
+	if (block_form(b) == BLOCK_WHOLE && !comes_whole(s, b) && !grow) {
 		/* Who is there stays. Without memory @b comes itself. */
 		if (atomic_load(&s->block[i]))
 			return NULL;
@@ -279,7 +294,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 		use = in;
 		in = b;
 	}
-	if (use && use->sums)
+	if (use && block_form(use) < block_form(b))
 		use = NULL;
 	/* Under the lock nobody takes it out. */
 	if (use)

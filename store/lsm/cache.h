@@ -23,9 +23,12 @@
  *
  * A block for which nothing must leave comes whole. When the cache is full it
  * comes bare where it can (block.h): ten of those take the room of one, and a
- * get that finds one reads a kilobyte or two and not a block. So a cache of a
- * tenth of the data still knows where every cell lies. One that is read often
- * asks to come in whole (@grow), and others leave for it.
+ * get that finds one reads some hundred bytes and not a block. So a cache of a
+ * tenth of the data still knows where every cell lies. A bare one that has to
+ * leave leaves a hollow one, for which a get reads the keys too: twenty and
+ *more take the room of one. One that is read often asks for more of it to come
+ *in
+ * (@grow), and others leave for it.
  */
 #ifndef CELLFS_STORE_LSM_CACHE_H
 #define CELLFS_STORE_LSM_CACHE_H

@@ -14,6 +14,8 @@
  * not all fits, what comes in drives others out: that must stay rare.
  */
 #define BARE_READS 1024
+/* A hollow one comes in bare at that many: it costs little. */
+#define HOLLOW_READS 64
 
 static struct sst_cursor *self(struct cursor *base)
 {
@@ -98,13 +100,13 @@ static void fetch_values(const struct block *b, uint32_t row)
 		__builtin_prefetch(at);
 }
 
-/* Is it time for a bare block to come in whole? Lost counts do no harm. */
-static bool is_read_often(struct block *b)
+/* Is it time for more of a block to come in? Lost counts do no harm. */
+static bool is_read_often(struct block *b, uint32_t times)
 {
 	uint32_t n = atomic_load_explicit(&b->reads, memory_order_relaxed) + 1;
 
 	atomic_store_explicit(&b->reads, n, memory_order_relaxed);
-	return n % BARE_READS == 0;
+	return n % times == 0;
 }
 
 static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
@@ -124,30 +126,49 @@ static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 	return 0;
 }
 
+/* In place of hollow block *b, which is pinned, a bare one. */
+static int refill(struct sst_cursor *c, uint32_t i, struct block **b,
+		  cache_pin **pin)
+{
+	struct sstable *t = c->table;
+	bool stays = is_read_often(*b, HOLLOW_READS);
+	struct block *n, *cached;
+	int r = sst_refill(t, *b, i, &n);
+
+	cache_unpin(*pin);
+	*pin = NULL;
+	if (r < 0)
+		return r;
+	cached = stays ? cache_put(&t->slots, i, n, true, pin) : NULL;
+	*b = cached ? cached : n;
+	return 0;
+}
+
 /* Makes @i the block the cursor stands on. */
 static int take_block(struct sst_cursor *c, uint32_t i)
 {
 	cache_pin *pin = NULL;
 	struct block *b;
 	bool grow = false;
-	int r;
+	int r = 0;
 
 	if (c->block && c->block_index == i)
 		return 0;
 	b = cache_get(&c->table->slots, i, c->bare, &pin);
-	if (b && b->sums && is_read_often(b)) {
+	if (b && block_form(b) == BLOCK_BARE && is_read_often(b, BARE_READS)) {
 		cache_unpin(pin);
 		pin = NULL;
 		b = NULL;
 		grow = true;
 	}
-	if (b) {
-		fetch(b);
-	} else {
+	if (!b)
 		r = load_block(c, i, grow, &b, &pin);
-		if (r < 0)
-			return r;
-	}
+	else if (block_form(b) == BLOCK_HOLLOW)
+		r = refill(c, i, &b, &pin);
+	else
+		fetch(b);
+	if (r < 0)
+		return r;
 	drop_block(c);
 	c->block = b;
 	c->pin = pin;

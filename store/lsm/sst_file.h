@@ -41,6 +41,9 @@ struct sst_window {
  */
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
 	     struct block **out);
+/* A bare block of hollow block @b, which is number @i. The caller frees it. */
+int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
+	       struct block **out);
 /* The value of a cell of bare block @b, which is number @index, into @hold. */
 int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 		   uint32_t cell, struct buf *hold);

@@ -138,6 +138,31 @@ static int read_block(const struct sstable *t, uint32_t i,
 	return r;
 }
 
+int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
+	       struct block **out)
+{
+	uint64_t offset = t->index.entries[i].offset;
+	struct block *n;
+	int r = block_refill(b, &n);
+
+	if (r < 0)
+		return r;
+	r = read_few(t, n->raw, n->front_len, offset);
+	if (r == 0)
+		r = block_refilled(n);
+	if (r == 0) {
+		*out = n;
+		return 0;
+	}
+	if (r == -EUCLEAN)
+		why(r,
+		    "%" PRIu64 ".sst is damaged in the block at byte %" PRIu64
+		    ": %s",
+		    t->info.number, offset, store_why());
+	block_free(n);
+	return r;
+}
+
 /* Are the pieces of the values what they were when the block was bared? */
 static int check_pieces(const struct sstable *t, const struct block *b,
 			uint32_t index, uint64_t piece, struct bytes in)
@@ -163,7 +188,7 @@ int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 	uint64_t all = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
 	uint64_t len, at = block_value_at(b, cell, &len);
 	uint64_t from = at / BLOCK_PIECE * BLOCK_PIECE;
-	uint64_t end = at + len + (-(at + len)) % BLOCK_PIECE;
+	uint64_t end = (at + len + BLOCK_PIECE - 1) / BLOCK_PIECE * BLOCK_PIECE;
 	int r;
 
 	hold->len = 0;

@@ -148,7 +148,8 @@ int block_cache_new(size_t bytes_max, struct block_cache **out);
 void block_cache_free(struct block_cache *c); /* after the last table */
 struct block_cache_stat {
 	uint64_t hits, misses, evicted, bytes, bytes_max;
-	uint64_t bare; /* blocks in it without their values */
+	/* Blocks in it without their values, and without keys as well. */
+	uint64_t bare, hollow;
 };
 void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);
 

@@ -134,6 +134,11 @@ static uint64_t cache_misses(struct lsm *db)
 {
 	return cache_stat(db).misses;
 }
+static uint64_t cache_hollow(struct lsm *db)
+{
+	return cache_stat(db).hollow;
+}
+
 static uint64_t cache_bare(struct lsm *db)
 {
 	return cache_stat(db).bare;
@@ -182,6 +187,8 @@ static const struct figure figures[] = {
 	{"cache_misses_total", "blocks read from disk", true, cache_misses},
 	{"cache_bare_blocks", "blocks in the cache without their values", false,
 	 cache_bare},
+	{"cache_hollow_blocks", "blocks in the cache of which only sums are",
+	 false, cache_hollow},
 	{"cache_bytes", "block cache in use", false, cache_bytes},
 	{"cache_limit_bytes", "block cache bound", false, cache_bytes_max},
 	{"wal_records_total", "records written to the log", true, log_records},

@@ -398,6 +398,115 @@ static void wrong_order_is_refused(void **state)
 	}
 }
 
+/* -- a part of a block ------------------------------------------------------
+ */
+
+enum {
+	MANY = 300
+};
+
+/* Rows whose first eight bytes are and are not alike, values of some length. */
+static struct block *make_many(char names[MANY][16], struct buf *raw)
+{
+	static const char value[] =
+		"a value that is longer than all of its key "
+		"and what else there is of it";
+	static struct item rows[MANY];
+	struct block *b = NULL;
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(names[i], 16, i % 3 ? "r%03d" : "r%03dabcdefgh", i);
+		rows[i] = (struct item){names[i], "q",	    i + 1, 0,
+					0,	  CELL_PUT, value};
+	}
+	build(rows, MANY, raw);
+	assert_int_equal(decode(buf_bytes(raw), MANY, &b), 0);
+	return b;
+}
+
+static struct block *refilled(const struct block *hollow, const uint8_t *front)
+{
+	struct block *n;
+
+	assert_int_equal(block_refill(hollow, &n), 0);
+	memcpy(n->raw, front, n->front_len);
+	return n;
+}
+
+static void same_keys(const struct block *b, const struct block *whole,
+		      char names[MANY][16])
+{
+	for (uint32_t i = 0; i < MANY; i++) {
+		char other[18];
+		struct entry e, w;
+		bool equal;
+
+		assert_int_equal(
+			block_find_equal(b, bytes_str(names[i]), &equal), i);
+		assert_true(equal);
+		snprintf(other, sizeof(other), "%s!", names[i]);
+		assert_int_equal(block_find_equal(b, bytes_str(other), &equal),
+				 i + 1);
+		assert_false(equal);
+		block_entry_key(b, i, &e);
+		block_entry_key(whole, i, &w);
+		assert_int_equal(e.ts, w.ts);
+		assert_true(bytes_eq(e.qualifier, w.qualifier));
+		assert_int_equal(block_value_at(b, i, &e.value.len),
+				 block_value_at(whole, i, &w.value.len));
+	}
+}
+
+static void a_part_finds_what_the_whole_does(void **state)
+{
+	char names[MANY][16];
+	struct buf raw = {0};
+	struct block *whole = make_many(names, &raw), *bare, *hollow, *again;
+
+	(void)state;
+	assert_int_equal(block_form(whole), BLOCK_WHOLE);
+	same_keys(whole, whole, names);
+	assert_int_equal(block_bare(whole, &bare), 1);
+	assert_int_equal(block_form(bare), BLOCK_BARE);
+	assert_true(bare->memory <= whole->memory / 2);
+	same_keys(bare, whole, names);
+	assert_int_equal(block_hollow(bare, &hollow), 1);
+	assert_int_equal(block_form(hollow), BLOCK_HOLLOW);
+	assert_true(hollow->memory <= bare->memory / 2);
+	assert_int_equal(block_hollow(hollow, &again), 0);
+	assert_int_equal(block_hollow(whole, &again), 0);
+	block_free(bare);
+	again = refilled(hollow, raw.data);
+	assert_int_equal(block_refilled(again), 0);
+	assert_int_equal(block_form(again), BLOCK_BARE);
+	block_free(hollow);
+	same_keys(again, whole, names);
+	block_free(again);
+	block_free(whole);
+	buf_free(&raw);
+}
+
+static void a_front_that_has_changed_is_refused(void **state)
+{
+	char names[MANY][16];
+	struct buf raw = {0};
+	struct block *whole = make_many(names, &raw), *bare, *hollow, *n;
+
+	(void)state;
+	assert_int_equal(block_bare(whole, &bare), 1);
+	assert_int_equal(block_hollow(bare, &hollow), 1);
+	for (size_t i = 0; i < hollow->front_len; i++) {
+		n = refilled(hollow, raw.data);
+		n->raw[i] ^= (uint8_t)(1 << i % 8);
+		assert_int_equal(block_refilled(n), -EUCLEAN);
+		block_free(n);
+	}
+	block_free(hollow);
+	block_free(bare);
+	block_free(whole);
+	buf_free(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +521,8 @@ int main(void)
 		cmocka_unit_test(
 			sizes_that_cannot_be_are_refused_before_memory),
 		cmocka_unit_test(wrong_order_is_refused),
+		cmocka_unit_test(a_part_finds_what_the_whole_does),
+		cmocka_unit_test(a_front_that_has_changed_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
