@@ -91,6 +91,12 @@ static inline bool reader_lost(const struct reader *r)
  */
 int reader_part(struct reader *r, struct block_part *out, bool *all);
 /*
+ * The caller has moved the cursor to a row: parts of it, one a file that has
+ * some of it, in each of which every entry is visible if no other part has its
+ * column. How many, up to @n; 0 if that is not known.
+ */
+uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n);
+/*
  * The caller has moved the cursor to a row: rows behind it that a file's index
  * knows, each of which has a visible entry; 0 if that is not known.
  */

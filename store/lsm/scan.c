@@ -105,7 +105,10 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			f->ended = true;
 			return r < 0 ? r : 0;
 		}
-		r = scan_run_begin(sc, f) ? 1 : scan_part_begin(sc, f);
+		if (scan_run_begin(sc, f) || scan_mixed_begin(sc, f))
+			r = 1;
+		else
+			r = scan_part_begin(sc, f);
 		if (r == -EAGAIN)
 			r = reader_row(&f->reader);
 		if (r > 0 && sc->as_of)

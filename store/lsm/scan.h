@@ -23,6 +23,7 @@ struct run {
 	size_t key_at;		 /* where the row's key begins */
 	size_t stride;		 /* from a key to the next */
 	bool part;		 /* of one row, which may go on */
+	bool mixed;		 /* of one row, in lsm_scan.mixed */
 	bool brief;		 /* keys are short */
 	bool named;		 /* the qualifiers are in lsm_scan.names */
 	/* Or rows of which no more than the keys is asked; rest 0: none. */
@@ -48,6 +49,17 @@ struct brief {
 	/* What was handed out last, if in_column. */
 	struct bytes qualifier;
 	int64_t ts;
+};
+
+/* Of a row that several files have: so many files and cells at most. */
+#define MIXED_PARTS 8
+#define MIXED_CELLS 32
+
+struct mixed_cell {
+	uint64_t head; /* of the qualifier */
+	struct bytes qualifier;
+	const struct block *block;
+	uint32_t cell;
 };
 
 struct family_scan {
@@ -89,6 +101,7 @@ struct lsm_scan {
 	_Alignas(max_align_t) uint8_t
 		memory[READER_MEMORY]; /* of the first family's cursors */
 	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
+	struct mixed_cell mixed[MIXED_CELLS];
 };
 
 static inline bool scan_of_one_row(const struct scan_spec *spec)
@@ -135,6 +148,12 @@ int scan_part_begin(struct lsm_scan *sc, struct family_scan *f);
 int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */
 int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
+/*
+ * The same for a row that several files have, where no column is in two of
+ * them. Of a list of rows it only tells that the row is shown.
+ */
+bool scan_mixed_begin(struct lsm_scan *sc, struct family_scan *f);
+int scan_mixed_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Cells of the present row of the run, up to @n. */
 size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Up to @n results of the run; 0 and no run when it is at its end. */

@@ -56,6 +56,7 @@ int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
 		return r;
 	run->block = rows->block;
 	run->part = false;
+	run->mixed = false;
 	run->row = rows->row - 1;
 	run->end = rows->end;
 	run->cell = block_row_cell(rows->block, rows->row);
@@ -274,6 +275,8 @@ int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		n = INT_MAX;
 	if (sc->run.part)
 		return scan_part_next(sc, out, n);
+	if (sc->run.mixed)
+		return scan_mixed_next(sc, out, n);
 	if (sc->granularity >= SCAN_COLUMNS)
 		done = fill(sc, out, n, true);
 	else

@@ -322,6 +322,44 @@ static void try_table(struct temp_store *s, const char *name, uint32_t versions,
 	compare_some(s, NULL);
 }
 
+/* Rows whose columns are in several files; now and then one is in two. */
+static void try_spread(struct temp_store *s, const char *name, unsigned twice)
+{
+	struct snapshot *snap = NULL;
+
+	make_table(s, name, 1, true);
+	for (unsigned file = 0; file < 3; file++) {
+		for (uint64_t row = 0; row < ROWS; row++)
+			for (unsigned k = 0; k < row % 13; k++)
+				if ((k * 7 + row) % 3 == file ||
+				    below(100) < twice)
+					put_one(s, row, k,
+						(int64_t)below(30) * 10);
+		if (file == 1)
+			assert_int_equal(snapshot_take(s->store, &snap), 0);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+		compare_some(s, snap);
+	}
+	compare_some(s, snap);
+	snapshot_release(snap);
+}
+
+static void rows_of_several_files_give_what_a_walk_gives(void **state)
+{
+	const char *seed = getenv("CELLFS_SEED");
+	int rounds = thorough() ? 40 : 4;
+
+	for (int n = 0; n < rounds; n++) {
+		struct temp_store s = {.options.inline_background = true};
+
+		rng_state = seed ? strtoull(seed, NULL, 0) : 770 + (unsigned)n;
+		assert_int_equal(temp_make(&s), 0);
+		try_spread(&s, "apart", 0);
+		try_spread(&s, "twice", 3);
+		assert_int_equal(temp_remove(&s), 0);
+	}
+}
+
 static void runs_give_what_a_walk_gives(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
@@ -399,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_give_what_a_walk_gives),
 		cmocka_unit_test(many_files_are_one_table),
+		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
