@@ -299,8 +299,8 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "bench",
 	.args = "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
-		"       [--runs N] [--seconds S] [--cache MIB] [--dir DIR]\n"
-		"       [--json FILE]",
+		"       [--runs N] [--seconds S] [--cache MIB] [--buffer MIB]\n"
+		"       [--dir DIR] [--json FILE]",
 	.line = "compare engines",
 	.help =
 "Runs named workloads on a store of its own and on the engines that cellctl was\n"
@@ -312,6 +312,7 @@ const struct command cellctl_commands[] = {
 "  --runs     of each workload (default 3)\n"
 "  --seconds  of a workload that reads (default 1)\n"
 "  --cache    MiB of block cache at most (default: what the data wants)\n"
+"  --buffer   MiB of write buffer (default 64)\n"
 "  --dir      where files are made, and removed (default .)\n"
 "  --json     all figures of all runs, to FILE\n"
 "Exits 1 when an engine failed or answered wrong.\n",

@@ -267,11 +267,13 @@ int cmd_bench(int argc, char **argv)
 		{"runs", required_argument, NULL, 'r'},
 		{"seconds", required_argument, NULL, 's'},
 		{"cache", required_argument, NULL, 'm'},
+		{"buffer", required_argument, NULL, 'b'},
 		{"dir", required_argument, NULL, 'd'},
 		{"json", required_argument, NULL, 'j'},
 		{0}};
 	const char *only = NULL, *engines = NULL;
 	double cells = 5e6, times = 3, seconds = 1, cache_mib = 0;
+	double buffer_mib = 64;
 	struct bench b = {.set = {.dir = "."}};
 	bool good = true;
 	int c, code;
@@ -292,6 +294,8 @@ int cmd_bench(int argc, char **argv)
 			good &= number(optarg, 0.01, 600, &seconds);
 		else if (c == 'm')
 			good &= number(optarg, 1, 1e6, &cache_mib);
+		else if (c == 'b')
+			good &= number(optarg, 1, 1e6, &buffer_mib);
 		else if (c == 'd')
 			b.set.dir = optarg;
 		else if (c == 'j')
@@ -301,12 +305,14 @@ int cmd_bench(int argc, char **argv)
 	}
 	if (!good || optind < argc)
 		return fail_usage("cells are 4,000 to 1e9, runs 1 to %d, "
-				  "seconds 0.01 to 600, MiB of cache 1 to 1e6",
+				  "seconds 0.01 to 600, MiB of cache and of "
+				  "write buffer 1 to 1e6",
 				  RUNS_MAX);
 	b.set.cells = (uint64_t)cells / 1000 * 1000;
 	b.set.runs = (unsigned)times;
 	b.set.seconds = seconds;
 	b.set.cache_bytes = (size_t)(cache_mib * (1 << 20));
+	b.set.buffer_bytes = (size_t)(buffer_mib * (1 << 20));
 	code = need_rest(b.set.dir);
 	if (code == EXIT_DONE)
 		code = select_all(&b, only, engines);

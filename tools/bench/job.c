@@ -403,7 +403,7 @@ static void set_options(struct job *j)
 	j->options = (struct engine_options){
 		.dir = j->dir,
 		.cache_bytes = 2 * bytes + (64 << 20),
-		.write_buffer_bytes = 64 << 20,
+		.write_buffer_bytes = j->set->buffer_bytes,
 		.zlib = w && w->zlib,
 		.all_versions = w && w->data == DATA_VERSIONS,
 		.bytes_max = 6 * bytes + (256 << 20),

@@ -52,6 +52,7 @@ struct settings {
 	unsigned runs;
 	double seconds;	    /* of a read workload */
 	size_t cache_bytes; /* at most; 0 = as much as the data wants */
+	size_t buffer_bytes;
 	const char *dir;
 };
 

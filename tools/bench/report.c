@@ -172,8 +172,10 @@ static void print_settings(const struct report *rep, FILE *to)
 		"medians of %u runs, interleaved; %s %s\n",
 		(unsigned long long)s->cells, VALUE_LEN, s->runs, host.sysname,
 		host.release);
-	fprintf(to, "write buffers of 64 MiB, caches of the same size, no "
-		    "compression but for size-zlib\n");
+	fprintf(to,
+		"write buffers of %zu MiB, caches of the same size, no "
+		"compression but for size-zlib\n",
+		s->buffer_bytes >> 20);
 	for (unsigned e = 0; e < rep->nengines; e++)
 		fprintf(to, "%-9s %-8s %s\n", rep->engines[e]->name,
 			rep->engines[e]->version(), rep->engines[e]->settings);
