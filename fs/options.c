@@ -93,7 +93,7 @@ static const struct option table[] = {
 	 "bytes that files which are not data may take (256M)"},
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
 	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
-	 "bytes gathered in memory before a file is written (64M)"},
+	 "bytes of changes that are in no table file yet (64M)"},
 	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
 	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
 	{"umask", MASK, AT(umask), AT(has_umask),

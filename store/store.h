@@ -37,7 +37,7 @@ struct store_options {
 	bool read_only; /* nothing on disk changes, recovery included */
 	bool sync;	/* every mutation is on disk before it returns */
 	size_t cache_bytes;	   /* block cache; 0 = 256 MiB */
-	size_t write_buffer_bytes; /* a memtable, of two; 0 = 64 MiB */
+	size_t write_buffer_bytes; /* of unflushed cells; 0 = 64 MiB */
 	/*
 	 * No threads: flush and compaction run only when asked for. Tests
 	 * that must repeat exactly use it.

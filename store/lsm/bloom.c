@@ -1,5 +1,7 @@
 #include "store/lsm/bloom.h"
 
+#include <errno.h>
+
 #define PROBES 6
 /* Odd, its bits without a pattern: 2^32 / golden ratio. */
 #define STEP 0x9e3779b9u
@@ -18,14 +20,60 @@ static unsigned probe(uint32_t *h)
 	return bit;
 }
 
-int bloom_build(const uint64_t *hashes, size_t n, struct buf *out)
+#define PIECE 4096
+
+struct bloom_piece {
+	struct bloom_piece *older;
+	size_t n;
+	uint64_t hashes[PIECE];
+};
+
+int bloom_keys_add(struct bloom_keys *k, uint64_t hash)
+{
+	struct bloom_piece *p = k->last;
+
+	if (!p || p->n == PIECE) {
+		p = arena_alloc(&k->mem, sizeof(*p), 64);
+		if (!p)
+			return -ENOMEM;
+		p->older = k->last;
+		p->n = 0;
+		k->last = p;
+	}
+	p->hashes[p->n++] = hash;
+	k->n++;
+	return 0;
+}
+
+void bloom_keys_release(struct bloom_keys *k)
+{
+	arena_release(&k->mem);
+	*k = (struct bloom_keys){0};
+}
+
+static void add(uint8_t *lines, size_t nlines, const struct bloom_piece *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		uint64_t hash = p->hashes[i];
+		uint8_t *line = lines + line_of(nlines, hash) * BLOOM_LINE;
+		uint32_t h = (uint32_t)hash * STEP;
+
+		for (int k = 0; k < PROBES; k++) {
+			unsigned bit = probe(&h);
+
+			line[bit / 8] |= 1u << bit % 8;
+		}
+	}
+}
+
+int bloom_build(const struct bloom_keys *k, struct buf *out)
 {
 	size_t nlines, len;
 	uint8_t *at;
 	int r;
 
 	/* A file cannot hold so many keys that this would overflow. */
-	nlines = (n * BLOOM_BITS_PER_KEY + BLOOM_LINE * 8 - 1) /
+	nlines = (k->n * BLOOM_BITS_PER_KEY + BLOOM_LINE * 8 - 1) /
 		 (BLOOM_LINE * 8);
 	if (nlines == 0)
 		nlines = 1;
@@ -38,16 +86,8 @@ int bloom_build(const uint64_t *hashes, size_t n, struct buf *out)
 	at = out->data + out->len;
 	memset(at, 0, len);
 	out->len += len;
-	for (size_t i = 0; i < n; i++) {
-		uint8_t *line = at + line_of(nlines, hashes[i]) * BLOOM_LINE;
-		uint32_t h = (uint32_t)hashes[i] * STEP;
-
-		for (int k = 0; k < PROBES; k++) {
-			unsigned bit = probe(&h);
-
-			line[bit / 8] |= 1u << bit % 8;
-		}
-	}
+	for (const struct bloom_piece *p = k->last; p; p = p->older)
+		add(at, nlines, p);
 	return 0;
 }
 

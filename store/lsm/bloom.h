@@ -14,12 +14,25 @@
 #define CELLFS_STORE_LSM_BLOOM_H
 
 #include "store/bytes.h"
+#include "store/lsm/arena.h"
 
 #define BLOOM_LINE 64
 #define BLOOM_BITS_PER_KEY 10
 
-/* Appends to @out a filter over @n hashes. 0 or -ENOMEM. */
-int bloom_build(const uint64_t *hashes, size_t n, struct buf *out);
+/*
+ * Hashes gathered for a filter, eight bytes each. They stay where they are put,
+ * or growing would want as much again. Zero-initialised is empty.
+ */
+struct bloom_keys {
+	struct arena mem;
+	struct bloom_piece *last;
+	size_t n;
+};
+int bloom_keys_add(struct bloom_keys *k, uint64_t hash); /* 0 or -ENOMEM */
+void bloom_keys_release(struct bloom_keys *k);
+
+/* Appends to @out a filter over them. 0 or -ENOMEM. */
+int bloom_build(const struct bloom_keys *k, struct buf *out);
 
 /* May the filter hold the key? One of no whole lines answers true. */
 bool bloom_may_have(struct bytes filter, uint64_t hash);

@@ -380,8 +380,7 @@ out:
 /* How many at once: a full memtable takes the rest of a row, not more. */
 static size_t at_once(const struct lsm *db, size_t n)
 {
-	return memtable_bytes(db->active) < db->options.write_buffer_bytes ? n
-									   : 1;
+	return memtable_bytes(db->active) < db->active_max ? n : 1;
 }
 
 int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,

@@ -113,7 +113,7 @@ static int make(const struct store_options *o, struct lsm **out)
 		db->options.write_buffer_bytes = WRITE_BUFFER_BYTES;
 	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
 	db->limits = (struct compaction_limits){
-		.level0_files = 8,
+		.level0_files = 11,
 		.level1_bytes = LEVEL1_FILES * file,
 		.ratio = 10,
 		.file_bytes = file,
@@ -264,7 +264,7 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0)
 		r = snapshots_load(db);
 	if (r == 0)
-		r = memtable_new(db->options.write_buffer_bytes, &db->active);
+		r = room_init(db);
 	db->reading = db->active;
 	if (r == 0)
 		r = wal_open(db->dir, &w, c->wal_first, ro, replay, db,

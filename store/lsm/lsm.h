@@ -31,7 +31,7 @@
 #include "store/os.h"
 
 #define FROZEN_MAX 1
-#define LEVEL0_STALL 20
+#define LEVEL0_STALL 26
 
 /* What a reader of a table holds: immutable, of one owner. */
 struct view {
@@ -127,6 +127,7 @@ struct lsm {
 	struct pending *pending;
 	size_t entries_cap;
 	struct memtable *active;
+	size_t active_max; /* bytes at which make_room() looks closer */
 
 	/* Published: readers see up to here. All that they share with him. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
@@ -292,6 +293,8 @@ int lsm_commit_edit(struct lsm *db, const struct edit *e);
 
 /* -- room.c --------------------------------------------------------------- */
 
+/* Makes the first memtable. 0 or -ENOMEM. */
+int room_init(struct lsm *db);
 /*
  * Freezes the active memtable unless it is empty; @trim as in struct
  * generation. Under commit.

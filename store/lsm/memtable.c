@@ -95,7 +95,7 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 
 /* -- life ------------------------------------------------------------------ */
 
-int memtable_new(size_t bytes, struct memtable **out)
+int memtable_new(size_t rows, struct memtable **out)
 {
 	struct memtable *mt =
 		aligned_alloc(_Alignof(struct memtable), sizeof(*mt));
@@ -106,8 +106,7 @@ int memtable_new(size_t bytes, struct memtable **out)
 	atomic_init(&mt->refs, 1);
 	pthread_mutex_init(&mt->lock, NULL);
 	mt->trees.ops = &tree_ops;
-	/* Rows of 512 bytes: smaller ones make the map grow once. */
-	mt->rows_hint = bytes / 512;
+	mt->rows_hint = rows;
 	*out = mt;
 	return 0;
 }
@@ -136,6 +135,11 @@ size_t memtable_bytes(const struct memtable *mt)
 bool memtable_empty(const struct memtable *mt)
 {
 	return !atomic_load_explicit(&mt->trees.root, memory_order_acquire);
+}
+
+size_t memtable_rows(const struct memtable *mt)
+{
+	return mt->map.n;
 }
 
 bool memtable_ends_with(const struct memtable *mt, struct bytes row)

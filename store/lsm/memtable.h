@@ -20,8 +20,8 @@
 
 struct memtable;
 
-/* @bytes: what it is meant to hold before it is frozen; it may hold more. */
-int memtable_new(size_t bytes, struct memtable **out);
+/* @rows: it may well come to hold so many. */
+int memtable_new(size_t rows, struct memtable **out);
 void memtable_ref(struct memtable *mt);
 void memtable_unref(struct memtable *mt); /* NULL is nothing */
 
@@ -48,6 +48,8 @@ void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
 /* Memory that is in use. */
 size_t memtable_bytes(const struct memtable *mt);
 bool memtable_empty(const struct memtable *mt);
+/* Of all trees. By the writer. */
+size_t memtable_rows(const struct memtable *mt);
 /* Was @row the last that was added to, in any tree? By the writer. */
 bool memtable_ends_with(const struct memtable *mt, struct bytes row);
 /* Trees that hold something, ascending: the first one > @after (-1: first). */

@@ -2,8 +2,14 @@
  * Room for writing: when the active memtable is frozen, and who waits.
  *
  * A writer that finds the memtable full freezes it, which starts a new segment
- * of the log. It waits when too many frozen ones are unflushed, or when level 0
- * of some tree is so deep that readers suffer: compaction then has the disk.
+ * of the log. The two hold no more than b, the write buffer, but for what the
+ * last mutation brings:
+ *
+ *	active  ▁▂▃▄▅▆ 3/4 b: frozen ──▶ flushed, gone
+ *	the next	 ▁▂ 1/4 b: writers wait for that ▃▄▅▆ 3/4 b: frozen
+ *
+ * They also wait before freezing one when level 0 of some tree is so deep that
+ * readers suffer: compaction then has the disk.
  */
 #include <assert.h>
 #include <errno.h>
@@ -11,15 +17,42 @@
 
 #include "store/lsm/lsm.h"
 
+/* What a memtable is frozen at. */
+static size_t full_bytes(const struct lsm *db)
+{
+	size_t b = db->options.write_buffer_bytes;
+
+	return b - b / 4;
+}
+
+/* What the active one may hold beside one that is frozen at @frozen. */
+static size_t beside_bytes(const struct lsm *db, size_t frozen)
+{
+	size_t all = db->options.write_buffer_bytes;
+	size_t rest = frozen < all ? all - frozen : 0;
+
+	return rest < full_bytes(db) ? rest : full_bytes(db);
+}
+
+int room_init(struct lsm *db)
+{
+	size_t full = full_bytes(db);
+
+	db->active_max = full;
+	/* Rows of 512 bytes, until it is known better. */
+	return memtable_new(full / 512, &db->active);
+}
+
 int commit_freeze(struct lsm *db, uint64_t trim)
 {
+	size_t used = memtable_bytes(db->active);
 	struct memtable *next;
 	uint64_t segment;
 	int r;
 
 	if (memtable_empty(db->active))
 		return 0;
-	r = memtable_new(db->options.write_buffer_bytes, &next);
+	r = memtable_new(memtable_rows(db->active), &next);
 	if (r < 0)
 		return why(r, "out of memory for a memtable");
 	r = wal_rotate(db->wal, &segment);
@@ -32,6 +65,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
+	db->active_max = beside_bytes(db, used);
 	views_changed(db);
 	pthread_cond_broadcast(&db->work);
 	pthread_mutex_unlock(&db->state);
@@ -54,14 +88,14 @@ static bool must_stall(struct lsm *db)
 	return false;
 }
 
-/* Waits until a generation may be frozen. */
-static int wait_for_room(struct lsm *db)
+/* Waits until no generation is frozen, and for compaction if @freeze. */
+static int wait_for_room(struct lsm *db, bool freeze)
 {
 	uint64_t start = 0;
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
-	while (db->nfrozen == FROZEN_MAX || must_stall(db)) {
+	while (db->nfrozen == FROZEN_MAX || (freeze && must_stall(db))) {
 		if (atomic_load(&db->failed)) {
 			r = -EROFS;
 			break;
@@ -103,10 +137,36 @@ static bool only_deletes(const struct mutation *m)
  */
 static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
 {
-	size_t full = db->options.write_buffer_bytes;
+	size_t full = full_bytes(db);
 
-	return used - full < full / 16 &&
+	return used >= full && used - full < full / 16 &&
 	       memtable_ends_with(db->active, m->row);
+}
+
+/*
+ * Nothing is frozen when it returns 0: the active memtable may become full.
+ * Then it is frozen.
+ */
+static int room_beside(struct lsm *db, size_t used)
+{
+	bool full = used >= full_bytes(db);
+	int r;
+
+	/* One behind, as with threads: writes go on beside a frozen one. */
+	if (db->options.inline_background)
+		r = flush_one(db);
+	else
+		r = wait_for_room(db, full);
+	if (r < 0)
+		return r;
+	db->active_max = full_bytes(db);
+	if (!full)
+		return 0;
+	r = commit_freeze(db, 0);
+	if (db->options.inline_background)
+		while (r >= 0 && (r = compact_one(db)) > 0)
+			;
+	return r;
 }
 
 int make_room(struct lsm *db, const struct mutation *m)
@@ -117,21 +177,9 @@ int make_room(struct lsm *db, const struct mutation *m)
 	if (wal_low(db->wal) && !only_deletes(m))
 		return why(-ENOSPC, "the store's disk is full: what is left "
 				    "is kept for deletes");
-	if (used < db->options.write_buffer_bytes || goes_on(db, m, used))
+	if (used < db->active_max || goes_on(db, m, used))
 		return 0;
-	if (db->options.inline_background) {
-		/* One behind, as with threads: writes go on beside a frozen
-		 * one. */
-		r = flush_one(db);
-		if (r >= 0)
-			r = commit_freeze(db, 0);
-		while (r >= 0 && (r = compact_one(db)) > 0)
-			;
-		return r < 0 ? r : 0;
-	}
-	r = wait_for_room(db);
-	if (r == 0)
-		r = commit_freeze(db, 0);
+	r = room_beside(db, used);
 	/* A full disk must not stop the deletes that would empty it. */
 	if (r == -ENOSPC && only_deletes(m) &&
 	    used < 2 * db->options.write_buffer_bytes)

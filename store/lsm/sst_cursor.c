@@ -36,6 +36,25 @@ static void drop_block(struct sst_cursor *c)
 	c->pin = NULL;
 }
 
+/* The largest go back to the system: malloc() would keep most of them. */
+static struct sst_window *window_new(size_t cap)
+{
+	size_t size = sizeof(struct sst_window) + cap;
+	struct sst_window *w = cap < WINDOW_MAX ? malloc(size) : os_pages(size);
+
+	if (w)
+		w->cap = cap;
+	return w;
+}
+
+static void window_free(struct sst_window *w)
+{
+	if (w && w->cap == WINDOW_MAX)
+		os_pages_free(w, sizeof(*w) + w->cap);
+	else
+		free(w);
+}
+
 /*
  * Block @i is about to be read: should more come with it? Yes for a compaction,
  * and for who read the block before it. Without memory it goes without.
@@ -60,12 +79,10 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 	if (len > want)
 		return;
 	if (!w || w->cap < want) {
-		free(w);
-		w = malloc(sizeof(*w) + want);
-		c->window = w;
+		window_free(w);
+		c->window = w = window_new(want);
 		if (!w)
 			return;
-		w->cap = want;
 	}
 	/* What fails here fails again, and is told, where it is needed. */
 	if (sst_window_fill(c->table, i, want, w) < 0)
@@ -589,7 +606,7 @@ static void sst_close(struct cursor *base)
 
 	drop_block(c);
 	buf_free(&c->row_far);
-	free(c->window);
+	window_free(c->window);
 	c->window = NULL;
 }
 

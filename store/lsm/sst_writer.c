@@ -27,9 +27,9 @@ struct sst_writer {
 	bool has_family; /* the filter of rows knows of family markers */
 	struct block_builder *block;
 	struct index_builder index;
-	struct buf raw;			      /* of the block at hand */
-	struct buf packed;		      /* the same, deflated */
-	struct buf row_hashes, column_hashes; /* uint64_t[] */
+	struct buf raw;	   /* of the block at hand */
+	struct buf packed; /* the same, deflated */
+	struct bloom_keys row_keys, column_keys;
 	z_stream zlib;
 	bool has_zlib;
 	/* The last entry: its row is info.row_max. */
@@ -60,7 +60,7 @@ int sst_writer_new(struct os_dir *dir, uint64_t number,
 	w->dir = dir;
 	w->options = *o;
 	w->info.number = number;
-	w->chunk = aligned_alloc(OS_DIRECT_ALIGN, CHUNK);
+	w->chunk = os_pages(CHUNK);
 	if (!w->chunk || block_builder_new(&w->block) < 0)
 		goto fail;
 	sst_name(number, name);
@@ -93,12 +93,13 @@ void sst_writer_free(struct sst_writer *w)
 	sst_info_free(&w->info);
 	buf_free(&w->raw);
 	buf_free(&w->packed);
-	buf_free(&w->row_hashes);
-	buf_free(&w->column_hashes);
+	bloom_keys_release(&w->row_keys);
+	bloom_keys_release(&w->column_keys);
 	buf_free(&w->last_qualifier);
 	buf_free(&w->first_qualifier);
 	buf_free(&w->first_row);
-	free(w->chunk);
+	if (w->chunk)
+		os_pages_free(w->chunk, CHUNK);
 	free(w);
 }
 
@@ -241,18 +242,13 @@ static int cut_block(struct sst_writer *w)
 
 /* -- entries --------------------------------------------------------------- */
 
-static int add_hash(struct buf *to, uint64_t hash)
-{
-	return buf_append(to, &hash, sizeof(hash));
-}
-
 static int hash_row(struct sst_writer *w, struct bytes row)
 {
 	w->family_hashed = false;
 	if (w->options.bloom == BLOOM_NONE)
 		return 0;
 	w->row_hash = sst_hash_row(row);
-	return add_hash(&w->row_hashes, w->row_hash);
+	return bloom_keys_add(&w->row_keys, w->row_hash);
 }
 
 static int hash_entry(struct sst_writer *w, const struct entry *e,
@@ -264,10 +260,12 @@ static int hash_entry(struct sst_writer *w, const struct entry *e,
 		if (w->family_hashed)
 			return 0;
 		w->family_hashed = w->has_family = true;
-		return add_hash(&w->row_hashes, sst_hash_family(w->row_hash));
+		return bloom_keys_add(&w->row_keys,
+				      sst_hash_family(w->row_hash));
 	}
-	return new_column ? add_hash(&w->column_hashes,
-				     sst_hash_column(w->row_hash, e->qualifier))
+	return new_column ? bloom_keys_add(
+				    &w->column_keys,
+				    sst_hash_column(w->row_hash, e->qualifier))
 			  : 0;
 }
 
@@ -416,12 +414,6 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 
 /* -- the end --------------------------------------------------------------- */
 
-static int build(const struct buf *hashes, struct buf *out)
-{
-	return bloom_build((const uint64_t *)hashes->data,
-			   hashes->len / sizeof(uint64_t), out);
-}
-
 static int output_filter(struct sst_writer *w, struct sst_place *place)
 {
 	struct buf *raw = &w->raw;
@@ -431,10 +423,10 @@ static int output_filter(struct sst_writer *w, struct sst_place *place)
 	raw->len = 0;
 	if (w->options.bloom == BLOOM_NONE)
 		return output_raw(w, place);
-	r = build(&w->row_hashes, raw);
+	r = bloom_build(&w->row_keys, raw);
 	rows_len = raw->len;
 	if (r == 0 && w->options.bloom == BLOOM_ROWCOL)
-		r = build(&w->column_hashes, raw);
+		r = bloom_build(&w->column_keys, raw);
 	if (r == 0)
 		r = sst_put(raw, w->options.bloom, 1);
 	if (r == 0)

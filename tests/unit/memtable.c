@@ -20,7 +20,7 @@ static struct memtable *fresh(void)
 {
 	struct memtable *mt;
 
-	assert_int_equal(memtable_new((size_t)1 << 20, &mt), 0);
+	assert_int_equal(memtable_new(2048, &mt), 0);
 	return mt;
 }
 
@@ -1041,6 +1041,33 @@ static int exhaust(void)
 	return r || st.rows || st.entries ? 7 : 0;
 }
 
+/* The map is made for them at once, and not outgrown. */
+static void rows_that_were_announced_take_less_memory(void **state)
+{
+	struct memtable *mt[2];
+	struct entry e = put("q", 1, 1);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(memtable_new(i ? 20000 : 0, &mt[i]), 0);
+		for (uint32_t r = 0; r < 20000; r++) {
+			char row[16];
+
+			sprintf(row, "%08x", r * 2654435761u);
+			assert_int_equal(memtable_insert(mt[i], TREE,
+							 bytes_str(row), &e, 1),
+					 0);
+		}
+		assert_int_equal(memtable_rows(mt[i]), 20000);
+	}
+	assert_true(memtable_bytes(mt[1]) < memtable_bytes(mt[0]));
+	/* Three slots of four are taken, with a row in eight to spare. */
+	assert_true(memtable_bytes(mt[0]) - memtable_bytes(mt[1]) >
+		    20000 * sizeof(uint64_t));
+	memtable_unref(mt[0]);
+	memtable_unref(mt[1]);
+}
+
 static void insert_without_memory_adds_nothing(void **state)
 {
 	int status;
@@ -1085,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(a_run_seeks_columns_of_a_row),
 		cmocka_unit_test(rows_that_come_between_seeks_are_found),
 		cmocka_unit_test(a_memtable_ends_with_its_last_row),
+		cmocka_unit_test(rows_that_were_announced_take_less_memory),
 		cmocka_unit_test(insert_without_memory_adds_nothing),
 	};
 
