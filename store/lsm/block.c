@@ -284,7 +284,7 @@ static int decode_cell(struct block *b, uint32_t i, bool first,
 			b->simple = false;
 	}
 	if (p.kind != CELL_PUT || column_get(&c[BLOCK_TTL], i))
-		b->simple = false;
+		b->puts = b->simple = false;
 	if (p.seq > b->seq_max)
 		b->seq_max = p.seq;
 	if ((int64_t)p.ts < b->ts_min)
@@ -304,6 +304,7 @@ static int decode_cells(struct block *b)
 		return damaged("lengths of values out of range");
 	b->ts_min = INT64_MAX;
 	b->ts_max = INT64_MIN;
+	b->puts = true;
 	b->simple = true;
 	b->single = true;
 	for (uint32_t row = 0; row < b->nrow; row++) {

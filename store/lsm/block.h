@@ -90,10 +90,11 @@ struct block {
 	bool continues;	      /* FLAG_CONTINUES */
 	bool has_family;      /* holds family markers */
 	/*
-	 * What spares readers questions: nothing but puts without a ttl, no
-	 * two with the same coordinates; and no column twice in a row.
+	 * What spares readers questions: nothing but puts without a ttl;
+	 * besides no two with the same coordinates; and no column twice in a
+	 * row.
 	 */
-	bool simple, single;
+	bool puts, simple, single;
 	uint64_t seq_max;
 	int64_t ts_min, ts_max;
 	struct bytes prefix;

@@ -109,3 +109,10 @@ bool bloom_may_have(struct bytes filter, uint64_t hash)
 	}
 	return all;
 }
+
+void bloom_ahead(struct bytes filter, uint64_t hash)
+{
+	size_t nlines = filter.len / BLOOM_LINE;
+
+	__builtin_prefetch(filter.data + line_of(nlines, hash) * BLOOM_LINE);
+}

@@ -36,5 +36,7 @@ int bloom_build(const struct bloom_keys *k, struct buf *out);
 
 /* May the filter hold the key? One of no whole lines answers true. */
 bool bloom_may_have(struct bytes filter, uint64_t hash);
+/* Starts to load the line that this will look at. */
+void bloom_ahead(struct bytes filter, uint64_t hash);
 
 #endif

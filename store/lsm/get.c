@@ -63,6 +63,8 @@ static const struct family_attrs *question_attrs(const struct question *q)
 struct newest {
 	const struct question *question;
 	struct sst_column column;
+	uint64_t token;		 /* of the row in memtables */
+	uint32_t at[LEVELS_MAX]; /* the file of a level that may have it */
 	struct entry e;
 	bool found;
 	bool only; /* no other version is stored, as far as is known */
@@ -77,16 +79,68 @@ static bool is_newer(const struct newest *n, const struct entry *e)
 	       (e->ts == n->e.ts && e->seq > n->e.seq);
 }
 
+static uint32_t question_tree(const struct question *q)
+{
+	return q->view->st->trees[q->at]->id;
+}
+
+/*
+ * What tells whether a file has the column is a miss of the processor's cache a
+ * file. All are begun with, so that they are waited for once. Where there are
+ * many files, most rows are in some.
+ */
+static void look_ahead_in_files(struct newest *n, const struct levels *l)
+{
+	const struct level *top = &l->level[0];
+	uint32_t asked = top->nfiles;
+
+	for (int i = 1; i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+
+		n->at[i] = lv->nfiles > 1 ? levels_find(lv, n->column.row) : 0;
+		asked += n->at[i] < lv->nfiles;
+	}
+	n->column.row_exists = asked > 2;
+	for (uint32_t i = 0; i < top->nfiles; i++)
+		sst_column_ahead(top->files[i], &n->column);
+	for (int i = 1; i < LEVELS_MAX; i++)
+		if (n->at[i] < l->level[i].nfiles)
+			sst_column_ahead(l->level[i].files[n->at[i]],
+					 &n->column);
+}
+
+static void look_ahead(struct newest *n)
+{
+	const struct question *q = n->question;
+	const struct view *view = q->view;
+	bool any = false;
+
+	n->token = 0;
+	for (uint32_t i = 0; i < view->nmem; i++) {
+		if (memtable_empty(view->mem[i]))
+			continue;
+		if (!any)
+			n->token = memtable_token(question_tree(q), q->row);
+		any = true;
+		memtable_ahead_slot(view->mem[i], n->token);
+	}
+	look_ahead_in_files(n, view->levels[q->at]);
+	for (uint32_t i = 0; any && i < view->nmem; i++)
+		memtable_ahead_row(view->mem[i], n->token);
+}
+
 /* 0, or -1: something may be hidden, so that more must be asked. */
-static int look_in_memory(struct newest *n, struct memtable *mt, uint32_t tree)
+static int look_in_memory(struct newest *n, struct memtable *mt)
 {
 	struct mem_cursor c;
 	int r;
 
 	if (memtable_empty(mt))
 		return 0;
-	memtable_cursor(mt, tree, &c);
-	r = cursor_seek_exact(&c.base, n->question->row);
+	memtable_cursor(mt, question_tree(n->question), &c);
+	r = memtable_cursor_find(&c, n->question->row, n->token);
+	if (r > 0)
+		n->column.row_exists = true;
 	if (r > 0 && kind_is_family_marker(c.base.at.kind))
 		r = -1;
 	if (r > 0)
@@ -140,8 +194,7 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	sst_cursor(t, c);
 	c->bare = true;
 	r = sst_cursor_find(c, n->question->row, &at);
-	if (r > 0 &&
-	    (!at.block->simple || at.block->seq_max > n->question->seq))
+	if (r > 0 && (!at.block->puts || at.block->seq_max > n->question->seq))
 		r = -1;
 	if (r > 0)
 		r = newest_in_block(&at, n->question->qualifier, &e, &cell);
@@ -161,25 +214,25 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	return r < 0 ? r : 0;
 }
 
-/* As look_in_file(). Where files do not overlap, one of them has the row. */
-static int look_in_level(struct newest *n, const struct level *lv, bool overlap)
+/* All in the file is older than @e, and hides what is older. */
+static bool is_past(const struct sst_info *i, const struct entry *e)
 {
-	struct bytes row = n->question->row;
-	uint32_t at = 0, end = lv->nfiles;
+	return i->ts_max < e->ts || (i->ts_max == e->ts && i->seq_max < e->seq);
+}
+
+/* As look_in_file(). Where files do not overlap, one of them has the row. */
+static int look_in_level(struct newest *n, const struct level *lv, int level)
+{
+	uint32_t at = level ? n->at[level] : 0;
+	uint32_t end = level && at < lv->nfiles ? at + 1 : lv->nfiles;
 	int r = 0;
 
-	if (!overlap && end > 1) {
-		at = levels_find(lv, row);
-		end = at < end ? at + 1 : end;
-	}
 	for (; r == 0 && at < end; at++) {
 		struct sstable *t = lv->files[at];
 
-		/* All in it is older, and hides what is older. */
-		if (n->found && sst_info(t)->ts_max < n->e.ts)
+		if (n->found && is_past(sst_info(t), &n->e))
 			n->only = false;
-		else if ((!overlap || sst_spans(t, row)) &&
-			 sst_may_have_column(t, &n->column))
+		else if (sst_may_have_column(t, &n->column))
 			r = look_in_file(n, t);
 	}
 	return r;
@@ -191,7 +244,7 @@ static int look_in_files(struct newest *n, const struct levels *l)
 
 	for (int i = 0; r == 0 && i < LEVELS_MAX; i++)
 		if (l->level[i].nfiles)
-			r = look_in_level(n, &l->level[i], i == 0);
+			r = look_in_level(n, &l->level[i], i);
 	return r;
 }
 
@@ -230,12 +283,13 @@ static int get_newest(const struct question *q, struct cell *cell,
 	if (question_attrs(q)->ttl_ms != TTL_FOREVER)
 		return -1;
 	n.question = q;
-	n.column = (struct sst_column){q->row, q->qualifier, 0, 0};
+	n.column =
+		(struct sst_column){.row = q->row, .qualifier = q->qualifier};
 	n.found = false;
 	n.held = NULL;
+	look_ahead(&n);
 	for (uint32_t i = 0; r == 0 && i < view->nmem; i++)
-		r = look_in_memory(&n, view->mem[i],
-				   view->st->trees[q->at]->id);
+		r = look_in_memory(&n, view->mem[i]);
 	if (r == 0)
 		r = look_in_files(&n, view->levels[q->at]);
 	if (r == 0 && n.found) {

@@ -72,13 +72,17 @@ static int mem_seek_row(struct cursor *base, struct bytes row)
 				   : memindex_first(ix, &c->pos));
 }
 
+int memtable_cursor_find(struct mem_cursor *c, struct bytes row, uint64_t token)
+{
+	c->pos.leaf = NULL;
+	return stand_on(c, rowmap_find(&c->mt->map, c->id, row, token));
+}
+
 static int mem_seek_exact(struct cursor *base, struct bytes row)
 {
 	struct mem_cursor *c = mem(base);
 
-	c->pos.leaf = NULL;
-	return stand_on(c, rowmap_find(&c->mt->map, c->id, row,
-				       rowmap_hash(c->id, row)));
+	return memtable_cursor_find(c, row, memtable_token(c->id, row));
 }
 
 static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)

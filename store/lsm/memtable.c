@@ -277,13 +277,23 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 	return 0;
 }
 
+uint64_t memtable_token(uint32_t tree, struct bytes row)
+{
+	return rowmap_hash(tree, row);
+}
+
+void memtable_ahead_slot(const struct memtable *mt, uint64_t token)
+{
+	rowmap_ahead(&mt->map, token);
+}
+
 uint64_t memtable_ahead(const struct memtable *mt, uint32_t tree,
 			struct bytes row)
 {
-	uint64_t hash = rowmap_hash(tree, row);
+	uint64_t token = memtable_token(tree, row);
 
-	rowmap_ahead(&mt->map, hash);
-	return hash;
+	memtable_ahead_slot(mt, token);
+	return token;
 }
 
 void memtable_ahead_row(const struct memtable *mt, uint64_t token)

@@ -34,14 +34,17 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		    const struct entry *entries, size_t n);
 
 /*
- * For the writer: what memtable_insert() of a row will touch is brought near
- * while he does other work, because each step on the way is a cache miss that
- * depends on the one before. Called in this order with some work between; the
- * first gives the token for the others. Rows that come and go between do no
- * harm.
+ * What memtable_insert() of a row, or who looks for it, will touch is brought
+ * near while there is other work, because each step on the way is a cache miss
+ * that depends on the one before. Called in this order with some work between;
+ * the first gives the token for the others. It is the same for all memtables:
+ * who looks into several asks for it alone, then for each one's slot. Rows that
+ * come and go between do no harm.
  */
 uint64_t memtable_ahead(const struct memtable *mt, uint32_t tree,
 			struct bytes row);
+uint64_t memtable_token(uint32_t tree, struct bytes row);
+void memtable_ahead_slot(const struct memtable *mt, uint64_t token);
 void memtable_ahead_row(const struct memtable *mt, uint64_t token);
 void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
 
@@ -94,6 +97,9 @@ struct mem_cursor {
 	struct memindex_pos pos; /* of row; no leaf: after seek_exact */
 };
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c);
+/* cursor_seek_exact() with the row's memtable_token(). */
+int memtable_cursor_find(struct mem_cursor *c, struct bytes row,
+			 uint64_t token);
 
 /*
  * A cursor that passes once over all of a tree of a frozen memtable, from its

@@ -25,8 +25,8 @@ uint64_t rowmap_hash(uint32_t tree, struct bytes row);
 struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
 			   struct bytes row, uint64_t hash);
 /*
- * For the writer, who has other work before he asks for a row: starts to load
- * its slot; when that has come, the row; and then its outermost cells.
+ * For who has other work before he asks for a row: starts to load its slot;
+ * when that has come, the row; and then, for the writer, its outermost cells.
  */
 void rowmap_ahead(const struct rowmap *m, uint64_t hash);
 void rowmap_ahead_row(const struct rowmap *m, uint64_t hash);

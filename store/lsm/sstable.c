@@ -545,19 +545,45 @@ bool sst_may_have_row(const struct sstable *t, struct bytes row)
 		bloom_may_have(t->rows, sst_hash_row(row)));
 }
 
+static uint64_t row_hash(struct sst_column *c)
+{
+	if (!c->row_hash)
+		c->row_hash = sst_hash_row(c->row);
+	return c->row_hash;
+}
+
+static uint64_t column_hash(struct sst_column *c)
+{
+	if (!c->column_hash)
+		c->column_hash = sst_hash_column(row_hash(c), c->qualifier);
+	return c->column_hash;
+}
+
+/* The filter of columns says as much, and is larger: fewer lines are near. */
+static bool asks_rows(const struct sstable *t, const struct sst_column *c)
+{
+	return !c->row_exists || t->bloom_kind == BLOOM_ROW;
+}
+
 bool sst_may_have_column(const struct sstable *t, struct sst_column *c)
 {
 	if (t->bloom_kind == BLOOM_NONE)
-		return true;
-	if (!c->row_hash)
-		c->row_hash = sst_hash_row(c->row);
-	if (!bloom_may_have(t->rows, c->row_hash))
+		return sst_spans(t, c->row);
+	if (asks_rows(t, c) && !bloom_may_have(t->rows, row_hash(c)))
 		return false;
 	if (t->bloom_kind == BLOOM_ROW)
 		return true;
-	if (!c->column_hash)
-		c->column_hash = sst_hash_column(c->row_hash, c->qualifier);
-	return bloom_may_have(t->columns, c->column_hash) ||
+	return bloom_may_have(t->columns, column_hash(c)) ||
 	       (t->has_family &&
 		bloom_may_have(t->rows, sst_hash_family(c->row_hash)));
+}
+
+void sst_column_ahead(const struct sstable *t, struct sst_column *c)
+{
+	if (t->bloom_kind == BLOOM_NONE)
+		return;
+	if (asks_rows(t, c))
+		bloom_ahead(t->rows, row_hash(c));
+	if (t->bloom_kind == BLOOM_ROWCOL)
+		bloom_ahead(t->columns, column_hash(c));
 }

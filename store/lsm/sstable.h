@@ -87,14 +87,19 @@ bool sst_spans(const struct sstable *t, struct bytes row);
 /* May the table hold an entry of the row? False only if it is certain. */
 bool sst_may_have_row(const struct sstable *t, struct bytes row);
 /*
- * The same of a column, or of a family marker that hides it, by the filters
- * alone. One column is asked of many tables: what they know it by stays in it.
+ * The same of a column, or of a family marker that hides it; where there are
+ * filters by these alone. One column is asked of many tables: what they know it
+ * by stays in it.
  */
 struct sst_column {
 	struct bytes row, qualifier;
+	/* The row is somewhere: only a filter of columns is worth its miss. */
+	bool row_exists;
 	uint64_t row_hash, column_hash; /* 0: not known yet */
 };
 bool sst_may_have_column(const struct sstable *t, struct sst_column *c);
+/* Starts to load what that will look at, so that many files come at once. */
+void sst_column_ahead(const struct sstable *t, struct sst_column *c);
 
 /* Reads all of the file; each fault is said. Returns their number or -errno */
 int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),

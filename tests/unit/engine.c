@@ -200,6 +200,42 @@ static void a_delete_hides_what_was_before_and_not_what_comes(void **state)
 	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
 }
 
+/* Wherever they lie: a bit of @i is a flush behind a step. */
+static void at_one_timestamp_the_last_one_counts(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {.op = CHANGE_DELETE,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 5};
+	struct mutation m = {.changes = &c, .nchanges = 1};
+	char row[16];
+
+	for (int i = 0; i < 32; i++) {
+		m.row = bytes_of(row, (size_t)snprintf(row, 16, "r%d", i));
+		for (int step = 0; step < 5; step++) {
+			const char *value = step == 1 ? "b" : "a";
+
+			if (step == 2)
+				assert_int_equal(table_mutate(s->table, &m, 0),
+						 1);
+			else
+				assert_int_equal(temp_put(s, row, "f", "q",
+							  step == 4 ? 4 : 5,
+							  value),
+						 1);
+			if (i >> step & 1)
+				assert_int_equal(store_flush(s->store, NULL),
+						 0);
+			if (step == 2)
+				assert_null(temp_get(s, row, "f", "q"));
+			else
+				assert_string_equal(temp_get(s, row, "f", "q"),
+						    value);
+		}
+	}
+}
+
 static void a_check_that_does_not_hold_changes_nothing(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -964,6 +1000,7 @@ int main(void)
 		BOTH(a_scan_sees_each_row_once_at_every_granularity),
 		BOTH(two_writes_in_one_millisecond_are_two_versions),
 		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
+		BOTH(at_one_timestamp_the_last_one_counts),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
