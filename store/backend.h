@@ -143,10 +143,14 @@ struct table {
 	uint64_t id;
 };
 
-/* The wrappers fill it after scan_open(), and count in it. */
+/*
+ * The wrappers fill it after scan_open(), and count in it. It holds no
+ * reference to the table, a count that all threads would share: the backend
+ * keeps what the scan reads.
+ */
 struct scan {
 	struct store *store;
-	struct table *table; /* holds a reference */
+	uint64_t table; /* its id */
 	uint64_t cells;
 	int failed; /* the error that is repeated */
 };

@@ -447,9 +447,8 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 		r = t->store->ops->scan_open(t, spec, &sc);
 	if (r < 0)
 		return r;
-	table_ref(t);
 	sc->store = t->store;
-	sc->table = t;
+	sc->table = t->id;
 	sc->cells = 0;
 	sc->failed = 0;
 	front_count(t->store, COUNT_SCANS, 1);
@@ -500,24 +499,22 @@ int scan_next(struct scan *sc, struct cell *out)
 
 void scan_close(struct scan *sc)
 {
-	struct table *t;
 	struct store *s;
-	uint64_t cells;
+	uint64_t table, cells;
 	int failed;
 
 	if (!sc)
 		return;
 	s = sc->store;
-	t = sc->table;
+	table = sc->table;
 	cells = sc->cells;
 	failed = sc->failed;
 	s->ops->scan_close(sc);
 	front_count(s, COUNT_SCAN_CELLS, cells);
 	if (s->trace)
 		trace_line(failed, "scan_close #%llu %llu found",
-			   (unsigned long long)t->id,
+			   (unsigned long long)table,
 			   (unsigned long long)cells);
-	table_unref(t);
 }
 
 static int get(struct table *t, struct bytes row, struct bytes family,

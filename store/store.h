@@ -215,8 +215,9 @@ struct scan_spec {
 };
 
 /*
- * The scan sees the store as it is at this call. Families come in byte order
- * inside a row. A damaged block fails the scan when it is reached.
+ * The scan sees the store as it is at this call, and needs no reference to the
+ * table from then on. Families come in byte order inside a row. A damaged block
+ * fails the scan when it is reached.
  */
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out);
 /* 1 and *out, 0 at the end, or an error, which is then repeated. */

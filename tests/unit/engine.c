@@ -394,6 +394,47 @@ static void what_a_snapshot_shows_is_not_dropped(void **state)
 			 -ENOENT);
 }
 
+static void a_scan_outlives_its_table(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct bytes u = bytes_str("u");
+	char row[16];
+
+	for (int step = 0; step < 2; step++) {
+		struct change c = {.op = CHANGE_PUT,
+				   .family = bytes_str("f"),
+				   .qualifier = bytes_str("q"),
+				   .ts = TS_AUTO,
+				   .value = bytes_str("v")};
+		struct mutation m = {.changes = &c, .nchanges = 1};
+		struct table *t;
+		struct scan *sc;
+		struct cell cell;
+
+		assert_int_equal(store_table_create(s->store, u, NULL), 0);
+		assert_int_equal(table_open(s->store, u, &t), 0);
+		assert_int_equal(table_add_family(t, c.family), 0);
+		for (int i = 0; i < 300; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			m.row = bytes_str(row);
+			assert_int_equal(table_mutate(t, &m, 0), 1);
+		}
+		if (step == 1)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(scan_open(t, &spec, &sc), 0);
+		assert_int_equal(store_table_drop(s->store, u, false), 0);
+		table_unref(t);
+		for (int i = 0; i < 300; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			assert_int_equal(scan_next(sc, &cell), 1);
+			assert_true(bytes_eq(cell.row, bytes_str(row)));
+		}
+		assert_int_equal(scan_next(sc, &cell), 0);
+		scan_close(sc);
+	}
+}
+
 static void a_snapshot_remembers_names_and_schemas(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1010,6 +1051,7 @@ int main(void)
 		BOTH(a_second_opener_is_told_the_pid),
 		BOTH(a_directory_with_other_files_is_left_alone),
 		BOTH(a_dropped_table_is_gone_and_its_files_too),
+		BOTH(a_scan_outlives_its_table),
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
