@@ -103,6 +103,17 @@ static bool is_pinned(const struct cache_slots *s, uint32_t i)
 	return false;
 }
 
+void cache_ahead(const struct cache_slots *s, uint32_t i)
+{
+	unsigned stripe = thread_number() % CACHE_STRIPES;
+
+	if (!s->cache)
+		return;
+	__builtin_prefetch(&s->block[i]);
+	__builtin_prefetch(&s->pins[stripe * (size_t)s->stride + i], 1);
+	__builtin_prefetch(&s->used[i]);
+}
+
 struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 			cache_pin **pin)
 {
@@ -111,11 +122,14 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	unsigned stripe;
 	_Atomic uint64_t *hits;
 
-	if (!s->cache ||
-	    !atomic_load_explicit(&s->block[i], memory_order_relaxed))
+	if (!s->cache)
 		return NULL;
 	stripe = thread_number() % CACHE_STRIPES;
 	p = &s->pins[stripe * (size_t)s->stride + i];
+	/* What comes behind the count would wait for it. */
+	__builtin_prefetch(&s->used[i]);
+	if (!atomic_load_explicit(&s->block[i], memory_order_relaxed))
+		return NULL;
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
 	if (!b || (!bare && block_form(b) != BLOCK_WHOLE)) {

@@ -59,6 +59,8 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 void cache_slots_release(struct cache_slots *s);
 size_t cache_slots_memory(const struct cache_slots *s);
 
+/* Starts to load what cache_get() looks at. */
+void cache_ahead(const struct cache_slots *s, uint32_t i);
 /*
  * Block @i, pinned with *pin; NULL if it is not there, or bare and not @bare
  * asked for.

@@ -24,7 +24,7 @@ struct run {
 	size_t stride;		 /* from a key to the next */
 	bool part;		 /* of one row, which may go on */
 	bool mixed;		 /* of one row, in lsm_scan.mixed */
-	bool brief;		 /* keys are short */
+	bool short_keys;	 /* SHORT is enough for what is copied */
 	bool named;		 /* the qualifiers are in lsm_scan.names */
 	/* Or rows of which no more than the keys is asked; rest 0: none. */
 	struct index_rows keys;
@@ -43,9 +43,10 @@ struct brief {
 	bool all;   /* versions are shown; else one of a column */
 	bool ended; /* nothing comes behind the run or the present row */
 	bool in_row, in_column;
-	uint32_t n; /* strips */
+	bool unsure; /* the last strip's filter has not been asked */
+	uint32_t n;  /* strips */
 	uint32_t family, versions;
-	uint64_t seq;
+	uint64_t seq, row_hash;
 	/* What was handed out last, if in_column. */
 	struct bytes qualifier;
 	int64_t ts;

@@ -42,8 +42,8 @@ static int room_for_keys(struct lsm_scan *sc, const struct block *b)
 	n = n < 2 ? 2 : n > KEYS_MAX ? KEYS_MAX : n;
 	sc->row.len = 0;
 	sc->run.stride = stride;
-	sc->run.brief = b->prefix.len <= SHORT &&
-			b->row_len_max - b->prefix.len <= SHORT;
+	sc->run.short_keys = b->prefix.len <= SHORT &&
+			     b->row_len_max - b->prefix.len <= SHORT;
 	return buf_reserve(&sc->row, n * stride);
 }
 
@@ -140,7 +140,7 @@ static inline size_t put_key(const struct run *run, uint8_t *to)
 	struct bytes prefix = run->block->prefix;
 	struct bytes suffix = block_suffix(run->block, run->row);
 
-	if (run->brief) {
+	if (run->short_keys) {
 		memcpy(to, prefix.data, SHORT);
 		memcpy(to + prefix.len, suffix.data, SHORT);
 	} else {

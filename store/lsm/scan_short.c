@@ -22,6 +22,7 @@
 #include <errno.h>
 
 #include "store/lsm/block.h"
+#include "store/lsm/sst_format.h"
 
 /* -- strips --------------------------------------------------------------- */
 
@@ -55,6 +56,25 @@ static bool lies_behind(struct bytes row, const struct scan_spec *spec)
 	return spec->row_stop.len && bytes_cmp(row, spec->row_stop) > 0;
 }
 
+/*
+ * A file that spans the one row that is asked for. The filter of the file
+ * before was loaded meanwhile; that of the last one is asked in place().
+ */
+static bool add_if_has(struct lsm_scan *sc, struct sstable *t,
+		       const struct level *level, uint32_t file)
+{
+	struct brief *br = &sc->brief;
+
+	sst_filter_ahead(t, br->row_hash);
+	if (br->unsure &&
+	    !sst_filter_has(scan_strips(sc)[br->n - 1].in.table, br->row_hash))
+		br->n--;
+	br->unsure = is_plain(t);
+	if (!br->unsure && !sst_filter_has(t, br->row_hash))
+		return true;
+	return add_strip(sc, t, level, file);
+}
+
 /* All that may have something of the range; false as add_strip(). */
 static bool add_files(struct lsm_scan *sc, const struct levels *l,
 		      const struct scan_spec *spec)
@@ -62,6 +82,9 @@ static bool add_files(struct lsm_scan *sc, const struct levels *l,
 	struct bytes start = spec->row_start;
 	bool one = sc->brief.one_row;
 
+	sc->brief.unsure = false;
+	if (one)
+		sc->brief.row_hash = sst_hash_row(start);
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		const struct level *lv = &l->level[i];
 		uint32_t at = i && lv->nfiles ? levels_find(lv, start) : 0;
@@ -71,13 +94,14 @@ static bool add_files(struct lsm_scan *sc, const struct levels *l,
 			struct sstable *t = lv->files[at];
 			const struct sst_info *info = sst_info(t);
 
-			if (one ? !sst_may_have_row(t, start)
+			if (one ? !sst_spans(t, start)
 				: lies_behind(buf_bytes(&info->row_min),
 					      spec) ||
 					    bytes_cmp(buf_bytes(&info->row_max),
 						      start) < 0)
 				continue;
-			if (!add_strip(sc, t, i ? lv : NULL, at))
+			if (one ? !add_if_has(sc, t, i ? lv : NULL, at)
+				: !add_strip(sc, t, i ? lv : NULL, at))
 				return false;
 		}
 	}
@@ -148,7 +172,8 @@ int scan_strip_ahead(struct lsm_scan *sc, struct strip *s)
 		cursor_close(&s->in.base);
 		sst_cursor(t, &s->in);
 		s->file++;
-		r = sst_cursor_near(&s->in, bytes_of(NULL, 0));
+		sst_cursor_near(&s->in, bytes_of(NULL, 0));
+		r = sst_cursor_take(&s->in);
 		if (r == 0)
 			r = sst_cursor_from(&s->in, bytes_of(NULL, 0), &at,
 					    &equal);
@@ -243,9 +268,13 @@ static int place(struct lsm_scan *sc, const struct scan_spec *spec)
 	uint32_t kept = 0;
 
 	/* What all of them wait for is fetched at once. */
+	for (uint32_t i = 0; i < br->n; i++)
+		sst_cursor_near(&scan_strips(sc)[i].in, spec->row_start);
+	if (br->unsure &&
+	    !sst_filter_has(scan_strips(sc)[br->n - 1].in.table, br->row_hash))
+		br->n--;
 	for (uint32_t i = 0; i < br->n; i++) {
-		int r = sst_cursor_near(&scan_strips(sc)[i].in,
-					spec->row_start);
+		int r = sst_cursor_take(&scan_strips(sc)[i].in);
 
 		if (r < 0)
 			return r;

@@ -345,7 +345,7 @@ int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 	return 1;
 }
 
-int sst_cursor_near(struct sst_cursor *c, struct bytes row)
+void sst_cursor_near(struct sst_cursor *c, struct bytes row)
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
@@ -354,7 +354,13 @@ int sst_cursor_near(struct sst_cursor *c, struct bytes row)
 	/* A block that continues @row is not where it begins. */
 	if (i > 0 && (!equal || index_continues(x, i)))
 		i--;
-	return take_block(c, i);
+	c->near_index = i;
+	cache_ahead(&c->table->slots, i);
+}
+
+int sst_cursor_take(struct sst_cursor *c)
+{
+	return take_block(c, c->near_index);
 }
 
 /* The present block's rows from @row on, that are whole. */

@@ -540,9 +540,18 @@ bool sst_spans(const struct sstable *t, struct bytes row)
 
 bool sst_may_have_row(const struct sstable *t, struct bytes row)
 {
-	return sst_spans(t, row) &&
-	       (t->bloom_kind == BLOOM_NONE ||
-		bloom_may_have(t->rows, sst_hash_row(row)));
+	return sst_spans(t, row) && sst_filter_has(t, sst_hash_row(row));
+}
+
+bool sst_filter_has(const struct sstable *t, uint64_t row_hash)
+{
+	return t->bloom_kind == BLOOM_NONE || bloom_may_have(t->rows, row_hash);
+}
+
+void sst_filter_ahead(const struct sstable *t, uint64_t row_hash)
+{
+	if (t->bloom_kind != BLOOM_NONE)
+		bloom_ahead(t->rows, row_hash);
 }
 
 static uint64_t row_hash(struct sst_column *c)

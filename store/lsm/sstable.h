@@ -86,6 +86,9 @@ size_t sst_memory(const struct sstable *t);
 bool sst_spans(const struct sstable *t, struct bytes row);
 /* May the table hold an entry of the row? False only if it is certain. */
 bool sst_may_have_row(const struct sstable *t, struct bytes row);
+/* The same by the filter alone, of sst_hash_row(); and it starts to load. */
+bool sst_filter_has(const struct sstable *t, uint64_t row_hash);
+void sst_filter_ahead(const struct sstable *t, uint64_t row_hash);
 /*
  * The same of a column, or of a family marker that hides it; where there are
  * filters by these alone. One column is asked of many tables: what they know it
@@ -119,6 +122,7 @@ struct sst_cursor {
 	struct block *block; /* it stands on; NULL before the first seek */
 	void *pin;	     /* in the cache; NULL: the block is its own */
 	uint32_t block_index;
+	uint32_t near_index; /* of sst_cursor_near() */
 	uint32_t row_index, cell_index, cell_end;
 	bool prefixed;	   /* row_copy begins with the block's prefix */
 	uint8_t *row_copy; /* row_near, or of row_far */
@@ -134,12 +138,13 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c);
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
 /*
- * In two steps, so that what several cursors wait for comes at once: takes the
- * block in which the first row >= @row is, or behind which it is; 0 or
- * negative. Then finds it there: 1 and the rows from it on, as cursor_ops.rows,
- * or 0 if there is none.
+ * In three steps, so that what several cursors wait for comes at once: the
+ * index tells the block in which the first row >= @row is, or behind which it
+ * is; takes that block; 0 or negative. Then finds the row there: 1 and the rows
+ * from it on, as cursor_ops.rows, or 0 if there is none.
  */
-int sst_cursor_near(struct sst_cursor *c, struct bytes row);
+void sst_cursor_near(struct sst_cursor *c, struct bytes row);
+int sst_cursor_take(struct sst_cursor *c);
 int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal);
 /* The rows of the block behind, if the present one's last row is whole. */
