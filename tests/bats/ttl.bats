@@ -185,12 +185,12 @@ gone() {
 	DUE=$(($(now_ms) + 2501))
 	"$BUILD/tools/cellctl" put "$STORE" T R f:q brief --ttl 2500ms
 	"$BUILD/tools/cellctl" put "$STORE" T S f:q brief --ttl 2500ms
+	end=$(($(now_ms) + 2501))
 	alive stat "$M/T/R/f/q/latest"
 	alive ls -lR "$M/T"
 	alive stat "$M/T/S/f/q"
 	LAST=$(ls "$M/T/S/f/q" | head -n 1)
-	after "$DUE"
-	after $((DUE + 100))
+	after "$end"
 	gone "$M/T/S/f/q/$LAST" "$M/T/S/f/q/latest" "$M/T/S"
 	[ -z "$(find "$M/T" -path '*/q/*' -type f)" ]
 	[ "$(cat "$M/T/R/f/old/latest")" = old ]
