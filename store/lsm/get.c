@@ -101,6 +101,9 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l)
 		asked += n->at[i] < lv->nfiles;
 	}
 	n->column.row_exists = asked > 2;
+	/* The first answer, of a filter of rows, is near. */
+	if (!n->column.row_exists)
+		return;
 	for (uint32_t i = 0; i < top->nfiles; i++)
 		sst_column_ahead(top->files[i], &n->column);
 	for (int i = 1; i < LEVELS_MAX; i++)
