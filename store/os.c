@@ -144,8 +144,13 @@ int os_map(struct os_file *f, size_t len, void **out)
 void os_map_store(struct os_file *f, size_t off, const void *src, size_t n)
 {
 	memcpy((char *)f->map + off, src, n);
+	os_map_stored(f, off, n);
+}
+
+void os_map_stored(struct os_file *f, size_t off, size_t n)
+{
 	if (f->os->ops->map_stored)
-		f->os->ops->map_stored(f, off, src, n);
+		f->os->ops->map_stored(f, off, (char *)f->map + off, n);
 }
 
 int os_map_read(struct os_file *f, size_t len, const void **out)

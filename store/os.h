@@ -138,6 +138,8 @@ int os_allocate(struct os_file *f, uint64_t len);
 int os_size(struct os_file *f, uint64_t *out);
 int os_map(struct os_file *f, size_t len, void **out);
 void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
+/* After stores into the mapping that went past os_map_store(). */
+void os_map_stored(struct os_file *f, size_t off, size_t n);
 int os_map_read(struct os_file *f, size_t len, const void **out);
 /*
  * Copies from what os_map_read() gave: touched otherwise it may be SIGBUS.

@@ -71,13 +71,19 @@ static struct tree *state_tree(const struct table_state *st, uint32_t id)
 	return NULL;
 }
 
-/* Inserts pending changes of one row, tree by tree. Spoils their order. */
+/*
+ * Inserts pending changes of one row, tree by tree. Spoils their order. @token
+ * is memtable_ahead()'s for the first of them.
+ */
 static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
-		      size_t n)
+		      size_t n, uint64_t token)
 {
+	bool first = true;
+
 	/* The usual mutation: nothing to sort out, nothing to copy. */
 	if (n == 1)
-		return memtable_insert(db->active, p->tree, row, &p->entry, 1);
+		return memtable_insert_near(db->active, p->tree, row, token,
+					    &p->entry, 1);
 	while (n) {
 		uint32_t tree = p[0].tree;
 		size_t k = 0, rest = 0;
@@ -89,9 +95,15 @@ static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 			else
 				p[rest++] = p[i];
 		}
-		r = memtable_insert(db->active, tree, row, db->entries, k);
+		if (first)
+			r = memtable_insert_near(db->active, tree, row, token,
+						 db->entries, k);
+		else
+			r = memtable_insert(db->active, tree, row, db->entries,
+					    k);
 		if (r < 0)
 			return r;
+		first = false;
 		n = rest;
 	}
 	return 0;
@@ -114,13 +126,13 @@ static void note_timestamps(const struct table_state *st,
  * The record is in the log: into memory with it. From here on there is no
  * way back, so running out of memory ends the store's writing.
  */
-static int apply(struct commit *c, struct bytes row, size_t from)
+static int apply(struct commit *c, struct bytes row)
 {
 	struct lsm *db = c->db;
 	int r;
 
-	note_timestamps(c->st, db->pending + from, c->npending - from);
-	r = insert_row(db, row, db->pending + from, c->npending - from);
+	note_timestamps(c->st, db->pending, c->npending);
+	r = insert_row(db, row, db->pending, c->npending, c->near);
 	if (r < 0) {
 		why(r, "out of memory after the log was written");
 		return lsm_fail(db, r);
@@ -178,7 +190,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	}
 	memtable_ahead_cells(db->active, c.near);
 	count_logged(db, record.len);
-	r = apply(&c, m->row, 0);
+	r = apply(&c, m->row);
 	if (r == 0) {
 		atomic_store_explicit(&db->seq, c.seq - 1,
 				      memory_order_release);
@@ -331,7 +343,8 @@ static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
 		for (to = from + 1; to < n; to++)
 			if (db->pending[to].mutation != which)
 				break;
-		r = insert_row(db, m[which].row, db->pending + from, to - from);
+		r = insert_row(db, m[which].row, db->pending + from, to - from,
+			       ahead.tokens[from % 16]);
 	}
 	if (r == 0)
 		return 0;

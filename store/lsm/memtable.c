@@ -253,7 +253,13 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		    const struct entry *entries, size_t n)
 {
-	uint64_t hash = rowmap_hash(tree, row);
+	return memtable_insert_near(mt, tree, row, rowmap_hash(tree, row),
+				    entries, n);
+}
+
+int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
+			 uint64_t hash, const struct entry *entries, size_t n)
+{
 	struct memcell *list;
 	struct memtree *t;
 	struct memrow *r;

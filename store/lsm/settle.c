@@ -262,6 +262,24 @@ bool change_is_rmw(const struct change *ch)
 	return ch->op == CHANGE_INCREMENT || ch->op == CHANGE_APPEND;
 }
 
+/*
+ * Changes that lie together are mostly of one family, and their callers have
+ * its name but once.
+ */
+static int family_of(struct commit *c, struct bytes name)
+{
+	int at;
+
+	if (name.data == c->family.data && name.len == c->family.len)
+		return c->family_at;
+	at = table_state_family(c->st, name);
+	if (at >= 0) {
+		c->family = name;
+		c->family_at = at;
+	}
+	return at;
+}
+
 static int settle(struct commit *c, const struct mutation *m, size_t at,
 		  struct change *ch)
 {
@@ -269,7 +287,7 @@ static int settle(struct commit *c, const struct mutation *m, size_t at,
 	uint8_t kind = ch->op;
 	int family, r;
 
-	family = table_state_family(c->st, ch->family);
+	family = family_of(c, ch->family);
 	if (family < 0)
 		return family;
 	/* The row comes while the record is made and logged. */

@@ -22,11 +22,13 @@ struct commit {
 	struct lsm *db;
 	struct lsm_table *table;
 	struct table_state *st;
-	int64_t now_ms;	  /* 0: nobody asked for it yet */
-	int64_t checked;  /* the greatest timestamp whose value was checked */
-	uint64_t seq;	  /* of the next change */
-	size_t npending;  /* of the whole record */
-	uint64_t near;	  /* the first row of it, on its way from memory */
+	int64_t now_ms;	 /* 0: nobody asked for it yet */
+	int64_t checked; /* the greatest timestamp whose value was checked */
+	uint64_t seq;	 /* of the next change */
+	size_t npending; /* of the whole record */
+	uint64_t near;	 /* the first row of it, on its way from memory */
+	struct bytes family; /* the last that was looked up, and where it is */
+	int family_at;
 	struct buf *held; /* values that increments and appends made */
 	size_t nheld;
 };

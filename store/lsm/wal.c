@@ -251,14 +251,25 @@ int wal_tick(struct wal *w)
 
 /* -- appending ---------------------------------------------------------- */
 
-static void ring_store(struct wal *w, uint64_t pos, const uint8_t *p, size_t n)
+/* Makes the record where it is to lie, or elsewhere if it goes round. */
+static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
+		       size_t nparts, size_t len, size_t size)
 {
+	uint64_t synced =
+		atomic_load_explicit(&w->synced, memory_order_acquire);
 	size_t at = (size_t)(pos % w->ring_bytes);
-	size_t first = w->ring_bytes - at < n ? w->ring_bytes - at : n;
+	size_t first = w->ring_bytes - at;
 
-	os_map_store(w->ring, at, p, first);
-	if (first < n)
-		os_map_store(w->ring, 0, p + first, n - first);
+	if (first >= size) {
+		wal_record_encode((uint8_t *)w->ring->map + at, w->head.id, pos,
+				  synced, parts, nparts, len);
+		os_map_stored(w->ring, at, size);
+		return;
+	}
+	wal_record_encode(w->small, w->head.id, pos, synced, parts, nparts,
+			  len);
+	os_map_store(w->ring, at, w->small, first);
+	os_map_store(w->ring, 0, w->small + first, size - first);
 }
 
 static int append_to_ring(struct wal *w, const struct bytes *parts,
@@ -277,11 +288,7 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 		if (rc < 0)
 			return rc;
 	}
-	wal_record_encode(
-		w->small, w->head.id, pos,
-		atomic_load_explicit(&w->synced, memory_order_acquire), parts,
-		nparts, len);
-	ring_store(w, pos, w->small, (size_t)size);
+	ring_store(w, pos, parts, nparts, len, (size_t)size);
 	atomic_store_explicit(&w->end, pos + size, memory_order_release);
 	return 0;
 }
