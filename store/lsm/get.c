@@ -217,10 +217,14 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	return r < 0 ? r : 0;
 }
 
-/* All in the file is older than @e, and hides what is older. */
+/*
+ * Is all in the file older than @e, and without a say in it? A marker of the
+ * same timestamp may hide what was written after it.
+ */
 static bool is_past(const struct sst_info *i, const struct entry *e)
 {
-	return i->ts_max < e->ts || (i->ts_max == e->ts && i->seq_max < e->seq);
+	return i->ts_max < e->ts ||
+	       (i->ts_max == e->ts && i->seq_max < e->seq && !i->markers);
 }
 
 /* As look_in_file(). Where files do not overlap, one of them has the row. */

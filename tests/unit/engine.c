@@ -236,6 +236,29 @@ static void at_one_timestamp_the_last_one_counts(void **state)
 	}
 }
 
+static void an_older_marker_hides_a_put_of_its_time_in_old_tables(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {
+		.op = CHANGE_DELETE_FAMILY, .family = bytes_str("f"), .ts = 5};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct schema schema;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.new_version_behavior = false;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 5, "hidden"), 1);
+	assert_null(temp_get(s, "r", "f", "q"));
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_null(temp_get(s, "r", "f", "q"));
+	assert_int_equal(temp_put(s, "r", "f", "q", 6, "seen"), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "seen");
+}
+
 static void a_check_that_does_not_hold_changes_nothing(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1042,6 +1065,7 @@ int main(void)
 		BOTH(two_writes_in_one_millisecond_are_two_versions),
 		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
 		BOTH(at_one_timestamp_the_last_one_counts),
+		BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
