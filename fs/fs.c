@@ -100,8 +100,8 @@ static int lookup_overlay(struct fs *fs, const struct overlay_entry *e,
 	return r == -ESTALE ? 0 : r;
 }
 
-int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
-	      struct place *child, struct stat *st)
+static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
+		   struct place *child, struct stat *st)
 {
 	struct overlay_entry e;
 	int r;
@@ -129,6 +129,16 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 	return place_stat(fs, child, st);
 }
 
+int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
+	      struct place *child, struct stat *st)
+{
+	uint64_t seen = changes_now(&fs->changes);
+	int r = look_up(fs, dir, name, child, st);
+
+	child->seen = seen;
+	return r;
+}
+
 int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	     const struct stat *st, struct fuse_entry_param *e)
 {
@@ -149,6 +159,9 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 					: place_attr_timeout(fs, child, st),
 		.entry_timeout = place_entry_timeout(fs, child, st),
 	};
+	/* Who changed it meanwhile did not know the node. */
+	if (changes_since(&fs->changes, child->row, child->seen))
+		e->attr_timeout = e->entry_timeout = 0;
 	return 0;
 }
 
@@ -248,6 +261,7 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 	uint64_t column;
 	size_t len;
 
+	changes_row(&fs->changes, p->row);
 	if (find_column(fs, p, &column) == 0)
 		return;
 	invalidate_inode(fs->invalidator, column, true);

@@ -16,6 +16,7 @@
 
 #include "fs/fuse.h"
 
+#include "fs/changes.h"
 #include "fs/errors.h"
 #include "fs/handle.h"
 #include "fs/invalidate.h"
@@ -57,6 +58,7 @@ struct fs {
 	struct nodes *nodes;
 	struct handles *handles;
 	struct overlay *overlay;
+	struct changes changes;
 	struct invalidator *invalidator;
 	struct errors *errors;
 	struct write_state *writes; /* the write side's own */

@@ -45,6 +45,7 @@ struct listing {
 	bool again;	 /* the last entry is to be handed out again */
 	bool finished;	 /* the store has no more */
 	struct view_scan *scan;
+	uint64_t seen;	       /* fs/changes.h: when it was opened */
 	struct snapshot *snap; /* whose tables are listed */
 	struct ahead ahead;
 
@@ -187,6 +188,7 @@ static int scan_begin(struct listing *ls)
 		spec.ncolumns = 1;
 		break;
 	}
+	ls->seen = changes_now(&ls->fs->changes);
 	return view_scan_open(d->table, d->view, &spec, &ls->scan);
 }
 
@@ -509,8 +511,11 @@ static void borrow_place(struct listing *ls, struct place *p)
 	p->parent = ls->dir.node;
 	p->kind = e->kind;
 	p->ino = e->ino;
+	p->seen = ls->seen;
 	p->ts = ls->ahead.cell.ts;
 	p->cell_kind = ls->ahead.cell.kind;
+	if (ls->level == NODE_TABLE)
+		p->row = ls->ahead.key;
 	p->detached = false;
 	memcpy(p->name, e->name, e->name_len);
 	p->name[e->name_len] = '\0';

@@ -45,8 +45,10 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = 0;
 	} else if (kind_is_cell(child.kind)) {
 		r = unlink_cell(fs, &child);
-		if (!r)
+		if (!r) {
+			changes_row(&fs->changes, child.row);
 			nodes_detach(fs->nodes, parent, bytes_str(name));
+		}
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
 		writes_schema_absent(fs, fstable_id(child.table),
@@ -139,6 +141,10 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 			r = why(-ENOTEMPTY, "it holds cells");
 	}
 	if (!r) {
+		if (child.row.len)
+			changes_row(&fs->changes, child.row);
+		else
+			changes_all(&fs->changes);
 		nodes_detach(fs->nodes, parent, bytes_str(name));
 		overlay_remove(fs->overlay, parent, bytes_str(name));
 	}

@@ -47,10 +47,12 @@ static void move_release(struct move *mv)
 static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 		     uint64_t ino)
 {
-	int r = nodes_rename(fs->nodes, mv->from_dir.node,
-			     bytes_str(mv->from.name), mv->to_dir.node,
-			     bytes_str(mv->to.name), kind, ino);
+	int r;
 
+	changes_row(&fs->changes, mv->from.row);
+	changes_row(&fs->changes, mv->to.row);
+	r = nodes_rename(fs->nodes, mv->from_dir.node, bytes_str(mv->from.name),
+			 mv->to_dir.node, bytes_str(mv->to.name), kind, ino);
 	if (mv->from.node)
 		invalidate_inode(fs->invalidator, mv->from.node,
 				 !place_is_dir(&mv->from));

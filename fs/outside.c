@@ -271,8 +271,11 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 		  size_t n, struct outside_note *note)
 {
 	uint64_t table;
-	struct fstable *ft = known(fs, t, &table);
+	struct fstable *ft;
 
+	for (size_t i = 0; i < n; i++)
+		changes_row(&fs->changes, rows[i].row);
+	ft = known(fs, t, &table);
 	for (size_t i = 0; ft && i < n; i++)
 		row_settled(fs, t, table, &rows[i]);
 	for (size_t i = 0; i < note->count; i++)
@@ -286,6 +289,7 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 
 void outside_table_made(struct fs *fs, struct bytes name)
 {
+	changes_all(&fs->changes);
 	if (fs->root.kind == NODE_ROOT)
 		tell_name(fs, FUSE_ROOT_ID, name);
 }
@@ -311,8 +315,10 @@ static void forget_overlay(struct fs *fs, uint64_t top)
 void outside_table_dropped(struct fs *fs, struct bytes name)
 {
 	uint64_t node;
-	struct fstable *ft = known_table(fs, name, &node);
+	struct fstable *ft;
 
+	changes_all(&fs->changes);
+	ft = known_table(fs, name, &node);
 	if (ft) {
 		forget_overlay(fs, node);
 		nodes_detach(fs->nodes, FUSE_ROOT_ID, name);
@@ -326,6 +332,7 @@ void outside_table_emptied(struct fs *fs, struct bytes name)
 	struct node_place n;
 	uint64_t cursor = 0;
 
+	changes_all(&fs->changes);
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)
 		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)
@@ -337,8 +344,10 @@ void outside_table_emptied(struct fs *fs, struct bytes name)
 void outside_table_renamed(struct fs *fs, struct bytes from, struct bytes to)
 {
 	uint64_t node;
-	struct fstable *ft = known_table(fs, from, &node);
+	struct fstable *ft;
 
+	changes_all(&fs->changes);
+	ft = known_table(fs, from, &node);
 	if (ft)
 		nodes_rename(fs->nodes, FUSE_ROOT_ID, from, FUSE_ROOT_ID, to,
 			     NODE_TABLE, place_table_ino(ft));
@@ -353,6 +362,7 @@ void outside_table_altered(struct fs *fs, struct table *t, bool cells)
 	struct fstable *ft;
 	uint64_t node;
 
+	changes_all(&fs->changes);
 	ft = known(fs, t, &node);
 	if (!ft)
 		return;
@@ -370,6 +380,7 @@ void outside_snapshot(struct fs *fs, struct table *t, struct bytes name,
 	uint64_t dir = FUSE_ROOT_ID;
 	struct name_part part;
 
+	changes_all(&fs->changes);
 	if (t) {
 		struct fstable *ft = known(fs, t, &dir);
 

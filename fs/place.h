@@ -47,6 +47,7 @@ struct place {
 	uint64_t node;	 /* 0 when it came from place_child() */
 	uint64_t parent; /* the directory's node */
 	uint64_t ino;
+	uint64_t seen; /* fs/changes.h: when it was looked at */
 	uint8_t kind;  /* enum node_kind */
 	bool detached; /* unlinked or replaced since the kernel got it */
 	struct fstable *table; /* a reference; NULL above tables */

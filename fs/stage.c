@@ -181,6 +181,7 @@ static void settle(struct stage *s, const struct place *from,
 {
 	struct fs *fs = s->fs;
 
+	changes_row(&fs->changes, to->row);
 	become(fs, from->parent, from->node, from->name);
 	overlay_remove(fs->overlay, to_dir, bytes_str(to->name));
 	nodes_rename(fs->nodes, from->parent, bytes_str(from->name), to_dir,

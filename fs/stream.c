@@ -78,6 +78,7 @@ static void row_applied(void *arg, struct bytes row)
 	struct bytes name;
 	uint64_t node = 0;
 
+	changes_row(&fs->changes, row);
 	name_part(row, 0, &part);
 	name = bytes_of(part.text, part.len);
 	if (nodes_find(fs->nodes, s->table_node, name, &node) > 0 ||

@@ -49,3 +49,45 @@ told() {
 	settled grep -q new "$M/T/row00001/f/q/5"
 	exec 7<&-
 }
+
+@test "rows that a stream deletes while they are being listed are gone" {
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\tx' 1 5000 > "$M/T/.cells"
+	stream '%s\t\t\t\tdelete-row' 1 5000 > "$T/deletes"
+	run python3 - "$M/T" "$T/deletes" "$T/names" <<-'EOF'
+		import os, sys
+		table, deletes, names = sys.argv[1:]
+		rows = os.scandir(table)
+		seen = [next(rows) for _ in range(100)]
+		for row in seen:
+		    os.stat(row.path)
+		with open(table + '/.cells', 'wb') as f:
+		    f.write(open(deletes, 'rb').read())
+		seen += rows
+		print(len(seen))
+		with open(names, "w") as f:
+		    f.write(''.join(row.path + '\0' for row in seen))
+	EOF
+	[ "$output" = 5001 ]
+	until told; do sleep 0.02; done
+	run bash -c "xargs -0 stat -c %n < '$T/names' 2>/dev/null"
+	[ "$output" = "$M/T/.schema" ]
+}
+
+@test "rows that are removed while somebody lists them are gone" {
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\tx' 1 2000 > "$M/T/.cells"
+	run python3 - "$M/T" <<-'EOF'
+		import os, shutil, sys
+		table = sys.argv[1]
+		rows = os.scandir(table)
+		seen = [next(rows) for _ in range(100)]
+		for row in seen:
+		    os.stat(row.path)
+		for i in range(1, 2001):
+		    shutil.rmtree('%s/row%05d' % (table, i))
+		seen += rows
+		print(len(seen), [r.name for r in seen if os.path.exists(r.path)])
+	EOF
+	[ "$output" = "2001 ['.schema']" ]
+}
