@@ -126,10 +126,16 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 		return NULL;
 	stripe = thread_number() % CACHE_STRIPES;
 	p = &s->pins[stripe * (size_t)s->stride + i];
-	/* What comes behind the count would wait for it. */
+	/*
+	 * What comes behind the count waits for it: all that is far is asked
+	 * for before. A block that has left meanwhile is not looked at.
+	 */
+	__builtin_prefetch(p, 1);
 	__builtin_prefetch(&s->used[i]);
-	if (!atomic_load_explicit(&s->block[i], memory_order_relaxed))
+	b = atomic_load_explicit(&s->block[i], memory_order_relaxed);
+	if (!b)
 		return NULL;
+	block_ahead(b);
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
 	if (!b || (!bare && block_form(b) != BLOCK_WHOLE)) {

@@ -90,18 +90,6 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 }
 
 /*
- * A block that was cached long ago has left the processor's caches: its head
- * and the arrays behind are fetched at once, not one after the other.
- */
-static void fetch(const struct block *b)
-{
-	const char *at = (const char *)b;
-
-	for (size_t n = 0; n < 20 * 64; n += 64)
-		__builtin_prefetch(at + n);
-}
-
-/*
  * The values of a row are found by way of three arrays, each a miss that waits
  * for the one before. Where values are of one size they lie in proportion.
  */
@@ -182,8 +170,6 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 		r = load_block(c, i, grow, &b, &pin);
 	else if (block_form(b) == BLOCK_HOLLOW)
 		r = refill(c, i, &b, &pin);
-	else
-		fetch(b);
 	if (r < 0)
 		return r;
 	drop_block(c);
