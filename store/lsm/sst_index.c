@@ -198,6 +198,9 @@ static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 
 	if (lo == x->nblocks || x->heads[lo] != head)
 		return lo;
+	/* Mostly it is the first of those. */
+	if (!after && head_tie(suffix_of(x, lo), s) >= 0)
+		return lo;
 	/* Equal heads: the blocks of one wide row, or rows alike so far. */
 	if (head != UINT64_MAX)
 		hi += heads_find(x->heads + lo, x->nblocks - lo, head + 1);
