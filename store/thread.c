@@ -2,12 +2,12 @@
 
 #include <stdatomic.h>
 
-unsigned thread_number(void)
+_Thread_local unsigned thread_known;
+
+unsigned thread_enter(void)
 {
 	static _Atomic unsigned given;
-	static _Thread_local unsigned next; /* own number + 1 */
 
-	if (next == 0)
-		next = atomic_fetch_add(&given, 1) + 1;
-	return next - 1;
+	thread_known = atomic_fetch_add(&given, 1) + 1;
+	return thread_known - 1;
 }

@@ -8,7 +8,13 @@
 /* What processors take from each other at once. */
 #define CACHE_LINE 64
 
+extern _Thread_local unsigned thread_known; /* its number + 1, or 0 */
+unsigned thread_enter(void);
+
 /* The calling thread's; threads are numbered from 0 as they come here. */
-unsigned thread_number(void);
+static inline unsigned thread_number(void)
+{
+	return thread_known ? thread_known - 1 : thread_enter();
+}
 
 #endif

@@ -47,6 +47,7 @@ struct question {
 	const struct view *view;
 	uint32_t at; /* the family's place in the schema */
 	uint64_t seq;
+	bool expected; /* to be there */
 };
 
 static const struct family_attrs *question_attrs(const struct question *q)
@@ -67,6 +68,7 @@ struct newest {
 	uint32_t at[LEVELS_MAX]; /* the file of a level that may have it */
 	struct entry e;
 	bool found;
+	bool sole; /* one file alone may have it, and nothing in memory */
 	bool only; /* no other version is stored, as far as is known */
 	struct sst_cursor cursors[2]; /* one holds, one looks */
 	struct sst_cursor *held;
@@ -89,24 +91,27 @@ static uint32_t question_tree(const struct question *q)
  * file. All are begun with, so that they are waited for once. Where there are
  * many files, most rows are in some.
  */
-static void look_ahead_in_files(struct newest *n, const struct levels *l)
+static void look_ahead_in_files(struct newest *n, const struct levels *l,
+				bool in_memory)
 {
 	const struct level *top = &l->level[0];
 	uint32_t asked = top->nfiles;
+	int first = l->begin ? l->begin : 1;
 
-	for (int i = 1; i < LEVELS_MAX; i++) {
+	for (int i = first; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
 
 		n->at[i] = lv->nfiles > 1 ? levels_find(lv, n->column.row) : 0;
 		asked += n->at[i] < lv->nfiles;
 	}
+	n->sole = asked == 1 && !in_memory;
 	n->column.row_exists = asked > 2;
 	/* The first answer, of a filter of rows, is near. */
 	if (!n->column.row_exists)
 		return;
 	for (uint32_t i = 0; i < top->nfiles; i++)
 		sst_column_ahead(top->files[i], &n->column);
-	for (int i = 1; i < LEVELS_MAX; i++)
+	for (int i = first; i < l->end; i++)
 		if (n->at[i] < l->level[i].nfiles)
 			sst_column_ahead(l->level[i].files[n->at[i]],
 					 &n->column);
@@ -127,7 +132,7 @@ static void look_ahead(struct newest *n)
 		any = true;
 		memtable_ahead_slot(view->mem[i], n->token);
 	}
-	look_ahead_in_files(n, view->levels[q->at]);
+	look_ahead_in_files(n, view->levels[q->at], any);
 	for (uint32_t i = 0; any && i < view->nmem; i++)
 		memtable_ahead_row(view->mem[i], n->token);
 }
@@ -184,7 +189,11 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	return 1;
 }
 
-/* As look_in_memory(), or negative. */
+/*
+ * As look_in_memory(), or negative. What a filter says costs as much as to look
+ * into a block that is in memory: where a yes is expected it is not asked
+ * first.
+ */
 static int look_in_file(struct newest *n, struct sstable *t)
 {
 	struct sst_cursor *c =
@@ -192,11 +201,21 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	struct block_rows at;
 	struct entry e;
 	uint32_t cell;
+	bool expected = n->sole && n->question->expected;
 	int r;
 
+	if (!expected && !sst_may_have_column(t, &n->column))
+		return 0;
 	sst_cursor(t, c);
 	c->bare = true;
+	c->at_hand = expected;
 	r = sst_cursor_find(c, n->question->row, &at);
+	if (expected && r == -EAGAIN) {
+		c->at_hand = false;
+		r = sst_may_have_column(t, &n->column);
+		if (r)
+			r = sst_cursor_find(c, n->question->row, &at);
+	}
 	if (r > 0 && (!at.block->puts || at.block->seq_max > n->question->seq))
 		r = -1;
 	if (r > 0)
@@ -239,7 +258,7 @@ static int look_in_level(struct newest *n, const struct level *lv, int level)
 
 		if (n->found && is_past(sst_info(t), &n->e))
 			n->only = false;
-		else if (sst_may_have_column(t, &n->column))
+		else
 			r = look_in_file(n, t);
 	}
 	return r;
@@ -249,9 +268,8 @@ static int look_in_files(struct newest *n, const struct levels *l)
 {
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < LEVELS_MAX; i++)
-		if (l->level[i].nfiles)
-			r = look_in_level(n, &l->level[i], i);
+	for (int i = l->begin; r == 0 && i < l->end; i++)
+		r = look_in_level(n, &l->level[i], i);
 	return r;
 }
 
@@ -358,6 +376,7 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 			     .family = family,
 			     .qualifier = qualifier,
 			     .look = look};
+	struct reader_slot *slot = reader_slot(db);
 	struct view *view = NULL;
 	int at, r;
 
@@ -371,11 +390,15 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 		q.seq = ((const struct lsm_snapshot *)look->snap)->seq;
 	q.view = view;
 	q.at = (uint32_t)at;
+	q.expected = atomic_load_explicit(&slot->found, memory_order_relaxed);
 	r = -1;
 	if (!look->older)
 		r = get_newest(&q, cell, hold);
 	if (r == -1)
 		r = get_merged(&q, db->os, cell, hold);
+	if (q.expected != (r > 0))
+		atomic_store_explicit(&slot->found, r > 0,
+				      memory_order_relaxed);
 out:
 	view_give(db, view);
 	return r;

@@ -131,6 +131,13 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 	for (int i = 0; i < LEVELS_MAX && r == 0; i++)
 		r = build_level(from, i, removed, nremoved, added, nadded,
 				&l->level[i]);
+	for (uint8_t i = LEVELS_MAX; i-- > 0;) {
+		if (!l->level[i].nfiles)
+			continue;
+		l->begin = i;
+		if (!l->end)
+			l->end = i + 1;
+	}
 	if (r < 0) {
 		levels_unref(l);
 		return r;

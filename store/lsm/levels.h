@@ -27,6 +27,7 @@ struct level {
 struct levels {
 	_Atomic uint32_t refs;
 	struct level level[LEVELS_MAX];
+	uint8_t begin, end;  /* there are files in none but [begin, end) */
 	struct history lost; /* by the merges that made it */
 };
 

@@ -96,6 +96,7 @@ struct lsm_scan;
 struct reader_slot {
 	_Alignas(CACHE_LINE) _Atomic(struct lsm_scan *) scan;
 	_Atomic(struct view *) view[READER_VIEWS];
+	atomic_bool found; /* what its last get asked for */
 };
 
 struct lsm_stats {

@@ -160,6 +160,11 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 	if (c->block && c->block_index == i)
 		return 0;
 	b = cache_get(&c->table->slots, i, c->bare, &pin);
+	if (c->at_hand && (!b || block_form(b) == BLOCK_HOLLOW)) {
+		if (b)
+			cache_unpin(pin);
+		return -EAGAIN;
+	}
 	if (b && block_form(b) == BLOCK_BARE && is_read_often(b, BARE_READS)) {
 		cache_unpin(pin);
 		pin = NULL;

@@ -923,6 +923,39 @@ static void what_a_thread_read_last_holds_no_file(void **state)
 	assert_int_equal(files, 1);
 }
 
+/*
+ * Who finds one row looks for the next without asking a filter: in blocks that
+ * are in memory, and in no other.
+ */
+static void a_get_after_a_find_reads_no_block_in_vain(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t misses;
+	char row[16];
+
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_non_null(temp_get(s, "r0003", "f", "q"));
+	misses = stat_of(s->store, "cache_misses_total");
+	assert_true(misses > 0);
+	for (int i = 500; i < 520; i++) {
+		snprintf(row, sizeof(row), "r%04dx", i);
+		assert_null(temp_get(s, row, "f", "q"));
+		assert_non_null(temp_get(s, "r0003", "f", "q"));
+		assert_null(temp_get(s, "r0003x", "f", "q"));
+		assert_non_null(temp_get(s, "r0003", "f", "q"));
+		assert_null(temp_get(s, "r0003", "f", "qq"));
+		assert_non_null(temp_get(s, "r0003", "f", "q"));
+	}
+	assert_true(stat_of(s->store, "cache_misses_total") <= misses + 1);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i);
+		assert_non_null(temp_get(s, row, "f", "q"));
+	}
+}
+
 static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
 {
 	struct temp_store s = {.path = "/store",
@@ -1092,6 +1125,7 @@ int main(void)
 		BOTH(each_put_is_seen_at_once),
 		BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files),
 		BOTH(what_a_thread_read_last_holds_no_file),
+		BOTH(a_get_after_a_find_reads_no_block_in_vain),
 		BOTH(what_a_table_holds_is_counted_or_estimated),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),

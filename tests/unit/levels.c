@@ -178,6 +178,8 @@ static void level_0_is_newest_first_and_others_by_row(void **state)
 	assert_int_equal(apply(&l, NULL, 0, added, 6), 0);
 	assert_numbers(&l->level[0], "2 5 1");
 	assert_numbers(&l->level[1], "4 6 3");
+	assert_int_equal(l->begin, 0);
+	assert_int_equal(l->end, 2);
 	assert_true(levels_bytes(l, 1) ==
 		    sst_info(added[2].file)->file_bytes +
 			    sst_info(added[3].file)->file_bytes +
@@ -241,6 +243,8 @@ static void a_file_moves_between_levels(void **state)
 	assert_int_equal(apply(&l, &from, 1, &to, 1), 0);
 	assert_numbers(&l->level[1], "");
 	assert_numbers(&l->level[2], "31");
+	assert_int_equal(l->begin, 2);
+	assert_int_equal(l->end, 3);
 	levels_unref(l);
 }
 
