@@ -17,4 +17,15 @@ static inline unsigned thread_number(void)
 	return thread_known ? thread_known - 1 : thread_enter();
 }
 
+/* How much nicer a thread becomes that gives way: a third of the time is its.
+ */
+#define THREAD_GIVES_WAY 5
+
+/*
+ * From now on, where the calling thread and another want one processor, the
+ * other has most of it. There is no way back. What the kernel does not grant is
+ * done without.
+ */
+void thread_give_way(void);
+
 #endif

@@ -3,6 +3,10 @@
  * (compact.c), one lets the log reach the disk twice a second. With
  * inline_background there are none, and the same functions run in the callers.
  *
+ * The first two give way to the callers: a reader beside a writer then has its
+ * processor mostly to itself, and a writer who is ahead of them waits, so that
+ * they have his.
+ *
  * When nothing was written for REST_MS the compacting thread goes on with what
  * is for readers only. A writer who comes back does not stop it: what it merges
  * at a time is no more than what falls due while writing, and level 0 has the
@@ -13,6 +17,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "store/thread.h"
 
 #define TICK_MS 500
 #define IDLE_MS 1000
@@ -62,6 +68,7 @@ static void *flush_thread(void *arg)
 {
 	struct lsm *db = arg;
 
+	thread_give_way();
 	do {
 		int r = 1;
 
@@ -97,6 +104,7 @@ static void *compact_thread(void *arg)
 	struct calm calm = {.seq = UINT64_MAX};
 	uint64_t wait_ms;
 
+	thread_give_way();
 	do {
 		int r = 1;
 

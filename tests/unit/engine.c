@@ -1,12 +1,16 @@
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "store/lsm/engine.h"
 #include "store/lsm/lsm.h"
+#include "store/thread.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 
@@ -578,6 +582,43 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 	table_unref(u);
 }
 
+/* Threads of this process that are so much nicer than it. */
+static unsigned threads_nicer_by(int n)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned found = 0;
+	struct dirent *d;
+
+	assert_non_null(tasks);
+	while ((d = readdir(tasks)))
+		if (d->d_name[0] != '.')
+			found += getpriority(PRIO_PROCESS,
+					     (id_t)atoi(d->d_name)) == own + n;
+	closedir(tasks);
+	return found;
+}
+
+static void flush_and_compaction_give_way_to_callers(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	/* There is nothing nicer than 19. */
+	if (getpriority(PRIO_PROCESS, 0) + THREAD_GIVES_WAY > 19)
+		skip();
+	/* They may not have begun yet. */
+	for (int i = 0; i < 2000; i++) {
+		if (threads_nicer_by(THREAD_GIVES_WAY) == 2)
+			break;
+		usleep(5000);
+	}
+	assert_int_equal(threads_nicer_by(THREAD_GIVES_WAY), 2);
+	assert_true(threads_nicer_by(0) >= 2);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(threads_nicer_by(THREAD_GIVES_WAY), 0);
+	assert_int_equal(temp_open(s), 0);
+}
+
 static void a_second_opener_is_told_the_pid(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1105,6 +1146,9 @@ int main(void)
 		BOTH(what_a_snapshot_shows_is_not_dropped),
 		BOTH(a_snapshot_remembers_names_and_schemas),
 		BOTH(dropping_a_snapshot_frees_the_space),
+		cmocka_unit_test_setup_teardown(
+			flush_and_compaction_give_way_to_callers, setup,
+			teardown),
 		BOTH(a_second_opener_is_told_the_pid),
 		BOTH(a_directory_with_other_files_is_left_alone),
 		BOTH(a_dropped_table_is_gone_and_its_files_too),
