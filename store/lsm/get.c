@@ -390,15 +390,13 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 		q.seq = ((const struct lsm_snapshot *)look->snap)->seq;
 	q.view = view;
 	q.at = (uint32_t)at;
-	q.expected = atomic_load_explicit(&slot->found, memory_order_relaxed);
+	q.expected = reader_expects(slot);
 	r = -1;
 	if (!look->older)
 		r = get_newest(&q, cell, hold);
 	if (r == -1)
 		r = get_merged(&q, db->os, cell, hold);
-	if (q.expected != (r > 0))
-		atomic_store_explicit(&slot->found, r > 0,
-				      memory_order_relaxed);
+	reader_found(slot, r > 0);
 out:
 	view_give(db, view);
 	return r;

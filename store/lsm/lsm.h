@@ -96,7 +96,7 @@ struct lsm_scan;
 struct reader_slot {
 	_Alignas(CACHE_LINE) _Atomic(struct lsm_scan *) scan;
 	_Atomic(struct view *) view[READER_VIEWS];
-	atomic_bool found; /* what its last get asked for */
+	atomic_bool found; /* what its last get or scan of a row asked for */
 };
 
 struct lsm_stats {
@@ -321,6 +321,16 @@ void views_changed(struct lsm *db);
 /* Lets go of the views that nobody uses. */
 void views_sweep(struct lsm *db);
 struct reader_slot *reader_slot(struct lsm *db); /* the calling thread's */
+
+static inline bool reader_expects(const struct reader_slot *s)
+{
+	return atomic_load_explicit(&s->found, memory_order_relaxed);
+}
+static inline void reader_found(struct reader_slot *s, bool found)
+{
+	if (reader_expects(s) != found)
+		atomic_store_explicit(&s->found, found, memory_order_relaxed);
+}
 
 /* -- scan_open.c, scan.c, get.c ------------------------------------------- */
 

@@ -44,7 +44,10 @@ struct brief {
 	bool ended; /* nothing comes behind the run or the present row */
 	bool in_row, in_column;
 	bool unsure; /* the last strip's filter has not been asked */
-	uint32_t n;  /* strips */
+	/* One file may have the row, and will: its filter is not asked first.
+	 */
+	bool expected;
+	uint32_t n; /* strips */
 	uint32_t family, versions;
 	uint64_t seq, row_hash;
 	/* What was handed out last, if in_column. */

@@ -83,7 +83,9 @@ static bool add_files(struct lsm_scan *sc, const struct levels *l,
 	bool one = sc->brief.one_row;
 
 	sc->brief.unsure = false;
-	if (one)
+	sc->brief.expected = one && l->begin && l->end == l->begin + 1 &&
+			     reader_expects(reader_slot(sc->db));
+	if (one && !sc->brief.expected)
 		sc->brief.row_hash = sst_hash_row(start);
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		const struct level *lv = &l->level[i];
@@ -100,8 +102,9 @@ static bool add_files(struct lsm_scan *sc, const struct levels *l,
 					    bytes_cmp(buf_bytes(&info->row_max),
 						      start) < 0)
 				continue;
-			if (one ? !add_if_has(sc, t, i ? lv : NULL, at)
-				: !add_strip(sc, t, i ? lv : NULL, at))
+			if (one && !sc->brief.expected
+				    ? !add_if_has(sc, t, i ? lv : NULL, at)
+				    : !add_strip(sc, t, i ? lv : NULL, at))
 				return false;
 		}
 	}
@@ -261,6 +264,23 @@ static void drop_strips(struct lsm_scan *sc)
 	sc->brief.n = 0;
 }
 
+/*
+ * As sst_cursor_take(). Of one row that is expected the filter is asked where
+ * the block would have to be read; 1 if it says no.
+ */
+static int take(const struct lsm_scan *sc, struct sst_cursor *in,
+		struct bytes row)
+{
+	int r;
+
+	in->at_hand = sc->brief.expected;
+	r = sst_cursor_take(in);
+	in->at_hand = false;
+	if (r != -EAGAIN || !sc->brief.expected)
+		return r;
+	return sst_may_have_row(in->table, row) ? sst_cursor_take(in) : 1;
+}
+
 /* The first row of each; of one row, all that do not have it go. */
 static int place(struct lsm_scan *sc, const struct scan_spec *spec)
 {
@@ -274,10 +294,10 @@ static int place(struct lsm_scan *sc, const struct scan_spec *spec)
 	    !sst_filter_has(scan_strips(sc)[br->n - 1].in.table, br->row_hash))
 		br->n--;
 	for (uint32_t i = 0; i < br->n; i++) {
-		int r = sst_cursor_take(&scan_strips(sc)[i].in);
+		int r = take(sc, &scan_strips(sc)[i].in, spec->row_start);
 
-		if (r < 0)
-			return r;
+		if (r)
+			return r < 0 ? r : 0;
 	}
 	for (uint32_t i = 0; i < br->n; i++) {
 		struct strip *s = &scan_strips(sc)[i];
@@ -306,6 +326,8 @@ static int begin(struct lsm_scan *sc, const struct scan_spec *spec)
 	struct brief *br = &sc->brief;
 	int r = place(sc, spec);
 
+	if (br->one_row && r >= 0)
+		reader_found(reader_slot(sc->db), r > 0);
 	if (r <= 0) {
 		br->ended = true;
 		return r;

@@ -968,7 +968,7 @@ static void what_a_thread_read_last_holds_no_file(void **state)
  * Who finds one row looks for the next without asking a filter: in blocks that
  * are in memory, and in no other.
  */
-static void a_get_after_a_find_reads_no_block_in_vain(void **state)
+static void a_read_after_a_find_reads_no_block_in_vain(void **state)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t misses;
@@ -988,6 +988,17 @@ static void a_get_after_a_find_reads_no_block_in_vain(void **state)
 		assert_null(temp_get(s, "r0003x", "f", "q"));
 		assert_non_null(temp_get(s, "r0003", "f", "q"));
 		assert_null(temp_get(s, "r0003", "f", "qq"));
+		assert_int_equal(table_has_row(s->table, bytes_str("r0003")),
+				 1);
+		assert_int_equal(table_has_family(s->table, bytes_str(row),
+						  bytes_str("f")),
+				 0);
+		assert_int_equal(table_has_family(s->table, bytes_str("r0003"),
+						  bytes_str("f")),
+				 1);
+		assert_int_equal(table_has_family(s->table, bytes_str("r0003x"),
+						  bytes_str("f")),
+				 0);
 		assert_non_null(temp_get(s, "r0003", "f", "q"));
 	}
 	assert_true(stat_of(s->store, "cache_misses_total") <= misses + 1);
@@ -1169,7 +1180,7 @@ int main(void)
 		BOTH(each_put_is_seen_at_once),
 		BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files),
 		BOTH(what_a_thread_read_last_holds_no_file),
-		BOTH(a_get_after_a_find_reads_no_block_in_vain),
+		BOTH(a_read_after_a_find_reads_no_block_in_vain),
 		BOTH(what_a_table_holds_is_counted_or_estimated),
 		cmocka_unit_test(
 			what_was_written_before_a_table_change_is_there_with_it),
