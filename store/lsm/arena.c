@@ -22,6 +22,8 @@ static struct {
 	pthread_mutex_t lock;
 	struct arena_chunk *chunks; /* lock */
 	unsigned made;		    /* lock; and not given back */
+	unsigned idle;		    /* lock; of them in chunks */
+	unsigned least;		    /* lock; idle since the last trim */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* NULL: the caller makes one. */
@@ -33,6 +35,8 @@ static struct arena_chunk *pool_take(void)
 	c = pool.chunks;
 	if (c) {
 		pool.chunks = c->next;
+		if (--pool.idle < pool.least)
+			pool.least = pool.idle;
 	} else {
 		pool.made++;
 	}
@@ -57,12 +61,44 @@ static int pool_give(struct arena_chunk *c)
 	if (pool.made <= CHUNKS_MAX) {
 		c->next = pool.chunks;
 		pool.chunks = c;
+		pool.idle++;
 		kept = 1;
 	} else {
 		pool.made--;
 	}
 	pthread_mutex_unlock(&pool.lock);
 	return kept;
+}
+
+void arena_trim(void)
+{
+	struct arena_chunk *out = NULL, *c;
+
+	pthread_mutex_lock(&pool.lock);
+	for (; pool.least; pool.least--) {
+		c = pool.chunks;
+		pool.chunks = c->next;
+		c->next = out;
+		out = c;
+		pool.made--;
+		pool.idle--;
+	}
+	pool.least = pool.idle;
+	pthread_mutex_unlock(&pool.lock);
+	while ((c = out)) {
+		out = c->next;
+		os_pages_free(c, ARENA_CHUNK);
+	}
+}
+
+size_t arena_idle(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&pool.lock);
+	n = pool.idle * ARENA_CHUNK;
+	pthread_mutex_unlock(&pool.lock);
+	return n;
 }
 
 /*

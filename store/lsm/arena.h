@@ -3,7 +3,8 @@
  *
  * Chunks of 2 MiB come from a bounded pool of the process and return to it,
  * because the first touch of fresh memory costs more than an insert does. What
- * is large gets memory of its own and goes back to the system.
+ * is large gets memory of its own and goes back to the system, as do the chunks
+ * that nobody has wanted for a while.
  *
  * One thread allocates; anyone may read arena_used().
  */
@@ -39,5 +40,9 @@ static inline size_t arena_used(const struct arena *a)
 	return atomic_load_explicit(&a->used, memory_order_relaxed);
 }
 void arena_release(struct arena *a);
+
+/* Gives back as many chunks as have been idle all the time since the last. */
+void arena_trim(void);
+size_t arena_idle(void); /* bytes of the pool that no arena has */
 
 #endif

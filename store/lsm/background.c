@@ -1,7 +1,8 @@
 /*
  * The threads: one flushes frozen generations (flush.c), one compacts
- * (compact.c), one lets the log reach the disk twice a second. With
- * inline_background there are none, and the same functions run in the callers.
+ * (compact.c), one lets the log reach the disk twice a second and memory that
+ * is not needed go. With inline_background there are none, and the same
+ * functions run in the callers.
  *
  * The first two give way to the callers: a reader beside a writer then has its
  * processor mostly to itself, and a writer who is ahead of them waits, so that
@@ -137,6 +138,7 @@ static void *timer_thread(void *arg)
 			;
 		stop = db->stop;
 		pthread_mutex_unlock(&db->state);
+		arena_trim();
 		if (!stop && !atomic_load(&db->failed)) {
 			int r = wal_tick(db->wal);
 

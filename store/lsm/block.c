@@ -32,7 +32,7 @@ static uint64_t le64(const uint8_t *p)
 	return le64toh(v);
 }
 
-int block_new(size_t raw_len, uint32_t nrow, struct block **out)
+int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 {
 	struct block *b;
 	size_t memory;
@@ -44,11 +44,16 @@ int block_new(size_t raw_len, uint32_t nrow, struct block **out)
 		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
 			   raw_len, nrow);
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
-	b = slab_alloc(memory);
+	b = passing ? malloc(memory) : slab_alloc(memory);
 	if (!b)
 		return why(-ENOMEM, "no memory for a block of %zu bytes",
 			   raw_len);
-	*b = (struct block){.nrow = nrow, .memory = memory, .raw_len = raw_len};
+	*b = (struct block){
+		.nrow = nrow,
+		.memory = memory,
+		.raw_len = raw_len,
+		.passing = passing,
+	};
 	b->heads = (uint64_t *)(b + 1);
 	b->raw = (uint8_t *)(b->heads + nrow);
 	memset(b->raw + raw_len, 0, BLOCK_SLACK);
@@ -58,7 +63,9 @@ int block_new(size_t raw_len, uint32_t nrow, struct block **out)
 
 void block_free(struct block *b)
 {
-	if (b)
+	if (b && b->passing)
+		free(b);
+	else if (b)
 		slab_free(b, b->memory);
 }
 

@@ -111,6 +111,7 @@ struct block {
 	uint64_t front_sum;	/* unless it is whole */
 	_Atomic uint32_t reads; /* of one that is not whole; about */
 	bool plain;		/* lies in the file as it is */
+	bool passing;		/* its memory is malloc()'s */
 	/* The cache's own: its ring, and where the block belongs. */
 	struct block *next, *prev;
 	void *slots;
@@ -119,9 +120,10 @@ struct block {
 
 /*
  * Memory for a block of @raw_len bytes that holds @nrow rows: both from outside
- * and checked here. -EUCLEAN, -ENOMEM.
+ * and checked here. One that is only @passing, as in a merge, does not take a
+ * chunk of the slab for itself. -EUCLEAN, -ENOMEM.
  */
-int block_new(size_t raw_len, uint32_t nrow, struct block **out);
+int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out);
 void block_free(struct block *b); /* NULL is nothing */
 
 /*

@@ -29,6 +29,7 @@ static struct block *new_part(const struct block *b, size_t memory,
 		return NULL;
 	memcpy(n, b, sizeof(*n));
 	n->memory = memory;
+	n->passing = false;
 	n->heads = NULL;
 	n->values = NULL;
 	n->raw = NULL;

@@ -28,12 +28,12 @@ struct bloom_piece {
 	uint64_t hashes[PIECE];
 };
 
-int bloom_keys_add(struct bloom_keys *k, uint64_t hash)
+int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash)
 {
 	struct bloom_piece *p = k->last;
 
 	if (!p || p->n == PIECE) {
-		p = arena_alloc(&k->mem, sizeof(*p), 64);
+		p = arena_alloc(mem, sizeof(*p), 64);
 		if (!p)
 			return -ENOMEM;
 		p->older = k->last;
@@ -43,12 +43,6 @@ int bloom_keys_add(struct bloom_keys *k, uint64_t hash)
 	p->hashes[p->n++] = hash;
 	k->n++;
 	return 0;
-}
-
-void bloom_keys_release(struct bloom_keys *k)
-{
-	arena_release(&k->mem);
-	*k = (struct bloom_keys){0};
 }
 
 static void add(uint8_t *lines, size_t nlines, const struct bloom_piece *p)

@@ -24,12 +24,11 @@
  * or growing would want as much again. Zero-initialised is empty.
  */
 struct bloom_keys {
-	struct arena mem;
 	struct bloom_piece *last;
 	size_t n;
 };
-int bloom_keys_add(struct bloom_keys *k, uint64_t hash); /* 0 or -ENOMEM */
-void bloom_keys_release(struct bloom_keys *k);
+/* Adds one, in @mem if there is need, which must live as long. 0 or -ENOMEM. */
+int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash);
 
 /* Appends to @out a filter over them. 0 or -ENOMEM. */
 int bloom_build(const struct bloom_keys *k, struct buf *out);

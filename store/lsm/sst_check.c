@@ -102,7 +102,7 @@ static int check_block(struct checker *k, uint32_t i)
 {
 	struct block *b;
 	/* From the disk, not from the cache. */
-	int r = sst_load(k->t, i, NULL, &b);
+	int r = sst_load(k->t, i, NULL, true, &b);
 
 	if (r == -EUCLEAN) {
 		fault(k, "%s", store_why());

@@ -122,7 +122,7 @@ static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 	int r;
 
 	read_ahead(c, i);
-	r = sst_load(t, i, c->window, &b);
+	r = sst_load(t, i, c->window, c->no_fill, &b);
 	if (r < 0)
 		return r;
 	if (!c->no_fill)

@@ -37,10 +37,10 @@ struct sst_window {
 
 /*
  * Reads block @i, through @w if it is not NULL and has it, checks it and its
- * place between its neighbours. The caller frees it.
+ * place between its neighbours. The caller frees it. @passing as block_new().
  */
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
-	     struct block **out);
+	     bool passing, struct block **out);
 /* A bare block of hollow block @b, which is number @i. The caller frees it. */
 int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 	       struct block **out);

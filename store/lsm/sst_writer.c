@@ -30,6 +30,7 @@ struct sst_writer {
 	struct buf raw;	   /* of the block at hand */
 	struct buf packed; /* the same, deflated */
 	struct bloom_keys row_keys, column_keys;
+	struct arena keys; /* the memory of both */
 	z_stream zlib;
 	bool has_zlib;
 	/* The last entry: its row is info.row_max. */
@@ -93,8 +94,7 @@ void sst_writer_free(struct sst_writer *w)
 	sst_info_free(&w->info);
 	buf_free(&w->raw);
 	buf_free(&w->packed);
-	bloom_keys_release(&w->row_keys);
-	bloom_keys_release(&w->column_keys);
+	arena_release(&w->keys);
 	buf_free(&w->last_qualifier);
 	buf_free(&w->first_qualifier);
 	buf_free(&w->first_row);
@@ -248,7 +248,7 @@ static int hash_row(struct sst_writer *w, struct bytes row)
 	if (w->options.bloom == BLOOM_NONE)
 		return 0;
 	w->row_hash = sst_hash_row(row);
-	return bloom_keys_add(&w->row_keys, w->row_hash);
+	return bloom_keys_add(&w->row_keys, &w->keys, w->row_hash);
 }
 
 static int hash_entry(struct sst_writer *w, const struct entry *e,
@@ -260,11 +260,11 @@ static int hash_entry(struct sst_writer *w, const struct entry *e,
 		if (w->family_hashed)
 			return 0;
 		w->family_hashed = w->has_family = true;
-		return bloom_keys_add(&w->row_keys,
+		return bloom_keys_add(&w->row_keys, &w->keys,
 				      sst_hash_family(w->row_hash));
 	}
 	return new_column ? bloom_keys_add(
-				    &w->column_keys,
+				    &w->column_keys, &w->keys,
 				    sst_hash_column(w->row_hash, e->qualifier))
 			  : 0;
 }

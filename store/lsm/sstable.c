@@ -271,11 +271,11 @@ static int check_place(const struct sst_index *x, uint32_t i,
 }
 
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
-	     struct block **out)
+	     bool passing, struct block **out)
 {
 	const struct index_entry *e = &t->index.entries[i];
 	struct block *b;
-	int r = block_new(e->raw_len, e->nrow, &b);
+	int r = block_new(e->raw_len, e->nrow, passing, &b);
 
 	if (r < 0)
 		return r;

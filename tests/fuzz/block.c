@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	nrow = (uint32_t)data[0] | (uint32_t)data[1] << 8 |
 	       (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-	if (block_new(size, nrow, &b))
+	if (block_new(size, nrow, false, &b))
 		return 0;
 	memcpy(b->raw, data, size);
 	if (block_decode(b) == 0)

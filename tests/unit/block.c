@@ -73,7 +73,7 @@ static void build(const struct item *items, size_t n, struct buf *raw)
 static int decode(struct bytes raw, uint32_t nrow, struct block **out)
 {
 	struct block *b = NULL;
-	int r = block_new(raw.len, nrow, &b);
+	int r = block_new(raw.len, nrow, false, &b);
 
 	if (r < 0)
 		return r;
@@ -340,13 +340,15 @@ static void sizes_that_cannot_be_are_refused_before_memory(void **state)
 	struct block *b = NULL;
 
 	(void)state;
-	assert_int_equal(block_new(0, 1, &b), -EUCLEAN);
-	assert_int_equal(block_new(BLOCK_HEADER_LEN - 1, 1, &b), -EUCLEAN);
-	assert_int_equal(block_new(SIZE_MAX, 1, &b), -EUCLEAN);
-	assert_int_equal(block_new(BLOCK_LEN_MAX + 1ull, 1, &b), -EUCLEAN);
-	assert_int_equal(block_new(1000, 0, &b), -EUCLEAN);
-	assert_int_equal(block_new(1000, 1001, &b), -EUCLEAN);
-	assert_int_equal(block_new(1000, 334, &b), -EUCLEAN);
+	assert_int_equal(block_new(0, 1, false, &b), -EUCLEAN);
+	assert_int_equal(block_new(BLOCK_HEADER_LEN - 1, 1, false, &b),
+			 -EUCLEAN);
+	assert_int_equal(block_new(SIZE_MAX, 1, false, &b), -EUCLEAN);
+	assert_int_equal(block_new(BLOCK_LEN_MAX + 1ull, 1, false, &b),
+			 -EUCLEAN);
+	assert_int_equal(block_new(1000, 0, false, &b), -EUCLEAN);
+	assert_int_equal(block_new(1000, 1001, false, &b), -EUCLEAN);
+	assert_int_equal(block_new(1000, 334, false, &b), -EUCLEAN);
 }
 
 static void wrong_order_is_refused(void **state)

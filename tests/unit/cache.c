@@ -16,7 +16,7 @@ static struct block *block_of(size_t raw_len, uint32_t index)
 {
 	struct block *b;
 
-	assert_int_equal(block_new(raw_len, 1, &b), 0);
+	assert_int_equal(block_new(raw_len, 1, false, &b), 0);
 	/* Who reads it sees whether it is that block, and still there. */
 	memset(b->raw, (int)index, raw_len);
 	return b;

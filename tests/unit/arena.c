@@ -1,0 +1,97 @@
+/* Memory of memtables: what is idle in the pool, and when it goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/arena.h"
+
+#define SIZE (ARENA_LARGE - 64)
+
+/* Fills an arena of @n chunks, and writes to all of it. */
+static void fill(struct arena *a, size_t n)
+{
+	size_t each = (ARENA_CHUNK - 64) / SIZE;
+
+	for (size_t i = 0; i < n * each; i++) {
+		void *p = arena_alloc(a, SIZE, 8);
+
+		assert_non_null(p);
+		memset(p, 0xa5, SIZE);
+	}
+}
+
+/* Trims until nothing is idle. */
+static void begin(void)
+{
+	arena_trim();
+	arena_trim();
+	assert_int_equal(arena_idle(), 0);
+}
+
+static void released_chunks_serve_the_next_arena(void **state)
+{
+	struct arena a = {0};
+
+	begin();
+	fill(&a, 8);
+	assert_int_equal(arena_idle(), 0);
+	arena_release(&a);
+	assert_int_equal(arena_idle(), 8 * ARENA_CHUNK);
+	fill(&a, 3);
+	assert_int_equal(arena_idle(), 5 * ARENA_CHUNK);
+	arena_release(&a);
+	assert_int_equal(arena_idle(), 8 * ARENA_CHUNK);
+}
+
+static void a_trim_leaves_what_was_wanted_since_the_last(void **state)
+{
+	struct arena a = {0};
+
+	begin();
+	fill(&a, 8);
+	arena_release(&a);
+	/* They came back just now. */
+	arena_trim();
+	assert_int_equal(arena_idle(), 8 * ARENA_CHUNK);
+	fill(&a, 3);
+	arena_release(&a);
+	arena_trim();
+	assert_int_equal(arena_idle(), 3 * ARENA_CHUNK);
+	arena_trim();
+	assert_int_equal(arena_idle(), 0);
+	fill(&a, 2);
+	arena_release(&a);
+	assert_int_equal(arena_idle(), 2 * ARENA_CHUNK);
+}
+
+static void a_trim_takes_nothing_from_an_arena(void **state)
+{
+	struct arena a = {0}, b = {0};
+
+	begin();
+	fill(&a, 4);
+	fill(&b, 2);
+	arena_release(&a);
+	arena_trim();
+	arena_trim();
+	assert_int_equal(arena_idle(), 0);
+	assert_int_equal(b.pos[-1], 0xa5);
+	fill(&b, 1);
+	arena_release(&b);
+	assert_int_equal(arena_idle(), 3 * ARENA_CHUNK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(released_chunks_serve_the_next_arena),
+		cmocka_unit_test(a_trim_leaves_what_was_wanted_since_the_last),
+		cmocka_unit_test(a_trim_takes_nothing_from_an_arena),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
