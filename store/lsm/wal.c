@@ -133,8 +133,9 @@ static int sync_file(struct wal *w)
 /*
  * Syncs for all who wait: takes along what has gathered up to now. Enters and
  * leaves under lock; the caller wakes the others when he has given it back.
+ * One who is not @of_crowd does not come again for long.
  */
-static int lead(struct wal *w)
+static int lead(struct wal *w, bool of_crowd)
 {
 	struct wal_crowd *c = &w->crowd;
 	unsigned served;
@@ -143,7 +144,7 @@ static int lead(struct wal *w)
 
 	w->syncing = true;
 	c->clock = 0;
-	if (c->impatient)
+	if (of_crowd && c->impatient)
 		c->impatient--;
 	rc = drain(w);
 	/* Whoever waits now has appended before. */
@@ -157,7 +158,8 @@ static int lead(struct wal *w)
 			atomic_store_explicit(&w->synced, target,
 					      memory_order_release);
 			w->syncs++;
-			c->size = c->waiting - c->leaving;
+			if (of_crowd)
+				c->size = c->waiting - c->leaving;
 			c->leaving += served;
 		}
 	}
@@ -187,7 +189,7 @@ int wal_sync(struct wal *w, uint64_t lsn)
 		} else if (w->syncing) {
 			pthread_cond_wait(&w->synced_cond, &w->lock);
 		} else if (crowd_is_there(c) || c->impatient) {
-			rc = lead(w);
+			rc = lead(w, true);
 			led = true;
 		} else if (c->clock) {
 			pthread_cond_wait(&w->synced_cond, &w->lock);
@@ -226,6 +228,30 @@ static int write_mark(struct wal *w)
 	return 0;
 }
 
+/* As wal_sync() of all, by one for whom no crowd is to wait. */
+static int sync_aside(struct wal *w)
+{
+	uint64_t lsn = wal_end(w);
+	bool led = false;
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (atomic_load(&w->synced) < lsn && rc == 0) {
+		if (atomic_load(&w->failed)) {
+			rc = wal_refused(w);
+		} else if (w->syncing) {
+			pthread_cond_wait(&w->synced_cond, &w->lock);
+		} else {
+			rc = lead(w, false);
+			led = true;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (led)
+		pthread_cond_broadcast(&w->synced_cond);
+	return rc;
+}
+
 int wal_tick(struct wal *w)
 {
 	bool active;
@@ -235,7 +261,7 @@ int wal_tick(struct wal *w)
 		return 0;
 	if (atomic_load(&w->failed))
 		return wal_refused(w);
-	rc = wal_sync(w, wal_end(w));
+	rc = sync_aside(w);
 	if (rc < 0)
 		return rc;
 	pthread_mutex_lock(&w->lock);

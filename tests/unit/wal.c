@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/wal.h"
+#include "store/lsm/wal_live.h"
 #include "store/lsm/wal_replay.h"
 #include "store/why.h"
 #include "tests/unit/wal_records.h"
@@ -260,6 +261,28 @@ static void reading_only_changes_nothing(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
+static void a_tick_is_none_of_the_crowd(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s);
+	uint64_t lsn;
+
+	append(w, 0, length_of(0), &lsn);
+	assert_int_equal(wal_tick(w), 0);
+	assert_true(atomic_load(&w->synced) >= lsn);
+	/* Nobody is waited for because of it. */
+	assert_int_equal(w->crowd.size, 0);
+	append(w, 1, length_of(1), &lsn);
+	assert_int_equal(wal_sync(w, lsn), 0);
+	assert_int_equal(w->crowd.size, 1);
+	append(w, 2, length_of(2), &lsn);
+	assert_int_equal(wal_tick(w), 0);
+	assert_true(atomic_load(&w->synced) >= lsn);
+	assert_int_equal(w->crowd.size, 1);
+	assert_int_equal(wal_close(w), 0);
+}
+
 static void a_missing_segment_is_named(void **state)
 {
 	struct place *p = *state;
@@ -379,6 +402,7 @@ int main(void)
 		TEST(released_segments_are_recycled_and_hold_nothing_old),
 		TEST(an_empty_segment_is_not_rotated_again),
 		TEST(reading_only_changes_nothing),
+		TEST(a_tick_is_none_of_the_crowd),
 		TEST(a_missing_segment_is_named),
 		TEST(many_threads_append_sync_and_rotate),
 	};
