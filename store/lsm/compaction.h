@@ -8,7 +8,7 @@
  *
  * A level is due when it is over its target, level 0 by its number of files:
  *
- *	level 0   a---f  c-----k  b--d	11 files   all of it, and
+ *	level 0   a---f  c-----k  b--d	14 files   all of it, and
  *	level 1   a-c  d---h  i-m  n--z	256 MiB	   what overlaps it below
  *	level 2   ...			2560 MiB   one file, and what overlaps
  *
@@ -43,7 +43,7 @@
 #include "store/lsm/visibility.h"
 
 struct compaction_limits {
-	uint32_t level0_files; /* trigger: 11 */
+	uint32_t level0_files; /* trigger: 14 */
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */

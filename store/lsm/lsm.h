@@ -31,7 +31,7 @@
 #include "store/os.h"
 
 #define FROZEN_MAX 1
-#define LEVEL0_STALL 26
+#define LEVEL0_STALL 34
 
 /* What a reader of a table holds: immutable, of one owner. */
 struct view {

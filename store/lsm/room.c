@@ -5,8 +5,11 @@
  * of the log. The two hold no more than b, the write buffer, but for what the
  * last mutation brings:
  *
- *	active  ▁▂▃▄▅▆ 3/4 b: frozen ──▶ flushed, gone
- *	the next	 ▁▂ 1/4 b: writers wait for that ▃▄▅▆ 3/4 b: frozen
+ *	active  ▁▂▃▄ b/2: frozen ──▶ flushed, gone
+ *	the next     ▁▂▃▄ b/2: writers wait for that ─▶ frozen
+ *
+ * With halves the one is flushed all the time that the other fills: writers who
+ * are quicker wait for nothing but the flush, and it never for them.
  *
  * They also wait before freezing one when level 0 of some tree is so deep that
  * readers suffer: compaction then has the disk.
@@ -20,9 +23,7 @@
 /* What a memtable is frozen at. */
 static size_t full_bytes(const struct lsm *db)
 {
-	size_t b = db->options.write_buffer_bytes;
-
-	return b - b / 4;
+	return db->options.write_buffer_bytes / 2;
 }
 
 /* What the active one may hold beside one that is frozen at @frozen. */
