@@ -4,10 +4,10 @@
 usage: bench-plot.py BENCH.json... > BENCH.svg
 
 Of several files, of parts of the workloads on as many cells, the first says
-which engines there are. A row a workload, a dot an engine. The scale is logarithmic and relative to
-the best LSM peer of that row (RocksDB, LevelDB), so that right is better in
-all rows: costs such as bytes or seconds are turned around. The tick in a row
-is what was wanted of cellfs.
+which engines there are. A row a workload, a dot an engine. The scale is
+logarithmic and relative to the best LSM peer of that row (RocksDB, LevelDB), so
+that right is better in all rows: costs such as bytes or seconds are turned
+around. The tick in a row is what was wanted of cellfs.
 """
 import html
 import json
