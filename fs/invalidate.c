@@ -1,8 +1,13 @@
 #include "fs/invalidate.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "fs/fuse.h"
 #include "fs/name.h"
@@ -29,12 +34,15 @@ struct notice {
 struct invalidator {
 	struct nodes *nodes;
 	struct fuse_session *session; /* NULL = not started */
+	int device; /* until the thread has it: see own_files() */
 	pthread_t thread;
 	_Atomic bool stop;    /* set under the lock */
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t more;
 	unsigned head, count;
 	bool busy; /* what is no more in the queue is being sent */
+	const struct notice *now; /* goes first, somebody waits for it */
+	pthread_cond_t idle;	  /* device or now was taken */
 	/* Tables all of which is to be told: their notices found no room. */
 	uint64_t stale[STALE_MAX];
 	unsigned nstale;
@@ -52,6 +60,8 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	iv->nodes = nodes;
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
+	pthread_cond_init(&iv->idle, NULL);
+	iv->device = -1;
 	*out = iv;
 	return 0;
 }
@@ -120,6 +130,18 @@ static void send_next(struct invalidator *iv)
 	iv->busy = false;
 }
 
+static void send_urgent(struct invalidator *iv)
+{
+	const struct notice *n = iv->now;
+
+	pthread_mutex_unlock(&iv->lock);
+	send(iv, n);
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent++;
+	iv->now = NULL;
+	pthread_cond_broadcast(&iv->idle);
+}
+
 /* What finds no room from here on makes the table stale again. */
 static void send_stale(struct invalidator *iv)
 {
@@ -136,17 +158,59 @@ static void send_stale(struct invalidator *iv)
 	iv->busy = false;
 }
 
+/* -- the thread --------------------------------------------------------- */
+
+/*
+ * A notice can wait in the kernel for the lock of a directory, and a thread
+ * that does outlives kill -9: so would the files that it shares with the
+ * process. The kernel would take the daemon for alive, and who holds that lock
+ * for a request, such as a remove, would wait for its reply for ever. So the
+ * thread has its files for itself: what is written to, and another open file
+ * of the connection in place of the session's. What the daemon did not reply
+ * to then fails when it dies, and with that the lock is free.
+ */
+static void own_files(int session, int device)
+{
+	if (device < 0 || unshare(CLONE_FILES) != 0)
+		return;
+	dup2(device, session);
+	close_range(STDERR_FILENO + 1, (unsigned)session - 1, 0);
+	close_range((unsigned)session + 1, ~0U, 0);
+}
+
+/* Another open file of the session's connection, or -1. */
+static int open_device(int session)
+{
+	uint32_t from = (uint32_t)session;
+	int fd;
+
+	/* Files that could not be closed again would stay open. */
+	if (session <= STDERR_FILENO || close_range(~0U, ~0U, 0) != 0)
+		return -1;
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static void *run(void *arg)
 {
 	struct invalidator *iv = arg;
 
+	own_files(fuse_session_fd(iv->session), iv->device);
 	pthread_mutex_lock(&iv->lock);
+	iv->device = -1;
+	pthread_cond_broadcast(&iv->idle);
 	for (;;) {
-		while (!iv->count && !iv->nstale && !iv->stop)
+		while (!iv->count && !iv->nstale && !iv->now && !iv->stop)
 			pthread_cond_wait(&iv->more, &iv->lock);
-		if (iv->stop)
+		if (iv->now)
+			send_urgent(iv);
+		else if (iv->stop)
 			break;
-		if (iv->nstale && (!iv->count || !iv->patience))
+		else if (iv->nstale && (!iv->count || !iv->patience))
 			send_stale(iv);
 		else
 			send_next(iv);
@@ -157,12 +221,19 @@ static void *run(void *arg)
 
 int invalidator_start(struct invalidator *iv, struct fuse_session *se)
 {
-	int r;
+	int device = open_device(fuse_session_fd(se)), r;
 
 	iv->session = se;
+	iv->device = device;
 	r = pthread_create(&iv->thread, NULL, run, iv);
 	if (r)
 		iv->session = NULL;
+	pthread_mutex_lock(&iv->lock);
+	while (r == 0 && iv->device >= 0)
+		pthread_cond_wait(&iv->idle, &iv->lock);
+	pthread_mutex_unlock(&iv->lock);
+	if (device >= 0)
+		close(device);
 	return -r;
 }
 
@@ -173,6 +244,7 @@ void invalidator_stop(struct invalidator *iv)
 	pthread_mutex_lock(&iv->lock);
 	iv->stop = true;
 	pthread_cond_signal(&iv->more);
+	pthread_cond_broadcast(&iv->idle);
 	pthread_mutex_unlock(&iv->lock);
 	pthread_join(iv->thread, NULL);
 	iv->session = NULL;
@@ -184,6 +256,7 @@ void invalidator_free(struct invalidator *iv)
 		return;
 	invalidator_stop(iv);
 	pthread_cond_destroy(&iv->more);
+	pthread_cond_destroy(&iv->idle);
 	pthread_mutex_destroy(&iv->lock);
 	free(iv);
 }
@@ -293,14 +366,20 @@ void invalidate_below(struct invalidator *iv, uint64_t top)
 	pthread_mutex_unlock(&iv->lock);
 }
 
-static void send_now(struct invalidator *iv, struct notice *n)
+static void send_now(struct invalidator *iv, const struct notice *n)
 {
 	/* Not mounted yet, or no more: nobody keeps anything. */
 	if (!iv->session)
 		return;
-	send(iv, n);
 	pthread_mutex_lock(&iv->lock);
-	iv->counts.sent++;
+	while (iv->now && !iv->stop)
+		pthread_cond_wait(&iv->idle, &iv->lock);
+	if (!iv->stop) {
+		iv->now = n;
+		pthread_cond_signal(&iv->more);
+	}
+	while (iv->now == n)
+		pthread_cond_wait(&iv->idle, &iv->lock);
 	pthread_mutex_unlock(&iv->lock);
 }
 

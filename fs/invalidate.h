@@ -49,9 +49,9 @@ void invalidate_subtree(struct invalidator *iv, uint64_t parent,
 void invalidate_below(struct invalidator *iv, uint64_t node);
 
 /*
- * As of an entry and an inode, sent by the caller before they return. Only for
- * one in whose request the kernel holds nothing that the notice may wait for:
- * no directory, and no file but one that is never told of.
+ * As of an entry and an inode, sent before they return, ahead of the queue.
+ * Only for one in whose request the kernel holds nothing that a notice may wait
+ * for: no directory, and no file but one that is never told of.
  */
 void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
 			  struct bytes name);
