@@ -133,6 +133,17 @@ struct store {
 	struct count_stripe counts[COUNT_STRIPES];
 };
 
+/* What was counted until now, by all threads. */
+static inline uint64_t store_counted(const struct store *s, enum store_count c)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < COUNT_STRIPES; i++)
+		n += atomic_load_explicit(&s->counts[i].n[c],
+					  memory_order_relaxed);
+	return n;
+}
+
 struct table {
 	struct store *store;
 	/*

@@ -643,16 +643,6 @@ int store_compact(struct store *s, struct table *t)
 	return front_end(s, r);
 }
 
-static uint64_t counted(const struct store *s, enum store_count c)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < COUNT_STRIPES; i++)
-		n += atomic_load_explicit(&s->counts[i].n[c],
-					  memory_order_relaxed);
-	return n;
-}
-
 int store_stat(struct store *s, unsigned i, struct store_stat *out)
 {
 	/* Each is the sum of two counts, of which one may be the other. */
@@ -687,9 +677,9 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out)
 	out->name = own[i].name;
 	out->help = own[i].help;
 	out->counter = true;
-	out->value = counted(s, own[i].a);
+	out->value = store_counted(s, own[i].a);
 	if (own[i].b != own[i].a)
-		out->value += counted(s, own[i].b);
+		out->value += store_counted(s, own[i].b);
 	return 1;
 }
 

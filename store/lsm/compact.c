@@ -11,6 +11,8 @@
 #include <stdlib.h>
 
 #define RETRY_NS 1000000000ull
+/* A store that was not read for so long is not being read. */
+#define READ_NS 10000000000ull
 
 struct task {
 	struct tree *tree; /* referenced, marked compacting */
@@ -169,9 +171,26 @@ static bool may_compact(const struct tree *t, uint64_t now)
 	return !t->compacting && t->retry_ns <= now;
 }
 
+bool is_read(struct lsm *db)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	uint64_t reads = store_counted(&db->base, COUNT_GETS_FOUND) +
+			 store_counted(&db->base, COUNT_GETS_ABSENT) +
+			 store_counted(&db->base, COUNT_SCANS);
+
+	if (reads != db->reads) {
+		db->reads = reads;
+		db->read_ns = now;
+	}
+	/* Where callers do the work it is not to depend on the clock. */
+	return db->options.inline_background ||
+	       (db->reads && now - db->read_ns < READ_NS);
+}
+
 /* The tree whose levels are most over their targets. Under state. */
-static struct tree *most_urgent(struct lsm *db, uint64_t now, size_t *table,
-				uint32_t *family)
+static struct tree *most_urgent(struct lsm *db,
+				const struct compaction_limits *limits,
+				uint64_t now, size_t *table, uint32_t *family)
 {
 	struct tree *found = NULL;
 	double best = 0;
@@ -180,8 +199,8 @@ static struct tree *most_urgent(struct lsm *db, uint64_t now, size_t *table,
 		struct table_state *st = db->tables[i]->now;
 
 		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			double score = compaction_score(st->trees[k]->levels,
-							&db->limits);
+			double score =
+				compaction_score(st->trees[k]->levels, limits);
 
 			if (score < 1 || score <= best ||
 			    !may_compact(st->trees[k], now))
@@ -241,13 +260,16 @@ static void begin_task(struct lsm *db, size_t table, uint32_t family,
 static int pick_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
+	struct compaction_limits limits = db->limits;
 	struct compaction_freed freed = {0};
 	uint32_t family = 0;
 	size_t table = 0;
 	struct tree *t;
 
 	pthread_mutex_lock(&db->state);
-	t = most_urgent(db, now, &table, &family);
+	if (!is_read(db))
+		limits.level0_files = LEVEL0_FILES_UNREAD;
+	t = most_urgent(db, &limits, now, &table, &family);
 	if (!t) {
 		t = some_freed(db, now, &table, &family);
 		if (t)
@@ -261,7 +283,7 @@ static int pick_task(struct lsm *db, struct task *out)
 	pthread_mutex_unlock(&db->state);
 	if (freed.number)
 		return compaction_pick_freed(out->levels, &freed, &out->what);
-	return compaction_pick(out->levels, &db->limits, os_now_ms(db->os),
+	return compaction_pick(out->levels, &limits, os_now_ms(db->os),
 			       &out->attrs, &out->what);
 }
 

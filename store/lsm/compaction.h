@@ -43,7 +43,7 @@
 #include "store/lsm/visibility.h"
 
 struct compaction_limits {
-	uint32_t level0_files; /* trigger: 14 */
+	uint32_t level0_files; /* trigger: 14, or 40: is_read() in lsm.h */
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */

@@ -113,7 +113,7 @@ static int make(const struct store_options *o, struct lsm **out)
 		db->options.write_buffer_bytes = WRITE_BUFFER_BYTES;
 	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
 	db->limits = (struct compaction_limits){
-		.level0_files = 14,
+		.level0_files = LEVEL0_FILES,
 		.level1_bytes = LEVEL1_FILES * file,
 		.ratio = 10,
 		.file_bytes = file,

@@ -31,7 +31,11 @@
 #include "store/os.h"
 
 #define FROZEN_MAX 1
-#define LEVEL0_STALL 34
+/* Files of level 0, of which the oldest are to be merged: see is_read(). */
+#define LEVEL0_FILES 14
+#define LEVEL0_FILES_UNREAD 40
+/* So many more, and writers wait. */
+#define LEVEL0_STALL 20
 
 /* What a reader of a table holds: immutable, of one owner. */
 struct view {
@@ -112,7 +116,7 @@ struct lsm {
 	struct os_file *lock;
 	struct block_cache *cache;
 	struct wal *wal;
-	struct compaction_limits limits;
+	struct compaction_limits limits; /* of a tree that is read */
 	/* Counts changes of memtables, levels and schemas; put up under state.
 	 */
 	_Atomic uint64_t generation;
@@ -145,6 +149,7 @@ struct lsm {
 	bool stop;
 	int flush_error, compact_error; /* of the last attempt */
 	uint32_t flushing, compacting;
+	uint64_t reads, read_ns; /* so many until then: see is_read() */
 
 	_Atomic int failed;   /* no more writes: the errno that caused it */
 	char failed_why[512]; /* set once, before failed */
@@ -374,6 +379,11 @@ int lsm_flush(struct store *s, struct table *t);
 
 /* The most urgent compaction. 1 done, 0 none, negative. */
 int compact_one(struct lsm *db);
+/*
+ * Does anybody read? Level 0 may be deeper while nobody does: a load is merged
+ * in few large steps, and rewritten less. Under state.
+ */
+bool is_read(struct lsm *db);
 /* One that is for readers only (compaction_pick_rest()); as compact_one(). */
 int compact_at_rest(struct lsm *db);
 int lsm_compact(struct store *s, struct table *t);

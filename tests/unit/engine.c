@@ -783,6 +783,22 @@ static void what_was_flushed_is_merged_when_nobody_writes(void **state)
 	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
 }
 
+static void level_0_may_be_deep_until_somebody_reads(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	assert_int_equal(stat_of(s->store, "sstables_level0"), 20);
+	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
+	assert_string_equal(temp_get(s, "a", "f", "q"), "v");
+	for (int i = 0; i < 12000 && stat_of(s->store, "sstables_level0"); i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1170,6 +1186,9 @@ int main(void)
 		SMALL(what_is_written_in_order_is_not_merged),
 		cmocka_unit_test_setup_teardown(
 			what_was_flushed_is_merged_when_nobody_writes, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			level_0_may_be_deep_until_somebody_reads, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_store_that_is_only_opened_is_merged_too, setup,
