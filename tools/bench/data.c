@@ -1,5 +1,6 @@
 #include "tools/bench/data.h"
 
+#include <endian.h>
 #include <stdio.h>
 
 enum {
@@ -31,13 +32,30 @@ uint64_t shape_rows(const struct shape *s)
 	return (s->cells + per_row - 1) / per_row;
 }
 
+/* Eight digits: halves of four, pairs of them, each pair's two. */
+static uint64_t digits(uint32_t n)
+{
+	uint64_t x = n / 10000 | (uint64_t)(n % 10000) << 32;
+	uint64_t hundreds = (x * 5243 >> 19) & 0x0000007f0000007fu;
+	uint64_t tens;
+
+	x = hundreds | (x - hundreds * 100) << 16;
+	tens = (x * 103 >> 10) & 0x000f000f000f000fu;
+	return (tens | (x - tens * 10) << 8) + 0x3030303030303030u;
+}
+
+/*
+ * Names are part of every call that is measured, so making one is to cost
+ * little: words, not bytes, which also are read back faster.
+ */
 static size_t put_row(char *to, uint64_t row)
 {
-	memcpy(to, "user", 4);
-	for (int i = ROW_LEN - 1; i >= 4; i--) {
-		to[i] = (char)('0' + row % 10);
-		row /= 10;
-	}
+	uint64_t head = htole64(digits((uint32_t)(row / 100000000 % 10000)));
+	uint64_t tail = htole64(digits((uint32_t)(row % 100000000)));
+
+	memcpy(&head, "user", 4);
+	memcpy(to, &head, sizeof(head));
+	memcpy(to + sizeof(head), &tail, sizeof(tail));
 	return ROW_LEN;
 }
 
@@ -54,7 +72,7 @@ static size_t put_qualifier(char *to, uint32_t column)
 
 void item_name(const struct shape *s, uint64_t i, struct item *out)
 {
-	uint64_t column = i / s->versions;
+	uint64_t column = s->versions > 1 ? i / s->versions : i;
 
 	out->number = i;
 	out->row_len = put_row(out->row, column / s->columns);
