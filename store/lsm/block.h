@@ -113,6 +113,7 @@ struct block {
 	bool plain;		/* lies in the file as it is */
 	bool passing;		/* its memory is malloc()'s */
 	/* The cache's own: its ring, and where the block belongs. */
+	atomic_bool used; /* since the hand came by */
 	struct block *next, *prev;
 	void *slots;
 	uint32_t index;

@@ -73,14 +73,14 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 	if (!c || c->bytes_max == 0)
 		return 0;
 	s->stride = (nblocks + per_line - 1) / per_line * per_line;
-	s->block = calloc(nblocks, sizeof(*s->block));
-	s->used = calloc(nblocks, sizeof(*s->used));
+	s->block = aligned_alloc(CACHE_LINE, s->stride * sizeof(*s->block));
 	s->pins = aligned_alloc(CACHE_LINE, (size_t)CACHE_STRIPES * s->stride *
 						    sizeof(*s->pins));
-	if (!s->block || !s->used || !s->pins) {
+	if (!s->block || !s->pins) {
 		cache_slots_release(s);
 		return why(-ENOMEM, "no memory for the slots of an sstable");
 	}
+	memset(s->block, 0, s->stride * sizeof(*s->block));
 	memset(s->pins, 0,
 	       (size_t)CACHE_STRIPES * s->stride * sizeof(*s->pins));
 	s->cache = c;
@@ -91,8 +91,8 @@ size_t cache_slots_memory(const struct cache_slots *s)
 {
 	if (!s->cache)
 		return 0;
-	return s->nblocks * (sizeof(*s->block) + sizeof(*s->used)) +
-	       (size_t)CACHE_STRIPES * s->stride * sizeof(*s->pins);
+	return s->stride *
+	       (sizeof(*s->block) + CACHE_STRIPES * sizeof(*s->pins));
 }
 
 static bool is_pinned(const struct cache_slots *s, uint32_t i)
@@ -111,7 +111,6 @@ void cache_ahead(const struct cache_slots *s, uint32_t i)
 		return;
 	__builtin_prefetch(&s->block[i]);
 	__builtin_prefetch(&s->pins[stripe * (size_t)s->stride + i], 1);
-	__builtin_prefetch(&s->used[i]);
 }
 
 struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
@@ -131,7 +130,6 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	 * for before. A block that has left meanwhile is not looked at.
 	 */
 	__builtin_prefetch(p, 1);
-	__builtin_prefetch(&s->used[i]);
 	b = atomic_load_explicit(&s->block[i], memory_order_relaxed);
 	if (!b)
 		return NULL;
@@ -142,8 +140,8 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 		cache_unpin(p);
 		return NULL;
 	}
-	if (!atomic_load_explicit(&s->used[i], memory_order_relaxed))
-		atomic_store_explicit(&s->used[i], true, memory_order_relaxed);
+	if (!atomic_load_explicit(&b->used, memory_order_relaxed))
+		atomic_store_explicit(&b->used, true, memory_order_relaxed);
 	/* Mostly one thread a stripe: a lost count costs less than a lock. */
 	hits = &s->cache->hits[stripe].n;
 	atomic_store_explicit(
@@ -223,7 +221,7 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 		struct cache_slots *s = b->slots;
 
 		c->hand[in_memory] = b->next;
-		if (atomic_exchange_explicit(&s->used[b->index], false,
+		if (atomic_exchange_explicit(&b->used, false,
 					     memory_order_relaxed) ||
 		    !take_out(b))
 			continue;
@@ -351,7 +349,6 @@ void cache_slots_release(struct cache_slots *s)
 		free_all(gone);
 	}
 	free(s->block);
-	free(s->used);
 	free(s->pins);
 	*s = (struct cache_slots){0};
 }

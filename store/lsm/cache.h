@@ -50,7 +50,6 @@ struct cache_slots {
 	bool in_memory;
 	_Atomic(struct block *) *block;
 	cache_pin *pins; /* [CACHE_STRIPES][stride] */
-	atomic_bool *used;
 };
 
 int cache_slots_init(struct cache_slots *s, struct block_cache *c,
@@ -59,7 +58,7 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 void cache_slots_release(struct cache_slots *s);
 size_t cache_slots_memory(const struct cache_slots *s);
 
-/* Starts to load what cache_get() looks at. */
+/* Starts to load what cache_get() looks at, of @i and some behind it. */
 void cache_ahead(const struct cache_slots *s, uint32_t i);
 /*
  * Block @i, pinned with *pin; NULL if it is not there, or bare and not @bare

@@ -274,11 +274,22 @@ static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 
 /* -- rows ------------------------------------------------------------------ */
 
+/* First block whose first row is >= @row; is it equal? */
+static uint32_t find_block(struct sst_cursor *c, struct bytes row, bool *equal)
+{
+	const struct sst_index *x = &c->table->index;
+	struct index_spot spot;
+
+	index_near(x, row, &spot);
+	cache_ahead(&c->table->slots, spot.near);
+	return index_find_equal(x, &spot, equal);
+}
+
 static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
-	uint32_t i = index_find_equal(x, row, &equal);
+	uint32_t i = find_block(c, row, &equal);
 	uint32_t at;
 	int r;
 
@@ -312,7 +323,7 @@ int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
-	uint32_t i = index_find_equal(x, row, &equal), at = 0;
+	uint32_t i = find_block(c, row, &equal), at = 0;
 	int r;
 
 	if (!equal || index_continues(x, i)) {
@@ -340,13 +351,12 @@ void sst_cursor_near(struct sst_cursor *c, struct bytes row)
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
-	uint32_t i = index_find_equal(x, row, &equal);
+	uint32_t i = find_block(c, row, &equal);
 
 	/* A block that continues @row is not where it begins. */
 	if (i > 0 && (!equal || index_continues(x, i)))
 		i--;
 	c->near_index = i;
-	cache_ahead(&c->table->slots, i);
 }
 
 int sst_cursor_take(struct sst_cursor *c)

@@ -140,6 +140,24 @@ static int decode_entries(struct bytes in, uint64_t blocks_end,
 	return 0;
 }
 
+static uint32_t nlines_of(const struct sst_index *x)
+{
+	return (x->nblocks + HEADS_LINE - 1) / HEADS_LINE;
+}
+
+static bool new_heads(struct sst_index *x)
+{
+	uint32_t nlines = nlines_of(x);
+	size_t size = nlines * HEADS_LINE * sizeof(*x->heads);
+
+	x->heads = aligned_alloc(HEADS_LINE * sizeof(*x->heads), size);
+	x->lines = malloc(nlines * sizeof(*x->lines));
+	if (!x->heads || !x->lines)
+		return false;
+	memset(x->heads, 0xff, size);
+	return true;
+}
+
 int index_decode(struct bytes section, uint64_t blocks_end,
 		 struct sst_index *out)
 {
@@ -154,26 +172,38 @@ int index_decode(struct bytes section, uint64_t blocks_end,
 	if (n == 0 || n > in.len / ENTRY_FIXED)
 		return damaged("the number of blocks is out of range");
 	x.nblocks = (uint32_t)n;
-	x.heads = malloc(n * sizeof(*x.heads));
 	x.continues = calloc(n / 64 + 1, sizeof(*x.continues));
 	x.entries = calloc(n, sizeof(*x.entries));
-	if (!x.heads || !x.continues || !x.entries)
+	if (!new_heads(&x) || !x.continues || !x.entries)
 		r = why(-ENOMEM, "no memory for the index of an sstable");
 	else
 		r = decode_entries(in, blocks_end, &x);
-	if (r < 0)
+	if (r < 0) {
 		index_release(&x);
-	else
-		*out = x;
-	return r;
+		return r;
+	}
+	for (uint32_t i = 0; i < nlines_of(&x); i++)
+		x.lines[i] = x.heads[i * HEADS_LINE];
+	*out = x;
+	return 0;
 }
 
 void index_release(struct sst_index *x)
 {
 	free(x->heads);
+	free(x->lines);
 	free(x->continues);
 	free(x->entries);
 	*x = (struct sst_index){0};
+}
+
+size_t index_memory(const struct sst_index *x)
+{
+	size_t nlines = nlines_of(x);
+
+	return nlines * (HEADS_LINE * sizeof(*x->heads) + sizeof(*x->lines)) +
+	       (x->nblocks / 64 + 1) * sizeof(*x->continues) +
+	       x->nblocks * sizeof(*x->entries);
 }
 
 /* -- searching ------------------------------------------------------------- */
@@ -188,12 +218,19 @@ int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
 	return bytes_cmp(suffix_of(x, i), bytes_of(row.data + n, row.len - n));
 }
 
-/* First block whose suffix is >= @s (> @s if @after). */
-static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
-			    bool after)
+/* Where the line begins behind the first head of which @head may be. */
+static inline uint32_t line_of(const struct sst_index *x, uint64_t head)
 {
-	uint64_t head = head_of(s);
-	uint32_t lo = heads_find(x->heads, x->nblocks, head);
+	uint32_t n = heads_find(x->lines, nlines_of(x), head);
+
+	return n ? (n - 1) * HEADS_LINE : 0;
+}
+
+/* First block whose suffix, which has @head, is >= @s (> @s if @after). */
+static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
+			    uint64_t head, uint32_t line, bool after)
+{
+	uint32_t lo = line + heads_below(x->heads + line, head);
 	uint32_t hi = lo;
 
 	if (lo == x->nblocks || x->heads[lo] != head)
@@ -218,38 +255,53 @@ static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 	return lo;
 }
 
-uint32_t index_find(const struct sst_index *x, struct bytes row, bool after)
+void index_near(const struct sst_index *x, struct bytes row,
+		struct index_spot *out)
 {
 	size_t n = x->prefix.len < row.len ? x->prefix.len : row.len;
 	int c = n ? memcmp(x->prefix.data, row.data, n) : 0;
 
-	if (c)
-		return c > 0 ? 0 : x->nblocks;
-	if (row.len < x->prefix.len)
-		return 0;
-	return find_suffix(x, bytes_of(row.data + n, row.len - n), after);
+	out->known = c || row.len < x->prefix.len;
+	if (out->known) {
+		out->near = c < 0 ? x->nblocks : 0;
+		return;
+	}
+	out->suffix = bytes_of(row.data + n, row.len - n);
+	out->head = head_of(out->suffix);
+	out->near = line_of(x, out->head);
+	__builtin_prefetch(x->heads + out->near);
 }
 
-uint32_t index_find_equal(const struct sst_index *x, struct bytes row,
+uint32_t index_find(const struct sst_index *x, struct bytes row, bool after)
+{
+	struct index_spot s;
+
+	index_near(x, row, &s);
+	return s.known ? s.near
+		       : find_suffix(x, s.suffix, s.head, s.near, after);
+}
+
+uint32_t index_find_equal(const struct sst_index *x, const struct index_spot *s,
 			  bool *equal)
 {
-	uint32_t i = index_find(x, row, false);
+	uint32_t i;
 
 	*equal = false;
-	if (i < x->nblocks && bytes_has_prefix(row, x->prefix)) {
-		struct bytes s = bytes_of(row.data + x->prefix.len,
-					  row.len - x->prefix.len);
-
-		/* The entry is another miss of the processor's cache. */
-		*equal = x->heads[i] == head_of(s) &&
-			 head_tie(suffix_of(x, i), s) == 0;
-	}
+	if (s->known)
+		return s->near;
+	i = find_suffix(x, s->suffix, s->head, s->near, false);
+	/* The entry is another miss of the processor's cache. */
+	*equal = i < x->nblocks && x->heads[i] == s->head &&
+		 head_tie(suffix_of(x, i), s->suffix) == 0;
 	return i;
 }
 
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i)
 {
-	return find_suffix(x, suffix_of(x, i), false);
+	struct bytes s = suffix_of(x, i);
+	uint64_t head = x->heads[i];
+
+	return find_suffix(x, s, head, line_of(x, head), false);
 }
 
 /* Does block @i continue @row with a first cell before the place sought? */

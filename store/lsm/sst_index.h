@@ -2,8 +2,11 @@
  * The index of an sstable: for each block its key and where it lies.
  *
  * Held in memory as an array of heads (first 8 bytes of a key after what all
- * have in common, as one number), which a search without branches walks, and
- * one record a block beside it. Grammar in sst_format.h.
+ * have in common, as one number), lines of HEADS_LINE of them, the first head
+ * of each line once more in an array that stays in the processor's caches, and
+ * one record a block beside them. A search without branches finds the line,
+ * which is the one that comes from memory, then the place in it. Grammar in
+ * sst_format.h.
  *
  * A block's key is its first row; a row wider than a block goes on in following
  * blocks that have the same row as key, INDEX_CONTINUES, and the place of their
@@ -30,7 +33,8 @@ struct index_entry {
 struct sst_index {
 	uint32_t nblocks;
 	struct bytes prefix; /* of all keys; into the section */
-	uint64_t *heads;
+	uint64_t *heads;     /* whole lines; behind the last UINT64_MAX */
+	uint64_t *lines;     /* the first head of each */
 	uint64_t *continues; /* a bit each: the flag, asked most */
 	struct index_entry *entries;
 };
@@ -52,9 +56,23 @@ static inline bool index_continues(const struct sst_index *x, uint32_t i)
 int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row);
 /* First block whose first row is >= @row (> @row if @after), or nblocks. */
 uint32_t index_find(const struct sst_index *x, struct bytes row, bool after);
-/* The same for >=; and is it equal? Mostly the heads alone tell. */
-uint32_t index_find_equal(const struct sst_index *x, struct bytes row,
-			  bool *equal);
+/*
+ * In two steps, so that what lies beside the index is fetched while its line
+ * is: the block sought is @near or one of the HEADS_LINE behind it.
+ */
+struct index_spot {
+	uint32_t near;
+	bool known; /* it is @near */
+	uint64_t head;
+	struct bytes suffix;
+};
+void index_near(const struct sst_index *x, struct bytes row,
+		struct index_spot *out);
+/* First block with a first row >= that; is it equal? Mostly heads tell. */
+uint32_t index_find_equal(const struct sst_index *x,
+			  const struct index_spot *spot, bool *equal);
+/* Memory that it holds besides the section. */
+size_t index_memory(const struct sst_index *x);
 /* First block with the same first row as block @i. */
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i);
 /*

@@ -526,8 +526,7 @@ size_t sst_memory(const struct sstable *t)
 
 	for (int i = 0; i < SST_NSECTIONS; i++)
 		n += t->section[i].cap;
-	return n + t->index.nblocks * (sizeof(*t->index.entries) +
-				       sizeof(*t->index.heads));
+	return n + index_memory(&t->index);
 }
 
 /* -- filters --------------------------------------------------------------- */

@@ -1,0 +1,121 @@
+/* The index of an sstable: in which block a row is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/sst_index.h"
+
+#define NBLOCKS 70
+#define LEN 100
+
+enum style {
+	SHORT_ROWS,
+	ALIKE_AT_FIRST, /* two halves, the heads of each are equal */
+	ALL_BITS,	/* heads up to the greatest there is */
+	STYLES
+};
+
+struct row {
+	uint8_t at[NBLOCKS + 2];
+	size_t len;
+};
+
+static struct bytes row_of(const struct row *r)
+{
+	return bytes_of(r->at, r->len);
+}
+
+static void make_row(enum style style, uint32_t i, struct row *r)
+{
+	if (style == ALL_BITS) {
+		memset(r->at, 0xff, i + 1);
+		r->len = i + 1;
+		return;
+	}
+	r->len = (size_t)snprintf((char *)r->at, sizeof(r->at),
+				  style == SHORT_ROWS ? "row%05u"
+				  : i < NBLOCKS / 3   ? "a-and-so-on-%05u"
+						      : "b-and-so-on-%05u",
+				  i * 3);
+}
+
+static void build(const struct row *rows, uint32_t n, struct buf *section,
+		  struct sst_index *x)
+{
+	const struct index_entry e = {
+		.stored_len = LEN, .raw_len = LEN, .nrow = 1};
+	struct index_builder b = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(
+			index_builder_add(&b, &e, row_of(&rows[i]), NULL), 0);
+	assert_int_equal(index_builder_finish(&b, section), 0);
+	index_builder_release(&b);
+	assert_int_equal(index_decode(buf_bytes(section),
+				      (uint64_t)n * (LEN + SST_TRAILER_LEN), x),
+			 0);
+}
+
+static void check_find(const struct sst_index *x, const struct row *rows,
+		       struct bytes row)
+{
+	uint32_t from = 0, behind;
+	struct index_spot spot;
+	bool equal;
+
+	while (from < x->nblocks && bytes_cmp(row_of(&rows[from]), row) < 0)
+		from++;
+	behind = from;
+	if (from < x->nblocks && bytes_eq(row_of(&rows[from]), row))
+		behind++;
+	assert_int_equal(index_find(x, row, false), from);
+	assert_int_equal(index_find(x, row, true), behind);
+	index_near(x, row, &spot);
+	assert_int_equal(index_find_equal(x, &spot, &equal), from);
+	assert_int_equal(equal, behind > from);
+}
+
+static void a_row_is_found_as_a_walk_finds_it(void **state)
+{
+	static struct row rows[NBLOCKS];
+
+	(void)state;
+	for (enum style s = 0; s < STYLES; s++)
+		for (uint32_t n = 1; n <= NBLOCKS; n++) {
+			struct buf section = {0};
+			struct sst_index x;
+
+			for (uint32_t i = 0; i < n; i++)
+				make_row(s, i, &rows[i]);
+			build(rows, n, &section, &x);
+			check_find(&x, rows, bytes_str("a"));
+			check_find(&x, rows, bytes_str("z"));
+			for (uint32_t i = 0; i < n; i++) {
+				struct row r = rows[i];
+
+				check_find(&x, rows, row_of(&r));
+				assert_int_equal(index_first_alike(&x, i), i);
+				r.at[r.len++] = 0;
+				check_find(&x, rows, row_of(&r));
+				r.len -= 2;
+				check_find(&x, rows, row_of(&r));
+				r.at[r.len++] = 0xfe;
+				check_find(&x, rows, row_of(&r));
+			}
+			index_release(&x);
+			buf_free(&section);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_is_found_as_a_walk_finds_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
