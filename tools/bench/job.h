@@ -71,8 +71,12 @@ struct workload {
 	enum metric metric;
 	/* Wanted: ratio to the best LSM peer, to LMDB; 0 = nothing asked. */
 	double want_lsm, want_lmdb;
-	/* The same by one thread; NULL: there is none. */
-	const char *alone;
+	/*
+	 * A workload that ours is compared with besides, by ours; how to call
+	 * it, and the ratio that is wanted. NULL: there is none.
+	 */
+	const char *base, *base_line;
+	double want_base;
 };
 
 extern const struct workload bench_workloads[]; /* ends with name NULL */
@@ -128,6 +132,7 @@ int job_load(struct job *j, unsigned batch, bool random, bool by_row);
 /* load.c */
 int run_fill(struct job *j);
 int run_fillsync(struct job *j);
+int run_fdatasync(struct job *j);
 int run_overwrite(struct job *j);
 int run_recovery(struct job *j);
 int run_size(struct job *j);
