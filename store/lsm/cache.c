@@ -151,6 +151,23 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	return b;
 }
 
+struct block *cache_peek(struct cache_slots *s, uint32_t i, cache_pin **pin)
+{
+	struct block *b;
+	cache_pin *p;
+
+	if (!s->cache)
+		return NULL;
+	p = &s->pins[thread_number() % CACHE_STRIPES * (size_t)s->stride + i];
+	atomic_fetch_add(p, 1);
+	b = atomic_load(&s->block[i]);
+	if (b)
+		*pin = p;
+	else
+		cache_unpin(p);
+	return b;
+}
+
 /* -- rings; under the lock ------------------------------------------------- */
 
 static void ring_add(struct block_cache *c, bool in_memory, struct block *b)

@@ -4,7 +4,7 @@
  * Each open table has an array of slots, one a block, so that a hit is a load
  * and needs no hash and no lock. What is found must not be freed under the
  * reader, so he pins it: one counter a block, CACHE_STRIPES times over, and
- *each thread counts in its own stripe; two threads on one hot block write
+ * each thread counts in its own stripe; two threads on one hot block write
  * different lines.
  *
  *	reader				evictor, under the lock
@@ -26,9 +26,9 @@
  * get that finds one reads some hundred bytes and not a block. So a cache of a
  * tenth of the data still knows where every cell lies. A bare one that has to
  * leave leaves a hollow one, for which a get reads the keys too: twenty and
- *more take the room of one. One that is read often asks for more of it to come
- *in
- * (@grow), and others leave for it.
+ * more take the room of one. One that is read often, or that often fails a scan
+ * which wants all of it, asks for more of it to come in (@grow), and others
+ * leave for it.
  */
 #ifndef CELLFS_STORE_LSM_CACHE_H
 #define CELLFS_STORE_LSM_CACHE_H
@@ -66,6 +66,8 @@ void cache_ahead(const struct cache_slots *s, uint32_t i);
  */
 struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 			cache_pin **pin);
+/* The same in whatever form it is, without counting a hit. */
+struct block *cache_peek(struct cache_slots *s, uint32_t i, cache_pin **pin);
 /*
  * Gives @b, which was read as block @i, to the cache. Returns the block to use,
  * pinned: this or another thread's, and then @b is freed. NULL: not taken, or

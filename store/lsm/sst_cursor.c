@@ -16,6 +16,11 @@
 #define BARE_READS 1024
 /* A hollow one comes in bare at that many: it costs little. */
 #define HOLLOW_READS 64
+/*
+ * Or whole at so many that want all of it: each reads it from the file, which
+ * costs several times what a value of it does.
+ */
+#define WHOLE_READS 32
 
 static struct sst_cursor *self(struct cursor *base)
 {
@@ -114,6 +119,23 @@ static bool is_read_often(struct block *b, uint32_t times)
 	return n % times == 0;
 }
 
+/*
+ * Did block @i, which is not there whole, fail those who want it whole so often
+ * that it is to come in?
+ */
+static bool fails_often(struct sst_cursor *c, uint32_t i)
+{
+	cache_pin *pin = NULL;
+	struct block *b = cache_peek(&c->table->slots, i, &pin);
+	bool often;
+
+	if (!b)
+		return false;
+	often = is_read_often(b, WHOLE_READS);
+	cache_unpin(pin);
+	return often;
+}
+
 static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 		      struct block **out, cache_pin **pin)
 {
@@ -171,6 +193,8 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 		b = NULL;
 		grow = true;
 	}
+	if (!b && !c->bare && !c->no_fill)
+		grow = fails_often(c, i);
 	if (!b)
 		r = load_block(c, i, grow, &b, &pin);
 	else if (block_form(b) == BLOCK_HOLLOW)

@@ -278,6 +278,31 @@ static void what_is_read_often_comes_in_whole(void **state)
 	end(&f);
 }
 
+/* Those who scan read the same block: a directory that is listed again. */
+static void what_is_scanned_often_comes_in_whole(void **state)
+{
+	struct fixture f = {0};
+	struct block_cache_stat before;
+	struct sst_cursor c;
+	int n;
+
+	(void)state;
+	begin(&f, COMPRESSION_NONE);
+	for (int pass = 0; pass < 5; pass++)
+		get_all(&f);
+	before = stat_of(&f);
+	for (n = 0; n < 200; n++) {
+		sst_cursor(f.t, &c);
+		assert_int_equal(cursor_seek_row(&c.base, bytes_of(NULL, 0)),
+				 1);
+		cursor_close(&c.base);
+	}
+	assert_in_range(stat_of(&f).misses - before.misses, 0, 40);
+	assert_in_range(stat_of(&f).hits - before.hits, n - 40, n);
+	assert_true(stat_of(&f).bytes <= shape->cache);
+	end(&f);
+}
+
 static void compressed_blocks_come_whole_or_not(void **state)
 {
 	struct fixture f = {0};
@@ -521,6 +546,7 @@ int main(void)
 		ROOMY(who_needs_all_values_gets_them),
 		TIGHT(who_needs_all_values_gets_them),
 		ROOMY(what_is_read_often_comes_in_whole),
+		ROOMY(what_is_scanned_often_comes_in_whole),
 		TIGHT(what_is_hollow_and_read_often_comes_in_bare),
 		ROOMY(compressed_blocks_come_whole_or_not),
 		ROOMY(a_value_that_changes_later_is_seen),
