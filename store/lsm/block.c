@@ -50,7 +50,7 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 			   raw_len);
 	*b = (struct block){
 		.nrow = nrow,
-		.memory = memory,
+		.memory = passing ? memory : slab_size(memory),
 		.raw_len = raw_len,
 		.passing = passing,
 	};
@@ -76,6 +76,32 @@ void block_move(struct block *to, const struct block *from)
 	to->qualifiers = to->raw + (from->qualifiers - from->raw);
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++)
 		to->column[i].at = to->raw + (from->column[i].at - from->raw);
+}
+
+/* What pointed into the memory of @from points into that of @to, if anywhere.
+ */
+static void *moved(struct block *to, const struct block *from, const void *at)
+{
+	return at ? (uint8_t *)to + ((const uint8_t *)at - (uint8_t *)from)
+		  : NULL;
+}
+
+int block_copy(const struct block *b, struct block **out)
+{
+	struct block *n = slab_alloc(b->memory);
+
+	if (!n)
+		return -ENOMEM;
+	memcpy(n, b, b->memory);
+	n->passing = false;
+	n->heads = moved(n, b, b->heads);
+	n->raw = moved(n, b, b->raw);
+	n->values = moved(n, b, b->values);
+	n->sums = moved(n, b, b->sums);
+	if (n->raw)
+		block_move(n, b);
+	*out = n;
+	return 0;
 }
 
 static int damaged(const char *what)

@@ -171,6 +171,8 @@ uint32_t block_piece_sum(const uint8_t *piece, size_t len);
 int block_decode(struct block *b);
 /* Of that the first part: where in raw[] what lies. */
 int block_lay_out(struct block *b);
+/* The same in memory of its own. -ENOMEM. */
+int block_copy(const struct block *b, struct block **out);
 /* What points into raw[] of @from points into that of @to, which is alike. */
 void block_move(struct block *to, const struct block *from);
 

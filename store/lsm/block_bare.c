@@ -28,7 +28,7 @@ static struct block *new_part(const struct block *b, size_t memory,
 	if (!n)
 		return NULL;
 	memcpy(n, b, sizeof(*n));
-	n->memory = memory;
+	n->memory = slab_size(memory);
 	n->passing = false;
 	n->heads = NULL;
 	n->values = NULL;

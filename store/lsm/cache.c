@@ -4,8 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "store/lsm/slab.h"
 #include "store/thread.h"
 #include "store/why.h"
+
+/* Blocks that move at a time: more than holes of their size come to be. */
+#define MOVES 4
 
 /* A stripe's count of hits, on a line of its own. */
 struct hits {
@@ -184,6 +188,8 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 		b->prev->next = b;
 		hand->prev = b;
 	}
+	if (!b->passing)
+		slab_own(b, b->memory, c);
 	c->nblocks[in_memory]++;
 	c->bytes += b->memory;
 	c->parts[block_form(b)]++;
@@ -195,6 +201,8 @@ static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 		c->hand[in_memory] = b->next == b ? NULL : b->next;
 	b->prev->next = b->next;
 	b->next->prev = b->prev;
+	if (!b->passing)
+		slab_own(b, b->memory, NULL);
 	c->nblocks[in_memory]--;
 	c->bytes -= b->memory;
 	c->parts[block_form(b)]--;
@@ -247,6 +255,51 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 		c->evicted++;
 		b->next = *out;
 		*out = b;
+	}
+}
+
+/* Puts @b, a copy of @old, into its place. */
+static void ring_replace(struct block_cache *c, bool in_memory,
+			 struct block *old, struct block *b)
+{
+	if (old->next == old) {
+		b->next = b->prev = b;
+	} else {
+		b->next->prev = b;
+		b->prev->next = b;
+	}
+	if (c->hand[in_memory] == old)
+		c->hand[in_memory] = b;
+	slab_own(old, old->memory, NULL);
+	slab_own(b, b->memory, c);
+}
+
+/*
+ * What has left leaves holes. Where they would come to be more than
+ * CACHE_HOLES beyond the bound, some of the blocks in the emptiest chunk move.
+ */
+static void tidy(struct block_cache *c, struct block **gone)
+{
+	void *pieces[MOVES];
+	size_t n;
+
+	if (c->bytes + slab_idle() <= c->bytes_max + CACHE_HOLES)
+		return;
+	n = slab_sparse(c, pieces, MOVES);
+	for (size_t i = 0; i < n; i++) {
+		struct block *b = pieces[i], *to;
+		struct cache_slots *s = b->slots;
+
+		if (!take_out(b))
+			continue;
+		if (block_copy(b, &to) < 0) {
+			atomic_store(&s->block[b->index], b);
+			continue;
+		}
+		ring_replace(c, s->in_memory, b, to);
+		atomic_store(&s->block[to->index], to);
+		b->next = *gone;
+		*gone = b;
 	}
 }
 
@@ -334,6 +387,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	/* Under the lock nobody takes it out. */
 	if (use)
 		atomic_fetch_add(p, 1);
+	tidy(c, &gone);
 	pthread_mutex_unlock(&c->lock);
 	free_all(gone);
 	if (in != b)

@@ -39,6 +39,8 @@
 #include "store/lsm/sstable.h"
 
 #define CACHE_STRIPES 8
+/* What chunks of the slab may have free when the cache is full. */
+#define CACHE_HOLES ((size_t)8 << 20)
 
 typedef _Atomic uint32_t cache_pin;
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/cache.h"
+#include "store/lsm/slab.h"
 
 #define NBLOCKS 64
 #define RAW 4000
@@ -86,6 +87,63 @@ static void the_bound_holds(void **state)
 	assert_true(stat.bytes > 5 * RAW);
 	assert_true(stat.evicted > 4 * NBLOCKS - 20);
 	cache_slots_release(&s);
+	block_cache_free(c);
+}
+
+/* Puts in block @i of so many bytes, and reads it if it stays. */
+static void put_in(struct cache_slots *s, uint32_t i, size_t raw)
+{
+	cache_pin *pin;
+	struct block *own = block_of(raw, i);
+
+	if (cache_put(s, i, own, false, &pin))
+		cache_unpin(pin);
+	else
+		block_free(own);
+}
+
+/*
+ * Blocks of two tables by turns, and those of the one go: what is left of
+ * the other must not keep all of the memory while a third one's come in.
+ */
+static void what_has_left_takes_no_memory(void **state)
+{
+	const size_t max = 32 << 20, small = 16000, large = 40000;
+	const uint32_t n = (uint32_t)(max / (small + 4000));
+	struct cache_slots gone, rest, more;
+	struct block_cache_stat stat;
+	struct block_cache *c;
+	uint32_t hits = 0;
+
+	(void)state;
+	assert_int_equal(block_cache_new(max, &c), 0);
+	assert_int_equal(cache_slots_init(&gone, c, n, false), 0);
+	assert_int_equal(cache_slots_init(&rest, c, n, false), 0);
+	assert_int_equal(cache_slots_init(&more, c, n, false), 0);
+	for (uint32_t i = 0; i < n; i++)
+		put_in(i % 4 ? &gone : &rest, i, small);
+	cache_slots_release(&gone);
+	for (uint32_t i = 0; i < max / large / 2; i++) {
+		put_in(&more, i, large);
+		block_cache_stat(c, &stat);
+		assert_true(stat.bytes + slab_idle() <
+			    max + CACHE_HOLES + (4 << 20));
+	}
+	for (uint32_t i = 0; i < n; i += 4) {
+		cache_pin *pin;
+		struct block *b = cache_get(&rest, i, false, &pin);
+
+		if (!b)
+			continue;
+		for (size_t k = 0; k < small; k += 100)
+			assert_int_equal(b->raw[k], (uint8_t)i);
+		cache_unpin(pin);
+		hits++;
+	}
+	/* There was room for all of them. */
+	assert_int_equal(hits, n / 4 + (n % 4 > 0));
+	cache_slots_release(&rest);
+	cache_slots_release(&more);
 	block_cache_free(c);
 }
 
@@ -277,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_put_is_found),
 		cmocka_unit_test(the_bound_holds),
+		cmocka_unit_test(what_has_left_takes_no_memory),
 		cmocka_unit_test(what_is_read_often_stays),
 		cmocka_unit_test(what_is_pinned_stays),
 		cmocka_unit_test(large_blocks_pass_by),

@@ -42,7 +42,7 @@ static void pieces_of_any_size_do_not_overlap(void **state)
 	size_t n = 0;
 
 	/* Around every limit of a class, and beyond the first and the last. */
-	for (size_t base = 2048; base <= 512 << 10; base *= 2)
+	for (size_t base = 128; base <= 512 << 10; base *= 2)
 		for (size_t part = 0; part < 16; part++)
 			for (int d = -1; d <= 1; d++) {
 				take(&p[n], base + base / 16 * part + d,
@@ -74,6 +74,91 @@ static void what_is_freed_is_used_again(void **state)
 			give(&p[i]);
 }
 
+/* What a test below puts into chunks, and what it says of it. */
+#define LARGE 100000
+#define SMALL 60000
+
+static void a_size_that_few_ask_for_opens_no_chunk(void **state)
+{
+	struct piece large, small;
+	size_t idle;
+
+	take(&large, LARGE, 1);
+	idle = slab_idle();
+	take(&small, SMALL, 2);
+	assert_true(slab_idle() <= idle);
+	give(&small);
+	give(&large);
+}
+
+/* Moves what slab_sparse() names, as a cache would. How many. */
+static size_t move_some(struct piece *p, size_t n, const void *owner)
+{
+	void *found[4];
+	size_t moved = slab_sparse(owner, found, 4);
+
+	for (size_t i = 0; i < moved; i++) {
+		struct piece was;
+		size_t k = 0;
+
+		while (k < n && p[k].at != found[i])
+			k++;
+		assert_true(k < n);
+		was = p[k];
+		take(&p[k], was.size, was.mark);
+		slab_own(p[k].at, p[k].size, owner);
+		give(&was);
+	}
+	return moved;
+}
+
+/* One of @each of what fills many chunks. */
+static void take_sparsely(struct piece *p, size_t n, size_t each,
+			  const void *owner)
+{
+	for (size_t i = 0; i < n; i++) {
+		take(&p[i], SMALL, (unsigned)i);
+		slab_own(p[i].at, p[i].size, owner);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (i % each)
+			give(&p[i]);
+}
+
+static void chunks_of_which_little_is_used_are_emptied(void **state)
+{
+	static struct piece p[1000];
+	int owner = 0, other = 0;
+	void *found[4];
+
+	take_sparsely(p, 1000, 10, &owner);
+	assert_int_equal(slab_sparse(&other, found, 4), 0);
+	while (move_some(p, 1000, &owner))
+		;
+	/* All fits into three chunks; so many again are kept ready. */
+	assert_true(slab_idle() < 8 << 20);
+	for (size_t i = 0; i < 1000; i++)
+		if (p[i].at)
+			give(&p[i]);
+}
+
+static void what_does_not_move_is_left(void **state)
+{
+	static struct piece p[1000];
+	void *found[4];
+	size_t i;
+	int owner = 0;
+
+	take_sparsely(p, 1000, 10, &owner);
+	/* More often than there are chunks and pieces in them. */
+	for (i = 0; i < 1000 && slab_sparse(&owner, found, 4); i++)
+		;
+	assert_true(i < 1000);
+	for (i = 0; i < 1000; i++)
+		if (p[i].at)
+			give(&p[i]);
+}
+
 static void freeing_nothing_is_nothing(void **state)
 {
 	slab_free(NULL, 100);
@@ -85,6 +170,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_any_size_do_not_overlap),
 		cmocka_unit_test(what_is_freed_is_used_again),
+		cmocka_unit_test(a_size_that_few_ask_for_opens_no_chunk),
+		cmocka_unit_test(chunks_of_which_little_is_used_are_emptied),
+		cmocka_unit_test(what_does_not_move_is_left),
 		cmocka_unit_test(freeing_nothing_is_nothing),
 	};
 
