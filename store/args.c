@@ -47,7 +47,8 @@ int args_ts(int64_t ts)
 	return 0;
 }
 
-int args_column(struct bytes row, struct bytes family, struct bytes qualifier)
+int args_column_why(struct bytes row, struct bytes family,
+		    struct bytes qualifier)
 {
 	int r = args_row(row);
 

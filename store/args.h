@@ -21,12 +21,24 @@ int args_family(struct bytes family);
 int args_qualifier(struct bytes qualifier);
 /* A timestamp proper: neither TS_AUTO nor TS_CLOCK. */
 int args_ts(int64_t ts);
-int args_column(struct bytes row, struct bytes family, struct bytes qualifier);
+/* Says which of them is wrong. */
+int args_column_why(struct bytes row, struct bytes family,
+		    struct bytes qualifier);
 int args_mutation(const struct mutation *m);
 int args_scan(const struct scan_spec *spec);
 /* The name of a snapshot. */
 int args_snapshot(struct bytes name);
 /* Names, their order and every attribute. */
 int args_schema(const struct schema *s);
+
+static inline int args_column(struct bytes row, struct bytes family,
+			      struct bytes qualifier)
+{
+	/* What is empty wraps around. */
+	if (row.len - 1 < ROW_LEN_MAX && family.len - 1 < FAMILY_LEN_MAX &&
+	    qualifier.len <= QUALIFIER_LEN_MAX)
+		return 0;
+	return args_column_why(row, family, qualifier);
+}
 
 #endif

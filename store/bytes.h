@@ -40,15 +40,49 @@ static inline int bytes_cmp(struct bytes a, struct bytes b)
 	return (a.len > b.len) - (a.len < b.len);
 }
 
+static inline uint64_t bytes_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t bytes_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Names are short: a call of memcmp costs more than the comparison. */
+static inline bool bytes_same(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	/* Two loads that may overlap cover every length between. */
+	if (n >= 8)
+		return bytes_load64(a) == bytes_load64(b) &&
+		       bytes_load64(a + n - 8) == bytes_load64(b + n - 8);
+	if (n >= 4)
+		return bytes_load32(a) == bytes_load32(b) &&
+		       bytes_load32(a + n - 4) == bytes_load32(b + n - 4);
+	while (n-- > 0)
+		if (a[n] != b[n])
+			return false;
+	return true;
+}
+
 static inline bool bytes_eq(struct bytes a, struct bytes b)
 {
-	return a.len == b.len && (a.len == 0 || !memcmp(a.data, b.data, a.len));
+	return a.len == b.len && bytes_same(a.data, b.data, a.len);
 }
 
 static inline bool bytes_has_prefix(struct bytes s, struct bytes prefix)
 {
 	return s.len >= prefix.len &&
-	       (prefix.len == 0 || !memcmp(s.data, prefix.data, prefix.len));
+	       bytes_same(s.data, prefix.data, prefix.len);
 }
 
 /* A growing buffer. Zero-initialised is empty; buf_free() leaves it empty. */

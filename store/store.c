@@ -522,12 +522,12 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
 {
 	struct store *s = t->store;
-	struct cell found = {0};
+	struct cell found; /* if something is */
 	int r;
 
 	front_begin();
 	r = args_column(row, family, qualifier);
-	if (r == 0)
+	if (r == 0 && (ts < 0 || ts > TS_MAX))
 		r = args_ts(ts);
 	if (r == 0)
 		r = front_covers(snap, t);

@@ -3,27 +3,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static _Thread_local char sentence[1024];
+_Thread_local char why_sentence[WHY_MAX];
 
 int why(int err, const char *fmt, ...)
 {
-	char text[sizeof(sentence)];
+	char text[WHY_MAX];
 	va_list ap;
 
 	/* Through a second buffer: an argument may be the old sentence. */
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(sentence, sizeof(sentence), "%s", text);
+	snprintf(why_sentence, sizeof(why_sentence), "%s", text);
 	return err;
 }
 
 const char *store_why(void)
 {
-	return sentence;
-}
-
-void why_clear(void)
-{
-	sentence[0] = '\0';
+	return why_sentence;
 }

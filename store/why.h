@@ -8,11 +8,17 @@
 #ifndef CELLFS_STORE_WHY_H
 #define CELLFS_STORE_WHY_H
 
+#define WHY_MAX 1024
+extern _Thread_local char why_sentence[WHY_MAX]; /* for what stands below */
+
 /* Records the sentence and returns @err (a negative errno) for `return`. */
 int why(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The last sentence, never NULL; empty when there is none. */
 const char *store_why(void);
 /* Forgets it: for an entry point that starts a new operation. */
-void why_clear(void);
+static inline void why_clear(void)
+{
+	why_sentence[0] = '\0';
+}
 
 #endif

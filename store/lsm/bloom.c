@@ -2,24 +2,6 @@
 
 #include <errno.h>
 
-#define PROBES 6
-/* Odd, its bits without a pattern: 2^32 / golden ratio. */
-#define STEP 0x9e3779b9u
-
-static size_t line_of(size_t nlines, uint64_t hash)
-{
-	return (size_t)(((hash >> 32) * (uint64_t)nlines) >> 32);
-}
-
-/* The next bit of the line; the product's high bits are the mixed ones. */
-static unsigned probe(uint32_t *h)
-{
-	unsigned bit = *h >> 23;
-
-	*h *= STEP;
-	return bit;
-}
-
 #define PIECE 4096
 
 struct bloom_piece {
@@ -49,11 +31,11 @@ static void add(uint8_t *lines, size_t nlines, const struct bloom_piece *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		uint64_t hash = p->hashes[i];
-		uint8_t *line = lines + line_of(nlines, hash) * BLOOM_LINE;
-		uint32_t h = (uint32_t)hash * STEP;
+		uint8_t *line = lines + bloom_line(nlines, hash) * BLOOM_LINE;
+		uint32_t h = (uint32_t)hash * BLOOM_STEP;
 
-		for (int k = 0; k < PROBES; k++) {
-			unsigned bit = probe(&h);
+		for (int k = 0; k < BLOOM_PROBES; k++) {
+			unsigned bit = bloom_probe(&h);
 
 			line[bit / 8] |= 1u << bit % 8;
 		}
@@ -83,30 +65,4 @@ int bloom_build(const struct bloom_keys *k, struct buf *out)
 	for (const struct bloom_piece *p = k->last; p; p = p->older)
 		add(at, nlines, p);
 	return 0;
-}
-
-bool bloom_may_have(struct bytes filter, uint64_t hash)
-{
-	size_t nlines = filter.len / BLOOM_LINE;
-	const uint8_t *line;
-	uint32_t h = (uint32_t)hash * STEP;
-	unsigned all = 1;
-
-	if (nlines == 0)
-		return true;
-	line = filter.data + line_of(nlines, hash) * BLOOM_LINE;
-	/* Where a no is found would be guessed wrong every other time. */
-	for (int k = 0; k < PROBES; k++) {
-		unsigned bit = probe(&h);
-
-		all &= line[bit / 8] >> bit % 8;
-	}
-	return all;
-}
-
-void bloom_ahead(struct bytes filter, uint64_t hash)
-{
-	size_t nlines = filter.len / BLOOM_LINE;
-
-	__builtin_prefetch(filter.data + line_of(nlines, hash) * BLOOM_LINE);
 }

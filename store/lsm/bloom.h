@@ -33,9 +33,52 @@ int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash);
 /* Appends to @out a filter over them. 0 or -ENOMEM. */
 int bloom_build(const struct bloom_keys *k, struct buf *out);
 
+/* -- asking --------------------------------------------------------------- */
+
+#define BLOOM_PROBES 6
+/* Odd, its bits without a pattern: 2^32 / golden ratio. */
+#define BLOOM_STEP 0x9e3779b9u
+
+static inline size_t bloom_line(size_t nlines, uint64_t hash)
+{
+	return (size_t)(((hash >> 32) * (uint64_t)nlines) >> 32);
+}
+
+/* The next bit of the line; the product's high bits are the mixed ones. */
+static inline unsigned bloom_probe(uint32_t *h)
+{
+	unsigned bit = *h >> 23;
+
+	*h *= BLOOM_STEP;
+	return bit;
+}
+
 /* May the filter hold the key? One of no whole lines answers true. */
-bool bloom_may_have(struct bytes filter, uint64_t hash);
-/* Starts to load the line that this will look at. */
-void bloom_ahead(struct bytes filter, uint64_t hash);
+static inline bool bloom_may_have(struct bytes filter, uint64_t hash)
+{
+	size_t nlines = filter.len / BLOOM_LINE;
+	const uint8_t *line;
+	uint32_t h = (uint32_t)hash * BLOOM_STEP;
+	unsigned all = 1;
+
+	if (nlines == 0)
+		return true;
+	line = filter.data + bloom_line(nlines, hash) * BLOOM_LINE;
+	/* Where a no is found would be guessed wrong every other time. */
+	for (int k = 0; k < BLOOM_PROBES; k++) {
+		unsigned bit = bloom_probe(&h);
+
+		all &= line[bit / 8] >> bit % 8;
+	}
+	return all;
+}
+
+/* Starts to load the line that this looks at. */
+static inline void bloom_ahead(struct bytes filter, uint64_t hash)
+{
+	size_t nlines = filter.len / BLOOM_LINE;
+
+	__builtin_prefetch(filter.data + bloom_line(nlines, hash) * BLOOM_LINE);
+}
 
 #endif

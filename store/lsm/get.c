@@ -68,7 +68,8 @@ struct newest {
 	uint32_t at[LEVELS_MAX]; /* the file of a level that may have it */
 	struct entry e;
 	bool found;
-	bool sole; /* one file alone may have it, and nothing in memory */
+	/* The one file that alone may have it, with nothing in memory. */
+	struct sstable *sole;
 	bool only; /* no other version is stored, as far as is known */
 	struct sst_cursor cursors[2]; /* one holds, one looks */
 	struct sst_cursor *held;
@@ -97,14 +98,18 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 	const struct level *top = &l->level[0];
 	uint32_t asked = top->nfiles;
 	int first = l->begin ? l->begin : 1;
+	struct sstable *t = asked ? top->files[0] : NULL;
 
 	for (int i = first; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
 
 		n->at[i] = lv->nfiles > 1 ? levels_find(lv, n->column.row) : 0;
-		asked += n->at[i] < lv->nfiles;
+		if (n->at[i] == lv->nfiles)
+			continue;
+		asked++;
+		t = lv->files[n->at[i]];
 	}
-	n->sole = asked == 1 && !in_memory;
+	n->sole = asked == 1 && !in_memory ? t : NULL;
 	n->column.row_exists = asked > 2;
 	/* The first answer, of a filter of rows, is near. */
 	if (!n->column.row_exists)
@@ -189,23 +194,16 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	return 1;
 }
 
-/*
- * As look_in_memory(), or negative. What a filter says costs as much as to look
- * into a block that is in memory: where a yes is expected it is not asked
- * first.
- */
-static int look_in_file(struct newest *n, struct sstable *t)
+/* As look_in_memory(), or negative. @expected: the filter was not asked. */
+static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 {
 	struct sst_cursor *c =
 		n->held == n->cursors ? n->cursors + 1 : n->cursors;
 	struct block_rows at;
 	struct entry e;
 	uint32_t cell;
-	bool expected = n->sole && n->question->expected;
 	int r;
 
-	if (!expected && !sst_may_have_column(t, &n->column))
-		return 0;
 	sst_cursor(t, c);
 	c->bare = true;
 	c->at_hand = expected;
@@ -234,6 +232,19 @@ static int look_in_file(struct newest *n, struct sstable *t)
 	if (n->held != c)
 		cursor_close(&c->base);
 	return r < 0 ? r : 0;
+}
+
+/*
+ * As look_in_blocks(). What a filter says costs as much as to look into a block
+ * that is in memory: where a yes is expected it is not asked first.
+ */
+static int look_in_file(struct newest *n, struct sstable *t)
+{
+	bool expected = n->sole && n->question->expected;
+
+	if (!expected && !sst_may_have_column(t, &n->column))
+		return 0;
+	return look_in_blocks(n, t, expected);
 }
 
 /*
@@ -268,6 +279,8 @@ static int look_in_files(struct newest *n, const struct levels *l)
 {
 	int r = 0;
 
+	if (n->sole)
+		return look_in_file(n, n->sole);
 	for (int i = l->begin; r == 0 && i < l->end; i++)
 		r = look_in_level(n, &l->level[i], i);
 	return r;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/lsm/heads.h"
 #include "store/why.h"
 
 static struct bytes row_min(const struct sstable *t)
@@ -41,6 +42,7 @@ void levels_unref(struct levels *l)
 		for (uint32_t j = 0; j < l->level[i].nfiles; j++)
 			sst_unref(l->level[i].files[j]);
 		free(l->level[i].files);
+		free(l->level[i].heads);
 	}
 	history_free(&l->lost);
 	free(l);
@@ -85,6 +87,29 @@ static int check_disjoint(const struct level *l, int level)
 	return 0;
 }
 
+static struct bytes behind(struct bytes s, size_t n)
+{
+	return bytes_of(s.data + n, s.len - n);
+}
+
+/* Of files in order. */
+static int make_heads(struct level *l)
+{
+	struct bytes first = row_max(l->files[0]);
+	struct bytes last = row_max(l->files[l->nfiles - 1]);
+	size_t n = 0;
+
+	l->heads = calloc(l->nfiles, sizeof(*l->heads));
+	if (!l->heads)
+		return -ENOMEM;
+	while (n < first.len && n < last.len && first.data[n] == last.data[n])
+		n++;
+	l->prefix = bytes_of(first.data, n);
+	for (uint32_t i = 0; i < l->nfiles; i++)
+		l->heads[i] = head_of(behind(row_max(l->files[i]), n));
+	return 0;
+}
+
 static int build_level(const struct levels *from, int level,
 		       const struct level_file *removed, size_t nremoved,
 		       const struct level_file *added, size_t nadded,
@@ -92,6 +117,7 @@ static int build_level(const struct levels *from, int level,
 {
 	const struct level *old = &from->level[level];
 	size_t room = old->nfiles;
+	int r;
 
 	for (size_t i = 0; i < nadded; i++)
 		room += added[i].level == level;
@@ -111,7 +137,10 @@ static int build_level(const struct levels *from, int level,
 	if (to->nfiles > 1)
 		qsort(to->files, to->nfiles, sizeof(struct sstable *),
 		      level ? by_row : newer_first);
-	return level ? check_disjoint(to, level) : 0;
+	if (!level || to->nfiles < 2)
+		return 0;
+	r = check_disjoint(to, level);
+	return r == 0 ? make_heads(to) : r;
 }
 
 int levels_apply(const struct levels *from, const struct level_file *removed,
@@ -162,7 +191,7 @@ uint64_t levels_bytes(const struct levels *l, int level)
 	return n;
 }
 
-uint32_t levels_find(const struct level *l, struct bytes row)
+static uint32_t find_by_rows(const struct level *l, struct bytes row)
 {
 	uint32_t lo = 0, hi = l->nfiles;
 
@@ -175,6 +204,23 @@ uint32_t levels_find(const struct level *l, struct bytes row)
 			hi = mid;
 	}
 	return lo;
+}
+
+uint32_t levels_find(const struct level *l, struct bytes row)
+{
+	uint64_t head;
+	uint32_t at;
+
+	if (!l->heads)
+		return find_by_rows(l, row);
+	if (!bytes_has_prefix(row, l->prefix))
+		return bytes_cmp(row, l->prefix) < 0 ? 0 : l->nfiles;
+	head = head_of(behind(row, l->prefix.len));
+	at = heads_find(l->heads, l->nfiles, head);
+	while (at < l->nfiles && l->heads[at] == head &&
+	       bytes_cmp(row_max(l->files[at]), row) < 0)
+		at++;
+	return at;
 }
 
 bool levels_overlap_below(const struct levels *l, int level, struct bytes min,

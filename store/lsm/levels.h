@@ -22,6 +22,13 @@
 struct level {
 	struct sstable **files; /* each holds a reference */
 	uint32_t nfiles;
+	/*
+	 * For levels_find(), of several files in a struct levels: what all
+	 * row_max begin with, borrowed of one, and the heads of the rest. NULL:
+	 * the rows themselves are compared.
+	 */
+	struct bytes prefix;
+	uint64_t *heads;
 };
 
 struct levels {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "store/why.h"

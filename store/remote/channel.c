@@ -104,7 +104,7 @@ int channel_open(const char *path, struct channel **out)
 int store_open_served(const char *path, const struct store_options *o,
 		      struct store **out)
 {
-	struct channel *ch;
+	struct channel *ch = NULL;
 	int r;
 
 	why_clear();

@@ -272,6 +272,46 @@ static void the_file_of_a_row_is_found(void **state)
 	levels_unref(l);
 }
 
+/* Their heads are equal, or equal but for what is padded. */
+static void the_file_of_a_row_is_found_among_alike(void **state)
+{
+	static const struct {
+		struct bytes row;
+		uint32_t at;
+	} cases[] = {
+#define ROW(s) {(const uint8_t *)(s), sizeof(s) - 1}
+		{ROW(""), 0},
+		{ROW("o"), 0},
+		{ROW("p"), 0},
+		{ROW("pa"), 0},
+		{ROW("pa\0"), 1},
+		{ROW("paaaaaaaa"), 1},
+		{ROW("paaaaaaaa3"), 1},
+		{ROW("paaaaaaaa3\0"), 2},
+		{ROW("paaaaaaaa7"), 2},
+		{ROW("paaaaaaaa8"), 3},
+		{ROW("paaaaaaaa\xff"), 3},
+		{ROW("pz"), 3},
+		{ROW("pz\0"), 4},
+		{ROW("q"), 4},
+#undef ROW
+	};
+	struct levels *l = empty();
+	struct level_file added[] = {
+		{1, file(44, "pA", "pa", 1)},
+		{1, file(45, "paaaaaaaa1", "paaaaaaaa3", 1)},
+		{1, file(46, "paaaaaaaa5", "paaaaaaaa7", 1)},
+		{1, file(47, "pb", "pz", 1)},
+	};
+
+	(void)state;
+	assert_int_equal(apply(&l, NULL, 0, added, 4), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (levels_find(&l->level[1], cases[i].row) != cases[i].at)
+			fail_msg("case %zu", i);
+	levels_unref(l);
+}
+
 static void overlap_looks_at_deeper_levels_only(void **state)
 {
 	static const struct {
@@ -482,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_set_outlives_the_next_one),
 		cmocka_unit_test(a_file_moves_between_levels),
 		cmocka_unit_test(the_file_of_a_row_is_found),
+		cmocka_unit_test(the_file_of_a_row_is_found_among_alike),
 		cmocka_unit_test(overlap_looks_at_deeper_levels_only),
 		cmocka_unit_test(a_level_reads_like_one_file),
 		cmocka_unit_test(all_rows_come_in_both_directions),
