@@ -87,6 +87,7 @@ static int inputs_open(struct inputs *in, struct compaction_job *j)
 		c = &in->files[in->nfiles++];
 		sst_cursor(l0->files[i], c);
 		c->no_fill = true;
+		c->ahead_max = sst_ahead_of(j->what->ninputs[0]);
 		add_source(in, &c->base);
 	}
 	for (int i = 1; r == 0 && i < LEVELS_MAX; i++)

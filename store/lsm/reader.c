@@ -109,6 +109,8 @@ int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		if (!file_matters(t, spec))
 			continue;
 		sst_cursor(t, &r->level0[r->nlevel0]);
+		r->level0[r->nlevel0].ahead_max =
+			sst_ahead_of(l->level[0].nfiles);
 		add_source(r, &r->level0[r->nlevel0++].base);
 	}
 	for (int i = 1; i < LEVELS_MAX; i++) {

@@ -7,8 +7,6 @@
 #include "store/lsm/bloom.h"
 #include "store/why.h"
 
-#define WINDOW_MIN (64u << 10)
-#define WINDOW_MAX (256u << 10)
 /*
  * A bare block comes in whole at that many reads. Where all is read alike and
  * not all fits, what comes in drives others out: that must stay rare.
@@ -45,7 +43,8 @@ static void drop_block(struct sst_cursor *c)
 static struct sst_window *window_new(size_t cap)
 {
 	size_t size = sizeof(struct sst_window) + cap;
-	struct sst_window *w = cap < WINDOW_MAX ? malloc(size) : os_pages(size);
+	struct sst_window *w =
+		cap < SST_AHEAD_MAX ? malloc(size) : os_pages(size);
 
 	if (w)
 		w->cap = cap;
@@ -54,7 +53,7 @@ static struct sst_window *window_new(size_t cap)
 
 static void window_free(struct sst_window *w)
 {
-	if (w && w->cap == WINDOW_MAX)
+	if (w && w->cap == SST_AHEAD_MAX)
 		os_pages_free(w, sizeof(*w) + w->cap);
 	else
 		free(w);
@@ -76,11 +75,11 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 		return;
 	if (!c->no_fill && !goes_on)
 		return;
-	want = c->no_fill ? WINDOW_MAX : WINDOW_MIN;
+	want = c->no_fill ? c->ahead_max : SST_AHEAD_MIN;
 	if (w && want < 2 * w->len)
 		want = 2 * w->len;
-	if (want > WINDOW_MAX)
-		want = WINDOW_MAX;
+	if (want > c->ahead_max)
+		want = c->ahead_max;
 	if (len > want)
 		return;
 	if (!w || w->cap < want) {
@@ -660,5 +659,9 @@ static const struct cursor_ops ops = {
 
 void sst_cursor(struct sstable *t, struct sst_cursor *c)
 {
-	*c = (struct sst_cursor){.base.ops = &ops, .table = t};
+	*c = (struct sst_cursor){
+		.base.ops = &ops,
+		.table = t,
+		.ahead_max = SST_AHEAD_MAX,
+	};
 }

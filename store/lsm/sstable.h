@@ -108,11 +108,28 @@ void sst_column_ahead(const struct sstable *t, struct sst_column *c);
 int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 	      void *arg);
 
+/*
+ * Who reads on in a file reads so many bytes ahead; who does in many at once
+ * so many in all, but SST_AHEAD_MIN in each.
+ */
+#define SST_AHEAD_MAX (256u << 10)
+#define SST_AHEAD_MIN (64u << 10)
+#define SST_AHEAD_ALL (4u << 20)
+static inline uint32_t sst_ahead_of(uint32_t nfiles)
+{
+	uint32_t share = SST_AHEAD_ALL / (nfiles ? nfiles : 1);
+
+	if (share > SST_AHEAD_MAX)
+		return SST_AHEAD_MAX;
+	return share > SST_AHEAD_MIN ? share : SST_AHEAD_MIN;
+}
+
 /* Embed it: opening allocates nothing. Holds no reference to the table. */
 struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
-	bool no_fill; /* compaction: blocks read do not enter the cache */
+	bool no_fill;	    /* compaction: blocks read do not enter the cache */
+	uint32_t ahead_max; /* bytes; SST_AHEAD_MAX unless set to less */
 	/*
 	 * It may stand on a bare block. Nothing but sst_cursor_find() and
 	 * sst_cursor_value() is called then.
