@@ -16,6 +16,12 @@ static const uint8_t width_max[BLOCK_NCOLUMNS] = {
 	[BLOCK_TTL] = 8,     [BLOCK_KIND] = 1,	   [BLOCK_VALUE_END] = 4,
 };
 
+#define BYTES(n) (UINT64_MAX >> (64 - 8 * (n)))
+
+const uint64_t block_mask[9] = {0,	  BYTES(1), BYTES(2),
+				BYTES(3), BYTES(4), BYTES(5),
+				BYTES(6), BYTES(7), BYTES(8)};
+
 static uint32_t le32(const uint8_t *p)
 {
 	uint32_t v;
@@ -43,6 +49,8 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 	if (nrow == 0 || nrow > raw_len / 3)
 		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
 			   raw_len, nrow);
+	/* A column's place in all that is a number of 32 bits. */
+	_Static_assert(BLOCK_LEN_MAX < UINT32_MAX / 4, "as is that of heads");
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
 	b = passing ? malloc(memory) : slab_alloc(memory);
 	if (!b)
@@ -51,7 +59,7 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 	*b = (struct block){
 		.nrow = nrow,
 		.memory = passing ? memory : slab_size(memory),
-		.raw_len = raw_len,
+		.raw_len = (uint32_t)raw_len,
 		.passing = passing,
 	};
 	b->heads = (uint64_t *)(b + 1);
@@ -71,11 +79,15 @@ void block_free(struct block *b)
 
 void block_move(struct block *to, const struct block *from)
 {
+	ptrdiff_t by =
+		(to->raw - (uint8_t *)to) - (from->raw - (const uint8_t *)from);
+
 	to->prefix.data = to->raw + (from->prefix.data - from->raw);
 	to->suffixes = to->raw + (from->suffixes - from->raw);
 	to->qualifiers = to->raw + (from->qualifiers - from->raw);
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++)
-		to->column[i].at = to->raw + (from->column[i].at - from->raw);
+		if (from->column[i].width)
+			to->column[i].at = (uint32_t)(from->column[i].at + by);
 }
 
 /* What pointed into the memory of @from points into that of @to, if anywhere.
@@ -132,16 +144,14 @@ static int decode_header(struct block *b)
 		c[i].width = h[16 + i];
 		if (c[i].width > width_max[i])
 			return damaged("an array is too wide");
-		c[i].mask =
-			c[i].width ? UINT64_MAX >> (64 - 8 * c[i].width) : 0;
 	}
 	for (int i = 16 + BLOCK_NCOLUMNS; i < 32; i++)
 		if (h[i])
 			return damaged("bytes that must be zero are not");
-	c[BLOCK_KIND].base = h[15];
-	c[BLOCK_TS].base = le64(h + 32);
-	c[BLOCK_SEQ].base = le64(h + 40);
-	c[BLOCK_TTL].base = le64(h + 48);
+	b->base[BLOCK_KIND - BLOCK_TS] = h[15];
+	b->base[BLOCK_TS - BLOCK_TS] = le64(h + 32);
+	b->base[BLOCK_SEQ - BLOCK_TS] = le64(h + 40);
+	b->base[BLOCK_TTL - BLOCK_TS] = le64(h + 48);
 	return 0;
 }
 
@@ -159,13 +169,17 @@ static int decode_sections(struct block *b)
 		[BLOCK_KIND] = b->ncell,
 		[BLOCK_VALUE_END] = b->ncell + 1ull,
 	};
+	size_t raw = (size_t)(b->raw - (uint8_t *)b);
 	uint64_t at = BLOCK_HEADER_LEN;
 	uint64_t rest;
 
 	/* No overflow: counts < 2^33, widths <= 8, nine of them. */
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++) {
-		b->column[i].at = b->raw + at;
-		at += count[i] * b->column[i].width;
+		struct column *c = &b->column[i];
+
+		c->at = (uint32_t)(c->width ? raw + at
+					    : offsetof(struct block, zero));
+		at += count[i] * c->width;
 		if (at > b->raw_len)
 			return damaged("an array reaches beyond the block");
 	}
@@ -175,33 +189,33 @@ static int decode_sections(struct block *b)
 		return damaged("the prefix reaches beyond the block");
 	rest -= b->prefix.len;
 	b->suffixes = b->prefix.data + b->prefix.len;
-	at = column_get(&b->column[BLOCK_ROW_END], b->nrow);
+	at = block_number(b, BLOCK_ROW_END, b->nrow);
 	if (at > rest)
 		return damaged("the rows reach beyond the block");
 	rest -= at;
 	b->qualifiers = b->suffixes + at;
-	at = column_get(&b->column[BLOCK_QUAL_END], b->nqual);
+	at = block_number(b, BLOCK_QUAL_END, b->nqual);
 	if (at > rest)
 		return damaged("the qualifiers reach beyond the block");
 	rest -= at;
 	b->values = b->qualifiers + at;
-	b->front_len = b->raw_len - rest;
-	at = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
+	b->front_len = (uint32_t)(b->raw_len - rest);
+	at = block_number(b, BLOCK_VALUE_END, b->ncell);
 	if (at != rest)
 		return damaged("the values do not end where the block does");
 	return 0;
 }
 
 /* [0] is 0 and no entry is smaller than the one before or too far from it. */
-static bool ascends(const struct column *c, uint32_t n, uint64_t step_min,
-		    uint64_t step_max)
+static bool ascends(const struct block *b, enum block_column c, uint32_t n,
+		    uint64_t step_min, uint64_t step_max)
 {
-	uint64_t last = column_get(c, 0);
+	uint64_t last = block_number(b, c, 0);
 
 	if (last != 0)
 		return false;
 	for (uint32_t i = 1; i <= n; i++) {
-		uint64_t v = column_get(c, i);
+		uint64_t v = block_number(b, c, i);
 
 		if (v < last || v - last < step_min || v - last > step_max)
 			return false;
@@ -216,10 +230,9 @@ static int decode_rows(struct block *b)
 	size_t longest = 0;
 
 	if (b->prefix.len > ROW_LEN_MAX ||
-	    !ascends(&b->column[BLOCK_ROW_END], b->nrow, 0,
-		     ROW_LEN_MAX - b->prefix.len))
+	    !ascends(b, BLOCK_ROW_END, b->nrow, 0, ROW_LEN_MAX - b->prefix.len))
 		return damaged("lengths of rows out of range");
-	if (!ascends(&b->column[BLOCK_ROW_CELL], b->nrow, 1, b->ncell) ||
+	if (!ascends(b, BLOCK_ROW_CELL, b->nrow, 1, b->ncell) ||
 	    block_row_cell(b, b->nrow) != b->ncell)
 		return damaged("first cells of rows out of range");
 	for (uint32_t i = 0; i < b->nrow; i++) {
@@ -240,8 +253,7 @@ static int decode_rows(struct block *b)
 
 static int decode_qualifiers(struct block *b)
 {
-	if (!ascends(&b->column[BLOCK_QUAL_END], b->nqual, 0,
-		     QUALIFIER_LEN_MAX))
+	if (!ascends(b, BLOCK_QUAL_END, b->nqual, 0, QUALIFIER_LEN_MAX))
 		return damaged("lengths of qualifiers out of range");
 	for (uint32_t i = 1; i < b->nqual; i++)
 		if (bytes_cmp(block_qualifier(b, i - 1),
@@ -289,12 +301,11 @@ static bool kind_is_known(uint64_t kind)
 static int decode_cell(struct block *b, uint32_t i, bool first,
 		       struct place *last)
 {
-	const struct column *c = b->column;
-	uint64_t kind = column_get(&c[BLOCK_KIND], i);
+	uint64_t kind = block_number(b, BLOCK_KIND, i);
 	struct place p = {
-		.id = column_get(&c[BLOCK_ID], i),
-		.ts = column_get(&c[BLOCK_TS], i),
-		.seq = column_get(&c[BLOCK_SEQ], i),
+		.id = block_number(b, BLOCK_ID, i),
+		.ts = block_number(b, BLOCK_TS, i),
+		.seq = block_number(b, BLOCK_SEQ, i),
 		.kind = (uint8_t)kind,
 	};
 
@@ -316,7 +327,7 @@ static int decode_cell(struct block *b, uint32_t i, bool first,
 		if (last->ts == p.ts)
 			b->simple = false;
 	}
-	if (p.kind != CELL_PUT || column_get(&c[BLOCK_TTL], i))
+	if (p.kind != CELL_PUT || block_number(b, BLOCK_TTL, i))
 		b->puts = b->simple = false;
 	if (p.seq > b->seq_max)
 		b->seq_max = p.seq;
@@ -333,7 +344,7 @@ static int decode_cells(struct block *b)
 	struct place last = {0};
 	uint32_t cell = 0;
 
-	if (!ascends(&b->column[BLOCK_VALUE_END], b->ncell, 0, VALUE_LEN_MAX))
+	if (!ascends(b, BLOCK_VALUE_END, b->ncell, 0, VALUE_LEN_MAX))
 		return damaged("lengths of values out of range");
 	b->ts_min = INT64_MAX;
 	b->ts_max = INT64_MIN;
@@ -472,13 +483,13 @@ static uint32_t find_qualifier(const struct block *b, struct bytes q,
 static inline bool cell_reaches(const struct block *b, uint32_t cell,
 				uint32_t id, bool exact, int64_t ts)
 {
-	uint64_t have = column_get(&b->column[BLOCK_ID], cell);
+	uint64_t have = block_number(b, BLOCK_ID, cell);
 
 	if (b->has_family && kind_is_family_marker(block_kind(b, cell)))
 		return false;
 	if (have != id || !exact)
 		return have >= id;
-	return (int64_t)column_get(&b->column[BLOCK_TS], cell) <= ts;
+	return (int64_t)block_number(b, BLOCK_TS, cell) <= ts;
 }
 
 static uint32_t find_cell(const struct block *b, uint32_t from, uint32_t to,
@@ -521,6 +532,5 @@ bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 	uint32_t id = find_qualifier(b, qualifier, &exact);
 
 	*cell = find_cell(b, from, to, id, exact, INT64_MAX);
-	return exact && *cell < to &&
-	       column_get(&b->column[BLOCK_ID], *cell) == id;
+	return exact && *cell < to && block_number(b, BLOCK_ID, *cell) == id;
 }

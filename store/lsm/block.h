@@ -55,6 +55,8 @@
 #define BLOCK_SLACK 16
 /* No more: XXH3 takes several times as long a byte for what is longer. */
 #define BLOCK_PIECE 240u
+/* Lines of the processor's cache with all that a search looks at, mostly. */
+#define BLOCK_AHEAD 24
 
 enum block_column {
 	BLOCK_ROW_END,
@@ -69,21 +71,17 @@ enum block_column {
 	BLOCK_NCOLUMNS
 };
 
-/* An array of numbers of @width bytes. */
+/* An array of numbers of @width bytes, which begins @at of the block. */
 struct column {
-	const uint8_t *at;
-	uint64_t base, mask;
-	uint32_t width;
+	uint32_t at, width;
 };
 
-static inline uint64_t column_get(const struct column *c, size_t i)
-{
-	uint64_t v;
+extern const uint64_t block_mask[9]; /* of eight bytes, by width */
 
-	memcpy(&v, c->at + i * c->width, sizeof(v));
-	return (le64toh(v) & c->mask) + c->base;
-}
-
+/*
+ * What a read looks at lies in the first three lines of the processor's cache.
+ * All of it is one piece of memory: this, heads or sums, raw[].
+ */
 struct block {
 	uint32_t nrow, ncell, nqual;
 	uint32_t row_len_max; /* the longest row in it */
@@ -95,29 +93,44 @@ struct block {
 	 * row.
 	 */
 	bool puts, simple, single;
+	bool plain;	  /* lies in the file as it is */
+	bool passing;	  /* its memory is malloc()'s */
+	atomic_bool used; /* the cache's: since its hand came by */
+	uint32_t raw_len;
+	uint32_t front_len; /* what is before the values */
 	uint64_t seq_max;
-	int64_t ts_min, ts_max;
+	uint64_t *heads; /* [nrow]; NULL if it is not whole */
+	uint32_t *sums;	 /* of the pieces; NULL if it is whole */
 	struct bytes prefix;
 	const uint8_t *suffixes, *qualifiers;
 	const uint8_t *values; /* NULL if it is not whole */
 	struct column column[BLOCK_NCOLUMNS];
-	uint64_t *heads; /* [nrow]; NULL if it is not whole */
-	size_t memory;	 /* of all this */
-	size_t raw_len;
-	size_t front_len; /* what is before the values */
+	uint64_t zero;	  /* the numbers of a column of width 0 */
+	uint64_t base[4]; /* of TS, SEQ; and of TTL, KIND, in another line */
 	/* [raw_len + BLOCK_SLACK], the front if bare, NULL if hollow */
 	uint8_t *raw;
-	uint32_t *sums;		/* of the pieces; NULL if it is whole */
+	size_t memory; /* of all this */
+	int64_t ts_min, ts_max;
 	uint64_t front_sum;	/* unless it is whole */
 	_Atomic uint32_t reads; /* of one that is not whole; about */
-	bool plain;		/* lies in the file as it is */
-	bool passing;		/* its memory is malloc()'s */
-	/* The cache's own: its ring, and where the block belongs. */
-	atomic_bool used; /* since the hand came by */
-	struct block *next, *prev;
-	void *slots;
+	/* The cache's own: where the block belongs, its ring. */
 	uint32_t index;
+	void *slots;
+	struct block *next, *prev;
 };
+
+static inline uint64_t block_number(const struct block *b, enum block_column c,
+				    size_t i)
+{
+	const struct column *k = &b->column[c];
+	uint64_t v;
+
+	memcpy(&v, (const uint8_t *)b + k->at + i * k->width, sizeof(v));
+	v = le64toh(v) & block_mask[k->width];
+	if (c >= BLOCK_TS && c <= BLOCK_KIND)
+		v += b->base[c - BLOCK_TS];
+	return v;
+}
 
 /*
  * Memory for a block of @raw_len bytes that holds @nrow rows: both from outside
@@ -129,15 +142,28 @@ void block_free(struct block *b); /* NULL is nothing */
 
 /*
  * A block that was cached long ago has left the processor's caches: its head
- * and the arrays behind are fetched at once, not one after the other. @b need
- * not be there any more.
+ * and the arrays behind are fetched at once, not one after the other. Lines
+ * that lie together come for less than half of what those cost that do not.
+ * @b need not be there any more.
  */
 static inline void block_ahead(const struct block *b)
 {
 	const char *at = (const char *)b;
 
-	for (size_t n = 0; n < 20 * 64; n += 64)
+	for (size_t n = 0; n < offsetof(struct block, base) + 16; n += 64)
 		__builtin_prefetch(at + n);
+	for (size_t n = sizeof(*b) & ~(size_t)63; n < BLOCK_AHEAD * 64; n += 64)
+		__builtin_prefetch(at + n);
+}
+
+static inline void block_bytes_ahead(const uint8_t *at, size_t len)
+{
+	const uint8_t *end = at + (len < 8 * 64 ? len : 8 * 64);
+
+	/* Where lines begin, so that none is left out. */
+	at = (const uint8_t *)((uintptr_t)at & ~(uintptr_t)63);
+	for (; at < end; at += 64)
+		__builtin_prefetch(at);
 }
 
 /* How much of it is in memory. */
@@ -185,38 +211,37 @@ int block_row_cmp(const struct block *b, uint32_t i, struct bytes row);
 
 static inline struct bytes block_suffix(const struct block *b, uint32_t i)
 {
-	const struct column *end = &b->column[BLOCK_ROW_END];
-	uint64_t from = column_get(end, i);
+	uint64_t from = block_number(b, BLOCK_ROW_END, i);
 
-	return bytes_of(b->suffixes + from, column_get(end, i + 1) - from);
+	return bytes_of(b->suffixes + from,
+			block_number(b, BLOCK_ROW_END, i + 1) - from);
 }
 
 static inline uint32_t block_row_cell(const struct block *b, uint32_t row)
 {
-	return column_get(&b->column[BLOCK_ROW_CELL], row);
+	return block_number(b, BLOCK_ROW_CELL, row);
 }
 
 static inline uint8_t block_kind(const struct block *b, uint32_t cell)
 {
-	return column_get(&b->column[BLOCK_KIND], cell);
+	return block_number(b, BLOCK_KIND, cell);
 }
 
 static inline struct bytes block_qualifier(const struct block *b, uint32_t id)
 {
-	const struct column *end = &b->column[BLOCK_QUAL_END];
-	uint64_t from = column_get(end, id);
+	uint64_t from = block_number(b, BLOCK_QUAL_END, id);
 
-	return bytes_of(b->qualifiers + from, column_get(end, id + 1) - from);
+	return bytes_of(b->qualifiers + from,
+			block_number(b, BLOCK_QUAL_END, id + 1) - from);
 }
 
 /* Where the value of a cell lies among the values. */
 static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
 				      uint64_t *len)
 {
-	const struct column *end = &b->column[BLOCK_VALUE_END];
-	uint64_t from = column_get(end, cell);
+	uint64_t from = block_number(b, BLOCK_VALUE_END, cell);
 
-	*len = column_get(end, cell + 1) - from;
+	*len = block_number(b, BLOCK_VALUE_END, cell + 1) - from;
 	return from;
 }
 
@@ -224,13 +249,15 @@ static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
 static inline void block_entry_key(const struct block *b, uint32_t cell,
 				   struct entry *e)
 {
-	const struct column *c = b->column;
-
-	e->qualifier = block_qualifier(b, column_get(&c[BLOCK_ID], cell));
-	e->ts = (int64_t)column_get(&c[BLOCK_TS], cell);
-	e->seq = column_get(&c[BLOCK_SEQ], cell);
-	e->ttl_ms = column_get(&c[BLOCK_TTL], cell);
-	e->kind = (uint8_t)column_get(&c[BLOCK_KIND], cell);
+	e->qualifier = block_qualifier(b, block_number(b, BLOCK_ID, cell));
+	e->ts = (int64_t)block_number(b, BLOCK_TS, cell);
+	e->seq = block_number(b, BLOCK_SEQ, cell);
+	e->ttl_ms = 0;
+	e->kind = CELL_PUT;
+	if (b->puts)
+		return;
+	e->ttl_ms = block_number(b, BLOCK_TTL, cell);
+	e->kind = (uint8_t)block_number(b, BLOCK_KIND, cell);
 }
 
 /* Of a block that is not bare. */

@@ -190,6 +190,11 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 
 	if (!block_find_newest(b, from, to, qualifier, cell))
 		return *cell < to || at->end > at->row ? 0 : -1;
+	if (!b->sums) {
+		uint64_t len, value = block_value_at(b, *cell, &len);
+
+		block_bytes_ahead(b->values + value, len);
+	}
 	block_entry_key(b, *cell, e);
 	return 1;
 }

@@ -33,6 +33,19 @@ struct run {
 /* Room for the keys that one call hands out, unless two of them need more. */
 #define SCAN_KEYS_BYTES 3072
 
+/*
+ * A result of a list of rows. Field by field: a literal would be cleared by an
+ * instruction that takes longer to begin than all of this.
+ */
+static inline void scan_put_row(struct cell *c, struct bytes row)
+{
+	c->row = row;
+	c->family = c->qualifier = c->value = (struct bytes){0};
+	c->ts = 0;
+	c->seq = c->ttl_ms = 0;
+	c->kind = 0;
+}
+
 /* So many qualifiers of a block at most are kept for a run. */
 #define RUN_NAMES 64
 

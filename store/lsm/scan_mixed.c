@@ -24,8 +24,7 @@ static bool add_part(struct mixed_cell *cells, uint32_t *n,
 	if (p->end - p->cell > MIXED_CELLS - *n)
 		return false;
 	for (uint32_t cell = p->cell; cell < p->end; cell++) {
-		uint32_t id =
-			(uint32_t)column_get(&p->block->column[BLOCK_ID], cell);
+		uint32_t id = (uint32_t)block_number(p->block, BLOCK_ID, cell);
 		struct bytes q = block_qualifier(p->block, id);
 		uint64_t head = head_of(q);
 		uint32_t at = (*n)++;
@@ -83,15 +82,16 @@ int scan_mixed_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		n = left;
 	for (size_t i = 0; i < n; i++) {
 		const struct mixed_cell *m = &sc->mixed[run->cell + i];
-		const struct column *c = m->block->column;
 		uint64_t len, at = block_value_at(m->block, m->cell, &len);
 
 		out[i] = (struct cell){
 			.row = row,
 			.family = family,
 			.qualifier = m->qualifier,
-			.ts = (int64_t)column_get(&c[BLOCK_TS], m->cell),
-			.seq = column_get(&c[BLOCK_SEQ], m->cell),
+			.ts = (int64_t)block_number(m->block, BLOCK_TS,
+						    m->cell),
+			.seq = block_number(m->block, BLOCK_SEQ, m->cell),
+			.ttl_ms = 0,
 			.kind = CELL_PUT,
 			.value = bytes_of(sc->keys_only ? NULL
 							: m->block->values + at,

@@ -98,35 +98,46 @@ void scan_run_names(struct lsm_scan *sc, const struct block *b, uint32_t ncells)
 		sc->names[i] = block_qualifier(b, i);
 }
 
-/* The next number of a column, the entries of which begin with it. */
-static inline uint64_t take(struct column *c)
-{
-	uint64_t v = column_get(c, 0);
+/* Numbers of a column, from an entry on. */
+struct numbers {
+	const uint8_t *at;
+	uint64_t base, mask;
+	size_t width;
+};
 
-	c->at += c->width;
-	return v;
+static inline uint64_t take(struct numbers *n)
+{
+	uint64_t v;
+
+	memcpy(&v, n->at, sizeof(v));
+	n->at += n->width;
+	return (le64toh(v) & n->mask) + n->base;
 }
 
 /* The same without a base, where the width is known as this is compiled. */
-static inline uint64_t take_narrow(struct column *c, uint32_t width)
+static inline uint64_t take_narrow(struct numbers *n, uint32_t width)
 {
 	uint64_t v = 0;
 
 	if (!width)
-		return take(c);
-	memcpy(&v, c->at, width);
-	c->at += width;
+		return take(n);
+	memcpy(&v, n->at, width);
+	n->at += width;
 	return le64toh(v);
 }
 
-/* Column @i from an entry on. */
-static inline struct column column_from(const struct block *b, int i,
-					uint32_t from)
+static inline struct numbers numbers_from(const struct block *b,
+					  enum block_column c, uint32_t from)
 {
-	struct column c = b->column[i];
+	const struct column *k = &b->column[c];
+	bool based = c >= BLOCK_TS && c <= BLOCK_KIND;
 
-	c.at += (size_t)from * c.width;
-	return c;
+	return (struct numbers){
+		.at = (const uint8_t *)b + k->at + (size_t)from * k->width,
+		.base = based ? b->base[c - BLOCK_TS] : 0,
+		.mask = block_mask[k->width],
+		.width = k->width,
+	};
 }
 
 static inline struct bytes run_key(const struct lsm_scan *sc)
@@ -194,10 +205,10 @@ put_cells(struct lsm_scan *sc, struct cell *out, size_t n, bool more,
 {
 	struct run *run = &sc->run;
 	const struct block *b = run->block;
-	struct column id = column_from(b, BLOCK_ID, run->cell);
-	struct column ts = column_from(b, BLOCK_TS, run->cell);
-	struct column seq = column_from(b, BLOCK_SEQ, run->cell);
-	struct column end = column_from(b, BLOCK_VALUE_END, run->cell);
+	struct numbers id = numbers_from(b, BLOCK_ID, run->cell);
+	struct numbers ts = numbers_from(b, BLOCK_TS, run->cell);
+	struct numbers seq = numbers_from(b, BLOCK_SEQ, run->cell);
+	struct numbers end = numbers_from(b, BLOCK_VALUE_END, run->cell);
 	const struct cell like = {.family = sc->families[0].name_bytes,
 				  .kind = CELL_PUT};
 	const uint8_t *values = b->values;
@@ -281,6 +292,6 @@ int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		done = fill(sc, out, n, true);
 	else
 		while (done < n && next_row(sc, done == 0))
-			out[done++] = (struct cell){.row = run_key(sc)};
+			scan_put_row(&out[done++], run_key(sc));
 	return done ? (int)done : end_run(sc);
 }

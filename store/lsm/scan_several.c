@@ -75,12 +75,11 @@ static bool must_settle(struct lsm_scan *sc)
 static void look_at_cell(struct strip *s)
 {
 	const struct block *b = s->in.block;
-	const struct column *c = b->column;
 
-	s->qualifier = block_qualifier(b, column_get(&c[BLOCK_ID], s->cell));
+	s->qualifier = block_qualifier(b, block_number(b, BLOCK_ID, s->cell));
 	s->head = head_of(s->qualifier);
-	s->ts = (int64_t)column_get(&c[BLOCK_TS], s->cell);
-	s->seq = column_get(&c[BLOCK_SEQ], s->cell);
+	s->ts = (int64_t)block_number(b, BLOCK_TS, s->cell);
+	s->seq = block_number(b, BLOCK_SEQ, s->cell);
 }
 
 /* Enters the least row, in all that have it; NULL if nothing is left. */
@@ -181,6 +180,7 @@ static void put_cell(const struct lsm_scan *sc, const struct strip *s,
 		.qualifier = s->qualifier,
 		.ts = s->ts,
 		.seq = s->seq,
+		.ttl_ms = 0,
 		.kind = CELL_PUT,
 		.value = bytes_of(sc->keys_only ? NULL : b->values + at, len),
 	};

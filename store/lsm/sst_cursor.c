@@ -94,19 +94,15 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 }
 
 /*
- * The values of a row are found by way of three arrays, each a miss that waits
- * for the one before. Where values are of one size they lie in proportion.
+ * The values of a row are found by way of three arrays, which are on their way.
+ * Where values are of one size they lie in proportion.
  */
 static void fetch_values(const struct block *b, uint32_t row)
 {
-	uint64_t len = (uint64_t)(b->raw + b->raw_len - b->values);
-	const uint8_t *at = b->values + len * row / b->nrow;
-	const uint8_t *end = b->values + len * (row + 1) / b->nrow;
+	uint64_t len = b->raw_len - b->front_len;
+	uint64_t at = len * row / b->nrow;
 
-	if (end > at + 8 * 64)
-		end = at + 8 * 64;
-	for (; at < end; at += 64)
-		__builtin_prefetch(at);
+	block_bytes_ahead(b->values + at, len * (row + 1) / b->nrow - at);
 }
 
 /* Is it time for more of a block to come in? Lost counts do no harm. */
@@ -659,9 +655,22 @@ static const struct cursor_ops ops = {
 
 void sst_cursor(struct sstable *t, struct sst_cursor *c)
 {
-	*c = (struct sst_cursor){
-		.base.ops = &ops,
-		.table = t,
-		.ahead_max = SST_AHEAD_MAX,
-	};
+	/* Not as a literal: to clear all of it costs as much as a search. */
+	c->base.ops = &ops;
+	c->base.row = (struct bytes){0};
+	c->base.at.qualifier = c->base.at.value = (struct bytes){0};
+	c->base.at.ts = 0;
+	c->base.at.seq = c->base.at.ttl_ms = 0;
+	c->base.at.kind = 0;
+	c->table = t;
+	c->no_fill = c->bare = c->at_hand = false;
+	c->ahead_max = SST_AHEAD_MAX;
+	c->block = NULL;
+	c->pin = NULL;
+	c->block_index = c->near_index = 0;
+	c->row_index = c->cell_index = c->cell_end = 0;
+	c->prefixed = false;
+	c->row_copy = NULL;
+	c->row_far = (struct buf){0};
+	c->window = NULL;
 }

@@ -185,7 +185,7 @@ static int check_pieces(const struct sstable *t, const struct block *b,
 int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 		   uint32_t cell, struct buf *hold)
 {
-	uint64_t all = column_get(&b->column[BLOCK_VALUE_END], b->ncell);
+	uint64_t all = block_number(b, BLOCK_VALUE_END, b->ncell);
 	uint64_t len, at = block_value_at(b, cell, &len);
 	uint64_t from = at / BLOCK_PIECE * BLOCK_PIECE;
 	uint64_t end = (at + len + BLOCK_PIECE - 1) / BLOCK_PIECE * BLOCK_PIECE;

@@ -124,7 +124,10 @@ static inline uint32_t sst_ahead_of(uint32_t nfiles)
 	return share > SST_AHEAD_MIN ? share : SST_AHEAD_MIN;
 }
 
-/* Embed it: opening allocates nothing. Holds no reference to the table. */
+/*
+ * Embed it: opening allocates nothing. Holds no reference to the table.
+ * sst_cursor() sets each field by itself.
+ */
 struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
