@@ -10,14 +10,24 @@
  *	rest 2, i + 1 continues		 the second one is the key of i + 1
  *	any other			 the index does not know
  *
- * No block is looked at but the last one, to which the reader is moved.
+ * No block is looked at but the last one, to which the reader is moved; nor is
+ * an entry of the index, each a line of memory, where heads and briefs tell.
  */
 #include "store/lsm/scan.h"
 
 #include <errno.h>
 #include <limits.h>
 
+#include "store/lsm/heads.h"
 #include "store/lsm/sst_index.h"
+
+/* A short prefix is copied as so many bytes: an entry lies behind it. */
+#define PREFIX_SHORT 32
+/* What may be written behind a key. */
+#define KEY_SLACK 40
+
+_Static_assert(PREFIX_SHORT + HEAD_LEN <= KEY_SLACK, "it has room");
+_Static_assert(BLOCK_SLACK <= KEY_SLACK, "that, too");
 
 /* To the next row; false if the index does not know it. */
 static inline bool step(struct index_rows *k)
@@ -29,13 +39,15 @@ static inline bool step(struct index_rows *k)
 	while (!fresh) {
 		bool same;
 
+		if (rest == 1)
+			at = index_behind_inner(x, at + 1) - 1;
 		if (at + 1 >= k->end)
 			return false;
 		same = index_continues(x, at + 1);
 		if (rest != 1u + (rest == 2 && same))
 			return false;
 		fresh = rest == 2 || !same;
-		rest = x->entries[++at].nrow;
+		rest = index_rows_few(x, ++at);
 	}
 	k->at = at;
 	k->rest = rest;
@@ -65,17 +77,29 @@ void scan_keys_begin(struct lsm_scan *sc)
 /* The key of block @i at @to, which has room. */
 static void put_key(const struct sst_index *x, uint32_t i, uint8_t *to)
 {
-	const struct index_entry *e = &x->entries[i];
+	size_t prefix_len = x->prefix.len, len = index_suffix_brief(x, i);
+	const struct index_entry *e;
 
-	if (x->prefix.len <= BLOCK_SLACK && e->suffix_len <= BLOCK_SLACK) {
-		memcpy(to, x->prefix.data, BLOCK_SLACK);
-		memcpy(to + x->prefix.len, e->suffix, BLOCK_SLACK);
+	if (len <= HEAD_LEN && prefix_len <= PREFIX_SHORT) {
+		uint64_t suffix = htobe64(x->heads[i]);
+
+		memcpy(to, x->prefix.data, PREFIX_SHORT);
+		memcpy(to + prefix_len, &suffix, HEAD_LEN);
 		return;
 	}
-	if (x->prefix.len)
-		memcpy(to, x->prefix.data, x->prefix.len);
+	e = &x->entries[i];
+	if (prefix_len)
+		memcpy(to, x->prefix.data, prefix_len);
 	if (e->suffix_len)
-		memcpy(to + x->prefix.len, e->suffix, e->suffix_len);
+		memcpy(to + prefix_len, e->suffix, e->suffix_len);
+}
+
+static size_t key_len(const struct sst_index *x, uint32_t i)
+{
+	size_t len = index_suffix_brief(x, i);
+
+	return x->prefix.len +
+	       (len <= HEAD_LEN ? len : x->entries[i].suffix_len);
 }
 
 /* Moves the reader to the block where the last key was found. */
@@ -103,8 +127,8 @@ int scan_keys_next(struct lsm_scan *sc, struct cell *out, size_t n)
 	if (n > INT_MAX)
 		n = INT_MAX;
 	while (done < n && step(&k)) {
-		len = x->prefix.len + x->entries[k.at].suffix_len;
-		if (at + len + BLOCK_SLACK > sc->row.cap) {
+		len = key_len(x, k.at);
+		if (at + len + KEY_SLACK > sc->row.cap) {
 			/* It is the first of the next call. */
 			if (done)
 				break;
@@ -113,8 +137,7 @@ int scan_keys_next(struct lsm_scan *sc, struct cell *out, size_t n)
 				return why(-ENOMEM, "out of memory");
 		}
 		put_key(x, k.at, sc->row.data + at);
-		out[done++] =
-			(struct cell){.row = bytes_of(sc->row.data + at, len)};
+		scan_put_row(&out[done++], bytes_of(sc->row.data + at, len));
 		run->keys.at = k.at;
 		run->keys.rest = k.rest;
 		run->key_at = at;

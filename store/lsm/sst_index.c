@@ -106,6 +106,14 @@ static int check_order(const struct sst_index *x, uint32_t i)
 	return 0;
 }
 
+static uint8_t brief_of(const struct index_entry *e)
+{
+	uint32_t rows = e->nrow < INDEX_MANY ? e->nrow : INDEX_MANY;
+	uint32_t len = e->suffix_len <= HEAD_LEN ? e->suffix_len : HEAD_LEN + 1;
+
+	return (uint8_t)(rows | len << 2);
+}
+
 static int decode_entries(struct bytes in, uint64_t blocks_end,
 			  struct sst_index *x)
 {
@@ -130,8 +138,11 @@ static int decode_entries(struct bytes in, uint64_t blocks_end,
 		e->offset = offset;
 		offset += e->stored_len + SST_TRAILER_LEN;
 		x->heads[i] = head_of(suffix_of(x, i));
+		x->briefs[i] = brief_of(e);
 		if (e->flags & INDEX_CONTINUES)
 			x->continues[i / 64] |= UINT64_C(1) << i % 64;
+		if ((e->flags & INDEX_CONTINUES) && e->nrow == 1)
+			x->inner[i / 64] |= UINT64_C(1) << i % 64;
 	}
 	if (in.len)
 		return damaged("it is longer than its entries");
@@ -173,8 +184,11 @@ int index_decode(struct bytes section, uint64_t blocks_end,
 		return damaged("the number of blocks is out of range");
 	x.nblocks = (uint32_t)n;
 	x.continues = calloc(n / 64 + 1, sizeof(*x.continues));
+	x.inner = calloc(n / 64 + 1, sizeof(*x.inner));
+	x.briefs = malloc(n);
 	x.entries = calloc(n, sizeof(*x.entries));
-	if (!new_heads(&x) || !x.continues || !x.entries)
+	if (!new_heads(&x) || !x.continues || !x.inner || !x.briefs ||
+	    !x.entries)
 		r = why(-ENOMEM, "no memory for the index of an sstable");
 	else
 		r = decode_entries(in, blocks_end, &x);
@@ -193,6 +207,8 @@ void index_release(struct sst_index *x)
 	free(x->heads);
 	free(x->lines);
 	free(x->continues);
+	free(x->inner);
+	free(x->briefs);
 	free(x->entries);
 	*x = (struct sst_index){0};
 }
@@ -202,8 +218,9 @@ size_t index_memory(const struct sst_index *x)
 	size_t nlines = nlines_of(x);
 
 	return nlines * (HEADS_LINE * sizeof(*x->heads) + sizeof(*x->lines)) +
-	       (x->nblocks / 64 + 1) * sizeof(*x->continues) +
-	       x->nblocks * sizeof(*x->entries);
+	       (x->nblocks / 64 + 1) *
+		       (sizeof(*x->continues) + sizeof(*x->inner)) +
+	       x->nblocks * (sizeof(*x->briefs) + sizeof(*x->entries));
 }
 
 /* -- searching ------------------------------------------------------------- */

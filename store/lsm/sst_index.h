@@ -36,6 +36,8 @@ struct sst_index {
 	uint64_t *heads;     /* whole lines; behind the last UINT64_MAX */
 	uint64_t *lines;     /* the first head of each */
 	uint64_t *continues; /* a bit each: the flag, asked most */
+	uint64_t *inner;     /* a bit each: it holds part of one row alone */
+	uint8_t *briefs;     /* a byte each: see index_rows_few() */
 	struct index_entry *entries;
 };
 
@@ -50,6 +52,32 @@ void index_release(struct sst_index *x); /* safe on a zeroed one */
 static inline bool index_continues(const struct sst_index *x, uint32_t i)
 {
 	return i < x->nblocks && (x->continues[i / 64] >> i % 64 & 1);
+}
+
+/* First block from @i on that is not part of one row alone. */
+static inline uint32_t index_behind_inner(const struct sst_index *x, uint32_t i)
+{
+	uint64_t others = ~x->inner[i / 64] >> i % 64;
+
+	if (others)
+		return i + (uint32_t)__builtin_ctzll(others);
+	/* What is behind the last one is not. */
+	for (i = i / 64 + 1; !~x->inner[i];)
+		i++;
+	return i * 64 + (uint32_t)__builtin_ctzll(~x->inner[i]);
+}
+
+/* The number of rows of block @i, INDEX_MANY if that or more. */
+#define INDEX_MANY 3u
+static inline uint32_t index_rows_few(const struct sst_index *x, uint32_t i)
+{
+	return x->briefs[i] & INDEX_MANY;
+}
+
+/* The length of its suffix if the head is all of it, else more than that. */
+static inline size_t index_suffix_brief(const struct sst_index *x, uint32_t i)
+{
+	return x->briefs[i] >> 2;
 }
 
 /* Compares the first row of block @i with @row. */

@@ -111,10 +111,70 @@ static void a_row_is_found_as_a_walk_finds_it(void **state)
 		}
 }
 
+/* One wide row, some blocks of which hold another one too. */
+static void build_wide(uint32_t n, uint32_t every, struct buf *section,
+		       struct sst_index *x)
+{
+	struct index_builder b = {0};
+	char name[8];
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct index_entry e = {
+			.stored_len = LEN,
+			.raw_len = LEN,
+			.nrow = i % every == every - 1 ? 1 + i % 4 : 1,
+			.flags = i ? INDEX_CONTINUES : 0,
+		};
+		struct entry first = {.kind = CELL_PUT};
+
+		snprintf(name, sizeof(name), "%05u", i);
+		first.qualifier = bytes_str(name);
+		assert_int_equal(
+			index_builder_add(&b, &e, bytes_str("wide"), &first),
+			0);
+	}
+	assert_int_equal(index_builder_finish(&b, section), 0);
+	index_builder_release(&b);
+	assert_int_equal(index_decode(buf_bytes(section),
+				      (uint64_t)n * (LEN + SST_TRAILER_LEN), x),
+			 0);
+}
+
+static void briefs_tell_what_entries_do(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n <= 200; n++)
+		for (uint32_t every = 1; every <= 201; every += 10) {
+			struct buf section = {0};
+			struct sst_index x;
+			uint32_t behind = n;
+
+			build_wide(n, every, &section, &x);
+			assert_int_equal(index_behind_inner(&x, n), n);
+			for (uint32_t i = n; i-- > 0;) {
+				const struct index_entry *e = &x.entries[i];
+
+				if (e->nrow != 1 || !index_continues(&x, i))
+					behind = i;
+				assert_int_equal(index_behind_inner(&x, i),
+						 behind);
+				assert_int_equal(index_rows_few(&x, i),
+						 e->nrow < INDEX_MANY
+							 ? e->nrow
+							 : INDEX_MANY);
+				assert_int_equal(index_suffix_brief(&x, i),
+						 e->suffix_len);
+			}
+			index_release(&x);
+			buf_free(&section);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_is_found_as_a_walk_finds_it),
+		cmocka_unit_test(briefs_tell_what_entries_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
