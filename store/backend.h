@@ -113,8 +113,12 @@ enum store_count {
 	STORE_COUNTS
 };
 
-/* A thread counts in one of several, that hardly any other counts in. */
+/*
+ * The first threads have a stripe each, in which nobody else counts; of the
+ * rest each counts in one of the others, that hardly any other counts in.
+ */
 #define COUNT_STRIPES 16
+#define COUNT_STRIPES_OWN 8
 struct count_stripe {
 	_Alignas(CACHE_LINE) _Atomic uint64_t n[STORE_COUNTS];
 };

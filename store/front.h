@@ -16,9 +16,18 @@
 
 static inline void front_count(struct store *s, enum store_count c, uint64_t n)
 {
-	struct count_stripe *own = &s->counts[thread_number() % COUNT_STRIPES];
+	unsigned thread = thread_number();
+	_Atomic uint64_t *at;
 
-	atomic_fetch_add_explicit(&own->n[c], n, memory_order_relaxed);
+	if (thread < COUNT_STRIPES_OWN) {
+		at = &s->counts[thread].n[c];
+		n += atomic_load_explicit(at, memory_order_relaxed);
+		atomic_store_explicit(at, n, memory_order_relaxed);
+		return;
+	}
+	thread %= COUNT_STRIPES - COUNT_STRIPES_OWN;
+	at = &s->counts[COUNT_STRIPES_OWN + thread].n[c];
+	atomic_fetch_add_explicit(at, n, memory_order_relaxed);
 }
 
 static inline void front_begin(void)

@@ -43,7 +43,7 @@ static int copy_out(const struct entry *e, struct bytes row,
 
 struct question {
 	struct bytes row, family, qualifier;
-	const struct column_look *look;
+	struct column_look look;
 	const struct view *view;
 	uint32_t at; /* the family's place in the schema */
 	uint64_t seq;
@@ -336,9 +336,9 @@ static int get_newest(const struct question *q, struct cell *cell,
 	if (r == 0)
 		r = look_in_files(&n, view->levels[q->at]);
 	if (r == 0 && n.found) {
-		if (n.e.ts >= q->look->ts_min && n.e.ts < q->look->ts_max)
+		if (n.e.ts >= q->look.ts_min && n.e.ts < q->look.ts_max)
 			r = newest_out(&n, cell, hold);
-		else if (n.e.ts >= q->look->ts_max && !n.only)
+		else if (n.e.ts >= q->look.ts_max && !n.only)
 			r = -1;
 	}
 	if (n.held)
@@ -361,9 +361,9 @@ static int get_merged(const struct question *q, struct os *os,
 		.os = os,
 		.seq = q->seq,
 		.visible = {.attrs = question_attrs(q),
-			    .ts_min = q->look->ts_min,
-			    .ts_max = q->look->ts_max,
-			    .versions = q->look->older + 1},
+			    .ts_min = q->look.ts_min,
+			    .ts_max = q->look.ts_max,
+			    .versions = q->look.older + 1},
 		.memory = memory,
 		.memory_bytes = sizeof(memory),
 	};
@@ -376,7 +376,7 @@ static int get_merged(const struct question *q, struct os *os,
 	r = cursor_seek_exact(reader_cursor(&reader), row);
 	if (r > 0)
 		r = reader_row(&reader);
-	for (uint32_t i = 0; r > 0 && i < q->look->older; i++)
+	for (uint32_t i = 0; r > 0 && i < q->look.older; i++)
 		r = reader_next(&reader);
 	if (r > 0)
 		r = copy_out(reader_entry(&reader), row, q->family, qualifier,
@@ -385,52 +385,65 @@ static int get_merged(const struct question *q, struct os *os,
 	return r;
 }
 
-int column_read(struct table *base, struct bytes row, struct bytes family,
-		struct bytes qualifier, const struct column_look *look,
-		struct cell *cell, struct buf *hold)
+/* What is asked but not yet of which view. */
+static inline int answer(struct table *base, struct question *q,
+			 struct cell *cell, struct buf *hold)
 {
 	struct lsm *db = lsm_of(base->store);
-	struct question q = {.row = row,
-			     .family = family,
-			     .qualifier = qualifier,
-			     .look = look};
 	struct reader_slot *slot = reader_slot(db);
 	struct view *view = NULL;
 	int at, r;
 
-	r = view_take(db, (struct lsm_table *)base, &view, &q.seq);
+	r = view_take(db, (struct lsm_table *)base, &view, &q->seq);
 	if (r < 0)
 		return r;
-	at = schema_find(&view->st->schema, family);
+	at = schema_find(&view->st->schema, q->family);
 	if (at < 0)
 		goto out;
-	if (look->snap)
-		q.seq = ((const struct lsm_snapshot *)look->snap)->seq;
-	q.view = view;
-	q.at = (uint32_t)at;
-	q.expected = reader_expects(slot);
+	if (q->look.snap)
+		q->seq = ((const struct lsm_snapshot *)q->look.snap)->seq;
+	q->view = view;
+	q->at = (uint32_t)at;
+	q->expected = reader_expects(slot);
 	r = -1;
-	if (!look->older)
-		r = get_newest(&q, cell, hold);
+	if (!q->look.older)
+		r = get_newest(q, cell, hold);
 	if (r == -1)
-		r = get_merged(&q, db->os, cell, hold);
+		r = get_merged(q, db->os, cell, hold);
 	reader_found(slot, r > 0);
 out:
 	view_give(db, view);
 	return r;
 }
 
+int column_read(struct table *base, struct bytes row, struct bytes family,
+		struct bytes qualifier, const struct column_look *look,
+		struct cell *cell, struct buf *hold)
+{
+	struct question q;
+
+	q.row = row;
+	q.family = family;
+	q.qualifier = qualifier;
+	q.look = *look;
+	return answer(base, &q, cell, hold);
+}
+
 int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,
 	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
 {
-	struct column_look look = {
+	struct question q;
+
+	q.row = row;
+	q.family = family;
+	q.qualifier = qualifier;
+	q.look = (struct column_look){
 		.ts_min = exact ? ts : 0,
 		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
 		.snap = snap,
 	};
-
-	return column_read(base, row, family, qualifier, &look, cell, hold);
+	return answer(base, &q, cell, hold);
 }
 
 /* -- the newest timestamp ------------------------------------------------- */

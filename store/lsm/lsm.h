@@ -315,9 +315,9 @@ int make_room(struct lsm *db, const struct mutation *m);
  * The table's present view, the caller's until view_give(), with the sequence
  * up to which it may be read. -ENOENT if the table was dropped.
  */
-int view_take(struct lsm *db, const struct lsm_table *t, struct view **out,
-	      uint64_t *seq);
-void view_give(struct lsm *db, struct view *v); /* NULL is nothing */
+static inline int view_take(struct lsm *db, const struct lsm_table *t,
+			    struct view **out, uint64_t *seq);
+static inline void view_give(struct lsm *db, struct view *v);
 /*
  * What views are made of has changed. Under state; views_sweep() must follow
  * when it is given back.
@@ -325,7 +325,57 @@ void view_give(struct lsm *db, struct view *v); /* NULL is nothing */
 void views_changed(struct lsm *db);
 /* Lets go of the views that nobody uses. */
 void views_sweep(struct lsm *db);
-struct reader_slot *reader_slot(struct lsm *db); /* the calling thread's */
+
+/* The calling thread's. */
+static inline struct reader_slot *reader_slot(struct lsm *db)
+{
+	return &db->slots[thread_number() % READER_SLOTS];
+}
+
+/* Where the calling thread keeps its view of the table. */
+static inline _Atomic(struct view *) *view_slot(struct lsm *db,
+						uint64_t table_id)
+{
+	return &reader_slot(db)->view[table_id % READER_VIEWS];
+}
+
+/* As view_take(), where @v (or NULL), which it frees, is not the one. */
+int view_make(struct lsm *db, const struct lsm_table *t, struct view *v,
+	      struct view **out, uint64_t *seq);
+
+static inline int view_take(struct lsm *db, const struct lsm_table *t,
+			    struct view **out, uint64_t *seq)
+{
+	uint64_t id = t->base.id;
+	struct view *v = atomic_exchange(view_slot(db, id), NULL);
+
+	*seq = atomic_load(&db->seq);
+	if (!v || v->table_id != id ||
+	    v->generation != atomic_load(&db->generation))
+		return view_make(db, t, v, out, seq);
+	*out = v;
+	return 0;
+}
+
+/* A view of @generation was put into the slot, where @old was. */
+void view_given(struct lsm *db, _Atomic(struct view *) *slot, struct view *old,
+		uint64_t generation);
+
+/* NULL is nothing. */
+static inline void view_give(struct lsm *db, struct view *v)
+{
+	_Atomic(struct view *) *slot;
+	uint64_t generation;
+	struct view *old;
+
+	if (!v)
+		return;
+	slot = view_slot(db, v->table_id);
+	generation = v->generation;
+	old = atomic_exchange(slot, v);
+	if (old || generation != atomic_load(&db->generation))
+		view_given(db, slot, old, generation);
+}
 
 static inline bool reader_expects(const struct reader_slot *s)
 {

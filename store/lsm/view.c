@@ -64,11 +64,12 @@ static struct view *view_new(struct lsm *db, const struct lsm_table *t)
 	return v;
 }
 
-static int make(struct lsm *db, const struct lsm_table *t, struct view **out,
-		uint64_t *seq)
+int view_make(struct lsm *db, const struct lsm_table *t, struct view *v,
+	      struct view **out, uint64_t *seq)
 {
 	int r = 0;
 
+	view_free(v);
 	pthread_mutex_lock(&db->state);
 	if (!t->now) {
 		r = why(-ENOENT, "the table has been dropped");
@@ -82,45 +83,10 @@ static int make(struct lsm *db, const struct lsm_table *t, struct view **out,
 	return r;
 }
 
-struct reader_slot *reader_slot(struct lsm *db)
+void view_given(struct lsm *db, _Atomic(struct view *) *slot, struct view *old,
+		uint64_t generation)
 {
-	return &db->slots[thread_number() % READER_SLOTS];
-}
-
-/* Where the calling thread keeps its view of the table. */
-static _Atomic(struct view *) *view_slot(struct lsm *db, uint64_t table_id)
-{
-	return &reader_slot(db)->view[table_id % READER_VIEWS];
-}
-
-int view_take(struct lsm *db, const struct lsm_table *t, struct view **out,
-	      uint64_t *seq)
-{
-	uint64_t id = t->base.id;
-	struct view *v = atomic_exchange(view_slot(db, id), NULL);
-
-	if (v) {
-		*seq = atomic_load(&db->seq);
-		if (v->table_id == id &&
-		    v->generation == atomic_load(&db->generation)) {
-			*out = v;
-			return 0;
-		}
-		view_free(v);
-	}
-	return make(db, t, out, seq);
-}
-
-void view_give(struct lsm *db, struct view *v)
-{
-	_Atomic(struct view *) *slot;
-	uint64_t generation;
-
-	if (!v)
-		return;
-	slot = view_slot(db, v->table_id);
-	generation = v->generation;
-	view_free(atomic_exchange(slot, v));
+	view_free(old);
 	/* What was put there may be somebody else's by now. */
 	if (generation != atomic_load(&db->generation))
 		view_free(atomic_exchange(slot, NULL));
