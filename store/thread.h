@@ -17,9 +17,9 @@ static inline unsigned thread_number(void)
 	return thread_known ? thread_known - 1 : thread_enter();
 }
 
-/* How much nicer a thread becomes that gives way: a third of the time is its.
+/* How much nicer a thread becomes that gives way: a tenth of the time is its.
  */
-#define THREAD_GIVES_WAY 5
+#define THREAD_GIVES_WAY 10
 
 /*
  * From now on, where the calling thread and another want one processor, the
