@@ -64,6 +64,11 @@ struct engine {
 
 extern const struct engine *const bench_engines[]; /* ends with NULL */
 
+/*
+ * Cleared memory for what one thread uses, for free(): on lines of the
+ * processor's cache that no other thread's lies in. NULL = out of memory.
+ */
+void *bench_own_lines(size_t size);
 /* Keeps a sentence for the report; returns -1. */
 int bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *bench_why(void);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/thread.h"
+
 enum {
 	BATCH_MAX = 1000,
 	COLUMNS = 4,
@@ -31,6 +33,15 @@ int bench_fail(const char *fmt, ...)
 	vsnprintf(said, sizeof(said), fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+void *bench_own_lines(size_t size)
+{
+	void *p;
+
+	size += -size % CACHE_LINE;
+	p = aligned_alloc(CACHE_LINE, size);
+	return p ? memset(p, 0, size) : NULL;
 }
 
 const char *bench_why(void)
@@ -191,7 +202,7 @@ struct start {
 };
 
 struct thread {
-	struct worker worker;
+	_Alignas(CACHE_LINE) struct worker worker;
 	struct start *start;
 	pthread_t id;
 };

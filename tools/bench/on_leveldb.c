@@ -98,7 +98,7 @@ static int compact(void *db)
 
 static int open_session(void *db, void **out)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = bench_own_lines(sizeof(*s));
 	struct level *l = db;
 
 	if (!s)

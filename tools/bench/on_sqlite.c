@@ -108,7 +108,7 @@ static int flush(void *db)
 
 static int open_session(void *db, void **out)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = bench_own_lines(sizeof(*s));
 
 	if (!s)
 		return bench_fail("out of memory");
