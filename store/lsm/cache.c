@@ -117,6 +117,17 @@ void cache_ahead(const struct cache_slots *s, uint32_t i)
 	__builtin_prefetch(&s->pins[stripe * (size_t)s->stride + i], 1);
 }
 
+void cache_ahead_block(const struct cache_slots *s, uint32_t i)
+{
+	const struct block *b;
+
+	if (!s->cache)
+		return;
+	b = atomic_load_explicit(&s->block[i], memory_order_relaxed);
+	if (b)
+		block_ahead(b);
+}
+
 struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 			cache_pin **pin)
 {

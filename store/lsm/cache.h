@@ -62,6 +62,8 @@ size_t cache_slots_memory(const struct cache_slots *s);
 
 /* Starts to load what cache_get() looks at, of @i and some behind it. */
 void cache_ahead(const struct cache_slots *s, uint32_t i);
+/* And the block itself, if it is there. */
+void cache_ahead_block(const struct cache_slots *s, uint32_t i);
 /*
  * Block @i, pinned with *pin; NULL if it is not there, or bare and not @bare
  * asked for.

@@ -70,6 +70,9 @@ struct newest {
 	bool found;
 	/* The one file that alone may have it, with nothing in memory. */
 	struct sstable *sole;
+	/* Else the deepest of those where much is found, and its block. */
+	struct sstable *deep;
+	uint32_t deep_block;
 	bool only; /* no other version is stored, as far as is known */
 	struct sst_cursor cursors[2]; /* one holds, one looks */
 	struct sst_cursor *held;
@@ -100,6 +103,7 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 	int first = l->begin ? l->begin : 1;
 	struct sstable *t = asked ? top->files[0] : NULL;
 
+	n->deep = NULL;
 	for (int i = first; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
 
@@ -107,9 +111,11 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 		if (n->at[i] == lv->nfiles)
 			continue;
 		asked++;
-		t = lv->files[n->at[i]];
+		n->deep = t = lv->files[n->at[i]];
 	}
 	n->sole = asked == 1 && !in_memory ? t : NULL;
+	if (n->sole || !n->question->expected)
+		n->deep = NULL;
 	n->column.row_exists = asked > 2;
 	/* The first answer, of a filter of rows, is near. */
 	if (!n->column.row_exists)
@@ -138,6 +144,12 @@ static void look_ahead(struct newest *n)
 		memtable_ahead_slot(view->mem[i], n->token);
 	}
 	look_ahead_in_files(n, view->levels[q->at], any);
+	/*
+	 * Most of a tree is deep down: there it is found, or a version is that
+	 * this one must be newer than. What lies above is asked meanwhile.
+	 */
+	if (n->deep)
+		n->deep_block = sst_row_ahead(n->deep, q->row);
 	for (uint32_t i = 0; any && i < view->nmem; i++)
 		memtable_ahead_row(view->mem[i], n->token);
 }
@@ -199,6 +211,16 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	return 1;
 }
 
+static int find_row(const struct newest *n, struct sst_cursor *c,
+		    struct block_rows *at)
+{
+	struct bytes row = n->question->row;
+
+	if (c->table == n->deep)
+		return sst_cursor_find_in(c, n->deep_block, row, at);
+	return sst_cursor_find(c, row, at);
+}
+
 /* As look_in_memory(), or negative. @expected: the filter was not asked. */
 static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 {
@@ -212,12 +234,12 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 	sst_cursor(t, c);
 	c->bare = true;
 	c->at_hand = expected;
-	r = sst_cursor_find(c, n->question->row, &at);
+	r = find_row(n, c, &at);
 	if (expected && r == -EAGAIN) {
 		c->at_hand = false;
 		r = sst_may_have_column(t, &n->column);
 		if (r)
-			r = sst_cursor_find(c, n->question->row, &at);
+			r = find_row(n, c, &at);
 	}
 	if (r > 0 && (!at.block->puts || at.block->seq_max > n->question->seq))
 		r = -1;
@@ -245,7 +267,7 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
  */
 static int look_in_file(struct newest *n, struct sstable *t)
 {
-	bool expected = n->sole && n->question->expected;
+	bool expected = t == n->deep || (t == n->sole && n->question->expected);
 
 	if (!expected && !sst_may_have_column(t, &n->column))
 		return 0;

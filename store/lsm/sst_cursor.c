@@ -294,21 +294,31 @@ static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 /* -- rows ------------------------------------------------------------------ */
 
 /* First block whose first row is >= @row; is it equal? */
-static uint32_t find_block(struct sst_cursor *c, struct bytes row, bool *equal)
+static uint32_t find_block(const struct sstable *t, struct bytes row,
+			   bool *equal)
 {
-	const struct sst_index *x = &c->table->index;
 	struct index_spot spot;
 
-	index_near(x, row, &spot);
-	cache_ahead(&c->table->slots, spot.near);
-	return index_find_equal(x, &spot, equal);
+	index_near(&t->index, row, &spot);
+	cache_ahead(&t->slots, spot.near);
+	return index_find_equal(&t->index, &spot, equal);
+}
+
+/* The block in which @row begins, or in which it is not. */
+static uint32_t near_block(const struct sstable *t, struct bytes row)
+{
+	bool equal;
+	uint32_t i = find_block(t, row, &equal);
+
+	/* A block that continues @row is not where it begins. */
+	return i > 0 && (!equal || index_continues(&t->index, i)) ? i - 1 : i;
 }
 
 static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
-	uint32_t i = find_block(c, row, &equal);
+	uint32_t i = find_block(c->table, row, &equal);
 	uint32_t at;
 	int r;
 
@@ -337,12 +347,30 @@ static int sst_seek_row(struct cursor *base, struct bytes row)
 	return seek(self(base), row, false);
 }
 
+/* The present block's rows from @row on, that are whole. */
+static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
+{
+	*out = (struct block_rows){c->block, row, c->block->nrow};
+	if (index_continues(&c->table->index, c->block_index + 1))
+		out->end--;
+	return 1;
+}
+
+/* The same of the row that was sought, of which values are wanted. */
+static int rows_found(struct sst_cursor *c, uint32_t row,
+		      struct block_rows *out)
+{
+	if (!c->block->sums)
+		fetch_values(c->block, row);
+	return rows_from(c, row, out);
+}
+
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out)
 {
 	const struct sst_index *x = &c->table->index;
 	bool equal;
-	uint32_t i = find_block(c, row, &equal), at = 0;
+	uint32_t i = find_block(c->table, row, &equal), at = 0;
 	int r;
 
 	if (!equal || index_continues(x, i)) {
@@ -358,38 +386,38 @@ int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		if (!equal)
 			return 0;
 	}
-	if (!c->block->sums)
-		fetch_values(c->block, at);
-	*out = (struct block_rows){c->block, at, c->block->nrow};
-	if (index_continues(x, i + 1))
-		out->end--;
-	return 1;
+	return rows_found(c, at, out);
+}
+
+uint32_t sst_row_ahead(const struct sstable *t, struct bytes row)
+{
+	uint32_t i = near_block(t, row);
+
+	cache_ahead_block(&t->slots, i);
+	return i;
+}
+
+int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
+		       struct block_rows *out)
+{
+	uint32_t at;
+	bool equal;
+	int r = take_block(c, block);
+
+	if (r < 0)
+		return r;
+	at = block_find_equal(c->block, row, &equal);
+	return equal ? rows_found(c, at, out) : 0;
 }
 
 void sst_cursor_near(struct sst_cursor *c, struct bytes row)
 {
-	const struct sst_index *x = &c->table->index;
-	bool equal;
-	uint32_t i = find_block(c, row, &equal);
-
-	/* A block that continues @row is not where it begins. */
-	if (i > 0 && (!equal || index_continues(x, i)))
-		i--;
-	c->near_index = i;
+	c->near_index = near_block(c->table, row);
 }
 
 int sst_cursor_take(struct sst_cursor *c)
 {
 	return take_block(c, c->near_index);
-}
-
-/* The present block's rows from @row on, that are whole. */
-static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
-{
-	*out = (struct block_rows){c->block, row, c->block->nrow};
-	if (index_continues(&c->table->index, c->block_index + 1))
-		out->end--;
-	return 1;
 }
 
 int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out)

@@ -160,6 +160,13 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c);
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
 /*
+ * The same in two steps, so that the block comes near while there is other
+ * work: tells where the row must begin if it is there, then looks.
+ */
+uint32_t sst_row_ahead(const struct sstable *t, struct bytes row);
+int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
+		       struct block_rows *out);
+/*
  * In three steps, so that what several cursors wait for comes at once: the
  * index tells the block in which the first row >= @row is, or behind which it
  * is; takes that block; 0 or negative. Then finds the row there: 1 and the rows

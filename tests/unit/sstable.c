@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "store/lsm/block.h"
 #include "store/lsm/sstable.h"
 #include "store/why.h"
 #include "tests/sim/os_fault.h"
@@ -380,6 +381,43 @@ static void seek_anywhere(const struct model *m, struct cursor *c)
 		wander(m, c, i);
 }
 
+/* Exactly a row, in one step or in two; as @found. */
+static void find_row(struct sstable *t, struct bytes row, bool in_two,
+		     const struct item *found)
+{
+	struct sst_cursor c;
+	struct block_rows at;
+	struct entry e;
+	int r;
+
+	sst_cursor(t, &c);
+	if (in_two)
+		r = sst_cursor_find_in(&c, sst_row_ahead(t, row), row, &at);
+	else
+		r = sst_cursor_find(&c, row, &at);
+	assert_int_equal(r, found != NULL);
+	if (found) {
+		assert_int_equal(block_row_cmp(at.block, at.row, row), 0);
+		block_entry(at.block, block_row_cell(at.block, at.row), &e);
+		assert_int_equal(entry_cmp(&e, &found->e), 0);
+	}
+	cursor_close(&c.base);
+}
+
+static void find_anywhere(const struct model *m, struct sstable *t)
+{
+	uint8_t key[1024];
+
+	for (int i = 0; i < 100; i++) {
+		struct bytes row = below(2) ? m->items[below(m->n)].row
+					    : random_key(key, false);
+		size_t at = first_row_at(m, row);
+		bool there = at < m->n && bytes_eq(m->items[at].row, row);
+
+		find_row(t, row, below(2), there ? &m->items[at] : NULL);
+	}
+}
+
 static void say(void *arg, const char *sentence)
 {
 	(void)arg;
@@ -397,6 +435,7 @@ static void compare(const struct model *m, struct sstable *t, bool no_fill)
 	for (int i = 0; i < 300; i++)
 		seek_anywhere(m, &c.base);
 	cursor_close(&c.base);
+	find_anywhere(m, t);
 	assert_int_equal(sst_check(t, say, NULL), 0);
 }
 
