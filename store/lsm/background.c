@@ -111,6 +111,7 @@ static void *compact_thread(void *arg)
 
 		wait_ms = REST_LOOK_MS;
 		while (r > 0 && !stopping(db) && !atomic_load(&db->failed)) {
+			markers_freeze(db);
 			r = compact_one(db);
 			if (r != 0 || !is_resting(db, &calm))
 				continue;

@@ -189,8 +189,8 @@ bool is_read(struct lsm *db)
 
 /* The tree whose levels are most over their targets. Under state. */
 static struct tree *most_urgent(struct lsm *db,
-				const struct compaction_limits *limits,
-				uint64_t now, size_t *table, uint32_t *family)
+				struct compaction_limits *limits, uint64_t now,
+				size_t *table, uint32_t *family)
 {
 	struct tree *found = NULL;
 	double best = 0;
@@ -199,9 +199,10 @@ static struct tree *most_urgent(struct lsm *db,
 		struct table_state *st = db->tables[i]->now;
 
 		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			double score =
-				compaction_score(st->trees[k]->levels, limits);
+			double score;
 
+			limits->passed = markers_due(st->trees[k]);
+			score = compaction_score(st->trees[k]->levels, limits);
 			if (score < 1 || score <= best ||
 			    !may_compact(st->trees[k], now))
 				continue;
@@ -276,9 +277,11 @@ static int pick_task(struct lsm *db, struct task *out)
 			freed = t->freed;
 	}
 	if (!t) {
+		markers_forget(db);
 		pthread_mutex_unlock(&db->state);
 		return 0;
 	}
+	limits.passed = markers_due(t);
 	begin_task(db, table, family, out);
 	pthread_mutex_unlock(&db->state);
 	if (freed.number)

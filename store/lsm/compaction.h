@@ -29,6 +29,7 @@
  *
  * A level is also due when a file in it mostly deletes what lies deeper: a scan
  * would walk both until the next compaction that comes for another reason.
+ *Where scans have walked over many markers, one entry in sixteen is enough.
  *
  * A file that overlaps nothing in the next level only moves, unless rewriting
  * makes it smaller: markers that nothing lies under go, and so do blocks that
@@ -48,6 +49,7 @@ struct compaction_limits {
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
 	uint64_t rest_bytes;   /* of level 0, for less it rests: 16 MiB */
+	bool passed;	       /* readers step over its markers: passed.c */
 };
 
 struct compaction {

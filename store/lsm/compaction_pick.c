@@ -10,6 +10,8 @@
 #define LEVEL_LAST (LEVELS_MAX - 1)
 /* The deepest level that holds anything may be so many times its target. */
 #define DEEPEST_TIMES 4
+/* Where readers pass over markers, one entry in so many is enough of them. */
+#define PASSED_SHARE 16
 
 static struct bytes row_min(const struct sstable *t)
 {
@@ -23,16 +25,19 @@ static struct bytes row_max(const struct sstable *t)
 
 /*
  * Does a file of the level mostly delete what lies in files older than it?
- * Whoever scans there passes over all of it, again and again.
+ * Whoever scans there passes over all of it, again and again. Where readers
+ * have done so, less is enough.
  */
-static bool deletes_much(const struct levels *l, int level)
+static bool deletes_much(const struct levels *l,
+			 const struct compaction_limits *m, int level)
 {
 	const struct level *lv = &l->level[level];
+	uint64_t share = m->passed ? PASSED_SHARE : 2;
 
 	for (uint32_t i = 0; i < lv->nfiles; i++) {
 		const struct sst_info *info = sst_info(lv->files[i]);
 
-		if (info->markers <= info->entries / 2)
+		if (info->markers <= info->entries / share)
 			continue;
 		if ((level == 0 && i + 1 < lv->nfiles) ||
 		    levels_overlap_below(l, level, row_min(lv->files[i]),
@@ -83,7 +88,7 @@ static double level_score(const struct levels *l,
 {
 	double score = size_score(l, m, level);
 
-	if (score < 1 && level < LEVEL_LAST && deletes_much(l, level))
+	if (score < 1 && level < LEVEL_LAST && deletes_much(l, m, level))
 		return 1;
 	return score;
 }
@@ -147,15 +152,17 @@ static double weight(const struct levels *l, int level, const struct sstable *t)
  * What a file of a level costs to move down, per byte of its own: below 0 for
  * those that shrink, so that what is deleted or expired leaves the disk first.
  */
-static double cost(const struct levels *l, int level, const struct sstable *t,
+static double cost(const struct levels *l, const struct compaction_limits *m,
+		   int level, const struct sstable *t,
 		   const struct family_attrs *attrs, int64_t now_ms)
 {
 	const struct sst_info *i = sst_info(t);
+	uint64_t share = m->passed ? PASSED_SHARE : 4;
 	double c = weight(l, level, t);
 
 	if (is_expired(i, attrs, now_ms))
 		return c - 2000;
-	if (i->markers >= i->entries / 4 && i->markers)
+	if (i->markers >= i->entries / share && i->markers)
 		return c - 1000;
 	return c;
 }
@@ -293,7 +300,7 @@ static int pick_level0(const struct levels *l,
 		return add_inputs(c, 0, oldest, 1);
 	}
 	if (l0->nfiles >= m->level0_files && t.below > m->ratio * t.bytes &&
-	    !deletes_much(l, 0)) {
+	    !deletes_much(l, m, 0)) {
 		uint32_t n = newest_run(l0);
 
 		c->to = 0;
@@ -303,16 +310,18 @@ static int pick_level0(const struct levels *l,
 	return r < 0 ? r : add_below(c, l, t.min, t.max, attrs);
 }
 
-static int pick_deeper(const struct levels *l, const struct family_attrs *attrs,
-		       int64_t now_ms, struct compaction *c)
+static int pick_deeper(const struct levels *l,
+		       const struct compaction_limits *m,
+		       const struct family_attrs *attrs, int64_t now_ms,
+		       struct compaction *c)
 {
 	const struct level *from = &l->level[c->from];
 	struct sstable *best = from->files[0];
-	double least = cost(l, c->from, best, attrs, now_ms);
+	double least = cost(l, m, c->from, best, attrs, now_ms);
 	int r;
 
 	for (uint32_t i = 1; i < from->nfiles; i++) {
-		double d = cost(l, c->from, from->files[i], attrs, now_ms);
+		double d = cost(l, m, c->from, from->files[i], attrs, now_ms);
 
 		if (d < least) {
 			least = d;
@@ -343,7 +352,7 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		return 0;
 	c.to = c.from + 1;
 	r = c.from == 0 ? pick_level0(l, m, attrs, &c)
-			: pick_deeper(l, attrs, now_ms, &c);
+			: pick_deeper(l, m, attrs, now_ms, &c);
 	if (r < 0) {
 		compaction_release(&c);
 		return r;

@@ -55,6 +55,7 @@ struct tree {
 	bool compacting;   /* at most one compaction of a tree at a time */
 	uint64_t retry_ns; /* after a failed compaction: not before */
 	struct compaction_freed freed; /* what dropped snapshots held */
+	_Atomic uint64_t passed;       /* markers, by scans: passed.c */
 	/* Under commit: no timestamp of the tree is greater. */
 	int64_t ts_max;
 	/* Read without a lock by compaction's stop callback. */
@@ -437,6 +438,17 @@ bool is_read(struct lsm *db);
 /* One that is for readers only (compaction_pick_rest()); as compact_one(). */
 int compact_at_rest(struct lsm *db);
 int lsm_compact(struct store *s, struct table *t);
+
+/* -- passed.c ------------------------------------------------------------- */
+
+/* A scan of @t has stepped over so many markers. */
+void markers_passed(struct lsm *db, struct tree *t, uint64_t n);
+/* Have scans stepped over enough of them for a merge? */
+bool markers_due(const struct tree *t);
+/* Freezes the active memtable if it holds many such. Does not wait. */
+void markers_freeze(struct lsm *db);
+/* There is nothing left to merge. Under state. */
+void markers_forget(struct lsm *db);
 
 /* -- background.c --------------------------------------------------------- */
 

@@ -57,6 +57,7 @@ static struct memtree *memtree_new(struct memtable *mt, uint32_t id)
 	t->torn = false;
 	atomic_init(&t->entries, 0);
 	atomic_init(&t->nrows, 0);
+	atomic_init(&t->markers, 0);
 	atomic_init(&t->ts_min, INT64_MAX);
 	atomic_init(&t->has_ttl, false);
 	atomic_init(&t->ts_max, INT64_MIN);
@@ -87,6 +88,7 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 		return 0;
 	out->entries = atomic_load_explicit(&t->entries, memory_order_relaxed);
 	out->rows = atomic_load_explicit(&t->nrows, memory_order_relaxed);
+	out->markers = atomic_load_explicit(&t->markers, memory_order_relaxed);
 	out->ts_min = atomic_load_explicit(&t->ts_min, memory_order_relaxed);
 	out->ts_max = atomic_load_explicit(&t->ts_max, memory_order_relaxed);
 	out->has_ttl = atomic_load_explicit(&t->has_ttl, memory_order_relaxed);
@@ -177,9 +179,11 @@ static void count(struct memtree *t, uint64_t rows, uint64_t added,
 	uint64_t all = atomic_load_explicit(&t->entries, memory_order_relaxed);
 	int64_t min = atomic_load_explicit(&t->ts_min, memory_order_relaxed);
 	int64_t max = atomic_load_explicit(&t->ts_max, memory_order_relaxed);
+	uint64_t markers = 0;
 	bool ttl = false;
 
 	for (size_t i = 0; i < n; i++) {
+		markers += kind_is_marker(entries[i].kind);
 		min = entries[i].ts < min ? entries[i].ts : min;
 		max = entries[i].ts > max ? entries[i].ts : max;
 		ttl |= entries[i].ttl_ms != 0;
@@ -190,6 +194,9 @@ static void count(struct memtree *t, uint64_t rows, uint64_t added,
 	atomic_store_explicit(&t->entries, all + added, memory_order_relaxed);
 	atomic_store_explicit(&t->ts_min, min, memory_order_relaxed);
 	atomic_store_explicit(&t->ts_max, max, memory_order_relaxed);
+	if (markers)
+		atomic_fetch_add_explicit(&t->markers, markers,
+					  memory_order_relaxed);
 	if (ttl)
 		atomic_store_explicit(&t->has_ttl, true, memory_order_relaxed);
 }

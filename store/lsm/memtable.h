@@ -64,6 +64,7 @@ int64_t memtable_next_tree(struct memtable *mt, int64_t after);
 /* What a tree of the memtable holds, for pruning reads; 0 if it is absent. */
 struct memtree_stat {
 	uint64_t entries, rows;
+	uint64_t markers;	/* given, those that came twice counted twice */
 	int64_t ts_min, ts_max; /* of all timestamps, markers included */
 	bool has_ttl;		/* some entry has a ttl of its own */
 };

@@ -28,7 +28,7 @@ struct memtree {
 	struct memindex rows; /* struct memrow */
 	bool torn;	      /* under lock: rows holds some before ordered */
 	/* What memtree_stat says; stored by the writer. */
-	_Atomic(uint64_t) entries, nrows;
+	_Atomic(uint64_t) entries, nrows, markers;
 	_Atomic(int64_t) ts_min, ts_max;
 	_Atomic(bool) has_ttl;
 };

@@ -83,6 +83,13 @@ static inline bool reader_lost(const struct reader *r)
 {
 	return r->spec.has_as_of && r->visible && visible_lost(r->visible);
 }
+
+/* Markers that it has stepped over. */
+static inline uint64_t reader_markers(const struct reader *r)
+{
+	return r->visible ? visible_markers(r->visible) : 0;
+}
+
 /*
  * Entries of the row that the cursor stands in, from its own on, in one block:
  * all of them visible if the one before is another column's or, where *all

@@ -81,6 +81,7 @@ struct mixed_cell {
 
 struct family_scan {
 	struct reader reader;
+	struct tree *tree; /* the view's */
 	const char *name;
 	struct bytes name_bytes;
 	struct reader_columns columns;

@@ -279,6 +279,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 		size_t count;
 		bool whole;
 
+		f->tree = st->trees[i];
 		f->name = st->schema.families[i].name;
 		f->name_bytes = bytes_str(f->name);
 		if (!names_family(spec, f->name, &count, &whole))
@@ -325,6 +326,8 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 static void close_scan(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; i < sc->nfamilies; i++) {
+		markers_passed(sc->db, sc->families[i].tree,
+			       reader_markers(&sc->families[i].reader));
 		reader_close(&sc->families[i].reader);
 		free(sc->families[i].names);
 	}

@@ -72,6 +72,8 @@ int visible_next(struct visible *v);
  * its column, whose version of that moment may have been pushed out?
  */
 bool visible_lost(const struct visible *v);
+/* Markers that it has gone by since it was made. */
+uint64_t visible_markers(const struct visible *v);
 /* Passes over what is left of the present column, cheaply. Then _next(). */
 void visible_skip_column(struct visible *v);
 /*

@@ -40,7 +40,8 @@ struct visible {
 	bool in_column;	  /* past the family markers */
 	bool column_done; /* nothing more of this column */
 	struct buf qualifier;
-	uint32_t steps; /* taken in a finished column */
+	uint32_t steps;	  /* taken in a finished column */
+	uint64_t markers; /* that have hidden anything, or could have */
 	/* Of the present column */
 	uint64_t rank;	  /* of the last that is not hidden; newest = 1 */
 	uint64_t shown;	  /* in the time range */
@@ -157,6 +158,12 @@ static bool is_honoured(const struct visible *v, const struct entry *marker)
 	       (marker->ts >= v->spec.ts_min && marker->ts < v->spec.ts_max);
 }
 
+static int mask(struct visible *v, const struct entry *marker)
+{
+	v->markers++;
+	return masking_add(&v->masking, marker);
+}
+
 /*
  * Is it the last of so many puts above what is asked for as a column held that
  * pushed some out (history.h)?
@@ -179,7 +186,7 @@ static int judge(struct visible *v, const struct entry *e)
 	if (e->ts < v->expired_before && v->spec.attrs->min_versions == 0)
 		return END;
 	if (kind_is_marker(e->kind)) {
-		int r = is_honoured(v, e) ? masking_add(&v->masking, e) : 0;
+		int r = is_honoured(v, e) ? mask(v, e) : 0;
 
 		return r < 0 ? r : HIDE;
 	}
@@ -279,7 +286,7 @@ int visible_next(struct visible *v)
 			if (v->spec.raw)
 				r = judge_raw(v, e);
 			else if (is_honoured(v, e))
-				r = masking_add(&v->masking, e);
+				r = mask(v, e);
 			else
 				r = HIDE;
 			if (r < 0 || r == SHOW)
@@ -309,6 +316,11 @@ int visible_next(struct visible *v)
 bool visible_lost(const struct visible *v)
 {
 	return v->lost;
+}
+
+uint64_t visible_markers(const struct visible *v)
+{
+	return v->markers;
 }
 
 void visible_skip_column(struct visible *v)
@@ -346,7 +358,7 @@ static int pass_head(struct visible *v)
 		}
 		r = 0;
 		if (!v->spec.raw && is_honoured(v, e))
-			r = masking_add(&v->masking, e);
+			r = mask(v, e);
 		if (r < 0)
 			return r;
 		r = cursor_next(v->c);

@@ -118,13 +118,30 @@ static const char *name_choice(int r, struct compaction *c)
 	return text;
 }
 
-static const char *choice(struct drawn *d, const struct family_attrs *attrs)
+static const char *choice_within(struct drawn *d,
+				 const struct compaction_limits *limits,
+				 const struct family_attrs *attrs)
 {
 	struct compaction c = {0};
-	int r = compaction_pick(&d->levels, &small_limits, NOW, attrs, &c);
+	int r = compaction_pick(&d->levels, limits, NOW, attrs, &c);
 
-	assert_int_equal(r, compaction_score(&d->levels, &small_limits) >= 1);
+	assert_int_equal(r, compaction_score(&d->levels, limits) >= 1);
 	return name_choice(r, &c);
+}
+
+static const char *choice(struct drawn *d, const struct family_attrs *attrs)
+{
+	return choice_within(d, &small_limits, attrs);
+}
+
+/* Where readers step over markers. */
+static const char *choice_passed(struct drawn *d,
+				 const struct family_attrs *attrs)
+{
+	struct compaction_limits limits = small_limits;
+
+	limits.passed = true;
+	return choice_within(d, &limits, attrs);
 }
 
 static const char *choice_at_rest(struct drawn *d,
@@ -251,6 +268,27 @@ static void what_mostly_deletes_goes_though_its_level_is_small(void **state)
 	draw(&deep, 1, "a-c:10 d-h:10!9");
 	draw(&deep, 3, "g-z:10");
 	assert_string_equal(choice(&deep, &plain), "1>2 move d-h");
+}
+
+static void of_what_readers_step_over_less_is_enough(void **state)
+{
+	struct drawn d = {0}, few = {0}, nothing = {0}, deep = {0};
+
+	draw(&d, 0, "a-f:32!3");
+	draw(&d, 1, "c-k:10");
+	assert_string_equal(choice(&d, &plain), "none");
+	assert_string_equal(choice_passed(&d, &plain), "0>1 a-f with c-k");
+	draw(&few, 0, "a-f:32!2");
+	draw(&few, 1, "c-k:10");
+	assert_string_equal(choice_passed(&few, &plain), "none");
+	draw(&nothing, 0, "a-f:32!32");
+	draw(&nothing, 1, "k-l:10");
+	assert_string_equal(choice_passed(&nothing, &plain), "none");
+	/* The one with the markers, though others cost less. */
+	draw(&deep, 1, "a-c:32 d-h:32!3");
+	draw(&deep, 2, "a-a:1 d-z:30");
+	assert_string_equal(choice(&deep, &plain), "none");
+	assert_string_equal(choice_passed(&deep, &plain), "1>2 d-h with d-z");
 }
 
 static void the_deepest_level_grows_before_another_opens(void **state)
@@ -889,6 +927,8 @@ int main(void)
 			what_deletes_or_expired_goes_before_what_costs_less),
 		cmocka_unit_test(
 			what_mostly_deletes_goes_though_its_level_is_small),
+		cmocka_unit_test(of_what_readers_step_over_less_is_enough),
+		cmocka_unit_test(of_what_readers_step_over_less_is_enough),
 		cmocka_unit_test(the_deepest_level_grows_before_another_opens),
 		cmocka_unit_test(
 			level_0_passes_an_empty_level_that_would_be_rewritten),

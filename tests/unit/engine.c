@@ -799,6 +799,49 @@ static void level_0_may_be_deep_until_somebody_reads(void **state)
 	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
 }
 
+static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
+{
+	char row[16];
+	struct change c = {.op = op, .family = bytes_str("f"), .ts = TS_AUTO};
+
+	for (int i = 0; i < n; i++) {
+		struct mutation m = {.changes = &c, .nchanges = 1};
+
+		snprintf(row, sizeof(row), "r%05d", i);
+		m.row = bytes_str(row);
+		assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	}
+}
+
+static void what_scans_step_over_is_merged_away(void **state)
+{
+	enum {
+		ROWS = 22000
+	};
+	struct temp_store *s = store_of(state);
+	struct scan_spec all = {0};
+	struct lsm *db = lsm_of(s->store);
+	struct tree *t;
+
+	put_or_delete_rows(s, ROWS, CHANGE_PUT);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	put_or_delete_rows(s, ROWS, CHANGE_DELETE_FAMILY);
+	t = db->tables[0]->now->trees[0];
+	assert_int_equal(count(s, &all), 0);
+	assert_int_equal(count(s, &all), 0);
+	assert_false(markers_due(t));
+	assert_int_equal(stat_of(s->store, "flushes_total"), 1);
+	assert_int_equal(count(s, &all), 0);
+	for (int i = 0;
+	     i < 12000 && (stat_of(s->store, "sstables") || markers_due(t));
+	     i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "flushes_total"), 2);
+	assert_int_equal(stat_of(s->store, "sstables"), 0);
+	assert_false(markers_due(t));
+	assert_int_equal(count(s, &all), 0);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1190,6 +1233,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			level_0_may_be_deep_until_somebody_reads, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_scans_step_over_is_merged_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_store_that_is_only_opened_is_merged_too, setup,
 			teardown),

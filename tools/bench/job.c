@@ -93,7 +93,7 @@ void job_dir(struct job *j, enum dataset data)
 		[DATA_EMPTY] = "fill",	 [DATA_SETTLED] = "data",
 		[DATA_MAJOR] = "data",	 [DATA_CHURN] = "data",
 		[DATA_WIDE] = "wide",	 [DATA_VERSIONS] = "versions",
-		[DATA_DELETED] = "gone",
+		[DATA_DELETED] = "gone", [DATA_ERASED] = "going",
 	};
 	uint64_t cells = j->set->cells;
 
@@ -349,22 +349,38 @@ int job_load(struct job *j, unsigned batch, bool random, bool by_row)
 	return r;
 }
 
-static int erase_front(struct job *j)
+uint64_t job_first_alive(const struct job *j)
 {
-	uint64_t rows = shape_rows(&j->shape) * DELETED_PERCENT / 100;
+	return shape_rows(&j->shape) * DELETED_PERCENT / 100;
+}
+
+static int each_row(struct job *j, uint64_t row, uint64_t end, bool erase)
+{
+	const struct shape *s = &j->shape;
 	struct item it[COLUMNS];
 	void *session;
 	int r = j->engine->session(j->db, &session);
 
 	if (r < 0)
 		return r;
-	for (uint64_t row = 0; r == 0 && row < rows; row++) {
+	for (; r == 0 && row < end; row++) {
 		for (unsigned c = 0; c < COLUMNS; c++)
-			item_name(&j->shape, row * COLUMNS + c, &it[c]);
-		r = j->engine->erase(session, it, COLUMNS);
+			item_make(s, row * COLUMNS + c, 0, &it[c]);
+		r = erase ? j->engine->erase(session, it, COLUMNS)
+			  : j->engine->write(session, it, COLUMNS, false);
 	}
 	j->engine->session_free(session);
 	return r;
+}
+
+int job_write_rows(struct job *j, uint64_t row, uint64_t end)
+{
+	return each_row(j, row, end, false);
+}
+
+int job_erase_rows(struct job *j, uint64_t row, uint64_t end)
+{
+	return each_row(j, row, end, true);
 }
 
 /* What is only in the log when it is closed becomes a table when opened. */
@@ -394,7 +410,7 @@ static int prepare(struct job *j, enum dataset data)
 	if (r == 0 && data == DATA_DELETED)
 		r = settle(j);
 	if (r == 0 && data == DATA_DELETED)
-		r = erase_front(j);
+		r = job_erase_rows(j, 0, job_first_alive(j));
 	if (r == 0)
 		r = settle(j);
 	if (r == 0 && compacted)

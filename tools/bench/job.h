@@ -25,6 +25,7 @@ enum dataset {
 	DATA_WIDE,     /* 1,000 cells a row, after a major compaction */
 	DATA_VERSIONS, /* 1,000 versions a column, after a major compaction */
 	DATA_DELETED,  /* the first nine tenths of the rows deleted, settled */
+	DATA_ERASED,   /* loaded, settled; a workload deletes from it itself */
 	DATASETS
 };
 
@@ -128,6 +129,11 @@ int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w));
 int job_verify(struct job *j, const struct tally *want, bool tails);
 /* Writes all of the shape: @batch cells a call, in random order or not. */
 int job_load(struct job *j, unsigned batch, bool random, bool by_row);
+/* The rows in front of that one are what is deleted of the data. */
+uint64_t job_first_alive(const struct job *j);
+/* Writes, and deletes, the rows from @row to before @end, a row a call. */
+int job_write_rows(struct job *j, uint64_t row, uint64_t end);
+int job_erase_rows(struct job *j, uint64_t row, uint64_t end);
 
 /* load.c */
 int run_fill(struct job *j);
@@ -154,5 +160,6 @@ int run_read_writing(struct job *j);
 int run_snapshot(struct job *j);
 int run_scan_deleted(struct job *j);
 int run_seek_deleted(struct job *j);
+int run_seek_erased(struct job *j);
 
 #endif

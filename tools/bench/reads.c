@@ -285,16 +285,11 @@ int run_rows(struct job *j)
 
 /* -- deleted rows --------------------------------------------------------- */
 
-static uint64_t first_alive(const struct shape *s)
-{
-	return shape_rows(s) * 90 / 100 * s->columns;
-}
-
 static int scan_deleted_worker(struct worker *w)
 {
 	double end = job_clock() + w->job->set->seconds;
 	const struct shape *s = &w->job->shape;
-	uint64_t first = first_alive(s);
+	uint64_t first = job_first_alive(w->job) * s->columns;
 	const struct span all = {0};
 	struct tally want = {0};
 	int r = 0;
@@ -316,20 +311,26 @@ int run_scan_deleted(struct job *j)
 	return measure(j, scan_deleted_worker);
 }
 
+/* The first of the rows in front of the live ones that a seek steps over. */
+static uint64_t first_skipped(const struct job *j)
+{
+	uint64_t alive = job_first_alive(j);
+
+	return alive - (alive < SEEK_DELETED_ROWS ? alive : SEEK_DELETED_ROWS);
+}
+
 static int seek_deleted_worker(struct worker *w)
 {
 	double end = job_clock() + w->job->set->seconds;
 	const struct shape *s = &w->job->shape;
-	uint64_t first = first_alive(s);
-	uint64_t row = first / s->columns;
+	uint64_t alive = job_first_alive(w->job) * s->columns;
 	struct item it;
 	const struct span sp = {.from = &it, .cells_max = SEEK_CELLS};
 	int r = 0;
 
-	row -= row < SEEK_DELETED_ROWS ? row : SEEK_DELETED_ROWS;
-	item_name(s, row * s->columns, &it);
+	item_name(s, first_skipped(w->job) * s->columns, &it);
 	do {
-		r = read_span(w, &sp, first, SEEK_CELLS);
+		r = read_span(w, &sp, alive, SEEK_CELLS);
 	} while (r == 0 && job_clock() < end);
 	w->ops = w->calls; /* seeks, not cells */
 	return r;
@@ -338,6 +339,24 @@ static int seek_deleted_worker(struct worker *w)
 int run_seek_deleted(struct job *j)
 {
 	return measure(j, seek_deleted_worker);
+}
+
+/* The rows are there, then they are not, and nobody waits for a merge. */
+int run_seek_erased(struct job *j)
+{
+	uint64_t first = first_skipped(j), alive = job_first_alive(j);
+	int r = open_warm(j);
+
+	if (r == 0)
+		r = job_write_rows(j, first, alive);
+	if (r == 0)
+		r = job_erase_rows(j, first, alive);
+	if (r < 0)
+		return r;
+	job_measure_begin(j);
+	r = job_threads(j, 1, seek_deleted_worker);
+	job_measure_end(j);
+	return r;
 }
 
 /* -- writes to what is there ------------------------------------------------

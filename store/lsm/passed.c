@@ -1,0 +1,88 @@
+/*
+ * Markers that readers step over: what is deleted costs every scan over it
+ * until a merge takes it away. When scans have paid as much as a merge costs,
+ * it is made: a memtable with many of them is flushed, and levels with some
+ * are due (compaction.h). Then the tree starts anew.
+ *
+ * Nobody who only reads does any of that work.
+ */
+#include "store/lsm/lsm.h"
+
+/* Of one scan: less is not worth a line that all readers write to. */
+#define NOTED_MIN 256
+/* Of all scans of a tree together, since the last merge for their sake. */
+#define PASSED_MAX 65536
+/* A memtable with fewer is left as it is. */
+#define FLUSHED_MIN 4096
+
+void markers_passed(struct lsm *db, struct tree *t, uint64_t n)
+{
+	uint64_t before;
+
+	if (n < NOTED_MIN)
+		return;
+	before = atomic_fetch_add(&t->passed, n);
+	if (before >= PASSED_MAX || before + n < PASSED_MAX)
+		return;
+	pthread_mutex_lock(&db->state);
+	pthread_cond_broadcast(&db->work);
+	pthread_mutex_unlock(&db->state);
+}
+
+bool markers_due(const struct tree *t)
+{
+	return atomic_load_explicit(&t->passed, memory_order_relaxed) >=
+	       PASSED_MAX;
+}
+
+static bool holds_markers(struct memtable *mt, const struct tree *t)
+{
+	struct memtree_stat st;
+
+	return memtable_tree_stat(mt, t->id, &st) && st.markers >= FLUSHED_MIN;
+}
+
+void markers_forget(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (markers_due(t) && !t->compacting && !db->nfrozen &&
+			    !holds_markers(db->reading, t))
+				atomic_store(&t->passed, 0);
+		}
+	}
+}
+
+/* Under state: is the active memtable to be flushed for their sake? */
+static bool in_the_way(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables && !db->nfrozen; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (markers_due(st->trees[k]) &&
+			    holds_markers(db->reading, st->trees[k]))
+				return true;
+	}
+	return false;
+}
+
+void markers_freeze(struct lsm *db)
+{
+	bool due;
+
+	/* Whoever has it may wait for the thread that this is; and fills it. */
+	if (pthread_mutex_trylock(&db->commit) != 0)
+		return;
+	pthread_mutex_lock(&db->state);
+	due = in_the_way(db);
+	pthread_mutex_unlock(&db->state);
+	/* What fails is tried again, and told by those who write. */
+	if (due && lsm_writable(db) == 0)
+		commit_freeze(db, 0);
+	pthread_mutex_unlock(&db->commit);
+}
