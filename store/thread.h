@@ -5,6 +5,9 @@
 #ifndef CELLFS_STORE_THREAD_H
 #define CELLFS_STORE_THREAD_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 /* What processors take from each other at once. */
 #define CACHE_LINE 64
 
@@ -27,5 +30,34 @@ static inline unsigned thread_number(void)
  * done without.
  */
 void thread_give_way(void);
+
+/*
+ * A barrier of which one side has the cost. Of two threads that each write,
+ * then read what the other writes, one is to see the other's. Who does it often
+ * passes thread_light() in between, which binds the compiler alone, and who
+ * does it seldom thread_heavy(), which makes each thread of the process pass a
+ * whole barrier. False: there is none, and nothing may be built on it.
+ *
+ * ThreadSanitizer knows of no such barrier. Under it what stands beside
+ * thread_light() is sequentially consistent, which is the same with the cost on
+ * both sides.
+ */
+bool thread_heavy_init(void); /* before the first; does the kernel have it? */
+bool thread_heavy(void);
+
+#ifdef __SANITIZE_THREAD__
+#define THREAD_LIGHT memory_order_seq_cst
+#define THREAD_LIGHT_RELEASE memory_order_seq_cst
+static inline void thread_light(void)
+{
+}
+#else
+#define THREAD_LIGHT memory_order_relaxed
+#define THREAD_LIGHT_RELEASE memory_order_release
+static inline void thread_light(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+#endif
 
 #endif

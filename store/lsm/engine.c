@@ -120,6 +120,7 @@ static int make(const struct store_options *o, struct lsm **out)
 		.rest_bytes = file / 4,
 	};
 	db->os = o->os ? o->os : os_posix();
+	db->own_slots = thread_heavy_init();
 	store_init(&db->base, &lsm_ops, o->read_only);
 	r = init_locks(db);
 	if (r < 0) {
@@ -286,7 +287,7 @@ static void release(struct lsm *db)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);
 	scan_free_spares(db);
-	views_sweep(db);
+	views_free(db);
 	snapshots_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);

@@ -94,14 +94,23 @@ struct lsm_scan;
 
 /*
  * What a thread keeps from one read to the next: a closed scan with its
- * memory, and the views of the tables that it reads. Threads share no line.
+ * memory, and the views of the tables that it reads. Threads share no line: the
+ * first have a slot each; of the rest each has one of the others, that hardly
+ * any other has.
  */
 #define READER_SLOTS 16
-#define READER_VIEWS 6
+#define READER_SLOTS_OWN 8
+#define READER_VIEWS 8
+struct kept_view {
+	_Atomic(struct view *) view;
+	_Atomic uint64_t generation; /* the view's; of an own slot alone */
+};
 struct reader_slot {
-	_Alignas(CACHE_LINE) _Atomic(struct lsm_scan *) scan;
-	_Atomic(struct view *) view[READER_VIEWS];
+	/* An own slot's: its thread takes a view out or puts one in. */
+	_Alignas(CACHE_LINE) atomic_bool busy;
 	atomic_bool found; /* what its last get or scan of a row asked for */
+	_Atomic(struct lsm_scan *) scan;
+	struct kept_view kept[READER_VIEWS];
 };
 
 struct lsm_stats {
@@ -121,6 +130,7 @@ struct lsm {
 	/* Counts changes of memtables, levels and schemas; put up under state.
 	 */
 	_Atomic uint64_t generation;
+	bool own_slots; /* threads have such: there is a thread_heavy() */
 
 	pthread_mutex_t catalog;
 	struct manifest *manifest;
@@ -324,58 +334,117 @@ static inline void view_give(struct lsm *db, struct view *v);
  * when it is given back.
  */
 void views_changed(struct lsm *db);
-/* Lets go of the views that nobody uses. */
+/* Lets go of the views of the past that nobody uses. */
 void views_sweep(struct lsm *db);
+/* Of all views. Nobody reads any more. */
+void views_free(struct lsm *db);
 
 /* The calling thread's. */
 static inline struct reader_slot *reader_slot(struct lsm *db)
 {
-	return &db->slots[thread_number() % READER_SLOTS];
+	unsigned thread = thread_number();
+
+	if (thread < READER_SLOTS_OWN)
+		return &db->slots[thread];
+	thread %= READER_SLOTS - READER_SLOTS_OWN;
+	return &db->slots[READER_SLOTS_OWN + thread];
 }
 
-/* Where the calling thread keeps its view of the table. */
-static inline _Atomic(struct view *) *view_slot(struct lsm *db,
-						uint64_t table_id)
+static inline bool slot_is_own(const struct lsm *db,
+			       const struct reader_slot *s)
 {
-	return &reader_slot(db)->view[table_id % READER_VIEWS];
+	return db->own_slots && s < &db->slots[READER_SLOTS_OWN];
 }
 
-/* As view_take(), where @v (or NULL), which it frees, is not the one. */
-int view_make(struct lsm *db, const struct lsm_table *t, struct view *v,
-	      struct view **out, uint64_t *seq);
+/* Until slot_leave() who sweeps leaves the slot alone, or has done so. */
+static inline void slot_enter(struct reader_slot *s)
+{
+	atomic_store_explicit(&s->busy, true, THREAD_LIGHT);
+	thread_light();
+}
+
+static inline void slot_leave(struct reader_slot *s)
+{
+	atomic_store_explicit(&s->busy, false, THREAD_LIGHT_RELEASE);
+	thread_light();
+}
+
+/* What a slot has of the table if that is good, and *seq; or NULL. */
+static inline struct view *view_of_slot(struct lsm *db, struct kept_view *k,
+					uint64_t table_id, uint64_t *seq)
+{
+	uint64_t generation;
+	struct view *v;
+
+	*seq = atomic_load(&db->seq);
+	generation = atomic_load(&db->generation);
+	if (atomic_load_explicit(&k->generation, memory_order_relaxed) !=
+	    generation)
+		return NULL;
+	v = atomic_load_explicit(&k->view, memory_order_relaxed);
+	if (!v || v->table_id != table_id)
+		return NULL;
+	atomic_store_explicit(&k->view, NULL, memory_order_relaxed);
+	return v;
+}
+
+/* As view_take(), without the short way. */
+int view_take_long(struct lsm *db, const struct lsm_table *t, struct view **out,
+		   uint64_t *seq);
 
 static inline int view_take(struct lsm *db, const struct lsm_table *t,
 			    struct view **out, uint64_t *seq)
 {
+	struct reader_slot *s = reader_slot(db);
 	uint64_t id = t->base.id;
-	struct view *v = atomic_exchange(view_slot(db, id), NULL);
+	struct view *v;
 
-	*seq = atomic_load(&db->seq);
-	if (!v || v->table_id != id ||
-	    v->generation != atomic_load(&db->generation))
-		return view_make(db, t, v, out, seq);
+	if (!slot_is_own(db, s))
+		return view_take_long(db, t, out, seq);
+	slot_enter(s);
+	v = view_of_slot(db, &s->kept[id % READER_VIEWS], id, seq);
+	slot_leave(s);
+	if (!v)
+		return view_take_long(db, t, out, seq);
 	*out = v;
 	return 0;
 }
 
-/* A view of @generation was put into the slot, where @old was. */
-void view_given(struct lsm *db, _Atomic(struct view *) *slot, struct view *old,
-		uint64_t generation);
+/* As view_give(), without the short way. */
+void view_give_long(struct lsm *db, struct view *v);
+/* Something has changed since a view was put into an own slot. */
+void view_given(struct lsm *db, struct kept_view *k);
 
 /* NULL is nothing. */
 static inline void view_give(struct lsm *db, struct view *v)
 {
-	_Atomic(struct view *) *slot;
+	struct reader_slot *s = reader_slot(db);
+	struct kept_view *k;
 	uint64_t generation;
-	struct view *old;
+	bool put;
 
 	if (!v)
 		return;
-	slot = view_slot(db, v->table_id);
+	if (!slot_is_own(db, s)) {
+		view_give_long(db, v);
+		return;
+	}
+	k = &s->kept[v->table_id % READER_VIEWS];
 	generation = v->generation;
-	old = atomic_exchange(slot, v);
-	if (old || generation != atomic_load(&db->generation))
-		view_given(db, slot, old, generation);
+	slot_enter(s);
+	put = generation == atomic_load(&db->generation) &&
+	      !atomic_load_explicit(&k->view, memory_order_relaxed);
+	if (put) {
+		/* The view last: who sweeps reads it first. */
+		atomic_store_explicit(&k->generation, generation,
+				      memory_order_relaxed);
+		atomic_store_explicit(&k->view, v, memory_order_release);
+	}
+	slot_leave(s);
+	if (!put)
+		view_give_long(db, v);
+	else if (generation != atomic_load(&db->generation))
+		view_given(db, k);
 }
 
 static inline bool reader_expects(const struct reader_slot *s)

@@ -28,8 +28,15 @@ static void scan_clear(struct lsm_scan *sc)
 /* Not zeroed, but for the buffers. */
 static struct lsm_scan *scan_new(struct lsm *db)
 {
-	struct lsm_scan *sc = atomic_exchange(&reader_slot(db)->scan, NULL);
+	struct reader_slot *slot = reader_slot(db);
+	struct lsm_scan *sc;
 
+	if (slot_is_own(db, slot)) {
+		sc = atomic_load_explicit(&slot->scan, memory_order_relaxed);
+		atomic_store_explicit(&slot->scan, NULL, memory_order_relaxed);
+	} else {
+		sc = atomic_exchange(&slot->scan, NULL);
+	}
 	if (!sc) {
 		sc = malloc(sizeof(*sc));
 		if (sc)
@@ -46,14 +53,25 @@ static void scan_free(struct lsm_scan *sc)
 	free(sc);
 }
 
-static void scan_spare(struct lsm *db, struct lsm_scan *sc)
+/* Keeps it for the next, if there is none; nobody else has an own slot's. */
+static bool keep_spare(struct lsm *db, struct lsm_scan *sc)
 {
+	struct reader_slot *slot = reader_slot(db);
 	struct lsm_scan *none = NULL;
 
+	if (!slot_is_own(db, slot))
+		return atomic_compare_exchange_strong(&slot->scan, &none, sc);
+	if (atomic_load_explicit(&slot->scan, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&slot->scan, sc, memory_order_relaxed);
+	return true;
+}
+
+static void scan_spare(struct lsm *db, struct lsm_scan *sc)
+{
 	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
 	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
-	    sc->row.cap > SPARE_BUFFER_MAX ||
-	    !atomic_compare_exchange_strong(&reader_slot(db)->scan, &none, sc))
+	    sc->row.cap > SPARE_BUFFER_MAX || !keep_spare(db, sc))
 		scan_free(sc);
 }
 
