@@ -57,6 +57,11 @@ static const struct family_attrs *question_attrs(const struct question *q)
 
 /* -- the newest version, where nothing hides ------------------------------- */
 
+/* As many blocks are brought near at a time; more are as good as none. */
+#define NEAR_MAX 4
+/* So many files of level 0 are asked at once. */
+#define ASKED_MAX 64
+
 /*
  * The newest version of a column of all that was looked at. Its value lies in
  * memory, or in the cell of the block that the cursor `held` stands in.
@@ -70,9 +75,15 @@ struct newest {
 	bool found;
 	/* The one file that alone may have it, with nothing in memory. */
 	struct sstable *sole;
-	/* Else the deepest of those where much is found, and its block. */
+	/* Else the deepest of those where much is found. */
 	struct sstable *deep;
-	uint32_t deep_block;
+	uint64_t no; /* a bit each: files of level 0 that do not have it */
+	/* Where the row begins in files that may have it. */
+	struct {
+		const struct sstable *file;
+		uint32_t block;
+	} near[NEAR_MAX];
+	uint32_t nnear;
 	bool only; /* no other version is stored, as far as is known */
 	struct sst_cursor cursors[2]; /* one holds, one looks */
 	struct sst_cursor *held;
@@ -128,6 +139,34 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 					 &n->column);
 }
 
+static void approach(struct newest *n, const struct sstable *t)
+{
+	if (n->nnear == NEAR_MAX)
+		return;
+	n->near[n->nnear].file = t;
+	n->near[n->nnear++].block = sst_row_ahead(t, n->column.row);
+}
+
+/*
+ * Most of a tree is deep down: there it is found, or a version is that this one
+ * must be newer than. While that comes, level 0 tells what else must come.
+ */
+static void approach_files(struct newest *n, const struct level *top)
+{
+	n->nnear = 0;
+	n->no = 0;
+	if (n->deep)
+		approach(n, n->deep);
+	if (!n->column.row_exists)
+		return;
+	for (uint32_t i = 0; i < top->nfiles && i < ASKED_MAX; i++) {
+		if (sst_may_have_column(top->files[i], &n->column))
+			approach(n, top->files[i]);
+		else
+			n->no |= (uint64_t)1 << i;
+	}
+}
+
 static void look_ahead(struct newest *n)
 {
 	const struct question *q = n->question;
@@ -144,12 +183,7 @@ static void look_ahead(struct newest *n)
 		memtable_ahead_slot(view->mem[i], n->token);
 	}
 	look_ahead_in_files(n, view->levels[q->at], any);
-	/*
-	 * Most of a tree is deep down: there it is found, or a version is that
-	 * this one must be newer than. What lies above is asked meanwhile.
-	 */
-	if (n->deep)
-		n->deep_block = sst_row_ahead(n->deep, q->row);
+	approach_files(n, &view->levels[q->at]->level[0]);
 	for (uint32_t i = 0; any && i < view->nmem; i++)
 		memtable_ahead_row(view->mem[i], n->token);
 }
@@ -216,8 +250,9 @@ static int find_row(const struct newest *n, struct sst_cursor *c,
 {
 	struct bytes row = n->question->row;
 
-	if (c->table == n->deep)
-		return sst_cursor_find_in(c, n->deep_block, row, at);
+	for (uint32_t i = 0; i < n->nnear; i++)
+		if (c->table == n->near[i].file)
+			return sst_cursor_find_in(c, n->near[i].block, row, at);
 	return sst_cursor_find(c, row, at);
 }
 
@@ -294,6 +329,8 @@ static int look_in_level(struct newest *n, const struct level *lv, int level)
 	for (; r == 0 && at < end; at++) {
 		struct sstable *t = lv->files[at];
 
+		if (!level && at < ASKED_MAX && n->no >> at & 1)
+			continue;
 		if (n->found && is_past(sst_info(t), &n->e))
 			n->only = false;
 		else
