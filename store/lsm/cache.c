@@ -338,6 +338,19 @@ static bool comes_whole(const struct cache_slots *s, const struct block *b)
 	return fits || s->in_memory || !b->plain;
 }
 
+bool cache_has_room(const struct cache_slots *s, size_t bytes)
+{
+	struct block_cache *c = s->cache;
+	bool room;
+
+	if (!c)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	room = c->bytes + bytes <= c->bytes_max;
+	pthread_mutex_unlock(&c->lock);
+	return room;
+}
+
 /* Makes room for @b and puts it into its slot; false if there is no room. */
 static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
 		    struct block **gone)

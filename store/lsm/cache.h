@@ -60,6 +60,9 @@ int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 void cache_slots_release(struct cache_slots *s);
 size_t cache_slots_memory(const struct cache_slots *s);
 
+/* May so many bytes come in with nothing leaving for them? */
+bool cache_has_room(const struct cache_slots *s, size_t bytes);
+
 /* Starts to load what cache_get() looks at, of @i and some behind it. */
 void cache_ahead(const struct cache_slots *s, uint32_t i);
 /* And the block itself, if it is there. */

@@ -145,6 +145,8 @@ static int run_task(struct lsm *db, struct task *k)
 	if (r < 0)
 		goto out;
 	r = os_dir_sync(db->dir);
+	if (r == 0)
+		warm_files(db, job.outputs, job.noutputs);
 	if (r < 0)
 		why(r, "cannot sync the store's directory");
 	else
@@ -185,6 +187,17 @@ bool is_read(struct lsm *db)
 	/* Where callers do the work it is not to depend on the clock. */
 	return db->options.inline_background ||
 	       (db->reads && now - db->read_ns < READ_NS);
+}
+
+void warm_files(struct lsm *db, struct sstable **files, uint32_t n)
+{
+	bool read;
+
+	pthread_mutex_lock(&db->state);
+	read = is_read(db);
+	pthread_mutex_unlock(&db->state);
+	for (uint32_t i = 0; read && i < n; i++)
+		sst_warm(files[i]);
 }
 
 /* The tree whose levels are most over their targets. Under state. */

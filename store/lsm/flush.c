@@ -51,6 +51,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		return r;
 	}
 	out->file = job.output;
+	warm_files(db, &out->file, out->file != NULL);
 	out->lost = job.lost;
 	return 1;
 }

@@ -504,6 +504,8 @@ int compact_one(struct lsm *db);
  * in few large steps, and rewritten less. Under state.
  */
 bool is_read(struct lsm *db);
+/* Files that readers are to get: while somebody reads, with their blocks. */
+void warm_files(struct lsm *db, struct sstable **files, uint32_t n);
 /* One that is for readers only (compaction_pick_rest()); as compact_one(). */
 int compact_at_rest(struct lsm *db);
 int lsm_compact(struct store *s, struct table *t);

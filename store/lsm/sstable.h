@@ -104,6 +104,12 @@ bool sst_may_have_column(const struct sstable *t, struct sst_column *c);
 /* Starts to load what that will look at, so that many files come at once. */
 void sst_column_ahead(const struct sstable *t, struct sst_column *c);
 
+/*
+ * Brings blocks into the cache, from the first on, as long as nothing must
+ * leave for them. What cannot be read is told to who wants it.
+ */
+void sst_warm(struct sstable *t);
+
 /* Reads all of the file; each fault is said. Returns their number or -errno */
 int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 	      void *arg);

@@ -546,6 +546,42 @@ static void rewrite(struct temp_store *s)
 	}
 }
 
+/* Blocks that came into the cache by the work, and by a read of all. */
+static void warmed(struct temp_store *s, bool compact, uint64_t *work,
+		   uint64_t *read)
+{
+	uint64_t begin = stat_of(s->store, "cache_misses_total"), end;
+	char row[16];
+
+	rewrite(s);
+	assert_int_equal(compact ? store_compact(s->store, NULL)
+				 : store_flush(s->store, NULL),
+			 0);
+	end = stat_of(s->store, "cache_misses_total");
+	*work = end - begin;
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i);
+		assert_non_null(temp_get(s, row, "f", "q"));
+	}
+	*read = stat_of(s->store, "cache_misses_total") - end;
+}
+
+static void new_files_come_with_their_blocks_to_who_reads(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t work, read;
+
+	/* Nobody has read yet: nobody is served before he does. */
+	warmed(s, false, &work, &read);
+	assert_int_equal(work, 0);
+	assert_true(read > 0);
+	for (int compact = 0; compact < 2; compact++) {
+		warmed(s, compact, &work, &read);
+		assert_true(work > 0);
+		assert_int_equal(read, 0);
+	}
+}
+
 static void dropping_a_snapshot_frees_the_space(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1215,6 +1251,9 @@ int main(void)
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
 		BOTH(a_snapshot_remembers_names_and_schemas),
+		cmocka_unit_test_setup_teardown(
+			new_files_come_with_their_blocks_to_who_reads, setup,
+			teardown),
 		BOTH(dropping_a_snapshot_frees_the_space),
 		cmocka_unit_test_setup_teardown(
 			flush_and_compaction_give_way_to_callers, setup,

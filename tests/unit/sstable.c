@@ -1087,6 +1087,48 @@ static void every_failing_call_is_told(void **state)
 	model_free(&m);
 }
 
+/* -- blocks that come before they are asked for ---------------------------- */
+
+static void warm(const struct model *m, size_t cache_bytes, bool all)
+{
+	struct block_cache_stat before, after;
+	struct block_cache *own;
+	struct sst_info info;
+	struct sst_cursor c;
+	struct sstable *t;
+
+	write_file(m, 1030, &info);
+	assert_int_equal(block_cache_new(cache_bytes, &own), 0);
+	assert_int_equal(sst_open(dir, &info, &options, own, &t), 0);
+	sst_warm(t);
+	block_cache_stat(own, &before);
+	assert_true(before.misses > 0);
+	assert_true(before.bytes <= cache_bytes);
+	assert_int_equal(before.evicted + before.bare + before.hollow, 0);
+	sst_cursor(t, &c);
+	walk_forwards(m, &c.base);
+	cursor_close(&c.base);
+	block_cache_stat(own, &after);
+	assert_int_equal(after.misses == before.misses, all);
+	sst_obsolete(t);
+	sst_unref(t);
+	block_cache_free(own);
+	sst_info_free(&info);
+}
+
+static void a_warm_file_is_in_memory_as_far_as_there_is_room(void **state)
+{
+	struct model m = {0};
+
+	(void)state;
+	rng_state = 10;
+	random_model(&m, 300, 5);
+	plain_options();
+	warm(&m, 8 << 20, true);
+	warm(&m, 24 << 10, false);
+	model_free(&m);
+}
+
 /* -- threads --------------------------------------------------------------- */
 
 struct reader {
@@ -1174,6 +1216,8 @@ int main(void)
 		cmocka_unit_test(a_block_in_the_wrong_place_is_seen),
 		cmocka_unit_test(damage_of_one_block_leaves_the_others),
 		cmocka_unit_test(every_failing_call_is_told),
+		cmocka_unit_test(
+			a_warm_file_is_in_memory_as_far_as_there_is_room),
 		cmocka_unit_test(many_threads_read_one_table),
 	};
 
