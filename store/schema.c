@@ -93,13 +93,10 @@ static bool find(const struct schema *s, struct bytes family, uint32_t *at)
 	return c == 0;
 }
 
-int schema_find(const struct schema *s, struct bytes family)
+int schema_search(const struct schema *s, struct bytes family)
 {
 	uint32_t at;
 
-	/* Mostly there is one. */
-	if (s->nfamilies == 1)
-		return bytes_eq(bytes_str(s->families->name), family) ? 0 : -1;
 	return find(s, family, &at) ? (int)at : -1;
 }
 

@@ -97,8 +97,22 @@ void schema_free(struct schema *s); /* safe on a zeroed one */
 int schema_copy(struct schema *to, const struct schema *from);
 bool schema_equal(const struct schema *a, const struct schema *b);
 
+/* As schema_find(), of any number of families. */
+int schema_search(const struct schema *s, struct bytes family);
 /* The family's index or -1. */
-int schema_find(const struct schema *s, struct bytes family);
+static inline int schema_find(const struct schema *s, struct bytes family)
+{
+	const char *name;
+
+	/* Mostly there is one; strlen() of its name would cost more. */
+	if (s->nfamilies != 1 || family.len - 1 >= FAMILY_LEN_MAX)
+		return schema_search(s, family);
+	name = s->families->name;
+	if (name[family.len] || !name[family.len - 1])
+		return -1;
+	return bytes_same((const uint8_t *)name, family.data, family.len) ? 0
+									  : -1;
+}
 /* 0; -EEXIST; -EINVAL for a bad name or attribute; -ENOSPC; -ENOMEM. */
 int schema_add(struct schema *s, struct bytes family,
 	       const struct family_attrs *attrs);

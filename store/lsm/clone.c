@@ -112,7 +112,8 @@ static int copy_all(struct clone *k)
 {
 	struct view *view = NULL;
 	uint64_t now;
-	int r = view_take(k->db, (struct lsm_table *)k->original, &view, &now);
+	int r = view_take(k->db, reader_slot(k->db),
+			  (struct lsm_table *)k->original, &view, &now);
 
 	for (uint32_t i = 0; r == 0 && i < k->schema->nfamilies; i++) {
 		const struct family_schema *f = &k->schema->families[i];
@@ -122,7 +123,7 @@ static int copy_all(struct clone *k)
 			r = copy_tree(k, view, (uint32_t)at, &f->attrs,
 				      &k->files[i]);
 	}
-	view_give(k->db, view);
+	view_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
 		return r;
 	r = os_dir_sync(k->db->dir);

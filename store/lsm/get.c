@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/block.h"
+#include "store/lsm/sst_format.h"
 
 /* All but the value's bytes. */
 static void copy_names(const struct entry *e, struct bytes row,
@@ -48,6 +49,9 @@ struct question {
 	uint32_t at; /* the family's place in the schema */
 	uint64_t seq;
 	bool expected; /* to be there */
+	/* The one file that may have the row, if that was found out before. */
+	struct sstable *sole;
+	uint64_t row_hash; /* 0: its filter was not asked */
 };
 
 static const struct family_attrs *question_attrs(const struct question *q)
@@ -174,6 +178,9 @@ static void look_ahead(struct newest *n)
 	bool any = false;
 
 	n->token = 0;
+	n->sole = q->sole;
+	if (n->sole)
+		return;
 	for (uint32_t i = 0; i < view->nmem; i++) {
 		if (memtable_empty(view->mem[i]))
 			continue;
@@ -385,12 +392,15 @@ static int get_newest(const struct question *q, struct cell *cell,
 	if (question_attrs(q)->ttl_ms != TTL_FOREVER)
 		return -1;
 	n.question = q;
-	n.column =
-		(struct sst_column){.row = q->row, .qualifier = q->qualifier};
+	/* Where the filter of rows was asked it did not say no. */
+	n.column = (struct sst_column){.row = q->row,
+				       .qualifier = q->qualifier,
+				       .row_exists = q->row_hash != 0,
+				       .row_hash = q->row_hash};
 	n.found = false;
 	n.held = NULL;
 	look_ahead(&n);
-	for (uint32_t i = 0; r == 0 && i < view->nmem; i++)
+	for (uint32_t i = 0; r == 0 && !q->sole && i < view->nmem; i++)
 		r = look_in_memory(&n, view->mem[i]);
 	if (r == 0)
 		r = look_in_files(&n, view->levels[q->at]);
@@ -444,34 +454,77 @@ static int get_merged(const struct question *q, struct os *os,
 	return r;
 }
 
-/* What is asked but not yet of which view. */
+/*
+ * The one file that alone may have the row, or NULL: there are several, or
+ * something is in memory. What gets there now is later than what is asked.
+ */
+static inline struct sstable *
+sole_file(const struct view *view, const struct levels *l, struct bytes row)
+{
+	const struct level *lv = &l->level[l->begin];
+	uint32_t at;
+
+	if (l->end != l->begin + 1)
+		return NULL;
+	for (uint32_t i = 0; i < view->nmem; i++)
+		if (!memtable_empty(view->mem[i]))
+			return NULL;
+	if (lv->nfiles == 1)
+		return lv->files[0];
+	if (l->begin == 0)
+		return NULL;
+	at = levels_find(lv, row);
+	return at < lv->nfiles ? lv->files[at] : NULL;
+}
+
+static int get_any(const struct question *q, struct os *os, struct cell *cell,
+		   struct buf *hold)
+{
+	int r = -1;
+
+	if (!q->look.older)
+		r = get_newest(q, cell, hold);
+	return r == -1 ? get_merged(q, os, cell, hold) : r;
+}
+
+/*
+ * What is asked but not yet of which view. That a row is nowhere is found out
+ * before all else: such a get does nothing but wait for a line of a filter, and
+ * the fewer instructions it has, the more of the next one the processor does
+ * meanwhile.
+ */
 static inline int answer(struct table *base, struct question *q,
 			 struct cell *cell, struct buf *hold)
 {
 	struct lsm *db = lsm_of(base->store);
 	struct reader_slot *slot = reader_slot(db);
 	struct view *view = NULL;
+	const struct levels *l;
 	int at, r;
 
-	r = view_take(db, (struct lsm_table *)base, &view, &q->seq);
+	r = view_take(db, slot, (struct lsm_table *)base, &view, &q->seq);
 	if (r < 0)
 		return r;
 	at = schema_find(&view->st->schema, q->family);
 	if (at < 0)
 		goto out;
+	l = view->levels[at];
+	q->expected = reader_expects(slot);
+	q->sole = sole_file(view, l, q->row);
+	q->row_hash = 0;
+	if (q->sole && !q->expected) {
+		q->row_hash = sst_hash_row(q->row);
+		if (!sst_filter_has(q->sole, q->row_hash))
+			goto out;
+	}
 	if (q->look.snap)
 		q->seq = ((const struct lsm_snapshot *)q->look.snap)->seq;
 	q->view = view;
 	q->at = (uint32_t)at;
-	q->expected = reader_expects(slot);
-	r = -1;
-	if (!q->look.older)
-		r = get_newest(q, cell, hold);
-	if (r == -1)
-		r = get_merged(q, db->os, cell, hold);
+	r = get_any(q, db->os, cell, hold);
 	reader_found(slot, r > 0);
 out:
-	view_give(db, view);
+	view_give(db, slot, view);
 	return r;
 }
 
@@ -558,7 +611,7 @@ int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 	uint32_t tree;
 	int f, r;
 
-	r = view_take(db, t, &view, &seq);
+	r = view_take(db, reader_slot(db), t, &view, &seq);
 	if (r < 0)
 		return r;
 	f = table_state_family(view->st, family);
@@ -583,6 +636,6 @@ int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 	r = newest >= 0;
 	*ts = newest;
 out:
-	view_give(db, view);
+	view_give(db, reader_slot(db), view);
 	return r;
 }

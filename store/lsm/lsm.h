@@ -324,11 +324,14 @@ int make_room(struct lsm *db, const struct mutation *m);
 
 /*
  * The table's present view, the caller's until view_give(), with the sequence
- * up to which it may be read. -ENOENT if the table was dropped.
+ * up to which it may be read. -ENOENT if the table was dropped. @s is the
+ * calling thread's, of both.
  */
-static inline int view_take(struct lsm *db, const struct lsm_table *t,
-			    struct view **out, uint64_t *seq);
-static inline void view_give(struct lsm *db, struct view *v);
+static inline int view_take(struct lsm *db, struct reader_slot *s,
+			    const struct lsm_table *t, struct view **out,
+			    uint64_t *seq);
+static inline void view_give(struct lsm *db, struct reader_slot *s,
+			     struct view *v);
 /*
  * What views are made of has changed. Under state; views_sweep() must follow
  * when it is given back.
@@ -392,10 +395,10 @@ static inline struct view *view_of_slot(struct lsm *db, struct kept_view *k,
 int view_take_long(struct lsm *db, const struct lsm_table *t, struct view **out,
 		   uint64_t *seq);
 
-static inline int view_take(struct lsm *db, const struct lsm_table *t,
-			    struct view **out, uint64_t *seq)
+static inline int view_take(struct lsm *db, struct reader_slot *s,
+			    const struct lsm_table *t, struct view **out,
+			    uint64_t *seq)
 {
-	struct reader_slot *s = reader_slot(db);
 	uint64_t id = t->base.id;
 	struct view *v;
 
@@ -416,9 +419,9 @@ void view_give_long(struct lsm *db, struct view *v);
 void view_given(struct lsm *db, struct kept_view *k);
 
 /* NULL is nothing. */
-static inline void view_give(struct lsm *db, struct view *v)
+static inline void view_give(struct lsm *db, struct reader_slot *s,
+			     struct view *v)
 {
-	struct reader_slot *s = reader_slot(db);
 	struct kept_view *k;
 	uint64_t generation;
 	bool put;

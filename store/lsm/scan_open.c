@@ -351,7 +351,7 @@ static void close_scan(struct lsm_scan *sc)
 	}
 	if (sc->families != &sc->one)
 		free(sc->families);
-	view_give(sc->db, sc->view);
+	view_give(sc->db, reader_slot(sc->db), sc->view);
 	pick_free(&sc->pick);
 	buf_free(&sc->qual_start);
 	buf_free(&sc->qual_stop);
@@ -398,7 +398,8 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
-	r = view_take(db, (struct lsm_table *)base, &sc->view, &seq);
+	r = view_take(db, reader_slot(db), (struct lsm_table *)base, &sc->view,
+		      &seq);
 	if (r < 0) {
 		scan_spare(db, sc);
 		return r;
@@ -429,6 +430,6 @@ void lsm_scan_close(struct scan *base)
 		return;
 	}
 	scan_short_close(sc);
-	view_give(sc->db, sc->view);
+	view_give(sc->db, reader_slot(sc->db), sc->view);
 	scan_spare(sc->db, sc);
 }

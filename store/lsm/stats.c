@@ -273,7 +273,8 @@ int lsm_table_info(struct table *base, struct table_info *out)
 	struct lsm *db = lsm_of(base->store);
 	struct view *v;
 	uint64_t seq;
-	int r = view_take(db, (struct lsm_table *)base, &v, &seq);
+	int r = view_take(db, reader_slot(db), (struct lsm_table *)base, &v,
+			  &seq);
 
 	if (r < 0)
 		return r;
@@ -291,6 +292,6 @@ int lsm_table_info(struct table *base, struct table_info *out)
 		if (held.rows > out->rows)
 			out->rows = held.rows;
 	}
-	view_give(db, v);
+	view_give(db, reader_slot(db), v);
 	return 0;
 }
