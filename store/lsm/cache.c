@@ -10,6 +10,8 @@
 
 /* Blocks that move at a time: more than holes of their size come to be. */
 #define MOVES 4
+/* By so much at a time blocks make way for holes between them, or come back. */
+#define STEP ((size_t)64 << 10)
 
 /* A stripe's count of hits, on a line of its own. */
 struct hits {
@@ -22,6 +24,8 @@ struct block_cache {
 	pthread_mutex_t lock;  /* innermost; guards all below */
 	struct block *hand[2]; /* of the rings: [in_memory] */
 	size_t bytes;
+	/* What these may be now: less than bytes_max where holes take it. */
+	size_t bytes_room;
 	uint64_t misses, evicted;
 	uint64_t parts[BLOCK_WHOLE + 1]; /* [form]: how many */
 	uint64_t nblocks[2];
@@ -35,7 +39,7 @@ int block_cache_new(size_t bytes_max, struct block_cache **out)
 	if (!c)
 		return why(-ENOMEM, "no memory for the block cache");
 	memset(c, 0, sizeof(*c));
-	c->bytes_max = bytes_max;
+	c->bytes_max = c->bytes_room = bytes_max;
 	pthread_mutex_init(&c->lock, NULL);
 	*out = c;
 	return 0;
@@ -251,7 +255,7 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 {
 	uint64_t steps = 2 * c->nblocks[in_memory];
 
-	while (c->bytes + room > c->bytes_max && c->hand[in_memory] &&
+	while (c->bytes + room > c->bytes_room && c->hand[in_memory] &&
 	       steps-- > 0) {
 		struct block *b = c->hand[in_memory];
 		struct cache_slots *s = b->slots;
@@ -285,18 +289,48 @@ static void ring_replace(struct block_cache *c, bool in_memory,
 	slab_own(b, b->memory, c);
 }
 
+/* More room for blocks, as long as no chunk more would be too many. */
+static void widen(struct block_cache *c, size_t taken)
+{
+	if (c->bytes_room < c->bytes_max &&
+	    taken + SLAB_CHUNK <= c->bytes_max + CACHE_HOLES)
+		c->bytes_room = c->bytes_max - c->bytes_room < STEP
+					? c->bytes_max
+					: c->bytes_room + STEP;
+}
+
+/*
+ * Blocks are to leave until some chunk can be emptied; half of them stay. Few
+ * of a size all lie in one chunk, which does not become empty by that.
+ */
+static void narrow(struct block_cache *c)
+{
+	size_t least = c->bytes_max / 2;
+
+	if (c->bytes_max <= CACHE_HOLES)
+		return;
+	c->bytes_room =
+		c->bytes_room < least + STEP ? least : c->bytes_room - STEP;
+}
+
 /*
  * What has left leaves holes. Where they would come to be more than
  * CACHE_HOLES beyond the bound, some of the blocks in the emptiest chunk move.
+ * Where nothing could be emptied so, there is less room for blocks.
  */
 static void tidy(struct block_cache *c, struct block **gone)
 {
+	size_t taken = c->bytes + slab_idle();
 	void *pieces[MOVES];
 	size_t n;
 
-	if (c->bytes + slab_idle() <= c->bytes_max + CACHE_HOLES)
+	if (taken <= c->bytes_max + CACHE_HOLES) {
+		widen(c, taken);
 		return;
+	}
 	n = slab_sparse(c, pieces, MOVES);
+	if (n == 0)
+		narrow(c);
 	for (size_t i = 0; i < n; i++) {
 		struct block *b = pieces[i], *to;
 		struct cache_slots *s = b->slots;
@@ -332,7 +366,7 @@ static bool comes_whole(const struct cache_slots *s, const struct block *b)
 
 	pthread_mutex_lock(&c->lock);
 	c->misses++;
-	fits = c->bytes + b->memory <= c->bytes_max &&
+	fits = c->bytes + b->memory <= c->bytes_room &&
 	       b->memory <= c->bytes_max / 4;
 	pthread_mutex_unlock(&c->lock);
 	return fits || s->in_memory || !b->plain;
@@ -346,7 +380,7 @@ bool cache_has_room(const struct cache_slots *s, size_t bytes)
 	if (!c)
 		return false;
 	pthread_mutex_lock(&c->lock);
-	room = c->bytes + bytes <= c->bytes_max;
+	room = c->bytes + bytes <= c->bytes_room;
 	pthread_mutex_unlock(&c->lock);
 	return room;
 }

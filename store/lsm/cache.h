@@ -39,8 +39,12 @@
 #include "store/lsm/sstable.h"
 
 #define CACHE_STRIPES 8
-/* What chunks of the slab may have free when the cache is full. */
-#define CACHE_HOLES ((size_t)8 << 20)
+/*
+ * What chunks of the slab may have free when the cache is full; the one that is
+ * opened last comes on top. Where holes are more and no chunk can be emptied,
+ * the cache holds less.
+ */
+#define CACHE_HOLES ((size_t)6 << 20)
 
 typedef _Atomic uint32_t cache_pin;
 

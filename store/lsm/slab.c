@@ -9,7 +9,7 @@
 
 #include "store/os.h"
 
-#define CHUNK ((size_t)2 << 20)
+#define CHUNK SLAB_CHUNK
 #define PIECE_MIN ((size_t)256)
 #define PIECE_MAX (CHUNK / 8)
 /* Sizes from a power of two to the next, up to PIECE_SMALL and beyond. */
@@ -17,6 +17,11 @@
 #define STEPS_SMALL 4
 #define STEPS 16
 #define CLASSES (4 * STEPS_SMALL + 6 * STEPS)
+/*
+ * What pieces may take in chunks of much larger ones, of each class: less than
+ * a chunk of its own would.
+ */
+#define LODGED_MAX (CHUNK / 8)
 /* Empty chunks kept: a compaction frees and takes blocks by turns. */
 #define SPARES 4
 
@@ -34,6 +39,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct chunk *room[CLASSES]; /* lock */
 	unsigned nchunks[CLASSES];   /* lock; with room or not */
+	size_t lodged[CLASSES];	     /* lock; taken in chunks of others */
 	struct chunk *spare[SPARES]; /* lock */
 	unsigned nspare;	     /* lock */
 	struct chunk *closing;	     /* lock; being emptied, in no list */
@@ -144,14 +150,21 @@ static struct chunk *new_chunk(int class, size_t piece)
 	return c;
 }
 
-/* The first chunk with room of the next larger size that is not too large. */
-static struct chunk *larger(int class, size_t piece)
+/*
+ * The first chunk with room of the next larger size, unless @n pieces would
+ * take too much there.
+ */
+static struct chunk *larger(int class, size_t piece, size_t n)
 {
 	for (int up = class + 1; up < CLASSES; up++) {
 		struct chunk *c = slab.room[up];
 
-		if (c)
-			return c->piece <= 2 * piece ? c : NULL;
+		if (!c)
+			continue;
+		if (c->piece <= 2 * piece ||
+		    slab.lodged[class] + n * c->piece <= LODGED_MAX)
+			return c;
+		break;
 	}
 	return NULL;
 }
@@ -159,20 +172,27 @@ static struct chunk *larger(int class, size_t piece)
 /* Where a piece of the class is to come from; NULL: from a new chunk. */
 static struct chunk *find_room(int class, size_t piece)
 {
-	struct chunk *c = slab.room[class];
+	struct chunk *c = slab.room[class], *closing = slab.closing;
+	unsigned others = slab.nchunks[class];
 
 	if (c)
 		return c;
-	c = slab.closing;
-	if (c && c->class == (unsigned)class) {
+	if (closing && closing->class != (unsigned)class)
+		closing = NULL;
+	/* What leaves the only one of a class must not come back there. */
+	if (closing)
+		others--;
+	if (!others)
+		c = larger(class, piece, 1);
+	if (!c && closing) {
 		slab.closing = NULL;
-		link_chunk(c);
-		return c;
+		link_chunk(closing);
+		c = closing;
 	}
-	return slab.nchunks[class] ? NULL : larger(class, piece);
+	return c;
 }
 
-static void *take_piece(struct chunk *c)
+static void *take_piece(struct chunk *c, int class, size_t piece)
 {
 	void *p = c->freed;
 
@@ -183,7 +203,9 @@ static void *take_piece(struct chunk *c)
 		c->fresh += c->piece;
 	}
 	c->used++;
-	count_idle(0, c->piece);
+	count_idle(0, piece);
+	if (c->class != (unsigned)class)
+		slab.lodged[class] += c->piece;
 	if (!has_room(c))
 		unlink_chunk(c);
 	return p;
@@ -202,7 +224,7 @@ void *slab_alloc(size_t size)
 	c = find_room(class, piece);
 	if (!c)
 		c = new_chunk(class, piece);
-	p = c ? take_piece(c) : NULL;
+	p = c ? take_piece(c, class, piece) : NULL;
 	pthread_mutex_unlock(&slab.lock);
 	return p;
 }
@@ -245,12 +267,13 @@ static void give_chunk(struct chunk *c)
 void slab_free(void *p, size_t size)
 {
 	size_t piece = 0;
+	int class = class_of(size, &piece);
 	struct chunk *c;
 	bool full;
 
 	if (!p)
 		return;
-	if (class_of(size, &piece) < 0) {
+	if (class < 0) {
 		free(p);
 		return;
 	}
@@ -262,7 +285,9 @@ void slab_free(void *p, size_t size)
 	c->freed = p;
 	c->used--;
 	c->stuck = false;
-	count_idle(c->piece, 0);
+	count_idle(piece, 0);
+	if (c->class != (unsigned)class)
+		slab.lodged[class] -= c->piece;
 	if (full && c != slab.closing)
 		link_chunk(c);
 	c = c->used ? NULL : drop_chunk(c);
@@ -300,7 +325,7 @@ static bool fits_elsewhere(const struct chunk *c, size_t room)
 	if (slab.nchunks[c->class] > 1)
 		return c->used <= room - (c->max - c->used);
 	/* As find_room() has it. */
-	other = larger((int)c->class, c->piece);
+	other = larger((int)c->class, c->piece, c->used);
 	return other && c->used <= room_in_all((int)other->class);
 }
 

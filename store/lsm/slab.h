@@ -28,6 +28,8 @@
 
 #include <stddef.h>
 
+#define SLAB_CHUNK ((size_t)2 << 20)
+
 /* NULL = out of memory. Not cleared. */
 void *slab_alloc(size_t size);
 /* @size as it was asked for. @p NULL is nothing. */

@@ -91,6 +91,45 @@ static void a_size_that_few_ask_for_opens_no_chunk(void **state)
 	give(&large);
 }
 
+/* Takes pieces of many sizes until nothing empty is left for the next. */
+static size_t take_spares(struct piece *p, size_t n)
+{
+	size_t i = 0, idle;
+
+	do {
+		assert_true(i < n);
+		idle = slab_idle();
+		take(&p[i], 20000 + 5000 * i, (unsigned)i);
+		i++;
+	} while (slab_idle() && slab_idle() < idle + SLAB_CHUNK / 2);
+	return i;
+}
+
+/* In chunks of much larger ones, until a chunk of its own takes less. */
+static void a_few_pieces_open_no_chunk_however_small(void **state)
+{
+	struct piece spares[10], small[2], more[1000];
+	size_t n = take_spares(spares, 10), idle;
+
+	for (int pass = 0; pass < 10; pass++) {
+		idle = slab_idle();
+		take(&small[0], 300, 2);
+		take(&small[1], 300, 3);
+		assert_true(slab_idle() <= idle);
+		give(&small[0]);
+		give(&small[1]);
+	}
+	idle = slab_idle();
+	for (unsigned i = 0; i < 1000; i++)
+		take(&more[i], 300, i);
+	/* Nothing but under a sanitizer that needs malloc(). */
+	assert_true(!idle || slab_idle() > idle + SLAB_CHUNK / 2);
+	for (unsigned i = 0; i < 1000; i++)
+		give(&more[i]);
+	while (n)
+		give(&spares[--n]);
+}
+
 /* Moves what slab_sparse() names, as a cache would. How many. */
 static size_t move_some(struct piece *p, size_t n, const void *owner)
 {
@@ -142,6 +181,22 @@ static void chunks_of_which_little_is_used_are_emptied(void **state)
 			give(&p[i]);
 }
 
+/* Out of the only chunk of its size: it does not come back there. */
+static void one_that_has_its_chunk_for_itself_moves_out(void **state)
+{
+	struct piece small, large;
+	int owner = 0, moves = 0;
+
+	take(&small, SMALL, 1);
+	slab_own(small.at, small.size, &owner);
+	take(&large, LARGE, 2);
+	while (moves < 10 && move_some(&small, 1, &owner))
+		moves++;
+	assert_true(moves <= 1);
+	give(&small);
+	give(&large);
+}
+
 static void what_does_not_move_is_left(void **state)
 {
 	static struct piece p[1000];
@@ -171,7 +226,9 @@ int main(void)
 		cmocka_unit_test(pieces_of_any_size_do_not_overlap),
 		cmocka_unit_test(what_is_freed_is_used_again),
 		cmocka_unit_test(a_size_that_few_ask_for_opens_no_chunk),
+		cmocka_unit_test(a_few_pieces_open_no_chunk_however_small),
 		cmocka_unit_test(chunks_of_which_little_is_used_are_emptied),
+		cmocka_unit_test(one_that_has_its_chunk_for_itself_moves_out),
 		cmocka_unit_test(what_does_not_move_is_left),
 		cmocka_unit_test(freeing_nothing_is_nothing),
 	};
