@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "store/os.h"
 
-/*
- * 128 MiB, in use or not: two memtables of the usual size. Beyond it chunks
- * go back to the system.
- */
-#define CHUNKS_MAX 64
+/* Two memtables of a store have one each of which a part is not used yet. */
+#define PARTLY_USED (2 * ARENA_CHUNK)
 #define PAGE 4096
 
 struct arena_chunk {
@@ -21,6 +19,7 @@ struct arena_chunk {
 static struct {
 	pthread_mutex_t lock;
 	struct arena_chunk *chunks; /* lock */
+	size_t keep;		    /* lock; bytes: see arena_keep() */
 	unsigned made;		    /* lock; and not given back */
 	unsigned idle;		    /* lock; of them in chunks */
 	unsigned least;		    /* lock; idle since the last trim */
@@ -52,43 +51,76 @@ static void pool_miss(void)
 	pthread_mutex_unlock(&pool.lock);
 }
 
+/* Under lock: are there more chunks than memtables may need? */
+static bool pool_is_over(void)
+{
+	return pool.made * ARENA_CHUNK > pool.keep + PARTLY_USED;
+}
+
 /* Keeps @c if there is room, else the caller gives it back. */
 static int pool_give(struct arena_chunk *c)
 {
 	int kept = 0;
 
 	pthread_mutex_lock(&pool.lock);
-	if (pool.made <= CHUNKS_MAX) {
+	if (pool_is_over()) {
+		pool.made--;
+	} else {
 		c->next = pool.chunks;
 		pool.chunks = c;
 		pool.idle++;
 		kept = 1;
-	} else {
-		pool.made--;
 	}
 	pthread_mutex_unlock(&pool.lock);
 	return kept;
 }
 
-void arena_trim(void)
+/* Under lock: takes an idle one out of the pool, to be given back. */
+static void pool_drop(struct arena_chunk **out)
 {
-	struct arena_chunk *out = NULL, *c;
+	struct arena_chunk *c = pool.chunks;
 
-	pthread_mutex_lock(&pool.lock);
-	for (; pool.least; pool.least--) {
-		c = pool.chunks;
-		pool.chunks = c->next;
-		c->next = out;
-		out = c;
-		pool.made--;
-		pool.idle--;
-	}
-	pool.least = pool.idle;
-	pthread_mutex_unlock(&pool.lock);
+	pool.chunks = c->next;
+	c->next = *out;
+	*out = c;
+	pool.made--;
+	pool.idle--;
+}
+
+static void give_back(struct arena_chunk *out)
+{
+	struct arena_chunk *c;
+
 	while ((c = out)) {
 		out = c->next;
 		os_pages_free(c, ARENA_CHUNK);
 	}
+}
+
+void arena_keep(ptrdiff_t bytes)
+{
+	struct arena_chunk *out = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	pool.keep += (size_t)bytes;
+	while (pool.idle && pool_is_over())
+		pool_drop(&out);
+	if (pool.least > pool.idle)
+		pool.least = pool.idle;
+	pthread_mutex_unlock(&pool.lock);
+	give_back(out);
+}
+
+void arena_trim(void)
+{
+	struct arena_chunk *out = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	for (; pool.least; pool.least--)
+		pool_drop(&out);
+	pool.least = pool.idle;
+	pthread_mutex_unlock(&pool.lock);
+	give_back(out);
 }
 
 size_t arena_idle(void)

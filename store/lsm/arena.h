@@ -1,8 +1,9 @@
 /*
  * Memory of one memtable: handed out in order, given back all at once.
  *
- * Chunks of 2 MiB come from a bounded pool of the process and return to it,
- * because the first touch of fresh memory costs more than an insert does. What
+ * Chunks of 2 MiB come from a pool of the process and return to it, because the
+ * first touch of fresh memory costs more than an insert does. What its chunks
+ * take, in use or not, is bounded by what the memtables may hold. What
  * is large gets memory of its own and goes back to the system, as do the chunks
  * that nobody has wanted for a while.
  *
@@ -41,6 +42,12 @@ static inline size_t arena_used(const struct arena *a)
 }
 void arena_release(struct arena *a);
 
+/*
+ * The pool is for memtables of so many bytes (fewer: negative) more, and a
+ * chunk for each of two of them that is partly used. What comes back while it
+ * has made more than that goes to the system.
+ */
+void arena_keep(ptrdiff_t bytes);
 /* Gives back as many chunks as have been idle all the time since the last. */
 void arena_trim(void);
 size_t arena_idle(void); /* bytes of the pool that no arena has */

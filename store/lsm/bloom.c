@@ -2,13 +2,18 @@
 
 #include <errno.h>
 
-#define PIECE 4096
+/*
+ * A piece is large for an arena, so that it has memory of its own: the last of
+ * few leaves no more of it unused than some pages.
+ */
+#define PIECE (ARENA_LARGE / sizeof(uint64_t))
 
 struct bloom_piece {
 	struct bloom_piece *older;
 	size_t n;
 	uint64_t hashes[PIECE];
 };
+_Static_assert(sizeof(struct bloom_piece) >= ARENA_LARGE, "see above");
 
 int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash)
 {

@@ -127,6 +127,7 @@ static int make(const struct store_options *o, struct lsm **out)
 		free(db);
 		return why(r, "cannot make locks");
 	}
+	arena_keep((ptrdiff_t)db->options.write_buffer_bytes);
 	*out = db;
 	return 0;
 }
@@ -280,6 +281,7 @@ static int open_parts(struct lsm *db, const char *path)
 /* Frees what was opened; the reverse of open_parts(). */
 static void release(struct lsm *db)
 {
+	arena_keep(-(ptrdiff_t)db->options.write_buffer_bytes);
 	free(db->pending);
 	free(db->entries);
 	buf_free(&db->record);

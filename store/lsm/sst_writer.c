@@ -16,7 +16,9 @@
 #include "store/why.h"
 
 /* Writes of this size at multiples of it. */
-#define CHUNK (1u << 20)
+#define CHUNK (256u << 10)
+/* No buffer of more than that stays for the rest of the file. */
+#define KEEP (8u << 20)
 
 struct sst_writer {
 	struct os_dir *dir;
@@ -233,9 +235,9 @@ static int cut_block(struct sst_writer *w)
 			      &w->first);
 	block_builder_reset(w->block);
 	/* One huge value must not hold memory for the rest of the file. */
-	if (w->raw.cap > 8 * CHUNK)
+	if (w->raw.cap > KEEP)
 		buf_free(&w->raw);
-	if (w->packed.cap > 8 * CHUNK)
+	if (w->packed.cap > KEEP)
 		buf_free(&w->packed);
 	return r;
 }

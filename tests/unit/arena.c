@@ -10,6 +10,8 @@
 #include "store/lsm/arena.h"
 
 #define SIZE (ARENA_LARGE - 64)
+/* What the pool is told to keep. */
+#define KEPT ((ptrdiff_t)(16 * ARENA_CHUNK))
 
 /* Fills an arena of @n chunks, and writes to all of it. */
 static void fill(struct arena *a, size_t n)
@@ -45,6 +47,26 @@ static void released_chunks_serve_the_next_arena(void **state)
 	assert_int_equal(arena_idle(), 5 * ARENA_CHUNK);
 	arena_release(&a);
 	assert_int_equal(arena_idle(), 8 * ARENA_CHUNK);
+}
+
+/* Beside memtables, merges have chunks, which are not kept for the next. */
+static void no_more_is_kept_than_memtables_may_hold(void **state)
+{
+	struct arena a = {0}, b = {0};
+
+	begin();
+	arena_keep(-KEPT);
+	arena_keep(3 * ARENA_CHUNK);
+	/* And one for each of two memtables that is partly used. */
+	fill(&a, 5);
+	fill(&b, 4);
+	arena_release(&b);
+	assert_int_equal(arena_idle(), 0);
+	arena_release(&a);
+	assert_int_equal(arena_idle(), 5 * ARENA_CHUNK);
+	arena_keep(-3 * (ptrdiff_t)ARENA_CHUNK);
+	assert_int_equal(arena_idle(), 2 * ARENA_CHUNK);
+	arena_keep(KEPT);
 }
 
 static void a_trim_leaves_what_was_wanted_since_the_last(void **state)
@@ -89,9 +111,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(released_chunks_serve_the_next_arena),
+		cmocka_unit_test(no_more_is_kept_than_memtables_may_hold),
 		cmocka_unit_test(a_trim_leaves_what_was_wanted_since_the_last),
 		cmocka_unit_test(a_trim_takes_nothing_from_an_arena),
 	};
 
+	arena_keep(KEPT);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

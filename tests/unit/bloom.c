@@ -70,12 +70,29 @@ static void no_filter_denies_nothing(void **state)
 	buf_free(&filter);
 }
 
+/* A chunk of the pool would be two megabytes, and stay with memtables. */
+static void few_keys_take_little_memory(void **state)
+{
+	struct bloom_keys keys = {0};
+	struct arena mem = {0};
+
+	(void)state;
+	arena_keep(4 * ARENA_CHUNK);
+	for (size_t i = 0; i < 100000; i++)
+		assert_int_equal(bloom_keys_add(&keys, &mem, key(i)), 0);
+	assert_true(arena_used(&mem) < 100000 * 8 + 2 * ARENA_LARGE);
+	arena_release(&mem);
+	assert_int_equal(arena_idle(), 0);
+	arena_keep(-4 * (ptrdiff_t)ARENA_CHUNK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_added_is_never_denied),
 		cmocka_unit_test(one_in_fifty_is_wrongly_supposed_at_most),
 		cmocka_unit_test(no_filter_denies_nothing),
+		cmocka_unit_test(few_keys_take_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
