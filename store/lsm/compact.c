@@ -152,6 +152,9 @@ static int run_task(struct lsm *db, struct task *k)
 	else
 		r = compaction_commit(db, k, job.outputs, job.noutputs,
 				      &job.lost);
+	/* And those for which the inputs' blocks have made room. */
+	if (r == 0)
+		warm_files(db, job.outputs, job.noutputs);
 	for (uint32_t i = 0; i < job.noutputs; i++) {
 		if (r < 0 && !atomic_load(&db->failed))
 			sst_obsolete(job.outputs[i]);
@@ -281,8 +284,10 @@ static int pick_task(struct lsm *db, struct task *out)
 	struct tree *t;
 
 	pthread_mutex_lock(&db->state);
-	if (!is_read(db))
+	if (!is_read(db)) {
 		limits.level0_files = LEVEL0_FILES_UNREAD;
+		limits.top_ratio = LEVEL0_RATIO_UNREAD;
+	}
 	t = most_urgent(db, &limits, now, &table, &family);
 	if (!t) {
 		t = some_freed(db, now, &table, &family);

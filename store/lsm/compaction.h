@@ -8,7 +8,7 @@
  *
  * A level is due when it is over its target, level 0 by its number of files:
  *
- *	level 0   a---f  c-----k  b--d	14 files   all of it, and
+ *	level 0   a---f  c-----k  b--d	6 files	   all of it, and
  *	level 1   a-c  d---h  i-m  n--z	256 MiB	   what overlaps it below
  *	level 2   ...			2560 MiB   one file, and what overlaps
  *
@@ -20,7 +20,8 @@
  *
  * All of level 0 goes at once, so that what is merged is, for each row, a
  * slice of its history without a gap: no old put climbs above its delete. What
- * little it may be over very much is merged with itself, newest files first.
+ * little it may be over much is merged with itself, newest files first: for few
+ * bytes there are fewer files for readers to look into.
  * Of a deeper level goes the file that costs least, overlap over size; before
  * it those that have expired, and those that mostly delete.
  *
@@ -44,7 +45,8 @@
 #include "store/lsm/visibility.h"
 
 struct compaction_limits {
-	uint32_t level0_files; /* trigger: 14, or 40: is_read() in lsm.h */
+	uint32_t level0_files; /* trigger: 6, or 40: is_read() in lsm.h */
+	uint32_t top_ratio;    /* of level 0 to what it goes into: 3, or 10 */
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */

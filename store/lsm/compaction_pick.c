@@ -299,7 +299,7 @@ static int pick_level0(const struct levels *l,
 		c->trivial = true;
 		return add_inputs(c, 0, oldest, 1);
 	}
-	if (l0->nfiles >= m->level0_files && t.below > m->ratio * t.bytes &&
+	if (l0->nfiles >= m->level0_files && t.below > m->top_ratio * t.bytes &&
 	    !deletes_much(l, m, 0)) {
 		uint32_t n = newest_run(l0);
 
@@ -426,10 +426,13 @@ int compaction_pick_rest(const struct levels *l,
 			 const struct family_attrs *attrs,
 			 struct compaction *out)
 {
+	/* Without writers nothing comes that would be worth waiting for. */
+	struct compaction_limits rest = *m;
 	struct compaction c = {0};
 	int last = deepest(l), r;
 
-	r = rest_level0(l, m, attrs, &c);
+	rest.top_ratio = m->ratio;
+	r = rest_level0(l, &rest, attrs, &c);
 	for (int i = 1; r == 0 && i < last; i++)
 		r = rest_deeper(l, m, attrs, i, &c);
 	if (r < 0)

@@ -114,6 +114,7 @@ static int make(const struct store_options *o, struct lsm **out)
 	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
 	db->limits = (struct compaction_limits){
 		.level0_files = LEVEL0_FILES,
+		.top_ratio = LEVEL0_RATIO,
 		.level1_bytes = LEVEL1_FILES * file,
 		.ratio = 10,
 		.file_bytes = file,

@@ -32,8 +32,12 @@
 
 #define FROZEN_MAX 1
 /* Files of level 0, of which the oldest are to be merged: see is_read(). */
-#define LEVEL0_FILES 14
+#define LEVEL0_FILES 6
 #define LEVEL0_FILES_UNREAD 40
+/* They go down where so many times as much lies, else are merged as they lie.
+ */
+#define LEVEL0_RATIO 3
+#define LEVEL0_RATIO_UNREAD 10
 /* So many more, and writers wait. */
 #define LEVEL0_STALL 20
 

@@ -72,6 +72,7 @@ static void draw(struct drawn *d, int level, const char *text)
 
 static const struct compaction_limits small_limits = {
 	.level0_files = 4,
+	.top_ratio = 10,
 	.level1_bytes = 100,
 	.ratio = 10,
 	.file_bytes = 20,
@@ -340,6 +341,29 @@ static void little_over_much_is_merged_with_itself(void **state)
 			    "0>1 d-f e-k e-g d-e with a-z");
 }
 
+static void level_0_waits_for_company_unless_at_rest(void **state)
+{
+	struct compaction_limits limits = small_limits;
+	struct drawn little = {0}, enough = {0};
+	struct compaction c = {0};
+
+	(void)state;
+	limits.top_ratio = 3;
+	draw(&little, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&little, 1, "a-z:121");
+	assert_string_equal(choice_within(&little, &limits, &plain),
+			    "0>0 d-f e-k e-g d-e");
+	draw(&enough, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
+	draw(&enough, 1, "a-z:120");
+	assert_string_equal(choice_within(&enough, &limits, &plain),
+			    "0>1 d-f e-k e-g d-e with a-z");
+	assert_string_equal(
+		name_choice(compaction_pick_rest(&little.levels, &limits,
+						 &plain, &c),
+			    &c),
+		"0>1 d-f e-k e-g d-e with a-z");
+}
+
 static void at_rest_level_0_goes_with_what_it_is_worth(void **state)
 {
 	struct drawn empty = {0}, few = {0}, with = {0}, deep = {0};
@@ -442,6 +466,7 @@ static void world_open(struct world *w)
 	*w = (struct world){
 		.attrs = plain,
 		.limits = {.level0_files = 2,
+			   .top_ratio = 2,
 			   .level1_bytes = 4096,
 			   .ratio = 2,
 			   .file_bytes = 1024},
@@ -933,6 +958,7 @@ int main(void)
 		cmocka_unit_test(
 			level_0_passes_an_empty_level_that_would_be_rewritten),
 		cmocka_unit_test(little_over_much_is_merged_with_itself),
+		cmocka_unit_test(level_0_waits_for_company_unless_at_rest),
 		cmocka_unit_test(at_rest_level_0_goes_with_what_it_is_worth),
 		cmocka_unit_test(
 			at_rest_a_file_alone_moves_but_is_not_rewritten),
