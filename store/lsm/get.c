@@ -399,6 +399,7 @@ static int get_newest(const struct question *q, struct cell *cell,
 				       .row_hash = q->row_hash};
 	n.found = false;
 	n.held = NULL;
+	n.nnear = 0;
 	look_ahead(&n);
 	for (uint32_t i = 0; r == 0 && !q->sole && i < view->nmem; i++)
 		r = look_in_memory(&n, view->mem[i]);

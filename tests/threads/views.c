@@ -6,6 +6,7 @@
  * past.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,7 +19,7 @@
 
 #define READERS 11
 #define TABLES 9
-#define ROUNDS 45
+#define ROUNDS 20
 
 static struct temp_store ts;
 static struct table *tables[TABLES];
@@ -56,6 +57,7 @@ static void *reader(void *arg)
 
 		get_one(tables[i % TABLES]);
 		get_one(tables[i % TABLES]);
+		sched_yield(); /* to who changes them */
 		if (++i % 8)
 			continue;
 		/* A view that is held while others come and go. */
