@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cellfs-version.h"
+#include "fs/descriptors.h"
 #include "fs/fs.h"
 #include "fs/mountpoint.h"
 #include "fs/root.h"
@@ -282,7 +283,7 @@ static int start_daemon(const struct options *o, mount_open_fn open_store)
 		close(fds[1]);
 		return await(pid, fds[0]);
 	}
-	close(fds[0]);
+	descriptors_close(fds[1]);
 	setsid();
 	return serve(o, open_store, fds[1]);
 }
@@ -348,8 +349,10 @@ int mount_run(struct options *o, mount_open_fn open_store)
 int mount_main(int argc, char **argv, mount_open_fn open_store)
 {
 	struct options o;
-	int r = options_parse(argc, argv, &o), code;
+	int r, code;
 
+	descriptors_fill();
+	r = options_parse(argc, argv, &o);
 	if (r < 0) {
 		complain("%s", store_why());
 		code = 2;

@@ -6,7 +6,8 @@
  *		store_close, exit 0
  *
  * The store is opened after the fork: its threads would not survive one. What
- * goes wrong before "ready" is said by the command that the user ran.
+ * goes wrong before "ready" is said by the command that the user ran. In the
+ * background the daemon keeps nothing open that its caller had.
  */
 #ifndef CELLFS_FS_MOUNT_H
 #define CELLFS_FS_MOUNT_H

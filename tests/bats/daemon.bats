@@ -37,6 +37,30 @@ end_daemon() {
 	[ "$(cat "$M/T/R/f:q")" = x ]
 }
 
+@test "the daemon keeps nothing open that its caller had" {
+	mkfifo "$T/pipe"
+	{ cat "$T/pipe" && : >"$T/ended"; } 3>&- &
+	unmount_store
+	"$CELLFS" "$STORE" "$M" 3>&- 9>"$T/pipe"
+	settled test -e "$T/ended"
+	mountpoint -q "$M"
+	end_daemon
+}
+
+@test "a caller without stdin, stdout and stderr is served as any other" {
+	unmount_store
+	"$CELLFS" "$STORE" "$M" 3>&- <&- >&- 2>&-
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	# What took their numbers would be lost: the store's lock among it.
+	mkdir "$T/other"
+	run "$CELLFS" "$STORE" "$T/other"
+	[ "$status" -eq 1 ]
+	end_daemon
+	mount_store
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
 @test "SIGTERM ends it with 0 and everything on disk" {
 	mkdir "$M/T" "$M/T/R"
 	echo x >"$M/T/R/f:q"

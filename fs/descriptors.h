@@ -1,0 +1,23 @@
+/*
+ * The descriptors that a daemon begins with.
+ *
+ * Two things of the caller's may do harm. A descriptor that he left open stays
+ * so for as long as the mount lives, and who reads the other end of a pipe
+ * waits that long. And where 0, 1 or 2 is closed, the next file opened, which
+ * may be the store's lock or its log, gets that number, and is gone when the
+ * daemon puts /dev/null there.
+ *
+ * Both are called before anything of the daemon's own is open.
+ */
+#ifndef CELLFS_FS_DESCRIPTORS_H
+#define CELLFS_FS_DESCRIPTORS_H
+
+/*
+ * Opens /dev/null as stdin, stdout and stderr where they are closed: so that
+ * they are taken, and reading or writing them fails as before.
+ */
+void descriptors_fill(void);
+/* Closes all behind stderr but @keep. */
+void descriptors_close(int keep);
+
+#endif

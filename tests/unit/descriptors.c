@@ -1,0 +1,132 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fs/descriptors.h"
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Runs @test in a process of its own, which has nothing to lose. */
+static void in_child(int (*test)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(test());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* The kernel as one that does not know close_range(). */
+static int forbid_close_range(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return -1;
+	return close_range(900, 900, 0) < 0 && errno == ENOSYS ? 0 : -1;
+}
+
+/* A number each: which step failed. */
+static int close_all_but(int keep)
+{
+	if (dup2(0, 3) < 0 || dup2(0, 4) < 0 || dup2(0, 77) < 0)
+		return 1;
+	descriptors_close(keep);
+	for (int fd = 0; fd < 100; fd++)
+		if (is_open(fd) != (fd < 3 || fd == keep))
+			return 100 + fd;
+	return 0;
+}
+
+static int close_with_range(void)
+{
+	return close_all_but(4);
+}
+
+static int keep_the_first(void)
+{
+	return close_all_but(3);
+}
+
+static int keep_none(void)
+{
+	return close_all_but(-1);
+}
+
+static int close_without_range(void)
+{
+	return forbid_close_range() ? 2 : close_all_but(4);
+}
+
+static int fill_two(void)
+{
+	char c;
+
+	close(0);
+	close(2);
+	descriptors_fill();
+	if (!is_open(0) || !is_open(1) || !is_open(2))
+		return 1;
+	if (open("/dev/null", O_RDONLY) <= 2)
+		return 2;
+	if (read(0, &c, 1) >= 0 || errno != EBADF)
+		return 3;
+	return write(2, "", 1) < 0 && errno == EBADF ? 0 : 4;
+}
+
+static void all_but_one_are_closed(void **state)
+{
+	in_child(close_with_range);
+	in_child(keep_the_first);
+	in_child(keep_none);
+}
+
+static void they_are_closed_one_by_one_where_the_kernel_is_old(void **state)
+{
+	in_child(close_without_range);
+}
+
+static void what_is_closed_is_filled_and_fails_as_before(void **state)
+{
+	in_child(fill_two);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_but_one_are_closed),
+		cmocka_unit_test(
+			they_are_closed_one_by_one_where_the_kernel_is_old),
+		cmocka_unit_test(what_is_closed_is_filled_and_fails_as_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
