@@ -1,13 +1,12 @@
 /*
- * The descriptors that a daemon begins with.
+ * The descriptors that a program begins with.
  *
  * Two things of the caller's may do harm. A descriptor that he left open stays
- * so for as long as the mount lives, and who reads the other end of a pipe
- * waits that long. And where 0, 1 or 2 is closed, the next file opened, which
- * may be the store's lock or its log, gets that number, and is gone when the
- * daemon puts /dev/null there.
+ * so for as long as a daemon lives, and who reads the other end of a pipe waits
+ * that long. And where 0, 1 or 2 is closed, the next file opened, which may be
+ * the store's lock or its log, gets that number: what is printed goes there.
  *
- * Both are called before anything of the daemon's own is open.
+ * Both are called before anything of the program's own is open.
  */
 #ifndef CELLFS_FS_DESCRIPTORS_H
 #define CELLFS_FS_DESCRIPTORS_H

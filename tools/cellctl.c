@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cellfs-version.h"
+#include "fs/descriptors.h"
 #include "fs/mountpoint.h"
 #include "store/served.h"
 #include "tools/print.h"
@@ -340,6 +341,7 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	descriptors_fill();
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
 	if (!strcmp(argv[1], "--version")) {

@@ -128,3 +128,11 @@ commands() {
 	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t > /dev/full"
 	[[ $stderr == *"cannot write the output"* ]]
 }
+
+@test "nothing is printed into the store where the output is closed" {
+	ctl put "$STORE" t r d:q x
+	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t <&- >&-"
+	[[ $stderr == *"cannot write the output"* ]]
+	"$CELLCTL" put "$STORE" t r d:q y <&- >&- 2>&-
+	[ "$(ctl scan "$STORE" t --versions 1 | cut -f 4)" = y ]
+}
