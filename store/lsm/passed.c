@@ -57,32 +57,30 @@ void markers_forget(struct lsm *db)
 	}
 }
 
-/* Under state: is the active memtable to be flushed for their sake? */
+/* Is the active memtable to be flushed for their sake? */
 static bool in_the_way(struct lsm *db)
 {
+	bool due = false;
+
+	pthread_mutex_lock(&db->state);
 	for (size_t i = 0; i < db->ntables && !db->nfrozen; i++) {
 		struct table_state *st = db->tables[i]->now;
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			if (markers_due(st->trees[k]) &&
-			    holds_markers(db->reading, st->trees[k]))
-				return true;
+		for (uint32_t k = 0; k < st->schema.nfamilies && !due; k++)
+			due = markers_due(st->trees[k]) &&
+			      holds_markers(db->reading, st->trees[k]);
 	}
-	return false;
+	pthread_mutex_unlock(&db->state);
+	return due;
 }
 
 void markers_freeze(struct lsm *db)
 {
-	bool due;
-
 	/* Whoever has it may wait for the thread that this is; and fills it. */
-	if (pthread_mutex_trylock(&db->commit) != 0)
+	if (!in_the_way(db) || pthread_mutex_trylock(&db->commit) != 0)
 		return;
-	pthread_mutex_lock(&db->state);
-	due = in_the_way(db);
-	pthread_mutex_unlock(&db->state);
 	/* What fails is tried again, and told by those who write. */
-	if (due && lsm_writable(db) == 0)
+	if (in_the_way(db) && lsm_writable(db) == 0)
 		commit_freeze(db, 0);
 	pthread_mutex_unlock(&db->commit);
 }

@@ -195,24 +195,24 @@ static void sweep_own(struct lsm *db)
 		view_free(past[i]);
 }
 
-void views_sweep(struct lsm *db)
+/* Frees what the slots from @from on keep. */
+static void empty_slots(struct lsm *db, int from)
 {
-	int from = 0;
-
-	if (db->own_slots) {
-		sweep_own(db);
-		from = READER_SLOTS_OWN;
-	}
 	for (int i = from; i < READER_SLOTS; i++)
 		for (int k = 0; k < READER_VIEWS; k++)
 			view_free(atomic_exchange(&db->slots[i].kept[k].view,
 						  NULL));
 }
 
+void views_sweep(struct lsm *db)
+{
+	if (db->own_slots)
+		sweep_own(db);
+	empty_slots(db, db->own_slots ? READER_SLOTS_OWN : 0);
+}
+
 void views_free(struct lsm *db)
 {
-	for (int i = 0; i < READER_SLOTS; i++)
-		for (int k = 0; k < READER_VIEWS; k++)
-			view_free(atomic_exchange(&db->slots[i].kept[k].view,
-						  NULL));
+	/* Nobody reads any more. */
+	empty_slots(db, 0);
 }
