@@ -1,153 +1,11 @@
 #include "store/remote/client.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/remote/client_inside.h"
 
-/* Read at once: most replies, and a batch of a scan with its last cell. */
-#define RECEIVE_BYTES (WIRE_BATCH_MAX + (64u << 10))
-
-/* -- calls ---------------------------------------------------------------- */
-
-void call_begin(struct call *c, struct remote *r, enum wire_op op)
-{
-	*c = (struct call){.remote = r};
-	c->out.out = &c->request;
-	wire_begin(&c->out);
-	put_u32(&c->out, 0); /* the id, when it is sent */
-	put_u8(&c->out, op);
-}
-
-void call_end(struct call *c)
-{
-	buf_free(&c->request);
-	buf_free(&c->reply);
-}
-
-static int lost(struct remote *r, int err, const char *what)
-{
-	r->is_lost = true;
-	return why(-ENOTCONN,
-		   "the store is served no more: %s: is the mount there?",
-		   err ? strerror(err) : what);
-}
-
-/* Reads one frame, the only one that is due. REQUIRES: lock. */
-static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
-{
-	ssize_t n;
-	int whole;
-
-	while ((whole = wire_whole(buf_bytes(reply), frame)) == 0) {
-		size_t want = RECEIVE_BYTES;
-
-		/* The length is known: the rest of it, however long. */
-		if (reply->len >= 4) {
-			struct decoder d = decoder_of(buf_bytes(reply));
-
-			want = take_u32(&d) + 4 - reply->len;
-		}
-		if (buf_reserve(reply, want) < 0)
-			return lost(r, ENOMEM, NULL);
-		n = r->channel->receive(r->channel, reply->data + reply->len,
-					want);
-		if (n <= 0)
-			return lost(r, (int)-n, "it ended in the midst");
-		reply->len += (size_t)n;
-	}
-	if (whole < 0 || frame->len + 4 != reply->len)
-		return lost(r, 0, "a reply of a wrong length");
-	return 0;
-}
-
-static int exchange(struct call *c, struct bytes *frame)
-{
-	struct remote *r = c->remote;
-	struct decoder d;
-	uint32_t id;
-	int err;
-
-	if (r->is_lost)
-		return why(-ENOTCONN, "the store is served no more");
-	id = ++r->last_id;
-	for (int i = 0; i < 4; i++)
-		c->request.data[4 + i] = (uint8_t)(id >> (8 * i));
-	err = r->channel->send(r->channel, buf_bytes(&c->request));
-	if (err < 0)
-		return lost(r, -err, NULL);
-	err = receive(r, &c->reply, frame);
-	if (err < 0)
-		return err;
-	d = decoder_of(*frame);
-	if (take_u32(&d) != id || d.bad)
-		return lost(r, 0, "a reply to something else");
-	return 0;
-}
-
-int call_run(struct call *c)
-{
-	struct remote *r = c->remote;
-	struct bytes frame, sentence;
-	int err = wire_end(&c->out, 0);
-
-	if (err < 0)
-		return err;
-	pthread_mutex_lock(&r->lock);
-	err = exchange(c, &frame);
-	pthread_mutex_unlock(&r->lock);
-	if (err < 0)
-		return err;
-	c->in = decoder_of(frame);
-	take_u32(&c->in);
-	err = take_result(&c->in);
-	if (err < -4095 || err > 1)
-		c->in.bad = true;
-	if (err < 0) {
-		sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
-		err = why(err, "%.*s", (int)sentence.len,
-			  (const char *)sentence.data);
-		return call_taken(c, err);
-	}
-	return c->in.bad ? call_taken(c, err) : err;
-}
-
-int call_taken(struct call *c, int result)
-{
-	int err;
-
-	if (!c->in.bad && !decoder_left(&c->in))
-		return result;
-	pthread_mutex_lock(&c->remote->lock);
-	err = lost(c->remote, 0, "a reply that makes no sense");
-	pthread_mutex_unlock(&c->remote->lock);
-	return err;
-}
-
-int call_plain(struct call *c)
-{
-	int r = call_run(c);
-
-	if (r >= 0)
-		r = call_taken(c, r);
-	call_end(c);
-	return r;
-}
-
-void call_close(struct remote *r, enum wire_op op, uint32_t handle)
-{
-	char kept[1024];
-	struct call c;
-
-	snprintf(kept, sizeof(kept), "%s", store_why());
-	call_begin(&c, r, op);
-	put_u32(&c.out, handle);
-	(void)call_plain(&c);
-	why_clear();
-	if (kept[0])
-		why(-EIO, "%s", kept);
-}
+/* -- tables --------------------------------------------------------------- */
 
 /* One name in, nothing out. */
 static int call_name(struct store *s, enum wire_op op, struct bytes name)
@@ -183,8 +41,6 @@ static int call_next(struct store *s, enum wire_op op, struct bytes after,
 	call_end(&c);
 	return r;
 }
-
-/* -- tables --------------------------------------------------------------- */
 
 static int table_taken(struct call *c, struct store *s, struct table **out)
 {

@@ -58,7 +58,7 @@ static inline uint32_t snapshot_handle(const struct snapshot *snap)
 }
 
 /*
- * One request and its reply.
+ * client_call.c: one request and its reply.
  *
  *	call_begin(&c, r, op); put_...(&c.out, ...);
  *	result = call_run(&c);
