@@ -2,8 +2,9 @@
  * What a parsed filter is made of, for the files of the filter.
  *
  * filter_parse.c makes the tree, filter_rows.c says which rows it may let
- * through, filter_run.c walks it, filter_compare.c compares values,
- * filter_regex.c puts Java's patterns into POSIX's.
+ * through, filter_run.c walks it, filter_kinds.c says what each kind does with
+ * a cell, filter_compare.c compares values, filter_regex.c puts Java's patterns
+ * into POSIX's.
  */
 #ifndef CELLFS_STORE_FILTER_INSIDE_H
 #define CELLFS_STORE_FILTER_INSIDE_H
@@ -76,6 +77,45 @@ struct filter {
 	size_t nnumbers;
 	bool flags[2];
 };
+
+static inline struct bytes text_of(const struct filter *f, size_t i)
+{
+	return buf_bytes(&f->texts[i]);
+}
+
+/* Is it the column that the first two texts name? */
+static inline bool is_column(const struct filter *f, const struct cell *c)
+{
+	return bytes_eq(c->family, text_of(f, 0)) &&
+	       bytes_eq(c->qualifier, text_of(f, 1));
+}
+
+/* What one part of a filter remembers in one scan. */
+struct filter_state {
+	bool dropped; /* the row is not wanted */
+	bool found, matched;
+	bool over; /* nothing passes any more */
+	bool took; /* the last cell */
+	uint64_t count;
+	int64_t *stamps;
+	size_t nstamps, stamps_cap;
+	/* In an OR: what it said of the last cell that it was shown. */
+	bool has_last;
+	uint8_t last_jump;
+	struct buf last_family, last_qualifier;
+};
+
+static inline void answer_take(struct filter_answer *a, uint8_t jump)
+{
+	a->take = true;
+	a->jump = jump;
+}
+
+/*
+ * What a kind that is no list says of a cell, into the zeroed *a. 0 or -ENOMEM.
+ */
+int filter_ask_one(const struct filter *f, struct filter_state *s,
+		   const struct cell *c, struct filter_answer *a);
 
 /* 0, -EINVAL, -ENOMEM. @text is "kind:value". */
 int comparator_init(struct comparator *c, uint8_t op, struct bytes text);

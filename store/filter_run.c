@@ -1,9 +1,10 @@
 /*
  * A filter's course over a scan. Every kind answers as HBase's class of that
- * name does; a list asks its parts in order and takes the farthest jump of an
- * AND, the nearest of an OR. Parts may count: those of an AND behind one that
- * does not take the cell are not asked, and a part of an OR that has asked to
- * jump is not asked again before the scan is there.
+ * name does (for one cell: filter_kinds.c); a list asks its parts in order and
+ * takes the farthest jump of an AND, the nearest of an OR. Parts may count:
+ * those of an AND behind one that does not take the cell are not asked, and a
+ * part of an OR that has asked to jump is not asked again before the scan is
+ * there.
  */
 #include <endian.h>
 #include <errno.h>
@@ -11,42 +12,24 @@
 
 #include "store/filter_inside.h"
 
-struct state {
-	bool dropped; /* the row is not wanted */
-	bool found, matched;
-	bool over; /* nothing passes any more */
-	bool took; /* the last cell */
-	uint64_t count;
-	int64_t *stamps;
-	size_t nstamps, stamps_cap;
-	/* In an OR: what it said of the last cell that it was shown. */
-	bool has_last;
-	uint8_t last_jump;
-	struct buf last_family, last_qualifier;
-};
-
 struct filter_run {
 	const struct filter *filter;
 	bool reversed;
 	struct bytes row;
-	struct state states[];
+	struct filter_state states[];
 };
 
-static struct state *state_of(struct filter_run *run, const struct filter *f)
+static struct filter_state *state_of(struct filter_run *run,
+				     const struct filter *f)
 {
 	return &run->states[f->id];
-}
-
-static struct bytes text(const struct filter *f, size_t i)
-{
-	return buf_bytes(&f->texts[i]);
 }
 
 int filter_run_new(const struct filter *f, bool reversed,
 		   struct filter_run **out)
 {
-	struct filter_run *run =
-		calloc(1, sizeof(*run) + f->nodes * sizeof(struct state));
+	struct filter_run *run = calloc(
+		1, sizeof(*run) + f->nodes * sizeof(struct filter_state));
 
 	if (!run)
 		return -ENOMEM;
@@ -72,7 +55,7 @@ void filter_run_free(struct filter_run *run)
 
 static bool is_over(struct filter_run *run, const struct filter *f)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 
 	switch (f->kind) {
 	case FILTER_AND:
@@ -104,7 +87,7 @@ bool filter_done(const struct filter_run *run)
 
 static void reset(struct filter_run *run, const struct filter *f)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 
 	for (size_t i = 0; i < f->nsubs; i++)
 		reset(run, f->subs[i]);
@@ -118,7 +101,7 @@ static void reset(struct filter_run *run, const struct filter *f)
 /* True: the row is not wanted. */
 static bool drops_key(struct filter_run *run, const struct filter *f)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 	bool drops;
 	int c;
 
@@ -145,14 +128,14 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 	case FILTER_PREFIX:
 		if (s->over)
 			return true;
-		s->dropped = !bytes_has_prefix(run->row, text(f, 0));
-		c = bytes_cmp(run->row, text(f, 0));
+		s->dropped = !bytes_has_prefix(run->row, text_of(f, 0));
+		c = bytes_cmp(run->row, text_of(f, 0));
 		s->over = s->dropped && (run->reversed ? c < 0 : c > 0);
 		return s->dropped;
 	case FILTER_INCLUSIVE_STOP:
 		if (s->over)
 			return true;
-		c = bytes_cmp(run->row, text(f, 0));
+		c = bytes_cmp(run->row, text_of(f, 0));
 		s->over = run->reversed ? c < 0 : c > 0;
 		return s->over;
 	case FILTER_ROW:
@@ -171,7 +154,7 @@ bool filter_row_begin(struct filter_run *run, struct bytes row)
 
 static bool drops_row(struct filter_run *run, const struct filter *f)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 	bool drops;
 
 	switch (f->kind) {
@@ -209,221 +192,6 @@ bool filter_row_end(struct filter_run *run)
 
 /* -- cells ---------------------------------------------------------------- */
 
-static bool is_column(const struct filter *f, const struct cell *c)
-{
-	return bytes_eq(c->family, text(f, 0)) &&
-	       bytes_eq(c->qualifier, text(f, 1));
-}
-
-static void take(struct filter_answer *a, uint8_t jump)
-{
-	a->take = true;
-	a->jump = jump;
-}
-
-static void seek(struct filter_answer *a, struct bytes hint)
-{
-	a->jump = JUMP_SEEK;
-	a->hint = hint;
-}
-
-/*
- * The greatest prefix that is not behind the qualifier decides, and no shorter
- * one in front of it.
- */
-static void ask_prefixes(const struct filter *f, const struct cell *c,
-			 struct filter_answer *a)
-{
-	struct bytes last = {0}, next = {0};
-	bool has_last = false, has_next = false;
-
-	for (size_t i = 0; i < f->ntexts; i++) {
-		struct bytes p = text(f, i);
-
-		if (bytes_cmp(p, c->qualifier) > 0) {
-			if (!has_next || bytes_cmp(p, next) < 0)
-				next = p;
-			has_next = true;
-		} else {
-			if (!has_last || bytes_cmp(p, last) > 0)
-				last = p;
-			has_last = true;
-		}
-	}
-	if (has_last && bytes_has_prefix(c->qualifier, last))
-		take(a, JUMP_CELL);
-	else if (has_next)
-		seek(a, next);
-	else
-		a->jump = JUMP_FAMILY;
-}
-
-static void ask_range(const struct filter *f, const struct cell *c,
-		      struct filter_answer *a)
-{
-	struct bytes min = text(f, 0), max = text(f, 1);
-	int low = min.len ? bytes_cmp(c->qualifier, min) : 1;
-	int high = max.len ? bytes_cmp(c->qualifier, max) : -1;
-
-	if (low < 0)
-		seek(a, min);
-	else if (low == 0 && !f->flags[0])
-		a->jump = JUMP_COLUMN;
-	else if (high < 0 || (high == 0 && f->flags[1]))
-		take(a, JUMP_CELL);
-	else
-		a->jump = JUMP_FAMILY;
-}
-
-static void ask_times(const struct filter *f, const struct cell *c,
-		      struct filter_answer *a)
-{
-	for (size_t i = 0; i < f->nnumbers; i++)
-		if (f->numbers[i] == c->ts) {
-			take(a, JUMP_CELL);
-			return;
-		}
-	if (!f->nnumbers || c->ts < f->numbers[0])
-		a->jump = JUMP_COLUMN;
-}
-
-static void ask_pagination(const struct filter *f, struct state *s,
-			   struct filter_answer *a)
-{
-	uint64_t limit = (uint64_t)f->numbers[0];
-	uint64_t offset = (uint64_t)f->numbers[1];
-
-	/* Both are below 2^63: the sum does not wrap. */
-	if (s->count >= offset + limit) {
-		a->jump = JUMP_FAMILY;
-		return;
-	}
-	a->take = s->count++ >= offset;
-	a->jump = JUMP_COLUMN;
-}
-
-static void ask_single(const struct filter *f, struct state *s,
-		       const struct cell *c, struct filter_answer *a)
-{
-	bool newest_only = f->flags[1];
-
-	if (s->matched) {
-		take(a, JUMP_CELL);
-		return;
-	}
-	if (newest_only && s->found) {
-		a->jump = JUMP_FAMILY;
-		return;
-	}
-	if (!is_column(f, c)) {
-		take(a, JUMP_CELL);
-		return;
-	}
-	s->found = true;
-	s->matched = comparator_holds(&f->compare, c->value);
-	if (s->matched || !newest_only)
-		take(a, JUMP_CELL);
-	else
-		a->jump = JUMP_FAMILY;
-}
-
-static int ask_dependent(const struct filter *f, struct state *s,
-			 const struct cell *c, struct filter_answer *a)
-{
-	if (!is_column(f, c)) {
-		take(a, JUMP_CELL);
-		return 0;
-	}
-	if (f->compare.kind != COMPARE_NONE &&
-	    !comparator_holds(&f->compare, c->value))
-		return 0;
-	if (s->nstamps == s->stamps_cap) {
-		size_t cap = s->stamps_cap ? 2 * s->stamps_cap : 8;
-		int64_t *more = realloc(s->stamps, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->stamps = more;
-		s->stamps_cap = cap;
-	}
-	s->stamps[s->nstamps++] = c->ts;
-	a->take = !f->flags[0];
-	return 0;
-}
-
-static void ask_column_value(const struct filter *f, struct state *s,
-			     const struct cell *c, struct filter_answer *a)
-{
-	if (!is_column(f, c)) {
-		a->jump = s->found ? JUMP_FAMILY : JUMP_COLUMN;
-		return;
-	}
-	s->found = true;
-	a->take = comparator_holds(&f->compare, c->value);
-}
-
-/* Of the kinds that look at one field of the cell. */
-static int ask_simple(struct filter_run *run, const struct filter *f,
-		      const struct cell *c, struct filter_answer *a)
-{
-	struct state *s = state_of(run, f);
-
-	switch (f->kind) {
-	case FILTER_KEY_ONLY:
-	case FILTER_PAGE:
-		take(a, JUMP_CELL);
-		return 0;
-	case FILTER_FIRST_KEY_ONLY:
-		a->take = !s->found;
-		a->jump = s->found ? JUMP_FAMILY : JUMP_CELL;
-		s->found = true;
-		return 0;
-	case FILTER_PREFIX:
-	case FILTER_ROW:
-		a->take = !s->dropped;
-		a->jump = s->dropped ? JUMP_FAMILY : JUMP_CELL;
-		return 0;
-	case FILTER_INCLUSIVE_STOP:
-		a->take = !s->over;
-		a->jump = s->over ? JUMP_FAMILY : JUMP_CELL;
-		return 0;
-	case FILTER_COLUMN_COUNT:
-		a->take = ++s->count <= (uint64_t)f->numbers[0];
-		a->jump = JUMP_COLUMN;
-		return 0;
-	case FILTER_FAMILY:
-		a->take = comparator_holds(&f->compare, c->family);
-		a->jump = a->take ? JUMP_CELL : JUMP_FAMILY;
-		return 0;
-	case FILTER_QUALIFIER:
-		a->take = comparator_holds(&f->compare, c->qualifier);
-		return 0;
-	case FILTER_VALUE:
-		a->take = comparator_holds(&f->compare, c->value);
-		return 0;
-	case FILTER_COLUMN_PREFIX:
-	case FILTER_MULTIPLE_COLUMN_PREFIX:
-		ask_prefixes(f, c, a);
-		return 0;
-	case FILTER_COLUMN_RANGE:
-		ask_range(f, c, a);
-		return 0;
-	case FILTER_TIMESTAMPS:
-		ask_times(f, c, a);
-		return 0;
-	case FILTER_PAGINATION:
-		ask_pagination(f, s, a);
-		return 0;
-	case FILTER_COLUMN_VALUE:
-		ask_column_value(f, s, c, a);
-		return 0;
-	case FILTER_DEPENDENT:
-		return ask_dependent(f, s, c, a);
-	}
-	ask_single(f, s, c, a);
-	return 0;
-}
-
 static int ask(struct filter_run *run, const struct filter *f,
 	       const struct cell *c, struct filter_answer *a);
 
@@ -446,7 +214,7 @@ static void join_and(struct filter_answer *all, const struct filter_answer *one)
 static int ask_and(struct filter_run *run, const struct filter *f,
 		   const struct cell *c, struct filter_answer *a)
 {
-	take(a, JUMP_CELL);
+	answer_take(a, JUMP_CELL);
 	for (size_t i = 0; i < f->nsubs; i++) {
 		struct filter_answer one = {0};
 		int r;
@@ -466,7 +234,7 @@ static int ask_and(struct filter_run *run, const struct filter *f,
 }
 
 /* Has the scan come to where this part of an OR wanted to jump? */
-static bool has_arrived(const struct state *s, const struct cell *c)
+static bool has_arrived(const struct filter_state *s, const struct cell *c)
 {
 	if (!s->has_last || s->last_jump == JUMP_CELL ||
 	    s->last_jump == JUMP_SEEK)
@@ -477,7 +245,7 @@ static bool has_arrived(const struct state *s, const struct cell *c)
 	       !bytes_eq(buf_bytes(&s->last_qualifier), c->qualifier);
 }
 
-static int note_answer(struct state *s, const struct cell *c,
+static int note_answer(struct filter_state *s, const struct cell *c,
 		       const struct filter_answer *a)
 {
 	s->has_last = true;
@@ -496,7 +264,7 @@ static int ask_or(struct filter_run *run, const struct filter *f,
 	uint8_t nearest = JUMP_FAMILY;
 
 	for (size_t i = 0; i < f->nsubs; i++) {
-		struct state *s = state_of(run, f->subs[i]);
+		struct filter_state *s = state_of(run, f->subs[i]);
 		struct filter_answer one = {0};
 		int r;
 
@@ -533,7 +301,7 @@ static int ask_or(struct filter_run *run, const struct filter *f,
 static int ask(struct filter_run *run, const struct filter *f,
 	       const struct cell *c, struct filter_answer *a)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 	int r;
 
 	switch (f->kind) {
@@ -552,7 +320,7 @@ static int ask(struct filter_run *run, const struct filter *f,
 			s->over |= !a->take || a->jump != JUMP_CELL;
 		break;
 	default:
-		r = ask_simple(run, f, c, a);
+		r = filter_ask_one(f, s, c, a);
 		break;
 	}
 	s->took = a->take;
@@ -591,7 +359,7 @@ void filter_show(struct filter_run *run, struct cell *cell, uint8_t length[4])
 static bool keeps(struct filter_run *run, const struct filter *f,
 		  const struct cell *c)
 {
-	struct state *s = state_of(run, f);
+	struct filter_state *s = state_of(run, f);
 
 	/* As HBase has it, what stands under SKIP and WHILE is not asked. */
 	if (f->kind == FILTER_AND || f->kind == FILTER_OR)
