@@ -1,7 +1,7 @@
 /*
  * What a backend of store.h must do.
  *
- * A vtable of plain functions. The wrappers of store.c have checked the
+ * A vtable of plain functions. The wrappers of store.h have checked the
  * arguments (names, lengths, timestamps, known operators) and count and trace;
  * a backend checks only what needs its own state. A backend's struct begins
  * with the matching struct below.

@@ -1,7 +1,7 @@
 /*
  * Namespaces: the part of a table's name before the ':'.
  *
- * What store.c calls, arguments unchecked but for names; see store.h for what
+ * What tables.c calls, arguments unchecked but for names; see store.h for what
  * a namespace is to a caller.
  */
 #ifndef CELLFS_STORE_NAMESPACE_H
