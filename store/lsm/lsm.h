@@ -1,6 +1,7 @@
 /*
- * The engine's own state: what engine.c, trees.c, tables.c, commit.c, view.c,
- * scan.c, flush.c and compact.c share. Nobody else includes it.
+ * The engine's own state: what engine.c, trees.c, table_list.c, tables.c,
+ * commit.c, view.c, scan.c, flush.c and compact.c share. Nobody else includes
+ * it.
  *
  * A generation is a memtable with the log segments that hold its records: the
  * active one is written, frozen ones wait for their flush. All trees switch
@@ -235,6 +236,23 @@ int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 		  size_t *n);
 void trees_release(struct tree **trees, size_t n);
 
+/* -- table_list.c --------------------------------------------------------- */
+
+/* Puts the table where its name belongs; there is room. Under state. */
+void tables_list(struct lsm *db, struct lsm_table *t);
+/* Takes it out, by its address. Under state. */
+void tables_unlist(struct lsm *db, struct lsm_table *t);
+/* -ENOENT in words. */
+int tables_none(struct bytes name);
+int lsm_table_open(struct store *s, struct bytes name, struct table **out);
+/* As lsm_table_open(), by table_id(). */
+int lsm_table_open_id(struct store *s, uint64_t id, struct table **out);
+void lsm_table_free(struct table *t);
+int lsm_table_schema(struct table *t, struct schema *out);
+uint64_t lsm_table_schema_version(const struct table *t);
+int lsm_table_name(struct table *t, char *name);
+int lsm_table_next(struct store *s, struct bytes after, char *name);
+
 /* -- tables.c ------------------------------------------------------------- */
 
 /* A new table; @files: one for each family, NULL = empty. */
@@ -245,11 +263,6 @@ int tables_check_latest(struct lsm *db, const struct table *t, uint64_t seq);
 /* The table anew: with @schema, and @files for cells. -EBUSY as before. */
 int tables_refill(struct lsm *db, struct table *t, const struct schema *schema,
 		  const struct tree_files *files, uint64_t seq);
-int lsm_table_open(struct store *s, struct bytes name, struct table **out);
-void lsm_table_free(struct table *t);
-int lsm_table_schema(struct table *t, struct schema *out);
-uint64_t lsm_table_schema_version(const struct table *t);
-int lsm_table_name(struct table *t, char *name);
 int lsm_table_create(struct store *s, struct bytes name,
 		     const struct schema *schema);
 int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty);
@@ -257,10 +270,6 @@ int lsm_table_truncate(struct store *s, struct bytes name);
 int lsm_table_rename(struct store *s, struct bytes from, struct bytes to);
 int lsm_table_alter(struct table *t, const struct schema *schema,
 		    bool drop_data);
-int lsm_table_next(struct store *s, struct bytes after, char *name);
-
-/* As lsm_table_open(), by table_id(). */
-int lsm_table_open_id(struct store *s, uint64_t id, struct table **out);
 /*
  * A change of tables is on disk at once. What was written before it must not
  * be missing beside it, so the log goes first.

@@ -1,5 +1,5 @@
 /*
- * Tables: names and schemas over trees.
+ * Tables: names and schemas over trees, and how they change.
  *
  * What a table is at one moment is an immutable table_state; a change makes
  * the next one, commits it to the manifest, then installs it. The names that
@@ -10,141 +10,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* -- looking -------------------------------------------------------------- */
-
-/* The index of @name, or where it would be. Under state. */
-static bool find(struct lsm *db, struct bytes name, size_t *at)
-{
-	size_t low = 0, high = db->ntables;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int c = bytes_cmp(bytes_str(db->tables[mid]->now->name), name);
-
-		if (c == 0) {
-			*at = mid;
-			return true;
-		}
-		if (c < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*at = low;
-	return false;
-}
-
-static int no_table(struct bytes name)
-{
-	return why(-ENOENT, "no table '%.*s'", (int)name.len,
-		   (const char *)name.data);
-}
-
-int lsm_table_open(struct store *s, struct bytes name, struct table **out)
-{
-	struct lsm *db = lsm_of(s);
-	size_t at;
-	bool found;
-
-	pthread_mutex_lock(&db->state);
-	found = find(db, name, &at);
-	if (found) {
-		*out = &db->tables[at]->base;
-		table_ref(*out);
-	}
-	pthread_mutex_unlock(&db->state);
-	return found ? 0 : no_table(name);
-}
-
-int lsm_table_open_id(struct store *s, uint64_t id, struct table **out)
-{
-	struct lsm *db = lsm_of(s);
-	bool found = false;
-
-	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; !found && i < db->ntables; i++) {
-		if (db->tables[i]->base.id != id)
-			continue;
-		*out = &db->tables[i]->base;
-		table_ref(*out);
-		found = true;
-	}
-	pthread_mutex_unlock(&db->state);
-	return found ? 0 : why(-ENOENT, "the table has been dropped");
-}
-
-void lsm_table_free(struct table *base)
-{
-	struct lsm_table *t = (struct lsm_table *)base;
-
-	table_state_unref(t->now);
-	free(t);
-}
-
-/* The present state, referenced; NULL = dropped. */
-static struct table_state *state_of(struct table *base)
-{
-	struct lsm *db = lsm_of(base->store);
-	struct lsm_table *t = (struct lsm_table *)base;
-	struct table_state *st;
-
-	pthread_mutex_lock(&db->state);
-	st = t->now;
-	if (st)
-		table_state_ref(st);
-	pthread_mutex_unlock(&db->state);
-	if (!st)
-		why(-ENOENT, "the table has been dropped");
-	return st;
-}
-
-int lsm_table_schema(struct table *t, struct schema *out)
-{
-	struct table_state *st = state_of(t);
-	int r;
-
-	if (!st)
-		return -ENOENT;
-	r = schema_copy(out, &st->schema);
-	table_state_unref(st);
-	return r;
-}
-
-uint64_t lsm_table_schema_version(const struct table *t)
-{
-	return atomic_load(&((const struct lsm_table *)t)->version);
-}
-
-int lsm_table_name(struct table *t, char *name)
-{
-	struct table_state *st = state_of(t);
-
-	if (!st)
-		return -ENOENT;
-	strcpy(name, st->name);
-	table_state_unref(st);
-	return 0;
-}
-
-int lsm_table_next(struct store *s, struct bytes after, char *name)
-{
-	struct lsm *db = lsm_of(s);
-	size_t at;
-	int r = 0;
-
-	pthread_mutex_lock(&db->state);
-	if (find(db, after, &at))
-		at++;
-	if (at < db->ntables) {
-		strcpy(name, db->tables[at]->now->name);
-		r = 1;
-	}
-	pthread_mutex_unlock(&db->state);
-	return r;
-}
-
-/* -- changing ------------------------------------------------------------- */
 
 int tables_sync_log(struct lsm *db)
 {
@@ -258,7 +123,6 @@ int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 	struct table_state *st = NULL;
 	struct lsm_table *t = NULL, **list;
 	uint32_t next_tree;
-	size_t at;
 	int r;
 
 	memcpy(text, name.data, name.len);
@@ -293,14 +157,10 @@ int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 		goto out;
 	}
 	pthread_mutex_lock(&db->state);
-	find(db, name, &at);
-	memcpy(list, db->tables, at * sizeof(struct lsm_table *));
-	list[at] = t;
-	memcpy(list + at + 1, db->tables + at,
-	       (db->ntables - at) * sizeof(struct lsm_table *));
+	memcpy(list, db->tables, db->ntables * sizeof(struct lsm_table *));
 	free(db->tables);
 	db->tables = list;
-	db->ntables++;
+	tables_list(db, t);
 	pthread_mutex_unlock(&db->state);
 	t = NULL;
 out:
@@ -339,19 +199,6 @@ static int has_cell(struct table *t, const char *family)
 	return r;
 }
 
-/* Takes the table out of the list by its address. Under state. */
-static void unlist(struct lsm *db, struct lsm_table *t)
-{
-	for (size_t i = 0; i < db->ntables; i++) {
-		if (db->tables[i] != t)
-			continue;
-		memmove(db->tables + i, db->tables + i + 1,
-			(db->ntables - i - 1) * sizeof(struct lsm_table *));
-		db->ntables--;
-		return;
-	}
-}
-
 /* Under catalog. */
 static int check_not_shown(struct lsm *db, uint64_t table)
 {
@@ -386,7 +233,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	if (!catalog_find(manifest_catalog(db->manifest), name) ||
 	    catalog_find(manifest_catalog(db->manifest), name)->id !=
 		    base->id) {
-		no_table(name);
+		tables_none(name);
 		goto out;
 	}
 	r = check_not_shown(db, base->id);
@@ -411,7 +258,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	st = ((struct lsm_table *)base)->now;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		tree_drop(st->trees[i]);
-	unlist(db, (struct lsm_table *)base);
+	tables_unlist(db, (struct lsm_table *)base);
 	((struct lsm_table *)base)->now = NULL;
 	atomic_fetch_add(&((struct lsm_table *)base)->version, 1);
 	views_changed(db);
@@ -432,7 +279,6 @@ out:
 static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 {
 	struct table_state *old;
-	size_t at;
 
 	pthread_mutex_lock(&db->state);
 	old = t->now;
@@ -443,13 +289,9 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 		if (k < 0 || st->trees[k] != old->trees[i])
 			tree_drop(old->trees[i]);
 	}
-	unlist(db, t);
+	tables_unlist(db, t);
 	t->now = st;
-	find(db, bytes_str(st->name), &at);
-	memmove(db->tables + at + 1, db->tables + at,
-		(db->ntables - at) * sizeof(struct lsm_table *));
-	db->tables[at] = t;
-	db->ntables++;
+	tables_list(db, t);
 	atomic_store(&t->version, st->version);
 	views_changed(db);
 	pthread_mutex_unlock(&db->state);
