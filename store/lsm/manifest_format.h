@@ -7,7 +7,7 @@
  *	state	= op*	what makes the catalog from an empty one
  *	edit	= op*	applied whole
  *	closed	=	stands behind the last edit of a clean end
- *	op	= tag:1 fields, as in manifest_format.c
+ *	op	= tag:1 fields, see enum manifest_op
  *
  * All numbers are little-endian. The hash is XXH3-64 over kind and body, its
  * seed made of the manifest's number, the record's offset and the length, so
@@ -37,6 +37,33 @@ enum manifest_kind {
 	MANIFEST_CLOSED = 4
 };
 
+/*
+ *	COUNTERS	next_file:8 next_table:8 next_tree:4 last_seq:8
+ *			wal_first:8
+ *	DROP_TABLE	id:8
+ *	REMOVE_FILE	tree:4 number:8
+ *	PUT_TABLE	id:8 version:8 name trees:4 tree:4* schema
+ *	ADD_FILE	tree:4 level:1 info
+ *	DROP_SNAPSHOT	table:8 name
+ *	PUT_SNAPSHOT	table:8 seq:8 taken_ms:8 name tables:4 shown*
+ *	shown		= id:8 name schema
+ *	LOSE		tree:4 before:8 pushed_seq:8 pushed_versions:4 gaps:4
+ *			gap*
+ *	gap		= row row from:8 to:8
+ *
+ * A name, a row and a schema are a length of four bytes and the bytes.
+ */
+enum manifest_op {
+	OP_COUNTERS = 1,
+	OP_DROP_TABLE = 2,
+	OP_REMOVE_FILE = 3,
+	OP_PUT_TABLE = 4,
+	OP_ADD_FILE = 5,
+	OP_DROP_SNAPSHOT = 6,
+	OP_PUT_SNAPSHOT = 7,
+	OP_LOSE = 8
+};
+
 /* "MANIFEST-" and 16 hex digits. */
 #define MANIFEST_NAME_LEN 26
 void manifest_name(uint64_t number, char out[MANIFEST_NAME_LEN]);
@@ -58,9 +85,17 @@ int manifest_put_edit(struct buf *out, uint64_t number, uint64_t offset,
 		      const struct edit *e);
 int manifest_put_closed(struct buf *out, uint64_t number, uint64_t offset);
 
+/*
+ * The record at @at of the image: its payload with the kind in front. False if
+ * no sound one begins there.
+ */
+bool manifest_take(struct bytes image, uint64_t number, size_t at,
+		   struct bytes *payload);
 /* Fills in the head of a record of @len > MANIFEST_HEAD bytes in all. */
 void manifest_seal(uint8_t *record, size_t len, uint64_t number,
 		   uint64_t offset);
+
+/* -- manifest_replay.c ---------------------------------------------------- */
 
 struct manifest_image {
 	uint64_t store;	    /* id of the store */
