@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/lsm/levels.h"
-#include "store/namespace.h"
 #include "store/why.h"
 
 void catalog_init(struct catalog *c)
@@ -89,7 +87,7 @@ const struct catalog_table *catalog_find_id(const struct catalog *c,
 	return NULL;
 }
 
-static struct catalog_tree *tree_in(struct catalog_table *t, uint32_t id)
+struct catalog_tree *catalog_tree_in(const struct catalog_table *t, uint32_t id)
 {
 	for (uint32_t i = 0; t && i < t->schema.nfamilies; i++)
 		if (t->trees[i].id == id)
@@ -97,12 +95,11 @@ static struct catalog_tree *tree_in(struct catalog_table *t, uint32_t id)
 	return NULL;
 }
 
-/* @owner, where wanted: the table that the tree belongs to. */
-static struct catalog_tree *tree_of(struct catalog *c, uint32_t id,
-				    struct catalog_table **owner)
+struct catalog_tree *catalog_tree_of(const struct catalog *c, uint32_t id,
+				     struct catalog_table **owner)
 {
 	for (size_t i = 0; i < c->ntables; i++) {
-		struct catalog_tree *t = tree_in(&c->tables[i], id);
+		struct catalog_tree *t = catalog_tree_in(&c->tables[i], id);
 
 		if (!t)
 			continue;
@@ -113,7 +110,7 @@ static struct catalog_tree *tree_of(struct catalog *c, uint32_t id,
 	return NULL;
 }
 
-static size_t file_in(const struct catalog_tree *t, uint64_t number)
+size_t catalog_file_in(const struct catalog_tree *t, uint64_t number)
 {
 	size_t i = 0;
 
@@ -128,29 +125,30 @@ bool catalog_has_file(const struct catalog *c, uint64_t number)
 		for (uint32_t j = 0; j < c->tables[i].schema.nfamilies; j++) {
 			const struct catalog_tree *t = &c->tables[i].trees[j];
 
-			if (file_in(t, number) < t->nfiles)
+			if (catalog_file_in(t, number) < t->nfiles)
 				return true;
 		}
 	return false;
 }
 
-/* Snapshots are sorted by table, then by name. */
-static int snapshot_cmp(const struct catalog_snapshot *a,
-			const struct catalog_snapshot *b)
+int catalog_snapshot_cmp(const struct catalog_snapshot *a,
+			 const struct catalog_snapshot *b)
 {
 	if (a->table != b->table)
 		return a->table < b->table ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
-static size_t snapshot_place(const struct catalog *c,
-			     const struct catalog_snapshot *s, bool *there)
+size_t catalog_snapshot_place(const struct catalog *c,
+			      const struct catalog_snapshot *s, bool *there)
 {
 	size_t i = 0;
 
-	while (i < c->nsnapshots && snapshot_cmp(&c->snapshots[i], s) < 0)
+	while (i < c->nsnapshots &&
+	       catalog_snapshot_cmp(&c->snapshots[i], s) < 0)
 		i++;
-	*there = i < c->nsnapshots && snapshot_cmp(&c->snapshots[i], s) == 0;
+	*there = i < c->nsnapshots &&
+		 catalog_snapshot_cmp(&c->snapshots[i], s) == 0;
 	return i;
 }
 
@@ -201,209 +199,6 @@ const struct catalog_snapshot *catalog_shown_after(const struct catalog *c,
 		    snapshot_tables_find(&c->snapshots[i].tables, table))
 			return &c->snapshots[i];
 	return NULL;
-}
-
-/* -- checking an edit --------------------------------------------------- */
-
-static bool in_files(const struct edit_file *f, size_t n, uint32_t tree,
-		     uint64_t number)
-{
-	for (size_t i = 0; i < n; i++)
-		if (f[i].tree == tree && f[i].info->number == number)
-			return true;
-	return false;
-}
-
-static int check_removed(struct catalog *c, const struct edit *e)
-{
-	struct catalog_table *owner = NULL;
-	struct catalog_tree *t;
-
-	for (size_t i = 0; i < e->nremoved; i++) {
-		const struct edit_file *f = &e->removed[i];
-
-		t = tree_of(c, f->tree, &owner);
-		if (!t || owner->id == e->drop_table)
-			return why(-EINVAL, "the store has no tree %" PRIu32,
-				   f->tree);
-		if (file_in(t, f->info->number) == t->nfiles ||
-		    in_files(e->removed, i, f->tree, f->info->number))
-			return why(-EINVAL,
-				   "tree %" PRIu32 " has no file %" PRIu64,
-				   f->tree, f->info->number);
-	}
-	return 0;
-}
-
-static bool row_ok(const struct buf *row)
-{
-	return row->len >= 1 && row->len <= ROW_LEN_MAX;
-}
-
-static int check_info(const struct edit_file *f)
-{
-	const struct sst_info *i = f->info;
-
-	if (f->level >= LEVELS_MAX)
-		return why(-EINVAL, "there is no level %u", f->level);
-	if (i->number == 0 || i->number == UINT64_MAX)
-		return why(-EINVAL, "%" PRIu64 " is no number of a file",
-			   i->number);
-	if (!row_ok(&i->row_min) || !row_ok(&i->row_max) ||
-	    bytes_cmp(buf_bytes(&i->row_min), buf_bytes(&i->row_max)) > 0 ||
-	    i->seq_min > i->seq_max)
-		return why(-EINVAL, "the bounds of file %" PRIu64 " are wrong",
-			   i->number);
-	return 0;
-}
-
-/* The tree as it is before the edit, if it is there after; else as it comes. */
-static struct catalog_tree *tree_after(struct catalog *c, const struct edit *e,
-				       struct catalog_table *put, uint32_t id)
-{
-	struct catalog_table *owner = NULL;
-	struct catalog_tree *t = tree_of(c, id, &owner);
-
-	/* Trees that the new state of their table lacks are gone. */
-	if (t && (owner->id == e->drop_table || (put && owner->id == put->id)))
-		t = tree_in(put, id) ? t : NULL;
-	else if (!t)
-		t = tree_in(put, id);
-	if (!t)
-		why(-EINVAL, "the store has no tree %" PRIu32, id);
-	return t;
-}
-
-static int check_added(struct catalog *c, const struct edit *e,
-		       struct catalog_table *put)
-{
-	struct catalog_tree *t;
-	int r;
-
-	for (size_t i = 0; i < e->nadded; i++) {
-		const struct edit_file *f = &e->added[i];
-		uint64_t number = f->info->number;
-
-		t = tree_after(c, e, put, f->tree);
-		if (!t)
-			return -EINVAL;
-		r = check_info(f);
-		if (r < 0)
-			return r;
-		if (in_files(e->added, i, f->tree, number) ||
-		    (file_in(t, number) < t->nfiles &&
-		     !in_files(e->removed, e->nremoved, f->tree, number)))
-			return why(-EINVAL,
-				   "tree %" PRIu32 " has a file %" PRIu64
-				   " already",
-				   f->tree, number);
-	}
-	return 0;
-}
-
-static int check_schema(const char *table, const struct schema *s)
-{
-	int r = 0;
-
-	if (s->mode > 07777 || s->nfamilies > SCHEMA_FAMILIES_MAX)
-		return why(-EINVAL, "the schema of table %s is not sound",
-			   table);
-	for (uint32_t i = 0; i < s->nfamilies && r == 0; i++) {
-		const char *name = s->families[i].name;
-
-		if (strnlen(name, FAMILY_LEN_MAX + 1) > FAMILY_LEN_MAX ||
-		    (i && strcmp(s->families[i - 1].name, name) >= 0))
-			return why(-EINVAL, "families are out of order");
-		r = family_name_check(bytes_str(name));
-		if (r == 0)
-			r = family_attrs_check(&s->families[i].attrs);
-	}
-	return r < 0 ? -EINVAL : 0;
-}
-
-static int check_trees(struct catalog *c, const struct catalog_table *t)
-{
-	struct catalog_table *owner = NULL;
-
-	for (uint32_t i = 0; i < t->schema.nfamilies; i++) {
-		uint32_t id = t->trees[i].id;
-
-		if (id == 0 || id == UINT32_MAX)
-			return why(-EINVAL, "%" PRIu32 " is no tree's number",
-				   id);
-		for (uint32_t j = 0; j < i; j++)
-			if (t->trees[j].id == id)
-				return why(-EINVAL,
-					   "two families share tree %" PRIu32,
-					   id);
-		if (tree_of(c, id, &owner) && owner->id != t->id)
-			return why(-EINVAL,
-				   "tree %" PRIu32 " belongs to table %s", id,
-				   owner->name);
-	}
-	return 0;
-}
-
-static int check_table(struct catalog *c, const struct edit *e)
-{
-	const struct catalog_table *t = e->put_table, *same;
-	int r;
-
-	if (t->id == 0 || t->id == UINT64_MAX || t->id == e->drop_table)
-		return why(-EINVAL, "%" PRIu64 " is no table's number", t->id);
-	if (strnlen(t->name, sizeof(t->name)) == sizeof(t->name) ||
-	    (strcmp(t->name, NAMESPACE_TABLE) != 0 &&
-	     table_name_check(bytes_str(t->name)) < 0))
-		return why(-EINVAL, "the name of table %" PRIu64 " is none",
-			   t->id);
-	same = catalog_find(c, bytes_str(t->name));
-	if (same && same->id != t->id && same->id != e->drop_table)
-		return why(-EEXIST, "a table %s exists", t->name);
-	r = check_schema(t->name, &t->schema);
-	return r < 0 ? r : check_trees(c, t);
-}
-
-static int check_shown(const struct snapshot_tables *s)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < s->n; i++) {
-		const struct snapshot_table *t = &s->at[i];
-
-		if (t->id == 0 || t->id == UINT64_MAX ||
-		    table_name_check(bytes_str(t->name)) < 0)
-			return why(-EINVAL, "a snapshot shows no sound table");
-		r = check_schema(t->name, &t->schema);
-	}
-	return r;
-}
-
-static int check_snapshots(struct catalog *c, const struct edit *e)
-{
-	const struct catalog_snapshot *put = e->put_snapshot;
-	const struct catalog_snapshot *drop = e->drop_snapshot;
-	bool there;
-
-	if (drop) {
-		snapshot_place(c, drop, &there);
-		if (!there)
-			return why(-EINVAL, "there is no snapshot %.255s",
-				   drop->name);
-	}
-	if (!put)
-		return 0;
-	if (!put->name[0] ||
-	    strnlen(put->name, sizeof(put->name)) == sizeof(put->name))
-		return why(-EINVAL, "a snapshot needs a name");
-	if (put->table && (put->table == e->drop_table ||
-			   (!catalog_find_id(c, put->table) &&
-			    !(e->put_table && e->put_table->id == put->table))))
-		return why(-EINVAL, "the store has no table %" PRIu64,
-			   put->table);
-	snapshot_place(c, put, &there);
-	if (there && !(drop && snapshot_cmp(drop, put) == 0))
-		return why(-EEXIST, "a snapshot %s exists", put->name);
-	return check_shown(&put->tables);
 }
 
 /* -- staging ------------------------------------------------------------ */
@@ -466,8 +261,8 @@ static int stage_files(struct catalog *c, const struct edit *e,
 		if (e->added[i].tree == done)
 			continue;
 		done = e->added[i].tree;
-		t = tree_of(c, done, NULL);
-		r = reserve_files(t ? t : tree_in(s->table, done), e);
+		t = catalog_tree_of(c, done, NULL);
+		r = reserve_files(t ? t : catalog_tree_in(s->table, done), e);
 	}
 	return r;
 }
@@ -485,7 +280,8 @@ static int stage_lost(struct catalog *c, const struct edit *e,
 		return -ENOMEM;
 	for (; r == 0 && s->nlost < e->nlost; s->nlost++) {
 		const struct edit_loss *l = &e->lost[s->nlost];
-		struct catalog_tree *t = tree_after(c, e, s->table, l->tree);
+		struct catalog_tree *t =
+			catalog_tree_after(c, e, s->table, l->tree);
 
 		if (!t)
 			return -EINVAL;
@@ -526,20 +322,10 @@ int catalog_stage(struct catalog *c, const struct edit *e,
 		  struct catalog_stage *out)
 {
 	struct catalog_stage s = {0};
-	int r = 0;
+	int r = catalog_check(c, e);
 
-	if (e->drop_table && !catalog_find_id(c, e->drop_table))
-		return why(-EINVAL, "the store has no table %" PRIu64,
-			   e->drop_table);
-	r = check_removed(c, e);
-	if (r == 0 && e->put_table)
-		r = check_table(c, e);
 	if (r == 0 && e->put_table)
 		r = copy_table(e->put_table, &s.table);
-	if (r == 0)
-		r = check_added(c, e, s.table);
-	if (r == 0)
-		r = check_snapshots(c, e);
 	if (r == 0)
 		r = stage_files(c, e, &s);
 	if (r == 0)
@@ -602,8 +388,8 @@ static void drop_table(struct catalog *c, uint64_t id)
 
 static void remove_file(struct catalog *c, const struct edit_file *f)
 {
-	struct catalog_tree *t = tree_of(c, f->tree, NULL);
-	size_t i = file_in(t, f->info->number);
+	struct catalog_tree *t = catalog_tree_of(c, f->tree, NULL);
+	size_t i = catalog_file_in(t, f->info->number);
 
 	sst_info_free(&t->files[i].info);
 	t->nfiles--;
@@ -619,7 +405,8 @@ static void put_table(struct catalog *c, struct catalog_table *now)
 
 	if (old) {
 		for (uint32_t i = 0; i < now->schema.nfamilies; i++) {
-			struct catalog_tree *t = tree_in(old, now->trees[i].id);
+			struct catalog_tree *t =
+				catalog_tree_in(old, now->trees[i].id);
 
 			if (!t)
 				continue;
@@ -641,7 +428,7 @@ static void put_snapshot(struct catalog *c, const struct catalog_snapshot *put,
 {
 	struct catalog_snapshot now = *put;
 	bool there;
-	size_t at = snapshot_place(c, put, &there);
+	size_t at = catalog_snapshot_place(c, put, &there);
 
 	now.tables = *tables;
 	memmove(c->snapshots + at + 1, c->snapshots + at,
@@ -689,18 +476,18 @@ void catalog_apply(struct catalog *c, const struct edit *e,
 		put_table(c, s->table);
 	free(s->table);
 	for (size_t i = 0; i < s->nfiles; i++) {
-		t = tree_of(c, e->added[i].tree, NULL);
+		t = catalog_tree_of(c, e->added[i].tree, NULL);
 		t->files[t->nfiles++] = s->files[i];
 	}
 	free(s->files);
 	for (size_t i = 0; i < s->nlost; i++) {
-		t = tree_of(c, e->lost[i].tree, NULL);
+		t = catalog_tree_of(c, e->lost[i].tree, NULL);
 		history_free(&t->lost);
 		t->lost = s->lost[i];
 	}
 	free(s->lost);
 	if (e->drop_snapshot) {
-		at = snapshot_place(c, e->drop_snapshot, &there);
+		at = catalog_snapshot_place(c, e->drop_snapshot, &there);
 		if (there)
 			drop_snapshot(c, at);
 	}

@@ -37,4 +37,33 @@ void catalog_unstage(struct catalog_stage *s);
 /* Is there a live sstable of this number? */
 bool catalog_has_file(const struct catalog *c, uint64_t number);
 
+/* -- catalog_check.c ------------------------------------------------------ */
+
+/* As catalog_stage(), which asks it first; allocates nothing. */
+int catalog_check(const struct catalog *c, const struct edit *e);
+/*
+ * The tree as it is before the edit, if it is there after; else as it comes
+ * with @put. NULL with a sentence.
+ */
+struct catalog_tree *catalog_tree_after(const struct catalog *c,
+					const struct edit *e,
+					const struct catalog_table *put,
+					uint32_t id);
+
+/* -- finding, for these two files ----------------------------------------- */
+
+struct catalog_tree *catalog_tree_in(const struct catalog_table *t,
+				     uint32_t id);
+/* @owner, where wanted: the table that the tree belongs to. */
+struct catalog_tree *catalog_tree_of(const struct catalog *c, uint32_t id,
+				     struct catalog_table **owner);
+/* The file's index; t->nfiles = none. */
+size_t catalog_file_in(const struct catalog_tree *t, uint64_t number);
+/* Snapshots are sorted by table, then by name. */
+int catalog_snapshot_cmp(const struct catalog_snapshot *a,
+			 const struct catalog_snapshot *b);
+/* Where it is, or would be. */
+size_t catalog_snapshot_place(const struct catalog *c,
+			      const struct catalog_snapshot *s, bool *there);
+
 #endif
