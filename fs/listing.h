@@ -1,16 +1,9 @@
 /*
- * An open directory: a scan at the level's granularity, and a position.
+ * An open directory: a scan of its level (fs/dir_scan.h), and a position.
  *
- *	ROOT	tables			store_table_next()
- *	TABLE	rows			SCAN_ROWS
- *	ROW	families of the row	SCAN_FAMILIES
- *	FAMILY	columns			SCAN_COLUMNS, keys only
- *	COLUMN	versions, newest first	SCAN_CELLS, keys only
- *
- * The scan is opened at the first readdir and sees the store as of then; it
- * is closed as soon as its end was reached, and a listing that nobody reads
- * for a while gives it back and goes on behind the last key. Memory is O(1) a
- * listing: nothing is gathered.
+ * The scan is opened at the first readdir and sees the store as of then. A
+ * listing that nobody reads for a while gives it back and goes on behind the
+ * last key. Memory is O(1) a listing: nothing is gathered.
  *
  * The offset that the kernel keeps counts entries. Behind the position lies
  * a window of the last keys, so that a seek back, which is how an entry that
