@@ -3,64 +3,21 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-
-#include <xxhash.h>
 
 #include "fs/fstable.h"
+#include "fs/node_table.h"
 
 #define ROOT_ID 1
-#define NAME_INLINE 55
-
-struct node {
-	uint64_t nlookup;
-	uint64_t ino;
-	struct fstable *table;
-	uint32_t generation; /* 0 = free */
-	uint32_t parent;     /* index */
-	uint32_t next;	     /* index in the hash chain, or of the free list */
-	uint32_t hash;
-	uint32_t child;	       /* the newest, attached or not; 0 = none */
-	uint32_t older, newer; /* of the same parent */
-	uint32_t pins;
-	uint8_t kind;
-	uint8_t name_len;
-	bool detached;
-	bool on_heap;
-	union {
-		char text[NAME_INLINE + 1];
-		char *heap;
-	} name;
-};
-_Static_assert(sizeof(struct node) <= 128, "a node is at most 128 bytes");
-
-/*
- * Nodes come from chunks: index / CHUNK_NODES is the chunk. Room is taken in
- * the lowest chunk that has some, so that the high ones empty and go back.
- */
-#define CHUNK_NODES 1024
-#define CHUNKS_MAX (1u << 22)
-
-struct chunk {
-	struct node *nodes; /* NULL = not there */
-	uint32_t used;
-	uint32_t free; /* first free node's offset + 1, 0 = none */
-};
 
 struct nodes {
 	pthread_mutex_t lock; /* guards all below */
-	struct chunk *chunks;
-	uint32_t nchunks, chunks_cap;
-	uint32_t lowest; /* no chunk below has room */
-	uint32_t *heads; /* hash: index of the first node, 0 = none */
-	uint32_t heads_mask;
-	uint64_t live, pinned;
-	uint32_t generation; /* of the next node */
+	struct node_table table;
+	uint64_t pinned;
 };
 
 static struct node *node_at(const struct nodes *ns, uint32_t index)
 {
-	return &ns->chunks[index / CHUNK_NODES].nodes[index % CHUNK_NODES];
+	return node_table_at(&ns->table, index);
 }
 
 /* The node of an id that came from outside, or NULL. */
@@ -72,11 +29,8 @@ static struct node *node_of(const struct nodes *ns, uint64_t id,
 
 	if (id == ROOT_ID)
 		generation = node_at(ns, ROOT_ID)->generation;
-	if (i / CHUNK_NODES >= ns->nchunks ||
-	    !ns->chunks[i / CHUNK_NODES].nodes)
-		return NULL;
-	n = node_at(ns, i);
-	if (n->generation == 0 || n->generation != generation)
+	n = node_table_look(&ns->table, i);
+	if (!n || n->generation != generation)
 		return NULL;
 	*index = i;
 	return n;
@@ -89,208 +43,13 @@ static uint64_t id_of(const struct node *n, uint32_t index)
 	return (uint64_t)n->generation << 32 | index;
 }
 
-static struct bytes name_of(const struct node *n)
-{
-	return bytes_of(n->on_heap ? n->name.heap : n->name.text, n->name_len);
-}
-
-/* -- room for nodes ----------------------------------------------------- */
-
-static int chunk_fill(struct nodes *ns, uint32_t c)
-{
-	size_t size = CHUNK_NODES * sizeof(struct node);
-	struct chunk *chunk = &ns->chunks[c];
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return -ENOMEM;
-	*chunk = (struct chunk){.nodes = p, .free = 1};
-	for (uint32_t i = 0; i < CHUNK_NODES; i++)
-		chunk->nodes[i].next = i + 1 < CHUNK_NODES ? i + 2 : 0;
-	return 0;
-}
-
-static int chunk_with_room(struct nodes *ns, uint32_t *out)
-{
-	uint32_t c = ns->lowest;
-
-	while (c < ns->nchunks && ns->chunks[c].nodes && !ns->chunks[c].free)
-		c++;
-	if (c == ns->nchunks) {
-		if (c == CHUNKS_MAX)
-			return -ENOMEM;
-		if (c == ns->chunks_cap) {
-			uint32_t cap = c ? c * 2 : 16;
-			struct chunk *p = realloc(ns->chunks, cap * sizeof(*p));
-
-			if (!p)
-				return -ENOMEM;
-			ns->chunks = p;
-			ns->chunks_cap = cap;
-		}
-		ns->chunks[c] = (struct chunk){0};
-		ns->nchunks++;
-	}
-	if (!ns->chunks[c].nodes && chunk_fill(ns, c) < 0)
-		return -ENOMEM;
-	ns->lowest = c;
-	*out = c;
-	return 0;
-}
-
-static struct node *node_alloc(struct nodes *ns, uint32_t *index)
-{
-	struct chunk *chunk;
-	struct node *n;
-	uint32_t c, i;
-
-	if (chunk_with_room(ns, &c) < 0)
-		return NULL;
-	chunk = &ns->chunks[c];
-	i = chunk->free - 1;
-	n = &chunk->nodes[i];
-	chunk->free = n->next;
-	chunk->used++;
-	*n = (struct node){.generation = ns->generation};
-	if (++ns->generation == 0)
-		ns->generation = 1;
-	ns->live++;
-	*index = c * CHUNK_NODES + i;
-	return n;
-}
-
-static void name_free(struct node *n)
-{
-	if (n->on_heap)
-		free(n->name.heap);
-	n->on_heap = false;
-}
-
-static void node_release(struct nodes *ns, uint32_t index)
-{
-	uint32_t c = index / CHUNK_NODES;
-	struct chunk *chunk = &ns->chunks[c];
-	struct node *n = node_at(ns, index);
-
-	name_free(n);
-	*n = (struct node){.next = chunk->free};
-	chunk->free = index % CHUNK_NODES + 1;
-	chunk->used--;
-	ns->live--;
-	if (c < ns->lowest)
-		ns->lowest = c;
-	if (chunk->used == 0) {
-		munmap(chunk->nodes, CHUNK_NODES * sizeof(struct node));
-		*chunk = (struct chunk){0};
-	}
-}
-
-/* -- the hash ----------------------------------------------------------- */
-
-static uint32_t hash_of(uint32_t parent, struct bytes name)
-{
-	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len, parent);
-}
-
-static void hash_add(struct nodes *ns, struct node *n, uint32_t index)
-{
-	uint32_t *head = &ns->heads[n->hash & ns->heads_mask];
-
-	n->next = *head;
-	*head = index;
-}
-
-static void hash_remove(struct nodes *ns, struct node *n, uint32_t index)
-{
-	uint32_t *at = &ns->heads[n->hash & ns->heads_mask];
-
-	while (*at != index)
-		at = &node_at(ns, *at)->next;
-	*at = n->next;
-	n->next = 0;
-}
-
-static struct node *hash_find(struct nodes *ns, uint32_t parent,
-			      struct bytes name, uint32_t *index)
-{
-	uint32_t hash = hash_of(parent, name);
-	uint32_t i = ns->heads[hash & ns->heads_mask];
-
-	for (; i; i = node_at(ns, i)->next) {
-		struct node *n = node_at(ns, i);
-
-		if (n->hash == hash && n->parent == parent &&
-		    bytes_eq(name_of(n), name)) {
-			*index = i;
-			return n;
-		}
-	}
-	return NULL;
-}
-
-/* Doubles or halves the heads; a failure only makes the chains longer. */
-static void hash_resize(struct nodes *ns, uint32_t size)
-{
-	uint32_t *old = ns->heads, old_size = ns->heads_mask + 1;
-	uint32_t *heads = calloc(size, sizeof(*heads));
-
-	if (!heads)
-		return;
-	ns->heads = heads;
-	ns->heads_mask = size - 1;
-	for (uint32_t i = 0; i < old_size; i++) {
-		for (uint32_t at = old[i], next; at; at = next) {
-			struct node *n = node_at(ns, at);
-
-			next = n->next;
-			hash_add(ns, n, at);
-		}
-	}
-	free(old);
-}
-
-#define HEADS_MIN 1024u
-
-static void hash_fit(struct nodes *ns)
-{
-	uint64_t size = (uint64_t)ns->heads_mask + 1;
-
-	if (ns->live > size && size < 1u << 30)
-		hash_resize(ns, (uint32_t)size * 2);
-	else if (size > HEADS_MIN && ns->live < size / 8)
-		hash_resize(ns, (uint32_t)size / 2);
-}
-
 /* -- lives -------------------------------------------------------------- */
-
-static int name_set(struct node *n, struct bytes name)
-{
-	char *heap;
-
-	if (name.len > UINT8_MAX)
-		return -ENAMETOOLONG;
-	if (name.len <= NAME_INLINE) {
-		name_free(n);
-		memcpy(n->name.text, name.data, name.len);
-	} else {
-		heap = malloc(name.len);
-		if (!heap)
-			return -ENOMEM;
-		memcpy(heap, name.data, name.len);
-		name_free(n);
-		n->name.heap = heap;
-		n->on_heap = true;
-	}
-	n->name_len = (uint8_t)name.len;
-	return 0;
-}
 
 static void detach(struct nodes *ns, struct node *n, uint32_t index)
 {
 	if (n->detached)
 		return;
-	hash_remove(ns, n, index);
+	node_table_unlink(&ns->table, index);
 	n->detached = true;
 }
 
@@ -347,10 +106,10 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 		if (n->table)
 			out.tables[out.tables[0] != NULL] = n->table;
 		child_remove(ns, index);
-		node_release(ns, index);
+		node_table_remove(&ns->table, index);
 		index = parent;
 	}
-	hash_fit(ns);
+	node_table_fit(&ns->table);
 	return out;
 }
 
@@ -362,16 +121,13 @@ int nodes_new(struct nodes **out)
 	if (!ns)
 		return -ENOMEM;
 	pthread_mutex_init(&ns->lock, NULL);
-	ns->generation = 1;
-	ns->heads = calloc(HEADS_MIN, sizeof(*ns->heads));
-	if (!ns->heads)
-		goto fail;
-	ns->heads_mask = HEADS_MIN - 1;
 	/* Index 0 stays free of use: it ends the chains. */
-	if (!node_alloc(ns, &index) || !node_alloc(ns, &index))
+	if (node_table_init(&ns->table) < 0 ||
+	    !node_table_add(&ns->table, &index) ||
+	    !node_table_add(&ns->table, &index))
 		goto fail;
 	node_at(ns, 0)->generation = 0;
-	ns->live = 1;
+	ns->table.live = 1;
 	node_at(ns, ROOT_ID)->kind = NODE_ROOT;
 	node_at(ns, ROOT_ID)->ino = ROOT_ID;
 	node_at(ns, ROOT_ID)->parent = ROOT_ID;
@@ -382,25 +138,16 @@ fail:
 	return -ENOMEM;
 }
 
+static void drop(struct node *n)
+{
+	fstable_unref(n->table);
+}
+
 void nodes_free(struct nodes *ns)
 {
 	if (!ns)
 		return;
-	for (uint32_t c = 0; c < ns->nchunks; c++) {
-		if (!ns->chunks[c].nodes)
-			continue;
-		for (uint32_t i = 0; i < CHUNK_NODES; i++) {
-			struct node *n = &ns->chunks[c].nodes[i];
-
-			if (!n->generation)
-				continue;
-			name_free(n);
-			fstable_unref(n->table);
-		}
-		munmap(ns->chunks[c].nodes, CHUNK_NODES * sizeof(struct node));
-	}
-	free(ns->chunks);
-	free(ns->heads);
+	node_table_free(&ns->table, drop);
 	pthread_mutex_destroy(&ns->lock);
 	free(ns);
 }
@@ -416,19 +163,18 @@ static bool same_table(const struct node *n, const struct fstable *table)
 static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
 		     uint32_t *index)
 {
-	struct node *n = node_alloc(ns, index);
+	struct node *n = node_table_add(&ns->table, index);
 	int r;
 
 	if (!n)
 		return -ENOMEM;
-	r = name_set(n, name);
+	r = node_set_name(n, name);
 	if (r < 0) {
-		node_release(ns, *index);
+		node_table_remove(&ns->table, *index);
 		return r;
 	}
 	child_add(ns, parent, *index);
-	n->hash = hash_of(parent, name);
-	hash_add(ns, n, *index);
+	node_table_link(&ns->table, *index);
 	return 0;
 }
 
@@ -444,7 +190,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		r = -ESTALE;
 		goto out;
 	}
-	n = hash_find(ns, p, name, &index);
+	n = node_table_find(&ns->table, p, name, &index);
 	if (n && (n->kind != kind || !same_table(n, table))) {
 		detach(ns, n, index);
 		n = NULL;
@@ -459,7 +205,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		n->table = table;
 		if (table)
 			fstable_ref(table);
-		hash_fit(ns);
+		node_table_fit(&ns->table);
 	}
 	n->nlookup++;
 	*id = id_of(n, index);
@@ -476,7 +222,7 @@ int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 
 	pthread_mutex_lock(&ns->lock);
 	if (node_of(ns, parent, &p))
-		n = hash_find(ns, p, name, &index);
+		n = node_table_find(&ns->table, p, name, &index);
 	if (n)
 		*id = id_of(n, index);
 	pthread_mutex_unlock(&ns->lock);
@@ -537,7 +283,7 @@ void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
 
 	pthread_mutex_lock(&ns->lock);
 	if (node_of(ns, parent, &p)) {
-		n = hash_find(ns, p, name, &index);
+		n = node_table_find(&ns->table, p, name, &index);
 		if (n)
 			detach(ns, n, index);
 	}
@@ -560,23 +306,22 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 		r = -ESTALE;
 		goto out;
 	}
-	n = hash_find(ns, p, name, &index);
+	n = node_table_find(&ns->table, p, name, &index);
 	if (!n)
 		goto out;
 	/* The name first: it can fail, and hash_remove() needs only n->hash. */
-	r = name_set(n, to_name);
+	r = node_set_name(n, to_name);
 	if (r < 0)
 		goto out;
-	hash_remove(ns, n, index);
-	there = hash_find(ns, q, to_name, &old);
+	node_table_unlink(&ns->table, index);
+	there = node_table_find(&ns->table, q, to_name, &old);
 	if (there)
 		detach(ns, there, old);
 	child_remove(ns, index);
 	child_add(ns, q, index);
-	n->hash = hash_of(q, to_name);
 	n->kind = kind;
 	n->ino = ino;
-	hash_add(ns, n, index);
+	node_table_link(&ns->table, index);
 	reaped = reap(ns, p);
 	r = 1;
 out:
@@ -601,7 +346,7 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 			.id = id_of(n, index),
 			.parent = id_of(node_at(ns, n->parent), n->parent),
 			.ino = n->ino,
-			.name = name_of(n),
+			.name = node_name(n),
 			.table = n->table,
 			.kind = n->kind,
 			.detached = n->detached,
@@ -678,7 +423,7 @@ int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 		out->parent = id_of(node_at(ns, n->parent), n->parent);
 		out->attached = !n->detached;
 		out->name_len = n->name_len;
-		memcpy(out->name, name_of(n).data, n->name_len);
+		memcpy(out->name, node_name(n).data, n->name_len);
 		out->name[n->name_len] = '\0';
 	}
 	if (*cursor)
@@ -699,7 +444,7 @@ void nodes_below_end(struct nodes *ns, uint64_t *cursor)
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned)
 {
 	pthread_mutex_lock(&ns->lock);
-	*live = ns->live;
+	*live = ns->table.live;
 	*pinned = ns->pinned;
 	pthread_mutex_unlock(&ns->lock);
 }
