@@ -206,22 +206,15 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 
 static int newest(void *session, const struct item *it, struct tally *t)
 {
-	const struct span sp = {.from = it,
-				.one_row = true,
-				.one_column = true,
-				.cells_max = 1};
-	uint64_t before = t->cells;
-	int r = scan(session, &sp, t);
-
-	return r < 0 ? r : t->cells > before;
+	return peer_newest(scan, session, it, t);
 }
 
 static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct session *s = session;
 	leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->read);
-	struct peer_key row = {0};
-	unsigned steps = 0;
+	struct peer_rows walk = {.max = max, .count = count};
+	enum peer_step step;
 	const char *data;
 	char *err = NULL;
 	size_t len;
@@ -229,20 +222,13 @@ static int rows(void *session, uint64_t max, uint64_t *count)
 	leveldb_iter_seek_to_first(it);
 	while (leveldb_iter_valid(it)) {
 		data = leveldb_iter_key(it, &len);
-		if (!row.len || !peer_key_has(data, len, &row)) {
-			if (max && *count == max)
-				break;
-			++*count;
-			steps = 0;
-			peer_key_row(&row, data, strnlen(data, len), '\0');
-		}
-		if (steps++ < PEER_STEPS_MAX) {
+		step = peer_rows_see(&walk, data, len);
+		if (step == PEER_END)
+			break;
+		if (step == PEER_NEXT)
 			leveldb_iter_next(it);
-			continue;
-		}
-		row.data[row.len - 1] = 1;
-		leveldb_iter_seek(it, row.data, row.len);
-		row.len = 0;
+		else
+			leveldb_iter_seek(it, walk.row.data, walk.row.len);
 	}
 	leveldb_iter_get_error(it, &err);
 	leveldb_iter_destroy(it);

@@ -224,21 +224,14 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 
 static int newest(void *session, const struct item *it, struct tally *t)
 {
-	const struct span sp = {.from = it,
-				.one_row = true,
-				.one_column = true,
-				.cells_max = 1};
-	uint64_t before = t->cells;
-	int r = scan(session, &sp, t);
-
-	return r < 0 ? r : t->cells > before;
+	return peer_newest(scan, session, it, t);
 }
 
 static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct session *s = session;
-	struct peer_key row = {0};
-	unsigned steps = 0;
+	struct peer_rows walk = {.max = max, .count = count};
+	enum peer_step step;
 	MDB_val key, value;
 	int r = begin(s);
 
@@ -246,24 +239,14 @@ static int rows(void *session, uint64_t max, uint64_t *count)
 		return failed("renew", r);
 	r = mdb_cursor_get(s->cursor, &key, &value, MDB_FIRST);
 	while (r == 0) {
-		const char *data = key.mv_data;
-
-		if (!row.len || !peer_key_has(data, key.mv_size, &row)) {
-			if (max && *count == max)
-				break;
-			++*count;
-			steps = 0;
-			peer_key_row(&row, data, strnlen(data, key.mv_size),
-				     '\0');
-		}
-		if (steps++ < PEER_STEPS_MAX) {
-			r = mdb_cursor_get(s->cursor, &key, &value, MDB_NEXT);
-			continue;
-		}
-		row.data[row.len - 1] = 1;
-		key = (MDB_val){row.len, row.data};
-		r = mdb_cursor_get(s->cursor, &key, &value, MDB_SET_RANGE);
-		row.len = 0;
+		step = peer_rows_see(&walk, key.mv_data, key.mv_size);
+		if (step == PEER_END)
+			break;
+		if (step == PEER_SEEK)
+			key = (MDB_val){walk.row.len, walk.row.data};
+		r = mdb_cursor_get(s->cursor, &key, &value,
+				   step == PEER_NEXT ? MDB_NEXT
+						     : MDB_SET_RANGE);
 	}
 	mdb_txn_reset(s->read);
 	return r && r != MDB_NOTFOUND ? failed("scan", r) : 0;

@@ -235,14 +235,7 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 
 static int newest(void *session, const struct item *it, struct tally *t)
 {
-	const struct span sp = {.from = it,
-				.one_row = true,
-				.one_column = true,
-				.cells_max = 1};
-	uint64_t before = t->cells;
-	int r = scan(session, &sp, t);
-
-	return r < 0 ? r : t->cells > before;
+	return peer_newest(scan, session, it, t);
 }
 
 /* 1 and the row's name behind the last one, or 0 at the end. */

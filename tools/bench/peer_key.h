@@ -1,5 +1,6 @@
 /*
- * A cell's name as one key of an ordered map:
+ * What the peers that are ordered maps share: how the newest version and rows
+ * are found by keys, and a cell's name as one key:
  *
  *	row NUL qualifier NUL inverted timestamp, big-endian
  *
@@ -11,7 +12,7 @@
 #ifndef CELLFS_TOOLS_BENCH_PEER_KEY_H
 #define CELLFS_TOOLS_BENCH_PEER_KEY_H
 
-#include "tools/bench/data.h"
+#include "tools/bench/engine.h"
 
 struct peer_key {
 	size_t len;
@@ -67,5 +68,53 @@ static inline bool peer_key_has(const void *key, size_t len,
 enum {
 	PEER_STEPS_MAX = 8
 };
+
+struct peer_rows {
+	uint64_t max; /* 0 = all */
+	uint64_t *count;
+	struct peer_key row; /* whose keys come */
+	bool inside;	     /* a row */
+	unsigned steps;	     /* in it */
+};
+
+enum peer_step {
+	PEER_END,  /* there are enough */
+	PEER_NEXT, /* to the next key */
+	PEER_SEEK, /* to the first key at or behind @row */
+};
+
+/* The next key: counts its row if it is a new one. How to go on. */
+static inline enum peer_step peer_rows_see(struct peer_rows *w, const char *key,
+					   size_t len)
+{
+	if (!w->inside || !peer_key_has(key, len, &w->row)) {
+		if (w->max && *w->count == w->max)
+			return PEER_END;
+		++*w->count;
+		w->steps = 0;
+		w->inside = true;
+		peer_key_row(&w->row, key, strnlen(key, len), '\0');
+	}
+	if (w->steps++ < PEER_STEPS_MAX)
+		return PEER_NEXT;
+	w->row.data[w->row.len - 1] = 1;
+	w->inside = false;
+	return PEER_SEEK;
+}
+
+/* The newest version is the first key of its column. */
+static inline int
+peer_newest(int (*scan)(void *session, const struct span *s, struct tally *t),
+	    void *session, const struct item *it, struct tally *t)
+{
+	const struct span sp = {.from = it,
+				.one_row = true,
+				.one_column = true,
+				.cells_max = 1};
+	uint64_t before = t->cells;
+	int r = scan(session, &sp, t);
+
+	return r < 0 ? r : t->cells > before;
+}
 
 #endif
