@@ -43,9 +43,7 @@ int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		return why(-ENFILE, "too many open files in the mount");
 	}
 	c->place = *p;
-	p->table = NULL;
-	p->view = NULL;
-	p->hold = (struct buf){0};
+	place_disown(p);
 	return 0;
 }
 

@@ -60,9 +60,7 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	ls->scan.fs = fs;
 	ls->scan.dir = &ls->dir;
 	ls->scan.level = place_level(dir);
-	dir->table = NULL;
-	dir->view = NULL;
-	dir->hold = (struct buf){0};
+	place_disown(dir);
 	pthread_mutex_init(&ls->lock, NULL);
 	*out = ls;
 	return 0;

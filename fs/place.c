@@ -330,6 +330,13 @@ void place_release(struct place *p)
 	p->view = NULL;
 }
 
+void place_disown(struct place *p)
+{
+	p->table = NULL;
+	p->view = NULL;
+	p->hold = (struct buf){0};
+}
+
 bool kind_is_dir(uint8_t kind)
 {
 	switch (kind) {

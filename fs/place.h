@@ -82,6 +82,8 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 int place_snapshot_name(struct bytes name, struct buf *out);
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
+/* A copy of *p holds its content now: nothing is left to release. */
+void place_disown(struct place *p);
 
 /* The kind, but of a view that of the directory which it restricts. */
 uint8_t place_level(const struct place *p);

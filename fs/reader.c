@@ -126,9 +126,7 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		r = why(-ENFILE, "too many open files in the mount");
 		goto fail;
 	}
-	p->table = NULL;
-	p->view = NULL;
-	p->hold = (struct buf){0};
+	place_disown(p);
 	return 0;
 fail:
 	rd->place = (struct place){0};
