@@ -1,26 +1,11 @@
 #include "fs/control.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cellfs-version.h"
 #include "fs/fs.h"
 #include "fs/served.h"
-
-static int say(struct buf *out, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int say(struct buf *out, const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	return buf_append(out, line, strlen(line));
-}
 
 static const char help[] =
 	"This is a wide-column store as files. Every version of a cell is a\n"
@@ -100,8 +85,8 @@ static int help_text(struct fs *fs, struct buf *out)
 
 static int version_text(struct fs *fs, struct buf *out)
 {
-	return say(out, "cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
-		   fuse_pkgversion());
+	return buf_printf(out, "cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
+			  fuse_pkgversion());
 }
 
 static int options_text(struct fs *fs, struct buf *out)
@@ -135,7 +120,8 @@ static int stats_mount(struct fs *fs, struct buf *out)
 
 	nodes_count(fs->nodes, &live, &pinned);
 	invalidate_counts(fs->invalidator, &ic);
-	r = say(out,
+	r = buf_printf(
+		out,
 		"mount\n"
 		"  pid                        %d\n"
 		"  up                         %lld s\n"
@@ -160,10 +146,11 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		(unsigned long long)ic.walks,
 		(unsigned long long)errors_total(fs->errors));
 	if (r == 0)
-		r = say(out, "requests\n");
+		r = buf_printf(out, "requests\n");
 	for (int i = 0; r == 0 && i < FS_OP_COUNT; i++)
-		r = say(out, "  %-26s %llu\n", metrics_op_name((unsigned)i),
-			(unsigned long long)fs->op_counts[i]);
+		r = buf_printf(out, "  %-26s %llu\n",
+			       metrics_op_name((unsigned)i),
+			       (unsigned long long)fs->op_counts[i]);
 	return r;
 }
 
@@ -174,12 +161,12 @@ static int stats_text(struct fs *fs, struct buf *out)
 	int r = stats_mount(fs, out);
 
 	if (r == 0)
-		r = say(out, "\nstore%s%s\n",
-			health ? ": takes no writes: " : "",
-			health ? store_why() : "");
+		r = buf_printf(out, "\nstore%s%s\n",
+			       health ? ": takes no writes: " : "",
+			       health ? store_why() : "");
 	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++)
-		r = say(out, "  %-26s %llu\n", s.name,
-			(unsigned long long)s.value);
+		r = buf_printf(out, "  %-26s %llu\n", s.name,
+			       (unsigned long long)s.value);
 	return r;
 }
 
@@ -220,14 +207,16 @@ static int compact_written(struct fs *fs, struct bytes data)
 
 static int flush_text(struct fs *fs, struct buf *out)
 {
-	return say(out, "Write a table's name here, or an empty line for "
-			"all: what is in memory goes to table files.\n");
+	return buf_printf(out,
+			  "Write a table's name here, or an empty line for "
+			  "all: what is in memory goes to table files.\n");
 }
 
 static int compact_text(struct fs *fs, struct buf *out)
 {
-	return say(out, "Write a table's name here, or an empty line for "
-			"all: what nobody sees any more leaves the disk.\n");
+	return buf_printf(out,
+			  "Write a table's name here, or an empty line for "
+			  "all: what nobody sees any more leaves the disk.\n");
 }
 
 /* In byte order of name. */

@@ -96,10 +96,9 @@ static void printable(char *s)
 
 static int format_one(struct failure *f, struct buf *out)
 {
-	char line[1100], when[32], times[32] = "";
+	char when[32], times[32] = "";
 	const char *name = strerrorname_np(f->err);
 	struct tm tm;
-	int n;
 
 	localtime_r(&f->when, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
@@ -108,12 +107,10 @@ static int format_one(struct failure *f, struct buf *out)
 			 (unsigned long long)f->times);
 	printable(f->path);
 	printable(f->reason);
-	n = snprintf(line, sizeof(line), "%s %s %s: %s: %s%s\n", when, f->op,
-		     f->path, name ? name : "?",
-		     f->reason[0] ? f->reason : strerrordesc_np(f->err), times);
-	if (n < 0)
-		return 0;
-	return buf_append(out, line, strlen(line));
+	return buf_printf(out, "%s %s %s: %s: %s%s\n", when, f->op, f->path,
+			  name ? name : "?",
+			  f->reason[0] ? f->reason : strerrordesc_np(f->err),
+			  times);
 }
 
 int errors_format(struct errors *es, struct buf *out)

@@ -1,16 +1,11 @@
 #include "fs/info.h"
 
-#include <stdio.h>
-
 #include "fs/name.h"
 
 static int say_number(struct buf *out, bool exact, uint64_t n)
 {
-	char line[32];
-	int len = snprintf(line, sizeof(line), "%s%llu\n", exact ? "" : "~",
-			   (unsigned long long)n);
-
-	return buf_append(out, line, (size_t)len);
+	return buf_printf(out, "%s%llu\n", exact ? "" : "~",
+			  (unsigned long long)n);
 }
 
 static int bytes_text(struct table *t, struct buf *out)

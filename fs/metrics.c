@@ -1,6 +1,5 @@
 #include "fs/metrics.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -53,28 +52,14 @@ void latency_add(struct latency *l, uint64_t ns)
 
 /* -- the text ----------------------------------------------------------- */
 
-static int say(struct buf *out, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int say(struct buf *out, const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	return buf_append(out, line, strlen(line));
-}
-
 static int figure(struct buf *out, const char *name, const char *help,
 		  bool counter, uint64_t value)
 {
-	return say(out,
-		   "# HELP cellfs_%s %s\n# TYPE cellfs_%s %s\n"
-		   "cellfs_%s %llu\n",
-		   name, help, name, counter ? "counter" : "gauge", name,
-		   (unsigned long long)value);
+	return buf_printf(out,
+			  "# HELP cellfs_%s %s\n# TYPE cellfs_%s %s\n"
+			  "cellfs_%s %llu\n",
+			  name, help, name, counter ? "counter" : "gauge", name,
+			  (unsigned long long)value);
 }
 
 static int mount_figures(struct fs *fs, struct buf *out)
@@ -133,7 +118,8 @@ static int histogram(struct buf *out, const char *op, struct latency *l)
 
 	for (unsigned i = 0; r == 0 && i < LATENCY_BUCKETS; i++) {
 		sum += atomic_load(&l->buckets[i]);
-		r = say(out,
+		r = buf_printf(
+			out,
 			"cellfs_request_seconds_bucket{op=\"%s\",le=\"%s\"} "
 			"%llu\n",
 			op,
@@ -141,7 +127,8 @@ static int histogram(struct buf *out, const char *op, struct latency *l)
 			(unsigned long long)sum);
 	}
 	if (r == 0)
-		r = say(out,
+		r = buf_printf(
+			out,
 			"cellfs_request_seconds_sum{op=\"%s\"} %llu.%09llu\n"
 			"cellfs_request_seconds_count{op=\"%s\"} %llu\n",
 			op, (unsigned long long)(ns / 1000000000),
@@ -157,7 +144,8 @@ int metrics_text(struct fs *fs, struct buf *out)
 	int r = mount_figures(fs, out);
 
 	if (r == 0)
-		r = say(out, "# HELP cellfs_request_seconds How long requests "
+		r = buf_printf(
+			out, "# HELP cellfs_request_seconds How long requests "
 			     "took\n"
 			     "# TYPE cellfs_request_seconds histogram\n");
 	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++)

@@ -360,7 +360,6 @@ static int format_text(const char *name, const char *text, struct buf *out)
 int options_format(const struct options *o, struct buf *out)
 {
 	const char *base = (const char *)o;
-	char line[128];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < TABLE_LEN; i++) {
@@ -370,26 +369,24 @@ int options_format(const struct options *o, struct buf *out)
 			   (opt->type != TEXT &&
 			    *(const bool *)(base + opt->has_at));
 
-		if (opt->type == TEXT) {
+		if (opt->type == TEXT)
 			r = format_text(opt->name, *(char *const *)at, out);
-			continue;
-		}
-		if (opt->type == FLAG)
-			snprintf(line, sizeof(line), "%s %s\n", opt->name,
-				 *(const bool *)at ? "yes" : "no");
+		else if (opt->type == FLAG)
+			r = buf_printf(out, "%s %s\n", opt->name,
+				       *(const bool *)at ? "yes" : "no");
 		else if (!has ||
 			 (opt->type == BYTES && *(const uint64_t *)at == 0))
-			snprintf(line, sizeof(line), "%s default\n", opt->name);
+			r = buf_printf(out, "%s default\n", opt->name);
 		else if (opt->type == BYTES)
-			snprintf(line, sizeof(line), "%s %llu\n", opt->name,
-				 (unsigned long long)*(const uint64_t *)at);
+			r = buf_printf(
+				out, "%s %llu\n", opt->name,
+				(unsigned long long)*(const uint64_t *)at);
 		else if (opt->type == ID)
-			snprintf(line, sizeof(line), "%s %u\n", opt->name,
-				 *(const uid_t *)at);
+			r = buf_printf(out, "%s %u\n", opt->name,
+				       *(const uid_t *)at);
 		else
-			snprintf(line, sizeof(line), "%s %03o\n", opt->name,
-				 *(const mode_t *)at);
-		r = buf_append(out, line, strlen(line));
+			r = buf_printf(out, "%s %03o\n", opt->name,
+				       *(const mode_t *)at);
 	}
 	return r;
 }

@@ -1,6 +1,8 @@
 #include "store/bytes.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int buf_reserve(struct buf *b, size_t more)
@@ -32,6 +34,26 @@ int buf_append(struct buf *b, const void *data, size_t len)
 	if (len)
 		memcpy(b->data + b->len, data, len);
 	b->len += len;
+	return 0;
+}
+
+int buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int n, r;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	r = buf_reserve(b, (size_t)n + 1);
+	if (r < 0)
+		return r;
+	va_start(ap, fmt);
+	vsnprintf((char *)b->data + b->len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->len += (size_t)n;
 	return 0;
 }
 

@@ -94,6 +94,9 @@ struct buf {
 /* Each returns 0 or -ENOMEM, and on failure leaves @b as it was. */
 int buf_reserve(struct buf *b, size_t more);
 int buf_append(struct buf *b, const void *data, size_t len);
+/* Appends as printf(3), without its NUL. 0 or -ENOMEM. */
+int buf_printf(struct buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Replaces the content. @s may not point into @b. */
 int buf_set(struct buf *b, struct bytes s);
 void buf_free(struct buf *b);

@@ -33,6 +33,24 @@ static void buffer_grows_and_refuses_overflow(void **state)
 	assert_null(b.data);
 }
 
+static void text_is_appended_however_long(void **state)
+{
+	struct buf b = {0};
+
+	(void)state;
+	assert_int_equal(buf_append(&b, "a", 1), 0);
+	assert_int_equal(buf_printf(&b, "%d%s", 12, "b"), 0);
+	assert_int_equal(b.len, 4);
+	assert_memory_equal(b.data, "a12b", 4);
+	assert_int_equal(buf_printf(&b, "%1000d", 7), 0);
+	assert_int_equal(b.len, 1004);
+	assert_memory_equal(b.data, "a12b   ", 7);
+	assert_int_equal(b.data[1003], '7');
+	assert_int_equal(buf_printf(&b, "%s", ""), 0);
+	assert_int_equal(b.len, 1004);
+	buf_free(&b);
+}
+
 static void entries_sort_markers_first_then_newest(void **state)
 {
 	struct entry family = {.ts = 1, .seq = 1, .kind = CELL_DELETE_FAMILY};
@@ -63,6 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_sorts_before_longer),
 		cmocka_unit_test(buffer_grows_and_refuses_overflow),
+		cmocka_unit_test(text_is_appended_however_long),
 		cmocka_unit_test(entries_sort_markers_first_then_newest),
 	};
 
