@@ -56,7 +56,6 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct scratch *scratch = fs->writes->scratch;
-	struct overlay_entry entry = {0};
 	struct stat st;
 	int r;
 
@@ -78,12 +77,7 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
 	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
 	if (r)
 		goto forget;
-	entry.node = child->node;
-	entry.ino = child->ino;
-	entry.kind = child->kind;
-	memcpy(entry.name, child->name, sizeof(entry.name));
-	r = overlay_add(fs->overlay, child->parent, bytes_str(child->name),
-			&entry);
+	r = overlay_add_place(fs->overlay, child, bytes_str(child->name));
 	if (!r)
 		return 0;
 	scratch_unname(scratch, child->node);

@@ -53,7 +53,6 @@ static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
 static int make_directory(struct fs *fs, struct place *child,
 			  struct fuse_entry_param *e)
 {
-	struct overlay_entry entry = {0};
 	struct stat st;
 	size_t len_max;
 	int r = 0;
@@ -67,11 +66,7 @@ static int make_directory(struct fs *fs, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	entry.node = child->node;
-	entry.ino = child->ino;
-	entry.kind = child->kind;
-	memcpy(entry.name, child->name, sizeof(entry.name));
-	r = overlay_add(fs->overlay, child->parent, upkeep_key(child), &entry);
+	r = overlay_add_place(fs->overlay, child, upkeep_key(child));
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
 	return r == -ENOSPC ? why(r, "too many empty directories") : r;

@@ -59,6 +59,9 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
  */
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
+/* The same of a place that has its node, under its parent. */
+int overlay_add_place(struct overlay *ov, const struct place *child,
+		      struct bytes key);
 /* Whether it was there. */
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
 uint64_t overlay_count(struct overlay *ov);

@@ -311,19 +311,22 @@ static int has_some(const struct place *p, int r)
 	return found > 0 ? found : r;
 }
 
+/* May the view have it? 1, 0, an error. */
+static int may_have(const struct place *p)
+{
+	if (!view_admits(p))
+		return 0;
+	return view_is_counted(p) ? view_counts(p) : 1;
+}
+
 int view_has(const struct place *p)
 {
 	struct column_name column;
 	struct scan_spec s = spec_of(p, SCAN_ROWS, &column);
-	int r;
+	int r = may_have(p);
 
-	if (!view_admits(p))
-		return 0;
-	if (view_is_counted(p)) {
-		r = view_counts(p);
-		if (r <= 0)
-			return r;
-	}
+	if (r <= 0)
+		return r;
 	s.keys_only = true;
 	r = has_any(p, &s);
 	return r == -ENODATA && p->kind == NODE_ROW ? has_some(p, r) : r;
@@ -362,15 +365,10 @@ int view_get(const struct place *p, struct cell *cell, struct buf *hold)
 	struct view_scan *vs;
 	uint64_t nth = 0;
 	struct cell c;
-	int r;
+	int r = may_have(p);
 
-	if (!view_admits(p))
-		return 0;
-	if (view_is_counted(p)) {
-		r = view_counts(p);
-		if (r <= 0)
-			return r;
-	}
+	if (r <= 0)
+		return r;
 	s.keys_only = !hold;
 	if (p->kind == NODE_PAST && !p->back && !(p->view && p->view->raw)) {
 		s.has_as_of = true;
