@@ -389,6 +389,8 @@ int block_decode(struct block *b)
 int block_row_cmp(const struct block *b, uint32_t i, struct bytes row)
 {
 	size_t n = b->prefix.len;
+	struct bytes rest;
+	uint64_t head;
 	int c;
 
 	if (row.len < n)
@@ -396,8 +398,13 @@ int block_row_cmp(const struct block *b, uint32_t i, struct bytes row)
 	c = n ? memcmp(b->prefix.data, row.data, n) : 0;
 	if (c || row.len < b->prefix.len)
 		return c ? c : 1;
-	return bytes_cmp(block_suffix(b, i),
-			 bytes_of(row.data + n, row.len - n));
+	rest = bytes_of(row.data + n, row.len - n);
+	if (!b->heads)
+		return bytes_cmp(block_suffix(b, i), rest);
+	head = head_of(rest);
+	if (b->heads[i] != head)
+		return b->heads[i] < head ? -1 : 1;
+	return head_tie(block_suffix(b, i), rest);
 }
 
 uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
@@ -533,4 +540,23 @@ bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 
 	*cell = find_cell(b, from, to, id, exact, INT64_MAX);
 	return exact && *cell < to && block_number(b, BLOCK_ID, *cell) == id;
+}
+
+bool block_covered(const struct block *b, uint32_t from, uint32_t to,
+		   const struct cover *k)
+{
+	bool before = b->seq_max < k->seq;
+
+	if (before && b->ts_max <= k->ts)
+		return true;
+	for (; from < to; from++) {
+		int64_t ts = (int64_t)block_number(b, BLOCK_TS, from);
+
+		if (before && ts <= k->ts)
+			continue;
+		if (!cover_hides(k, b->puts ? CELL_PUT : block_kind(b, from),
+				 ts, block_number(b, BLOCK_SEQ, from)))
+			return false;
+	}
+	return true;
 }

@@ -280,6 +280,10 @@ uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 		       struct bytes qualifier, uint32_t *cell);
 
+/* Does the marker hide all cells in [@from, @to)? */
+bool block_covered(const struct block *b, uint32_t from, uint32_t to,
+		   const struct cover *k);
+
 /* -- building -------------------------------------------------------------- */
 
 struct block_builder;

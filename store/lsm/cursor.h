@@ -59,6 +59,21 @@ struct block_part {
 	uint32_t cell, end;
 };
 
+/*
+ * What a marker of a whole family hides: puts up to its timestamp that were
+ * written before it (SEQ_NEVER: all of them). Markers show nothing either.
+ */
+struct cover {
+	int64_t ts;
+	uint64_t seq;
+};
+
+static inline bool cover_hides(const struct cover *k, uint8_t kind, int64_t ts,
+			       uint64_t seq)
+{
+	return (ts <= k->ts && seq < k->seq) || kind_is_marker(kind);
+}
+
 struct sst_index;
 struct sst_info;
 
@@ -111,6 +126,11 @@ struct cursor_ops {
 	int (*keys)(struct cursor *c, struct index_rows *out);
 	/* To the first row of block @at of those. 1 or negative. */
 	int (*to_block)(struct cursor *c, uint32_t at);
+	/*
+	 * Does the marker hide all of the row from the present entry on? False
+	 * where that would take long to say. NULL: never.
+	 */
+	bool (*covered)(const struct cursor *c, const struct cover *k);
 	void (*close)(struct cursor *c); /* releases what it pins */
 };
 

@@ -184,6 +184,13 @@ static int to_block(struct cursor *base, uint32_t at)
 	return show(c, c->in.base.ops->to_block(&c->in.base, at));
 }
 
+static bool covered(const struct cursor *base, const struct cover *k)
+{
+	const struct cursor *in = &((const struct level_cursor *)base)->in.base;
+
+	return in->ops->covered(in, k);
+}
+
 static void close_cursor(struct cursor *base)
 {
 	leave(level_cursor_of(base));
@@ -203,6 +210,7 @@ static const struct cursor_ops level_cursor_ops = {
 	.to_cell = to_cell,
 	.keys = keys,
 	.to_block = to_block,
+	.covered = covered,
 	.close = close_cursor,
 };
 

@@ -5,6 +5,9 @@
 #include "store/lsm/memtree.h"
 #include "store/why.h"
 
+/* Cells of a row that are asked whether a marker hides them. */
+#define COVERED_MAX 64
+
 static struct mem_cursor *mem(struct cursor *c)
 {
 	return (struct mem_cursor *)c;
@@ -185,6 +188,18 @@ static int mem_seek_column(struct cursor *base, struct bytes qualifier,
 	return stand_on_cell(c, memrow_seek(c->row, &key, c->cell));
 }
 
+static bool mem_covered(const struct cursor *base, const struct cover *k)
+{
+	const struct memcell *cell = ((const struct mem_cursor *)base)->cell;
+
+	for (unsigned i = 0; cell && i < COVERED_MAX; i++) {
+		if (!cover_hides(k, cell->kind, cell->ts, cell->seq))
+			return false;
+		cell = memcell_next(cell);
+	}
+	return !cell;
+}
+
 static void mem_close(struct cursor *base)
 {
 }
@@ -197,6 +212,7 @@ static const struct cursor_ops mem_ops = {
 	.prev_row = mem_prev_row,
 	.next = mem_next,
 	.seek_column = mem_seek_column,
+	.covered = mem_covered,
 	.close = mem_close,
 };
 

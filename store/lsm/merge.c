@@ -204,6 +204,17 @@ static int settle_row(struct merge *m)
 	}
 }
 
+int merge_moved(struct merge *m, struct merge_source *s, int r)
+{
+	return source_moved(m, s, r);
+}
+
+int merge_go_on(struct merge *m)
+{
+	choose_row(m);
+	return settle_row(m);
+}
+
 static int merge_seek_row(struct cursor *c, struct bytes row)
 {
 	struct merge *m = (struct merge *)c;
@@ -217,8 +228,7 @@ static int merge_seek_row(struct cursor *c, struct bytes row)
 		if (r < 0)
 			return r;
 	}
-	choose_row(m);
-	return settle_row(m);
+	return merge_go_on(m);
 }
 
 static int merge_seek_exact(struct cursor *c, struct bytes row)
@@ -257,8 +267,7 @@ static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
 		if (source_moved(m, s, r) < 0)
 			return r;
 	}
-	choose_row(m);
-	return settle_row(m);
+	return merge_go_on(m);
 }
 
 /*

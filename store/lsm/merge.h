@@ -72,6 +72,24 @@ uint32_t merge_parts(struct merge *m, struct block_part *out, uint32_t n);
 /* As cursor_ops.keys, as merge_rows() has it: of a file that is all shown. */
 int merge_keys(struct merge *m, struct index_rows *out);
 int merge_to_block(struct merge *m, uint32_t at);
+
+/* Rows that a reader need not look at (merge_dead.c). */
+struct dead_rows {
+	/* Markers hide what was written before them; else whatever. */
+	bool by_sequence;
+	struct bytes stop; /* none from here on is passed over; empty = open */
+};
+/*
+ * The merge stands on a row: to the first one that is not known to hold nothing
+ * but what a marker of the whole family hides. As cursor_next_row(), where that
+ * is another row; 1 where it is the present one. Adds to *rows those that were
+ * passed over.
+ */
+int merge_pass_dead(struct merge *m, const struct dead_rows *d, uint64_t *rows);
+/* Takes note of where a source stands after it moved to another row. */
+int merge_moved(struct merge *m, struct merge_source *s, int r);
+/* When sources have moved so: to the row that comes first now. */
+int merge_go_on(struct merge *m);
 /* base.ops->close frees what the merge owns, not the sources. */
 
 #endif

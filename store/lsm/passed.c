@@ -1,7 +1,7 @@
 /*
  * Markers that readers step over: what is deleted costs every scan over it
- * until a merge takes it away. When scans have paid as much as a merge costs,
- * it is made: a memtable with many of them is flushed, and levels with some
+ * until a merge takes it away. When scans have stepped over so many that one is
+ * worth it, a memtable with many of them is flushed, and levels with some
  * are due (compaction.h). Then the tree starts anew.
  *
  * Nobody who only reads does any of that work.

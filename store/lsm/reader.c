@@ -247,6 +247,19 @@ int reader_keys(struct reader *r, struct index_rows *out)
 	       i->ts_max < s->ts_max;
 }
 
+int reader_step_dead(struct reader *r, struct bytes stop)
+{
+	const struct visible_spec *s = &r->spec;
+	const struct dead_rows d = {
+		.by_sequence = s->attrs->new_version_behavior,
+		.stop = stop,
+	};
+
+	if (s->raw || s->has_as_of || s->attrs->keep_deleted != KEEP_DELETED_NO)
+		return 1;
+	return merge_pass_dead(&r->merge, &d, &r->dead);
+}
+
 static int make_visible(struct reader *r)
 {
 	int err;

@@ -34,7 +34,8 @@ struct reader {
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;
-	void *memory; /* of the cursors, one piece; NULL: the spec's */
+	void *memory;  /* of the cursors, one piece; NULL: the spec's */
+	uint64_t dead; /* rows that were passed over */
 };
 
 struct reader_spec {
@@ -87,7 +88,20 @@ static inline bool reader_lost(const struct reader *r)
 /* Markers that it has stepped over. */
 static inline uint64_t reader_markers(const struct reader *r)
 {
-	return r->visible ? visible_markers(r->visible) : 0;
+	return r->dead + (r->visible ? visible_markers(r->visible) : 0);
+}
+
+int reader_step_dead(struct reader *r, struct bytes stop);
+/*
+ * The caller has moved the cursor to a row: on to the first one that may have
+ * something to show, but not over one from @stop on (empty = open). As the move
+ * of the cursor.
+ */
+static inline int reader_pass_dead(struct reader *r, struct bytes stop)
+{
+	return r->merge.base.at.kind == CELL_DELETE_FAMILY
+		       ? reader_step_dead(r, stop)
+		       : 1;
 }
 
 /*

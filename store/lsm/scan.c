@@ -52,14 +52,18 @@ static int first_row(struct lsm_scan *sc, struct cursor *c)
 static int step_row(struct lsm_scan *sc, struct family_scan *f)
 {
 	struct cursor *c = reader_cursor(&f->reader);
+	int r;
 
-	if (f->fresh) {
-		f->fresh = false;
-		return first_row(sc, c);
-	}
-	if (sc->one_row)
+	if (sc->one_row && !f->fresh)
 		return 0;
-	return sc->reversed ? cursor_prev_row(c) : cursor_next_row(c);
+	if (f->fresh)
+		r = first_row(sc, c);
+	else
+		r = sc->reversed ? cursor_prev_row(c) : cursor_next_row(c);
+	f->fresh = false;
+	if (r <= 0 || sc->reversed)
+		return r;
+	return reader_pass_dead(&f->reader, buf_bytes(&sc->row_stop));
 }
 
 /*

@@ -619,6 +619,15 @@ static int sst_to_row(struct cursor *base, uint32_t row)
 	return stand(self(base), row);
 }
 
+static bool sst_covered(const struct cursor *base, const struct cover *k)
+{
+	const struct sst_cursor *c = (const struct sst_cursor *)base;
+
+	return (c->row_index + 1 < c->block->nrow ||
+		!index_continues(&c->table->index, c->block_index + 1)) &&
+	       block_covered(c->block, c->cell_index, c->cell_end, k);
+}
+
 static int sst_part(struct cursor *base, struct block_part *out)
 {
 	struct sst_cursor *c = self(base);
@@ -678,6 +687,7 @@ static const struct cursor_ops ops = {
 	.to_cell = sst_to_cell,
 	.keys = sst_keys,
 	.to_block = sst_to_block,
+	.covered = sst_covered,
 	.close = sst_close,
 };
 

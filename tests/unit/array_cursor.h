@@ -179,6 +179,18 @@ static inline int array_seek_column(struct cursor *c, struct bytes qualifier,
 	}
 }
 
+static inline bool array_covered(const struct cursor *c, const struct cover *k)
+{
+	const struct array_cursor *a = (const struct array_cursor *)c;
+
+	assert(a->placed);
+	for (size_t i = a->at; i < a->n && array_same_row(a, i, a->at); i++)
+		if (!cover_hides(k, a->cells[i].kind, a->cells[i].ts,
+				 a->cells[i].seq))
+			return false;
+	return true;
+}
+
 static inline void array_close(struct cursor *c)
 {
 }
@@ -194,6 +206,7 @@ static inline void array_cursor(struct array_cursor *a,
 		.prev_row = array_prev_row,
 		.next = array_next,
 		.seek_column = array_seek_column,
+		.covered = array_covered,
 		.close = array_close,
 	};
 

@@ -165,6 +165,12 @@ static void rows_are_found(void **state)
 
 		assert_int_equal(block_find_row(b, row, false), cases[i].at);
 		assert_int_equal(block_find_row(b, row, true), cases[i].after);
+		for (uint32_t k = 0; k < 3; k++) {
+			int c = block_row_cmp(b, k, row);
+
+			assert_int_equal(c < 0, k < cases[i].at);
+			assert_int_equal(c <= 0, k < cases[i].after);
+		}
 	}
 	block_free(b);
 	buf_free(&raw);
@@ -224,6 +230,38 @@ static void columns_are_found(void **state)
 					  bytes_str(cases[i].qualifier),
 					  cases[i].ts),
 			cases[i].found);
+	block_free(b);
+	buf_free(&raw);
+}
+
+static void what_a_marker_covers_is_known(void **state)
+{
+	static const struct item items[] = {
+		{"a", "p", 30, 5, 0, CELL_PUT, ""},
+		{"b", "p", 40, 7, 0, CELL_DELETE, ""},
+		{NULL, "p", 30, 6, 0, CELL_PUT, ""},
+		{NULL, "q", 20, 9, 0, CELL_PUT, ""},
+	};
+	static const struct {
+		struct cover cover;
+		bool a, b;
+	} cases[] = {
+		{{30, 10}, true, true},		{{29, 10}, false, false},
+		{{40, UINT64_MAX}, true, true}, {{30, 9}, true, false},
+		{{30, 6}, true, false},		{{30, 5}, false, false},
+	};
+	struct buf raw = {0};
+	struct block *b = NULL;
+
+	(void)state;
+	build(items, 4, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), 2, &b), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct cover *k = &cases[i].cover;
+
+		assert_int_equal(block_covered(b, 0, 1, k), cases[i].a);
+		assert_int_equal(block_covered(b, 1, 4, k), cases[i].b);
+	}
 	block_free(b);
 	buf_free(&raw);
 }
@@ -446,7 +484,9 @@ static void same_keys(const struct block *b, const struct block *whole,
 		assert_int_equal(
 			block_find_equal(b, bytes_str(names[i]), &equal), i);
 		assert_true(equal);
+		assert_int_equal(block_row_cmp(b, i, bytes_str(names[i])), 0);
 		snprintf(other, sizeof(other), "%s!", names[i]);
+		assert_true(block_row_cmp(b, i, bytes_str(other)) < 0);
 		assert_int_equal(block_find_equal(b, bytes_str(other), &equal),
 				 i + 1);
 		assert_false(equal);
@@ -517,6 +557,7 @@ int main(void)
 		cmocka_unit_test(rows_are_found),
 		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),
 		cmocka_unit_test(columns_are_found),
+		cmocka_unit_test(what_a_marker_covers_is_known),
 		cmocka_unit_test(the_newest_of_a_column_is_found),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),

@@ -3,7 +3,7 @@
  *
  * Random cells in one family of small blocks: rows of a cell and rows of many
  * blocks, many versions, markers here and there, in files and in memory; and
- * few cells over many files.
+ * few cells over many files; and rows that markers cover whole, or not quite.
  * Reversed scans never run; row by row they give the same.
  */
 #include <setjmp.h>
@@ -45,8 +45,8 @@ static struct bytes row_key(uint64_t i, char at[KEY_MAX])
 	return bytes_of(at, (size_t)n);
 }
 
-static void make_table(struct temp_store *s, const char *name,
-		       uint32_t versions, bool nvb)
+static void make_table_of(struct temp_store *s, const char *name,
+			  uint32_t versions, bool nvb, uint8_t keep_deleted)
 {
 	struct schema schema = {0};
 	struct family_attrs a;
@@ -57,12 +57,19 @@ static void make_table(struct temp_store *s, const char *name,
 	family_attrs_default(&a);
 	a.versions = versions;
 	a.new_version_behavior = nvb;
+	a.keep_deleted = keep_deleted;
 	a.block_size = 1024;
 	assert_int_equal(schema_add(&schema, bytes_str("f"), &a), 0);
 	assert_int_equal(store_table_create(s->store, bytes_str(name), &schema),
 			 0);
 	assert_int_equal(table_open(s->store, bytes_str(name), &s->table), 0);
 	schema_free(&schema);
+}
+
+static void make_table(struct temp_store *s, const char *name,
+		       uint32_t versions, bool nvb)
+{
+	make_table_of(s, name, versions, nvb, KEEP_DELETED_NO);
 }
 
 static void change(struct temp_store *s, uint64_t row, const struct change *c,
@@ -139,6 +146,36 @@ static void scatter(struct temp_store *s, uint64_t from, uint64_t rows,
 	while (n--)
 		put_one(s, from + below(rows), (unsigned)below(3),
 			(int64_t)below(4) * 10);
+}
+
+/* More than a block holds, the last column newer than most markers. */
+static void put_wide(struct temp_store *s, uint64_t row)
+{
+	for (unsigned k = 0; k < 16; k++)
+		for (int64_t v = 0; v < 5; v++)
+			put_one(s, row, k, v * 5);
+	put_one(s, row, 15, 30 + (int64_t)below(30));
+}
+
+/* Deletes rows one behind the other, most of them whole. */
+static void bury(struct temp_store *s)
+{
+	uint64_t row = below(ROWS), end = row + 1 + below(ROWS);
+	uint64_t spared = below(12);
+
+	for (; row < end && row < ROWS; row++) {
+		struct change c = {.op = CHANGE_DELETE_FAMILY,
+				   .family = bytes_str("f"),
+				   .ts = 30 + (int64_t)below(20)};
+
+		if (below(12) < spared / 4)
+			continue;
+		if (below(12) == 0)
+			c.ts = (int64_t)below(40);
+		if (below(30) == 0)
+			c.op = CHANGE_DELETE_FAMILY_VERSION;
+		change(s, row, &c, 1);
+	}
 }
 
 /* -- two ways to read it --------------------------------------------------- */
@@ -322,6 +359,94 @@ static void try_table(struct temp_store *s, const char *name, uint32_t versions,
 	compare_some(s, NULL);
 }
 
+/*
+ * Rows in files and in memory, markers above them, beside them and below what
+ * was written again.
+ */
+static void try_dead(struct temp_store *s, const char *name, uint32_t versions,
+		     bool nvb, uint8_t keep_deleted)
+{
+	struct snapshot *snap = NULL;
+
+	make_table_of(s, name, versions, nvb, keep_deleted);
+	for (int n = 0; n < 6; n++) {
+		scatter(s, 0, ROWS, n ? (unsigned)below(20) : 90);
+		if (below(2))
+			put_wide(s, below(ROWS));
+		if (below(2))
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		bury(s);
+		if (n == 2)
+			assert_int_equal(snapshot_take(s->store, &snap), 0);
+		if (below(2))
+			bury(s);
+		compare_some(s, snap);
+		if (below(3) == 0)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	compare_some(s, snap);
+	snapshot_release(snap);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	bury(s);
+	compare_some(s, NULL);
+}
+
+static void rows_that_are_dead_now_are_in_the_past_and_in_the_raw(void **state)
+{
+	struct temp_store s = {.options.inline_background = true};
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct list now = {0};
+
+	(void)state;
+	assert_int_equal(temp_make(&s), 0);
+	make_table(&s, "dead", UINT32_MAX, true);
+	for (uint64_t row = 0; row < ROWS; row++)
+		put_one(&s, row, 1, 10);
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	for (uint64_t row = 0; row < ROWS; row++) {
+		struct change c = {.op = CHANGE_DELETE_FAMILY,
+				   .family = bytes_str("f"),
+				   .ts = 30};
+
+		change(&s, row, &c, 1);
+	}
+	read_all(&s, &spec, 1, &now);
+	assert_int_equal(now.text.len, 0);
+	spec.raw = true;
+	read_all(&s, &spec, 1, &now);
+	assert_true(now.text.len > 0);
+	compare(&s, &spec);
+	spec.raw = false;
+	spec.has_as_of = true;
+	spec.as_of = 20;
+	read_all(&s, &spec, 1, &now);
+	assert_true(now.text.len > 0);
+	compare(&s, &spec);
+	buf_free(&now.text);
+	buf_free(&now.row);
+	assert_int_equal(temp_remove(&s), 0);
+}
+
+static void dead_rows_are_passed_over_as_a_walk_does(void **state)
+{
+	const char *seed = getenv("CELLFS_SEED");
+	int rounds = thorough() ? 200 : 10;
+
+	(void)state;
+	for (int n = 0; n < rounds; n++) {
+		struct temp_store s = {.options.inline_background = true,
+				       .options.table_file_bytes = 4000};
+
+		rng_state = seed ? strtoull(seed, NULL, 0) : 7700 + (unsigned)n;
+		assert_int_equal(temp_make(&s), 0);
+		try_dead(&s, "one", 1, true, KEEP_DELETED_NO);
+		try_dead(&s, "all", UINT32_MAX, true, KEEP_DELETED_NO);
+		try_dead(&s, "classic", 2, false, KEEP_DELETED_NO);
+		try_dead(&s, "kept", 2, n % 2 != 0, KEEP_DELETED_YES);
+		assert_int_equal(temp_remove(&s), 0);
+	}
+}
+
 /* Rows whose columns are in several files; now and then one is in two. */
 static void try_spread(struct temp_store *s, const char *name, unsigned twice)
 {
@@ -438,6 +563,9 @@ int main(void)
 		cmocka_unit_test(runs_give_what_a_walk_gives),
 		cmocka_unit_test(many_files_are_one_table),
 		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
+		cmocka_unit_test(dead_rows_are_passed_over_as_a_walk_does),
+		cmocka_unit_test(
+			rows_that_are_dead_now_are_in_the_past_and_in_the_raw),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
