@@ -107,27 +107,33 @@ int memtree_sort(struct memrow *newest, const struct memrow *end,
 	struct arena other = {0};
 	struct sorted_row *s, *spare;
 	uint32_t shared;
-	size_t n = count_rows(newest, end, &shared), i = 0;
+	size_t n = count_rows(newest, end, &shared), i = n;
+	bool ascends = true;
 
 	s = arena_alloc(mem, n * sizeof(*s), 8);
-	spare = arena_alloc(&other, n * sizeof(*s), 8);
-	if (!s || !spare) {
+	if (!s)
+		return -ENOMEM;
+	/* Mostly they came at random or in order, and then all is done. */
+	for (struct memrow *r = newest; r != end; r = step_back(r)) {
+		s[--i] = (struct sorted_row){
+			memindex_head(memrow_key(r), shared), r};
+		if (ascends && i + 1 < n)
+			ascends = by_key(&s[i], &s[i + 1]) < 0;
+	}
+	spare = ascends ? NULL : arena_alloc(&other, n * sizeof(*s), 8);
+	if (!ascends && !spare) {
 		arena_release(mem);
-		arena_release(&other);
 		return -ENOMEM;
 	}
-	for (struct memrow *r = newest; r != end; r = step_back(r))
-		s[i++] = (struct sorted_row){
-			memindex_head(memrow_key(r), shared), r};
-	*out = s;
-	if (sort_rows(s, spare, n)) {
+	if (spare && sort_rows(s, spare, n)) {
 		struct arena was = *mem;
 
 		*mem = other;
 		other = was;
-		*out = spare;
+		s = spare;
 	}
 	arena_release(&other);
+	*out = s;
 	*count = n;
 	return 0;
 }

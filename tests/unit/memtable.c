@@ -914,6 +914,52 @@ static void a_run_passes_over_what_a_cursor_does(void **state)
 	}
 }
 
+/* Row @i of many, which have more than a head in common. */
+static void add_numbered(struct memtable *mt, unsigned i)
+{
+	char row[32];
+
+	snprintf(row, sizeof(row), "common/%03u/and-so-on/%02u", i / 20,
+		 i % 20);
+	add(mt, row, put("a", 1, i + 1));
+}
+
+static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
+{
+	enum {
+		ROWS = 600
+	};
+	/* In order but for two. */
+	static const struct {
+		unsigned first, last;
+	} come[] = {
+		{0, ROWS - 1}, {1, ROWS - 1}, {300, ROWS - 1}, {ROWS - 1, 0},
+		{0, 1},	       {0, 300},      {0, ROWS - 2},   {300, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(come) / sizeof(come[0]); i++) {
+		struct memtable *mt = fresh();
+		struct mem_run run;
+		unsigned n = 0;
+		int r;
+
+		add_numbered(mt, come[i].first);
+		for (unsigned k = 0; k < ROWS; k++)
+			if (k != come[i].first && k != come[i].last)
+				add_numbered(mt, k);
+		add_numbered(mt, come[i].last);
+		assert_int_equal(memtable_run(mt, TREE, &run), 0);
+		r = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&run.base))
+			assert_int_equal(run.base.at.seq, ++n);
+		assert_int_equal(r, 0);
+		assert_int_equal(n, ROWS);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
 static void a_run_seeks_columns_of_a_row(void **state)
 {
 	struct memtable *mt = fresh();
@@ -1125,6 +1171,8 @@ int main(void)
 		cmocka_unit_test(random_steps_agree_with_a_sorted_array),
 		cmocka_unit_test(readers_beside_a_writer_see_all_that_was_done),
 		cmocka_unit_test(a_run_passes_over_what_a_cursor_does),
+		cmocka_unit_test(
+			rows_are_sorted_whether_they_came_in_order_or_not),
 		cmocka_unit_test(a_run_seeks_columns_of_a_row),
 		cmocka_unit_test(rows_that_come_between_seeks_are_found),
 		cmocka_unit_test(a_memtable_ends_with_its_last_row),
