@@ -47,3 +47,15 @@ void descriptors_close(int keep)
 	if (r < 0)
 		close_listed(keep);
 }
+
+void descriptors_silence(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	for (int fd = 0; fd < FIRST; fd++)
+		dup2(null, fd);
+	if (null >= FIRST)
+		close(null);
+}

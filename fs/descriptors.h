@@ -6,7 +6,7 @@
  * that long. And where 0, 1 or 2 is closed, the next file opened, which may be
  * the store's lock or its log, gets that number: what is printed goes there.
  *
- * Both are called before anything of the program's own is open.
+ * The first two are called before anything of the program's own is open.
  */
 #ifndef CELLFS_FS_DESCRIPTORS_H
 #define CELLFS_FS_DESCRIPTORS_H
@@ -18,5 +18,10 @@
 void descriptors_fill(void);
 /* Closes all behind stderr but @keep. */
 void descriptors_close(int keep);
+/*
+ * Lets go of the caller's stdin, stdout and stderr: later, when what he waits
+ * for is done. A thread with files of its own does so for itself.
+ */
+void descriptors_silence(void);
 
 #endif

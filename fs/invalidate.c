@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "fs/descriptors.h"
 #include "fs/fuse.h"
 #include "fs/name.h"
 #include "fs/node.h"
@@ -34,6 +35,7 @@ struct notice {
 struct invalidator {
 	struct nodes *nodes;
 	struct fuse_session *session; /* NULL = not started */
+	bool silent;
 	int device; /* until the thread has it: see own_files() */
 	pthread_t thread;
 	_Atomic bool stop;    /* set under the lock */
@@ -169,13 +171,16 @@ static void send_stale(struct invalidator *iv)
  * of the connection in place of the session's. What the daemon did not reply
  * to then fails when it dies, and with that the lock is free.
  */
-static void own_files(int session, int device)
+static void own_files(int session, int device, bool silent)
 {
 	if (device < 0 || unshare(CLONE_FILES) != 0)
 		return;
 	dup2(device, session);
 	close_range(STDERR_FILENO + 1, (unsigned)session - 1, 0);
 	close_range((unsigned)session + 1, ~0U, 0);
+	/* Or who waits for the end of the caller's output waits for it. */
+	if (silent)
+		descriptors_silence();
 }
 
 /* Another open file of the session's connection, or -1. */
@@ -199,7 +204,7 @@ static void *run(void *arg)
 {
 	struct invalidator *iv = arg;
 
-	own_files(fuse_session_fd(iv->session), iv->device);
+	own_files(fuse_session_fd(iv->session), iv->device, iv->silent);
 	pthread_mutex_lock(&iv->lock);
 	iv->device = -1;
 	pthread_cond_broadcast(&iv->idle);
@@ -219,11 +224,13 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int invalidator_start(struct invalidator *iv, struct fuse_session *se)
+int invalidator_start(struct invalidator *iv, struct fuse_session *se,
+		      bool silent)
 {
 	int device = open_device(fuse_session_fd(se)), r;
 
 	iv->session = se;
+	iv->silent = silent;
 	iv->device = device;
 	r = pthread_create(&iv->thread, NULL, run, iv);
 	if (r)

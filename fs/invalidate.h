@@ -22,8 +22,12 @@ struct invalidator;
 struct nodes;
 
 int invalidator_new(struct nodes *nodes, struct invalidator **out);
-/* From here on the queue is emptied; @se must outlive stop(). */
-int invalidator_start(struct invalidator *iv, struct fuse_session *se);
+/*
+ * From here on the queue is emptied; @se must outlive stop(). @silent: nobody
+ * reads what the thread writes.
+ */
+int invalidator_start(struct invalidator *iv, struct fuse_session *se,
+		      bool silent);
 /* Ends the thread; the rest of the queue is dropped. */
 void invalidator_stop(struct invalidator *iv);
 void invalidator_free(struct invalidator *iv); /* NULL is nothing */

@@ -164,7 +164,7 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 			   "/dev/fuse there and fusermount3 installed?)",
 			   o->mountpoint);
 	m->mounted = true;
-	r = invalidator_start(m->fs->invalidator, m->session);
+	r = invalidator_start(m->fs->invalidator, m->session, !o->foreground);
 	return r < 0 ? why(r, "no thread can be started") : 0;
 }
 
@@ -193,20 +193,12 @@ static int mount_down(struct mount *m)
 /* One line to the command that waits; the daemon's own from then on. */
 static void report_ready(int fd)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
 	if (write(fd, "", 1) != 1)
 		complain("the starting command did not wait");
 	close(fd);
 	if (chdir("/") < 0)
 		complain("chdir: %s", strerror(errno));
-	if (null >= 0) {
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-		if (null > STDERR_FILENO)
-			close(null);
-	}
+	descriptors_silence();
 	openlog("cellfs", LOG_PID, LOG_DAEMON);
 	in_background = true;
 }

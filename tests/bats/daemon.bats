@@ -41,7 +41,7 @@ end_daemon() {
 	mkfifo "$T/pipe"
 	{ cat "$T/pipe" && : >"$T/ended"; } 3>&- &
 	unmount_store
-	"$CELLFS" "$STORE" "$M" 3>&- 9>"$T/pipe"
+	"$CELLFS" "$STORE" "$M" 3>&- 9>"$T/pipe" >&9 2>&9
 	settled test -e "$T/ended"
 	mountpoint -q "$M"
 	end_daemon

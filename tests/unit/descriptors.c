@@ -102,6 +102,20 @@ static int fill_two(void)
 	return write(2, "", 1) < 0 && errno == EBADF ? 0 : 4;
 }
 
+static int let_go_of_a_pipe(void)
+{
+	int fds[2];
+	char c;
+
+	if (pipe(fds) < 0 || dup2(fds[1], 1) < 0 || dup2(fds[1], 2) < 0)
+		return 1;
+	close(fds[1]);
+	descriptors_silence();
+	if (read(fds[0], &c, 1) != 0)
+		return 2;
+	return write(2, "", 1) == 1 && read(0, &c, 1) == 0 ? 0 : 3;
+}
+
 static void all_but_one_are_closed(void **state)
 {
 	in_child(close_with_range);
@@ -119,6 +133,11 @@ static void what_is_closed_is_filled_and_fails_as_before(void **state)
 	in_child(fill_two);
 }
 
+static void who_reads_what_was_let_go_comes_to_its_end(void **state)
+{
+	in_child(let_go_of_a_pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +145,7 @@ int main(void)
 		cmocka_unit_test(
 			they_are_closed_one_by_one_where_the_kernel_is_old),
 		cmocka_unit_test(what_is_closed_is_filled_and_fails_as_before),
+		cmocka_unit_test(who_reads_what_was_let_go_comes_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void setup(struct mount *m)
 		enter(m, m->t, row_name(i), NODE_ROW);
 	assert_int_equal(invalidator_new(m->nodes, &m->iv), 0);
 	/* The session is only handed on. */
-	assert_int_equal(invalidator_start(m->iv, (void *)m), 0);
+	assert_int_equal(invalidator_start(m->iv, (void *)m, false), 0);
 }
 
 static void teardown(struct mount *m)
