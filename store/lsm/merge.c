@@ -1,28 +1,109 @@
 #include "store/lsm/merge.h"
 
-#include <endian.h>
-
 #include "store/lsm/block.h"
+#include "store/lsm/heads.h"
 #include "store/lsm/sst_index.h"
 
-static uint64_t row_head(struct bytes row)
-{
-	uint64_t head = 0;
+/* -- who waits ------------------------------------------------------------ */
 
-	memcpy(&head, row.data, row.len < 8 ? row.len : 8);
-	return be64toh(head);
+static struct merge_source *waiting(const struct merge *m, uint32_t place)
+{
+	return &m->sources[m->sources[place].waiting];
 }
+
+static struct merge_source *active(const struct merge *m, uint32_t number)
+{
+	return &m->sources[m->sources[number].active];
+}
+
+/* Compares the rows on which they stand, in the merge's direction. */
+static inline int rows_cmp(const struct merge *m, const struct merge_source *a,
+			   const struct merge_source *b)
+{
+	struct bytes x, y;
+	int c;
+
+	for (int i = 0; i < 2; i++)
+		if (a->head[i] != b->head[i])
+			return a->head[i] < b->head[i] ? -1 : 1;
+	x = a->cursor->row;
+	y = b->cursor->row;
+	if (x.len <= 2 * HEAD_LEN || y.len <= 2 * HEAD_LEN)
+		c = (x.len > y.len) - (x.len < y.len);
+	else
+		c = bytes_cmp(x, y);
+	return m->backwards ? -c : c;
+}
+
+/* Of equal rows that of the newer source comes first. */
+static inline bool waits_before(const struct merge *m, uint32_t a, uint32_t b)
+{
+	int c = rows_cmp(m, &m->sources[a], &m->sources[b]);
+
+	return c ? c < 0 : a < b;
+}
+
+static void wait_for_turn(struct merge *m, uint32_t source)
+{
+	uint32_t at = m->nwaiting++;
+
+	while (at > 0) {
+		uint32_t above = (at - 1) / 2,
+			 other = m->sources[above].waiting;
+
+		if (waits_before(m, other, source))
+			break;
+		m->sources[at].waiting = other;
+		at = above;
+	}
+	m->sources[at].waiting = source;
+}
+
+/* Takes the first of those that wait, of which there is one. */
+static uint32_t take_turn(struct merge *m)
+{
+	uint32_t first = m->sources[0].waiting, n = --m->nwaiting, at = 0;
+	uint32_t last = m->sources[n].waiting;
+
+	for (uint32_t below = 1; below < n; below = 2 * at + 1) {
+		if (below + 1 < n &&
+		    waits_before(m, m->sources[below + 1].waiting,
+				 m->sources[below].waiting))
+			below++;
+		if (waits_before(m, last, m->sources[below].waiting))
+			break;
+		m->sources[at].waiting = m->sources[below].waiting;
+		at = below;
+	}
+	m->sources[at].waiting = last;
+	return first;
+}
+
+static void make_active(struct merge *m, uint32_t source)
+{
+	m->sources[m->nactive++].active = source;
+	m->current = source;
+}
+
+/* -- rows ----------------------------------------------------------------- */
 
 /* Takes note of where a source stands after it moved to another row. */
 static int source_moved(struct merge *m, struct merge_source *s, int r)
 {
-	s->active = false;
 	s->in_row = false;
 	s->at_row = r == 1;
 	if (r == 1) {
-		s->head = row_head(s->cursor->row);
-		if (m->backwards)
-			s->head = ~s->head;
+		struct bytes row = s->cursor->row;
+
+		s->head[0] = head_of(row);
+		s->head[1] = 0;
+		if (row.len > HEAD_LEN)
+			s->head[1] = head_of(bytes_of(row.data + HEAD_LEN,
+						      row.len - HEAD_LEN));
+		if (m->backwards) {
+			s->head[0] = ~s->head[0];
+			s->head[1] = ~s->head[1];
+		}
 	}
 	return r;
 }
@@ -46,7 +127,8 @@ static int choose_entry(struct merge *m)
 {
 	uint32_t first = m->nsources, second = m->nsources;
 
-	for (uint32_t i = 0; i < m->nsources; i++) {
+	for (uint32_t n = 0; n < m->nactive; n++) {
+		uint32_t i = m->sources[n].active;
 		const struct merge_source *s = &m->sources[i];
 
 		if (!s->in_row)
@@ -71,47 +153,18 @@ static int choose_entry(struct merge *m)
 	return 1;
 }
 
-/* Of the rows the sources stand on, the next one becomes the merge's row. */
+/* Of the rows the sources wait on, the next one becomes the merge's row. */
 static void choose_row(struct merge *m)
 {
-	struct merge_source *best = NULL;
+	const struct merge_source *first;
 
 	m->nactive = 0;
-	m->rest_head = UINT64_MAX;
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		struct merge_source *s = &m->sources[i];
-		int c = -1;
-
-		s->active = false;
-		if (!s->at_row)
-			continue;
-		if (best) {
-			c = (s->head > best->head) - (s->head < best->head);
-			if (!c) {
-				c = bytes_cmp(s->cursor->row,
-					      best->cursor->row);
-				if (m->backwards)
-					c = -c;
-			}
-		}
-		if (c > 0) {
-			if (s->head < m->rest_head)
-				m->rest_head = s->head;
-			continue;
-		}
-		if (c < 0) {
-			/* Those chosen until now wait after all. */
-			for (uint32_t k = 0; best && k < i; k++)
-				m->sources[k].active = false;
-			if (best && best->head < m->rest_head)
-				m->rest_head = best->head;
-			m->nactive = 0;
-			best = s;
-		}
-		s->active = true;
-		m->current = i;
-		m->nactive++;
-	}
+	if (m->nwaiting == 0)
+		return;
+	make_active(m, take_turn(m));
+	first = active(m, 0);
+	while (m->nwaiting && rows_cmp(m, first, waiting(m, 0)) == 0)
+		make_active(m, take_turn(m));
 }
 
 /* Stands on the first entry of the chosen row: 1, or 0 if none is left. */
@@ -128,57 +181,54 @@ static int enter_row(struct merge *m)
 			m->base.at = s->cursor->at;
 		return r;
 	}
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		s = &m->sources[i];
-		if (!s->active)
-			continue;
-		r = source_settle(m, s);
+	for (uint32_t n = 0; n < m->nactive; n++) {
+		r = source_settle(m, active(m, n));
 		if (r < 0)
 			return r;
 	}
 	return choose_entry(m);
 }
 
-/* Moves what is active to its next row in the merge's direction. */
+/* Moves an active source to its next row in the merge's direction. */
+static inline int step_source(struct merge *m, struct merge_source *s)
+{
+	return source_moved(m, s,
+			    m->backwards ? cursor_prev_row(s->cursor)
+					 : cursor_next_row(s->cursor));
+}
+
+/* Moves what is active, and chooses among all. */
 static int leave_row(struct merge *m)
 {
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		struct merge_source *s = &m->sources[i];
-		int r;
+	for (uint32_t n = 0; n < m->nactive; n++) {
+		int r = step_source(m, active(m, n));
 
-		if (!s->active)
-			continue;
-		r = m->backwards ? cursor_prev_row(s->cursor)
-				 : cursor_next_row(s->cursor);
-		if (source_moved(m, s, r) < 0)
+		if (r < 0)
 			return r;
+		if (r == 1)
+			wait_for_turn(m, m->sources[n].active);
 	}
+	choose_row(m);
 	return 0;
 }
 
 /* The one source that is active goes on alone where no other can come first. */
 static inline int leave_row_alone(struct merge *m)
 {
-	uint32_t i = m->current;
-	struct merge_source *s;
-	int r;
-
 	/* Exhausted rows leave no current source; one is active all the same.
 	 */
-	if (i == m->nsources || !m->sources[i].active)
-		for (i = 0; !m->sources[i].active; i++)
-			;
-	s = &m->sources[i];
-	r = m->backwards ? cursor_prev_row(s->cursor)
-			 : cursor_next_row(s->cursor);
-	if (source_moved(m, s, r) < 0)
+	struct merge_source *s = active(m, 0);
+	int r = step_source(m, s);
+
+	if (r < 0)
 		return r;
-	if (r == 1 && s->head < m->rest_head) {
-		s->active = true;
-		m->current = i;
-	} else {
-		choose_row(m);
+	if (r == 1 && (!m->nwaiting || rows_cmp(m, s, waiting(m, 0)) < 0)) {
+		m->current = m->sources[0].active;
+		return 0;
 	}
+	if (r == 1)
+		wait_for_turn(m, m->sources[0].active);
+	choose_row(m);
 	return 0;
 }
 
@@ -193,12 +243,7 @@ static int settle_row(struct merge *m)
 		r = enter_row(m);
 		if (r)
 			return r;
-		if (m->nactive == 1) {
-			r = leave_row_alone(m);
-		} else {
-			r = leave_row(m);
-			choose_row(m);
-		}
+		r = m->nactive == 1 ? leave_row_alone(m) : leave_row(m);
 		if (r < 0)
 			return r;
 	}
@@ -211,6 +256,10 @@ int merge_moved(struct merge *m, struct merge_source *s, int r)
 
 int merge_go_on(struct merge *m)
 {
+	m->nwaiting = 0;
+	for (uint32_t i = 0; i < m->nsources; i++)
+		if (m->sources[i].at_row)
+			wait_for_turn(m, i);
 	choose_row(m);
 	return settle_row(m);
 }
@@ -237,7 +286,7 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 
 	m->backwards = false;
 	m->exact = true;
-	m->rest_head = UINT64_MAX;
+	m->nwaiting = 0;
 	m->nactive = 0;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
@@ -245,11 +294,8 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 
 		if (r < 0)
 			return r;
-		if (r == 0)
-			continue;
-		s->active = true;
-		m->current = i;
-		m->nactive++;
+		if (r == 1)
+			make_active(m, i);
 	}
 	return m->nactive ? enter_row(m) : 0;
 }
@@ -297,12 +343,7 @@ static int merge_step_row(struct merge *m, bool backwards)
 
 	if (m->exact || m->backwards != backwards)
 		return turn(m, backwards);
-	if (m->nactive == 1) {
-		r = leave_row_alone(m);
-	} else {
-		r = leave_row(m);
-		choose_row(m);
-	}
+	r = m->nactive == 1 ? leave_row_alone(m) : leave_row(m);
 	return r < 0 ? r : settle_row(m);
 }
 
@@ -363,8 +404,8 @@ static int merge_seek_column(struct cursor *c, struct bytes qualifier,
 {
 	struct merge *m = (struct merge *)c;
 
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		struct merge_source *s = &m->sources[i];
+	for (uint32_t n = 0; n < m->nactive; n++) {
+		struct merge_source *s = active(m, n);
 		int r;
 
 		if (!s->in_row || !is_before(&s->cursor->at, qualifier, ts))
@@ -401,16 +442,7 @@ static const struct cursor_ops merge_ops = {
 /* The row that the sources which wait stand on first; NULL if none waits. */
 static const struct bytes *next_other_row(const struct merge *m)
 {
-	const struct bytes *least = NULL;
-
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		const struct merge_source *s = &m->sources[i];
-
-		if (s->at_row && !s->active &&
-		    (!least || bytes_cmp(s->cursor->row, *least) < 0))
-			least = &s->cursor->row;
-	}
-	return least;
+	return m->nwaiting ? &waiting(m, 0)->cursor->row : NULL;
 }
 
 int merge_rows(struct merge *m, struct block_rows *out)
@@ -473,12 +505,10 @@ uint32_t merge_parts(struct merge *m, struct block_part *out, uint32_t n)
 	if (m->nactive < 2 || m->nactive > n || m->backwards ||
 	    m->current == m->nsources)
 		return 0;
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		const struct merge_source *s = &m->sources[i];
+	for (uint32_t i = 0; i < m->nactive; i++) {
+		const struct merge_source *s = active(m, i);
 		struct block_rows rows;
 
-		if (!s->active)
-			continue;
 		if (!s->in_row || !s->cursor->ops->rows ||
 		    s->cursor->ops->rows(s->cursor, &rows) <= 0 ||
 		    rows.end == rows.row || rows.block->seq_max > m->seq_max)

@@ -6,16 +6,18 @@
  * costs no comparison of cells.
  *
  *	source 0   a . c . . f		the row "c" is active in 0 and 2,
- *	source 1   . b . d . .		waits in 1 (at "d"); rest_head is
- *	source 2   a . c . e .		the head of "d"
+ *	source 1   . b . d . .		waits in 1 (at "d"), which is the
+ *	source 2   a . c . e .		top of the heap
  *
- * A row is chosen by its head, the first eight bytes as a number, and only
- * equal heads compare bytes. While one source alone is active and its next
- * head is below rest_head, nobody else is looked at. Backwards, heads are
- * kept inverted, so that the smallest one is next in both directions.
+ * Sources that wait are a heap by the rows on which they stand. A row is chosen
+ * by its head, the first sixteen bytes as two numbers, and only equal heads
+ * compare bytes. While one source alone is active and its next head is below
+ * that of the top, nobody else is looked at. Backwards, heads are kept
+ * inverted, so that the smallest one is next in both directions.
  *
  * Inside a row the current source goes on without asking until its entry is
- * not before that of the runner-up.
+ * not before that of the runner-up, which is sought among those that have the
+ * row.
  *
  * Sources come newest first (memtable, frozen memtables, level 0, level 1 ...).
  * The merge is itself a cursor; entries of equal coordinates come by sequence
@@ -30,10 +32,12 @@
 struct merge_source {
 	struct cursor *cursor; /* owned by the caller, closed by him */
 	/* private */
-	uint64_t head; /* first 8 bytes of its row, big-endian */
-	bool at_row;   /* stands on a row */
-	bool active;   /* ... that is the merge's row */
-	bool in_row;   /* ... with entries left in it */
+	uint64_t head[2]; /* first 16 bytes of its row, big-endian */
+	bool at_row;	  /* stands on a row */
+	bool in_row;	  /* ... the merge's, with entries left in it */
+	/* Not of this one: the merge's lists, a place in each source. */
+	uint32_t waiting; /* [i]: place i of the heap of those that wait */
+	uint32_t active;  /* [i]: number i of those that have its row */
 };
 
 struct merge {
@@ -42,10 +46,10 @@ struct merge {
 	uint32_t nsources;
 	uint64_t seq_max;
 	/* private */
-	uint32_t current;   /* source of base.at */
-	uint32_t runner;    /* next after it in the row, or nsources */
-	uint32_t nactive;   /* sources in the row */
-	uint64_t rest_head; /* smallest head of those that wait */
+	uint32_t current;  /* source of base.at */
+	uint32_t runner;   /* next after it in the row, or nsources */
+	uint32_t nactive;  /* sources in the row, ascending */
+	uint32_t nwaiting; /* sources that stand on rows behind it */
 	bool backwards;
 	bool exact; /* came by seek_exact: others stand nowhere */
 	struct buf row;

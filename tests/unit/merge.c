@@ -203,6 +203,79 @@ static void rows_with_equal_heads_compare_their_tails(void **state)
 	cursor_close(&m.base);
 }
 
+/*
+ * Sources of a few rows each, of names that are alike for 8, 16 and more bytes
+ * and that end in each other; against all cells sorted.
+ */
+static void many_sources_come_in_order_both_ways(void **state)
+{
+	static const char *const names[] = {"a",
+					    "user0000",
+					    "user00000000000",
+					    "user000000000000",
+					    "user0000000000001",
+					    "user00000000000012",
+					    "user0000000000002",
+					    "user1",
+					    "user10000000000012x",
+					    "user10000000000012y",
+					    "z"};
+	enum {
+		SOURCES = 40,
+		ROWS = sizeof(names) / sizeof(names[0])
+	};
+	struct array_cell cells[SOURCES][ROWS], all[SOURCES * ROWS];
+	struct array_cursor in[SOURCES];
+	struct merge_source sources[SOURCES];
+	struct merge m;
+
+	for (unsigned run = 0; run < 50; run++) {
+		uint64_t dice = run * 7919 + 1, seq = 1;
+		size_t total = 0, at;
+		int r;
+
+		for (int i = SOURCES - 1; i >= 0; i--) {
+			size_t n = 0;
+
+			for (int k = 0; k < ROWS; k++) {
+				dice = dice * 6364136223846793005u + 1;
+				if (dice >> 61)
+					continue;
+				cells[i][n] = (struct array_cell){
+					names[k], "q", 1, PUT, seq++};
+				all[total++] = cells[i][n++];
+			}
+			array_cursor(&in[i], cells[i], n);
+			sources[i].cursor = &in[i].base;
+		}
+		array_sort(all, total);
+		merge_init(&m, sources, SOURCES, UINT64_MAX);
+		r = cursor_seek_row(&m.base, bytes_str(""));
+		for (at = 0; at < total; r = cursor_next_row(&m.base)) {
+			assert_int_equal(r, 1);
+			assert_true(
+				bytes_eq(m.base.row, bytes_str(all[at].row)));
+			for (int more = 1; more == 1;
+			     more = cursor_next(&m.base))
+				assert_int_equal(m.base.at.seq, all[at++].seq);
+		}
+		assert_int_equal(r, 0);
+		r = cursor_seek_back(&m.base, bytes_str(""), false);
+		for (; at; r = cursor_prev_row(&m.base)) {
+			size_t first = at - 1;
+
+			while (first &&
+			       !strcmp(all[first - 1].row, all[at - 1].row))
+				first--;
+			assert_int_equal(r, 1);
+			assert_int_equal(m.base.at.seq, all[first].seq);
+			at = first;
+		}
+		assert_int_equal(r, 0);
+		cursor_close(&m.base);
+	}
+}
+
 static void no_source_is_an_empty_tree(void **state)
 {
 	struct merge m;
@@ -302,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_column_is_sought_in_all_sources),
 		cmocka_unit_test(next_row_does_not_walk_cells),
 		cmocka_unit_test(rows_with_equal_heads_compare_their_tails),
+		cmocka_unit_test(many_sources_come_in_order_both_ways),
 		cmocka_unit_test(no_source_is_an_empty_tree),
 		cmocka_unit_test(dead_rows_are_passed_over_without_a_walk),
 		cmocka_unit_test(no_dead_row_is_passed_over_beyond_the_stop),
