@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/block.h"
-#include "store/lsm/sst_format.h"
+#include "store/lsm/sst_index.h"
 
 /* All but the value's bytes. */
 static void copy_names(const struct entry *e, struct bytes row,
@@ -85,6 +85,7 @@ struct newest {
 	/* Where the row begins in files that may have it. */
 	struct {
 		const struct sstable *file;
+		struct index_spot spot;
 		uint32_t block;
 	} near[NEAR_MAX];
 	uint32_t nnear;
@@ -148,12 +149,13 @@ static void approach(struct newest *n, const struct sstable *t)
 	if (n->nnear == NEAR_MAX)
 		return;
 	n->near[n->nnear].file = t;
-	n->near[n->nnear++].block = sst_row_ahead(t, n->column.row);
+	sst_row_near(t, n->column.row, &n->near[n->nnear++].spot);
 }
 
 /*
  * Most of a tree is deep down: there it is found, or a version is that this one
- * must be newer than. While that comes, level 0 tells what else must come.
+ * must be newer than. While its index comes, level 0 tells what else must come;
+ * then blocks come side by side.
  */
 static void approach_files(struct newest *n, const struct level *top)
 {
@@ -161,14 +163,17 @@ static void approach_files(struct newest *n, const struct level *top)
 	n->no = 0;
 	if (n->deep)
 		approach(n, n->deep);
-	if (!n->column.row_exists)
-		return;
-	for (uint32_t i = 0; i < top->nfiles && i < ASKED_MAX; i++) {
+	for (uint32_t i = 0; n->column.row_exists && i < top->nfiles; i++) {
+		if (i == ASKED_MAX)
+			break;
 		if (sst_may_have_column(top->files[i], &n->column))
 			approach(n, top->files[i]);
 		else
 			n->no |= (uint64_t)1 << i;
 	}
+	for (uint32_t i = 0; i < n->nnear; i++)
+		n->near[i].block =
+			sst_row_ahead(n->near[i].file, &n->near[i].spot);
 }
 
 static void look_ahead(struct newest *n)

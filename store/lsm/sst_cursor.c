@@ -293,24 +293,31 @@ static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 
 /* -- rows ------------------------------------------------------------------ */
 
+void sst_row_near(const struct sstable *t, struct bytes row,
+		  struct index_spot *spot)
+{
+	index_near(&t->index, row, spot);
+	cache_ahead(&t->slots, spot->near);
+}
+
 /* First block whose first row is >= @row; is it equal? */
 static uint32_t find_block(const struct sstable *t, struct bytes row,
 			   bool *equal)
 {
 	struct index_spot spot;
 
-	index_near(&t->index, row, &spot);
-	cache_ahead(&t->slots, spot.near);
+	sst_row_near(t, row, &spot);
 	return index_find_equal(&t->index, &spot, equal);
 }
 
-/* The block in which @row begins, or in which it is not. */
-static uint32_t near_block(const struct sstable *t, struct bytes row)
+/* The block in which the row begins, or in which it is not. */
+static uint32_t spot_block(const struct sstable *t,
+			   const struct index_spot *spot)
 {
 	bool equal;
-	uint32_t i = find_block(t, row, &equal);
+	uint32_t i = index_find_equal(&t->index, spot, &equal);
 
-	/* A block that continues @row is not where it begins. */
+	/* A block that continues the row is not where it begins. */
 	return i > 0 && (!equal || index_continues(&t->index, i)) ? i - 1 : i;
 }
 
@@ -389,9 +396,9 @@ int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 	return rows_found(c, at, out);
 }
 
-uint32_t sst_row_ahead(const struct sstable *t, struct bytes row)
+uint32_t sst_row_ahead(const struct sstable *t, const struct index_spot *spot)
 {
-	uint32_t i = near_block(t, row);
+	uint32_t i = spot_block(t, spot);
 
 	cache_ahead_block(&t->slots, i);
 	return i;
@@ -412,7 +419,10 @@ int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
 
 void sst_cursor_near(struct sst_cursor *c, struct bytes row)
 {
-	c->near_index = near_block(c->table, row);
+	struct index_spot spot;
+
+	sst_row_near(c->table, row, &spot);
+	c->near_index = spot_block(c->table, &spot);
 }
 
 int sst_cursor_take(struct sst_cursor *c)

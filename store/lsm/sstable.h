@@ -166,10 +166,15 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c);
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
 /*
- * The same in two steps, so that the block comes near while there is other
- * work: tells where the row must begin if it is there, then looks.
+ * The same in three steps, so that what each waits for comes near while there
+ * is other work: begins with the index, of which @spot takes note; tells the
+ * block in which the row must begin if it is there, and begins with that;
+ * looks.
  */
-uint32_t sst_row_ahead(const struct sstable *t, struct bytes row);
+struct index_spot;
+void sst_row_near(const struct sstable *t, struct bytes row,
+		  struct index_spot *spot);
+uint32_t sst_row_ahead(const struct sstable *t, const struct index_spot *spot);
 int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
 		       struct block_rows *out);
 /*

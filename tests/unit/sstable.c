@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/block.h"
+#include "store/lsm/sst_index.h"
 #include "store/lsm/sstable.h"
 #include "store/why.h"
 #include "tests/sim/os_fault.h"
@@ -381,20 +382,23 @@ static void seek_anywhere(const struct model *m, struct cursor *c)
 		wander(m, c, i);
 }
 
-/* Exactly a row, in one step or in two; as @found. */
-static void find_row(struct sstable *t, struct bytes row, bool in_two,
+/* Exactly a row, in one step or in three; as @found. */
+static void find_row(struct sstable *t, struct bytes row, bool in_three,
 		     const struct item *found)
 {
+	struct index_spot spot;
 	struct sst_cursor c;
 	struct block_rows at;
 	struct entry e;
 	int r;
 
 	sst_cursor(t, &c);
-	if (in_two)
-		r = sst_cursor_find_in(&c, sst_row_ahead(t, row), row, &at);
-	else
+	if (in_three) {
+		sst_row_near(t, row, &spot);
+		r = sst_cursor_find_in(&c, sst_row_ahead(t, &spot), row, &at);
+	} else {
 		r = sst_cursor_find(&c, row, &at);
+	}
 	assert_int_equal(r, found != NULL);
 	if (found) {
 		assert_int_equal(block_row_cmp(at.block, at.row, row), 0);
