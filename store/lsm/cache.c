@@ -10,6 +10,11 @@
 
 /* Blocks that move at a time: more than holes of their size come to be. */
 #define MOVES 4
+/*
+ * Slots of a table that goes are emptied so many at a time: who reads waits for
+ * the lock no longer than that takes.
+ */
+#define RELEASED 64u
 /* By so much at a time blocks make way for holes between them, or come back. */
 #define STEP ((size_t)64 << 10)
 
@@ -457,26 +462,33 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	return use;
 }
 
+/* Takes out what is in some slots from @i on. */
+static void release_some(struct cache_slots *s, uint32_t i)
+{
+	uint32_t end = s->nblocks - i < RELEASED ? s->nblocks : i + RELEASED;
+	struct block_cache *c = s->cache;
+	struct block *gone = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	for (; i < end; i++) {
+		struct block *b = atomic_load(&s->block[i]);
+
+		if (!b)
+			continue;
+		atomic_store(&s->block[i], NULL);
+		ring_remove(c, s->in_memory, b);
+		b->next = gone;
+		gone = b;
+	}
+	pthread_mutex_unlock(&c->lock);
+	free_all(gone);
+}
+
+/* What others bring in between makes those that are left leave, or hollow. */
 void cache_slots_release(struct cache_slots *s)
 {
-	struct block_cache *c = s->cache;
-
-	if (c) {
-		struct block *gone = NULL;
-
-		pthread_mutex_lock(&c->lock);
-		for (uint32_t i = 0; i < s->nblocks; i++) {
-			struct block *b = atomic_load(&s->block[i]);
-
-			if (!b)
-				continue;
-			ring_remove(c, s->in_memory, b);
-			b->next = gone;
-			gone = b;
-		}
-		pthread_mutex_unlock(&c->lock);
-		free_all(gone);
-	}
+	for (uint32_t i = 0; s->cache && i < s->nblocks; i += RELEASED)
+		release_some(s, i);
 	free(s->block);
 	free(s->pins);
 	*s = (struct cache_slots){0};

@@ -102,6 +102,48 @@ static void put_in(struct cache_slots *s, uint32_t i, size_t raw)
 		block_free(own);
 }
 
+static void *read_on(void *arg)
+{
+	struct cache_slots *s = arg;
+
+	for (int pass = 0; pass < 20; pass++)
+		for (uint32_t i = 0; i < s->nblocks; i++)
+			read_one(s, i);
+	return NULL;
+}
+
+/* More blocks than its lock is held for, while another's push them out. */
+static void a_table_goes_while_another_comes_in(void **state)
+{
+	enum {
+		MANY = 1000
+	};
+	struct cache_slots gone, rest;
+	struct block_cache_stat stat;
+	struct block_cache *c;
+	pthread_t reader;
+
+	(void)state;
+	assert_int_equal(block_cache_new((size_t)MANY * RAW, &c), 0);
+	assert_int_equal(cache_slots_init(&rest, c, MANY, false), 0);
+	for (int round = 0; round < 5; round++) {
+		assert_int_equal(cache_slots_init(&gone, c, MANY + 1, false),
+				 0);
+		for (uint32_t i = 0; i < MANY + 1; i++)
+			read_one(&gone, i);
+		assert_int_equal(pthread_create(&reader, NULL, read_on, &rest),
+				 0);
+		cache_slots_release(&gone);
+		pthread_join(reader, NULL);
+	}
+	cache_slots_release(&rest);
+	block_cache_stat(c, &stat);
+	assert_int_equal(stat.bytes, 0);
+	assert_int_equal(stat.bare, 0);
+	assert_int_equal(stat.hollow, 0);
+	block_cache_free(c);
+}
+
 /*
  * Blocks of two tables by turns, and those of the one go: what is left of
  * the other must not keep all of the memory while a third one's come in.
@@ -364,6 +406,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_put_is_found),
 		cmocka_unit_test(the_bound_holds),
+		cmocka_unit_test(a_table_goes_while_another_comes_in),
 		cmocka_unit_test(what_has_left_takes_no_memory),
 		cmocka_unit_test(holes_take_no_more_than_their_bound),
 		cmocka_unit_test(what_is_read_often_stays),
