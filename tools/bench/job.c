@@ -237,6 +237,13 @@ static double run_all(struct thread *t, unsigned n, struct start *start)
 	return job_clock() - begin;
 }
 
+struct dice job_dice(const struct job *j, unsigned thread)
+{
+	uint64_t workload = (uint64_t)(j->workload - bench_workloads);
+
+	return (struct dice){workload << 48 | (uint64_t)thread << 40};
+}
+
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
 {
 	struct thread t[THREADS_MAX] = {0};
@@ -245,10 +252,8 @@ int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
 	int r = 0;
 
 	for (; r == 0 && made < n; made++) {
-		t[made].worker =
-			(struct worker){.job = j,
-					.index = made,
-					.dice = {(uint64_t)made << 40}};
+		t[made].worker = (struct worker){
+			.job = j, .index = made, .dice = job_dice(j, made)};
 		r = j->engine->session(j->db, &t[made].worker.session);
 		if (r < 0)
 			break;

@@ -123,6 +123,11 @@ void job_quiet(struct job *j);
 void job_measure_begin(struct job *j);
 void job_measure_end(struct job *j);
 uint64_t job_disk_bytes(const char *dir);
+/*
+ * Its own for each thread of each workload: no reader asks for the very cells
+ * that a workload before has just written, one after the other.
+ */
+struct dice job_dice(const struct job *j, unsigned thread);
 /* Runs @fn in @n threads, each with a session; sets ops, seconds, rate. */
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w));
 /* Scans all; the sums must be @want's (tails only where @tails). */

@@ -387,7 +387,7 @@ static void *writer_main(void *arg)
 {
 	struct writer *wr = arg;
 	struct job *j = wr->job;
-	struct dice dice = {UINT64_C(1) << 60};
+	struct dice dice = job_dice(j, THREADS_MAX);
 	struct item it;
 	void *session;
 
