@@ -110,6 +110,12 @@ int os_fdatasync(struct os_file *f)
 	return rc < 0 ? failed(rc, f->name, "sync") : 0;
 }
 
+void os_write_out(struct os_file *f, uint64_t off, uint64_t n)
+{
+	if (f->os->ops->write_out)
+		f->os->ops->write_out(f, off, n);
+}
+
 int os_truncate(struct os_file *f, uint64_t size)
 {
 	int rc = f->os->ops->truncate(f, size);

@@ -62,6 +62,8 @@ struct os_ops {
 	ssize_t (*pwrite)(struct os_file *f, const void *buf, size_t n,
 			  uint64_t off);
 	int (*fdatasync)(struct os_file *f);
+	/* NULL: nothing is begun ahead. */
+	void (*write_out)(struct os_file *f, uint64_t off, uint64_t n);
 	int (*truncate)(struct os_file *f, uint64_t size);
 	/*
 	 * Allocates @len bytes, sets the size; the content, old one
@@ -133,6 +135,11 @@ void os_pages_free(void *p, size_t size);
 /* 0 or a negative errno: all @n bytes or failure. */
 int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off);
 int os_fdatasync(struct os_file *f);
+/*
+ * A hint: the bytes are on their way to the disk from now on, so that the next
+ * os_fdatasync() finds less to do. Nothing is durable by it, nothing fails.
+ */
+void os_write_out(struct os_file *f, uint64_t off, uint64_t n);
 int os_truncate(struct os_file *f, uint64_t size);
 int os_allocate(struct os_file *f, uint64_t len);
 int os_size(struct os_file *f, uint64_t *out);

@@ -324,6 +324,12 @@ static int posix_fdatasync(struct os_file *f)
 	return fdatasync(pfile(f)->fd) ? -errno : 0;
 }
 
+static void posix_write_out(struct os_file *f, uint64_t off, uint64_t n)
+{
+	(void)sync_file_range(pfile(f)->fd, (off_t)off, (off_t)n,
+			      SYNC_FILE_RANGE_WRITE);
+}
+
 static int posix_truncate(struct os_file *f, uint64_t size)
 {
 	int rc;
@@ -527,6 +533,7 @@ struct os *os_posix(void)
 		.pread = posix_pread,
 		.pwrite = posix_pwrite,
 		.fdatasync = posix_fdatasync,
+		.write_out = posix_write_out,
 		.truncate = posix_truncate,
 		.allocate = posix_allocate,
 		.size = posix_size,

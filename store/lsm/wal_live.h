@@ -65,6 +65,7 @@ struct wal {
 	struct os_file *file; /* the active segment, NULL = none yet */
 	struct wal_head head; /* of it; the appender reads without lock */
 	uint64_t marked;      /* what its mark says */
+	uint64_t begun;	      /* the disk has begun with all before it */
 	bool syncing;	      /* a leader is outside; file stays */
 	struct wal_crowd crowd;
 	_Atomic uint64_t drained, synced;

@@ -119,6 +119,7 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 	w->file = file;
 	w->head = head;
 	w->marked = head.start;
+	w->begun = head.start;
 	w->next = head.number + 1;
 	pthread_mutex_unlock(&w->lock);
 	return 0;

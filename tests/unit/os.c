@@ -95,6 +95,22 @@ static void what_was_written_is_read_and_ends_at_the_end(void **state)
 	assert_int_equal(os_close(f), 0);
 }
 
+static void writing_out_changes_nothing(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "a");
+	char back[5];
+
+	assert_int_equal(os_pwrite(f, "hello", 5, 0), 0);
+	os_write_out(f, 0, 5);
+	/* Not of a file's length, nor of any use: a hint cannot fail. */
+	os_write_out(f, 1 << 20, 1 << 20);
+	assert_int_equal(os_pread(f, back, 5, 0), 5);
+	assert_memory_equal(back, "hello", 5);
+	assert_int_equal(os_fdatasync(f), 0);
+	assert_int_equal(os_close(f), 0);
+}
+
 static void files_are_private_and_exclusive_when_asked(void **state)
 {
 	struct place *p = *state;
@@ -401,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_directory_is_made_private),
 		TEST(what_was_written_is_read_and_ends_at_the_end),
+		TEST(writing_out_changes_nothing),
 		TEST(files_are_private_and_exclusive_when_asked),
 		TEST(links_fifos_and_directories_are_refused),
 		TEST(direct_is_only_a_hint),

@@ -391,6 +391,69 @@ static void many_threads_append_sync_and_rotate(void **state)
 	assert_int_equal(wal_close(c.w), 0);
 }
 
+/* What the log had the disk begin with: of each file in order, no gap. */
+static struct begun {
+	char file[48];
+	uint64_t to;	/* in the file */
+	uint64_t bytes; /* in all */
+	bool wrong;
+} begun;
+
+static void note_write_out(struct os_file *f, uint64_t off, uint64_t n)
+{
+	uint64_t size = 0;
+
+	if (strcmp(begun.file, f->name)) {
+		memcpy(begun.file, f->name, sizeof(begun.file));
+		begun.to = WAL_BLOCK_BYTES;
+	}
+	if (off != begun.to || os_size(f, &size) < 0 || off + n > size)
+		begun.wrong = true;
+	begun.to = off + n;
+	begun.bytes += n;
+}
+
+static void the_disk_begins_before_a_segment_ends(void **state)
+{
+	enum {
+		LEN = 30000,
+		MIB = 1 << 20
+	};
+	struct place *p = *state;
+	const struct os_ops *real = os_posix()->ops;
+	struct os_ops ops = *real;
+	struct seen s = {0};
+	uint64_t lsn, segment;
+	struct wal_stat st;
+	struct wal *w;
+
+	p->o = (struct wal_options){.segment_bytes = 8 * MIB,
+				    .ring_bytes = MIB};
+	w = open_wal(p, 0, &s);
+	ops.write_out = note_write_out;
+	os_posix()->ops = &ops;
+	memset(&begun, 0, sizeof(begun));
+	/* Now through the ring, now past it; two segments end by themselves. */
+	for (uint32_t n = 0; n < 800; n++) {
+		append(w, n, n % 3 ? LEN / 100 : LEN, &lsn);
+		if (n % 3 == 0)
+			append(w, n, 3 * LEN, &lsn);
+		if (n % 97 == 0)
+			assert_int_equal(wal_sync(w, lsn), 0);
+		if (n == 700)
+			assert_int_equal(wal_rotate(w, &segment), 0);
+	}
+	os_posix()->ops = real;
+	assert_false(begun.wrong);
+	wal_stat(w, &st);
+	assert_true(st.segments >= 4);
+	/* Of each segment all but the last two MiB and a drain. */
+	assert_true(begun.bytes <= lsn);
+	assert_true(begun.bytes + st.segments * 3 * MIB >= lsn);
+	assert_true(begun.bytes >= 8 * MIB);
+	assert_int_equal(wal_close(w), 0);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -404,6 +467,7 @@ int main(void)
 		TEST(reading_only_changes_nothing),
 		TEST(a_tick_is_none_of_the_crowd),
 		TEST(a_missing_segment_is_named),
+		TEST(the_disk_begins_before_a_segment_ends),
 		TEST(many_threads_append_sync_and_rotate),
 	};
 
