@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int buf_reserve(struct buf *b, size_t more)
+int buf_grow(struct buf *b, size_t more)
 {
 	size_t need, cap = b->cap ? b->cap : 64;
 	uint8_t *data;
@@ -22,18 +22,6 @@ int buf_reserve(struct buf *b, size_t more)
 		return -ENOMEM;
 	b->data = data;
 	b->cap = cap;
-	return 0;
-}
-
-int buf_append(struct buf *b, const void *data, size_t len)
-{
-	int r = buf_reserve(b, len);
-
-	if (r < 0)
-		return r;
-	if (len)
-		memcpy(b->data + b->len, data, len);
-	b->len += len;
 	return 0;
 }
 
@@ -55,18 +43,6 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	va_end(ap);
 	b->len += (size_t)n;
 	return 0;
-}
-
-int buf_set(struct buf *b, struct bytes s)
-{
-	size_t len = b->len;
-	int r;
-
-	b->len = 0;
-	r = buf_append(b, s.data, s.len);
-	if (r < 0)
-		b->len = len;
-	return r;
 }
 
 void buf_free(struct buf *b)

@@ -302,5 +302,11 @@ uint32_t block_builder_cells(const struct block_builder *b);
 size_t block_builder_bytes(const struct block_builder *b);
 /* Replaces @raw by the block. */
 int block_builder_finish(struct block_builder *b, struct buf *raw);
+/*
+ * The same into @size bytes at @room if that is certain to be enough for it and
+ * what is spoiled behind it, else into @raw; *out says where.
+ */
+int block_builder_finish_at(struct block_builder *b, uint8_t *room, size_t size,
+			    struct buf *raw, struct bytes *out);
 
 #endif

@@ -154,6 +154,8 @@ int block_builder_row(struct block_builder *b, struct bytes row, bool continues)
 	/* Rows ascend, so only the first need be compared. */
 	if (b->prefix_len > row.len)
 		b->prefix_len = (uint32_t)row.len;
+	if (bytes_same(b->rows.data, row.data, b->prefix_len))
+		return 0;
 	for (uint32_t i = 0; i < b->prefix_len; i++)
 		if (b->rows.data[i] != row.data[i])
 			b->prefix_len = i;
@@ -169,9 +171,7 @@ static bool qual_is(const struct block_builder *b, uint32_t i, struct bytes q)
 	if (i >= b->nqual)
 		return false;
 	have = qual_at(b, i);
-	return have->len == q.len &&
-	       (q.len == 0 ||
-		!memcmp(b->qualifiers.data + have->at, q.data, q.len));
+	return bytes_eq(bytes_of(b->qualifiers.data + have->at, have->len), q);
 }
 
 static void slot_put(struct block_builder *b, uint32_t hash, uint32_t index)
@@ -356,8 +356,7 @@ static uint8_t *put(uint8_t *at, uint64_t v, unsigned width)
 
 static uint8_t *put_bytes(uint8_t *at, const void *from, size_t n)
 {
-	if (n)
-		memcpy(at, from, n);
+	bytes_copy(at, from, n);
 	return at + n;
 }
 
@@ -376,6 +375,27 @@ static uint8_t *put_header(const struct block_builder *b, const struct shape *s,
 	at = put(at, s->base[BLOCK_TS], 8);
 	at = put(at, s->base[BLOCK_SEQ], 8);
 	return put(at, s->base[BLOCK_TTL], 8);
+}
+
+/* Of the numbers that all are as the base says nothing is stored. */
+static uint8_t *put_times(const struct block_builder *b, const struct shape *s,
+			  uint8_t *at)
+{
+	const uint8_t *w = s->width;
+
+	for (uint32_t i = 0; w[BLOCK_TS] && i < b->ncell; i++)
+		at = put(at, cell_at(b, i)->ts - s->base[BLOCK_TS],
+			 w[BLOCK_TS]);
+	for (uint32_t i = 0; w[BLOCK_SEQ] && i < b->ncell; i++)
+		at = put(at, cell_at(b, i)->seq - s->base[BLOCK_SEQ],
+			 w[BLOCK_SEQ]);
+	for (uint32_t i = 0; w[BLOCK_TTL] && i < b->ncell; i++)
+		at = put(at, cell_at(b, i)->ttl - s->base[BLOCK_TTL],
+			 w[BLOCK_TTL]);
+	for (uint32_t i = 0; w[BLOCK_KIND] && i < b->ncell; i++)
+		at = put(at, cell_at(b, i)->kind - s->base[BLOCK_KIND],
+			 w[BLOCK_KIND]);
+	return at;
 }
 
 static uint8_t *put_arrays(const struct block_builder *b, const struct shape *s,
@@ -397,20 +417,9 @@ static uint8_t *put_arrays(const struct block_builder *b, const struct shape *s,
 		end += qual_at(b, order[i])->len;
 		at = put(at, end, w[BLOCK_QUAL_END]);
 	}
-	for (uint32_t i = 0; i < b->ncell; i++)
+	for (uint32_t i = 0; w[BLOCK_ID] && i < b->ncell; i++)
 		at = put(at, qual_at(b, cell_at(b, i)->id)->id, w[BLOCK_ID]);
-	for (uint32_t i = 0; i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->ts - s->base[BLOCK_TS],
-			 w[BLOCK_TS]);
-	for (uint32_t i = 0; i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->seq - s->base[BLOCK_SEQ],
-			 w[BLOCK_SEQ]);
-	for (uint32_t i = 0; i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->ttl - s->base[BLOCK_TTL],
-			 w[BLOCK_TTL]);
-	for (uint32_t i = 0; i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->kind - s->base[BLOCK_KIND],
-			 w[BLOCK_KIND]);
+	at = put_times(b, s, at);
 	at = put(at, 0, w[BLOCK_VALUE_END]);
 	for (uint32_t i = 0; i < b->ncell; i++)
 		at = put(at, cell_at(b, i)->value_end, w[BLOCK_VALUE_END]);
@@ -449,29 +458,53 @@ static size_t bound(const struct block_builder *b, const struct shape *s)
 	       b->rows.len + b->qualifiers.len + b->values.len + BLOCK_SLACK;
 }
 
-int block_builder_finish(struct block_builder *b, struct buf *raw)
+/* Makes the block in @room, or in @raw where that is NULL or too small. */
+static int finish(struct block_builder *b, uint8_t *room, size_t size,
+		  struct buf *raw, struct bytes *out)
 {
 	struct shape s;
 	uint32_t *order;
 	uint8_t *at;
-	int r;
+	int r = 0;
 
 	order = malloc((b->nqual + 1) * sizeof(*order));
 	if (!order)
 		return -ENOMEM;
 	find_shape(b, &s);
-	raw->len = 0;
-	r = buf_reserve(raw, bound(b, &s));
+	if (bound(b, &s) > size) {
+		raw->len = 0;
+		r = buf_reserve(raw, bound(b, &s));
+		room = raw->data;
+	}
 	if (r < 0)
 		goto out;
 	sort_qualifiers(b, order);
-	at = put_header(b, &s, raw->data);
+	at = put_header(b, &s, room);
 	at = put_arrays(b, &s, order, at);
 	at = put_heaps(b, order, at);
-	raw->len = (size_t)(at - raw->data);
-	if (raw->len > BLOCK_LEN_MAX)
-		r = why(-EFBIG, "a block of %zu bytes is too large", raw->len);
+	*out = bytes_of(room, (size_t)(at - room));
+	if (out->len > BLOCK_LEN_MAX)
+		r = why(-EFBIG, "a block of %zu bytes is too large", out->len);
 out:
 	free(order);
+	return r;
+}
+
+int block_builder_finish(struct block_builder *b, struct buf *raw)
+{
+	struct bytes made = {0};
+	int r = finish(b, NULL, 0, raw, &made);
+
+	raw->len = made.len;
+	return r;
+}
+
+int block_builder_finish_at(struct block_builder *b, uint8_t *room, size_t size,
+			    struct buf *raw, struct bytes *out)
+{
+	int r = finish(b, room, size, raw, out);
+
+	if (r == 0 && out->data != room)
+		raw->len = out->len;
 	return r;
 }

@@ -145,8 +145,7 @@ struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key)
 	r->tree = tree;
 	r->ncells = 0;
 	r->len = (uint16_t)key.len;
-	if (key.len)
-		memcpy(r->key, key.data, key.len);
+	bytes_copy(r->key, key.data, key.len);
 	return r;
 }
 
@@ -170,11 +169,9 @@ struct memcell *memcell_new(struct arena *a, const struct entry *e)
 	c->kind = e->kind & 127;
 	c->has_ttl = ttl != 0;
 	at = c->data;
-	if (e->qualifier.len)
-		memcpy(at, e->qualifier.data, e->qualifier.len);
+	bytes_copy(at, e->qualifier.data, e->qualifier.len);
 	at += e->qualifier.len;
-	if (e->value.len)
-		memcpy(at, e->value.data, e->value.len);
+	bytes_copy(at, e->value.data, e->value.len);
 	if (ttl)
 		memcpy(at + e->value.len, &e->ttl_ms, ttl);
 	return c;

@@ -20,8 +20,7 @@ static uint8_t *put(uint8_t *p, uint64_t v)
 
 static uint8_t *put_bytes(uint8_t *p, struct bytes s)
 {
-	if (s.len)
-		memcpy(p, s.data, s.len);
+	bytes_copy(p, s.data, s.len);
 	return p + s.len;
 }
 

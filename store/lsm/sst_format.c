@@ -42,10 +42,13 @@ static uint64_t le_get(const uint8_t *at, unsigned width)
 
 int sst_put(struct buf *out, uint64_t v, unsigned width)
 {
-	uint8_t b[8];
+	int r = buf_reserve(out, width);
 
-	le_put(b, v, width);
-	return buf_append(out, b, width);
+	if (r < 0)
+		return r;
+	le_put(out->data + out->len, v, width);
+	out->len += width;
+	return 0;
 }
 
 bool sst_take(struct bytes *in, unsigned width, uint64_t *out)

@@ -17,6 +17,8 @@
 
 /* Writes of this size at multiples of it. */
 #define CHUNK (256u << 10)
+/* Beyond it: a block that begins in the chunk is made where it is to lie. */
+#define CHUNK_ROOM (CHUNK + (64u << 10))
 /* No buffer of more than that stays for the rest of the file. */
 #define KEEP (8u << 20)
 
@@ -63,7 +65,7 @@ int sst_writer_new(struct os_dir *dir, uint64_t number,
 	w->dir = dir;
 	w->options = *o;
 	w->info.number = number;
-	w->chunk = os_pages(CHUNK);
+	w->chunk = os_pages(CHUNK_ROOM);
 	if (!w->chunk || block_builder_new(&w->block) < 0)
 		goto fail;
 	sst_name(number, name);
@@ -101,7 +103,7 @@ void sst_writer_free(struct sst_writer *w)
 	buf_free(&w->first_qualifier);
 	buf_free(&w->first_row);
 	if (w->chunk)
-		os_pages_free(w->chunk, CHUNK);
+		os_pages_free(w->chunk, CHUNK_ROOM);
 	free(w);
 }
 
@@ -118,14 +120,16 @@ static uint64_t position(const struct sst_writer *w)
 	return w->written + w->chunk_len;
 }
 
-static int write_chunk(struct sst_writer *w)
+/* Writes @n bytes of the chunk; the rest of it moves up. */
+static int write_chunk(struct sst_writer *w, size_t n)
 {
-	int r = os_pwrite(w->file, w->chunk, w->chunk_len, w->written);
+	int r = os_pwrite(w->file, w->chunk, n, w->written);
 
 	if (r < 0)
 		return r;
-	w->written += w->chunk_len;
-	w->chunk_len = 0;
+	w->written += n;
+	w->chunk_len -= n;
+	memmove(w->chunk, w->chunk + n, w->chunk_len);
 	return 0;
 }
 
@@ -149,7 +153,7 @@ static int output(struct sst_writer *w, const void *data, size_t len)
 			memcpy(w->chunk + w->chunk_len, p, n);
 			w->chunk_len += n;
 			if (w->chunk_len == CHUNK)
-				r = write_chunk(w);
+				r = write_chunk(w, CHUNK);
 		}
 		if (r < 0)
 			return r;
@@ -185,51 +189,80 @@ static int deflate_raw(struct sst_writer *w)
 	return 1;
 }
 
+/* Puts out what is stored, which may lie at the chunk's end, and its trailer.
+ */
+static int output_stored(struct sst_writer *w, struct bytes stored,
+			 uint8_t codec, size_t raw_len, struct sst_place *place)
+{
+	uint8_t trailer[SST_TRAILER_LEN];
+	int r = 0;
+
+	place->offset = position(w);
+	place->len = stored.len;
+	sst_trailer(trailer, stored, codec, (uint32_t)raw_len, w->info.number,
+		    place->offset, &place->hash);
+	if (stored.data == w->chunk + w->chunk_len) {
+		w->chunk_len += stored.len;
+		if (w->chunk_len >= CHUNK)
+			r = write_chunk(w, CHUNK);
+	} else {
+		r = output(w, stored.data, stored.len);
+	}
+	return r < 0 ? r : output(w, trailer, sizeof(trailer));
+}
+
 /* Puts out raw and its trailer, packed if that is smaller. */
 static int output_raw(struct sst_writer *w, struct sst_place *place)
 {
-	struct bytes stored = buf_bytes(&w->raw);
-	uint8_t trailer[SST_TRAILER_LEN];
-	uint8_t codec = SST_PLAIN;
 	int r = 0;
 
 	if (w->options.compression == COMPRESSION_ZLIB)
 		r = deflate_raw(w);
 	if (r < 0)
 		return r;
-	if (r == 1) {
-		stored = buf_bytes(&w->packed);
-		codec = SST_ZLIB;
-	}
-	place->offset = position(w);
-	place->len = stored.len;
-	sst_trailer(trailer, stored, codec, (uint32_t)w->raw.len,
-		    w->info.number, place->offset, &place->hash);
-	r = output(w, stored.data, stored.len);
-	if (r == 0)
-		r = output(w, trailer, sizeof(trailer));
-	return r;
+	if (r == 1)
+		return output_stored(w, buf_bytes(&w->packed), SST_ZLIB,
+				     w->raw.len, place);
+	return output_stored(w, buf_bytes(&w->raw), SST_PLAIN, w->raw.len,
+			     place);
+}
+
+/* Makes the block at hand, where it is to lie if it stays as it is. */
+static int output_block(struct sst_writer *w, size_t *raw_len,
+			struct sst_place *place)
+{
+	bool plain = w->options.compression == COMPRESSION_NONE;
+	struct bytes made;
+	int r = block_builder_finish_at(w->block, w->chunk + w->chunk_len,
+					plain ? CHUNK_ROOM - w->chunk_len : 0,
+					&w->raw, &made);
+
+	if (r < 0)
+		return r;
+	*raw_len = made.len;
+	if (plain)
+		return output_stored(w, made, SST_PLAIN, made.len, place);
+	return output_raw(w, place);
 }
 
 static int cut_block(struct sst_writer *w)
 {
 	struct sst_place place;
+	size_t raw_len;
 	struct index_entry e = {
 		.nrow = block_builder_rows(w->block),
 		.flags = w->first_continues ? INDEX_CONTINUES : 0,
 		.ts_min = w->ts_min,
 		.ts_max = w->ts_max,
 	};
-	int r = block_builder_finish(w->block, &w->raw);
+	int r = output_block(w, &raw_len, &place);
 
-	if (r == 0)
-		r = output_raw(w, &place);
 	if (r < 0)
 		return r;
 	e.hash = place.hash;
 	e.stored_len = (uint32_t)place.len;
-	e.raw_len = (uint32_t)w->raw.len;
-	w->info.raw_bytes += w->raw.len;
+	e.raw_len = (uint32_t)raw_len;
+	w->info.raw_bytes += raw_len;
 	w->first.qualifier = buf_bytes(&w->first_qualifier);
 	r = index_builder_add(&w->index, &e, buf_bytes(&w->first_row),
 			      &w->first);
@@ -337,7 +370,9 @@ static int check_entry(const struct sst_writer *w, struct bytes row,
 			   "a cell that %" PRIu64
 			   ".sst cannot hold: lengths or time",
 			   w->info.number);
-	if (w->info.entries)
+	if (w->info.entries && bytes_eq(row, buf_bytes(&w->info.row_max)))
+		c = 0;
+	else if (w->info.entries)
 		c = bytes_cmp(row, buf_bytes(&w->info.row_max));
 	if (c < 0 || (c == 0 && entry_cmp(&w->last, e) >= 0))
 		return why(-EUCLEAN,
@@ -478,7 +513,7 @@ int sst_writer_finish(struct sst_writer *w, struct sst_info *info)
 	sst_footer_encode(&f, footer);
 	r = output(w, footer, sizeof(footer));
 	if (r == 0 && w->chunk_len)
-		r = write_chunk(w);
+		r = write_chunk(w, w->chunk_len);
 	if (r == 0)
 		r = os_fdatasync(w->file);
 	if (r < 0)

@@ -46,6 +46,20 @@ static struct entry entry_of(const struct item *i)
 	};
 }
 
+static void fill(struct block_builder *b, const struct item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct entry e = entry_of(&items[i]);
+
+		if (items[i].row)
+			assert_int_equal(
+				block_builder_row(b, bytes_str(items[i].row),
+						  false),
+				0);
+		assert_int_equal(block_builder_add(b, &e), 0);
+	}
+}
+
 static void build(const struct item *items, size_t n, struct buf *raw)
 {
 	struct block_builder *b;
@@ -54,17 +68,7 @@ static void build(const struct item *items, size_t n, struct buf *raw)
 	/* A builder is used again and again. */
 	for (int pass = 0; pass < 2; pass++) {
 		block_builder_reset(b);
-		for (size_t i = 0; i < n; i++) {
-			struct entry e = entry_of(&items[i]);
-
-			if (items[i].row)
-				assert_int_equal(
-					block_builder_row(
-						b, bytes_str(items[i].row),
-						false),
-					0);
-			assert_int_equal(block_builder_add(b, &e), 0);
-		}
+		fill(b, items, n);
 		assert_int_equal(block_builder_finish(b, raw), 0);
 	}
 	block_builder_free(b);
@@ -118,6 +122,39 @@ static void every_cell_comes_back(void **state)
 	}
 	block_free(b);
 	buf_free(&raw);
+}
+
+static void a_block_is_made_where_there_is_room_for_it(void **state)
+{
+	struct buf raw = {0}, want = {0};
+	struct block_builder *b;
+	unsigned there = 0;
+
+	(void)state;
+	build(people, NPEOPLE, &want);
+	assert_int_equal(block_builder_new(&b), 0);
+	fill(b, people, NPEOPLE);
+	for (size_t size = 0; size < 2 * want.len; size++) {
+		uint8_t *room = malloc(size + 1);
+		struct bytes made;
+
+		raw.len = 0;
+		assert_int_equal(
+			block_builder_finish_at(b, room, size, &raw, &made), 0);
+		assert_true(bytes_eq(made, buf_bytes(&want)));
+		assert_true(made.data == room || made.data == raw.data);
+		if (made.data == room)
+			there++;
+		else
+			assert_int_equal(raw.len, want.len);
+		/* Where it is too small for the block it is elsewhere. */
+		assert_true(size >= want.len || made.data == raw.data);
+		free(room);
+	}
+	assert_true(there > 0 && there < want.len);
+	block_builder_free(b);
+	buf_free(&raw);
+	buf_free(&want);
 }
 
 static void what_all_cells_share_takes_no_room(void **state)
@@ -553,6 +590,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_cell_comes_back),
+		cmocka_unit_test(a_block_is_made_where_there_is_room_for_it),
 		cmocka_unit_test(what_all_cells_share_takes_no_room),
 		cmocka_unit_test(rows_are_found),
 		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),

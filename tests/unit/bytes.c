@@ -18,6 +18,52 @@ static void prefix_sorts_before_longer(void **state)
 	assert_int_equal(bytes_cmp(bytes_str(""), bytes_of(NULL, 0)), 0);
 }
 
+/* Each length has its own way to be compared: one difference at each place. */
+static void bytes_compare_as_memcmp_does_whatever_their_length(void **state)
+{
+	uint8_t a[40], b[40];
+
+	(void)state;
+	for (size_t n = 1; n < sizeof(a); n++) {
+		memset(a, 0x80, sizeof(a));
+		memset(b, 0x80, sizeof(b));
+		a[n] = 1; /* behind the end */
+		assert_int_equal(bytes_cmp(bytes_of(a, n), bytes_of(b, n)), 0);
+		for (size_t at = 0; at < n; at++) {
+			a[at] = 0x7f;
+			/* What comes behind speaks for the other. */
+			if (at + 1 < n)
+				a[at + 1] = 0xff;
+			assert_true(bytes_cmp(bytes_of(a, n), bytes_of(b, n)) <
+				    0);
+			assert_true(bytes_cmp(bytes_of(b, n), bytes_of(a, n)) >
+				    0);
+			assert_true(bytes_cmp(bytes_of(a, n), bytes_of(b, at)) >
+				    0);
+			a[at] = 0x80;
+			if (at + 1 < n)
+				a[at + 1] = 0x80;
+		}
+	}
+}
+
+static void copies_touch_nothing_beside_them(void **state)
+{
+	uint8_t from[40], to[42];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i + 1);
+	for (size_t n = 0; n <= sizeof(from); n++) {
+		memset(to, 0xee, sizeof(to));
+		bytes_copy(to + 1, from, n);
+		assert_int_equal(to[0], 0xee);
+		assert_memory_equal(to + 1, from, n);
+		assert_int_equal(to[n + 1], 0xee);
+	}
+	bytes_copy(to, NULL, 0);
+}
+
 static void buffer_grows_and_refuses_overflow(void **state)
 {
 	struct buf b = {0};
@@ -80,6 +126,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_sorts_before_longer),
+		cmocka_unit_test(
+			bytes_compare_as_memcmp_does_whatever_their_length),
+		cmocka_unit_test(copies_touch_nothing_beside_them),
 		cmocka_unit_test(buffer_grows_and_refuses_overflow),
 		cmocka_unit_test(text_is_appended_however_long),
 		cmocka_unit_test(entries_sort_markers_first_then_newest),
