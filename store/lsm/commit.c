@@ -181,14 +181,16 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 		why(r, "out of memory for a log record");
 		goto out;
 	}
-	memtable_ahead_row(db->active, c.near);
+	if (!c.at_row)
+		memtable_ahead_row(db->active, c.near);
 	record = buf_bytes(&db->record);
 	r = wal_append(db->wal, &record, 1, lsn);
 	if (r < 0) {
 		r = log_failed(db, r);
 		goto out;
 	}
-	memtable_ahead_cells(db->active, c.near);
+	if (!c.at_row)
+		memtable_ahead_cells(db->active, c.near);
 	count_logged(db, record.len);
 	r = apply(&c, m->row);
 	if (r == 0) {
@@ -241,17 +243,27 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
  * the next record: the first is not in the memtable yet.
  */
 struct seen_rows {
+	size_t n; /* so many mutations' */
 	uint64_t bits[256];
 };
 
-static bool seen_before(struct seen_rows *s, struct bytes row)
+/* Is the row of m[at] one of those before it? */
+static bool seen_before(struct seen_rows *s, const struct mutation *m,
+			size_t at)
 {
-	uint64_t h = XXH3_64bits(row.data, row.len) % (256 * 64);
-	uint64_t bit = 1ull << (h % 64);
-	bool was = s->bits[h / 64] & bit;
+	uint64_t bit;
+	size_t i;
 
-	s->bits[h / 64] |= bit;
-	return was;
+	for (;; s->n++) {
+		uint64_t h = XXH3_64bits(m[s->n].row.data, m[s->n].row.len) %
+			     (256 * 64);
+
+		i = h / 64;
+		bit = 1ull << (h % 64);
+		if (s->n == at)
+			return s->bits[i] & bit;
+		s->bits[i] |= bit;
+	}
 }
 
 static bool reads_first(const struct mutation *m)
@@ -281,7 +293,7 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 		size_t from = c->npending;
 		uint64_t seq = c->seq;
 
-		if (seen_before(&seen, m[count].row) && reads_first(&m[count]))
+		if (reads_first(&m[count]) && seen_before(&seen, m, count))
 			break;
 		r = settle_mutation(c, &m[count]);
 		if (r > 0)
@@ -301,50 +313,54 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 	return count ? (int)count : r;
 }
 
-/* Rows of the entries ahead of the one that is inserted come near in steps. */
+/* Rows of the mutations ahead of the one that is inserted come near in steps.
+ */
 struct approach {
 	uint64_t tokens[16];
-	size_t slot, row, cells; /* entries that have taken the step */
+	size_t slot, row, cells; /* mutations that have taken the step */
+	size_t next;		 /* the first entry of those that have not */
 };
 
-static size_t max_size(size_t a, size_t b)
+/* The first entry of another mutation than that of entry @i. */
+static size_t behind(const struct pending *p, size_t i, size_t n)
 {
-	return a > b ? a : b;
+	size_t which = p[i].mutation;
+
+	while (i < n && p[i].mutation == which)
+		i++;
+	return i;
 }
 
+/* So many of them are @done. */
 static void approach(struct approach *a, const struct lsm *db,
-		     const struct mutation *m, size_t from, size_t n)
+		     const struct mutation *m, size_t done, size_t n)
 {
-	a->slot = max_size(a->slot, from);
-	a->row = max_size(a->row, from);
-	a->cells = max_size(a->cells, from);
-	for (; a->slot < n && a->slot < from + 16; a->slot++) {
-		const struct pending *p = &db->pending[a->slot];
+	for (; a->next < n && a->slot < done + 16; a->slot++) {
+		const struct pending *p = &db->pending[a->next];
 
 		a->tokens[a->slot % 16] =
 			memtable_ahead(db->active, p->tree, m[p->mutation].row);
+		a->next = behind(db->pending, a->next, n);
 	}
-	for (; a->row < a->slot && a->row < from + 10; a->row++)
+	for (; a->row < a->slot && a->row < done + 10; a->row++)
 		memtable_ahead_row(db->active, a->tokens[a->row % 16]);
-	for (; a->cells < a->row && a->cells < from + 5; a->cells++)
+	for (; a->cells < a->row && a->cells < done + 5; a->cells++)
 		memtable_ahead_cells(db->active, a->tokens[a->cells % 16]);
 }
 
 static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
 {
 	struct approach ahead = {0};
-	size_t from = 0, to;
+	size_t from = 0, to, done;
 	int r = 0;
 
-	for (; r == 0 && from < n; from = to) {
+	for (done = 0; r == 0 && from < n; done++, from = to) {
 		size_t which = db->pending[from].mutation;
 
-		approach(&ahead, db, m, from, n);
-		for (to = from + 1; to < n; to++)
-			if (db->pending[to].mutation != which)
-				break;
+		approach(&ahead, db, m, done, n);
+		to = behind(db->pending, from, n);
 		r = insert_row(db, m[which].row, db->pending + from, to - from,
-			       ahead.tokens[from % 16]);
+			       ahead.tokens[done % 16]);
 	}
 	if (r == 0)
 		return 0;

@@ -149,6 +149,12 @@ bool memtable_ends_with(const struct memtable *mt, struct bytes row)
 	return mt->last_row && bytes_eq(memrow_key(mt->last_row), row);
 }
 
+bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row)
+{
+	return mt->last_row && mt->last_row->tree == tree &&
+	       bytes_eq(memrow_key(mt->last_row), row);
+}
+
 /* -- insertion ------------------------------------------------------------- */
 
 /* Copies of @entries, not yet in any row, the last one first. */
@@ -260,8 +266,9 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 		    const struct entry *entries, size_t n)
 {
-	return memtable_insert_near(mt, tree, row, rowmap_hash(tree, row),
-				    entries, n);
+	uint64_t hash = memtable_at(mt, tree, row) ? 0 : rowmap_hash(tree, row);
+
+	return memtable_insert_near(mt, tree, row, hash, entries, n);
 }
 
 int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
@@ -276,7 +283,10 @@ int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
 		return 0;
 	if (row.len > UINT16_MAX)
 		return -E2BIG;
-	r = rowmap_find(&mt->map, tree, row, hash);
+	if (memtable_at(mt, tree, row))
+		r = mt->last_row;
+	else
+		r = rowmap_find(&mt->map, tree, row, hash);
 	if (!r)
 		return insert_row(mt, tree, row, hash, entries, n);
 	e = copy_entries(&mt->arena, entries, n, &list);

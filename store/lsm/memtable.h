@@ -58,6 +58,11 @@ bool memtable_empty(const struct memtable *mt);
 size_t memtable_rows(const struct memtable *mt);
 /* Was @row the last that was added to, in any tree? By the writer. */
 bool memtable_ends_with(const struct memtable *mt, struct bytes row);
+/*
+ * The same in one tree: memtable_insert() finds it at once, and nothing of it
+ * need be brought near.
+ */
+bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row);
 /* Trees that hold something, ascending: the first one > @after (-1: first). */
 int64_t memtable_next_tree(struct memtable *mt, int64_t after);
 

@@ -280,6 +280,13 @@ static int family_of(struct commit *c, struct bytes name)
 	return at;
 }
 
+static void bring_row(struct commit *c, uint32_t tree, struct bytes row)
+{
+	c->at_row = memtable_at(c->db->active, tree, row);
+	if (!c->at_row)
+		c->near = memtable_ahead(c->db->active, tree, row);
+}
+
 static int settle(struct commit *c, const struct mutation *m, size_t at,
 		  struct change *ch)
 {
@@ -292,8 +299,7 @@ static int settle(struct commit *c, const struct mutation *m, size_t at,
 		return family;
 	/* The row comes while the record is made and logged. */
 	if (c->npending == 0)
-		c->near = memtable_ahead(c->db->active,
-					 c->st->trees[family]->id, m->row);
+		bring_row(c, c->st->trees[family]->id, m->row);
 	switch (ch->op) {
 	case CHANGE_PUT:
 		r = too_large(c, family, value.len);

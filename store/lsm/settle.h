@@ -26,7 +26,8 @@ struct commit {
 	int64_t checked; /* the greatest timestamp whose value was checked */
 	uint64_t seq;	 /* of the next change */
 	size_t npending; /* of the whole record */
-	uint64_t near;	 /* the first row of it, on its way from memory */
+	bool at_row;	 /* the first row of it is the memtable's last */
+	uint64_t near;	 /* or else on its way from memory */
 	struct bytes family; /* the last that was looked up, and where it is */
 	int family_at;
 	struct buf *held; /* values that increments and appends made */

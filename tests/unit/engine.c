@@ -746,6 +746,35 @@ static void a_batch_is_as_its_mutations_one_by_one(void **state)
 	assert_int_equal(count(s, &spec), 3000);
 }
 
+static void a_batch_reads_what_it_wrote_before(void **state)
+{
+	struct temp_store *s = store_of(state);
+	const int64_t late = TS_MAX / 2;
+	struct change c[4];
+	struct mutation m[4];
+	size_t done;
+
+	/* Only the last one asks, after those that do not. */
+	for (int i = 0; i < 4; i++) {
+		c[i] = (struct change){.op = CHANGE_PUT,
+				       .family = bytes_str("f"),
+				       .qualifier = bytes_str("q"),
+				       .ts = i < 3 ? late + i : TS_AUTO,
+				       .value = bytes_str("v")};
+		m[i] = (struct mutation){.row = bytes_str(i % 2 ? "a" : "b"),
+					 .changes = &c[i],
+					 .nchanges = 1};
+	}
+	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	assert_int_equal(done, 4);
+	assert_int_equal(c[2].ts_given, late + 2);
+	assert_int_equal(c[3].ts_given, late + 2);
+	c[3].ts = TS_AUTO;
+	m[3].row = bytes_str("c");
+	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	assert_true(c[3].ts_given < late);
+}
+
 static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1264,6 +1293,7 @@ int main(void)
 		BOTH(a_scan_outlives_its_table),
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
+		BOTH(a_batch_reads_what_it_wrote_before),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		SMALL(what_is_written_in_order_is_not_merged),
 		cmocka_unit_test_setup_teardown(

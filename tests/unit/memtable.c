@@ -1026,6 +1026,34 @@ static void a_memtable_ends_with_its_last_row(void **state)
 	memtable_unref(mt);
 }
 
+static void the_last_row_is_one_of_one_tree(void **state)
+{
+	struct memtable *mt = fresh();
+	struct entry e[3] = {put("q", 1, 1), put("q", 2, 2), put("q", 3, 3)};
+	struct memtree_stat st;
+
+	(void)state;
+	assert_false(memtable_at(mt, TREE, bytes_str("a")));
+	add(mt, "a", e[0]);
+	assert_true(memtable_at(mt, TREE, bytes_str("a")));
+	assert_false(memtable_at(mt, TREE + 1, bytes_str("a")));
+	assert_int_equal(
+		memtable_insert(mt, TREE + 1, bytes_str("a"), &e[1], 1), 0);
+	assert_false(memtable_at(mt, TREE, bytes_str("a")));
+	assert_true(memtable_at(mt, TREE + 1, bytes_str("a")));
+	/* At once, and by way of another tree. */
+	assert_int_equal(
+		memtable_insert(mt, TREE + 1, bytes_str("a"), &e[2], 1), 0);
+	add(mt, "a", e[1]);
+	assert_int_equal(memtable_tree_stat(mt, TREE, &st), 1);
+	assert_int_equal(st.rows, 1);
+	assert_int_equal(st.entries, 2);
+	assert_int_equal(memtable_tree_stat(mt, TREE + 1, &st), 1);
+	assert_int_equal(st.rows, 1);
+	assert_int_equal(st.entries, 2);
+	memtable_unref(mt);
+}
+
 /* -- without memory -------------------------------------------------------- */
 
 /* Bytes of addresses that the process has: what threads left behind varies. */
@@ -1176,6 +1204,7 @@ int main(void)
 		cmocka_unit_test(a_run_seeks_columns_of_a_row),
 		cmocka_unit_test(rows_that_come_between_seeks_are_found),
 		cmocka_unit_test(a_memtable_ends_with_its_last_row),
+		cmocka_unit_test(the_last_row_is_one_of_one_tree),
 		cmocka_unit_test(rows_that_were_announced_take_less_memory),
 		cmocka_unit_test(insert_without_memory_adds_nothing),
 	};
