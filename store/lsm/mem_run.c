@@ -1,13 +1,22 @@
 /* Passing over a frozen memtable, for its flush. */
 #include <errno.h>
 
+#include "store/lsm/block.h"
 #include "store/lsm/memtree.h"
 #include "store/why.h"
 
-/* Rows between the one in hand and the one that is fetched. */
-#define AHEAD 12
-/* Of a row and its first cells. */
-#define AHEAD_BYTES 256
+/*
+ * Rows lie where they were written, and so do cells that came one by one, each
+ * of which only the one before leads to. They are fetched in steps, in rows
+ * ahead of the one in hand:
+ *
+ *	in hand ... 4th cell ... 3rd ... 2nd ... 1st ... the row
+ */
+#define STEP 3
+#define ROW_AHEAD (STEP * (MEM_RUN_CELLS + 1))
+/* Of a cell with a short value. */
+#define CELL_BYTES 144
+_Static_assert(ROW_AHEAD <= MEM_RUN_AHEAD, "each row ahead has its place");
 
 static struct mem_run *run(struct cursor *c)
 {
@@ -23,18 +32,37 @@ static int stand_on_cell(struct mem_run *c, struct memcell *cell)
 	return 1;
 }
 
+/* Takes a step for each of the rows ahead that is due for one. */
+static void approach(struct mem_run *c)
+{
+	size_t i = c->at + ROW_AHEAD;
+
+	if (i < c->n)
+		block_bytes_ahead((const uint8_t *)c->rows[i].row,
+				  sizeof(struct memrow) + 1);
+	for (unsigned k = 0; k < MEM_RUN_CELLS; k++) {
+		void **cell;
+
+		i -= STEP;
+		cell = &c->ahead[i % MEM_RUN_AHEAD];
+		if (i >= c->n)
+			continue;
+		if (k == 0)
+			*cell = memrow_first(c->rows[i].row);
+		else if (*cell)
+			*cell = memcell_next(*cell);
+		if (*cell)
+			block_bytes_ahead(*cell, CELL_BYTES);
+	}
+}
+
 static int stand(struct mem_run *c)
 {
 	struct memrow *r;
 
 	if (c->at >= c->n)
 		return 0;
-	if (c->at + AHEAD < c->n) {
-		const char *ahead = (const char *)c->rows[c->at + AHEAD].row;
-
-		for (unsigned i = 0; i < AHEAD_BYTES; i += 64)
-			__builtin_prefetch(ahead + i);
-	}
+	approach(c);
 	r = c->rows[c->at].row;
 	c->base.row = memrow_key(r);
 	return stand_on_cell(c, memrow_first(r));
@@ -45,6 +73,7 @@ static int run_seek_row(struct cursor *base, struct bytes row)
 	if (row.len)
 		return why(-EINVAL, "a run begins at the first row");
 	run(base)->at = 0;
+	memset(run(base)->ahead, 0, sizeof(run(base)->ahead));
 	return stand(run(base));
 }
 

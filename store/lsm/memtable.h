@@ -116,6 +116,8 @@ int memtable_cursor_find(struct mem_cursor *c, struct bytes row,
  * order behind and asks for memory far ahead of its need. 0 or -ENOMEM; what
  * it takes of memory goes with cursor_close().
  */
+#define MEM_RUN_CELLS 4
+#define MEM_RUN_AHEAD 16
 struct mem_run {
 	struct cursor base;
 	/* private */
@@ -123,6 +125,7 @@ struct mem_run {
 	struct arena mem; /* of rows */
 	size_t n, at;
 	void *cell;
+	void *ahead[MEM_RUN_AHEAD]; /* cells of rows to come; by row */
 };
 int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c);
 
