@@ -126,13 +126,17 @@ void cache_ahead(const struct cache_slots *s, uint32_t i)
 	__builtin_prefetch(&s->pins[stripe * (size_t)s->stride + i], 1);
 }
 
+const void *cache_place(const struct cache_slots *s, uint32_t i)
+{
+	if (!s->cache || i >= s->nblocks)
+		return NULL;
+	return atomic_load_explicit(&s->block[i], memory_order_relaxed);
+}
+
 void cache_ahead_block(const struct cache_slots *s, uint32_t i)
 {
-	const struct block *b;
+	const struct block *b = cache_place(s, i);
 
-	if (!s->cache)
-		return;
-	b = atomic_load_explicit(&s->block[i], memory_order_relaxed);
 	if (b)
 		block_ahead(b);
 }

@@ -69,7 +69,9 @@ bool cache_has_room(const struct cache_slots *s, size_t bytes);
 
 /* Starts to load what cache_get() looks at, of @i and some behind it. */
 void cache_ahead(const struct cache_slots *s, uint32_t i);
-/* And the block itself, if it is there. */
+/* Where the block itself lies, NULL if it does not: it may leave any time. */
+const void *cache_place(const struct cache_slots *s, uint32_t i);
+/* Starts to load that, too. */
 void cache_ahead_block(const struct cache_slots *s, uint32_t i);
 /*
  * Block @i, pinned with *pin; NULL if it is not there, or bare and not @bare

@@ -26,6 +26,8 @@ struct run {
 	bool mixed;		 /* of one row, in lsm_scan.mixed */
 	bool short_keys;	 /* SHORT is enough for what is copied */
 	bool named;		 /* the qualifiers are in lsm_scan.names */
+	/* Of the block that comes next, what has not been fetched yet. */
+	const uint8_t *behind, *behind_end;
 	/* Or rows of which no more than the keys is asked; rest 0: none. */
 	struct index_rows keys;
 };
@@ -166,6 +168,11 @@ int scan_part_begin(struct lsm_scan *sc, struct family_scan *f);
 int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */
 int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
+/*
+ * The block behind it lies at @behind, or did, and is likely to be wanted: how
+ * it begins is fetched meanwhile.
+ */
+void scan_run_fetch(struct lsm_scan *sc, const void *behind);
 /*
  * The same for a row that several files have, where no column is in two of
  * them. Of a list of rows it only tells that the row is shown.

@@ -30,6 +30,8 @@
  * values are asked for so many bytes before they are handed out.
  */
 #define AHEAD 1024
+/* And of the next block so many lines a call. */
+#define BEHIND 8
 
 _Static_assert(SHORT <= BLOCK_SLACK, "what is read behind a block is its own");
 
@@ -62,11 +64,19 @@ int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
 	run->cell = block_row_cell(rows->block, rows->row);
 	run->cell_end = run->cell;
 	run->key_at = 0;
+	run->behind = run->behind_end = NULL;
 	if (sc->granularity >= SCAN_COLUMNS)
 		scan_run_names(sc, rows->block,
 			       block_row_cell(rows->block, rows->end) -
 				       run->cell);
 	return 0;
+}
+
+void scan_run_fetch(struct lsm_scan *sc, const void *behind)
+{
+	sc->run.behind = behind;
+	if (behind)
+		sc->run.behind_end = sc->run.behind + BLOCK_AHEAD * 64 + AHEAD;
 }
 
 bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f)
@@ -145,43 +155,79 @@ static inline struct bytes run_key(const struct lsm_scan *sc)
 	return bytes_of(sc->row.data + sc->run.key_at, sc->row.len);
 }
 
-/* The key of the run's present row at @to, which has room. */
-static inline size_t put_key(const struct run *run, uint8_t *to)
-{
-	struct bytes prefix = run->block->prefix;
-	struct bytes suffix = block_suffix(run->block, run->row);
+/*
+ * The run's rows behind the present one, while a call enters them: what it asks
+ * for again and again, where no write to a cell or a key can change it.
+ */
+struct walk {
+	uint32_t left;	     /* so many may be entered */
+	uint8_t *key, *last; /* where the next one's key goes, could at most */
+	const uint8_t *suffix, *suffixes; /* the next one's, the first of all */
+	struct numbers suffix_end, cell_end;
+	uint8_t head[SHORT]; /* of the prefix, if keys are short */
+};
 
-	if (run->short_keys) {
-		memcpy(to, prefix.data, SHORT);
-		memcpy(to + prefix.len, suffix.data, SHORT);
+/* @kept: cells of the present row are handed out, so its key stays. */
+__attribute__((always_inline)) static inline struct walk
+walk_from(const struct lsm_scan *sc, bool kept)
+{
+	const struct run *run = &sc->run;
+	const struct block *b = run->block;
+	const uint32_t next = run->row + 1;
+	struct walk w = {
+		.left = run->end - next,
+		.key = sc->row.data + (kept ? run->key_at + run->stride : 0),
+		.last = sc->row.data + sc->row.cap - run->stride,
+		.suffix = b->suffixes + block_number(b, BLOCK_ROW_END, next),
+		.suffixes = b->suffixes,
+		.suffix_end = numbers_from(b, BLOCK_ROW_END, next + 1),
+		.cell_end = numbers_from(b, BLOCK_ROW_CELL, next + 1),
+	};
+
+	if (sc->limit_rows && w.left > sc->limit_rows - sc->rows)
+		w.left = (uint32_t)(sc->limit_rows - sc->rows);
+	if (run->short_keys)
+		memcpy(w.head, b->prefix.data, SHORT);
+	return w;
+}
+
+/* May the next row be entered, and is there room for its key? */
+static inline bool walk_goes_on(const struct walk *w)
+{
+	return w->left && w->key <= w->last;
+}
+
+/* Enters it. @prefix, @stride, @short_keys: of the run. */
+__attribute__((always_inline)) static inline struct bytes
+walk_row(struct walk *w, struct bytes prefix, size_t stride, bool short_keys)
+{
+	const uint8_t *suffix = w->suffix;
+	uint8_t *to = w->key;
+	size_t len;
+
+	w->suffix = w->suffixes + take(&w->suffix_end);
+	len = (size_t)(w->suffix - suffix);
+	if (short_keys) {
+		memcpy(to, w->head, SHORT);
+		memcpy(to + prefix.len, suffix, SHORT);
 	} else {
 		if (prefix.len)
 			memcpy(to, prefix.data, prefix.len);
-		if (suffix.len)
-			memcpy(to + prefix.len, suffix.data, suffix.len);
+		if (len)
+			memcpy(to + prefix.len, suffix, len);
 	}
-	return prefix.len + suffix.len;
+	w->key += stride;
+	w->left--;
+	return bytes_of(to, prefix.len + len);
 }
 
-/*
- * To the run's next row; false if there is none, or this call has no room for
- * its key. @first: it has given out nothing yet.
- */
-static inline bool next_row(struct lsm_scan *sc, bool first)
+/* So many rows were entered; the key of the last one. */
+static inline void walked(struct lsm_scan *sc, uint32_t n, struct bytes row)
 {
-	struct run *run = &sc->run;
-	size_t at = first ? 0 : run->key_at + run->stride;
-
-	if (run->row + 1 == run->end ||
-	    (sc->limit_rows && sc->rows == sc->limit_rows) ||
-	    at + run->stride > sc->row.cap)
-		return false;
-	run->row++;
-	run->cell_end = block_row_cell(run->block, run->row + 1);
-	run->key_at = at;
-	sc->row.len = put_key(run, sc->row.data + at);
-	sc->rows++;
-	return true;
+	sc->run.row += n;
+	sc->rows += n;
+	sc->run.key_at = (size_t)(row.data - sc->row.data);
+	sc->row.len = row.len;
 }
 
 /* What all cells have in common, at both sides of what they have not. */
@@ -195,13 +241,32 @@ static inline void put_alike(struct cell *c, const struct cell *like)
 }
 
 /*
+ * How the block that comes next begins, some lines a call: all at once would
+ * hold up what is asked for meanwhile.
+ */
+static inline void fetch_behind(struct run *run)
+{
+	const uint8_t *at = run->behind, *end = run->behind_end;
+
+	for (int i = 0; i < BEHIND && at < end; i++, at += 64)
+		__builtin_prefetch(at);
+	run->behind = at;
+}
+
+/* What is mostly so of a run, and then known as its loop is compiled. */
+struct usual {
+	bool short_keys;
+	bool no_seq;		      /* one sequence for all cells */
+	uint32_t id_width, end_width; /* 0: any */
+};
+
+/*
  * Cells as scan_fill() has them, up to @n: those of the present row, and if
- * @more of the run's following rows. Called with constants for what is mostly
- * so: a width of 0 is any.
+ * @more of the run's following rows. Called with constants.
  */
 __attribute__((always_inline)) static inline size_t
-put_cells(struct lsm_scan *sc, struct cell *out, size_t n, bool more,
-	  const struct bytes *names, uint32_t id_width, uint32_t end_width)
+put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
+	  const struct bytes *names, const struct usual u)
 {
 	struct run *run = &sc->run;
 	const struct block *b = run->block;
@@ -211,22 +276,25 @@ put_cells(struct lsm_scan *sc, struct cell *out, size_t n, bool more,
 	struct numbers end = numbers_from(b, BLOCK_VALUE_END, run->cell);
 	const struct cell like = {.family = sc->families[0].name_bytes,
 				  .kind = CELL_PUT};
+	const struct bytes prefix = b->prefix;
+	const size_t stride = run->stride;
 	const uint8_t *values = b->values;
-	const uint8_t *value = values + take_narrow(&end, end_width);
-	struct cell *c = out, *stop;
+	const uint8_t *value = values + take_narrow(&end, u.end_width);
+	struct bytes row = run_key(sc);
+	uint32_t cell_end = run->cell_end, rows = 0;
+	size_t m = cell_end - run->cell, rest = n;
+	struct walk w;
 
-	do {
-		const struct bytes row = run_key(sc);
-		size_t m = run->cell_end - run->cell;
-
-		if (m > n)
-			m = n;
-		n -= m;
-		run->cell += (uint32_t)m;
-		for (stop = c + m; c < stop; c++) {
-			uint32_t k = (uint32_t)take_narrow(&id, id_width);
+	if (more)
+		w = walk_from(sc, m > 0);
+	for (;;) {
+		if (m > rest)
+			m = rest;
+		rest -= m;
+		for (const struct cell *stop = c + m; c < stop; c++) {
+			uint32_t k = (uint32_t)take_narrow(&id, u.id_width);
 			const uint8_t *next =
-				values + take_narrow(&end, end_width);
+				values + take_narrow(&end, u.end_width);
 
 			__builtin_prefetch(value + AHEAD);
 			__builtin_prefetch(value + AHEAD + 64);
@@ -234,25 +302,48 @@ put_cells(struct lsm_scan *sc, struct cell *out, size_t n, bool more,
 			c->row = row;
 			c->qualifier = names ? names[k] : block_qualifier(b, k);
 			c->ts = (int64_t)take(&ts);
-			c->seq = take(&seq);
+			c->seq = u.no_seq ? seq.base : take(&seq);
 			c->value = bytes_of(value, (size_t)(next - value));
 			value = next;
 		}
-	} while (more && n && next_row(sc, c == out));
-	return (size_t)(c - out);
+		if (!more || !rest || !walk_goes_on(&w))
+			break;
+		row = walk_row(&w, prefix, stride, u.short_keys);
+		rows++;
+		m = cell_end;
+		cell_end = (uint32_t)take(&w.cell_end);
+		m = cell_end - m;
+	}
+	run->cell += (uint32_t)(n - rest);
+	run->cell_end = cell_end;
+	if (more)
+		walked(sc, rows, row);
+	return n - rest;
 }
 
 static size_t fill(struct lsm_scan *sc, struct cell *out, size_t n, bool more)
 {
-	const struct column *c = sc->run.block->column;
+	const struct run *run = &sc->run;
+	const struct column *c = run->block->column;
+	const struct usual any = {.short_keys = run->short_keys};
+	const bool usual = more && run->named && run->short_keys &&
+			   c[BLOCK_ID].width == 1 &&
+			   c[BLOCK_VALUE_END].width == 2;
 	size_t done;
 
-	if (!sc->run.named)
-		done = put_cells(sc, out, n, more, NULL, 0, 0);
-	else if (c[BLOCK_ID].width == 1 && c[BLOCK_VALUE_END].width == 2)
-		done = put_cells(sc, out, n, more, sc->names, 1, 2);
+	if (usual && c[BLOCK_SEQ].width == 0)
+		done = put_cells(sc, out, n, true, sc->names,
+				 (struct usual){true, true, 1, 2});
+	else if (usual)
+		done = put_cells(sc, out, n, true, sc->names,
+				 (struct usual){true, false, 1, 2});
+	else if (!more)
+		done = put_cells(sc, out, n, false,
+				 run->named ? sc->names : NULL, any);
+	else if (run->named)
+		done = put_cells(sc, out, n, true, sc->names, any);
 	else
-		done = put_cells(sc, out, n, more, sc->names, 0, 0);
+		done = put_cells(sc, out, n, true, NULL, any);
 	for (size_t i = 0; sc->keys_only && i < done; i++)
 		out[i].value.data = NULL;
 	return done;
@@ -261,6 +352,25 @@ static size_t fill(struct lsm_scan *sc, struct cell *out, size_t n, bool more)
 size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n)
 {
 	return fill(sc, out, n, false);
+}
+
+/* Rows of a list, up to @n. */
+static size_t list_rows(struct lsm_scan *sc, struct cell *out, size_t n)
+{
+	const struct bytes prefix = sc->run.block->prefix;
+	const size_t stride = sc->run.stride;
+	const bool short_keys = sc->run.short_keys;
+	struct walk w = walk_from(sc, false);
+	struct bytes row = {0};
+	size_t done = 0;
+
+	while (done < n && walk_goes_on(&w)) {
+		row = walk_row(&w, prefix, stride, short_keys);
+		scan_put_row(&out[done++], row);
+	}
+	if (done)
+		walked(sc, (uint32_t)done, row);
+	return done;
 }
 
 /* Moves the reader to where the run has come. */
@@ -288,10 +398,12 @@ int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		return scan_part_next(sc, out, n);
 	if (sc->run.mixed)
 		return scan_mixed_next(sc, out, n);
+	if (sc->run.row + 1 == sc->run.end && sc->run.cell == sc->run.cell_end)
+		return end_run(sc);
+	fetch_behind(&sc->run);
 	if (sc->granularity >= SCAN_COLUMNS)
 		done = fill(sc, out, n, true);
 	else
-		while (done < n && next_row(sc, done == 0))
-			scan_put_row(&out[done++], run_key(sc));
+		done = list_rows(sc, out, n);
 	return done ? (int)done : end_run(sc);
 }

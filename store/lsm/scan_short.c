@@ -222,6 +222,8 @@ static int next_of_run(struct lsm_scan *sc, struct cell *out, size_t n)
 			sc->brief.ended = r == 0;
 			return r;
 		}
+		/* One block was not enough: one more is not, either. */
+		scan_run_fetch(sc, sst_cursor_behind(&scan_strips(sc)->in));
 	}
 }
 

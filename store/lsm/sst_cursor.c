@@ -441,6 +441,11 @@ int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out)
 	return r < 0 ? r : rows_from(c, 0, out);
 }
 
+const void *sst_cursor_behind(const struct sst_cursor *c)
+{
+	return cache_place(&c->table->slots, c->block_index + 1);
+}
+
 int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal)
 {

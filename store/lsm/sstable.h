@@ -189,6 +189,11 @@ int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal);
 /* The rows of the block behind, if the present one's last row is whole. */
 int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out);
+/*
+ * Where the block behind lies in memory, NULL if it does not: to be fetched,
+ * not looked at, as it may have left.
+ */
+const void *sst_cursor_behind(const struct sst_cursor *c);
 /* The value of cell @cell of the present block into @hold, read if need be. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 

@@ -1133,6 +1133,46 @@ static void a_warm_file_is_in_memory_as_far_as_there_is_room(void **state)
 	model_free(&m);
 }
 
+static void the_block_behind_is_known_while_it_is_in_memory(void **state)
+{
+	struct block_cache *own;
+	struct block_rows at;
+	struct model m = {0};
+	struct sst_info info;
+	struct sst_cursor c;
+	struct sstable *t;
+	unsigned behind = 0;
+
+	(void)state;
+	rng_state = 11;
+	random_model(&m, 300, 5);
+	plain_options();
+	write_file(&m, 1031, &info);
+	assert_int_equal(block_cache_new(8 << 20, &own), 0);
+	assert_int_equal(sst_open(dir, &info, &options, own, &t), 0);
+	sst_cursor(t, &c);
+	sst_cursor_near(&c, bytes_of(NULL, 0));
+	assert_int_equal(sst_cursor_take(&c), 0);
+	assert_null(sst_cursor_behind(&c));
+	cursor_close(&c.base);
+	sst_warm(t);
+	sst_cursor(t, &c);
+	sst_cursor_near(&c, bytes_of(NULL, 0));
+	assert_int_equal(sst_cursor_take(&c), 0);
+	for (const void *p; (p = sst_cursor_behind(&c)); behind++) {
+		assert_int_equal(sst_cursor_ahead(&c, &at), 1);
+		assert_ptr_equal(at.block, p);
+	}
+	assert_true(behind > 1);
+	assert_int_equal(sst_cursor_ahead(&c, &at), 0);
+	cursor_close(&c.base);
+	sst_obsolete(t);
+	sst_unref(t);
+	block_cache_free(own);
+	sst_info_free(&info);
+	model_free(&m);
+}
+
 /* -- threads --------------------------------------------------------------- */
 
 struct reader {
@@ -1222,6 +1262,8 @@ int main(void)
 		cmocka_unit_test(every_failing_call_is_told),
 		cmocka_unit_test(
 			a_warm_file_is_in_memory_as_far_as_there_is_room),
+		cmocka_unit_test(
+			the_block_behind_is_known_while_it_is_in_memory),
 		cmocka_unit_test(many_threads_read_one_table),
 	};
 
