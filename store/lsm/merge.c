@@ -87,8 +87,7 @@ static void make_active(struct merge *m, uint32_t source)
 
 /* -- rows ----------------------------------------------------------------- */
 
-/* Takes note of where a source stands after it moved to another row. */
-static int source_moved(struct merge *m, struct merge_source *s, int r)
+int merge_moved(struct merge *m, struct merge_source *s, int r)
 {
 	s->in_row = false;
 	s->at_row = r == 1;
@@ -192,9 +191,9 @@ static int enter_row(struct merge *m)
 /* Moves an active source to its next row in the merge's direction. */
 static inline int step_source(struct merge *m, struct merge_source *s)
 {
-	return source_moved(m, s,
-			    m->backwards ? cursor_prev_row(s->cursor)
-					 : cursor_next_row(s->cursor));
+	return merge_moved(m, s,
+			   m->backwards ? cursor_prev_row(s->cursor)
+					: cursor_next_row(s->cursor));
 }
 
 /* Moves what is active, and chooses among all. */
@@ -249,11 +248,6 @@ static int settle_row(struct merge *m)
 	}
 }
 
-int merge_moved(struct merge *m, struct merge_source *s, int r)
-{
-	return source_moved(m, s, r);
-}
-
 int merge_go_on(struct merge *m)
 {
 	m->nwaiting = 0;
@@ -272,7 +266,7 @@ static int merge_seek_row(struct cursor *c, struct bytes row)
 	m->exact = false;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
-		int r = source_moved(m, s, cursor_seek_row(s->cursor, row));
+		int r = merge_moved(m, s, cursor_seek_row(s->cursor, row));
 
 		if (r < 0)
 			return r;
@@ -290,7 +284,7 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 	m->nactive = 0;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
-		int r = source_moved(m, s, cursor_seek_exact(s->cursor, row));
+		int r = merge_moved(m, s, cursor_seek_exact(s->cursor, row));
 
 		if (r < 0)
 			return r;
@@ -310,7 +304,7 @@ static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
 		struct merge_source *s = &m->sources[i];
 		int r = cursor_seek_back(s->cursor, row, inclusive);
 
-		if (source_moved(m, s, r) < 0)
+		if (merge_moved(m, s, r) < 0)
 			return r;
 	}
 	return merge_go_on(m);
