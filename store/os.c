@@ -103,6 +103,13 @@ int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off)
 	return put < 0 ? failed((int)put, f->name, "write") : 0;
 }
 
+int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off)
+{
+	ssize_t put = f->os->ops->pwrite_sync(f, buf, n, off);
+
+	return put < 0 ? failed((int)put, f->name, "write and sync") : 0;
+}
+
 int os_fdatasync(struct os_file *f)
 {
 	int rc = f->os->ops->fdatasync(f);

@@ -10,8 +10,9 @@
  * files in memory and logs every call with its durability, and one that wraps
  * another and fails.
  *
- * Durability: a write is durable after os_fdatasync() of its file; a create,
- * rename or unlink after os_dir_sync() of its directory. Nothing else is.
+ * Durability: a write is durable after os_fdatasync() of its file, or when
+ * os_pwrite_sync() returns from it; a create, rename or unlink after
+ * os_dir_sync() of its directory. Nothing else is.
  *
  * Returns: 0 or bytes, or a negative errno, and then store_why() names the
  * file, the call and the reason. Reads and writes loop over EINTR
@@ -36,7 +37,9 @@ enum {
 	OS_CREATE = 4,	/* make it if absent, mode 0600 */
 	OS_EXCL = 8,	/* with OS_CREATE: -EEXIST if there */
 	OS_DIRECT = 16, /* a hint: bypass the page cache (writes are aligned
-			   to OS_DIRECT_ALIGN in offset, length, memory) */
+			   to OS_DIRECT_ALIGN in offset, length, memory).
+			   Who also writes to the file through another handle
+			   does not do so at the same time. */
 	OS_RANDOM = 32, /* a hint: reads will jump about */
 };
 
@@ -61,6 +64,9 @@ struct os_ops {
 	ssize_t (*pread)(struct os_file *f, void *buf, size_t n, uint64_t off);
 	ssize_t (*pwrite)(struct os_file *f, const void *buf, size_t n,
 			  uint64_t off);
+	/* As pwrite, and what it wrote is durable; of the rest nothing is. */
+	ssize_t (*pwrite_sync)(struct os_file *f, const void *buf, size_t n,
+			       uint64_t off);
 	int (*fdatasync)(struct os_file *f);
 	/* NULL: nothing is begun ahead. */
 	void (*write_out)(struct os_file *f, uint64_t off, uint64_t n);
@@ -134,6 +140,12 @@ void os_pages_free(void *p, size_t size);
 
 /* 0 or a negative errno: all @n bytes or failure. */
 int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off);
+/*
+ * The same, and what was written is durable when it returns; what was written
+ * before is not for that. After a failure any part of it may be on disk. It
+ * works on every file; with OS_DIRECT it is one request to the disk.
+ */
+int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off);
 int os_fdatasync(struct os_file *f);
 /*
  * A hint: the bytes are on their way to the disk from now on, so that the next

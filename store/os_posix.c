@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -295,17 +296,21 @@ static ssize_t posix_pread(struct os_file *base, void *buf, size_t n,
 	return (ssize_t)done;
 }
 
-static ssize_t posix_pwrite(struct os_file *base, const void *buf, size_t n,
-			    uint64_t off)
+/* @how: RWF_* */
+static ssize_t write_all(struct os_file *base, const void *buf, size_t n,
+			 uint64_t off, int how)
 {
 	struct posix_file *f = pfile(base);
 	size_t done = 0;
 
 	while (done < n) {
-		size_t want = n - done < TRANSFER_MAX ? n - done : TRANSFER_MAX;
-		ssize_t put = pwrite(f->fd, (const char *)buf + done, want,
-				     (off_t)(off + done));
+		struct iovec v = {.iov_base = (char *)(uintptr_t)buf + done,
+				  .iov_len = n - done};
+		ssize_t put;
 
+		if (v.iov_len > TRANSFER_MAX)
+			v.iov_len = TRANSFER_MAX;
+		put = pwritev2(f->fd, &v, 1, (off_t)(off + done), how);
 		if (put < 0) {
 			if (errno == EINTR || direct_refused(f))
 				continue;
@@ -318,6 +323,12 @@ static ssize_t posix_pwrite(struct os_file *base, const void *buf, size_t n,
 	return (ssize_t)done;
 }
 
+static ssize_t posix_pwrite(struct os_file *f, const void *buf, size_t n,
+			    uint64_t off)
+{
+	return write_all(f, buf, n, off, 0);
+}
+
 static int posix_fdatasync(struct os_file *f)
 {
 	/* Never again after a failure, EINTR included: it reports once. */
@@ -328,6 +339,21 @@ static void posix_write_out(struct os_file *f, uint64_t off, uint64_t n)
 {
 	(void)sync_file_range(pfile(f)->fd, (off_t)off, (off_t)n,
 			      SYNC_FILE_RANGE_WRITE);
+}
+
+static ssize_t posix_pwrite_sync(struct os_file *f, const void *buf, size_t n,
+				 uint64_t off)
+{
+	ssize_t put = write_all(f, buf, n, off, RWF_DSYNC);
+	int rc = 0;
+
+	/* A kernel or filesystem that has no such writes. */
+	if (put == -EOPNOTSUPP) {
+		put = write_all(f, buf, n, off, 0);
+		if (put > 0)
+			rc = posix_fdatasync(f);
+	}
+	return rc < 0 ? rc : put;
 }
 
 static int posix_truncate(struct os_file *f, uint64_t size)
@@ -532,6 +558,7 @@ struct os *os_posix(void)
 		.close = posix_close,
 		.pread = posix_pread,
 		.pwrite = posix_pwrite,
+		.pwrite_sync = posix_pwrite_sync,
 		.fdatasync = posix_fdatasync,
 		.write_out = posix_write_out,
 		.truncate = posix_truncate,
@@ -549,32 +576,4 @@ struct os *os_posix(void)
 	static struct os os = {.ops = &ops};
 
 	return &os;
-}
-
-/* -- memory --------------------------------------------------------------- */
-
-void *os_pages(size_t size)
-{
-	size_t more, skip;
-	uint8_t *p;
-
-	if (__builtin_add_overflow(size, OS_PAGES_ALIGN, &more))
-		return NULL;
-	p = mmap(NULL, more, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	skip = -(uintptr_t)p & (OS_PAGES_ALIGN - 1);
-	if (skip)
-		munmap(p, skip);
-	if (more - skip > size)
-		munmap(p + skip + size, more - skip - size);
-	/* One fault instead of 512; refused is as good. */
-	madvise(p + skip, size, MADV_HUGEPAGE);
-	return p + skip;
-}
-
-void os_pages_free(void *p, size_t size)
-{
-	munmap(p, size);
 }

@@ -15,20 +15,10 @@
  * that it stays in the processor's cache and delays nobody by much.
  */
 #define DRAIN_BYTES ((uint64_t)256 << 10)
-/*
- * The disk begins with what was drained when it is this much, so that whoever
- * ends a segment, under the commit lock, does not wait for tens of mebibytes.
- */
-#define AHEAD_BYTES ((uint64_t)2 << 20)
-
-/* For the crowd: this part of a sync's time, but no more than this. */
-#define CROWD_WAIT_PART 3
-#define CROWD_WAIT_NS 1000000
-#define CROWD_IMPATIENCE 16
 
 /* -- failure ------------------------------------------------------------ */
 
-static int fail_locked(struct wal *w, int err)
+int wal_fail_locked(struct wal *w, int err)
 {
 	if (!atomic_load(&w->failed)) {
 		snprintf(w->sentence, sizeof(w->sentence),
@@ -46,7 +36,7 @@ int wal_fail(struct wal *w, int err)
 	int rc;
 
 	pthread_mutex_lock(&w->lock);
-	rc = fail_locked(w, err);
+	rc = wal_fail_locked(w, err);
 	pthread_mutex_unlock(&w->lock);
 	return rc;
 }
@@ -58,241 +48,12 @@ int wal_refused(struct wal *w)
 	return why(-EROFS, "%s", w->sentence);
 }
 
-/* -- ring to segment to disk -------------------------------------------- */
-
-static uint64_t file_offset(const struct wal *w, uint64_t pos)
-{
-	return pos - w->head.start + WAL_BLOCK_BYTES;
-}
-
-/* Lets the disk begin with what the segment has got. Under lock. */
-static void write_ahead(struct wal *w)
-{
-	uint64_t drained = atomic_load(&w->drained);
-
-	if (drained - w->begun < AHEAD_BYTES)
-		return;
-	os_write_out(w->file, file_offset(w, w->begun), drained - w->begun);
-	w->begun = drained;
-}
-
-/* Copies what only the ring has to the segment. Under lock. */
-static int drain(struct wal *w)
-{
-	uint64_t end = atomic_load_explicit(&w->end, memory_order_acquire);
-	uint64_t pos = atomic_load(&w->drained);
-	int rc;
-
-	while (pos < end) {
-		size_t at = (size_t)(pos % w->ring_bytes);
-		uint64_t n = w->ring_bytes - at;
-
-		if (n > end - pos)
-			n = end - pos;
-		rc = os_pwrite(w->file, (const uint8_t *)w->ring->map + at,
-			       (size_t)n, file_offset(w, pos));
-		if (rc < 0)
-			return fail_locked(w, rc);
-		pos += n;
-	}
-	atomic_store_explicit(&w->drained, pos, memory_order_release);
-	write_ahead(w);
-	return 0;
-}
-
-/* Has as many come as will want a sync soon? */
-static bool crowd_is_there(const struct wal_crowd *c)
-{
-	return c->waiting - c->leaving >= c->size;
-}
-
-/*
- * Sleeps until another leads who came later, or until nobody comes any more:
- * then the caller has to. Under lock, by the first of the crowd.
- */
-static void gather_crowd(struct wal *w)
-{
-	struct wal_crowd *c = &w->crowd;
-	uint64_t own = ++c->clocks, ns;
-	struct timespec until;
-
-	ns = c->sync_ns / CROWD_WAIT_PART;
-	if (ns > CROWD_WAIT_NS)
-		ns = CROWD_WAIT_NS;
-	ns += os_monotonic_ns(w->dir->os);
-	until = (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-				  .tv_nsec = (long)(ns % 1000000000)};
-	c->clock = own;
-	while (c->clock == own && !atomic_load(&w->failed))
-		if (pthread_cond_timedwait(&w->synced_cond, &w->lock, &until))
-			break;
-	/* Else another has led, and it may be the next crowd's by now. */
-	if (c->clock == own) {
-		c->clock = 0;
-		c->impatient = CROWD_IMPATIENCE;
-	}
-}
-
-/* Lets the lock go while the disk works. Only by the leader. */
-static int sync_file(struct wal *w)
-{
-	struct os_file *file = w->file;
-	uint64_t begin = os_monotonic_ns(w->dir->os);
-	int rc;
-
-	pthread_mutex_unlock(&w->lock);
-	rc = os_fdatasync(file);
-	pthread_mutex_lock(&w->lock);
-	w->crowd.sync_ns = os_monotonic_ns(w->dir->os) - begin;
-	return rc;
-}
-
-/*
- * Syncs for all who wait: takes along what has gathered up to now. Enters and
- * leaves under lock; the caller wakes the others when he has given it back.
- * One who is not @of_crowd does not come again for long.
- */
-static int lead(struct wal *w, bool of_crowd)
-{
-	struct wal_crowd *c = &w->crowd;
-	unsigned served;
-	uint64_t target;
-	int rc;
-
-	w->syncing = true;
-	c->clock = 0;
-	if (of_crowd && c->impatient)
-		c->impatient--;
-	rc = drain(w);
-	/* Whoever waits now has appended before. */
-	served = c->waiting - c->leaving;
-	target = atomic_load(&w->drained);
-	if (rc == 0 && target != atomic_load(&w->synced)) {
-		rc = sync_file(w);
-		if (rc < 0) {
-			rc = fail_locked(w, rc);
-		} else {
-			atomic_store_explicit(&w->synced, target,
-					      memory_order_release);
-			w->syncs++;
-			if (of_crowd)
-				c->size = c->waiting - c->leaving;
-			c->leaving += served;
-		}
-	}
-	w->syncing = false;
-	return rc;
-}
-
-int wal_sync(struct wal *w, uint64_t lsn)
-{
-	struct wal_crowd *c = &w->crowd;
-	bool led = false;
-	uint64_t end;
-	int rc = 0;
-
-	if (atomic_load_explicit(&w->synced, memory_order_acquire) >= lsn)
-		return 0;
-	end = wal_end(w);
-	if (lsn > end)
-		lsn = end;
-	pthread_mutex_lock(&w->lock);
-	if (atomic_load(&w->synced) >= lsn)
-		goto out;
-	c->waiting++;
-	while (atomic_load(&w->synced) < lsn && rc == 0) {
-		if (atomic_load(&w->failed) || w->read_only) {
-			rc = wal_refused(w);
-		} else if (w->syncing) {
-			pthread_cond_wait(&w->synced_cond, &w->lock);
-		} else if (crowd_is_there(c) || c->impatient) {
-			rc = lead(w, true);
-			led = true;
-		} else if (c->clock) {
-			pthread_cond_wait(&w->synced_cond, &w->lock);
-		} else {
-			gather_crowd(w);
-		}
-	}
-	c->waiting--;
-	if (c->leaving)
-		c->leaving--;
-out:
-	pthread_mutex_unlock(&w->lock);
-	/* Now, so that those who wake find the lock free. */
-	if (led)
-		pthread_cond_broadcast(&w->synced_cond);
-	return rc;
-}
+/* -- appending ---------------------------------------------------------- */
 
 uint64_t wal_end(struct wal *w)
 {
 	return atomic_load_explicit(&w->end, memory_order_acquire);
 }
-
-/* Notes in the segment's first block up to where it is durable. Under lock. */
-static int write_mark(struct wal *w)
-{
-	uint8_t mark[WAL_MARK_BYTES];
-	uint64_t durable = atomic_load(&w->synced);
-	int rc;
-
-	wal_mark_encode(mark, w->head.id, durable);
-	rc = os_pwrite(w->file, mark, sizeof(mark), WAL_MARK_AT);
-	if (rc < 0)
-		return fail_locked(w, rc);
-	w->marked = durable;
-	return 0;
-}
-
-/* As wal_sync() of all, by one for whom no crowd is to wait. */
-static int sync_aside(struct wal *w)
-{
-	uint64_t lsn = wal_end(w);
-	bool led = false;
-	int rc = 0;
-
-	pthread_mutex_lock(&w->lock);
-	while (atomic_load(&w->synced) < lsn && rc == 0) {
-		if (atomic_load(&w->failed)) {
-			rc = wal_refused(w);
-		} else if (w->syncing) {
-			pthread_cond_wait(&w->synced_cond, &w->lock);
-		} else {
-			rc = lead(w, false);
-			led = true;
-		}
-	}
-	pthread_mutex_unlock(&w->lock);
-	if (led)
-		pthread_cond_broadcast(&w->synced_cond);
-	return rc;
-}
-
-int wal_tick(struct wal *w)
-{
-	bool active;
-	int rc;
-
-	if (w->read_only)
-		return 0;
-	if (atomic_load(&w->failed))
-		return wal_refused(w);
-	rc = sync_aside(w);
-	if (rc < 0)
-		return rc;
-	pthread_mutex_lock(&w->lock);
-	active = w->file != NULL;
-	if (active && w->marked < atomic_load(&w->synced))
-		rc = write_mark(w);
-	pthread_mutex_unlock(&w->lock);
-	if (rc < 0 || !active)
-		return rc;
-	rc = wal_prepare_spare(w);
-	return rc < 0 ? wal_fail(w, rc) : 0;
-}
-
-/* -- appending ---------------------------------------------------------- */
 
 /* Makes the record where it is to lie, or elsewhere if it goes round. */
 static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
@@ -315,6 +76,26 @@ static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
 	os_map_store(w->ring, 0, w->small + first, size - first);
 }
 
+/*
+ * Copies the ring to the segment, unless the leader does so just now, past the
+ * page cache: then only if the ring has not even room for @size more.
+ */
+static int make_ring_room(struct wal *w, uint64_t size)
+{
+	uint64_t pending;
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	pending = wal_end(w) - atomic_load(&w->drained);
+	if (!w->direct.busy || pending + size > w->ring_bytes) {
+		rc = wal_await_cache(w);
+		if (rc == 0)
+			rc = wal_drain(w);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
 static int append_to_ring(struct wal *w, const struct bytes *parts,
 			  size_t nparts, size_t len, uint64_t size)
 {
@@ -325,9 +106,7 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 
 	/* Before the record is anywhere: if this fails it never was. */
 	if (pos - drained + size > w->drain_bytes && pos > drained) {
-		pthread_mutex_lock(&w->lock);
-		rc = drain(w);
-		pthread_mutex_unlock(&w->lock);
+		rc = make_ring_room(w, size);
 		if (rc < 0)
 			return rc;
 	}
@@ -341,7 +120,7 @@ static int write_parts(struct wal *w, uint64_t pos, const struct bytes *parts,
 		       size_t nparts, size_t len, uint64_t size)
 {
 	static const uint8_t zeros[WAL_ALIGN];
-	uint64_t off = file_offset(w, pos);
+	uint64_t off = wal_offset(w, pos);
 	uint8_t head[WAL_RECORD_HEAD];
 	int rc;
 
@@ -370,24 +149,25 @@ static int append_to_segment(struct wal *w, const struct bytes *parts,
 	int rc;
 
 	pthread_mutex_lock(&w->lock);
-	rc = drain(w);
+	rc = wal_await_cache(w);
+	if (rc == 0)
+		rc = wal_drain(w);
 	if (rc < 0)
 		goto out;
 	if (size <= WAL_SMALL_BYTES) {
 		wal_record_encode(w->small, w->head.id, pos,
 				  atomic_load(&w->synced), parts, nparts, len);
 		rc = os_pwrite(w->file, w->small, (size_t)size,
-			       file_offset(w, pos));
+			       wal_offset(w, pos));
 	} else {
 		rc = write_parts(w, pos, parts, nparts, len, size);
 	}
 	if (rc < 0) {
-		rc = fail_locked(w, rc);
+		rc = wal_fail_locked(w, rc);
 		goto out;
 	}
 	atomic_store(&w->end, pos + size);
-	atomic_store(&w->drained, pos + size);
-	write_ahead(w);
+	wal_drained_to(w, pos + size);
 out:
 	pthread_mutex_unlock(&w->lock);
 	return rc;
@@ -552,6 +332,7 @@ static void wal_free(struct wal *w)
 	os_close(w->file);
 	os_close(w->ring);
 	os_close(w->spare);
+	wal_direct_free(&w->direct);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->spare_lock);
 	pthread_cond_destroy(&w->synced_cond);
@@ -580,10 +361,9 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	pthread_condattr_destroy(&attr);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
-	if (!w->small) {
-		rc = -ENOMEM;
+	rc = w->small ? wal_direct_init(&w->direct) : -ENOMEM;
+	if (rc < 0)
 		goto fail;
-	}
 	rc = recover(w, first_segment, replay, arg);
 	if (rc < 0)
 		goto fail;
@@ -601,12 +381,12 @@ static int close_segment(struct wal *w)
 	int rc;
 
 	pthread_mutex_lock(&w->lock);
-	rc = write_mark(w);
+	rc = wal_write_mark(w);
 	pthread_mutex_unlock(&w->lock);
 	if (rc == 0)
 		rc = os_fdatasync(w->file);
 	if (rc == 0)
-		rc = os_truncate(w->file, file_offset(w, w->marked));
+		rc = os_truncate(w->file, wal_offset(w, w->marked));
 	return rc;
 }
 

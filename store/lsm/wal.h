@@ -3,16 +3,20 @@
  *
  * A stream of records over preallocated segment files wal-N.log. A record is
  * acknowledged when it is in the ring, a small file mapped into memory that
- * outlives the process; it is durable when the segment that it was copied to
- * has been synced.
+ * outlives the process; it is durable when it is in the segment on disk.
  *
- *	append ──▶ ring (mapped, survives kill -9) ──▶ segment ──▶ fdatasync
+ *	append ──▶ ring (mapped,     ──▶ page cache ──▶ fdatasync ──▶ segment
+ *		   survives kill -9) ──▶ one write past it ─────────▶
+ *
+ * What a sync finds in the ring alone, if it is not much, it writes past the
+ * page cache, in blocks that are durable when the write returns. The rest goes
+ * through it, and all where the filesystem has no such writes.
  *
  * Threads: wal_append() and wal_rotate() under the caller's commit lock.
  * wal_sync() from any thread: callers that wait gather behind one sync.
  *
  * After a failed write or sync the log takes nothing more (-EROFS): what a
- * failed fdatasync has lost cannot be asked for again.
+ * failed sync has lost cannot be asked for again.
  */
 #ifndef CELLFS_STORE_LSM_WAL_H
 #define CELLFS_STORE_LSM_WAL_H

@@ -68,7 +68,7 @@ int wal_prepare_spare(struct wal *w)
 
 int wal_seal(struct wal *w)
 {
-	struct os_file *file;
+	struct os_file *file, *direct;
 	uint64_t end = wal_end(w);
 	int rc;
 
@@ -80,11 +80,13 @@ int wal_seal(struct wal *w)
 	while (w->syncing)
 		pthread_cond_wait(&w->synced_cond, &w->lock);
 	file = w->file;
-	w->file = NULL;
+	direct = w->direct.file;
+	w->file = w->direct.file = NULL;
 	rc = atomic_load(&w->failed) ? wal_refused(w) : 0;
 	pthread_mutex_unlock(&w->lock);
 	/* What was written to it is on disk, whatever close says. */
 	os_close(file);
+	os_close(direct);
 	return rc;
 }
 
@@ -93,6 +95,7 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 {
 	uint8_t block[WAL_BLOCK_BYTES];
 	char to[WAL_NAME_BYTES];
+	struct os_file *direct = NULL;
 	struct wal_head head = {
 		.number = w->next,
 		.id = os_random(w->dir->os),
@@ -115,8 +118,13 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 	if (rc < 0)
 		return rc;
 	memcpy(file->name, to, sizeof(to));
+	/* Without it syncs go the slower way. */
+	(void)os_open(w->dir, to, OS_WRITE | OS_DIRECT, &direct);
 	pthread_mutex_lock(&w->lock);
 	w->file = file;
+	w->direct.file = direct;
+	w->direct.tail = head.start;
+	w->direct.written = 0;
 	w->head = head;
 	w->marked = head.start;
 	w->begun = head.start;

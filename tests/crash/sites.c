@@ -6,7 +6,7 @@
 
 #include "tests/sim/os_sim.h"
 
-/* This file's function and os_fdatasync() or os_dir_sync(). */
+/* This file's function and that of store/os.c. */
 #define OWN_FRAMES 2
 
 static struct sites *noting;
@@ -39,6 +39,16 @@ __attribute__((noinline)) static void note(bool dir)
 	noting->syncs[noting->n++] = s;
 }
 
+__attribute__((noinline)) static ssize_t
+noted_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off)
+{
+	ssize_t r;
+
+	note(false);
+	r = real->pwrite_sync(f, buf, n, off);
+	return r;
+}
+
 __attribute__((noinline)) static int noted_fdatasync(struct os_file *f)
 {
 	int r;
@@ -63,6 +73,7 @@ void sites_begin(struct os *os, struct sites *out)
 	noted = os;
 	real = os->ops;
 	ops = *real;
+	ops.pwrite_sync = noted_pwrite_sync;
 	ops.fdatasync = noted_fdatasync;
 	ops.dir_sync = noted_dir_sync;
 	os->ops = &ops;

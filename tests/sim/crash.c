@@ -64,6 +64,13 @@ static void push(struct list *l, size_t at)
 	l->at[l->n++] = at;
 }
 
+/* A change of the size, or of all bytes, is of every byte. */
+static bool overlap(const struct sim_entry *a, const struct sim_entry *b)
+{
+	return a->kind != SIM_WRITE ||
+	       (a->off < b->off + b->len && b->off < a->off + a->len);
+}
+
 /* Makes pending data of the inode durable, or, with @lost, about half. */
 static void settle_data(struct sim_crash *c, uint32_t ino, uint64_t *lost)
 {
@@ -75,6 +82,26 @@ static void settle_data(struct sim_crash *c, uint32_t ino, uint64_t *lost)
 		if (e->ino != ino)
 			c->data.at[kept++] = c->data.at[i];
 		else if (!lost || sim_chance(lost) & 1)
+			sim_apply(&c->durable, e);
+	}
+	c->data.n = kept;
+}
+
+/*
+ * Makes the write at the end of the pending data durable. What it lies over the
+ * system has written before, so that it cannot come back over it.
+ */
+static void settle_write(struct sim_crash *c)
+{
+	const struct sim_entry *w = &c->sim->log[c->data.at[c->data.n - 1]];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->data.n; i++) {
+		const struct sim_entry *e = &c->sim->log[c->data.at[i]];
+
+		if (e->ino != w->ino || !overlap(e, w))
+			c->data.at[kept++] = c->data.at[i];
+		else
 			sim_apply(&c->durable, e);
 	}
 	c->data.n = kept;
@@ -108,6 +135,8 @@ static void step(struct sim_crash *c)
 		push(&c->dirs, c->at);
 	} else if (e->kind == SIM_SYNC) {
 		settle_data(c, e->ino, NULL);
+	} else if (e->kind == SIM_SYNC_WRITE) {
+		settle_write(c);
 	} else if (e->kind == SIM_LOST_SYNC) {
 		settle_data(c, e->ino, &lost);
 	} else if (e->kind == SIM_SYNC_DIR) {

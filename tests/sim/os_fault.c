@@ -176,6 +176,29 @@ static ssize_t fault_pwrite(struct os_file *f, const void *buf, size_t n,
 	return rc < 0 ? rc : (ssize_t)n;
 }
 
+/* Fails as a write, or as the sync of what it wrote. */
+static ssize_t fault_pwrite_sync(struct os_file *f, const void *buf, size_t n,
+				 uint64_t off)
+{
+	struct fault_plan plan;
+	int rc = hit(f->os, FAULT_PWRITE, &plan);
+
+	if (rc) {
+		if (plan.partial)
+			(void)os_pwrite_sync(ifile(f), buf, n / 2, off);
+		return rc;
+	}
+	rc = hit(f->os, FAULT_FDATASYNC, &plan);
+	if (rc) {
+		(void)os_pwrite(ifile(f), buf, n, off);
+		if (plan.lose && sim_is_sim(fault_of(f->os)->inner))
+			sim_fail_fdatasync(ifile(f));
+		return rc;
+	}
+	rc = os_pwrite_sync(ifile(f), buf, n, off);
+	return rc < 0 ? rc : (ssize_t)n;
+}
+
 static int fault_fdatasync(struct os_file *f)
 {
 	struct fault_plan plan;
@@ -277,6 +300,7 @@ static const struct os_ops fault_ops = {
 	.close = fault_close,
 	.pread = fault_pread,
 	.pwrite = fault_pwrite,
+	.pwrite_sync = fault_pwrite_sync,
 	.fdatasync = fault_fdatasync,
 	.truncate = fault_truncate,
 	.allocate = fault_allocate,

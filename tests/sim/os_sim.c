@@ -328,37 +328,64 @@ static ssize_t sim_pread(struct os_file *base, void *buf, size_t n,
 	return (ssize_t)n;
 }
 
-static ssize_t sim_pwrite(struct os_file *base, const void *buf, size_t n,
-			  uint64_t off)
+/* Under lock. */
+static ssize_t write_file(struct sim *s, struct os_file *base, const void *buf,
+			  size_t n, uint64_t off)
 {
-	struct sim *s = lock_sim(base->os);
 	struct sim_file *f = sfile(base);
 	struct sim_inode *i = &s->open[f->ino];
 	struct sim_entry *e;
 
 	if (!(f->flags & OS_WRITE))
-		return unlock_sim(s, -EBADF);
+		return -EBADF;
 	if (!has_room(s, f->ino, off + n))
-		return unlock_sim(s, -ENOSPC);
+		return -ENOSPC;
 	if (n == 0)
-		return unlock_sim(s, 0);
+		return 0;
 	e = add_data(s, SIM_WRITE, f, buf, n);
 	e->off = (size_t)off;
 	sim_apply(&s->now, e);
 	if (i->map && off < i->map_len)
 		memcpy(i->map + off, buf,
 		       n < i->map_len - off ? n : i->map_len - (size_t)off);
-	unlock_sim(s, 0);
 	return (ssize_t)n;
 }
 
-static int sim_fdatasync(struct os_file *base)
+static ssize_t sim_pwrite(struct os_file *f, const void *buf, size_t n,
+			  uint64_t off)
 {
-	struct sim *s = lock_sim(base->os);
+	struct sim *s = lock_sim(f->os);
+	ssize_t put = write_file(s, f, buf, n, off);
 
+	unlock_sim(s, 0);
+	return put;
+}
+
+/* Under lock. */
+static void sync_file(struct sim *s, struct os_file *f, enum sim_kind kind)
+{
 	s->fdatasyncs++;
-	if (!is_ignored(s, SIM_FDATASYNC, base->name))
-		add_name(s, SIM_SYNC, 0, base->name, sfile(base)->ino);
+	if (!is_ignored(s, SIM_FDATASYNC, f->name))
+		add_name(s, kind, 0, f->name, sfile(f)->ino);
+}
+
+static ssize_t sim_pwrite_sync(struct os_file *f, const void *buf, size_t n,
+			       uint64_t off)
+{
+	struct sim *s = lock_sim(f->os);
+	ssize_t put = write_file(s, f, buf, n, off);
+
+	if (put > 0)
+		sync_file(s, f, SIM_SYNC_WRITE);
+	unlock_sim(s, 0);
+	return put;
+}
+
+static int sim_fdatasync(struct os_file *f)
+{
+	struct sim *s = lock_sim(f->os);
+
+	sync_file(s, f, SIM_SYNC);
 	return unlock_sim(s, 0);
 }
 
@@ -510,6 +537,7 @@ static const struct os_ops sim_ops = {
 	.close = sim_close,
 	.pread = sim_pread,
 	.pwrite = sim_pwrite,
+	.pwrite_sync = sim_pwrite_sync,
 	.fdatasync = sim_fdatasync,
 	.truncate = sim_truncate,
 	.allocate = sim_allocate,

@@ -4,7 +4,8 @@
  *
  * Every call that changes the disk is an entry of a log. A write, change of
  * size or store to a mapping stays pending until the fdatasync of its file; a
- * create, rename or unlink until the sync of its directory. Files are inodes:
+ * create, rename or unlink until the sync of its directory. A write that is
+ * durable at once is pending, and may tear, until it returns. Files are inodes:
  * what is pending follows a file through renames, and one whose unlink was
  * not durable comes back with what it had.
  *
@@ -41,7 +42,7 @@ void sim_mark(struct os *os, unsigned kind, uint64_t value);
 size_t sim_log_length(const struct os *os);
 
 enum {
-	SIM_FDATASYNC = 1,
+	SIM_FDATASYNC = 1, /* and of a write that is durable at once */
 	SIM_DIR_SYNC = 2,
 };
 /*

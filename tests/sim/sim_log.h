@@ -12,8 +12,9 @@ enum sim_kind {
 	SIM_RESIZE,
 	SIM_ALLOCATE, /* zero all, then resize */
 	SIM_SYNC,
-	SIM_LOST_SYNC, /* value: seed of what is lost */
-	SIM_LINK,      /* created */
+	SIM_SYNC_WRITE, /* of the entry before, and what it lies over */
+	SIM_LOST_SYNC,	/* value: seed of what is lost */
+	SIM_LINK,	/* created */
 	SIM_RENAME,
 	SIM_UNLINK,
 	SIM_SYNC_DIR,

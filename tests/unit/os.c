@@ -170,6 +170,38 @@ static void direct_is_only_a_hint(void **state)
 	os_close(f);
 }
 
+static void a_synced_write_works_on_every_file(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f = make(p, "a"), *direct, *read_only;
+	char *block, back[8] = "";
+
+	assert_int_equal(os_open(p->dir, "a", OS_WRITE | OS_DIRECT, &direct),
+			 0);
+	assert_int_equal(os_open(p->dir, "a", OS_READ, &read_only), 0);
+	block = aligned_alloc(OS_DIRECT_ALIGN, OS_DIRECT_ALIGN);
+	memset(block, 'x', OS_DIRECT_ALIGN);
+	/* Over a page that is dirty, and seen through every handle. */
+	assert_int_equal(os_pwrite(f, "old", 3, 0), 0);
+	assert_int_equal(os_pwrite_sync(direct, block, OS_DIRECT_ALIGN, 0), 0);
+	assert_int_equal(os_pread(f, back, 3, 0), 3);
+	assert_string_equal(back, "xxx");
+	assert_int_equal(os_pwrite_sync(f, "yy", 2, 1), 0);
+	assert_int_equal(os_pread(read_only, back, 4, 0), 4);
+	assert_string_equal(back, "xyyx");
+	/* Not aligned in memory, length, offset: all the same. */
+	assert_int_equal(os_pwrite_sync(direct, block + 1, 3, 4093), 0);
+	assert_int_equal(os_pwrite_sync(direct, "end", 3, 4096), 0);
+	assert_int_equal(os_pread(read_only, back, 8, 4093), 6);
+	assert_string_equal(back, "xxxend");
+	assert_int_equal(os_pwrite_sync(read_only, "z", 1, 0), -EBADF);
+	assert_non_null(strstr(store_why(), "cannot write and sync a"));
+	free(block);
+	os_close(read_only);
+	os_close(direct);
+	os_close(f);
+}
+
 static void allocated_space_is_zero_and_has_its_size(void **state)
 {
 	struct place *p = *state;
@@ -421,6 +453,7 @@ int main(void)
 		TEST(files_are_private_and_exclusive_when_asked),
 		TEST(links_fifos_and_directories_are_refused),
 		TEST(direct_is_only_a_hint),
+		TEST(a_synced_write_works_on_every_file),
 		TEST(allocated_space_is_zero_and_has_its_size),
 		TEST(stores_to_a_mapping_are_in_the_file),
 		TEST(a_copy_of_what_was_cut_off_fails),

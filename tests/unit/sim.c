@@ -133,6 +133,43 @@ static void a_write_persists_wholly_partly_or_not(void **state)
 	sim_free(os);
 }
 
+static void a_synced_write_is_durable_and_nothing_else(void **state)
+{
+	struct os *os = sim_new(1);
+	struct os_dir *d = dir_of(os);
+	struct os_file *f = make(d, "a");
+	struct os *after;
+
+	os_dir_sync(d);
+	assert_int_equal(os_pwrite_sync(f, "1234", 4, 0), 0);
+	after = sim_after_power_loss(os);
+	assert_string_equal(text(after, "a"), "1234");
+	sim_free(after);
+	/* Until it returns it is as any other. */
+	assert_true(seen(os, "", "-", false));
+	assert_true(seen(os, "0000", "-", false));
+	os_pwrite(f, "x", 1, 0);
+	os_pwrite(f, "y", 1, 3);
+	assert_int_equal(os_pwrite_sync(f, "z", 1, 3), 0);
+	after = sim_after_power_loss(os);
+	assert_string_equal(text(after, "a"), "123z");
+	sim_free(after);
+	assert_true(seen(os, "x23z", "-", false));
+	/* What it lies over does not come back. */
+	assert_int_equal(os_pwrite_sync(f, "9", 1, 1), 0);
+	assert_true(seen(os, "x93z", "-", false));
+	assert_false(seen(os, "x93y", "-", false));
+	assert_int_equal(sim_syncs(os, SIM_FDATASYNC), 3);
+	sim_ignore(os, SIM_FDATASYNC, NULL, 1);
+	assert_int_equal(os_pwrite_sync(f, "8", 1, 1), 0);
+	after = sim_after_power_loss(os);
+	assert_string_equal(text(after, "a"), "193z");
+	sim_free(after);
+	os_close(f);
+	os_dir_close(d);
+	sim_free(os);
+}
+
 static void names_persist_apart_from_data(void **state)
 {
 	struct os *os = sim_new(1);
@@ -395,6 +432,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read_and_listed),
 		cmocka_unit_test(a_write_persists_wholly_partly_or_not),
+		cmocka_unit_test(a_synced_write_is_durable_and_nothing_else),
 		cmocka_unit_test(names_persist_apart_from_data),
 		cmocka_unit_test(an_unlinked_file_comes_back_with_its_content),
 		cmocka_unit_test(directory_entries_persist_in_any_order),
