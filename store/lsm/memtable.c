@@ -151,8 +151,7 @@ bool memtable_ends_with(const struct memtable *mt, struct bytes row)
 
 bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row)
 {
-	return mt->last_row && mt->last_row->tree == tree &&
-	       bytes_eq(memrow_key(mt->last_row), row);
+	return memtable_ends_with(mt, row) && mt->last_row->tree == tree;
 }
 
 /* -- insertion ------------------------------------------------------------- */

@@ -47,7 +47,10 @@ uint64_t memtable_token(uint32_t tree, struct bytes row);
 void memtable_ahead_slot(const struct memtable *mt, uint64_t token);
 void memtable_ahead_row(const struct memtable *mt, uint64_t token);
 void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
-/* As memtable_insert(), with the token of that tree and row. */
+/*
+ * As memtable_insert(), with the token of that tree and row, which is not
+ * looked at where memtable_at() is true.
+ */
 int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
 			 uint64_t token, const struct entry *entries, size_t n);
 

@@ -370,9 +370,7 @@ static int check_entry(const struct sst_writer *w, struct bytes row,
 			   "a cell that %" PRIu64
 			   ".sst cannot hold: lengths or time",
 			   w->info.number);
-	if (w->info.entries && bytes_eq(row, buf_bytes(&w->info.row_max)))
-		c = 0;
-	else if (w->info.entries)
+	if (w->info.entries)
 		c = bytes_cmp(row, buf_bytes(&w->info.row_max));
 	if (c < 0 || (c == 0 && entry_cmp(&w->last, e) >= 0))
 		return why(-EUCLEAN,

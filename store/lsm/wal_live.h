@@ -1,7 +1,7 @@
 /*
- * The insides of an open log, shared by wal.c (records), wal_sync.c (who
- *syncs), wal_write.c (how bytes get to the disk) and wal_segment.c (the files
- *that they go to).
+ * The insides of an open log, shared by wal.c (records), wal_sync.c (who does
+ * the syncs), wal_write.c (how bytes get to the disk) and wal_segment.c (the
+ * files that they go to).
  *
  *	position:   synced ≤ drained ≤ end
  *	on disk	 ───┘	      │	       │
@@ -33,8 +33,8 @@
  * The ring goes on taking records meanwhile, until it is full.
  *
  * Behind target it writes zeros, to the end of the block or more. Nothing of
- *the segment can be there (drained was at synced), so that for the replay it is
- *as what a recycled file holds: no record.
+ * the segment can be there (drained was at synced), so that for the replay it
+ * is as what a recycled file holds: no record.
  */
 #ifndef CELLFS_STORE_LSM_WAL_LIVE_H
 #define CELLFS_STORE_LSM_WAL_LIVE_H

@@ -161,17 +161,26 @@ static ssize_t fault_pread(struct os_file *f, void *buf, size_t n, uint64_t off)
 	return rc ? rc : os_pread(ifile(f), buf, n, off);
 }
 
-static ssize_t fault_pwrite(struct os_file *f, const void *buf, size_t n,
-			    uint64_t off)
+/* A write by @put that fails may have written its first half. */
+static int hit_write(struct os_file *f, const void *buf, size_t n, uint64_t off,
+		     int (*put)(struct os_file *, const void *, size_t,
+				uint64_t))
 {
 	struct fault_plan plan;
 	int rc = hit(f->os, FAULT_PWRITE, &plan);
 
-	if (rc) {
-		if (plan.partial)
-			(void)os_pwrite(ifile(f), buf, n / 2, off);
+	if (rc && plan.partial)
+		(void)put(ifile(f), buf, n / 2, off);
+	return rc;
+}
+
+static ssize_t fault_pwrite(struct os_file *f, const void *buf, size_t n,
+			    uint64_t off)
+{
+	int rc = hit_write(f, buf, n, off, os_pwrite);
+
+	if (rc)
 		return rc;
-	}
 	rc = os_pwrite(ifile(f), buf, n, off);
 	return rc < 0 ? rc : (ssize_t)n;
 }
@@ -181,13 +190,10 @@ static ssize_t fault_pwrite_sync(struct os_file *f, const void *buf, size_t n,
 				 uint64_t off)
 {
 	struct fault_plan plan;
-	int rc = hit(f->os, FAULT_PWRITE, &plan);
+	int rc = hit_write(f, buf, n, off, os_pwrite_sync);
 
-	if (rc) {
-		if (plan.partial)
-			(void)os_pwrite_sync(ifile(f), buf, n / 2, off);
+	if (rc)
 		return rc;
-	}
 	rc = hit(f->os, FAULT_FDATASYNC, &plan);
 	if (rc) {
 		(void)os_pwrite(ifile(f), buf, n, off);
