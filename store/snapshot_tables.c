@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/namespace.h"
+
 int snapshot_tables_add(struct snapshot_tables *s, uint64_t id,
 			const char *name, const struct schema *schema)
 {
-	struct snapshot_table *t =
-		reallocarray(s->at, s->n + 1, sizeof(*s->at));
+	struct snapshot_table *t;
 
+	if (namespace_is_hidden(bytes_str(name)))
+		return 0;
+	t = reallocarray(s->at, s->n + 1, sizeof(*s->at));
 	if (!t)
 		return -ENOMEM;
 	s->at = t;

@@ -22,7 +22,10 @@ struct snapshot_tables {
 	struct snapshot_table *at; /* in byte order of name, if so added */
 };
 
-/* Appends a copy. 0 or -ENOMEM. */
+/*
+ * Appends a copy; a table of the store's own, which no listing shows, is passed
+ * over. 0 or -ENOMEM.
+ */
 int snapshot_tables_add(struct snapshot_tables *s, uint64_t id,
 			const char *name, const struct schema *schema);
 int snapshot_tables_copy(struct snapshot_tables *out,

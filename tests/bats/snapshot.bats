@@ -154,6 +154,23 @@ c" ]
 	[ -z "$(ls "$M/.snapshot")" ]
 }
 
+@test "a snapshot of the mount shows the tables of namespaces" {
+	mkdir -p "$M/ns:T/R" "$M/U/R"
+	echo old > "$M/ns:T/R/f:q"
+	mkdir "$M/.snapshot/all"
+	echo new > "$M/ns:T/R/f:q"
+	[ "$(ls "$M/.snapshot/all" | tr '\n' ' ')" = "U ns:T " ]
+	[ "$(cat "$M/.snapshot/all/ns:T/R/f:q")" = old ]
+	run ! ls "$M/.snapshot/all/hbase:namespace"
+	mv "$M/.snapshot/all" "$M/.snapshot/kept"
+	remount_store
+	[ "$(cat "$M/.snapshot/kept/ns:T/R/f:q")" = old ]
+	"$CELLCTL" snapshot "$M" clone kept ns:copy ns:T
+	[ "$(cat "$M/ns:copy/R/f:q")" = old ]
+	rmdir "$M/.snapshot/kept"
+	rm -r "$M/ns:T"
+}
+
 @test "a reader goes on while its snapshot is dropped" {
 	a_table
 	mkdir "$M/T/.snapshot/n"

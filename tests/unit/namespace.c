@@ -106,6 +106,45 @@ static void the_reserved_ones_stay_as_they_are(void **state)
 	assert_string_equal(list(s, store_namespace_next), "default hbase ns ");
 }
 
+static void a_snapshot_of_the_store_shows_the_tables_of_users(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes own = bytes_str("hbase:namespace"), n = bytes_str("n");
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct snapshot *snap;
+	struct table *t;
+
+	assert_int_equal(store_namespace_create(s->store, bytes_str("ns")), 0);
+	assert_int_equal(store_table_create(s->store, bytes_str("ns:t"), NULL),
+			 0);
+	temp_put(s, "r", "f", "q", 7, "x");
+	assert_int_equal(store_snapshot_create(s->store, NULL, n), 0);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(store_snapshot_open(s->store, NULL, n, &snap),
+				 0);
+		name[0] = '\0';
+		assert_int_equal(
+			snapshot_table_next(snap, bytes_str(name), name), 1);
+		assert_string_equal(name, "ns:t");
+		assert_int_equal(
+			snapshot_table_next(snap, bytes_str(name), name), 1);
+		assert_string_equal(name, "t");
+		assert_int_equal(
+			snapshot_table_next(snap, bytes_str(name), name), 0);
+		assert_int_equal(snapshot_table_open(snap, own, &t), -ENOENT);
+		snapshot_release(snap);
+		assert_int_equal(store_snapshot_clone(s->store, NULL, n, own,
+						      bytes_str("copy")),
+				 -ENOENT);
+		assert_int_equal(temp_close(s), 0);
+		assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+		assert_int_equal(temp_open(s), 0);
+	}
+	assert_int_equal(
+		store_snapshot_restore(s->store, NULL, n, bytes_str("t")), 0);
+	assert_int_equal(store_snapshot_drop(s->store, NULL, n), 0);
+}
+
 static void truncate_leaves_the_schema_and_the_identity(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -143,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_table_is_made_in_a_namespace_that_exists),
 		T(the_reserved_ones_stay_as_they_are),
+		T(a_snapshot_of_the_store_shows_the_tables_of_users),
 		T(truncate_leaves_the_schema_and_the_identity),
 	};
 
