@@ -3,6 +3,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+self=${BASH_SOURCE[0]}
 build=${CELLFS_BUILD:-$here/build}
 packages=(gcc libc6-dev meson ninja-build pkg-config libfuse3-dev fuse3
 	zlib1g-dev libxxhash-dev)
@@ -24,6 +25,11 @@ EOF
 
 say() {
 	printf '%s\n' "$*"
+}
+
+# A word as it can be typed.
+quote() {
+	printf '%q' "$1"
 }
 
 fail() {
@@ -93,19 +99,40 @@ build_cellfs() {
 	}
 }
 
-# The type of the filesystem mounted exactly at $1; empty = none.
-mounted_type() {
-	local want
+# An absolute path without symbolic links; of a dead mount and of what is not
+# there, too.
+absolute() {
+	realpath -m -- "$1" 2>/dev/null || realpath -m -s -- "$1"
+}
 
-	want=$(cd "$(dirname "$1")" 2>/dev/null && pwd -P)/$(basename "$1") ||
-		return 0
-	awk -v want="$want" '{
-		point = $5
-		gsub(/\\040/, " ", point)
-		for (i = 7; i <= NF && $i != "-"; i++)
-			;
-		if (point == want) type = $(i + 1)
-	} END { print type }' /proc/self/mountinfo
+# What is mounted at $1, an absolute path, or with $2 above it: the point, the
+# type and the source, in mount_point, mount_type and mount_source, empty when
+# there is none. Of several mounts on one point the last one is seen.
+find_mount() {
+	local want=$1 above=${2:-} line fields rest point
+
+	mount_point='' mount_type='' mount_source=''
+	while read -r line; do
+		read -r -a fields <<<"${line%% - *}"
+		# The kernel writes blanks and backslashes as octal escapes.
+		printf -v point '%b' "${fields[4]//\\/\\0}"
+		[ "$point" = "$want" ] ||
+			{ [ -n "$above" ] && [[ $want == "${point%/}"/* ]]; } ||
+			continue
+		[ ${#point} -ge ${#mount_point} ] || continue
+		read -r -a rest <<<"${line#* - }"
+		mount_point=$point mount_type=${rest[0]}
+		printf -v mount_source '%b' "${rest[1]//\\/\\0}"
+	done </proc/self/mountinfo
+}
+
+# Whoever opens the mount of a daemon that was killed gets ENOTCONN; attributes
+# may still be cached.
+is_dead() {
+	case $(LC_ALL=C && { : <"$1"; } 2>&1) in
+	*'not connected'* | *'connection abort'*) ;;
+	*) return 1 ;;
+	esac
 }
 
 check_fuse() {
@@ -123,26 +150,35 @@ check_fuse() {
 }
 
 unmount() {
-	local point=${1:-mnt}
+	local given=${1:-mnt} point
 
-	case $(mounted_type "$point") in
-	fuse.cellfs) ;;
-	'')
-		fail "nothing is mounted at $point" \
+	point=$(absolute "$given")
+	find_mount "$point" above
+	if [ "$mount_type" != fuse.cellfs ]; then
+		find_mount "$point"
+		[ -z "$mount_type" ] ||
+			fail "what is mounted at $given is not cellfs" \
+				"what is mounted where: grep cellfs /proc/mounts"
+		fail "nothing is mounted at $given" \
 			"what is mounted where: grep cellfs /proc/mounts"
-		;;
-	*)
-		fail "what is mounted at $point is not cellfs" \
-			"what is mounted where: grep cellfs /proc/mounts"
-		;;
-	esac
+	fi
+	[ "$mount_point" = "$point" ] || [ "$given" = . ] ||
+		fail "$given is a directory of the mount $mount_point" \
+			"to unmount all of it: $self -u $(quote "$mount_point")"
+	point=$mount_point
 	# A daemon that died leaves a mount that only a lazy unmount removes.
-	if ! stat "$point" >/dev/null 2>&1; then
-		fusermount3 -u -z "$point"
+	if is_dead "$point"; then
+		fusermount3 -u -z -- "$point" || fail "$point cannot be unmounted"
 		say "Removed the dead mount at $point; the store is intact."
 		return
 	fi
-	fusermount3 -u "$point" ||
+	case $(pwd -P)/ in
+	"$point"/*)
+		fail "this shell stands in the mount $point, which keeps it busy" \
+			"leave it first: cd / && $self -u $(quote "$point")"
+		;;
+	esac
+	fusermount3 -u -- "$point" ||
 		fail "$point is busy" \
 			"who uses it: fuser -vm $point" \
 			"leave the directory (cd) and close its files, then try again"
@@ -170,9 +206,11 @@ load_demo() {
 }
 
 show_what_to_type() {
-	local point=$1
+	local point
 
-	if [ -d "$point/debian" ]; then
+	point=$(quote "$1")
+
+	if [ -d "$1/debian" ]; then
 		cat <<EOF
 Try:
   ls $point/debian | head
@@ -192,7 +230,7 @@ Try:
 EOF
 	fi
 	say "What else there is: cat $point/.cellfs/help"
-	say "To unmount: ./mount.sh -u $point"
+	say "To unmount: $self -u $point"
 }
 
 demo=false
@@ -222,24 +260,55 @@ done
 store=${1:-cellfs-data}
 point=${2:-mnt}
 
-type=$(mounted_type "$point")
-if [ "$type" = fuse.cellfs ] && stat "$point" >/dev/null 2>&1; then
+# Nothing may be made in a mount: a directory there is a table or a row.
+check_outside() {
+	find_mount "$2" above
+	[ "$mount_type" != fuse.cellfs ] || [ "$mount_point" = "$2" ] ||
+		fail "the $1 $2 lies in the cellfs mount $mount_point" \
+			"name a directory outside: $self STORE MOUNTPOINT"
+}
+
+store_path=$(absolute "$store")
+point_path=$(absolute "$point")
+check_outside store "$store_path"
+check_outside mountpoint "$point_path"
+find_mount "$store_path"
+[ "$mount_type" != fuse.cellfs ] ||
+	fail "$store is where a store is mounted, no store" \
+		"that store is the directory $mount_source"
+find_mount "$point_path"
+dead=false
+if [ "$mount_type" = fuse.cellfs ] && is_dead "$point_path"; then
+	dead=true
+elif [ "$mount_type" = fuse.cellfs ]; then
+	[ "$mount_source" -ef "$store" ] ||
+		fail "another store, $mount_source, is mounted at $point" \
+			"unmount it: $self -u $(quote "$point")" \
+			"or name another mountpoint: $self $(quote "$store") MOUNTPOINT"
 	say "Already mounted at $point:"
 	find "$point" -mindepth 1 -maxdepth 1 -printf '  table %f\n' | head
 	! $demo || [ -d "$point/debian" ] ||
 		fail "the demo is loaded into a store that is not mounted" \
-			"./mount.sh -u $point, then ./mount.sh --demo again"
+			"$self -u $(quote "$point"), then $self --demo again"
 	show_what_to_type "$point"
 	exit
+elif [ -n "$mount_type" ]; then
+	fail "another filesystem ($mount_type) is mounted at $point" \
+		"name another mountpoint: $self $(quote "$store") MOUNTPOINT"
 fi
-[ -z "$type" ] || [ "$type" = fuse.cellfs ] ||
-	fail "another filesystem ($type) is mounted at $point" \
-		"name another mountpoint: ./mount.sh $store MOUNTPOINT"
 
-# A mount would hide what is there; a dead mount cannot be listed.
-[ -n "$type" ] || [ -z "$(ls -A "$point" 2>/dev/null)" ] ||
-	fail "$point is not empty" \
-		"name another mountpoint: ./mount.sh $store MOUNTPOINT"
+if ! $dead; then
+	[ ! -e "$store" ] || [ -d "$store" ] ||
+		fail "the store $store is not a directory" \
+			"name a directory: $self STORE $(quote "$point")"
+	[ ! -e "$point" ] || [ -d "$point" ] ||
+		fail "the mountpoint $point is not a directory" \
+			"name a directory: $self $(quote "$store") MOUNTPOINT"
+	# A mount would hide what is there.
+	[ -z "$(ls -A "$point" 2>/dev/null)" ] ||
+		fail "$point is not empty" \
+			"name another mountpoint: $self $(quote "$store") MOUNTPOINT"
+fi
 
 install_missing
 build_cellfs
@@ -247,10 +316,10 @@ check_fuse
 "$build/tools/cellctl" init "$store" ||
 	fail "no store could be opened in $store" \
 		"is it mounted elsewhere? see: grep cellfs /proc/mounts" \
-		"or name a directory of yours: ./mount.sh STORE $point"
-[ -e "$point" ] || [ -n "$type" ] || mkdir -p "$point" ||
+		"or name a directory of yours: $self STORE $(quote "$point")"
+$dead || mkdir -p -- "$point" ||
 	fail "cannot make the mountpoint $point" \
-		"name one in a directory of yours: ./mount.sh $store MOUNTPOINT"
+		"name one in a directory of yours: $self $(quote "$store") MOUNTPOINT"
 ! $demo || load_demo "$store"
 "$build/fs/cellfs" "$store" "$point" ||
 	fail "cellfs could not mount $store at $point"

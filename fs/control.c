@@ -1,5 +1,7 @@
 #include "fs/control.h"
 
+#include <errno.h>
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -175,12 +177,22 @@ static int stats_text(struct fs *fs, struct buf *out)
 /* The table of that name, or NULL for all: an empty line, "all". */
 static int table_of(struct fs *fs, struct bytes data, struct table **out)
 {
+	int r;
+
 	while (data.len && data.data[data.len - 1] == '\n')
 		data.len--;
 	*out = NULL;
 	if (!data.len || bytes_eq(data, bytes_str("all")))
 		return 0;
-	return table_open(fs->store, data, out);
+	r = table_open(fs->store, data, out);
+	/* The file that was written to is there: the content is wrong. */
+	return r == -ENOENT
+		       ? why(-EINVAL,
+			     "there is no table \"%.*s\": write the name of a "
+			     "table, or \"all\"",
+			     data.len < 100 ? (int)data.len : 100,
+			     (const char *)data.data)
+		       : r;
 }
 
 static int flush_written(struct fs *fs, struct bytes data)

@@ -13,6 +13,7 @@
 #include "fs/fuse.h"
 #include "fs/name.h"
 #include "fs/node.h"
+#include "store/thread.h"
 
 #define QUEUE_MAX 4096
 #define STALE_MAX 8
@@ -232,8 +233,8 @@ int invalidator_start(struct invalidator *iv, struct fuse_session *se,
 	iv->session = se;
 	iv->silent = silent;
 	iv->device = device;
-	r = pthread_create(&iv->thread, NULL, run, iv);
-	if (r)
+	r = thread_start(&iv->thread, run, iv);
+	if (r < 0)
 		iv->session = NULL;
 	pthread_mutex_lock(&iv->lock);
 	while (r == 0 && iv->device >= 0)
@@ -241,7 +242,7 @@ int invalidator_start(struct invalidator *iv, struct fuse_session *se,
 	pthread_mutex_unlock(&iv->lock);
 	if (device >= 0)
 		close(device);
-	return -r;
+	return r;
 }
 
 void invalidator_stop(struct invalidator *iv)

@@ -103,54 +103,90 @@ static bool line_is_ours(char *line, const char *path)
 	return parse_line(line, &m) && !strcmp(m.mountpoint, path);
 }
 
-/* Is it the mount that @path is in, or of the store that @path is? */
-static bool line_is_of(char *line, const struct stat *path)
+/* Attributes can still be cached when the daemon is long dead; open asks it. */
+static bool is_stale(const char *path)
 {
-	struct mount_line m;
-	unsigned major, minor;
-	struct stat st;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool stale = fd < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 
-	/* Of a directory that was bound elsewhere .cellfs is out of reach. */
-	if (!parse_line(line, &m) || strcmp(m.root, "/") != 0)
-		return false;
-	if (sscanf(m.device, "%u:%u", &major, &minor) == 2 &&
-	    path->st_dev == makedev(major, minor))
-		return true;
-	return stat(m.source, &st) == 0 && st.st_dev == path->st_dev &&
-	       st.st_ino == path->st_ino;
+	if (fd >= 0)
+		close(fd);
+	return stale;
 }
 
-int mountpoint_find(const char *path, char **out)
+/* Does @path lie in that mount? */
+static bool is_inside(const struct mount_line *m, const struct stat *path)
 {
-	char *line = NULL;
-	struct mount_line m;
+	unsigned major, minor;
+
+	return sscanf(m->device, "%u:%u", &major, &minor) == 2 &&
+	       path->st_dev == makedev(major, minor);
+}
+
+/* Does @path lie in that mount, or is it the store that is mounted there? */
+static bool is_mount_of(const struct mount_line *m, const struct stat *path)
+{
 	struct stat st;
+
+	/* A bind mount of a directory in the mount does not show .cellfs. */
+	if (strcmp(m->root, "/") != 0)
+		return false;
+	if (is_inside(m, path))
+		return true;
+	/* A daemon that has died does not hold its store any more. */
+	return stat(m->source, &st) == 0 && st.st_dev == path->st_dev &&
+	       st.st_ino == path->st_ino && !is_stale(m->mountpoint);
+}
+
+/*
+ * The first mount of ours that @test holds for: 1 and *out, the mountpoint,
+ * which the caller frees; 0; -ENOMEM.
+ */
+static int find_line(bool (*test)(const struct mount_line *,
+				  const struct stat *),
+		     const struct stat *path, char **out)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mount_line m;
+	char *line = NULL;
 	size_t cap = 0;
-	FILE *f;
 	int r = 0;
 
-	if (stat(path, &st) < 0) {
-		if (errno == ENOTCONN || errno == ECONNABORTED)
-			return why(-ENOTCONN,
-				   "%s: the filesystem that was mounted there "
-				   "has died; unmount it with \"fusermount3 -u "
-				   "%s\" and name the store",
-				   path, path);
-		return 0;
-	}
-	f = fopen("/proc/self/mountinfo", "re");
 	while (f && r == 0 && getline(&line, &cap, f) > 0) {
-		char *copy = strdup(line);
-
-		if (copy && line_is_of(line, &st) && parse_line(copy, &m)) {
-			*out = strdup(m.mountpoint);
-			r = *out ? 1 : why(-ENOMEM, "out of memory");
-		}
-		free(copy);
+		if (!parse_line(line, &m) || !test(&m, path))
+			continue;
+		*out = strdup(m.mountpoint);
+		r = *out ? 1 : why(-ENOMEM, "out of memory");
 	}
 	if (f)
 		fclose(f);
 	free(line);
+	return r;
+}
+
+static int say_dead(const char *path)
+{
+	return why(-ENOTCONN,
+		   "%s: the filesystem that was mounted there has died; "
+		   "unmount it with \"fusermount3 -u %s\" and name the store",
+		   path, path);
+}
+
+int mountpoint_find(const char *path, char **out)
+{
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOTCONN || errno == ECONNABORTED
+			       ? say_dead(path)
+			       : 0;
+	r = find_line(is_mount_of, &st, out);
+	if (r > 0 && is_stale(*out)) {
+		r = say_dead(*out);
+		free(*out);
+		*out = NULL;
+	}
 	return r;
 }
 
@@ -213,17 +249,6 @@ static int heal(const char *path)
 	return r;
 }
 
-/* Attributes can still be cached when the daemon is long dead; open asks it. */
-static bool is_stale(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool stale = fd < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
-
-	if (fd >= 0)
-		close(fd);
-	return stale;
-}
-
 int mountpoint_prepare(const char *path)
 {
 	struct stat st;
@@ -276,6 +301,39 @@ static bool lies_in(const char *inner, const char *outer)
 	}
 }
 
+/* The mount of ours that @path, absolute, lies in or would: as find_line(). */
+static int find_around(const char *path, char **out)
+{
+	char at[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
+		return why(-ENAMETOOLONG, "%s: the path is too long", path);
+	while (stat(at, &st) < 0) {
+		slash = strrchr(at, '/');
+		if (!slash || slash == at)
+			return 0;
+		*slash = '\0';
+	}
+	return find_line(is_inside, &st, out);
+}
+
+/* In a mount a new directory is a table or a row, and a file may be a cell. */
+static int check_outside_mounts(const char *what, const char *path)
+{
+	char *mountpoint = NULL;
+	int r = find_around(path, &mountpoint);
+
+	if (r > 0)
+		r = why(-EINVAL,
+			"the %s %s lies in %s, where a store is mounted; "
+			"choose a directory outside",
+			what, path, mountpoint);
+	free(mountpoint);
+	return r;
+}
+
 int mountpoint_check_apart(const char *store, const char *path)
 {
 	char *s = realpath(store, NULL), *m = realpath(path, NULL);
@@ -296,6 +354,10 @@ int mountpoint_check_apart(const char *store, const char *path)
 			"the mountpoint %s lies in the store %s, which "
 			"belongs to the daemon; choose another mountpoint",
 			m, s);
+	if (r == 0)
+		r = check_outside_mounts("store", s);
+	if (r == 0)
+		r = check_outside_mounts("mountpoint", m);
 	free(s);
 	free(m);
 	return r;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cellfs-version.h"
-#include "store/why.h"
+#include "store/store.h"
 
 /* -- values ------------------------------------------------------------- */
 
@@ -294,7 +294,11 @@ int options_parse(int argc, char **argv, struct options *out)
 	bool paths_only = false;
 	int r = 0;
 
-	*out = (struct options){.scratch_max = 256u << 20};
+	*out = (struct options){
+		.scratch_max = 256u << 20,
+		.cache_bytes = STORE_CACHE_BYTES,
+		.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES,
+	};
 	for (int i = 1; r == 0 && i < argc; i++) {
 		if (paths_only || argv[i][0] != '-' || !argv[i][1])
 			r = set_path(out, argv[i]);
@@ -344,49 +348,47 @@ void options_help(FILE *to, const char *program)
 	fprintf(to, "\nIn the mount, .cellfs/help says what lives where.\n");
 }
 
-/* A text can be longer than a line. */
-static int format_text(const char *name, const char *text, struct buf *out)
+/* A text, which can be longer than buf_printf() takes. */
+static int format_text(const char *text, struct buf *out)
 {
-	int r = buf_append(out, name, strlen(name));
+	return buf_append(out, text, strlen(text));
+}
 
-	text = text ? text : "default";
-	if (r == 0)
-		r = buf_append(out, " ", 1);
-	if (r == 0)
-		r = buf_append(out, text, strlen(text));
-	return r < 0 ? r : buf_append(out, "\n", 1);
+/* The value in force; what was not given of owner and mode, tables say. */
+static int format_value(const struct option *opt, const struct options *o,
+			struct buf *out)
+{
+	const void *at = (const char *)o + opt->at;
+
+	if ((opt->type == ID || opt->type == MASK) &&
+	    !*((const bool *)o + opt->has_at))
+		return format_text("of-each-table", out);
+	switch (opt->type) {
+	case FLAG:
+		return format_text(*(const bool *)at ? "yes" : "no", out);
+	case TEXT:
+		return format_text(
+			*(char *const *)at ? *(char *const *)at : "/", out);
+	case BYTES:
+		return buf_printf(out, "%llu",
+				  (unsigned long long)*(const uint64_t *)at);
+	case ID:
+		return buf_printf(out, "%u", *(const uid_t *)at);
+	default:
+		return buf_printf(out, "%03o", *(const mode_t *)at);
+	}
 }
 
 int options_format(const struct options *o, struct buf *out)
 {
-	const char *base = (const char *)o;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < TABLE_LEN; i++) {
-		const struct option *opt = &table[i];
-		const char *at = base + opt->at;
-		bool has = opt->type == BYTES || opt->type == FLAG ||
-			   (opt->type != TEXT &&
-			    *(const bool *)(base + opt->has_at));
-
-		if (opt->type == TEXT)
-			r = format_text(opt->name, *(char *const *)at, out);
-		else if (opt->type == FLAG)
-			r = buf_printf(out, "%s %s\n", opt->name,
-				       *(const bool *)at ? "yes" : "no");
-		else if (!has ||
-			 (opt->type == BYTES && *(const uint64_t *)at == 0))
-			r = buf_printf(out, "%s default\n", opt->name);
-		else if (opt->type == BYTES)
-			r = buf_printf(
-				out, "%s %llu\n", opt->name,
-				(unsigned long long)*(const uint64_t *)at);
-		else if (opt->type == ID)
-			r = buf_printf(out, "%s %u\n", opt->name,
-				       *(const uid_t *)at);
-		else
-			r = buf_printf(out, "%s %03o\n", opt->name,
-				       *(const mode_t *)at);
+		r = buf_printf(out, "%s ", table[i].name);
+		if (r == 0)
+			r = format_value(&table[i], o, out);
+		if (r == 0)
+			r = buf_append(out, "\n", 1);
 	}
 	return r;
 }

@@ -26,7 +26,7 @@ struct options {
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
 	uint64_t scratch_max; /* bytes of all scratch files; 0 never */
-	uint64_t cache_bytes, write_buffer_bytes; /* 0 = the store's default */
+	uint64_t cache_bytes, write_buffer_bytes;
 	bool has_uid, has_gid, has_umask;
 	uid_t uid;
 	gid_t gid;

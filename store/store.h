@@ -32,12 +32,16 @@ struct scan;
 struct snapshot;
 struct os;
 
+/* What a size of 0 in store_options means, in bytes. */
+#define STORE_CACHE_BYTES (256u << 20)
+#define STORE_WRITE_BUFFER_BYTES (64u << 20)
+
 struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
 	bool read_only; /* nothing on disk changes, recovery included */
 	bool sync;	/* every mutation is on disk before it returns */
-	size_t cache_bytes;	   /* block cache; 0 = 256 MiB */
-	size_t write_buffer_bytes; /* of unflushed cells; 0 = 64 MiB */
+	size_t cache_bytes;	   /* block cache; 0 = the default */
+	size_t write_buffer_bytes; /* of unflushed cells; 0 = so */
 	/*
 	 * No threads: flush and compaction run only when asked for. Tests
 	 * that must repeat exactly use it.

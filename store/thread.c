@@ -1,6 +1,7 @@
 #include "store/thread.h"
 
 #include <linux/membarrier.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,22 @@ unsigned thread_enter(void)
 
 	thread_known = atomic_fetch_add(&given, 1) + 1;
 	return thread_known - 1;
+}
+
+int thread_start(pthread_t *out, void *(*run)(void *), void *arg)
+{
+	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE,
+				  SIGILL, SIGTRAP, SIGABRT};
+	sigset_t blocked, before;
+	int r;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(&blocked, own[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	r = pthread_create(out, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
 }
 
 void thread_give_way(void)

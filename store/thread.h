@@ -5,6 +5,7 @@
 #ifndef CELLFS_STORE_THREAD_H
 #define CELLFS_STORE_THREAD_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -19,6 +20,13 @@ static inline unsigned thread_number(void)
 {
 	return thread_known ? thread_known - 1 : thread_enter();
 }
+
+/*
+ * pthread_create(3) of a thread that takes no signals but those that it causes
+ * itself (SIGBUS and the like): the others go to the threads of the program,
+ * which knows what to do with them. 0 or a negative errno.
+ */
+int thread_start(pthread_t *out, void *(*run)(void *), void *arg);
 
 /* How much nicer a thread becomes that gives way: a tenth of the time is its.
  */

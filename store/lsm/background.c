@@ -156,11 +156,11 @@ int background_start(struct lsm *db)
 					timer_thread};
 
 	for (; db->nthreads < 3; db->nthreads++) {
-		int r = pthread_create(&db->threads[db->nthreads], NULL,
-				       run[db->nthreads], db);
+		int r = thread_start(&db->threads[db->nthreads],
+				     run[db->nthreads], db);
 
-		if (r)
-			return why(-r, "cannot start a thread");
+		if (r < 0)
+			return why(r, "cannot start a thread");
 	}
 	return 0;
 }

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define CACHE_BYTES (256u << 20)
-#define WRITE_BUFFER_BYTES (64u << 20)
 #define FILE_BYTES (64u << 20)
 #define LEVEL1_FILES 4
 
@@ -108,9 +106,9 @@ static int make(const struct store_options *o, struct lsm **out)
 		return why(-ENOMEM, "out of memory");
 	db->options = *o;
 	if (!db->options.cache_bytes)
-		db->options.cache_bytes = CACHE_BYTES;
+		db->options.cache_bytes = STORE_CACHE_BYTES;
 	if (!db->options.write_buffer_bytes)
-		db->options.write_buffer_bytes = WRITE_BUFFER_BYTES;
+		db->options.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES;
 	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
 	db->limits = (struct compaction_limits){
 		.level0_files = LEVEL0_FILES,

@@ -48,6 +48,28 @@ figure() {
 	run ! rm "$M/.cellfs/flush"
 }
 
+@test "a table that is not there is refused by flush and compact, in words" {
+	local file
+
+	for file in flush compact; do
+		run ! bash -c "echo nonsense >'$M/.cellfs/$file'"
+		grep -q "write /.cellfs/$file: EINVAL: there is no table" \
+			"$M/.cellfs/errors"
+	done
+}
+
+@test "options shows the values in force" {
+	grep -qx 'cache 268435456' "$M/.cellfs/options"
+	grep -qx 'write_buffer 67108864' "$M/.cellfs/options"
+	grep -qx 'root /' "$M/.cellfs/options"
+	grep -qx 'uid of-each-table' "$M/.cellfs/options"
+	run ! grep -q default "$M/.cellfs/options"
+	remount_store -o cache=1M,uid=7,umask=027
+	grep -qx 'cache 1048576' "$M/.cellfs/options"
+	grep -qx 'uid 7' "$M/.cellfs/options"
+	grep -qx 'umask 027' "$M/.cellfs/options"
+}
+
 @test "options and help say what there is" {
 	grep -q scratch_max "$M/.cellfs/options"
 	grep -q '\.prefix/P/' "$M/.cellfs/help"

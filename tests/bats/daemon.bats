@@ -72,6 +72,32 @@ end_daemon() {
 	[ "$(cat "$M/T/R/f:q")" = x ]
 }
 
+@test "SIGHUP ends it as SIGTERM does" {
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	kill -HUP "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	run ! mountpoint -q "$M"
+	mount_store
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
+@test "SIGTERM is seen at once, whichever thread it is sent to" {
+	local thread threads
+
+	for thread in $(ls "/proc/$DAEMON/task" | wc -l | xargs seq); do
+		threads=($(ls "/proc/$DAEMON/task"))
+		[ "$thread" -le "${#threads[@]}" ] || break
+		kill -TERM "${threads[thread - 1]}"
+		settled gone "$DAEMON"
+		wait "$DAEMON"
+		DAEMON=
+		run ! mountpoint -q "$M"
+		mount_store
+	done
+}
+
 @test "after kill -9 the next start heals the mountpoint" {
 	mkdir "$M/T" "$M/T/R"
 	echo x >"$M/T/R/f:q"

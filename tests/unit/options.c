@@ -128,7 +128,7 @@ static void what_is_in_force_is_written_a_line_each(void **state)
 	assert_non_null(strstr((char *)text.data, "sync yes\n"));
 	assert_non_null(strstr((char *)text.data, "ro no\n"));
 	assert_non_null(strstr((char *)text.data, "gid 5\n"));
-	assert_non_null(strstr((char *)text.data, "uid default\n"));
+	assert_non_null(strstr((char *)text.data, "uid of-each-table\n"));
 	assert_non_null(strstr((char *)text.data, "cache 1048576\n"));
 	buf_free(&text);
 	options_free(&o);
