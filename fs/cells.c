@@ -1,6 +1,8 @@
 #include "fs/cells.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +191,18 @@ static int append_column(struct buf *out, const struct cell *c)
 	return 0;
 }
 
+/* The fields behind the value. */
+static int append_kind(struct buf *out, const struct cell *c)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "\t%s", kind_name(c->kind));
+
+	if (c->ttl_ms)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "\t%" PRIu64,
+			      c->ttl_ms);
+	return buf_append(out, text, (size_t)n);
+}
+
 int cells_format(const struct cell *c, struct buf *out)
 {
 	size_t len = out->len;
@@ -198,13 +212,8 @@ int cells_format(const struct cell *c, struct buf *out)
 		r = append_column(out, c);
 	if (r == 0)
 		r = append_text(out, c->value, false);
-	if (r == 0 && c->kind != CELL_PUT) {
-		const char *kind = kind_name(c->kind);
-
-		r = buf_append(out, "\t", 1);
-		if (r == 0)
-			r = buf_append(out, kind, strlen(kind));
-	}
+	if (r == 0 && (c->kind != CELL_PUT || c->ttl_ms))
+		r = append_kind(out, c);
 	if (r == 0)
 		r = buf_append(out, "\n", 1);
 	if (r < 0)
@@ -240,28 +249,46 @@ static int parse_kind(struct bytes in, uint8_t *op)
 		   (int)(in.len > 40 ? 40 : in.len), (const char *)in.data);
 }
 
+/* Decimal digits and nothing else, up to @max. */
+static bool parse_digits(struct bytes in, uint64_t max, uint64_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < in.len; i++) {
+		uint8_t d = (uint8_t)(in.data[i] - '0');
+
+		if (d > 9 || *n > (max - d) / 10)
+			return false;
+		*n = *n * 10 + d;
+	}
+	return in.len > 0;
+}
+
 static int parse_ts(struct bytes in, int64_t *ts)
 {
-	uint64_t v = 0;
+	uint64_t v;
 
 	*ts = TS_AUTO;
 	if (!in.len)
 		return 0;
-	for (size_t i = 0; i < in.len; i++) {
-		uint8_t d = (uint8_t)(in.data[i] - '0');
-
-		if (d > 9 || v > (uint64_t)TS_MAX / 10)
-			goto bad;
-		v = v * 10 + d;
-	}
-	if (v > (uint64_t)TS_MAX)
-		goto bad;
+	if (!parse_digits(in, TS_MAX, &v))
+		return why(-EINVAL,
+			   "the timestamp '%.*s' is not decimal milliseconds "
+			   "since 1970",
+			   (int)(in.len > 40 ? 40 : in.len),
+			   (const char *)in.data);
 	*ts = (int64_t)v;
 	return 0;
-bad:
-	return why(-EINVAL,
-		   "the timestamp '%.*s' is not decimal milliseconds since "
-		   "1970",
+}
+
+static int parse_ttl(struct bytes in, struct cells_line *l)
+{
+	if (l->op != CHANGE_PUT && l->op != CHANGE_INCREMENT &&
+	    l->op != CHANGE_APPEND)
+		return why(-EINVAL, "a delete has a ttl: only a value can "
+				    "have one");
+	if (parse_digits(in, UINT64_MAX, &l->ttl_ms) && l->ttl_ms)
+		return 0;
+	return why(-EINVAL, "the ttl '%.*s' is not decimal milliseconds from 1",
 		   (int)(in.len > 40 ? 40 : in.len), (const char *)in.data);
 }
 
@@ -283,31 +310,33 @@ bad:
 	return why(-EINVAL, "an increment is a decimal number of 64 bits");
 }
 
-/* The fields between tabs: 4 or 5. */
-static int split(struct bytes line, struct bytes field[5], int *n)
+#define FIELDS_MAX 6
+
+/* The fields between tabs: 4 to 6. */
+static int split(struct bytes line, struct bytes field[FIELDS_MAX], int *n)
 {
 	const uint8_t *p = line.data, *end = line.data + line.len;
 
 	const uint8_t *tab = p;
 
-	for (*n = 0; tab && *n < 5; ++*n) {
+	for (*n = 0; tab && *n < FIELDS_MAX; ++*n) {
 		tab = p < end ? memchr(p, '\t', (size_t)(end - p)) : NULL;
 		field[*n] = bytes_of(p, (size_t)((tab ? tab : end) - p));
 		if (tab)
 			p = tab + 1;
 	}
-	/* A tab behind the fifth field begins a sixth. */
+	/* A tab behind the last field begins one more. */
 	if (*n >= 4 && !tab)
 		return 0;
 	return why(-EINVAL,
 		   "a line is row TAB family:qualifier TAB timestamp "
-		   "TAB value [TAB kind]; here are %s fields",
+		   "TAB value [TAB kind [TAB ttl]]; here are %s fields",
 		   *n < 4 ? "fewer" : "more");
 }
 
 int cells_parse(struct bytes line, struct buf *hold, struct cells_line *out)
 {
-	struct bytes field[5], family, qualifier = {0};
+	struct bytes field[FIELDS_MAX], family, qualifier = {0};
 	const uint8_t *colon;
 	int n, r;
 
@@ -318,8 +347,10 @@ int cells_parse(struct bytes line, struct buf *hold, struct cells_line *out)
 		return why(r, "out of memory for a line of %zu bytes",
 			   line.len);
 	r = split(line, field, &n);
-	if (r == 0 && n == 5)
+	if (r == 0 && n >= 5)
 		r = parse_kind(field[4], &out->op);
+	if (r == 0 && n == 6)
+		r = parse_ttl(field[5], out);
 	if (r == 0)
 		r = parse_ts(field[2], &out->ts);
 	if (r == 0)

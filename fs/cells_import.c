@@ -13,6 +13,7 @@
 /* One line, and one row: what the store takes as one mutation. */
 #define LINE_BYTES_MAX (4ull * VALUE_LEN_MAX)
 #define ROW_BYTES_MAX (512ull << 20)
+#define ROW_LINES_MAX (1u << 20)
 
 /*
  * What waits lies in bytes, one behind the other: a row's key, then family,
@@ -31,6 +32,9 @@ struct cells_import {
 	struct change *changes; /* one for each line that waits */
 	size_t nchanges, changes_cap;
 	size_t row_at;	     /* where the last row begins in bytes */
+	size_t tried;	     /* changes of which the store was asked */
+	size_t tried_bytes;  /* up to where these lie in bytes */
+	bool appends;	     /* the last row has appends */
 	uint64_t first_line; /* the number of the first that waits */
 	struct buf only_row, only_family; /* empty = any */
 	void (*applied)(void *arg, struct bytes row);
@@ -172,6 +176,130 @@ static int apply(struct cells_import *im, size_t nrows)
 	return r < 0 ? fail_at(im, r, line) : 0;
 }
 
+/* The row of the bad line is dropped, the @whole rows before it are applied. */
+static int fail(struct cells_import *im, int err, size_t whole)
+{
+	char reason[600];
+	int r;
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	r = apply(im, whole);
+	if (r < 0)
+		return r;
+	why(err, "%s", reason);
+	return fail_at(im, err, im->lines);
+}
+
+/* A line that cannot be read may be of the last row. */
+static int fail_unread(struct cells_import *im, int err)
+{
+	return fail(im, err, im->nrows ? im->nrows - 1 : 0);
+}
+
+/* -- asking ahead --------------------------------------------------------
+ */
+
+/* The last row becomes the only one; those before it are applied. */
+static int apply_whole_rows(struct cells_import *im)
+{
+	struct mutation last = im->rows[im->nrows - 1];
+	size_t changes = im->nchanges - last.nchanges;
+	size_t bytes = im->bytes.len - im->row_at, at = im->row_at;
+	int r = apply(im, im->nrows - 1);
+
+	if (r < 0)
+		return r;
+	memmove(im->bytes.data, im->bytes.data + at, bytes);
+	memmove(im->changes, im->changes + changes,
+		last.nchanges * sizeof(*im->changes));
+	im->bytes.len = bytes;
+	im->nchanges = last.nchanges;
+	im->rows[0] = last;
+	im->nrows = 1;
+	im->row_at = im->tried = 0;
+	im->tried_bytes = last.row.len;
+	im->first_line += changes;
+	return 0;
+}
+
+/* Would the store take these changes of the row that waits? */
+static int try_changes(struct cells_import *im, struct change *c, size_t n)
+{
+	struct mutation m = {
+		.row = bytes_of(im->bytes.data, im->rows[0].row.len),
+		.changes = c,
+		.nchanges = n,
+	};
+	int r = cells_fold(&m, 1, &im->folded);
+
+	if (r == 0)
+		r = table_mutate_try(im->table, &m);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * Asks of each line that came since the last time, so that the bad one is
+ * known. Lines may be too much together only where they append.
+ */
+static int try_lines(struct cells_import *im, struct change *c)
+{
+	const uint8_t *p = im->bytes.data + im->tried_bytes;
+	size_t n = 0;
+
+	for (; im->tried < im->nchanges; im->tried++) {
+		struct change one = im->changes[im->tried];
+		int r;
+
+		one.family = cut(&p, one.family.len);
+		one.qualifier = cut(&p, one.qualifier.len);
+		one.value = cut(&p, one.value.len);
+		r = try_changes(im, &one, 1);
+		if (r < 0)
+			return r;
+	}
+	im->tried_bytes = im->bytes.len;
+	if (!im->appends)
+		return 0;
+	p = im->bytes.data + im->rows[0].row.len;
+	for (size_t i = 0; i < im->nchanges; i++) {
+		struct change one = im->changes[i];
+
+		one.family = cut(&p, one.family.len);
+		one.qualifier = cut(&p, one.qualifier.len);
+		one.value = cut(&p, one.value.len);
+		if (one.op == CHANGE_APPEND)
+			c[n++] = one;
+	}
+	im->tried--;
+	return try_changes(im, c, n);
+}
+
+int cells_import_settle(struct cells_import *im)
+{
+	struct change *c = NULL;
+	int r = 0;
+
+	if (im->failed)
+		return why(im->failed, "an earlier line was refused");
+	if (im->nrows > 1)
+		r = apply_whole_rows(im);
+	if (r < 0 || im->tried >= im->nchanges)
+		return r;
+	if (im->appends) {
+		c = malloc(im->nchanges * sizeof(*c));
+		if (!c)
+			return why(-ENOMEM, "out of memory");
+	}
+	r = try_lines(im, c);
+	free(c);
+	if (r == 0) {
+		im->tried = im->nchanges;
+		return 0;
+	}
+	im->lines = im->first_line + im->tried;
+	return fail(im, r, 0);
+}
+
 /* -- lines -------------------------------------------------------------- */
 
 /* Brings the schema at hand to the present one. */
@@ -190,6 +318,24 @@ static int look_at_schema(struct cells_import *im)
 		return r;
 	im->has_schema = true;
 	im->schema_version = version;
+	return 0;
+}
+
+/* May the last row, which is one mutation, have this line too? */
+static int check_row(const struct cells_import *im, const struct cells_line *l)
+{
+	size_t more = l->family.len + l->qualifier.len + l->value.len;
+
+	if (im->rows[im->nrows - 1].nchanges >= ROW_LINES_MAX)
+		return why(-EFBIG,
+			   "one row of more than %u lines, which are one act: "
+			   "put a line of another row between",
+			   ROW_LINES_MAX);
+	if (im->bytes.len - im->row_at + more > ROW_BYTES_MAX)
+		return why(-EFBIG,
+			   "one row of more than %llu bytes, which are one "
+			   "act: put a line of another row between",
+			   ROW_BYTES_MAX);
 	return 0;
 }
 
@@ -263,6 +409,9 @@ static int begin_row(struct cells_import *im, struct bytes key)
 	r = buf_append(&im->bytes, key.data, key.len);
 	if (r < 0)
 		return why(r, "out of memory");
+	im->tried = im->nchanges;
+	im->tried_bytes = im->bytes.len;
+	im->appends = false;
 	im->rows[im->nrows++] = (struct mutation){.row = key};
 	return 0;
 }
@@ -298,11 +447,13 @@ static int keep(struct cells_import *im, const struct cells_line *l)
 		.op = l->op,
 		.ts = l->ts,
 		.delta = l->delta,
+		.ttl_ms = l->ttl_ms,
 		.family = l->family,
 		.qualifier = l->qualifier,
 		.value = l->value,
 	};
 	im->rows[im->nrows - 1].nchanges++;
+	im->appends |= l->op == CHANGE_APPEND;
 	return 0;
 }
 
@@ -318,26 +469,6 @@ static int check_within(const struct cells_import *im,
 		return why(-EINVAL, "the line is of another family than the "
 				    "stream");
 	return 0;
-}
-
-/* The row of the bad line is dropped, the @whole rows before it are applied. */
-static int fail(struct cells_import *im, int err, size_t whole)
-{
-	char reason[600];
-	int r;
-
-	snprintf(reason, sizeof(reason), "%s", store_why());
-	r = apply(im, whole);
-	if (r < 0)
-		return r;
-	why(err, "%s", reason);
-	return fail_at(im, err, im->lines);
-}
-
-/* A line that cannot be read may be of the last row. */
-static int fail_unread(struct cells_import *im, int err)
-{
-	return fail(im, err, im->nrows ? im->nrows - 1 : 0);
 }
 
 static int take_line(struct cells_import *im, struct bytes line)
@@ -363,9 +494,8 @@ static int take_line(struct cells_import *im, struct bytes line)
 	}
 	if (begins)
 		r = begin_row(im, l.row);
-	else if (im->bytes.len - im->row_at > ROW_BYTES_MAX)
-		r = why(-EFBIG, "one row of more than %llu bytes",
-			ROW_BYTES_MAX);
+	else
+		r = check_row(im, &l);
 	if (r == 0)
 		r = keep(im, &l);
 	return r < 0 ? fail_unread(im, r) : 0;

@@ -30,6 +30,12 @@ void cells_import_notify(struct cells_import *im,
 			 void *arg);
 /* 0, or the error of a line: then every further call repeats it. */
 int cells_import_feed(struct cells_import *im, struct bytes data);
+/*
+ * When a write is over: applies the rows that are whole and asks the store
+ * whether it would take what has come of the one that is not, so that an
+ * error is known with the write that brought it and not at the end.
+ */
+int cells_import_settle(struct cells_import *im);
 /* The end: the last row is applied; a line without newline is -EINVAL. */
 int cells_import_end(struct cells_import *im);
 /* Lines read so far; after an error the number of the bad one. */

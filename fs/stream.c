@@ -285,6 +285,8 @@ int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
 	pthread_mutex_lock(&s->lock);
 	s->fed = true;
 	r = cells_import_feed(s->import, data);
+	if (r == 0)
+		r = cells_import_settle(s->import);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -5,9 +5,10 @@
  * are asked for: nothing is gathered, and a stream is read from its start to
  * its end. In a view it is the view's scan.
  *
- * Writing feeds an import. Rows are applied as they become whole, what is left
- * when the file is closed. A bad line fails the write(2) that brought it and
- * every later one; its number and reason are in .cellfs/errors.
+ * Writing feeds an import. Rows that have become whole are applied before the
+ * write(2) returns, what is left when the file is closed. A line that is bad,
+ * or that the store would refuse, fails the write(2) that brought it and every
+ * later one; its number and reason are in .cellfs/errors.
  *
  * The size is 0 to stat(2); reads and writes bypass the page cache.
  */

@@ -52,6 +52,8 @@ struct store_ops {
 	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
 	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
 			   unsigned flags, size_t *done);
+	/* As mutate() but for the change; NULL = cannot tell. */
+	int (*mutate_try)(struct table *t, struct mutation *m);
 	int (*sync)(struct store *s);
 	int (*scan_open)(struct table *t, const struct scan_spec *spec,
 			 struct scan **out);

@@ -161,6 +161,25 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 	return front_end(s, r);
 }
 
+int table_mutate_try(struct table *t, struct mutation *m)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_mutation(m);
+	if (r == 0)
+		r = s->ops->mutate_try ? s->ops->mutate_try(t, m) : 1;
+	if (s->trace)
+		trace_line(r, "mutate_try #%llu %s %zu changes",
+			   (unsigned long long)t->id, trace_key(key, m->row),
+			   m->nchanges);
+	return front_end(s, r);
+}
+
 int store_sync(struct store *s)
 {
 	int r;

@@ -139,6 +139,12 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags);
  */
 int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done);
+/*
+ * What table_mutate() would give now, with nothing changed: for who is to say
+ * what is wrong before the mutation is whole. 1 where it cannot be told. Sets
+ * what the store sets in a change.
+ */
+int table_mutate_try(struct table *t, struct mutation *m);
 /* Everything acknowledged so far is on disk when it returns 0. */
 int store_sync(struct store *s);
 

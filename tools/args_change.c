@@ -259,6 +259,7 @@ static int change_of_line(struct request *rq, struct bytes line, size_t number)
 					      .qualifier = l.qualifier,
 					      .value = l.value,
 					      .delta = l.delta,
+					      .ttl_ms = l.ttl_ms,
 					      .ts = l.ts});
 }
 

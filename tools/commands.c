@@ -230,8 +230,8 @@ const struct command cellctl_commands[] = {
 	.name = "import", .args = "STORE TABLE < CELLS",
 	.line = "cells from text",
 	.help =
-"A line is: row TAB family:qualifier TAB timestamp TAB value [TAB kind]. An\n"
-"empty timestamp is now. Lines of one row in a row are one atomic mutation.\n",
+"A line: row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
+"An empty timestamp is now. Lines of one row in a row are one atomic mutation.\n",
 	.example = "import --create ./data notes < notes.cells",
 	.options = O_CREATE,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,

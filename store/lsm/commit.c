@@ -232,6 +232,26 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 	return s < 0 ? s : r;
 }
 
+int lsm_mutate_try(struct table *base, struct mutation *m)
+{
+	struct lsm_table *t = (struct lsm_table *)base;
+	struct lsm *db = lsm_of(base->store);
+	struct commit c = {.db = db, .table = t};
+	int r;
+
+	pthread_mutex_lock(&db->commit);
+	c.st = t->now;
+	c.seq = atomic_load(&db->seq) + 1;
+	r = lsm_writable(db);
+	if (r == 0 && !c.st)
+		r = why(-ENOENT, "the table has been dropped");
+	if (r == 0)
+		r = settle_mutation(&c, m);
+	commit_release(&c);
+	pthread_mutex_unlock(&db->commit);
+	return r;
+}
+
 /* -- many rows ------------------------------------------------------------ */
 
 /* How much goes into one record; a row is never split. */

@@ -51,6 +51,7 @@ static const struct store_ops lsm_ops = {
 	.table_next = lsm_table_next,
 	.table_info = lsm_table_info,
 	.mutate = lsm_mutate,
+	.mutate_try = lsm_mutate_try,
 	.mutate_many = lsm_mutate_many,
 	.sync = lsm_sync,
 	.scan_open = lsm_scan_open,

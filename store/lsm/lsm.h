@@ -305,6 +305,7 @@ int lsm_snapshot_restore(struct snapshot *snap,
 /* -- commit.c ------------------------------------------------------------- */
 
 int lsm_mutate(struct table *t, struct mutation *m, unsigned flags);
+int lsm_mutate_try(struct table *t, struct mutation *m);
 int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
 		    unsigned flags, size_t *done);
 int lsm_sync(struct store *s);

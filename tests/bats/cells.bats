@@ -190,3 +190,100 @@ many() {
 	run ! mkdir "$M/T/.cells"
 	[ "$(cat "$M/T/.cells")" = "" ]
 }
+
+# refused REASON ECHO_ARGUMENTS...: what a shell writes fails there, in words.
+refused() {
+	local reason=$1
+
+	shift
+	run ! bash -c 'printf "${@:2}" > "$1"' - "$M/T/.cells" "$@"
+	[[ $output == *"write error"* ]]
+	grep -q "$reason" "$M/.cellfs/errors" || {
+		cat "$M/.cellfs/errors" >&2
+		return 1
+	}
+}
+
+@test "a line that its row cannot take fails at the write that brings it" {
+	printf 'x' > "$T/long"
+	truncate -s 40000 "$T/long"
+	mkdir "$M/T"
+	printf 'families fixed\nfamily f\n\tmax_value 9\n' > "$M/T/.schema"
+	line r f:q 9223372036854775805 last > "$M/T/.cells"
+	line r f:text 5 notanum > "$M/T/.cells"
+	refused 'line 1: the table.s families are fixed: add none' 'r\tnone:q\t1\tv\n'
+	refused 'line 1: a value of 10 bytes' 'r\tf:q\t1\t0123456789\n'
+	refused 'line 1: .* a counter has 8' 'r\tf:text\t\t1\tincrement\n'
+	refused 'line 1: a value of 10 bytes' 'r\tf:text\t\txyz\tappend\n'
+	refused 'line 1: .*no timestamp is left' 'r\tf:q\t\tv\n'
+	refused 'line 1: .*names a family' 'r\tf:q\t\t\tdelete-row\n'
+	refused 'line 1: .*names a qualifier' 'r\tf:q\t\t\tdelete-family\n'
+	refused 'line 1: a delete brings a value' 'r\tf:q\t\tv\tdelete\n'
+	refused 'line 1: a delete has a ttl' 'r\tf:q\t\t\tdelete\t5\n'
+	refused 'line 1: the ttl' 'r\tf:q\t1\tv\tput\tsoon\n'
+	refused 'line 1: the timestamp' 'r\tf:q\t9223372036854775806\tv\n'
+	refused 'line 1: the qualifier is 40000' 'r\tf:%s\t1\tv\n' \
+		"$(tr '\0' x < "$T/long")"
+	refused 'line 1: the row key' '\tf:q\t1\tv\n'
+	# What comes of a row in several writes is taken together.
+	run ! bash -c '{ printf "s\tf:a\t\tfive5\tappend\n" &&
+		printf "s\tf:b\t1\tfine\n" &&
+		printf "s\tf:a\t\tfive5\tappend\n"; } > "$1"' - "$M/T/.cells"
+	[ "$(cut -f 1,2 "$M/T/.cells" | tr '\n\t' ' ')" = "r f:q r f:text " ]
+}
+
+@test "a row that a stream has left behind is applied or refused at once" {
+	mkdir "$M/T"
+	line r f:text 5 notanum > "$M/T/.cells"
+	python3 - "$M/T" <<-'PY'
+	import os, sys
+	t = sys.argv[1]
+	fd = os.open(t + "/.cells", os.O_WRONLY)
+	os.write(fd, b"a\tf:q\t1\tv\nb\tf:q\t1\tv\n")
+	assert sorted(os.listdir(t)) == [".schema", "a", "r"], os.listdir(t)
+	os.write(fd, b"b\tf:p\t1\tw\n")
+	assert sorted(os.listdir(t)) == [".schema", "a", "r"], os.listdir(t)
+	os.write(fd, b"c\tf:q\t1\tv\n")
+	assert sorted(os.listdir(t + "/b/f")) == ["p", "q"]
+	try:
+	    os.write(fd, b"r\tf:text\t\t1\tincrement\nd\tf:q\t1\tv\n")
+	except OSError as e:
+	    assert e.errno == 22, e
+	else:
+	    raise SystemExit("the write said nothing")
+	PY
+	[ "$(ls "$M/T" | tr '\n' ' ')" = "a b c r " ]
+	grep -q 'line 5: ' "$M/.cellfs/errors"
+}
+
+@test "a row of a stream is one act, however many writes bring it" {
+	mkdir "$M/T"
+	python3 - "$M/T" <<-'PY'
+	import os, sys
+	t = sys.argv[1]
+	fd = os.open(t + "/.cells", os.O_WRONLY)
+	for i in range(0, 20000, 100):
+	    os.write(fd, b"".join(b"wide\tf:%d\t7\tv\n" % k
+	                          for k in range(i, i + 100)))
+	    assert open(t + "/.cells").read() == ""
+	os.close(fd)
+	assert len(os.listdir(t + "/wide/f")) == 20000
+	PY
+}
+
+@test "a cell's own ttl is the sixth field" {
+	mkdir "$M/T"
+	line r f:q 100 short put 900000000000000 > "$M/T/.cells"
+	line r f:n "" 5 increment 86400000 > "$M/T/.cells"
+	line r f:p "" x append 86400000 > "$M/T/.cells"
+	line r f:q 50 long > "$M/T/.cells"
+	line r f:q 60 gone put 1 > "$M/T/.cells"
+	[ "$(cut -f 2,4- "$M/T/.cells")" = "$(line f:n %00%00%00%00%00%00%00%05 \
+		put 86400000)
+$(line f:p x put 86400000)
+$(line f:q short put 900000000000000)
+$(line f:q long)" ]
+	mkdir "$M/U"
+	cat "$M/T/.cells" > "$M/U/.cells"
+	cmp "$M/T/.cells" "$M/U/.cells"
+}

@@ -27,7 +27,7 @@ static void there_and_back(const struct cell *c)
 	need(bytes_eq(l.row, c->row) && bytes_eq(l.family, c->family) &&
 	     bytes_eq(l.qualifier, c->qualifier) &&
 	     bytes_eq(l.value, c->value) && l.ts == c->ts &&
-	     l.op == CHANGE_PUT);
+	     l.op == CHANGE_PUT && l.ttl_ms == c->ttl_ms);
 	buf_free(&text);
 	buf_free(&hold);
 }
@@ -42,6 +42,7 @@ static void as_line(struct bytes in)
 				 .family = l.family,
 				 .qualifier = l.qualifier,
 				 .ts = l.ts == TS_AUTO ? 0 : l.ts,
+				 .ttl_ms = l.ttl_ms,
 				 .kind = CELL_PUT,
 				 .value = l.value};
 
@@ -59,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			 .family = bytes_str("f"),
 			 .qualifier = bytes_of(data + a, b - a),
 			 .ts = (int64_t)size,
+			 .ttl_ms = size % 7,
 			 .kind = CELL_PUT,
 			 .value = bytes_of(data + b, size - b)};
 

@@ -21,6 +21,7 @@ static void a_cell_comes_back_from_its_line(void **state)
 			 .family = bytes_str("f"),
 			 .qualifier = bytes_str("-x.:y"),
 			 .ts = 42,
+			 .ttl_ms = UINT64_MAX,
 			 .kind = CELL_PUT,
 			 .value = bytes_str("1\n100%\tü/")};
 	struct buf text = {0}, hold = {0};
@@ -30,7 +31,8 @@ static void a_cell_comes_back_from_its_line(void **state)
 	assert_int_equal(cells_format(&c, &text), 0);
 	assert_true(bytes_eq(buf_bytes(&text),
 			     bytes_str("%FF/a%00%09\tf:%2Dx.:y\t42\t"
-				       "1%0A100%25%09ü/\n")));
+				       "1%0A100%25%09ü/\tput"
+				       "\t18446744073709551615\n")));
 	text.len--;
 	assert_int_equal(cells_parse(buf_bytes(&text), &hold, &l), 0);
 	assert_true(bytes_eq(l.row, c.row));
@@ -39,6 +41,7 @@ static void a_cell_comes_back_from_its_line(void **state)
 	assert_true(bytes_eq(l.value, c.value));
 	assert_int_equal(l.ts, 42);
 	assert_int_equal(l.op, CHANGE_PUT);
+	assert_true(l.ttl_ms == UINT64_MAX);
 	buf_free(&text);
 	buf_free(&hold);
 }
@@ -167,6 +170,12 @@ static void bad_lines_are_refused_in_words(void **state)
 		"r\tf:q\t1\t%zz",
 		"r\tf:q\t1\tv\tmove",
 		"r\tf:q\t1\tv\tput\t",
+		"r\tf:q\t1\tv\tput\t0",
+		"r\tf:q\t1\tv\tput\t-1",
+		"r\tf:q\t1\tv\tput\t18446744073709551616",
+		"r\tf:q\t1\tv\tput\t5\t",
+		"r\tf:q\t1\tv\t\t5",
+		"r\tf:q\t1\t\tdelete\t5",
 		"r\tf:q\t\tten\tincrement",
 		"r\tf:q\t\t\tincrement",
 		"r\tf:q\t\t 5\tincrement",

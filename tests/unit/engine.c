@@ -66,6 +66,39 @@ static void a_put_is_read_back_and_survives_a_reopen(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "five");
 }
 
+static int try_one(struct temp_store *s, const char *family, uint8_t op,
+		   int64_t ts, const char *value)
+{
+	struct change c = {.op = op,
+			   .family = bytes_str(family),
+			   .qualifier = bytes_str("q"),
+			   .ts = ts,
+			   .value = bytes_str(value)};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	return table_mutate_try(s->table, &m);
+}
+
+static void what_is_only_tried_is_judged_and_changes_nothing(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(try_one(s, "f", CHANGE_PUT, 5, "v"), 1);
+	assert_null(temp_get(s, "r", "f", "q"));
+	assert_int_equal(temp_put(s, "r", "f", "q", TS_MAX, "text"), 1);
+	assert_int_equal(try_one(s, "f", CHANGE_INCREMENT, TS_AUTO, ""),
+			 -EINVAL);
+	assert_int_equal(try_one(s, "f", CHANGE_PUT, TS_AUTO, "v"), -EOVERFLOW);
+	assert_int_equal(try_one(s, "none", CHANGE_PUT, 5, "v"), -EPERM);
+	assert_int_equal(try_one(s, "f", CHANGE_DELETE, TS_AUTO, "v"), -EINVAL);
+	assert_int_equal(try_one(s, "f", CHANGE_DELETE, TS_AUTO, ""), 1);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "text");
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "text");
+}
+
 static void a_put_survives_the_death_of_the_process(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1268,6 +1301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(a_row_of_many_columns_gives_its_memory_back),
 		BOTH(a_put_is_read_back_and_survives_a_reopen),
+		BOTH(what_is_only_tried_is_judged_and_changes_nothing),
 		BOTH(a_put_survives_the_death_of_the_process),
 		BOTH(flush_and_compaction_change_no_answer),
 		BOTH(a_scan_sees_each_row_once_at_every_granularity),
