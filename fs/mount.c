@@ -2,17 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include "cellfs-version.h"
 #include "fs/descriptors.h"
 #include "fs/fs.h"
+#include "fs/log.h"
 #include "fs/mountpoint.h"
 #include "fs/root.h"
 
@@ -20,32 +19,15 @@
 #define BUSY_WAIT_MS 3000
 #define THREADS_MAX 32
 
-/* What the daemon has to say goes to a person while there is one. */
+/* Lines of libfuse's trace are printed as they are. */
 static bool in_background;
-
-static void complain(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
-
-static void complain(const char *fmt, ...)
-{
-	char text[1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (in_background)
-		syslog(LOG_ERR, "%s", text);
-	else
-		fprintf(stderr, "cellfs: %s\n", text);
-}
 
 static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 {
 	if (!in_background)
 		vfprintf(stderr, fmt, ap);
 	else if (level <= FUSE_LOG_ERR)
-		vsyslog(LOG_ERR, fmt, ap);
+		log_verror(LOG_ERR, fmt, ap);
 }
 
 /* -- the session -------------------------------------------------------- */
@@ -90,6 +72,39 @@ static int session_args(const struct options *o, struct fuse_args *args)
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
+/* From any thread of the store's. */
+static void store_news(void *arg, enum store_news what, const char *sentence)
+{
+	const struct options *o = arg;
+
+	if (what == STORE_NEWS_FAILED)
+		log_tell(LOG_CRIT,
+			 "the store %s takes no more writes until it is "
+			 "mounted again: %s",
+			 o->store, sentence);
+}
+
+/* The figure @name of @s, 0 if it has none. */
+static uint64_t figure(struct store *s, const char *name)
+{
+	struct store_stat f;
+
+	for (unsigned i = 0; store_stat(s, i, &f) > 0; i++)
+		if (!strcmp(f.name, name))
+			return f.value;
+	return 0;
+}
+
+static void say_recovery(const struct options *o, struct store *s)
+{
+	log_notice("recovered %s: %llu segments and %llu records of the log "
+		   "in %llu ms",
+		   o->store,
+		   (unsigned long long)figure(s, "recovered_segments"),
+		   (unsigned long long)figure(s, "recovered_records"),
+		   (unsigned long long)figure(s, "recovery_ms"));
+}
+
 static int open_waiting(const struct options *o, mount_open_fn open_store,
 			struct store **out)
 {
@@ -99,6 +114,8 @@ static int open_waiting(const struct options *o, mount_open_fn open_store,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
 		.write_buffer_bytes = o->write_buffer_bytes,
+		.news = store_news,
+		.news_arg = (void *)o,
 	};
 	int r, waited_ms = 0;
 
@@ -142,8 +159,10 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	int r;
 
 	r = open_waiting(o, open_store, &m->store);
-	if (r == 0)
+	if (r == 0) {
+		say_recovery(o, m->store);
 		r = fs_new(m->store, o, &m->fs);
+	}
 	if (r == 0 && o->root)
 		r = root_open(m->fs, o->root);
 	if (r == 0)
@@ -194,13 +213,13 @@ static int mount_down(struct mount *m)
 static void report_ready(int fd)
 {
 	if (write(fd, "", 1) != 1)
-		complain("the starting command did not wait");
+		log_error(LOG_ERR, "the starting command did not wait");
 	close(fd);
 	if (chdir("/") < 0)
-		complain("chdir: %s", strerror(errno));
+		log_error(LOG_ERR, "chdir: %s", strerror(errno));
 	descriptors_silence();
-	openlog("cellfs", LOG_PID, LOG_DAEMON);
 	in_background = true;
+	log_background();
 }
 
 /* @ready: where to say that it is up; -1 in the foreground. */
@@ -216,21 +235,28 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	fuse_set_log_func(log_libfuse);
-	r = mount_up(&m, open_store);
+	r = log_open(o->log);
+	if (r == 0)
+		r = mount_up(&m, open_store);
 	if (r < 0) {
-		complain("%s", store_why());
+		log_error(LOG_ERR, "%s", store_why());
 	} else {
 		if (ready >= 0)
 			report_ready(ready);
+		log_notice("mounted %s on %s", o->store, o->mountpoint);
 		/* Positive: ended by a signal, which is a good end. */
 		r = loop(m.session);
 		if (r < 0)
-			complain("the kernel's requests cannot be read: %s",
-				 strerror(-r));
+			log_error(LOG_ERR,
+				  "the kernel's requests cannot be read: %s",
+				  strerror(-r));
 	}
 	end = mount_down(&m);
 	if (end < 0)
-		complain("the store could not be closed: %s", store_why());
+		log_error(LOG_ERR, "the store could not be closed: %s",
+			  store_why());
+	else if (m.mounted)
+		log_notice("unmounted %s from %s", o->store, o->mountpoint);
 	return r < 0 || end < 0;
 }
 
@@ -251,8 +277,9 @@ static int await(pid_t pid, int fd)
 		if (errno != EINTR)
 			return 1;
 	if (WIFSIGNALED(status))
-		complain("the daemon was killed by signal %d while it started",
-			 WTERMSIG(status));
+		log_error(LOG_ERR,
+			  "the daemon was killed by signal %d while it started",
+			  WTERMSIG(status));
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status)
 							: 1;
 }
@@ -263,12 +290,12 @@ static int start_daemon(const struct options *o, mount_open_fn open_store)
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0) {
-		complain("pipe: %s", strerror(errno));
+		log_error(LOG_ERR, "pipe: %s", strerror(errno));
 		return 1;
 	}
 	pid = fork();
 	if (pid < 0) {
-		complain("fork: %s", strerror(errno));
+		log_error(LOG_ERR, "fork: %s", strerror(errno));
 		return 1;
 	}
 	if (pid > 0) {
@@ -305,22 +332,16 @@ static int check(const struct options *o)
 }
 
 /* The daemon leaves the directory that paths are relative to. */
-static int make_absolute(struct options *o)
+static int make_absolute(char **path)
 {
-	char *store = realpath(o->store, NULL);
-	char *mountpoint = realpath(o->mountpoint, NULL);
+	char *p = realpath(*path, NULL);
 
-	if (!store)
-		store = mountpoint_absolute(o->store);
-	if (!store || !mountpoint) {
-		free(store);
-		free(mountpoint);
-		return why(-errno, "%s", strerror(errno));
-	}
-	free(o->store);
-	free(o->mountpoint);
-	o->store = store;
-	o->mountpoint = mountpoint;
+	if (!p)
+		p = mountpoint_absolute(*path);
+	if (!p)
+		return why(-errno, "%s: %s", *path, strerror(errno));
+	free(*path);
+	*path = p;
 	return 0;
 }
 
@@ -329,9 +350,13 @@ int mount_run(struct options *o, mount_open_fn open_store)
 	int r = check(o);
 
 	if (r == 0)
-		r = make_absolute(o);
+		r = make_absolute(&o->store);
+	if (r == 0)
+		r = make_absolute(&o->mountpoint);
+	if (r == 0 && o->log)
+		r = make_absolute(&o->log);
 	if (r < 0) {
-		complain("%s", store_why());
+		log_error(LOG_ERR, "%s", store_why());
 		return 1;
 	}
 	return o->foreground ? serve(o, open_store, -1)
@@ -346,7 +371,7 @@ int mount_main(int argc, char **argv, mount_open_fn open_store)
 	descriptors_fill();
 	r = options_parse(argc, argv, &o);
 	if (r < 0) {
-		complain("%s", store_why());
+		log_error(LOG_ERR, "%s", store_why());
 		code = 2;
 	} else if (o.help) {
 		options_help(stdout, "cellfs");

@@ -94,6 +94,8 @@ static const struct option table[] = {
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
 	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
 	 "bytes of changes that are in no table file yet (64M)"},
+	{"log", TEXT, AT(log), 0,
+	 "file for what is said to nobody else, instead of syslog"},
 	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
 	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
 	{"umask", MASK, AT(umask), AT(has_umask),
@@ -320,7 +322,8 @@ void options_free(struct options *o)
 	free(o->store);
 	free(o->mountpoint);
 	free(o->root);
-	o->store = o->mountpoint = o->root = NULL;
+	free(o->log);
+	o->store = o->mountpoint = o->root = o->log = NULL;
 }
 
 void options_help(FILE *to, const char *program)

@@ -16,6 +16,7 @@
 struct options {
 	char *store, *mountpoint;
 	char *root; /* the part that is mounted; NULL = all */
+	char *log;  /* a file instead of syslog; NULL = syslog */
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
 	bool help, version;

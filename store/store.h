@@ -36,6 +36,10 @@ struct os;
 #define STORE_CACHE_BYTES (256u << 20)
 #define STORE_WRITE_BUFFER_BYTES (64u << 20)
 
+enum store_news {
+	STORE_NEWS_FAILED, /* takes no more writes; said once */
+};
+
 struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
 	bool read_only; /* nothing on disk changes, recovery included */
@@ -47,6 +51,12 @@ struct store_options {
 	 * that must repeat exactly use it.
 	 */
 	bool inline_background;
+	/*
+	 * Is told what happens to the store, in a sentence: by any thread,
+	 * which may have locks, so that it calls no function of a store.
+	 */
+	void (*news)(void *arg, enum store_news what, const char *sentence);
+	void *news_arg;
 	struct os *os; /* the door to the operating system; NULL = the real */
 	/* Sizes for tests that want many small files; 0 = the default. */
 	size_t wal_segment_bytes, table_file_bytes, wal_ring_bytes;

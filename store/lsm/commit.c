@@ -22,16 +22,20 @@
 
 int lsm_fail(struct lsm *db, int err)
 {
-	int none = 0;
+	bool first;
 
 	pthread_mutex_lock(&db->state);
-	if (!atomic_load(&db->failed)) {
+	first = !atomic_load(&db->failed);
+	if (first) {
 		snprintf(db->failed_why, sizeof(db->failed_why), "%s",
 			 store_why());
-		atomic_compare_exchange_strong(&db->failed, &none, err);
+		atomic_store(&db->failed, err);
 	}
 	pthread_cond_broadcast(&db->done);
 	pthread_mutex_unlock(&db->state);
+	if (first && db->options.news)
+		db->options.news(db->options.news_arg, STORE_NEWS_FAILED,
+				 db->failed_why);
 	return err;
 }
 

@@ -231,8 +231,11 @@ static int remove_leftover(void *arg, const char *name)
 
 static int replay(void *arg, uint64_t segment, struct bytes record)
 {
+	struct lsm *db = arg;
+
 	(void)segment;
-	return commit_replay(arg, record);
+	db->stats.recovered_records++;
+	return commit_replay(db, record);
 }
 
 static int open_parts(struct lsm *db, const char *path)
@@ -243,6 +246,7 @@ static int open_parts(struct lsm *db, const char *path)
 	};
 	bool ro = db->options.read_only;
 	const struct catalog *c;
+	uint64_t begun;
 	int r;
 
 	r = os_dir_open(db->os, path, db->options.create && !ro, &db->dir);
@@ -268,9 +272,11 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0)
 		r = room_init(db);
 	db->reading = db->active;
+	begun = os_monotonic_ns(db->os);
 	if (r == 0)
 		r = wal_open(db->dir, &w, c->wal_first, ro, replay, db,
 			     &db->wal);
+	db->stats.recovery_ns = os_monotonic_ns(db->os) - begun;
 	if (r == 0 && !ro)
 		r = os_dir_list(db->dir, remove_leftover, db);
 	if (r == 0 && !ro && !db->options.inline_background)

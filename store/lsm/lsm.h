@@ -121,6 +121,8 @@ struct reader_slot {
 struct lsm_stats {
 	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
 		compaction_out, stalls, stall_ns, user_bytes;
+	/* Of the opening. */
+	uint64_t recovered_records, recovery_ns;
 };
 
 struct lsm {

@@ -166,6 +166,19 @@ COUNT(stalls)
 COUNT(stall_ns)
 COUNT(user_bytes)
 
+static uint64_t recovered_segments(struct lsm *db)
+{
+	return log_stat(db).replayed;
+}
+static uint64_t recovered_records(struct lsm *db)
+{
+	return db->stats.recovered_records;
+}
+static uint64_t recovery_ms(struct lsm *db)
+{
+	return db->stats.recovery_ns / 1000000;
+}
+
 static uint64_t last_seq(struct lsm *db)
 {
 	return atomic_load(&db->seq);
@@ -195,6 +208,12 @@ static const struct figure figures[] = {
 	{"wal_bytes_total", "bytes written to the log", true, log_bytes},
 	{"wal_syncs_total", "syncs of the log", true, log_syncs},
 	{"wal_segments", "segments of the log", false, log_segments},
+	{"recovered_segments", "segments of the log that opening replayed",
+	 false, recovered_segments},
+	{"recovered_records", "records in them and in the log's ring", false,
+	 recovered_records},
+	{"recovery_ms", "how long that took, in milliseconds", false,
+	 recovery_ms},
 	{"user_bytes_total", "bytes of changes as they came", true,
 	 count_user_bytes},
 	{"flushes_total", "memtables written to files", true, count_flushes},

@@ -305,6 +305,7 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 	if (rc < 0)
 		goto out;
 	w->first = w->next = first_segment;
+	w->replayed = found.n;
 	if (found.n) {
 		w->next = found.head.number;
 		/* An empty one is replaced by the next, of the same number. */
@@ -429,5 +430,6 @@ void wal_stat(struct wal *w, struct wal_stat *out)
 	out->syncs = w->syncs;
 	out->segments = w->next - w->first;
 	out->recycled = w->recycled;
+	out->replayed = w->replayed;
 	pthread_mutex_unlock(&w->lock);
 }

@@ -96,6 +96,7 @@ bool wal_low(struct wal *w);
 
 struct wal_stat {
 	uint64_t records, bytes, syncs, segments, recycled;
+	uint64_t replayed; /* segments, when it was opened */
 	int failed;
 };
 void wal_stat(struct wal *w, struct wal_stat *out);

@@ -113,6 +113,7 @@ struct wal {
 	uint64_t first;	    /* segments first..next-1 exist */
 	uint64_t next;	    /* number of the segment to be made next */
 	uint64_t syncs, recycled;
+	uint64_t replayed; /* segments, by wal_open() */
 
 	pthread_mutex_t spare_lock;
 	struct os_file *spare;	   /* allocated ahead, under spare_lock */

@@ -88,3 +88,17 @@ settled() {
 	echo "never true: $*" >&2
 	return 1
 }
+
+# remount_logged [-o ...]: mounts anew, with what the daemon says to nobody in
+# particular in $SYSLOG.
+remount_logged() {
+	SYSLOG=$T/syslog
+	unmount_store
+	mount_store -o log="$SYSLOG" "$@"
+}
+
+# logged LEVEL PATTERN: how many lines of that level the daemon logged, such as
+# `[ "$(logged notice mounted)" -eq 1 ]`.
+logged() {
+	grep -cE "^[^ ]+ cellfs\[[0-9]+\] $1: .*$2" "$SYSLOG" || true
+}
