@@ -91,10 +91,19 @@ static void wide_add(struct masking *m, uint64_t seq)
 		m->wide_max[stripe] = seq;
 }
 
+/* Without snapshots only the greatest sequence of those above matters. */
+static bool says_nothing(const struct masking *m, const struct entry *marker)
+{
+	return m->nsnapshots == 0 && m->family.n &&
+	       m->family.at[m->family.n - 1].seq > marker->seq;
+}
+
 int masking_add(struct masking *m, const struct entry *marker)
 {
 	switch (marker->kind) {
 	case CELL_DELETE_FAMILY:
+		if (says_nothing(m, marker))
+			return 0;
 		return mark_list_add(&m->family, marker);
 	case CELL_DELETE_FAMILY_VERSION:
 		return mark_list_add(&m->family_version, marker);
@@ -115,9 +124,6 @@ void masking_reach(struct masking *m, int64_t ts)
 	while (m->family_at < m->family.n &&
 	       m->family.at[m->family_at].ts >= ts)
 		wide_add(m, m->family.at[m->family_at++].seq);
-	while (m->family_version_at < m->family_version.n &&
-	       m->family_version.at[m->family_version_at].ts > ts)
-		m->family_version_at++;
 }
 
 uint64_t masking_wide_above(const struct masking *m, size_t stripe)
@@ -128,26 +134,30 @@ uint64_t masking_wide_above(const struct masking *m, size_t stripe)
 	return SEQ_NEVER;
 }
 
+/* The oldest of the marks for @ts that are later than @seq, or SEQ_NEVER. */
+static uint64_t mark_after(const struct mark_list *l, int64_t ts, uint64_t seq)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct mark *k = &l->at[mid];
+
+		if (k->ts > ts || (k->ts == ts && k->seq > seq))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > 0 && l->at[lo - 1].ts == ts ? l->at[lo - 1].seq : SEQ_NEVER;
+}
+
 uint64_t masking_version_after(const struct masking *m, int64_t ts,
 			       uint64_t seq)
 {
-	uint64_t first = SEQ_NEVER;
+	uint64_t version = mark_after(&m->version, ts, seq);
+	uint64_t family = mark_after(&m->family_version, ts, seq);
 
-	for (size_t i = 0; i < m->version.n; i++) {
-		const struct mark *k = &m->version.at[i];
-
-		if (k->ts == ts && k->seq > seq && k->seq < first)
-			first = k->seq;
-	}
-	for (size_t i = m->family_version_at; i < m->family_version.n; i++) {
-		const struct mark *k = &m->family_version.at[i];
-
-		if (k->ts != ts)
-			break;
-		if (k->seq > seq && k->seq < first)
-			first = k->seq;
-	}
-	return first;
+	return version < family ? version : family;
 }
 
 uint64_t masking_oldest_wide(const struct masking *m)

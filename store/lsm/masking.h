@@ -13,7 +13,9 @@
  *
  * Wide markers (column, family) are known by the least and the greatest
  * sequence of those that reach down to the present timestamp; of one-version
- * markers those of the present timestamp are listed.
+ * markers those of the present timestamp are listed. What is listed is searched
+ * and not walked: a version that is deleted and written again has a marker for
+ * each time.
  *
  * Snapshots cut the sequences into stripes. Whoever sees a put of a stripe
  * through a snapshot sees all of the stripe and all of the stripes below it:
@@ -41,11 +43,15 @@ struct mark_list {
 struct masking {
 	const uint64_t *snapshots; /* ascending, borrowed */
 	size_t nsnapshots;
-	struct mark_list family;	 /* DELETE_FAMILY, ts descending */
-	struct mark_list family_version; /* as it */
+	/*
+	 * As they come: ts descending, then sequence descending. Of
+	 * DELETE_FAMILY those that say something: without snapshots one that
+	 * is older than another with a greater ts does not.
+	 */
+	struct mark_list family;	 /* DELETE_FAMILY */
+	struct mark_list family_version; /* DELETE_FAMILY_VERSION */
 	struct mark_list version;	 /* DELETE of the present ts */
 	size_t family_at;		 /* those before it are in force */
-	size_t family_version_at;	 /* those before it lie above */
 	bool wide;			 /* some wide marker is in force */
 	/* Of wide markers in force, by stripe; none: SEQ_NEVER and 0. */
 	uint64_t *wide_min, *wide_max;
@@ -64,7 +70,6 @@ static inline void masking_column(struct masking *m)
 {
 	m->version.n = 0;
 	m->family_at = 0;
-	m->family_version_at = 0;
 	if (m->wide)
 		masking_unwiden(m);
 }

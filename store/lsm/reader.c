@@ -147,32 +147,40 @@ static bool past_stop(const struct reader *r)
 	return c > 0 || (c == 0 && !k->stop_inclusive);
 }
 
-/* From the entry that it stands on to one whose column is in the list. */
+/* To the first visible entry of the list's present column, or behind it. */
+static int seek_name(struct reader *r)
+{
+	const struct bytes *name = &r->columns->names[r->column];
+
+	visible_until(r->visible, name, true);
+	return visible_seek(r->visible, *name, INT64_MAX);
+}
+
+/*
+ * From the entry that it stands on, or from where the present column of the
+ * list has ended, to one whose column is in the list.
+ */
 static int match_list(struct reader *r, int found)
 {
 	const struct reader_columns *k = r->columns;
 
-	while (found > 0) {
-		int c;
+	while (found >= 0 && r->column < k->nnames) {
+		int c = found ? bytes_cmp(k->names[r->column],
+					  reader_entry(r)->qualifier)
+			      : -1;
 
-		while (r->column < k->nnames &&
-		       bytes_cmp(k->names[r->column],
-				 reader_entry(r)->qualifier) < 0)
-			r->column++;
-		if (r->column == k->nnames)
-			return 0;
-		c = bytes_cmp(k->names[r->column], reader_entry(r)->qualifier);
 		if (c == 0)
 			return 1;
-		found = visible_seek(r->visible, k->names[r->column],
-				     INT64_MAX);
+		if (c < 0 && ++r->column == k->nnames)
+			return 0;
+		found = seek_name(r);
 	}
-	return found;
+	return found < 0 ? found : 0;
 }
 
 static int restrict_columns(struct reader *r, int found)
 {
-	if (found <= 0 || !r->columns)
+	if (!r->columns)
 		return found;
 	if (r->columns->names)
 		found = match_list(r, found);
@@ -279,10 +287,10 @@ int reader_row(struct reader *r)
 		return found;
 	visible_row(r->visible, &r->merge.base);
 	r->column = 0;
+	if (k && k->has_stop)
+		visible_until(r->visible, &k->stop, k->stop_inclusive);
 	if (k && k->names)
-		found = k->nnames ? visible_seek(r->visible, k->names[0],
-						 INT64_MAX)
-				  : 0;
+		found = k->nnames ? seek_name(r) : 0;
 	else if (k && k->has_start)
 		found = visible_seek(r->visible, k->start, INT64_MAX);
 	else

@@ -258,7 +258,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		if (at < death)
 			death = at;
 	}
-	pushed = timeline_first(&r->alive, r->versions, e->seq, death);
+	pushed = timeline_first(&r->alive, e->seq, death);
 	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
 		return lose_pushed(r);
 	/* A loan has pushed out nothing: once it is dead it may go. */
@@ -423,7 +423,7 @@ static int begin_column(struct retain *r)
 	masking_column(&r->masking);
 	masking_column(&r->deleting);
 	/* Between snapshots it matters when, not only whether. */
-	timeline_clear(&r->alive, r->spec.nsnapshots > 0);
+	timeline_clear(&r->alive, r->versions, r->spec.nsnapshots > 0);
 	r->in_column = true;
 	r->column_done = false;
 	r->steps = 0;

@@ -65,6 +65,13 @@ void visible_free(struct visible *v); /* NULL is nothing */
  * Starts on the row on whose first entry @c stands. visible_next() moves @c.
  */
 void visible_row(struct visible *v, struct cursor *c);
+/*
+ * Nothing of a column behind @last, or of @last where it is not @inclusive, is
+ * asked for: there visible_next() and visible_seek() say 0 without looking at
+ * what may be hidden. Holds until the next call or row, and may be put off when
+ * they have said 0. @last is borrowed; NULL = the whole row.
+ */
+void visible_until(struct visible *v, const struct bytes *last, bool inclusive);
 /* 1: c->at is the next visible entry of the row; 0: none is left. */
 int visible_next(struct visible *v);
 /*

@@ -35,10 +35,12 @@ struct visible {
 	int64_t as_of;
 	uint64_t pushed_max; /* so many puts may have pushed out another */
 	bool lost;
-	bool fresh;	  /* the cursor's entry was not looked at yet */
-	bool done;	  /* the row is exhausted */
-	bool in_column;	  /* past the family markers */
-	bool column_done; /* nothing more of this column */
+	bool fresh;		  /* the cursor's entry was not looked at yet */
+	bool done;		  /* the row is exhausted */
+	bool in_column;		  /* past the family markers */
+	bool column_done;	  /* nothing more of this column */
+	const struct bytes *last; /* column that is asked for; NULL: all */
+	bool last_inclusive;
 	struct buf qualifier;
 	uint32_t steps;	  /* taken in a finished column */
 	uint64_t markers; /* that have hidden anything, or could have */
@@ -124,7 +126,7 @@ static int put_replayed(struct visible *v, const struct entry *e)
 		v->put_ts = e->ts;
 		v->put_seq = e->seq;
 	}
-	if (timeline_first(&v->alive, v->versions, e->seq, death) < death)
+	if (timeline_first(&v->alive, e->seq, death) < death)
 		return HIDE;
 	if (!loan && v->versions != UINT64_MAX) {
 		r = timeline_add(&v->alive, e->seq, death);
@@ -227,7 +229,7 @@ static int judge_raw(struct visible *v, const struct entry *e)
 static int begin_column(struct visible *v)
 {
 	masking_column(&v->masking);
-	timeline_clear(&v->alive, false);
+	timeline_clear(&v->alive, v->versions, false);
 	v->in_column = true;
 	v->column_done = false;
 	v->steps = 0;
@@ -269,6 +271,19 @@ static int pass_newer(struct visible *v)
 	return r;
 }
 
+void visible_until(struct visible *v, const struct bytes *last, bool inclusive)
+{
+	v->last = last;
+	v->last_inclusive = inclusive;
+}
+
+static bool is_behind(const struct visible *v, struct bytes qualifier)
+{
+	int c = bytes_cmp(qualifier, *v->last);
+
+	return c > 0 || (c == 0 && !v->last_inclusive);
+}
+
 int visible_next(struct visible *v)
 {
 	v->lost = false;
@@ -294,6 +309,10 @@ int visible_next(struct visible *v)
 			continue;
 		}
 		if (!v->in_column || !column_is(&v->qualifier, e->qualifier)) {
+			if (v->last && is_behind(v, e->qualifier)) {
+				v->fresh = true;
+				return 0;
+			}
 			r = begin_column(v);
 			if (r < 0)
 				return r;
@@ -398,6 +417,7 @@ void visible_row(struct visible *v, struct cursor *c)
 	v->in_column = false;
 	v->column_done = false;
 	v->has_last = false;
+	v->last = NULL;
 	v->shown = 0;
 	masking_row(&v->masking);
 }

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -598,19 +599,69 @@ static void the_timeline_knows_when_so_many_lived(void **state)
 {
 	struct timeline t = {0};
 
-	timeline_clear(&t, false);
+	timeline_clear(&t, 1, false);
 	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
 	/* A plain list: the caller counts. */
-	assert_int_equal(timeline_first(&t, 1, 1, 9), 9);
+	assert_int_equal(timeline_first(&t, 1, 9), 9);
 	assert_int_equal(timeline_add(&t, 3, 5), 0);
-	assert_int_equal(timeline_first(&t, 1, 1, 9), 2);
-	assert_int_equal(timeline_first(&t, 2, 1, 9), 3);
-	assert_int_equal(timeline_first(&t, 2, 4, 9), 4);
-	assert_int_equal(timeline_first(&t, 2, 5, 9), 9);
-	assert_int_equal(timeline_first(&t, 2, 1, 3), 3);
+	assert_int_equal(timeline_first(&t, 1, 9), 2);
+
+	timeline_clear(&t, 2, false);
+	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
+	assert_int_equal(timeline_add(&t, 3, 5), 0);
+	assert_int_equal(timeline_first(&t, 1, 9), 3);
+	assert_int_equal(timeline_first(&t, 4, 9), 4);
+	assert_int_equal(timeline_first(&t, 5, 9), 9);
+	assert_int_equal(timeline_first(&t, 1, 3), 3);
 	assert_int_equal(timeline_add(&t, 7, SEQ_NEVER), 0);
-	assert_int_equal(timeline_first(&t, 2, 5, SEQ_NEVER), 7);
-	assert_int_equal(timeline_first(&t, 3, 0, SEQ_NEVER), SEQ_NEVER);
+	assert_int_equal(timeline_first(&t, 5, SEQ_NEVER), 7);
+
+	timeline_clear(&t, 3, false);
+	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
+	assert_int_equal(timeline_add(&t, 3, 5), 0);
+	assert_int_equal(timeline_add(&t, 7, SEQ_NEVER), 0);
+	assert_int_equal(timeline_first(&t, 0, SEQ_NEVER), SEQ_NEVER);
+	timeline_free(&t);
+}
+
+/* As the timeline, by counting. */
+static uint64_t first_by_counting(const struct timeline_life *lives, size_t n,
+				  uint64_t limit, uint64_t from, uint64_t to)
+{
+	for (; from < to; from++) {
+		uint64_t alive = 0;
+
+		for (size_t i = 0; i < n; i++)
+			alive += lives[i].from <= from && from < lives[i].to;
+		if (alive >= limit)
+			return from;
+	}
+	return to;
+}
+
+static void the_timeline_says_what_counting_says_in_any_order(void **state)
+{
+	struct timeline_life lives[60];
+	struct timeline t = {0};
+
+	srand(15);
+	for (int round = 0; round < 300; round++) {
+		uint64_t limit = 1 + (uint64_t)rand() % 6;
+		size_t n = 0;
+
+		timeline_clear(&t, limit, true);
+		for (int i = 0; i < 60; i++) {
+			uint64_t from = (uint64_t)rand() % 50;
+			uint64_t to = from + (uint64_t)rand() % 12;
+			uint64_t first = timeline_first(&t, from, to);
+
+			assert_int_equal(
+				first,
+				first_by_counting(lives, n, limit, from, to));
+			lives[n++] = (struct timeline_life){from, to};
+			assert_int_equal(timeline_add(&t, from, to), 0);
+		}
+	}
 	timeline_free(&t);
 }
 
@@ -652,6 +703,8 @@ int main(void)
 		cmocka_unit_test(
 			keep_deleted_ttl_deletes_when_the_marker_expires),
 		cmocka_unit_test(the_timeline_knows_when_so_many_lived),
+		cmocka_unit_test(
+			the_timeline_says_what_counting_says_in_any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
