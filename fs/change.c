@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "fs/scratch_names.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"
 
@@ -51,8 +52,18 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	return r;
 }
 
-int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
-		       mode_t mode, struct fuse_entry_param *e)
+int change_may_be_scratch(struct fs *fs, const struct place *dir,
+			  const char *name)
+{
+	if (fs->options->scratch == SCRATCH_ANY ||
+	    dir->kind == NODE_SCRATCH_DIR || dir->kind == NODE_STAGE)
+		return 0;
+	return scratch_name_check(place_level(dir), bytes_str(name));
+}
+
+int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
+		       struct place *child, mode_t mode,
+		       struct fuse_entry_param *e)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct scratch *scratch = fs->writes->scratch;
@@ -64,6 +75,9 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
 	    (child->kind == NODE_TABLE && child->parent != FUSE_ROOT_ID))
 		return why(-EPERM, "here mkdir takes a snapshot, and nothing "
 				   "else is kept");
+	r = S_ISDIR(mode) ? 0 : change_may_be_scratch(fs, dir, child->name);
+	if (r)
+		return r;
 	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
 	r = place_stat_blank(fs, child, &st);
 	if (r <= 0)

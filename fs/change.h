@@ -21,11 +21,19 @@ static inline bool name_is_scratch(const char *name)
 }
 
 /*
- * A scratch file or directory, by the type in @mode, that belongs to the
- * caller: child->kind and ->node are set, the node counted for the reply @e.
+ * May a file that is no data be in @dir under that name? 0, or the refusal of
+ * fs/scratch_names.h. Below a scratch directory any may.
  */
-int change_add_scratch(struct fs *fs, fuse_req_t req, struct place *child,
-		       mode_t mode, struct fuse_entry_param *e);
+int change_may_be_scratch(struct fs *fs, const struct place *dir,
+			  const char *name);
+/*
+ * A scratch file or directory in @dir, by the type in @mode, that belongs to
+ * the caller: child->kind and ->node are set, the node counted for the reply
+ * @e.
+ */
+int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
+		       struct place *child, mode_t mode,
+		       struct fuse_entry_param *e);
 /* Its name and, when nobody has it open, its content are gone. */
 void change_remove_scratch(struct fs *fs, const struct place *child);
 

@@ -114,7 +114,7 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	case NODE_SCRATCH:
 		if (name_is_scratch(name) || dir.kind == NODE_SCRATCH_DIR ||
 		    dir.kind == NODE_STAGE)
-			r = change_add_scratch(fs, req, &child,
+			r = change_add_scratch(fs, req, &dir, &child,
 					       S_IFDIR | (mode & 07777), e);
 		else if (dir.kind == NODE_ROOT)
 			r = why(-EINVAL, "%s is no name for a table", name);
@@ -161,7 +161,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r < 0)
 		goto out;
 	if (!kind_is_cell(child.kind)) {
-		r = change_add_scratch(fs, req, &child,
+		r = change_add_scratch(fs, req, &dir, &child,
 				       S_IFREG | (mode & 07777), e);
 		goto out;
 	}

@@ -82,6 +82,14 @@ static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
 
 /* -- scratch ------------------------------------------------------------- */
 
+/* May a file have the new name? To mv(1) -EINVAL would say something else. */
+static int may_be_scratch(struct fs *fs, const struct move *mv)
+{
+	int r = change_may_be_scratch(fs, &mv->to_dir, mv->to.name);
+
+	return r == -EINVAL ? -EPERM : r;
+}
+
 static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 {
 	bool dir = mv->from.kind == NODE_SCRATCH_DIR;
@@ -91,6 +99,9 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 		return dir ? -ENOTDIR : -EISDIR;
 	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
 		return -ENOTEMPTY;
+	r = dir ? 0 : may_be_scratch(fs, mv);
+	if (r)
+		return r;
 	remove_target(fs, mv);
 	r = add_target(fs, mv, mv->from.kind, mv->from.ino,
 		       bytes_str(mv->to.name));
@@ -191,7 +202,9 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 		return -EISDIR;
 	if (!mv->from.node)
 		return -ESTALE;
-	r = content_of(&mv->from, &hold, &content);
+	r = may_be_scratch(fs, mv);
+	if (!r)
+		r = content_of(&mv->from, &hold, &content);
 	if (!r)
 		r = scratch_add(scratch, mv->from.node, st->st_mode, st->st_uid,
 				st->st_gid);

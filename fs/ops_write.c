@@ -37,11 +37,13 @@ static int create_cell(struct fs *fs, struct place *child,
 	return r;
 }
 
-static int create_scratch(struct fs *fs, fuse_req_t req, struct place *child,
+static int create_scratch(struct fs *fs, fuse_req_t req,
+			  const struct place *dir, struct place *child,
 			  mode_t mode, struct fuse_file_info *fi,
 			  struct fuse_entry_param *e)
 {
-	int r = change_add_scratch(fs, req, child, S_IFREG | (mode & 07777), e);
+	int r = change_add_scratch(fs, req, dir, child,
+				   S_IFREG | (mode & 07777), e);
 
 	if (r)
 		return r;
@@ -90,7 +92,7 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 	else if (kind_is_cell(child.kind))
 		r = create_cell(fs, &child, fi, e);
 	else
-		r = create_scratch(fs, req, &child, mode, fi, e);
+		r = create_scratch(fs, req, &dir, &child, mode, fi, e);
 out:
 	place_release(&child);
 	place_release(&dir);

@@ -64,7 +64,8 @@ enum option_type {
 	BYTES,
 	ID,
 	MASK,
-	TEXT
+	TEXT,
+	RULE
 };
 
 struct option {
@@ -76,6 +77,9 @@ struct option {
 };
 
 #define AT(member) offsetof(struct options, member)
+
+static const char *const scratch_rules[] = {
+	[SCRATCH_TEMP] = "temp", [SCRATCH_ANY] = "any"};
 
 static const struct option table[] = {
 	{"ro", FLAG, AT(read_only), 0, "change nothing"},
@@ -89,6 +93,8 @@ static const struct option table[] = {
 	 "refuse chmod, chown and touch below tables"},
 	{"allow_other", FLAG, AT(allow_other), 0,
 	 "let other users in, as far as the modes allow"},
+	{"scratch", RULE, AT(scratch), 0,
+	 "names of files which are not data: temp (as tools use) or any"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,
 	 "bytes that files which are not data may take (256M)"},
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
@@ -161,6 +167,18 @@ static int set_text(const char *value, char **to)
 	return *to ? 0 : why(-ENOMEM, "out of memory");
 }
 
+static int set_rule(const struct option *opt, const char *value, uint8_t *to)
+{
+	for (uint8_t i = 0; i < sizeof(scratch_rules) / sizeof(char *); i++) {
+		if (!strcmp(scratch_rules[i], value)) {
+			*to = i;
+			return 0;
+		}
+	}
+	return why(-EINVAL, "%s=%s: %s or %s is wanted", opt->name, value,
+		   scratch_rules[SCRATCH_TEMP], scratch_rules[SCRATCH_ANY]);
+}
+
 static int set_value(struct options *o, const struct option *opt,
 		     const char *value)
 {
@@ -177,6 +195,8 @@ static int set_value(struct options *o, const struct option *opt,
 		return 0;
 	case TEXT:
 		return set_text(value, (char **)(base + opt->at));
+	case RULE:
+		return set_rule(opt, value, (uint8_t *)(base + opt->at));
 	case BYTES:
 		return parse_bytes(opt->name, value,
 				   (uint64_t *)(base + opt->at));
@@ -372,6 +392,8 @@ static int format_value(const struct option *opt, const struct options *o,
 	case TEXT:
 		return format_text(
 			*(char *const *)at ? *(char *const *)at : "/", out);
+	case RULE:
+		return format_text(scratch_rules[*(const uint8_t *)at], out);
 	case BYTES:
 		return buf_printf(out, "%llu",
 				  (unsigned long long)*(const uint64_t *)at);

@@ -13,6 +13,12 @@
 
 #include "store/bytes.h"
 
+/* Which names a file that is no data may have. */
+enum scratch_rule {
+	SCRATCH_TEMP, /* those that tools use: fs/scratch_names.h */
+	SCRATCH_ANY,
+};
+
 struct options {
 	char *store, *mountpoint;
 	char *root; /* the part that is mounted; NULL = all */
@@ -26,6 +32,7 @@ struct options {
 	bool show_control; /* listings show the unlisted names */
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
+	uint8_t scratch;      /* enum scratch_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 never */
 	uint64_t cache_bytes, write_buffer_bytes;
 	bool has_uid, has_gid, has_umask;

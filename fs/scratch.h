@@ -2,11 +2,11 @@
  * Scratch files: what programs put down on their way to a cell.
  *
  * rsync writes .TS.XXXXXX and renames it, vim keeps .TS.swp and tries 4913,
- * sed -i makes sedXXXXXX, people write notes. None of these names is a cell, so
- * such a file is held in memory: a regular file made where only directories
- * are data, or in a column with a name that is no timestamp; and a directory
- * whose name begins with a dot (rsync --delay-updates), with all that is made
- * in it.
+ * sed -i makes sedXXXXXX. None of these names is a cell, so such a file is held
+ * in memory: a regular file made where only directories are data, or in a
+ * column with a name that is no timestamp, if fs/scratch_names.h lets the name
+ * in; and a directory whose name begins with a dot (rsync --delay-updates),
+ * with all that is made in it.
  *
  * The names are entries of the overlay; here are attributes and content, by
  * node id, which is never used twice. A file is here while it has a name or is

@@ -185,8 +185,8 @@ many() {
 	mkdir "$M/T"
 	run ! rm "$M/T/.cells"
 	run ! mv "$M/T/.cells" "$M/T/x"
-	echo x > "$M/T/scratch"
-	run ! mv "$M/T/scratch" "$M/T/.cells"
+	echo x > "$M/T/.scratch"
+	run ! mv "$M/T/.scratch" "$M/T/.cells"
 	run ! mkdir "$M/T/.cells"
 	[ "$(cat "$M/T/.cells")" = "" ]
 }

@@ -85,12 +85,12 @@ load helper
 
 @test "mv of a note to a timestamp, latest and F:Q is the put" {
 	a_column
-	echo one > "$C/note"
-	mv "$C/note" "$C/1"
-	echo two > "$C/note"
-	mv "$C/note" "$C/latest"
-	echo three > "$M/T/R/draft"
-	mv "$M/T/R/draft" "$M/T/R/g:h"
+	echo one > "$C/note.tmp"
+	mv "$C/note.tmp" "$C/1"
+	echo two > "$C/note.tmp"
+	mv "$C/note.tmp" "$C/latest"
+	echo three > "$M/T/R/draft.new"
+	mv "$M/T/R/draft.new" "$M/T/R/g:h"
 	[ "$(cat "$C/1")" = one ]
 	[ "$(cat "$C/latest")" = two ]
 	[ "$(cat "$M/T/R/g:h")" = three ]

@@ -2,15 +2,15 @@ load helper
 
 @test "a note is a file in memory, listed, and gone at unmount" {
 	a_column
-	for f in "$M/note" "$M/T/note" "$M/T/R/note" "$M/T/R/f/note" "$C/note"; do
-		echo hello > "$f"
-		[ "$(cat "$f")" = hello ]
-		ls "$(dirname "$f")" | grep -qx note
+	for d in "$M" "$M/T" "$M/T/R" "$M/T/R/f" "$C"; do
+		echo hello > "$d/n.tmp"
+		[ "$(cat "$d/n.tmp")" = hello ]
+		ls "$d" | grep -qx n.tmp
 	done
-	echo again >> "$C/note"
-	[ "$(wc -l < "$C/note")" -eq 2 ]
+	echo again >> "$C/n.tmp"
+	[ "$(wc -l < "$C/n.tmp")" -eq 2 ]
 	remount_store
-	[ -z "$(find "$M" -name note)" ]
+	[ -z "$(find "$M" -name n.tmp)" ]
 }
 
 @test "a note keeps mode and times" {
@@ -23,14 +23,14 @@ load helper
 
 @test "notes can be renamed and removed" {
 	a_column
-	echo x > "$C/a.txt"
-	mv "$C/a.txt" "$C/b.txt"
-	[ "$(cat "$C/b.txt")" = x ]
-	echo y > "$C/c.txt"
-	mv "$C/b.txt" "$C/c.txt"
-	[ "$(ls "$C")" = c.txt ]
-	[ "$(cat "$C/c.txt")" = x ]
-	rm "$C/c.txt"
+	echo x > "$C/a.tmp"
+	mv "$C/a.tmp" "$C/b.tmp"
+	[ "$(cat "$C/b.tmp")" = x ]
+	echo y > "$C/c.tmp"
+	mv "$C/b.tmp" "$C/c.tmp"
+	[ "$(ls "$C")" = c.tmp ]
+	[ "$(cat "$C/c.tmp")" = x ]
+	rm "$C/c.tmp"
 	[ -z "$(ls "$C")" ]
 }
 
@@ -45,9 +45,9 @@ load helper
 
 @test "rmdir is refused while a note is in it" {
 	a_column
-	echo x > "$C/note"
+	echo x > "$C/note~"
 	run ! rmdir "$C"
-	rm "$C/note"
+	rm "$C/note~"
 	rmdir "$C"
 }
 

@@ -8,7 +8,7 @@ load helper
 		import os, random, shutil, sys, time
 		top, seed = sys.argv[1], int(sys.argv[2])
 		r = random.Random(seed)
-		names = ["1", "2", "3", "latest", "note", ".tmp", "x~"]
+		names = ["1", "2", "3", "latest", "n.tmp", ".tmp", "x~"]
 		def path():
 		    row = f"{top}/r{r.randrange(3)}"
 		    col = f"{row}/f/q{r.randrange(2)}"

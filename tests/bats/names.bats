@@ -1,0 +1,114 @@
+load helper
+
+# refused WHY COMMAND...: fails as "Operation not permitted" or what else WHY
+# begins with, and .cellfs/errors has the rest of it.
+refused() {
+	local said=$1 words=$2
+
+	shift 2
+	run -1 "$@"
+	[[ $output == *"$said"* ]] || {
+		echo "'$said' is not in: $output" >&2
+		return 1
+	}
+	tail -n 1 "$M/.cellfs/errors" | grep -qF -- "$words" || {
+		echo "'$words' is not in: $(tail -n 1 "$M/.cellfs/errors")" >&2
+		return 1
+	}
+}
+
+@test "cp -r of an ordinary directory into the mount fails loudly" {
+	mkdir -p "$T/etc/apt.conf.d"
+	echo 'APT::Install "0";' > "$T/etc/apt.conf.d/01auto"
+	echo 'deb x' > "$T/etc/sources.list"
+	run -1 cp -r "$T/etc" "$M/"
+	[[ $output == *"sources.list': Operation not permitted"* ]]
+	[[ $output == *"01auto': Operation not permitted"* ]]
+	grep -q "create /etc/apt.conf.d/01auto: EPERM:.*FAMILY:QUALIFIER" \
+		"$M/.cellfs/errors"
+	[ -z "$(find "$M" -name 01auto -o -name sources.list)" ]
+}
+
+@test "an ordinary file is refused where only directories are data" {
+	local no="Operation not permitted"
+
+	a_column
+	refused "$no" TABLE/ROW/FAMILY:QUALIFIER touch "$M/notes"
+	refused "$no" ROW/FAMILY:QUALIFIER touch "$M/T/notes"
+	refused "$no" FAMILY:QUALIFIER bash -c "echo x > '$M/T/R/README'"
+	refused "$no" QUALIFIER/latest cp /etc/hostname "$M/T/R/f/report.txt"
+	refused "$no" latest touch "$C/notes"
+	[ "$(find "$M" | wc -l)" -eq 6 ]
+}
+
+@test "what looks like a timestamp and is none is an invalid argument" {
+	local no="Invalid argument" rule="milliseconds since 1970"
+
+	a_column
+	for name in 0123 00 12345678901234567890 9223372036854775806 -5; do
+		refused "$no" "$rule" bash -c "echo x > '$C/$name'"
+	done
+	echo x > "$C/5"
+	refused "Operation not permitted" "$rule" mv "$C/5" "$C/05"
+	[ "$(cat "$C/5")" = x ]
+}
+
+@test "a version is not moved to a name that is no temporary one" {
+	a_column
+	echo x > "$C/5"
+	refused "Operation not permitted" latest mv "$C/5" "$C/old"
+	refused "Operation not permitted" latest mv "$C/5" "$M/T/R/f/old"
+	[ "$(cat "$C/5")" = x ]
+	echo y > "$C/5.tmp"
+	refused "Operation not permitted" latest mv "$C/5.tmp" "$C/old"
+	[ "$(cat "$C/5.tmp")" = y ]
+	rm "$C/5.tmp"
+}
+
+@test "the names that tools use for what is temporary are let in" {
+	a_column
+	for d in "$M" "$M/T" "$M/T/R" "$M/T/R/f" "$C"; do
+		for name in .5.swp .hidden '#5#' '.#5' 5~ 5.~1~ 5.tmp 5.temp \
+			5.part 5.partial 5.new 5.bak 5.orig 5.rej 5.lock \
+			5.swp tmpAbC123 tmpabcd_123 tmp.aBcD123456 sedAbC123 \
+			XXabcDEF 5.oAbCdEf; do
+			[[ $d == "$M/T/R" && $name == *:* ]] && continue
+			echo "$name" > "$d/$name"
+			[ "$(cat "$d/$name")" = "$name" ]
+			rm "$d/$name"
+		done
+	done
+	for d in "$M" "$M/T" "$M/T/R" "$M/T/R/f"; do
+		touch "$d/4913" "$d/5036"
+		rm "$d/4913" "$d/5036"
+	done
+}
+
+@test "in a scratch directory a file has any name" {
+	a_column
+	mkdir "$C/.rsync-partial" "$M/T/.stage/R"
+	echo x > "$C/.rsync-partial/README"
+	echo x > "$M/T/.stage/R/README"
+	[ "$(cat "$C/.rsync-partial/README")" = x ]
+	rm "$C/.rsync-partial/README" "$M/T/.stage/R/README"
+}
+
+@test "with -o scratch=any a file has any name anywhere" {
+	a_column
+	grep -qx "scratch temp" "$M/.cellfs/options"
+	remount_store -o scratch=any
+	a_column
+	grep -qx "scratch any" "$M/.cellfs/options"
+	for f in "$M/note" "$M/T/note" "$M/T/R/note" "$C/note" "$C/0123"; do
+		echo hello > "$f"
+		[ "$(cat "$f")" = hello ]
+		rm "$f"
+	done
+	echo x > "$C/5"
+	mv "$C/5" "$C/old"
+	mv "$C/old" "$C/6"
+	[ "$(ls "$C")" = 6 ]
+	unmount_store
+	run -2 "$CELLFS" "$STORE" "$M" -o scratch=some
+	[[ $output == *scratch=some*temp*any* ]]
+}
