@@ -81,7 +81,8 @@ static const char help[] =
 	"after TIME and compacted, older than ttl, or pushed out by versions\n"
 	"newer ones. A snapshot (mkdir TABLE/.snapshot/NAME) stays.\n"
 	"\n"
-	"When something was refused, .cellfs/errors says why in words.\n";
+	"When something was refused, .cellfs/errors says why in words (to\n"
+	"who mounted this: it names keys).\n";
 
 static int help_text(struct fs *fs, struct buf *out)
 {
@@ -237,7 +238,7 @@ static int compact_text(struct fs *fs, struct buf *out)
 /* In byte order of name. */
 static const struct control_file files[] = {
 	{.name = "compact", .text = compact_text, .written = compact_written},
-	{.name = "errors", .text = errors_text},
+	{.name = "errors", .text = errors_text, .private = 0400},
 	{.name = "flush", .text = flush_text, .written = flush_written},
 	{.name = "help", .text = help_text},
 	{.name = "metrics", .text = metrics_text},
@@ -246,8 +247,8 @@ static const struct control_file files[] = {
 	{.name = "version", .text = version_text},
 };
 
-static const struct control_file store_file = {.name = SERVED_FILE_NAME,
-					       .is_store = true};
+static const struct control_file store_file = {
+	.name = SERVED_FILE_NAME, .is_store = true, .private = 0600};
 
 const struct control_file *control_at(unsigned i)
 {

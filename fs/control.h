@@ -23,6 +23,8 @@ struct control_file {
 	/* Called with what is written into the file; NULL = read only. */
 	int (*written)(struct fs *fs, struct bytes data);
 	bool is_store; /* fs/served.h: neither text nor listed */
+	/* Not 0: for who mounted it, with this mode; it may tell of cells. */
+	uint16_t private;
 };
 
 /* Those that are listed, in byte order of name; NULL after the last. */

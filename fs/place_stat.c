@@ -70,9 +70,9 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
 		.st_gid = own.gid,
 		.st_blksize = 4096,
 	};
-	/* Who may do all: whatever is said of the owner of the rest. */
-	if (p->kind == NODE_CONTROL && p->control->is_store) {
-		st->st_mode = S_IFREG | 0600;
+	/* Whatever is said of the owner of the rest. */
+	if (p->kind == NODE_CONTROL && p->control->private) {
+		st->st_mode = S_IFREG | p->control->private;
 		st->st_uid = fs->uid;
 		st->st_gid = fs->gid;
 	}

@@ -77,3 +77,32 @@ figure() {
 		"compact errors flush help metrics options stats version " ]
 	[ "$(ls -A "$M")" = "" ]
 }
+
+# as_nobody COMMAND...: in the mount, so that no directory above is in the way.
+as_nobody() {
+	(cd "$M" && setpriv --reuid=65534 --regid=65534 --clear-groups "$@")
+}
+
+@test "the last failures are for who mounted it" {
+	remount_store -o umask=000,uid=65534
+	[ "$(stat -c '%a %u' "$M/.cellfs/errors")" = "400 $(id -u)" ]
+	[ "$(stat -c %a "$M/.cellfs/help")" = 666 ]
+}
+
+@test "keys of tables are not shown to who may not read them" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may become another user"
+	for o in allow_other allow_other,umask=000,uid=65534; do
+		remount_store -o "$o"
+		[ -e "$M/T" ] || mkdir -m 700 "$M/T"
+		mkdir -p "$M/T/secret-row"
+		run ! touch "$M/T/secret-row/notes"
+		grep -q secret-row "$M/.cellfs/errors"
+		run -1 as_nobody cat .cellfs/errors
+		[[ $output == *"Permission denied"* ]]
+		run -1 as_nobody cat .cellfs/store
+		[[ $output == *"Permission denied"* ]]
+		as_nobody cat .cellfs/help .cellfs/version .cellfs/options \
+			.cellfs/stats .cellfs/metrics > "$T/said"
+		run ! grep secret "$T/said"
+	done
+}
