@@ -158,7 +158,7 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 		(void)writer_abandon(fs, mv->to.node);
 	r = cell ? cellfile_put(fs, &mv->to, buf_bytes(&content), -1,
 				mv->noreplace ? CELLFILE_ABSENT : 0, &ts)
-		 : schema_file_apply(fs, &mv->to, buf_bytes(&content));
+		 : schema_file_apply(fs, &mv->to, buf_bytes(&content), false);
 	if (r)
 		goto out;
 	overlay_remove(fs->overlay, mv->from_dir.node,

@@ -1,74 +1,73 @@
 #include "fs/schema_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#define SENTENCE_MAX 512
+/* Whatever copies a file in parts writes parts of a multiple of this. */
+#define PART_BYTES 512
 
-/* Parses as if @text were the whole file. Free *out with schema_free(). */
-static int parse(const struct schema *now, struct bytes text,
-		 struct schema *out)
+void schema_edit_wrote(struct schema_edit *e, uint64_t off, size_t len)
 {
-	struct schema defaults = *now;
-
-	defaults.fixed = true;
-	return schema_parse(text, &defaults, out);
+	if (off > e->front)
+		e->patched = true;
+	else if (off + len > e->front)
+		e->front = off + len;
 }
 
-/*
- * Lines of one family can make sense only together (min_versions 5 wants a
- * versions line that may be still to come), so before a beginning is refused
- * it gets the most generous end.
- */
-int schema_file_check(struct fs *fs, const struct place *p, struct bytes text)
+void schema_edit_truncated(struct schema_edit *e, uint64_t len)
 {
-	static const char generous[] = "versions all\n";
-	char sentence[SENTENCE_MAX];
-	struct schema now = {0}, new = {0};
-	struct buf whole = {0};
-	int r;
+	if (len > e->front)
+		e->patched = true;
+	else
+		e->front = len;
+	if (!len)
+		e->patched = false;
+}
 
-	while (text.len && text.data[text.len - 1] != '\n')
-		text.len--;
-	r = fstable_schema(p->table, &now);
+struct bytes schema_edit_text(const struct schema_edit *e, struct bytes draft)
+{
+	if (!e->patched && draft.len > e->front)
+		draft.len = (size_t)e->front;
+	return draft;
+}
+
+static int take(struct fs *fs, const struct place *p, struct bytes text,
+		bool again, bool dry)
+{
+	struct schema now = {0};
+	struct alter a = {0};
+	int r = fstable_schema(p->table, &now);
+
 	if (r < 0)
 		return r;
-	r = parse(&now, text, &new);
-	if (r != -EINVAL)
-		goto out;
-	snprintf(sentence, sizeof(sentence), "%s", store_why());
-	if (!buf_set(&whole, text) &&
-	    !buf_append(&whole, generous, sizeof(generous) - 1) &&
-	    !parse(&now, buf_bytes(&whole), &new))
-		r = 0;
-	else
-		r = why(-EINVAL, "%s", sentence);
-out:
-	buf_free(&whole);
-	schema_free(&new);
+	r = alter_parse(text, &now, again, &a);
+	a.dry = dry;
+	if (r == 0)
+		r = table_change(fstable_table(p->table), &a);
+	if (r == 0 && !dry)
+		fs_table_changed(fs, p->parent);
+	alter_free(&a);
 	schema_free(&now);
 	return r;
 }
 
-int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text)
+int schema_file_check(struct fs *fs, const struct place *p,
+		      const struct schema_edit *e, struct bytes draft)
 {
-	struct schema now = {0}, new = {0};
-	int r;
+	struct bytes text = schema_edit_text(e, draft);
 
+	/* A part may end anywhere; its last line is judged with the next. */
+	if (text.len % PART_BYTES == 0)
+		while (text.len && text.data[text.len - 1] != '\n')
+			text.len--;
+	return text.len ? take(fs, p, text, e->applied, true) : 0;
+}
+
+int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
+		      bool again)
+{
 	if (!text.len)
 		return why(-EINVAL, "an empty .schema changes nothing");
-	r = fstable_schema(p->table, &now);
-	if (r < 0)
-		return r;
-	r = parse(&now, text, &new);
-	if (!r && !schema_equal(&now, &new)) {
-		r = table_alter(fstable_table(p->table), &new, false);
-		if (!r)
-			fs_table_changed(fs, p->parent);
-	}
-	schema_free(&new);
-	schema_free(&now);
-	return r;
+	return take(fs, p, text, again, false);
 }
 
 int schema_file_owner(struct fs *fs, const struct place *table,

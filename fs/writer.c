@@ -187,10 +187,11 @@ static int write_draft(struct writer *w, struct bytes data, uint64_t off)
 		return err;
 	w->dirty = true;
 	note_size(w);
-	return w->type == WRITER_SCHEMA
-		       ? schema_file_check(w->fs, &w->place,
-					   buf_bytes(&w->draft.content))
-		       : 0;
+	if (w->type != WRITER_SCHEMA)
+		return 0;
+	schema_edit_wrote(&w->edit, off, data.len);
+	return schema_file_check(w->fs, &w->place, &w->edit,
+				 buf_bytes(&w->draft.content));
 }
 
 /* REQUIRES: lock. */
@@ -227,7 +228,11 @@ static int truncate_draft(struct writer *w, uint64_t len)
 		}
 	}
 	note_size(w);
-	return err;
+	if (err || w->type != WRITER_SCHEMA)
+		return err;
+	schema_edit_truncated(&w->edit, len);
+	return schema_file_check(w->fs, &w->place, &w->edit,
+				 buf_bytes(&w->draft.content));
 }
 
 /* -- publication --------------------------------------------------------- */
@@ -253,6 +258,17 @@ static int publish_cell(struct writer *w, unsigned flags)
 		absent = CELLFILE_ABSENT;
 	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
 	return err == -EEXIST && w->tail ? 0 : err;
+}
+
+static int publish_schema(struct writer *w)
+{
+	int err = schema_file_apply(
+		w->fs, &w->place,
+		schema_edit_text(&w->edit, buf_bytes(&w->draft.content)),
+		w->edit.applied);
+
+	w->edit.applied |= !err;
+	return err;
 }
 
 /* REQUIRES: lock. Each call that the failure concerns says the same. */
@@ -281,8 +297,7 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 	w->dirty = false;
 	w->owed = false;
 	if (w->type == WRITER_SCHEMA)
-		err = schema_file_apply(w->fs, &w->place,
-					buf_bytes(&w->draft.content));
+		err = publish_schema(w);
 	else
 		err = publish_cell(w, flags);
 	keep_failure(w, err);

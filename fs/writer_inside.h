@@ -6,6 +6,7 @@
 #define CELLFS_FS_WRITER_INSIDE_H
 
 #include "fs/fs.h"
+#include "fs/schema_file.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
 
@@ -29,15 +30,16 @@ struct writer {
 	struct draft draft;
 	bool tail;	 /* the draft is what comes behind the newest value */
 	size_t base_len; /* of that newest value, when it was looked at */
-	bool loaded;	 /* the draft is the whole content */
-	bool dirty;	 /* written since it was published last */
-	bool owed;	 /* made or truncated: an empty value is due */
-	bool absent;	 /* O_EXCL: the first publication finds no file */
-	bool abandoned;	 /* removed before it was published */
-	bool broken;	 /* a write failed: what is there is not the whole */
-	int failed;	 /* why the last publication did not happen */
-	char *reason;	 /* the same in words, or NULL */
-	int64_t ts;	 /* what was published last, or -1 */
+	struct schema_edit edit; /* of .schema */
+	bool loaded;		 /* the draft is the whole content */
+	bool dirty;		 /* written since it was published last */
+	bool owed;		 /* made or truncated: an empty value is due */
+	bool absent;	/* O_EXCL: the first publication finds no file */
+	bool abandoned; /* removed before it was published */
+	bool broken;	/* a write failed: what is there is not the whole */
+	int failed;	/* why the last publication did not happen */
+	char *reason;	/* the same in words, or NULL */
+	int64_t ts;	/* what was published last, or -1 */
 };
 
 /* The key of a node's writers in the registry. */

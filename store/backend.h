@@ -35,8 +35,7 @@ struct store_ops {
 	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
-	int (*table_alter)(struct table *t, const struct schema *schema,
-			   bool drop_data);
+	int (*table_alter)(struct table *t, const struct alter *a);
 	int (*table_next)(struct store *s, struct bytes after, char *name);
 	/*
 	 * Acts of several steps, NULL where the wrappers take the steps under

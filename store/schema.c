@@ -32,6 +32,12 @@ void schema_free(struct schema *s)
 	s->nfamilies = 0;
 }
 
+void alter_free(struct alter *a)
+{
+	schema_free(&a->to);
+	schema_free(&a->drop);
+}
+
 int schema_copy(struct schema *to, const struct schema *from)
 {
 	struct family_schema *families = NULL;

@@ -18,6 +18,10 @@
  * schema_format() writes every attribute, families in byte order, so that two
  * equal schemas have equal texts.
  *
+ * A text that changes a table (alter_parse()) may also say
+ *
+ *	drop family old
+ *
  * The attributes and their meaning are HBase's (ColumnFamilyDescriptorBuilder)
  * with cellfs's defaults; ttl is milliseconds inside and "90s", "7d",
  * "forever" in the text. Sizes take KiB, MiB and GiB; versions may be "all". In
@@ -72,6 +76,21 @@ struct schema {
 	uint32_t uid, gid;
 	uint32_t nfamilies;
 	struct family_schema *families; /* owned, in byte order of name */
+};
+
+/* What becomes of a family that a change of schema names nowhere. */
+enum alter_rest {
+	ALTER_REFUSE, /* goes; -EBUSY if it holds a visible cell */
+	ALTER_KEEP,   /* stays as it is if it holds one, else goes */
+	ALTER_DROP    /* goes with its data */
+};
+
+/* A change of a table's schema. */
+struct alter {
+	struct schema to;
+	struct schema drop; /* by name alone: these go with their data */
+	uint8_t rest;	    /* enum alter_rest: of the others */
+	bool dry;	    /* change nothing: what would come of it? */
 };
 
 void family_attrs_default(struct family_attrs *a);
@@ -136,6 +155,15 @@ int schema_format(const struct schema *s, struct buf *out);
  */
 int schema_parse(struct bytes text, const struct schema *defaults,
 		 struct schema *out);
+
+/*
+ * The same as a change of @now: the families that the text does not name are
+ * ALTER_KEEP, lines "drop family F" are taken, and what they name is there
+ * unless @gone (it may be so by now). Free *out with alter_free().
+ */
+int alter_parse(struct bytes text, const struct schema *now, bool gone,
+		struct alter *out);
+void alter_free(struct alter *a); /* safe on a zeroed one */
 
 /* The binary form, for manifests. Decode bounds-checks: -EUCLEAN if bad. */
 int schema_encode(const struct schema *s, struct buf *out);

@@ -74,7 +74,7 @@ static const struct attr attrs[] = {
 #define ATTR_WORDS                                                        \
 	"versions, min_versions, ttl, keep_deleted, compression, bloom, " \
 	"block_size, block_cache, in_memory, new_version_behavior, max_value"
-#define TABLE_WORDS "families, mode, uid, gid, family"
+#define TABLE_WORDS "families, mode, uid, gid, family, drop"
 
 static uint64_t field_max(const struct attr *a)
 {
@@ -200,11 +200,14 @@ struct parser {
 	struct bytes left; /* the text behind the present line */
 	unsigned line;
 	struct schema schema;
-	int family;		 /* index, -1 = none yet */
-	unsigned family_line;	 /* where it was begun */
-	struct family_attrs now; /* its attributes so far */
-	unsigned lines[ATTRS];	 /* where each was set, 0 = not yet */
-	unsigned seen_top;	 /* bits of words already set */
+	const struct schema *old; /* the table's; NULL = it is to be made */
+	bool gone;		  /* what is dropped need not be there */
+	struct schema drop;	  /* names of families */
+	int family;		  /* index, -1 = none yet */
+	unsigned family_line;	  /* where it was begun */
+	struct family_attrs now;  /* its attributes so far */
+	unsigned lines[ATTRS];	  /* where each was set, 0 = not yet */
+	unsigned seen_top;	  /* bits of words already set */
 };
 
 /* The word for an error sentence: short and harmless on a terminal. */
@@ -402,16 +405,22 @@ static int top_line(struct parser *p, struct bytes word, struct bytes value)
 	return 0;
 }
 
-/* The line of an attribute of the family, or of the family. */
+/* Where an attribute of the family was set; 0 = nowhere. */
 static unsigned line_of(const struct parser *p, const char *word)
 {
 	for (size_t i = 0; i < ATTRS; i++)
-		if (!strcmp(attrs[i].word, word) && p->lines[i])
+		if (!strcmp(attrs[i].word, word))
 			return p->lines[i];
-	return p->family_line;
+	return 0;
 }
 
-/* The family that was being read is complete: its attributes hold together. */
+/*
+ * The family that was being read is complete: its attributes hold together.
+ *
+ * No beginning of a sound text may be unsound, since who writes line by line
+ * is told of an error by the write that brings it and not by close(2). So
+ * versions that were not set are as many as min_versions wants.
+ */
 static int end_family(struct parser *p)
 {
 	struct family_schema *f;
@@ -420,9 +429,14 @@ static int end_family(struct parser *p)
 	if (p->family < 0)
 		return 0;
 	f = &p->schema.families[p->family];
-	if (family_attrs_judge(&p->now, &word) < 0)
+	if (!line_of(p, "versions") && p->now.min_versions > p->now.versions)
+		p->now.versions = p->now.min_versions;
+	if (family_attrs_judge(&p->now, &word) < 0) {
+		unsigned line = line_of(p, word);
+
 		return why(-EINVAL, "schema line %u: family %s: %s",
-			   line_of(p, word), f->name, store_why());
+			   line ? line : p->family_line, f->name, store_why());
+	}
 	f->attrs = p->now;
 	p->family = -1;
 	return 0;
@@ -458,41 +472,89 @@ static int unescape(struct bytes s, uint8_t out[FAMILY_LEN_MAX])
 	return n;
 }
 
-static int begin_family(struct parser *p, struct bytes value)
+/*
+ * The line names a family, for @in; @other has those that the text says the
+ * opposite of. The name lies in @hold.
+ */
+static int name_family(struct parser *p, struct bytes value, struct schema *in,
+		       const struct schema *other, uint8_t hold[FAMILY_LEN_MAX],
+		       struct bytes *name)
 {
-	uint8_t name[FAMILY_LEN_MAX];
 	char text[SHOWN_MAX + 4];
 	int n, r = end_family(p);
 
 	if (r < 0)
 		return r;
-	n = unescape(value, name);
+	n = unescape(value, hold);
 	if (n < 0)
 		return why(-EINVAL,
 			   "schema line %u: '%s' is no family name: it has at "
 			   "most %d bytes, and %% stands before two hex digits",
 			   p->line, shown(value, text), FAMILY_LEN_MAX);
+	*name = bytes_of(hold, (size_t)n);
+	if (schema_find(other, *name) >= 0)
+		return why(-EINVAL,
+			   "schema line %u: the text both drops and declares "
+			   "the family '%s'",
+			   p->line, shown(value, text));
 	family_attrs_default(&p->now);
-	r = schema_add(&p->schema, bytes_of(name, (size_t)n), &p->now);
-	if (r == -ENOMEM)
-		return r;
+	r = schema_add(in, *name, &p->now);
+	if (r < 0 && r != -ENOMEM)
+		r = why(-EINVAL, "schema line %u: %s", p->line, store_why());
+	return r;
+}
+
+static int begin_family(struct parser *p, struct bytes value)
+{
+	uint8_t hold[FAMILY_LEN_MAX];
+	struct bytes name;
+	int r = name_family(p, value, &p->schema, &p->drop, hold, &name);
+
 	if (r < 0)
-		return why(-EINVAL, "schema line %u: %s", p->line, store_why());
-	p->family = schema_find(&p->schema, bytes_of(name, (size_t)n));
+		return r;
+	p->family = schema_find(&p->schema, name);
 	p->family_line = p->line;
 	memset(p->lines, 0, sizeof(p->lines));
 	return 1;
 }
 
-static int parse_line(struct parser *p, struct bytes line)
+/* "drop family F" behind its first word. */
+static int drop_line(struct parser *p, struct bytes line)
 {
 	struct bytes word = take_word(&line), value = take_word(&line);
-	struct bytes rest = take_word(&line);
+	uint8_t hold[FAMILY_LEN_MAX];
+	char text[SHOWN_MAX + 4];
+	struct bytes name;
+	int r;
+
+	if (!is_word(word, "family") || !value.len || take_word(&line).len)
+		return why(-EINVAL, "schema line %u: it is drop family NAME",
+			   p->line);
+	if (!p->old)
+		return why(-EINVAL,
+			   "schema line %u: a table that is to be made has no "
+			   "family to drop",
+			   p->line);
+	r = name_family(p, value, &p->drop, &p->schema, hold, &name);
+	if (r == 0 && !p->gone && schema_find(p->old, name) < 0)
+		r = why(-EINVAL,
+			"schema line %u: the table has no family '%s' to drop",
+			p->line, shown(value, text));
+	return r;
+}
+
+static int parse_line(struct parser *p, struct bytes line)
+{
+	struct bytes word = take_word(&line), behind = line, value, rest;
 	char text[SHOWN_MAX + 4];
 	int r = 0;
 
 	if (!word.len)
 		return 0;
+	if (is_word(word, "drop"))
+		return drop_line(p, behind);
+	value = take_word(&line);
+	rest = take_word(&line);
 	if (rest.len)
 		return why(-EINVAL,
 			   "schema line %u: a line is one word and its value; "
@@ -519,16 +581,34 @@ static int parse_line(struct parser *p, struct bytes line)
 		   p->line, shown(word, text));
 }
 
-int schema_parse(struct bytes text, const struct schema *defaults,
-		 struct schema *out)
+/* On failure @p has nothing to free. */
+static int parse(struct parser *p, struct bytes text)
 {
-	struct parser p = {.left = text, .family = -1};
 	struct bytes line;
 	int r = 0;
 
 	if (text.len > SCHEMA_TEXT_MAX)
-		return why(-EINVAL, "a schema has at most %u bytes",
-			   SCHEMA_TEXT_MAX);
+		r = why(-EINVAL, "a schema has at most %u bytes",
+			SCHEMA_TEXT_MAX);
+	p->left = text;
+	p->family = -1;
+	while (r == 0 && next_line(p, &line))
+		r = parse_line(p, line);
+	if (r == 0)
+		r = end_family(p);
+	if (r < 0) {
+		schema_free(&p->schema);
+		schema_free(&p->drop);
+	}
+	return r;
+}
+
+int schema_parse(struct bytes text, const struct schema *defaults,
+		 struct schema *out)
+{
+	struct parser p = {.old = NULL};
+	int r;
+
 	schema_init(&p.schema, 0, 0);
 	p.schema.fixed = true;
 	if (defaults) {
@@ -537,14 +617,27 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 		p.schema.uid = defaults->uid;
 		p.schema.gid = defaults->gid;
 	}
-	while (r == 0 && next_line(&p, &line))
-		r = parse_line(&p, line);
+	r = parse(&p, text);
 	if (r == 0)
-		r = end_family(&p);
-	if (r < 0) {
-		schema_free(&p.schema);
-		return r;
-	}
-	*out = p.schema;
-	return 0;
+		*out = p.schema;
+	return r;
+}
+
+int alter_parse(struct bytes text, const struct schema *now, bool gone,
+		struct alter *out)
+{
+	struct parser p = {.old = now, .gone = gone};
+	int r;
+
+	schema_init(&p.schema, now->uid, now->gid);
+	p.schema.mode = now->mode;
+	p.schema.fixed = true;
+	r = parse(&p, text);
+	if (r == 0)
+		*out = (struct alter){
+			.to = p.schema,
+			.drop = p.drop,
+			.rest = ALTER_KEEP,
+		};
+	return r;
 }

@@ -66,7 +66,8 @@ struct served_act {
 	const struct mutation *rows;
 	size_t nrows;
 	struct bytes name, to;
-	void *note; /* of the hooks: from before() to after() */
+	const struct alter *alter; /* of SERVED_ALTERED; NULL: a family more */
+	void *note;		   /* of the hooks: from before() to after() */
 };
 
 /* What the owner of the store has to say of its changes. Any may be NULL. */

@@ -109,6 +109,11 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to);
  * holds a visible cell is -EBUSY unless @drop_data.
  */
 int table_alter(struct table *t, const struct schema *schema, bool drop_data);
+/*
+ * The same, with more to say of the families that go. One that a snapshot
+ * shows stays where it may (ALTER_KEEP), else it is -EBUSY.
+ */
+int table_change(struct table *t, const struct alter *a);
 /* Declares one family with defaults. -EEXIST, -EPERM if the table is fixed. */
 int table_add_family(struct table *t, struct bytes family);
 /*

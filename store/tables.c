@@ -142,47 +142,61 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 
 int table_alter(struct table *t, const struct schema *schema, bool drop_data)
 {
+	struct alter a = {
+		.to = *schema,
+		.rest = drop_data ? ALTER_DROP : ALTER_REFUSE,
+	};
+
+	return table_change(t, &a);
+}
+
+int table_change(struct table *t, const struct alter *a)
+{
 	struct store *s = t->store;
 	int r;
 
 	front_begin();
 	r = front_writable(s);
 	if (r == 0)
-		r = args_schema(schema);
+		r = args_schema(&a->to);
+	if (r == 0)
+		r = args_schema(&a->drop);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
-		r = s->ops->table_alter(t, schema, drop_data);
+		r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	if (s->trace)
-		trace_line(r, "table_alter #%llu %u families",
-			   (unsigned long long)t->id, schema->nfamilies);
+		trace_line(r, "table_alter #%llu %u families, %u dropped%s",
+			   (unsigned long long)t->id, a->to.nfamilies,
+			   a->drop.nfamilies, a->dry ? ", dry" : "");
 	return front_end(s, r);
 }
 
 /* Under the schema lock: the schema does not change in between. */
 static int add_family(struct table *t, struct bytes family)
 {
-	struct schema schema = {0};
+	struct alter a = {.rest = ALTER_REFUSE};
+	struct schema *schema = &a.to;
 	struct family_attrs attrs;
-	int r = t->store->ops->table_schema(t, &schema);
+	int r = t->store->ops->table_schema(t, schema);
 
 	if (r < 0)
 		return r;
-	if (schema_find(&schema, family) >= 0) {
+	if (schema_find(schema, family) >= 0) {
 		r = why(-EEXIST, "the family is there already");
-	} else if (schema.fixed) {
+	} else if (schema->fixed) {
 		r = why(-EPERM,
 			"the table's families are fixed: add %.*s to its "
 			"schema first",
 			(int)family.len, (const char *)family.data);
 	} else {
 		family_attrs_default(&attrs);
-		r = schema_add(&schema, family, &attrs);
+		r = schema_add(schema, family, &attrs);
 		if (r == 0)
-			r = t->store->ops->table_alter(t, &schema, false);
+			r = t->store->ops->table_alter(t, &a);
 	}
-	schema_free(&schema);
+	alter_free(&a);
 	return r;
 }
 

@@ -53,7 +53,7 @@ int parse_cas(struct request *rq);
  * Changes @schema by what the words from @from on and the options say, or
  * replaces it by the text of --schema.
  */
-int apply_schema(const struct request *rq, int from, struct schema *schema);
+int apply_schema(const struct request *rq, int from, struct alter *a);
 int parse_create(struct request *rq);
 int parse_alter(struct request *rq);
 

@@ -140,11 +140,17 @@ static int remove_family(struct schema *schema, const char *name)
 	return fail_nearest(&near, "", "there is no family '%s'", name);
 }
 
-static int replace_by_text(const struct request *rq, struct schema *schema)
+static int replace_by_text(const struct request *rq, struct alter *a)
 {
-	struct schema now = *schema;
+	struct bytes text = buf_bytes(&rq->schema_text);
+	struct schema now = a->to;
+	int r;
 
-	if (schema_parse(buf_bytes(&rq->schema_text), &now, schema) < 0)
+	if (rq->table)
+		r = alter_parse(text, &now, false, a);
+	else
+		r = schema_parse(text, &now, &a->to);
+	if (r < 0)
 		return fail_store(rq->schema_file);
 	schema_free(&now);
 	return EXIT_DONE;
@@ -158,13 +164,14 @@ static int read_schema_text(struct request *rq)
 	return read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
 }
 
-int apply_schema(const struct request *rq, int from, struct schema *schema)
+int apply_schema(const struct request *rq, int from, struct alter *a)
 {
 	int may = rq->table ? MAY_CHANGE | MAY_ADD : MAY_ADD;
+	struct schema *schema = &a->to;
 	int code = EXIT_DONE;
 
 	if (rq->schema_file)
-		code = replace_by_text(rq, schema);
+		code = replace_by_text(rq, a);
 	for (int i = from; code == EXIT_DONE && i < rq->nwords; i++)
 		code = apply_family(schema, rq->words[i], may);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->add.n; i++)
@@ -176,13 +183,16 @@ int apply_schema(const struct request *rq, int from, struct schema *schema)
 
 int parse_create(struct request *rq)
 {
+	struct alter a = {0};
 	int code = read_schema_text(rq);
 
 	if (code)
 		return code;
-	schema_init(&rq->schema, getuid(), getgid());
-	rq->schema.fixed = rq->nwords > 2;
-	return apply_schema(rq, 2, &rq->schema);
+	schema_init(&a.to, getuid(), getgid());
+	a.to.fixed = rq->nwords > 2;
+	code = apply_schema(rq, 2, &a);
+	rq->schema = a.to;
+	return code;
 }
 
 int parse_alter(struct request *rq)

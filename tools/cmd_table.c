@@ -73,21 +73,28 @@ int cmd_create(struct request *rq)
 
 int cmd_alter(struct request *rq)
 {
-	struct schema schema = {0};
+	struct alter a = {0};
 	int r, code;
 
-	if (table_schema(rq->table, &schema) < 0)
+	if (table_schema(rq->table, &a.to) < 0)
 		return fail_store(rq->words[1]);
-	code = apply_schema(rq, 2, &schema);
+	code = apply_schema(rq, 2, &a);
 	if (code)
 		goto out;
-	r = table_alter(rq->table, &schema, rq->force);
+	if (rq->force)
+		a.rest = ALTER_DROP;
+	else if (rq->delete.n)
+		a.rest = ALTER_REFUSE;
+	r = table_change(rq->table, &a);
 	if (r < 0)
 		code = fail_store(rq->words[1]);
-	if (r == -EBUSY && !rq->force)
+	/* Not if a snapshot shows them. */
+	a.dry = true;
+	a.rest = ALTER_DROP;
+	if (r == -EBUSY && table_change(rq->table, &a) == 0)
 		fputs("  with --force they go too\n", stderr);
 out:
-	schema_free(&schema);
+	alter_free(&a);
 	return code;
 }
 

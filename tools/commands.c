@@ -87,9 +87,10 @@ const struct command cellctl_commands[] = {
 	.help =
 "A family that is there gets the attributes that are given and keeps the\n"
 "others; one that is not is added. cellctl create --help names the attributes.\n"
-"A family that goes away must hold no cells, unless --force. Without a word of\n"
-"what to change the whole schema is read from standard input, as describe\n"
-"prints it.\n",
+"A family of --delete must hold no cells, unless --force. Without a word of what\n"
+"to change the whole schema is read from standard input, as describe prints it:\n"
+"a family that it does not name goes if it holds no cells, else it stays (with\n"
+"--force it goes), and a line 'drop family F' drops F with its cells.\n",
 	.example = "alter ./data notes d:versions=10 --delete e",
 	.options = O_SCHEMA | O_ALTER | O_FORCE,
 	.words_min = 2, .needs = NEEDS_TABLE | WRITES,

@@ -270,8 +270,7 @@ int lsm_table_create(struct store *s, struct bytes name,
 int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty);
 int lsm_table_truncate(struct store *s, struct bytes name);
 int lsm_table_rename(struct store *s, struct bytes from, struct bytes to);
-int lsm_table_alter(struct table *t, const struct schema *schema,
-		    bool drop_data);
+int lsm_table_alter(struct table *t, const struct alter *a);
 /*
  * A change of tables is on disk at once. What was written before it must not
  * be missing beside it, so the log goes first.

@@ -441,21 +441,25 @@ int tables_refill(struct lsm *db, struct table *base,
 	return r;
 }
 
-/* May the family be dropped? Under catalog and commit. */
-static int check_may_go(struct lsm *db, struct table *base, const char *family,
-			bool drop_data)
+/* Does a family that is not named stay? 1, 0, -EBUSY. Under catalog, commit. */
+static int stays(struct lsm *db, struct table *base, const char *family,
+		 const struct alter *a)
 {
+	bool drop = a->rest == ALTER_DROP ||
+		    schema_find(&a->drop, bytes_str(family)) >= 0;
 	const struct catalog_snapshot *s = catalog_shown_by(
 		manifest_catalog(db->manifest), base->id, family);
 	int r;
 
+	if (s && !drop && a->rest == ALTER_KEEP)
+		return 1;
 	if (s)
 		return why(-EBUSY,
 			   "snapshot %s shows family %s: drop the snapshot "
 			   "before the family",
 			   s->name, family);
-	r = drop_data ? 0 : has_cell(base, family);
-	if (r > 0)
+	r = drop ? 0 : has_cell(base, family);
+	if (r > 0 && a->rest == ALTER_REFUSE)
 		r = why(-EBUSY,
 			"family %s of table %s holds cells: delete them before "
 			"it is dropped",
@@ -463,35 +467,47 @@ static int check_may_go(struct lsm *db, struct table *base, const char *family,
 	return r;
 }
 
-int lsm_table_alter(struct table *base, const struct schema *schema,
-		    bool drop_data)
+/* What @a makes of the schema; free @out. Under catalog and commit. */
+static int altered(struct lsm *db, struct table *base, const struct alter *a,
+		   struct schema *out)
+{
+	const struct schema *now = &((struct lsm_table *)base)->now->schema;
+	int r = schema_copy(out, &a->to);
+
+	if (r < 0)
+		return why(r, "out of memory");
+	for (uint32_t i = 0; i < now->nfamilies; i++) {
+		const struct family_schema *f = &now->families[i];
+		struct bytes name = bytes_str(f->name);
+
+		if (schema_find(&a->to, name) >= 0)
+			continue;
+		r = stays(db, base, f->name, a);
+		if (r > 0)
+			r = schema_add(out, name, &f->attrs);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int lsm_table_alter(struct table *base, const struct alter *a)
 {
 	struct lsm *db = lsm_of(base->store);
 	struct lsm_table *t = (struct lsm_table *)base;
+	struct schema to = {0};
 	int r;
 
 	pthread_mutex_lock(&db->catalog);
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
-	if (r < 0)
-		goto out;
-	if (!t->now) {
+	if (r == 0 && !t->now)
 		r = why(-ENOENT, "the table has been dropped");
-		goto out;
-	}
-	for (uint32_t i = 0; i < t->now->schema.nfamilies; i++) {
-		const char *name = t->now->schema.families[i].name;
-
-		if (schema_find(schema, bytes_str(name)) >= 0)
-			continue;
-		r = check_may_go(db, base, name, drop_data);
-		if (r < 0)
-			goto out;
-	}
-	r = schema_equal(schema, &t->now->schema)
-		    ? 0
-		    : replace(db, t, NULL, schema, false, NULL);
-out:
+	if (r == 0)
+		r = altered(db, base, a, &to);
+	if (r == 0 && !a->dry && !schema_equal(&to, &t->now->schema))
+		r = replace(db, t, NULL, &to, false, NULL);
+	schema_free(&to);
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
 	return r;

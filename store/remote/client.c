@@ -214,14 +214,15 @@ static int remote_table_rename(struct store *s, struct bytes from,
 	return call_plain(&c);
 }
 
-static int remote_table_alter(struct table *t, const struct schema *schema,
-			      bool drop_data)
+static int remote_table_alter(struct table *t, const struct alter *a)
 {
 	struct call c;
 
 	begin_of(&c, t, WIRE_TABLE_ALTER);
-	put_u8(&c.out, drop_data);
-	put_schema(&c.out, schema);
+	put_u8(&c.out, a->rest);
+	put_u8(&c.out, a->dry);
+	put_schema(&c.out, &a->to);
+	put_schema(&c.out, &a->drop);
 	return call_plain(&c);
 }
 

@@ -204,21 +204,25 @@ int serve_table_rename(struct served *sv, struct decoder *in,
 int serve_table_alter(struct served *sv, struct decoder *in,
 		      struct encoder *out)
 {
-	struct served_act act = {.what = SERVED_ALTERED};
-	struct schema schema;
+	struct alter a = {0};
+	struct served_act act = {.what = SERVED_ALTERED, .alter = &a};
 	int r = take_table(sv, in, false, &act.table);
 
 	(void)out;
-	act.deletes = take_bool(in);
-	take_schema(in, &schema);
+	a.rest = take_u8(in);
+	a.dry = take_bool(in);
+	take_schema(in, &a.to);
+	take_schema(in, &a.drop);
+	if (a.rest > ALTER_DROP)
+		in->bad = true;
+	act.deletes = a.rest == ALTER_DROP || a.drop.nfamilies;
 	if (r == 0)
 		r = wire_done(in);
 	if (r == 0)
 		r = served_before(sv, &act);
 	if (r == 0)
-		r = served_after(sv, &act,
-				 table_alter(act.table, &schema, act.deletes));
-	schema_free(&schema);
+		r = served_after(sv, &act, table_change(act.table, &a));
+	alter_free(&a);
 	return r;
 }
 

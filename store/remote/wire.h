@@ -20,7 +20,8 @@
  *	TABLE_DROP		str name, bool if empty
  *	TABLE_TRUNCATE		str name
  *	TABLE_RENAME		str from, str to
- *	TABLE_ALTER		u32 table, bool drop data, str schema
+ *	TABLE_ALTER		u32 table, u8 rest, bool dry, str schema,
+ *				str drop
  *	TABLE_ADD_FAMILY	u32 table, str family
  *	TABLE_NEXT		str after		str name	 (*)
  *	NAMESPACE_CREATE, _DROP	str name
@@ -73,7 +74,7 @@
 #include "store/codec.h"
 #include "store/store.h"
 
-#define WIRE_VERSION 0x63660001u
+#define WIRE_VERSION 0x63660002u
 /* The longest value that goes through, and a frame with it. */
 #define WIRE_VALUE_MAX (16u << 20)
 #define WIRE_FRAME_MAX (17u << 20)

@@ -145,6 +145,20 @@ families() {
 	says 3 "schema line" alter "$STORE" t <<< nonsense
 }
 
+@test "alter: what the text does not name stays if it holds cells" {
+	ctl put "$STORE" t r e:q x
+	ctl alter "$STORE" t <<< "family new"
+	[ "$(families)" = "e new " ]
+	says 3 "no family 'd' to drop" alter "$STORE" t <<< "drop family d"
+	ctl snapshot -t t "$STORE" take s
+	says 3 "snapshot s shows family e" alter "$STORE" t <<< "drop family e"
+	[[ $stderr != *"--force"* ]]
+	ctl snapshot -t t "$STORE" drop s
+	ctl alter "$STORE" t <<< "drop family e"
+	[ -z "$(families)$(cells)" ]
+	says 3 "to be made" create "$STORE" y --schema - <<< "drop family e"
+}
+
 @test "describe" {
 	[ "$(ctl describe "$STORE" t | sed -n '1p;/^family/p' | tr '\n' ' ')" = \
 		"families fixed family d family e " ]

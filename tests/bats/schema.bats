@@ -53,13 +53,150 @@ load helper
 	[ "$(versions "$C")" -eq 2 ]
 }
 
-@test "a family that holds cells cannot be dropped" {
+@test "a family that is not named stays with its settings if it holds cells" {
 	a_column
+	printf 'family f\n\tversions 7\nfamily empty\n' > "$M/T/.schema"
 	echo x > "$C/1"
-	cp "$M/T/.schema" "$T/before"
-	run ! cp <(echo "family other") "$M/T/.schema"
-	cmp "$T/before" "$M/T/.schema"
+	echo "family other" > "$M/T/.schema"
+	[ "$(grep -c '^family' "$M/T/.schema")" -eq 2 ]
+	grep -A1 -x "family f" "$M/T/.schema" | grep "versions 7"
+	grep -qx "family other" "$M/T/.schema"
 	[ "$(cat "$C/1")" = x ]
+	# What is deleted is no reason to stay.
+	rm "$C/1"
+	echo "family other" > "$M/T/.schema"
+	run ! grep -qx "family f" "$M/T/.schema"
+}
+
+@test "a family that is not named stays while a snapshot shows it" {
+	a_column
+	mkdir "$M/T/.snapshot/s"
+	echo "family other" > "$M/T/.schema"
+	grep -qx "family f" "$M/T/.schema"
+	rmdir "$M/T/.snapshot/s"
+	echo "family other" > "$M/T/.schema"
+	run ! grep -qx "family f" "$M/T/.schema"
+}
+
+@test "drop family takes its data along" {
+	a_row
+	echo x > "$M/T/R/f:q"
+	echo y > "$M/T/R/g:q"
+	echo "drop family f" > "$M/T/.schema"
+	run ! grep -qx "family f" "$M/T/.schema"
+	grep -qx "family g" "$M/T/.schema"
+	[ ! -e "$M/T/R/f:q" ]
+	[ ! -e "$M/T/R/f/q" ]
+	[ "$(cat "$M/T/R/g:q")" = y ]
+	remount_store
+	[ ! -e "$M/T/R/f:q" ]
+	# It comes back empty.
+	echo "family f" > "$M/T/.schema"
+	[ ! -e "$M/T/R/f:q" ]
+}
+
+@test "drop family is refused while a snapshot shows it, by the write" {
+	a_row
+	echo x > "$M/T/R/f:q"
+	mkdir "$M/T/.snapshot/s"
+	run ! bash -c "echo 'drop family f' > '$M/T/.schema'"
+	[[ $output == *"write error"*"busy"* ]]
+	tail -n 1 "$M/.cellfs/errors" | grep "snapshot s shows family f"
+	rmdir "$M/T/.snapshot/s"
+	[ "$(cat "$M/T/R/f:q")" = x ]
+	echo 'drop family f' > "$M/T/.schema"
+	[ ! -e "$M/T/R/f:q" ]
+}
+
+# refused TEXT WORDS: the write says so, nothing has changed, errors says WORDS.
+refused() {
+	cp "$M/T/.schema" "$T/before"
+	run ! python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
+try:
+	os.write(fd, sys.argv[2].encode())
+except OSError as e:
+	sys.exit("write: " + e.strerror)
+' "$M/T/.schema" "$1"
+	[[ $output == "write: "* ]]
+	tail -n 2 "$M/.cellfs/errors" | grep -- "$2"
+	cmp "$T/before" "$M/T/.schema"
+}
+
+@test "every error of a schema is known at the write that brings it" {
+	a_row
+	echo x > "$M/T/R/f:q"
+	refused $'family f\nversions many' "line 2.*'many'"
+	refused $'family f\n\tttl 5' "line 2.*'5'"
+	refused $'family f\nvers' "line 2.*unknown word 'vers'"
+	refused 'family' "line 1.*needs a name"
+	refused $'family f\nversions 2\nmin_versions 3' "line 3.*min_versions 3"
+	refused $'family f\nmin_versions 3\nversions 2' "line 2.*min_versions 3"
+	refused 'drop family g' "line 1.*no family 'g' to drop"
+	refused 'drop table g' "line 1.*drop family NAME"
+	refused $'drop family f\nfamily f' "line 2.*both"
+	refused $'family f\ndrop family f' "line 2.*both"
+	refused $'drop family f\ndrop family f' "line 2.*already"
+	refused $'drop family f\nversions 3' "line 2.*belongs to a family"
+	refused "$(seq -f 'family n%g' 256)" "at most 256 families"
+}
+
+@test "min_versions alone raises versions" {
+	mkdir "$M/T"
+	printf 'family f\nmin_versions 5\n' > "$M/T/.schema"
+	grep -qx "	versions 5" "$M/T/.schema"
+}
+
+@test "a long schema comes in parts that end anywhere" {
+	local bs
+	mkdir "$M/T"
+	awk 'BEGIN { for (i = 1; i <= 250; i++)
+		printf "family n%d\n\tttl %ds\n\tversions %d\n", i, i, i }' \
+		> "$T/long"
+	for bs in 512 4096 10240; do
+		dd if="$T/long" of="$M/T/.schema" bs=$bs status=none
+		[ "$(grep -c '^family' "$M/T/.schema")" -eq 250 ]
+		grep -A1 -x "family n249" "$M/T/.schema" | grep "versions 249"
+		echo "family n1" > "$M/T/.schema"
+	done
+}
+
+@test "several commands write one schema" {
+	a_row
+	echo x > "$M/T/R/f:q"
+	(/bin/echo "drop family f"; /bin/echo "family g"; /bin/echo "versions 8") \
+		> "$M/T/.schema"
+	[ "$(grep '^family' "$M/T/.schema")" = "family g" ]
+	grep -q "versions 8" "$M/T/.schema"
+	[ ! -e "$M/T/R/f:q" ]
+}
+
+@test "a schema that is written in place is the whole schema" {
+	mkdir "$M/T"
+	printf 'family a\nfamily b\nfamily c\n' > "$M/T/.schema"
+	# From the start on, with and without a truncation behind it.
+	echo "family d" 1<> "$M/T/.schema"
+	[ "$(grep '^family' "$M/T/.schema")" = "family d" ]
+	python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+os.write(fd, b"family e\n")
+os.write(fd, b"family f\n")
+os.ftruncate(fd, 18)
+os.close(fd)' "$M/T/.schema"
+	[ "$(grep '^family ' "$M/T/.schema" | tr '\n' ' ')" = "family e family f " ]
+	# What is added is judged with what is there.
+	echo "family g" >> "$M/T/.schema"
+	[ "$(grep -c '^family ' "$M/T/.schema")" -eq 3 ]
+	run ! bash -c "echo 'family g' >> '$M/T/.schema'"
+	[[ $output == *"write error"* ]]
+	# An editor that changes bytes in place.
+	python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+text = os.read(fd, 10000)
+os.pwrite(fd, b"9", text.index(b"versions 3") + 9)
+os.close(fd)' "$M/T/.schema"
+	[ "$(grep '	versions ' "$M/T/.schema" | tr -d '\n')" = \
+		"	versions 9	versions 3	versions 3" ]
 }
 
 @test "reading .schema and writing it back changes nothing" {

@@ -400,33 +400,42 @@ static int ref_table_rename(struct store *s, struct bytes from, struct bytes to)
 	return ref_unlock(rs, 0);
 }
 
-static int alter(struct ref_table *t, const struct schema *schema,
-		 bool drop_data)
+/* Does the family, which @a does not name, stay? 1, 0, -EBUSY. */
+static int stays(struct ref_table *t, uint32_t i, const struct alter *a)
+{
+	const char *name = t->schema.families[i].name;
+	bool drop = a->rest == ALTER_DROP ||
+		    schema_find(&a->drop, bytes_str(name)) >= 0;
+	bool keep = !drop && a->rest == ALTER_KEEP;
+	int r;
+
+	if (ref_is_shown(store_of(t->base.store), t->base.id, name))
+		return keep ? 1 : why(-EBUSY, "a snapshot shows it");
+	r = drop ? 0 : family_holds(t, i);
+	return r > 0 && !keep ? why(-EBUSY, "the family %s holds cells", name)
+			      : r;
+}
+
+static int alter(struct ref_table *t, const struct alter *a)
 {
 	struct ref_family *families;
 	struct schema copy = {0};
-	int r;
+	int r = schema_copy(&copy, &a->to);
 
-	for (uint32_t i = 0; i < t->schema.nfamilies; i++) {
-		const char *name = t->schema.families[i].name;
+	for (uint32_t i = 0; r >= 0 && i < t->schema.nfamilies; i++) {
+		const struct family_schema *f = &t->schema.families[i];
 
-		if (schema_find(schema, bytes_str(name)) >= 0)
+		if (schema_find(&a->to, bytes_str(f->name)) >= 0)
 			continue;
-		if (ref_is_shown(store_of(t->base.store), t->base.id, name))
-			return why(-EBUSY, "a snapshot shows it");
-		r = drop_data ? 0 : family_holds(t, i);
+		r = stays(t, i, a);
 		if (r > 0)
-			r = why(-EBUSY, "the family %s holds cells", name);
-		if (r < 0)
-			return r;
+			r = schema_add(&copy, bytes_str(f->name), &f->attrs);
 	}
-	families = calloc(schema->nfamilies + 1, sizeof(*families));
-	if (!families)
-		return -ENOMEM;
-	r = schema_copy(&copy, schema);
-	if (r < 0) {
+	families = calloc(copy.nfamilies + 1, sizeof(*families));
+	if (r < 0 || a->dry || !families) {
 		free(families);
-		return r;
+		schema_free(&copy);
+		return r < 0 ? r : families ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < t->schema.nfamilies; i++) {
 		int at = schema_find(&copy,
@@ -445,15 +454,14 @@ static int alter(struct ref_table *t, const struct schema *schema,
 	return 0;
 }
 
-static int ref_table_alter(struct table *base, const struct schema *schema,
-			   bool drop_data)
+static int ref_table_alter(struct table *base, const struct alter *a)
 {
 	struct ref_store *rs = ref_lock(base->store);
 	struct ref_table *t = table_of(base);
 	int r = ref_gone(t);
 
 	if (r == 0)
-		r = alter(t, schema, drop_data);
+		r = alter(t, a);
 	return ref_unlock(rs, r);
 }
 

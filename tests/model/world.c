@@ -625,15 +625,22 @@ static void apply_alter(struct world *w, struct table *t, const struct step *s,
 
 static int family_drop(struct table *t, const struct step *s)
 {
-	struct schema schema = {0};
-	int r = table_schema(t, &schema);
+	unsigned how = (unsigned)s->clock + 128;
+	struct alter a = {.rest = (uint8_t)(how % 3), .dry = how & 8};
+	int r = table_schema(t, &a.to);
 
 	if (r < 0)
 		return r;
-	r = schema_remove(&schema, step_family(s->family));
+	r = schema_remove(&a.to, step_family(s->family));
+	if (r == 0 && how & 4) {
+		struct family_attrs attrs;
+
+		family_attrs_default(&attrs);
+		r = schema_add(&a.drop, step_family(s->family), &attrs);
+	}
 	if (r == 0)
-		r = table_alter(t, &schema, s->clock & 1);
-	schema_free(&schema);
+		r = table_change(t, &a);
+	alter_free(&a);
 	return r;
 }
 
