@@ -9,11 +9,6 @@
 #define MOVE_BYTES_MAX (64u << 20)
 #define MOVE_CELLS_MAX 10000
 
-static unsigned mutate_flags(struct fs *fs, unsigned flags)
-{
-	return (flags & CELLFILE_SYNC) || fs->options->sync ? MUTATE_SYNC : 0;
-}
-
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 {
 	struct family_attrs attrs;
@@ -89,7 +84,7 @@ static struct check check_file(const struct place *p, bool present)
 }
 
 /* One change under at most one check: table_mutate()'s result. */
-static int mutate_one(struct fs *fs, const struct place *p, struct change *c,
+static int mutate_one(const struct place *p, struct change *c,
 		      const struct check *check, unsigned flags)
 {
 	struct mutation m = {
@@ -100,8 +95,9 @@ static int mutate_one(struct fs *fs, const struct place *p, struct change *c,
 		.nchecks = check ? 1 : 0,
 	};
 
+	/* With -o sync the store syncs all, whatever it is asked. */
 	return table_mutate(fstable_table(p->table), &m,
-			    mutate_flags(fs, flags));
+			    flags & CELLFILE_SYNC ? MUTATE_SYNC : 0);
 }
 
 /* The timestamp for a put of @p. */
@@ -126,8 +122,7 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	int r;
 
 	c.value = value;
-	r = mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
-		       flags);
+	r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL, flags);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
@@ -146,12 +141,12 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 
 	c.value = tail;
 	if (ts >= 0)
-		r = mutate_one(fs, p, &c, &newest, flags);
+		r = mutate_one(p, &c, &newest, flags);
 	if (r == 0) {
 		/* The first time, or another version came in between. */
 		c.ts = TS_AUTO;
-		r = mutate_one(fs, p, &c,
-			       flags & CELLFILE_ABSENT ? &absent : NULL, flags);
+		r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
+			       flags);
 	}
 	if (r <= 0)
 		return r ? r : exists();
@@ -161,7 +156,7 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 }
 
 /* Deletes exactly the newest that was seen, or looks again. */
-static int delete_newest(struct fs *fs, const struct place *p, int64_t *gone)
+static int delete_newest(const struct place *p, int64_t *gone)
 {
 	int r;
 
@@ -176,7 +171,7 @@ static int delete_newest(struct fs *fs, const struct place *p, int64_t *gone)
 		c = change_of(p, CHANGE_DELETE, cell.ts);
 		newest = check_of(p, CHECK_NEWEST_TS, cell.ts);
 		*gone = cell.ts;
-		r = mutate_one(fs, p, &c, &newest, 0);
+		r = mutate_one(p, &c, &newest, 0);
 	} while (r == 0);
 	return r;
 }
@@ -192,14 +187,14 @@ int cellfile_delete(struct fs *fs, const struct place *p)
 	case NODE_VERSION:
 		gone = p->ts;
 		c = change_of(p, CHANGE_DELETE, p->ts);
-		r = mutate_one(fs, p, &c, &present, 0);
+		r = mutate_one(p, &c, &present, 0);
 		break;
 	case NODE_LATEST:
-		r = delete_newest(fs, p, &gone);
+		r = delete_newest(p, &gone);
 		break;
 	default:
 		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
-		r = mutate_one(fs, p, &c, &present, 0);
+		r = mutate_one(p, &c, &present, 0);
 	}
 	if (r <= 0)
 		return r ? r : -ENOENT;
@@ -326,7 +321,7 @@ static int move_plan(struct move *mv, const struct place *from,
 	return r < 0 ? r : 1;
 }
 
-static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
+static int move_apply(struct move *mv, const struct place *from,
 		      const struct place *to, int64_t ts, bool noreplace)
 {
 	struct check checks[2] = {check_of(from, CHECK_NEWEST_TS, ts),
@@ -344,8 +339,7 @@ static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
 	for (size_t i = 0; i < mv->count; i++)
 		if (mv->changes[i].value.len)
 			mv->changes[i].value.data = mv->values.data + mv->at[i];
-	return table_mutate(fstable_table(from->table), &m,
-			    mutate_flags(fs, 0));
+	return table_mutate(fstable_table(from->table), &m, 0);
 }
 
 int cellfile_move(struct fs *fs, const struct place *from,
@@ -363,7 +357,7 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	if (r <= 0)
 		goto out;
 	gone = upkeep_falls_off(fs, to);
-	r = move_apply(fs, &mv, from, to, cell.ts, noreplace);
+	r = move_apply(&mv, from, to, cell.ts, noreplace);
 	if (r < 0)
 		goto out;
 	if (r == 0) {

@@ -73,6 +73,11 @@ static const char help[] =
 	"FAMILY:QUALIFIER, so editors, rsync, sed -i and tar work as\n"
 	"anywhere.\n"
 	"\n"
+	"After close a put survives the daemon's death; loss of power after\n"
+	"fsync of any file or directory here (sync FILE), a write to\n"
+	".cellfs/sync, or with -o sync. sync without a file, and syncfs(2),\n"
+	"never reach the daemon.\n"
+	"\n"
 	"Programs use the store by .cellfs/store; cellctl does, given this\n"
 	"directory: cellctl scan MOUNTPOINT TABLE.\n"
 	"\n"
@@ -221,6 +226,12 @@ static int compact_written(struct fs *fs, struct bytes data)
 	return r;
 }
 
+/* syncfs(2), and so sync(1) without a file, never reaches a daemon. */
+static int sync_written(struct fs *fs, struct bytes data)
+{
+	return fs_sync(fs);
+}
+
 static int flush_text(struct fs *fs, struct buf *out)
 {
 	return buf_printf(out,
@@ -235,6 +246,12 @@ static int compact_text(struct fs *fs, struct buf *out)
 			  "all: what nobody sees any more leaves the disk.\n");
 }
 
+static int sync_text(struct fs *fs, struct buf *out)
+{
+	return buf_printf(out, "Write anything here: all that was acknowledged "
+			       "before is on disk when the write returns.\n");
+}
+
 /* In byte order of name. */
 static const struct control_file files[] = {
 	{.name = "compact", .text = compact_text, .written = compact_written},
@@ -244,6 +261,7 @@ static const struct control_file files[] = {
 	{.name = "metrics", .text = metrics_text},
 	{.name = "options", .text = options_text},
 	{.name = "stats", .text = stats_text},
+	{.name = "sync", .text = sync_text, .written = sync_written},
 	{.name = "version", .text = version_text},
 };
 

@@ -1,11 +1,12 @@
 /*
- * .cellfs/: help, version, options, stats, metrics, errors, flush, compact.
+ * .cellfs/: help, version, options, stats, metrics, errors, flush, compact,
+ * sync.
  *
  * Each file is a row of one table: a name and a function that writes its
  * text. The text is made when the file is opened, read by direct I/O, and its
  * size is 0 to stat(2), as in /proc. Writing into flush or compact, a table's
- * name or just a newline for all, does it and returns when it is done. Beside
- * them, unlisted, stands the store for programs.
+ * name or just a newline for all, or anything into sync, does it and returns
+ * when it is done. Beside them, unlisted, stands the store for programs.
  */
 #ifndef CELLFS_FS_CONTROL_H
 #define CELLFS_FS_CONTROL_H

@@ -146,7 +146,7 @@ bad:
 }
 
 /* REQUIRES: lock. */
-static int add(struct fs *fs, struct counter *c, int64_t delta)
+static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 {
 	const struct place *p = &c->place;
 	struct change change = {.op = CHANGE_INCREMENT,
@@ -157,7 +157,7 @@ static int add(struct fs *fs, struct counter *c, int64_t delta)
 	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
 	int64_t gone = upkeep_falls_off(fs, p);
 	int r = table_mutate(fstable_table(p->table), &m,
-			     fs->options->sync ? MUTATE_SYNC : 0);
+			     sync ? MUTATE_SYNC : 0);
 
 	if (r < 0)
 		return r;
@@ -167,7 +167,8 @@ static int add(struct fs *fs, struct counter *c, int64_t delta)
 	return 0;
 }
 
-int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
+int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		  bool sync)
 {
 	struct counter *c = handles_get(fs->handles, fh, HANDLE_COUNTER);
 	int64_t delta = 0;
@@ -179,7 +180,7 @@ int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&c->lock);
-	r = add(fs, c, delta);
+	r = add(fs, c, delta, sync);
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;
 	pthread_mutex_unlock(&c->lock);

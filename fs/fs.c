@@ -165,6 +165,11 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	return 0;
 }
 
+int fs_sync(struct fs *fs)
+{
+	return store_is_read_only(fs->store) ? 0 : store_sync(fs->store);
+}
+
 /*
  * Rows appear by a stream's lines too, which may be more than the kernel can
  * be told of one by one: absence is believed for a short time only, and nobody

@@ -120,6 +120,9 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	     const struct stat *st, struct fuse_entry_param *e);
 
+/* All that was acknowledged before is on disk when it returns 0. */
+int fs_sync(struct fs *fs);
+
 /* The kernel is told that a row is absent: for how many seconds. */
 double fs_row_absent(struct fs *fs);
 /* Can it be that it still believes it, of any row? */

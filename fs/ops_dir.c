@@ -63,7 +63,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 	int r;
 
 	fs_count(fs, FS_FSYNC);
-	r = store_sync(fs->store);
+	r = fs_sync(fs);
 	if (r < 0)
 		fs_reply_err(req, "fsyncdir", ino, NULL, r);
 	else

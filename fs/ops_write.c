@@ -120,19 +120,23 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 }
 
-static int write_any(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
+static int write_any(struct fs *fs, const struct fuse_file_info *fi,
+		     struct bytes data, off_t off)
 {
-	switch (handle_type(fh)) {
+	/* Of the descriptor, or of this write alone (RWF_DSYNC). */
+	bool sync = fi->flags & O_DSYNC;
+
+	switch (handle_type(fi->fh)) {
 	case HANDLE_STREAM:
-		return stream_write(fs, fh, data);
+		return stream_write(fs, fi->fh, data);
 	case HANDLE_READER:
-		return reader_write(fs, fh, data);
+		return reader_write(fs, fi->fh, data);
 	case HANDLE_COUNTER:
-		return counter_write(fs, fh, data, off);
+		return counter_write(fs, fi->fh, data, off, sync);
 	case HANDLE_SERVED:
-		return served_write(fs, fh, data);
+		return served_write(fs, fi->fh, data);
 	default:
-		return writer_write(fs, fh, data, off);
+		return writer_write(fs, fi->fh, data, off, sync);
 	}
 }
 
@@ -144,7 +148,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 
 	fs_count(fs, FS_WRITE);
 	why_clear();
-	r = write_any(fs, fi->fh, bytes_of(data, size), off);
+	r = write_any(fs, fi, bytes_of(data, size), off);
 	if (r) {
 		fs_reply_err(req, "write", ino, NULL, r);
 		return;
@@ -181,7 +185,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fs_count(fs, FS_FLUSH);
 	why_clear();
 	if (handle_type(fi->fh) == HANDLE_STREAM)
-		r = stream_flush(fs, fi->fh, false);
+		r = stream_flush(fs, fi->fh);
 	else
 		r = writer_flush(fs, fi->fh);
 	if (r)
@@ -198,17 +202,13 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 
 	fs_count(fs, FS_FSYNC);
 	why_clear();
-	switch (handle_type(fi->fh)) {
-	case HANDLE_STREAM:
-		r = stream_flush(fs, fi->fh, true);
-		break;
-	case HANDLE_COUNTER:
-		r = store_sync(fs->store);
-		break;
-	default:
-		r = writer_fsync(fs, fi->fh);
-		break;
-	}
+	if (handle_type(fi->fh) == HANDLE_STREAM)
+		r = stream_flush(fs, fi->fh);
+	else
+		r = writer_settle_handle(fs, fi->fh);
+	/* By whatever descriptor: others may have written the file. */
+	if (!r)
+		r = fs_sync(fs);
 	if (r)
 		fs_reply_err(req, "fsync", ino, NULL, r);
 	else

@@ -83,7 +83,8 @@ static const char *const scratch_rules[] = {
 
 static const struct option table[] = {
 	{"ro", FLAG, AT(read_only), 0, "change nothing"},
-	{"sync", FLAG, AT(sync), 0, "what close(2) acknowledges is on disk"},
+	{"sync", FLAG, AT(sync), 0,
+	 "a change is on disk when its call returns"},
 	{"nodelete", FLAG, AT(nodelete), 0, "refuse deletes (EPERM)"},
 	{"root", TEXT, AT(root), 0,
 	 "mount a part: a table, or a view of it (T/.prefix/a)"},

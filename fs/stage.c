@@ -162,7 +162,7 @@ static int apply(struct stage *s)
 		t = fstable_table(p->table);
 	}
 	if (!r)
-		r = table_mutate(t, &m, s->fs->options->sync ? MUTATE_SYNC : 0);
+		r = table_mutate(t, &m, 0);
 	free(changes);
 	return r < 0 ? r : 0;
 }

@@ -86,7 +86,7 @@ static void row_applied(void *arg, struct bytes row)
 		invalidate_subtree(fs->invalidator, s->table_node, name, node);
 }
 
-static int open_import(struct stream *s)
+static int open_import(struct stream *s, bool sync)
 {
 	struct fs *fs = s->fs;
 	int r = store_health(fs->store);
@@ -101,7 +101,7 @@ static int open_import(struct stream *s)
 	if (store_is_read_only(fs->store))
 		return why(-EROFS, "the store is open for reading only");
 	r = cells_import_new(fstable_table(s->place.table),
-			     fs->options->sync ? MUTATE_SYNC : 0, &s->import);
+			     sync ? MUTATE_SYNC : 0, &s->import);
 	if (r < 0)
 		return r;
 	nodes_walk(fs->nodes, s->place.parent, table_step, &s->table_node);
@@ -124,7 +124,7 @@ int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	if (mode != O_WRONLY)
 		r = open_scan(s);
 	if (r == 0 && mode != O_RDONLY)
-		r = open_import(s);
+		r = open_import(s, fi->flags & O_DSYNC);
 	if (r < 0)
 		goto fail;
 	fi->direct_io = 1;
@@ -291,7 +291,7 @@ int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
 	return r;
 }
 
-int stream_flush(struct fs *fs, uint64_t fh, bool sync)
+int stream_flush(struct fs *fs, uint64_t fh)
 {
 	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
 	int r = 0;
@@ -303,8 +303,6 @@ int stream_flush(struct fs *fs, uint64_t fh, bool sync)
 		r = cells_import_end(s->import);
 		s->fed = false;
 	}
-	if (r == 0 && sync)
-		r = store_sync(fs->store);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -25,8 +25,8 @@ int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
 int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
 int stream_write(struct fs *fs, uint64_t fh, struct bytes data);
-/* Applies the rows that were written; with @sync they are on disk then. */
-int stream_flush(struct fs *fs, uint64_t fh, bool sync);
+/* Applies the rows that were written. */
+int stream_flush(struct fs *fs, uint64_t fh);
 void stream_release(struct fs *fs, uint64_t fh);
 /* At the end: every handle that the kernel left open. */
 void stream_free(struct stream *s);

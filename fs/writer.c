@@ -69,6 +69,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	w->ts = -1;
 	w->pending_size = -1;
 	w->append = flags & O_APPEND;
+	w->flags = flags & O_DSYNC ? CELLFILE_SYNC : 0;
 	pthread_mutex_init(&w->lock, NULL);
 	err = place_copy(&w->place, p);
 	if (err)
@@ -427,7 +428,8 @@ int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	return err;
 }
 
-int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		 bool sync)
 {
 	struct writer *w = writer_of(fs, fh);
 	int err;
@@ -445,6 +447,9 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off)
 		w->broken = true;
 		keep_failure(w, err);
 	}
+	/* A part of a schema cannot be applied. */
+	if (!err && sync && w->type == WRITER_CELL)
+		err = writer_publish(w, false, CELLFILE_SYNC);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -500,23 +505,22 @@ int writer_flush(struct fs *fs, uint64_t fh)
 	if (!w)
 		return 0; /* other handles have nothing to publish */
 	pthread_mutex_lock(&w->lock);
-	err = writer_publish(w, false, 0);
+	err = writer_publish(w, false, w->flags);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
 
-int writer_fsync(struct fs *fs, uint64_t fh)
+int writer_settle_handle(struct fs *fs, uint64_t fh)
 {
 	struct writer *w = writer_of(fs, fh);
 	int err;
 
-	if (!w || w->type == WRITER_SCRATCH)
+	if (!w)
 		return 0;
 	pthread_mutex_lock(&w->lock);
-	if (w->dirty || w->owed)
-		err = writer_publish(w, true, CELLFILE_SYNC);
-	else
-		err = w->failed ? repeat_failure(w) : store_sync(fs->store);
+	err = writer_publish(w, true, w->flags);
+	if (!err && w->failed)
+		err = repeat_failure(w);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -530,7 +534,7 @@ void writer_release(struct fs *fs, uint64_t fh)
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->lock);
-	err = writer_publish(w, true, 0);
+	err = writer_publish(w, true, w->flags);
 	pthread_mutex_unlock(&w->lock);
 	if (err && !w->broken) {
 		/* Nobody waits for an answer: people read it in errors. */

@@ -53,14 +53,16 @@ int writer_create(struct fs *fs, struct place *p, struct fuse_file_info *fi);
 /* What a reader of that handle sees: replies itself on 0. */
 int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
-int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off);
+/* With @sync (O_SYNC, O_DSYNC) what was written is published, and on disk. */
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		 bool sync);
 int writer_truncate(struct fs *fs, uint64_t fh, off_t size);
 /* At least @size bytes long from now on. */
 int writer_extend(struct fs *fs, uint64_t fh, off_t size);
 /* FLUSH: publishes what was written since the last time. */
 int writer_flush(struct fs *fs, uint64_t fh);
-/* FSYNC: publishes all that is owed, and it is on disk. */
-int writer_fsync(struct fs *fs, uint64_t fh);
+/* FSYNC: publishes all that is owed. */
+int writer_settle_handle(struct fs *fs, uint64_t fh);
 /* RELEASE: publishes an empty value that is still owed, frees the handle. */
 void writer_release(struct fs *fs, uint64_t fh);
 /* truncate(2) of a file that is not open: one version, at once. */

@@ -23,6 +23,7 @@ struct writer {
 	struct place place; /* never changes */
 	uint8_t type;	    /* never changes */
 	bool append;	    /* O_APPEND: the offset is not looked at */
+	unsigned flags;	    /* CELLFILE_SYNC with O_SYNC or O_DSYNC */
 	/* Created and not published: the size so far, else -1. */
 	_Atomic int64_t pending_size;
 

@@ -73,8 +73,9 @@ figure() {
 @test "options and help say what there is" {
 	grep -q scratch_max "$M/.cellfs/options"
 	grep -q '\.prefix/P/' "$M/.cellfs/help"
+	grep -q 'sync without a file' "$M/.cellfs/help"
 	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = \
-		"compact errors flush help metrics options stats version " ]
+		"compact errors flush help metrics options stats sync version " ]
 	[ "$(ls -A "$M")" = "" ]
 }
 

@@ -1,0 +1,255 @@
+/*
+ * What the real door asks of the kernel: the linker puts these calls between
+ * os_posix.c and the C library (--wrap).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/os.h"
+
+/* What is to happen, and what did. */
+static struct {
+	size_t transfer_max; /* of one write or read; 0 = all of it */
+	int refuse;	     /* this errno to a write that is to be synced */
+	unsigned interrupt;  /* so many writes are EINTR first */
+	int sync_error;	     /* of the next sync */
+	unsigned writes, synced_writes, fdatasyncs, fsyncs, reads;
+} calls;
+
+ssize_t __real_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
+			   int how);
+ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
+			   int how);
+ssize_t __real_pread64(int fd, void *buf, size_t n, off_t off);
+ssize_t __wrap_pread64(int fd, void *buf, size_t n, off_t off);
+int __wrap_fdatasync(int fd);
+int __wrap_fsync(int fd);
+
+static size_t cut(size_t n)
+{
+	return calls.transfer_max && n > calls.transfer_max ? calls.transfer_max
+							    : n;
+}
+
+ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
+			   int how)
+{
+	struct iovec part = *v;
+
+	assert_int_equal(n, 1);
+	calls.writes++;
+	if (calls.interrupt) {
+		calls.interrupt--;
+		errno = EINTR;
+		return -1;
+	}
+	if (how & RWF_DSYNC) {
+		calls.synced_writes++;
+		if (calls.refuse) {
+			errno = calls.refuse;
+			return -1;
+		}
+	}
+	part.iov_len = cut(part.iov_len);
+	return __real_pwritev64v2(fd, &part, 1, off, how);
+}
+
+ssize_t __wrap_pread64(int fd, void *buf, size_t n, off_t off)
+{
+	calls.reads++;
+	return __real_pread64(fd, buf, cut(n), off);
+}
+
+static int sync_call(void)
+{
+	int err = calls.sync_error;
+
+	calls.sync_error = 0;
+	errno = err;
+	return err ? -1 : 0;
+}
+
+int __wrap_fdatasync(int fd)
+{
+	calls.fdatasyncs++;
+	return sync_call();
+}
+
+int __wrap_fsync(int fd)
+{
+	calls.fsyncs++;
+	return sync_call();
+}
+
+struct place {
+	char path[64];
+	struct os_dir *dir;
+	struct os_file *file;
+};
+
+static int set_up(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	memset(&calls, 0, sizeof(calls));
+	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-os-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
+	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &p->file),
+			 0);
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+
+	os_close(p->file);
+	assert_int_equal(os_unlink(p->dir, "f"), 0);
+	os_dir_close(p->dir);
+	assert_int_equal(rmdir(p->path), 0);
+	free(p);
+	return 0;
+}
+
+static void holds(struct place *p, const char *text)
+{
+	char back[64] = "";
+
+	assert_int_equal(os_pread(p->file, back, sizeof(back), 0),
+			 strlen(text));
+	assert_string_equal(back, text);
+}
+
+static void a_synced_write_asks_for_it_in_the_call(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(calls.writes, 1);
+	assert_int_equal(calls.synced_writes, 1);
+	assert_int_equal(calls.fdatasyncs, 0);
+	holds(*state, "hello");
+}
+
+static void a_plain_write_syncs_nothing(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(os_pwrite(p->file, "hello", 5, 0), 0);
+	assert_int_equal(calls.synced_writes, 0);
+	assert_int_equal(calls.fdatasyncs, 0);
+	holds(*state, "hello");
+}
+
+static void a_short_write_goes_on_each_part_synced(void **state)
+{
+	struct place *p = *state;
+
+	calls.transfer_max = 2;
+	assert_int_equal(os_pwrite_sync(p->file, "hello world", 11, 0), 0);
+	assert_int_equal(calls.writes, 6);
+	assert_int_equal(calls.synced_writes, 6);
+	holds(*state, "hello world");
+	calls.writes = 0;
+	assert_int_equal(os_pwrite(p->file, "HELLO", 5, 0), 0);
+	assert_int_equal(calls.writes, 3);
+	holds(*state, "HELLO world");
+}
+
+static void a_short_read_goes_on(void **state)
+{
+	struct place *p = *state;
+	char back[16] = "";
+
+	assert_int_equal(os_pwrite(p->file, "hello world", 11, 0), 0);
+	calls.transfer_max = 3;
+	assert_int_equal(os_pread(p->file, back, 11, 0), 11);
+	assert_string_equal(back, "hello world");
+	assert_true(calls.reads >= 4);
+}
+
+static void an_interrupted_write_is_made_again(void **state)
+{
+	struct place *p = *state;
+
+	calls.interrupt = 2;
+	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(calls.synced_writes, 1);
+	holds(*state, "hello");
+}
+
+static void where_no_write_can_be_synced_a_sync_follows(void **state)
+{
+	struct place *p = *state;
+
+	calls.refuse = EOPNOTSUPP;
+	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(calls.fdatasyncs, 1);
+	holds(*state, "hello");
+	calls.sync_error = EIO;
+	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
+}
+
+static void a_synced_write_that_fails_fails(void **state)
+{
+	struct place *p = *state;
+
+	calls.refuse = EIO;
+	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
+	assert_int_equal(calls.fdatasyncs, 0);
+}
+
+static void a_sync_is_one_call_and_its_failure_is_told_once(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(os_fdatasync(p->file), 0);
+	assert_int_equal(calls.fdatasyncs, 1);
+	/* One that was interrupted may have lost what it had to sync. */
+	calls.sync_error = EINTR;
+	assert_int_equal(os_fdatasync(p->file), -EINTR);
+	calls.sync_error = EIO;
+	assert_int_equal(os_fdatasync(p->file), -EIO);
+	assert_int_equal(calls.fdatasyncs, 3);
+}
+
+static void a_directory_is_synced_and_fails_as_a_file_does(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(os_dir_sync(p->dir), 0);
+	assert_int_equal(calls.fsyncs, 1);
+	calls.sync_error = EIO;
+	assert_int_equal(os_dir_sync(p->dir), -EIO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_synced_write_asks_for_it_in_the_call),
+		TEST(a_plain_write_syncs_nothing),
+		TEST(a_short_write_goes_on_each_part_synced),
+		TEST(a_short_read_goes_on),
+		TEST(an_interrupted_write_is_made_again),
+		TEST(where_no_write_can_be_synced_a_sync_follows),
+		TEST(a_synced_write_that_fails_fails),
+		TEST(a_sync_is_one_call_and_its_failure_is_told_once),
+		TEST(a_directory_is_synced_and_fails_as_a_file_does),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
