@@ -106,13 +106,15 @@ int pick_cell(struct pick *p, const struct cell *c, struct filter_answer *out)
 	r = new_names(p, c);
 	if (r < 0)
 		return r;
-	if (most && p->in_column == most) {
-		if (out->jump == JUMP_CELL)
-			out->jump = JUMP_COLUMN;
-		return 0;
-	}
-	if (!p->raw || !kind_is_marker(c->kind))
+	/* A marker counts among the results of a filter only, as in HBase. */
+	if (p->run || !p->raw || !kind_is_marker(c->kind)) {
+		if (most && p->in_column == most) {
+			if (out->jump == JUMP_CELL)
+				out->jump = JUMP_COLUMN;
+			return 0;
+		}
 		p->in_column++;
+	}
 	p->in_family++;
 	if (p->limit && p->in_family > p->offset &&
 	    p->in_family - p->offset > p->limit) {
