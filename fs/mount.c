@@ -12,6 +12,7 @@
 #include "fs/descriptors.h"
 #include "fs/fs.h"
 #include "fs/log.h"
+#include "fs/lost_found.h"
 #include "fs/mountpoint.h"
 #include "fs/root.h"
 
@@ -196,6 +197,8 @@ static int mount_down(struct mount *m)
 		invalidator_stop(m->fs->invalidator);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
+	if (m->mounted)
+		lost_found_keep(m->fs);
 	fs_free(m->fs);
 	if (m->store)
 		r = store_close(m->store);

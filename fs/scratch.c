@@ -312,6 +312,31 @@ int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
 	return err;
 }
 
+int scratch_next_left(struct scratch *s, uint64_t after, uint64_t *node)
+{
+	struct bytes none = bytes_of(NULL, 0);
+	struct sorted_node *n = NULL;
+	uint64_t at = after;
+
+	pthread_mutex_lock(&s->lock);
+	do {
+		struct file *f;
+
+		n = sorted_next(&s->files, none, at != 0,
+				bytes_of(&at, sizeof(at)));
+		if (!n)
+			break;
+		f = (struct file *)n;
+		memcpy(&at, sorted_name(n).data, sizeof(at));
+		if (f->named && !f->retired && f->content.len &&
+		    S_ISREG(f->attr.mode))
+			break;
+	} while (n);
+	pthread_mutex_unlock(&s->lock);
+	*node = at;
+	return n != NULL;
+}
+
 uint64_t scratch_bytes(struct scratch *s)
 {
 	uint64_t bytes;

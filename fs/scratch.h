@@ -13,7 +13,7 @@
  * held by who opened it. One that was renamed to a cell is retired: who still
  * has it open keeps it, and the node speaks for the cell from then on.
  *
- * Bounded by bytes_max, then -ENOSPC. Gone at unmount.
+ * Bounded by bytes_max, then -ENOSPC. Gone at unmount: fs/lost_found.h.
  *
  * Threads: any; one lock inside, innermost: nothing under it can block.
  */
@@ -76,6 +76,12 @@ int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
 /* The whole content into @out. -EFBIG when it is more than @len_max. */
 int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
 		    struct buf *out);
+
+/*
+ * The regular files that have a name and are not empty, one a call, in the
+ * order of nodes: the first with a greater id than @after (0: of all). 1 or 0.
+ */
+int scratch_next_left(struct scratch *s, uint64_t after, uint64_t *node);
 
 /* Bytes held now. */
 uint64_t scratch_bytes(struct scratch *s);

@@ -96,6 +96,8 @@ struct store_ops {
 	int (*compact)(struct store *s, struct table *t);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	int (*space)(struct store *s, struct store_space *out);
+	/* NULL: it has no directory. The name was checked. */
+	int (*keep)(struct store *s, const char *name, struct bytes content);
 	int (*health)(struct store *s);
 	int64_t (*now_ms)(struct store *s);
 };

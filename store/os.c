@@ -22,6 +22,14 @@ int os_dir_open(struct os *os, const char *path, bool create,
 	return rc < 0 ? failed(rc, path, "open the directory") : 0;
 }
 
+int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out)
+{
+	int rc = d->os->ops->dir_below ? d->os->ops->dir_below(d, name, out)
+				       : -EOPNOTSUPP;
+
+	return rc < 0 ? failed(rc, name, "open the directory") : 0;
+}
+
 void os_dir_close(struct os_dir *d)
 {
 	if (d)

@@ -49,6 +49,12 @@ struct os_ops {
 	/* Opens (with @create: makes, mode 0700) a directory. */
 	int (*dir_open)(struct os *os, const char *path, bool create,
 			struct os_dir **out);
+	/*
+	 * Opens the directory @name in @d, made if it is not there (mode
+	 * 0700), durably. NULL: there are none.
+	 */
+	int (*dir_below)(struct os_dir *d, const char *name,
+			 struct os_dir **out);
 	void (*dir_close)(struct os_dir *d);
 	int (*dir_sync)(struct os_dir *d);
 	/* Calls @each for every entry but . and ..; a negative return stops. */
@@ -118,6 +124,7 @@ struct os *os_posix(void);
 
 int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out);
+int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out);
 void os_dir_close(struct os_dir *d); /* NULL is nothing */
 int os_dir_sync(struct os_dir *d);
 int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),

@@ -105,6 +105,33 @@ static int posix_dir_open(struct os *os, const char *path, bool create,
 	return 0;
 }
 
+static int posix_dir_below(struct os_dir *d, const char *name,
+			   struct os_dir **out)
+{
+	struct posix_dir *below;
+	int rc;
+
+	if (!mkdirat(dir_fd(d), name, 0700)) {
+		if (fsync(dir_fd(d)))
+			return -errno;
+	} else if (errno != EEXIST) {
+		return -errno;
+	}
+	below = calloc(1, sizeof(*below));
+	if (!below)
+		return -ENOMEM;
+	below->base.os = d->os;
+	below->fd = openat(dir_fd(d), name,
+			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below->fd < 0) {
+		rc = -errno;
+		free(below);
+		return rc;
+	}
+	*out = &below->base;
+	return 0;
+}
+
 static void posix_dir_close(struct os_dir *d)
 {
 	close(dir_fd(d));
@@ -550,6 +577,7 @@ struct os *os_posix(void)
 		.dir_open = posix_dir_open,
 		.dir_close = posix_dir_close,
 		.dir_sync = posix_dir_sync,
+		.dir_below = posix_dir_below,
 		.dir_list = posix_dir_list,
 		.rename = posix_rename,
 		.unlink = posix_unlink,

@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -446,6 +447,27 @@ int store_space(struct store *s, struct store_space *out)
 {
 	front_begin();
 	return front_end(s, s->ops->space(s, out));
+}
+
+int store_keep(struct store *s, struct bytes name, struct bytes content)
+{
+	char text[NAME_MAX + 1];
+
+	front_begin();
+	if (s->read_only)
+		return front_end(s, why(-EROFS, "the store is open for reading "
+						"only"));
+	if (!name.len || name.len > NAME_MAX || name.data[0] == '.' ||
+	    memchr(name.data, '/', name.len) ||
+	    memchr(name.data, '\0', name.len))
+		return front_end(s, why(-EINVAL, "no name for a file"));
+	if (!s->ops->keep)
+		return front_end(s, why(-EOPNOTSUPP,
+					"the store is not in a directory of "
+					"this machine"));
+	memcpy(text, name.data, name.len);
+	text[name.len] = '\0';
+	return front_end(s, s->ops->keep(s, text, content));
 }
 
 int store_health(struct store *s)

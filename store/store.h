@@ -405,6 +405,14 @@ struct store_space {
 	uint64_t total_bytes, free_bytes, avail_bytes;
 };
 int store_space(struct store *s, struct store_space *out);
+/*
+ * Bytes that are no data and are to be kept for people: they become the file
+ * @name, of mode 0600, in lost+found beside the store's own files, and are on
+ * disk when it returns 0. A store that takes no more writes keeps them too.
+ * -EINVAL for a name with '/' or NUL, or that begins with '.'; -EEXIST;
+ * -EOPNOTSUPP when the store is in no directory of this machine.
+ */
+int store_keep(struct store *s, struct bytes name, struct bytes content);
 /* 0, or the errno that made the store refuse writes (store_why() says it). */
 int store_health(struct store *s);
 bool store_is_read_only(const struct store *s);

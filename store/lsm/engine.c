@@ -24,6 +24,37 @@ static int lsm_space(struct store *s, struct store_space *out)
 			    &out->avail_bytes);
 }
 
+/* The file is whole and on disk, or there is none. */
+static int keep_in(struct os_dir *dir, const char *name, struct bytes content)
+{
+	struct os_file *f;
+	int r = os_open(dir, name, OS_WRITE | OS_CREATE | OS_EXCL, &f);
+
+	if (r < 0)
+		return r;
+	r = os_pwrite(f, content.data, content.len, 0);
+	if (r == 0)
+		r = os_fdatasync(f);
+	os_close(f);
+	if (r == 0)
+		return os_dir_sync(dir);
+	/* Past os_unlink(), whose sentence would replace the reason. */
+	dir->os->ops->unlink(dir, name);
+	return r;
+}
+
+static int lsm_keep(struct store *s, const char *name, struct bytes content)
+{
+	struct os_dir *dir;
+	int r = os_dir_below(lsm_of(s)->dir, "lost+found", &dir);
+
+	if (r < 0)
+		return r;
+	r = keep_in(dir, name, content);
+	os_dir_close(dir);
+	return r;
+}
+
 static int lsm_health(struct store *s)
 {
 	return lsm_writable(lsm_of(s));
@@ -72,6 +103,7 @@ static const struct store_ops lsm_ops = {
 	.compact = lsm_compact,
 	.stat = lsm_stat,
 	.space = lsm_space,
+	.keep = lsm_keep,
 	.health = lsm_health,
 	.now_ms = lsm_now_ms,
 };

@@ -187,6 +187,7 @@ many() {
 	run ! mv "$M/T/.cells" "$M/T/x"
 	echo x > "$M/T/.scratch"
 	run ! mv "$M/T/.scratch" "$M/T/.cells"
+	rm "$M/T/.scratch"
 	run ! mkdir "$M/T/.cells"
 	[ "$(cat "$M/T/.cells")" = "" ]
 }

@@ -90,6 +90,7 @@ rss() {
 	[[ $output == *"No space left"* ]]
 	rm "$M/T/R/.big"
 	echo fits > "$M/T/R/.small"
+	rm "$M/T/R/.small"
 }
 
 @test "a failure is told in words" {

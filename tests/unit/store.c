@@ -250,6 +250,26 @@ static void a_store_opened_read_only_changes_nothing(void **state)
 	end(&f);
 }
 
+static void what_is_kept_beside_the_store_has_a_plain_name(void **state)
+{
+	struct fixture f = begin();
+	char longest[257];
+
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(store_keep(f.s, str(""), str("x")), -EINVAL);
+	assert_int_equal(store_keep(f.s, str(".x"), str("x")), -EINVAL);
+	assert_int_equal(store_keep(f.s, str("a/b"), str("x")), -EINVAL);
+	assert_int_equal(store_keep(f.s, bytes_of("a\0b", 3), str("x")),
+			 -EINVAL);
+	assert_int_equal(store_keep(f.s, bytes_of(longest, 256), str("x")),
+			 -EINVAL);
+	/* The reference is in no directory. */
+	assert_int_equal(store_keep(f.s, bytes_of(longest, 255), str("x")),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), "directory"));
+	end(&f);
+}
+
 static void a_table_keeps_its_identity_over_a_rename(void **state)
 {
 	struct fixture f = begin();
@@ -503,6 +523,8 @@ int main(void)
 		cmocka_unit_test(values_over_the_limit_are_too_big),
 		cmocka_unit_test(a_store_opened_read_only_changes_nothing),
 		cmocka_unit_test(a_table_keeps_its_identity_over_a_rename),
+		cmocka_unit_test(
+			what_is_kept_beside_the_store_has_a_plain_name),
 		cmocka_unit_test(
 			a_dropped_table_lives_until_its_last_reference),
 		cmocka_unit_test(
