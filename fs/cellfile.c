@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fs/moved.h"
 #include "fs/upkeep.h"
 
 /* What a move of a whole column may hold in memory. */
@@ -108,6 +109,13 @@ static int64_t put_ts(const struct place *p, int64_t ts)
 	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
 }
 
+/* A version that is hidden is there for the store only. */
+static bool wants_absent(struct fs *fs, const struct place *p, unsigned flags)
+{
+	return flags & CELLFILE_ABSENT &&
+	       !(p->kind == NODE_VERSION && moved_hides(fs, p, p->ts));
+}
+
 static int exists(void)
 {
 	return why(-EEXIST, "another writer was first");
@@ -122,11 +130,38 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	int r;
 
 	c.value = value;
-	r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL, flags);
+	r = mutate_one(p, &c, wants_absent(fs, p, flags) ? &absent : NULL,
+		       flags);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
 	upkeep_filled(fs, p, gone);
+	return 0;
+}
+
+int cellfile_put_instead(struct fs *fs, const struct place *p,
+			 struct bytes value, const struct place *old,
+			 unsigned flags)
+{
+	struct change c[2] = {change_of(p, CHANGE_PUT, put_ts(p, -1)),
+			      change_of(old, CHANGE_DELETE, old->ts)};
+	struct check absent = check_file(p, false);
+	struct mutation m = {
+		.row = p->row,
+		.changes = c,
+		.nchanges = 2,
+		.checks = &absent,
+		.nchecks = wants_absent(fs, p, flags),
+	};
+	int64_t gone = upkeep_falls_off(fs, p);
+	int r;
+
+	c[0].value = value;
+	r = table_mutate(fstable_table(p->table), &m, 0);
+	if (r <= 0)
+		return r ? r : exists();
+	upkeep_filled(fs, p, gone);
+	upkeep_emptied(fs, old, old->ts);
 	return 0;
 }
 
@@ -322,7 +357,7 @@ static int move_plan(struct move *mv, const struct place *from,
 }
 
 static int move_apply(struct move *mv, const struct place *from,
-		      const struct place *to, int64_t ts, bool noreplace)
+		      const struct place *to, int64_t ts, bool absent)
 {
 	struct check checks[2] = {check_of(from, CHECK_NEWEST_TS, ts),
 				  check_file(to, false)};
@@ -331,7 +366,7 @@ static int move_apply(struct move *mv, const struct place *from,
 		.changes = mv->changes,
 		.nchanges = mv->count,
 		.checks = checks,
-		.nchecks = noreplace ? 2 : 1,
+		.nchecks = absent ? 2 : 1,
 	};
 
 	if (from->kind == NODE_VERSION)
@@ -357,7 +392,8 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	if (r <= 0)
 		goto out;
 	gone = upkeep_falls_off(fs, to);
-	r = move_apply(&mv, from, to, cell.ts, noreplace);
+	r = move_apply(&mv, from, to, cell.ts,
+		       wants_absent(fs, to, noreplace ? CELLFILE_ABSENT : 0));
 	if (r < 0)
 		goto out;
 	if (r == 0) {

@@ -37,6 +37,10 @@ enum {
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
+/* The same; the version @old of the same row is deleted in one act with it. */
+int cellfile_put_instead(struct fs *fs, const struct place *p,
+			 struct bytes value, const struct place *old,
+			 unsigned flags);
 /*
  * Puts the newest value with @tail behind it. As long as the newest is still
  * @ts (not negative), what an earlier call gave, that version is replaced.

@@ -5,7 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/moved.h"
 #include "fs/writer.h"
+#include "fs/writes.h"
 
 int fs_new(struct store *s, const struct options *o, struct fs **out)
 {
@@ -63,6 +65,12 @@ void fs_free(struct fs *fs)
 
 /* -- attributes --------------------------------------------------------- */
 
+/* The store has it, under a name that was moved away. */
+static bool is_hidden(struct fs *fs, const struct place *p)
+{
+	return p->kind == NODE_VERSION && moved_hides(fs, p, p->ts);
+}
+
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct overlay_entry e;
@@ -80,7 +88,7 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 		   e.node == p->node) {
 		return 1;
 	}
-	if (p->detached)
+	if (p->detached || is_hidden(fs, p))
 		return 0;
 	return place_stat(fs, p, st);
 }
@@ -126,7 +134,7 @@ static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
 		if (r != 0)
 			return r;
 	}
-	return place_stat(fs, child, st);
+	return is_hidden(fs, child) ? 0 : place_stat(fs, child, st);
 }
 
 int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,

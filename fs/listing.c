@@ -9,6 +9,7 @@
 #include "fs/dir_scan.h"
 #include "fs/fixed.h"
 #include "fs/fs.h"
+#include "fs/moved.h"
 #include "fs/view.h"
 
 /* How far behind the position a seek finds its key. */
@@ -201,7 +202,7 @@ static void name_version(struct listing *ls)
 /*
  * The name of what is ahead. 1, or 0 when the entry is not one of this
  * directory: a key that is no continuation of the piece, a piece that was
- * listed.
+ * listed, a version that was moved away.
  */
 static int name_ahead(struct listing *ls)
 {
@@ -212,7 +213,7 @@ static int name_ahead(struct listing *ls)
 	switch (ls->scan.level) {
 	case NODE_COLUMN:
 		name_version(ls);
-		return 1;
+		return !moved_hides(ls->fs, d, ls->scan.cell.ts);
 	case NODE_ROOT:
 	case NODE_SNAPSHOT:
 		ls->entry.name_len = key.len;
@@ -414,6 +415,8 @@ static int next_merged(struct listing *ls)
 			return r;
 		ls->last.begun = true;
 		ls->last.overlay = false;
+		ls->last.ts = ls->scan.cell.ts;
+		ls->last.kind = ls->scan.cell.kind;
 	}
 }
 

@@ -5,6 +5,7 @@
 
 #include "fs/fs.h"
 #include "fs/log.h"
+#include "fs/moved.h"
 #include "fs/writes.h"
 
 /* Of so many a line is said each. */
@@ -100,7 +101,9 @@ void lost_found_keep(struct fs *fs)
 			f.lost++;
 			continue;
 		}
-		keep_one(&f, node, buf_bytes(&content));
+		/* A version that was moved aside is one again. */
+		if (!moved_holds(fs, node, buf_bytes(&content)))
+			keep_one(&f, node, buf_bytes(&content));
 	}
 	buf_free(&content);
 	if (f.kept)

@@ -5,6 +5,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/change.h"
+#include "fs/moved.h"
 #include "fs/ops.h"
 #include "fs/stage.h"
 #include "fs/upkeep.h"
@@ -21,6 +22,9 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 	/* A file that was made and removed before it was closed: vim's 4913. */
 	if (child->node)
 		pending = writer_abandon(fs, child->node);
+	/* Not the version that the name was moved away from. */
+	if (child->kind == NODE_VERSION && moved_hides(fs, child, child->ts))
+		return pending ? 0 : -ENOENT;
 	r = cellfile_delete(fs, child);
 	return r == -ENOENT && pending ? 0 : r;
 }
@@ -41,8 +45,9 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (place_is_dir(&child)) {
 		r = -EISDIR;
 	} else if (child.kind == NODE_SCRATCH) {
-		change_remove_scratch(fs, &child);
-		r = 0;
+		r = moved_settle(fs, child.node);
+		if (!r)
+			change_remove_scratch(fs, &child);
 	} else if (kind_is_cell(child.kind)) {
 		r = unlink_cell(fs, &child);
 		if (!r) {
@@ -137,6 +142,10 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? remove_table(fs, &child) : -ENOENT;
 	} else {
 		r = upkeep_has_cells(fs, &child);
+		if (r > 0 && child.kind == NODE_COLUMN) {
+			r = moved_settle_column(fs, &child);
+			r = r < 0 ? r : !r;
+		}
 		if (r > 0)
 			r = why(-ENOTEMPTY, "it holds cells");
 	}

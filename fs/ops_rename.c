@@ -6,7 +6,7 @@
  *	scratch	 -> scratch	the name moves
  *	.stage/R -> R		the cells of the row, one mutation
  *	cell	 -> cell	of one row: one mutation; else EXDEV
- *	TS	 -> scratch	the version is deleted, its value kept in memory
+ *	TS	 -> scratch	the version is hidden: see fs/moved.h
  *	latest, F:Q, .schema -> scratch	 a copy: the original stays
  *	F:Q	 -> F:Q~	a copy too
  *	table	 -> table	the table's name
@@ -21,6 +21,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/change.h"
+#include "fs/moved.h"
 #include "fs/ops.h"
 #include "fs/schema_file.h"
 #include "fs/stage.h"
@@ -60,13 +61,20 @@ static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 }
 
 /* The scratch file or empty directory that is replaced goes. */
-static void remove_target(struct fs *fs, const struct move *mv)
+static int remove_target(struct fs *fs, const struct move *mv)
 {
+	int r;
+
 	if (!mv->to_exists)
-		return;
-	if (mv->to.node)
+		return 0;
+	if (mv->to.node) {
+		r = moved_settle(fs, mv->to.node);
+		if (r)
+			return r;
 		scratch_unname(fs->writes->scratch, mv->to.node);
+	}
 	overlay_remove(fs->overlay, mv->to_dir.node, bytes_str(mv->to.name));
+	return 0;
 }
 
 /* The overlay knows the node by its new name. */
@@ -100,9 +108,10 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
+	if (!r)
+		r = remove_target(fs, mv);
 	if (r)
 		return r;
-	remove_target(fs, mv);
 	r = add_target(fs, mv, mv->from.kind, mv->from.ino,
 		       bytes_str(mv->to.name));
 	if (r)
@@ -137,6 +146,32 @@ static int scratch_dir(struct fs *fs, const struct move *mv)
 			   "files do, one by one");
 }
 
+static bool same_version(const struct place *a, const struct place *b)
+{
+	return a->kind == NODE_VERSION && b->kind == NODE_VERSION &&
+	       place_same_row(a, b) && bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier) && a->ts == b->ts;
+}
+
+/* Of a version that was moved aside, the old place goes with the put. */
+static int put_scratch(struct fs *fs, const struct move *mv,
+		       struct bytes content)
+{
+	unsigned flags = mv->noreplace ? CELLFILE_ABSENT : 0;
+	struct place old;
+	int64_t ts;
+	int r = moved_from(fs, mv->from.node, &old);
+
+	if (r < 0)
+		return r;
+	if (r && place_same_row(&old, &mv->to) && !same_version(&old, &mv->to))
+		r = cellfile_put_instead(fs, &mv->to, content, &old, flags);
+	else
+		r = cellfile_put(fs, &mv->to, content, -1, flags, &ts);
+	place_release(&old);
+	return r;
+}
+
 /* The put, or the change of schema, that a file was made for. */
 static int scratch_to_data(struct fs *fs, const struct move *mv)
 {
@@ -144,7 +179,6 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 	struct buf content = {0};
 	size_t len_max = SCHEMA_TEXT_MAX;
 	bool cell = kind_is_cell(mv->to.kind);
-	int64_t ts;
 	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
 
 	if (!r)
@@ -156,9 +190,10 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 		goto out;
 	if (cell && mv->to.node)
 		(void)writer_abandon(fs, mv->to.node);
-	r = cell ? cellfile_put(fs, &mv->to, buf_bytes(&content), -1,
-				mv->noreplace ? CELLFILE_ABSENT : 0, &ts)
+	r = cell ? put_scratch(fs, mv, buf_bytes(&content))
 		 : schema_file_apply(fs, &mv->to, buf_bytes(&content), false);
+	if (!r)
+		r = moved_settle(fs, mv->from.node);
 	if (r)
 		goto out;
 	overlay_remove(fs->overlay, mv->from_dir.node,
@@ -204,6 +239,8 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 		return -ESTALE;
 	r = may_be_scratch(fs, mv);
 	if (!r)
+		r = store_health(fs->store);
+	if (!r)
 		r = content_of(&mv->from, &hold, &content);
 	if (!r)
 		r = scratch_add(scratch, mv->from.node, st->st_mode, st->st_uid,
@@ -211,13 +248,13 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 	if (r)
 		goto out;
 	r = scratch_write(scratch, mv->from.node, content, 0, false);
-	if (!r) {
-		remove_target(fs, mv);
+	if (!r)
+		r = remove_target(fs, mv);
+	if (!r)
 		r = add_target(fs, mv, NODE_SCRATCH, mv->to.ino,
 			       bytes_str(mv->to.name));
-	}
 	if (!r && mv->from.kind == NODE_VERSION) {
-		r = cellfile_delete(fs, &mv->from);
+		r = moved_add(fs, mv->from.node, &mv->from, content);
 		if (r)
 			overlay_remove(fs->overlay, mv->to_dir.node,
 				       bytes_str(mv->to.name));
@@ -378,7 +415,9 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			    : 0;
 	if (r)
 		return r;
-	remove_target(fs, mv);
+	r = remove_target(fs, mv);
+	if (r)
+		return r;
 	r = add_target(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
 	if (r)
 		return r;

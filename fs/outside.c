@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fs/moved.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"
 
@@ -294,6 +295,12 @@ void outside_table_made(struct fs *fs, struct bytes name)
 		tell_name(fs, FUSE_ROOT_ID, name);
 }
 
+static void forget_file(struct fs *fs, uint64_t node)
+{
+	moved_forget(fs, node);
+	scratch_unname(fs->writes->scratch, node);
+}
+
 /* What was only in memory beneath it: directories, scratch files. */
 static void forget_overlay(struct fs *fs, uint64_t top)
 {
@@ -305,7 +312,7 @@ static void forget_overlay(struct fs *fs, uint64_t top)
 	do {
 		while (overlay_next(fs->overlay, dir.id, NULL, &e, &key) > 0 &&
 		       overlay_remove(fs->overlay, dir.id, bytes_str(e.name)))
-			scratch_unname(fs->writes->scratch, e.node);
+			forget_file(fs, e.node);
 	} while (overlay_count(fs->overlay) &&
 		 nodes_below(fs->nodes, top, &cursor, &dir) > 0);
 	nodes_below_end(fs->nodes, &cursor);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "fs/cellfile.h"
+#include "fs/moved.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"
 
@@ -199,6 +200,8 @@ static void settle(struct stage *s, const struct place *from,
 			continue;
 		it->place.parent = it->parent;
 		upkeep_filled(fs, &it->place, -1);
+		/* What cannot be deleted now is there twice, and not lost. */
+		(void)moved_settle(fs, it->node);
 		/* Its name was a scratch file's, believed for longer. */
 		invalidate_entry(fs->invalidator, it->parent, name);
 	}

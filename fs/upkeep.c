@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fs/moved.h"
+
 /* The nodes from a directory up to the row's first component. */
 struct chain {
 	struct link {
@@ -144,6 +146,8 @@ void upkeep_filled(struct fs *fs, const struct place *p, int64_t gone)
 {
 	struct chain chain;
 
+	if (p->kind == NODE_VERSION)
+		moved_written(fs, p);
 	if (overlay_count(fs->overlay)) {
 		if (p->kind == NODE_ALIAS)
 			drop_below_row(fs, p, p->parent);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "fs/fs.h"
+#include "fs/moved.h"
 
 /* The longest value there is fits, and half of that again. */
 #define DRAFTS_MAX (384u << 20)
@@ -15,7 +16,10 @@ int writes_new(struct fs *fs, struct write_state **out)
 	if (!ws)
 		return -ENOMEM;
 	ws->scratch = scratch_new(fs->options->scratch_max);
-	if (!ws->scratch) {
+	ws->moved = moved_new();
+	if (!ws->scratch || !ws->moved) {
+		scratch_free(ws->scratch);
+		moved_free(ws->moved);
 		free(ws);
 		return -ENOMEM;
 	}
@@ -29,6 +33,7 @@ void writes_free(struct write_state *ws)
 {
 	if (!ws)
 		return;
+	moved_free(ws->moved);
 	scratch_free(ws->scratch);
 	pthread_mutex_destroy(&ws->lock);
 	free(ws);

@@ -15,11 +15,13 @@
 #include "fs/sorted.h"
 
 struct fs;
+struct moved;
 
 #define SCHEMAS_ABSENT_MAX 16
 
 struct write_state {
 	struct scratch *scratch;
+	struct moved *moved; /* fs/moved.h */
 	struct draft_budget budget;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */

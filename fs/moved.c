@@ -1,0 +1,334 @@
+#include "fs/moved.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "fs/cellfile.h"
+#include "fs/sorted.h"
+#include "fs/writes.h"
+
+struct version {
+	struct sorted_node by_node; /* first: the one is cast to the other */
+	struct sorted_node by_name; /* the coordinates */
+	uint64_t node;		    /* the scratch file */
+	struct place from;	    /* its parent is pinned */
+	XXH128_hash_t value;
+};
+
+struct moved {
+	pthread_mutex_t lock;
+	struct sorted nodes, names; /* lock: the same versions twice */
+	_Atomic size_t count;	    /* to read without the lock */
+};
+
+#define by_name_version(n) \
+	((struct version *)((char *)(n)-offsetof(struct version, by_name)))
+
+static struct moved *moved_of(struct fs *fs)
+{
+	return fs->writes->moved;
+}
+
+struct moved *moved_new(void)
+{
+	struct moved *mv = calloc(1, sizeof(*mv));
+
+	if (mv)
+		pthread_mutex_init(&mv->lock, NULL);
+	return mv;
+}
+
+/* Not in the lists, or not any more. */
+static void version_free(struct version *v)
+{
+	sorted_node_release(&v->by_node);
+	sorted_node_release(&v->by_name);
+	place_release(&v->from);
+	free(v);
+}
+
+/* REQUIRES: lock. */
+static void take_out(struct moved *mv, struct version *v)
+{
+	sorted_remove(&mv->nodes, &v->by_node);
+	sorted_remove(&mv->names, &v->by_name);
+	mv->count = mv->nodes.count;
+}
+
+void moved_free(struct moved *mv)
+{
+	struct sorted_node *n;
+
+	if (!mv)
+		return;
+	while ((n = sorted_any(&mv->nodes))) {
+		struct version *v = (struct version *)n;
+
+		take_out(mv, v);
+		version_free(v);
+	}
+	pthread_mutex_destroy(&mv->lock);
+	free(mv);
+}
+
+static struct bytes no_dir(void)
+{
+	return bytes_of(NULL, 0);
+}
+
+static struct bytes key_of(const uint64_t *node)
+{
+	return bytes_of(node, sizeof(*node));
+}
+
+static int add_part(struct buf *out, struct bytes part)
+{
+	uint32_t len = (uint32_t)part.len;
+	int r = buf_append(out, &len, sizeof(len));
+
+	return r < 0 ? r : buf_append(out, part.data, part.len);
+}
+
+/* Of a version: what no other has. */
+static int coordinates(const struct place *p, int64_t ts, struct buf *out)
+{
+	uint64_t table = fstable_id(p->table);
+	int r = buf_append(out, &table, sizeof(table));
+
+	if (r == 0)
+		r = add_part(out, p->row);
+	if (r == 0)
+		r = add_part(out, p->family);
+	if (r == 0)
+		r = add_part(out, p->qualifier);
+	return r < 0 ? r : buf_append(out, &ts, sizeof(ts));
+}
+
+static int version_new(uint64_t node, const struct place *from,
+		       struct bytes value, struct version **out)
+{
+	struct version *v = calloc(1, sizeof(*v));
+	struct buf name = {0};
+	int r;
+
+	if (!v)
+		return -ENOMEM;
+	v->node = node;
+	v->value = XXH3_128bits(value.len ? value.data : (void *)"", value.len);
+	r = place_copy(&v->from, from);
+	if (r == 0)
+		r = coordinates(from, from->ts, &name);
+	if (r == 0)
+		r = sorted_node_init(&v->by_node, no_dir(), key_of(&node));
+	if (r == 0)
+		r = sorted_node_init(&v->by_name, no_dir(), buf_bytes(&name));
+	buf_free(&name);
+	if (r < 0)
+		version_free(v);
+	else
+		*out = v;
+	return r;
+}
+
+int moved_add(struct fs *fs, uint64_t node, const struct place *from,
+	      struct bytes value)
+{
+	struct moved *mv = moved_of(fs);
+	struct version *v;
+	int r = version_new(node, from, value, &v);
+
+	if (r < 0)
+		return r;
+	r = nodes_pin(fs->nodes, from->parent);
+	if (r < 0) {
+		version_free(v);
+		return r;
+	}
+	/* What bore either key is of a name that is no more. */
+	moved_forget(fs, node);
+	moved_written(fs, from);
+	pthread_mutex_lock(&mv->lock);
+	sorted_insert(&mv->nodes, &v->by_node);
+	sorted_insert(&mv->names, &v->by_name);
+	mv->count = mv->nodes.count;
+	pthread_mutex_unlock(&mv->lock);
+	fs_column_changed(fs, from, -1);
+	return 0;
+}
+
+/* The scratch file of a hidden version, or 0. */
+static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
+{
+	struct moved *mv = moved_of(fs);
+	struct buf name = {0};
+	struct sorted_node *n = NULL;
+	uint64_t node = 0;
+
+	if (!mv->count || !p->table || p->view || fstable_snapshot(p->table))
+		return 0;
+	if (coordinates(p, ts, &name) == 0) {
+		pthread_mutex_lock(&mv->lock);
+		n = sorted_find(&mv->names, no_dir(), buf_bytes(&name));
+		if (n)
+			node = by_name_version(n)->node;
+		pthread_mutex_unlock(&mv->lock);
+	}
+	buf_free(&name);
+	return node;
+}
+
+bool moved_hides(struct fs *fs, const struct place *p, int64_t ts)
+{
+	return node_of(fs, p, ts) != 0;
+}
+
+void moved_forget(struct fs *fs, uint64_t node)
+{
+	struct moved *mv = moved_of(fs);
+	struct version *v;
+
+	if (!mv->count)
+		return;
+	pthread_mutex_lock(&mv->lock);
+	v = (struct version *)sorted_find(&mv->nodes, no_dir(), key_of(&node));
+	if (v)
+		take_out(mv, v);
+	pthread_mutex_unlock(&mv->lock);
+	if (!v)
+		return;
+	nodes_unpin(fs->nodes, v->from.parent);
+	version_free(v);
+}
+
+void moved_written(struct fs *fs, const struct place *p)
+{
+	uint64_t node = node_of(fs, p, p->ts);
+
+	if (node)
+		moved_forget(fs, node);
+}
+
+/* 1 and a copy; 0 when @node is no version's new name. */
+static int find(struct fs *fs, uint64_t node, struct place *from,
+		XXH128_hash_t *value)
+{
+	struct moved *mv = moved_of(fs);
+	struct version *v;
+	int r = 0;
+
+	*from = (struct place){0};
+	if (!mv->count)
+		return 0;
+	pthread_mutex_lock(&mv->lock);
+	v = (struct version *)sorted_find(&mv->nodes, no_dir(), key_of(&node));
+	if (v) {
+		r = place_copy(from, &v->from);
+		*value = v->value;
+	}
+	pthread_mutex_unlock(&mv->lock);
+	if (r < 0)
+		place_release(from);
+	return r < 0 ? r : v != NULL;
+}
+
+int moved_from(struct fs *fs, uint64_t node, struct place *from)
+{
+	struct buf hold = {0};
+	struct cell cell;
+	XXH128_hash_t value;
+	int r = find(fs, node, from, &value);
+
+	if (r <= 0)
+		return r;
+	r = cellfile_get(from, &cell, &hold);
+	if (r > 0)
+		r = XXH128_isEqual(value,
+				   XXH3_128bits(cell.value.len ? cell.value.data
+							       : (void *)"",
+						cell.value.len));
+	buf_free(&hold);
+	if (r <= 0)
+		place_release(from);
+	/* The table may have gone. */
+	return r == -ENOENT ? 0 : r;
+}
+
+bool moved_holds(struct fs *fs, uint64_t node, struct bytes content)
+{
+	struct place from;
+	XXH128_hash_t value;
+	bool same;
+
+	if (moved_from(fs, node, &from) <= 0)
+		return false;
+	place_release(&from);
+	if (find(fs, node, &from, &value) <= 0)
+		return false;
+	same = XXH128_isEqual(value, XXH3_128bits(content.data, content.len));
+	place_release(&from);
+	return same;
+}
+
+int moved_settle(struct fs *fs, uint64_t node)
+{
+	struct place from;
+	int r = moved_from(fs, node, &from);
+
+	if (r > 0) {
+		r = cellfile_delete(fs, &from);
+		place_release(&from);
+	}
+	if (r == -ENOENT)
+		r = 0;
+	if (r == 0)
+		moved_forget(fs, node);
+	return r;
+}
+
+int moved_settle_column(struct fs *fs, const struct place *column)
+{
+	struct column_name name = {.family = column->family,
+				   .qualifier = column->qualifier};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.keys_only = true,
+		.row_start = column->row,
+		.row_stop = column->row,
+		.row_stop_inclusive = true,
+		.columns = &name,
+		.ncolumns = 1,
+	};
+	struct buf nodes = {0};
+	struct scan *sc;
+	struct cell cell;
+	int r;
+
+	if (!moved_of(fs)->count)
+		return 0;
+	r = scan_open(fstable_table(column->table), &spec, &sc);
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		uint64_t node = node_of(fs, column, cell.ts);
+
+		if (!node)
+			break;
+		r = buf_append(&nodes, &node, sizeof(node));
+		if (r < 0)
+			break;
+	}
+	scan_close(sc);
+	/* 1: a version that is seen. */
+	for (size_t at = 0; r == 0 && at < nodes.len; at += sizeof(uint64_t)) {
+		uint64_t node;
+
+		memcpy(&node, nodes.data + at, sizeof(node));
+		r = moved_settle(fs, node);
+	}
+	r = r > 0 ? 0 : r < 0 ? r : nodes.len > 0;
+	buf_free(&nodes);
+	return r;
+}

@@ -1,0 +1,180 @@
+# A version that is moved to a temporary name stays on disk, hidden, until it
+# is put under another name or removed.
+load helper
+
+# crash: the daemon dies, the store is mounted anew.
+crash() {
+	kill -9 "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u -z "$M"
+	mount_store
+}
+
+listed() {
+	ls -A "$1" | tr '\n' ' '
+}
+
+@test "a version that is moved aside is hidden, and there again after a crash" {
+	a_column
+	echo x > "$C/5"
+	echo y > "$C/6"
+	mv "$C/5" "$C/5.bak"
+	[ "$(listed "$C")" = "5.bak 6 " ]
+	[ "$(cat "$C/5.bak")" = x ]
+	run ! cat "$C/5"
+	[ "$(find "$C" -name 5)" = "" ]
+	crash
+	[ "$(listed "$C")" = "5 6 " ]
+	[ "$(cat "$C/5")" = x ]
+}
+
+@test "put under another timestamp it is moved, in one mutation" {
+	a_column
+	echo x > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	mv "$C/5.bak" "$C/7"
+	[ "$(listed "$C")" = "7 " ]
+	[ "$(grep -c . "$M/T/.raw/R/f/q/7")" -eq 1 ]
+	crash
+	[ "$(listed "$C")" = "7 " ]
+	mv "$C/7" "$M/T/R/.7"
+	mv "$M/T/R/.7" "$M/T/R/g:h"
+	[ "$(cat "$M/T/R/g:h")" = x ]
+	[ "$(listed "$C")" = "" ]
+	crash
+	[ "$(ls "$M/T/R")" = g ]
+}
+
+@test "moved back it is as it was" {
+	a_column
+	echo x > "$C/5"
+	mv "$C/5" "$C/5~"
+	mv "$C/5~" "$C/5"
+	[ "$(listed "$C")" = "5 " ]
+	mv "$C/5" "$C/5~"
+	crash
+	[ "$(cat "$C/5")" = x ]
+}
+
+@test "removed under its new name it is deleted" {
+	a_column
+	echo x > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	rm "$C/5.bak"
+	[ "$(listed "$C")" = "" ]
+	run ! cat "$C/latest"
+	crash
+	[ ! -e "$C" ]
+}
+
+@test "a new version of the old name takes its place" {
+	a_column
+	echo one > "$C/5"
+	for how in plain excl install cp; do
+		mv "$C/5" "$C/5.bak"
+		case $how in
+		plain) echo two > "$C/5" ;;
+		excl) bash -c "set -C; echo two > '$C/5'" ;;
+		install) echo two > "$T/two"; install "$T/two" "$C/5" ;;
+		cp) cp -n "$T/two" "$C/5" ;;
+		esac
+		[ "$(cat "$C/5" "$C/5.bak" | tr '\n' ' ')" = "two one " ]
+		rm "$C/5.bak"
+		[ "$(cat "$C/5")" = two ]
+		crash
+		[ "$(cat "$C/5")" = two ]
+		echo one > "$C/5"
+	done
+	mv "$C/5" "$C/5.bak"
+	echo three > "$C/3"
+	mv "$C/3" "$C/5"
+	[ "$(cat "$C/5")" = three ]
+	rm "$C/5.bak"
+	[ "$(listed "$C")" = "5 " ]
+}
+
+@test "a file that was made in its place and removed unwritten costs nothing" {
+	a_column
+	echo one > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	python3 - "$C/5" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+	os.unlink(sys.argv[1])
+	os.close(fd)
+	PY
+	[ "$(listed "$C")" = "5.bak " ]
+	run ! rm "$C/5"
+	crash
+	[ "$(cat "$C/5")" = one ]
+}
+
+@test "a second version moved to the same name replaces the first" {
+	a_column
+	echo one > "$C/5"
+	echo two > "$C/6"
+	mv "$C/5" "$C/x~"
+	mv "$C/6" "$C/x~"
+	[ "$(listed "$C")" = "x~ " ]
+	[ "$(cat "$C/x~")" = two ]
+	crash
+	[ "$(listed "$C")" = "6 " ]
+}
+
+@test "its directory can be removed, and goes with it" {
+	a_column
+	echo one > "$C/5"
+	mv "$C/5" "$M/T/R/.5"
+	[ "$(listed "$C")" = "" ]
+	rmdir "$C"
+	[ "$(cat "$M/T/R/.5")" = one ]
+	rm "$M/T/R/.5"
+	a_column
+	echo one > "$C/5"
+	mv "$C/5" "$M/T/R/.5"
+	rm -r "$M/T/R"
+	[ ! -e "$M/T/R" ]
+	crash
+	[ ! -e "$M/T/R" ]
+}
+
+@test "what others wrote in its place is not deleted with it" {
+	a_column
+	echo one > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	"$CELLCTL" put "$M" T R f:q anew 5
+	rm "$C/5.bak"
+	[ "$(cat "$C/5")" = anew ]
+}
+
+@test "at unmount it is a version again, and no copy is left" {
+	a_column
+	echo one > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	remount_store
+	[ "$(listed "$C")" = "5 " ]
+	[ ! -e "$STORE/lost+found" ]
+}
+
+@test "staged it leaves its place when the row is put" {
+	a_column
+	echo one > "$C/5"
+	mkdir -p "$M/T/.stage/S/f/q"
+	mv "$C/5" "$M/T/.stage/S/f/q/5"
+	mv "$M/T/.stage/S" "$M/T/S"
+	[ "$(cat "$M/T/S/f/q/5")" = one ]
+	crash
+	[ "$(ls "$M/T")" = S ]
+}
+
+@test "a snapshot and a view show it meanwhile" {
+	a_column
+	echo one > "$C/5"
+	mkdir "$M/T/.snapshot/s"
+	mv "$C/5" "$C/5.bak"
+	[ "$(ls "$M/T/.snapshot/s/R/f/q")" = 5 ]
+	[ "$(cat "$M/T/.at/now/R/f/q")" = one ]
+	rm "$C/5.bak"
+	[ "$(ls "$M/T/.snapshot/s/R/f/q")" = 5 ]
+	run ! cat "$M/T/.at/now/R/f/q"
+}
