@@ -623,6 +623,18 @@ static void apply_alter(struct world *w, struct table *t, const struct step *s,
 	say(answer, "%d\n", r);
 }
 
+static int has_family(struct table *t, struct bytes family)
+{
+	struct schema schema = {0};
+	int r = table_schema(t, &schema);
+
+	if (r == 0)
+		r = schema_find(&schema, family) >= 0;
+	schema_free(&schema);
+	return r;
+}
+
+/* 0 when the family has gone, 1 when it stays: nothing was changed then. */
 static int family_drop(struct table *t, const struct step *s)
 {
 	unsigned how = (unsigned)s->clock + 128;
@@ -641,7 +653,7 @@ static int family_drop(struct table *t, const struct step *s)
 	if (r == 0)
 		r = table_change(t, &a);
 	alter_free(&a);
-	return r;
+	return r == 0 ? has_family(t, step_family(s->family)) : r;
 }
 
 static int family_add(struct table *t, const struct step *s)
