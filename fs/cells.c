@@ -170,6 +170,11 @@ int cells_format_name(struct bytes key, struct buf *out)
 	return append_text(out, key, true);
 }
 
+int cells_format_value(struct bytes value, struct buf *out)
+{
+	return append_text(out, value, false);
+}
+
 /* The fields between the row and the value, with the tabs around them. */
 static int append_column(struct buf *out, const struct cell *c)
 {

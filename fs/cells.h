@@ -18,6 +18,8 @@
 
 /* Appends a key as it is spelled here. 0 or -ENOMEM. */
 int cells_format_name(struct bytes key, struct buf *out);
+/* Appends a value as it is spelled here. 0 or -ENOMEM. */
+int cells_format_value(struct bytes value, struct buf *out);
 /* Appends the line of @c with its newline. 0 or -ENOMEM. */
 int cells_format(const struct cell *c, struct buf *out);
 

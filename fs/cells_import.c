@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/cells.h"
 #include "fs/cells_fold.h"
+#include "fs/cells_frame.h"
 
 /* A batch goes to the store at this many bytes; a row is never split. */
 #define BATCH_BYTES (1u << 20)
@@ -14,6 +14,9 @@
 #define LINE_BYTES_MAX (4ull * VALUE_LEN_MAX)
 #define ROW_BYTES_MAX (512ull << 20)
 #define ROW_LINES_MAX (1u << 20)
+/* Of an export: so much goes through a mount, too. */
+#define PART_BYTES (4u << 20)
+#define PART_LINES (1u << 16)
 
 /*
  * What waits lies in bytes, one behind the other: a row's key, then family,
@@ -42,6 +45,13 @@ struct cells_import {
 	bool has_schema;
 	struct schema schema;
 	uint64_t schema_version;
+	struct cells_frame frame;
+	bool ready;	    /* the table is there for what comes */
+	bool parted;	    /* rows are applied in parts */
+	struct schema from; /* of the export */
+	cells_target *target;
+	void *target_arg;
+	uint64_t lines_applied;
 };
 
 int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
@@ -53,6 +63,20 @@ int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
 	im->table = t;
 	im->flags = flags;
 	table_ref(t);
+	*out = im;
+	return 0;
+}
+
+int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
+			  struct cells_import **out)
+{
+	struct cells_import *im = calloc(1, sizeof(*im));
+
+	if (!im)
+		return why(-ENOMEM, "out of memory");
+	im->target = target;
+	im->target_arg = arg;
+	im->flags = flags;
 	*out = im;
 	return 0;
 }
@@ -69,6 +93,8 @@ void cells_import_free(struct cells_import *im)
 	buf_free(&im->only_row);
 	buf_free(&im->only_family);
 	schema_free(&im->schema);
+	schema_free(&im->from);
+	cells_frame_free(&im->frame);
 	free(im->rows);
 	free(im->changes);
 	free(im);
@@ -95,6 +121,16 @@ void cells_import_notify(struct cells_import *im,
 uint64_t cells_import_lines(const struct cells_import *im)
 {
 	return im->lines;
+}
+
+uint64_t cells_import_applied(const struct cells_import *im)
+{
+	return im->lines_applied;
+}
+
+bool cells_import_is_empty(const struct cells_import *im)
+{
+	return !im->lines && !im->partial.len;
 }
 
 /* -- applying ----------------------------------------------------------- */
@@ -170,6 +206,10 @@ static int apply(struct cells_import *im, size_t nrows)
 	for (size_t i = 0; im->applied && i < done; i++)
 		im->applied(im->applied_arg, im->rows[i].row);
 	/* A change a line, as they came. */
+	im->lines_applied +=
+		done < im->nrows
+			? (size_t)(im->rows[done].changes - im->changes)
+			: im->nchanges;
 	if (r < 0 && done < nrows)
 		line += (uint64_t)(im->rows[done].changes - im->changes);
 	im->nrows = im->nchanges = im->bytes.len = 0;
@@ -321,6 +361,22 @@ static int look_at_schema(struct cells_import *im)
 	return 0;
 }
 
+/* A family that was just declared gets what the export says of it. */
+static int take_attrs(struct cells_import *im, struct bytes name)
+{
+	int at = schema_find(&im->from, name), to, r;
+
+	if (at < 0)
+		return 0;
+	r = look_at_schema(im);
+	to = r < 0 ? -1 : schema_find(&im->schema, name);
+	if (to < 0)
+		return r;
+	im->schema.families[to].attrs = im->from.families[at].attrs;
+	im->has_schema = false;
+	return table_alter(im->table, &im->schema, false);
+}
+
 /* May the last row, which is one mutation, have this line too? */
 static int check_row(const struct cells_import *im, const struct cells_line *l)
 {
@@ -350,6 +406,8 @@ static int find_family(struct cells_import *im, struct bytes name)
 	if (family >= 0)
 		return family;
 	r = table_add_family(im->table, name);
+	if (r == 0)
+		r = take_attrs(im, name);
 	if (r < 0 && r != -EEXIST)
 		return r;
 	r = look_at_schema(im);
@@ -471,34 +529,130 @@ static int check_within(const struct cells_import *im,
 	return 0;
 }
 
-static int take_line(struct cells_import *im, struct bytes line)
+/* Refuses an export into a table that would lose some of it. */
+static int check_keeps(struct cells_import *im)
 {
-	struct cells_line l;
-	bool begins;
-	int r;
+	char say[400];
+	int r = look_at_schema(im);
 
-	im->lines++;
-	r = cells_parse(line, &im->hold, &l);
+	if (r < 0 ||
+	    !schema_keeps_less(&im->from, &im->schema, say, sizeof(say)))
+		return r;
+	return why(-EINVAL,
+		   "%s: change the table's schema first, or leave out the "
+		   "lines that begin with a tab",
+		   say);
+}
+
+/* What comes now has a table, and what it was exported with is known. */
+static int be_ready(struct cells_import *im)
+{
+	bool framed = im->frame.state > FRAME_PLAIN;
+	int r = 0;
+
+	schema_free(&im->from);
+	im->from = (struct schema){0};
+	if (framed)
+		r = cells_frame_schema(&im->frame, &im->from);
+	if (r == 0 && im->target) {
+		table_unref(im->table);
+		im->table = NULL;
+		im->has_schema = false;
+		r = im->target(im->target_arg, framed ? &im->from : NULL,
+			       &im->table);
+	} else if (r == 0 && framed) {
+		r = check_keeps(im);
+	}
+	im->ready = r == 0;
+	im->parted = im->frame.state != FRAME_PLAIN;
+	return r;
+}
+
+/* A line that is no cell: a note of the frame. */
+static int take_note(struct cells_import *im)
+{
+	int r = im->nrows ? apply(im, im->nrows) : 0;
+
 	if (r < 0)
-		return fail_unread(im, r);
-	begins = !same_row(im, l.row);
-	r = check_within(im, &l);
+		return r;
+	/* An export of nothing makes its table, too. */
+	if (im->frame.state == FRAME_ENDED && !im->ready)
+		r = be_ready(im);
+	if (im->frame.state == FRAME_HEAD)
+		im->ready = false;
+	return r < 0 ? fail(im, r, 0) : 0;
+}
+
+/* Is the last row, of an export, to be applied before it has the line? */
+static bool is_part(const struct cells_import *im, const struct cells_line *l)
+{
+	size_t more = l->family.len + l->qualifier.len + l->value.len;
+
+	return im->parted && (im->rows[im->nrows - 1].nchanges >= PART_LINES ||
+			      im->bytes.len - im->row_at + more > PART_BYTES);
+}
+
+static int take_cell(struct cells_import *im, const struct cells_line *l)
+{
+	bool begins = !same_row(im, l->row);
+	int r = check_within(im, l);
+
+	if (r == 0 && !im->ready)
+		r = be_ready(im);
 	if (r == 0)
-		r = check_line(im, &l);
+		r = check_line(im, l);
 	if (r < 0)
 		return fail(im, r, im->nrows - !begins);
+	begins = begins || is_part(im, l);
 	if (begins && im->bytes.len >= BATCH_BYTES) {
 		r = apply(im, im->nrows);
 		if (r < 0)
 			return r;
 	}
 	if (begins)
-		r = begin_row(im, l.row);
+		r = begin_row(im, l->row);
 	else
-		r = check_row(im, &l);
+		r = check_row(im, l);
 	if (r == 0)
-		r = keep(im, &l);
+		r = keep(im, l);
 	return r < 0 ? fail_unread(im, r) : 0;
+}
+
+static int take_line(struct cells_import *im, struct bytes line)
+{
+	struct cells_line l;
+	int r;
+
+	im->lines++;
+	r = cells_frame_read(&im->frame, line);
+	if (r == 0)
+		return take_note(im);
+	if (r > 0)
+		r = cells_parse(line, &im->hold, &l);
+	return r < 0 ? fail_unread(im, r) : take_cell(im, &l);
+}
+
+int cells_import_refuse(struct cells_import *im, int err)
+{
+	if (im->failed)
+		return why(im->failed, "an earlier line was refused");
+	im->lines++;
+	return fail_unread(im, err);
+}
+
+int cells_import_schema(struct cells_import *im, const struct schema *from)
+{
+	im->ready = im->parted = true;
+	schema_free(&im->from);
+	return schema_copy(&im->from, from);
+}
+
+int cells_import_put(struct cells_import *im, const struct cells_line *l)
+{
+	if (im->failed)
+		return why(im->failed, "an earlier line was refused");
+	im->lines++;
+	return take_cell(im, l);
 }
 
 /* -- portions ----------------------------------------------------------- */
@@ -548,13 +702,16 @@ int cells_import_feed(struct cells_import *im, struct bytes data)
 
 int cells_import_end(struct cells_import *im)
 {
+	int r;
+
 	if (im->failed)
 		return why(im->failed, "an earlier line was refused");
 	if (im->partial.len) {
 		im->lines++;
 		return fail_unread(im, why(-EINVAL,
 					   "the last line does not end in a "
-					   "newline"));
+					   "newline: the stream is cut"));
 	}
-	return apply(im, im->nrows);
+	r = cells_frame_done(&im->frame);
+	return r < 0 ? fail_unread(im, r) : apply(im, im->nrows);
 }

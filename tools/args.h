@@ -36,6 +36,7 @@ int parse_get(struct request *rq);
 int parse_scan(struct request *rq);
 int parse_count_rows(struct request *rq);
 int parse_export(struct request *rq);
+int parse_copy(struct request *rq);
 int parse_counter(struct request *rq);
 
 /* -- what a write asks for (args_change.c) -------------------------------- */
@@ -56,5 +57,6 @@ int parse_cas(struct request *rq);
 int apply_schema(const struct request *rq, int from, struct alter *a);
 int parse_create(struct request *rq);
 int parse_alter(struct request *rq);
+int parse_import(struct request *rq);
 
 #endif

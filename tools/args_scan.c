@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tools/args.h"
 #include "tools/cellctl.h"
@@ -198,6 +199,34 @@ int parse_export(struct request *rq)
 	int code = common(rq, 0);
 
 	return code ? code : range(rq);
+}
+
+/* Are the two paths one directory? */
+static bool is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (stat(a, &x) == 0 && stat(b, &y) == 0 &&
+				 x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+int parse_copy(struct request *rq)
+{
+	int code = parse_export(rq);
+
+	if (code)
+		return code;
+	/* One store is opened once. */
+	if (rq->nwords == 4 && is_same(rq->words[0], rq->words[2])) {
+		rq->words[2] = rq->words[3];
+		rq->nwords = 3;
+	}
+	rq->writes = rq->nwords == 3;
+	if (table_name_check(bytes_str(rq->words[rq->nwords - 1])) < 0)
+		return fail_store(rq->words[rq->nwords - 1]);
+	if (rq->nwords == 3 && !strcmp(rq->words[1], rq->words[2]))
+		return fail_usage("%s is to be copied to itself", rq->words[1]);
+	return EXIT_DONE;
 }
 
 int parse_counter(struct request *rq)

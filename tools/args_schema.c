@@ -159,9 +159,17 @@ static int replace_by_text(const struct request *rq, struct alter *a)
 /* Before the store is open: who writes the text may be reading it. */
 static int read_schema_text(struct request *rq)
 {
+	int code;
+
 	if (!rq->schema_file)
 		return EXIT_DONE;
-	return read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
+	code = read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
+	/* No schema is empty: what was to write it has failed. */
+	if (code == EXIT_DONE && !rq->schema_text.len) {
+		why(-EINVAL, "the schema's text is empty");
+		return fail_store(rq->schema_file);
+	}
+	return code;
 }
 
 int apply_schema(const struct request *rq, int from, struct alter *a)
@@ -181,11 +189,26 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 	return code;
 }
 
+/* The name of a table that may be made, before its store is. */
+static int check_name(const struct request *rq)
+{
+	if (table_name_check(bytes_str(rq->words[1])) == 0)
+		return EXIT_DONE;
+	return fail_store(rq->words[1]);
+}
+
+int parse_import(struct request *rq)
+{
+	return rq->create ? check_name(rq) : EXIT_DONE;
+}
+
 int parse_create(struct request *rq)
 {
 	struct alter a = {0};
-	int code = read_schema_text(rq);
+	int code = check_name(rq);
 
+	if (code == EXIT_DONE)
+		code = read_schema_text(rq);
 	if (code)
 		return code;
 	schema_init(&a.to, getuid(), getgid());

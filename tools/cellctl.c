@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cellfs-version.h"
 #include "fs/descriptors.h"
@@ -108,6 +109,13 @@ int need_rest(const char *path)
 	return r ? EXIT_STORE : EXIT_DONE;
 }
 
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store)
 {
@@ -120,6 +128,10 @@ int open_store(const char *path, bool create, bool read_only,
 	if (r == -EBUSY)
 		fputs("  it is in use, and no mount of it can be seen: wait "
 		      "for that process to end\n",
+		      stderr);
+	if (r == -EBUSY && (is_pipe(0) || is_pipe(1)))
+		fputs("  if it is the other end of this pipe: cellctl copy "
+		      "takes a table to another\n  of the same store\n",
 		      stderr);
 	if (r == -ENOENT && !create)
 		fprintf(stderr, "  to make a store: cellctl init %s\n", path);

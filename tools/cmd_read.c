@@ -72,11 +72,6 @@ int cmd_scan(struct request *rq)
 	return walk(rq, rq->rows ? ROWS : CELLS, &n);
 }
 
-int cmd_export(struct request *rq)
-{
-	return cmd_scan(rq);
-}
-
 int cmd_count(struct request *rq)
 {
 	uint64_t n;

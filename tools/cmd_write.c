@@ -1,10 +1,9 @@
 /*
- * Commands that write cells: one row, a stream.
+ * Commands that write cells of one row.
  */
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/cells_import.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/print.h"
@@ -110,46 +109,4 @@ int cmd_cas(struct request *rq)
 		return printed ? printed : code;
 	}
 	return code;
-}
-
-/* -- streams -------------------------------------------------------------- */
-
-static int import_from(FILE *in, struct table *t)
-{
-	struct cells_import *im;
-	static char piece[1 << 18];
-	size_t n;
-	int r;
-
-	r = cells_import_new(t, 0, &im);
-	if (r < 0)
-		return r;
-	while (r == 0 && (n = fread(piece, 1, sizeof(piece), in)) > 0)
-		r = cells_import_feed(im, bytes_of(piece, n));
-	if (r == 0 && ferror(in))
-		r = why(-EIO, "cannot read the input");
-	if (r == 0)
-		r = cells_import_end(im);
-	if (r == 0)
-		fprintf(stderr, "%llu cells\n",
-			(unsigned long long)cells_import_lines(im));
-	cells_import_free(im);
-	return r;
-}
-
-int cmd_import(struct request *rq)
-{
-	struct bytes name = bytes_str(rq->words[1]);
-	int r = 0;
-
-	if (rq->create)
-		r = store_table_create(rq->store, name, NULL);
-	if (r == 0 || r == -EEXIST)
-		r = table_open(rq->store, name, &rq->table);
-	if (r < 0)
-		return fail_table(rq, rq->words[1], r);
-	r = import_from(stdin, rq->table);
-	if (r == 0)
-		r = store_sync(rq->store);
-	return r < 0 ? fail_store(rq->words[1]) : EXIT_DONE;
 }

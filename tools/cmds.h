@@ -10,7 +10,6 @@
 int cmd_get(struct request *rq);
 int cmd_scan(struct request *rq);
 int cmd_count(struct request *rq);
-int cmd_export(struct request *rq);
 int cmd_get_counter(struct request *rq);
 
 /* cmd_write.c */
@@ -18,7 +17,11 @@ int cmd_mutate(struct request *rq);
 int cmd_incr(struct request *rq);
 int cmd_append(struct request *rq);
 int cmd_cas(struct request *rq);
+
+/* cmd_stream.c */
+int cmd_export(struct request *rq);
 int cmd_import(struct request *rq);
+int cmd_copy(struct request *rq);
 
 /* cmd_table.c */
 int cmd_tables(struct request *rq);

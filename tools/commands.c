@@ -231,20 +231,39 @@ const struct command cellctl_commands[] = {
 	.name = "import", .args = "STORE TABLE < CELLS",
 	.line = "cells from text",
 	.help =
-"A line: row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
-"An empty timestamp is now. Lines of one row in a row are one atomic mutation.\n",
+"What export has written, which is verified: one that is cut or damaged is\n"
+"refused (exit 3), and how many cells were applied is said. Or lines of cells\n"
+"alone: row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
+"An empty timestamp is now. Lines of one row in a row are one atomic mutation; a\n"
+"row of an export is one unless it is over 4 MiB or 65536 cells.\n"
+"A table that is made has the export's schema. One that is there is warned of if\n"
+"it keeps less than the export holds.\n",
 	.example = "import --create ./data notes < notes.cells",
-	.options = O_CREATE,
-	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
-	.run = cmd_import,
+	.options = O_CREATE | O_JSON_IN,
+	.words_min = 2, .words_max = 2,
+	.parse = parse_import, .run = cmd_import,
 }, {
 	.name = "export", .args = "STORE TABLE > CELLS",
 	.line = "cells to text",
-	.help = "Every version, in order, in the form that import reads.\n",
+	.help =
+"Every version, in order, in the form that import reads and that can be written\n"
+"to a .cells; the schema before it and a count and checksum behind it, in lines\n"
+"that begin with a tab. With --raw a row's cells come as they were written.\n",
 	.example = "export ./data notes > notes.cells",
-	.options = (O_SELECT | O_RANGE) & ~O_FAMILY_LIMIT,
+	.options = ((O_SELECT | O_RANGE) & ~O_FAMILY_LIMIT) | O_RAW,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_export, .run = cmd_export,
+}, {
+	.name = "copy", .args = "STORE TABLE [STORE2] TABLE2",
+	.line = "a table to another",
+	.help =
+"Every version with its timestamp and its own ttl, as of now. TABLE2 is made\n"
+"with the schema of TABLE if it is absent, and goes again if that fails; else\n"
+"what it holds stays, and a warning says where it keeps less.\n",
+	.example = "copy ./data notes ./copy notes",
+	.options = ((O_SELECT | O_RANGE) & ~(O_FAMILY_LIMIT | O_JSON)) | O_RAW,
+	.words_min = 3, .words_max = 4, .needs = NEEDS_TABLE,
+	.parse = parse_copy, .run = cmd_copy,
 }, {
 	.name = "snapshot",
 	.args = "STORE\n"

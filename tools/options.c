@@ -109,6 +109,7 @@ static const struct option_word {
 	{"table", 't', W_TABLE, "TABLE", O_TABLE,
 	 "of this table, not of the whole store"},
 	{"json", 0, W_JSON, NULL, O_JSON, "one JSON object a line"},
+	{"json", 0, W_JSON, NULL, O_JSON_IN, "as export --json writes it"},
 };
 
 #define WORDS (sizeof(option_words) / sizeof(option_words[0]))

@@ -8,6 +8,7 @@
 #include "fs/cells.h"
 #include "tools/cellctl.h"
 #include "tools/json.h"
+#include "tools/json_cells.h"
 
 #define OUTPUT_BYTES (1u << 16)
 
@@ -102,6 +103,60 @@ static int json_cell(const struct cell *c)
 int print_cell(const struct cell *c)
 {
 	return json ? json_cell(c) : printed(cells_format(c, &output));
+}
+
+/* -- exports -------------------------------------------------------------- */
+
+/* The lines of text from @from on become JSON, or stay. */
+static int print_notes(size_t from)
+{
+	struct buf text = {0};
+	const uint8_t *p, *lf, *end;
+	int r = 0;
+
+	if (!json)
+		return printed(0);
+	if (buf_append(&text, output.data + from, output.len - from) < 0)
+		return fail_memory();
+	output.len = from;
+	end = text.data + text.len;
+	for (p = text.data; r == 0 && p < end; p = lf + 1) {
+		lf = memchr(p, '\n', (size_t)(end - p));
+		r = json_note(&output, bytes_of(p, (size_t)(lf - p)));
+	}
+	buf_free(&text);
+	return printed(r);
+}
+
+int print_head(struct cells_frame *f, const struct schema *schema)
+{
+	size_t from = output.len;
+
+	if (cells_frame_begin(f, schema, &output) < 0)
+		return fail_memory();
+	return print_notes(from);
+}
+
+int print_framed(struct cells_frame *f, const struct cell *c)
+{
+	size_t from = output.len;
+
+	if (cells_format(c, &output) < 0)
+		return fail_memory();
+	cells_frame_wrote(f, bytes_of(output.data + from, output.len - from));
+	if (!json)
+		return printed(0);
+	output.len = from;
+	return json_cell(c);
+}
+
+int print_tail(struct cells_frame *f)
+{
+	size_t from = output.len;
+
+	if (cells_frame_end(f, &output) < 0)
+		return fail_memory();
+	return print_notes(from);
 }
 
 int print_value(const struct cell *c)

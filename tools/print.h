@@ -5,6 +5,8 @@
  *	cell	 .cells (fs/cells.h)	 {"row":,"family":,"qualifier":,
  *					  "timestamp":,"value":[,"ttl":]
  *					  [,"kind":]}
+ *	notes	 fs/cells_frame.h	 {"export":1} {"schema":LINE}
+ *					 {"cells":,"xxh64":}
  *	name	 NAME			 {"table":NAME}
  *	schema	 as in .schema		 {"table":,"families":,"mode":,"uid":,
  *					  "gid":,"family":[{"name":,...}]}
@@ -16,7 +18,7 @@
 #ifndef CELLFS_TOOLS_PRINT_H
 #define CELLFS_TOOLS_PRINT_H
 
-#include "store/store.h"
+#include "fs/cells_frame.h"
 
 /* From here on JSON. */
 void print_json(void);
@@ -25,6 +27,10 @@ int print_cell(const struct cell *c);
 /* The value alone, raw. */
 int print_value(const struct cell *c);
 int print_row(struct bytes row);
+/* An export: its head, a cell of it, its end. The sum is that of the text. */
+int print_head(struct cells_frame *f, const struct schema *schema);
+int print_framed(struct cells_frame *f, const struct cell *c);
+int print_tail(struct cells_frame *f);
 /* A counter's cell: only the number, or a cell with "counter" for "value". */
 int print_counter(const struct cell *c, int64_t n);
 /* A table or a namespace (@what). */

@@ -37,6 +37,7 @@ enum {
 	O_ALL = 1 << 18,
 	O_STAMP = 1 << 19, /* --timestamp of what is written */
 	O_TABLE = 1 << 20,
+	O_JSON_IN = 1 << 21,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,

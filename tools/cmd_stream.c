@@ -1,0 +1,420 @@
+/*
+ * Commands that move tables: to text, from text, to another table.
+ *
+ * Text is in the frame of fs/cells_frame.h. The store that cells go to is
+ * opened when the first of them has come: input that is empty or no text of
+ * cells makes neither store nor table, and whoever writes it may have the same
+ * store open until then.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "fs/cells_import.h"
+#include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/json_cells.h"
+#include "tools/print.h"
+
+/* -- reading a table ------------------------------------------------------ */
+
+/*
+ * Cells of one row, in the order in which they were written: what a marker
+ * hides depends on it. Names and values lie in bytes.
+ */
+struct row {
+	struct buf key, bytes;
+	struct row_cell {
+		struct cell cell;
+		size_t at; /* in the order of the scan */
+	} * cells;
+	size_t n, cap;
+};
+
+static void row_free(struct row *row)
+{
+	buf_free(&row->key);
+	buf_free(&row->bytes);
+	free(row->cells);
+}
+
+/* A compaction may give many the same sequence. */
+static int by_sequence(const void *a, const void *b)
+{
+	const struct row_cell *x = a, *y = b;
+
+	if (x->cell.seq != y->cell.seq)
+		return x->cell.seq < y->cell.seq ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int row_add(struct row *row, const struct cell *c)
+{
+	if (row->n == row->cap) {
+		size_t cap = row->cap ? 2 * row->cap : 64;
+		struct row_cell *cells =
+			realloc(row->cells, cap * sizeof(*cells));
+
+		if (!cells)
+			return fail_memory();
+		row->cells = cells;
+		row->cap = cap;
+	}
+	row->cells[row->n] = (struct row_cell){*c, row->n};
+	row->n++;
+	if (buf_append(&row->bytes, c->family.data, c->family.len) < 0 ||
+	    buf_append(&row->bytes, c->qualifier.data, c->qualifier.len) < 0 ||
+	    buf_append(&row->bytes, c->value.data, c->value.len) < 0)
+		return fail_memory();
+	return EXIT_DONE;
+}
+
+typedef int cell_taker(void *arg, const struct cell *c); /* an exit code */
+
+static int row_give(struct row *row, cell_taker *take, void *arg)
+{
+	const uint8_t *p = row->bytes.data;
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; i < row->n; i++) {
+		struct cell *c = &row->cells[i].cell;
+
+		c->row = buf_bytes(&row->key);
+		c->family.data = p;
+		c->qualifier.data = p + c->family.len;
+		c->value.data = c->qualifier.data + c->qualifier.len;
+		p = c->value.data + c->value.len;
+	}
+	if (row->n > 1)
+		qsort(row->cells, row->n, sizeof(*row->cells), by_sequence);
+	for (size_t i = 0; code == EXIT_DONE && i < row->n; i++)
+		code = take(arg, &row->cells[i].cell);
+	row->n = row->bytes.len = 0;
+	return code;
+}
+
+static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
+		    void *arg)
+{
+	struct row row = {0};
+	int r, code = EXIT_DONE;
+	struct cell c;
+
+	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
+		if (r < 0) {
+			code = fail_store(rq->words[1]);
+			break;
+		}
+		if (!bytes_eq(c.row, buf_bytes(&row.key))) {
+			code = row_give(&row, take, arg);
+			if (code == EXIT_DONE && buf_set(&row.key, c.row) < 0)
+				code = fail_memory();
+		}
+		if (code == EXIT_DONE)
+			code = row_add(&row, &c);
+	}
+	if (code == EXIT_DONE)
+		code = row_give(&row, take, arg);
+	row_free(&row);
+	return code;
+}
+
+/* All that the request asks for goes to @take. */
+static int walk(struct request *rq, cell_taker *take, void *arg)
+{
+	int r, code = EXIT_DONE;
+	struct scan *sc;
+	struct cell c;
+
+	if (scan_open(rq->table, &rq->spec, &sc) < 0)
+		return fail_store(rq->words[1]);
+	if (rq->spec.raw) {
+		code = walk_raw(sc, rq, take, arg);
+		scan_close(sc);
+		return code;
+	}
+	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0)
+		code = r < 0 ? fail_store(rq->words[1]) : take(arg, &c);
+	scan_close(sc);
+	return code;
+}
+
+/* The columns that are named must be of families; and the schema. */
+static int look_at_source(struct request *rq, struct schema *schema)
+{
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
+		code = need_family(rq, rq->columns.names[i].family);
+	if (code == EXIT_DONE && table_schema(rq->table, schema) < 0)
+		code = fail_store(rq->words[1]);
+	return code;
+}
+
+static int export_cell(void *arg, const struct cell *c)
+{
+	return print_framed(arg, c);
+}
+
+int cmd_export(struct request *rq)
+{
+	struct cells_frame frame = {0};
+	struct schema schema = {0};
+	int code = look_at_source(rq, &schema);
+
+	if (code == EXIT_DONE)
+		code = print_head(&frame, &schema);
+	if (code == EXIT_DONE)
+		code = walk(rq, export_cell, &frame);
+	/* What has failed has no end. */
+	if (code == EXIT_DONE)
+		code = print_tail(&frame);
+	cells_frame_free(&frame);
+	schema_free(&schema);
+	return code;
+}
+
+/* -- where cells go to ---------------------------------------------------- */
+
+struct target {
+	const char *path, *name;
+	bool create;
+	struct store *store;
+	struct table *table;
+	bool made; /* the table */
+	int code;  /* of a failure that was said; 0 = none */
+};
+
+/* To keep all that comes the table's schema is to be changed. */
+static int warn_of_less(struct target *t, const struct schema *from)
+{
+	struct schema schema = {0};
+	char say[400];
+
+	if (table_schema(t->table, &schema) < 0)
+		return fail_store(t->name);
+	if (schema_keeps_less(from, &schema, say, sizeof(say)))
+		fprintf(stderr,
+			"cellctl: %s: warning: %s: what is beyond is not kept\n"
+			"  to keep it, alter the table first and do this "
+			"again\n",
+			t->name, say);
+	schema_free(&schema);
+	return EXIT_DONE;
+}
+
+static int open_target(struct target *t, const struct schema *from)
+{
+	struct bytes name = bytes_str(t->name);
+	struct request rq = {.words = &t->path};
+	int r, code = EXIT_DONE;
+
+	if (!t->store)
+		code = open_store(t->path, t->create, false, &t->store);
+	if (code)
+		return code;
+	table_unref(t->table);
+	t->table = NULL;
+	r = table_open(t->store, name, &t->table);
+	if (r == 0)
+		return from ? warn_of_less(t, from) : EXIT_DONE;
+	if (r == -ENOENT && t->create) {
+		r = store_table_create(t->store, name, from);
+		t->made = r == 0;
+		if (r == 0)
+			r = table_open(t->store, name, &t->table);
+	}
+	if (r == 0)
+		return EXIT_DONE;
+	rq.store = t->store;
+	return fail_table(&rq, t->name, r);
+}
+
+/* A table that was made for what did not come goes again. */
+static int close_target(struct target *t, bool drop, int code)
+{
+	if (code && t->made && drop &&
+	    store_table_drop(t->store, bytes_str(t->name), false) == 0)
+		fprintf(stderr, "  the table %s is not made\n", t->name);
+	if (!t->store)
+		return code;
+	if (code == EXIT_DONE && store_sync(t->store) < 0)
+		code = fail_store(t->name);
+	return close_store(t->store, t->table, code);
+}
+
+/* -- import --------------------------------------------------------------- */
+
+static int find_target(void *arg, const struct schema *from, struct table **out)
+{
+	struct target *t = arg;
+
+	t->code = open_target(t, from);
+	if (t->code)
+		return -ECANCELED;
+	table_ref(t->table);
+	*out = t->table;
+	return 0;
+}
+
+static int feed_text(struct cells_import *im)
+{
+	static char piece[1 << 18];
+	size_t n;
+	int r = 0;
+
+	while (r == 0 && (n = fread(piece, 1, sizeof(piece), stdin)) > 0)
+		r = cells_import_feed(im, bytes_of(piece, n));
+	return r;
+}
+
+static int feed_json(struct cells_import *im)
+{
+	struct buf text = {0};
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int r = 0;
+
+	while (r == 0 && (n = getline(&line, &cap, stdin)) > 0) {
+		text.len = 0;
+		r = json_line(bytes_of(line, (size_t)n), &text);
+		if (r == 0 && line[n - 1] != '\n')
+			r = why(-EINVAL, "the last line does not end in a "
+					 "newline: the stream is cut");
+		if (r < 0)
+			r = cells_import_refuse(im, r);
+		else
+			r = cells_import_feed(im, buf_bytes(&text));
+	}
+	free(line);
+	buf_free(&text);
+	return r;
+}
+
+static int say_empty(const struct target *t)
+{
+	struct stat st;
+
+	why(-EINVAL, "the input is empty: nothing is imported");
+	fail_store(t->name);
+	if (fstat(0, &st) == 0 && S_ISFIFO(st.st_mode))
+		fputs("  within one store: cellctl copy STORE TABLE TABLE2\n",
+		      stderr);
+	return EXIT_STORE;
+}
+
+static int import_all(struct request *rq, struct target *t, uint64_t *applied)
+{
+	struct cells_import *im;
+	int r, code = EXIT_DONE;
+
+	if (cells_import_new_late(find_target, t, 0, &im) < 0)
+		return fail_memory();
+	r = rq->json ? feed_json(im) : feed_text(im);
+	if (r == 0 && ferror(stdin))
+		r = why(-EIO, "cannot read the input");
+	if (r == 0 && cells_import_is_empty(im))
+		code = say_empty(t);
+	else if (r == 0)
+		r = cells_import_end(im);
+	*applied = cells_import_applied(im);
+	if (t->code)
+		code = t->code;
+	else if (r < 0)
+		code = fail_store(t->name);
+	if (r < 0)
+		fprintf(stderr, "  %llu cells before that are applied\n",
+			(unsigned long long)*applied);
+	cells_import_free(im);
+	return code;
+}
+
+int cmd_import(struct request *rq)
+{
+	struct target t = {.path = rq->words[0],
+			   .name = rq->words[1],
+			   .create = rq->create};
+	uint64_t applied = 0;
+	int code = import_all(rq, &t, &applied);
+
+	code = close_target(&t, !applied, code);
+	if (code == EXIT_DONE)
+		fprintf(stderr, "%llu cells\n", (unsigned long long)applied);
+	return code;
+}
+
+/* -- copy ----------------------------------------------------------------- */
+
+struct copy {
+	struct cells_import *import;
+	const char *name;
+};
+
+static int copy_cell(void *arg, const struct cell *c)
+{
+	struct copy *copy = arg;
+	struct cells_line l = {
+		.row = c->row,
+		.family = c->family,
+		.qualifier = c->qualifier,
+		.value = c->value,
+		.ts = c->ts,
+		.ttl_ms = c->ttl_ms,
+		.op = c->kind,
+	};
+
+	return cells_import_put(copy->import, &l) < 0 ? fail_store(copy->name)
+						      : EXIT_DONE;
+}
+
+static int copy_all(struct request *rq, struct target *t,
+		    const struct schema *schema, uint64_t *applied)
+{
+	struct copy copy = {.name = t->name};
+	int code;
+
+	if (cells_import_new(t->table, 0, &copy.import) < 0 ||
+	    cells_import_schema(copy.import, schema) < 0) {
+		cells_import_free(copy.import);
+		return fail_memory();
+	}
+	code = walk(rq, copy_cell, &copy);
+	if (code == EXIT_DONE && cells_import_end(copy.import) < 0)
+		code = fail_store(t->name);
+	*applied = cells_import_applied(copy.import);
+	cells_import_free(copy.import);
+	return code;
+}
+
+int cmd_copy(struct request *rq)
+{
+	bool within = rq->nwords == 3;
+	struct target t = {.path = rq->words[within ? 0 : 2],
+			   .name = rq->words[rq->nwords - 1],
+			   .create = true,
+			   .store = within ? rq->store : NULL};
+	struct schema schema = {0};
+	uint64_t applied = 0;
+	int code = look_at_source(rq, &schema);
+
+	if (code == EXIT_DONE)
+		code = open_target(&t, &schema);
+	if (code == EXIT_DONE)
+		code = copy_all(rq, &t, &schema, &applied);
+	if (code && t.table && !t.made)
+		fprintf(stderr, "  %llu cells were copied\n",
+			(unsigned long long)applied);
+	/* Both tables go before the store that they are of. */
+	if (within) {
+		table_unref(rq->table);
+		rq->table = NULL;
+		rq->store = NULL;
+	}
+	code = close_target(&t, true, code);
+	schema_free(&schema);
+	if (code == EXIT_DONE)
+		fprintf(stderr, "%llu cells\n", (unsigned long long)applied);
+	return code;
+}
