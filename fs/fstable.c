@@ -18,6 +18,7 @@ struct fstable {
 	bool asked, cell_ttl; /* whether cells have a ttl of their own */
 	int64_t changed_ms;
 	struct fstable_count counts[COUNTS];
+	struct schema_absent absent; /* has its own lock */
 };
 
 int fstable_new(struct table *t, struct fstable **out)
@@ -31,6 +32,7 @@ int fstable_new(struct table *t, struct fstable **out)
 	ft->table = t;
 	ft->refs = 1;
 	pthread_mutex_init(&ft->lock, NULL);
+	schema_absent_init(&ft->absent);
 	*out = ft;
 	return 0;
 }
@@ -68,6 +70,7 @@ void fstable_unref(struct fstable *ft)
 	schema_free(&ft->schema);
 	for (int i = 0; i < COUNTS; i++)
 		count_free(&ft->counts[i]);
+	schema_absent_destroy(&ft->absent);
 	pthread_mutex_destroy(&ft->lock);
 	free(ft);
 }
@@ -164,6 +167,23 @@ int fstable_fixed(struct fstable *ft)
 		r = ft->schema.fixed;
 	pthread_mutex_unlock(&ft->lock);
 	return r;
+}
+
+int fstable_plain(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = schema_is_plain(&ft->schema);
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+struct schema_absent *fstable_absent(struct fstable *ft)
+{
+	return &ft->absent;
 }
 
 /* Once: later ones come through the mount, which says so. Under the lock. */

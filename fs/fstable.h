@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "fs/schema_absent.h"
 #include "store/store.h"
 
 struct fstable;
@@ -67,6 +68,10 @@ int fstable_family(struct fstable *ft, struct bytes family,
 		   struct family_attrs *out);
 /* 1 if undeclared families are refused, 0, -ENOENT. */
 int fstable_fixed(struct fstable *ft);
+/* 1 if the schema says no more than that of a new table, 0, -ENOENT. */
+int fstable_plain(struct fstable *ft);
+/* Is .schema there? Lives as long as @ft. */
+struct schema_absent *fstable_absent(struct fstable *ft);
 /*
  * 1 if cells of any family can expire, FSTABLE_CELL_TTL if some by a ttl of
  * their own, 0, -ENOENT.

@@ -318,11 +318,13 @@ static int next_fixed(struct listing *ls)
 	}
 	while ((name = fixed_name(ls->fs, &ls->dir, ls->offset - 2))) {
 		ls->offset++;
-		r = *name ? fs_lookup(ls->fs, &ls->dir, bytes_str(name), &p,
-				      &st)
-			  : 0;
-		if (*name)
-			place_release(&p);
+		if (!*name)
+			continue;
+		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), &p, &st);
+		if (r > 0 && p.kind == NODE_SCHEMA &&
+		    schema_absent_to_all(fstable_absent(p.table)))
+			r = 0;
+		place_release(&p);
 		if (r <= 0)
 			continue;
 		*e = (struct listing_entry){

@@ -19,6 +19,23 @@ static void note_bad_view(struct fs *fs, uint64_t parent, const char *name)
 	buf_free(&path);
 }
 
+/* As schema_absent_look(), of a .schema that the table has. */
+static int look_for_schema(struct fs *fs, fuse_req_t req,
+			   const struct place *schema)
+{
+	struct fstable *ft = schema->table;
+	int r = fstable_plain(ft);
+
+	if (r >= 0)
+		r = schema_absent_look(fstable_absent(ft),
+				       fuse_req_ctx(req)->pid, r);
+	/* The kernel waits for nothing when it is told of attributes only. */
+	if (r == -ESTALE && fs->session)
+		fuse_lowlevel_notify_inval_inode(fs->session, schema->parent,
+						 -1, 0);
+	return r;
+}
+
 /*
  * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
  * that may be believed; an error.
@@ -35,14 +52,12 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r < 0)
 		goto out;
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
-	if (r > 0 && child.kind == NODE_SCHEMA &&
-	    writes_is_schema_absent(fs, fstable_id(child.table),
-				    fuse_req_ctx(req)->pid)) {
-		r = 0;
-	} else if (r > 0) {
+	if (r > 0 && child.kind == NODE_SCHEMA)
+		r = look_for_schema(fs, req, &child);
+	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
-	} else if (r == 0) {
+	} else if (r == 0 && child.kind != NODE_SCHEMA) {
 		e->entry_timeout = place_negative_timeout(fs, &child);
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
 		/* ENOENT says too little about a view that cannot be. */
@@ -75,11 +90,16 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		nodes_forget(fs->nodes, e.ino, 1);
 }
 
-static int do_getattr(struct fs *fs, uint64_t ino, struct fuse_file_info *fi,
-		      struct stat *st, double *timeout)
+static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
+		      struct fuse_file_info *fi, struct stat *st,
+		      double *timeout)
 {
 	struct place p;
 	int r = place_of(fs, ino, &p);
+
+	if (r == 0 && p.kind == NODE_TABLE)
+		schema_absent_table_asked(fstable_absent(p.table),
+					  fuse_req_ctx(req)->pid);
 
 	/* A reader has one value, whatever the name has become. */
 	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER &&
@@ -108,7 +128,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int r;
 
 	fs_count(fs, FS_GETATTR);
-	r = do_getattr(fs, ino, fi, &st, &timeout);
+	r = do_getattr(fs, req, ino, fi, &st, &timeout);
 	if (r < 0)
 		fs_reply_err(req, "getattr", ino, NULL, r);
 	else

@@ -101,8 +101,8 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 		if (r > 0)
 			r = fs_entry(fs, parent, &child, &st, e);
 		if (!r)
-			writes_schema_absent(fs, fstable_id(child.table),
-					     fuse_req_ctx(req)->pid);
+			schema_absent_made(fstable_absent(child.table),
+					   fuse_req_ctx(req)->pid);
 		break;
 	case NODE_ROW:
 	case NODE_ROW_PIECE:

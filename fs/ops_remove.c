@@ -56,8 +56,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		}
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
-		writes_schema_absent(fs, fstable_id(child.table),
-				     fuse_req_ctx(req)->pid);
+		schema_absent_removed(fstable_absent(child.table));
 		r = 0;
 	} else {
 		r = why(-EACCES, "this file cannot be removed");

@@ -60,9 +60,12 @@ static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 			   const struct stat *st, struct fuse_file_info *fi,
 			   struct fuse_entry_param *e)
 {
+	bool made = child->kind == NODE_SCHEMA &&
+		    schema_absent_may_make(fstable_absent(child->table),
+					   fuse_req_ctx(req)->pid);
 	int r;
 
-	if (fi->flags & O_EXCL && child->kind != NODE_SCHEMA)
+	if (fi->flags & O_EXCL && !made)
 		return -EEXIST;
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;

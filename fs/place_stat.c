@@ -96,18 +96,25 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 static int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 {
 	int64_t changed_ms = fstable_changed_ms(p->table);
+	struct schema schema = {0};
 	struct buf text = {0};
 	int r;
 
 	r = place_stat_blank(fs, p, st);
 	if (r <= 0)
 		return r;
-	r = fstable_schema_text(p->table, &text);
+	r = fstable_schema(p->table, &schema);
+	if (r == 0)
+		r = schema_format(&schema, &text);
 	if (r == 0) {
 		set_size(st, text.len);
-		if (changed_ms)
+		/* Whatever is put there is newer than one nobody wrote. */
+		if (schema_is_plain(&schema))
+			set_times(st, 0);
+		else if (changed_ms)
 			set_times(st, changed_ms);
 	}
+	schema_free(&schema);
 	buf_free(&text);
 	return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
@@ -380,6 +387,9 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	/* A dead daemon's root is not to look alive for long. */
 	if (p->node == FUSE_ROOT_ID)
 		return 1;
+	if (p->kind == NODE_TABLE &&
+	    schema_absent_is_asked(fstable_absent(p->table)))
+		return 0;
 	switch (p->kind) {
 	case NODE_VALUE:
 	case NODE_PAST:

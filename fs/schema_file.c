@@ -43,8 +43,10 @@ static int take(struct fs *fs, const struct place *p, struct bytes text,
 	a.dry = dry;
 	if (r == 0)
 		r = table_change(fstable_table(p->table), &a);
-	if (r == 0 && !dry)
+	if (r == 0 && !dry) {
+		schema_absent_written(fstable_absent(p->table));
 		fs_table_changed(fs, p->parent);
+	}
 	alter_free(&a);
 	schema_free(&now);
 	return r;

@@ -43,32 +43,3 @@ uint64_t writes_bytes(struct write_state *ws)
 {
 	return scratch_bytes(ws->scratch) + ws->budget.held;
 }
-
-void writes_schema_absent(struct fs *fs, uint64_t table, pid_t asker)
-{
-	struct write_state *ws = fs->writes;
-
-	pthread_mutex_lock(&ws->lock);
-	ws->absent[ws->absent_next++ % SCHEMAS_ABSENT_MAX] =
-		(struct schema_absent){.table = table, .asker = asker};
-	pthread_mutex_unlock(&ws->lock);
-}
-
-bool writes_is_schema_absent(struct fs *fs, uint64_t table, pid_t asker)
-{
-	struct write_state *ws = fs->writes;
-	bool absent = false;
-
-	pthread_mutex_lock(&ws->lock);
-	for (unsigned i = 0; i < SCHEMAS_ABSENT_MAX; i++) {
-		struct schema_absent *a = &ws->absent[i];
-
-		if (!a->asker || a->table != table)
-			continue;
-		/* Whoever asks, it was asked for: from now on it is there. */
-		absent |= a->asker == asker;
-		*a = (struct schema_absent){0};
-	}
-	pthread_mutex_unlock(&ws->lock);
-	return absent;
-}

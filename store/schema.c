@@ -80,6 +80,17 @@ bool schema_equal(const struct schema *a, const struct schema *b)
 	return true;
 }
 
+bool schema_is_plain(const struct schema *s)
+{
+	struct family_attrs defaults;
+
+	family_attrs_default(&defaults);
+	for (uint32_t i = 0; i < s->nfamilies; i++)
+		if (!attrs_equal(&s->families[i].attrs, &defaults))
+			return false;
+	return !s->fixed;
+}
+
 /* The first family whose name is not less than @family: is it @family? */
 static bool find(const struct schema *s, struct bytes family, uint32_t *at)
 {

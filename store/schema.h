@@ -115,6 +115,8 @@ void schema_init(struct schema *s, uint32_t uid, uint32_t gid);
 void schema_free(struct schema *s); /* safe on a zeroed one */
 int schema_copy(struct schema *to, const struct schema *from);
 bool schema_equal(const struct schema *a, const struct schema *b);
+/* Open, and each family as a new one is: nobody has said more. */
+bool schema_is_plain(const struct schema *s);
 
 /* As schema_find(), of any number of families. */
 int schema_search(const struct schema *s, struct bytes family);

@@ -13,6 +13,7 @@
 #define RETRY_NS 1000000000ull
 /* A store that was not read for so long is not being read. */
 #define READ_NS 10000000000ull
+#define FRESH_MS 3600000
 
 struct task {
 	struct tree *tree; /* referenced, marked compacting */
@@ -256,6 +257,19 @@ static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
 	return NULL;
 }
 
+/*
+ * A table that is being restored can get its cells before its schema, which may
+ * keep more versions than a new one does. So as long as nobody has said how
+ * many it keeps, one that was made a moment ago loses none but by a compaction
+ * that somebody asks for. Under state.
+ */
+static bool is_fresh(struct lsm *db, const struct lsm_table *t)
+{
+	int64_t age = os_now_ms(db->os) - t->made_ms;
+
+	return t->made_ms && age < FRESH_MS && schema_is_plain(&t->now->schema);
+}
+
 /* Marks the tree, for which there is work. Under state. */
 static void begin_task(struct lsm *db, size_t table, uint32_t family,
 		       struct task *out)
@@ -267,6 +281,8 @@ static void begin_task(struct lsm *db, size_t table, uint32_t family,
 	out->table = db->tables[table]->base.id;
 	out->levels = t->levels;
 	out->attrs = st->schema.families[family].attrs;
+	if (is_fresh(db, db->tables[table]))
+		out->attrs.versions = UINT32_MAX;
 	tree_ref(t);
 	levels_ref(t->levels);
 	t->compacting = true;

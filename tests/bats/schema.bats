@@ -251,3 +251,75 @@ os.close(fd)' "$M/T/.schema"
 	grep -q "versions 7" "$M/T/.schema"
 	[ "$(ls -A "$M/T" | grep -v '^.schema$')" = R ]
 }
+
+# of_maker CODE: runs it in Python; t is the path of a table that it has made.
+of_maker() {
+	run -0 python3 -c 'import os, sys
+t = sys.argv[1] + "/New"
+os.mkdir(t)
+exec(sys.argv[2])' "$M" "$1"
+}
+
+@test "who makes a table finds its schema at once, however it looks" {
+	of_maker 'print(open(t + "/.schema").read())'
+	[[ $output == "families open"* ]]
+	rm -r "$M/New"
+	of_maker 'print(os.stat(t + "/.schema").st_size, os.listdir(t))'
+	[[ $output == *"['.schema']" ]]
+	rm -r "$M/New"
+	of_maker 'print(os.path.exists(t + "/.schema"))'
+	[ "$output" = True ]
+	rm -r "$M/New"
+	of_maker 'os.stat(t); print(os.access(t + "/.schema", os.R_OK))'
+	[ "$output" = True ]
+	rm -r "$M/New"
+	of_maker 'd = os.open(t, os.O_RDONLY); os.stat(d)
+print(os.path.exists(t), os.stat(".schema", dir_fd=d).st_nlink)'
+	[ "$output" = "True 1" ]
+	rm -r "$M/New"
+	of_maker 'os.chdir(t); os.stat("."); print(len(open(".schema").read()) > 10)'
+	[ "$output" = True ]
+	rm -r "$M/New"
+	# The first look is to make it, and it is there for the second.
+	of_maker 'os.close(os.open(t + "/.schema", os.O_CREAT | os.O_EXCL))
+print(os.path.exists(t + "/.schema"))
+try:
+	os.open(t + "/.schema", os.O_CREAT | os.O_EXCL)
+except FileExistsError:
+	print("exists")'
+	[ "$output" = "True
+exists" ]
+	rm -r "$M/New"
+	of_maker 'd = os.open(t, os.O_RDONLY); os.stat(d)
+f = os.open(".schema", os.O_CREAT | os.O_EXCL | os.O_WRONLY, dir_fd=d)
+os.write(f, b"family f"); os.close(f)
+print(open(t + "/.schema").readline())'
+	[ "$output" = "families fixed" ]
+}
+
+@test "a schema that was removed is absent until it is made, and comes back" {
+	mkdir "$M/T"
+	echo "family f" > "$M/T/.schema"
+	rm "$M/T/.schema"
+	[ ! -e "$M/T/.schema" ]
+	[ -z "$(ls -A "$M/T")" ]
+	# What it says holds.
+	run ! mkdir -p "$M/T/R/g"
+	(set -C; echo "family h" > "$M/T/.schema")
+	[ "$(grep '^family ' "$M/T/.schema")" = "family h" ]
+	[ "$(ls -A "$M/T" | tr '\n' ' ')" = ".schema R " ]
+	run ! bash -c "set -C; echo 'family i' > '$M/T/.schema'"
+	[[ $output == *"cannot overwrite"* ]]
+	rm "$M/T/.schema"
+	remount_store
+	[ "$(grep '^family ' "$M/T/.schema")" = "family h" ]
+}
+
+@test "a schema that nobody wrote is as old as can be" {
+	mkdir -p "$M/T/R/f"
+	[ "$(stat -c %Y "$M/T/.schema")" -eq 0 ]
+	echo "family f" > "$M/T/.schema"
+	[ "$(stat -c %Y "$M/T/.schema")" -gt 1600000000 ]
+	remount_store
+	[ "$(stat -c %Y "$M/T/.schema")" -gt 1600000000 ]
+}

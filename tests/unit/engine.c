@@ -897,6 +897,65 @@ static void level_0_may_be_deep_until_somebody_reads(void **state)
 	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
 }
 
+/* How many versions of row000 f:q are seen when 20 are kept. */
+static int versions_of_twenty(struct temp_store *s)
+{
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.row_start = bytes_str("row000"),
+		.row_stop = bytes_str("row000"),
+		.row_stop_inclusive = true,
+	};
+	struct schema schema;
+	struct cell cell;
+	struct scan *sc;
+	int n = 0;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.versions = 20;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	while (scan_next(sc, &cell) > 0)
+		n++;
+	scan_close(sc);
+	return n;
+}
+
+/* Twelve versions of each row, merged by then. */
+static void put_twelve(struct temp_store *s)
+{
+	char row[16], value[64];
+
+	memset(value, 'v', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	for (int version = 1; version <= 12; version++)
+		for (int i = 0; i < 200; i++) {
+			snprintf(row, sizeof(row), "row%03d", i);
+			assert_int_equal(
+				temp_put(s, row, "f", "q", version, value), 1);
+		}
+	assert_true(stat_of(s->store, "compactions_total") > 0);
+}
+
+/* A restore can put rows before it comes to the schema. */
+static void a_new_table_keeps_all_versions_until_it_has_a_schema(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	put_twelve(s);
+	assert_int_equal(versions_of_twenty(s), 12);
+}
+
+static void a_new_table_loses_versions_when_asked_to_compact(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	put_twelve(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(versions_of_twenty(s), 3);
+}
+
 static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
 {
 	char row[16];
@@ -1330,6 +1389,8 @@ int main(void)
 		BOTH(a_batch_reads_what_it_wrote_before),
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		SMALL(what_is_written_in_order_is_not_merged),
+		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
+		SMALL(a_new_table_loses_versions_when_asked_to_compact),
 		cmocka_unit_test_setup_teardown(
 			what_was_flushed_is_merged_when_nobody_writes, setup,
 			teardown),
