@@ -13,7 +13,7 @@
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 {
 	struct family_attrs attrs;
-	int r = store_health(fs->store);
+	int r = table_writable(fstable_table(p->table));
 
 	if (r < 0)
 		return r;
@@ -98,7 +98,8 @@ static int mutate_one(const struct place *p, struct change *c,
 
 	/* With -o sync the store syncs all, whatever it is asked. */
 	return table_mutate(fstable_table(p->table), &m,
-			    flags & CELLFILE_SYNC ? MUTATE_SYNC : 0);
+			    MUTATE_ADMITTED |
+				    (flags & CELLFILE_SYNC ? MUTATE_SYNC : 0));
 }
 
 /* The timestamp for a put of @p. */

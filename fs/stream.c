@@ -101,7 +101,8 @@ static int open_import(struct stream *s, bool sync)
 	if (store_is_read_only(fs->store))
 		return why(-EROFS, "the store is open for reading only");
 	r = cells_import_new(fstable_table(s->place.table),
-			     sync ? MUTATE_SYNC : 0, &s->import);
+			     MUTATE_ADMITTED | (sync ? MUTATE_SYNC : 0),
+			     &s->import);
 	if (r < 0)
 		return r;
 	nodes_walk(fs->nodes, s->place.parent, table_step, &s->table_node);

@@ -174,7 +174,9 @@ static void note_size(struct writer *w)
 /* REQUIRES: lock. */
 static int write_draft(struct writer *w, struct bytes data, uint64_t off)
 {
-	int err = store_health(w->fs->store);
+	int err = w->type == WRITER_CELL
+			  ? table_writable(fstable_table(w->place.table))
+			  : store_health(w->fs->store);
 
 	if (err)
 		return err;

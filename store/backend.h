@@ -99,6 +99,7 @@ struct store_ops {
 	/* NULL: it has no directory. The name was checked. */
 	int (*keep)(struct store *s, const char *name, struct bytes content);
 	int (*health)(struct store *s);
+	int (*writable)(struct store *s); /* NULL: as health */
 	int64_t (*now_ms)(struct store *s);
 };
 

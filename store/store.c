@@ -94,6 +94,13 @@ int store_close(struct store *s)
 
 /* -- writing -------------------------------------------------------------- */
 
+int table_writable(struct table *t)
+{
+	struct store *s = t->store;
+
+	return s->ops->writable ? s->ops->writable(s) : s->ops->health(s);
+}
+
 int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
 	char key[TRACE_KEY_MAX];

@@ -139,6 +139,8 @@ int store_table_next(struct store *s, struct bytes after,
 
 enum {
 	MUTATE_SYNC = 1, /* on disk when it returns */
+	/* table_writable() was asked before: what is kept back serves it. */
+	MUTATE_ADMITTED = 2,
 };
 
 /*
@@ -148,6 +150,12 @@ enum {
  * counter that is not 8 bytes.
  */
 int table_mutate(struct table *t, struct mutation *m, unsigned flags);
+/*
+ * Would a put be taken now? 0, or -EROFS, or -ENOSPC while what is left of the
+ * disk is kept for deletes. For who cannot tell anybody later that the put was
+ * refused: one that is admitted here finds room, unless the disk fails.
+ */
+int table_writable(struct table *t);
 /*
  * Applies @n mutations without checks in order, each row atomic. 0; on failure
  * those before the failing one may be applied; *done says how many.

@@ -144,9 +144,19 @@ static int apply(struct commit *c, struct bytes row)
 	return 0;
 }
 
-static int log_failed(struct lsm *db, int r)
+/* One that only had no room, of whatever kind, is as it was. */
+int lsm_log_failed(struct lsm *db, int r)
 {
-	return r == -ENOSPC || r == -ENOMEM ? r : lsm_fail(db, r);
+	return wal_health(db->wal) == 0 ? r : lsm_fail(db, r);
+}
+
+/* It may fail after it took a record, getting ready for the next one. */
+static void note_log(struct lsm *db)
+{
+	int r = wal_health(db->wal);
+
+	if (r < 0)
+		lsm_fail(db, r);
 }
 
 /* Under commit: nobody else counts, which spares a locked instruction. */
@@ -190,7 +200,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	record = buf_bytes(&db->record);
 	r = wal_append(db->wal, &record, 1, lsn);
 	if (r < 0) {
-		r = log_failed(db, r);
+		r = lsm_log_failed(db, r);
 		goto out;
 	}
 	if (!c.at_row)
@@ -226,9 +236,10 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
 	if (r == 0)
-		r = make_room(db, m);
+		r = make_room(db, m, flags);
 	if (r == 0)
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
+	note_log(db);
 	pthread_mutex_unlock(&db->commit);
 	if (r <= 0)
 		return r;
@@ -246,7 +257,7 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	pthread_mutex_lock(&db->commit);
 	c.st = t->now;
 	c.seq = atomic_load(&db->seq) + 1;
-	r = lsm_writable(db);
+	r = room_admit(db, m);
 	if (r == 0 && !c.st)
 		r = why(-ENOENT, "the table has been dropped");
 	if (r == 0)
@@ -414,7 +425,7 @@ static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	record = buf_bytes(&db->record);
 	r = wal_append(db->wal, &record, 1, lsn);
 	if (r < 0) {
-		r = log_failed(db, r);
+		r = lsm_log_failed(db, r);
 		goto out;
 	}
 	count_logged(db, record.len);
@@ -448,13 +459,14 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 	while (r >= 0 && *done < n) {
 		r = lsm_writable(db);
 		if (r == 0)
-			r = make_room(db, &m[*done]);
+			r = make_room(db, &m[*done], flags);
 		if (r == 0)
 			r = commit_some(db, (struct lsm_table *)base, m + *done,
 					at_once(db, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
 	}
+	note_log(db);
 	pthread_mutex_unlock(&db->commit);
 	s = lsn ? wait_for_disk(db, flags, lsn) : 0;
 	return r < 0 ? r : s;

@@ -60,6 +60,11 @@ static int lsm_health(struct store *s)
 	return lsm_writable(lsm_of(s));
 }
 
+static int lsm_takes_puts(struct store *s)
+{
+	return room_admit(lsm_of(s), NULL);
+}
+
 static int64_t lsm_now_ms(struct store *s)
 {
 	return os_now_ms(lsm_of(s)->os);
@@ -105,6 +110,7 @@ static const struct store_ops lsm_ops = {
 	.space = lsm_space,
 	.keep = lsm_keep,
 	.health = lsm_health,
+	.writable = lsm_takes_puts,
 	.now_ms = lsm_now_ms,
 };
 
@@ -275,6 +281,7 @@ static int open_parts(struct lsm *db, const char *path)
 	struct wal_options w = {
 		.segment_bytes = db->options.wal_segment_bytes,
 		.ring_bytes = db->options.wal_ring_bytes,
+		.reserve = !db->options.inline_background,
 	};
 	bool ro = db->options.read_only;
 	const struct catalog *c;
@@ -311,8 +318,11 @@ static int open_parts(struct lsm *db, const char *path)
 	db->stats.recovery_ns = os_monotonic_ns(db->os) - begun;
 	if (r == 0 && !ro)
 		r = os_dir_list(db->dir, remove_leftover, db);
-	if (r == 0 && !ro && !db->options.inline_background)
-		r = background_start(db);
+	if (r == 0 && !ro && !db->options.inline_background) {
+		r = wal_prepare(db->wal);
+		if (r == 0)
+			r = background_start(db);
+	}
 	return r;
 }
 

@@ -166,7 +166,9 @@ struct lsm {
 	uint32_t nfrozen;
 	struct lsm_snapshot *first, *last;
 	bool stop;
-	int flush_error, compact_error; /* of the last attempt */
+	/* Of the last attempt; the first is read without lock. */
+	_Atomic int flush_error;
+	int compact_error;
 	uint32_t flushing, compacting;
 	uint64_t reads, read_ns; /* so many until then: see is_read() */
 
@@ -323,6 +325,8 @@ int lsm_writable(struct lsm *db);
  * that the edit adds must stay: it may be found when the store is reopened.
  */
 int lsm_commit_edit(struct lsm *db, const struct edit *e);
+/* A call of wal.h said @r: the store fails only if the log has. Returns @r. */
+int lsm_log_failed(struct lsm *db, int r);
 
 /* -- room.c --------------------------------------------------------------- */
 
@@ -333,8 +337,13 @@ int room_init(struct lsm *db);
  * generation. Under commit.
  */
 int commit_freeze(struct lsm *db, uint64_t trim);
-/* Makes room for @m. Under commit; may wait. -ENOSPC: see wal_low(). */
-int make_room(struct lsm *db, const struct mutation *m);
+/*
+ * Makes room for @m, @flags as in table_mutate(). Under commit; may wait.
+ * -ENOSPC: see wal_low().
+ */
+int make_room(struct lsm *db, const struct mutation *m, unsigned flags);
+/* Would it be made now? NULL: for a put. Waits for nothing. */
+int room_admit(struct lsm *db, const struct mutation *m);
 
 /* -- view.c --------------------------------------------------------------- */
 

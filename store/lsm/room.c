@@ -59,7 +59,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	r = wal_rotate(db->wal, &segment);
 	if (r < 0) {
 		memtable_unref(next);
-		return r == -ENOSPC ? r : lsm_fail(db, r);
+		return lsm_log_failed(db, r);
 	}
 	pthread_mutex_lock(&db->state);
 	assert(db->nfrozen < FROZEN_MAX);
@@ -172,14 +172,47 @@ static int room_beside(struct lsm *db, size_t used)
 	return r;
 }
 
-int make_room(struct lsm *db, const struct mutation *m)
+static int disk_full(void)
+{
+	return why(-ENOSPC, "the store's disk is full: what is left is kept "
+			    "for deletes");
+}
+
+/*
+ * Refuses sooner than make_room() does: who was admitted and comes back with
+ * the put finds what the log and the memory have left.
+ */
+int room_admit(struct lsm *db, const struct mutation *m)
+{
+	int r = lsm_writable(db);
+	size_t used;
+
+	if (r < 0 || (m && only_deletes(m)))
+		return r;
+	if (wal_low(db->wal))
+		return disk_full();
+	r = atomic_load(&db->flush_error);
+	if (r == 0)
+		return 0;
+	pthread_mutex_lock(&db->state);
+	used = memtable_bytes(db->reading);
+	r = db->nfrozen ? atomic_load(&db->flush_error) : 0;
+	pthread_mutex_unlock(&db->state);
+	if (r == 0 || used < full_bytes(db) / 2)
+		return 0;
+	return why(r, "memory is filling up and cannot be flushed: %s",
+		   strerror(-r));
+}
+
+int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
 {
 	size_t used = memtable_bytes(db->active);
+	bool low =
+		flags & MUTATE_ADMITTED ? wal_spent(db->wal) : wal_low(db->wal);
 	int r;
 
-	if (wal_low(db->wal) && !only_deletes(m))
-		return why(-ENOSPC, "the store's disk is full: what is left "
-				    "is kept for deletes");
+	if (low && !only_deletes(m))
+		return disk_full();
 	if (used < db->active_max || goes_on(db, m, used))
 		return 0;
 	r = room_beside(db, used);

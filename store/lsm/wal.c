@@ -76,6 +76,13 @@ static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
 	os_map_store(w->ring, 0, w->small + first, size - first);
 }
 
+/* What is at most this long goes by way of the ring. */
+static uint64_t ring_record_max(const struct wal *w)
+{
+	return w->ring_bytes / 2 < WAL_SMALL_BYTES ? w->ring_bytes / 2
+						   : WAL_SMALL_BYTES;
+}
+
 /*
  * Copies the ring to the segment, unless the leader does so just now, past the
  * page cache: then only if the ring has not even room for @size more.
@@ -105,13 +112,16 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 	int rc;
 
 	/* Before the record is anywhere: if this fails it never was. */
-	if (pos - drained + size > w->drain_bytes && pos > drained) {
+	if (pos - drained + size > w->ring_bytes) {
 		rc = make_ring_room(w, size);
 		if (rc < 0)
 			return rc;
 	}
 	ring_store(w, pos, parts, nparts, len, (size_t)size);
 	atomic_store_explicit(&w->end, pos + size, memory_order_release);
+	/* And now for the next one. If this fails, here is this one still. */
+	if (pos + size - drained > w->drain_bytes)
+		(void)make_ring_room(w, ring_record_max(w));
 	return 0;
 }
 
@@ -203,7 +213,7 @@ int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	rc = wal_make_room(w, size);
 	if (rc < 0)
 		return rc;
-	if (size <= w->ring_bytes / 2 && size <= WAL_SMALL_BYTES)
+	if (size <= ring_record_max(w))
 		rc = append_to_ring(w, parts, nparts, len, size);
 	else
 		rc = append_to_segment(w, parts, nparts, len, size);
@@ -212,7 +222,17 @@ int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	count(&w->records, 1);
 	count(&w->bytes, size);
 	*lsn = wal_end(w);
+	wal_make_ready(w);
 	return 0;
+}
+
+void wal_make_ready(struct wal *w)
+{
+	uint64_t next = ring_record_max(w);
+
+	/* Where segments are very small their ends are not to be wasted. */
+	if (next <= w->segment_bytes / 8 && !atomic_load(&w->failed))
+		(void)wal_make_room(w, next);
 }
 
 /* -- opening and closing ------------------------------------------------ */
@@ -333,6 +353,7 @@ static void wal_free(struct wal *w)
 	os_close(w->file);
 	os_close(w->ring);
 	os_close(w->spare);
+	os_close(w->reserve);
 	wal_direct_free(&w->direct);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->spare_lock);
@@ -354,6 +375,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 		return -ENOMEM;
 	w->dir = dir;
 	w->read_only = read_only;
+	w->keeps_reserve = o && o->reserve;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->spare_lock, NULL);
 	pthread_condattr_init(&attr);
@@ -404,6 +426,8 @@ int wal_close(struct wal *w)
 		rc = close_segment(w);
 	if (rc == 0 && w->spare)
 		(void)os_unlink(w->dir, WAL_SPARE_NAME);
+	if (rc == 0 && w->reserve)
+		(void)os_unlink(w->dir, WAL_RESERVE_NAME);
 out:
 	wal_free(w);
 	return rc;
@@ -412,6 +436,13 @@ out:
 void wal_abandon(struct wal *w)
 {
 	wal_free(w);
+}
+
+int wal_health(struct wal *w)
+{
+	return atomic_load_explicit(&w->failed, memory_order_relaxed)
+		       ? wal_refused(w)
+		       : 0;
 }
 
 bool wal_low(struct wal *w)

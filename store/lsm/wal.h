@@ -29,6 +29,7 @@ struct wal;
 struct wal_options {
 	size_t segment_bytes; /* 0 = 64 MiB, less on a small disk */
 	size_t ring_bytes;    /* 0 = 1 MiB, less with small segments */
+	bool reserve;	      /* keep a segment back: wal_lend() */
 };
 
 /*
@@ -88,11 +89,31 @@ int wal_release(struct wal *w, uint64_t segment);
  */
 int wal_tick(struct wal *w);
 /*
- * Found no space for the segment that is held in reserve (wal_tick() makes
- * it): appending works for what is left of the active one. Whoever now takes
- * only what frees space, such as deletes, keeps that possible.
+ * Makes the next segment ahead of time, and the reserve; wal_tick() does so
+ * too. No space is no failure, but wal_low().
+ */
+int wal_prepare(struct wal *w);
+/*
+ * Found no space for the next segment or the reserve: appending works for what
+ * there is. Whoever now takes only what frees space, such as deletes, keeps
+ * that possible.
  */
 bool wal_low(struct wal *w);
+/*
+ * Is low, and has no more than half a segment of room: the deletes need that.
+ * By the appender.
+ */
+bool wal_spent(struct wal *w);
+/* 0, or -EROFS with the reason once it has failed. */
+int wal_health(struct wal *w);
+/*
+ * Gives back to the disk what is kept for a moment when it is full: the
+ * reserve, else the next segment. 1, or 0 if there is neither. From then on
+ * the log is low until wal_prepare() has found space for both again.
+ */
+int wal_lend(struct wal *w);
+/* What wal_lend() can give, in bytes. */
+uint64_t wal_lendable(struct wal *w);
 
 struct wal_stat {
 	uint64_t records, bytes, syncs, segments, recycled;

@@ -116,8 +116,10 @@ struct wal {
 	uint64_t replayed; /* segments, by wal_open() */
 
 	pthread_mutex_t spare_lock;
-	struct os_file *spare;	   /* allocated ahead, under spare_lock */
-	_Atomic bool spare_failed; /* no space for one */
+	/* Under spare_lock: allocated ahead, and what is kept back. */
+	struct os_file *spare, *reserve;
+	bool keeps_reserve;
+	_Atomic bool spare_failed; /* no space for one of them */
 };
 
 static inline uint64_t wal_offset(const struct wal *w, uint64_t pos)
@@ -154,9 +156,13 @@ int wal_direct_write(struct wal *w, uint64_t target);
 
 /* Makes room for a record of @size in the stream. By the appender. */
 int wal_make_room(struct wal *w, uint64_t size);
+/*
+ * Has room for the next small record, in a segment that exists, before anybody
+ * asks for it: who cannot be told any more that there is none loses nothing. A
+ * failure is the log's, not the caller's. By the appender.
+ */
+void wal_make_ready(struct wal *w);
 /* Ends the active segment: all in it is durable when it returns 0. */
 int wal_seal(struct wal *w);
-/* Allocates the next segment ahead of time; no space is no failure. */
-int wal_prepare_spare(struct wal *w);
 
 #endif

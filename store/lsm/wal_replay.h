@@ -22,6 +22,7 @@
 
 #define WAL_RING_NAME "wal.ring"
 #define WAL_SPARE_NAME "wal.spare"
+#define WAL_RESERVE_NAME "wal.reserve"
 #define WAL_NEW_NAME "wal.new"
 #define WAL_NAME_BYTES 32
 

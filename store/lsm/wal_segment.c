@@ -9,6 +9,11 @@
  * before the first record goes there. Space is taken here and nowhere else:
  * -ENOSPC comes before anything is sealed or written, so that the log stays
  * as it was and smaller records may still fit.
+ *
+ * Beside the spare a second one lies ready that is not meant for the log: the
+ * reserve, which the disk gets back when it is full (wal_lend()), for what has
+ * to be written before anything can be removed. When the log itself finds no
+ * space for a segment, it takes the reserve.
  */
 #include "store/lsm/wal_live.h"
 
@@ -47,23 +52,88 @@ static int make_file(struct wal *w, const char *name, uint64_t size,
 
 static int prepare_locked(struct wal *w)
 {
-	int rc;
+	int rc = 0;
 
-	if (w->spare)
-		return 0;
-	rc = make_file(w, WAL_SPARE_NAME, w->segment_bytes, &w->spare);
+	if (!w->spare)
+		rc = make_file(w, WAL_SPARE_NAME, w->segment_bytes, &w->spare);
+	if (rc == 0 && w->keeps_reserve && !w->reserve)
+		rc = make_file(w, WAL_RESERVE_NAME, w->segment_bytes,
+			       &w->reserve);
 	atomic_store(&w->spare_failed, rc < 0);
 	return rc;
 }
 
-int wal_prepare_spare(struct wal *w)
+int wal_prepare(struct wal *w)
 {
 	int rc;
 
 	pthread_mutex_lock(&w->spare_lock);
 	rc = prepare_locked(w);
 	pthread_mutex_unlock(&w->spare_lock);
-	return may_pass(rc) ? 0 : rc;
+	return rc == 0 || may_pass(rc) ? 0 : wal_fail(w, rc);
+}
+
+static int give_back(struct wal *w, struct os_file **file, const char *name)
+{
+	int rc;
+
+	if (!*file)
+		return 0;
+	os_close(*file);
+	*file = NULL;
+	atomic_store(&w->spare_failed, true);
+	rc = os_unlink(w->dir, name);
+	return rc < 0 ? rc : 1;
+}
+
+int wal_lend(struct wal *w)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->spare_lock);
+	rc = give_back(w, &w->reserve, WAL_RESERVE_NAME);
+	if (rc == 0)
+		rc = give_back(w, &w->spare, WAL_SPARE_NAME);
+	pthread_mutex_unlock(&w->spare_lock);
+	return rc;
+}
+
+uint64_t wal_lendable(struct wal *w)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&w->spare_lock);
+	n = w->reserve ? w->segment_bytes : 0;
+	pthread_mutex_unlock(&w->spare_lock);
+	return n;
+}
+
+/* There is a spare segment when it returns 0: the reserve, if there is one. */
+static int have_spare(struct wal *w)
+{
+	int rc;
+
+	if (w->spare || !w->reserve)
+		return w->spare ? 0 : prepare_locked(w);
+	rc = os_rename(w->dir, WAL_RESERVE_NAME, WAL_SPARE_NAME);
+	if (rc < 0)
+		return rc;
+	w->spare = w->reserve;
+	w->reserve = NULL;
+	return 0;
+}
+
+/*
+ * The spare was taken. The reserve takes its place, since the segment that is
+ * released next is recycled as that, or wal_prepare() makes one. A failure
+ * concerns those who come next.
+ */
+static void have_next(struct wal *w)
+{
+	int rc = w->keeps_reserve ? have_spare(w) : 0;
+
+	if (rc < 0 && !may_pass(rc))
+		(void)wal_fail(w, rc);
 }
 
 int wal_seal(struct wal *w)
@@ -142,7 +212,7 @@ static int next_segment(struct wal *w, uint64_t size)
 	if (big) {
 		rc = make_file(w, WAL_NEW_NAME, size + WAL_BLOCK_BYTES, &file);
 	} else {
-		rc = prepare_locked(w);
+		rc = have_spare(w);
 		file = w->spare;
 	}
 	if (rc < 0)
@@ -159,8 +229,10 @@ static int next_segment(struct wal *w, uint64_t size)
 	if (rc < 0) {
 		rc = wal_fail(w, rc);
 		os_close(file);
+		return rc;
 	}
-	return rc;
+	have_next(w);
+	return 0;
 }
 
 int wal_make_room(struct wal *w, uint64_t size)
@@ -175,6 +247,22 @@ int wal_make_room(struct wal *w, uint64_t size)
 	rc = next_segment(w, size);
 	pthread_mutex_unlock(&w->spare_lock);
 	return rc;
+}
+
+bool wal_spent(struct wal *w)
+{
+	uint64_t room = 0;
+
+	if (!wal_low(w))
+		return false;
+	if (w->file)
+		room = w->head.capacity - WAL_BLOCK_BYTES -
+		       (wal_end(w) - w->head.start);
+	pthread_mutex_lock(&w->spare_lock);
+	if (w->spare || w->reserve)
+		room += w->segment_bytes;
+	pthread_mutex_unlock(&w->spare_lock);
+	return room < w->segment_bytes / 2;
 }
 
 int wal_rotate(struct wal *w, uint64_t *segment)
@@ -194,24 +282,30 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 	return 0;
 }
 
-/* Turns the released segment into the spare: 1, or 0 if it is not fit. */
+/*
+ * Turns the released segment into the spare or the reserve: 1, or 0 if it is
+ * not fit.
+ */
 static int recycle(struct wal *w, const char *name)
 {
+	bool wants_spare = !w->spare;
 	struct os_file *f = NULL;
 	uint64_t size;
 	int rc;
 
-	if (w->spare)
+	if (!wants_spare && (!w->keeps_reserve || w->reserve))
 		return 0;
 	rc = os_open(w->dir, name, OS_WRITE, &f);
 	if (rc < 0)
 		return rc == -ENOENT ? 0 : rc;
 	rc = os_size(f, &size);
 	if (rc == 0 && size == w->segment_bytes) {
-		rc = os_rename(w->dir, name, WAL_SPARE_NAME);
+		rc = os_rename(w->dir, name,
+			       wants_spare ? WAL_SPARE_NAME : WAL_RESERVE_NAME);
 		if (rc == 0) {
-			w->spare = f;
-			atomic_store(&w->spare_failed, false);
+			*(wants_spare ? &w->spare : &w->reserve) = f;
+			if (w->spare && (w->reserve || !w->keeps_reserve))
+				atomic_store(&w->spare_failed, false);
 			return 1;
 		}
 	}

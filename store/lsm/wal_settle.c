@@ -153,6 +153,8 @@ int wal_sweep(struct os_dir *dir, uint64_t first)
 	if (rc == 0)
 		rc = remove_name(dir, WAL_SPARE_NAME);
 	if (rc == 0)
+		rc = remove_name(dir, WAL_RESERVE_NAME);
+	if (rc == 0)
 		rc = remove_name(dir, WAL_NEW_NAME);
 	return rc;
 }

@@ -189,6 +189,5 @@ int wal_tick(struct wal *w)
 	pthread_mutex_unlock(&w->lock);
 	if (rc < 0 || !active)
 		return rc;
-	rc = wal_prepare_spare(w);
-	return rc < 0 ? wal_fail(w, rc) : 0;
+	return wal_prepare(w);
 }
