@@ -155,14 +155,15 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 		.nchecks = wants_absent(fs, p, flags),
 	};
 	int64_t gone = upkeep_falls_off(fs, p);
+	uint64_t turn = upkeep_delete_begin(fs, old);
 	int r;
 
 	c[0].value = value;
 	r = table_mutate(fstable_table(p->table), &m, 0);
+	upkeep_delete_end(fs, old, turn, r > 0, old->ts);
 	if (r <= 0)
 		return r ? r : exists();
 	upkeep_filled(fs, p, gone);
-	upkeep_emptied(fs, old, old->ts);
 	return 0;
 }
 
@@ -212,30 +213,33 @@ static int delete_newest(const struct place *p, int64_t *gone)
 	return r;
 }
 
-int cellfile_delete(struct fs *fs, const struct place *p)
+static int delete_file(struct fs *fs, const struct place *p, int64_t *gone)
 {
 	struct check present = check_file(p, true);
 	struct change c;
-	int64_t gone = -1;
-	int r;
 
 	switch (p->kind) {
 	case NODE_VERSION:
-		gone = p->ts;
+		*gone = p->ts;
 		c = change_of(p, CHANGE_DELETE, p->ts);
-		r = mutate_one(p, &c, &present, 0);
-		break;
+		return mutate_one(p, &c, &present, 0);
 	case NODE_LATEST:
-		r = delete_newest(p, &gone);
-		break;
+		return delete_newest(p, gone);
 	default:
+		*gone = FS_ALL;
 		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
-		r = mutate_one(p, &c, &present, 0);
+		return mutate_one(p, &c, &present, 0);
 	}
-	if (r <= 0)
-		return r ? r : -ENOENT;
-	upkeep_emptied(fs, p, gone);
-	return 0;
+}
+
+int cellfile_delete(struct fs *fs, const struct place *p)
+{
+	uint64_t turn = upkeep_delete_begin(fs, p);
+	int64_t gone = -1;
+	int r = delete_file(fs, p, &gone);
+
+	upkeep_delete_end(fs, p, turn, r > 0, gone);
+	return r < 0 ? r : r == 0 ? -ENOENT : 0;
 }
 
 /* -- moves --------------------------------------------------------------- */
@@ -384,6 +388,7 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	struct move mv = {0};
 	struct buf hold = {0};
 	struct cell cell;
+	uint64_t turn;
 	int64_t gone;
 	int r = cellfile_get(from, &cell, &hold);
 
@@ -393,18 +398,17 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	if (r <= 0)
 		goto out;
 	gone = upkeep_falls_off(fs, to);
+	turn = upkeep_delete_begin(fs, from);
 	r = move_apply(&mv, from, to, cell.ts,
 		       wants_absent(fs, to, noreplace ? CELLFILE_ABSENT : 0));
-	if (r < 0)
-		goto out;
-	if (r == 0) {
-		/* Whoever changed one of the two was first. */
+	upkeep_delete_end(fs, from, turn, r > 0,
+			  from->kind == NODE_ALIAS ? FS_ALL : cell.ts);
+	if (r > 0)
+		upkeep_filled(fs, to, gone);
+	/* Whoever changed one of the two was first. */
+	if (r == 0)
 		r = noreplace ? -EEXIST : -EBUSY;
-		goto out;
-	}
-	upkeep_filled(fs, to, gone);
-	upkeep_emptied(fs, from, from->kind == NODE_ALIAS ? -1 : cell.ts);
-	r = 0;
+	r = r < 0 ? r : 0;
 out:
 	move_release(&mv);
 	buf_free(&hold);

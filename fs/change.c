@@ -10,7 +10,7 @@
 static const char *const reserved[] = {
 	".schema", ".cells",  ".range",	   ".prefix", ".first", ".last",
 	".after",  ".since",  ".between",  ".at",     ".raw",	".stage",
-	".info",   ".cellfs", ".snapshot", NULL,
+	".info",   ".cellfs", ".snapshot", ".put",    NULL,
 };
 
 static bool is_reserved(const char *name)

@@ -48,6 +48,8 @@ static const char help[] =
 	"  mkdir articles                         make a table\n"
 	"  mkdir articles/a1 articles/a1/basic    a row, a family\n"
 	"  echo hello > articles/a1/basic:title   put a value, now\n"
+	"  echo hello > articles/.put/a2/basic:title\n"
+	"                                         the same, without mkdir\n"
 	"  cat articles/a1/basic:title            get the newest\n"
 	"  ls articles/a1/basic/title             its versions, newest first\n"
 	"  echo old > articles/a1/basic/title/1637054560118\n"

@@ -227,6 +227,7 @@ int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
 	case NODE_INFO_DIR:
 	case NODE_SCRATCH_DIR:
 	case NODE_STAGE:
+	case NODE_PUT:
 	case NODE_VIEW_NAME:
 		r = 0;
 		break;

@@ -8,9 +8,9 @@
 /* In byte order; .cellfs is of the root, which has another list beside. */
 static const char *const of_root[] = {".snapshot", NULL};
 static const char *const of_table[] = {
-	".after",  ".at",    ".between",  ".cells", ".first",
-	".info",   ".last",  ".prefix",	  ".range", ".raw",
-	".schema", ".since", ".snapshot", ".stage", NULL,
+	".after", ".at",       ".between", ".cells", ".first", ".info",
+	".last",  ".prefix",   ".put",	   ".range", ".raw",   ".schema",
+	".since", ".snapshot", ".stage",   NULL,
 };
 static const char *const of_row[] = {
 	".at", ".between", ".cells", ".raw", ".since", NULL,

@@ -71,34 +71,86 @@ static bool is_hidden(struct fs *fs, const struct place *p)
 	return p->kind == NODE_VERSION && moved_hides(fs, p, p->ts);
 }
 
+/* More looks than that, and others change it faster than one can look. */
+#define LOOKS_MAX 100
+
+uint64_t fs_dir_node(struct fs *fs, const struct place *dir)
+{
+	uint64_t node = 0;
+
+	if (!dir->put)
+		return dir->node;
+	nodes_counterpart(fs->nodes, dir->node, NODE_PUT, &node);
+	return node;
+}
+
+static bool in_overlay(struct fs *fs, const struct place *p)
+{
+	uint64_t parent = p->parent;
+	struct overlay_entry e;
+
+	if (p->put &&
+	    !nodes_counterpart(fs->nodes, p->parent, NODE_PUT, &parent))
+		return false;
+	return overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
+	       (p->put ? e.kind == p->kind : e.node == p->node);
+}
+
+/* A directory: of memory or of the store. */
+static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
+{
+	uint64_t moves;
+	int r;
+
+	for (int looks = 0; looks < LOOKS_MAX; looks++) {
+		moves = overlay_moves(fs->overlay);
+		if (in_overlay(fs, p))
+			return 1;
+		r = place_stat(fs, p, st);
+		if (r != 0)
+			return r;
+		if (overlay_moves(fs->overlay) == moves && !in_overlay(fs, p))
+			break;
+	}
+	return 0;
+}
+
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
-	struct overlay_entry e;
+	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
 	int r = place_stat_blank(fs, p, st);
 
-	if (r <= 0)
-		return r;
-	if (p->node && (!place_is_dir(p) || p->kind == NODE_SCRATCH_DIR)) {
+	if (r <= 0 || p->node == FUSE_ROOT_ID)
+		return r <= 0 ? r : place_stat(fs, p, st);
+	if (p->detached && is_dir) {
+		/* Replaced or removed: who has it open sees it still. */
+		st->st_nlink = 0;
+		return 1;
+	}
+	if (is_dir)
+		return p->node ? stat_dir(fs, p, st) : place_stat(fs, p, st);
+	if (p->node) {
 		r = writer_stat(fs, p->node, st);
 		if (r != 0)
 			return r;
-	} else if (p->node && p->node != FUSE_ROOT_ID &&
-		   overlay_find(fs->overlay, p->parent, bytes_str(p->name),
-				&e) > 0 &&
-		   e.node == p->node) {
-		return 1;
 	}
-	if (p->detached || is_hidden(fs, p))
+	if (is_hidden(fs, p))
 		return 0;
+	/* One that was replaced has the present value under its name. */
 	return place_stat(fs, p, st);
 }
 
 /* The overlay's entry: its node says all about it. */
-static int lookup_overlay(struct fs *fs, const struct overlay_entry *e,
+static int lookup_overlay(struct fs *fs, const struct place *dir,
+			  struct bytes name, const struct overlay_entry *e,
 			  struct place *child, struct stat *st)
 {
 	int r = place_of(fs, e->node, child);
 
+	/* It was renamed between the two looks. */
+	if (r == 0 && (child->detached || child->parent != dir->node ||
+		       !bytes_eq(bytes_str(child->name), name)))
+		return 0;
 	if (r == 0)
 		r = place_stat_blank(fs, child, st);
 	if (r > 0 &&
@@ -116,7 +168,7 @@ static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
 
 	if (name.len <= NAME_LEN_MAX && dir->node &&
 	    overlay_find(fs->overlay, dir->node, name, &e) > 0) {
-		r = lookup_overlay(fs, &e, child, st);
+		r = lookup_overlay(fs, dir, name, &e, child, st);
 		if (r != 0)
 			return r;
 		place_release(child);
@@ -126,6 +178,8 @@ static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
 		return r == -ENOENT ? 0 : r;
 	if (dir->detached || child->kind == NODE_SCRATCH)
 		return 0;
+	if (dir->put && place_is_dir(child) && in_overlay(fs, child))
+		return place_stat_blank(fs, child, st);
 	if (dir->node && !place_is_dir(child) &&
 	    nodes_find(fs->nodes, dir->node, name, &child->node) > 0) {
 		r = place_stat_blank(fs, child, st);
@@ -141,8 +195,21 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 	      struct place *child, struct stat *st)
 {
 	uint64_t seen = changes_now(&fs->changes);
-	int r = look_up(fs, dir, name, child, st);
+	int r;
 
+	/* What went over to the store or came back in between is there. */
+	for (int looks = 0;; looks++) {
+		uint64_t moves = overlay_moves(fs->overlay);
+
+		r = look_up(fs, dir, name, child, st);
+		if (r != 0 || looks == LOOKS_MAX || !dir->node)
+			break;
+		if (overlay_moves(fs->overlay) == moves &&
+		    !overlay_find(fs->overlay, fs_dir_node(fs, dir), name,
+				  NULL))
+			break;
+		place_release(child);
+	}
 	child->seen = seen;
 	return r;
 }
@@ -220,14 +287,11 @@ void fs_table_changed(struct fs *fs, uint64_t table_node)
 		invalidate_below(fs->invalidator, node);
 }
 
-static int row_step(void *arg, const struct node_view *n)
+static int table_step(void *arg, const struct node_view *n)
 {
-	uint64_t *row = arg;
-
-	if (n->kind != NODE_ROW)
-		return 0;
-	*row = n->id;
-	return 1;
+	/* A mount of a table has it for its root. */
+	*(uint64_t *)arg = n->id;
+	return n->kind == NODE_TABLE;
 }
 
 static int is_column_step(void *arg, const struct node_view *n)
@@ -235,33 +299,52 @@ static int is_column_step(void *arg, const struct node_view *n)
 	return n->kind == NODE_COLUMN ? 1 : -ENOTDIR;
 }
 
-/* The node of the column that a place is in, if the kernel knows it. */
-static int find_column(struct fs *fs, const struct place *p, uint64_t *out)
+/* From *at down the components of @key, if the kernel knows them. */
+static bool go_down(struct fs *fs, uint64_t *at, struct bytes key)
 {
 	struct name_part part;
-	uint64_t at = 0;
 	size_t pos = 0;
-	int r;
 
-	nodes_walk(fs->nodes, p->node ? p->node : p->parent, row_step, &at);
-	if (!at)
-		return 0;
-	name_part(p->family, 0, &part);
-	r = nodes_find(fs->nodes, at, bytes_of(part.text, part.len), &at);
-	if (r == 0)
-		return 0;
 	do {
-		name_part(p->qualifier, pos, &part);
-		if (nodes_find(fs->nodes, at, bytes_of(part.text, part.len),
-			       &at) == 0)
-			return 0;
+		name_part(key, pos, &part);
+		if (!nodes_find(fs->nodes, *at, bytes_of(part.text, part.len),
+				at))
+			return false;
 		pos = part.next;
 	} while (part.more);
+	return true;
+}
+
+/* By the coordinates: there are several paths to a column. */
+int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out)
+{
+	uint64_t at = 0;
+
+	nodes_walk(fs->nodes, p->parent, table_step, &at);
+	if (!at || !go_down(fs, &at, p->row) || !go_down(fs, &at, p->family) ||
+	    !go_down(fs, &at, p->qualifier))
+		return 0;
 	/* A scratch file can bear the name, and is no directory. */
 	if (nodes_walk(fs->nodes, at, is_column_step, NULL) != 1)
 		return 0;
 	*out = at;
 	return 1;
+}
+
+/* How long a change in .put waits for the kernel to hear of it. */
+#define NOTICE_WAIT_MS 100
+
+/* The row may be one that the kernel believes absent from the table. */
+static void tell_row(struct fs *fs, const struct place *p)
+{
+	struct name_part part;
+	uint64_t table = 0;
+
+	nodes_walk(fs->nodes, p->parent, table_step, &table);
+	name_part(p->row, 0, &part);
+	if (table && fs_rows_believed_absent(fs))
+		invalidate_entry(fs->invalidator, table,
+				 bytes_of(part.text, part.len));
 }
 
 /*
@@ -271,17 +354,28 @@ static int find_column(struct fs *fs, const struct place *p, uint64_t *out)
 void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 {
 	char name[21];
-	uint64_t column;
+	uint64_t column = 0;
 	size_t len;
 
 	changes_row(&fs->changes, p->row);
-	if (find_column(fs, p, &column) == 0)
-		return;
-	invalidate_inode(fs->invalidator, column, true);
-	if (gone >= 0) {
+	if (p->put)
+		tell_row(fs, p);
+	if (fs_column_node(fs, p, &column) > 0) {
+		invalidate_inode(fs->invalidator, column, true);
+		if (gone == FS_ALL)
+			invalidate_names(fs->invalidator, column);
+	}
+	if (column && gone >= 0) {
 		len = name_format_ts(gone, name);
 		invalidate_entry(fs->invalidator, column, bytes_of(name, len));
 	}
+	if (p->put)
+		fs_wait_for_notices(fs);
+}
+
+void fs_wait_for_notices(struct fs *fs)
+{
+	invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
 }
 
 /* -- failures ----------------------------------------------------------- */

@@ -131,10 +131,23 @@ bool fs_rows_believed_absent(struct fs *fs);
 /* Mode or owner of a table changed: all beneath it has other attributes. */
 void fs_table_changed(struct fs *fs, uint64_t table_node);
 /*
- * A column got or lost versions other than through the file that the kernel
- * wrote: its aliases, directory and, if @gone is not negative, that version
- * are invalidated.
+ * The node under which the overlay has the directories in @dir: its own, or in
+ * .put that of the same directory of the table; 0 when that has none.
  */
+uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
+/* The node of the directory of the column that a place is in: 1, or 0. */
+int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
+/*
+ * A column got or lost versions other than through the file that the kernel
+ * wrote: its directory is invalidated and, if @gone is not negative, that
+ * version, or with FS_ALL every one.
+ */
+#define FS_ALL (-2)
+/*
+ * After a change in .put: who looks at the table next is to see it. Not for
+ * ever, since the kernel may hold for this request what a notice wants.
+ */
+void fs_wait_for_notices(struct fs *fs);
 void fs_column_changed(struct fs *fs, const struct place *column_or_below,
 		       int64_t gone);
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fs/descriptors.h"
@@ -23,6 +24,7 @@ enum notice_kind {
 	NOTICE_ATTRIBUTES,
 	NOTICE_DATA,
 	NOTICE_SUBTREE,
+	NOTICE_NAMES,
 };
 
 struct notice {
@@ -49,7 +51,10 @@ struct invalidator {
 	/* Tables all of which is to be told: their notices found no room. */
 	uint64_t stale[STALE_MAX];
 	unsigned nstale;
-	unsigned patience; /* notices that still go before a stale table */
+	unsigned patience;     /* notices that still go before a stale table */
+	uint64_t queued, done; /* notices, ever */
+	unsigned waiting;
+	pthread_cond_t quiet; /* done went on, and somebody waits */
 	struct invalidate_counts counts;
 	struct notice queue[QUEUE_MAX];
 };
@@ -64,6 +69,7 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
 	pthread_cond_init(&iv->idle, NULL);
+	pthread_cond_init(&iv->quiet, NULL);
 	iv->device = -1;
 	*out = iv;
 	return 0;
@@ -109,6 +115,9 @@ static void send(struct invalidator *iv, const struct notice *n)
 	case NOTICE_DATA:
 		fuse_lowlevel_notify_inval_inode(se, n->node, 0, 0);
 		break;
+	case NOTICE_NAMES:
+		send_below(iv, n->node, true);
+		break;
 	}
 	/* What somebody has open outlives its name. */
 	if (n->kind == NOTICE_SUBTREE && n->child) {
@@ -131,6 +140,9 @@ static void send_next(struct invalidator *iv)
 	send(iv, &n);
 	pthread_mutex_lock(&iv->lock);
 	iv->busy = false;
+	iv->done++;
+	if (iv->waiting)
+		pthread_cond_broadcast(&iv->quiet);
 }
 
 static void send_urgent(struct invalidator *iv)
@@ -253,6 +265,7 @@ void invalidator_stop(struct invalidator *iv)
 	iv->stop = true;
 	pthread_cond_signal(&iv->more);
 	pthread_cond_broadcast(&iv->idle);
+	pthread_cond_broadcast(&iv->quiet);
 	pthread_mutex_unlock(&iv->lock);
 	pthread_join(iv->thread, NULL);
 	iv->session = NULL;
@@ -265,6 +278,7 @@ void invalidator_free(struct invalidator *iv)
 	invalidator_stop(iv);
 	pthread_cond_destroy(&iv->more);
 	pthread_cond_destroy(&iv->idle);
+	pthread_cond_destroy(&iv->quiet);
 	pthread_mutex_destroy(&iv->lock);
 	free(iv);
 }
@@ -310,6 +324,7 @@ static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
 		memcpy(n->name, name.data, name.len);
 	n->name[name.len] = '\0';
 	iv->count++;
+	iv->queued++;
 	pthread_cond_signal(&iv->more);
 	return true;
 }
@@ -354,6 +369,31 @@ void invalidate_subtree(struct invalidator *iv, uint64_t parent,
 			struct bytes name, uint64_t node)
 {
 	add(iv, NOTICE_SUBTREE, parent, node, name);
+}
+
+void invalidate_names(struct invalidator *iv, uint64_t node)
+{
+	add(iv, NOTICE_NAMES, node, 0, (struct bytes){0});
+}
+
+void invalidate_wait(struct invalidator *iv, unsigned ms)
+{
+	struct timespec until;
+	uint64_t all;
+	int r = 0;
+
+	if (!iv->session)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&iv->lock);
+	iv->waiting++;
+	for (all = iv->queued; iv->done < all && !iv->stop && r == 0;)
+		r = pthread_cond_timedwait(&iv->quiet, &iv->lock, &until);
+	iv->waiting--;
+	pthread_mutex_unlock(&iv->lock);
 }
 
 /* -- at once ------------------------------------------------------------ */

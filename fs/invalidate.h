@@ -44,6 +44,11 @@ void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
 void invalidate_subtree(struct invalidator *iv, uint64_t parent,
 			struct bytes name, uint64_t node);
 
+/* Waits until what is queued now was sent, but no longer than that. */
+void invalidate_wait(struct invalidator *iv, unsigned ms);
+/* All names beneath the node, and what bears them. */
+void invalidate_names(struct invalidator *iv, uint64_t node);
+
 /*
  * The attributes of the node and every one beneath: a table's mode and its
  * schema hold for all. At once and not by the queue: what the schema hides now

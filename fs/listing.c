@@ -34,6 +34,8 @@ struct listing {
 	bool again;	 /* the last entry is to be handed out again */
 	struct dir_scan scan;
 	struct dir_position last; /* the entry that the stream is behind */
+	uint64_t overlay_node;	  /* under which it has what is in memory */
+	bool watched; /* the overlay knows that dir is being listed */
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
 	struct buf overlay_key;
@@ -58,6 +60,9 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 		return why(-ENOMEM, "out of memory for a directory");
 	ls->fs = fs;
 	ls->dir = *dir;
+	/* In .put itself no row is listed. */
+	ls->overlay_node =
+		dir->kind == NODE_PUT ? dir->node : fs_dir_node(fs, dir);
 	ls->scan.fs = fs;
 	ls->scan.dir = &ls->dir;
 	ls->scan.level = place_level(dir);
@@ -67,10 +72,26 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	return 0;
 }
 
+/* From before the scan is opened until the listing has come to its end. */
+static void watch(struct listing *ls)
+{
+	if (!ls->watched)
+		overlay_list_begin(ls->fs->overlay, ls->overlay_node);
+	ls->watched = true;
+}
+
+static void watch_no_more(struct listing *ls)
+{
+	if (ls->watched)
+		overlay_list_end(ls->fs->overlay, ls->overlay_node);
+	ls->watched = false;
+}
+
 void listing_close(struct listing *ls)
 {
 	if (!ls)
 		return;
+	watch_no_more(ls);
 	dir_scan_end(&ls->scan);
 	place_release(&ls->looked_up);
 	place_release(&ls->dir);
@@ -100,12 +121,12 @@ static int fetch_overlay(struct listing *ls)
 	int r;
 
 	ls->overlay_has = false;
-	if (!overlay_any(ls->fs->overlay, ls->dir.node))
+	if (!overlay_any(ls->fs->overlay, ls->overlay_node))
 		return 0;
 	if (ls->scan.level == NODE_COLUMN && ls->last.begun &&
 	    !ls->last.overlay)
 		return 0;
-	r = overlay_next(ls->fs->overlay, ls->dir.node,
+	r = overlay_next(ls->fs->overlay, ls->overlay_node,
 			 ls->last.begun ? &last : NULL, &ls->overlay_entry,
 			 &ls->overlay_key);
 	ls->overlay_has = r > 0;
@@ -387,14 +408,17 @@ static int next_merged(struct listing *ls)
 	bool column = ls->scan.level == NODE_COLUMN;
 	int r, c;
 
+	watch(ls);
 	for (;;) {
 		r = dir_scan_fetch(&ls->scan, &ls->last);
 		if (r == 0)
 			r = fetch_overlay(ls);
 		if (r < 0)
 			return r;
-		if (!ls->overlay_has && !ls->scan.have)
+		if (!ls->overlay_has && !ls->scan.have) {
+			watch_no_more(ls);
 			return 0;
+		}
 		if (!ls->overlay_has)
 			c = 1;
 		else if (!ls->scan.have || column)

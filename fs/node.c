@@ -229,6 +229,36 @@ int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 	return n ? 1 : 0;
 }
 
+/* REQUIRES: lock. 0 when there is none: index 0 is nobody's. */
+static uint32_t counterpart(const struct nodes *ns, uint32_t index,
+			    uint8_t kind)
+{
+	const struct node *n = node_at(ns, index);
+	uint32_t parent, found;
+
+	if (n->kind == kind)
+		return n->parent;
+	parent = index == ROOT_ID ? 0 : counterpart(ns, n->parent, kind);
+	if (!parent ||
+	    !node_table_find(&ns->table, parent, node_name(n), &found))
+		return 0;
+	return found;
+}
+
+int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
+		      uint64_t *out)
+{
+	uint32_t index, found = 0;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, id, &index))
+		found = counterpart(ns, index, kind);
+	if (found)
+		*out = id_of(node_at(ns, found), found);
+	pthread_mutex_unlock(&ns->lock);
+	return found != 0;
+}
+
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 {
 	struct reaped reaped = {0};
@@ -253,6 +283,8 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 
 	pthread_mutex_lock(&ns->lock);
 	n = node_of(ns, id, &index);
+	if (n && n->detached)
+		n = NULL;
 	if (n && n->pins++ == 0)
 		ns->pinned++;
 	pthread_mutex_unlock(&ns->lock);

@@ -56,6 +56,7 @@ enum node_kind {
 	NODE_SNAPSHOT_DIR, /* .snapshot/, T/.snapshot/: holds NODE_TABLE */
 	NODE_SNAPSHOT,	   /* .snapshot/NAME/: holds NODE_TABLE */
 	NODE_STAGE,	   /* T/.stage/ */
+	NODE_PUT,	   /* T/.put/: rows, all there are */
 	NODE_INFO_DIR,	   /* T/.info/ */
 	NODE_INFO,	   /* T/.info/rows ... */
 };
@@ -86,8 +87,15 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 /* The attached child's id without counting: 1 or 0. */
 int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 	       uint64_t *id);
+/*
+ * The node beneath the parent of one of @kind that is named as @id is beneath
+ * that: of T/.put/R/F that of T/R/F. 1 or 0.
+ */
+int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
+		      uint64_t *out);
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
-/* References of our own, for what lives only in memory. -ESTALE. */
+/* References of our own, for what lives only in memory. -ESTALE of what is
+ * detached. */
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);
 /* The name is free again. Nothing when no node bears it. */

@@ -59,6 +59,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = r < 0 ? r : 1;
 	} else if (r == 0 && child.kind != NODE_SCHEMA) {
 		e->entry_timeout = place_negative_timeout(fs, &child);
+		if (changes_since(&fs->changes, child.row, child.seen))
+			e->entry_timeout = 0;
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
 		/* ENOENT says too little about a view that cannot be. */
 		note_bad_view(fs, parent, name);
@@ -90,6 +92,23 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		nodes_forget(fs->nodes, e.ino, 1);
 }
 
+/*
+ * Of what went as the kernel was on its way. By a name that it asks for each
+ * time it sees a file without a link, as of one that was unlinked on a disk:
+ * open(2) goes on, and makes the file anew. By others it looks again.
+ */
+static int stat_gone(struct fs *fs, const struct place *p, struct stat *st)
+{
+	if (place_is_dir(p))
+		return -ENOENT;
+	if ((p->kind != NODE_LATEST && p->kind != NODE_ALIAS) || p->view)
+		return -ESTALE;
+	if (place_stat_blank(fs, p, st) <= 0)
+		return -ESTALE;
+	st->st_nlink = 0;
+	return 1;
+}
+
 static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 		      struct fuse_file_info *fi, struct stat *st,
 		      double *timeout)
@@ -112,12 +131,13 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	/* Behind an unlink the kernel asks without the handle. */
 	if (r == 0)
 		r = reader_stat_gone(fs, ino, st);
-	if (r > 0)
-		*timeout = writer_is_open(fs, ino)
-				   ? 0
-				   : place_attr_timeout(fs, &p, st);
+	*timeout = 0;
+	if (r > 0 && !writer_is_open(fs, ino))
+		*timeout = place_attr_timeout(fs, &p, st);
+	if (r == 0)
+		r = stat_gone(fs, &p, st);
 	place_release(&p);
-	return r == 0 ? -ENOENT : r;
+	return r;
 }
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -66,7 +66,7 @@ static int make_directory(struct fs *fs, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	r = overlay_add_place(fs->overlay, child, upkeep_key(child));
+	r = upkeep_make_directory(fs, child);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
 	return r == -ENOSPC ? why(r, "too many empty directories") : r;

@@ -7,7 +7,7 @@
 #include "fs/change.h"
 #include "fs/moved.h"
 #include "fs/ops.h"
-#include "fs/stage.h"
+#include "fs/outside.h"
 #include "fs/upkeep.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -81,17 +81,26 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, 0);
 }
 
+/* With what is staged in it, which no listing shows. */
 static int remove_table(struct fs *fs, const struct place *child)
 {
-	uint64_t stage;
 	int r = change_may_delete(fs);
 
-	if (nodes_find(fs->nodes, child->node, bytes_str(STAGE_DIR_NAME),
-		       &stage) > 0 &&
-	    overlay_any(fs->overlay, stage))
-		return why(-ENOTEMPTY, "rows are being staged in it");
-	return r ? r
-		 : store_table_drop(fs->store, bytes_str(child->name), true);
+	if (r == 0 && child->node && overlay_any(fs->overlay, child->node)) {
+		r = upkeep_has_rows(child->table);
+		if (r >= 0)
+			r = why(-ENOTEMPTY,
+				r ? "it holds rows"
+				  : "it holds rows that are empty "
+				    "directories, or scratch files");
+	}
+	if (r == 0)
+		r = store_table_drop(fs->store, bytes_str(child->name), true);
+	if (r == 0 && child->node)
+		outside_forget(fs, child->node);
+	if (r == 0)
+		nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
+	return r;
 }
 
 static int remove_snapshot(struct fs *fs, const struct place *dir,
@@ -106,6 +115,30 @@ static int remove_snapshot(struct fs *fs, const struct place *dir,
 	if (r == 0)
 		r = store_snapshot_drop(fs->store, t, buf_bytes(&text));
 	buf_free(&text);
+	return r;
+}
+
+/* One of data, or of scratch files. */
+static int remove_directory(struct fs *fs, const struct place *dir,
+			    const struct place *child)
+{
+	int r = 0;
+
+	if (child->kind != NODE_SCRATCH_DIR)
+		r = upkeep_has_cells(fs, child);
+	if (r > 0 && child->kind == NODE_COLUMN) {
+		r = moved_settle_column(fs, child);
+		r = r < 0 ? r : !r;
+	}
+	if (r > 0)
+		return why(-ENOTEMPTY, "it holds cells");
+	if (r == 0)
+		r = upkeep_remove_directory(fs, dir, child);
+	if (r == -ENOTEMPTY)
+		return why(r, "it holds directories that are empty, or scratch "
+			      "files");
+	if (r == 0 && child->kind == NODE_SCRATCH_DIR)
+		scratch_unname(fs->writes->scratch, child->node);
 	return r;
 }
 
@@ -127,34 +160,23 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? -ENOTDIR : -ENOENT;
 	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
 		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
+		if (!r)
+			nodes_detach(fs->nodes, parent, bytes_str(name));
 	} else if (child.kind == NODE_CONTROL_DIR ||
 		   child.kind == NODE_SNAPSHOT_DIR ||
-		   child.kind == NODE_STAGE || child.kind == NODE_INFO_DIR) {
+		   child.kind == NODE_STAGE || child.kind == NODE_PUT ||
+		   child.kind == NODE_INFO_DIR) {
 		r = why(-EACCES, "this directory cannot be removed");
-	} else if (child.node && overlay_any(fs->overlay, child.node)) {
-		r = why(-ENOTEMPTY, "it holds empty directories or scratch "
-				    "files");
-	} else if (child.kind == NODE_SCRATCH_DIR) {
-		change_remove_scratch(fs, &child);
-		r = 0;
 	} else if (child.kind == NODE_TABLE) {
 		r = r ? remove_table(fs, &child) : -ENOENT;
 	} else {
-		r = upkeep_has_cells(fs, &child);
-		if (r > 0 && child.kind == NODE_COLUMN) {
-			r = moved_settle_column(fs, &child);
-			r = r < 0 ? r : !r;
-		}
-		if (r > 0)
-			r = why(-ENOTEMPTY, "it holds cells");
+		r = remove_directory(fs, &dir, &child);
 	}
 	if (!r) {
 		if (child.row.len)
 			changes_row(&fs->changes, child.row);
 		else
 			changes_all(&fs->changes);
-		nodes_detach(fs->nodes, parent, bytes_str(name));
-		overlay_remove(fs->overlay, parent, bytes_str(name));
 	}
 out:
 	place_release(&child);

@@ -88,6 +88,26 @@ static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
 	return overlay_add(fs->overlay, mv->to_dir.node, key, &e);
 }
 
+/* What is in memory, under another name: there is no time without a name. */
+static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
+			uint64_t ino, struct bytes key)
+{
+	struct overlay_entry e = {
+		.node = mv->from.node, .ino = ino, .kind = kind};
+	int r;
+
+	memcpy(e.name, mv->to.name, sizeof(e.name));
+	r = overlay_rename(fs->overlay, mv->from_dir.node,
+			   bytes_str(mv->from.name), mv->to_dir.node, key, &e);
+	if (r)
+		return r;
+	changes_row(&fs->changes, mv->from.row);
+	changes_row(&fs->changes, mv->to.row);
+	invalidate_inode(fs->invalidator, mv->from.node,
+			 !place_is_dir(&mv->from));
+	return 0;
+}
+
 /* -- scratch ------------------------------------------------------------- */
 
 /* May a file have the new name? To mv(1) -EINVAL would say something else. */
@@ -108,17 +128,15 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
-	if (!r)
-		r = remove_target(fs, mv);
+	if (!r && mv->to_exists && mv->to.node)
+		r = moved_settle(fs, mv->to.node);
 	if (r)
 		return r;
-	r = add_target(fs, mv, mv->from.kind, mv->from.ino,
-		       bytes_str(mv->to.name));
-	if (r)
-		return r;
-	overlay_remove(fs->overlay, mv->from_dir.node,
-		       bytes_str(mv->from.name));
-	return move_node(fs, mv, mv->from.kind, mv->from.ino);
+	r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
+			 bytes_str(mv->to.name));
+	if (!r && mv->to_exists && mv->to.node)
+		scratch_unname(fs->writes->scratch, mv->to.node);
+	return r;
 }
 
 /* No EXDEV here: mv would copy a half at a time what is to come at once. */
@@ -398,10 +416,12 @@ static int move_directory(struct fs *fs, const struct move *mv)
 		return move_table(fs, mv);
 	if (mv->from.kind == NODE_SCRATCH_DIR)
 		return scratch_dir(fs, mv);
-	if (mv->from.kind == NODE_STAGE)
+	if (mv->from.kind == NODE_STAGE || mv->from.kind == NODE_PUT)
 		return why(-EPERM, "this directory cannot be moved");
 	if (mv->to_exists && !place_is_dir(&mv->to))
 		return -ENOTDIR;
+	if (mv->from.put || mv->to.put)
+		return -EXDEV;
 	if (mv->from.kind != mv->to.kind)
 		return why(-EPERM, "a directory of one level cannot become "
 				   "one of another");
@@ -415,15 +435,9 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			    : 0;
 	if (r)
 		return r;
-	r = remove_target(fs, mv);
-	if (r)
-		return r;
-	r = add_target(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
-	if (r)
-		return r;
-	overlay_remove(fs->overlay, mv->from_dir.node,
-		       bytes_str(mv->from.name));
-	return move_node(fs, mv, mv->to.kind, mv->to.ino);
+	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
+	/* A cell has come since. */
+	return r == -ENOENT ? -EXDEV : r;
 }
 
 static int do_rename(struct fs *fs, uint64_t parent, const char *name,

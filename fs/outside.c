@@ -64,7 +64,6 @@ static struct fstable *known(struct fs *fs, struct table *t, uint64_t *node)
 
 enum going {
 	GO,
-	GO_FILLING, /* what was in memory only holds a cell now */
 	GO_TELLING, /* what is on the way may have gone */
 };
 
@@ -82,8 +81,6 @@ static int go(struct fs *fs, uint64_t *at, struct bytes key, enum going how,
 		name_part(key, pos, part);
 		if (nodes_find(fs->nodes, *at, text_of(part), &node) == 0)
 			return 0;
-		if (how == GO_FILLING && overlay_count(fs->overlay))
-			overlay_remove(fs->overlay, *at, text_of(part));
 		if (how == GO_TELLING)
 			tell_name(fs, *at, text_of(part));
 		*at = node;
@@ -170,13 +167,15 @@ static void tell_version(struct fs *fs, uint64_t column, int64_t ts)
 }
 
 /* A cell was put: the column has another time, a version other bytes. */
-static void column_filled(struct fs *fs, uint64_t row, const struct change *c)
+static void column_filled(struct fs *fs, const struct upkeep_column *at,
+			  uint64_t row, const struct change *c)
 {
 	char name[NAME_TS_LEN_MAX + 1];
 	uint64_t column, version;
 	size_t len;
 
-	if (!go_column(fs, row, c, GO_FILLING, &column))
+	upkeep_settle(fs, at);
+	if (!go_column(fs, row, c, GO, &column))
 		return;
 	invalidate_inode_now(fs->invalidator, column, true);
 	if (c->ts_given < 0 || c->ts_given > TS_MAX)
@@ -211,17 +210,21 @@ static void column_emptied(struct fs *fs, struct table *t, uint64_t row,
 }
 
 /* @row: the row's node, which is named @name in @parent. */
-static void row_changed(struct fs *fs, struct table *t, uint64_t parent,
+static void row_changed(struct fs *fs, struct upkeep_column at, uint64_t parent,
 			struct bytes name, uint64_t row,
 			const struct mutation *m)
 {
+	struct table *t = fstable_table(at.table);
+
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 		struct name_part part;
 		uint64_t family = row;
 
+		at.family = c->family;
+		at.qualifier = c->qualifier;
 		if (writes_value(c))
-			column_filled(fs, row, c);
+			column_filled(fs, &at, row, c);
 		else if (c->op == CHANGE_DELETE_ROW)
 			tell_name(fs, parent, name);
 		else if (kind_is_family_marker(c->op))
@@ -239,20 +242,22 @@ static bool any_puts(const struct mutation *m)
 	return false;
 }
 
-static void row_settled(struct fs *fs, struct table *t, uint64_t table,
+static void row_settled(struct fs *fs, struct fstable *ft, uint64_t table,
 			const struct mutation *m)
 {
+	struct upkeep_column at = {
+		.table_node = table, .table = ft, .row = m->row};
 	struct name_part part;
 	uint64_t row = table, parent, up;
 	bool filled = any_puts(m);
 	size_t pos = 0;
 
-	if (!go(fs, &row, m->row, filled ? GO_FILLING : GO, &part)) {
+	if (!go(fs, &row, m->row, GO, &part)) {
 		if (filled && fs_rows_believed_absent(fs))
 			tell_name(fs, row, text_of(&part));
 		return;
 	}
-	if (!filled && table_has_row(t, m->row) == 0) {
+	if (!filled && table_has_row(fstable_table(ft), m->row) == 0) {
 		up = table;
 		go(fs, &up, m->row, GO_TELLING, &part);
 		return;
@@ -265,7 +270,7 @@ static void row_settled(struct fs *fs, struct table *t, uint64_t table,
 			return;
 		pos = part.next;
 	}
-	row_changed(fs, t, parent, text_of(&part), row, m);
+	row_changed(fs, at, parent, text_of(&part), row, m);
 }
 
 void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
@@ -278,7 +283,7 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 		changes_row(&fs->changes, rows[i].row);
 	ft = known(fs, t, &table);
 	for (size_t i = 0; ft && i < n; i++)
-		row_settled(fs, t, table, &rows[i]);
+		row_settled(fs, ft, table, &rows[i]);
 	for (size_t i = 0; i < note->count; i++)
 		tell_version(fs, note->old[i].column, note->old[i].ts);
 	fstable_unref(ft);
@@ -301,8 +306,7 @@ static void forget_file(struct fs *fs, uint64_t node)
 	scratch_unname(fs->writes->scratch, node);
 }
 
-/* What was only in memory beneath it: directories, scratch files. */
-static void forget_overlay(struct fs *fs, uint64_t top)
+void outside_forget(struct fs *fs, uint64_t top)
 {
 	struct overlay_entry e;
 	struct buf key = {0};
@@ -327,7 +331,7 @@ void outside_table_dropped(struct fs *fs, struct bytes name)
 	changes_all(&fs->changes);
 	ft = known_table(fs, name, &node);
 	if (ft) {
-		forget_overlay(fs, node);
+		outside_forget(fs, node);
 		nodes_detach(fs->nodes, FUSE_ROOT_ID, name);
 	}
 	fstable_unref(ft);

@@ -38,6 +38,8 @@ void outside_table_made(struct fs *fs, struct bytes name);
 void outside_table_dropped(struct fs *fs, struct bytes name);
 void outside_table_emptied(struct fs *fs, struct bytes name);
 void outside_table_renamed(struct fs *fs, struct bytes from, struct bytes to);
+/* What is only in memory beneath a table: directories, scratch files. */
+void outside_forget(struct fs *fs, uint64_t table_node);
 /* The schema; with @cells some may be gone. */
 void outside_table_altered(struct fs *fs, struct table *t, bool cells);
 /* A snapshot of @t, or of all: @gone (it was dropped) or made. */

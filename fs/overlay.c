@@ -5,9 +5,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <xxhash.h>
+
 #include "fs/sorted.h"
 
 #define BYTES_MAX (256u << 20)
+/* From here on entries go though their directory is being listed. */
+#define BYTES_BUSY (BYTES_MAX / 2)
+#define SLOTS 256
 /* A pinned node, and what the allocator adds to five pieces. */
 #define ENTRY_COST (sizeof(struct entry) + 128 + 5 * 16)
 
@@ -16,8 +21,16 @@ struct entry {
 	struct sorted_node by_key;  /* parent, order_of(key, name) */
 	uint64_t parent, node, ino;
 	uint8_t kind;
+	bool implied;
+	uint64_t added_by;
 	uint32_t key_len;
 	uint8_t *key;
+};
+
+/* Deletes in rows, and listings of directories, that share a slot. */
+struct slot {
+	uint64_t turns; /* begins and ends of deletes */
+	uint32_t deleting, listing;
 };
 
 struct overlay {
@@ -26,6 +39,8 @@ struct overlay {
 	struct sorted names, keys; /* lock: the same entries twice */
 	size_t bytes;		   /* lock */
 	_Atomic size_t count;	   /* to read without the lock */
+	_Atomic uint64_t moves;
+	struct slot slots[SLOTS]; /* lock */
 };
 
 #define by_name_entry(n) \
@@ -101,6 +116,8 @@ static int entry_new(uint64_t parent, struct bytes key,
 	en->node = e->node;
 	en->ino = e->ino;
 	en->kind = e->kind;
+	en->implied = e->implied;
+	en->added_by = e->added_by;
 	en->key = malloc(key.len + 1);
 	if (!en->key)
 		goto fail;
@@ -155,8 +172,10 @@ static void show(const struct entry *en, struct overlay_entry *out)
 {
 	struct bytes name = sorted_name(&en->by_name);
 
-	*out = (struct overlay_entry){
-		.node = en->node, .ino = en->ino, .kind = en->kind};
+	*out = (struct overlay_entry){.node = en->node,
+				      .ino = en->ino,
+				      .kind = en->kind,
+				      .implied = en->implied};
 	memcpy(out->name, name.data, name.len);
 }
 
@@ -219,30 +238,42 @@ out:
 	return r;
 }
 
+/* REQUIRES: lock. The entry's references to its nodes. -ESTALE. */
+static int pin(struct overlay *ov, const struct entry *en)
+{
+	int err = nodes_pin(ov->nodes, en->parent);
+
+	if (err)
+		return err;
+	err = nodes_pin(ov->nodes, en->node);
+	if (err)
+		nodes_unpin(ov->nodes, en->parent);
+	return err;
+}
+
+/* REQUIRES: lock, pinned. */
+static void insert(struct overlay *ov, struct entry *en)
+{
+	sorted_insert(&ov->names, &en->by_name);
+	sorted_insert(&ov->keys, &en->by_key);
+	ov->count = ov->names.count;
+	ov->bytes += cost_of(en);
+}
+
 /* REQUIRES: lock. */
 static int add_locked(struct overlay *ov, struct entry *en)
 {
-	size_t cost = cost_of(en);
 	int err;
 
 	if (sorted_find(&ov->names, dir_of(&en->parent),
 			sorted_name(&en->by_name)))
 		return -EEXIST;
-	if (cost > BYTES_MAX - ov->bytes)
+	if (ov->bytes + cost_of(en) > BYTES_MAX)
 		return -ENOSPC;
-	err = nodes_pin(ov->nodes, en->parent);
-	if (err)
-		return err;
-	err = nodes_pin(ov->nodes, en->node);
-	if (err) {
-		nodes_unpin(ov->nodes, en->parent);
-		return err;
-	}
-	sorted_insert(&ov->names, &en->by_name);
-	sorted_insert(&ov->keys, &en->by_key);
-	ov->count = ov->names.count;
-	ov->bytes += cost;
-	return 0;
+	err = pin(ov, en);
+	if (!err)
+		insert(ov, en);
+	return err;
 }
 
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
@@ -286,6 +317,194 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 		take_out(ov, by_name_entry(n));
 	pthread_mutex_unlock(&ov->lock);
 	return n != NULL;
+}
+
+/* REQUIRES: lock. */
+static struct entry *find(struct overlay *ov, uint64_t parent,
+			  struct bytes name)
+{
+	struct sorted_node *n = sorted_find(&ov->names, dir_of(&parent), name);
+
+	return n ? by_name_entry(n) : NULL;
+}
+
+int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
+		   uint64_t to_parent, struct bytes key,
+		   const struct overlay_entry *to)
+{
+	struct bytes to_name = bytes_str(to->name);
+	struct entry *en = NULL, *old, *replaced;
+	int r = entry_new(to_parent, key, to, &en);
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&ov->lock);
+	old = find(ov, parent, name);
+	replaced = find(ov, to_parent, to_name);
+	r = old && old->node == to->node ? pin(ov, en) : -ENOENT;
+	if (r)
+		goto out;
+	r = nodes_rename(ov->nodes, parent, name, to_parent, to_name, to->kind,
+			 to->ino);
+	r = r == 0 ? -ESTALE : r < 0 ? r : 0;
+	if (r) {
+		nodes_unpin(ov->nodes, en->node);
+		nodes_unpin(ov->nodes, en->parent);
+		goto out;
+	}
+	take_out(ov, old);
+	if (replaced && replaced != old)
+		take_out(ov, replaced);
+	insert(ov, en);
+	ov->moves++;
+out:
+	pthread_mutex_unlock(&ov->lock);
+	if (r)
+		entry_free(en);
+	return r;
+}
+
+/* REQUIRES: lock. */
+static bool all_implied(struct overlay *ov, uint64_t dir)
+{
+	struct sorted_node *n =
+		sorted_next(&ov->names, dir_of(&dir), false, bytes_of(NULL, 0));
+
+	for (; n;
+	     n = sorted_next(&ov->names, dir_of(&dir), true, sorted_name(n)))
+		if (!by_name_entry(n)->implied ||
+		    !all_implied(ov, by_name_entry(n)->node))
+			return false;
+	return true;
+}
+
+/* REQUIRES: lock. */
+static void take_out_below(struct overlay *ov, uint64_t dir)
+{
+	struct sorted_node *n;
+
+	while ((n = sorted_next(&ov->names, dir_of(&dir), false,
+				bytes_of(NULL, 0)))) {
+		take_out_below(ov, by_name_entry(n)->node);
+		take_out(ov, by_name_entry(n));
+	}
+}
+
+int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
+		  uint64_t node)
+{
+	struct entry *en;
+	int err = 0;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	if (en)
+		node = en->node;
+	if (node && !all_implied(ov, node)) {
+		err = -ENOTEMPTY;
+	} else {
+		if (node)
+			take_out_below(ov, node);
+		nodes_detach(ov->nodes, parent, name);
+		if (en)
+			take_out(ov, en);
+	}
+	pthread_mutex_unlock(&ov->lock);
+	return err;
+}
+
+/* -- going over to the store and back ------------------------------------ */
+
+uint64_t overlay_moves(struct overlay *ov)
+{
+	return ov->moves;
+}
+
+static struct slot *slot_of(struct overlay *ov, struct bytes key)
+{
+	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
+}
+
+uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+	uint64_t turn;
+
+	pthread_mutex_lock(&ov->lock);
+	slot->turns++;
+	/* What it adds, one that is under way may count on. */
+	turn = slot->deleting ? 0 : slot->turns;
+	slot->deleting++;
+	pthread_mutex_unlock(&ov->lock);
+	return turn;
+}
+
+void overlay_delete_end(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+
+	pthread_mutex_lock(&ov->lock);
+	slot->turns++;
+	slot->deleting--;
+	pthread_mutex_unlock(&ov->lock);
+}
+
+uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+	uint64_t turns;
+
+	pthread_mutex_lock(&ov->lock);
+	turns = slot->turns;
+	pthread_mutex_unlock(&ov->lock);
+	return turns;
+}
+
+void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
+		    struct bytes row, uint64_t deletes)
+{
+	struct slot *of_row = slot_of(ov, row);
+	struct slot *of_dir = slot_of(ov, dir_of(&parent));
+	struct entry *en;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	if (en && !of_row->deleting && of_row->turns == deletes &&
+	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
+		take_out(ov, en);
+		ov->moves++;
+	}
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
+		     struct bytes row, uint64_t turn)
+{
+	struct slot *slot = slot_of(ov, row);
+	struct entry *en;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	/* One that began since its own end may count on it. */
+	if (turn && en && en->added_by == turn && slot->turns == turn + 1 &&
+	    !sorted_next(&ov->names, dir_of(&en->node), false,
+			 bytes_of(NULL, 0)))
+		take_out(ov, en);
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_list_begin(struct overlay *ov, uint64_t parent)
+{
+	pthread_mutex_lock(&ov->lock);
+	slot_of(ov, dir_of(&parent))->listing++;
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_list_end(struct overlay *ov, uint64_t parent)
+{
+	pthread_mutex_lock(&ov->lock);
+	slot_of(ov, dir_of(&parent))->listing--;
+	pthread_mutex_unlock(&ov->lock);
 }
 
 uint64_t overlay_count(struct overlay *ov)

@@ -8,13 +8,20 @@
  * of what is above them. Within a parent they are in the order of their key
  * (the decoded name; a scratch file's name as it is).
  *
- *	overlay is asked first, then the store
- *
- *	mkdir T/R	 added		put of T/R/f:q	 removed (the scan
+ *	mkdir T/R	 added		put of T/R/f:q	 settled (the scan
  *	rm T/R/f/q/1	 added again	rmdir T/R	 shows it from now)
  *
- * An entry may stay when the store also has the directory: a listing shows
- * the name once.
+ * No look misses a directory that goes over from one to the other:
+ *
+ *	delete	adds the directories above the cell before its mutation
+ *	settle	takes one out that the store has, unless a delete in the row
+ *		began since the store was asked, or is under way, or the
+ *		parent is being listed
+ *	lookup	asks here, then the store, and again if anything was settled
+ *		or added meanwhile
+ *
+ * So an entry may stay when the store also has the directory: a listing shows
+ * the name once, and the next change in the row settles it.
  *
  * Memory is bounded. mkdir beyond it is -ENOSPC; a directory that deletes
  * emptied and that finds no room goes at once, as it does in the store.
@@ -35,6 +42,9 @@ struct overlay_entry {
 	uint64_t node;
 	uint64_t ino;
 	uint8_t kind; /* enum node_kind: a directory's or NODE_SCRATCH */
+	/* Nobody made it but a delete of F:Q: it goes with what it is in. */
+	bool implied;
+	uint64_t added_by; /* the number of the delete that did, or 0 */
 	char name[NAME_LEN_MAX + 1];
 };
 
@@ -62,8 +72,49 @@ int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 /* The same of a place that has its node, under its parent. */
 int overlay_add_place(struct overlay *ov, const struct place *child,
 		      struct bytes key);
+/*
+ * The entry gets another name, kind and ino, as does its node; what bore the
+ * name is replaced. No look finds neither. 0, -ENOENT, -ENOSPC, -ENOMEM,
+ * -ESTALE: as it was.
+ */
+int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
+		   uint64_t to_parent, struct bytes key,
+		   const struct overlay_entry *to);
+/*
+ * Takes out the entry, if there is one, of the directory @node (0: none is
+ * known), with what is implied beneath it, and frees the node's name. 0;
+ * -ENOTEMPTY when more is beneath it in memory.
+ */
+int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
+		  uint64_t node);
 /* Whether it was there. */
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
+
+/* -- going over to the store and back ------------------------------------ */
+
+/* Changes when an entry goes over to the store or gets another name. */
+uint64_t overlay_moves(struct overlay *ov);
+/*
+ * A delete in the row begins, before it adds: its number, 0 if it is not alone.
+ * It has ended, whatever became of it.
+ */
+uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
+void overlay_delete_end(struct overlay *ov, struct bytes row);
+/* Deletes in the row, and in some others, that have begun. */
+uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
+/*
+ * Takes out an entry of the row of which the store was seen to have the
+ * directory, when overlay_deletes() was @deletes.
+ */
+void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
+		    struct bytes row, uint64_t deletes);
+/* Takes out an entry that a delete added which then found nothing to delete. */
+void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
+		     struct bytes row, uint64_t turn);
+/* From here until its end a listing of @parent counts on what is there. */
+void overlay_list_begin(struct overlay *ov, uint64_t parent);
+void overlay_list_end(struct overlay *ov, uint64_t parent);
+
 uint64_t overlay_count(struct overlay *ov);
 
 #endif

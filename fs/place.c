@@ -209,6 +209,9 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind)
 		place_release(p);
 		p->row = p->family = p->qualifier = (struct bytes){0};
 		break;
+	case NODE_PUT:
+		p->put = true;
+		break;
 	case NODE_CONTROL:
 		p->control = control_find(name);
 		if (!p->control)
@@ -354,6 +357,7 @@ bool kind_is_dir(uint8_t kind)
 	case NODE_SNAPSHOT_DIR:
 	case NODE_SNAPSHOT:
 	case NODE_STAGE:
+	case NODE_PUT:
 	case NODE_INFO_DIR:
 		return true;
 	}

@@ -9,6 +9,7 @@
  *	     │       ├ SCHEMA      └ ALIAS
  *	     │       ├ SNAPSHOT_DIR ─ TABLE, shown by the snapshot
  *	     │       ├ STAGE ─ SCRATCH(_DIR)
+ *	     │       ├ PUT ─ ROW(_PIECE), as of the table
  *	     │       └ INFO_DIR ─ INFO
  *	     ├ SNAPSHOT_DIR ─ SNAPSHOT ─ TABLE, shown by the snapshot
  *	     └ CONTROL_DIR ─ CONTROL
@@ -21,6 +22,10 @@
  * can still be a regular file in memory: it gets the kind SCRATCH. (A scratch
  * file may also bear a name that would be a directory's: the overlay, which
  * is asked first, decides.)
+ *
+ * In T/.put every row exists; else they are the rows of T. Such a place has
+ * nodes of its own, of which the kernel believes nothing without asking; the
+ * overlay and all notices are of the nodes beneath T (fs_dir_node()).
  *
  * A view (fs/view.h) stands in a table, row or family and has the shape of it:
  * place_level() says which. All beneath inherits it: names mean the same, but
@@ -37,6 +42,7 @@
 #include "fs/fstable.h"
 
 #define SNAPSHOT_DIR_NAME ".snapshot"
+#define PUT_DIR_NAME ".put"
 
 struct fs;
 struct control_file;
@@ -50,6 +56,7 @@ struct place {
 	uint64_t seen; /* fs/changes.h: when it was looked at */
 	uint8_t kind;  /* enum node_kind */
 	bool detached; /* unlinked or replaced since the kernel got it */
+	bool put;      /* in .put, or .put itself */
 	struct fstable *table; /* a reference; NULL above tables */
 	/*
 	 * As far as the kind has them. Under a piece, row or qualifier is

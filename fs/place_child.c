@@ -159,6 +159,14 @@ static int classify_in_column(const struct place *dir, struct bytes name)
 	return place_parse_past(name, &ts, &back) ? NODE_PAST : NODE_SCRATCH;
 }
 
+static int no_dot(struct bytes name, const char *what)
+{
+	return why(-EINVAL,
+		   "%.*s: the name of %s does not begin with a dot (a key that "
+		   "does is spelled %%2E...)",
+		   (int)name.len, (const char *)name.data, what);
+}
+
 /* What a name is by itself in a directory of that kind. */
 static int classify(const struct place *dir, struct bytes name)
 {
@@ -183,6 +191,9 @@ static int classify(const struct place *dir, struct bytes name)
 		if (bytes_eq(name, bytes_str(STAGE_DIR_NAME)) && !dir->view &&
 		    !fstable_snapshot(dir->table))
 			return NODE_STAGE;
+		if (bytes_eq(name, bytes_str(PUT_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_PUT;
 		if (bytes_eq(name, bytes_str(INFO_DIR_NAME)) && !dir->view &&
 		    !fstable_snapshot(dir->table))
 			return NODE_INFO_DIR;
@@ -210,9 +221,11 @@ static int classify(const struct place *dir, struct bytes name)
 	case NODE_SCRATCH_DIR:
 	case NODE_STAGE:
 		return NODE_SCRATCH;
+	case NODE_PUT:
+		return dot ? no_dot(name, "a row") : NODE_ROW;
 	case NODE_SNAPSHOT_DIR:
 		if (dot)
-			return -ENOENT;
+			return no_dot(name, "a snapshot");
 		return dir->table ? NODE_TABLE : NODE_SNAPSHOT;
 	case NODE_SNAPSHOT:
 		return dot ? -ENOENT : NODE_TABLE;
@@ -239,7 +252,10 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 	out->node = 0;
 	out->parent = dir->node;
 	out->detached = false;
-	out->ino = place_child_ino(dir->ino, name);
+	/* The file is the same as in the table. */
+	out->ino = place_child_ino(
+		dir->kind == NODE_PUT ? place_table_ino(dir->table) : dir->ino,
+		name);
 	r = place_descend(out, name, (uint8_t)kind);
 	if (r == 0 && kind == NODE_TABLE)
 		r = dir->kind == NODE_ROOT ? open_table(fs, name, out)

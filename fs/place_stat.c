@@ -254,7 +254,8 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 	case NODE_SNAPSHOT:
 		return stat_snapshot(fs, p, st);
 	case NODE_ROW:
-		r = snap ? was_there(p) : table_has_row(t, p->row);
+		if (!p->put)
+			r = snap ? was_there(p) : table_has_row(t, p->row);
 		break;
 	case NODE_FAMILY:
 		r = snap ? was_there(p)
@@ -267,6 +268,9 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 			return place_stat_cell(fs, p, &cell, st);
 		break;
 	case NODE_ROW_PIECE:
+		if (!p->put)
+			r = piece_exists(p);
+		break;
 	case NODE_COLUMN_PIECE:
 		r = piece_exists(p);
 		break;
@@ -368,6 +372,8 @@ static double view_timeout(struct fs *fs, const struct place *p,
 double place_entry_timeout(struct fs *fs, const struct place *p,
 			   const struct stat *st)
 {
+	if (p->put)
+		return 0;
 	switch (p->kind) {
 	case NODE_VIEW_NAME:
 		return CACHE_LONG_S;
@@ -387,8 +393,8 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	/* A dead daemon's root is not to look alive for long. */
 	if (p->node == FUSE_ROOT_ID)
 		return 1;
-	if (p->kind == NODE_TABLE &&
-	    schema_absent_is_asked(fstable_absent(p->table)))
+	if (p->put || (p->kind == NODE_TABLE &&
+		       schema_absent_is_asked(fstable_absent(p->table))))
 		return 0;
 	switch (p->kind) {
 	case NODE_VALUE:
@@ -407,7 +413,7 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 
 double place_negative_timeout(struct fs *fs, const struct place *p)
 {
-	if (p->view)
+	if (p->view || p->put)
 		return 0;
 	switch (p->kind) {
 	case NODE_ROW:

@@ -109,15 +109,16 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	pthread_mutex_init(&rd->lock, NULL);
 	rd->refs = 1;
 	rd->place = *p;
-	if (p->kind == NODE_VERSION && !p->view) {
+	if (p->kind == NODE_VERSION && !p->view && !p->put) {
 		fi->keep_cache = 1;
 	} else {
 		fi->direct_io = p->kind != NODE_SCHEMA;
 		rd->settled = true;
 	}
 	r = load(fs, rd);
+	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)
-		r = -ENOENT;
+		r = -ESTALE;
 	if (r < 0)
 		goto fail;
 	fi->noflush = 1;

@@ -5,45 +5,141 @@
 
 #include "fs/moved.h"
 
-/* The nodes from a directory up to the row's first component. */
+/* -- the directories of a column ---------------------------------------- */
+
+/* A directory above a cell, as the overlay has it or would. */
+struct link {
+	uint64_t parent;
+	struct overlay_entry e;
+	struct bytes key; /* its place in the order of its parent */
+	bool made;	  /* the node is new, and counted for the caller */
+};
+
+/* From the row's first component down to the column. */
 struct chain {
-	struct link {
-		uint64_t parent;
-		struct overlay_entry e;
-	} * links;
+	struct link *links;
 	size_t count, cap;
 };
 
-/* Runs under the nodes' lock: copies and allocates, no more. */
-static int add_link(void *arg, const struct node_view *n)
+static int table_step(void *arg, const struct node_view *n)
 {
-	struct chain *c = arg;
-	struct link *l;
-
-	if (n->kind == NODE_TABLE || n->kind == NODE_ROOT || n->detached)
-		return 1;
-	if (c->count == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : 4;
-
-		l = realloc(c->links, cap * sizeof(*l));
-		if (!l)
-			return -ENOMEM;
-		c->links = l;
-		c->cap = cap;
-	}
-	l = &c->links[c->count++];
-	*l = (struct link){
-		.parent = n->parent,
-		.e = {.node = n->id, .ino = n->ino, .kind = n->kind}};
-	memcpy(l->e.name, n->name.data, n->name.len);
-	return 0;
+	/* A mount of a table has it for its root. */
+	*(uint64_t *)arg = n->id;
+	return n->kind == NODE_TABLE;
 }
 
-/* A chain that memory cuts short costs a directory in a listing, no more. */
-static void chain_of(struct fs *fs, uint64_t dir, struct chain *out)
+struct upkeep_column upkeep_column(struct fs *fs, const struct place *p)
 {
-	*out = (struct chain){0};
-	(void)nodes_walk(fs->nodes, dir, add_link, out);
+	struct upkeep_column c = {
+		.table = p->table,
+		.row = p->row,
+		.family = p->family,
+		.qualifier = p->qualifier,
+	};
+
+	nodes_walk(fs->nodes, p->parent, table_step, &c.table_node);
+	return c;
+}
+
+static int kind_step(void *arg, const struct node_view *n)
+{
+	*(uint8_t *)arg = n->kind;
+	return 1;
+}
+
+/*
+ * The node of the link, found or with @make made. 1; 0 when it is not known,
+ * or a scratch file bears the name; -ENOMEM, -ESTALE.
+ */
+static int link_node(struct fs *fs, struct link *l, bool make)
+{
+	struct bytes name = bytes_str(l->e.name);
+	uint8_t kind = 0;
+	int r;
+
+	if (nodes_find(fs->nodes, l->parent, name, &l->e.node) > 0) {
+		nodes_walk(fs->nodes, l->e.node, kind_step, &kind);
+		return kind == l->e.kind;
+	}
+	if (!make)
+		return 0;
+	r = nodes_enter(fs->nodes, l->parent, name, l->e.kind, l->e.ino, NULL,
+			&l->e.node);
+	l->made = r == 0;
+	return r < 0 ? r : 1;
+}
+
+/* Adds the components of @key, of that kind and those of its pieces. */
+static int add_links(struct fs *fs, struct chain *c, struct bytes key,
+		     uint8_t kind, uint8_t piece, bool make)
+{
+	struct name_part part;
+	size_t pos = 0;
+	int r;
+
+	do {
+		struct link *last, *l;
+
+		if (c->count == c->cap) {
+			size_t cap = c->cap ? 2 * c->cap : 4;
+
+			l = reallocarray(c->links, cap, sizeof(*l));
+			if (!l)
+				return -ENOMEM;
+			c->links = l;
+			c->cap = cap;
+		}
+		last = &c->links[c->count - 1];
+		l = &c->links[c->count];
+		name_part(key, pos, &part);
+		*l = (struct link){.parent = last->e.node,
+				   .key = bytes_of(key.data, part.next),
+				   .e.kind = part.more ? piece : kind};
+		memcpy(l->e.name, part.text, part.len + 1);
+		l->e.ino = place_child_ino(last->e.ino,
+					   bytes_of(part.text, part.len));
+		r = link_node(fs, l, make);
+		if (r <= 0)
+			return r;
+		c->count++;
+		pos = part.next;
+	} while (part.more);
+	return 1;
+}
+
+/*
+ * The directories that the kernel knows, or with @make all. The first link is
+ * the table. 1; 0 when one is not known; -ESTALE when one was just removed;
+ * -ENOMEM, which costs a directory in a listing and no more.
+ */
+static int chain_of(struct fs *fs, const struct upkeep_column *at, bool make,
+		    struct chain *out)
+{
+	int r;
+
+	*out = (struct chain){.links = calloc(4, sizeof(struct link))};
+	if (!out->links)
+		return -ENOMEM;
+	out->cap = 4;
+	out->count = 1;
+	out->links[0].e.node = at->table_node;
+	out->links[0].e.ino = place_table_ino(at->table);
+	r = add_links(fs, out, at->row, NODE_ROW, NODE_ROW_PIECE, make);
+	if (r > 0)
+		r = add_links(fs, out, at->family, NODE_FAMILY, NODE_FAMILY,
+			      make);
+	if (r > 0)
+		r = add_links(fs, out, at->qualifier, NODE_COLUMN,
+			      NODE_COLUMN_PIECE, make);
+	return r;
+}
+
+static void chain_release(struct fs *fs, struct chain *c)
+{
+	for (size_t i = c->count; i-- > 0;)
+		if (c->links[i].made)
+			nodes_forget(fs->nodes, c->links[i].e.node, 1);
+	free(c->links);
 }
 
 struct bytes upkeep_key(const struct place *dir)
@@ -64,26 +160,107 @@ struct bytes upkeep_key(const struct place *dir)
 
 int upkeep_has_cells(struct fs *fs, const struct place *dir)
 {
+	struct place in_table = *dir;
 	struct stat st;
 
-	return place_stat(fs, dir, &st);
+	in_table.put = false;
+	return place_stat(fs, &in_table, &st);
 }
 
-/* Does the kernel hold a node for the column's directory? */
-static bool column_is_known(struct fs *fs, const struct place *p)
+/*
+ * Makes the table's node of a directory in .put, and those above it, entries
+ * of the overlay where the store has no cell. *out is counted.
+ */
+static int make_counterpart(struct fs *fs, const struct place *dir,
+			    uint64_t *out)
 {
-	struct name_part part;
-	uint64_t node;
+	struct overlay_entry e = {.kind = dir->kind, .ino = dir->ino};
+	struct place above = {0};
+	uint64_t parent = 0;
+	int r;
 
-	if (p->kind != NODE_ALIAS)
-		return true;
-	name_part(p->family, 0, &part);
-	if (!nodes_find(fs->nodes, p->parent, bytes_of(part.text, part.len),
-			&node))
-		return false;
-	name_part(p->qualifier, 0, &part);
-	return nodes_find(fs->nodes, node, bytes_of(part.text, part.len),
-			  &node) > 0;
+	if (dir->kind == NODE_PUT) {
+		*out = dir->parent;
+		return 0;
+	}
+	r = place_of(fs, dir->parent, &above);
+	if (r == 0)
+		r = make_counterpart(fs, &above, &parent);
+	if (r < 0)
+		goto out;
+	memcpy(e.name, dir->name, sizeof(e.name));
+	r = nodes_enter(fs->nodes, parent, bytes_str(dir->name), dir->kind,
+			dir->ino, NULL, &e.node);
+	if (r < 0)
+		goto forget;
+	*out = e.node;
+	r = upkeep_has_cells(fs, dir);
+	if (r == 0)
+		r = overlay_add(fs->overlay, parent, upkeep_key(dir), &e);
+	r = r < 0 && r != -EEXIST ? r : 0;
+	if (r < 0)
+		nodes_forget(fs->nodes, e.node, 1);
+forget:
+	if (above.kind != NODE_PUT)
+		nodes_forget(fs->nodes, parent, 1);
+out:
+	place_release(&above);
+	return r;
+}
+
+int upkeep_make_directory(struct fs *fs, const struct place *dir)
+{
+	uint64_t node;
+	int r;
+
+	if (!dir->put)
+		return overlay_add_place(fs->overlay, dir, upkeep_key(dir));
+	r = make_counterpart(fs, dir, &node);
+	if (r < 0)
+		return r;
+	nodes_forget(fs->nodes, node, 1);
+	fs_column_changed(fs, dir, -1);
+	return 0;
+}
+
+int upkeep_remove_directory(struct fs *fs, const struct place *parent,
+			    const struct place *dir)
+{
+	struct bytes name = bytes_str(dir->name);
+	uint64_t above = fs_dir_node(fs, parent), node = dir->node;
+	int r;
+
+	if (parent->put) {
+		/* Scratch files lie beneath the directory's own node. */
+		if (node && overlay_any(fs->overlay, node))
+			return -ENOTEMPTY;
+		node = 0;
+		if (above)
+			nodes_find(fs->nodes, above, name, &node);
+		nodes_detach(fs->nodes, parent->node, name);
+		if (!above)
+			return 0;
+	}
+	r = overlay_rmdir(fs->overlay, above, name, node);
+	if (r == 0 && parent->put) {
+		invalidate_entry(fs->invalidator, above, name);
+		fs_wait_for_notices(fs);
+	}
+	return r;
+}
+
+int upkeep_has_rows(struct fstable *ft)
+{
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS, .keys_only = true, .limit_rows = 1};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = scan_open(fstable_table(ft), &spec, &sc);
+
+	if (r == 0)
+		r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
 }
 
 int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
@@ -119,65 +296,123 @@ int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
 
 int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
 {
-	return column_is_known(fs, p) ? upkeep_oldest(p->table, p->row,
-						      p->family, p->qualifier)
-				      : -1;
+	uint64_t node;
+
+	/* Does the kernel hold a node for the column's directory? */
+	return fs_column_node(fs, p, &node)
+		       ? upkeep_oldest(p->table, p->row, p->family,
+				       p->qualifier)
+		       : -1;
 }
 
-/* The directories F and F/Q that an alias filled without naming them. */
-static void drop_below_row(struct fs *fs, const struct place *p, uint64_t row)
-{
-	struct overlay_entry family;
-	struct name_part part;
+/* -- what follows --------------------------------------------------------- */
 
-	name_part(p->family, 0, &part);
-	if (overlay_find(fs->overlay, row, bytes_of(part.text, part.len),
-			 &family)) {
-		overlay_remove(fs->overlay, row, bytes_of(part.text, part.len));
-	} else if (!nodes_find(fs->nodes, row, bytes_of(part.text, part.len),
-			       &family.node)) {
+static bool link_has_cells(struct fs *fs, const struct link *l)
+{
+	struct place dir;
+	bool has = place_of(fs, l->e.node, &dir) == 0 && dir.table &&
+		   upkeep_has_cells(fs, &dir) > 0;
+
+	place_release(&dir);
+	return has;
+}
+
+/* See overlay.h for why nobody misses one of them. */
+void upkeep_settle(struct fs *fs, const struct upkeep_column *at)
+{
+	uint64_t deletes = overlay_deletes(fs->overlay, at->row);
+	struct chain chain;
+	bool has = false;
+
+	if (!overlay_count(fs->overlay))
 		return;
+	chain_of(fs, at, false, &chain);
+	for (size_t i = chain.count; i-- > 1;) {
+		struct link *l = &chain.links[i];
+		struct bytes name = bytes_str(l->e.name);
+
+		if (!overlay_find(fs->overlay, l->parent, name, NULL))
+			continue;
+		/* What is beneath a directory is beneath those above it. */
+		has = has || link_has_cells(fs, l);
+		if (has)
+			overlay_settle(fs->overlay, l->parent, name, at->row,
+				       deletes);
 	}
-	name_part(p->qualifier, 0, &part);
-	overlay_remove(fs->overlay, family.node, bytes_of(part.text, part.len));
+	chain_release(fs, &chain);
 }
 
 void upkeep_filled(struct fs *fs, const struct place *p, int64_t gone)
 {
-	struct chain chain;
+	struct upkeep_column at = upkeep_column(fs, p);
 
 	if (p->kind == NODE_VERSION)
 		moved_written(fs, p);
-	if (overlay_count(fs->overlay)) {
-		if (p->kind == NODE_ALIAS)
-			drop_below_row(fs, p, p->parent);
-		chain_of(fs, p->parent, &chain);
-		for (size_t i = 0; i < chain.count; i++)
-			overlay_remove(fs->overlay, chain.links[i].parent,
-				       bytes_str(chain.links[i].e.name));
-		free(chain.links);
-	}
+	upkeep_settle(fs, &at);
 	fs_column_changed(fs, p, gone);
 }
 
-void upkeep_emptied(struct fs *fs, const struct place *p, int64_t gone)
+/* F:Q~ is made and removed by editors, which look at no directory. */
+static bool is_backup(struct bytes qualifier)
+{
+	return qualifier.len && qualifier.data[qualifier.len - 1] == '~';
+}
+
+/* 0, or -ESTALE when one was removed under it. */
+static int keep_directories(struct fs *fs, const struct upkeep_column *at,
+			    bool implied, uint64_t turn)
 {
 	struct chain chain;
-	bool empty = true;
+	int r = chain_of(fs, at, !implied || !is_backup(at->qualifier), &chain);
 
-	chain_of(fs, p->parent, &chain);
-	for (size_t i = 0; i < chain.count && empty; i++) {
+	for (size_t i = 1; i < chain.count && r != -ESTALE; i++) {
 		struct link *l = &chain.links[i];
-		struct place place;
 
-		if (!place_of(fs, l->e.node, &place) && place.table) {
-			empty = upkeep_has_cells(fs, &place) == 0;
-			if (empty)
-				(void)overlay_add(fs->overlay, l->parent,
-						  upkeep_key(&place), &l->e);
-		}
-		place_release(&place);
+		l->e.implied = implied && (l->e.kind == NODE_FAMILY ||
+					   l->e.kind == NODE_COLUMN ||
+					   l->e.kind == NODE_COLUMN_PIECE);
+		l->e.added_by = turn;
+		/* One that finds no room goes when it is empty. */
+		r = overlay_add(fs->overlay, l->parent, l->key, &l->e);
 	}
-	free(chain.links);
-	fs_column_changed(fs, p, gone);
+	chain_release(fs, &chain);
+	return r == -ESTALE ? r : 0;
+}
+
+uint64_t upkeep_delete_begin(struct fs *fs, const struct place *p)
+{
+	struct upkeep_column at = upkeep_column(fs, p);
+	uint64_t turn = overlay_delete_begin(fs->overlay, p->row);
+
+	for (int tries = 0; tries < 10; tries++)
+		if (keep_directories(fs, &at, p->kind == NODE_ALIAS, turn) == 0)
+			break;
+	return turn;
+}
+
+/* Nothing was deleted: no directory appears for it. */
+static void retract(struct fs *fs, const struct upkeep_column *at,
+		    uint64_t turn)
+{
+	struct chain chain;
+
+	chain_of(fs, at, false, &chain);
+	for (size_t i = chain.count; i-- > 1;)
+		overlay_retract(fs->overlay, chain.links[i].parent,
+				bytes_str(chain.links[i].e.name), at->row,
+				turn);
+	chain_release(fs, &chain);
+}
+
+void upkeep_delete_end(struct fs *fs, const struct place *p, uint64_t turn,
+		       bool deleted, int64_t gone)
+{
+	struct upkeep_column at = upkeep_column(fs, p);
+
+	overlay_delete_end(fs->overlay, p->row);
+	upkeep_settle(fs, &at);
+	if (deleted)
+		fs_column_changed(fs, p, gone);
+	else
+		retract(fs, &at, turn);
 }

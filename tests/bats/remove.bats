@@ -22,9 +22,52 @@ load helper
 	a_column
 	echo one > "$C/1"
 	echo two > "$C/2"
+	[ "$(cat "$C/1" "$C/2" "$C/latest")" = "$(printf 'one\ntwo\ntwo')" ]
 	rm "$M/T/R/f:q"
 	[ ! -e "$M/T/R/f:q" ]
-	settled [ -z "$(ls "$M/T/R")" ]
+	[ -z "$(ls "$C")" ]
+	settled [ ! -e "$C/1" ]
+	settled [ ! -e "$C/2" ]
+	[ ! -e "$C/latest" ]
+	[ "$(find "$M/T" -mindepth 1 -type f ! -name .schema)" = "" ]
+}
+
+@test "a row whose cells were removed by F:Q is removed by one rmdir" {
+	mkdir "$M/T" "$M/T/R"
+	echo one > "$M/T/R/f:q"
+	echo two > "$M/T/R/g:q"
+	rm "$M/T/R/f:q"
+	run ! rmdir "$M/T/R"
+	rm "$M/T/R/g:q"
+	rmdir "$M/T/R"
+	[ ! -e "$M/T/R" ]
+	mkdir "$M/T/R"
+	[ -z "$(ls "$M/T/R")" ]
+	mkdir -p "$M/T/R/f"
+	rm -f "$M/T/R/g:q"
+	run ! rmdir "$M/T/R"
+	[[ $output == *"not empty"* ]]
+}
+
+@test "an editor's backup of F:Q leaves no directory" {
+	mkdir "$M/T" "$M/T/R"
+	echo one > "$M/T/R/f:q"
+	mv "$M/T/R/f:q" "$M/T/R/f:q~"
+	echo two > "$M/T/R/f:q"
+	rm "$M/T/R/f:q~"
+	[ "$(ls "$M/T/R/f")" = q ]
+}
+
+@test "a full table with an empty row says that it holds rows" {
+	mkdir "$M/T" "$M/T/R" "$M/T/empty"
+	echo x > "$M/T/R/f:q"
+	run ! rmdir "$M/T"
+	grep -q "/T.*it holds rows$" "$M/.cellfs/errors"
+	rm -r "$M/T/R"
+	run ! rmdir "$M/T"
+	tail -n 1 "$M/.cellfs/errors" | grep -q "empty directories"
+	rmdir "$M/T/empty"
+	rmdir "$M/T"
 }
 
 @test "rm of what is not there says so" {

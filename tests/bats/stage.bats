@@ -67,13 +67,25 @@ a_staged_row() {
 	echo x > "$M/T/.stage/R/h:q"
 	run -1 mv "$M/T/.stage/R" "$M/T/R"
 	[ -z "$(ls "$M/T")" ]
-	run -1 rmdir "$M/T"
 	mkdir "$M/U"
 	rm "$M/T/.stage/R/h:q"
 	run -1 mv "$M/T/.stage/R" "$M/U/R"
 	[ "$(ls "$M/T/.stage" | wc -l)" -eq 2 ]
 	rm -r "$M/T/.stage/R" "$M/T/.stage/empty"
 	rmdir "$M/T"
+}
+
+@test "rm -r and rmdir of a table take what is staged with it" {
+	a_staged_row
+	rm -r "$M/T"
+	[ -z "$(ls "$M")" ]
+	a_staged_row
+	rmdir "$M/T"
+	mkdir "$M/T"
+	[ -z "$(ls "$M/T/.stage")" ]
+	mkdir "$M/T/.stage/R" "$M/T/R"
+	run -1 rmdir "$M/T"
+	[ "$(ls "$M/T/.stage")" = R ]
 }
 
 @test "a staged row can be copied, renamed and take a key of 300 bytes" {

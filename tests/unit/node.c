@@ -186,10 +186,10 @@ static void a_rename_moves_what_is_beneath(void **state)
 	assert_int_equal(nodes_walk(ns, b, collect, path), 0);
 	assert_string_equal(path, "/b/d/c/");
 	/* What was there has lost its name and lives until forgotten. */
-	assert_int_equal(nodes_pin(ns, old), 0);
-	nodes_unpin(ns, old);
-	nodes_forget(ns, old, 1);
+	assert_int_equal(nodes_walk(ns, old, collect, path), 0);
 	assert_int_equal(nodes_pin(ns, old), -ESTALE);
+	nodes_forget(ns, old, 1);
+	assert_int_equal(nodes_walk(ns, old, collect, path), -ESTALE);
 	nodes_free(ns);
 }
 
