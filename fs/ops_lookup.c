@@ -1,12 +1,17 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "fs/control.h"
+#include "fs/info.h"
+#include "fs/nearest.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
+#include "fs/stage.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
 
-static void note_bad_view(struct fs *fs, uint64_t parent, const char *name)
+/* ENOENT says too little: the sentence goes to .cellfs/errors. */
+static void note_absent(struct fs *fs, uint64_t parent, const char *name)
 {
 	char reason[512];
 	struct buf path = {0};
@@ -37,6 +42,46 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
 }
 
 /*
+ * A name with a dot that is near to one that means something is said to be
+ * none, and so is each in .cellfs. The others are what tools look for.
+ */
+static void note_unknown(struct fs *fs, const struct place *child,
+			 const char *name)
+{
+	static const char *const words[] = {
+		CONTROL_DIR_NAME, SNAPSHOT_DIR_NAME,
+		STAGE_DIR_NAME,	  INFO_DIR_NAME,
+		".schema",	  ".cells",
+		".range",	  ".prefix",
+		".first",	  ".last",
+		".after",	  ".since",
+		".between",	  ".at",
+		".raw",
+	};
+	bool control = child->kind == NODE_CONTROL;
+	struct nearest near;
+
+	if (!control && (child->kind != NODE_SCRATCH || name[0] != '.'))
+		return;
+	nearest_init(&near, name);
+	/* Short names are near to many. */
+	if (!control && strlen(name) < 7)
+		near.distance = 1;
+	for (unsigned i = 0; control && control_at(i); i++)
+		nearest_offer(&near, control_at(i)->name);
+	for (size_t i = 0; !control && i < sizeof(words) / sizeof(*words); i++)
+		nearest_offer(&near, words[i]);
+	if (!near.word[0] && !control)
+		return;
+	why(-ENOENT, "there is no %s'%s' here%s%s%s: %s",
+	    control ? "control file " : "", name,
+	    near.word[0] ? ", did you mean " : "", near.word,
+	    near.word[0] ? "?" : "",
+	    control ? "ls .cellfs lists them" : "see .cellfs/help");
+	note_absent(fs, child->parent, name);
+}
+
+/*
  * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
  * that may be believed; an error.
  */
@@ -58,12 +103,14 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
 	} else if (r == 0 && child.kind != NODE_SCHEMA) {
+	} else if (r == 0) {
+		note_unknown(fs, &child, name);
 		e->entry_timeout = place_negative_timeout(fs, &child);
 		if (changes_since(&fs->changes, child.row, child.seen))
 			e->entry_timeout = 0;
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
-		/* ENOENT says too little about a view that cannot be. */
-		note_bad_view(fs, parent, name);
+		/* A view that cannot be. */
+		note_absent(fs, parent, name);
 		r = 0;
 	} else if (r == -EINVAL) {
 		/* No key is spelled like this, and none ever will be. */

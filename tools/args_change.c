@@ -7,7 +7,7 @@
 #include "fs/cells.h"
 #include "tools/args.h"
 #include "tools/cellctl.h"
-#include "tools/nearest.h"
+#include "fs/nearest.h"
 
 static int add_change(struct request *rq, struct change change)
 {

@@ -12,7 +12,7 @@
 
 #include "tools/args.h"
 #include "tools/cellctl.h"
-#include "tools/nearest.h"
+#include "fs/nearest.h"
 
 static const struct synonym {
 	const char *hbase, *ours;

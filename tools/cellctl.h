@@ -14,7 +14,7 @@
 #define CELLFS_TOOLS_CELLCTL_H
 
 #include "tools/args.h"
-#include "tools/nearest.h"
+#include "fs/nearest.h"
 
 enum {
 	EXIT_DONE = 0,

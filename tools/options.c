@@ -9,7 +9,7 @@
 
 #include "tools/args.h"
 #include "tools/cellctl.h"
-#include "tools/nearest.h"
+#include "fs/nearest.h"
 
 /* What an option is, whatever it is called. */
 enum {

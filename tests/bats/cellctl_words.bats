@@ -136,3 +136,49 @@ commands() {
 	"$CELLCTL" put "$STORE" t r d:q y <&- >&- 2>&-
 	[ "$(ctl scan "$STORE" t --versions 1 | cut -f 4)" = y ]
 }
+
+@test "nothing to show is done: 0 for scans, lists and counts" {
+	ctl scan "$STORE" t
+	ctl count "$STORE" t
+	ctl tables "$STORE" 'none.*'
+	ctl list_namespace "$STORE" 'none.*'
+	ctl snapshot "$STORE"
+	ctl export "$STORE" t --rowprefix none
+	ctl stats "$STORE" t
+}
+
+@test "what fails in the midst of its output is 3" {
+	seq 1 3000 | awk -v OFS='\t' '{ print "row" $1, "d:q", 1, "value" }' |
+		ctl import "$STORE" t 2> "$T/said"
+	ctl flush "$STORE"
+	python3 - "$STORE"/*.sst <<-'PY'
+	import os, sys
+	with open(sys.argv[1], "r+b") as f:
+	    f.seek(os.path.getsize(sys.argv[1]) // 2)
+	    f.write(b"\xff" * 64)
+	PY
+	local command
+	for command in scan count export; do
+		run -3 ctl "$command" "$STORE" t
+	done
+	run -3 ctl copy "$STORE" t t2
+}
+
+@test "the schema's text from a program that failed is refused" {
+	false | says 3 "the schema's text is empty" alter "$STORE" t
+	says 3 "the schema's text is empty" create "$STORE" x --schema - \
+		< /dev/null
+	run -1 ctl exists "$STORE" x
+	is "families fixed" bash -c "'$CELLCTL' describe '$STORE' t | head -n 1"
+	# And so is a name that no table has, before its store is made.
+	says 3 "table name" create "$T/none" bad/name
+	[ ! -e "$T/none" ]
+}
+
+@test "an installed cellctl is found as a command" {
+	DESTDIR=$T/root meson install -C "$BUILD" --no-rebuild --quiet
+	[ -x "$T/root/usr/local/bin/cellctl" ]
+	[ -x "$T/root/usr/local/bin/cellfs" ]
+	PATH=$T/root/usr/local/bin:$PATH
+	[ "$(cellctl --version)" = "$("$CELLCTL" --version)" ]
+}

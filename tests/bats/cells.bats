@@ -288,3 +288,21 @@ $(line f:q long)" ]
 	cat "$M/T/.cells" > "$M/U/.cells"
 	cmp "$M/T/.cells" "$M/U/.cells"
 }
+
+@test "a stream has no size: what reads to the end copies it, tar and rsync do not" {
+	mkdir "$M/T"
+	line r f:q 1 x > "$M/T/.cells"
+	[ "$(stat -c %s "$M/T/.cells")" -eq 0 ]
+	cp "$M/T/.cells" "$T/copy"
+	cat "$M/T/.cells" | cmp - "$T/copy"
+	[ -s "$T/copy" ]
+	# Neither is it listed, so that no copy of the tree has one of 0 bytes.
+	tar -C "$M" -cf "$T/tar" T
+	run ! grep -q '\.cells' <(tar -tf "$T/tar")
+	tar -C "$M/T" -cf "$T/tar" .cells
+	[ -z "$(tar -xOf "$T/tar" .cells)" ]
+	rsync "$M/T/.cells" "$T/synced"
+	[ ! -s "$T/synced" ]
+	# The help says so.
+	grep -q 'tar and rsync copy 0 bytes' "$M/.cellfs/help"
+}

@@ -107,3 +107,23 @@ as_nobody() {
 		run ! grep secret "$T/said"
 	done
 }
+
+@test "a control name that is mistyped is said to be none" {
+	mkdir "$M/T"
+	run ! cat "$M/.cellfs/stat"
+	grep -q "lookup /.cellfs/stat: ENOENT: there is no control file 'stat' here, did you mean stats?: ls .cellfs lists them" \
+		"$M/.cellfs/errors"
+	run ! cat "$M/.cellfs/nonsense"
+	grep -q "there is no control file 'nonsense' here: ls" \
+		"$M/.cellfs/errors"
+	run ! ls "$M/T/.prefx/a"
+	grep -q "lookup /T/.prefx: ENOENT: there is no '.prefx' here, did you mean .prefix?" \
+		"$M/.cellfs/errors"
+	run ! cat "$M/T/.cell"
+	grep -q "did you mean .cells?" "$M/.cellfs/errors"
+	run ! ls "$M/.snapshots"
+	grep -q "did you mean .snapshot?" "$M/.cellfs/errors"
+	# What tools look for is no mistake.
+	run ! ls "$M/T/.git" "$M/T/.x.swp" "$M/.hidden" "$M/.Trash"
+	[ "$(grep -c lookup "$M/.cellfs/errors")" -eq 5 ]
+}

@@ -1,4 +1,4 @@
-#include "tools/nearest.h"
+#include "fs/nearest.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * The word that somebody meant: of those that are offered the one with the
  * fewest changed letters, if it is near enough to be one mistyped.
  */
-#ifndef CELLFS_TOOLS_NEAREST_H
-#define CELLFS_TOOLS_NEAREST_H
+#ifndef CELLFS_FS_NEAREST_H
+#define CELLFS_FS_NEAREST_H
 
 #define NEAREST_LEN_MAX 255
 
