@@ -17,7 +17,7 @@ rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # the inner shell expands
 git ls-files 'store/*.c' 'tests/sim/*.c' fs/name.c fs/utf8.c \
-	fs/cells.c fs/view.c |
+	fs/cells.c fs/cells_frame.c tools/json.c tools/json_cells.c fs/view.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,address,undefined -c "$1" \
 		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"
