@@ -111,6 +111,5 @@ void change_remove_scratch(struct fs *fs, const struct place *child)
 
 int change_may_delete(struct fs *fs)
 {
-	return fs->options->nodelete ? why(-EPERM, "mounted with -o nodelete")
-				     : 0;
+	return store_may_delete(fs->store);
 }

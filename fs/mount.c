@@ -112,6 +112,7 @@ static int open_waiting(const struct options *o, mount_open_fn open_store,
 	struct store_options so = {
 		.create = !o->read_only,
 		.read_only = o->read_only,
+		.no_delete = o->nodelete,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
 		.write_buffer_bytes = o->write_buffer_bytes,

@@ -35,11 +35,14 @@ static int take(struct fs *fs, const struct place *p, struct bytes text,
 {
 	struct schema now = {0};
 	struct alter a = {0};
+	unsigned flags = (again ? ALTER_GONE : 0) |
+			 (fs->options->nodelete ? ALTER_SPARE : 0);
 	int r = fstable_schema(p->table, &now);
 
 	if (r < 0)
 		return r;
-	r = alter_parse(text, &now, again, &a);
+	/* Line by line, a text that hides nothing must not seem to. */
+	r = alter_parse(text, &now, flags, &a);
 	a.dry = dry;
 	if (r == 0)
 		r = table_change(fstable_table(p->table), &a);

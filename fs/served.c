@@ -33,9 +33,7 @@ static int before(void *arg, struct served_act *act)
 				   "(-o ro)");
 	if (f->read_only)
 		return why(-EROFS, "the session is for reading only");
-	if (act->deletes)
-		r = change_may_delete(fs);
-	if (r == 0 && act->what == SERVED_ROWS)
+	if (act->what == SERVED_ROWS)
 		outside_rows_before(fs, act->table, act->rows, act->nrows,
 				    &f->note);
 	return r;

@@ -130,7 +130,8 @@ struct count_stripe {
 struct store {
 	const struct store_ops *ops;
 	bool read_only;
-	bool trace; /* CELLFS_TRACE=1: each call a line on stderr */
+	bool no_delete; /* store/guard.h */
+	bool trace;	/* CELLFS_TRACE=1: each call a line on stderr */
 	/* stat() has all figures: what is counted here is a part of them. */
 	bool counts_elsewhere;
 	/*

@@ -23,6 +23,7 @@ int store_open(const char *path, const struct store_options *o,
 			why(r, "opening %s: %s", path, strerror(-r));
 		return r;
 	}
+	s->no_delete = o && o->no_delete;
 	if (s->trace)
 		trace_line(r, "open %s", path);
 	*out = s;

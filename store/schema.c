@@ -321,6 +321,25 @@ int family_attrs_judge(const struct family_attrs *a, const char **word)
 	return 0;
 }
 
+const char *family_attrs_less(const struct family_attrs *a,
+			      const struct family_attrs *now)
+{
+	if (a->versions < now->versions)
+		return "versions";
+	if (a->ttl_ms < now->ttl_ms)
+		return "ttl";
+	if (a->min_versions < now->min_versions && a->ttl_ms != TTL_FOREVER)
+		return "min_versions";
+	/* What .raw and the past show. */
+	if (a->keep_deleted != now->keep_deleted &&
+	    (a->keep_deleted == KEEP_DELETED_NO ||
+	     now->keep_deleted == KEEP_DELETED_YES))
+		return "keep_deleted";
+	if (a->new_version_behavior != now->new_version_behavior)
+		return "new_version_behavior";
+	return NULL;
+}
+
 int family_attrs_check(const struct family_attrs *a)
 {
 	const char *word;

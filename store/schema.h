@@ -147,6 +147,10 @@ int family_attrs_check(const struct family_attrs *a);
 /* The same, and the word of the attribute that is wrong, or NULL. */
 int family_attrs_judge(const struct family_attrs *a, const char **word);
 
+/* The word of an attribute by which less is seen than with @now, or NULL. */
+const char *family_attrs_less(const struct family_attrs *a,
+			      const struct family_attrs *now);
+
 /* Appends the text form to @out. 0 or -ENOMEM. */
 int schema_format(const struct schema *s, struct buf *out);
 /*
@@ -161,9 +165,13 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 /*
  * The same as a change of @now: the families that the text does not name are
  * ALTER_KEEP, lines "drop family F" are taken, and what they name is there
- * unless @gone (it may be so by now). Free *out with alter_free().
+ * unless ALTER_GONE. Free *out with alter_free().
  */
-int alter_parse(struct bytes text, const struct schema *now, bool gone,
+enum {
+	ALTER_GONE = 1,	 /* what is to be dropped may be gone by now */
+	ALTER_SPARE = 2, /* what the text leaves unsaid hides no cell */
+};
+int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 		struct alter *out);
 void alter_free(struct alter *a); /* safe on a zeroed one */
 

@@ -201,7 +201,7 @@ struct parser {
 	unsigned line;
 	struct schema schema;
 	const struct schema *old; /* the table's; NULL = it is to be made */
-	bool gone;		  /* what is dropped need not be there */
+	unsigned flags;		  /* ALTER_GONE, ALTER_SPARE */
 	struct schema drop;	  /* names of families */
 	int family;		  /* index, -1 = none yet */
 	unsigned family_line;	  /* where it was begun */
@@ -504,14 +504,30 @@ static int name_family(struct parser *p, struct bytes value, struct schema *in,
 	return r;
 }
 
+/* What the text does not say of the family: the default, or what there is. */
+static void spare(struct family_attrs *a, const struct family_attrs *now)
+{
+	if (a->versions < now->versions)
+		a->versions = now->versions;
+	if (a->ttl_ms < now->ttl_ms)
+		a->ttl_ms = now->ttl_ms;
+	if (a->min_versions < now->min_versions)
+		a->min_versions = now->min_versions;
+	a->keep_deleted = now->keep_deleted;
+	a->new_version_behavior = now->new_version_behavior;
+}
+
 static int begin_family(struct parser *p, struct bytes value)
 {
 	uint8_t hold[FAMILY_LEN_MAX];
 	struct bytes name;
-	int r = name_family(p, value, &p->schema, &p->drop, hold, &name);
+	int i, r = name_family(p, value, &p->schema, &p->drop, hold, &name);
 
 	if (r < 0)
 		return r;
+	i = p->flags & ALTER_SPARE ? schema_find(p->old, name) : -1;
+	if (i >= 0)
+		spare(&p->now, &p->old->families[i].attrs);
 	p->family = schema_find(&p->schema, name);
 	p->family_line = p->line;
 	memset(p->lines, 0, sizeof(p->lines));
@@ -536,7 +552,7 @@ static int drop_line(struct parser *p, struct bytes line)
 			   "family to drop",
 			   p->line);
 	r = name_family(p, value, &p->drop, &p->schema, hold, &name);
-	if (r == 0 && !p->gone && schema_find(p->old, name) < 0)
+	if (r == 0 && !(p->flags & ALTER_GONE) && schema_find(p->old, name) < 0)
 		r = why(-EINVAL,
 			"schema line %u: the table has no family '%s' to drop",
 			p->line, shown(value, text));
@@ -623,10 +639,10 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 	return r;
 }
 
-int alter_parse(struct bytes text, const struct schema *now, bool gone,
+int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 		struct alter *out)
 {
-	struct parser p = {.old = now, .gone = gone};
+	struct parser p = {.old = now, .flags = flags};
 	int r;
 
 	schema_init(&p.schema, now->uid, now->gid);

@@ -63,6 +63,8 @@ int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 	front_begin();
 	r = front_writable(s);
 	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
 		r = s->ops->snapshot_drop(s, t, name);
 	if (s->trace)
 		trace_line(r, "snapshot_drop #%llu %s", id_of(t),
@@ -202,6 +204,8 @@ int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 
 	front_begin();
 	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
 		r = make_of(s, t, name, shown, (struct bytes){0});

@@ -17,6 +17,7 @@
 
 #include "store/args.h"
 #include "store/front.h"
+#include "store/guard.h"
 #include "store/trace.h"
 
 /* -- life ----------------------------------------------------------------- */
@@ -112,6 +113,8 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 	if (r == 0)
 		r = args_mutation(m);
 	if (r == 0)
+		r = guard_rows(s, m, 1);
+	if (r == 0)
 		r = s->ops->mutate(t, m, flags);
 	if (r == 1) {
 		front_count(s, COUNT_MUTATIONS, 1);
@@ -154,6 +157,8 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 	r = front_writable(s);
 	if (r == 0)
 		r = many_check(m, n);
+	if (r == 0)
+		r = guard_rows(s, m, n);
 	if (r == 0 && n)
 		r = s->ops->mutate_many(t, m, n, flags, done);
 	if (r > 0)
@@ -179,6 +184,8 @@ int table_mutate_try(struct table *t, struct mutation *m)
 	r = front_writable(s);
 	if (r == 0)
 		r = args_mutation(m);
+	if (r == 0)
+		r = guard_rows(s, m, 1);
 	if (r == 0)
 		r = s->ops->mutate_try ? s->ops->mutate_try(t, m) : 1;
 	if (s->trace)

@@ -42,6 +42,7 @@ enum store_news {
 
 struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
+	bool no_delete; /* what is seen stays: -EPERM (store/guard.h) */
 	bool read_only; /* nothing on disk changes, recovery included */
 	bool sync;	/* every mutation is on disk before it returns */
 	size_t cache_bytes;	   /* block cache; 0 = the default */
@@ -424,6 +425,8 @@ int store_keep(struct store *s, struct bytes name, struct bytes content);
 /* 0, or the errno that made the store refuse writes (store_why() says it). */
 int store_health(struct store *s);
 bool store_is_read_only(const struct store *s);
+/* -EPERM if it was opened with no_delete. */
+int store_may_delete(const struct store *s);
 /* The store's clock: milliseconds since 1970. */
 int64_t store_now_ms(struct store *s);
 

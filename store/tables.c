@@ -10,6 +10,7 @@
 
 #include "store/args.h"
 #include "store/front.h"
+#include "store/guard.h"
 #include "store/namespace.h"
 #include "store/trace.h"
 
@@ -94,6 +95,8 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	front_begin();
 	r = front_writable(s);
 	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
 		r = s->ops->table_drop(s, name, only_if_empty);
@@ -110,6 +113,8 @@ int store_table_truncate(struct store *s, struct bytes name)
 
 	front_begin();
 	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
 	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
@@ -163,7 +168,9 @@ int table_change(struct table *t, const struct alter *a)
 		r = args_schema(&a->drop);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
-		r = s->ops->table_alter(t, a);
+		r = guard_alter(t, a);
+		if (r == 0)
+			r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	if (s->trace)
@@ -271,6 +278,8 @@ int store_namespace_drop(struct store *s, struct bytes name)
 
 	front_begin();
 	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
 	if (r == 0)
 		r = namespace_drop(s, name);
 	if (s->trace)

@@ -147,7 +147,7 @@ static int replace_by_text(const struct request *rq, struct alter *a)
 	int r;
 
 	if (rq->table)
-		r = alter_parse(text, &now, false, a);
+		r = alter_parse(text, &now, 0, a);
 	else
 		r = schema_parse(text, &now, &a->to);
 	if (r < 0)
