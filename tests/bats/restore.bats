@@ -1,7 +1,7 @@
 load helper
 
 # A backup, put back by whatever people use for that, is the same tables: each
-# way is compared by what `cellctl export` says and by the schemas.
+# way is compared by what `cellctl export` says, schemas and all.
 
 # The tables of the backup $B: one with settings of its own, which keeps more
 # versions than a table does by itself, and one whose schema nobody wrote.
@@ -36,7 +36,6 @@ fill() {
 said() {
 	local t
 	for t in A plain; do
-		"$CELLCTL" describe "$STORE" $t
 		"$CELLCTL" export "$STORE" $t
 	done
 }
@@ -168,4 +167,49 @@ unzip_o() {
 @test "cpio and unzip put a backup back as it was" {
 	each cpio_i cpio_i_last cpio_iu cpio_iu_twice cpio_p cpio_pu_last \
 		unzip_o
+}
+
+# Into $M/A, whose schema is longer than that of the backup.
+with_tar() { tape first | tar xf - -C "$M" A/.schema; }
+with_bsdtar() { tape first | bsdtar xf - -C "$M" A/.schema; }
+with_cpio() { echo A/.schema | cpio -pmu --quiet "$M"; }
+with_cp() { cp A/.schema "$M/A/.schema"; }
+with_cp_remove() { cp --remove-destination A/.schema "$M/A/.schema"; }
+with_cp_force() { cp -pf A/.schema "$M/A/.schema"; }
+with_mv() {
+	cp -p A/.schema "$T/s"
+	mv "$T/s" "$M/A/.schema"
+}
+with_installed() { install -m 644 A/.schema "$M/A/.schema"; }
+with_rsync() { rsync -aI A/.schema "$M/A/.schema"; }
+with_rsync_inplace() { rsync -aI --inplace A/.schema "$M/A/.schema"; }
+with_dd() { dd if=A/.schema of="$M/A/.schema" status=none; }
+with_dd_notrunc() { dd if=A/.schema of="$M/A/.schema" conv=notrunc status=none; }
+with_unlink() {
+	rm "$M/A/.schema"
+	cat A/.schema > "$M/A/.schema"
+}
+with_rename() {
+	cp A/.schema "$M/A/.schema.tmp"
+	mv "$M/A/.schema.tmp" "$M/A/.schema"
+}
+
+@test "every tool replaces a schema by a shorter one" {
+	local way
+	fill
+	names first > "$T/first.list"
+	STORE=$T/other
+	mount_store
+	cp -a "$B/A" "$M"
+	for way in tar bsdtar cpio cp cp_remove cp_force mv installed rsync \
+		rsync_inplace dd dd_notrunc unlink rename; do
+		seq -f 'family n%g' 20 > "$M/A/.schema"
+		run ! cmp -s "$B/A/.schema" "$M/A/.schema"
+		echo "$way"
+		(cd "$B" && "with_$way")
+		diff "$B/A/.schema" "$M/A/.schema"
+	done
+	# The cells have not lost anything meanwhile.
+	printf 'family f\nversions 20\n' > "$M/A/.schema"
+	[ "$(versions "$M/A/r1/f/q")" -eq 12 ]
 }

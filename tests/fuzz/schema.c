@@ -8,6 +8,38 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Who writes line by line is not refused before the bad line. */
+static void without_last_line(struct bytes in)
+{
+	struct schema s = {0};
+
+	while (in.len && in.data[in.len - 1] == '\n')
+		in.len--;
+	while (in.len && in.data[in.len - 1] != '\n')
+		in.len--;
+	if (schema_parse(in, NULL, &s) < 0)
+		abort();
+	schema_free(&s);
+}
+
+/* As a change of a table that has the families of the text already. */
+static void change(struct bytes in, const struct schema *now)
+{
+	struct alter a = {0};
+
+	if (alter_parse(in, now, ALTER_GONE, &a) < 0 ||
+	    !schema_equal(&a.to, now))
+		abort();
+	alter_free(&a);
+	if (alter_parse(in, now, ALTER_SPARE, &a) < 0)
+		return;
+	for (uint32_t i = 0; i < now->nfamilies; i++)
+		if (a.drop.nfamilies ||
+		    family_attrs_check(&a.to.families[i].attrs) < 0)
+			abort();
+	alter_free(&a);
+}
+
 static void text(struct bytes in)
 {
 	struct schema s = {0}, back = {0};
@@ -15,6 +47,8 @@ static void text(struct bytes in)
 
 	if (schema_parse(in, NULL, &s) < 0)
 		return;
+	without_last_line(in);
+	change(in, &s);
 	if (schema_format(&s, &out) < 0 ||
 	    schema_parse(buf_bytes(&out), NULL, &back) < 0 ||
 	    !schema_equal(&s, &back))
