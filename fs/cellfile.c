@@ -137,6 +137,8 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		return r ? r : exists();
 	*ts_given = c.ts_given;
 	upkeep_filled(fs, p, gone);
+	if (c.ts_given == ts && p->kind != NODE_VERSION)
+		fs_version_replaced(fs, p, ts);
 	return 0;
 }
 
@@ -189,6 +191,8 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		return r ? r : exists();
 	*ts_given = c.ts_given;
 	upkeep_filled(fs, p, gone);
+	if (c.ts_given == ts && p->kind != NODE_VERSION)
+		fs_version_replaced(fs, p, ts);
 	return 0;
 }
 

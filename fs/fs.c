@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fs/moved.h"
+#include "fs/reader.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
 
@@ -65,10 +66,12 @@ void fs_free(struct fs *fs)
 
 /* -- attributes --------------------------------------------------------- */
 
-/* The store has it, under a name that was moved away. */
-static bool is_hidden(struct fs *fs, const struct place *p)
+int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
 {
-	return p->kind == NODE_VERSION && moved_hides(fs, p, p->ts);
+	/* It may have it under a name that was moved away. */
+	if (p->kind == NODE_VERSION && moved_hides(fs, p, p->ts))
+		return 0;
+	return place_stat(fs, p, st);
 }
 
 /* More looks than that, and others change it faster than one can look. */
@@ -130,14 +133,56 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 	if (is_dir)
 		return p->node ? stat_dir(fs, p, st) : place_stat(fs, p, st);
 	if (p->node) {
-		r = writer_stat(fs, p->node, st);
+		r = writer_stat_scratch(fs, p->node, st);
 		if (r != 0)
 			return r;
 	}
-	if (is_hidden(fs, p))
-		return 0;
 	/* One that was replaced has the present value under its name. */
-	return place_stat(fs, p, st);
+	r = fs_stat_stored(fs, p, st);
+	if (r != 0 || !p->node)
+		return r;
+	r = place_stat_blank(fs, p, st);
+	return r > 0 ? writer_stat_pending(fs, p->node, st) : r;
+}
+
+/* Of who has a file open that was removed. */
+static int stat_unlinked(struct fs *fs, fuse_req_t req, const struct place *p,
+			 uint64_t fh, struct stat *st)
+{
+	int r = place_stat_blank(fs, p, st);
+
+	if (r > 0)
+		r = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+	st->st_nlink = 0;
+	return r;
+}
+
+int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
+		 const struct fuse_file_info *fi, struct stat *st)
+{
+	bool reader = fi && handle_type(fi->fh) == HANDLE_READER;
+	uint64_t fh = fi ? fi->fh : 0;
+	int r = 0, d;
+
+	if (place_is_dir(p))
+		return fs_stat(fs, p, st);
+	/* A reader has one value, whatever the name has become. */
+	if (reader &&
+	    (p->detached || p->kind == NODE_LATEST || p->kind == NODE_ALIAS))
+		r = reader_stat(fs, fh, st);
+	if (r == 0 && p->detached)
+		r = stat_unlinked(fs, req, p, fh, st);
+	if (r == 0)
+		r = fs_stat(fs, p, st);
+	if (r == 0 && reader)
+		r = reader_stat(fs, fh, st);
+	/* Behind an unlink the kernel asks without the handle. */
+	if (r == 0)
+		r = reader_stat_gone(fs, p->node, st);
+	if (r <= 0 || reader || p->detached)
+		return r;
+	d = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+	return d < 0 ? d : r;
 }
 
 /* The overlay's entry: its node says all about it. */
@@ -155,7 +200,7 @@ static int lookup_overlay(struct fs *fs, const struct place *dir,
 		r = place_stat_blank(fs, child, st);
 	if (r > 0 &&
 	    (child->kind == NODE_SCRATCH || child->kind == NODE_SCRATCH_DIR))
-		r = writer_stat(fs, e->node, st);
+		r = writer_stat_scratch(fs, e->node, st);
 	/* It can have gone between the two looks. */
 	return r == -ESTALE ? 0 : r;
 }
@@ -181,14 +226,9 @@ static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
 	if (dir->put && place_is_dir(child) && in_overlay(fs, child))
 		return place_stat_blank(fs, child, st);
 	if (dir->node && !place_is_dir(child) &&
-	    nodes_find(fs->nodes, dir->node, name, &child->node) > 0) {
-		r = place_stat_blank(fs, child, st);
-		if (r > 0)
-			r = writer_stat(fs, child->node, st);
-		if (r != 0)
-			return r;
-	}
-	return is_hidden(fs, child) ? 0 : place_stat(fs, child, st);
+	    nodes_find(fs->nodes, dir->node, name, &child->node) > 0)
+		return fs_stat(fs, child, st);
+	return fs_stat_stored(fs, child, st);
 }
 
 int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
@@ -228,14 +268,15 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 		.ino = child->node,
 		.generation = 1,
 		.attr = *st,
-		/* What a writer is about to publish has other attributes. */
-		.attr_timeout = writer_is_open(fs, child->node)
-					? 0
-					: place_attr_timeout(fs, child, st),
+		.attr_timeout = place_attr_timeout(fs, child, st),
 		.entry_timeout = place_entry_timeout(fs, child, st),
 	};
-	/* Who changed it meanwhile did not know the node. */
-	if (changes_since(&fs->changes, child->row, child->seen))
+	/*
+	 * Who changed it meanwhile did not know the node; and what a writer
+	 * has open is not the same to all who ask.
+	 */
+	if (changes_since(&fs->changes, child->row, child->seen) ||
+	    writer_is_open(fs, child->node))
 		e->attr_timeout = e->entry_timeout = 0;
 	return 0;
 }
@@ -376,6 +417,17 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 void fs_wait_for_notices(struct fs *fs)
 {
 	invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+}
+
+void fs_version_replaced(struct fs *fs, const struct place *p, int64_t ts)
+{
+	char name[21];
+	uint64_t node;
+
+	if (fs_column_node(fs, p, &node) > 0 &&
+	    nodes_find(fs->nodes, node,
+		       bytes_of(name, name_format_ts(ts, name)), &node) > 0)
+		invalidate_inode(fs->invalidator, node, true);
 }
 
 /* -- failures ----------------------------------------------------------- */

@@ -107,6 +107,11 @@ static inline void fs_count(struct fs *fs, enum fs_op op)
  * what can be in memory only (or 0: not known to the kernel).
  */
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st);
+/* The store alone. */
+int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st);
+/* The same to who asks: of an open file by what the handle has. */
+int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
+		 const struct fuse_file_info *fi, struct stat *st);
 /*
  * Resolves @name in @dir, memory first: 1 and *child (its node set when there
  * is one already) with *st; 0 absent; an error. Release the child always.
@@ -150,6 +155,10 @@ int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
 void fs_wait_for_notices(struct fs *fs);
 void fs_column_changed(struct fs *fs, const struct place *column_or_below,
 		       int64_t gone);
+
+/* A version got another value, by an alias that had put it. */
+void fs_version_replaced(struct fs *fs, const struct place *column_or_below,
+			 int64_t ts);
 
 /*
  * Replies an error once and keeps it in words when it is a failure (not the

@@ -291,6 +291,21 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 	return n ? 0 : -ESTALE;
 }
 
+uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
+{
+	uint32_t index, was = 0;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n) {
+		was = n->pages;
+		n->pages = content;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return was;
+}
+
 void nodes_unpin(struct nodes *ns, uint64_t id)
 {
 	struct reaped reaped = {0};

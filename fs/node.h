@@ -98,6 +98,11 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
  * detached. */
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);
+/*
+ * The kernel keeps pages of a file's content: notes which content that is from
+ * now on, and returns which it was; 0 = nothing was noted.
+ */
+uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
 /* The name is free again. Nothing when no node bears it. */
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*

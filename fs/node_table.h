@@ -33,6 +33,7 @@ struct node {
 	uint8_t name_len;
 	bool detached;
 	bool on_heap;
+	uint32_t pages; /* see nodes_pages() */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

@@ -5,7 +5,6 @@
 #include "fs/info.h"
 #include "fs/nearest.h"
 #include "fs/ops.h"
-#include "fs/reader.h"
 #include "fs/stage.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
@@ -90,6 +89,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 {
 	struct place dir, child = {0};
 	struct stat st;
+	bool hidden = false;
 	int r;
 
 	*e = (struct fuse_entry_param){0};
@@ -97,13 +97,20 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r < 0)
 		goto out;
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
+	/* What another process makes is there when it is published. */
+	hidden = r > 0 && child.node && !place_is_dir(&child) &&
+		 writer_hides(fs, child.node, fuse_req_ctx(req)->pid);
+	if (hidden)
+		r = fs_stat_stored(fs, &child, &st);
 	if (r > 0 && child.kind == NODE_SCHEMA)
 		r = look_for_schema(fs, req, &child);
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
+	} else if (r == 0 && hidden) {
+		/* It can be there at any moment. */
+		e->entry_timeout = 0;
 	} else if (r == 0 && child.kind != NODE_SCHEMA) {
-	} else if (r == 0) {
 		note_unknown(fs, &child, name);
 		e->entry_timeout = place_negative_timeout(fs, &child);
 		if (changes_since(&fs->changes, child.row, child.seen))
@@ -166,18 +173,8 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	if (r == 0 && p.kind == NODE_TABLE)
 		schema_absent_table_asked(fstable_absent(p.table),
 					  fuse_req_ctx(req)->pid);
-
-	/* A reader has one value, whatever the name has become. */
-	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER &&
-	    (p.detached || p.kind == NODE_LATEST || p.kind == NODE_ALIAS))
-		r = reader_stat(fs, fi->fh, st);
 	if (r == 0)
-		r = fs_stat(fs, &p, st);
-	if (r == 0 && fi && handle_type(fi->fh) == HANDLE_READER)
-		r = reader_stat(fs, fi->fh, st);
-	/* Behind an unlink the kernel asks without the handle. */
-	if (r == 0)
-		r = reader_stat_gone(fs, ino, st);
+		r = fs_stat_open(fs, req, &p, fi, st);
 	*timeout = 0;
 	if (r > 0 && !writer_is_open(fs, ino))
 		*timeout = place_attr_timeout(fs, &p, st);

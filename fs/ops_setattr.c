@@ -100,7 +100,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	if (!r)
 		r = do_setattr(fs, &p, attr, to_set, fi);
 	if (!r) {
-		r = fs_stat(fs, &p, &st);
+		r = fs_stat_open(fs, req, &p, fi, &st);
 		r = r ? r : -ENOENT;
 	}
 	if (r > 0 && !writer_is_open(fs, ino))

@@ -15,7 +15,7 @@
 #include "fs/writes.h"
 
 /* The entry of a cell file that is in nobody's sight yet but the kernel's. */
-static int create_cell(struct fs *fs, struct place *child,
+static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 		       struct fuse_file_info *fi, struct fuse_entry_param *e)
 {
 	struct stat st;
@@ -29,9 +29,12 @@ static int create_cell(struct fs *fs, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	/* Its timestamp is its time, and that is not given yet. */
-	e->attr_timeout = 0;
-	r = writer_create(fs, child, fi);
+	/*
+	 * Its timestamp is its time, and that is not given yet; and to others
+	 * it is not there.
+	 */
+	e->attr_timeout = e->entry_timeout = 0;
+	r = writer_create(fs, req, child, fi);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
 	return r;
@@ -93,7 +96,7 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r)
 		r = create_existing(fs, req, &child, &st, fi, e);
 	else if (kind_is_cell(child.kind))
-		r = create_cell(fs, &child, fi, e);
+		r = create_cell(fs, req, &child, fi, e);
 	else
 		r = create_scratch(fs, req, &dir, &child, mode, fi, e);
 out:

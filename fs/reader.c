@@ -7,6 +7,7 @@
 #include "fs/control.h"
 #include "fs/info.h"
 #include "fs/view.h"
+#include "fs/writer.h"
 
 struct reader {
 	/*
@@ -17,7 +18,7 @@ struct reader {
 	struct place place;
 	pthread_mutex_t lock; /* guards all below until it is settled */
 	bool settled;	      /* the value stays what it is */
-	uint64_t seq;	      /* of the version that was opened */
+	_Atomic uint64_t seq; /* of the version that was opened */
 	struct stat st;
 	struct buf value;
 };
@@ -99,6 +100,70 @@ static int ensure(struct fs *fs, struct reader *rd)
 	return r;
 }
 
+struct search {
+	uint64_t node;
+	uint64_t seq;	      /* not this one; 0 = any */
+	struct reader *found; /* with a reference */
+};
+
+static void search_step(void *arg, void *object)
+{
+	struct reader *rd = object;
+	struct search *s = arg;
+
+	if (s->found || rd->place.node != s->node ||
+	    (s->seq && rd->seq == s->seq))
+		return;
+	atomic_fetch_add(&rd->refs, 1);
+	s->found = rd;
+}
+
+static void unref(struct reader *rd)
+{
+	if (atomic_fetch_sub(&rd->refs, 1) == 1)
+		reader_free(rd);
+}
+
+/* Has somebody open what the version was before? Rarely asked. */
+static bool is_read_as_it_was(struct fs *fs, const struct reader *rd)
+{
+	struct search s = {.node = rd->place.node, .seq = rd->seq};
+
+	handles_each(fs->handles, HANDLE_READER, search_step, &s);
+	if (s.found)
+		unref(s.found);
+	return s.found != NULL;
+}
+
+/*
+ * A version's pages are kept in the kernel, and shared by all who have it open.
+ * So a version that was put again is read past them as long as somebody reads
+ * what it was, and when nobody does any more they are dropped by this open.
+ * Beside a writer, whose size is the inode's too, they are not used either.
+ */
+#define PAGES_MIXED UINT32_MAX
+
+static void share_pages(struct fs *fs, struct reader *rd,
+			struct fuse_file_info *fi)
+{
+	uint64_t node = rd->place.node;
+	uint32_t is = (uint32_t)(rd->seq % (PAGES_MIXED - 1)) + 1, was;
+
+	if (writer_is_open(fs, node)) {
+		fi->direct_io = 1;
+		rd->settled = true;
+		return;
+	}
+	was = nodes_pages(fs->nodes, node, is);
+	if (was == is) {
+		fi->keep_cache = 1;
+	} else if (was && is_read_as_it_was(fs, rd)) {
+		nodes_pages(fs->nodes, node, PAGES_MIXED);
+		fi->direct_io = 1;
+		rd->settled = true;
+	}
+}
+
 int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 {
 	struct reader *rd = calloc(1, sizeof(*rd));
@@ -109,18 +174,18 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	pthread_mutex_init(&rd->lock, NULL);
 	rd->refs = 1;
 	rd->place = *p;
-	if (p->kind == NODE_VERSION && !p->view && !p->put) {
-		fi->keep_cache = 1;
-	} else {
-		fi->direct_io = p->kind != NODE_SCHEMA;
-		rd->settled = true;
-	}
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)
 		r = -ESTALE;
 	if (r < 0)
 		goto fail;
+	if (p->kind == NODE_VERSION && !p->view && !p->put) {
+		share_pages(fs, rd, fi);
+	} else {
+		fi->direct_io = p->kind != NODE_SCHEMA;
+		rd->settled = true;
+	}
 	fi->noflush = 1;
 	fi->fh = handles_add(fs->handles, HANDLE_READER, rd);
 	if (!fi->fh) {
@@ -133,12 +198,6 @@ fail:
 	rd->place = (struct place){0};
 	reader_free(rd);
 	return r;
-}
-
-static void unref(struct reader *rd)
-{
-	if (atomic_fetch_sub(&rd->refs, 1) == 1)
-		reader_free(rd);
 }
 
 static void copy_stat(struct reader *rd, struct stat *st)
@@ -156,22 +215,6 @@ int reader_stat(struct fs *fs, uint64_t fh, struct stat *st)
 		return 0;
 	copy_stat(rd, st);
 	return 1;
-}
-
-struct search {
-	uint64_t node;
-	struct reader *found; /* with a reference */
-};
-
-static void search_step(void *arg, void *object)
-{
-	struct reader *rd = object;
-	struct search *s = arg;
-
-	if (s->found || rd->place.node != s->node)
-		return;
-	atomic_fetch_add(&rd->refs, 1);
-	s->found = rd;
 }
 
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)

@@ -5,7 +5,8 @@
  * whatever is written meanwhile, and when it is removed or expires. It is
  * fetched at open. By an alias it is read past the page cache, which two
  * handles with two values would share. Of a version the kernel keeps pages, so
- * that the first read asks whether it was written anew and takes that.
+ * that the first read asks whether it was written anew and takes that; while
+ * handles with two values of it are open, or a writer, they are read past it.
  */
 #ifndef CELLFS_FS_READER_H
 #define CELLFS_FS_READER_H

@@ -56,7 +56,7 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 }
 
 static int writer_new(struct fs *fs, const struct place *p, int flags,
-		      struct writer **out)
+		      pid_t opener, struct writer **out)
 {
 	struct writer *w = calloc(1, sizeof(*w));
 	size_t len_max;
@@ -69,6 +69,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	w->ts = -1;
 	w->pending_size = -1;
 	w->append = flags & O_APPEND;
+	w->opener = opener;
 	w->flags = flags & O_DSYNC ? CELLFILE_SYNC : 0;
 	pthread_mutex_init(&w->lock, NULL);
 	err = place_copy(&w->place, p);
@@ -128,22 +129,48 @@ static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 	return r;
 }
 
-/* The draft becomes the whole content. REQUIRES: lock, !tail. */
-static int load(struct writer *w)
+int writer_load(struct writer *w)
 {
+	struct draft whole;
 	struct buf hold = {0};
 	struct bytes old;
 	int r;
 
 	if (w->loaded)
 		return 0;
+	/* Aside: what was appended stays when there is no room for all. */
+	draft_init(&whole, w->draft.budget, w->draft.len_max);
 	r = read_file(w, &hold, &old);
 	if (r > 0)
-		r = draft_set(&w->draft, old);
-	buf_free(&hold);
+		r = draft_set(&whole, old);
 	if (!r)
-		w->loaded = true;
-	return r;
+		r = draft_write(&whole, buf_bytes(&w->draft.content),
+				whole.content.len);
+	buf_free(&hold);
+	if (r) {
+		draft_clear(&whole);
+		return r;
+	}
+	draft_clear(&w->draft);
+	w->draft = whole;
+	w->tail = false;
+	w->loaded = true;
+	return 0;
+}
+
+int writer_draft_size(struct writer *w, uint64_t *size)
+{
+	struct cell cell;
+	int r = 0;
+
+	if (w->tail)
+		r = cellfile_get(&w->place, &cell, NULL);
+	else if (!w->loaded)
+		return 0;
+	if (r < 0)
+		return r;
+	*size = (r ? cell.value.len : 0) + w->draft.content.len;
+	return 1;
 }
 
 /* An append that is too long is known before the store says so. */
@@ -169,6 +196,7 @@ static void note_size(struct writer *w)
 {
 	if (w->pending_size >= 0)
 		w->pending_size = (int64_t)w->draft.content.len;
+	w->flushed_ns = 0;
 }
 
 /* REQUIRES: lock. */
@@ -180,7 +208,7 @@ static int write_draft(struct writer *w, struct bytes data, uint64_t off)
 
 	if (err)
 		return err;
-	err = w->tail ? check_tail(w, data.len) : load(w);
+	err = w->tail ? check_tail(w, data.len) : writer_load(w);
 	if (err)
 		return err;
 	if (w->append)
@@ -210,21 +238,7 @@ static int truncate_draft(struct writer *w, uint64_t len)
 		w->dirty = false;
 		w->broken = false;
 	} else {
-		/* What a tail is behind of is wanted too. */
-		if (w->tail) {
-			struct draft tail = w->draft;
-
-			draft_init(&w->draft, tail.budget, tail.len_max);
-			w->tail = false;
-			err = load(w);
-			if (!err)
-				err = draft_write(&w->draft,
-						  buf_bytes(&tail.content),
-						  w->draft.content.len);
-			draft_clear(&tail);
-		} else {
-			err = load(w);
-		}
+		err = writer_load(w);
 		if (!err && w->draft.content.len != len) {
 			err = draft_truncate(&w->draft, len);
 			w->dirty |= !err;
@@ -287,6 +301,13 @@ static int repeat_failure(const struct writer *w)
 	return w->reason ? why(w->failed, "%s", w->reason) : w->failed;
 }
 
+/* From now on everybody sees the file that was created. */
+static void show(struct writer *w)
+{
+	w->pending_size = -1;
+	writer_settled(w->fs);
+}
+
 int writer_publish(struct writer *w, bool all, unsigned flags)
 {
 	int err;
@@ -306,10 +327,13 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 	keep_failure(w, err);
 	if (err)
 		return err;
-	/* Whoever read the old value meanwhile may have left its pages. */
-	if (w->pending_size < 0)
-		invalidate_inode(w->fs->invalidator, w->place.node, true);
-	w->pending_size = -1;
+	/*
+	 * No notice goes to the file's own node: while it has a writer nothing
+	 * of it is kept, and an answer about its size that a notice overtakes
+	 * is not taken by the kernel.
+	 */
+	if (w->pending_size >= 0)
+		show(w);
 	return 0;
 }
 
@@ -319,7 +343,7 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 		struct fuse_file_info *fi)
 {
 	struct writer *w;
-	int err = writer_new(fs, p, fi->flags, &w);
+	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
 
 	if (err)
 		return err;
@@ -340,10 +364,11 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 	return publish_handle(w, fi);
 }
 
-int writer_create(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
+		  struct fuse_file_info *fi)
 {
 	struct writer *w;
-	int err = writer_new(fs, p, fi->flags, &w);
+	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
 
 	if (err)
 		return err;
@@ -412,7 +437,7 @@ int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	} else {
 		struct bytes part;
 
-		err = load(w);
+		err = writer_load(w);
 		part = draft_read(&w->draft, (uint64_t)off, size);
 		if (!err)
 			err = buf_set(&all, part);
@@ -492,7 +517,7 @@ int writer_extend(struct fs *fs, uint64_t fh, off_t size)
 					       : 0;
 	}
 	pthread_mutex_lock(&w->lock);
-	err = w->tail ? -EOPNOTSUPP : load(w);
+	err = writer_load(w);
 	if (!err && (uint64_t)size > w->draft.content.len)
 		err = truncate_draft(w, (uint64_t)size);
 	pthread_mutex_unlock(&w->lock);
@@ -508,6 +533,8 @@ int writer_flush(struct fs *fs, uint64_t fh)
 		return 0; /* other handles have nothing to publish */
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, false, w->flags);
+	if (w->pending_size >= 0 && !w->draft.content.len)
+		writer_note_flush(w);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -561,7 +588,7 @@ int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 	if (p->kind == NODE_SCRATCH)
 		return scratch_setattr(fs->writes->scratch, p->node,
 				       SCRATCH_SET_SIZE, &a, &now);
-	err = writer_new(fs, p, O_WRONLY, &w);
+	err = writer_new(fs, p, O_WRONLY, 0, &w);
 	if (err)
 		return err;
 	pthread_mutex_lock(&w->lock);

@@ -17,6 +17,11 @@
  * nothing followed is owed until RELEASE or fsync. One open makes at most one
  * version: its timestamp is kept, and what is published later replaces it.
  *
+ * A file that was created is seen by the process that made it at once, by all
+ * others when it is published: until then a look-up of theirs finds nothing,
+ * and a create of theirs finds it. To who writes it the file is as long as the
+ * draft, to all others as what is stored.
+ *
  * Opened with O_APPEND the newest value (latest, F:Q) is not read at all: the
  * store puts what was written behind it. Opened without O_TRUNC the old content
  * is read when it is first needed.
@@ -49,7 +54,8 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
  * The same for a file that CREATE has just made: nothing is in the store
  * before it is published, but the node (p->node) is seen as a file.
  */
-int writer_create(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
+		  struct fuse_file_info *fi);
 /* What a reader of that handle sees: replies itself on 0. */
 int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 		off_t off);
@@ -68,11 +74,27 @@ void writer_release(struct fs *fs, uint64_t fh);
 /* truncate(2) of a file that is not open: one version, at once. */
 int writer_truncate_path(struct fs *fs, const struct place *p, off_t size);
 /*
- * Size, times and mode of a scratch file, or of a node with an open writer
- * that has not published yet. 1 and *st, which was filled for the kind by
- * place_stat_blank(); 0 when the store has the last word.
+ * These fill *st, which place_stat_blank() has begun: 1, or 0 when the store
+ * has the last word.
+ *
+ * Size, times and mode of a scratch file.
  */
-int writer_stat(struct fs *fs, uint64_t node, struct stat *st);
+int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st);
+/* Of a file that was created and is not published. */
+int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st);
+/*
+ * The size to who writes the file: of the draft of the handle @fh, if it is a
+ * writer's; else, as fstat(2) comes without a handle, of one that @asker's
+ * process has opened and not published; of any, when the file was unlinked.
+ */
+int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
+		      pid_t asker, struct stat *st);
+/*
+ * Is the node a file that was created and not published, by another process
+ * than @asker's? One that was closed with nothing written is about to be
+ * released, or written by a shell: that is waited for, for a moment.
+ */
+bool writer_hides(struct fs *fs, uint64_t node, pid_t asker);
 /* Has the node an open writer? Its attributes are not to be kept then. */
 bool writer_is_open(struct fs *fs, uint64_t node);
 /*

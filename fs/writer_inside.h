@@ -23,9 +23,12 @@ struct writer {
 	struct place place; /* never changes */
 	uint8_t type;	    /* never changes */
 	bool append;	    /* O_APPEND: the offset is not looked at */
+	pid_t opener;	    /* the thread that opened it; never changes */
 	unsigned flags;	    /* CELLFILE_SYNC with O_SYNC or O_DSYNC */
 	/* Created and not published: the size so far, else -1. */
 	_Atomic int64_t pending_size;
+	/* When it was flushed with nothing written, while pending; 0 = not. */
+	_Atomic uint64_t flushed_ns;
 
 	pthread_mutex_t lock; /* guards all below */
 	struct draft draft;
@@ -54,5 +57,15 @@ void writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
 /* Publishes what was written, and with @all what is owed. REQUIRES: lock. */
 int writer_publish(struct writer *w, bool all, unsigned flags);
+/* The draft becomes the whole content, or stays as it is. REQUIRES: lock. */
+int writer_load(struct writer *w);
+/*
+ * How long the file is to its writer. 1; 0 when that is what the store has; an
+ * error. REQUIRES: lock.
+ */
+int writer_draft_size(struct writer *w, uint64_t *size);
+void writer_note_flush(struct writer *w);
+/* Wakes those who wait for a pending file in writer_hides(). */
+void writer_settled(struct fs *fs);
 
 #endif

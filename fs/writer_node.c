@@ -1,8 +1,10 @@
 /*
  * Who has which file open for writing, by node.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fs/writer_inside.h"
 
@@ -44,22 +46,32 @@ static struct writer *writer_next(struct fs *fs, uint64_t node,
 	return (struct writer *)n;
 }
 
-int writer_stat(struct fs *fs, uint64_t node, struct stat *st)
+static void set_size(struct stat *st, uint64_t size)
+{
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 {
 	struct scratch_attr a;
+
+	if (!scratch_getattr(fs->writes->scratch, node, &a))
+		return 0;
+	st->st_mode = a.mode;
+	st->st_uid = a.uid;
+	st->st_gid = a.gid;
+	set_size(st, a.size);
+	st->st_atim = st->st_mtim = a.mtime;
+	st->st_ctim = a.ctime;
+	return 1;
+}
+
+int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st)
+{
 	struct writer *w, *next;
 	int64_t size = -1;
 
-	if (scratch_getattr(fs->writes->scratch, node, &a)) {
-		st->st_mode = a.mode;
-		st->st_uid = a.uid;
-		st->st_gid = a.gid;
-		st->st_size = (off_t)a.size;
-		st->st_blocks = (blkcnt_t)((a.size + 511) / 512);
-		st->st_atim = st->st_mtim = a.mtime;
-		st->st_ctim = a.ctime;
-		return 1;
-	}
 	for (w = writer_next(fs, node, NULL); w; w = next) {
 		int64_t pending = w->pending_size;
 
@@ -69,10 +81,62 @@ int writer_stat(struct fs *fs, uint64_t node, struct stat *st)
 	}
 	if (size < 0)
 		return 0;
-	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+	set_size(st, (uint64_t)size);
 	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
 	return 1;
+}
+
+/* Is it the thread that opened the file, or one of its process? */
+static bool is_opener(const struct writer *w, pid_t asker)
+{
+	char path[64];
+
+	if (!asker || !w->opener)
+		return false;
+	if (w->opener == asker)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", w->opener, asker);
+	return access(path, F_OK) == 0;
+}
+
+/* fstat(2) comes without the handle, so what its process writes is meant. */
+static bool is_asked(const struct writer *w, const struct writer *handle,
+		     pid_t asker)
+{
+	if (handle)
+		return w == handle;
+	return (w->dirty || w->owed) && is_opener(w, asker);
+}
+
+int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
+		      pid_t asker, struct stat *st)
+{
+	struct writer *handle =
+		fh ? handles_get(fs->handles, fh, HANDLE_WRITER) : NULL;
+	struct writer *w, *next;
+	bool found = false;
+	int r = 0;
+
+	for (w = writer_next(fs, p->node, NULL); w && !found && r >= 0;
+	     w = next) {
+		uint64_t size = 0;
+		int has = 0;
+
+		pthread_mutex_lock(&w->lock);
+		found = w->type != WRITER_SCRATCH && is_asked(w, handle, asker);
+		/* Of an unlinked file any will do. */
+		if (found || p->detached)
+			has = writer_draft_size(w, &size);
+		pthread_mutex_unlock(&w->lock);
+		if (has > 0)
+			set_size(st, size);
+		r = has ? has : r;
+		next = writer_next(fs, p->node, w);
+		writer_unref(w);
+	}
+	if (w)
+		writer_unref(w);
+	return r;
 }
 
 bool writer_is_open(struct fs *fs, uint64_t node)
@@ -88,7 +152,84 @@ bool writer_wants(struct fs *fs, uint64_t node)
 {
 	struct stat st;
 
-	return writer_stat(fs, node, &st) > 0;
+	return writer_stat_pending(fs, node, &st) > 0;
+}
+
+/* Who closed a file has it released, or writes on, within so long. */
+#define RELEASE_WAIT_NS 250000000
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void writer_note_flush(struct writer *w)
+{
+	w->flushed_ns = now_ns();
+}
+
+/* Of others' files that are not published, until when to wait. 0 = not. */
+static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
+			   bool *hidden)
+{
+	struct writer *w, *next;
+	uint64_t until = 0;
+
+	*hidden = false;
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		if (w->pending_size >= 0) {
+			uint64_t flushed = w->flushed_ns;
+
+			*hidden = !is_opener(w, asker);
+			if (flushed && flushed + RELEASE_WAIT_NS > until)
+				until = flushed + RELEASE_WAIT_NS;
+		}
+		next = *hidden || w->pending_size < 0 ? writer_next(fs, node, w)
+						      : NULL;
+		writer_unref(w);
+	}
+	return until;
+}
+
+bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
+{
+	struct write_state *ws = fs->writes;
+	bool hidden;
+
+	if (!ws->open)
+		return false;
+	for (;;) {
+		uint64_t until, seen;
+		struct timespec t;
+		int late = 0;
+
+		pthread_mutex_lock(&ws->lock);
+		seen = ws->settled;
+		pthread_mutex_unlock(&ws->lock);
+		until = wait_until(fs, node, asker, &hidden);
+		if (!hidden || until <= now_ns())
+			return hidden;
+		t = (struct timespec){.tv_sec = (time_t)(until / 1000000000),
+				      .tv_nsec = (long)(until % 1000000000)};
+		pthread_mutex_lock(&ws->lock);
+		while (seen == ws->settled && !late)
+			late = pthread_cond_timedwait(&ws->settled_cond,
+						      &ws->lock, &t);
+		pthread_mutex_unlock(&ws->lock);
+	}
+}
+
+void writer_settled(struct fs *fs)
+{
+	struct write_state *ws = fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	ws->settled++;
+	pthread_mutex_unlock(&ws->lock);
+	pthread_cond_broadcast(&ws->settled_cond);
 }
 
 bool writer_abandon(struct fs *fs, uint64_t node)
@@ -99,12 +240,17 @@ bool writer_abandon(struct fs *fs, uint64_t node)
 	for (w = writer_next(fs, node, NULL); w; w = next) {
 		pthread_mutex_lock(&w->lock);
 		pending |= w->pending_size >= 0;
+		/* Who has it open has what it was, and nobody else has. */
+		if (w->type == WRITER_CELL && w->pending_size < 0)
+			(void)writer_load(w);
 		w->pending_size = -1;
 		w->abandoned = w->type == WRITER_CELL;
 		pthread_mutex_unlock(&w->lock);
 		next = writer_next(fs, node, w);
 		writer_unref(w);
 	}
+	if (pending)
+		writer_settled(fs);
 	return pending;
 }
 

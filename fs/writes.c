@@ -12,6 +12,7 @@
 int writes_new(struct fs *fs, struct write_state **out)
 {
 	struct write_state *ws = calloc(1, sizeof(*ws));
+	pthread_condattr_t attr;
 
 	if (!ws)
 		return -ENOMEM;
@@ -24,6 +25,10 @@ int writes_new(struct fs *fs, struct write_state **out)
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&ws->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&ws->settled_cond, &attr);
+	pthread_condattr_destroy(&attr);
 	ws->budget.max = DRAFTS_MAX;
 	*out = ws;
 	return 0;
@@ -35,6 +40,7 @@ void writes_free(struct write_state *ws)
 		return;
 	moved_free(ws->moved);
 	scratch_free(ws->scratch);
+	pthread_cond_destroy(&ws->settled_cond);
 	pthread_mutex_destroy(&ws->lock);
 	free(ws);
 }

@@ -24,6 +24,8 @@ struct write_state {
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
 	_Atomic size_t open;   /* writers.count, to read without the lock */
+	uint64_t settled;      /* lock: files published or given up so far */
+	pthread_cond_t settled_cond;
 };
 
 #endif

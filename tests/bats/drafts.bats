@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# What who writes a file sees of it, and what all others see.
+
+load helper
+
+FILETEST=$BUILD/tests/filetest
+
+teardown() {
+	exec 7>&- 8>&-
+	[ -z "${DAEMON:-}" ] || unmount_store
+}
+
+# size PATH: as another process sees it.
+size() {
+	stat -c %s "$1"
+}
+
+@test "seek to the end and write, three times, keeps all three" {
+	a_column
+	local f
+	for f in "$C/5" "$C/latest" "$M/T/R/f:p"; do
+		printf start > "$f"
+		python3 - "$f" <<-'EOF'
+		import os, sys
+		f = open(sys.argv[1], 'r+b', buffering=0)
+		for part in b'one', b'two', b'three':
+		    f.seek(0, 2)
+		    f.write(part)
+		    assert os.fstat(f.fileno()).st_size == f.tell(), f.tell()
+		EOF
+		[ "$(cat "$f")" = startonetwothree ]
+		printf start > "$f"
+		perl -e 'open my $f, "+<", $ARGV[0] or die; for (1, 2, 3) {
+			seek $f, 0, 2; syswrite $f, $_ } close $f or die' "$f"
+		[ "$(cat "$f")" = start123 ]
+	done
+}
+
+@test "truncate to nothing, seek to the end, write: no NULs" {
+	a_column
+	printf 'long before' > "$C/5"
+	python3 - "$C/5" <<-'EOF'
+	import sys
+	f = open(sys.argv[1], 'r+b', buffering=0)
+	f.truncate(0)
+	assert f.seek(0, 2) == 0
+	f.write(b'new')
+	assert f.seek(0, 2) == 3
+	f.truncate(2)
+	assert f.seek(0, 2) == 2
+	EOF
+	[ "$(cat "$C/5")" = ne ]
+}
+
+# writing PATH FLAGS CALLS: a process that opens PATH as fd, makes the calls and
+# holds it until `written`.
+writing() {
+	mkfifo "$T/go"
+	# shellcheck disable=SC2016
+	python3 - "$1" "$2" "$3" "$T/go" "$T/ready" 3>&- <<-'EOF' &
+	import os, sys
+	fd = os.open(sys.argv[1], eval(sys.argv[2], vars(os)))
+	exec(sys.argv[3])
+	open(sys.argv[5], 'w').close()
+	open(sys.argv[4]).read()
+	os.close(fd)
+	EOF
+	WRITER=$!
+	settled [ -e "$T/ready" ]
+}
+
+written() {
+	echo > "$T/go"
+	wait "$WRITER"
+	rm "$T/go" "$T/ready"
+}
+
+@test "others see the old size and value until the draft is published" {
+	a_column
+	local f
+	for f in "$C/5" "$C/latest" "$M/T/R/f:p"; do
+		printf old > "$f"
+		writing "$f" O_RDWR 'os.write(fd, b"longer"); os.lseek(fd, 0, 2);
+os.fstat(fd); os.ftruncate(fd, 5)'
+		[ "$(size "$f")" -eq 3 ]
+		[ "$(cat "$f")" = old ]
+		written
+		[ "$(size "$f")" -eq 5 ]
+		[ "$(cat "$f")" = longe ]
+	done
+}
+
+@test "a new cell is there for others when it is published, not before" {
+	a_column
+	local f
+	for f in "$C/5" "$C/latest" "$M/T/R/f:p"; do
+		# shellcheck disable=SC2016
+		writing "$f" 'O_CREAT | O_EXCL | O_RDWR' 'import threading
+os.write(fd, b"new")
+def own(): assert os.stat(sys.argv[1]).st_size == 3
+own()
+t = threading.Thread(target=own); t.start(); t.join()'
+		[ ! -e "$f" ]
+		run ! cat "$f"
+		[ -z "$(ls "$C")" ]
+		# But nobody else can make it as if it were not.
+		# shellcheck disable=SC2016
+		run ! bash -c 'set -o noclobber; echo other > "$0"' "$f"
+		run ! python3 -c 'import os, sys
+os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
+		[ ! -e "$f" ]
+		written
+		[ "$(cat "$f")" = new ]
+		rm "$f"
+	done
+}
+
+@test "what another path puts is seen where a new file is being written" {
+	a_row
+	writing "$M/T/R/f:q" 'O_CREAT | O_WRONLY' 'os.write(fd, b"new")'
+	mkdir -p "$M/T/R/f/q"
+	printf 5 > "$M/T/R/f/q/5"
+	[ "$(cat "$M/T/R/f:q")" = 5 ]
+	[ "$(size "$M/T/R/f:q")" -eq 1 ]
+	written
+	[ "$(cat "$M/T/R/f:q")" = new ]
+}
+
+@test "touch and an empty redirection are there for the next command" {
+	a_column
+	local i
+	for i in $(seq 40); do
+		touch "$M/T/R/f:$i"
+		[ -e "$M/T/R/f:$i" ]
+		: > "$M/T/R/f:t$i"
+		stat "$M/T/R/f:t$i" >/dev/null
+	done
+}
+
+@test "random use of a file is what memory says it is" {
+	a_column
+	mkdir -p "$M/T/R/f/u"
+	"$FILETEST" --steps 400 --seed 1 --unlink "$C/5"
+	"$FILETEST" --steps 400 --seed 2 --unlink "$M/T/R/f:p"
+	"$FILETEST" --steps 400 --seed 3 "$M/T/R/f/u/latest"
+}
+
+@test "a file that is open and removed is read, written, sized on" {
+	a_column
+	local f
+	for f in "$C/5" "$C/latest" "$M/T/R/f:p"; do
+		printf value > "$f"
+		python3 - "$f" <<-'EOF'
+		import os, sys
+		fd = os.open(sys.argv[1], os.O_RDWR)
+		ap = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
+		os.unlink(sys.argv[1])
+		assert os.fstat(fd).st_nlink == 0
+		assert os.pread(fd, 9, 0) == b'value'
+		assert os.fstat(fd).st_size == 5
+		os.ftruncate(fd, 3)
+		assert os.fstat(fd).st_size == 3
+		os.pwrite(fd, b'!', 3)
+		assert os.pread(fd, 9, 0) == b'val!'
+		assert os.lseek(fd, 0, os.SEEK_END) == 4
+		os.fchmod(fd, 0o600)
+		os.write(ap, b's')
+		assert os.pread(ap, 9, 0) == b'values'
+		EOF
+		[ ! -e "$f" ]
+	done
+}
+
+@test "two descriptors that append by turns lose nothing" {
+	a_row
+	exec 7>> "$M/T/R/f:q" 8>> "$M/T/R/f:q"
+	# Each echo ends with a close of a copy: that publishes.
+	echo a >&7
+	echo b >&8
+	echo c >&7
+	echo d >&8
+	exec 7>&- 8>&-
+	[ "$(tr '\n' ' ' < "$M/T/R/f:q")" = "a b c d " ]
+}
+
+@test "two descriptors that write each have a version of their own" {
+	a_row
+	exec 7> "$M/T/R/f:q" 8> "$M/T/R/f:q"
+	echo a >&7
+	echo b >&8
+	[ "$(cat "$M/T/R/f:q")" = b ]
+	echo c >&7
+	exec 7>&- 8>&-
+	[ "$(cat "$M/T/R/f:q")" = b ]
+	[ "$(versions "$M/T/R/f/q")" -eq 2 ]
+	[ "$(tr "\n" " " < "$M/T/R/f/q/@-1")" = "a c " ]
+}
+
+@test "a version that its descriptor publishes again has its new size" {
+	a_row
+	exec 7> "$M/T/R/f:q"
+	echo a >&7
+	local v
+	v=$M/T/R/f/q/$(ls "$M/T/R/f/q")
+	[ "$(size "$v")" -eq 2 ]
+	[ "$(cat "$v")" = a ]
+	echo bb >&7
+	exec 7>&-
+	is_new() { [ "$(size "$v")" -eq 5 ]; }
+	settled is_new
+	[ "$(tr '\n' ' ' < "$v")" = "a bb " ]
+}
+
+@test "who opens a version after it was put again reads nothing older" {
+	a_column
+	python3 - "$C/5" <<-'EOF'
+	import os, sys
+	path = sys.argv[1]
+	size = 300000
+	def put(byte):
+	    with open(path, 'wb', buffering=0) as f:
+	        f.write(byte * size)
+	put(b'a')
+	for i in range(30):
+	    byte = bytes([98 + i % 20])
+	    old = os.open(path, os.O_RDONLY)
+	    was = os.pread(old, 1, 0)
+	    put(byte)
+	    new = os.open(path, os.O_RDONLY)
+	    for off in range(0, size, 50000):
+	        assert os.pread(old, 100, off) == was * 100
+	        assert os.pread(new, 100, off) == byte * 100
+	    os.close(old)
+	    assert os.pread(new, size, 0) == byte * size
+	    os.close(new)
+	EOF
+}
+
+@test "a truncation that finds no memory leaves an append as it was" {
+	a_row
+	head -c 9000000 /dev/zero | tr '\0' x > "$M/T/R/f:q"
+	mkdir "$M/T/S"
+	python3 - "$M/T/R/f:q" "$M/T/S" <<-'EOF'
+	import os, sys
+	ap = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+	os.write(ap, b'tail')
+	held = []
+	while True:
+	    path = '%s/f:%d' % (sys.argv[2], len(held))
+	    held.append(os.open(path, os.O_CREAT | os.O_WRONLY))
+	    os.unlink(path)
+	    try:
+	        os.posix_fallocate(held[-1], 0, 9000000)
+	    except OSError as e:
+	        assert e.errno == 28, e
+	        break
+	try:
+	    os.ftruncate(ap, 9000003)
+	    assert False, "there was room"
+	except OSError as e:
+	    assert e.errno == 28, e
+	os.close(ap)
+	EOF
+	[ "$(size "$M/T/R/f:q")" -eq 9000004 ]
+	[ "$(tail -c 5 "$M/T/R/f:q")" = xtail ]
+}
+
+@test "no reader sees a new cell empty, by any of its names" {
+	a_column
+	mkdir "$M/T/R/f/u"
+	python3 - "$M/T/R" 3>&- <<-'EOF'
+	import os, sys, time
+	names = ['f:p', 'f/q/latest', 'f/u/5']
+	end = time.monotonic() + 1.5
+	made = 0
+	if os.fork() == 0:
+	    while time.monotonic() < end:
+	        for name in names:
+	            path = os.path.join(sys.argv[1], name)
+	            fd = os.open(path, os.O_CREAT | os.O_WRONLY)
+	            os.write(fd, b'val')
+	            os.write(fd, b'ue')
+	            os.close(fd)
+	            os.unlink(path)
+	    os._exit(0)
+	seen = {'absent': 0, 'empty': 0, 'whole': 0, 'part': 0}
+	while time.monotonic() < end:
+	    for name in names:
+	        try:
+	            with open(os.path.join(sys.argv[1], name), 'rb') as f:
+	                got = f.read()
+	        except FileNotFoundError:
+	            seen['absent'] += 1
+	            continue
+	        except OSError as e:
+	            if e.errno != 116:
+	                raise
+	            seen['absent'] += 1
+	            continue
+	        seen[{b'': 'empty', b'value': 'whole'}.get(got, 'part')] += 1
+	os.wait()
+	print(seen)
+	assert not seen['empty'] and not seen['part'], seen
+	assert seen['whole'] > 10 and seen['absent'] > 10, 'proves nothing'
+	EOF
+}
