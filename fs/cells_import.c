@@ -5,43 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/cells_fold.h"
 #include "fs/cells_frame.h"
+#include "fs/cells_rows.h"
 
 /* A batch goes to the store at this many bytes; a row is never split. */
 #define BATCH_BYTES (1u << 20)
-/* One line, and one row: what the store takes as one mutation. */
+/* One line. */
 #define LINE_BYTES_MAX (4ull * VALUE_LEN_MAX)
-#define ROW_BYTES_MAX (512ull << 20)
-#define ROW_LINES_MAX (1u << 20)
 /* Of an export: so much goes through a mount, too. */
 #define PART_BYTES (4u << 20)
 #define PART_LINES (1u << 16)
 
-/*
- * What waits lies in bytes, one behind the other: a row's key, then family,
- * qualifier and value of each of its lines. As bytes may move, rows and
- * changes have only their lengths until they are applied.
- */
 struct cells_import {
 	struct table *table;
-	unsigned flags;
 	int failed;
 	uint64_t lines;
 	struct buf partial; /* a line whose end has not come */
-	struct buf hold, bytes, folded;
-	struct mutation *rows;
-	size_t nrows, rows_cap;
-	struct change *changes; /* one for each line that waits */
-	size_t nchanges, changes_cap;
-	size_t row_at;	     /* where the last row begins in bytes */
-	size_t tried;	     /* changes of which the store was asked */
-	size_t tried_bytes;  /* up to where these lie in bytes */
-	bool appends;	     /* the last row has appends */
+	struct buf hold;
+	struct cells_rows rows;
 	uint64_t first_line; /* the number of the first that waits */
 	struct buf only_row, only_family; /* empty = any */
-	void (*applied)(void *arg, struct bytes row);
-	void *applied_arg;
 	bool has_schema;
 	struct schema schema;
 	uint64_t schema_version;
@@ -51,7 +34,6 @@ struct cells_import {
 	struct schema from; /* of the export */
 	cells_target *target;
 	void *target_arg;
-	uint64_t lines_applied;
 };
 
 int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
@@ -60,8 +42,8 @@ int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
 
 	if (!im)
 		return why(-ENOMEM, "out of memory");
-	im->table = t;
-	im->flags = flags;
+	im->table = im->rows.table = t;
+	im->rows.flags = flags;
 	table_ref(t);
 	*out = im;
 	return 0;
@@ -76,7 +58,7 @@ int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
 		return why(-ENOMEM, "out of memory");
 	im->target = target;
 	im->target_arg = arg;
-	im->flags = flags;
+	im->rows.flags = flags;
 	*out = im;
 	return 0;
 }
@@ -88,15 +70,12 @@ void cells_import_free(struct cells_import *im)
 	table_unref(im->table);
 	buf_free(&im->partial);
 	buf_free(&im->hold);
-	buf_free(&im->bytes);
-	buf_free(&im->folded);
 	buf_free(&im->only_row);
 	buf_free(&im->only_family);
 	schema_free(&im->schema);
 	schema_free(&im->from);
 	cells_frame_free(&im->frame);
-	free(im->rows);
-	free(im->changes);
+	cells_rows_free(&im->rows);
 	free(im);
 }
 
@@ -114,8 +93,8 @@ void cells_import_notify(struct cells_import *im,
 			 void (*applied)(void *arg, struct bytes row),
 			 void *arg)
 {
-	im->applied = applied;
-	im->applied_arg = arg;
+	im->rows.applied = applied;
+	im->rows.applied_arg = arg;
 }
 
 uint64_t cells_import_lines(const struct cells_import *im)
@@ -125,7 +104,7 @@ uint64_t cells_import_lines(const struct cells_import *im)
 
 uint64_t cells_import_applied(const struct cells_import *im)
 {
-	return im->lines_applied;
+	return im->rows.lines_applied;
 }
 
 bool cells_import_is_empty(const struct cells_import *im)
@@ -134,50 +113,6 @@ bool cells_import_is_empty(const struct cells_import *im)
 }
 
 /* -- applying ----------------------------------------------------------- */
-
-static struct bytes cut(const uint8_t **p, size_t len)
-{
-	struct bytes b = bytes_of(*p, len);
-
-	*p += len;
-	return b;
-}
-
-/* Gives the rows and changes their places in bytes, which is at rest now. */
-static void point(struct cells_import *im)
-{
-	const uint8_t *p = im->bytes.data;
-	struct change *c = im->changes;
-
-	for (size_t i = 0; i < im->nrows; i++) {
-		struct mutation *m = &im->rows[i];
-
-		m->row = cut(&p, m->row.len);
-		m->changes = c;
-		for (size_t k = 0; k < m->nchanges; k++, c++) {
-			c->family = cut(&p, c->family.len);
-			c->qualifier = cut(&p, c->qualifier.len);
-			c->value = cut(&p, c->value.len);
-		}
-	}
-}
-
-/* As table_mutate_many(), which may refuse all for the sake of one. */
-static int mutate(struct cells_import *im, size_t nrows, size_t *done)
-{
-	int r = table_mutate_many(im->table, im->rows, nrows, im->flags, done);
-
-	if (*done == nrows)
-		return r;
-	do {
-		size_t one = 0;
-
-		r = table_mutate_many(im->table, im->rows + *done, 1, im->flags,
-				      &one);
-		*done += one;
-	} while (r == 0 && *done < nrows);
-	return r;
-}
 
 /* The end of the import, at that line, for the reason that was just given. */
 static int fail_at(struct cells_import *im, int err, uint64_t line)
@@ -191,29 +126,12 @@ static int fail_at(struct cells_import *im, int err, uint64_t line)
 	return err;
 }
 
-/* Applies the first @nrows of the waiting rows and forgets them all. */
-static int apply(struct cells_import *im, size_t nrows)
+/* Applies the first @n of the waiting rows and forgets them all. */
+static int apply(struct cells_import *im, size_t n)
 {
-	uint64_t line = im->first_line;
-	size_t done = 0;
-	int r = 0;
+	int r = cells_rows_apply(&im->rows, n);
 
-	point(im);
-	if (cells_fold(im->rows, nrows, &im->folded) < 0)
-		r = why(-ENOMEM, "out of memory");
-	else if (nrows)
-		r = mutate(im, nrows, &done);
-	for (size_t i = 0; im->applied && i < done; i++)
-		im->applied(im->applied_arg, im->rows[i].row);
-	/* A change a line, as they came. */
-	im->lines_applied +=
-		done < im->nrows
-			? (size_t)(im->rows[done].changes - im->changes)
-			: im->nchanges;
-	if (r < 0 && done < nrows)
-		line += (uint64_t)(im->rows[done].changes - im->changes);
-	im->nrows = im->nchanges = im->bytes.len = 0;
-	return r < 0 ? fail_at(im, r, line) : 0;
+	return r < 0 ? fail_at(im, r, im->first_line + im->rows.bad) : 0;
 }
 
 /* The row of the bad line is dropped, the @whole rows before it are applied. */
@@ -233,110 +151,21 @@ static int fail(struct cells_import *im, int err, size_t whole)
 /* A line that cannot be read may be of the last row. */
 static int fail_unread(struct cells_import *im, int err)
 {
-	return fail(im, err, im->nrows ? im->nrows - 1 : 0);
-}
-
-/* -- asking ahead --------------------------------------------------------
- */
-
-/* The last row becomes the only one; those before it are applied. */
-static int apply_whole_rows(struct cells_import *im)
-{
-	struct mutation last = im->rows[im->nrows - 1];
-	size_t changes = im->nchanges - last.nchanges;
-	size_t bytes = im->bytes.len - im->row_at, at = im->row_at;
-	int r = apply(im, im->nrows - 1);
-
-	if (r < 0)
-		return r;
-	memmove(im->bytes.data, im->bytes.data + at, bytes);
-	memmove(im->changes, im->changes + changes,
-		last.nchanges * sizeof(*im->changes));
-	im->bytes.len = bytes;
-	im->nchanges = last.nchanges;
-	im->rows[0] = last;
-	im->nrows = 1;
-	im->row_at = im->tried = 0;
-	im->tried_bytes = last.row.len;
-	im->first_line += changes;
-	return 0;
-}
-
-/* Would the store take these changes of the row that waits? */
-static int try_changes(struct cells_import *im, struct change *c, size_t n)
-{
-	struct mutation m = {
-		.row = bytes_of(im->bytes.data, im->rows[0].row.len),
-		.changes = c,
-		.nchanges = n,
-	};
-	int r = cells_fold(&m, 1, &im->folded);
-
-	if (r == 0)
-		r = table_mutate_try(im->table, &m);
-	return r < 0 ? r : 0;
-}
-
-/*
- * Asks of each line that came since the last time, so that the bad one is
- * known. Lines may be too much together only where they append.
- */
-static int try_lines(struct cells_import *im, struct change *c)
-{
-	const uint8_t *p = im->bytes.data + im->tried_bytes;
-	size_t n = 0;
-
-	for (; im->tried < im->nchanges; im->tried++) {
-		struct change one = im->changes[im->tried];
-		int r;
-
-		one.family = cut(&p, one.family.len);
-		one.qualifier = cut(&p, one.qualifier.len);
-		one.value = cut(&p, one.value.len);
-		r = try_changes(im, &one, 1);
-		if (r < 0)
-			return r;
-	}
-	im->tried_bytes = im->bytes.len;
-	if (!im->appends)
-		return 0;
-	p = im->bytes.data + im->rows[0].row.len;
-	for (size_t i = 0; i < im->nchanges; i++) {
-		struct change one = im->changes[i];
-
-		one.family = cut(&p, one.family.len);
-		one.qualifier = cut(&p, one.qualifier.len);
-		one.value = cut(&p, one.value.len);
-		if (one.op == CHANGE_APPEND)
-			c[n++] = one;
-	}
-	im->tried--;
-	return try_changes(im, c, n);
+	return fail(im, err, im->rows.nrows ? im->rows.nrows - 1 : 0);
 }
 
 int cells_import_settle(struct cells_import *im)
 {
-	struct change *c = NULL;
-	int r = 0;
+	size_t moved;
+	int r;
 
 	if (im->failed)
 		return why(im->failed, "an earlier line was refused");
-	if (im->nrows > 1)
-		r = apply_whole_rows(im);
-	if (r < 0 || im->tried >= im->nchanges)
-		return r;
-	if (im->appends) {
-		c = malloc(im->nchanges * sizeof(*c));
-		if (!c)
-			return why(-ENOMEM, "out of memory");
-	}
-	r = try_lines(im, c);
-	free(c);
-	if (r == 0) {
-		im->tried = im->nchanges;
+	r = cells_rows_settle(&im->rows, &moved);
+	im->first_line += moved;
+	if (r == 0)
 		return 0;
-	}
-	im->lines = im->first_line + im->tried;
+	im->lines = im->first_line + im->rows.bad;
 	return fail(im, r, 0);
 }
 
@@ -375,24 +204,6 @@ static int take_attrs(struct cells_import *im, struct bytes name)
 	im->schema.families[to].attrs = im->from.families[at].attrs;
 	im->has_schema = false;
 	return table_alter(im->table, &im->schema, false);
-}
-
-/* May the last row, which is one mutation, have this line too? */
-static int check_row(const struct cells_import *im, const struct cells_line *l)
-{
-	size_t more = l->family.len + l->qualifier.len + l->value.len;
-
-	if (im->rows[im->nrows - 1].nchanges >= ROW_LINES_MAX)
-		return why(-EFBIG,
-			   "one row of more than %u lines, which are one act: "
-			   "put a line of another row between",
-			   ROW_LINES_MAX);
-	if (im->bytes.len - im->row_at + more > ROW_BYTES_MAX)
-		return why(-EFBIG,
-			   "one row of more than %llu bytes, which are one "
-			   "act: put a line of another row between",
-			   ROW_BYTES_MAX);
-	return 0;
 }
 
 /* The line's family, declared if the table is open and does not know it. */
@@ -441,80 +252,6 @@ static int check_line(struct cells_import *im, const struct cells_line *l)
 	return 0;
 }
 
-static int grow(void **p, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap ? 2 * *cap : 64;
-	void *q;
-
-	if (n < *cap)
-		return 0;
-	q = realloc(*p, more * size);
-	if (!q)
-		return why(-ENOMEM, "out of memory");
-	*p = q;
-	*cap = more;
-	return 0;
-}
-
-static int begin_row(struct cells_import *im, struct bytes key)
-{
-	int r = grow((void **)&im->rows, &im->rows_cap, im->nrows,
-		     sizeof(*im->rows));
-
-	if (r < 0)
-		return r;
-	im->row_at = im->bytes.len;
-	r = buf_append(&im->bytes, key.data, key.len);
-	if (r < 0)
-		return why(r, "out of memory");
-	im->tried = im->nchanges;
-	im->tried_bytes = im->bytes.len;
-	im->appends = false;
-	im->rows[im->nrows++] = (struct mutation){.row = key};
-	return 0;
-}
-
-static bool same_row(const struct cells_import *im, struct bytes key)
-{
-	return im->nrows &&
-	       bytes_eq(key, bytes_of(im->bytes.data + im->row_at,
-				      im->rows[im->nrows - 1].row.len));
-}
-
-static int keep(struct cells_import *im, const struct cells_line *l)
-{
-	const struct bytes parts[] = {l->family, l->qualifier, l->value};
-	int r = grow((void **)&im->changes, &im->changes_cap, im->nchanges,
-		     sizeof(*im->changes));
-
-	if (r < 0)
-		return r;
-	r = buf_reserve(&im->bytes,
-			l->family.len + l->qualifier.len + l->value.len);
-	if (r < 0)
-		return why(r, "out of memory");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i].len)
-			memcpy(im->bytes.data + im->bytes.len, parts[i].data,
-			       parts[i].len);
-		im->bytes.len += parts[i].len;
-	}
-	if (!im->nchanges)
-		im->first_line = im->lines;
-	im->changes[im->nchanges++] = (struct change){
-		.op = l->op,
-		.ts = l->ts,
-		.delta = l->delta,
-		.ttl_ms = l->ttl_ms,
-		.family = l->family,
-		.qualifier = l->qualifier,
-		.value = l->value,
-	};
-	im->rows[im->nrows - 1].nchanges++;
-	im->appends |= l->op == CHANGE_APPEND;
-	return 0;
-}
-
 /* Does the line belong to where the stream stands? */
 static int check_within(const struct cells_import *im,
 			const struct cells_line *l)
@@ -560,6 +297,7 @@ static int be_ready(struct cells_import *im)
 		im->has_schema = false;
 		r = im->target(im->target_arg, framed ? &im->from : NULL,
 			       &im->table);
+		im->rows.table = im->table;
 	} else if (r == 0 && framed) {
 		r = check_keeps(im);
 	}
@@ -571,7 +309,7 @@ static int be_ready(struct cells_import *im)
 /* A line that is no cell: a note of the frame. */
 static int take_note(struct cells_import *im)
 {
-	int r = im->nrows ? apply(im, im->nrows) : 0;
+	int r = im->rows.nrows ? apply(im, im->rows.nrows) : 0;
 
 	if (r < 0)
 		return r;
@@ -588,13 +326,14 @@ static bool is_part(const struct cells_import *im, const struct cells_line *l)
 {
 	size_t more = l->family.len + l->qualifier.len + l->value.len;
 
-	return im->parted && (im->rows[im->nrows - 1].nchanges >= PART_LINES ||
-			      im->bytes.len - im->row_at + more > PART_BYTES);
+	return im->parted && (cells_rows_lines(&im->rows) >= PART_LINES ||
+			      cells_rows_bytes(&im->rows) + more > PART_BYTES);
 }
 
 static int take_cell(struct cells_import *im, const struct cells_line *l)
 {
-	bool begins = !same_row(im, l->row);
+	struct cells_rows *rs = &im->rows;
+	bool begins = !cells_rows_is_last(rs, l->row);
 	int r = check_within(im, l);
 
 	if (r == 0 && !im->ready)
@@ -602,19 +341,19 @@ static int take_cell(struct cells_import *im, const struct cells_line *l)
 	if (r == 0)
 		r = check_line(im, l);
 	if (r < 0)
-		return fail(im, r, im->nrows - !begins);
+		return fail(im, r, rs->nrows - !begins);
 	begins = begins || is_part(im, l);
-	if (begins && im->bytes.len >= BATCH_BYTES) {
-		r = apply(im, im->nrows);
+	if (begins && rs->bytes.len >= BATCH_BYTES) {
+		r = apply(im, rs->nrows);
 		if (r < 0)
 			return r;
 	}
+	if (!rs->nchanges)
+		im->first_line = im->lines;
 	if (begins)
-		r = begin_row(im, l->row);
-	else
-		r = check_row(im, l);
+		r = cells_rows_begin(rs, l->row);
 	if (r == 0)
-		r = keep(im, l);
+		r = cells_rows_add(rs, l);
 	return r < 0 ? fail_unread(im, r) : 0;
 }
 
@@ -713,5 +452,5 @@ int cells_import_end(struct cells_import *im)
 					   "newline: the stream is cut"));
 	}
 	r = cells_frame_done(&im->frame);
-	return r < 0 ? fail_unread(im, r) : apply(im, im->nrows);
+	return r < 0 ? fail_unread(im, r) : apply(im, im->rows.nrows);
 }
