@@ -472,13 +472,9 @@ static int unescape(struct bytes s, uint8_t out[FAMILY_LEN_MAX])
 	return n;
 }
 
-/*
- * The line names a family, for @in; @other has those that the text says the
- * opposite of. The name lies in @hold.
- */
+/* The line names a family, for @in. The name lies in @hold. */
 static int name_family(struct parser *p, struct bytes value, struct schema *in,
-		       const struct schema *other, uint8_t hold[FAMILY_LEN_MAX],
-		       struct bytes *name)
+		       uint8_t hold[FAMILY_LEN_MAX], struct bytes *name)
 {
 	char text[SHOWN_MAX + 4];
 	int n, r = end_family(p);
@@ -492,11 +488,6 @@ static int name_family(struct parser *p, struct bytes value, struct schema *in,
 			   "most %d bytes, and %% stands before two hex digits",
 			   p->line, shown(value, text), FAMILY_LEN_MAX);
 	*name = bytes_of(hold, (size_t)n);
-	if (schema_find(other, *name) >= 0)
-		return why(-EINVAL,
-			   "schema line %u: the text both drops and declares "
-			   "the family '%s'",
-			   p->line, shown(value, text));
 	family_attrs_default(&p->now);
 	r = schema_add(in, *name, &p->now);
 	if (r < 0 && r != -ENOMEM)
@@ -520,11 +511,17 @@ static void spare(struct family_attrs *a, const struct family_attrs *now)
 static int begin_family(struct parser *p, struct bytes value)
 {
 	uint8_t hold[FAMILY_LEN_MAX];
+	char text[SHOWN_MAX + 4];
 	struct bytes name;
-	int i, r = name_family(p, value, &p->schema, &p->drop, hold, &name);
+	int i, r = name_family(p, value, &p->schema, hold, &name);
 
 	if (r < 0)
 		return r;
+	if (schema_find(&p->drop, name) >= 0)
+		return why(-EINVAL,
+			   "schema line %u: a line before drops the family "
+			   "'%s'",
+			   p->line, shown(value, text));
 	i = p->flags & ALTER_SPARE ? schema_find(p->old, name) : -1;
 	if (i >= 0)
 		spare(&p->now, &p->old->families[i].attrs);
@@ -534,7 +531,10 @@ static int begin_family(struct parser *p, struct bytes value)
 	return 1;
 }
 
-/* "drop family F" behind its first word. */
+/*
+ * "drop family F" behind its first word. F may be declared before it: so a line
+ * that is appended to a table's schema drops it.
+ */
 static int drop_line(struct parser *p, struct bytes line)
 {
 	struct bytes word = take_word(&line), value = take_word(&line);
@@ -551,7 +551,9 @@ static int drop_line(struct parser *p, struct bytes line)
 			   "schema line %u: a table that is to be made has no "
 			   "family to drop",
 			   p->line);
-	r = name_family(p, value, &p->drop, &p->schema, hold, &name);
+	r = name_family(p, value, &p->drop, hold, &name);
+	if (r == 0 && schema_find(&p->schema, name) >= 0)
+		r = schema_remove(&p->schema, name);
 	if (r == 0 && !(p->flags & ALTER_GONE) && schema_find(p->old, name) < 0)
 		r = why(-EINVAL,
 			"schema line %u: the table has no family '%s' to drop",

@@ -90,6 +90,13 @@ load helper
 	[ "$(cat "$M/T/R/g:q")" = y ]
 	remount_store
 	[ ! -e "$M/T/R/f:q" ]
+	# A line more does it, too, and leaves all else as it is.
+	printf 'family g\n\tversions 8\nfamily empty\n' > "$M/T/.schema"
+	echo z > "$M/T/R/empty:q"
+	rm "$M/T/R/empty:q"
+	echo "drop family g" >> "$M/T/.schema"
+	[ "$(grep '^family ' "$M/T/.schema")" = "family empty" ]
+	[ ! -e "$M/T/R/g:q" ]
 	# It comes back empty.
 	echo "family f" > "$M/T/.schema"
 	[ ! -e "$M/T/R/f:q" ]
@@ -134,8 +141,7 @@ except OSError as e:
 	refused $'family f\nmin_versions 3\nversions 2' "line 2.*min_versions 3"
 	refused 'drop family g' "line 1.*no family 'g' to drop"
 	refused 'drop table g' "line 1.*drop family NAME"
-	refused $'drop family f\nfamily f' "line 2.*both"
-	refused $'family f\ndrop family f' "line 2.*both"
+	refused $'drop family f\nfamily f' "line 2.*before drops"
 	refused $'drop family f\ndrop family f' "line 2.*already"
 	refused $'drop family f\nversions 3' "line 2.*belongs to a family"
 	refused "$(seq -f 'family n%g' 256)" "at most 256 families"
