@@ -61,6 +61,11 @@ struct store_options {
 	struct os *os; /* the door to the operating system; NULL = the real */
 	/* Sizes for tests that want many small files; 0 = the default. */
 	size_t wal_segment_bytes, table_file_bytes, wal_ring_bytes;
+	/*
+	 * Hidden cells that a read steps over before it asks what other reads
+	 * have found out, for tests that have few; 0 = the default.
+	 */
+	unsigned patience;
 };
 
 /*

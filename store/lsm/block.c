@@ -532,6 +532,28 @@ uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 	return find_cell(b, from, to, id, exact, ts);
 }
 
+uint32_t block_pass_markers(const struct block *b, uint32_t cell, uint32_t to,
+			    struct bytes qualifier, int64_t ts)
+{
+	uint64_t id;
+	bool exact;
+
+	if (b->puts || cell == to)
+		return cell;
+	id = find_qualifier(b, qualifier, &exact);
+	while (exact && cell < to) {
+		uint32_t mid = cell + (to - cell) / 2;
+
+		if (block_number(b, BLOCK_ID, mid) == id &&
+		    (int64_t)block_number(b, BLOCK_TS, mid) == ts &&
+		    kind_is_marker(block_kind(b, mid)))
+			cell = mid + 1;
+		else
+			to = mid;
+	}
+	return cell;
+}
+
 bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 		       struct bytes qualifier, uint32_t *cell)
 {

@@ -276,6 +276,12 @@ static inline void block_entry(const struct block *b, uint32_t cell,
  */
 uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 			   struct bytes qualifier, int64_t ts);
+/*
+ * Of the cells from @cell on, before @to: the first that is no marker of
+ * (@qualifier, @ts). None of them is before that.
+ */
+uint32_t block_pass_markers(const struct block *b, uint32_t cell, uint32_t to,
+			    struct bytes qualifier, int64_t ts);
 /* The same for the newest version; is what was found one of the column? */
 bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 		       struct bytes qualifier, uint32_t *cell);

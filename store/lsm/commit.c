@@ -126,6 +126,23 @@ static void note_timestamps(const struct table_state *st,
 	}
 }
 
+/* Tells those who know what is alive. @m: the first, the entries say which. */
+static void note_changes(const struct commit *c, const struct mutation *m)
+{
+	if (!alive_watches(&c->db->alive))
+		return;
+	for (size_t i = 0; i < c->npending; i++) {
+		const struct pending *p = &c->db->pending[i];
+		struct alive_place place = {
+			.tree = p->tree,
+			.schema = c->st->version,
+			.row = m[p->mutation].row,
+		};
+
+		alive_change(&c->db->alive, &place, &p->entry);
+	}
+}
+
 /*
  * The record is in the log: into memory with it. From here on there is no
  * way back, so running out of memory ends the store's writing.
@@ -206,12 +223,15 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	if (!c.at_row)
 		memtable_ahead_cells(db->active, c.near);
 	count_logged(db, record.len);
+	alive_begin(&db->alive);
+	note_changes(&c, m);
 	r = apply(&c, m->row);
 	if (r == 0) {
 		atomic_store_explicit(&db->seq, c.seq - 1,
 				      memory_order_release);
 		r = 1;
 	}
+	alive_end(&db->alive);
 out:
 	commit_release(&c);
 	return r;
@@ -430,12 +450,15 @@ static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	}
 	count_logged(db, record.len);
 	note_timestamps(c.st, db->pending, c.npending);
+	alive_begin(&db->alive);
+	note_changes(&c, m);
 	r = insert_rows(db, m, c.npending);
 	if (r == 0) {
 		atomic_store_explicit(&db->seq, c.seq - 1,
 				      memory_order_release);
 		r = count;
 	}
+	alive_end(&db->alive);
 out:
 	commit_release(&c);
 	return r;

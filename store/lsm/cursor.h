@@ -111,6 +111,11 @@ struct cursor_ops {
 	int (*seek_column)(struct cursor *c, struct bytes qualifier,
 			   int64_t ts);
 	/*
+	 * The same, past the markers of (@qualifier, @ts) itself, however many
+	 * there are.
+	 */
+	int (*seek_put)(struct cursor *c, struct bytes qualifier, int64_t ts);
+	/*
 	 * Lets a reader take what needs no thought from the block itself: 1,
 	 * or 0 if the cursor stands on no first entry of a row in a block.
 	 * NULL: never. The block lasts as what the cursor shows does.
@@ -172,6 +177,11 @@ static inline int cursor_seek_column(struct cursor *c, struct bytes qualifier,
 				     int64_t ts)
 {
 	return c->ops->seek_column(c, qualifier, ts);
+}
+static inline int cursor_seek_put(struct cursor *c, struct bytes qualifier,
+				  int64_t ts)
+{
+	return c->ops->seek_put(c, qualifier, ts);
 }
 static inline void cursor_close(struct cursor *c)
 {

@@ -135,6 +135,14 @@ static int init_locks(struct lsm *db)
 	return 0;
 }
 
+/* What may be remembered of what is alive: a part of what the cache has. */
+static size_t alive_bytes(const struct store_options *o)
+{
+	size_t n = o->cache_bytes / 8;
+
+	return n < ALIVE_BYTES_MIN ? ALIVE_BYTES_MIN : n;
+}
+
 static int make(const struct store_options *o, struct lsm **out)
 {
 	struct lsm *db = store_alloc(sizeof(*db));
@@ -161,6 +169,9 @@ static int make(const struct store_options *o, struct lsm **out)
 	db->own_slots = thread_heavy_init();
 	store_init(&db->base, &lsm_ops, o->read_only);
 	r = init_locks(db);
+	if (r == 0)
+		r = alive_init(&db->alive, &db->seq, alive_bytes(&db->options),
+			       db->options.patience);
 	if (r < 0) {
 		free(db);
 		return why(r, "cannot make locks");
@@ -349,6 +360,7 @@ static void release(struct lsm *db)
 	pthread_mutex_destroy(&db->state);
 	pthread_mutex_destroy(&db->commit);
 	pthread_mutex_destroy(&db->catalog);
+	alive_free(&db->alive);
 	free(db);
 }
 

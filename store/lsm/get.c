@@ -423,7 +423,7 @@ static int get_newest(const struct question *q, struct cell *cell,
 
 /* -- any row -------------------------------------------------------------- */
 
-static int get_merged(const struct question *q, struct os *os,
+static int get_merged(const struct question *q, struct lsm *db,
 		      struct cell *cell, struct buf *hold)
 {
 	_Alignas(max_align_t) uint8_t memory[READER_MEMORY];
@@ -433,7 +433,8 @@ static int get_merged(const struct question *q, struct os *os,
 		.row_min = row,
 		.row_max = row,
 		.columns = &column,
-		.os = os,
+		.os = db->os,
+		.alive = &db->alive,
 		.seq = q->seq,
 		.visible = {.attrs = question_attrs(q),
 			    .ts_min = q->look.ts_min,
@@ -456,6 +457,7 @@ static int get_merged(const struct question *q, struct os *os,
 	if (r > 0)
 		r = copy_out(reader_entry(&reader), row, q->family, qualifier,
 			     cell, hold);
+	reader_learn(db, &reader, q->view, q->at);
 	reader_close(&reader);
 	return r;
 }
@@ -483,14 +485,14 @@ sole_file(const struct view *view, const struct levels *l, struct bytes row)
 	return at < lv->nfiles ? lv->files[at] : NULL;
 }
 
-static int get_any(const struct question *q, struct os *os, struct cell *cell,
+static int get_any(const struct question *q, struct lsm *db, struct cell *cell,
 		   struct buf *hold)
 {
 	int r = -1;
 
 	if (!q->look.older)
 		r = get_newest(q, cell, hold);
-	return r == -1 ? get_merged(q, os, cell, hold) : r;
+	return r == -1 ? get_merged(q, db, cell, hold) : r;
 }
 
 /*
@@ -527,7 +529,7 @@ static inline int answer(struct table *base, struct question *q,
 		q->seq = ((const struct lsm_snapshot *)q->look.snap)->seq;
 	q->view = view;
 	q->at = (uint32_t)at;
-	r = get_any(q, db->os, cell, hold);
+	r = get_any(q, db, cell, hold);
 	reader_found(slot, r > 0);
 out:
 	view_give(db, slot, view);

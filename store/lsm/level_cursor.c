@@ -145,6 +145,13 @@ static int seek_column(struct cursor *base, struct bytes qualifier, int64_t ts)
 	return show(c, cursor_seek_column(&c->in.base, qualifier, ts));
 }
 
+static int seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
+{
+	struct level_cursor *c = level_cursor_of(base);
+
+	return show(c, cursor_seek_put(&c->in.base, qualifier, ts));
+}
+
 static int rows(struct cursor *base, struct block_rows *out)
 {
 	return level_cursor_of(base)->in.base.ops->rows(
@@ -204,6 +211,7 @@ static const struct cursor_ops level_cursor_ops = {
 	.prev_row = prev_row,
 	.next = next,
 	.seek_column = seek_column,
+	.seek_put = seek_put,
 	.rows = rows,
 	.to_row = to_row,
 	.part = part,

@@ -23,6 +23,7 @@
 #include <pthread.h>
 
 #include "store/backend.h"
+#include "store/lsm/alive.h"
 #include "store/lsm/compaction.h"
 #include "store/lsm/engine.h"
 #include "store/lsm/levels.h"
@@ -155,6 +156,8 @@ struct lsm {
 
 	/* Published: readers see up to here. All that they share with him. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
+
+	struct alive alive;
 
 	_Alignas(CACHE_LINE) pthread_mutex_t state;
 	pthread_cond_t work;	   /* something to flush or compact, or stop */

@@ -172,20 +172,30 @@ static int mem_next(struct cursor *base)
 	return cell ? stand_on_cell(c, memcell_next(cell)) : 0;
 }
 
-static int mem_seek_column(struct cursor *base, struct bytes qualifier,
-			   int64_t ts)
+static int seek_cell(struct mem_cursor *c, struct bytes qualifier, int64_t ts,
+		     uint8_t kind)
 {
-	struct mem_cursor *c = mem(base);
 	struct entry key = {
 		.qualifier = qualifier,
 		.ts = ts,
 		.seq = UINT64_MAX,
-		.kind = UINT8_MAX,
+		.kind = kind,
 	};
 
 	if (!c->cell)
 		return 0;
 	return stand_on_cell(c, memrow_seek(c->row, &key, c->cell));
+}
+
+static int mem_seek_column(struct cursor *base, struct bytes qualifier,
+			   int64_t ts)
+{
+	return seek_cell(mem(base), qualifier, ts, UINT8_MAX);
+}
+
+static int mem_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
+{
+	return seek_cell(mem(base), qualifier, ts, CELL_PUT);
 }
 
 static bool mem_covered(const struct cursor *base, const struct cover *k)
@@ -212,6 +222,7 @@ static const struct cursor_ops mem_ops = {
 	.prev_row = mem_prev_row,
 	.next = mem_next,
 	.seek_column = mem_seek_column,
+	.seek_put = mem_seek_put,
 	.covered = mem_covered,
 	.close = mem_close,
 };

@@ -382,29 +382,32 @@ static int merge_next(struct cursor *c)
 	return choose_entry(m);
 }
 
-/* Is the entry one that a search for (@qualifier, @ts) passes over? */
-static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
+/* Is the entry one that a search for (@qualifier, @ts, @kind) passes over? */
+static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts,
+		      uint8_t kind)
 {
 	int c;
 
 	if (kind_is_family_marker(e->kind))
 		return true;
 	c = bytes_cmp(e->qualifier, qualifier);
-	return c < 0 || (c == 0 && e->ts > ts);
+	return c < 0 ||
+	       (c == 0 && (e->ts > ts || (e->ts == ts && e->kind > kind)));
 }
 
-static int merge_seek_column(struct cursor *c, struct bytes qualifier,
-			     int64_t ts)
+static int seek_cell(struct merge *m, struct bytes qualifier, int64_t ts,
+		     uint8_t kind)
 {
-	struct merge *m = (struct merge *)c;
-
 	for (uint32_t n = 0; n < m->nactive; n++) {
 		struct merge_source *s = active(m, n);
 		int r;
 
-		if (!s->in_row || !is_before(&s->cursor->at, qualifier, ts))
+		if (!s->in_row ||
+		    !is_before(&s->cursor->at, qualifier, ts, kind))
 			continue;
-		r = cursor_seek_column(s->cursor, qualifier, ts);
+		r = kind == CELL_PUT
+			    ? cursor_seek_put(s->cursor, qualifier, ts)
+			    : cursor_seek_column(s->cursor, qualifier, ts);
 		if (r == 1)
 			r = source_settle(m, s);
 		else
@@ -413,6 +416,17 @@ static int merge_seek_column(struct cursor *c, struct bytes qualifier,
 			return r;
 	}
 	return choose_entry(m);
+}
+
+static int merge_seek_column(struct cursor *c, struct bytes qualifier,
+			     int64_t ts)
+{
+	return seek_cell((struct merge *)c, qualifier, ts, UINT8_MAX);
+}
+
+static int merge_seek_put(struct cursor *c, struct bytes qualifier, int64_t ts)
+{
+	return seek_cell((struct merge *)c, qualifier, ts, CELL_PUT);
 }
 
 static void merge_close(struct cursor *c)
@@ -430,6 +444,7 @@ static const struct cursor_ops merge_ops = {
 	.prev_row = merge_prev_row,
 	.next = merge_next,
 	.seek_column = merge_seek_column,
+	.seek_put = merge_seek_put,
 	.close = merge_close,
 };
 

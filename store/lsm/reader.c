@@ -78,6 +78,59 @@ static bool level_matters(const struct level *l, const struct reader_spec *spec)
 			 spec->row_max) <= 0;
 }
 
+/* -- the guide ------------------------------------------------------------- */
+
+static struct alive_place place_of(const struct reader_guide *g,
+				   struct bytes row)
+{
+	return (struct alive_place){g->tree, g->schema, row};
+}
+
+static int guide_versions(const struct visible_guide *base, struct bytes row,
+			  struct bytes qualifier, int64_t ts, int64_t *out,
+			  size_t n, uint64_t *above)
+{
+	const struct reader_guide *g = (const struct reader_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	return alive_versions(g->alive, &p, qualifier, g->seq, ts, out, n,
+			      above);
+}
+
+static int guide_hidden(const struct visible_guide *base, struct bytes row,
+			struct bytes qualifier, struct buf *to)
+{
+	const struct reader_guide *g = (const struct reader_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	return alive_hidden(g->alive, &p, qualifier, g->seq, to);
+}
+
+static void guide_found_hidden(const struct visible_guide *base,
+			       struct bytes row, struct bytes from,
+			       const struct bytes *to, uint64_t walked)
+{
+	const struct reader_guide *g = (const struct reader_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	alive_found_hidden(g->alive, &p, from, to, g->seq, walked);
+}
+
+static void set_guide(struct reader *r, const struct view *view, uint32_t tree,
+		      const struct reader_spec *spec)
+{
+	r->guide = (struct reader_guide){
+		.base = {.patience = spec->alive ? spec->alive->patience : 0,
+			 .versions = guide_versions,
+			 .hidden = guide_hidden,
+			 .found_hidden = guide_found_hidden},
+		.alive = spec->alive,
+		.tree = tree,
+		.schema = view->st->version,
+		.seq = spec->seq,
+	};
+}
+
 int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		const struct reader_spec *spec)
 {
@@ -90,6 +143,7 @@ int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		.spec = spec->visible,
 		.os = spec->os,
 	};
+	set_guide(r, view, tree, spec);
 	err = allocate(r, l, view->nmem, spec);
 	if (err < 0) {
 		reader_close(r);
@@ -131,6 +185,9 @@ void reader_close(struct reader *r)
 		cursor_close(&r->merge.base);
 	for (uint32_t i = 0; i < r->nsources; i++)
 		cursor_close(r->sources[i].cursor);
+	if (r->visible && r->guide.alive && visible_walked(r->visible))
+		atomic_fetch_add(&r->guide.alive->walked,
+				 visible_walked(r->visible));
 	visible_free(r->visible);
 	free(r->memory);
 	*r = (struct reader){0};
@@ -274,6 +331,8 @@ static int make_visible(struct reader *r)
 
 	if (r->os)
 		r->spec.now_ms = os_now_ms(r->os);
+	if (r->guide.alive)
+		r->spec.guide = &r->guide.base;
 	err = visible_new(&r->spec, &r->visible);
 	return err < 0 ? why(err, "out of memory") : 0;
 }

@@ -22,8 +22,17 @@ struct reader_columns {
 	struct bytes start, stop; /* start is inclusive here */
 };
 
+/* What it asks others for (alive.h). */
+struct reader_guide {
+	struct visible_guide base;
+	struct alive *alive; /* NULL: nobody is asked */
+	uint32_t tree;
+	uint64_t schema, seq;
+};
+
 struct reader {
 	struct merge merge;
+	struct reader_guide guide;
 	struct merge_source *sources;
 	struct mem_cursor *mem;
 	struct sst_cursor *level0;
@@ -41,6 +50,7 @@ struct reader {
 struct reader_spec {
 	struct visible_spec visible;
 	struct os *os; /* if not NULL, visible.now_ms is told when needed */
+	struct alive *alive; /* who to ask and tell; NULL = nobody */
 	uint64_t seq;
 	/* Rows [min, max] are all that is asked for; empty = open. */
 	struct bytes row_min, row_max;
@@ -122,6 +132,13 @@ uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n);
  * knows, each of which has a visible entry; 0 if that is not known.
  */
 int reader_keys(struct reader *r, struct index_rows *out);
+
+/*
+ * If it has walked over much of a column in vain: finds out what is alive of
+ * it, for those who come after. @view and @family are what it was opened with.
+ */
+void reader_learn(struct lsm *db, struct reader *r, const struct view *view,
+		  uint32_t family);
 
 static inline struct cursor *reader_cursor(struct reader *r)
 {

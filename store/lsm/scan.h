@@ -84,6 +84,7 @@ struct mixed_cell {
 struct family_scan {
 	struct reader reader;
 	struct tree *tree; /* the view's */
+	uint32_t at;	   /* its place in the schema */
 	const char *name;
 	struct bytes name_bytes;
 	struct reader_columns columns;

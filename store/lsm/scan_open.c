@@ -275,6 +275,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 {
 	const struct table_state *st = sc->view->st;
 	struct reader_spec rs = {.seq = seq,
+				 .alive = &db->alive,
 				 .memory = sc->memory,
 				 .memory_bytes = sizeof(sc->memory)};
 	int64_t now_ms = 0;
@@ -298,6 +299,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 		bool whole;
 
 		f->tree = st->trees[i];
+		f->at = i;
 		f->name = st->schema.families[i].name;
 		f->name_bytes = bytes_str(f->name);
 		if (!names_family(spec, f->name, &count, &whole))
@@ -346,6 +348,8 @@ static void close_scan(struct lsm_scan *sc)
 	for (uint32_t i = 0; i < sc->nfamilies; i++) {
 		markers_passed(sc->db, sc->families[i].tree,
 			       reader_markers(&sc->families[i].reader));
+		reader_learn(sc->db, &sc->families[i].reader, sc->view,
+			     sc->families[i].at);
 		reader_close(&sc->families[i].reader);
 		free(sc->families[i].names);
 	}

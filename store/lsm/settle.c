@@ -244,6 +244,7 @@ static int add_pending(struct commit *c, struct tree *tree,
 	if (!p)
 		return -ENOMEM;
 	p->tree = tree->id;
+	p->mutation = 0;
 	p->entry = (struct entry){
 		.qualifier = ch->qualifier,
 		.ts = ch->ts_given,

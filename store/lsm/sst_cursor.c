@@ -578,40 +578,53 @@ static int sst_next(struct cursor *base)
 	return next_block(c);
 }
 
-/* Is there such a column in what is left of this block's part of the row? */
-static bool find_column(struct sst_cursor *c, struct bytes qualifier,
-			int64_t ts)
+/* Is there such a cell in what is left of this block's part of the row? */
+static bool find_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
+		      uint8_t kind)
 {
 	c->cell_index = block_find_column(c->block, c->cell_index, c->cell_end,
 					  qualifier, ts);
+	if (kind == CELL_PUT)
+		c->cell_index = block_pass_markers(c->block, c->cell_index,
+						   c->cell_end, qualifier, ts);
 	return c->cell_index < c->cell_end;
 }
 
-static int sst_seek_column(struct cursor *base, struct bytes qualifier,
-			   int64_t ts)
+static int seek_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
+		     uint8_t kind)
 {
-	struct sst_cursor *c = self(base);
 	uint32_t i;
 	int r;
 
-	if (find_column(c, qualifier, ts))
+	if (find_cell(c, qualifier, ts, kind))
 		return here(c);
 	if (c->row_index + 1 < c->block->nrow ||
 	    !goes_on_in(c, c->block_index + 1))
 		return 0;
 	i = index_find_place(&c->table->index, c->block_index, c->base.row,
-			     qualifier, ts);
+			     qualifier, ts, kind);
 	if (i - 1 > c->block_index) {
 		r = go_on(c, i - 1);
 		if (r < 0)
 			return r;
-		if (find_column(c, qualifier, ts))
+		if (find_cell(c, qualifier, ts, kind))
 			return here(c);
 	}
 	if (!goes_on_in(c, i))
 		return 0;
 	r = go_on(c, i);
 	return r < 0 ? r : here(c);
+}
+
+static int sst_seek_column(struct cursor *base, struct bytes qualifier,
+			   int64_t ts)
+{
+	return seek_cell(self(base), qualifier, ts, UINT8_MAX);
+}
+
+static int sst_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
+{
+	return seek_cell(self(base), qualifier, ts, CELL_PUT);
 }
 
 static int sst_rows(struct cursor *base, struct block_rows *out)
@@ -696,6 +709,7 @@ static const struct cursor_ops ops = {
 	.prev_row = sst_prev_row,
 	.next = sst_next,
 	.seek_column = sst_seek_column,
+	.seek_put = sst_seek_put,
 	.rows = sst_rows,
 	.to_row = sst_to_row,
 	.part = sst_part,

@@ -323,7 +323,7 @@ uint32_t index_first_alike(const struct sst_index *x, uint32_t i)
 
 /* Does block @i continue @row with a first cell before the place sought? */
 static bool lies_before(const struct sst_index *x, uint32_t i, struct bytes row,
-			struct bytes qualifier, int64_t ts)
+			struct bytes qualifier, int64_t ts, uint8_t kind)
 {
 	struct entry e;
 	int c;
@@ -334,15 +334,18 @@ static bool lies_before(const struct sst_index *x, uint32_t i, struct bytes row,
 	if (kind_is_family_marker(e.kind))
 		return true;
 	c = bytes_cmp(e.qualifier, qualifier);
-	return c < 0 || (c == 0 && e.ts > ts);
+	return c < 0 ||
+	       (c == 0 && (e.ts > ts || (e.ts == ts && e.kind > kind)));
 }
 
 uint32_t index_find_place(const struct sst_index *x, uint32_t from,
-			  struct bytes row, struct bytes qualifier, int64_t ts)
+			  struct bytes row, struct bytes qualifier, int64_t ts,
+			  uint8_t kind)
 {
 	uint32_t lo = from + 1, hi = lo, step = 1;
 
-	while (hi < x->nblocks && lies_before(x, hi, row, qualifier, ts)) {
+	while (hi < x->nblocks &&
+	       lies_before(x, hi, row, qualifier, ts, kind)) {
 		lo = hi + 1;
 		hi = x->nblocks - lo < step ? x->nblocks : lo + step;
 		step *= 2;
@@ -350,7 +353,7 @@ uint32_t index_find_place(const struct sst_index *x, uint32_t from,
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (lies_before(x, mid, row, qualifier, ts))
+		if (lies_before(x, mid, row, qualifier, ts, kind))
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -105,10 +105,12 @@ size_t index_memory(const struct sst_index *x);
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i);
 /*
  * Of the blocks behind @from: the first that does not continue @row, or whose
- * first cell is at or after (@qualifier, @ts) as seek_column has it.
+ * first cell is at or after (@qualifier, @ts) as seek_column has it, and of no
+ * greater kind than @kind there.
  */
 uint32_t index_find_place(const struct sst_index *x, uint32_t from,
-			  struct bytes row, struct bytes qualifier, int64_t ts);
+			  struct bytes row, struct bytes qualifier, int64_t ts,
+			  uint8_t kind);
 /* The first cell of a block that continues a row (no value). */
 void index_place(const struct index_entry *e, struct entry *out);
 

@@ -179,6 +179,11 @@ static uint64_t recovery_ms(struct lsm *db)
 	return db->stats.recovery_ns / 1000000;
 }
 
+static uint64_t walked_in_vain(struct lsm *db)
+{
+	return atomic_load(&db->alive.walked);
+}
+
 static uint64_t last_seq(struct lsm *db)
 {
 	return atomic_load(&db->seq);
@@ -224,6 +229,11 @@ static const struct figure figures[] = {
 	 count_compaction_in},
 	{"compaction_write_bytes_total", "bytes that compactions wrote", true,
 	 count_compaction_out},
+	{"hidden_walked_total",
+	 "stored cells and columns that reads walked over and did not show; "
+	 "the "
+	 "first 31 of each column are not counted",
+	 true, walked_in_vain},
 	{"stalls_total", "times that writers waited for flush or compaction",
 	 true, count_stalls},
 	{"stall_ns_total", "how long they waited, in nanoseconds", true,

@@ -42,7 +42,39 @@
 #include "store/lsm/cursor.h"
 #include "store/schema.h"
 
+/*
+ * What others have found of the row in which a reader stands, as of what he
+ * reads (alive.h): who has walked over much in vain asks, and tells.
+ */
+struct visible_guide {
+	unsigned patience; /* entries that he has walked before he asks */
+	/*
+	 * Timestamps of the column that are alive, at @ts and below, newest
+	 * first: how many of up to @n, -1 = not known. *above: of those above.
+	 */
+	int (*versions)(const struct visible_guide *g, struct bytes row,
+			struct bytes qualifier, int64_t ts, int64_t *out,
+			size_t n, uint64_t *above);
+	/*
+	 * Does the column show nothing, and do those behind it before *to? 1;
+	 * 0: all behind it; -1: not known.
+	 */
+	int (*hidden)(const struct visible_guide *g, struct bytes row,
+		      struct bytes qualifier, struct buf *to);
+	/*
+	 * Columns from @from on, before @to (NULL: all), show nothing;
+	 * @walked entries told that.
+	 */
+	void (*found_hidden)(const struct visible_guide *g, struct bytes row,
+			     struct bytes from, const struct bytes *to,
+			     uint64_t walked);
+};
+
+#define PATIENCE 32
+
 struct visible_spec {
+	const struct visible_guide *guide; /* NULL = none */
+	uint64_t walk_max; /* of a column, in vain; then -EAGAIN. 0 = all */
 	const struct family_attrs *attrs;
 	int64_t now_ms;		/* one value for a whole scan */
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
@@ -81,6 +113,16 @@ int visible_next(struct visible *v);
 bool visible_lost(const struct visible *v);
 /* Markers that it has gone by since it was made. */
 uint64_t visible_markers(const struct visible *v);
+/* Entries and columns that it has walked in vain, but for a few of each. */
+uint64_t visible_walked(const struct visible *v);
+/*
+ * A column of which a set of what is alive would be worth having: how much was
+ * walked of it in vain; 0: there is none.
+ */
+uint64_t visible_deep(const struct visible *v, struct bytes *row,
+		      struct bytes *qualifier);
+/* Was there a put with a ttl of its own in the row? */
+bool visible_loans(const struct visible *v);
 /* Passes over what is left of the present column, cheaply. Then _next(). */
 void visible_skip_column(struct visible *v);
 /*

@@ -9,6 +9,10 @@
 
 /* Entries of a finished column that are stepped over before it is sought. */
 #define STEPS_MAX 4
+/* Timestamps that are asked for at a time, if he who asks has the patience. */
+#define NEAR_MAX 64u
+/* So many times the patience, walked in vain in one column, is worth a note. */
+#define DEEP_TIMES 8
 
 /* What becomes of a put, and of those below it in the column. */
 enum verdict {
@@ -41,6 +45,9 @@ struct visible {
 	bool column_done;	  /* nothing more of this column */
 	const struct bytes *last; /* column that is asked for; NULL: all */
 	bool last_inclusive;
+	bool guides; /* there is somebody to ask */
+	/* Entries that are walked in vain before he is. */
+	uint64_t patience;
 	struct buf qualifier;
 	uint32_t steps;	  /* taken in a finished column */
 	uint64_t markers; /* that have hidden anything, or could have */
@@ -53,6 +60,23 @@ struct visible {
 	int64_t rank_ts;  /* timestamp of the one with that rank */
 	int64_t put_ts;	  /* of the last put that can replace others */
 	uint64_t put_seq; /* ... its sequence */
+	uint64_t vain;	  /* entries that were not shown */
+	bool guided;	  /* it goes by what is in near */
+	bool lost_way;	  /* nobody is asked in this row any more */
+	/* Timestamps that are alive, and whether there are more below. */
+	int64_t *near;
+	uint32_t nnear, near_at;
+	bool near_more;
+	/* Since something was shown: entries, and the columns that hid them. */
+	uint64_t streak, ask_at;
+	bool has_hidden;
+	uint64_t hidden_at; /* streak where it began */
+	struct buf hidden, hidden_to;
+	bool loans;  /* in the row */
+	bool shares; /* what it finds holds for all */
+	uint64_t walked, deep;
+	bool deep_here;
+	struct buf row, deep_row, deep_qualifier;
 	/* For raw: coordinates of the last entry that was shown. */
 	bool has_last;
 	uint8_t last_kind;
@@ -192,8 +216,11 @@ static int judge(struct visible *v, const struct entry *e)
 
 		return r < 0 ? r : HIDE;
 	}
-	if (own_ttl_expired(e, v->spec.now_ms))
-		return HIDE;
+	if (e->ttl_ms) {
+		v->loans = true;
+		if (own_ttl_expired(e, v->spec.now_ms))
+			return HIDE;
+	}
 	return v->put(v, e);
 }
 
@@ -233,6 +260,8 @@ static int begin_column(struct visible *v)
 	v->in_column = true;
 	v->column_done = false;
 	v->steps = 0;
+	v->vain = 0;
+	v->deep_here = false;
 	v->rank = 0;
 	v->shown = 0;
 	v->pushers = 0;
@@ -271,6 +300,207 @@ static int pass_newer(struct visible *v)
 	return r;
 }
 
+/* -- guided ---------------------------------------------------------------- */
+
+/*
+ * One who has walked over many entries of a column in vain asks whether
+ * somebody knows what is alive in it, and then goes from one such version to
+ * the next: no more need be known of what happened above them. If the answer
+ * ends before the column does, because writers are faster, he starts the row
+ * again and walks. One who finds nothing shown in column after column asks for
+ * the runs of such, and tells of those that he has found.
+ */
+static int ask_versions(struct visible *v, int64_t ts)
+{
+	const struct visible_guide *g = v->spec.guide;
+	uint64_t above, n = v->shown_max - v->shown, max = 2 * v->patience;
+	int found;
+
+	if (max > NEAR_MAX)
+		max = NEAR_MAX;
+	if (!v->near)
+		v->near = malloc(NEAR_MAX * sizeof(*v->near));
+	if (!v->near)
+		return 0;
+	if (n > max)
+		n = max;
+	if (ts >= v->spec.ts_max)
+		ts = v->spec.ts_max - 1;
+	found = g->versions(g, v->c->row, buf_bytes(&v->qualifier), ts, v->near,
+			    (size_t)n, &above);
+	if (found < 0)
+		return 0;
+	v->rank = above;
+	v->nnear = (uint32_t)found;
+	v->near_at = 0;
+	v->near_more = (uint64_t)found == n;
+	return 1;
+}
+
+/* The reader was led down to @ts and must walk from there: as visible_next().
+ */
+static int walk_from(struct visible *v, int64_t ts)
+{
+	struct buf qualifier = {0};
+	int r = buf_set(&v->row, v->c->row);
+
+	if (r == 0)
+		r = buf_set(&qualifier, buf_bytes(&v->qualifier));
+	if (r == 0)
+		r = cursor_seek_exact(v->c, buf_bytes(&v->row));
+	if (r > 0) {
+		const struct bytes *last = v->last;
+
+		visible_row(v, v->c);
+		v->last = last;
+		v->lost_way = true;
+		r = visible_seek(v, buf_bytes(&qualifier), ts);
+	} else {
+		v->done = true;
+	}
+	buf_free(&qualifier);
+	return r;
+}
+
+/* Past the column: 0, the cursor on what follows, unless the row is done. */
+static int leave_guided(struct visible *v)
+{
+	int r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
+
+	v->guided = false;
+	v->column_done = true;
+	v->fresh = r > 0;
+	v->done = r <= 0;
+	return r < 0 ? r : 0;
+}
+
+/* The verdict on a version that is alive. */
+static int judge_alive(struct visible *v, const struct entry *e)
+{
+	if (e->ts < v->spec.ts_min)
+		return END;
+	if (e->ts < v->expired_before && v->spec.attrs->min_versions == 0)
+		return END;
+	return rank_survivor(v, e);
+}
+
+/*
+ * To the next version of the column that is alive and shown: 1. 0: there is
+ * none, see leave_guided().
+ */
+static int next_alive(struct visible *v)
+{
+	const struct entry *e = &v->c->at;
+	int64_t ts;
+	int r;
+
+	while (!v->column_done) {
+		if (v->near_at == v->nnear) {
+			if (!v->near_more)
+				break;
+			ts = v->near[v->nnear - 1];
+			if (ts == INT64_MIN)
+				break;
+			if (!ask_versions(v, ts - 1))
+				return walk_from(v, ts - 1);
+			continue;
+		}
+		ts = v->near[v->near_at++];
+		r = cursor_seek_put(v->c, buf_bytes(&v->qualifier), ts);
+		if (r <= 0 || !column_is(&v->qualifier, e->qualifier)) {
+			v->guided = false;
+			v->column_done = true;
+			v->fresh = r > 0;
+			v->done = r <= 0;
+			return r < 0 ? r : 0;
+		}
+		if (e->ts != ts || kind_is_marker(e->kind))
+			continue;
+		r = judge_alive(v, e);
+		if (r == SHOW)
+			return 1;
+		if (r == END)
+			break;
+	}
+	return leave_guided(v);
+}
+
+static int note_deep(struct visible *v)
+{
+	if (v->vain == DEEP_TIMES * v->patience && !v->deep && !v->lost_way &&
+	    v->spec.attrs->new_version_behavior &&
+	    buf_set(&v->deep_row, v->c->row) == 0 &&
+	    buf_set(&v->deep_qualifier, buf_bytes(&v->qualifier)) == 0)
+		v->deep_here = true;
+	if (v->deep_here)
+		v->deep = v->vain;
+	return v->spec.walk_max && v->vain > v->spec.walk_max ? -EAGAIN : 0;
+}
+
+/* An entry of the column was not shown, and there were many. 0 or an error. */
+static int walked_in_vain(struct visible *v)
+{
+	const struct entry *e = &v->c->at;
+	int64_t ts = e->ts;
+
+	v->walked++;
+	if (v->vain >= DEEP_TIMES * v->patience)
+		return note_deep(v);
+	if (v->vain != v->patience || v->lost_way || v->column_done ||
+	    !v->spec.guide || !v->spec.attrs->new_version_behavior)
+		return 0;
+	if (v->has_rank_ts && v->rank_ts == ts) {
+		if (ts == INT64_MIN)
+			return 0;
+		ts--;
+	}
+	v->guided = ask_versions(v, ts);
+	return 0;
+}
+
+/* What was hidden since something was shown, up to a column. */
+static void end_streak(struct visible *v, const struct bytes *to)
+{
+	const struct visible_guide *g = v->spec.guide;
+
+	if (v->has_hidden && v->shares && !v->loans)
+		g->found_hidden(g, v->c->row, buf_bytes(&v->hidden), to,
+				v->streak - v->hidden_at);
+	v->has_hidden = false;
+	v->streak = 0;
+	v->ask_at = v->patience;
+}
+
+/*
+ * The cursor is on the first entry of a column, and much was hidden before it:
+ * 1 when it was moved past columns that show nothing, 0 if the row ends with
+ * them, -EAGAIN if nothing is known, or another error.
+ */
+static int pass_hidden(struct visible *v)
+{
+	const struct visible_guide *g = v->spec.guide;
+	int r;
+
+	if (!v->has_hidden && buf_set(&v->hidden, v->c->at.qualifier) == 0) {
+		v->has_hidden = true;
+		v->hidden_at = v->streak;
+	}
+	v->walked++;
+	if (v->streak < v->ask_at)
+		return -EAGAIN;
+	r = g->hidden(g, v->c->row, v->c->at.qualifier, &v->hidden_to);
+	if (r < 0) {
+		v->ask_at = 2 * v->streak;
+		return -EAGAIN;
+	}
+	if (r > 0)
+		r = cursor_seek_column(v->c, buf_bytes(&v->hidden_to),
+				       INT64_MAX);
+	return r;
+}
+
+/* -- the walk -------------------------------------------------------------- */
+
 void visible_until(struct visible *v, const struct bytes *last, bool inclusive)
 {
 	v->last = last;
@@ -287,16 +517,27 @@ static bool is_behind(const struct visible *v, struct bytes qualifier)
 int visible_next(struct visible *v)
 {
 	v->lost = false;
-	if (v->done)
-		return 0;
 	for (;;) {
 		const struct entry *e = &v->c->at;
-		int r = step(v);
+		int r;
 
+		if (v->guided) {
+			r = next_alive(v);
+			if (r > 0 && v->streak)
+				end_streak(v, &e->qualifier);
+			if (r != 0)
+				return r;
+		}
+		if (v->done)
+			return 0;
+		r = step(v);
 		if (r <= 0) {
 			v->done = true;
+			if (r == 0 && v->streak)
+				end_streak(v, NULL);
 			return r;
 		}
+		v->streak++;
 		if (kind_is_family_marker(e->kind)) {
 			if (v->spec.raw)
 				r = judge_raw(v, e);
@@ -310,8 +551,19 @@ int visible_next(struct visible *v)
 		}
 		if (!v->in_column || !column_is(&v->qualifier, e->qualifier)) {
 			if (v->last && is_behind(v, e->qualifier)) {
+				end_streak(v, &e->qualifier);
 				v->fresh = true;
 				return 0;
+			}
+			if (v->streak > v->patience && v->guides) {
+				r = pass_hidden(v);
+				if (r != -EAGAIN) {
+					v->fresh = r > 0;
+					v->done = r <= 0;
+					if (r < 0)
+						return r;
+					continue;
+				}
 			}
 			r = begin_column(v);
 			if (r < 0)
@@ -320,6 +572,10 @@ int visible_next(struct visible *v)
 			continue;
 		}
 		r = v->judge(v, e);
+		if (r == SHOW && v->streak > v->patience)
+			end_streak(v, &e->qualifier);
+		if (r == SHOW)
+			v->streak = 0;
 		if (r < 0 || r == SHOW)
 			return r;
 		if (r == END) {
@@ -329,7 +585,30 @@ int visible_next(struct visible *v)
 			if (r <= 0)
 				return r;
 		}
+		if (++v->vain >= v->patience) {
+			r = walked_in_vain(v);
+			if (r < 0)
+				return r;
+		}
 	}
+}
+
+uint64_t visible_walked(const struct visible *v)
+{
+	return v->walked;
+}
+
+uint64_t visible_deep(const struct visible *v, struct bytes *row,
+		      struct bytes *qualifier)
+{
+	*row = buf_bytes(&v->deep_row);
+	*qualifier = buf_bytes(&v->deep_qualifier);
+	return v->deep;
+}
+
+bool visible_loans(const struct visible *v)
+{
+	return v->loans;
 }
 
 bool visible_lost(const struct visible *v)
@@ -398,6 +677,9 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts)
 	if (r == 1 && bytes_cmp(v->c->at.qualifier, qualifier) < 0) {
 		r = cursor_seek_column(v->c, qualifier, INT64_MAX);
 		v->fresh = true;
+		v->guided = false;
+		v->has_hidden = false;
+		v->streak = 0;
 	}
 	if (r <= 0) {
 		v->done = true;
@@ -418,6 +700,12 @@ void visible_row(struct visible *v, struct cursor *c)
 	v->column_done = false;
 	v->has_last = false;
 	v->last = NULL;
+	v->guided = false;
+	v->lost_way = !v->guides;
+	v->streak = 0;
+	v->ask_at = v->patience;
+	v->has_hidden = false;
+	v->loans = false;
 	v->shown = 0;
 	masking_row(&v->masking);
 }
@@ -450,6 +738,11 @@ int visible_new(const struct visible_spec *spec, struct visible **out)
 	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
 				   &v->expired_before))
 		v->expired_before = INT64_MIN;
+	v->patience = spec->guide ? spec->guide->patience : PATIENCE;
+	v->guides = spec->guide && !spec->raw && !spec->has_as_of &&
+		    a->keep_deleted == KEEP_DELETED_NO;
+	v->shares = v->guides && spec->ts_min <= 0 &&
+		    spec->ts_max == INT64_MAX && v->expired_before == INT64_MIN;
 	*out = v;
 	return 0;
 }
@@ -461,5 +754,11 @@ void visible_free(struct visible *v)
 	masking_free(&v->masking);
 	timeline_free(&v->alive);
 	buf_free(&v->qualifier);
+	free(v->near);
+	buf_free(&v->hidden);
+	buf_free(&v->hidden_to);
+	buf_free(&v->row);
+	buf_free(&v->deep_row);
+	buf_free(&v->deep_qualifier);
 	free(v);
 }

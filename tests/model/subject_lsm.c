@@ -20,6 +20,8 @@ static struct store_options options_of(const struct world *w)
 					       : 1 << 20,
 		.wal_ring_bytes = 8 << 10,
 		.table_file_bytes = w->tiny ? 1 << 10 : 1 << 20,
+		/* Columns are short: who has walked a step asks others. */
+		.patience = w->narrow ? 2 : 1,
 	};
 }
 

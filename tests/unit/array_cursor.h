@@ -179,6 +179,20 @@ static inline int array_seek_column(struct cursor *c, struct bytes qualifier,
 	}
 }
 
+static inline int array_seek_put(struct cursor *c, struct bytes qualifier,
+				 int64_t ts)
+{
+	struct array_cursor *a = (struct array_cursor *)c;
+	int r = array_seek_column(c, qualifier, ts);
+
+	while (r == 1 && bytes_eq(c->at.qualifier, qualifier) &&
+	       c->at.ts == ts && kind_is_marker(c->at.kind)) {
+		r = array_next(c);
+		a->steps--;
+	}
+	return r;
+}
+
 static inline bool array_covered(const struct cursor *c, const struct cover *k)
 {
 	const struct array_cursor *a = (const struct array_cursor *)c;
@@ -206,6 +220,7 @@ static inline void array_cursor(struct array_cursor *a,
 		.prev_row = array_prev_row,
 		.next = array_next,
 		.seek_column = array_seek_column,
+		.seek_put = array_seek_put,
 		.covered = array_covered,
 		.close = array_close,
 	};
