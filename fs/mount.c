@@ -16,8 +16,6 @@
 #include "fs/mountpoint.h"
 #include "fs/root.h"
 
-/* How long a daemon that is just ending may hold the store. */
-#define BUSY_WAIT_MS 3000
 #define THREADS_MAX 32
 
 /* Lines of libfuse's trace are printed as they are. */
@@ -106,28 +104,23 @@ static void say_recovery(const struct options *o, struct store *s)
 		   (unsigned long long)figure(s, "recovery_ms"));
 }
 
-static int open_waiting(const struct options *o, mount_open_fn open_store,
-			struct store **out)
+static int open_for_mount(const struct options *o, mount_open_fn open_store,
+			  struct store **out)
 {
-	struct store_options so = {
+	const struct store_options so = {
 		.create = !o->read_only,
 		.read_only = o->read_only,
 		.no_delete = o->nodelete,
+		/* umount(8) returns before the daemon has put all away. */
+		.wait_ms = STORE_WAIT_MS,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
 		.write_buffer_bytes = o->write_buffer_bytes,
 		.news = store_news,
 		.news_arg = (void *)o,
 	};
-	int r, waited_ms = 0;
 
-	/* umount(8) returns before the daemon has put everything away. */
-	while ((r = open_store(o->store, &so, out)) == -EBUSY &&
-	       waited_ms < BUSY_WAIT_MS) {
-		usleep(100000);
-		waited_ms += 100;
-	}
-	return r;
+	return open_store(o->store, &so, out);
 }
 
 static int loop(struct fuse_session *se)
@@ -160,7 +153,7 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	const struct options *o = m->options;
 	int r;
 
-	r = open_waiting(o, open_store, &m->store);
+	r = open_for_mount(o, open_store, &m->store);
 	if (r == 0) {
 		say_recovery(o, m->store);
 		r = fs_new(m->store, o, &m->fs);

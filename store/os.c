@@ -36,6 +36,13 @@ void os_dir_close(struct os_dir *d)
 		d->os->ops->dir_close(d);
 }
 
+int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid)
+{
+	int rc = d->os->ops->dir_lock(d, path, shared, pid);
+
+	return rc < 0 ? failed(rc, path, "lock the directory") : rc;
+}
+
 int os_dir_sync(struct os_dir *d)
 {
 	int rc = d->os->ops->dir_sync(d);
@@ -43,10 +50,31 @@ int os_dir_sync(struct os_dir *d)
 	return rc < 0 ? failed(rc, "the store's directory", "sync") : 0;
 }
 
+struct listing {
+	int (*each)(void *arg, const char *name);
+	void *arg;
+	int rc; /* what stopped it */
+};
+
+static int list_one(void *arg, const char *name)
+{
+	struct listing *l = arg;
+	int rc = l->each(l->arg, name);
+
+	if (rc < 0)
+		l->rc = rc;
+	return rc;
+}
+
 int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
 		void *arg)
 {
-	return d->os->ops->dir_list(d, each, arg);
+	struct listing l = {each, arg, 0};
+	int rc = d->os->ops->dir_list(d, list_one, &l);
+
+	/* Who stops it has said why. */
+	return rc < 0 && !l.rc ? failed(rc, "the store's directory", "list")
+			       : rc;
 }
 
 int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
@@ -71,6 +99,18 @@ int os_unlink(struct os_dir *d, const char *name)
 	return rc < 0 ? failed(rc, name, "remove") : 0;
 }
 
+int os_remove(struct os_dir *d, const char *name)
+{
+	int rc = d->os->ops->unlink(d, name);
+
+	return rc < 0 && rc != -ENOENT ? failed(rc, name, "remove") : 0;
+}
+
+void os_discard(struct os_dir *d, const char *name)
+{
+	(void)d->os->ops->unlink(d, name);
+}
+
 int os_open(struct os_dir *d, const char *name, unsigned flags,
 	    struct os_file **out)
 {
@@ -85,16 +125,20 @@ int os_open(struct os_dir *d, const char *name, unsigned flags,
 	return 0;
 }
 
-int os_close(struct os_file *f)
+int os_finish(struct os_file *f)
 {
 	char name[sizeof(f->name)];
 	int rc;
 
-	if (!f)
-		return 0;
 	memcpy(name, f->name, sizeof(name));
 	rc = f->os->ops->close(f);
 	return rc < 0 ? failed(rc, name, "close") : 0;
+}
+
+void os_close(struct os_file *f)
+{
+	if (f)
+		(void)f->os->ops->close(f);
 }
 
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off)
@@ -194,13 +238,6 @@ void os_unmap(struct os_file *f, const void *p, size_t len)
 	f->os->ops->unmap(f, p, len);
 }
 
-int os_lock(struct os_file *f, int *pid)
-{
-	int rc = f->os->ops->lock(f, pid);
-
-	return rc < 0 ? failed(rc, f->name, "lock") : 0;
-}
-
 int64_t os_now_ms(struct os *os)
 {
 	return os->ops->now_ms(os);
@@ -209,6 +246,11 @@ int64_t os_now_ms(struct os *os)
 uint64_t os_monotonic_ns(struct os *os)
 {
 	return os->ops->monotonic_ns(os);
+}
+
+void os_sleep_ms(struct os *os, unsigned ms)
+{
+	os->ops->sleep_ms(os, ms);
 }
 
 uint64_t os_random(struct os *os)

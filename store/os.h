@@ -45,6 +45,9 @@ enum {
 
 #define OS_DIRECT_ALIGN 4096
 
+/* A file in a locked directory: the pid of who has it alone, or nothing. */
+#define OS_LOCK_NAME "LOCK"
+
 struct os_ops {
 	/* Opens (with @create: makes, mode 0700) a directory. */
 	int (*dir_open)(struct os *os, const char *path, bool create,
@@ -56,6 +59,14 @@ struct os_ops {
 	int (*dir_below)(struct os_dir *d, const char *name,
 			 struct os_dir **out);
 	void (*dir_close)(struct os_dir *d);
+	/*
+	 * Makes the directory this process's for the life of @d: alone, or
+	 * @shared with others who share it. 1, or 0 if another has it, whose
+	 * pid (0 = not known) is in *pid. -ESTALE: @path, by which it was
+	 * opened, leads to another one by now.
+	 */
+	int (*dir_lock)(struct os_dir *d, const char *path, bool shared,
+			int *pid);
 	int (*dir_sync)(struct os_dir *d);
 	/* Calls @each for every entry but . and ..; a negative return stops. */
 	int (*dir_list)(struct os_dir *d,
@@ -97,13 +108,9 @@ struct os_ops {
 	/* NULL in the real one, which copies and needs to tell nobody. */
 	void (*map_stored)(struct os_file *f, size_t off, const void *src,
 			   size_t n);
-	/*
-	 * Takes an exclusive lock for the life of @f: 0, or -EBUSY with the
-	 * holder's pid (0 if unknown) in *pid.
-	 */
-	int (*lock)(struct os_file *f, int *pid);
 	int64_t (*now_ms)(struct os *os); /* wall clock, since 1970 */
 	uint64_t (*monotonic_ns)(struct os *os);
+	void (*sleep_ms)(struct os *os, unsigned ms);
 	uint64_t (*random)(struct os *os);
 };
 
@@ -119,6 +126,16 @@ struct os_file {
 	char name[48]; /* for sentences; set by os_open(), perhaps cut */
 };
 
+/*
+ * In store/ the compiler sees to it that nobody passes over a failure: who
+ * cleans up takes os_close() and os_discard().
+ */
+#ifdef OS_RESULTS_ARE_CHECKED
+#define OS_CHECKED __attribute__((warn_unused_result))
+#else
+#define OS_CHECKED
+#endif
+
 /* The real one. */
 struct os *os_posix(void);
 
@@ -126,16 +143,26 @@ int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out);
 int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out);
 void os_dir_close(struct os_dir *d); /* NULL is nothing */
-int os_dir_sync(struct os_dir *d);
+int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid);
+int os_dir_sync(struct os_dir *d) OS_CHECKED;
 int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
 		void *arg);
 int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
 		 uint64_t *avail);
-int os_rename(struct os_dir *d, const char *from, const char *to);
-int os_unlink(struct os_dir *d, const char *name);
+int os_rename(struct os_dir *d, const char *from, const char *to) OS_CHECKED;
+int os_unlink(struct os_dir *d, const char *name) OS_CHECKED;
+/* The same, and one that is absent is as good. */
+int os_remove(struct os_dir *d, const char *name) OS_CHECKED;
 int os_open(struct os_dir *d, const char *name, unsigned flags,
 	    struct os_file **out);
-int os_close(struct os_file *f); /* NULL is nothing */
+/* For who has written, and whom a failure concerns. */
+int os_finish(struct os_file *f) OS_CHECKED;
+/*
+ * Clean-up, at best: what fails is nobody's business, and store_why() goes on
+ * saying what happened before. NULL is nothing to close.
+ */
+void os_close(struct os_file *f);
+void os_discard(struct os_dir *d, const char *name);
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
 /*
  * Memory from the system itself, zero, at a multiple of OS_PAGES_ALIGN, in
@@ -146,21 +173,23 @@ void *os_pages(size_t size);
 void os_pages_free(void *p, size_t size);
 
 /* 0 or a negative errno: all @n bytes or failure. */
-int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off);
+int os_pwrite(struct os_file *f, const void *buf, size_t n,
+	      uint64_t off) OS_CHECKED;
 /*
  * The same, and what was written is durable when it returns; what was written
  * before is not for that. After a failure any part of it may be on disk. It
  * works on every file; with OS_DIRECT it is one request to the disk.
  */
-int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off);
-int os_fdatasync(struct os_file *f);
+int os_pwrite_sync(struct os_file *f, const void *buf, size_t n,
+		   uint64_t off) OS_CHECKED;
+int os_fdatasync(struct os_file *f) OS_CHECKED;
 /*
  * A hint: the bytes are on their way to the disk from now on, so that the next
  * os_fdatasync() finds less to do. Nothing is durable by it, nothing fails.
  */
 void os_write_out(struct os_file *f, uint64_t off, uint64_t n);
-int os_truncate(struct os_file *f, uint64_t size);
-int os_allocate(struct os_file *f, uint64_t len);
+int os_truncate(struct os_file *f, uint64_t size) OS_CHECKED;
+int os_allocate(struct os_file *f, uint64_t len) OS_CHECKED;
 int os_size(struct os_file *f, uint64_t *out);
 int os_map(struct os_file *f, size_t len, void **out);
 void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
@@ -173,9 +202,9 @@ int os_map_read(struct os_file *f, size_t len, const void **out);
  */
 bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n);
 void os_unmap(struct os_file *f, const void *p, size_t len);
-int os_lock(struct os_file *f, int *pid);
 int64_t os_now_ms(struct os *os);
 uint64_t os_monotonic_ns(struct os *os);
+void os_sleep_ms(struct os *os, unsigned ms);
 uint64_t os_random(struct os *os);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "store/os.h"
 #include "store/os_bus.h"
+#include "store/os_lock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -29,6 +29,7 @@
 struct posix_dir {
 	struct os_dir base;
 	int fd;
+	struct dir_lock lock;
 };
 
 struct posix_file {
@@ -134,8 +135,16 @@ static int posix_dir_below(struct os_dir *d, const char *name,
 
 static void posix_dir_close(struct os_dir *d)
 {
+	dir_lock_end(&((struct posix_dir *)d)->lock);
 	close(dir_fd(d));
 	free(d);
+}
+
+static int posix_dir_lock(struct os_dir *d, const char *path, bool shared,
+			  int *pid)
+{
+	return dir_lock_take(dir_fd(d), path, shared,
+			     &((struct posix_dir *)d)->lock, pid);
 }
 
 static int posix_dir_sync(struct os_dir *d)
@@ -507,39 +516,6 @@ static void posix_unmap(struct os_file *f, const void *p, size_t len)
 	bus_unwatch();
 }
 
-/* The kernel names no holder of such a lock, so that the file does. */
-static int read_pid(struct posix_file *f)
-{
-	char text[16] = "";
-	ssize_t n = pread(f->fd, text, sizeof(text) - 1, 0);
-	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
-
-	return pid > 0 && pid <= INT32_MAX ? (int)pid : 0;
-}
-
-static int posix_lock(struct os_file *base, int *pid)
-{
-	struct posix_file *f = pfile(base);
-	char text[16];
-	int rc, n;
-
-	*pid = 0;
-	do
-		rc = flock(f->fd, LOCK_EX | LOCK_NB) ? -errno : 0;
-	while (rc == -EINTR);
-	if (rc == -EWOULDBLOCK) {
-		*pid = read_pid(f);
-		return -EBUSY;
-	}
-	if (rc < 0 || !(f->flags & OS_WRITE))
-		return rc;
-	/* Without its text the lock holds as well: a full disk is no reason. */
-	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (posix_pwrite(base, text, (size_t)n, 0) == n)
-		(void)posix_truncate(base, (uint64_t)n);
-	return 0;
-}
-
 static int64_t posix_now_ms(struct os *os)
 {
 	struct timespec ts;
@@ -554,6 +530,14 @@ static uint64_t posix_monotonic_ns(struct os *os)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void posix_sleep_ms(struct os *os, unsigned ms)
+{
+	const struct timespec ts = {.tv_sec = ms / 1000,
+				    .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&ts, NULL);
 }
 
 static uint64_t posix_random(struct os *os)
@@ -576,6 +560,7 @@ struct os *os_posix(void)
 	static const struct os_ops ops = {
 		.dir_open = posix_dir_open,
 		.dir_close = posix_dir_close,
+		.dir_lock = posix_dir_lock,
 		.dir_sync = posix_dir_sync,
 		.dir_below = posix_dir_below,
 		.dir_list = posix_dir_list,
@@ -596,9 +581,9 @@ struct os *os_posix(void)
 		.map_read = posix_map_read,
 		.map_copy = posix_map_copy,
 		.unmap = posix_unmap,
-		.lock = posix_lock,
 		.now_ms = posix_now_ms,
 		.monotonic_ns = posix_monotonic_ns,
+		.sleep_ms = posix_sleep_ms,
 		.random = posix_random,
 	};
 	static struct os os = {.ops = &ops};

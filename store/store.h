@@ -44,8 +44,13 @@ struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
 	bool no_delete; /* what is seen stays: -EPERM (store/guard.h) */
 	bool read_only; /* nothing on disk changes, recovery included */
-	bool sync;	/* every mutation is on disk before it returns */
-	size_t cache_bytes;	   /* block cache; 0 = the default */
+	/*
+	 * How long to wait for a process that has the store: one that is just
+	 * ending lets it go soon. 0 = not at all.
+	 */
+	unsigned wait_ms;
+	bool sync;	    /* every mutation is on disk before it returns */
+	size_t cache_bytes; /* block cache; 0 = the default */
 	size_t write_buffer_bytes; /* of unflushed cells; 0 = so */
 	/*
 	 * No threads: flush and compaction run only when asked for. Tests
@@ -68,8 +73,12 @@ struct store_options {
 	unsigned patience;
 };
 
+/* What programs wait that a person has started. */
+#define STORE_WAIT_MS 3000
+
 /*
- * Opens the store in directory @path. -EBUSY names the pid that holds it,
+ * Opens the store in directory @path. It is its caller's alone, or with
+ * read_only shared by all who read only. -EBUSY names the pid that holds it,
  * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
  * (nothing is touched), -ENOTDIR, -ENOTEMPTY for a directory that holds
  * something else.
@@ -436,7 +445,8 @@ int store_may_delete(const struct store *s);
 int64_t store_now_ms(struct store *s);
 
 /*
- * Verifies a store at rest: every checksum, order, reference. Calls @say for
+ * Verifies a store at rest: every checksum, order, reference. Waits for one
+ * who has it, as programs do. Calls @say for
  * each finding. Returns the number of faults found, or negative when it could
  * not look.
  */

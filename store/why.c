@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 _Thread_local char why_sentence[WHY_MAX];
 
@@ -16,6 +17,16 @@ int why(int err, const char *fmt, ...)
 	va_end(ap);
 	snprintf(why_sentence, sizeof(why_sentence), "%s", text);
 	return err;
+}
+
+void why_keep(struct why_kept *k)
+{
+	memcpy(k->text, why_sentence, sizeof(k->text));
+}
+
+void why_restore(const struct why_kept *k)
+{
+	memcpy(why_sentence, k->text, sizeof(k->text));
 }
 
 const char *store_why(void)

@@ -20,5 +20,14 @@ static inline void why_clear(void)
 {
 	why_sentence[0] = '\0';
 }
+/*
+ * For a clean-up behind a failure, which may fail too: the sentence of before
+ * is what counts.
+ */
+struct why_kept {
+	char text[WHY_MAX];
+};
+void why_keep(struct why_kept *k);
+void why_restore(const struct why_kept *k);
 
 #endif

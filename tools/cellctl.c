@@ -82,8 +82,13 @@ static int open_any(const char *path, const struct store_options *o,
 	char *mountpoint = NULL, *file = NULL;
 	int r = mountpoint_find(path, &mountpoint);
 
-	if (r == 0)
-		return store_open(path, o, store);
+	if (r == 0) {
+		r = store_open(path, o, store);
+		/* Who has it may be a daemon that has mounted it meanwhile. */
+		if (r != -EBUSY || mountpoint_find(path, &mountpoint) <= 0)
+			return r;
+		r = 1;
+	}
 	if (r > 0 && asprintf(&file, "%s/.cellfs/store", mountpoint) < 0)
 		r = why(-ENOMEM, "out of memory");
 	if (r > 0)
@@ -119,7 +124,9 @@ static bool is_pipe(int fd)
 int open_store(const char *path, bool create, bool read_only,
 	       struct store **store)
 {
-	struct store_options o = {.create = create, .read_only = read_only};
+	const struct store_options o = {.create = create,
+					.read_only = read_only,
+					.wait_ms = STORE_WAIT_MS};
 	int r = open_any(path, &o, store);
 
 	if (r == 0)

@@ -71,6 +71,44 @@ int cmd_create(struct request *rq)
 	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
 }
 
+/* Does the snapshot of the whole store show the table? */
+static bool shows(struct store *store, const char *snapshot, uint64_t table)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct snapshot *snap = NULL;
+	struct table *t;
+	bool found = false;
+
+	if (store_snapshot_open(store, NULL, bytes_str(snapshot), &snap) < 0)
+		return false;
+	while (!found && snapshot_table_next(snap, bytes_str(name), name) > 0) {
+		if (snapshot_table_open(snap, bytes_str(name), &t) < 0)
+			continue;
+		found = table_id(t) == table;
+		table_unref(t);
+	}
+	snapshot_release(snap);
+	return found;
+}
+
+/* Is there a snapshot for which no force helps? */
+static bool is_shown(struct store *store, const char *name)
+{
+	struct snapshot_info info = {.name = ""};
+	struct table *t;
+	bool found;
+
+	if (table_open(store, bytes_str(name), &t) < 0)
+		return false;
+	found = store_snapshot_next(store, t, (struct bytes){0}, &info) > 0;
+	info.name[0] = '\0';
+	while (!found && store_snapshot_next(store, NULL, bytes_str(info.name),
+					     &info) > 0)
+		found = shows(store, info.name, table_id(t));
+	table_unref(t);
+	return found;
+}
+
 int cmd_alter(struct request *rq)
 {
 	struct alter a = {0};
@@ -117,7 +155,7 @@ int cmd_drop(struct request *rq)
 
 	if (r < 0)
 		fail_table(rq, rq->words[1], r);
-	if (r == -ENOTEMPTY && !rq->force)
+	if (r == -ENOTEMPTY && !rq->force && !is_shown(rq->store, rq->words[1]))
 		fputs("  with --force its rows go too\n", stderr);
 	return r < 0 ? EXIT_STORE : EXIT_DONE;
 }

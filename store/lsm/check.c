@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/lsm/directory.h"
+
 struct check_run {
 	struct os_dir *dir;
 	struct block_cache *cache;
@@ -125,20 +127,13 @@ int lsm_check(const char *path, struct os *os,
 {
 	struct check_run k = {.say = say, .arg = arg};
 	struct manifest *m = NULL;
-	struct os_file *lock = NULL;
-	int pid = 0, r;
+	const struct store_options o = {.read_only = true,
+					.wait_ms = STORE_WAIT_MS};
+	int r;
 
-	r = os_dir_open(os ? os : os_posix(), path, false, &k.dir);
+	r = directory_open(os ? os : os_posix(), path, &o, &k.dir);
 	if (r < 0)
-		return why(r, "cannot open the store directory %s", path);
-	r = os_open(k.dir, "LOCK", OS_READ | OS_WRITE, &lock);
-	if (r == 0 && os_lock(lock, &pid) < 0) {
-		r = why(-EBUSY,
-			"the store %s is in use by process %d: unmount it "
-			"first",
-			path, pid);
-		goto out;
-	}
+		return r;
 	r = manifest_open(k.dir, false, true, &m);
 	if (r == -EUCLEAN) {
 		fault(&k, "%s", store_why());
@@ -158,7 +153,6 @@ int lsm_check(const char *path, struct os *os,
 out:
 	block_cache_free(k.cache);
 	manifest_close(m);
-	os_close(lock);
 	os_dir_close(k.dir);
 	return r;
 }

@@ -126,8 +126,7 @@ static int copy_all(struct clone *k)
 	view_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
 		return r;
-	r = os_dir_sync(k->db->dir);
-	return r < 0 ? why(r, "cannot sync the store's directory") : 0;
+	return os_dir_sync(k->db->dir);
 }
 
 /* @r: what became of the edit that should take the files in. */

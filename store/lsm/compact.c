@@ -146,13 +146,11 @@ static int run_task(struct lsm *db, struct task *k)
 	if (r < 0)
 		goto out;
 	r = os_dir_sync(db->dir);
-	if (r == 0)
+	if (r == 0) {
 		warm_files(db, job.outputs, job.noutputs);
-	if (r < 0)
-		why(r, "cannot sync the store's directory");
-	else
 		r = compaction_commit(db, k, job.outputs, job.noutputs,
 				      &job.lost);
+	}
 	/* And those for which the inputs' blocks have made room. */
 	if (r == 0)
 		warm_files(db, job.outputs, job.noutputs);

@@ -53,7 +53,7 @@ static int end_file(struct compaction_writer *w)
 	r = sst_open(w->dir, &info, &w->options, w->cache, &t);
 	if (r < 0) {
 		sst_name(w->file_number, name);
-		os_unlink(w->dir, name);
+		os_discard(w->dir, name);
 		goto out;
 	}
 	w->tables[w->ntables++] = t;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "store/lsm/directory.h"
+
 #define FILE_BYTES (64u << 20)
 #define LEVEL1_FILES 4
 
@@ -38,8 +40,7 @@ static int keep_in(struct os_dir *dir, const char *name, struct bytes content)
 	os_close(f);
 	if (r == 0)
 		return os_dir_sync(dir);
-	/* Past os_unlink(), whose sentence would replace the reason. */
-	dir->os->ops->unlink(dir, name);
+	os_discard(dir, name);
 	return r;
 }
 
@@ -181,101 +182,22 @@ static int make(const struct store_options *o, struct lsm **out)
 	return 0;
 }
 
-struct look {
-	bool current, other;
-	char name[64];
-};
-
-static bool has_prefix(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
-static bool has_suffix(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n >= m && !strcmp(s + n - m, suffix);
-}
-
-/* Any of these may be all that a crash left of a creation. */
-static bool is_ours(const char *name)
-{
-	return !strcmp(name, "LOCK") || has_prefix(name, "CURRENT") ||
-	       has_prefix(name, "MANIFEST-") || has_prefix(name, "wal") ||
-	       has_suffix(name, ".sst");
-}
-
-static int look_at(void *arg, const char *name)
-{
-	struct look *l = arg;
-
-	if (!strcmp(name, "CURRENT")) {
-		l->current = true;
-	} else if (!is_ours(name) && strcmp(name, "lost+found") != 0 &&
-		   !l->other) {
-		l->other = true;
-		snprintf(l->name, sizeof(l->name), "%s", name);
-	}
-	return 0;
-}
-
-/*
- * Is it a store, or a place to make one? Answers before anything is written.
- * A creation that was cut short leaves files of the store's own names and no
- * CURRENT, which the manifest clears away.
- */
-static int look_around(struct lsm *db, const char *path)
-{
-	struct look l = {0};
-	int r = os_dir_list(db->dir, look_at, &l);
-
-	if (r < 0)
-		return why(r, "cannot list %s", path);
-	if (l.current)
-		return 0;
-	if (l.other)
-		return why(-ENOTEMPTY,
-			   "%s is not a cellfs store and holds other files "
-			   "(%s): name an empty or a new directory",
-			   path, l.name);
-	if (!db->options.create)
-		return why(-ENOENT, "there is no cellfs store in %s", path);
-	return 0;
-}
-
-static int take_lock(struct lsm *db, const char *path)
-{
-	int pid = 0, r;
-
-	if (db->options.read_only) {
-		r = os_open(db->dir, "LOCK", OS_READ | OS_WRITE, &db->lock);
-		if (r == -ENOENT || r == -EROFS || r == -EACCES)
-			return 0;
-	} else {
-		r = os_open(db->dir, "LOCK", OS_READ | OS_WRITE | OS_CREATE,
-			    &db->lock);
-	}
-	if (r < 0)
-		return why(r, "cannot open %s/LOCK", path);
-	r = os_lock(db->lock, &pid);
-	if (r == -EBUSY)
-		return why(r, "the store %s is in use by process %d", path,
-			   pid);
-	return r < 0 ? why(r, "cannot lock %s/LOCK", path) : 0;
-}
-
 static int remove_leftover(void *arg, const char *name)
 {
 	struct lsm *db = arg;
-	bool ours = has_suffix(name, ".sst") || has_suffix(name, ".tmp") ||
-		    has_prefix(name, "MANIFEST-");
-	int r;
+	uint64_t number;
 
-	if (!ours || manifest_is_current(db->manifest, name))
+	switch (directory_name(name, &number)) {
+	case NAME_SST:
+	case NAME_MANIFEST:
+	case NAME_CURRENT_TMP:
+		break;
+	default:
 		return 0;
-	r = os_unlink(db->dir, name);
-	return r < 0 && r != -ENOENT ? why(r, "cannot remove %s", name) : 0;
+	}
+	return manifest_is_current(db->manifest, name)
+		       ? 0
+		       : os_remove(db->dir, name);
 }
 
 static int replay(void *arg, uint64_t segment, struct bytes record)
@@ -299,13 +221,7 @@ static int open_parts(struct lsm *db, const char *path)
 	uint64_t begun;
 	int r;
 
-	r = os_dir_open(db->os, path, db->options.create && !ro, &db->dir);
-	if (r < 0)
-		return why(r, "cannot open the store directory %s: %s", path,
-			   r == -ENOENT ? "it does not exist" : strerror(-r));
-	r = look_around(db, path);
-	if (r == 0)
-		r = take_lock(db, path);
+	r = directory_open(db->os, path, &db->options, &db->dir);
 	if (r == 0)
 		r = manifest_open(db->dir, db->options.create && !ro, ro,
 				  &db->manifest);
@@ -353,7 +269,6 @@ static void release(struct lsm *db)
 	tables_free(db);
 	block_cache_free(db->cache);
 	manifest_close(db->manifest);
-	os_close(db->lock);
 	os_dir_close(db->dir);
 	pthread_cond_destroy(&db->work);
 	pthread_cond_destroy(&db->done);
@@ -368,6 +283,7 @@ int lsm_open(const char *path, const struct store_options *o,
 	     struct store **out)
 {
 	struct lsm *db = NULL;
+	struct why_kept kept;
 	int r;
 
 	r = make(o, &db);
@@ -375,10 +291,12 @@ int lsm_open(const char *path, const struct store_options *o,
 		return r;
 	r = open_parts(db, path);
 	if (r < 0) {
+		why_keep(&kept);
 		background_stop(db);
 		if (db->wal)
-			wal_close(db->wal);
+			(void)wal_close(db->wal);
 		release(db);
+		why_restore(&kept);
 		return r;
 	}
 	*out = &db->base;
@@ -388,11 +306,16 @@ int lsm_open(const char *path, const struct store_options *o,
 static int lsm_close(struct store *s)
 {
 	struct lsm *db = lsm_of(s);
-	int r = atomic_load(&db->failed), w;
+	struct why_kept kept;
+	int r, w;
 
 	background_stop(db);
 	w = wal_close(db->wal);
+	/* What stopped the writes says more than that they have stopped. */
+	r = lsm_writable(db) < 0 ? atomic_load(&db->failed) : 0;
+	why_keep(&kept);
 	release(db);
+	why_restore(&kept);
 	return r < 0 ? r : w;
 }
 

@@ -93,12 +93,14 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	struct edit_loss *lost = calloc(n + 1, sizeof(*lost));
 	struct levels **next = calloc(n + 1, sizeof(struct levels *));
 	struct edit e = {.added = added, .lost = lost, .wal_first = wal_next};
-	int r = added && lost && next ? os_dir_sync(db->dir) : -ENOMEM;
+	int r;
 
-	if (r < 0) {
-		r = why(r, "cannot sync the store's directory after a flush");
+	if (!added || !lost || !next)
+		r = why(-ENOMEM, "out of memory after a flush");
+	else
+		r = os_dir_sync(db->dir);
+	if (r < 0)
 		goto fail;
-	}
 	pthread_mutex_lock(&db->catalog);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct level_file file = {0, f[i].file};

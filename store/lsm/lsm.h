@@ -132,7 +132,6 @@ struct lsm {
 	struct store_options options;
 	struct os *os;
 	struct os_dir *dir;
-	struct os_file *lock;
 	struct block_cache *cache;
 	struct wal *wal;
 	struct compaction_limits limits; /* of a tree that is read */

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/lsm/directory.h"
 #include "store/lsm/manifest_format.h"
 #include "store/why.h"
-
-#define CURRENT "CURRENT"
-#define CURRENT_TMP "CURRENT.tmp"
 
 /* A manifest is written anew when it has grown to that many states. */
 #define GROWTH 4
@@ -31,70 +29,18 @@ struct manifest {
 	struct buf record;
 };
 
-/* -- what lies in the directory ----------------------------------------- */
-
-/* "N.sst", N in decimal without leading zeros. */
-static bool sst_number(const char *name, uint64_t *number)
-{
-	char again[32];
-	uint64_t n = 0;
-
-	if (sscanf(name, "%20" SCNu64, &n) != 1)
-		return false;
-	snprintf(again, sizeof(again), "%" PRIu64 ".sst", n);
-	if (strcmp(name, again))
-		return false;
-	*number = n;
-	return true;
-}
-
-struct survey {
-	uint64_t manifest_max, sst_max;
-	char ours[64];	  /* something that only a store leaves behind */
-	char foreign[64]; /* something that is not the store's */
-};
-
-static int survey_name(void *arg, const char *name)
-{
-	struct survey *s = arg;
-	uint64_t n = 0;
-
-	if (manifest_name_parse(name, &n)) {
-		if (n > s->manifest_max)
-			s->manifest_max = n;
-		if (n > 1)
-			snprintf(s->ours, sizeof(s->ours), "%s", name);
-	} else if (sst_number(name, &n)) {
-		if (n > s->sst_max)
-			s->sst_max = n;
-		snprintf(s->ours, sizeof(s->ours), "%s", name);
-	} else if (!strncmp(name, "wal", 3)) {
-		snprintf(s->ours, sizeof(s->ours), "%.63s", name);
-	} else if (strcmp(name, "LOCK") && strcmp(name, "lost+found") &&
-		   strcmp(name, CURRENT) && strcmp(name, CURRENT_TMP)) {
-		snprintf(s->foreign, sizeof(s->foreign), "%.63s", name);
-	}
-	return 0;
-}
-
-static int survey(struct os_dir *dir, struct survey *s)
-{
-	int r;
-
-	*s = (struct survey){0};
-	r = os_dir_list(dir, survey_name, s);
-	return r < 0 ? why(r, "cannot list the store's directory") : 0;
-}
-
 bool manifest_is_current(const struct manifest *m, const char *name)
 {
 	uint64_t n = 0;
 
-	if (manifest_name_parse(name, &n))
+	switch (directory_name(name, &n)) {
+	case NAME_MANIFEST:
 		return n == m->number;
-	if (sst_number(name, &n))
+	case NAME_SST:
 		return catalog_has_file(&m->catalog, n);
-	return strcmp(name, CURRENT_TMP) != 0;
+	default:
+		return strcmp(name, CURRENT_TMP_NAME) != 0;
+	}
 }
 
 /* -- reading ------------------------------------------------------------ */
@@ -109,12 +55,10 @@ static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 	int r = os_open(dir, name, OS_READ, &f);
 
 	if (r < 0)
-		return r == -ENOENT ? r : why(r, "cannot open %s", name);
+		return r;
 	r = os_size(f, &size);
-	if (r < 0) {
-		why(r, "cannot tell the size of %s", name);
+	if (r < 0)
 		goto out;
-	}
 	if (size > max) {
 		r = why(-EUCLEAN, "%s is damaged: it has %" PRIu64 " bytes",
 			name, size);
@@ -125,7 +69,7 @@ static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 		goto out;
 	n = os_pread(f, out->data, (size_t)size, 0);
 	if (n < 0)
-		r = why((int)n, "cannot read %s", name);
+		r = (int)n;
 	else if ((uint64_t)n != size)
 		r = why(-EUCLEAN, "%s ends at byte %zd of %" PRIu64, name, n,
 			size);
@@ -140,11 +84,12 @@ out:
 static int read_current(struct os_dir *dir, uint64_t *number)
 {
 	struct buf text = {0};
-	int r = read_file(dir, CURRENT, 4096, &text);
+	int r = read_file(dir, CURRENT_NAME, 4096, &text);
 
 	if (r == 0 && !current_parse(buf_bytes(&text), number))
-		r = why(-EUCLEAN, CURRENT " is damaged: it does not hold the "
-					  "name of a manifest with its hash");
+		r = why(-EUCLEAN,
+			CURRENT_NAME " is damaged: it does not hold the "
+				     "name of a manifest with its hash");
 	buf_free(&text);
 	return r;
 }
@@ -158,7 +103,8 @@ static int load(struct manifest *m, struct manifest_image *image)
 	manifest_name(m->number, name);
 	r = read_file(m->dir, name, MANIFEST_FILE_MAX, &bytes);
 	if (r == -ENOENT)
-		r = why(-EUCLEAN, CURRENT " names %s, which is missing", name);
+		r = why(-EUCLEAN, CURRENT_NAME " names %s, which is missing",
+			name);
 	if (r == 0)
 		r = manifest_replay(buf_bytes(&bytes), m->number, &m->catalog,
 				    image);
@@ -177,7 +123,7 @@ static int write_file(struct os_dir *dir, const char *name, struct bytes s,
 	int r = os_open(dir, name, OS_WRITE | OS_CREATE, &f);
 
 	if (r < 0)
-		return why(r, "cannot create %s", name);
+		return r;
 	r = reserve ? os_allocate(f, reserve) : os_truncate(f, 0);
 	if (r == 0)
 		r = os_pwrite(f, s.data, s.len, 0);
@@ -188,10 +134,10 @@ static int write_file(struct os_dir *dir, const char *name, struct bytes s,
 		return 0;
 	}
 	if (r == 0)
-		r = os_close(f);
+		r = os_finish(f);
 	else
 		os_close(f);
-	return r < 0 ? why(r, "cannot write %s", name) : 0;
+	return r;
 }
 
 /*
@@ -204,20 +150,17 @@ static int set_current(struct os_dir *dir, uint64_t number, bool *uncertain)
 	int r;
 
 	current_format(number, text);
-	r = write_file(dir, CURRENT_TMP, bytes_str(text), 0, NULL);
+	r = write_file(dir, CURRENT_TMP_NAME, bytes_str(text), 0, NULL);
 	if (r < 0) {
-		os_unlink(dir, CURRENT_TMP);
+		os_discard(dir, CURRENT_TMP_NAME);
 		return r;
 	}
 	*uncertain = true;
-	r = os_rename(dir, CURRENT_TMP, CURRENT);
-	if (r < 0)
-		return why(r, "cannot rename " CURRENT_TMP " to " CURRENT);
-	r = os_dir_sync(dir);
-	if (r < 0)
-		return why(r, "cannot sync the store's directory");
-	*uncertain = false;
-	return 0;
+	r = os_rename(dir, CURRENT_TMP_NAME, CURRENT_NAME);
+	if (r == 0)
+		r = os_dir_sync(dir);
+	*uncertain = r < 0;
+	return r;
 }
 
 static uint64_t reserve_for(uint64_t state_end, uint64_t more)
@@ -256,11 +199,8 @@ static int start_new(struct manifest *m, uint64_t number, uint64_t more)
 	reserve = reserve_for(image.len, more);
 	m->number_max = number;
 	r = write_file(m->dir, name, buf_bytes(&image), reserve, &f);
-	if (r == 0) {
+	if (r == 0)
 		r = os_dir_sync(m->dir);
-		if (r < 0)
-			why(r, "cannot sync the store's directory");
-	}
 	if (r == 0)
 		r = set_current(m->dir, number, &uncertain);
 	if (r < 0) {
@@ -268,12 +208,12 @@ static int start_new(struct manifest *m, uint64_t number, uint64_t more)
 		os_close(f);
 		/* If CURRENT may name it, it has to stay. */
 		if (!uncertain)
-			os_unlink(m->dir, name);
+			os_discard(m->dir, name);
 		goto out;
 	}
 	if (m->number) {
 		manifest_name(m->number, old);
-		os_unlink(m->dir, old); /* or the next open's clean-up */
+		os_discard(m->dir, old); /* or the next open's clean-up */
 	}
 	os_close(m->file);
 	m->file = f;
@@ -314,7 +254,7 @@ static int go_on(struct manifest *m, const struct manifest_image *image)
 	m->end = image->end;
 	m->state_end = image->state_end;
 	m->reserve = size;
-	return r < 0 ? why(r, "cannot go on in %s", name) : 0;
+	return r;
 }
 
 /* -- opening ------------------------------------------------------------ */
@@ -322,15 +262,16 @@ static int go_on(struct manifest *m, const struct manifest_image *image)
 /* There is no CURRENT: may a store be made here? */
 static int create_new(struct manifest *m, bool create)
 {
-	struct survey s;
-	int r = survey(m->dir, &s);
+	struct directory_look s;
+	int r = directory_look(m->dir, &s);
 
 	if (r < 0)
 		return r;
 	if (s.ours[0])
 		return why(-EUCLEAN,
-			   CURRENT " is missing, but %s is there: the store "
-				   "has lost it, restore it from a copy",
+			   CURRENT_NAME
+			   " is missing, but %s is there: the store "
+			   "has lost it, restore it from a copy",
 			   s.ours);
 	if (!create || m->read_only)
 		return why(-ENOENT, "the directory holds no store");
@@ -348,13 +289,13 @@ static int create_new(struct manifest *m, bool create)
 static int open_old(struct manifest *m)
 {
 	struct manifest_image image;
-	struct survey s;
+	struct directory_look s;
 	int r = load(m, &image);
 
 	if (r < 0)
 		return r;
 	m->store = image.store;
-	r = survey(m->dir, &s);
+	r = directory_look(m->dir, &s);
 	if (r < 0)
 		return r;
 	/* A file that a crash left behind keeps its number to itself. */
@@ -395,19 +336,30 @@ int manifest_open(struct os_dir *dir, bool create, bool read_only,
 	return 0;
 }
 
+/*
+ * A last word, so that damage of the last edit is no tear. Nothing waits for
+ * it, so it is not synced, and may fail.
+ */
+static void say_closed(struct manifest *m)
+{
+	struct why_kept kept;
+
+	if (!m->file || m->failed || m->end <= m->state_end)
+		return;
+	why_keep(&kept);
+	m->record.len = 0;
+	if (manifest_put_closed(&m->record, m->number, m->end) == 0 &&
+	    m->record.len <= m->reserve - m->end)
+		(void)!os_pwrite(m->file, m->record.data, m->record.len,
+				 m->end);
+	why_restore(&kept);
+}
+
 void manifest_close(struct manifest *m)
 {
 	if (!m)
 		return;
-	/*
-	 * A last word, so that damage of the last edit is no tear. Nothing
-	 * waits for it, so it is not synced.
-	 */
-	m->record.len = 0;
-	if (m->file && !m->failed && m->end > m->state_end &&
-	    manifest_put_closed(&m->record, m->number, m->end) == 0 &&
-	    m->record.len <= m->reserve - m->end)
-		os_pwrite(m->file, m->record.data, m->record.len, m->end);
+	say_closed(m);
 	os_close(m->file);
 	catalog_free(&m->catalog);
 	buf_free(&m->record);
@@ -430,7 +382,6 @@ static int encode(struct manifest *m, const struct edit *e)
 /* Makes the edit durable. */
 static int append(struct manifest *m, const struct edit *e)
 {
-	char name[MANIFEST_NAME_LEN];
 	int r = encode(m, e);
 
 	if (r == 0 && m->record.len > m->reserve - m->end) {
@@ -449,8 +400,7 @@ static int append(struct manifest *m, const struct edit *e)
 	if (r < 0) {
 		/* What of it is on disk is not known: nothing may follow. */
 		m->failed = true;
-		manifest_name(m->number, name);
-		return why(r, "cannot write %s at byte %" PRIu64, name, m->end);
+		return why(r, "%s, at byte %" PRIu64, store_why(), m->end);
 	}
 	m->end += m->record.len;
 	return 0;

@@ -73,6 +73,8 @@ bool manifest_name_parse(const char *name, uint64_t *number);
  * What CURRENT holds: the name, a blank, 16 hex digits of its XXH3-64, a
  * newline.
  */
+#define CURRENT_NAME "CURRENT"
+#define CURRENT_TMP_NAME "CURRENT.tmp"
 #define CURRENT_LEN (MANIFEST_NAME_LEN + 17)
 void current_format(uint64_t number, char out[CURRENT_LEN + 1]);
 bool current_parse(struct bytes text, uint64_t *number);

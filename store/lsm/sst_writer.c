@@ -89,7 +89,7 @@ void sst_writer_free(struct sst_writer *w)
 		os_close(w->file);
 		sst_name(w->info.number, name);
 		if (!w->finished)
-			os_unlink(w->dir, name);
+			os_discard(w->dir, name);
 	}
 	if (w->has_zlib)
 		deflateEnd(&w->zlib);

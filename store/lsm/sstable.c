@@ -510,7 +510,7 @@ void sst_unref(struct sstable *t)
 	if (atomic_load(&t->obsolete)) {
 		/* Should it stay, the next open of the store removes it. */
 		sst_name(t->info.number, name);
-		os_unlink(t->dir, name);
+		os_discard(t->dir, name);
 	}
 	release(t);
 }

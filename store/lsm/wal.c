@@ -425,9 +425,9 @@ int wal_close(struct wal *w)
 	if (rc == 0 && w->file)
 		rc = close_segment(w);
 	if (rc == 0 && w->spare)
-		(void)os_unlink(w->dir, WAL_SPARE_NAME);
+		os_discard(w->dir, WAL_SPARE_NAME);
 	if (rc == 0 && w->reserve)
-		(void)os_unlink(w->dir, WAL_RESERVE_NAME);
+		os_discard(w->dir, WAL_RESERVE_NAME);
 out:
 	wal_free(w);
 	return rc;

@@ -60,7 +60,7 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 	rc = os_dir_list(dir, list_one, &l);
 	if (rc < 0) {
 		buf_free(&l.numbers);
-		return why(rc, "cannot list the segments of the log");
+		return rc;
 	}
 	found->numbers = (uint64_t *)(void *)l.numbers.data;
 	found->n = l.numbers.len / sizeof(uint64_t);

@@ -42,8 +42,7 @@ static int make_file(struct wal *w, const char *name, uint64_t size,
 	if (rc < 0) {
 		os_close(f);
 		f = NULL;
-		/* The sentence is that of the allocation. */
-		w->dir->os->ops->unlink(w->dir, name);
+		os_discard(w->dir, name);
 		return rc;
 	}
 	*out = f;
@@ -326,8 +325,8 @@ static int release_one(struct wal *w, uint64_t number)
 		pthread_mutex_unlock(&w->lock);
 	}
 	if (rc == 0)
-		rc = os_unlink(w->dir, name);
-	return rc == -ENOENT || rc > 0 ? 0 : rc;
+		rc = os_remove(w->dir, name);
+	return rc > 0 ? 0 : rc;
 }
 
 int wal_release(struct wal *w, uint64_t segment)

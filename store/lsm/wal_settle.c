@@ -106,7 +106,7 @@ int wal_settle(struct os_dir *dir, const struct wal_found *f)
 	if (rc == 0 && file_offset(f, f->end) < f->head.capacity)
 		rc = os_truncate(file, file_offset(f, f->end));
 	if (rc == 0)
-		rc = os_close(file);
+		rc = os_finish(file);
 	else
 		os_close(file);
 	return rc;
@@ -128,13 +128,6 @@ static int sweep_one(void *arg, const char *name)
 	return buf_append(&s->numbers, &number, sizeof(number));
 }
 
-static int remove_name(struct os_dir *dir, const char *name)
-{
-	int rc = os_unlink(dir, name);
-
-	return rc == -ENOENT ? 0 : rc;
-}
-
 int wal_sweep(struct os_dir *dir, uint64_t first)
 {
 	struct sweep s = {.dir = dir, .first = first};
@@ -147,14 +140,14 @@ int wal_sweep(struct os_dir *dir, uint64_t first)
 	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
 		memcpy(&number, s.numbers.data + i, sizeof(number));
 		wal_segment_name(name, number);
-		rc = remove_name(dir, name);
+		rc = os_remove(dir, name);
 	}
 	buf_free(&s.numbers);
 	if (rc == 0)
-		rc = remove_name(dir, WAL_SPARE_NAME);
+		rc = os_remove(dir, WAL_SPARE_NAME);
 	if (rc == 0)
-		rc = remove_name(dir, WAL_RESERVE_NAME);
+		rc = os_remove(dir, WAL_RESERVE_NAME);
 	if (rc == 0)
-		rc = remove_name(dir, WAL_NEW_NAME);
+		rc = os_remove(dir, WAL_NEW_NAME);
 	return rc;
 }

@@ -179,6 +179,25 @@ families() {
 	says 3 "no table 't'" drop "$STORE" t
 }
 
+@test "force is not advised where a snapshot refuses it too" {
+	ctl put "$STORE" t r d:q x
+	ctl snapshot "$STORE" take all
+	says 3 "snapshot all of the whole store shows the table" drop "$STORE" t
+	[[ $stderr != *"--force"* ]]
+	says 3 "snapshot all" drop "$STORE" t --force
+	says 3 "snapshot all shows family d" alter "$STORE" t --delete d
+	[[ $stderr != *"--force"* ]]
+	ctl snapshot "$STORE" drop all
+	ctl snapshot -t t "$STORE" take one
+	says 3 "snapshot one of the table exists" drop "$STORE" t
+	[[ $stderr != *"--force"* ]]
+	ctl snapshot -t t "$STORE" drop one
+	ctl create "$STORE" other d
+	ctl snapshot -t other "$STORE" take theirs
+	says 3 "with --force" drop "$STORE" t
+	ctl drop "$STORE" t --force
+}
+
 @test "flush, compact, stats, check" {
 	ctl put "$STORE" t r d:q x
 	ctl flush "$STORE" t

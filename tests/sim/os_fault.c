@@ -88,6 +88,15 @@ static void fault_dir_close(struct os_dir *d)
 	free(d);
 }
 
+static int fault_dir_lock(struct os_dir *d, const char *path, bool shared,
+			  int *pid)
+{
+	int rc = hit(d->os, FAULT_LOCK, NULL);
+
+	*pid = 0;
+	return rc ? rc : os_dir_lock(idir(d), path, shared, pid);
+}
+
 static int fault_dir_sync(struct os_dir *d)
 {
 	int rc = hit(d->os, FAULT_DIR_SYNC, NULL);
@@ -148,7 +157,7 @@ static int fault_open(struct os_dir *d, const char *name, unsigned flags,
 static int fault_close(struct os_file *f)
 {
 	int fails = hit(f->os, FAULT_CLOSE, NULL);
-	int rc = os_close(ifile(f));
+	int rc = os_finish(ifile(f));
 
 	free(f);
 	return fails ? fails : rc;
@@ -170,7 +179,7 @@ static int hit_write(struct os_file *f, const void *buf, size_t n, uint64_t off,
 	int rc = hit(f->os, FAULT_PWRITE, &plan);
 
 	if (rc && plan.partial)
-		(void)put(ifile(f), buf, n / 2, off);
+		(void)!put(ifile(f), buf, n / 2, off);
 	return rc;
 }
 
@@ -196,7 +205,7 @@ static ssize_t fault_pwrite_sync(struct os_file *f, const void *buf, size_t n,
 		return rc;
 	rc = hit(f->os, FAULT_FDATASYNC, &plan);
 	if (rc) {
-		(void)os_pwrite(ifile(f), buf, n, off);
+		(void)!os_pwrite(ifile(f), buf, n, off);
 		if (plan.lose && sim_is_sim(fault_of(f->os)->inner))
 			sim_fail_fdatasync(ifile(f));
 		return rc;
@@ -271,14 +280,6 @@ static void fault_map_stored(struct os_file *f, size_t off, const void *src,
 		in->os->ops->map_stored(in, off, src, n);
 }
 
-static int fault_lock(struct os_file *f, int *pid)
-{
-	int rc = hit(f->os, FAULT_LOCK, NULL);
-
-	*pid = 0;
-	return rc ? rc : os_lock(ifile(f), pid);
-}
-
 static int64_t fault_now_ms(struct os *os)
 {
 	return os_now_ms(fault_of(os)->inner);
@@ -289,6 +290,11 @@ static uint64_t fault_monotonic_ns(struct os *os)
 	return os_monotonic_ns(fault_of(os)->inner);
 }
 
+static void fault_sleep_ms(struct os *os, unsigned ms)
+{
+	os_sleep_ms(fault_of(os)->inner, ms);
+}
+
 static uint64_t fault_random(struct os *os)
 {
 	return os_random(fault_of(os)->inner);
@@ -297,6 +303,7 @@ static uint64_t fault_random(struct os *os)
 static const struct os_ops fault_ops = {
 	.dir_open = fault_dir_open,
 	.dir_close = fault_dir_close,
+	.dir_lock = fault_dir_lock,
 	.dir_sync = fault_dir_sync,
 	.dir_list = fault_dir_list,
 	.rename = fault_rename,
@@ -316,9 +323,9 @@ static const struct os_ops fault_ops = {
 	.map_copy = fault_map_copy,
 	.unmap = fault_unmap,
 	.map_stored = fault_map_stored,
-	.lock = fault_lock,
 	.now_ms = fault_now_ms,
 	.monotonic_ns = fault_monotonic_ns,
+	.sleep_ms = fault_sleep_ms,
 	.random = fault_random,
 };
 

@@ -8,7 +8,6 @@
 /* What an inode has while it is open. */
 struct sim_inode {
 	unsigned opens;
-	bool locked;
 	uint8_t *map;
 	size_t map_len;
 };
@@ -16,13 +15,13 @@ struct sim_inode {
 struct sim_dir {
 	struct os_dir base;
 	uint32_t dir;
+	bool locked;
 };
 
 struct sim_file {
 	struct os_file base;
 	uint32_t ino;
 	unsigned flags;
-	bool locked;
 };
 
 static const struct os_ops sim_ops;
@@ -150,12 +149,13 @@ static int sim_dir_open(struct os *os, const char *path, bool create,
 		if (!create)
 			return unlock_sim(s, -ENOENT);
 		s->dirs = sim_alloc(s->dirs, (i + 1) * sizeof(*s->dirs));
+		s->locks = sim_alloc(s->locks, (i + 1) * sizeof(*s->locks));
 		snprintf(s->dirs[i], sizeof(*s->dirs), "%s", path);
+		s->locks[i] = 0;
 		s->ndirs++;
 	}
 	d = sim_alloc(NULL, sizeof(*d));
-	d->base.os = os;
-	d->dir = (uint32_t)i;
+	*d = (struct sim_dir){.base.os = os, .dir = (uint32_t)i};
 	s->handles++;
 	*out = &d->base;
 	return unlock_sim(s, 0);
@@ -164,10 +164,30 @@ static int sim_dir_open(struct os *os, const char *path, bool create,
 static void sim_dir_close(struct os_dir *d)
 {
 	struct sim *s = lock_sim(d->os);
+	int *lock = &s->locks[dir_of(d)];
 
+	if (((struct sim_dir *)d)->locked)
+		*lock = *lock > 0 ? *lock - 1 : 0;
 	s->handles--;
 	free(d);
 	unlock_sim(s, 0);
+}
+
+static int sim_dir_lock(struct os_dir *d, const char *path, bool shared,
+			int *pid)
+{
+	struct sim *s = lock_sim(d->os);
+	int *lock = &s->locks[dir_of(d)];
+
+	(void)path;
+	*pid = 0;
+	if (*lock < 0 || (*lock > 0 && !shared)) {
+		*pid = *lock < 0 ? 4242 : 0;
+		return unlock_sim(s, 0);
+	}
+	*lock = shared ? *lock + 1 : -1;
+	((struct sim_dir *)d)->locked = true;
+	return unlock_sim(s, 1);
 }
 
 static int sim_dir_sync(struct os_dir *d)
@@ -300,8 +320,6 @@ static int sim_close(struct os_file *base)
 	struct sim_file *f = sfile(base);
 	struct sim_inode *i = &s->open[f->ino];
 
-	if (f->locked)
-		i->locked = false;
 	if (--i->opens == 0) {
 		free(i->map);
 		i->map = NULL;
@@ -479,22 +497,6 @@ static void sim_unmap(struct os_file *f, const void *p, size_t len)
 	disk_drop(p);
 }
 
-static int sim_lock(struct os_file *base, int *pid)
-{
-	struct sim *s = lock_sim(base->os);
-	struct sim_file *f = sfile(base);
-
-	*pid = 0;
-	if (f->locked)
-		return unlock_sim(s, 0);
-	if (s->open[f->ino].locked) {
-		*pid = 4242;
-		return unlock_sim(s, -EBUSY);
-	}
-	s->open[f->ino].locked = f->locked = true;
-	return unlock_sim(s, 0);
-}
-
 /* -- clock and chance --------------------------------------------------- */
 
 static int64_t sim_now_ms(struct os *os)
@@ -516,6 +518,14 @@ static uint64_t sim_monotonic_ns(struct os *os)
 	return now;
 }
 
+static void sim_sleep_ms(struct os *os, unsigned ms)
+{
+	struct sim *s = lock_sim(os);
+
+	s->ticks += (uint64_t)ms * 1000;
+	unlock_sim(s, 0);
+}
+
 static uint64_t sim_random(struct os *os)
 {
 	struct sim *s = lock_sim(os);
@@ -528,6 +538,7 @@ static uint64_t sim_random(struct os *os)
 static const struct os_ops sim_ops = {
 	.dir_open = sim_dir_open,
 	.dir_close = sim_dir_close,
+	.dir_lock = sim_dir_lock,
 	.dir_sync = sim_dir_sync,
 	.dir_list = sim_dir_list,
 	.rename = sim_rename,
@@ -546,9 +557,9 @@ static const struct os_ops sim_ops = {
 	.map_read = sim_map_read,
 	.unmap = sim_unmap,
 	.map_stored = sim_map_stored,
-	.lock = sim_lock,
 	.now_ms = sim_now_ms,
 	.monotonic_ns = sim_monotonic_ns,
+	.sleep_ms = sim_sleep_ms,
 	.random = sim_random,
 };
 
@@ -573,6 +584,9 @@ struct os *sim_from(const struct sim *named, struct disk *d, uint64_t seed)
 		if (s->ndirs)
 			memcpy(s->dirs, named->dirs,
 			       s->ndirs * sizeof(*s->dirs));
+		/* Nobody has them: who had has died. */
+		s->locks = sim_alloc(NULL, s->ndirs * sizeof(*s->locks));
+		memset(s->locks, 0, s->ndirs * sizeof(*s->locks));
 	}
 	return &s->base;
 }
@@ -600,6 +614,7 @@ void sim_free(struct os *os)
 	free(s->log);
 	free(s->open);
 	free(s->dirs);
+	free(s->locks);
 	disk_free(&s->start);
 	disk_free(&s->now);
 	pthread_mutex_destroy(&s->lock);

@@ -42,6 +42,7 @@ struct sim {
 	pthread_mutex_t lock;
 	struct disk start, now;
 	char (*dirs)[256];
+	int *locks; /* of them: who shares one, -1: alone */
 	size_t ndirs;
 	struct sim_entry *log;
 	size_t nlog, log_cap;

@@ -58,7 +58,7 @@ static int touch(struct os_dir *d, const char *name)
 	struct os_file *f = NULL;
 	int r = os_open(d, name, OS_WRITE | OS_CREATE, &f);
 
-	return r < 0 ? r : os_close(f);
+	return r < 0 ? r : os_finish(f);
 }
 
 static void set_row(struct buf *b, const char *row, size_t len)
@@ -389,7 +389,7 @@ static void what_is_not_of_the_store_is_never_stale(void **state)
 	(void)state;
 	assert_true(manifest_is_current(p.m, "CURRENT"));
 	assert_true(manifest_is_current(p.m, "LOCK"));
-	assert_true(manifest_is_current(p.m, "wal-1.log"));
+	assert_true(manifest_is_current(p.m, "wal-0000000000000001.log"));
 	assert_true(manifest_is_current(p.m, "MANIFEST-0000000000000001"));
 	assert_true(manifest_is_current(p.m, "MANIFEST-1"));
 	assert_true(manifest_is_current(p.m, "010.sst"));
@@ -467,7 +467,9 @@ static void only_a_store_or_an_empty_directory_is_opened(void **state)
 	/* CURRENT was lost: a new store would hide the old one for ever. */
 	try_dir("MANIFEST-0000000000000002", NULL, true, -EUCLEAN);
 	try_dir("7.sst", NULL, true, -EUCLEAN);
-	try_dir("wal-1.log", NULL, false, -EUCLEAN);
+	try_dir("wal-0000000000000001.log", NULL, false, -EUCLEAN);
+	/* Somebody's pictures are no log. */
+	try_dir("wallpaper.jpg", NULL, true, -ENOTEMPTY);
 	try_dir("CURRENT", NULL, true, -EUCLEAN);
 }
 

@@ -1,5 +1,6 @@
 /* The real operating system behind the door, in a directory of its own. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -92,7 +94,7 @@ static void what_was_written_is_read_and_ends_at_the_end(void **state)
 	assert_int_equal(size, 8);
 	assert_int_equal(os_truncate(f, 4), 0);
 	assert_int_equal(os_pread(f, buf, sizeof(buf), 3), 1);
-	assert_int_equal(os_close(f), 0);
+	assert_int_equal(os_finish(f), 0);
 }
 
 static void writing_out_changes_nothing(void **state)
@@ -108,7 +110,7 @@ static void writing_out_changes_nothing(void **state)
 	assert_int_equal(os_pread(f, back, 5, 0), 5);
 	assert_memory_equal(back, "hello", 5);
 	assert_int_equal(os_fdatasync(f), 0);
-	assert_int_equal(os_close(f), 0);
+	assert_int_equal(os_finish(f), 0);
 }
 
 static void files_are_private_and_exclusive_when_asked(void **state)
@@ -241,7 +243,7 @@ static void stores_to_a_mapping_are_in_the_file(void **state)
 	assert_int_equal(os_map_read(f, 8192, &r), 0);
 	assert_memory_equal((const char *)r + 5000, "abcd", 4);
 	os_unmap(f, r, 8192);
-	assert_int_equal(os_close(f), 0);
+	assert_int_equal(os_finish(f), 0);
 }
 
 /* -- mappings that go away --------------------------------------------------
@@ -410,18 +412,186 @@ static void entries_are_listed_renamed_and_removed(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void a_lock_names_its_holder_and_ends_with_the_file(void **state)
+/* -- the lock -------------------------------------------------------------
+ */
+
+static struct os_dir *again(const char *path)
+{
+	struct os_dir *d = NULL;
+
+	assert_int_equal(os_dir_open(os_posix(), path, false, &d), 0);
+	return d;
+}
+
+/* May another have the directory, and who has it? */
+static bool may_lock(const char *path, bool shared, int *pid)
+{
+	struct os_dir *d = again(path);
+	int r = os_dir_lock(d, path, shared, pid);
+
+	assert_true(r == 0 || r == 1);
+	os_dir_close(d);
+	return r;
+}
+
+static void lock(struct place *p)
+{
+	int pid;
+
+	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), 1);
+}
+
+static void unlock(struct place *p)
+{
+	os_dir_close(p->dir);
+	p->dir = again(p->path);
+}
+
+/* What LOCK holds, NULL = there is none. */
+static const char *lock_text(struct place *p)
+{
+	static char text[32];
+	struct os_file *f;
+	ssize_t n;
+
+	if (os_open(p->dir, "LOCK", OS_READ, &f) < 0)
+		return NULL;
+	n = os_pread(f, text, sizeof(text) - 1, 0);
+	assert_true(n >= 0);
+	text[n] = '\0';
+	os_close(f);
+	return text;
+}
+
+static void a_lock_names_its_holder_and_ends_empty(void **state)
 {
 	struct place *p = *state;
-	struct os_file *f = make(p, "LOCK"), *g = make(p, "LOCK");
+	char mine[16];
 	int pid = -1;
 
-	assert_int_equal(os_lock(f, &pid), 0);
-	assert_int_equal(os_lock(g, &pid), -EBUSY);
+	snprintf(mine, sizeof(mine), "%d\n", (int)getpid());
+	lock(p);
+	assert_string_equal(lock_text(p), mine);
+	assert_false(may_lock(p->path, false, &pid));
 	assert_int_equal(pid, getpid());
+	assert_false(may_lock(p->path, true, &pid));
+	assert_int_equal(pid, getpid());
+	unlock(p);
+	assert_string_equal(lock_text(p), "");
+	assert_true(may_lock(p->path, false, &pid));
+	assert_string_equal(lock_text(p), "");
+}
+
+static void readers_share_a_lock_and_write_nothing(void **state)
+{
+	struct place *p = *state;
+	int pid = -1;
+
+	assert_int_equal(os_dir_lock(p->dir, p->path, true, &pid), 1);
+	assert_null(lock_text(p));
+	assert_true(may_lock(p->path, true, &pid));
+	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(pid, 0);
+	unlock(p);
+	assert_true(may_lock(p->path, false, &pid));
+}
+
+static void a_lock_outlives_its_file(void **state)
+{
+	struct place *p = *state;
+	int pid;
+
+	lock(p);
+	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
+	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(pid, 0);
+	/* Another one in its place is nobody's either. */
+	os_close(make(p, "other"));
+	assert_int_equal(os_rename(p->dir, "other", "LOCK"), 0);
+	assert_false(may_lock(p->path, false, &pid));
+	assert_false(may_lock(p->path, true, &pid));
+	unlock(p);
+	assert_true(may_lock(p->path, false, &pid));
+}
+
+static void a_lock_goes_with_its_directory(void **state)
+{
+	struct place *p = *state;
+	struct os_dir *late = again(p->path);
+	char moved[80];
+	int pid;
+
+	lock(p);
+	snprintf(moved, sizeof(moved), "%s.moved", p->path);
+	assert_int_equal(rename(p->path, moved), 0);
+	assert_int_equal(mkdir(p->path, 0700), 0);
+	assert_false(may_lock(moved, false, &pid));
+	assert_true(may_lock(p->path, false, &pid));
+	os_dir_close(p->dir);
+	/* Opened before it was moved: what the path names now is another. */
+	assert_int_equal(os_dir_lock(late, p->path, false, &pid), -ESTALE);
+	assert_true(may_lock(moved, false, &pid));
+	os_dir_close(late);
+	p->dir = again(moved);
+	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
+	assert_int_equal(rmdir(moved), 0);
+	unlock(p);
+}
+
+static void a_lock_of_the_file_alone_is_respected(void **state)
+{
+	struct place *p = *state;
+	char path[96];
+	int fd, pid;
+
+	snprintf(path, sizeof(path), "%s/LOCK", p->path);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(dprintf(fd, "%d\n", (int)getppid()) > 0, 1);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(pid, getppid());
+	close(fd);
+	assert_true(may_lock(p->path, false, &pid));
+}
+
+static void the_dead_hold_no_lock(void **state)
+{
+	struct place *p = *state;
+	struct os_file *f;
+	pid_t child = fork();
+	char text[16];
+	int pid;
+
+	if (child == 0) {
+		lock(p);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	snprintf(text, sizeof(text), "%d\n", (int)child);
+	assert_string_equal(lock_text(p), text);
+	/* A reader has it now, whom nothing names. */
+	assert_int_equal(os_dir_lock(p->dir, p->path, true, &pid), 1);
+	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(pid, 0);
+	unlock(p);
+	assert_int_equal(os_open(p->dir, "LOCK", OS_READ, &f), 0);
 	os_close(f);
-	assert_int_equal(os_lock(g, &pid), 0);
-	os_close(g);
+	assert_true(may_lock(p->path, false, &pid));
+}
+
+static void what_is_no_file_is_no_lock(void **state)
+{
+	struct place *p = *state;
+	char path[96];
+	int pid;
+
+	snprintf(path, sizeof(path), "%s/LOCK", p->path);
+	assert_int_equal(symlink("elsewhere", path), 0);
+	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), -ELOOP);
+	assert_non_null(strstr(store_why(), "cannot lock the directory"));
+	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
+	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), 1);
 }
 
 static void clocks_go_on_and_chance_differs(void **state)
@@ -461,7 +631,13 @@ int main(void)
 		TEST(a_handler_of_before_is_asked_and_comes_back),
 		TEST(a_touch_that_is_no_copy_is_fatal),
 		TEST(entries_are_listed_renamed_and_removed),
-		TEST(a_lock_names_its_holder_and_ends_with_the_file),
+		TEST(a_lock_names_its_holder_and_ends_empty),
+		TEST(readers_share_a_lock_and_write_nothing),
+		TEST(a_lock_outlives_its_file),
+		TEST(a_lock_goes_with_its_directory),
+		TEST(a_lock_of_the_file_alone_is_respected),
+		TEST(the_dead_hold_no_lock),
+		TEST(what_is_no_file_is_no_lock),
 		TEST(clocks_go_on_and_chance_differs),
 		TEST(space_adds_up),
 	};

@@ -74,7 +74,6 @@ static void what_is_written_is_read_and_listed(void **state)
 	uint64_t size;
 	const void *p;
 	void *m;
-	int pid;
 
 	assert_int_equal(os_pwrite(f, "hello", 5, 2), 0);
 	assert_string_equal(text(os, "a"), "00hello");
@@ -95,15 +94,43 @@ static void what_is_written_is_read_and_listed(void **state)
 	assert_int_equal(os_pwrite(g, "z", 1, 3), -EBADF);
 	assert_int_equal(os_size(g, &size), 0);
 	assert_int_equal(size, 4);
-	assert_int_equal(os_lock(f, &pid), 0);
-	assert_int_equal(os_lock(g, &pid), -EBUSY);
 	os_close(f);
-	assert_int_equal(os_lock(g, &pid), 0);
 	os_close(g);
 	assert_int_equal(os_rename(d, "a", "b"), 0);
 	assert_string_equal(text(os, "a"), "-");
 	assert_string_equal(text(os, "b"), "AAAA");
 	os_dir_close(d);
+	sim_free(os);
+}
+
+static void a_directory_has_one_writer_or_many_readers(void **state)
+{
+	struct os *os = sim_new(1), *after;
+	struct os_dir *d[4];
+	int pid = -1;
+
+	for (int i = 0; i < 3; i++)
+		d[i] = dir_of(os);
+	assert_int_equal(os_dir_lock(d[0], "/store", false, &pid), 1);
+	assert_int_equal(os_dir_lock(d[1], "/store", false, &pid), 0);
+	assert_int_equal(pid, 4242);
+	assert_int_equal(os_dir_lock(d[1], "/store", true, &pid), 0);
+	after = sim_after_kill(os);
+	os_dir_close(d[0]);
+	assert_int_equal(os_dir_lock(d[1], "/store", true, &pid), 1);
+	assert_int_equal(os_dir_lock(d[2], "/store", true, &pid), 1);
+	d[0] = dir_of(os);
+	assert_int_equal(os_dir_lock(d[0], "/store", false, &pid), 0);
+	os_dir_close(d[1]);
+	assert_int_equal(os_dir_lock(d[0], "/store", false, &pid), 0);
+	os_dir_close(d[2]);
+	assert_int_equal(os_dir_lock(d[0], "/store", false, &pid), 1);
+	os_dir_close(d[0]);
+	/* Who died has it no more. */
+	d[3] = dir_of(after);
+	assert_int_equal(os_dir_lock(d[3], "/store", false, &pid), 1);
+	os_dir_close(d[3]);
+	sim_free(after);
 	sim_free(os);
 }
 
@@ -431,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read_and_listed),
+		cmocka_unit_test(a_directory_has_one_writer_or_many_readers),
 		cmocka_unit_test(a_write_persists_wholly_partly_or_not),
 		cmocka_unit_test(a_synced_write_is_durable_and_nothing_else),
 		cmocka_unit_test(names_persist_apart_from_data),

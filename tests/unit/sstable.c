@@ -915,7 +915,7 @@ static void a_swapped_or_stale_file_is_seen(void **state)
 	os_rename(dir, "1014.sst", "1013.sst");
 	assert_true(is_seen(&m, &one));
 	assert_non_null(strstr(store_why(), "1013.sst"));
-	os_unlink(dir, "1013.sst");
+	os_discard(dir, "1013.sst");
 	write_file(&other, 1013, &again);
 	assert_int_equal(one.file_bytes, again.file_bytes);
 	assert_true(is_seen(&m, &one));
@@ -1082,7 +1082,7 @@ static void every_failing_call_is_told(void **state)
 		if (!fired)
 			assert_int_equal(r, 0);
 		if (exists(1030))
-			os_unlink(dir, "1030.sst");
+			os_discard(dir, "1030.sst");
 		sst_info_free(&info);
 	}
 	assert_true(n > 10);

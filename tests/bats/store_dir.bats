@@ -1,0 +1,153 @@
+# shellcheck shell=bash
+# The store's directory: whose it is, and what is said when it cannot be used.
+
+load cellctl
+
+teardown() {
+	[ -z "${DAEMON:-}" ] || unmount_store
+	[ -z "${PLACE:-}" ] || rm -rf "$PLACE"
+}
+
+# hold: a daemon has the store until let_go. It is moved, so that cellctl does
+# not find the mount and goes for the store itself.
+hold() {
+	mount_store
+	mv "$STORE" "$T/held"
+	STORE=$T/held
+}
+
+let_go() {
+	unmount_store
+}
+
+# all_refused: neither a daemon nor cellctl gets the store.
+all_refused() {
+	local daemon
+	mkdir -p "$T/other"
+	"$CELLFS" "$STORE" "$T/other" -f >"$T/said" 2>&1 3>&- &
+	daemon=$!
+	says 3 "the store $STORE is in use by" put "$STORE" t r d:q y
+	run -1 wait "$daemon"
+	run ! mountpoint -q "$T/other"
+	grep -q "the store $STORE is in use by" "$T/said"
+}
+
+@test "who has removed LOCK gets a store no more than who has not" {
+	hold
+	rm "$STORE/LOCK"
+	all_refused
+	[ ! -e "$STORE/LOCK" ]
+	let_go
+	ctl put "$STORE" t r d:q x
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+}
+
+@test "who has replaced LOCK gets a store no more than who has not" {
+	mount_store
+	echo 1 >"$T/mine"
+	mv "$T/mine" "$STORE/LOCK"
+	mkdir "$T/other"
+	run -1 "$CELLFS" "$STORE" "$T/other" -f
+	[[ $output == *"the store $STORE is in use by"* ]]
+	unmount_store
+}
+
+@test "a store that was moved away takes its lock along" {
+	local was=$STORE
+	hold
+	all_refused
+	ctl create "$was" t d
+	let_go
+	ctl put "$STORE" t r d:q x
+	[ "$(ctl check "$was")" = "$was: 0 faults" ]
+}
+
+@test "a clean end leaves LOCK empty, and a kill keeps nobody out" {
+	mount_store
+	[ "$(cat "$STORE/LOCK")" = "$DAEMON" ]
+	unmount_store
+	[ -f "$STORE/LOCK" ]
+	[ ! -s "$STORE/LOCK" ]
+	mount_store
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	DAEMON=
+	fusermount3 -u -z "$M"
+	[ -s "$STORE/LOCK" ]
+	ctl put "$STORE" t r d:q x
+	[ ! -s "$STORE/LOCK" ]
+}
+
+@test "cellctl and cellfs wait for one who is just ending" {
+	local put daemon
+	hold
+	"$CELLCTL" put "$STORE" t r d:q x 3>&- &
+	put=$!
+	settled grep -q nanosleep "/proc/$put/wchan"
+	let_go
+	wait "$put"
+	[ "$(ctl get "$STORE" t r d:q -v)" = x ]
+	mount_store
+	mkdir "$T/other"
+	"$CELLFS" "$STORE" "$T/other" -f >"$T/said" 2>&1 3>&- &
+	daemon=$!
+	settled grep -q nanosleep "/proc/$daemon/wchan"
+	unmount_store
+	settled mountpoint -q "$T/other"
+	DAEMON=$daemon M=$T/other LOG=$T/said
+	[ "$(cat "$M/t/r/d:q")" = x ]
+}
+
+@test "those who only read have a store together" {
+	head -c 200000 /dev/zero | ctl put "$STORE" t r d:q
+	mkfifo "$T/out"
+	exec 8<>"$T/out"
+	"$CELLCTL" scan "$STORE" t >"$T/out" 3>&- 8>&- &
+	settled grep -qE 'pipe_(write|wait)' "/proc/$!/wchan"
+	[ "$(ctl count "$STORE" t)" = 1 ]
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	cat <&8 >/dev/null 3>&- &
+	wait %1
+	kill %2
+	exec 8>&-
+}
+
+# as_somebody CMD...: as a user whom permissions bind.
+as_somebody() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# a_place: a directory that somebody may use, with a store of his.
+a_place() {
+	PLACE=$(mktemp -d)
+	chmod 755 "$PLACE"
+	cp "$CELLCTL" "$PLACE/cellctl"
+	mkdir "$PLACE/store"
+	[ "$(id -u)" -ne 0 ] || chown 65534:65534 "$PLACE/store"
+	CELLCTL=$PLACE/cellctl as_somebody "$PLACE/cellctl" create \
+		"$PLACE/store" t d
+}
+
+@test "what may not be written is named, with the reason" {
+	a_place
+	chmod 555 "$PLACE/store"
+	run -3 --separate-stderr as_somebody "$PLACE/cellctl" put \
+		"$PLACE/store" t r d:q x
+	[[ $stderr == *"cannot create MANIFEST-"*": Permission denied"* ]]
+	run as_somebody "$PLACE/cellctl" scan "$PLACE/store" t
+	[ "$status" -eq 0 ]
+	as_somebody "$PLACE/cellctl" check "$PLACE/store"
+	rm -f "$PLACE/store/LOCK"
+	run -3 --separate-stderr as_somebody "$PLACE/cellctl" put \
+		"$PLACE/store" t r d:q x
+	[[ $stderr == *"cannot lock the directory $PLACE/store: Permission"* ]]
+	chmod 000 "$PLACE/store"
+	run -3 --separate-stderr as_somebody "$PLACE/cellctl" scan \
+		"$PLACE/store" t
+	[[ $stderr == *"directory $PLACE/store: Permission denied"* ]]
+	chmod 755 "$PLACE/store"
+}
