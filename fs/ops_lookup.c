@@ -104,6 +104,9 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = fs_stat_stored(fs, &child, &st);
 	if (r > 0 && child.kind == NODE_SCHEMA)
 		r = look_for_schema(fs, req, &child);
+	else if (r > 0 && child.kind == NODE_TABLE)
+		schema_absent_table_found(fstable_absent(child.table),
+					  fuse_req_ctx(req)->pid);
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;

@@ -149,6 +149,16 @@ void schema_absent_table_asked(struct schema_absent *s, pid_t who)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void schema_absent_table_found(struct schema_absent *s, pid_t who)
+{
+	if (!schema_absent_is_asked(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (s->maker == who)
+		s->looks = 0;
+	pthread_mutex_unlock(&s->lock);
+}
+
 bool schema_absent_may_make(struct schema_absent *s, pid_t who)
 {
 	bool may;

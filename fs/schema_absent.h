@@ -21,6 +21,8 @@
  *	stat, open		LOOKUP=ESTALE  GETATTR(T)  LOOKUP
  *	open(O_CREAT)		LOOKUP=ESTALE  GETATTR(T)  GETATTR(T)  LOOKUP
  *
+ * (A mkdir of that name is not tried again: it gets ESTALE and not EEXIST.)
+ *
  * rsync --ignore-existing asks by lstat(2) alone. It is known by its command
  * line.
  *
@@ -65,6 +67,8 @@ bool schema_absent_to_all(struct schema_absent *s);
 int schema_absent_look(struct schema_absent *s, pid_t who, bool plain);
 /* A GETATTR of the table. */
 void schema_absent_table_asked(struct schema_absent *s, pid_t who);
+/* A LOOKUP of it: a walk begins, of which a rename has two. */
+void schema_absent_table_found(struct schema_absent *s, pid_t who);
 /* Is somebody between the two? No attributes of the table are kept then. */
 static inline bool schema_absent_is_asked(struct schema_absent *s)
 {

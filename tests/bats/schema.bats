@@ -286,6 +286,15 @@ print(os.path.exists(t), os.stat(".schema", dir_fd=d).st_nlink)'
 	of_maker 'os.chdir(t); os.stat("."); print(len(open(".schema").read()) > 10)'
 	[ "$output" = True ]
 	rm -r "$M/New"
+	of_maker 'os.rename(t + "/.schema", t + "/.aside.tmp"); print(os.listdir(t))'
+	[[ $output == *.aside.tmp* ]]
+	rm -r "$M/New"
+	# What is renamed to it is not taken for a new file.
+	of_maker 'open(t + "/.s.tmp", "w").write("family r")
+os.rename(t + "/.s.tmp", t + "/.schema"); print(os.listdir(t))'
+	grep -qx "family r" "$M/New/.schema"
+	[ "$output" = "['.schema']" ]
+	rm -r "$M/New"
 	# The first look is to make it, and it is there for the second.
 	of_maker 'os.close(os.open(t + "/.schema", os.O_CREAT | os.O_EXCL))
 print(os.path.exists(t + "/.schema"))
