@@ -26,6 +26,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 				  .node = FUSE_ROOT_ID,
 				  .parent = FUSE_ROOT_ID,
 				  .ino = FUSE_ROOT_ID};
+	dir_times_init(&fs->dir_times);
 	r = nodes_new(&fs->nodes);
 	if (r == 0)
 		r = handles_new(&fs->handles);
@@ -61,6 +62,7 @@ void fs_free(struct fs *fs)
 	errors_free(fs->errors);
 	nodes_free(fs->nodes);
 	place_release(&fs->root);
+	dir_times_release(&fs->dir_times);
 	free(fs);
 }
 
@@ -317,6 +319,20 @@ bool fs_rows_believed_absent(struct fs *fs)
 
 /* -- changes ------------------------------------------------------------ */
 
+static int ino_step(void *arg, const struct node_view *n)
+{
+	*(uint64_t *)arg = n->ino;
+	return 1;
+}
+
+void fs_dir_changed(struct fs *fs, uint64_t node)
+{
+	uint64_t ino;
+
+	if (nodes_walk(fs->nodes, node, ino_step, &ino) > 0)
+		dir_times_moved(&fs->dir_times, ino);
+}
+
 void fs_table_changed(struct fs *fs, uint64_t table_node)
 {
 	struct bytes snapshots = bytes_str(SNAPSHOT_DIR_NAME);
@@ -402,6 +418,8 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 	if (p->put)
 		tell_row(fs, p);
 	if (fs_column_node(fs, p, &column) > 0) {
+		if (gone == FS_ALL)
+			fs_dir_changed(fs, column);
 		invalidate_inode(fs->invalidator, column, true);
 		if (gone == FS_ALL)
 			invalidate_names(fs->invalidator, column);
@@ -410,8 +428,13 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 		len = name_format_ts(gone, name);
 		invalidate_entry(fs->invalidator, column, bytes_of(name, len));
 	}
-	if (p->put)
-		fs_wait_for_notices(fs);
+	if (!p->put)
+		return;
+	/* The file that was written is known by another name in the table. */
+	if (column && p->kind == NODE_VERSION &&
+	    nodes_find(fs->nodes, column, bytes_str(p->name), &column) > 0)
+		invalidate_inode(fs->invalidator, column, true);
+	fs_wait_for_notices(fs);
 }
 
 void fs_wait_for_notices(struct fs *fs)
@@ -441,6 +464,7 @@ static bool worth_keeping(int err)
 	case -EINTR:
 	case -ENOSYS:
 	case -ESTALE:
+	case -EXDEV: /* mv copies then */
 		return false;
 	}
 	return true;

@@ -17,6 +17,7 @@
 #include "fs/fuse.h"
 
 #include "fs/changes.h"
+#include "fs/dir_times.h"
 #include "fs/errors.h"
 #include "fs/handle.h"
 #include "fs/invalidate.h"
@@ -59,6 +60,7 @@ struct fs {
 	struct handles *handles;
 	struct overlay *overlay;
 	struct changes changes;
+	struct dir_times dir_times;
 	struct invalidator *invalidator;
 	struct errors *errors;
 	struct write_state *writes; /* the write side's own */
@@ -133,6 +135,8 @@ double fs_row_absent(struct fs *fs);
 /* Can it be that it still believes it, of any row? */
 bool fs_rows_believed_absent(struct fs *fs);
 
+/* A name in the directory of that node came, went or moved: see dir_times.h. */
+void fs_dir_changed(struct fs *fs, uint64_t node);
 /* Mode or owner of a table changed: all beneath it has other attributes. */
 void fs_table_changed(struct fs *fs, uint64_t table_node);
 /*

@@ -2,6 +2,7 @@
  * mkdir and mknod; what cannot be made.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "fs/cellfile.h"
 #include "fs/change.h"
@@ -72,6 +73,15 @@ static int make_directory(struct fs *fs, struct place *child,
 	return r == -ENOSPC ? why(r, "too many empty directories") : r;
 }
 
+static int bad_table_name(const char *name)
+{
+	char rule[200];
+
+	(void)table_name_check(bytes_str(name));
+	snprintf(rule, sizeof(rule), "%s", store_why());
+	return why(-EINVAL, "%s is no name for a table: %s", name, rule);
+}
+
 static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 		    const char *name, mode_t mode, struct fuse_entry_param *e)
 {
@@ -117,7 +127,7 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 			r = change_add_scratch(fs, req, &dir, &child,
 					       S_IFDIR | (mode & 07777), e);
 		else if (dir.kind == NODE_ROOT)
-			r = why(-EINVAL, "%s is no name for a table", name);
+			r = bad_table_name(name);
 		else
 			r = why(-EPERM, "a column holds files only");
 		break;
@@ -139,6 +149,8 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	fs_count(fs, FS_MKDIR);
 	why_clear();
 	r = do_mkdir(fs, req, parent, name, mode, &e);
+	if (!r)
+		fs_dir_changed(fs, parent);
 	if (r)
 		fs_reply_err(req, "mkdir", parent, name, r);
 	else if (fuse_reply_entry(req, &e))
@@ -152,6 +164,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	struct stat st;
 	int64_t ts;
 	size_t len_max;
+	bool hidden;
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
@@ -169,11 +182,16 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (!r)
 		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
 				 CELLFILE_ABSENT, &ts);
-	if (!r) {
+	/* One that is not seen, since newer ones are enough, is put as well. */
+	if (!r)
 		r = place_stat(fs, &child, &st);
-		r = r > 0 ? fs_entry(fs, parent, &child, &st, e)
-			  : (r ? r : -ENOENT);
-	}
+	hidden = !r;
+	if (!r)
+		r = place_stat_blank(fs, &child, &st);
+	if (r >= 0)
+		r = r ? fs_entry(fs, parent, &child, &st, e) : -ENOENT;
+	if (!r && hidden)
+		e->entry_timeout = e->attr_timeout = 0;
 out:
 	place_release(&child);
 	place_release(&dir);

@@ -75,6 +75,8 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fs_count(fs, FS_UNLINK);
 	why_clear();
 	r = do_unlink(fs, req, parent, name);
+	if (!r)
+		fs_dir_changed(fs, parent);
 	if (r)
 		fs_reply_err(req, "unlink", parent, name, r);
 	else
@@ -192,6 +194,8 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fs_count(fs, FS_RMDIR);
 	why_clear();
 	r = do_rmdir(fs, parent, name);
+	if (!r)
+		fs_dir_changed(fs, parent);
 	if (r)
 		fs_reply_err(req, "rmdir", parent, name, r);
 	else

@@ -490,6 +490,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	fs_count(fs, FS_RENAME);
 	why_clear();
 	r = do_rename(fs, parent, name, newparent, newname, flags);
+	if (!r)
+		fs_dir_changed(fs, parent);
+	if (!r && newparent != parent)
+		fs_dir_changed(fs, newparent);
 	if (r)
 		fs_reply_err(req, "rename", parent, name, r);
 	else

@@ -77,6 +77,8 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
 		st->st_gid = fs->gid;
 	}
 	set_times(st, fs->start_ms);
+	if (dir)
+		dir_times_show(&fs->dir_times, st);
 	return 1;
 }
 
@@ -88,7 +90,9 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 	if (r <= 0)
 		return r;
 	set_times(st, cell->ts);
-	if (!place_is_dir(p))
+	if (place_is_dir(p))
+		dir_times_show(&fs->dir_times, st);
+	else
 		set_size(st, cell->value.len);
 	return 1;
 }

@@ -127,3 +127,19 @@ as_nobody() {
 	run ! ls "$M/T/.git" "$M/T/.x.swp" "$M/.hidden" "$M/.Trash"
 	[ "$(grep -c lookup "$M/.cellfs/errors")" -eq 5 ]
 }
+
+@test "errors say what is wrong with a name, and not what mv does next" {
+	mkdir "$M/T" "$M/T/r" "$M/T/s"
+	run ! mkdir "$M/bad name"
+	tail -n 1 "$M/.cellfs/errors" | grep -q "bad name.*byte 4"
+	run ! mkdir "$M/.snapshot/.x"
+	tail -n 1 "$M/.cellfs/errors" | grep -q "\.x: .* begin with a dot"
+	run ! mkdir "$M/T/.snapshot/.x"
+	run ! touch "$M/T/.put/.x"
+	tail -n 1 "$M/.cellfs/errors" | grep -q "\.x: .* begin with a dot"
+	echo x > "$M/T/r/f:q"
+	mv "$M/T/r/f:q" "$M/T/s/f:q"
+	mv "$M/T/s" "$M/T/u"
+	[ "$(cat "$M/T/u/f:q")" = x ]
+	run ! grep EXDEV "$M/.cellfs/errors"
+}

@@ -286,3 +286,32 @@ two" ]
 	assert (st.st_size, st.st_mtime_ns) == (5, 1637054560118000000), st
 	PY
 }
+
+@test "a version that is not seen can be put again and again, by any tool" {
+	local i
+	a_column
+	for i in 7 8 9; do echo "$i" > "$C/$i"; done
+	for i in 1 2 3; do
+		echo "again $i" > "$C/1"
+		[ ! -e "$C/1" ]
+		cp -p "$LOG" "$C/2"
+		touch "$C/3"
+		(set -C; echo "$i" > "$C/4")
+		echo x | dd of="$C/5" conv=fsync status=none
+		python3 -c 'import os, sys; os.mknod(sys.argv[1])' "$C/6"
+		[ "$(ls "$C" | tr '\n' ' ')" = "7 8 9 " ]
+	done
+	[ "$(cat "$M/T/.raw/R/f/q/1")" = "again 3" ]
+	[ "$(cat "$C/latest")" = 9 ]
+}
+
+@test "a version that has expired when it is put can be put again" {
+	a_column
+	printf 'family f\n\tttl 1d\n' > "$M/T/.schema"
+	for i in 1 2; do
+		echo "$i" > "$C/5"
+		[ ! -e "$C/5" ]
+		[ -d "$C" ]
+	done
+	[ "$(ls "$M/T")" = R ]
+}

@@ -168,3 +168,42 @@ load helper
 	sleep 0.1
 	[ -z "$(ls "$C")" ]
 }
+
+# moves DIR CMD...: the directory's time of change moves with the command.
+moves() {
+	local before dir=$1
+	before=$(stat -c %y "$dir")
+	shift
+	"$@"
+	[ "$(stat -c %y "$dir")" != "$before" ] || {
+		echo "$dir did not move with $*" >&2
+		return 1
+	}
+}
+
+@test "a directory's time moves when an entry comes or goes" {
+	a_column
+	for t in 1 2 3; do echo "$t" > "$C/$t"; done
+	moves "$C" rm "$C/3"
+	moves "$C" rm "$C/latest"
+	moves "$C" mv "$C/1" "$C/7"
+	moves "$C" rm "$M/T/R/f:q"
+	moves "$M/T/R/f" rmdir "$C"
+	moves "$M/T/R" rmdir "$M/T/R/f"
+	moves "$M/T" mkdir "$M/T/S"
+	moves "$M/T" mv "$M/T/S" "$M/T/U"
+	moves "$M/T" rmdir "$M/T/R"
+	moves "$M" rm -r "$M/T"
+}
+
+@test "a directory's time stays when an entry of another goes" {
+	a_column
+	mkdir "$M/T/R/f/p" "$M/T/S"
+	echo x > "$C/1000"
+	before=$(stat -c %y "$C" "$M/T/R/f/p" "$M/T/S")
+	echo x > "$M/T/R/f/p/5000"
+	rm "$M/T/R/f/p/5000"
+	mkdir "$M/T/S/g"
+	[ "$(stat -c %y "$C")" = "$(head -n 1 <<< "$before")" ]
+	[ "$(stat -c %Y "$C")" -eq 1 ]
+}

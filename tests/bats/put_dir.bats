@@ -1,0 +1,163 @@
+# T/.put: a directory in which every row exists.
+
+load helper
+
+@test "one echo puts into a row that is new" {
+	mkdir "$M/T"
+	[ ! -e "$M/T/new" ]
+	echo x > "$M/T/.put/new/f:q"
+	[ "$(cat "$M/T/new/f:q")" = x ]
+	[ "$(ls "$M/T")" = new ]
+	[ "$(ls "$M/T/new/f/q" | wc -l)" -eq 1 ]
+	remount_store
+	[ "$(cat "$M/T/new/f:q" "$M/T/.put/new/f/q/latest")" = "x
+x" ]
+}
+
+@test "a row that was just absent is there at once" {
+	mkdir "$M/T"
+	for i in $(seq 50); do
+		[ ! -e "$M/T/r$i" ]
+		echo "$i" > "$M/T/.put/r$i/f:q"
+		[ "$(cat "$M/T/r$i/f:q")" = "$i" ]
+	done
+}
+
+@test "it is not listed, lists nothing and stays" {
+	mkdir "$M/T"
+	echo x > "$M/T/.put/r/f:q"
+	[ "$(ls -A "$M/T" | tr '\n' ' ')" = ".schema r " ]
+	[ -z "$(ls -A "$M/T/.put")" ]
+	[ "$(find "$M/T" -type f ! -name .schema | wc -l)" -eq 1 ]
+	run ! rmdir "$M/T/.put"
+	run ! mv "$M/T/.put" "$M/T/x"
+	run ! mkdir "$M/T/.put/.x"
+	run ! mkdir "$M/T/.put/r"
+	rm -r "$M/T/r"
+	rmdir "$M/T"
+}
+
+@test "to look for a row there makes none" {
+	mkdir "$M/T"
+	[ -d "$M/T/.put/r" ]
+	[ -z "$(ls "$M/T/.put/r")" ]
+	[ ! -e "$M/T/.put/r/f" ]
+	[ ! -e "$M/T/.put/r/f:q" ]
+	[ ! -e "$M/T/.put/r/f/q/latest" ]
+	[ -z "$(ls "$M/T")" ]
+	rmdir "$M/T"
+}
+
+@test "all that a row holds is beneath it" {
+	mkdir "$M/T"
+	mkdir -p "$M/T/.put/r/f/q"
+	[ -d "$M/T/r/f/q" ]
+	P=$M/T/.put/r
+	echo one > "$P/f/q/1000"
+	echo two > "$P/f/q/latest"
+	echo three >> "$P/f/q/latest"
+	mkdir -p "$P/f/n"
+	echo 5 > "$P/f/n/counter"
+	diff -r "$P" "$M/T/r"
+	diff "$P/.cells" "$M/T/r/.cells"
+	[ "$(cat "$P/f/q/@-1")" = two ]
+	[ "$(cat "$P/.at/now/f/q")" = "two
+three" ]
+	printf 'r\tg:h\t7\tline\n' > "$P/.cells"
+	[ "$(cat "$M/T/r/g:h")" = line ]
+	mv "$P/g:h" "$P/g:moved"
+	[ "$(cat "$M/T/r/g:moved")" = line ]
+	mv "$M/T/r/g:moved" "$P/g:back"
+	[ "$(cat "$M/T/r/g:back")" = line ]
+	cp -r "$P" "$T/copy"
+	diff -r "$M/T/r" "$T/copy"
+	rm -r "$P"
+	[ ! -e "$M/T/r" ]
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "rsync, cp -r and sed -i work on it" {
+	mkdir -p "$M/T" "$T/from/f/q"
+	echo a b > "$T/from/f/q/1000"
+	cp -r "$T/from/." "$M/T/.put/cp/"
+	rsync -r "$T/from/" "$M/T/.put/rsync/"
+	[ "$(cat "$M/T/cp/f/q/1000" "$M/T/rsync/f/q/1000")" = "a b
+a b" ]
+	sed -i s/b/c/ "$M/T/.put/cp/f/q/1000"
+	[ "$(cat "$M/T/cp/f/q/1000")" = "a c" ]
+}
+
+# same NAME: what the kernel says of the cell by both of its paths.
+same() {
+	cmp "$M/T/r/$1" "$M/T/.put/r/$1" &&
+		[ "$(stat -c '%s %i %Y' "$M/T/r/$1")" = \
+			"$(stat -c '%s %i %Y' "$M/T/.put/r/$1")" ]
+}
+
+@test "what one path changes is not old by the other" {
+	local i a b
+	mkdir -p "$M/T/r/f/q"
+	echo first > "$M/T/r/f/q/1000"
+	for i in 1 2 3 4 5 6; do
+		a=r b=.put/r
+		[ $((i % 2)) -eq 0 ] || a=.put/r b=r
+		same f:q
+		same f/q/1000
+		ls -l "$M/T/r/f/q" "$M/T/.put/r/f/q" > "$T/seen"
+		printf '%*s' "$i" x > "$M/T/$a/f/q/1000"
+		[ "$(wc -c < "$M/T/$b/f/q/1000")" -eq "$i" ]
+		[ "$(stat -c %s "$M/T/$b/f/q/1000")" -eq "$i" ]
+		[ "$(stat -c %s "$M/T/$b/f:q")" -eq "$i" ]
+		same f/q/latest
+		echo "$i" > "$M/T/$a/f/q/2000"
+		[ "$(cat "$M/T/$b/f:q")" = "$i" ]
+		[ "$(ls "$M/T/$b/f/q" | wc -l)" -eq 2 ]
+		rm "$M/T/$a/f/q/2000"
+		[ ! -e "$M/T/$b/f/q/2000" ]
+		[ "$(ls "$M/T/$b/f/q")" = 1000 ]
+		rm "$M/T/$a/f:q"
+		[ ! -e "$M/T/$b/f/q/1000" ]
+		[ ! -e "$M/T/$b/f:q" ]
+		[ -d "$M/T/$b/f/q" ]
+		rmdir "$M/T/$a/f/q"
+		[ ! -e "$M/T/$b/f/q" ]
+		mkdir "$M/T/$b/f/q"
+		[ -d "$M/T/$a/f/q" ]
+		echo again > "$M/T/$b/f/q/1000"
+	done
+}
+
+@test "keys of 300 bytes are rows there, too" {
+	local long
+	mkdir "$M/T"
+	long=$(printf 'k%.0s' $(seq 250))
+	long=$long%+/${long::50}
+	echo x > "$M/T/.put/$long/f:q"
+	[ "$(cat "$M/T/$long/f:q")" = x ]
+	mkdir -p "$M/T/.put/$long/f/$long"
+	echo y > "$M/T/.put/$long/f/$long/latest"
+	[ "$(cat "$M/T/$long/f/$long/latest")" = y ]
+	rm -r "$M/T/.put/${long%%/*}"
+	[ -z "$(ls "$M/T")" ]
+}
+
+@test "views, snapshots and a mount for reading have none to write into" {
+	mkdir "$M/T"
+	echo x > "$M/T/.put/r/f:q"
+	mkdir "$M/T/.snapshot/s"
+	[ ! -e "$M/T/.snapshot/s/.put" ]
+	[ ! -e "$M/T/.at/now/.put" ]
+	run ! bash -c "echo y > '$M/T/.put/r/.at/now/f/q'"
+	remount_store -o ro
+	run ! bash -c "echo y > '$M/T/.put/r/f:q'"
+	[ "$(cat "$M/T/.put/r/f:q")" = x ]
+}
+
+@test "a fixed table refuses other families there, too" {
+	mkdir "$M/T"
+	printf 'family f\n' > "$M/T/.schema"
+	run ! bash -c "echo x > '$M/T/.put/r/g:q'"
+	run ! mkdir "$M/T/.put/r/g"
+	echo x > "$M/T/.put/r/f:q"
+	[ "$(ls "$M/T/r")" = f ]
+}
