@@ -161,6 +161,29 @@ static bool canonical(struct bytes key, size_t from, struct bytes name,
 	return len == name.len;
 }
 
+/* Takes what marks a piece off the name. */
+static bool take_piece_mark(struct bytes *name)
+{
+	if (name->len < 2 || memcmp(name->data + name->len - 2, "%+", 2))
+		return false;
+	name->len -= 2;
+	return true;
+}
+
+static bool is_empty_key(struct bytes name)
+{
+	return name.len == 1 && name.data[0] == '%';
+}
+
+int name_append(struct bytes name, struct buf *key, bool *more)
+{
+	*more = false;
+	if (is_empty_key(name))
+		return 0;
+	*more = take_piece_mark(&name);
+	return name_unescape(name, key);
+}
+
 int name_join(struct bytes name, struct buf *key, bool *more)
 {
 	size_t from = key->len;
@@ -175,15 +198,12 @@ int name_join(struct bytes name, struct buf *key, bool *more)
 			   name.len);
 	if (name.len == 0)
 		return why(-EINVAL, "an empty name");
-	if (name.len == 1 && name.data[0] == '%') {
+	if (is_empty_key(name)) {
 		if (from)
 			return bad_name(name, "cannot end a longer key");
 		return 0;
 	}
-	if (name.len >= 2 && !memcmp(name.data + name.len - 2, "%+", 2)) {
-		*more = true;
-		name.len -= 2;
-	}
+	*more = take_piece_mark(&name);
 	r = name_unescape(name, key);
 	if (r < 0) {
 		key->len = from;

@@ -49,6 +49,11 @@ bool name_is_cut(struct bytes key, size_t pos);
  * component after it is refused.
  */
 int name_join(struct bytes name, struct buf *key, bool *more);
+/*
+ * The same for a component that name_join() has accepted behind these pieces:
+ * costs what @name is long, where name_join() looks at all of the key.
+ */
+int name_append(struct bytes name, struct buf *key, bool *more);
 /* As name_join() for names that are one component, @key replaced. */
 int name_decode(struct bytes name, struct buf *key);
 

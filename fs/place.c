@@ -28,9 +28,10 @@ int place_too_long(const char *what, size_t len, size_t max)
 }
 
 /* The component continues the row key. */
-static int add_row(struct place *p, struct bytes name, bool *more)
+static int add_row(struct place *p, struct bytes name, bool known, bool *more)
 {
-	int r = name_join(name, &p->hold, more);
+	int r = known ? name_append(name, &p->hold, more)
+		      : name_join(name, &p->hold, more);
 
 	if (r < 0)
 		return r;
@@ -57,6 +58,19 @@ static int add_family(struct place *p, struct bytes name)
 		point(p);
 	}
 	buf_free(&family);
+	return r;
+}
+
+/* The component, which a node bears, continues the qualifier. */
+static int append_qualifier(struct place *p, struct bytes name, bool *more)
+{
+	size_t before = p->hold.len;
+	int r = name_append(name, &p->hold, more);
+
+	if (r == 0) {
+		p->qualifier.len += p->hold.len - before;
+		point(p);
+	}
 	return r;
 }
 
@@ -160,7 +174,7 @@ bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back)
 	return true;
 }
 
-int place_descend(struct place *p, struct bytes name, uint8_t kind)
+int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 {
 	bool more = false;
 	int r = 0;
@@ -168,7 +182,7 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind)
 	switch (kind) {
 	case NODE_ROW:
 	case NODE_ROW_PIECE:
-		r = add_row(p, name, &more);
+		r = add_row(p, name, known, &more);
 		kind = more ? NODE_ROW_PIECE : NODE_ROW;
 		break;
 	case NODE_FAMILY:
@@ -177,7 +191,8 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind)
 	case NODE_COLUMN:
 	case NODE_COLUMN_PIECE:
 	case NODE_VALUE:
-		r = add_qualifier(p, name, &more);
+		r = known ? append_qualifier(p, name, &more)
+			  : add_qualifier(p, name, &more);
 		kind = more			    ? NODE_COLUMN_PIECE
 		       : p->view && p->view->has_at ? NODE_VALUE
 						    : NODE_COLUMN;
@@ -300,7 +315,8 @@ int place_of(struct fs *fs, uint64_t node, struct place *out)
 		uint8_t kind = c.names.data[end - 1];
 
 		end -= len + 2;
-		r = place_descend(out, bytes_of(c.names.data + end, len), kind);
+		r = place_descend(out, bytes_of(c.names.data + end, len), kind,
+				  true);
 	}
 	buf_free(&c.names);
 	return r;

@@ -256,7 +256,7 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 	out->ino = place_child_ino(
 		dir->kind == NODE_PUT ? place_table_ino(dir->table) : dir->ino,
 		name);
-	r = place_descend(out, name, (uint8_t)kind);
+	r = place_descend(out, name, (uint8_t)kind, false);
 	if (r == 0 && kind == NODE_TABLE)
 		r = dir->kind == NODE_ROOT ? open_table(fs, name, out)
 					   : open_snapshot(fs, dir, name, out);

@@ -8,9 +8,11 @@
 
 /*
  * Goes one component down: @p becomes its child @name, which is of @kind.
- * Kinds of pieces and wholes are told apart by the name.
+ * Kinds of pieces and wholes are told apart by the name. @known: a node bears
+ * the name, so that its spelling need not be judged again, which costs the
+ * length of the whole key for each of its pieces.
  */
-int place_descend(struct place *p, struct bytes name, uint8_t kind);
+int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known);
 /* "@-2": two versions before the newest; "@TIME": the newest of then. */
 bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back);
 /* -ENAMETOOLONG in words. */

@@ -76,7 +76,7 @@ static void a_name_over_255_bytes_is_too_long(void **state)
 static void round_trip(struct bytes key)
 {
 	struct name_part part;
-	struct buf joined = {0};
+	struct buf joined = {0}, appended = {0};
 	size_t pos = 0;
 	bool more;
 
@@ -92,10 +92,16 @@ static void round_trip(struct bytes key)
 				 0);
 		assert_int_equal(more, part.more);
 		assert_int_equal(joined.len, part.next);
+		assert_int_equal(name_append(bytes_of(part.text, part.len),
+					     &appended, &more),
+				 0);
+		assert_int_equal(more, part.more);
 		pos = part.next;
 	} while (part.more);
 	assert_true(bytes_eq(buf_bytes(&joined), key));
+	assert_true(bytes_eq(buf_bytes(&appended), key));
 	buf_free(&joined);
+	buf_free(&appended);
 }
 
 static void every_key_comes_back(void **state)
