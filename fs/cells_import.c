@@ -439,18 +439,32 @@ int cells_import_feed(struct cells_import *im, struct bytes data)
 	return 0;
 }
 
+/*
+ * What has come is not whole. The rows that are whole are applied; the last
+ * waits, since more may come: a child that a program makes closes the file too.
+ */
+static int unfinished(struct cells_import *im, int err)
+{
+	uint64_t line = im->lines + (im->partial.len != 0);
+	char reason[600];
+	int r;
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	r = cells_import_settle(im);
+	if (r < 0)
+		return r;
+	return why(err, "line %llu: %s", (unsigned long long)line, reason);
+}
+
 int cells_import_end(struct cells_import *im)
 {
 	int r;
 
 	if (im->failed)
 		return why(im->failed, "an earlier line was refused");
-	if (im->partial.len) {
-		im->lines++;
-		return fail_unread(im, why(-EINVAL,
-					   "the last line does not end in a "
-					   "newline: the stream is cut"));
-	}
 	r = cells_frame_done(&im->frame);
-	return r < 0 ? fail_unread(im, r) : apply(im, im->rows.nrows);
+	if (im->partial.len)
+		r = why(-EINVAL, "the last line does not end in a newline: the "
+				 "stream is cut");
+	return r < 0 ? unfinished(im, r) : apply(im, im->rows.nrows);
 }

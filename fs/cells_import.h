@@ -59,7 +59,7 @@ int cells_import_feed(struct cells_import *im, struct bytes data);
 int cells_import_settle(struct cells_import *im);
 /*
  * The end: the last row is applied; a line without newline and an export that
- * has not ended are -EINVAL.
+ * has not ended are -EINVAL, and may still go on.
  */
 int cells_import_end(struct cells_import *im);
 /* Lines read so far; after an error the number of the bad one. */

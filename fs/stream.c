@@ -302,7 +302,8 @@ int stream_flush(struct fs *fs, uint64_t fh)
 	pthread_mutex_lock(&s->lock);
 	if (s->fed) {
 		r = cells_import_end(s->import);
-		s->fed = false;
+		/* What is not whole is told at every close. */
+		s->fed = r < 0;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return r;

@@ -356,11 +356,10 @@ static int no_command(const char *given)
 	return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
 	const struct command *c;
 
-	descriptors_fill();
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
 	if (!strcmp(argv[1], "--version")) {
@@ -378,4 +377,20 @@ int main(int argc, char **argv)
 	}
 	c = find(argv[1]);
 	return c ? run(c, argc - 1, argv + 1) : no_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	descriptors_fill();
+	code = run_words(argc, argv);
+	/* Help, too, may find no room where it goes. */
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (code != EXIT_DONE)
+		return code;
+	fprintf(stderr, "cellctl: cannot write the output: %s\n",
+		strerror(errno));
+	return EXIT_STORE;
 }

@@ -77,9 +77,14 @@ int cmd_stats(struct request *rq)
 		return r < 0 ? fail_table(rq, rq->words[1], r)
 			     : print_held(&held);
 	}
-	for (unsigned i = 0;
-	     code == EXIT_DONE && store_stat(rq->store, i, &st) > 0; i++)
+	for (unsigned i = 0; code == EXIT_DONE; i++) {
+		r = store_stat(rq->store, i, &st);
+		if (r < 0)
+			return fail_store(rq->words[0]);
+		if (!r)
+			break;
 		code = print_stat(&st);
+	}
 	return code;
 }
 

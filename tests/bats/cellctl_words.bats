@@ -127,6 +127,10 @@ commands() {
 	ctl put "$STORE" t r d:q x
 	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t > /dev/full"
 	[[ $stderr == *"cannot write the output"* ]]
+	run -3 --separate-stderr bash -c "'$CELLCTL' help > /dev/full"
+	[[ $stderr == *"cannot write the output"* ]]
+	run -3 --separate-stderr bash -c "'$CELLCTL' scan --help > /dev/full"
+	[[ $stderr == *"cannot write the output"* ]]
 }
 
 @test "nothing is printed into the store where the output is closed" {

@@ -314,3 +314,37 @@ a_table() {
 	grep -q 'the export is damaged' "$M/.cellfs/errors"
 	unmount_store
 }
+
+@test "who starts programs while writing a stream is not told that it is cut" {
+	a_table
+	ctl export "$STORE" a > "$T/one"
+	M=$T/mnt
+	mount_store
+	mkdir "$M/b" "$M/c"
+	python3 - "$T/one" "$M/b/.cells" <<-'PY'
+	import os, subprocess, sys
+	text = open(sys.argv[1], "rb").read()
+	fd = os.open(sys.argv[2], os.O_WRONLY)
+	for i in range(0, len(text), 97):
+	    os.write(fd, text[i:i + 97])
+	    if i % 5 == 0:
+	        subprocess.run(["true"])
+	os.close(fd)
+	PY
+	ctl export "$M" b | grep -v "^$TAB" | cmp - <(grep -v "^$TAB" "$T/one")
+	# What is cut in the end is told at close, and its last row is not there.
+	python3 - "$M/c/.cells" <<-'PY'
+	import os, subprocess, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY)
+	os.write(fd, b"a\td:q\t1\tx\nb\td:q\t1\tx\nb\td:r")
+	subprocess.run(["true"])
+	try:
+	    os.close(fd)
+	except OSError as e:
+	    assert e.errno == 22, e
+	else:
+	    raise SystemExit("close said nothing")
+	PY
+	is "a d:q 1 x" cat "$M/c/.cells"
+	unmount_store
+}
