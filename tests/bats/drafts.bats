@@ -304,3 +304,64 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	assert seen['whole'] > 10 and seen['absent'] > 10, 'proves nothing'
 	EOF
 }
+
+@test "a value that is replaced is read whole, the old one or the new one" {
+	a_row
+	python3 - "$M/T/R" 3>&- <<-'EOF'
+	import os, sys, time
+	path = os.path.join(sys.argv[1], 'f:q')
+	size = 400000
+	def put(byte):
+	    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+	    for part in range(4):
+	        os.write(fd, byte * (size // 4))
+	    os.close(fd)
+	put(b'a')
+	end = time.monotonic() + 1.5
+	if os.fork() == 0:
+	    made = 0
+	    while time.monotonic() < end:
+	        made += 1
+	        put(bytes([97 + made % 26]))
+	    os._exit(0)
+	seen = set()
+	while time.monotonic() < end:
+	    with open(path, 'rb', buffering=0) as f:
+	        first = f.read(1)
+	        got = first
+	        while len(got) < size:
+	            more = f.read(50000)
+	            assert more, len(got)
+	            got += more
+	    assert got == first * size, "a part of another value"
+	    seen.add(first)
+	os.wait()
+	assert len(seen) > 3, 'proves nothing'
+	EOF
+}
+
+@test "a version can be mapped, shared too, an alias for oneself only" {
+	a_column
+	head -c 100000 /dev/urandom > "$T/value"
+	cp "$T/value" "$C/5"
+	python3 - "$T/value" "$C/5" "$M/T/.schema" "$C/latest" "$M/T/R/f:q" <<-'EOF'
+	import errno, mmap, sys
+	want = open(sys.argv[1], 'rb').read()
+	def mapped(path, flags, mode='rb', prot=mmap.PROT_READ):
+	    with open(path, mode) as f:
+	        return mmap.mmap(f.fileno(), 0, flags=flags, prot=prot)[:]
+	assert mapped(sys.argv[2], mmap.MAP_SHARED) == want
+	assert b'family' in mapped(sys.argv[3], mmap.MAP_SHARED)
+	for path in sys.argv[2], sys.argv[4], sys.argv[5]:
+	    assert mapped(path, mmap.MAP_PRIVATE) == want
+	for path, mode, prot in ((sys.argv[4], 'rb', mmap.PROT_READ),
+	                         (sys.argv[5], 'rb', mmap.PROT_READ),
+	                         (sys.argv[2], 'r+b', mmap.PROT_WRITE)):
+	    try:
+	        mapped(path, mmap.MAP_SHARED, mode, prot)
+	        assert False, path
+	    except OSError as e:
+	        assert e.errno == errno.ENODEV, e
+	EOF
+	cmp "$T/value" "$C/5"
+}

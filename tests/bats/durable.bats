@@ -82,11 +82,47 @@ on() {
 	EOF
 }
 
-@test "what nobody syncs is lost in a power cut, and a mount's end syncs" {
+# at_end ROW: it is on the disk that the ended daemon left.
+at_end() {
+	[ "$("$CELLCTL" get "$STORE.end" T "$1" f:q | cut -f 4)" = "$1" ]
+	rm -rf "$STORE.end"
+}
+
+@test "what nobody syncs is lost in a power cut" {
 	a_mount
 	put a
 	lost a
+}
+
+@test "syncfs, and sync without a file, never reach the daemon" {
+	a_mount
+	put a
+	sync -f "$M/T"
+	sync
+	lost a
+}
+
+@test "umount, SIGTERM, SIGINT and SIGHUP end with everything on disk" {
+	a_mount
+	put a
 	unmount_store
+	at_end a
+	local signal
+	# What bash starts in the background ignores SIGINT.
+	cat >"$T/daemon" <<-EOF
+	#!/bin/sh
+	exec env --default-signal=INT "$CELLFS" "\$@"
+	EOF
+	chmod +x "$T/daemon"
+	CELLFS=$T/daemon
+	for signal in TERM INT HUP; do
+		a_mount
+		put a
+		kill -$signal "$DAEMON"
+		wait "$DAEMON"
+		DAEMON=
+		at_end a
+	done
 }
 
 @test "fsync and fdatasync of a file open for reading sync what was written" {

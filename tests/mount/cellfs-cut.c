@@ -6,7 +6,8 @@
  * The store lies on a simulated disk (tests/sim) and has no threads of its
  * own, so that nothing is synced but what a request asks for. On SIGUSR1 the
  * disk is written as a power cut would leave it that loses all it may: to the
- * directory STORE.cut, which appears whole, and the daemon goes on.
+ * directory STORE.cut, which appears whole, and the daemon goes on. When the
+ * daemon has ended, such an image is in STORE.end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 
 static struct {
 	struct os *os;
-	char whole[4096], parts[4096]; /* STORE.cut, STORE.cut~ */
+	char whole[4096], end[4096], parts[4096]; /* .cut, .end, .cut~ */
 } cut;
 
 static void die(const char *what)
@@ -66,7 +67,7 @@ static int copy_file(void *arg, const char *name)
 	return 0;
 }
 
-static void write_image(void)
+static void write_image(const char *as)
 {
 	struct os *image = sim_after_power_loss(cut.os);
 	struct os_dir *dir;
@@ -78,8 +79,8 @@ static void write_image(void)
 		die("the image");
 	os_dir_close(dir);
 	sim_free(image);
-	if (rename(cut.parts, cut.whole))
-		die(cut.whole);
+	if (rename(cut.parts, as))
+		die(as);
 }
 
 static void *wait_for_cuts(void *set)
@@ -87,7 +88,7 @@ static void *wait_for_cuts(void *set)
 	int number;
 
 	while (!sigwait(set, &number))
-		write_image();
+		write_image(cut.whole);
 	return NULL;
 }
 
@@ -99,6 +100,7 @@ static int open_on_sim(const char *path, const struct store_options *o,
 	pthread_t thread;
 
 	snprintf(cut.whole, sizeof(cut.whole), "%s.cut", path);
+	snprintf(cut.end, sizeof(cut.end), "%s.end", path);
 	snprintf(cut.parts, sizeof(cut.parts), "%s.cut~", path);
 	cut.os = sim_new(1);
 	so.os = cut.os;
@@ -115,5 +117,9 @@ static int open_on_sim(const char *path, const struct store_options *o,
 
 int main(int argc, char **argv)
 {
-	return mount_main(argc, argv, open_on_sim);
+	int code = mount_main(argc, argv, open_on_sim);
+
+	if (cut.os)
+		write_image(cut.end);
+	return code;
 }
