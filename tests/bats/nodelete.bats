@@ -65,18 +65,22 @@ versions 2" > "$T/s"; cp --remove-destination "$T/s" "$M/T/.schema"'
 	'cells "$T/l" "r f:q   delete-column"; ctl import "$M" T < "$T/l"'
 )
 
+# The schema by cellctl: rm -r has taken the file out of sight for a moment.
+said() {
+	cat "$M/T/.cells"
+	ctl describe "$M" T
+}
+
 # try_all: none of them succeeds, and nothing has changed.
 try_all() {
 	local way
-	ctl export "$M" T > "$T/before"
-	ctl describe "$M" T >> "$T/before"
+	said > "$T/before"
 	for way in "${ways[@]}"; do
 		(eval "$way") > "$T/out" 2>&1 && {
 			echo "it is done: $way"
 			return 1
 		}
-		ctl export "$M" T > "$T/after"
-		ctl describe "$M" T >> "$T/after"
+		said > "$T/after"
 		diff "$T/before" "$T/after" || {
 			echo "$way"
 			return 1
