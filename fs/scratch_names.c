@@ -34,6 +34,7 @@ static const struct pattern {
 	{.tail = ".lock"}, /* git */
 	{.tail = ".swp"},
 	{.tail = ".o", .random_min = 6, .random_max = 6}, /* patch */
+	{.tail = ".r", .random_min = 6, .random_max = 6}, /* patch */
 	{"sed", "", 6, 6, .exact = true},		  /* sed -i */
 	{"tmp", "", 6, 8, .exact = true},		  /* Python */
 	{"tmp.", "", 6, 10, .exact = true},		  /* mktemp(1) */
@@ -112,6 +113,7 @@ static const char *where_to(uint8_t level)
 		return "the root holds only tables: a value lives at "
 		       "TABLE/ROW/FAMILY:QUALIFIER";
 	case NODE_TABLE:
+	case NODE_PUT:
 	case NODE_ROW_PIECE:
 		return "a table holds only rows: a value lives at "
 		       "ROW/FAMILY:QUALIFIER";
