@@ -35,7 +35,6 @@ refused() {
 	a_column
 	refused "$no" TABLE/ROW/FAMILY:QUALIFIER touch "$M/notes"
 	refused "$no" ROW/FAMILY:QUALIFIER touch "$M/T/notes"
-	refused "$no" "" touch "$M/T/.put/notes"
 	refused "$no" FAMILY:QUALIFIER bash -c "echo x > '$M/T/R/README'"
 	refused "$no" QUALIFIER/latest cp /etc/hostname "$M/T/R/f/report.txt"
 	refused "$no" latest touch "$C/notes"
