@@ -57,7 +57,6 @@ a_table() {
 		says 3 "line 2: $text" import --json --create "$STORE" x \
 			< <(printf '%s\n%s\n' "$good" "$bad")
 		[[ $stderr == *"0 cells before that are applied"* ]]
-		run -1 ctl exists "$STORE" x
 	done <<-EOF
 	the line is no JSON object	nonsense
 	the line is no JSON object	[1]
@@ -77,6 +76,7 @@ a_table() {
 	the object is neither	{"cells":1}
 	the object is neither	{"export":1,"row":"a"}
 	EOF
+	run -1 ctl exists "$STORE" x
 }
 
 @test "import: a stream that is cut is named, and what was applied" {
@@ -109,7 +109,7 @@ a_table() {
 	ctl export "$STORE" a > "$T/one"
 	local at
 	# The head's first line, its last, each cell, the end.
-	for at in 1 16 17 18 19 20; do
+	for at in 1 16 18 20; do
 		sed "${at}d" "$T/one" > "$T/bad"
 		says 3 "" import "$STORE" a < "$T/bad"
 		[[ $stderr == *export* ]]
@@ -266,17 +266,21 @@ a_table() {
 }
 
 @test "a row that is more than one act can be is restored" {
-	ctl create "$STORE" a d
-	seq 1 150000 | awk -v OFS='\t' '{ print "wide", "d:" $1, 7,
-		"a value of thirty bytes or so" }' > "$T/cells"
-	ctl import "$STORE" a < "$T/cells" 2> "$T/said"
-	ctl export "$STORE" a > "$T/one"
+	local i value
+	value=$(head -c 3000000 /dev/zero | tr '\0' x)
+	for i in 1 2 3 4 5 6; do
+		printf 'wide\td:%d\t7\t%s\n' "$i" "$value"
+	done > "$T/cells"
+	ctl import "$STORE" t < "$T/cells" 2> "$T/said"
+	ctl export "$STORE" t > "$T/one"
 	M=$T/mnt
 	mount_store
+	# By a mount no more than 16 MiB of a row go at once.
+	run -3 ctl import --create "$M" a < "$T/cells"
 	ctl import --create "$M" b < "$T/one" 2> "$T/said"
-	[ "$(cat "$T/said")" = "150000 cells" ]
+	[ "$(cat "$T/said")" = "6 cells" ]
 	ctl export "$M" b | cmp - "$T/one"
-	ctl copy "$M" a c 2> "$T/said"
+	ctl copy "$M" t c 2> "$T/said"
 	ctl export "$STORE" c | cmp - "$T/one"
 	unmount_store
 }

@@ -170,3 +170,22 @@ refuses() {
 	run -1 mounted store /proc
 	[[ $output == *"another filesystem (proc)"* ]]
 }
+
+@test "a demo that could be loaded in half only is not there" {
+	mkdir bin
+	cat >bin/apt-cache <<-'EOF'
+	#!/bin/sh
+	printf 'Package: a\nVersion: 1\n\nPackage: b\nVersion: 2\n\n'
+	[ ! -e fail ] || exit 100
+	EOF
+	chmod +x bin/apt-cache
+	touch fail
+	PATH=$T/bin:$PATH run -1 mounted --demo store mnt
+	[[ $output == *"the package index could not be loaded"* ]]
+	run ! mountpoint -q mnt
+	run -1 "$CELLCTL" exists store debian
+	rm fail
+	PATH=$T/bin:$PATH run -0 mounted --demo store mnt
+	[ "$(ls mnt/debian | tr '\n' ' ')" = "a b " ]
+	run -0 mounted -u mnt
+}
