@@ -99,13 +99,17 @@ static bool is_opener(const struct writer *w, pid_t asker)
 	return access(path, F_OK) == 0;
 }
 
-/* fstat(2) comes without the handle, so what its process writes is meant. */
-static bool is_asked(const struct writer *w, const struct writer *handle,
-		     pid_t asker)
+/* The size of the draft, and whether others see something else. */
+static int size_of(struct writer *w, uint64_t *size, bool *fresh)
 {
-	if (handle)
-		return w == handle;
-	return (w->dirty || w->owed) && is_opener(w, asker);
+	int r = 0;
+
+	pthread_mutex_lock(&w->lock);
+	*fresh = w->dirty || w->owed;
+	if (w->type != WRITER_SCRATCH)
+		r = writer_draft_size(w, size);
+	pthread_mutex_unlock(&w->lock);
+	return r;
 }
 
 int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
@@ -114,28 +118,30 @@ int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
 	struct writer *handle =
 		fh ? handles_get(fs->handles, fh, HANDLE_WRITER) : NULL;
 	struct writer *w, *next;
-	bool found = false;
 	int r = 0;
 
-	for (w = writer_next(fs, p->node, NULL); w && !found && r >= 0;
-	     w = next) {
+	for (w = writer_next(fs, p->node, NULL); w; w = next) {
+		bool own = handle ? w == handle : is_opener(w, asker);
+		bool fresh = false, best;
 		uint64_t size = 0;
 		int has = 0;
 
-		pthread_mutex_lock(&w->lock);
-		found = w->type != WRITER_SCRATCH && is_asked(w, handle, asker);
-		/* Of an unlinked file any will do. */
-		if (found || p->detached)
-			has = writer_draft_size(w, &size);
-		pthread_mutex_unlock(&w->lock);
-		if (has > 0)
+		/* Nobody else waits for a writer that waits for the disk. */
+		if (own || p->detached)
+			has = size_of(w, &size, &fresh);
+		/*
+		 * fstat(2) comes without the handle: what its process wrote
+		 * and did not publish is meant. Of an unlinked file any will
+		 * do, as there is nothing else.
+		 */
+		best = own && (handle || fresh);
+		if (has > 0 && (best || (p->detached && !r)))
 			set_size(st, size);
-		r = has ? has : r;
-		next = writer_next(fs, p->node, w);
+		if (has < 0 || best || p->detached)
+			r = has ? has : r;
+		next = best || has < 0 ? NULL : writer_next(fs, p->node, w);
 		writer_unref(w);
 	}
-	if (w)
-		writer_unref(w);
 	return r;
 }
 
