@@ -379,11 +379,40 @@ static int keep_directories(struct fs *fs, const struct upkeep_column *at,
 	return r == -ESTALE ? r : 0;
 }
 
+/* Has the column of the version, or of latest, one more that is seen? */
+static bool has_another(const struct place *p)
+{
+	struct column_name column = {.family = p->family,
+				     .qualifier = p->qualifier};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.keys_only = true,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+		.columns = &column,
+		.ncolumns = 1,
+	};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int others = p->kind == NODE_LATEST ? -1 : 0;
+
+	if (scan_open(fstable_table(p->table), &spec, &sc) < 0)
+		return false;
+	while (others < 1 && scan_next(sc, &cell) > 0)
+		others += p->kind == NODE_LATEST || cell.ts != p->ts;
+	scan_close(sc);
+	return others == 1;
+}
+
 uint64_t upkeep_delete_begin(struct fs *fs, const struct place *p)
 {
 	struct upkeep_column at = upkeep_column(fs, p);
 	uint64_t turn = overlay_delete_begin(fs->overlay, p->row);
 
+	/* Another delete, which may take the rest, begins behind this one. */
+	if (turn && p->kind != NODE_ALIAS && has_another(p))
+		return turn;
 	for (int tries = 0; tries < 10; tries++)
 		if (keep_directories(fs, &at, p->kind == NODE_ALIAS, turn) == 0)
 			break;

@@ -156,6 +156,137 @@ static void overlay_keeps_nodes_that_the_kernel_forgot(void **state)
 	nodes_free(ns);
 }
 
+static bool has(struct overlay *ov, const char *name)
+{
+	return overlay_find(ov, 1, str(name), NULL) > 0;
+}
+
+/* Asks the store, so to speak, and settles the row's directory. */
+static void look_and_settle(struct overlay *ov, void (*meanwhile)(void *))
+{
+	uint64_t turns = overlay_deletes(ov, str("r"));
+
+	if (meanwhile)
+		meanwhile(ov);
+	overlay_settle(ov, 1, str("r"), str("r"), turns);
+}
+
+static void begin(void *ov)
+{
+	overlay_delete_begin(ov, str("r"));
+}
+
+static void end(void *ov)
+{
+	overlay_delete_end(ov, str("r"));
+}
+
+static void overlay_settles_only_what_no_delete_counts_on(void **state)
+{
+	struct overlay *ov;
+	struct nodes *ns;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	assert_int_equal(add(ov, ns, "r", str("r")), 0);
+	look_and_settle(ov, begin);
+	assert_true(has(ov, "r"));
+	/* One is under way. */
+	look_and_settle(ov, NULL);
+	assert_true(has(ov, "r"));
+	/* It ended behind the look. */
+	look_and_settle(ov, end);
+	assert_true(has(ov, "r"));
+	overlay_list_begin(ov, 1);
+	look_and_settle(ov, NULL);
+	assert_true(has(ov, "r"));
+	overlay_list_end(ov, 1);
+	look_and_settle(ov, NULL);
+	assert_false(has(ov, "r"));
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
+static void overlay_retracts_what_only_a_failed_delete_added(void **state)
+{
+	struct overlay_entry e = {.kind = NODE_ROW, .ino = 7, .name = "r"};
+	struct overlay *ov;
+	struct nodes *ns;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	e.node = enter(ns, 1, "r", NODE_ROW);
+	e.added_by = overlay_delete_begin(ov, str("r"));
+	assert_true(e.added_by);
+	assert_int_equal(overlay_add(ov, 1, str("r"), &e), 0);
+	/* A second that counts on it has no number of its own. */
+	assert_int_equal(overlay_delete_begin(ov, str("r")), 0);
+	overlay_delete_end(ov, str("r"));
+	overlay_delete_end(ov, str("r"));
+	overlay_retract(ov, 1, str("r"), str("r"), e.added_by);
+	assert_true(has(ov, "r"));
+	assert_true(overlay_remove(ov, 1, str("r")));
+
+	e.added_by = overlay_delete_begin(ov, str("r"));
+	assert_int_equal(overlay_add(ov, 1, str("r"), &e), 0);
+	overlay_delete_end(ov, str("r"));
+	overlay_retract(ov, 1, str("r"), str("r"), e.added_by);
+	assert_false(has(ov, "r"));
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
+static void overlay_removes_a_directory_with_what_is_implied(void **state)
+{
+	struct overlay_entry e = {.kind = NODE_FAMILY, .ino = 8, .name = "f"};
+	struct overlay_entry row;
+	struct overlay *ov;
+	struct nodes *ns;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	assert_int_equal(add(ov, ns, "r", str("r")), 0);
+	assert_int_equal(overlay_find(ov, 1, str("r"), &row), 1);
+	e.node = enter(ns, row.node, "f", NODE_FAMILY);
+	assert_int_equal(overlay_add(ov, row.node, str("f"), &e), 0);
+	assert_int_equal(overlay_rmdir(ov, 1, str("r"), row.node), -ENOTEMPTY);
+	assert_true(overlay_remove(ov, row.node, str("f")));
+	e.implied = true;
+	assert_int_equal(overlay_add(ov, row.node, str("f"), &e), 0);
+	assert_int_equal(overlay_rmdir(ov, 1, str("r"), row.node), 0);
+	assert_int_equal(overlay_count(ov), 0);
+	/* Nothing is added in what was removed. */
+	assert_int_equal(overlay_add(ov, row.node, str("f"), &e), -ESTALE);
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
+static void overlay_renames_onto_another_without_a_gap(void **state)
+{
+	struct overlay_entry e, to = {.kind = NODE_ROW, .ino = 9, .name = "b"};
+	struct overlay *ov;
+	struct nodes *ns;
+	uint64_t found;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	assert_int_equal(add(ov, ns, "a", str("a")), 0);
+	assert_int_equal(add(ov, ns, "b", str("b")), 0);
+	assert_int_equal(overlay_find(ov, 1, str("a"), &e), 1);
+	to.node = e.node;
+	assert_int_equal(overlay_rename(ov, 1, str("none"), 1, str("b"), &to),
+			 -ENOENT);
+	assert_int_equal(overlay_rename(ov, 1, str("a"), 1, str("b"), &to), 0);
+	assert_false(has(ov, "a"));
+	assert_int_equal(overlay_count(ov), 1);
+	assert_int_equal(overlay_find(ov, 1, str("b"), &e), 1);
+	assert_int_equal(e.node, to.node);
+	assert_int_equal(nodes_find(ns, 1, str("b"), &found), 1);
+	assert_int_equal(found, to.node);
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
 /* -- scratch ------------------------------------------------------------- */
 
 static void scratch_lives_while_named_or_held(void **state)
@@ -263,6 +394,12 @@ int main(void)
 		cmocka_unit_test(names_come_in_order_whatever_was_removed),
 		cmocka_unit_test(overlay_lists_by_key_and_finds_by_name),
 		cmocka_unit_test(overlay_keeps_nodes_that_the_kernel_forgot),
+		cmocka_unit_test(overlay_settles_only_what_no_delete_counts_on),
+		cmocka_unit_test(
+			overlay_retracts_what_only_a_failed_delete_added),
+		cmocka_unit_test(
+			overlay_removes_a_directory_with_what_is_implied),
+		cmocka_unit_test(overlay_renames_onto_another_without_a_gap),
 		cmocka_unit_test(scratch_lives_while_named_or_held),
 		cmocka_unit_test(retired_scratch_speaks_no_more_for_its_node),
 		cmocka_unit_test(scratch_is_bounded),
