@@ -525,16 +525,20 @@ int visible_next(struct visible *v)
 			r = next_alive(v);
 			if (r > 0 && v->streak)
 				end_streak(v, &e->qualifier);
-			if (r != 0)
+			if (r != 0) {
+				v->has_hidden = false;
 				return r;
+			}
 		}
-		if (v->done)
+		if (v->done) {
+			end_streak(v, NULL);
 			return 0;
+		}
 		r = step(v);
 		if (r <= 0) {
 			v->done = true;
-			if (r == 0 && v->streak)
-				end_streak(v, NULL);
+			v->has_hidden &= r == 0;
+			end_streak(v, NULL);
 			return r;
 		}
 		v->streak++;
