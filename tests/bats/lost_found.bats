@@ -1,6 +1,11 @@
 # What is scratch at unmount is kept beside the store, and said.
 load helper
 
+teardown() {
+	[ -z "${DAEMON:-}" ] || unmount_store
+	! mountpoint -q "$T/disk" || umount "$T/disk"
+}
+
 # ended [TEXT...]: the daemon has ended with 0 and said these words.
 ended() {
 	local code=0 text
@@ -114,4 +119,25 @@ a	b"
 	mount_store
 	[ "$(ls "$C")" = 5 ]
 	[ ! -e "$STORE/lost+found" ]
+}
+
+@test "on a full disk what finds no room is lost, and said; the rest is kept" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may mount"
+	unmount_store
+	mkdir "$T/disk"
+	mount -t tmpfs -o size=16m none "$T/disk"
+	STORE=$T/disk/store
+	mount_store
+	a_column
+	echo x > "$C/5"
+	head -c 4M /dev/zero > "$C/big.tmp"
+	echo small > "$C/small.tmp"
+	cat /dev/zero > "$T/disk/fill" || true
+	truncate -s -1M "$T/disk/fill"
+	ended "big.tmp (4194304 bytes) is lost: " "No space left" \
+		"small.tmp is kept as" "1 file, 6 bytes"
+	[ "$(kept)" -eq 1 ]
+	rm "$T/disk/fill"
+	mount_store
+	[ "$(cat "$C/5")" = x ]
 }
