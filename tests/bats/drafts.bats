@@ -365,3 +365,34 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	EOF
 	cmp "$T/value" "$C/5"
 }
+
+@test "a listing and a stream show the moment of their opening" {
+	mkdir "$M/T"
+	seq -f 'r%05g	f:q		x' 2000 > "$M/T/.cells"
+	python3 - "$M/T" <<-'EOF'
+	import os, sys
+	table = sys.argv[1]
+	stream = open(table + '/.cells', 'rb', buffering=0)
+	listing = os.scandir(table)
+	first = next(listing).name
+	with open(table + '/.cells', 'w') as f:
+	    for row in 'a', 'r01000x', 'z':
+	        f.write(row + '\tf:q\t\ty\n')
+	with open(table + '/r01500/f:q', 'w') as f:
+	    f.write('changed')
+	os.unlink(table + '/r01700/f:q')
+	text = b''
+	while True:
+	    part = stream.read(4096)
+	    if not part:
+	        break
+	    text += part
+	lines = text.splitlines()
+	assert len(lines) == 2000, len(lines)
+	assert all(line.endswith(b'\tx') for line in lines)
+	rows = [first] + [e.name for e in listing]
+	rows = [r for r in rows if not r.startswith('.')]
+	assert 'z' not in rows and 'r01000x' not in rows
+	assert len(rows) == 2000, len(rows)
+	EOF
+}

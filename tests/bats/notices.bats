@@ -106,3 +106,16 @@ told() {
 	done
 	[ "$own" -eq 1 ]
 }
+
+@test "a version that newer ones push out is gone, though it was looked at" {
+	a_column
+	local i
+	for i in 1 2 3; do echo "$i" > "$C/$i"; done
+	stat "$C/1" "$C/2" > /dev/null
+	echo 4 > "$C/4"
+	gone() { [ ! -e "$C/$1" ]; }
+	settled gone 1
+	stat "$C/2" > /dev/null
+	echo 5 > "$M/T/R/f:q"
+	settled gone 2
+}
