@@ -228,6 +228,7 @@ at_end() {
 	put g
 	sync "$M/.cellfs/stats"
 	kept g
+	rm -r "$M/T/.tmp" "$M/T/.stage/r"
 }
 
 @test "a write to .cellfs/sync syncs" {
@@ -343,6 +344,7 @@ at_end() {
 	printf c > "$M/T/.stage/c/f:q"
 	mv "$M/T/.stage/c" "$M/T/c"
 	kept c
+	rm "$M/T/a/.tmp"
 }
 
 @test "tables, schemas and snapshots are on disk when they are made" {
