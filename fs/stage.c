@@ -176,14 +176,54 @@ static void become(struct fs *fs, uint64_t parent, uint64_t node,
 	scratch_retire(fs->writes->scratch, node);
 }
 
+/*
+ * What is in memory beneath the row that was there is beneath the staged one's
+ * node now, which has its name.
+ */
+static void carry(struct fs *fs, uint64_t from, uint64_t to)
+{
+	struct overlay_entry e;
+	struct buf key = {0};
+	uint64_t was;
+
+	while (overlay_next(fs->overlay, from, NULL, &e, &key) > 0) {
+		was = e.node;
+		if (e.kind == NODE_SCRATCH || e.kind == NODE_SCRATCH_DIR) {
+			if (overlay_rename(fs->overlay, from, bytes_str(e.name),
+					   to, buf_bytes(&key), &e) == 0)
+				continue;
+		} else if (nodes_enter(fs->nodes, to, bytes_str(e.name), e.kind,
+				       e.ino, NULL, &e.node) == 0) {
+			(void)overlay_add(fs->overlay, to, buf_bytes(&key), &e);
+			carry(fs, was, e.node);
+			nodes_forget(fs->nodes, e.node, 1);
+		}
+		overlay_remove(fs->overlay, from, bytes_str(e.name));
+	}
+	buf_free(&key);
+}
+
+static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
+		    uint64_t node)
+{
+	struct overlay_entry e = {
+		.node = node, .ino = row->ino, .kind = row->kind};
+
+	memcpy(e.name, row->name, sizeof(e.name));
+	overlay_remove(fs->overlay, dir, bytes_str(e.name));
+	(void)overlay_add(fs->overlay, dir, upkeep_key(row), &e);
+}
+
 /* The kernel's nodes are of the row from now on; children after parents. */
 static void settle(struct stage *s, const struct place *from,
 		   const struct place *to, uint64_t to_dir)
 {
 	struct fs *fs = s->fs;
+	uint64_t was = 0;
 
 	changes_row(&fs->changes, to->row);
 	become(fs, from->parent, from->node, from->name);
+	nodes_find(fs->nodes, to_dir, bytes_str(to->name), &was);
 	overlay_remove(fs->overlay, to_dir, bytes_str(to->name));
 	nodes_rename(fs->nodes, from->parent, bytes_str(from->name), to_dir,
 		     bytes_str(to->name), to->kind, to->ino);
@@ -205,6 +245,11 @@ static void settle(struct stage *s, const struct place *from,
 		/* Its name was a scratch file's, believed for longer. */
 		invalidate_entry(fs->invalidator, it->parent, name);
 	}
+	if (was)
+		carry(fs, was, from->node);
+	/* Who deletes beside may have found neither entry nor node. */
+	if (upkeep_has_cells(fs, to) == 0)
+		add_row(fs, to, to_dir, from->node);
 }
 
 int stage_put(struct fs *fs, const struct place *from, const struct place *to,

@@ -55,6 +55,22 @@ a_staged_row() {
 	[ "$(cat "$M/T/R/f:kept")" = kept ]
 }
 
+@test "directories that mkdir made in a row stay when a staged one comes" {
+	mkdir -p "$M/T/R/f/q" "$M/T/R/g"
+	echo note > "$M/T/R/g/.note.tmp"
+	mkdir -p "$M/T/.stage/R/f/q2"
+	echo x > "$M/T/.stage/R/f/q2/latest"
+	mv -T "$M/T/.stage/R" "$M/T/R"
+	[ "$(ls "$M/T/R" | tr '\n' ' ')" = "f g " ]
+	[ "$(ls "$M/T/R/f" | tr '\n' ' ')" = "q q2 " ]
+	rm "$M/T/R/f/q2/latest"
+	echo y > "$M/T/R/f/q/latest"
+	[ "$(cat "$M/T/R/f:q" "$M/T/R/g/.note.tmp")" = "y
+note" ]
+	rm -r "$M/T/R"
+	[ -z "$(ls "$M/T")" ]
+}
+
 @test "what cannot be a row stays staged, and the table unchanged" {
 	a_staged_row
 	echo note > "$M/T/.stage/R/f/note"
