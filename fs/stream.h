@@ -10,7 +10,10 @@
  * or that the store would refuse, fails the write(2) that brought it and every
  * later one; its number and reason are in .cellfs/errors.
  *
- * The size is 0 to stat(2); reads and writes bypass the page cache.
+ * The size is 0 to stat(2), also of a stream that was read and whose size is
+ * known: fstat(2) comes without the handle, so that it could be told the size
+ * of another moment than that of the stream that is open, where tar and rsync
+ * would cut it. Reads and writes bypass the page cache.
  */
 #ifndef CELLFS_FS_STREAM_H
 #define CELLFS_FS_STREAM_H
