@@ -92,14 +92,20 @@ static int add_part(struct buf *out, struct bytes part)
 	return r < 0 ? r : buf_append(out, part.data, part.len);
 }
 
+/* What the coordinates of all versions of a row begin with. */
+static int row_of(const struct fstable *ft, struct bytes row, struct buf *out)
+{
+	uint64_t table = fstable_id(ft);
+	int r = buf_append(out, &table, sizeof(table));
+
+	return r < 0 ? r : add_part(out, row);
+}
+
 /* Of a version: what no other has. */
 static int coordinates(const struct place *p, int64_t ts, struct buf *out)
 {
-	uint64_t table = fstable_id(p->table);
-	int r = buf_append(out, &table, sizeof(table));
+	int r = row_of(p->table, p->row, out);
 
-	if (r == 0)
-		r = add_part(out, p->row);
 	if (r == 0)
 		r = add_part(out, p->family);
 	if (r == 0)
@@ -254,6 +260,44 @@ int moved_from(struct fs *fs, uint64_t node, struct place *from)
 		place_release(from);
 	/* The table may have gone. */
 	return r == -ENOENT ? 0 : r;
+}
+
+/* The node of the first version behind @at that begins with @row, or 0. */
+static uint64_t next_of_row(struct moved *mv, struct bytes row, struct buf *at)
+{
+	struct sorted_node *n;
+	uint64_t node = 0;
+
+	pthread_mutex_lock(&mv->lock);
+	n = sorted_next(&mv->names, no_dir(), true, buf_bytes(at));
+	if (n && bytes_has_prefix(sorted_name(n), row) &&
+	    buf_set(at, sorted_name(n)) == 0)
+		node = by_name_version(n)->node;
+	pthread_mutex_unlock(&mv->lock);
+	return node;
+}
+
+void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row)
+{
+	struct moved *mv = moved_of(fs);
+	struct buf prefix = {0}, at = {0};
+	struct place from;
+	uint64_t node;
+
+	if (!mv->count)
+		return;
+	if (row_of(ft, row, &prefix) == 0 &&
+	    buf_set(&at, buf_bytes(&prefix)) == 0)
+		while ((node = next_of_row(mv, buf_bytes(&prefix), &at))) {
+			int r = moved_from(fs, node, &from);
+
+			if (r == 0)
+				moved_forget(fs, node);
+			else if (r > 0)
+				place_release(&from);
+		}
+	buf_free(&prefix);
+	buf_free(&at);
 }
 
 bool moved_holds(struct fs *fs, uint64_t node, struct bytes content)

@@ -44,6 +44,11 @@ bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
 /* The version @p was put: it is shown again, and nobody's to delete. */
 void moved_written(struct fs *fs, const struct place *p);
 /*
+ * Cells of the row were changed other than by files: a version that is not as
+ * it was moved is shown again.
+ */
+void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row);
+/*
  * The version whose new name @node is, as long as the store has it as it was:
  * 1 and *from, to be released; 0; an error.
  */

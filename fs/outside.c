@@ -282,8 +282,10 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 	for (size_t i = 0; i < n; i++)
 		changes_row(&fs->changes, rows[i].row);
 	ft = known(fs, t, &table);
-	for (size_t i = 0; ft && i < n; i++)
+	for (size_t i = 0; ft && i < n; i++) {
+		moved_row_changed(fs, ft, rows[i].row);
 		row_settled(fs, ft, table, &rows[i]);
+	}
 	for (size_t i = 0; i < note->count; i++)
 		tell_version(fs, note->old[i].column, note->old[i].ts);
 	fstable_unref(ft);

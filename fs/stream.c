@@ -8,6 +8,7 @@
 
 #include "fs/cells.h"
 #include "fs/cells_import.h"
+#include "fs/moved.h"
 #include "fs/view.h"
 
 struct stream {
@@ -79,6 +80,7 @@ static void row_applied(void *arg, struct bytes row)
 	uint64_t node = 0;
 
 	changes_row(&fs->changes, row);
+	moved_row_changed(fs, s->place.table, row);
 	name_part(row, 0, &part);
 	name = bytes_of(part.text, part.len);
 	if (nodes_find(fs->nodes, s->table_node, name, &node) > 0 ||

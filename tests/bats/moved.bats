@@ -138,13 +138,18 @@ listed() {
 	[ ! -e "$M/T/R" ]
 }
 
-@test "what others wrote in its place is not deleted with it" {
+@test "what others wrote in its place is seen, and not deleted with it" {
 	a_column
-	echo one > "$C/5"
-	mv "$C/5" "$C/5.bak"
+	for n in 5 6 7; do
+		echo one > "$C/$n"
+		mv "$C/$n" "$C/$n.bak"
+	done
 	"$CELLCTL" put "$M" T R f:q anew 5
-	rm "$C/5.bak"
-	[ "$(cat "$C/5")" = anew ]
+	printf 'R\tf:q\t6\tstreamed\n' > "$M/T/.cells"
+	[ "$(cat "$C/5" "$C/6" | tr '\n' ' ')" = "anewstreamed" ]
+	[ "$(listed "$C")" = "5 5.bak 6 6.bak 7.bak " ]
+	rm "$C"/*.bak
+	[ "$(listed "$C")" = "5 6 " ]
 }
 
 @test "at unmount it is a version again, and no copy is left" {
