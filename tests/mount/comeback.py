@@ -17,6 +17,7 @@ CELLCTL, MOUNT = sys.argv[1:]
 TABLE = MOUNT + "/T"
 OLD = "1700000000000"
 LATER = "1800000000000"
+MORE = "more\n"
 
 
 def write(path, text):
@@ -172,7 +173,7 @@ def not_empty(row):
 
 def not_full(row, text="new\n"):
     try:
-        if row.name not in os.listdir(TABLE):
+        if text != MORE and row.name not in os.listdir(TABLE):
             return "the row is not listed"
         if "f" not in os.listdir(row.path):
             return "the family is not listed"
@@ -193,10 +194,10 @@ def not_full(row, text="new\n"):
 
 def not_writable(row):
     try:
-        write(row.at("f/q/latest"), "more\n")
+        write(row.at("f/q/latest"), MORE)
     except OSError as e:
         return str(e)
-    return not_full(row, "more\n")
+    return not_full(row, MORE)
 
 
 def make(row):
