@@ -14,6 +14,40 @@ static int failed(int err, const char *name, const char *what)
 	return why(err, "cannot %s %s: %m", what, name);
 }
 
+/*
+ * The same for what is open already. No errno of the system is taken for a word
+ * of the store's: that something is absent, refused, or to be tried again.
+ */
+static int broke(int err, const char *name, const char *what)
+{
+	int r = failed(err, name, what);
+
+	switch (-r) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EFBIG:
+	case EBADF:
+	case EUCLEAN:
+		return r;
+	}
+	return -EIO;
+}
+
+bool os_is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+bool os_is_want(int err)
+{
+	return os_is_full(err) || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE;
+}
+
 int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out)
 {
@@ -47,7 +81,7 @@ int os_dir_sync(struct os_dir *d)
 {
 	int rc = d->os->ops->dir_sync(d);
 
-	return rc < 0 ? failed(rc, "the store's directory", "sync") : 0;
+	return rc < 0 ? broke(rc, "the store's directory", "sync") : 0;
 }
 
 struct listing {
@@ -73,7 +107,7 @@ int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
 	int rc = d->os->ops->dir_list(d, list_one, &l);
 
 	/* Who stops it has said why. */
-	return rc < 0 && !l.rc ? failed(rc, "the store's directory", "list")
+	return rc < 0 && !l.rc ? broke(rc, "the store's directory", "list")
 			       : rc;
 }
 
@@ -82,7 +116,7 @@ int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
 {
 	int rc = d->os->ops->dir_space(d, total, free, avail);
 
-	return rc < 0 ? failed(rc, "the store's disk", "measure") : 0;
+	return rc < 0 ? broke(rc, "the store's disk", "measure") : 0;
 }
 
 int os_rename(struct os_dir *d, const char *from, const char *to)
@@ -108,7 +142,11 @@ int os_remove(struct os_dir *d, const char *name)
 
 void os_discard(struct os_dir *d, const char *name)
 {
+	struct why_kept kept;
+
+	why_keep(&kept);
 	(void)d->os->ops->unlink(d, name);
+	why_restore(&kept);
 }
 
 int os_open(struct os_dir *d, const char *name, unsigned flags,
@@ -132,41 +170,46 @@ int os_finish(struct os_file *f)
 
 	memcpy(name, f->name, sizeof(name));
 	rc = f->os->ops->close(f);
-	return rc < 0 ? failed(rc, name, "close") : 0;
+	return rc < 0 ? broke(rc, name, "close") : 0;
 }
 
 void os_close(struct os_file *f)
 {
-	if (f)
-		(void)f->os->ops->close(f);
+	struct why_kept kept;
+
+	if (!f)
+		return;
+	why_keep(&kept);
+	(void)f->os->ops->close(f);
+	why_restore(&kept);
 }
 
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off)
 {
 	ssize_t got = f->os->ops->pread(f, buf, n, off);
 
-	return got < 0 ? failed((int)got, f->name, "read") : got;
+	return got < 0 ? broke((int)got, f->name, "read") : got;
 }
 
 int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off)
 {
 	ssize_t put = f->os->ops->pwrite(f, buf, n, off);
 
-	return put < 0 ? failed((int)put, f->name, "write") : 0;
+	return put < 0 ? broke((int)put, f->name, "write") : 0;
 }
 
 int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off)
 {
 	ssize_t put = f->os->ops->pwrite_sync(f, buf, n, off);
 
-	return put < 0 ? failed((int)put, f->name, "write and sync") : 0;
+	return put < 0 ? broke((int)put, f->name, "write and sync") : 0;
 }
 
 int os_fdatasync(struct os_file *f)
 {
 	int rc = f->os->ops->fdatasync(f);
 
-	return rc < 0 ? failed(rc, f->name, "sync") : 0;
+	return rc < 0 ? broke(rc, f->name, "sync") : 0;
 }
 
 void os_write_out(struct os_file *f, uint64_t off, uint64_t n)
@@ -179,21 +222,21 @@ int os_truncate(struct os_file *f, uint64_t size)
 {
 	int rc = f->os->ops->truncate(f, size);
 
-	return rc < 0 ? failed(rc, f->name, "set the size of") : 0;
+	return rc < 0 ? broke(rc, f->name, "set the size of") : 0;
 }
 
 int os_allocate(struct os_file *f, uint64_t len)
 {
 	int rc = f->os->ops->allocate(f, len);
 
-	return rc < 0 ? failed(rc, f->name, "allocate space for") : 0;
+	return rc < 0 ? broke(rc, f->name, "allocate space for") : 0;
 }
 
 int os_size(struct os_file *f, uint64_t *out)
 {
 	int rc = f->os->ops->size(f, out);
 
-	return rc < 0 ? failed(rc, f->name, "get the size of") : 0;
+	return rc < 0 ? broke(rc, f->name, "get the size of") : 0;
 }
 
 int os_map(struct os_file *f, size_t len, void **out)

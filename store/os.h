@@ -136,6 +136,16 @@ struct os_file {
 #define OS_CHECKED
 #endif
 
+/*
+ * What a failure of the system means; its other errnos mean that a file or the
+ * disk is broken. A file that is open answers with no errno that has a meaning
+ * of its own in store.h, such as -ENOENT or -ENODATA: that is -EIO.
+ */
+/* The disk is full, or a quota. */
+bool os_is_full(int err);
+/* That, or no memory or descriptor: nothing is broken, a later try may do. */
+bool os_is_want(int err);
+
 /* The real one. */
 struct os *os_posix(void);
 

@@ -21,12 +21,12 @@ int why(int err, const char *fmt, ...)
 
 void why_keep(struct why_kept *k)
 {
-	memcpy(k->text, why_sentence, sizeof(k->text));
+	memcpy(k->text, why_sentence, strlen(why_sentence) + 1);
 }
 
 void why_restore(const struct why_kept *k)
 {
-	memcpy(why_sentence, k->text, sizeof(k->text));
+	memcpy(why_sentence, k->text, strlen(k->text) + 1);
 }
 
 const char *store_why(void)

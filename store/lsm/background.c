@@ -41,15 +41,19 @@ static struct timespec deadline(struct lsm *db, uint64_t ms)
 	};
 }
 
-/* Waits for work, at most so long (a failed attempt is tried again). */
-static bool wait_for_work(struct lsm *db, uint64_t ms)
+/*
+ * Waits for work, at most so long (a failed attempt is tried again), and not at
+ * all where it is @wanted by somebody.
+ */
+static bool wait_for_work(struct lsm *db, uint64_t ms, bool *wanted)
 {
 	struct timespec ts = deadline(db, ms);
 	bool stop;
 
 	pthread_mutex_lock(&db->state);
-	if (!db->stop)
+	if (!db->stop && !*wanted)
 		pthread_cond_timedwait(&db->work, &db->state, &ts);
+	*wanted = false;
 	stop = db->stop;
 	pthread_mutex_unlock(&db->state);
 	return !stop;
@@ -75,7 +79,7 @@ static void *flush_thread(void *arg)
 
 		while (r > 0 && !stopping(db) && !atomic_load(&db->failed))
 			r = flush_one(db);
-	} while (wait_for_work(db, IDLE_MS));
+	} while (wait_for_work(db, IDLE_MS, &db->flush_wanted));
 	return NULL;
 }
 
@@ -103,6 +107,7 @@ static void *compact_thread(void *arg)
 {
 	struct lsm *db = arg;
 	struct calm calm = {.seq = UINT64_MAX};
+	bool wanted = false; /* nobody waits for it */
 	uint64_t wait_ms;
 
 	thread_give_way();
@@ -120,7 +125,7 @@ static void *compact_thread(void *arg)
 		}
 		if (r != 0)
 			wait_ms = IDLE_MS;
-	} while (wait_for_work(db, wait_ms));
+	} while (wait_for_work(db, wait_ms, &wanted));
 	return NULL;
 }
 

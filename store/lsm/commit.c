@@ -53,16 +53,7 @@ int lsm_commit_edit(struct lsm *db, const struct edit *e)
 {
 	int r = manifest_commit(db->manifest, e);
 
-	switch (r) {
-	case -EINVAL:
-	case -EEXIST:
-	case -ENOMEM:
-	case -ENOSPC:
-	case -EDQUOT:
-	case -EFBIG:
-		return r;
-	}
-	return r < 0 ? lsm_fail(db, r) : r;
+	return r < 0 && manifest_failed(db->manifest) ? lsm_fail(db, r) : r;
 }
 
 /* -- applying ------------------------------------------------------------- */
@@ -500,9 +491,10 @@ int lsm_sync(struct store *s)
 	struct lsm *db = lsm_of(s);
 	int r = lsm_writable(db);
 
-	if (r == 0)
-		r = wal_sync(db->wal, wal_end(db->wal));
-	return r < 0 && r != -EROFS ? lsm_fail(db, r) : r;
+	if (r < 0)
+		return r;
+	r = wal_sync(db->wal, wal_end(db->wal));
+	return r < 0 ? lsm_log_failed(db, r) : 0;
 }
 
 /* -- replay --------------------------------------------------------------- */

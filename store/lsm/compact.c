@@ -21,6 +21,7 @@ struct task {
 	struct levels *levels; /* what was picked from, referenced */
 	struct family_attrs attrs;
 	struct compaction what;
+	bool stopped; /* the tree is dropped, or the store closes: no failure */
 };
 
 static bool stop_compaction(void *arg)
@@ -41,6 +42,12 @@ static uint64_t job_number(void *arg)
 static bool job_stop(void *arg)
 {
 	return stop_compaction(((struct job_arg *)arg)->tree);
+}
+
+static int stopped(struct task *k)
+{
+	k->stopped = true;
+	return why(-ECANCELED, "the compaction was stopped");
 }
 
 /* Moves files between levels in the manifest, then in memory. */
@@ -90,7 +97,7 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	r = tree_next_levels(db, k->tree, removed, n, added, noutputs, history,
 			     &next);
 	if (r == 0 && !next)
-		r = -ECANCELED;
+		r = stopped(k);
 	if (r == 0) {
 		e.next_file = atomic_load(&db->next_file);
 		e.last_seq = atomic_load(&db->seq);
@@ -143,6 +150,8 @@ static int run_task(struct lsm *db, struct task *k)
 	job.snapshots = snapshots;
 	r = compaction_run(&job);
 	free(snapshots);
+	if (job.stopped)
+		r = stopped(k);
 	if (r < 0)
 		goto out;
 	r = os_dir_sync(db->dir);
@@ -355,7 +364,7 @@ static void end_task(struct lsm *db, struct task *k, int r)
 	k->tree->compacting = false;
 	k->tree->retry_ns = 0;
 	db->compacting--;
-	if (r < 0 && r != -ECANCELED) {
+	if (r < 0 && !k->stopped) {
 		k->tree->retry_ns = os_monotonic_ns(db->os) + RETRY_NS;
 		db->compact_error = r;
 	} else if (r > 0) {
@@ -378,7 +387,7 @@ static int do_task(struct lsm *db, struct task *k, int r)
 			r = 1;
 	}
 	end_task(db, k, r);
-	return r == -ECANCELED ? 0 : r;
+	return k->stopped ? 0 : r;
 }
 
 int compact_one(struct lsm *db)

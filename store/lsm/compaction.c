@@ -176,6 +176,12 @@ static int copy_row(struct cursor *c, struct retain *retain, bool whole,
 	return r < 0 ? r : compaction_write_row_end(w);
 }
 
+static bool must_stop(struct compaction_job *j)
+{
+	j->stopped = j->stop && j->stop(j->arg);
+	return j->stopped;
+}
+
 static int copy_rows(struct compaction_job *j, struct cursor *c,
 		     struct retain *retain, struct compaction_writer *w)
 {
@@ -191,7 +197,7 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 		r = copy_row(c, retain, whole, w, &j->lost);
 		if (r < 0)
 			return r;
-		if (++rows % STOP_ROWS == 0 && j->stop && j->stop(j->arg))
+		if (++rows % STOP_ROWS == 0 && must_stop(j))
 			return why(-ECANCELED, "the compaction was stopped");
 	}
 	return r;
@@ -223,7 +229,7 @@ static int oldest_put(struct compaction_job *j, struct cursor *c, int64_t *out)
 				*out = c->at.ts;
 		if (in_row < 0)
 			return in_row;
-		if (++rows % STOP_ROWS == 0 && j->stop && j->stop(j->arg))
+		if (++rows % STOP_ROWS == 0 && must_stop(j))
 			return why(-ECANCELED, "the compaction was stopped");
 	}
 	return r;

@@ -124,10 +124,10 @@ struct compaction_job {
 	size_t nsnapshots;
 	/* A new file number. */
 	uint64_t (*number)(void *arg);
-	/* Called now and then, may be NULL; true stops the job with -ECANCELED.
-	 */
+	/* Called now and then, may be NULL; true stops the job. */
 	bool (*stop)(void *arg);
 	void *arg;
+	bool stopped; /* output: it failed for that */
 	/* Output: opened tables (one reference each), in row order. */
 	struct sstable **outputs;
 	uint32_t noutputs;

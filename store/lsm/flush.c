@@ -8,6 +8,7 @@
 #include "store/lsm/lsm.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct flushed {
@@ -189,13 +190,17 @@ int flush_one(struct lsm *db)
 	if (r == 0) {
 		atomic_fetch_add(&db->stats.flushes, 1);
 		atomic_fetch_add(&db->stats.flush_bytes, bytes);
+		/* For want of a descriptor it goes with the next one. */
 		r = wal_release(db->wal, g.wal_next);
-		if (r < 0)
-			lsm_fail(db, r);
+		r = r < 0 && !os_is_want(r) ? lsm_fail(db, r) : 0;
 	}
 	pthread_mutex_lock(&db->state);
 	db->flushing = 0;
+	db->flush_tries++;
 	db->flush_error = r;
+	if (r < 0)
+		snprintf(db->flush_why, sizeof(db->flush_why), "%s",
+			 store_why());
 	pthread_cond_broadcast(&db->done);
 	pthread_cond_broadcast(&db->work);
 	pthread_mutex_unlock(&db->state);
@@ -204,6 +209,50 @@ int flush_one(struct lsm *db)
 
 /* -- asked for ------------------------------------------------------------ */
 
+/*
+ * Waits until nothing is frozen. An attempt that began before is not what was
+ * asked for: one is made anew, and what that says counts.
+ */
+static int wait_for_flush(struct lsm *db)
+{
+	uint64_t tries;
+	bool failed = false;
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	tries = db->flush_tries + db->flushing;
+	db->flush_wanted = true;
+	pthread_cond_broadcast(&db->work);
+	while (db->nfrozen) {
+		/* In words, when the lock is given back. */
+		failed = atomic_load(&db->failed);
+		if (failed)
+			break;
+		if (db->flush_tries > tries && db->flush_error) {
+			r = why(db->flush_error,
+				"memory could not be flushed: %s",
+				db->flush_why);
+			break;
+		}
+		pthread_cond_wait(&db->done, &db->state);
+	}
+	pthread_mutex_unlock(&db->state);
+	return failed ? lsm_writable(db) : r;
+}
+
+/* The same where callers do the work. */
+static int flush_frozen(struct lsm *db)
+{
+	int r;
+
+	if (!db->options.inline_background)
+		return wait_for_flush(db);
+	do
+		r = flush_one(db);
+	while (r > 0);
+	return r;
+}
+
 int flush_all(struct lsm *db, const struct table *trim)
 {
 	int r;
@@ -211,34 +260,12 @@ int flush_all(struct lsm *db, const struct table *trim)
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
 	if (r == 0 && !memtable_empty(db->active)) {
-		if (db->options.inline_background)
-			r = flush_one(db);
-		pthread_mutex_lock(&db->state);
-		while (r >= 0 && db->nfrozen == FROZEN_MAX && !db->flush_error)
-			pthread_cond_wait(&db->done, &db->state);
-		if (r >= 0)
-			r = db->nfrozen == FROZEN_MAX ? db->flush_error : 0;
-		pthread_mutex_unlock(&db->state);
+		r = flush_frozen(db);
 		if (r == 0)
 			r = commit_freeze(db, trim ? trim->id : 0);
 	}
 	pthread_mutex_unlock(&db->commit);
-	if (db->options.inline_background) {
-		while (r >= 0 && (r = flush_one(db)) > 0)
-			;
-		return r;
-	}
-	pthread_mutex_lock(&db->state);
-	while (r == 0 && db->nfrozen) {
-		if (db->flush_error)
-			r = why(db->flush_error, "memory could not be flushed");
-		else if (atomic_load(&db->failed))
-			r = -EROFS;
-		else
-			pthread_cond_wait(&db->done, &db->state);
-	}
-	pthread_mutex_unlock(&db->state);
-	return r == -EROFS ? lsm_writable(db) : r;
+	return r < 0 ? r : flush_frozen(db);
 }
 
 int lsm_flush(struct store *s, struct table *t)

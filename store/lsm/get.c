@@ -282,7 +282,7 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 	c->bare = true;
 	c->at_hand = expected;
 	r = find_row(n, c, &at);
-	if (expected && r == -EAGAIN) {
+	if (c->missed) {
 		c->at_hand = false;
 		r = sst_may_have_column(t, &n->column);
 		if (r)

@@ -171,6 +171,9 @@ struct lsm {
 	/* Of the last attempt; the first is read without lock. */
 	_Atomic int flush_error;
 	int compact_error;
+	char flush_why[512]; /* if that failed */
+	uint64_t flush_tries;
+	bool flush_wanted; /* at once: somebody waits for it */
 	uint32_t flushing, compacting;
 	uint64_t reads, read_ns; /* so many until then: see is_read() */
 

@@ -45,7 +45,7 @@ bool manifest_is_current(const struct manifest *m, const char *name)
 
 /* -- reading ------------------------------------------------------------ */
 
-/* All of a file of at most @max bytes. */
+/* All of a file of at most @max bytes: 1, or 0 if there is none. */
 static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 		     struct buf *out)
 {
@@ -55,7 +55,7 @@ static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 	int r = os_open(dir, name, OS_READ, &f);
 
 	if (r < 0)
-		return r;
+		return r == -ENOENT ? 0 : r;
 	r = os_size(f, &size);
 	if (r < 0)
 		goto out;
@@ -77,16 +77,16 @@ static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 		out->len = (size_t)size;
 out:
 	os_close(f);
-	return r;
+	return r < 0 ? r : 1;
 }
 
-/* -ENOENT if there is no CURRENT. */
+/* 1, or 0 if there is no CURRENT. */
 static int read_current(struct os_dir *dir, uint64_t *number)
 {
 	struct buf text = {0};
 	int r = read_file(dir, CURRENT_NAME, 4096, &text);
 
-	if (r == 0 && !current_parse(buf_bytes(&text), number))
+	if (r > 0 && !current_parse(buf_bytes(&text), number))
 		r = why(-EUCLEAN,
 			CURRENT_NAME " is damaged: it does not hold the "
 				     "name of a manifest with its hash");
@@ -102,12 +102,14 @@ static int load(struct manifest *m, struct manifest_image *image)
 
 	manifest_name(m->number, name);
 	r = read_file(m->dir, name, MANIFEST_FILE_MAX, &bytes);
-	if (r == -ENOENT)
-		r = why(-EUCLEAN, CURRENT_NAME " names %s, which is missing",
-			name);
-	if (r == 0)
+	if (r > 0)
 		r = manifest_replay(buf_bytes(&bytes), m->number, &m->catalog,
 				    image);
+	else if (r == 0)
+		r = why(-EUCLEAN,
+			CURRENT_NAME " names %s, which is missing: restore it "
+				     "from a copy",
+			name);
 	buf_free(&bytes);
 	return r;
 }
@@ -204,7 +206,8 @@ static int start_new(struct manifest *m, uint64_t number, uint64_t more)
 	if (r == 0)
 		r = set_current(m->dir, number, &uncertain);
 	if (r < 0) {
-		m->failed |= uncertain;
+		/* For want of space or the like the old one goes on. */
+		m->failed |= uncertain || !os_is_want(r);
 		os_close(f);
 		/* If CURRENT may name it, it has to stay. */
 		if (!uncertain)
@@ -223,11 +226,6 @@ static int start_new(struct manifest *m, uint64_t number, uint64_t more)
 out:
 	buf_free(&image);
 	return r;
-}
-
-static bool is_full(int r)
-{
-	return r == -ENOSPC || r == -EDQUOT;
 }
 
 /*
@@ -307,7 +305,7 @@ static int open_old(struct manifest *m)
 	if (m->read_only)
 		return 0;
 	r = start_new(m, m->number_max + 1, 0);
-	if (is_full(r) && !m->failed)
+	if (os_is_full(r) && !m->failed)
 		r = go_on(m, &image);
 	return r;
 }
@@ -323,9 +321,9 @@ int manifest_open(struct os_dir *dir, bool create, bool read_only,
 	m->dir = dir;
 	m->read_only = read_only;
 	r = read_current(dir, &m->number);
-	if (r == -ENOENT)
+	if (r == 0)
 		r = create_new(m, create);
-	else if (r == 0)
+	else if (r > 0)
 		r = open_old(m);
 	if (r < 0) {
 		m->failed = true;
@@ -366,6 +364,11 @@ void manifest_close(struct manifest *m)
 	free(m);
 }
 
+bool manifest_failed(const struct manifest *m)
+{
+	return m->failed;
+}
+
 const struct catalog *manifest_catalog(const struct manifest *m)
 {
 	return &m->catalog;
@@ -389,8 +392,6 @@ static int append(struct manifest *m, const struct edit *e)
 		/* The hash holds the place, which is another one now. */
 		if (r == 0)
 			r = encode(m, e);
-		else if (!is_full(r) && r != -ENOMEM && r != -EFBIG)
-			m->failed = true;
 	}
 	if (r < 0)
 		return r;
@@ -422,8 +423,7 @@ int manifest_commit(struct manifest *m, const struct edit *e)
 	r = append(m, e);
 	if (r < 0) {
 		catalog_unstage(&stage);
-		/* "Full" promises that nothing was written. */
-		return m->failed && is_full(r) ? -EIO : r;
+		return r;
 	}
 	catalog_apply(&m->catalog, e, &stage);
 	return 0;

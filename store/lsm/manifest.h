@@ -112,14 +112,15 @@ const struct catalog *manifest_catalog(const struct manifest *m);
  *
  * -EINVAL: it does not fit the catalog (unknown tree, a removed file that is
  * not there, an added one that is); -EEXIST: the name of a table or snapshot
- * is taken; -ENOMEM, -ENOSPC, -EDQUOT, -EFBIG. After these nothing was written
- * and the next commit may succeed, unless that one says -EROFS.
+ * is taken; no memory, space or descriptor, -EFBIG. Where manifest_failed()
+ * then says no, nothing was written and the next commit may succeed.
  *
- * Any other error is a failed write or sync: every further commit is -EROFS,
- * and a later open may show the edit or not. So files that a failed edit adds
- * must stay until the next open, which knows.
+ * Else a write or sync has failed: every further commit is -EROFS, and a later
+ * open may show the edit or not. So files that a failed edit adds must stay
+ * until the next open, which knows.
  */
 int manifest_commit(struct manifest *m, const struct edit *e);
+bool manifest_failed(const struct manifest *m);
 /*
  * Does the store need the file of this name? For clean-up: false for sstables
  * and manifests that are no longer part of it and for CURRENT.tmp, true for

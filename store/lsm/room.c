@@ -14,7 +14,6 @@
  * They also wait before freezing one when level 0 of some tree is so deep that
  * readers suffer: compaction then has the disk.
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,10 +48,18 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	size_t used = memtable_bytes(db->active);
 	struct memtable *next;
 	uint64_t segment;
+	uint32_t frozen;
 	int r;
 
 	if (memtable_empty(db->active))
 		return 0;
+	pthread_mutex_lock(&db->state);
+	frozen = db->nfrozen;
+	pthread_mutex_unlock(&db->state);
+	/* It only becomes fewer while the caller has commit. */
+	if (frozen == FROZEN_MAX)
+		return why(-EBUSY, "memory that was written before is not "
+				   "flushed yet");
 	r = memtable_new(memtable_rows(db->active), &next);
 	if (r < 0)
 		return why(r, "out of memory for a memtable");
@@ -62,7 +69,6 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 		return lsm_log_failed(db, r);
 	}
 	pthread_mutex_lock(&db->state);
-	assert(db->nfrozen < FROZEN_MAX);
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
@@ -95,17 +101,19 @@ static bool must_stall(struct lsm *db)
 static int wait_for_room(struct lsm *db, bool freeze)
 {
 	uint64_t start = 0;
+	bool failed = false;
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
 	while (db->nfrozen == FROZEN_MAX || (freeze && must_stall(db))) {
-		if (atomic_load(&db->failed)) {
-			r = -EROFS;
+		/* In words, when the lock is given back. */
+		failed = atomic_load(&db->failed);
+		if (failed)
 			break;
-		}
 		if (db->nfrozen == FROZEN_MAX && db->flush_error) {
 			r = why(db->flush_error,
-				"memory is full and it could not be flushed");
+				"memory is full and could not be flushed: %s",
+				db->flush_why);
 			break;
 		}
 		if (!start)
@@ -118,7 +126,7 @@ static int wait_for_room(struct lsm *db, bool freeze)
 		atomic_fetch_add(&db->stats.stall_ns,
 				 os_monotonic_ns(db->os) - start);
 	}
-	return r == -EROFS ? lsm_writable(db) : r;
+	return failed ? lsm_writable(db) : r;
 }
 
 static bool only_deletes(const struct mutation *m)
@@ -197,11 +205,13 @@ int room_admit(struct lsm *db, const struct mutation *m)
 	pthread_mutex_lock(&db->state);
 	used = memtable_bytes(db->reading);
 	r = db->nfrozen ? atomic_load(&db->flush_error) : 0;
+	if (used < full_bytes(db) / 2)
+		r = 0;
+	if (r < 0)
+		why(r, "memory is filling up and cannot be flushed: %s",
+		    db->flush_why);
 	pthread_mutex_unlock(&db->state);
-	if (r == 0 || used < full_bytes(db) / 2)
-		return 0;
-	return why(r, "memory is filling up and cannot be flushed: %s",
-		   strerror(-r));
+	return r;
 }
 
 int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
@@ -217,7 +227,7 @@ int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
 		return 0;
 	r = room_beside(db, used);
 	/* A full disk must not stop the deletes that would empty it. */
-	if (r == -ENOSPC && only_deletes(m) &&
+	if (os_is_full(r) && only_deletes(m) &&
 	    used < 2 * db->options.write_buffer_bytes)
 		r = 0;
 	return r;

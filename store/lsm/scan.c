@@ -100,6 +100,7 @@ static bool row_lost(struct lsm_scan *sc)
 /* To the family's next row that has something to show. */
 static int advance(struct lsm_scan *sc, struct family_scan *f)
 {
+	bool known;
 	int r;
 
 	f->at_row = false;
@@ -109,11 +110,12 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			f->ended = true;
 			return r < 0 ? r : 0;
 		}
+		known = true;
 		if (scan_run_begin(sc, f) || scan_mixed_begin(sc, f))
 			r = 1;
 		else
-			r = scan_part_begin(sc, f);
-		if (r == -EAGAIN)
+			r = scan_part_begin(sc, f, &known);
+		if (!known)
 			r = reader_row(&f->reader);
 		if (r > 0 && sc->as_of)
 			r = find_certain(sc, f);

@@ -55,8 +55,9 @@ static inline void scan_put_row(struct cell *c, struct bytes row)
 struct brief {
 	bool on;
 	bool one_row;
-	bool all;   /* versions are shown; else one of a column */
-	bool ended; /* nothing comes behind the run or the present row */
+	bool all;    /* versions are shown; else one of a column */
+	bool ended;  /* nothing comes behind the run or the present row */
+	bool beyond; /* it failed since readers must go on from here */
 	bool in_row, in_column;
 	bool unsure; /* the last strip's filter has not been asked */
 	/* One file may have the row, and will: its filter is not asked first.
@@ -162,9 +163,9 @@ void scan_run_names(struct lsm_scan *sc, const struct block *b,
 		    uint32_t ncells);
 /*
  * The same with what one block has of the row, of one column if one is asked
- * for. 1; 0 if nothing of the row is shown; -EAGAIN if that is not known.
+ * for. 1; 0 if nothing of the row is shown, unless *known is false then.
  */
-int scan_part_begin(struct lsm_scan *sc, struct family_scan *f);
+int scan_part_begin(struct lsm_scan *sc, struct family_scan *f, bool *known);
 /* Up to @n results of a part, and of the next one; 0 at the row's end. */
 int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */

@@ -34,25 +34,26 @@ static void take_part(struct lsm_scan *sc, const struct block_part *p)
 	scan_run_names(sc, p->block, p->end - p->cell);
 }
 
-int scan_part_begin(struct lsm_scan *sc, struct family_scan *f)
+int scan_part_begin(struct lsm_scan *sc, struct family_scan *f, bool *known)
 {
 	struct cursor *c = reader_cursor(&f->reader);
 	struct block_part part;
 	bool all;
 	int r;
 
+	*known = false;
 	/* Is there no family marker? They come first. */
 	if (!sc->may_part || reader_part(&f->reader, &part, &all) <= 0)
-		return -EAGAIN;
+		return 0;
 	if (f->restricted) {
 		r = cursor_seek_column(c, only_name(f), INT64_MAX);
-		if (r <= 0)
-			return r;
-		if (!bytes_eq(c->at.qualifier, only_name(f)))
-			return 0;
+		*known = r <= 0 || !bytes_eq(c->at.qualifier, only_name(f));
+		if (*known)
+			return r < 0 ? r : 0;
 		if (reader_part(&f->reader, &part, &all) <= 0)
-			return -EAGAIN;
+			return 0;
 	}
+	*known = true;
 	take_part(sc, &part);
 	return 1;
 }

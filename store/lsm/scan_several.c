@@ -228,7 +228,7 @@ static bool is_past_stop(const struct lsm_scan *sc, const struct strip *s)
 	return c > 0 || (c == 0 && !sc->stop_inclusive);
 }
 
-/* To the next row, whose key comes to @at of sc->row: 1, 0, -EAGAIN. */
+/* To the next row, whose key comes to @at of sc->row: 1, 0. */
 static int next_row(struct lsm_scan *sc, size_t at)
 {
 	const struct strip *best;

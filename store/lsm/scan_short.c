@@ -158,6 +158,13 @@ static void take_rows(struct strip *s, const struct block_rows *at)
 	s->end = at->end;
 }
 
+/* Fails: readers must go on. */
+static int go_no_further(struct lsm_scan *sc)
+{
+	sc->brief.beyond = true;
+	return -EAGAIN;
+}
+
 int scan_strip_ahead(struct lsm_scan *sc, struct strip *s)
 {
 	struct block_rows at;
@@ -165,13 +172,13 @@ int scan_strip_ahead(struct lsm_scan *sc, struct strip *s)
 	int r;
 
 	if (s->end < s->in.block->nrow)
-		return -EAGAIN;
+		return go_no_further(sc);
 	r = sst_cursor_ahead(&s->in, &at);
 	if (r == 0 && s->level && s->file + 1 < s->level->nfiles) {
 		struct sstable *t = s->level->files[s->file + 1];
 
 		if (!is_plain(t))
-			return -EAGAIN;
+			return go_no_further(sc);
 		cursor_close(&s->in.base);
 		sst_cursor(t, &s->in);
 		s->file++;
@@ -184,7 +191,7 @@ int scan_strip_ahead(struct lsm_scan *sc, struct strip *s)
 	if (r <= 0)
 		return r;
 	take_rows(s, &at);
-	return block_is_plain(sc, s) ? 1 : -EAGAIN;
+	return block_is_plain(sc, s) ? 1 : go_no_further(sc);
 }
 
 /* -- runs ------------------------------------------------------------------ */
@@ -278,7 +285,7 @@ static int take(const struct lsm_scan *sc, struct sst_cursor *in,
 	in->at_hand = sc->brief.expected;
 	r = sst_cursor_take(in);
 	in->at_hand = false;
-	if (r != -EAGAIN || !sc->brief.expected)
+	if (!in->missed)
 		return r;
 	return sst_may_have_row(in->table, row) ? sst_cursor_take(in) : 1;
 }
@@ -317,7 +324,7 @@ static int place(struct lsm_scan *sc, const struct scan_spec *spec)
 		if (equal && spec->row_start_exclusive && s->row < s->end)
 			s->row++;
 		if (!block_is_plain(sc, s))
-			return -EAGAIN;
+			return go_no_further(sc);
 		kept++;
 	}
 	return (int)kept;
@@ -363,6 +370,7 @@ bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	br->family = (uint32_t)f;
 	br->versions = spec->versions;
 	br->ended = false;
+	br->beyond = false;
 	br->in_row = false;
 	sc->run.block = NULL;
 	sc->rows = 0;
@@ -426,7 +434,7 @@ int scan_short_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		return 0;
 	r = sc->brief.n == 1 ? next_of_run(sc, out, n)
 			     : scan_several_next(sc, out, n);
-	if (r != -EAGAIN)
+	if (!sc->brief.beyond)
 		return r;
 	r = go_on(sc);
 	return r < 0 ? r : lsm_scan_next(&sc->base, out, n);

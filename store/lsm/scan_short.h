@@ -43,14 +43,14 @@ static inline bool scan_at_limit(const struct lsm_scan *sc)
 }
 
 /*
- * To the block behind, of this file or the next: 1; 0 if there is none;
- * -EAGAIN where readers must go on.
+ * To the block behind, of this file or the next: 1; 0 if there is none. It
+ * fails, and brief.beyond is set, where readers must go on.
  */
 int scan_strip_ahead(struct lsm_scan *sc, struct strip *s);
 
 /* The strips stand on their first rows. 1 or negative. */
 int scan_several_begin(struct lsm_scan *sc);
-/* As scan_short_next(); -EAGAIN where readers must go on. */
+/* As scan_short_next(); fails so, too. */
 int scan_several_next(struct lsm_scan *sc, struct cell *out, size_t n);
 
 #endif

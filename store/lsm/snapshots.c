@@ -169,11 +169,7 @@ static int commit(struct lsm *db, struct edit *e)
 		return r;
 	e->next_file = atomic_load(&db->next_file);
 	e->last_seq = atomic_load(&db->seq);
-	r = manifest_commit(db->manifest, e);
-	if (r < 0 && r != -EINVAL && r != -EEXIST && r != -ENOMEM &&
-	    r != -EFBIG)
-		lsm_fail(db, r);
-	return r;
+	return lsm_commit_edit(db, e);
 }
 
 /* May the table have snapshots: is it there? Under catalog. */

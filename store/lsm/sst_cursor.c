@@ -180,6 +180,7 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 	if (c->at_hand && (!b || block_form(b) == BLOCK_HOLLOW)) {
 		if (b)
 			cache_unpin(pin);
+		c->missed = true;
 		return -EAGAIN;
 	}
 	if (b && block_form(b) == BLOCK_BARE && is_read_often(b, BARE_READS)) {
@@ -730,7 +731,7 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c)
 	c->base.at.seq = c->base.at.ttl_ms = 0;
 	c->base.at.kind = 0;
 	c->table = t;
-	c->no_fill = c->bare = c->at_hand = false;
+	c->no_fill = c->bare = c->at_hand = c->missed = false;
 	c->ahead_max = SST_AHEAD_MAX;
 	c->block = NULL;
 	c->pin = NULL;

@@ -407,9 +407,14 @@ static void release(struct sstable *t)
 static int open_file(struct sstable *t)
 {
 	char name[SST_NAME_LEN];
+	int r;
 
 	sst_name(t->info.number, name);
-	return os_open(t->dir, name, OS_READ | OS_RANDOM, &t->file);
+	r = os_open(t->dir, name, OS_READ | OS_RANDOM, &t->file);
+	/* An absent table or store is something else. */
+	return r == -ENOENT ? why(-EUCLEAN, "it is missing: restore it from a "
+					    "copy")
+			    : r;
 }
 
 static int open_sections(struct sstable *t, const struct sst_footer *f)

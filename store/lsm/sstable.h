@@ -144,8 +144,8 @@ struct sst_cursor {
 	 * sst_cursor_value() is called then.
 	 */
 	bool bare;
-	/* To a block that is not in memory it does not go: -EAGAIN. */
-	bool at_hand;
+	/* To a block that is not in memory it does not go, but fails so. */
+	bool at_hand, missed;
 	/* private: see sst_cursor.c */
 	struct block *block; /* it stands on; NULL before the first seek */
 	void *pin;	     /* in the cache; NULL: the block is its own */

@@ -283,9 +283,6 @@ static int load_table(struct lsm *db, const struct catalog_table *from,
 		r = -ENOMEM;
 	}
 	table_state_unref(st);
-	/* A lost file is damage; an absent store is something else. */
-	if (r == -ENOENT)
-		r = -EUCLEAN;
 	if (r != -ENOMEM || store_why()[0])
 		why(r, "table %s: %s", from->name, store_why());
 	return r;

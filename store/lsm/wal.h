@@ -61,8 +61,8 @@ void wal_abandon(struct wal *w);
  * returns 0 the record survives the death of the process.
  * @parts are written one after the other (a gather).
  *
- * -ENOSPC when a new segment is needed and finds no space: nothing was
- * written, the log is as it was, and it works again once there is space.
+ * When a new segment is needed and finds no space, memory or descriptor, the
+ * log is as it was (wal_health() is 0), and works again once there is some.
  */
 int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	       uint64_t *lsn);

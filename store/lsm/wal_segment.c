@@ -22,13 +22,6 @@
 
 #include "store/why.h"
 
-/* Not a failure of the log: nothing of it was touched, a later try may do. */
-static bool may_pass(int err)
-{
-	return err == -ENOSPC || err == -EDQUOT || err == -ENOMEM ||
-	       err == -EMFILE || err == -ENFILE;
-}
-
 static int make_file(struct wal *w, const char *name, uint64_t size,
 		     struct os_file **out)
 {
@@ -69,7 +62,7 @@ int wal_prepare(struct wal *w)
 	pthread_mutex_lock(&w->spare_lock);
 	rc = prepare_locked(w);
 	pthread_mutex_unlock(&w->spare_lock);
-	return rc == 0 || may_pass(rc) ? 0 : wal_fail(w, rc);
+	return rc == 0 || os_is_want(rc) ? 0 : wal_fail(w, rc);
 }
 
 static int give_back(struct wal *w, struct os_file **file, const char *name)
@@ -131,7 +124,7 @@ static void have_next(struct wal *w)
 {
 	int rc = w->keeps_reserve ? have_spare(w) : 0;
 
-	if (rc < 0 && !may_pass(rc))
+	if (rc < 0 && !os_is_want(rc))
 		(void)wal_fail(w, rc);
 }
 
@@ -215,7 +208,7 @@ static int next_segment(struct wal *w, uint64_t size)
 		file = w->spare;
 	}
 	if (rc < 0)
-		return may_pass(rc) ? rc : wal_fail(w, rc);
+		return os_is_want(rc) ? rc : wal_fail(w, rc);
 	rc = wal_seal(w);
 	if (rc < 0) {
 		if (big)
@@ -282,51 +275,42 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 }
 
 /*
- * Turns the released segment into the spare or the reserve: 1, or 0 if it is
- * not fit.
+ * Turns the released segment into the spare or the reserve, unless it is not
+ * fit for that.
  */
-static int recycle(struct wal *w, const char *name)
+static bool recycle(struct wal *w, const char *name)
 {
 	bool wants_spare = !w->spare;
 	struct os_file *f = NULL;
 	uint64_t size;
-	int rc;
 
 	if (!wants_spare && (!w->keeps_reserve || w->reserve))
-		return 0;
-	rc = os_open(w->dir, name, OS_WRITE, &f);
-	if (rc < 0)
-		return rc == -ENOENT ? 0 : rc;
-	rc = os_size(f, &size);
-	if (rc == 0 && size == w->segment_bytes) {
-		rc = os_rename(w->dir, name,
-			       wants_spare ? WAL_SPARE_NAME : WAL_RESERVE_NAME);
-		if (rc == 0) {
-			*(wants_spare ? &w->spare : &w->reserve) = f;
-			if (w->spare && (w->reserve || !w->keeps_reserve))
-				atomic_store(&w->spare_failed, false);
-			return 1;
-		}
+		return false;
+	if (os_open(w->dir, name, OS_WRITE, &f) < 0)
+		return false;
+	if (os_size(f, &size) == 0 && size == w->segment_bytes &&
+	    os_rename(w->dir, name,
+		      wants_spare ? WAL_SPARE_NAME : WAL_RESERVE_NAME) == 0) {
+		*(wants_spare ? &w->spare : &w->reserve) = f;
+		if (w->spare && (w->reserve || !w->keeps_reserve))
+			atomic_store(&w->spare_failed, false);
+		return true;
 	}
 	os_close(f);
-	return rc;
+	return false;
 }
 
 static int release_one(struct wal *w, uint64_t number)
 {
 	char name[WAL_NAME_BYTES];
-	int rc;
 
 	wal_segment_name(name, number);
-	rc = recycle(w, name);
-	if (rc > 0) {
-		pthread_mutex_lock(&w->lock);
-		w->recycled++;
-		pthread_mutex_unlock(&w->lock);
-	}
-	if (rc == 0)
-		rc = os_remove(w->dir, name);
-	return rc > 0 ? 0 : rc;
+	if (!recycle(w, name))
+		return os_remove(w->dir, name);
+	pthread_mutex_lock(&w->lock);
+	w->recycled++;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
 }
 
 int wal_release(struct wal *w, uint64_t segment)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/crash/verdict.h"
 #include "tests/sim/os_fault.h"
@@ -19,6 +20,12 @@ static const struct fault_plan faults_list[] = {
 	{.kinds = FAULT_PWRITE, .err = ENOSPC, .partial = true},
 	{.kinds = FAULT_FDATASYNC, .err = EIO, .lose = true},
 	{.kinds = FAULT_FDATASYNC | FAULT_DIR_SYNC, .err = EIO},
+	{.kinds = FAULT_ALL, .err = EROFS},
+	{.kinds = FAULT_ALL, .err = EROFS, .forever = true},
+	{.kinds = FAULT_PWRITE | FAULT_ALLOCATE | FAULT_OPEN | FAULT_FDATASYNC,
+	 .err = EDQUOT},
+	{.kinds = FAULT_OPEN | FAULT_DIR_LIST, .err = EMFILE},
+	{.kinds = FAULT_OPEN | FAULT_DIR_LIST, .err = EMFILE, .forever = true},
 };
 
 #define NFAULTS (sizeof(faults_list) / sizeof(faults_list[0]))
@@ -60,7 +67,7 @@ static void say_fault(const struct plan *p, size_t steps, unsigned kind,
 	    "crash: crash --faults --seed %llu --steps %zu --fault %u "
 	    "--at %llu\n",
 	    (unsigned long long)p->seed, (unsigned long long)nth,
-	    f->err == EIO ? "EIO" : "ENOSPC", f->forever ? " for ever" : "",
+	    strerrorname_np(f->err), f->forever ? " for ever" : "",
 	    f->partial ? " in its middle" : "", f->lose ? " with loss" : "",
 	    (unsigned long long)p->seed, steps, kind, (unsigned long long)nth);
 }

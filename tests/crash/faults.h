@@ -2,10 +2,11 @@
  * The same workloads with a call to the operating system that fails.
  *
  * A plan is run again for each n, with the n-th call failing: once or for
- * ever, disk error or no space, a write after its half, a sync that loses what
- * it should have synced. The run ends with the first step that tells of it;
- * what is on the disk then is opened without faults, after the death of the
- * process and after a loss of power, and judged as after any crash.
+ * ever, disk error, no space, read-only or no descriptor, a write after its
+ * half, a sync that loses what it should have synced. The run ends with the
+ * first step that tells of it; what is on the disk then is opened without
+ * faults, after the death of the process and after a loss of power, and judged
+ * as after any crash.
  */
 #ifndef CELLFS_TESTS_CRASH_FAULTS_H
 #define CELLFS_TESTS_CRASH_FAULTS_H

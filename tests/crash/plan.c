@@ -215,8 +215,13 @@ static bool promises(const struct step *s, int result)
 /* What a healthy store never answers. */
 static bool is_trouble(int result)
 {
-	return result == -EROFS || result == -EIO || result == -EUCLEAN ||
-	       result == -ENOMEM || result == -ENOSPC;
+	static const int trouble[] = {EROFS,  EIO,    EUCLEAN, ENOMEM,
+				      ENOSPC, EDQUOT, EMFILE,  ENFILE};
+
+	for (size_t i = 0; i < sizeof(trouble) / sizeof(*trouble); i++)
+		if (result == -trouble[i])
+			return true;
+	return false;
 }
 
 static void mark(struct plan *p, struct os *disk, enum plan_mark kind,
