@@ -108,9 +108,8 @@ void alive_change(struct alive *a, const struct alive_place *p,
 
 /*
  * As of @seq: the timestamps alive of a column at @ts and below, newest first,
- * up to @n into @out; *above: how many there are above @ts. How many, fewer
- * than
- * @n at the end; -1: not known.
+ * up to @n into @out. How many, fewer than @n at the end; -1: not known.
+ * *above, unless it is NULL: how many there are above @ts.
  */
 int alive_versions(struct alive *a, const struct alive_place *p,
 		   struct bytes qualifier, uint64_t seq, int64_t ts,

@@ -275,7 +275,8 @@ static int versions(const struct alive_column *c, uint64_t seq, int64_t ts,
 	size_t found = 0;
 
 	past_of(c, seq, &past);
-	*above = count_above(c, &past, ts);
+	if (above)
+		*above = count_above(c, &past, ts);
 	while (found < n && at_most(c, &past, ts, &out[found])) {
 		ts = out[found++];
 		if (ts-- == INT64_MIN)

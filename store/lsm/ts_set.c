@@ -250,17 +250,20 @@ bool ts_set_least(const struct ts_set *s, int64_t *out)
 
 uint64_t ts_set_above(const struct ts_set *s, int64_t ts)
 {
+	const struct ts_chunk *c;
 	uint64_t above = 0;
+	uint32_t place;
+	size_t i;
 
-	for (size_t i = s->nchunks; i-- > 0;) {
-		const struct ts_chunk *c = &s->chunks[i];
-		uint32_t place = find_place(c, ts);
-
-		if (place < c->n && c->at[place] == ts)
-			place++;
-		above += c->n - place;
-		if (place)
-			break;
-	}
+	if (!s->nchunks)
+		return 0;
+	i = find_chunk(s, ts);
+	c = &s->chunks[i];
+	place = find_place(c, ts);
+	if (place < c->n && c->at[place] == ts)
+		place++;
+	above = c->n - place;
+	while (++i < s->nchunks)
+		above += s->chunks[i].n;
 	return above;
 }

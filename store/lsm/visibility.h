@@ -50,7 +50,8 @@ struct visible_guide {
 	unsigned patience; /* entries that he has walked before he asks */
 	/*
 	 * Timestamps of the column that are alive, at @ts and below, newest
-	 * first: how many of up to @n, -1 = not known. *above: of those above.
+	 * first: how many of up to @n, -1 = not known. *above: of those above
+	 * @ts; it takes longer to say, unless @above is NULL.
 	 */
 	int (*versions)(const struct visible_guide *g, struct bytes row,
 			struct bytes qualifier, int64_t ts, int64_t *out,

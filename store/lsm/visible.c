@@ -313,7 +313,10 @@ static int pass_newer(struct visible *v)
 static int ask_versions(struct visible *v, int64_t ts)
 {
 	const struct visible_guide *g = v->spec.guide;
-	uint64_t above, n = v->shown_max - v->shown, max = 2 * v->patience;
+	uint64_t n = v->shown_max - v->shown, max = 2 * v->patience;
+	/* Of what expires a number is shown; else none above is too many. */
+	bool ranked = v->expired_before != INT64_MIN;
+	uint64_t above = v->rank;
 	int found;
 
 	if (max > NEAR_MAX)
@@ -327,7 +330,7 @@ static int ask_versions(struct visible *v, int64_t ts)
 	if (ts >= v->spec.ts_max)
 		ts = v->spec.ts_max - 1;
 	found = g->versions(g, v->c->row, buf_bytes(&v->qualifier), ts, v->near,
-			    (size_t)n, &above);
+			    (size_t)n, ranked ? &above : NULL);
 	if (found < 0)
 		return 0;
 	v->rank = above;
