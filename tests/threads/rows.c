@@ -114,6 +114,7 @@ static void rows_stay_whole_under_writers(void **state)
 	(void)state;
 	ts.options.write_buffer_bytes = 64 << 10;
 	ts.options.table_file_bytes = 32 << 10;
+	ts.options.patience = 1; /* what is hidden is remembered soon */
 	ts.options.cache_bytes = 256 << 10;
 	assert_int_equal(temp_make(&ts), 0);
 	atomic_store(&writing, true);
@@ -226,6 +227,7 @@ static void what_is_acknowledged_is_seen(void **state)
 	ts = (struct temp_store){
 		.options.write_buffer_bytes = 16 << 10,
 		.options.table_file_bytes = 8 << 10,
+		.options.patience = 1,
 	};
 	assert_int_equal(temp_make(&ts), 0);
 	atomic_store(&writing, true);
