@@ -81,6 +81,12 @@ static void store_news(void *arg, enum store_news what, const char *sentence)
 			 "the store %s takes no more writes until it is "
 			 "mounted again: %s",
 			 o->store, sentence);
+	else if (what == STORE_NEWS_FULL)
+		log_notice("the disk of %s is full: only deletes are taken",
+			   o->store);
+	else
+		log_notice("the disk of %s has room: puts are taken again",
+			   o->store);
 }
 
 /* The figure @name of @s, 0 if it has none. */

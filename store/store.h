@@ -38,6 +38,8 @@ struct os;
 
 enum store_news {
 	STORE_NEWS_FAILED, /* takes no more writes; said once */
+	STORE_NEWS_FULL,   /* no space: takes deletes only */
+	STORE_NEWS_ROOM,   /* takes puts again */
 };
 
 struct store_options {

@@ -13,7 +13,7 @@
  * at a time is no more than what falls due while writing, and level 0 has the
  * same room beside it.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/full.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -117,10 +117,18 @@ static void *compact_thread(void *arg)
 		wait_ms = REST_LOOK_MS;
 		while (r > 0 && !stopping(db) && !atomic_load(&db->failed)) {
 			markers_freeze(db);
-			r = compact_one(db);
+			full_freeze(db);
+			r = wal_low(db->wal) ? compact_when_full(db) : 0;
+			if (r == 0)
+				r = compact_one(db);
+			/* Something smaller may fit. */
+			if (full_is(r))
+				r = 0;
 			if (r != 0 || !is_resting(db, &calm))
 				continue;
-			r = compact_at_rest(db);
+			r = full_nearly(db) ? compact_when_full(db) : 0;
+			if (r == 0)
+				r = compact_at_rest(db);
 			wait_ms = IDLE_MS;
 		}
 		if (r != 0)
@@ -145,6 +153,7 @@ static void *timer_thread(void *arg)
 		stop = db->stop;
 		pthread_mutex_unlock(&db->state);
 		arena_trim();
+		full_tell(db);
 		if (!stop && !atomic_load(&db->failed)) {
 			int r = wal_tick(db->wal);
 

@@ -16,6 +16,7 @@
 
 #include <xxhash.h>
 
+#include "store/lsm/full.h"
 #include "store/lsm/settle.h"
 
 /* -- failure -------------------------------------------------------------- */
@@ -51,8 +52,13 @@ int lsm_writable(struct lsm *db)
 
 int lsm_commit_edit(struct lsm *db, const struct edit *e)
 {
-	int r = manifest_commit(db->manifest, e);
+	unsigned loans = 0;
+	int r;
 
+	do {
+		r = manifest_commit(db->manifest, e);
+	} while (full_lend(db, r, &loans));
+	full_repay(db, &loans);
 	return r < 0 && manifest_failed(db->manifest) ? lsm_fail(db, r) : r;
 }
 
@@ -249,6 +255,8 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 	if (r == 0)
 		r = make_room(db, m, flags);
 	if (r == 0)
+		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
+	if (full_is(r) && full_flush(db, m))
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
 	note_log(db);
 	pthread_mutex_unlock(&db->commit);
@@ -479,6 +487,8 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 					at_once(db, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
+		else if (full_is(r) && full_flush(db, &m[*done]))
+			r = 0;
 	}
 	note_log(db);
 	pthread_mutex_unlock(&db->commit);

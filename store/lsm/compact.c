@@ -5,7 +5,7 @@
  * Order on disk: table files, their directory, the manifest, and only then do
  * the input files go.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/full.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -123,6 +123,42 @@ out:
 	return r;
 }
 
+static uint64_t bytes_in(const struct compaction *c)
+{
+	uint64_t n = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+			n += sst_info(c->inputs[side][i])->file_bytes;
+	return n;
+}
+
+/*
+ * What cannot fit is not begun, as it would only fill the disk until then; but
+ * who asks for a compaction may know that little remains. What fits gets the
+ * reserve if it needs it.
+ */
+static int run_job(struct lsm *db, struct compaction_job *job)
+{
+	const struct compaction_job begin = *job;
+	bool fits = db->options.inline_background ||
+		    bytes_in(job->what) <= full_space(db);
+	unsigned loans = 0;
+	int r;
+
+	if (!fits && !job->what->major)
+		return why(-ENOSPC, "there is no space for a compaction");
+	for (;;) {
+		r = compaction_run(job);
+		if (r >= 0 || !fits || !full_lend(db, r, &loans))
+			break;
+		history_free(&job->lost);
+		*job = begin;
+	}
+	full_repay(db, &loans);
+	return r;
+}
+
 static int run_task(struct lsm *db, struct task *k)
 {
 	struct job_arg arg = {db, k->tree};
@@ -148,7 +184,7 @@ static int run_task(struct lsm *db, struct task *k)
 	if (r < 0)
 		return r;
 	job.snapshots = snapshots;
-	r = compaction_run(&job);
+	r = run_job(db, &job);
 	free(snapshots);
 	if (job.stopped)
 		r = stopped(k);
@@ -357,6 +393,30 @@ static int pick_rest_task(struct lsm *db, struct task *out)
 	return r;
 }
 
+/* As pick_task(), also where that found something that does not fit. */
+static int pick_full_task(struct lsm *db, struct task *out)
+{
+	uint64_t space = full_space(db);
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (t->compacting)
+				continue;
+			r = compaction_pick_full(t->levels, space, &out->what);
+			if (r > 0)
+				begin_task(db, i, k, out);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
 static void end_task(struct lsm *db, struct task *k, int r)
 {
 	compaction_release(&k->what);
@@ -402,6 +462,14 @@ int compact_at_rest(struct lsm *db)
 {
 	struct task k = {0};
 	int r = pick_rest_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+int compact_when_full(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_full_task(db, &k);
 
 	return do_task(db, &k, r);
 }

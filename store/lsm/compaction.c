@@ -24,8 +24,11 @@ struct inputs {
 	bool version_markers;
 };
 
-static bool is_input(const struct compaction *c, const struct sstable *t)
+static bool is_source(const struct compaction *c, const struct sstable *t)
 {
+	for (uint32_t i = 0; i < c->nmasks; i++)
+		if (c->masks[i] == t)
+			return true;
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 0; i < c->ninputs[side]; i++)
 			if (c->inputs[side][i] == t)
@@ -60,7 +63,7 @@ static int add_level(struct inputs *in, const struct compaction_job *j,
 	if (!part->files)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < all->nfiles; i++)
-		if (is_input(j->what, all->files[i]))
+		if (is_source(j->what, all->files[i]))
 			part->files[part->nfiles++] = all->files[i];
 	if (part->nfiles == 0)
 		return 0;
@@ -82,7 +85,7 @@ static int inputs_open(struct inputs *in, struct compaction_job *j)
 	for (uint32_t i = 0; r == 0 && i < l0->nfiles; i++) {
 		struct sst_cursor *c;
 
-		if (!is_input(j->what, l0->files[i]))
+		if (!is_source(j->what, l0->files[i]))
 			continue;
 		c = &in->files[in->nfiles++];
 		sst_cursor(l0->files[i], c);
@@ -102,6 +105,8 @@ static int inputs_open(struct inputs *in, struct compaction_job *j)
 			j->bytes_in += info->file_bytes;
 		}
 	}
+	for (uint32_t i = 0; i < j->what->nmasks; i++)
+		in->version_markers |= sst_info(j->what->masks[i])->markers > 0;
 	return r < 0 ? why(r, "out of memory starting a compaction") : r;
 }
 
@@ -167,6 +172,9 @@ static int copy_row(struct cursor *c, struct retain *retain, bool whole,
 
 	retain_row(retain, c, whole);
 	while ((r = retain_next(retain, &e)) == 1) {
+		if (w->last_of &&
+		    w->last_of->current != w->last_of->nsources - 1)
+			continue;
 		r = compaction_write(w, c->row, &e);
 		if (r < 0)
 			return r;
@@ -188,11 +196,18 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	struct depth depth = {.levels = j->levels, .to = j->what->to};
 	/* A file of level 0 rewritten by itself may have older ones beside. */
 	bool slice = j->what->to == 0;
+	/* Of masks only the rows of the input. */
+	const struct sst_info *only =
+		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
 	uint32_t rows = 0;
-	int r = cursor_seek_row(c, (struct bytes){0});
+	int r = cursor_seek_row(c, only ? buf_bytes(&only->row_min)
+					: (struct bytes){0});
 
 	for (; r == 1; r = cursor_next_row(c)) {
 		bool whole = !slice && !lies_deeper(&depth, c->row);
+
+		if (only && bytes_cmp(c->row, buf_bytes(&only->row_max)) > 0)
+			return 0;
 
 		r = copy_row(c, retain, whole, w, &j->lost);
 		if (r < 0)
@@ -256,6 +271,7 @@ int compaction_run(struct compaction_job *j)
 		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
 		.number = j->number,
 		.arg = j->arg,
+		.last_of = j->what->nmasks ? &merge : NULL,
 	};
 	int r = inputs_open(&in, j);
 

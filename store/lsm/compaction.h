@@ -65,6 +65,12 @@ struct compaction {
 	 */
 	struct sstable **inputs[2];
 	uint32_t ninputs[2];
+	/*
+	 * Of levels above: read with the only input, which is written without
+	 * what they hide. They stay as they are.
+	 */
+	struct sstable **masks;
+	uint32_t nmasks;
 };
 /*
  * 1 = there is work, *out filled (compaction_release() it); 0 = none; -ENOMEM.
@@ -107,6 +113,12 @@ int compaction_pick_freed(const struct levels *l,
  */
 int compaction_pick_newest(const struct levels *l, uint32_t n,
 			   struct compaction *out);
+/*
+ * On a full disk: what gives space or files back and needs at most @space bytes
+ * for it. Each one leaves less to do, so that they end. As compaction_pick().
+ */
+int compaction_pick_full(const struct levels *l, uint64_t space,
+			 struct compaction *out);
 void compaction_release(struct compaction *c);
 /* How urgent: 1.0 = at the trigger; for back-pressure. */
 double compaction_score(const struct levels *l,

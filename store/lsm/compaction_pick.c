@@ -541,5 +541,6 @@ void compaction_release(struct compaction *c)
 {
 	free(c->inputs[0]);
 	free(c->inputs[1]);
+	free(c->masks);
 	*c = (struct compaction){0};
 }

@@ -17,6 +17,8 @@ struct compaction_writer {
 	uint64_t file_bytes; /* where a file ends, at the next row */
 	uint64_t (*number)(void *arg);
 	void *arg;
+	/* Not NULL: only what comes from the last of its sources is written. */
+	const struct merge *last_of;
 	/* private */
 	struct sst_writer *file; /* NULL between files */
 	uint64_t file_number;

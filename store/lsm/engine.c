@@ -5,7 +5,7 @@
  * replayed into a memtable, leftovers removed, threads. Nothing of the store
  * is changed before its format is known to be ours.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/full.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +13,6 @@
 #include <time.h>
 
 #include "store/lsm/directory.h"
-
-#define FILE_BYTES (64u << 20)
-#define LEVEL1_FILES 4
 
 /* -- the vtable --------------------------------------------------------------
  */
@@ -147,7 +144,6 @@ static size_t alive_bytes(const struct store_options *o)
 static int make(const struct store_options *o, struct lsm **out)
 {
 	struct lsm *db = store_alloc(sizeof(*db));
-	uint64_t file;
 	int r;
 
 	if (!db)
@@ -157,14 +153,10 @@ static int make(const struct store_options *o, struct lsm **out)
 		db->options.cache_bytes = STORE_CACHE_BYTES;
 	if (!db->options.write_buffer_bytes)
 		db->options.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES;
-	file = o->table_file_bytes ? o->table_file_bytes : FILE_BYTES;
 	db->limits = (struct compaction_limits){
 		.level0_files = LEVEL0_FILES,
 		.top_ratio = LEVEL0_RATIO,
-		.level1_bytes = LEVEL1_FILES * file,
 		.ratio = 10,
-		.file_bytes = file,
-		.rest_bytes = file / 4,
 	};
 	db->os = o->os ? o->os : os_posix();
 	db->own_slots = thread_heavy_init();
@@ -222,6 +214,8 @@ static int open_parts(struct lsm *db, const char *path)
 	int r;
 
 	r = directory_open(db->os, path, &db->options, &db->dir);
+	if (r == 0)
+		full_fit(db);
 	if (r == 0)
 		r = manifest_open(db->dir, db->options.create && !ro, ro,
 				  &db->manifest);

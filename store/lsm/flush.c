@@ -5,7 +5,7 @@
  * under catalog. Order on disk: table files, their directory, the manifest, and
  * only then does the log segment go.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/full.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,8 +76,10 @@ static int flush_trees(struct lsm *db, const struct generation *g,
 			}
 			*out = p;
 		}
-		(*out)[*n] = (struct flushed){0};
-		r = flush_tree(db, g, (uint32_t)id, &(*out)[*n]);
+		do {
+			(*out)[*n] = (struct flushed){0};
+			r = flush_tree(db, g, (uint32_t)id, &(*out)[*n]);
+		} while (full_lend(db, r, &db->flush_loans));
 		if (r > 0) {
 			++*n;
 			r = 0;
@@ -194,6 +196,7 @@ int flush_one(struct lsm *db)
 		r = wal_release(db->wal, g.wal_next);
 		r = r < 0 && !os_is_want(r) ? lsm_fail(db, r) : 0;
 	}
+	full_repay(db, &db->flush_loans);
 	pthread_mutex_lock(&db->state);
 	db->flushing = 0;
 	db->flush_tries++;

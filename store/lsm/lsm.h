@@ -183,6 +183,10 @@ struct lsm {
 	pthread_t threads[3];
 	int nthreads;
 	struct lsm_stats stats;
+	/* full.c */
+	unsigned flush_loans; /* of the flush that is going on */
+	uint64_t full_seq;    /* the compacting thread's */
+	bool full_told;	      /* the timer's */
 	struct reader_slot slots[READER_SLOTS];
 };
 
@@ -347,6 +351,8 @@ int commit_freeze(struct lsm *db, uint64_t trim);
  * -ENOSPC: see wal_low().
  */
 int make_room(struct lsm *db, const struct mutation *m, unsigned flags);
+/* Does it put nothing? */
+bool only_deletes(const struct mutation *m);
 /* Would it be made now? NULL: for a put. Waits for nothing. */
 int room_admit(struct lsm *db, const struct mutation *m);
 
@@ -541,6 +547,8 @@ bool is_read(struct lsm *db);
 void warm_files(struct lsm *db, struct sstable **files, uint32_t n);
 /* One that is for readers only (compaction_pick_rest()); as compact_one(). */
 int compact_at_rest(struct lsm *db);
+/* What gives space back and fits into what there is: full.h. */
+int compact_when_full(struct lsm *db);
 int lsm_compact(struct store *s, struct table *t);
 
 /* -- passed.c ------------------------------------------------------------- */

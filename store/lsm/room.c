@@ -129,7 +129,7 @@ static int wait_for_room(struct lsm *db, bool freeze)
 	return failed ? lsm_writable(db) : r;
 }
 
-static bool only_deletes(const struct mutation *m)
+bool only_deletes(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
 		switch (m->changes[i].op) {

@@ -237,8 +237,7 @@ void wal_make_ready(struct wal *w)
 
 /* -- opening and closing ------------------------------------------------ */
 
-/* On a small disk the log takes small pieces of it. */
-static size_t fit(struct os_dir *dir, size_t bytes, size_t least)
+size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least)
 {
 	uint64_t total, left, usable;
 
@@ -249,13 +248,22 @@ static size_t fit(struct os_dir *dir, size_t bytes, size_t least)
 	return bytes;
 }
 
+/* Four of the units of a small disk; more than a file of a large one. */
+static size_t reserve_fit(struct os_dir *dir)
+{
+	size_t bytes = wal_fit(dir, SEGMENT_BYTES, SEGMENT_BYTES_MIN);
+
+	return bytes < SEGMENT_BYTES / 4 ? 4 * bytes
+					 : SEGMENT_BYTES + SEGMENT_BYTES / 4;
+}
+
 static void set_sizes(struct wal *w, const struct wal_options *o)
 {
 	size_t segment = o && o->segment_bytes ? o->segment_bytes : 0;
 	size_t ring = o && o->ring_bytes ? o->ring_bytes : 0;
 
 	if (!segment)
-		segment = fit(w->dir, SEGMENT_BYTES, SEGMENT_BYTES_MIN);
+		segment = wal_fit(w->dir, SEGMENT_BYTES, SEGMENT_BYTES_MIN);
 	if (!ring)
 		ring = segment < RING_BYTES ? segment / 4 : RING_BYTES;
 	if (segment < 2 * WAL_BLOCK_BYTES)
@@ -376,6 +384,8 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	w->dir = dir;
 	w->read_only = read_only;
 	w->keeps_reserve = o && o->reserve;
+	if (w->keeps_reserve)
+		w->reserve_bytes = reserve_fit(dir);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->spare_lock, NULL);
 	pthread_condattr_init(&attr);

@@ -108,12 +108,20 @@ bool wal_spent(struct wal *w);
 int wal_health(struct wal *w);
 /*
  * Gives back to the disk what is kept for a moment when it is full: the
- * reserve, else the next segment. 1, or 0 if there is neither. From then on
- * the log is low until wal_prepare() has found space for both again.
+ * reserve, else the next segment. 1, or 0 if there is neither. Until
+ * wal_repay() it is not made again; the log is low until wal_prepare() has
+ * then found space for both.
  */
 int wal_lend(struct wal *w);
+void wal_repay(struct wal *w, unsigned loans);
 /* What wal_lend() can give, in bytes. */
 uint64_t wal_lendable(struct wal *w);
+
+/*
+ * What a piece that is to have @bytes may have on this disk: of a small one no
+ * more than a 32nd, but @least.
+ */
+size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least);
 
 struct wal_stat {
 	uint64_t records, bytes, syncs, segments, recycled;

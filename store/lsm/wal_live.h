@@ -119,6 +119,8 @@ struct wal {
 	/* Under spare_lock: allocated ahead, and what is kept back. */
 	struct os_file *spare, *reserve;
 	bool keeps_reserve;
+	size_t reserve_bytes;
+	unsigned loans;		   /* of wal_lend(); under spare_lock */
 	_Atomic bool spare_failed; /* no space for one of them */
 };
 

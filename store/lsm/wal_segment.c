@@ -12,8 +12,7 @@
  *
  * Beside the spare a second one lies ready that is not meant for the log: the
  * reserve, which the disk gets back when it is full (wal_lend()), for what has
- * to be written before anything can be removed. When the log itself finds no
- * space for a segment, it takes the reserve.
+ * to be written before anything can be removed.
  */
 #include "store/lsm/wal_live.h"
 
@@ -21,6 +20,9 @@
 #include <stdlib.h>
 
 #include "store/why.h"
+
+/* Segments of this size are not full before the next tick. */
+#define LARGE_BYTES ((size_t)8 << 20)
 
 static int make_file(struct wal *w, const char *name, uint64_t size,
 		     struct os_file **out)
@@ -48,10 +50,10 @@ static int prepare_locked(struct wal *w)
 
 	if (!w->spare)
 		rc = make_file(w, WAL_SPARE_NAME, w->segment_bytes, &w->spare);
-	if (rc == 0 && w->keeps_reserve && !w->reserve)
-		rc = make_file(w, WAL_RESERVE_NAME, w->segment_bytes,
+	if (rc == 0 && w->keeps_reserve && !w->reserve && w->loans == 0)
+		rc = make_file(w, WAL_RESERVE_NAME, w->reserve_bytes,
 			       &w->reserve);
-	atomic_store(&w->spare_failed, rc < 0);
+	atomic_store(&w->spare_failed, rc < 0 || w->loans);
 	return rc;
 }
 
@@ -60,7 +62,7 @@ int wal_prepare(struct wal *w)
 	int rc;
 
 	pthread_mutex_lock(&w->spare_lock);
-	rc = prepare_locked(w);
+	rc = w->loans ? 0 : prepare_locked(w);
 	pthread_mutex_unlock(&w->spare_lock);
 	return rc == 0 || os_is_want(rc) ? 0 : wal_fail(w, rc);
 }
@@ -86,8 +88,16 @@ int wal_lend(struct wal *w)
 	rc = give_back(w, &w->reserve, WAL_RESERVE_NAME);
 	if (rc == 0)
 		rc = give_back(w, &w->spare, WAL_SPARE_NAME);
+	w->loans += rc > 0;
 	pthread_mutex_unlock(&w->spare_lock);
 	return rc;
+}
+
+void wal_repay(struct wal *w, unsigned loans)
+{
+	pthread_mutex_lock(&w->spare_lock);
+	w->loans -= loans;
+	pthread_mutex_unlock(&w->spare_lock);
 }
 
 uint64_t wal_lendable(struct wal *w)
@@ -95,18 +105,29 @@ uint64_t wal_lendable(struct wal *w)
 	uint64_t n;
 
 	pthread_mutex_lock(&w->spare_lock);
-	n = w->reserve ? w->segment_bytes : 0;
+	n = w->reserve ? w->reserve_bytes : 0;
 	pthread_mutex_unlock(&w->spare_lock);
 	return n;
 }
 
-/* There is a spare segment when it returns 0: the reserve, if there is one. */
+/*
+ * There is a spare segment when it returns 0. The reserve is it when the disk
+ * fails otherwise than by being full, for which it is kept.
+ */
 static int have_spare(struct wal *w)
 {
-	int rc;
+	int rc = 0;
 
-	if (w->spare || !w->reserve)
-		return w->spare ? 0 : prepare_locked(w);
+	if (!w->spare)
+		rc = make_file(w, WAL_SPARE_NAME, w->segment_bytes, &w->spare);
+	if (rc == 0) {
+		if (!w->keeps_reserve)
+			atomic_store(&w->spare_failed, false);
+		return 0;
+	}
+	atomic_store(&w->spare_failed, true);
+	if (!w->reserve || os_is_want(rc))
+		return rc;
 	rc = os_rename(w->dir, WAL_RESERVE_NAME, WAL_SPARE_NAME);
 	if (rc < 0)
 		return rc;
@@ -116,13 +137,14 @@ static int have_spare(struct wal *w)
 }
 
 /*
- * The spare was taken. The reserve takes its place, since the segment that is
- * released next is recycled as that, or wal_prepare() makes one. A failure
- * concerns those who come next.
+ * The spare was taken. A large segment lasts until another one is released,
+ * which is recycled, or wal_tick() makes one. A failure concerns those who come
+ * next.
  */
 static void have_next(struct wal *w)
 {
-	int rc = w->keeps_reserve ? have_spare(w) : 0;
+	bool soon = w->segment_bytes < LARGE_BYTES || !w->reserve;
+	int rc = w->keeps_reserve && soon ? prepare_locked(w) : 0;
 
 	if (rc < 0 && !os_is_want(rc))
 		(void)wal_fail(w, rc);
@@ -274,25 +296,18 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 	return 0;
 }
 
-/*
- * Turns the released segment into the spare or the reserve, unless it is not
- * fit for that.
- */
+/* Turns the released segment into the spare, unless it is not fit for that. */
 static bool recycle(struct wal *w, const char *name)
 {
-	bool wants_spare = !w->spare;
 	struct os_file *f = NULL;
 	uint64_t size;
 
-	if (!wants_spare && (!w->keeps_reserve || w->reserve))
-		return false;
-	if (os_open(w->dir, name, OS_WRITE, &f) < 0)
+	if (w->spare || os_open(w->dir, name, OS_WRITE, &f) < 0)
 		return false;
 	if (os_size(f, &size) == 0 && size == w->segment_bytes &&
-	    os_rename(w->dir, name,
-		      wants_spare ? WAL_SPARE_NAME : WAL_RESERVE_NAME) == 0) {
-		*(wants_spare ? &w->spare : &w->reserve) = f;
-		if (w->spare && (w->reserve || !w->keeps_reserve))
+	    os_rename(w->dir, name, WAL_SPARE_NAME) == 0) {
+		w->spare = f;
+		if ((w->reserve || !w->keeps_reserve) && w->loans == 0)
 			atomic_store(&w->spare_failed, false);
 		return true;
 	}

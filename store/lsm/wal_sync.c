@@ -187,7 +187,7 @@ int wal_tick(struct wal *w)
 	if (rc == 0 && active && w->marked < atomic_load(&w->synced))
 		rc = wal_write_mark(w);
 	pthread_mutex_unlock(&w->lock);
-	if (rc < 0 || !active)
+	if (rc < 0 || (!active && !w->keeps_reserve))
 		return rc;
 	return wal_prepare(w);
 }

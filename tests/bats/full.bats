@@ -128,6 +128,26 @@ no_next_segment() {
 	echo x > "$M/T/R/f:new"
 }
 
+# cycles OPTIONS N: fill, delete, kill -9, reopen, on a small filesystem.
+cycles() {
+	unmount_store
+	mkdir "$T/disk"
+	mount -t tmpfs -o "$1" none "$T/disk"
+	run python3 "$BATS_TEST_DIRNAME/../mount/full_cycles.py" \
+		"$CELLFS" "$T/disk/store" "$M" "$2"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	DAEMON=
+}
+
+@test "who deletes on a full disk gets space back, and nothing else is lost" {
+	cycles size=8m 5
+}
+
+@test "who deletes on a disk without inodes gets them back" {
+	cycles size=64m,nr_inodes=12 3
+}
+
 @test "a sync that fails is one critical line, and the next open is refused" {
 	small_disk size=8m
 	mkdir "$M/T"
