@@ -43,6 +43,7 @@ enum directory_name directory_name(const char *name, uint64_t *number)
 		{WAL_RING_NAME, NAME_RING},
 		{WAL_SPARE_NAME, NAME_SPARE},
 		{WAL_RESERVE_NAME, NAME_RESERVE},
+		{WAL_MADE_NAME, NAME_MADE},
 		{WAL_NEW_NAME, NAME_NEW},
 	};
 
@@ -92,6 +93,7 @@ static int look_at(void *arg, const char *name)
 	case NAME_RING:
 	case NAME_SPARE:
 	case NAME_RESERVE:
+	case NAME_MADE:
 	case NAME_NEW:
 		break;
 	}

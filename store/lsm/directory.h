@@ -24,6 +24,7 @@ enum directory_name {
 	NAME_RING,
 	NAME_SPARE,
 	NAME_RESERVE,
+	NAME_MADE,
 	NAME_NEW,
 };
 

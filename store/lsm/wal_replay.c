@@ -26,6 +26,49 @@ bool wal_segment_number(const char *name, uint64_t *number)
 	return !strcmp(again, name);
 }
 
+/* -- how many there were ------------------------------------------------ */
+
+static void made_format(uint64_t next, char out[WAL_MADE_BYTES])
+{
+	snprintf(out, WAL_MADE_BYTES, "%016" PRIx64 " %016" PRIx64, next,
+		 next * UINT64_C(0x9e3779b97f4a7c15) ^
+			 UINT64_C(0x77616c2e6d616465));
+}
+
+void wal_made_note(struct os_dir *dir, uint64_t next)
+{
+	char text[WAL_MADE_BYTES];
+	struct why_kept kept;
+	struct os_file *f;
+
+	why_keep(&kept);
+	made_format(next, text);
+	if (os_open(dir, WAL_MADE_NAME, OS_WRITE | OS_CREATE, &f) == 0) {
+		(void)!os_pwrite(f, text, sizeof(text), 0);
+		os_close(f);
+	}
+	why_restore(&kept);
+}
+
+/* So many, 0 if that is not known. */
+static uint64_t made_read(struct os_dir *dir)
+{
+	char text[WAL_MADE_BYTES], again[WAL_MADE_BYTES];
+	struct os_file *f;
+	uint64_t next = 0;
+	ssize_t n;
+
+	if (os_open(dir, WAL_MADE_NAME, OS_READ, &f) < 0)
+		return 0;
+	n = os_pread(f, text, sizeof(text), 0);
+	os_close(f);
+	if (n != sizeof(text) || text[n - 1] ||
+	    sscanf(text, "%16" SCNx64, &next) != 1)
+		return 0;
+	made_format(next, again);
+	return memcmp(text, again, sizeof(text)) ? 0 : next;
+}
+
 /* -- which segments there are ------------------------------------------- */
 
 struct listing {
@@ -75,7 +118,13 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 			   "the later ones to lose what they hold",
 			   found->first + i);
 	}
-	return 0;
+	rc = made_read(dir) > found->first + found->n;
+	return rc ? why(-EUCLEAN,
+			"segment wal-%016" PRIx64
+			".log of the log is missing, the last one; restore it "
+			"or remove " WAL_MADE_NAME " to lose what it holds",
+			found->first + found->n)
+		  : 0;
 }
 
 /* -- reading a file in order -------------------------------------------- */

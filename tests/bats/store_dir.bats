@@ -151,3 +151,35 @@ a_place() {
 	[[ $stderr == *"directory $PLACE/store: Permission denied"* ]]
 	chmod 755 "$PLACE/store"
 }
+
+@test "check counts no fault where opening removes what a crash left" {
+	ctl put "$STORE" t r d:q x
+	ctl flush "$STORE"
+	cp "$STORE"/1.sst "$STORE/77.sst"
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	ctl put "$STORE" t r d:q y
+	[ ! -e "$STORE/77.sst" ]
+}
+
+# lost FILE: check and opening name it, and with it back all is well.
+lost() {
+	mv "$STORE/$1" "$T/away"
+	run -1 ctl check "$STORE"
+	[[ $output == *"$2"*"is missing"* || $output == *"$2 is missing"* ]]
+	says 3 "$2" scan "$STORE" t
+	says 3 "$2" put "$STORE" t r d:q z
+	mv "$T/away" "$STORE/$1"
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+}
+
+@test "a file that the store has lost is named" {
+	ctl put "$STORE" t r d:q x
+	ctl flush "$STORE"
+	ctl put "$STORE" t r d:q y
+	ctl put "$STORE" t r d:q z
+	lost CURRENT CURRENT
+	lost "$(cd "$STORE" && ls MANIFEST-*)" MANIFEST-
+	lost "$(cd "$STORE" && ls *.sst)" .sst
+	lost "$(cd "$STORE" && ls wal-*.log | head -n 1)" wal-
+	lost "$(cd "$STORE" && ls wal-*.log | tail -n 1)" wal-
+}
