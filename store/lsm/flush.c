@@ -256,17 +256,30 @@ static int flush_frozen(struct lsm *db)
 	return r;
 }
 
+static bool any_frozen(struct lsm *db)
+{
+	bool any;
+
+	pthread_mutex_lock(&db->state);
+	any = db->nfrozen > 0;
+	pthread_mutex_unlock(&db->state);
+	return any;
+}
+
 int flush_all(struct lsm *db, const struct table *trim)
 {
 	int r;
 
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
-	if (r == 0 && !memtable_empty(db->active)) {
+	while (r == 0 && !memtable_empty(db->active) && any_frozen(db)) {
+		/* A flush takes catalog, and who has that waits for commit. */
+		pthread_mutex_unlock(&db->commit);
 		r = flush_frozen(db);
-		if (r == 0)
-			r = commit_freeze(db, trim ? trim->id : 0);
+		pthread_mutex_lock(&db->commit);
 	}
+	if (r == 0 && !memtable_empty(db->active))
+		r = commit_freeze(db, trim ? trim->id : 0);
 	pthread_mutex_unlock(&db->commit);
 	return r < 0 ? r : flush_frozen(db);
 }

@@ -11,7 +11,8 @@
  *   catalog   the manifest and the set of tables; held over a commit of the
  *		manifest and what is installed with it
  *   commit    the order of log records, the active memtable's writer, the
- *		sequence; the one lock that is held over a write to disk
+ *		sequence; the one lock that is held over a write to disk, but
+ *		not over a wait for flush or compaction, which take catalog
  *   state     which memtables, levels and schemas make up the present; short
  *
  * A reader takes state only where the present has changed since its thread
@@ -347,8 +348,8 @@ int room_init(struct lsm *db);
  */
 int commit_freeze(struct lsm *db, uint64_t trim);
 /*
- * Makes room for @m, @flags as in table_mutate(). Under commit; may wait.
- * -ENOSPC: see wal_low().
+ * Makes room for @m, @flags as in table_mutate(). Under commit, which it gives
+ * back while it waits. -ENOSPC: see wal_low().
  */
 int make_room(struct lsm *db, const struct mutation *m, unsigned flags);
 /* Does it put nothing? */

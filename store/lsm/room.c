@@ -97,7 +97,11 @@ static bool must_stall(struct lsm *db)
 	return false;
 }
 
-/* Waits until no generation is frozen, and for compaction if @freeze. */
+/*
+ * Waits until no generation is frozen, and for compaction if @freeze: 0, or 1
+ * after it has waited. Flush and compaction take catalog, and who has that may
+ * wait for commit: so commit is given back meanwhile, and all may be different.
+ */
 static int wait_for_room(struct lsm *db, bool freeze)
 {
 	uint64_t start = 0;
@@ -116,12 +120,16 @@ static int wait_for_room(struct lsm *db, bool freeze)
 				db->flush_why);
 			break;
 		}
-		if (!start)
+		if (!start) {
 			start = os_monotonic_ns(db->os);
+			pthread_mutex_unlock(&db->commit);
+			r = 1;
+		}
 		pthread_cond_wait(&db->done, &db->state);
 	}
 	pthread_mutex_unlock(&db->state);
 	if (start) {
+		pthread_mutex_lock(&db->commit);
 		atomic_fetch_add(&db->stats.stalls, 1);
 		atomic_fetch_add(&db->stats.stall_ns,
 				 os_monotonic_ns(db->os) - start);
@@ -156,7 +164,7 @@ static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
 
 /*
  * Nothing is frozen when it returns 0: the active memtable may become full.
- * Then it is frozen.
+ * Then it is frozen. 1: it has waited, and whoever asks looks again.
  */
 static int room_beside(struct lsm *db, size_t used)
 {
@@ -164,11 +172,14 @@ static int room_beside(struct lsm *db, size_t used)
 	int r;
 
 	/* One behind, as with threads: writes go on beside a frozen one. */
-	if (db->options.inline_background)
+	if (db->options.inline_background) {
 		r = flush_one(db);
-	else
+		if (r > 0)
+			r = 0;
+	} else {
 		r = wait_for_room(db, full);
-	if (r < 0)
+	}
+	if (r)
 		return r;
 	db->active_max = full_bytes(db);
 	if (!full)
@@ -214,7 +225,8 @@ int room_admit(struct lsm *db, const struct mutation *m)
 	return r;
 }
 
-int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
+/* As make_room(); 1: look again. */
+static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
 {
 	size_t used = memtable_bytes(db->active);
 	bool low =
@@ -228,7 +240,19 @@ int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
 	r = room_beside(db, used);
 	/* A full disk must not stop the deletes that would empty it. */
 	if (os_is_full(r) && only_deletes(m) &&
-	    used < 2 * db->options.write_buffer_bytes)
+	    memtable_bytes(db->active) < 2 * db->options.write_buffer_bytes)
 		r = 0;
+	return r;
+}
+
+int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
+{
+	int r;
+
+	while ((r = try_room(db, m, flags)) > 0) {
+		r = lsm_writable(db);
+		if (r < 0)
+			break;
+	}
 	return r;
 }

@@ -338,3 +338,23 @@ print(open(t + "/.schema").readline())'
 	remount_store
 	[ "$(stat -c %Y "$M/T/.schema")" -gt 1600000000 ]
 }
+
+@test "a schema is changed while writers wait for memory to be flushed" {
+	local n=0 writer
+	remount_store -o write_buffer=256K
+	mkdir "$M/T" "$M/U"
+	awk 'BEGIN { v = sprintf("%4000s", "x"); gsub(" ", "x", v)
+		for (i = 0; i < 2000; i++)
+			printf "r%06d\tf:q\t\t%s\n", i, v }' > "$T/cells"
+	timeout -k 1 40 cp "$T/cells" "$M/T/.cells" 3>&- &
+	writer=$!
+	while kill -0 $writer 2>/dev/null; do
+		n=$((n + 1))
+		timeout -k 1 20 bash -c "printf 'family g\n\tttl ${n}s\n' \
+			> '$M/U/.schema'" || { kill -9 "$DAEMON"; false; }
+	done
+	wait $writer
+	[ "$n" -gt 1 ]
+	grep -q "ttl ${n}s" "$M/U/.schema"
+	[ "$(ls "$M/T" | wc -l)" -eq 2000 ]
+}
