@@ -62,6 +62,7 @@ struct invalidator {
 int invalidator_new(struct nodes *nodes, struct invalidator **out)
 {
 	struct invalidator *iv = calloc(1, sizeof(*iv));
+	pthread_condattr_t attr;
 
 	if (!iv)
 		return -ENOMEM;
@@ -69,7 +70,11 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
 	pthread_cond_init(&iv->idle, NULL);
-	pthread_cond_init(&iv->quiet, NULL);
+	/* Whoever sets the clock back must not make a wait longer. */
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&iv->quiet, &attr);
+	pthread_condattr_destroy(&attr);
 	iv->device = -1;
 	*out = iv;
 	return 0;
@@ -384,7 +389,7 @@ void invalidate_wait(struct invalidator *iv, unsigned ms)
 
 	if (!iv->session)
 		return;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long)ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;

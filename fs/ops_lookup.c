@@ -48,13 +48,11 @@ static void note_unknown(struct fs *fs, const struct place *child,
 			 const char *name)
 {
 	static const char *const words[] = {
-		CONTROL_DIR_NAME, SNAPSHOT_DIR_NAME,
-		STAGE_DIR_NAME,	  INFO_DIR_NAME,
-		".schema",	  ".cells",
-		".range",	  ".prefix",
-		".first",	  ".last",
-		".after",	  ".since",
-		".between",	  ".at",
+		CONTROL_DIR_NAME, SNAPSHOT_DIR_NAME, STAGE_DIR_NAME,
+		INFO_DIR_NAME,	  PUT_DIR_NAME,	     ".schema",
+		".cells",	  ".range",	     ".prefix",
+		".first",	  ".last",	     ".after",
+		".since",	  ".between",	     ".at",
 		".raw",
 	};
 	bool control = child->kind == NODE_CONTROL;

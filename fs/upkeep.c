@@ -437,11 +437,14 @@ void upkeep_delete_end(struct fs *fs, const struct place *p, uint64_t turn,
 		       bool deleted, int64_t gone)
 {
 	struct upkeep_column at = upkeep_column(fs, p);
+	struct why_kept kept;
 
+	why_keep(&kept);
 	overlay_delete_end(fs->overlay, p->row);
 	upkeep_settle(fs, &at);
 	if (deleted)
 		fs_column_changed(fs, p, gone);
 	else
 		retract(fs, &at, turn);
+	why_restore(&kept);
 }

@@ -123,9 +123,11 @@ as_nobody() {
 	grep -q "did you mean .cells?" "$M/.cellfs/errors"
 	run ! ls "$M/.snapshots"
 	grep -q "did you mean .snapshot?" "$M/.cellfs/errors"
+	run ! ls "$M/T/.putt"
+	grep -q "did you mean .put?" "$M/.cellfs/errors"
 	# What tools look for is no mistake.
 	run ! ls "$M/T/.git" "$M/T/.x.swp" "$M/.hidden" "$M/.Trash"
-	[ "$(grep -c lookup "$M/.cellfs/errors")" -eq 5 ]
+	[ "$(grep -c lookup "$M/.cellfs/errors")" -eq 6 ]
 }
 
 @test "errors say what is wrong with a name, and not what mv does next" {
