@@ -237,12 +237,11 @@ int upkeep_remove_directory(struct fs *fs, const struct place *parent,
 		node = 0;
 		if (above)
 			nodes_find(fs->nodes, above, name, &node);
-		nodes_detach(fs->nodes, parent->node, name);
-		if (!above)
-			return 0;
 	}
-	r = overlay_rmdir(fs->overlay, above, name, node);
-	if (r == 0 && parent->put) {
+	r = above ? overlay_rmdir(fs->overlay, above, name, node) : 0;
+	if (r == 0 && parent->put)
+		nodes_detach(fs->nodes, parent->node, name);
+	if (r == 0 && parent->put && above) {
 		invalidate_entry(fs->invalidator, above, name);
 		fs_wait_for_notices(fs);
 	}

@@ -161,3 +161,12 @@ same() {
 	echo x > "$M/T/.put/r/f:q"
 	[ "$(ls "$M/T/r")" = f ]
 }
+
+@test "who is in a directory that rmdir refuses can go on in it" {
+	mkdir "$M/T" "$M/T/R" "$M/T/R/f"
+	cd "$M/T/.put/R"
+	run ! rmdir "$M/T/.put/R"
+	echo v > f:q
+	cd /
+	[ "$(cat "$M/T/R/f:q")" = v ]
+}
