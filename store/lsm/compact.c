@@ -146,11 +146,12 @@ static int run_job(struct lsm *db, struct compaction_job *job)
 	unsigned loans = 0;
 	int r;
 
-	if (!fits && !job->what->major)
+	if (!fits && !job->what->major && !job->what->daring)
 		return why(-ENOSPC, "there is no space for a compaction");
 	for (;;) {
 		r = compaction_run(job);
-		if (r >= 0 || !fits || !full_lend(db, r, &loans))
+		if (r >= 0 || (!fits && !job->what->daring) ||
+		    !full_lend(db, r, &loans))
 			break;
 		history_free(&job->lost);
 		*job = begin;
@@ -396,7 +397,8 @@ static int pick_rest_task(struct lsm *db, struct task *out)
 /* As pick_task(), also where that found something that does not fit. */
 static int pick_full_task(struct lsm *db, struct task *out)
 {
-	uint64_t space = full_space(db);
+	uint64_t now = os_monotonic_ns(db->os), space = full_space(db);
+	bool low = wal_low(db->wal);
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
@@ -408,7 +410,9 @@ static int pick_full_task(struct lsm *db, struct task *out)
 
 			if (t->compacting)
 				continue;
-			r = compaction_pick_full(t->levels, space, &out->what);
+			r = compaction_pick_full(
+				t->levels, space, 2 * db->limits.file_bytes,
+				low && may_compact(t, now), &out->what);
 			if (r > 0)
 				begin_task(db, i, k, out);
 		}

@@ -58,6 +58,7 @@ struct compaction {
 	int from, to; /* levels; to = from for a rewrite in place */
 	bool trivial; /* move the only input file, rewrite nothing */
 	bool major;   /* everything: by compaction_pick_all() */
+	bool daring;  /* may need more space than there is */
 	/*
 	 * Files of @from and of @to, newest first; a major one has in the
 	 * first those of every level above @to. Borrowed from the levels
@@ -115,10 +116,12 @@ int compaction_pick_newest(const struct levels *l, uint32_t n,
 			   struct compaction *out);
 /*
  * On a full disk: what gives space or files back and needs at most @space bytes
- * for it. Each one leaves less to do, so that they end. As compaction_pick().
+ * for it, or in level 0 @part, so that what comes of it can be merged again.
+ * Each one leaves less to do, so that they end. Where there is none, if
+ * @daring, one that fits only if much of it is deleted. As compaction_pick().
  */
-int compaction_pick_full(const struct levels *l, uint64_t space,
-			 struct compaction *out);
+int compaction_pick_full(const struct levels *l, uint64_t space, uint64_t part,
+			 bool daring, struct compaction *out);
 void compaction_release(struct compaction *c);
 /* How urgent: 1.0 = at the trigger; for back-pressure. */
 double compaction_score(const struct levels *l,

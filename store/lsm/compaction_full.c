@@ -133,7 +133,10 @@ static bool sweep(const struct levels *l, uint64_t space, struct compaction *c)
 	return false;
 }
 
-/* Neighbours in level 0 with each other, the newest that fit. */
+/*
+ * Neighbours in level 0 with each other, the newest that fit: but no file that
+ * would be too large for the reserve later on.
+ */
 static bool part_of_top(const struct levels *l, uint64_t space,
 			struct compaction *c)
 {
@@ -156,15 +159,22 @@ static bool part_of_top(const struct levels *l, uint64_t space,
 	return false;
 }
 
-int compaction_pick_full(const struct levels *l, uint64_t space,
-			 struct compaction *out)
+int compaction_pick_full(const struct levels *l, uint64_t space, uint64_t part,
+			 bool daring, struct compaction *out)
 {
 	struct compaction c = {0};
 	int r = start(l, &c);
 
+	if (part > space)
+		part = space;
 	if (r == 0)
 		r = whole_top(l, space, &c) || sweep(l, space, &c) ||
-		    part_of_top(l, space, &c);
+		    part_of_top(l, part, &c);
+	if (r == 0 && daring) {
+		c.daring = whole_top(l, UINT64_MAX, &c) ||
+			   sweep(l, UINT64_MAX, &c);
+		r = c.daring;
+	}
 	if (r > 0)
 		*out = c;
 	else

@@ -1,12 +1,15 @@
 #include "store/lsm/full.h"
 
 #include <errno.h>
+#include <time.h>
 
 #define FILE_BYTES ((size_t)64 << 20)
 #define LEVEL1_FILES 4
 #define LEAST_BYTES ((size_t)256 << 10)
 /* With space for fewer files of tables than these the disk is nearly full. */
 #define TIGHT_FILES 4
+/* A flush that found no space is tried again within a second. */
+#define FLUSH_WAIT_NS 3000000000ull
 
 void full_fit(struct lsm *db)
 {
@@ -116,6 +119,9 @@ void full_freeze(struct lsm *db)
 
 bool full_flush(struct lsm *db, const struct mutation *m)
 {
+	uint64_t end = os_monotonic_ns(db->os) + FLUSH_WAIT_NS;
+	struct timespec until = {.tv_sec = (time_t)(end / 1000000000),
+				 .tv_nsec = (long)(end % 1000000000)};
 	bool done;
 
 	if (!only_deletes(m) || db->options.inline_background)
@@ -127,9 +133,11 @@ bool full_flush(struct lsm *db, const struct mutation *m)
 		return false;
 	pthread_mutex_lock(&db->state);
 	done = db->nfrozen > 0;
-	while (db->nfrozen && !atomic_load(&db->flush_error) &&
-	       !atomic_load(&db->failed) && !db->stop)
-		pthread_cond_wait(&db->done, &db->state);
+	/* An attempt that fails may have met a merge that has the reserve. */
+	pthread_cond_broadcast(&db->work);
+	while (db->nfrozen && !atomic_load(&db->failed) && !db->stop)
+		if (pthread_cond_timedwait(&db->done, &db->state, &until))
+			break;
 	done = done && db->nfrozen == 0;
 	pthread_mutex_unlock(&db->state);
 	return done;
