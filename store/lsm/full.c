@@ -131,6 +131,8 @@ bool full_flush(struct lsm *db, const struct mutation *m)
 	pthread_mutex_unlock(&db->state);
 	if (done && commit_freeze(db, 0) < 0)
 		return false;
+	/* A flush takes catalog, and who has that waits for commit. */
+	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_lock(&db->state);
 	done = db->nfrozen > 0;
 	/* An attempt that fails may have met a merge that has the reserve. */
@@ -140,6 +142,7 @@ bool full_flush(struct lsm *db, const struct mutation *m)
 			break;
 	done = done && db->nfrozen == 0;
 	pthread_mutex_unlock(&db->state);
+	pthread_mutex_lock(&db->commit);
 	return done;
 }
 
