@@ -88,9 +88,12 @@ mount_failing() {
 
 # end_failed: the daemon says at its end too that the store has failed.
 end_failed() {
+	local code=0
+
 	fusermount3 -u "$M"
-	run wait "$DAEMON"
+	wait "$DAEMON" || code=$?
 	DAEMON=
+	[ "$code" -eq 1 ]
 	: >"$LOG"
 }
 
