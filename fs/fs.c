@@ -174,6 +174,9 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 		r = reader_stat(fs, fh, st);
 	if (r == 0 && p->detached)
 		r = stat_unlinked(fs, req, p, fh, st);
+	/* While another makes it anew, who reads what was removed has that. */
+	if (r == 0 && writer_wants(fs, p->node))
+		r = reader_stat_gone(fs, p->node, st);
 	if (r == 0)
 		r = fs_stat(fs, p, st);
 	if (r == 0 && reader)

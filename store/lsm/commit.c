@@ -57,7 +57,7 @@ int lsm_commit_edit(struct lsm *db, const struct edit *e)
 
 	do {
 		r = manifest_commit(db->manifest, e);
-	} while (full_lend(db, r, &loans));
+	} while (!manifest_failed(db->manifest) && full_lend(db, r, &loans));
 	full_repay(db, &loans);
 	return r < 0 && manifest_failed(db->manifest) ? lsm_fail(db, r) : r;
 }

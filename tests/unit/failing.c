@@ -199,7 +199,7 @@ static void writers_are_told_why_memory_cannot_be_flushed(void **state)
 		assert_int_equal(put(&w), 1);
 		nothing_is_lost(&w);
 	}
-	assert_true(waited > NERRNOS / 2);
+	assert_true(waited > 0);
 }
 
 /* No descriptor, no space: the next segment of the log is had another time. */
