@@ -459,16 +459,17 @@ void fs_version_replaced(struct fs *fs, const struct place *p, int64_t ts)
 /* -- failures ----------------------------------------------------------- */
 
 /* What programs run into all day is no failure. */
-static bool worth_keeping(int err)
+static bool worth_keeping(const char *op, int err)
 {
 	switch (err) {
 	case -ENOENT:
 	case -EEXIST:
 	case -EINTR:
 	case -ENOSYS:
-	case -ESTALE:
 	case -EXDEV: /* mv copies then */
 		return false;
+	case -ESTALE: /* the kernel looks again, but who writes is told */
+		return !strcmp(op, "write");
 	}
 	return true;
 }
@@ -481,7 +482,7 @@ void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 
 	if (err == -EUCLEAN)
 		err = -EIO;
-	if (worth_keeping(err)) {
+	if (worth_keeping(op, err)) {
 		char reason[512];
 
 		/* Making the path may put another sentence there. */

@@ -328,6 +328,8 @@ static int cell_to_cell(struct fs *fs, const struct move *mv)
 		r = copy_newest(fs, mv);
 	else
 		r = cellfile_move(fs, &mv->from, &mv->to, mv->noreplace);
+	if (!r && mv->from.node)
+		writer_moved(fs, mv->from.node);
 	return r ? r : move_node(fs, mv, mv->to.kind, mv->to.ino);
 }
 

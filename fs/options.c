@@ -391,8 +391,10 @@ static int format_value(const struct option *opt, const struct options *o,
 	case FLAG:
 		return format_text(*(const bool *)at ? "yes" : "no", out);
 	case TEXT:
-		return format_text(
-			*(char *const *)at ? *(char *const *)at : "/", out);
+		return format_text(*(char *const *)at	 ? *(char *const *)at
+				   : opt->at == AT(root) ? "/"
+							 : "syslog",
+				   out);
 	case RULE:
 		return format_text(scratch_rules[*(const uint8_t *)at], out);
 	case BYTES:

@@ -13,10 +13,9 @@
  *   - to who made the table, when its first look for .schema is to create it
  *     and nobody has written it.
  *
- * Of the second it is told by how the kernel goes on after ESTALE. It walks the
- * path once more, keeps no attributes of the table meanwhile (their timeout is
- * 0), and needs them once to search the directory and once more to create in
- *it:
+ * How the kernel goes on after ESTALE tells the second case. The kernel walks
+ * the path once more, keeps no attributes of the table meanwhile (their timeout
+ * is 0), and needs them once to search the directory and once more to create:
  *
  *	stat, open		LOOKUP=ESTALE  GETATTR(T)  LOOKUP
  *	open(O_CREAT)		LOOKUP=ESTALE  GETATTR(T)  GETATTR(T)  LOOKUP

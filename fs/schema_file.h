@@ -12,8 +12,8 @@
  *
  * What is written from the start on is the whole text, however long the text
  * was that it replaces: cp, tar, rsync --inplace and a shell differ in when
- *they truncate the file, or whether. Only what is written elsewhere (>>, an
- *editor in place) changes a part of it.
+ * they truncate the file, or whether. Only what is written elsewhere (>>, an
+ * editor in place) changes a part of it.
  *
  * Writing makes the table's families fixed unless the text says "families
  * open". What the text does not name of mode, uid and gid stays, as does a

@@ -273,7 +273,7 @@ int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
 
 	pthread_mutex_lock(&s->lock);
 	f = file_of(s, node);
-	if (!f) {
+	if (!f || f->retired) {
 		err = -ESTALE;
 		goto out;
 	}

@@ -455,6 +455,14 @@ int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	return err;
 }
 
+/* The value was put as it was when the file was renamed. */
+static int say_moved(void)
+{
+	return why(-ESTALE, "the file was renamed since it was opened, and has "
+			    "become a cell or a cell's other name: open it by "
+			    "its new name to write more");
+}
+
 int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 		 bool sync)
 {
@@ -465,10 +473,17 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 		return -EBADF;
 	if (off < 0)
 		return -EINVAL;
-	if (w->type == WRITER_SCRATCH)
-		return scratch_write(fs->writes->scratch, w->place.node, data,
-				     (uint64_t)off, w->append);
+	if (w->type == WRITER_SCRATCH) {
+		err = scratch_write(fs->writes->scratch, w->place.node, data,
+				    (uint64_t)off, w->append);
+		return err == -ESTALE ? say_moved() : err;
+	}
 	pthread_mutex_lock(&w->lock);
+	if (w->moved || w->broken) {
+		err = w->moved ? say_moved() : repeat_failure(w);
+		pthread_mutex_unlock(&w->lock);
+		return err;
+	}
 	err = write_draft(w, data, (uint64_t)off);
 	if (err) {
 		w->broken = true;

@@ -109,6 +109,8 @@ bool writer_wants(struct fs *fs, uint64_t node);
 bool writer_abandon(struct fs *fs, uint64_t node);
 /* A file that is to be renamed: what is owed is published now. */
 int writer_settle(struct fs *fs, uint64_t node);
+/* It was renamed: who has it open cannot write more, and is told. */
+void writer_moved(struct fs *fs, uint64_t node);
 /* Before the store is closed: publishes what open handles still owe. */
 void writer_drain(struct fs *fs);
 

@@ -40,6 +40,7 @@ struct writer {
 	bool owed;		 /* made or truncated: an empty value is due */
 	bool absent;	/* O_EXCL: the first publication finds no file */
 	bool abandoned; /* removed before it was published */
+	bool moved;	/* renamed: what is written now has no place */
 	bool broken;	/* a write failed: what is there is not the whole */
 	int failed;	/* why the last publication did not happen */
 	char *reason;	/* the same in words, or NULL */

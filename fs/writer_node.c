@@ -278,6 +278,19 @@ int writer_settle(struct fs *fs, uint64_t node)
 	return err;
 }
 
+void writer_moved(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		pthread_mutex_lock(&w->lock);
+		w->moved = w->type == WRITER_CELL;
+		pthread_mutex_unlock(&w->lock);
+		next = writer_next(fs, node, w);
+		writer_unref(w);
+	}
+}
+
 void writer_drain(struct fs *fs)
 {
 	struct sorted_node *n;

@@ -7,8 +7,8 @@
  * since it is all that there is where a filesystem locks no directories. Behind
  * each lock it is looked whether the name still leads to what was locked.
  *
- *	flock(directory) ── path leads there? ── flock(file) ── name leads
- *there?
+ *	flock(directory)	does the path lead there?
+ *	flock(file)		does the name lead there?
  *
  * A clean end leaves the file empty; after a dirty one it names a process that
  * is no more.

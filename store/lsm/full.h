@@ -4,20 +4,19 @@
  * Space comes back only when something is written first: the delete's record,
  * the markers as a table file, and what a merge leaves of the files that they
  * hide. So the log keeps a segment in reserve beside its spare (wal_lend()).
- *One unit, that is 64 MiB or a 32nd of a smaller disk, is the size of a
- *segment, and no flush and no table file is larger:
+ * A segment is 64 MiB, or a 32nd of a smaller disk, and no flush and no table
+ * file is larger:
  *
- *	free    │ none
- *	reserve │ lent to the flush, which gives segments of the log back
- *	spare	│ the log's: deletes go on meanwhile; lent where that is too
- *little
+ *	free	| anybody's
+ *	reserve | lent to the flush, which gives segments of the log back
+ *	spare	| the log's, for deletes; lent where the reserve is too little
  *
  * While the log is low puts are refused. Then, and while there is space for a
- * few files only, what memory deletes is flushed as soon as nobody writes, and
- *of each tree is merged what fits into the space that there is: all of level 0
- *with what lies below, else one file of a level is written anew without what
- *the files above hide, which takes no more than the file itself. When the spare
- *and the reserve have been made again puts go on.
+ * few files only, memory that holds deletes is flushed as soon as nobody
+ * writes, and each tree is merged as far as the free space and the reserve go:
+ * all of level 0 with what lies below, or else one file of a level is written
+ * anew without what the files above it hide, which takes no more than the file
+ * itself. When the spare and the reserve have been made again puts go on.
  */
 #ifndef CELLFS_STORE_LSM_FULL_H
 #define CELLFS_STORE_LSM_FULL_H

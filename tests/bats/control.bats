@@ -62,6 +62,7 @@ figure() {
 	grep -qx 'cache 268435456' "$M/.cellfs/options"
 	grep -qx 'write_buffer 67108864' "$M/.cellfs/options"
 	grep -qx 'root /' "$M/.cellfs/options"
+	grep -qx 'log syslog' "$M/.cellfs/options"
 	grep -qx 'uid of-each-table' "$M/.cellfs/options"
 	run ! grep -q default "$M/.cellfs/options"
 	remount_store -o cache=1M,uid=7,umask=027

@@ -396,3 +396,45 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	assert len(rows) == 2000, len(rows)
 	EOF
 }
+
+@test "what is written behind a rename is refused, not lost" {
+	a_column
+	python3 - "$C" <<-'EOF'
+	import errno, os, sys
+	os.chdir(sys.argv[1])
+	for name, to in (('12.tmp', '13'), ('14.tmp', 'latest'), ('21', '22'),
+			 ('30', 'latest')):
+	    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+	    os.write(fd, b'abc')
+	    os.rename(name, to)
+	    try:
+	        os.write(fd, b'def')
+	        assert False, name
+	    except OSError as e:
+	        assert e.errno == errno.ESTALE, (name, e)
+	    os.close(fd)
+	    assert open(to).read() == 'abc', name
+	    assert not os.path.exists(name), name
+	EOF
+	grep -q 'write .*ESTALE: the file was renamed' "$M/.cellfs/errors"
+}
+
+@test "behind a write that was refused none is taken" {
+	a_column
+	python3 - "$C/5" <<-'EOF'
+	import errno, os, sys
+	fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+	os.write(fd, b'good')
+	for off in (11 << 20, 4):
+	    try:
+	        os.pwrite(fd, b'more', off)
+	        assert False, off
+	    except OSError as e:
+	        assert e.errno == errno.EFBIG, e
+	# Who truncates begins anew.
+	os.ftruncate(fd, 0)
+	os.pwrite(fd, b'new', 0)
+	os.close(fd)
+	assert open(sys.argv[1]).read() == 'new'
+	EOF
+}
