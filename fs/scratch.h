@@ -56,7 +56,7 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid);
 /* The file lost its name. Nothing when there is none. */
 void scratch_unname(struct scratch *s, uint64_t node);
-/* The same, and scratch_getattr() does not find it any more. */
+/* The same; scratch_getattr() finds it no more, and a write is -ESTALE. */
 void scratch_retire(struct scratch *s, uint64_t node);
 /* Keeps it beyond its name. 0 or -ESTALE. */
 int scratch_hold(struct scratch *s, uint64_t node);

@@ -322,7 +322,7 @@ static void retired_scratch_speaks_no_more_for_its_node(void **state)
 	assert_int_equal(scratch_hold(s, 5), 0);
 	scratch_retire(s, 5);
 	assert_int_equal(scratch_getattr(s, 5, &a), 0);
-	assert_int_equal(scratch_write(s, 5, str("x"), 0, false), 0);
+	assert_int_equal(scratch_write(s, 5, str("x"), 0, false), -ESTALE);
 	scratch_drop(s, 5);
 	assert_int_equal(scratch_bytes(s), 0);
 	scratch_free(s);
