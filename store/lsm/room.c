@@ -197,15 +197,6 @@ static int disk_full(void)
 			    "for deletes");
 }
 
-/* Room that has come since the log last looked for it is found here. */
-static bool log_is_low(struct lsm *db)
-{
-	/* What fails for good the next append says. */
-	if (wal_low(db->wal))
-		(void)wal_prepare(db->wal);
-	return wal_low(db->wal);
-}
-
 /*
  * Refuses sooner than make_room() does: who was admitted and comes back with
  * the put finds what the log and the memory have left.
@@ -217,7 +208,7 @@ int room_admit(struct lsm *db, const struct mutation *m)
 
 	if (r < 0 || (m && only_deletes(m)))
 		return r;
-	if (log_is_low(db))
+	if (wal_low(db->wal))
 		return disk_full();
 	r = atomic_load(&db->flush_error);
 	if (r == 0)
@@ -238,10 +229,11 @@ int room_admit(struct lsm *db, const struct mutation *m)
 static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
 {
 	size_t used = memtable_bytes(db->active);
+	bool low =
+		flags & MUTATE_ADMITTED ? wal_spent(db->wal) : wal_low(db->wal);
 	int r;
 
-	if (!only_deletes(m) &&
-	    (flags & MUTATE_ADMITTED ? wal_spent(db->wal) : log_is_low(db)))
+	if (low && !only_deletes(m))
 		return disk_full();
 	if (used < db->active_max || goes_on(db, m, used))
 		return 0;

@@ -17,24 +17,35 @@ teardown() {
 }
 
 # fill ROW: puts as a shell does, which sees errors of open and write alone,
-# until one is refused; then $PUT is how many were acknowledged.
+# until they are refused for a second and a half: a flush gives space back while
+# there is any to be had. Then $PUT is how many were acknowledged.
 fill() {
 	mkdir -p "$M/T/$1"
 	PUT=$(python3 - "$M/T/$1" <<-'EOF'
-		import os, sys
-		n = 0
-		try:
-		    while True:
+		import os, sys, time
+		n = refused = 0
+		while refused < 30:
+		    fd = -1
+		    try:
 		        fd = os.open(f"{sys.argv[1]}/f:q{n}",
 		                     os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 		        os.write(fd, (b"%d " % n) + bytes(8000))
-		        try:
-		            os.close(fd)
-		        except OSError as e:
-		            sys.exit(f"close of {n}: {e}")
-		        n += 1
-		except OSError as e:
-		    print(n)
+		    except OSError as e:
+		        refused += 1
+		        if fd >= 0:
+		            try:
+		                os.close(fd)
+		            except OSError:
+		                pass
+		        time.sleep(0.05)
+		        continue
+		    try:
+		        os.close(fd)
+		    except OSError as e:
+		        sys.exit(f"close of {n}: {e}")
+		    n += 1
+		    refused = 0
+		print(n)
 		EOF
 	)
 }

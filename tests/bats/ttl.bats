@@ -109,14 +109,14 @@ gone() {
 }
 
 @test "two thousand files that were all stat'ed expire together" {
-	table_with_ttl 60s
+	table_with_ttl 59s
 	ts=$(($(now_ms) - 10000))
-	DUE=$((ts + 60001))
+	DUE=$((ts + 59001))
 	seq -f "r%04g	f:q	$ts	x" 1 2000 > "$M/T/.cells"
 	ls -lR "$M/T" > "$T/listed"
 	alive test "$(ls "$M/T" | wc -l)" -eq 2000
 	# Sooner than to wait for them.
-	sed -i 's/ttl 60s/ttl 12s/' "$M/T/.schema"
+	sed -i 's/ttl 59s/ttl 12s/' "$M/T/.schema"
 	after $((ts + 12001))
 	[ -z "$(ls "$M/T")" ]
 	for i in 0001 1000 2000; do
