@@ -16,15 +16,15 @@ teardown() {
 	! mountpoint -q "$T/disk" || umount "$T/disk"
 }
 
-# fill ROW: puts as a shell does, which sees errors of open and write alone,
-# until they are refused for a second and a half: a flush gives space back while
+# fill ROW [N]: puts as a shell does, which sees errors of open and write alone,
+# until N (1) in a row are refused, 50 ms apart: a flush gives space back while
 # there is any to be had. Then $PUT is how many were acknowledged.
 fill() {
 	mkdir -p "$M/T/$1"
-	PUT=$(python3 - "$M/T/$1" <<-'EOF'
+	PUT=$(python3 - "$M/T/$1" "${2:-1}" <<-'EOF'
 		import os, sys, time
 		n = refused = 0
-		while refused < 30:
+		while refused < int(sys.argv[2]):
 		    fd = -1
 		    try:
 		        fd = os.open(f"{sys.argv[1]}/f:q{n}",
@@ -63,7 +63,7 @@ acknowledged() {
 @test "on a full disk a put is refused at open, and what was put stays" {
 	small_disk size=8m
 	mkdir "$M/T"
-	fill R
+	fill R 30
 	[ "$PUT" -gt 100 ]
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
