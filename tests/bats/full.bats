@@ -113,13 +113,13 @@ no_next_segment() {
 	small_disk size=8m
 	mkdir "$M/T"
 	mount_failing fallocate "$1" 8
-	fill R
+	fill R "$2"
 	[ "$PUT" -gt 10 ]
 	acknowledged R
 }
 
 @test "a log that gets no next segment (EIO) is known before the put that needs it" {
-	no_next_segment EIO
+	no_next_segment EIO 30
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
 	run bash -c "echo x >> '$M/T/R/f:q1'"
@@ -133,7 +133,7 @@ no_next_segment() {
 }
 
 @test "a quota is a full disk: puts are refused at open, the log has not failed" {
-	no_next_segment EDQUOT
+	no_next_segment EDQUOT 1
 	[ "$(logged crit "")" -eq 0 ]
 	rm "$M/T/R/f/q1/latest"
 	unmount_store
