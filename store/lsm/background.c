@@ -122,7 +122,7 @@ static void *compact_thread(void *arg)
 			if (r == 0)
 				r = compact_one(db);
 			/* Something smaller may fit. */
-			if (full_is(r))
+			if (os_is_full(r))
 				r = 0;
 			if (r != 0 || !is_resting(db, &calm))
 				continue;

@@ -256,7 +256,7 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 		r = make_room(db, m, flags);
 	if (r == 0)
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
-	if (full_is(r) && full_flush(db, m))
+	if (os_is_full(r) && full_flush(db, m))
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
 	note_log(db);
 	pthread_mutex_unlock(&db->commit);
@@ -487,7 +487,7 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 					at_once(db, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
-		else if (full_is(r) && full_flush(db, &m[*done]))
+		else if (os_is_full(r) && full_flush(db, &m[*done]))
 			r = 0;
 	}
 	note_log(db);

@@ -31,14 +31,9 @@ void full_fit(struct lsm *db)
 	db->limits.rest_bytes = file / 4;
 }
 
-bool full_is(int r)
-{
-	return r == -ENOSPC || r == -EDQUOT;
-}
-
 bool full_lend(struct lsm *db, int r, unsigned *loans)
 {
-	if (!full_is(r) || db->options.inline_background || !db->wal ||
+	if (!os_is_full(r) || db->options.inline_background || !db->wal ||
 	    wal_lend(db->wal) <= 0)
 		return false;
 	++*loans;

@@ -25,8 +25,6 @@
 
 /* Sizes for the disk, before anything is read: see above. */
 void full_fit(struct lsm *db);
-/* Is @r that there is no space, or no more of a quota? */
-bool full_is(int r);
 /*
  * The job failed with @r: true if it was for lack of space and some was lent,
  * so that another attempt is worth it. *loans is counted up.
