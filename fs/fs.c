@@ -123,7 +123,8 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
 	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
-	int r = place_stat_blank(fs, p, st);
+	int r = place_stat_blank(fs, p, st), pending = 0;
+	struct stat made = *st;
 
 	if (r <= 0 || p->node == FUSE_ROOT_ID)
 		return r <= 0 ? r : place_stat(fs, p, st);
@@ -139,12 +140,20 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 		if (r != 0)
 			return r;
 	}
+	/*
+	 * What is pending goes over to the store at any moment: asked for in
+	 * this order the file is in one of the two.
+	 */
+	if (p->node) {
+		pending = writer_stat_pending(fs, p->node, &made);
+		if (pending < 0)
+			return pending;
+	}
 	/* One that was replaced has the present value under its name. */
 	r = fs_stat_stored(fs, p, st);
-	if (r != 0 || !p->node)
-		return r;
-	r = place_stat_blank(fs, p, st);
-	return r > 0 ? writer_stat_pending(fs, p->node, st) : r;
+	if (r == 0 && pending > 0)
+		*st = made;
+	return r == 0 ? pending : r;
 }
 
 /* Of who has a file open that was removed. */

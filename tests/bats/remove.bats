@@ -207,3 +207,29 @@ moves() {
 	[ "$(stat -c %y "$C")" = "$(head -n 1 <<< "$before")" ]
 	[ "$(stat -c %Y "$C")" -eq 1 ]
 }
+
+# RELEASE, which publishes what was only made, comes beside what follows close:
+# vim makes a name so and removes it to see whether it may write there.
+@test "a file that was just made and closed is there for mv, stat and rm" {
+	a_row
+	timeout 120 python3 - "$M/T/R/f" <<-'EOF'
+		import multiprocessing, os, sys
+		def work(column):
+		    os.makedirs(column)
+		    for i in range(1000):
+		        made, moved = f"{column}/{4913 + i % 3}", f"{column}/7"
+		        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+		        if i % 3 == 1:
+		            os.rename(made, moved)
+		            made = moved
+		        elif i % 3 == 2:
+		            assert os.stat(made).st_size == 0
+		        os.unlink(made)
+		    assert os.listdir(column) == []
+		all = [multiprocessing.Process(target=work, args=(f"{sys.argv[1]}/{n}",))
+		       for n in range(8)]
+		for p in all: p.start()
+		for p in all: p.join()
+		sys.exit(any(p.exitcode for p in all))
+		EOF
+}
