@@ -26,11 +26,6 @@
 #define REST_MS 200
 #define REST_LOOK_MS 50
 
-uint64_t file_number(void *db)
-{
-	return atomic_fetch_add(&((struct lsm *)db)->next_file, 1);
-}
-
 static struct timespec deadline(struct lsm *db, uint64_t ms)
 {
 	uint64_t ns = os_monotonic_ns(db->os) + ms * 1000000;

@@ -11,56 +11,12 @@
 #include "store/lsm/lsm.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <xxhash.h>
 
 #include "store/lsm/full.h"
 #include "store/lsm/settle.h"
-
-/* -- failure -------------------------------------------------------------- */
-
-int lsm_fail(struct lsm *db, int err)
-{
-	bool first;
-
-	pthread_mutex_lock(&db->state);
-	first = !atomic_load(&db->failed);
-	if (first) {
-		snprintf(db->failed_why, sizeof(db->failed_why), "%s",
-			 store_why());
-		atomic_store(&db->failed, err);
-	}
-	pthread_cond_broadcast(&db->done);
-	pthread_mutex_unlock(&db->state);
-	if (first && db->options.news)
-		db->options.news(db->options.news_arg, STORE_NEWS_FAILED,
-				 db->failed_why);
-	return err;
-}
-
-int lsm_writable(struct lsm *db)
-{
-	if (!atomic_load(&db->failed))
-		return 0;
-	return why(-EROFS,
-		   "the store takes no more writes until it is reopened, "
-		   "because: %s",
-		   db->failed_why);
-}
-
-int lsm_commit_edit(struct lsm *db, const struct edit *e)
-{
-	unsigned loans = 0;
-	int r;
-
-	do {
-		r = manifest_commit(db->manifest, e);
-	} while (!manifest_failed(db->manifest) && full_lend(db, r, &loans));
-	full_repay(db, &loans);
-	return r < 0 && manifest_failed(db->manifest) ? lsm_fail(db, r) : r;
-}
 
 /* -- applying ------------------------------------------------------------- */
 
@@ -156,12 +112,6 @@ static int apply(struct commit *c, struct bytes row)
 		return lsm_fail(db, r);
 	}
 	return 0;
-}
-
-/* One that only had no room, of whatever kind, is as it was. */
-int lsm_log_failed(struct lsm *db, int r)
-{
-	return wal_health(db->wal) == 0 ? r : lsm_fail(db, r);
 }
 
 /* It may fail after it took a record, getting ready for the next one. */

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 
 #define RETRY_NS 1000000000ull
-/* A store that was not read for so long is not being read. */
-#define READ_NS 10000000000ull
 #define FRESH_MS 3600000
 
 struct task {
@@ -219,22 +217,6 @@ out:
 static bool may_compact(const struct tree *t, uint64_t now)
 {
 	return !t->compacting && t->retry_ns <= now;
-}
-
-bool is_read(struct lsm *db)
-{
-	uint64_t now = os_monotonic_ns(db->os);
-	uint64_t reads = store_counted(&db->base, COUNT_GETS_FOUND) +
-			 store_counted(&db->base, COUNT_GETS_ABSENT) +
-			 store_counted(&db->base, COUNT_SCANS);
-
-	if (reads != db->reads) {
-		db->reads = reads;
-		db->read_ns = now;
-	}
-	/* Where callers do the work it is not to depend on the clock. */
-	return db->options.inline_background ||
-	       (db->reads && now - db->read_ns < READ_NS);
 }
 
 void warm_files(struct lsm *db, struct sstable **files, uint32_t n)

@@ -196,6 +196,32 @@ static inline struct lsm *lsm_of(struct store *s)
 	return (struct lsm *)s;
 }
 
+/* -- lsm.c ---------------------------------------------------------------- */
+
+/* No more writes from now on; keeps the present sentence. Returns @err. */
+int lsm_fail(struct lsm *db, int err);
+/* 0, or -EROFS with the sentence of the failure. */
+int lsm_writable(struct lsm *db);
+/*
+ * manifest_commit(), under catalog. Where it failed with nothing written, the
+ * store goes on; after any other failure it takes no more writes, and files
+ * that the edit adds must stay: it may be found when the store is reopened.
+ */
+int lsm_commit_edit(struct lsm *db, const struct edit *e);
+/* A call of wal.h said @r: the store fails only if the log has. Returns @r. */
+int lsm_log_failed(struct lsm *db, int r);
+/*
+ * A change of tables is on disk at once. What was written before it must not
+ * be missing beside it, so the log goes first.
+ */
+int lsm_sync_log(struct lsm *db);
+uint64_t file_number(void *db); /* a new one */
+/*
+ * Does anybody read? Level 0 may be deeper while nobody does: a load is merged
+ * in few large steps, and rewritten less. Under state.
+ */
+bool is_read(struct lsm *db);
+
 /* -- trees.c -------------------------------------------------------------- */
 
 void tree_ref(struct tree *t);
@@ -284,11 +310,6 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty);
 int lsm_table_truncate(struct store *s, struct bytes name);
 int lsm_table_rename(struct store *s, struct bytes from, struct bytes to);
 int lsm_table_alter(struct table *t, const struct alter *a);
-/*
- * A change of tables is on disk at once. What was written before it must not
- * be missing beside it, so the log goes first.
- */
-int tables_sync_log(struct lsm *db);
 
 /* -- snapshots.c ---------------------------------------------------------- */
 
@@ -325,18 +346,6 @@ int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
 int lsm_sync(struct store *s);
 /* One record of the log into the active memtable, while opening. */
 int commit_replay(struct lsm *db, struct bytes record);
-/* No more writes from now on; keeps the present sentence. Returns @err. */
-int lsm_fail(struct lsm *db, int err);
-/* 0, or -EROFS with the sentence of the failure. */
-int lsm_writable(struct lsm *db);
-/*
- * manifest_commit(), under catalog. Where it failed with nothing written, the
- * store goes on; after any other failure it takes no more writes, and files
- * that the edit adds must stay: it may be found when the store is reopened.
- */
-int lsm_commit_edit(struct lsm *db, const struct edit *e);
-/* A call of wal.h said @r: the store fails only if the log has. Returns @r. */
-int lsm_log_failed(struct lsm *db, int r);
 
 /* -- room.c --------------------------------------------------------------- */
 
@@ -539,11 +548,6 @@ int lsm_flush(struct store *s, struct table *t);
 
 /* The most urgent compaction. 1 done, 0 none, negative. */
 int compact_one(struct lsm *db);
-/*
- * Does anybody read? Level 0 may be deeper while nobody does: a load is merged
- * in few large steps, and rewritten less. Under state.
- */
-bool is_read(struct lsm *db);
 /* Files that readers are to get: while somebody reads, with their blocks. */
 void warm_files(struct lsm *db, struct sstable **files, uint32_t n);
 /* One that is for readers only (compaction_pick_rest()); as compact_one(). */
@@ -567,7 +571,6 @@ void markers_forget(struct lsm *db);
 
 int background_start(struct lsm *db);
 void background_stop(struct lsm *db);
-uint64_t file_number(void *db); /* a new one */
 
 /* -- stats.c -------------------------------------------------------------- */
 

@@ -163,7 +163,7 @@ static void name_copy(char *to, struct bytes name)
  */
 static int commit(struct lsm *db, struct edit *e)
 {
-	int r = tables_sync_log(db);
+	int r = lsm_sync_log(db);
 
 	if (r < 0)
 		return r;

@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int tables_sync_log(struct lsm *db)
-{
-	int r = wal_sync(db->wal, wal_end(db->wal));
-
-	return r < 0 ? lsm_fail(db, r) : 0;
-}
-
 /* The files of all of the state's trees, for an edit; free() it. */
 static int list_files(const struct table_state *st, struct edit_file **out,
 		      size_t *n)
@@ -103,7 +96,7 @@ static int commit_state(struct lsm *db, uint64_t id,
 	e.added = added;
 	e.lost = lost;
 	if (r == 0)
-		r = tables_sync_log(db);
+		r = lsm_sync_log(db);
 	if (r == 0)
 		r = lsm_commit_edit(db, &e);
 out:
@@ -249,7 +242,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	e.drop_table = base->id;
 	e.last_seq = atomic_load(&db->seq);
 	e.next_file = atomic_load(&db->next_file);
-	r = tables_sync_log(db);
+	r = lsm_sync_log(db);
 	if (r < 0)
 		goto out;
 	r = lsm_commit_edit(db, &e);
