@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/compaction_write.h"
+#include "store/lsm/pins.h"
 #include "store/lsm/reader.h"
 
 struct clone {

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/pins.h"
+
 #define RETRY_NS 1000000000ull
 #define FRESH_MS 3600000
 
@@ -179,7 +181,7 @@ static int run_task(struct lsm *db, struct task *k)
 	if (k->what.trivial)
 		return compaction_commit(db, k, k->what.inputs[0], 1,
 					 &job.lost);
-	r = snapshots_collect(db, k->table, &snapshots, &job.nsnapshots);
+	r = pins_collect(db, k->table, &snapshots, &job.nsnapshots);
 	if (r < 0)
 		return r;
 	job.snapshots = snapshots;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "store/lsm/directory.h"
+#include "store/lsm/pins.h"
 
 /* -- the vtable --------------------------------------------------------------
  */
@@ -228,7 +229,7 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0)
 		r = tables_load(db);
 	if (r == 0)
-		r = snapshots_load(db);
+		r = pins_load(db);
 	if (r == 0)
 		r = room_init(db);
 	db->reading = db->active;
@@ -259,7 +260,7 @@ static void release(struct lsm *db)
 	memtable_unref(db->active);
 	scan_free_spares(db);
 	views_free(db);
-	snapshots_free(db);
+	pins_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);
 	manifest_close(db->manifest);

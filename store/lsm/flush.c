@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/lsm/pins.h"
+
 struct flushed {
 	struct tree *tree;
 	struct sstable *file; /* NULL: nothing was worth keeping */
@@ -37,7 +39,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 	if (!tree_live(db, id, &out->tree, &attrs, &table))
 		return 0;
 	job.trim = g->trim == table;
-	r = snapshots_collect(db, table, &snapshots, &job.nsnapshots);
+	r = pins_collect(db, table, &snapshots, &job.nsnapshots);
 	if (r == 0) {
 		job.snapshots = snapshots;
 		r = memtable_run(g->mem, id, &c);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/block.h"
+#include "store/lsm/pins.h"
 #include "store/lsm/sst_index.h"
 
 /* All but the value's bytes. */

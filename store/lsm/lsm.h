@@ -91,14 +91,8 @@ struct generation {
 	uint64_t trim;	   /* the table whose flush was asked for, or 0 */
 };
 
-struct lsm_snapshot {
-	struct snapshot base;
-	uint64_t seq;
-	bool named;			  /* the catalog's, not a reader's */
-	struct lsm_snapshot *prev, *next; /* ascending; under state */
-};
-
 struct lsm_scan;
+struct lsm_snapshot;
 
 /*
  * What a thread keeps from one read to the next: a closed scan with its
@@ -167,7 +161,7 @@ struct lsm {
 	struct memtable *reading;	      /* = active, as readers take it */
 	struct generation frozen[FROZEN_MAX]; /* oldest first */
 	uint32_t nfrozen;
-	struct lsm_snapshot *first, *last;
+	struct lsm_snapshot *first, *last; /* pins.h */
 	bool stop;
 	/* Of the last attempt; the first is read without lock. */
 	_Atomic int flush_error;
@@ -313,14 +307,6 @@ int lsm_table_alter(struct table *t, const struct alter *a);
 
 /* -- snapshots.c ---------------------------------------------------------- */
 
-/* Pins what the catalog names; before anything may be dropped. */
-int snapshots_load(struct lsm *db);
-void snapshots_free(struct lsm *db);
-/* Sequences that the table's snapshots see, ascending; free() it. */
-int snapshots_collect(struct lsm *db, uint64_t table, uint64_t **out,
-		      size_t *n);
-int lsm_snapshot_take(struct store *s, struct snapshot **out);
-void lsm_snapshot_release(struct snapshot *snap);
 int lsm_snapshot_create(struct store *s, struct table *t, struct bytes name);
 int lsm_snapshot_drop(struct store *s, struct table *t, struct bytes name);
 int lsm_snapshot_rename(struct store *s, struct table *t, struct bytes from,

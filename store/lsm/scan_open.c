@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/pins.h"
+
 /* -- memory ----------------------------------------------------------------
  */
 

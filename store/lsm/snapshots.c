@@ -1,137 +1,12 @@
 /*
- * Snapshots: sequences up to which somebody still looks.
- *
- * Each is a pin in a list by sequence, from which compaction takes its stripes.
- * A reader's pin lives until it is released, the pin of a named snapshot as
- * long as the name stands in the catalog; so a reader of a named one has a pin
- * of its own, and a drop does not disturb it.
- *
- * A pin of one table holds back nothing of others.
+ * Snapshots that have a name: the catalog keeps them, with the tables that they
+ * show as these were. Each has a pin (pins.h) as long as its name stands.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/pins.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* -- pins -------------------------------------------------------------------
- */
-
-/* Under state, or while opening. */
-static void link_in(struct lsm *db, struct lsm_snapshot *snap)
-{
-	struct lsm_snapshot *before = db->last;
-
-	while (before && before->seq > snap->seq)
-		before = before->prev;
-	snap->prev = before;
-	snap->next = before ? before->next : db->first;
-	*(snap->next ? &snap->next->prev : &db->last) = snap;
-	*(before ? &before->next : &db->first) = snap;
-}
-
-/* Under state. */
-static void link_out(struct lsm *db, struct lsm_snapshot *snap)
-{
-	*(snap->prev ? &snap->prev->next : &db->first) = snap->next;
-	*(snap->next ? &snap->next->prev : &db->last) = snap->prev;
-}
-
-static struct lsm_snapshot *pin_new(struct lsm *db, uint64_t table)
-{
-	struct lsm_snapshot *snap = calloc(1, sizeof(*snap));
-
-	if (snap) {
-		snap->base.store = &db->base;
-		snap->base.table = table;
-	} else {
-		why(-ENOMEM, "out of memory");
-	}
-	return snap;
-}
-
-/* At the present. */
-static void pin_now(struct lsm *db, struct lsm_snapshot *snap)
-{
-	pthread_mutex_lock(&db->state);
-	snap->seq = atomic_load(&db->seq);
-	link_in(db, snap);
-	pthread_mutex_unlock(&db->state);
-}
-
-int lsm_snapshot_take(struct store *s, struct snapshot **out)
-{
-	struct lsm *db = lsm_of(s);
-	struct lsm_snapshot *snap = pin_new(db, 0);
-
-	if (!snap)
-		return -ENOMEM;
-	pin_now(db, snap);
-	*out = &snap->base;
-	return 0;
-}
-
-void lsm_snapshot_release(struct snapshot *base)
-{
-	struct lsm_snapshot *snap = (struct lsm_snapshot *)base;
-	struct lsm *db = lsm_of(base->store);
-
-	pthread_mutex_lock(&db->state);
-	link_out(db, snap);
-	pthread_mutex_unlock(&db->state);
-	free(snap);
-}
-
-int snapshots_collect(struct lsm *db, uint64_t table, uint64_t **out, size_t *n)
-{
-	const struct lsm_snapshot *s;
-	size_t count = 0;
-
-	*out = NULL;
-	*n = 0;
-	pthread_mutex_lock(&db->state);
-	for (s = db->first; s; s = s->next)
-		count++;
-	*out = count ? malloc(count * sizeof(**out)) : NULL;
-	for (s = *out ? db->first : NULL; s; s = s->next) {
-		if (s->base.table && s->base.table != table)
-			continue;
-		if (*n == 0 || (*out)[*n - 1] != s->seq)
-			(*out)[(*n)++] = s->seq;
-	}
-	pthread_mutex_unlock(&db->state);
-	return count && !*out ? why(-ENOMEM, "out of memory") : 0;
-}
-
-int snapshots_load(struct lsm *db)
-{
-	const struct catalog *c = manifest_catalog(db->manifest);
-
-	for (size_t i = 0; i < c->nsnapshots; i++) {
-		const struct catalog_snapshot *s = &c->snapshots[i];
-		struct lsm_snapshot *snap = pin_new(db, s->table);
-
-		if (!snap)
-			return -ENOMEM;
-		snap->named = true;
-		snap->seq = s->seq;
-		link_in(db, snap);
-	}
-	return 0;
-}
-
-void snapshots_free(struct lsm *db)
-{
-	while (db->first) {
-		struct lsm_snapshot *snap = db->first;
-
-		link_out(db, snap);
-		free(snap);
-	}
-}
-
-/* -- the catalog ------------------------------------------------------------
- */
 
 static uint64_t scope(const struct table *t)
 {
@@ -271,7 +146,7 @@ static void unpin(struct lsm *db, uint64_t table, uint64_t seq)
 		if (pin->named && pin->seq == seq && pin->base.table == table)
 			break;
 	if (pin)
-		link_out(db, pin);
+		pin_unlink(db, pin);
 	mark_freed(db, table, seq);
 	pthread_mutex_unlock(&db->state);
 	free(pin);
@@ -386,7 +261,7 @@ int lsm_snapshot_open(struct store *s, struct table *t, struct bytes name,
 		pin->base.taken_ms = found->taken_ms;
 		pin->seq = found->seq;
 		pthread_mutex_lock(&db->state);
-		link_in(db, pin);
+		pin_link(db, pin);
 		pthread_mutex_unlock(&db->state);
 	}
 	pthread_mutex_unlock(&db->catalog);
