@@ -111,8 +111,8 @@ static void *compact_thread(void *arg)
 
 		wait_ms = REST_LOOK_MS;
 		while (r > 0 && !stopping(db) && !atomic_load(&db->failed)) {
-			markers_freeze(db);
-			full_freeze(db);
+			freeze_markers(db);
+			freeze_full(db);
 			r = wal_low(db->wal) ? compact_when_full(db) : 0;
 			if (r == 0)
 				r = compact_one(db);

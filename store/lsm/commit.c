@@ -15,7 +15,6 @@
 
 #include <xxhash.h>
 
-#include "store/lsm/full.h"
 #include "store/lsm/settle.h"
 
 /* -- applying ------------------------------------------------------------- */
@@ -206,7 +205,7 @@ int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 		r = make_room(db, m, flags);
 	if (r == 0)
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
-	if (os_is_full(r) && full_flush(db, m))
+	if (os_is_full(r) && freeze_for(db, m))
 		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
 	note_log(db);
 	pthread_mutex_unlock(&db->commit);
@@ -437,7 +436,7 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 					at_once(db, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
-		else if (os_is_full(r) && full_flush(db, &m[*done]))
+		else if (os_is_full(r) && freeze_for(db, &m[*done]))
 			r = 0;
 	}
 	note_log(db);

@@ -36,14 +36,6 @@ void full_repay(struct lsm *db, unsigned *loans);
 uint64_t full_space(struct lsm *db);
 /* Is the log low, or is there space for a few files only? */
 bool full_nearly(struct lsm *db);
-/* Freezes what memory holds if that gives space back and nobody writes. */
-void full_freeze(struct lsm *db);
-/*
- * @m found no room in the log. If it frees space: waits until what memory holds
- * is flushed, for which there is the reserve; true if so, and segments are
- * free. Under commit.
- */
-bool full_flush(struct lsm *db, const struct mutation *m);
 /* Says when the disk becomes full, and when it is not any more. */
 void full_tell(struct lsm *db);
 

@@ -352,6 +352,19 @@ bool only_deletes(const struct mutation *m);
 /* Would it be made now? NULL: for a put. Waits for nothing. */
 int room_admit(struct lsm *db, const struct mutation *m);
 
+/* -- freeze.c ------------------------------------------------------------- */
+
+/* The active memtable, if markers_in_memory(). Does not wait. */
+void freeze_markers(struct lsm *db);
+/* Freezes what memory holds if that gives space back and nobody writes. */
+void freeze_full(struct lsm *db);
+/*
+ * @m found no room in the log. If it frees space: waits until what memory holds
+ * is flushed, for which there is the reserve; true if so, and segments are
+ * free. Under commit.
+ */
+bool freeze_for(struct lsm *db, const struct mutation *m);
+
 /* -- view.c --------------------------------------------------------------- */
 
 /*
@@ -548,8 +561,8 @@ int lsm_compact(struct store *s, struct table *t);
 void markers_passed(struct lsm *db, struct tree *t, uint64_t n);
 /* Have scans stepped over enough of them for a merge? */
 bool markers_due(const struct tree *t);
-/* Freezes the active memtable if it holds many such. Does not wait. */
-void markers_freeze(struct lsm *db);
+/* Does the active memtable hold many such? */
+bool markers_in_memory(struct lsm *db);
 /* There is nothing left to merge. Under state. */
 void markers_forget(struct lsm *db);
 

@@ -57,8 +57,7 @@ void markers_forget(struct lsm *db)
 	}
 }
 
-/* Is the active memtable to be flushed for their sake? */
-static bool in_the_way(struct lsm *db)
+bool markers_in_memory(struct lsm *db)
 {
 	bool due = false;
 
@@ -72,15 +71,4 @@ static bool in_the_way(struct lsm *db)
 	}
 	pthread_mutex_unlock(&db->state);
 	return due;
-}
-
-void markers_freeze(struct lsm *db)
-{
-	/* Whoever has it may wait for the thread that this is; and fills it. */
-	if (!in_the_way(db) || pthread_mutex_trylock(&db->commit) != 0)
-		return;
-	/* What fails is tried again, and told by those who write. */
-	if (in_the_way(db) && lsm_writable(db) == 0)
-		commit_freeze(db, 0);
-	pthread_mutex_unlock(&db->commit);
 }
