@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "store/lsm/work.h"
 #include "store/thread.h"
 
 #define TICK_MS 500

@@ -4,14 +4,14 @@
  * Nothing is changed, the store is locked while it is looked at, and one fault
  * does not keep the rest from being looked at.
  */
-#include "store/lsm/lsm.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "store/lsm/directory.h"
+#include "store/lsm/engine.h"
+#include "store/lsm/trees.h"
 
 struct check_run {
 	struct os_dir *dir;

@@ -17,14 +17,15 @@
  * The snapshot is pinned, so that compactions leave alone what is read; no lock
  * is held meanwhile.
  */
-#include "store/lsm/lsm.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/admin.h"
 #include "store/lsm/compaction_write.h"
 #include "store/lsm/pins.h"
 #include "store/lsm/reader.h"
+#include "store/lsm/table_list.h"
+#include "store/lsm/view.h"
 
 struct clone {
 	struct lsm *db;

@@ -8,14 +8,14 @@
  * the new sees all: that is a row's atomicity. Waiting for the disk happens
  * after the lock is given back, so that syncs of many writers gather.
  */
-#include "store/lsm/lsm.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include <xxhash.h>
 
 #include "store/lsm/settle.h"
+#include "store/lsm/work.h"
+#include "store/lsm/write.h"
 
 /* -- applying ------------------------------------------------------------- */
 

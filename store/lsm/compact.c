@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/passed.h"
 #include "store/lsm/pins.h"
+#include "store/lsm/view.h"
+#include "store/lsm/work.h"
 
 #define RETRY_NS 1000000000ull
 #define FRESH_MS 3600000

@@ -12,8 +12,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "store/lsm/admin.h"
 #include "store/lsm/directory.h"
+#include "store/lsm/engine.h"
 #include "store/lsm/pins.h"
+#include "store/lsm/read.h"
+#include "store/lsm/table_list.h"
+#include "store/lsm/view.h"
+#include "store/lsm/work.h"
+#include "store/lsm/write.h"
 
 /* -- the vtable --------------------------------------------------------------
  */

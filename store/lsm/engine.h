@@ -26,11 +26,4 @@ int lsm_check(const char *path, struct os *os,
  */
 void lsm_abandon(struct store *s);
 
-/*
- * Merges the @newest files of each family of the table (0 = all of them) and
- * leaves memory alone, for tests that say which files are merged. All of them
- * are a compaction that is asked for.
- */
-int lsm_compact_files(struct table *t, unsigned newest);
-
 #endif

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 
 #include "store/lsm/pins.h"
+#include "store/lsm/view.h"
+#include "store/lsm/work.h"
 
 struct flushed {
 	struct tree *tree;

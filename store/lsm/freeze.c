@@ -7,6 +7,9 @@
 
 #include <time.h>
 
+#include "store/lsm/passed.h"
+#include "store/lsm/work.h"
+
 /* A flush that found no space is tried again within a second. */
 #define FLUSH_WAIT_NS 3000000000ull
 

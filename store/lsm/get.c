@@ -8,6 +8,7 @@
 
 #include "store/lsm/block.h"
 #include "store/lsm/pins.h"
+#include "store/lsm/read.h"
 #include "store/lsm/sst_index.h"
 
 /* All but the value's bytes. */

@@ -1,12 +1,4 @@
-/*
- * Markers that readers step over: what is deleted costs every scan over it
- * until a merge takes it away. When scans have stepped over so many that one is
- * worth it, a memtable with many of them is flushed, and levels with some
- * are due (compaction.h). Then the tree starts anew.
- *
- * Nobody who only reads does any of that work.
- */
-#include "store/lsm/lsm.h"
+#include "store/lsm/passed.h"
 
 /* Of one scan: less is not worth a line that all readers write to. */
 #define NOTED_MIN 256

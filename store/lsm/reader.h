@@ -11,7 +11,7 @@
 #ifndef CELLFS_STORE_LSM_READER_H
 #define CELLFS_STORE_LSM_READER_H
 
-#include "store/lsm/lsm.h"
+#include "store/lsm/view.h"
 #include "store/lsm/merge.h"
 
 /* What of each row is asked for. Zeroed = all. Borrowed by the reader. */

@@ -17,7 +17,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/lsm.h"
+#include "store/lsm/view.h"
+#include "store/lsm/work.h"
 
 /* What a memtable is frozen at. */
 static size_t full_bytes(const struct lsm *db)

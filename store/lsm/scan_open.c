@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/passed.h"
 #include "store/lsm/pins.h"
+#include "store/lsm/read.h"
 
 /* -- memory ----------------------------------------------------------------
  */

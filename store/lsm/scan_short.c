@@ -22,6 +22,7 @@
 #include <errno.h>
 
 #include "store/lsm/block.h"
+#include "store/lsm/read.h"
 #include "store/lsm/sst_format.h"
 
 /* -- strips --------------------------------------------------------------- */

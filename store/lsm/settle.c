@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/read.h"
+
 /* One time for all of a commit; reading the clock costs as much as a hash. */
 static int64_t commit_now(struct commit *c)
 {

@@ -10,7 +10,7 @@
 #ifndef CELLFS_STORE_LSM_SETTLE_H
 #define CELLFS_STORE_LSM_SETTLE_H
 
-#include "store/lsm/lsm.h"
+#include "store/lsm/trees.h"
 #include "store/lsm/record.h"
 
 /* What is kept from one commit to the next. */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/lsm/admin.h"
+
 static uint64_t scope(const struct table *t)
 {
 	return t ? t->id : 0;

@@ -1,7 +1,8 @@
 /*
  * The engine's figures, one a call, for people and for metrics.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/admin.h"
+#include "store/lsm/view.h"
 
 struct figure {
 	const char *name, *help;

@@ -1,7 +1,7 @@
 /*
  * Which tables there are, by name, and what can be asked of one.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/table_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,11 +5,14 @@
  * the next one, commits it to the manifest, then installs it. The names that
  * users see live in the manifest alone, so that a rename touches no data.
  */
-#include "store/lsm/lsm.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "store/lsm/admin.h"
+#include "store/lsm/read.h"
+#include "store/lsm/table_list.h"
+#include "store/lsm/view.h"
 
 /* The files of all of the state's trees, for an edit; free() it. */
 static int list_files(const struct table_state *st, struct edit_file **out,

@@ -6,7 +6,7 @@
  * dropped stays readable for those who hold a view of it; its files leave the
  * disk with the last of them.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/trees.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -39,7 +39,7 @@
  * no view of before out. What it does with such views, and whoever sweeps, it
  * does under the state lock.
  */
-#include "store/lsm/lsm.h"
+#include "store/lsm/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "store/lsm/engine.h"
+#include "store/lsm/work.h"
 #include "tests/hbase/case.h"
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/engine.h"
-#include "store/lsm/lsm.h"
+#include "store/lsm/passed.h"
 #include "store/thread.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
