@@ -19,6 +19,7 @@
 struct cells_import {
 	struct table *table;
 	int failed;
+	char *reason; /* in words, of failed; or NULL */
 	uint64_t lines;
 	struct buf partial; /* a line whose end has not come */
 	struct buf hold;
@@ -68,6 +69,7 @@ void cells_import_free(struct cells_import *im)
 	if (!im)
 		return;
 	table_unref(im->table);
+	free(im->reason);
 	buf_free(&im->partial);
 	buf_free(&im->hold);
 	buf_free(&im->only_row);
@@ -123,7 +125,16 @@ static int fail_at(struct cells_import *im, int err, uint64_t line)
 	im->lines = line;
 	im->failed =
 		why(err, "line %llu: %s", (unsigned long long)line, reason);
+	free(im->reason);
+	im->reason = strdup(store_why());
 	return err;
+}
+
+/* Whatever is asked after the end says why it was. */
+static int fail_again(const struct cells_import *im)
+{
+	return why(im->failed, "%s",
+		   im->reason ? im->reason : "an earlier line was refused");
 }
 
 /* Applies the first @n of the waiting rows and forgets them all. */
@@ -160,7 +171,7 @@ int cells_import_settle(struct cells_import *im)
 	int r;
 
 	if (im->failed)
-		return why(im->failed, "an earlier line was refused");
+		return fail_again(im);
 	r = cells_rows_settle(&im->rows, &moved);
 	im->first_line += moved;
 	if (r == 0)
@@ -374,7 +385,7 @@ static int take_line(struct cells_import *im, struct bytes line)
 int cells_import_refuse(struct cells_import *im, int err)
 {
 	if (im->failed)
-		return why(im->failed, "an earlier line was refused");
+		return fail_again(im);
 	im->lines++;
 	return fail_unread(im, err);
 }
@@ -389,7 +400,7 @@ int cells_import_schema(struct cells_import *im, const struct schema *from)
 int cells_import_put(struct cells_import *im, const struct cells_line *l)
 {
 	if (im->failed)
-		return why(im->failed, "an earlier line was refused");
+		return fail_again(im);
 	im->lines++;
 	return take_cell(im, l);
 }
@@ -417,7 +428,7 @@ int cells_import_feed(struct cells_import *im, struct bytes data)
 	const uint8_t *p = data.data, *end = data.data + data.len;
 
 	if (im->failed)
-		return why(im->failed, "an earlier line was refused");
+		return fail_again(im);
 	while (p < end) {
 		const uint8_t *lf = memchr(p, '\n', (size_t)(end - p));
 		size_t n = (size_t)((lf ? lf : end) - p);
@@ -461,7 +472,7 @@ int cells_import_end(struct cells_import *im)
 	int r;
 
 	if (im->failed)
-		return why(im->failed, "an earlier line was refused");
+		return fail_again(im);
 	r = cells_frame_done(&im->frame);
 	if (im->partial.len)
 		r = why(-EINVAL, "the last line does not end in a newline: the "

@@ -51,6 +51,14 @@ static void set_path(char *to, size_t size, const char *path)
 		snprintf(to, size, "...%s", path + (len - size + 4));
 }
 
+/* Is it what the newest says? close(2) tells again why a write was refused. */
+static bool is_told(const struct failure *newest, const struct failure *f)
+{
+	return newest->err == f->err && !strcmp(newest->path, f->path) &&
+	       !strcmp(newest->reason, f->reason) &&
+	       (!strcmp(newest->op, f->op) || !strcmp(f->op, "close"));
+}
+
 void errors_add(struct errors *es, const char *op, const char *path, int err,
 		const char *reason)
 {
@@ -63,10 +71,9 @@ void errors_add(struct errors *es, const char *op, const char *path, int err,
 	pthread_mutex_lock(&es->lock);
 	es->total++;
 	last = &es->ring[(es->next + ERRORS_KEPT - 1) % ERRORS_KEPT];
-	if (es->kept && last->err == f.err && !strcmp(last->op, f.op) &&
-	    !strcmp(last->path, f.path) && !strcmp(last->reason, f.reason)) {
+	if (es->kept && is_told(last, &f)) {
 		last->when = f.when;
-		last->times++;
+		last->times += !strcmp(last->op, f.op);
 	} else {
 		es->ring[es->next] = f;
 		es->next = (es->next + 1) % ERRORS_KEPT;

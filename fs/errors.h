@@ -4,7 +4,7 @@
  * A ring of fixed size, oldest first. An errno says too little for a refused
  * schema or a row over a limit; the sentence that why() recorded is kept here
  * with the path and the operation. Repeats of the newest are counted, not
- * stored.
+ * stored; a close that fails for the reason of the write before it is neither.
  */
 #ifndef CELLFS_FS_ERRORS_H
 #define CELLFS_FS_ERRORS_H

@@ -111,6 +111,28 @@ two" ]
 	grep -q 'line 1: the timestamp' "$M/.cellfs/errors"
 }
 
+@test "close says again why a line was refused, and errors say it once" {
+	mkdir "$M/T"
+	printf 'a\tf:q\t1\tx\nnonsense\n' > "$T/lines"
+	run ! bash -c "cat '$T/lines' '$T/lines' > '$M/T/.cells'"
+	[ "$(grep -c . "$M/.cellfs/errors")" -eq 1 ]
+	tail -n 1 "$M/.cellfs/errors" | grep -q "write /T/.cells: .* line 2: "
+	run -1 python3 - "$M/T/.cells" "$M/.cellfs/errors" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY)
+	try:
+	    os.write(fd, b"bad\n")
+	except OSError:
+	    pass
+	try:
+	    os.write(fd, b"r\tf:q\t1\tx\n")
+	except OSError:
+	    print(open(sys.argv[2]).read().splitlines()[-1])
+	os.close(fd)
+	PY
+	[[ $output == *"line 1: "*"(2 times)"* ]]
+}
+
 # many N: N cells, five a row.
 many() {
 	awk -v n="$1" -v OFS='\t' 'BEGIN {

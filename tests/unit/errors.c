@@ -49,6 +49,17 @@ static void repeats_are_counted(void **state)
 	assert_int_equal(errors_total(es), 3);
 }
 
+static void a_close_that_repeats_a_write_is_one_line_with_it(void **state)
+{
+	errors_add(es, "write", "/T", -EINVAL, "line 3");
+	errors_add(es, "close", "/T", -EINVAL, "line 3");
+	assert_non_null(strstr(lines(), " write /T: EINVAL: line 3\n"));
+	assert_null(strstr(lines(), "close"));
+	errors_add(es, "close", "/T", -EINVAL, "line 4");
+	errors_add(es, "close", "/T", -EINVAL, "line 4");
+	assert_non_null(strstr(lines(), " close /T: EINVAL: line 4 (2 times)"));
+}
+
 static void the_last_are_kept_oldest_first(void **state)
 {
 	char path[20];
@@ -87,6 +98,9 @@ int main(void)
 			end),
 		cmocka_unit_test_setup_teardown(repeats_are_counted, begin,
 						end),
+		cmocka_unit_test_setup_teardown(
+			a_close_that_repeats_a_write_is_one_line_with_it, begin,
+			end),
 		cmocka_unit_test_setup_teardown(the_last_are_kept_oldest_first,
 						begin, end),
 		cmocka_unit_test_setup_teardown(a_name_cannot_forge_a_line,
