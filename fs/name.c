@@ -108,7 +108,9 @@ int name_unescape(struct bytes name, struct buf *key)
 			int high, low;
 
 			if (name.len - i < 3)
-				return bad_name(name, "ends within a %-escape");
+				return bad_name(name,
+						"ends within a %-escape (a % "
+						"in a key is spelled %25)");
 			high = hex_digit(name.data[i + 1]);
 			low = hex_digit(name.data[i + 2]);
 			if (high < 0 || low < 0)
@@ -175,6 +177,27 @@ static bool is_empty_key(struct bytes name)
 	return name.len == 1 && name.data[0] == '%';
 }
 
+/* Each key has one name: here it is, as far as the sentence has room. */
+static int bad_spelling(struct bytes name, struct bytes key, size_t from,
+			bool more)
+{
+	struct name_part part;
+
+	if (more)
+		return bad_name(bytes_of(name.data, name.len + 2),
+				"is no piece of a key: only one that is longer "
+				"than 255 bytes is cut, and as late as 250 "
+				"bytes allow");
+	if (!name_is_cut(key, from))
+		from = 0;
+	name_part(key, from, &part);
+	return why(-EINVAL,
+		   "the name \"%.*s\" is not how this key is spelled: that "
+		   "is \"%s%s\" (each key has one name)",
+		   (int)name.len, (const char *)name.data, part.text,
+		   part.more ? "/..." : "");
+}
+
 int name_append(struct bytes name, struct buf *key, bool *more)
 {
 	*more = false;
@@ -210,9 +233,9 @@ int name_join(struct bytes name, struct buf *key, bool *more)
 		return r;
 	}
 	if (!canonical(buf_bytes(key), from, name, *more)) {
+		r = bad_spelling(name, buf_bytes(key), from, *more);
 		key->len = from;
-		return bad_name(name, "is not how this key is spelled: each "
-				      "key has one name (see .cellfs/help)");
+		return r;
 	}
 	return 0;
 }

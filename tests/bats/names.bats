@@ -53,6 +53,18 @@ refused() {
 	[ "$(cat "$C/5")" = x ]
 }
 
+@test "a name that is not canonical is refused with the one that is" {
+	local no="Invalid argument"
+
+	mkdir -p "$M/T/R/f"
+	refused "$no" 'that is "%2Da" (' mkdir -- "$M/T/-a"
+	refused "$no" 'that is "a" (' mkdir "$M/T/%61"
+	refused "$no" 'that is "%2Dx" (' mkdir -- "$M/T/R/f/-x"
+	refused "$no" 'that is "f:x%2Fy" (' bash -c "echo x > '$M/T/R/f:%78%2Fy'"
+	refused "$no" '"ab%+" is no piece' mkdir "$M/T/ab%+"
+	refused "$no" 'a % in a key is spelled %25' mkdir "$M/T/100%"
+}
+
 @test "a version is not moved to a name that is no temporary one" {
 	a_column
 	echo x > "$C/5"
