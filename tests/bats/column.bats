@@ -36,6 +36,16 @@ load helper
 	run ! rm "$C/counter"
 }
 
+@test "a counter wraps round at both ends, as Java's long does" {
+	a_column
+	echo 9223372036854775807 > "$C/counter"
+	echo 1 > "$C/counter"
+	[ "$(cat "$C/counter")" = -9223372036854775808 ]
+	echo -1 > "$C/counter"
+	[ "$(cat "$C/counter")" = 9223372036854775807 ]
+	[ "$("$CELLCTL" incr "$M" T R f:q 2)" = -9223372036854775807 ]
+}
+
 @test "the descriptor that added reads the sum" {
 	a_column
 	echo 40 > "$C/counter"

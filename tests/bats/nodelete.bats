@@ -117,6 +117,9 @@ try_all() {
 	mkdir "$M/T/r/f/n"
 	echo 1 > "$M/T/r/f/n/counter"
 	echo more >> "$M/T/r/f:p"
+	# A put at an existing timestamp overwrites it.
+	echo anew > "$M/T/r/f/q/1600000000003"
+	[ "$(cat "$M/T/r/f/q/1600000000003")" = anew ]
 	cells "$M/T/.cells" "r f:z  x" "r2 f:z  y"
 	mkdir -p "$M/T/.stage/r3/f/q"
 	echo staged > "$M/T/.stage/r3/f/q/latest"
