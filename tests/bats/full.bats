@@ -12,6 +12,7 @@ small_disk() {
 }
 
 teardown() {
+	[ -z "${TRACER:-}" ] || heal
 	[ -z "${DAEMON:-}" ] || unmount_store
 	! mountpoint -q "$T/disk" || umount "$T/disk"
 }
@@ -85,16 +86,32 @@ acknowledged() {
 	acknowledged R
 }
 
-# mount_failing CALLS ERRNO N [-o ...]: of each of the daemon's threads every
-# such call fails from the N-th on.
-mount_failing() {
-	unmount_store
-	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$T/trace" \
-		-e "trace=$1" -e "inject=$1:error=$2:when=$3+" \
-		"$CELLFS" "$STORE" "$M" -f -o log="$SYSLOG" "${@:4}" \
-		>"$LOG" 2>&1 3>&- &
-	DAEMON=$!
-	settled mountpoint -q "$M"
+# traced: all threads of the daemon are.
+traced() {
+	! grep -qs '^TracerPid:[[:space:]]0$' "/proc/$DAEMON/task"/*/status
+}
+
+# inject CALLS ERRNO [N]: from now on, in each of the daemon's threads, every
+# such call fails, or every one from the N-th on.
+inject() {
+	strace -f -qq -o "$T/trace" -p "$DAEMON" \
+		-e "trace=$1" -e "inject=$1:error=$2:when=${3:-1}+" \
+		2>"$T/strace" 3>&- &
+	TRACER=$!
+	settled traced
+}
+
+# says_crit: the one line of a store that takes no more writes.
+says_crit() {
+	settled grep -q "crit: .*takes no more writes" "$SYSLOG"
+	[ "$(logged crit "")" -eq 1 ]
+}
+
+# heal: they do not fail any more.
+heal() {
+	kill "$TRACER"
+	wait "$TRACER" || true
+	TRACER=
 }
 
 # end_failed: the daemon says at its end too that the store has failed.
@@ -112,20 +129,22 @@ end_failed() {
 no_next_segment() {
 	small_disk size=8m
 	mkdir "$M/T"
-	mount_failing fallocate "$1" 8
-	fill R "$2"
+	echo x > "$M/T/.put/R/f:first"
+	inject fallocate "$1"
+	fill R
 	[ "$PUT" -gt 10 ]
 	acknowledged R
 }
 
 @test "a log that gets no next segment (EIO) is known before the put that needs it" {
-	no_next_segment EIO 30
+	no_next_segment EIO
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
 	run bash -c "echo x >> '$M/T/R/f:q1'"
 	[ "$status" -ne 0 ]
-	[ "$(logged crit "takes no more writes")" -eq 1 ]
+	says_crit
 	grep -q "takes no more writes.*wal" "$LOG"
+	heal
 	end_failed
 	mount_store
 	acknowledged R
@@ -133,13 +152,13 @@ no_next_segment() {
 }
 
 @test "a quota is a full disk: puts are refused at open, the log has not failed" {
-	no_next_segment EDQUOT 1
+	no_next_segment EDQUOT
 	[ "$(logged crit "")" -eq 0 ]
 	rm "$M/T/R/f/q1/latest"
-	unmount_store
-	mount_store
-	[ "$(ls "$M/T/R/f" | wc -l)" -eq "$((PUT - 1))" ]
-	echo x > "$M/T/R/f:new"
+	heal
+	settled eval 'echo x > "$M/T/R/f:new"'
+	remount_store
+	[ "$(ls "$M/T/R/f" | wc -l)" -eq "$((PUT + 1))" ]
 }
 
 # cycles OPTIONS N: fill, delete, kill -9, reopen, on a small filesystem.
@@ -165,15 +184,18 @@ cycles() {
 @test "a sync that fails is one critical line, and the next open is refused" {
 	small_disk size=8m
 	mkdir "$M/T"
-	mount_failing fdatasync,pwritev2 EIO 6 -o sync
+	remount_store -o log="$SYSLOG",sync
 	mkdir "$M/T/R"
+	echo x > "$M/T/R/f:q"
+	inject fdatasync,pwritev2 EIO
 	while [ ! -s "$LOG" ]; do
 		echo x > "$M/T/R/f:q" || break
 	done
-	[ "$(logged crit "takes no more writes")" -eq 1 ]
+	says_crit
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
 	[[ $output == *"Read-only"* ]]
 	[ "$(logged crit "")" -eq 1 ]
+	heal
 	end_failed
 }

@@ -17,7 +17,7 @@ mount_store() {
 	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- &
 	DAEMON=$!
 	local i
-	for ((i = 0; i < 500; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		mountpoint -q "$M" && return 0
 		kill -0 "$DAEMON" 2>/dev/null || break
 		sleep 0.01
@@ -77,11 +77,12 @@ a_column() {
 	C=$M/T/R/f/q
 }
 
-# settled CMD...: becomes true within two seconds. RELEASE, which publishes an
-# empty value, comes after close(2) has returned.
+# settled CMD...: becomes true; half a minute is for a machine that does much
+# else. RELEASE, which publishes an empty value, comes after close(2) has
+# returned.
 settled() {
 	local i
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		"$@" && return 0
 		sleep 0.01
 	done
