@@ -7,6 +7,7 @@
 
 #include "cellfs-version.h"
 #include "fs/fs.h"
+#include "fs/metrics.h"
 #include "fs/served.h"
 
 static const char help[] =

@@ -21,7 +21,7 @@
 #include "fs/errors.h"
 #include "fs/handle.h"
 #include "fs/invalidate.h"
-#include "fs/metrics.h"
+#include "fs/latency.h"
 #include "fs/options.h"
 #include "fs/overlay.h"
 #include "fs/place.h"

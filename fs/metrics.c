@@ -1,7 +1,6 @@
 #include "fs/metrics.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "fs/fs.h"
 
@@ -16,41 +15,10 @@ static const char *const op_names[FS_OP_COUNT] = {
 	[FS_FORGET] = "forget",
 };
 
-/* Upper bounds, as they are compared and as they are printed. */
-static const struct {
-	uint64_t ns;
-	const char *seconds;
-} bounds[LATENCY_BUCKETS - 1] = {
-	{10000, "0.00001"},   {31600, "0.0000316"}, {100000, "0.0001"},
-	{316000, "0.000316"}, {1000000, "0.001"},   {3160000, "0.00316"},
-	{10000000, "0.01"},   {31600000, "0.0316"}, {100000000, "0.1"},
-	{316000000, "0.316"}, {1000000000, "1"},    {10000000000, "10"},
-};
-
 const char *metrics_op_name(unsigned op)
 {
 	return op < FS_OP_COUNT ? op_names[op] : "other";
 }
-
-uint64_t metrics_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-void latency_add(struct latency *l, uint64_t ns)
-{
-	unsigned i = 0;
-
-	while (i < LATENCY_BUCKETS - 1 && ns > bounds[i].ns)
-		i++;
-	atomic_fetch_add_explicit(&l->buckets[i], 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&l->ns, ns, memory_order_relaxed);
-}
-
-/* -- the text ----------------------------------------------------------- */
 
 static int figure(struct buf *out, const char *name, const char *help,
 		  bool counter, uint64_t value)
@@ -123,7 +91,8 @@ static int histogram(struct buf *out, const char *op, struct latency *l)
 			"cellfs_request_seconds_bucket{op=\"%s\",le=\"%s\"} "
 			"%llu\n",
 			op,
-			i < LATENCY_BUCKETS - 1 ? bounds[i].seconds : "+Inf",
+			i < LATENCY_BUCKETS - 1 ? latency_bounds[i].seconds
+						: "+Inf",
 			(unsigned long long)sum);
 	}
 	if (r == 0)

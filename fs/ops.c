@@ -91,10 +91,10 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	static void timed_##name params                                    \
 	{                                                                  \
 		struct fs *fs = fs_of(req);                                \
-		uint64_t start = metrics_now_ns();                         \
+		uint64_t start = latency_now_ns();                         \
                                                                            \
 		op_##name args;                                            \
-		latency_add(&fs->latency[kind], metrics_now_ns() - start); \
+		latency_add(&fs->latency[kind], latency_now_ns() - start); \
 	}
 
 TIMED(lookup, FS_LOOKUP, (fuse_req_t req, fuse_ino_t parent, const char *name),
