@@ -8,7 +8,6 @@
 #include "cellfs-version.h"
 #include "fs/fs.h"
 #include "fs/metrics.h"
-#include "fs/served.h"
 
 static const char help[] =
 	"This is a wide-column store as files. Every version of a cell is a\n"
@@ -257,33 +256,29 @@ static int sync_text(struct fs *fs, struct buf *out)
 			       "before is on disk when the write returns.\n");
 }
 
-/* In byte order of name. */
-static const struct control_file files[] = {
-	{.name = "compact", .text = compact_text, .written = compact_written},
-	{.name = "errors", .text = errors_text, .private = 0400},
-	{.name = "flush", .text = flush_text, .written = flush_written},
-	{.name = "help", .text = help_text},
-	{.name = "metrics", .text = metrics_text},
-	{.name = "options", .text = options_text},
-	{.name = "stats", .text = stats_text},
-	{.name = "sync", .text = sync_text, .written = sync_written},
-	{.name = "version", .text = version_text},
+static const struct {
+	/* Appends the text. 0 or a negative errno. */
+	int (*text)(struct fs *fs, struct buf *out);
+	/* Called with what is written into the file. */
+	int (*written)(struct fs *fs, struct bytes data);
+} acts[CONTROL_FILES] = {
+	[CONTROL_COMPACT] = {compact_text, compact_written},
+	[CONTROL_ERRORS] = {errors_text},
+	[CONTROL_FLUSH] = {flush_text, flush_written},
+	[CONTROL_HELP] = {help_text},
+	[CONTROL_METRICS] = {metrics_text},
+	[CONTROL_OPTIONS] = {options_text},
+	[CONTROL_STATS] = {stats_text},
+	[CONTROL_SYNC] = {sync_text, sync_written},
+	[CONTROL_VERSION] = {version_text},
 };
 
-static const struct control_file store_file = {
-	.name = SERVED_FILE_NAME, .is_store = true, .private = 0600};
-
-const struct control_file *control_at(unsigned i)
+int control_text(struct fs *fs, enum control_id id, struct buf *out)
 {
-	return i < sizeof(files) / sizeof(*files) ? &files[i] : NULL;
+	return acts[id].text(fs, out);
 }
 
-const struct control_file *control_find(struct bytes name)
+int control_written(struct fs *fs, enum control_id id, struct bytes data)
 {
-	for (unsigned i = 0; control_at(i); i++)
-		if (bytes_eq(name, bytes_str(files[i].name)))
-			return &files[i];
-	if (bytes_eq(name, bytes_str(store_file.name)))
-		return &store_file;
-	return NULL;
+	return acts[id].written(fs, data);
 }

@@ -1,6 +1,6 @@
 #include "fs/fixed.h"
 
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/fs.h"
 #include "fs/info.h"
 #include "fs/view.h"

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/info.h"
 #include "fs/nearest.h"
 #include "fs/ops.h"

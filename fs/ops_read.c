@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/counter.h"
 #include "fs/listing.h"
 #include "fs/ops.h"
@@ -29,7 +29,8 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = why(-EROFS, "a view is for reading only");
 	else if (p.kind == NODE_CONTROL && p.control->is_store)
 		r = served_open(fs, fi);
-	else if (can_write(fi) && p.kind == NODE_CONTROL && !p.control->written)
+	else if (can_write(fi) && p.kind == NODE_CONTROL &&
+		 !p.control->writable)
 		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
 	else if (can_write(fi) && p.kind == NODE_INFO)
 		r = why(-EACCES, ".info/%s can only be read", p.name);

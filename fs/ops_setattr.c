@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "fs/cellfile.h"
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/ops.h"
 #include "fs/schema_file.h"
 #include "fs/writer.h"
@@ -66,7 +66,7 @@ static int do_setattr(struct fs *fs, const struct place *p,
 	/* Opening with O_TRUNC comes here on its way to a write. */
 	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
 	    (p->kind == NODE_CONTROL &&
-	     (p->control->written || p->control->is_store)))
+	     (p->control->writable || p->control->is_store)))
 		return 0;
 	if (set & FUSE_SET_ATTR_SIZE) {
 		if (place_is_dir(p))

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/fs.h"
 #include "fs/info.h"
 #include "fs/place_inside.h"

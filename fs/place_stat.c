@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-#include "fs/control.h"
+#include "fs/control_file.h"
 #include "fs/fs.h"
 #include "fs/view.h"
 
@@ -51,7 +51,7 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
 		if (r < 0)
 			return r == -ENOENT ? 0 : r;
 	} else if (p->kind == NODE_CONTROL_DIR || p->kind == NODE_CONTROL) {
-		own.mode = p->control && p->control->written ? 0755 : 0555;
+		own.mode = p->control && p->control->writable ? 0755 : 0555;
 	}
 	if (o->has_uid)
 		own.uid = o->uid;

@@ -42,7 +42,7 @@ static int load(struct fs *fs, struct reader *rd)
 	}
 	switch (p->kind) {
 	case NODE_CONTROL:
-		r = p->control->text(fs, &rd->value);
+		r = control_text(fs, p->control->id, &rd->value);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_INFO:
 		r = p->info->text(t, &rd->value);
@@ -266,9 +266,9 @@ int reader_write(struct fs *fs, uint64_t fh, struct bytes data)
 	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
 
 	if (!rd || rd->place.kind != NODE_CONTROL ||
-	    !rd->place.control->written)
+	    !rd->place.control->writable)
 		return -EBADF;
-	return rd->place.control->written(fs, data);
+	return control_written(fs, rd->place.control->id, data);
 }
 
 void reader_free(struct reader *rd)

@@ -18,7 +18,6 @@
 
 #include "fs/fs.h"
 
-#define SERVED_FILE_NAME "store"
 #define SESSIONS_MAX 16
 
 struct served_file;
