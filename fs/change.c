@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "fs/lookup.h"
 #include "fs/scratch_names.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"
@@ -91,7 +92,7 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
 	if (r)
 		goto forget;
-	r = overlay_add_place(fs->overlay, child, bytes_str(child->name));
+	r = fs_overlay_add(fs, child, bytes_str(child->name));
 	if (!r)
 		return 0;
 	scratch_unname(scratch, child->node);

@@ -8,6 +8,7 @@
 #include "cellfs-version.h"
 #include "fs/fs.h"
 #include "fs/metrics.h"
+#include "fs/writes.h"
 
 static const char help[] =
 	"This is a wide-column store as files. Every version of a cell is a\n"

@@ -76,21 +76,6 @@ struct fs {
 	_Atomic int64_t row_absent_ms;
 };
 
-/* Over an open store, which stays the caller's. */
-int fs_new(struct store *s, const struct options *o, struct fs **out);
-/* No request may run any more. Publishes what is owed, frees. */
-void fs_free(struct fs *fs);
-/* Frees what readers and listings the kernel has left open. */
-void fs_close_handles(struct fs *fs);
-/* All operations, for fuse_session_new(); userdata is the struct fs. */
-const struct fuse_lowlevel_ops *fs_ops(void);
-
-/* The write side's share of a struct fs. */
-int writes_new(struct fs *fs, struct write_state **out);
-void writes_free(struct write_state *ws); /* NULL is nothing */
-/* Bytes that scratch files and open writers hold. */
-uint64_t writes_bytes(struct write_state *ws);
-
 static inline struct fs *fs_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
@@ -103,29 +88,8 @@ static inline void fs_count(struct fs *fs, enum fs_op op)
 	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 }
 
-/*
- * What stat(2) says of a place: overlay and open writers first, the store
- * after them. 1; 0 when nothing is there; an error. @p->node must be set for
- * what can be in memory only (or 0: not known to the kernel).
- */
-int fs_stat(struct fs *fs, const struct place *p, struct stat *st);
-/* The store alone. */
-int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st);
-/* The same to who asks: of an open file by what the handle has. */
-int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st);
-/*
- * Resolves @name in @dir, memory first: 1 and *child (its node set when there
- * is one already) with *st; 0 absent; an error. Release the child always.
- */
-int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
-	      struct place *child, struct stat *st);
-/*
- * Makes the reply for an entry: the node is counted up, child->node set. When
- * the reply cannot be sent, nodes_forget() it again.
- */
-int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
-	     const struct stat *st, struct fuse_entry_param *e);
+/* overlay_add() of a place that has its node, under its parent. */
+int fs_overlay_add(struct fs *fs, const struct place *child, struct bytes key);
 
 /* All that was acknowledged before is on disk when it returns 0. */
 int fs_sync(struct fs *fs);

@@ -9,6 +9,7 @@
 #include "fs/dir_scan.h"
 #include "fs/fixed.h"
 #include "fs/fs.h"
+#include "fs/lookup.h"
 #include "fs/moved.h"
 #include "fs/view.h"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "fs/fs.h"
+#include "fs/writes.h"
 
 static const char *const op_names[FS_OP_COUNT] = {
 	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",

@@ -11,9 +11,11 @@
 #include "cellfs-version.h"
 #include "fs/descriptors.h"
 #include "fs/fs.h"
+#include "fs/fs_life.h"
 #include "fs/log.h"
 #include "fs/lost_found.h"
 #include "fs/mountpoint.h"
+#include "fs/ops.h"
 #include "fs/root.h"
 
 #define THREADS_MAX 32

@@ -14,6 +14,9 @@
 
 #include "fs/fs.h"
 
+/* All of them, for fuse_session_new(); userdata is the struct fs. */
+const struct fuse_lowlevel_ops *fs_ops(void);
+
 /* ops_lookup.c */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "fs/listing.h"
+#include "fs/lookup.h"
 #include "fs/ops.h"
 
 /* More open directories than that, and those that rest give back scans. */

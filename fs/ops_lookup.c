@@ -3,9 +3,9 @@
 
 #include "fs/control_file.h"
 #include "fs/info.h"
+#include "fs/lookup.h"
 #include "fs/nearest.h"
 #include "fs/ops.h"
-#include "fs/stage.h"
 #include "fs/writer.h"
 #include "fs/writes.h"
 

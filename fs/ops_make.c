@@ -6,6 +6,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/change.h"
+#include "fs/lookup.h"
 #include "fs/ops.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"

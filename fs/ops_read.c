@@ -3,7 +3,6 @@
 
 #include "fs/control_file.h"
 #include "fs/counter.h"
-#include "fs/listing.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
 #include "fs/served.h"
@@ -118,40 +117,4 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	release(fs_of(req), fi->fh);
 	fuse_reply_err(req, 0);
-}
-
-static void close_listing(void *arg, void *object)
-{
-	listing_close(object);
-}
-
-static void close_reader(void *arg, void *object)
-{
-	reader_free(object);
-}
-
-static void close_stream(void *arg, void *object)
-{
-	stream_free(object);
-}
-
-static void close_counter(void *arg, void *object)
-{
-	counter_free(object);
-}
-
-static void close_served(void *arg, void *object)
-{
-	served_file_free(object);
-}
-
-void fs_close_handles(struct fs *fs)
-{
-	if (!fs->handles)
-		return;
-	handles_each(fs->handles, HANDLE_LISTING, close_listing, NULL);
-	handles_each(fs->handles, HANDLE_READER, close_reader, NULL);
-	handles_each(fs->handles, HANDLE_STREAM, close_stream, NULL);
-	handles_each(fs->handles, HANDLE_COUNTER, close_counter, NULL);
-	handles_each(fs->handles, HANDLE_SERVED, close_served, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/control_file.h"
+#include "fs/lookup.h"
 #include "fs/ops.h"
 #include "fs/schema_file.h"
 #include "fs/writer.h"

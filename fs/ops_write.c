@@ -7,6 +7,7 @@
 #include "fs/cellfile.h"
 #include "fs/change.h"
 #include "fs/counter.h"
+#include "fs/lookup.h"
 #include "fs/ops.h"
 #include "fs/reader.h"
 #include "fs/served.h"

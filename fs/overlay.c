@@ -292,19 +292,6 @@ int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 	return err;
 }
 
-int overlay_add_place(struct overlay *ov, const struct place *child,
-		      struct bytes key)
-{
-	struct overlay_entry e = {
-		.node = child->node,
-		.ino = child->ino,
-		.kind = child->kind,
-	};
-
-	memcpy(e.name, child->name, sizeof(e.name));
-	return overlay_add(ov, child->parent, key, &e);
-}
-
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 {
 	struct sorted_node *n;

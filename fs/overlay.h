@@ -34,7 +34,8 @@
 
 #include <sys/stat.h>
 
-#include "fs/place.h"
+#include "fs/name.h"
+#include "fs/node.h"
 
 struct overlay;
 
@@ -69,9 +70,6 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
  */
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
-/* The same of a place that has its node, under its parent. */
-int overlay_add_place(struct overlay *ov, const struct place *child,
-		      struct bytes key);
 /*
  * The entry gets another name, kind and ino, as does its node; what bore the
  * name is replaced. No look finds neither. 0, -ENOENT, -ENOSPC, -ENOMEM,

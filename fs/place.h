@@ -43,6 +43,7 @@
 
 #define SNAPSHOT_DIR_NAME ".snapshot"
 #define PUT_DIR_NAME ".put"
+#define STAGE_DIR_NAME ".stage"
 
 struct fs;
 struct control_file;

@@ -8,7 +8,6 @@
 #include "fs/fs.h"
 #include "fs/info.h"
 #include "fs/place_inside.h"
-#include "fs/stage.h"
 #include "fs/view.h"
 
 /* The table that a node of that name holds, if it still bears the name. */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "fs/change.h"
 #include "fs/outside.h"
 #include "store/served.h"
 

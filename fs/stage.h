@@ -21,8 +21,6 @@
 
 #include "fs/fs.h"
 
-#define STAGE_DIR_NAME ".stage"
-
 /*
  * Puts what is beneath the staged directory @from (a child of .stage) as the
  * row @to, whose directory is the node @to_dir.

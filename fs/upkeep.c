@@ -214,7 +214,7 @@ int upkeep_make_directory(struct fs *fs, const struct place *dir)
 	int r;
 
 	if (!dir->put)
-		return overlay_add_place(fs->overlay, dir, upkeep_key(dir));
+		return fs_overlay_add(fs, dir, upkeep_key(dir));
 	r = make_counterpart(fs, dir, &node);
 	if (r < 0)
 		return r;

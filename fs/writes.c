@@ -3,24 +3,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fs/fs.h"
-#include "fs/moved.h"
-
 /* The longest value there is fits, and half of that again. */
 #define DRAFTS_MAX (384u << 20)
 
-int writes_new(struct fs *fs, struct write_state **out)
+int writes_new(uint64_t scratch_max, struct write_state **out)
 {
 	struct write_state *ws = calloc(1, sizeof(*ws));
 	pthread_condattr_t attr;
 
 	if (!ws)
 		return -ENOMEM;
-	ws->scratch = scratch_new(fs->options->scratch_max);
-	ws->moved = moved_new();
-	if (!ws->scratch || !ws->moved) {
-		scratch_free(ws->scratch);
-		moved_free(ws->moved);
+	ws->scratch = scratch_new(scratch_max);
+	if (!ws->scratch) {
 		free(ws);
 		return -ENOMEM;
 	}
@@ -38,7 +32,6 @@ void writes_free(struct write_state *ws)
 {
 	if (!ws)
 		return;
-	moved_free(ws->moved);
 	scratch_free(ws->scratch);
 	pthread_cond_destroy(&ws->settled_cond);
 	pthread_mutex_destroy(&ws->lock);

@@ -14,12 +14,11 @@
 #include "fs/scratch.h"
 #include "fs/sorted.h"
 
-struct fs;
 struct moved;
 
 struct write_state {
 	struct scratch *scratch;
-	struct moved *moved; /* fs/moved.h */
+	struct moved *moved; /* fs/moved.h; who made this sets and frees it */
 	struct draft_budget budget;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
@@ -27,5 +26,10 @@ struct write_state {
 	uint64_t settled;      /* lock: files published or given up so far */
 	pthread_cond_t settled_cond;
 };
+
+int writes_new(uint64_t scratch_max, struct write_state **out);
+void writes_free(struct write_state *ws); /* NULL is nothing */
+/* Bytes that scratch files and open writers hold. */
+uint64_t writes_bytes(struct write_state *ws);
 
 #endif

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 #include "fs/fs.h"
+#include "fs/fs_life.h"
 #include "fs/listing.h"
+#include "fs/lookup.h"
 #include "tests/model/ref_store.h"
 
 /* -- a mount without a kernel ------------------------------------------- */
