@@ -37,13 +37,11 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	r = place_writable(dir);
 	if (r < 0)
 		return r;
-	if (dir->view || dir->kind == NODE_VIEW_NAME)
-		return why(-EROFS, "a view is for reading only");
 	r = fs_lookup(fs, dir, bytes_str(name), child, st);
 	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
 		return why(-EROFS, "%s is the name of a view", name);
 	if (r == 0 && kind_is_computed(child->kind))
-		return why(-EACCES, "%s cannot be made", name);
+		return place_computed(child);
 	/* In the root a table, in .snapshot one that does not exist yet. */
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
 		r = 0;

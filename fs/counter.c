@@ -25,11 +25,8 @@ int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	size_t len_max;
 	int r = 0;
 
-	if ((fi->flags & O_ACCMODE) != O_RDONLY) {
-		r = place_writable(p);
-		if (r == 0)
-			r = cellfile_writable(fs, p, &len_max);
-	}
+	if ((fi->flags & O_ACCMODE) != O_RDONLY)
+		r = cellfile_writable(fs, p, &len_max);
 	if (r < 0)
 		return r;
 	c = calloc(1, sizeof(*c));

@@ -20,27 +20,20 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 	struct place p;
 	int r = place_of(fs, ino, &p);
 
+	if (r == 0 && place_is_dir(&p))
+		r = -EISDIR;
+	if (r == 0 && can_write(fi))
+		r = place_file_writable(&p);
 	if (r < 0)
 		goto out;
-	if (place_is_dir(&p))
-		r = -EISDIR;
-	else if (can_write(fi) && p.view)
-		r = why(-EROFS, "a view is for reading only");
-	else if (p.kind == NODE_CONTROL && p.control->is_store)
+	if (p.kind == NODE_CONTROL && p.control->is_store)
 		r = served_open(fs, fi);
-	else if (can_write(fi) && p.kind == NODE_CONTROL &&
-		 !p.control->writable)
-		r = why(-EACCES, ".cellfs/%s can only be read", p.name);
-	else if (can_write(fi) && p.kind == NODE_INFO)
-		r = why(-EACCES, ".info/%s can only be read", p.name);
 	else if (p.kind == NODE_CELLS)
 		r = stream_open(fs, &p, fi);
 	else if (p.kind == NODE_COUNTER)
 		r = counter_open(fs, &p, fi);
 	else if (p.kind == NODE_CONTROL)
 		r = reader_open_place(fs, &p, fi);
-	else if (can_write(fi) && p.kind == NODE_PAST)
-		r = why(-EACCES, "an older value can only be read");
 	else if (can_write(fi) || p.kind == NODE_SCRATCH ||
 		 writer_wants(fs, ino))
 		r = writer_open(fs, req, &p, fi);

@@ -59,7 +59,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		schema_absent_removed(fstable_absent(child.table));
 		r = 0;
 	} else {
-		r = why(-EACCES, "this file cannot be removed");
+		r = place_computed(&child);
 	}
 out:
 	place_release(&child);
@@ -168,7 +168,9 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		   child.kind == NODE_SNAPSHOT_DIR ||
 		   child.kind == NODE_STAGE || child.kind == NODE_PUT ||
 		   child.kind == NODE_INFO_DIR) {
-		r = why(-EACCES, "this directory cannot be removed");
+		r = why(-EACCES,
+			"%s is no data: it is there as long as what it is in",
+			name);
 	} else if (child.kind == NODE_TABLE) {
 		r = r ? remove_table(fs, &child) : -ENOENT;
 	} else {

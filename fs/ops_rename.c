@@ -418,8 +418,10 @@ static int move_directory(struct fs *fs, const struct move *mv)
 		return move_table(fs, mv);
 	if (mv->from.kind == NODE_SCRATCH_DIR)
 		return scratch_dir(fs, mv);
-	if (mv->from.kind == NODE_STAGE || mv->from.kind == NODE_PUT)
-		return why(-EPERM, "this directory cannot be moved");
+	if (mv->from.kind == NODE_STAGE || mv->from.kind == NODE_PUT ||
+	    mv->from.kind == NODE_INFO_DIR || mv->from.kind == NODE_CONTROL_DIR)
+		return why(-EACCES, "%s is no data: it stays where it is",
+			   mv->from.name);
 	if (mv->to_exists && !place_is_dir(&mv->to))
 		return -ENOTDIR;
 	if (mv->from.put || mv->to.put)
@@ -463,9 +465,10 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;
-	if (kind_is_computed(mv.from.kind) || kind_is_computed(mv.to.kind))
-		r = why(-EACCES, "a computed file is neither moved nor "
-				 "replaced: write into it");
+	if (kind_is_computed(mv.from.kind))
+		r = place_computed(&mv.from);
+	else if (kind_is_computed(mv.to.kind))
+		r = place_computed(&mv.to);
 	else if (mv.to_exists && mv.noreplace)
 		r = -EEXIST;
 	else if (mv.from_dir.kind == NODE_SNAPSHOT_DIR ||

@@ -60,8 +60,6 @@ static int do_setattr(struct fs *fs, const struct place *p,
 
 	if (r < 0)
 		return r;
-	if (p->view || p->kind == NODE_VIEW_NAME)
-		return why(-EROFS, "a view is for reading only");
 	if (scratch_getattr(fs->writes->scratch, p->node, &a))
 		return set_scratch(fs, p, attr, set);
 	/* Opening with O_TRUNC comes here on its way to a write. */
@@ -72,6 +70,9 @@ static int do_setattr(struct fs *fs, const struct place *p,
 	if (set & FUSE_SET_ATTR_SIZE) {
 		if (place_is_dir(p))
 			return -EISDIR;
+		r = place_file_writable(p);
+		if (r < 0)
+			return r;
 		r = handle ? writer_truncate(fs, fi->fh, attr->st_size)
 			   : writer_truncate_path(fs, p, attr->st_size);
 	}

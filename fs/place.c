@@ -395,6 +395,44 @@ int place_writable(const struct place *p)
 	if (p->kind == NODE_SNAPSHOT ||
 	    (p->table && fstable_snapshot(p->table)))
 		return why(-EROFS, "nothing changes in a snapshot");
+	if (p->view || p->kind == NODE_VIEW_NAME)
+		return why(-EROFS, "a view is for reading only");
+	return 0;
+}
+
+int place_computed(const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_PAST:
+		return why(-EACCES,
+			   "%s is another name of an older version, to read "
+			   "it: change that version by its timestamp (ls -U), "
+			   "or put a new one into latest",
+			   p->name);
+	case NODE_COUNTER:
+		return why(-EACCES, "counter is the column's newest value as a "
+				    "number: echo 5 > counter adds to it; move "
+				    "or remove latest, or its timestamp");
+	default:
+		return why(-EACCES, ".cells is a stream of what is beneath: "
+				    "read it, or write lines into it; a line "
+				    "of kind delete, or rm -r, takes away");
+	}
+}
+
+int place_file_writable(const struct place *p)
+{
+	int r = place_writable(p);
+
+	if (r < 0)
+		return r;
+	if (p->kind == NODE_PAST)
+		return place_computed(p);
+	if (p->kind == NODE_INFO)
+		return why(-EACCES, ".info/%s can only be read", p->name);
+	if (p->kind == NODE_CONTROL && !p->control->writable &&
+	    !p->control->is_store)
+		return why(-EACCES, ".cellfs/%s can only be read", p->name);
 	return 0;
 }
 

@@ -101,8 +101,12 @@ bool kind_is_dir(uint8_t kind);
 bool kind_is_computed(uint8_t kind);
 /* In one mutation's reach: the same table and the same whole row key. */
 bool place_same_row(const struct place *a, const struct place *b);
-/* Is it in a snapshot, where nothing changes? -EROFS in words, or 0. */
+/* Is it in a snapshot or view, where nothing changes? -EROFS in words, or 0. */
 int place_writable(const struct place *p);
+/* Can a file be written? The same, or -EACCES for one that is computed. */
+int place_file_writable(const struct place *p);
+/* -EACCES: why a computed file is not made, moved, replaced or removed. */
+int place_computed(const struct place *p);
 /* Has the kind a whole row key (from ROW down)? */
 bool place_in_row(const struct place *p);
 

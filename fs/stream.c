@@ -95,11 +95,6 @@ static int open_import(struct stream *s, bool sync)
 
 	if (r < 0)
 		return r;
-	r = place_writable(&s->place);
-	if (r < 0)
-		return r;
-	if (s->place.view)
-		return why(-EROFS, "a view is for reading only");
 	if (store_is_read_only(fs->store))
 		return why(-EROFS, "the store is open for reading only");
 	r = cells_import_new(fstable_table(s->place.table),

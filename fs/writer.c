@@ -31,7 +31,7 @@ void writer_unref(struct writer *w)
 static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 		   size_t *len_max)
 {
-	int r = place_writable(p);
+	int r = place_file_writable(p);
 
 	*len_max = 0;
 	if (r < 0)
@@ -48,10 +48,8 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 	case NODE_SCRATCH:
 		*type = WRITER_SCRATCH;
 		return scratch_hold(fs->writes->scratch, p->node);
-	case NODE_CONTROL:
-		return why(-EACCES, "this file is for reading only");
 	default:
-		return -EISDIR;
+		return place_computed(p);
 	}
 }
 

@@ -65,6 +65,45 @@ refused() {
 	refused "$no" 'a % in a key is spelled %25' mkdir "$M/T/100%"
 }
 
+@test "what is computed is refused by every call alike, in words that help" {
+	local no="Permission denied" ro="Read-only file system" f
+
+	a_column
+	echo one > "$C/5"
+	echo two > "$C/6"
+	mkdir "$M/T/.snapshot/s"
+	for f in "$C/@-1" "$C/@-7" "$C/@5"; do
+		refused "$no" "by its timestamp" bash -c "echo x > '$f'"
+		refused "$no" "by its timestamp" mv "$C/5" "$f"
+		[ -e "$f" ] || continue
+		refused "$no" "by its timestamp" truncate -s 0 "$f"
+		refused "$no" "by its timestamp" mv "$f" "$C/x.tmp"
+		refused "$no" "by its timestamp" rm -f "$f"
+	done
+	refused "$no" "by its timestamp" mkdir "$C/@-7"
+	refused "$no" "remove latest" rm -f "$C/counter"
+	refused "$no" "remove latest" mv "$C/counter" "$C/x.tmp"
+	refused "$no" "remove latest" mv "$C/5" "$C/counter"
+	refused "$no" "write lines into it" rm -f "$M/T/.cells"
+	refused "$no" "write lines into it" mv "$M/T/.cells" "$M/T/x.tmp"
+	for f in "$M/T/.info/rows" "$M/.cellfs/help"; do
+		refused "$no" "can only be read" bash -c "echo x > '$f'"
+		refused "$no" "can only be read" truncate -s 0 "$f"
+	done
+	for f in "$M/.cellfs" "$M/T/.put" "$M/T/.stage" "$M/T/.info"; do
+		refused "$no" "${f##*/} is no data" mv "$f" "$M/T/x"
+		refused "$no" "${f##*/} is no data" rmdir "$f"
+	done
+	for f in "$M/T/.first/1/R/f/q/"{5,latest,@-1,counter} \
+		"$M/T/.raw/R/f/q/5" "$M/T/.at/now/R/f/q" \
+		"$M/T/.snapshot/s/R/f/q/"{5,latest,@-1,counter}; do
+		refused "$ro" "EROFS" bash -c "echo x > '$f'"
+		refused "$ro" "EROFS" truncate -s 0 "$f"
+		refused "$ro" "EROFS" rm -f "$f"
+	done
+	[ "$(ls "$C" | tr '\n' ' ')" = "5 6 " ]
+}
+
 @test "a version is not moved to a name that is no temporary one" {
 	a_column
 	echo x > "$C/5"
