@@ -169,13 +169,30 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	return 0;
 }
 
-int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
-		    int64_t ts, unsigned flags, int64_t *ts_given)
+/* Behind the version's value if it is there, else as a new one. */
+static int append_version(struct fs *fs, const struct place *p,
+			  struct bytes tail, unsigned flags)
+{
+	bool hidden = moved_hides(fs, p, p->ts);
+	struct change c =
+		change_of(p, hidden ? CHANGE_PUT : CHANGE_APPEND, p->ts);
+	struct check absent = check_file(p, false);
+
+	c.value = tail;
+	if (!hidden) {
+		c.ts_min = p->ts;
+		c.ts_max = p->ts + 1;
+	}
+	return mutate_one(p, &c, wants_absent(fs, p, flags) ? &absent : NULL,
+			  flags);
+}
+
+static int append_newest(const struct place *p, struct bytes tail, int64_t ts,
+			 unsigned flags, int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_APPEND, ts);
 	struct check newest = check_of(p, CHECK_NEWEST_TS, ts);
 	struct check absent = check_file(p, false);
-	int64_t gone = upkeep_falls_off(fs, p);
 	int r = 0;
 
 	c.value = tail;
@@ -187,11 +204,26 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
 			       flags);
 	}
+	*ts_given = c.ts_given;
+	return r;
+}
+
+int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
+		    int64_t ts, unsigned flags, int64_t *ts_given)
+{
+	bool version = p->kind == NODE_VERSION;
+	int64_t gone = upkeep_falls_off(fs, p), given = p->ts;
+	int r;
+
+	if (version)
+		r = append_version(fs, p, tail, flags);
+	else
+		r = append_newest(p, tail, ts, flags, &given);
 	if (r <= 0)
 		return r ? r : exists();
-	*ts_given = c.ts_given;
+	*ts_given = given;
 	upkeep_filled(fs, p, gone);
-	if (c.ts_given == ts && p->kind != NODE_VERSION)
+	if (given == ts && !version)
 		fs_version_replaced(fs, p, ts);
 	return 0;
 }

@@ -42,8 +42,9 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
 			 unsigned flags);
 /*
- * Puts the newest value with @tail behind it. As long as the newest is still
- * @ts (not negative), what an earlier call gave, that version is replaced.
+ * Puts @tail behind what the file has. Of a version that is its own value. Else
+ * the newest with @tail behind it is put; as long as the newest is still @ts
+ * (not negative), what an earlier call gave, that version is replaced.
  */
 int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		    int64_t ts, unsigned flags, int64_t *ts_given);

@@ -8,6 +8,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/fs.h"
+#include "fs/moved.h"
 #include "fs/schema_file.h"
 #include "fs/writes.h"
 
@@ -81,8 +82,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	if (err)
 		goto fail;
 	draft_init(&w->draft, &fs->writes->budget, len_max);
-	w->tail =
-		w->type == WRITER_CELL && w->append && p->kind != NODE_VERSION;
+	w->tail = w->type == WRITER_CELL && w->append;
 	*out = w;
 	return 0;
 fail:
@@ -109,6 +109,16 @@ static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 
 /* -- content ------------------------------------------------------------- */
 
+/* The cell of the file; a version that was moved away is none. */
+static int read_cell(struct writer *w, struct cell *cell, struct buf *hold)
+{
+	const struct place *p = &w->place;
+
+	if (p->kind == NODE_VERSION && moved_hides(w->fs, p, p->ts))
+		return 0;
+	return cellfile_get(p, cell, hold);
+}
+
 /* The present content of the file, in @hold. 1, or 0 when there is none. */
 static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 {
@@ -121,7 +131,7 @@ static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 		*out = buf_bytes(hold);
 		return r ? r : 1;
 	}
-	r = cellfile_get(&w->place, &cell, hold);
+	r = read_cell(w, &cell, hold);
 	if (r > 0)
 		*out = cell.value;
 	return r;
@@ -162,7 +172,7 @@ int writer_draft_size(struct writer *w, uint64_t *size)
 	int r = 0;
 
 	if (w->tail)
-		r = cellfile_get(&w->place, &cell, NULL);
+		r = read_cell(w, &cell, NULL);
 	else if (!w->loaded)
 		return 0;
 	if (r < 0)
@@ -178,7 +188,7 @@ static int check_tail(struct writer *w, size_t more)
 	int r;
 
 	if (!w->base_len && w->ts < 0) {
-		r = cellfile_get(&w->place, &cell, NULL);
+		r = read_cell(w, &cell, NULL);
 		if (r < 0)
 			return r;
 		w->base_len = r ? cell.value.len : 0;
@@ -252,6 +262,24 @@ static int truncate_draft(struct writer *w, uint64_t len)
 
 /* -- publication --------------------------------------------------------- */
 
+/* What was appended is put: what comes now goes behind it. */
+static void tail_published(struct writer *w)
+{
+	struct cell cell;
+
+	/*
+	 * Of a version that nobody sees, since newer ones are enough or it has
+	 * expired, the store appends to nothing: the draft is all of it.
+	 */
+	if (w->place.kind == NODE_VERSION && read_cell(w, &cell, NULL) == 0) {
+		w->tail = false;
+		w->loaded = true;
+		return;
+	}
+	w->base_len += w->draft.content.len;
+	draft_clear(&w->draft);
+}
+
 static int publish_cell(struct writer *w, unsigned flags)
 {
 	const struct place *p = &w->place;
@@ -262,10 +290,8 @@ static int publish_cell(struct writer *w, unsigned flags)
 	if (w->tail && content.len) {
 		err = cellfile_append(w->fs, p, content, w->ts, flags | absent,
 				      &w->ts);
-		if (!err) {
-			w->base_len += content.len;
-			draft_clear(&w->draft);
-		}
+		if (!err)
+			tail_published(w);
 		return err;
 	}
 	/* Nothing was appended to a file that was made just for that. */
@@ -400,7 +426,7 @@ static int read_scratch(struct writer *w, fuse_req_t req, size_t size,
 	return n < 0 ? (int)n : 0;
 }
 
-/* The newest value with what was not published yet behind it. */
+/* The value of the file with what was not published yet behind it. */
 static int read_tail(struct writer *w, struct buf *out)
 {
 	struct buf hold = {0};

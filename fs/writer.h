@@ -22,9 +22,9 @@
  * and a create of theirs finds it. To who writes it the file is as long as the
  * draft, to all others as what is stored.
  *
- * Opened with O_APPEND the newest value (latest, F:Q) is not read at all: the
- * store puts what was written behind it. Opened without O_TRUNC the old content
- * is read when it is first needed.
+ * Opened with O_APPEND the old content is not read at all: the store puts what
+ * was written behind what the file has by then, so that of several writers none
+ * is lost. Opened without O_TRUNC it is read when it is first needed.
  *
  * All errors that can be known at open or write are given there, since many
  * programs do not look at close(2).

@@ -32,8 +32,8 @@ struct writer {
 
 	pthread_mutex_t lock; /* guards all below */
 	struct draft draft;
-	bool tail;	 /* the draft is what comes behind the newest value */
-	size_t base_len; /* of that newest value, when it was looked at */
+	bool tail;	 /* the draft is what comes behind the file's value */
+	size_t base_len; /* of that value, when it was looked at */
 	struct schema_edit edit; /* of .schema */
 	bool loaded;		 /* the draft is the whole content */
 	bool dirty;		 /* written since it was published last */

@@ -149,6 +149,44 @@ two" ]
 	[ "$(versions "$C")" -eq 1 ]
 }
 
+@test "who appends to a version loses nothing of who does the same" {
+	a_column
+	printf 'base\n' > "$C/5"
+	python3 - "$C/5" "$C/6" <<-'PY'
+	import os, sys
+	for path in sys.argv[1:]:
+	    had = open(path, "rb").read() if os.path.exists(path) else b""
+	    a, b = (os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+	            for _ in "ab")
+	    os.write(a, b"a1\n")
+	    os.write(b, b"b1\n")
+	    assert os.pread(b, 100, 0) == had + b"b1\n"
+	    os.fsync(b)
+	    os.write(b, b"b2\n")
+	    os.close(a)
+	    assert os.fstat(b).st_size == len(had) + 9
+	    os.close(b)
+	    said = open(path, "rb").read()
+	    assert said == had + b"b1\na1\nb2\n", said
+	PY
+	[ "$(versions "$C")" -eq 2 ]
+}
+
+@test "what is appended to a version that is not seen, or was moved, is whole" {
+	local i
+	a_column
+	for i in 7 8 9; do echo "$i" > "$C/$i"; done
+	(echo a; echo b) >> "$C/1"
+	[ "$(cat "$M/T/.raw/R/f/q/1")" = "a
+b" ]
+	mv "$C/8" "$C/8.bak"
+	(echo c; echo d) >> "$C/8"
+	[ "$(cat "$C/8")" = "c
+d" ]
+	[ "$(cat "$C/8.bak")" = 8 ]
+	rm "$C/8.bak"
+}
+
 @test "noclobber puts only into an absent column" {
 	a_column
 	(set -C; echo one > "$C/latest")
