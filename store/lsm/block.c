@@ -265,6 +265,7 @@ static int decode_qualifiers(struct block *b)
 /* What entry_cmp() compares, as numbers. */
 struct place {
 	uint64_t id, ts, seq;
+	uint32_t nth; /* of its column in its row, from 1 */
 	uint8_t kind;
 };
 
@@ -322,11 +323,14 @@ static int decode_cell(struct block *b, uint32_t i, bool first,
 	}
 	if (!first && !place_before(last, &p))
 		return damaged("cells out of order");
+	p.nth = 1;
 	if (!first && last->id == p.id) {
-		b->single = false;
+		p.nth = last->nth + 1;
 		if (last->ts == p.ts)
 			b->simple = false;
 	}
+	if (p.nth > b->copies)
+		b->copies = p.nth;
 	if (p.kind != CELL_PUT || block_number(b, BLOCK_TTL, i))
 		b->puts = b->simple = false;
 	if (p.seq > b->seq_max)
@@ -350,7 +354,7 @@ static int decode_cells(struct block *b)
 	b->ts_max = INT64_MIN;
 	b->puts = true;
 	b->simple = true;
-	b->single = true;
+	b->copies = 0;
 	for (uint32_t row = 0; row < b->nrow; row++) {
 		uint32_t from = cell, to = block_row_cell(b, row + 1);
 

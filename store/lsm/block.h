@@ -89,10 +89,11 @@ struct block {
 	bool has_family;      /* holds family markers */
 	/*
 	 * What spares readers questions: nothing but puts without a ttl;
-	 * besides no two with the same coordinates; and no column twice in a
-	 * row.
+	 * besides no two with the same coordinates; and how many versions a
+	 * column of a row has here at most.
 	 */
-	bool puts, simple, single;
+	bool puts, simple;
+	uint32_t copies;
 	bool plain;	  /* lies in the file as it is */
 	bool passing;	  /* its memory is malloc()'s */
 	atomic_bool used; /* the cache's: since its hand came by */

@@ -302,7 +302,7 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 		n->cell = cell;
 	}
 	if (r > 0) {
-		n->only = !n->found && at.block->single;
+		n->only = !n->found && at.block->copies == 1;
 		n->found = true;
 	}
 	if (n->held != c)

@@ -139,6 +139,9 @@ int reader_open(struct reader *r, const struct view *view, uint32_t family,
 	int err;
 
 	*r = (struct reader){
+		.any = spec->any,
+		.versions = versions_shown(spec->visible.attrs,
+					   spec->visible.versions),
 		.columns = spec->columns,
 		.spec = spec->visible,
 		.os = spec->os,
@@ -258,8 +261,7 @@ int reader_rows(struct reader *r, struct block_rows *out)
 	if (s->has_as_of && b->ts_max > s->as_of)
 		return 0;
 	return b->simple && b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
-	       (b->single ||
-		(s->versions == 0 && s->attrs->versions == UINT32_MAX));
+	       (r->any || b->copies <= r->versions);
 }
 
 int reader_part(struct reader *r, struct block_part *out, bool *all)
@@ -273,7 +275,7 @@ int reader_part(struct reader *r, struct block_part *out, bool *all)
 		return 0;
 	b = out->block;
 	if (!b->simple || b->ts_min < s->ts_min || b->ts_max >= s->ts_max ||
-	    !(*all || b->single))
+	    !(*all || b->copies == 1))
 		return 0;
 	if (r->columns)
 		out->end = block_find_column(b, out->cell, out->end,
@@ -291,7 +293,7 @@ uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct block *b = out[i].block;
 
-		if (!b->simple || !b->single || b->ts_min < s->ts_min ||
+		if (!b->simple || b->copies > 1 || b->ts_min < s->ts_min ||
 		    b->ts_max >= s->ts_max)
 			return 0;
 	}

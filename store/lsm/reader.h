@@ -39,7 +39,9 @@ struct reader {
 	struct level_cursor *levels;
 	struct visible *visible; /* NULL until a row needs it */
 	struct visible_spec spec;
-	struct os *os; /* tells the time then, unless NULL */
+	struct os *os;	   /* tells the time then, unless NULL */
+	bool any;	   /* the spec's */
+	uint32_t versions; /* that are shown of a column */
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;
@@ -49,6 +51,7 @@ struct reader {
 
 struct reader_spec {
 	struct visible_spec visible;
+	bool any;      /* of a row it is asked only whether it shows anything */
 	struct os *os; /* if not NULL, visible.now_ms is told when needed */
 	struct alive *alive; /* who to ask and tell; NULL = nobody */
 	uint64_t seq;

@@ -55,7 +55,7 @@ static inline void scan_put_row(struct cell *c, struct bytes row)
 struct brief {
 	bool on;
 	bool one_row;
-	bool all;    /* versions are shown; else one of a column */
+	bool all;    /* versions are shown */
 	bool ended;  /* nothing comes behind the run or the present row */
 	bool beyond; /* it failed since readers must go on from here */
 	bool in_row, in_column;
@@ -63,7 +63,8 @@ struct brief {
 	/* One file may have the row, and will: its filter is not asked first.
 	 */
 	bool expected;
-	uint32_t n; /* strips */
+	uint32_t shown; /* versions of a column */
+	uint32_t n;	/* strips */
 	uint32_t family, versions;
 	uint64_t seq, row_hash;
 	/* What was handed out last, if in_column. */

@@ -332,6 +332,7 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 			return r;
 		}
 		f->fresh = true;
+		rs.any = sc->granularity == SCAN_ROWS && !sc->picking;
 		r = reader_open(&f->reader, sc->view, i, &rs);
 		rs.memory_bytes = 0; /* the first one's now */
 		sc->nfamilies++;

@@ -149,7 +149,9 @@ static bool block_is_plain(const struct lsm_scan *sc, const struct strip *s)
 	if (sc->granularity == SCAN_ROWS && !br->one_row && b->nrow <= 2)
 		return false;
 	if (br->n == 1)
-		return br->all || b->single;
+		return sc->granularity == SCAN_ROWS || b->copies <= br->shown;
+	if (!br->all && br->shown != 1)
+		return false;
 	return b->row_len_max <= STRIP_KEY_MAX;
 }
 
@@ -255,18 +257,6 @@ static bool spec_is_plain(const struct scan_spec *spec)
 	       !spec->has_as_of && !pick_needed(spec);
 }
 
-/* What is seen of a column: all, the newest, or a number between. */
-static bool knows_versions(struct brief *br, const struct scan_spec *spec,
-			   const struct family_attrs *a)
-{
-	uint32_t n = spec->granularity == SCAN_CELLS ? spec->versions : 1;
-
-	if (n == 0 || n > a->versions)
-		n = a->versions;
-	br->all = n == UINT32_MAX;
-	return br->all || n == 1;
-}
-
 static void drop_strips(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; i < sc->brief.n; i++)
@@ -360,9 +350,12 @@ bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	if (f < 0)
 		return false;
 	family = &st->schema.families[f];
-	if (family->attrs.ttl_ms != TTL_FOREVER ||
-	    !knows_versions(br, spec, &family->attrs))
+	if (family->attrs.ttl_ms != TTL_FOREVER)
 		return false;
+	br->shown = versions_shown(
+		&family->attrs,
+		spec->granularity == SCAN_CELLS ? spec->versions : 1);
+	br->all = br->shown == UINT32_MAX;
 	br->one_row = scan_of_one_row(spec);
 	if (!memory_lacks(sc->view, st->trees[f]->id,
 			  br->one_row ? &spec->row_start : NULL))

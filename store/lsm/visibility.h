@@ -89,6 +89,13 @@ struct visible_spec {
 	uint32_t pushed_versions;
 };
 
+/* Of a column, when a reader asks for @asked (0 = all that are kept). */
+static inline uint32_t versions_shown(const struct family_attrs *a,
+				      uint32_t asked)
+{
+	return asked && asked < a->versions ? asked : a->versions;
+}
+
 struct visible;
 
 /* One serves many rows of a scan. Copies @spec, but not its attrs. */
