@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Plants one bug after the other into a copy of the sources; the test that is
+# named beside each must fail. A bug that no longer fits the sources is a
+# failure too.
+#
+#	tests/long/mutants.sh [PATTERN]		those whose words match
+# shellcheck disable=SC2016
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+pattern=${1:-}
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+bad=0 caught=0
+
+say() {
+	printf '%-8s %s\n' "$1" "$2"
+}
+
+# What the tests below run.
+declare -A targets=(
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/test-os_calls"
+	[build-tsan]="tests/test-pins"
+)
+
+build() {
+	# shellcheck disable=SC2086
+	ninja -C "$copy/$1" ${targets[$1]} >"$copy/log" 2>&1 || {
+		tail -n 20 "$copy/log"
+		return 1
+	}
+}
+
+# runs TEST: bats FILE NAME, or meson DIR PROGRAM.
+runs() {
+	case $1 in
+	bats)
+		BUILD=$copy/build-asan timeout -k 10 300 \
+			bats -f "$3" "$copy/tests/bats/$2.bats"
+		;;
+	meson)
+		TSAN_OPTIONS=halt_on_error=1 timeout -k 10 900 meson test \
+			-C "$copy/$2" --no-rebuild --timeout-multiplier 3 "$3"
+		;;
+	esac </dev/null >"$copy/log" 2>&1
+}
+
+# mutant WORDS FILE PERL TEST...: PERL changes the text of FILE, which is $_.
+mutant() {
+	local words=$1 file=$copy/$2 perl=$3 dir=build-asan
+
+	shift 3
+	[[ $words =~ $pattern ]] || return 0
+	[ "$1" = bats ] || dir=$2
+	cp -p "$file" "$copy/whole"
+	perl -0pi -e "$perl" "$file"
+	if cmp -s "$file" "$copy/whole"; then
+		say ROTTEN "$words"
+		bad=$((bad + 1))
+		return
+	fi
+	if ! build "$dir"; then
+		say BROKEN "$words"
+		bad=$((bad + 1))
+	elif runs "$@"; then
+		say SURVIVED "$words"
+		bad=$((bad + 1))
+	else
+		say caught "$words"
+		caught=$((caught + 1))
+	fi
+	mv "$copy/whole" "$file"
+	touch "$file"
+	build "$dir" || exit 1
+	if ! runs "$@"; then
+		say FLAKY "$words: the test fails without it"
+		bad=$((bad + 1))
+	fi
+}
+
+git ls-files -z | xargs -0 cp --parents -t "$copy"
+(cd "$copy" && meson setup build-asan -Dbuildtype=debugoptimized \
+	-Db_sanitize=address,undefined -Db_lundef=false &&
+	meson setup build-tsan -Dbuildtype=debugoptimized \
+		-Db_sanitize=thread -Db_lundef=false) >"$copy/log" || exit 1
+build build-asan && build build-tsan || exit 1
+
+mutant "fsync of a file syncs nothing" fs/ops_write.c \
+	's/(op_fsync.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
+	bats durable "fsync of a file open for writing that wrote nothing"
+mutant "fsync of a file publishes nothing" fs/ops_write.c \
+	's/(op_fsync.*?)r = writer_settle_handle\(fs, fi->fh\);/$1r = 0;/s' \
+	bats durable "fsync publishes and syncs"
+mutant "fsync of a stream applies nothing" fs/ops_write.c \
+	's/(op_fsync.*?)r = stream_flush\(fs, fi->fh\);/$1r = 0;/s' \
+	bats durable "fsync of a stream"
+mutant "fsync of a directory syncs nothing" fs/ops_dir.c \
+	's/(op_fsyncdir.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
+	bats durable "fsync of any directory"
+mutant "O_DSYNC is not looked at" fs/writer.c \
+	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
+	bats durable "O_SYNC or O_DSYNC"
+mutant "a staged row is put cell by cell" fs/stage.c \
+	's/r = table_mutate\(t, &m, 0\);/for (size_t i = 0, n = m.nchanges; r >= 0 && i < n; i++) {
+		m.changes = changes + i; m.nchanges = 1;
+		r = table_mutate(t, &m, 0); }/' \
+	bats stage "whole"
+mutant "-o sync holds for nothing" store/lsm/commit.c \
+	's/ && !db->options\.sync\)/)/' \
+	bats durable "with -o sync"
+mutant "the kernel is not told of a version that fell off" fs/upkeep.c \
+	's/(upkeep_filled.*?)fs_column_changed\(fs, p, gone\);/$1if (gone < 0) fs_column_changed(fs, p, gone);/s' \
+	bats notices "push out"
+mutant "an append puts over what came between" fs/cellfile.c \
+	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
+	bats drafts "append by turns"
+mutant "the store is asked before what is pending" fs/fs.c \
+	's/(\t\/\*\n\t \* What is pending goes.*?\n\t\}\n)(.*?fs_stat_stored\(fs, p, st\);\n)/$2$1/s' \
+	bats remove "just made"
+mutant "the log is written without RWF_DSYNC" store/os_posix.c \
+	's/, RWF_DSYNC\);/, 0);/' \
+	meson build-asan os_calls
+mutant "fdatasync does nothing" store/os_posix.c \
+	's/return fdatasync\(pfile\(f\)->fd\) \? -errno : 0;/(void)f; return 0;/' \
+	meson build-asan os_calls
+mutant "a short write is taken for a whole one" store/os_posix.c \
+	's/done \+= \(size_t\)put;\n(\t\}\n\treturn \(ssize_t\))done;/done = n;\n$1done;/' \
+	meson build-asan os_calls
+mutant "a snapshot is pinned without the lock" store/lsm/pins.c \
+	's/(\nvoid pin_now.*?)pthread_mutex_lock\(&db->state\);(.*?)pthread_mutex_unlock\(&db->state\);/$1$2/s' \
+	meson build-tsan pins
+
+printf '%d caught, %d not\n' "$caught" "$bad"
+[ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
