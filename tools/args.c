@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fs/name.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 
 /* What the spelling @text stands for, to the end of @out. */
 static int unescape(const char *text, struct buf *out)

@@ -6,7 +6,7 @@
 
 #include "fs/cells.h"
 #include "tools/args.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 #include "fs/nearest.h"
 
 static int add_change(struct request *rq, struct change change)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "tools/args.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

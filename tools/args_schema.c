@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tools/args.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 #include "fs/nearest.h"
 
 static const struct synonym {

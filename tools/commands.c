@@ -4,6 +4,7 @@
  * The help of each is one screen: at most 24 lines of 80 columns with its
  * usage, its options and its example.
  */
+#include "tools/bench/cmd_bench.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 

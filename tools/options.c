@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tools/args.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 #include "fs/nearest.h"
 
 /* What an option is, whatever it is called. */

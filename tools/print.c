@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fs/cells.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
 #include "tools/json.h"
 #include "tools/json_cells.h"
 

@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/bench/cmd_bench.h"
 #include "tools/bench/report.h"
-#include "tools/cellctl.h"
+#include "tools/fail.h"
+#include "tools/opened.h"
 
 extern const struct engine bench_cellfs, bench_rocksdb, bench_leveldb,
 	bench_lmdb, bench_sqlite;
