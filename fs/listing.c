@@ -36,6 +36,7 @@ struct listing {
 	struct dir_scan scan;
 	struct dir_position last; /* the entry that the stream is behind */
 	uint64_t overlay_node;	  /* under which it has what is in memory */
+	uint64_t scratch_node;	  /* in .put: under which scratch files are */
 	bool watched; /* the overlay knows that dir is being listed */
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
@@ -64,6 +65,8 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	/* In .put itself no row is listed. */
 	ls->overlay_node =
 		dir->kind == NODE_PUT ? dir->node : fs_dir_node(fs, dir);
+	if (dir->put && dir->kind != NODE_PUT)
+		ls->scratch_node = dir->node;
 	ls->scan.fs = fs;
 	ls->scan.dir = &ls->dir;
 	ls->scan.level = place_level(dir);
@@ -115,21 +118,63 @@ void listing_rest(struct listing *ls, time_t before)
 
 /* -- what is only in memory --------------------------------------------- */
 
+static bool is_scratch(const struct overlay_entry *e)
+{
+	return e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
+}
+
+/*
+ * In .put: the directories are the table's, the scratch files, which have one
+ * path only, this directory's own.
+ */
+static int next_in_put(struct listing *ls, const struct bytes *last)
+{
+	struct overlay *ov = ls->fs->overlay;
+	struct overlay_entry own;
+	struct buf key = {0};
+	struct bytes at;
+	int dirs, r;
+
+	dirs = overlay_next(ov, ls->overlay_node, last, &ls->overlay_entry,
+			    &ls->overlay_key);
+	while (dirs > 0 && is_scratch(&ls->overlay_entry)) {
+		at = buf_bytes(&ls->overlay_key);
+		dirs = overlay_next(ov, ls->overlay_node, &at,
+				    &ls->overlay_entry, &ls->overlay_key);
+	}
+	r = overlay_next(ov, ls->scratch_node, last, &own, &key);
+	if (dirs < 0 || r <= 0 ||
+	    (dirs > 0 &&
+	     bytes_cmp(buf_bytes(&ls->overlay_key), buf_bytes(&key)) < 0)) {
+		buf_free(&key);
+		return r < 0 ? r : dirs;
+	}
+	ls->overlay_entry = own;
+	buf_free(&ls->overlay_key);
+	ls->overlay_key = key;
+	return r;
+}
+
 /* Fills ls->overlay_entry. Versions come after every scratch file. */
 static int fetch_overlay(struct listing *ls)
 {
+	struct overlay *ov = ls->fs->overlay;
 	struct bytes last = buf_bytes(&ls->last.key);
+	const struct bytes *after = ls->last.begun ? &last : NULL;
 	int r;
 
 	ls->overlay_has = false;
-	if (!overlay_any(ls->fs->overlay, ls->overlay_node))
+	if (!overlay_any(ov, ls->overlay_node) &&
+	    !overlay_any(ov, ls->scratch_node))
 		return 0;
 	if (ls->scan.level == NODE_COLUMN && ls->last.begun &&
 	    !ls->last.overlay)
 		return 0;
-	r = overlay_next(ls->fs->overlay, ls->overlay_node,
-			 ls->last.begun ? &last : NULL, &ls->overlay_entry,
-			 &ls->overlay_key);
+	if (ls->scratch_node)
+		r = next_in_put(ls, after);
+	else
+		r = overlay_next(ov, ls->overlay_node, after,
+				 &ls->overlay_entry, &ls->overlay_key);
 	ls->overlay_has = r > 0;
 	return r < 0 ? r : 0;
 }

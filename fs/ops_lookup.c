@@ -44,7 +44,7 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
  * A name with a dot that is near to one that means something is said to be
  * none, and so is each in .cellfs. The others are what tools look for.
  */
-static void note_unknown(struct fs *fs, const struct place *child,
+static void note_unknown(struct fs *fs, const struct place *dir,
 			 const char *name)
 {
 	static const char *const words[] = {
@@ -55,10 +55,10 @@ static void note_unknown(struct fs *fs, const struct place *child,
 		".since",	  ".between",	     ".at",
 		".raw",
 	};
-	bool control = child->kind == NODE_CONTROL;
+	bool control = dir->kind == NODE_CONTROL_DIR, other;
 	struct nearest near;
 
-	if (!control && (child->kind != NODE_SCRATCH || name[0] != '.'))
+	if (!control && name[0] != '.')
 		return;
 	nearest_init(&near, name);
 	/* Short names are near to many. */
@@ -70,12 +70,13 @@ static void note_unknown(struct fs *fs, const struct place *child,
 		nearest_offer(&near, words[i]);
 	if (!near.word[0] && !control)
 		return;
+	other = near.word[0] && strcmp(near.word, name) != 0;
 	why(-ENOENT, "there is no %s'%s' here%s%s%s: %s",
 	    control ? "control file " : "", name,
-	    near.word[0] ? ", did you mean " : "", near.word,
-	    near.word[0] ? "?" : "",
+	    other ? ", did you mean " : "", other ? near.word : "",
+	    other ? "?" : "",
 	    control ? "ls .cellfs lists them" : "see .cellfs/help");
-	note_absent(fs, child->parent, name);
+	note_absent(fs, dir->node, name);
 }
 
 /*
@@ -112,7 +113,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		/* It can be there at any moment. */
 		e->entry_timeout = 0;
 	} else if (r == 0 && child.kind != NODE_SCHEMA) {
-		note_unknown(fs, &child, name);
+		if (child.kind == NODE_CONTROL || child.kind == NODE_SCRATCH)
+			note_unknown(fs, &dir, name);
 		e->entry_timeout = place_negative_timeout(fs, &child);
 		if (changes_since(&fs->changes, child.row, child.seen))
 			e->entry_timeout = 0;
@@ -122,6 +124,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = 0;
 	} else if (r == -EINVAL) {
 		/* No key is spelled like this, and none ever will be. */
+		if (dir.kind == NODE_PUT)
+			note_unknown(fs, &dir, name);
 		e->entry_timeout = CACHE_LONG_S;
 		r = 0;
 	}

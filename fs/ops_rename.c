@@ -381,9 +381,10 @@ static int check_empty(struct fs *fs, const struct place *dir)
 	int r;
 
 	if (dir->node && overlay_any(fs->overlay, dir->node))
-		return -ENOTEMPTY;
+		return why(-ENOTEMPTY, "it holds directories that are empty, "
+				       "or scratch files");
 	r = upkeep_has_cells(fs, dir);
-	return r > 0 ? -ENOTEMPTY : r;
+	return r > 0 ? why(-ENOTEMPTY, "it holds cells") : r;
 }
 
 /* One cannot leave its .snapshot: it shows what lies above. */
@@ -424,11 +425,19 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			   mv->from.name);
 	if (mv->to_exists && !place_is_dir(&mv->to))
 		return -ENOTDIR;
+	if (mv->to_dir.kind == NODE_PUT)
+		return why(-EPERM,
+			   "in .put every row exists, so none gets its name "
+			   "there: mv -T ROW NEWROW in the table");
+	if (mv->from.kind != mv->to.kind)
+		return why(-EPERM,
+			   "a directory of one level cannot become one of "
+			   "another%s",
+			   mv->to.put ? " (in .put every row exists, and mv "
+					"moves into what exists)"
+				      : "");
 	if (mv->from.put || mv->to.put)
 		return -EXDEV;
-	if (mv->from.kind != mv->to.kind)
-		return why(-EPERM, "a directory of one level cannot become "
-				   "one of another");
 	if (check_empty(fs, &mv->from) || !mv->from.node)
 		return -EXDEV;
 	if (mv->to_exists)

@@ -227,10 +227,13 @@ int upkeep_remove_directory(struct fs *fs, const struct place *parent,
 			    const struct place *dir)
 {
 	struct bytes name = bytes_str(dir->name);
-	uint64_t above = fs_dir_node(fs, parent), node = dir->node;
+	/* Scratch directories have one path only. */
+	bool put = parent->put && dir->kind != NODE_SCRATCH_DIR;
+	uint64_t above = put ? fs_dir_node(fs, parent) : parent->node;
+	uint64_t node = dir->node;
 	int r;
 
-	if (parent->put) {
+	if (put) {
 		/* Scratch files lie beneath the directory's own node. */
 		if (node && overlay_any(fs->overlay, node))
 			return -ENOTEMPTY;
@@ -239,9 +242,9 @@ int upkeep_remove_directory(struct fs *fs, const struct place *parent,
 			nodes_find(fs->nodes, above, name, &node);
 	}
 	r = above ? overlay_rmdir(fs->overlay, above, name, node) : 0;
-	if (r == 0 && parent->put)
+	if (r == 0 && put)
 		nodes_detach(fs->nodes, parent->node, name);
-	if (r == 0 && parent->put && above) {
+	if (r == 0 && put && above) {
 		invalidate_entry(fs->invalidator, above, name);
 		fs_wait_for_notices(fs);
 	}

@@ -141,6 +141,70 @@ same() {
 	[ -z "$(ls "$M/T")" ]
 }
 
+@test "scratch files and directories are listed where they were made" {
+	local P="$M/T/.put/new" c
+
+	mkdir "$M/T"
+	echo x > "$P/.swp"
+	mkdir "$P/.partial"
+	echo y > "$P/.partial/any"
+	[ "$(ls -A "$P" | tr '\n' ' ')" = ".partial .swp " ]
+	[ "$(ls "$P/.partial")" = any ]
+	mkdir -p "$M/T/new/f"
+	echo z > "$M/T/new/.other"
+	[ "$(ls -A "$P" | tr '\n' ' ')" = ".partial .swp f " ]
+	[ "$(ls -A "$M/T/new" | tr '\n' ' ')" = ".other f " ]
+	rm "$M/T/new/.other"
+	mv "$P/.swp" "$P/f:q"
+	[ "$(cat "$M/T/new/f:q")" = x ]
+	for c in a b c d e f g; do
+		echo "$c" > "$P/f/q/.$c"
+		mkdir "$P/f/.$c" "$P/f/$c"
+	done
+	[ "$(ls -A "$P/f/q" | wc -l)" -eq 8 ]
+	[ "$(ls -A "$P/f" | wc -l)" -eq 15 ]
+	rm -r "$P"
+	[ -z "$(ls -A "$M/T" | grep -v .schema)" ]
+}
+
+# refused WORDS COMMAND...: fails, and the last line of errors has the words.
+refused() {
+	local words=$1
+
+	shift
+	run ! "$@"
+	tail -n 1 "$M/.cellfs/errors" | grep -qF -- "$words" || {
+		tail -n 1 "$M/.cellfs/errors"
+		return 1
+	}
+}
+
+@test "no row is renamed or nested there, and every refusal has its words" {
+	mkdir "$M/T"
+	echo x > "$M/T/.put/r1/f:q"
+	mkdir "$M/T/r2"
+	cat "$M/T/.cells" > "$T/before"
+	refused "mv moves into what exists" mv "$M/T/.put/r1" "$M/T/.put/r2"
+	refused "mv moves into what exists" mv "$M/T/.put/r1" "$M/T/.put/r3"
+	refused "mv moves into what exists" mv "$M/T/r1" "$M/T/.put/r3"
+	refused "mv -T ROW NEWROW" mv -T "$M/T/.put/r1" "$M/T/.put/r3"
+	refused "mv -T ROW NEWROW" mv -T "$M/T/.put/r2" "$M/T/.put/r3"
+	refused "mv -T ROW NEWROW" mv -T "$M/T/r1" "$M/T/.put/r2"
+	refused "is no data" mv "$M/T/.put" "$M/T/x"
+	refused "is no data" rmdir "$M/T/.put"
+	refused "no '.cells' here: see" cat "$M/T/.put/.cells"
+	refused "no '.first' here: see" ls "$M/T/.put/.first/1"
+	refused "did you mean .range?" ls "$M/T/.put/.rnge/a..b"
+	refused "it holds cells" rmdir "$M/T/.put/r1"
+	refused 'that is "%2Da"' mkdir -- "$M/T/.put/-a"
+	refused FAMILY:QUALIFIER touch "$M/T/.put/r1/notes"
+	cmp "$T/before" "$M/T/.cells"
+	[ "$(ls "$M/T" | tr '\n' ' ')" = "r1 r2 " ]
+	[ "$(grep "^family " "$M/T/.schema")" = "family f" ]
+	mv "$M/T/.put/r1" "$M/T/r4"
+	[ "$(cat "$M/T/r4/f:q")" = x ]
+}
+
 @test "views, snapshots and a mount for reading have none to write into" {
 	mkdir "$M/T"
 	echo x > "$M/T/.put/r/f:q"
