@@ -113,7 +113,7 @@ mutant "the kernel is not told of a version that fell off" fs/upkeep.c \
 mutant "an append puts over what came between" fs/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
-mutant "the store is asked before what is pending" fs/fs.c \
+mutant "the store is asked before what is pending" fs/lookup.c \
 	's/(\t\/\*\n\t \* What is pending goes.*?\n\t\}\n)(.*?fs_stat_stored\(fs, p, st\);\n)/$2$1/s' \
 	bats remove "just made"
 mutant "the log is written without RWF_DSYNC" store/os_posix.c \
