@@ -81,10 +81,18 @@ bool schema_absent_to_all(struct schema_absent *s)
 	return removed;
 }
 
-/* Does the process leave alone what is there, and ask by lstat(2)? */
-static bool ignores_existing(pid_t who)
+/*
+ * Does the process leave alone what is there, or its beginning, and ask by
+ * lstat(2)? --append-verify would write the text a second time.
+ */
+static bool is_option(const char *arg)
 {
-	static const char option[] = "--ignore-existing";
+	return !strcmp(arg, "--ignore-existing") || !strcmp(arg, "--append") ||
+	       !strcmp(arg, "--append-verify");
+}
+
+static bool spares_existing(pid_t who)
+{
 	char path[32], text[4096];
 	ssize_t n;
 	int fd;
@@ -99,7 +107,7 @@ static bool ignores_existing(pid_t who)
 		return false;
 	text[n] = '\0';
 	for (char *p = text; p < text + n; p += strlen(p) + 1)
-		if (!strcmp(p, option))
+		if (is_option(p))
 			return true;
 	return false;
 }
@@ -114,7 +122,7 @@ static int look_by_maker(struct schema_absent *s)
 		return -ESTALE;
 	}
 	s->asked = false;
-	if (s->looks >= CREATING_LOOKS || ignores_existing(s->maker)) {
+	if (s->looks >= CREATING_LOOKS || spares_existing(s->maker)) {
 		s->promised = true;
 		return 0;
 	}

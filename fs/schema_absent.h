@@ -22,8 +22,9 @@
  *
  * (A mkdir of that name is not tried again: it gets ESTALE and not EEXIST.)
  *
- * rsync --ignore-existing asks by lstat(2) alone. It is known by its command
- * line.
+ * rsync --ignore-existing asks by lstat(2) alone, and so does rsync --append,
+ * which takes the text that is there for the beginning of its own. They are
+ * known by their command line.
  *
  * Threads: any; the lock is innermost.
  */

@@ -119,6 +119,8 @@ rsync_inplace() { rsync -a --inplace ./ "$M/"; }
 rsync_inplace_over() { rsync -a ./ "$M/"; rsync -aI --inplace ./ "$M/"; }
 rsync_existing() { rsync -a --ignore-existing ./ "$M/"; }
 rsync_update() { rsync -au ./ "$M/"; }
+rsync_append() { rsync -a --append ./ "$M/"; }
+rsync_append_verify() { rsync -a --append-verify ./ "$M/"; }
 rsync_delay() { rsync -a --delay-updates ./ "$M/"; }
 rsync_checksum() { rsync -ac ./ "$M/"; }
 rsync_last() {
@@ -128,7 +130,8 @@ rsync_last() {
 
 @test "rsync puts a backup back as it was" {
 	each rsync_a rsync_inplace rsync_inplace_over rsync_existing \
-		rsync_update rsync_delay rsync_checksum rsync_last
+		rsync_append rsync_append_verify rsync_update rsync_delay \
+		rsync_checksum rsync_last
 }
 
 tar_first() { tape first | tar xf - -C "$M"; }
