@@ -127,7 +127,6 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 {
 	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
 	struct check absent = check_file(p, false);
-	int64_t gone = upkeep_falls_off(fs, p);
 	int r;
 
 	c.value = value;
@@ -136,7 +135,7 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
-	upkeep_filled(fs, p, gone);
+	upkeep_filled(fs, p);
 	if (c.ts_given == ts && p->kind != NODE_VERSION)
 		fs_version_replaced(fs, p, ts);
 	return 0;
@@ -156,7 +155,6 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 		.checks = &absent,
 		.nchecks = wants_absent(fs, p, flags),
 	};
-	int64_t gone = upkeep_falls_off(fs, p);
 	uint64_t turn = upkeep_delete_begin(fs, old);
 	int r;
 
@@ -165,7 +163,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	upkeep_delete_end(fs, old, turn, r > 0, old->ts);
 	if (r <= 0)
 		return r ? r : exists();
-	upkeep_filled(fs, p, gone);
+	upkeep_filled(fs, p);
 	return 0;
 }
 
@@ -212,7 +210,7 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		    int64_t ts, unsigned flags, int64_t *ts_given)
 {
 	bool version = p->kind == NODE_VERSION;
-	int64_t gone = upkeep_falls_off(fs, p), given = p->ts;
+	int64_t given = p->ts;
 	int r;
 
 	if (version)
@@ -222,7 +220,7 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = given;
-	upkeep_filled(fs, p, gone);
+	upkeep_filled(fs, p);
 	if (given == ts && !version)
 		fs_version_replaced(fs, p, ts);
 	return 0;
@@ -425,7 +423,6 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	struct buf hold = {0};
 	struct cell cell;
 	uint64_t turn;
-	int64_t gone;
 	int r = cellfile_get(from, &cell, &hold);
 
 	if (r <= 0)
@@ -433,14 +430,13 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	r = move_plan(&mv, from, to, &cell);
 	if (r <= 0)
 		goto out;
-	gone = upkeep_falls_off(fs, to);
 	turn = upkeep_delete_begin(fs, from);
 	r = move_apply(&mv, from, to, cell.ts,
 		       wants_absent(fs, to, noreplace ? CELLFILE_ABSENT : 0));
 	upkeep_delete_end(fs, from, turn, r > 0,
 			  from->kind == NODE_ALIAS ? FS_ALL : cell.ts);
 	if (r > 0)
-		upkeep_filled(fs, to, gone);
+		upkeep_filled(fs, to);
 	/* Whoever changed one of the two was first. */
 	if (r == 0)
 		r = noreplace ? -EEXIST : -EBUSY;

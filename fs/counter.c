@@ -152,7 +152,6 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 				.ts = TS_AUTO,
 				.delta = delta};
 	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
-	int64_t gone = upkeep_falls_off(fs, p);
 	int r = table_mutate(fstable_table(p->table), &m,
 			     sync ? MUTATE_SYNC : 0);
 
@@ -160,7 +159,7 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 		return r;
 	c->value = change.result_int;
 	c->known = true;
-	upkeep_filled(fs, p, gone);
+	upkeep_filled(fs, p);
 	return 0;
 }
 

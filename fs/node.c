@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "fs/fstable.h"
+#include "fs/name.h"
+#include "fs/node_ages.h"
 #include "fs/node_table.h"
 
 #define ROOT_ID 1
@@ -49,6 +51,7 @@ static void detach(struct nodes *ns, struct node *n, uint32_t index)
 {
 	if (n->detached)
 		return;
+	node_ages_remove(&ns->table, index);
 	node_table_unlink(&ns->table, index);
 	n->detached = true;
 }
@@ -106,11 +109,25 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 		if (n->table)
 			out.tables[out.tables[0] != NULL] = n->table;
 		child_remove(ns, index);
+		node_ages_free(n->ages);
 		node_table_remove(&ns->table, index);
 		index = parent;
 	}
 	node_table_fit(&ns->table);
 	return out;
+}
+
+/* One who counted the node lets it go. */
+static struct reaped step_off(struct nodes *ns, uint64_t id)
+{
+	struct reaped none = {0};
+	uint32_t index;
+	struct node *n = node_of(ns, id, &index);
+
+	if (!n || index == ROOT_ID || !n->nlookup)
+		return none;
+	n->nlookup--;
+	return reap(ns, index);
 }
 
 int nodes_new(struct nodes **out)
@@ -141,6 +158,7 @@ fail:
 static void drop(struct node *n)
 {
 	fstable_unref(n->table);
+	node_ages_free(n->ages);
 }
 
 void nodes_free(struct nodes *ns)
@@ -158,6 +176,59 @@ static bool same_table(const struct node *n, const struct fstable *table)
 		return n->table == table;
 	return fstable_id(n->table) == fstable_id(table);
 }
+
+/* -- versions by age ------------------------------------------------------ */
+
+/* Is a node so named one for the ages of its parent? */
+static bool has_age(uint8_t kind, struct bytes name, int64_t *ts)
+{
+	return kind == NODE_VERSION && name_parse_ts(name, ts);
+}
+
+/* An attached node, which the kernel comes to know. 0 or -ENOMEM. */
+static int note_age(struct nodes *ns, uint32_t index)
+{
+	struct node *n = node_at(ns, index), *column = node_at(ns, n->parent);
+	int64_t ts;
+	int r;
+
+	if (n->age || n->detached || !has_age(n->kind, node_name(n), &ts))
+		return 0;
+	r = node_ages_reserve(column);
+	if (r == 0)
+		node_ages_add(&ns->table, column, index, ts);
+	return r;
+}
+
+int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id)
+{
+	const struct node_ages *ages = NULL;
+	struct node *n;
+	uint32_t index;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, column, &index);
+	if (n && n->ages && n->ages->n) {
+		ages = n->ages;
+		*ts = ages->at[0].ts;
+		index = ages->at[0].index;
+		*id = id_of(node_at(ns, index), index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return ages != NULL;
+}
+
+void nodes_pass_over(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, id, &index))
+		node_ages_remove(&ns->table, index);
+	pthread_mutex_unlock(&ns->lock);
+}
+
+/* -- names ---------------------------------------------------------------- */
 
 /* A new child, attached. -ENOMEM, -ENAMETOOLONG. */
 static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
@@ -181,6 +252,7 @@ static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
 int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		uint8_t kind, uint64_t ino, struct fstable *table, uint64_t *id)
 {
+	struct reaped reaped = {0};
 	uint32_t p, index;
 	struct node *n;
 	int r = 0;
@@ -209,8 +281,12 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	}
 	n->nlookup++;
 	*id = id_of(n, index);
+	r = note_age(ns, index);
+	if (r < 0)
+		reaped = step_off(ns, *id);
 out:
 	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
 	return r;
 }
 
@@ -344,6 +420,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	struct reaped reaped = {0};
 	uint32_t p, q, index, old;
 	struct node *n, *there;
+	int64_t ts;
 	int r = 0;
 
 	pthread_mutex_lock(&ns->lock);
@@ -357,9 +434,13 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	if (!n)
 		goto out;
 	/* The name first: it can fail, and hash_remove() needs only n->hash. */
-	r = node_set_name(n, to_name);
+	if (has_age(kind, to_name, &ts))
+		r = node_ages_reserve(node_at(ns, q));
+	if (r == 0)
+		r = node_set_name(n, to_name);
 	if (r < 0)
 		goto out;
+	node_ages_remove(&ns->table, index);
 	node_table_unlink(&ns->table, index);
 	there = node_table_find(&ns->table, q, to_name, &old);
 	if (there)
@@ -369,6 +450,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	n->kind = kind;
 	n->ino = ino;
 	node_table_link(&ns->table, index);
+	(void)note_age(ns, index); /* there is room */
 	reaped = reap(ns, p);
 	r = 1;
 out:
@@ -407,19 +489,6 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	}
 	pthread_mutex_unlock(&ns->lock);
 	return r;
-}
-
-/* How a walk stands on a node, and lets it go. */
-static struct reaped step_off(struct nodes *ns, uint64_t id)
-{
-	struct reaped none = {0};
-	uint32_t index;
-	struct node *n = node_of(ns, id, &index);
-
-	if (!n || index == ROOT_ID || !n->nlookup)
-		return none;
-	n->nlookup--;
-	return reap(ns, index);
 }
 
 /*

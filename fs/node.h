@@ -19,7 +19,9 @@
  *     old parent.
  *
  * The lock is innermost: no store call and no reply to the kernel under it.
- * 128 bytes a node; the chunks they come from are given back when empty.
+ * 128 bytes a node, and 32 at most more for a version, which is found by its
+ * age as well (node_ages.h); the chunks they come from are given back when
+ * empty.
  */
 #ifndef CELLFS_FS_NODE_H
 #define CELLFS_FS_NODE_H
@@ -121,6 +123,13 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
  */
 int nodes_walk(struct nodes *ns, uint64_t id,
 	       int (*step)(void *arg, const struct node_view *n), void *arg);
+/*
+ * The oldest version of which the kernel knows beneath the column: 1, or 0.
+ * One that was passed over is none, until it is entered again.
+ */
+int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id);
+void nodes_pass_over(struct nodes *ns, uint64_t id);
+
 /* Where a node is, copied. */
 struct node_place {
 	uint64_t id, parent;

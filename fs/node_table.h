@@ -14,17 +14,19 @@
 #include "store/bytes.h"
 
 struct fstable;
+struct node_ages;
 
-#define NODE_NAME_INLINE 55
+#define NODE_NAME_INLINE 47
 #define NODE_CHUNK 1024
 
 struct node {
 	uint64_t nlookup;
 	uint64_t ino;
 	struct fstable *table;
-	uint32_t generation; /* 0 = free */
-	uint32_t parent;     /* index */
-	uint32_t next;	     /* index in the hash chain, or of the free list */
+	struct node_ages *ages; /* of the versions beneath; NULL = none yet */
+	uint32_t generation;	/* 0 = free */
+	uint32_t parent;	/* index */
+	uint32_t next; /* index in the hash chain, or of the free list */
 	uint32_t hash;
 	uint32_t child;	       /* the newest, attached or not; 0 = none */
 	uint32_t older, newer; /* of the same parent */
@@ -34,6 +36,7 @@ struct node {
 	bool detached;
 	bool on_heap;
 	uint32_t pages; /* see nodes_pages() */
+	uint32_t age;	/* the place in the parent's ages, from 1; 0 = none */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

@@ -105,17 +105,6 @@ static bool writes_value(const struct change *c)
 	       c->op == CHANGE_APPEND;
 }
 
-static void note_old(struct outside_note *note, uint64_t column, int64_t ts)
-{
-	struct outside_old *old =
-		reallocarray(note->old, note->count + 1, sizeof(*old));
-
-	if (!old)
-		return;
-	note->old = old;
-	old[note->count++] = (struct outside_old){column, ts};
-}
-
 static bool any_ttl(const struct mutation *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -126,32 +115,16 @@ static bool any_ttl(const struct mutation *rows, size_t n)
 }
 
 void outside_rows_before(struct fs *fs, struct table *t,
-			 const struct mutation *rows, size_t n,
-			 struct outside_note *note)
+			 const struct mutation *rows, size_t n)
 {
-	struct name_part part;
-	uint64_t table, row, column;
-	struct fstable *ft = known(fs, t, &table);
+	uint64_t table;
+	struct fstable *ft;
 
-	if (ft && any_ttl(rows, n))
+	if (!any_ttl(rows, n))
+		return;
+	ft = known(fs, t, &table);
+	if (ft)
 		fstable_has_cell_ttl(ft);
-	for (size_t i = 0; ft && i < n; i++) {
-		row = table;
-		if (!go(fs, &row, rows[i].row, GO, &part))
-			continue;
-		for (size_t k = 0; k < rows[i].nchanges; k++) {
-			const struct change *c = &rows[i].changes[k];
-			int64_t ts;
-
-			if (!writes_value(c) ||
-			    !go_column(fs, row, c, GO, &column))
-				continue;
-			ts = upkeep_oldest(ft, rows[i].row, c->family,
-					   c->qualifier);
-			if (ts >= 0)
-				note_old(note, column, ts);
-		}
-	}
 	fstable_unref(ft);
 }
 
@@ -177,6 +150,7 @@ static void column_filled(struct fs *fs, const struct upkeep_column *at,
 	upkeep_settle(fs, at);
 	if (!go_column(fs, row, c, GO, &column))
 		return;
+	upkeep_fallen(fs, at, column, invalidate_entry_now);
 	invalidate_inode_now(fs->invalidator, column, true);
 	if (c->ts_given < 0 || c->ts_given > TS_MAX)
 		return;
@@ -274,7 +248,7 @@ static void row_settled(struct fs *fs, struct fstable *ft, uint64_t table,
 }
 
 void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
-		  size_t n, struct outside_note *note)
+		  size_t n)
 {
 	uint64_t table;
 	struct fstable *ft;
@@ -286,11 +260,7 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 		moved_row_changed(fs, ft, rows[i].row);
 		row_settled(fs, ft, table, &rows[i]);
 	}
-	for (size_t i = 0; i < note->count; i++)
-		tell_version(fs, note->old[i].column, note->old[i].ts);
 	fstable_unref(ft);
-	free(note->old);
-	*note = (struct outside_note){0};
 }
 
 /* -- tables --------------------------------------------------------------- */

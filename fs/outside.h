@@ -17,22 +17,11 @@
 
 #include "fs/fs.h"
 
-/* Versions that a put may push out of sight: of known columns only. */
-struct outside_note {
-	struct outside_old {
-		uint64_t column; /* the node */
-		int64_t ts;
-	} * old;
-	size_t count;
-};
-
-/* Before: an empty note is filled. A lack of memory costs a notice. */
+/* Before and after. */
 void outside_rows_before(struct fs *fs, struct table *t,
-			 const struct mutation *rows, size_t n,
-			 struct outside_note *note);
-/* After; the note is freed. */
+			 const struct mutation *rows, size_t n);
 void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
-		  size_t n, struct outside_note *note);
+		  size_t n);
 
 void outside_table_made(struct fs *fs, struct bytes name);
 void outside_table_dropped(struct fs *fs, struct bytes name);

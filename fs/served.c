@@ -15,8 +15,7 @@ struct served_file {
 	_Atomic uint32_t refs;
 	struct fs *fs;
 	struct served *served;
-	bool read_only;		  /* it was not opened for writing */
-	struct outside_note note; /* of the request that is being run */
+	bool read_only; /* it was not opened for writing */
 };
 
 /* -- what a session may do ------------------------------------------------ */
@@ -33,8 +32,7 @@ static int before(void *arg, struct served_act *act)
 	if (f->read_only)
 		return why(-EROFS, "the session is for reading only");
 	if (act->what == SERVED_ROWS)
-		outside_rows_before(fs, act->table, act->rows, act->nrows,
-				    &f->note);
+		outside_rows_before(fs, act->table, act->rows, act->nrows);
 	return r;
 }
 
@@ -46,7 +44,7 @@ static void after(void *arg, struct served_act *act, int result)
 
 	switch (act->what) {
 	case SERVED_ROWS:
-		outside_rows(fs, act->table, act->rows, act->nrows, &f->note);
+		outside_rows(fs, act->table, act->rows, act->nrows);
 		return;
 	case SERVED_ALTERED:
 		outside_table_altered(fs, act->table, act->deletes);

@@ -239,7 +239,7 @@ static void settle(struct stage *s, const struct place *from,
 		if (!it->file)
 			continue;
 		it->place.parent = it->parent;
-		upkeep_filled(fs, &it->place, -1);
+		upkeep_filled(fs, &it->place);
 		/* What cannot be deleted now is there twice, and not lost. */
 		(void)moved_settle(fs, it->node);
 		/* Its name was a scratch file's, believed for longer. */

@@ -265,48 +265,6 @@ int upkeep_has_rows(struct fstable *ft)
 	return r;
 }
 
-int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
-		      struct bytes qualifier)
-{
-	struct column_name column = {.family = family, .qualifier = qualifier};
-	struct scan_spec spec = {
-		.granularity = SCAN_CELLS,
-		.keys_only = true,
-		.row_start = row,
-		.row_stop = row,
-		.row_stop_inclusive = true,
-		.columns = &column,
-		.ncolumns = 1,
-	};
-	struct family_attrs attrs;
-	struct scan *sc = NULL;
-	struct cell cell;
-	uint64_t seen = 0;
-	int64_t oldest = -1;
-
-	if (fstable_family(ft, family, &attrs) <= 0 || attrs.versions > 1000)
-		return -1;
-	if (scan_open(fstable_table(ft), &spec, &sc) < 0)
-		return -1;
-	while (scan_next(sc, &cell) > 0) {
-		oldest = cell.ts;
-		seen++;
-	}
-	scan_close(sc);
-	return seen >= attrs.versions ? oldest : -1;
-}
-
-int64_t upkeep_falls_off(struct fs *fs, const struct place *p)
-{
-	uint64_t node;
-
-	/* Does the kernel hold a node for the column's directory? */
-	return fs_column_node(fs, p, &node)
-		       ? upkeep_oldest(p->table, p->row, p->family,
-				       p->qualifier)
-		       : -1;
-}
-
 /* -- what follows --------------------------------------------------------- */
 
 static bool link_has_cells(struct fs *fs, const struct link *l)
@@ -344,14 +302,43 @@ void upkeep_settle(struct fs *fs, const struct upkeep_column *at)
 	chain_release(fs, &chain);
 }
 
-void upkeep_filled(struct fs *fs, const struct place *p, int64_t gone)
+void upkeep_fallen(struct fs *fs, const struct upkeep_column *at,
+		   uint64_t column, upkeep_tell *tell)
+{
+	char name[NAME_TS_LEN_MAX + 1];
+	struct family_attrs attrs;
+	struct cell cell;
+	uint64_t node;
+	int64_t ts;
+	size_t len;
+
+	if (fstable_family(at->table, at->family, &attrs) > 0 &&
+	    attrs.versions == UINT32_MAX)
+		return;
+	while (nodes_oldest(fs->nodes, column, &ts, &node) > 0 &&
+	       table_get_version(fstable_table(at->table), at->row, at->family,
+				 at->qualifier, ts, NULL, &cell, NULL) == 0) {
+		/* Who looks from now on, before the kernel hears of it too,
+		 * enters it again. */
+		nodes_pass_over(fs->nodes, node);
+		len = name_format_ts(ts, name);
+		tell(fs->invalidator, column, bytes_of(name, len));
+	}
+}
+
+void upkeep_filled(struct fs *fs, const struct place *p)
 {
 	struct upkeep_column at = upkeep_column(fs, p);
+	uint64_t column;
 
 	if (p->kind == NODE_VERSION)
 		moved_written(fs, p);
 	upkeep_settle(fs, &at);
-	fs_column_changed(fs, p, gone);
+	/* Who has looked before it learns now that this does not hold. */
+	changes_row(&fs->changes, p->row);
+	if (fs_column_node(fs, p, &column) > 0)
+		upkeep_fallen(fs, &at, column, invalidate_entry);
+	fs_column_changed(fs, p, -1);
 }
 
 /* F:Q~ is made and removed by editors, which look at no directory. */

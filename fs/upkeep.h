@@ -11,19 +11,8 @@
 
 #include "fs/fs.h"
 
-/*
- * Before a put: the version that a new one pushes over the family's limit, or
- * -1. Looked for only when the kernel can know it: when it knows the column.
- */
-int64_t upkeep_falls_off(struct fs *fs, const struct place *p);
-/* The same of any column: the oldest of as many versions as may be seen. */
-int64_t upkeep_oldest(struct fstable *ft, struct bytes row, struct bytes family,
-		      struct bytes qualifier);
-/*
- * The column of the file @p holds a cell now;
- * version @gone (or -1) is not seen any more.
- */
-void upkeep_filled(struct fs *fs, const struct place *p, int64_t gone);
+/* The column of the file @p holds a cell now. */
+void upkeep_filled(struct fs *fs, const struct place *p);
 /*
  * A cell of the column of @p is to be deleted: the directories above it stay,
  * in memory, until they are removed. They are there before the cell is not,
@@ -45,6 +34,16 @@ struct upkeep_column {
 	struct bytes row, family, qualifier;
 };
 struct upkeep_column upkeep_column(struct fs *fs, const struct place *p);
+/*
+ * Behind a put: of the versions that the kernel knows of the column, whose node
+ * is @column, it is told of those that are not seen any more. What is pushed
+ * out is older than all that is seen, so it costs a look at one version, and at
+ * each that fell.
+ */
+typedef void upkeep_tell(struct invalidator *iv, uint64_t parent,
+			 struct bytes name);
+void upkeep_fallen(struct fs *fs, const struct upkeep_column *at,
+		   uint64_t column, upkeep_tell *tell);
 /* Those of its directories that hold a cell need not be in memory. */
 void upkeep_settle(struct fs *fs, const struct upkeep_column *at);
 

@@ -3,6 +3,12 @@
 
 load helper
 
+# A test that fails leaves its files open, and the mount busy.
+teardown() {
+	exec 5>&- 6>&-
+	[ -z "${DAEMON:-}" ] || unmount_store
+}
+
 put() {
 	mkdir -p "$M/T/$1"
 	echo "$1" >"$M/T/$1/f:q"
@@ -92,6 +98,47 @@ put() {
 	echo 4 >"$C/4"
 	[ "$(ls -U "$C" | tr '\n' ' ')" = "4 3 2 " ]
 	run ! cat "$C/1"
+}
+
+# fallen TS...: not seen any more, when the kernel has been told.
+fallen() {
+	local ts
+	for ts in "$@"; do
+		settled [ ! -e "$C/$ts" ]
+	done
+}
+
+# The kernel has seen each version, and believes in it for an hour.
+@test "versions that were pushed out are gone, by whatever way and however many are kept" {
+	a_column
+	sed -i 's/versions 3/versions 2000/' "$M/T/.schema"
+	seq 1000 2999 | awk '{ print "R\tf:q\t" $1 "\tv" }' > "$M/T/.cells"
+	[ "$(ls -l "$C" | grep -c ^-)" -eq 2000 ]
+	# One that is read, and one that is not written yet and older than all.
+	exec 5> "$C/999" 6< "$C/1000"
+	echo x > "$C/latest"
+	fallen 1000
+	echo x > "$C/5000"
+	echo x >> "$C/latest"
+	echo x > "$M/T/R/f:q"
+	head -c 8 /dev/zero > "$C/latest"
+	echo 1 > "$C/counter"
+	fallen 1001 1002 1003 1004 1005
+	rm "$C/1006" "$C/2000"
+	echo x > "$C/latest"
+	echo x > "$C/latest"
+	[ -e "$C/1007" ]
+	mv "$C/5000" "$C/6000"
+	fallen 1007
+	echo x > "$C/latest"
+	"$CELLCTL" put "$M" T R f:q x
+	[ ! -e "$C/1008" ]
+	echo x > "$M/T/.put/R/f:q"
+	fallen 1009
+	[ "$(cat <&6)" = v ]
+	[ -e "$C/1010" ]
+	exec 5>&- 6<&-
+	[ "$(ls "$C" | wc -l)" -eq 2000 ]
 }
 
 @test "a handle reads one value, whatever is written meanwhile" {

@@ -327,6 +327,98 @@ static void memory_goes_back_after_a_large_walk(void **state)
 	nodes_free(ns);
 }
 
+/* -- versions by age ------------------------------------------------------ */
+
+static uint64_t enter_version(struct nodes *ns, uint64_t column, int64_t ts)
+{
+	char name[32];
+	uint64_t id;
+
+	snprintf(name, sizeof(name), "%lld", (long long)ts);
+	assert_int_equal(nodes_enter(ns, column, bytes_str(name), NODE_VERSION,
+				     9, NULL, &id),
+			 0);
+	return id;
+}
+
+/* -1 = none. */
+static int64_t oldest(struct nodes *ns, uint64_t column)
+{
+	uint64_t id;
+	int64_t ts;
+
+	return nodes_oldest(ns, column, &ts, &id) ? ts : -1;
+}
+
+static void the_oldest_version_is_found_whatever_the_order(void **state)
+{
+	enum {
+		N = 300
+	};
+	struct nodes *ns = setup();
+	uint64_t column = enter(ns, ROOT, "q"), ids[N];
+	bool there[N] = {false};
+	unsigned seed = 5;
+
+	for (int i = 0; i < 20000; i++) {
+		int k = rand_r(&seed) % N, least = 0;
+
+		if (!there[k])
+			ids[k] = enter_version(ns, column, 10 * k);
+		else
+			nodes_forget(ns, ids[k], 1);
+		there[k] = !there[k];
+		while (least < N && !there[least])
+			least++;
+		assert_int_equal(oldest(ns, column),
+				 least < N ? 10 * least : -1);
+	}
+	for (int k = 0; k < N; k++)
+		if (there[k])
+			nodes_forget(ns, ids[k], 1);
+	assert_int_equal(oldest(ns, column), -1);
+	nodes_forget(ns, column, 1);
+	assert_int_equal(live(ns), 1);
+	nodes_free(ns);
+}
+
+static void a_version_is_the_oldest_while_it_bears_the_name(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t column = enter(ns, ROOT, "q"), other = enter(ns, ROOT, "p");
+	uint64_t five = enter_version(ns, column, 5);
+
+	enter_version(ns, column, 7);
+	enter_version(ns, column, 6);
+	enter(ns, column, "4");
+	assert_int_equal(oldest(ns, column), 5);
+	assert_int_equal(oldest(ns, other), -1);
+	nodes_pass_over(ns, five);
+	assert_int_equal(oldest(ns, column), 6);
+	assert_int_equal(enter_version(ns, column, 5), five);
+	assert_int_equal(oldest(ns, column), 5);
+	/* To another name, on top of another, to another column, to none. */
+	nodes_rename(ns, column, bytes_str("5"), column, bytes_str("8"),
+		     NODE_VERSION, 9);
+	assert_int_equal(oldest(ns, column), 6);
+	nodes_rename(ns, column, bytes_str("8"), column, bytes_str("6"),
+		     NODE_VERSION, 9);
+	assert_int_equal(oldest(ns, column), 6);
+	nodes_rename(ns, column, bytes_str("6"), other, bytes_str("9"),
+		     NODE_VERSION, 9);
+	assert_int_equal(oldest(ns, column), 7);
+	assert_int_equal(oldest(ns, other), 9);
+	nodes_rename(ns, column, bytes_str("7"), column, bytes_str("x"),
+		     NODE_SCRATCH, 9);
+	assert_int_equal(oldest(ns, column), -1);
+	nodes_rename(ns, column, bytes_str("x"), column, bytes_str("3"),
+		     NODE_VERSION, 9);
+	assert_int_equal(oldest(ns, column), 3);
+	nodes_detach(ns, column, bytes_str("3"));
+	assert_int_equal(oldest(ns, column), -1);
+	nodes_free(ns);
+}
+
 struct worker {
 	struct nodes *ns;
 	unsigned seed;
@@ -391,6 +483,10 @@ int main(void)
 		cmocka_unit_test(a_walk_that_is_left_holds_nothing),
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
+		cmocka_unit_test(
+			the_oldest_version_is_found_whatever_the_order),
+		cmocka_unit_test(
+			a_version_is_the_oldest_while_it_bears_the_name),
 		cmocka_unit_test(counts_are_exact_over_threads),
 	};
 
