@@ -1,6 +1,7 @@
 #include "fs/cells_rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,43 @@
 #define ROW_BYTES_MAX (512ull << 20)
 #define ROW_LINES_MAX (1u << 20)
 
+static int out_of_memory(void)
+{
+	return why(-ENOMEM, "out of memory");
+}
+
+/*
+ * Appends of one column with one timestamp become one value. How much more
+ * that value may have is known from the first of them on, so that each line
+ * costs what it brings and not what came before it.
+ */
+struct joined {
+	struct sorted_node by_column; /* first: the one is cast to the other */
+	uint32_t max_value;
+	uint64_t len;
+};
+
+static void joined_free(struct joined *j)
+{
+	sorted_node_release(&j->by_column);
+	free(j);
+}
+
+static void forget_joined(struct cells_rows *rs)
+{
+	struct sorted_node *n;
+
+	while ((n = sorted_any(&rs->joined))) {
+		sorted_remove(&rs->joined, n);
+		joined_free((struct joined *)n);
+	}
+}
+
 void cells_rows_free(struct cells_rows *rs)
 {
 	buf_free(&rs->bytes);
 	buf_free(&rs->folded);
+	forget_joined(rs);
 	free(rs->rows);
 	free(rs->changes);
 }
@@ -57,7 +91,7 @@ static int grow(void **p, size_t *cap, size_t n, size_t size)
 		return 0;
 	q = realloc(*p, more * size);
 	if (!q)
-		return why(-ENOMEM, "out of memory");
+		return out_of_memory();
 	*p = q;
 	*cap = more;
 	return 0;
@@ -73,10 +107,10 @@ int cells_rows_begin(struct cells_rows *rs, struct bytes key)
 	rs->row_at = rs->bytes.len;
 	r = buf_append(&rs->bytes, key.data, key.len);
 	if (r < 0)
-		return why(r, "out of memory");
+		return out_of_memory();
 	rs->tried = rs->nchanges;
 	rs->tried_bytes = rs->bytes.len;
-	rs->appends = false;
+	forget_joined(rs);
 	rs->rows[rs->nrows++] = (struct mutation){.row = key};
 	return 0;
 }
@@ -101,7 +135,7 @@ int cells_rows_add(struct cells_rows *rs, const struct cells_line *l)
 	r = buf_reserve(&rs->bytes,
 			l->family.len + l->qualifier.len + l->value.len);
 	if (r < 0)
-		return why(r, "out of memory");
+		return out_of_memory();
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].len)
 			memcpy(rs->bytes.data + rs->bytes.len, parts[i].data,
@@ -118,7 +152,6 @@ int cells_rows_add(struct cells_rows *rs, const struct cells_line *l)
 		.value = l->value,
 	};
 	rs->rows[rs->nrows - 1].nchanges++;
-	rs->appends |= l->op == CHANGE_APPEND;
 	return 0;
 }
 
@@ -175,7 +208,7 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 
 	point(rs);
 	if (cells_fold(rs->rows, nrows, &rs->folded) < 0)
-		r = why(-ENOMEM, "out of memory");
+		r = out_of_memory();
 	else if (nrows)
 		r = mutate(rs, nrows, &done);
 	for (size_t i = 0; rs->applied && i < done; i++)
@@ -214,61 +247,111 @@ static int apply_whole_rows(struct cells_rows *rs, size_t *moved)
 	return 0;
 }
 
-/* Would the store take these changes of the row that waits? */
-static int try_changes(struct cells_rows *rs, struct change *c, size_t n)
+/* How long is the value that is appended to, and how long may it become? */
+static int look_at_value(struct cells_rows *rs, const struct change *c,
+			 struct joined *j)
 {
-	struct mutation m = {
-		.row = bytes_of(rs->bytes.data, rs->rows[0].row.len),
-		.changes = c,
-		.nchanges = n,
-	};
-	int r = cells_fold(&m, 1, &rs->folded);
+	struct bytes row = bytes_of(rs->bytes.data, rs->rows[0].row.len);
+	struct schema schema = {0};
+	struct cell cell;
+	int r = table_schema(rs->table, &schema), at;
 
-	if (r == 0)
-		r = table_mutate_try(rs->table, &m);
+	if (r < 0)
+		return r;
+	at = schema_find(&schema, c->family);
+	j->max_value = at < 0 ? 0 : schema.families[at].attrs.max_value;
+	schema_free(&schema);
+	r = table_get(rs->table, row, c->family, c->qualifier, TS_MAX, NULL,
+		      &cell, NULL);
+	j->len = r > 0 ? cell.value.len : 0;
 	return r < 0 ? r : 0;
+}
+
+/* Found or made: 1, or 0 when it is new; an error. */
+static int find_joined(struct cells_rows *rs, const struct change *c,
+		       struct joined **out)
+{
+	struct buf name = {0};
+	int r = buf_append(&name, &c->ts, sizeof(c->ts));
+
+	*out = NULL;
+	if (r == 0)
+		r = buf_append(&name, c->qualifier.data, c->qualifier.len);
+	if (r == 0)
+		*out = (struct joined *)sorted_find(&rs->joined, c->family,
+						    buf_bytes(&name));
+	if (r == 0 && !*out) {
+		*out = calloc(1, sizeof(**out));
+		r = *out ? sorted_node_init(&(*out)->by_column, c->family,
+					    buf_bytes(&name))
+			 : -ENOMEM;
+		if (r == 0)
+			sorted_insert(&rs->joined, &(*out)->by_column);
+		else
+			free(*out);
+		r = r < 0 ? out_of_memory() : 0;
+	} else if (r == 0) {
+		r = 1;
+	}
+	buf_free(&name);
+	return r;
+}
+
+/* Would the store take the line with those before it? */
+static int try_append(struct cells_rows *rs, struct mutation *m)
+{
+	const struct change *c = m->changes;
+	struct joined *j;
+	int r = find_joined(rs, c, &j);
+
+	if (r == 0) {
+		r = table_mutate_try(rs->table, m);
+		if (r >= 0)
+			r = look_at_value(rs, c, j);
+	}
+	if (r < 0)
+		return r;
+	j->len += c->value.len;
+	if (j->len <= j->max_value)
+		return 0;
+	return why(-EFBIG,
+		   "a value of %" PRIu64 " bytes is over max_value %" PRIu32
+		   " of family %.*s",
+		   j->len, j->max_value, (int)c->family.len,
+		   (const char *)c->family.data);
 }
 
 /*
  * Asks of each line that came since the last time, so that the bad one is
  * known. Lines may be too much together only where they append.
  */
-static int try_lines(struct cells_rows *rs, struct change *c)
+static int try_lines(struct cells_rows *rs)
 {
 	const uint8_t *p = rs->bytes.data + rs->tried_bytes;
-	size_t n = 0;
+	int r = 0;
 
 	for (; rs->tried < rs->nchanges; rs->tried++) {
 		struct change one = rs->changes[rs->tried];
-		int r;
+		struct mutation m = {
+			.row = bytes_of(rs->bytes.data, rs->rows[0].row.len),
+			.changes = &one,
+			.nchanges = 1,
+		};
 
 		one.family = cut(&p, one.family.len);
 		one.qualifier = cut(&p, one.qualifier.len);
 		one.value = cut(&p, one.value.len);
-		r = try_changes(rs, &one, 1);
+		r = one.op == CHANGE_APPEND ? try_append(rs, &m)
+					    : table_mutate_try(rs->table, &m);
 		if (r < 0)
 			return r;
 	}
 	rs->tried_bytes = rs->bytes.len;
-	if (!rs->appends)
-		return 0;
-	p = rs->bytes.data + rs->rows[0].row.len;
-	for (size_t i = 0; i < rs->nchanges; i++) {
-		struct change one = rs->changes[i];
-
-		one.family = cut(&p, one.family.len);
-		one.qualifier = cut(&p, one.qualifier.len);
-		one.value = cut(&p, one.value.len);
-		if (one.op == CHANGE_APPEND)
-			c[n++] = one;
-	}
-	rs->tried--;
-	return try_changes(rs, c, n);
+	return 0;
 }
 
 int cells_rows_settle(struct cells_rows *rs, size_t *moved)
 {
-	struct change *c = NULL;
 	int r = 0;
 
 	*moved = 0;
@@ -277,16 +360,8 @@ int cells_rows_settle(struct cells_rows *rs, size_t *moved)
 	if (r < 0 || rs->tried >= rs->nchanges)
 		return r;
 	rs->bad = rs->tried;
-	if (rs->appends) {
-		c = malloc(rs->nchanges * sizeof(*c));
-		if (!c)
-			return why(-ENOMEM, "out of memory");
-	}
-	r = try_lines(rs, c);
-	free(c);
+	r = try_lines(rs);
 	if (r < 0)
 		rs->bad = rs->tried;
-	else
-		rs->tried = rs->nchanges;
 	return r;
 }

@@ -10,6 +10,7 @@
 #define CELLFS_FS_CELLS_ROWS_H
 
 #include "fs/cells.h"
+#include "fs/sorted.h"
 
 struct cells_rows {
 	struct table *table;			      /* borrowed */
@@ -24,10 +25,10 @@ struct cells_rows {
 	size_t nrows, rows_cap;
 	struct change *changes; /* one for each line that waits */
 	size_t nchanges, changes_cap;
-	size_t row_at;	    /* where the last row begins in bytes */
-	size_t tried;	    /* changes of which the store was asked */
-	size_t tried_bytes; /* up to where these lie in bytes */
-	bool appends;	    /* the last row has appends */
+	size_t row_at;	      /* where the last row begins in bytes */
+	size_t tried;	      /* changes of which the store was asked */
+	size_t tried_bytes;   /* up to where these lie in bytes */
+	struct sorted joined; /* what the last row's appends come to */
 };
 
 void cells_rows_free(struct cells_rows *rs);

@@ -1,12 +1,14 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "fs/cells.h"
 #include "fs/cells_import.h"
+#include "store/backend.h"
 #include "tests/model/ref_store.h"
 
 static int64_t fixed_now(void)
@@ -360,6 +362,66 @@ static void a_last_line_without_newline_is_an_error(void **state)
 	assert_int_equal(value_of(f, "b", value), 0);
 }
 
+static size_t changes_tried;
+
+static int count_try(struct table *t, struct mutation *m)
+{
+	(void)t;
+	changes_tried += m->nchanges;
+	return 1;
+}
+
+static int feed(struct fixture *f, const char *line)
+{
+	int r = cells_import_feed(f->import, bytes_str(line));
+
+	return r < 0 ? r : cells_import_settle(f->import);
+}
+
+/* Each line of a row in a write of its own. */
+static void what_comes_line_by_line_is_asked_of_once(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_ops *real = f->store->ops;
+	struct store_ops ops = *real;
+	char line[64];
+
+	ops.mutate_try = count_try;
+	f->store->ops = &ops;
+	changes_tried = 0;
+	for (int i = 0; i < 300; i++) {
+		snprintf(line, sizeof(line), "r\tf:q%d\t%d\tx\n", i % 7, i);
+		assert_int_equal(feed(f, line), 0);
+		snprintf(line, sizeof(line), "r\tf:a%d\t\tx\tappend\n", i % 7);
+		assert_int_equal(feed(f, line), 0);
+	}
+	assert_in_range(changes_tried, 300, 600);
+	assert_int_equal(cells_import_end(f->import), 0);
+	f->store->ops = real;
+}
+
+static void
+appends_that_are_too_much_together_are_refused_at_the_last(void **state)
+{
+	struct fixture *f = *state;
+	struct schema schema = {0};
+
+	assert_int_equal(feed(f, "r\tf:q\t\t1\tappend\n"), 0);
+	assert_int_equal(feed(f, "s\tf:q\t\t1\tappend\n"), 0);
+	assert_int_equal(table_schema(f->table, &schema), 0);
+	schema.families[0].attrs.max_value = 4;
+	assert_int_equal(table_alter(f->table, &schema, false), 0);
+	schema_free(&schema);
+	/* r has one byte by now; two timestamps are two values. */
+	assert_int_equal(feed(f, "r\tf:q\t\t23\tappend\n"), 0);
+	assert_int_equal(feed(f, "r\tf:p\t\t123\tappend\n"), 0);
+	assert_int_equal(feed(f, "r\tf:q\t7\t23\tappend\n"), 0);
+	assert_int_equal(feed(f, "r\tf:q\t\t4\tappend\n"), 0);
+	assert_int_equal(feed(f, "r\tf:q\t\t5\tappend\n"), -EFBIG);
+	assert_string_equal(store_why(), "line 7: a value of 5 bytes is over "
+					 "max_value 4 of family f");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +445,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_last_line_without_newline_is_an_error, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_comes_line_by_line_is_asked_of_once, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			appends_that_are_too_much_together_are_refused_at_the_last,
+			setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
