@@ -217,42 +217,36 @@ int cells_frame_schema(const struct cells_frame *f, struct schema *out)
 
 /* -- what a table keeps --------------------------------------------------- */
 
-static bool attrs_keep_less(const struct family_attrs *from,
-			    const struct family_attrs *to, const char **word,
-			    uint64_t *was, uint64_t *is)
+/*
+ * The word of an attribute by which @to takes or keeps less, or NULL. What
+ * delete markers do there is no matter of what is copied.
+ */
+static const char *less_word(const struct family_attrs *from,
+			     const struct family_attrs *to)
 {
-	const struct {
-		const char *word;
-		uint64_t from, to;
-	} limits[] = {
-		{"versions", from->versions, to->versions},
-		{"min_versions", from->min_versions, to->min_versions},
-		{"ttl", from->ttl_ms, to->ttl_ms},
-		{"max_value", from->max_value, to->max_value},
-	};
+	struct family_attrs now = *to;
+	const char *word;
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		/* Without a ttl nothing needs a minimum. */
-		if (i == 1 && to->ttl_ms == TTL_FOREVER)
-			continue;
-		if (limits[i].to >= limits[i].from)
-			continue;
-		*word = limits[i].word;
-		*was = limits[i].from;
-		*is = limits[i].to;
-		return true;
-	}
-	return false;
+	now.keep_deleted = from->keep_deleted;
+	now.new_version_behavior = from->new_version_behavior;
+	word = family_attrs_less(&now, from);
+	if (word)
+		return word;
+	return to->max_value < from->max_value ? "max_value" : NULL;
 }
 
-/* A number of a limit, whose greatest ones have a word. */
-static const char *limit_text(const char *word, uint64_t n, char out[32])
+static const char *attr_text(const struct family_attrs *a, const char *word,
+			     char out[32])
 {
-	if (!strcmp(word, "versions") && n == UINT32_MAX)
-		return "all";
-	if (!strcmp(word, "ttl") && n == TTL_FOREVER)
-		return "forever";
-	snprintf(out, 32, "%" PRIu64 "%s", n, strcmp(word, "ttl") ? "" : "ms");
+	struct family_attr at = {0};
+
+	for (unsigned i = 0; family_attr_get(a, i, &at); i++)
+		if (!strcmp(at.word, word))
+			break;
+	if (at.choice)
+		return at.choice;
+	snprintf(out, 32, "%" PRIu64 "%s", at.number,
+		 strcmp(word, "ttl") ? "" : "ms");
 	return out;
 }
 
@@ -260,20 +254,19 @@ bool schema_keeps_less(const struct schema *from, const struct schema *to,
 		       char *say, size_t size)
 {
 	char a[32], b[32];
-	const char *word;
-	uint64_t was, is;
 
 	for (uint32_t i = 0; i < from->nfamilies; i++) {
 		const struct family_schema *f = &from->families[i];
 		int at = schema_find(to, bytes_str(f->name));
+		const struct family_attrs *now =
+			at < 0 ? &f->attrs : &to->families[at].attrs;
+		const char *word = less_word(&f->attrs, now);
 
-		if (at < 0 ||
-		    !attrs_keep_less(&f->attrs, &to->families[at].attrs, &word,
-				     &was, &is))
+		if (!word)
 			continue;
 		snprintf(say, size, "family %s has %s %s, it had %s %s",
-			 f->name, word, limit_text(word, is, b), word,
-			 limit_text(word, was, a));
+			 f->name, word, attr_text(now, word, b), word,
+			 attr_text(&f->attrs, word, a));
 		return true;
 	}
 	return false;

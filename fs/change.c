@@ -2,25 +2,11 @@
 
 #include <errno.h>
 
+#include "fs/fixed.h"
 #include "fs/lookup.h"
 #include "fs/scratch_names.h"
 #include "fs/upkeep.h"
 #include "fs/writes.h"
-
-/* Names that views will bear: not to be taken by scratch files. */
-static const char *const reserved[] = {
-	".schema", ".cells",  ".range",	   ".prefix", ".first", ".last",
-	".after",  ".since",  ".between",  ".at",     ".raw",	".stage",
-	".info",   ".cellfs", ".snapshot", ".put",    NULL,
-};
-
-static bool is_reserved(const char *name)
-{
-	for (int i = 0; reserved[i]; i++)
-		if (!strcmp(name, reserved[i]))
-			return true;
-	return false;
-}
 
 int change_child(struct fs *fs, const struct place *dir, const char *name,
 		 struct place *child, struct stat *st)
@@ -46,7 +32,7 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
 		r = 0;
 	if (r == 0 && child->kind == NODE_SCRATCH &&
-	    dir->kind != NODE_SCRATCH_DIR && is_reserved(name))
+	    dir->kind != NODE_SCRATCH_DIR && fixed_is_word(name))
 		return why(-EPERM, "%s is the name of a view", name);
 	return r;
 }

@@ -5,52 +5,86 @@
 #include "fs/info.h"
 #include "fs/view.h"
 
-/* In byte order; .cellfs is of the root, which has another list beside. */
-static const char *const of_root[] = {".snapshot", NULL};
-static const char *const of_table[] = {
-	".after", ".at",       ".between", ".cells", ".first", ".info",
-	".last",  ".prefix",   ".put",	   ".range", ".raw",   ".schema",
-	".since", ".snapshot", ".stage",   NULL,
+enum {
+	ROOT = 1,
+	TABLE = 2,
+	ROW = 4,
+	FAMILY = 8,
+	COLUMN = 16,
 };
-static const char *const of_row[] = {
-	".at", ".between", ".cells", ".raw", ".since", NULL,
-};
-static const char *const of_family[] = {
-	".after",  ".at",    ".between", ".cells", ".first",
-	".prefix", ".range", ".raw",	 ".since", NULL,
-};
-static const char *const of_column[] = {"@-1", "counter", "latest", NULL};
-static const char *const none[] = {NULL};
 
-static const char *const *names_of(const struct place *dir)
+/* In byte order, and in which directories. .cellfs is of the mount's root. */
+static const struct fixed {
+	const char *name;
+	unsigned in;
+} names[] = {
+	{".after", TABLE | FAMILY},
+	{".at", TABLE | ROW | FAMILY},
+	{".between", TABLE | ROW | FAMILY},
+	{CONTROL_DIR_NAME, 0},
+	{".cells", TABLE | ROW | FAMILY},
+	{".first", TABLE | FAMILY},
+	{INFO_DIR_NAME, TABLE},
+	{".last", TABLE},
+	{".prefix", TABLE | FAMILY},
+	{PUT_DIR_NAME, TABLE},
+	{".range", TABLE | FAMILY},
+	{".raw", TABLE | ROW | FAMILY},
+	{".schema", TABLE},
+	{".since", TABLE | ROW | FAMILY},
+	{SNAPSHOT_DIR_NAME, ROOT | TABLE},
+	{STAGE_DIR_NAME, TABLE},
+	{"@-1", COLUMN},
+	{"counter", COLUMN},
+	{"latest", COLUMN},
+};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+const char *fixed_word(unsigned i)
+{
+	return i < NAMES && names[i].name[0] == '.' ? names[i].name : NULL;
+}
+
+bool fixed_is_word(const char *name)
+{
+	for (unsigned i = 0; fixed_word(i); i++)
+		if (!strcmp(name, fixed_word(i)))
+			return true;
+	return false;
+}
+
+static unsigned level_of(const struct place *dir)
 {
 	switch (place_level(dir)) {
 	case NODE_ROOT:
-		return of_root;
+		return ROOT;
 	case NODE_TABLE:
-		return of_table;
+		return TABLE;
 	case NODE_ROW:
-		return of_row;
+		return ROW;
 	case NODE_FAMILY:
-		return of_family;
+		return FAMILY;
 	case NODE_COLUMN:
-		return of_column;
+		return COLUMN;
 	}
-	return none;
+	return 0;
 }
 
 /* The name that stands at @i if all are listed, "" for one left out. */
 static const char *control_name(const struct place *dir, uint64_t i)
 {
-	const char *const *names = names_of(dir);
+	unsigned level = level_of(dir);
 
 	if (dir->node == FUSE_ROOT_ID && i-- == 0)
 		return CONTROL_DIR_NAME;
-	for (; i && *names; i--)
-		names++;
-	if (*names && !strcmp(*names, ".raw") && dir->view && dir->view->raw)
-		return "";
-	return *names;
+	for (size_t k = 0; k < NAMES; k++)
+		if (names[k].in & level && i-- == 0)
+			return strcmp(names[k].name, ".raw") || !dir->view ||
+					       !dir->view->raw
+				       ? names[k].name
+				       : "";
+	return NULL;
 }
 
 const char *fixed_name(const struct fs *fs, const struct place *dir, uint64_t i)

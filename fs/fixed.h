@@ -16,5 +16,8 @@
 /* By index; NULL after the last. One that cannot be looked up is not there. */
 const char *fixed_name(const struct fs *fs, const struct place *dir,
 		       uint64_t i);
+/* The words with a dot that mean something anywhere, by index; then NULL. */
+const char *fixed_word(unsigned i);
+bool fixed_is_word(const char *name);
 
 #endif

@@ -87,13 +87,6 @@ void fs_table_changed(struct fs *fs, uint64_t table_node)
 		invalidate_below(fs->invalidator, node);
 }
 
-static int table_step(void *arg, const struct node_view *n)
-{
-	/* A mount of a table has it for its root. */
-	*(uint64_t *)arg = n->id;
-	return n->kind == NODE_TABLE;
-}
-
 static int is_column_step(void *arg, const struct node_view *n)
 {
 	return n->kind == NODE_COLUMN ? 1 : -ENOTDIR;
@@ -118,9 +111,8 @@ static bool go_down(struct fs *fs, uint64_t *at, struct bytes key)
 /* By the coordinates: there are several paths to a column. */
 int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out)
 {
-	uint64_t at = 0;
+	uint64_t at = nodes_table(fs->nodes, p->parent);
 
-	nodes_walk(fs->nodes, p->parent, table_step, &at);
 	if (!at || !go_down(fs, &at, p->row) || !go_down(fs, &at, p->family) ||
 	    !go_down(fs, &at, p->qualifier))
 		return 0;
@@ -137,10 +129,9 @@ int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out)
 /* The row may be one that the kernel believes absent from the table. */
 static void tell_row(struct fs *fs, const struct place *p)
 {
+	uint64_t table = nodes_table(fs->nodes, p->parent);
 	struct name_part part;
-	uint64_t table = 0;
 
-	nodes_walk(fs->nodes, p->parent, table_step, &table);
 	name_part(p->row, 0, &part);
 	if (table && fs_rows_believed_absent(fs))
 		invalidate_entry(fs->invalidator, table,

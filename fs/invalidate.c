@@ -290,12 +290,6 @@ void invalidator_free(struct invalidator *iv)
 
 /* -- queueing ----------------------------------------------------------- */
 
-static int table_step(void *arg, const struct node_view *n)
-{
-	*(uint64_t *)arg = n->id;
-	return n->kind == NODE_TABLE;
-}
-
 /* REQUIRES: the lock. All that is beneath @top is told once more. */
 static void mark_stale(struct invalidator *iv, uint64_t top)
 {
@@ -350,7 +344,8 @@ static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
 	}
 	pthread_mutex_unlock(&iv->lock);
 	/* A node that is none any more is nothing that the kernel keeps. */
-	if (done || nodes_walk(iv->nodes, node, table_step, &top) < 0)
+	top = done ? 0 : nodes_table(iv->nodes, node);
+	if (!top)
 		return;
 	pthread_mutex_lock(&iv->lock);
 	if (!put(iv, kind, node, child, name))

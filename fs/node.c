@@ -491,6 +491,20 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	return r;
 }
 
+static int table_step(void *arg, const struct node_view *n)
+{
+	*(uint64_t *)arg = n->id;
+	return n->kind == NODE_TABLE;
+}
+
+uint64_t nodes_table(struct nodes *ns, uint64_t id)
+{
+	uint64_t table = 0;
+
+	nodes_walk(ns, id, table_step, &table);
+	return table;
+}
+
 /*
  * Behind @index in the order parents, children, newest first: 0 at the end of
  * what is beneath @top, or when @index is not beneath it.

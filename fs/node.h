@@ -130,6 +130,8 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id);
 void nodes_pass_over(struct nodes *ns, uint64_t id);
 
+/* The node's table, or the root where a part of one is mounted; 0: stale. */
+uint64_t nodes_table(struct nodes *ns, uint64_t id);
 /* Where a node is, copied. */
 struct node_place {
 	uint64_t id, parent;

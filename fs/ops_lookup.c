@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "fs/control_file.h"
+#include "fs/fixed.h"
 #include "fs/info.h"
 #include "fs/lookup.h"
 #include "fs/nearest.h"
@@ -47,14 +48,6 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
 static void note_unknown(struct fs *fs, const struct place *dir,
 			 const char *name)
 {
-	static const char *const words[] = {
-		CONTROL_DIR_NAME, SNAPSHOT_DIR_NAME, STAGE_DIR_NAME,
-		INFO_DIR_NAME,	  PUT_DIR_NAME,	     ".schema",
-		".cells",	  ".range",	     ".prefix",
-		".first",	  ".last",	     ".after",
-		".since",	  ".between",	     ".at",
-		".raw",
-	};
 	bool control = dir->kind == NODE_CONTROL_DIR, other;
 	struct nearest near;
 
@@ -66,8 +59,8 @@ static void note_unknown(struct fs *fs, const struct place *dir,
 		near.distance = 1;
 	for (unsigned i = 0; control && control_at(i); i++)
 		nearest_offer(&near, control_at(i)->name);
-	for (size_t i = 0; !control && i < sizeof(words) / sizeof(*words); i++)
-		nearest_offer(&near, words[i]);
+	for (unsigned i = 0; !control && fixed_word(i); i++)
+		nearest_offer(&near, fixed_word(i));
 	if (!near.word[0] && !control)
 		return;
 	other = near.word[0] && strcmp(near.word, name) != 0;

@@ -59,13 +59,6 @@ static int open_scan(struct stream *s)
 	return view_scan_open(s->place.table, s->place.view, &spec, &s->scan);
 }
 
-static int table_step(void *arg, const struct node_view *n)
-{
-	/* A mount of a table has it for its root. */
-	*(uint64_t *)arg = n->id;
-	return n->kind == NODE_TABLE;
-}
-
 /*
  * What the kernel keeps of a row that has changed is old, if it does: a
  * version that was put again has other pages. Of a row whose key is parted
@@ -102,7 +95,7 @@ static int open_import(struct stream *s, bool sync)
 			     &s->import);
 	if (r < 0)
 		return r;
-	nodes_walk(fs->nodes, s->place.parent, table_step, &s->table_node);
+	s->table_node = nodes_table(fs->nodes, s->place.parent);
 	cells_import_notify(s->import, row_applied, s);
 	return cells_import_within(s->import, s->place.row, s->place.family);
 }

@@ -21,24 +21,15 @@ struct chain {
 	size_t count, cap;
 };
 
-static int table_step(void *arg, const struct node_view *n)
-{
-	/* A mount of a table has it for its root. */
-	*(uint64_t *)arg = n->id;
-	return n->kind == NODE_TABLE;
-}
-
 struct upkeep_column upkeep_column(struct fs *fs, const struct place *p)
 {
-	struct upkeep_column c = {
+	return (struct upkeep_column){
 		.table = p->table,
+		.table_node = nodes_table(fs->nodes, p->parent),
 		.row = p->row,
 		.family = p->family,
 		.qualifier = p->qualifier,
 	};
-
-	nodes_walk(fs->nodes, p->parent, table_step, &c.table_node);
-	return c;
 }
 
 static int kind_step(void *arg, const struct node_view *n)

@@ -102,6 +102,15 @@ int table_writable(struct table *t)
 	return s->ops->writable ? s->ops->writable(s) : s->ops->health(s);
 }
 
+static int may_mutate(struct store *s, const struct mutation *m)
+{
+	int r = front_writable(s);
+
+	if (r == 0)
+		r = args_mutation(m);
+	return r < 0 ? r : guard_rows(s, m, 1);
+}
+
 int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
 	char key[TRACE_KEY_MAX];
@@ -109,11 +118,7 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 	int r;
 
 	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = args_mutation(m);
-	if (r == 0)
-		r = guard_rows(s, m, 1);
+	r = may_mutate(s, m);
 	if (r == 0)
 		r = s->ops->mutate(t, m, flags);
 	if (r == 1) {
@@ -181,11 +186,7 @@ int table_mutate_try(struct table *t, struct mutation *m)
 	int r;
 
 	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = args_mutation(m);
-	if (r == 0)
-		r = guard_rows(s, m, 1);
+	r = may_mutate(s, m);
 	if (r == 0)
 		r = s->ops->mutate_try ? s->ops->mutate_try(t, m) : 1;
 	if (s->trace)
