@@ -180,5 +180,6 @@ int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;
 	pthread_mutex_unlock(&c->lock);
+	fs_wait_if_put(fs, &c->place);
 	return r;
 }

@@ -162,13 +162,10 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 		len = name_format_ts(gone, name);
 		invalidate_entry(fs->invalidator, column, bytes_of(name, len));
 	}
-	if (!p->put)
-		return;
 	/* The file that was written is known by another name in the table. */
-	if (column && p->kind == NODE_VERSION &&
+	if (p->put && column && p->kind == NODE_VERSION &&
 	    nodes_find(fs->nodes, column, bytes_str(p->name), &column) > 0)
 		invalidate_inode(fs->invalidator, column, true);
-	fs_wait_for_notices(fs);
 }
 
 void fs_wait_for_notices(struct fs *fs)

@@ -27,6 +27,9 @@
 #include "fs/place.h"
 #include "store/store.h"
 
+/* Requests that are served at a time. */
+#define FS_THREADS_MAX 32
+
 /* Seconds: what cannot change behind the kernel's back. */
 #define CACHE_LONG_S 3600.0
 
@@ -111,16 +114,23 @@ uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
 /* The node of the directory of the column that a place is in: 1, or 0. */
 int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
 /*
+ * After a change in .put, before the reply: who looks at the table next is to
+ * see it. Not for ever, since the kernel may hold for this request what a
+ * notice wants; and with no lock, since it may hold that for one which waits
+ * for the lock.
+ */
+void fs_wait_for_notices(struct fs *fs);
+static inline void fs_wait_if_put(struct fs *fs, const struct place *changed)
+{
+	if (changed->put)
+		fs_wait_for_notices(fs);
+}
+/*
  * A column got or lost versions other than through the file that the kernel
  * wrote: its directory is invalidated and, if @gone is not negative, that
  * version, or with FS_ALL every one.
  */
 #define FS_ALL (-2)
-/*
- * After a change in .put: who looks at the table next is to see it. Not for
- * ever, since the kernel may hold for this request what a notice wants.
- */
-void fs_wait_for_notices(struct fs *fs);
 void fs_column_changed(struct fs *fs, const struct place *column_or_below,
 		       int64_t gone);
 

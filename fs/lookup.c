@@ -6,7 +6,7 @@
 #include "fs/reader.h"
 #include "fs/writer.h"
 
-/* More looks than that, and others change it faster than one can look. */
+/* More looks than that: others change the directory faster than one looks. */
 #define LOOKS_MAX 100
 
 int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
@@ -17,32 +17,43 @@ int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
 	return place_stat(fs, p, st);
 }
 
+/* As fs_dir_node(), of the directory that a place is in. */
+static uint64_t parent_node(struct fs *fs, const struct place *p)
+{
+	uint64_t parent = 0;
+
+	if (!p->put)
+		return p->parent;
+	nodes_counterpart(fs->nodes, p->parent, NODE_PUT, &parent);
+	return parent;
+}
+
 static bool in_overlay(struct fs *fs, const struct place *p)
 {
-	uint64_t parent = p->parent;
+	uint64_t parent = parent_node(fs, p);
 	struct overlay_entry e;
 
-	if (p->put &&
-	    !nodes_counterpart(fs->nodes, p->parent, NODE_PUT, &parent))
-		return false;
-	return overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
+	return parent &&
+	       overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
 	       (p->put ? e.kind == p->kind : e.node == p->node);
 }
 
 /* A directory: of memory or of the store. */
 static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 {
-	uint64_t moves;
+	uint64_t parent, moves;
 	int r;
 
 	for (int looks = 0; looks < LOOKS_MAX; looks++) {
-		moves = overlay_moves(fs->overlay);
+		parent = parent_node(fs, p);
+		moves = overlay_moves(fs->overlay, parent);
 		if (in_overlay(fs, p))
 			return 1;
 		r = place_stat(fs, p, st);
 		if (r != 0)
 			return r;
-		if (overlay_moves(fs->overlay) == moves && !in_overlay(fs, p))
+		if (overlay_moves(fs->overlay, parent) == moves &&
+		    !in_overlay(fs, p))
 			break;
 	}
 	return 0;
@@ -181,12 +192,13 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 
 	/* What went over to the store or came back in between is there. */
 	for (int looks = 0;; looks++) {
-		uint64_t moves = overlay_moves(fs->overlay);
+		uint64_t parent = fs_dir_node(fs, dir);
+		uint64_t moves = overlay_moves(fs->overlay, parent);
 
 		r = look_up(fs, dir, name, child, st);
 		if (r != 0 || looks == LOOKS_MAX || !dir->node)
 			break;
-		if (overlay_moves(fs->overlay) == moves &&
+		if (overlay_moves(fs->overlay, parent) == moves &&
 		    !overlay_find(fs->overlay, fs_dir_node(fs, dir), name,
 				  NULL))
 			break;

@@ -18,8 +18,6 @@
 #include "fs/ops.h"
 #include "fs/root.h"
 
-#define THREADS_MAX 32
-
 /* Lines of libfuse's trace are printed as they are. */
 static bool in_background;
 
@@ -139,8 +137,8 @@ static int loop(struct fuse_session *se)
 	if (!config)
 		return -ENOMEM;
 	fuse_loop_cfg_set_clone_fd(config, 0);
-	fuse_loop_cfg_set_max_threads(config, THREADS_MAX);
-	fuse_loop_cfg_set_idle_threads(config, THREADS_MAX);
+	fuse_loop_cfg_set_max_threads(config, FS_THREADS_MAX);
+	fuse_loop_cfg_set_idle_threads(config, FS_THREADS_MAX);
 	r = fuse_session_loop_mt(se, config);
 	fuse_loop_cfg_destroy(config);
 	return r;

@@ -183,6 +183,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (!r)
 		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
 				 CELLFILE_ABSENT, &ts);
+	fs_wait_if_put(fs, &child);
 	/* One that is not seen, since newer ones are enough, is put as well. */
 	if (!r)
 		r = place_stat(fs, &child, &st);

@@ -50,6 +50,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 			change_remove_scratch(fs, &child);
 	} else if (kind_is_cell(child.kind)) {
 		r = unlink_cell(fs, &child);
+		fs_wait_if_put(fs, &child);
 		if (!r) {
 			changes_row(&fs->changes, child.row);
 			nodes_detach(fs->nodes, parent, bytes_str(name));

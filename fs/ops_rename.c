@@ -490,6 +490,7 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		r = -EISDIR;
 	else
 		r = move_file(fs, &mv);
+	fs_wait_if_put(fs, mv.to.put ? &mv.to : &mv.from);
 out:
 	move_release(&mv);
 	return r;

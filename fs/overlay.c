@@ -29,7 +29,8 @@ struct entry {
 
 /* Deletes in rows, and listings of directories, that share a slot. */
 struct slot {
-	uint64_t turns; /* begins and ends of deletes */
+	_Atomic uint64_t moves; /* to read without the lock */
+	uint64_t turns;		/* begins and ends of deletes */
 	uint32_t deleting, listing;
 };
 
@@ -315,6 +316,17 @@ static struct entry *find(struct overlay *ov, uint64_t parent,
 	return n ? by_name_entry(n) : NULL;
 }
 
+static struct slot *slot_of(struct overlay *ov, struct bytes key)
+{
+	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
+}
+
+static void note_move(struct overlay *ov, uint64_t parent)
+{
+	slot_of(ov, dir_of(&parent))->moves++;
+	ov->moves++;
+}
+
 int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 		   uint64_t to_parent, struct bytes key,
 		   const struct overlay_entry *to)
@@ -343,7 +355,8 @@ int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 	if (replaced && replaced != old)
 		take_out(ov, replaced);
 	insert(ov, en);
-	ov->moves++;
+	note_move(ov, parent);
+	note_move(ov, to_parent);
 out:
 	pthread_mutex_unlock(&ov->lock);
 	if (r)
@@ -402,14 +415,9 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 
 /* -- going over to the store and back ------------------------------------ */
 
-uint64_t overlay_moves(struct overlay *ov)
+uint64_t overlay_moves(struct overlay *ov, uint64_t parent)
 {
-	return ov->moves;
-}
-
-static struct slot *slot_of(struct overlay *ov, struct bytes key)
-{
-	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
+	return parent ? slot_of(ov, dir_of(&parent))->moves : ov->moves;
 }
 
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
@@ -459,7 +467,7 @@ void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 	if (en && !of_row->deleting && of_row->turns == deletes &&
 	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
 		take_out(ov, en);
-		ov->moves++;
+		note_move(ov, parent);
 	}
 	pthread_mutex_unlock(&ov->lock);
 }

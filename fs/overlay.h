@@ -90,8 +90,11 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
 
 /* -- going over to the store and back ------------------------------------ */
 
-/* Changes when an entry goes over to the store or gets another name. */
-uint64_t overlay_moves(struct overlay *ov);
+/*
+ * Changes when an entry of @parent (and of some other directories; 0: of any)
+ * goes over to the store or gets another name.
+ */
+uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
 /*
  * A delete in the row begins, before it adds: its number, 0 if it is not alone.
  * It has ended, whatever became of it.

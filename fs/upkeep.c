@@ -211,6 +211,7 @@ int upkeep_make_directory(struct fs *fs, const struct place *dir)
 		return r;
 	nodes_forget(fs->nodes, node, 1);
 	fs_column_changed(fs, dir, -1);
+	fs_wait_if_put(fs, dir);
 	return 0;
 }
 

@@ -351,6 +351,7 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 	keep_failure(w, err);
 	if (err)
 		return err;
+	w->untold = true;
 	/*
 	 * No notice goes to the file's own node: while it has a writer nothing
 	 * of it is kept, and an answer about its size that a notice overtakes
@@ -359,6 +360,16 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 	if (w->pending_size >= 0)
 		show(w);
 	return 0;
+}
+
+void writer_unlock(struct writer *w)
+{
+	bool untold = w->untold;
+
+	w->untold = false;
+	pthread_mutex_unlock(&w->lock);
+	if (untold)
+		fs_wait_if_put(w->fs, &w->place);
 }
 
 /* -- the requests -------------------------------------------------------- */
@@ -516,7 +527,7 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 	/* A part of a schema cannot be applied. */
 	if (!err && sync && w->type == WRITER_CELL)
 		err = writer_publish(w, false, CELLFILE_SYNC);
-	pthread_mutex_unlock(&w->lock);
+	writer_unlock(w);
 	return err;
 }
 
@@ -574,7 +585,7 @@ int writer_flush(struct fs *fs, uint64_t fh)
 	err = writer_publish(w, false, w->flags);
 	if (w->pending_size >= 0 && !w->draft.content.len)
 		writer_note_flush(w);
-	pthread_mutex_unlock(&w->lock);
+	writer_unlock(w);
 	return err;
 }
 
@@ -589,7 +600,7 @@ int writer_settle_handle(struct fs *fs, uint64_t fh)
 	err = writer_publish(w, true, w->flags);
 	if (!err && w->failed)
 		err = repeat_failure(w);
-	pthread_mutex_unlock(&w->lock);
+	writer_unlock(w);
 	return err;
 }
 
@@ -603,7 +614,7 @@ void writer_release(struct fs *fs, uint64_t fh)
 		return;
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, true, w->flags);
-	pthread_mutex_unlock(&w->lock);
+	writer_unlock(w);
 	if (err && !w->broken) {
 		/* Nobody waits for an answer: people read it in errors. */
 		place_path(fs, w->place.node, NULL, &path);
@@ -634,7 +645,7 @@ int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 	err = truncate_draft(w, (uint64_t)size);
 	if (!err)
 		err = writer_publish(w, true, 0);
-	pthread_mutex_unlock(&w->lock);
+	writer_unlock(w);
 	writer_unref(w);
 	return err;
 }

@@ -44,6 +44,7 @@ struct writer {
 	bool broken;	/* a write failed: what is there is not the whole */
 	int failed;	/* why the last publication did not happen */
 	char *reason;	/* the same in words, or NULL */
+	bool untold;	/* published, and the kernel may not know yet */
 	int64_t ts;	/* what was published last, or -1 */
 };
 
@@ -56,8 +57,12 @@ static inline struct bytes writer_node_key(const uint64_t *node)
 void writer_unref(struct writer *w);
 void writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
-/* Publishes what was written, and with @all what is owed. REQUIRES: lock. */
+/*
+ * Publishes what was written, and with @all what is owed. REQUIRES: lock, which
+ * writer_unlock() gives back: it waits for what fs_wait_if_put() does.
+ */
 int writer_publish(struct writer *w, bool all, unsigned flags);
+void writer_unlock(struct writer *w);
 /* The draft becomes the whole content, or stays as it is. REQUIRES: lock. */
 int writer_load(struct writer *w);
 /*

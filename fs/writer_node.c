@@ -163,6 +163,8 @@ bool writer_wants(struct fs *fs, uint64_t node)
 
 /* Who closed a file has it released, or writes on, within so long. */
 #define RELEASE_WAIT_NS 250000000
+/* The RELEASE needs a thread as well: most are left to other requests. */
+#define WAITING_MAX (FS_THREADS_MAX / 4)
 
 static uint64_t now_ns(void)
 {
@@ -200,32 +202,45 @@ static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
 	return until;
 }
 
+/*
+ * Until a file is published or given up, or the time has come. False when as
+ * many wait as may.
+ */
+static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
+{
+	struct timespec t = {.tv_sec = (time_t)(until / 1000000000),
+			     .tv_nsec = (long)(until % 1000000000)};
+	bool may;
+	int late = 0;
+
+	pthread_mutex_lock(&ws->lock);
+	may = ws->waiting < WAITING_MAX;
+	if (may) {
+		ws->waiting++;
+		while (seen == ws->settled && !late)
+			late = pthread_cond_timedwait(&ws->settled_cond,
+						      &ws->lock, &t);
+		ws->waiting--;
+	}
+	pthread_mutex_unlock(&ws->lock);
+	return may;
+}
+
 bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 {
 	struct write_state *ws = fs->writes;
+	uint64_t until, seen;
 	bool hidden;
 
 	if (!ws->open)
 		return false;
-	for (;;) {
-		uint64_t until, seen;
-		struct timespec t;
-		int late = 0;
-
+	do {
 		pthread_mutex_lock(&ws->lock);
 		seen = ws->settled;
 		pthread_mutex_unlock(&ws->lock);
 		until = wait_until(fs, node, asker, &hidden);
-		if (!hidden || until <= now_ns())
-			return hidden;
-		t = (struct timespec){.tv_sec = (time_t)(until / 1000000000),
-				      .tv_nsec = (long)(until % 1000000000)};
-		pthread_mutex_lock(&ws->lock);
-		while (seen == ws->settled && !late)
-			late = pthread_cond_timedwait(&ws->settled_cond,
-						      &ws->lock, &t);
-		pthread_mutex_unlock(&ws->lock);
-	}
+	} while (hidden && until > now_ns() && await_settled(ws, seen, until));
+	return hidden;
 }
 
 void writer_settled(struct fs *fs)
@@ -270,7 +285,7 @@ int writer_settle(struct fs *fs, uint64_t node)
 
 		pthread_mutex_lock(&w->lock);
 		r = writer_publish(w, true, 0);
-		pthread_mutex_unlock(&w->lock);
+		writer_unlock(w);
 		err = err ? err : r;
 		next = writer_next(fs, node, w);
 		writer_unref(w);

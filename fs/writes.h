@@ -25,6 +25,7 @@ struct write_state {
 	_Atomic size_t open;   /* writers.count, to read without the lock */
 	uint64_t settled;      /* lock: files published or given up so far */
 	pthread_cond_t settled_cond;
+	unsigned waiting; /* lock: for that */
 };
 
 int writes_new(uint64_t scratch_max, struct write_state **out);

@@ -183,6 +183,7 @@ static void end(void *ov)
 
 static void overlay_settles_only_what_no_delete_counts_on(void **state)
 {
+	uint64_t here, elsewhere;
 	struct overlay *ov;
 	struct nodes *ns;
 
@@ -201,8 +202,13 @@ static void overlay_settles_only_what_no_delete_counts_on(void **state)
 	look_and_settle(ov, NULL);
 	assert_true(has(ov, "r"));
 	overlay_list_end(ov, 1);
+	here = overlay_moves(ov, 1);
+	elsewhere = overlay_moves(ov, 2);
 	look_and_settle(ov, NULL);
 	assert_false(has(ov, "r"));
+	/* Who looks in another directory need not look again. */
+	assert_int_equal(overlay_moves(ov, 1), here + 1);
+	assert_int_equal(overlay_moves(ov, 2), elsewhere);
 	overlay_free(ov);
 	nodes_free(ns);
 }
