@@ -115,6 +115,14 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	done
 }
 
+@test "an empty value is published when the last descriptor is closed" {
+	a_row
+	writing "$M/T/R/f:q" 'O_CREAT | O_WRONLY' 'os.close(os.dup(fd))'
+	[ ! -e "$M/T/R/f:q" ]
+	written
+	settled [ -e "$M/T/R/f:q" ]
+}
+
 @test "what another path puts is seen where a new file is being written" {
 	a_row
 	writing "$M/T/R/f:q" 'O_CREAT | O_WRONLY' 'os.write(fd, b"new")'

@@ -195,6 +195,7 @@ cycles() {
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
 	[[ $output == *"Read-only"* ]]
+	grep -q "takes no more writes.*because" "$M/.cellfs/errors"
 	[ "$(logged crit "")" -eq 1 ]
 	heal
 	end_failed
