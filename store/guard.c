@@ -6,12 +6,12 @@
 
 int store_may_delete(const struct store *s)
 {
-	return s->no_delete ? why(-EPERM, "nothing is deleted here: it is "
-					  "mounted with -o nodelete")
+	return s->no_delete ? why(-EPERM, "nothing is deleted here: the store "
+					  "is open with nodelete")
 			    : 0;
 }
 
-static bool deletes(const struct mutation *m)
+bool guard_deletes(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
 		switch (m->changes[i].op) {
@@ -28,28 +28,9 @@ static bool deletes(const struct mutation *m)
 int guard_rows(const struct store *s, const struct mutation *m, size_t n)
 {
 	for (size_t i = 0; s->no_delete && i < n; i++)
-		if (deletes(&m[i]))
+		if (guard_deletes(&m[i]))
 			return store_may_delete(s);
 	return 0;
-}
-
-static int holds_cell(struct table *t, const char *family)
-{
-	struct column_name column = {.family = bytes_str(family),
-				     .whole_family = true};
-	struct scan_spec spec = {.granularity = SCAN_ROWS,
-				 .limit_rows = 1,
-				 .columns = &column,
-				 .ncolumns = 1};
-	struct cell cell;
-	struct scan *sc;
-	int r = scan_open(t, &spec, &sc);
-
-	if (r < 0)
-		return r;
-	r = scan_next(sc, &cell);
-	scan_close(sc);
-	return r;
 }
 
 /* What is not named stays if it holds a cell, or the backend refuses. */
@@ -58,13 +39,16 @@ static bool goes(const struct alter *a, struct bytes family)
 	return a->rest == ALTER_DROP || schema_find(&a->drop, family) >= 0;
 }
 
-static int guard_family(struct table *t, const struct family_schema *f,
-			const struct alter *a)
+int guard_family(struct table *t, const struct family_schema *f,
+		 const struct alter *a,
+		 int (*holds_cell)(struct table *t, const char *family))
 {
 	struct bytes name = bytes_str(f->name);
 	int i = schema_find(&a->to, name), r;
 	const char *word = NULL;
 
+	if (!t->store->no_delete)
+		return 0;
 	if (i >= 0)
 		word = family_attrs_less(&a->to.families[i].attrs, &f->attrs);
 	else if (goes(a, name))
@@ -75,21 +59,7 @@ static int guard_family(struct table *t, const struct family_schema *f,
 	if (r <= 0)
 		return r;
 	return why(-EPERM,
-		   "family %s holds cells, and this (%s) would hide some: it "
-		   "is mounted with -o nodelete",
+		   "family %s holds cells, and this (%s) would hide some: the "
+		   "store is open with nodelete",
 		   f->name, word);
-}
-
-int guard_alter(struct table *t, const struct alter *a)
-{
-	struct schema now = {0};
-	int r;
-
-	if (!t->store->no_delete)
-		return 0;
-	r = t->store->ops->table_schema(t, &now);
-	for (uint32_t i = 0; r == 0 && i < now.nfamilies; i++)
-		r = guard_family(t, &now.families[i], a);
-	schema_free(&now);
-	return r;
 }

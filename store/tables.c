@@ -168,9 +168,7 @@ int table_change(struct table *t, const struct alter *a)
 		r = args_schema(&a->drop);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
-		r = guard_alter(t, a);
-		if (r == 0)
-			r = s->ops->table_alter(t, a);
+		r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	if (s->trace)

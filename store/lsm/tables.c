@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/guard.h"
 #include "store/lsm/admin.h"
 #include "store/lsm/read.h"
 #include "store/lsm/table_list.h"
@@ -477,9 +478,9 @@ static int altered(struct lsm *db, struct table *base, const struct alter *a,
 		const struct family_schema *f = &now->families[i];
 		struct bytes name = bytes_str(f->name);
 
-		if (schema_find(&a->to, name) >= 0)
-			continue;
-		r = stays(db, base, f->name, a);
+		r = guard_family(base, f, a, has_cell);
+		if (r == 0 && schema_find(&a->to, name) < 0)
+			r = stays(db, base, f->name, a);
 		if (r > 0)
 			r = schema_add(out, name, &f->attrs);
 		if (r < 0)

@@ -4,23 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/guard.h"
 #include "store/remote/server_inside.h"
 
 /* -- writing -------------------------------------------------------------- */
-
-static bool deletes(const struct mutation *m)
-{
-	for (size_t i = 0; i < m->nchanges; i++)
-		switch (m->changes[i].op) {
-		case CHANGE_PUT:
-		case CHANGE_INCREMENT:
-		case CHANGE_APPEND:
-			break;
-		default:
-			return true;
-		}
-	return false;
-}
 
 int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
 {
@@ -34,7 +21,7 @@ int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
 	if (r == 0)
 		r = err < 0 ? err : wire_done(in);
 	act.rows = &m;
-	act.deletes = deletes(&m);
+	act.deletes = guard_deletes(&m);
 	if (r == 0)
 		r = served_before(sv, &act);
 	if (r == 0)
@@ -89,7 +76,7 @@ int serve_mutate_many(struct served *sv, struct decoder *in,
 	act.rows = m;
 	act.nrows = n;
 	for (uint32_t i = 0; i < n; i++)
-		act.deletes |= deletes(&m[i]);
+		act.deletes |= guard_deletes(&m[i]);
 	if (r == 0)
 		r = served_before(sv, &act);
 	if (r == 0) {

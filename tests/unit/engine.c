@@ -324,6 +324,41 @@ static void a_check_that_does_not_hold_changes_nothing(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "newer");
 }
 
+static const struct store_ops *ops_of_store;
+
+/* Another's put comes when all looks of the wrapper are behind it. */
+static int put_and_alter(struct table *t, const struct alter *a)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 5,
+			   .value = bytes_str("late")};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	assert_int_equal(ops_of_store->mutate(t, &m, 0), 1);
+	return ops_of_store->table_alter(t, a);
+}
+
+static void a_schema_that_would_hide_a_put_just_made_is_refused(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct alter a = {.rest = ALTER_DROP};
+	struct store_ops ops = *s->store->ops;
+
+	ops_of_store = s->store->ops;
+	ops.table_alter = put_and_alter;
+	s->store->ops = &ops;
+	s->store->no_delete = true;
+	/* It drops f, which is empty until then. */
+	assert_int_equal(table_change(s->table, &a), -EPERM);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "late");
+	s->store->ops = ops_of_store;
+	s->store->no_delete = false;
+	assert_int_equal(table_change(s->table, &a), 0);
+}
+
 static void a_snapshot_keeps_what_compaction_would_drop(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1239,7 +1274,8 @@ static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
 	assert_int_equal(temp_put(&s, "r", "g", "q", 1, "v"), 1);
 	assert_int_equal(store_flush(s.store, NULL), 0);
 	assert_int_equal(temp_close(&s), 0);
-	/* The file of the second family: the first is open when it is missed.
+	/*
+	 * The file of the second family: the first is open when it is missed.
 	 */
 	assert_int_equal(os_dir_open(os, "/store", false, &d), 0);
 	assert_int_equal(os_dir_list(d, last_table_file, name), 0);
@@ -1369,6 +1405,7 @@ int main(void)
 		BOTH(at_one_timestamp_the_last_one_counts),
 		BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
+		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
