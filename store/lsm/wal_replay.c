@@ -26,23 +26,32 @@ bool wal_segment_number(const char *name, uint64_t *number)
 	return !strcmp(again, name);
 }
 
-/* -- how many there were ------------------------------------------------ */
+/* -- what there was ----------------------------------------------------- */
 
-static void made_format(uint64_t next, char out[WAL_MADE_BYTES])
+struct made {
+	uint64_t next; /* segments below it; 0: not known */
+	bool ring;
+};
+
+static void made_format(const struct made *m, char out[WAL_MADE_BYTES])
 {
-	snprintf(out, WAL_MADE_BYTES, "%016" PRIx64 " %016" PRIx64, next,
-		 next * UINT64_C(0x9e3779b97f4a7c15) ^
-			 UINT64_C(0x77616c2e6d616465));
+	const char *ring = m->ring ? "ring" : "none";
+	uint64_t sum = m->next * UINT64_C(0x9e3779b97f4a7c15) ^
+		       UINT64_C(0x77616c2e6d616465);
+
+	snprintf(out, WAL_MADE_BYTES, "%016" PRIx64 " %s %016" PRIx64, m->next,
+		 ring, m->ring ? ~sum : sum);
 }
 
-void wal_made_note(struct os_dir *dir, uint64_t next)
+void wal_made_note(struct os_dir *dir, uint64_t next, bool ring)
 {
+	struct made m = {next, ring};
 	char text[WAL_MADE_BYTES];
 	struct why_kept kept;
 	struct os_file *f;
 
 	why_keep(&kept);
-	made_format(next, text);
+	made_format(&m, text);
 	if (os_open(dir, WAL_MADE_NAME, OS_WRITE | OS_CREATE, &f) == 0) {
 		(void)!os_pwrite(f, text, sizeof(text), 0);
 		os_close(f);
@@ -50,23 +59,23 @@ void wal_made_note(struct os_dir *dir, uint64_t next)
 	why_restore(&kept);
 }
 
-/* So many, 0 if that is not known. */
-static uint64_t made_read(struct os_dir *dir)
+static struct made made_read(struct os_dir *dir)
 {
 	char text[WAL_MADE_BYTES], again[WAL_MADE_BYTES];
+	struct made m = {0};
 	struct os_file *f;
-	uint64_t next = 0;
 	ssize_t n;
 
 	if (os_open(dir, WAL_MADE_NAME, OS_READ, &f) < 0)
-		return 0;
+		return m;
 	n = os_pread(f, text, sizeof(text), 0);
 	os_close(f);
 	if (n != sizeof(text) || text[n - 1] ||
-	    sscanf(text, "%16" SCNx64, &next) != 1)
-		return 0;
-	made_format(next, again);
-	return memcmp(text, again, sizeof(text)) ? 0 : next;
+	    sscanf(text, "%16" SCNx64, &m.next) != 1)
+		return (struct made){0};
+	m.ring = text[17] == 'r';
+	made_format(&m, again);
+	return memcmp(text, again, sizeof(text)) ? (struct made){0} : m;
 }
 
 /* -- which segments there are ------------------------------------------- */
@@ -118,7 +127,7 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 			   "the later ones to lose what they hold",
 			   found->first + i);
 	}
-	rc = made_read(dir) > found->first + found->n;
+	rc = made_read(dir).next > found->first + found->n;
 	return rc ? why(-EUCLEAN,
 			"segment wal-%016" PRIx64
 			".log of the log is missing, the last one; restore it "
@@ -394,6 +403,16 @@ static int walk_segments(struct walk *w)
 
 /* -- the ring ----------------------------------------------------------- */
 
+/* A log without a ring was never given one, or somebody has lost it. */
+static int no_ring(struct os_dir *dir)
+{
+	if (!made_read(dir).ring)
+		return 0;
+	return why(-EUCLEAN, WAL_RING_NAME
+		   " of the log is missing, which may hold the last changes; "
+		   "restore it or remove " WAL_MADE_NAME " to lose them");
+}
+
 static int read_ring(struct os_dir *dir, struct wal_found *f)
 {
 	struct os_file *file = NULL;
@@ -403,7 +422,7 @@ static int read_ring(struct os_dir *dir, struct wal_found *f)
 
 	rc = os_open(dir, WAL_RING_NAME, OS_READ, &file);
 	if (rc < 0)
-		return rc == -ENOENT ? 0 : rc;
+		return rc == -ENOENT ? no_ring(dir) : rc;
 	rc = os_size(file, &size);
 	/* Of another size it is one that was being made. */
 	if (rc < 0 || size == 0 || size % WAL_BLOCK_BYTES || size > RING_MAX)

@@ -25,12 +25,13 @@
 #define WAL_RESERVE_NAME "wal.reserve"
 #define WAL_NEW_NAME "wal.new"
 /*
- * How many segments were made, in 16 hex digits and their hash: without it a
- * last one that is lost is as one that never was. It is written when the last
- * one's name is on disk, not synced, and absent or torn it says nothing.
+ * How many segments were made, in 16 hex digits, "ring" or "none", and a hash:
+ * without it a last segment that is lost, or a ring, is as one that never was.
+ * It is written when the names of both are on disk, not synced, and absent or
+ * torn it says nothing.
  */
 #define WAL_MADE_NAME "wal.made"
-#define WAL_MADE_BYTES 34
+#define WAL_MADE_BYTES 39
 #define WAL_NAME_BYTES 32
 
 void wal_segment_name(char name[WAL_NAME_BYTES], uint64_t number);
@@ -54,8 +55,8 @@ struct wal_found {
 	uint64_t records;
 };
 
-/* Takes note that segments below @next were made; at best. */
-void wal_made_note(struct os_dir *dir, uint64_t next);
+/* Takes note that segments below @next were made, and a @ring; at best. */
+void wal_made_note(struct os_dir *dir, uint64_t next, bool ring);
 
 typedef int (*wal_replay_fn)(void *arg, uint64_t segment, struct bytes record);
 

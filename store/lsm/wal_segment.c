@@ -214,7 +214,7 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 	w->begun = head.start;
 	w->next = head.number + 1;
 	pthread_mutex_unlock(&w->lock);
-	wal_made_note(w->dir, head.number + 1);
+	wal_made_note(w->dir, head.number + 1, w->ring);
 	return 0;
 }
 

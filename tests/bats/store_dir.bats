@@ -184,3 +184,22 @@ lost() {
 	lost "$(cd "$STORE" && ls wal-*.log | head -n 1)" wal-
 	lost "$(cd "$STORE" && ls wal-*.log | tail -n 1)" wal-
 }
+
+@test "a ring of the log that was lost after a kill is named" {
+	mount_store
+	mkdir "$M/u"
+	echo x >"$M/u/.put/r/d:q"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	DAEMON=
+	fusermount3 -u -z "$M"
+	cp -a "$STORE" "$T/copy"
+	lost wal.ring wal.ring
+	[ "$(ctl get "$STORE" u r d:q -v)" = x ]
+	# What is said is what helps.
+	rm "$T/copy/wal.ring"
+	says 3 "remove wal.made to lose" scan "$T/copy" u
+	rm "$T/copy/wal.made"
+	ctl scan "$T/copy" u
+	[ "$(ctl check "$T/copy")" = "$T/copy: 0 faults" ]
+}

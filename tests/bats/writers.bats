@@ -22,7 +22,7 @@ KILLTEST=$BUILD/tests/killtest
 	unmount_store
 	cat >"$T/forgetful" <<-EOF
 	#!/bin/sh
-	rm -f "\$1/wal.ring"
+	rm -f "\$1/wal.ring" "\$1/wal.made"
 	exec "$CELLFS" "\$@"
 	EOF
 	chmod +x "$T/forgetful"

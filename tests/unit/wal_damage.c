@@ -241,6 +241,32 @@ static void lost_and_exchanged_segments_are_detected(void **state)
 	tear_down(&x);
 }
 
+static void a_lost_ring_of_a_killed_log_is_detected(void **state)
+{
+	struct damage x;
+
+	set_up(&x, false);
+	assert_int_equal(os_unlink(x.dir, "wal.ring"), 0);
+	judge(&x, false, "ring lost", 0);
+	assert_int_equal(x.detected, 1);
+	/* As is said: who gives up what it held has the rest. */
+	assert_int_equal(os_unlink(x.dir, "wal.made"), 0);
+	judge(&x, false, "ring given up", 0);
+	assert_int_equal(x.dropped, 1);
+	tear_down(&x);
+}
+
+static void a_lost_ring_of_a_closed_log_is_harmless(void **state)
+{
+	struct damage x;
+
+	set_up(&x, true);
+	assert_int_equal(os_unlink(x.dir, "wal.ring"), 0);
+	judge(&x, false, "ring lost", 0);
+	assert_int_equal(x.harmless, 1);
+	tear_down(&x);
+}
+
 static void one_bad_segment_does_not_hide_the_next(void **state)
 {
 	struct damage x;
@@ -267,6 +293,8 @@ int main(void)
 		cmocka_unit_test(every_cut_of_a_segment_is_detected),
 		cmocka_unit_test(appended_bytes_are_detected),
 		cmocka_unit_test(lost_and_exchanged_segments_are_detected),
+		cmocka_unit_test(a_lost_ring_of_a_killed_log_is_detected),
+		cmocka_unit_test(a_lost_ring_of_a_closed_log_is_harmless),
 		cmocka_unit_test(one_bad_segment_does_not_hide_the_next),
 	};
 
