@@ -151,15 +151,13 @@ static int check_check(const struct check *k)
 {
 	int r;
 
-	if (k->op > CHECK_GREATER_OR_EQUAL)
+	if (k->op >= CHECKS)
 		return why(-EINVAL, "a condition has the unknown operator %u",
 			   k->op);
 	r = args_family(k->family);
 	if (r == 0)
 		r = args_qualifier(k->qualifier);
-	if (r == 0 &&
-	    (k->op == CHECK_NEWEST_TS || k->op == CHECK_VERSION_ABSENT ||
-	     k->op == CHECK_VERSION_PRESENT))
+	if (r == 0 && (k->op == CHECK_NEWEST_TS || check_is_of_version(k->op)))
 		r = args_ts(k->ts);
 	if (r == 0 && k->op >= CHECK_EQUAL)
 		r = value_check(k->value);

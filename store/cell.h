@@ -132,6 +132,8 @@ enum check_op {
 	CHECK_LESS_OR_EQUAL,
 	CHECK_GREATER,
 	CHECK_GREATER_OR_EQUAL,
+	CHECK_VERSION_EQUAL, /* a visible version with @ts has @value */
+	CHECKS
 };
 
 struct check {
@@ -141,6 +143,18 @@ struct check {
 	int64_t ts;
 	struct bytes value;
 };
+
+/* Is it asked of the version with @ts, and not of the newest? */
+static inline bool check_is_of_version(uint8_t op)
+{
+	return op == CHECK_VERSION_ABSENT || op == CHECK_VERSION_PRESENT ||
+	       op == CHECK_VERSION_EQUAL;
+}
+/* Is it HBase's comparison of @value with the newest? */
+static inline bool check_compares(uint8_t op)
+{
+	return op >= CHECK_EQUAL && op <= CHECK_GREATER_OR_EQUAL;
+}
 
 /*
  * All changes of one row, applied at once or not at all, in order. What a

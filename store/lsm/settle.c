@@ -28,8 +28,7 @@ static int check_one(struct commit *c, struct bytes row, const struct check *k)
 {
 	struct buf hold = {0};
 	struct cell cell;
-	bool exact =
-		k->op == CHECK_VERSION_ABSENT || k->op == CHECK_VERSION_PRESENT;
+	bool exact = check_is_of_version(k->op);
 	int r, cmp;
 
 	r = table_state_family(c->st, k->family);
@@ -40,10 +39,10 @@ static int check_one(struct commit *c, struct bytes row, const struct check *k)
 	if (r < 0)
 		goto out;
 	/* What replaces the checked value must not be hidden behind it. */
-	if (r > 0 && k->op >= CHECK_EQUAL && cell.ts > c->checked)
+	if (r > 0 && check_compares(k->op) && cell.ts > c->checked)
 		c->checked = cell.ts;
 	/* HBase: an empty expected value asks whether the cell is absent. */
-	if (k->op >= CHECK_EQUAL && k->value.len == 0) {
+	if (check_compares(k->op) && k->value.len == 0) {
 		bool absent = r == 0 || cell.value.len == 0;
 
 		r = k->op == CHECK_NOT_EQUAL ? !absent : absent;
@@ -66,6 +65,7 @@ static int check_one(struct commit *c, struct bytes row, const struct check *k)
 	cmp = bytes_cmp(k->value, cell.value);
 	switch (k->op) {
 	case CHECK_EQUAL:
+	case CHECK_VERSION_EQUAL:
 		r = cmp == 0;
 		break;
 	case CHECK_NOT_EQUAL:

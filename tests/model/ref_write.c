@@ -83,7 +83,7 @@ static int check_holds(struct applying *a, const struct check *k)
 		return why(-EPERM, "the family %.*s is not declared",
 			   (int)k->family.len, (const char *)k->family.data);
 	look = ref_look_now(a->t, family);
-	if (k->op == CHECK_VERSION_ABSENT || k->op == CHECK_VERSION_PRESENT) {
+	if (check_is_of_version(k->op)) {
 		look.ts_min = k->ts;
 		look.ts_max = k->ts + 1;
 	}
@@ -99,6 +99,8 @@ static int check_holds(struct applying *a, const struct check *k)
 		return at != NULL;
 	case CHECK_NEWEST_TS:
 		return at && at->ts == k->ts;
+	case CHECK_VERSION_EQUAL:
+		return at && bytes_eq(at->value, k->value);
 	default:
 		if (at && at->ts > a->checked)
 			a->checked = at->ts;

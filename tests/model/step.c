@@ -200,7 +200,7 @@ static void make_change(uint64_t *random, const struct step_mode *mode,
 
 static void make_check(uint64_t *random, struct step_check *c)
 {
-	c->op = (uint8_t)step_below(random, CHECK_GREATER_OR_EQUAL + 1);
+	c->op = (uint8_t)step_below(random, CHECKS);
 	c->family = (uint8_t)step_below(random, STEP_FAMILIES);
 	c->qualifier = (uint8_t)step_below(random, STEP_QUALIFIERS);
 	c->ts = (uint8_t)(STEP_TS_FIRST + step_below(random, 5));
@@ -393,12 +393,12 @@ static void format_ts(struct buf *out, unsigned i)
 static void format_mutation(const struct step *s, struct buf *out)
 {
 	static const char *const checks[] = {
-		"absent",	   "present",
-		"newest-ts",	   "version-absent",
-		"version-present", "equal",
-		"not-equal",	   "less",
-		"less-or-equal",   "greater",
-		"greater-or-equal"};
+		"absent",	    "present",
+		"newest-ts",	    "version-absent",
+		"version-present",  "equal",
+		"not-equal",	    "less",
+		"less-or-equal",    "greater",
+		"greater-or-equal", "version-equal"};
 
 	for (unsigned i = 0; i < s->nchecks; i++) {
 		const struct step_check *c = &s->checks[i];

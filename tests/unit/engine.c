@@ -324,6 +324,40 @@ static void a_check_that_does_not_hold_changes_nothing(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "newer");
 }
 
+static void a_check_of_a_version_looks_at_that_version(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c = {.op = CHANGE_DELETE,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 5};
+	struct check k = {.op = CHECK_VERSION_EQUAL,
+			  .family = bytes_str("f"),
+			  .qualifier = bytes_str("q"),
+			  .ts = 5,
+			  .value = bytes_str("five")};
+	struct mutation m = {.row = bytes_str("r"),
+			     .changes = &c,
+			     .nchanges = 1,
+			     .checks = &k,
+			     .nchecks = 1};
+
+	temp_put(s, "r", "f", "q", 5, "anew");
+	temp_put(s, "r", "f", "q", 6, "five");
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	temp_put(s, "r", "f", "q", 5, "five");
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	temp_put(s, "r", "f", "q", 5, "");
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	k.value = bytes_str("");
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	/* An empty value is no absent one. */
+	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	k.op = CHECKS;
+	assert_int_equal(table_mutate(s->table, &m, 0), -EINVAL);
+}
+
 static const struct store_ops *ops_of_store;
 
 /* Another's put comes when all looks of the wrapper are behind it. */
@@ -1405,6 +1439,7 @@ int main(void)
 		BOTH(at_one_timestamp_the_last_one_counts),
 		BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
+		BOTH(a_check_of_a_version_looks_at_that_version),
 		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
