@@ -110,11 +110,29 @@ static int64_t put_ts(const struct place *p, int64_t ts)
 	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
 }
 
-/* A version that is hidden is there for the store only. */
-static bool wants_absent(struct fs *fs, const struct place *p, unsigned flags)
+static struct check check_same(const struct place *p, struct bytes value)
 {
-	return flags & CELLFILE_ABSENT &&
-	       !(p->kind == NODE_VERSION && moved_hides(fs, p, p->ts));
+	struct check c = check_of(p, CHECK_VERSION_EQUAL, p->ts);
+
+	c.value = value;
+	return c;
+}
+
+/*
+ * With CELLFILE_ABSENT, the check that the file is not there. A version that
+ * is hidden is there for the store only, as long as nobody writes it anew.
+ */
+static bool check_absent(struct fs *fs, const struct place *p, unsigned flags,
+			 struct buf *hold, struct check *out)
+{
+	struct bytes value;
+
+	if (!(flags & CELLFILE_ABSENT))
+		return false;
+	*out = check_file(p, false);
+	if (p->kind == NODE_VERSION && moved_value(fs, p, hold, &value) > 0)
+		*out = check_same(p, value);
+	return true;
 }
 
 static int exists(void)
@@ -126,12 +144,14 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
-	struct check absent = check_file(p, false);
+	struct buf hold = {0};
+	struct check absent;
+	bool check = check_absent(fs, p, flags, &hold, &absent);
 	int r;
 
 	c.value = value;
-	r = mutate_one(p, &c, wants_absent(fs, p, flags) ? &absent : NULL,
-		       flags);
+	r = mutate_one(p, &c, check ? &absent : NULL, flags);
+	buf_free(&hold);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
@@ -143,45 +163,59 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
-			 unsigned flags)
+			 struct bytes old_value, unsigned flags)
 {
 	struct change c[2] = {change_of(p, CHANGE_PUT, put_ts(p, -1)),
 			      change_of(old, CHANGE_DELETE, old->ts)};
-	struct check absent = check_file(p, false);
+	struct check checks[2] = {check_same(old, old_value)};
 	struct mutation m = {
 		.row = p->row,
 		.changes = c,
 		.nchanges = 2,
-		.checks = &absent,
-		.nchecks = wants_absent(fs, p, flags),
+		.checks = checks,
+		.nchecks = 1,
 	};
 	uint64_t turn = upkeep_delete_begin(fs, old);
+	struct buf hold = {0};
+	struct cell cell;
 	int r;
 
 	c[0].value = value;
+	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = table_mutate(fstable_table(p->table), &m, 0);
 	upkeep_delete_end(fs, old, turn, r > 0, old->ts);
-	if (r <= 0)
-		return r ? r : exists();
-	upkeep_filled(fs, p);
-	return 0;
+	if (r > 0)
+		upkeep_filled(fs, p);
+	/* Which of the two was it? */
+	else if (r == 0 && m.nchecks > 1 && cellfile_get(old, &cell, &hold) > 0)
+		r = bytes_eq(cell.value, old_value) ? exists() : 0;
+	buf_free(&hold);
+	return r;
 }
 
 /* Behind the version's value if it is there, else as a new one. */
 static int append_version(struct fs *fs, const struct place *p,
 			  struct bytes tail, unsigned flags)
 {
-	bool hidden = moved_hides(fs, p, p->ts);
-	struct change c =
-		change_of(p, hidden ? CHANGE_PUT : CHANGE_APPEND, p->ts);
-	struct check absent = check_file(p, false);
+	struct change c = change_of(p, CHANGE_PUT, p->ts);
+	struct check check = check_file(p, false);
+	struct buf hold = {0};
+	struct bytes value;
+	int r = moved_value(fs, p, &hold, &value);
 
 	c.value = tail;
-	if (!hidden) {
-		c.ts_min = p->ts;
-		c.ts_max = p->ts + 1;
+	if (r > 0) {
+		struct check same = check_same(p, value);
+
+		r = mutate_one(p, &c, &same, flags);
 	}
-	return mutate_one(p, &c, wants_absent(fs, p, flags) ? &absent : NULL,
+	buf_free(&hold);
+	if (r != 0)
+		return r;
+	c.op = CHANGE_APPEND;
+	c.ts_min = p->ts;
+	c.ts_max = p->ts + 1;
+	return mutate_one(p, &c, flags & CELLFILE_ABSENT ? &check : NULL,
 			  flags);
 }
 
@@ -247,33 +281,49 @@ static int delete_newest(const struct place *p, int64_t *gone)
 	return r;
 }
 
-static int delete_file(struct fs *fs, const struct place *p, int64_t *gone)
+static int delete_file(const struct place *p, const struct check *check,
+		       int64_t *gone)
 {
-	struct check present = check_file(p, true);
 	struct change c;
 
 	switch (p->kind) {
 	case NODE_VERSION:
 		*gone = p->ts;
 		c = change_of(p, CHANGE_DELETE, p->ts);
-		return mutate_one(p, &c, &present, 0);
+		return mutate_one(p, &c, check, 0);
 	case NODE_LATEST:
 		return delete_newest(p, gone);
 	default:
 		*gone = FS_ALL;
 		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
-		return mutate_one(p, &c, &present, 0);
+		return mutate_one(p, &c, check, 0);
 	}
+}
+
+static int delete_if(struct fs *fs, const struct place *p,
+		     const struct check *check)
+{
+	uint64_t turn = upkeep_delete_begin(fs, p);
+	int64_t gone = -1;
+	int r = delete_file(p, check, &gone);
+
+	upkeep_delete_end(fs, p, turn, r > 0, gone);
+	return r < 0 ? r : r == 0 ? -ENOENT : 0;
 }
 
 int cellfile_delete(struct fs *fs, const struct place *p)
 {
-	uint64_t turn = upkeep_delete_begin(fs, p);
-	int64_t gone = -1;
-	int r = delete_file(fs, p, &gone);
+	struct check present = check_file(p, true);
 
-	upkeep_delete_end(fs, p, turn, r > 0, gone);
-	return r < 0 ? r : r == 0 ? -ENOENT : 0;
+	return delete_if(fs, p, &present);
+}
+
+int cellfile_delete_same(struct fs *fs, const struct place *p,
+			 struct bytes value)
+{
+	struct check same = check_same(p, value);
+
+	return delete_if(fs, p, &same);
 }
 
 /* -- moves --------------------------------------------------------------- */
@@ -287,12 +337,16 @@ struct move {
 	size_t *at; /* offset of the value of a put */
 	size_t count;
 	struct buf values;
+	struct check *checks; /* under which they are made */
+	size_t nchecks;
+	bool column; /* every version, under its timestamp */
 };
 
 static void move_release(struct move *mv)
 {
 	free(mv->changes);
 	free(mv->at);
+	free(mv->checks);
 	buf_free(&mv->values);
 }
 
@@ -384,7 +438,8 @@ static int move_plan(struct move *mv, const struct place *from,
 	if (same_column(from, to) &&
 	    (column || (to->kind == NODE_VERSION && to->ts == cell->ts)))
 		return 0;
-	if (column && to->kind == NODE_ALIAS)
+	mv->column = column && to->kind == NODE_ALIAS;
+	if (mv->column)
 		r = add_column(mv, from, to);
 	else
 		r = add_value(mv, cell, to);
@@ -395,25 +450,52 @@ static int move_plan(struct move *mv, const struct place *from,
 	return r < 0 ? r : 1;
 }
 
-static int move_apply(struct move *mv, const struct place *from,
-		      const struct place *to, int64_t ts, bool absent)
+/*
+ * That the file is as it was read: its newest version, and each value. Only
+ * what is put meanwhile into a whole column, under a timestamp of its own that
+ * is older than the newest, goes with the column.
+ */
+static int move_checks(struct move *mv, const struct place *from, int64_t ts)
 {
-	struct check checks[2] = {check_of(from, CHECK_NEWEST_TS, ts),
-				  check_file(to, false)};
-	struct mutation m = {
-		.row = from->row,
-		.changes = mv->changes,
-		.nchanges = mv->count,
-		.checks = checks,
-		.nchecks = absent ? 2 : 1,
-	};
+	bool version = from->kind == NODE_VERSION;
 
-	if (from->kind == NODE_VERSION)
-		checks[0] = check_file(from, true);
-	for (size_t i = 0; i < mv->count; i++)
-		if (mv->changes[i].value.len)
-			mv->changes[i].value.data = mv->values.data + mv->at[i];
-	return table_mutate(fstable_table(from->table), &m, 0);
+	/* The last change is the delete. One more may be that @to is absent. */
+	mv->checks = calloc(mv->count + 1, sizeof(*mv->checks));
+	if (!mv->checks)
+		return -ENOMEM;
+	if (!version)
+		mv->checks[mv->nchecks++] = check_of(from, CHECK_NEWEST_TS, ts);
+	for (size_t i = 0; i + 1 < mv->count; i++) {
+		struct change *c = &mv->changes[i];
+		struct check *k = &mv->checks[mv->nchecks++];
+
+		if (c->value.len)
+			c->value.data = mv->values.data + mv->at[i];
+		*k = check_of(from, CHECK_VERSION_EQUAL,
+			      mv->column ? c->ts : ts);
+		k->value = c->value;
+	}
+	return 0;
+}
+
+static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
+		      const struct place *to, int64_t ts, unsigned flags)
+{
+	struct mutation m = {.row = from->row};
+	struct buf hold = {0};
+	int r = move_checks(mv, from, ts);
+
+	if (r < 0)
+		return r;
+	mv->nchecks +=
+		check_absent(fs, to, flags, &hold, &mv->checks[mv->nchecks]);
+	m.changes = mv->changes;
+	m.nchanges = mv->count;
+	m.checks = mv->checks;
+	m.nchecks = mv->nchecks;
+	r = table_mutate(fstable_table(from->table), &m, 0);
+	buf_free(&hold);
+	return r;
 }
 
 int cellfile_move(struct fs *fs, const struct place *from,
@@ -431,8 +513,8 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	if (r <= 0)
 		goto out;
 	turn = upkeep_delete_begin(fs, from);
-	r = move_apply(&mv, from, to, cell.ts,
-		       wants_absent(fs, to, noreplace ? CELLFILE_ABSENT : 0));
+	r = move_apply(fs, &mv, from, to, cell.ts,
+		       noreplace ? CELLFILE_ABSENT : 0);
 	upkeep_delete_end(fs, from, turn, r > 0,
 			  from->kind == NODE_ALIAS ? FS_ALL : cell.ts);
 	if (r > 0)

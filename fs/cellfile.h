@@ -37,10 +37,13 @@ enum {
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
-/* The same; the version @old of the same row is deleted in one act with it. */
+/*
+ * The same; the version @old of the same row, which has @old_value, is deleted
+ * in one act with it. 1; 0 and nothing is done when it has another by now.
+ */
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
-			 unsigned flags);
+			 struct bytes old_value, unsigned flags);
 /*
  * Puts @tail behind what the file has. Of a version that is its own value. Else
  * the newest with @tail behind it is put; as long as the newest is still @ts
@@ -50,6 +53,9 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		    int64_t ts, unsigned flags, int64_t *ts_given);
 /* 0, or -ENOENT when there is nothing to delete. */
 int cellfile_delete(struct fs *fs, const struct place *p);
+/* The same, of a version that must have @value: else -ENOENT. */
+int cellfile_delete_same(struct fs *fs, const struct place *p,
+			 struct bytes value);
 /* 1 and the present value of the file in @hold, with its timestamp; 0. */
 int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold);
 

@@ -113,6 +113,11 @@ static int coordinates(const struct place *p, int64_t ts, struct buf *out)
 	return r < 0 ? r : buf_append(out, &ts, sizeof(ts));
 }
 
+static XXH128_hash_t hash_of(struct bytes value)
+{
+	return XXH3_128bits(value.len ? value.data : (void *)"", value.len);
+}
+
 static int version_new(uint64_t node, const struct place *from,
 		       struct bytes value, struct version **out)
 {
@@ -123,7 +128,7 @@ static int version_new(uint64_t node, const struct place *from,
 	if (!v)
 		return -ENOMEM;
 	v->node = node;
-	v->value = XXH3_128bits(value.len ? value.data : (void *)"", value.len);
+	v->value = hash_of(value);
 	r = place_copy(&v->from, from);
 	if (r == 0)
 		r = coordinates(from, from->ts, &name);
@@ -137,6 +142,19 @@ static int version_new(uint64_t node, const struct place *from,
 	else
 		*out = v;
 	return r;
+}
+
+/* What was written since it was read is no longer what was moved. */
+static void show_changed(struct fs *fs, uint64_t node)
+{
+	struct buf hold = {0};
+	struct bytes value;
+	struct place from;
+
+	if (moved_from(fs, node, &from, &hold, &value) == 0)
+		moved_forget(fs, node);
+	place_release(&from);
+	buf_free(&hold);
 }
 
 int moved_add(struct fs *fs, uint64_t node, const struct place *from,
@@ -161,6 +179,7 @@ int moved_add(struct fs *fs, uint64_t node, const struct place *from,
 	sorted_insert(&mv->names, &v->by_name);
 	mv->count = mv->nodes.count;
 	pthread_mutex_unlock(&mv->lock);
+	show_changed(fs, node);
 	fs_column_changed(fs, from, -1);
 	return 0;
 }
@@ -240,26 +259,38 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	return r < 0 ? r : v != NULL;
 }
 
-int moved_from(struct fs *fs, uint64_t node, struct place *from)
+int moved_from(struct fs *fs, uint64_t node, struct place *from,
+	       struct buf *hold, struct bytes *value)
 {
-	struct buf hold = {0};
 	struct cell cell;
-	XXH128_hash_t value;
-	int r = find(fs, node, from, &value);
+	XXH128_hash_t hash;
+	int r = find(fs, node, from, &hash);
 
 	if (r <= 0)
 		return r;
-	r = cellfile_get(from, &cell, &hold);
+	r = cellfile_get(from, &cell, hold);
 	if (r > 0)
-		r = XXH128_isEqual(value,
-				   XXH3_128bits(cell.value.len ? cell.value.data
-							       : (void *)"",
-						cell.value.len));
-	buf_free(&hold);
-	if (r <= 0)
+		r = XXH128_isEqual(hash, hash_of(cell.value));
+	if (r > 0)
+		*value = cell.value;
+	else
 		place_release(from);
 	/* The table may have gone. */
 	return r == -ENOENT ? 0 : r;
+}
+
+int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
+		struct bytes *value)
+{
+	uint64_t node = node_of(fs, p, p->ts);
+	struct place from;
+	int r;
+
+	if (!node)
+		return 0;
+	r = moved_from(fs, node, &from, hold, value);
+	place_release(&from);
+	return r;
 }
 
 /* The node of the first version behind @at that begins with @row, or 0. */
@@ -281,50 +312,43 @@ void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row)
 {
 	struct moved *mv = moved_of(fs);
 	struct buf prefix = {0}, at = {0};
-	struct place from;
 	uint64_t node;
 
 	if (!mv->count)
 		return;
 	if (row_of(ft, row, &prefix) == 0 &&
 	    buf_set(&at, buf_bytes(&prefix)) == 0)
-		while ((node = next_of_row(mv, buf_bytes(&prefix), &at))) {
-			int r = moved_from(fs, node, &from);
-
-			if (r == 0)
-				moved_forget(fs, node);
-			else if (r > 0)
-				place_release(&from);
-		}
+		while ((node = next_of_row(mv, buf_bytes(&prefix), &at)))
+			show_changed(fs, node);
 	buf_free(&prefix);
 	buf_free(&at);
 }
 
 bool moved_holds(struct fs *fs, uint64_t node, struct bytes content)
 {
+	struct buf hold = {0};
+	struct bytes value;
 	struct place from;
-	XXH128_hash_t value;
-	bool same;
+	bool same = moved_from(fs, node, &from, &hold, &value) > 0 &&
+		    bytes_eq(value, content);
 
-	if (moved_from(fs, node, &from) <= 0)
-		return false;
 	place_release(&from);
-	if (find(fs, node, &from, &value) <= 0)
-		return false;
-	same = XXH128_isEqual(value, XXH3_128bits(content.data, content.len));
-	place_release(&from);
+	buf_free(&hold);
 	return same;
 }
 
 int moved_settle(struct fs *fs, uint64_t node)
 {
+	struct buf hold = {0};
+	struct bytes value;
 	struct place from;
-	int r = moved_from(fs, node, &from);
+	int r = moved_from(fs, node, &from, &hold, &value);
 
-	if (r > 0) {
-		r = cellfile_delete(fs, &from);
-		place_release(&from);
-	}
+	if (r > 0)
+		r = cellfile_delete_same(fs, &from, value);
+	place_release(&from);
+	buf_free(&hold);
+	/* Or it is not as it was any more. */
 	if (r == -ENOENT)
 		r = 0;
 	if (r == 0)

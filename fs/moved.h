@@ -50,9 +50,14 @@ void moved_written(struct fs *fs, const struct place *p);
 void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
- * 1 and *from, to be released; 0; an error.
+ * 1, *from, to be released, and its value, which lies in @hold; 0; an error.
+ * Who then changes it does so on condition that it has that value.
  */
-int moved_from(struct fs *fs, uint64_t node, struct place *from);
+int moved_from(struct fs *fs, uint64_t node, struct place *from,
+	       struct buf *hold, struct bytes *value);
+/* The same, of the version @p when it is hidden. */
+int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
+		struct bytes *value);
 /* Is @content of @node that of a version which is still in the store? */
 bool moved_holds(struct fs *fs, uint64_t node, struct bytes content);
 /* The scratch file goes, or has been put: the version is deleted. */

@@ -171,23 +171,39 @@ static bool same_version(const struct place *a, const struct place *b)
 	       bytes_eq(a->qualifier, b->qualifier) && a->ts == b->ts;
 }
 
+/* One mutation: 1; 0 when there is no old place, or another's version in it. */
+static int put_instead(struct fs *fs, const struct move *mv,
+		       struct bytes content, unsigned flags)
+{
+	struct buf hold = {0};
+	struct bytes value;
+	struct place old;
+	int r = moved_from(fs, mv->from.node, &old, &hold, &value);
+
+	if (r > 0)
+		r = place_same_row(&old, &mv->to) &&
+		    !same_version(&old, &mv->to);
+	if (r > 0)
+		r = cellfile_put_instead(fs, &mv->to, content, &old, value,
+					 flags);
+	if (r > 0)
+		moved_forget(fs, mv->from.node);
+	place_release(&old);
+	buf_free(&hold);
+	return r;
+}
+
 /* Of a version that was moved aside, the old place goes with the put. */
 static int put_scratch(struct fs *fs, const struct move *mv,
 		       struct bytes content)
 {
 	unsigned flags = mv->noreplace ? CELLFILE_ABSENT : 0;
-	struct place old;
 	int64_t ts;
-	int r = moved_from(fs, mv->from.node, &old);
+	int r = put_instead(fs, mv, content, flags);
 
-	if (r < 0)
-		return r;
-	if (r && place_same_row(&old, &mv->to) && !same_version(&old, &mv->to))
-		r = cellfile_put_instead(fs, &mv->to, content, &old, flags);
-	else
-		r = cellfile_put(fs, &mv->to, content, -1, flags, &ts);
-	place_release(&old);
-	return r;
+	if (r == 0)
+		return cellfile_put(fs, &mv->to, content, -1, flags, &ts);
+	return r < 0 ? r : 0;
 }
 
 /* The put, or the change of schema, that a file was made for. */

@@ -183,3 +183,8 @@ listed() {
 	[ "$(ls "$M/T/.snapshot/s/R/f/q")" = 5 ]
 	run ! cat "$M/T/.at/now/R/f/q"
 }
+
+@test "what is put at the same moment as a version is moved is not lost" {
+	a_column
+	python3 "$BATS_TEST_DIRNAME/../mount/moverace.py" "$C" "${ROUNDS:-100}"
+}
