@@ -16,7 +16,7 @@
 #include "store/lsm/work.h"
 
 #define RETRY_NS 1000000000ull
-#define FRESH_MS 3600000
+#define FRESH_NS 3600000000000ull
 
 struct task {
 	struct tree *tree; /* referenced, marked compacting */
@@ -296,9 +296,10 @@ static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
  */
 static bool is_fresh(struct lsm *db, const struct lsm_table *t)
 {
-	int64_t age = os_now_ms(db->os) - t->made_ms;
+	uint64_t now = os_monotonic_ns(db->os);
 
-	return t->made_ms && age < FRESH_MS && schema_is_plain(&t->now->schema);
+	return t->made_ns && now - t->made_ns < FRESH_NS &&
+	       schema_is_plain(&t->now->schema);
 }
 
 /* Marks the tree, for which there is work. Under state. */

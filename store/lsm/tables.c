@@ -144,7 +144,7 @@ int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 	if (!t)
 		goto out;
 	st = NULL;
-	t->made_ms = os_now_ms(db->os);
+	t->made_ns = os_monotonic_ns(db->os);
 	list = malloc((db->ntables + 2) * sizeof(struct lsm_table *));
 	if (!list)
 		goto out;

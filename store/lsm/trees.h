@@ -38,7 +38,7 @@ struct lsm_table {
 	struct table base;
 	struct table_state *now;  /* under state; NULL when dropped */
 	_Atomic uint64_t version; /* of *now, for a cheap look */
-	int64_t made_ms;	  /* 0 = it was there when the store opened */
+	uint64_t made_ns;	  /* 0 = it was there when the store opened */
 };
 
 void tree_ref(struct tree *t);

@@ -1145,6 +1145,50 @@ what_was_written_before_a_table_change_is_there_with_it(void **state)
 	sim_free(os);
 }
 
+/* The versions 1 to 5, of which a family keeps three unless it says more. */
+static void put_five_and_compact(struct temp_store *s, struct os *os)
+{
+	char row[16];
+
+	for (int64_t ts = 1; ts <= 5; ts++)
+		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
+	sim_set_now_ms(os, os_now_ms(os) + 7200000);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(row, sizeof(row), "r%d", i);
+		assert_int_equal(temp_put(s, row, "f", "q", 1, "v"), 1);
+	}
+}
+
+static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
+{
+	struct temp_store s = {
+		.path = "/store",
+		.options = {.inline_background = true,
+			    .write_buffer_bytes = 16 << 10,
+			    .table_file_bytes = 8 << 10,
+			    .wal_segment_bytes = 64 << 10,
+			    .wal_ring_bytes = 16 << 10},
+	};
+	struct os *os = sim_new(1);
+	struct schema schema;
+	struct cell c;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	put_five_and_compact(&s, os);
+	assert_int_equal(table_schema(s.table, &schema), 0);
+	schema.families[0].attrs.versions = 5;
+	assert_int_equal(table_alter(s.table, &schema, false), 0);
+	schema_free(&schema);
+	assert_int_equal(table_get_version(s.table, bytes_str("r"),
+					   bytes_str("f"), bytes_str("q"), 1,
+					   NULL, &c, NULL),
+			 1);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
 static void
 what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
 {
@@ -1440,6 +1484,8 @@ int main(void)
 		BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables),
 		BOTH(a_check_that_does_not_hold_changes_nothing),
 		BOTH(a_check_of_a_version_looks_at_that_version),
+		cmocka_unit_test(
+			a_clock_set_ahead_takes_no_version_of_a_new_table),
 		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
