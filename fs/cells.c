@@ -12,8 +12,7 @@
 /* Text is escaped in pieces, so that room for the worst case stays small. */
 #define PIECE_BYTES 65536u
 
-/* -- escapes ----------------------------------------------------------------
- */
+/* -- escapes -------------------------------------------------------------- */
 
 #define EACH_BYTE(b) (0x0101010101010101ull * (b))
 
@@ -162,8 +161,7 @@ static int decode(struct bytes in, bool name, struct buf *hold,
 	return 0;
 }
 
-/* -- lines ------------------------------------------------------------------
- */
+/* -- lines ---------------------------------------------------------------- */
 
 int cells_format_name(struct bytes key, struct buf *out)
 {

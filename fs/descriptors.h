@@ -1,7 +1,7 @@
 /*
  * The descriptors that a program begins with.
  *
- * Two things of the caller's may do harm. A descriptor that he left open stays
+ * Two things of the caller's may do harm. A descriptor that it left open stays
  * so for as long as a daemon lives, and who reads the other end of a pipe waits
  * that long. And where 0, 1 or 2 is closed, the next file opened, which may be
  * the store's lock or its log, gets that number: what is printed goes there.
@@ -19,8 +19,8 @@ void descriptors_fill(void);
 /* Closes all behind stderr but @keep. */
 void descriptors_close(int keep);
 /*
- * Lets go of the caller's stdin, stdout and stderr: later, when what he waits
- * for is done. A thread with files of its own does so for itself.
+ * Lets go of the caller's stdin, stdout and stderr: later, when what the caller
+ * waits for is done. A thread with files of its own does so for itself.
  */
 void descriptors_silence(void);
 

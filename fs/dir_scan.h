@@ -20,7 +20,7 @@
 
 struct view_scan;
 
-/* How far the caller has come: the last entry that he has taken. */
+/* How far the caller has come: the last entry that it has taken. */
 struct dir_position {
 	bool begun;   /* false: none yet */
 	bool overlay; /* it came from memory */

@@ -4,8 +4,8 @@
  *	T/.range/a..b/.at/1637054560118/R/F/Q
  *	  └ narrows the rows └ and the versions
  *
- *	.range/A..B  .prefix/P  .after/K	keys: rows in a table and
- *beneath .first/N  .last/N			it, qualifiers in a family
+ *	.range/A..B  .prefix/P  .after/K	keys: of rows in a table,
+ *	.first/N  .last/N			of qualifiers in a family
  *	.since/TS  .between/T1..T2		versions, T1 <= ts < T2
  *	.at/WHEN				one value a column: the newest
  *						at or before WHEN
@@ -19,7 +19,7 @@
  *
  * The restriction goes into the one scan that reads the level: keys as its
  * bounds, times as its time range. What a scan cannot do, counting rows, is
- *done behind it by struct view_scan.
+ * done behind it by struct view_scan.
  *
  * .at and @TIME are scans as of a moment (store.h). What the disk does not
  * tell any more is -ENODATA: a whole scan where deletes or expiry have taken

@@ -35,6 +35,7 @@ struct store_ops {
 	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
+	/* Asks guard_family() of each family, if it can be opened no_delete. */
 	int (*table_alter)(struct table *t, const struct alter *a);
 	int (*table_next)(struct store *s, struct bytes after, char *name);
 	/*

@@ -50,7 +50,7 @@ static int read_pid(int fd)
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
 
-	/* One who died has left his number to nobody. */
+	/* The number of a process that has ended is nobody's. */
 	if (pid <= 0 || pid > INT32_MAX ||
 	    (kill((pid_t)pid, 0) && errno == ESRCH))
 		return 0;

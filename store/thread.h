@@ -28,7 +28,8 @@ static inline unsigned thread_number(void)
  */
 int thread_start(pthread_t *out, void *(*run)(void *), void *arg);
 
-/* How much nicer a thread becomes that gives way: a tenth of the time is its.
+/*
+ * How much nicer a thread becomes that gives way: a tenth of the time is its.
  */
 #define THREAD_GIVES_WAY 10
 

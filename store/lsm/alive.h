@@ -1,35 +1,35 @@
 /*
  * Alive: what is left of columns and rows of which much is hidden.
  *
- * What is deleted, replaced or pushed out lies where it lay until a merge takes
- * it away, and to say of a version whether it is visible takes what happened
- * above it in its column (visibility.h). A reader who had to walk over much for
- * that leaves what he found here, for those who come after him:
+ * What is deleted, replaced or pushed out stays in its file until a merge drops
+ * it, and whether a version is visible depends on what was written above it in
+ * its column (visibility.h). A reader that had to walk over many entries to
+ * find that out keeps the result here for later readers:
  *
- *	a column	the timestamps that are alive, as a set
+ *	a column	the set of timestamps that are alive
  *	a row		runs of columns, from one up to another, of which none
  *			has anything to show
  *
  *	row r   │ a · b · c · d · e · f PUT │ g · h · i PUT │ j ·
  *	runs	  └──────────────┘	      └──┘	      └──┘
  *
- * Each is as of a sequence. Writers keep it true (alive_change()): a put, or a
- * marker, is done to the set as visibility.h says, and a put cuts a run in two.
- * What a reader of an earlier sequence must see instead is in the last few
- * changes, which are undone for him; one from before those is told nothing, and
- * walks. A run stays true for all who read later: what is hidden does not come
- * back by itself.
+ * Each is as of a sequence. Writers keep it true (alive_change()): a put or a
+ * marker changes the set as visibility.h says, and a put cuts a run in two. The
+ * last few changes are kept. For a reader of an earlier sequence those behind
+ * it are undone; a reader from before all of them is told nothing, and walks. A
+ * run holds for every later reader: what is hidden does not come back by
+ * itself.
  *
- * That holds where markers hide what was written before them
- * (new_version_behavior), for a set; where nobody looks behind markers
- * (keep_deleted no); for puts without a ttl of their own, of which one alone
- * leaves a column without a set; and until the schema changes.
+ * A set is kept only where markers hide what was written before them
+ * (new_version_behavior). Sets and runs are kept where no reader looks behind
+ * markers (keep_deleted no), and until the schema changes. A single put with a
+ * ttl of its own leaves its column without a set.
  *
- * Memory is bounded, and the row that was used longest ago goes first. All is
- * under one lock, for which nobody asks before he has walked over some entries
- * in vain. It is lost when the store is closed.
+ * Memory is bounded; the row that was used longest ago goes first. All of it is
+ * under one lock, which a reader takes only after it has walked over some
+ * entries in vain. Nothing here outlives the store's being open.
  *
- * Writers and who begins to watch a row do not wait for each other:
+ * A writer and a reader that begins to watch a row do not wait for each other:
  *
  *	writer				watcher
  *	committing = true		filter[row]++
@@ -69,7 +69,7 @@ struct alive {
 	struct alive_row *slots[ALIVE_SLOTS];
 	struct alive_row *newest, *oldest; /* by use */
 	size_t bytes;
-	uint64_t tokens; /* of those who learn */
+	uint64_t tokens; /* given to readers that learn */
 };
 
 /* @seq lasts as long. @patience 0 = PATIENCE. 0 or an error. */
@@ -122,26 +122,26 @@ int alive_versions(struct alive *a, const struct alive_place *p,
 int alive_hidden(struct alive *a, const struct alive_place *p,
 		 struct bytes qualifier, uint64_t seq, struct buf *to);
 /*
- * One who walked over @walked entries found as of @seq that columns from
- * @from on, before @to (NULL: all), show nothing.
+ * A reader that walked over @walked entries found as of @seq that the columns
+ * from @from on, before @to (NULL: all), show nothing.
  */
 void alive_found_hidden(struct alive *a, const struct alive_place *p,
 			struct bytes from, const struct bytes *to, uint64_t seq,
 			uint64_t walked);
 
-/* -- for those who learn --------------------------------------------------- */
+/* -- for readers that learn ------------------------------------------------ */
 
 /*
  * A read has walked over @walked entries of the column in vain. Has that become
- * worth a walk over all of it? Then the caller makes it: *token is his, *seq
- * as of which he is to see, and how many entries he may walk at most.
+ * worth a walk over all of it? Then the caller walks as of *seq, over at most
+ * *max entries, and hands *token to alive_learnt().
  */
 bool alive_learn(struct alive *a, const struct alive_place *p,
 		 struct bytes qualifier, uint64_t walked, uint64_t *token,
 		 uint64_t *seq, uint64_t *max);
 /*
- * What he found after @walked entries: @n that descend, of a family that keeps
- * @versions; or he could not, unless @known.
+ * What the walk found after @walked entries: @n timestamps that descend, of a
+ * family that keeps @versions. Unless @known, it could not be finished.
  */
 void alive_learnt(struct alive *a, const struct alive_place *p,
 		  struct bytes qualifier, uint64_t token, uint32_t versions,

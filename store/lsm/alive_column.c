@@ -9,7 +9,7 @@
 /* Changes of a set that can be undone, times the patience. */
 #define UNDO_TIMES 2
 #define PAST_MAX 64
-/* Changes while somebody learns; with more he learns in vain. */
+/* Changes while a reader learns; with more it learns in vain. */
 #define LOG_MAX 65536u
 /* One who learns walks over so many times what was walked in vain. */
 #define LEARN_RATIO 4

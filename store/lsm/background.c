@@ -5,8 +5,8 @@
  * functions run in the callers.
  *
  * The first two give way to the callers: a reader beside a writer then has its
- * processor mostly to itself, and a writer who is ahead of them waits, so that
- * they have his.
+ * processor mostly to itself, and a writer that is ahead of them waits, and so
+ * gives up its own.
  *
  * When nothing was written for REST_MS the compacting thread goes on with what
  * is for readers only. A writer who comes back does not stop it: what it merges

@@ -90,7 +90,8 @@ void block_move(struct block *to, const struct block *from)
 			to->column[i].at = (uint32_t)(from->column[i].at + by);
 }
 
-/* What pointed into the memory of @from points into that of @to, if anywhere.
+/*
+ * What pointed into the memory of @from points into that of @to, if anywhere.
  */
 static void *moved(struct block *to, const struct block *from, const void *at)
 {

@@ -25,7 +25,7 @@
  *
  * A row is prefix + suffix. FLAG_CONTINUES: the first row began in the block
  * before. The heads of the suffixes (first 8 bytes as one big-endian number)
- *are computed at load; they decide nearly every comparison of rows.
+ * are computed at load; they decide nearly every comparison of rows.
  *
  * block_decode() proves once all that the readers below then trust: sections
  * inside the block, offsets ascending, entries strictly ascending.

@@ -3,7 +3,7 @@
  *
  * Each open table has an array of slots, one a block, so that a hit is a load
  * and needs no hash and no lock. What is found must not be freed under the
- * reader, so he pins it: one counter a block, CACHE_STRIPES times over, and
+ * reader, which pins it: one counter a block, CACHE_STRIPES times over, and
  * each thread counts in its own stripe; two threads on one hot block write
  * different lines.
  *

@@ -316,7 +316,8 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 	return count ? (int)count : r;
 }
 
-/* Rows of the mutations ahead of the one that is inserted come near in steps.
+/*
+ * Rows of the mutations ahead of the one that is inserted come near in steps.
  */
 struct approach {
 	uint64_t tokens[16];

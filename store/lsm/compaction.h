@@ -30,7 +30,7 @@
  *
  * A level is also due when a file in it mostly deletes what lies deeper: a scan
  * would walk both until the next compaction that comes for another reason.
- *Where scans have walked over many markers, one entry in sixteen is enough.
+ * Where scans have walked over many markers, one entry in sixteen is enough.
  *
  * A file that overlaps nothing in the next level only moves, unless rewriting
  * makes it smaller: markers that nothing lies under go, and so do blocks that

@@ -22,8 +22,7 @@
 #include "store/lsm/work.h"
 #include "store/lsm/write.h"
 
-/* -- the vtable --------------------------------------------------------------
- */
+/* -- the vtable ----------------------------------------------------------- */
 
 static int lsm_space(struct store *s, struct store_space *out)
 {
@@ -120,8 +119,7 @@ static const struct store_ops lsm_ops = {
 	.now_ms = lsm_now_ms,
 };
 
-/* -- opening ----------------------------------------------------------------
- */
+/* -- opening -------------------------------------------------------------- */
 
 static int init_locks(struct lsm *db)
 {

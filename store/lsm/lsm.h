@@ -1,7 +1,7 @@
 /*
  * The engine's own state, and whether it may still write: what reading,
- *writing, flushing and compacting share. What tables are made of is in trees.h,
- *what readers see of one in view.h.
+ * writing, flushing and compacting share. What tables are made of is in
+ * trees.h, what readers see of one in view.h.
  *
  * A generation is a memtable with the log segments that hold its records: the
  * active one is written, frozen ones wait for their flush. All trees switch
@@ -36,7 +36,8 @@
 /* Files of level 0, of which the oldest are to be merged: see is_read(). */
 #define LEVEL0_FILES 6
 #define LEVEL0_FILES_UNREAD 40
-/* They go down where so many times as much lies, else are merged as they lie.
+/*
+ * They go down where so many times as much lies, else are merged as they lie.
  */
 #define LEVEL0_RATIO 3
 #define LEVEL0_RATIO_UNREAD 10
@@ -88,7 +89,8 @@ struct lsm {
 	struct block_cache *cache;
 	struct wal *wal;
 	struct compaction_limits limits; /* of a tree that is read */
-	/* Counts changes of memtables, levels and schemas; put up under state.
+	/*
+	 * Counts changes of memtables, levels and schemas; put up under state.
 	 */
 	_Atomic uint64_t generation;
 	bool own_slots; /* threads have such: there is a thread_heavy() */
@@ -106,7 +108,7 @@ struct lsm {
 	struct memtable *active;
 	size_t active_max; /* bytes at which make_room() looks closer */
 
-	/* Published: readers see up to here. All that they share with him. */
+	/* Published: readers see up to here. All they share with a writer. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
 
 	struct alive alive;

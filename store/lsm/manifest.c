@@ -116,7 +116,8 @@ static int load(struct manifest *m, struct manifest_image *image)
 
 /* -- a new manifest ----------------------------------------------------- */
 
-/* Writes all of file @name and syncs it. It stays open where @out is not NULL
+/*
+ * Writes all of file @name and syncs it. It stays open where @out is not NULL
  */
 static int write_file(struct os_dir *dir, const char *name, struct bytes s,
 		      uint64_t reserve, struct os_file **out)

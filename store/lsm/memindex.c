@@ -74,7 +74,7 @@ static unsigned node_rank(const struct memindex *ix,
 		same += node->heads[s] == h;
 	}
 	end = less + same;
-	/* Whoever appends meets equal heads: no fence is behind him yet. */
+	/* An append meets equal heads: no fence is behind it yet. */
 	if (same > 1 && order_len(order) == end) {
 		const void *last = node->items[order_slot(order, end - 1)];
 

@@ -11,12 +11,12 @@
  *
  * A full node is replaced by two new ones and not changed again (or, when the
  * new entry sorts last, kept full, with a new node beside it). The parent gets
- *the right one in a new slot first; then the pointer of the old slot turns to
- *the left one. A reader that read `order` before the first step and the pointer
- * after the second finds `order` changed and looks again. Where the parent is
- * full too, it is replaced likewise, up to the root. Nodes that were replaced
- * stay in the arena as they were, so readers need no lock and never wait: they
- * find all that was inserted before they began.
+ * the right one in a new slot first; then the pointer of the old slot turns to
+ * the left one. A reader that read `order` before the first step and the
+ * pointer after the second finds `order` changed and looks again. Where the
+ * parent is full too, it is replaced likewise, up to the root. Nodes that were
+ * replaced stay in the arena as they were, so readers need no lock and never
+ * wait: they find all that was inserted before they began.
  *
  * Each entry has its 8-byte head beside it, taken behind the bytes that both
  * fences of the node share, and few searches look at the things themselves.

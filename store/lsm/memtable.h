@@ -6,11 +6,10 @@
  * recycled, never returned piecewise.
  *
  * Threads: one writer at a time (the store's commit lock); any number of
- * readers without locks of their own beside it. The first who asks for the
- * order of rows since some were added puts these in order, which takes about
- * as long as to insert them; he and others who ask meanwhile wait, the writer
- * never. An entry never changes and
- * never moves once inserted.
+ * readers without locks of their own beside it. The first reader that asks for
+ * the order of rows since some were added puts these in order, which takes
+ * about as long as to insert them; all that ask meanwhile wait, the writer
+ * never. An entry never changes and never moves once inserted.
  */
 #ifndef CELLFS_STORE_LSM_MEMTABLE_H
 #define CELLFS_STORE_LSM_MEMTABLE_H

@@ -214,7 +214,8 @@ static int leave_row(struct merge *m)
 /* The one source that is active goes on alone where no other can come first. */
 static inline int leave_row_alone(struct merge *m)
 {
-	/* Exhausted rows leave no current source; one is active all the same.
+	/*
+	 * Exhausted rows leave no current source; one is active all the same.
 	 */
 	struct merge_source *s = active(m, 0);
 	int r = step_source(m, s);

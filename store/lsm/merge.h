@@ -30,7 +30,7 @@
 #include "store/lsm/cursor.h"
 
 struct merge_source {
-	struct cursor *cursor; /* owned by the caller, closed by him */
+	struct cursor *cursor; /* owned and closed by the caller */
 	/* private */
 	uint64_t head[2]; /* first 16 bytes of its row, big-endian */
 	bool at_row;	  /* stands on a row */

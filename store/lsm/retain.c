@@ -334,7 +334,8 @@ static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
 static int end_versions(struct retain *r)
 {
 	r->column_done = true;
-	/* Expired ones, and loans that count, do not show how many they were.
+	/*
+	 * Expired ones, and loans that count, do not show how many they were.
 	 */
 	if (r->puts && (r->loan || r->counted <= r->versions))
 		lose(r, 0, r->newest);

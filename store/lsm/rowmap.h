@@ -25,7 +25,7 @@ uint64_t rowmap_hash(uint32_t tree, struct bytes row);
 struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
 			   struct bytes row, uint64_t hash);
 /*
- * For who has other work before he asks for a row: starts to load its slot;
+ * For a caller with other work before it asks for a row: loads its slot;
  * when that has come, the row; and then, for the writer, its outermost cells.
  */
 void rowmap_ahead(const struct rowmap *m, uint64_t hash);

@@ -19,8 +19,7 @@
 
 #include "store/lsm/read.h"
 
-/* -- rows -------------------------------------------------------------------
- */
+/* -- rows ----------------------------------------------------------------- */
 
 static bool in_bounds(const struct lsm_scan *sc, struct bytes row)
 {
@@ -188,8 +187,7 @@ int scan_next_row(struct lsm_scan *sc)
 	return 1;
 }
 
-/* -- cells ------------------------------------------------------------------
- */
+/* -- cells ---------------------------------------------------------------- */
 
 void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 	       struct cell *out)

@@ -60,7 +60,8 @@ struct brief {
 	bool beyond; /* it failed since readers must go on from here */
 	bool in_row, in_column;
 	bool unsure; /* the last strip's filter has not been asked */
-	/* One file may have the row, and will: its filter is not asked first.
+	/*
+	 * One file may have the row, and will: its filter is not asked first.
 	 */
 	bool expected;
 	uint32_t shown; /* versions of a column */

@@ -12,8 +12,7 @@
 #include "store/lsm/pins.h"
 #include "store/lsm/read.h"
 
-/* -- memory ----------------------------------------------------------------
- */
+/* -- memory --------------------------------------------------------------- */
 
 /* Buffers that have grown beyond it are not kept for the next scan. */
 #define SPARE_BUFFER_MAX 4096
@@ -89,8 +88,7 @@ void scan_free_spares(struct lsm *db)
 	}
 }
 
-/* -- opening ----------------------------------------------------------------
- */
+/* -- opening -------------------------------------------------------------- */
 
 static int compare_bytes(const void *a, const void *b)
 {

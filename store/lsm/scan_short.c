@@ -375,7 +375,8 @@ bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	if ((!br->one_row && spec->row_stop.len &&
 	     buf_set(&sc->row_stop, spec->row_stop) < 0) ||
 	    !add_files(sc, sc->view->levels[f], spec) || begin(sc, spec) < 0) {
-		/* What fails here fails again, and is told, where it is read.
+		/*
+		 * What fails here fails again, and is told, where it is read.
 		 */
 		drop_strips(sc);
 		return false;

@@ -17,8 +17,8 @@
  * given back.
  *
  * Pieces do not become free by the chunk: a few that stay would keep all of
- * the memory that others have left. So who can move his pieces says so with
- * slab_own(), and empties by slab_sparse() the chunks that hold least.
+ * the memory that others have left. So a caller that can move its pieces names
+ * them to slab_own(), and empties by slab_sparse() the chunks that hold least.
  *
  * Threads: any may call; one lock, taken where a block is read from disk or
  * leaves the cache.

@@ -189,7 +189,8 @@ static int deflate_raw(struct sst_writer *w)
 	return 1;
 }
 
-/* Puts out what is stored, which may lie at the chunk's end, and its trailer.
+/*
+ * Puts out what is stored, which may lie at the chunk's end, and its trailer.
  */
 static int output_stored(struct sst_writer *w, struct bytes stored,
 			 uint8_t codec, size_t raw_len, struct sst_place *place)

@@ -43,11 +43,11 @@
 #include "store/schema.h"
 
 /*
- * What others have found of the row in which a reader stands, as of what he
- * reads (alive.h): who has walked over much in vain asks, and tells.
+ * What others have found of the row in which a reader stands, as of what it
+ * reads (alive.h). A reader that has walked over much in vain asks, and tells.
  */
 struct visible_guide {
-	unsigned patience; /* entries that he has walked before he asks */
+	unsigned patience; /* entries that are walked before it is asked */
 	/*
 	 * Timestamps of the column that are alive, at @ts and below, newest
 	 * first: how many of up to @n, -1 = not known. *above: of those above
@@ -216,7 +216,8 @@ struct retain_spec {
 
 /* What was dropped that a reader as of a past moment would need (history.h). */
 struct retain_loss {
-	/* In the last row: nothing can be told as of [from, to), if from < to.
+	/*
+	 * In the last row: nothing can be told as of [from, to), if from < to.
 	 */
 	int64_t from, to;
 	/* In all rows so far, as in struct history. */

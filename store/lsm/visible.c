@@ -9,7 +9,7 @@
 
 /* Entries of a finished column that are stepped over before it is sought. */
 #define STEPS_MAX 4
-/* Timestamps that are asked for at a time, if he who asks has the patience. */
+/* Timestamps that are asked for at a time, if the caller has the patience. */
 #define NEAR_MAX 64u
 /* So many times the patience, walked in vain in one column, is worth a note. */
 #define DEEP_TIMES 8
@@ -46,7 +46,7 @@ struct visible {
 	const struct bytes *last; /* column that is asked for; NULL: all */
 	bool last_inclusive;
 	bool guides; /* there is somebody to ask */
-	/* Entries that are walked in vain before he is. */
+	/* Entries that are walked in vain before the guide is asked. */
 	uint64_t patience;
 	struct buf qualifier;
 	uint32_t steps;	  /* taken in a finished column */
@@ -303,12 +303,12 @@ static int pass_newer(struct visible *v)
 /* -- guided ---------------------------------------------------------------- */
 
 /*
- * One who has walked over many entries of a column in vain asks whether
- * somebody knows what is alive in it, and then goes from one such version to
- * the next: no more need be known of what happened above them. If the answer
- * ends before the column does, because writers are faster, he starts the row
- * again and walks. One who finds nothing shown in column after column asks for
- * the runs of such, and tells of those that he has found.
+ * A reader that has walked over many entries of a column in vain asks the
+ * guide which versions of it are alive, and then goes from one of these to the
+ * next: no more need be known of what happened above them. If the answer ends
+ * before the column does, because writers are faster, the reader starts the
+ * row again and walks. A reader that finds column after column with nothing to
+ * show asks for the runs of such columns, and tells of those that it has found.
  */
 static int ask_versions(struct visible *v, int64_t ts)
 {
@@ -340,7 +340,8 @@ static int ask_versions(struct visible *v, int64_t ts)
 	return 1;
 }
 
-/* The reader was led down to @ts and must walk from there: as visible_next().
+/*
+ * The reader was led down to @ts and must walk from there: as visible_next().
  */
 static int walk_from(struct visible *v, int64_t ts)
 {

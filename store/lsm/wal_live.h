@@ -24,8 +24,8 @@
  * order them for us: a page could be written back over newer blocks, or be
  * thrown away with what only it has. Hence the rule:
  *   - The leader writes directly only when all that was drained is synced, so
- *     that no page of the blocks he writes is dirty.
- *   - While he does (direct.busy) nobody writes to the segment otherwise. Who
+ *     that no page of the blocks it writes is dirty.
+ *   - While it does (direct.busy) nobody writes to the segment otherwise. Who
  *     has to, waits in wal_await_cache(); a leader who finds somebody there
  *     takes the way of fdatasync, so that nobody waits for more than one write.
  *   - The block of the segment's head and mark has no records: only the page
@@ -78,7 +78,7 @@ struct wal_direct {
 	struct os_file *file; /* the active segment once more, or NULL */
 	bool busy;	      /* the leader writes to it; under lock */
 	unsigned awaited;     /* inside wal_await_cache(); under lock */
-	/* The leader's; what he wrote last is kept to begin the next. */
+	/* The leader's; what it wrote last is kept to begin the next. */
 	uint8_t *image;
 	uint64_t tail;	  /* the image has the last block of what ends here */
 	uint64_t written; /* up to this offset blocks are more than allocated */
@@ -143,7 +143,8 @@ int wal_refused(struct wal *w);
 int wal_await_cache(struct wal *w);
 /* Copies what only the ring has to the segment. Under lock. */
 int wal_drain(struct wal *w);
-/* The page cache has all up to @pos: lets the disk begin with it. Under lock.
+/*
+ * The page cache has all up to @pos: lets the disk begin with it. Under lock.
  */
 void wal_drained_to(struct wal *w, uint64_t pos);
 /* Notes in the segment's first block up to where it is durable. Under lock. */

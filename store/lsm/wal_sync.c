@@ -76,7 +76,7 @@ static int make_durable(struct wal *w, uint64_t target)
 
 /*
  * Syncs for all who wait: takes along what has gathered up to now. Enters and
- * leaves under lock; the caller wakes the others when he has given it back.
+ * leaves under lock; the caller wakes the others when it has given it back.
  * One who is not @of_crowd does not come again for long.
  */
 static int lead(struct wal *w, bool of_crowd)

@@ -61,8 +61,9 @@
  *		  i64 ts_max, str value
  *	given	  for each change: i64 ts_given, i64 result_int
  *	batch	  cells, u8 0, i32 state (1 more, 0 end, or an error), str why
- *	cell	  u8 flags, u8 kind, i64 ts, u64 seq, [u64 ttl], u32 value
- *length, [str row], [str family], [str qualifier], [value]
+ *	cell	  u8 flags, u8 kind, i64 ts, u64 seq, [u64 ttl],
+ *		  u32 value length, [str row], [str family],
+ *		  [str qualifier], [value]
  *
  * A name that a cell's flags leave out is the one before's. A table or
  * snapshot 0 is none. Schemas are as schema_encode() writes them, filters are

@@ -174,8 +174,7 @@ static int search(const struct search *s, struct os *os)
 	return r;
 }
 
-/* -- workloads --------------------------------------------------------------
- */
+/* -- workloads ------------------------------------------------------------ */
 
 static void print_plan(const struct plan *p)
 {
@@ -255,8 +254,7 @@ static int workloads(const struct options *o)
 	return r;
 }
 
-/* -- leaving out syncs -------------------------------------------------------
- */
+/* -- leaving out syncs ---------------------------------------------------- */
 
 #define SITES_MAX 64
 #define TRIES_MAX 12
@@ -368,8 +366,7 @@ static int leave_out_all(const struct options *o)
 	return missed ? 1 : 0;
 }
 
-/* -- failing calls ----------------------------------------------------------
- */
+/* -- failing calls -------------------------------------------------------- */
 
 #define FAULTS_A_WORKLOAD 600
 
@@ -403,8 +400,7 @@ static int fault_all(const struct options *o)
 	return r || f.failed_runs == 0;
 }
 
-/* -- options -----------------------------------------------------------------
- */
+/* -- options -------------------------------------------------------------- */
 
 static void usage(void)
 {

@@ -180,8 +180,7 @@ void plan_replay(const struct plan *p, size_t state, struct world *w)
 		die("the reference does not open its tables");
 }
 
-/* -- running ----------------------------------------------------------------
- */
+/* -- running -------------------------------------------------------------- */
 
 /* Is all up to the step on disk when it has returned? */
 static bool promises(const struct step *s, int result)

@@ -45,7 +45,8 @@ struct plan {
 	struct plan_state *states;
 	/* By step: the last state before it and the last it leads to. */
 	size_t *before, *after;
-	/* By kind of mark, of the last run: one more than the step, 0 = none.
+	/*
+	 * By kind of mark, of the last run: one more than the step, 0 = none.
 	 */
 	size_t marked[3];
 	/* Mutations are promised without a sync: a planted fault. */

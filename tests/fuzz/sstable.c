@@ -18,8 +18,7 @@ static void expect(bool ok)
 		abort();
 }
 
-/* -- a disk that holds one file ---------------------------------------------
- */
+/* -- a disk that holds one file ------------------------------------------- */
 
 static const uint8_t *content;
 static size_t content_len;
@@ -64,8 +63,7 @@ static const struct os_ops one_ops = {
 	.size = one_size,
 };
 
-/* -- reading ----------------------------------------------------------------
- */
+/* -- reading -------------------------------------------------------------- */
 
 static int forwards(struct cursor *c, struct buf *middle, uint64_t *rows)
 {

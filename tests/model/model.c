@@ -296,8 +296,7 @@ static void report(struct run *run, const struct options *o, uint64_t seed,
 	buf_free(&text);
 }
 
-/* -- many runs --------------------------------------------------------------
- */
+/* -- many runs ------------------------------------------------------------ */
 
 /* The seed that differed in *bad; 1 if one did. */
 static int runs(const struct options *o, bool quiet, uint64_t *bad)

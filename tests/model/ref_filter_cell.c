@@ -308,9 +308,9 @@ static struct answer ask_all(struct ref_filter *rf, const struct filter *f,
 }
 
 /*
- * One must take it; the nearest place counts of those that were asked. Who
- * has jumped is not asked before he is there, but for who seeks: he is asked at
- * each cell, and the list goes on cell by cell unless all seek.
+ * One must take it; the nearest place counts of those that were asked. A filter
+ * that has jumped is not asked before its place is reached. One that seeks is
+ * asked at each cell, and the list goes on cell by cell unless all seek.
  */
 static struct answer ask_any(struct ref_filter *rf, const struct filter *f,
 			     size_t at)

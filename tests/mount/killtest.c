@@ -115,8 +115,7 @@ static void sleep_us(unsigned us)
 		;
 }
 
-/* -- what operation @i of writer @w does ------------------------------------
- */
+/* -- what operation @i of writer @w does ---------------------------------- */
 
 static uint64_t value_id(unsigned w, uint32_t i)
 {
@@ -168,8 +167,7 @@ static void op_path(unsigned w, uint32_t i, char *path, size_t size)
 	}
 }
 
-/* -- a writer ----------------------------------------------------------------
- */
+/* -- a writer ------------------------------------------------------------- */
 
 /* 0 when every call up to close(2) has succeeded. */
 static int put_file(const char *path, int flags, const uint8_t *data,
@@ -268,8 +266,7 @@ static void write_on(unsigned w)
 	}
 }
 
-/* -- reading back ------------------------------------------------------------
- */
+/* -- reading back --------------------------------------------------------- */
 
 /* The length, or -1 with errno; into got[]. */
 static ssize_t read_file(const char *path)
@@ -455,8 +452,7 @@ static void check_writer(unsigned w)
 	free(seen);
 }
 
-/* -- the daemon --------------------------------------------------------------
- */
+/* -- the daemon ----------------------------------------------------------- */
 
 static pid_t run(const char *const *argv)
 {
@@ -534,8 +530,7 @@ static void make_table(void)
 		fail("%s: %s", path, strerror(errno));
 }
 
-/* -- a cycle -----------------------------------------------------------------
- */
+/* -- a cycle -------------------------------------------------------------- */
 
 static uint32_t acked_since(unsigned w, uint32_t from)
 {

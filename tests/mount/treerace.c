@@ -11,11 +11,11 @@
  *	stat of each, a put by each name	never ENOENT
  *	a listing of TABLE, r and r/f		always names it
  *	a directory that mkdir made		is there until its maker's
- *rmdir, which succeeds rename over a file			readers never
- *see ENOENT
+ *						rmdir, which succeeds
+ *	rename over a file			readers never see ENOENT
  *
  * In the end the three are removed with rmdir. Prints what failed and how
- *often; the exit code is 1 if anything did.
+ * often; the exit code is 1 if anything did.
  */
 #include <dirent.h>
 #include <errno.h>

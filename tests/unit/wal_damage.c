@@ -199,7 +199,8 @@ static void every_cut_of_a_segment_is_detected(void **state)
 	set_up(&x, false);
 	cut_all(&x, segments[0]);
 	cut_all(&x, segments[1]);
-	/* Cut exactly where its mark says, it is a log that was closed there.
+	/*
+	 * Cut exactly where its mark says, it is a log that was closed there.
 	 */
 	assert_int_equal(x.harmless, 0);
 	assert_int_equal(x.dropped, 1);

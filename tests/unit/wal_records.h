@@ -1,4 +1,5 @@
-/* Records that prove themselves: number, length, bytes that follow from both.
+/*
+ * Records that prove themselves: number, length, bytes that follow from both.
  */
 #ifndef CELLFS_TESTS_UNIT_WAL_RECORDS_H
 #define CELLFS_TESTS_UNIT_WAL_RECORDS_H

@@ -108,7 +108,8 @@ static int append_synced(struct job *j, int fd, const void *record)
 	return 0;
 }
 
-/* What the disk allows whoever syncs each record: no engine has a part in it.
+/*
+ * What the disk allows whoever syncs each record: no engine has a part in it.
  */
 int run_fdatasync(struct job *j)
 {

@@ -359,8 +359,7 @@ int run_seek_erased(struct job *j)
 	return r;
 }
 
-/* -- writes to what is there ------------------------------------------------
- */
+/* -- writes to what is there ---------------------------------------------- */
 
 static int put_again(struct worker *w, uint64_t number)
 {
