@@ -384,19 +384,9 @@ static int move_add(struct move *mv, struct change c)
 static int add_column(struct move *mv, const struct place *from,
 		      const struct place *to)
 {
-	struct column_name column = {.family = from->family,
-				     .qualifier = from->qualifier};
-	struct scan_spec spec = {
-		.granularity = SCAN_CELLS,
-		.row_start = from->row,
-		.row_stop = from->row,
-		.row_stop_inclusive = true,
-		.columns = &column,
-		.ncolumns = 1,
-	};
 	struct scan *sc = NULL;
 	struct cell cell;
-	int r = scan_open(fstable_table(from->table), &spec, &sc);
+	int r = upkeep_scan(from, false, &sc);
 
 	if (r < 0)
 		return r;

@@ -8,6 +8,7 @@
 
 #include "fs/cellfile.h"
 #include "fs/sorted.h"
+#include "fs/upkeep.h"
 #include "fs/writes.h"
 
 struct version {
@@ -358,17 +359,6 @@ int moved_settle(struct fs *fs, uint64_t node)
 
 int moved_settle_column(struct fs *fs, const struct place *column)
 {
-	struct column_name name = {.family = column->family,
-				   .qualifier = column->qualifier};
-	struct scan_spec spec = {
-		.granularity = SCAN_CELLS,
-		.keys_only = true,
-		.row_start = column->row,
-		.row_stop = column->row,
-		.row_stop_inclusive = true,
-		.columns = &name,
-		.ncolumns = 1,
-	};
 	struct buf nodes = {0};
 	struct scan *sc;
 	struct cell cell;
@@ -376,7 +366,7 @@ int moved_settle_column(struct fs *fs, const struct place *column)
 
 	if (!moved_of(fs)->count)
 		return 0;
-	r = scan_open(fstable_table(column->table), &spec, &sc);
+	r = upkeep_scan(column, true, &sc);
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {

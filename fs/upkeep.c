@@ -360,25 +360,31 @@ static int keep_directories(struct fs *fs, const struct upkeep_column *at,
 	return r == -ESTALE ? r : 0;
 }
 
-/* Has the column of the version, or of latest, one more that is seen? */
-static bool has_another(const struct place *p)
+int upkeep_scan(const struct place *p, bool keys_only, struct scan **out)
 {
 	struct column_name column = {.family = p->family,
 				     .qualifier = p->qualifier};
 	struct scan_spec spec = {
 		.granularity = SCAN_CELLS,
-		.keys_only = true,
+		.keys_only = keys_only,
 		.row_start = p->row,
 		.row_stop = p->row,
 		.row_stop_inclusive = true,
 		.columns = &column,
 		.ncolumns = 1,
 	};
+
+	return scan_open(fstable_table(p->table), &spec, out);
+}
+
+/* Has the column of the version, or of latest, one more that is seen? */
+static bool has_another(const struct place *p)
+{
 	struct scan *sc = NULL;
 	struct cell cell;
 	int others = p->kind == NODE_LATEST ? -1 : 0;
 
-	if (scan_open(fstable_table(p->table), &spec, &sc) < 0)
+	if (upkeep_scan(p, true, &sc) < 0)
 		return false;
 	while (others < 1 && scan_next(sc, &cell) > 0)
 		others += p->kind == NODE_LATEST || cell.ts != p->ts;

@@ -34,6 +34,8 @@ struct upkeep_column {
 	struct bytes row, family, qualifier;
 };
 struct upkeep_column upkeep_column(struct fs *fs, const struct place *p);
+/* What is seen of the column that @p is in, newest first: as scan_open(). */
+int upkeep_scan(const struct place *p, bool keys_only, struct scan **out);
 /*
  * Behind a put: of the versions that the kernel knows of the column, whose node
  * is @column, it is told of those that are not seen any more. What is pushed
