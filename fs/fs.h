@@ -19,6 +19,7 @@
 #include "fs/changes.h"
 #include "fs/dir_times.h"
 #include "fs/errors.h"
+#include "fs/gone.h"
 #include "fs/handle.h"
 #include "fs/invalidate.h"
 #include "fs/latency.h"
@@ -63,6 +64,7 @@ struct fs {
 	struct handles *handles;
 	struct overlay *overlay;
 	struct changes changes;
+	struct gone gone;
 	struct dir_times dir_times;
 	struct invalidator *invalidator;
 	struct errors *errors;

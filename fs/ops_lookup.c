@@ -147,7 +147,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 /*
  * Of what went as the kernel was on its way. By a name that it asks for each
  * time it sees a file without a link, as of one that was unlinked on a disk:
- * open(2) goes on, and makes the file anew. By others it looks again.
+ * open(2) goes on, and makes the file anew. By others it looks again (gone.h).
  */
 static int stat_gone(struct fs *fs, const struct place *p, struct stat *st)
 {
@@ -178,6 +178,8 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 		*timeout = place_attr_timeout(fs, &p, st);
 	if (r == 0)
 		r = stat_gone(fs, &p, st);
+	if (r == -ESTALE)
+		r = gone_tell(&fs->gone, fuse_req_ctx(req)->pid, p.ino);
 	place_release(&p);
 	return r;
 }

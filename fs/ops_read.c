@@ -14,6 +14,25 @@ static bool can_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC;
 }
 
+/* What another process makes is not read before it is published. */
+static bool opens_draft(struct fs *fs, fuse_req_t req, uint64_t ino)
+{
+	return writer_wants(fs, ino) &&
+	       !writer_hides(fs, ino, fuse_req_ctx(req)->pid);
+}
+
+static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,
+		       struct fuse_file_info *fi)
+{
+	pid_t who = fuse_req_ctx(req)->pid;
+	int r = reader_open_place(fs, p, fi);
+
+	if (r == -ESTALE)
+		return gone_tell(&fs->gone, who, p->ino);
+	gone_forget(&fs->gone, who);
+	return r;
+}
+
 static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		   struct fuse_file_info *fi)
 {
@@ -35,10 +54,10 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 	else if (p.kind == NODE_CONTROL)
 		r = reader_open_place(fs, &p, fi);
 	else if (can_write(fi) || p.kind == NODE_SCRATCH ||
-		 writer_wants(fs, ino))
+		 opens_draft(fs, req, ino))
 		r = writer_open(fs, req, &p, fi);
 	else
-		r = reader_open_place(fs, &p, fi);
+		r = open_reader(fs, req, &p, fi);
 out:
 	place_release(&p);
 	return r;

@@ -115,6 +115,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 
 	fs_count(fs, FS_CREATE);
 	why_clear();
+	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
 	r = do_create(fs, req, parent, name, mode, fi, &e);
 	if (r) {
 		fs_reply_err(req, "create", parent, name, r);
