@@ -108,8 +108,11 @@ mutant "-o sync holds for nothing" store/lsm/commit.c \
 	's/ && !db->options\.sync\)/)/' \
 	bats durable "with -o sync"
 mutant "the kernel is not told of a version that fell off" fs/upkeep.c \
-	's/(upkeep_filled.*?)fs_column_changed\(fs, p, gone\);/$1if (gone < 0) fs_column_changed(fs, p, gone);/s' \
+	's/(upkeep_filled.*?)upkeep_fallen\(fs, &at, column, invalidate_entry\);/$1(void)column;/s' \
 	bats notices "push out"
+mutant "a version is moved whatever it has become" fs/cellfile.c \
+	's/CHECK_VERSION_EQUAL/CHECK_VERSION_PRESENT/g' \
+	bats moved "same moment"
 mutant "an append puts over what came between" fs/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
