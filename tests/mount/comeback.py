@@ -121,6 +121,16 @@ def by_scratch(row):
     os.rename(row.at("f/q/.new.tmp"), row.at("f/q", LATER))
 
 
+def by_scratch_in_put(row):
+    write(row.put + "/.new.tmp", "new\n")
+    os.rename(row.put + "/.new.tmp", row.put + "/f:q")
+
+
+def append(path, text):
+    with open(path, "a") as f:
+        f.write(text)
+
+
 def by_stage(row):
     stage = TABLE + "/.stage/" + row.name
     write(directories(stage + "/f/q") + "/latest", "new\n")
@@ -133,6 +143,8 @@ PUT = {
         lambda r: write(directories(r.at("f/q")) + "/latest", "new\n"),
     "echo > F/Q/TS":
         lambda r: write(directories(r.at("f/q")) + "/" + OLD, "new\n"),
+    "echo >> F/Q/TS":
+        lambda r: append(directories(r.at("f/q")) + "/" + OLD, "new\n"),
     "cp": lambda r: write(directories(r.at("f/q")) + "/" + LATER, "new\n"),
     "mv in the row": by_mv,
     "mv of a temporary file": by_scratch,
@@ -140,6 +152,7 @@ PUT = {
     "echo > .put/R/F:Q": lambda r: write(r.put + "/f:q", "new\n"),
     "echo > .put/R/F/Q/latest":
         lambda r: write(directories(r.put + "/f/q") + "/latest", "new\n"),
+    "mv in .put": by_scratch_in_put,
     "a line": lambda r: line(r.name, "f:q", "", "new%0A", "put"),
 }
 # Each costs a process, so that they are tried with some.
@@ -161,7 +174,18 @@ def settled(look, row):
         time.sleep(0.005)
 
 
+def listed(path):
+    try:
+        return os.path.basename(path) in os.listdir(os.path.dirname(path))
+    except FileNotFoundError:
+        return False
+
+
 def not_empty(row):
+    # Who makes a path looks first at what is there, in the kernel's memory.
+    for path in row.path, row.at("f"), row.at("f/q"):
+        if listed(path) != os.path.exists(path):
+            return path + " is listed or found, but not both"
     for name in "f:q", "f/q/latest", "f/q/" + OLD, "f/q/" + LATER:
         if os.path.exists(row.at(name)):
             return name + " is there"
@@ -283,6 +307,6 @@ os.mkdir(TABLE)
 pairs()
 each("restored", restore, REMOVE, "old\n")
 each("dropped", drop, PUT, None)
-young = {way: how for way, how in PUT.items() if way != "echo > F/Q/TS"}
+young = {way: how for way, how in PUT.items() if "F/Q/TS" not in way}
 each("expired", expire, young, None)
 sys.exit(1 if failures else 0)
