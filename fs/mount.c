@@ -81,6 +81,10 @@ static void store_news(void *arg, enum store_news what, const char *sentence)
 			 "the store %s takes no more writes until it is "
 			 "mounted again: %s",
 			 o->store, sentence);
+	else if (what == STORE_NEWS_STUCK)
+		log_tell(LOG_ERR, "the store %s: %s", o->store, sentence);
+	else if (what == STORE_NEWS_DONE)
+		log_notice("the store %s: %s", o->store, sentence);
 	else if (what == STORE_NEWS_FULL)
 		log_notice("the disk of %s is full: only deletes are taken",
 			   o->store);

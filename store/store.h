@@ -40,6 +40,9 @@ enum store_news {
 	STORE_NEWS_FAILED, /* takes no more writes; said once */
 	STORE_NEWS_FULL,   /* no space: takes deletes only */
 	STORE_NEWS_ROOM,   /* takes puts again */
+	/* Of flush and merge, each said once until the other: */
+	STORE_NEWS_STUCK, /* it fails, and will be tried again */
+	STORE_NEWS_DONE,  /* it works again */
 };
 
 struct store_options {

@@ -409,8 +409,23 @@ static int pick_full_task(struct lsm *db, struct task *out)
 	return r;
 }
 
+/* Is there a tree whose last merge failed? Under state. */
+static bool any_failed(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (st->trees[k]->retry_ns)
+				return true;
+	}
+	return false;
+}
+
 static void end_task(struct lsm *db, struct task *k, int r)
 {
+	bool tell;
+
 	compaction_release(&k->what);
 	pthread_mutex_lock(&db->state);
 	k->tree->compacting = false;
@@ -422,8 +437,12 @@ static void end_task(struct lsm *db, struct task *k, int r)
 	} else if (r > 0) {
 		db->compact_error = 0;
 	}
+	tell = !k->stopped && (r < 0 || !any_failed(db));
 	pthread_cond_broadcast(&db->done);
 	pthread_mutex_unlock(&db->state);
+	if (tell)
+		lsm_tell_work(db, r, &db->compact_told,
+			      "the merge of table files");
 	levels_unref(k->levels);
 	tree_unref(k->tree);
 }

@@ -211,6 +211,8 @@ int flush_one(struct lsm *db)
 	pthread_cond_broadcast(&db->done);
 	pthread_cond_broadcast(&db->work);
 	pthread_mutex_unlock(&db->state);
+	lsm_tell_work(db, r, &db->flush_told,
+		      "the flush of memory to table files");
 	return r < 0 ? r : 1;
 }
 

@@ -27,6 +27,27 @@ int lsm_fail(struct lsm *db, int err)
 	return err;
 }
 
+void lsm_tell_work(struct lsm *db, int r, bool *told, const char *work)
+{
+	bool fails = r < 0, news;
+	char text[600];
+
+	if (os_is_full(r) || atomic_load(&db->failed))
+		return;
+	pthread_mutex_lock(&db->state);
+	news = fails != *told;
+	*told = fails;
+	pthread_mutex_unlock(&db->state);
+	if (!news || !db->options.news)
+		return;
+	if (fails)
+		snprintf(text, sizeof(text), "%s fails: %s", work, store_why());
+	else
+		snprintf(text, sizeof(text), "%s works again", work);
+	db->options.news(db->options.news_arg,
+			 fails ? STORE_NEWS_STUCK : STORE_NEWS_DONE, text);
+}
+
 int lsm_writable(struct lsm *db)
 {
 	if (!atomic_load(&db->failed))

@@ -128,7 +128,8 @@ struct lsm {
 	int compact_error;
 	char flush_why[512]; /* if that failed */
 	uint64_t flush_tries;
-	bool flush_wanted; /* at once: somebody waits for it */
+	bool flush_wanted;	       /* at once: somebody waits for it */
+	bool flush_told, compact_told; /* that they fail: lsm_tell_work() */
 	uint32_t flushing, compacting;
 	uint64_t reads, read_ns; /* so many until then: see is_read() */
 
@@ -154,6 +155,12 @@ static inline struct lsm *lsm_of(struct store *s)
 int lsm_fail(struct lsm *db, int err);
 /* 0, or -EROFS with the sentence of the failure. */
 int lsm_writable(struct lsm *db);
+/*
+ * Some @work ended with @r, which is told if it went well before and does not
+ * now, or the other way round: @told. A full disk is told by full_tell(), a
+ * store that has failed by lsm_fail(). Without locks, but for commit.
+ */
+void lsm_tell_work(struct lsm *db, int r, bool *told, const char *work);
 /*
  * manifest_commit(), under catalog. Where it failed with nothing written, the
  * store goes on; after any other failure it takes no more writes, and files
