@@ -31,10 +31,10 @@ load helper
 	grep -q "line 2" "$M/.cellfs/errors"
 }
 
-@test "close says what write has said of a bad line" {
+@test "what write has said of a bad line is still the last word after close" {
 	mkdir "$M/T"
 	run ! bash -c "printf 'family g\nttl 5s\nversions 0\n' > '$M/T/.schema'"
-	tail -n 1 "$M/.cellfs/errors" | grep "close.*line 3: .*versions is at least 1"
+	tail -n 1 "$M/.cellfs/errors" | grep "write.*line 3: .*versions is at least 1"
 }
 
 @test "lines of a family may come in any order" {
