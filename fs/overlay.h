@@ -72,8 +72,8 @@ int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
 /*
  * The entry gets another name, kind and ino, as does its node; what bore the
- * name is replaced. No look finds neither. 0, -ENOENT, -ENOSPC, -ENOMEM,
- * -ESTALE: as it was.
+ * name is replaced. No look finds neither. 0, -ENOENT, -ENOMEM, -ESTALE: as it
+ * was.
  */
 int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 		   uint64_t to_parent, struct bytes key,

@@ -198,6 +198,7 @@ static void carry(struct fs *fs, uint64_t from, uint64_t to)
 			carry(fs, was, e.node);
 			nodes_forget(fs->nodes, e.node, 1);
 		}
+		/* A scratch file that could not be moved goes to lost+found. */
 		overlay_remove(fs->overlay, from, bytes_str(e.name));
 	}
 	buf_free(&key);

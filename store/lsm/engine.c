@@ -43,8 +43,9 @@ static int keep_in(struct os_dir *dir, const char *name, struct bytes content)
 		r = os_fdatasync(f);
 	os_close(f);
 	if (r == 0)
-		return os_dir_sync(dir);
-	os_discard(dir, name);
+		r = os_dir_sync(dir);
+	if (r < 0)
+		os_discard(dir, name);
 	return r;
 }
 
