@@ -96,9 +96,12 @@ mutant "fsync of a stream applies nothing" fs/ops_write.c \
 mutant "fsync of a directory syncs nothing" fs/ops_dir.c \
 	's/(op_fsyncdir.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
 	bats durable "fsync of any directory"
-mutant "O_DSYNC is not looked at" fs/writer.c \
+mutant "O_DSYNC is not looked at by a write" fs/ops_write.c \
+	's/fi->flags & O_DSYNC/false/' \
+	bats durable "a write by O_SYNC or O_DSYNC"
+mutant "O_DSYNC is not looked at by a close" fs/writer.c \
 	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
-	bats durable "O_SYNC or O_DSYNC"
+	bats durable "a truncation by O_SYNC"
 mutant "a staged row is put cell by cell" fs/stage.c \
 	's/r = table_mutate\(t, &m, 0\);/for (size_t i = 0, n = m.nchanges; r >= 0 && i < n; i++) {
 		m.changes = changes + i; m.nchanges = 1;
