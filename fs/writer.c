@@ -82,7 +82,9 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	if (err)
 		goto fail;
 	draft_init(&w->draft, &fs->writes->budget, len_max);
-	w->tail = w->type == WRITER_CELL && w->append;
+	w->tail = w->type != WRITER_SCRATCH && w->append;
+	/* What is appended to a schema is no text of its own. */
+	w->edit.patched = w->tail;
 	*out = w;
 	return 0;
 fail:
@@ -166,38 +168,87 @@ int writer_load(struct writer *w)
 	return 0;
 }
 
+/* How long the present content is. */
+static int stored_len(struct writer *w, size_t *len)
+{
+	struct buf hold = {0};
+	struct bytes text = {0};
+	struct cell cell;
+	int r;
+
+	if (w->type == WRITER_SCHEMA) {
+		r = read_file(w, &hold, &text);
+		*len = text.len;
+		buf_free(&hold);
+	} else {
+		r = read_cell(w, &cell, NULL);
+		*len = r > 0 ? cell.value.len : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
 int writer_draft_size(struct writer *w, uint64_t *size)
 {
-	struct cell cell;
+	size_t len = 0;
 	int r = 0;
 
 	if (w->tail)
-		r = read_cell(w, &cell, NULL);
+		r = stored_len(w, &len);
 	else if (!w->loaded)
 		return 0;
 	if (r < 0)
 		return r;
-	*size = (r ? cell.value.len : 0) + w->draft.content.len;
+	*size = len + w->draft.content.len;
 	return 1;
 }
 
 /* An append that is too long is known before the store says so. */
 static int check_tail(struct writer *w, size_t more)
 {
-	struct cell cell;
 	int r;
 
 	if (!w->base_len && w->ts < 0) {
-		r = read_cell(w, &cell, NULL);
+		r = stored_len(w, &w->base_len);
 		if (r < 0)
 			return r;
-		w->base_len = r ? cell.value.len : 0;
 	}
 	if (w->base_len + w->draft.content.len + more > w->draft.len_max)
 		return why(-EFBIG,
 			   "a value here is at most %zu bytes (max_value)",
 			   w->draft.len_max);
 	return 0;
+}
+
+/* The present content with what was not published yet behind it. */
+static int read_tail(struct writer *w, struct buf *out)
+{
+	struct buf hold = {0};
+	struct bytes old;
+	int r = read_file(w, &hold, &old);
+
+	if (r >= 0)
+		r = buf_append(out, old.data, old.len);
+	if (!r)
+		r = buf_append(out, w->draft.content.data,
+			       w->draft.content.len);
+	buf_free(&hold);
+	return r;
+}
+
+/* Could the schema be closed now? */
+static int check_schema(struct writer *w)
+{
+	struct buf all = {0};
+	int err = 0;
+
+	if (w->tail)
+		err = read_tail(w, &all);
+	if (!err)
+		err = schema_file_check(
+			w->fs, &w->place, &w->edit,
+			buf_bytes(w->tail ? &all : &w->draft.content));
+	buf_free(&all);
+	return err;
 }
 
 static void note_size(struct writer *w)
@@ -229,8 +280,7 @@ static int write_draft(struct writer *w, struct bytes data, uint64_t off)
 	if (w->type != WRITER_SCHEMA)
 		return 0;
 	schema_edit_wrote(&w->edit, off, data.len);
-	return schema_file_check(w->fs, &w->place, &w->edit,
-				 buf_bytes(&w->draft.content));
+	return check_schema(w);
 }
 
 /* REQUIRES: lock. */
@@ -256,8 +306,7 @@ static int truncate_draft(struct writer *w, uint64_t len)
 	if (err || w->type != WRITER_SCHEMA)
 		return err;
 	schema_edit_truncated(&w->edit, len);
-	return schema_file_check(w->fs, &w->place, &w->edit,
-				 buf_bytes(&w->draft.content));
+	return check_schema(w);
 }
 
 /* -- publication --------------------------------------------------------- */
@@ -301,13 +350,17 @@ static int publish_cell(struct writer *w, unsigned flags)
 	return err == -EEXIST && w->tail ? 0 : err;
 }
 
+/* From here on the file is what is applied now: lines go on in their order. */
 static int publish_schema(struct writer *w)
 {
-	int err = schema_file_apply(
-		w->fs, &w->place,
-		schema_edit_text(&w->edit, buf_bytes(&w->draft.content)),
-		w->edit.applied);
+	int err = writer_load(w);
 
+	if (!err)
+		err = schema_file_apply(
+			w->fs, &w->place,
+			schema_edit_text(&w->edit,
+					 buf_bytes(&w->draft.content)),
+			w->edit.applied);
 	w->edit.applied |= !err;
 	return err;
 }
@@ -435,22 +488,6 @@ static int read_scratch(struct writer *w, fuse_req_t req, size_t size,
 		fuse_reply_buf(req, out, (size_t)n);
 	free(out);
 	return n < 0 ? (int)n : 0;
-}
-
-/* The value of the file with what was not published yet behind it. */
-static int read_tail(struct writer *w, struct buf *out)
-{
-	struct buf hold = {0};
-	struct bytes old;
-	int r = read_file(w, &hold, &old);
-
-	if (r >= 0)
-		r = buf_append(out, old.data, old.len);
-	if (!r)
-		r = buf_append(out, w->draft.content.data,
-			       w->draft.content.len);
-	buf_free(&hold);
-	return r;
 }
 
 int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,

@@ -24,7 +24,8 @@
  *
  * Opened with O_APPEND the old content is not read at all: the store puts what
  * was written behind what the file has by then, so that of several writers none
- * is lost. Opened without O_TRUNC it is read when it is first needed.
+ * is lost; that of .schema is read when it is published. Opened without O_TRUNC
+ * it is read when it is first needed.
  *
  * All errors that can be known at open or write are given there, since many
  * programs do not look at close(2).

@@ -1,5 +1,27 @@
 load helper
 
+@test "of two who append to .schema none loses the other's family" {
+	mkdir "$M/T"
+	python3 - "$M/T/.schema" <<-'PY'
+	import os, sys
+	path = sys.argv[1]
+	a = os.open(path, os.O_RDWR | os.O_APPEND)
+	b = os.open(path, os.O_WRONLY | os.O_APPEND)
+	size = os.fstat(a).st_size
+	os.write(a, b"family a\n")
+	assert os.fstat(a).st_size == size + 9
+	assert os.pread(a, 9, size) == b"family a\n"
+	os.write(b, b"family z\n")
+	os.close(b)
+	os.write(a, b"versions 7\n")
+	os.close(a)
+	PY
+	(echo family b; echo versions 5) >> "$M/T/.schema"
+	run ! bash -c "echo nonsense >> '$M/T/.schema'"
+	[ "$(grep -A 1 "^family " "$M/T/.schema" | tr -d '\n\t-')" = \
+		"family aversions 7family bversions 5family zversions 3" ]
+}
+
 @test "mkdir of a family declares it in an open table" {
 	a_row
 	mkdir "$M/T/R/f"
