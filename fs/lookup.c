@@ -112,6 +112,7 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 {
 	bool reader = fi && handle_type(fi->fh) == HANDLE_READER;
 	uint64_t fh = fi ? fi->fh : 0;
+	struct place gone;
 	int r = 0, d;
 
 	if (place_is_dir(p))
@@ -132,6 +133,12 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	/* Behind an unlink the kernel asks without the handle. */
 	if (r == 0)
 		r = reader_stat_gone(fs, p->node, st);
+	/* What was put and pushed out while it is open is as if unlinked. */
+	if (r == 0 && !p->detached) {
+		gone = *p;
+		gone.detached = true;
+		return stat_unlinked(fs, req, &gone, fh, st);
+	}
 	if (r <= 0 || reader || p->detached)
 		return r;
 	d = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);

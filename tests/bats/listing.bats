@@ -141,6 +141,30 @@ fallen() {
 	[ "$(ls "$C" | wc -l)" -eq 2000 ]
 }
 
+@test "a version that was pushed out while it is written is as one that was removed" {
+	a_column
+	python3 - "$C" <<-'PY'
+	import os, sys
+	def put(name):
+	    with open(os.path.join(sys.argv[1], name), 'w') as f:
+	        f.write('x')
+	fd = os.open(os.path.join(sys.argv[1], '1'), os.O_RDWR | os.O_CREAT)
+	os.write(fd, b'abc')
+	os.fsync(fd)
+	assert (os.fstat(fd).st_size, os.fstat(fd).st_nlink) == (3, 1)
+	for name in '234':
+	    put(name)
+	assert (os.fstat(fd).st_size, os.fstat(fd).st_nlink) == (3, 0)
+	os.write(fd, b'de')
+	assert os.fstat(fd).st_size == 5
+	os.ftruncate(fd, 4)
+	assert os.fstat(fd).st_size == 4
+	os.close(fd)
+	PY
+	fallen 1
+	[ "$(ls -U "$C" | tr '\n' ' ')" = "4 3 2 " ]
+}
+
 @test "a handle reads one value, whatever is written meanwhile" {
 	a_row
 	echo old >"$M/T/R/f:q"
