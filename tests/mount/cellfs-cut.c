@@ -105,6 +105,8 @@ static int open_on_sim(const char *path, const struct store_options *o,
 	cut.os = sim_new(1);
 	so.os = cut.os;
 	so.inline_background = true;
+	/* Each cut copies it. */
+	so.wal_segment_bytes = 1 << 20;
 	/* Before the mount's threads, which inherit it. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
