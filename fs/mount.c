@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "cellfs-version.h"
-#include "fs/descriptors.h"
-#include "fs/fs.h"
-#include "fs/fs_life.h"
-#include "fs/log.h"
-#include "fs/lost_found.h"
-#include "fs/mountpoint.h"
-#include "fs/ops.h"
-#include "fs/root.h"
+#include "fs/files/lost_found.h"
+#include "fs/host/descriptors.h"
+#include "fs/host/mountpoint.h"
+#include "fs/ops/fs_life.h"
+#include "fs/ops/ops.h"
+#include "fs/report/log.h"
+#include "fs/tree/fs.h"
+#include "fs/tree/root.h"
 
 /* Lines of libfuse's trace are printed as they are. */
 static bool in_background;

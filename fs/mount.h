@@ -12,7 +12,7 @@
 #ifndef CELLFS_FS_MOUNT_H
 #define CELLFS_FS_MOUNT_H
 
-#include "fs/options.h"
+#include "fs/report/options.h"
 #include "store/store.h"
 
 /* How to open a store: store_open(), or what a test puts in its place. */

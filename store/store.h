@@ -4,7 +4,7 @@
  * Tables of rows of families of columns of versions; one row is changed at a
  * time, atomically; a range is read in order at a granularity. These functions
  * check their arguments, count and trace, then call a backend through a small
- * vtable (store/backend.h): store/lsm is the embedded engine.
+ * vtable (backend.h): store/lsm is the embedded engine.
  *
  *	fs, tools ──▶ store.h ──▶ backend.h ──▶ lsm/  (files)
  *
@@ -22,9 +22,9 @@
 #ifndef CELLFS_STORE_STORE_H
 #define CELLFS_STORE_STORE_H
 
-#include "store/cell.h"
-#include "store/schema.h"
-#include "store/why.h"
+#include "store/value/cell.h"
+#include "store/value/schema.h"
+#include "store/value/why.h"
 
 struct store;
 struct table;
@@ -47,7 +47,7 @@ enum store_news {
 
 struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
-	bool no_delete; /* what is seen stays: -EPERM (store/guard.h) */
+	bool no_delete; /* what is seen stays: -EPERM (guard.h) */
 	bool read_only; /* nothing on disk changes, recovery included */
 	/*
 	 * How long to wait for a process that has the store: one that is just

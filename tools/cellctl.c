@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "cellfs-version.h"
-#include "fs/descriptors.h"
-#include "tools/print.h"
+#include "fs/host/descriptors.h"
+#include "tools/line/print.h"
 
 static void print_help(const struct command *c)
 {

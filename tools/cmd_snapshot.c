@@ -5,7 +5,7 @@
 
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
-#include "tools/print.h"
+#include "tools/line/print.h"
 
 enum verb {
 	LIST,

@@ -1,7 +1,7 @@
 /*
  * Commands that move tables: to text, from text, to another table.
  *
- * Text is in the frame of fs/cells_frame.h. The store that cells go to is
+ * Text is in the frame of cells_frame.h. The store that cells go to is
  * opened when the first of them has come: input that is empty or no text of
  * cells makes neither store nor table, and whoever writes it may have the same
  * store open until then.
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "fs/cells_import.h"
+#include "fs/text/cells_import.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
-#include "tools/json_cells.h"
-#include "tools/print.h"
+#include "tools/line/json_cells.h"
+#include "tools/line/print.h"
 
 /* -- reading a table ------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 #ifndef CELLFS_TOOLS_CMDS_H
 #define CELLFS_TOOLS_CMDS_H
 
-#include "tools/request.h"
+#include "tools/line/request.h"
 
 /* cmd_read.c */
 int cmd_get(struct request *rq);

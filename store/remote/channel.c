@@ -11,7 +11,7 @@
 
 #include "store/remote/client.h"
 #include "store/served.h"
-#include "store/why.h"
+#include "store/value/why.h"
 
 struct fd_channel {
 	struct channel base;

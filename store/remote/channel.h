@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "store/bytes.h"
+#include "store/value/bytes.h"
 
 struct channel {
 	/* All of it: 0 or a negative errno. */

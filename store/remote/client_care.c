@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 #include "store/remote/client_inside.h"
 
 static int table_call(struct store *s, enum wire_op op, struct table *t)

@@ -4,7 +4,7 @@
 #ifndef CELLFS_STORE_REMOTE_CLIENT_INSIDE_H
 #define CELLFS_STORE_REMOTE_CLIENT_INSIDE_H
 
-#include "store/backend.h"
+#include "store/front/backend.h"
 #include "store/remote/channel.h"
 #include "store/remote/wire.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/filter.h"
+#include "store/filter/filter.h"
 #include "store/remote/client_inside.h"
 
 /* Many scans end soon: the first batch is small, the next ones grow. */

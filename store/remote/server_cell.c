@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/guard.h"
+#include "store/front/guard.h"
 #include "store/remote/server_inside.h"
 
 /* -- writing -------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-#include "store/backend.h"
-#include "store/filter.h"
+#include "store/filter/filter.h"
+#include "store/front/backend.h"
 #include "store/remote/wire.h"
 #include "store/served.h"
 

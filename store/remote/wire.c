@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/args.h"
+#include "store/front/args.h"
 
 /* -- frames --------------------------------------------------------------- */
 

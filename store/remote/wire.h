@@ -72,8 +72,8 @@
 #ifndef CELLFS_STORE_REMOTE_WIRE_H
 #define CELLFS_STORE_REMOTE_WIRE_H
 
-#include "store/codec.h"
 #include "store/store.h"
+#include "store/value/codec.h"
 
 #define WIRE_VERSION 0x63660002u
 /* The longest value that goes through, and a frame with it. */

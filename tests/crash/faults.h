@@ -11,7 +11,7 @@
 #ifndef CELLFS_TESTS_CRASH_FAULTS_H
 #define CELLFS_TESTS_CRASH_FAULTS_H
 
-#include "store/bytes.h"
+#include "store/value/bytes.h"
 
 struct faults_report {
 	bool plant; /* in: mutations are promised without a sync */

@@ -6,7 +6,7 @@
 
 #include "tests/sim/os_sim.h"
 
-/* This file's function and that of store/os.c. */
+/* This file's function and that of os.c. */
 #define OWN_FRAMES 2
 
 static struct sites *noting;

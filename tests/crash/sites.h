@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 
 #define SITE_FRAMES 3
 

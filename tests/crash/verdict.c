@@ -5,7 +5,7 @@
 
 #include <xxhash.h>
 
-#include "store/lsm/engine.h"
+#include "store/lsm/admin/engine.h"
 #include "tests/model/ref_store.h"
 
 #define MORE_STEPS 16

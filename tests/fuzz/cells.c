@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "fs/cells.h"
+#include "fs/text/cells.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

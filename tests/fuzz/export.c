@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "fs/cells.h"
-#include "fs/cells_frame.h"
-#include "tools/json.h"
-#include "tools/json_cells.h"
+#include "fs/text/cells.h"
+#include "fs/text/cells_frame.h"
+#include "tools/line/json.h"
+#include "tools/line/json_cells.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "store/filter.h"
-#include "store/pick.h"
+#include "store/filter/filter.h"
+#include "store/filter/pick.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "store/lsm/manifest_format.h"
+#include "store/lsm/manifest/manifest_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "fs/name.h"
+#include "fs/text/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

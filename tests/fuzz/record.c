@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/lsm/record.h"
+#include "store/lsm/wal/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "store/filter.h"
+#include "store/filter/filter.h"
 #include "store/remote/client.h"
 #include "store/remote/wire.h"
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "store/schema.h"
+#include "store/value/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

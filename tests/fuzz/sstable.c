@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/sstable.h"
+#include "store/lsm/table/sstable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fs/node.h"
-#include "fs/view.h"
-#include "store/why.h"
+#include "fs/kernel/node.h"
+#include "fs/tree/view.h"
+#include "store/value/why.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

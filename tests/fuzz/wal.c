@@ -13,8 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "store/lsm/wal.h"
-#include "store/lsm/wal_format.h"
+#include "store/lsm/wal/wal.h"
+#include "store/lsm/wal/wal_format.h"
 #include "tests/sim/os_sim.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -20,7 +20,7 @@
 
 #include <jansson.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 #include "store/store.h"
 
 /* Kinds of errors; NULL is none. */

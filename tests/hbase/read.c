@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/filter.h"
+#include "store/filter/filter.h"
 #include "tests/hbase/case.h"
 
 struct reading {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "store/lsm/engine.h"
-#include "store/lsm/work.h"
+#include "store/lsm/admin/engine.h"
+#include "store/lsm/work/work.h"
 #include "tests/hbase/case.h"
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/schema.h"
 #include "store/store.h"
+#include "store/value/schema.h"
 
 #define OPS 64
 #define NAMES 16

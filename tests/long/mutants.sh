@@ -84,54 +84,54 @@ git ls-files -z | xargs -0 cp --parents -t "$copy"
 		-Db_sanitize=thread -Db_lundef=false) >"$copy/log" || exit 1
 build build-asan && build build-tsan || exit 1
 
-mutant "fsync of a file syncs nothing" fs/ops_write.c \
+mutant "fsync of a file syncs nothing" fs/ops/ops_write.c \
 	's/(op_fsync.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
 	bats durable "fsync of a file open for writing that wrote nothing"
-mutant "fsync of a file publishes nothing" fs/ops_write.c \
+mutant "fsync of a file publishes nothing" fs/ops/ops_write.c \
 	's/(op_fsync.*?)r = writer_settle_handle\(fs, fi->fh\);/$1r = 0;/s' \
 	bats durable "fsync publishes and syncs"
-mutant "fsync of a stream applies nothing" fs/ops_write.c \
+mutant "fsync of a stream applies nothing" fs/ops/ops_write.c \
 	's/(op_fsync.*?)r = stream_flush\(fs, fi->fh\);/$1r = 0;/s' \
 	bats durable "fsync of a stream"
-mutant "fsync of a directory syncs nothing" fs/ops_dir.c \
+mutant "fsync of a directory syncs nothing" fs/ops/ops_dir.c \
 	's/(op_fsyncdir.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
 	bats durable "fsync of any directory"
-mutant "O_DSYNC is not looked at by a write" fs/ops_write.c \
+mutant "O_DSYNC is not looked at by a write" fs/ops/ops_write.c \
 	's/fi->flags & O_DSYNC/false/' \
 	bats durable "a write by O_SYNC or O_DSYNC"
-mutant "O_DSYNC is not looked at by a close" fs/writer.c \
+mutant "O_DSYNC is not looked at by a close" fs/files/writer.c \
 	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
 	bats durable "a truncation by O_SYNC"
-mutant "a staged row is put cell by cell" fs/stage.c \
+mutant "a staged row is put cell by cell" fs/files/stage.c \
 	's/r = table_mutate\(t, &m, 0\);/for (size_t i = 0, n = m.nchanges; r >= 0 && i < n; i++) {
 		m.changes = changes + i; m.nchanges = 1;
 		r = table_mutate(t, &m, 0); }/' \
 	bats stage "whole"
-mutant "-o sync holds for nothing" store/lsm/commit.c \
+mutant "-o sync holds for nothing" store/lsm/write/commit.c \
 	's/ && !db->options\.sync\)/)/' \
 	bats durable "with -o sync"
-mutant "the kernel is not told of a version that fell off" fs/upkeep.c \
+mutant "the kernel is not told of a version that fell off" fs/files/upkeep.c \
 	's/(upkeep_filled.*?)upkeep_fallen\(fs, &at, column, invalidate_entry\);/$1(void)column;/s' \
 	bats notices "push out"
-mutant "a version is moved whatever it has become" fs/cellfile.c \
+mutant "a version is moved whatever it has become" fs/files/cellfile.c \
 	's/CHECK_VERSION_EQUAL/CHECK_VERSION_PRESENT/g' \
 	bats moved "same moment"
-mutant "an append puts over what came between" fs/cellfile.c \
+mutant "an append puts over what came between" fs/files/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
-mutant "the store is asked before what is pending" fs/lookup.c \
+mutant "the store is asked before what is pending" fs/look/lookup.c \
 	's/(\t\/\*\n\t \* What is pending goes.*?\n\t\}\n)(.*?fs_stat_stored\(fs, p, st\);\n)/$2$1/s' \
 	bats remove "just made"
-mutant "the log is written without RWF_DSYNC" store/os_posix.c \
+mutant "the log is written without RWF_DSYNC" store/os/os_posix.c \
 	's/, RWF_DSYNC\);/, 0);/' \
 	meson build-asan os_calls
-mutant "fdatasync does nothing" store/os_posix.c \
+mutant "fdatasync does nothing" store/os/os_posix.c \
 	's/return fdatasync\(pfile\(f\)->fd\) \? -errno : 0;/(void)f; return 0;/' \
 	meson build-asan os_calls
-mutant "a short write is taken for a whole one" store/os_posix.c \
+mutant "a short write is taken for a whole one" store/os/os_posix.c \
 	's/done \+= \(size_t\)put;\n(\t\}\n\treturn \(ssize_t\))done;/done = n;\n$1done;/' \
 	meson build-asan os_calls
-mutant "a snapshot is pinned without the lock" store/lsm/pins.c \
+mutant "a snapshot is pinned without the lock" store/lsm/state/pins.c \
 	's/(\nvoid pin_now.*?)pthread_mutex_lock\(&db->state\);(.*?)pthread_mutex_unlock\(&db->state\);/$1$2/s' \
 	meson build-tsan pins
 

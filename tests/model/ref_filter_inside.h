@@ -5,7 +5,7 @@
 #ifndef CELLFS_TESTS_MODEL_REF_FILTER_INSIDE_H
 #define CELLFS_TESTS_MODEL_REF_FILTER_INSIDE_H
 
-#include "store/filter_inside.h"
+#include "store/filter/filter_inside.h"
 #include "tests/model/ref_filter.h"
 
 /* What a part of a filter remembers. */

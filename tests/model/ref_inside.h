@@ -6,7 +6,7 @@
 #ifndef CELLFS_TESTS_MODEL_REF_INSIDE_H
 #define CELLFS_TESTS_MODEL_REF_INSIDE_H
 
-#include "store/backend.h"
+#include "store/front/backend.h"
 #include "tests/model/ref_row.h"
 #include "tests/model/ref_store.h"
 

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/pick.h"
+#include "store/filter/pick.h"
 #include "tests/model/ref_filter.h"
 #include "tests/model/ref_inside.h"
 

@@ -17,8 +17,8 @@
 #ifndef CELLFS_TESTS_MODEL_REF_ROW_H
 #define CELLFS_TESTS_MODEL_REF_ROW_H
 
-#include "store/cell.h"
-#include "store/schema.h"
+#include "store/value/cell.h"
+#include "store/value/schema.h"
 
 /* A change; it never changes itself. Freed with the last reference. */
 struct ref_change {

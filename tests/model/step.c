@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/trace.h"
+#include "store/front/trace.h"
 
 void say(struct buf *out, const char *fmt, ...)
 {

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "store/lsm/engine.h"
+#include "store/lsm/admin/engine.h"
 #include "tests/sim/os_sim.h"
 
 static struct store_options options_of(const struct world *w)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/filter.h"
+#include "store/filter/filter.h"
 
 int64_t world_now = WORLD_START_MS;
 

@@ -8,7 +8,7 @@
 #ifndef CELLFS_TESTS_SIM_OS_FAULT_H
 #define CELLFS_TESTS_SIM_OS_FAULT_H
 
-#include "store/os.h"
+#include "store/os/os.h"
 
 enum {
 	FAULT_DIR_OPEN = 1 << 0,

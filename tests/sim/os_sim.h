@@ -23,7 +23,7 @@
 #ifndef CELLFS_TESTS_SIM_OS_SIM_H
 #define CELLFS_TESTS_SIM_OS_SIM_H
 
-#include "store/os.h"
+#include "store/os/os.h"
 
 #define SIM_MARKS 8
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 #include "tests/unit/temp_store.h"
 
 #define READERS 11

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/ts_set.h"
+#include "store/lsm/base/ts_set.h"
 #include "tests/unit/temp_store.h"
 #include "tests/unit/thorough.h"
 

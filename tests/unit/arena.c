@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/arena.h"
+#include "store/lsm/base/arena.h"
 
 #define SIZE (ARENA_LARGE - 64)
 /* What the pool is told to keep. */

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "store/lsm/cursor.h"
+#include "store/lsm/base/cursor.h"
 
 /* Literal cells leave out what they do not need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

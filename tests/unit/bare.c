@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/sst_file.h"
-#include "store/why.h"
+#include "store/lsm/table/sst_file.h"
+#include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 
 enum {

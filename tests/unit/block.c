@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/block.h"
-#include "store/why.h"
+#include "store/lsm/table/block.h"
+#include "store/value/why.h"
 
 struct item {
 	const char *row; /* NULL: the row before */

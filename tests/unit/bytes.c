@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "store/bytes.h"
-#include "store/lsm/cursor.h"
+#include "store/lsm/base/cursor.h"
+#include "store/value/bytes.h"
 
 static void prefix_sorts_before_longer(void **state)
 {

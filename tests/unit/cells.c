@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "fs/cells.h"
-#include "fs/cells_import.h"
-#include "store/backend.h"
+#include "fs/text/cells.h"
+#include "fs/text/cells_import.h"
+#include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
 static int64_t fixed_now(void)

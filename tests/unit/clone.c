@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/engine.h"
+#include "store/lsm/admin/engine.h"
 #include "tests/unit/temp_store.h"
 
 static struct temp_store *store_of(void **state)

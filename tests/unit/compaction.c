@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "array_cursor.h"
-#include "store/lsm/compaction.h"
-#include "store/lsm/merge.h"
-#include "store/lsm/sst_file.h"
+#include "store/lsm/compaction/compaction.h"
+#include "store/lsm/merge/merge.h"
+#include "store/lsm/table/sst_file.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/descriptors.h"
+#include "fs/host/descriptors.h"
 
 static bool is_open(int fd)
 {

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/engine.h"
-#include "store/lsm/passed.h"
-#include "store/thread.h"
+#include "store/lsm/admin/engine.h"
+#include "store/lsm/state/passed.h"
+#include "store/os/thread.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/errors.h"
+#include "fs/report/errors.h"
 
 static struct errors *es;
 static struct buf text;

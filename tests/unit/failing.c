@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"

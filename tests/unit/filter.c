@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "store/filter_inside.h"
-#include "store/why.h"
+#include "store/filter/filter_inside.h"
+#include "store/value/why.h"
 
 static struct filter *parsed(const char *text)
 {

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "fs/gone.h"
+#include "fs/kernel/gone.h"
 
 static void one_file_is_stale_once_and_absent_then(void **state)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fs/handle.h"
+#include "fs/kernel/handle.h"
 
 static void a_number_of_one_type_is_refused_as_another(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/heads.h"
+#include "store/lsm/base/heads.h"
 
 /* Strings of up to ten bytes of these: many are alike, with and without NUL. */
 static struct bytes string_of(uint32_t number, uint8_t at[10])

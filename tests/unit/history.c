@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/history.h"
-#include "store/why.h"
+#include "store/lsm/base/history.h"
+#include "store/value/why.h"
 
 static void lose(struct history *h, const char *min, const char *max,
 		 int64_t from, int64_t to)

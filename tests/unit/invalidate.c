@@ -8,9 +8,9 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "fs/fuse.h"
-#include "fs/invalidate.h"
-#include "fs/node.h"
+#include "fs/kernel/fuse.h"
+#include "fs/kernel/invalidate.h"
+#include "fs/kernel/node.h"
 
 #define ROOT 1
 #define ROWS 10000

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/levels.h"
-#include "store/why.h"
+#include "store/lsm/manifest/levels.h"
+#include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 
 #define ROWS 60

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fs/fs.h"
-#include "fs/fs_life.h"
-#include "fs/listing.h"
-#include "fs/lookup.h"
+#include "fs/look/listing.h"
+#include "fs/look/lookup.h"
+#include "fs/ops/fs_life.h"
+#include "fs/tree/fs.h"
 #include "tests/model/ref_store.h"
 
 /* -- a mount without a kernel ------------------------------------------- */

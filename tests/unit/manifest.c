@@ -9,9 +9,9 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
-#include "store/lsm/levels.h"
-#include "store/lsm/manifest_format.h"
-#include "store/why.h"
+#include "store/lsm/manifest/levels.h"
+#include "store/lsm/manifest/manifest_format.h"
+#include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/thorough.h"

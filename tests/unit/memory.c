@@ -11,11 +11,11 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "fs/draft.h"
-#include "fs/node.h"
-#include "fs/overlay.h"
-#include "fs/scratch.h"
-#include "fs/sorted.h"
+#include "fs/kernel/node.h"
+#include "fs/memory/draft.h"
+#include "fs/memory/overlay.h"
+#include "fs/memory/scratch.h"
+#include "fs/text/sorted.h"
 
 static struct bytes str(const char *s)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/memtable.h"
+#include "store/lsm/mem/memtable.h"
 
 #define TREE 7
 

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "array_cursor.h"
-#include "store/lsm/merge.h"
+#include "store/lsm/merge/merge.h"
 
 #define PUT CELL_PUT
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-#include "fs/name.h"
+#include "fs/text/name.h"
 
 static const char *spelled(struct bytes key)
 {

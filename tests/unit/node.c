@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fs/fstable.h"
-#include "fs/node.h"
+#include "fs/kernel/fstable.h"
+#include "fs/kernel/node.h"
 
 /* Tables that only count: node.c asks for no more. */
 struct fstable {

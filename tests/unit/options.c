@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "fs/options.h"
-#include "store/why.h"
+#include "fs/report/options.h"
+#include "store/value/why.h"
 
 /* Words of a command line, cut at blanks. */
 static int parse(const char *words, struct options *o)

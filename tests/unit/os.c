@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "store/os.h"
-#include "store/why.h"
+#include "store/os/os.h"
+#include "store/value/why.h"
 
 struct place {
 	char path[64];

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "store/os.h"
+#include "store/os/os.h"
 
 /* What is to happen, and what did. */
 static struct {

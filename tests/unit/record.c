@@ -9,7 +9,7 @@
 
 #include <xxhash.h>
 
-#include "store/lsm/record.h"
+#include "store/lsm/wal/record.h"
 #include "tests/fuzz/record.c"
 
 /* Two rows; every kind; the least and greatest of every number. */

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "store/schema.h"
-#include "store/why.h"
+#include "store/value/schema.h"
+#include "store/value/why.h"
 
 /* The fuzz target, for its small corpus below. */
 #include "tests/fuzz/schema.c"

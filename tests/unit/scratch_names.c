@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
-#include "fs/node.h"
-#include "fs/scratch_names.h"
-#include "store/why.h"
+#include "fs/kernel/node.h"
+#include "fs/memory/scratch_names.h"
+#include "store/value/why.h"
 
 static bool temporary(const char *name)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/slab.h"
+#include "store/lsm/base/slab.h"
 
 struct piece {
 	uint8_t *at;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/sst_index.h"
+#include "store/lsm/table/sst_index.h"
 
 #define NBLOCKS 70
 #define LEN 100

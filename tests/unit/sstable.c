@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/block.h"
-#include "store/lsm/sst_index.h"
-#include "store/lsm/sstable.h"
-#include "store/why.h"
+#include "store/lsm/table/block.h"
+#include "store/lsm/table/sst_index.h"
+#include "store/lsm/table/sstable.h"
+#include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 
 /* -- a folder, and a model: a sorted array --------------------------------- */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "store/backend.h"
+#include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
 static int64_t now = 1000;

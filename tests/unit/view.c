@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/node.h"
-#include "fs/view.h"
-#include "store/why.h"
+#include "fs/kernel/node.h"
+#include "fs/tree/view.h"
+#include "store/value/why.h"
 
 /* -- times -------------------------------------------------------------- */
 

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "array_cursor.h"
-#include "store/lsm/timeline.h"
-#include "store/lsm/visibility.h"
+#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/visibility.h"
 
 #define PUT CELL_PUT
 #define DEL CELL_DELETE

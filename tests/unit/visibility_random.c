@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "array_cursor.h"
-#include "store/lsm/history.h"
-#include "store/lsm/merge.h"
-#include "store/lsm/visibility.h"
+#include "store/lsm/base/history.h"
+#include "store/lsm/merge/merge.h"
+#include "store/lsm/rules/visibility.h"
 #include "tests/unit/thorough.h"
 
 #define ENTRIES_MAX 24

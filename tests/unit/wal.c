@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/wal.h"
-#include "store/lsm/wal_live.h"
-#include "store/lsm/wal_replay.h"
-#include "store/why.h"
+#include "store/lsm/wal/wal.h"
+#include "store/lsm/wal/wal_live.h"
+#include "store/lsm/wal/wal_replay.h"
+#include "store/value/why.h"
 #include "tests/unit/wal_records.h"
 
 struct place {

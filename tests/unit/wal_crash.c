@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "store/why.h"
+#include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/thorough.h"

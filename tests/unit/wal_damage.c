@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "store/why.h"
+#include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/wal_records.h"
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/wal_live.h"
-#include "store/why.h"
+#include "store/lsm/wal/wal_live.h"
+#include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/thorough.h"
 #include "tests/unit/wal_records.h"

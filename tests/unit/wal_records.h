@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "store/lsm/wal.h"
+#include "store/lsm/wal/wal.h"
 
 #define RECORD_MAX 200000
 

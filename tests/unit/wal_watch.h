@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "store/lsm/wal_live.h"
+#include "store/lsm/wal/wal_live.h"
 #include "tests/sim/os_sim.h"
 
 static struct watch {

@@ -15,8 +15,8 @@
 
 #include "tools/bench/cmd_bench.h"
 #include "tools/bench/report.h"
-#include "tools/fail.h"
-#include "tools/opened.h"
+#include "tools/line/fail.h"
+#include "tools/line/opened.h"
 
 extern const struct engine bench_cellfs, bench_rocksdb, bench_leveldb,
 	bench_lmdb, bench_sqlite;

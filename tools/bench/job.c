@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/thread.h"
+#include "store/os/thread.h"
 
 enum {
 	BATCH_MAX = 1000,

@@ -1,0 +1,285 @@
+#include "fs/control/control.h"
+
+#include <errno.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cellfs-version.h"
+#include "fs/control/metrics.h"
+#include "fs/memory/writes.h"
+#include "fs/tree/fs.h"
+
+static const char help[] =
+	"This is a wide-column store as files. Every version of a cell is a\n"
+	"small file; every directory is a sorted range of keys; every write\n"
+	"is one atomic put.\n"
+	"\n"
+	"  TABLE/ROW/FAMILY/QUALIFIER/TIMESTAMP   one version of a value\n"
+	"  TABLE/ROW/FAMILY/QUALIFIER/latest      the newest one (not listed)\n"
+	"  TABLE/ROW/FAMILY:QUALIFIER             the same, in one step (not\n"
+	"                                         listed)\n"
+	"  TABLE/.schema                          families and their settings\n"
+	"  TABLE/.info/                           rows, cells, bytes, files,\n"
+	"                                         first and last row, oldest\n"
+	"                                         and newest time; ~ stands\n"
+	"                                         before an estimate (not\n"
+	"                                         listed)\n"
+	"  .cellfs/                               about the mount (not "
+	"listed)\n"
+	"\n"
+	"Not listed either, and for reading only, in a table (the first five\n"
+	"are of qualifiers in a family); they chain in any order:\n"
+	"\n"
+	"  .range/A..B/  .prefix/P/  .after/K/    rows by key, A to before B\n"
+	"  .first/N/  .last/N/                    so many rows, or backwards\n"
+	"  .since/TIME/  .between/T1..T2/         versions of that time\n"
+	"  .at/TIME/                              values as of then; now too\n"
+	"  .raw/                                  all that is stored\n"
+	"  .cells                                 a stream of lines, here and\n"
+	"                                         in rows, families and "
+	"views;\n"
+	"                                         write it into another "
+	".cells;\n"
+	"                                         size 0: cat and cp read it,\n"
+	"                                         tar and rsync copy 0 bytes\n"
+	"  .../QUALIFIER/@-1, @TIME               an older value\n"
+	"  .../QUALIFIER/counter                  a number; echo 5 > adds 5\n"
+	"\n"
+	"Try:\n"
+	"\n"
+	"  mkdir articles                         make a table\n"
+	"  mkdir articles/a1 articles/a1/basic    a row, a family\n"
+	"  echo hello > articles/a1/basic:title   put a value, now\n"
+	"  echo hello > articles/.put/a2/basic:title\n"
+	"                                         the same, without mkdir\n"
+	"  cat articles/a1/basic:title            get the newest\n"
+	"  ls articles/a1/basic/title             its versions, newest first\n"
+	"  echo old > articles/a1/basic/title/1637054560118\n"
+	"                                         put with that timestamp\n"
+	"  ls articles/.prefix/a                  rows that begin with a\n"
+	"  cat articles/.at/now/a1/basic/title    values without timestamps\n"
+	"  rm articles/a1/basic:title             delete all its versions\n"
+	"  cat articles/.schema                   how many versions are kept\n"
+	"  rm -r articles/a1                      delete the row\n"
+	"\n"
+	"Timestamps are milliseconds since 1970; a file's mtime is the same.\n"
+	"\n"
+	"Names: %HH stands for a byte that cannot be in a name: control\n"
+	"bytes, '/' (%2F), '%' (%25), bytes that are not UTF-8, and a '.'\n"
+	"(%2E) or '-' (%2D) at the start. Each key has one spelling. The\n"
+	"empty qualifier is %. A name over 255 bytes goes on in directories\n"
+	"whose names end in %+.\n"
+	"\n"
+	"No other file can be kept, so an ordinary one is refused. Under\n"
+	"the names that tools use for what is temporary (.X, X~, X.tmp,\n"
+	"X.bak, sedXXXXXX ...) it is let in as scratch: it lives in memory\n"
+	"until it is renamed to a timestamp, to latest or to\n"
+	"FAMILY:QUALIFIER, so editors, rsync, sed -i and tar work as\n"
+	"anywhere.\n"
+	"\n"
+	"After close a put survives the daemon's death; loss of power after\n"
+	"fsync of any file or directory here (sync FILE), a write to\n"
+	".cellfs/sync, or with -o sync. sync without a file, and syncfs(2),\n"
+	"never reach the daemon.\n"
+	"\n"
+	"Programs use the store by .cellfs/store; cellctl does, given this\n"
+	"directory: cellctl scan MOUNTPOINT TABLE.\n"
+	"\n"
+	"In .at and @TIME \"No data available\" (ENODATA) means that the past\n"
+	"is gone from disk, not that nothing was there: what was deleted\n"
+	"after TIME and compacted, older than ttl, or pushed out by versions\n"
+	"newer ones. A snapshot (mkdir TABLE/.snapshot/NAME) stays.\n"
+	"\n"
+	"When something was refused, .cellfs/errors says why in words (to\n"
+	"who mounted this: it names keys).\n";
+
+static int help_text(struct fs *fs, struct buf *out)
+{
+	return buf_append(out, help, sizeof(help) - 1);
+}
+
+static int version_text(struct fs *fs, struct buf *out)
+{
+	return buf_printf(out, "cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
+			  fuse_pkgversion());
+}
+
+static int options_text(struct fs *fs, struct buf *out)
+{
+	return options_format(fs->options, out);
+}
+
+static int errors_text(struct fs *fs, struct buf *out)
+{
+	return errors_format(fs->errors, out);
+}
+
+static uint64_t resident_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int stats_mount(struct fs *fs, struct buf *out)
+{
+	struct invalidate_counts ic;
+	uint64_t live, pinned;
+	int r;
+
+	nodes_count(fs->nodes, &live, &pinned);
+	invalidate_counts(fs->invalidator, &ic);
+	r = buf_printf(
+		out,
+		"mount\n"
+		"  pid                        %d\n"
+		"  up                         %lld s\n"
+		"  memory                     %llu bytes\n"
+		"  bytes read                 %llu\n"
+		"  bytes written              %llu\n"
+		"  nodes                      %llu\n"
+		"  only in memory             %llu\n"
+		"  open handles               %llu\n"
+		"  scratch and unwritten      %llu bytes\n"
+		"  notifications              %llu (%llu dropped, %llu walks)\n"
+		"  failures                   %llu\n\n",
+		getpid(),
+		(long long)(store_now_ms(fs->store) - fs->start_ms) / 1000,
+		(unsigned long long)resident_bytes(),
+		(unsigned long long)fs->bytes_read,
+		(unsigned long long)fs->bytes_written, (unsigned long long)live,
+		(unsigned long long)pinned,
+		(unsigned long long)handles_count(fs->handles),
+		(unsigned long long)writes_bytes(fs->writes),
+		(unsigned long long)ic.sent, (unsigned long long)ic.dropped,
+		(unsigned long long)ic.walks,
+		(unsigned long long)errors_total(fs->errors));
+	if (r == 0)
+		r = buf_printf(out, "requests\n");
+	for (int i = 0; r == 0 && i < FS_OP_COUNT; i++)
+		r = buf_printf(out, "  %-26s %llu\n",
+			       metrics_op_name((unsigned)i),
+			       (unsigned long long)fs->op_counts[i]);
+	return r;
+}
+
+static int stats_text(struct fs *fs, struct buf *out)
+{
+	struct store_stat s;
+	int health = store_health(fs->store);
+	int r = stats_mount(fs, out);
+
+	if (r == 0)
+		r = buf_printf(out, "\nstore%s%s\n",
+			       health ? ": takes no writes: " : "",
+			       health ? store_why() : "");
+	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++)
+		r = buf_printf(out, "  %-26s %llu\n", s.name,
+			       (unsigned long long)s.value);
+	return r;
+}
+
+/* -- what is done by writing -------------------------------------------- */
+
+/* The table of that name, or NULL for all: an empty line, "all". */
+static int table_of(struct fs *fs, struct bytes data, struct table **out)
+{
+	int r;
+
+	while (data.len && data.data[data.len - 1] == '\n')
+		data.len--;
+	*out = NULL;
+	if (!data.len || bytes_eq(data, bytes_str("all")))
+		return 0;
+	r = table_open(fs->store, data, out);
+	/* The file that was written to is there: the content is wrong. */
+	return r == -ENOENT
+		       ? why(-EINVAL,
+			     "there is no table \"%.*s\": write the name of a "
+			     "table, or \"all\"",
+			     data.len < 100 ? (int)data.len : 100,
+			     (const char *)data.data)
+		       : r;
+}
+
+static int flush_written(struct fs *fs, struct bytes data)
+{
+	struct table *t;
+	int r = table_of(fs, data, &t);
+
+	if (r == 0)
+		r = store_flush(fs->store, t);
+	table_unref(t);
+	return r;
+}
+
+static int compact_written(struct fs *fs, struct bytes data)
+{
+	struct table *t;
+	int r = table_of(fs, data, &t);
+
+	if (r == 0)
+		r = store_compact(fs->store, t);
+	table_unref(t);
+	return r;
+}
+
+/* syncfs(2), and so sync(1) without a file, never reaches a daemon. */
+static int sync_written(struct fs *fs, struct bytes data)
+{
+	return fs_sync(fs);
+}
+
+static int flush_text(struct fs *fs, struct buf *out)
+{
+	return buf_printf(out,
+			  "Write a table's name here, or an empty line for "
+			  "all: what is in memory goes to table files.\n");
+}
+
+static int compact_text(struct fs *fs, struct buf *out)
+{
+	return buf_printf(out,
+			  "Write a table's name here, or an empty line for "
+			  "all: what nobody sees any more leaves the disk.\n");
+}
+
+static int sync_text(struct fs *fs, struct buf *out)
+{
+	return buf_printf(out, "Write anything here: all that was acknowledged "
+			       "before is on disk when the write returns.\n");
+}
+
+static const struct {
+	/* Appends the text. 0 or a negative errno. */
+	int (*text)(struct fs *fs, struct buf *out);
+	/* Called with what is written into the file. */
+	int (*written)(struct fs *fs, struct bytes data);
+} acts[CONTROL_FILES] = {
+	[CONTROL_COMPACT] = {compact_text, compact_written},
+	[CONTROL_ERRORS] = {errors_text},
+	[CONTROL_FLUSH] = {flush_text, flush_written},
+	[CONTROL_HELP] = {help_text},
+	[CONTROL_METRICS] = {metrics_text},
+	[CONTROL_OPTIONS] = {options_text},
+	[CONTROL_STATS] = {stats_text},
+	[CONTROL_SYNC] = {sync_text, sync_written},
+	[CONTROL_VERSION] = {version_text},
+};
+
+int control_text(struct fs *fs, enum control_id id, struct buf *out)
+{
+	return acts[id].text(fs, out);
+}
+
+int control_written(struct fs *fs, enum control_id id, struct bytes data)
+{
+	return acts[id].written(fs, data);
+}

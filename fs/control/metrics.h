@@ -1,0 +1,16 @@
+/*
+ * Figures of a mount as Prometheus reads them.
+ */
+#ifndef CELLFS_FS_CONTROL_METRICS_H
+#define CELLFS_FS_CONTROL_METRICS_H
+
+#include "store/value/bytes.h"
+
+struct fs;
+
+/* The name of an enum fs_op. */
+const char *metrics_op_name(unsigned op);
+/* Appends the text of .cellfs/metrics. 0 or -ENOMEM. */
+int metrics_text(struct fs *fs, struct buf *out);
+
+#endif

@@ -1,0 +1,520 @@
+#include "fs/files/cellfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/files/moved.h"
+#include "fs/files/upkeep.h"
+
+/* What a move of a whole column may hold in memory. */
+#define MOVE_BYTES_MAX (64u << 20)
+#define MOVE_CELLS_MAX 10000
+
+int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
+{
+	struct family_attrs attrs;
+	int r = table_writable(fstable_table(p->table));
+
+	if (r < 0)
+		return r;
+	if (store_is_read_only(fs->store))
+		return why(-EROFS, "the store is open for reading only");
+	r = fstable_family(p->table, p->family, &attrs);
+	if (r == 0) {
+		r = fstable_fixed(p->table);
+		if (r > 0)
+			return why(
+				-EPERM,
+				"the table's families are fixed and \"%.*s\" "
+				"is not among them: add it to .schema",
+				(int)p->family.len,
+				(const char *)p->family.data);
+		if (r == 0)
+			r = table_add_family(fstable_table(p->table),
+					     p->family);
+		if (r == 0 || r == -EEXIST)
+			r = fstable_family(p->table, p->family, &attrs);
+	}
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	*len_max = attrs.max_value;
+	return 0;
+}
+
+int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold)
+{
+	const struct snapshot *snap = fstable_snapshot(p->table);
+	struct table *t = fstable_table(p->table);
+
+	if (p->kind == NODE_VERSION)
+		return table_get_version(t, p->row, p->family, p->qualifier,
+					 p->ts, snap, cell, hold);
+	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap, cell,
+			 hold);
+}
+
+static struct change change_of(const struct place *p, uint8_t op, int64_t ts)
+{
+	return (struct change){
+		.op = op,
+		.family = p->family,
+		.qualifier = p->qualifier,
+		.ts = ts,
+	};
+}
+
+static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
+{
+	return (struct check){
+		.op = op,
+		.family = p->family,
+		.qualifier = p->qualifier,
+		.ts = ts,
+	};
+}
+
+/* Is the file not there, or (@present) there? */
+static struct check check_file(const struct place *p, bool present)
+{
+	if (p->kind == NODE_VERSION)
+		return check_of(p,
+				present ? CHECK_VERSION_PRESENT
+					: CHECK_VERSION_ABSENT,
+				p->ts);
+	return check_of(p, present ? CHECK_PRESENT : CHECK_ABSENT, 0);
+}
+
+/* One change under at most one check: table_mutate()'s result. */
+static int mutate_one(const struct place *p, struct change *c,
+		      const struct check *check, unsigned flags)
+{
+	struct mutation m = {
+		.row = p->row,
+		.changes = c,
+		.nchanges = 1,
+		.checks = check,
+		.nchecks = check ? 1 : 0,
+	};
+
+	/* With -o sync the store syncs all, whatever it is asked. */
+	return table_mutate(fstable_table(p->table), &m,
+			    MUTATE_ADMITTED |
+				    (flags & CELLFILE_SYNC ? MUTATE_SYNC : 0));
+}
+
+/* The timestamp for a put of @p. */
+static int64_t put_ts(const struct place *p, int64_t ts)
+{
+	if (ts >= 0)
+		return ts;
+	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
+}
+
+static struct check check_same(const struct place *p, struct bytes value)
+{
+	struct check c = check_of(p, CHECK_VERSION_EQUAL, p->ts);
+
+	c.value = value;
+	return c;
+}
+
+/*
+ * With CELLFILE_ABSENT, the check that the file is not there. A version that
+ * is hidden is there for the store only, as long as nobody writes it anew.
+ */
+static bool check_absent(struct fs *fs, const struct place *p, unsigned flags,
+			 struct buf *hold, struct check *out)
+{
+	struct bytes value;
+
+	if (!(flags & CELLFILE_ABSENT))
+		return false;
+	*out = check_file(p, false);
+	if (p->kind == NODE_VERSION && moved_value(fs, p, hold, &value) > 0)
+		*out = check_same(p, value);
+	return true;
+}
+
+static int exists(void)
+{
+	return why(-EEXIST, "another writer was first");
+}
+
+int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
+		 int64_t ts, unsigned flags, int64_t *ts_given)
+{
+	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
+	struct buf hold = {0};
+	struct check absent;
+	bool check = check_absent(fs, p, flags, &hold, &absent);
+	int r;
+
+	c.value = value;
+	r = mutate_one(p, &c, check ? &absent : NULL, flags);
+	buf_free(&hold);
+	if (r <= 0)
+		return r ? r : exists();
+	*ts_given = c.ts_given;
+	upkeep_filled(fs, p);
+	if (c.ts_given == ts && p->kind != NODE_VERSION)
+		fs_version_replaced(fs, p, ts);
+	return 0;
+}
+
+int cellfile_put_instead(struct fs *fs, const struct place *p,
+			 struct bytes value, const struct place *old,
+			 struct bytes old_value, unsigned flags)
+{
+	struct change c[2] = {change_of(p, CHANGE_PUT, put_ts(p, -1)),
+			      change_of(old, CHANGE_DELETE, old->ts)};
+	struct check checks[2] = {check_same(old, old_value)};
+	struct mutation m = {
+		.row = p->row,
+		.changes = c,
+		.nchanges = 2,
+		.checks = checks,
+		.nchecks = 1,
+	};
+	uint64_t turn = upkeep_delete_begin(fs, old);
+	struct buf hold = {0};
+	struct cell cell;
+	int r;
+
+	c[0].value = value;
+	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
+	r = table_mutate(fstable_table(p->table), &m, 0);
+	upkeep_delete_end(fs, old, turn, r > 0, old->ts);
+	if (r > 0)
+		upkeep_filled(fs, p);
+	/* Which of the two was it? */
+	else if (r == 0 && m.nchecks > 1 && cellfile_get(old, &cell, &hold) > 0)
+		r = bytes_eq(cell.value, old_value) ? exists() : 0;
+	buf_free(&hold);
+	return r;
+}
+
+/* Behind the version's value if it is there, else as a new one. */
+static int append_version(struct fs *fs, const struct place *p,
+			  struct bytes tail, unsigned flags)
+{
+	struct change c = change_of(p, CHANGE_PUT, p->ts);
+	struct check check = check_file(p, false);
+	struct buf hold = {0};
+	struct bytes value;
+	int r = moved_value(fs, p, &hold, &value);
+
+	c.value = tail;
+	if (r > 0) {
+		struct check same = check_same(p, value);
+
+		r = mutate_one(p, &c, &same, flags);
+	}
+	buf_free(&hold);
+	if (r != 0)
+		return r;
+	c.op = CHANGE_APPEND;
+	c.ts_min = p->ts;
+	c.ts_max = p->ts + 1;
+	return mutate_one(p, &c, flags & CELLFILE_ABSENT ? &check : NULL,
+			  flags);
+}
+
+static int append_newest(const struct place *p, struct bytes tail, int64_t ts,
+			 unsigned flags, int64_t *ts_given)
+{
+	struct change c = change_of(p, CHANGE_APPEND, ts);
+	struct check newest = check_of(p, CHECK_NEWEST_TS, ts);
+	struct check absent = check_file(p, false);
+	int r = 0;
+
+	c.value = tail;
+	if (ts >= 0)
+		r = mutate_one(p, &c, &newest, flags);
+	if (r == 0) {
+		/* The first time, or another version came in between. */
+		c.ts = TS_AUTO;
+		r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
+			       flags);
+	}
+	*ts_given = c.ts_given;
+	return r;
+}
+
+int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
+		    int64_t ts, unsigned flags, int64_t *ts_given)
+{
+	bool version = p->kind == NODE_VERSION;
+	int64_t given = p->ts;
+	int r;
+
+	if (version)
+		r = append_version(fs, p, tail, flags);
+	else
+		r = append_newest(p, tail, ts, flags, &given);
+	if (r <= 0)
+		return r ? r : exists();
+	*ts_given = given;
+	upkeep_filled(fs, p);
+	if (given == ts && !version)
+		fs_version_replaced(fs, p, ts);
+	return 0;
+}
+
+/* Deletes exactly the newest that was seen, or looks again. */
+static int delete_newest(const struct place *p, int64_t *gone)
+{
+	int r;
+
+	do {
+		struct change c;
+		struct check newest;
+		struct cell cell;
+
+		r = cellfile_get(p, &cell, NULL);
+		if (r <= 0)
+			return r;
+		c = change_of(p, CHANGE_DELETE, cell.ts);
+		newest = check_of(p, CHECK_NEWEST_TS, cell.ts);
+		*gone = cell.ts;
+		r = mutate_one(p, &c, &newest, 0);
+	} while (r == 0);
+	return r;
+}
+
+static int delete_file(const struct place *p, const struct check *check,
+		       int64_t *gone)
+{
+	struct change c;
+
+	switch (p->kind) {
+	case NODE_VERSION:
+		*gone = p->ts;
+		c = change_of(p, CHANGE_DELETE, p->ts);
+		return mutate_one(p, &c, check, 0);
+	case NODE_LATEST:
+		return delete_newest(p, gone);
+	default:
+		*gone = FS_ALL;
+		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
+		return mutate_one(p, &c, check, 0);
+	}
+}
+
+static int delete_if(struct fs *fs, const struct place *p,
+		     const struct check *check)
+{
+	uint64_t turn = upkeep_delete_begin(fs, p);
+	int64_t gone = -1;
+	int r = delete_file(p, check, &gone);
+
+	upkeep_delete_end(fs, p, turn, r > 0, gone);
+	return r < 0 ? r : r == 0 ? -ENOENT : 0;
+}
+
+int cellfile_delete(struct fs *fs, const struct place *p)
+{
+	struct check present = check_file(p, true);
+
+	return delete_if(fs, p, &present);
+}
+
+int cellfile_delete_same(struct fs *fs, const struct place *p,
+			 struct bytes value)
+{
+	struct check same = check_same(p, value);
+
+	return delete_if(fs, p, &same);
+}
+
+/* -- moves --------------------------------------------------------------- */
+
+/*
+ * Puts to make and deletes to make, of one row. The values lie in one buffer;
+ * the changes point into it when all are there.
+ */
+struct move {
+	struct change *changes;
+	size_t *at; /* offset of the value of a put */
+	size_t count;
+	struct buf values;
+	struct check *checks; /* under which they are made */
+	size_t nchecks;
+	bool column; /* every version, under its timestamp */
+};
+
+static void move_release(struct move *mv)
+{
+	free(mv->changes);
+	free(mv->at);
+	free(mv->checks);
+	buf_free(&mv->values);
+}
+
+static int move_add(struct move *mv, struct change c)
+{
+	size_t n = mv->count + 1;
+	struct change *changes;
+	size_t *at;
+	int err;
+
+	if (n > MOVE_CELLS_MAX ||
+	    mv->values.len + c.value.len > MOVE_BYTES_MAX + VALUE_LEN_MAX)
+		return why(-EFBIG,
+			   "a column of more than %d versions or %u "
+			   "MiB cannot be moved at once",
+			   MOVE_CELLS_MAX, MOVE_BYTES_MAX >> 20);
+	changes = realloc(mv->changes, n * sizeof(*changes));
+	if (!changes)
+		return -ENOMEM;
+	mv->changes = changes;
+	at = realloc(mv->at, n * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	mv->at = at;
+	at[n - 1] = mv->values.len;
+	err = buf_append(&mv->values, c.value.data, c.value.len);
+	if (err)
+		return err;
+	changes[n - 1] = c;
+	mv->count = n;
+	return 0;
+}
+
+/* Every version of the column, put under the same timestamps in another. */
+static int add_column(struct move *mv, const struct place *from,
+		      const struct place *to)
+{
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = upkeep_scan(from, false, &sc);
+
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		struct change put = change_of(to, CHANGE_PUT, cell.ts);
+
+		put.value = cell.value;
+		r = move_add(mv, put);
+		if (r < 0)
+			break;
+	}
+	scan_close(sc);
+	return r;
+}
+
+/* The one value that the file shows, put where the other file puts. */
+static int add_value(struct move *mv, const struct cell *cell,
+		     const struct place *to)
+{
+	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
+
+	put.value = cell->value;
+	return move_add(mv, put);
+}
+
+static bool same_column(const struct place *a, const struct place *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+/* Fills @mv; 1, or 0 when the move is of a version onto itself. */
+static int move_plan(struct move *mv, const struct place *from,
+		     const struct place *to, const struct cell *cell)
+{
+	bool column = from->kind == NODE_ALIAS;
+	int r;
+
+	if (same_column(from, to) &&
+	    (column || (to->kind == NODE_VERSION && to->ts == cell->ts)))
+		return 0;
+	mv->column = column && to->kind == NODE_ALIAS;
+	if (mv->column)
+		r = add_column(mv, from, to);
+	else
+		r = add_value(mv, cell, to);
+	if (r < 0)
+		return r;
+	r = move_add(mv, column ? change_of(from, CHANGE_DELETE_COLUMN, TS_AUTO)
+				: change_of(from, CHANGE_DELETE, cell->ts));
+	return r < 0 ? r : 1;
+}
+
+/*
+ * That the file is as it was read: its newest version, and each value. Only
+ * what is put meanwhile into a whole column, under a timestamp of its own that
+ * is older than the newest, goes with the column.
+ */
+static int move_checks(struct move *mv, const struct place *from, int64_t ts)
+{
+	bool version = from->kind == NODE_VERSION;
+
+	/* The last change is the delete. One more may be that @to is absent. */
+	mv->checks = calloc(mv->count + 1, sizeof(*mv->checks));
+	if (!mv->checks)
+		return -ENOMEM;
+	if (!version)
+		mv->checks[mv->nchecks++] = check_of(from, CHECK_NEWEST_TS, ts);
+	for (size_t i = 0; i + 1 < mv->count; i++) {
+		struct change *c = &mv->changes[i];
+		struct check *k = &mv->checks[mv->nchecks++];
+
+		if (c->value.len)
+			c->value.data = mv->values.data + mv->at[i];
+		*k = check_of(from, CHECK_VERSION_EQUAL,
+			      mv->column ? c->ts : ts);
+		k->value = c->value;
+	}
+	return 0;
+}
+
+static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
+		      const struct place *to, int64_t ts, unsigned flags)
+{
+	struct mutation m = {.row = from->row};
+	struct buf hold = {0};
+	int r = move_checks(mv, from, ts);
+
+	if (r < 0)
+		return r;
+	mv->nchecks +=
+		check_absent(fs, to, flags, &hold, &mv->checks[mv->nchecks]);
+	m.changes = mv->changes;
+	m.nchanges = mv->count;
+	m.checks = mv->checks;
+	m.nchecks = mv->nchecks;
+	r = table_mutate(fstable_table(from->table), &m, 0);
+	buf_free(&hold);
+	return r;
+}
+
+int cellfile_move(struct fs *fs, const struct place *from,
+		  const struct place *to, bool noreplace)
+{
+	struct move mv = {0};
+	struct buf hold = {0};
+	struct cell cell;
+	uint64_t turn;
+	int r = cellfile_get(from, &cell, &hold);
+
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	r = move_plan(&mv, from, to, &cell);
+	if (r <= 0)
+		goto out;
+	turn = upkeep_delete_begin(fs, from);
+	r = move_apply(fs, &mv, from, to, cell.ts,
+		       noreplace ? CELLFILE_ABSENT : 0);
+	upkeep_delete_end(fs, from, turn, r > 0,
+			  from->kind == NODE_ALIAS ? FS_ALL : cell.ts);
+	if (r > 0)
+		upkeep_filled(fs, to);
+	/* Whoever changed one of the two was first. */
+	if (r == 0)
+		r = noreplace ? -EEXIST : -EBUSY;
+	r = r < 0 ? r : 0;
+out:
+	move_release(&mv);
+	buf_free(&hold);
+	return r;
+}

@@ -1,0 +1,69 @@
+/*
+ * A file of the tree that is a cell, changed.
+ *
+ *	F/Q/TS	 one version	put, delete of that timestamp
+ *	F/Q/latest  the newest	put of a new one, delete of the newest
+ *	F:Q	 the column	put of a new one, delete of all
+ *
+ * Each call is one mutation of one row, then the upkeep that follows from it.
+ * The file's directory is p->parent.
+ */
+#ifndef CELLFS_FS_FILES_CELLFILE_H
+#define CELLFS_FS_FILES_CELLFILE_H
+
+#include "fs/tree/fs.h"
+
+static inline bool kind_is_cell(uint8_t kind)
+{
+	return kind == NODE_VERSION || kind == NODE_LATEST ||
+	       kind == NODE_ALIAS;
+}
+
+/*
+ * Can the column be written at all? Declares the family in an open table. 0
+ * and its longest value; -EPERM when the table is fixed; -EROFS and what else
+ * makes the store refuse writes.
+ */
+int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max);
+
+enum {
+	CELLFILE_SYNC = 1,   /* on disk when it returns */
+	CELLFILE_ABSENT = 2, /* -EEXIST when the file is there */
+};
+
+/*
+ * Puts @value: at @ts when that is not negative, else at a version's own
+ * timestamp or one that the store picks. 0 and *ts_given.
+ */
+int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
+		 int64_t ts, unsigned flags, int64_t *ts_given);
+/*
+ * The same; the version @old of the same row, which has @old_value, is deleted
+ * in one act with it. 1; 0 and nothing is done when it has another by now.
+ */
+int cellfile_put_instead(struct fs *fs, const struct place *p,
+			 struct bytes value, const struct place *old,
+			 struct bytes old_value, unsigned flags);
+/*
+ * Puts @tail behind what the file has. Of a version that is its own value. Else
+ * the newest with @tail behind it is put; as long as the newest is still @ts
+ * (not negative), what an earlier call gave, that version is replaced.
+ */
+int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
+		    int64_t ts, unsigned flags, int64_t *ts_given);
+/* 0, or -ENOENT when there is nothing to delete. */
+int cellfile_delete(struct fs *fs, const struct place *p);
+/* The same, of a version that must have @value: else -ENOENT. */
+int cellfile_delete_same(struct fs *fs, const struct place *p,
+			 struct bytes value);
+/* 1 and the present value of the file in @hold, with its timestamp; 0. */
+int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold);
+
+/*
+ * The file @from becomes the file @to of the same row, in one mutation.
+ * -ENOENT; -EEXIST with @noreplace; -EFBIG when a column is too much to move.
+ */
+int cellfile_move(struct fs *fs, const struct place *from,
+		  const struct place *to, bool noreplace);
+
+#endif

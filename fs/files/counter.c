@@ -1,0 +1,185 @@
+#include "fs/files/counter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/upkeep.h"
+#include "fs/tree/view.h"
+
+struct counter {
+	struct place place;
+	pthread_mutex_t lock; /* guards all below */
+	bool known;
+	int64_t value;
+	/* Where the last addition ended in the file: the sum is read there. */
+	uint64_t base;
+};
+
+int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+{
+	struct counter *c;
+	size_t len_max;
+	int r = 0;
+
+	if ((fi->flags & O_ACCMODE) != O_RDONLY)
+		r = cellfile_writable(fs, p, &len_max);
+	if (r < 0)
+		return r;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return why(-ENOMEM, "out of memory for an open file");
+	pthread_mutex_init(&c->lock, NULL);
+	fi->direct_io = 1;
+	fi->fh = handles_add(fs->handles, HANDLE_COUNTER, c);
+	if (!fi->fh) {
+		counter_free(c);
+		return why(-ENFILE, "too many open files in the mount");
+	}
+	c->place = *p;
+	place_disown(p);
+	return 0;
+}
+
+void counter_free(struct counter *c)
+{
+	place_release(&c->place);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void counter_release(struct fs *fs, uint64_t fh)
+{
+	struct counter *c = handles_remove(fs->handles, fh, HANDLE_COUNTER);
+
+	if (c)
+		counter_free(c);
+}
+
+static int not_a_counter(size_t len)
+{
+	return why(-EINVAL, "the value has %zu bytes: a counter has 8", len);
+}
+
+/* REQUIRES: lock. */
+static int load(struct counter *c)
+{
+	struct buf hold = {0};
+	struct cell cell;
+	uint64_t v = 0;
+	int r;
+
+	if (c->known)
+		return 0;
+	r = view_get(&c->place, &cell, &hold);
+	if (r > 0 && cell.value.len != 8)
+		r = not_a_counter(cell.value.len);
+	for (int i = 0; r > 0 && i < 8; i++)
+		v = v << 8 | cell.value.data[i];
+	buf_free(&hold);
+	if (r < 0)
+		return r;
+	c->value = (int64_t)v;
+	c->known = true;
+	return 0;
+}
+
+int counter_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		 off_t off)
+{
+	struct counter *c = handles_get(fs->handles, fh, HANDLE_COUNTER);
+	char text[32];
+	size_t at, n;
+	int r;
+
+	if (!c || off < 0)
+		return -EBADF;
+	pthread_mutex_lock(&c->lock);
+	r = load(c);
+	n = (size_t)snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
+	at = (size_t)((uint64_t)off >= c->base ? (uint64_t)off - c->base
+					       : (uint64_t)off);
+	pthread_mutex_unlock(&c->lock);
+	if (r < 0)
+		return r;
+	at = at < n ? at : n;
+	n = n - at < size ? n - at : size;
+	fuse_reply_buf(req, text + at, n);
+	return 0;
+}
+
+static bool is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* A whole decimal number with blanks around it. */
+static int parse(struct bytes data, int64_t *delta)
+{
+	char text[32], *end;
+
+	while (data.len && is_blank(data.data[data.len - 1]))
+		data.len--;
+	while (data.len && is_blank(data.data[0])) {
+		data.data++;
+		data.len--;
+	}
+	if (!data.len || data.len >= sizeof(text) ||
+	    memchr(data.data, '\0', data.len))
+		goto bad;
+	memcpy(text, data.data, data.len);
+	text[data.len] = '\0';
+	errno = 0;
+	*delta = strtoll(text, &end, 10);
+	if (errno || *end)
+		goto bad;
+	return 0;
+bad:
+	return why(-EINVAL, "a counter takes a decimal number of 64 bits to "
+			    "add to it");
+}
+
+/* REQUIRES: lock. */
+static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
+{
+	const struct place *p = &c->place;
+	struct change change = {.op = CHANGE_INCREMENT,
+				.family = p->family,
+				.qualifier = p->qualifier,
+				.ts = TS_AUTO,
+				.delta = delta};
+	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
+	int r = table_mutate(fstable_table(p->table), &m,
+			     sync ? MUTATE_SYNC : 0);
+
+	if (r < 0)
+		return r;
+	c->value = change.result_int;
+	c->known = true;
+	upkeep_filled(fs, p);
+	return 0;
+}
+
+int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		  bool sync)
+{
+	struct counter *c = handles_get(fs->handles, fh, HANDLE_COUNTER);
+	int64_t delta = 0;
+	int r;
+
+	if (!c || off < 0)
+		return -EBADF;
+	r = parse(data, &delta);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&c->lock);
+	r = add(fs, c, delta, sync);
+	if (r == 0)
+		c->base = (uint64_t)off + data.len;
+	pthread_mutex_unlock(&c->lock);
+	fs_wait_if_put(fs, &c->place);
+	return r;
+}

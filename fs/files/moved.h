@@ -1,0 +1,70 @@
+/*
+ * Versions that were renamed to a scratch name.
+ *
+ * A scratch file is in memory only, so that a crash would take with it a
+ * version that was moved aside. So the version stays in the store, hidden from
+ * its directory, until it is clear what becomes of the scratch file:
+ *
+ *	mv 5 5~		5 is not listed and not found; 5~ is a scratch file
+ *
+ *	put of 5	it takes the place of the version; 5~ owes nothing
+ *	mv 5~ 7		7 is put and 5 deleted, in one mutation
+ *	mv 5~ 5		as it was
+ *	rm 5~		5 is deleted
+ *	rmdir of Q	5 is deleted if nothing else is in Q
+ *	kill -9, unmount  5 is there again
+ *
+ * `latest`, F:Q, views and programs show what is in the store, thus 5.
+ *
+ * A version that somebody else wrote anew meanwhile is not the one that was
+ * moved (told by its value), and is not deleted.
+ *
+ * Threads: any; one lock inside, innermost, not held over store calls.
+ */
+#ifndef CELLFS_FS_FILES_MOVED_H
+#define CELLFS_FS_FILES_MOVED_H
+
+#include "fs/tree/fs.h"
+
+struct moved;
+
+/* NULL when out of memory. */
+struct moved *moved_new(void);
+/* With the mount, whose nodes go too. NULL is nothing. */
+void moved_free(struct moved *mv);
+
+/* The version @from with @value is the scratch file @node now. 0, -ENOMEM. */
+int moved_add(struct fs *fs, uint64_t node, const struct place *from,
+	      struct bytes value);
+/*
+ * Is the version @ts of the column that @p is, or is in, hidden? Cheap when
+ * none is.
+ */
+bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
+/* The version @p was put: it is shown again, and nobody's to delete. */
+void moved_written(struct fs *fs, const struct place *p);
+/*
+ * Cells of the row were changed other than by files: a version that is not as
+ * it was moved is shown again.
+ */
+void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row);
+/*
+ * The version whose new name @node is, as long as the store has it as it was:
+ * 1, *from, to be released, and its value, which lies in @hold; 0; an error.
+ * Who then changes it does so on condition that it has that value.
+ */
+int moved_from(struct fs *fs, uint64_t node, struct place *from,
+	       struct buf *hold, struct bytes *value);
+/* The same, of the version @p when it is hidden. */
+int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
+		struct bytes *value);
+/* Is @content of @node that of a version which is still in the store? */
+bool moved_holds(struct fs *fs, uint64_t node, struct bytes content);
+/* The scratch file goes, or has been put: the version is deleted. */
+int moved_settle(struct fs *fs, uint64_t node);
+/* The same, but for who has deleted the version. */
+void moved_forget(struct fs *fs, uint64_t node);
+/* Deletes what is hidden in the column, if that is all: 1, 0 or an error. */
+int moved_settle_column(struct fs *fs, const struct place *column);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * A file open for reading: one value, whole.
+ *
+ * What a handle reads is one version from its first byte to its last,
+ * whatever is written meanwhile, and when it is removed or expires. It is
+ * fetched at open. By an alias it is read past the page cache, which two
+ * handles with two values would share. Of a version the kernel keeps pages, so
+ * that the first read asks whether it was written anew and takes that; while
+ * handles with two values of it are open, or a writer, they are read past it.
+ */
+#ifndef CELLFS_FS_FILES_READER_H
+#define CELLFS_FS_FILES_READER_H
+
+#include "fs/tree/fs.h"
+
+struct reader;
+
+/* Takes over @p's content on success, and sets @fi. A negative errno. */
+int reader_open_place(struct fs *fs, struct place *p,
+		      struct fuse_file_info *fi);
+/* What fstat(2) says when the file itself is gone. 1 or 0. */
+int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
+/* The same of any that has the node open. As long as what is open: rarely. */
+int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
+/* Replies on 0. */
+int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off);
+/* Into a control file that does something when it is written. */
+int reader_write(struct fs *fs, uint64_t fh, struct bytes data);
+void reader_release(struct fs *fs, uint64_t fh);
+/* At the end: every handle that the kernel left open. */
+void reader_free(struct reader *rd);
+
+#endif

@@ -1,0 +1,185 @@
+#include "fs/files/served.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "fs/files/outside.h"
+#include "store/served.h"
+
+struct served_file {
+	/*
+	 * The handle's and those of reads: a reply can bring the release
+	 * before the thread that sent it has let go of the session.
+	 */
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	struct served *served;
+	bool read_only; /* it was not opened for writing */
+};
+
+/* -- what a session may do ------------------------------------------------ */
+
+static int before(void *arg, struct served_act *act)
+{
+	struct served_file *f = arg;
+	struct fs *fs = f->fs;
+	int r = 0;
+
+	if (fs->options->read_only || store_is_read_only(fs->store))
+		return why(-EROFS, "the store is mounted for reading only "
+				   "(-o ro)");
+	if (f->read_only)
+		return why(-EROFS, "the session is for reading only");
+	if (act->what == SERVED_ROWS)
+		outside_rows_before(fs, act->table, act->rows, act->nrows);
+	return r;
+}
+
+/* Also of what failed: it can have happened in part. */
+static void after(void *arg, struct served_act *act, int result)
+{
+	struct served_file *f = arg;
+	struct fs *fs = f->fs;
+
+	switch (act->what) {
+	case SERVED_ROWS:
+		outside_rows(fs, act->table, act->rows, act->nrows);
+		return;
+	case SERVED_ALTERED:
+		outside_table_altered(fs, act->table, act->deletes);
+		return;
+	case SERVED_SNAPSHOT_TAKEN:
+		outside_snapshot(fs, act->table, act->name, false);
+		return;
+	default:
+		break;
+	}
+	/* These have happened or not. */
+	if (result < 0)
+		return;
+	switch (act->what) {
+	case SERVED_MADE:
+		outside_table_made(fs, act->name);
+		break;
+	case SERVED_DROPPED:
+		outside_table_dropped(fs, act->name);
+		break;
+	case SERVED_TRUNCATED:
+		outside_table_emptied(fs, act->name);
+		break;
+	case SERVED_RENAMED:
+		outside_table_renamed(fs, act->name, act->to);
+		break;
+	case SERVED_SNAPSHOT_RENAMED:
+		outside_snapshot(fs, act->table, act->to, false);
+		outside_snapshot(fs, act->table, act->name, true);
+		break;
+	case SERVED_SNAPSHOT_DROPPED:
+		outside_snapshot(fs, act->table, act->name, true);
+		break;
+	default:
+		break;
+	}
+}
+
+/* -- open and release ----------------------------------------------------- */
+
+int served_open(struct fs *fs, struct fuse_file_info *fi)
+{
+	struct served_file *f = NULL;
+	struct served_hooks hooks = {.before = before, .after = after};
+	int r = 0;
+
+	if (atomic_fetch_add(&fs->sessions, 1) >= SESSIONS_MAX)
+		r = why(-EMFILE, "%d programs have the store open already",
+			SESSIONS_MAX);
+	if (r == 0 && !(f = calloc(1, sizeof(*f))))
+		r = why(-ENOMEM, "out of memory for a session");
+	if (r < 0) {
+		atomic_fetch_sub(&fs->sessions, 1);
+		return r;
+	}
+	f->refs = 1;
+	f->fs = fs;
+	f->read_only = (fi->flags & O_ACCMODE) == O_RDONLY;
+	hooks.arg = f;
+	r = served_new(fs->store, &hooks, &f->served);
+	if (r < 0)
+		goto fail;
+	fi->direct_io = 1;
+	fi->nonseekable = 1;
+	fi->noflush = 1;
+	fi->fh = handles_add(fs->handles, HANDLE_SERVED, f);
+	if (fi->fh)
+		return 0;
+	r = why(-ENFILE, "too many open files in the mount");
+fail:
+	served_file_free(f);
+	return r;
+}
+
+void served_file_free(struct served_file *f)
+{
+	served_free(f->served);
+	atomic_fetch_sub(&f->fs->sessions, 1);
+	free(f);
+}
+
+static void unref(struct served_file *f)
+{
+	if (atomic_fetch_sub(&f->refs, 1) == 1)
+		served_file_free(f);
+}
+
+void served_release(struct fs *fs, uint64_t fh)
+{
+	struct served_file *f = handles_remove(fs->handles, fh, HANDLE_SERVED);
+
+	if (f)
+		unref(f);
+}
+
+/* -- requests and replies ------------------------------------------------- */
+
+/* A reply that does not arrive was for somebody who is gone. */
+static int give(void *arg, struct bytes data)
+{
+	fuse_req_t *req = arg;
+	int r = fuse_reply_buf(*req, (const char *)data.data, data.len);
+
+	*req = NULL;
+	return r;
+}
+
+int served_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size)
+{
+	struct served_file *f = handles_get(fs->handles, fh, HANDLE_SERVED);
+	int r;
+
+	if (!f)
+		return -EBADF;
+	atomic_fetch_add(&f->refs, 1);
+	r = served_take(f->served, size, give, &req);
+	unref(f);
+	/* What @give was handed is answered, whatever came of it. */
+	return req ? r : 0;
+}
+
+int served_write(struct fs *fs, uint64_t fh, struct bytes data)
+{
+	struct served_file *f = handles_get(fs->handles, fh, HANDLE_SERVED);
+
+	return f ? served_feed(f->served, data) : -EBADF;
+}
+
+int served_ioctl(struct fs *fs, uint64_t fh, unsigned cmd, struct bytes data)
+{
+	const struct served_portion *p = (const void *)data.data;
+
+	if (cmd != SERVED_FEED)
+		return -ENOTTY;
+	if (data.len != sizeof(*p) || p->len > sizeof(p->data))
+		return -EINVAL;
+	return served_write(fs, fh, bytes_of(p->data, p->len));
+}

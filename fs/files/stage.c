@@ -1,0 +1,268 @@
+#include "fs/files/stage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/moved.h"
+#include "fs/files/upkeep.h"
+#include "fs/memory/writes.h"
+
+/* A file or directory of the staged row. */
+struct item {
+	uint64_t parent, node;
+	struct place place; /* what it becomes */
+	struct buf value;   /* of a file */
+	bool file;
+};
+
+struct stage {
+	struct fs *fs;
+	struct item *items; /* directories before what is in them */
+	size_t count, cap, files;
+};
+
+static void stage_release(struct stage *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		place_release(&s->items[i].place);
+		buf_free(&s->items[i].value);
+	}
+	free(s->items);
+}
+
+static int refuse(const struct place *p, const char *what)
+{
+	return why(-EPERM, "the staged row holds %s, which is no %s: remove it",
+		   p->name, what);
+}
+
+static int read_file(struct stage *s, struct item *it)
+{
+	size_t len_max;
+	int r = cellfile_writable(s->fs, &it->place, &len_max);
+
+	if (!r)
+		r = scratch_content(s->fs->writes->scratch, it->node, len_max,
+				    &it->value);
+	if (r == -EFBIG)
+		r = why(r, "%s: a value here is at most %zu bytes (max_value)",
+			it->place.name, len_max);
+	return r;
+}
+
+/* Adds the entry of the overlay, as it is named in @dir. */
+static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
+		    const struct overlay_entry *e)
+{
+	struct item *it;
+	int r;
+
+	if (s->count == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 16;
+
+		it = reallocarray(s->items, cap, sizeof(*it));
+		if (!it)
+			return -ENOMEM;
+		s->items = it;
+		s->cap = cap;
+	}
+	it = &s->items[s->count++];
+	*it = (struct item){.parent = parent, .node = e->node};
+	r = place_child(s->fs, dir, bytes_str(e->name), &it->place);
+	if (r)
+		return r == -ENOMEM ? r
+				    : why(-EPERM,
+					  "the staged row holds %s, which is "
+					  "no name for a key: rename it",
+					  e->name);
+	if (e->kind == NODE_SCRATCH_DIR)
+		return place_is_dir(&it->place) && !it->place.view
+			       ? 0
+			       : refuse(&it->place, "directory of data");
+	if (!kind_is_cell(it->place.kind))
+		return refuse(&it->place, "version, latest or F:Q");
+	it->file = true;
+	s->files++;
+	return read_file(s, it);
+}
+
+/* What lies in the directory that is @parent and becomes @dir. */
+static int add_entries(struct stage *s, uint64_t parent,
+		       const struct place *dir)
+{
+	struct buf key = {0};
+	bool any = false;
+	int r;
+
+	for (;;) {
+		struct bytes after = buf_bytes(&key);
+		struct overlay_entry e;
+
+		r = overlay_next(s->fs->overlay, parent, any ? &after : NULL,
+				 &e, &key);
+		if (r <= 0)
+			break;
+		any = true;
+		r = add_item(s, parent, dir, &e);
+		if (r)
+			break;
+	}
+	buf_free(&key);
+	return r;
+}
+
+/* Everything beneath, level by level. */
+static int gather(struct stage *s, const struct place *from,
+		  const struct place *to)
+{
+	int r = add_entries(s, from->node, to);
+
+	for (size_t i = 0; !r && i < s->count; i++) {
+		struct place dir;
+
+		if (s->items[i].file)
+			continue;
+		/* The items may move, so that the place is not borrowed. */
+		r = place_copy(&dir, &s->items[i].place);
+		if (!r)
+			r = add_entries(s, s->items[i].node, &dir);
+		place_release(&dir);
+	}
+	if (!r && !s->files)
+		r = why(-EPERM, "the staged row holds no cell");
+	return r;
+}
+
+static int apply(struct stage *s)
+{
+	struct change *changes = calloc(s->files, sizeof(*changes));
+	struct mutation m = {.changes = changes};
+	struct table *t = NULL;
+	int r = 0;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; !r && i < s->count; i++) {
+		const struct item *it = &s->items[i];
+		const struct place *p = &it->place;
+
+		if (!it->file)
+			continue;
+		changes[m.nchanges++] = (struct change){
+			.op = CHANGE_PUT,
+			.family = p->family,
+			.qualifier = p->qualifier,
+			.ts = p->kind == NODE_VERSION ? p->ts : TS_AUTO,
+			.value = buf_bytes(&it->value),
+		};
+		if (t && !bytes_eq(m.row, p->row))
+			r = why(-EPERM, "the staged directory holds cells of "
+					"several rows: stage them one by one");
+		m.row = p->row;
+		t = fstable_table(p->table);
+	}
+	if (!r)
+		r = table_mutate(t, &m, 0);
+	free(changes);
+	return r < 0 ? r : 0;
+}
+
+/* What was in memory under a staged name is the store's. */
+static void become(struct fs *fs, uint64_t parent, uint64_t node,
+		   const char *name)
+{
+	overlay_remove(fs->overlay, parent, bytes_str(name));
+	scratch_retire(fs->writes->scratch, node);
+}
+
+/*
+ * What is in memory beneath the row that was there is beneath the staged one's
+ * node now, which has its name.
+ */
+static void carry(struct fs *fs, uint64_t from, uint64_t to)
+{
+	struct overlay_entry e;
+	struct buf key = {0};
+	uint64_t was;
+
+	while (overlay_next(fs->overlay, from, NULL, &e, &key) > 0) {
+		was = e.node;
+		if (e.kind == NODE_SCRATCH || e.kind == NODE_SCRATCH_DIR) {
+			if (overlay_rename(fs->overlay, from, bytes_str(e.name),
+					   to, buf_bytes(&key), &e) == 0)
+				continue;
+		} else if (nodes_enter(fs->nodes, to, bytes_str(e.name), e.kind,
+				       e.ino, NULL, &e.node) == 0) {
+			(void)overlay_add(fs->overlay, to, buf_bytes(&key), &e);
+			carry(fs, was, e.node);
+			nodes_forget(fs->nodes, e.node, 1);
+		}
+		/* A scratch file that could not be moved goes to lost+found. */
+		overlay_remove(fs->overlay, from, bytes_str(e.name));
+	}
+	buf_free(&key);
+}
+
+static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
+		    uint64_t node)
+{
+	struct overlay_entry e = {
+		.node = node, .ino = row->ino, .kind = row->kind};
+
+	memcpy(e.name, row->name, sizeof(e.name));
+	overlay_remove(fs->overlay, dir, bytes_str(e.name));
+	(void)overlay_add(fs->overlay, dir, upkeep_key(row), &e);
+}
+
+/* The kernel's nodes are of the row from now on; children after parents. */
+static void settle(struct stage *s, const struct place *from,
+		   const struct place *to, uint64_t to_dir)
+{
+	struct fs *fs = s->fs;
+	uint64_t was = 0;
+
+	changes_row(&fs->changes, to->row);
+	become(fs, from->parent, from->node, from->name);
+	nodes_find(fs->nodes, to_dir, bytes_str(to->name), &was);
+	overlay_remove(fs->overlay, to_dir, bytes_str(to->name));
+	nodes_rename(fs->nodes, from->parent, bytes_str(from->name), to_dir,
+		     bytes_str(to->name), to->kind, to->ino);
+	invalidate_inode(fs->invalidator, from->node, true);
+	for (size_t i = 0; i < s->count; i++) {
+		struct item *it = &s->items[i];
+		struct bytes name = bytes_str(it->place.name);
+
+		become(fs, it->parent, it->node, it->place.name);
+		nodes_rename(fs->nodes, it->parent, name, it->parent, name,
+			     it->place.kind, it->place.ino);
+		invalidate_inode(fs->invalidator, it->node, true);
+		if (!it->file)
+			continue;
+		it->place.parent = it->parent;
+		upkeep_filled(fs, &it->place);
+		/* What cannot be deleted now is there twice, and not lost. */
+		(void)moved_settle(fs, it->node);
+		/* Its name was a scratch file's, believed for longer. */
+		invalidate_entry(fs->invalidator, it->parent, name);
+	}
+	if (was)
+		carry(fs, was, from->node);
+	/* Who deletes beside may have found neither entry nor node. */
+	if (upkeep_has_cells(fs, to) == 0)
+		add_row(fs, to, to_dir, from->node);
+}
+
+int stage_put(struct fs *fs, const struct place *from, const struct place *to,
+	      uint64_t to_dir)
+{
+	struct stage s = {.fs = fs};
+	int r = gather(&s, from, to);
+
+	if (!r)
+		r = apply(&s);
+	if (!r)
+		settle(&s, from, to, to_dir);
+	stage_release(&s);
+	return r;
+}

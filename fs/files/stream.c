@@ -1,0 +1,300 @@
+#include "fs/files/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/files/moved.h"
+#include "fs/text/cells.h"
+#include "fs/text/cells_import.h"
+#include "fs/tree/view.h"
+
+struct stream {
+	/* The handle's and those of requests that still hold the lock. */
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	struct place place;
+	uint64_t table_node;
+	pthread_mutex_t lock; /* guards all below */
+
+	struct view_scan *scan; /* NULL = not open for reading, or at its end */
+	struct buf text; /* lines that were not read yet, from start on */
+	size_t start;
+	uint64_t offset; /* of text.data[start] in the file */
+	int failed;	 /* what ended the scan, when the text is read */
+	char reason[600];
+
+	struct cells_import *import; /* NULL = not open for writing */
+	bool fed;		     /* something was written since a flush */
+};
+
+/* -- open and release --------------------------------------------------- */
+
+static struct scan_spec spec_of(const struct place *p,
+				struct column_name *family)
+{
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+
+	*family =
+		(struct column_name){.family = p->family, .whole_family = true};
+	if (p->row.len) {
+		spec.row_start = p->row;
+		spec.row_stop = p->row;
+		spec.row_stop_inclusive = true;
+	}
+	if (p->family.len) {
+		spec.columns = family;
+		spec.ncolumns = 1;
+	}
+	return spec;
+}
+
+static int open_scan(struct stream *s)
+{
+	struct column_name family;
+	struct scan_spec spec = spec_of(&s->place, &family);
+
+	return view_scan_open(s->place.table, s->place.view, &spec, &s->scan);
+}
+
+/*
+ * What the kernel keeps of a row that has changed is old, if it does: a
+ * version that was put again has other pages. Of a row whose key is parted
+ * all that begins like it is told.
+ */
+static void row_applied(void *arg, struct bytes row)
+{
+	struct stream *s = arg;
+	struct fs *fs = s->fs;
+	struct name_part part;
+	struct bytes name;
+	uint64_t node = 0;
+
+	changes_row(&fs->changes, row);
+	moved_row_changed(fs, s->place.table, row);
+	name_part(row, 0, &part);
+	name = bytes_of(part.text, part.len);
+	if (nodes_find(fs->nodes, s->table_node, name, &node) > 0 ||
+	    fs_rows_believed_absent(fs))
+		invalidate_subtree(fs->invalidator, s->table_node, name, node);
+}
+
+static int open_import(struct stream *s, bool sync)
+{
+	struct fs *fs = s->fs;
+	int r = store_health(fs->store);
+
+	if (r < 0)
+		return r;
+	if (store_is_read_only(fs->store))
+		return why(-EROFS, "the store is open for reading only");
+	r = cells_import_new(fstable_table(s->place.table),
+			     MUTATE_ADMITTED | (sync ? MUTATE_SYNC : 0),
+			     &s->import);
+	if (r < 0)
+		return r;
+	s->table_node = nodes_table(fs->nodes, s->place.parent);
+	cells_import_notify(s->import, row_applied, s);
+	return cells_import_within(s->import, s->place.row, s->place.family);
+}
+
+int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+{
+	int mode = fi->flags & O_ACCMODE;
+	struct stream *s = calloc(1, sizeof(*s));
+	int r = 0;
+
+	if (!s)
+		return why(-ENOMEM, "out of memory for an open file");
+	pthread_mutex_init(&s->lock, NULL);
+	s->refs = 1;
+	s->fs = fs;
+	s->place = *p;
+	if (mode != O_WRONLY)
+		r = open_scan(s);
+	if (r == 0 && mode != O_RDONLY)
+		r = open_import(s, fi->flags & O_DSYNC);
+	if (r < 0)
+		goto fail;
+	fi->direct_io = 1;
+	fi->nonseekable = 1;
+	fi->fh = handles_add(fs->handles, HANDLE_STREAM, s);
+	if (!fi->fh) {
+		r = why(-ENFILE, "too many open files in the mount");
+		goto fail;
+	}
+	place_disown(p);
+	return 0;
+fail:
+	s->place = (struct place){0};
+	stream_free(s);
+	return r;
+}
+
+void stream_free(struct stream *s)
+{
+	view_scan_close(s->scan);
+	cells_import_free(s->import);
+	buf_free(&s->text);
+	place_release(&s->place);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static void unref(struct stream *s)
+{
+	if (atomic_fetch_sub(&s->refs, 1) == 1)
+		stream_free(s);
+}
+
+void stream_release(struct fs *fs, uint64_t fh)
+{
+	struct stream *s = handles_remove(fs->handles, fh, HANDLE_STREAM);
+
+	if (s)
+		unref(s);
+}
+
+/* -- reading ------------------------------------------------------------ */
+
+static size_t ready(const struct stream *s)
+{
+	return s->text.len - s->start;
+}
+
+static void end_scan(struct stream *s)
+{
+	view_scan_close(s->scan);
+	s->scan = NULL;
+}
+
+/* The next line: 1, 0 at the end, or an error. */
+static int add_line(struct stream *s)
+{
+	struct cell cell;
+	int r = view_scan_next(s->scan, &cell);
+
+	if (r > 0 && cell.kind == CELL_LOST)
+		return why(-ENODATA,
+			   "a column's past is gone: its family keeps too few "
+			   "versions to tell what was there then");
+	if (r > 0 && cells_format(&cell, &s->text) < 0)
+		return why(-ENOMEM, "out of memory");
+	return r;
+}
+
+/* Lines until @want bytes are there or the scan has ended, or failed. */
+static void fill(struct stream *s, size_t want)
+{
+	while (ready(s) < want && s->scan) {
+		int r = add_line(s);
+
+		if (r < 0) {
+			s->failed = r;
+			snprintf(s->reason, sizeof(s->reason), "%s",
+				 store_why());
+		}
+		if (r <= 0)
+			end_scan(s);
+	}
+}
+
+/* Forgets @n bytes, which were read. */
+static void pass(struct stream *s, size_t n)
+{
+	s->start += n;
+	s->offset += n;
+	if (s->start == s->text.len) {
+		s->text.len = s->start = 0;
+	} else if (s->start > s->text.len / 2) {
+		memmove(s->text.data, s->text.data + s->start, ready(s));
+		s->text.len -= s->start;
+		s->start = 0;
+	}
+}
+
+/*
+ * Goes to @off, which is where the last read ended, or farther, and has @want
+ * bytes there or what is left. What comes before damage is read first.
+ */
+static int go_to(struct stream *s, uint64_t off, size_t want)
+{
+	if (off < s->offset)
+		return why(-ESPIPE, "a stream is read from start to end");
+	while (s->offset < off) {
+		uint64_t gap = off - s->offset;
+
+		fill(s, 1);
+		if (!ready(s))
+			break;
+		pass(s, gap < ready(s) ? (size_t)gap : ready(s));
+	}
+	fill(s, want);
+	return s->failed && !ready(s) ? why(s->failed, "%s", s->reason) : 0;
+}
+
+int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off)
+{
+	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	size_t n;
+	int r;
+
+	if (!s || off < 0)
+		return -EBADF;
+	atomic_fetch_add(&s->refs, 1);
+	pthread_mutex_lock(&s->lock);
+	r = go_to(s, (uint64_t)off, size);
+	if (r == 0) {
+		n = s->offset == (uint64_t)off ? ready(s) : 0;
+		n = n < size ? n : size;
+		fuse_reply_buf(req, n ? (char *)s->text.data + s->start : NULL,
+			       n);
+		pass(s, n);
+		atomic_fetch_add_explicit(&fs->bytes_read, n,
+					  memory_order_relaxed);
+		/* While the caller is busy with this, of who reads on. */
+		if (off)
+			fill(s, size);
+	}
+	pthread_mutex_unlock(&s->lock);
+	unref(s);
+	return r;
+}
+
+/* -- writing ------------------------------------------------------------ */
+
+int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
+{
+	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	int r;
+
+	if (!s || !s->import)
+		return -EBADF;
+	pthread_mutex_lock(&s->lock);
+	s->fed = true;
+	r = cells_import_feed(s->import, data);
+	if (r == 0)
+		r = cells_import_settle(s->import);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int stream_flush(struct fs *fs, uint64_t fh)
+{
+	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	int r = 0;
+
+	if (!s || !s->import)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	if (s->fed) {
+		r = cells_import_end(s->import);
+		/* What is not whole is told at every close. */
+		s->fed = r < 0;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}

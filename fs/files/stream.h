@@ -1,0 +1,37 @@
+/*
+ * .cells: a table, row or family as one text stream (cells.h), both ways.
+ *
+ * Reading is one scan, of the store as it is at open, put into lines as they
+ * are asked for: nothing is gathered, and a stream is read from its start to
+ * its end. In a view it is the view's scan.
+ *
+ * Writing feeds an import. Rows that have become whole are applied before the
+ * write(2) returns, what is left when the file is closed. A line that is bad,
+ * or that the store would refuse, fails the write(2) that brought it and every
+ * later one; its number and reason are in .cellfs/errors.
+ *
+ * The size is 0 to stat(2), also of a stream that was read and whose size is
+ * known: fstat(2) comes without the handle, so that it could be told the size
+ * of another moment than that of the stream that is open, where tar and rsync
+ * would cut it. Reads and writes bypass the page cache.
+ */
+#ifndef CELLFS_FS_FILES_STREAM_H
+#define CELLFS_FS_FILES_STREAM_H
+
+#include "fs/tree/fs.h"
+
+struct stream;
+
+/* Takes over @p's content on success, and sets @fi. A negative errno. */
+int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+/* Replies on 0. */
+int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off);
+int stream_write(struct fs *fs, uint64_t fh, struct bytes data);
+/* Applies the rows that were written. */
+int stream_flush(struct fs *fs, uint64_t fh);
+void stream_release(struct fs *fs, uint64_t fh);
+/* At the end: every handle that the kernel left open. */
+void stream_free(struct stream *s);
+
+#endif

@@ -1,0 +1,688 @@
+#include "fs/files/writer_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/moved.h"
+#include "fs/files/schema_file.h"
+#include "fs/memory/writes.h"
+#include "fs/tree/fs.h"
+
+/* -- life ---------------------------------------------------------------- */
+
+void writer_unref(struct writer *w)
+{
+	if (atomic_fetch_sub(&w->refs, 1) > 1)
+		return;
+	draft_clear(&w->draft);
+	free(w->reason);
+	if (w->type == WRITER_SCRATCH)
+		scratch_drop(w->fs->writes->scratch, w->place.node);
+	place_release(&w->place);
+	pthread_mutex_destroy(&w->lock);
+	sorted_node_release(&w->by_node);
+	free(w);
+}
+
+/* What the file takes: its longest content, or why it cannot be written. */
+static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
+		   size_t *len_max)
+{
+	int r = place_file_writable(p);
+
+	*len_max = 0;
+	if (r < 0)
+		return r;
+	if (kind_is_cell(p->kind)) {
+		*type = WRITER_CELL;
+		return cellfile_writable(fs, p, len_max);
+	}
+	switch (p->kind) {
+	case NODE_SCHEMA:
+		*type = WRITER_SCHEMA;
+		*len_max = SCHEMA_TEXT_MAX;
+		return store_health(fs->store);
+	case NODE_SCRATCH:
+		*type = WRITER_SCRATCH;
+		return scratch_hold(fs->writes->scratch, p->node);
+	default:
+		return place_computed(p);
+	}
+}
+
+static int writer_new(struct fs *fs, const struct place *p, int flags,
+		      pid_t opener, struct writer **out)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	size_t len_max;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->fs = fs;
+	w->refs = 1;
+	w->ts = -1;
+	w->pending_size = -1;
+	w->append = flags & O_APPEND;
+	w->opener = opener;
+	w->flags = flags & O_DSYNC ? CELLFILE_SYNC : 0;
+	pthread_mutex_init(&w->lock, NULL);
+	err = place_copy(&w->place, p);
+	if (err)
+		goto fail;
+	err = sorted_node_init(&w->by_node, writer_node_key(&p->node),
+			       bytes_of(&w, sizeof(w)));
+	if (err)
+		goto fail;
+	err = type_of(fs, p, &w->type, &len_max);
+	if (err)
+		goto fail;
+	draft_init(&w->draft, &fs->writes->budget, len_max);
+	w->tail = w->type != WRITER_SCRATCH && w->append;
+	/* What is appended to a schema is no text of its own. */
+	w->edit.patched = w->tail;
+	*out = w;
+	return 0;
+fail:
+	sorted_node_release(&w->by_node);
+	place_release(&w->place);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return err;
+}
+
+/* The handle of a new writer, which the kernel's file then owns. */
+static int publish_handle(struct writer *w, struct fuse_file_info *fi)
+{
+	/* The draft answers reads, not the pages of an earlier version. */
+	fi->direct_io = 1;
+	writer_register(w);
+	fi->fh = handles_add(w->fs->handles, HANDLE_WRITER, w);
+	if (fi->fh)
+		return 0;
+	writer_unregister(w);
+	writer_unref(w);
+	return why(-ENFILE, "too many files are open");
+}
+
+/* -- content ------------------------------------------------------------- */
+
+/* The cell of the file; a version that was moved away is none. */
+static int read_cell(struct writer *w, struct cell *cell, struct buf *hold)
+{
+	const struct place *p = &w->place;
+
+	if (p->kind == NODE_VERSION && moved_hides(w->fs, p, p->ts))
+		return 0;
+	return cellfile_get(p, cell, hold);
+}
+
+/* The present content of the file, in @hold. 1, or 0 when there is none. */
+static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
+{
+	struct cell cell;
+	int r;
+
+	*out = (struct bytes){0};
+	if (w->type == WRITER_SCHEMA) {
+		r = fstable_schema_text(w->place.table, hold);
+		*out = buf_bytes(hold);
+		return r ? r : 1;
+	}
+	r = read_cell(w, &cell, hold);
+	if (r > 0)
+		*out = cell.value;
+	return r;
+}
+
+int writer_load(struct writer *w)
+{
+	struct draft whole;
+	struct buf hold = {0};
+	struct bytes old;
+	int r;
+
+	if (w->loaded)
+		return 0;
+	/* Aside: what was appended stays when there is no room for all. */
+	draft_init(&whole, w->draft.budget, w->draft.len_max);
+	r = read_file(w, &hold, &old);
+	if (r > 0)
+		r = draft_set(&whole, old);
+	if (!r)
+		r = draft_write(&whole, buf_bytes(&w->draft.content),
+				whole.content.len);
+	buf_free(&hold);
+	if (r) {
+		draft_clear(&whole);
+		return r;
+	}
+	draft_clear(&w->draft);
+	w->draft = whole;
+	w->tail = false;
+	w->loaded = true;
+	return 0;
+}
+
+/* How long the present content is. */
+static int stored_len(struct writer *w, size_t *len)
+{
+	struct buf hold = {0};
+	struct bytes text = {0};
+	struct cell cell;
+	int r;
+
+	if (w->type == WRITER_SCHEMA) {
+		r = read_file(w, &hold, &text);
+		*len = text.len;
+		buf_free(&hold);
+	} else {
+		r = read_cell(w, &cell, NULL);
+		*len = r > 0 ? cell.value.len : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+int writer_draft_size(struct writer *w, uint64_t *size)
+{
+	size_t len = 0;
+	int r = 0;
+
+	if (w->tail)
+		r = stored_len(w, &len);
+	else if (!w->loaded)
+		return 0;
+	if (r < 0)
+		return r;
+	*size = len + w->draft.content.len;
+	return 1;
+}
+
+/* An append that is too long is known before the store says so. */
+static int check_tail(struct writer *w, size_t more)
+{
+	int r;
+
+	if (!w->base_len && w->ts < 0) {
+		r = stored_len(w, &w->base_len);
+		if (r < 0)
+			return r;
+	}
+	if (w->base_len + w->draft.content.len + more > w->draft.len_max)
+		return why(-EFBIG,
+			   "a value here is at most %zu bytes (max_value)",
+			   w->draft.len_max);
+	return 0;
+}
+
+/* The present content with what was not published yet behind it. */
+static int read_tail(struct writer *w, struct buf *out)
+{
+	struct buf hold = {0};
+	struct bytes old;
+	int r = read_file(w, &hold, &old);
+
+	if (r >= 0)
+		r = buf_append(out, old.data, old.len);
+	if (!r)
+		r = buf_append(out, w->draft.content.data,
+			       w->draft.content.len);
+	buf_free(&hold);
+	return r;
+}
+
+/* Could the schema be closed now? */
+static int check_schema(struct writer *w)
+{
+	struct buf all = {0};
+	int err = 0;
+
+	if (w->tail)
+		err = read_tail(w, &all);
+	if (!err)
+		err = schema_file_check(
+			w->fs, &w->place, &w->edit,
+			buf_bytes(w->tail ? &all : &w->draft.content));
+	buf_free(&all);
+	return err;
+}
+
+static void note_size(struct writer *w)
+{
+	if (w->pending_size >= 0)
+		w->pending_size = (int64_t)w->draft.content.len;
+	w->flushed_ns = 0;
+}
+
+/* REQUIRES: lock. */
+static int write_draft(struct writer *w, struct bytes data, uint64_t off)
+{
+	int err = w->type == WRITER_CELL
+			  ? table_writable(fstable_table(w->place.table))
+			  : store_health(w->fs->store);
+
+	if (err)
+		return err;
+	err = w->tail ? check_tail(w, data.len) : writer_load(w);
+	if (err)
+		return err;
+	if (w->append)
+		off = w->draft.content.len;
+	err = draft_write(&w->draft, data, off);
+	if (err)
+		return err;
+	w->dirty = true;
+	note_size(w);
+	if (w->type != WRITER_SCHEMA)
+		return 0;
+	schema_edit_wrote(&w->edit, off, data.len);
+	return check_schema(w);
+}
+
+/* REQUIRES: lock. */
+static int truncate_draft(struct writer *w, uint64_t len)
+{
+	int err = 0;
+
+	if (!len) {
+		draft_clear(&w->draft);
+		w->tail = false;
+		w->loaded = true;
+		w->owed = true;
+		w->dirty = false;
+		w->broken = false;
+	} else {
+		err = writer_load(w);
+		if (!err && w->draft.content.len != len) {
+			err = draft_truncate(&w->draft, len);
+			w->dirty |= !err;
+		}
+	}
+	note_size(w);
+	if (err || w->type != WRITER_SCHEMA)
+		return err;
+	schema_edit_truncated(&w->edit, len);
+	return check_schema(w);
+}
+
+/* -- publication --------------------------------------------------------- */
+
+/* What was appended is put: what comes now goes behind it. */
+static void tail_published(struct writer *w)
+{
+	struct cell cell;
+
+	/*
+	 * Of a version that nobody sees, since newer ones are enough or it has
+	 * expired, the store appends to nothing: the draft is all of it.
+	 */
+	if (w->place.kind == NODE_VERSION && read_cell(w, &cell, NULL) == 0) {
+		w->tail = false;
+		w->loaded = true;
+		return;
+	}
+	w->base_len += w->draft.content.len;
+	draft_clear(&w->draft);
+}
+
+static int publish_cell(struct writer *w, unsigned flags)
+{
+	const struct place *p = &w->place;
+	unsigned absent = w->absent && w->ts < 0 ? CELLFILE_ABSENT : 0;
+	struct bytes content = buf_bytes(&w->draft.content);
+	int err;
+
+	if (w->tail && content.len) {
+		err = cellfile_append(w->fs, p, content, w->ts, flags | absent,
+				      &w->ts);
+		if (!err)
+			tail_published(w);
+		return err;
+	}
+	/* Nothing was appended to a file that was made just for that. */
+	if (w->tail)
+		absent = CELLFILE_ABSENT;
+	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
+	return err == -EEXIST && w->tail ? 0 : err;
+}
+
+/* From here on the file is what is applied now: lines go on in their order. */
+static int publish_schema(struct writer *w)
+{
+	int err = writer_load(w);
+
+	if (!err)
+		err = schema_file_apply(
+			w->fs, &w->place,
+			schema_edit_text(&w->edit,
+					 buf_bytes(&w->draft.content)),
+			w->edit.applied);
+	w->edit.applied |= !err;
+	return err;
+}
+
+/* REQUIRES: lock. Each call that the failure concerns says the same. */
+static void keep_failure(struct writer *w, int err)
+{
+	w->failed = err;
+	free(w->reason);
+	w->reason = err ? strdup(store_why()) : NULL;
+}
+
+static int repeat_failure(const struct writer *w)
+{
+	return w->reason ? why(w->failed, "%s", w->reason) : w->failed;
+}
+
+/* From now on everybody sees the file that was created. */
+static void show(struct writer *w)
+{
+	w->pending_size = -1;
+	writer_settled(w->fs);
+}
+
+int writer_publish(struct writer *w, bool all, unsigned flags)
+{
+	int err;
+
+	if (w->abandoned || w->type == WRITER_SCRATCH ||
+	    !(w->dirty || (all && w->owed)))
+		return 0;
+	if (w->broken)
+		return repeat_failure(w);
+	/* Once only: what was refused is not tried again at release. */
+	w->dirty = false;
+	w->owed = false;
+	if (w->type == WRITER_SCHEMA)
+		err = publish_schema(w);
+	else
+		err = publish_cell(w, flags);
+	keep_failure(w, err);
+	if (err)
+		return err;
+	w->untold = true;
+	/*
+	 * No notice goes to the file's own node: while it has a writer nothing
+	 * of it is kept, and an answer about its size that a notice overtakes
+	 * is not taken by the kernel.
+	 */
+	if (w->pending_size >= 0)
+		show(w);
+	return 0;
+}
+
+void writer_unlock(struct writer *w)
+{
+	bool untold = w->untold;
+
+	w->untold = false;
+	pthread_mutex_unlock(&w->lock);
+	if (untold)
+		fs_wait_if_put(w->fs, &w->place);
+}
+
+/* -- the requests -------------------------------------------------------- */
+
+int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
+		struct fuse_file_info *fi)
+{
+	struct writer *w;
+	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
+
+	if (err)
+		return err;
+	if (fi->flags & O_TRUNC) {
+		if (w->type == WRITER_SCRATCH) {
+			struct scratch_attr a = {.size = 0}, now;
+
+			err = scratch_setattr(fs->writes->scratch, p->node,
+					      SCRATCH_SET_SIZE, &a, &now);
+		} else {
+			err = truncate_draft(w, 0);
+		}
+		if (err) {
+			writer_unref(w);
+			return err;
+		}
+	}
+	return publish_handle(w, fi);
+}
+
+int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
+		  struct fuse_file_info *fi)
+{
+	struct writer *w;
+	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
+
+	if (err)
+		return err;
+	if (w->type != WRITER_SCRATCH) {
+		w->loaded = !w->tail;
+		w->owed = true;
+		w->absent = fi->flags & O_EXCL;
+		w->pending_size = 0;
+	}
+	return publish_handle(w, fi);
+}
+
+static struct writer *writer_of(struct fs *fs, uint64_t fh)
+{
+	return handles_get(fs->handles, fh, HANDLE_WRITER);
+}
+
+static int read_scratch(struct writer *w, fuse_req_t req, size_t size,
+			off_t off)
+{
+	char *out = malloc(size + 1);
+	ssize_t n;
+
+	if (!out)
+		return -ENOMEM;
+	n = scratch_read(w->fs->writes->scratch, w->place.node, out, size,
+			 (uint64_t)off);
+	if (n >= 0)
+		fuse_reply_buf(req, out, (size_t)n);
+	free(out);
+	return n < 0 ? (int)n : 0;
+}
+
+int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off)
+{
+	struct writer *w = writer_of(fs, fh);
+	struct buf all = {0};
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (off < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH)
+		return read_scratch(w, req, size, off);
+	pthread_mutex_lock(&w->lock);
+	if (w->tail) {
+		err = read_tail(w, &all);
+	} else {
+		struct bytes part;
+
+		err = writer_load(w);
+		part = draft_read(&w->draft, (uint64_t)off, size);
+		if (!err)
+			err = buf_set(&all, part);
+		off = 0;
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (!err) {
+		size_t at = (uint64_t)off < all.len ? (size_t)off : all.len;
+		size_t left = all.len - at;
+
+		fuse_reply_buf(req, all.len ? (char *)all.data + at : NULL,
+			       left < size ? left : size);
+	}
+	buf_free(&all);
+	return err;
+}
+
+/* The value was put as it was when the file was renamed. */
+static int say_moved(void)
+{
+	return why(-ESTALE, "the file was renamed since it was opened, and has "
+			    "become a cell or a cell's other name: open it by "
+			    "its new name to write more");
+}
+
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		 bool sync)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (off < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH) {
+		err = scratch_write(fs->writes->scratch, w->place.node, data,
+				    (uint64_t)off, w->append);
+		return err == -ESTALE ? say_moved() : err;
+	}
+	pthread_mutex_lock(&w->lock);
+	if (w->moved || w->broken) {
+		err = w->moved ? say_moved() : repeat_failure(w);
+		pthread_mutex_unlock(&w->lock);
+		return err;
+	}
+	err = write_draft(w, data, (uint64_t)off);
+	if (err) {
+		w->broken = true;
+		keep_failure(w, err);
+	}
+	/* A part of a schema cannot be applied. */
+	if (!err && sync && w->type == WRITER_CELL)
+		err = writer_publish(w, false, CELLFILE_SYNC);
+	writer_unlock(w);
+	return err;
+}
+
+int writer_truncate(struct fs *fs, uint64_t fh, off_t size)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (size < 0)
+		return -EINVAL;
+	if (w->type == WRITER_SCRATCH) {
+		struct scratch_attr a = {.size = (uint64_t)size}, now;
+
+		return scratch_setattr(fs->writes->scratch, w->place.node,
+				       SCRATCH_SET_SIZE, &a, &now);
+	}
+	pthread_mutex_lock(&w->lock);
+	err = truncate_draft(w, (uint64_t)size);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_extend(struct fs *fs, uint64_t fh, off_t size)
+{
+	struct writer *w = writer_of(fs, fh);
+	struct scratch_attr a;
+	int err;
+
+	if (!w)
+		return -EBADF;
+	if (w->type == WRITER_SCRATCH) {
+		if (!scratch_getattr(fs->writes->scratch, w->place.node, &a))
+			return -ESTALE;
+		return (uint64_t)size > a.size ? writer_truncate(fs, fh, size)
+					       : 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	err = writer_load(w);
+	if (!err && (uint64_t)size > w->draft.content.len)
+		err = truncate_draft(w, (uint64_t)size);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+int writer_flush(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return 0; /* other handles have nothing to publish */
+	pthread_mutex_lock(&w->lock);
+	err = writer_publish(w, false, w->flags);
+	if (w->pending_size >= 0 && !w->draft.content.len)
+		writer_note_flush(w);
+	writer_unlock(w);
+	return err;
+}
+
+int writer_settle_handle(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = writer_of(fs, fh);
+	int err;
+
+	if (!w)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	err = writer_publish(w, true, w->flags);
+	if (!err && w->failed)
+		err = repeat_failure(w);
+	writer_unlock(w);
+	return err;
+}
+
+void writer_release(struct fs *fs, uint64_t fh)
+{
+	struct writer *w = handles_remove(fs->handles, fh, HANDLE_WRITER);
+	struct buf path = {0};
+	int err;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	err = writer_publish(w, true, w->flags);
+	writer_unlock(w);
+	if (err && !w->broken) {
+		/* Nobody waits for an answer: people read it in errors. */
+		place_path(fs, w->place.node, NULL, &path);
+		if (!buf_append(&path, "", 1))
+			errors_add(fs->errors, "release",
+				   (const char *)path.data, err, store_why());
+		buf_free(&path);
+	}
+	writer_unregister(w);
+	writer_unref(w);
+}
+
+int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
+{
+	struct scratch_attr a = {.size = (uint64_t)size}, now;
+	struct writer *w;
+	int err;
+
+	if (size < 0)
+		return -EINVAL;
+	if (p->kind == NODE_SCRATCH)
+		return scratch_setattr(fs->writes->scratch, p->node,
+				       SCRATCH_SET_SIZE, &a, &now);
+	err = writer_new(fs, p, O_WRONLY, 0, &w);
+	if (err)
+		return err;
+	pthread_mutex_lock(&w->lock);
+	err = truncate_draft(w, (uint64_t)size);
+	if (!err)
+		err = writer_publish(w, true, 0);
+	writer_unlock(w);
+	writer_unref(w);
+	return err;
+}

@@ -1,0 +1,118 @@
+/*
+ * Files being written, and scratch files.
+ *
+ * A writer is an open handle that gathers what is written and publishes it
+ * whole as one version: readers see the old value or the new one. A scratch
+ * file is one whose content stays in memory; .schema is one whose content is
+ * applied to the table.
+ *
+ *	OPEN, FLUSH, WRITE, FLUSH, RELEASE	echo a > f
+ *		       publish ^
+ *	OPEN, FLUSH, WRITE, FLUSH, WRITE, FLUSH	(echo a; echo b) > f
+ *		   publish ^	 replace ^
+ *	OPEN(TRUNC), FLUSH, FLUSH, RELEASE	: > f
+ *			   publish empty ^
+ *
+ * So: FLUSH publishes if something was written since; a truncation that
+ * nothing followed is owed until RELEASE or fsync. One open makes at most one
+ * version: its timestamp is kept, and what is published later replaces it.
+ *
+ * A file that was created is seen by the process that made it at once, by all
+ * others when it is published: until then a look-up of theirs finds nothing,
+ * and a create of theirs finds it. To who writes it the file is as long as the
+ * draft, to all others as what is stored.
+ *
+ * Opened with O_APPEND the old content is not read at all: the store puts what
+ * was written behind what the file has by then, so that of several writers none
+ * is lost; that of .schema is read when it is published. Opened without O_TRUNC
+ * it is read when it is first needed.
+ *
+ * All errors that can be known at open or write are given there, since many
+ * programs do not look at close(2).
+ *
+ * Threads: a writer has a lock, held over store calls; the registry of
+ * writers has its own, taken inside it. Writers are counted references: the
+ * handle's, and that of who looks at them by node.
+ */
+#ifndef CELLFS_FS_FILES_WRITER_H
+#define CELLFS_FS_FILES_WRITER_H
+
+#include <sys/stat.h>
+
+#include "fs/kernel/fuse.h"
+
+#include "fs/tree/place.h"
+
+struct writer;
+
+/*
+ * op_open() hands over every open that can write, and every open of a scratch
+ * file. On 0 fi->fh and the flags are set. The place stays the caller's.
+ */
+int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
+		struct fuse_file_info *fi);
+/*
+ * The same for a file that CREATE has just made: nothing is in the store
+ * before it is published, but the node (p->node) is seen as a file.
+ */
+int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
+		  struct fuse_file_info *fi);
+/* What a reader of that handle sees: replies itself on 0. */
+int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
+		off_t off);
+/* With @sync (O_SYNC, O_DSYNC) what was written is published, and on disk. */
+int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
+		 bool sync);
+int writer_truncate(struct fs *fs, uint64_t fh, off_t size);
+/* At least @size bytes long from now on. */
+int writer_extend(struct fs *fs, uint64_t fh, off_t size);
+/* FLUSH: publishes what was written since the last time. */
+int writer_flush(struct fs *fs, uint64_t fh);
+/* FSYNC: publishes all that is owed. */
+int writer_settle_handle(struct fs *fs, uint64_t fh);
+/* RELEASE: publishes an empty value that is still owed, frees the handle. */
+void writer_release(struct fs *fs, uint64_t fh);
+/* truncate(2) of a file that is not open: one version, at once. */
+int writer_truncate_path(struct fs *fs, const struct place *p, off_t size);
+/*
+ * These fill *st, which place_stat_blank() has begun: 1, or 0 when the store
+ * has the last word.
+ *
+ * Size, times and mode of a scratch file.
+ */
+int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st);
+/* Of a file that was created and is not published. */
+int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st);
+/*
+ * The size to who writes the file: of the draft of the handle @fh, if it is a
+ * writer's; else, as fstat(2) comes without a handle, of one that @asker's
+ * process has opened and not published; of any, when the file was unlinked.
+ */
+int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
+		      pid_t asker, struct stat *st);
+/*
+ * Is the node a file that was created and not published, by another process
+ * than @asker's? One that was closed with nothing written is about to be
+ * released, or written by a shell: that is waited for, for a moment.
+ */
+bool writer_hides(struct fs *fs, uint64_t node, pid_t asker);
+/* Has the node an open writer? Its attributes are not to be kept then. */
+bool writer_is_open(struct fs *fs, uint64_t node);
+/*
+ * Must an open for reading go to writer_open() too: is the node a file that
+ * was created and that the store does not have yet?
+ */
+bool writer_wants(struct fs *fs, uint64_t node);
+/*
+ * A file that is to be removed: what its writers have not published is never
+ * published. Whether there was a created file that only they knew.
+ */
+bool writer_abandon(struct fs *fs, uint64_t node);
+/* A file that is to be renamed: what is owed is published now. */
+int writer_settle(struct fs *fs, uint64_t node);
+/* It was renamed: who has it open cannot write more, and is told. */
+void writer_moved(struct fs *fs, uint64_t node);
+/* Before the store is closed: publishes what open handles still owe. */
+void writer_drain(struct fs *fs);
+
+#endif

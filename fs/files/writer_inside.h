@@ -1,0 +1,77 @@
+/*
+ * A writer's inside, shared by writer.c (what an open file does) and
+ * writer_node.c (who has which file open).
+ */
+#ifndef CELLFS_FS_FILES_WRITER_INSIDE_H
+#define CELLFS_FS_FILES_WRITER_INSIDE_H
+
+#include "fs/files/schema_file.h"
+#include "fs/files/writer.h"
+#include "fs/memory/writes.h"
+#include "fs/tree/fs.h"
+
+enum writer_type {
+	WRITER_CELL,
+	WRITER_SCHEMA,
+	WRITER_SCRATCH
+};
+
+struct writer {
+	struct sorted_node by_node; /* first; in writes.writers */
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	struct place place; /* never changes */
+	uint8_t type;	    /* never changes */
+	bool append;	    /* O_APPEND: the offset is not looked at */
+	pid_t opener;	    /* the thread that opened it; never changes */
+	unsigned flags;	    /* CELLFILE_SYNC with O_SYNC or O_DSYNC */
+	/* Created and not published: the size so far, else -1. */
+	_Atomic int64_t pending_size;
+	/* When it was flushed with nothing written, while pending; 0 = not. */
+	_Atomic uint64_t flushed_ns;
+
+	pthread_mutex_t lock; /* guards all below */
+	struct draft draft;
+	bool tail;	 /* the draft is what comes behind the file's value */
+	size_t base_len; /* of that value, when it was looked at */
+	struct schema_edit edit; /* of .schema */
+	bool loaded;		 /* the draft is the whole content */
+	bool dirty;		 /* written since it was published last */
+	bool owed;		 /* made or truncated: an empty value is due */
+	bool absent;	/* O_EXCL: the first publication finds no file */
+	bool abandoned; /* removed before it was published */
+	bool moved;	/* renamed: what is written now has no place */
+	bool broken;	/* a write failed: what is there is not the whole */
+	int failed;	/* why the last publication did not happen */
+	char *reason;	/* the same in words, or NULL */
+	bool untold;	/* published, and the kernel may not know yet */
+	int64_t ts;	/* what was published last, or -1 */
+};
+
+/* The key of a node's writers in the registry. */
+static inline struct bytes writer_node_key(const uint64_t *node)
+{
+	return bytes_of(node, sizeof(*node));
+}
+
+void writer_unref(struct writer *w);
+void writer_register(struct writer *w);
+void writer_unregister(struct writer *w);
+/*
+ * Publishes what was written, and with @all what is owed. REQUIRES: lock, which
+ * writer_unlock() gives back: it waits for what fs_wait_if_put() does.
+ */
+int writer_publish(struct writer *w, bool all, unsigned flags);
+void writer_unlock(struct writer *w);
+/* The draft becomes the whole content, or stays as it is. REQUIRES: lock. */
+int writer_load(struct writer *w);
+/*
+ * How long the file is to its writer. 1; 0 when that is what the store has; an
+ * error. REQUIRES: lock.
+ */
+int writer_draft_size(struct writer *w, uint64_t *size);
+void writer_note_flush(struct writer *w);
+/* Wakes those who wait for a pending file in writer_hides(). */
+void writer_settled(struct fs *fs);
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * Who has which file open for writing, by node.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/files/writer_inside.h"
+
+void writer_register(struct writer *w)
+{
+	struct write_state *ws = w->fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	sorted_insert(&ws->writers, &w->by_node);
+	ws->open = ws->writers.count;
+	pthread_mutex_unlock(&ws->lock);
+}
+
+void writer_unregister(struct writer *w)
+{
+	struct write_state *ws = w->fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	sorted_remove(&ws->writers, &w->by_node);
+	ws->open = ws->writers.count;
+	pthread_mutex_unlock(&ws->lock);
+}
+
+/* The node's writer after @last (NULL: the first), with a reference. */
+static struct writer *writer_next(struct fs *fs, uint64_t node,
+				  const struct writer *last)
+{
+	struct write_state *ws = fs->writes;
+	struct sorted_node *n;
+
+	if (!ws->open)
+		return NULL;
+	pthread_mutex_lock(&ws->lock);
+	n = sorted_next(&ws->writers, writer_node_key(&node), last != NULL,
+			bytes_of(&last, sizeof(last)));
+	if (n)
+		atomic_fetch_add(&((struct writer *)n)->refs, 1);
+	pthread_mutex_unlock(&ws->lock);
+	return (struct writer *)n;
+}
+
+static void set_size(struct stat *st, uint64_t size)
+{
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
+{
+	struct scratch_attr a;
+
+	if (!scratch_getattr(fs->writes->scratch, node, &a))
+		return 0;
+	st->st_mode = a.mode;
+	st->st_uid = a.uid;
+	st->st_gid = a.gid;
+	set_size(st, a.size);
+	st->st_atim = st->st_mtim = a.mtime;
+	st->st_ctim = a.ctime;
+	return 1;
+}
+
+int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st)
+{
+	struct writer *w, *next;
+	int64_t size = -1;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		int64_t pending = w->pending_size;
+
+		size = pending > size ? pending : size;
+		next = writer_next(fs, node, w);
+		writer_unref(w);
+	}
+	if (size < 0)
+		return 0;
+	set_size(st, (uint64_t)size);
+	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
+	return 1;
+}
+
+/* Is it the thread that opened the file, or one of its process? */
+static bool is_opener(const struct writer *w, pid_t asker)
+{
+	char path[64];
+
+	if (!asker || !w->opener)
+		return false;
+	if (w->opener == asker)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", w->opener, asker);
+	return access(path, F_OK) == 0;
+}
+
+/* The size of the draft, and whether others see something else. */
+static int size_of(struct writer *w, uint64_t *size, bool *fresh)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&w->lock);
+	*fresh = w->dirty || w->owed;
+	if (w->type != WRITER_SCRATCH)
+		r = writer_draft_size(w, size);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
+		      pid_t asker, struct stat *st)
+{
+	struct writer *handle =
+		fh ? handles_get(fs->handles, fh, HANDLE_WRITER) : NULL;
+	struct writer *w, *next;
+	int r = 0;
+
+	for (w = writer_next(fs, p->node, NULL); w; w = next) {
+		bool own = handle ? w == handle : is_opener(w, asker);
+		bool fresh = false, best;
+		uint64_t size = 0;
+		int has = 0;
+
+		/* Nobody else waits for a writer that waits for the disk. */
+		if (own || p->detached)
+			has = size_of(w, &size, &fresh);
+		/*
+		 * fstat(2) comes without the handle: what its process wrote
+		 * and did not publish is meant. Of an unlinked file any will
+		 * do, as there is nothing else.
+		 */
+		best = own && (handle || fresh);
+		if (has > 0 && (best || (p->detached && !r)))
+			set_size(st, size);
+		if (has < 0 || best || p->detached)
+			r = has ? has : r;
+		next = best || has < 0 ? NULL : writer_next(fs, p->node, w);
+		writer_unref(w);
+	}
+	return r;
+}
+
+bool writer_is_open(struct fs *fs, uint64_t node)
+{
+	struct writer *w = writer_next(fs, node, NULL);
+
+	if (w)
+		writer_unref(w);
+	return w != NULL;
+}
+
+bool writer_wants(struct fs *fs, uint64_t node)
+{
+	struct stat st;
+
+	return writer_stat_pending(fs, node, &st) > 0;
+}
+
+/* Who closed a file has it released, or writes on, within so long. */
+#define RELEASE_WAIT_NS 250000000
+/* The RELEASE needs a thread as well: most are left to other requests. */
+#define WAITING_MAX (FS_THREADS_MAX / 4)
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void writer_note_flush(struct writer *w)
+{
+	w->flushed_ns = now_ns();
+}
+
+/* Of others' files that are not published, until when to wait. 0 = not. */
+static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
+			   bool *hidden)
+{
+	struct writer *w, *next;
+	uint64_t until = 0;
+
+	*hidden = false;
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		if (w->pending_size >= 0) {
+			uint64_t flushed = w->flushed_ns;
+
+			*hidden = !is_opener(w, asker);
+			if (flushed && flushed + RELEASE_WAIT_NS > until)
+				until = flushed + RELEASE_WAIT_NS;
+		}
+		next = *hidden || w->pending_size < 0 ? writer_next(fs, node, w)
+						      : NULL;
+		writer_unref(w);
+	}
+	return until;
+}
+
+/*
+ * Until a file is published or given up, or the time has come. False when as
+ * many wait as may.
+ */
+static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
+{
+	struct timespec t = {.tv_sec = (time_t)(until / 1000000000),
+			     .tv_nsec = (long)(until % 1000000000)};
+	bool may;
+	int late = 0;
+
+	pthread_mutex_lock(&ws->lock);
+	may = ws->waiting < WAITING_MAX;
+	if (may) {
+		ws->waiting++;
+		while (seen == ws->settled && !late)
+			late = pthread_cond_timedwait(&ws->settled_cond,
+						      &ws->lock, &t);
+		ws->waiting--;
+	}
+	pthread_mutex_unlock(&ws->lock);
+	return may;
+}
+
+bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
+{
+	struct write_state *ws = fs->writes;
+	uint64_t until, seen;
+	bool hidden;
+
+	if (!ws->open)
+		return false;
+	do {
+		pthread_mutex_lock(&ws->lock);
+		seen = ws->settled;
+		pthread_mutex_unlock(&ws->lock);
+		until = wait_until(fs, node, asker, &hidden);
+	} while (hidden && until > now_ns() && await_settled(ws, seen, until));
+	return hidden;
+}
+
+void writer_settled(struct fs *fs)
+{
+	struct write_state *ws = fs->writes;
+
+	pthread_mutex_lock(&ws->lock);
+	ws->settled++;
+	pthread_mutex_unlock(&ws->lock);
+	pthread_cond_broadcast(&ws->settled_cond);
+}
+
+bool writer_abandon(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+	bool pending = false;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		pthread_mutex_lock(&w->lock);
+		pending |= w->pending_size >= 0;
+		/* Who has it open has what it was, and nobody else has. */
+		if (w->type == WRITER_CELL && w->pending_size < 0)
+			(void)writer_load(w);
+		w->pending_size = -1;
+		w->abandoned = w->type == WRITER_CELL;
+		pthread_mutex_unlock(&w->lock);
+		next = writer_next(fs, node, w);
+		writer_unref(w);
+	}
+	if (pending)
+		writer_settled(fs);
+	return pending;
+}
+
+int writer_settle(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+	int err = 0;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		int r;
+
+		pthread_mutex_lock(&w->lock);
+		r = writer_publish(w, true, 0);
+		writer_unlock(w);
+		err = err ? err : r;
+		next = writer_next(fs, node, w);
+		writer_unref(w);
+	}
+	return err;
+}
+
+void writer_moved(struct fs *fs, uint64_t node)
+{
+	struct writer *w, *next;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		pthread_mutex_lock(&w->lock);
+		w->moved = w->type == WRITER_CELL;
+		pthread_mutex_unlock(&w->lock);
+		next = writer_next(fs, node, w);
+		writer_unref(w);
+	}
+}
+
+void writer_drain(struct fs *fs)
+{
+	struct sorted_node *n;
+
+	/* No request runs any more: the locks are for form. */
+	while ((n = sorted_any(&fs->writes->writers))) {
+		struct writer *w = (struct writer *)n;
+
+		pthread_mutex_lock(&w->lock);
+		(void)writer_publish(w, true, 0);
+		pthread_mutex_unlock(&w->lock);
+		writer_unregister(w);
+		writer_unref(w);
+	}
+}

@@ -1,0 +1,364 @@
+#include "fs/host/mountpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/value/why.h"
+
+char *mountpoint_absolute(const char *path)
+{
+	char *copy, *slash, *parent = NULL, *out = NULL;
+	size_t len;
+
+	copy = strdup(path);
+	if (!copy)
+		return NULL;
+	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = '\0';
+	slash = strrchr(copy, '/');
+	if (!strcmp(copy, "/") || !strcmp(slash ? slash + 1 : copy, ".") ||
+	    !strcmp(slash ? slash + 1 : copy, "..")) {
+		out = realpath(copy, NULL);
+	} else if (!slash) {
+		parent = realpath(".", NULL);
+		slash = copy - 1;
+	} else if (slash == copy) {
+		parent = strdup("");
+	} else {
+		*slash = '\0';
+		parent = realpath(copy, NULL);
+	}
+	if (parent && asprintf(&out, "%s/%s", strcmp(parent, "/") ? parent : "",
+			       slash + 1) < 0)
+		out = NULL;
+	free(parent);
+	free(copy);
+	return out;
+}
+
+/* In mountinfo blanks and backslashes are octal escapes. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
+		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+				       (s[3] - '0'));
+			s += 4;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+struct mount_line {
+	char *device, *root, *mountpoint, *source;
+};
+
+/*
+ * "36 35 98:0 /root /mnt opts - type source opts": takes it apart, if it is
+ * ours. What @out points to lies in @line.
+ */
+static bool parse_line(char *line, struct mount_line *out)
+{
+	char **const fields[] = {&out->device, &out->root, &out->mountpoint};
+	char *at = line, *type = strstr(line, " - fuse.cellfs ");
+
+	if (!type)
+		return false;
+	out->source = type + strlen(" - fuse.cellfs ");
+	at = strchr(at, ' ');
+	for (int i = 0; i < 3 && at; i++) {
+		at = strchr(at + 1, ' ');
+		if (at)
+			*fields[i] = at + 1;
+	}
+	if (!at || at >= type)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		(*fields[i])[strcspn(*fields[i], " ")] = '\0';
+		unescape(*fields[i]);
+	}
+	out->source[strcspn(out->source, " ")] = '\0';
+	unescape(out->source);
+	return true;
+}
+
+static bool line_is_ours(char *line, const char *path)
+{
+	struct mount_line m;
+
+	return parse_line(line, &m) && !strcmp(m.mountpoint, path);
+}
+
+/* Attributes can still be cached when the daemon is long dead; open asks it. */
+static bool is_stale(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool stale = fd < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+
+	if (fd >= 0)
+		close(fd);
+	return stale;
+}
+
+/* Does @path lie in that mount? */
+static bool is_inside(const struct mount_line *m, const struct stat *path)
+{
+	unsigned major, minor;
+
+	return sscanf(m->device, "%u:%u", &major, &minor) == 2 &&
+	       path->st_dev == makedev(major, minor);
+}
+
+/* Does @path lie in that mount, or is it the store that is mounted there? */
+static bool is_mount_of(const struct mount_line *m, const struct stat *path)
+{
+	struct stat st;
+
+	/* A bind mount of a directory in the mount does not show .cellfs. */
+	if (strcmp(m->root, "/") != 0)
+		return false;
+	if (is_inside(m, path))
+		return true;
+	/* A daemon that has died does not hold its store any more. */
+	return stat(m->source, &st) == 0 && st.st_dev == path->st_dev &&
+	       st.st_ino == path->st_ino && !is_stale(m->mountpoint);
+}
+
+/*
+ * The first mount of ours that @test holds for: 1 and *out, the mountpoint,
+ * which the caller frees; 0; -ENOMEM.
+ */
+static int find_line(bool (*test)(const struct mount_line *,
+				  const struct stat *),
+		     const struct stat *path, char **out)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mount_line m;
+	char *line = NULL;
+	size_t cap = 0;
+	int r = 0;
+
+	while (f && r == 0 && getline(&line, &cap, f) > 0) {
+		if (!parse_line(line, &m) || !test(&m, path))
+			continue;
+		*out = strdup(m.mountpoint);
+		r = *out ? 1 : why(-ENOMEM, "out of memory");
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return r;
+}
+
+static int say_dead(const char *path)
+{
+	return why(-ENOTCONN,
+		   "%s: the filesystem that was mounted there has died; "
+		   "unmount it with \"fusermount3 -u %s\" and name the store",
+		   path, path);
+}
+
+int mountpoint_find(const char *path, char **out)
+{
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOTCONN || errno == ECONNABORTED
+			       ? say_dead(path)
+			       : 0;
+	r = find_line(is_mount_of, &st, out);
+	if (r > 0 && is_stale(*out)) {
+		r = say_dead(*out);
+		free(*out);
+		*out = NULL;
+	}
+	return r;
+}
+
+bool mountpoint_is_ours(const char *path)
+{
+	char *absolute = mountpoint_absolute(path), *line = NULL;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t cap = 0;
+	bool ours = false;
+
+	while (absolute && f && !ours && getline(&line, &cap, f) > 0)
+		ours = line_is_ours(line, absolute);
+	if (f)
+		fclose(f);
+	free(line);
+	free(absolute);
+	return ours;
+}
+
+/* An ordinary user may only by way of the setuid helper. */
+static int run_helper(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", "--", path,
+		       (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
+}
+
+int mountpoint_detach(const char *path)
+{
+	if (geteuid() == 0)
+		return umount2(path, MNT_DETACH) == 0 ? 0 : -errno;
+	return run_helper(path);
+}
+
+static int heal(const char *path)
+{
+	char *absolute = mountpoint_absolute(path);
+	int r = -ENOTCONN;
+
+	if (absolute && mountpoint_is_ours(absolute))
+		r = mountpoint_detach(absolute);
+	if (r < 0)
+		why(r,
+		    "%s: the filesystem that was mounted there has died; run "
+		    "\"fusermount3 -u -z %s\" (or umount -l as root), then try "
+		    "again",
+		    path, path);
+	free(absolute);
+	return r;
+}
+
+int mountpoint_prepare(const char *path)
+{
+	struct stat st;
+	int r;
+
+	if (is_stale(path)) {
+		r = heal(path);
+		if (r < 0)
+			return r;
+	}
+	if (stat(path, &st) < 0)
+		return errno == ENOENT
+			       ? why(-ENOENT,
+				     "the mountpoint %s does not exist; make "
+				     "it with \"mkdir %s\"",
+				     path, path)
+			       : why(-errno, "the mountpoint %s: %s", path,
+				     strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return why(-ENOTDIR, "the mountpoint %s is not a directory",
+			   path);
+	if (mountpoint_is_ours(path))
+		return why(-EBUSY,
+			   "a store is mounted on %s already; unmount it with "
+			   "\"fusermount3 -u %s\"",
+			   path, path);
+	return 0;
+}
+
+/* Is @inner the directory @outer, or beneath it? Both absolute. */
+static bool lies_in(const char *inner, const char *outer)
+{
+	struct stat out_st, st;
+	char path[PATH_MAX];
+	char *slash;
+
+	if (stat(outer, &out_st) < 0)
+		return false;
+	if (snprintf(path, sizeof(path), "%s", inner) >= (int)sizeof(path))
+		return false;
+	/* By identity, not by name: bind mounts and links have two names. */
+	for (;;) {
+		if (stat(path[0] ? path : "/", &st) == 0 &&
+		    st.st_dev == out_st.st_dev && st.st_ino == out_st.st_ino)
+			return true;
+		slash = strrchr(path, '/');
+		if (!slash || !path[0])
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* The mount of ours that @path, absolute, lies in or would: as find_line(). */
+static int find_around(const char *path, char **out)
+{
+	char at[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
+		return why(-ENAMETOOLONG, "%s: the path is too long", path);
+	while (stat(at, &st) < 0) {
+		slash = strrchr(at, '/');
+		if (!slash || slash == at)
+			return 0;
+		*slash = '\0';
+	}
+	return find_line(is_inside, &st, out);
+}
+
+/* In a mount a new directory is a table or a row, and a file may be a cell. */
+static int check_outside_mounts(const char *what, const char *path)
+{
+	char *mountpoint = NULL;
+	int r = find_around(path, &mountpoint);
+
+	if (r > 0)
+		r = why(-EINVAL,
+			"the %s %s lies in %s, where a store is mounted; "
+			"choose a directory outside",
+			what, path, mountpoint);
+	free(mountpoint);
+	return r;
+}
+
+int mountpoint_check_apart(const char *store, const char *path)
+{
+	char *s = realpath(store, NULL), *m = realpath(path, NULL);
+	int r = 0;
+
+	if (!s)
+		s = mountpoint_absolute(store);
+	if (!s || !m)
+		r = why(errno ? -errno : -EINVAL, "%s: %s", s ? path : store,
+			strerror(errno));
+	else if (lies_in(s, m))
+		r = why(-EINVAL,
+			"the store %s lies in the mountpoint %s: the daemon "
+			"would wait for itself; choose another mountpoint",
+			s, m);
+	else if (lies_in(m, s))
+		r = why(-EINVAL,
+			"the mountpoint %s lies in the store %s, which "
+			"belongs to the daemon; choose another mountpoint",
+			m, s);
+	if (r == 0)
+		r = check_outside_mounts("store", s);
+	if (r == 0)
+		r = check_outside_mounts("mountpoint", m);
+	free(s);
+	free(m);
+	return r;
+}

@@ -1,0 +1,37 @@
+/*
+ * When directories lost or got entries.
+ *
+ * A column's directory has the time of its newest version, others that of the
+ * mount: neither moves when an entry goes. So the time of the last removal,
+ * rename or mkdir in a directory is kept here, by the inode number that
+ * stat(2) shows. Of those that share a slot the last one's is kept: a directory
+ * that is displaced has its own time again, which differs, too.
+ *
+ * Threads: any; one lock, innermost.
+ */
+#ifndef CELLFS_FS_KERNEL_DIR_TIMES_H
+#define CELLFS_FS_KERNEL_DIR_TIMES_H
+
+#include <sys/stat.h>
+
+#include <pthread.h>
+#include <stdint.h>
+
+#define DIR_TIMES_SLOTS 4096
+
+struct dir_times {
+	pthread_mutex_t lock;
+	struct {
+		uint64_t ino;
+		struct timespec at;
+	} slots[DIR_TIMES_SLOTS]; /* lock */
+};
+
+void dir_times_init(struct dir_times *dt);
+void dir_times_release(struct dir_times *dt);
+/* An entry of the directory went or came, now. */
+void dir_times_moved(struct dir_times *dt, uint64_t ino);
+/* Sets the times in @st, which is of a directory, if they are older. */
+void dir_times_show(struct dir_times *dt, struct stat *st);
+
+#endif

@@ -1,0 +1,283 @@
+#include "fs/kernel/fstable.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct fstable {
+	struct table *table;   /* a reference */
+	struct snapshot *snap; /* NULL = the present */
+	_Atomic uint32_t refs;
+	pthread_mutex_t lock; /* guards all below */
+	bool loaded;
+	uint64_t version; /* of schema */
+	struct schema schema;
+	bool expires;
+	bool asked, cell_ttl; /* whether cells have a ttl of their own */
+	int64_t changed_ms;
+	struct fstable_count counts[COUNTS];
+	struct schema_absent absent; /* has its own lock */
+};
+
+int fstable_new(struct table *t, struct fstable **out)
+{
+	struct fstable *ft = calloc(1, sizeof(*ft));
+
+	if (!ft) {
+		table_unref(t);
+		return why(-ENOMEM, "out of memory for a table");
+	}
+	ft->table = t;
+	ft->refs = 1;
+	pthread_mutex_init(&ft->lock, NULL);
+	schema_absent_init(&ft->absent);
+	*out = ft;
+	return 0;
+}
+
+int fstable_new_shown(struct table *t, struct snapshot *snap,
+		      struct fstable **out)
+{
+	int r = fstable_new(t, out);
+
+	if (r < 0)
+		snapshot_release(snap);
+	else
+		(*out)->snap = snap;
+	return r;
+}
+
+void fstable_ref(struct fstable *ft)
+{
+	atomic_fetch_add_explicit(&ft->refs, 1, memory_order_relaxed);
+}
+
+static void count_free(struct fstable_count *c)
+{
+	buf_free(&c->view);
+	buf_free(&c->last);
+}
+
+void fstable_unref(struct fstable *ft)
+{
+	if (!ft ||
+	    atomic_fetch_sub_explicit(&ft->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	snapshot_release(ft->snap);
+	table_unref(ft->table);
+	schema_free(&ft->schema);
+	for (int i = 0; i < COUNTS; i++)
+		count_free(&ft->counts[i]);
+	schema_absent_destroy(&ft->absent);
+	pthread_mutex_destroy(&ft->lock);
+	free(ft);
+}
+
+struct table *fstable_table(struct fstable *ft)
+{
+	return ft->table;
+}
+
+uint64_t fstable_id(const struct fstable *ft)
+{
+	return table_id(ft->table);
+}
+
+const struct snapshot *fstable_snapshot(const struct fstable *ft)
+{
+	return ft->snap;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Brings the copy up to date; the lock is held. */
+static int refresh(struct fstable *ft)
+{
+	/* Read before the copy: an older number only copies once more. */
+	uint64_t version = table_schema_version(ft->table);
+	struct schema fresh;
+	int r;
+
+	if (ft->loaded && ft->version == version)
+		return 0;
+	r = table_schema(ft->table, &fresh);
+	if (r < 0)
+		return r;
+	if (ft->loaded)
+		ft->changed_ms = now_ms();
+	schema_free(&ft->schema);
+	ft->schema = fresh;
+	ft->version = version;
+	ft->loaded = true;
+	ft->expires = false;
+	for (uint32_t i = 0; i < fresh.nfamilies; i++)
+		if (fresh.families[i].attrs.ttl_ms != TTL_FOREVER)
+			ft->expires = true;
+	return 0;
+}
+
+int fstable_owner(struct fstable *ft, struct fstable_owner *out)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		*out = (struct fstable_owner){
+			.mode = ft->schema.mode,
+			.uid = ft->schema.uid,
+			.gid = ft->schema.gid,
+		};
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_family(struct fstable *ft, struct bytes family,
+		   struct family_attrs *out)
+{
+	int r, i;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0) {
+		i = schema_find(&ft->schema, family);
+		if (i >= 0 && out)
+			*out = ft->schema.families[i].attrs;
+		r = i >= 0;
+	}
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_fixed(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = ft->schema.fixed;
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int fstable_plain(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = schema_is_plain(&ft->schema);
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+struct schema_absent *fstable_absent(struct fstable *ft)
+{
+	return &ft->absent;
+}
+
+/* Once: later ones come through the mount, which says so. Under the lock. */
+static int ask_cell_ttl(struct fstable *ft)
+{
+	int r;
+
+	if (ft->asked)
+		return 0;
+	r = table_has_ttl(ft->table);
+	if (r < 0)
+		return r;
+	ft->cell_ttl |= r > 0;
+	ft->asked = true;
+	return 0;
+}
+
+int fstable_expires(struct fstable *ft)
+{
+	int r;
+
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = ask_cell_ttl(ft);
+	if (r == 0)
+		r = ft->cell_ttl ? FSTABLE_CELL_TTL : ft->expires;
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+void fstable_has_cell_ttl(struct fstable *ft)
+{
+	pthread_mutex_lock(&ft->lock);
+	ft->cell_ttl = true;
+	pthread_mutex_unlock(&ft->lock);
+}
+
+int fstable_schema(struct fstable *ft, struct schema *out)
+{
+	int r;
+
+	if (ft->snap)
+		return snapshot_schema(ft->snap, ft->table, out);
+	pthread_mutex_lock(&ft->lock);
+	r = refresh(ft);
+	if (r == 0)
+		r = schema_copy(out, &ft->schema);
+	pthread_mutex_unlock(&ft->lock);
+	return r;
+}
+
+int64_t fstable_changed_ms(struct fstable *ft)
+{
+	int64_t ms;
+
+	if (ft->snap)
+		return snapshot_taken_ms(ft->snap);
+	pthread_mutex_lock(&ft->lock);
+	refresh(ft);
+	ms = ft->changed_ms;
+	pthread_mutex_unlock(&ft->lock);
+	return ms;
+}
+
+int fstable_schema_text(struct fstable *ft, struct buf *out)
+{
+	struct schema schema;
+	int r = fstable_schema(ft, &schema);
+
+	if (r < 0)
+		return r;
+	r = schema_format(&schema, out);
+	schema_free(&schema);
+	return r;
+}
+
+void fstable_count_take(struct fstable *ft, int which,
+			struct fstable_count *out)
+{
+	pthread_mutex_lock(&ft->lock);
+	*out = ft->counts[which];
+	ft->counts[which] = (struct fstable_count){0};
+	pthread_mutex_unlock(&ft->lock);
+}
+
+void fstable_count_put(struct fstable *ft, int which, struct fstable_count *c)
+{
+	struct fstable_count old;
+
+	pthread_mutex_lock(&ft->lock);
+	old = ft->counts[which];
+	ft->counts[which] = *c;
+	pthread_mutex_unlock(&ft->lock);
+	count_free(&old);
+	*c = (struct fstable_count){0};
+}

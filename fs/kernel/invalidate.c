@@ -1,0 +1,460 @@
+#include "fs/kernel/invalidate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/host/descriptors.h"
+#include "fs/kernel/fuse.h"
+#include "fs/kernel/node.h"
+#include "fs/text/name.h"
+#include "store/os/thread.h"
+
+#define QUEUE_MAX 4096
+#define STALE_MAX 8
+
+enum notice_kind {
+	NOTICE_ENTRY,
+	NOTICE_ATTRIBUTES,
+	NOTICE_DATA,
+	NOTICE_SUBTREE,
+	NOTICE_NAMES,
+};
+
+struct notice {
+	uint8_t kind;
+	uint8_t name_len;
+	uint64_t node; /* or the parent */
+	uint64_t child;
+	char name[NAME_LEN_MAX + 1];
+};
+
+struct invalidator {
+	struct nodes *nodes;
+	struct fuse_session *session; /* NULL = not started */
+	bool silent;
+	int device; /* until the thread has it: see own_files() */
+	pthread_t thread;
+	_Atomic bool stop;    /* set under the lock */
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t more;
+	unsigned head, count;
+	bool busy; /* what is no more in the queue is being sent */
+	const struct notice *now; /* goes first, somebody waits for it */
+	pthread_cond_t idle;	  /* device or now was taken */
+	/* Tables all of which is to be told: their notices found no room. */
+	uint64_t stale[STALE_MAX];
+	unsigned nstale;
+	unsigned patience;     /* notices that still go before a stale table */
+	uint64_t queued, done; /* notices, ever */
+	unsigned waiting;
+	pthread_cond_t quiet; /* done went on, and somebody waits */
+	struct invalidate_counts counts;
+	struct notice queue[QUEUE_MAX];
+};
+
+int invalidator_new(struct nodes *nodes, struct invalidator **out)
+{
+	struct invalidator *iv = calloc(1, sizeof(*iv));
+	pthread_condattr_t attr;
+
+	if (!iv)
+		return -ENOMEM;
+	iv->nodes = nodes;
+	pthread_mutex_init(&iv->lock, NULL);
+	pthread_cond_init(&iv->more, NULL);
+	pthread_cond_init(&iv->idle, NULL);
+	/* Whoever sets the clock back must not make a wait longer. */
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&iv->quiet, &attr);
+	pthread_condattr_destroy(&attr);
+	iv->device = -1;
+	*out = iv;
+	return 0;
+}
+
+/* -- sending ------------------------------------------------------------ */
+
+/*
+ * What is beneath @top; with @names also that the names may be gone. Returns
+ * how many nodes were told.
+ */
+static uint64_t send_below(struct invalidator *iv, uint64_t top, bool names)
+{
+	struct fuse_session *se = iv->session;
+	uint64_t cursor = 0, told = 0;
+	struct node_place n;
+
+	while (!iv->stop && nodes_below(iv->nodes, top, &cursor, &n) > 0) {
+		if (names && n.attached)
+			fuse_lowlevel_notify_inval_entry(se, n.parent, n.name,
+							 n.name_len);
+		fuse_lowlevel_notify_inval_inode(se, n.id, 0, 0);
+		told++;
+	}
+	nodes_below_end(iv->nodes, &cursor);
+	return told;
+}
+
+/* Errors mean that the kernel did not know what it is told to forget. */
+static void send(struct invalidator *iv, const struct notice *n)
+{
+	struct fuse_session *se = iv->session;
+
+	switch (n->kind) {
+	case NOTICE_ENTRY:
+	case NOTICE_SUBTREE:
+		fuse_lowlevel_notify_inval_entry(se, n->node, n->name,
+						 n->name_len);
+		break;
+	case NOTICE_ATTRIBUTES:
+		fuse_lowlevel_notify_inval_inode(se, n->node, -1, 0);
+		break;
+	case NOTICE_DATA:
+		fuse_lowlevel_notify_inval_inode(se, n->node, 0, 0);
+		break;
+	case NOTICE_NAMES:
+		send_below(iv, n->node, true);
+		break;
+	}
+	/* What somebody has open outlives its name. */
+	if (n->kind == NOTICE_SUBTREE && n->child) {
+		fuse_lowlevel_notify_inval_inode(se, n->child, 0, 0);
+		send_below(iv, n->child, false);
+	}
+}
+
+static void send_next(struct invalidator *iv)
+{
+	struct notice n = iv->queue[iv->head];
+
+	iv->head = (iv->head + 1) % QUEUE_MAX;
+	iv->count--;
+	iv->counts.sent++;
+	if (iv->nstale)
+		iv->patience--;
+	iv->busy = true;
+	pthread_mutex_unlock(&iv->lock);
+	send(iv, &n);
+	pthread_mutex_lock(&iv->lock);
+	iv->busy = false;
+	iv->done++;
+	if (iv->waiting)
+		pthread_cond_broadcast(&iv->quiet);
+}
+
+static void send_urgent(struct invalidator *iv)
+{
+	const struct notice *n = iv->now;
+
+	pthread_mutex_unlock(&iv->lock);
+	send(iv, n);
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent++;
+	iv->now = NULL;
+	pthread_cond_broadcast(&iv->idle);
+}
+
+/* What finds no room from here on makes the table stale again. */
+static void send_stale(struct invalidator *iv)
+{
+	uint64_t top = iv->stale[--iv->nstale], told;
+
+	iv->patience = QUEUE_MAX;
+	iv->busy = true;
+	pthread_mutex_unlock(&iv->lock);
+	fuse_lowlevel_notify_inval_inode(iv->session, top, 0, 0);
+	told = send_below(iv, top, true);
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent += told + 1;
+	iv->counts.walks++;
+	iv->busy = false;
+}
+
+/* -- the thread --------------------------------------------------------- */
+
+/*
+ * A notice can wait in the kernel for the lock of a directory, and a thread
+ * that does outlives kill -9: so would the files that it shares with the
+ * process. The kernel would take the daemon for alive, and who holds that lock
+ * for a request, such as a remove, would wait for its reply for ever. So the
+ * thread has its files for itself: what is written to, and another open file
+ * of the connection in place of the session's. What the daemon did not reply
+ * to then fails when it dies, and with that the lock is free.
+ */
+static void own_files(int session, int device, bool silent)
+{
+	if (device < 0 || unshare(CLONE_FILES) != 0)
+		return;
+	dup2(device, session);
+	close_range(STDERR_FILENO + 1, (unsigned)session - 1, 0);
+	close_range((unsigned)session + 1, ~0U, 0);
+	/* Or who waits for the end of the caller's output waits for it. */
+	if (silent)
+		descriptors_silence();
+}
+
+/* Another open file of the session's connection, or -1. */
+static int open_device(int session)
+{
+	uint32_t from = (uint32_t)session;
+	int fd;
+
+	/* Files that could not be closed again would stay open. */
+	if (session <= STDERR_FILENO || close_range(~0U, ~0U, 0) != 0)
+		return -1;
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void *run(void *arg)
+{
+	struct invalidator *iv = arg;
+
+	own_files(fuse_session_fd(iv->session), iv->device, iv->silent);
+	pthread_mutex_lock(&iv->lock);
+	iv->device = -1;
+	pthread_cond_broadcast(&iv->idle);
+	for (;;) {
+		while (!iv->count && !iv->nstale && !iv->now && !iv->stop)
+			pthread_cond_wait(&iv->more, &iv->lock);
+		if (iv->now)
+			send_urgent(iv);
+		else if (iv->stop)
+			break;
+		else if (iv->nstale && (!iv->count || !iv->patience))
+			send_stale(iv);
+		else
+			send_next(iv);
+	}
+	pthread_mutex_unlock(&iv->lock);
+	return NULL;
+}
+
+int invalidator_start(struct invalidator *iv, struct fuse_session *se,
+		      bool silent)
+{
+	int device = open_device(fuse_session_fd(se)), r;
+
+	iv->session = se;
+	iv->silent = silent;
+	iv->device = device;
+	r = thread_start(&iv->thread, run, iv);
+	if (r < 0)
+		iv->session = NULL;
+	pthread_mutex_lock(&iv->lock);
+	while (r == 0 && iv->device >= 0)
+		pthread_cond_wait(&iv->idle, &iv->lock);
+	pthread_mutex_unlock(&iv->lock);
+	if (device >= 0)
+		close(device);
+	return r;
+}
+
+void invalidator_stop(struct invalidator *iv)
+{
+	if (!iv || !iv->session)
+		return;
+	pthread_mutex_lock(&iv->lock);
+	iv->stop = true;
+	pthread_cond_signal(&iv->more);
+	pthread_cond_broadcast(&iv->idle);
+	pthread_cond_broadcast(&iv->quiet);
+	pthread_mutex_unlock(&iv->lock);
+	pthread_join(iv->thread, NULL);
+	iv->session = NULL;
+}
+
+void invalidator_free(struct invalidator *iv)
+{
+	if (!iv)
+		return;
+	invalidator_stop(iv);
+	pthread_cond_destroy(&iv->more);
+	pthread_cond_destroy(&iv->idle);
+	pthread_cond_destroy(&iv->quiet);
+	pthread_mutex_destroy(&iv->lock);
+	free(iv);
+}
+
+/* -- queueing ----------------------------------------------------------- */
+
+/* REQUIRES: the lock. All that is beneath @top is told once more. */
+static void mark_stale(struct invalidator *iv, uint64_t top)
+{
+	for (unsigned i = 0; i < iv->nstale; i++)
+		if (iv->stale[i] == top || iv->stale[i] == FUSE_ROOT_ID)
+			return;
+	if (!iv->nstale)
+		iv->patience = QUEUE_MAX;
+	if (iv->nstale == STALE_MAX || top == FUSE_ROOT_ID) {
+		iv->nstale = 0;
+		top = FUSE_ROOT_ID;
+	}
+	iv->stale[iv->nstale++] = top;
+	pthread_cond_signal(&iv->more);
+}
+
+/* REQUIRES: the lock. False when there is no room. */
+static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
+		uint64_t child, struct bytes name)
+{
+	struct notice *n;
+
+	if (iv->count == QUEUE_MAX)
+		return false;
+	n = &iv->queue[(iv->head + iv->count) % QUEUE_MAX];
+	n->kind = kind;
+	n->node = node;
+	n->child = child;
+	n->name_len = (uint8_t)name.len;
+	if (name.len)
+		memcpy(n->name, name.data, name.len);
+	n->name[name.len] = '\0';
+	iv->count++;
+	iv->queued++;
+	pthread_cond_signal(&iv->more);
+	return true;
+}
+
+static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
+		uint64_t child, struct bytes name)
+{
+	uint64_t top;
+	bool done;
+
+	if (name.len > NAME_LEN_MAX || iv->stop)
+		return;
+	pthread_mutex_lock(&iv->lock);
+	done = put(iv, kind, node, child, name);
+	if (!done && kind == NOTICE_SUBTREE && !child) {
+		iv->counts.dropped++;
+		done = true;
+	}
+	pthread_mutex_unlock(&iv->lock);
+	/* A node that is none any more is nothing that the kernel keeps. */
+	top = done ? 0 : nodes_table(iv->nodes, node);
+	if (!top)
+		return;
+	pthread_mutex_lock(&iv->lock);
+	if (!put(iv, kind, node, child, name))
+		mark_stale(iv, top);
+	pthread_mutex_unlock(&iv->lock);
+}
+
+void invalidate_entry(struct invalidator *iv, uint64_t parent,
+		      struct bytes name)
+{
+	add(iv, NOTICE_ENTRY, parent, 0, name);
+}
+
+void invalidate_inode(struct invalidator *iv, uint64_t node, bool data)
+{
+	add(iv, data ? NOTICE_DATA : NOTICE_ATTRIBUTES, node, 0,
+	    (struct bytes){0});
+}
+
+void invalidate_subtree(struct invalidator *iv, uint64_t parent,
+			struct bytes name, uint64_t node)
+{
+	add(iv, NOTICE_SUBTREE, parent, node, name);
+}
+
+void invalidate_names(struct invalidator *iv, uint64_t node)
+{
+	add(iv, NOTICE_NAMES, node, 0, (struct bytes){0});
+}
+
+void invalidate_wait(struct invalidator *iv, unsigned ms)
+{
+	struct timespec until;
+	uint64_t all;
+	int r = 0;
+
+	if (!iv->session)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&iv->lock);
+	iv->waiting++;
+	for (all = iv->queued; iv->done < all && !iv->stop && r == 0;)
+		r = pthread_cond_timedwait(&iv->quiet, &iv->lock, &until);
+	iv->waiting--;
+	pthread_mutex_unlock(&iv->lock);
+}
+
+/* -- at once ------------------------------------------------------------ */
+
+void invalidate_below(struct invalidator *iv, uint64_t top)
+{
+	struct node_place n = {.id = top};
+	uint64_t cursor = 0, sent = 0;
+
+	if (!iv->session)
+		return;
+	do {
+		fuse_lowlevel_notify_inval_inode(iv->session, n.id, -1, 0);
+		sent++;
+	} while (nodes_below(iv->nodes, top, &cursor, &n) > 0);
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent += sent;
+	pthread_mutex_unlock(&iv->lock);
+}
+
+static void send_now(struct invalidator *iv, const struct notice *n)
+{
+	/* Not mounted yet, or no more: nobody keeps anything. */
+	if (!iv->session)
+		return;
+	pthread_mutex_lock(&iv->lock);
+	while (iv->now && !iv->stop)
+		pthread_cond_wait(&iv->idle, &iv->lock);
+	if (!iv->stop) {
+		iv->now = n;
+		pthread_cond_signal(&iv->more);
+	}
+	while (iv->now == n)
+		pthread_cond_wait(&iv->idle, &iv->lock);
+	pthread_mutex_unlock(&iv->lock);
+}
+
+void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
+			  struct bytes name)
+{
+	struct notice n = {.kind = NOTICE_ENTRY, .node = parent};
+
+	if (name.len > NAME_LEN_MAX)
+		return;
+	n.name_len = (uint8_t)name.len;
+	memcpy(n.name, name.data, name.len);
+	send_now(iv, &n);
+}
+
+void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data)
+{
+	struct notice n = {.kind = data ? NOTICE_DATA : NOTICE_ATTRIBUTES,
+			   .node = node};
+
+	send_now(iv, &n);
+}
+
+void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)
+{
+	pthread_mutex_lock(&iv->lock);
+	*out = iv->counts;
+	out->queued = iv->count + iv->nstale + iv->busy;
+	pthread_mutex_unlock(&iv->lock);
+}

@@ -1,0 +1,580 @@
+#include "fs/kernel/node.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fs/kernel/fstable.h"
+#include "fs/kernel/node_ages.h"
+#include "fs/kernel/node_table.h"
+#include "fs/text/name.h"
+
+#define ROOT_ID 1
+
+struct nodes {
+	pthread_mutex_t lock; /* guards all below */
+	struct node_table table;
+	uint64_t pinned;
+};
+
+static struct node *node_at(const struct nodes *ns, uint32_t index)
+{
+	return node_table_at(&ns->table, index);
+}
+
+/* The node of an id that came from outside, or NULL. */
+static struct node *node_of(const struct nodes *ns, uint64_t id,
+			    uint32_t *index)
+{
+	uint32_t i = (uint32_t)id, generation = (uint32_t)(id >> 32);
+	struct node *n;
+
+	if (id == ROOT_ID)
+		generation = node_at(ns, ROOT_ID)->generation;
+	n = node_table_look(&ns->table, i);
+	if (!n || n->generation != generation)
+		return NULL;
+	*index = i;
+	return n;
+}
+
+static uint64_t id_of(const struct node *n, uint32_t index)
+{
+	if (index == ROOT_ID)
+		return ROOT_ID;
+	return (uint64_t)n->generation << 32 | index;
+}
+
+/* -- lives -------------------------------------------------------------- */
+
+static void detach(struct nodes *ns, struct node *n, uint32_t index)
+{
+	if (n->detached)
+		return;
+	node_ages_remove(&ns->table, index);
+	node_table_unlink(&ns->table, index);
+	n->detached = true;
+}
+
+/* What nodes held, to be given back when the lock is not held any more. */
+struct reaped {
+	/* On a path lies a table, and in its .snapshot another. */
+	struct fstable *tables[2];
+};
+
+static void give_back(const struct reaped *r)
+{
+	fstable_unref(r->tables[0]);
+	fstable_unref(r->tables[1]);
+}
+
+/* -- who is whose child -------------------------------------------------- */
+
+static void child_add(struct nodes *ns, uint32_t parent, uint32_t index)
+{
+	struct node *p = node_at(ns, parent), *n = node_at(ns, index);
+
+	n->parent = parent;
+	n->newer = 0;
+	n->older = p->child;
+	if (p->child)
+		node_at(ns, p->child)->newer = index;
+	p->child = index;
+}
+
+static void child_remove(struct nodes *ns, uint32_t index)
+{
+	struct node *n = node_at(ns, index);
+
+	if (n->newer)
+		node_at(ns, n->newer)->older = n->older;
+	else
+		node_at(ns, n->parent)->child = n->older;
+	if (n->older)
+		node_at(ns, n->older)->newer = n->newer;
+}
+
+/* Frees the node if nothing holds it, then its ancestors. */
+static struct reaped reap(struct nodes *ns, uint32_t index)
+{
+	struct reaped out = {0};
+
+	while (index != ROOT_ID) {
+		struct node *n = node_at(ns, index);
+		uint32_t parent = n->parent;
+
+		if (n->nlookup || n->pins || n->child)
+			break;
+		detach(ns, n, index);
+		if (n->table)
+			out.tables[out.tables[0] != NULL] = n->table;
+		child_remove(ns, index);
+		node_ages_free(n->ages);
+		node_table_remove(&ns->table, index);
+		index = parent;
+	}
+	node_table_fit(&ns->table);
+	return out;
+}
+
+/* One who counted the node lets it go. */
+static struct reaped step_off(struct nodes *ns, uint64_t id)
+{
+	struct reaped none = {0};
+	uint32_t index;
+	struct node *n = node_of(ns, id, &index);
+
+	if (!n || index == ROOT_ID || !n->nlookup)
+		return none;
+	n->nlookup--;
+	return reap(ns, index);
+}
+
+int nodes_new(struct nodes **out)
+{
+	struct nodes *ns = calloc(1, sizeof(*ns));
+	uint32_t index;
+
+	if (!ns)
+		return -ENOMEM;
+	pthread_mutex_init(&ns->lock, NULL);
+	/* Index 0 stays free of use: it ends the chains. */
+	if (node_table_init(&ns->table) < 0 ||
+	    !node_table_add(&ns->table, &index) ||
+	    !node_table_add(&ns->table, &index))
+		goto fail;
+	node_at(ns, 0)->generation = 0;
+	ns->table.live = 1;
+	node_at(ns, ROOT_ID)->kind = NODE_ROOT;
+	node_at(ns, ROOT_ID)->ino = ROOT_ID;
+	node_at(ns, ROOT_ID)->parent = ROOT_ID;
+	*out = ns;
+	return 0;
+fail:
+	nodes_free(ns);
+	return -ENOMEM;
+}
+
+static void drop(struct node *n)
+{
+	fstable_unref(n->table);
+	node_ages_free(n->ages);
+}
+
+void nodes_free(struct nodes *ns)
+{
+	if (!ns)
+		return;
+	node_table_free(&ns->table, drop);
+	pthread_mutex_destroy(&ns->lock);
+	free(ns);
+}
+
+static bool same_table(const struct node *n, const struct fstable *table)
+{
+	if (!n->table || !table)
+		return n->table == table;
+	return fstable_id(n->table) == fstable_id(table);
+}
+
+/* -- versions by age ------------------------------------------------------ */
+
+/* Is a node so named one for the ages of its parent? */
+static bool has_age(uint8_t kind, struct bytes name, int64_t *ts)
+{
+	return kind == NODE_VERSION && name_parse_ts(name, ts);
+}
+
+/* An attached node, which the kernel comes to know. 0 or -ENOMEM. */
+static int note_age(struct nodes *ns, uint32_t index)
+{
+	struct node *n = node_at(ns, index), *column = node_at(ns, n->parent);
+	int64_t ts;
+	int r;
+
+	if (n->age || n->detached || !has_age(n->kind, node_name(n), &ts))
+		return 0;
+	r = node_ages_reserve(column);
+	if (r == 0)
+		node_ages_add(&ns->table, column, index, ts);
+	return r;
+}
+
+int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id)
+{
+	const struct node_ages *ages = NULL;
+	struct node *n;
+	uint32_t index;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, column, &index);
+	if (n && n->ages && n->ages->n) {
+		ages = n->ages;
+		*ts = ages->at[0].ts;
+		index = ages->at[0].index;
+		*id = id_of(node_at(ns, index), index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return ages != NULL;
+}
+
+void nodes_pass_over(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, id, &index))
+		node_ages_remove(&ns->table, index);
+	pthread_mutex_unlock(&ns->lock);
+}
+
+/* -- names ---------------------------------------------------------------- */
+
+/* A new child, attached. -ENOMEM, -ENAMETOOLONG. */
+static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
+		     uint32_t *index)
+{
+	struct node *n = node_table_add(&ns->table, index);
+	int r;
+
+	if (!n)
+		return -ENOMEM;
+	r = node_set_name(n, name);
+	if (r < 0) {
+		node_table_remove(&ns->table, *index);
+		return r;
+	}
+	child_add(ns, parent, *index);
+	node_table_link(&ns->table, *index);
+	return 0;
+}
+
+int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		uint8_t kind, uint64_t ino, struct fstable *table, uint64_t *id)
+{
+	struct reaped reaped = {0};
+	uint32_t p, index;
+	struct node *n;
+	int r = 0;
+
+	pthread_mutex_lock(&ns->lock);
+	if (!node_of(ns, parent, &p)) {
+		r = -ESTALE;
+		goto out;
+	}
+	n = node_table_find(&ns->table, p, name, &index);
+	if (n && (n->kind != kind || !same_table(n, table))) {
+		detach(ns, n, index);
+		n = NULL;
+	}
+	if (!n) {
+		r = node_make(ns, p, name, &index);
+		if (r < 0)
+			goto out;
+		n = node_at(ns, index);
+		n->kind = kind;
+		n->ino = ino;
+		n->table = table;
+		if (table)
+			fstable_ref(table);
+		node_table_fit(&ns->table);
+	}
+	n->nlookup++;
+	*id = id_of(n, index);
+	r = note_age(ns, index);
+	if (r < 0)
+		reaped = step_off(ns, *id);
+out:
+	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
+	return r;
+}
+
+int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id)
+{
+	uint32_t p, index;
+	struct node *n = NULL;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, parent, &p))
+		n = node_table_find(&ns->table, p, name, &index);
+	if (n)
+		*id = id_of(n, index);
+	pthread_mutex_unlock(&ns->lock);
+	return n ? 1 : 0;
+}
+
+/* REQUIRES: lock. 0 when there is none: index 0 is nobody's. */
+static uint32_t counterpart(const struct nodes *ns, uint32_t index,
+			    uint8_t kind)
+{
+	const struct node *n = node_at(ns, index);
+	uint32_t parent, found;
+
+	if (n->kind == kind)
+		return n->parent;
+	parent = index == ROOT_ID ? 0 : counterpart(ns, n->parent, kind);
+	if (!parent ||
+	    !node_table_find(&ns->table, parent, node_name(n), &found))
+		return 0;
+	return found;
+}
+
+int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
+		      uint64_t *out)
+{
+	uint32_t index, found = 0;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, id, &index))
+		found = counterpart(ns, index, kind);
+	if (found)
+		*out = id_of(node_at(ns, found), found);
+	pthread_mutex_unlock(&ns->lock);
+	return found != 0;
+}
+
+void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
+{
+	struct reaped reaped = {0};
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n && index != ROOT_ID) {
+		n->nlookup -= nlookup < n->nlookup ? nlookup : n->nlookup;
+		reaped = reap(ns, index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+	/* The last reference may close the table: not under the lock. */
+	give_back(&reaped);
+}
+
+int nodes_pin(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n && n->detached)
+		n = NULL;
+	if (n && n->pins++ == 0)
+		ns->pinned++;
+	pthread_mutex_unlock(&ns->lock);
+	return n ? 0 : -ESTALE;
+}
+
+uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
+{
+	uint32_t index, was = 0;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n) {
+		was = n->pages;
+		n->pages = content;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return was;
+}
+
+void nodes_unpin(struct nodes *ns, uint64_t id)
+{
+	struct reaped reaped = {0};
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n && n->pins) {
+		if (--n->pins == 0)
+			ns->pinned--;
+		reaped = reap(ns, index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
+}
+
+void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
+{
+	uint32_t p, index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, parent, &p)) {
+		n = node_table_find(&ns->table, p, name, &index);
+		if (n)
+			detach(ns, n, index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+}
+
+int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+		 uint64_t to_parent, struct bytes to_name, uint8_t kind,
+		 uint64_t ino)
+{
+	struct reaped reaped = {0};
+	uint32_t p, q, index, old;
+	struct node *n, *there;
+	int64_t ts;
+	int r = 0;
+
+	pthread_mutex_lock(&ns->lock);
+	if (!node_of(ns, parent, &p))
+		goto out;
+	if (!node_of(ns, to_parent, &q)) {
+		r = -ESTALE;
+		goto out;
+	}
+	n = node_table_find(&ns->table, p, name, &index);
+	if (!n)
+		goto out;
+	/* The name first: it can fail, and hash_remove() needs only n->hash. */
+	if (has_age(kind, to_name, &ts))
+		r = node_ages_reserve(node_at(ns, q));
+	if (r == 0)
+		r = node_set_name(n, to_name);
+	if (r < 0)
+		goto out;
+	node_ages_remove(&ns->table, index);
+	node_table_unlink(&ns->table, index);
+	there = node_table_find(&ns->table, q, to_name, &old);
+	if (there)
+		detach(ns, there, old);
+	child_remove(ns, index);
+	child_add(ns, q, index);
+	n->kind = kind;
+	n->ino = ino;
+	node_table_link(&ns->table, index);
+	(void)note_age(ns, index); /* there is room */
+	reaped = reap(ns, p);
+	r = 1;
+out:
+	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
+	return r;
+}
+
+int nodes_walk(struct nodes *ns, uint64_t id,
+	       int (*step)(void *arg, const struct node_view *n), void *arg)
+{
+	uint32_t index;
+	struct node *n;
+	int r = 0;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (!n)
+		r = -ESTALE;
+	while (r == 0) {
+		struct node_view v = {
+			.id = id_of(n, index),
+			.parent = id_of(node_at(ns, n->parent), n->parent),
+			.ino = n->ino,
+			.name = node_name(n),
+			.table = n->table,
+			.kind = n->kind,
+			.detached = n->detached,
+		};
+
+		r = step(arg, &v);
+		if (index == ROOT_ID)
+			break;
+		index = n->parent;
+		n = node_at(ns, index);
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return r;
+}
+
+static int table_step(void *arg, const struct node_view *n)
+{
+	*(uint64_t *)arg = n->id;
+	return n->kind == NODE_TABLE;
+}
+
+uint64_t nodes_table(struct nodes *ns, uint64_t id)
+{
+	uint64_t table = 0;
+
+	nodes_walk(ns, id, table_step, &table);
+	return table;
+}
+
+/*
+ * Behind @index in the order parents, children, newest first: 0 at the end of
+ * what is beneath @top, or when @index is not beneath it.
+ */
+static uint32_t behind(const struct nodes *ns, uint32_t index, uint32_t top)
+{
+	const struct node *n = node_at(ns, index);
+
+	if (n->child)
+		return n->child;
+	while (index != top && index != ROOT_ID) {
+		n = node_at(ns, index);
+		if (n->older)
+			return n->older;
+		index = n->parent;
+	}
+	return 0;
+}
+
+static bool is_below(const struct nodes *ns, uint32_t index, uint32_t top)
+{
+	while (index != top && index != ROOT_ID)
+		index = node_at(ns, index)->parent;
+	return index == top;
+}
+
+int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
+		struct node_place *out)
+{
+	struct reaped reaped = {0};
+	uint32_t a, at = 0, next = 0;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	if (node_of(ns, top, &a)) {
+		/* Who was moved elsewhere is no place to go on from. */
+		if (!*cursor || !node_of(ns, *cursor, &at) ||
+		    !is_below(ns, at, a))
+			at = a;
+		next = behind(ns, at, a);
+	}
+	if (next) {
+		n = node_at(ns, next);
+		n->nlookup++;
+		out->id = id_of(n, next);
+		out->parent = id_of(node_at(ns, n->parent), n->parent);
+		out->attached = !n->detached;
+		out->name_len = n->name_len;
+		memcpy(out->name, node_name(n).data, n->name_len);
+		out->name[n->name_len] = '\0';
+	}
+	if (*cursor)
+		reaped = step_off(ns, *cursor);
+	*cursor = next ? out->id : 0;
+	pthread_mutex_unlock(&ns->lock);
+	give_back(&reaped);
+	return next != 0;
+}
+
+void nodes_below_end(struct nodes *ns, uint64_t *cursor)
+{
+	if (*cursor)
+		nodes_forget(ns, *cursor, 1);
+	*cursor = 0;
+}
+
+void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned)
+{
+	pthread_mutex_lock(&ns->lock);
+	*live = ns->table.live;
+	*pinned = ns->pinned;
+	pthread_mutex_unlock(&ns->lock);
+}

@@ -1,0 +1,155 @@
+/*
+ * Nodes: what an inode number stands for.
+ *
+ * The kernel speaks of files by number. A node holds the name, the parent and
+ * the kind, never data: place_of() makes coordinates of the chain of names.
+ *
+ * A node id is an index and a generation, never a pointer: a stale or made-up
+ * id is refused. FUSE_ROOT_ID (1) is the root.
+ *
+ * Under nodes.lock, always:
+ *   - No two attached nodes have the same parent and name.
+ *   - nlookup is the number of times the kernel was given the node: one more
+ *     for each entry, create and readdirplus reply, n fewer for a forget of n;
+ *     and one for a walk of nodes_below() that stands on it.
+ *   - A node lives while nlookup > 0, or it is pinned, or a child has it as
+ *     parent.
+ *   - A detached node (unlinked, dropped, replaced) has no name any more: the
+ *     kernel may still speak of it, nobody finds it. Its id still walks to its
+ *     old parent.
+ *
+ * The lock is innermost: no store call and no reply to the kernel under it.
+ * 128 bytes a node, and 32 at most more for a version, which is found by its
+ * age as well (node_ages.h); the chunks they come from are given back when
+ * empty.
+ */
+#ifndef CELLFS_FS_KERNEL_NODE_H
+#define CELLFS_FS_KERNEL_NODE_H
+
+#include "store/value/bytes.h"
+
+struct nodes;
+struct fstable;
+
+/* What a node is; the order means nothing. */
+enum node_kind {
+	NODE_ROOT,	   /* the mount */
+	NODE_TABLE,	   /* T/: holds an fstable */
+	NODE_SCHEMA,	   /* T/.schema */
+	NODE_ROW_PIECE,	   /* T/aaa%+/: part of a long row key */
+	NODE_ROW,	   /* T/R/ */
+	NODE_FAMILY,	   /* T/R/F/ */
+	NODE_COLUMN_PIECE, /* T/R/F/qqq%+/ */
+	NODE_COLUMN,	   /* T/R/F/Q/ */
+	NODE_VERSION,	   /* T/R/F/Q/TS */
+	NODE_LATEST,	   /* T/R/F/Q/latest */
+	NODE_ALIAS,	   /* T/R/F:Q */
+	NODE_VIEW_NAME,	   /* .range/ ...: waits for the argument */
+	NODE_VIEW,	  /* .range/a..b/: a table, row or family, restricted */
+	NODE_VALUE,	  /* .at/WHEN/R/F/Q: one value a column */
+	NODE_MARKER,	  /* .raw/R/F/Q/TS.delete ... */
+	NODE_PAST,	  /* F/Q/@-1, F/Q/@TIME: an older value */
+	NODE_COUNTER,	  /* F/Q/counter */
+	NODE_CELLS,	  /* .cells of a table, row, family or view */
+	NODE_CONTROL_DIR, /* .cellfs/ */
+	NODE_CONTROL,	  /* .cellfs/help ... */
+	NODE_SCRATCH,	  /* a regular file that is only in memory */
+	NODE_SCRATCH_DIR, /* a directory of such files (rsync's .~tmp~) */
+	NODE_SNAPSHOT_DIR, /* .snapshot/, T/.snapshot/: holds NODE_TABLE */
+	NODE_SNAPSHOT,	   /* .snapshot/NAME/: holds NODE_TABLE */
+	NODE_STAGE,	   /* T/.stage/ */
+	NODE_PUT,	   /* T/.put/: rows, all there are */
+	NODE_INFO_DIR,	   /* T/.info/ */
+	NODE_INFO,	   /* T/.info/rows ... */
+};
+
+/* A node as nodes_walk() shows it; valid in the callback only. */
+struct node_view {
+	uint64_t id;
+	uint64_t parent;
+	uint64_t ino; /* what stat(2) shows: a hash of the coordinates */
+	struct bytes name;
+	struct fstable *table; /* NODE_TABLE only */
+	uint8_t kind;
+	bool detached;
+};
+
+int nodes_new(struct nodes **out);
+void nodes_free(struct nodes *ns); /* NULL is nothing */
+
+/*
+ * The child @name of @parent, made if there is none, with nlookup + 1. One of
+ * another kind or table that bears the name is detached first. @table is
+ * NODE_TABLE's (a reference is taken for a new node), else NULL. 0; -ESTALE
+ * when @parent is no node; -ENOMEM.
+ */
+int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		uint8_t kind, uint64_t ino, struct fstable *table,
+		uint64_t *id);
+/* The attached child's id without counting: 1 or 0. */
+int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id);
+/*
+ * The node beneath the parent of one of @kind that is named as @id is beneath
+ * that: of T/.put/R/F that of T/R/F. 1 or 0.
+ */
+int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
+		      uint64_t *out);
+void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
+/* References of our own, for what lives only in memory. -ESTALE of what is
+ * detached. */
+int nodes_pin(struct nodes *ns, uint64_t id);
+void nodes_unpin(struct nodes *ns, uint64_t id);
+/*
+ * The kernel keeps pages of a file's content: notes which content that is from
+ * now on, and returns which it was; 0 = nothing was noted.
+ */
+uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
+/* The name is free again. Nothing when no node bears it. */
+void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
+/*
+ * The child @name of @parent becomes @to_name of @to_parent, of @kind and with
+ * @ino; one that is there is detached. 1, 0 when there is no such child,
+ * -ESTALE for @to_parent, -ENOMEM (nothing changed).
+ */
+int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+		 uint64_t to_parent, struct bytes to_name, uint8_t kind,
+		 uint64_t ino);
+
+/*
+ * Calls @step for the node and then each ancestor, the root last, under the
+ * lock; a step that returns nonzero ends the walk, which returns that. 0;
+ * -ESTALE when @id is no node.
+ */
+int nodes_walk(struct nodes *ns, uint64_t id,
+	       int (*step)(void *arg, const struct node_view *n), void *arg);
+/*
+ * The oldest version of which the kernel knows beneath the column: 1, or 0.
+ * One that was passed over is none, until it is entered again.
+ */
+int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id);
+void nodes_pass_over(struct nodes *ns, uint64_t id);
+
+/* The node's table, or the root where a part of one is mounted; 0: stale. */
+uint64_t nodes_table(struct nodes *ns, uint64_t id);
+/* Where a node is, copied. */
+struct node_place {
+	uint64_t id, parent;
+	bool attached;
+	uint8_t name_len;
+	char name[UINT8_MAX + 1];
+};
+
+/*
+ * The nodes beneath @top, one a call, parents before children: *cursor begins
+ * at 0. 1, or 0 at the end. The lock is not held between calls, so those that
+ * come meanwhile may be missed, and after a rename some may come twice. The
+ * walk counts the node on which it stands; who leaves it early ends it.
+ */
+int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
+		struct node_place *out);
+void nodes_below_end(struct nodes *ns, uint64_t *cursor);
+/* How many there are, and of those pinned. */
+void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned);
+
+#endif

@@ -1,0 +1,246 @@
+#include "fs/kernel/node_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <xxhash.h>
+
+#define CHUNKS_MAX (1u << 22)
+#define HEADS_MIN 1024u
+
+/* -- names -------------------------------------------------------------- */
+
+struct bytes node_name(const struct node *n)
+{
+	return bytes_of(n->on_heap ? n->name.heap : n->name.text, n->name_len);
+}
+
+static void name_free(struct node *n)
+{
+	if (n->on_heap)
+		free(n->name.heap);
+	n->on_heap = false;
+}
+
+int node_set_name(struct node *n, struct bytes name)
+{
+	char *heap;
+
+	if (name.len > UINT8_MAX)
+		return -ENAMETOOLONG;
+	if (name.len <= NODE_NAME_INLINE) {
+		name_free(n);
+		memcpy(n->name.text, name.data, name.len);
+	} else {
+		heap = malloc(name.len);
+		if (!heap)
+			return -ENOMEM;
+		memcpy(heap, name.data, name.len);
+		name_free(n);
+		n->name.heap = heap;
+		n->on_heap = true;
+	}
+	n->name_len = (uint8_t)name.len;
+	return 0;
+}
+
+/* -- room for nodes ----------------------------------------------------- */
+
+static int chunk_fill(struct node_table *t, uint32_t c)
+{
+	size_t size = NODE_CHUNK * sizeof(struct node);
+	struct node_chunk *chunk = &t->chunks[c];
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	*chunk = (struct node_chunk){.nodes = p, .free = 1};
+	for (uint32_t i = 0; i < NODE_CHUNK; i++)
+		chunk->nodes[i].next = i + 1 < NODE_CHUNK ? i + 2 : 0;
+	return 0;
+}
+
+static int chunk_with_room(struct node_table *t, uint32_t *out)
+{
+	uint32_t c = t->lowest;
+
+	while (c < t->nchunks && t->chunks[c].nodes && !t->chunks[c].free)
+		c++;
+	if (c == t->nchunks) {
+		if (c == CHUNKS_MAX)
+			return -ENOMEM;
+		if (c == t->chunks_cap) {
+			uint32_t cap = c ? c * 2 : 16;
+			struct node_chunk *p =
+				realloc(t->chunks, cap * sizeof(*p));
+
+			if (!p)
+				return -ENOMEM;
+			t->chunks = p;
+			t->chunks_cap = cap;
+		}
+		t->chunks[c] = (struct node_chunk){0};
+		t->nchunks++;
+	}
+	if (!t->chunks[c].nodes && chunk_fill(t, c) < 0)
+		return -ENOMEM;
+	t->lowest = c;
+	*out = c;
+	return 0;
+}
+
+struct node *node_table_add(struct node_table *t, uint32_t *index)
+{
+	struct node_chunk *chunk;
+	struct node *n;
+	uint32_t c, i;
+
+	if (chunk_with_room(t, &c) < 0)
+		return NULL;
+	chunk = &t->chunks[c];
+	i = chunk->free - 1;
+	n = &chunk->nodes[i];
+	chunk->free = n->next;
+	chunk->used++;
+	*n = (struct node){.generation = t->generation};
+	if (++t->generation == 0)
+		t->generation = 1;
+	t->live++;
+	*index = c * NODE_CHUNK + i;
+	return n;
+}
+
+void node_table_remove(struct node_table *t, uint32_t index)
+{
+	uint32_t c = index / NODE_CHUNK;
+	struct node_chunk *chunk = &t->chunks[c];
+	struct node *n = node_table_at(t, index);
+
+	name_free(n);
+	*n = (struct node){.next = chunk->free};
+	chunk->free = index % NODE_CHUNK + 1;
+	chunk->used--;
+	t->live--;
+	if (c < t->lowest)
+		t->lowest = c;
+	if (chunk->used == 0) {
+		munmap(chunk->nodes, NODE_CHUNK * sizeof(struct node));
+		*chunk = (struct node_chunk){0};
+	}
+}
+
+/* -- the hash ----------------------------------------------------------- */
+
+static uint32_t hash_of(uint32_t parent, struct bytes name)
+{
+	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len, parent);
+}
+
+static void chain(struct node_table *t, struct node *n, uint32_t index)
+{
+	uint32_t *head = &t->heads[n->hash & t->heads_mask];
+
+	n->next = *head;
+	*head = index;
+}
+
+void node_table_link(struct node_table *t, uint32_t index)
+{
+	struct node *n = node_table_at(t, index);
+
+	n->hash = hash_of(n->parent, node_name(n));
+	chain(t, n, index);
+}
+
+void node_table_unlink(struct node_table *t, uint32_t index)
+{
+	struct node *n = node_table_at(t, index);
+	uint32_t *at = &t->heads[n->hash & t->heads_mask];
+
+	while (*at != index)
+		at = &node_table_at(t, *at)->next;
+	*at = n->next;
+	n->next = 0;
+}
+
+struct node *node_table_find(const struct node_table *t, uint32_t parent,
+			     struct bytes name, uint32_t *index)
+{
+	uint32_t hash = hash_of(parent, name);
+	uint32_t i = t->heads[hash & t->heads_mask];
+
+	for (; i; i = node_table_at(t, i)->next) {
+		struct node *n = node_table_at(t, i);
+
+		if (n->hash == hash && n->parent == parent &&
+		    bytes_eq(node_name(n), name)) {
+			*index = i;
+			return n;
+		}
+	}
+	return NULL;
+}
+
+/* Doubles or halves the heads; a failure only makes the chains longer. */
+static void hash_resize(struct node_table *t, uint32_t size)
+{
+	uint32_t *old = t->heads, old_size = t->heads_mask + 1;
+	uint32_t *heads = calloc(size, sizeof(*heads));
+
+	if (!heads)
+		return;
+	t->heads = heads;
+	t->heads_mask = size - 1;
+	for (uint32_t i = 0; i < old_size; i++) {
+		for (uint32_t at = old[i], next; at; at = next) {
+			struct node *n = node_table_at(t, at);
+
+			next = n->next;
+			chain(t, n, at);
+		}
+	}
+	free(old);
+}
+
+void node_table_fit(struct node_table *t)
+{
+	uint64_t size = (uint64_t)t->heads_mask + 1;
+
+	if (t->live > size && size < 1u << 30)
+		hash_resize(t, (uint32_t)size * 2);
+	else if (size > HEADS_MIN && t->live < size / 8)
+		hash_resize(t, (uint32_t)size / 2);
+}
+
+/* -- life --------------------------------------------------------------- */
+
+int node_table_init(struct node_table *t)
+{
+	*t = (struct node_table){.generation = 1};
+	t->heads = calloc(HEADS_MIN, sizeof(*t->heads));
+	if (!t->heads)
+		return -ENOMEM;
+	t->heads_mask = HEADS_MIN - 1;
+	return 0;
+}
+
+void node_table_free(struct node_table *t, void (*drop)(struct node *n))
+{
+	for (uint32_t c = 0; c < t->nchunks; c++) {
+		if (!t->chunks[c].nodes)
+			continue;
+		for (uint32_t i = 0; i < NODE_CHUNK; i++) {
+			struct node *n = &t->chunks[c].nodes[i];
+
+			if (!n->generation)
+				continue;
+			name_free(n);
+			drop(n);
+		}
+		munmap(t->chunks[c].nodes, NODE_CHUNK * sizeof(struct node));
+	}
+	free(t->chunks);
+	free(t->heads);
+}

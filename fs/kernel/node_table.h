@@ -1,0 +1,103 @@
+/*
+ * Where nodes lie: by index in chunks, by parent and name in a hash.
+ *
+ * The chunk of a node is index / NODE_CHUNK. Room is taken in the lowest chunk
+ * that has some, so that the high ones empty and go back. Index 0 is none: it
+ * ends chains.
+ *
+ * A node is found by its name while it is linked. What its numbers mean and
+ * who may hold it is node.c's, whose lock guards the table.
+ */
+#ifndef CELLFS_FS_KERNEL_NODE_TABLE_H
+#define CELLFS_FS_KERNEL_NODE_TABLE_H
+
+#include "store/value/bytes.h"
+
+struct fstable;
+struct node_ages;
+
+#define NODE_NAME_INLINE 47
+#define NODE_CHUNK 1024
+
+struct node {
+	uint64_t nlookup;
+	uint64_t ino;
+	struct fstable *table;
+	struct node_ages *ages; /* of the versions beneath; NULL = none yet */
+	uint32_t generation;	/* 0 = free */
+	uint32_t parent;	/* index */
+	uint32_t next; /* index in the hash chain, or of the free list */
+	uint32_t hash;
+	uint32_t child;	       /* the newest, attached or not; 0 = none */
+	uint32_t older, newer; /* of the same parent */
+	uint32_t pins;
+	uint8_t kind;
+	uint8_t name_len;
+	bool detached;
+	bool on_heap;
+	uint32_t pages; /* see nodes_pages() */
+	uint32_t age;	/* the place in the parent's ages, from 1; 0 = none */
+	union {
+		char text[NODE_NAME_INLINE + 1];
+		char *heap;
+	} name;
+};
+_Static_assert(sizeof(struct node) <= 128, "a node is at most 128 bytes");
+
+struct node_chunk {
+	struct node *nodes; /* NULL = not there */
+	uint32_t used;
+	uint32_t free; /* first free node's offset + 1, 0 = none */
+};
+
+struct node_table {
+	struct node_chunk *chunks;
+	uint32_t nchunks, chunks_cap;
+	uint32_t lowest; /* no chunk below has room */
+	uint32_t *heads; /* hash: index of the first node, 0 = none */
+	uint32_t heads_mask;
+	uint64_t live;
+	uint32_t generation; /* of the next node */
+};
+
+/* An empty one. 0 or -ENOMEM; free it whatever happened. */
+int node_table_init(struct node_table *t);
+/* Calls @drop for each node there is. */
+void node_table_free(struct node_table *t, void (*drop)(struct node *n));
+
+static inline struct node *node_table_at(const struct node_table *t,
+					 uint32_t index)
+{
+	return &t->chunks[index / NODE_CHUNK].nodes[index % NODE_CHUNK];
+}
+
+/* The same of an index from outside: NULL when there is none. */
+static inline struct node *node_table_look(const struct node_table *t,
+					   uint32_t index)
+{
+	struct node *n;
+
+	if (index / NODE_CHUNK >= t->nchunks ||
+	    !t->chunks[index / NODE_CHUNK].nodes)
+		return NULL;
+	n = node_table_at(t, index);
+	return n->generation ? n : NULL;
+}
+
+/* A zeroed node with a generation of its own; NULL = no memory. */
+struct node *node_table_add(struct node_table *t, uint32_t *index);
+void node_table_remove(struct node_table *t, uint32_t index);
+
+/* Lets it be found by n->parent and its name. */
+void node_table_link(struct node_table *t, uint32_t index);
+void node_table_unlink(struct node_table *t, uint32_t index);
+struct node *node_table_find(const struct node_table *t, uint32_t parent,
+			     struct bytes name, uint32_t *index);
+/* Fits the hash to as many nodes as there are. */
+void node_table_fit(struct node_table *t);
+
+struct bytes node_name(const struct node *n);
+/* -ENAMETOOLONG, -ENOMEM: as it was. */
+int node_set_name(struct node *n, struct bytes name);
+
+#endif

@@ -1,0 +1,256 @@
+#include "fs/look/dir_scan.h"
+
+#include <errno.h>
+
+#include "fs/tree/fs.h"
+#include "fs/tree/view.h"
+
+void dir_scan_rest(struct dir_scan *s)
+{
+	view_scan_close(s->scan);
+	s->scan = NULL;
+	s->have = false;
+}
+
+void dir_scan_restart(struct dir_scan *s)
+{
+	dir_scan_rest(s);
+	s->finished = false;
+}
+
+void dir_scan_end(struct dir_scan *s)
+{
+	dir_scan_rest(s);
+	snapshot_release(s->snap);
+}
+
+/* Are the entries counted from the first of the view on? */
+static bool is_counted(const struct dir_scan *s)
+{
+	const struct view *v = s->dir->view;
+
+	if (!v)
+		return false;
+	switch (s->level) {
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+		return v->rows.limit;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return v->qualifiers.limit;
+	}
+	return false;
+}
+
+/*
+ * Opens the scan of this level behind @last. Families and versions have
+ * no start of their own in a scan: what was handed out is passed over.
+ */
+static int scan_begin(struct dir_scan *s, const struct dir_position *last)
+{
+	const struct place *d = s->dir;
+	struct column_name column = {.family = d->family,
+				     .qualifier = d->qualifier,
+				     .whole_family = s->level != NODE_COLUMN};
+	struct scan_spec spec = {.keys_only = true};
+	bool resume = last->begun && !is_counted(s);
+
+	if (s->level != NODE_TABLE) {
+		spec.row_start = d->row;
+		spec.row_stop = d->row;
+		spec.row_stop_inclusive = true;
+	}
+	switch (s->level) {
+	case NODE_ROW_PIECE:
+		spec.row_stop = (struct bytes){0};
+		spec.row_stop_inclusive = false;
+		if (is_counted(s))
+			spec.row_start = (struct bytes){0};
+		/* fall through */
+	case NODE_TABLE:
+		spec.granularity = SCAN_ROWS;
+		if (resume) {
+			spec.row_start = buf_bytes(&last->key);
+			spec.row_start_exclusive = true;
+		}
+		break;
+	case NODE_ROW:
+		spec.granularity = SCAN_FAMILIES;
+		break;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		spec.granularity = SCAN_COLUMNS;
+		spec.columns = &column;
+		spec.ncolumns = 1;
+		spec.has_qual_start = resume || d->kind == NODE_COLUMN_PIECE;
+		spec.qual_start = resume ? buf_bytes(&last->key) : d->qualifier;
+		spec.qual_start_exclusive = resume;
+		break;
+	case NODE_COLUMN:
+		spec.granularity = SCAN_CELLS;
+		spec.columns = &column;
+		spec.ncolumns = 1;
+		break;
+	}
+	s->seen = changes_now(&s->fs->changes);
+	return view_scan_open(d->table, d->view, &spec, &s->scan);
+}
+
+/* Was this cell handed out before the scan was opened again? */
+static bool passed(const struct dir_scan *s, const struct dir_position *last,
+		   const struct cell *cell)
+{
+	struct bytes key = buf_bytes(&last->key);
+	int c;
+
+	if (!last->begun)
+		return false;
+	switch (s->level) {
+	case NODE_ROW:
+		return bytes_cmp(cell->family, key) <= 0;
+	case NODE_COLUMN:
+		return !last->overlay &&
+		       (cell->ts > last->ts ||
+			(cell->ts == last->ts && cell->kind >= last->kind));
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+		c = bytes_cmp(cell->row, key);
+		if (s->dir->view && s->dir->view->reversed)
+			c = -c;
+		return is_counted(s) && c <= 0;
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return is_counted(s) && bytes_cmp(cell->qualifier, key) <= 0;
+	}
+	return false;
+}
+
+/* Fills in what is ahead from the root's tables. 1, 0, error. */
+static int next_table(struct dir_scan *s, const struct dir_position *last)
+{
+	struct bytes after =
+		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
+	int r = store_table_next(s->fs->store, after, s->table);
+
+	if (r > 0)
+		s->key = bytes_str(s->table);
+	return r;
+}
+
+/* The same in .snapshot: from the names of snapshots. */
+static int next_snapshot(struct dir_scan *s, const struct dir_position *last)
+{
+	struct fstable *ft = s->dir->table;
+	struct bytes after =
+		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
+	struct snapshot_info info;
+	int r = store_snapshot_next(s->fs->store, ft ? fstable_table(ft) : NULL,
+				    after, &info);
+
+	if (r > 0) {
+		memcpy(s->table, info.name, sizeof(info.name));
+		s->key = bytes_str(s->table);
+	}
+	return r;
+}
+
+/* And in .snapshot/NAME: from the tables that it shows. */
+static int next_shown(struct dir_scan *s, const struct dir_position *last)
+{
+	struct bytes after =
+		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
+	struct buf name = {0};
+	int r = 0;
+
+	if (!s->snap) {
+		r = place_snapshot_name(bytes_str(s->dir->name), &name);
+		if (r == 0)
+			r = store_snapshot_open(s->fs->store, NULL,
+						buf_bytes(&name), &s->snap);
+		buf_free(&name);
+	}
+	if (r == 0)
+		r = snapshot_table_next(s->snap, after, s->table);
+	if (r > 0)
+		s->key = bytes_str(s->table);
+	return r;
+}
+
+static int next_cell(struct dir_scan *s, const struct dir_position *last)
+{
+	const struct place *d = s->dir;
+	struct cell *c = &s->cell;
+	int r = 0;
+
+	if (!s->scan)
+		r = scan_begin(s, last);
+	while (r == 0) {
+		r = view_scan_next(s->scan, c);
+		if (r <= 0)
+			return r;
+		if (passed(s, last, c) ||
+		    (is_counted(s) && s->level == NODE_ROW_PIECE &&
+		     !bytes_has_prefix(c->row, d->row)))
+			r = 0;
+	}
+	if (r < 0)
+		return r;
+	switch (s->level) {
+	case NODE_ROW_PIECE:
+		s->key = c->row;
+		return bytes_has_prefix(c->row, d->row);
+	case NODE_TABLE:
+		s->key = c->row;
+		return 1;
+	case NODE_ROW:
+		s->key = c->family;
+		return 1;
+	case NODE_COLUMN_PIECE:
+		s->key = c->qualifier;
+		return bytes_has_prefix(c->qualifier, d->qualifier);
+	default:
+		s->key = c->qualifier;
+		return 1;
+	}
+}
+
+int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
+{
+	int r;
+
+	if (s->dir->detached)
+		s->finished = true;
+	if (s->have || s->finished)
+		return 0;
+	switch (s->level) {
+	case NODE_CONTROL_DIR:
+	case NODE_INFO_DIR:
+	case NODE_SCRATCH_DIR:
+	case NODE_STAGE:
+	case NODE_PUT:
+	case NODE_VIEW_NAME:
+		r = 0;
+		break;
+	case NODE_ROOT:
+		r = next_table(s, last);
+		break;
+	case NODE_SNAPSHOT_DIR:
+		r = next_snapshot(s, last);
+		break;
+	case NODE_SNAPSHOT:
+		r = next_shown(s, last);
+		break;
+	default:
+		r = next_cell(s, last);
+		break;
+	}
+	if (r == -ENOENT)
+		r = 0; /* the table was dropped under the listing */
+	if (r > 0) {
+		s->have = true;
+	} else if (r == 0) {
+		s->finished = true;
+		dir_scan_rest(s);
+	}
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,604 @@
+#include "fs/look/listing.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fs/files/moved.h"
+#include "fs/look/dir_scan.h"
+#include "fs/look/lookup.h"
+#include "fs/tree/fixed.h"
+#include "fs/tree/fs.h"
+#include "fs/tree/view.h"
+
+/* How far behind the position a seek finds its key. */
+#define WINDOW 64
+/* A piece is 247 to 250 bytes, so at most four are open at a time. */
+#define PIECE_LENGTHS 4
+
+/* Where an entry stood, so that the listing can go on behind it. */
+struct mark {
+	uint64_t offset; /* behind the entry; 0 = unused */
+	struct dir_position position;
+};
+
+struct listing {
+	struct fs *fs;
+	struct place dir;
+	pthread_mutex_t lock; /* guards all below */
+	time_t used;	      /* of the last call */
+
+	uint64_t offset; /* behind the last entry handed out */
+	bool fixed_over; /* what follows are keys */
+	bool again;	 /* the last entry is to be handed out again */
+	struct dir_scan scan;
+	struct dir_position last; /* the entry that the stream is behind */
+	uint64_t overlay_node;	  /* under which it has what is in memory */
+	uint64_t scratch_node;	  /* in .put: under which scratch files are */
+	bool watched; /* the overlay knows that dir is being listed */
+	bool overlay_has;
+	struct overlay_entry overlay_entry;
+	struct buf overlay_key;
+
+	char pieces[PIECE_LENGTHS][NAME_PIECE_MAX + 1];
+	struct name_part part;	    /* the name of ls->entry, but for tables */
+	char ts_name[48];	    /* "TS", or "TS.delete-column" */
+	struct listing_entry entry; /* the last one handed out */
+	bool by_name;		    /* its attributes come from fs_lookup() */
+	struct place borrowed, looked_up;
+	struct mark marks[WINDOW];
+};
+
+int listing_open(struct fs *fs, struct place *dir, struct listing **out)
+{
+	struct listing *ls;
+
+	if (!place_is_dir(dir))
+		return -ENOTDIR;
+	ls = calloc(1, sizeof(*ls));
+	if (!ls)
+		return why(-ENOMEM, "out of memory for a directory");
+	ls->fs = fs;
+	ls->dir = *dir;
+	/* In .put itself no row is listed. */
+	ls->overlay_node =
+		dir->kind == NODE_PUT ? dir->node : fs_dir_node(fs, dir);
+	if (dir->put && dir->kind != NODE_PUT)
+		ls->scratch_node = dir->node;
+	ls->scan.fs = fs;
+	ls->scan.dir = &ls->dir;
+	ls->scan.level = place_level(dir);
+	place_disown(dir);
+	pthread_mutex_init(&ls->lock, NULL);
+	*out = ls;
+	return 0;
+}
+
+/* From before the scan is opened until the listing has come to its end. */
+static void watch(struct listing *ls)
+{
+	if (!ls->watched)
+		overlay_list_begin(ls->fs->overlay, ls->overlay_node);
+	ls->watched = true;
+}
+
+static void watch_no_more(struct listing *ls)
+{
+	if (ls->watched)
+		overlay_list_end(ls->fs->overlay, ls->overlay_node);
+	ls->watched = false;
+}
+
+void listing_close(struct listing *ls)
+{
+	if (!ls)
+		return;
+	watch_no_more(ls);
+	dir_scan_end(&ls->scan);
+	place_release(&ls->looked_up);
+	place_release(&ls->dir);
+	for (int i = 0; i < WINDOW; i++)
+		buf_free(&ls->marks[i].position.key);
+	buf_free(&ls->last.key);
+	buf_free(&ls->overlay_key);
+	pthread_mutex_destroy(&ls->lock);
+	free(ls);
+}
+
+void listing_rest(struct listing *ls, time_t before)
+{
+	if (pthread_mutex_trylock(&ls->lock))
+		return;
+	if (ls->used < before)
+		dir_scan_rest(&ls->scan);
+	pthread_mutex_unlock(&ls->lock);
+}
+
+/* -- what is only in memory --------------------------------------------- */
+
+static bool is_scratch(const struct overlay_entry *e)
+{
+	return e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
+}
+
+/*
+ * In .put: the directories are the table's, the scratch files, which have one
+ * path only, this directory's own.
+ */
+static int next_in_put(struct listing *ls, const struct bytes *last)
+{
+	struct overlay *ov = ls->fs->overlay;
+	struct overlay_entry own;
+	struct buf key = {0};
+	struct bytes at;
+	int dirs, r;
+
+	dirs = overlay_next(ov, ls->overlay_node, last, &ls->overlay_entry,
+			    &ls->overlay_key);
+	while (dirs > 0 && is_scratch(&ls->overlay_entry)) {
+		at = buf_bytes(&ls->overlay_key);
+		dirs = overlay_next(ov, ls->overlay_node, &at,
+				    &ls->overlay_entry, &ls->overlay_key);
+	}
+	r = overlay_next(ov, ls->scratch_node, last, &own, &key);
+	if (dirs < 0 || r <= 0 ||
+	    (dirs > 0 &&
+	     bytes_cmp(buf_bytes(&ls->overlay_key), buf_bytes(&key)) < 0)) {
+		buf_free(&key);
+		return r < 0 ? r : dirs;
+	}
+	ls->overlay_entry = own;
+	buf_free(&ls->overlay_key);
+	ls->overlay_key = key;
+	return r;
+}
+
+/* Fills ls->overlay_entry. Versions come after every scratch file. */
+static int fetch_overlay(struct listing *ls)
+{
+	struct overlay *ov = ls->fs->overlay;
+	struct bytes last = buf_bytes(&ls->last.key);
+	const struct bytes *after = ls->last.begun ? &last : NULL;
+	int r;
+
+	ls->overlay_has = false;
+	if (!overlay_any(ov, ls->overlay_node) &&
+	    !overlay_any(ov, ls->scratch_node))
+		return 0;
+	if (ls->scan.level == NODE_COLUMN && ls->last.begun &&
+	    !ls->last.overlay)
+		return 0;
+	if (ls->scratch_node)
+		r = next_in_put(ls, after);
+	else
+		r = overlay_next(ov, ls->overlay_node, after,
+				 &ls->overlay_entry, &ls->overlay_key);
+	ls->overlay_has = r > 0;
+	return r < 0 ? r : 0;
+}
+
+/* -- entries ------------------------------------------------------------ */
+
+static int position_copy(struct dir_position *to,
+			 const struct dir_position *from)
+{
+	struct buf key = to->key;
+	int r = buf_set(&key, buf_bytes(&from->key));
+
+	if (r == 0)
+		*to = *from;
+	to->key = key;
+	return r < 0 ? why(r, "out of memory for a directory") : 0;
+}
+
+static int remember(struct listing *ls, struct bytes key, int64_t ts,
+		    bool overlay)
+{
+	struct mark *m = &ls->marks[ls->offset % WINDOW];
+	struct dir_position *last = &ls->last;
+	int r = 0;
+
+	if (key.data != last->key.data)
+		r = buf_set(&last->key, key);
+	if (r < 0)
+		return why(r, "out of memory for a directory");
+	last->begun = true;
+	last->ts = ts;
+	last->kind = ls->scan.cell.kind;
+	last->overlay = overlay;
+	r = position_copy(&m->position, last);
+	if (r == 0)
+		m->offset = ls->offset;
+	return r;
+}
+
+/* Is the piece new? The keys that share it need not be neighbours. */
+static bool piece_is_new(struct listing *ls, const struct name_part *part)
+{
+	size_t len = part->len - 2;
+	char *slot = ls->pieces[len % PIECE_LENGTHS];
+
+	if (!strncmp(slot, part->text, len) && slot[len] == '\0')
+		return false;
+	memcpy(slot, part->text, len);
+	slot[len] = '\0';
+	return true;
+}
+
+static bool is_piece(uint8_t kind)
+{
+	return kind == NODE_ROW_PIECE || kind == NODE_COLUMN_PIECE;
+}
+
+static uint8_t child_kind(const struct listing *ls)
+{
+	switch (ls->scan.level) {
+	case NODE_ROOT:
+	case NODE_SNAPSHOT:
+		return NODE_TABLE;
+	case NODE_SNAPSHOT_DIR:
+		return ls->dir.table ? NODE_TABLE : NODE_SNAPSHOT;
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+		return ls->part.more ? NODE_ROW_PIECE : NODE_ROW;
+	case NODE_ROW:
+		return NODE_FAMILY;
+	case NODE_COLUMN:
+		return kind_is_marker(ls->scan.cell.kind) ? NODE_MARKER
+							  : NODE_VERSION;
+	}
+	if (ls->part.more)
+		return NODE_COLUMN_PIECE;
+	return ls->dir.view && ls->dir.view->has_at ? NODE_VALUE : NODE_COLUMN;
+}
+
+static void name_version(struct listing *ls)
+{
+	const struct cell *c = &ls->scan.cell;
+	size_t n = name_format_ts(c->ts, ls->ts_name);
+
+	if (kind_is_marker(c->kind))
+		n += (size_t)snprintf(ls->ts_name + n, sizeof(ls->ts_name) - n,
+				      ".%s", kind_name(c->kind));
+	ls->entry.name = ls->ts_name;
+	ls->entry.name_len = n;
+}
+
+/*
+ * The name of what is ahead. 1, or 0 when the entry is not one of this
+ * directory: a key that is no continuation of the piece, a piece that was
+ * listed, a version that was moved away.
+ */
+static int name_ahead(struct listing *ls)
+{
+	const struct place *d = &ls->dir;
+	struct bytes key = ls->scan.key;
+	size_t pos = 0;
+
+	switch (ls->scan.level) {
+	case NODE_COLUMN:
+		name_version(ls);
+		return !moved_hides(ls->fs, d, ls->scan.cell.ts);
+	case NODE_ROOT:
+	case NODE_SNAPSHOT:
+		ls->entry.name_len = key.len;
+		ls->entry.name = ls->scan.table;
+		return 1;
+	case NODE_ROW_PIECE:
+		pos = d->row.len;
+		break;
+	case NODE_COLUMN_PIECE:
+		pos = d->qualifier.len;
+		break;
+	}
+	if (pos && (key.len == pos || !name_is_cut(key, pos)))
+		return 0;
+	name_part(key, pos, &ls->part);
+	/* The store's API can make one that no file's name can spell. */
+	if (ls->part.more && d->kind == NODE_SNAPSHOT_DIR)
+		return 0;
+	ls->entry.name = ls->part.text;
+	ls->entry.name_len = ls->part.len;
+	return !ls->part.more || piece_is_new(ls, &ls->part);
+}
+
+/* Attributes of a directory's or version's entry, from the cell at hand. */
+static int stat_ahead(struct listing *ls, struct place *p, struct stat *st)
+{
+	const struct cell *c = &ls->scan.cell;
+
+	if (c->kind == CELL_LOST)
+		return 0;
+	if (p->kind == NODE_VERSION || p->kind == NODE_COLUMN ||
+	    p->kind == NODE_VALUE || p->kind == NODE_MARKER)
+		return place_stat_cell(ls->fs, p, c, st);
+	return place_stat_blank(ls->fs, p, st);
+}
+
+/*
+ * The place of an entry, as far as attributes need it. It borrows from the
+ * directory's, so it is not released.
+ */
+static void borrow_place(struct listing *ls, struct place *p)
+{
+	struct listing_entry *e = &ls->entry;
+
+	*p = ls->dir;
+	p->hold = (struct buf){0};
+	p->node = 0;
+	p->parent = ls->dir.node;
+	p->kind = e->kind;
+	p->ino = e->ino;
+	p->seen = ls->scan.seen;
+	p->ts = ls->scan.cell.ts;
+	p->cell_kind = ls->scan.cell.kind;
+	if (ls->scan.level == NODE_TABLE)
+		p->row = ls->scan.key;
+	p->detached = false;
+	memcpy(p->name, e->name, e->name_len);
+	p->name[e->name_len] = '\0';
+}
+
+/* Tables, scratch files, .schema: looked up like any name. */
+static int stat_by_name(struct listing *ls, struct place *p, struct stat *st)
+{
+	struct bytes name = bytes_of(ls->entry.name, ls->entry.name_len);
+	int r = fs_lookup(ls->fs, &ls->dir, name, p, st);
+
+	if (r > 0) {
+		ls->entry.kind = p->kind;
+		ls->entry.ino = st->st_ino;
+	}
+	return r;
+}
+
+static void next_dot(struct listing *ls)
+{
+	static const char *const dots[] = {".", ".."};
+	struct listing_entry *e = &ls->entry;
+
+	*e = (struct listing_entry){
+		.name = dots[ls->offset],
+		.name_len = ls->offset + 1,
+		.dot = true,
+		.kind = NODE_ROOT,
+		.ino = ls->dir.ino,
+		.st = {.st_ino = ls->dir.ino, .st_mode = S_IFDIR},
+	};
+	ls->offset++;
+}
+
+/* "." and "..", then the names of fixed.h. 1; 0 behind them. */
+static int next_fixed(struct listing *ls)
+{
+	struct listing_entry *e = &ls->entry;
+	const char *name;
+	struct place p;
+	struct stat st;
+	int r;
+
+	if (ls->offset < 2) {
+		next_dot(ls);
+		return 1;
+	}
+	while ((name = fixed_name(ls->fs, &ls->dir, ls->offset - 2))) {
+		ls->offset++;
+		if (!*name)
+			continue;
+		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), &p, &st);
+		if (r > 0 && p.kind == NODE_SCHEMA &&
+		    schema_absent_to_all(fstable_absent(p.table)))
+			r = 0;
+		place_release(&p);
+		if (r <= 0)
+			continue;
+		*e = (struct listing_entry){
+			.name = name,
+			.name_len = strlen(name),
+			.ino = st.st_ino,
+			.kind = p.kind,
+		};
+		ls->by_name = true;
+		return 1;
+	}
+	ls->fixed_over = true;
+	return 0;
+}
+
+static int take_overlay(struct listing *ls)
+{
+	struct listing_entry *e = &ls->entry;
+
+	*e = (struct listing_entry){
+		.name = ls->overlay_entry.name,
+		.name_len = strlen(ls->overlay_entry.name),
+		.kind = ls->overlay_entry.kind,
+		.ino = ls->overlay_entry.ino,
+	};
+	ls->by_name = true;
+	/* The piece must not come again from the store. */
+	if (is_piece(e->kind)) {
+		memcpy(ls->part.text, e->name, e->name_len + 1);
+		ls->part.len = e->name_len;
+		piece_is_new(ls, &ls->part);
+	}
+	ls->offset++;
+	return remember(ls, buf_bytes(&ls->overlay_key), 0, true);
+}
+
+static int take_ahead(struct listing *ls)
+{
+	struct listing_entry *e = &ls->entry;
+	int r;
+
+	*e = (struct listing_entry){0};
+	ls->scan.have = false;
+	r = name_ahead(ls);
+	if (r == 0) {
+		e->name = NULL;
+		return 0;
+	}
+	e->kind = child_kind(ls);
+	ls->by_name = e->kind == NODE_TABLE || e->kind == NODE_SNAPSHOT;
+	e->ino = place_child_ino(ls->dir.ino, bytes_of(e->name, e->name_len));
+	ls->offset++;
+	r = remember(ls, ls->scan.key, ls->scan.cell.ts, false);
+	return r < 0 ? r : 1;
+}
+
+/* The next of the merged stream into ls->entry. 1, 0, error. */
+static int next_merged(struct listing *ls)
+{
+	bool column = ls->scan.level == NODE_COLUMN;
+	int r, c;
+
+	watch(ls);
+	for (;;) {
+		r = dir_scan_fetch(&ls->scan, &ls->last);
+		if (r == 0)
+			r = fetch_overlay(ls);
+		if (r < 0)
+			return r;
+		if (!ls->overlay_has && !ls->scan.have) {
+			watch_no_more(ls);
+			return 0;
+		}
+		if (!ls->overlay_has)
+			c = 1;
+		else if (!ls->scan.have || column)
+			c = -1;
+		else
+			c = bytes_cmp(buf_bytes(&ls->overlay_key),
+				      ls->scan.key);
+		if (c == 0 && !is_piece(ls->overlay_entry.kind))
+			ls->scan.have = false; /* one name, listed once */
+		if (c <= 0) {
+			r = take_overlay(ls);
+			return r < 0 ? r : 1;
+		}
+		r = take_ahead(ls);
+		if (r != 0)
+			return r;
+		/* Passed over: the stream is behind it all the same. */
+		r = buf_set(&ls->last.key, ls->scan.key);
+		if (r < 0)
+			return r;
+		ls->last.begun = true;
+		ls->last.overlay = false;
+		ls->last.ts = ls->scan.cell.ts;
+		ls->last.kind = ls->scan.cell.kind;
+	}
+}
+
+/* -- the interface ------------------------------------------------------ */
+
+static void start_over(struct listing *ls)
+{
+	dir_scan_restart(&ls->scan);
+	ls->offset = 0;
+	ls->fixed_over = false;
+	ls->again = false;
+	ls->last.begun = false;
+	ls->last.overlay = false;
+	memset(ls->pieces, 0, sizeof(ls->pieces));
+	for (int i = 0; i < WINDOW; i++)
+		ls->marks[i].offset = 0;
+}
+
+/* Continues behind a mark. */
+static int go_to_mark(struct listing *ls, const struct mark *m)
+{
+	bool in_column = ls->dir.kind == NODE_COLUMN_PIECE;
+	size_t pos = in_column ? ls->dir.qualifier.len : ls->dir.row.len;
+	struct name_part part;
+	int r = position_copy(&ls->last, &m->position);
+
+	if (r < 0)
+		return r;
+	dir_scan_restart(&ls->scan);
+	ls->again = false;
+	ls->offset = m->offset;
+	memset(ls->pieces, 0, sizeof(ls->pieces));
+	if (!is_piece(ls->scan.level))
+		pos = 0;
+	if (ls->scan.level != NODE_COLUMN && m->position.key.len > pos) {
+		name_part(buf_bytes(&m->position.key), pos, &part);
+		if (part.more)
+			piece_is_new(ls, &part);
+	}
+	return 0;
+}
+
+/* The next entry without attributes. */
+static int step(struct listing *ls)
+{
+	int r;
+
+	ls->by_name = false;
+	r = ls->fixed_over ? 0 : next_fixed(ls);
+	if (r == 0)
+		r = next_merged(ls);
+	ls->entry.offset = ls->offset;
+	return r;
+}
+
+int listing_seek(struct listing *ls, uint64_t offset)
+{
+	const struct mark *m = &ls->marks[offset % WINDOW];
+	int r = 0;
+
+	pthread_mutex_lock(&ls->lock);
+	if (offset == ls->offset) {
+		ls->again = false;
+	} else if (offset + 1 == ls->offset && ls->entry.name) {
+		ls->again = true;
+	} else if (offset && m->offset == offset) {
+		r = go_to_mark(ls, m);
+	} else {
+		start_over(ls);
+		while (ls->offset < offset && (r = step(ls)) > 0)
+			;
+	}
+	pthread_mutex_unlock(&ls->lock);
+	return r < 0 ? r : 0;
+}
+
+static void fill_attributes(struct listing *ls)
+{
+	struct listing_entry *e = &ls->entry;
+	struct place *p;
+	int r;
+
+	if (ls->by_name) {
+		p = &ls->looked_up;
+		place_release(p);
+		r = stat_by_name(ls, p, &e->st);
+	} else {
+		p = &ls->borrowed;
+		borrow_place(ls, p);
+		r = stat_ahead(ls, p, &e->st);
+	}
+	/* What vanished meanwhile is listed, and not known. */
+	e->place = r > 0 ? p : NULL;
+}
+
+int listing_next(struct listing *ls, bool attrs, struct listing_entry *out)
+{
+	int r = 1;
+
+	pthread_mutex_lock(&ls->lock);
+	ls->used = time(NULL);
+	if (ls->again)
+		ls->again = false;
+	else
+		r = step(ls);
+	if (r > 0) {
+		if (attrs && !ls->entry.dot)
+			fill_attributes(ls);
+		*out = ls->entry;
+	}
+	pthread_mutex_unlock(&ls->lock);
+	return r;
+}

@@ -1,0 +1,243 @@
+#include "fs/look/lookup.h"
+
+#include <errno.h>
+
+#include "fs/files/moved.h"
+#include "fs/files/reader.h"
+#include "fs/files/writer.h"
+
+/* More looks than that: others change the directory faster than one looks. */
+#define LOOKS_MAX 100
+
+int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
+{
+	/* It may have it under a name that was moved away. */
+	if (p->kind == NODE_VERSION && moved_hides(fs, p, p->ts))
+		return 0;
+	return place_stat(fs, p, st);
+}
+
+/* As fs_dir_node(), of the directory that a place is in. */
+static uint64_t parent_node(struct fs *fs, const struct place *p)
+{
+	uint64_t parent = 0;
+
+	if (!p->put)
+		return p->parent;
+	nodes_counterpart(fs->nodes, p->parent, NODE_PUT, &parent);
+	return parent;
+}
+
+static bool in_overlay(struct fs *fs, const struct place *p)
+{
+	uint64_t parent = parent_node(fs, p);
+	struct overlay_entry e;
+
+	return parent &&
+	       overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
+	       (p->put ? e.kind == p->kind : e.node == p->node);
+}
+
+/* A directory: of memory or of the store. */
+static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
+{
+	uint64_t parent, moves;
+	int r;
+
+	for (int looks = 0; looks < LOOKS_MAX; looks++) {
+		parent = parent_node(fs, p);
+		moves = overlay_moves(fs->overlay, parent);
+		if (in_overlay(fs, p))
+			return 1;
+		r = place_stat(fs, p, st);
+		if (r != 0)
+			return r;
+		if (overlay_moves(fs->overlay, parent) == moves &&
+		    !in_overlay(fs, p))
+			break;
+	}
+	return 0;
+}
+
+int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
+{
+	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
+	int r = place_stat_blank(fs, p, st), pending = 0;
+	struct stat made = *st;
+
+	if (r <= 0 || p->node == FUSE_ROOT_ID)
+		return r <= 0 ? r : place_stat(fs, p, st);
+	if (p->detached && is_dir) {
+		/* Replaced or removed: who has it open sees it still. */
+		st->st_nlink = 0;
+		return 1;
+	}
+	if (is_dir)
+		return p->node ? stat_dir(fs, p, st) : place_stat(fs, p, st);
+	if (p->node) {
+		r = writer_stat_scratch(fs, p->node, st);
+		if (r != 0)
+			return r;
+	}
+	/*
+	 * What is pending goes over to the store at any moment: asked for in
+	 * this order the file is in one of the two.
+	 */
+	if (p->node) {
+		pending = writer_stat_pending(fs, p->node, &made);
+		if (pending < 0)
+			return pending;
+	}
+	/* One that was replaced has the present value under its name. */
+	r = fs_stat_stored(fs, p, st);
+	if (r == 0 && pending > 0)
+		*st = made;
+	return r == 0 ? pending : r;
+}
+
+/* Of who has a file open that was removed. */
+static int stat_unlinked(struct fs *fs, fuse_req_t req, const struct place *p,
+			 uint64_t fh, struct stat *st)
+{
+	int r = place_stat_blank(fs, p, st);
+
+	if (r > 0)
+		r = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+	st->st_nlink = 0;
+	return r;
+}
+
+int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
+		 const struct fuse_file_info *fi, struct stat *st)
+{
+	bool reader = fi && handle_type(fi->fh) == HANDLE_READER;
+	uint64_t fh = fi ? fi->fh : 0;
+	struct place gone;
+	int r = 0, d;
+
+	if (place_is_dir(p))
+		return fs_stat(fs, p, st);
+	/* A reader has one value, whatever the name has become. */
+	if (reader &&
+	    (p->detached || p->kind == NODE_LATEST || p->kind == NODE_ALIAS))
+		r = reader_stat(fs, fh, st);
+	if (r == 0 && p->detached)
+		r = stat_unlinked(fs, req, p, fh, st);
+	/* While another makes it anew, who reads what was removed has that. */
+	if (r == 0 && writer_wants(fs, p->node))
+		r = reader_stat_gone(fs, p->node, st);
+	if (r == 0)
+		r = fs_stat(fs, p, st);
+	if (r == 0 && reader)
+		r = reader_stat(fs, fh, st);
+	/* Behind an unlink the kernel asks without the handle. */
+	if (r == 0)
+		r = reader_stat_gone(fs, p->node, st);
+	/* What was put and pushed out while it is open is as if unlinked. */
+	if (r == 0 && !p->detached) {
+		gone = *p;
+		gone.detached = true;
+		return stat_unlinked(fs, req, &gone, fh, st);
+	}
+	if (r <= 0 || reader || p->detached)
+		return r;
+	d = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+	return d < 0 ? d : r;
+}
+
+/* The overlay's entry: its node says all about it. */
+static int lookup_overlay(struct fs *fs, const struct place *dir,
+			  struct bytes name, const struct overlay_entry *e,
+			  struct place *child, struct stat *st)
+{
+	int r = place_of(fs, e->node, child);
+
+	/* It was renamed between the two looks. */
+	if (r == 0 && (child->detached || child->parent != dir->node ||
+		       !bytes_eq(bytes_str(child->name), name)))
+		return 0;
+	if (r == 0)
+		r = place_stat_blank(fs, child, st);
+	if (r > 0 &&
+	    (child->kind == NODE_SCRATCH || child->kind == NODE_SCRATCH_DIR))
+		r = writer_stat_scratch(fs, e->node, st);
+	/* It can have gone between the two looks. */
+	return r == -ESTALE ? 0 : r;
+}
+
+static int look_up(struct fs *fs, const struct place *dir, struct bytes name,
+		   struct place *child, struct stat *st)
+{
+	struct overlay_entry e;
+	int r;
+
+	if (name.len <= NAME_LEN_MAX && dir->node &&
+	    overlay_find(fs->overlay, dir->node, name, &e) > 0) {
+		r = lookup_overlay(fs, dir, name, &e, child, st);
+		if (r != 0)
+			return r;
+		place_release(child);
+	}
+	r = place_child(fs, dir, name, child);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (dir->detached || child->kind == NODE_SCRATCH)
+		return 0;
+	if (dir->put && place_is_dir(child) && in_overlay(fs, child))
+		return place_stat_blank(fs, child, st);
+	if (dir->node && !place_is_dir(child) &&
+	    nodes_find(fs->nodes, dir->node, name, &child->node) > 0)
+		return fs_stat(fs, child, st);
+	return fs_stat_stored(fs, child, st);
+}
+
+int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
+	      struct place *child, struct stat *st)
+{
+	uint64_t seen = changes_now(&fs->changes);
+	int r;
+
+	/* What went over to the store or came back in between is there. */
+	for (int looks = 0;; looks++) {
+		uint64_t parent = fs_dir_node(fs, dir);
+		uint64_t moves = overlay_moves(fs->overlay, parent);
+
+		r = look_up(fs, dir, name, child, st);
+		if (r != 0 || looks == LOOKS_MAX || !dir->node)
+			break;
+		if (overlay_moves(fs->overlay, parent) == moves &&
+		    !overlay_find(fs->overlay, fs_dir_node(fs, dir), name,
+				  NULL))
+			break;
+		place_release(child);
+	}
+	child->seen = seen;
+	return r;
+}
+
+int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
+	     const struct stat *st, struct fuse_entry_param *e)
+{
+	struct fstable *table = child->kind == NODE_TABLE ? child->table : NULL;
+	int r = nodes_enter(fs->nodes, parent, bytes_str(child->name),
+			    child->kind, st->st_ino, table, &child->node);
+
+	if (r < 0)
+		return why(r, "the directory is no more, or memory is out");
+	child->parent = parent;
+	*e = (struct fuse_entry_param){
+		.ino = child->node,
+		.generation = 1,
+		.attr = *st,
+		.attr_timeout = place_attr_timeout(fs, child, st),
+		.entry_timeout = place_entry_timeout(fs, child, st),
+	};
+	/*
+	 * Who changed it meanwhile did not know the node; and what a writer
+	 * has open is not the same to all who ask.
+	 */
+	if (changes_since(&fs->changes, child->row, child->seen) ||
+	    writer_is_open(fs, child->node))
+		e->attr_timeout = e->entry_timeout = 0;
+	return 0;
+}

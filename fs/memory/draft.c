@@ -1,0 +1,109 @@
+#include "fs/memory/draft.h"
+
+#include <errno.h>
+
+#include "store/value/why.h"
+
+void draft_init(struct draft *d, struct draft_budget *budget, size_t len_max)
+{
+	*d = (struct draft){.budget = budget, .len_max = len_max};
+}
+
+void draft_clear(struct draft *d)
+{
+	atomic_fetch_sub(&d->budget->held, d->content.cap);
+	buf_free(&d->content);
+}
+
+static int too_big(const struct draft *d)
+{
+	return why(-EFBIG, "a value here is at most %zu bytes (max_value)",
+		   d->len_max);
+}
+
+/* Room for @len bytes in all, within the budget. */
+static int reserve(struct draft *d, size_t len)
+{
+	size_t cap = d->content.cap;
+	uint64_t more, want = cap ? cap : 64;
+	int err;
+
+	if (len <= cap)
+		return 0;
+	while (want < len)
+		want *= 2; /* as the buffer does it */
+	more = want - cap;
+	if (atomic_fetch_add(&d->budget->held, more) + more > d->budget->max) {
+		atomic_fetch_sub(&d->budget->held, more);
+		return why(-ENOSPC,
+			   "files that are open for writing hold %llu MiB in "
+			   "all at most; close some",
+			   (unsigned long long)(d->budget->max >> 20));
+	}
+	err = buf_reserve(&d->content, len - d->content.len);
+	atomic_fetch_sub(&d->budget->held, more);
+	atomic_fetch_add(&d->budget->held, d->content.cap - cap);
+	return err ? why(err, "out of memory for a file being written") : 0;
+}
+
+static int resize(struct draft *d, uint64_t len)
+{
+	size_t old = d->content.len;
+	int err;
+
+	if (len > d->len_max)
+		return too_big(d);
+	err = reserve(d, (size_t)len);
+	if (err)
+		return err;
+	if (len > old)
+		memset(d->content.data + old, 0, (size_t)len - old);
+	d->content.len = (size_t)len;
+	return 0;
+}
+
+int draft_write(struct draft *d, struct bytes data, uint64_t off)
+{
+	int err;
+
+	if (off > d->len_max || data.len > d->len_max - off)
+		return too_big(d);
+	if (off + data.len > d->content.len) {
+		err = resize(d, off + data.len);
+		if (err)
+			return err;
+	}
+	if (data.len)
+		memcpy(d->content.data + off, data.data, data.len);
+	return 0;
+}
+
+int draft_truncate(struct draft *d, uint64_t len)
+{
+	return resize(d, len);
+}
+
+int draft_set(struct draft *d, struct bytes data)
+{
+	size_t old = d->content.len;
+	int err = 0;
+
+	if (data.len > old)
+		err = resize(d, data.len);
+	if (err)
+		return err;
+	if (data.len)
+		memcpy(d->content.data, data.data, data.len);
+	d->content.len = data.len;
+	return 0;
+}
+
+struct bytes draft_read(const struct draft *d, uint64_t off, size_t n)
+{
+	size_t len = d->content.len;
+
+	if (off >= len)
+		return bytes_of(NULL, 0);
+	len -= (size_t)off;
+	return bytes_of(d->content.data + off, n < len ? n : len);
+}

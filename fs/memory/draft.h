@@ -1,0 +1,44 @@
+/*
+ * The bytes of a file while it is written.
+ *
+ * A draft is bounded before it grows: by the longest value its column takes
+ * (-EFBIG), and with all other drafts of the mount by one budget (-ENOSPC), so
+ * that a client can neither seek to 1T nor fill the memory with open files.
+ *
+ * Threads: a draft belongs to its owner; the budget is shared and atomic.
+ */
+#ifndef CELLFS_FS_MEMORY_DRAFT_H
+#define CELLFS_FS_MEMORY_DRAFT_H
+
+#include <stdatomic.h>
+
+#include "store/value/bytes.h"
+
+struct draft_budget {
+	_Atomic uint64_t held; /* capacities of all drafts */
+	uint64_t max;
+};
+
+struct draft {
+	struct draft_budget *budget;
+	size_t len_max;
+	struct buf content;
+};
+
+void draft_init(struct draft *d, struct draft_budget *budget, size_t len_max);
+/* Gives back what it holds; the draft is empty and can be used again. */
+void draft_clear(struct draft *d);
+
+/*
+ * Each returns 0, -EFBIG, -ENOSPC or -ENOMEM with a sentence, and changes
+ * nothing then. What lies between the end and @off becomes zeros.
+ */
+int draft_write(struct draft *d, struct bytes data, uint64_t off);
+int draft_truncate(struct draft *d, uint64_t len);
+/* The content is @data. */
+int draft_set(struct draft *d, struct bytes data);
+
+/* What is there from @off, at most @n bytes. */
+struct bytes draft_read(const struct draft *d, uint64_t off, size_t n);
+
+#endif

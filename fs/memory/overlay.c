@@ -1,0 +1,508 @@
+#include "fs/memory/overlay.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "fs/text/sorted.h"
+
+#define BYTES_MAX (256u << 20)
+/* From here on entries go though their directory is being listed. */
+#define BYTES_BUSY (BYTES_MAX / 2)
+#define SLOTS 256
+/* A pinned node, and what the allocator adds to five pieces. */
+#define ENTRY_COST (sizeof(struct entry) + 128 + 5 * 16)
+
+struct entry {
+	struct sorted_node by_name; /* parent, name */
+	struct sorted_node by_key;  /* parent, order_of(key, name) */
+	uint64_t parent, node, ino;
+	uint8_t kind;
+	bool implied;
+	uint64_t added_by;
+	uint32_t key_len;
+	uint8_t *key;
+};
+
+/* Deletes in rows, and listings of directories, that share a slot. */
+struct slot {
+	_Atomic uint64_t moves; /* to read without the lock */
+	uint64_t turns;		/* begins and ends of deletes */
+	uint32_t deleting, listing;
+};
+
+struct overlay {
+	struct nodes *nodes;
+	pthread_mutex_t lock;
+	struct sorted names, keys; /* lock: the same entries twice */
+	size_t bytes;		   /* lock */
+	_Atomic size_t count;	   /* to read without the lock */
+	_Atomic uint64_t moves;
+	struct slot slots[SLOTS]; /* lock */
+};
+
+#define by_name_entry(n) \
+	((struct entry *)((char *)(n)-offsetof(struct entry, by_name)))
+#define by_key_entry(n) \
+	((struct entry *)((char *)(n)-offsetof(struct entry, by_key)))
+
+int overlay_new(struct nodes *nodes, struct overlay **out)
+{
+	struct overlay *ov = calloc(1, sizeof(*ov));
+
+	if (!ov)
+		return -ENOMEM;
+	ov->nodes = nodes;
+	pthread_mutex_init(&ov->lock, NULL);
+	*out = ov;
+	return 0;
+}
+
+static struct bytes dir_of(const uint64_t *parent)
+{
+	return bytes_of(parent, sizeof(*parent));
+}
+
+/*
+ * The order within a parent is that of the keys, but two names may have one
+ * key: a piece and the row whose whole key it is. So a name stands behind the
+ * key, and 00 01 between them, with 00 FF for a 00 in the key: that keeps
+ * the order of the keys. With @past, what sorts behind all names of the key.
+ */
+static int order_of(struct bytes key, struct bytes name, bool past,
+		    struct buf *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < key.len && !err; i++) {
+		err = buf_append(out, key.data + i, 1);
+		if (!err && !key.data[i])
+			err = buf_append(out, "\xff", 1);
+	}
+	if (!err)
+		err = buf_append(out, past ? "\0\2" : "\0\1", 2);
+	return err ? err : buf_append(out, name.data, name.len);
+}
+
+static size_t cost_of(const struct entry *en)
+{
+	return ENTRY_COST + 2 * (size_t)en->key_len +
+	       2 * (size_t)en->by_name.name_len;
+}
+
+static void entry_free(struct entry *en)
+{
+	if (!en)
+		return;
+	sorted_node_release(&en->by_name);
+	sorted_node_release(&en->by_key);
+	free(en->key);
+	free(en);
+}
+
+static int entry_new(uint64_t parent, struct bytes key,
+		     const struct overlay_entry *e, struct entry **out)
+{
+	struct bytes name = bytes_str(e->name);
+	struct entry *en = calloc(1, sizeof(*en));
+	struct buf order = {0};
+	int err = -ENOMEM;
+
+	if (!en)
+		return err;
+	en->parent = parent;
+	en->node = e->node;
+	en->ino = e->ino;
+	en->kind = e->kind;
+	en->implied = e->implied;
+	en->added_by = e->added_by;
+	en->key = malloc(key.len + 1);
+	if (!en->key)
+		goto fail;
+	if (key.len)
+		memcpy(en->key, key.data, key.len);
+	en->key_len = (uint32_t)key.len;
+	/* Behind the key that ends with the piece, before all it holds. */
+	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
+		en->key[en->key_len++] = 0;
+	err = order_of(bytes_of(en->key, en->key_len), name, false, &order);
+	if (!err)
+		err = sorted_node_init(&en->by_name, dir_of(&parent), name);
+	if (!err)
+		err = sorted_node_init(&en->by_key, dir_of(&parent),
+				       buf_bytes(&order));
+	if (err)
+		goto fail;
+	buf_free(&order);
+	*out = en;
+	return 0;
+fail:
+	buf_free(&order);
+	entry_free(en);
+	return err;
+}
+
+/* REQUIRES: lock. */
+static void take_out(struct overlay *ov, struct entry *en)
+{
+	sorted_remove(&ov->names, &en->by_name);
+	sorted_remove(&ov->keys, &en->by_key);
+	ov->count = ov->names.count;
+	ov->bytes -= cost_of(en);
+	nodes_unpin(ov->nodes, en->node);
+	nodes_unpin(ov->nodes, en->parent);
+	entry_free(en);
+}
+
+void overlay_free(struct overlay *ov)
+{
+	struct sorted_node *n;
+
+	if (!ov)
+		return;
+	while ((n = sorted_any(&ov->names)))
+		take_out(ov, by_name_entry(n));
+	pthread_mutex_destroy(&ov->lock);
+	free(ov);
+}
+
+static void show(const struct entry *en, struct overlay_entry *out)
+{
+	struct bytes name = sorted_name(&en->by_name);
+
+	*out = (struct overlay_entry){.node = en->node,
+				      .ino = en->ino,
+				      .kind = en->kind,
+				      .implied = en->implied};
+	memcpy(out->name, name.data, name.len);
+}
+
+int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
+		 struct overlay_entry *out)
+{
+	struct sorted_node *n;
+
+	if (!ov->count)
+		return 0;
+	pthread_mutex_lock(&ov->lock);
+	n = sorted_find(&ov->names, dir_of(&parent), name);
+	if (n && out)
+		show(by_name_entry(n), out);
+	pthread_mutex_unlock(&ov->lock);
+	return n != NULL;
+}
+
+bool overlay_any(struct overlay *ov, uint64_t parent)
+{
+	bool any;
+
+	if (!ov->count)
+		return false;
+	pthread_mutex_lock(&ov->lock);
+	any = sorted_next(&ov->names, dir_of(&parent), false,
+			  bytes_of(NULL, 0)) != NULL;
+	pthread_mutex_unlock(&ov->lock);
+	return any;
+}
+
+int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
+		 struct overlay_entry *out, struct buf *key)
+{
+	struct buf order = {0};
+	struct sorted_node *n;
+	int r = 0;
+
+	if (!ov->count)
+		return 0;
+	if (after)
+		r = order_of(*after, bytes_of(NULL, 0), true, &order);
+	if (r)
+		goto out;
+	pthread_mutex_lock(&ov->lock);
+	n = sorted_next(&ov->keys, dir_of(&parent), after != NULL,
+			buf_bytes(&order));
+	if (n) {
+		struct entry *en = by_key_entry(n);
+
+		/* @after may lie in @key: it is not looked at any more. */
+		key->len = 0;
+		r = buf_append(key, en->key, en->key_len);
+		show(en, out);
+		r = r ? r : 1;
+	}
+	pthread_mutex_unlock(&ov->lock);
+out:
+	buf_free(&order);
+	return r;
+}
+
+/* REQUIRES: lock. The entry's references to its nodes. -ESTALE. */
+static int pin(struct overlay *ov, const struct entry *en)
+{
+	int err = nodes_pin(ov->nodes, en->parent);
+
+	if (err)
+		return err;
+	err = nodes_pin(ov->nodes, en->node);
+	if (err)
+		nodes_unpin(ov->nodes, en->parent);
+	return err;
+}
+
+/* REQUIRES: lock, pinned. */
+static void insert(struct overlay *ov, struct entry *en)
+{
+	sorted_insert(&ov->names, &en->by_name);
+	sorted_insert(&ov->keys, &en->by_key);
+	ov->count = ov->names.count;
+	ov->bytes += cost_of(en);
+}
+
+/* REQUIRES: lock. */
+static int add_locked(struct overlay *ov, struct entry *en)
+{
+	int err;
+
+	if (sorted_find(&ov->names, dir_of(&en->parent),
+			sorted_name(&en->by_name)))
+		return -EEXIST;
+	if (ov->bytes + cost_of(en) > BYTES_MAX)
+		return -ENOSPC;
+	err = pin(ov, en);
+	if (!err)
+		insert(ov, en);
+	return err;
+}
+
+int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		const struct overlay_entry *e)
+{
+	struct entry *en = NULL;
+	int err = entry_new(parent, key, e, &en);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&ov->lock);
+	err = add_locked(ov, en);
+	pthread_mutex_unlock(&ov->lock);
+	if (err)
+		entry_free(en);
+	return err;
+}
+
+bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
+{
+	struct sorted_node *n;
+
+	if (!ov->count)
+		return false;
+	pthread_mutex_lock(&ov->lock);
+	n = sorted_find(&ov->names, dir_of(&parent), name);
+	if (n)
+		take_out(ov, by_name_entry(n));
+	pthread_mutex_unlock(&ov->lock);
+	return n != NULL;
+}
+
+/* REQUIRES: lock. */
+static struct entry *find(struct overlay *ov, uint64_t parent,
+			  struct bytes name)
+{
+	struct sorted_node *n = sorted_find(&ov->names, dir_of(&parent), name);
+
+	return n ? by_name_entry(n) : NULL;
+}
+
+static struct slot *slot_of(struct overlay *ov, struct bytes key)
+{
+	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
+}
+
+static void note_move(struct overlay *ov, uint64_t parent)
+{
+	slot_of(ov, dir_of(&parent))->moves++;
+	ov->moves++;
+}
+
+int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
+		   uint64_t to_parent, struct bytes key,
+		   const struct overlay_entry *to)
+{
+	struct bytes to_name = bytes_str(to->name);
+	struct entry *en = NULL, *old, *replaced;
+	int r = entry_new(to_parent, key, to, &en);
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&ov->lock);
+	old = find(ov, parent, name);
+	replaced = find(ov, to_parent, to_name);
+	r = old && old->node == to->node ? pin(ov, en) : -ENOENT;
+	if (r)
+		goto out;
+	r = nodes_rename(ov->nodes, parent, name, to_parent, to_name, to->kind,
+			 to->ino);
+	r = r == 0 ? -ESTALE : r < 0 ? r : 0;
+	if (r) {
+		nodes_unpin(ov->nodes, en->node);
+		nodes_unpin(ov->nodes, en->parent);
+		goto out;
+	}
+	take_out(ov, old);
+	if (replaced && replaced != old)
+		take_out(ov, replaced);
+	insert(ov, en);
+	note_move(ov, parent);
+	note_move(ov, to_parent);
+out:
+	pthread_mutex_unlock(&ov->lock);
+	if (r)
+		entry_free(en);
+	return r;
+}
+
+/* REQUIRES: lock. */
+static bool all_implied(struct overlay *ov, uint64_t dir)
+{
+	struct sorted_node *n =
+		sorted_next(&ov->names, dir_of(&dir), false, bytes_of(NULL, 0));
+
+	for (; n;
+	     n = sorted_next(&ov->names, dir_of(&dir), true, sorted_name(n)))
+		if (!by_name_entry(n)->implied ||
+		    !all_implied(ov, by_name_entry(n)->node))
+			return false;
+	return true;
+}
+
+/* REQUIRES: lock. */
+static void take_out_below(struct overlay *ov, uint64_t dir)
+{
+	struct sorted_node *n;
+
+	while ((n = sorted_next(&ov->names, dir_of(&dir), false,
+				bytes_of(NULL, 0)))) {
+		take_out_below(ov, by_name_entry(n)->node);
+		take_out(ov, by_name_entry(n));
+	}
+}
+
+int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
+		  uint64_t node)
+{
+	struct entry *en;
+	int err = 0;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	if (en)
+		node = en->node;
+	if (node && !all_implied(ov, node)) {
+		err = -ENOTEMPTY;
+	} else {
+		if (node)
+			take_out_below(ov, node);
+		nodes_detach(ov->nodes, parent, name);
+		if (en)
+			take_out(ov, en);
+	}
+	pthread_mutex_unlock(&ov->lock);
+	return err;
+}
+
+/* -- going over to the store and back ------------------------------------ */
+
+uint64_t overlay_moves(struct overlay *ov, uint64_t parent)
+{
+	return parent ? slot_of(ov, dir_of(&parent))->moves : ov->moves;
+}
+
+uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+	uint64_t turn;
+
+	pthread_mutex_lock(&ov->lock);
+	slot->turns++;
+	/* What it adds, one that is under way may count on. */
+	turn = slot->deleting ? 0 : slot->turns;
+	slot->deleting++;
+	pthread_mutex_unlock(&ov->lock);
+	return turn;
+}
+
+void overlay_delete_end(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+
+	pthread_mutex_lock(&ov->lock);
+	slot->turns++;
+	slot->deleting--;
+	pthread_mutex_unlock(&ov->lock);
+}
+
+uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+	uint64_t turns;
+
+	pthread_mutex_lock(&ov->lock);
+	turns = slot->turns;
+	pthread_mutex_unlock(&ov->lock);
+	return turns;
+}
+
+void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
+		    struct bytes row, uint64_t deletes)
+{
+	struct slot *of_row = slot_of(ov, row);
+	struct slot *of_dir = slot_of(ov, dir_of(&parent));
+	struct entry *en;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	if (en && !of_row->deleting && of_row->turns == deletes &&
+	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
+		take_out(ov, en);
+		note_move(ov, parent);
+	}
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
+		     struct bytes row, uint64_t turn)
+{
+	struct slot *slot = slot_of(ov, row);
+	struct entry *en;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	/* One that began since its own end may count on it. */
+	if (turn && en && en->added_by == turn && slot->turns == turn + 1 &&
+	    !sorted_next(&ov->names, dir_of(&en->node), false,
+			 bytes_of(NULL, 0)))
+		take_out(ov, en);
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_list_begin(struct overlay *ov, uint64_t parent)
+{
+	pthread_mutex_lock(&ov->lock);
+	slot_of(ov, dir_of(&parent))->listing++;
+	pthread_mutex_unlock(&ov->lock);
+}
+
+void overlay_list_end(struct overlay *ov, uint64_t parent)
+{
+	pthread_mutex_lock(&ov->lock);
+	slot_of(ov, dir_of(&parent))->listing--;
+	pthread_mutex_unlock(&ov->lock);
+}
+
+uint64_t overlay_count(struct overlay *ov)
+{
+	return ov->count;
+}

@@ -1,0 +1,348 @@
+#include "fs/memory/scratch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fs/text/sorted.h"
+
+#define BYTES_MAX_DEFAULT (256u << 20)
+/* What a file costs beyond its content. */
+#define FILE_COST (sizeof(struct file) + 64)
+
+struct file {
+	struct sorted_node by_node; /* first: the one is cast to the other */
+	struct scratch_attr attr;
+	struct buf content; /* its len is attr.size */
+	uint32_t holds;
+	bool named;
+	bool retired;
+};
+
+struct scratch {
+	pthread_mutex_t lock;
+	struct sorted files;  /* lock */
+	uint64_t bytes;	      /* lock: capacities and structs */
+	uint64_t bytes_max;   /* never changes */
+	_Atomic size_t count; /* files.count, to read without the lock */
+};
+
+struct scratch *scratch_new(size_t bytes_max)
+{
+	struct scratch *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	s->bytes_max = bytes_max ? bytes_max : BYTES_MAX_DEFAULT;
+	return s;
+}
+
+/* REQUIRES: lock. */
+static void file_free(struct scratch *s, struct file *f)
+{
+	sorted_remove(&s->files, &f->by_node);
+	s->count = s->files.count;
+	s->bytes -= FILE_COST + f->content.cap;
+	sorted_node_release(&f->by_node);
+	buf_free(&f->content);
+	free(f);
+}
+
+void scratch_free(struct scratch *s)
+{
+	struct sorted_node *n;
+
+	if (!s)
+		return;
+	while ((n = sorted_any(&s->files)))
+		file_free(s, (struct file *)n);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* REQUIRES: lock. */
+static struct file *file_of(struct scratch *s, uint64_t node)
+{
+	return (struct file *)sorted_find(&s->files, bytes_of(NULL, 0),
+					  bytes_of(&node, sizeof(node)));
+}
+
+/* Buffers grow in doublings, so the budget can be passed by one of them. */
+static bool room_for(const struct scratch *s, uint64_t more)
+{
+	return s->bytes <= s->bytes_max && more <= s->bytes_max - s->bytes;
+}
+
+static void touch(struct file *f)
+{
+	clock_gettime(CLOCK_REALTIME, &f->attr.mtime);
+	f->attr.ctime = f->attr.mtime;
+}
+
+int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
+		gid_t gid)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->attr = (struct scratch_attr){.mode = mode, .uid = uid, .gid = gid};
+	f->named = true;
+	touch(f);
+	err = sorted_node_init(&f->by_node, bytes_of(NULL, 0),
+			       bytes_of(&node, sizeof(node)));
+	if (err)
+		goto fail;
+	pthread_mutex_lock(&s->lock);
+	if (file_of(s, node))
+		err = -EEXIST;
+	else if (!room_for(s, FILE_COST))
+		err = -ENOSPC;
+	if (!err) {
+		sorted_insert(&s->files, &f->by_node);
+		s->count = s->files.count;
+		s->bytes += FILE_COST;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!err)
+		return 0;
+	sorted_node_release(&f->by_node);
+fail:
+	free(f);
+	return err;
+}
+
+static void lose_name(struct scratch *s, uint64_t node, bool retire)
+{
+	struct file *f;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (f) {
+		f->named = false;
+		f->retired |= retire;
+		if (!f->holds)
+			file_free(s, f);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void scratch_unname(struct scratch *s, uint64_t node)
+{
+	lose_name(s, node, false);
+}
+
+void scratch_retire(struct scratch *s, uint64_t node)
+{
+	lose_name(s, node, true);
+}
+
+int scratch_hold(struct scratch *s, uint64_t node)
+{
+	struct file *f;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (f)
+		f->holds++;
+	pthread_mutex_unlock(&s->lock);
+	return f ? 0 : -ESTALE;
+}
+
+void scratch_drop(struct scratch *s, uint64_t node)
+{
+	struct file *f;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (f && f->holds) {
+		f->holds--;
+		if (!f->holds && !f->named)
+			file_free(s, f);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a)
+{
+	struct file *f;
+	int r = 0;
+
+	if (!s->count)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (f && !f->retired) {
+		*a = f->attr;
+		r = 1;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/*
+ * Makes the content @size bytes long, zeros behind what was there; the budget
+ * counts what is really taken. REQUIRES: lock.
+ */
+static int resize(struct scratch *s, struct file *f, uint64_t size)
+{
+	size_t cap = f->content.cap, len = f->content.len;
+	int err;
+
+	if (S_ISDIR(f->attr.mode))
+		return -EISDIR;
+	if (size > cap) {
+		if (!room_for(s, size - cap))
+			return -ENOSPC;
+		err = buf_reserve(&f->content, size - len);
+		if (err)
+			return err;
+		s->bytes += f->content.cap - cap;
+	}
+	if (size > len)
+		memset(f->content.data + len, 0, size - len);
+	f->content.len = size;
+	f->attr.size = size;
+	if (!size) {
+		s->bytes -= f->content.cap;
+		buf_free(&f->content);
+	}
+	touch(f);
+	return 0;
+}
+
+int scratch_setattr(struct scratch *s, uint64_t node, unsigned set,
+		    const struct scratch_attr *want, struct scratch_attr *now)
+{
+	struct file *f;
+	int err = 0;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (!f)
+		err = -ESTALE;
+	else if (set & SCRATCH_SET_SIZE)
+		err = resize(s, f, want->size);
+	if (err)
+		goto out;
+	if (set & SCRATCH_SET_MODE)
+		f->attr.mode = (f->attr.mode & S_IFMT) | (want->mode & 07777);
+	if (set & SCRATCH_SET_UID)
+		f->attr.uid = want->uid;
+	if (set & SCRATCH_SET_GID)
+		f->attr.gid = want->gid;
+	clock_gettime(CLOCK_REALTIME, &f->attr.ctime);
+	if (set & SCRATCH_SET_MTIME)
+		f->attr.mtime = want->mtime;
+	*now = f->attr;
+out:
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
+		     uint64_t off)
+{
+	struct file *f;
+	ssize_t r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (!f) {
+		r = -ESTALE;
+	} else if (off < f->content.len && n) {
+		size_t left = f->content.len - (size_t)off;
+
+		r = (ssize_t)(n < left ? n : left);
+		memcpy(out, f->content.data + off, (size_t)r);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
+		  uint64_t off, bool append)
+{
+	struct file *f;
+	uint64_t end;
+	int err = 0;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (!f || f->retired) {
+		err = -ESTALE;
+		goto out;
+	}
+	if (append)
+		off = f->content.len;
+	if (__builtin_add_overflow(off, data.len, &end)) {
+		err = -EFBIG;
+		goto out;
+	}
+	if (end > f->content.len)
+		err = resize(s, f, end);
+	if (err || !data.len)
+		goto out;
+	memcpy(f->content.data + off, data.data, data.len);
+	touch(f);
+out:
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
+		    struct buf *out)
+{
+	struct file *f;
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (!f)
+		err = -ESTALE;
+	else if (f->content.len > len_max)
+		err = -EFBIG;
+	else
+		err = buf_set(out, buf_bytes(&f->content));
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+int scratch_next_left(struct scratch *s, uint64_t after, uint64_t *node)
+{
+	struct bytes none = bytes_of(NULL, 0);
+	struct sorted_node *n = NULL;
+	uint64_t at = after;
+
+	pthread_mutex_lock(&s->lock);
+	do {
+		struct file *f;
+
+		n = sorted_next(&s->files, none, at != 0,
+				bytes_of(&at, sizeof(at)));
+		if (!n)
+			break;
+		f = (struct file *)n;
+		memcpy(&at, sorted_name(n).data, sizeof(at));
+		if (f->named && !f->retired && f->content.len &&
+		    S_ISREG(f->attr.mode))
+			break;
+	} while (n);
+	pthread_mutex_unlock(&s->lock);
+	*node = at;
+	return n != NULL;
+}
+
+uint64_t scratch_bytes(struct scratch *s)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&s->lock);
+	bytes = s->bytes;
+	pthread_mutex_unlock(&s->lock);
+	return bytes;
+}

@@ -1,0 +1,89 @@
+/*
+ * Scratch files: what programs put down on their way to a cell.
+ *
+ * rsync writes .TS.XXXXXX and renames it, vim keeps .TS.swp and tries 4913,
+ * sed -i makes sedXXXXXX. None of these names is a cell, so such a file is held
+ * in memory: a regular file made where only directories are data, or in a
+ * column with a name that is no timestamp, if scratch_names.h lets the name
+ * in; and a directory whose name begins with a dot (rsync --delay-updates),
+ * with all that is made in it.
+ *
+ * The names are entries of the overlay; here are attributes and content, by
+ * node id, which is never used twice. A file is here while it has a name or is
+ * held by who opened it. One that was renamed to a cell is retired: who still
+ * has it open keeps it, and the node speaks for the cell from then on.
+ *
+ * Bounded by bytes_max, then -ENOSPC. Gone at unmount: lost_found.h.
+ *
+ * Threads: any; one lock inside, innermost: nothing under it can block.
+ */
+#ifndef CELLFS_FS_MEMORY_SCRATCH_H
+#define CELLFS_FS_MEMORY_SCRATCH_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "store/value/bytes.h"
+
+struct scratch;
+
+struct scratch_attr {
+	uint64_t size;
+	mode_t mode; /* with S_IFREG or S_IFDIR */
+	uid_t uid;
+	gid_t gid;
+	struct timespec mtime, ctime;
+};
+
+/* What scratch_setattr() changes. */
+enum {
+	SCRATCH_SET_MODE = 1,
+	SCRATCH_SET_UID = 2,
+	SCRATCH_SET_GID = 4,
+	SCRATCH_SET_SIZE = 8,
+	SCRATCH_SET_MTIME = 16,
+};
+
+/* @bytes_max 0 = 256 MiB. NULL when out of memory. */
+struct scratch *scratch_new(size_t bytes_max);
+void scratch_free(struct scratch *s); /* NULL is nothing */
+
+/*
+ * Makes a file, or with S_IFDIR in @mode a directory, that has a name. 0;
+ * -EEXIST; -ENOSPC; -ENOMEM.
+ */
+int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
+		gid_t gid);
+/* The file lost its name. Nothing when there is none. */
+void scratch_unname(struct scratch *s, uint64_t node);
+/* The same; scratch_getattr() finds it no more, and a write is -ESTALE. */
+void scratch_retire(struct scratch *s, uint64_t node);
+/* Keeps it beyond its name. 0 or -ESTALE. */
+int scratch_hold(struct scratch *s, uint64_t node);
+void scratch_drop(struct scratch *s, uint64_t node);
+
+/* 1 and *a, or 0. Cheap when there is none at all. */
+int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a);
+/* 0; -ESTALE; -ENOSPC; -EISDIR; -ENOMEM. *now is what it has become. */
+int scratch_setattr(struct scratch *s, uint64_t node, unsigned set,
+		    const struct scratch_attr *want, struct scratch_attr *now);
+/* Bytes copied to @out: fewer than @n at the end of the file; -ESTALE. */
+ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
+		     uint64_t off);
+/* 0; -ESTALE; -ENOSPC; -EISDIR. With @append, @off is not looked at. */
+int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
+		  uint64_t off, bool append);
+/* The whole content into @out. -EFBIG when it is more than @len_max. */
+int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
+		    struct buf *out);
+
+/*
+ * The regular files that have a name and are not empty, one a call, in the
+ * order of nodes: the first with a greater id than @after (0: of all). 1 or 0.
+ */
+int scratch_next_left(struct scratch *s, uint64_t after, uint64_t *node);
+
+/* Bytes held now. */
+uint64_t scratch_bytes(struct scratch *s);
+
+#endif

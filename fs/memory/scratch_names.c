@@ -1,0 +1,156 @@
+#include "fs/memory/scratch_names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "fs/kernel/node.h"
+#include "store/value/cell.h"
+#include "store/value/why.h"
+
+/* -- what is temporary --------------------------------------------------- */
+
+/*
+ * A name is the head, then anything, then the tail, then so many characters as
+ * mkstemp(3) and its like put there. With @exact nothing is between head and
+ * tail; else, if there is no head, something is.
+ */
+static const struct pattern {
+	const char *head, *tail;
+	uint8_t random_min, random_max;
+	bool exact;
+} patterns[] = {
+	{.head = "."}, /* vim, rsync, nano, desktops */
+	{.head = "#"}, /* emacs, mc */
+	{.tail = "~"}, /* vim, emacs, cp --backup, rsync --backup */
+	{.tail = ".tmp"},
+	{.tail = ".temp"},
+	{.tail = ".part"},    /* downloads */
+	{.tail = ".partial"}, /* rclone */
+	{.tail = ".new"},
+	{.tail = ".bak"},  /* sed -i.bak, perl -i.bak */
+	{.tail = ".orig"}, /* patch */
+	{.tail = ".rej"},  /* patch */
+	{.tail = ".lock"}, /* git */
+	{.tail = ".swp"},
+	{.tail = ".o", .random_min = 6, .random_max = 6}, /* patch */
+	{.tail = ".r", .random_min = 6, .random_max = 6}, /* patch */
+	{"sed", "", 6, 6, .exact = true},		  /* sed -i */
+	{"tmp", "", 6, 8, .exact = true},		  /* Python */
+	{"tmp.", "", 6, 10, .exact = true},		  /* mktemp(1) */
+	{"XX", "", 6, 6, .exact = true},		  /* perl -i */
+};
+
+static bool has_tail(struct bytes name, const char *tail)
+{
+	size_t len = strlen(tail);
+
+	return name.len >= len &&
+	       !memcmp(name.data + name.len - len, tail, len);
+}
+
+static bool matches(const struct pattern *p, struct bytes name)
+{
+	const char *head = p->head ? p->head : "";
+	const char *tail = p->tail ? p->tail : "";
+	size_t head_len = strlen(head), tail_len = strlen(tail);
+	size_t random = 0;
+
+	if (!bytes_has_prefix(name, bytes_str(head)))
+		return false;
+	name = bytes_of(name.data + head_len, name.len - head_len);
+	for (;;) {
+		size_t rest = name.len - tail_len;
+
+		if (random >= p->random_min && has_tail(name, tail) &&
+		    (p->exact ? !rest : rest || head_len))
+			return true;
+		if (!name.len || random == p->random_max)
+			return false;
+		if (!isalnum(name.data[name.len - 1]) &&
+		    name.data[name.len - 1] != '_')
+			return false;
+		name.len--;
+		random++;
+	}
+}
+
+static bool is_digits(struct bytes name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (name.data[i] < '0' || name.data[i] > '9')
+			return false;
+	return name.len > 0;
+}
+
+/* vim makes 4913 to see whether it may, and if it is there 5036, 5159, ... */
+static bool is_vims_number(struct bytes name)
+{
+	unsigned n = 0;
+
+	if (name.len < 4 || name.len > 5 || !is_digits(name) ||
+	    name.data[0] == '0')
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		n = n * 10 + (unsigned)(name.data[i] - '0');
+	return n >= 4913 && (n - 4913) % 123 == 0;
+}
+
+bool scratch_name_is_temporary(struct bytes name)
+{
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		if (matches(&patterns[i], name))
+			return true;
+	return is_vims_number(name);
+}
+
+/* -- what is said of the others ------------------------------------------ */
+
+static const char *where_to(uint8_t level)
+{
+	switch (level) {
+	case NODE_ROOT:
+		return "the root holds only tables: a value lives at "
+		       "TABLE/ROW/FAMILY:QUALIFIER";
+	case NODE_TABLE:
+	case NODE_PUT:
+	case NODE_ROW_PIECE:
+		return "a table holds only rows: a value lives at "
+		       "ROW/FAMILY:QUALIFIER";
+	case NODE_ROW:
+		return "a row holds only families: a value lives at "
+		       "FAMILY:QUALIFIER or FAMILY/QUALIFIER/latest";
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+		return "a family holds only columns: a value lives at "
+		       "QUALIFIER/latest";
+	default:
+		return "a column holds only versions: their names are latest "
+		       "and milliseconds since 1970";
+	}
+}
+
+/* Digits, with a sign or without. */
+static bool is_number(struct bytes name)
+{
+	if (name.len && (name.data[0] == '-' || name.data[0] == '+'))
+		name = bytes_of(name.data + 1, name.len - 1);
+	return is_digits(name);
+}
+
+int scratch_name_check(uint8_t level, struct bytes name)
+{
+	if (level == NODE_COLUMN && is_number(name))
+		return why(-EINVAL,
+			   "%.*s is no timestamp: that is milliseconds since "
+			   "1970, 0 to %" PRId64 ", without a sign or a zero "
+			   "in front",
+			   (int)name.len, (const char *)name.data, TS_MAX);
+	if (scratch_name_is_temporary(name))
+		return 0;
+	return why(-EPERM,
+		   "an ordinary file would be lost here; %s (what is temporary "
+		   "is let in under the names that tools give it, such as "
+		   "X.tmp; all is with -o scratch=any)",
+		   where_to(level));
+}

@@ -1,0 +1,44 @@
+#include "fs/memory/writes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The longest value there is fits, and half of that again. */
+#define DRAFTS_MAX (384u << 20)
+
+int writes_new(uint64_t scratch_max, struct write_state **out)
+{
+	struct write_state *ws = calloc(1, sizeof(*ws));
+	pthread_condattr_t attr;
+
+	if (!ws)
+		return -ENOMEM;
+	ws->scratch = scratch_new(scratch_max);
+	if (!ws->scratch) {
+		free(ws);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&ws->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&ws->settled_cond, &attr);
+	pthread_condattr_destroy(&attr);
+	ws->budget.max = DRAFTS_MAX;
+	*out = ws;
+	return 0;
+}
+
+void writes_free(struct write_state *ws)
+{
+	if (!ws)
+		return;
+	scratch_free(ws->scratch);
+	pthread_cond_destroy(&ws->settled_cond);
+	pthread_mutex_destroy(&ws->lock);
+	free(ws);
+}
+
+uint64_t writes_bytes(struct write_state *ws)
+{
+	return scratch_bytes(ws->scratch) + ws->budget.held;
+}

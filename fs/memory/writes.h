@@ -1,0 +1,36 @@
+/*
+ * What the write side of a mount holds: scratch files, open writers, budget.
+ *
+ * Writers are found by node, as a lookup must see a file that was created and
+ * not published yet, and an unlink must keep it from being published.
+ */
+#ifndef CELLFS_FS_MEMORY_WRITES_H
+#define CELLFS_FS_MEMORY_WRITES_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "fs/memory/draft.h"
+#include "fs/memory/scratch.h"
+#include "fs/text/sorted.h"
+
+struct moved;
+
+struct write_state {
+	struct scratch *scratch;
+	struct moved *moved; /* moved.h; who made this sets and frees it */
+	struct draft_budget budget;
+	pthread_mutex_t lock;
+	struct sorted writers; /* lock: by node, then address */
+	_Atomic size_t open;   /* writers.count, to read without the lock */
+	uint64_t settled;      /* lock: files published or given up so far */
+	pthread_cond_t settled_cond;
+	unsigned waiting; /* lock: for that */
+};
+
+int writes_new(uint64_t scratch_max, struct write_state **out);
+void writes_free(struct write_state *ws); /* NULL is nothing */
+/* Bytes that scratch files and open writers hold. */
+uint64_t writes_bytes(struct write_state *ws);
+
+#endif

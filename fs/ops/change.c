@@ -1,0 +1,100 @@
+#include "fs/ops/change.h"
+
+#include <errno.h>
+
+#include "fs/files/upkeep.h"
+#include "fs/look/lookup.h"
+#include "fs/memory/scratch_names.h"
+#include "fs/memory/writes.h"
+#include "fs/tree/fixed.h"
+
+int change_child(struct fs *fs, const struct place *dir, const char *name,
+		 struct place *child, struct stat *st)
+{
+	int r;
+
+	if (dir->detached)
+		return -ENOENT;
+	if (dir->kind == NODE_CONTROL_DIR)
+		return why(-EACCES, "nothing can be made or removed here");
+	if (dir->kind == NODE_INFO_DIR)
+		return why(-EACCES, "what a table holds is told here, and can "
+				    "only be read");
+	r = place_writable(dir);
+	if (r < 0)
+		return r;
+	r = fs_lookup(fs, dir, bytes_str(name), child, st);
+	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
+		return why(-EROFS, "%s is the name of a view", name);
+	if (r == 0 && kind_is_computed(child->kind))
+		return place_computed(child);
+	/* In the root a table, in .snapshot one that does not exist yet. */
+	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
+		r = 0;
+	if (r == 0 && child->kind == NODE_SCRATCH &&
+	    dir->kind != NODE_SCRATCH_DIR && fixed_is_word(name))
+		return why(-EPERM, "%s is the name of a view", name);
+	return r;
+}
+
+int change_may_be_scratch(struct fs *fs, const struct place *dir,
+			  const char *name)
+{
+	if (fs->options->scratch == SCRATCH_ANY ||
+	    dir->kind == NODE_SCRATCH_DIR || dir->kind == NODE_STAGE)
+		return 0;
+	return scratch_name_check(place_level(dir), bytes_str(name));
+}
+
+int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
+		       struct place *child, mode_t mode,
+		       struct fuse_entry_param *e)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct scratch *scratch = fs->writes->scratch;
+	struct stat st;
+	int r;
+
+	/* In .snapshot a name is a snapshot's or nothing's. */
+	if (child->kind == NODE_SNAPSHOT ||
+	    (child->kind == NODE_TABLE && child->parent != FUSE_ROOT_ID))
+		return why(-EPERM, "here mkdir takes a snapshot, and nothing "
+				   "else is kept");
+	r = S_ISDIR(mode) ? 0 : change_may_be_scratch(fs, dir, child->name);
+	if (r)
+		return r;
+	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
+	r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	st.st_mode = mode;
+	st.st_uid = ctx->uid;
+	st.st_gid = ctx->gid;
+	r = fs_entry(fs, child->parent, child, &st, e);
+	if (r)
+		return r;
+	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
+	if (r)
+		goto forget;
+	r = fs_overlay_add(fs, child, bytes_str(child->name));
+	if (!r)
+		return 0;
+	scratch_unname(scratch, child->node);
+forget:
+	nodes_forget(fs->nodes, child->node, 1);
+	return r == -ENOSPC ? why(r, "scratch files hold scratch_max bytes: "
+				     "remove some, or mount with more")
+			    : r;
+}
+
+void change_remove_scratch(struct fs *fs, const struct place *child)
+{
+	scratch_unname(fs->writes->scratch, child->node);
+	nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
+	overlay_remove(fs->overlay, child->parent, bytes_str(child->name));
+}
+
+int change_may_delete(struct fs *fs)
+{
+	return store_may_delete(fs->store);
+}

@@ -1,0 +1,196 @@
+#include "fs/ops/ops.h"
+
+#include <errno.h>
+#include <sys/statvfs.h>
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	/*
+	 * Directories are read with attributes while somebody looks at
+	 * them, and data that was written is never only in the kernel.
+	 */
+	conn->want &=
+		~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_SPLICE_READ);
+	conn->want |= conn->capable &
+		      (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
+		       FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS |
+		       FUSE_CAP_ASYNC_READ | FUSE_CAP_HANDLE_KILLPRIV);
+	conn->max_background = 64;
+	conn->congestion_threshold = 48;
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+	struct fs *fs = fs_of(req);
+
+	fs_count(fs, FS_FORGET);
+	nodes_forget(fs->nodes, ino, nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count,
+			    struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fs_of(req);
+
+	fs_count(fs, FS_FORGET);
+	for (size_t i = 0; i < count; i++)
+		nodes_forget(fs->nodes, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_of(req);
+	struct store_space space;
+	struct statvfs st = {
+		.f_bsize = 4096,
+		.f_frsize = 4096,
+		.f_namemax = NAME_LEN_MAX,
+	};
+	int r;
+
+	why_clear();
+	r = store_space(fs->store, &space);
+	if (r < 0) {
+		fs_reply_err(req, "statfs", ino, NULL, r);
+		return;
+	}
+	st.f_blocks = space.total_bytes / st.f_frsize;
+	st.f_bfree = space.free_bytes / st.f_frsize;
+	st.f_bavail = space.avail_bytes / st.f_frsize;
+	fuse_reply_statfs(req, &st);
+}
+
+/* Attributes of files we have none: said once, the kernel asks no more. */
+static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+			const char *value, size_t size, int flags)
+{
+	fuse_reply_err(req, ENOSYS);
+}
+
+static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+			size_t size)
+{
+	fuse_reply_err(req, ENOSYS);
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	fuse_reply_err(req, ENOSYS);
+}
+
+static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	fuse_reply_err(req, ENOSYS);
+}
+
+/* -- how long they take ------------------------------------------------- */
+
+#define TIMED(name, kind, params, args)                                    \
+	static void timed_##name params                                    \
+	{                                                                  \
+		struct fs *fs = fs_of(req);                                \
+		uint64_t start = latency_now_ns();                         \
+                                                                           \
+		op_##name args;                                            \
+		latency_add(&fs->latency[kind], latency_now_ns() - start); \
+	}
+
+TIMED(lookup, FS_LOOKUP, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(getattr, FS_GETATTR,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(setattr, FS_SETATTR,
+      (fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set,
+       struct fuse_file_info *fi),
+      (req, ino, attr, set, fi))
+TIMED(readdir, FS_READDIR,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(readdirplus, FS_READDIR,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(open, FS_OPEN,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(read, FS_READ,
+      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, size, off, fi))
+TIMED(create, FS_CREATE,
+      (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+       struct fuse_file_info *fi),
+      (req, parent, name, mode, fi))
+TIMED(write, FS_WRITE,
+      (fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+       struct fuse_file_info *fi),
+      (req, ino, data, size, off, fi))
+TIMED(flush, FS_FLUSH,
+      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
+      (req, ino, fi))
+TIMED(fsync, FS_FSYNC,
+      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
+      (req, ino, datasync, fi))
+TIMED(fsyncdir, FS_FSYNC,
+      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
+      (req, ino, datasync, fi))
+TIMED(mkdir, FS_MKDIR,
+      (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode),
+      (req, parent, name, mode))
+TIMED(rmdir, FS_RMDIR, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(unlink, FS_UNLINK, (fuse_req_t req, fuse_ino_t parent, const char *name),
+      (req, parent, name))
+TIMED(rename, FS_RENAME,
+      (fuse_req_t req, fuse_ino_t parent, const char *name,
+       fuse_ino_t newparent, const char *newname, unsigned flags),
+      (req, parent, name, newparent, newname, flags))
+TIMED(forget, FS_FORGET, (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup),
+      (req, ino, nlookup))
+TIMED(forget_multi, FS_FORGET,
+      (fuse_req_t req, size_t count, struct fuse_forget_data *forgets),
+      (req, count, forgets))
+
+static const struct fuse_lowlevel_ops ops = {
+	.init = op_init,
+	.lookup = timed_lookup,
+	.forget = timed_forget,
+	.forget_multi = timed_forget_multi,
+	.getattr = timed_getattr,
+	.setattr = timed_setattr,
+	.mknod = op_mknod,
+	.mkdir = timed_mkdir,
+	.unlink = timed_unlink,
+	.rmdir = timed_rmdir,
+	.symlink = op_symlink,
+	.rename = timed_rename,
+	.link = op_link,
+	.open = timed_open,
+	.read = timed_read,
+	.write = timed_write,
+	.flush = timed_flush,
+	.release = op_release,
+	.fsync = timed_fsync,
+	.opendir = op_opendir,
+	.readdir = timed_readdir,
+	.readdirplus = timed_readdirplus,
+	.releasedir = op_releasedir,
+	.fsyncdir = timed_fsyncdir,
+	.statfs = op_statfs,
+	.setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.removexattr = op_removexattr,
+	.create = timed_create,
+	.fallocate = op_fallocate,
+	.ioctl = op_ioctl,
+};
+
+const struct fuse_lowlevel_ops *fs_ops(void)
+{
+	return &ops;
+}

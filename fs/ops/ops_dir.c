@@ -1,0 +1,150 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fs/look/listing.h"
+#include "fs/look/lookup.h"
+#include "fs/ops/ops.h"
+
+/* More open directories than that, and those that rest give back scans. */
+#define LISTINGS_BUSY 64
+#define LISTING_REST_S 30
+
+static void rest_one(void *arg, void *listing)
+{
+	listing_rest(listing, *(time_t *)arg);
+}
+
+static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
+{
+	time_t before = time(NULL) - LISTING_REST_S;
+	struct listing *ls = NULL;
+	struct place p;
+	int r = place_of(fs, ino, &p);
+
+	if (r == 0)
+		r = listing_open(fs, &p, &ls);
+	if (r == 0) {
+		fi->fh = handles_add(fs->handles, HANDLE_LISTING, ls);
+		if (!fi->fh) {
+			listing_close(ls);
+			r = why(-ENFILE, "too many open directories");
+		}
+	}
+	if (r == 0 && handles_count(fs->handles) > LISTINGS_BUSY &&
+	    fi->fh % LISTINGS_BUSY == 0)
+		handles_each(fs->handles, HANDLE_LISTING, rest_one, &before);
+	place_release(&p);
+	return r;
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int r = do_opendir(fs, ino, fi);
+
+	if (r < 0)
+		fs_reply_err(req, "opendir", ino, NULL, r);
+	else if (fuse_reply_open(req, fi) != 0)
+		listing_close(
+			handles_remove(fs->handles, fi->fh, HANDLE_LISTING));
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	listing_close(
+		handles_remove(fs_of(req)->handles, fi->fh, HANDLE_LISTING));
+	fuse_reply_err(req, 0);
+}
+
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
+		 struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_FSYNC);
+	r = fs_sync(fs);
+	if (r < 0)
+		fs_reply_err(req, "fsyncdir", ino, NULL, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
+/* One entry into the buffer; returns its size, which may be too large. */
+static size_t put_entry(fuse_req_t req, char *to, size_t room, bool plus,
+			uint64_t parent, struct listing_entry *e)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param param = {0};
+	size_t n;
+
+	param.attr.st_ino = e->ino;
+	param.attr.st_mode = kind_is_dir(e->kind) ? S_IFDIR : S_IFREG;
+	if (!plus)
+		return fuse_add_direntry(req, to, room, e->name, &param.attr,
+					 (off_t)e->offset);
+	/* Without a node the kernel takes the name and asks when it needs. */
+	if (e->place && fs_entry(fs, parent, e->place, &e->st, &param) < 0) {
+		param.ino = 0;
+		param.attr.st_ino = e->ino;
+	}
+	n = fuse_add_direntry_plus(req, to, room, e->name, &param,
+				   (off_t)e->offset);
+	if (n > room && param.ino)
+		nodes_forget(fs->nodes, param.ino, 1);
+	return n;
+}
+
+/* What the reply of @size bytes at @off holds: its length or an error. */
+static ssize_t do_readdir(fuse_req_t req, struct listing *ls, uint64_t parent,
+			  char *buf, size_t size, off_t off, bool plus)
+{
+	struct listing_entry e;
+	size_t used = 0, n;
+	int r;
+
+	r = listing_seek(ls, (uint64_t)off);
+	while (r == 0 && (r = listing_next(ls, plus, &e)) > 0) {
+		n = put_entry(req, buf + used, size - used, plus, parent, &e);
+		if (n > size - used)
+			return (ssize_t)used;
+		used += n;
+		r = 0;
+	}
+	/* An error waits until what is here has been taken. */
+	return r < 0 && used == 0 ? r : (ssize_t)used;
+}
+
+static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+			struct fuse_file_info *fi, bool plus)
+{
+	struct fs *fs = fs_of(req);
+	struct listing *ls = handles_get(fs->handles, fi->fh, HANDLE_LISTING);
+	ssize_t n = -EBADF;
+	char *buf = NULL;
+
+	fs_count(fs, FS_READDIR);
+	if (ls && off >= 0) {
+		buf = malloc(size);
+		n = buf ? do_readdir(req, ls, ino, buf, size, off, plus)
+			: -ENOMEM;
+	}
+	if (n < 0)
+		fs_reply_err(req, "readdir", ino, NULL, (int)n);
+	else
+		fuse_reply_buf(req, buf, (size_t)n);
+	free(buf);
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		struct fuse_file_info *fi)
+{
+	readdir_any(req, ino, size, off, fi, false);
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
+{
+	readdir_any(req, ino, size, off, fi, true);
+}

@@ -1,0 +1,200 @@
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/files/writer.h"
+#include "fs/look/lookup.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/ops.h"
+#include "fs/text/nearest.h"
+#include "fs/tree/control_file.h"
+#include "fs/tree/fixed.h"
+#include "fs/tree/info.h"
+
+/* ENOENT says too little: the sentence goes to .cellfs/errors. */
+static void note_absent(struct fs *fs, uint64_t parent, const char *name)
+{
+	char reason[512];
+	struct buf path = {0};
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	place_path(fs, parent, name, &path);
+	if (buf_append(&path, "", 1) == 0)
+		errors_add(fs->errors, "lookup", (const char *)path.data,
+			   -ENOENT, reason);
+	buf_free(&path);
+}
+
+/* As schema_absent_look(), of a .schema that the table has. */
+static int look_for_schema(struct fs *fs, fuse_req_t req,
+			   const struct place *schema)
+{
+	struct fstable *ft = schema->table;
+	int r = fstable_plain(ft);
+
+	if (r >= 0)
+		r = schema_absent_look(fstable_absent(ft),
+				       fuse_req_ctx(req)->pid, r);
+	/* The kernel waits for nothing when it is told of attributes only. */
+	if (r == -ESTALE && fs->session)
+		fuse_lowlevel_notify_inval_inode(fs->session, schema->parent,
+						 -1, 0);
+	return r;
+}
+
+/*
+ * A name with a dot that is near to one that means something is said to be
+ * none, and so is each in .cellfs. The others are what tools look for.
+ */
+static void note_unknown(struct fs *fs, const struct place *dir,
+			 const char *name)
+{
+	bool control = dir->kind == NODE_CONTROL_DIR, other;
+	struct nearest near;
+
+	if (!control && name[0] != '.')
+		return;
+	nearest_init(&near, name);
+	/* Short names are near to many. */
+	if (!control && strlen(name) < 7)
+		near.distance = 1;
+	for (unsigned i = 0; control && control_at(i); i++)
+		nearest_offer(&near, control_at(i)->name);
+	for (unsigned i = 0; !control && fixed_word(i); i++)
+		nearest_offer(&near, fixed_word(i));
+	if (!near.word[0] && !control)
+		return;
+	other = near.word[0] && strcmp(near.word, name) != 0;
+	why(-ENOENT, "there is no %s'%s' here%s%s%s: %s",
+	    control ? "control file " : "", name,
+	    other ? ", did you mean " : "", other ? near.word : "",
+	    other ? "?" : "",
+	    control ? "ls .cellfs lists them" : "see .cellfs/help");
+	note_absent(fs, dir->node, name);
+}
+
+/*
+ * 1 and *e to reply; 0 and *e for an absent name, whose timeout is how long
+ * that may be believed; an error.
+ */
+static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name, struct fuse_entry_param *e)
+{
+	struct place dir, child = {0};
+	struct stat st;
+	bool hidden = false;
+	int r;
+
+	*e = (struct fuse_entry_param){0};
+	r = place_of(fs, parent, &dir);
+	if (r < 0)
+		goto out;
+	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
+	/* What another process makes is there when it is published. */
+	hidden = r > 0 && child.node && !place_is_dir(&child) &&
+		 writer_hides(fs, child.node, fuse_req_ctx(req)->pid);
+	if (hidden)
+		r = fs_stat_stored(fs, &child, &st);
+	if (r > 0 && child.kind == NODE_SCHEMA)
+		r = look_for_schema(fs, req, &child);
+	else if (r > 0 && child.kind == NODE_TABLE)
+		schema_absent_table_found(fstable_absent(child.table),
+					  fuse_req_ctx(req)->pid);
+	if (r > 0) {
+		r = fs_entry(fs, parent, &child, &st, e);
+		r = r < 0 ? r : 1;
+	} else if (r == 0 && hidden) {
+		/* It can be there at any moment. */
+		e->entry_timeout = 0;
+	} else if (r == 0 && child.kind != NODE_SCHEMA) {
+		if (child.kind == NODE_CONTROL || child.kind == NODE_SCRATCH)
+			note_unknown(fs, &dir, name);
+		e->entry_timeout = place_negative_timeout(fs, &child);
+		if (changes_since(&fs->changes, child.row, child.seen))
+			e->entry_timeout = 0;
+	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
+		/* A view that cannot be. */
+		note_absent(fs, parent, name);
+		r = 0;
+	} else if (r == -EINVAL) {
+		/* No key is spelled like this, and none ever will be. */
+		if (dir.kind == NODE_PUT)
+			note_unknown(fs, &dir, name);
+		e->entry_timeout = CACHE_LONG_S;
+		r = 0;
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param e;
+	int r;
+
+	fs_count(fs, FS_LOOKUP);
+	r = do_lookup(fs, req, parent, name, &e);
+	if (r < 0)
+		fs_reply_err(req, "lookup", parent, name, r);
+	else if (r == 0 && e.entry_timeout == 0)
+		fuse_reply_err(req, ENOENT);
+	else if (fuse_reply_entry(req, &e) != 0 && r > 0)
+		nodes_forget(fs->nodes, e.ino, 1);
+}
+
+/*
+ * Of what went as the kernel was on its way. By a name that it asks for each
+ * time it sees a file without a link, as of one that was unlinked on a disk:
+ * open(2) goes on, and makes the file anew. By others it looks again (gone.h).
+ */
+static int stat_gone(struct fs *fs, const struct place *p, struct stat *st)
+{
+	if (place_is_dir(p))
+		return -ENOENT;
+	if ((p->kind != NODE_LATEST && p->kind != NODE_ALIAS) || p->view)
+		return -ESTALE;
+	if (place_stat_blank(fs, p, st) <= 0)
+		return -ESTALE;
+	st->st_nlink = 0;
+	return 1;
+}
+
+static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
+		      struct fuse_file_info *fi, struct stat *st,
+		      double *timeout)
+{
+	struct place p;
+	int r = place_of(fs, ino, &p);
+
+	if (r == 0 && p.kind == NODE_TABLE)
+		schema_absent_table_asked(fstable_absent(p.table),
+					  fuse_req_ctx(req)->pid);
+	if (r == 0)
+		r = fs_stat_open(fs, req, &p, fi, st);
+	*timeout = 0;
+	if (r > 0 && !writer_is_open(fs, ino))
+		*timeout = place_attr_timeout(fs, &p, st);
+	if (r == 0)
+		r = stat_gone(fs, &p, st);
+	if (r == -ESTALE)
+		r = gone_tell(&fs->gone, fuse_req_ctx(req)->pid, p.ino);
+	place_release(&p);
+	return r;
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct stat st;
+	double timeout;
+	int r;
+
+	fs_count(fs, FS_GETATTR);
+	r = do_getattr(fs, req, ino, fi, &st, &timeout);
+	if (r < 0)
+		fs_reply_err(req, "getattr", ino, NULL, r);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}

@@ -1,0 +1,234 @@
+/*
+ * mkdir and mknod; what cannot be made.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/upkeep.h"
+#include "fs/look/lookup.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/change.h"
+#include "fs/ops/ops.h"
+
+static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
+		      struct place *dir, struct place *child)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct bytes name = bytes_str(child->name);
+	char text[NAME_LEN_MAX + 1];
+	struct schema schema;
+	int r;
+
+	schema_init(&schema, ctx->uid, ctx->gid);
+	schema.mode = mode & 07777;
+	r = store_namespace_ensure(fs->store, name);
+	if (r == 0)
+		r = store_table_create(fs->store, name, &schema);
+	schema_free(&schema);
+	if (r)
+		return r;
+	memcpy(text, child->name, sizeof(text));
+	place_release(child);
+	return place_child(fs, dir, bytes_str(text), child);
+}
+
+/* In .snapshot of a table or of the mount: takes one. */
+static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
+{
+	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
+	char text[NAME_LEN_MAX + 1];
+	struct buf name = {0};
+	int r = place_snapshot_name(bytes_str(child->name), &name);
+
+	if (r == 0)
+		r = store_snapshot_create(fs->store, t, buf_bytes(&name));
+	buf_free(&name);
+	if (r)
+		return r;
+	memcpy(text, child->name, sizeof(text));
+	place_release(child);
+	return place_child(fs, dir, bytes_str(text), child);
+}
+
+/* A row, family or column: in memory until it holds a cell. */
+static int make_directory(struct fs *fs, struct place *child,
+			  struct fuse_entry_param *e)
+{
+	struct stat st;
+	size_t len_max;
+	int r = 0;
+
+	if (child->kind == NODE_FAMILY)
+		r = cellfile_writable(fs, child, &len_max);
+	if (!r)
+		r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	r = fs_entry(fs, child->parent, child, &st, e);
+	if (r)
+		return r;
+	r = upkeep_make_directory(fs, child);
+	if (r)
+		nodes_forget(fs->nodes, child->node, 1);
+	return r == -ENOSPC ? why(r, "too many empty directories") : r;
+}
+
+static int bad_table_name(const char *name)
+{
+	char rule[200];
+
+	(void)table_name_check(bytes_str(name));
+	snprintf(rule, sizeof(rule), "%s", store_why());
+	return why(-EINVAL, "%s is no name for a table: %s", name, rule);
+}
+
+static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
+		    const char *name, mode_t mode, struct fuse_entry_param *e)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r > 0)
+		r = -EEXIST;
+	if (r < 0)
+		goto out;
+	if (dir.kind == NODE_SNAPSHOT_DIR) {
+		r = make_snapshot(fs, &dir, &child);
+		if (!r)
+			r = place_stat(fs, &child, &st);
+		if (r > 0)
+			r = fs_entry(fs, parent, &child, &st, e);
+		goto out;
+	}
+	switch (child.kind) {
+	case NODE_TABLE:
+		r = make_table(fs, req, mode, &dir, &child);
+		if (!r)
+			r = place_stat_blank(fs, &child, &st);
+		if (r > 0)
+			r = fs_entry(fs, parent, &child, &st, e);
+		if (!r)
+			schema_absent_made(fstable_absent(child.table),
+					   fuse_req_ctx(req)->pid);
+		break;
+	case NODE_ROW:
+	case NODE_ROW_PIECE:
+	case NODE_FAMILY:
+	case NODE_COLUMN:
+	case NODE_COLUMN_PIECE:
+		r = make_directory(fs, &child, e);
+		break;
+	case NODE_SCRATCH:
+		if (name_is_scratch(name) || dir.kind == NODE_SCRATCH_DIR ||
+		    dir.kind == NODE_STAGE)
+			r = change_add_scratch(fs, req, &dir, &child,
+					       S_IFDIR | (mode & 07777), e);
+		else if (dir.kind == NODE_ROOT)
+			r = bad_table_name(name);
+		else
+			r = why(-EPERM, "a column holds files only");
+		break;
+	default:
+		r = why(-EPERM, "this name is a file's");
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param e = {0};
+	int r;
+
+	fs_count(fs, FS_MKDIR);
+	why_clear();
+	r = do_mkdir(fs, req, parent, name, mode, &e);
+	if (!r)
+		fs_dir_changed(fs, parent);
+	if (r)
+		fs_reply_err(req, "mkdir", parent, name, r);
+	else if (fuse_reply_entry(req, &e))
+		nodes_forget(fs->nodes, e.ino, 1);
+}
+
+static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
+		    const char *name, mode_t mode, struct fuse_entry_param *e)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int64_t ts;
+	size_t len_max;
+	bool hidden;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r > 0)
+		r = -EEXIST;
+	if (r < 0)
+		goto out;
+	if (!kind_is_cell(child.kind)) {
+		r = change_add_scratch(fs, req, &dir, &child,
+				       S_IFREG | (mode & 07777), e);
+		goto out;
+	}
+	r = cellfile_writable(fs, &child, &len_max);
+	if (!r)
+		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
+				 CELLFILE_ABSENT, &ts);
+	fs_wait_if_put(fs, &child);
+	/* One that is not seen, since newer ones are enough, is put as well. */
+	if (!r)
+		r = place_stat(fs, &child, &st);
+	hidden = !r;
+	if (!r)
+		r = place_stat_blank(fs, &child, &st);
+	if (r >= 0)
+		r = r ? fs_entry(fs, parent, &child, &st, e) : -ENOENT;
+	if (!r && hidden)
+		e->entry_timeout = e->attr_timeout = 0;
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	      dev_t rdev)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param e = {0};
+	int r;
+
+	why_clear();
+	if (S_ISREG(mode) || !(mode & S_IFMT))
+		r = do_mknod(fs, req, parent, name, mode, &e);
+	else
+		r = why(-EPERM, "only regular files and directories are kept");
+	if (r)
+		fs_reply_err(req, "mknod", parent, name, r);
+	else if (fuse_reply_entry(req, &e))
+		nodes_forget(fs->nodes, e.ino, 1);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent,
+	     const char *newname)
+{
+	fs_reply_err(req, "link", newparent, newname,
+		     why(-EPERM, "a cell has one name"));
+}
+
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent,
+		const char *name)
+{
+	fs_reply_err(req, "symlink", parent, name,
+		     why(-EPERM, "only regular files and directories are "
+				 "kept"));
+}

@@ -1,0 +1,206 @@
+/*
+ * unlink and rmdir.
+ */
+#include <errno.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/moved.h"
+#include "fs/files/outside.h"
+#include "fs/files/upkeep.h"
+#include "fs/files/writer.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/change.h"
+#include "fs/ops/ops.h"
+
+static int unlink_cell(struct fs *fs, const struct place *child)
+{
+	bool pending = false;
+	int r = change_may_delete(fs);
+
+	if (r)
+		return r;
+	/* A file that was made and removed before it was closed: vim's 4913. */
+	if (child->node)
+		pending = writer_abandon(fs, child->node);
+	/* Not the version that the name was moved away from. */
+	if (child->kind == NODE_VERSION && moved_hides(fs, child, child->ts))
+		return pending ? 0 : -ENOENT;
+	r = cellfile_delete(fs, child);
+	return r == -ENOENT && pending ? 0 : r;
+}
+
+static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r <= 0) {
+		r = r ? r : -ENOENT;
+		goto out;
+	}
+	if (place_is_dir(&child)) {
+		r = -EISDIR;
+	} else if (child.kind == NODE_SCRATCH) {
+		r = moved_settle(fs, child.node);
+		if (!r)
+			change_remove_scratch(fs, &child);
+	} else if (kind_is_cell(child.kind)) {
+		r = unlink_cell(fs, &child);
+		fs_wait_if_put(fs, &child);
+		if (!r) {
+			changes_row(&fs->changes, child.row);
+			nodes_detach(fs->nodes, parent, bytes_str(name));
+		}
+	} else if (child.kind == NODE_SCHEMA) {
+		/* rm -r meets it first; it goes with its table. */
+		schema_absent_removed(fstable_absent(child.table));
+		r = 0;
+	} else {
+		r = place_computed(&child);
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_UNLINK);
+	why_clear();
+	r = do_unlink(fs, req, parent, name);
+	if (!r)
+		fs_dir_changed(fs, parent);
+	if (r)
+		fs_reply_err(req, "unlink", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
+/* With what is staged in it, which no listing shows. */
+static int remove_table(struct fs *fs, const struct place *child)
+{
+	int r = change_may_delete(fs);
+
+	if (r == 0 && child->node && overlay_any(fs->overlay, child->node)) {
+		r = upkeep_has_rows(child->table);
+		if (r >= 0)
+			r = why(-ENOTEMPTY,
+				r ? "it holds rows"
+				  : "it holds rows that are empty "
+				    "directories, or scratch files");
+	}
+	if (r == 0)
+		r = store_table_drop(fs->store, bytes_str(child->name), true);
+	if (r == 0 && child->node)
+		outside_forget(fs, child->node);
+	if (r == 0)
+		nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
+	return r;
+}
+
+static int remove_snapshot(struct fs *fs, const struct place *dir,
+			   const char *name)
+{
+	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
+	struct buf text = {0};
+	int r = change_may_delete(fs);
+
+	if (r == 0)
+		r = place_snapshot_name(bytes_str(name), &text);
+	if (r == 0)
+		r = store_snapshot_drop(fs->store, t, buf_bytes(&text));
+	buf_free(&text);
+	return r;
+}
+
+/* One of data, or of scratch files. */
+static int remove_directory(struct fs *fs, const struct place *dir,
+			    const struct place *child)
+{
+	int r = 0;
+
+	if (child->kind != NODE_SCRATCH_DIR)
+		r = upkeep_has_cells(fs, child);
+	if (r > 0 && child->kind == NODE_COLUMN) {
+		r = moved_settle_column(fs, child);
+		r = r < 0 ? r : !r;
+	}
+	if (r > 0)
+		return why(-ENOTEMPTY, "it holds cells");
+	if (r == 0)
+		r = upkeep_remove_directory(fs, dir, child);
+	if (r == -ENOTEMPTY)
+		return why(r, "it holds directories that are empty, or scratch "
+			      "files");
+	if (r == 0 && child->kind == NODE_SCRATCH_DIR)
+		scratch_unname(fs->writes->scratch, child->node);
+	return r;
+}
+
+static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r < 0)
+		goto out;
+	/* A directory that the store has may hold what is in memory only. */
+	if (!child.node)
+		nodes_find(fs->nodes, parent, bytes_str(name), &child.node);
+	/* The last cell may have gone since the kernel looked: it is empty. */
+	if (!place_is_dir(&child)) {
+		r = r ? -ENOTDIR : -ENOENT;
+	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
+		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
+		if (!r)
+			nodes_detach(fs->nodes, parent, bytes_str(name));
+	} else if (child.kind == NODE_CONTROL_DIR ||
+		   child.kind == NODE_SNAPSHOT_DIR ||
+		   child.kind == NODE_STAGE || child.kind == NODE_PUT ||
+		   child.kind == NODE_INFO_DIR) {
+		r = why(-EACCES,
+			"%s is no data: it is there as long as what it is in",
+			name);
+	} else if (child.kind == NODE_TABLE) {
+		r = r ? remove_table(fs, &child) : -ENOENT;
+	} else {
+		r = remove_directory(fs, &dir, &child);
+	}
+	if (!r) {
+		if (child.row.len)
+			changes_row(&fs->changes, child.row);
+		else
+			changes_all(&fs->changes);
+	}
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_RMDIR);
+	why_clear();
+	r = do_rmdir(fs, parent, name);
+	if (!r)
+		fs_dir_changed(fs, parent);
+	if (r)
+		fs_reply_err(req, "rmdir", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}

@@ -1,0 +1,532 @@
+/*
+ * rename: what kind of thing goes where decides.
+ *
+ *	scratch	 -> cell	put; the file becomes the version
+ *	scratch	 -> .schema	the schema is applied
+ *	scratch	 -> scratch	the name moves
+ *	.stage/R -> R		the cells of the row, one mutation
+ *	cell	 -> cell	of one row: one mutation; else EXDEV
+ *	TS	 -> scratch	the version is hidden: see moved.h
+ *	latest, F:Q, .schema -> scratch	 a copy: the original stays
+ *	F:Q	 -> F:Q~	a copy too
+ *	table	 -> table	the table's name
+ *	row, family, column	while empty; else EXDEV
+ *
+ * The copies are for editors. vim moves a file aside, writes the name anew and
+ * removes what it moved; latest and F:Q are not one version but whatever is
+ * newest, and moving them must not cost the history that they stand for.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/moved.h"
+#include "fs/files/schema_file.h"
+#include "fs/files/stage.h"
+#include "fs/files/upkeep.h"
+#include "fs/files/writer.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/change.h"
+#include "fs/ops/ops.h"
+
+struct move {
+	struct place from_dir, from, to_dir, to;
+	struct stat from_st, to_st;
+	bool to_exists;
+	bool noreplace;
+};
+
+static void move_release(struct move *mv)
+{
+	place_release(&mv->from);
+	place_release(&mv->from_dir);
+	place_release(&mv->to);
+	place_release(&mv->to_dir);
+}
+
+/* The node has a new name; @kind and @ino are what it is from now on. */
+static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
+		     uint64_t ino)
+{
+	int r;
+
+	changes_row(&fs->changes, mv->from.row);
+	changes_row(&fs->changes, mv->to.row);
+	r = nodes_rename(fs->nodes, mv->from_dir.node, bytes_str(mv->from.name),
+			 mv->to_dir.node, bytes_str(mv->to.name), kind, ino);
+	if (mv->from.node)
+		invalidate_inode(fs->invalidator, mv->from.node,
+				 !place_is_dir(&mv->from));
+	return r < 0 ? r : 0;
+}
+
+/* The scratch file or empty directory that is replaced goes. */
+static int remove_target(struct fs *fs, const struct move *mv)
+{
+	int r;
+
+	if (!mv->to_exists)
+		return 0;
+	if (mv->to.node) {
+		r = moved_settle(fs, mv->to.node);
+		if (r)
+			return r;
+		scratch_unname(fs->writes->scratch, mv->to.node);
+	}
+	overlay_remove(fs->overlay, mv->to_dir.node, bytes_str(mv->to.name));
+	return 0;
+}
+
+/* The overlay knows the node by its new name. */
+static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
+		      uint64_t ino, struct bytes key)
+{
+	struct overlay_entry e = {
+		.node = mv->from.node, .ino = ino, .kind = kind};
+
+	memcpy(e.name, mv->to.name, sizeof(e.name));
+	return overlay_add(fs->overlay, mv->to_dir.node, key, &e);
+}
+
+/* What is in memory, under another name: there is no time without a name. */
+static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
+			uint64_t ino, struct bytes key)
+{
+	struct overlay_entry e = {
+		.node = mv->from.node, .ino = ino, .kind = kind};
+	int r;
+
+	memcpy(e.name, mv->to.name, sizeof(e.name));
+	r = overlay_rename(fs->overlay, mv->from_dir.node,
+			   bytes_str(mv->from.name), mv->to_dir.node, key, &e);
+	if (r)
+		return r;
+	changes_row(&fs->changes, mv->from.row);
+	changes_row(&fs->changes, mv->to.row);
+	invalidate_inode(fs->invalidator, mv->from.node,
+			 !place_is_dir(&mv->from));
+	return 0;
+}
+
+/* -- scratch ------------------------------------------------------------- */
+
+/* May a file have the new name? To mv(1) -EINVAL would say something else. */
+static int may_be_scratch(struct fs *fs, const struct move *mv)
+{
+	int r = change_may_be_scratch(fs, &mv->to_dir, mv->to.name);
+
+	return r == -EINVAL ? -EPERM : r;
+}
+
+static int scratch_to_scratch(struct fs *fs, const struct move *mv)
+{
+	bool dir = mv->from.kind == NODE_SCRATCH_DIR;
+	int r;
+
+	if (mv->to_exists && place_is_dir(&mv->to) != dir)
+		return dir ? -ENOTDIR : -EISDIR;
+	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
+		return -ENOTEMPTY;
+	r = dir ? 0 : may_be_scratch(fs, mv);
+	if (!r && mv->to_exists && mv->to.node)
+		r = moved_settle(fs, mv->to.node);
+	if (r)
+		return r;
+	r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
+			 bytes_str(mv->to.name));
+	if (!r && mv->to_exists && mv->to.node)
+		scratch_unname(fs->writes->scratch, mv->to.node);
+	return r;
+}
+
+/* No EXDEV here: mv would copy a half at a time what is to come at once. */
+static int staged_row(struct fs *fs, const struct move *mv)
+{
+	if ((mv->to.kind != NODE_ROW && mv->to.kind != NODE_ROW_PIECE) ||
+	    fstable_id(mv->to.table) != fstable_id(mv->from.table))
+		return why(-EPERM, "a staged row becomes a row of its table "
+				   "and nothing else (does it exist? then mv "
+				   "-T)");
+	return stage_put(fs, &mv->from, &mv->to, mv->to_dir.node);
+}
+
+static int scratch_dir(struct fs *fs, const struct move *mv)
+{
+	if (mv->to.kind == NODE_SCRATCH_DIR ||
+	    (!mv->to_exists && mv->to.kind == NODE_SCRATCH &&
+	     (name_is_scratch(mv->to.name) ||
+	      mv->to_dir.kind == NODE_SCRATCH_DIR ||
+	      mv->to_dir.kind == NODE_STAGE)))
+		return scratch_to_scratch(fs, mv);
+	if (mv->from_dir.kind == NODE_STAGE)
+		return staged_row(fs, mv);
+	return why(-EXDEV, "a scratch directory does not become data: its "
+			   "files do, one by one");
+}
+
+static bool same_version(const struct place *a, const struct place *b)
+{
+	return a->kind == NODE_VERSION && b->kind == NODE_VERSION &&
+	       place_same_row(a, b) && bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier) && a->ts == b->ts;
+}
+
+/* One mutation: 1; 0 when there is no old place, or another's version in it. */
+static int put_instead(struct fs *fs, const struct move *mv,
+		       struct bytes content, unsigned flags)
+{
+	struct buf hold = {0};
+	struct bytes value;
+	struct place old;
+	int r = moved_from(fs, mv->from.node, &old, &hold, &value);
+
+	if (r > 0)
+		r = place_same_row(&old, &mv->to) &&
+		    !same_version(&old, &mv->to);
+	if (r > 0)
+		r = cellfile_put_instead(fs, &mv->to, content, &old, value,
+					 flags);
+	if (r > 0)
+		moved_forget(fs, mv->from.node);
+	place_release(&old);
+	buf_free(&hold);
+	return r;
+}
+
+/* Of a version that was moved aside, the old place goes with the put. */
+static int put_scratch(struct fs *fs, const struct move *mv,
+		       struct bytes content)
+{
+	unsigned flags = mv->noreplace ? CELLFILE_ABSENT : 0;
+	int64_t ts;
+	int r = put_instead(fs, mv, content, flags);
+
+	if (r == 0)
+		return cellfile_put(fs, &mv->to, content, -1, flags, &ts);
+	return r < 0 ? r : 0;
+}
+
+/* The put, or the change of schema, that a file was made for. */
+static int scratch_to_data(struct fs *fs, const struct move *mv)
+{
+	struct scratch *scratch = fs->writes->scratch;
+	struct buf content = {0};
+	size_t len_max = SCHEMA_TEXT_MAX;
+	bool cell = kind_is_cell(mv->to.kind);
+	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
+
+	if (!r)
+		r = scratch_content(scratch, mv->from.node, len_max, &content);
+	if (r == -EFBIG)
+		r = why(r, "a value here is at most %zu bytes (max_value)",
+			len_max);
+	if (r)
+		goto out;
+	if (cell && mv->to.node)
+		(void)writer_abandon(fs, mv->to.node);
+	r = cell ? put_scratch(fs, mv, buf_bytes(&content))
+		 : schema_file_apply(fs, &mv->to, buf_bytes(&content), false);
+	if (!r)
+		r = moved_settle(fs, mv->from.node);
+	if (r)
+		goto out;
+	overlay_remove(fs->overlay, mv->from_dir.node,
+		       bytes_str(mv->from.name));
+	scratch_retire(scratch, mv->from.node);
+	r = move_node(fs, mv, mv->to.kind, mv->to.ino);
+out:
+	buf_free(&content);
+	return r;
+}
+
+/* -- cells and .schema --------------------------------------------------- */
+
+static int content_of(const struct place *p, struct buf *hold,
+		      struct bytes *out)
+{
+	struct cell cell;
+	int r;
+
+	if (p->kind == NODE_SCHEMA) {
+		r = fstable_schema_text(p->table, hold);
+		*out = buf_bytes(hold);
+		return r;
+	}
+	r = cellfile_get(p, &cell, hold);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	*out = cell.value;
+	return 0;
+}
+
+static int data_to_scratch(struct fs *fs, const struct move *mv)
+{
+	struct scratch *scratch = fs->writes->scratch;
+	const struct stat *st = &mv->from_st;
+	struct buf hold = {0};
+	struct bytes content;
+	int r;
+
+	if (mv->to_exists && place_is_dir(&mv->to))
+		return -EISDIR;
+	if (!mv->from.node)
+		return -ESTALE;
+	r = may_be_scratch(fs, mv);
+	if (!r)
+		r = store_health(fs->store);
+	if (!r)
+		r = content_of(&mv->from, &hold, &content);
+	if (!r)
+		r = scratch_add(scratch, mv->from.node, st->st_mode, st->st_uid,
+				st->st_gid);
+	if (r)
+		goto out;
+	r = scratch_write(scratch, mv->from.node, content, 0, false);
+	if (!r)
+		r = remove_target(fs, mv);
+	if (!r)
+		r = add_target(fs, mv, NODE_SCRATCH, mv->to.ino,
+			       bytes_str(mv->to.name));
+	if (!r && mv->from.kind == NODE_VERSION) {
+		r = moved_add(fs, mv->from.node, &mv->from, content);
+		if (r)
+			overlay_remove(fs->overlay, mv->to_dir.node,
+				       bytes_str(mv->to.name));
+	}
+	if (r)
+		scratch_retire(scratch, mv->from.node);
+	else
+		r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
+out:
+	buf_free(&hold);
+	return r;
+}
+
+/* Is it what vim calls the backup of the column? */
+static bool is_backup(const struct place *from, const struct place *to)
+{
+	size_t len = from->qualifier.len;
+
+	return from->kind == NODE_ALIAS && to->kind == NODE_ALIAS &&
+	       bytes_eq(from->family, to->family) &&
+	       to->qualifier.len == len + 1 &&
+	       bytes_has_prefix(to->qualifier, from->qualifier) &&
+	       to->qualifier.data[len] == '~';
+}
+
+static int copy_newest(struct fs *fs, const struct move *mv)
+{
+	struct buf hold = {0};
+	struct bytes content;
+	int64_t ts;
+	int r = content_of(&mv->from, &hold, &content);
+
+	if (!r)
+		r = cellfile_put(fs, &mv->to, content, -1,
+				 mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
+	buf_free(&hold);
+	return r;
+}
+
+static int cell_to_cell(struct fs *fs, const struct move *mv)
+{
+	size_t len_max;
+	int r;
+
+	if (!place_same_row(&mv->from, &mv->to))
+		return -EXDEV;
+	if (mv->from.node)
+		(void)writer_settle(fs, mv->from.node);
+	r = cellfile_writable(fs, &mv->to, &len_max);
+	if (r)
+		return r;
+	if (is_backup(&mv->from, &mv->to))
+		r = copy_newest(fs, mv);
+	else
+		r = cellfile_move(fs, &mv->from, &mv->to, mv->noreplace);
+	if (!r && mv->from.node)
+		writer_moved(fs, mv->from.node);
+	return r ? r : move_node(fs, mv, mv->to.kind, mv->to.ino);
+}
+
+static int move_file(struct fs *fs, const struct move *mv)
+{
+	bool to_data = kind_is_cell(mv->to.kind) || mv->to.kind == NODE_SCHEMA;
+	int r;
+
+	if (mv->from.kind == NODE_SCRATCH)
+		return to_data ? scratch_to_data(fs, mv)
+			       : scratch_to_scratch(fs, mv);
+	if (mv->from.kind != NODE_SCHEMA && !kind_is_cell(mv->from.kind))
+		return why(-EACCES, "this file cannot be moved");
+	/* What is deleted at its old place needs the right to delete. */
+	r = change_may_delete(fs);
+	if (r)
+		return r;
+	if (!to_data) {
+		if (mv->from.node)
+			(void)writer_settle(fs, mv->from.node);
+		return data_to_scratch(fs, mv);
+	}
+	if (mv->from.kind == NODE_SCHEMA || mv->to.kind == NODE_SCHEMA)
+		return -EXDEV;
+	return cell_to_cell(fs, mv);
+}
+
+/* -- directories --------------------------------------------------------- */
+
+static int move_table(struct fs *fs, const struct move *mv)
+{
+	int r;
+
+	if (mv->to_dir.kind != NODE_ROOT || mv->to.kind != NODE_TABLE)
+		return why(-EPERM, "a table cannot become anything else");
+	if (mv->to_exists)
+		return why(-ENOTEMPTY, "there is a table of that name");
+	r = store_namespace_ensure(fs->store, bytes_str(mv->to.name));
+	if (r < 0)
+		return r;
+	r = store_table_rename(fs->store, bytes_str(mv->from.name),
+			       bytes_str(mv->to.name));
+	return r ? r : move_node(fs, mv, NODE_TABLE, mv->from.ino);
+}
+
+/* 0 if nothing is in it, -ENOTEMPTY. */
+static int check_empty(struct fs *fs, const struct place *dir)
+{
+	int r;
+
+	if (dir->node && overlay_any(fs->overlay, dir->node))
+		return why(-ENOTEMPTY, "it holds directories that are empty, "
+				       "or scratch files");
+	r = upkeep_has_cells(fs, dir);
+	return r > 0 ? why(-ENOTEMPTY, "it holds cells") : r;
+}
+
+/* One cannot leave its .snapshot: it shows what lies above. */
+static int move_snapshot(struct fs *fs, const struct move *mv)
+{
+	struct fstable *ft = mv->from_dir.table;
+	struct buf from = {0}, to = {0};
+	int r;
+
+	if (mv->to_dir.node != mv->from_dir.node ||
+	    mv->from.kind == NODE_SNAPSHOT_DIR)
+		return why(-EINVAL, "a snapshot stays in the .snapshot in "
+				    "which mkdir made it");
+	r = place_snapshot_name(bytes_str(mv->from.name), &from);
+	if (!r)
+		r = place_snapshot_name(bytes_str(mv->to.name), &to);
+	if (!r)
+		r = store_snapshot_rename(fs->store,
+					  ft ? fstable_table(ft) : NULL,
+					  buf_bytes(&from), buf_bytes(&to));
+	buf_free(&from);
+	buf_free(&to);
+	return r ? r : move_node(fs, mv, mv->from.kind, mv->to.ino);
+}
+
+static int move_directory(struct fs *fs, const struct move *mv)
+{
+	size_t len_max;
+	int r;
+
+	if (mv->from.kind == NODE_TABLE)
+		return move_table(fs, mv);
+	if (mv->from.kind == NODE_SCRATCH_DIR)
+		return scratch_dir(fs, mv);
+	if (mv->from.kind == NODE_STAGE || mv->from.kind == NODE_PUT ||
+	    mv->from.kind == NODE_INFO_DIR || mv->from.kind == NODE_CONTROL_DIR)
+		return why(-EACCES, "%s is no data: it stays where it is",
+			   mv->from.name);
+	if (mv->to_exists && !place_is_dir(&mv->to))
+		return -ENOTDIR;
+	if (mv->to_dir.kind == NODE_PUT)
+		return why(-EPERM,
+			   "in .put every row exists, so none gets its name "
+			   "there: mv -T ROW NEWROW in the table");
+	if (mv->from.kind != mv->to.kind)
+		return why(-EPERM,
+			   "a directory of one level cannot become one of "
+			   "another%s",
+			   mv->to.put ? " (in .put every row exists, and mv "
+					"moves into what exists)"
+				      : "");
+	if (mv->from.put || mv->to.put)
+		return -EXDEV;
+	if (check_empty(fs, &mv->from) || !mv->from.node)
+		return -EXDEV;
+	if (mv->to_exists)
+		r = check_empty(fs, &mv->to);
+	else
+		r = mv->to.kind == NODE_FAMILY
+			    ? cellfile_writable(fs, &mv->to, &len_max)
+			    : 0;
+	if (r)
+		return r;
+	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
+	/* A cell has come since. */
+	return r == -ENOENT ? -EXDEV : r;
+}
+
+static int do_rename(struct fs *fs, uint64_t parent, const char *name,
+		     uint64_t newparent, const char *newname, unsigned flags)
+{
+	struct move mv = {.noreplace = flags & RENAME_NOREPLACE};
+	int r;
+
+	if (flags & ~(unsigned)RENAME_NOREPLACE)
+		return why(-EINVAL, "names can be moved, not exchanged");
+	r = place_of(fs, parent, &mv.from_dir);
+	if (!r)
+		r = change_child(fs, &mv.from_dir, name, &mv.from, &mv.from_st);
+	if (r <= 0) {
+		r = r ? r : -ENOENT;
+		goto out;
+	}
+	r = place_of(fs, newparent, &mv.to_dir);
+	if (!r)
+		r = change_child(fs, &mv.to_dir, newname, &mv.to, &mv.to_st);
+	if (r < 0)
+		goto out;
+	mv.to_exists = r > 0;
+	if (kind_is_computed(mv.from.kind))
+		r = place_computed(&mv.from);
+	else if (kind_is_computed(mv.to.kind))
+		r = place_computed(&mv.to);
+	else if (mv.to_exists && mv.noreplace)
+		r = -EEXIST;
+	else if (mv.from_dir.kind == NODE_SNAPSHOT_DIR ||
+		 mv.to_dir.kind == NODE_SNAPSHOT_DIR ||
+		 mv.from.kind == NODE_SNAPSHOT_DIR)
+		r = move_snapshot(fs, &mv);
+	else if (place_is_dir(&mv.from))
+		r = move_directory(fs, &mv);
+	else if (mv.to_exists && place_is_dir(&mv.to))
+		r = -EISDIR;
+	else
+		r = move_file(fs, &mv);
+	fs_wait_if_put(fs, mv.to.put ? &mv.to : &mv.from);
+out:
+	move_release(&mv);
+	return r;
+}
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+	       fuse_ino_t newparent, const char *newname, unsigned flags)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_RENAME);
+	why_clear();
+	r = do_rename(fs, parent, name, newparent, newname, flags);
+	if (!r)
+		fs_dir_changed(fs, parent);
+	if (!r && newparent != parent)
+		fs_dir_changed(fs, newparent);
+	if (r)
+		fs_reply_err(req, "rename", parent, name, r);
+	else
+		fuse_reply_err(req, 0);
+}

@@ -1,0 +1,115 @@
+/*
+ * chmod, chown, truncate, utimens.
+ *
+ * A table's mode and owner persist and hold for all beneath. Below a table
+ * they are accepted and change nothing, as times are, since rsync, tar and
+ * cp -a set them and would stop; -o strict_attr refuses them instead. Scratch
+ * files keep all of it.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/schema_file.h"
+#include "fs/files/writer.h"
+#include "fs/look/lookup.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/ops.h"
+#include "fs/tree/control_file.h"
+
+#define SET_OWNER (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)
+#define SET_TIMES                                                          \
+	(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME | \
+	 FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
+
+static int set_scratch(struct fs *fs, const struct place *p,
+		       const struct stat *attr, int set)
+{
+	struct scratch_attr want = {.mode = attr->st_mode,
+				    .uid = attr->st_uid,
+				    .gid = attr->st_gid,
+				    .size = (uint64_t)attr->st_size,
+				    .mtime = attr->st_mtim};
+	struct scratch_attr now;
+	unsigned what = 0;
+
+	if (set & FUSE_SET_ATTR_MTIME_NOW)
+		clock_gettime(CLOCK_REALTIME, &want.mtime);
+	if (set & FUSE_SET_ATTR_MODE)
+		what |= SCRATCH_SET_MODE;
+	if (set & FUSE_SET_ATTR_UID)
+		what |= SCRATCH_SET_UID;
+	if (set & FUSE_SET_ATTR_GID)
+		what |= SCRATCH_SET_GID;
+	if (set & FUSE_SET_ATTR_SIZE)
+		what |= SCRATCH_SET_SIZE;
+	if (set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW))
+		what |= SCRATCH_SET_MTIME;
+	if (attr->st_size < 0)
+		return -EINVAL;
+	return scratch_setattr(fs->writes->scratch, p->node, what, &want, &now);
+}
+
+static int do_setattr(struct fs *fs, const struct place *p,
+		      const struct stat *attr, int set,
+		      const struct fuse_file_info *fi)
+{
+	bool handle = fi && handle_type(fi->fh) == HANDLE_WRITER;
+	struct scratch_attr a;
+	int r = place_writable(p);
+
+	if (r < 0)
+		return r;
+	if (scratch_getattr(fs->writes->scratch, p->node, &a))
+		return set_scratch(fs, p, attr, set);
+	/* Opening with O_TRUNC comes here on its way to a write. */
+	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
+	    (p->kind == NODE_CONTROL &&
+	     (p->control->writable || p->control->is_store)))
+		return 0;
+	if (set & FUSE_SET_ATTR_SIZE) {
+		if (place_is_dir(p))
+			return -EISDIR;
+		r = place_file_writable(p);
+		if (r < 0)
+			return r;
+		r = handle ? writer_truncate(fs, fi->fh, attr->st_size)
+			   : writer_truncate_path(fs, p, attr->st_size);
+	}
+	if (r)
+		return r;
+	if (p->kind == NODE_TABLE && set & SET_OWNER)
+		return schema_file_owner(fs, p, attr, set);
+	if (fs->options->strict_attr && set & (SET_OWNER | SET_TIMES))
+		return why(-EPERM, "mode, owner and times are the table's and "
+				   "the timestamp's (mounted with "
+				   "-o strict_attr)");
+	return 0;
+}
+
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct place p;
+	struct stat st;
+	double timeout = 0;
+	int r;
+
+	fs_count(fs, FS_SETATTR);
+	why_clear();
+	r = place_of(fs, ino, &p);
+	if (!r)
+		r = do_setattr(fs, &p, attr, to_set, fi);
+	if (!r) {
+		r = fs_stat_open(fs, req, &p, fi, &st);
+		r = r ? r : -ENOENT;
+	}
+	if (r > 0 && !writer_is_open(fs, ino))
+		timeout = place_attr_timeout(fs, &p, &st);
+	place_release(&p);
+	if (r < 0)
+		fs_reply_err(req, "setattr", ino, NULL, r);
+	else
+		fuse_reply_attr(req, &st, timeout);
+}

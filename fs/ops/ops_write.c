@@ -1,0 +1,246 @@
+/*
+ * Create, write, flush, fsync: what an open file asks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/files/cellfile.h"
+#include "fs/files/counter.h"
+#include "fs/files/reader.h"
+#include "fs/files/served.h"
+#include "fs/files/stream.h"
+#include "fs/files/writer.h"
+#include "fs/look/lookup.h"
+#include "fs/memory/writes.h"
+#include "fs/ops/change.h"
+#include "fs/ops/ops.h"
+
+/* The entry of a cell file that is in nobody's sight yet but the kernel's. */
+static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
+		       struct fuse_file_info *fi, struct fuse_entry_param *e)
+{
+	struct stat st;
+	size_t len_max;
+	int r = cellfile_writable(fs, child, &len_max);
+
+	if (!r)
+		r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	r = fs_entry(fs, child->parent, child, &st, e);
+	if (r)
+		return r;
+	/*
+	 * Its timestamp is its time, and that is not given yet; and to others
+	 * it is not there.
+	 */
+	e->attr_timeout = e->entry_timeout = 0;
+	r = writer_create(fs, req, child, fi);
+	if (r)
+		nodes_forget(fs->nodes, child->node, 1);
+	return r;
+}
+
+static int create_scratch(struct fs *fs, fuse_req_t req,
+			  const struct place *dir, struct place *child,
+			  mode_t mode, struct fuse_file_info *fi,
+			  struct fuse_entry_param *e)
+{
+	int r = change_add_scratch(fs, req, dir, child,
+				   S_IFREG | (mode & 07777), e);
+
+	if (r)
+		return r;
+	r = writer_open(fs, req, child, fi);
+	if (r) {
+		change_remove_scratch(fs, child);
+		nodes_forget(fs->nodes, child->node, 1);
+	}
+	return r;
+}
+
+/* Somebody made it since the kernel looked. */
+static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
+			   const struct stat *st, struct fuse_file_info *fi,
+			   struct fuse_entry_param *e)
+{
+	bool made = child->kind == NODE_SCHEMA &&
+		    schema_absent_may_make(fstable_absent(child->table),
+					   fuse_req_ctx(req)->pid);
+	int r;
+
+	if (fi->flags & O_EXCL && !made)
+		return -EEXIST;
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	r = fs_entry(fs, child->parent, child, st, e);
+	if (r)
+		return r;
+	r = writer_open(fs, req, child, fi);
+	if (r)
+		nodes_forget(fs->nodes, child->node, 1);
+	return r;
+}
+
+static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name, mode_t mode, struct fuse_file_info *fi,
+		     struct fuse_entry_param *e)
+{
+	struct place dir = {0}, child = {0};
+	struct stat st;
+	int r = place_of(fs, parent, &dir);
+
+	if (!r)
+		r = change_child(fs, &dir, name, &child, &st);
+	if (r < 0)
+		goto out;
+	if (r)
+		r = create_existing(fs, req, &child, &st, fi, e);
+	else if (kind_is_cell(child.kind))
+		r = create_cell(fs, req, &child, fi, e);
+	else
+		r = create_scratch(fs, req, &dir, &child, mode, fi, e);
+out:
+	place_release(&child);
+	place_release(&dir);
+	return r;
+}
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param e = {0};
+	int r;
+
+	fs_count(fs, FS_CREATE);
+	why_clear();
+	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
+	r = do_create(fs, req, parent, name, mode, fi, &e);
+	if (r) {
+		fs_reply_err(req, "create", parent, name, r);
+		return;
+	}
+	if (fuse_reply_create(req, &e, fi)) {
+		/* The caller is gone: nothing of it stays. */
+		writer_release(fs, fi->fh);
+		nodes_forget(fs->nodes, e.ino, 1);
+	}
+}
+
+static int write_any(struct fs *fs, const struct fuse_file_info *fi,
+		     struct bytes data, off_t off)
+{
+	/* Of the descriptor, or of this write alone (RWF_DSYNC). */
+	bool sync = fi->flags & O_DSYNC;
+
+	switch (handle_type(fi->fh)) {
+	case HANDLE_STREAM:
+		return stream_write(fs, fi->fh, data);
+	case HANDLE_READER:
+		return reader_write(fs, fi->fh, data);
+	case HANDLE_COUNTER:
+		return counter_write(fs, fi->fh, data, off, sync);
+	case HANDLE_SERVED:
+		return served_write(fs, fi->fh, data);
+	default:
+		return writer_write(fs, fi->fh, data, off, sync);
+	}
+}
+
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
+	      off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_WRITE);
+	why_clear();
+	r = write_any(fs, fi, bytes_of(data, size), off);
+	if (r) {
+		fs_reply_err(req, "write", ino, NULL, r);
+		return;
+	}
+	atomic_fetch_add_explicit(&fs->bytes_written, size,
+				  memory_order_relaxed);
+	fuse_reply_write(req, size);
+}
+
+void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
+	      struct fuse_file_info *fi, unsigned flags, const void *in,
+	      size_t in_size, size_t out_size)
+{
+	struct fs *fs = fs_of(req);
+	int r = -ENOTTY;
+
+	why_clear();
+	if (!(flags & FUSE_IOCTL_DIR) && handle_type(fi->fh) == HANDLE_SERVED)
+		r = served_ioctl(fs, fi->fh, cmd, bytes_of(in, in_size));
+	/* What every program tries on every file is no failure. */
+	if (r == -ENOTTY)
+		fuse_reply_err(req, ENOTTY);
+	else if (r < 0)
+		fs_reply_err(req, "ioctl", ino, NULL, r);
+	else
+		fuse_reply_ioctl(req, 0, NULL, 0);
+}
+
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_FLUSH);
+	why_clear();
+	if (handle_type(fi->fh) == HANDLE_STREAM)
+		r = stream_flush(fs, fi->fh);
+	else
+		r = writer_flush(fs, fi->fh);
+	if (r)
+		fs_reply_err(req, "close", ino, NULL, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
+	      struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	int r;
+
+	fs_count(fs, FS_FSYNC);
+	why_clear();
+	if (handle_type(fi->fh) == HANDLE_STREAM)
+		r = stream_flush(fs, fi->fh);
+	else
+		r = writer_settle_handle(fs, fi->fh);
+	/* By whatever descriptor: others may have written the file. */
+	if (!r)
+		r = fs_sync(fs);
+	if (r)
+		fs_reply_err(req, "fsync", ino, NULL, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
+		  off_t len, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	off_t end;
+	int r;
+
+	why_clear();
+	if (mode)
+		r = -EOPNOTSUPP;
+	else if (off < 0 || len <= 0)
+		r = -EINVAL;
+	else if (__builtin_add_overflow(off, len, &end))
+		r = -EFBIG;
+	else
+		r = writer_extend(fs, fi->fh, end);
+	if (r)
+		fs_reply_err(req, "fallocate", ino, NULL, r);
+	else
+		fuse_reply_err(req, 0);
+}

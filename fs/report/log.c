@@ -1,0 +1,122 @@
+#include "fs/report/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/value/why.h"
+
+#define TEXT_MAX 1200
+
+/* Set before there are threads. */
+static bool in_background;
+static int file = -1;
+
+int log_open(const char *path)
+{
+	if (!path) {
+		openlog("cellfs", LOG_PID, LOG_DAEMON);
+		return 0;
+	}
+	file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY,
+		    0600);
+	return file < 0 ? why(-errno, "the log %s cannot be opened: %s", path,
+			      strerror(errno))
+			: 0;
+}
+
+void log_background(void)
+{
+	in_background = true;
+}
+
+static void to_file(int level, const char *text)
+{
+	static const char *const levels[] = {"emerg", "alert",	 "crit",
+					     "err",   "warning", "notice",
+					     "info",  "debug"};
+	char line[TEXT_MAX + 100], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	ssize_t n;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	n = snprintf(line, sizeof(line), "%s cellfs[%d] %s: %s\n", when,
+		     (int)getpid(), levels[level], text);
+	/* There is nobody to tell that this failed. */
+	if (write(file, line, (size_t)n) < n)
+		return;
+}
+
+static void to_log(int level, const char *text)
+{
+	if (file >= 0)
+		to_file(level, text);
+	else
+		syslog(LOG_DAEMON | level, "%s", text);
+}
+
+/* A control byte of a name would let it forge a line. */
+static void make_line(char *s)
+{
+	size_t len = strlen(s);
+
+	while (len && s[len - 1] == '\n')
+		s[--len] = '\0';
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7F)
+			*s = '?';
+}
+
+static void say(bool to_person, bool and_log, int level, const char *fmt,
+		va_list ap) __attribute__((format(printf, 4, 0)));
+
+static void say(bool to_person, bool and_log, int level, const char *fmt,
+		va_list ap)
+{
+	char text[TEXT_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	make_line(text);
+	if (to_person && !in_background)
+		fprintf(stderr, "cellfs: %s\n", text);
+	if (and_log || in_background)
+		to_log(level, text);
+}
+
+void log_verror(int level, const char *fmt, va_list ap)
+{
+	say(true, false, level, fmt, ap);
+}
+
+void log_error(int level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(true, false, level, fmt, ap);
+	va_end(ap);
+}
+
+void log_notice(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(false, true, LOG_NOTICE, fmt, ap);
+	va_end(ap);
+}
+
+void log_tell(int level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(true, true, level, fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,423 @@
+#include "fs/report/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cellfs-version.h"
+#include "store/store.h"
+
+/* -- values ------------------------------------------------------------- */
+
+static int parse_bytes(const char *name, const char *text, uint64_t *out)
+{
+	static const char units[] = "kmgt";
+	const char *unit;
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || text[0] == '-')
+		goto bad;
+	if (*end) {
+		unit = strchr(units, tolower((unsigned char)*end));
+		if (!unit)
+			goto bad;
+		for (const char *u = units; u <= unit; u++)
+			if (__builtin_mul_overflow(n, 1024ull, &n))
+				goto bad;
+		end++;
+		if (*end == 'i')
+			end++;
+		if (*end == 'B' || *end == 'b')
+			end++;
+	}
+	if (*end || n == 0)
+		goto bad;
+	*out = n;
+	return 0;
+bad:
+	return why(-EINVAL,
+		   "%s=%s: a number of bytes is wanted, such as 4096, 64M or "
+		   "1G",
+		   name, text);
+}
+
+static int parse_number(const char *name, const char *text, int base,
+			unsigned long max, unsigned long *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoul(text, &end, base);
+	if (errno || end == text || *end || text[0] == '-' || *out > max)
+		return why(-EINVAL, "%s=%s: a number%s is wanted", name, text,
+			   base == 8 ? " in octal, such as 022," : "");
+	return 0;
+}
+
+/* -- the table ---------------------------------------------------------- */
+
+enum option_type {
+	FLAG,
+	BYTES,
+	ID,
+	MASK,
+	TEXT,
+	RULE
+};
+
+struct option {
+	const char *name;
+	uint8_t type;
+	size_t at;     /* of the value in struct options */
+	size_t has_at; /* ID, MASK: of the flag that it was given */
+	const char *help;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const char *const scratch_rules[] = {
+	[SCRATCH_TEMP] = "temp", [SCRATCH_ANY] = "any"};
+
+static const struct option table[] = {
+	{"ro", FLAG, AT(read_only), 0, "change nothing"},
+	{"sync", FLAG, AT(sync), 0,
+	 "a change is on disk when its call returns"},
+	{"nodelete", FLAG, AT(nodelete), 0,
+	 "refuse deletes (EPERM); puts at an existing timestamp overwrite it"},
+	{"root", TEXT, AT(root), 0,
+	 "mount a part: a table, or a view of it (T/.prefix/a)"},
+	{"show_control", FLAG, AT(show_control), 0,
+	 "list views, .cellfs and all else that is reached by name"},
+	{"strict_attr", FLAG, AT(strict_attr), 0,
+	 "refuse chmod, chown and touch below tables"},
+	{"allow_other", FLAG, AT(allow_other), 0,
+	 "let other users in, as far as the modes allow"},
+	{"scratch", RULE, AT(scratch), 0,
+	 "names of files which are not data: temp (as tools use) or any"},
+	{"scratch_max", BYTES, AT(scratch_max), 0,
+	 "bytes that files which are not data may take (256M)"},
+	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
+	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
+	 "bytes of changes that are in no table file yet (64M)"},
+	{"log", TEXT, AT(log), 0,
+	 "file for what is said to nobody else, instead of syslog"},
+	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
+	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
+	{"umask", MASK, AT(umask), AT(has_umask),
+	 "permission bits to take away, octal"},
+};
+
+#define TABLE_LEN (sizeof(table) / sizeof(*table))
+
+/*
+ * What mount(8), fstab and systemd add, and what is in force anyway. A name
+ * that ends in '*' stands for all that begin so.
+ */
+static const char *const ignored[] = {
+	"rw",	    "dev",	  "nodev",     "suid",
+	"nosuid",   "exec",	  "noexec",    "async",
+	"atime",    "noatime",	  "relatime",  "norelatime",
+	"diratime", "nodiratime", "lazytime",  "auto",
+	"noauto",   "user",	  "nouser",    "users",
+	"owner",    "group",	  "defaults",  "nofail",
+	"_netdev",  "silent",	  "loud",      "default_permissions",
+	"x-*",	    "comment=*",  "uhelper=*", "helper=*",
+};
+
+static const struct option *find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < TABLE_LEN; i++)
+		if (strlen(table[i].name) == len &&
+		    !memcmp(table[i].name, name, len))
+			return &table[i];
+	return NULL;
+}
+
+static bool is_ignored(const char *text)
+{
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++) {
+		size_t len = strlen(ignored[i]);
+
+		if (ignored[i][len - 1] == '*'
+			    ? !strncmp(text, ignored[i], len - 1)
+			    : !strcmp(text, ignored[i]))
+			return true;
+	}
+	return false;
+}
+
+static int unknown(const char *text)
+{
+	char known[512] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < TABLE_LEN; i++)
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s%s",
+				       i ? ", " : "", table[i].name,
+				       table[i].type == FLAG ? "" : "=");
+	return why(-EINVAL, "unknown option \"%s\"; known are: %s", text,
+		   known);
+}
+
+static int set_text(const char *value, char **to)
+{
+	free(*to);
+	*to = strdup(value);
+	return *to ? 0 : why(-ENOMEM, "out of memory");
+}
+
+static int set_rule(const struct option *opt, const char *value, uint8_t *to)
+{
+	for (uint8_t i = 0; i < sizeof(scratch_rules) / sizeof(char *); i++) {
+		if (!strcmp(scratch_rules[i], value)) {
+			*to = i;
+			return 0;
+		}
+	}
+	return why(-EINVAL, "%s=%s: %s or %s is wanted", opt->name, value,
+		   scratch_rules[SCRATCH_TEMP], scratch_rules[SCRATCH_ANY]);
+}
+
+static int set_value(struct options *o, const struct option *opt,
+		     const char *value)
+{
+	char *base = (char *)o;
+	unsigned long n;
+	int r;
+
+	if ((opt->type == FLAG) != !value)
+		return why(-EINVAL, "option \"%s\" %s a value", opt->name,
+			   value ? "takes no" : "needs");
+	switch (opt->type) {
+	case FLAG:
+		*(bool *)(base + opt->at) = true;
+		return 0;
+	case TEXT:
+		return set_text(value, (char **)(base + opt->at));
+	case RULE:
+		return set_rule(opt, value, (uint8_t *)(base + opt->at));
+	case BYTES:
+		return parse_bytes(opt->name, value,
+				   (uint64_t *)(base + opt->at));
+	case ID:
+		r = parse_number(opt->name, value, 10, UINT32_MAX - 1, &n);
+		if (r == 0)
+			*(uid_t *)(base + opt->at) = (uid_t)n;
+		break;
+	default:
+		r = parse_number(opt->name, value, 8, 0777, &n);
+		if (r == 0)
+			*(mode_t *)(base + opt->at) = (mode_t)n;
+		break;
+	}
+	if (r == 0)
+		*(bool *)(base + opt->has_at) = true;
+	return r;
+}
+
+/* One of the comma-separated words of -o. */
+static int set_word(struct options *o, char *word)
+{
+	char *value = strchr(word, '=');
+	const struct option *opt;
+
+	if (!*word || is_ignored(word))
+		return 0;
+	opt = find(word, value ? (size_t)(value - word) : strlen(word));
+	if (!opt)
+		return unknown(word);
+	return set_value(o, opt, value ? value + 1 : NULL);
+}
+
+static int set_words(struct options *o, const char *words)
+{
+	char *copy = strdup(words), *rest = copy, *word;
+	int r = 0;
+
+	if (!copy)
+		return why(-ENOMEM, "out of memory");
+	while (r == 0 && (word = strsep(&rest, ",")))
+		r = set_word(o, word);
+	free(copy);
+	return r;
+}
+
+/* -- the command line --------------------------------------------------- */
+
+static int set_path(struct options *o, const char *arg)
+{
+	char **to = !o->store ? &o->store : &o->mountpoint;
+
+	if (o->store && o->mountpoint)
+		return why(-EINVAL,
+			   "\"%s\" is one argument too many: STORE and "
+			   "MOUNTPOINT are wanted",
+			   arg);
+	return set_text(arg, to);
+}
+
+static int set_long(struct options *o, const char *arg)
+{
+	if (!strcmp(arg, "--help"))
+		o->help = true;
+	else if (!strcmp(arg, "--version"))
+		o->version = true;
+	else
+		return why(-EINVAL, "unknown option \"%s\" (see --help)", arg);
+	return 0;
+}
+
+/* Letters of one "-xyz"; -o takes the rest or the next argument. */
+static int set_short(struct options *o, int argc, char **argv, int *i)
+{
+	const char *arg = argv[*i] + 1;
+
+	for (; *arg; arg++) {
+		switch (*arg) {
+		case 'f':
+			o->foreground = true;
+			break;
+		case 'd':
+			o->debug = o->foreground = true;
+			break;
+		case 'h':
+			o->help = true;
+			break;
+		case 'V':
+			o->version = true;
+			break;
+		case 'r':
+			o->read_only = true;
+			break;
+		case 'n': /* mount(8): no mtab; sloppy; verbose */
+		case 's':
+		case 'v':
+		case 'w':
+			break;
+		case 'o':
+			if (arg[1])
+				return set_words(o, arg + 1);
+			if (*i + 1 >= argc)
+				return why(-EINVAL, "-o needs an argument");
+			return set_words(o, argv[++*i]);
+		default:
+			return why(-EINVAL,
+				   "unknown option \"-%c\" (see "
+				   "--help)",
+				   *arg);
+		}
+	}
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *out)
+{
+	bool paths_only = false;
+	int r = 0;
+
+	*out = (struct options){
+		.scratch_max = 256u << 20,
+		.cache_bytes = STORE_CACHE_BYTES,
+		.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES,
+	};
+	for (int i = 1; r == 0 && i < argc; i++) {
+		if (paths_only || argv[i][0] != '-' || !argv[i][1])
+			r = set_path(out, argv[i]);
+		else if (!strcmp(argv[i], "--"))
+			paths_only = true;
+		else if (argv[i][1] == '-')
+			r = set_long(out, argv[i]);
+		else
+			r = set_short(out, argc, argv, &i);
+	}
+	if (r == 0 && !out->help && !out->version && !out->mountpoint)
+		r = why(-EINVAL, "STORE and MOUNTPOINT are wanted (see "
+				 "--help)");
+	return r;
+}
+
+void options_free(struct options *o)
+{
+	free(o->store);
+	free(o->mountpoint);
+	free(o->root);
+	free(o->log);
+	o->store = o->mountpoint = o->root = o->log = NULL;
+}
+
+void options_help(FILE *to, const char *program)
+{
+	fprintf(to,
+		"usage: %s STORE MOUNTPOINT [-o OPTION[,OPTION...]] [-f] "
+		"[-d]\n\n"
+		"Mounts the wide-column store in directory STORE, which is "
+		"made if it is not\nthere, on MOUNTPOINT. "
+		"Unmount with: fusermount3 -u MOUNTPOINT\n\n"
+		"  -f             stay in the foreground, say errors on "
+		"stderr\n"
+		"  -d             the same, with a trace of every request\n"
+		"  --help         this text\n"
+		"  --version      the version\n\n"
+		"options:\n",
+		program);
+	for (size_t i = 0; i < TABLE_LEN; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "%s%s", table[i].name,
+			 table[i].type == FLAG ? "" : "=");
+		fprintf(to, "  -o %-13s %s\n", name, table[i].help);
+	}
+	fprintf(to, "\nIn the mount, .cellfs/help says what lives where.\n");
+}
+
+/* A text, which can be longer than buf_printf() takes. */
+static int format_text(const char *text, struct buf *out)
+{
+	return buf_append(out, text, strlen(text));
+}
+
+/* The value in force; what was not given of owner and mode, tables say. */
+static int format_value(const struct option *opt, const struct options *o,
+			struct buf *out)
+{
+	const void *at = (const char *)o + opt->at;
+
+	if ((opt->type == ID || opt->type == MASK) &&
+	    !*((const bool *)o + opt->has_at))
+		return format_text("of-each-table", out);
+	switch (opt->type) {
+	case FLAG:
+		return format_text(*(const bool *)at ? "yes" : "no", out);
+	case TEXT:
+		return format_text(*(char *const *)at	 ? *(char *const *)at
+				   : opt->at == AT(root) ? "/"
+							 : "syslog",
+				   out);
+	case RULE:
+		return format_text(scratch_rules[*(const uint8_t *)at], out);
+	case BYTES:
+		return buf_printf(out, "%llu",
+				  (unsigned long long)*(const uint64_t *)at);
+	case ID:
+		return buf_printf(out, "%u", *(const uid_t *)at);
+	default:
+		return buf_printf(out, "%03o", *(const mode_t *)at);
+	}
+}
+
+int options_format(const struct options *o, struct buf *out)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < TABLE_LEN; i++) {
+		r = buf_printf(out, "%s ", table[i].name);
+		if (r == 0)
+			r = format_value(&table[i], o, out);
+		if (r == 0)
+			r = buf_append(out, "\n", 1);
+	}
+	return r;
+}

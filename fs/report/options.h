@@ -1,0 +1,51 @@
+/*
+ * The daemon's command line: STORE MOUNTPOINT [-o a,b=c] [-f] [-d].
+ *
+ * Options are one table with their help. What mount(8) and fstab add is
+ * accepted; what nobody knows is refused by name, with the list of what is
+ * known.
+ */
+#ifndef CELLFS_FS_REPORT_OPTIONS_H
+#define CELLFS_FS_REPORT_OPTIONS_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "store/value/bytes.h"
+
+/* Which names a file that is no data may have. */
+enum scratch_rule {
+	SCRATCH_TEMP, /* those that tools use: scratch_names.h */
+	SCRATCH_ANY,
+};
+
+struct options {
+	char *store, *mountpoint;
+	char *root; /* the part that is mounted; NULL = all */
+	char *log;  /* a file instead of syslog; NULL = syslog */
+	bool foreground;
+	bool debug; /* libfuse's trace; implies foreground */
+	bool help, version;
+	bool read_only;
+	bool sync;	   /* every close is durable */
+	bool nodelete;	   /* no deletes through the mount */
+	bool show_control; /* listings show the unlisted names */
+	bool strict_attr;  /* chmod and utimens below tables: EPERM */
+	bool allow_other;
+	uint8_t scratch;      /* enum scratch_rule */
+	uint64_t scratch_max; /* bytes of all scratch files; 0 never */
+	uint64_t cache_bytes, write_buffer_bytes;
+	bool has_uid, has_gid, has_umask;
+	uid_t uid;
+	gid_t gid;
+	mode_t umask;
+};
+
+/* 0, or -EINVAL with a sentence in store_why(). Free in both cases. */
+int options_parse(int argc, char **argv, struct options *out);
+void options_free(struct options *o);
+void options_help(FILE *to, const char *program);
+/* What is in force, an option a line, appended to @out. */
+int options_format(const struct options *o, struct buf *out);
+
+#endif

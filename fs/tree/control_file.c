@@ -1,0 +1,33 @@
+#include "fs/tree/control_file.h"
+
+static const struct control_file files[] = {
+	{.name = "compact", .id = CONTROL_COMPACT, .writable = true},
+	{.name = "errors", .id = CONTROL_ERRORS, .private = 0400},
+	{.name = "flush", .id = CONTROL_FLUSH, .writable = true},
+	{.name = "help", .id = CONTROL_HELP},
+	{.name = "metrics", .id = CONTROL_METRICS},
+	{.name = "options", .id = CONTROL_OPTIONS},
+	{.name = "stats", .id = CONTROL_STATS},
+	{.name = "sync", .id = CONTROL_SYNC, .writable = true},
+	{.name = "version", .id = CONTROL_VERSION},
+};
+
+static const struct control_file store_file = {.name = CONTROL_STORE_NAME,
+					       .id = CONTROL_FILES,
+					       .is_store = true,
+					       .private = 0600};
+
+const struct control_file *control_at(unsigned i)
+{
+	return i < sizeof(files) / sizeof(*files) ? &files[i] : NULL;
+}
+
+const struct control_file *control_find(struct bytes name)
+{
+	for (unsigned i = 0; control_at(i); i++)
+		if (bytes_eq(name, bytes_str(files[i].name)))
+			return &files[i];
+	if (bytes_eq(name, bytes_str(store_file.name)))
+		return &store_file;
+	return NULL;
+}

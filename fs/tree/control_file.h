@@ -1,0 +1,45 @@
+/*
+ * .cellfs/: help, version, options, stats, metrics, errors, flush, compact,
+ * sync.
+ *
+ * Each file is a row of one table. It is read by direct I/O, and its size is 0
+ * to stat(2), as in /proc; control.h makes its text. Beside them, unlisted,
+ * stands the store for programs.
+ */
+#ifndef CELLFS_FS_TREE_CONTROL_FILE_H
+#define CELLFS_FS_TREE_CONTROL_FILE_H
+
+#include "store/value/bytes.h"
+
+#define CONTROL_DIR_NAME ".cellfs"
+#define CONTROL_STORE_NAME "store"
+
+/* In byte order of name. */
+enum control_id {
+	CONTROL_COMPACT,
+	CONTROL_ERRORS,
+	CONTROL_FLUSH,
+	CONTROL_HELP,
+	CONTROL_METRICS,
+	CONTROL_OPTIONS,
+	CONTROL_STATS,
+	CONTROL_SYNC,
+	CONTROL_VERSION,
+	CONTROL_FILES
+};
+
+struct control_file {
+	const char *name;
+	enum control_id id;
+	bool writable;
+	bool is_store; /* served.h: no id, and not listed */
+	/* Not 0: for who mounted it, with this mode; it may tell of cells. */
+	uint16_t private;
+};
+
+/* Those that are listed, in byte order of name; NULL after the last. */
+const struct control_file *control_at(unsigned i);
+/* NULL when there is none of that name. */
+const struct control_file *control_find(struct bytes name);
+
+#endif

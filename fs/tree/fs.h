@@ -1,0 +1,150 @@
+/*
+ * One mount: the store, the tree over it, and what the requests share.
+ *
+ *	kernel ── ops_*.c ── place ── store.h
+ *		     │	       └ node, name, fstable, overlay
+ *		     └ listing, reader, writer (behind handle)
+ *
+ * Lock order: writer (its own locks), overlay.lock, fstable.lock, nodes.lock
+ * or handles.lock. None is held over a store call that can block (but a
+ * writer's own), over fuse_reply_*() or a notification.
+ */
+#ifndef CELLFS_FS_TREE_FS_H
+#define CELLFS_FS_TREE_FS_H
+
+#include <stdatomic.h>
+
+#include "fs/kernel/fuse.h"
+
+#include "fs/kernel/changes.h"
+#include "fs/kernel/dir_times.h"
+#include "fs/kernel/gone.h"
+#include "fs/kernel/handle.h"
+#include "fs/kernel/invalidate.h"
+#include "fs/memory/overlay.h"
+#include "fs/report/errors.h"
+#include "fs/report/latency.h"
+#include "fs/report/options.h"
+#include "fs/tree/place.h"
+#include "store/store.h"
+
+/* Requests that are served at a time. */
+#define FS_THREADS_MAX 32
+
+/* Seconds: what cannot change behind the kernel's back. */
+#define CACHE_LONG_S 3600.0
+
+struct write_state;
+
+/* Requests by operation, for stats. */
+enum fs_op {
+	FS_LOOKUP,
+	FS_GETATTR,
+	FS_SETATTR,
+	FS_READDIR,
+	FS_OPEN,
+	FS_READ,
+	FS_CREATE,
+	FS_WRITE,
+	FS_FLUSH,
+	FS_FSYNC,
+	FS_MKDIR,
+	FS_RMDIR,
+	FS_UNLINK,
+	FS_RENAME,
+	FS_FORGET,
+	FS_OP_COUNT
+};
+
+struct fs {
+	struct store *store;
+	const struct options *options;
+	struct place root; /* what FUSE_ROOT_ID stands for: see root.h */
+	struct nodes *nodes;
+	struct handles *handles;
+	struct overlay *overlay;
+	struct changes changes;
+	struct gone gone;
+	struct dir_times dir_times;
+	struct invalidator *invalidator;
+	struct errors *errors;
+	struct write_state *writes; /* the write side's own */
+	struct fuse_session *session;
+	int64_t start_ms;
+	uid_t uid; /* who owns root and control files */
+	gid_t gid;
+	_Atomic uint64_t op_counts[FS_OP_COUNT];
+	struct latency latency[FS_OP_COUNT];
+	_Atomic uint64_t bytes_read, bytes_written;
+	_Atomic uint32_t sessions; /* of .cellfs/store */
+	/* When a row was last said to be absent, by the monotonic clock. */
+	_Atomic int64_t row_absent_ms;
+};
+
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* Every op begins with it: counts, and forgets the last why(). */
+static inline void fs_count(struct fs *fs, enum fs_op op)
+{
+	why_clear();
+	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
+}
+
+/* overlay_add() of a place that has its node, under its parent. */
+int fs_overlay_add(struct fs *fs, const struct place *child, struct bytes key);
+
+/* All that was acknowledged before is on disk when it returns 0. */
+int fs_sync(struct fs *fs);
+
+/* The kernel is told that a row is absent: for how many seconds. */
+double fs_row_absent(struct fs *fs);
+/* Can it be that it still believes it, of any row? */
+bool fs_rows_believed_absent(struct fs *fs);
+
+/* A name in the directory of that node came, went or moved: see dir_times.h. */
+void fs_dir_changed(struct fs *fs, uint64_t node);
+/* Mode or owner of a table changed: all beneath it has other attributes. */
+void fs_table_changed(struct fs *fs, uint64_t table_node);
+/*
+ * The node under which the overlay has the directories in @dir: its own, or in
+ * .put that of the same directory of the table; 0 when that has none.
+ */
+uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
+/* The node of the directory of the column that a place is in: 1, or 0. */
+int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
+/*
+ * After a change in .put, before the reply: who looks at the table next is to
+ * see it. Not for ever, since the kernel may hold for this request what a
+ * notice wants; and with no lock, since it may hold that for one which waits
+ * for the lock.
+ */
+void fs_wait_for_notices(struct fs *fs);
+static inline void fs_wait_if_put(struct fs *fs, const struct place *changed)
+{
+	if (changed->put)
+		fs_wait_for_notices(fs);
+}
+/*
+ * A column got or lost versions other than through the file that the kernel
+ * wrote: its directory is invalidated and, if @gone is not negative, that
+ * version, or with FS_ALL every one.
+ */
+#define FS_ALL (-2)
+void fs_column_changed(struct fs *fs, const struct place *column_or_below,
+		       int64_t gone);
+
+/* A version got another value, by an alias that had put it. */
+void fs_version_replaced(struct fs *fs, const struct place *column_or_below,
+			 int64_t ts);
+
+/*
+ * Replies an error once and keeps it in words when it is a failure (not the
+ * ENOENT of a lookup). @name may be NULL. EUCLEAN goes out as EIO.
+ */
+void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
+		  const char *name, int err);
+
+#endif

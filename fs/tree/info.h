@@ -1,0 +1,34 @@
+/*
+ * T/.info/: bytes, cells, files, first, last, newest, oldest, rows.
+ *
+ * What a table holds, a file a figure: a line of text that is made when the
+ * file is opened and read past the page cache, with size 0 to stat(2), as in
+ * /proc. It costs what a look at each of the table's files in memory costs, or
+ * the search for one row, never a scan.
+ *
+ * "~" stands before what is an estimate (table_info() of store.h): rows and
+ * cells, oldest and newest of a table that is not small. first and last are row
+ * keys as the tree spells them. Of an empty table they and the times are empty
+ * lines.
+ *
+ * Nothing is told of a snapshot or a view: the files are not theirs alone.
+ */
+#ifndef CELLFS_FS_TREE_INFO_H
+#define CELLFS_FS_TREE_INFO_H
+
+#include "store/store.h"
+
+#define INFO_DIR_NAME ".info"
+
+struct info_file {
+	const char *name;
+	/* Appends the line. 0 or a negative errno. */
+	int (*text)(struct table *t, struct buf *out);
+};
+
+/* By index, in byte order of name; NULL after the last. */
+const struct info_file *info_at(unsigned i);
+/* NULL when there is none of that name. */
+const struct info_file *info_find(struct bytes name);
+
+#endif

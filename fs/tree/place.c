@@ -1,0 +1,492 @@
+#include "fs/tree/place.h"
+
+#include <errno.h>
+
+#include "fs/tree/control_file.h"
+#include "fs/tree/fs.h"
+#include "fs/tree/info.h"
+#include "fs/tree/place_inside.h"
+#include "fs/tree/view.h"
+
+/*
+ * In hold the coordinates lie one behind the other: row, family, qualifier.
+ * The pointers are set anew whenever hold may have moved.
+ */
+static void point(struct place *p)
+{
+	uint8_t *at = p->hold.data;
+
+	p->row.data = at;
+	p->family.data = at + p->row.len;
+	p->qualifier.data = at + p->row.len + p->family.len;
+}
+
+int place_too_long(const char *what, size_t len, size_t max)
+{
+	return why(-ENAMETOOLONG, "a %s of %zu bytes: at most %zu are allowed",
+		   what, len, max);
+}
+
+/* The component continues the row key. */
+static int add_row(struct place *p, struct bytes name, bool known, bool *more)
+{
+	int r = known ? name_append(name, &p->hold, more)
+		      : name_join(name, &p->hold, more);
+
+	if (r < 0)
+		return r;
+	if (p->hold.len > ROW_LEN_MAX)
+		return place_too_long("row key", p->hold.len, ROW_LEN_MAX);
+	if (p->hold.len == 0)
+		return why(-EINVAL, "a row key cannot be empty");
+	p->row.len = p->hold.len;
+	point(p);
+	return 0;
+}
+
+static int add_family(struct place *p, struct bytes name)
+{
+	struct buf family = {0};
+	int r = name_decode(name, &family);
+
+	if (r == 0)
+		r = family_name_check(buf_bytes(&family));
+	if (r == 0)
+		r = buf_append(&p->hold, family.data, family.len);
+	if (r == 0) {
+		p->family.len = family.len;
+		point(p);
+	}
+	buf_free(&family);
+	return r;
+}
+
+/* The component, which a node bears, continues the qualifier. */
+static int append_qualifier(struct place *p, struct bytes name, bool *more)
+{
+	size_t before = p->hold.len;
+	int r = name_append(name, &p->hold, more);
+
+	if (r == 0) {
+		p->qualifier.len += p->hold.len - before;
+		point(p);
+	}
+	return r;
+}
+
+/* The component continues the qualifier. */
+static int add_qualifier(struct place *p, struct bytes name, bool *more)
+{
+	struct buf qualifier = {0};
+	int r = buf_set(&qualifier, p->qualifier);
+
+	if (r == 0)
+		r = name_join(name, &qualifier, more);
+	if (r == 0 && qualifier.len > QUALIFIER_LEN_MAX)
+		r = place_too_long("qualifier", qualifier.len,
+				   QUALIFIER_LEN_MAX);
+	if (r == 0)
+		r = buf_append(&p->hold, qualifier.data + p->qualifier.len,
+			       qualifier.len - p->qualifier.len);
+	if (r == 0) {
+		p->qualifier.len = qualifier.len;
+		point(p);
+	}
+	buf_free(&qualifier);
+	return r;
+}
+
+static int add_alias(struct place *p, struct bytes name)
+{
+	struct buf hold = {0};
+	struct bytes family, qualifier;
+	int r = name_split_alias(name, &hold, &family, &qualifier);
+
+	if (r > 0)
+		r = family_name_check(family);
+	if (r == 0)
+		r = buf_append(&p->hold, family.data, family.len);
+	if (r == 0)
+		r = buf_append(&p->hold, qualifier.data, qualifier.len);
+	if (r == 0) {
+		p->family.len = family.len;
+		p->qualifier.len = qualifier.len;
+		point(p);
+	}
+	buf_free(&hold);
+	return r;
+}
+
+uint8_t place_level(const struct place *p)
+{
+	if (p->kind != NODE_VIEW)
+		return p->kind;
+	if (p->family.len)
+		return NODE_FAMILY;
+	return p->row.len ? NODE_ROW : NODE_TABLE;
+}
+
+/* The component is a view's name, or the argument of the name above. */
+static int add_view(struct place *p, enum view_op op, struct bytes arg)
+{
+	struct view *view;
+	struct place dir = *p;
+	int r;
+
+	dir.kind = NODE_VIEW;
+	r = view_narrow(p->view, op, arg, place_level(&dir), &view);
+	if (r < 0)
+		return r;
+	view_unref(p->view);
+	p->view = view;
+	return 0;
+}
+
+/* "TS.delete-column": a marker that .raw shows. */
+static int add_marker(struct place *p, struct bytes name)
+{
+	const uint8_t *dot = memchr(name.data, '.', name.len);
+	size_t n = dot ? (size_t)(dot - name.data) : 0;
+	int kind;
+
+	if (!dot || !name_parse_ts(bytes_of(name.data, n), &p->ts))
+		return -EINVAL;
+	kind = kind_parse(bytes_of(dot + 1, name.len - n - 1));
+	if (kind < 0 || !kind_is_marker((uint8_t)kind))
+		return -EINVAL;
+	p->cell_kind = (uint8_t)kind;
+	return 0;
+}
+
+bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back)
+{
+	int64_t n;
+
+	if (name.len < 2 || name.data[0] != '@')
+		return false;
+	*back = 0;
+	if (name.data[1] != '-')
+		return view_parse_when(bytes_of(name.data + 1, name.len - 1),
+				       ts);
+	if (!name_parse_ts(bytes_of(name.data + 2, name.len - 2), &n) || n < 1)
+		return false;
+	*back = (uint64_t)n;
+	return true;
+}
+
+int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
+{
+	bool more = false;
+	int r = 0;
+
+	switch (kind) {
+	case NODE_ROW:
+	case NODE_ROW_PIECE:
+		r = add_row(p, name, known, &more);
+		kind = more ? NODE_ROW_PIECE : NODE_ROW;
+		break;
+	case NODE_FAMILY:
+		r = add_family(p, name);
+		break;
+	case NODE_COLUMN:
+	case NODE_COLUMN_PIECE:
+	case NODE_VALUE:
+		r = known ? append_qualifier(p, name, &more)
+			  : add_qualifier(p, name, &more);
+		kind = more			    ? NODE_COLUMN_PIECE
+		       : p->view && p->view->has_at ? NODE_VALUE
+						    : NODE_COLUMN;
+		break;
+	case NODE_VIEW_NAME:
+		p->view_op = (uint8_t)view_op_of(name);
+		break;
+	case NODE_VIEW:
+		if (p->kind == NODE_VIEW_NAME)
+			r = add_view(p, p->view_op, name);
+		else
+			r = add_view(p, view_op_of(name), (struct bytes){0});
+		break;
+	case NODE_MARKER:
+		r = add_marker(p, name);
+		break;
+	case NODE_PAST:
+		r = place_parse_past(name, &p->ts, &p->back) ? 0 : -EINVAL;
+		break;
+	case NODE_ALIAS:
+		r = add_alias(p, name);
+		break;
+	case NODE_VERSION:
+		if (!name_parse_ts(name, &p->ts))
+			r = -EINVAL;
+		break;
+	case NODE_CONTROL_DIR:
+		/* It is the mount's, whatever part of the store the root is. */
+		place_release(p);
+		p->row = p->family = p->qualifier = (struct bytes){0};
+		break;
+	case NODE_PUT:
+		p->put = true;
+		break;
+	case NODE_CONTROL:
+		p->control = control_find(name);
+		if (!p->control)
+			r = -ENOENT;
+		break;
+	case NODE_INFO:
+		p->info = info_find(name);
+		if (!p->info)
+			r = -ENOENT;
+		break;
+	}
+	p->kind = kind;
+	memcpy(p->name, name.data, name.len);
+	p->name[name.len] = '\0';
+	return r;
+}
+
+/* -- from a node -------------------------------------------------------- */
+
+/*
+ * The chain of names is copied under the lock of the nodes, leaf first, each
+ * behind its own head, and decoded after it.
+ */
+struct chain {
+	struct node_view leaf; /* its name is not to be looked at */
+	struct fstable *table; /* a reference: the nearest's */
+	struct buf names;      /* name, length, kind; name, length, kind; ... */
+	bool leaf_seen;
+};
+
+static int chain_step(void *arg, const struct node_view *n)
+{
+	struct chain *c = arg;
+	uint8_t tail[2] = {(uint8_t)n->name.len, n->kind};
+
+	if (!c->leaf_seen) {
+		c->leaf_seen = true;
+		c->leaf = *n;
+	}
+	/* The nearest: one that a snapshot shows lies in its table. */
+	if (n->table && !c->table) {
+		fstable_ref(n->table);
+		c->table = n->table;
+	}
+	if (n->kind == NODE_ROOT)
+		return 0;
+	if (buf_append(&c->names, n->name.data, n->name.len) < 0)
+		return -ENOMEM;
+	return buf_append(&c->names, tail, sizeof(tail));
+}
+
+/* The root with the names that the chain has still to add. */
+static int begin_at_root(struct fs *fs, struct chain *c, struct place *out)
+{
+	int r = place_copy(out, &fs->root);
+
+	if (c->table) {
+		fstable_unref(out->table);
+		out->table = c->table;
+	}
+	if (c->leaf.id != FUSE_ROOT_ID) {
+		out->node = c->leaf.id;
+		out->parent = c->leaf.parent;
+		out->ino = c->leaf.ino;
+		out->detached = c->leaf.detached;
+	}
+	return r;
+}
+
+int place_of(struct fs *fs, uint64_t node, struct place *out)
+{
+	struct chain c = {0};
+	size_t end;
+	int r;
+
+	*out = (struct place){.kind = NODE_ROOT};
+	r = nodes_walk(fs->nodes, node, chain_step, &c);
+	if (r == -ESTALE)
+		why(r, "the file is of a past that the mount has forgotten");
+	if (r == 0)
+		r = begin_at_root(fs, &c, out);
+	else
+		fstable_unref(c.table);
+	for (end = c.names.len; r == 0 && end > 0;) {
+		size_t len = c.names.data[end - 2];
+		uint8_t kind = c.names.data[end - 1];
+
+		end -= len + 2;
+		r = place_descend(out, bytes_of(c.names.data + end, len), kind,
+				  true);
+	}
+	buf_free(&c.names);
+	return r;
+}
+
+/* -- any place ---------------------------------------------------------- */
+
+int place_copy(struct place *to, const struct place *from)
+{
+	int r;
+
+	*to = *from;
+	to->hold = (struct buf){0};
+	view_ref(to->view);
+	if (to->table)
+		fstable_ref(to->table);
+	r = buf_append(&to->hold, from->hold.data, from->hold.len);
+	if (r < 0)
+		return why(r, "out of memory for a path");
+	point(to);
+	return 0;
+}
+
+void place_release(struct place *p)
+{
+	fstable_unref(p->table);
+	view_unref(p->view);
+	buf_free(&p->hold);
+	p->table = NULL;
+	p->view = NULL;
+}
+
+void place_disown(struct place *p)
+{
+	p->table = NULL;
+	p->view = NULL;
+	p->hold = (struct buf){0};
+}
+
+bool kind_is_dir(uint8_t kind)
+{
+	switch (kind) {
+	case NODE_ROOT:
+	case NODE_TABLE:
+	case NODE_ROW_PIECE:
+	case NODE_ROW:
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+	case NODE_COLUMN:
+	case NODE_VIEW_NAME:
+	case NODE_VIEW:
+	case NODE_CONTROL_DIR:
+	case NODE_SCRATCH_DIR:
+	case NODE_SNAPSHOT_DIR:
+	case NODE_SNAPSHOT:
+	case NODE_STAGE:
+	case NODE_PUT:
+	case NODE_INFO_DIR:
+		return true;
+	}
+	return false;
+}
+
+bool kind_is_computed(uint8_t kind)
+{
+	return kind == NODE_CELLS || kind == NODE_COUNTER || kind == NODE_PAST;
+}
+
+bool place_is_dir(const struct place *p)
+{
+	return kind_is_dir(p->kind);
+}
+
+int place_writable(const struct place *p)
+{
+	if (p->kind == NODE_SNAPSHOT ||
+	    (p->table && fstable_snapshot(p->table)))
+		return why(-EROFS, "nothing changes in a snapshot");
+	if (p->view || p->kind == NODE_VIEW_NAME)
+		return why(-EROFS, "a view is for reading only");
+	return 0;
+}
+
+int place_computed(const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_PAST:
+		return why(-EACCES,
+			   "%s is another name of an older version, to read "
+			   "it: change that version by its timestamp (ls -U), "
+			   "or put a new one into latest",
+			   p->name);
+	case NODE_COUNTER:
+		return why(-EACCES, "counter is the column's newest value as a "
+				    "number: echo 5 > counter adds to it; move "
+				    "or remove latest, or its timestamp");
+	default:
+		return why(-EACCES, ".cells is a stream of what is beneath: "
+				    "read it, or write lines into it; a line "
+				    "of kind delete, or rm -r, takes away");
+	}
+}
+
+int place_file_writable(const struct place *p)
+{
+	int r = place_writable(p);
+
+	if (r < 0)
+		return r;
+	if (p->kind == NODE_PAST)
+		return place_computed(p);
+	if (p->kind == NODE_INFO)
+		return why(-EACCES, ".info/%s can only be read", p->name);
+	if (p->kind == NODE_CONTROL && !p->control->writable &&
+	    !p->control->is_store)
+		return why(-EACCES, ".cellfs/%s can only be read", p->name);
+	return 0;
+}
+
+bool place_in_row(const struct place *p)
+{
+	switch (p->kind) {
+	case NODE_ROW:
+	case NODE_FAMILY:
+	case NODE_COLUMN_PIECE:
+	case NODE_COLUMN:
+	case NODE_VERSION:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		return true;
+	}
+	return false;
+}
+
+bool place_same_row(const struct place *a, const struct place *b)
+{
+	return place_in_row(a) && place_in_row(b) &&
+	       fstable_id(a->table) == fstable_id(b->table) &&
+	       bytes_eq(a->row, b->row);
+}
+
+static int path_step(void *arg, const struct node_view *n)
+{
+	struct chain *c = arg;
+	uint8_t len = (uint8_t)n->name.len;
+
+	if (n->kind == NODE_ROOT)
+		return 0;
+	if (buf_append(&c->names, n->name.data, len) < 0)
+		return -ENOMEM;
+	return buf_append(&c->names, &len, 1);
+}
+
+void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
+{
+	struct chain c = {0};
+
+	nodes_walk(fs->nodes, node, path_step, &c);
+	for (size_t end = c.names.len; end > 0;) {
+		size_t len = c.names.data[end - 1];
+
+		end -= len + 1;
+		buf_append(out, "/", 1);
+		buf_append(out, c.names.data + end, len);
+	}
+	if (name) {
+		buf_append(out, "/", 1);
+		buf_append(out, name, strlen(name));
+	}
+	if (!out->len)
+		buf_append(out, "/", 1);
+	buf_free(&c.names);
+}

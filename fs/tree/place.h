@@ -1,0 +1,139 @@
+/*
+ * The tree: what lives where.
+ *
+ * A place is a node or a name with its coordinates decoded: which table, row,
+ * family, qualifier and timestamp it stands for, and of which kind it is.
+ * Kinds and names follow from each other alone:
+ *
+ *	ROOT ─ TABLE ─ ROW(_PIECE) ─ FAMILY ─ COLUMN(_PIECE) ─ VERSION, LATEST
+ *	     │       ├ SCHEMA      └ ALIAS
+ *	     │       ├ SNAPSHOT_DIR ─ TABLE, shown by the snapshot
+ *	     │       ├ STAGE ─ SCRATCH(_DIR)
+ *	     │       ├ PUT ─ ROW(_PIECE), as of the table
+ *	     │       └ INFO_DIR ─ INFO
+ *	     ├ SNAPSHOT_DIR ─ SNAPSHOT ─ TABLE, shown by the snapshot
+ *	     └ CONTROL_DIR ─ CONTROL
+ *
+ * A table that a snapshot shows is one whose fstable reads through it
+ * (fstable_snapshot()); nothing beneath knows more of it than that.
+ *
+ * place_child() says what a name means in a directory, without looking
+ * whether it exists; place_stat() looks. A name that means nothing as data
+ * can still be a regular file in memory: it gets the kind SCRATCH. (A scratch
+ * file may also bear a name that would be a directory's: the overlay, which
+ * is asked first, decides.)
+ *
+ * In T/.put every row exists; else they are the rows of T. Such a place has
+ * nodes of its own, of which the kernel believes nothing without asking; the
+ * overlay and all notices are of the nodes beneath T (fs_dir_node()).
+ *
+ * A view (view.h) stands in a table, row or family and has the shape of it:
+ * place_level() says which. All beneath inherits it: names mean the same, but
+ * exist only in the view, and nothing there can be changed. In .at a column is
+ * a VALUE, a file.
+ */
+#ifndef CELLFS_FS_TREE_PLACE_H
+#define CELLFS_FS_TREE_PLACE_H
+
+#include <sys/stat.h>
+
+#include "fs/text/name.h"
+#include "fs/kernel/node.h"
+#include "fs/kernel/fstable.h"
+
+#define SNAPSHOT_DIR_NAME ".snapshot"
+#define PUT_DIR_NAME ".put"
+#define STAGE_DIR_NAME ".stage"
+
+struct fs;
+struct control_file;
+struct info_file;
+struct view;
+
+struct place {
+	uint64_t node;	 /* 0 when it came from place_child() */
+	uint64_t parent; /* the directory's node */
+	uint64_t ino;
+	uint64_t seen; /* changes.h: when it was looked at */
+	uint8_t kind;  /* enum node_kind */
+	bool detached; /* unlinked or replaced since the kernel got it */
+	bool put;      /* in .put, or .put itself */
+	struct fstable *table; /* a reference; NULL above tables */
+	/*
+	 * As far as the kind has them. Under a piece, row or qualifier is
+	 * what is known of it. All lie in hold.
+	 */
+	struct bytes row, family, qualifier;
+	int64_t ts;			    /* VERSION, MARKER, PAST */
+	uint64_t back;			    /* PAST: @-N, or 0 for @TIME */
+	uint8_t cell_kind;		    /* MARKER */
+	uint8_t view_op;		    /* VIEW_NAME: enum view_op */
+	struct view *view;		    /* a reference; NULL = everything */
+	const struct control_file *control; /* CONTROL */
+	const struct info_file *info;	    /* INFO */
+	char name[NAME_LEN_MAX + 1];	    /* the component */
+	struct buf hold;
+};
+
+/* The place of a node: 0; -ESTALE; -ENOMEM. Release it whatever happened. */
+int place_of(struct fs *fs, uint64_t node, struct place *out);
+/*
+ * What @name means in @dir. 0; -EINVAL for a name that is not canonical (a
+ * lookup says ENOENT then); -ENAMETOOLONG; -ENOTDIR when @dir is a file;
+ * -ENOENT for a table that does not exist and a control name; -ENOMEM. In the
+ * root a valid table name that is not there is -ENOENT with out->kind
+ * NODE_TABLE and table NULL, so that mkdir can tell. Release always.
+ */
+int place_child(struct fs *fs, const struct place *dir, struct bytes name,
+		struct place *out);
+/* What a component of .snapshot/ names in the store. -EINVAL. */
+int place_snapshot_name(struct bytes name, struct buf *out);
+int place_copy(struct place *to, const struct place *from);
+void place_release(struct place *p);
+/* A copy of *p holds its content now: nothing is left to release. */
+void place_disown(struct place *p);
+
+/* The kind, but of a view that of the directory which it restricts. */
+uint8_t place_level(const struct place *p);
+bool place_is_dir(const struct place *p);
+bool kind_is_dir(uint8_t kind);
+/* A file that is there by its name alone: not to be made, moved, removed. */
+bool kind_is_computed(uint8_t kind);
+/* In one mutation's reach: the same table and the same whole row key. */
+bool place_same_row(const struct place *a, const struct place *b);
+/* Is it in a snapshot or view, where nothing changes? -EROFS in words, or 0. */
+int place_writable(const struct place *p);
+/* Can a file be written? The same, or -EACCES for one that is computed. */
+int place_file_writable(const struct place *p);
+/* -EACCES: why a computed file is not made, moved, replaced or removed. */
+int place_computed(const struct place *p);
+/* Has the kind a whole row key (from ROW down)? */
+bool place_in_row(const struct place *p);
+
+/*
+ * The attributes of what the store (or the control table) holds there. 1;
+ * 0 when nothing is there; an error. Overlay and open writers are not asked:
+ * see fs_stat() in fs.h.
+ */
+int place_stat(struct fs *fs, const struct place *p, struct stat *st);
+/* The same from a cell at hand (VERSION, LATEST, ALIAS: size and mtime). */
+int place_stat_cell(struct fs *fs, const struct place *p,
+		    const struct cell *cell, struct stat *st);
+/* A directory or an empty file of that kind, for what is only in memory. */
+int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
+/* How long the kernel may believe entry and attributes, in seconds. */
+double place_entry_timeout(struct fs *fs, const struct place *p,
+			   const struct stat *st);
+double place_attr_timeout(struct fs *fs, const struct place *p,
+			  const struct stat *st);
+/* How long it may believe that the name is absent. */
+double place_negative_timeout(struct fs *fs, const struct place *p);
+
+/* The ino of @name in a directory with @dir_ino. Never 0 or 1. */
+uint64_t place_child_ino(uint64_t dir_ino, struct bytes name);
+uint64_t place_table_ino(const struct fstable *ft);
+/* "T/R/F/Q" for people, appended to @out as far as memory allows. */
+void place_path(struct fs *fs, uint64_t node, const char *name,
+		struct buf *out);
+
+#endif

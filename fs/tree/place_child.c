@@ -1,0 +1,263 @@
+/*
+ * What a name means in a directory: of which kind it is, and for a table the
+ * table itself, opened.
+ */
+#include <errno.h>
+
+#include "fs/tree/control_file.h"
+#include "fs/tree/fs.h"
+#include "fs/tree/info.h"
+#include "fs/tree/place_inside.h"
+#include "fs/tree/view.h"
+
+/* The table that a node of that name holds, if it still bears the name. */
+struct held {
+	struct fstable *table;
+};
+
+static int held_step(void *arg, const struct node_view *n)
+{
+	struct held *h = arg;
+
+	if (n->table) {
+		fstable_ref(n->table);
+		h->table = n->table;
+	}
+	return 1;
+}
+
+/* As open_table(), of the tables that a snapshot of the whole store shows. */
+static int open_shown(struct fs *fs, struct bytes snapshot, struct bytes name,
+		      struct place *out)
+{
+	struct snapshot *snap;
+	struct table *t;
+	int r = store_snapshot_open(fs->store, NULL, snapshot, &snap);
+
+	if (r < 0)
+		return r;
+	r = snapshot_table_open(snap, name, &t);
+	if (r < 0) {
+		snapshot_release(snap);
+		return r;
+	}
+	/* Each table of it is read through one of its own. */
+	snapshot_keep(snap, t);
+	return fstable_new_shown(t, snap, &out->table);
+}
+
+/* The table @of as its snapshot shows it. */
+static int open_past(struct fs *fs, struct fstable *of, struct bytes name,
+		     struct place *out)
+{
+	struct table *t = fstable_table(of);
+	struct snapshot *snap;
+	int r = store_snapshot_open(fs->store, t, name, &snap);
+
+	if (r < 0)
+		return r;
+	table_ref(t);
+	return fstable_new_shown(t, snap, &out->table);
+}
+
+/* A snapshot's name is spelled as a key, so that any can be a file's name. */
+int place_snapshot_name(struct bytes name, struct buf *out)
+{
+	return name_decode(name, out);
+}
+
+/*
+ * In .snapshot directories: what the name stands for, opened. The table of
+ * the directory, which place_copy() gave, is not the child's.
+ */
+static int open_snapshot(struct fs *fs, const struct place *dir,
+			 struct bytes name, struct place *out)
+{
+	struct held held = {0};
+	struct buf snapshot = {0};
+	uint64_t node;
+	int r;
+
+	fstable_unref(out->table);
+	out->table = NULL;
+	if (nodes_find(fs->nodes, dir->node, name, &node) > 0)
+		nodes_walk(fs->nodes, node, held_step, &held);
+	if (held.table) {
+		out->table = held.table;
+		return 0;
+	}
+	if (dir->kind == NODE_SNAPSHOT) {
+		r = place_snapshot_name(bytes_str(dir->name), &snapshot);
+		if (r == 0)
+			r = open_shown(fs, buf_bytes(&snapshot), name, out);
+	} else {
+		r = place_snapshot_name(name, &snapshot);
+		if (r == 0)
+			r = open_past(fs, dir->table, buf_bytes(&snapshot),
+				      out);
+	}
+	buf_free(&snapshot);
+	return r;
+}
+
+static int open_table(struct fs *fs, struct bytes name, struct place *out)
+{
+	char now[TABLE_NAME_LEN_MAX + 1];
+	struct held held = {0};
+	struct table *t;
+	uint64_t node;
+	int r;
+
+	if (nodes_find(fs->nodes, FUSE_ROOT_ID, name, &node) > 0)
+		nodes_walk(fs->nodes, node, held_step, &held);
+	if (held.table && table_name(fstable_table(held.table), now) == 0 &&
+	    bytes_eq(bytes_str(now), name)) {
+		out->table = held.table;
+	} else {
+		fstable_unref(held.table);
+		r = table_open(fs->store, name, &t);
+		if (r < 0)
+			return r;
+		r = fstable_new(t, &out->table);
+		if (r < 0)
+			return r;
+	}
+	out->ino = place_table_ino(out->table);
+	return 0;
+}
+
+/* A name with a dot where there are views: of a view, or a scratch file's. */
+static int classify_dot(struct bytes name)
+{
+	if (bytes_eq(name, bytes_str(".cells")))
+		return NODE_CELLS;
+	switch (view_op_of(name)) {
+	case VIEW_NONE:
+		return NODE_SCRATCH;
+	case VIEW_RAW:
+		return NODE_VIEW;
+	default:
+		return NODE_VIEW_NAME;
+	}
+}
+
+static int classify_in_column(const struct place *dir, struct bytes name)
+{
+	uint64_t back;
+	int64_t ts;
+
+	if (name_parse_ts(name, &ts))
+		return NODE_VERSION;
+	if (dir->view && dir->view->raw)
+		return memchr(name.data, '.', name.len) ? NODE_MARKER
+							: NODE_SCRATCH;
+	if (bytes_eq(name, bytes_str("latest")))
+		return NODE_LATEST;
+	if (bytes_eq(name, bytes_str("counter")))
+		return NODE_COUNTER;
+	return place_parse_past(name, &ts, &back) ? NODE_PAST : NODE_SCRATCH;
+}
+
+static int no_dot(struct bytes name, const char *what)
+{
+	return why(-EINVAL,
+		   "%.*s: the name of %s does not begin with a dot (a key that "
+		   "does is spelled %%2E...)",
+		   (int)name.len, (const char *)name.data, what);
+}
+
+/* What a name is by itself in a directory of that kind. */
+static int classify(const struct place *dir, struct bytes name)
+{
+	bool dot = name.data[0] == '.';
+
+	if (dir->node == FUSE_ROOT_ID &&
+	    bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
+		return NODE_CONTROL_DIR;
+	switch (place_level(dir)) {
+	case NODE_ROOT:
+		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)))
+			return NODE_SNAPSHOT_DIR;
+		if (dot || table_name_check(name) < 0)
+			return NODE_SCRATCH;
+		return NODE_TABLE;
+	case NODE_TABLE:
+		if (bytes_eq(name, bytes_str(".schema")) && !dir->view)
+			return NODE_SCHEMA;
+		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)) &&
+		    !dir->view && !fstable_snapshot(dir->table))
+			return NODE_SNAPSHOT_DIR;
+		if (bytes_eq(name, bytes_str(STAGE_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_STAGE;
+		if (bytes_eq(name, bytes_str(PUT_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_PUT;
+		if (bytes_eq(name, bytes_str(INFO_DIR_NAME)) && !dir->view &&
+		    !fstable_snapshot(dir->table))
+			return NODE_INFO_DIR;
+		return dot ? classify_dot(name) : NODE_ROW;
+	case NODE_ROW_PIECE:
+		return dot ? NODE_SCRATCH : NODE_ROW;
+	case NODE_ROW:
+		if (dot)
+			return classify_dot(name);
+		if (!memchr(name.data, ':', name.len))
+			return NODE_FAMILY;
+		return dir->view && dir->view->raw ? NODE_SCRATCH : NODE_ALIAS;
+	case NODE_FAMILY:
+		return dot ? classify_dot(name) : NODE_COLUMN;
+	case NODE_COLUMN_PIECE:
+		return dot ? NODE_SCRATCH : NODE_COLUMN;
+	case NODE_COLUMN:
+		return classify_in_column(dir, name);
+	case NODE_VIEW_NAME:
+		return NODE_VIEW;
+	case NODE_CONTROL_DIR:
+		return NODE_CONTROL;
+	case NODE_INFO_DIR:
+		return NODE_INFO;
+	case NODE_SCRATCH_DIR:
+	case NODE_STAGE:
+		return NODE_SCRATCH;
+	case NODE_PUT:
+		return dot ? no_dot(name, "a row") : NODE_ROW;
+	case NODE_SNAPSHOT_DIR:
+		if (dot)
+			return no_dot(name, "a snapshot");
+		return dir->table ? NODE_TABLE : NODE_SNAPSHOT;
+	case NODE_SNAPSHOT:
+		return dot ? -ENOENT : NODE_TABLE;
+	}
+	return -ENOTDIR;
+}
+
+int place_child(struct fs *fs, const struct place *dir, struct bytes name,
+		struct place *out)
+{
+	int kind, r;
+
+	*out = (struct place){0};
+	if (name.len > NAME_LEN_MAX)
+		return place_too_long("name", name.len, NAME_LEN_MAX);
+	if (name.len == 0)
+		return why(-EINVAL, "an empty name");
+	kind = classify(dir, name);
+	if (kind < 0)
+		return kind;
+	r = place_copy(out, dir);
+	if (r < 0)
+		return r;
+	out->node = 0;
+	out->parent = dir->node;
+	out->detached = false;
+	/* The file is the same as in the table. */
+	out->ino = place_child_ino(
+		dir->kind == NODE_PUT ? place_table_ino(dir->table) : dir->ino,
+		name);
+	r = place_descend(out, name, (uint8_t)kind, false);
+	if (r == 0 && kind == NODE_TABLE)
+		r = dir->kind == NODE_ROOT ? open_table(fs, name, out)
+					   : open_snapshot(fs, dir, name, out);
+	return r;
+}

@@ -1,0 +1,437 @@
+/*
+ * The attributes of places: does it exist, how large, how long may the kernel
+ * believe it.
+ */
+#include <errno.h>
+
+#include <xxhash.h>
+
+#include "fs/tree/control_file.h"
+#include "fs/tree/fs.h"
+#include "fs/tree/view.h"
+
+uint64_t place_child_ino(uint64_t dir_ino, struct bytes name)
+{
+	uint64_t ino = XXH3_64bits_withSeed(name.data, name.len, dir_ino);
+
+	return ino > 1 ? ino : ino + 2;
+}
+
+uint64_t place_table_ino(const struct fstable *ft)
+{
+	uint64_t id = fstable_id(ft);
+
+	return place_child_ino(FUSE_ROOT_ID, bytes_of(&id, sizeof(id)));
+}
+
+static void set_times(struct stat *st, int64_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000,
+			     .tv_nsec = ms % 1000 * 1000000};
+
+	st->st_atim = st->st_mtim = st->st_ctim = t;
+}
+
+static void set_size(struct stat *st, uint64_t size)
+{
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + 511) / 512);
+}
+
+/* Kind, owner and mode; what the options force comes last. */
+int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
+{
+	const struct options *o = fs->options;
+	struct fstable_owner own = {0755, fs->uid, fs->gid};
+	bool dir = place_is_dir(p);
+	int r;
+
+	if (p->table) {
+		r = fstable_owner(p->table, &own);
+		if (r < 0)
+			return r == -ENOENT ? 0 : r;
+	} else if (p->kind == NODE_CONTROL_DIR || p->kind == NODE_CONTROL) {
+		own.mode = p->control && p->control->writable ? 0755 : 0555;
+	}
+	if (o->has_uid)
+		own.uid = o->uid;
+	if (o->has_gid)
+		own.gid = o->gid;
+	if (o->has_umask)
+		own.mode = 0777 & ~o->umask;
+	if (p->kind == NODE_INFO_DIR || p->kind == NODE_INFO)
+		own.mode &= 0555;
+	*st = (struct stat){
+		.st_ino = p->ino,
+		.st_mode = dir ? S_IFDIR | (own.mode & 0777)
+			       : S_IFREG | (own.mode & 0666),
+		.st_nlink = 1,
+		.st_uid = own.uid,
+		.st_gid = own.gid,
+		.st_blksize = 4096,
+	};
+	/* Whatever is said of the owner of the rest. */
+	if (p->kind == NODE_CONTROL && p->control->private) {
+		st->st_mode = S_IFREG | p->control->private;
+		st->st_uid = fs->uid;
+		st->st_gid = fs->gid;
+	}
+	set_times(st, fs->start_ms);
+	if (dir)
+		dir_times_show(&fs->dir_times, st);
+	return 1;
+}
+
+int place_stat_cell(struct fs *fs, const struct place *p,
+		    const struct cell *cell, struct stat *st)
+{
+	int r = place_stat_blank(fs, p, st);
+
+	if (r <= 0)
+		return r;
+	set_times(st, cell->ts);
+	if (place_is_dir(p))
+		dir_times_show(&fs->dir_times, st);
+	else
+		set_size(st, cell->value.len);
+	return 1;
+}
+
+static int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
+{
+	int64_t changed_ms = fstable_changed_ms(p->table);
+	struct schema schema = {0};
+	struct buf text = {0};
+	int r;
+
+	r = place_stat_blank(fs, p, st);
+	if (r <= 0)
+		return r;
+	r = fstable_schema(p->table, &schema);
+	if (r == 0)
+		r = schema_format(&schema, &text);
+	if (r == 0) {
+		set_size(st, text.len);
+		/* Whatever is put there is newer than one nobody wrote. */
+		if (schema_is_plain(&schema))
+			set_times(st, 0);
+		else if (changed_ms)
+			set_times(st, changed_ms);
+	}
+	schema_free(&schema);
+	buf_free(&text);
+	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
+/* Is there a key that continues the piece? 1, 0 or an error. */
+static int piece_exists(const struct place *p)
+{
+	bool rows = p->kind == NODE_ROW_PIECE;
+	struct bytes prefix = rows ? p->row : p->qualifier;
+	struct column_name family = {.family = p->family, .whole_family = true};
+	struct scan_spec spec = {
+		.granularity = rows ? SCAN_ROWS : SCAN_COLUMNS,
+		.keys_only = true,
+		.row_start = p->row,
+	};
+	bool in_order = !rows || !p->view || !p->view->rows.limit;
+	struct view_scan *sc;
+	struct cell cell;
+	int r;
+
+	/* Rows that are counted are counted from the first of the view. */
+	if (!in_order)
+		spec.row_start = (struct bytes){0};
+	if (!rows) {
+		spec.row_stop = p->row;
+		spec.row_stop_inclusive = true;
+		spec.has_qual_start = true;
+		spec.qual_start = prefix;
+		spec.columns = &family;
+		spec.ncolumns = 1;
+	}
+	r = view_scan_open(p->table, p->view, &spec, &sc);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	while ((r = view_scan_next(sc, &cell)) > 0) {
+		struct bytes key = rows ? cell.row : cell.qualifier;
+
+		if (!bytes_has_prefix(key, prefix)) {
+			if (!in_order)
+				continue;
+			r = 0;
+			break;
+		}
+		if (key.len > prefix.len && name_is_cut(key, prefix.len))
+			break;
+	}
+	view_scan_close(sc);
+	return r;
+}
+
+static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct cell cell;
+	int r = 1;
+
+	switch (p->kind) {
+	case NODE_ROW:
+	case NODE_FAMILY:
+		r = view_has(p);
+		break;
+	case NODE_ROW_PIECE:
+	case NODE_COLUMN_PIECE:
+		r = piece_exists(p);
+		break;
+	case NODE_COLUMN:
+	case NODE_VERSION:
+	case NODE_MARKER:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+	case NODE_VALUE:
+	case NODE_PAST:
+		r = view_get(p, &cell, NULL);
+		if (r > 0)
+			return place_stat_cell(fs, p, &cell, st);
+		break;
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	return place_stat_blank(fs, p, st);
+}
+
+/* table_has_row() and table_has_family() in a snapshot. */
+static int was_there(const struct place *p)
+{
+	struct column_name family = {.family = p->family, .whole_family = true};
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS,
+		.keys_only = true,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+		.columns = &family,
+		.ncolumns = p->kind == NODE_FAMILY,
+		.limit_rows = 1,
+		.snapshot = fstable_snapshot(p->table),
+	};
+	struct scan *sc;
+	struct cell cell;
+	int r = scan_open(fstable_table(p->table), &spec, &sc);
+
+	if (r < 0)
+		return r;
+	r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
+}
+
+/* Is the snapshot of the whole store there? */
+static int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct snapshot *snap;
+	struct buf name = {0};
+	int r = place_snapshot_name(bytes_str(p->name), &name);
+
+	if (r == 0)
+		r = store_snapshot_open(fs->store, NULL, buf_bytes(&name),
+					&snap);
+	buf_free(&name);
+	if (r < 0)
+		return r == -ENOENT || r == -EINVAL ? 0 : r;
+	r = place_stat_blank(fs, p, st);
+	if (r > 0)
+		set_times(st, snapshot_taken_ms(snap));
+	snapshot_release(snap);
+	return r;
+}
+
+static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	const struct snapshot *snap =
+		p->table ? fstable_snapshot(p->table) : NULL;
+	struct cell cell;
+	int r = 1;
+
+	switch (p->kind) {
+	case NODE_SNAPSHOT:
+		return stat_snapshot(fs, p, st);
+	case NODE_ROW:
+		if (!p->put)
+			r = snap ? was_there(p) : table_has_row(t, p->row);
+		break;
+	case NODE_FAMILY:
+		r = snap ? was_there(p)
+			 : table_has_family(t, p->row, p->family);
+		break;
+	case NODE_COLUMN:
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
+			      &cell, NULL);
+		if (r > 0)
+			return place_stat_cell(fs, p, &cell, st);
+		break;
+	case NODE_ROW_PIECE:
+		if (!p->put)
+			r = piece_exists(p);
+		break;
+	case NODE_COLUMN_PIECE:
+		r = piece_exists(p);
+		break;
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	r = place_stat_blank(fs, p, st);
+	if (r > 0 && snap && p->kind == NODE_TABLE)
+		set_times(st, snapshot_taken_ms(snap));
+	return r;
+}
+
+int place_stat(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct table *t = p->table ? fstable_table(p->table) : NULL;
+	const struct snapshot *snap =
+		p->table ? fstable_snapshot(p->table) : NULL;
+	struct cell cell;
+	int r;
+
+	if (p->view)
+		return stat_in_view(fs, p, st);
+	switch (p->kind) {
+	case NODE_SCRATCH:
+	case NODE_SCRATCH_DIR:
+		return 0;
+	case NODE_CONTROL:
+	case NODE_INFO:
+	case NODE_CELLS:
+	case NODE_COUNTER:
+		return place_stat_blank(fs, p, st);
+	case NODE_PAST:
+		r = view_get(p, &cell, NULL);
+		break;
+	case NODE_SCHEMA:
+		return stat_schema(fs, p, st);
+	case NODE_VERSION:
+		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
+				      snap, &cell, NULL);
+		break;
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
+			      &cell, NULL);
+		break;
+	default:
+		return stat_dir(fs, p, st);
+	}
+	if (r <= 0)
+		return r == -ENOENT ? 0 : r;
+	return place_stat_cell(fs, p, &cell, st);
+}
+
+/* -- how long it holds -------------------------------------------------- */
+
+/* What TTL ends is not believed longer than it lives. */
+static double life_s(struct fs *fs, const struct place *p,
+		     const struct stat *st)
+{
+	struct family_attrs a;
+	int64_t left_ms;
+	int expires = p->table ? fstable_expires(p->table) : 0;
+
+	if (expires <= 0)
+		return CACHE_LONG_S;
+	/* A directory goes with its last cell, whichever that is. */
+	if (p->kind != NODE_VERSION)
+		return p->kind == NODE_TABLE || p->kind == NODE_SCHEMA
+			       ? CACHE_LONG_S
+			       : 0;
+	if (expires == FSTABLE_CELL_TTL ||
+	    fstable_family(p->table, p->family, &a) <= 0)
+		return 0;
+	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
+		return CACHE_LONG_S;
+	left_ms = st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000 -
+		  store_now_ms(fs->store);
+	if (__builtin_add_overflow(left_ms, (int64_t)a.ttl_ms, &left_ms))
+		return CACHE_LONG_S;
+	if (left_ms <= 0)
+		return 0;
+	return left_ms < CACHE_LONG_S * 1000 ? (double)left_ms / 1000
+					     : CACHE_LONG_S;
+}
+
+/*
+ * No notice of a change reaches the views of what was changed, so the kernel
+ * asks again: each second for what a walk touches again and again, each time
+ * for what changes its value.
+ */
+static double view_timeout(struct fs *fs, const struct place *p,
+			   const struct stat *st)
+{
+	double life = life_s(fs, p, st);
+
+	return life < 1 ? life : 1;
+}
+
+double place_entry_timeout(struct fs *fs, const struct place *p,
+			   const struct stat *st)
+{
+	if (p->put)
+		return 0;
+	switch (p->kind) {
+	case NODE_VIEW_NAME:
+		return CACHE_LONG_S;
+	case NODE_VALUE:
+	case NODE_PAST:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+		/* Another path may take the last version away. */
+		return 0;
+	}
+	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
+}
+
+double place_attr_timeout(struct fs *fs, const struct place *p,
+			  const struct stat *st)
+{
+	/* A dead daemon's root is not to look alive for long. */
+	if (p->node == FUSE_ROOT_ID)
+		return 1;
+	if (p->put || (p->kind == NODE_TABLE &&
+		       schema_absent_is_asked(fstable_absent(p->table))))
+		return 0;
+	switch (p->kind) {
+	case NODE_VALUE:
+	case NODE_PAST:
+	case NODE_CELLS:
+	case NODE_COUNTER:
+	case NODE_LATEST:
+	case NODE_ALIAS:
+	case NODE_SCHEMA: /* mkdir of a family changes it */
+	case NODE_SCRATCH:
+	case NODE_SCRATCH_DIR:
+		return 0;
+	}
+	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
+}
+
+double place_negative_timeout(struct fs *fs, const struct place *p)
+{
+	if (p->view || p->put)
+		return 0;
+	switch (p->kind) {
+	case NODE_ROW:
+		return fs_row_absent(fs);
+	case NODE_TABLE:
+	case NODE_SNAPSHOT:
+	case NODE_SCRATCH:
+	case NODE_CONTROL:
+		/* They appear only by a create of that very name. */
+		return CACHE_LONG_S;
+	case NODE_VERSION:
+		/* A delete of a newer one may bring an old one back. */
+		return 1;
+	}
+	/* A write to an alias makes families and columns appear. */
+	return 0;
+}

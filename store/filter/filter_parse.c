@@ -1,0 +1,558 @@
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/filter/filter_inside.h"
+#include "store/value/why.h"
+
+#define ARGS_MAX 4096
+
+enum arg_kind {
+	ARG_QUOTED,
+	ARG_BARE, /* a number, a truth, an op */
+};
+
+struct arg {
+	uint8_t kind;
+	size_t at; /* in the text */
+	struct buf text;
+};
+
+struct parser {
+	struct bytes in;
+	size_t at;
+	int depth;
+	uint32_t nodes;
+	struct arg *args; /* of the present filter */
+	size_t nargs;
+};
+
+static int fail(const struct parser *p, const char *what)
+{
+	return why(-EINVAL, "the filter has %s at byte %zu", what, p->at + 1);
+}
+
+static int peek(const struct parser *p, size_t n)
+{
+	return n < p->in.len - p->at ? p->in.data[p->at + n] : -1;
+}
+
+static bool is_blank(int c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static void skip_blanks(struct parser *p)
+{
+	while (is_blank(peek(p, 0)))
+		p->at++;
+}
+
+static int new_node(struct parser *p, uint8_t kind, struct filter **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return why(-ENOMEM, "out of memory for a filter");
+	(*out)->kind = kind;
+	(*out)->id = p->nodes++;
+	return 0;
+}
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->nsubs; i++)
+		filter_free(f->subs[i]);
+	for (size_t i = 0; i < f->ntexts; i++)
+		buf_free(&f->texts[i]);
+	comparator_free(&f->compare);
+	buf_free(&f->text);
+	free(f->subs);
+	free(f->texts);
+	free(f->numbers);
+	free(f);
+}
+
+/* Takes @sub over, also when it fails. */
+static int add_sub(struct filter *f, struct filter *sub)
+{
+	struct filter **more;
+
+	more = realloc(f->subs, (f->nsubs + 1) * sizeof(struct filter *));
+	if (!more) {
+		filter_free(sub);
+		return why(-ENOMEM, "out of memory for a filter");
+	}
+	f->subs = more;
+	f->subs[f->nsubs++] = sub;
+	return 0;
+}
+
+/* -- arguments ------------------------------------------------------------ */
+
+static void args_free(struct parser *p)
+{
+	while (p->nargs)
+		buf_free(&p->args[--p->nargs].text);
+	free(p->args);
+	p->args = NULL;
+}
+
+static int add_arg(struct parser *p, uint8_t kind, struct arg **out)
+{
+	struct arg *more;
+
+	if (p->nargs == ARGS_MAX)
+		return fail(p, "too many arguments");
+	more = realloc(p->args, (p->nargs + 1) * sizeof(*more));
+	if (!more)
+		return why(-ENOMEM, "out of memory for a filter");
+	p->args = more;
+	*out = &p->args[p->nargs++];
+	**out = (struct arg){.kind = kind, .at = p->at};
+	return 0;
+}
+
+/* 'text', where '' stands for one quote. */
+static int quoted_arg(struct parser *p)
+{
+	struct arg *a = NULL;
+	int c, r = add_arg(p, ARG_QUOTED, &a);
+
+	for (p->at++; r == 0; p->at++) {
+		uint8_t byte;
+
+		c = peek(p, 0);
+		if (c < 0)
+			return fail(p, "a quote that does not end");
+		if (c == '\'') {
+			p->at++;
+			if (peek(p, 0) != '\'')
+				return 0;
+		}
+		byte = (uint8_t)c;
+		r = buf_append(&a->text, &byte, 1);
+	}
+	return r;
+}
+
+static int bare_arg(struct parser *p)
+{
+	struct arg *a = NULL;
+	int c, r = add_arg(p, ARG_BARE, &a);
+
+	while (r == 0 && (c = peek(p, 0)) >= 0 && c != ',' && c != ')' &&
+	       c != '(' && c != '\'' && !is_blank(c)) {
+		uint8_t byte = (uint8_t)c;
+
+		r = buf_append(&a->text, &byte, 1);
+		p->at++;
+	}
+	return r == 0 && !a->text.len ? fail(p, "no argument") : r;
+}
+
+/* Behind the '(', up to behind the ')'. A blank parts arguments, too. */
+static int parse_args(struct parser *p)
+{
+	for (;;) {
+		int r;
+
+		while (is_blank(peek(p, 0)) || peek(p, 0) == ',')
+			p->at++;
+		if (peek(p, 0) == ')') {
+			p->at++;
+			return 0;
+		}
+		r = peek(p, 0) == '\'' ? quoted_arg(p) : bare_arg(p);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* -- what arguments mean -------------------------------------------------- */
+
+/* The text argument @i becomes the filter's next text. */
+static int take_text(struct parser *p, struct filter *f, size_t i)
+{
+	struct buf *more;
+
+	if (p->args[i].kind != ARG_QUOTED)
+		return fail(p, "a text without quotes before here,");
+	more = realloc(f->texts, (f->ntexts + 1) * sizeof(*more));
+	if (!more)
+		return why(-ENOMEM, "out of memory for a filter");
+	f->texts = more;
+	f->texts[f->ntexts++] = p->args[i].text;
+	p->args[i].text = (struct buf){0};
+	return 0;
+}
+
+static int take_number(struct parser *p, struct filter *f, size_t i)
+{
+	const struct buf *b = &p->args[i].text;
+	bool minus = b->len && b->data[0] == '-';
+	int64_t n = 0, *more;
+
+	if (p->args[i].kind != ARG_BARE || b->len == minus)
+		return fail(p, "no number before here,");
+	for (size_t k = minus; k < b->len; k++) {
+		if (!isdigit(b->data[k]) || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, b->data[k] - '0', &n))
+			return fail(p, "no number before here,");
+	}
+	if (minus && n)
+		return fail(p, "a number below 0 before here,");
+	more = realloc(f->numbers, (f->nnumbers + 1) * sizeof(*more));
+	if (!more)
+		return why(-ENOMEM, "out of memory for a filter");
+	f->numbers = more;
+	f->numbers[f->nnumbers++] = n;
+	return 0;
+}
+
+static bool is_word(const struct buf *b, const char *word)
+{
+	return b->len == strlen(word) &&
+	       !strncasecmp((const char *)b->data, word, b->len);
+}
+
+static int take_truth(struct parser *p, size_t i, bool *out)
+{
+	const struct arg *a = &p->args[i];
+
+	*out = is_word(&a->text, "true");
+	if (a->kind == ARG_BARE && (*out || is_word(&a->text, "false")))
+		return 0;
+	return fail(p, "no true or false before here,");
+}
+
+/* The op at @i and the comparator behind it. */
+static int take_compare(struct parser *p, struct filter *f, size_t i)
+{
+	static const char *const ops[] = {"<", "<=", "=", "!=", ">=", ">"};
+	const struct arg *op = &p->args[i], *value = &p->args[i + 1];
+
+	if (value->kind != ARG_QUOTED)
+		return fail(p, "a comparator without quotes before here,");
+	for (uint8_t k = 0; op->kind == ARG_BARE && k < 6; k++) {
+		int r;
+
+		if (!is_word(&op->text, ops[k]))
+			continue;
+		r = comparator_init(&f->compare, k, buf_bytes(&value->text));
+		return r != -EINVAL ? r
+				    : why(r, "%s (the argument at byte %zu)",
+					  store_why(), value->at + 1);
+	}
+	return fail(p, "no operator (< <= = != >= >) before here,");
+}
+
+static int take_column_compare(struct parser *p, struct filter *f)
+{
+	int r = take_text(p, f, 0);
+
+	if (r == 0)
+		r = take_text(p, f, 1);
+	return r < 0 ? r : take_compare(p, f, 2);
+}
+
+static int take_single_value(struct parser *p, struct filter *f)
+{
+	int r = take_column_compare(p, f);
+
+	f->flags[0] = false; /* rows without the column pass */
+	f->flags[1] = true;  /* the newest version only */
+	if (r == 0 && p->nargs == 6)
+		r = take_truth(p, 4, &f->flags[0]);
+	if (r == 0 && p->nargs == 6)
+		r = take_truth(p, 5, &f->flags[1]);
+	return r;
+}
+
+static int take_dependent(struct parser *p, struct filter *f)
+{
+	int r = take_text(p, f, 0);
+
+	if (r == 0)
+		r = take_text(p, f, 1);
+	if (r == 0 && p->nargs > 2)
+		r = take_truth(p, 2, &f->flags[0]);
+	if (r == 0 && p->nargs > 3)
+		r = take_compare(p, f, 3);
+	return r;
+}
+
+static int take_column_range(struct parser *p, struct filter *f)
+{
+	int r = take_text(p, f, 0);
+
+	if (r == 0)
+		r = take_truth(p, 1, &f->flags[0]);
+	if (r == 0)
+		r = take_text(p, f, 2);
+	return r < 0 ? r : take_truth(p, 3, &f->flags[1]);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int take_numbers(struct parser *p, struct filter *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->nargs; i++)
+		r = take_number(p, f, i);
+	if (f->kind == FILTER_TIMESTAMPS && f->nnumbers)
+		qsort(f->numbers, f->nnumbers, sizeof(*f->numbers),
+		      compare_numbers);
+	return r;
+}
+
+/* Numbers that HBase has as an int. */
+static int take_counts(struct parser *p, struct filter *f)
+{
+	int r = take_numbers(p, f);
+
+	for (size_t i = 0; r == 0 && i < f->nnumbers; i++)
+		if (f->numbers[i] > INT32_MAX)
+			r = fail(p, "too great a number before here,");
+	return r;
+}
+
+static int take_texts(struct parser *p, struct filter *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->nargs; i++)
+		r = take_text(p, f, i);
+	return r;
+}
+
+static int take_one_compare(struct parser *p, struct filter *f)
+{
+	return take_compare(p, f, 0);
+}
+
+static int take_flag(struct parser *p, struct filter *f)
+{
+	return p->nargs ? take_truth(p, 0, &f->flags[0]) : 0;
+}
+
+#define N(n) (1u << (n))
+#define ANY UINT32_MAX
+static const struct {
+	const char *name;
+	uint8_t kind;
+	uint32_t counts; /* of arguments, as bits */
+	int (*take)(struct parser *p, struct filter *f);
+} filters[] = {
+	{"KeyOnlyFilter", FILTER_KEY_ONLY, N(0) | N(1), take_flag},
+	{"FirstKeyOnlyFilter", FILTER_FIRST_KEY_ONLY, N(0), take_texts},
+	{"PrefixFilter", FILTER_PREFIX, N(1), take_texts},
+	{"ColumnPrefixFilter", FILTER_COLUMN_PREFIX, N(1), take_texts},
+	{"MultipleColumnPrefixFilter", FILTER_MULTIPLE_COLUMN_PREFIX,
+	 ANY & ~N(0), take_texts},
+	{"ColumnCountGetFilter", FILTER_COLUMN_COUNT, N(1), take_counts},
+	{"PageFilter", FILTER_PAGE, N(1), take_numbers},
+	{"ColumnPaginationFilter", FILTER_PAGINATION, N(2), take_counts},
+	{"InclusiveStopFilter", FILTER_INCLUSIVE_STOP, N(1), take_texts},
+	{"TimestampsFilter", FILTER_TIMESTAMPS, ANY, take_numbers},
+	{"RowFilter", FILTER_ROW, N(2), take_one_compare},
+	{"FamilyFilter", FILTER_FAMILY, N(2), take_one_compare},
+	{"QualifierFilter", FILTER_QUALIFIER, N(2), take_one_compare},
+	{"ValueFilter", FILTER_VALUE, N(2), take_one_compare},
+	{"ColumnRangeFilter", FILTER_COLUMN_RANGE, N(4), take_column_range},
+	{"SingleColumnValueFilter", FILTER_SINGLE_VALUE, N(4) | N(6),
+	 take_single_value},
+	{"SingleColumnValueExcludeFilter", FILTER_SINGLE_VALUE_EXCLUDE,
+	 N(4) | N(6), take_single_value},
+	{"DependentColumnFilter", FILTER_DEPENDENT, N(2) | N(3) | N(5),
+	 take_dependent},
+	{"ColumnValueFilter", FILTER_COLUMN_VALUE, N(4), take_column_compare},
+};
+
+const char *filter_name(unsigned i)
+{
+	return i < sizeof(filters) / sizeof(*filters) ? filters[i].name : NULL;
+}
+
+/* -- the language --------------------------------------------------------- */
+
+/* Name(arg, ...) */
+static int parse_simple(struct parser *p, struct filter **out)
+{
+	size_t start = p->at, i, n = sizeof(filters) / sizeof(*filters);
+	struct bytes name;
+	int r;
+
+	while (isalnum(peek(p, 0)))
+		p->at++;
+	name = bytes_of(p->in.data + start, p->at - start);
+	for (i = 0; i < n; i++)
+		if (bytes_eq(name, bytes_str(filters[i].name)))
+			break;
+	if (i == n && !name.len)
+		return fail(p, "no filter's name");
+	if (i == n)
+		return why(-EINVAL, "there is no filter '%.*s' (at byte %zu)",
+			   (int)(name.len < 60 ? name.len : 60), name.data,
+			   start + 1);
+	skip_blanks(p);
+	if (peek(p, 0) != '(')
+		return fail(p, "no '('");
+	p->at++;
+	r = parse_args(p);
+	if (r == 0 && !(p->nargs < 32 ? filters[i].counts & N(p->nargs)
+				      : filters[i].counts & N(31)))
+		r = why(-EINVAL, "%s does not take %zu arguments (at byte %zu)",
+			filters[i].name, p->nargs, start + 1);
+	if (r == 0)
+		r = new_node(p, filters[i].kind, out);
+	if (r == 0)
+		r = filters[i].take(p, *out);
+	args_free(p);
+	return r;
+}
+
+static bool is_keyword(const struct parser *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	return n <= p->in.len - p->at && !memcmp(p->in.data + p->at, word, n) &&
+	       (is_blank(peek(p, n)) || peek(p, n) == '(');
+}
+
+static int parse_or(struct parser *p, struct filter **out);
+
+static int parse_unary(struct parser *p, struct filter **out)
+{
+	bool skip;
+	int r;
+
+	if (p->depth == FILTER_DEPTH_MAX)
+		return fail(p, "too many levels");
+	skip_blanks(p);
+	skip = is_keyword(p, "SKIP");
+	p->depth++;
+	if (skip || is_keyword(p, "WHILE")) {
+		struct filter *sub = NULL;
+
+		p->at += skip ? 4 : 5;
+		r = new_node(p, skip ? FILTER_SKIP : FILTER_WHILE, out);
+		if (r == 0)
+			r = parse_unary(p, &sub);
+		if (r == 0)
+			r = add_sub(*out, sub);
+		else
+			filter_free(sub);
+	} else if (peek(p, 0) == '(') {
+		p->at++;
+		r = parse_or(p, out);
+		skip_blanks(p);
+		if (r == 0 && peek(p, 0) != ')')
+			r = fail(p, "no ')'");
+		p->at += r == 0;
+	} else {
+		r = parse_simple(p, out);
+	}
+	p->depth--;
+	return r;
+}
+
+/* Is the keyword next, with a blank or a parenthesis around it? */
+static bool take_keyword(struct parser *p, const char *word)
+{
+	size_t before = p->at;
+	bool apart;
+
+	skip_blanks(p);
+	apart = p->at > before || (p->at > 0 && p->in.data[p->at - 1] == ')');
+	if (apart && is_keyword(p, word)) {
+		p->at += strlen(word);
+		return true;
+	}
+	p->at = before;
+	return false;
+}
+
+static int parse_list(struct parser *p, uint8_t kind, const char *word,
+		      int (*part)(struct parser *p, struct filter **out),
+		      struct filter **out)
+{
+	struct filter *list, *first;
+	int r = part(p, out);
+
+	if (r < 0 || !take_keyword(p, word))
+		return r;
+	first = *out;
+	*out = NULL;
+	r = new_node(p, kind, &list);
+	if (r < 0) {
+		filter_free(first);
+		return r;
+	}
+	*out = list;
+	r = add_sub(list, first);
+	while (r == 0) {
+		struct filter *sub = NULL;
+
+		r = part(p, &sub);
+		if (r < 0) {
+			filter_free(sub);
+			return r;
+		}
+		r = add_sub(list, sub);
+		if (r == 0 && !take_keyword(p, word))
+			break;
+	}
+	return r;
+}
+
+static int parse_and(struct parser *p, struct filter **out)
+{
+	return parse_list(p, FILTER_AND, "AND", parse_unary, out);
+}
+
+static int parse_or(struct parser *p, struct filter **out)
+{
+	return parse_list(p, FILTER_OR, "OR", parse_and, out);
+}
+
+int filter_parse(struct bytes text, struct filter **out)
+{
+	struct parser p = {.in = text};
+	struct filter *f = NULL;
+	int r;
+
+	*out = NULL;
+	if (text.len > FILTER_TEXT_MAX)
+		return why(-EINVAL,
+			   "the filter has %zu bytes, at most %u are allowed",
+			   text.len, FILTER_TEXT_MAX);
+	r = parse_or(&p, &f);
+	if (r == 0) {
+		skip_blanks(&p);
+		if (peek(&p, 0) >= 0)
+			r = fail(&p, "something that is no AND or OR");
+	}
+	if (r == 0)
+		r = buf_set(&f->text, text);
+	if (r < 0) {
+		filter_free(f);
+		return r;
+	}
+	f->nodes = p.nodes;
+	*out = f;
+	return 0;
+}
+
+struct bytes filter_text(const struct filter *f)
+{
+	return buf_bytes(&f->text);
+}

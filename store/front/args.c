@@ -1,0 +1,312 @@
+#include "store/front/args.h"
+
+#include <errno.h>
+
+int args_row(struct bytes row)
+{
+	if (row.len == 0)
+		return why(-EINVAL, "the row key is empty: a row needs a name");
+	if (row.len > ROW_LEN_MAX)
+		return why(-EINVAL,
+			   "the row key is %zu bytes long, at most %d are "
+			   "allowed: use a shorter one",
+			   row.len, ROW_LEN_MAX);
+	return 0;
+}
+
+int args_family(struct bytes family)
+{
+	if (family.len == 0)
+		return why(-EINVAL, "the family name is empty: a column needs "
+				    "the name of its family");
+	if (family.len > FAMILY_LEN_MAX)
+		return why(-EINVAL,
+			   "the family name is %zu bytes long, at most %d are "
+			   "allowed: use a shorter one",
+			   family.len, FAMILY_LEN_MAX);
+	return 0;
+}
+
+int args_qualifier(struct bytes qualifier)
+{
+	if (qualifier.len > QUALIFIER_LEN_MAX)
+		return why(-EINVAL,
+			   "the qualifier is %zu bytes long, at most %d are "
+			   "allowed: use a shorter one",
+			   qualifier.len, QUALIFIER_LEN_MAX);
+	return 0;
+}
+
+int args_ts(int64_t ts)
+{
+	if (ts < 0 || ts > TS_MAX)
+		return why(-EINVAL,
+			   "%lld is no timestamp: give milliseconds since "
+			   "1970, from 0 to %lld",
+			   (long long)ts, (long long)TS_MAX);
+	return 0;
+}
+
+int args_column_why(struct bytes row, struct bytes family,
+		    struct bytes qualifier)
+{
+	int r = args_row(row);
+
+	if (r == 0)
+		r = args_family(family);
+	if (r == 0)
+		r = args_qualifier(qualifier);
+	return r;
+}
+
+static int value_check(struct bytes value)
+{
+	if (value.len > VALUE_LEN_MAX)
+		return why(-EFBIG,
+			   "the value is %zu bytes long, at most %u are "
+			   "allowed: split it over several columns",
+			   value.len, VALUE_LEN_MAX);
+	return 0;
+}
+
+static bool op_writes_value(uint8_t op)
+{
+	return op == CHANGE_PUT || op == CHANGE_INCREMENT ||
+	       op == CHANGE_APPEND;
+}
+
+static bool op_is_known(uint8_t op)
+{
+	switch (op) {
+	case CHANGE_PUT:
+	case CHANGE_DELETE:
+	case CHANGE_DELETE_FAMILY_VERSION:
+	case CHANGE_DELETE_COLUMN:
+	case CHANGE_DELETE_FAMILY:
+	case CHANGE_DELETE_ROW:
+	case CHANGE_INCREMENT:
+	case CHANGE_APPEND:
+		return true;
+	}
+	return false;
+}
+
+/* What a change must leave empty, by what it is. */
+static int change_shape(const struct change *c)
+{
+	bool wide = c->op == CHANGE_DELETE_ROW || kind_is_family_marker(c->op);
+
+	if (c->op == CHANGE_DELETE_ROW && c->family.len)
+		return why(-EINVAL, "a delete of a row names a family: leave "
+				    "it out or delete the family");
+	if (wide && c->qualifier.len)
+		return why(
+			-EINVAL,
+			"a delete of a %s names a qualifier: leave it out or "
+			"delete the column",
+			c->op == CHANGE_DELETE_ROW ? "row" : "family");
+	if (c->op == CHANGE_INCREMENT && c->value.len)
+		return why(-EINVAL, "an increment brings a value: it takes a "
+				    "number to add only");
+	if (!op_writes_value(c->op) && c->value.len)
+		return why(-EINVAL, "a delete brings a value: it takes none");
+	if (!op_writes_value(c->op) && c->ttl_ms)
+		return why(-EINVAL, "a delete brings a time to live: only a "
+				    "value can have one");
+	return 0;
+}
+
+static int range_check(int64_t min, int64_t max)
+{
+	if (min >= 0 && max >= 0 && (!max || max >= min))
+		return 0;
+	return why(-EINVAL,
+		   "%lld..%lld is no time range: both ends are milliseconds "
+		   "since 1970, the first is not after the second",
+		   (long long)min, (long long)max);
+}
+
+static int change_check(const struct change *c)
+{
+	int r;
+
+	if (!op_is_known(c->op))
+		return why(-EINVAL, "a change has the unknown operation %u",
+			   c->op);
+	r = change_shape(c);
+	if (r == 0 && c->op != CHANGE_DELETE_ROW)
+		r = args_family(c->family);
+	if (r == 0)
+		r = args_qualifier(c->qualifier);
+	if (r == 0 && c->ts != TS_AUTO && c->ts != TS_CLOCK)
+		r = args_ts(c->ts);
+	if (r == 0)
+		r = range_check(c->ts_min, c->ts_max);
+	if (r == 0)
+		r = value_check(c->value);
+	return r;
+}
+
+static int check_check(const struct check *k)
+{
+	int r;
+
+	if (k->op >= CHECKS)
+		return why(-EINVAL, "a condition has the unknown operator %u",
+			   k->op);
+	r = args_family(k->family);
+	if (r == 0)
+		r = args_qualifier(k->qualifier);
+	if (r == 0 && (k->op == CHECK_NEWEST_TS || check_is_of_version(k->op)))
+		r = args_ts(k->ts);
+	if (r == 0 && k->op >= CHECK_EQUAL)
+		r = value_check(k->value);
+	return r;
+}
+
+int args_mutation(const struct mutation *m)
+{
+	size_t bytes = m->row.len;
+	int r = args_row(m->row);
+
+	if (r < 0)
+		return r;
+	if (m->nchanges == 0)
+		return why(-EINVAL, "a mutation changes nothing: give it at "
+				    "least one change");
+	if (m->nchanges > MUTATION_CHANGES_MAX ||
+	    m->nchecks > MUTATION_CHANGES_MAX)
+		return why(-EINVAL,
+			   "a mutation has %zu changes and %zu conditions, at "
+			   "most %u are allowed: split it",
+			   m->nchanges, m->nchecks, MUTATION_CHANGES_MAX);
+	for (size_t i = 0; i < m->nchecks; i++) {
+		r = check_check(&m->checks[i]);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		r = change_check(c);
+		if (r < 0)
+			return r;
+		/* Each term is far below SIZE_MAX / MUTATION_CHANGES_MAX. */
+		bytes += c->family.len + c->qualifier.len + c->value.len;
+	}
+	if (bytes > MUTATION_BYTES_MAX)
+		return why(-EFBIG,
+			   "a mutation holds %zu bytes, at most %u are "
+			   "allowed: split it",
+			   bytes, MUTATION_BYTES_MAX);
+	return 0;
+}
+
+static int bound_check(struct bytes bound, size_t max, const char *what)
+{
+	/* One more than a key can have: the successor of the longest. */
+	if (bound.len > max + 1)
+		return why(-EINVAL,
+			   "a bound of a scan's %s is %zu bytes long, a key "
+			   "has at most %zu",
+			   what, bound.len, max);
+	return 0;
+}
+
+static int scan_bounds(const struct scan_spec *spec)
+{
+	int r = bound_check(spec->row_start, ROW_LEN_MAX, "rows");
+
+	if (r == 0)
+		r = bound_check(spec->row_stop, ROW_LEN_MAX, "rows");
+	if (r == 0)
+		r = bound_check(spec->qual_start, QUALIFIER_LEN_MAX,
+				"qualifiers");
+	if (r == 0)
+		r = bound_check(spec->qual_stop, QUALIFIER_LEN_MAX,
+				"qualifiers");
+	return r;
+}
+
+int args_scan(const struct scan_spec *spec)
+{
+	int r;
+
+	if (spec->granularity > SCAN_CELLS)
+		return why(-EINVAL, "a scan has the unknown granularity %u",
+			   spec->granularity);
+	r = scan_bounds(spec);
+	if (r < 0)
+		return r;
+	r = range_check(spec->ts_min, spec->ts_max);
+	if (r < 0)
+		return r;
+	if (spec->ncolumns > SCAN_COLUMNS_MAX)
+		return why(-EINVAL,
+			   "a scan names %zu columns, at most %u are allowed",
+			   spec->ncolumns, SCAN_COLUMNS_MAX);
+	if ((spec->filter || spec->family_limit || spec->family_offset) &&
+	    spec->granularity < SCAN_COLUMNS)
+		return why(-EINVAL,
+			   "a scan of rows or families has a filter or "
+			   "a limit in a family: it takes cells or "
+			   "columns");
+	if (spec->has_as_of && (spec->raw || spec->filter))
+		return why(-EINVAL, "a scan as of a moment is neither raw nor "
+				    "has it a filter");
+	if (spec->has_as_of && (spec->as_of < 0 || spec->as_of > TS_MAX))
+		return why(-EINVAL, "a moment is a timestamp from 0 on");
+	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
+		r = range_check(spec->family_ranges[i].ts_min,
+				spec->family_ranges[i].ts_max);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < spec->ncolumns; i++) {
+		r = args_family(spec->columns[i].family);
+		if (r == 0 && !spec->columns[i].whole_family)
+			r = args_qualifier(spec->columns[i].qualifier);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int args_snapshot(struct bytes name)
+{
+	if (name.len == 0 || name.len > SNAPSHOT_NAME_MAX)
+		return why(-EINVAL,
+			   "a snapshot's name has %zu bytes: give it 1 to %d",
+			   name.len, SNAPSHOT_NAME_MAX);
+	if (memchr(name.data, '\0', name.len))
+		return why(-EINVAL, "a snapshot's name holds a NUL byte");
+	return 0;
+}
+
+int args_schema(const struct schema *s)
+{
+	if (s->mode & ~07777u)
+		return why(-EINVAL, "0%o are no permission bits", s->mode);
+	if (s->nfamilies > SCHEMA_FAMILIES_MAX)
+		return why(-EINVAL,
+			   "a table has %u families, at most %d are allowed",
+			   s->nfamilies, SCHEMA_FAMILIES_MAX);
+	for (uint32_t i = 0; i < s->nfamilies; i++) {
+		const struct family_schema *f = &s->families[i];
+		int r;
+
+		if (!memchr(f->name, '\0', sizeof(f->name)))
+			return why(-EINVAL, "a family name does not end");
+		r = family_name_check(bytes_str(f->name));
+		if (r == 0)
+			r = family_attrs_check(&f->attrs);
+		if (r < 0)
+			return r;
+		if (i && strcmp(s->families[i - 1].name, f->name) >= 0)
+			return why(-EINVAL,
+				   "the families %s and %s of a schema are out "
+				   "of order",
+				   s->families[i - 1].name, f->name);
+	}
+	return 0;
+}

@@ -1,0 +1,205 @@
+/*
+ * What a backend of store.h must do.
+ *
+ * A vtable of plain functions. The wrappers of store.h have checked the
+ * arguments (names, lengths, timestamps, known operators) and count and trace;
+ * a backend checks only what needs its own state. A backend's struct begins
+ * with the matching struct below.
+ *
+ * lsm/ is the engine, remote/ a store that another process serves. The naive
+ * reference of the model tests keeps this interface honest.
+ */
+#ifndef CELLFS_STORE_FRONT_BACKEND_H
+#define CELLFS_STORE_FRONT_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/front/snapshot_tables.h"
+#include "store/os/thread.h"
+#include "store/store.h"
+
+struct store_ops {
+	int (*close)(struct store *s); /* frees @s always */
+	/* Gives a reference of its own to the caller. */
+	int (*table_open)(struct store *s, struct bytes name,
+			  struct table **out);
+	void (*table_free)(struct table *t); /* the last reference went */
+	int (*table_schema)(struct table *t, struct schema *out);
+	uint64_t (*table_schema_version)(const struct table *t);
+	int (*table_name)(struct table *t, char *name);
+	int (*table_create)(struct store *s, struct bytes name,
+			    const struct schema *schema);
+	int (*table_drop)(struct store *s, struct bytes name,
+			  bool only_if_empty);
+	int (*table_truncate)(struct store *s, struct bytes name);
+	int (*table_rename)(struct store *s, struct bytes from,
+			    struct bytes to);
+	/* Asks guard_family() of each family, if it can be opened no_delete. */
+	int (*table_alter)(struct table *t, const struct alter *a);
+	int (*table_next)(struct store *s, struct bytes after, char *name);
+	/*
+	 * Acts of several steps, NULL where the wrappers take the steps under
+	 * the schema lock. A backend whose store others change too, in other
+	 * processes, does them whole, and judges names of tables itself.
+	 */
+	int (*add_family)(struct table *t, struct bytes family);
+	int (*namespace_create)(struct store *s, struct bytes name);
+	int (*namespace_drop)(struct store *s, struct bytes name);
+	int (*namespace_next)(struct store *s, struct bytes after, char *name);
+	/* From what is at hand; the wrapper counts small tables itself. */
+	int (*table_info)(struct table *t, struct table_info *out);
+	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
+	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
+			   unsigned flags, size_t *done);
+	/* As mutate() but for the change; NULL = cannot tell. */
+	int (*mutate_try)(struct table *t, struct mutation *m);
+	int (*sync)(struct store *s);
+	int (*scan_open)(struct table *t, const struct scan_spec *spec,
+			 struct scan **out);
+	/* As scan_next_many(); may always find only one. */
+	int (*scan_next)(struct scan *sc, struct cell *out, size_t n);
+	void (*scan_close)(struct scan *sc);
+	/*
+	 * @exact: the version with ts == @ts, else the newest with ts <= @ts.
+	 * The wrappers set the row, family and qualifier of *cell.
+	 */
+	int (*get)(struct table *t, struct bytes row, struct bytes family,
+		   struct bytes qualifier, int64_t ts, bool exact,
+		   const struct snapshot *snap, struct cell *cell,
+		   struct buf *hold);
+	int (*snapshot_take)(struct store *s, struct snapshot **out);
+	void (*snapshot_release)(struct snapshot *snap);
+	/* @t NULL = the whole store; the name was checked. */
+	int (*snapshot_create)(struct store *s, struct table *t,
+			       struct bytes name);
+	int (*snapshot_drop)(struct store *s, struct table *t,
+			     struct bytes name);
+	int (*snapshot_rename)(struct store *s, struct table *t,
+			       struct bytes from, struct bytes to);
+	int (*snapshot_next)(struct store *s, struct table *t,
+			     struct bytes after, struct snapshot_info *out);
+	/* Fills in what struct snapshot says of a named one. */
+	int (*snapshot_open)(struct store *s, struct table *t,
+			     struct bytes name, struct snapshot **out);
+	/*
+	 * A table @to as the snapshot shows @from, which is of its tables; or
+	 * that table itself put back to it. What store.h says of both.
+	 */
+	int (*snapshot_clone)(struct snapshot *snap,
+			      const struct snapshot_table *from,
+			      struct bytes to);
+	int (*snapshot_restore)(struct snapshot *snap,
+				const struct snapshot_table *from);
+	/* As table_open(), by table_id(). */
+	int (*table_open_id)(struct store *s, uint64_t id, struct table **out);
+	int (*flush)(struct store *s, struct table *t);
+	int (*compact)(struct store *s, struct table *t);
+	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
+	int (*space)(struct store *s, struct store_space *out);
+	/* NULL: it has no directory. The name was checked. */
+	int (*keep)(struct store *s, const char *name, struct bytes content);
+	int (*health)(struct store *s);
+	int (*writable)(struct store *s); /* NULL: as health */
+	int64_t (*now_ms)(struct store *s);
+};
+
+/* What the wrappers count, for the first figures of store_stat(). */
+enum store_count {
+	COUNT_MUTATIONS,
+	COUNT_MORE_CHANGES, /* behind the first of a mutation */
+	COUNT_CHECKS_FAILED,
+	COUNT_GETS_FOUND,
+	COUNT_GETS_ABSENT,
+	COUNT_SCANS,
+	COUNT_SCAN_CELLS,
+	COUNT_SYNCS,
+	COUNT_ERRORS,
+	STORE_COUNTS
+};
+
+/*
+ * The first threads have a stripe each, in which nobody else counts; of the
+ * rest each counts in one of the others, that hardly any other counts in.
+ */
+#define COUNT_STRIPES 16
+#define COUNT_STRIPES_OWN 8
+struct count_stripe {
+	_Alignas(CACHE_LINE) _Atomic uint64_t n[STORE_COUNTS];
+};
+
+struct store {
+	const struct store_ops *ops;
+	bool read_only;
+	bool no_delete; /* guard.h */
+	bool trace;	/* CELLFS_TRACE=1: each call a line on stderr */
+	/* stat() has all figures: what is counted here is a part of them. */
+	bool counts_elsewhere;
+	/*
+	 * Makes reading a schema and replacing it one act, so that two
+	 * table_add_family() do not lose one another's. Outermost.
+	 */
+	pthread_mutex_t schema_lock;
+	struct count_stripe counts[COUNT_STRIPES];
+};
+
+/* What was counted until now, by all threads. */
+static inline uint64_t store_counted(const struct store *s, enum store_count c)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < COUNT_STRIPES; i++)
+		n += atomic_load_explicit(&s->counts[i].n[c],
+					  memory_order_relaxed);
+	return n;
+}
+
+struct table {
+	struct store *store;
+	/*
+	 * A backend that keeps tables by name keeps a reference too, or
+	 * guards the step from the last reference to table_free().
+	 */
+	_Atomic uint32_t refs;
+	uint64_t id;
+};
+
+/*
+ * The wrappers fill it after scan_open(), and count in it. It holds no
+ * reference to the table, a count that all threads would share: the backend
+ * keeps what the scan reads.
+ */
+struct scan {
+	struct store *store;
+	uint64_t table; /* its id */
+	uint64_t cells;
+	int failed; /* the error that is repeated */
+};
+
+/*
+ * The wrappers set the store after snapshot_take() and free the tables before
+ * snapshot_release(). A named one has the rest.
+ */
+struct snapshot {
+	struct store *store;
+	uint64_t table; /* the only one that it covers; 0 = all */
+	int64_t taken_ms;
+	struct snapshot_tables tables;
+};
+
+/*
+ * Zeroed memory for what begins with a struct store, which is aligned more
+ * than malloc() does; free() it. NULL: there is none.
+ */
+void *store_alloc(size_t bytes);
+/*
+ * A backend calls it first for the store that its open function gives; what
+ * it sets up store_close() takes down before ops->close(), which frees. One
+ * that fails to open calls store_fini() itself.
+ */
+void store_init(struct store *s, const struct store_ops *ops, bool read_only);
+void store_fini(struct store *s);
+/* Begins a table's life with one reference. */
+void table_init(struct table *t, struct store *s, uint64_t id);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * What the wrappers of store.h share.
+ *
+ * Every fallible call begins with front_begin(), which forgets the last
+ * sentence, and ends with front_end(), so that an error never leaves without a
+ * sentence of its own and is counted. Calls that clean up (close, unref,
+ * release) do neither: they must not wipe the sentence of the failure that led
+ * to them.
+ */
+#ifndef CELLFS_STORE_FRONT_FRONT_H
+#define CELLFS_STORE_FRONT_FRONT_H
+
+#include <errno.h>
+
+#include "store/front/backend.h"
+
+static inline void front_count(struct store *s, enum store_count c, uint64_t n)
+{
+	unsigned thread = thread_number();
+	_Atomic uint64_t *at;
+
+	if (thread < COUNT_STRIPES_OWN) {
+		at = &s->counts[thread].n[c];
+		n += atomic_load_explicit(at, memory_order_relaxed);
+		atomic_store_explicit(at, n, memory_order_relaxed);
+		return;
+	}
+	thread %= COUNT_STRIPES - COUNT_STRIPES_OWN;
+	at = &s->counts[COUNT_STRIPES_OWN + thread].n[c];
+	atomic_fetch_add_explicit(at, n, memory_order_relaxed);
+}
+
+static inline void front_begin(void)
+{
+	why_clear();
+}
+
+static inline int front_end(struct store *s, int r)
+{
+	if (r >= 0)
+		return r;
+	front_count(s, COUNT_ERRORS, 1);
+	if (!store_why()[0])
+		why(r, "%s", strerror(-r));
+	return r;
+}
+
+static inline int front_writable(const struct store *s)
+{
+	if (s->read_only)
+		return why(-EPERM, "the store is open read-only: open it for "
+				   "writing to change it");
+	return 0;
+}
+
+/* May the table be read through the snapshot (NULL = now)? */
+static inline int front_covers(const struct snapshot *snap,
+			       const struct table *t)
+{
+	if (snap && snap->table && snap->table != t->id)
+		return why(-EINVAL, "the snapshot is of another table");
+	return 0;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Namespaces: the part of a table's name before the ':'.
+ *
+ * What tables.c calls, arguments unchecked but for names; see store.h for what
+ * a namespace is to a caller.
+ */
+#ifndef CELLFS_STORE_FRONT_NAMESPACE_H
+#define CELLFS_STORE_FRONT_NAMESPACE_H
+
+#include "store/store.h"
+
+/* The store's own table that lists them: no other may have such a name. */
+#define NAMESPACE_TABLE "hbase:namespace"
+
+/* Of a table's name; empty = none. Borrowed. */
+struct bytes namespace_of(struct bytes table);
+/* Is the table one of the store's own, that no listing shows? */
+bool namespace_is_hidden(struct bytes table);
+/* -ENOENT for one of the store's own: nobody else opens or changes it. */
+int namespace_check_open(struct bytes table);
+/*
+ * May a table of this name be made? 0, -EINVAL, -ENOENT, -EPERM. Takes the
+ * schema lock whatever it returns, so that the namespace does not go
+ * meanwhile.
+ */
+int namespace_enter(struct store *s, struct bytes table);
+int namespace_create(struct store *s, struct bytes name);
+int namespace_drop(struct store *s, struct bytes name);
+int namespace_next(struct store *s, struct bytes after,
+		   char name[TABLE_NAME_LEN_MAX + 1]);
+
+#endif

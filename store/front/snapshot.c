@@ -1,0 +1,279 @@
+/* The wrappers of store.h for snapshots. */
+#include <errno.h>
+
+#include "store/front/args.h"
+#include "store/front/front.h"
+#include "store/front/namespace.h"
+#include "store/front/trace.h"
+
+int snapshot_take(struct store *s, struct snapshot **out)
+{
+	struct snapshot *snap = NULL;
+	int r;
+
+	front_begin();
+	r = s->ops->snapshot_take(s, &snap);
+	if (r == 0) {
+		snap->store = s;
+		*out = snap;
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_take");
+	return front_end(s, r);
+}
+
+void snapshot_release(struct snapshot *snap)
+{
+	if (!snap)
+		return;
+	snapshot_tables_free(&snap->tables);
+	snap->store->ops->snapshot_release(snap);
+}
+
+/* -- named ---------------------------------------------------------------- */
+
+static unsigned long long id_of(const struct table *t)
+{
+	return t ? t->id : 0;
+}
+
+int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_snapshot(name);
+	if (r == 0)
+		r = s->ops->snapshot_create(s, t, name);
+	if (s->trace)
+		trace_line(r, "snapshot_create #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
+		r = s->ops->snapshot_drop(s, t, name);
+	if (s->trace)
+		trace_line(r, "snapshot_drop #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			  struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_snapshot(to);
+	if (r == 0)
+		r = s->ops->snapshot_rename(s, t, from, to);
+	if (s->trace)
+		trace_line(r, "snapshot_rename #%llu %s %s", id_of(t),
+			   trace_key(key, from), trace_key(key_to, to));
+	return front_end(s, r);
+}
+
+int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			struct snapshot_info *out)
+{
+	front_begin();
+	return front_end(s, s->ops->snapshot_next(s, t, after, out));
+}
+
+int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			struct snapshot **out)
+{
+	struct snapshot *snap = NULL;
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = s->ops->snapshot_open(s, t, name, &snap);
+	if (r == 0) {
+		snap->store = s;
+		*out = snap;
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_open #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+/* -- tables from it ------------------------------------------------------- */
+
+/* Of the tables that the snapshot shows the one meant; NULL with a reason. */
+static const struct snapshot_table *shown_as(const struct snapshot *snap,
+					     struct bytes name)
+{
+	const struct snapshot_tables *t = &snap->tables;
+
+	if (!name.len && snap->table && t->n == 1)
+		return &t->at[0];
+	for (size_t i = 0; i < t->n; i++)
+		if (bytes_eq(bytes_str(t->at[i].name), name))
+			return &t->at[i];
+	if (name.len)
+		why(-ENOENT, "the snapshot shows no table %.*s", (int)name.len,
+		    (const char *)name.data);
+	else
+		why(-EINVAL, "the snapshot is of the whole store: say which "
+			     "table");
+	return NULL;
+}
+
+/* Before the work, not behind it. */
+static int check_free(struct store *s, struct bytes to)
+{
+	struct table *t;
+	int r = s->ops->table_open(s, to, &t);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	table_unref(t);
+	return why(-EEXIST, "table %.*s exists", (int)to.len,
+		   (const char *)to.data);
+}
+
+/* @to empty: the table itself. */
+static int make_of(struct store *s, struct table *t, struct bytes name,
+		   struct bytes shown, struct bytes to)
+{
+	const struct snapshot_table *from;
+	struct snapshot *snap = NULL;
+	int r = s->ops->snapshot_open(s, t, name, &snap);
+
+	if (r < 0)
+		return r;
+	snap->store = s;
+	from = shown_as(snap, shown);
+	if (!from)
+		r = shown.len ? -ENOENT : -EINVAL;
+	else if (to.len)
+		r = s->ops->snapshot_clone(snap, from, to);
+	else
+		r = s->ops->snapshot_restore(snap, from);
+	snapshot_release(snap);
+	return r;
+}
+
+int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
+			 struct bytes shown, struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0) {
+		r = namespace_enter(s, to);
+		if (r == 0)
+			r = check_free(s, to);
+		if (r == 0)
+			r = make_of(s, t, name, shown, to);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_clone #%llu %s %s", id_of(t),
+			   trace_key(key, name), trace_key(key_to, to));
+	return front_end(s, r);
+}
+
+int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
+			   struct bytes shown)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = make_of(s, t, name, shown, (struct bytes){0});
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "snapshot_restore #%llu %s", id_of(t),
+			   trace_key(key, name));
+	return front_end(s, r);
+}
+
+/* -- what it shows -------------------------------------------------------- */
+
+int64_t snapshot_taken_ms(const struct snapshot *snap)
+{
+	return snap->taken_ms;
+}
+
+int snapshot_table_next(const struct snapshot *snap, struct bytes after,
+			char name[TABLE_NAME_LEN_MAX + 1])
+{
+	const struct snapshot_tables *t = &snap->tables;
+	const struct snapshot_table *best = NULL;
+
+	/* Not by place: @after may be @name itself. */
+	for (size_t i = 0; i < t->n; i++) {
+		const char *at = t->at[i].name;
+
+		if (bytes_cmp(bytes_str(at), after) > 0 &&
+		    (!best || strcmp(at, best->name) < 0))
+			best = &t->at[i];
+	}
+	if (!best)
+		return 0;
+	memcpy(name, best->name, sizeof(best->name));
+	return 1;
+}
+
+int snapshot_table_open(const struct snapshot *snap, struct bytes name,
+			struct table **out)
+{
+	const struct snapshot_tables *t = &snap->tables;
+	struct store *s = snap->store;
+
+	front_begin();
+	for (size_t i = 0; i < t->n; i++)
+		if (bytes_eq(bytes_str(t->at[i].name), name))
+			return front_end(
+				s, s->ops->table_open_id(s, t->at[i].id, out));
+	return front_end(s, why(-ENOENT, "the snapshot shows no table %.*s",
+				(int)name.len, (const char *)name.data));
+}
+
+void snapshot_keep(struct snapshot *snap, const struct table *t)
+{
+	snapshot_tables_keep(&snap->tables, t->id);
+}
+
+int snapshot_schema(const struct snapshot *snap, const struct table *t,
+		    struct schema *out)
+{
+	const struct snapshot_table *seen =
+		snapshot_tables_find(&snap->tables, t->id);
+	int r;
+
+	front_begin();
+	if (seen)
+		r = schema_copy(out, &seen->schema);
+	else
+		r = why(-ENOENT, "the table was not there when the snapshot "
+				 "was taken");
+	return front_end(snap->store, r);
+}

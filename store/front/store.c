@@ -1,0 +1,501 @@
+/*
+ * The front of store.h: checks arguments, calls the backend, counts, traces.
+ * What is done with tables as wholes is in tables.c, snapshots in snapshot.c.
+ *
+ * Every fallible call begins with front_begin(), which forgets the last
+ * sentence, and ends with front_end(), so that an error never leaves without a
+ * sentence of its own and is counted. Calls that clean up (close, unref,
+ * release) do neither: they must not wipe the sentence of the failure that led
+ * to them.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/front/args.h"
+#include "store/front/front.h"
+#include "store/front/guard.h"
+#include "store/front/trace.h"
+
+/* -- life ----------------------------------------------------------------- */
+
+void *store_alloc(size_t bytes)
+{
+	const size_t align = _Alignof(struct store);
+	void *p;
+
+	bytes = (bytes + align - 1) & ~(align - 1);
+	p = aligned_alloc(align, bytes);
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+void store_init(struct store *s, const struct store_ops *ops, bool read_only)
+{
+	const char *trace = getenv("CELLFS_TRACE");
+
+	s->ops = ops;
+	s->read_only = read_only;
+	s->trace = trace && !strcmp(trace, "1");
+	pthread_mutex_init(&s->schema_lock, NULL);
+	s->counts_elsewhere = false;
+	memset(s->counts, 0, sizeof(s->counts));
+}
+
+void store_fini(struct store *s)
+{
+	pthread_mutex_destroy(&s->schema_lock);
+}
+
+void table_init(struct table *t, struct store *s, uint64_t id)
+{
+	t->store = s;
+	t->id = id;
+	atomic_init(&t->refs, 1);
+}
+
+void table_ref(struct table *t)
+{
+	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+}
+
+void table_unref(struct table *t)
+{
+	if (t &&
+	    atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1)
+		t->store->ops->table_free(t);
+}
+
+uint64_t table_id(const struct table *t)
+{
+	return t->id;
+}
+
+int store_close(struct store *s)
+{
+	bool trace;
+	int r;
+
+	if (!s)
+		return 0;
+	front_begin();
+	trace = s->trace;
+	store_fini(s);
+	r = s->ops->close(s);
+	if (r < 0 && !store_why()[0])
+		why(r, "closing the store: %s", strerror(-r));
+	if (trace)
+		trace_line(r, "close");
+	return r;
+}
+
+/* -- writing -------------------------------------------------------------- */
+
+int table_writable(struct table *t)
+{
+	struct store *s = t->store;
+
+	return s->ops->writable ? s->ops->writable(s) : s->ops->health(s);
+}
+
+static int may_mutate(struct store *s, const struct mutation *m)
+{
+	int r = front_writable(s);
+
+	if (r == 0)
+		r = args_mutation(m);
+	return r < 0 ? r : guard_rows(s, m, 1);
+}
+
+int table_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	front_begin();
+	r = may_mutate(s, m);
+	if (r == 0)
+		r = s->ops->mutate(t, m, flags);
+	if (r == 1) {
+		front_count(s, COUNT_MUTATIONS, 1);
+		if (m->nchanges > 1)
+			front_count(s, COUNT_MORE_CHANGES, m->nchanges - 1);
+	} else if (r == 0) {
+		front_count(s, COUNT_CHECKS_FAILED, 1);
+	}
+	if (s->trace)
+		trace_line(r, "mutate #%llu %s %zu changes %zu checks%s",
+			   (unsigned long long)t->id, trace_key(key, m->row),
+			   m->nchanges, m->nchecks,
+			   flags & MUTATE_SYNC ? " sync" : "");
+	return front_end(s, r);
+}
+
+static int many_check(const struct mutation *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = args_mutation(&m[i]);
+
+		if (r < 0)
+			return r;
+		if (m[i].nchecks)
+			return why(-EINVAL, "one of many mutations has a "
+					    "condition: apply it alone");
+	}
+	return 0;
+}
+
+int table_mutate_many(struct table *t, struct mutation *m, size_t n,
+		      unsigned flags, size_t *done)
+{
+	struct store *s = t->store;
+	size_t changes = 0;
+	int r;
+
+	front_begin();
+	*done = 0;
+	r = front_writable(s);
+	if (r == 0)
+		r = many_check(m, n);
+	if (r == 0)
+		r = guard_rows(s, m, n);
+	if (r == 0 && n)
+		r = s->ops->mutate_many(t, m, n, flags, done);
+	if (r > 0)
+		r = 0;
+	for (size_t i = 0; i < *done; i++)
+		changes += m[i].nchanges;
+	front_count(s, COUNT_MORE_CHANGES, changes - *done);
+	front_count(s, COUNT_MUTATIONS, *done);
+	if (s->trace)
+		trace_line(r, "mutate_many #%llu %zu of %zu rows%s",
+			   (unsigned long long)t->id, *done, n,
+			   flags & MUTATE_SYNC ? " sync" : "");
+	return front_end(s, r);
+}
+
+int table_mutate_try(struct table *t, struct mutation *m)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	front_begin();
+	r = may_mutate(s, m);
+	if (r == 0)
+		r = s->ops->mutate_try ? s->ops->mutate_try(t, m) : 1;
+	if (s->trace)
+		trace_line(r, "mutate_try #%llu %s %zu changes",
+			   (unsigned long long)t->id, trace_key(key, m->row),
+			   m->nchanges);
+	return front_end(s, r);
+}
+
+int store_sync(struct store *s)
+{
+	int r;
+
+	front_begin();
+	r = s->read_only ? 0 : s->ops->sync(s);
+	front_count(s, COUNT_SYNCS, 1);
+	if (s->trace)
+		trace_line(r, "sync");
+	return front_end(s, r);
+}
+
+/* -- reading -------------------------------------------------------------- */
+
+static int open_scan(struct table *t, const struct scan_spec *spec,
+		     struct scan **out)
+{
+	struct scan *sc = NULL;
+	int r = args_scan(spec);
+
+	if (r == 0)
+		r = front_covers(spec->snapshot, t);
+	if (r == 0)
+		r = t->store->ops->scan_open(t, spec, &sc);
+	if (r < 0)
+		return r;
+	sc->store = t->store;
+	sc->table = t->id;
+	sc->cells = 0;
+	sc->failed = 0;
+	front_count(t->store, COUNT_SCANS, 1);
+	*out = sc;
+	return r;
+}
+
+int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
+{
+	static const char *const names[] = {"rows", "families", "columns",
+					    "cells"};
+	char start[TRACE_KEY_MAX], stop[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = open_scan(t, spec, out);
+	if (t->store->trace)
+		trace_line(r, "scan #%llu %s %s..%s%s%s",
+			   (unsigned long long)t->id,
+			   spec->granularity <= SCAN_CELLS
+				   ? names[spec->granularity]
+				   : "?",
+			   trace_key(start, spec->row_start),
+			   trace_key(stop, spec->row_stop),
+			   spec->reversed ? " reversed" : "",
+			   spec->raw ? " raw" : "");
+	return front_end(t->store, r);
+}
+
+int scan_next_many(struct scan *sc, struct cell *out, size_t n)
+{
+	int r = sc->failed;
+
+	if (r < 0)
+		return r;
+	r = sc->store->ops->scan_next(sc, out, n);
+	if (r > 0)
+		sc->cells += (unsigned)r;
+	else if (r < 0)
+		sc->failed = front_end(sc->store, r);
+	return r;
+}
+
+int scan_next(struct scan *sc, struct cell *out)
+{
+	return scan_next_many(sc, out, 1);
+}
+
+void scan_close(struct scan *sc)
+{
+	struct store *s;
+	uint64_t table, cells;
+	int failed;
+
+	if (!sc)
+		return;
+	s = sc->store;
+	table = sc->table;
+	cells = sc->cells;
+	failed = sc->failed;
+	s->ops->scan_close(sc);
+	front_count(s, COUNT_SCAN_CELLS, cells);
+	if (s->trace)
+		trace_line(failed, "scan_close #%llu %llu found",
+			   (unsigned long long)table,
+			   (unsigned long long)cells);
+}
+
+static int get(struct table *t, struct bytes row, struct bytes family,
+	       struct bytes qualifier, int64_t ts, bool exact,
+	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	struct store *s = t->store;
+	struct cell found; /* if something is */
+	int r;
+
+	front_begin();
+	r = args_column(row, family, qualifier);
+	if (r == 0 && (ts < 0 || ts > TS_MAX))
+		r = args_ts(ts);
+	if (r == 0)
+		r = front_covers(snap, t);
+	if (r == 0)
+		r = s->ops->get(t, row, family, qualifier, ts, exact, snap,
+				&found, hold);
+	front_count(s, r > 0 ? COUNT_GETS_FOUND : COUNT_GETS_ABSENT, 1);
+	if (r > 0) {
+		found.row = row;
+		found.family = family;
+		found.qualifier = qualifier;
+		if (cell)
+			*cell = found;
+	}
+	if (s->trace) {
+		char kr[TRACE_KEY_MAX], kf[TRACE_KEY_MAX], kq[TRACE_KEY_MAX];
+
+		trace_line(r, "get #%llu %s %s:%s %s %lld",
+			   (unsigned long long)t->id, trace_key(kr, row),
+			   trace_key(kf, family), trace_key(kq, qualifier),
+			   exact ? "at" : "up to", (long long)ts);
+	}
+	return front_end(s, r);
+}
+
+int table_get(struct table *t, struct bytes row, struct bytes family,
+	      struct bytes qualifier, int64_t ts_max,
+	      const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	return get(t, row, family, qualifier, ts_max, false, snap, cell, hold);
+}
+
+int table_get_version(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, int64_t ts,
+		      const struct snapshot *snap, struct cell *cell,
+		      struct buf *hold)
+{
+	return get(t, row, family, qualifier, ts, true, snap, cell, hold);
+}
+
+/* Is there anything in one row, of one family if that is not NULL? */
+static int has_any(struct table *t, struct bytes row,
+		   const struct bytes *family)
+{
+	struct column_name column = {.whole_family = true};
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS,
+		.keys_only = true,
+		.row_start = row,
+		.row_stop = row,
+		.row_stop_inclusive = true,
+		.versions = 1,
+		.limit_rows = 1,
+	};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r;
+
+	front_begin();
+	r = args_row(row);
+	if (r == 0 && family) {
+		column.family = *family;
+		spec.columns = &column;
+		spec.ncolumns = 1;
+	}
+	if (r < 0)
+		return front_end(t->store, r);
+	r = scan_open(t, &spec, &sc);
+	if (r < 0)
+		return r;
+	r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
+}
+
+int table_has_row(struct table *t, struct bytes row)
+{
+	return has_any(t, row, NULL);
+}
+
+int table_has_family(struct table *t, struct bytes row, struct bytes family)
+{
+	return has_any(t, row, &family);
+}
+
+/* -- care ----------------------------------------------------------------- */
+
+int store_flush(struct store *s, struct table *t)
+{
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = s->ops->flush(s, t);
+	if (s->trace)
+		trace_line(r, "flush #%llu",
+			   t ? (unsigned long long)t->id : 0ULL);
+	return front_end(s, r);
+}
+
+int store_compact(struct store *s, struct table *t)
+{
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = s->ops->compact(s, t);
+	if (s->trace)
+		trace_line(r, "compact #%llu",
+			   t ? (unsigned long long)t->id : 0ULL);
+	return front_end(s, r);
+}
+
+int store_stat(struct store *s, unsigned i, struct store_stat *out)
+{
+	/* Each is the sum of two counts, of which one may be the other. */
+	static const struct {
+		const char *name, *help;
+		enum store_count a, b;
+	} own[] = {
+		{"mutations_total", "Mutations applied", COUNT_MUTATIONS,
+		 COUNT_MUTATIONS},
+		{"changes_total", "Changes in applied mutations",
+		 COUNT_MUTATIONS, COUNT_MORE_CHANGES},
+		{"checks_failed_total", "Mutations whose condition failed",
+		 COUNT_CHECKS_FAILED, COUNT_CHECKS_FAILED},
+		{"gets_total", "Single versions asked for", COUNT_GETS_FOUND,
+		 COUNT_GETS_ABSENT},
+		{"gets_found_total", "Single versions found", COUNT_GETS_FOUND,
+		 COUNT_GETS_FOUND},
+		{"scans_total", "Scans opened", COUNT_SCANS, COUNT_SCANS},
+		{"scan_cells_total", "Results of closed scans",
+		 COUNT_SCAN_CELLS, COUNT_SCAN_CELLS},
+		{"syncs_total", "Syncs of the store asked for", COUNT_SYNCS,
+		 COUNT_SYNCS},
+		{"errors_total", "Calls that failed", COUNT_ERRORS,
+		 COUNT_ERRORS},
+	};
+	const unsigned n = sizeof(own) / sizeof(own[0]);
+
+	if (s->counts_elsewhere)
+		return s->ops->stat(s, i, out);
+	if (i >= n)
+		return s->ops->stat(s, i - n, out);
+	out->name = own[i].name;
+	out->help = own[i].help;
+	out->counter = true;
+	out->value = store_counted(s, own[i].a);
+	if (own[i].b != own[i].a)
+		out->value += store_counted(s, own[i].b);
+	return 1;
+}
+
+int store_space(struct store *s, struct store_space *out)
+{
+	front_begin();
+	return front_end(s, s->ops->space(s, out));
+}
+
+int store_keep(struct store *s, struct bytes name, struct bytes content)
+{
+	char text[NAME_MAX + 1];
+
+	front_begin();
+	if (s->read_only)
+		return front_end(s, why(-EROFS, "the store is open for reading "
+						"only"));
+	if (!name.len || name.len > NAME_MAX || name.data[0] == '.' ||
+	    memchr(name.data, '/', name.len) ||
+	    memchr(name.data, '\0', name.len))
+		return front_end(s, why(-EINVAL, "no name for a file"));
+	if (!s->ops->keep)
+		return front_end(s, why(-EOPNOTSUPP,
+					"the store is not in a directory of "
+					"this machine"));
+	memcpy(text, name.data, name.len);
+	text[name.len] = '\0';
+	return front_end(s, s->ops->keep(s, text, content));
+}
+
+int store_health(struct store *s)
+{
+	return s->ops->health(s);
+}
+
+bool store_is_read_only(const struct store *s)
+{
+	return s->read_only;
+}
+
+int64_t store_now_ms(struct store *s)
+{
+	return s->ops->now_ms(s);
+}

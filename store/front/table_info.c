@@ -1,0 +1,63 @@
+/* The wrapper of store.h that says what a table holds. */
+#include "store/front/front.h"
+#include "store/front/trace.h"
+
+/* In place of the backend's estimates. */
+static int count_cells(struct table *t, struct table_info *out)
+{
+	struct scan_spec spec = {.granularity = SCAN_CELLS, .keys_only = true};
+	struct buf row = {0};
+	struct scan *sc;
+	struct cell c;
+	int r = scan_open(t, &spec, &sc);
+
+	if (r < 0)
+		return r;
+	out->rows = out->cells = 0;
+	out->exact = true;
+	while (r == 0 && (r = scan_next(sc, &c)) > 0) {
+		if (!out->cells || c.ts < out->oldest)
+			out->oldest = c.ts;
+		if (!out->cells || c.ts > out->newest)
+			out->newest = c.ts;
+		r = 0;
+		if (!out->rows || !bytes_eq(c.row, buf_bytes(&row))) {
+			r = buf_set(&row, c.row);
+			out->rows++;
+		}
+		out->cells++;
+	}
+	scan_close(sc);
+	buf_free(&row);
+	return r;
+}
+
+int table_info(struct table *t, struct table_info *out)
+{
+	struct table_info info = {0};
+	int r;
+
+	front_begin();
+	r = t->store->ops->table_info(t, &info);
+	if (r == 0 && !info.exact && info.entries <= TABLE_INFO_COUNTED)
+		r = count_cells(t, &info);
+	if (r == 0)
+		*out = info;
+	if (t->store->trace)
+		trace_line(r, "table_info #%llu", (unsigned long long)t->id);
+	return front_end(t->store, r);
+}
+
+int table_has_ttl(struct table *t)
+{
+	struct table_info info = {0};
+	int r;
+
+	front_begin();
+	r = t->store->ops->table_info(t, &info);
+	if (r == 0)
+		r = info.has_ttl;
+	if (t->store->trace)
+		trace_line(r, "table_has_ttl #%llu", (unsigned long long)t->id);
+	return front_end(t->store, r);
+}

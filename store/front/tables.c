@@ -1,0 +1,293 @@
+/*
+ * The front of store.h for tables: their names, namespaces and schemas.
+ *
+ * As store.c: checks arguments, calls the backend, traces. Whatever reads a
+ * schema or the names of namespaces and then changes them does both under the
+ * schema lock.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "store/front/args.h"
+#include "store/front/front.h"
+#include "store/front/guard.h"
+#include "store/front/namespace.h"
+#include "store/front/trace.h"
+
+int table_open(struct store *s, struct bytes name, struct table **out)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	/* A name that no table can have is one that no table has. */
+	if (name.len == 0 || name.len > TABLE_NAME_LEN_MAX)
+		r = why(-ENOENT, "there is no such table: a table's name has "
+				 "1 to 255 bytes");
+	else
+		r = namespace_check_open(name);
+	if (r == 0)
+		r = s->ops->table_open(s, name, out);
+	if (s->trace)
+		trace_line(r, "table_open %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int table_schema(struct table *t, struct schema *out)
+{
+	front_begin();
+	return front_end(t->store, t->store->ops->table_schema(t, out));
+}
+
+uint64_t table_schema_version(const struct table *t)
+{
+	return t->store->ops->table_schema_version(t);
+}
+
+int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1])
+{
+	front_begin();
+	return front_end(t->store, t->store->ops->table_name(t, name));
+}
+
+static int create(struct store *s, struct bytes name,
+		  const struct schema *schema)
+{
+	struct schema open = {0};
+	int r = 0;
+
+	if (schema)
+		return s->ops->table_create(s, name, schema);
+	schema_init(&open, geteuid(), getegid());
+	r = s->ops->table_create(s, name, &open);
+	schema_free(&open);
+	return r;
+}
+
+int store_table_create(struct store *s, struct bytes name,
+		       const struct schema *schema)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0 && schema)
+		r = args_schema(schema);
+	if (r == 0) {
+		r = namespace_enter(s, name);
+		if (r == 0)
+			r = create(s, name, schema);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_create %s %u families",
+			   trace_key(key, name),
+			   schema ? schema->nfamilies : 0);
+	return front_end(s, r);
+}
+
+int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
+		r = namespace_check_open(name);
+	if (r == 0)
+		r = s->ops->table_drop(s, name, only_if_empty);
+	if (s->trace)
+		trace_line(r, "table_drop %s%s", trace_key(key, name),
+			   only_if_empty ? " if empty" : "");
+	return front_end(s, r);
+}
+
+int store_table_truncate(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
+		r = namespace_check_open(name);
+	if (r == 0)
+		r = s->ops->table_truncate(s, name);
+	if (s->trace)
+		trace_line(r, "table_truncate %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_table_rename(struct store *s, struct bytes from, struct bytes to)
+{
+	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = namespace_check_open(from);
+	if (r == 0) {
+		r = namespace_enter(s, to);
+		if (r == 0)
+			r = s->ops->table_rename(s, from, to);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_rename %s %s", trace_key(key, from),
+			   trace_key(key_to, to));
+	return front_end(s, r);
+}
+
+int table_alter(struct table *t, const struct schema *schema, bool drop_data)
+{
+	struct alter a = {
+		.to = *schema,
+		.rest = drop_data ? ALTER_DROP : ALTER_REFUSE,
+	};
+
+	return table_change(t, &a);
+}
+
+int table_change(struct table *t, const struct alter *a)
+{
+	struct store *s = t->store;
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = args_schema(&a->to);
+	if (r == 0)
+		r = args_schema(&a->drop);
+	if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = s->ops->table_alter(t, a);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_alter #%llu %u families, %u dropped%s",
+			   (unsigned long long)t->id, a->to.nfamilies,
+			   a->drop.nfamilies, a->dry ? ", dry" : "");
+	return front_end(s, r);
+}
+
+/* Under the schema lock: the schema does not change in between. */
+static int add_family(struct table *t, struct bytes family)
+{
+	struct alter a = {.rest = ALTER_REFUSE};
+	struct schema *schema = &a.to;
+	struct family_attrs attrs;
+	int r = t->store->ops->table_schema(t, schema);
+
+	if (r < 0)
+		return r;
+	if (schema_find(schema, family) >= 0) {
+		r = why(-EEXIST, "the family is there already");
+	} else if (schema->fixed) {
+		r = why(-EPERM,
+			"the table's families are fixed: add %.*s to its "
+			"schema first",
+			(int)family.len, (const char *)family.data);
+	} else {
+		family_attrs_default(&attrs);
+		r = schema_add(schema, family, &attrs);
+		if (r == 0)
+			r = t->store->ops->table_alter(t, &a);
+	}
+	alter_free(&a);
+	return r;
+}
+
+int table_add_family(struct table *t, struct bytes family)
+{
+	char key[TRACE_KEY_MAX];
+	struct store *s = t->store;
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = family_name_check(family);
+	if (r == 0 && s->ops->add_family) {
+		r = s->ops->add_family(t, family);
+	} else if (r == 0) {
+		pthread_mutex_lock(&s->schema_lock);
+		r = add_family(t, family);
+		pthread_mutex_unlock(&s->schema_lock);
+	}
+	if (s->trace)
+		trace_line(r, "table_add_family #%llu %s",
+			   (unsigned long long)t->id, trace_key(key, family));
+	return front_end(s, r);
+}
+
+int store_table_next(struct store *s, struct bytes after,
+		     char name[TABLE_NAME_LEN_MAX + 1])
+{
+	int r;
+
+	front_begin();
+	do {
+		r = s->ops->table_next(s, after, name);
+		after = bytes_str(name);
+	} while (r > 0 && namespace_is_hidden(after));
+	return front_end(s, r);
+}
+
+int store_namespace_create(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = namespace_create(s, name);
+	if (s->trace)
+		trace_line(r, "namespace_create %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_namespace_ensure(struct store *s, struct bytes table)
+{
+	struct bytes name = namespace_of(table);
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = table_name_check(table);
+	if (r == 0 && name.len)
+		r = namespace_create(s, name);
+	return front_end(s, r == -EEXIST ? 0 : r);
+}
+
+int store_namespace_drop(struct store *s, struct bytes name)
+{
+	char key[TRACE_KEY_MAX];
+	int r;
+
+	front_begin();
+	r = front_writable(s);
+	if (r == 0)
+		r = store_may_delete(s);
+	if (r == 0)
+		r = namespace_drop(s, name);
+	if (s->trace)
+		trace_line(r, "namespace_drop %s", trace_key(key, name));
+	return front_end(s, r);
+}
+
+int store_namespace_next(struct store *s, struct bytes after,
+			 char name[TABLE_NAME_LEN_MAX + 1])
+{
+	front_begin();
+	return front_end(s, namespace_next(s, after, name));
+}

@@ -1,0 +1,197 @@
+/*
+ * Clones: a table made of what a snapshot shows, as a new one or in place.
+ *
+ * What is stored up to the snapshot's sequence is copied as it is, hidden cells
+ * and markers with it, sequences kept: the copy answers whatever is asked of
+ * the snapshot, `.raw` and older snapshots included, and later writes find the
+ * order of events that they would have found in the original.
+ *
+ *	view at s9 ─▶ merge up to s9 ─▶ files of the deepest level
+ *			one edit: the table, its trees, their files
+ *
+ * Until that edit the files belong to nobody, and a crash leaves them for the
+ * next open to remove. Links to the original's files would cost nothing, but
+ * each reader of such a file had to know up to which sequence it may look, for
+ * ever; a copy is written at the speed of a compaction and is like any other.
+ *
+ * The snapshot is pinned, so that compactions leave alone what is read; no lock
+ * is held meanwhile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/admin/admin.h"
+#include "store/lsm/compaction/compaction_write.h"
+#include "store/lsm/read/reader.h"
+#include "store/lsm/state/pins.h"
+#include "store/lsm/state/table_list.h"
+#include "store/lsm/state/view.h"
+
+struct clone {
+	struct lsm *db;
+	const struct lsm_snapshot *snap;
+	const struct schema *schema; /* of then */
+	struct table *original;	     /* referenced */
+	struct tree_files *files;    /* one a family */
+};
+
+static int copy_row(struct cursor *c, struct compaction_writer *w)
+{
+	int r = 1;
+
+	for (; r == 1; r = cursor_next(c)) {
+		r = compaction_write(w, c->row, &c->at);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : compaction_write_row_end(w);
+}
+
+static int copy_rows(struct cursor *c, struct compaction_writer *w)
+{
+	int r = cursor_seek_row(c, (struct bytes){0});
+
+	while (r == 1) {
+		r = copy_row(c, w);
+		if (r == 0)
+			r = cursor_next_row(c);
+	}
+	return r < 0 ? r : compaction_write_finish(w);
+}
+
+/* Where a file of all that the levels hold belongs. */
+static uint8_t deepest(const struct levels *l)
+{
+	uint8_t level = 1;
+
+	for (uint8_t i = 2; i < LEVELS_MAX; i++)
+		if (l->level[i].nfiles)
+			level = i;
+	return level;
+}
+
+static int copy_tree(struct clone *k, const struct view *view, uint32_t family,
+		     const struct family_attrs *attrs, struct tree_files *out)
+{
+	const struct reader_spec spec = {
+		.visible = {.attrs = attrs, .ts_max = INT64_MAX, .raw = true},
+		.seq = k->snap->seq,
+	};
+	struct compaction_writer w = {
+		.dir = k->db->dir,
+		.cache = k->db->cache,
+		.file_bytes = k->db->limits.file_bytes,
+		.number = file_number,
+		.arg = k->db,
+	};
+	struct reader reader;
+	int r;
+
+	out->level = deepest(view->levels[family]);
+	if (history_copy(&out->lost, &view->levels[family]->lost) < 0)
+		return why(-ENOMEM, "out of memory");
+	w.options = compaction_options(attrs, out->level);
+	r = reader_open(&reader, view, family, &spec);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < reader.nlevel0; i++)
+		reader.level0[i].no_fill = true;
+	for (uint32_t i = 0; i < reader.nlevels; i++)
+		reader.levels[i].no_fill = true;
+	r = copy_rows(reader_cursor(&reader), &w);
+	if (r == 0) {
+		out->files = w.tables;
+		out->n = w.ntables;
+		w.tables = NULL;
+		w.ntables = 0;
+	}
+	compaction_write_free(&w);
+	reader_close(&reader);
+	return r;
+}
+
+static int copy_all(struct clone *k)
+{
+	struct view *view = NULL;
+	uint64_t now;
+	int r = view_take(k->db, reader_slot(k->db),
+			  (struct lsm_table *)k->original, &view, &now);
+
+	for (uint32_t i = 0; r == 0 && i < k->schema->nfamilies; i++) {
+		const struct family_schema *f = &k->schema->families[i];
+		int at = schema_find(&view->st->schema, bytes_str(f->name));
+
+		if (at >= 0)
+			r = copy_tree(k, view, (uint32_t)at, &f->attrs,
+				      &k->files[i]);
+	}
+	view_give(k->db, reader_slot(k->db), view);
+	if (r < 0)
+		return r;
+	return os_dir_sync(k->db->dir);
+}
+
+/* @r: what became of the edit that should take the files in. */
+static void clone_end(struct clone *k, int r)
+{
+	for (uint32_t i = 0; k->files && i < k->schema->nfamilies; i++) {
+		struct tree_files *f = &k->files[i];
+
+		for (uint32_t n = 0; n < f->n; n++) {
+			/* An edit that failed for good may still stand. */
+			if (r < 0 && !atomic_load(&k->db->failed))
+				sst_obsolete(f->files[n]);
+			sst_unref(f->files[n]);
+		}
+		free(f->files);
+		history_free(&f->lost);
+	}
+	free(k->files);
+	table_unref(k->original);
+}
+
+static int clone_begin(struct clone *k, struct snapshot *snap,
+		       const struct snapshot_table *from, bool in_place)
+{
+	int r;
+
+	*k = (struct clone){
+		.db = lsm_of(snap->store),
+		.snap = (struct lsm_snapshot *)snap,
+		.schema = &from->schema,
+	};
+	r = lsm_writable(k->db);
+	if (r == 0)
+		r = lsm_table_open_id(snap->store, from->id, &k->original);
+	if (r == 0 && in_place)
+		r = tables_check_latest(k->db, k->original, k->snap->seq);
+	if (r < 0)
+		return r;
+	k->files = calloc(k->schema->nfamilies + 1, sizeof(*k->files));
+	return k->files ? copy_all(k) : why(-ENOMEM, "out of memory");
+}
+
+int lsm_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
+		       struct bytes to)
+{
+	struct clone k;
+	int r = clone_begin(&k, snap, from, false);
+
+	if (r == 0)
+		r = tables_add(k.db, to, k.schema, k.files);
+	clone_end(&k, r);
+	return r;
+}
+
+int lsm_snapshot_restore(struct snapshot *snap,
+			 const struct snapshot_table *from)
+{
+	struct clone k;
+	int r = clone_begin(&k, snap, from, true);
+
+	if (r == 0)
+		r = tables_refill(k.db, k.original, k.schema, k.files,
+				  k.snap->seq);
+	clone_end(&k, r);
+	return r;
+}

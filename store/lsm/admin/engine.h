@@ -1,0 +1,29 @@
+/*
+ * The embedded engine: a backend of store.h over files in one directory.
+ *
+ *	write: mutate ─▶ commit.c ─▶ wal ─▶ memtable
+ *	flush: frozen memtable ─▶ sstable of level 0 ─▶ manifest
+ *	read:  view (memtables + levels) ─▶ merge ─▶ visibility ─▶ scan
+ *
+ * A tree per table and family, one log and one sequence of changes for all, so
+ * that a row over several families is one record. The directory is flat:
+ *
+ *	LOCK  CURRENT  MANIFEST-N  wal-N.log  wal.ring  N.sst
+ */
+#ifndef CELLFS_STORE_LSM_ADMIN_ENGINE_H
+#define CELLFS_STORE_LSM_ADMIN_ENGINE_H
+
+#include "store/store.h"
+
+/* See store_open() and store_check(). */
+int lsm_open(const char *path, const struct store_options *o,
+	     struct store **out);
+int lsm_check(const char *path, struct os *os,
+	      void (*say)(void *arg, const char *sentence), void *arg);
+/*
+ * As the death of the process: frees the memory and closes the files without
+ * flushing or syncing anything. For tests of recovery.
+ */
+void lsm_abandon(struct store *s);
+
+#endif

@@ -1,0 +1,229 @@
+#include "store/lsm/base/arena.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "store/os/os.h"
+
+/* Two memtables of a store have one each of which a part is not used yet. */
+#define PARTLY_USED (2 * ARENA_CHUNK)
+#define PAGE 4096
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size;
+	uint8_t pad[48]; /* what follows starts a cache line */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct arena_chunk *chunks; /* lock */
+	size_t keep;		    /* lock; bytes: see arena_keep() */
+	unsigned made;		    /* lock; and not given back */
+	unsigned idle;		    /* lock; of them in chunks */
+	unsigned least;		    /* lock; idle since the last trim */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* NULL: the caller makes one. */
+static struct arena_chunk *pool_take(void)
+{
+	struct arena_chunk *c;
+
+	pthread_mutex_lock(&pool.lock);
+	c = pool.chunks;
+	if (c) {
+		pool.chunks = c->next;
+		if (--pool.idle < pool.least)
+			pool.least = pool.idle;
+	} else {
+		pool.made++;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return c;
+}
+
+/* The one that was to be made was not. */
+static void pool_miss(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.made--;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Under lock: are there more chunks than memtables may need? */
+static bool pool_is_over(void)
+{
+	return pool.made * ARENA_CHUNK > pool.keep + PARTLY_USED;
+}
+
+/* Keeps @c if there is room, else the caller gives it back. */
+static int pool_give(struct arena_chunk *c)
+{
+	int kept = 0;
+
+	pthread_mutex_lock(&pool.lock);
+	if (pool_is_over()) {
+		pool.made--;
+	} else {
+		c->next = pool.chunks;
+		pool.chunks = c;
+		pool.idle++;
+		kept = 1;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return kept;
+}
+
+/* Under lock: takes an idle one out of the pool, to be given back. */
+static void pool_drop(struct arena_chunk **out)
+{
+	struct arena_chunk *c = pool.chunks;
+
+	pool.chunks = c->next;
+	c->next = *out;
+	*out = c;
+	pool.made--;
+	pool.idle--;
+}
+
+static void give_back(struct arena_chunk *out)
+{
+	struct arena_chunk *c;
+
+	while ((c = out)) {
+		out = c->next;
+		os_pages_free(c, ARENA_CHUNK);
+	}
+}
+
+void arena_keep(ptrdiff_t bytes)
+{
+	struct arena_chunk *out = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	pool.keep += (size_t)bytes;
+	while (pool.idle && pool_is_over())
+		pool_drop(&out);
+	if (pool.least > pool.idle)
+		pool.least = pool.idle;
+	pthread_mutex_unlock(&pool.lock);
+	give_back(out);
+}
+
+void arena_trim(void)
+{
+	struct arena_chunk *out = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	for (; pool.least; pool.least--)
+		pool_drop(&out);
+	pool.least = pool.idle;
+	pthread_mutex_unlock(&pool.lock);
+	give_back(out);
+}
+
+size_t arena_idle(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&pool.lock);
+	n = pool.idle * ARENA_CHUNK;
+	pthread_mutex_unlock(&pool.lock);
+	return n;
+}
+
+/*
+ * From the system: malloc() puts a head before what it gives, and so spends
+ * two chunks on each that lies aligned.
+ */
+static struct arena_chunk *new_chunk(size_t size)
+{
+	struct arena_chunk *c = os_pages(size);
+
+	if (c)
+		c->size = size;
+	return c;
+}
+
+static void arena_count(struct arena *a, size_t size)
+{
+	size_t used = atomic_load_explicit(&a->used, memory_order_relaxed);
+
+	atomic_store_explicit(&a->used, used + size, memory_order_relaxed);
+}
+
+static int arena_open_chunk(struct arena *a)
+{
+	struct arena_chunk *c = pool_take();
+
+	if (!c) {
+		c = new_chunk(ARENA_CHUNK);
+		if (!c) {
+			pool_miss();
+			return -ENOMEM;
+		}
+	}
+	c->next = a->chunks;
+	a->chunks = c;
+	a->pos = (uint8_t *)(c + 1);
+	a->end = (uint8_t *)c + ARENA_CHUNK;
+	return 0;
+}
+
+static void *arena_alloc_large(struct arena *a, size_t size)
+{
+	struct arena_chunk *c;
+	size_t all;
+
+	if (__builtin_add_overflow(size, sizeof(*c) + PAGE - 1, &all))
+		return NULL;
+	all &= ~(size_t)(PAGE - 1);
+	c = new_chunk(all);
+	if (!c)
+		return NULL;
+	c->next = a->chunks;
+	a->chunks = c;
+	arena_count(a, all);
+	return c + 1;
+}
+
+int arena_reserve(struct arena *a, size_t size)
+{
+	if (size <= (size_t)(a->end - a->pos))
+		return 0;
+	return arena_open_chunk(a);
+}
+
+void *arena_alloc(struct arena *a, size_t size, size_t align)
+{
+	size_t skip;
+	void *p;
+
+	if (size >= ARENA_LARGE)
+		return arena_alloc_large(a, size);
+	skip = -(uintptr_t)a->pos & (align - 1);
+	if (skip + size > (size_t)(a->end - a->pos)) {
+		if (arena_open_chunk(a) < 0)
+			return NULL;
+		skip = 0;
+	}
+	p = a->pos + skip;
+	a->pos += skip + size;
+	arena_count(a, skip + size);
+	return p;
+}
+
+void arena_release(struct arena *a)
+{
+	struct arena_chunk *c, *next;
+
+	for (c = a->chunks; c; c = next) {
+		next = c->next;
+		if (c->size != ARENA_CHUNK || !pool_give(c))
+			os_pages_free(c, c->size);
+	}
+	a->chunks = NULL;
+	a->pos = a->end = NULL;
+	atomic_store_explicit(&a->used, 0, memory_order_relaxed);
+}

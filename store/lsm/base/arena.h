@@ -1,0 +1,55 @@
+/*
+ * Memory of one memtable: handed out in order, given back all at once.
+ *
+ * Chunks of 2 MiB come from a pool of the process and return to it, because the
+ * first touch of fresh memory costs more than an insert does. What its chunks
+ * take, in use or not, is bounded by what the memtables may hold. What
+ * is large gets memory of its own and goes back to the system, as do the chunks
+ * that nobody has wanted for a while.
+ *
+ * One thread allocates; anyone may read arena_used().
+ */
+#ifndef CELLFS_STORE_LSM_BASE_ARENA_H
+#define CELLFS_STORE_LSM_BASE_ARENA_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARENA_CHUNK ((size_t)2 << 20)
+/* From here on an allocation has its own memory. */
+#define ARENA_LARGE (ARENA_CHUNK / 16)
+
+struct arena_chunk;
+
+/* Zero-initialised is empty. */
+struct arena {
+	struct arena_chunk *chunks;
+	uint8_t *pos, *end; /* what is left of the chunk in use */
+	_Atomic(size_t) used;
+};
+
+/* Aligned to @align (a power of two <= 64); NULL when there is no memory. */
+void *arena_alloc(struct arena *a, size_t size, size_t align);
+/*
+ * Makes sure that allocations of @size bytes in all, none of them large and
+ * alignment counted, cannot fail. @size < ARENA_LARGE. 0 or -ENOMEM.
+ */
+int arena_reserve(struct arena *a, size_t size);
+static inline size_t arena_used(const struct arena *a)
+{
+	return atomic_load_explicit(&a->used, memory_order_relaxed);
+}
+void arena_release(struct arena *a);
+
+/*
+ * The pool is for memtables of so many bytes (fewer: negative) more, and a
+ * chunk for each of two of them that is partly used. What comes back while it
+ * has made more than that goes to the system.
+ */
+void arena_keep(ptrdiff_t bytes);
+/* Gives back as many chunks as have been idle all the time since the last. */
+void arena_trim(void);
+size_t arena_idle(void); /* bytes of the pool that no arena has */
+
+#endif

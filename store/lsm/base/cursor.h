@@ -1,0 +1,193 @@
+/*
+ * Cursors: how everything that holds cells of one tree is read.
+ *
+ * A tree is the cells of one family of one table; family and table are
+ * implicit. A memtable, an sstable, a level and a merge of them all offer the
+ * same cursor: it stands on a row and, inside it, on an entry.
+ *
+ *	row "a"  │ family markers │ qualifier "p" 30 20 10 │ qualifier "q" ...
+ *	row "b"  │ ...
+ *
+ * Order inside a row: first the family markers (kind_is_family_marker, empty
+ * qualifier), then the cells by qualifier; within each, timestamp descending,
+ * kind descending (markers first), sequence descending. That family markers
+ * come before the cells of the empty qualifier, not between them as in HBase,
+ * lets a reader of one column see them by looking at the head of the row.
+ *
+ * A cursor hides nothing: visibility is decided above (visibility.h).
+ *
+ * Legal calls, as an expression over what returned 1:
+ *	(seek_row | seek_back | next_row | prev_row)
+ *	    (next | seek_column)*  ...
+ * After a call that returned 0 or an error only seek_row, seek_back and close
+ * are allowed, except that next and seek_column returning 0 (row exhausted)
+ * leave the row current: next_row and prev_row go on from it.
+ *
+ * c->row and what c->at points to are borrowed and last until the next call
+ * on the same cursor; c->row stays valid for the whole row.
+ */
+#ifndef CELLFS_STORE_LSM_BASE_CURSOR_H
+#define CELLFS_STORE_LSM_BASE_CURSOR_H
+
+#include "store/value/cell.h"
+
+struct entry {
+	struct bytes qualifier;
+	int64_t ts;
+	uint64_t seq; /* 0 = older than every snapshot */
+	uint64_t ttl_ms;
+	struct bytes value;
+	uint8_t kind;
+};
+
+struct cursor;
+struct block;
+
+/*
+ * Rows as they lie in a block: @row, on whose first entry a cursor stands, and
+ * those behind it before @end, each of them whole. @end is @row when the
+ * present row goes on in the next block.
+ */
+struct block_rows {
+	const struct block *block;
+	uint32_t row, end;
+};
+
+/* Entries of the present row in a block: from the present one, @cell, on. */
+struct block_part {
+	const struct block *block;
+	uint32_t cell, end;
+};
+
+/*
+ * What a marker of a whole family hides: puts up to its timestamp that were
+ * written before it (SEQ_NEVER: all of them). Markers show nothing either.
+ */
+struct cover {
+	int64_t ts;
+	uint64_t seq;
+};
+
+static inline bool cover_hides(const struct cover *k, uint8_t kind, int64_t ts,
+			       uint64_t seq)
+{
+	return (ts <= k->ts && seq < k->seq) || kind_is_marker(kind);
+}
+
+struct sst_index;
+struct sst_info;
+
+/*
+ * The rows behind the present one as the index of a file has them: @rest rows,
+ * the present one among them, are left of block @at, which is before @end.
+ */
+struct index_rows {
+	const struct sst_index *index;
+	const struct sst_info *info;
+	uint32_t at, end, rest;
+};
+
+struct cursor_ops {
+	/* To the first row >= @row. 1, 0 = there is none, negative errno. */
+	int (*seek_row)(struct cursor *c, struct bytes row);
+	/*
+	 * To exactly @row: 0 if it is absent. May use filters, and then does
+	 * not stand anywhere after 0.
+	 */
+	int (*seek_exact)(struct cursor *c, struct bytes row);
+	/* To the last row < @row (<= if @inclusive; empty row = the end). */
+	int (*seek_back)(struct cursor *c, struct bytes row, bool inclusive);
+	/* To the first entry of the following row. Cheap in a wide row. */
+	int (*next_row)(struct cursor *c);
+	/* To the first entry of the preceding row. */
+	int (*prev_row)(struct cursor *c);
+	/* To the next entry of this row; 0 = the row is exhausted. */
+	int (*next)(struct cursor *c);
+	/*
+	 * Forward to the first entry of this row that is no family marker and
+	 * is at or after (@qualifier, @ts): qualifier greater, or equal with
+	 * timestamp <= @ts. Never moves backwards. 0 = there is none.
+	 */
+	int (*seek_column)(struct cursor *c, struct bytes qualifier,
+			   int64_t ts);
+	/*
+	 * The same, past the markers of (@qualifier, @ts) itself, however many
+	 * there are.
+	 */
+	int (*seek_put)(struct cursor *c, struct bytes qualifier, int64_t ts);
+	/*
+	 * Lets a reader take what needs no thought from the block itself: 1,
+	 * or 0 if the cursor stands on no first entry of a row in a block.
+	 * NULL: never. The block lasts as what the cursor shows does.
+	 */
+	int (*rows)(struct cursor *c, struct block_rows *out);
+	/* To the first entry of row @row of those. 1 or negative. */
+	int (*to_row)(struct cursor *c, uint32_t row);
+	/* 1, or 0 if it stands in no block. NULL: never. */
+	int (*part)(struct cursor *c, struct block_part *out);
+	/* To entry @cell of those. 1 or negative. */
+	int (*to_cell)(struct cursor *c, uint32_t cell);
+	/* 1, or 0 where the index does not know the next row. NULL: never. */
+	int (*keys)(struct cursor *c, struct index_rows *out);
+	/* To the first row of block @at of those. 1 or negative. */
+	int (*to_block)(struct cursor *c, uint32_t at);
+	/*
+	 * Does the marker hide all of the row from the present entry on? False
+	 * where that would take long to say. NULL: never.
+	 */
+	bool (*covered)(const struct cursor *c, const struct cover *k);
+	void (*close)(struct cursor *c); /* releases what it pins */
+};
+
+struct cursor {
+	const struct cursor_ops *ops;
+	struct bytes row;
+	struct entry at;
+};
+
+/* Order of two entries of one row, as drawn above. */
+int entry_cmp(const struct entry *a, const struct entry *b);
+
+static inline int cursor_seek_row(struct cursor *c, struct bytes row)
+{
+	return c->ops->seek_row(c, row);
+}
+static inline int cursor_seek_exact(struct cursor *c, struct bytes row)
+{
+	return c->ops->seek_exact(c, row);
+}
+static inline int cursor_seek_back(struct cursor *c, struct bytes row,
+				   bool inclusive)
+{
+	return c->ops->seek_back(c, row, inclusive);
+}
+static inline int cursor_next_row(struct cursor *c)
+{
+	return c->ops->next_row(c);
+}
+static inline int cursor_prev_row(struct cursor *c)
+{
+	return c->ops->prev_row(c);
+}
+static inline int cursor_next(struct cursor *c)
+{
+	return c->ops->next(c);
+}
+static inline int cursor_seek_column(struct cursor *c, struct bytes qualifier,
+				     int64_t ts)
+{
+	return c->ops->seek_column(c, qualifier, ts);
+}
+static inline int cursor_seek_put(struct cursor *c, struct bytes qualifier,
+				  int64_t ts)
+{
+	return c->ops->seek_put(c, qualifier, ts);
+}
+static inline void cursor_close(struct cursor *c)
+{
+	if (c->ops)
+		c->ops->close(c);
+	c->ops = NULL;
+}
+
+#endif

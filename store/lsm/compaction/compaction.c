@@ -1,0 +1,354 @@
+#include "store/lsm/compaction/compaction.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/compaction/compaction_write.h"
+#include "store/lsm/merge/merge.h"
+#include "store/value/why.h"
+
+/* Rows between two questions whether to stop. */
+#define STOP_ROWS 256
+
+/*
+ * The inputs as sources of a merge: a file of level 0 by itself, those of a
+ * deeper level as one behind the other.
+ */
+struct inputs {
+	struct sst_cursor *files;
+	uint32_t nfiles;
+	struct level levels[LEVELS_MAX]; /* the inputs' part of each */
+	struct level_cursor level_cursors[LEVELS_MAX];
+	struct merge_source *sources;
+	uint32_t nsources;
+	bool version_markers;
+};
+
+static bool is_source(const struct compaction *c, const struct sstable *t)
+{
+	for (uint32_t i = 0; i < c->nmasks; i++)
+		if (c->masks[i] == t)
+			return true;
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+			if (c->inputs[side][i] == t)
+				return true;
+	return false;
+}
+
+static void inputs_close(struct inputs *in)
+{
+	for (uint32_t i = 0; i < in->nsources; i++)
+		cursor_close(in->sources[i].cursor);
+	for (int i = 0; i < LEVELS_MAX; i++)
+		free(in->levels[i].files);
+	free(in->files);
+	free(in->sources);
+}
+
+static void add_source(struct inputs *in, struct cursor *c)
+{
+	in->sources[in->nsources++].cursor = c;
+}
+
+static int add_level(struct inputs *in, const struct compaction_job *j,
+		     int level)
+{
+	const struct level *all = &j->levels->level[level];
+	struct level *part = &in->levels[level];
+
+	if (all->nfiles == 0)
+		return 0;
+	part->files = calloc(all->nfiles, sizeof(struct sstable *));
+	if (!part->files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < all->nfiles; i++)
+		if (is_source(j->what, all->files[i]))
+			part->files[part->nfiles++] = all->files[i];
+	if (part->nfiles == 0)
+		return 0;
+	level_cursor(part, &in->level_cursors[level]);
+	in->level_cursors[level].no_fill = true;
+	add_source(in, &in->level_cursors[level].base);
+	return 0;
+}
+
+static int inputs_open(struct inputs *in, struct compaction_job *j)
+{
+	const struct level *l0 = &j->levels->level[0];
+	int r = 0;
+
+	in->files = calloc(l0->nfiles + 1, sizeof(*in->files));
+	in->sources = calloc(l0->nfiles + LEVELS_MAX, sizeof(*in->sources));
+	if (!in->files || !in->sources)
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < l0->nfiles; i++) {
+		struct sst_cursor *c;
+
+		if (!is_source(j->what, l0->files[i]))
+			continue;
+		c = &in->files[in->nfiles++];
+		sst_cursor(l0->files[i], c);
+		c->no_fill = true;
+		c->ahead_max = sst_ahead_of(j->what->ninputs[0]);
+		add_source(in, &c->base);
+	}
+	for (int i = 1; r == 0 && i < LEVELS_MAX; i++)
+		r = add_level(in, j, i);
+	for (int side = 0; side < 2; side++) {
+		for (uint32_t i = 0; i < j->what->ninputs[side]; i++) {
+			const struct sst_info *info =
+				sst_info(j->what->inputs[side][i]);
+
+			in->version_markers |= info->markers > 0;
+			j->entries_in += info->entries;
+			j->bytes_in += info->file_bytes;
+		}
+	}
+	for (uint32_t i = 0; i < j->what->nmasks; i++)
+		in->version_markers |= sst_info(j->what->masks[i])->markers > 0;
+	return r < 0 ? why(r, "out of memory starting a compaction") : r;
+}
+
+/*
+ * Does a level below the output hold the row? Rows come ascending, so that
+ * each level is passed through once.
+ */
+struct depth {
+	const struct levels *levels;
+	int to;
+	uint32_t at[LEVELS_MAX];
+};
+
+static bool lies_deeper(struct depth *d, struct bytes row)
+{
+	for (int i = d->to + 1; i < LEVELS_MAX; i++) {
+		const struct level *l = &d->levels->level[i];
+		uint32_t *at = &d->at[i];
+
+		while (*at < l->nfiles &&
+		       bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_max),
+				 row) < 0)
+			(*at)++;
+		if (*at < l->nfiles &&
+		    bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_min),
+			      row) <= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes note of what was dropped of the row that retain is done with. */
+static int note_loss(const struct retain *retain, struct bytes row,
+		     struct history *lost)
+{
+	struct retain_loss loss;
+
+	retain_loss(retain, &loss);
+	if (loss.from >= loss.to)
+		return 0;
+	if (history_lose(lost, row, row, loss.from, loss.to) < 0)
+		return why(-ENOMEM, "out of memory for what is lost");
+	return 0;
+}
+
+/* And of what was dropped of all rows. */
+static void end_loss(const struct retain *retain,
+		     const struct family_attrs *attrs, struct history *lost)
+{
+	struct retain_loss loss;
+
+	retain_loss(retain, &loss);
+	lost->before = loss.before;
+	lost->pushed_seq = loss.pushed_seq;
+	lost->pushed_versions = loss.pushed ? attrs->versions : 0;
+}
+
+static int copy_row(struct cursor *c, struct retain *retain, bool whole,
+		    struct compaction_writer *w, struct history *lost)
+{
+	struct entry e;
+	int r;
+
+	retain_row(retain, c, whole);
+	while ((r = retain_next(retain, &e)) == 1) {
+		if (w->last_of &&
+		    w->last_of->current != w->last_of->nsources - 1)
+			continue;
+		r = compaction_write(w, c->row, &e);
+		if (r < 0)
+			return r;
+	}
+	if (r == 0)
+		r = note_loss(retain, c->row, lost);
+	return r < 0 ? r : compaction_write_row_end(w);
+}
+
+static bool must_stop(struct compaction_job *j)
+{
+	j->stopped = j->stop && j->stop(j->arg);
+	return j->stopped;
+}
+
+static int copy_rows(struct compaction_job *j, struct cursor *c,
+		     struct retain *retain, struct compaction_writer *w)
+{
+	struct depth depth = {.levels = j->levels, .to = j->what->to};
+	/* A file of level 0 rewritten by itself may have older ones beside. */
+	bool slice = j->what->to == 0;
+	/* Of masks only the rows of the input. */
+	const struct sst_info *only =
+		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
+	uint32_t rows = 0;
+	int r = cursor_seek_row(c, only ? buf_bytes(&only->row_min)
+					: (struct bytes){0});
+
+	for (; r == 1; r = cursor_next_row(c)) {
+		bool whole = !slice && !lies_deeper(&depth, c->row);
+
+		if (only && bytes_cmp(c->row, buf_bytes(&only->row_max)) > 0)
+			return 0;
+
+		r = copy_row(c, retain, whole, w, &j->lost);
+		if (r < 0)
+			return r;
+		if (++rows % STOP_ROWS == 0 && must_stop(j))
+			return why(-ECANCELED, "the compaction was stopped");
+	}
+	return r;
+}
+
+/*
+ * Does the age of the oldest put decide which markers go? Files do not tell
+ * it: they are read for it, in a compaction that somebody asked for.
+ */
+static bool needs_oldest_put(const struct compaction_job *j,
+			     const struct inputs *in)
+{
+	return j->what->major && in->version_markers &&
+	       !j->attrs->new_version_behavior &&
+	       j->attrs->keep_deleted != KEEP_DELETED_NO;
+}
+
+static int oldest_put(struct compaction_job *j, struct cursor *c, int64_t *out)
+{
+	uint32_t rows = 0;
+	int r = cursor_seek_row(c, (struct bytes){0});
+
+	*out = INT64_MAX;
+	for (; r == 1; r = cursor_next_row(c)) {
+		int in_row = 1;
+
+		for (; in_row == 1; in_row = cursor_next(c))
+			if (c->at.kind == CELL_PUT && c->at.ts < *out)
+				*out = c->at.ts;
+		if (in_row < 0)
+			return in_row;
+		if (++rows % STOP_ROWS == 0 && must_stop(j))
+			return why(-ECANCELED, "the compaction was stopped");
+	}
+	return r;
+}
+
+int compaction_run(struct compaction_job *j)
+{
+	struct inputs in = {0};
+	struct merge merge = {0};
+	struct retain *retain = NULL;
+	struct retain_spec spec = {
+		.attrs = j->attrs,
+		.now_ms = j->now_ms,
+		.major = j->what->major,
+		.snapshots = j->snapshots,
+		.nsnapshots = j->nsnapshots,
+		.pushed_versions = j->levels->lost.pushed_versions,
+	};
+	struct compaction_writer w = {
+		.dir = j->dir,
+		.cache = j->cache,
+		.options = compaction_options(j->attrs, j->what->to),
+		/* In level 0 files count. */
+		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
+		.number = j->number,
+		.arg = j->arg,
+		.last_of = j->what->nmasks ? &merge : NULL,
+	};
+	int r = inputs_open(&in, j);
+
+	if (r < 0)
+		goto out;
+	spec.version_markers = in.version_markers;
+	merge_init(&merge, in.sources, in.nsources, UINT64_MAX);
+	if (needs_oldest_put(j, &in)) {
+		r = oldest_put(j, &merge.base, &spec.put_ts_min);
+		if (r < 0)
+			goto out;
+	}
+	r = retain_new(&spec, &retain);
+	if (r < 0) {
+		why(r, "out of memory starting a compaction");
+		goto out;
+	}
+	r = copy_rows(j, &merge.base, retain, &w);
+	if (r == 0)
+		r = compaction_write_finish(&w);
+	if (r < 0)
+		goto out;
+	end_loss(retain, j->attrs, &j->lost);
+	for (uint32_t i = 0; i < w.ntables; i++) {
+		j->entries_out += sst_info(w.tables[i])->entries;
+		j->bytes_out += sst_info(w.tables[i])->file_bytes;
+	}
+	j->outputs = w.tables;
+	j->noutputs = w.ntables;
+	w.tables = NULL;
+	w.ntables = 0;
+out:
+	compaction_write_free(&w);
+	retain_free(retain);
+	cursor_close(&merge.base);
+	inputs_close(&in);
+	return r;
+}
+
+int flush_run(struct flush_job *j)
+{
+	struct retain *retain;
+	struct retain_spec spec = {
+		.attrs = j->attrs,
+		.now_ms = j->now_ms,
+		.flush = true,
+		.trim = j->trim,
+		.version_markers = true,
+		.snapshots = j->snapshots,
+		.nsnapshots = j->nsnapshots,
+	};
+	struct compaction_writer w = {
+		.dir = j->dir,
+		.cache = j->cache,
+		.options = compaction_options(j->attrs, 0),
+		.file_bytes = UINT64_MAX,
+		.number = j->number,
+		.arg = j->arg,
+	};
+	int r = retain_new(&spec, &retain);
+
+	if (r < 0)
+		return why(r, "out of memory starting a flush");
+	r = cursor_seek_row(j->from, (struct bytes){0});
+	while (r == 1) {
+		r = copy_row(j->from, retain, false, &w, &j->lost);
+		if (r == 0)
+			r = cursor_next_row(j->from);
+	}
+	if (r == 0)
+		r = compaction_write_finish(&w);
+	if (r == 0) {
+		end_loss(retain, j->attrs, &j->lost);
+		j->output = w.ntables ? w.tables[0] : NULL;
+		w.ntables = 0;
+	}
+	compaction_write_free(&w);
+	retain_free(retain);
+	return r;
+}

@@ -1,0 +1,42 @@
+/*
+ * The output of a flush or compaction: rows in order, cut into files.
+ *
+ * A file is opened as a table as soon as it is finished, so that a file that
+ * cannot be read back fails the job and not a later reader. Until they are
+ * taken, the tables belong to the writer; when it is freed they are removed.
+ */
+#ifndef CELLFS_STORE_LSM_COMPACTION_COMPACTION_WRITE_H
+#define CELLFS_STORE_LSM_COMPACTION_COMPACTION_WRITE_H
+
+#include "store/lsm/table/sstable.h"
+
+struct compaction_writer {
+	struct os_dir *dir;
+	struct block_cache *cache;
+	struct sst_options options;
+	uint64_t file_bytes; /* where a file ends, at the next row */
+	uint64_t (*number)(void *arg);
+	void *arg;
+	/* Not NULL: only what comes from the last of its sources is written. */
+	const struct merge *last_of;
+	/* private */
+	struct sst_writer *file; /* NULL between files */
+	uint64_t file_number;
+	struct sstable **tables;
+	uint32_t ntables;
+};
+
+/* What a file of @level is made with. */
+struct sst_options compaction_options(const struct family_attrs *attrs,
+				      int level);
+/* 0 or an error; then only _free() is of use. */
+int compaction_write(struct compaction_writer *w, struct bytes row,
+		     const struct entry *e);
+/* Between two rows: ends a file that is large enough. */
+int compaction_write_row_end(struct compaction_writer *w);
+/* Ends the last file. The tables are whole then, and may be taken. */
+int compaction_write_finish(struct compaction_writer *w);
+/* Removes all that was not taken (tables NULL, ntables 0). */
+void compaction_write_free(struct compaction_writer *w);
+
+#endif

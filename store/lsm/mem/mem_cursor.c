@@ -1,0 +1,237 @@
+/*
+ * Reading a memtable. Rows are walked leaf by leaf of the index, as each leaf
+ * was when the cursor came to it; cells along the list of their row.
+ */
+#include "store/lsm/mem/memtree.h"
+#include "store/value/why.h"
+
+/* Cells of a row that are asked whether a marker hides them. */
+#define COVERED_MAX 64
+
+static struct mem_cursor *mem(struct cursor *c)
+{
+	return (struct mem_cursor *)c;
+}
+
+static int stand_on_cell(struct mem_cursor *c, struct memcell *cell)
+{
+	c->cell = cell;
+	if (!cell)
+		return 0;
+	c->base.at = memcell_entry(cell);
+	return 1;
+}
+
+static int stand_on(struct mem_cursor *c, struct memrow *r)
+{
+	c->row = r;
+	if (!r) {
+		c->cell = NULL;
+		return 0;
+	}
+	c->base.row = memrow_key(r);
+	return stand_on_cell(c, memrow_first(r));
+}
+
+/*
+ * The rows in order, those included that were there before the call. Found at
+ * the first need: one who seeks exact rows never asks. 1, 0 or -ENOMEM.
+ */
+static int rows(struct mem_cursor *c, struct memindex **out)
+{
+	struct memtree *t;
+	int r;
+
+	if (!c->tree)
+		c->tree = memtable_tree(c->mt, c->id);
+	t = c->tree;
+	if (!t)
+		return 0;
+	r = memtree_order(c->mt, t);
+	*out = &t->rows;
+	return r < 0 ? why(r, "out of memory sorting rows") : 1;
+}
+
+static struct memrow *at_least(struct memindex *ix, struct bytes row,
+			       struct memindex_pos *pos)
+{
+	struct memrow *r = memindex_at_least(ix, &row, pos);
+
+	if (r || !pos->high)
+		return r;
+	row = memrow_key(pos->high);
+	return memindex_at_least(ix, &row, pos);
+}
+
+static int mem_seek_row(struct cursor *base, struct bytes row)
+{
+	struct mem_cursor *c = mem(base);
+	struct memindex *ix;
+	int r = rows(c, &ix);
+
+	if (r <= 0)
+		return r < 0 ? r : stand_on(c, NULL);
+	return stand_on(c, row.len ? at_least(ix, row, &c->pos)
+				   : memindex_first(ix, &c->pos));
+}
+
+int memtable_cursor_find(struct mem_cursor *c, struct bytes row, uint64_t token)
+{
+	c->pos.leaf = NULL;
+	return stand_on(c, rowmap_find(&c->mt->map, c->id, row, token));
+}
+
+static int mem_seek_exact(struct cursor *base, struct bytes row)
+{
+	struct mem_cursor *c = mem(base);
+
+	return memtable_cursor_find(c, row, memtable_token(c->id, row));
+}
+
+static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
+{
+	struct mem_cursor *c = mem(base);
+	struct memindex *ix;
+	int r = rows(c, &ix);
+
+	if (r <= 0)
+		return r < 0 ? r : stand_on(c, NULL);
+	if (row.len)
+		return stand_on(c,
+				memindex_below(ix, &row, inclusive, &c->pos));
+	return stand_on(c, memindex_last(ix, &c->pos));
+}
+
+/* Comes back to a row of a seek_exact() by way of the index. */
+static int find_place(struct mem_cursor *c)
+{
+	struct bytes row = memrow_key(c->row);
+	struct memindex *ix;
+	int r;
+
+	if (c->pos.leaf)
+		return 1;
+	r = rows(c, &ix);
+	if (r > 0)
+		memindex_below(ix, &row, true, &c->pos);
+	return r;
+}
+
+static struct memindex *index_of(const struct mem_cursor *c)
+{
+	return &((struct memtree *)c->tree)->rows;
+}
+
+static int mem_next_row(struct cursor *base)
+{
+	struct mem_cursor *c = mem(base);
+	struct memrow *r;
+	int found;
+
+	if (!c->row)
+		return 0;
+	found = find_place(c);
+	if (found <= 0)
+		return found;
+	r = memindex_next(&c->pos);
+	if (!r && c->pos.high) {
+		struct bytes row = memrow_key(c->pos.high);
+
+		r = memindex_at_least(index_of(c), &row, &c->pos);
+		memindex_ahead(&c->pos, true);
+	}
+	return stand_on(c, r);
+}
+
+static int mem_prev_row(struct cursor *base)
+{
+	struct mem_cursor *c = mem(base);
+	struct bytes row;
+	struct memrow *r;
+	int found;
+
+	if (!c->row)
+		return 0;
+	found = find_place(c);
+	if (found <= 0)
+		return found;
+	r = memindex_prev(&c->pos);
+	if (!r) {
+		row = memrow_key(c->row);
+		r = memindex_below(index_of(c), &row, false, &c->pos);
+		memindex_ahead(&c->pos, false);
+	}
+	return stand_on(c, r);
+}
+
+static int mem_next(struct cursor *base)
+{
+	struct mem_cursor *c = mem(base);
+	struct memcell *cell = c->cell;
+
+	return cell ? stand_on_cell(c, memcell_next(cell)) : 0;
+}
+
+static int seek_cell(struct mem_cursor *c, struct bytes qualifier, int64_t ts,
+		     uint8_t kind)
+{
+	struct entry key = {
+		.qualifier = qualifier,
+		.ts = ts,
+		.seq = UINT64_MAX,
+		.kind = kind,
+	};
+
+	if (!c->cell)
+		return 0;
+	return stand_on_cell(c, memrow_seek(c->row, &key, c->cell));
+}
+
+static int mem_seek_column(struct cursor *base, struct bytes qualifier,
+			   int64_t ts)
+{
+	return seek_cell(mem(base), qualifier, ts, UINT8_MAX);
+}
+
+static int mem_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
+{
+	return seek_cell(mem(base), qualifier, ts, CELL_PUT);
+}
+
+static bool mem_covered(const struct cursor *base, const struct cover *k)
+{
+	const struct memcell *cell = ((const struct mem_cursor *)base)->cell;
+
+	for (unsigned i = 0; cell && i < COVERED_MAX; i++) {
+		if (!cover_hides(k, cell->kind, cell->ts, cell->seq))
+			return false;
+		cell = memcell_next(cell);
+	}
+	return !cell;
+}
+
+static void mem_close(struct cursor *base)
+{
+}
+
+static const struct cursor_ops mem_ops = {
+	.seek_row = mem_seek_row,
+	.seek_exact = mem_seek_exact,
+	.seek_back = mem_seek_back,
+	.next_row = mem_next_row,
+	.prev_row = mem_prev_row,
+	.next = mem_next,
+	.seek_column = mem_seek_column,
+	.seek_put = mem_seek_put,
+	.covered = mem_covered,
+	.close = mem_close,
+};
+
+void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c)
+{
+	*c = (struct mem_cursor){
+		.base.ops = &mem_ops,
+		.mt = mt,
+		.id = tree,
+	};
+}

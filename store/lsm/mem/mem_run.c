@@ -1,0 +1,136 @@
+/* Passing over a frozen memtable, for its flush. */
+#include <errno.h>
+
+#include "store/lsm/mem/memtree.h"
+#include "store/lsm/table/block.h"
+#include "store/value/why.h"
+
+/*
+ * Rows lie where they were written, and so do cells that came one by one, each
+ * of which only the one before leads to. They are fetched in steps, in rows
+ * ahead of the one in hand:
+ *
+ *	in hand ... 4th cell ... 3rd ... 2nd ... 1st ... the row
+ */
+#define STEP 3
+#define ROW_AHEAD (STEP * (MEM_RUN_CELLS + 1))
+/* Of a cell with a short value. */
+#define CELL_BYTES 144
+_Static_assert(ROW_AHEAD <= MEM_RUN_AHEAD, "each row ahead has its place");
+
+static struct mem_run *run(struct cursor *c)
+{
+	return (struct mem_run *)c;
+}
+
+static int stand_on_cell(struct mem_run *c, struct memcell *cell)
+{
+	c->cell = cell;
+	if (!cell)
+		return 0;
+	c->base.at = memcell_entry(cell);
+	return 1;
+}
+
+/* Takes a step for each of the rows ahead that is due for one. */
+static void approach(struct mem_run *c)
+{
+	size_t i = c->at + ROW_AHEAD;
+
+	if (i < c->n)
+		block_bytes_ahead((const uint8_t *)c->rows[i].row,
+				  sizeof(struct memrow) + 1);
+	for (unsigned k = 0; k < MEM_RUN_CELLS; k++) {
+		void **cell;
+
+		i -= STEP;
+		cell = &c->ahead[i % MEM_RUN_AHEAD];
+		if (i >= c->n)
+			continue;
+		if (k == 0)
+			*cell = memrow_first(c->rows[i].row);
+		else if (*cell)
+			*cell = memcell_next(*cell);
+		if (*cell)
+			block_bytes_ahead(*cell, CELL_BYTES);
+	}
+}
+
+static int stand(struct mem_run *c)
+{
+	struct memrow *r;
+
+	if (c->at >= c->n)
+		return 0;
+	approach(c);
+	r = c->rows[c->at].row;
+	c->base.row = memrow_key(r);
+	return stand_on_cell(c, memrow_first(r));
+}
+
+static int run_seek_row(struct cursor *base, struct bytes row)
+{
+	if (row.len)
+		return why(-EINVAL, "a run begins at the first row");
+	run(base)->at = 0;
+	memset(run(base)->ahead, 0, sizeof(run(base)->ahead));
+	return stand(run(base));
+}
+
+static int run_next_row(struct cursor *base)
+{
+	struct mem_run *c = run(base);
+
+	if (c->at < c->n)
+		c->at++;
+	return stand(c);
+}
+
+static int run_next(struct cursor *base)
+{
+	struct memcell *cell = run(base)->cell;
+
+	return cell ? stand_on_cell(run(base), memcell_next(cell)) : 0;
+}
+
+static int run_seek_column(struct cursor *base, struct bytes qualifier,
+			   int64_t ts)
+{
+	struct mem_run *c = run(base);
+	struct entry key = {
+		.qualifier = qualifier,
+		.ts = ts,
+		.seq = UINT64_MAX,
+		.kind = UINT8_MAX,
+	};
+
+	if (!c->cell)
+		return 0;
+	return stand_on_cell(c, memrow_seek(c->rows[c->at].row, &key, c->cell));
+}
+
+static void run_close(struct cursor *base)
+{
+	arena_release(&run(base)->mem);
+}
+
+static const struct cursor_ops run_ops = {
+	.seek_row = run_seek_row,
+	.next_row = run_next_row,
+	.next = run_next,
+	.seek_column = run_seek_column,
+	.close = run_close,
+};
+
+int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c)
+{
+	struct memtree *t = memtable_tree(mt, tree);
+	int r = 0;
+
+	*c = (struct mem_run){.base.ops = &run_ops};
+	if (t)
+		r = memtree_sort(
+			atomic_load_explicit(&t->newest, memory_order_acquire),
+			NULL, &c->rows, &c->n, &c->mem);
+	return r < 0 ? why(r, "out of memory sorting rows") : 0;
+}

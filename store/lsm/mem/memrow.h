@@ -1,0 +1,117 @@
+/*
+ * A row of a memtable: its key and its cells.
+ *
+ * The cells are one linked list in entry_cmp() order, which is all the truth: a
+ * reader that follows it sees an entry or does not, whenever it comes. When a
+ * row grows beyond a few cells it gets an index of them (memindex.h) beside
+ * the list. The index only says where in the list to begin, so it may come
+ * later, lag behind, or lack cells for which there was no memory.
+ *
+ * Most rows have few cells and most of a memtable's memory is rows and cells,
+ * so there is no field in them that few need: what a wide row has lies apart.
+ *
+ * One writer, readers without locks. Nothing changes but the links.
+ */
+#ifndef CELLFS_STORE_LSM_MEM_MEMROW_H
+#define CELLFS_STORE_LSM_MEM_MEMROW_H
+
+#include <stddef.h>
+
+#include "store/lsm/base/cursor.h"
+#include "store/lsm/mem/memindex.h"
+
+struct memcell {
+	_Atomic(struct memcell *) next;
+	int64_t ts;
+	uint64_t seq;
+	uint32_t value_len;
+	uint16_t qualifier_len;
+	uint8_t kind : 7, has_ttl : 1;
+	uint8_t data[]; /* qualifier, value, ttl_ms where has_ttl */
+};
+
+/* What a row has that is no longer short. */
+struct memwide {
+	struct memindex index;
+	struct memcell *last; /* writer */
+};
+
+struct memrow {
+	_Atomic(struct memcell *) first;
+	/* The last cell, which is the writer's; WIDE: struct memwide. */
+	_Atomic(uintptr_t) more;
+	struct memrow
+		*older; /* the tree's row that came before, see memtree.h */
+	uint32_t tree;
+	uint16_t len;
+	uint8_t ncells; /* writer; stops when the row is wide */
+	uint8_t key[];
+};
+
+extern const struct memindex_ops memrow_ops; /* keys: struct bytes */
+
+static inline struct bytes memrow_key(const struct memrow *r)
+{
+	return bytes_of(r->key, r->len);
+}
+
+static inline struct memcell *memrow_first(const struct memrow *r)
+{
+	return atomic_load_explicit(&r->first, memory_order_acquire);
+}
+
+static inline struct memcell *memcell_next(const struct memcell *c)
+{
+	return atomic_load_explicit(&c->next, memory_order_acquire);
+}
+
+static inline struct bytes memcell_qualifier(const struct memcell *c)
+{
+	return bytes_of(c->data, c->qualifier_len);
+}
+
+static inline uint64_t memcell_ttl(const struct memcell *c)
+{
+	uint64_t ttl_ms = 0;
+
+	if (c->has_ttl)
+		memcpy(&ttl_ms, c->data + c->qualifier_len + c->value_len,
+		       sizeof(ttl_ms));
+	return ttl_ms;
+}
+
+static inline struct entry memcell_entry(const struct memcell *c)
+{
+	return (struct entry){
+		.qualifier = memcell_qualifier(c),
+		.ts = c->ts,
+		.seq = c->seq,
+		.ttl_ms = memcell_ttl(c),
+		.value = bytes_of(c->data + c->qualifier_len, c->value_len),
+		.kind = c->kind,
+	};
+}
+
+/* As entry_cmp(). */
+int memcell_cmp(const struct entry *key, const struct memcell *c);
+
+/* A row without cells, for nobody to see yet; NULL when out of memory. */
+struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key);
+/* A cell that is in no row yet; NULL when out of memory. */
+struct memcell *memcell_new(struct arena *a, const struct entry *e);
+/*
+ * Links @c into the row. @hint is NULL or a cell of the row that may sort
+ * before it. False: an equal one is there, and @c was left out.
+ */
+bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
+		 struct memcell *hint);
+/* For the writer: starts to load what memrow_link() looks at first. */
+void memrow_ahead(const struct memrow *r);
+/*
+ * The first cell >= @key at @from or behind it; @from is NULL (the whole row)
+ * or a cell of the row. NULL: there is none.
+ */
+struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
+			    struct memcell *from);
+
+#endif

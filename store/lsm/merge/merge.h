@@ -1,0 +1,99 @@
+/*
+ * The merge: several cursors of one tree read as one.
+ *
+ * Rows are merged first, cells only inside rows that more than one source
+ * holds: after a compaction nearly every row has one source, and then a step
+ * costs no comparison of cells.
+ *
+ *	source 0   a . c . . f		the row "c" is active in 0 and 2,
+ *	source 1   . b . d . .		waits in 1 (at "d"), which is the
+ *	source 2   a . c . e .		top of the heap
+ *
+ * Sources that wait are a heap by the rows on which they stand. A row is chosen
+ * by its head, the first sixteen bytes as two numbers, and only equal heads
+ * compare bytes. While one source alone is active and its next head is below
+ * that of the top, nobody else is looked at. Backwards, heads are kept
+ * inverted, so that the smallest one is next in both directions.
+ *
+ * Inside a row the current source goes on without asking until its entry is
+ * not before that of the runner-up, which is sought among those that have the
+ * row.
+ *
+ * Sources come newest first (memtable, frozen memtables, level 0, level 1 ...).
+ * The merge is itself a cursor; entries of equal coordinates come by sequence
+ * descending. It drops entries with a sequence above @seq_max, so that it shows
+ * the tree as of that moment, and rows in which nothing is left.
+ */
+#ifndef CELLFS_STORE_LSM_MERGE_MERGE_H
+#define CELLFS_STORE_LSM_MERGE_MERGE_H
+
+#include "store/lsm/base/cursor.h"
+
+struct merge_source {
+	struct cursor *cursor; /* owned and closed by the caller */
+	/* private */
+	uint64_t head[2]; /* first 16 bytes of its row, big-endian */
+	bool at_row;	  /* stands on a row */
+	bool in_row;	  /* ... the merge's, with entries left in it */
+	/* Not of this one: the merge's lists, a place in each source. */
+	uint32_t waiting; /* [i]: place i of the heap of those that wait */
+	uint32_t active;  /* [i]: number i of those that have its row */
+};
+
+struct merge {
+	struct cursor base;
+	struct merge_source *sources;
+	uint32_t nsources;
+	uint64_t seq_max;
+	/* private */
+	uint32_t current;  /* source of base.at */
+	uint32_t runner;   /* next after it in the row, or nsources */
+	uint32_t nactive;  /* sources in the row, ascending */
+	uint32_t nwaiting; /* sources that stand on rows behind it */
+	bool backwards;
+	bool exact; /* came by seek_exact: others stand nowhere */
+	struct buf row;
+};
+
+/* @sources lives as long as the merge; each .cursor is set and fresh. */
+void merge_init(struct merge *m, struct merge_source *sources,
+		uint32_t nsources, uint64_t seq_max);
+/*
+ * As cursor_ops.rows: the rows that one source alone holds, up to the next row
+ * of another, and no entry in the block is hidden by @seq_max.
+ */
+int merge_rows(struct merge *m, struct block_rows *out);
+int merge_to_row(struct merge *m, uint32_t row);
+/* As cursor_ops.part, where one source has the row and nothing is hidden. */
+int merge_part(struct merge *m, struct block_part *out);
+int merge_to_cell(struct merge *m, uint32_t cell);
+/*
+ * All of the present row, on whose first entry the merge stands: a part of each
+ * source that has it. How many, up to @n; 0 where there is but one, or one has
+ * it in memory, in several blocks, or not as it was at that moment.
+ */
+uint32_t merge_parts(struct merge *m, struct block_part *out, uint32_t n);
+/* As cursor_ops.keys, as merge_rows() has it: of a file that is all shown. */
+int merge_keys(struct merge *m, struct index_rows *out);
+int merge_to_block(struct merge *m, uint32_t at);
+
+/* Rows that a reader need not look at (merge_dead.c). */
+struct dead_rows {
+	/* Markers hide what was written before them; else whatever. */
+	bool by_sequence;
+	struct bytes stop; /* none from here on is passed over; empty = open */
+};
+/*
+ * The merge stands on a row: to the first one that is not known to hold nothing
+ * but what a marker of the whole family hides. As cursor_next_row(), where that
+ * is another row; 1 where it is the present one. Adds to *rows those that were
+ * passed over.
+ */
+int merge_pass_dead(struct merge *m, const struct dead_rows *d, uint64_t *rows);
+/* Takes note of where a source stands after it moved to another row. */
+int merge_moved(struct merge *m, struct merge_source *s, int r);
+/* When sources have moved so: to the row that comes first now. */
+int merge_go_on(struct merge *m);
+/* base.ops->close frees what the merge owns, not the sources. */
+
+#endif

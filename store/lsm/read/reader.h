@@ -1,0 +1,155 @@
+/*
+ * A reader of one tree: view, cursors, merge and visibility as one thing.
+ *
+ *	memtables ─┐
+ *	level 0   ─┼▶ merge ─▶ visible ─▶ reader_next()
+ *	level 1.. ─┘
+ *
+ * It hands out visible entries row by row, either way, within a column
+ * restriction. What it hands out lasts until its next call.
+ */
+#ifndef CELLFS_STORE_LSM_READ_READER_H
+#define CELLFS_STORE_LSM_READ_READER_H
+
+#include "store/lsm/state/view.h"
+#include "store/lsm/merge/merge.h"
+
+/* What of each row is asked for. Zeroed = all. Borrowed by the reader. */
+struct reader_columns {
+	const struct bytes *names; /* ascending; NULL = no list */
+	size_t nnames;
+	bool has_start, has_stop, stop_inclusive;
+	struct bytes start, stop; /* start is inclusive here */
+};
+
+/* What it asks others for (alive.h). */
+struct reader_guide {
+	struct visible_guide base;
+	struct alive *alive; /* NULL: nobody is asked */
+	uint32_t tree;
+	uint64_t schema, seq;
+};
+
+struct reader {
+	struct merge merge;
+	struct reader_guide guide;
+	struct merge_source *sources;
+	struct mem_cursor *mem;
+	struct sst_cursor *level0;
+	struct level_cursor *levels;
+	struct visible *visible; /* NULL until a row needs it */
+	struct visible_spec spec;
+	struct os *os;	   /* tells the time then, unless NULL */
+	bool any;	   /* the spec's */
+	uint32_t versions; /* that are shown of a column */
+	const struct reader_columns *columns;
+	size_t column; /* of columns->names */
+	uint32_t nsources, nmem, nlevel0, nlevels;
+	void *memory;  /* of the cursors, one piece; NULL: the spec's */
+	uint64_t dead; /* rows that were passed over */
+};
+
+struct reader_spec {
+	struct visible_spec visible;
+	bool any;      /* of a row it is asked only whether it shows anything */
+	struct os *os; /* if not NULL, visible.now_ms is told when needed */
+	struct alive *alive; /* who to ask and tell; NULL = nobody */
+	uint64_t seq;
+	/* Rows [min, max] are all that is asked for; empty = open. */
+	struct bytes row_min, row_max;
+	const struct reader_columns *columns; /* NULL = all */
+	/* Used for the cursors where they fit; aligned as malloc() has it. */
+	void *memory;
+	size_t memory_bytes;
+};
+
+/* Enough of it for the cursors of a tree that has settled. */
+#define READER_MEMORY 3072
+
+/* Reads the view's @family, an index; borrows the view. */
+int reader_open(struct reader *r, const struct view *view, uint32_t family,
+		const struct reader_spec *spec);
+void reader_close(struct reader *r); /* safe on a zeroed one */
+
+/*
+ * The caller has moved the cursor to a row: to its first entry that is visible
+ * and asked for. 0 = none in this row.
+ */
+int reader_row(struct reader *r);
+/* The next one in the row. */
+int reader_next(struct reader *r);
+/* The first one of the next column in the row. */
+int reader_next_column(struct reader *r);
+/* The first one in the row whose qualifier is at or after @qualifier. */
+int reader_seek(struct reader *r, struct bytes qualifier);
+
+/* The first one in the row behind (@qualifier, @ts), which was shown. */
+int reader_seek_behind(struct reader *r, struct bytes qualifier, int64_t ts);
+
+/*
+ * The caller has moved the cursor to a row: rows from it on, in one block, of
+ * which every entry is visible, whatever the columns; 0 if that is not known.
+ */
+int reader_rows(struct reader *r, struct block_rows *out);
+
+/* Does the present entry only stand for its column (visible_lost())? */
+static inline bool reader_lost(const struct reader *r)
+{
+	return r->spec.has_as_of && r->visible && visible_lost(r->visible);
+}
+
+/* Markers that it has stepped over. */
+static inline uint64_t reader_markers(const struct reader *r)
+{
+	return r->dead + (r->visible ? visible_markers(r->visible) : 0);
+}
+
+int reader_step_dead(struct reader *r, struct bytes stop);
+/*
+ * The caller has moved the cursor to a row: on to the first one that may have
+ * something to show, but not over one from @stop on (empty = open). As the move
+ * of the cursor.
+ */
+static inline int reader_pass_dead(struct reader *r, struct bytes stop)
+{
+	return r->merge.base.at.kind == CELL_DELETE_FAMILY
+		       ? reader_step_dead(r, stop)
+		       : 1;
+}
+
+/*
+ * Entries of the row that the cursor stands in, from its own on, in one block:
+ * all of them visible if the one before is another column's or, where *all
+ * versions are shown, older. 0 if that is not known. Ends with the column if
+ * one is asked for.
+ */
+int reader_part(struct reader *r, struct block_part *out, bool *all);
+/*
+ * The caller has moved the cursor to a row: parts of it, one a file that has
+ * some of it, in each of which every entry is visible if no other part has its
+ * column. How many, up to @n; 0 if that is not known.
+ */
+uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n);
+/*
+ * The caller has moved the cursor to a row: rows behind it that a file's index
+ * knows, each of which has a visible entry; 0 if that is not known.
+ */
+int reader_keys(struct reader *r, struct index_rows *out);
+
+/*
+ * If it has walked over much of a column in vain: finds out what is alive of
+ * it, for those who come after. @view and @family are what it was opened with.
+ */
+void reader_learn(struct lsm *db, struct reader *r, const struct view *view,
+		  uint32_t family);
+
+static inline struct cursor *reader_cursor(struct reader *r)
+{
+	return &r->merge.base;
+}
+static inline const struct entry *reader_entry(const struct reader *r)
+{
+	return &r->merge.base.at;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * A scan's state, for scan_open.c, which makes and keeps it, scan.c, which
+ * walks, scan_pick.c, which walks where a filter or limits in the families
+ * decide on rows, and scan_short.c, which needs no readers.
+ */
+#ifndef CELLFS_STORE_LSM_READ_SCAN_H
+#define CELLFS_STORE_LSM_READ_SCAN_H
+
+#include <stddef.h>
+
+#include "store/filter/pick.h"
+#include "store/lsm/read/reader.h"
+
+/*
+ * Rows that are taken from the block itself: from @row, the present one, up to
+ * @end. Their keys are made in lsm_scan.row, one behind the other where a call
+ * hands out cells of several.
+ */
+struct run {
+	const struct block *block; /* NULL: none */
+	uint32_t row, end;
+	uint32_t cell, cell_end; /* of the row */
+	size_t key_at;		 /* where the row's key begins */
+	size_t stride;		 /* from a key to the next */
+	bool part;		 /* of one row, which may go on */
+	bool mixed;		 /* of one row, in lsm_scan.mixed */
+	bool short_keys;	 /* SHORT is enough for what is copied */
+	bool named;		 /* the qualifiers are in lsm_scan.names */
+	/* Of the block that comes next, what has not been fetched yet. */
+	const uint8_t *behind, *behind_end;
+	/* Or rows of which no more than the keys is asked; rest 0: none. */
+	struct index_rows keys;
+};
+
+/* Room for the keys that one call hands out, unless two of them need more. */
+#define SCAN_KEYS_BYTES 3072
+
+/*
+ * A result of a list of rows. Field by field: a literal would be cleared by an
+ * instruction that takes longer to begin than all of this.
+ */
+static inline void scan_put_row(struct cell *c, struct bytes row)
+{
+	c->row = row;
+	c->family = c->qualifier = c->value = (struct bytes){0};
+	c->ts = 0;
+	c->seq = c->ttl_ms = 0;
+	c->kind = 0;
+}
+
+/* So many qualifiers of a block at most are kept for a run. */
+#define RUN_NAMES 64
+
+/* A scan without readers (scan_short.c); its strips are in lsm_scan.memory. */
+struct brief {
+	bool on;
+	bool one_row;
+	bool all;    /* versions are shown */
+	bool ended;  /* nothing comes behind the run or the present row */
+	bool beyond; /* it failed since readers must go on from here */
+	bool in_row, in_column;
+	bool unsure; /* the last strip's filter has not been asked */
+	/*
+	 * One file may have the row, and will: its filter is not asked first.
+	 */
+	bool expected;
+	uint32_t shown; /* versions of a column */
+	uint32_t n;	/* strips */
+	uint32_t family, versions;
+	uint64_t seq, row_hash;
+	/* What was handed out last, if in_column. */
+	struct bytes qualifier;
+	int64_t ts;
+};
+
+/* Of a row that several files have: so many files and cells at most. */
+#define MIXED_PARTS 8
+#define MIXED_CELLS 32
+
+struct mixed_cell {
+	uint64_t head; /* of the qualifier */
+	struct bytes qualifier;
+	const struct block *block;
+	uint32_t cell;
+};
+
+struct family_scan {
+	struct reader reader;
+	struct tree *tree; /* the view's */
+	uint32_t at;	   /* its place in the schema */
+	const char *name;
+	struct bytes name_bytes;
+	struct reader_columns columns;
+	bool restricted;
+	struct bytes *names; /* of columns */
+	bool at_row;	     /* stands on a row with something to show */
+	bool fresh;	     /* not yet positioned */
+	bool ended;
+	bool lost; /* scan as of a moment: nothing of its row is certain */
+};
+
+struct lsm_scan {
+	struct scan base;
+	struct lsm *db;
+	struct view *view; /* with the names and attributes */
+	uint8_t granularity;
+	bool reversed, keys_only, as_of;
+	struct buf row_start, row_stop;
+	bool start_exclusive, stop_inclusive, one_row;
+	struct buf qual_start, qual_stop; /* owned copies of the bounds */
+	struct buf qual_last; /* of the part that was handed out last */
+	uint64_t limit_rows, rows;
+	struct family_scan *families;
+	uint32_t nfamilies;
+	uint32_t current; /* family that gave the last cell; or nfamilies */
+	bool in_row;
+	bool may_run;  /* rows or cells of all of one family, forwards */
+	bool may_part; /* ... cells, of one column perhaps */
+	struct run run;
+	struct brief brief;
+	struct buf row;		/* the present row; within a run: its keys */
+	struct family_scan one; /* families, if there is only one */
+	bool picking;
+	struct pick pick;
+	_Alignas(max_align_t) uint8_t
+		memory[READER_MEMORY]; /* of the first family's cursors */
+	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
+	struct mixed_cell mixed[MIXED_CELLS];
+};
+
+static inline bool scan_of_one_row(const struct scan_spec *spec)
+{
+	return spec->row_start.len && !spec->row_start_exclusive &&
+	       spec->row_stop_inclusive &&
+	       bytes_eq(spec->row_start, spec->row_stop);
+}
+
+/*
+ * With readers, on the view that the scan has taken, up to @seq. On failure the
+ * scan is as lsm_scan_close() wants it.
+ */
+int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		   uint64_t seq);
+/* Without; false if that cannot be. The scan need not have been cleared. */
+bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		     uint64_t seq);
+void scan_short_close(struct lsm_scan *sc);
+/* lsm_scan_next() of a short scan. */
+int scan_short_next(struct lsm_scan *sc, struct cell *out, size_t n);
+
+/* Leaves the present row, goes to the next one that shows something. */
+int scan_next_row(struct lsm_scan *sc);
+/* Does the family stand on the present row? */
+bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f);
+/* The entry that the family stands on. */
+void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
+	       struct cell *out);
+/*
+ * The reader stands on a row that is in bounds: begins a run with it if one
+ * block has it and following rows alone, and all of them is visible.
+ */
+bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f);
+/* Keeps the block's qualifiers if that pays for @ncells cells. */
+void scan_run_names(struct lsm_scan *sc, const struct block *b,
+		    uint32_t ncells);
+/*
+ * The same with what one block has of the row, of one column if one is asked
+ * for. 1; 0 if nothing of the row is shown, unless *known is false then.
+ */
+int scan_part_begin(struct lsm_scan *sc, struct family_scan *f, bool *known);
+/* Up to @n results of a part, and of the next one; 0 at the row's end. */
+int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */
+int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
+/*
+ * The block behind it lies at @behind, or did, and is likely to be wanted: how
+ * it begins is fetched meanwhile.
+ */
+void scan_run_fetch(struct lsm_scan *sc, const void *behind);
+/*
+ * The same for a row that several files have, where no column is in two of
+ * them. Of a list of rows it only tells that the row is shown.
+ */
+bool scan_mixed_begin(struct lsm_scan *sc, struct family_scan *f);
+int scan_mixed_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Cells of the present row of the run, up to @n. */
+size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Up to @n results of the run; 0 and no run when it is at its end. */
+int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/*
+ * The scan lists rows and stands on one: begins a run behind it if the index
+ * knows what comes. scan_keys_next() is as scan_run_next().
+ */
+void scan_keys_begin(struct lsm_scan *sc);
+int scan_keys_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* lsm_scan_next() of a scan that picks. */
+int scan_next_picked(struct lsm_scan *sc, struct cell *out);
+
+#endif

@@ -1,0 +1,186 @@
+#include "store/lsm/rules/alive_inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+/* -- rows ------------------------------------------------------------------ */
+
+static uint32_t slot_of(uint32_t tree, struct bytes row)
+{
+	return (uint32_t)(XXH3_64bits_withSeed(row.data, row.len, tree) %
+			  ALIVE_SLOTS);
+}
+
+static void unlink_use(struct alive *a, struct alive_row *r)
+{
+	*(r->newer ? &r->newer->older : &a->newest) = r->older;
+	*(r->older ? &r->older->newer : &a->oldest) = r->newer;
+}
+
+static void link_use(struct alive *a, struct alive_row *r)
+{
+	r->newer = NULL;
+	r->older = a->newest;
+	*(r->older ? &r->older->newer : &a->oldest) = r;
+	a->newest = r;
+}
+
+void alive_row_weigh(struct alive *a, struct alive_row *r, size_t was,
+		     size_t is)
+{
+	r->bytes += is - was;
+	a->bytes += is - was;
+}
+
+int alive_reserve(void ***array, size_t *cap, size_t n)
+{
+	size_t more = *cap ? 2 * *cap : 4;
+	void **grown;
+
+	if (n < *cap)
+		return 0;
+	grown = reallocarray(*array, more, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*cap = more;
+	return 0;
+}
+
+static void row_free(struct alive *a, struct alive_row *r)
+{
+	struct alive_row **at = &a->slots[r->slot];
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	unlink_use(a, r);
+	alive_runs_forget(a, r);
+	a->bytes -= r->bytes;
+	atomic_fetch_sub(&a->filter[r->slot], 1);
+	atomic_fetch_sub(&a->nrows, 1);
+	for (size_t i = 0; i < r->ncolumns; i++)
+		alive_column_free(r->columns[i]);
+	free(r->columns);
+	free(r->runs);
+	buf_free(&r->row);
+	free(r);
+}
+
+static struct alive_row *find(const struct alive *a, uint32_t slot,
+			      const struct alive_place *p)
+{
+	struct alive_row *r = a->slots[slot];
+
+	while (r &&
+	       (r->tree != p->tree || !bytes_eq(buf_bytes(&r->row), p->row)))
+		r = r->next;
+	return r;
+}
+
+struct alive_row *alive_row_find(struct alive *a, const struct alive_place *p)
+{
+	struct alive_row *r = find(a, slot_of(p->tree, p->row), p);
+
+	if (!r || r->schema != p->schema) {
+		/* One who reads by an older schema leaves it alone. */
+		if (r && r->schema < p->schema)
+			row_free(a, r);
+		return NULL;
+	}
+	if (r != a->newest) {
+		unlink_use(a, r);
+		link_use(a, r);
+	}
+	return r;
+}
+
+/* Has all been published that was written before the row was watched? */
+static void settle(struct alive *a, struct alive_row *r)
+{
+	if (r->settled || atomic_load(&a->committing))
+		return;
+	r->settled = true;
+	if (atomic_load(a->seq) > r->put_seq)
+		r->put_seq = atomic_load(a->seq);
+}
+
+struct alive_row *alive_row_watch(struct alive *a, const struct alive_place *p)
+{
+	uint32_t slot = slot_of(p->tree, p->row);
+	struct alive_row *r = alive_row_find(a, p);
+
+	if (r || find(a, slot, p)) {
+		if (r)
+			settle(a, r);
+		return r;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r || buf_set(&r->row, p->row) < 0) {
+		free(r);
+		return NULL;
+	}
+	r->slot = slot;
+	r->tree = p->tree;
+	r->schema = p->schema;
+	r->next = a->slots[slot];
+	a->slots[slot] = r;
+	link_use(a, r);
+	alive_row_weigh(a, r, 0, sizeof(*r) + r->row.cap);
+	/* Before it is asked whether anybody commits. */
+	atomic_fetch_add(&a->filter[slot], 1);
+	atomic_fetch_add(&a->nrows, 1);
+	settle(a, r);
+	return r;
+}
+
+void alive_trim(struct alive *a)
+{
+	while (a->bytes > a->bytes_max && a->oldest)
+		row_free(a, a->oldest);
+}
+
+/* -- for writers ----------------------------------------------------------- */
+
+void alive_change(struct alive *a, const struct alive_place *p,
+		  const struct entry *e)
+{
+	struct alive_row *r;
+
+	if (!atomic_load(&a->filter[slot_of(p->tree, p->row)]))
+		return;
+	pthread_mutex_lock(&a->lock);
+	r = alive_row_find(a, p);
+	if (r) {
+		if (!kind_is_marker(e->kind)) {
+			r->put_seq = e->seq;
+			alive_runs_cut(a, r, e->qualifier);
+		}
+		alive_columns_change(a, r, e);
+		alive_trim(a);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* -- making ---------------------------------------------------------------- */
+
+int alive_init(struct alive *a, const _Atomic uint64_t *seq, size_t bytes_max,
+	       unsigned patience)
+{
+	a->patience = patience ? patience : PATIENCE;
+	a->seq = seq;
+	a->bytes_max = bytes_max;
+	return -pthread_mutex_init(&a->lock, NULL);
+}
+
+void alive_free(struct alive *a)
+{
+	if (!a->seq)
+		return;
+	while (a->oldest)
+		row_free(a, a->oldest);
+	pthread_mutex_destroy(&a->lock);
+	a->seq = NULL;
+}

@@ -1,0 +1,179 @@
+#include "store/lsm/rules/masking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int masking_init(struct masking *m, const uint64_t *snapshots,
+		 size_t nsnapshots)
+{
+	*m = (struct masking){.snapshots = snapshots, .nsnapshots = nsnapshots};
+	m->wide_min = m->one_stripe;
+	if (nsnapshots)
+		m->wide_min = calloc(nsnapshots + 1, 2 * sizeof(*m->wide_min));
+	if (!m->wide_min)
+		return -ENOMEM;
+	m->wide_max = m->wide_min + nsnapshots + 1;
+	m->wide = true;
+	masking_row(m);
+	return 0;
+}
+
+void masking_free(struct masking *m)
+{
+	free(m->family.at);
+	free(m->family_version.at);
+	free(m->version.at);
+	if (m->wide_min != m->one_stripe)
+		free(m->wide_min);
+	*m = (struct masking){0};
+}
+
+void masking_row(struct masking *m)
+{
+	m->family.n = 0;
+	m->family_version.n = 0;
+	masking_column(m);
+}
+
+void masking_unwiden(struct masking *m)
+{
+	m->wide = false;
+	for (size_t i = 0; i <= m->nsnapshots; i++) {
+		m->wide_min[i] = SEQ_NEVER;
+		m->wide_max[i] = 0;
+	}
+}
+
+static int mark_list_add(struct mark_list *l, const struct entry *e)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		struct mark *at = reallocarray(l->at, cap, sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		l->at = at;
+		l->cap = cap;
+	}
+	l->at[l->n++] = (struct mark){e->ts, e->seq};
+	return 0;
+}
+
+size_t masking_stripe(const struct masking *m, uint64_t seq)
+{
+	size_t lo = 0, hi = m->nsnapshots;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (seq <= m->snapshots[mid])
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+uint64_t masking_stripe_end(const struct masking *m, size_t stripe)
+{
+	/* The last moment before never, so that "ends by then" is <=. */
+	return stripe < m->nsnapshots ? m->snapshots[stripe] : SEQ_NEVER - 1;
+}
+
+static void wide_add(struct masking *m, uint64_t seq)
+{
+	size_t stripe = masking_stripe(m, seq);
+
+	m->wide = true;
+	if (seq < m->wide_min[stripe])
+		m->wide_min[stripe] = seq;
+	if (seq > m->wide_max[stripe])
+		m->wide_max[stripe] = seq;
+}
+
+/* Without snapshots only the greatest sequence of those above matters. */
+static bool says_nothing(const struct masking *m, const struct entry *marker)
+{
+	return m->nsnapshots == 0 && m->family.n &&
+	       m->family.at[m->family.n - 1].seq > marker->seq;
+}
+
+int masking_add(struct masking *m, const struct entry *marker)
+{
+	switch (marker->kind) {
+	case CELL_DELETE_FAMILY:
+		if (says_nothing(m, marker))
+			return 0;
+		return mark_list_add(&m->family, marker);
+	case CELL_DELETE_FAMILY_VERSION:
+		return mark_list_add(&m->family_version, marker);
+	case CELL_DELETE_COLUMN:
+		wide_add(m, marker->seq);
+		return 0;
+	case CELL_DELETE:
+		if (m->version.n && m->version.at[0].ts != marker->ts)
+			m->version.n = 0;
+		return mark_list_add(&m->version, marker);
+	default:
+		return 0;
+	}
+}
+
+void masking_reach(struct masking *m, int64_t ts)
+{
+	while (m->family_at < m->family.n &&
+	       m->family.at[m->family_at].ts >= ts)
+		wide_add(m, m->family.at[m->family_at++].seq);
+}
+
+uint64_t masking_wide_above(const struct masking *m, size_t stripe)
+{
+	while (++stripe <= m->nsnapshots)
+		if (m->wide_min[stripe] != SEQ_NEVER)
+			return m->wide_min[stripe];
+	return SEQ_NEVER;
+}
+
+/* The oldest of the marks for @ts that are later than @seq, or SEQ_NEVER. */
+static uint64_t mark_after(const struct mark_list *l, int64_t ts, uint64_t seq)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct mark *k = &l->at[mid];
+
+		if (k->ts > ts || (k->ts == ts && k->seq > seq))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > 0 && l->at[lo - 1].ts == ts ? l->at[lo - 1].seq : SEQ_NEVER;
+}
+
+uint64_t masking_version_after(const struct masking *m, int64_t ts,
+			       uint64_t seq)
+{
+	uint64_t version = mark_after(&m->version, ts, seq);
+	uint64_t family = mark_after(&m->family_version, ts, seq);
+
+	return version < family ? version : family;
+}
+
+uint64_t masking_oldest_wide(const struct masking *m)
+{
+	/* Stripes ascend in sequence: the first that has one has the oldest. */
+	for (size_t i = 0; i <= m->nsnapshots; i++)
+		if (m->wide_min[i] != SEQ_NEVER)
+			return m->wide_min[i];
+	return SEQ_NEVER;
+}
+
+uint64_t masking_oldest(const struct masking *m, int64_t ts)
+{
+	uint64_t wide = masking_oldest_wide(m), version;
+
+	/* Sequence 0 is before all of them, and belongs to no marker. */
+	version = masking_version_after(m, ts, 0);
+	return wide < version ? wide : version;
+}

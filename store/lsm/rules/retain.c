@@ -1,0 +1,569 @@
+#include "store/lsm/rules/visibility.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/base/column.h"
+#include "store/lsm/rules/masking.h"
+#include "store/lsm/rules/timeline.h"
+
+/* Entries of a finished column that are stepped over before it is sought. */
+#define STEPS_MAX 4
+
+enum verdict {
+	DROP,
+	KEEP,
+};
+
+struct retain {
+	struct retain_spec spec;
+	struct cursor *c;
+	/* The order of deletes: a verdict or -ENOMEM. */
+	int (*put)(struct retain *r, const struct entry *e);
+	int (*marker)(struct retain *r, const struct entry *e);
+	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
+	uint64_t versions;	/* UINT64_MAX = all */
+	bool pass_through;	/* a flush: only what expired goes */
+	bool whole;		/* the row's whole history */
+	struct masking masking;
+	/*
+	 * Of the markers those that let go of what they cover: all, or with
+	 * keep_deleted ttl the expired ones, or none.
+	 */
+	struct masking deleting;
+	struct timeline alive;
+	bool fresh; /* the cursor's entry was not looked at yet */
+	bool done;
+	bool in_column;
+	bool column_done; /* nothing more of this column is kept */
+	struct buf qualifier;
+	uint32_t steps;
+	/* Of the present column */
+	uint64_t survivors; /* alive at the end, for good */
+	uint64_t counted;   /* versions, in the classic order */
+	bool version_met;   /* a DELETE */
+	bool has_put;
+	int64_t put_ts;	  /* of the last put that replaces others */
+	uint64_t put_seq; /* ... its sequence */
+	/* What was dropped, for those who read as of a past moment */
+	struct retain_loss loss;
+	uint64_t seq_seen;   /* the greatest */
+	int64_t family_to;   /* greatest of the DELETE_FAMILY that let go */
+	int64_t column_to;   /* of them and of the column's DELETE_COLUMN */
+	uint64_t puts;	     /* of the column, with different timestamps */
+	int64_t newest;	     /* the first of them */
+	int64_t covered_min; /* least that went under a wide marker */
+	bool covered;	     /* is there one? */
+	bool version_gone;   /* one went with its one-version marker */
+	bool loan;	     /* some of them have a ttl of their own */
+};
+
+static bool family_ttl_expired(const struct retain *r, const struct entry *e)
+{
+	return e->ts < r->expired_before;
+}
+
+/* An expired put may go, unless min_versions could keep or call it back. */
+static bool is_expired(struct retain *r, const struct entry *e)
+{
+	int64_t age;
+
+	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0) {
+		if (e->ts >= r->loss.before)
+			r->loss.before = e->ts + 1;
+		return true;
+	}
+	if (!e->ttl_ms || __builtin_sub_overflow(r->spec.now_ms, e->ts, &age))
+		return false;
+	return age > 0 && (uint64_t)age > e->ttl_ms;
+}
+
+/* Does this marker delete, or only hide from those who do not look behind? */
+static bool is_deleting(const struct retain *r, const struct entry *marker)
+{
+	switch (r->spec.attrs->keep_deleted) {
+	case KEEP_DELETED_NO:
+		return true;
+	case KEEP_DELETED_TTL:
+		return family_ttl_expired(r, marker);
+	default:
+		return false;
+	}
+}
+
+static int note_marker(struct retain *r, const struct entry *e, bool deleting)
+{
+	int err = masking_add(&r->masking, e);
+
+	if (err < 0 || !deleting)
+		return err;
+	if (e->kind == CELL_DELETE_FAMILY && e->ts > r->family_to)
+		r->family_to = r->column_to = e->ts;
+	if (e->kind == CELL_DELETE_COLUMN && e->ts > r->column_to)
+		r->column_to = e->ts;
+	return masking_add(&r->deleting, e);
+}
+
+/* -- what is lost --------------------------------------------------------- */
+
+static void lose(struct retain *r, int64_t from, int64_t to)
+{
+	if (from >= to)
+		return;
+	if (r->loss.from >= r->loss.to) {
+		r->loss.from = from;
+		r->loss.to = to;
+		return;
+	}
+	if (from < r->loss.from)
+		r->loss.from = from;
+	if (to > r->loss.to)
+		r->loss.to = to;
+}
+
+/* Gone for a wide marker: who looks from between the two misses it. */
+static int lose_covered(struct retain *r, const struct entry *e)
+{
+	if (!r->covered || e->ts < r->covered_min)
+		r->covered_min = e->ts;
+	r->covered = true;
+	return DROP;
+}
+
+/* A marker gone for a wider one; what it hides may lie elsewhere. */
+static int lose_marker(struct retain *r, const struct entry *e)
+{
+	lose(r, e->ts, r->column_to);
+	return DROP;
+}
+
+static int lose_pushed(struct retain *r)
+{
+	r->loss.pushed = true;
+	return DROP;
+}
+
+/* One of its timestamp has come after it, and is the one that is counted. */
+static int lose_replaced(struct retain *r)
+{
+	r->loss.pushed_seq = UINT64_MAX;
+	return DROP;
+}
+
+static void count_put(struct retain *r, const struct entry *e)
+{
+	if (r->puts == 0)
+		r->newest = e->ts;
+	r->puts++;
+	r->loan |= e->ttl_ms != 0;
+}
+
+/*
+ * Versions that were pushed out below one that is deleted now do not show in
+ * the column any more: whatever is older than it may be missing.
+ */
+static void end_column(struct retain *r)
+{
+	uint64_t versions = r->versions;
+	int64_t from = r->covered_min;
+
+	if (r->spec.pushed_versions && r->spec.pushed_versions < versions)
+		versions = r->spec.pushed_versions;
+	if (r->puts >= versions) {
+		from = 0;
+		if (r->version_gone)
+			lose(r, 0, r->newest);
+	}
+	if (r->covered)
+		lose(r, from, r->column_to);
+}
+
+void retain_loss(const struct retain *r, struct retain_loss *out)
+{
+	*out = r->loss;
+	if (out->pushed || out->pushed_seq)
+		out->pushed_seq = r->seq_seen;
+}
+
+/* -- new_version_behavior yes: the table in visibility.h ------------------ */
+
+/*
+ * Are there readers who look behind markers? Each time range then has its own
+ * course of events, and no part of history is ever settled for all.
+ */
+static bool looks_behind(const struct retain *r)
+{
+	return r->spec.attrs->keep_deleted == KEEP_DELETED_YES;
+}
+
+/*
+ * The lowest stripe becomes what its snapshot sees: nothing in it is needed to
+ * tell the order of events, and nothing older exists.
+ */
+static bool resolves(const struct retain *r, size_t stripe)
+{
+	return r->whole && stripe == 0 && !looks_behind(r);
+}
+
+/*
+ * Is it certain that what the slice shows alive was? One that was pushed out
+ * by puts outside of the slice may seem alive; while these live they push out
+ * all below as well, but a one-version marker can end one of them. Such a
+ * marker has a greater timestamp, so it was met before.
+ */
+static bool knows_the_living(const struct retain *r)
+{
+	return (r->whole && !looks_behind(r)) ||
+	       (!r->version_met && r->masking.family_version.n == 0);
+}
+
+static int put_replayed(struct retain *r, const struct entry *e)
+{
+	bool loan = e->ttl_ms != 0;
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	uint64_t stripe_end = masking_stripe_end(&r->masking, stripe);
+	uint64_t replaced = SEQ_NEVER, death, deleted = SEQ_NEVER, pushed;
+	int err;
+
+	if (r->has_put && r->put_ts == e->ts)
+		replaced = r->put_seq;
+	if (replaced <= e->seq)
+		return DROP; /* a copy of the one before */
+	if (!loan) {
+		if (replaced == SEQ_NEVER)
+			count_put(r, e);
+		r->has_put = true;
+		r->put_ts = e->ts;
+		r->put_seq = e->seq;
+	}
+	death = replaced;
+	if (masking_any(&r->masking)) {
+		uint64_t at;
+
+		masking_reach(&r->masking, e->ts);
+		masking_reach(&r->deleting, e->ts);
+		/*
+		 * All that it could push out is under the marker too: it need
+		 * not be counted.
+		 */
+		if (masking_wide_after(&r->deleting, stripe, e->seq))
+			return lose_covered(r, e);
+		if (masking_wide_after(&r->masking, stripe, e->seq))
+			return KEEP;
+		deleted = masking_version_after(&r->deleting, e->ts, e->seq);
+		at = masking_version_after(&r->masking, e->ts, e->seq);
+		if (at < death)
+			death = at;
+		at = masking_wide_above(&r->masking, stripe);
+		if (at < death)
+			death = at;
+	}
+	pushed = timeline_first(&r->alive, e->seq, death);
+	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
+		return lose_pushed(r);
+	/* A loan has pushed out nothing: once it is dead it may go. */
+	if (loan)
+		return deleted <= stripe_end || replaced <= stripe_end ? DROP
+								       : KEEP;
+	if (r->versions != UINT64_MAX) {
+		err = timeline_add(&r->alive, e->seq, pushed);
+		if (err < 0)
+			return err;
+	}
+	if (pushed == SEQ_NEVER && knows_the_living(r))
+		r->survivors++;
+	if (resolves(r, stripe) && deleted <= stripe_end) {
+		r->version_gone = true;
+		return DROP;
+	}
+	if (resolves(r, stripe) && replaced <= stripe_end)
+		return lose_replaced(r);
+	/*
+	 * Replaced: its successor pushes out what it did, unless one that
+	 * helped it to is deleted in between.
+	 */
+	if (death == replaced && replaced <= stripe_end &&
+	    (r->versions == 1 || !r->spec.version_markers))
+		return lose_replaced(r);
+	return KEEP;
+}
+
+static int marker_replayed(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	bool deleting = is_deleting(r, e);
+	int err;
+
+	masking_reach(&r->deleting, e->ts);
+	if (masking_wide_after(&r->deleting, stripe, e->seq))
+		return resolves(r, stripe) ? DROP : lose_marker(r, e);
+	err = note_marker(r, e, deleting);
+	if (err < 0)
+		return err;
+	r->version_met |= e->kind == CELL_DELETE;
+	return deleting && resolves(r, stripe) ? DROP : KEEP;
+}
+
+/* -- new_version_behavior no --------------------------------------------- */
+
+/*
+ * Markers hide by timestamp, so that whoever sees the put must see the marker:
+ * it lies in the put's stripe or below. What a deleting marker covers may go;
+ * excess versions and the markers themselves go when the user says so only,
+ * for that changes what reads of a time range and later puts show.
+ */
+static bool may_purge(const struct retain *r, size_t stripe)
+{
+	return r->spec.major && r->whole && stripe == 0;
+}
+
+/* Are versions counted, and markers with them? */
+static bool counts(const struct retain *r)
+{
+	return r->spec.nsnapshots == 0 &&
+	       (r->spec.trim || (r->spec.major && r->whole));
+}
+
+static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
+{
+	return marker != SEQ_NEVER &&
+	       masking_stripe(&r->masking, marker) <= stripe;
+}
+
+/* Of the column nothing more is kept. */
+static int end_versions(struct retain *r)
+{
+	r->column_done = true;
+	/*
+	 * Expired ones, and loans that count, do not show how many they were.
+	 */
+	if (r->puts && (r->loan || r->counted <= r->versions))
+		lose(r, 0, r->newest);
+	return lose_pushed(r);
+}
+
+static int put_classic(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+
+	if (!(r->has_put && r->put_ts == e->ts))
+		count_put(r, e);
+	if (masking_any(&r->deleting)) {
+		masking_reach(&r->deleting, e->ts);
+		if (lies_below(r, masking_oldest(&r->deleting, e->ts),
+			       stripe)) {
+			if (r->deleting.wide)
+				return lose_covered(r, e);
+			r->version_gone = true;
+			return DROP;
+		}
+	}
+	/* Of one timestamp the latest is seen. */
+	if (r->has_put && r->put_ts == e->ts &&
+	    masking_stripe(&r->masking, r->put_seq) == stripe)
+		return lose_replaced(r);
+	/* A loan gives way when it ends, unless versions are counted now. */
+	if (e->ttl_ms && !counts(r))
+		return KEEP;
+	r->has_put = true;
+	r->put_ts = e->ts;
+	r->put_seq = e->seq;
+	if (!counts(r))
+		return KEEP;
+	if (++r->counted <= r->versions &&
+	    (!family_ttl_expired(r, e) ||
+	     r->counted <= r->spec.attrs->min_versions))
+		return KEEP;
+	/* Nothing below it has an effect, markers included. */
+	return end_versions(r);
+}
+
+/* A marker behind which somebody looks, where versions are counted. */
+static int count_marker(struct retain *r, const struct entry *e)
+{
+	if (r->spec.trim)
+		return KEEP;
+	if (e->ts >= r->spec.put_ts_min &&
+	    (!family_ttl_expired(r, e) ||
+	     r->counted <= r->spec.attrs->min_versions))
+		return KEEP;
+	return kind_is_family_marker(e->kind) ? DROP : end_versions(r);
+}
+
+static int marker_classic(struct retain *r, const struct entry *e)
+{
+	size_t stripe = masking_stripe(&r->masking, e->seq);
+	bool deleting = is_deleting(r, e);
+	int err;
+
+	if (counts(r) && family_ttl_expired(r, e) &&
+	    r->spec.attrs->min_versions == 0)
+		return DROP; /* with all that it could cover */
+	masking_reach(&r->deleting, e->ts);
+	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
+		return lose_marker(r, e);
+	err = note_marker(r, e, deleting);
+	if (err < 0)
+		return err;
+	if (deleting)
+		return may_purge(r, stripe) ? DROP : KEEP;
+	return counts(r) ? count_marker(r, e) : KEEP;
+}
+
+/* -- the walk ------------------------------------------------------------- */
+
+static int begin_column(struct retain *r)
+{
+	if (r->in_column)
+		end_column(r);
+	r->column_to = r->family_to;
+	r->puts = 0;
+	r->covered = false;
+	r->version_gone = false;
+	r->loan = false;
+	masking_column(&r->masking);
+	masking_column(&r->deleting);
+	/* Between snapshots it matters when, not only whether. */
+	timeline_clear(&r->alive, r->versions, r->spec.nsnapshots > 0);
+	r->in_column = true;
+	r->column_done = false;
+	r->steps = 0;
+	r->survivors = 0;
+	r->counted = 0;
+	r->version_met = false;
+	r->has_put = false;
+	return column_set(&r->qualifier, r->c->at.qualifier);
+}
+
+/* To the next entry that nobody has looked at. */
+static int step(struct retain *r)
+{
+	if (r->fresh) {
+		r->fresh = false;
+		return 1;
+	}
+	if (!r->in_column || !r->column_done || r->steps++ < STEPS_MAX)
+		return cursor_next(r->c);
+	return cursor_seek_column(r->c, buf_bytes(&r->qualifier), -1);
+}
+
+static int judge(struct retain *r, const struct entry *e)
+{
+	int verdict;
+
+	if (kind_is_marker(e->kind))
+		return r->pass_through ? KEEP : r->marker(r, e);
+	if (is_expired(r, e))
+		return DROP;
+	if (r->pass_through)
+		return KEEP;
+	verdict = r->put(r, e);
+	/*
+	 * So many live on at the end: whatever lies below has been pushed out
+	 * or removed, and markers there have nothing left to hide.
+	 */
+	if (r->survivors >= r->versions && r->spec.nsnapshots == 0)
+		r->column_done = true;
+	return verdict;
+}
+
+/* May the entry be told from those before every other by none? */
+static bool is_resolved(const struct retain *r, const struct entry *e)
+{
+	return !r->pass_through && e->kind == CELL_PUT && !e->ttl_ms &&
+	       r->spec.attrs->keep_deleted == KEEP_DELETED_NO &&
+	       resolves(r, masking_stripe(&r->masking, e->seq));
+}
+
+int retain_next(struct retain *r, struct entry *out)
+{
+	if (r->done)
+		return 0;
+	for (;;) {
+		const struct entry *e = &r->c->at;
+		int v = step(r);
+
+		if (v <= 0) {
+			r->done = true;
+			if (v == 0 && r->in_column)
+				end_column(r);
+			return v;
+		}
+		if (e->seq > r->seq_seen)
+			r->seq_seen = e->seq;
+		if (!kind_is_family_marker(e->kind)) {
+			if (!r->in_column ||
+			    !column_is(&r->qualifier, e->qualifier)) {
+				v = begin_column(r);
+				if (v < 0)
+					return v;
+			} else if (r->column_done) {
+				lose_pushed(r);
+				continue;
+			}
+		}
+		v = judge(r, e);
+		if (v < 0)
+			return v;
+		if (v == KEEP)
+			break;
+	}
+	*out = r->c->at;
+	if (is_resolved(r, out))
+		out->seq = 0;
+	return 1;
+}
+
+void retain_row(struct retain *r, struct cursor *c, bool whole_history)
+{
+	r->c = c;
+	r->whole = whole_history;
+	r->fresh = true;
+	r->done = false;
+	r->in_column = false;
+	r->column_done = false;
+	r->loss.from = r->loss.to = 0;
+	r->family_to = r->column_to = -1;
+	masking_row(&r->masking);
+	masking_row(&r->deleting);
+}
+
+int retain_new(const struct retain_spec *spec, struct retain **out)
+{
+	const struct family_attrs *a = spec->attrs;
+	struct retain *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->spec = *spec;
+	err = masking_init(&r->masking, spec->snapshots, spec->nsnapshots);
+	if (err == 0)
+		err = masking_init(&r->deleting, spec->snapshots,
+				   spec->nsnapshots);
+	if (err < 0) {
+		retain_free(r);
+		return err;
+	}
+	r->put = a->new_version_behavior ? put_replayed : put_classic;
+	r->marker = a->new_version_behavior ? marker_replayed : marker_classic;
+	r->pass_through = spec->flush && a->new_version_behavior;
+	r->versions = a->versions == UINT32_MAX ? UINT64_MAX : a->versions;
+	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
+	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
+				   &r->expired_before))
+		r->expired_before = INT64_MIN;
+	*out = r;
+	return 0;
+}
+
+void retain_free(struct retain *r)
+{
+	if (!r)
+		return;
+	masking_free(&r->masking);
+	masking_free(&r->deleting);
+	timeline_free(&r->alive);
+	buf_free(&r->qualifier);
+	free(r);
+}

@@ -1,0 +1,772 @@
+#include "store/lsm/rules/visibility.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/base/column.h"
+#include "store/lsm/rules/masking.h"
+#include "store/lsm/rules/timeline.h"
+
+/* Entries of a finished column that are stepped over before it is sought. */
+#define STEPS_MAX 4
+/* Timestamps that are asked for at a time, if the caller has the patience. */
+#define NEAR_MAX 64u
+/* So many times the patience, walked in vain in one column, is worth a note. */
+#define DEEP_TIMES 8
+
+/* What becomes of a put, and of those below it in the column. */
+enum verdict {
+	HIDE,
+	SHOW,
+	END,	 /* hidden, and nothing below it is visible */
+	NEWER,	 /* than the moment that is asked for */
+	COVERED, /* by a wide marker: so is what it may have pushed out */
+};
+
+struct visible {
+	struct visible_spec spec;
+	struct cursor *c;
+	/* The verdict on an entry of a column, or -ENOMEM. */
+	int (*judge)(struct visible *v, const struct entry *e);
+	/* The verdict on a put, or -ENOMEM: the order of deletes. */
+	int (*put)(struct visible *v, const struct entry *e);
+	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
+	uint64_t versions;	/* kept by the family; UINT64_MAX = all */
+	uint64_t shown_max;
+	struct masking masking;
+	struct timeline alive;
+	/* As of a moment: INT64_MAX = of now. */
+	int64_t as_of;
+	uint64_t pushed_max; /* so many puts may have pushed out another */
+	bool lost;
+	bool fresh;		  /* the cursor's entry was not looked at yet */
+	bool done;		  /* the row is exhausted */
+	bool in_column;		  /* past the family markers */
+	bool column_done;	  /* nothing more of this column */
+	const struct bytes *last; /* column that is asked for; NULL: all */
+	bool last_inclusive;
+	bool guides; /* there is somebody to ask */
+	/* Entries that are walked in vain before the guide is asked. */
+	uint64_t patience;
+	struct buf qualifier;
+	uint32_t steps;	  /* taken in a finished column */
+	uint64_t markers; /* that have hidden anything, or could have */
+	/* Of the present column */
+	uint64_t rank;	  /* of the last that is not hidden; newest = 1 */
+	uint64_t shown;	  /* in the time range */
+	uint64_t pushers; /* puts not shown that may have pushed out others */
+	int64_t pusher_ts;
+	bool has_rank_ts, has_put;
+	int64_t rank_ts;  /* timestamp of the one with that rank */
+	int64_t put_ts;	  /* of the last put that can replace others */
+	uint64_t put_seq; /* ... its sequence */
+	uint64_t vain;	  /* entries that were not shown */
+	bool guided;	  /* it goes by what is in near */
+	bool lost_way;	  /* nobody is asked in this row any more */
+	/* Timestamps that are alive, and whether there are more below. */
+	int64_t *near;
+	uint32_t nnear, near_at;
+	bool near_more;
+	/* Since something was shown: entries, and the columns that hid them. */
+	uint64_t streak, ask_at;
+	bool has_hidden;
+	uint64_t hidden_at; /* streak where it began */
+	struct buf hidden, hidden_to;
+	bool loans;  /* in the row */
+	bool shares; /* what it finds holds for all */
+	uint64_t walked, deep;
+	bool deep_here;
+	struct buf row, deep_row, deep_qualifier;
+	/* For raw: coordinates of the last entry that was shown. */
+	bool has_last;
+	uint8_t last_kind;
+	int64_t last_ts;
+};
+
+static bool own_ttl_expired(const struct entry *e, int64_t now_ms)
+{
+	int64_t age;
+
+	/* A timestamp from beyond what a clock can say is never old. */
+	if (!e->ttl_ms || __builtin_sub_overflow(now_ms, e->ts, &age))
+		return false;
+	return age > 0 && (uint64_t)age > e->ttl_ms;
+}
+
+/*
+ * What is left after deletes becomes a version with a rank: SHOW if the time
+ * range, ttl and the number asked for agree.
+ */
+static int rank_survivor(struct visible *v, const struct entry *e)
+{
+	const struct visible_spec *s = &v->spec;
+
+	/* Behind a loan of the same timestamp, which is alive and shown. */
+	if (v->has_rank_ts && v->rank_ts == e->ts)
+		return HIDE;
+	v->has_rank_ts = true;
+	v->rank_ts = e->ts;
+	v->rank++;
+	if (v->rank > v->versions)
+		return END;
+	if (e->ts < v->expired_before && v->rank > s->attrs->min_versions)
+		return END;
+	if (v->rank == v->versions)
+		v->column_done = true;
+	if (e->ts >= s->ts_max)
+		return HIDE;
+	if (++v->shown == v->shown_max)
+		v->column_done = true;
+	return SHOW;
+}
+
+/* The replay: see timeline.h for what is pushed out. */
+static int put_replayed(struct visible *v, const struct entry *e)
+{
+	bool loan = e->ttl_ms != 0;
+	uint64_t death = SEQ_NEVER;
+	int r;
+
+	if (v->has_put && v->put_ts == e->ts) {
+		/* Also ends a copy with the same sequence at its birth. */
+		death = v->put_seq;
+	}
+	if (masking_any(&v->masking)) {
+		uint64_t marker;
+
+		masking_reach(&v->masking, e->ts);
+		/*
+		 * A wide marker ends all below it as well: its put has pushed
+		 * out none that would be seen but for it.
+		 */
+		if (masking_wide_after(&v->masking, 0, e->seq))
+			return COVERED;
+		marker = masking_version_after(&v->masking, e->ts, e->seq);
+		if (marker < death)
+			death = marker;
+	}
+	if (!loan) {
+		v->has_put = true;
+		v->put_ts = e->ts;
+		v->put_seq = e->seq;
+	}
+	if (timeline_first(&v->alive, e->seq, death) < death)
+		return HIDE;
+	if (!loan && v->versions != UINT64_MAX) {
+		r = timeline_add(&v->alive, e->seq, death);
+		if (r < 0)
+			return r;
+	}
+	return death == SEQ_NEVER ? rank_survivor(v, e) : HIDE;
+}
+
+/* HBase's own order: by timestamp alone, counted within the time range. */
+static int put_classic(struct visible *v, const struct entry *e)
+{
+	if (masking_any(&v->masking)) {
+		masking_reach(&v->masking, e->ts);
+		if (v->masking.wide)
+			return END;
+		if (masking_oldest(&v->masking, e->ts) != SEQ_NEVER)
+			return HIDE;
+	}
+	return e->ts >= v->spec.ts_max ? HIDE : rank_survivor(v, e);
+}
+
+/*
+ * With keep_deleted a reader whose range ends before a marker looks behind it.
+ */
+static bool is_honoured(const struct visible *v, const struct entry *marker)
+{
+	if (marker->ts > v->as_of)
+		return false;
+	return v->spec.attrs->keep_deleted == KEEP_DELETED_NO ||
+	       (marker->ts >= v->spec.ts_min && marker->ts < v->spec.ts_max);
+}
+
+static int mask(struct visible *v, const struct entry *marker)
+{
+	v->markers++;
+	return masking_add(&v->masking, marker);
+}
+
+/*
+ * Is it the last of so many puts above what is asked for as a column held that
+ * pushed some out (history.h)?
+ */
+static bool may_be_lost(struct visible *v, const struct entry *e)
+{
+	if (e->seq > v->spec.pushed_seq || e->ttl_ms ||
+	    kind_is_marker(e->kind) || (v->pushers && v->pusher_ts == e->ts))
+		return false;
+	v->pusher_ts = e->ts;
+	return ++v->pushers >= v->pushed_max;
+}
+
+static int judge(struct visible *v, const struct entry *e)
+{
+	if (e->ts < v->spec.ts_min)
+		return END;
+	if (e->ts > v->as_of)
+		return NEWER;
+	if (e->ts < v->expired_before && v->spec.attrs->min_versions == 0)
+		return END;
+	if (kind_is_marker(e->kind)) {
+		int r = is_honoured(v, e) ? mask(v, e) : 0;
+
+		return r < 0 ? r : HIDE;
+	}
+	if (e->ttl_ms) {
+		v->loans = true;
+		if (own_ttl_expired(e, v->spec.now_ms))
+			return HIDE;
+	}
+	return v->put(v, e);
+}
+
+/* A column whose past is not known is shown by its last pusher. */
+static int judge_past(struct visible *v, const struct entry *e)
+{
+	int r = judge(v, e);
+
+	if ((r == HIDE || r == NEWER) && may_be_lost(v, e)) {
+		v->lost = true;
+		v->column_done = true;
+		r = SHOW;
+	}
+	return r;
+}
+
+static int judge_raw(struct visible *v, const struct entry *e)
+{
+	if (e->ts < v->spec.ts_min && !kind_is_family_marker(e->kind))
+		return END;
+	if (e->ts < v->spec.ts_min || e->ts >= v->spec.ts_max)
+		return HIDE;
+	if (v->has_last && v->last_ts == e->ts && v->last_kind == e->kind)
+		return HIDE;
+	if (!kind_is_marker(e->kind) && v->shown++ == v->shown_max)
+		return END;
+	v->has_last = true;
+	v->last_ts = e->ts;
+	v->last_kind = e->kind;
+	return SHOW;
+}
+
+static int begin_column(struct visible *v)
+{
+	masking_column(&v->masking);
+	timeline_clear(&v->alive, v->versions, false);
+	v->in_column = true;
+	v->column_done = false;
+	v->steps = 0;
+	v->vain = 0;
+	v->deep_here = false;
+	v->rank = 0;
+	v->shown = 0;
+	v->pushers = 0;
+	v->has_rank_ts = false;
+	v->has_put = false;
+	v->has_last = false;
+	return column_set(&v->qualifier, v->c->at.qualifier);
+}
+
+/* To the next entry that nobody has looked at. */
+static int step(struct visible *v)
+{
+	if (v->fresh) {
+		v->fresh = false;
+		return 1;
+	}
+	if (!v->in_column || !v->column_done)
+		return cursor_next(v->c);
+	/* One or two more versions are stepped over; many are sought past. */
+	if (v->steps++ < STEPS_MAX)
+		return cursor_next(v->c);
+	return cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
+}
+
+/* From an entry of the column that is too new; 0 = none follows in the row. */
+static int pass_newer(struct visible *v)
+{
+	int r;
+
+	if (v->pushed_max || v->steps++ < STEPS_MAX)
+		return 1; /* each one is looked at */
+	v->steps = 0;
+	r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), v->as_of);
+	v->fresh = r > 0;
+	v->done = r <= 0;
+	return r;
+}
+
+/* -- guided ---------------------------------------------------------------- */
+
+/*
+ * A reader that has walked over many entries of a column in vain asks the
+ * guide which versions of it are alive, and then goes from one of these to the
+ * next: no more need be known of what happened above them. If the answer ends
+ * before the column does, because writers are faster, the reader starts the
+ * row again and walks. A reader that finds column after column with nothing to
+ * show asks for the runs of such columns, and tells of those that it has found.
+ */
+static int ask_versions(struct visible *v, int64_t ts)
+{
+	const struct visible_guide *g = v->spec.guide;
+	uint64_t n = v->shown_max - v->shown, max = 2 * v->patience;
+	/* Of what expires a number is shown; else none above is too many. */
+	bool ranked = v->expired_before != INT64_MIN;
+	uint64_t above = v->rank;
+	int found;
+
+	if (max > NEAR_MAX)
+		max = NEAR_MAX;
+	if (!v->near)
+		v->near = malloc(NEAR_MAX * sizeof(*v->near));
+	if (!v->near)
+		return 0;
+	if (n > max)
+		n = max;
+	if (ts >= v->spec.ts_max)
+		ts = v->spec.ts_max - 1;
+	found = g->versions(g, v->c->row, buf_bytes(&v->qualifier), ts, v->near,
+			    (size_t)n, ranked ? &above : NULL);
+	if (found < 0)
+		return 0;
+	v->rank = above;
+	v->nnear = (uint32_t)found;
+	v->near_at = 0;
+	v->near_more = (uint64_t)found == n;
+	return 1;
+}
+
+/*
+ * The reader was led down to @ts and must walk from there: as visible_next().
+ */
+static int walk_from(struct visible *v, int64_t ts)
+{
+	struct buf qualifier = {0};
+	int r = buf_set(&v->row, v->c->row);
+
+	if (r == 0)
+		r = buf_set(&qualifier, buf_bytes(&v->qualifier));
+	if (r == 0)
+		r = cursor_seek_exact(v->c, buf_bytes(&v->row));
+	if (r > 0) {
+		const struct bytes *last = v->last;
+
+		visible_row(v, v->c);
+		v->last = last;
+		v->lost_way = true;
+		r = visible_seek(v, buf_bytes(&qualifier), ts);
+	} else {
+		v->done = true;
+	}
+	buf_free(&qualifier);
+	return r;
+}
+
+/* Past the column: 0, the cursor on what follows, unless the row is done. */
+static int leave_guided(struct visible *v)
+{
+	int r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
+
+	v->guided = false;
+	v->column_done = true;
+	v->fresh = r > 0;
+	v->done = r <= 0;
+	return r < 0 ? r : 0;
+}
+
+/* The verdict on a version that is alive. */
+static int judge_alive(struct visible *v, const struct entry *e)
+{
+	if (e->ts < v->spec.ts_min)
+		return END;
+	if (e->ts < v->expired_before && v->spec.attrs->min_versions == 0)
+		return END;
+	return rank_survivor(v, e);
+}
+
+/*
+ * To the next version of the column that is alive and shown: 1. 0: there is
+ * none, see leave_guided().
+ */
+static int next_alive(struct visible *v)
+{
+	const struct entry *e = &v->c->at;
+	int64_t ts;
+	int r;
+
+	while (!v->column_done) {
+		if (v->near_at == v->nnear) {
+			if (!v->near_more)
+				break;
+			ts = v->near[v->nnear - 1];
+			if (ts == INT64_MIN)
+				break;
+			if (!ask_versions(v, ts - 1))
+				return walk_from(v, ts - 1);
+			continue;
+		}
+		ts = v->near[v->near_at++];
+		r = cursor_seek_put(v->c, buf_bytes(&v->qualifier), ts);
+		if (r <= 0 || !column_is(&v->qualifier, e->qualifier)) {
+			v->guided = false;
+			v->column_done = true;
+			v->fresh = r > 0;
+			v->done = r <= 0;
+			return r < 0 ? r : 0;
+		}
+		if (e->ts != ts || kind_is_marker(e->kind))
+			continue;
+		r = judge_alive(v, e);
+		if (r == SHOW)
+			return 1;
+		if (r == END)
+			break;
+	}
+	return leave_guided(v);
+}
+
+static int note_deep(struct visible *v)
+{
+	if (v->vain == DEEP_TIMES * v->patience && !v->deep && !v->lost_way &&
+	    v->spec.attrs->new_version_behavior &&
+	    buf_set(&v->deep_row, v->c->row) == 0 &&
+	    buf_set(&v->deep_qualifier, buf_bytes(&v->qualifier)) == 0)
+		v->deep_here = true;
+	if (v->deep_here)
+		v->deep = v->vain;
+	return v->spec.walk_max && v->vain > v->spec.walk_max ? -EAGAIN : 0;
+}
+
+/* An entry of the column was not shown, and there were many. 0 or an error. */
+static int walked_in_vain(struct visible *v)
+{
+	const struct entry *e = &v->c->at;
+	int64_t ts = e->ts;
+
+	v->walked++;
+	if (v->vain >= DEEP_TIMES * v->patience)
+		return note_deep(v);
+	if (v->vain != v->patience || v->lost_way || v->column_done ||
+	    !v->spec.guide || !v->spec.attrs->new_version_behavior)
+		return 0;
+	if (v->has_rank_ts && v->rank_ts == ts) {
+		if (ts == INT64_MIN)
+			return 0;
+		ts--;
+	}
+	v->guided = ask_versions(v, ts);
+	return 0;
+}
+
+/* What was hidden since something was shown, up to a column. */
+static void end_streak(struct visible *v, const struct bytes *to)
+{
+	const struct visible_guide *g = v->spec.guide;
+
+	if (v->has_hidden && v->shares && !v->loans)
+		g->found_hidden(g, v->c->row, buf_bytes(&v->hidden), to,
+				v->streak - v->hidden_at);
+	v->has_hidden = false;
+	v->streak = 0;
+	v->ask_at = v->patience;
+}
+
+/*
+ * The cursor is on the first entry of a column, and much was hidden before it:
+ * 1 when it was moved past columns that show nothing, 0 if the row ends with
+ * them, -EAGAIN if nothing is known, or another error.
+ */
+static int pass_hidden(struct visible *v)
+{
+	const struct visible_guide *g = v->spec.guide;
+	int r;
+
+	if (!v->has_hidden && buf_set(&v->hidden, v->c->at.qualifier) == 0) {
+		v->has_hidden = true;
+		v->hidden_at = v->streak;
+	}
+	v->walked++;
+	if (v->streak < v->ask_at)
+		return -EAGAIN;
+	r = g->hidden(g, v->c->row, v->c->at.qualifier, &v->hidden_to);
+	if (r < 0) {
+		v->ask_at = 2 * v->streak;
+		return -EAGAIN;
+	}
+	if (r > 0)
+		r = cursor_seek_column(v->c, buf_bytes(&v->hidden_to),
+				       INT64_MAX);
+	return r;
+}
+
+/* -- the walk -------------------------------------------------------------- */
+
+void visible_until(struct visible *v, const struct bytes *last, bool inclusive)
+{
+	v->last = last;
+	v->last_inclusive = inclusive;
+}
+
+static bool is_behind(const struct visible *v, struct bytes qualifier)
+{
+	int c = bytes_cmp(qualifier, *v->last);
+
+	return c > 0 || (c == 0 && !v->last_inclusive);
+}
+
+int visible_next(struct visible *v)
+{
+	v->lost = false;
+	for (;;) {
+		const struct entry *e = &v->c->at;
+		int r;
+
+		if (v->guided) {
+			r = next_alive(v);
+			if (r > 0 && v->streak)
+				end_streak(v, &e->qualifier);
+			if (r != 0) {
+				v->has_hidden = false;
+				return r;
+			}
+		}
+		if (v->done) {
+			end_streak(v, NULL);
+			return 0;
+		}
+		r = step(v);
+		if (r <= 0) {
+			v->done = true;
+			v->has_hidden &= r == 0;
+			end_streak(v, NULL);
+			return r;
+		}
+		v->streak++;
+		if (kind_is_family_marker(e->kind)) {
+			if (v->spec.raw)
+				r = judge_raw(v, e);
+			else if (is_honoured(v, e))
+				r = mask(v, e);
+			else
+				r = HIDE;
+			if (r < 0 || r == SHOW)
+				return r;
+			continue;
+		}
+		if (!v->in_column || !column_is(&v->qualifier, e->qualifier)) {
+			if (v->last && is_behind(v, e->qualifier)) {
+				end_streak(v, &e->qualifier);
+				v->fresh = true;
+				return 0;
+			}
+			if (v->streak > v->patience && v->guides) {
+				r = pass_hidden(v);
+				if (r != -EAGAIN) {
+					v->fresh = r > 0;
+					v->done = r <= 0;
+					if (r < 0)
+						return r;
+					continue;
+				}
+			}
+			r = begin_column(v);
+			if (r < 0)
+				return r;
+		} else if (v->column_done) {
+			continue;
+		}
+		r = v->judge(v, e);
+		if (r == SHOW && v->streak > v->patience)
+			end_streak(v, &e->qualifier);
+		if (r == SHOW)
+			v->streak = 0;
+		if (r < 0 || r == SHOW)
+			return r;
+		if (r == END) {
+			v->column_done = true;
+		} else if (r == NEWER) {
+			r = pass_newer(v);
+			if (r <= 0)
+				return r;
+		}
+		if (++v->vain >= v->patience) {
+			r = walked_in_vain(v);
+			if (r < 0)
+				return r;
+		}
+	}
+}
+
+uint64_t visible_walked(const struct visible *v)
+{
+	return v->walked;
+}
+
+uint64_t visible_deep(const struct visible *v, struct bytes *row,
+		      struct bytes *qualifier)
+{
+	*row = buf_bytes(&v->deep_row);
+	*qualifier = buf_bytes(&v->deep_qualifier);
+	return v->deep;
+}
+
+bool visible_loans(const struct visible *v)
+{
+	return v->loans;
+}
+
+bool visible_lost(const struct visible *v)
+{
+	return v->lost;
+}
+
+uint64_t visible_markers(const struct visible *v)
+{
+	return v->markers;
+}
+
+void visible_skip_column(struct visible *v)
+{
+	if (v->in_column)
+		v->column_done = true;
+}
+
+/* Is the entry one that a search for (@qualifier, @ts) passes over? */
+static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
+{
+	int c;
+
+	if (kind_is_family_marker(e->kind))
+		return true;
+	c = bytes_cmp(e->qualifier, qualifier);
+	return c < 0 || (c == 0 && e->ts > ts);
+}
+
+/* Takes note of the family markers: they speak for all columns. */
+static int pass_head(struct visible *v)
+{
+	const struct entry *e = &v->c->at;
+	int r;
+
+	for (; !v->in_column; v->fresh = true) {
+		if (!v->fresh) {
+			r = cursor_next(v->c);
+			if (r <= 0)
+				return r;
+		}
+		if (!kind_is_family_marker(e->kind)) {
+			v->fresh = true;
+			return 1;
+		}
+		r = 0;
+		if (!v->spec.raw && is_honoured(v, e))
+			r = mask(v, e);
+		if (r < 0)
+			return r;
+		r = cursor_next(v->c);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts)
+{
+	int r;
+
+	if (v->done)
+		return 0;
+	r = pass_head(v);
+	/* From the head of the column on: its markers and versions count. */
+	if (r == 1 && bytes_cmp(v->c->at.qualifier, qualifier) < 0) {
+		r = cursor_seek_column(v->c, qualifier, INT64_MAX);
+		v->fresh = true;
+		v->guided = false;
+		v->has_hidden = false;
+		v->streak = 0;
+	}
+	if (r <= 0) {
+		v->done = true;
+		return r;
+	}
+	do
+		r = visible_next(v);
+	while (r == 1 && is_before(&v->c->at, qualifier, ts));
+	return r;
+}
+
+void visible_row(struct visible *v, struct cursor *c)
+{
+	v->c = c;
+	v->fresh = true;
+	v->done = false;
+	v->in_column = false;
+	v->column_done = false;
+	v->has_last = false;
+	v->last = NULL;
+	v->guided = false;
+	v->lost_way = !v->guides;
+	v->streak = 0;
+	v->ask_at = v->patience;
+	v->has_hidden = false;
+	v->loans = false;
+	v->shown = 0;
+	masking_row(&v->masking);
+}
+
+int visible_new(const struct visible_spec *spec, struct visible **out)
+{
+	const struct family_attrs *a = spec->attrs;
+	struct visible *v = malloc(sizeof(*v));
+	int r;
+
+	if (!v)
+		return -ENOMEM;
+	*v = (struct visible){0};
+	r = masking_init(&v->masking, NULL, 0);
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	v->spec = *spec;
+	v->put = a->new_version_behavior ? put_replayed : put_classic;
+	v->judge = spec->raw ? judge_raw : judge;
+	v->versions = a->versions == UINT32_MAX ? UINT64_MAX : a->versions;
+	v->shown_max = spec->versions ? spec->versions : UINT64_MAX;
+	v->as_of = spec->has_as_of ? spec->as_of : INT64_MAX;
+	if (spec->has_as_of && spec->pushed_versions) {
+		v->pushed_max = spec->pushed_versions;
+		v->judge = judge_past;
+	}
+	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
+	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
+				   &v->expired_before))
+		v->expired_before = INT64_MIN;
+	v->patience = spec->guide ? spec->guide->patience : PATIENCE;
+	v->guides = spec->guide && !spec->raw && !spec->has_as_of &&
+		    a->keep_deleted == KEEP_DELETED_NO;
+	v->shares = v->guides && spec->ts_min <= 0 &&
+		    spec->ts_max == INT64_MAX && v->expired_before == INT64_MIN;
+	*out = v;
+	return 0;
+}
+
+void visible_free(struct visible *v)
+{
+	if (!v)
+		return;
+	masking_free(&v->masking);
+	timeline_free(&v->alive);
+	buf_free(&v->qualifier);
+	free(v->near);
+	buf_free(&v->hidden);
+	buf_free(&v->hidden_to);
+	buf_free(&v->row);
+	buf_free(&v->deep_row);
+	buf_free(&v->deep_qualifier);
+	free(v);
+}

@@ -1,0 +1,66 @@
+#include "store/lsm/state/passed.h"
+
+/* Of one scan: less is not worth a line that all readers write to. */
+#define NOTED_MIN 256
+/* Of all scans of a tree together, since the last merge for their sake. */
+#define PASSED_MAX 65536
+/* A memtable with fewer is left as it is. */
+#define FLUSHED_MIN 4096
+
+void markers_passed(struct lsm *db, struct tree *t, uint64_t n)
+{
+	uint64_t before;
+
+	if (n < NOTED_MIN)
+		return;
+	before = atomic_fetch_add(&t->passed, n);
+	if (before >= PASSED_MAX || before + n < PASSED_MAX)
+		return;
+	pthread_mutex_lock(&db->state);
+	pthread_cond_broadcast(&db->work);
+	pthread_mutex_unlock(&db->state);
+}
+
+bool markers_due(const struct tree *t)
+{
+	return atomic_load_explicit(&t->passed, memory_order_relaxed) >=
+	       PASSED_MAX;
+}
+
+static bool holds_markers(struct memtable *mt, const struct tree *t)
+{
+	struct memtree_stat st;
+
+	return memtable_tree_stat(mt, t->id, &st) && st.markers >= FLUSHED_MIN;
+}
+
+void markers_forget(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (markers_due(t) && !t->compacting && !db->nfrozen &&
+			    !holds_markers(db->reading, t))
+				atomic_store(&t->passed, 0);
+		}
+	}
+}
+
+bool markers_in_memory(struct lsm *db)
+{
+	bool due = false;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; i < db->ntables && !db->nfrozen; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies && !due; k++)
+			due = markers_due(st->trees[k]) &&
+			      holds_markers(db->reading, st->trees[k]);
+	}
+	pthread_mutex_unlock(&db->state);
+	return due;
+}

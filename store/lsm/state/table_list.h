@@ -1,0 +1,24 @@
+/*
+ * Which tables there are, by name, and what one is asked for.
+ */
+#ifndef CELLFS_STORE_LSM_STATE_TABLE_LIST_H
+#define CELLFS_STORE_LSM_STATE_TABLE_LIST_H
+
+#include "store/lsm/state/trees.h"
+
+/* Puts the table where its name belongs; there is room. Under state. */
+void tables_list(struct lsm *db, struct lsm_table *t);
+/* Takes it out, by its address. Under state. */
+void tables_unlist(struct lsm *db, struct lsm_table *t);
+/* -ENOENT in words. */
+int tables_none(struct bytes name);
+int lsm_table_open(struct store *s, struct bytes name, struct table **out);
+/* As lsm_table_open(), by table_id(). */
+int lsm_table_open_id(struct store *s, uint64_t id, struct table **out);
+void lsm_table_free(struct table *t);
+int lsm_table_schema(struct table *t, struct schema *out);
+uint64_t lsm_table_schema_version(const struct table *t);
+int lsm_table_name(struct table *t, char *name);
+int lsm_table_next(struct store *s, struct bytes after, char *name);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * Trees and the states of tables: what stands in memory for a row of the
+ * catalog, and how it is loaded.
+ *
+ * A tree and a table_state live while somebody has a reference. A tree that is
+ * dropped stays readable for those who hold a view of it; its files leave the
+ * disk with the last of them.
+ */
+#include "store/lsm/state/trees.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* -- trees ---------------------------------------------------------------- */
+
+static struct tree *tree_new(uint32_t id)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	if (levels_new(&t->levels) < 0) {
+		free(t);
+		return NULL;
+	}
+	t->id = id;
+	atomic_init(&t->refs, 1);
+	return t;
+}
+
+void tree_ref(struct tree *t)
+{
+	atomic_fetch_add(&t->refs, 1);
+}
+
+void tree_unref(struct tree *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+		return;
+	levels_unref(t->levels);
+	free(t);
+}
+
+void tree_drop(struct tree *t)
+{
+	t->dropped = true;
+	atomic_store(&t->cancel, true);
+	for (int l = 0; l < LEVELS_MAX; l++)
+		for (uint32_t i = 0; i < t->levels->level[l].nfiles; i++)
+			sst_obsolete(t->levels->level[l].files[i]);
+}
+
+int tree_live(struct lsm *db, uint32_t id, struct tree **out,
+	      struct family_attrs *attrs, uint64_t *table)
+{
+	int found = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; !found && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			if (st->trees[k]->id != id)
+				continue;
+			*out = st->trees[k];
+			tree_ref(*out);
+			*attrs = st->schema.families[k].attrs;
+			*table = db->tables[i]->base.id;
+			found = 1;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return found;
+}
+
+int tree_next_levels(struct lsm *db, struct tree *t,
+		     const struct level_file *removed, size_t nremoved,
+		     const struct level_file *added, size_t nadded,
+		     const struct history *lost, struct levels **out)
+{
+	struct levels *now = NULL;
+	int r = 0;
+
+	*out = NULL;
+	pthread_mutex_lock(&db->state);
+	if (!t->dropped) {
+		now = t->levels;
+		levels_ref(now);
+	}
+	pthread_mutex_unlock(&db->state);
+	if (now)
+		r = levels_apply(now, removed, nremoved, added, nadded, out);
+	if (*out && r == 0)
+		r = levels_lose(*out, lost);
+	levels_unref(now);
+	return r;
+}
+
+void tree_install(struct tree *t, struct levels *next)
+{
+	levels_unref(t->levels);
+	t->levels = next;
+}
+
+/* -- states --------------------------------------------------------------- */
+
+void table_state_ref(struct table_state *st)
+{
+	atomic_fetch_add(&st->refs, 1);
+}
+
+void table_state_unref(struct table_state *st)
+{
+	if (!st || atomic_fetch_sub(&st->refs, 1) != 1)
+		return;
+	for (uint32_t i = 0; st->trees && i < st->schema.nfamilies; i++)
+		tree_unref(st->trees[i]);
+	free(st->trees);
+	schema_free(&st->schema);
+	free(st);
+}
+
+int table_state_new(const char *name, uint64_t version,
+		    const struct schema *schema, const struct table_state *old,
+		    uint32_t *next_tree, struct table_state **out)
+{
+	struct table_state *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return -ENOMEM;
+	atomic_init(&st->refs, 1);
+	snprintf(st->name, sizeof(st->name), "%s", name);
+	st->version = version;
+	if (schema_copy(&st->schema, schema) < 0)
+		goto fail;
+	st->trees = calloc(schema->nfamilies + 1, sizeof(*st->trees));
+	if (!st->trees)
+		goto fail;
+	for (uint32_t i = 0; i < schema->nfamilies; i++) {
+		struct bytes family = bytes_str(st->schema.families[i].name);
+		int at = old ? schema_find(&old->schema, family) : -1;
+
+		if (at >= 0) {
+			st->trees[i] = old->trees[at];
+			tree_ref(st->trees[i]);
+		} else {
+			st->trees[i] = tree_new((*next_tree)++);
+		}
+		if (!st->trees[i])
+			goto fail;
+	}
+	*out = st;
+	return 0;
+fail:
+	table_state_unref(st);
+	return -ENOMEM;
+}
+
+int table_state_family(const struct table_state *st, struct bytes family)
+{
+	int at = schema_find(&st->schema, family);
+
+	if (at < 0)
+		return why(-EPERM,
+			   "table %s has no family '%.*s': declare it in "
+			   ".schema or by mkdir",
+			   st->name, (int)family.len,
+			   (const char *)family.data);
+	return at;
+}
+
+/* -- loading -------------------------------------------------------------- */
+
+static struct sst_options options_of(const struct family_attrs *a)
+{
+	return (struct sst_options){
+		.block_size = a->block_size,
+		.compression = a->compression,
+		.bloom = a->bloom,
+		.block_cache = a->block_cache,
+		.in_memory = a->in_memory,
+	};
+}
+
+static int load_files(struct lsm *db, struct tree *t,
+		      const struct catalog_tree *from,
+		      const struct family_attrs *attrs)
+{
+	struct sst_options o = options_of(attrs);
+	struct level_file *added = calloc(from->nfiles + 1, sizeof(*added));
+	struct levels *next;
+	size_t n = 0;
+	int r = added ? 0 : -ENOMEM;
+
+	for (; r == 0 && n < from->nfiles; n++) {
+		const struct sst_info *i = &from->files[n].info;
+
+		added[n].level = from->files[n].level;
+		r = sst_open(db->dir, i, &o, db->cache, &added[n].file);
+		if (r < 0)
+			break;
+		if (i->ts_max > t->ts_max)
+			t->ts_max = i->ts_max;
+	}
+	if (r == 0)
+		r = levels_apply(t->levels, NULL, 0, added, n, &next);
+	if (r == 0) {
+		levels_unref(t->levels);
+		t->levels = next;
+		r = levels_lose(next, &from->lost);
+	}
+	while (added && n-- > 0)
+		sst_unref(added[n].file);
+	free(added);
+	return r;
+}
+
+static int tree_fill(struct tree *t, const struct tree_files *f)
+{
+	struct level_file *added = calloc(f->n + 1, sizeof(*added));
+	struct levels *next;
+	int r = added ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; r == 0 && i < f->n; i++) {
+		added[i] = (struct level_file){f->level, f->files[i]};
+		if (sst_info(f->files[i])->ts_max > t->ts_max)
+			t->ts_max = sst_info(f->files[i])->ts_max;
+	}
+	if (r == 0)
+		r = levels_apply(t->levels, NULL, 0, added, f->n, &next);
+	free(added);
+	if (r < 0)
+		return why(r, "out of memory");
+	levels_unref(t->levels);
+	t->levels = next;
+	return levels_lose(next, &f->lost);
+}
+
+int table_state_fill(struct table_state *st, const struct tree_files *files)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++)
+		r = tree_fill(st->trees[i], &files[i]);
+	return r;
+}
+
+struct lsm_table *lsm_table_new(struct lsm *db, uint64_t id,
+				struct table_state *st)
+{
+	struct lsm_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->base.store = &db->base;
+	atomic_init(&t->base.refs, 1);
+	t->base.id = id;
+	t->now = st;
+	atomic_init(&t->version, st->version);
+	return t;
+}
+
+static int load_table(struct lsm *db, const struct catalog_table *from,
+		      struct lsm_table **out)
+{
+	struct table_state *st = NULL;
+	uint32_t ids = 0;
+	int r;
+
+	r = table_state_new(from->name, from->schema_version, &from->schema,
+			    NULL, &ids, &st);
+	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
+		st->trees[i]->id = from->trees[i].id;
+		r = load_files(db, st->trees[i], &from->trees[i],
+			       &st->schema.families[i].attrs);
+	}
+	if (r == 0) {
+		*out = lsm_table_new(db, from->id, st);
+		if (*out)
+			return 0;
+		r = -ENOMEM;
+	}
+	table_state_unref(st);
+	if (r != -ENOMEM || store_why()[0])
+		why(r, "table %s: %s", from->name, store_why());
+	return r;
+}
+
+int tables_load(struct lsm *db)
+{
+	const struct catalog *c = manifest_catalog(db->manifest);
+
+	db->tables = calloc(c->ntables + 1, sizeof(struct lsm_table *));
+	if (!db->tables)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->ntables; i++) {
+		int r = load_table(db, &c->tables[i], &db->tables[i]);
+
+		if (r < 0)
+			return r;
+		db->ntables++;
+	}
+	return 0;
+}
+
+void tables_free(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++)
+		table_unref(&db->tables[i]->base);
+	free(db->tables);
+	db->tables = NULL;
+	db->ntables = 0;
+}
+
+struct tree *tables_find_tree(struct lsm *db, uint32_t id)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (st->trees[k]->id == id)
+				return st->trees[k];
+	}
+	return NULL;
+}
+
+int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
+		  size_t *n)
+{
+	struct lsm_table *only = (struct lsm_table *)t;
+	struct tree **trees = NULL;
+	size_t count = 0, cap = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		if (only && db->tables[i] != only)
+			continue;
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			if (count == cap) {
+				struct tree **p;
+
+				cap = cap ? 2 * cap : 16;
+				p = realloc(trees, cap * sizeof(*p));
+				if (!p)
+					goto fail;
+				trees = p;
+			}
+			trees[count] = st->trees[k];
+			tree_ref(trees[count++]);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	*out = trees;
+	*n = count;
+	return 0;
+fail:
+	pthread_mutex_unlock(&db->state);
+	trees_release(trees, count);
+	return why(-ENOMEM, "out of memory");
+}
+
+void trees_release(struct tree **trees, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		tree_unref(trees[i]);
+	free(trees);
+}

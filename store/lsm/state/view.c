@@ -1,0 +1,218 @@
+/*
+ * Views: what readers see of a table for as long as they want.
+ *
+ * A view references the memtables, the levels and the schema of one moment, so
+ * that nothing it can reach goes away. Each thread keeps the views that it used
+ * last in slots of its own: a read takes one out and puts it back, with no
+ * lock, and shares no line of memory with other threads' reads.
+ *
+ * `generation` counts all changes of what a view is made of. A kept view is
+ * good if it is of the present generation, and the sequence up to which the
+ * reader looks is loaded before that is tested:
+ *
+ *	seq = db->seq; view->generation == db->generation?
+ *
+ * If it is, the view was the present when seq was: all up to seq is in its
+ * memtables and files, and nothing of it was dropped. Else it is made anew
+ * under the state lock.
+ *
+ * A change puts the generation up, then sweeps the slots. A reader puts its
+ * view back, then looks at the generation: one of the two finds a view that
+ * was put back late, so none holds files of the past on disk.
+ *
+ * A slot that threads share is emptied and filled by atomic exchange. In a slot
+ * of its own a thread would pay for that most of a short read, as it ends what
+ * the processor does ahead. There the thread says that it is busy, and who
+ * sweeps leaves the slot alone:
+ *
+ *	reader				sweeper
+ *	busy = true			generation++
+ *	light barrier			heavy barrier
+ *	look at the generation		busy? then go on
+ *	take its view, or put it in	else free views of before
+ *	busy = false
+ *	light barrier
+ *	look at the generation
+ *
+ * If it is busy, it will look at the generation and find the new one. If it is
+ * not, then by the time it touches the slot it has found the new one, and takes
+ * no view of before out. What it does with such views, and whoever sweeps, it
+ * does under the state lock.
+ */
+#include "store/lsm/state/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/os/thread.h"
+
+static void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < v->nmem; i++)
+		memtable_unref(v->mem[i]);
+	for (uint32_t i = 0; i < v->st->schema.nfamilies; i++)
+		levels_unref(v->levels[i]);
+	table_state_unref(v->st);
+	free(v);
+}
+
+/* Under state. */
+static struct view *view_new(struct lsm *db, const struct lsm_table *t)
+{
+	uint32_t n = t->now->schema.nfamilies;
+	struct view *v = malloc(sizeof(*v) + n * sizeof(v->levels[0]));
+
+	if (!v)
+		return NULL;
+	v->table_id = t->base.id;
+	v->generation = atomic_load(&db->generation);
+	v->st = t->now;
+	table_state_ref(v->st);
+	v->nmem = 0;
+	v->mem[v->nmem++] = db->reading;
+	for (uint32_t i = db->nfrozen; i-- > 0;)
+		v->mem[v->nmem++] = db->frozen[i].mem;
+	for (uint32_t i = 0; i < v->nmem; i++)
+		memtable_ref(v->mem[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		v->levels[i] = v->st->trees[i]->levels;
+		levels_ref(v->levels[i]);
+	}
+	return v;
+}
+
+/* What is in an own slot, if it is of before @generation. Under state. */
+static struct view *take_past(struct kept_view *k, uint64_t generation)
+{
+	struct view *v = atomic_load(&k->view);
+
+	/* Read in this order: the reader writes in the other. */
+	if (!v || atomic_load(&k->generation) >= generation)
+		return NULL;
+	atomic_store(&k->view, NULL);
+	return v;
+}
+
+int view_take_long(struct lsm *db, const struct lsm_table *t, struct view **out,
+		   uint64_t *seq)
+{
+	struct reader_slot *s = reader_slot(db);
+	struct kept_view *k = &s->kept[t->base.id % READER_VIEWS];
+	bool own = slot_is_own(db, s);
+	struct view *v = NULL;
+	int r = 0;
+
+	if (!own) {
+		v = atomic_exchange(&k->view, NULL);
+		*seq = atomic_load(&db->seq);
+		if (v && v->table_id == t->base.id &&
+		    v->generation == atomic_load(&db->generation)) {
+			*out = v;
+			return 0;
+		}
+		view_free(v);
+	}
+	pthread_mutex_lock(&db->state);
+	v = own ? take_past(k, atomic_load(&db->generation)) : NULL;
+	if (!t->now) {
+		r = why(-ENOENT, "the table has been dropped");
+	} else {
+		*seq = atomic_load(&db->seq);
+		*out = view_new(db, t);
+		if (!*out)
+			r = why(-ENOMEM, "out of memory");
+	}
+	pthread_mutex_unlock(&db->state);
+	view_free(v);
+	return r;
+}
+
+void view_give_long(struct lsm *db, struct view *v)
+{
+	struct reader_slot *s = reader_slot(db);
+	struct kept_view *k = &s->kept[v->table_id % READER_VIEWS];
+	uint64_t generation = v->generation;
+
+	if (!slot_is_own(db, s)) {
+		view_free(atomic_exchange(&k->view, v));
+		/* What was put there may be somebody else's by now. */
+		if (generation != atomic_load(&db->generation))
+			view_free(atomic_exchange(&k->view, NULL));
+		return;
+	}
+	/* It is of the past, or takes the place of another. */
+	pthread_mutex_lock(&db->state);
+	if (generation == atomic_load(&db->generation)) {
+		struct view *old = atomic_load(&k->view);
+
+		atomic_store(&k->generation, generation);
+		atomic_store(&k->view, v);
+		v = old;
+	}
+	pthread_mutex_unlock(&db->state);
+	view_free(v);
+}
+
+void view_given(struct lsm *db, struct kept_view *k)
+{
+	struct view *v;
+
+	pthread_mutex_lock(&db->state);
+	v = take_past(k, atomic_load(&db->generation));
+	pthread_mutex_unlock(&db->state);
+	view_free(v);
+}
+
+void views_changed(struct lsm *db)
+{
+	atomic_fetch_add(&db->generation, 1);
+}
+
+static void sweep_own(struct lsm *db)
+{
+	struct view *past[READER_SLOTS_OWN * READER_VIEWS];
+	uint64_t generation = atomic_load(&db->generation);
+	unsigned n = 0;
+
+	/* Without it they stay until their threads read again. */
+	if (!thread_heavy())
+		return;
+	pthread_mutex_lock(&db->state);
+	for (int i = 0; i < READER_SLOTS_OWN; i++) {
+		struct reader_slot *s = &db->slots[i];
+
+		if (atomic_load(&s->busy))
+			continue;
+		for (int k = 0; k < READER_VIEWS; k++) {
+			past[n] = take_past(&s->kept[k], generation);
+			n += past[n] != NULL;
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	for (unsigned i = 0; i < n; i++)
+		view_free(past[i]);
+}
+
+/* Frees what the slots from @from on keep. */
+static void empty_slots(struct lsm *db, int from)
+{
+	for (int i = from; i < READER_SLOTS; i++)
+		for (int k = 0; k < READER_VIEWS; k++)
+			view_free(atomic_exchange(&db->slots[i].kept[k].view,
+						  NULL));
+}
+
+void views_sweep(struct lsm *db)
+{
+	if (db->own_slots)
+		sweep_own(db);
+	empty_slots(db, db->own_slots ? READER_SLOTS_OWN : 0);
+}
+
+void views_free(struct lsm *db)
+{
+	/* Nobody reads any more. */
+	empty_slots(db, 0);
+}

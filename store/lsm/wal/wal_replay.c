@@ -1,0 +1,577 @@
+#include "store/lsm/wal/wal_replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/lsm/wal/wal.h"
+#include "store/value/why.h"
+
+#define READ_BYTES ((size_t)256 << 10)
+#define RING_MAX ((uint64_t)1 << 30)
+
+void wal_segment_name(char name[WAL_NAME_BYTES], uint64_t number)
+{
+	snprintf(name, WAL_NAME_BYTES, "wal-%016" PRIx64 ".log", number);
+}
+
+bool wal_segment_number(const char *name, uint64_t *number)
+{
+	char again[WAL_NAME_BYTES];
+
+	if (sscanf(name, "wal-%16" SCNx64 ".log", number) != 1)
+		return false;
+	wal_segment_name(again, *number);
+	return !strcmp(again, name);
+}
+
+/* -- what there was ----------------------------------------------------- */
+
+struct made {
+	uint64_t next; /* segments below it; 0: not known */
+	bool ring;
+};
+
+static void made_format(const struct made *m, char out[WAL_MADE_BYTES])
+{
+	const char *ring = m->ring ? "ring" : "none";
+	uint64_t sum = m->next * UINT64_C(0x9e3779b97f4a7c15) ^
+		       UINT64_C(0x77616c2e6d616465);
+
+	snprintf(out, WAL_MADE_BYTES, "%016" PRIx64 " %s %016" PRIx64, m->next,
+		 ring, m->ring ? ~sum : sum);
+}
+
+void wal_made_note(struct os_dir *dir, uint64_t next, bool ring)
+{
+	struct made m = {next, ring};
+	char text[WAL_MADE_BYTES];
+	struct why_kept kept;
+	struct os_file *f;
+
+	why_keep(&kept);
+	made_format(&m, text);
+	if (os_open(dir, WAL_MADE_NAME, OS_WRITE | OS_CREATE, &f) == 0) {
+		(void)!os_pwrite(f, text, sizeof(text), 0);
+		os_close(f);
+	}
+	why_restore(&kept);
+}
+
+static struct made made_read(struct os_dir *dir)
+{
+	char text[WAL_MADE_BYTES], again[WAL_MADE_BYTES];
+	struct made m = {0};
+	struct os_file *f;
+	ssize_t n;
+
+	if (os_open(dir, WAL_MADE_NAME, OS_READ, &f) < 0)
+		return m;
+	n = os_pread(f, text, sizeof(text), 0);
+	os_close(f);
+	if (n != sizeof(text) || text[n - 1] ||
+	    sscanf(text, "%16" SCNx64, &m.next) != 1)
+		return (struct made){0};
+	m.ring = text[17] == 'r';
+	made_format(&m, again);
+	return memcmp(text, again, sizeof(text)) ? (struct made){0} : m;
+}
+
+/* -- which segments there are ------------------------------------------- */
+
+struct listing {
+	uint64_t first; /* lower ones are not wanted */
+	struct buf numbers;
+};
+
+static int list_one(void *arg, const char *name)
+{
+	struct listing *l = arg;
+	uint64_t number;
+
+	if (!wal_segment_number(name, &number) || number < l->first)
+		return 0;
+	return buf_append(&l->numbers, &number, sizeof(number));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
+
+static int find_segments(struct os_dir *dir, struct wal_found *found)
+{
+	struct listing l = {.first = found->first};
+	int rc;
+
+	rc = os_dir_list(dir, list_one, &l);
+	if (rc < 0) {
+		buf_free(&l.numbers);
+		return rc;
+	}
+	found->numbers = (uint64_t *)(void *)l.numbers.data;
+	found->n = l.numbers.len / sizeof(uint64_t);
+	if (found->n)
+		qsort(found->numbers, found->n, sizeof(uint64_t), by_number);
+	for (size_t i = 0; i < found->n; i++) {
+		if (found->numbers[i] == found->first + i)
+			continue;
+		return why(-EUCLEAN,
+			   "segment wal-%016" PRIx64
+			   ".log of the log is missing; restore it or remove "
+			   "the later ones to lose what they hold",
+			   found->first + i);
+	}
+	rc = made_read(dir).next > found->first + found->n;
+	return rc ? why(-EUCLEAN,
+			"segment wal-%016" PRIx64
+			".log of the log is missing, the last one; restore it "
+			"or remove " WAL_MADE_NAME " to lose what it holds",
+			found->first + found->n)
+		  : 0;
+}
+
+/* -- reading a file in order -------------------------------------------- */
+
+struct reader {
+	struct os_file *file;
+	uint64_t size;
+	struct buf buf;
+	uint64_t at; /* offset of buf in the file */
+};
+
+/* @n bytes at @off, which are in the file; valid until the next call. */
+static int reader_get(struct reader *r, uint64_t off, size_t n,
+		      const uint8_t **out)
+{
+	uint64_t left = r->size - off;
+	size_t want = n > READ_BYTES ? n : READ_BYTES;
+	ssize_t got;
+	int rc;
+
+	if (off >= r->at && off - r->at <= r->buf.len &&
+	    n <= r->buf.len - (size_t)(off - r->at)) {
+		*out = r->buf.data + (off - r->at);
+		return 0;
+	}
+	if (want > left)
+		want = (size_t)left;
+	r->buf.len = 0;
+	rc = buf_reserve(&r->buf, want ? want : 1);
+	if (rc < 0)
+		return rc;
+	got = os_pread(r->file, r->buf.data, want, off);
+	if (got < 0)
+		return (int)got;
+	if ((size_t)got < n)
+		return why(-EUCLEAN, "%s became shorter while it was read",
+			   r->file->name);
+	r->buf.len = (size_t)got;
+	r->at = off;
+	*out = r->buf.data;
+	return 0;
+}
+
+/* -- one segment -------------------------------------------------------- */
+
+struct walk {
+	struct os_dir *dir;
+	struct wal_found *found;
+	wal_replay_fn replay;
+	void *arg;
+	void (*say)(void *arg, const char *sentence); /* go on behind damage */
+	int faults;
+	struct wal_head *heads; /* of found->numbers */
+	struct reader r;	/* the segment in hand: */
+	struct wal_head head;
+	uint64_t durable;
+	bool marked;
+};
+
+static uint64_t file_offset(const struct wal_head *h, uint64_t pos)
+{
+	return pos - h->start + WAL_BLOCK_BYTES;
+}
+
+static int damaged(const struct walk *w, uint64_t off, const char *reason)
+{
+	return why(-EUCLEAN,
+		   "%s is damaged at byte %" PRIu64
+		   ": %s; restore the store from a copy, or remove this and "
+		   "later segments to lose what they hold",
+		   w->r.file->name, off, reason);
+}
+
+/* Opens the segment and reads its block. */
+static int open_segment(struct walk *w, uint64_t number)
+{
+	char name[WAL_NAME_BYTES];
+	const uint8_t *p = NULL;
+	int rc;
+
+	wal_segment_name(name, number);
+	os_close(w->r.file);
+	w->r.file = NULL;
+	w->r.buf.len = 0;
+	rc = os_open(w->dir, name, OS_READ, &w->r.file);
+	if (rc < 0)
+		return rc;
+	rc = os_size(w->r.file, &w->r.size);
+	if (rc < 0)
+		return rc;
+	if (w->r.size < WAL_BLOCK_BYTES)
+		return damaged(w, w->r.size, "its first block is cut off");
+	rc = reader_get(&w->r, 0, WAL_BLOCK_BYTES, &p);
+	if (rc < 0)
+		return rc;
+	if (!wal_head_decode(p, number, &w->head))
+		return damaged(w, 0, "its first block fails its check");
+	if (w->r.size > w->head.capacity)
+		return damaged(w, w->head.capacity, "bytes were added to it");
+	w->durable = w->head.start;
+	w->marked = wal_mark_decode(p + WAL_MARK_AT, w->head.id, &w->durable);
+	if (w->durable < w->head.start ||
+	    w->durable - w->head.start > w->head.capacity - WAL_BLOCK_BYTES)
+		return damaged(w, WAL_MARK_AT, "its mark is wrong");
+	if (w->r.size != w->head.capacity &&
+	    (!w->marked || file_offset(&w->head, w->durable) != w->r.size))
+		return damaged(w, w->r.size, "it was cut off here");
+	return 0;
+}
+
+/* 1 and *rec, 0 when there is no sound record at @pos. */
+static int read_record(struct walk *w, uint64_t pos, struct wal_record *rec)
+{
+	uint64_t off = file_offset(&w->head, pos), size;
+	const uint8_t *p = NULL;
+	int rc;
+
+	if (w->r.size - off < WAL_RECORD_HEAD)
+		return 0;
+	rc = reader_get(&w->r, off, WAL_RECORD_HEAD, &p);
+	if (rc < 0)
+		return rc;
+	size = wal_record_peek(p, pos);
+	if (size == 0 || size > w->r.size - off)
+		return 0;
+	rc = reader_get(&w->r, off, (size_t)size, &p);
+	if (rc < 0)
+		return rc;
+	return wal_record_decode(p, (size_t)size, w->head.id, pos, rec);
+}
+
+static int hand_out(struct walk *w, const struct wal_record *rec)
+{
+	w->found->records++;
+	if (!w->replay)
+		return 0;
+	return w->replay(w->arg, w->head.number, rec->payload);
+}
+
+/*
+ * Is there a sound record behind @pos that knows the bytes at @pos to have
+ * been durable? It is found by its own position, wherever it starts.
+ */
+static int look_behind(struct walk *w, uint64_t pos)
+{
+	uint64_t at = pos + WAL_ALIGN, off;
+	struct wal_record rec;
+	const uint8_t *p = NULL;
+	size_t n, i;
+	int rc;
+
+	for (;;) {
+		off = file_offset(&w->head, at);
+		if (off > w->r.size || w->r.size - off < WAL_RECORD_HEAD)
+			return 0;
+		n = w->r.size - off < READ_BYTES ? (size_t)(w->r.size - off)
+						 : READ_BYTES;
+		rc = reader_get(&w->r, off, n, &p);
+		if (rc < 0)
+			return rc;
+		i = wal_record_scan(p, n, at);
+		if (i == n) {
+			/* The last heads in reach may be cut: look again. */
+			at += (n - WAL_RECORD_HEAD) / WAL_ALIGN * WAL_ALIGN +
+			      WAL_ALIGN;
+			continue;
+		}
+		at += i;
+		rc = read_record(w, at, &rec);
+		if (rc < 0 || (rc && rec.synced > pos))
+			return rc;
+		at += WAL_ALIGN;
+	}
+}
+
+/* Hands out the segment's records before @stop; *end is behind the last. */
+static int walk_records(struct walk *w, uint64_t stop, uint64_t *end)
+{
+	struct wal_record rec;
+	uint64_t pos;
+	int rc;
+
+	for (pos = w->head.start; pos < stop; pos += rec.size) {
+		rc = read_record(w, pos, &rec);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			break;
+		if (w->durable < rec.synced)
+			w->durable = rec.synced;
+		rc = hand_out(w, &rec);
+		if (rc < 0)
+			return rc;
+	}
+	*end = pos;
+	return 0;
+}
+
+static int walk_segment(struct walk *w, size_t i)
+{
+	static const char reason[] =
+		"a record that was on disk fails its check";
+	struct wal_found *f = w->found;
+	bool last = i + 1 == f->n;
+	uint64_t stop = last ? UINT64_MAX : w->heads[i + 1].start;
+	uint64_t end;
+	int rc;
+
+	rc = open_segment(w, f->numbers[i]);
+	if (rc < 0)
+		return rc;
+	rc = walk_records(w, stop, &end);
+	if (rc < 0)
+		return rc;
+	if (!last)
+		return end == stop
+			       ? 0
+			       : damaged(w, file_offset(&w->head, end), reason);
+	if (end < w->durable)
+		return damaged(w, file_offset(&w->head, end), reason);
+	rc = look_behind(w, end);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		return damaged(w, file_offset(&w->head, end), reason);
+	f->head = w->head;
+	f->file_size = w->r.size;
+	f->in_segment = f->end = end;
+	f->durable = w->durable;
+	f->marked = w->marked;
+	return 0;
+}
+
+/* Damage is told and passed over in a check, otherwise it ends the replay. */
+static int walk_result(struct walk *w, int rc)
+{
+	if (rc != -EUCLEAN || !w->say)
+		return rc;
+	w->say(w->arg, store_why());
+	w->faults++;
+	return 0;
+}
+
+static int walk_segments(struct walk *w)
+{
+	struct wal_found *f = w->found;
+	int rc = 0;
+
+	if (f->n == 0)
+		return 0;
+	w->heads = calloc(f->n, sizeof(*w->heads));
+	if (!w->heads)
+		return -ENOMEM;
+	/* First all blocks: where a segment ends, the next one says. */
+	for (size_t i = 0; i < f->n && rc == 0; i++) {
+		rc = open_segment(w, f->numbers[i]);
+		w->heads[i] = w->head;
+		if (rc == 0 && i && w->heads[i].start < w->heads[i - 1].start)
+			rc = damaged(w, 0, "it is older than the one before");
+	}
+	if (rc < 0)
+		return walk_result(w, rc);
+	for (size_t i = 0; i < f->n && rc == 0; i++)
+		rc = walk_result(w, walk_segment(w, i));
+	return rc;
+}
+
+/* -- the ring ----------------------------------------------------------- */
+
+/* A log without a ring was never given one, or somebody has lost it. */
+static int no_ring(struct os_dir *dir)
+{
+	if (!made_read(dir).ring)
+		return 0;
+	return why(-EUCLEAN, WAL_RING_NAME
+		   " of the log is missing, which may hold the last changes; "
+		   "restore it or remove " WAL_MADE_NAME " to lose them");
+}
+
+static int read_ring(struct os_dir *dir, struct wal_found *f)
+{
+	struct os_file *file = NULL;
+	uint64_t size;
+	ssize_t got;
+	int rc;
+
+	rc = os_open(dir, WAL_RING_NAME, OS_READ, &file);
+	if (rc < 0)
+		return rc == -ENOENT ? no_ring(dir) : rc;
+	rc = os_size(file, &size);
+	/* Of another size it is one that was being made. */
+	if (rc < 0 || size == 0 || size % WAL_BLOCK_BYTES || size > RING_MAX)
+		goto out;
+	f->ring = malloc((size_t)size);
+	if (!f->ring) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	got = os_pread(file, f->ring, (size_t)size, 0);
+	if (got < 0) {
+		rc = (int)got;
+		goto out;
+	}
+	if ((uint64_t)got == size)
+		f->ring_bytes = size;
+out:
+	os_close(file);
+	return rc;
+}
+
+static void ring_copy(const struct wal_found *f, uint64_t pos, size_t n,
+		      uint8_t *out)
+{
+	size_t at = (size_t)(pos % f->ring_bytes);
+	size_t first = f->ring_bytes - at < n ? (size_t)f->ring_bytes - at : n;
+
+	memcpy(out, f->ring + at, first);
+	memcpy(out + first, f->ring, n - first);
+}
+
+/* 1 and *rec, whose payload lies in @hold; 0 when there is none at @pos. */
+static int ring_record(const struct wal_found *f, uint64_t pos,
+		       struct buf *hold, struct wal_record *rec)
+{
+	uint64_t room = f->head.capacity - file_offset(&f->head, pos);
+	uint8_t head[WAL_RECORD_HEAD];
+	uint64_t size;
+	int rc;
+
+	if (f->ring_bytes < WAL_RECORD_HEAD || room < WAL_RECORD_HEAD)
+		return 0;
+	ring_copy(f, pos, sizeof(head), head);
+	size = wal_record_peek(head, pos);
+	if (size == 0 || size > f->ring_bytes || size > room)
+		return 0;
+	hold->len = 0;
+	rc = buf_reserve(hold, (size_t)size);
+	if (rc < 0)
+		return rc;
+	ring_copy(f, pos, (size_t)size, hold->data);
+	return wal_record_decode(hold->data, (size_t)size, f->head.id, pos,
+				 rec);
+}
+
+/* As look_behind(), in what the ring holds. */
+static int ring_look_behind(const struct wal_found *f, struct buf *hold)
+{
+	uint64_t limit = f->head.start + f->head.capacity - WAL_BLOCK_BYTES;
+	uint8_t head[WAL_RECORD_HEAD];
+	struct wal_record rec;
+	int rc;
+
+	for (uint64_t at = 0; at < f->ring_bytes; at += WAL_ALIGN) {
+		uint64_t pos;
+
+		ring_copy(f, at, sizeof(head), head);
+		pos = wal_record_claim(head, f->end + 1);
+		if (pos >= limit || pos % f->ring_bytes != at)
+			continue;
+		rc = ring_record(f, pos, hold, &rec);
+		if (rc < 0 || (rc && rec.synced > f->end))
+			return rc;
+	}
+	return 0;
+}
+
+static int walk_ring(struct walk *w)
+{
+	struct wal_found *f = w->found;
+	struct wal_record rec;
+	struct buf hold = {0};
+	int rc;
+
+	/* A segment that was cut at its end is complete. */
+	if (f->n == 0 || f->file_size != f->head.capacity)
+		return 0;
+	rc = read_ring(w->dir, f);
+	if (rc < 0 || f->ring_bytes == 0)
+		return rc;
+	while ((rc = ring_record(f, f->end, &hold, &rec)) > 0) {
+		rc = hand_out(w, &rec);
+		if (rc < 0)
+			break;
+		if (f->durable < rec.synced)
+			f->durable = rec.synced;
+		f->end += rec.size;
+	}
+	if (rc == 0)
+		rc = ring_look_behind(f, &hold);
+	if (rc > 0 || (rc == 0 && f->durable > f->in_segment))
+		rc = damaged(w, file_offset(&f->head, f->in_segment),
+			     "a record that was on disk fails its check");
+	buf_free(&hold);
+	return rc;
+}
+
+/* -- the whole ---------------------------------------------------------- */
+
+static int run(struct walk *w)
+{
+	int rc;
+
+	rc = walk_result(w, find_segments(w->dir, w->found));
+	if (rc == 0 && w->faults == 0)
+		rc = walk_segments(w);
+	if (rc == 0 && w->faults == 0)
+		rc = walk_result(w, walk_ring(w));
+	os_close(w->r.file);
+	buf_free(&w->r.buf);
+	free(w->heads);
+	return rc;
+}
+
+int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
+	       void *arg, struct wal_found *out)
+{
+	struct walk w = {
+		.dir = dir, .found = out, .replay = replay, .arg = arg};
+
+	*out = (struct wal_found){.first = first};
+	return run(&w);
+}
+
+int wal_check(struct os_dir *dir, uint64_t first_segment,
+	      void (*say)(void *arg, const char *sentence), void *arg)
+{
+	struct wal_found found = {.first = first_segment};
+	struct walk w = {.dir = dir, .found = &found, .say = say, .arg = arg};
+	int rc = run(&w);
+
+	wal_found_free(&found);
+	return rc < 0 ? rc : w.faults;
+}
+
+void wal_found_free(struct wal_found *found)
+{
+	free(found->numbers);
+	free(found->ring);
+	found->numbers = NULL;
+	found->ring = NULL;
+}

@@ -1,0 +1,153 @@
+/* What recovery writes: see wal_replay.h. */
+#include "store/lsm/wal/wal_replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/value/why.h"
+
+#define COPY_BYTES ((size_t)256 << 10)
+
+static uint64_t file_offset(const struct wal_found *f, uint64_t pos)
+{
+	return pos - f->head.start + WAL_BLOCK_BYTES;
+}
+
+/*
+ * Makes pages dirty again that a failed sync may have left clean: what is
+ * read back from the page cache is not for that on the disk.
+ */
+static int write_again(const struct wal_found *f, struct os_file *file)
+{
+	uint64_t left = f->in_segment - f->durable;
+	uint64_t off = file_offset(f, f->durable);
+	ssize_t got;
+	void *buf;
+	int rc = 0;
+
+	if (left == 0)
+		return 0;
+	buf = malloc(COPY_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	while (left && rc == 0) {
+		size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+
+		got = os_pread(file, buf, n, off);
+		if (got < 0)
+			rc = (int)got;
+		else if ((size_t)got != n)
+			rc = why(-EUCLEAN, "%s became shorter", file->name);
+		else
+			rc = os_pwrite(file, buf, n, off);
+		left -= n;
+		off += n;
+	}
+	free(buf);
+	return rc;
+}
+
+static int write_ring(const struct wal_found *f, struct os_file *file)
+{
+	int rc = 0;
+
+	for (uint64_t pos = f->in_segment; pos < f->end && rc == 0;) {
+		size_t at = (size_t)(pos % f->ring_bytes);
+		uint64_t n = f->ring_bytes - at;
+
+		if (n > f->end - pos)
+			n = f->end - pos;
+		rc = os_pwrite(file, f->ring + at, (size_t)n,
+			       file_offset(f, pos));
+		pos += n;
+	}
+	return rc;
+}
+
+static int make_durable(const struct wal_found *f, struct os_file *file)
+{
+	uint8_t mark[WAL_MARK_BYTES];
+	int rc = 0;
+
+	if (f->durable < f->end) {
+		rc = write_again(f, file);
+		if (rc == 0)
+			rc = write_ring(f, file);
+		if (rc == 0)
+			rc = os_fdatasync(file);
+	}
+	if (rc < 0)
+		return rc;
+	/* A mark that is there may be one that a failed sync has lost. */
+	wal_mark_encode(mark, f->head.id, f->end);
+	rc = os_pwrite(file, mark, sizeof(mark), WAL_MARK_AT);
+	if (rc < 0)
+		return rc;
+	return os_fdatasync(file);
+}
+
+int wal_settle(struct os_dir *dir, const struct wal_found *f)
+{
+	struct os_file *file = NULL;
+	char name[WAL_NAME_BYTES];
+	int rc;
+
+	/* Shorter than it was made: this was done before. */
+	if (f->n == 0 || f->file_size != f->head.capacity)
+		return 0;
+	wal_segment_name(name, f->head.number);
+	rc = os_open(dir, name, OS_WRITE, &file);
+	if (rc < 0)
+		return rc;
+	rc = make_durable(f, file);
+	/* The mark is on disk before the end that it explains. */
+	if (rc == 0 && file_offset(f, f->end) < f->head.capacity)
+		rc = os_truncate(file, file_offset(f, f->end));
+	if (rc == 0)
+		rc = os_finish(file);
+	else
+		os_close(file);
+	return rc;
+}
+
+struct sweep {
+	struct os_dir *dir;
+	uint64_t first;
+	struct buf numbers;
+};
+
+static int sweep_one(void *arg, const char *name)
+{
+	struct sweep *s = arg;
+	uint64_t number;
+
+	if (!wal_segment_number(name, &number) || number >= s->first)
+		return 0;
+	return buf_append(&s->numbers, &number, sizeof(number));
+}
+
+int wal_sweep(struct os_dir *dir, uint64_t first)
+{
+	struct sweep s = {.dir = dir, .first = first};
+	char name[WAL_NAME_BYTES];
+	uint64_t number;
+	int rc;
+
+	/* Listed first: a directory is not changed while it is read. */
+	rc = os_dir_list(dir, sweep_one, &s);
+	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
+		memcpy(&number, s.numbers.data + i, sizeof(number));
+		wal_segment_name(name, number);
+		rc = os_remove(dir, name);
+	}
+	buf_free(&s.numbers);
+	if (rc == 0)
+		rc = os_remove(dir, WAL_SPARE_NAME);
+	if (rc == 0)
+		rc = os_remove(dir, WAL_RESERVE_NAME);
+	if (rc == 0)
+		rc = os_remove(dir, WAL_NEW_NAME);
+	return rc;
+}

@@ -1,0 +1,193 @@
+/* Who makes the log durable, and for whom: one sync for all who wait. */
+#include "store/lsm/wal/wal_live.h"
+
+#include <errno.h>
+
+/* For the crowd: this part of a sync's time, but no more than this. */
+#define CROWD_WAIT_PART 3
+#define CROWD_WAIT_NS 1000000
+#define CROWD_IMPATIENCE 16
+
+/* Has as many come as will want a sync soon? */
+static bool crowd_is_there(const struct wal_crowd *c)
+{
+	return c->waiting - c->leaving >= c->size;
+}
+
+/*
+ * Sleeps until another leads who came later, or until nobody comes any more:
+ * then the caller has to. Under lock, by the first of the crowd.
+ */
+static void gather_crowd(struct wal *w)
+{
+	struct wal_crowd *c = &w->crowd;
+	uint64_t own = ++c->clocks, ns;
+	struct timespec until;
+
+	ns = c->sync_ns / CROWD_WAIT_PART;
+	if (ns > CROWD_WAIT_NS)
+		ns = CROWD_WAIT_NS;
+	ns += os_monotonic_ns(w->dir->os);
+	until = (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				  .tv_nsec = (long)(ns % 1000000000)};
+	c->clock = own;
+	while (c->clock == own && !atomic_load(&w->failed))
+		if (pthread_cond_timedwait(&w->synced_cond, &w->lock, &until))
+			break;
+	/* Else another has led, and it may be the next crowd's by now. */
+	if (c->clock == own) {
+		c->clock = 0;
+		c->impatient = CROWD_IMPATIENCE;
+	}
+}
+
+/*
+ * Makes all up to @target durable, which is the end, or more. Enters and
+ * leaves under lock, and lets it go while the disk works.
+ */
+static int make_durable(struct wal *w, uint64_t target)
+{
+	bool direct = wal_direct_fits(w, target);
+	struct os_file *file = w->file;
+	uint64_t begin;
+	int rc = 0;
+
+	if (!direct) {
+		rc = wal_drain(w);
+		target = atomic_load(&w->drained);
+	}
+	if (rc < 0)
+		return rc;
+	w->direct.busy = direct;
+	begin = os_monotonic_ns(w->dir->os);
+	pthread_mutex_unlock(&w->lock);
+	rc = direct ? wal_direct_write(w, target) : os_fdatasync(file);
+	pthread_mutex_lock(&w->lock);
+	w->direct.busy = false;
+	w->crowd.sync_ns = os_monotonic_ns(w->dir->os) - begin;
+	if (rc < 0)
+		return wal_fail_locked(w, rc);
+	if (direct)
+		atomic_store_explicit(&w->drained, target,
+				      memory_order_release);
+	atomic_store_explicit(&w->synced, target, memory_order_release);
+	return 0;
+}
+
+/*
+ * Syncs for all who wait: takes along what has gathered up to now. Enters and
+ * leaves under lock; the caller wakes the others when it has given it back.
+ * One who is not @of_crowd does not come again for long.
+ */
+static int lead(struct wal *w, bool of_crowd)
+{
+	struct wal_crowd *c = &w->crowd;
+	/* Whoever waits now has appended before. */
+	unsigned served = c->waiting - c->leaving;
+	uint64_t target = wal_end(w);
+	int rc = 0;
+
+	w->syncing = true;
+	c->clock = 0;
+	if (of_crowd && c->impatient)
+		c->impatient--;
+	if (target != atomic_load(&w->synced)) {
+		rc = make_durable(w, target);
+		if (rc == 0) {
+			w->syncs++;
+			if (of_crowd)
+				c->size = c->waiting - c->leaving;
+			c->leaving += served;
+		}
+	}
+	w->syncing = false;
+	return rc;
+}
+
+int wal_sync(struct wal *w, uint64_t lsn)
+{
+	struct wal_crowd *c = &w->crowd;
+	bool led = false;
+	uint64_t end;
+	int rc = 0;
+
+	if (atomic_load_explicit(&w->synced, memory_order_acquire) >= lsn)
+		return 0;
+	end = wal_end(w);
+	if (lsn > end)
+		lsn = end;
+	pthread_mutex_lock(&w->lock);
+	if (atomic_load(&w->synced) >= lsn)
+		goto out;
+	c->waiting++;
+	while (atomic_load(&w->synced) < lsn && rc == 0) {
+		if (atomic_load(&w->failed) || w->read_only) {
+			rc = wal_refused(w);
+		} else if (w->syncing) {
+			pthread_cond_wait(&w->synced_cond, &w->lock);
+		} else if (crowd_is_there(c) || c->impatient) {
+			rc = lead(w, true);
+			led = true;
+		} else if (c->clock) {
+			pthread_cond_wait(&w->synced_cond, &w->lock);
+		} else {
+			gather_crowd(w);
+		}
+	}
+	c->waiting--;
+	if (c->leaving)
+		c->leaving--;
+out:
+	pthread_mutex_unlock(&w->lock);
+	/* Now, so that those who wake find the lock free. */
+	if (led)
+		pthread_cond_broadcast(&w->synced_cond);
+	return rc;
+}
+
+/* As wal_sync() of all, by one for whom no crowd is to wait. */
+static int sync_aside(struct wal *w)
+{
+	uint64_t lsn = wal_end(w);
+	bool led = false;
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (atomic_load(&w->synced) < lsn && rc == 0) {
+		if (atomic_load(&w->failed)) {
+			rc = wal_refused(w);
+		} else if (w->syncing) {
+			pthread_cond_wait(&w->synced_cond, &w->lock);
+		} else {
+			rc = lead(w, false);
+			led = true;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (led)
+		pthread_cond_broadcast(&w->synced_cond);
+	return rc;
+}
+
+int wal_tick(struct wal *w)
+{
+	bool active;
+	int rc;
+
+	if (w->read_only)
+		return 0;
+	if (atomic_load(&w->failed))
+		return wal_refused(w);
+	rc = sync_aside(w);
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&w->lock);
+	rc = wal_await_cache(w);
+	active = w->file != NULL;
+	if (rc == 0 && active && w->marked < atomic_load(&w->synced))
+		rc = wal_write_mark(w);
+	pthread_mutex_unlock(&w->lock);
+	if (rc < 0 || (!active && !w->keeps_reserve))
+		return rc;
+	return wal_prepare(w);
+}

@@ -1,0 +1,176 @@
+/*
+ * How records get from the ring to the segment: through the page cache, or
+ * past it, whole blocks that are durable at once. The rule for who may do which
+ * and when is in wal_live.h.
+ */
+#include "store/lsm/wal/wal_live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/value/why.h"
+
+/*
+ * The disk begins with what was drained when it is this much, so that whoever
+ * ends a segment, under the commit lock, does not wait for tens of mebibytes.
+ */
+#define WRITE_OUT_BYTES ((uint64_t)2 << 20)
+#define BLOCK_MASK ((uint64_t)WAL_BLOCK_BYTES - 1)
+
+/* -- through the page cache --------------------------------------------- */
+
+int wal_await_cache(struct wal *w)
+{
+	w->direct.awaited++;
+	while (w->direct.busy)
+		pthread_cond_wait(&w->synced_cond, &w->lock);
+	w->direct.awaited--;
+	return atomic_load(&w->failed) ? wal_refused(w) : 0;
+}
+
+void wal_drained_to(struct wal *w, uint64_t pos)
+{
+	uint64_t more = pos - w->begun;
+
+	atomic_store_explicit(&w->drained, pos, memory_order_release);
+	if (more < WRITE_OUT_BYTES)
+		return;
+	os_write_out(w->file, wal_offset(w, w->begun), more);
+	w->begun = pos;
+}
+
+int wal_drain(struct wal *w)
+{
+	uint64_t end = wal_end(w);
+	uint64_t pos = atomic_load(&w->drained);
+	int rc;
+
+	while (pos < end) {
+		size_t at = (size_t)(pos % w->ring_bytes);
+		uint64_t n = w->ring_bytes - at;
+
+		if (n > end - pos)
+			n = end - pos;
+		rc = os_pwrite(w->file, (const uint8_t *)w->ring->map + at,
+			       (size_t)n, wal_offset(w, pos));
+		if (rc < 0)
+			return wal_fail_locked(w, rc);
+		pos += n;
+	}
+	wal_drained_to(w, pos);
+	return 0;
+}
+
+int wal_write_mark(struct wal *w)
+{
+	uint8_t mark[WAL_MARK_BYTES];
+	uint64_t durable = atomic_load(&w->synced);
+	int rc;
+
+	wal_mark_encode(mark, w->head.id, durable);
+	rc = os_pwrite(w->file, mark, sizeof(mark), WAL_MARK_AT);
+	if (rc < 0)
+		return wal_fail_locked(w, rc);
+	w->marked = durable;
+	return 0;
+}
+
+/* -- past it ------------------------------------------------------------ */
+
+int wal_direct_init(struct wal_direct *d)
+{
+	/* With room for the blocks at both ends. */
+	d->image = aligned_alloc(OS_DIRECT_ALIGN,
+				 WAL_DIRECT_BYTES + WAL_BLOCK_BYTES);
+	return d->image ? 0 : -ENOMEM;
+}
+
+void wal_direct_free(struct wal_direct *d)
+{
+	os_close(d->file);
+	free(d->image);
+}
+
+bool wal_direct_fits(const struct wal *w, uint64_t target)
+{
+	uint64_t synced = atomic_load(&w->synced);
+
+	/* A segment that the ring writes to is of whole blocks. */
+	return w->direct.file && w->direct.awaited == 0 &&
+	       atomic_load(&w->drained) == synced &&
+	       target - synced <= WAL_DIRECT_BYTES;
+}
+
+/* Begins the image with the block that ends in the middle at @pos. */
+static int take_tail(struct wal *w, uint64_t pos)
+{
+	uint64_t off = wal_offset(w, pos);
+	size_t n = (size_t)(off & BLOCK_MASK);
+	ssize_t got;
+
+	if (n == 0 || w->direct.tail == pos)
+		return 0;
+	got = os_pread(w->file, w->direct.image, n, off - n);
+	if (got < 0)
+		return (int)got;
+	if ((size_t)got != n)
+		return why(-EIO, "%s became shorter", w->file->name);
+	return 0;
+}
+
+/* Keeps the last block of the image, which ends at @pos, @n bytes into it. */
+static void keep_tail(struct wal *w, uint64_t pos, size_t n)
+{
+	size_t whole = n & ~(size_t)BLOCK_MASK;
+
+	if (whole)
+		memcpy(w->direct.image, w->direct.image + whole, n - whole);
+	w->direct.tail = pos;
+}
+
+/*
+ * How much of the image is to be written that has @n bytes and lies at @off.
+ * The first write of blocks that were only allocated costs one of the
+ * filesystem's journal too: a small one takes zeros along for the next ones.
+ */
+static size_t whole_blocks(struct wal *w, uint64_t off, size_t n)
+{
+	size_t len = (n + BLOCK_MASK) & ~(size_t)BLOCK_MASK;
+	uint64_t left = w->head.capacity - off - len;
+
+	if (off + len <= w->direct.written || len > WAL_AHEAD_BYTES / 4)
+		return len;
+	len += left < WAL_AHEAD_BYTES ? (size_t)left : WAL_AHEAD_BYTES;
+	w->direct.written = off + len;
+	return len;
+}
+
+int wal_direct_write(struct wal *w, uint64_t target)
+{
+	uint64_t pos = atomic_load(&w->synced);
+	uint64_t off = wal_offset(w, pos);
+	size_t n = (size_t)(off & BLOCK_MASK), len;
+	uint8_t *image = w->direct.image;
+	int rc = take_tail(w, pos);
+
+	if (rc < 0)
+		return rc;
+	off -= n;
+	while (pos < target) {
+		size_t at = (size_t)(pos % w->ring_bytes);
+		uint64_t more = w->ring_bytes - at;
+
+		if (more > target - pos)
+			more = target - pos;
+		memcpy(image + n, (const uint8_t *)w->ring->map + at,
+		       (size_t)more);
+		pos += more;
+		n += (size_t)more;
+	}
+	len = whole_blocks(w, off, n);
+	memset(image + n, 0, len - n);
+	rc = os_pwrite_sync(w->direct.file, image, len, off);
+	if (rc == 0)
+		keep_tail(w, target, n);
+	return rc;
+}

@@ -1,0 +1,193 @@
+/*
+ * The threads: one flushes frozen generations (flush.c), one compacts
+ * (compact.c), one lets the log reach the disk twice a second and memory that
+ * is not needed go. With inline_background there are none, and the same
+ * functions run in the callers.
+ *
+ * The first two give way to the callers: a reader beside a writer then has its
+ * processor mostly to itself, and a writer that is ahead of them waits, and so
+ * gives up its own.
+ *
+ * When nothing was written for REST_MS the compacting thread goes on with what
+ * is for readers only. A writer who comes back does not stop it: what it merges
+ * at a time is no more than what falls due while writing, and level 0 has the
+ * same room beside it.
+ */
+#include "store/lsm/state/full.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "store/lsm/work/work.h"
+#include "store/os/thread.h"
+
+#define TICK_MS 500
+#define IDLE_MS 1000
+#define REST_MS 200
+#define REST_LOOK_MS 50
+
+static struct timespec deadline(struct lsm *db, uint64_t ms)
+{
+	uint64_t ns = os_monotonic_ns(db->os) + ms * 1000000;
+
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000),
+	};
+}
+
+/*
+ * Waits for work, at most so long (a failed attempt is tried again), and not at
+ * all where it is @wanted by somebody.
+ */
+static bool wait_for_work(struct lsm *db, uint64_t ms, bool *wanted)
+{
+	struct timespec ts = deadline(db, ms);
+	bool stop;
+
+	pthread_mutex_lock(&db->state);
+	if (!db->stop && !*wanted)
+		pthread_cond_timedwait(&db->work, &db->state, &ts);
+	*wanted = false;
+	stop = db->stop;
+	pthread_mutex_unlock(&db->state);
+	return !stop;
+}
+
+static bool stopping(struct lsm *db)
+{
+	bool stop;
+
+	pthread_mutex_lock(&db->state);
+	stop = db->stop;
+	pthread_mutex_unlock(&db->state);
+	return stop;
+}
+
+static void *flush_thread(void *arg)
+{
+	struct lsm *db = arg;
+
+	thread_give_way();
+	do {
+		int r = 1;
+
+		while (r > 0 && !stopping(db) && !atomic_load(&db->failed))
+			r = flush_one(db);
+	} while (wait_for_work(db, IDLE_MS, &db->flush_wanted));
+	return NULL;
+}
+
+/* Since when nothing has been written or flushed. */
+struct calm {
+	uint64_t seq, flushes, since_ns;
+};
+
+static bool is_resting(struct lsm *db, struct calm *c)
+{
+	uint64_t now = os_monotonic_ns(db->os), seq = atomic_load(&db->seq);
+	uint64_t flushes = atomic_load(&db->stats.flushes);
+	bool flushed;
+
+	pthread_mutex_lock(&db->state);
+	flushed = db->nfrozen == 0;
+	pthread_mutex_unlock(&db->state);
+	/* Whoever waits for a flush is writing. */
+	if (seq != c->seq || flushes != c->flushes || !flushed)
+		*c = (struct calm){seq, flushes, now};
+	return now - c->since_ns >= REST_MS * 1000000ull;
+}
+
+static void *compact_thread(void *arg)
+{
+	struct lsm *db = arg;
+	struct calm calm = {.seq = UINT64_MAX};
+	bool wanted = false; /* nobody waits for it */
+	uint64_t wait_ms;
+
+	thread_give_way();
+	do {
+		int r = 1;
+
+		wait_ms = REST_LOOK_MS;
+		while (r > 0 && !stopping(db) && !atomic_load(&db->failed)) {
+			freeze_markers(db);
+			freeze_full(db);
+			r = wal_low(db->wal) ? compact_when_full(db) : 0;
+			if (r == 0)
+				r = compact_one(db);
+			/* Something smaller may fit. */
+			if (os_is_full(r))
+				r = 0;
+			if (r != 0 || !is_resting(db, &calm))
+				continue;
+			r = full_nearly(db) ? compact_when_full(db) : 0;
+			if (r == 0)
+				r = compact_at_rest(db);
+			wait_ms = IDLE_MS;
+		}
+		if (r != 0)
+			wait_ms = IDLE_MS;
+	} while (wait_for_work(db, wait_ms, &wanted));
+	return NULL;
+}
+
+static void *timer_thread(void *arg)
+{
+	struct lsm *db = arg;
+	bool stop = false;
+
+	while (!stop) {
+		struct timespec ts = deadline(db, TICK_MS);
+
+		pthread_mutex_lock(&db->state);
+		while (!db->stop &&
+		       pthread_cond_timedwait(&db->work, &db->state, &ts) !=
+			       ETIMEDOUT)
+			;
+		stop = db->stop;
+		pthread_mutex_unlock(&db->state);
+		arena_trim();
+		full_tell(db);
+		if (!stop && !atomic_load(&db->failed)) {
+			int r = wal_tick(db->wal);
+
+			if (r < 0)
+				lsm_fail(db, r);
+		}
+	}
+	return NULL;
+}
+
+int background_start(struct lsm *db)
+{
+	void *(*const run[])(void *) = {flush_thread, compact_thread,
+					timer_thread};
+
+	for (; db->nthreads < 3; db->nthreads++) {
+		int r = thread_start(&db->threads[db->nthreads],
+				     run[db->nthreads], db);
+
+		if (r < 0)
+			return why(r, "cannot start a thread");
+	}
+	return 0;
+}
+
+void background_stop(struct lsm *db)
+{
+	pthread_mutex_lock(&db->state);
+	db->stop = true;
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			atomic_store(&st->trees[k]->cancel, true);
+	}
+	pthread_cond_broadcast(&db->work);
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->state);
+	while (db->nthreads)
+		pthread_join(db->threads[--db->nthreads], NULL);
+}

@@ -1,0 +1,539 @@
+/*
+ * Compaction as the engine does it: which tree is next, the work without a
+ * lock, the commit to the manifest, the files taken in under catalog.
+ *
+ * Order on disk: table files, their directory, the manifest, and only then do
+ * the input files go.
+ */
+#include "store/lsm/state/full.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/state/passed.h"
+#include "store/lsm/state/pins.h"
+#include "store/lsm/state/view.h"
+#include "store/lsm/work/work.h"
+
+#define RETRY_NS 1000000000ull
+#define FRESH_NS 3600000000000ull
+
+struct task {
+	struct tree *tree; /* referenced, marked compacting */
+	uint64_t table;
+	struct levels *levels; /* what was picked from, referenced */
+	struct family_attrs attrs;
+	struct compaction what;
+	bool stopped; /* the tree is dropped, or the store closes: no failure */
+};
+
+static bool stop_compaction(void *arg)
+{
+	return atomic_load(&((struct tree *)arg)->cancel);
+}
+
+struct job_arg {
+	struct lsm *db;
+	struct tree *tree;
+};
+
+static uint64_t job_number(void *arg)
+{
+	return file_number(((struct job_arg *)arg)->db);
+}
+
+static bool job_stop(void *arg)
+{
+	return stop_compaction(((struct job_arg *)arg)->tree);
+}
+
+static int stopped(struct task *k)
+{
+	k->stopped = true;
+	return why(-ECANCELED, "the compaction was stopped");
+}
+
+/* Moves files between levels in the manifest, then in memory. */
+static int compaction_commit(struct lsm *db, struct task *k,
+			     struct sstable **outputs, uint32_t noutputs,
+			     const struct history *history)
+{
+	const struct compaction *c = &k->what;
+	uint32_t nin = c->ninputs[0] + c->ninputs[1], n = 0;
+	struct level_file *removed = calloc(nin + 1, sizeof(*removed));
+	struct level_file *added = calloc(noutputs + 1, sizeof(*added));
+	struct edit_file *er = calloc(nin + 1, sizeof(*er));
+	struct edit_file *ea = calloc(noutputs + 1, sizeof(*ea));
+	struct edit_loss lost = {k->tree->id, history};
+	struct edit e = {
+		.removed = er,
+		.added = ea,
+		.nadded = noutputs,
+		.lost = &lost,
+		.nlost = !history_is_whole(history),
+	};
+	struct levels *next = NULL;
+	int r = -ENOMEM;
+
+	if (!removed || !added || !er || !ea) {
+		why(r, "out of memory");
+		goto out;
+	}
+	for (int side = 0; side < 2; side++) {
+		int level = side ? c->to : c->from;
+
+		for (uint32_t i = 0; i < c->ninputs[side]; i++, n++) {
+			struct sstable *t = c->inputs[side][i];
+
+			removed[n] = (struct level_file){(uint8_t)level, t};
+			er[n] = (struct edit_file){k->tree->id, (uint8_t)level,
+						   sst_info(t)};
+		}
+	}
+	e.nremoved = n;
+	for (uint32_t i = 0; i < noutputs; i++) {
+		added[i] = (struct level_file){(uint8_t)c->to, outputs[i]};
+		ea[i] = (struct edit_file){k->tree->id, (uint8_t)c->to,
+					   sst_info(outputs[i])};
+	}
+	pthread_mutex_lock(&db->catalog);
+	r = tree_next_levels(db, k->tree, removed, n, added, noutputs, history,
+			     &next);
+	if (r == 0 && !next)
+		r = stopped(k);
+	if (r == 0) {
+		e.next_file = atomic_load(&db->next_file);
+		e.last_seq = atomic_load(&db->seq);
+		r = lsm_commit_edit(db, &e);
+	}
+	if (r == 0) {
+		pthread_mutex_lock(&db->state);
+		tree_install(k->tree, next);
+		next = NULL;
+		views_changed(db);
+		pthread_mutex_unlock(&db->state);
+		for (uint32_t i = 0; !c->trivial && i < n; i++)
+			sst_obsolete(removed[i].file);
+		views_sweep(db);
+	}
+	pthread_mutex_unlock(&db->catalog);
+out:
+	levels_unref(next);
+	free(removed);
+	free(added);
+	free(er);
+	free(ea);
+	return r;
+}
+
+static uint64_t bytes_in(const struct compaction *c)
+{
+	uint64_t n = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+			n += sst_info(c->inputs[side][i])->file_bytes;
+	return n;
+}
+
+/*
+ * What cannot fit is not begun, as it would only fill the disk until then; but
+ * who asks for a compaction may know that little remains. What fits gets the
+ * reserve if it needs it.
+ */
+static int run_job(struct lsm *db, struct compaction_job *job)
+{
+	const struct compaction_job begin = *job;
+	bool fits = db->options.inline_background ||
+		    bytes_in(job->what) <= full_space(db);
+	unsigned loans = 0;
+	int r;
+
+	if (!fits && !job->what->major && !job->what->daring)
+		return why(-ENOSPC, "there is no space for a compaction");
+	for (;;) {
+		r = compaction_run(job);
+		if (r >= 0 || (!fits && !job->what->daring) ||
+		    !full_lend(db, r, &loans))
+			break;
+		history_free(&job->lost);
+		*job = begin;
+	}
+	full_repay(db, &loans);
+	return r;
+}
+
+static int run_task(struct lsm *db, struct task *k)
+{
+	struct job_arg arg = {db, k->tree};
+	struct compaction_job job = {
+		.dir = db->dir,
+		.cache = db->cache,
+		.levels = k->levels,
+		.what = &k->what,
+		.limits = &db->limits,
+		.attrs = &k->attrs,
+		.now_ms = os_now_ms(db->os),
+		.number = job_number,
+		.stop = job_stop,
+		.arg = &arg,
+	};
+	uint64_t *snapshots;
+	int r;
+
+	if (k->what.trivial)
+		return compaction_commit(db, k, k->what.inputs[0], 1,
+					 &job.lost);
+	r = pins_collect(db, k->table, &snapshots, &job.nsnapshots);
+	if (r < 0)
+		return r;
+	job.snapshots = snapshots;
+	r = run_job(db, &job);
+	free(snapshots);
+	if (job.stopped)
+		r = stopped(k);
+	if (r < 0)
+		goto out;
+	r = os_dir_sync(db->dir);
+	if (r == 0) {
+		warm_files(db, job.outputs, job.noutputs);
+		r = compaction_commit(db, k, job.outputs, job.noutputs,
+				      &job.lost);
+	}
+	/* And those for which the inputs' blocks have made room. */
+	if (r == 0)
+		warm_files(db, job.outputs, job.noutputs);
+	for (uint32_t i = 0; i < job.noutputs; i++) {
+		if (r < 0 && !atomic_load(&db->failed))
+			sst_obsolete(job.outputs[i]);
+		sst_unref(job.outputs[i]);
+	}
+	free(job.outputs);
+	if (r == 0) {
+		atomic_fetch_add(&db->stats.compactions, 1);
+		atomic_fetch_add(&db->stats.compaction_in, job.bytes_in);
+		atomic_fetch_add(&db->stats.compaction_out, job.bytes_out);
+	}
+out:
+	history_free(&job.lost);
+	return r;
+}
+
+static bool may_compact(const struct tree *t, uint64_t now)
+{
+	return !t->compacting && t->retry_ns <= now;
+}
+
+void warm_files(struct lsm *db, struct sstable **files, uint32_t n)
+{
+	bool read;
+
+	pthread_mutex_lock(&db->state);
+	read = is_read(db);
+	pthread_mutex_unlock(&db->state);
+	for (uint32_t i = 0; read && i < n; i++)
+		sst_warm(files[i]);
+}
+
+/* The tree whose levels are most over their targets. Under state. */
+static struct tree *most_urgent(struct lsm *db,
+				struct compaction_limits *limits, uint64_t now,
+				size_t *table, uint32_t *family)
+{
+	struct tree *found = NULL;
+	double best = 0;
+
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			double score;
+
+			limits->passed = markers_due(st->trees[k]);
+			score = compaction_score(st->trees[k]->levels, limits);
+			if (score < 1 || score <= best ||
+			    !may_compact(st->trees[k], now))
+				continue;
+			best = score;
+			found = st->trees[k];
+			*table = i;
+			*family = k;
+		}
+	}
+	return found;
+}
+
+/*
+ * One in which a dropped snapshot has left what it held back. Trees without
+ * such files forget. Under state.
+ */
+static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
+			       uint32_t *family)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (!t->freed.number || !may_compact(t, now))
+				continue;
+			*table = i;
+			*family = k;
+			if (compaction_has_freed(t->levels, &t->freed))
+				return t;
+			t->freed = (struct compaction_freed){0};
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A table that is being restored can get its cells before its schema, which may
+ * keep more versions than a new one does. So as long as nobody has said how
+ * many it keeps, one that was made a moment ago loses none but by a compaction
+ * that somebody asks for. Under state.
+ */
+static bool is_fresh(struct lsm *db, const struct lsm_table *t)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+
+	return t->made_ns && now - t->made_ns < FRESH_NS &&
+	       schema_is_plain(&t->now->schema);
+}
+
+/* Marks the tree, for which there is work. Under state. */
+static void begin_task(struct lsm *db, size_t table, uint32_t family,
+		       struct task *out)
+{
+	const struct table_state *st = db->tables[table]->now;
+	struct tree *t = st->trees[family];
+
+	out->tree = t;
+	out->table = db->tables[table]->base.id;
+	out->levels = t->levels;
+	out->attrs = st->schema.families[family].attrs;
+	if (is_fresh(db, db->tables[table]))
+		out->attrs.versions = UINT32_MAX;
+	tree_ref(t);
+	levels_ref(t->levels);
+	t->compacting = true;
+	db->compacting++;
+}
+
+/* Picks the tree that needs it most and marks it. 1, 0, negative. */
+static int pick_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	struct compaction_limits limits = db->limits;
+	struct compaction_freed freed = {0};
+	uint32_t family = 0;
+	size_t table = 0;
+	struct tree *t;
+
+	pthread_mutex_lock(&db->state);
+	if (!is_read(db)) {
+		limits.level0_files = LEVEL0_FILES_UNREAD;
+		limits.top_ratio = LEVEL0_RATIO_UNREAD;
+	}
+	t = most_urgent(db, &limits, now, &table, &family);
+	if (!t) {
+		t = some_freed(db, now, &table, &family);
+		if (t)
+			freed = t->freed;
+	}
+	if (!t) {
+		markers_forget(db);
+		pthread_mutex_unlock(&db->state);
+		return 0;
+	}
+	limits.passed = markers_due(t);
+	begin_task(db, table, family, out);
+	pthread_mutex_unlock(&db->state);
+	if (freed.number)
+		return compaction_pick_freed(out->levels, &freed, &out->what);
+	return compaction_pick(out->levels, &limits, os_now_ms(db->os),
+			       &out->attrs, &out->what);
+}
+
+/* The first tree whose readers gain by a merge, and which. As pick_task(). */
+static int pick_rest_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os);
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (!may_compact(t, now))
+				continue;
+			r = compaction_pick_rest(t->levels, &db->limits,
+						 &st->schema.families[k].attrs,
+						 &out->what);
+			if (r > 0)
+				begin_task(db, i, k, out);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+/* As pick_task(), also where that found something that does not fit. */
+static int pick_full_task(struct lsm *db, struct task *out)
+{
+	uint64_t now = os_monotonic_ns(db->os), space = full_space(db);
+	bool low = wal_low(db->wal);
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
+			struct tree *t = st->trees[k];
+
+			if (t->compacting)
+				continue;
+			r = compaction_pick_full(
+				t->levels, space, 2 * db->limits.file_bytes,
+				low && may_compact(t, now), &out->what);
+			if (r > 0)
+				begin_task(db, i, k, out);
+		}
+	}
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+/* Is there a tree whose last merge failed? Under state. */
+static bool any_failed(struct lsm *db)
+{
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (st->trees[k]->retry_ns)
+				return true;
+	}
+	return false;
+}
+
+static void end_task(struct lsm *db, struct task *k, int r)
+{
+	bool tell;
+
+	compaction_release(&k->what);
+	pthread_mutex_lock(&db->state);
+	k->tree->compacting = false;
+	k->tree->retry_ns = 0;
+	db->compacting--;
+	if (r < 0 && !k->stopped) {
+		k->tree->retry_ns = os_monotonic_ns(db->os) + RETRY_NS;
+		db->compact_error = r;
+	} else if (r > 0) {
+		db->compact_error = 0;
+	}
+	tell = !k->stopped && (r < 0 || !any_failed(db));
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->state);
+	if (tell)
+		lsm_tell_work(db, r, &db->compact_told,
+			      "the merge of table files");
+	levels_unref(k->levels);
+	tree_unref(k->tree);
+}
+
+/* Does what was picked with @r, if anything was. */
+static int do_task(struct lsm *db, struct task *k, int r)
+{
+	if (!k->tree)
+		return r;
+	if (r > 0) {
+		r = run_task(db, k);
+		if (r == 0)
+			r = 1;
+	}
+	end_task(db, k, r);
+	return k->stopped ? 0 : r;
+}
+
+int compact_one(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+int compact_at_rest(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_rest_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+int compact_when_full(struct lsm *db)
+{
+	struct task k = {0};
+	int r = pick_full_task(db, &k);
+
+	return do_task(db, &k, r);
+}
+
+/* Everything of one tree into its last level, or its @newest files only. */
+static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
+{
+	struct task k = {.tree = t};
+	int r;
+
+	if (!tree_live(db, t->id, &k.tree, &k.attrs, &k.table))
+		return 0;
+	pthread_mutex_lock(&db->state);
+	while (t->compacting)
+		pthread_cond_wait(&db->done, &db->state);
+	t->compacting = true;
+	db->compacting++;
+	k.levels = t->levels;
+	levels_ref(k.levels);
+	pthread_mutex_unlock(&db->state);
+	if (newest)
+		r = compaction_pick_newest(k.levels, newest, &k.what);
+	else
+		r = compaction_pick_all(k.levels, &k.what);
+	r = do_task(db, &k, r);
+	return r < 0 ? r : 0;
+}
+
+static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
+{
+	struct tree **trees;
+	size_t n;
+	int r;
+
+	r = trees_collect(db, t, &trees, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = compact_tree(db, trees[i], newest);
+	trees_release(trees, n);
+	return r;
+}
+
+int lsm_compact(struct store *s, struct table *t)
+{
+	struct lsm *db = lsm_of(s);
+	int r;
+
+	r = flush_all(db, NULL);
+	return r < 0 ? r : compact_trees(db, t, 0);
+}
+
+int lsm_compact_files(struct table *t, unsigned newest)
+{
+	return compact_trees(lsm_of(t->store), t, newest);
+}

@@ -1,0 +1,297 @@
+/*
+ * Flush: a frozen generation of memtables becomes files of level 0.
+ *
+ * The work is done without a lock, then committed to the manifest and installed
+ * under catalog. Order on disk: table files, their directory, the manifest, and
+ * only then does the log segment go.
+ */
+#include "store/lsm/state/full.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/lsm/state/pins.h"
+#include "store/lsm/state/view.h"
+#include "store/lsm/work/work.h"
+
+struct flushed {
+	struct tree *tree;
+	struct sstable *file; /* NULL: nothing was worth keeping */
+	struct history lost;
+};
+
+static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
+		      struct flushed *out)
+{
+	struct family_attrs attrs;
+	uint64_t *snapshots, table;
+	struct mem_run c;
+	struct flush_job job = {
+		.dir = db->dir,
+		.cache = db->cache,
+		.from = &c.base,
+		.attrs = &attrs,
+		.now_ms = os_now_ms(db->os),
+		.number = file_number,
+		.arg = db,
+	};
+	int r;
+
+	if (!tree_live(db, id, &out->tree, &attrs, &table))
+		return 0;
+	job.trim = g->trim == table;
+	r = pins_collect(db, table, &snapshots, &job.nsnapshots);
+	if (r == 0) {
+		job.snapshots = snapshots;
+		r = memtable_run(g->mem, id, &c);
+		if (r == 0)
+			r = flush_run(&job);
+		cursor_close(&c.base);
+		free(snapshots);
+	}
+	if (r < 0) {
+		history_free(&job.lost);
+		tree_unref(out->tree);
+		return r;
+	}
+	out->file = job.output;
+	warm_files(db, &out->file, out->file != NULL);
+	out->lost = job.lost;
+	return 1;
+}
+
+static int flush_trees(struct lsm *db, const struct generation *g,
+		       struct flushed **out, size_t *n)
+{
+	size_t cap = 0;
+	int64_t id = -1;
+	int r = 0;
+
+	while (r == 0 && (id = memtable_next_tree(g->mem, id)) >= 0) {
+		if (*n == cap) {
+			struct flushed *p;
+
+			cap = cap ? 2 * cap : 16;
+			p = realloc(*out, cap * sizeof(*p));
+			if (!p) {
+				r = why(-ENOMEM, "out of memory");
+				break;
+			}
+			*out = p;
+		}
+		do {
+			(*out)[*n] = (struct flushed){0};
+			r = flush_tree(db, g, (uint32_t)id, &(*out)[*n]);
+		} while (full_lend(db, r, &db->flush_loans));
+		if (r > 0) {
+			++*n;
+			r = 0;
+		}
+	}
+	return r;
+}
+
+/* Commits the flushed files and takes them in. */
+static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
+			uint64_t wal_next)
+{
+	struct edit_file *added = calloc(n + 1, sizeof(*added));
+	struct edit_loss *lost = calloc(n + 1, sizeof(*lost));
+	struct levels **next = calloc(n + 1, sizeof(struct levels *));
+	struct edit e = {.added = added, .lost = lost, .wal_first = wal_next};
+	int r;
+
+	if (!added || !lost || !next)
+		r = why(-ENOMEM, "out of memory after a flush");
+	else
+		r = os_dir_sync(db->dir);
+	if (r < 0)
+		goto fail;
+	pthread_mutex_lock(&db->catalog);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct level_file file = {0, f[i].file};
+
+		if (!f[i].file && history_is_whole(&f[i].lost))
+			continue;
+		r = tree_next_levels(db, f[i].tree, NULL, 0, &file,
+				     f[i].file != NULL, &f[i].lost, &next[i]);
+		if (r == 0 && next[i] && !history_is_whole(&f[i].lost))
+			lost[e.nlost++] =
+				(struct edit_loss){f[i].tree->id, &f[i].lost};
+		if (!f[i].file)
+			continue;
+		if (r == 0 && next[i])
+			added[e.nadded++] = (struct edit_file){
+				f[i].tree->id, 0, sst_info(f[i].file)};
+		else
+			sst_obsolete(f[i].file);
+	}
+	e.next_file = atomic_load(&db->next_file);
+	e.last_seq = atomic_load(&db->seq);
+	if (r == 0) {
+		r = lsm_commit_edit(db, &e);
+	}
+	if (r == 0) {
+		pthread_mutex_lock(&db->state);
+		for (size_t i = 0; i < n; i++)
+			if (next[i])
+				tree_install(f[i].tree, next[i]);
+		memtable_unref(db->frozen[0].mem);
+		memmove(db->frozen, db->frozen + 1,
+			--db->nfrozen * sizeof(db->frozen[0]));
+		views_changed(db);
+		pthread_mutex_unlock(&db->state);
+		views_sweep(db);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			levels_unref(next[i]);
+	}
+	pthread_mutex_unlock(&db->catalog);
+fail:
+	/* An edit that failed for good may still stand in the manifest. */
+	if (r < 0 && !atomic_load(&db->failed))
+		for (size_t i = 0; i < n; i++)
+			if (f[i].file)
+				sst_obsolete(f[i].file);
+	free(added);
+	free(lost);
+	free(next);
+	return r;
+}
+
+int flush_one(struct lsm *db)
+{
+	struct flushed *f = NULL;
+	struct generation g;
+	uint64_t bytes = 0;
+	size_t n = 0;
+	int r;
+
+	pthread_mutex_lock(&db->state);
+	if (!db->nfrozen || db->flushing) {
+		pthread_mutex_unlock(&db->state);
+		return 0;
+	}
+	db->flushing = 1;
+	g = db->frozen[0];
+	pthread_mutex_unlock(&db->state);
+
+	r = flush_trees(db, &g, &f, &n);
+	if (r == 0)
+		r = flush_commit(db, f, n, g.wal_next);
+	else
+		for (size_t i = 0; i < n; i++)
+			if (f[i].file)
+				sst_obsolete(f[i].file);
+	for (size_t i = 0; i < n; i++) {
+		if (f[i].file) {
+			bytes += sst_info(f[i].file)->file_bytes;
+			sst_unref(f[i].file);
+		}
+		history_free(&f[i].lost);
+		tree_unref(f[i].tree);
+	}
+	free(f);
+	if (r == 0) {
+		atomic_fetch_add(&db->stats.flushes, 1);
+		atomic_fetch_add(&db->stats.flush_bytes, bytes);
+		/* For want of a descriptor it goes with the next one. */
+		r = wal_release(db->wal, g.wal_next);
+		r = r < 0 && !os_is_want(r) ? lsm_fail(db, r) : 0;
+	}
+	full_repay(db, &db->flush_loans);
+	pthread_mutex_lock(&db->state);
+	db->flushing = 0;
+	db->flush_tries++;
+	db->flush_error = r;
+	if (r < 0)
+		snprintf(db->flush_why, sizeof(db->flush_why), "%s",
+			 store_why());
+	pthread_cond_broadcast(&db->done);
+	pthread_cond_broadcast(&db->work);
+	pthread_mutex_unlock(&db->state);
+	lsm_tell_work(db, r, &db->flush_told,
+		      "the flush of memory to table files");
+	return r < 0 ? r : 1;
+}
+
+/* -- asked for ------------------------------------------------------------ */
+
+/*
+ * Waits until nothing is frozen. An attempt that began before is not what was
+ * asked for: one is made anew, and what that says counts.
+ */
+static int wait_for_flush(struct lsm *db)
+{
+	uint64_t tries;
+	bool failed = false;
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	tries = db->flush_tries + db->flushing;
+	db->flush_wanted = true;
+	pthread_cond_broadcast(&db->work);
+	while (db->nfrozen) {
+		/* In words, when the lock is given back. */
+		failed = atomic_load(&db->failed);
+		if (failed)
+			break;
+		if (db->flush_tries > tries && db->flush_error) {
+			r = why(db->flush_error,
+				"memory could not be flushed: %s",
+				db->flush_why);
+			break;
+		}
+		pthread_cond_wait(&db->done, &db->state);
+	}
+	pthread_mutex_unlock(&db->state);
+	return failed ? lsm_writable(db) : r;
+}
+
+/* The same where callers do the work. */
+static int flush_frozen(struct lsm *db)
+{
+	int r;
+
+	if (!db->options.inline_background)
+		return wait_for_flush(db);
+	do
+		r = flush_one(db);
+	while (r > 0);
+	return r;
+}
+
+static bool any_frozen(struct lsm *db)
+{
+	bool any;
+
+	pthread_mutex_lock(&db->state);
+	any = db->nfrozen > 0;
+	pthread_mutex_unlock(&db->state);
+	return any;
+}
+
+int flush_all(struct lsm *db, const struct table *trim)
+{
+	int r;
+
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	while (r == 0 && !memtable_empty(db->active) && any_frozen(db)) {
+		/* A flush takes catalog, and who has that waits for commit. */
+		pthread_mutex_unlock(&db->commit);
+		r = flush_frozen(db);
+		pthread_mutex_lock(&db->commit);
+	}
+	if (r == 0 && !memtable_empty(db->active))
+		r = commit_freeze(db, trim ? trim->id : 0);
+	pthread_mutex_unlock(&db->commit);
+	return r < 0 ? r : flush_frozen(db);
+}
+
+int lsm_flush(struct store *s, struct table *t)
+{
+	/* One generation holds every table's cells. */
+	return flush_all(lsm_of(s), t);
+}

@@ -1,0 +1,97 @@
+/*
+ * Memory that is frozen before it is full: for the sake of readers, who step
+ * over the markers that it holds, and on a full disk, where a flush is what
+ * gives space back.
+ */
+#include "store/lsm/state/full.h"
+
+#include <time.h>
+
+#include "store/lsm/state/passed.h"
+#include "store/lsm/work/work.h"
+
+/* A flush that found no space is tried again within a second. */
+#define FLUSH_WAIT_NS 3000000000ull
+
+void freeze_markers(struct lsm *db)
+{
+	/* Whoever has it may wait for the thread that this is; and fills it. */
+	if (!markers_in_memory(db) || pthread_mutex_trylock(&db->commit) != 0)
+		return;
+	/* What fails is tried again, and told by those who write. */
+	if (markers_in_memory(db) && lsm_writable(db) == 0)
+		commit_freeze(db, 0);
+	pthread_mutex_unlock(&db->commit);
+}
+
+/* Under state. */
+static bool memory_deletes(struct lsm *db)
+{
+	struct memtree_stat st;
+	int64_t id = -1;
+
+	while ((id = memtable_next_tree(db->reading, id)) >= 0)
+		if (memtable_tree_stat(db->reading, (uint32_t)id, &st) &&
+		    st.markers)
+			return true;
+	return false;
+}
+
+/*
+ * Is anything to be had from memory: segments of the log when it is low, or
+ * else what its markers hide?
+ */
+static bool is_due(struct lsm *db)
+{
+	bool low = wal_low(db->wal), due;
+
+	pthread_mutex_lock(&db->state);
+	due = db->nfrozen == 0 && !memtable_empty(db->reading) &&
+	      (low || memory_deletes(db));
+	pthread_mutex_unlock(&db->state);
+	return due;
+}
+
+void freeze_full(struct lsm *db)
+{
+	uint64_t seq = atomic_load(&db->seq);
+	bool calm = seq == db->full_seq;
+
+	db->full_seq = seq;
+	if ((!calm && !wal_low(db->wal)) || !is_due(db) || !full_nearly(db) ||
+	    pthread_mutex_trylock(&db->commit) != 0)
+		return;
+	/* What fails is tried again, and told by those who write. */
+	if (is_due(db) && (calm || wal_spent(db->wal)) && lsm_writable(db) == 0)
+		commit_freeze(db, 0);
+	pthread_mutex_unlock(&db->commit);
+}
+
+bool freeze_for(struct lsm *db, const struct mutation *m)
+{
+	uint64_t end = os_monotonic_ns(db->os) + FLUSH_WAIT_NS;
+	struct timespec until = {.tv_sec = (time_t)(end / 1000000000),
+				 .tv_nsec = (long)(end % 1000000000)};
+	bool done;
+
+	if (!only_deletes(m) || db->options.inline_background)
+		return false;
+	pthread_mutex_lock(&db->state);
+	done = db->nfrozen == 0 && !memtable_empty(db->active);
+	pthread_mutex_unlock(&db->state);
+	if (done && commit_freeze(db, 0) < 0)
+		return false;
+	/* A flush takes catalog, and who has that waits for commit. */
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_lock(&db->state);
+	done = db->nfrozen > 0;
+	/* An attempt that fails may have met a merge that has the reserve. */
+	pthread_cond_broadcast(&db->work);
+	while (db->nfrozen && !atomic_load(&db->failed) && !db->stop)
+		if (pthread_cond_timedwait(&db->done, &db->state, &until))
+			break;
+	done = done && db->nfrozen == 0;
+	pthread_mutex_unlock(&db->state);
+	pthread_mutex_lock(&db->commit);
+	return done;
+}

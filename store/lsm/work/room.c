@@ -1,0 +1,259 @@
+/*
+ * Room for writing: when the active memtable is frozen, and who waits.
+ *
+ * A writer that finds the memtable full freezes it, which starts a new segment
+ * of the log. The two hold no more than b, the write buffer, but for what the
+ * last mutation brings:
+ *
+ *	active  ▁▂▃▄ b/2: frozen ──▶ flushed, gone
+ *	the next     ▁▂▃▄ b/2: writers wait for that ─▶ frozen
+ *
+ * With halves the one is flushed all the time that the other fills: writers who
+ * are quicker wait for nothing but the flush, and it never for them.
+ *
+ * They also wait before freezing one when level 0 of some tree is so deep that
+ * readers suffer: compaction then has the disk.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/lsm/state/view.h"
+#include "store/lsm/work/work.h"
+
+/* What a memtable is frozen at. */
+static size_t full_bytes(const struct lsm *db)
+{
+	return db->options.write_buffer_bytes / 2;
+}
+
+/* What the active one may hold beside one that is frozen at @frozen. */
+static size_t beside_bytes(const struct lsm *db, size_t frozen)
+{
+	size_t all = db->options.write_buffer_bytes;
+	size_t rest = frozen < all ? all - frozen : 0;
+
+	return rest < full_bytes(db) ? rest : full_bytes(db);
+}
+
+int room_init(struct lsm *db)
+{
+	size_t full = full_bytes(db);
+
+	db->active_max = full;
+	/* Rows of 512 bytes, until it is known better. */
+	return memtable_new(full / 512, &db->active);
+}
+
+int commit_freeze(struct lsm *db, uint64_t trim)
+{
+	size_t used = memtable_bytes(db->active);
+	struct memtable *next;
+	uint64_t segment;
+	uint32_t frozen;
+	int r;
+
+	if (memtable_empty(db->active))
+		return 0;
+	pthread_mutex_lock(&db->state);
+	frozen = db->nfrozen;
+	pthread_mutex_unlock(&db->state);
+	/* It only becomes fewer while the caller has commit. */
+	if (frozen == FROZEN_MAX)
+		return why(-EBUSY, "memory that was written before is not "
+				   "flushed yet");
+	r = memtable_new(memtable_rows(db->active), &next);
+	if (r < 0)
+		return why(r, "out of memory for a memtable");
+	r = wal_rotate(db->wal, &segment);
+	if (r < 0) {
+		memtable_unref(next);
+		return lsm_log_failed(db, r);
+	}
+	pthread_mutex_lock(&db->state);
+	db->frozen[db->nfrozen++] =
+		(struct generation){db->active, segment, trim};
+	db->active = db->reading = next;
+	db->active_max = beside_bytes(db, used);
+	views_changed(db);
+	pthread_cond_broadcast(&db->work);
+	pthread_mutex_unlock(&db->state);
+	return 0;
+}
+
+/* Under state: are writers ahead of compaction? */
+static bool must_stall(struct lsm *db)
+{
+	uint32_t most = LEVEL0_STALL +
+			(is_read(db) ? LEVEL0_FILES : LEVEL0_FILES_UNREAD);
+
+	if (db->compact_error)
+		return false;
+	for (size_t i = 0; i < db->ntables; i++) {
+		struct table_state *st = db->tables[i]->now;
+
+		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
+			if (st->trees[k]->levels->level[0].nfiles >= most)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Waits until no generation is frozen, and for compaction if @freeze: 0, or 1
+ * after it has waited. Flush and compaction take catalog, and who has that may
+ * wait for commit: so commit is given back meanwhile, and all may be different.
+ */
+static int wait_for_room(struct lsm *db, bool freeze)
+{
+	uint64_t start = 0;
+	bool failed = false;
+	int r = 0;
+
+	pthread_mutex_lock(&db->state);
+	while (db->nfrozen == FROZEN_MAX || (freeze && must_stall(db))) {
+		/* In words, when the lock is given back. */
+		failed = atomic_load(&db->failed);
+		if (failed)
+			break;
+		if (db->nfrozen == FROZEN_MAX && db->flush_error) {
+			r = why(db->flush_error,
+				"memory is full and could not be flushed: %s",
+				db->flush_why);
+			break;
+		}
+		if (!start) {
+			start = os_monotonic_ns(db->os);
+			pthread_mutex_unlock(&db->commit);
+			r = 1;
+		}
+		pthread_cond_wait(&db->done, &db->state);
+	}
+	pthread_mutex_unlock(&db->state);
+	if (start) {
+		pthread_mutex_lock(&db->commit);
+		atomic_fetch_add(&db->stats.stalls, 1);
+		atomic_fetch_add(&db->stats.stall_ns,
+				 os_monotonic_ns(db->os) - start);
+	}
+	return failed ? lsm_writable(db) : r;
+}
+
+bool only_deletes(const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		switch (m->changes[i].op) {
+		case CHANGE_PUT:
+		case CHANGE_INCREMENT:
+		case CHANGE_APPEND:
+			return false;
+		}
+	return true;
+}
+
+/*
+ * A full memtable still takes what goes on with its last row: what is written
+ * in the order of rows then leaves files that share no row, which are moved
+ * down and never merged.
+ */
+static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
+{
+	size_t full = full_bytes(db);
+
+	return used >= full && used - full < full / 16 &&
+	       memtable_ends_with(db->active, m->row);
+}
+
+/*
+ * Nothing is frozen when it returns 0: the active memtable may become full.
+ * Then it is frozen. 1: it has waited, and whoever asks looks again.
+ */
+static int room_beside(struct lsm *db, size_t used)
+{
+	bool full = used >= full_bytes(db);
+	int r;
+
+	/* One behind, as with threads: writes go on beside a frozen one. */
+	if (db->options.inline_background) {
+		r = flush_one(db);
+		if (r > 0)
+			r = 0;
+	} else {
+		r = wait_for_room(db, full);
+	}
+	if (r)
+		return r;
+	db->active_max = full_bytes(db);
+	if (!full)
+		return 0;
+	r = commit_freeze(db, 0);
+	if (db->options.inline_background)
+		while (r >= 0 && (r = compact_one(db)) > 0)
+			;
+	return r;
+}
+
+static int disk_full(void)
+{
+	return why(-ENOSPC, "the store's disk is full: what is left is kept "
+			    "for deletes");
+}
+
+/*
+ * Refuses sooner than make_room() does: who was admitted and comes back with
+ * the put finds what the log and the memory have left.
+ */
+int room_admit(struct lsm *db, const struct mutation *m)
+{
+	int r = lsm_writable(db);
+	size_t used;
+
+	if (r < 0 || (m && only_deletes(m)))
+		return r;
+	if (wal_low(db->wal))
+		return disk_full();
+	r = atomic_load(&db->flush_error);
+	if (r == 0)
+		return 0;
+	pthread_mutex_lock(&db->state);
+	used = memtable_bytes(db->reading);
+	r = db->nfrozen ? atomic_load(&db->flush_error) : 0;
+	if (used < full_bytes(db) / 2)
+		r = 0;
+	if (r < 0)
+		why(r, "memory is filling up and cannot be flushed: %s",
+		    db->flush_why);
+	pthread_mutex_unlock(&db->state);
+	return r;
+}
+
+/* As make_room(); 1: look again. */
+static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
+{
+	size_t used = memtable_bytes(db->active);
+	bool low =
+		flags & MUTATE_ADMITTED ? wal_spent(db->wal) : wal_low(db->wal);
+	int r;
+
+	if (low && !only_deletes(m))
+		return disk_full();
+	if (used < db->active_max || goes_on(db, m, used))
+		return 0;
+	r = room_beside(db, used);
+	/* A full disk must not stop the deletes that would empty it. */
+	if (os_is_full(r) && only_deletes(m) &&
+	    memtable_bytes(db->active) < 2 * db->options.write_buffer_bytes)
+		r = 0;
+	return r;
+}
+
+int make_room(struct lsm *db, const struct mutation *m, unsigned flags)
+{
+	int r;
+
+	while ((r = try_room(db, m, flags)) > 0) {
+		r = lsm_writable(db);
+		if (r < 0)
+			break;
+	}
+	return r;
+}

@@ -1,0 +1,491 @@
+/*
+ * Writing: how a mutation becomes a record and entries.
+ *
+ * Under the commit lock, in this order: room is made, checks are read, each
+ * change gets its sequence and timestamp, the record goes to the log, the
+ * entries into the active memtable, and the new sequence is published. A
+ * reader who looks at an older sequence sees nothing of it, one who looks at
+ * the new sees all: that is a row's atomicity. Waiting for the disk happens
+ * after the lock is given back, so that syncs of many writers gather.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "store/lsm/work/work.h"
+#include "store/lsm/write/settle.h"
+#include "store/lsm/write/write.h"
+
+/* -- applying ------------------------------------------------------------- */
+
+static struct tree *state_tree(const struct table_state *st, uint32_t id)
+{
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		if (st->trees[i]->id == id)
+			return st->trees[i];
+	return NULL;
+}
+
+/*
+ * Inserts pending changes of one row, tree by tree. Spoils their order. @token
+ * is memtable_ahead()'s for the first of them.
+ */
+static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
+		      size_t n, uint64_t token)
+{
+	bool first = true;
+
+	/* The usual mutation: nothing to sort out, nothing to copy. */
+	if (n == 1)
+		return memtable_insert_near(db->active, p->tree, row, token,
+					    &p->entry, 1);
+	while (n) {
+		uint32_t tree = p[0].tree;
+		size_t k = 0, rest = 0;
+		int r;
+
+		for (size_t i = 0; i < n; i++) {
+			if (p[i].tree == tree)
+				db->entries[k++] = p[i].entry;
+			else
+				p[rest++] = p[i];
+		}
+		if (first)
+			r = memtable_insert_near(db->active, tree, row, token,
+						 db->entries, k);
+		else
+			r = memtable_insert(db->active, tree, row, db->entries,
+					    k);
+		if (r < 0)
+			return r;
+		first = false;
+		n = rest;
+	}
+	return 0;
+}
+
+static void note_timestamps(const struct table_state *st,
+			    const struct pending *p, size_t n)
+{
+	struct tree *tree = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!tree || tree->id != p[i].tree)
+			tree = state_tree(st, p[i].tree);
+		if (tree && p[i].entry.ts > tree->ts_max)
+			tree->ts_max = p[i].entry.ts;
+	}
+}
+
+/* Tells those who know what is alive. @m: the first, the entries say which. */
+static void note_changes(const struct commit *c, const struct mutation *m)
+{
+	if (!alive_watches(&c->db->alive))
+		return;
+	for (size_t i = 0; i < c->npending; i++) {
+		const struct pending *p = &c->db->pending[i];
+		struct alive_place place = {
+			.tree = p->tree,
+			.schema = c->st->version,
+			.row = m[p->mutation].row,
+		};
+
+		alive_change(&c->db->alive, &place, &p->entry);
+	}
+}
+
+/*
+ * The record is in the log: into memory with it. From here on there is no
+ * way back, so running out of memory ends the store's writing.
+ */
+static int apply(struct commit *c, struct bytes row)
+{
+	struct lsm *db = c->db;
+	int r;
+
+	note_timestamps(c->st, db->pending, c->npending);
+	r = insert_row(db, row, db->pending, c->npending, c->near);
+	if (r < 0) {
+		why(r, "out of memory after the log was written");
+		return lsm_fail(db, r);
+	}
+	return 0;
+}
+
+/* It may fail after it took a record, getting ready for the next one. */
+static void note_log(struct lsm *db)
+{
+	int r = wal_health(db->wal);
+
+	if (r < 0)
+		lsm_fail(db, r);
+}
+
+/* Under commit: nobody else counts, which spares a locked instruction. */
+static void count_logged(struct lsm *db, size_t n)
+{
+	uint64_t was = atomic_load_explicit(&db->stats.user_bytes,
+					    memory_order_relaxed);
+
+	atomic_store_explicit(&db->stats.user_bytes, was + n,
+			      memory_order_relaxed);
+}
+
+/* Under commit. *lsn is set when 1 is returned. */
+static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
+		      uint64_t *lsn)
+{
+	struct commit c = {
+		.db = db,
+		.table = t,
+		.st = t->now,
+		.seq = atomic_load(&db->seq) + 1,
+	};
+	struct bytes record;
+	int r;
+
+	if (!c.st)
+		return why(-ENOENT, "the table has been dropped");
+	r = settle_mutation(&c, m);
+	if (r <= 0 || !c.npending)
+		goto out;
+	r = record_start(&db->record, atomic_load(&db->seq) + 1);
+	if (r == 0)
+		r = record_row(&db->record, m->row, db->pending,
+			       (uint32_t)c.npending);
+	if (r < 0) {
+		why(r, "out of memory for a log record");
+		goto out;
+	}
+	if (!c.at_row)
+		memtable_ahead_row(db->active, c.near);
+	record = buf_bytes(&db->record);
+	r = wal_append(db->wal, &record, 1, lsn);
+	if (r < 0) {
+		r = lsm_log_failed(db, r);
+		goto out;
+	}
+	if (!c.at_row)
+		memtable_ahead_cells(db->active, c.near);
+	count_logged(db, record.len);
+	alive_begin(&db->alive);
+	note_changes(&c, m);
+	r = apply(&c, m->row);
+	if (r == 0) {
+		atomic_store_explicit(&db->seq, c.seq - 1,
+				      memory_order_release);
+		r = 1;
+	}
+	alive_end(&db->alive);
+out:
+	commit_release(&c);
+	return r;
+}
+
+static int wait_for_disk(struct lsm *db, unsigned flags, uint64_t lsn)
+{
+	int r;
+
+	if (!(flags & MUTATE_SYNC) && !db->options.sync)
+		return 0;
+	r = wal_sync(db->wal, lsn);
+	return r < 0 ? lsm_fail(db, r) : 0;
+}
+
+int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
+{
+	struct lsm *db = lsm_of(base->store);
+	uint64_t lsn = 0;
+	int r, s;
+
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	if (r == 0)
+		r = make_room(db, m, flags);
+	if (r == 0)
+		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
+	if (os_is_full(r) && freeze_for(db, m))
+		r = commit_one(db, (struct lsm_table *)base, m, &lsn);
+	note_log(db);
+	pthread_mutex_unlock(&db->commit);
+	if (r <= 0)
+		return r;
+	s = wait_for_disk(db, flags, lsn);
+	return s < 0 ? s : r;
+}
+
+int lsm_mutate_try(struct table *base, struct mutation *m)
+{
+	struct lsm_table *t = (struct lsm_table *)base;
+	struct lsm *db = lsm_of(base->store);
+	struct commit c = {.db = db, .table = t};
+	int r;
+
+	pthread_mutex_lock(&db->commit);
+	c.st = t->now;
+	c.seq = atomic_load(&db->seq) + 1;
+	r = room_admit(db, m);
+	if (r == 0 && !c.st)
+		r = why(-ENOENT, "the table has been dropped");
+	if (r == 0)
+		r = settle_mutation(&c, m);
+	commit_release(&c);
+	pthread_mutex_unlock(&db->commit);
+	return r;
+}
+
+/* -- many rows ------------------------------------------------------------ */
+
+/* How much goes into one record; a row is never split. */
+#define RECORD_BYTES_MAX (1u << 20)
+
+/*
+ * Rows that a record already changes, as a filter that may err towards "yes".
+ * A later mutation of such a row that depends on what is stored must wait for
+ * the next record: the first is not in the memtable yet.
+ */
+struct seen_rows {
+	size_t n; /* so many mutations' */
+	uint64_t bits[256];
+};
+
+/* Is the row of m[at] one of those before it? */
+static bool seen_before(struct seen_rows *s, const struct mutation *m,
+			size_t at)
+{
+	uint64_t bit;
+	size_t i;
+
+	for (;; s->n++) {
+		uint64_t h = XXH3_64bits(m[s->n].row.data, m[s->n].row.len) %
+			     (256 * 64);
+
+		i = h / 64;
+		bit = 1ull << (h % 64);
+		if (s->n == at)
+			return s->bits[i] & bit;
+		s->bits[i] |= bit;
+	}
+}
+
+static bool reads_first(const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (m->changes[i].ts == TS_AUTO ||
+		    (m->changes[i].op == CHANGE_DELETE &&
+		     m->changes[i].ts == TS_CLOCK) ||
+		    change_is_rmw(&m->changes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Settles as many of @m as one record takes and writes them into db->record.
+ * Returns how many, or the error of the first.
+ */
+static int gather(struct commit *c, struct mutation *m, size_t n)
+{
+	struct seen_rows seen = {0};
+	struct lsm *db = c->db;
+	size_t count = 0;
+	int r;
+
+	r = record_start(&db->record, c->seq);
+	while (r == 0 && count < n && db->record.len < RECORD_BYTES_MAX) {
+		size_t from = c->npending;
+		uint64_t seq = c->seq;
+
+		if (reads_first(&m[count]) && seen_before(&seen, m, count))
+			break;
+		r = settle_mutation(c, &m[count]);
+		if (r > 0)
+			r = record_row(&db->record, m[count].row,
+				       db->pending + from,
+				       (uint32_t)(c->npending - from));
+		if (r < 0) {
+			/* The failed one leaves nothing behind. */
+			c->npending = from;
+			c->seq = seq;
+			break;
+		}
+		for (size_t i = from; i < c->npending; i++)
+			db->pending[i].mutation = count;
+		count++;
+	}
+	return count ? (int)count : r;
+}
+
+/*
+ * Rows of the mutations ahead of the one that is inserted come near in steps.
+ */
+struct approach {
+	uint64_t tokens[16];
+	size_t slot, row, cells; /* mutations that have taken the step */
+	size_t next;		 /* the first entry of those that have not */
+};
+
+/* The first entry of another mutation than that of entry @i. */
+static size_t behind(const struct pending *p, size_t i, size_t n)
+{
+	size_t which = p[i].mutation;
+
+	while (i < n && p[i].mutation == which)
+		i++;
+	return i;
+}
+
+/* So many of them are @done. */
+static void approach(struct approach *a, const struct lsm *db,
+		     const struct mutation *m, size_t done, size_t n)
+{
+	for (; a->next < n && a->slot < done + 16; a->slot++) {
+		const struct pending *p = &db->pending[a->next];
+
+		a->tokens[a->slot % 16] =
+			memtable_ahead(db->active, p->tree, m[p->mutation].row);
+		a->next = behind(db->pending, a->next, n);
+	}
+	for (; a->row < a->slot && a->row < done + 10; a->row++)
+		memtable_ahead_row(db->active, a->tokens[a->row % 16]);
+	for (; a->cells < a->row && a->cells < done + 5; a->cells++)
+		memtable_ahead_cells(db->active, a->tokens[a->cells % 16]);
+}
+
+static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
+{
+	struct approach ahead = {0};
+	size_t from = 0, to, done;
+	int r = 0;
+
+	for (done = 0; r == 0 && from < n; done++, from = to) {
+		size_t which = db->pending[from].mutation;
+
+		approach(&ahead, db, m, done, n);
+		to = behind(db->pending, from, n);
+		r = insert_row(db, m[which].row, db->pending + from, to - from,
+			       ahead.tokens[done % 16]);
+	}
+	if (r == 0)
+		return 0;
+	why(r, "out of memory after the log was written");
+	return lsm_fail(db, r);
+}
+
+/* As commit_one() for as many of @m as one record takes. That many, or <0. */
+static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
+		       size_t n, uint64_t *lsn)
+{
+	struct commit c = {
+		.db = db,
+		.table = t,
+		.st = t->now,
+		.seq = atomic_load(&db->seq) + 1,
+	};
+	struct bytes record;
+	int count, r;
+
+	if (!c.st)
+		return why(-ENOENT, "the table has been dropped");
+	count = gather(&c, m, n);
+	r = count;
+	if (count <= 0)
+		goto out;
+	record = buf_bytes(&db->record);
+	r = wal_append(db->wal, &record, 1, lsn);
+	if (r < 0) {
+		r = lsm_log_failed(db, r);
+		goto out;
+	}
+	count_logged(db, record.len);
+	note_timestamps(c.st, db->pending, c.npending);
+	alive_begin(&db->alive);
+	note_changes(&c, m);
+	r = insert_rows(db, m, c.npending);
+	if (r == 0) {
+		atomic_store_explicit(&db->seq, c.seq - 1,
+				      memory_order_release);
+		r = count;
+	}
+	alive_end(&db->alive);
+out:
+	commit_release(&c);
+	return r;
+}
+
+/* How many at once: a full memtable takes the rest of a row, not more. */
+static size_t at_once(const struct lsm *db, size_t n)
+{
+	return memtable_bytes(db->active) < db->active_max ? n : 1;
+}
+
+int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
+		    unsigned flags, size_t *done)
+{
+	struct lsm *db = lsm_of(base->store);
+	uint64_t lsn = 0;
+	int r = 0, s;
+
+	*done = 0;
+	pthread_mutex_lock(&db->commit);
+	while (r >= 0 && *done < n) {
+		r = lsm_writable(db);
+		if (r == 0)
+			r = make_room(db, &m[*done], flags);
+		if (r == 0)
+			r = commit_some(db, (struct lsm_table *)base, m + *done,
+					at_once(db, n - *done), &lsn);
+		if (r > 0)
+			*done += (size_t)r;
+		else if (os_is_full(r) && freeze_for(db, &m[*done]))
+			r = 0;
+	}
+	note_log(db);
+	pthread_mutex_unlock(&db->commit);
+	s = lsn ? wait_for_disk(db, flags, lsn) : 0;
+	return r < 0 ? r : s;
+}
+
+int lsm_sync(struct store *s)
+{
+	struct lsm *db = lsm_of(s);
+	int r = lsm_writable(db);
+
+	if (r < 0)
+		return r;
+	r = wal_sync(db->wal, wal_end(db->wal));
+	return r < 0 ? lsm_log_failed(db, r) : 0;
+}
+
+/* -- replay --------------------------------------------------------------- */
+
+static int replay_row(void *arg, struct bytes row, const struct pending *p,
+		      uint32_t n)
+{
+	struct lsm *db = arg;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct tree *t = tables_find_tree(db, p[i].tree);
+		int r;
+
+		if (!t) /* its table or family was dropped */
+			continue;
+		r = memtable_insert(db->active, p[i].tree, row, &p[i].entry, 1);
+		if (r < 0)
+			return why(r, "out of memory while recovering");
+		if (p[i].entry.ts > t->ts_max)
+			t->ts_max = p[i].entry.ts;
+	}
+	return 0;
+}
+
+int commit_replay(struct lsm *db, struct bytes record)
+{
+	uint64_t next_seq;
+	int r;
+
+	r = record_read(record, &next_seq, replay_row, db);
+	if (r == 0 && next_seq > atomic_load(&db->seq) + 1)
+		atomic_store(&db->seq, next_seq - 1);
+	return r;
+}

@@ -1,0 +1,302 @@
+/* The thin side of the door: dispatch, and one sentence for each failure. */
+#include "store/os/os.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/value/why.h"
+
+/* %m rather than strerror(), which is not for threads. */
+static int failed(int err, const char *name, const char *what)
+{
+	errno = -err;
+	return why(err, "cannot %s %s: %m", what, name);
+}
+
+/*
+ * The same for what is open already. No errno of the system is taken for a word
+ * of the store's: that something is absent, refused, or to be tried again.
+ */
+static int broke(int err, const char *name, const char *what)
+{
+	int r = failed(err, name, what);
+
+	switch (-r) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EFBIG:
+	case EBADF:
+	case EUCLEAN:
+		return r;
+	}
+	return -EIO;
+}
+
+bool os_is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+bool os_is_want(int err)
+{
+	return os_is_full(err) || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE;
+}
+
+int os_dir_open(struct os *os, const char *path, bool create,
+		struct os_dir **out)
+{
+	int rc = os->ops->dir_open(os, path, create, out);
+
+	return rc < 0 ? failed(rc, path, "open the directory") : 0;
+}
+
+int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out)
+{
+	int rc = d->os->ops->dir_below ? d->os->ops->dir_below(d, name, out)
+				       : -EOPNOTSUPP;
+
+	return rc < 0 ? failed(rc, name, "open the directory") : 0;
+}
+
+void os_dir_close(struct os_dir *d)
+{
+	if (d)
+		d->os->ops->dir_close(d);
+}
+
+int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid)
+{
+	int rc = d->os->ops->dir_lock(d, path, shared, pid);
+
+	return rc < 0 ? failed(rc, path, "lock the directory") : rc;
+}
+
+int os_dir_sync(struct os_dir *d)
+{
+	int rc = d->os->ops->dir_sync(d);
+
+	return rc < 0 ? broke(rc, "the store's directory", "sync") : 0;
+}
+
+struct listing {
+	int (*each)(void *arg, const char *name);
+	void *arg;
+	int rc; /* what stopped it */
+};
+
+static int list_one(void *arg, const char *name)
+{
+	struct listing *l = arg;
+	int rc = l->each(l->arg, name);
+
+	if (rc < 0)
+		l->rc = rc;
+	return rc;
+}
+
+int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
+		void *arg)
+{
+	struct listing l = {each, arg, 0};
+	int rc = d->os->ops->dir_list(d, list_one, &l);
+
+	/* Who stops it has said why. */
+	return rc < 0 && !l.rc ? broke(rc, "the store's directory", "list")
+			       : rc;
+}
+
+int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
+		 uint64_t *avail)
+{
+	int rc = d->os->ops->dir_space(d, total, free, avail);
+
+	return rc < 0 ? broke(rc, "the store's disk", "measure") : 0;
+}
+
+int os_rename(struct os_dir *d, const char *from, const char *to)
+{
+	int rc = d->os->ops->rename(d, from, to);
+
+	return rc < 0 ? failed(rc, from, "rename") : 0;
+}
+
+int os_unlink(struct os_dir *d, const char *name)
+{
+	int rc = d->os->ops->unlink(d, name);
+
+	return rc < 0 ? failed(rc, name, "remove") : 0;
+}
+
+int os_remove(struct os_dir *d, const char *name)
+{
+	int rc = d->os->ops->unlink(d, name);
+
+	return rc < 0 && rc != -ENOENT ? failed(rc, name, "remove") : 0;
+}
+
+void os_discard(struct os_dir *d, const char *name)
+{
+	struct why_kept kept;
+
+	why_keep(&kept);
+	(void)d->os->ops->unlink(d, name);
+	why_restore(&kept);
+}
+
+int os_open(struct os_dir *d, const char *name, unsigned flags,
+	    struct os_file **out)
+{
+	struct os_file *f = NULL;
+	int rc = d->os->ops->open(d, name, flags, &f);
+
+	if (rc < 0)
+		return failed(rc, name, flags & OS_CREATE ? "create" : "open");
+	f->os = d->os;
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	*out = f;
+	return 0;
+}
+
+int os_finish(struct os_file *f)
+{
+	char name[sizeof(f->name)];
+	int rc;
+
+	memcpy(name, f->name, sizeof(name));
+	rc = f->os->ops->close(f);
+	return rc < 0 ? broke(rc, name, "close") : 0;
+}
+
+void os_close(struct os_file *f)
+{
+	struct why_kept kept;
+
+	if (!f)
+		return;
+	why_keep(&kept);
+	(void)f->os->ops->close(f);
+	why_restore(&kept);
+}
+
+ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off)
+{
+	ssize_t got = f->os->ops->pread(f, buf, n, off);
+
+	return got < 0 ? broke((int)got, f->name, "read") : got;
+}
+
+int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off)
+{
+	ssize_t put = f->os->ops->pwrite(f, buf, n, off);
+
+	return put < 0 ? broke((int)put, f->name, "write") : 0;
+}
+
+int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off)
+{
+	ssize_t put = f->os->ops->pwrite_sync(f, buf, n, off);
+
+	return put < 0 ? broke((int)put, f->name, "write and sync") : 0;
+}
+
+int os_fdatasync(struct os_file *f)
+{
+	int rc = f->os->ops->fdatasync(f);
+
+	return rc < 0 ? broke(rc, f->name, "sync") : 0;
+}
+
+void os_write_out(struct os_file *f, uint64_t off, uint64_t n)
+{
+	if (f->os->ops->write_out)
+		f->os->ops->write_out(f, off, n);
+}
+
+int os_truncate(struct os_file *f, uint64_t size)
+{
+	int rc = f->os->ops->truncate(f, size);
+
+	return rc < 0 ? broke(rc, f->name, "set the size of") : 0;
+}
+
+int os_allocate(struct os_file *f, uint64_t len)
+{
+	int rc = f->os->ops->allocate(f, len);
+
+	return rc < 0 ? broke(rc, f->name, "allocate space for") : 0;
+}
+
+int os_size(struct os_file *f, uint64_t *out)
+{
+	int rc = f->os->ops->size(f, out);
+
+	return rc < 0 ? broke(rc, f->name, "get the size of") : 0;
+}
+
+int os_map(struct os_file *f, size_t len, void **out)
+{
+	int rc = f->map ? -EBUSY : f->os->ops->map(f, len, out);
+
+	if (rc < 0)
+		return failed(rc, f->name, "map");
+	f->map = *out;
+	return 0;
+}
+
+void os_map_store(struct os_file *f, size_t off, const void *src, size_t n)
+{
+	memcpy((char *)f->map + off, src, n);
+	os_map_stored(f, off, n);
+}
+
+void os_map_stored(struct os_file *f, size_t off, size_t n)
+{
+	if (f->os->ops->map_stored)
+		f->os->ops->map_stored(f, off, (char *)f->map + off, n);
+}
+
+int os_map_read(struct os_file *f, size_t len, const void **out)
+{
+	int rc = f->os->ops->map_read(f, len, out);
+
+	return rc < 0 ? failed(rc, f->name, "map") : 0;
+}
+
+bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n)
+{
+	if (f->os->ops->map_copy)
+		return f->os->ops->map_copy(f, to, from, n);
+	memcpy(to, from, n);
+	return true;
+}
+
+void os_unmap(struct os_file *f, const void *p, size_t len)
+{
+	f->os->ops->unmap(f, p, len);
+}
+
+int64_t os_now_ms(struct os *os)
+{
+	return os->ops->now_ms(os);
+}
+
+uint64_t os_monotonic_ns(struct os *os)
+{
+	return os->ops->monotonic_ns(os);
+}
+
+void os_sleep_ms(struct os *os, unsigned ms)
+{
+	os->ops->sleep_ms(os, ms);
+}
+
+uint64_t os_random(struct os *os)
+{
+	return os->ops->random(os);
+}

@@ -1,0 +1,220 @@
+/*
+ * The one door to the operating system.
+ *
+ * All that the store asks of disk, clock and chance goes through here, so that
+ * tests can log it, make the n-th call fail, or cut the power between any two
+ * of them. No other file of store/ calls open, write, fsync, rename, time or
+ * getrandom.
+ *
+ * Implementations: os_posix.c (the real one), and in tests/ one that keeps
+ * files in memory and logs every call with its durability, and one that wraps
+ * another and fails.
+ *
+ * Durability: a write is durable after os_fdatasync() of its file, or when
+ * os_pwrite_sync() returns from it; a create, rename or unlink after
+ * os_dir_sync() of its directory. Nothing else is.
+ *
+ * Returns: 0 or bytes, or a negative errno, and then store_why() names the
+ * file, the call and the reason. Reads and writes loop over EINTR
+ * and short transfers: os_pread() returns less than asked only at the end of
+ * the file, os_pwrite() writes all or fails.
+ */
+#ifndef CELLFS_STORE_OS_OS_H
+#define CELLFS_STORE_OS_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct os;
+struct os_dir;
+struct os_file;
+
+enum {
+	OS_READ = 1,
+	OS_WRITE = 2,	/* implies reading */
+	OS_CREATE = 4,	/* make it if absent, mode 0600 */
+	OS_EXCL = 8,	/* with OS_CREATE: -EEXIST if there */
+	OS_DIRECT = 16, /* a hint: bypass the page cache (writes are aligned
+			   to OS_DIRECT_ALIGN in offset, length, memory).
+			   Who also writes to the file through another handle
+			   does not do so at the same time. */
+	OS_RANDOM = 32, /* a hint: reads will jump about */
+};
+
+#define OS_DIRECT_ALIGN 4096
+
+/* A file in a locked directory: the pid of who has it alone, or nothing. */
+#define OS_LOCK_NAME "LOCK"
+
+struct os_ops {
+	/* Opens (with @create: makes, mode 0700) a directory. */
+	int (*dir_open)(struct os *os, const char *path, bool create,
+			struct os_dir **out);
+	/*
+	 * Opens the directory @name in @d, made if it is not there (mode
+	 * 0700), durably. NULL: there are none.
+	 */
+	int (*dir_below)(struct os_dir *d, const char *name,
+			 struct os_dir **out);
+	void (*dir_close)(struct os_dir *d);
+	/*
+	 * Makes the directory this process's for the life of @d: alone, or
+	 * @shared with others who share it. 1, or 0 if another has it, whose
+	 * pid (0 = not known) is in *pid. -ESTALE: @path, by which it was
+	 * opened, leads to another one by now.
+	 */
+	int (*dir_lock)(struct os_dir *d, const char *path, bool shared,
+			int *pid);
+	int (*dir_sync)(struct os_dir *d);
+	/* Calls @each for every entry but . and ..; a negative return stops. */
+	int (*dir_list)(struct os_dir *d,
+			int (*each)(void *arg, const char *name), void *arg);
+	int (*rename)(struct os_dir *d, const char *from, const char *to);
+	int (*unlink)(struct os_dir *d, const char *name);
+	int (*dir_space)(struct os_dir *d, uint64_t *total, uint64_t *free,
+			 uint64_t *avail);
+	int (*open)(struct os_dir *d, const char *name, unsigned flags,
+		    struct os_file **out);
+	int (*close)(struct os_file *f);
+	ssize_t (*pread)(struct os_file *f, void *buf, size_t n, uint64_t off);
+	ssize_t (*pwrite)(struct os_file *f, const void *buf, size_t n,
+			  uint64_t off);
+	/* As pwrite, and what it wrote is durable; of the rest nothing is. */
+	ssize_t (*pwrite_sync)(struct os_file *f, const void *buf, size_t n,
+			       uint64_t off);
+	int (*fdatasync)(struct os_file *f);
+	/* NULL: nothing is begun ahead. */
+	void (*write_out)(struct os_file *f, uint64_t off, uint64_t n);
+	int (*truncate)(struct os_file *f, uint64_t size);
+	/*
+	 * Allocates @len bytes, sets the size; the content, old one
+	 * included, is zero then. -ENOSPC leaves an empty file.
+	 */
+	int (*allocate)(struct os_file *f, uint64_t len);
+	int (*size)(struct os_file *f, uint64_t *out);
+	/*
+	 * Maps the first @len bytes, allocated before, shared and writable;
+	 * the mapping ends with os_close(). Stores go through os_map_store().
+	 */
+	int (*map)(struct os_file *f, size_t len, void **out);
+	/* Maps @len bytes to read; lasts until os_unmap(). */
+	int (*map_read)(struct os_file *f, size_t len, const void **out);
+	/* NULL: what is mapped can always be read. */
+	bool (*map_copy)(struct os_file *f, void *to, const void *from,
+			 size_t n);
+	void (*unmap)(struct os_file *f, const void *p, size_t len);
+	/* NULL in the real one, which copies and needs to tell nobody. */
+	void (*map_stored)(struct os_file *f, size_t off, const void *src,
+			   size_t n);
+	int64_t (*now_ms)(struct os *os); /* wall clock, since 1970 */
+	uint64_t (*monotonic_ns)(struct os *os);
+	void (*sleep_ms)(struct os *os, unsigned ms);
+	uint64_t (*random)(struct os *os);
+};
+
+struct os {
+	const struct os_ops *ops;
+};
+struct os_dir {
+	struct os *os;
+};
+struct os_file {
+	struct os *os;
+	void *map;     /* what os_map() gave */
+	char name[48]; /* for sentences; set by os_open(), perhaps cut */
+};
+
+/*
+ * In store/ the compiler sees to it that nobody passes over a failure: who
+ * cleans up takes os_close() and os_discard().
+ */
+#ifdef OS_RESULTS_ARE_CHECKED
+#define OS_CHECKED __attribute__((warn_unused_result))
+#else
+#define OS_CHECKED
+#endif
+
+/*
+ * What a failure of the system means; its other errnos mean that a file or the
+ * disk is broken. A file that is open answers with no errno that has a meaning
+ * of its own in store.h, such as -ENOENT or -ENODATA: that is -EIO.
+ */
+/* The disk is full, or a quota. */
+bool os_is_full(int err);
+/* That, or no memory or descriptor: nothing is broken, a later try may do. */
+bool os_is_want(int err);
+
+/* The real one. */
+struct os *os_posix(void);
+
+int os_dir_open(struct os *os, const char *path, bool create,
+		struct os_dir **out);
+int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out);
+void os_dir_close(struct os_dir *d); /* NULL is nothing */
+int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid);
+int os_dir_sync(struct os_dir *d) OS_CHECKED;
+int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
+		void *arg);
+int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
+		 uint64_t *avail);
+int os_rename(struct os_dir *d, const char *from, const char *to) OS_CHECKED;
+int os_unlink(struct os_dir *d, const char *name) OS_CHECKED;
+/* The same, and one that is absent is as good. */
+int os_remove(struct os_dir *d, const char *name) OS_CHECKED;
+int os_open(struct os_dir *d, const char *name, unsigned flags,
+	    struct os_file **out);
+/* For who has written, and whom a failure concerns. */
+int os_finish(struct os_file *f) OS_CHECKED;
+/*
+ * Clean-up, at best: what fails is nobody's business, and store_why() goes on
+ * saying what happened before. NULL is nothing to close.
+ */
+void os_close(struct os_file *f);
+void os_discard(struct os_dir *d, const char *name);
+ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
+/*
+ * Memory from the system itself, zero, at a multiple of OS_PAGES_ALIGN, in
+ * huge pages where the kernel has them. NULL when there is none.
+ */
+#define OS_PAGES_ALIGN ((size_t)2 << 20)
+void *os_pages(size_t size);
+void os_pages_free(void *p, size_t size);
+
+/* 0 or a negative errno: all @n bytes or failure. */
+int os_pwrite(struct os_file *f, const void *buf, size_t n,
+	      uint64_t off) OS_CHECKED;
+/*
+ * The same, and what was written is durable when it returns; what was written
+ * before is not for that. After a failure any part of it may be on disk. It
+ * works on every file; with OS_DIRECT it is one request to the disk.
+ */
+int os_pwrite_sync(struct os_file *f, const void *buf, size_t n,
+		   uint64_t off) OS_CHECKED;
+int os_fdatasync(struct os_file *f) OS_CHECKED;
+/*
+ * A hint: the bytes are on their way to the disk from now on, so that the next
+ * os_fdatasync() finds less to do. Nothing is durable by it, nothing fails.
+ */
+void os_write_out(struct os_file *f, uint64_t off, uint64_t n);
+int os_truncate(struct os_file *f, uint64_t size) OS_CHECKED;
+int os_allocate(struct os_file *f, uint64_t len) OS_CHECKED;
+int os_size(struct os_file *f, uint64_t *out);
+int os_map(struct os_file *f, size_t len, void **out);
+void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
+/* After stores into the mapping that went past os_map_store(). */
+void os_map_stored(struct os_file *f, size_t off, size_t n);
+int os_map_read(struct os_file *f, size_t len, const void **out);
+/*
+ * Copies from what os_map_read() gave: touched otherwise it may be SIGBUS.
+ * False if the file has become shorter or cannot be read; os_pread() tells why.
+ */
+bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n);
+void os_unmap(struct os_file *f, const void *p, size_t len);
+int64_t os_now_ms(struct os *os);
+uint64_t os_monotonic_ns(struct os *os);
+void os_sleep_ms(struct os *os, unsigned ms);
+uint64_t os_random(struct os *os);
+
+#endif

@@ -1,0 +1,179 @@
+#include "store/os/os_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/os/os.h"
+
+/* So often the file may be replaced between its opening and its locking. */
+#define TRIES 100
+
+/* 1, 0 if another has it, or a negative errno. */
+static int lock_fd(int fd, bool shared)
+{
+	int r;
+
+	do
+		r = flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
+	while (r && errno == EINTR);
+	if (r == 0)
+		return 1;
+	return errno == EWOULDBLOCK ? 0 : -errno;
+}
+
+/* Not a failure, but a filesystem that locks no directories. */
+static bool is_unknown(int err)
+{
+	return err == -EBADF || err == -EINVAL || err == -EOPNOTSUPP ||
+	       err == -ENOSYS;
+}
+
+static bool same(int fd, const struct stat *named)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == named->st_dev &&
+	       st.st_ino == named->st_ino;
+}
+
+/* The kernel names no holder of such a lock, so that the file does. */
+static int read_pid(int fd)
+{
+	char text[16] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+
+	/* The number of a process that has ended is nobody's. */
+	if (pid <= 0 || pid > INT32_MAX ||
+	    (kill((pid_t)pid, 0) && errno == ESRCH))
+		return 0;
+	return (int)pid;
+}
+
+/* Without its text the lock holds as well: a full disk is no reason. */
+static void write_pid(int fd)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	if (pwrite(fd, text, (size_t)n, 0) == n)
+		(void)!ftruncate(fd, n);
+}
+
+static int open_file(int dir, bool shared)
+{
+	int how = shared ? O_RDONLY : O_RDWR | O_CREAT;
+	struct stat st;
+	int fd, err;
+
+	do
+		fd = openat(dir, OS_LOCK_NAME,
+			    how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
+				    O_NOCTTY,
+			    0600);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+	if (!err)
+		return fd;
+	close(fd);
+	return -err;
+}
+
+/* Who reads changes nothing for it, and a full disk keeps nobody out. */
+static bool may_be_without(int err, bool shared)
+{
+	if (shared)
+		return err == -ENOENT || err == -EACCES || err == -EROFS;
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+/* As dir_lock_take(); @alone: the directory itself could not be locked. */
+static int take_file(struct dir_lock *l, bool alone, int *pid)
+{
+	for (int i = 0; i < TRIES; i++) {
+		int fd = open_file(l->dir, l->shared), r;
+		struct stat st;
+
+		if (fd < 0)
+			return !alone && may_be_without(fd, l->shared) ? 1 : fd;
+		r = lock_fd(fd, l->shared);
+		if (r > 0 &&
+		    fstatat(l->dir, OS_LOCK_NAME, &st, AT_SYMLINK_NOFOLLOW) ==
+			    0 &&
+		    same(fd, &st)) {
+			l->file = fd;
+			return 1;
+		}
+		if (r == 0)
+			*pid = read_pid(fd);
+		close(fd);
+		if (r <= 0)
+			return r;
+	}
+	return -ESTALE;
+}
+
+static int holder(int dir)
+{
+	int fd = open_file(dir, true), pid;
+
+	if (fd < 0)
+		return 0;
+	pid = read_pid(fd);
+	close(fd);
+	return pid;
+}
+
+int dir_lock_take(int dir, const char *path, bool shared, struct dir_lock *out,
+		  int *pid)
+{
+	struct dir_lock l = {
+		.held = true, .shared = shared, .dir = dir, .file = -1};
+	int r = lock_fd(dir, shared);
+	bool alone = is_unknown(r);
+	struct stat st;
+
+	*pid = 0;
+	if (r < 0 && !alone)
+		return r;
+	if (r == 0) {
+		*pid = holder(dir);
+		return 0;
+	}
+	if (stat(path, &st) || !same(dir, &st))
+		r = -ESTALE;
+	else
+		r = take_file(&l, alone, pid);
+	if (r <= 0) {
+		dir_lock_end(&l);
+		return r;
+	}
+	if (l.file >= 0 && !shared)
+		write_pid(l.file);
+	*out = l;
+	return 1;
+}
+
+void dir_lock_end(struct dir_lock *l)
+{
+	if (!l->held)
+		return;
+	/* Unlocked by name: a child may still have the descriptors. */
+	if (l->file >= 0) {
+		if (!l->shared)
+			(void)!ftruncate(l->file, 0);
+		flock(l->file, LOCK_UN);
+		close(l->file);
+	}
+	flock(l->dir, LOCK_UN);
+	l->held = false;
+}

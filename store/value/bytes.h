@@ -1,0 +1,192 @@
+/*
+ * Byte strings: what keys, qualifiers and values are made of.
+ *
+ * A struct bytes borrows memory that somebody else owns; a struct buf owns
+ * what it holds. Keys are any bytes, NUL included, and compare as unsigned
+ * bytes with a proper prefix first, which is the order of every listing.
+ */
+#ifndef CELLFS_STORE_VALUE_BYTES_H
+#define CELLFS_STORE_VALUE_BYTES_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+	const uint8_t *data;
+	size_t len;
+};
+
+/* The bytes of a C string without its NUL; borrows @s. */
+static inline struct bytes bytes_str(const char *s)
+{
+	return (struct bytes){(const uint8_t *)s, strlen(s)};
+}
+
+static inline struct bytes bytes_of(const void *data, size_t len)
+{
+	return (struct bytes){(const uint8_t *)data, len};
+}
+
+static inline uint64_t bytes_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t bytes_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/*
+ * As memcmp(). Names are short: a call of it costs more than the comparison.
+ * Two loads that may overlap cover every length between.
+ */
+static inline int bytes_order(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	uint64_t x = 0, y = 0;
+
+	if (n > 16)
+		return memcmp(a, b, n);
+	if (n >= 8) {
+		x = be64toh(bytes_load64(a));
+		y = be64toh(bytes_load64(b));
+		if (x == y) {
+			x = be64toh(bytes_load64(a + n - 8));
+			y = be64toh(bytes_load64(b + n - 8));
+		}
+	} else if (n >= 4) {
+		x = (uint64_t)be32toh(bytes_load32(a)) << 32 |
+		    be32toh(bytes_load32(a + n - 4));
+		y = (uint64_t)be32toh(bytes_load32(b)) << 32 |
+		    be32toh(bytes_load32(b + n - 4));
+	} else {
+		for (size_t i = 0; i < n; i++) {
+			x = x << 8 | a[i];
+			y = y << 8 | b[i];
+		}
+	}
+	return (x > y) - (x < y);
+}
+
+/* Key order: <0, 0, >0 as memcmp, a proper prefix first. */
+static inline int bytes_cmp(struct bytes a, struct bytes b)
+{
+	int c = bytes_order(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	if (c)
+		return c;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+/* As memcpy(), of what is mostly short; @n may be 0, whatever @from is. */
+static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n > 16) {
+		memcpy(to, from, n);
+	} else if (n >= 8) {
+		uint64_t head = bytes_load64(from);
+		uint64_t tail = bytes_load64(from + n - 8);
+
+		memcpy(to, &head, sizeof(head));
+		memcpy(to + n - 8, &tail, sizeof(tail));
+	} else if (n >= 4) {
+		uint32_t head = bytes_load32(from);
+		uint32_t tail = bytes_load32(from + n - 4);
+
+		memcpy(to, &head, sizeof(head));
+		memcpy(to + n - 4, &tail, sizeof(tail));
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = from[i];
+	}
+}
+
+/* Names are short: a call of memcmp costs more than the comparison. */
+static inline bool bytes_same(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	/* Two loads that may overlap cover every length between. */
+	if (n >= 8)
+		return bytes_load64(a) == bytes_load64(b) &&
+		       bytes_load64(a + n - 8) == bytes_load64(b + n - 8);
+	if (n >= 4)
+		return bytes_load32(a) == bytes_load32(b) &&
+		       bytes_load32(a + n - 4) == bytes_load32(b + n - 4);
+	while (n-- > 0)
+		if (a[n] != b[n])
+			return false;
+	return true;
+}
+
+static inline bool bytes_eq(struct bytes a, struct bytes b)
+{
+	return a.len == b.len && bytes_same(a.data, b.data, a.len);
+}
+
+static inline bool bytes_has_prefix(struct bytes s, struct bytes prefix)
+{
+	return s.len >= prefix.len &&
+	       bytes_same(s.data, prefix.data, prefix.len);
+}
+
+/* A growing buffer. Zero-initialised is empty; buf_free() leaves it empty. */
+struct buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+
+/* Room for @more bytes where there is not enough of it. */
+int buf_grow(struct buf *b, size_t more);
+
+/* Each returns 0 or -ENOMEM, and on failure leaves @b as it was. */
+static inline int buf_reserve(struct buf *b, size_t more)
+{
+	return more <= b->cap - b->len ? 0 : buf_grow(b, more);
+}
+
+static inline int buf_append(struct buf *b, const void *data, size_t len)
+{
+	int r = buf_reserve(b, len);
+
+	if (r < 0)
+		return r;
+	bytes_copy(b->data + b->len, data, len);
+	b->len += len;
+	return 0;
+}
+
+/* Appends as printf(3), without its NUL. 0 or -ENOMEM. */
+int buf_printf(struct buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Replaces the content. @s may not point into @b. */
+static inline int buf_set(struct buf *b, struct bytes s)
+{
+	size_t len = b->len;
+	int r;
+
+	b->len = 0;
+	r = buf_append(b, s.data, s.len);
+	if (r < 0)
+		b->len = len;
+	return r;
+}
+
+void buf_free(struct buf *b);
+
+static inline struct bytes buf_bytes(const struct buf *b)
+{
+	return (struct bytes){b->data, b->len};
+}
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * The values that the store deals in: cells, and changes of a row.
+ *
+ * A cell is (row, family, qualifier, timestamp, kind) -> value. Cells sort by
+ * row, family, qualifier ascending, then timestamp descending, then kind with
+ * delete markers before puts, then sequence descending. The numbers of the
+ * kinds are HBase's (KeyValue.Type): a larger one sorts first.
+ *
+ * The timestamp orders versions and is the user's to choose; the sequence is
+ * the store's counter of changes and decides what a delete marker hides and
+ * what a snapshot sees. Neither stands for the other.
+ */
+#ifndef CELLFS_STORE_VALUE_CELL_H
+#define CELLFS_STORE_VALUE_CELL_H
+
+#include "store/value/bytes.h"
+
+enum cell_kind {
+	/*
+	 * Never stored. A scan as of a moment gives it for a column of which
+	 * it cannot be told what it was then, or whether it was.
+	 */
+	CELL_LOST = 1,
+	CELL_PUT = 4,
+	CELL_DELETE = 8, /* hides one version: exactly its timestamp */
+	CELL_DELETE_FAMILY_VERSION = 10, /* one timestamp in all columns */
+	CELL_DELETE_COLUMN = 12, /* hides the column up to its timestamp */
+	CELL_DELETE_FAMILY = 14, /* hides the row's family up to it */
+};
+
+/* Family markers have the empty qualifier and speak for every column. */
+static inline bool kind_is_family_marker(uint8_t kind)
+{
+	return kind == CELL_DELETE_FAMILY || kind == CELL_DELETE_FAMILY_VERSION;
+}
+
+static inline bool kind_is_marker(uint8_t kind)
+{
+	return kind != CELL_PUT;
+}
+
+/* "cellkind" as it is written in .cells and in .raw file names. */
+const char *kind_name(uint8_t kind);
+/* The kind of that name, -1 if there is none. */
+int kind_parse(struct bytes name);
+
+/* Timestamps are milliseconds since 1970, 0 <= ts <= TS_MAX. */
+#define TS_MAX (INT64_MAX - 2)
+/*
+ * The store picks: max(clock, newest of that column, markers included, + 1)
+ * for a put. For a CELL_DELETE it means the newest visible version; for the
+ * wider markers max(clock, newest of what they cover), so that they hide all
+ * that is there.
+ */
+#define TS_AUTO INT64_MAX
+/*
+ * As HBase's region server does it: the clock and nothing else, but for an
+ * increment or append max(clock, the old value's + 1), and for a put behind a
+ * check of a value max(clock, the checked cell's). For a CELL_DELETE that is
+ * the newest visible version too.
+ */
+#define TS_CLOCK (INT64_MAX - 1)
+
+#define ROW_LEN_MAX 32767
+#define FAMILY_LEN_MAX 127
+#define QUALIFIER_LEN_MAX 32767
+#define TABLE_NAME_LEN_MAX 255
+/* The hard limit whatever a family's max_value says. */
+#define VALUE_LEN_MAX (256u << 20)
+
+struct cell {
+	struct bytes row;
+	struct bytes family;
+	struct bytes qualifier;
+	int64_t ts;
+	uint64_t seq;
+	uint64_t ttl_ms; /* the cell's own time to live; 0 = none */
+	uint8_t kind;
+	/*
+	 * The value. A scan with keys_only leaves data NULL and len exact.
+	 */
+	struct bytes value;
+};
+
+/* What a change does to its column. */
+enum change_op {
+	CHANGE_PUT = CELL_PUT,
+	CHANGE_DELETE = CELL_DELETE,
+	CHANGE_DELETE_FAMILY_VERSION = CELL_DELETE_FAMILY_VERSION,
+	CHANGE_DELETE_COLUMN = CELL_DELETE_COLUMN,
+	CHANGE_DELETE_FAMILY = CELL_DELETE_FAMILY,
+	/* One CHANGE_DELETE_FAMILY for each family of the table. */
+	CHANGE_DELETE_ROW = 32,
+	/* Adds @delta to an 8-byte big-endian value; absent counts as 0. */
+	CHANGE_INCREMENT = 33,
+	/* Puts the newest value with @value behind it. */
+	CHANGE_APPEND = 34,
+};
+
+struct change {
+	uint8_t op; /* enum change_op */
+	struct bytes family;
+	struct bytes qualifier;
+	int64_t ts; /* a timestamp, TS_AUTO or TS_CLOCK */
+	uint64_t ttl_ms;
+	int64_t delta; /* CHANGE_INCREMENT */
+	struct bytes value;
+	/*
+	 * CHANGE_INCREMENT, CHANGE_APPEND: the old value is the newest with
+	 * ts_min <= ts < ts_max; ts_max 0 = no upper bound.
+	 */
+	int64_t ts_min, ts_max;
+	/* Set by the store when the mutation was applied. */
+	int64_t ts_given;   /* the timestamp that was written */
+	int64_t result_int; /* CHANGE_INCREMENT: the new value */
+};
+
+/*
+ * A condition that is tested in the same atomic act as the changes. Reads are
+ * of what is visible at that moment.
+ */
+enum check_op {
+	CHECK_ABSENT,	      /* the column has no visible version */
+	CHECK_PRESENT,	      /* it has one */
+	CHECK_NEWEST_TS,      /* its newest visible version has timestamp @ts */
+	CHECK_VERSION_ABSENT, /* no visible version with timestamp @ts */
+	CHECK_VERSION_PRESENT, /* there is a visible version with @ts */
+	/* @value OP newest value, HBase's CheckAndMutate (empty = absent) */
+	CHECK_EQUAL,
+	CHECK_NOT_EQUAL,
+	CHECK_LESS,
+	CHECK_LESS_OR_EQUAL,
+	CHECK_GREATER,
+	CHECK_GREATER_OR_EQUAL,
+	CHECK_VERSION_EQUAL, /* a visible version with @ts has @value */
+	CHECKS
+};
+
+struct check {
+	uint8_t op; /* enum check_op */
+	struct bytes family;
+	struct bytes qualifier;
+	int64_t ts;
+	struct bytes value;
+};
+
+/* Is it asked of the version with @ts, and not of the newest? */
+static inline bool check_is_of_version(uint8_t op)
+{
+	return op == CHECK_VERSION_ABSENT || op == CHECK_VERSION_PRESENT ||
+	       op == CHECK_VERSION_EQUAL;
+}
+/* Is it HBase's comparison of @value with the newest? */
+static inline bool check_compares(uint8_t op)
+{
+	return op >= CHECK_EQUAL && op <= CHECK_GREATER_OR_EQUAL;
+}
+
+/*
+ * All changes of one row, applied at once or not at all, in order. What a
+ * change depends on (TS_AUTO, the value that is added to) is what was there
+ * before the first of them, as in HBase. Each further CHANGE_DELETE of the
+ * newest version of one column takes the next older one.
+ */
+struct mutation {
+	struct bytes row;
+	struct change *changes;
+	size_t nchanges;
+	const struct check *checks;
+	size_t nchecks;
+};
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Words of a command line as values of the store.
+ *
+ * Each function returns 0, or an exit code with the failure said. Names are
+ * spelled as in the tree and in .cells: %HH stands for any byte, "%" for the
+ * empty qualifier.
+ */
+#ifndef CELLFS_TOOLS_LINE_ARGS_H
+#define CELLFS_TOOLS_LINE_ARGS_H
+
+#include "tools/line/request.h"
+
+/* -- single values (args.c) ----------------------------------------------- */
+
+int parse_key(const char *text, struct buf *out);
+int parse_row(const char *text, struct buf *out); /* not empty */
+/* FAMILY[:QUALIFIER] behind those that are there. */
+int columns_add(struct columns *c, const char *text);
+void columns_free(struct columns *c);
+int texts_add(struct text_list *l, const char *text);
+int parse_ts_arg(const char *text, int64_t *ts);
+int parse_count(const char *text, uint64_t max, uint64_t *n);
+int parse_number(const char *text, int64_t *n);
+/* A time such as 90s, 7d; a bare number is milliseconds. */
+int parse_ms(const char *text, uint64_t *ms);
+/* All of a file; "-" is the standard input. */
+int read_file(const char *path, size_t max, struct buf *out);
+
+/* -- what a read asks for (args_scan.c) ----------------------------------- */
+
+int parse_times(struct request *rq, const char *text);
+int parse_columns(struct request *rq, const char *list);
+int parse_filter(struct request *rq, const char *text);
+/* parse functions of commands: spec is whole then. */
+int parse_get(struct request *rq);
+int parse_scan(struct request *rq);
+int parse_count_rows(struct request *rq);
+int parse_export(struct request *rq);
+int parse_copy(struct request *rq);
+int parse_counter(struct request *rq);
+
+/* -- what a write asks for (args_change.c) -------------------------------- */
+
+int parse_put(struct request *rq);
+int parse_append(struct request *rq);
+int parse_incr(struct request *rq);
+int parse_delete(struct request *rq);
+int parse_deleteall(struct request *rq);
+int parse_cas(struct request *rq);
+
+/* -- what a table is to be (args_schema.c) -------------------------------- */
+
+/*
+ * Changes @schema by what the words from @from on and the options say, or
+ * replaces it by the text of --schema.
+ */
+int apply_schema(const struct request *rq, int from, struct alter *a);
+int parse_create(struct request *rq);
+int parse_alter(struct request *rq);
+int parse_import(struct request *rq);
+
+#endif

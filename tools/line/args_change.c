@@ -1,0 +1,309 @@
+/*
+ * What a write asks for: changes of one row, and a check.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/text/cells.h"
+#include "tools/line/args.h"
+#include "tools/line/fail.h"
+#include "fs/text/nearest.h"
+
+static int add_change(struct request *rq, struct change change)
+{
+	struct change *more =
+		realloc(rq->changes, (rq->nchanges + 1) * sizeof(*more));
+
+	if (!more)
+		return fail_memory();
+	rq->changes = more;
+	more[rq->nchanges++] = change;
+	return EXIT_DONE;
+}
+
+static int target(struct request *rq, const char *text, struct column_name *out)
+{
+	int code = columns_add(&rq->targets, text);
+
+	if (code == EXIT_DONE)
+		*out = rq->targets.names[rq->targets.n - 1];
+	return code;
+}
+
+/* A change of one column; what it writes comes with @change. */
+static int change_column(struct request *rq, const char *column,
+			 struct change change)
+{
+	struct column_name name;
+	int code = target(rq, column, &name);
+
+	if (code)
+		return code;
+	if (name.whole_family)
+		return fail_usage("'%s' is no FAMILY:QUALIFIER (the empty "
+				  "qualifier is '%s:')",
+				  column, column);
+	change.family = name.family;
+	change.qualifier = name.qualifier;
+	return add_change(rq, change);
+}
+
+/* The row, and the timestamp that the word @i may be. */
+static int row_and_ts(struct request *rq, int i)
+{
+	int code = parse_row(rq->words[2], &rq->row);
+
+	if (code == EXIT_DONE && rq->nwords > i) {
+		rq->has_ts = true;
+		code = parse_ts_arg(rq->words[i], &rq->ts);
+	}
+	if (!rq->has_ts)
+		rq->ts = TS_AUTO;
+	return code;
+}
+
+/* The word @i, or the standard input as it is. */
+static int read_value(struct request *rq, int i)
+{
+	struct bytes word;
+
+	if (rq->nwords <= i)
+		return read_file("-", VALUE_LEN_MAX, &rq->value);
+	word = bytes_str(rq->words[i]);
+	return buf_set(&rq->value, word) < 0 ? fail_memory() : EXIT_DONE;
+}
+
+static int put(struct request *rq, uint8_t op, const char *column)
+{
+	return change_column(rq, column,
+			     (struct change){.op = op,
+					     .ts = rq->ts,
+					     .ttl_ms = rq->ttl_ms,
+					     .value = buf_bytes(&rq->value)});
+}
+
+int parse_put(struct request *rq)
+{
+	int code = row_and_ts(rq, 5);
+
+	if (code == EXIT_DONE)
+		code = read_value(rq, 4);
+	return code ? code : put(rq, CHANGE_PUT, rq->words[3]);
+}
+
+int parse_append(struct request *rq)
+{
+	int code = row_and_ts(rq, 6);
+
+	if (code == EXIT_DONE)
+		code = read_value(rq, 4);
+	return code ? code : put(rq, CHANGE_APPEND, rq->words[3]);
+}
+
+int parse_incr(struct request *rq)
+{
+	struct change change = {.op = CHANGE_INCREMENT, .delta = 1};
+	int code = row_and_ts(rq, 6);
+
+	if (code == EXIT_DONE && rq->nwords > 4)
+		code = parse_number(rq->words[4], &change.delta);
+	change.ts = rq->ts;
+	change.ttl_ms = rq->ttl_ms;
+	return code ? code : change_column(rq, rq->words[3], change);
+}
+
+/* All versions up to the timestamp: of a column, a family, or the row. */
+static int delete_all(struct request *rq, const char *column)
+{
+	struct change change = {.op = CHANGE_DELETE_ROW, .ts = rq->ts};
+	struct column_name name;
+	int code = EXIT_DONE;
+
+	if (column) {
+		code = target(rq, column, &name);
+		if (code)
+			return code;
+		change.op = name.whole_family ? CHANGE_DELETE_FAMILY
+					      : CHANGE_DELETE_COLUMN;
+		change.family = name.family;
+		change.qualifier = name.qualifier;
+	}
+	return add_change(rq, change);
+}
+
+int parse_deleteall(struct request *rq)
+{
+	int code = row_and_ts(rq, 4);
+
+	return code ? code
+		    : delete_all(rq, rq->nwords > 3 ? rq->words[3] : NULL);
+}
+
+int parse_delete(struct request *rq)
+{
+	const char *column = rq->nwords > 3 ? rq->words[3] : NULL;
+	struct change change = {.op = CHANGE_DELETE};
+	struct column_name name;
+	int code;
+
+	if (rq->all)
+		return parse_deleteall(rq);
+	if (!column)
+		return fail_usage("a COLUMN is missing; to delete the row: "
+				  "cellctl deleteall");
+	code = row_and_ts(rq, 4);
+	if (code == EXIT_DONE)
+		code = target(rq, column, &name);
+	if (code)
+		return code;
+	if (name.whole_family && !rq->has_ts)
+		return fail_usage("'%s' is a family: give a timestamp, or to "
+				  "delete all of it: cellctl deleteall",
+				  column);
+	if (name.whole_family)
+		change.op = CHANGE_DELETE_FAMILY_VERSION;
+	change.ts = rq->ts;
+	change.family = name.family;
+	change.qualifier = name.qualifier;
+	return add_change(rq, change);
+}
+
+/* -- check and mutate ----------------------------------------------------- */
+
+static const struct check_word {
+	const char *name, *synonyms[2];
+	uint8_t op;
+} check_words[] = {
+	{"equal", {"=", "eq"}, CHECK_EQUAL},
+	{"not_equal", {"!=", "ne"}, CHECK_NOT_EQUAL},
+	{"less", {"<", "lt"}, CHECK_LESS},
+	{"less_or_equal", {"<=", "le"}, CHECK_LESS_OR_EQUAL},
+	{"greater", {">", "gt"}, CHECK_GREATER},
+	{"greater_or_equal", {">=", "ge"}, CHECK_GREATER_OR_EQUAL},
+	{"absent", {"absent", "absent"}, CHECK_ABSENT},
+	{"present", {"present", "present"}, CHECK_PRESENT},
+	{"newest", {"newest", "newest"}, CHECK_NEWEST_TS},
+	{"version", {"version", "version"}, CHECK_VERSION_PRESENT},
+	{"no_version", {"noversion", "noversion"}, CHECK_VERSION_ABSENT},
+};
+
+static int parse_op(const char *text, uint8_t *op)
+{
+	struct nearest near;
+
+	nearest_init(&near, text);
+	for (size_t i = 0; i < sizeof(check_words) / sizeof(*check_words);
+	     i++) {
+		const struct check_word *w = &check_words[i];
+
+		*op = w->op;
+		if (!strcasecmp(text, w->name) ||
+		    !strcasecmp(text, w->synonyms[0]) ||
+		    !strcasecmp(text, w->synonyms[1]))
+			return EXIT_DONE;
+		nearest_offer(&near, w->name);
+	}
+	return fail_nearest(&near, "", "'%s' is no operator of --op", text);
+}
+
+/* The check: the words from 3 on, of which *next is the first left. */
+static int parse_check(struct request *rq, int *next)
+{
+	struct check *k = &rq->check;
+	struct column_name name;
+	const char *expected = NULL;
+	int code = target(rq, rq->words[3], &name);
+
+	k->op = CHECK_EQUAL;
+	if (code == EXIT_DONE && rq->op)
+		code = parse_op(rq->op, &k->op);
+	if (code)
+		return code;
+	if (name.whole_family)
+		return fail_usage("'%s' is no FAMILY:QUALIFIER", rq->words[3]);
+	k->family = name.family;
+	k->qualifier = name.qualifier;
+	rq->checked = true;
+	*next = 4;
+	if (rq->null && k->op < CHECK_EQUAL)
+		return fail_usage("--null does not go with --op %s", rq->op);
+	/* The empty value is HBase's null: absent, or empty. */
+	if (rq->null || k->op == CHECK_ABSENT || k->op == CHECK_PRESENT)
+		return EXIT_DONE;
+	expected = rq->nwords > 4 ? rq->words[(*next)++] : NULL;
+	if (!expected)
+		return fail_usage("what is expected is missing: EXPECTED, or "
+				  "--null for nothing");
+	if (k->op < CHECK_EQUAL)
+		return parse_ts_arg(expected, &k->ts);
+	k->value = bytes_str(expected);
+	return EXIT_DONE;
+}
+
+/* One line of .cells as a change of the row. */
+static int change_of_line(struct request *rq, struct bytes line, size_t number)
+{
+	struct cells_line l;
+	struct buf *hold;
+
+	/* A target of no name: only its memory is wanted. */
+	if (columns_add(&rq->targets, "cells") != EXIT_DONE)
+		return EXIT_STORE;
+	hold = &rq->targets.holds[rq->targets.n - 1];
+	if (cells_parse(line, hold, &l) < 0)
+		return fail_usage("line %zu: %s", number, store_why());
+	if (!bytes_eq(l.row, buf_bytes(&rq->row)))
+		return fail_usage("line %zu is of another row", number);
+	return add_change(rq, (struct change){.op = l.op,
+					      .family = l.family,
+					      .qualifier = l.qualifier,
+					      .value = l.value,
+					      .delta = l.delta,
+					      .ttl_ms = l.ttl_ms,
+					      .ts = l.ts});
+}
+
+static int changes_of_cells(struct request *rq)
+{
+	int code = read_file("-", VALUE_LEN_MAX, &rq->value);
+	struct bytes left = buf_bytes(&rq->value), line;
+	size_t number = 0;
+
+	while (code == EXIT_DONE && left.len) {
+		const uint8_t *end = memchr(left.data, '\n', left.len);
+
+		number++;
+		if (!end)
+			return fail_usage("line %zu has no newline", number);
+		line = bytes_of(left.data, (size_t)(end - left.data));
+		left = bytes_of(end + 1, left.len - line.len - 1);
+		code = change_of_line(rq, line, number);
+	}
+	return code;
+}
+
+int parse_cas(struct request *rq)
+{
+	int next, code = row_and_ts(rq, 6);
+
+	if (code == EXIT_DONE)
+		code = parse_check(rq, &next);
+	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
+		code = delete_all(rq, rq->delete.texts[i]);
+	if (code == EXIT_DONE && rq->nwords > next) {
+		code = read_value(rq, next++);
+		if (code == EXIT_DONE)
+			code = put(rq, CHANGE_PUT,
+				   rq->put_column ? rq->put_column
+						  : rq->words[3]);
+	} else if (code == EXIT_DONE && rq->cells) {
+		code = changes_of_cells(rq);
+	}
+	if (code)
+		return code;
+	if (rq->nwords > next)
+		return fail_usage("'%s' is too much", rq->words[next]);
+	return rq->nchanges ? EXIT_DONE
+			    : fail_usage("nothing to do: give a VALUE, "
+					 "--delete COLUMN or --cells");
+}

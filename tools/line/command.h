@@ -1,0 +1,37 @@
+/*
+ * A command of cellctl: a row of a table (commands.c).
+ *
+ * Its words, one screen of help, which options it takes, what must be open, and
+ * two functions: parse reads the words into the request, run does it. The store
+ * is opened between them, in one place, and need not be on this machine.
+ */
+#ifndef CELLFS_TOOLS_LINE_COMMAND_H
+#define CELLFS_TOOLS_LINE_COMMAND_H
+
+struct request;
+
+/* What main() opens for a command: the store, and its table. */
+enum {
+	NEEDS_STORE = 1,
+	NEEDS_TABLE = 2 | NEEDS_STORE,
+	WRITES = 4,
+	MAKES = 8 | WRITES, /* the store, when it is absent */
+	AT_REST = 16,	    /* not mounted */
+};
+
+struct command {
+	const char *name, *alias; /* NULL = it has one name only */
+	const char *args;	  /* the words after the name, for usage */
+	const char *line;	  /* some words for the list of commands */
+	const char *help;	  /* sentences */
+	const char *example;	  /* without "cellctl" */
+	unsigned options;	  /* O_ bits */
+	int words_min, words_max; /* STORE counts; max 0 = any number */
+	unsigned needs;
+	int (*parse)(struct request *rq); /* or NULL */
+	int (*run)(struct request *rq);
+	/* Or: a command that does all of it. argv[0] is its name. */
+	int (*main)(int argc, char **argv);
+};
+
+#endif

@@ -1,0 +1,318 @@
+#include "tools/line/print.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fs/text/cells.h"
+#include "tools/line/fail.h"
+#include "tools/line/json.h"
+#include "tools/line/json_cells.h"
+
+#define OUTPUT_BYTES (1u << 16)
+
+static struct buf output;
+static bool json;
+
+void print_json(void)
+{
+	json = true;
+}
+
+int print_end(void)
+{
+	size_t n = output.len ? fwrite(output.data, 1, output.len, stdout) : 0;
+	bool bad = n < output.len || fflush(stdout) != 0;
+
+	output.len = 0;
+	if (!bad)
+		return EXIT_DONE;
+	fprintf(stderr, "cellctl: cannot write the output: %s\n",
+		strerror(errno));
+	return EXIT_STORE;
+}
+
+/* After a line: @r is what adding it gave. */
+static int printed(int r)
+{
+	if (r < 0)
+		return fail_memory();
+	return output.len >= OUTPUT_BYTES ? print_end() : EXIT_DONE;
+}
+
+/* The end of a JSON line. */
+static int end_line(int r)
+{
+	if (r == 0)
+		r = json_close(&output, '}');
+	if (r == 0)
+		r = buf_append(&output, "\n", 1);
+	return printed(r);
+}
+
+static int text_line(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+static int text_line(const char *fmt, ...)
+{
+	va_list ap;
+	char *line;
+	int n, r;
+
+	va_start(ap, fmt);
+	n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return fail_memory();
+	r = buf_append(&output, line, (size_t)n);
+	free(line);
+	return printed(r);
+}
+
+/* -- cells ---------------------------------------------------------------- */
+
+static int json_begin_cell(const struct cell *c)
+{
+	int r = json_open(&output, NULL, '{');
+
+	if (r == 0)
+		r = json_bytes(&output, "row", c->row);
+	if (r == 0)
+		r = json_bytes(&output, "family", c->family);
+	if (r == 0)
+		r = json_bytes(&output, "qualifier", c->qualifier);
+	if (r == 0)
+		r = json_int(&output, "timestamp", c->ts);
+	return r;
+}
+
+static int json_cell(const struct cell *c)
+{
+	int r = json_begin_cell(c);
+
+	if (r == 0)
+		r = json_bytes(&output, "value", c->value);
+	if (r == 0 && c->ttl_ms)
+		r = json_uint(&output, "ttl", c->ttl_ms);
+	if (r == 0 && c->kind != CELL_PUT)
+		r = json_str(&output, "kind", kind_name(c->kind));
+	return end_line(r);
+}
+
+int print_cell(const struct cell *c)
+{
+	return json ? json_cell(c) : printed(cells_format(c, &output));
+}
+
+/* -- exports -------------------------------------------------------------- */
+
+/* The lines of text from @from on become JSON, or stay. */
+static int print_notes(size_t from)
+{
+	struct buf text = {0};
+	const uint8_t *p, *lf, *end;
+	int r = 0;
+
+	if (!json)
+		return printed(0);
+	if (buf_append(&text, output.data + from, output.len - from) < 0)
+		return fail_memory();
+	output.len = from;
+	end = text.data + text.len;
+	for (p = text.data; r == 0 && p < end; p = lf + 1) {
+		lf = memchr(p, '\n', (size_t)(end - p));
+		r = json_note(&output, bytes_of(p, (size_t)(lf - p)));
+	}
+	buf_free(&text);
+	return printed(r);
+}
+
+int print_head(struct cells_frame *f, const struct schema *schema)
+{
+	size_t from = output.len;
+
+	if (cells_frame_begin(f, schema, &output) < 0)
+		return fail_memory();
+	return print_notes(from);
+}
+
+int print_framed(struct cells_frame *f, const struct cell *c)
+{
+	size_t from = output.len;
+
+	if (cells_format(c, &output) < 0)
+		return fail_memory();
+	cells_frame_wrote(f, bytes_of(output.data + from, output.len - from));
+	if (!json)
+		return printed(0);
+	output.len = from;
+	return json_cell(c);
+}
+
+int print_tail(struct cells_frame *f)
+{
+	size_t from = output.len;
+
+	if (cells_frame_end(f, &output) < 0)
+		return fail_memory();
+	return print_notes(from);
+}
+
+int print_value(const struct cell *c)
+{
+	return printed(buf_append(&output, c->value.data, c->value.len));
+}
+
+int print_row(struct bytes row)
+{
+	int r;
+
+	if (json) {
+		r = json_open(&output, NULL, '{');
+		return end_line(r < 0 ? r : json_bytes(&output, "row", row));
+	}
+	r = cells_format_name(row, &output);
+	return printed(r < 0 ? r : buf_append(&output, "\n", 1));
+}
+
+int print_counter(const struct cell *c, int64_t n)
+{
+	int r;
+
+	if (!json)
+		return text_line("%lld\n", (long long)n);
+	r = json_begin_cell(c);
+	return end_line(r < 0 ? r : json_int(&output, "counter", n));
+}
+
+/* -- tables and stores ---------------------------------------------------- */
+
+int print_name(const char *what, const char *name)
+{
+	int r;
+
+	if (!json)
+		return text_line("%s\n", name);
+	r = json_open(&output, NULL, '{');
+	return end_line(r < 0 ? r : json_str(&output, what, name));
+}
+
+int print_figure(const char *what, uint64_t n)
+{
+	int r;
+
+	if (!json)
+		return text_line("%llu\n", (unsigned long long)n);
+	r = json_open(&output, NULL, '{');
+	return end_line(r < 0 ? r : json_uint(&output, what, n));
+}
+
+int print_truth(const char *what, bool truth)
+{
+	int r;
+
+	if (!json)
+		return EXIT_DONE;
+	r = json_open(&output, NULL, '{');
+	return end_line(r < 0 ? r : json_bool(&output, what, truth));
+}
+
+static int json_family(const struct family_schema *f)
+{
+	struct family_attr attr;
+	int r = json_open(&output, NULL, '{');
+
+	if (r == 0)
+		r = json_str(&output, "name", f->name);
+	for (unsigned i = 0; r == 0 && family_attr_get(&f->attrs, i, &attr);
+	     i++)
+		r = attr.choice ? json_str(&output, attr.word, attr.choice)
+				: json_uint(&output, attr.word, attr.number);
+	return r < 0 ? r : json_close(&output, '}');
+}
+
+static int json_schema(const char *table, const struct schema *s)
+{
+	char mode[16];
+	int r = json_open(&output, NULL, '{');
+
+	snprintf(mode, sizeof(mode), "%04o", s->mode);
+	if (r == 0)
+		r = json_str(&output, "table", table);
+	if (r == 0)
+		r = json_str(&output, "families", s->fixed ? "fixed" : "open");
+	if (r == 0)
+		r = json_str(&output, "mode", mode);
+	if (r == 0)
+		r = json_uint(&output, "uid", s->uid);
+	if (r == 0)
+		r = json_uint(&output, "gid", s->gid);
+	if (r == 0)
+		r = json_open(&output, "family", '[');
+	for (uint32_t i = 0; r == 0 && i < s->nfamilies; i++)
+		r = json_family(&s->families[i]);
+	return end_line(r < 0 ? r : json_close(&output, ']'));
+}
+
+int print_schema(const char *table, const struct schema *schema)
+{
+	return json ? json_schema(table, schema)
+		    : printed(schema_format(schema, &output));
+}
+
+int print_stat(const struct store_stat *st)
+{
+	int r;
+
+	if (!json)
+		return text_line("%-30s %12llu  %s\n", st->name,
+				 (unsigned long long)st->value, st->help);
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_str(&output, "name", st->name);
+	if (r == 0)
+		r = json_uint(&output, "value", st->value);
+	if (r == 0)
+		r = json_bool(&output, "counter", st->counter);
+	return end_line(r < 0 ? r : json_str(&output, "help", st->help));
+}
+
+int print_fault(const char *sentence)
+{
+	int r;
+
+	if (!json)
+		return text_line("%s\n", sentence);
+	r = json_open(&output, NULL, '{');
+	return end_line(r < 0 ? r : json_str(&output, "fault", sentence));
+}
+
+int print_faults(const char *store, int faults)
+{
+	int r;
+
+	if (!json)
+		return text_line("%s: %d fault%s\n", store, faults,
+				 faults == 1 ? "" : "s");
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_str(&output, "store", store);
+	return end_line(r < 0 ? r : json_int(&output, "faults", faults));
+}
+
+int print_snapshot(const struct snapshot_info *info)
+{
+	int r;
+
+	if (!json) {
+		r = cells_format_name(bytes_str(info->name), &output);
+		if (r < 0)
+			return printed(r);
+		return text_line("\t%lld\n", (long long)info->taken_ms);
+	}
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_str(&output, "snapshot", info->name);
+	return end_line(r < 0 ? r : json_int(&output, "taken", info->taken_ms));
+}

@@ -1,0 +1,97 @@
+/*
+ * What a command line asks for.
+ *
+ *	cellctl COMMAND [OPTION | WORD]...	words: STORE TABLE ROW ...
+ *
+ * options_parse() parts options from words, by one table of all options there
+ * are: a command says by bits which of them it takes, so that an option means
+ * the same everywhere. What options say is here as values; words are read by
+ * the command's parse function (args.h). Only then is the store opened.
+ */
+#ifndef CELLFS_TOOLS_LINE_REQUEST_H
+#define CELLFS_TOOLS_LINE_REQUEST_H
+
+#include "store/filter/filter.h"
+#include "store/store.h"
+
+/* Bits of options. */
+enum {
+	O_JSON = 1 << 0,
+	O_COLUMNS = 1 << 1,
+	O_VERSIONS = 1 << 2,
+	O_TIMES = 1 << 3, /* --timerange, --asof */
+	O_TIMESTAMP = 1 << 4,
+	O_FILTER = 1 << 5,
+	O_FAMILY_LIMIT = 1 << 6,
+	O_RANGE = 1 << 7, /* --startrow, --stoprow, --rowprefix, --limit */
+	O_ORDER = 1 << 8, /* --reversed */
+	O_RAW = 1 << 9,
+	O_ROWS = 1 << 10,
+	O_VALUE = 1 << 11,
+	O_TTL = 1 << 12,
+	O_FORCE = 1 << 13,
+	O_CREATE = 1 << 14,
+	O_SCHEMA = 1 << 15,
+	O_ALTER = 1 << 16, /* --add, --delete of families */
+	O_CAS = 1 << 17,   /* --op, --null, --put, --delete, --cells */
+	O_ALL = 1 << 18,
+	O_STAMP = 1 << 19, /* --timestamp of what is written */
+	O_TABLE = 1 << 20,
+	O_JSON_IN = 1 << 21,
+
+	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
+		   O_FILTER | O_FAMILY_LIMIT,
+	O_SCAN = O_SELECT | O_RANGE | O_ORDER | O_RAW | O_ROWS,
+};
+
+struct text_list {
+	const char **texts;
+	size_t n;
+};
+
+struct columns {
+	struct column_name *names;
+	struct buf *holds;
+	size_t n;
+};
+
+struct command;
+
+struct request {
+	const struct command *command;
+	const char **words; /* STORE, TABLE, ... as many as were given */
+	int nwords;
+	/* Plain options. */
+	bool help, json, values, rows, force, create, all, has_ts, null, cells;
+	bool all_versions;
+	bool writes; /* though the command may only read */
+	int64_t ts;
+	uint64_t ttl_ms;
+	const char *schema_file, *op, *put_column, *of_table;
+	struct text_list add, delete;
+	/* What a read asks for. */
+	struct scan_spec spec;
+	struct columns columns;
+	struct buf start, stop, prefix, prefix_stop;
+	struct filter *filter;
+	/* What a write asks for; row is a get's too. */
+	struct buf row, value;
+	struct columns targets; /* names that changes and check borrow */
+	struct change *changes;
+	size_t nchanges;
+	struct check check;
+	bool checked;
+	struct schema schema;	/* of a table that is made */
+	struct buf schema_text; /* of schema_file */
+	/* Open while the command runs. */
+	struct store *store;
+	struct table *table;
+};
+
+/* 0, or an exit code with the failure said. @argv[0] is the command. */
+int options_parse(struct request *rq, int argc, char **argv);
+/* A line for each option that the command takes. */
+void options_help(const struct command *c);
+void request_free(struct request *rq);
+
+#endif
