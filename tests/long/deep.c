@@ -21,6 +21,7 @@
  * and where it lies: in memory, in files, or half of it in each.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -462,6 +463,7 @@ enum call {
 	M_CREATE,
 	M_OVERWRITE,
 	M_READ,
+	M_OLDEST,
 	M_LATEST,
 	M_UNLINK,
 	M_PUT,
@@ -471,7 +473,7 @@ enum call {
 	CALLS
 };
 static const char *const calls[CALLS] = {
-	"stat",	  "create",  "overwrite", "read",      "latest",
+	"stat",	  "create",  "overwrite", "read",      "oldest", "latest",
 	"unlink", "put F:Q", "rm F:Q",	  "put again", "list"};
 
 static void mount_line(const char *dir, const char *pid, uint64_t n,
@@ -480,41 +482,53 @@ static void mount_line(const char *dir, const char *pid, uint64_t n,
 	double all[CALLS][OPS], at;
 	struct bench b = {.n = n};
 	char name[CALLS][512];
+	char column[400], oldest[512];
 	struct stat st;
-	uint64_t listed;
+	uint64_t listed, failed = 0;
+	bool stored = !strcmp(shape, "kept") || !strcmp(shape, "again");
 
-#define CALL(which, what)                            \
+	/* Deletes leave it where there is memory for that. */
+	snprintf(column, sizeof(column), "%s/r/f/q00000000", dir);
+	if (mkdir(column, 0755) != 0 && errno != EEXIST)
+		perror(column);
+	snprintf(oldest, sizeof(oldest), "%s/%lld", column,
+		 (long long)ts_of(0));
+
+#define CALL(which, what, wanted)                    \
 	do {                                         \
 		at = daemon_us(pid);                 \
-		(void)!(what);                       \
+		failed += ((what) == 0) != (wanted); \
 		all[which][i] = daemon_us(pid) - at; \
 	} while (0)
 	for (unsigned i = 0; i < OPS; i++) {
 		long long ts = (long long)ts_of(place(&b, i));
 
-		snprintf(name[0], sizeof(name[0]), "%s/r/f/q00000000/%lld", dir,
-			 ts + 1);
-		snprintf(name[1], sizeof(name[1]), "%s/r/f/q00000000/latest",
-			 dir);
+		snprintf(name[0], sizeof(name[0]), "%s/%lld", column, ts + 1);
+		snprintf(name[1], sizeof(name[1]), "%s/latest", column);
 		snprintf(name[2], sizeof(name[2]), "%s/r/f:other", dir);
-		CALL(M_STAT, stat(name[0], &st));
-		CALL(M_CREATE, write_file(name[0], O_CREAT | O_EXCL));
-		CALL(M_OVERWRITE, write_file(name[0], O_CREAT | O_TRUNC));
-		CALL(M_READ, read_file(name[0]));
-		CALL(M_LATEST, read_file(name[1]));
-		CALL(M_UNLINK, unlink(name[0]));
-		CALL(M_PUT, write_file(name[2], O_CREAT));
-		CALL(M_RM, unlink(name[2]));
-		CALL(M_PUT_AGAIN, write_file(name[2], O_CREAT));
+		CALL(M_STAT, stat(name[0], &st), false);
+		CALL(M_CREATE, write_file(name[0], O_CREAT | O_EXCL), true);
+		CALL(M_OVERWRITE, write_file(name[0], O_CREAT | O_TRUNC), true);
+		CALL(M_READ, read_file(name[0]), true);
+		CALL(M_OLDEST, read_file(oldest), stored);
+		CALL(M_LATEST, read_file(name[1]), true);
+		CALL(M_UNLINK, unlink(name[0]), true);
+		CALL(M_PUT, write_file(name[2], O_CREAT), true);
+		CALL(M_RM, unlink(name[2]), true);
+		CALL(M_PUT_AGAIN, write_file(name[2], O_CREAT), true);
 	}
-	snprintf(name[0], sizeof(name[0]), "%s/r/f/q00000000", dir);
+#undef CALL
 	at = daemon_us(pid);
-	listed = list_dir(name[0]);
+	listed = list_dir(column);
 	at = daemon_us(pid) - at;
 	printf("%-8s %8llu", shape, (unsigned long long)n);
 	for (int i = 0; i < M_LIST; i++)
 		printf(" %9.1f", median(all[i], OPS));
-	printf(" %9.2f\n", at / (double)(listed + 1));
+	printf(" %9.2f", at / (double)(listed + 1));
+	if (failed)
+		printf("  %llu went wrong", (unsigned long long)failed);
+	printf("\n");
+	fflush(stdout);
 }
 
 /* Each version (or column) of the row is removed or made, one by one. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What an operation costs where much is stored or deleted: the tables of
-# store/README.md, of 1,000 to 1,000,000 versions (or the sizes given), at the
+# store/BENCH.md, of 1,000 to 1,000,000 versions (or the sizes given), at the
 # store's functions and through a mount. deep.c says what the lines are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
