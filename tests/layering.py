@@ -60,9 +60,9 @@ fs/ops			value store front text kernel report memory tree files
 			look
 fs			value store front lsm host kernel report tree files ops
 
+tools/bench		value os store front lsm host
 tools/line		value store filter front lsm remote text host
-tools/bench		value os store front lsm line
-tools			value store front lsm text host line bench
+tools			value store front lsm text host line
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

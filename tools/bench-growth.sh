@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How the cost of a call grows with the store.
 #
-# usage: bench-growth.sh CELLCTL DIR [CELLS...]	(default 1, 10 and 100 million)
+# usage: bench-growth.sh BENCH DIR [CELLS...]	(default 1, 10 and 100 million)
 #
 # Loads so many cells in random order, merges them, and times puts, gets, seeks
 # with the next 30 cells and listings of the first 30 rows, with a block cache
@@ -13,7 +13,7 @@ if [ $# -lt 2 ]; then
 	sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
-cellctl=$1 dir=$2
+bench=$1 dir=$2
 shift 2
 [ $# -gt 0 ] || set -- 1000000 10000000 100000000
 json=$(mktemp)
@@ -21,7 +21,7 @@ trap 'rm -f "$json"' EXIT
 
 printf '%12s %8s %8s %8s %8s\n' cells put get seek30 first30
 for cells; do
-	"$cellctl" bench --dir "$dir" --cells "$cells" --runs 3 --seconds 2 \
+	"$bench" --dir "$dir" --cells "$cells" --runs 3 --seconds 2 \
 		--cache 2048 --engines cellfs --only put,get,seek30,first30 \
 		--json "$json" >/dev/null
 	# A seek counts the cells it reads.

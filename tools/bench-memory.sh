@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does a store keep to the memory that it was given?
 #
-# usage: bench-memory.sh CELLCTL DIR [CELLS [SECONDS [WORKLOAD...]]]
+# usage: bench-memory.sh BENCH DIR [CELLS [SECONDS [WORKLOAD...]]]
 #	(default: 2 million, 5, fillrandom and read-writing)
 #
 # Loads so many cells in random order and reads them back, and reads beside a
@@ -18,7 +18,7 @@ if [ $# -lt 2 ]; then
 	sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
-cellctl=$1 dir=$2 cells=${3:-2000000} seconds=${4:-5}
+bench=$1 dir=$2 cells=${3:-2000000} seconds=${4:-5}
 workloads=${*:5}
 workloads=${workloads:-fillrandom read-writing}
 log=$(mktemp)
@@ -51,7 +51,7 @@ printf '%-13s %7s %7s %7s %7s %7s %7s %7s %7s\n' \
 for sizes in '8 8' '32 32' '64 64' '16 128' '128 16'; do
 	read -r buffer cache <<<"$sizes"
 	for workload in $workloads; do
-		"$cellctl" bench --dir "$dir" --cells "$cells" --runs 1 \
+		"$bench" --dir "$dir" --cells "$cells" --runs 1 \
 			--seconds "$seconds" --buffer "$buffer" --cache "$cache" \
 			--engines cellfs --only "$workload" >"$log" 2>&1 &
 		read -r anon file table <<<"$(watch $!)"

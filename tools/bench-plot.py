@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the JSON of `cellctl bench` as an SVG.
+"""Draws the JSON of `cellfs-bench` as an SVG.
 
 usage: bench-plot.py BENCH.json... > BENCH.svg
 

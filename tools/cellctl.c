@@ -53,12 +53,6 @@ static int run(const struct command *c, int argc, char **argv)
 	int code;
 
 	fail_begin(c);
-	if (c->main && argc > 1 && !strcmp(argv[1], "--help")) {
-		print_help(c);
-		return EXIT_DONE;
-	}
-	if (c->main)
-		return c->main(argc, argv);
 	code = options_parse(&rq, argc, argv);
 	if (code == EXIT_DONE && rq.help) {
 		print_help(c);

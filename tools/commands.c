@@ -4,7 +4,6 @@
  * The help of each is one screen: at most 24 lines of 80 columns with its
  * usage, its options and its example.
  */
-#include "tools/bench/cmd_bench.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 
@@ -317,28 +316,6 @@ const struct command cellctl_commands[] = {
 	.options = O_JSON,
 	.words_min = 1, .words_max = 1, .needs = AT_REST,
 	.run = cmd_check,
-}, {
-	.name = "bench",
-	.args = "[--list] [--only NAME,...] [--engines NAME,...] [--cells N]\n"
-		"       [--runs N] [--seconds S] [--cache MIB] [--buffer MIB]\n"
-		"       [--dir DIR] [--json FILE]",
-	.line = "compare engines",
-	.help =
-"Runs named workloads on a store of its own and on the engines that cellctl was\n"
-"built with, interleaved, and prints medians and ratios.\n"
-"  --list     names of engines and workloads\n"
-"  --only     these workloads; NAME* is all that begin so\n"
-"  --engines  these engines\n"
-"  --cells    cells of the data (default 5000000)\n"
-"  --runs     of each workload (default 3)\n"
-"  --seconds  of a workload that reads (default 1)\n"
-"  --cache    MiB of block cache at most (default: what the data wants)\n"
-"  --buffer   MiB of write buffer (default 64)\n"
-"  --dir      where files are made, and removed (default .)\n"
-"  --json     all figures of all runs, to FILE\n"
-"Exits 1 when an engine failed or answered wrong.\n",
-	.example = "bench --cells 200000 --only 'get*'",
-	.main = cmd_bench,
 },
 {.name = NULL},
 };

@@ -286,7 +286,7 @@ m" ]
 		run -3 ctl init "$s"
 		[[ $output == *"mounted at $M"* ]]
 	done
-	run -3 ctl bench --dir "$M"
+	run -3 "$BUILD/tools/cellfs-bench" --dir "$M"
 	[[ $output == *"mounted at $M"* ]]
 	[ -z "$(ls -A "$M")" ]
 }

@@ -165,7 +165,7 @@ static void print_settings(const struct report *rep, FILE *to)
 
 	uname(&host);
 	fprintf(to,
-		"cellctl bench: %llu cells, 4 a row, values of %d bytes; "
+		"cellfs-bench: %llu cells, 4 a row, values of %d bytes; "
 		"medians of %u runs, interleaved; %s %s\n",
 		(unsigned long long)s->cells, VALUE_LEN, s->runs, host.sysname,
 		host.release);

@@ -30,8 +30,6 @@ struct command {
 	unsigned needs;
 	int (*parse)(struct request *rq); /* or NULL */
 	int (*run)(struct request *rq);
-	/* Or: a command that does all of it. argv[0] is its name. */
-	int (*main)(int argc, char **argv);
 };
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cellctl bench: the workloads on every engine, interleaved.
+ * cellfs-bench: the workloads on every engine, interleaved.
  *
  * A run is every workload once on every engine, engines side by side, so that
  * what else the machine does falls on all alike. Workloads that share data
@@ -7,16 +7,47 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/bench/cmd_bench.h"
+#include "fs/host/descriptors.h"
+#include "fs/host/mountpoint.h"
 #include "tools/bench/report.h"
-#include "tools/line/fail.h"
-#include "tools/line/opened.h"
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_WRONG = 1, /* an engine failed, or its answer is wrong */
+	EXIT_USAGE = 2,
+	EXIT_TROUBLE = 3
+};
+
+static const char usage_text[] =
+	"usage: cellfs-bench [--list] [--only NAME,...] [--engines NAME,...]\n"
+	"                    [--cells N] [--runs N] [--seconds S] [--cache "
+	"MIB]\n"
+	"                    [--buffer MIB] [--dir DIR] [--json FILE]\n";
+
+static const char help_text[] =
+	"\nRuns named workloads on a store of its own and on the engines that\n"
+	"cellfs-bench was built with, interleaved, and prints medians and "
+	"ratios.\n"
+	"  --list     names of engines and workloads\n"
+	"  --only     these workloads; NAME* is all that begin so\n"
+	"  --engines  these engines\n"
+	"  --cells    cells of the data (default 5000000)\n"
+	"  --runs     of each workload (default 3)\n"
+	"  --seconds  of a workload that reads (default 1)\n"
+	"  --cache    MiB of block cache at most (default: what the data "
+	"wants)\n"
+	"  --buffer   MiB of write buffer (default 64)\n"
+	"  --dir      where files are made, and removed (default .)\n"
+	"  --json     all figures of all runs, to FILE\n"
+	"Exits 1 when an engine failed or answered wrong.\n"
+	"\nexample: cellfs-bench --cells 200000 --only 'get*'\n";
 
 extern const struct engine bench_cellfs, bench_rocksdb, bench_leveldb,
 	bench_lmdb, bench_sqlite;
@@ -46,6 +77,12 @@ struct bench {
 	char dir[300];
 	const char *json;
 };
+
+static int help(void)
+{
+	printf("%s%s", usage_text, help_text);
+	return EXIT_DONE;
+}
 
 static int list(void)
 {
@@ -86,7 +123,9 @@ static bool known(const char *list, bool engines)
 		for (size_t i = 0; !engines && bench_workloads[i].name; i++)
 			found |= in_list(one, bench_workloads[i].name);
 		if (!found) {
-			fprintf(stderr, "cellctl: bench knows no %s '%s'\n",
+			fprintf(stderr,
+				"cellfs-bench: there is no %s '%s': --list "
+				"names all\n",
 				engines ? "engine" : "workload", one);
 			return false;
 		}
@@ -217,7 +256,7 @@ static int set_up(struct bench *b)
 		return -ENOMEM;
 	if (mkdir(b->set.dir, 0755) != 0 && errno != EEXIST)
 		return -errno;
-	snprintf(b->dir, sizeof(b->dir), "%s/cellctl-bench-XXXXXX", b->set.dir);
+	snprintf(b->dir, sizeof(b->dir), "%s/cellfs-bench-XXXXXX", b->set.dir);
 	if (!mkdtemp(b->dir))
 		return -errno;
 	b->set.dir = b->dir;
@@ -231,9 +270,9 @@ static int run_bench(struct bench *b)
 	int r = set_up(b);
 
 	if (r < 0) {
-		fprintf(stderr, "cellctl: bench in %s: %s\n", b->set.dir,
+		fprintf(stderr, "cellfs-bench: %s: %s\n", b->set.dir,
 			strerror(-r));
-		return EXIT_STORE;
+		return EXIT_TROUBLE;
 	}
 	for (enum dataset d = 0; d < DATASETS; d++)
 		run_part(b, d);
@@ -244,10 +283,11 @@ static int run_bench(struct bench *b)
 	fflush(stdout);
 	failures = report_failures(&b->report, stderr);
 	if (b->json && (r = report_json(&b->report, b->json)) < 0) {
-		fprintf(stderr, "cellctl: %s: %s\n", b->json, strerror(-r));
-		return EXIT_STORE;
+		fprintf(stderr, "cellfs-bench: %s: %s\n", b->json,
+			strerror(-r));
+		return EXIT_TROUBLE;
 	}
-	return failures ? EXIT_NONE : EXIT_DONE;
+	return failures ? EXIT_WRONG : EXIT_DONE;
 }
 
 static bool number(const char *text, double min, double max, double *out)
@@ -259,9 +299,44 @@ static bool number(const char *text, double min, double max, double *out)
 	return !errno && end > text && !*end && *out >= min && *out <= max;
 }
 
-int cmd_bench(int argc, char **argv)
+/* A sentence, if there is one, and how it is used. */
+__attribute__((format(printf, 1, 2))) static int fail_usage(const char *fmt,
+							    ...)
+{
+	va_list ap;
+
+	if (fmt) {
+		fputs("cellfs-bench: ", stderr);
+		va_start(ap, fmt);
+		vfprintf(stderr, fmt, ap);
+		va_end(ap);
+		fputs("\n", stderr);
+	}
+	fputs(usage_text, stderr);
+	return EXIT_USAGE;
+}
+
+/* Files in a mount would be measured, and be cells. */
+static int check_dir(const char *dir)
+{
+	char *mountpoint = NULL;
+	int r = mountpoint_find(dir, &mountpoint);
+
+	if (r > 0)
+		fprintf(stderr,
+			"cellfs-bench: %s is mounted at %s: name a directory "
+			"of a disk\n",
+			dir, mountpoint);
+	else if (r < 0)
+		fprintf(stderr, "cellfs-bench: %s: %s\n", dir, strerror(-r));
+	free(mountpoint);
+	return r ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+static int run_words(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{"help", no_argument, NULL, 'h'},
 		{"list", no_argument, NULL, 'l'},
 		{"only", required_argument, NULL, 'o'},
 		{"engines", required_argument, NULL, 'e'},
@@ -280,9 +355,10 @@ int cmd_bench(int argc, char **argv)
 	bool good = true;
 	int c, code;
 
-	optind = 1;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'l')
+		if (c == 'h')
+			return help();
+		else if (c == 'l')
 			return list();
 		else if (c == 'o')
 			only = optarg;
@@ -315,7 +391,7 @@ int cmd_bench(int argc, char **argv)
 	b.set.seconds = seconds;
 	b.set.cache_bytes = (size_t)(cache_mib * (1 << 20));
 	b.set.buffer_bytes = (size_t)(buffer_mib * (1 << 20));
-	code = need_rest(b.set.dir);
+	code = check_dir(b.set.dir);
 	if (code == EXIT_DONE)
 		code = select_all(&b, only, engines);
 	if (code == EXIT_DONE)
@@ -324,4 +400,17 @@ int cmd_bench(int argc, char **argv)
 	if (b.shared)
 		munmap(b.shared, sizeof(*b.shared));
 	return code;
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	descriptors_fill();
+	code = run_words(argc, argv);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "cellfs-bench: cannot write the output: %s\n",
+		strerror(errno));
+	return EXIT_TROUBLE;
 }
