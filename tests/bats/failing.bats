@@ -165,7 +165,7 @@ survives() {
 }
 
 @test "a quota that is used up ends no daemon, and loses nothing" {
-	survives pwrite64,fallocate EDQUOT 1 3
+	survives pwrite64,pwritev2,fallocate EDQUOT 1 3
 }
 
 # Of the store's files alone: without its libraries it is no daemon.
