@@ -1,14 +1,16 @@
 #include "store/value/why.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 _Thread_local char why_sentence[WHY_MAX];
 
-int why(int err, const char *fmt, ...)
+int why_say(const char *fmt, ...)
 {
 	char text[WHY_MAX];
+	int kept = errno;
 	va_list ap;
 
 	/* Through a second buffer: an argument may be the old sentence. */
@@ -16,7 +18,8 @@ int why(int err, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(why_sentence, sizeof(why_sentence), "%s", text);
-	return err;
+	errno = kept;
+	return 0;
 }
 
 void why_keep(struct why_kept *k)

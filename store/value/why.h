@@ -11,8 +11,18 @@
 #define WHY_MAX 1024
 extern _Thread_local char why_sentence[WHY_MAX]; /* for what stands below */
 
-/* Records the sentence and returns @err (a negative errno) for `return`. */
-int why(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Records the sentence; 0. Leaves errno alone. */
+int why_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline int why_is(int err, int said)
+{
+	(void)said;
+	return err;
+}
+/*
+ * Records the sentence; its value is @err (a negative errno), for `return`. A
+ * macro, so that compilers see which value that is.
+ */
+#define why(err, ...) why_is(err, why_say(__VA_ARGS__))
 /* The last sentence, never NULL; empty when there is none. */
 const char *store_why(void);
 /* Forgets it: for an entry point that starts a new operation. */

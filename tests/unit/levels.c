@@ -36,6 +36,21 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* -- memory that runs out ------------------------------------------------ */
+
+static int calls_left = -1; /* of calloc() that find memory; -1 = all */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (calls_left == 0)
+		return NULL;
+	calls_left -= calls_left > 0;
+	return __real_calloc(n, size);
+}
+
 /* -- files -------------------------------------------------------------- */
 
 static uint64_t rng_state = 88172645463325252ull;
@@ -229,6 +244,32 @@ static void a_set_outlives_the_next_one(void **state)
 	assert_true(on_disk(22));
 	levels_unref(l);
 	levels_unref(NULL);
+}
+
+static void without_memory_nothing_is_applied(void **state)
+{
+	struct levels *l = empty(), *next = NULL;
+	struct level_file added[] = {{0, file(23, "a", "b", 1)},
+				     {1, file(24, "a", "b", 1)},
+				     {1, file(25, "c", "d", 1)}};
+	int r, failed = 0;
+
+	(void)state;
+	for (;; failed++) {
+		calls_left = failed;
+		r = levels_apply(l, NULL, 0, added, 3, &next);
+		calls_left = -1;
+		if (r == 0)
+			break;
+		assert_int_equal(r, -ENOMEM);
+		assert_null(next);
+	}
+	assert_true(failed >= 3);
+	assert_numbers(&next->level[1], "24 25");
+	for (int i = 0; i < 3; i++)
+		sst_unref(added[i].file);
+	levels_unref(next);
+	levels_unref(l);
 }
 
 static void a_file_moves_between_levels(void **state)
@@ -520,6 +561,7 @@ int main(void)
 		cmocka_unit_test(
 			overlapping_files_of_a_deeper_level_are_refused),
 		cmocka_unit_test(a_set_outlives_the_next_one),
+		cmocka_unit_test(without_memory_nothing_is_applied),
 		cmocka_unit_test(a_file_moves_between_levels),
 		cmocka_unit_test(the_file_of_a_row_is_found),
 		cmocka_unit_test(the_file_of_a_row_is_found_among_alike),

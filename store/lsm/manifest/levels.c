@@ -155,8 +155,9 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 			return why(-EUCLEAN, "there is no level %u",
 				   added[i].level);
 	r = levels_new(&l);
-	if (r == 0)
-		r = levels_lose(l, &from->lost);
+	if (r < 0)
+		return r;
+	r = levels_lose(l, &from->lost);
 	for (int i = 0; i < LEVELS_MAX && r == 0; i++)
 		r = build_level(from, i, removed, nremoved, added, nadded,
 				&l->level[i]);
