@@ -29,8 +29,6 @@ static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 		log_verror(LOG_ERR, fmt, ap);
 }
 
-/* -- the session -------------------------------------------------------- */
-
 /* In libfuse's option lists ',' and '\' are escaped. */
 static int add_escaped(struct buf *b, const char *s)
 {
@@ -213,8 +211,6 @@ static int mount_down(struct mount *m)
 	fuse_opt_free_args(&m->args);
 	return r;
 }
-
-/* -- the daemon --------------------------------------------------------- */
 
 /* One line to the command that waits; the daemon's own from then on. */
 static void report_ready(int fd)

@@ -42,8 +42,6 @@ struct served_portion {
 };
 #define SERVED_FEED _IOW('c', 1, struct served_portion)
 
-/* -- the serving end ---------------------------------------------------- */
-
 enum served_what {
 	SERVED_ROWS, /* table, rows */
 	SERVED_MADE, /* name: of a table; so for the next four */

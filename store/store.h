@@ -93,8 +93,6 @@ int store_open(const char *path, const struct store_options *o,
 /* Everything acknowledged is on disk when it returns 0. Frees @s always. */
 int store_close(struct store *s);
 
-/* -- tables ------------------------------------------------------------- */
-
 /* A reference; a table keeps its identity over renames. -ENOENT. */
 int table_open(struct store *s, struct bytes name, struct table **out);
 void table_ref(struct table *t);
@@ -155,8 +153,6 @@ int store_namespace_next(struct store *s, struct bytes after,
 int store_table_next(struct store *s, struct bytes after,
 		     char name[TABLE_NAME_LEN_MAX + 1]);
 
-/* -- writing ------------------------------------------------------------ */
-
 enum {
 	MUTATE_SYNC = 1, /* on disk when it returns */
 	/* table_writable() was asked before: what is kept back serves it. */
@@ -190,8 +186,6 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 int table_mutate_try(struct table *t, struct mutation *m);
 /* Everything acknowledged so far is on disk when it returns 0. */
 int store_sync(struct store *s);
-
-/* -- reading ------------------------------------------------------------ */
 
 enum scan_granularity {
 	SCAN_ROWS,     /* each row that has a visible cell: row */
@@ -305,8 +299,6 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family);
 int snapshot_take(struct store *s, struct snapshot **out);
 void snapshot_release(struct snapshot *snap); /* NULL is nothing */
 
-/* -- named snapshots ---------------------------------------------------- */
-
 /*
  * Snapshots that live in the store under a name, over restarts and crashes, of
  * one table or, with @t NULL, of all that exist at the moment. To take one
@@ -383,8 +375,6 @@ void snapshot_keep(struct snapshot *snap, const struct table *t);
 /* Copies the schema that the table had then; schema_free() it. -ENOENT. */
 int snapshot_schema(const struct snapshot *snap, const struct table *t,
 		    struct schema *out);
-
-/* -- care --------------------------------------------------------------- */
 
 /*
  * Memory to files. Returns when it is done. For a table @t whose families are

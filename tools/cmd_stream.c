@@ -17,8 +17,6 @@
 #include "tools/line/json_cells.h"
 #include "tools/line/print.h"
 
-/* -- reading a table ------------------------------------------------------ */
-
 /*
  * Cells of one row, in the order in which they were written: what a marker
  * hides depends on it. Names and values lie in bytes.
@@ -175,8 +173,6 @@ int cmd_export(struct request *rq)
 	return code;
 }
 
-/* -- where cells go to ---------------------------------------------------- */
-
 struct target {
 	const char *path, *name;
 	bool create;
@@ -243,8 +239,6 @@ static int close_target(struct target *t, bool drop, int code)
 		code = fail_store(t->name);
 	return close_store(t->store, t->table, code);
 }
-
-/* -- import --------------------------------------------------------------- */
 
 static int find_target(void *arg, const struct schema *from, struct table **out)
 {
@@ -344,8 +338,6 @@ int cmd_import(struct request *rq)
 		fprintf(stderr, "%llu cells\n", (unsigned long long)applied);
 	return code;
 }
-
-/* -- copy ----------------------------------------------------------------- */
 
 struct copy {
 	struct cells_import *import;

@@ -10,8 +10,6 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
-/* -- lists ---------------------------------------------------------------- */
-
 /* Names that are wholly matched by the pattern, as HBase's list does. */
 static int list(struct request *rq, const char *what,
 		int (*next)(struct store *s, struct bytes after, char *name))
@@ -60,8 +58,6 @@ int cmd_exists(struct request *rq)
 		return code;
 	return r == 0 ? EXIT_DONE : EXIT_NONE;
 }
-
-/* -- one table ------------------------------------------------------------ */
 
 int cmd_create(struct request *rq)
 {
@@ -166,8 +162,6 @@ int cmd_truncate(struct request *rq)
 
 	return r < 0 ? fail_table(rq, rq->words[1], r) : EXIT_DONE;
 }
-
-/* -- namespaces ----------------------------------------------------------- */
 
 int cmd_create_namespace(struct request *rq)
 {

@@ -10,7 +10,6 @@
 /* A string is a line of the screen. */
 /* clang-format off */
 const struct command cellctl_commands[] = {
-/* -- stores and namespaces -- */
 {
 	.name = "init", .args = "STORE", .line = "make an empty store",
 	.help =
@@ -45,7 +44,6 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_list_namespace,
 },
-/* -- tables -- */
 {
 	.name = "tables", .alias = "list", .args = "STORE [REGEX]",
 	.line = "list tables",
@@ -122,7 +120,6 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_truncate,
 },
-/* -- reading -- */
 {
 	.name = "get", .args = "STORE TABLE ROW [FAMILY[:QUALIFIER]]...",
 	.line = "cells of one row",
@@ -158,7 +155,6 @@ const struct command cellctl_commands[] = {
 	.words_min = 4, .words_max = 4, .needs = NEEDS_TABLE,
 	.parse = parse_counter, .run = cmd_get_counter,
 },
-/* -- writing -- */
 {
 	.name = "put",
 	.args = "STORE TABLE ROW FAMILY:QUALIFIER [VALUE [TS]]",
@@ -226,7 +222,6 @@ const struct command cellctl_commands[] = {
 	.words_min = 4, .words_max = 6, .needs = NEEDS_TABLE | WRITES,
 	.parse = parse_cas, .run = cmd_cas,
 },
-/* -- streams, care -- */
 {
 	.name = "import", .args = "STORE TABLE < CELLS",
 	.line = "cells from text",

@@ -186,8 +186,6 @@ static int stats_text(struct fs *fs, struct buf *out)
 	return r;
 }
 
-/* -- what is done by writing -------------------------------------------- */
-
 /* The table of that name, or NULL for all: an empty line, "all". */
 static int table_of(struct fs *fs, struct bytes data, struct table **out)
 {

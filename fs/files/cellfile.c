@@ -326,8 +326,6 @@ int cellfile_delete_same(struct fs *fs, const struct place *p,
 	return delete_if(fs, p, &same);
 }
 
-/* -- moves --------------------------------------------------------------- */
-
 /*
  * Puts to make and deletes to make, of one row. The values lie in one buffer;
  * the changes point into it when all are there.

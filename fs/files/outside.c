@@ -60,8 +60,6 @@ static struct fstable *known(struct fs *fs, struct table *t, uint64_t *node)
 	return NULL;
 }
 
-/* -- rows ----------------------------------------------------------------- */
-
 enum going {
 	GO,
 	GO_TELLING, /* what is on the way may have gone */
@@ -263,8 +261,6 @@ void outside_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 	fstable_unref(ft);
 }
 
-/* -- tables --------------------------------------------------------------- */
-
 void outside_table_made(struct fs *fs, struct bytes name)
 {
 	changes_all(&fs->changes);
@@ -354,8 +350,6 @@ void outside_table_altered(struct fs *fs, struct table *t, bool cells)
 	if (cells && table_name(t, name) == 0)
 		outside_table_emptied(fs, bytes_str(name));
 }
-
-/* -- snapshots ------------------------------------------------------------ */
 
 void outside_snapshot(struct fs *fs, struct table *t, struct bytes name,
 		      bool gone)

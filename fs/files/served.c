@@ -18,8 +18,6 @@ struct served_file {
 	bool read_only; /* it was not opened for writing */
 };
 
-/* -- what a session may do ------------------------------------------------ */
-
 static int before(void *arg, struct served_act *act)
 {
 	struct served_file *f = arg;
@@ -83,8 +81,6 @@ static void after(void *arg, struct served_act *act, int result)
 	}
 }
 
-/* -- open and release ----------------------------------------------------- */
-
 int served_open(struct fs *fs, struct fuse_file_info *fi)
 {
 	struct served_file *f = NULL;
@@ -139,8 +135,6 @@ void served_release(struct fs *fs, uint64_t fh)
 	if (f)
 		unref(f);
 }
-
-/* -- requests and replies ------------------------------------------------- */
 
 /* A reply that does not arrive was for somebody who is gone. */
 static int give(void *arg, struct bytes data)

@@ -30,8 +30,6 @@ struct stream {
 	bool fed;		     /* something was written since a flush */
 };
 
-/* -- open and release --------------------------------------------------- */
-
 static struct scan_spec spec_of(const struct place *p,
 				struct column_name *family)
 {
@@ -157,8 +155,6 @@ void stream_release(struct fs *fs, uint64_t fh)
 		unref(s);
 }
 
-/* -- reading ------------------------------------------------------------ */
-
 static size_t ready(const struct stream *s)
 {
 	return s->text.len - s->start;
@@ -263,8 +259,6 @@ int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	unref(s);
 	return r;
 }
-
-/* -- writing ------------------------------------------------------------ */
 
 int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
 {

@@ -5,8 +5,6 @@
 
 #include "fs/files/moved.h"
 
-/* -- the directories of a column ---------------------------------------- */
-
 /* A directory above a cell, as the overlay has it or would. */
 struct link {
 	uint64_t parent;
@@ -256,8 +254,6 @@ int upkeep_has_rows(struct fstable *ft)
 	scan_close(sc);
 	return r;
 }
-
-/* -- what follows --------------------------------------------------------- */
 
 static bool link_has_cells(struct fs *fs, const struct link *l)
 {

@@ -12,8 +12,6 @@
 #include "fs/memory/writes.h"
 #include "fs/tree/fs.h"
 
-/* -- life ---------------------------------------------------------------- */
-
 void writer_unref(struct writer *w)
 {
 	if (atomic_fetch_sub(&w->refs, 1) > 1)
@@ -108,8 +106,6 @@ static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 	writer_unref(w);
 	return why(-ENFILE, "too many files are open");
 }
-
-/* -- content ------------------------------------------------------------- */
 
 /* The cell of the file; a version that was moved away is none. */
 static int read_cell(struct writer *w, struct cell *cell, struct buf *hold)
@@ -309,8 +305,6 @@ static int truncate_draft(struct writer *w, uint64_t len)
 	return check_schema(w);
 }
 
-/* -- publication --------------------------------------------------------- */
-
 /* What was appended is put: what comes now goes behind it. */
 static void tail_published(struct writer *w)
 {
@@ -424,8 +418,6 @@ void writer_unlock(struct writer *w)
 	if (untold)
 		fs_wait_if_put(w->fs, &w->place);
 }
-
-/* -- the requests -------------------------------------------------------- */
 
 int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 		struct fuse_file_info *fi)

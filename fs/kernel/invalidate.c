@@ -80,8 +80,6 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	return 0;
 }
 
-/* -- sending ------------------------------------------------------------ */
-
 /*
  * What is beneath @top; with @names also that the names may be gone. Returns
  * how many nodes were told.
@@ -177,8 +175,6 @@ static void send_stale(struct invalidator *iv)
 	iv->counts.walks++;
 	iv->busy = false;
 }
-
-/* -- the thread --------------------------------------------------------- */
 
 /*
  * A notice can wait in the kernel for the lock of a directory, and a thread
@@ -288,8 +284,6 @@ void invalidator_free(struct invalidator *iv)
 	free(iv);
 }
 
-/* -- queueing ----------------------------------------------------------- */
-
 /* REQUIRES: the lock. All that is beneath @top is told once more. */
 static void mark_stale(struct invalidator *iv, uint64_t top)
 {
@@ -395,8 +389,6 @@ void invalidate_wait(struct invalidator *iv, unsigned ms)
 	iv->waiting--;
 	pthread_mutex_unlock(&iv->lock);
 }
-
-/* -- at once ------------------------------------------------------------ */
 
 void invalidate_below(struct invalidator *iv, uint64_t top)
 {

@@ -45,8 +45,6 @@ static uint64_t id_of(const struct node *n, uint32_t index)
 	return (uint64_t)n->generation << 32 | index;
 }
 
-/* -- lives -------------------------------------------------------------- */
-
 static void detach(struct nodes *ns, struct node *n, uint32_t index)
 {
 	if (n->detached)
@@ -67,8 +65,6 @@ static void give_back(const struct reaped *r)
 	fstable_unref(r->tables[0]);
 	fstable_unref(r->tables[1]);
 }
-
-/* -- who is whose child -------------------------------------------------- */
 
 static void child_add(struct nodes *ns, uint32_t parent, uint32_t index)
 {
@@ -177,8 +173,6 @@ static bool same_table(const struct node *n, const struct fstable *table)
 	return fstable_id(n->table) == fstable_id(table);
 }
 
-/* -- versions by age ------------------------------------------------------ */
-
 /* Is a node so named one for the ages of its parent? */
 static bool has_age(uint8_t kind, struct bytes name, int64_t *ts)
 {
@@ -227,8 +221,6 @@ void nodes_pass_over(struct nodes *ns, uint64_t id)
 		node_ages_remove(&ns->table, index);
 	pthread_mutex_unlock(&ns->lock);
 }
-
-/* -- names ---------------------------------------------------------------- */
 
 /* A new child, attached. -ENOMEM, -ENAMETOOLONG. */
 static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,

@@ -9,8 +9,6 @@
 #define CHUNKS_MAX (1u << 22)
 #define HEADS_MIN 1024u
 
-/* -- names -------------------------------------------------------------- */
-
 struct bytes node_name(const struct node *n)
 {
 	return bytes_of(n->on_heap ? n->name.heap : n->name.text, n->name_len);
@@ -44,8 +42,6 @@ int node_set_name(struct node *n, struct bytes name)
 	n->name_len = (uint8_t)name.len;
 	return 0;
 }
-
-/* -- room for nodes ----------------------------------------------------- */
 
 static int chunk_fill(struct node_table *t, uint32_t c)
 {
@@ -131,8 +127,6 @@ void node_table_remove(struct node_table *t, uint32_t index)
 	}
 }
 
-/* -- the hash ----------------------------------------------------------- */
-
 static uint32_t hash_of(uint32_t parent, struct bytes name)
 {
 	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len, parent);
@@ -213,8 +207,6 @@ void node_table_fit(struct node_table *t)
 	else if (size > HEADS_MIN && t->live < size / 8)
 		hash_resize(t, (uint32_t)size / 2);
 }
-
-/* -- life --------------------------------------------------------------- */
 
 int node_table_init(struct node_table *t)
 {

@@ -116,8 +116,6 @@ void listing_rest(struct listing *ls, time_t before)
 	pthread_mutex_unlock(&ls->lock);
 }
 
-/* -- what is only in memory --------------------------------------------- */
-
 static bool is_scratch(const struct overlay_entry *e)
 {
 	return e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
@@ -178,8 +176,6 @@ static int fetch_overlay(struct listing *ls)
 	ls->overlay_has = r > 0;
 	return r < 0 ? r : 0;
 }
-
-/* -- entries ------------------------------------------------------------ */
 
 static int position_copy(struct dir_position *to,
 			 const struct dir_position *from)
@@ -491,8 +487,6 @@ static int next_merged(struct listing *ls)
 		ls->last.kind = ls->scan.cell.kind;
 	}
 }
-
-/* -- the interface ------------------------------------------------------ */
 
 static void start_over(struct listing *ls)
 {

@@ -413,8 +413,6 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 	return err;
 }
 
-/* -- going over to the store and back ------------------------------------ */
-
 uint64_t overlay_moves(struct overlay *ov, uint64_t parent)
 {
 	return parent ? slot_of(ov, dir_of(&parent))->moves : ov->moves;

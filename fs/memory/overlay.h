@@ -88,8 +88,6 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 /* Whether it was there. */
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
 
-/* -- going over to the store and back ------------------------------------ */
-
 /*
  * Changes when an entry of @parent (and of some other directories; 0: of any)
  * goes over to the store or gets another name.

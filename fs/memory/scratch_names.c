@@ -8,8 +8,6 @@
 #include "store/value/cell.h"
 #include "store/value/why.h"
 
-/* -- what is temporary --------------------------------------------------- */
-
 /*
  * A name is the head, then anything, then the tail, then so many characters as
  * mkstemp(3) and its like put there. With @exact nothing is between head and
@@ -103,8 +101,6 @@ bool scratch_name_is_temporary(struct bytes name)
 			return true;
 	return is_vims_number(name);
 }
-
-/* -- what is said of the others ------------------------------------------ */
 
 static const char *where_to(uint8_t level)
 {

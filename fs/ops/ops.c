@@ -85,8 +85,6 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	fuse_reply_err(req, ENOSYS);
 }
 
-/* -- how long they take ------------------------------------------------- */
-
 #define TIMED(name, kind, params, args)                                    \
 	static void timed_##name params                                    \
 	{                                                                  \

@@ -108,8 +108,6 @@ static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 	return 0;
 }
 
-/* -- scratch ------------------------------------------------------------- */
-
 /* May a file have the new name? To mv(1) -EINVAL would say something else. */
 static int may_be_scratch(struct fs *fs, const struct move *mv)
 {
@@ -238,8 +236,6 @@ out:
 	buf_free(&content);
 	return r;
 }
-
-/* -- cells and .schema --------------------------------------------------- */
 
 static int content_of(const struct place *p, struct buf *hold,
 		      struct bytes *out)
@@ -372,8 +368,6 @@ static int move_file(struct fs *fs, const struct move *mv)
 		return -EXDEV;
 	return cell_to_cell(fs, mv);
 }
-
-/* -- directories --------------------------------------------------------- */
 
 static int move_table(struct fs *fs, const struct move *mv)
 {

@@ -7,8 +7,6 @@
 #include "cellfs-version.h"
 #include "store/store.h"
 
-/* -- values ------------------------------------------------------------- */
-
 static int parse_bytes(const char *name, const char *text, uint64_t *out)
 {
 	static const char units[] = "kmgt";
@@ -56,8 +54,6 @@ static int parse_number(const char *name, const char *text, int base,
 			   base == 8 ? " in octal, such as 022," : "");
 	return 0;
 }
-
-/* -- the table ---------------------------------------------------------- */
 
 enum option_type {
 	FLAG,
@@ -244,8 +240,6 @@ static int set_words(struct options *o, const char *words)
 	free(copy);
 	return r;
 }
-
-/* -- the command line --------------------------------------------------- */
 
 static int set_path(struct options *o, const char *arg)
 {

@@ -12,8 +12,6 @@
 /* Text is escaped in pieces, so that room for the worst case stays small. */
 #define PIECE_BYTES 65536u
 
-/* -- escapes -------------------------------------------------------------- */
-
 #define EACH_BYTE(b) (0x0101010101010101ull * (b))
 
 /* Is there a byte in @w that may not stand for itself? */
@@ -160,8 +158,6 @@ static int decode(struct bytes in, bool name, struct buf *hold,
 	hold->len += out->len;
 	return 0;
 }
-
-/* -- lines ---------------------------------------------------------------- */
 
 int cells_format_name(struct bytes key, struct buf *out)
 {

@@ -46,8 +46,6 @@ static bool has_prefix(struct bytes line, const char *prefix)
 	return bytes_has_prefix(line, bytes_str(prefix));
 }
 
-/* -- writing -------------------------------------------------------------- */
-
 int cells_frame_begin(struct cells_frame *f, const struct schema *schema,
 		      struct buf *out)
 {
@@ -94,8 +92,6 @@ int cells_frame_end(struct cells_frame *f, struct buf *out)
 	f->state = FRAME_ENDED;
 	return buf_append(out, line, n + 1);
 }
-
-/* -- reading -------------------------------------------------------------- */
 
 static int read_head(struct cells_frame *f, struct bytes line)
 {
@@ -214,8 +210,6 @@ int cells_frame_schema(const struct cells_frame *f, struct schema *out)
 	}
 	return r;
 }
-
-/* -- what a table keeps --------------------------------------------------- */
 
 /*
  * The word of an attribute by which @to takes or keeps less, or NULL. What

@@ -114,8 +114,6 @@ bool cells_import_is_empty(const struct cells_import *im)
 	return !im->lines && !im->partial.len;
 }
 
-/* -- applying ----------------------------------------------------------- */
-
 /* The end of the import, at that line, for the reason that was just given. */
 static int fail_at(struct cells_import *im, int err, uint64_t line)
 {
@@ -179,8 +177,6 @@ int cells_import_settle(struct cells_import *im)
 	im->lines = im->first_line + im->rows.bad;
 	return fail(im, r, 0);
 }
-
-/* -- lines -------------------------------------------------------------- */
 
 /* Brings the schema at hand to the present one. */
 static int look_at_schema(struct cells_import *im)
@@ -404,8 +400,6 @@ int cells_import_put(struct cells_import *im, const struct cells_line *l)
 	im->lines++;
 	return take_cell(im, l);
 }
-
-/* -- portions ----------------------------------------------------------- */
 
 /* Keeps the beginning of a line, or what goes on with it. */
 static int put_by(struct cells_import *im, const uint8_t *p, size_t n)

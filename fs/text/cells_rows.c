@@ -52,8 +52,6 @@ void cells_rows_free(struct cells_rows *rs)
 	free(rs->changes);
 }
 
-/* -- gathering ------------------------------------------------------------ */
-
 size_t cells_rows_lines(const struct cells_rows *rs)
 {
 	return rs->nrows ? rs->rows[rs->nrows - 1].nchanges : 0;
@@ -155,8 +153,6 @@ int cells_rows_add(struct cells_rows *rs, const struct cells_line *l)
 	return 0;
 }
 
-/* -- applying ------------------------------------------------------------- */
-
 static struct bytes cut(const uint8_t **p, size_t len)
 {
 	struct bytes b = bytes_of(*p, len);
@@ -221,8 +217,6 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 	rs->nrows = rs->nchanges = rs->bytes.len = 0;
 	return r;
 }
-
-/* -- asking ahead ---------------------------------------------------------- */
 
 /* The last row becomes the only one; those before it are applied. */
 static int apply_whole_rows(struct cells_rows *rs, size_t *moved)

@@ -60,8 +60,6 @@ bool fs_rows_believed_absent(struct fs *fs)
 	return last && monotonic_ms() - last <= (int64_t)2 * ROW_ABSENT_MS;
 }
 
-/* -- changes ------------------------------------------------------------ */
-
 static int ino_step(void *arg, const struct node_view *n)
 {
 	*(uint64_t *)arg = n->ino;
@@ -183,8 +181,6 @@ void fs_version_replaced(struct fs *fs, const struct place *p, int64_t ts)
 		       bytes_of(name, name_format_ts(ts, name)), &node) > 0)
 		invalidate_inode(fs->invalidator, node, true);
 }
-
-/* -- failures ----------------------------------------------------------- */
 
 /* What programs run into all day is no failure. */
 static bool worth_keeping(const char *op, int err)

@@ -244,8 +244,6 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 	return r;
 }
 
-/* -- from a node -------------------------------------------------------- */
-
 /*
  * The chain of names is copied under the lock of the nodes, leaf first, each
  * behind its own head, and decoded after it.
@@ -321,8 +319,6 @@ int place_of(struct fs *fs, uint64_t node, struct place *out)
 	buf_free(&c.names);
 	return r;
 }
-
-/* -- any place ---------------------------------------------------------- */
 
 int place_copy(struct place *to, const struct place *from)
 {

@@ -328,8 +328,6 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	return place_stat_cell(fs, p, &cell, st);
 }
 
-/* -- how long it holds -------------------------------------------------- */
-
 /* What TTL ends is not believed longer than it lives. */
 static double life_s(struct fs *fs, const struct place *p,
 		     const struct stat *st)

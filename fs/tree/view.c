@@ -27,8 +27,6 @@ enum view_op view_op_of(struct bytes name)
 	return VIEW_NONE;
 }
 
-/* -- values ------------------------------------------------------------- */
-
 void view_ref(struct view *v)
 {
 	if (v)
@@ -85,8 +83,6 @@ static int view_copy(const struct view *from, struct view **out)
 	*out = v;
 	return 0;
 }
-
-/* -- narrowing ---------------------------------------------------------- */
 
 static int narrow_start(struct view_bounds *b, struct bytes key, bool exclusive)
 {
@@ -329,8 +325,6 @@ int view_narrow(const struct view *old, enum view_op op, struct bytes arg,
 	*out = v;
 	return 0;
 }
-
-/* -- times -------------------------------------------------------------- */
 
 /* Exactly @n digits at @s. */
 static bool digits(const char *s, int n, int *out)

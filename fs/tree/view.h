@@ -88,8 +88,6 @@ void view_unref(struct view *v); /* NULL is nothing */
 /* Decimal milliseconds, "now" (TS_MAX), or UTC as 2026-11-20T10:00:00.123Z. */
 bool view_parse_when(struct bytes s, int64_t *ms);
 
-/* -- reading ------------------------------------------------------------ */
-
 struct view_scan;
 
 /*

@@ -52,8 +52,6 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* -- which view --------------------------------------------------------- */
-
 static int put_bytes(struct buf *out, struct bytes b)
 {
 	int r = buf_append(out, &b.len, sizeof(b.len));
@@ -90,8 +88,6 @@ static int describe(const struct place *p, struct buf *out)
 		r = put_bytes(out, p->family);
 	return r;
 }
-
-/* -- counting ----------------------------------------------------------- */
 
 /* Of a and b in the order of the view: negative when a is the earlier. */
 static int compare(const struct place *p, struct bytes a, struct bytes b)

@@ -24,8 +24,6 @@ struct view_scan {
 	struct count rows, qualifiers;
 };
 
-/* -- bounds ------------------------------------------------------------- */
-
 static bool is_one_row(const struct scan_spec *s)
 {
 	return s->row_stop_inclusive && bytes_eq(s->row_start, s->row_stop);
@@ -129,8 +127,6 @@ static bool apply(const struct view *v, struct scan_spec *s)
 	return true;
 }
 
-/* -- the scan ----------------------------------------------------------- */
-
 int view_scan_open(struct fstable *ft, const struct view *v,
 		   const struct scan_spec *spec, struct view_scan **out)
 {
@@ -222,8 +218,6 @@ int view_scan_next(struct view_scan *vs, struct cell *out)
 		r = is_lost();
 	return r;
 }
-
-/* -- single places ------------------------------------------------------ */
 
 static bool admits(const struct view_bounds *b, struct bytes key)
 {

@@ -90,8 +90,6 @@ static int add_sub(struct filter *f, struct filter *sub)
 	return 0;
 }
 
-/* -- arguments ------------------------------------------------------------ */
-
 static void args_free(struct parser *p)
 {
 	while (p->nargs)
@@ -170,8 +168,6 @@ static int parse_args(struct parser *p)
 			return r;
 	}
 }
-
-/* -- what arguments mean -------------------------------------------------- */
 
 /* The text argument @i becomes the filter's next text. */
 static int take_text(struct parser *p, struct filter *f, size_t i)
@@ -381,8 +377,6 @@ const char *filter_name(unsigned i)
 {
 	return i < sizeof(filters) / sizeof(*filters) ? filters[i].name : NULL;
 }
-
-/* -- the language --------------------------------------------------------- */
 
 /* Name(arg, ...) */
 static int parse_simple(struct parser *p, struct filter **out)

@@ -51,8 +51,6 @@ void filter_run_free(struct filter_run *run)
 	free(run);
 }
 
-/* -- the end -------------------------------------------------------------- */
-
 static bool is_over(struct filter_run *run, const struct filter *f)
 {
 	struct filter_state *s = state_of(run, f);
@@ -82,8 +80,6 @@ bool filter_done(const struct filter_run *run)
 {
 	return is_over((struct filter_run *)run, run->filter);
 }
-
-/* -- rows ----------------------------------------------------------------- */
 
 static void reset(struct filter_run *run, const struct filter *f)
 {
@@ -189,8 +185,6 @@ bool filter_row_end(struct filter_run *run)
 {
 	return !drops_row(run, run->filter);
 }
-
-/* -- cells ---------------------------------------------------------------- */
 
 static int ask(struct filter_run *run, const struct filter *f,
 	       const struct cell *c, struct filter_answer *a);
@@ -333,8 +327,6 @@ int filter_cell(struct filter_run *run, const struct cell *cell,
 	*out = (struct filter_answer){0};
 	return ask(run, run->filter, cell, out);
 }
-
-/* -- what was taken ------------------------------------------------------- */
 
 static void show(struct filter_run *run, const struct filter *f,
 		 struct cell *cell, uint8_t length[4])

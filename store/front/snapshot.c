@@ -30,8 +30,6 @@ void snapshot_release(struct snapshot *snap)
 	snap->store->ops->snapshot_release(snap);
 }
 
-/* -- named ---------------------------------------------------------------- */
-
 static unsigned long long id_of(const struct table *t)
 {
 	return t ? t->id : 0;
@@ -114,8 +112,6 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 			   trace_key(key, name));
 	return front_end(s, r);
 }
-
-/* -- tables from it ------------------------------------------------------- */
 
 /* Of the tables that the snapshot shows the one meant; NULL with a reason. */
 static const struct snapshot_table *shown_as(const struct snapshot *snap,
@@ -214,8 +210,6 @@ int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 			   trace_key(key, name));
 	return front_end(s, r);
 }
-
-/* -- what it shows -------------------------------------------------------- */
 
 int64_t snapshot_taken_ms(const struct snapshot *snap)
 {

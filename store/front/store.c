@@ -20,8 +20,6 @@
 #include "store/front/guard.h"
 #include "store/front/trace.h"
 
-/* -- life ----------------------------------------------------------------- */
-
 void *store_alloc(size_t bytes)
 {
 	const size_t align = _Alignof(struct store);
@@ -92,8 +90,6 @@ int store_close(struct store *s)
 		trace_line(r, "close");
 	return r;
 }
-
-/* -- writing -------------------------------------------------------------- */
 
 int table_writable(struct table *t)
 {
@@ -207,8 +203,6 @@ int store_sync(struct store *s)
 		trace_line(r, "sync");
 	return front_end(s, r);
 }
-
-/* -- reading -------------------------------------------------------------- */
 
 static int open_scan(struct table *t, const struct scan_spec *spec,
 		     struct scan **out)
@@ -387,8 +381,6 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family)
 {
 	return has_any(t, row, &family);
 }
-
-/* -- care ----------------------------------------------------------------- */
 
 int store_flush(struct store *s, struct table *t)
 {

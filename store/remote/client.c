@@ -5,8 +5,6 @@
 
 #include "store/remote/client_inside.h"
 
-/* -- tables --------------------------------------------------------------- */
-
 /* One name in, nothing out. */
 static int call_name(struct store *s, enum wire_op op, struct bytes name)
 {
@@ -256,8 +254,6 @@ static int remote_namespace_next(struct store *s, struct bytes after,
 	return call_next(s, WIRE_NAMESPACE_NEXT, after, name);
 }
 
-/* -- writing -------------------------------------------------------------- */
-
 static bool is_synced(const struct table *t, unsigned flags)
 {
 	return flags & MUTATE_SYNC || remote_of(t->store)->sync;
@@ -357,8 +353,6 @@ static int remote_sync(struct store *s)
 	call_begin(&c, remote_of(s), WIRE_SYNC);
 	return call_plain(&c);
 }
-
-/* -- life ----------------------------------------------------------------- */
 
 static void destroy(struct remote *r)
 {

@@ -165,8 +165,6 @@ int remote_get(struct table *t, struct bytes row, struct bytes family,
 	return r;
 }
 
-/* -- snapshots ------------------------------------------------------------ */
-
 static int snapshot_new(struct remote *r, uint32_t handle,
 			struct remote_snapshot **out)
 {

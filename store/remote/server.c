@@ -9,8 +9,6 @@
 /* Buffers that a large value made larger than this are given back. */
 #define KEEP_BYTES (1u << 20)
 
-/* -- handles -------------------------------------------------------------- */
-
 uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
 		  struct filter *filter)
 {
@@ -71,8 +69,6 @@ int take_table(struct served *sv, struct decoder *in, bool or_none,
 	return why(-EBADF, "the request names no open table");
 }
 
-/* -- hooks ---------------------------------------------------------------- */
-
 int served_before(struct served *sv, struct served_act *act)
 {
 	return sv->hooks.before ? sv->hooks.before(sv->hooks.arg, act) : 0;
@@ -89,8 +85,6 @@ int served_after(struct served *sv, struct served_act *act, int result)
 	sv->hooks.after(sv->hooks.arg, act, result);
 	return result < 0 ? why(result, "%s", sentence) : result;
 }
-
-/* -- the store itself ----------------------------------------------------- */
 
 static int serve_hello(struct served *sv, struct decoder *in,
 		       struct encoder *out)
@@ -196,8 +190,6 @@ static int serve_now(struct served *sv, struct decoder *in, struct encoder *out)
 	put_i64(out, store_now_ms(sv->store));
 	return wire_done(in);
 }
-
-/* -- requests ------------------------------------------------------------- */
 
 static const served_op ops[WIRE_OPS] = {
 	[WIRE_HELLO] = serve_hello,
@@ -364,8 +356,6 @@ int served_take(struct served *sv, size_t size,
 	return r == -EPROTO ? why(r, "the session is over: open the file again")
 			    : r;
 }
-
-/* -- life ----------------------------------------------------------------- */
 
 int served_new(struct store *s, const struct served_hooks *hooks,
 	       struct served **out)

@@ -7,8 +7,6 @@
 #include "store/front/guard.h"
 #include "store/remote/server_inside.h"
 
-/* -- writing -------------------------------------------------------------- */
-
 int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
 {
 	struct served_act act = {.what = SERVED_ROWS, .nrows = 1};
@@ -95,8 +93,6 @@ int serve_mutate_many(struct served *sv, struct decoder *in,
 	free(m);
 	return r;
 }
-
-/* -- scans ---------------------------------------------------------------- */
 
 static int too_long(const struct cell *c)
 {
@@ -267,8 +263,6 @@ int serve_scan_close(struct served *sv, struct decoder *in, struct encoder *out)
 	slot_close(slot);
 	return 0;
 }
-
-/* -- single values -------------------------------------------------------- */
 
 int serve_get(struct served *sv, struct decoder *in, struct encoder *out)
 {

@@ -25,8 +25,6 @@ static struct bytes take_table_name(struct decoder *in)
 	return take_bytes(in, TABLE_NAME_LEN_MAX);
 }
 
-/* -- open tables ---------------------------------------------------------- */
-
 static int put_table(struct served *sv, struct encoder *out, struct table *t)
 {
 	uint32_t handle = slot_add(sv, SLOT_TABLE, t, NULL);
@@ -128,8 +126,6 @@ int serve_table_name(struct served *sv, struct decoder *in, struct encoder *out)
 		put_bytes(out, bytes_str(name));
 	return r;
 }
-
-/* -- changes of tables ---------------------------------------------------- */
 
 int serve_table_create(struct served *sv, struct decoder *in,
 		       struct encoder *out)
@@ -286,8 +282,6 @@ int serve_table_info(struct served *sv, struct decoder *in, struct encoder *out)
 	return r;
 }
 
-/* -- namespaces ----------------------------------------------------------- */
-
 static int create_namespace(struct served *sv, struct served_act *act)
 {
 	return store_namespace_create(sv->store, act->name);
@@ -323,8 +317,6 @@ int serve_namespace_next(struct served *sv, struct decoder *in,
 {
 	return next_name(sv, in, out, store_namespace_next);
 }
-
-/* -- snapshots ------------------------------------------------------------ */
 
 /* The slot, or NULL with a sentence; then @snap is released. */
 static struct slot *put_snapshot(struct served *sv, struct encoder *out,

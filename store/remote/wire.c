@@ -5,8 +5,6 @@
 
 #include "store/front/args.h"
 
-/* -- frames --------------------------------------------------------------- */
-
 size_t wire_begin(struct encoder *e)
 {
 	size_t at = e->out->len;
@@ -69,8 +67,6 @@ int wire_done(const struct decoder *d)
 	return 0;
 }
 
-/* -- schemas -------------------------------------------------------------- */
-
 void put_schema(struct encoder *e, const struct schema *s)
 {
 	struct buf text = {0};
@@ -89,8 +85,6 @@ void take_schema(struct decoder *d, struct schema *out)
 	if (!d->bad && schema_decode(s, out) < 0)
 		d->bad = true;
 }
-
-/* -- mutations ------------------------------------------------------------ */
 
 #define CHECK_MIN (1 + 4 + 4 + 8 + 4)
 #define CHANGE_MIN (1 + 4 + 4 + 5 * 8 + 4)
@@ -204,8 +198,6 @@ void take_given(struct decoder *d, struct mutation *m)
 		m->changes[i].result_int = take_i64(d);
 	}
 }
-
-/* -- scans ---------------------------------------------------------------- */
 
 enum {
 	SPEC_REVERSED = 1,
@@ -368,8 +360,6 @@ void wire_spec_free(struct scan_spec *s)
 	free((void *)(uintptr_t)s->family_ranges);
 	*s = (struct scan_spec){0};
 }
-
-/* -- cells ---------------------------------------------------------------- */
 
 enum {
 	CELL_SAME_ROW = 1,

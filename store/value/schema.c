@@ -159,8 +159,6 @@ int schema_remove(struct schema *s, struct bytes family)
 	return 0;
 }
 
-/* -- what is allowed ---------------------------------------------------- */
-
 /* The length of the UTF-8 character at @p, 0 if it is none. */
 static size_t utf8_length(const uint8_t *p, size_t left, uint32_t *code)
 {

@@ -127,8 +127,6 @@ bool family_attr_get(const struct family_attrs *f, unsigned i,
 	return true;
 }
 
-/* -- writing ------------------------------------------------------------ */
-
 static int add(struct buf *out, const char *s)
 {
 	return buf_append(out, s, strlen(s));
@@ -193,8 +191,6 @@ int schema_format(const struct schema *s, struct buf *out)
 		out->len = len;
 	return r;
 }
-
-/* -- reading ------------------------------------------------------------ */
 
 struct parser {
 	struct bytes left; /* the text behind the present line */

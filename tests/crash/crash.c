@@ -80,8 +80,6 @@ static void print(const struct buf *text)
 	fprintf(stderr, "%.*s", (int)text->len, (const char *)text->data);
 }
 
-/* -- images ---------------------------------------------------------------- */
-
 static void say_where(const struct search *s, const struct sim_image *image,
 		      const char *what)
 {
@@ -174,8 +172,6 @@ static int search(const struct search *s, struct os *os)
 	return r;
 }
 
-/* -- workloads ------------------------------------------------------------ */
-
 static void print_plan(const struct plan *p)
 {
 	struct buf text = {0};
@@ -253,8 +249,6 @@ static int workloads(const struct options *o)
 		return r ? 0 : 1;
 	return r;
 }
-
-/* -- leaving out syncs ---------------------------------------------------- */
 
 #define SITES_MAX 64
 #define TRIES_MAX 12
@@ -366,8 +360,6 @@ static int leave_out_all(const struct options *o)
 	return missed ? 1 : 0;
 }
 
-/* -- failing calls -------------------------------------------------------- */
-
 #define FAULTS_A_WORKLOAD 600
 
 static int fault_all(const struct options *o)
@@ -399,8 +391,6 @@ static int fault_all(const struct options *o)
 	/* A run in which nothing failed has proven nothing. */
 	return r || f.failed_runs == 0;
 }
-
-/* -- options -------------------------------------------------------------- */
 
 static void usage(void)
 {

@@ -76,8 +76,6 @@ void plan_free(struct plan *p)
 	free(p->after);
 }
 
-/* -- states ---------------------------------------------------------------- */
-
 static void ref_begin(struct world *w)
 {
 	*w = (struct world){.tiny = true};
@@ -179,8 +177,6 @@ void plan_replay(const struct plan *p, size_t state, struct world *w)
 	if (world_attach(w) < 0)
 		die("the reference does not open its tables");
 }
-
-/* -- running -------------------------------------------------------------- */
 
 /* Is all up to the step on disk when it has returned? */
 static bool promises(const struct step *s, int result)

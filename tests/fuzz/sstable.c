@@ -18,8 +18,6 @@ static void expect(bool ok)
 		abort();
 }
 
-/* -- a disk that holds one file ------------------------------------------- */
-
 static const uint8_t *content;
 static size_t content_len;
 
@@ -62,8 +60,6 @@ static const struct os_ops one_ops = {
 	.pread = one_pread,
 	.size = one_size,
 };
-
-/* -- reading -------------------------------------------------------------- */
 
 static int forwards(struct cursor *c, struct buf *middle, uint64_t *rows)
 {

@@ -75,8 +75,6 @@ int step_table(struct run *r, json_t *step, struct table **out)
 	return refuse(r, E_NOT_ENABLED);
 }
 
-/* -- schemas -------------------------------------------------------------- */
-
 static int64_t number(json_t *v, int64_t absent)
 {
 	if (json_is_string(v) && !strcmp(json_string_value(v), "FOREVER"))
@@ -159,8 +157,6 @@ int create_table(struct run *r, const char *name, json_t *families)
 	schema_free(&s);
 	return err;
 }
-
-/* -- tables --------------------------------------------------------------- */
 
 int step_create(struct run *r, json_t *step)
 {
@@ -344,8 +340,6 @@ int step_delete_family(struct run *r, json_t *step)
 {
 	return alter(r, step, change_delete);
 }
-
-/* -- namespaces ----------------------------------------------------------- */
 
 int step_create_namespace(struct run *r, json_t *step)
 {

@@ -66,8 +66,6 @@ int refuse_errno(struct run *r, int err);
 /* What HBase's client says of a row's key: 0 or refused. */
 int check_row(struct run *r, struct bytes row);
 
-/* -- text.c --------------------------------------------------------------- */
-
 struct bytes text_bytes(struct run *r, json_t *v);
 /* 0 and *out (TS_CLOCK for null), or refused. */
 int text_ts(struct run *r, json_t *v, int64_t *out);
@@ -78,8 +76,6 @@ json_t *text_render_column(const struct cell *c);
 /* Is what was answered what was expected? Both lists of cells, or a bool. */
 bool text_same(struct run *r, json_t *expected, json_t *answer, int nts);
 
-/* -- tables --------------------------------------------------------------- */
-
 /* The step's table, enabled: a reference, or refused. */
 int step_table(struct run *r, json_t *step, struct table **out);
 const char *step_table_name(struct run *r, json_t *step);
@@ -88,8 +84,6 @@ void named_add(struct named **list, const char *name);
 void named_remove(struct named **list, const char *name);
 void named_free(struct named **list);
 int create_table(struct run *r, const char *name, json_t *families);
-
-/* -- steps ---------------------------------------------------------------- */
 
 /* Each runs a step: 0, or -1 with r->error set. */
 int step_put(struct run *r, json_t *step);
@@ -116,15 +110,11 @@ int step_clone_snapshot(struct run *r, json_t *step);
 int step_restore_snapshot(struct run *r, json_t *step);
 int step_delete_snapshot(struct run *r, json_t *step);
 
-/* -- snapshot.c ----------------------------------------------------------- */
-
 /* The table of this name goes on out of sight, for its snapshots. */
 int archive_table(struct run *r, const char *name);
 /* And one like it takes its place. */
 int archive_table_copied(struct run *r, const char *name);
 void taken_free(struct run *r);
-
-/* -- steps.c -------------------------------------------------------------- */
 
 enum settle {
 	SETTLE_NOT,

@@ -9,8 +9,6 @@
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"
 
-/* -- steps that concern the store itself ---------------------------------- */
-
 static int step_flush(struct run *r, json_t *step)
 {
 	struct table *t;
@@ -94,8 +92,6 @@ static const struct {
 	{"restore_snapshot", step_restore_snapshot, -1},
 	{"delete_snapshot", step_delete_snapshot, -1},
 };
-
-/* -- one case ------------------------------------------------------------- */
 
 static void say(const char *what, json_t *v)
 {

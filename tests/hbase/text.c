@@ -57,8 +57,6 @@ int check_row(struct run *r, struct bytes row)
 	return row.len && row.len <= ROW_LEN_MAX ? 0 : refuse(r, E_ILLEGAL);
 }
 
-/* -- from JSON ------------------------------------------------------------ */
-
 static struct bytes hex_bytes(struct run *r, const char *s, size_t n)
 {
 	uint8_t *p = step_alloc(r, n / 2);
@@ -149,8 +147,6 @@ struct column_name text_column(struct run *r, json_t *v)
 	return c;
 }
 
-/* -- to JSON -------------------------------------------------------------- */
-
 /* Long values are cut: their length and ends tell them apart. */
 static void render(struct bytes s, struct buf *out)
 {
@@ -195,8 +191,6 @@ json_t *text_render_column(const struct cell *c)
 	render(c->qualifier, &b);
 	return string_of(&b);
 }
-
-/* -- comparing ------------------------------------------------------------ */
 
 static bool ts_same(struct run *r, json_t *expected, json_t *answer)
 {

@@ -234,8 +234,6 @@ int step_check_and_mutate(struct run *r, json_t *step)
 	return 0;
 }
 
-/* -- changes with an answer ----------------------------------------------- */
-
 static int by_column(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;

@@ -60,8 +60,6 @@ static double cpu_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* -- operations ------------------------------------------------------------ */
-
 static struct bytes column_name(char name[NAMES], uint64_t i)
 {
 	int len = snprintf(name, NAMES, "q%08llu", (unsigned long long)i);
@@ -136,8 +134,6 @@ static uint64_t list(struct bench *b, uint64_t max)
 	scan_close(sc);
 	return n;
 }
-
-/* -- shapes ---------------------------------------------------------------- */
 
 static void half(struct bench *b, bool mixed)
 {
@@ -222,8 +218,6 @@ static const struct shape {
 	{"same", shape_same, false}, {"column", shape_column, false},
 	{"row", shape_row, true},
 };
-
-/* -- figures --------------------------------------------------------------- */
 
 enum figure {
 	CREATE,
@@ -371,8 +365,6 @@ static void store_table(const char *dir, const char *const *sizes)
 				}
 	}
 }
-
-/* -- through a mount ------------------------------------------------------- */
 
 /* CPU time of all threads of a process. */
 static double daemon_us(const char *pid)

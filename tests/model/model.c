@@ -51,8 +51,6 @@ struct run {
 
 static uint64_t steps_done;
 
-/* -- a crash says where ---------------------------------------------------- */
-
 static volatile uint64_t seed_now;
 static volatile uint32_t step_now;
 
@@ -68,8 +66,6 @@ static void on_crash(int sig)
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
-
-/* -- one run --------------------------------------------------------------- */
 
 static void fail(const char *what, int r)
 {
@@ -122,8 +118,6 @@ static bool buf_eq(const struct buf *a, const struct buf *b)
 {
 	return bytes_eq(buf_bytes(a), buf_bytes(b));
 }
-
-/* -- the past ------------------------------------------------------------- */
 
 static struct bytes next_line(struct bytes *text)
 {
@@ -230,8 +224,6 @@ static void run_free(struct run *run)
 	buf_free(&run->answers[1]);
 }
 
-/* -- making a failure small ------------------------------------------------ */
-
 /* Leaves out steps as long as what is left still differs. */
 static void shrink(struct run *run, bool quiet)
 {
@@ -295,8 +287,6 @@ static void report(struct run *run, const struct options *o, uint64_t seed,
 	fprintf(stderr, "%.*s", (int)text.len, (const char *)text.data);
 	buf_free(&text);
 }
-
-/* -- many runs ------------------------------------------------------------ */
 
 /* The seed that differed in *bad; 1 if one did. */
 static int runs(const struct options *o, bool quiet, uint64_t *bad)

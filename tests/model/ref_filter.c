@@ -36,8 +36,6 @@ void ref_filter_plant(struct ref_filter *rf, enum ref_plant plant)
 	rf->plant = plant;
 }
 
-/* -- rows ----------------------------------------------------------------- */
-
 static int row_begin(struct ref_filter *rf, const struct filter *f)
 {
 	struct part *p = part_of(rf, f);
@@ -176,8 +174,6 @@ bool ref_filter_over(const struct ref_filter *rf)
 {
 	return rf->tree && ref_filter_ended((struct ref_filter *)rf, rf->tree);
 }
-
-/* -- picking -------------------------------------------------------------- */
 
 struct counts {
 	uint64_t family, column;

@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* -- values --------------------------------------------------------------- */
-
 static bool contains(struct bytes s, struct bytes lower)
 {
 	for (size_t i = 0; i + lower.len <= s.len; i++) {
@@ -55,8 +53,6 @@ bool ref_filter_holds(const struct comparator *c, struct bytes value)
 	       (c->op == OP_GREATER && sign > 0);
 }
 
-/* -- places --------------------------------------------------------------- */
-
 size_t ref_filter_next_family(const struct ref_filter *rf, size_t at)
 {
 	size_t i = at;
@@ -95,8 +91,6 @@ static struct answer seek(const struct ref_filter *rf, size_t at,
 		i++;
 	return (struct answer){.jumps = true, .seeks = true, .next = i};
 }
-
-/* -- cells ---------------------------------------------------------------- */
 
 bool ref_filter_ended(struct ref_filter *rf, const struct filter *f)
 {

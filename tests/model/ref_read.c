@@ -40,8 +40,6 @@ static struct ref_scan *scan_of(struct scan *sc)
 	return (struct ref_scan *)sc;
 }
 
-/* -- opening -------------------------------------------------------------- */
-
 static bool family_wanted(const struct scan_spec *spec, const char *name)
 {
 	for (size_t i = 0; i < spec->ncolumns; i++)
@@ -217,8 +215,6 @@ void ref_scan_close(struct scan *base)
 	scan_free(scan_of(base));
 	ref_unlock(rs, 0);
 }
-
-/* -- reading a row -------------------------------------------------------- */
 
 static bool column_wanted(const struct scan_spec *spec, const char *family,
 			  struct bytes qualifier)
@@ -416,8 +412,6 @@ int ref_scan_next(struct scan *base, struct cell *out, size_t n)
 		out->value.data = NULL;
 	return ref_unlock(rs, 1);
 }
-
-/* -- one version ---------------------------------------------------------- */
 
 static int cell_found(const struct ref_change *c, struct cell *cell,
 		      struct buf *hold)

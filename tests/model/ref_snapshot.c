@@ -35,8 +35,6 @@ void ref_snapshot_release(struct snapshot *snap)
 	free(snap);
 }
 
-/* -- named ---------------------------------------------------------------- */
-
 static uint64_t scope(const struct table *t)
 {
 	return t ? t->id : 0;

@@ -30,8 +30,6 @@ int ref_unlock(struct ref_store *rs, int r)
 	return r;
 }
 
-/* -- rows of a family ----------------------------------------------------- */
-
 /* The first row >= @key, or > if @after. */
 size_t ref_rows_find(const struct ref_family *f, struct bytes key, bool after)
 {
@@ -133,8 +131,6 @@ int ref_visible(struct ref_store *rs, const struct ref_row *row,
 		l.seq_max = UINT64_MAX;
 	return ref_row_visible(row, &l, out);
 }
-
-/* -- tables --------------------------------------------------------------- */
 
 static size_t tables_find(const struct ref_store *rs, struct bytes name,
 			  bool *found)
@@ -477,8 +473,6 @@ static int ref_table_next(struct store *s, struct bytes after, char *name)
 	memcpy(name, rs->tables[i]->name, TABLE_NAME_LEN_MAX + 1);
 	return ref_unlock(rs, 1);
 }
-
-/* -- life and care -------------------------------------------------------- */
 
 static int ref_close(struct store *s)
 {

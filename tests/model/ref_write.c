@@ -43,8 +43,6 @@ static int newest(struct applying *a, int family, struct bytes qualifier,
 	return nth_newest(a, family, qualifier, look, 0, out);
 }
 
-/* -- conditions ----------------------------------------------------------- */
-
 /* HBase's CheckAndMutate. */
 static bool value_holds(const struct check *k, const struct ref_change *at)
 {
@@ -107,8 +105,6 @@ static int check_holds(struct applying *a, const struct check *k)
 		return value_holds(k, at);
 	}
 }
-
-/* -- changes -------------------------------------------------------------- */
 
 /*
  * The newest timestamp of what was stored in a column before the mutation, the
@@ -348,8 +344,6 @@ static int apply(struct applying *a, struct change *c)
 	return c->op == CHANGE_APPEND ? append(a, family, c, old)
 				      : increment(a, family, c, old);
 }
-
-/* -- mutations ------------------------------------------------------------ */
 
 static int begin(struct applying *a)
 {

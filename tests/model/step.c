@@ -91,8 +91,6 @@ struct step_mode step_mode_of(uint64_t seed, bool classic)
 	return mode;
 }
 
-/* -- the key space -------------------------------------------------------- */
-
 struct bytes step_row(unsigned i)
 {
 	/* One is the prefix of the next. */
@@ -158,8 +156,6 @@ int step_value(struct buf *b, enum step_value kind, uint32_t id, unsigned k)
 	b->len = 0;
 	return buf_append(b, bytes, n);
 }
-
-/* -- making --------------------------------------------------------------- */
 
 static void make_change(uint64_t *random, const struct step_mode *mode,
 			struct step_change *c)
@@ -364,8 +360,6 @@ void step_make(uint64_t *random, const struct step_mode *mode, uint32_t id,
 		step_below(random, 3) ? 0 : (uint8_t)step_below(random, 3);
 	s->ttl = mode->ttl ? (uint8_t)step_below(random, 4) : 0;
 }
-
-/* -- printing ------------------------------------------------------------- */
 
 static const char *op_name(uint8_t op)
 {

@@ -96,8 +96,6 @@ void world_detach(struct world *w)
 	}
 }
 
-/* -- writing -------------------------------------------------------------- */
-
 struct changes {
 	struct change changes[STEP_CHANGES];
 	struct check checks[STEP_CHECKS];
@@ -225,8 +223,6 @@ static void apply_many(struct world *w, struct table *t, const struct step *s,
 	for (unsigned i = 0; i < STEP_ROWS; i++)
 		changes_free(&c[i]);
 }
-
-/* -- reading -------------------------------------------------------------- */
 
 static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 		     struct buf *answer)
@@ -572,8 +568,6 @@ void world_dump(struct world *w, struct buf *answer)
 		if (w->tables[i])
 			dump_table(w->tables[i], answer);
 }
-
-/* -- care and tables ------------------------------------------------------ */
 
 static void apply_reopen(struct world *w, bool die, struct buf *answer)
 {

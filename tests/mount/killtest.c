@@ -115,8 +115,6 @@ static void sleep_us(unsigned us)
 		;
 }
 
-/* -- what operation @i of writer @w does ---------------------------------- */
-
 static uint64_t value_id(unsigned w, uint32_t i)
 {
 	return (uint64_t)w << 32 | i;
@@ -166,8 +164,6 @@ static void op_path(unsigned w, uint32_t i, char *path, size_t size)
 		op_path(w, i - OP_REMOVE + OP_VERSION, path, size);
 	}
 }
-
-/* -- a writer ------------------------------------------------------------- */
 
 /* 0 when every call up to close(2) has succeeded. */
 static int put_file(const char *path, int flags, const uint8_t *data,
@@ -265,8 +261,6 @@ static void write_on(unsigned w)
 		__atomic_store_n(&me->state[i], OP_ACKED, __ATOMIC_RELEASE);
 	}
 }
-
-/* -- reading back --------------------------------------------------------- */
 
 /* The length, or -1 with errno; into got[]. */
 static ssize_t read_file(const char *path)
@@ -452,8 +446,6 @@ static void check_writer(unsigned w)
 	free(seen);
 }
 
-/* -- the daemon ----------------------------------------------------------- */
-
 static pid_t run(const char *const *argv)
 {
 	pid_t pid = fork();
@@ -529,8 +521,6 @@ static void make_table(void)
 		     sizeof(schema) - 1) < 0)
 		fail("%s: %s", path, strerror(errno));
 }
-
-/* -- a cycle -------------------------------------------------------------- */
 
 static uint32_t acked_since(unsigned w, uint32_t from)
 {

@@ -53,8 +53,6 @@ struct sim_crash {
 	struct os *image;
 };
 
-/* -- walking over the log ----------------------------------------------- */
-
 static void push(struct list *l, size_t at)
 {
 	if (l->n == l->cap) {
@@ -148,8 +146,6 @@ static void step(struct sim_crash *c)
 	c->at++;
 	c->prepared = false;
 }
-
-/* -- recipes ------------------------------------------------------------ */
 
 static uint8_t *add_recipe(struct sim_crash *c, uint8_t fill)
 {
@@ -289,8 +285,6 @@ static void prepare(struct sim_crash *c)
 		order_dirs(c);
 }
 
-/* -- images ------------------------------------------------------------- */
-
 static size_t sector_cut(struct sim_crash *c, const struct sim_entry *e)
 {
 	size_t first = e->off / SECTOR, last = (e->off + e->len - 1) / SECTOR;
@@ -425,8 +419,6 @@ static bool kill_image(struct sim_crash *c, struct disk *d,
 		 (unsigned long long)c->o.seed, c->at, c->sim->nlog, cut);
 	return true;
 }
-
-/* -- each image once ---------------------------------------------------- */
 
 static bool add_hash(uint64_t *set, size_t cap, uint64_t h)
 {

@@ -50,8 +50,6 @@ static uint32_t dir_of(const struct os_dir *d)
 	return ((const struct sim_dir *)d)->dir;
 }
 
-/* -- the log ------------------------------------------------------------ */
-
 void sim_apply(struct disk *d, const struct sim_entry *e)
 {
 	if (sim_is_data(e) || e->kind == SIM_LINK || e->kind == SIM_RENAME)
@@ -132,8 +130,6 @@ static bool is_ignored(struct sim *s, unsigned kind, const char *name)
 	}
 	return false;
 }
-
-/* -- directories -------------------------------------------------------- */
 
 static int sim_dir_open(struct os *os, const char *path, bool create,
 			struct os_dir **out)
@@ -246,8 +242,6 @@ static int sim_unlink(struct os_dir *d, const char *name)
 	return unlock_sim(s, 0);
 }
 
-/* -- space -------------------------------------------------------------- */
-
 static uint64_t used(const struct sim *s)
 {
 	uint64_t sum = 0;
@@ -279,8 +273,6 @@ static int sim_dir_space(struct os_dir *d, uint64_t *total, uint64_t *avail,
 	*avail = *usable = taken < s->space ? s->space - taken : 0;
 	return unlock_sim(s, 0);
 }
-
-/* -- files -------------------------------------------------------------- */
 
 static int sim_open(struct os_dir *d, const char *name, unsigned flags,
 		    struct os_file **out)
@@ -497,8 +489,6 @@ static void sim_unmap(struct os_file *f, const void *p, size_t len)
 	disk_drop(p);
 }
 
-/* -- clock and chance --------------------------------------------------- */
-
 static int64_t sim_now_ms(struct os *os)
 {
 	struct sim *s = lock_sim(os);
@@ -562,8 +552,6 @@ static const struct os_ops sim_ops = {
 	.sleep_ms = sim_sleep_ms,
 	.random = sim_random,
 };
-
-/* -- the test's side ---------------------------------------------------- */
 
 struct os *sim_from(const struct sim *named, struct disk *d, uint64_t seed)
 {

@@ -133,8 +133,6 @@ static void rows_stay_whole_under_writers(void **state)
 	assert_int_equal(temp_remove(&ts), 0);
 }
 
-/* -- what is acknowledged is seen ----------------------------------------- */
-
 #define SEEN_ROUNDS 6000
 
 static _Atomic uint64_t acknowledged, looked, late;

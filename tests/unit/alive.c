@@ -31,8 +31,6 @@ static uint32_t chance(uint32_t n)
 	return (uint32_t)((rng >> 11) % n);
 }
 
-/* -- the set --------------------------------------------------------------- */
-
 static void a_set_holds_what_was_added(void **state)
 {
 	static bool in[5000];
@@ -75,8 +73,6 @@ static void a_set_holds_what_was_added(void **state)
 	}
 	ts_set_free(&s);
 }
-
-/* -- two stores ------------------------------------------------------------ */
 
 struct pair {
 	struct temp_store eager, walker;
@@ -281,8 +277,6 @@ static void what_others_found_changes_no_answer(void **state)
 		same_answers(seed, seed % 4 != 0);
 	}
 }
-
-/* -- the work -------------------------------------------------------------- */
 
 /* Entries that readers have walked in vain so far. */
 static uint64_t walked(struct temp_store *s)

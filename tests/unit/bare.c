@@ -74,8 +74,6 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
-/* -- a file ---------------------------------------------------------------- */
-
 struct made {
 	char row[16], qualifier[8];
 	uint8_t value[VALUE_MAX];
@@ -213,8 +211,6 @@ static int scan_all(struct sstable *t)
 	cursor_close(&c.base);
 	return r == 0 && i == shape->cells ? 0 : -1;
 }
-
-/* -- tests ----------------------------------------------------------------- */
 
 static void a_small_cache_comes_to_know_all_blocks(void **state)
 {

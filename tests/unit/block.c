@@ -475,8 +475,6 @@ static void wrong_order_is_refused(void **state)
 	}
 }
 
-/* -- a part of a block ---------------------------------------------------- */
-
 enum {
 	MANY = 300
 };

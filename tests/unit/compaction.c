@@ -19,8 +19,6 @@
 #define PUT CELL_PUT
 #define NOW 1000
 
-/* -- the choice ------------------------------------------------------------ */
-
 #define FILES_MAX 32
 #define TEXT_MAX 512
 
@@ -434,8 +432,6 @@ static void a_major_one_takes_everything_to_the_last_level(void **state)
 	draw(&last, 2, "b-d:10 p-z:10");
 	assert_string_equal(choice_of_all(&last), "2>2 b-d p-z");
 }
-
-/* -- the work -------------------------------------------------------------- */
 
 struct world {
 	struct os *os;

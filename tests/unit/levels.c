@@ -36,8 +36,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* -- memory that runs out ------------------------------------------------ */
-
 static int calls_left = -1; /* of calloc() that find memory; -1 = all */
 
 void *__real_calloc(size_t n, size_t size);
@@ -50,8 +48,6 @@ void *__wrap_calloc(size_t n, size_t size)
 	calls_left -= calls_left > 0;
 	return __real_calloc(n, size);
 }
-
-/* -- files -------------------------------------------------------------- */
 
 static uint64_t rng_state = 88172645463325252ull;
 
@@ -177,8 +173,6 @@ static bool on_disk(uint64_t number)
 	os_close(f);
 	return true;
 }
-
-/* -- sets --------------------------------------------------------------- */
 
 static void level_0_is_newest_first_and_others_by_row(void **state)
 {
@@ -383,8 +377,6 @@ static void overlap_looks_at_deeper_levels_only(void **state)
 			fail_msg("case %zu", i);
 	levels_unref(l);
 }
-
-/* -- the cursor --------------------------------------------------------- */
 
 /* The story's rows, cut into files of random sizes. */
 static struct levels *cut_story(uint64_t number)

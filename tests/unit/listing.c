@@ -14,8 +14,6 @@
 #include "fs/tree/fs.h"
 #include "tests/model/ref_store.h"
 
-/* -- a mount without a kernel ------------------------------------------- */
-
 struct world {
 	struct options options;
 	struct store *store;
@@ -126,8 +124,6 @@ static void assert_lists(struct world *w, const char *path, const char *names)
 	assert_string_equal(take(ls, 1000, NULL), names);
 	listing_close(ls);
 }
-
-/* -- tests -------------------------------------------------------------- */
 
 static void every_level_lists_its_keys_in_order(void **state)
 {

@@ -21,8 +21,6 @@
 
 #define STEPS 13
 
-/* -- helpers ------------------------------------------------------------ */
-
 /* All of a catalog in one number. */
 static uint64_t print_of(const struct catalog *c)
 {
@@ -233,8 +231,6 @@ static void prints_of_story(size_t row_len, uint64_t prints[STEPS + 2])
 	sim_free(os);
 }
 
-/* -- what edits do ------------------------------------------------------ */
-
 struct place {
 	struct os *os;
 	struct os_dir *dir;
@@ -433,8 +429,6 @@ static void a_read_only_open_changes_nothing(void **state)
 	end_place(&p);
 }
 
-/* -- which directories are stores --------------------------------------- */
-
 static void try_dir(const char *first, const char *second, bool create, int is)
 {
 	struct os *os = sim_new(1);
@@ -540,8 +534,6 @@ static void what_is_lost_adds_up(void **state)
 		&manifest_catalog(p.m)->tables[0].trees[0].lost));
 	end_place(&p);
 }
-
-/* -- damage ------------------------------------------------------------- */
 
 /* The bytes of the only manifest; @ends: where each step's record ends. */
 static struct buf image_of(struct place *p, int steps, uint64_t *ends,
@@ -725,8 +717,6 @@ static void the_bytes_are_the_golden_ones(void **state)
 	end_place(&p);
 }
 
-/* -- crashes ------------------------------------------------------------ */
-
 /* The whole story on a disk that forgets the @nth sync of @kinds. */
 static struct os *story(unsigned kinds, uint64_t nth, uint64_t *syncs)
 {
@@ -862,8 +852,6 @@ static void each_sync_that_is_left_out_is_found(void **state)
 		}
 	}
 }
-
-/* -- failing calls ------------------------------------------------------ */
 
 /* Runs the story with the n-th call failing. True if one did. */
 static bool story_with_fault(uint64_t n, int err, bool forever)

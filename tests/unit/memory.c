@@ -22,8 +22,6 @@ static struct bytes str(const char *s)
 	return bytes_str(s);
 }
 
-/* -- sorted -------------------------------------------------------------- */
-
 #define NAMES 300
 
 static void names_come_in_order_whatever_was_removed(void **state)
@@ -70,8 +68,6 @@ static void names_come_in_order_whatever_was_removed(void **state)
 	assert_int_equal(s.count, 0);
 	free(nodes);
 }
-
-/* -- overlay ------------------------------------------------------------- */
 
 static uint64_t enter(struct nodes *ns, uint64_t parent, const char *name,
 		      uint8_t kind)
@@ -293,8 +289,6 @@ static void overlay_renames_onto_another_without_a_gap(void **state)
 	nodes_free(ns);
 }
 
-/* -- scratch ------------------------------------------------------------- */
-
 static void scratch_lives_while_named_or_held(void **state)
 {
 	struct scratch *s = scratch_new(0);
@@ -356,8 +350,6 @@ static void scratch_is_bounded(void **state)
 	scratch_unname(s, 5);
 	scratch_free(s);
 }
-
-/* -- drafts -------------------------------------------------------------- */
 
 static void draft_refuses_before_it_grows(void **state)
 {

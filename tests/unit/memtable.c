@@ -52,8 +52,6 @@ static void assert_row(const struct mem_cursor *c, const char *row)
 	assert_bytes(c->base.row, bytes_str(row));
 }
 
-/* -- single behaviours ----------------------------------------------------- */
-
 static void empty_memtable_holds_nothing(void **state)
 {
 	struct memtable *mt = fresh();
@@ -333,8 +331,6 @@ static void oversized_keys_are_refused(void **state)
 	memtable_unref(mt);
 }
 
-/* -- many cells ------------------------------------------------------------ */
-
 /* A permutation of 0..n-1 in the manner of @how. */
 static uint32_t *shuffled(uint32_t n, int how)
 {
@@ -495,8 +491,6 @@ static void many_rows_are_walked_in_any_order_of_insertion(void **state)
 		many_rows(50000, how);
 	}
 }
-
-/* -- against a sorted array ------------------------------------------------ */
 
 #define MODEL_MAX 6000
 
@@ -707,8 +701,6 @@ static void random_steps_agree_with_a_sorted_array(void **state)
 	compare_with_sorted_array(true);
 }
 
-/* -- beside a writer ------------------------------------------------------- */
-
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define BESIDE_ROWS 8000
 #else
@@ -864,8 +856,6 @@ static void readers_beside_a_writer_see_all_that_was_done(void **state)
 	assert_int_equal(atomic_load(&b.faults), 0);
 	memtable_unref(b.mt);
 }
-
-/* -- for a flush ----------------------------------------------------------- */
 
 /* Keys that share their first bytes, more of them than eight, or none. */
 static void insert_some(struct memtable *mt, unsigned n)
@@ -1053,8 +1043,6 @@ static void the_last_row_is_one_of_one_tree(void **state)
 	assert_int_equal(st.entries, 2);
 	memtable_unref(mt);
 }
-
-/* -- without memory -------------------------------------------------------- */
 
 /* Bytes of addresses that the process has: what threads left behind varies. */
 static size_t address_space(void)

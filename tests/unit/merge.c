@@ -287,8 +287,6 @@ static void no_source_is_an_empty_tree(void **state)
 	cursor_close(&m.base);
 }
 
-/* -- dead rows ------------------------------------------------------------- */
-
 #define FAMILY CELL_DELETE_FAMILY
 
 /* a, b and d are dead, and in the classic order c is. */

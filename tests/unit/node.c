@@ -327,8 +327,6 @@ static void memory_goes_back_after_a_large_walk(void **state)
 	nodes_free(ns);
 }
 
-/* -- versions by age ------------------------------------------------------ */
-
 static uint64_t enter_version(struct nodes *ns, uint64_t column, int64_t ts)
 {
 	char name[32];

@@ -246,8 +246,6 @@ static void stores_to_a_mapping_are_in_the_file(void **state)
 	assert_int_equal(os_finish(f), 0);
 }
 
-/* -- mappings that go away ------------------------------------------------ */
-
 static volatile sig_atomic_t others;
 
 static void other_handler(int sig)
@@ -410,8 +408,6 @@ static void entries_are_listed_renamed_and_removed(void **state)
 	assert_int_equal(os_dir_list(p->dir, count, &n), 0);
 	assert_int_equal(n, 0);
 }
-
-/* -- the lock ------------------------------------------------------------- */
 
 static struct os_dir *again(const char *path)
 {

@@ -80,8 +80,6 @@ static size_t count(struct table *t, const struct scan_spec *spec, int *result)
 	return n;
 }
 
-/* -- what goes through ---------------------------------------------------- */
-
 static void a_value_of_ten_mebibytes_goes_through(void **state)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -362,8 +360,6 @@ static void what_a_table_holds_is_told_alike(void **state)
 	end(&f);
 }
 
-/* -- a session by its bytes ------------------------------------------------ */
-
 static int collect(void *arg, struct bytes data)
 {
 	return buf_append(arg, data.data, data.len);
@@ -541,8 +537,6 @@ static void a_session_has_so_much_open_and_no_more(void **state)
 	end(&f);
 }
 
-/* -- what is asked of the owner ------------------------------------------- */
-
 struct owner {
 	int refuse; /* the error for what deletes */
 	unsigned asked, told, deleting;
@@ -652,8 +646,6 @@ static void what_the_owner_refuses_does_not_happen(void **state)
 	assert_null(strstr(store_why(), "something else"));
 	end(&f);
 }
-
-/* -- what makes no sense --------------------------------------------------- */
 
 /* A channel that keeps what goes through, or changes one reply. */
 struct tap {

@@ -27,8 +27,6 @@ static uint64_t below(uint64_t n)
 	return (x ^ (x >> 31)) % n;
 }
 
-/* -- a table --------------------------------------------------------------- */
-
 enum {
 	ROWS = 24,
 	KEY_MAX = 400,
@@ -177,8 +175,6 @@ static void bury(struct temp_store *s)
 		change(s, row, &c, 1);
 	}
 }
-
-/* -- two ways to read it --------------------------------------------------- */
 
 struct list {
 	struct buf text; /* a line a result */

@@ -18,8 +18,6 @@
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 
-/* -- a folder, and a model: a sorted array --------------------------------- */
-
 static char folder[64];
 static struct os_dir *dir;
 static struct block_cache *cache;
@@ -212,8 +210,6 @@ static struct sstable *open_file(const struct sst_info *info)
 	assert_int_equal(r, 0);
 	return t;
 }
-
-/* -- comparing ------------------------------------------------------------- */
 
 static void same(const struct cursor *c, const struct item *i)
 {
@@ -478,8 +474,6 @@ static void what_is_written_is_read(void **state)
 	}
 }
 
-/* -- what the writer promises ---------------------------------------------- */
-
 static struct entry put_of(const char *qualifier, int64_t ts, const char *value)
 {
 	return (struct entry){.qualifier = bytes_str(qualifier),
@@ -711,8 +705,6 @@ static void an_obsolete_file_lives_until_its_last_reader(void **state)
 	model_free(&m);
 }
 
-/* -- filters --------------------------------------------------------------- */
-
 /* One who knows that the row is somewhere may ask less, and denies no more. */
 static bool may_have(const struct sstable *t, struct bytes row,
 		     struct bytes qualifier)
@@ -781,8 +773,6 @@ static void filters_know_rows_columns_and_family_markers(void **state)
 	sst_info_free(&info);
 	model_free(&m);
 }
-
-/* -- damage ---------------------------------------------------------------- */
 
 static void count_fault(void *arg, const char *sentence)
 {
@@ -1002,8 +992,6 @@ static void damage_of_one_block_leaves_the_others(void **state)
 	model_free(&m);
 }
 
-/* -- calls that fail ------------------------------------------------------- */
-
 static int write_all(struct os_dir *d, const struct model *m,
 		     struct sst_info *info)
 {
@@ -1091,8 +1079,6 @@ static void every_failing_call_is_told(void **state)
 	model_free(&m);
 }
 
-/* -- blocks that come before they are asked for ---------------------------- */
-
 static void warm(const struct model *m, size_t cache_bytes, bool all)
 {
 	struct block_cache_stat before, after;
@@ -1172,8 +1158,6 @@ static void the_block_behind_is_known_while_it_is_in_memory(void **state)
 	sst_info_free(&info);
 	model_free(&m);
 }
-
-/* -- threads --------------------------------------------------------------- */
 
 struct reader {
 	pthread_t thread;

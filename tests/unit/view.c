@@ -11,8 +11,6 @@
 #include "fs/tree/view.h"
 #include "store/value/why.h"
 
-/* -- times -------------------------------------------------------------- */
-
 static int64_t when(const char *text)
 {
 	int64_t ms = -1;
@@ -84,8 +82,6 @@ static void no_other_spelling_is_a_time(void **state)
 		if (when(bad[i]) != -1)
 			fail_msg("\"%s\" is a time", bad[i]);
 }
-
-/* -- components --------------------------------------------------------- */
 
 /*
  * The view that components separated by blanks make, from @level down; NULL

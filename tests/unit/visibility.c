@@ -113,8 +113,6 @@ static const char *kept(const struct retain_spec *s, bool whole,
 #define KEPT(s, whole, ...) \
 	kept(s, whole, CELLS(__VA_ARGS__), COUNT(__VA_ARGS__))
 
-/* -- reading, new_version_behavior ---------------------------------------- */
-
 /*
  *	90 ────────────────P─	seen
  *	70 ────────P──x──────	removed by the DELETE_COLUMN 70 at s6
@@ -223,8 +221,6 @@ static void a_range_of_time_does_not_show_what_was_pushed_out(void **state)
 			    "q:40");
 }
 
-/* -- time ------------------------------------------------------------------ */
-
 static void expired_is_strictly_older_than_ttl(void **state)
 {
 	struct family_attrs a = attrs(3);
@@ -272,8 +268,6 @@ static void a_loan_pushes_out_nothing_for_good(void **state)
 	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 50}), "q:950");
 	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 49}), "");
 }
-
-/* -- classic, raw, keep_deleted ------------------------------------------- */
 
 static void in_the_classic_order_markers_hide_later_puts_too(void **state)
 {
@@ -338,8 +332,6 @@ static void raw_shows_all_but_duplicates(void **state)
 			    "q:70 q:60d z:40");
 }
 
-/* -- moving ---------------------------------------------------------------- */
-
 static void the_rest_of_many_versions_is_sought_past(void **state)
 {
 	static struct array_cell cells[1002];
@@ -389,8 +381,6 @@ static void a_sought_column_knows_its_markers(void **state)
 	assert_int_equal(visible_seek(v, bytes_str("e"), 1), 0);
 	visible_free(v);
 }
-
-/* -- retention ------------------------------------------------------------- */
 
 static struct retain_spec a_merge(const struct family_attrs *a)
 {
@@ -592,8 +582,6 @@ static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
 				 {"r", "q", 70, PUT, 3}),
 			    "q:950dcs2 q:940s1");
 }
-
-/* -- the timeline ---------------------------------------------------------- */
 
 static void the_timeline_knows_when_so_many_lived(void **state)
 {

@@ -57,8 +57,6 @@ struct past {
 /* Readers as of a moment: those who were answered, and not. */
 static uint64_t told, refused;
 
-/* -- the definition ------------------------------------------------------- */
-
 static bool covers(const struct array_cell *m, const struct array_cell *p)
 {
 	bool same = m->qualifier == p->qualifier;
@@ -183,8 +181,6 @@ static void define(const struct past *h, uint64_t seq_max,
 		out->cells[out->n++] = *e;
 	}
 }
-
-/* -- what is stored ------------------------------------------------------- */
 
 static const char *qualifier_of(const struct entry *e)
 {

@@ -301,8 +301,6 @@ static void a_missing_segment_is_named(void **state)
 			 -EUCLEAN);
 }
 
-/* -- threads ------------------------------------------------------------ */
-
 struct crowd {
 	struct wal *w;
 	pthread_mutex_t commit;

@@ -67,8 +67,6 @@ static struct truth truth_of(const struct sim_image *m)
 	return t;
 }
 
-/* -- one run of the log, with marks ------------------------------------- */
-
 struct run {
 	struct os *os;
 	struct os_dir *dir;
@@ -167,8 +165,6 @@ static int run_workload(struct run *r, uint32_t records)
 	}
 	return rc;
 }
-
-/* -- the verdict over one image ----------------------------------------- */
 
 static char fault[512];
 
@@ -360,8 +356,6 @@ static void each_sync_of_the_directory_is_missed_when_left_out(void **state)
 {
 	each_sync_is_needed(SIM_DIR_SYNC);
 }
-
-/* -- faults ------------------------------------------------------------- */
 
 /*
  * The workload until it fails at the n-th call of some kind; then what was

@@ -27,8 +27,6 @@ static void expect_no_wrong(void)
 		fail_msg("%s", watch.wrong);
 }
 
-/* -- a log on it --------------------------------------------------------- */
-
 static const struct wal_options options = {.segment_bytes = 128 << 10,
 					   .ring_bytes = 16 << 10};
 static const struct wal_options tight = {.segment_bytes = 48 << 10,
@@ -120,8 +118,6 @@ static void expect_zeros_behind(struct place *p)
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(rest[i], 0);
 }
-
-/* -- when ---------------------------------------------------------------- */
 
 static void a_sync_is_one_write_past_the_page_cache(void **state)
 {
@@ -261,8 +257,6 @@ static void a_direct_write_that_fails_ends_the_log(void **state)
 	p.w = NULL;
 	place_free(&p);
 }
-
-/* -- what others do meanwhile ------------------------------------------- */
 
 static struct place *here;
 
@@ -436,8 +430,6 @@ static void threads_keep_the_rule(void **state)
 	assert_int_equal(found_after(&p, true), p.n);
 	place_free(&p);
 }
-
-/* -- every place, and a loss of power at any moment ---------------------- */
 
 enum {
 	BEGUN,

@@ -57,8 +57,6 @@ double job_clock(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* -- directories ---------------------------------------------------------- */
-
 static _Thread_local uint64_t blocks;
 
 static int add_file(const char *path, const struct stat *st, int type,
@@ -108,8 +106,6 @@ void job_dir(struct job *j, enum dataset data)
 	if (!j->shape.cells)
 		j->shape.cells = VERSIONS;
 }
-
-/* -- cost ----------------------------------------------------------------- */
 
 static double cpu_seconds(void)
 {
@@ -179,8 +175,6 @@ void job_quiet(struct job *j)
 			calm = 0;
 	}
 }
-
-/* -- life ----------------------------------------------------------------- */
 
 int job_open(struct job *j)
 {
@@ -424,8 +418,6 @@ static int prepare(struct job *j, enum dataset data)
 		r = settle(j);
 	return r;
 }
-
-/* -- the child ------------------------------------------------------------ */
 
 static void set_options(struct job *j)
 {

@@ -43,8 +43,6 @@ static int open_warm(struct job *j)
 	return r;
 }
 
-/* -- one call ------------------------------------------------------------- */
-
 static int check_cell(struct worker *w, const struct tally *t, uint64_t number,
 		      const char *what)
 {
@@ -188,8 +186,6 @@ static int read_versions(struct worker *w, uint64_t number)
 	return read_span(w, &sp, first, s->versions);
 }
 
-/* -- many of them --------------------------------------------------------- */
-
 static int repeat(struct worker *w, read_fn *fn)
 {
 	double end = job_clock() + w->job->set->seconds;
@@ -234,8 +230,6 @@ DEFINE_RUN(row, read_row)
 DEFINE_RUN(seek, read_seek)
 DEFINE_RUN(first_rows, read_first_rows)
 DEFINE_RUN(versions, read_versions)
-
-/* -- all of it ------------------------------------------------------------ */
 
 static int scan_worker(struct worker *w)
 {
@@ -282,8 +276,6 @@ int run_rows(struct job *j)
 {
 	return measure(j, rows_worker);
 }
-
-/* -- deleted rows --------------------------------------------------------- */
 
 static int scan_deleted_worker(struct worker *w)
 {
@@ -359,8 +351,6 @@ int run_seek_erased(struct job *j)
 	return r;
 }
 
-/* -- writes to what is there ---------------------------------------------- */
-
 static int put_again(struct worker *w, uint64_t number)
 {
 	struct item it;
@@ -373,8 +363,6 @@ static int put_again(struct worker *w, uint64_t number)
 }
 
 DEFINE_RUN(put, put_again)
-
-/* -- beside a writer ------------------------------------------------------ */
 
 struct writer {
 	struct job *job;

@@ -113,8 +113,6 @@ static double ratio_to_base(const struct report *rep, unsigned w)
 	return 0;
 }
 
-/* -- the table ------------------------------------------------------------ */
-
 static void print_number(FILE *to, double v, int width)
 {
 	static const struct {
@@ -234,8 +232,6 @@ unsigned report_failures(const struct report *rep, FILE *to)
 			}
 	return failures;
 }
-
-/* -- the JSON ------------------------------------------------------------- */
 
 static void json_text(FILE *f, const char *s)
 {

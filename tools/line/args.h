@@ -10,8 +10,6 @@
 
 #include "tools/line/request.h"
 
-/* -- single values (args.c) ----------------------------------------------- */
-
 int parse_key(const char *text, struct buf *out);
 int parse_row(const char *text, struct buf *out); /* not empty */
 /* FAMILY[:QUALIFIER] behind those that are there. */
@@ -26,8 +24,6 @@ int parse_ms(const char *text, uint64_t *ms);
 /* All of a file; "-" is the standard input. */
 int read_file(const char *path, size_t max, struct buf *out);
 
-/* -- what a read asks for (args_scan.c) ----------------------------------- */
-
 int parse_times(struct request *rq, const char *text);
 int parse_columns(struct request *rq, const char *list);
 int parse_filter(struct request *rq, const char *text);
@@ -39,16 +35,12 @@ int parse_export(struct request *rq);
 int parse_copy(struct request *rq);
 int parse_counter(struct request *rq);
 
-/* -- what a write asks for (args_change.c) -------------------------------- */
-
 int parse_put(struct request *rq);
 int parse_append(struct request *rq);
 int parse_incr(struct request *rq);
 int parse_delete(struct request *rq);
 int parse_deleteall(struct request *rq);
 int parse_cas(struct request *rq);
-
-/* -- what a table is to be (args_schema.c) -------------------------------- */
 
 /*
  * Changes @schema by what the words from @from on and the options say, or

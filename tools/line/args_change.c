@@ -168,8 +168,6 @@ int parse_delete(struct request *rq)
 	return add_change(rq, change);
 }
 
-/* -- check and mutate ----------------------------------------------------- */
-
 static const struct check_word {
 	const char *name, *synonyms[2];
 	uint8_t op;

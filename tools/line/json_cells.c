@@ -7,8 +7,6 @@
 #include "fs/text/cells.h"
 #include "tools/line/json.h"
 
-/* -- to JSON -------------------------------------------------------------- */
-
 int json_note(struct buf *out, struct bytes line)
 {
 	static const char schema[] = "\tschema\t";
@@ -41,8 +39,6 @@ close:
 		r = json_close(out, '}');
 	return r < 0 ? r : buf_append(out, "\n", 1);
 }
-
-/* -- from JSON ------------------------------------------------------------ */
 
 enum member {
 	ROW,
@@ -329,8 +325,6 @@ static int read_object(struct object *o)
 		return why(-EINVAL, "something stands behind the object");
 	return 0;
 }
-
-/* -- to text -------------------------------------------------------------- */
 
 static bool is_hex(const struct buf *b)
 {

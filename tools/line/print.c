@@ -70,8 +70,6 @@ static int text_line(const char *fmt, ...)
 	return printed(r);
 }
 
-/* -- cells ---------------------------------------------------------------- */
-
 static int json_begin_cell(const struct cell *c)
 {
 	int r = json_open(&output, NULL, '{');
@@ -104,8 +102,6 @@ int print_cell(const struct cell *c)
 {
 	return json ? json_cell(c) : printed(cells_format(c, &output));
 }
-
-/* -- exports -------------------------------------------------------------- */
 
 /* The lines of text from @from on become JSON, or stay. */
 static int print_notes(size_t from)
@@ -185,8 +181,6 @@ int print_counter(const struct cell *c, int64_t n)
 	r = json_begin_cell(c);
 	return end_line(r < 0 ? r : json_int(&output, "counter", n));
 }
-
-/* -- tables and stores ---------------------------------------------------- */
 
 int print_name(const char *what, const char *name)
 {

@@ -22,8 +22,6 @@
 #include "store/lsm/work/work.h"
 #include "store/lsm/write/write.h"
 
-/* -- the vtable ----------------------------------------------------------- */
-
 static int lsm_space(struct store *s, struct store_space *out)
 {
 	return os_dir_space(lsm_of(s)->dir, &out->total_bytes, &out->free_bytes,
@@ -119,8 +117,6 @@ static const struct store_ops lsm_ops = {
 	.writable = lsm_takes_puts,
 	.now_ms = lsm_now_ms,
 };
-
-/* -- opening -------------------------------------------------------------- */
 
 static int init_locks(struct lsm *db)
 {

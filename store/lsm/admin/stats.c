@@ -254,8 +254,6 @@ int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
 	return 1;
 }
 
-/* -- of one table --------------------------------------------------------- */
-
 struct held { /* by one family */
 	uint64_t rows, cells;
 };

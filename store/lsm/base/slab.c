@@ -295,8 +295,6 @@ void slab_free(void *p, size_t size)
 	give_chunk(c);
 }
 
-/* -- chunks of which little is in use -------------------------------------- */
-
 void slab_own(void *p, size_t size, const void *owner)
 {
 	size_t piece;

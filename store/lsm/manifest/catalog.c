@@ -42,8 +42,6 @@ void catalog_free(struct catalog *c)
 	*c = (struct catalog){0};
 }
 
-/* -- finding ------------------------------------------------------------ */
-
 /* The first table whose name is not less than @name. */
 static size_t table_place(const struct catalog *c, struct bytes name)
 {
@@ -201,8 +199,6 @@ const struct catalog_snapshot *catalog_shown_after(const struct catalog *c,
 	return NULL;
 }
 
-/* -- staging ------------------------------------------------------------ */
-
 static int copy_table(const struct catalog_table *from,
 		      struct catalog_table **out)
 {
@@ -356,8 +352,6 @@ void catalog_unstage(struct catalog_stage *s)
 	snapshot_tables_free(&s->snapshot);
 	*s = (struct catalog_stage){0};
 }
-
-/* -- applying: nothing from here on can fail ---------------------------- */
 
 static void take_out(struct catalog *c, struct catalog_table *t)
 {

@@ -37,8 +37,6 @@ void catalog_unstage(struct catalog_stage *s);
 /* Is there a live sstable of this number? */
 bool catalog_has_file(const struct catalog *c, uint64_t number);
 
-/* -- catalog_check.c ------------------------------------------------------ */
-
 /* As catalog_stage(), which asks it first; allocates nothing. */
 int catalog_check(const struct catalog *c, const struct edit *e);
 /*
@@ -49,8 +47,6 @@ struct catalog_tree *catalog_tree_after(const struct catalog *c,
 					const struct edit *e,
 					const struct catalog_table *put,
 					uint32_t id);
-
-/* -- finding, for these two files ----------------------------------------- */
 
 struct catalog_tree *catalog_tree_in(const struct catalog_table *t,
 				     uint32_t id);

@@ -13,8 +13,6 @@
 /* Between two looks at a directory that another has. */
 #define WAIT_STEP_MS 20
 
-/* -- names -------------------------------------------------------------- */
-
 /* "N.sst", N in decimal without leading zeros. */
 static bool sst_number(const char *name, uint64_t *number)
 {
@@ -107,8 +105,6 @@ int directory_look(struct os_dir *dir, struct directory_look *out)
 	*out = (struct directory_look){0};
 	return os_dir_list(dir, look_at, out);
 }
-
-/* -- opening ------------------------------------------------------------ */
 
 /*
  * Is it a store, or a place to make one? Of a store that has lost CURRENT the

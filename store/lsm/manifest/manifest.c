@@ -43,8 +43,6 @@ bool manifest_is_current(const struct manifest *m, const char *name)
 	}
 }
 
-/* -- reading ------------------------------------------------------------ */
-
 /* All of a file of at most @max bytes: 1, or 0 if there is none. */
 static int read_file(struct os_dir *dir, const char *name, uint64_t max,
 		     struct buf *out)
@@ -113,8 +111,6 @@ static int load(struct manifest *m, struct manifest_image *image)
 	buf_free(&bytes);
 	return r;
 }
-
-/* -- a new manifest ----------------------------------------------------- */
 
 /*
  * Writes all of file @name and syncs it. It stays open where @out is not NULL
@@ -256,8 +252,6 @@ static int go_on(struct manifest *m, const struct manifest_image *image)
 	return r;
 }
 
-/* -- opening ------------------------------------------------------------ */
-
 /* There is no CURRENT: may a store be made here? */
 static int create_new(struct manifest *m, bool create)
 {
@@ -374,8 +368,6 @@ const struct catalog *manifest_catalog(const struct manifest *m)
 {
 	return &m->catalog;
 }
-
-/* -- committing --------------------------------------------------------- */
 
 static int encode(struct manifest *m, const struct edit *e)
 {

@@ -11,8 +11,6 @@
 /* "cMf1" as a little-endian number. */
 #define RECORD_MAGIC 0x31664d63u
 
-/* -- names -------------------------------------------------------------- */
-
 void manifest_name(uint64_t number, char out[MANIFEST_NAME_LEN])
 {
 	snprintf(out, MANIFEST_NAME_LEN, "MANIFEST-%016" PRIx64, number);
@@ -60,8 +58,6 @@ bool current_parse(struct bytes text, uint64_t *number)
 	*number = n;
 	return true;
 }
-
-/* -- records ------------------------------------------------------------ */
 
 static uint64_t hash_of(struct bytes payload, uint64_t number, uint64_t offset)
 {
@@ -132,8 +128,6 @@ bool manifest_take(struct bytes image, uint64_t number, size_t at,
 	*payload = take_raw(&d, len);
 	return !d.bad && hash_of(*payload, number, at) == hash;
 }
-
-/* -- writing ------------------------------------------------------------ */
 
 static void put_file(struct encoder *e, uint32_t tree, uint8_t level,
 		     const struct sst_info *i)

@@ -97,8 +97,6 @@ bool manifest_take(struct bytes image, uint64_t number, size_t at,
 void manifest_seal(uint8_t *record, size_t len, uint64_t number,
 		   uint64_t offset);
 
-/* -- manifest_replay.c ---------------------------------------------------- */
-
 struct manifest_image {
 	uint64_t store;	    /* id of the store */
 	uint64_t state_end; /* offset behind the state */

@@ -264,8 +264,6 @@ void *memindex_prev(struct memindex_pos *pos)
 	return pos_item(pos);
 }
 
-/* -- insertion ------------------------------------------------------------- */
-
 static size_t node_size(uint32_t level)
 {
 	return sizeof(struct memindex_node) +
@@ -481,8 +479,6 @@ int memindex_insert(struct memindex *ix, struct arena *a, const void *key,
 	atomic_store_explicit(&ix->root, root, memory_order_release);
 	return 0;
 }
-
-/* -- building -------------------------------------------------------------- */
 
 /* Of SLOTS, so that what is inserted later finds room. */
 #define FILL 12

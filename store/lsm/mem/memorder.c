@@ -13,8 +13,6 @@ void memtree_push(struct memtree *t, struct memrow *r)
 	atomic_store_explicit(&t->newest, r, memory_order_release);
 }
 
-/* -- sorting --------------------------------------------------------------- */
-
 static int by_key(const void *a, const void *b)
 {
 	const struct sorted_row *x = a, *y = b;
@@ -137,8 +135,6 @@ int memtree_sort(struct memrow *newest, const struct memrow *end,
 	*count = n;
 	return 0;
 }
-
-/* -- into the index -------------------------------------------------------- */
 
 static bool is_there(const struct memindex *ix, const struct memrow *r)
 {

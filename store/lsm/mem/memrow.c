@@ -49,8 +49,6 @@ int memcell_cmp(const struct entry *key, const struct memcell *c)
 	return 0;
 }
 
-/* -- indexes --------------------------------------------------------------- */
-
 static int row_key_cmp(const void *key, const void *item)
 {
 	return bytes_cmp(*(const struct bytes *)key, memrow_key(item));
@@ -130,8 +128,6 @@ static const struct memindex_ops memcell_ops = {
 	.shared = cell_shared,
 };
 
-/* -- making ---------------------------------------------------------------- */
-
 struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key)
 {
 	size_t size = offsetof(struct memrow, key) + key.len;
@@ -176,8 +172,6 @@ struct memcell *memcell_new(struct arena *a, const struct entry *e)
 		memcpy(at + e->value.len, &e->ttl_ms, ttl);
 	return c;
 }
-
-/* -- linking --------------------------------------------------------------- */
 
 /* Gives a row that has grown an index of what it holds. */
 static void make_wide(struct memrow *r, struct arena *a)

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* -- trees ----------------------------------------------------------------- */
-
 static int tree_key_cmp(const void *key, const void *item)
 {
 	uint32_t k = *(const uint32_t *)key;
@@ -95,8 +93,6 @@ int memtable_tree_stat(struct memtable *mt, uint32_t tree,
 	return 1;
 }
 
-/* -- life ------------------------------------------------------------------ */
-
 int memtable_new(size_t rows, struct memtable **out)
 {
 	struct memtable *mt =
@@ -153,8 +149,6 @@ bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row)
 {
 	return memtable_ends_with(mt, row) && mt->last_row->tree == tree;
 }
-
-/* -- insertion ------------------------------------------------------------- */
 
 /* Copies of @entries, not yet in any row, the last one first. */
 static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
@@ -327,8 +321,6 @@ void memtable_ahead_cells(const struct memtable *mt, uint64_t token)
 {
 	rowmap_ahead_cells(&mt->map, token);
 }
-
-/* -- newest timestamps ----------------------------------------------------- */
 
 bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 			    struct bytes row, struct bytes qualifier,

@@ -4,8 +4,6 @@
 #include "store/lsm/table/block.h"
 #include "store/lsm/table/sst_index.h"
 
-/* -- who waits ------------------------------------------------------------ */
-
 static struct merge_source *waiting(const struct merge *m, uint32_t place)
 {
 	return &m->sources[m->sources[place].waiting];
@@ -84,8 +82,6 @@ static void make_active(struct merge *m, uint32_t source)
 	m->sources[m->nactive++].active = source;
 	m->current = source;
 }
-
-/* -- rows ----------------------------------------------------------------- */
 
 int merge_moved(struct merge *m, struct merge_source *s, int r)
 {

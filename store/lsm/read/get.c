@@ -42,8 +42,6 @@ static int copy_out(const struct entry *e, struct bytes row,
 	return 1;
 }
 
-/* -- what is asked -------------------------------------------------------- */
-
 struct question {
 	struct bytes row, family, qualifier;
 	struct column_look look;
@@ -60,8 +58,6 @@ static const struct family_attrs *question_attrs(const struct question *q)
 {
 	return &q->view->st->schema.families[q->at].attrs;
 }
-
-/* -- the newest version, where nothing hides ------------------------------- */
 
 /* As many blocks are brought near at a time; more are as good as none. */
 #define NEAR_MAX 4
@@ -423,8 +419,6 @@ static int get_newest(const struct question *q, struct cell *cell,
 	return r;
 }
 
-/* -- any row -------------------------------------------------------------- */
-
 static int get_merged(const struct question *q, struct lsm *db,
 		      struct cell *cell, struct buf *hold)
 {
@@ -567,8 +561,6 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	};
 	return answer(base, &q, cell, hold);
 }
-
-/* -- the newest timestamp ------------------------------------------------- */
 
 /* The greatest timestamp that one source holds of the column. */
 static int newest_in(struct cursor *c, struct bytes row, struct bytes qualifier,

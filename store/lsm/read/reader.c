@@ -78,8 +78,6 @@ static bool level_matters(const struct level *l, const struct reader_spec *spec)
 			 spec->row_max) <= 0;
 }
 
-/* -- the guide ------------------------------------------------------------- */
-
 static struct alive_place place_of(const struct reader_guide *g,
 				   struct bytes row)
 {

@@ -19,8 +19,6 @@
 
 #include "store/lsm/read/read.h"
 
-/* -- rows ----------------------------------------------------------------- */
-
 static bool in_bounds(const struct lsm_scan *sc, struct bytes row)
 {
 	struct bytes stop = buf_bytes(&sc->row_stop);
@@ -186,8 +184,6 @@ int scan_next_row(struct lsm_scan *sc)
 	sc->current = sc->nfamilies; /* before the first */
 	return 1;
 }
-
-/* -- cells ---------------------------------------------------------------- */
 
 void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 	       struct cell *out)

@@ -12,8 +12,6 @@
 #include "store/lsm/state/passed.h"
 #include "store/lsm/state/pins.h"
 
-/* -- memory --------------------------------------------------------------- */
-
 /* Buffers that have grown beyond it are not kept for the next scan. */
 #define SPARE_BUFFER_MAX 4096
 
@@ -87,8 +85,6 @@ void scan_free_spares(struct lsm *db)
 			scan_free(sc);
 	}
 }
-
-/* -- opening -------------------------------------------------------------- */
 
 static int compare_bytes(const void *a, const void *b)
 {

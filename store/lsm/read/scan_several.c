@@ -16,8 +16,6 @@
 /* Values are asked for so many bytes before they are handed out. */
 #define AHEAD 512
 
-/* -- rows ----------------------------------------------------------------- */
-
 static struct bytes strip_key(const struct strip *s)
 {
 	return bytes_of(s->key, s->key_len);
@@ -121,8 +119,6 @@ static void enter_cells(struct lsm_scan *sc)
 	sc->brief.in_row = true;
 	sc->brief.in_column = false;
 }
-
-/* -- cells ---------------------------------------------------------------- */
 
 static int compare_columns(const struct strip *a, const struct strip *b)
 {

@@ -25,8 +25,6 @@
 #include "store/lsm/table/block.h"
 #include "store/lsm/table/sst_format.h"
 
-/* -- strips --------------------------------------------------------------- */
-
 /* Is all of the file seen as it is? */
 static bool is_plain(const struct sstable *t)
 {
@@ -197,8 +195,6 @@ int scan_strip_ahead(struct lsm_scan *sc, struct strip *s)
 	return block_is_plain(sc, s) ? 1 : go_no_further(sc);
 }
 
-/* -- runs ------------------------------------------------------------------ */
-
 /* Makes what is left of the strip's block the run. 1, 0 = none, negative. */
 static int begin_run(struct lsm_scan *sc, struct strip *s)
 {
@@ -236,8 +232,6 @@ static int next_of_run(struct lsm_scan *sc, struct cell *out, size_t n)
 		scan_run_fetch(sc, sst_cursor_behind(&scan_strips(sc)->in));
 	}
 }
-
-/* -- opening and closing -------------------------------------------------- */
 
 /* The only family that is asked for, or -1. */
 static int only_family(const struct scan_spec *spec, const struct schema *s)

@@ -5,8 +5,6 @@
 
 #include <xxhash.h>
 
-/* -- rows ------------------------------------------------------------------ */
-
 static uint32_t slot_of(uint32_t tree, struct bytes row)
 {
 	return (uint32_t)(XXH3_64bits_withSeed(row.data, row.len, tree) %
@@ -142,8 +140,6 @@ void alive_trim(struct alive *a)
 		row_free(a, a->oldest);
 }
 
-/* -- for writers ----------------------------------------------------------- */
-
 void alive_change(struct alive *a, const struct alive_place *p,
 		  const struct entry *e)
 {
@@ -163,8 +159,6 @@ void alive_change(struct alive *a, const struct alive_place *p,
 	}
 	pthread_mutex_unlock(&a->lock);
 }
-
-/* -- making ---------------------------------------------------------------- */
 
 int alive_init(struct alive *a, const _Atomic uint64_t *seq, size_t bytes_max,
 	       unsigned patience)

@@ -84,8 +84,6 @@ struct alive_place {
 	struct bytes row;
 };
 
-/* -- for writers ----------------------------------------------------------- */
-
 /* Between the two lie the entries' way into the memtable and publication. */
 static inline void alive_begin(struct alive *a)
 {
@@ -103,8 +101,6 @@ static inline bool alive_watches(struct alive *a)
 /* @e is written. Those of a row come in the order of their sequences. */
 void alive_change(struct alive *a, const struct alive_place *p,
 		  const struct entry *e);
-
-/* -- for readers ----------------------------------------------------------- */
 
 /*
  * As of @seq: the timestamps alive of a column at @ts and below, newest first,
@@ -128,8 +124,6 @@ int alive_hidden(struct alive *a, const struct alive_place *p,
 void alive_found_hidden(struct alive *a, const struct alive_place *p,
 			struct bytes from, const struct bytes *to, uint64_t seq,
 			uint64_t walked);
-
-/* -- for readers that learn ------------------------------------------------ */
 
 /*
  * A read has walked over @walked entries of the column in vain. Has that become

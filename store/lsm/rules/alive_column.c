@@ -95,8 +95,6 @@ static struct alive_column *column_make(struct alive *a, struct alive_row *r,
 	return c;
 }
 
-/* -- changes --------------------------------------------------------------- */
-
 static void undo_add(struct alive_column *c, uint64_t seq, int64_t ts, bool was)
 {
 	struct alive_undo *u = &c->undo[c->nundo % c->undo_max];
@@ -202,8 +200,6 @@ void alive_columns_change(struct alive *a, struct alive_row *r,
 		column_change(a, r, r->columns[i], e);
 }
 
-/* -- readers --------------------------------------------------------------- */
-
 /* What timestamps were as of a sequence, where it is not what they are. */
 struct past {
 	const struct alive_undo *of[PAST_MAX];
@@ -304,8 +300,6 @@ int alive_versions(struct alive *a, const struct alive_place *p,
 	pthread_mutex_unlock(&a->lock);
 	return found;
 }
-
-/* -- learning -------------------------------------------------------------- */
 
 static bool begin(struct alive *a, struct alive_column *c, uint64_t walked,
 		  uint64_t *token, uint64_t *seq, uint64_t *max)

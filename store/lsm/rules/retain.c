@@ -104,8 +104,6 @@ static int note_marker(struct retain *r, const struct entry *e, bool deleting)
 	return masking_add(&r->deleting, e);
 }
 
-/* -- what is lost --------------------------------------------------------- */
-
 static void lose(struct retain *r, int64_t from, int64_t to)
 {
 	if (from >= to)
@@ -184,8 +182,6 @@ void retain_loss(const struct retain *r, struct retain_loss *out)
 	if (out->pushed || out->pushed_seq)
 		out->pushed_seq = r->seq_seen;
 }
-
-/* -- new_version_behavior yes: the table in visibility.h ------------------ */
 
 /*
  * Are there readers who look behind markers? Each time range then has its own
@@ -304,8 +300,6 @@ static int marker_replayed(struct retain *r, const struct entry *e)
 	return deleting && resolves(r, stripe) ? DROP : KEEP;
 }
 
-/* -- new_version_behavior no --------------------------------------------- */
-
 /*
  * Markers hide by timestamp, so that whoever sees the put must see the marker:
  * it lies in the put's stripe or below. What a deleting marker covers may go;
@@ -409,8 +403,6 @@ static int marker_classic(struct retain *r, const struct entry *e)
 		return may_purge(r, stripe) ? DROP : KEEP;
 	return counts(r) ? count_marker(r, e) : KEEP;
 }
-
-/* -- the walk ------------------------------------------------------------- */
 
 static int begin_column(struct retain *r)
 {

@@ -36,8 +36,6 @@ static int reserve(void **array, size_t *cap, size_t n, size_t more,
 	return 0;
 }
 
-/* -- the tree -------------------------------------------------------------- */
-
 /*
  * A parent's is greater than its children's: as they come from a hash of the
  * moment, the tree is as deep as one of keys in random order.
@@ -169,8 +167,6 @@ static int grow(struct timeline *t)
 	return r;
 }
 
-/* -- the list -------------------------------------------------------------- */
-
 static int list_life(struct timeline *t, uint64_t from, uint64_t to)
 {
 	int r = reserve((void **)&t->lives, &t->lives_cap, t->nlives, 1,
@@ -204,8 +200,6 @@ int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to)
 		r = list_life(t, from, to);
 	return r == 0 && t->nlives >= t->limit ? grow(t) : r;
 }
-
-/* -- the question ---------------------------------------------------------- */
 
 /* How many are alive at @moment. */
 static int64_t alive_at(const struct timeline *t, uint64_t moment)

@@ -141,8 +141,6 @@ void visible_skip_column(struct visible *v);
  */
 int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
 
-/* -- compaction ------------------------------------------------------------ */
-
 /*
  * What a merge of a slice of history writes. A slice holds, for its rows, all
  * entries between two sequences; what a reader of any snapshot (and of now)

@@ -300,8 +300,6 @@ static int pass_newer(struct visible *v)
 	return r;
 }
 
-/* -- guided ---------------------------------------------------------------- */
-
 /*
  * A reader that has walked over many entries of a column in vain asks the
  * guide which versions of it are alive, and then goes from one of these to the
@@ -502,8 +500,6 @@ static int pass_hidden(struct visible *v)
 				       INT64_MAX);
 	return r;
 }
-
-/* -- the walk -------------------------------------------------------------- */
 
 void visible_until(struct visible *v, const struct bytes *last, bool inclusive)
 {

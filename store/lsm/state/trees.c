@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- trees ---------------------------------------------------------------- */
-
 static struct tree *tree_new(uint32_t id)
 {
 	struct tree *t = calloc(1, sizeof(*t));
@@ -104,8 +102,6 @@ void tree_install(struct tree *t, struct levels *next)
 	t->levels = next;
 }
 
-/* -- states --------------------------------------------------------------- */
-
 void table_state_ref(struct table_state *st)
 {
 	atomic_fetch_add(&st->refs, 1);
@@ -170,8 +166,6 @@ int table_state_family(const struct table_state *st, struct bytes family)
 			   (const char *)family.data);
 	return at;
 }
-
-/* -- loading -------------------------------------------------------------- */
 
 static struct sst_options options_of(const struct family_attrs *a)
 {

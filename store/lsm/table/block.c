@@ -389,8 +389,6 @@ int block_decode(struct block *b)
 	return r;
 }
 
-/* -- searching ------------------------------------------------------------- */
-
 int block_row_cmp(const struct block *b, uint32_t i, struct bytes row)
 {
 	size_t n = b->prefix.len;

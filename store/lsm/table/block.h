@@ -291,8 +291,6 @@ bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 bool block_covered(const struct block *b, uint32_t from, uint32_t to,
 		   const struct cover *k);
 
-/* -- building -------------------------------------------------------------- */
-
 struct block_builder;
 int block_builder_new(struct block_builder **out);
 void block_builder_free(struct block_builder *b); /* NULL is nothing */

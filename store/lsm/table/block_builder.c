@@ -162,8 +162,6 @@ int block_builder_row(struct block_builder *b, struct bytes row, bool continues)
 	return 0;
 }
 
-/* -- qualifiers ------------------------------------------------------------ */
-
 static bool qual_is(const struct block_builder *b, uint32_t i, struct bytes q)
 {
 	const struct built_qualifier *have;
@@ -297,8 +295,6 @@ static void sort_qualifiers(struct block_builder *b, uint32_t *order)
 	for (uint32_t i = 0; i < b->nqual; i++)
 		qual_at(b, order[i])->id = i;
 }
-
-/* -- putting it together --------------------------------------------------- */
 
 struct shape {
 	uint64_t base[BLOCK_NCOLUMNS];

@@ -33,8 +33,6 @@ int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash);
 /* Appends to @out a filter over them. 0 or -ENOMEM. */
 int bloom_build(const struct bloom_keys *k, struct buf *out);
 
-/* -- asking --------------------------------------------------------------- */
-
 #define BLOOM_PROBES 6
 /* Odd, its bits without a pattern: 2^32 / golden ratio. */
 #define BLOOM_STEP 0x9e3779b9u

@@ -75,8 +75,6 @@ void block_cache_stat(struct block_cache *c, struct block_cache_stat *out)
 						  memory_order_relaxed);
 }
 
-/* -- slots ----------------------------------------------------------------- */
-
 int cache_slots_init(struct cache_slots *s, struct block_cache *c,
 		     uint32_t nblocks, bool in_memory)
 {
@@ -195,8 +193,6 @@ struct block *cache_peek(struct cache_slots *s, uint32_t i, cache_pin **pin)
 		cache_unpin(p);
 	return b;
 }
-
-/* -- rings; under the lock ------------------------------------------------- */
 
 static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 {

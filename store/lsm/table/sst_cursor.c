@@ -25,8 +25,6 @@ static struct sst_cursor *self(struct cursor *base)
 	return (struct sst_cursor *)base;
 }
 
-/* -- blocks ---------------------------------------------------------------- */
-
 static void drop_block(struct sst_cursor *c)
 {
 	if (!c->block)
@@ -205,8 +203,6 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 	return 0;
 }
 
-/* -- places ---------------------------------------------------------------- */
-
 static inline int here(struct sst_cursor *c)
 {
 	struct entry *e = &c->base.at;
@@ -291,8 +287,6 @@ static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 		row_begin(&c->table->index, block, &block, &row);
 	return go(c, block, row);
 }
-
-/* -- rows ------------------------------------------------------------------ */
 
 void sst_row_near(const struct sstable *t, struct bytes row,
 		  struct index_spot *spot)
@@ -533,8 +527,6 @@ static int sst_prev_row(struct cursor *base)
 		return 0;
 	return go_back(c, block - 1, x->entries[block - 1].nrow - 1);
 }
-
-/* -- cells ----------------------------------------------------------------- */
 
 /* Does the present row go on in block @i? */
 static bool goes_on_in(const struct sst_cursor *c, uint32_t i)

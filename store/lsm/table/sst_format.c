@@ -69,8 +69,6 @@ bool sst_take_bytes(struct bytes *in, uint64_t len, struct bytes *out)
 	return true;
 }
 
-/* -- trailers -------------------------------------------------------------- */
-
 void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
 		 uint8_t codec, uint32_t raw_len, uint64_t number,
 		 uint64_t offset, uint64_t *hash)
@@ -104,8 +102,6 @@ int sst_trailer_check(const uint8_t *stored, size_t len, uint64_t number,
 	*raw_len = (uint32_t)le_get(t + 1, 4);
 	return 0;
 }
-
-/* -- footer ---------------------------------------------------------------- */
 
 static uint64_t footer_hash(const uint8_t *in, uint64_t number,
 			    uint64_t file_bytes)
@@ -187,8 +183,6 @@ int sst_footer_decode(const uint8_t in[SST_FOOTER_LEN], uint64_t number,
 	return 0;
 }
 
-/* -- properties ------------------------------------------------------------ */
-
 void sst_info_free(struct sst_info *i)
 {
 	buf_free(&i->row_min);
@@ -266,8 +260,6 @@ int sst_properties_decode(struct bytes in, struct sst_info *i)
 bad:
 	return why(-EUCLEAN, "the properties of an sstable are damaged");
 }
-
-/* -- filter keys ----------------------------------------------------------- */
 
 uint64_t sst_hash_row(struct bytes row)
 {

@@ -33,8 +33,6 @@ void index_place(const struct index_entry *e, struct entry *out)
 	};
 }
 
-/* -- decoding -------------------------------------------------------------- */
-
 static int damaged(const char *what)
 {
 	return why(-EUCLEAN, "the index is damaged: %s", what);
@@ -223,8 +221,6 @@ size_t index_memory(const struct sst_index *x)
 	       x->nblocks * (sizeof(*x->briefs) + sizeof(*x->entries));
 }
 
-/* -- searching ------------------------------------------------------------- */
-
 int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
 {
 	size_t n = x->prefix.len < row.len ? x->prefix.len : row.len;
@@ -360,8 +356,6 @@ uint32_t index_find_place(const struct sst_index *x, uint32_t from,
 	}
 	return lo;
 }
-
-/* -- building -------------------------------------------------------------- */
 
 static int put_place(struct buf *out, const struct entry *e)
 {

@@ -114,8 +114,6 @@ uint32_t index_find_place(const struct sst_index *x, uint32_t from,
 /* The first cell of a block that continues a row (no value). */
 void index_place(const struct index_entry *e, struct entry *out);
 
-/* -- building -------------------------------------------------------------- */
-
 struct index_builder {
 	struct buf entries; /* encoded, but for the row and its length */
 	struct buf rows;    /* of each: len:2 row */

@@ -113,8 +113,6 @@ uint64_t sst_writer_bytes(const struct sst_writer *w)
 	       (w->block ? block_builder_bytes(w->block) : 0);
 }
 
-/* -- output ---------------------------------------------------------------- */
-
 static uint64_t position(const struct sst_writer *w)
 {
 	return w->written + w->chunk_len;
@@ -275,8 +273,6 @@ static int cut_block(struct sst_writer *w)
 		buf_free(&w->packed);
 	return r;
 }
-
-/* -- entries --------------------------------------------------------------- */
 
 static int hash_row(struct sst_writer *w, struct bytes row)
 {
@@ -447,8 +443,6 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 		w->failed = true;
 	return r;
 }
-
-/* -- the end --------------------------------------------------------------- */
 
 static int output_filter(struct sst_writer *w, struct sst_place *place)
 {

@@ -10,8 +10,6 @@
 #include "store/lsm/table/bloom.h"
 #include "store/value/why.h"
 
-/* -- blocks ---------------------------------------------------------------- */
-
 /* Reads exactly @n bytes: the end of the file does not come before them. */
 static int read_all(const struct sstable *t, void *to, size_t n,
 		    uint64_t offset)
@@ -316,8 +314,6 @@ int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 	return 0;
 }
 
-/* -- opening --------------------------------------------------------------- */
-
 static int read_section(struct sstable *t, const struct sst_footer *f,
 			enum sst_section which)
 {
@@ -533,8 +529,6 @@ size_t sst_memory(const struct sstable *t)
 		n += t->section[i].cap;
 	return n + index_memory(&t->index);
 }
-
-/* -- filters --------------------------------------------------------------- */
 
 bool sst_spans(const struct sstable *t, struct bytes row)
 {

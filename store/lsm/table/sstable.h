@@ -197,8 +197,6 @@ const void *sst_cursor_behind(const struct sst_cursor *c);
 /* The value of cell @cell of the present block into @hold, read if need be. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 
-/* -- the cache of decoded blocks, shared by all tables of a store --------- */
-
 int block_cache_new(size_t bytes_max, struct block_cache **out);
 void block_cache_free(struct block_cache *c); /* after the last table */
 struct block_cache_stat {

@@ -65,8 +65,6 @@ int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	return 0;
 }
 
-/* -- reading: every length is checked against what is left ---------------- */
-
 struct reader {
 	const uint8_t *at, *end;
 	bool bad;

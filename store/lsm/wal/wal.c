@@ -16,8 +16,6 @@
  */
 #define DRAIN_BYTES ((uint64_t)256 << 10)
 
-/* -- failure ------------------------------------------------------------ */
-
 int wal_fail_locked(struct wal *w, int err)
 {
 	if (!atomic_load(&w->failed)) {
@@ -47,8 +45,6 @@ int wal_refused(struct wal *w)
 		return why(-EROFS, "the log was opened to be read only");
 	return why(-EROFS, "%s", w->sentence);
 }
-
-/* -- appending ---------------------------------------------------------- */
 
 uint64_t wal_end(struct wal *w)
 {
@@ -234,8 +230,6 @@ void wal_make_ready(struct wal *w)
 	if (next <= w->segment_bytes / 8 && !atomic_load(&w->failed))
 		(void)wal_make_room(w, next);
 }
-
-/* -- opening and closing ------------------------------------------------ */
 
 size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least)
 {

@@ -26,8 +26,6 @@ bool wal_segment_number(const char *name, uint64_t *number)
 	return !strcmp(again, name);
 }
 
-/* -- what there was ----------------------------------------------------- */
-
 struct made {
 	uint64_t next; /* segments below it; 0: not known */
 	bool ring;
@@ -77,8 +75,6 @@ static struct made made_read(struct os_dir *dir)
 	made_format(&m, again);
 	return memcmp(text, again, sizeof(text)) ? (struct made){0} : m;
 }
-
-/* -- which segments there are ------------------------------------------- */
 
 struct listing {
 	uint64_t first; /* lower ones are not wanted */
@@ -136,8 +132,6 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 		  : 0;
 }
 
-/* -- reading a file in order -------------------------------------------- */
-
 struct reader {
 	struct os_file *file;
 	uint64_t size;
@@ -176,8 +170,6 @@ static int reader_get(struct reader *r, uint64_t off, size_t n,
 	*out = r->buf.data;
 	return 0;
 }
-
-/* -- one segment -------------------------------------------------------- */
 
 struct walk {
 	struct os_dir *dir;
@@ -401,8 +393,6 @@ static int walk_segments(struct walk *w)
 	return rc;
 }
 
-/* -- the ring ----------------------------------------------------------- */
-
 /* A log without a ring was never given one, or somebody has lost it. */
 static int no_ring(struct os_dir *dir)
 {
@@ -529,8 +519,6 @@ static int walk_ring(struct walk *w)
 	buf_free(&hold);
 	return rc;
 }
-
-/* -- the whole ---------------------------------------------------------- */
 
 static int run(struct walk *w)
 {

@@ -17,8 +17,6 @@
 #define WRITE_OUT_BYTES ((uint64_t)2 << 20)
 #define BLOCK_MASK ((uint64_t)WAL_BLOCK_BYTES - 1)
 
-/* -- through the page cache --------------------------------------------- */
-
 int wal_await_cache(struct wal *w)
 {
 	w->direct.awaited++;
@@ -74,8 +72,6 @@ int wal_write_mark(struct wal *w)
 	w->marked = durable;
 	return 0;
 }
-
-/* -- past it ------------------------------------------------------------ */
 
 int wal_direct_init(struct wal_direct *d)
 {

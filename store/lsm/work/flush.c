@@ -216,8 +216,6 @@ int flush_one(struct lsm *db)
 	return r < 0 ? r : 1;
 }
 
-/* -- asked for ------------------------------------------------------------ */
-
 /*
  * Waits until nothing is frozen. An attempt that began before is not what was
  * asked for: one is made anew, and what that says counts.

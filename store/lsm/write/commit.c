@@ -17,8 +17,6 @@
 #include "store/lsm/write/settle.h"
 #include "store/lsm/write/write.h"
 
-/* -- applying ------------------------------------------------------------- */
-
 static struct tree *state_tree(const struct table_state *st, uint32_t id)
 {
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
@@ -234,8 +232,6 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	pthread_mutex_unlock(&db->commit);
 	return r;
 }
-
-/* -- many rows ------------------------------------------------------------ */
 
 /* How much goes into one record; a row is never split. */
 #define RECORD_BYTES_MAX (1u << 20)
@@ -456,8 +452,6 @@ int lsm_sync(struct store *s)
 	r = wal_sync(db->wal, wal_end(db->wal));
 	return r < 0 ? lsm_log_failed(db, r) : 0;
 }
-
-/* -- replay --------------------------------------------------------------- */
 
 static int replay_row(void *arg, struct bytes row, const struct pending *p,
 		      uint32_t n)
