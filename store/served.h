@@ -33,8 +33,8 @@ int store_open_served(const char *path, const struct store_options *o,
 		      struct store **out);
 
 /*
- * How bytes of requests come to a file that cannot be written to, for the
- * mount is read-only: by ioctl(2), so many at once.
+ * A read-only mount refuses write(2) on its control file. There a client sends
+ * the bytes of its requests by ioctl(2), one such portion a call.
  */
 struct served_portion {
 	uint32_t len;
@@ -56,36 +56,36 @@ enum served_what {
 	SERVED_CARE,		 /* a flush or compaction */
 };
 
-/* What a client wants to change. All is borrowed for the call. */
+/* A change that a client asks for. Pointers are valid for the call only. */
 struct served_act {
 	enum served_what what;
-	bool deletes; /* something that is seen may be seen no more */
+	bool deletes; /* may hide a cell that is visible now */
 	struct table *table;
 	const struct mutation *rows;
 	size_t nrows;
 	struct bytes name, to;
-	const struct alter *alter; /* of SERVED_ALTERED; NULL: a family more */
-	void *note;		   /* of the hooks: from before() to after() */
+	const struct alter *alter; /* SERVED_ALTERED; NULL: adds a family */
+	void *note; /* the hooks' own: before() sets it for after() */
 };
 
-/* What the owner of the store has to say of its changes. Any may be NULL. */
+/* How the owner of the store checks clients' changes. Any may be NULL. */
 struct served_hooks {
-	/* 0, or the error (with a sentence) that refuses it. */
+	/* 0 admits the change; an error (with a sentence) refuses it. */
 	int (*before)(void *arg, struct served_act *act);
-	/* It was tried: may have happened, in part if @result is negative. */
+	/* The change was tried; if @result < 0, part of it may be done. */
 	void (*after)(void *arg, struct served_act *act, int result);
 	void *arg;
 };
 
 struct served;
 
-/* The store and what hooks->arg points to stay the caller's. -ENOMEM. */
+/* The caller keeps ownership of the store and of hooks->arg. -ENOMEM. */
 int served_new(struct store *s, const struct served_hooks *hooks,
 	       struct served **out);
-void served_free(struct served *sv); /* NULL is nothing */
+void served_free(struct served *sv); /* @sv may be NULL */
 /*
- * Bytes of requests, in any portions. 0; -EAGAIN when replies must be read
- * first; -EPROTO for what is no request: then the session is over.
+ * Takes bytes of requests, cut anywhere. 0; -EAGAIN when replies must be read
+ * first; -EPROTO when the bytes are no request, which ends the session.
  */
 int served_feed(struct served *sv, struct bytes data);
 /*

@@ -32,53 +32,55 @@ struct scan;
 struct snapshot;
 struct os;
 
-/* What a size of 0 in store_options means, in bytes. */
+/* The defaults of the sizes in store_options, in bytes. */
 #define STORE_CACHE_BYTES (256u << 20)
 #define STORE_WRITE_BUFFER_BYTES (64u << 20)
 
 enum store_news {
-	STORE_NEWS_FAILED, /* takes no more writes; said once */
-	STORE_NEWS_FULL,   /* no space: takes deletes only */
-	STORE_NEWS_ROOM,   /* takes puts again */
-	/* Of flush and merge, each said once until the other: */
-	STORE_NEWS_STUCK, /* it fails, and will be tried again */
-	STORE_NEWS_DONE,  /* it works again */
+	STORE_NEWS_FAILED, /* the store takes no more writes; told once */
+	STORE_NEWS_FULL,   /* no space: the store takes deletes only */
+	STORE_NEWS_ROOM,   /* there is space: the store takes puts again */
+	/* About flush and merge; told when the state changes: */
+	STORE_NEWS_STUCK, /* flush or merge fails and is retried */
+	STORE_NEWS_DONE,  /* flush and merge work again */
 };
 
 struct store_options {
 	bool create;	/* make the directory and an empty store if absent */
-	bool no_delete; /* what is seen stays: -EPERM (guard.h) */
+	bool no_delete; /* refuse to hide visible cells: -EPERM (guard.h) */
 	bool read_only; /* nothing on disk changes, recovery included */
 	/*
-	 * How long to wait for a process that has the store: one that is just
-	 * ending lets it go soon. 0 = not at all.
+	 * How long to wait while another process has the store open: it may be
+	 * about to end. 0 = do not wait.
 	 */
 	unsigned wait_ms;
 	bool sync;	    /* every mutation is on disk before it returns */
 	size_t cache_bytes; /* block cache; 0 = the default */
-	size_t write_buffer_bytes; /* of unflushed cells; 0 = so */
+	size_t write_buffer_bytes; /* unflushed cells; 0 = the default */
 	/*
-	 * No threads: flush and compaction run only when asked for. Tests
-	 * that must repeat exactly use it.
+	 * Start no threads: flush and compaction run only when asked for. For
+	 * tests that must be deterministic.
 	 */
 	bool inline_background;
 	/*
-	 * Is told what happens to the store, in a sentence: by any thread,
-	 * which may have locks, so that it calls no function of a store.
+	 * Called when the store's state changes, with a sentence for people.
+	 * Any thread calls it, perhaps with locks held, so it must not call
+	 * functions of a store.
 	 */
 	void (*news)(void *arg, enum store_news what, const char *sentence);
 	void *news_arg;
-	struct os *os; /* the door to the operating system; NULL = the real */
+	struct os *os; /* the operating system; NULL = the real one */
 	/* Sizes for tests that want many small files; 0 = the default. */
 	size_t wal_segment_bytes, table_file_bytes, wal_ring_bytes;
 	/*
-	 * Hidden cells that a read steps over before it asks what other reads
-	 * have found out, for tests that have few; 0 = the default.
+	 * How many hidden cells a read skips before it looks up what earlier
+	 * reads learned about them. Tests with few cells set it; 0 = the
+	 * default.
 	 */
 	unsigned patience;
 };
 
-/* What programs wait that a person has started. */
+/* The wait_ms of programs that a person starts by hand. */
 #define STORE_WAIT_MS 3000
 
 /*
@@ -90,29 +92,29 @@ struct store_options {
  */
 int store_open(const char *path, const struct store_options *o,
 	       struct store **out);
-/* Everything acknowledged is on disk when it returns 0. Frees @s always. */
+/* 0: all acknowledged changes are on disk. Frees @s even on failure. */
 int store_close(struct store *s);
 
-/* A reference; a table keeps its identity over renames. -ENOENT. */
+/* Gives a reference, which stays valid over renames of the table. -ENOENT. */
 int table_open(struct store *s, struct bytes name, struct table **out);
 void table_ref(struct table *t);
-void table_unref(struct table *t); /* NULL is nothing */
-/* Unique in the store's whole life, never reused. */
+void table_unref(struct table *t); /* @t may be NULL */
+/* The id is unique in the store and never reused. */
 uint64_t table_id(const struct table *t);
 /* Copies the present schema; free with schema_free(). -ENOENT if dropped. */
 int table_schema(struct table *t, struct schema *out);
-/* Changes by one at every change of the schema; cheap. */
+/* Grows by one with every change of the schema; cheap to ask. */
 uint64_t table_schema_version(const struct table *t);
 /* Copies the present name, NUL-terminated. -ENOENT if dropped. */
 int table_name(struct table *t, char name[TABLE_NAME_LEN_MAX + 1]);
 
-/* All of these are durable when they return 0. */
-/* -EEXIST, -EINVAL. @schema NULL = open, no families. */
+/* The changes of tables below are durable when the function returns 0. */
+/* @schema NULL = open, without families. -EEXIST, -EINVAL. */
 int store_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema);
 /*
- * Drops the table with all it holds, or when @only_if_empty gives -ENOTEMPTY
- * if a visible cell exists.
+ * Drops the table and its cells. With @only_if_empty a table that has a visible
+ * cell is refused: -ENOTEMPTY.
  */
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty);
 /*
@@ -140,7 +142,7 @@ int table_add_family(struct table *t, struct bytes family);
  * table; -EINVAL for "default" and "hbase", which are always there.
  */
 int store_namespace_create(struct store *s, struct bytes name);
-/* Makes the one of a table's name unless it has none, or it is there. */
+/* Makes the namespace in a table's name, if there is one and it is missing. */
 int store_namespace_ensure(struct store *s, struct bytes table);
 int store_namespace_drop(struct store *s, struct bytes name);
 /* As store_table_next(). */
@@ -154,7 +156,7 @@ int store_table_next(struct store *s, struct bytes after,
 		     char name[TABLE_NAME_LEN_MAX + 1]);
 
 enum {
-	MUTATE_SYNC = 1, /* on disk when it returns */
+	MUTATE_SYNC = 1, /* the mutation is on disk when the call returns */
 	/* table_writable() was asked before: what is kept back serves it. */
 	MUTATE_ADMITTED = 2,
 };
@@ -188,7 +190,7 @@ int table_mutate_try(struct table *t, struct mutation *m);
 int store_sync(struct store *s);
 
 enum scan_granularity {
-	SCAN_ROWS,     /* each row that has a visible cell: row */
+	SCAN_ROWS,     /* each row that has a visible cell: sets row */
 	SCAN_FAMILIES, /* row, family */
 	SCAN_COLUMNS,  /* row, family, qualifier; ts, value of the newest */
 	SCAN_CELLS,    /* every version that is asked for */
@@ -197,7 +199,7 @@ enum scan_granularity {
 struct column_name {
 	struct bytes family;
 	struct bytes qualifier;
-	bool whole_family; /* the qualifier is not looked at */
+	bool whole_family; /* all columns: the qualifier is ignored */
 };
 
 /* A time range for one family instead of the scan's. */
@@ -209,8 +211,8 @@ struct family_range {
 struct filter; /* filter.h */
 
 /*
- * A restriction of the table. Zeroed it means everything, at the granularity
- * SCAN_ROWS. Memory that it points to is borrowed for the call only.
+ * Which part of a table a scan reads. A zeroed spec reads everything, at the
+ * granularity SCAN_ROWS. Its pointers need to be valid during the call only.
  */
 struct scan_spec {
 	uint8_t granularity;
@@ -249,7 +251,7 @@ struct scan_spec {
 	int64_t as_of;
 	const struct family_range *family_ranges;
 	size_t nfamily_ranges;
-	/* Of each family of a row: so many results, the first ones left out. */
+	/* In each family of a row: skip offset results, give limit. */
 	uint64_t family_limit, family_offset; /* 0 = all; 0 */
 	/*
 	 * Is asked for each result that all this leaves; needs SCAN_CELLS or
@@ -267,7 +269,7 @@ struct scan_spec {
  * fails the scan when it is reached.
  */
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out);
-/* 1 and *out, 0 at the end, or an error, which is then repeated. */
+/* 1 and *out, 0 at the end, or an error, which later calls repeat. */
 int scan_next(struct scan *sc, struct cell *out);
 /*
  * The same for up to @n (from 1 on) at a time: how many were found, 1 or more.
@@ -275,7 +277,7 @@ int scan_next(struct scan *sc, struct cell *out);
  * one who reads on has less than half of the cost.
  */
 int scan_next_many(struct scan *sc, struct cell *out, size_t n);
-void scan_close(struct scan *sc); /* NULL is nothing */
+void scan_close(struct scan *sc); /* @sc may be NULL */
 
 /*
  * The newest visible version of a column with ts <= @ts_max (TS_MAX = newest
@@ -295,9 +297,9 @@ int table_get_version(struct table *t, struct bytes row, struct bytes family,
 int table_has_row(struct table *t, struct bytes row);
 int table_has_family(struct table *t, struct bytes row, struct bytes family);
 
-/* The store as of now, in memory only, until released. O(1). */
+/* A view of the store as of now, in memory only, until released. O(1). */
 int snapshot_take(struct store *s, struct snapshot **out);
-void snapshot_release(struct snapshot *snap); /* NULL is nothing */
+void snapshot_release(struct snapshot *snap); /* @snap may be NULL */
 
 /*
  * Snapshots that live in the store under a name, over restarts and crashes, of
@@ -320,8 +322,8 @@ struct snapshot_info {
 /* -EEXIST. */
 int store_snapshot_create(struct store *s, struct table *t, struct bytes name);
 /*
- * -ENOENT. Who has it open goes on reading. What only it needed leaves the
- * disk by compactions in the background.
+ * A reader that has the snapshot open can go on reading. Compactions in the
+ * background remove the data that only this snapshot needs. -ENOENT.
  */
 int store_snapshot_drop(struct store *s, struct table *t, struct bytes name);
 /* -ENOENT, -EEXIST when @to is taken. */
@@ -334,8 +336,8 @@ int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
 			struct snapshot_info *out);
 /*
- * Makes it readable: for scan_spec.snapshot and table_get(), of the tables that
- * it covers. -ENOENT. Ends with snapshot_release().
+ * Opens a named snapshot for scan_spec.snapshot and table_get() on the tables
+ * that it covers. Release it with snapshot_release(). -ENOENT.
  */
 int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 			struct snapshot **out);
@@ -356,23 +358,23 @@ int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
  */
 int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 			   struct bytes shown);
-/* When a named one was taken. */
+/* When a named snapshot was taken. */
 int64_t snapshot_taken_ms(const struct snapshot *snap);
 /*
- * The tables that a named one covers, by the names that they had then, as
- * store_table_next().
+ * As store_table_next(), for the tables that a named snapshot covers, by their
+ * names at the time of the snapshot.
  */
 int snapshot_table_next(const struct snapshot *snap, struct bytes after,
 			char name[TABLE_NAME_LEN_MAX + 1]);
-/* The table that had this name then. -ENOENT. */
+/* Opens the table that had this name in the snapshot. -ENOENT. */
 int snapshot_table_open(const struct snapshot *snap, struct bytes name,
 			struct table **out);
 /*
- * Only @t is going to be read through it: what it remembers of other tables is
- * let go. To be called before others see the snapshot.
+ * Promises that only @t is read through the snapshot, which frees its data on
+ * other tables. To be called before other threads see the snapshot.
  */
 void snapshot_keep(struct snapshot *snap, const struct table *t);
-/* Copies the schema that the table had then; schema_free() it. -ENOENT. */
+/* Copies the table's schema in the snapshot; schema_free() it. -ENOENT. */
 int snapshot_schema(const struct snapshot *snap, const struct table *t,
 		    struct schema *out);
 
@@ -382,12 +384,13 @@ int snapshot_schema(const struct snapshot *snap, const struct table *t,
  * drops versions beyond `versions`; @t NULL changes no answer.
  */
 int store_flush(struct store *s, struct table *t);
-/* Everything into the last level: hidden cells leave the disk. */
+/* Merges everything into the last level, which removes hidden cells. */
 int store_compact(struct store *s, struct table *t);
 
 /*
- * One figure a call: @i from 0, returns 1, or 0 after the last. Names are
- * Prometheus' (snake_case, unit last, "_total" for counters), static strings.
+ * Gives the @i-th figure, from 0: returns 1, or 0 after the last one. Names are
+ * static strings in Prometheus style (snake_case, unit last, "_total" for
+ * counters).
  */
 struct store_stat {
 	const char *name;
@@ -407,15 +410,15 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out);
 #define TABLE_INFO_COUNTED 1000
 
 struct table_info {
-	bool exact;		/* of the four that follow */
-	uint64_t rows, cells;	/* that are seen */
+	bool exact;		/* the next four fields are no estimates */
+	uint64_t rows, cells;	/* visible ones */
 	int64_t oldest, newest; /* timestamps, if there are cells */
 	uint64_t entries;      /* stored: hidden cells and delete markers too */
-	uint64_t bytes, files; /* of table files; the log is everybody's */
-	bool has_ttl; /* a cell may have a ttl of its own; never wrongly no */
+	uint64_t bytes, files; /* table files; tables share the log */
+	bool has_ttl; /* a cell may have its own ttl; false is certain */
 };
 int table_info(struct table *t, struct table_info *out);
-/* 1 if has_ttl, 0; reads no cell. */
+/* 1 if has_ttl, else 0. Reads no cell. */
 int table_has_ttl(struct table *t);
 
 /* Bytes of the filesystem that holds the store. */
@@ -434,7 +437,7 @@ int store_keep(struct store *s, struct bytes name, struct bytes content);
 /* 0, or the errno that made the store refuse writes (store_why() says it). */
 int store_health(struct store *s);
 bool store_is_read_only(const struct store *s);
-/* -EPERM if it was opened with no_delete. */
+/* 0, or -EPERM if the store was opened with no_delete. */
 int store_may_delete(const struct store *s);
 /* The store's clock: milliseconds since 1970. */
 int64_t store_now_ms(struct store *s);

@@ -47,8 +47,8 @@ static inline uint32_t bytes_load32(const uint8_t *p)
 }
 
 /*
- * As memcmp(). Names are short: a call of it costs more than the comparison.
- * Two loads that may overlap cover every length between.
+ * As memcmp(), inline: names are short, so that the call would cost more than
+ * the comparison. Two loads, which may overlap, cover the lengths in between.
  */
 static inline int bytes_order(const uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -87,7 +87,7 @@ static inline int bytes_cmp(struct bytes a, struct bytes b)
 	return (a.len > b.len) - (a.len < b.len);
 }
 
-/* As memcpy(), of what is mostly short; @n may be 0, whatever @from is. */
+/* memcpy() for data that is mostly short; with @n 0 @from may be NULL. */
 static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t n)
 {
 	if (n > 16) {
@@ -110,12 +110,12 @@ static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t n)
 	}
 }
 
-/* Names are short: a call of memcmp costs more than the comparison. */
+/* Names are short: calling memcmp() would cost more than the comparison. */
 static inline bool bytes_same(const uint8_t *a, const uint8_t *b, size_t n)
 {
 	if (n > 16)
 		return memcmp(a, b, n) == 0;
-	/* Two loads that may overlap cover every length between. */
+	/* Two loads, which may overlap, cover the lengths in between. */
 	if (n >= 8)
 		return bytes_load64(a) == bytes_load64(b) &&
 		       bytes_load64(a + n - 8) == bytes_load64(b + n - 8);

@@ -17,8 +17,8 @@
 
 enum cell_kind {
 	/*
-	 * Never stored. A scan as of a moment gives it for a column of which
-	 * it cannot be told what it was then, or whether it was.
+	 * Never stored. A scan with has_as_of gives this kind for a column
+	 * whose value or existence at that time is unknown.
 	 */
 	CELL_LOST = 1,
 	CELL_PUT = 4,
@@ -28,7 +28,7 @@ enum cell_kind {
 	CELL_DELETE_FAMILY = 14, /* hides the row's family up to it */
 };
 
-/* Family markers have the empty qualifier and speak for every column. */
+/* Family markers have the empty qualifier and apply to every column. */
 static inline bool kind_is_family_marker(uint8_t kind)
 {
 	return kind == CELL_DELETE_FAMILY || kind == CELL_DELETE_FAMILY_VERSION;
@@ -41,7 +41,7 @@ static inline bool kind_is_marker(uint8_t kind)
 
 /* "cellkind" as it is written in .cells and in .raw file names. */
 const char *kind_name(uint8_t kind);
-/* The kind of that name, -1 if there is none. */
+/* The kind that has this name, -1 if no kind has. */
 int kind_parse(struct bytes name);
 
 /* Timestamps are milliseconds since 1970, 0 <= ts <= TS_MAX. */
@@ -65,7 +65,7 @@ int kind_parse(struct bytes name);
 #define FAMILY_LEN_MAX 127
 #define QUALIFIER_LEN_MAX 32767
 #define TABLE_NAME_LEN_MAX 255
-/* The hard limit whatever a family's max_value says. */
+/* The hard limit; a family's max_value cannot exceed it. */
 #define VALUE_LEN_MAX (256u << 20)
 
 struct cell {
@@ -82,7 +82,6 @@ struct cell {
 	struct bytes value;
 };
 
-/* What a change does to its column. */
 enum change_op {
 	CHANGE_PUT = CELL_PUT,
 	CHANGE_DELETE = CELL_DELETE,
@@ -91,9 +90,9 @@ enum change_op {
 	CHANGE_DELETE_FAMILY = CELL_DELETE_FAMILY,
 	/* One CHANGE_DELETE_FAMILY for each family of the table. */
 	CHANGE_DELETE_ROW = 32,
-	/* Adds @delta to an 8-byte big-endian value; absent counts as 0. */
+	/* Adds @delta to an 8-byte big-endian value; an absent one is 0. */
 	CHANGE_INCREMENT = 33,
-	/* Puts the newest value with @value behind it. */
+	/* Puts the newest value with @value appended. */
 	CHANGE_APPEND = 34,
 };
 
@@ -110,18 +109,18 @@ struct change {
 	 * ts_min <= ts < ts_max; ts_max 0 = no upper bound.
 	 */
 	int64_t ts_min, ts_max;
-	/* Set by the store when the mutation was applied. */
+	/* The store sets these when the mutation is applied. */
 	int64_t ts_given;   /* the timestamp that was written */
 	int64_t result_int; /* CHANGE_INCREMENT: the new value */
 };
 
 /*
- * A condition that is tested in the same atomic act as the changes. Reads are
- * of what is visible at that moment.
+ * A condition that is tested atomically with the changes, against the cells
+ * that are visible at that moment.
  */
 enum check_op {
 	CHECK_ABSENT,	      /* the column has no visible version */
-	CHECK_PRESENT,	      /* it has one */
+	CHECK_PRESENT,	      /* the column has a visible version */
 	CHECK_NEWEST_TS,      /* its newest visible version has timestamp @ts */
 	CHECK_VERSION_ABSENT, /* no visible version with timestamp @ts */
 	CHECK_VERSION_PRESENT, /* there is a visible version with @ts */
@@ -144,13 +143,13 @@ struct check {
 	struct bytes value;
 };
 
-/* Is it asked of the version with @ts, and not of the newest? */
+/* Does the check look at the version with @ts, not at the newest one? */
 static inline bool check_is_of_version(uint8_t op)
 {
 	return op == CHECK_VERSION_ABSENT || op == CHECK_VERSION_PRESENT ||
 	       op == CHECK_VERSION_EQUAL;
 }
-/* Is it HBase's comparison of @value with the newest? */
+/* Is the check HBase's comparison of @value with the newest value? */
 static inline bool check_compares(uint8_t op)
 {
 	return op >= CHECK_EQUAL && op <= CHECK_GREATER_OR_EQUAL;

@@ -78,19 +78,19 @@ struct schema {
 	struct family_schema *families; /* owned, in byte order of name */
 };
 
-/* What becomes of a family that a change of schema names nowhere. */
+/* What happens to a family that a change of schema does not mention. */
 enum alter_rest {
-	ALTER_REFUSE, /* goes; -EBUSY if it holds a visible cell */
-	ALTER_KEEP,   /* stays as it is if it holds one, else goes */
-	ALTER_DROP    /* goes with its data */
+	ALTER_REFUSE, /* is dropped; -EBUSY if it holds a visible cell */
+	ALTER_KEEP,   /* stays if it holds a visible cell, else is dropped */
+	ALTER_DROP    /* is dropped with its data */
 };
 
 /* A change of a table's schema. */
 struct alter {
 	struct schema to;
-	struct schema drop; /* by name alone: these go with their data */
-	uint8_t rest;	    /* enum alter_rest: of the others */
-	bool dry;	    /* change nothing: what would come of it? */
+	struct schema drop; /* families to drop; only names are set */
+	uint8_t rest;	    /* enum alter_rest: for families in neither */
+	bool dry;	    /* only check; change nothing */
 };
 
 void family_attrs_default(struct family_attrs *a);
@@ -101,11 +101,11 @@ void family_attrs_default(struct family_attrs *a);
  */
 int family_attr_set(struct family_attrs *a, struct bytes word,
 		    struct bytes value);
-/* The @i-th attribute, in the order of the text; false behind the last. */
+/* The @i-th attribute, in the order of the text; false after the last. */
 struct family_attr {
 	const char *word;
-	const char *choice; /* its value where that is a word, else NULL */
-	uint64_t number;    /* else this, in milliseconds or bytes */
+	const char *choice; /* the value if it is a word, else NULL */
+	uint64_t number;    /* the value if not a word: milliseconds or bytes */
 };
 bool family_attr_get(const struct family_attrs *a, unsigned i,
 		     struct family_attr *out);
@@ -115,17 +115,17 @@ void schema_init(struct schema *s, uint32_t uid, uint32_t gid);
 void schema_free(struct schema *s); /* safe on a zeroed one */
 int schema_copy(struct schema *to, const struct schema *from);
 bool schema_equal(const struct schema *a, const struct schema *b);
-/* Open, and each family as a new one is: nobody has said more. */
+/* Is the schema open, and has every family the default attributes? */
 bool schema_is_plain(const struct schema *s);
 
-/* As schema_find(), of any number of families. */
+/* schema_find() for any number of families. */
 int schema_search(const struct schema *s, struct bytes family);
 /* The family's index or -1. */
 static inline int schema_find(const struct schema *s, struct bytes family)
 {
 	const char *name;
 
-	/* Mostly there is one; strlen() of its name would cost more. */
+	/* Most tables have one family; avoid the cost of strlen(). */
 	if (s->nfamilies != 1 || family.len - 1 >= FAMILY_LEN_MAX)
 		return schema_search(s, family);
 	name = s->families->name;
@@ -137,9 +137,9 @@ static inline int schema_find(const struct schema *s, struct bytes family)
 /* 0; -EEXIST; -EINVAL for a bad name or attribute; -ENOSPC; -ENOMEM. */
 int schema_add(struct schema *s, struct bytes family,
 	       const struct family_attrs *attrs);
-int schema_remove(struct schema *s, struct bytes family); /* or -ENOENT */
+int schema_remove(struct schema *s, struct bytes family); /* 0, -ENOENT */
 
-/* Names: 0 or -EINVAL (-ENAMETOOLONG), with a sentence for store_why(). */
+/* Check names: 0, -EINVAL or -ENAMETOOLONG, with a sentence for store_why(). */
 int family_name_check(struct bytes name);
 int table_name_check(struct bytes name);
 int namespace_name_check(struct bytes name);
@@ -147,7 +147,7 @@ int family_attrs_check(const struct family_attrs *a);
 /* The same, and the word of the attribute that is wrong, or NULL. */
 int family_attrs_judge(const struct family_attrs *a, const char **word);
 
-/* The word of an attribute by which less is seen than with @now, or NULL. */
+/* The word of an attribute that hides more cells than @now, or NULL. */
 const char *family_attrs_less(const struct family_attrs *a,
 			      const struct family_attrs *now);
 
@@ -168,7 +168,7 @@ int schema_parse(struct bytes text, const struct schema *defaults,
  * unless ALTER_GONE. Free *out with alter_free().
  */
 enum {
-	ALTER_GONE = 1,	 /* what is to be dropped may be gone by now */
+	ALTER_GONE = 1,	 /* a family to drop may be absent already */
 	ALTER_SPARE = 2, /* what the text leaves unsaid hides no cell */
 };
 int alter_parse(struct bytes text, const struct schema *now, unsigned flags,

@@ -13,7 +13,7 @@ int why_say(const char *fmt, ...)
 	int kept = errno;
 	va_list ap;
 
-	/* Through a second buffer: an argument may be the old sentence. */
+	/* A second buffer is needed: an argument may be the old sentence. */
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);

@@ -9,9 +9,9 @@
 #define CELLFS_STORE_VALUE_WHY_H
 
 #define WHY_MAX 1024
-extern _Thread_local char why_sentence[WHY_MAX]; /* for what stands below */
+extern _Thread_local char why_sentence[WHY_MAX]; /* for the inline code below */
 
-/* Records the sentence; 0. Leaves errno alone. */
+/* Records the sentence and returns 0. Leaves errno alone. */
 int why_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static inline int why_is(int err, int said)
 {
@@ -19,20 +19,20 @@ static inline int why_is(int err, int said)
 	return err;
 }
 /*
- * Records the sentence; its value is @err (a negative errno), for `return`. A
- * macro, so that compilers see which value that is.
+ * Records the sentence and has the value @err (a negative errno), for `return`.
+ * A macro, so that compilers see the value.
  */
 #define why(err, ...) why_is(err, why_say(__VA_ARGS__))
-/* The last sentence, never NULL; empty when there is none. */
+/* The last sentence; the empty string, never NULL, when there is none. */
 const char *store_why(void);
-/* Forgets it: for an entry point that starts a new operation. */
+/* Clears the sentence. For an entry point that starts a new operation. */
 static inline void why_clear(void)
 {
 	why_sentence[0] = '\0';
 }
 /*
- * For a clean-up behind a failure, which may fail too: the sentence of before
- * is what counts.
+ * Saves the sentence around the clean-up after a failure: the clean-up may fail
+ * too, but the first failure is the one to report.
  */
 struct why_kept {
 	char text[WHY_MAX];
