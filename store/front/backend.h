@@ -21,10 +21,10 @@
 
 struct store_ops {
 	int (*close)(struct store *s); /* frees @s always */
-	/* Gives a reference of its own to the caller. */
+	/* Gives the caller a reference. */
 	int (*table_open)(struct store *s, struct bytes name,
 			  struct table **out);
-	void (*table_free)(struct table *t); /* the last reference went */
+	void (*table_free)(struct table *t); /* no reference is left */
 	int (*table_schema)(struct table *t, struct schema *out);
 	uint64_t (*table_schema_version)(const struct table *t);
 	int (*table_name)(struct table *t, char *name);
@@ -35,7 +35,7 @@ struct store_ops {
 	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
-	/* Asks guard_family() of each family, if it can be opened no_delete. */
+	/* Calls guard_family() for each family if no_delete is supported. */
 	int (*table_alter)(struct table *t, const struct alter *a);
 	int (*table_next)(struct store *s, struct bytes after, char *name);
 	/*
@@ -47,17 +47,17 @@ struct store_ops {
 	int (*namespace_create)(struct store *s, struct bytes name);
 	int (*namespace_drop)(struct store *s, struct bytes name);
 	int (*namespace_next)(struct store *s, struct bytes after, char *name);
-	/* From what is at hand; the wrapper counts small tables itself. */
+	/* Estimates without reading; the wrapper counts small tables itself. */
 	int (*table_info)(struct table *t, struct table_info *out);
 	int (*mutate)(struct table *t, struct mutation *m, unsigned flags);
 	int (*mutate_many)(struct table *t, struct mutation *m, size_t n,
 			   unsigned flags, size_t *done);
-	/* As mutate() but for the change; NULL = cannot tell. */
+	/* Checks as mutate() but changes nothing; NULL = cannot tell. */
 	int (*mutate_try)(struct table *t, struct mutation *m);
 	int (*sync)(struct store *s);
 	int (*scan_open)(struct table *t, const struct scan_spec *spec,
 			 struct scan **out);
-	/* As scan_next_many(); may always find only one. */
+	/* As scan_next_many(); giving one cell a call is enough. */
 	int (*scan_next)(struct scan *sc, struct cell *out, size_t n);
 	void (*scan_close)(struct scan *sc);
 	/*
@@ -70,7 +70,7 @@ struct store_ops {
 		   struct buf *hold);
 	int (*snapshot_take)(struct store *s, struct snapshot **out);
 	void (*snapshot_release)(struct snapshot *snap);
-	/* @t NULL = the whole store; the name was checked. */
+	/* @t NULL = the whole store. The wrapper has checked the name. */
 	int (*snapshot_create)(struct store *s, struct table *t,
 			       struct bytes name);
 	int (*snapshot_drop)(struct store *s, struct table *t,
@@ -79,35 +79,35 @@ struct store_ops {
 			       struct bytes from, struct bytes to);
 	int (*snapshot_next)(struct store *s, struct table *t,
 			     struct bytes after, struct snapshot_info *out);
-	/* Fills in what struct snapshot says of a named one. */
+	/* Fills in the fields of struct snapshot for a named snapshot. */
 	int (*snapshot_open)(struct store *s, struct table *t,
 			     struct bytes name, struct snapshot **out);
 	/*
-	 * A table @to as the snapshot shows @from, which is of its tables; or
-	 * that table itself put back to it. What store.h says of both.
+	 * Clone makes a table @to from table @from of the snapshot; restore
+	 * puts @from itself back to the snapshot. See store.h for both.
 	 */
 	int (*snapshot_clone)(struct snapshot *snap,
 			      const struct snapshot_table *from,
 			      struct bytes to);
 	int (*snapshot_restore)(struct snapshot *snap,
 				const struct snapshot_table *from);
-	/* As table_open(), by table_id(). */
+	/* As table_open(), by the table's id. */
 	int (*table_open_id)(struct store *s, uint64_t id, struct table **out);
 	int (*flush)(struct store *s, struct table *t);
 	int (*compact)(struct store *s, struct table *t);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	int (*space)(struct store *s, struct store_space *out);
-	/* NULL: it has no directory. The name was checked. */
+	/* NULL: no directory. The wrapper has checked the name. */
 	int (*keep)(struct store *s, const char *name, struct bytes content);
 	int (*health)(struct store *s);
-	int (*writable)(struct store *s); /* NULL: as health */
+	int (*writable)(struct store *s); /* NULL: health is called */
 	int64_t (*now_ms)(struct store *s);
 };
 
 /* What the wrappers count, for the first figures of store_stat(). */
 enum store_count {
 	COUNT_MUTATIONS,
-	COUNT_MORE_CHANGES, /* behind the first of a mutation */
+	COUNT_MORE_CHANGES, /* all but a mutation's first */
 	COUNT_CHECKS_FAILED,
 	COUNT_GETS_FOUND,
 	COUNT_GETS_ABSENT,
@@ -119,8 +119,8 @@ enum store_count {
 };
 
 /*
- * The first threads have a stripe each, in which nobody else counts; of the
- * rest each counts in one of the others, that hardly any other counts in.
+ * The first COUNT_STRIPES_OWN threads have a stripe each, which no other thread
+ * writes. Later threads share the remaining stripes.
  */
 #define COUNT_STRIPES 16
 #define COUNT_STRIPES_OWN 8
@@ -132,18 +132,18 @@ struct store {
 	const struct store_ops *ops;
 	bool read_only;
 	bool no_delete; /* guard.h */
-	bool trace;	/* CELLFS_TRACE=1: each call a line on stderr */
-	/* stat() has all figures: what is counted here is a part of them. */
+	bool trace;	/* CELLFS_TRACE=1: a line on stderr for each call */
+	/* ops->stat() gives all figures; counts[] has only a part of them. */
 	bool counts_elsewhere;
 	/*
-	 * Makes reading a schema and replacing it one act, so that two
-	 * table_add_family() do not lose one another's. Outermost.
+	 * Makes reading and replacing a schema atomic, so that concurrent calls
+	 * of table_add_family() do not undo each other. The outermost lock.
 	 */
 	pthread_mutex_t schema_lock;
 	struct count_stripe counts[COUNT_STRIPES];
 };
 
-/* What was counted until now, by all threads. */
+/* The sum of a count over all threads. */
 static inline uint64_t store_counted(const struct store *s, enum store_count c)
 {
 	uint64_t n = 0;
@@ -157,8 +157,8 @@ static inline uint64_t store_counted(const struct store *s, enum store_count c)
 struct table {
 	struct store *store;
 	/*
-	 * A backend that keeps tables by name keeps a reference too, or
-	 * guards the step from the last reference to table_free().
+	 * A backend that finds tables by name holds a reference itself, or
+	 * locks the step from the last reference to table_free().
 	 */
 	_Atomic uint32_t refs;
 	uint64_t id;
@@ -171,25 +171,25 @@ struct table {
  */
 struct scan {
 	struct store *store;
-	uint64_t table; /* its id */
+	uint64_t table; /* the table's id */
 	uint64_t cells;
-	int failed; /* the error that is repeated */
+	int failed; /* the error that every later call returns */
 };
 
 /*
  * The wrappers set the store after snapshot_take() and free the tables before
- * snapshot_release(). A named one has the rest.
+ * snapshot_release(). Only a named snapshot has the other fields set.
  */
 struct snapshot {
 	struct store *store;
-	uint64_t table; /* the only one that it covers; 0 = all */
+	uint64_t table; /* id of the one table it covers; 0 = all */
 	int64_t taken_ms;
 	struct snapshot_tables tables;
 };
 
 /*
- * Zeroed memory for what begins with a struct store, which is aligned more
- * than malloc() does; free() it. NULL: there is none.
+ * Zeroed memory for a structure that begins with a struct store, which needs a
+ * stricter alignment than malloc() gives. free() it. NULL: no memory.
  */
 void *store_alloc(size_t bytes);
 /*
@@ -199,7 +199,7 @@ void *store_alloc(size_t bytes);
  */
 void store_init(struct store *s, const struct store_ops *ops, bool read_only);
 void store_fini(struct store *s);
-/* Begins a table's life with one reference. */
+/* Initialises a table, with one reference. */
 void table_init(struct table *t, struct store *s, uint64_t id);
 
 #endif

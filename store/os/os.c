@@ -1,4 +1,4 @@
-/* The thin side of the door: dispatch, and one sentence for each failure. */
+/* The calls of os.h: dispatch to os_ops, and one sentence for each failure. */
 #include "store/os/os.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "store/value/why.h"
 
-/* %m rather than strerror(), which is not for threads. */
+/* %m rather than strerror(), which is not thread-safe. */
 static int failed(int err, const char *name, const char *what)
 {
 	errno = -err;
@@ -15,8 +15,8 @@ static int failed(int err, const char *name, const char *what)
 }
 
 /*
- * The same for what is open already. No errno of the system is taken for a word
- * of the store's: that something is absent, refused, or to be tried again.
+ * failed() for a file that is open already. An errno of the system that has its
+ * own meaning in store.h (absent, refused, try again) must not pass as that.
  */
 static int broke(int err, const char *name, const char *what)
 {
@@ -87,7 +87,7 @@ int os_dir_sync(struct os_dir *d)
 struct listing {
 	int (*each)(void *arg, const char *name);
 	void *arg;
-	int rc; /* what stopped it */
+	int rc; /* the callback's error, or 0 */
 };
 
 static int list_one(void *arg, const char *name)
@@ -106,7 +106,7 @@ int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
 	struct listing l = {each, arg, 0};
 	int rc = d->os->ops->dir_list(d, list_one, &l);
 
-	/* Who stops it has said why. */
+	/* A callback that fails records its own sentence. */
 	return rc < 0 && !l.rc ? broke(rc, "the store's directory", "list")
 			       : rc;
 }

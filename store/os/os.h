@@ -38,14 +38,14 @@ enum {
 	OS_EXCL = 8,	/* with OS_CREATE: -EEXIST if there */
 	OS_DIRECT = 16, /* a hint: bypass the page cache (writes are aligned
 			   to OS_DIRECT_ALIGN in offset, length, memory).
-			   Who also writes to the file through another handle
-			   does not do so at the same time. */
-	OS_RANDOM = 32, /* a hint: reads will jump about */
+			   Writes to the same file through another handle must
+			   not happen at the same time. */
+	OS_RANDOM = 32, /* a hint: reads are at random offsets */
 };
 
 #define OS_DIRECT_ALIGN 4096
 
-/* A file in a locked directory: the pid of who has it alone, or nothing. */
+/* The file in a locked directory that holds the sole owner's pid, if any. */
 #define OS_LOCK_NAME "LOCK"
 
 struct os_ops {
@@ -53,8 +53,8 @@ struct os_ops {
 	int (*dir_open)(struct os *os, const char *path, bool create,
 			struct os_dir **out);
 	/*
-	 * Opens the directory @name in @d, made if it is not there (mode
-	 * 0700), durably. NULL: there are none.
+	 * Opens the directory @name in @d; a missing one is made (mode 0700),
+	 * durably. The function is NULL if @os has no subdirectories.
 	 */
 	int (*dir_below)(struct os_dir *d, const char *name,
 			 struct os_dir **out);
@@ -81,16 +81,16 @@ struct os_ops {
 	ssize_t (*pread)(struct os_file *f, void *buf, size_t n, uint64_t off);
 	ssize_t (*pwrite)(struct os_file *f, const void *buf, size_t n,
 			  uint64_t off);
-	/* As pwrite, and what it wrote is durable; of the rest nothing is. */
+	/* As pwrite, and makes these bytes durable, but no earlier writes. */
 	ssize_t (*pwrite_sync)(struct os_file *f, const void *buf, size_t n,
 			       uint64_t off);
 	int (*fdatasync)(struct os_file *f);
-	/* NULL: nothing is begun ahead. */
+	/* NULL: no writing out ahead of fdatasync. */
 	void (*write_out)(struct os_file *f, uint64_t off, uint64_t n);
 	int (*truncate)(struct os_file *f, uint64_t size);
 	/*
-	 * Allocates @len bytes, sets the size; the content, old one
-	 * included, is zero then. -ENOSPC leaves an empty file.
+	 * Allocates @len bytes and sets the size. All content reads as zero
+	 * afterwards, also where the file had data. -ENOSPC leaves it empty.
 	 */
 	int (*allocate)(struct os_file *f, uint64_t len);
 	int (*size)(struct os_file *f, uint64_t *out);
@@ -101,11 +101,11 @@ struct os_ops {
 	int (*map)(struct os_file *f, size_t len, void **out);
 	/* Maps @len bytes to read; lasts until os_unmap(). */
 	int (*map_read)(struct os_file *f, size_t len, const void **out);
-	/* NULL: what is mapped can always be read. */
+	/* NULL: mapped memory can always be read, without SIGBUS. */
 	bool (*map_copy)(struct os_file *f, void *to, const void *from,
 			 size_t n);
 	void (*unmap)(struct os_file *f, const void *p, size_t len);
-	/* NULL in the real one, which copies and needs to tell nobody. */
+	/* Reports a store into a mapping. NULL in the real one: no need. */
 	void (*map_stored)(struct os_file *f, size_t off, const void *src,
 			   size_t n);
 	int64_t (*now_ms)(struct os *os); /* wall clock, since 1970 */
@@ -122,13 +122,13 @@ struct os_dir {
 };
 struct os_file {
 	struct os *os;
-	void *map;     /* what os_map() gave */
-	char name[48]; /* for sentences; set by os_open(), perhaps cut */
+	void *map;     /* the result of os_map() */
+	char name[48]; /* for error texts; os_open() sets it, may cut it */
 };
 
 /*
- * In store/ the compiler sees to it that nobody passes over a failure: who
- * cleans up takes os_close() and os_discard().
+ * In store/ the compiler warns about an ignored failure. Clean-up code, which
+ * may ignore failures, calls os_close() and os_discard().
  */
 #ifdef OS_RESULTS_ARE_CHECKED
 #define OS_CHECKED __attribute__((warn_unused_result))
@@ -141,18 +141,18 @@ struct os_file {
  * disk is broken. A file that is open answers with no errno that has a meaning
  * of its own in store.h, such as -ENOENT or -ENODATA: that is -EIO.
  */
-/* The disk is full, or a quota. */
+/* The disk is full, or a quota is used up. */
 bool os_is_full(int err);
-/* That, or no memory or descriptor: nothing is broken, a later try may do. */
+/* os_is_full(), or no memory or descriptor: a later try may succeed. */
 bool os_is_want(int err);
 
-/* The real one. */
+/* The real operating system. */
 struct os *os_posix(void);
 
 int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out);
 int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out);
-void os_dir_close(struct os_dir *d); /* NULL is nothing */
+void os_dir_close(struct os_dir *d); /* @d may be NULL */
 int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid);
 int os_dir_sync(struct os_dir *d) OS_CHECKED;
 int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
@@ -161,28 +161,28 @@ int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
 		 uint64_t *avail);
 int os_rename(struct os_dir *d, const char *from, const char *to) OS_CHECKED;
 int os_unlink(struct os_dir *d, const char *name) OS_CHECKED;
-/* The same, and one that is absent is as good. */
+/* os_unlink(), but an absent file is a success. */
 int os_remove(struct os_dir *d, const char *name) OS_CHECKED;
 int os_open(struct os_dir *d, const char *name, unsigned flags,
 	    struct os_file **out);
-/* For who has written, and whom a failure concerns. */
+/* Closes a file after writing, where the caller must know of a failure. */
 int os_finish(struct os_file *f) OS_CHECKED;
 /*
- * Clean-up, at best: what fails is nobody's business, and store_why() goes on
- * saying what happened before. NULL is nothing to close.
+ * Clean-up: failures are ignored, and store_why() keeps the sentence of the
+ * earlier failure. The file to close may be NULL.
  */
 void os_close(struct os_file *f);
 void os_discard(struct os_dir *d, const char *name);
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
 /*
- * Memory from the system itself, zero, at a multiple of OS_PAGES_ALIGN, in
- * huge pages where the kernel has them. NULL when there is none.
+ * Zeroed memory straight from the kernel, aligned to OS_PAGES_ALIGN, in huge
+ * pages where the kernel has them. NULL when there is no memory.
  */
 #define OS_PAGES_ALIGN ((size_t)2 << 20)
 void *os_pages(size_t size);
 void os_pages_free(void *p, size_t size);
 
-/* 0 or a negative errno: all @n bytes or failure. */
+/* Writes all @n bytes: 0 or a negative errno. */
 int os_pwrite(struct os_file *f, const void *buf, size_t n,
 	      uint64_t off) OS_CHECKED;
 /*
@@ -194,8 +194,8 @@ int os_pwrite_sync(struct os_file *f, const void *buf, size_t n,
 		   uint64_t off) OS_CHECKED;
 int os_fdatasync(struct os_file *f) OS_CHECKED;
 /*
- * A hint: the bytes are on their way to the disk from now on, so that the next
- * os_fdatasync() finds less to do. Nothing is durable by it, nothing fails.
+ * A hint: starts writing the bytes to the disk, so that the next os_fdatasync()
+ * has less to do. It makes nothing durable and reports no failure.
  */
 void os_write_out(struct os_file *f, uint64_t off, uint64_t n);
 int os_truncate(struct os_file *f, uint64_t size) OS_CHECKED;
@@ -203,11 +203,11 @@ int os_allocate(struct os_file *f, uint64_t len) OS_CHECKED;
 int os_size(struct os_file *f, uint64_t *out);
 int os_map(struct os_file *f, size_t len, void **out);
 void os_map_store(struct os_file *f, size_t off, const void *src, size_t n);
-/* After stores into the mapping that went past os_map_store(). */
+/* To be called after stores into the mapping without os_map_store(). */
 void os_map_stored(struct os_file *f, size_t off, size_t n);
 int os_map_read(struct os_file *f, size_t len, const void **out);
 /*
- * Copies from what os_map_read() gave: touched otherwise it may be SIGBUS.
+ * Copies from the mapping of os_map_read(): a plain access may raise SIGBUS.
  * False if the file has become shorter or cannot be read; os_pread() tells why.
  */
 bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* What this thread copies from: [from, end), nothing if they are equal. */
+/* The range that this thread copies from: [from, end), empty if equal. */
 static _Thread_local struct {
 	volatile uintptr_t from, end;
 	sigjmp_buf back;
@@ -22,7 +22,7 @@ static struct {
 	struct sigaction before; /* set before the handler can run */
 } bus = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Not of a copy: as if this handler were not there. */
+/* A signal that no copy caused: act as if this handler were absent. */
 static void hand_on(int sig, siginfo_t *info, void *context)
 {
 	const struct sigaction *b = &bus.before;
@@ -32,10 +32,10 @@ static void hand_on(int sig, siginfo_t *info, void *context)
 	} else if (b->sa_handler != SIG_DFL && b->sa_handler != SIG_IGN) {
 		b->sa_handler(sig);
 	} else if (info->si_code > 0) {
-		/* It happens again on return, and is the end. */
+		/* The access faults again on return and ends the process. */
 		signal(sig, SIG_DFL);
 	} else if (b->sa_handler == SIG_DFL) {
-		/* It is masked until this returns. */
+		/* The signal is masked until the handler returns. */
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -49,7 +49,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 		const ucontext_t *c = context;
 
 		copying.end = copying.from = 0;
-		/* As a return would, which a jump that saves no mask is not. */
+		/* siglongjmp() restores no mask here, so do it as a return. */
 		pthread_sigmask(SIG_SETMASK, &c->uc_sigmask, NULL);
 		siglongjmp(copying.back, 1);
 	}
@@ -89,7 +89,7 @@ void bus_unwatch(void)
 	struct sigaction now;
 
 	pthread_mutex_lock(&bus.lock);
-	/* One on top may hand on to ours: then it stays for good. */
+	/* A later handler may call ours, which then stays installed. */
 	if (--bus.watchers == 0 && sigaction(SIGBUS, NULL, &now) == 0 &&
 	    is_ours(&now) && sigaction(SIGBUS, &bus.before, NULL) == 0)
 		bus.installed = false;

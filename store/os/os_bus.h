@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0 or a negative errno; each success wants one bus_unwatch(). */
+/* 0 or a negative errno. Each success needs one bus_unwatch(). */
 int bus_watch(void);
 void bus_unwatch(void);
-/* For who watches. False: not all of @from can be read; @to is undefined. */
+/* Only while watching. False: @from is not fully readable, @to undefined. */
 bool bus_copy(void *to, const void *from, size_t n);
 
 #endif

@@ -12,10 +12,10 @@
 
 #include "store/os/os.h"
 
-/* So often the file may be replaced between its opening and its locking. */
+/* How often to retry when the file is replaced between open and lock. */
 #define TRIES 100
 
-/* 1, 0 if another has it, or a negative errno. */
+/* 1, 0 if another process has the lock, or a negative errno. */
 static int lock_fd(int fd, bool shared)
 {
 	int r;
@@ -28,7 +28,7 @@ static int lock_fd(int fd, bool shared)
 	return errno == EWOULDBLOCK ? 0 : -errno;
 }
 
-/* Not a failure, but a filesystem that locks no directories. */
+/* Does the error mean that the filesystem cannot lock directories? */
 static bool is_unknown(int err)
 {
 	return err == -EBADF || err == -EINVAL || err == -EOPNOTSUPP ||
@@ -43,21 +43,21 @@ static bool same(int fd, const struct stat *named)
 	       st.st_ino == named->st_ino;
 }
 
-/* The kernel names no holder of such a lock, so that the file does. */
+/* The kernel does not tell who holds a flock(), so the file has the pid. */
 static int read_pid(int fd)
 {
 	char text[16] = "";
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
 
-	/* The number of a process that has ended is nobody's. */
+	/* A process that has ended holds no lock. */
 	if (pid <= 0 || pid > INT32_MAX ||
 	    (kill((pid_t)pid, 0) && errno == ESRCH))
 		return 0;
 	return (int)pid;
 }
 
-/* Without its text the lock holds as well: a full disk is no reason. */
+/* The lock holds without the pid, so that a full disk is no failure. */
 static void write_pid(int fd)
 {
 	char text[16];
@@ -88,7 +88,7 @@ static int open_file(int dir, bool shared)
 	return -err;
 }
 
-/* Who reads changes nothing for it, and a full disk keeps nobody out. */
+/* A reader can do without the file, and on a full disk so can a writer. */
 static bool may_be_without(int err, bool shared)
 {
 	if (shared)

@@ -22,7 +22,7 @@
 struct dir_lock {
 	bool held, shared;
 	int dir;
-	int file; /* -1: there is none */
+	int file; /* -1: no file */
 };
 
 /*
@@ -32,6 +32,6 @@ struct dir_lock {
  */
 int dir_lock_take(int dir, const char *path, bool shared, struct dir_lock *out,
 		  int *pid);
-void dir_lock_end(struct dir_lock *l); /* not locked is nothing */
+void dir_lock_end(struct dir_lock *l); /* @l may be unlocked */
 
 #endif

@@ -19,7 +19,7 @@ void *os_pages(size_t size)
 		munmap(p, skip);
 	if (more - skip > size)
 		munmap(p + skip + size, more - skip - size);
-	/* One fault instead of 512; refused is as good. */
+	/* One page fault instead of 512; a refusal does no harm. */
 	madvise(p + skip, size, MADV_HUGEPAGE);
 	return p + skip;
 }

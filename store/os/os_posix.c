@@ -66,7 +66,7 @@ static int sync_parent(const char *path)
 		slash[slash == copy] = '\0';
 	fd = open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		/* A parent that may be written but not read: as good as done.*/
+		/* The parent is not readable, so it cannot be synced. */
 		rc = errno == EACCES ? 0 : -errno;
 	} else {
 		if (fsync(fd) && errno != EINVAL)
@@ -155,7 +155,7 @@ static int posix_dir_sync(struct os_dir *d)
 static int posix_dir_list(struct os_dir *d,
 			  int (*each)(void *arg, const char *name), void *arg)
 {
-	/* A descriptor of its own: its position is not shared. */
+	/* A second descriptor has its own read position. */
 	int fd = openat(dir_fd(d), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *e;
 	int rc = 0;
@@ -222,7 +222,7 @@ static int open_retrying(int dir, const char *name, int flags)
 
 static int open_flags(unsigned flags)
 {
-	/* Not to wait for the other end of a fifo. */
+	/* Do not wait for the other end of a fifo. */
 	int fl = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 	fl |= flags & OS_WRITE ? O_RDWR : O_RDONLY;
@@ -250,7 +250,7 @@ static int posix_open(struct os_dir *d, const char *name, unsigned flags,
 	f->fd = open_retrying(dir_fd(d), name, fl);
 	if (f->fd < 0 && errno == EINVAL && flags & OS_DIRECT) {
 		f->flags &= ~(unsigned)OS_DIRECT;
-		/* A failed O_DIRECT may have made the file already. */
+		/* The failed open with O_DIRECT may have made the file. */
 		f->fd = open_retrying(dir_fd(d), name,
 				      fl & ~(O_DIRECT | O_EXCL));
 	}
@@ -286,7 +286,7 @@ static int posix_close(struct os_file *base)
 
 	if (f->base.map)
 		munmap(f->base.map, f->map_len);
-	/* Linux has closed it even when it says EINTR. */
+	/* Linux closes the descriptor even on EINTR. */
 	if (close(f->fd) && errno != EINTR)
 		rc = -errno;
 	free(f);
@@ -294,8 +294,8 @@ static int posix_close(struct os_file *base)
 }
 
 /*
- * The filesystem refuses this transfer past the page cache (alignment, or it
- * found out late): from now on through it. False if that was not the reason.
+ * If the filesystem refused a transfer because of O_DIRECT, switches it off for
+ * the file. False if O_DIRECT was not the reason of the failure.
  */
 static bool direct_refused(struct posix_file *f)
 {
@@ -367,7 +367,7 @@ static ssize_t posix_pwrite(struct os_file *f, const void *buf, size_t n,
 
 static int posix_fdatasync(struct os_file *f)
 {
-	/* Never again after a failure, EINTR included: it reports once. */
+	/* No retry, even on EINTR: the kernel reports a failure only once. */
 	return fdatasync(pfile(f)->fd) ? -errno : 0;
 }
 
@@ -383,7 +383,7 @@ static ssize_t posix_pwrite_sync(struct os_file *f, const void *buf, size_t n,
 	ssize_t put = write_all(f, buf, n, off, RWF_DSYNC);
 	int rc = 0;
 
-	/* A kernel or filesystem that has no such writes. */
+	/* The kernel or the filesystem lacks RWF_DSYNC. */
 	if (put == -EOPNOTSUPP) {
 		put = write_all(f, buf, n, off, 0);
 		if (put > 0)
@@ -402,7 +402,7 @@ static int posix_truncate(struct os_file *f, uint64_t size)
 	return rc ? -errno : 0;
 }
 
-/* For a filesystem without fallocate(): blocks come with written zeros. */
+/* Writing zeros allocates blocks where fallocate() is not supported. */
 static int write_zeros(struct os_file *f, uint64_t len)
 {
 	size_t piece = 1 << 20;
@@ -454,7 +454,7 @@ static int posix_size(struct os_file *f, uint64_t *out)
 	return 0;
 }
 
-/* A mapping beyond the end of the file would be SIGBUS on first touch. */
+/* A mapping beyond the end of the file raises SIGBUS when touched. */
 static int map_checked(struct os_file *f, size_t len, int prot, int flags,
 		       void **out)
 {
@@ -478,7 +478,7 @@ static int posix_map(struct os_file *f, size_t len, void **out)
 {
 	int rc;
 
-	/* Populated, so that a store costs no page fault. */
+	/* Populate the mapping, so that stores cause no page fault. */
 	rc = map_checked(f, len, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_POPULATE, out);
 	if (rc == 0)
@@ -548,7 +548,7 @@ static uint64_t posix_random(struct os *os)
 	do
 		n = getrandom(&x, sizeof(x), 0);
 	while (n < 0 && errno == EINTR);
-	/* A kernel without it still has a clock: unlike, if not secret. */
+	/* No getrandom(): the clock gives different, if guessable, numbers. */
 	if (n != (ssize_t)sizeof(x))
 		x = posix_monotonic_ns(os) * 0x9e3779b97f4a7c15ull ^
 		    (uint64_t)getpid();

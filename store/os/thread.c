@@ -34,7 +34,7 @@ int thread_start(pthread_t *out, void *(*run)(void *), void *arg)
 
 void thread_give_way(void)
 {
-	/* In Linux this is of a thread, whatever POSIX says of processes. */
+	/* In Linux the nice value belongs to a thread, unlike in POSIX. */
 	id_t self = (id_t)gettid();
 	int nice = getpriority(PRIO_PROCESS, self);
 
@@ -64,7 +64,7 @@ bool thread_heavy_init(void)
 
 bool thread_heavy(void)
 {
-	/* The child of a fork() may have to register anew. */
+	/* The child of a fork() may need to register again. */
 	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
 	       (thread_heavy_init() &&
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));

@@ -1,6 +1,6 @@
 /*
- * Which thread calls: for what each of them has on its own, so that threads
- * that do the same share no line of memory.
+ * The number of the calling thread, for data that each thread has by itself, so
+ * that threads share no cache line.
  */
 #ifndef CELLFS_STORE_OS_THREAD_H
 #define CELLFS_STORE_OS_THREAD_H
@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* What processors take from each other at once. */
+/* The unit in which processors take memory from each other. */
 #define CACHE_LINE 64
 
 extern _Thread_local unsigned thread_known; /* its number + 1, or 0 */
 unsigned thread_enter(void);
 
-/* The calling thread's; threads are numbered from 0 as they come here. */
+/* The calling thread's number: threads count from 0 by their first call. */
 static inline unsigned thread_number(void)
 {
 	return thread_known ? thread_known - 1 : thread_enter();
@@ -28,9 +28,7 @@ static inline unsigned thread_number(void)
  */
 int thread_start(pthread_t *out, void *(*run)(void *), void *arg);
 
-/*
- * How much nicer a thread becomes that gives way: a tenth of the time is its.
- */
+/* The nice value that thread_give_way() adds; leaves a tenth of the time. */
 #define THREAD_GIVES_WAY 10
 
 /*
@@ -51,7 +49,7 @@ void thread_give_way(void);
  * thread_light() is sequentially consistent, which is the same with the cost on
  * both sides.
  */
-bool thread_heavy_init(void); /* before the first; does the kernel have it? */
+bool thread_heavy_init(void); /* to be called first; false: not supported */
 bool thread_heavy(void);
 
 #ifdef __SANITIZE_THREAD__

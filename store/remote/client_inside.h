@@ -11,15 +11,15 @@
 #define FIGURES_MAX 256
 
 struct figure {
-	char *name, *help; /* kept until the store is closed */
+	char *name, *help; /* freed when the store is closed */
 	bool counter;
 	uint64_t value;
 };
 
 struct remote {
 	struct store base;
-	bool sync;		 /* every mutation */
-	_Atomic bool is_changed; /* something to sync at the end */
+	bool sync;		 /* sync every mutation */
+	_Atomic bool is_changed; /* there are changes to sync at close */
 	pthread_mutex_t lock;	 /* guards all below */
 	struct channel *channel;
 	uint32_t last_id;
@@ -31,9 +31,9 @@ struct remote {
 struct remote_table {
 	struct table base;
 	uint32_t handle;
-	/* What was asked last, good until something else is: it is cheap. */
+	/* The schema version, cached until the next request of any kind. */
 	bool has_version;    /* remote.lock */
-	uint32_t version_id; /* remote.lock: last_id of then */
+	uint32_t version_id; /* remote.lock: last_id when it was asked */
 	uint64_t version;    /* remote.lock */
 };
 
@@ -73,14 +73,14 @@ struct call {
 };
 
 void call_begin(struct call *c, struct remote *r, enum wire_op op);
-/* The reply's result, or why there is none. */
+/* The reply's result, or the error that prevented a reply. */
 int call_run(struct call *c);
-/* All was taken and made sense: @result; else the channel is lost. */
+/* @result if the reply was read fully and is valid; else drops the channel. */
 int call_taken(struct call *c, int result);
 void call_end(struct call *c);
-/* For a call without fields in the reply. */
+/* Runs a call whose reply has no fields. */
 int call_plain(struct call *c);
-/* A close: an error of it is nobody's, the last sentence stays. */
+/* Closes a handle: errors are ignored, and the last sentence is kept. */
 void call_close(struct remote *r, enum wire_op op, uint32_t handle);
 
 /* client_read.c: the part of the vtable that reads. */

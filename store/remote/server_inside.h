@@ -11,7 +11,7 @@
 #include "store/remote/wire.h"
 #include "store/served.h"
 
-/* Tables, scans and snapshots that a session may have open. */
+/* How many tables, scans and snapshots together a session may have open. */
 #define SLOTS_MAX 256
 
 enum slot_type {
@@ -25,8 +25,8 @@ struct slot {
 	uint8_t type;
 	uint32_t generation;
 	void *object;
-	struct filter *filter; /* of a scan, which asks it; may be NULL */
-	/* Of a snapshot with a name: that, and its table or NULL. */
+	struct filter *filter; /* a scan's, which uses it; may be NULL */
+	/* For a named snapshot: its name, and its table or NULL. */
 	struct buf name;
 	struct table *table;
 };
@@ -37,10 +37,10 @@ struct slot {
  * second time: most scans have one batch.
  */
 struct ahead {
-	uint32_t due; /* the scan whose batch is to be made; 0 = none */
-	uint32_t of;  /* the scan whose batch is here; 0 = none */
-	int state;    /* behind it, as in the batch */
-	int failed;   /* no batch: an error */
+	uint32_t due; /* the scan whose next batch is to be made; 0 = none */
+	uint32_t of;  /* the scan that @batch belongs to; 0 = none */
+	int state;    /* the scan's state after the batch */
+	int failed;   /* the error that prevented the batch */
 	struct buf batch;
 };
 
@@ -48,38 +48,38 @@ struct served {
 	struct store *store;
 	struct served_hooks hooks;
 	pthread_mutex_t in_lock;  /* never held while a request is run */
-	struct buf in;		  /* in_lock: requests that were not run */
+	struct buf in;		  /* in_lock: requests not yet run */
 	bool is_over;		  /* in_lock */
-	pthread_mutex_t run_lock; /* guards all below; before in_lock */
+	pthread_mutex_t run_lock; /* guards all below; taken before in_lock */
 	struct buf request;
-	struct buf out; /* replies; those before out_at were given */
+	struct buf out; /* replies; bytes before out_at are delivered */
 	size_t out_at;
 	struct ahead ahead;
 	struct slot slots[SLOTS_MAX];
 };
 
-/* The handle, or 0 with a sentence when too much is open. */
+/* The new handle, or 0 with a sentence when all slots are in use. */
 uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
 		  struct filter *filter);
-/* NULL when it is none. */
+/* NULL if @handle is no open object of this type. */
 struct slot *slot_find(struct served *sv, uint32_t handle, enum slot_type type);
-/* Closes what it holds. */
+/* Closes the slot's object and frees the slot. */
 void slot_close(struct slot *slot);
 
 /*
- * The hooks' word: 0, or the error that refuses @act. When it is 0,
- * served_after() must follow, and passes @result on.
+ * Asks the hooks: 0, or the error that refuses @act. After 0 served_after()
+ * must be called; it returns @result.
  */
 int served_before(struct served *sv, struct served_act *act);
 int served_after(struct served *sv, struct served_act *act, int result);
 
-/* A table's handle: 0, or -EBADF; with *out NULL for handle 0 if @or_none. */
+/* Reads a table's handle: 0 or -EBADF. With @or_none handle 0 gives NULL. */
 int take_table(struct served *sv, struct decoder *in, bool or_none,
 	       struct table **out);
 
 /*
- * An op: takes its fields, appends the reply's to @out, gives its result. On a
- * negative one what was appended is taken back.
+ * An op reads its fields from @in, appends the reply's fields to @out and gives
+ * the result. On a negative result the caller removes the appended fields.
  */
 typedef int (*served_op)(struct served *sv, struct decoder *in,
 			 struct encoder *out);
@@ -139,7 +139,7 @@ int serve_snapshot_restore(struct served *sv, struct decoder *in,
 			   struct encoder *out);
 
 /* server_cell.c */
-/* Makes the batch that is due. */
+/* Makes the batch of the scan ahead.due. */
 void serve_ahead(struct served *sv);
 int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out);
 int serve_mutate_many(struct served *sv, struct decoder *in,
