@@ -42,32 +42,32 @@ struct filter;
 
 /* 0, or -EINVAL with a sentence that names the place; -ENOMEM. */
 int filter_parse(struct bytes text, struct filter **out);
-void filter_free(struct filter *f); /* NULL is nothing */
-/* The @i-th name that the language knows; NULL behind the last. */
+void filter_free(struct filter *f); /* @f may be NULL */
+/* The @i-th name of a filter in the language; NULL after the last. */
 const char *filter_name(unsigned i);
-/* What it was parsed from; borrowed from @f. */
+/* The text that @f was parsed from; borrowed from @f. */
 struct bytes filter_text(const struct filter *f);
 /*
- * Does it judge whole rows? Such a filter does not go with results that hold
- * a part of a row.
+ * Does @f judge whole rows? Such a filter cannot be used where a result may
+ * hold a part of a row.
  */
 bool filter_has_row(const struct filter *f);
 /*
- * Rows outside of [*min, *max] (empty = open) never pass, nor do they count
- * for anything. Borrowed from @f.
+ * Rows outside of [*min, *max] (empty = open) never pass and change no count of
+ * the filter, so a scan may leave them out. Borrowed from @f.
  */
 void filter_rows(const struct filter *f, struct bytes *min, struct bytes *max);
 
 struct filter_run;
 
-/* @reversed: rows come descending. 0 or -ENOMEM. */
+/* @reversed: the scan's rows descend. 0 or -ENOMEM. */
 int filter_run_new(const struct filter *f, bool reversed,
 		   struct filter_run **out);
-void filter_run_free(struct filter_run *run); /* NULL is nothing */
+void filter_run_free(struct filter_run *run); /* @run may be NULL */
 
-/* Nothing that is to come passes, of this row or another. */
+/* True if no further cell can pass, in this row or a later one. */
 bool filter_done(const struct filter_run *run);
-/* A new row: true = it passes so far. */
+/* Begins a row; false = the filter rejects it. */
 bool filter_row_begin(struct filter_run *run, struct bytes row);
 
 enum filter_jump {
@@ -81,17 +81,17 @@ struct filter_answer {
 	uint8_t jump; /* enum filter_jump */
 	struct bytes hint;
 };
-/* The next cell of the row. 0 or -ENOMEM. */
+/* Judges the next cell of the row. 0 or -ENOMEM. */
 int filter_cell(struct filter_run *run, const struct cell *cell,
 		struct filter_answer *out);
 /*
- * How a cell that was just taken is shown. @length holds 4 bytes for a value
- * that becomes its length.
+ * Changes a cell that was just taken to the form to show. @length is memory for
+ * a value that is replaced by its length.
  */
 void filter_show(struct filter_run *run, struct cell *cell, uint8_t length[4]);
-/* At the end of a row: is this cell, which was taken, still wanted? */
+/* At the end of a row: does this taken cell stay in the result? */
 bool filter_keep(const struct filter_run *run, const struct cell *cell);
-/* After that, for a row of which a cell is left: does it stay? */
+/* Then, if cells are left: does the row stay in the result? */
 bool filter_row_end(struct filter_run *run);
 
 #endif

@@ -83,19 +83,19 @@ static inline struct bytes text_of(const struct filter *f, size_t i)
 	return buf_bytes(&f->texts[i]);
 }
 
-/* Is it the column that the first two texts name? */
+/* Is the cell in the column that the first two texts name? */
 static inline bool is_column(const struct filter *f, const struct cell *c)
 {
 	return bytes_eq(c->family, text_of(f, 0)) &&
 	       bytes_eq(c->qualifier, text_of(f, 1));
 }
 
-/* What one part of a filter remembers in one scan. */
+/* The state of one node of a filter during one scan. */
 struct filter_state {
-	bool dropped; /* the row is not wanted */
+	bool dropped; /* the row is rejected */
 	bool found, matched;
-	bool over; /* nothing passes any more */
-	bool took; /* the last cell */
+	bool over; /* no further cell can pass */
+	bool took; /* the last cell was taken */
 	uint64_t count;
 	int64_t *stamps;
 	size_t nstamps, stamps_cap;

@@ -94,7 +94,7 @@ static void reset(struct filter_run *run, const struct filter *f)
 		s->count = 0;
 }
 
-/* True: the row is not wanted. */
+/* True: the filter rejects the row. */
 static bool drops_key(struct filter_run *run, const struct filter *f)
 {
 	struct filter_state *s = state_of(run, f);
@@ -104,7 +104,7 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 	switch (f->kind) {
 	case FILTER_AND:
 	case FILTER_OR:
-		/* All are asked: some take note of the row here. */
+		/* Ask every part: some store the row's result here. */
 		drops = f->kind == FILTER_OR;
 		for (size_t i = 0; i < f->nsubs; i++) {
 			bool d = is_over(run, f->subs[i]) ||
@@ -114,7 +114,7 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 		}
 		return drops;
 	case FILTER_SKIP:
-		return false; /* it looks at cells only */
+		return false; /* SKIP judges cells only */
 	case FILTER_WHILE:
 		if (is_over(run, f))
 			return true;
@@ -227,7 +227,7 @@ static int ask_and(struct filter_run *run, const struct filter *f,
 	return 0;
 }
 
-/* Has the scan come to where this part of an OR wanted to jump? */
+/* Has the scan reached the place that this part of an OR jumps to? */
 static bool has_arrived(const struct filter_state *s, const struct cell *c)
 {
 	if (!s->has_last || s->last_jump == JUMP_CELL ||
@@ -353,7 +353,7 @@ static bool keeps(struct filter_run *run, const struct filter *f,
 {
 	struct filter_state *s = state_of(run, f);
 
-	/* As HBase has it, what stands under SKIP and WHILE is not asked. */
+	/* As in HBase, filters under SKIP and WHILE are not asked. */
 	if (f->kind == FILTER_AND || f->kind == FILTER_OR)
 		for (size_t i = 0; i < f->nsubs; i++)
 			if (!keeps(run, f->subs[i], c))

@@ -13,25 +13,25 @@
 #include "store/store.h"
 
 struct pick {
-	struct filter_run *run; /* NULL: only counting */
-	bool columns;		/* one result a column */
+	struct filter_run *run; /* NULL: no filter, only limits */
+	bool columns;		/* one result for each column */
 	bool raw, keys_only;
-	uint32_t versions; /* of a column; 0 = all */
+	uint32_t versions; /* limit for each column; 0 = all */
 	uint64_t limit, offset;
-	/* Of the present row: */
+	/* State of the current row: */
 	struct bytes family; /* the last cell's; borrowed */
 	struct buf qualifier;
 	uint64_t in_family, in_column;
 	struct cell *cells;
 	size_t ncells, cap, next;
-	struct buf memory; /* of the cells: data are offsets until the end */
+	struct buf memory; /* cells' bytes; as offsets until pick_end() */
 };
 
 static inline bool pick_needed(const struct scan_spec *spec)
 {
 	return spec->filter || spec->family_limit || spec->family_offset;
 }
-/* How many versions of a column the backend has to show. */
+/* How many versions of a column the backend must give; 0 = all. */
 static inline uint32_t pick_versions(const struct scan_spec *spec)
 {
 	return spec->filter ? 0 : spec->versions;
@@ -40,18 +40,18 @@ static inline uint32_t pick_versions(const struct scan_spec *spec)
 int pick_init(struct pick *p, const struct scan_spec *spec);
 void pick_free(struct pick *p); /* safe on a zeroed one */
 
-/* Nothing more comes, of any row. */
+/* Is the scan over, because no later row can pass? */
 bool pick_done(const struct pick *p);
-/* A new row: false = go to the next one. @row is borrowed until pick_end(). */
+/* Begins a row; false = skip it. @row must stay valid until pick_end(). */
 bool pick_begin(struct pick *p, struct bytes row);
 /*
- * The next result; its names but for the qualifier last as long as the row. 0
- * and how to go on, or -ENOMEM.
+ * Offers the next cell, whose row and family stay valid during the row. 0 and
+ * how the scan continues in *out, or -ENOMEM.
  */
 int pick_cell(struct pick *p, const struct cell *c, struct filter_answer *out);
-/* The row is over: 1 if anything of it is handed out. */
+/* Ends the row: 1 if pick_next() has results of it. */
 int pick_end(struct pick *p);
-/* The next one of what is. 1, 0. */
+/* The row's next result: 1, or 0 after the last one. */
 int pick_next(struct pick *p, struct cell *out);
 
 #endif

@@ -91,7 +91,7 @@ static bool op_is_known(uint8_t op)
 	return false;
 }
 
-/* What a change must leave empty, by what it is. */
+/* Checks that a change sets only the fields that its op allows. */
 static int change_shape(const struct change *c)
 {
 	bool wide = c->op == CHANGE_DELETE_ROW || kind_is_family_marker(c->op);
@@ -191,7 +191,7 @@ int args_mutation(const struct mutation *m)
 		r = change_check(c);
 		if (r < 0)
 			return r;
-		/* Each term is far below SIZE_MAX / MUTATION_CHANGES_MAX. */
+		/* The sum cannot overflow: lengths and count are limited. */
 		bytes += c->family.len + c->qualifier.len + c->value.len;
 	}
 	if (bytes > MUTATION_BYTES_MAX)
@@ -204,7 +204,7 @@ int args_mutation(const struct mutation *m)
 
 static int bound_check(struct bytes bound, size_t max, const char *what)
 {
-	/* One more than a key can have: the successor of the longest. */
+	/* The successor of the longest key is one byte longer. */
 	if (bound.len > max + 1)
 		return why(-EINVAL,
 			   "a bound of a scan's %s is %zu bytes long, a key "

@@ -11,7 +11,7 @@
 
 #include "store/store.h"
 
-/* Of one mutation: it is one record of the log and in memory at once. */
+/* Limits of a mutation, which is one log record, held in memory whole. */
 #define MUTATION_CHANGES_MAX (1u << 20)
 #define MUTATION_BYTES_MAX (512u << 20)
 #define SCAN_COLUMNS_MAX (1u << 16)
@@ -19,22 +19,22 @@
 int args_row(struct bytes row);
 int args_family(struct bytes family);
 int args_qualifier(struct bytes qualifier);
-/* A timestamp proper: neither TS_AUTO nor TS_CLOCK. */
+/* Checks for a real timestamp: neither TS_AUTO nor TS_CLOCK. */
 int args_ts(int64_t ts);
-/* Says which of them is wrong. */
+/* args_column() with a sentence about the part that is wrong. */
 int args_column_why(struct bytes row, struct bytes family,
 		    struct bytes qualifier);
 int args_mutation(const struct mutation *m);
 int args_scan(const struct scan_spec *spec);
-/* The name of a snapshot. */
+/* Checks the name of a snapshot. */
 int args_snapshot(struct bytes name);
-/* Names, their order and every attribute. */
+/* Checks the names, their order and every attribute. */
 int args_schema(const struct schema *s);
 
 static inline int args_column(struct bytes row, struct bytes family,
 			      struct bytes qualifier)
 {
-	/* What is empty wraps around. */
+	/* An empty name is refused: its length - 1 wraps around. */
 	if (row.len - 1 < ROW_LEN_MAX && family.len - 1 < FAMILY_LEN_MAX &&
 	    qualifier.len <= QUALIFIER_LEN_MAX)
 		return 0;

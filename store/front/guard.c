@@ -33,7 +33,7 @@ int guard_rows(const struct store *s, const struct mutation *m, size_t n)
 	return 0;
 }
 
-/* What is not named stays if it holds a cell, or the backend refuses. */
+/* Is the family dropped even if it holds a visible cell? */
 static bool goes(const struct alter *a, struct bytes family)
 {
 	return a->rest == ALTER_DROP || schema_find(&a->drop, family) >= 0;

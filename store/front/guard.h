@@ -16,7 +16,7 @@
 
 #include "store/store.h"
 
-/* Would it hide anything, by delete markers? */
+/* Would the mutation's delete markers hide anything? */
 bool guard_deletes(const struct mutation *m);
 int guard_rows(const struct store *s, const struct mutation *m, size_t n);
 /*

@@ -34,7 +34,7 @@ bool namespace_is_hidden(struct bytes table)
 	return bytes_eq(namespace_of(table), bytes_str("hbase"));
 }
 
-/* The table of namespaces: 1, 0 = it was never needed, negative. */
+/* Opens the table of namespaces: 1, 0 = not made yet, negative. */
 static int open_list(struct store *s, struct table **out)
 {
 	int r = s->ops->table_open(s, bytes_str(NAMESPACE_TABLE), out);
@@ -62,7 +62,7 @@ static int make_list(struct store *s, struct table **out)
 		     : s->ops->table_open(s, bytes_str(NAMESPACE_TABLE), out);
 }
 
-/* 1 known, 0 not. */
+/* 1 if the namespace exists, 0 if not. */
 static int is_known(struct store *s, struct bytes name)
 {
 	struct table *list = NULL;
@@ -96,7 +96,7 @@ int namespace_enter(struct store *s, struct bytes table)
 	int r = table_name_check(table);
 
 	pthread_mutex_lock(&s->schema_lock);
-	/* Which there are is for such a backend to know. */
+	/* A backend with its own namespaces checks them itself. */
 	if (r < 0 || s->ops->namespace_create)
 		return r;
 	r = is_known(s, name);
@@ -172,7 +172,7 @@ static int holds_table(struct store *s, struct bytes name)
 	char table[TABLE_NAME_LEN_MAX + 1] = "";
 	int r;
 
-	/* Names are in byte order, but ':' is not the least byte of one. */
+	/* ':' is not the least byte, so a namespace's names may be apart. */
 	while ((r = s->ops->table_next(s, bytes_str(table), table)) > 0)
 		if (bytes_eq(namespace_of(bytes_str(table)), name))
 			return 1;
@@ -206,7 +206,7 @@ int namespace_drop(struct store *s, struct bytes name)
 	return r;
 }
 
-/* The first of the list behind @after. */
+/* The first listed namespace after @after. */
 static int next_listed(struct store *s, struct bytes after, char *name)
 {
 	struct scan_spec spec = {
@@ -254,7 +254,7 @@ int namespace_next(struct store *s, struct bytes after,
 		strcpy(best, always[i]);
 		r = 1;
 	}
-	/* Not before: @after may be @name itself. */
+	/* Only now, since @after may point to @name. */
 	if (r > 0)
 		strcpy(name, best);
 	return r;

@@ -9,14 +9,14 @@
 
 #include "store/store.h"
 
-/* The store's own table that lists them: no other may have such a name. */
+/* The store's own table, which lists the namespaces. */
 #define NAMESPACE_TABLE "hbase:namespace"
 
-/* Of a table's name; empty = none. Borrowed. */
+/* The namespace in a table's name; empty = none. Borrowed from @table. */
 struct bytes namespace_of(struct bytes table);
-/* Is the table one of the store's own, that no listing shows? */
+/* Is this one of the store's own tables, which listings leave out? */
 bool namespace_is_hidden(struct bytes table);
-/* -ENOENT for one of the store's own: nobody else opens or changes it. */
+/* -ENOENT for the store's own tables: callers may not open them. */
 int namespace_check_open(struct bytes table);
 /*
  * May a table of this name be made? 0, -EINVAL, -ENOENT, -EPERM. Takes the

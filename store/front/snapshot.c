@@ -113,7 +113,7 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 	return front_end(s, r);
 }
 
-/* Of the tables that the snapshot shows the one meant; NULL with a reason. */
+/* The snapshot's table of this name; NULL with a sentence. */
 static const struct snapshot_table *shown_as(const struct snapshot *snap,
 					     struct bytes name)
 {
@@ -133,7 +133,7 @@ static const struct snapshot_table *shown_as(const struct snapshot *snap,
 	return NULL;
 }
 
-/* Before the work, not behind it. */
+/* Refuses a taken name before all cells are copied. */
 static int check_free(struct store *s, struct bytes to)
 {
 	struct table *t;
@@ -146,7 +146,7 @@ static int check_free(struct store *s, struct bytes to)
 		   (const char *)to.data);
 }
 
-/* @to empty: the table itself. */
+/* Clones to @to, or restores the table itself if @to is empty. */
 static int make_of(struct store *s, struct table *t, struct bytes name,
 		   struct bytes shown, struct bytes to)
 {

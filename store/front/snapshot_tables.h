@@ -19,21 +19,21 @@ struct snapshot_table {
 /* Zero-initialised is empty. */
 struct snapshot_tables {
 	size_t n;
-	struct snapshot_table *at; /* in byte order of name, if so added */
+	struct snapshot_table *at; /* in byte order of name if added so */
 };
 
 /*
- * Appends a copy; a table of the store's own, which no listing shows, is passed
- * over. 0 or -ENOMEM.
+ * Appends a copy, but ignores the store's own tables, which listings leave out.
+ * 0 or -ENOMEM.
  */
 int snapshot_tables_add(struct snapshot_tables *s, uint64_t id,
 			const char *name, const struct schema *schema);
 int snapshot_tables_copy(struct snapshot_tables *out,
 			 const struct snapshot_tables *from);
 void snapshot_tables_free(struct snapshot_tables *s);
-/* All others go. */
+/* Removes all tables but @id. */
 void snapshot_tables_keep(struct snapshot_tables *s, uint64_t id);
-/* NULL = it does not show the table. */
+/* NULL = the snapshot does not cover the table. */
 const struct snapshot_table *
 snapshot_tables_find(const struct snapshot_tables *s, uint64_t id);
 

@@ -291,7 +291,7 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
 {
 	struct store *s = t->store;
-	struct cell found; /* if something is */
+	struct cell found; /* set if a cell is found */
 	int r;
 
 	front_begin();

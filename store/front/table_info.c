@@ -2,7 +2,7 @@
 #include "store/front/front.h"
 #include "store/front/trace.h"
 
-/* In place of the backend's estimates. */
+/* Counts cells, to replace the backend's estimates. */
 static int count_cells(struct table *t, struct table_info *out)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS, .keys_only = true};

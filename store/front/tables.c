@@ -20,7 +20,7 @@ int table_open(struct store *s, struct bytes name, struct table **out)
 	int r;
 
 	front_begin();
-	/* A name that no table can have is one that no table has. */
+	/* No table has an invalid name: -ENOENT rather than -EINVAL. */
 	if (name.len == 0 || name.len > TABLE_NAME_LEN_MAX)
 		r = why(-ENOENT, "there is no such table: a table's name has "
 				 "1 to 255 bytes");
@@ -178,7 +178,7 @@ int table_change(struct table *t, const struct alter *a)
 	return front_end(s, r);
 }
 
-/* Under the schema lock: the schema does not change in between. */
+/* REQUIRES: schema_lock, so that the schema does not change meanwhile. */
 static int add_family(struct table *t, struct bytes family)
 {
 	struct alter a = {.rest = ALTER_REFUSE};

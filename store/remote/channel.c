@@ -1,6 +1,6 @@
 /*
- * The channel to a mount: its file, and the only calls of the OS that are not
- * behind os.h.
+ * The channel to a mount's control file. Only this file calls the operating
+ * system without os.h.
  */
 #include "store/remote/channel.h"
 

@@ -12,16 +12,16 @@
 #include "store/value/bytes.h"
 
 struct channel {
-	/* All of it: 0 or a negative errno. */
+	/* Sends all of @data: 0 or a negative errno. */
 	int (*send)(struct channel *ch, struct bytes data);
-	/* At least one byte, up to @n; 0 = no more will come; negative. */
+	/* Waits for 1 to @n bytes and gives their number; 0 = end; negative. */
 	ssize_t (*receive)(struct channel *ch, void *to, size_t n);
-	void (*close)(struct channel *ch); /* frees it */
+	void (*close)(struct channel *ch); /* frees @ch */
 };
 
 /*
- * Over the control file of a mount. Where nothing can be opened for writing
- * (a mount that is read-only) requests go by ioctl(2) instead of write(2).
+ * Opens the control file of a mount. A read-only mount refuses to open a
+ * file for writing: there requests are sent by ioctl(2) instead of write(2).
  */
 int channel_open(const char *path, struct channel **out);
 

@@ -5,7 +5,7 @@
 
 #include "store/remote/client_inside.h"
 
-/* One name in, nothing out. */
+/* Runs a call with one name as its argument and no result fields. */
 static int call_name(struct store *s, enum wire_op op, struct bytes name)
 {
 	struct call c;
@@ -15,7 +15,7 @@ static int call_name(struct store *s, enum wire_op op, struct bytes name)
 	return call_plain(&c);
 }
 
-/* The name behind another one. */
+/* Asks for the first name after @after. */
 static int call_next(struct store *s, enum wire_op op, struct bytes after,
 		     char *name)
 {
@@ -28,7 +28,7 @@ static int call_next(struct store *s, enum wire_op op, struct bytes after,
 	r = call_run(&c);
 	if (r > 0) {
 		take_name(&c.in, found, TABLE_NAME_LEN_MAX);
-		/* Else who walks the names would never end. */
+		/* A caller's loop over the names must end. */
 		if (bytes_cmp(bytes_str(found), after) <= 0)
 			c.in.bad = true;
 	}
@@ -97,7 +97,7 @@ static void remote_table_free(struct table *t)
 	free(t);
 }
 
-/* A call that begins with the table. */
+/* Begins a call whose first field is the table. */
 static void begin_of(struct call *c, const struct table *t, enum wire_op op)
 {
 	call_begin(c, remote_of(t->store), op);
@@ -277,7 +277,7 @@ static int remote_mutate(struct table *t, struct mutation *m, unsigned flags)
 	return r;
 }
 
-/* As many of them as go into one message: how many, at least one. */
+/* Puts as many mutations as fit in one message; gives their number, >= 1. */
 static size_t put_some(struct encoder *e, struct mutation *m, size_t n)
 {
 	size_t begin = e->out->len, i;
@@ -287,7 +287,7 @@ static size_t put_some(struct encoder *e, struct mutation *m, size_t n)
 		size_t before = e->out->len;
 
 		put_mutation(e, &m[i]);
-		/* The replies' 16 bytes a change are always less. */
+		/* The reply is always shorter: 16 bytes a change. */
 		if (i && !e->err && e->out->len > WIRE_VALUE_MAX) {
 			e->out->len = before;
 			break;

@@ -14,7 +14,7 @@
 #include "store/remote/channel.h"
 #include "store/store.h"
 
-/* Takes over the channel, also on failure. */
+/* Takes ownership of the channel, also on failure. */
 int remote_open(struct channel *ch, const struct store_options *o,
 		struct store **out);
 

@@ -6,7 +6,7 @@
 
 #include "store/remote/client_inside.h"
 
-/* Read at once: most replies, and a batch of a scan with its last cell. */
+/* One read of this size gets most replies whole, a scan's batch too. */
 #define RECEIVE_BYTES (WIRE_BATCH_MAX + (64u << 10))
 
 void call_begin(struct call *c, struct remote *r, enum wire_op op)
@@ -14,7 +14,7 @@ void call_begin(struct call *c, struct remote *r, enum wire_op op)
 	*c = (struct call){.remote = r};
 	c->out.out = &c->request;
 	wire_begin(&c->out);
-	put_u32(&c->out, 0); /* the id, when it is sent */
+	put_u32(&c->out, 0); /* place of the id, set on sending */
 	put_u8(&c->out, op);
 }
 
@@ -32,7 +32,7 @@ static int lost(struct remote *r, int err, const char *what)
 		   err ? strerror(err) : what);
 }
 
-/* Reads one frame, the only one that is due. REQUIRES: lock. */
+/* Reads the one frame that is expected. REQUIRES: lock. */
 static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
 {
 	ssize_t n;
@@ -41,7 +41,7 @@ static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
 	while ((whole = wire_whole(buf_bytes(reply), frame)) == 0) {
 		size_t want = RECEIVE_BYTES;
 
-		/* The length is known: the rest of it, however long. */
+		/* Once the length is known, ask for the whole rest. */
 		if (reply->len >= 4) {
 			struct decoder d = decoder_of(buf_bytes(reply));
 

@@ -58,7 +58,7 @@ static char *copy(struct bytes s)
 	return strndup((const char *)s.data, s.len);
 }
 
-/* Names stay what they were at first, for callers keep them. */
+/* A figure's name must not change or move, since callers keep pointers. */
 static int take_figure(struct decoder *d, struct remote *r, size_t i)
 {
 	struct bytes name = take_bytes(d, 256), help = take_bytes(d, 1024);
@@ -85,7 +85,7 @@ static int take_figure(struct decoder *d, struct remote *r, size_t i)
 	return 0;
 }
 
-/* All of them, when the first one is asked for. */
+/* Fetches all figures; called when the first one is asked for. */
 static int fetch_figures(struct remote *r)
 {
 	struct call c;
@@ -170,6 +170,6 @@ int64_t remote_now_ms(struct store *s)
 		r = call_taken(&c, r);
 	}
 	call_end(&c);
-	/* This machine is the other end's too. */
+	/* The server runs on this machine, so the clock is the same. */
 	return r < 0 ? os_now_ms(os_posix()) : now;
 }

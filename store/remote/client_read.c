@@ -12,11 +12,11 @@
 
 struct remote_scan {
 	struct scan base;
-	uint32_t handle; /* 0 = it has ended there */
-	uint32_t want;	 /* bytes of the next batch */
+	uint32_t handle; /* 0 = the server has closed the scan */
+	uint32_t want;	 /* size of the next batch in bytes */
 	bool is_ended;
-	struct call call; /* the present batch: reply, and what is left */
-	bool any;	  /* of the present batch was taken */
+	struct call call; /* the current batch: reply and its unread rest */
+	bool any;	  /* a cell of the current batch was read */
 	struct cell last;
 };
 
@@ -73,7 +73,7 @@ static int fetch(struct remote_scan *sc)
 	return call_run(c);
 }
 
-/* Behind a batch's last cell: 1 = there are more. */
+/* Reads the state after a batch's last cell: 1 = more cells follow. */
 static int batch_end(struct remote_scan *sc)
 {
 	struct call *c = &sc->call;
@@ -81,7 +81,7 @@ static int batch_end(struct remote_scan *sc)
 	struct bytes sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
 	int r;
 
-	/* A batch of nothing that is not the last one would have no end. */
+	/* Empty batches that claim more would make an endless loop. */
 	if (state > 1 || state < -4095 || (state == 1 && !sc->any))
 		c->in.bad = true;
 	r = call_taken(c, state);
@@ -147,7 +147,7 @@ int remote_get(struct table *t, struct bytes row, struct bytes family,
 	r = call_run(&c);
 	if (r > 0 && !take_cell(&c.in, &found))
 		c.in.bad = true;
-	/* A value that was not asked for has nowhere to lie. */
+	/* The reply has a value exactly if the caller asked for one. */
 	if (r > 0 && (found.value.data != NULL) != (hold != NULL))
 		c.in.bad = true;
 	if (r >= 0)
@@ -259,7 +259,7 @@ int remote_snapshot_next(struct store *s, struct table *t, struct bytes after,
 	return r;
 }
 
-/* The tables that a named one shows: 0 or -ENOMEM. */
+/* Reads the tables that a named snapshot shows: 0 or -ENOMEM. */
 static int take_tables(struct decoder *d, struct snapshot_tables *tables)
 {
 	char name[TABLE_NAME_LEN_MAX + 1];

@@ -6,7 +6,7 @@
 
 #include "store/remote/server_inside.h"
 
-/* Buffers that a large value made larger than this are given back. */
+/* Larger buffers, grown by a large value, are freed after use. */
 #define KEEP_BYTES (1u << 20)
 
 uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
@@ -20,7 +20,7 @@ uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
 		slot->type = (uint8_t)type;
 		slot->object = object;
 		slot->filter = filter;
-		/* 24 bits of it, and never 0: a handle 0 is none. */
+		/* 24 bits, never 0, so that no handle is 0. */
 		slot->generation = slot->generation % 0xFFFFFF + 1;
 		return slot->generation << 8 | i;
 	}
@@ -80,7 +80,7 @@ int served_after(struct served *sv, struct served_act *act, int result)
 
 	if (!sv->hooks.after)
 		return result;
-	/* What follows a change has sentences of its own. */
+	/* The hook may record other sentences: keep the change's. */
 	snprintf(sentence, sizeof(sentence), "%s", store_why());
 	sv->hooks.after(sv->hooks.arg, act, result);
 	return result < 0 ? why(result, "%s", sentence) : result;
@@ -234,7 +234,7 @@ static const served_op ops[WIRE_OPS] = {
 	[WIRE_TABLE_INFO] = serve_table_info,
 };
 
-/* Runs the op and appends its reply; negative when there is no memory. */
+/* Runs the op and appends its reply; negative if no memory is left. */
 static int reply_to(struct served *sv, struct bytes frame)
 {
 	struct decoder in = decoder_of(frame);
@@ -377,7 +377,7 @@ void served_free(struct served *sv)
 {
 	if (!sv)
 		return;
-	/* Scans go before what they read through. */
+	/* Close scans before the snapshots and tables that they read. */
 	for (uint32_t i = 0; i < SLOTS_MAX; i++)
 		if (sv->slots[i].type == SLOT_SCAN)
 			slot_close(&sv->slots[i]);

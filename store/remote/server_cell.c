@@ -32,7 +32,7 @@ int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
 	return r;
 }
 
-/* Row, checks and changes: three lengths at least. */
+/* The least size: the lengths of row, checks and changes. */
 #define MUTATION_MIN 12
 
 static int take_many(struct decoder *in, struct mutation **out, uint32_t *n)
@@ -104,7 +104,7 @@ static int too_long(const struct cell *c)
 		   c->value.len, WIRE_VALUE_MAX);
 }
 
-/* Cells until there are @want bytes. 1 when there may be more, 0, negative. */
+/* Puts cells until @want bytes are reached. 1 = maybe more, 0 = end, < 0. */
 static int put_cells(struct scan *sc, uint32_t want, struct encoder *out)
 {
 	struct cells_out cells = {.e = out};
@@ -149,12 +149,12 @@ void serve_ahead(struct served *sv)
 	a->due = 0;
 }
 
-/* The batch that is here goes out; its scan's state. */
+/* Sends the batch made ahead and gives the scan's state after it. */
 static int put_ahead(struct ahead *a, struct encoder *out)
 {
 	put_raw(out, a->batch.data, a->batch.len);
 	a->of = 0;
-	/* One long value is not to be paid for all the time. */
+	/* Do not keep the memory that one long value needed. */
 	if (a->batch.cap > 2 * WIRE_BATCH_MAX)
 		buf_free(&a->batch);
 	return a->failed ? why(a->failed, "out of memory for cells") : a->state;
@@ -293,7 +293,7 @@ int serve_get(struct served *sv, struct decoder *in, struct encoder *out)
 	if (r > 0 && too_long(&cell) < 0)
 		r = -EFBIG;
 	if (r > 0) {
-		/* Who asked has the names; a value is there, or was not due. */
+		/* The client has the names; a value is sent if asked for. */
 		cell.row = cell.family = cell.qualifier = (struct bytes){0};
 		if (value && !cell.value.data)
 			cell.value.data = (const uint8_t *)"";

@@ -6,7 +6,7 @@
 
 #include "store/remote/server_inside.h"
 
-/* A change that @act describes and @change makes, if the hooks let it. */
+/* Runs @change, which @act describes, if the hooks admit it. */
 static int make(struct served *sv, struct decoder *in, struct served_act *act,
 		int (*change)(struct served *sv, struct served_act *act))
 {
@@ -19,7 +19,7 @@ static int make(struct served *sv, struct decoder *in, struct served_act *act,
 	return served_after(sv, act, change(sv, act));
 }
 
-/* Table names go to hooks that print them: as much as one can have. */
+/* Hooks print table names, so the length is limited to a valid one. */
 static struct bytes take_table_name(struct decoder *in)
 {
 	return take_bytes(in, TABLE_NAME_LEN_MAX);
@@ -318,7 +318,7 @@ int serve_namespace_next(struct served *sv, struct decoder *in,
 	return next_name(sv, in, out, store_namespace_next);
 }
 
-/* The slot, or NULL with a sentence; then @snap is released. */
+/* Gives the new slot, or NULL with a sentence after releasing @snap. */
 static struct slot *put_snapshot(struct served *sv, struct encoder *out,
 				 struct snapshot *snap)
 {
@@ -458,7 +458,7 @@ int serve_snapshot_open(struct served *sv, struct decoder *in,
 	return 0;
 }
 
-/* An open snapshot that has a name, and the name of a table that it shows. */
+/* Reads the handle of a named snapshot and the name of a table in it. */
 static int take_named(struct served *sv, struct decoder *in, struct slot **slot,
 		      struct bytes *shown)
 {

@@ -138,10 +138,10 @@ static void take_change(struct decoder *d, struct change *c)
 	c->ts_min = take_i64(d);
 	c->ts_max = take_i64(d);
 	c->value = take_bytes(d, WIRE_FRAME_MAX);
-	c->ts_given = -1; /* of a row without families: none is */
+	c->ts_given = -1; /* stays so for a row without families */
 }
 
-/* A count of things of which each takes at least @min bytes. */
+/* Reads a count of items that take at least @min bytes each. */
 static uint32_t take_count(struct decoder *d, size_t min)
 {
 	uint32_t n = take_u32(d);

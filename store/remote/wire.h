@@ -76,12 +76,12 @@
 #include "store/value/codec.h"
 
 #define WIRE_VERSION 0x63660002u
-/* The longest value that goes through, and a frame with it. */
+/* The longest value that can be sent, and the longest frame. */
 #define WIRE_VALUE_MAX (16u << 20)
 #define WIRE_FRAME_MAX (17u << 20)
-/* A batch ends with the cell that makes it this long. */
+/* A batch ends with the cell that reaches this size. */
 #define WIRE_BATCH_MAX (256u << 10)
-#define WIRE_ROWS_MAX (1u << 16) /* of one MUTATE_MANY */
+#define WIRE_ROWS_MAX (1u << 16) /* rows in one MUTATE_MANY */
 
 enum wire_op {
 	WIRE_HELLO,
@@ -127,13 +127,13 @@ enum wire_op {
 	WIRE_OPS
 };
 
-/* Begins a frame at the end of @e's buffer; its place, for wire_end(). */
+/* Begins a frame at the end of @e's buffer; gives wire_end() its place. */
 size_t wire_begin(struct encoder *e);
-/* Fills in the length. -EFBIG when it is over WIRE_FRAME_MAX. */
+/* Fills in the frame's length. -EFBIG when it exceeds WIRE_FRAME_MAX. */
 int wire_end(struct encoder *e, size_t at);
 /*
- * Is there a whole frame at the start of @in? 1 and *frame without its length,
- * 0 = more must come, -EPROTO when it is too long.
+ * Is there a whole frame at the start of @in? 1 and *frame without the length
+ * field, 0 = more bytes are needed, -EPROTO when the frame is too long.
  */
 int wire_whole(struct bytes in, struct bytes *frame);
 
@@ -166,47 +166,47 @@ static inline bool take_bool(struct decoder *d)
 	return v == 1;
 }
 
-/* A name without NUL, copied with one. Empty when it is bad. */
+/* Reads a name and adds the NUL. Gives an empty name when it is bad. */
 void take_name(struct decoder *d, char *out, size_t max);
 
-/* Not bad, and nothing is left? 0 or -EPROTO with a sentence. */
+/* 0 if the message was valid and fully read, else -EPROTO. */
 int wire_done(const struct decoder *d);
 
 void put_schema(struct encoder *e, const struct schema *s);
-/* schema_free() it, whatever happened: the decoder says if it is bad. */
+/* Always schema_free() *out; d->bad tells whether the schema is invalid. */
 void take_schema(struct decoder *d, struct schema *out);
 
 void put_mutation(struct encoder *e, const struct mutation *m);
-/* Changes and checks are allocated, all else is borrowed. 0 or -ENOMEM. */
+/* Allocates changes and checks, borrows the rest from @d. 0 or -ENOMEM. */
 int take_mutation(struct decoder *d, struct mutation *out);
 void wire_mutation_free(struct mutation *m);
 void put_given(struct encoder *e, const struct mutation *m);
 void take_given(struct decoder *d, struct mutation *m);
 
-/* All but the snapshot. @filter is the text of spec->filter. */
+/* Puts all but the snapshot. @filter is the text of spec->filter. */
 void put_spec(struct encoder *e, const struct scan_spec *spec,
 	      struct bytes filter);
 /*
- * Columns and ranges are allocated, the rest is borrowed; spec->filter stays
- * NULL, its text is *filter (data NULL = none). 0 or -ENOMEM.
+ * Allocates columns and ranges, borrows the rest from @d. spec->filter stays
+ * NULL; the filter's text is *filter (data NULL = no filter). 0 or -ENOMEM.
  */
 int take_spec(struct decoder *d, struct scan_spec *spec, struct bytes *filter);
 void wire_spec_free(struct scan_spec *spec);
 
-/* Cells that go out, one behind the other, each against the one before. */
+/* Encodes a sequence of cells, each as a difference to the one before. */
 struct cells_out {
 	struct encoder *e;
 	bool any;
-	/* The names that were written last: offsets, for the buffer moves. */
+	/* Where the last names are: offsets, since the buffer may move. */
 	size_t row_at, row_len, family_at, family_len;
 	size_t qualifier_at, qualifier_len;
 };
 
 void put_cell(struct cells_out *o, const struct cell *c);
-/* The end of a batch. */
+/* Ends a batch with the scan's state. */
 void put_state(struct encoder *e, int state, const char *why);
 
-/* 1 and *c, which begins as the cell before; 0 = no cell but the u8 0. */
+/* 1 and *c; *c must hold the cell before. 0 at the end of the cells. */
 int take_cell(struct decoder *d, struct cell *c);
 
 #endif
