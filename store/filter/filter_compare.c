@@ -73,7 +73,7 @@ static bool holds_substring(struct bytes s, struct bytes lower)
 	return false;
 }
 
-/* GNU's search takes a length, so that a value may hold NUL bytes. */
+/* GNU re_search() takes a length, so a value may hold NUL bytes. */
 static bool holds_match(const regex_t *re, struct bytes s)
 {
 	const char *text = s.len ? (const char *)s.data : "";
@@ -82,7 +82,7 @@ static bool holds_match(const regex_t *re, struct bytes s)
 	return re_search((regex_t *)re, text, n, 0, n, NULL) >= 0;
 }
 
-/* The value against the comparator's: <0, 0, >0; search: 0 = found. */
+/* Compares @value with the comparator's: <0, 0, >0. Searches: 0 = found. */
 static int compare(const struct comparator *c, struct bytes value)
 {
 	struct bytes mine = buf_bytes(&c->value);

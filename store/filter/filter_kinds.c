@@ -14,8 +14,8 @@ static void seek(struct filter_answer *a, struct bytes hint)
 }
 
 /*
- * The greatest prefix that is not behind the qualifier decides, and no shorter
- * one in front of it.
+ * Only the greatest prefix that sorts at or before the qualifier is compared; a
+ * shorter prefix that would match as well is not, as in HBase.
  */
 static void ask_prefixes(const struct filter *f, const struct cell *c,
 			 struct filter_answer *a)
@@ -79,7 +79,7 @@ static void ask_pagination(const struct filter *f, struct filter_state *s,
 	uint64_t limit = (uint64_t)f->numbers[0];
 	uint64_t offset = (uint64_t)f->numbers[1];
 
-	/* Both are below 2^63: the sum does not wrap. */
+	/* Both terms are below 2^63, so the sum does not overflow. */
 	if (s->count >= offset + limit) {
 		a->jump = JUMP_FAMILY;
 		return;

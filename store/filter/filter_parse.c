@@ -24,7 +24,7 @@ struct parser {
 	size_t at;
 	int depth;
 	uint32_t nodes;
-	struct arg *args; /* of the present filter */
+	struct arg *args; /* of the current filter */
 	size_t nargs;
 };
 
@@ -75,7 +75,7 @@ void filter_free(struct filter *f)
 	free(f);
 }
 
-/* Takes @sub over, also when it fails. */
+/* Takes ownership of @sub, also on failure. */
 static int add_sub(struct filter *f, struct filter *sub)
 {
 	struct filter **more;
@@ -113,7 +113,7 @@ static int add_arg(struct parser *p, uint8_t kind, struct arg **out)
 	return 0;
 }
 
-/* 'text', where '' stands for one quote. */
+/* Parses 'text', in which '' is one quote. */
 static int quoted_arg(struct parser *p)
 {
 	struct arg *a = NULL;
@@ -151,7 +151,7 @@ static int bare_arg(struct parser *p)
 	return r == 0 && !a->text.len ? fail(p, "no argument") : r;
 }
 
-/* Behind the '(', up to behind the ')'. A blank parts arguments, too. */
+/* Parses from after '(' to after ')'. Blanks separate arguments, too. */
 static int parse_args(struct parser *p)
 {
 	for (;;) {
@@ -224,7 +224,7 @@ static int take_truth(struct parser *p, size_t i, bool *out)
 	return fail(p, "no true or false before here,");
 }
 
-/* The op at @i and the comparator behind it. */
+/* Takes the op in argument @i and the comparator in the next one. */
 static int take_compare(struct parser *p, struct filter *f, size_t i)
 {
 	static const char *const ops[] = {"<", "<=", "=", "!=", ">=", ">"};
@@ -310,7 +310,7 @@ static int take_numbers(struct parser *p, struct filter *f)
 	return r;
 }
 
-/* Numbers that HBase has as an int. */
+/* Takes numbers that are of type int in HBase. */
 static int take_counts(struct parser *p, struct filter *f)
 {
 	int r = take_numbers(p, f);
@@ -345,7 +345,7 @@ static int take_flag(struct parser *p, struct filter *f)
 static const struct {
 	const char *name;
 	uint8_t kind;
-	uint32_t counts; /* of arguments, as bits */
+	uint32_t counts; /* allowed numbers of arguments, as bits */
 	int (*take)(struct parser *p, struct filter *f);
 } filters[] = {
 	{"KeyOnlyFilter", FILTER_KEY_ONLY, N(0) | N(1), take_flag},

@@ -43,7 +43,7 @@ static int peek(const struct translation *t, size_t n)
 	return more(t, n + 1) ? t->in.data[t->at + n] : -1;
 }
 
-/* One literal byte, outside or inside of brackets. */
+/* Writes one literal byte, outside or inside of brackets. */
 static int put_literal(struct translation *t, uint8_t c, bool bracket)
 {
 	char one[3] = {'\\', (char)c, '\0'};
@@ -143,8 +143,8 @@ static int escaped(struct translation *t, bool bracket)
 }
 
 /*
- * [...]: in POSIX a backslash is itself there, and ']', '^' and '-' are
- * literal by their place. They are gathered and written where they may stand.
+ * Translates [...]. In POSIX a backslash is literal there, and ']', '^' and '-'
+ * are literal by position, so these three are collected and written in place.
  */
 static int bracket(struct translation *t)
 {
@@ -197,7 +197,7 @@ static int bracket(struct translation *t)
 			t->out.data[start] = ']';
 		}
 	}
-	/* A lone caret must not come first: it would negate. */
+	/* A single caret must not be first: it would negate the set. */
 	if (r == 0 && caret && t->out.len == start && !negated && !dash) {
 		t->out.len--;
 		return put(t, "\\^");
@@ -211,7 +211,7 @@ static int bracket(struct translation *t)
 	return r < 0 ? r : put(t, "]");
 }
 
-/* (?:...) is a group; (?i) and (?s) at the start speak for the whole. */
+/* (?:...) is a group; (?i), (?s) at the start apply to the whole. */
 static int group(struct translation *t)
 {
 	if (peek(t, 1) != '?') {
@@ -231,7 +231,7 @@ static int group(struct translation *t)
 	return refuse(t, "a group that is not supported");
 }
 
-/* A lazy quantifier finds what a greedy one finds. */
+/* Whether a text matches does not depend on lazy or greedy. */
 static int quantifier(struct translation *t)
 {
 	int c = peek(t, 0);

@@ -1,5 +1,5 @@
 /*
- * What is known of a filter before it sees a row.
+ * Which rows a filter can let through, known before it sees any row.
  */
 #include "store/filter/filter_inside.h"
 
@@ -20,7 +20,7 @@ bool filter_has_row(const struct filter *f)
 	return false;
 }
 
-/* A WHILE ends the scan at a row that another part does not let through. */
+/* A WHILE may end the scan at a row that another part rejects anyway. */
 static bool ends_early(const struct filter *f)
 {
 	if (f->kind == FILTER_WHILE)

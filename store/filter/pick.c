@@ -41,7 +41,7 @@ bool pick_begin(struct pick *p, struct bytes row)
 	return !p->run || filter_row_begin(p->run, row);
 }
 
-/* Keeps a copy; its qualifier and value are offsets for now. */
+/* Keeps a copy, whose qualifier and value are offsets until pick_end(). */
 static int keep(struct pick *p, const struct cell *c)
 {
 	size_t at = p->memory.len;
@@ -106,7 +106,7 @@ int pick_cell(struct pick *p, const struct cell *c, struct filter_answer *out)
 	r = new_names(p, c);
 	if (r < 0)
 		return r;
-	/* A marker counts among the results of a filter only, as in HBase. */
+	/* Only with a filter does a marker count as a result, as in HBase. */
 	if (p->run || !p->raw || !kind_is_marker(c->kind)) {
 		if (most && p->in_column == most) {
 			if (out->jump == JUMP_CELL)

@@ -111,7 +111,7 @@ static inline uint64_t take_u64(struct decoder *d)
 	return take_le(d, 8);
 }
 
-/* What put_bytes() wrote, if it is no longer than @max. */
+/* Reads the bytes of put_bytes(); bad if they are longer than @max. */
 static inline struct bytes take_bytes(struct decoder *d, size_t max)
 {
 	uint32_t len = take_u32(d);

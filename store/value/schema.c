@@ -54,7 +54,7 @@ int schema_copy(struct schema *to, const struct schema *from)
 	return 0;
 }
 
-/* Field by field: the bytes between fields mean nothing. */
+/* Compares field by field, since padding bytes are undefined. */
 static bool attrs_equal(const struct family_attrs *a,
 			const struct family_attrs *b)
 {
@@ -91,7 +91,7 @@ bool schema_is_plain(const struct schema *s)
 	return !s->fixed;
 }
 
-/* The first family whose name is not less than @family: is it @family? */
+/* Finds the first family whose name is >= @family; true if equal. */
 static bool find(const struct schema *s, struct bytes family, uint32_t *at)
 {
 	uint32_t lo = 0, hi = s->nfamilies;
@@ -159,7 +159,7 @@ int schema_remove(struct schema *s, struct bytes family)
 	return 0;
 }
 
-/* The length of the UTF-8 character at @p, 0 if it is none. */
+/* The length of the UTF-8 character at @p, 0 if it is invalid. */
 static size_t utf8_length(const uint8_t *p, size_t left, uint32_t *code)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -89,7 +89,7 @@ static int families_decode(struct decoder *d, uint32_t n, struct schema *s)
 		attrs_decode(d, &attrs);
 		if (d->bad)
 			return -EUCLEAN;
-		/* Names out of order would hide families from searches. */
+		/* Binary search needs the names in order. */
 		if (i &&
 		    bytes_cmp(bytes_str(s->families[i - 1].name), name) >= 0)
 			return -EUCLEAN;

@@ -18,7 +18,7 @@ struct unit {
 	uint64_t size;
 };
 
-/* From the largest on: the first that divides is the canonical one. */
+/* Largest first: the canonical text uses the first unit that divides. */
 static const struct unit time_units[] = {
 	{"d", 86400000}, {"h", 3600000}, {"m", 60000},
 	{"s", 1000},	 {"ms", 1},	 {NULL, 0},
@@ -37,10 +37,10 @@ struct attr {
 	const char *word;
 	size_t offset; /* in struct family_attrs */
 	uint8_t size;
-	const char *const *words; /* a choice */
-	const struct unit *units; /* a number with a unit */
+	const char *const *words; /* for a choice: its values */
+	const struct unit *units; /* for a number: its units */
 	const char *always;	  /* the word for the largest number */
-	const char *expected;	  /* for people */
+	const char *expected;	  /* for error texts */
 };
 
 #define FIELD(f) \
@@ -193,20 +193,20 @@ int schema_format(const struct schema *s, struct buf *out)
 }
 
 struct parser {
-	struct bytes left; /* the text behind the present line */
+	struct bytes left; /* the text after the current line */
 	unsigned line;
 	struct schema schema;
-	const struct schema *old; /* the table's; NULL = it is to be made */
+	const struct schema *old; /* the table's schema; NULL = a new table */
 	unsigned flags;		  /* ALTER_GONE, ALTER_SPARE */
-	struct schema drop;	  /* names of families */
-	int family;		  /* index, -1 = none yet */
-	unsigned family_line;	  /* where it was begun */
-	struct family_attrs now;  /* its attributes so far */
-	unsigned lines[ATTRS];	  /* where each was set, 0 = not yet */
-	unsigned seen_top;	  /* bits of words already set */
+	struct schema drop;	  /* families to drop, by name */
+	int family;		 /* the current family's index, -1 = none yet */
+	unsigned family_line;	 /* the line where it begins */
+	struct family_attrs now; /* its attributes so far */
+	unsigned lines[ATTRS];	 /* the line that sets each, 0 = none yet */
+	unsigned seen_top;	 /* bits of the top-level words seen so far */
 };
 
-/* The word for an error sentence: short and harmless on a terminal. */
+/* The text cut and made printable, for an error sentence. */
 #define SHOWN_MAX 40
 static const char *shown(struct bytes s, char out[SHOWN_MAX + 4])
 {
@@ -225,7 +225,7 @@ static bool is_blank(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The first word of @line, which loses it; empty at the end. */
+/* Removes the first word from @line and gives it; empty at the end. */
 static struct bytes take_word(struct bytes *line)
 {
 	struct bytes word;
@@ -267,7 +267,7 @@ static bool is_word(struct bytes s, const char *word)
 	return bytes_eq(s, bytes_str(word));
 }
 
-/* Leading digits of @s in @base, which loses them; false if none or > @max. */
+/* Removes leading digits in @base from @s. False if none or > @max. */
 static bool take_number(struct bytes *s, unsigned base, uint64_t max,
 			uint64_t *out)
 {
@@ -401,7 +401,7 @@ static int top_line(struct parser *p, struct bytes word, struct bytes value)
 	return 0;
 }
 
-/* Where an attribute of the family was set; 0 = nowhere. */
+/* The line that sets this attribute of the family; 0 = none. */
 static unsigned line_of(const struct parser *p, const char *word)
 {
 	for (size_t i = 0; i < ATTRS; i++)
@@ -446,7 +446,7 @@ static int hex_digit(uint8_t c)
 				      : -1;
 }
 
-/* Undoes %HH. The length, or -1 for a broken escape or a name too long. */
+/* Decodes %HH. The length, or -1 for a bad escape or a name too long. */
 static int unescape(struct bytes s, uint8_t out[FAMILY_LEN_MAX])
 {
 	int n = 0, hi, lo;
@@ -468,7 +468,7 @@ static int unescape(struct bytes s, uint8_t out[FAMILY_LEN_MAX])
 	return n;
 }
 
-/* The line names a family, for @in. The name lies in @hold. */
+/* Adds the family that the line names to @in. @hold is the name's memory. */
 static int name_family(struct parser *p, struct bytes value, struct schema *in,
 		       uint8_t hold[FAMILY_LEN_MAX], struct bytes *name)
 {
@@ -491,7 +491,7 @@ static int name_family(struct parser *p, struct bytes value, struct schema *in,
 	return r;
 }
 
-/* What the text does not say of the family: the default, or what there is. */
+/* Keeps present attributes where the default would hide more cells. */
 static void spare(struct family_attrs *a, const struct family_attrs *now)
 {
 	if (a->versions < now->versions)
@@ -528,8 +528,8 @@ static int begin_family(struct parser *p, struct bytes value)
 }
 
 /*
- * "drop family F" behind its first word. F may be declared before it: so a line
- * that is appended to a table's schema drops it.
+ * Parses "drop family F" after its first word. An earlier line may declare F:
+ * appending such a line to a table's schema is enough to drop F.
  */
 static int drop_line(struct parser *p, struct bytes line)
 {
@@ -595,7 +595,7 @@ static int parse_line(struct parser *p, struct bytes line)
 		   p->line, shown(word, text));
 }
 
-/* On failure @p has nothing to free. */
+/* On failure the caller need not free anything in @p. */
 static int parse(struct parser *p, struct bytes text)
 {
 	struct bytes line;
