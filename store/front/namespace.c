@@ -62,7 +62,7 @@ static int make_list(struct store *s, struct table **out)
 		     : s->ops->table_open(s, bytes_str(NAMESPACE_TABLE), out);
 }
 
-/* 1 if the namespace exists, 0 if not. */
+/* 1 if the namespace exists, 0 if not, or a negative errno. */
 static int is_known(struct store *s, struct bytes name)
 {
 	struct table *list = NULL;

@@ -412,7 +412,7 @@ int store_compact(struct store *s, struct table *t)
 
 int store_stat(struct store *s, unsigned i, struct store_stat *out)
 {
-	/* Each is the sum of two counts, of which one may be the other. */
+	/* Each figure is the sum of two counts, or one if both are the same. */
 	static const struct {
 		const char *name, *help;
 		enum store_count a, b;
