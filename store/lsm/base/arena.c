@@ -25,7 +25,7 @@ static struct {
 	unsigned least;		    /* lock; idle since the last trim */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* NULL: the caller makes one. */
+/* A chunk of the pool. NULL: the pool is empty, the caller makes a chunk. */
 static struct arena_chunk *pool_take(void)
 {
 	struct arena_chunk *c;
@@ -43,7 +43,7 @@ static struct arena_chunk *pool_take(void)
 	return c;
 }
 
-/* The one that was to be made was not. */
+/* Uncounts the chunk that the caller of pool_take() could not make. */
 static void pool_miss(void)
 {
 	pthread_mutex_lock(&pool.lock);
@@ -57,7 +57,7 @@ static bool pool_is_over(void)
 	return pool.made * ARENA_CHUNK > pool.keep + PARTLY_USED;
 }
 
-/* Keeps @c if there is room, else the caller gives it back. */
+/* 1: the pool keeps @c. 0: the pool is full, the caller frees @c. */
 static int pool_give(struct arena_chunk *c)
 {
 	int kept = 0;
@@ -75,7 +75,7 @@ static int pool_give(struct arena_chunk *c)
 	return kept;
 }
 
-/* Under lock: takes an idle one out of the pool, to be given back. */
+/* Under lock: moves an idle chunk from the pool to the list @out. */
 static void pool_drop(struct arena_chunk **out)
 {
 	struct arena_chunk *c = pool.chunks;

@@ -17,12 +17,12 @@
 #include <stdint.h>
 
 #define ARENA_CHUNK ((size_t)2 << 20)
-/* From here on an allocation has its own memory. */
+/* Allocations of this size or more get memory of their own. */
 #define ARENA_LARGE (ARENA_CHUNK / 16)
 
 struct arena_chunk;
 
-/* Zero-initialised is empty. */
+/* A zero-initialised arena is empty. */
 struct arena {
 	struct arena_chunk *chunks;
 	uint8_t *pos, *end; /* what is left of the chunk in use */
@@ -48,7 +48,7 @@ void arena_release(struct arena *a);
  * has made more than that goes to the system.
  */
 void arena_keep(ptrdiff_t bytes);
-/* Gives back as many chunks as have been idle all the time since the last. */
+/* Gives the system the chunks that were idle since the last arena_trim(). */
 void arena_trim(void);
 size_t arena_idle(void); /* bytes of the pool that no arena has */
 

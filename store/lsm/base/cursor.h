@@ -121,15 +121,15 @@ struct cursor_ops {
 	 * NULL: never. The block lasts as what the cursor shows does.
 	 */
 	int (*rows)(struct cursor *c, struct block_rows *out);
-	/* To the first entry of row @row of those. 1 or negative. */
+	/* Moves to the first entry of row @row of that block. 1 or negative. */
 	int (*to_row)(struct cursor *c, uint32_t row);
-	/* 1, or 0 if it stands in no block. NULL: never. */
+	/* 1, or 0 if the cursor stands in no block. NULL: always 0. */
 	int (*part)(struct cursor *c, struct block_part *out);
-	/* To entry @cell of those. 1 or negative. */
+	/* Moves to entry @cell of that block. 1 or negative errno. */
 	int (*to_cell)(struct cursor *c, uint32_t cell);
 	/* 1, or 0 where the index does not know the next row. NULL: never. */
 	int (*keys)(struct cursor *c, struct index_rows *out);
-	/* To the first row of block @at of those. 1 or negative. */
+	/* Moves to the first row of block @at of the index. 1 or negative. */
 	int (*to_block)(struct cursor *c, uint32_t at);
 	/*
 	 * Does the marker hide all of the row from the present entry on? False

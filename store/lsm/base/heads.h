@@ -69,10 +69,10 @@ static inline uint32_t heads_find(const uint64_t *heads, uint32_t n,
 	return at + (heads[at] < head);
 }
 
-/* As many lie in a line of the processor's cache. */
+/* Heads in one line of the processor's cache. */
 #define HEADS_LINE 8u
 
-/* How many of a line of heads are < @head. */
+/* Number of heads in @line that are < @head. */
 static inline uint32_t heads_below(const uint64_t *line, uint64_t head)
 {
 	uint32_t n = 0;

@@ -32,10 +32,10 @@
 
 /* NULL = out of memory. Not cleared. */
 void *slab_alloc(size_t size);
-/* @size as it was asked for. @p NULL is nothing. */
+/* @size is the size that slab_alloc() was given. @p may be NULL. */
 void slab_free(void *p, size_t size);
 
-/* What a piece of @size takes. */
+/* Bytes of memory that a piece of @size takes. */
 size_t slab_size(size_t size);
 /* Bytes of chunks that are not in use. */
 size_t slab_idle(void);

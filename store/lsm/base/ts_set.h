@@ -28,20 +28,20 @@ struct ts_set {
 };
 
 void ts_set_free(struct ts_set *s);
-/* Makes an empty set hold @n that descend. 0 or -ENOMEM. */
+/* Fills an empty set with @n descending timestamps. 0 or -ENOMEM. */
 int ts_set_fill(struct ts_set *s, const int64_t *descending, size_t n);
-/* 1 if it was not there, 0 if it was, or -ENOMEM. */
+/* 1 if @ts is new in the set, 0 if the set had it, or -ENOMEM. */
 int ts_set_add(struct ts_set *s, int64_t ts);
-/* Was it there? */
+/* True if the set held @ts. */
 bool ts_set_remove(struct ts_set *s, int64_t ts);
-/* Takes out all that are not above @ts. */
+/* Removes all timestamps <= @ts. */
 void ts_set_cut(struct ts_set *s, int64_t ts);
 bool ts_set_has(const struct ts_set *s, int64_t ts);
-/* The greatest that is not above @ts. False: there is none. */
+/* The greatest timestamp <= @ts. False if there is none. */
 bool ts_set_at_most(const struct ts_set *s, int64_t ts, int64_t *out);
-/* The least of all. */
+/* The least timestamp. False if the set is empty. */
 bool ts_set_least(const struct ts_set *s, int64_t *out);
-/* How many lie above @ts. Looks at each chunk. */
+/* Number of timestamps > @ts. Takes a step for each chunk. */
 uint64_t ts_set_above(const struct ts_set *s, int64_t ts);
 
 #endif
