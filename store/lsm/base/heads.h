@@ -28,7 +28,7 @@ static inline uint64_t head_of(struct bytes s)
 		return be64toh(v);
 	}
 	if (s.len >= 4) {
-		/* They overlap, and agree where they do. */
+		/* The two parts may overlap, with equal bytes there. */
 		memcpy(&first, p, 4);
 		memcpy(&last, p + s.len - 4, 4);
 		return (uint64_t)be32toh(first) << 32 |

@@ -15,7 +15,7 @@ void ts_set_free(struct ts_set *s)
 	*s = (struct ts_set){0};
 }
 
-/* 0, or -ENOMEM and it is as it was. */
+/* 0, or -ENOMEM with the chunk unchanged. */
 static int resize(struct ts_set *s, struct ts_chunk *c, uint32_t cap)
 {
 	int64_t *at = reallocarray(c->at, cap, sizeof(*at));
@@ -78,7 +78,7 @@ static size_t find_chunk(const struct ts_set *s, int64_t ts)
 	return lo;
 }
 
-/* The first place in the chunk that is not below @ts. */
+/* Index of the first timestamp in the chunk that is >= @ts. */
 static uint32_t find_place(const struct ts_chunk *c, int64_t ts)
 {
 	uint32_t lo = 0, hi = c->n;

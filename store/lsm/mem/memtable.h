@@ -19,7 +19,7 @@
 
 struct memtable;
 
-/* @rows: it may well come to hold so many. */
+/* @rows: how many rows the memtable is expected to hold. */
 int memtable_new(size_t rows, struct memtable **out);
 void memtable_ref(struct memtable *mt);
 void memtable_unref(struct memtable *mt); /* NULL is nothing */
@@ -53,10 +53,10 @@ void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
 int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
 			 uint64_t token, const struct entry *entries, size_t n);
 
-/* Memory that is in use. */
+/* Bytes of memory that are in use. */
 size_t memtable_bytes(const struct memtable *mt);
 bool memtable_empty(const struct memtable *mt);
-/* Of all trees. By the writer. */
+/* Number of rows in all trees. Only the writer calls this. */
 size_t memtable_rows(const struct memtable *mt);
 /* Was @row the last that was added to, in any tree? By the writer. */
 bool memtable_ends_with(const struct memtable *mt, struct bytes row);

@@ -46,7 +46,7 @@ struct memtable {
 	struct memrow *last_row; /* writer: and there */
 };
 
-/* NULL: nothing was inserted into it. */
+/* NULL: nothing was inserted into tree @id. */
 struct memtree *memtable_tree(const struct memtable *mt, uint32_t id);
 /* A row and the first bytes of its key that not all share. */
 struct sorted_row {

@@ -15,7 +15,7 @@
 
 struct rowmap_table;
 
-/* Zero-initialised is empty. */
+/* A zero-initialised map is empty. */
 struct rowmap {
 	_Atomic(struct rowmap_table *) table;
 	_Alignas(CACHE_LINE) size_t n; /* writer */

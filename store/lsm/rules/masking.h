@@ -75,7 +75,7 @@ static inline void masking_column(struct masking *m)
 }
 /* The next marker in order. 0 or -ENOMEM. */
 int masking_add(struct masking *m, const struct entry *marker);
-/* Is there any marker that could speak of the present column? */
+/* Can any marker hide a cell of the present column? */
 static inline bool masking_any(const struct masking *m)
 {
 	return m->wide || m->family.n || m->family_version.n || m->version.n;
@@ -85,7 +85,7 @@ static inline bool masking_any(const struct masking *m)
 size_t masking_stripe(const struct masking *m, uint64_t seq);
 uint64_t masking_stripe_end(const struct masking *m, size_t stripe);
 
-/* Comes down to @ts of the column; the questions below are about it. */
+/* Makes @ts the present timestamp, which the functions below refer to. */
 void masking_reach(struct masking *m, int64_t ts);
 /* Does a wide marker of @stripe come after sequence @seq? */
 static inline bool masking_wide_after(const struct masking *m, size_t stripe,

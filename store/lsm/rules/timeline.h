@@ -41,7 +41,7 @@ struct timeline_moment {
 	uint32_t left, right; /* in moments; 0 = none */
 };
 
-/* Zero-initialised is empty. */
+/* A zero-initialised timeline is empty. */
 struct timeline {
 	uint64_t limit; /* versions that a column keeps */
 	/* Those that are in no tree: of each its birth, or its life. */
