@@ -28,7 +28,7 @@ static int resize(struct ts_set *s, struct ts_chunk *c, uint32_t cap)
 	return 0;
 }
 
-/* An empty chunk at place @i, with room for @cap. 0 or -ENOMEM. */
+/* Inserts an empty chunk at index @i, of capacity @cap. 0 or -ENOMEM. */
 static int insert_chunk(struct ts_set *s, size_t i, uint32_t cap)
 {
 	struct ts_chunk c = {0};

@@ -22,7 +22,7 @@ struct memtable;
 /* @rows: how many rows the memtable is expected to hold. */
 int memtable_new(size_t rows, struct memtable **out);
 void memtable_ref(struct memtable *mt);
-void memtable_unref(struct memtable *mt); /* NULL is nothing */
+void memtable_unref(struct memtable *mt); /* @mt may be NULL */
 
 /*
  * Adds entries of one row to a tree, copying all bytes. They need no order;

@@ -75,7 +75,7 @@ int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to);
 /* A version alive in [@from, @to). 0 or -ENOMEM. */
 static inline int timeline_add(struct timeline *t, uint64_t from, uint64_t to)
 {
-	/* Nearly every version of nearly every column: it is kept short. */
+	/* Nearly every version takes this branch, so it is inline. */
 	if (to == SEQ_NEVER && !t->stepped && t->nopen < t->open_cap) {
 		t->open[t->nopen++] = from;
 		return 0;
