@@ -5,7 +5,7 @@
 #define FILE_BYTES ((size_t)64 << 20)
 #define LEVEL1_FILES 4
 #define LEAST_BYTES ((size_t)256 << 10)
-/* With space for fewer files of tables than these the disk is nearly full. */
+/* The disk is nearly full when fewer sstables than this still fit. */
 #define TIGHT_FILES 4
 
 void full_fit(struct lsm *db)
@@ -43,7 +43,7 @@ void full_repay(struct lsm *db, unsigned *loans)
 		return;
 	wal_repay(db->wal, *loans);
 	*loans = 0;
-	/* What fails for good the next append or tick says. */
+	/* A lasting error is reported by the next append or tick. */
 	(void)wal_prepare(db->wal);
 }
 

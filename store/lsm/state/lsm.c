@@ -5,7 +5,7 @@
 
 #include "store/lsm/state/full.h"
 
-/* A store that was not read for so long is not being read. */
+/* A store counts as unread after this long without a read. */
 #define READ_NS 10000000000ull
 
 int lsm_fail(struct lsm *db, int err)
@@ -58,7 +58,7 @@ int lsm_writable(struct lsm *db)
 		   db->failed_why);
 }
 
-/* One that only had no room, of whatever kind, is as it was. */
+/* A log that is healthy after an error only lacked room: writes go on. */
 int lsm_log_failed(struct lsm *db, int r)
 {
 	return wal_health(db->wal) == 0 ? r : lsm_fail(db, r);
@@ -99,7 +99,7 @@ bool is_read(struct lsm *db)
 		db->reads = reads;
 		db->read_ns = now;
 	}
-	/* Where callers do the work it is not to depend on the clock. */
+	/* If callers do the work, the answer must not depend on the clock. */
 	return db->options.inline_background ||
 	       (db->reads && now - db->read_ns < READ_NS);
 }

@@ -1,10 +1,10 @@
 #include "store/lsm/state/passed.h"
 
-/* Of one scan: less is not worth a line that all readers write to. */
+/* A scan that passed fewer markers leaves the shared counter alone. */
 #define NOTED_MIN 256
-/* Of all scans of a tree together, since the last merge for their sake. */
+/* A merge is due once all scans of a tree have passed this many markers. */
 #define PASSED_MAX 65536
-/* A memtable with fewer is left as it is. */
+/* A memtable with fewer markers of the tree is not flushed for them. */
 #define FLUSHED_MIN 4096
 
 void markers_passed(struct lsm *db, struct tree *t, uint64_t n)

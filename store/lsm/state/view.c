@@ -83,12 +83,12 @@ static struct view *view_new(struct lsm *db, const struct lsm_table *t)
 	return v;
 }
 
-/* What is in an own slot, if it is of before @generation. Under state. */
+/* Takes a view older than @generation out of an own slot. Under state. */
 static struct view *take_past(struct kept_view *k, uint64_t generation)
 {
 	struct view *v = atomic_load(&k->view);
 
-	/* Read in this order: the reader writes in the other. */
+	/* Load the view before its generation: the reader stores it after. */
 	if (!v || atomic_load(&k->generation) >= generation)
 		return NULL;
 	atomic_store(&k->view, NULL);
@@ -137,12 +137,12 @@ void view_give_long(struct lsm *db, struct view *v)
 
 	if (!slot_is_own(db, s)) {
 		view_free(atomic_exchange(&k->view, v));
-		/* What was put there may be somebody else's by now. */
+		/* Another thread may have filled the shared slot by now. */
 		if (generation != atomic_load(&db->generation))
 			view_free(atomic_exchange(&k->view, NULL));
 		return;
 	}
-	/* It is of the past, or takes the place of another. */
+	/* @v is out of date, or it replaces another view in the slot. */
 	pthread_mutex_lock(&db->state);
 	if (generation == atomic_load(&db->generation)) {
 		struct view *old = atomic_load(&k->view);
@@ -176,7 +176,7 @@ static void sweep_own(struct lsm *db)
 	uint64_t generation = atomic_load(&db->generation);
 	unsigned n = 0;
 
-	/* Without it they stay until their threads read again. */
+	/* Without the barrier old views stay until their threads read again. */
 	if (!thread_heavy())
 		return;
 	pthread_mutex_lock(&db->state);
@@ -195,7 +195,7 @@ static void sweep_own(struct lsm *db)
 		view_free(past[i]);
 }
 
-/* Frees what the slots from @from on keep. */
+/* Frees the views in all slots from @from on. */
 static void empty_slots(struct lsm *db, int from)
 {
 	for (int i = from; i < READER_SLOTS; i++)
@@ -213,6 +213,6 @@ void views_sweep(struct lsm *db)
 
 void views_free(struct lsm *db)
 {
-	/* Nobody reads any more. */
+	/* No reader is left, so own slots are emptied like shared ones. */
 	empty_slots(db, 0);
 }

@@ -76,7 +76,7 @@ static void note_timestamps(const struct table_state *st,
 	}
 }
 
-/* Tells those who know what is alive. @m: the first, the entries say which. */
+/* Reports the pending entries to db->alive; each entry indexes into @m. */
 static void note_changes(const struct commit *c, const struct mutation *m)
 {
 	if (!alive_watches(&c->db->alive))
@@ -111,7 +111,7 @@ static int apply(struct commit *c, struct bytes row)
 	return 0;
 }
 
-/* It may fail after it took a record, getting ready for the next one. */
+/* The log may fail after it took a record, as it prepares the next one. */
 static void note_log(struct lsm *db)
 {
 	int r = wal_health(db->wal);
@@ -120,7 +120,7 @@ static void note_log(struct lsm *db)
 		lsm_fail(db, r);
 }
 
-/* Under commit: nobody else counts, which spares a locked instruction. */
+/* Under commit, so no other thread counts: no locked instruction is needed. */
 static void count_logged(struct lsm *db, size_t n)
 {
 	uint64_t was = atomic_load_explicit(&db->stats.user_bytes,
@@ -242,11 +242,11 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
  * the next record: the first is not in the memtable yet.
  */
 struct seen_rows {
-	size_t n; /* so many mutations' */
+	size_t n; /* mutations whose rows are in @bits */
 	uint64_t bits[256];
 };
 
-/* Is the row of m[at] one of those before it? */
+/* Does a mutation before m[at] change the same row? */
 static bool seen_before(struct seen_rows *s, const struct mutation *m,
 			size_t at)
 {
@@ -300,7 +300,7 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 				       db->pending + from,
 				       (uint32_t)(c->npending - from));
 		if (r < 0) {
-			/* The failed one leaves nothing behind. */
+			/* The failed mutation leaves no entries behind. */
 			c->npending = from;
 			c->seq = seq;
 			break;
@@ -331,7 +331,7 @@ static size_t behind(const struct pending *p, size_t i, size_t n)
 	return i;
 }
 
-/* So many of them are @done. */
+/* Prefetches rows of the mutations that follow the @done inserted ones. */
 static void approach(struct approach *a, const struct lsm *db,
 		     const struct mutation *m, size_t done, size_t n)
 {
@@ -409,7 +409,7 @@ out:
 	return r;
 }
 
-/* How many at once: a full memtable takes the rest of a row, not more. */
+/* Mutations to try in one record: only one if the memtable is full. */
 static size_t at_once(const struct lsm *db, size_t n)
 {
 	return memtable_bytes(db->active) < db->active_max ? n : 1;

@@ -5,7 +5,7 @@
 
 #include "store/lsm/read/read.h"
 
-/* One time for all of a commit; reading the clock costs as much as a hash. */
+/* A commit reads the clock once: a reading costs as much as a hash. */
 static int64_t commit_now(struct commit *c)
 {
 	if (!c->now_ms)
@@ -300,7 +300,7 @@ static int settle(struct commit *c, const struct mutation *m, size_t at,
 	family = family_of(c, ch->family);
 	if (family < 0)
 		return family;
-	/* The row comes while the record is made and logged. */
+	/* The row is prefetched while the record is made and logged. */
 	if (c->npending == 0)
 		bring_row(c, c->st->trees[family]->id, m->row);
 	switch (ch->op) {
