@@ -93,7 +93,7 @@ static bool is_resting(struct lsm *db, struct calm *c)
 	pthread_mutex_lock(&db->state);
 	flushed = db->nfrozen == 0;
 	pthread_mutex_unlock(&db->state);
-	/* Whoever waits for a flush is writing. */
+	/* A thread that waits for a flush is a writer. */
 	if (seq != c->seq || flushes != c->flushes || !flushed)
 		*c = (struct calm){seq, flushes, now};
 	return now - c->since_ns >= REST_MS * 1000000ull;
@@ -117,7 +117,7 @@ static void *compact_thread(void *arg)
 			r = wal_low(db->wal) ? compact_when_full(db) : 0;
 			if (r == 0)
 				r = compact_one(db);
-			/* Something smaller may fit. */
+			/* A smaller merge may fit. */
 			if (os_is_full(r))
 				r = 0;
 			if (r != 0 || !is_resting(db, &calm))

@@ -18,7 +18,7 @@ void freeze_markers(struct lsm *db)
 	/* Whoever has it may wait for the thread that this is; and fills it. */
 	if (!markers_in_memory(db) || pthread_mutex_trylock(&db->commit) != 0)
 		return;
-	/* What fails is tried again, and told by those who write. */
+	/* A failed freeze is tried again; writers report its error. */
 	if (markers_in_memory(db) && lsm_writable(db) == 0)
 		commit_freeze(db, 0);
 	pthread_mutex_unlock(&db->commit);
@@ -61,7 +61,7 @@ void freeze_full(struct lsm *db)
 	if ((!calm && !wal_low(db->wal)) || !is_due(db) || !full_nearly(db) ||
 	    pthread_mutex_trylock(&db->commit) != 0)
 		return;
-	/* What fails is tried again, and told by those who write. */
+	/* A failed freeze is tried again; writers report its error. */
 	if (is_due(db) && (calm || wal_spent(db->wal)) && lsm_writable(db) == 0)
 		commit_freeze(db, 0);
 	pthread_mutex_unlock(&db->commit);

@@ -20,13 +20,13 @@
 #include "store/lsm/state/view.h"
 #include "store/lsm/work/work.h"
 
-/* What a memtable is frozen at. */
+/* The size at which a memtable is frozen. */
 static size_t full_bytes(const struct lsm *db)
 {
 	return db->options.write_buffer_bytes / 2;
 }
 
-/* What the active one may hold beside one that is frozen at @frozen. */
+/* The size limit of the active memtable beside @frozen frozen bytes. */
 static size_t beside_bytes(const struct lsm *db, size_t frozen)
 {
 	size_t all = db->options.write_buffer_bytes;
@@ -40,7 +40,7 @@ int room_init(struct lsm *db)
 	size_t full = full_bytes(db);
 
 	db->active_max = full;
-	/* Rows of 512 bytes, until it is known better. */
+	/* Rows are taken for 512 bytes until their size is known. */
 	return memtable_new(full / 512, &db->active);
 }
 
@@ -57,7 +57,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	pthread_mutex_lock(&db->state);
 	frozen = db->nfrozen;
 	pthread_mutex_unlock(&db->state);
-	/* It only becomes fewer while the caller has commit. */
+	/* The number can only fall while the caller holds commit. */
 	if (frozen == FROZEN_MAX)
 		return why(-EBUSY, "memory that was written before is not "
 				   "flushed yet");
