@@ -26,7 +26,7 @@ void writer_unref(struct writer *w)
 	free(w);
 }
 
-/* What the file takes: its longest content, or why it cannot be written. */
+/* Sets the writer's type and the longest content that the file may have. */
 static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 		   size_t *len_max)
 {
@@ -81,7 +81,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 		goto fail;
 	draft_init(&w->draft, &fs->writes->budget, len_max);
 	w->tail = w->type != WRITER_SCRATCH && w->append;
-	/* What is appended to a schema is no text of its own. */
+	/* Text appended to a schema is not a complete schema. */
 	w->edit.patched = w->tail;
 	*out = w;
 	return 0;
@@ -93,10 +93,10 @@ fail:
 	return err;
 }
 
-/* The handle of a new writer, which the kernel's file then owns. */
+/* Gives a new writer a handle; the kernel's open file owns the writer then. */
 static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 {
-	/* The draft answers reads, not the pages of an earlier version. */
+	/* Reads must see the draft, not cached pages of an earlier version. */
 	fi->direct_io = 1;
 	writer_register(w);
 	fi->fh = handles_add(w->fs->handles, HANDLE_WRITER, w);
@@ -107,7 +107,7 @@ static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 	return why(-ENFILE, "too many files are open");
 }
 
-/* The cell of the file; a version that was moved away is none. */
+/* Reads the cell of the file; a version that was moved away is absent. */
 static int read_cell(struct writer *w, struct cell *cell, struct buf *hold)
 {
 	const struct place *p = &w->place;
@@ -144,7 +144,7 @@ int writer_load(struct writer *w)
 
 	if (w->loaded)
 		return 0;
-	/* Aside: what was appended stays when there is no room for all. */
+	/* A failure to build the whole content must leave the draft intact. */
 	draft_init(&whole, w->draft.budget, w->draft.len_max);
 	r = read_file(w, &hold, &old);
 	if (r > 0)
@@ -164,7 +164,7 @@ int writer_load(struct writer *w)
 	return 0;
 }
 
-/* How long the present content is. */
+/* Sets @len to the length of the content in the store. */
 static int stored_len(struct writer *w, size_t *len)
 {
 	struct buf hold = {0};
@@ -198,7 +198,7 @@ int writer_draft_size(struct writer *w, uint64_t *size)
 	return 1;
 }
 
-/* An append that is too long is known before the store says so. */
+/* Refuses an append that makes the value longer than the store accepts. */
 static int check_tail(struct writer *w, size_t more)
 {
 	int r;
@@ -215,7 +215,7 @@ static int check_tail(struct writer *w, size_t more)
 	return 0;
 }
 
-/* The present content with what was not published yet behind it. */
+/* Fills @out with the stored content and the unpublished draft after it. */
 static int read_tail(struct writer *w, struct buf *out)
 {
 	struct buf hold = {0};
@@ -231,7 +231,7 @@ static int read_tail(struct writer *w, struct buf *out)
 	return r;
 }
 
-/* Could the schema be closed now? */
+/* Checks whether the schema would be accepted if the file were closed now. */
 static int check_schema(struct writer *w)
 {
 	struct buf all = {0};
@@ -305,7 +305,7 @@ static int truncate_draft(struct writer *w, uint64_t len)
 	return check_schema(w);
 }
 
-/* What was appended is put: what comes now goes behind it. */
+/* Empties the draft after an append, so that the next write follows it. */
 static void tail_published(struct writer *w)
 {
 	struct cell cell;
@@ -337,7 +337,7 @@ static int publish_cell(struct writer *w, unsigned flags)
 			tail_published(w);
 		return err;
 	}
-	/* Nothing was appended to a file that was made just for that. */
+	/* An empty draft creates the file, but must not replace a value. */
 	if (w->tail)
 		absent = CELLFILE_ABSENT;
 	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
@@ -359,7 +359,7 @@ static int publish_schema(struct writer *w)
 	return err;
 }
 
-/* REQUIRES: lock. Each call that the failure concerns says the same. */
+/* Keeps a failure and its reason for repeat_failure(). REQUIRES: lock. */
 static void keep_failure(struct writer *w, int err)
 {
 	w->failed = err;
@@ -372,7 +372,7 @@ static int repeat_failure(const struct writer *w)
 	return w->reason ? why(w->failed, "%s", w->reason) : w->failed;
 }
 
-/* From now on everybody sees the file that was created. */
+/* Ends the pending state: all processes see the created file from now on. */
 static void show(struct writer *w)
 {
 	w->pending_size = -1;
@@ -388,7 +388,7 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 		return 0;
 	if (w->broken)
 		return repeat_failure(w);
-	/* Once only: what was refused is not tried again at release. */
+	/* Cleared first: release does not retry a refused publication. */
 	w->dirty = false;
 	w->owed = false;
 	if (w->type == WRITER_SCHEMA)
@@ -519,7 +519,7 @@ int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	return err;
 }
 
-/* The value was put as it was when the file was renamed. */
+/* Refuses a write: the rename already put the value of the file. */
 static int say_moved(void)
 {
 	return why(-ESTALE, "the file was renamed since it was opened, and has "
@@ -645,7 +645,7 @@ void writer_release(struct fs *fs, uint64_t fh)
 	err = writer_publish(w, true, w->flags);
 	writer_unlock(w);
 	if (err && !w->broken) {
-		/* Nobody waits for an answer: people read it in errors. */
+		/* Release has no caller to tell: .cellfs/errors gets it. */
 		place_path(fs, w->place.node, NULL, &path);
 		if (!buf_append(&path, "", 1))
 			errors_add(fs->errors, "release",

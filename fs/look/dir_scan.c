@@ -24,7 +24,7 @@ void dir_scan_end(struct dir_scan *s)
 	snapshot_release(s->snap);
 }
 
-/* Are the entries counted from the first of the view on? */
+/* Tells whether the view limits the number of entries at this level. */
 static bool is_counted(const struct dir_scan *s)
 {
 	const struct view *v = s->dir->view;
@@ -96,7 +96,7 @@ static int scan_begin(struct dir_scan *s, const struct dir_position *last)
 	return view_scan_open(d->table, d->view, &spec, &s->scan);
 }
 
-/* Was this cell handed out before the scan was opened again? */
+/* Tells whether the cell was listed before the scan was reopened. */
 static bool passed(const struct dir_scan *s, const struct dir_position *last,
 		   const struct cell *cell)
 {
@@ -125,7 +125,7 @@ static bool passed(const struct dir_scan *s, const struct dir_position *last,
 	return false;
 }
 
-/* Fills in what is ahead from the root's tables. 1, 0, error. */
+/* Fetches the next table of the root. Returns 1, 0 at the end, an error. */
 static int next_table(struct dir_scan *s, const struct dir_position *last)
 {
 	struct bytes after =
@@ -137,7 +137,7 @@ static int next_table(struct dir_scan *s, const struct dir_position *last)
 	return r;
 }
 
-/* The same in .snapshot: from the names of snapshots. */
+/* Fetches the next snapshot name of .snapshot, as next_table(). */
 static int next_snapshot(struct dir_scan *s, const struct dir_position *last)
 {
 	struct fstable *ft = s->dir->table;
@@ -154,7 +154,7 @@ static int next_snapshot(struct dir_scan *s, const struct dir_position *last)
 	return r;
 }
 
-/* And in .snapshot/NAME: from the tables that it shows. */
+/* Fetches the next table of .snapshot/NAME, as next_table(). */
 static int next_shown(struct dir_scan *s, const struct dir_position *last)
 {
 	struct bytes after =

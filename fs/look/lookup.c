@@ -6,18 +6,18 @@
 #include "fs/files/reader.h"
 #include "fs/files/writer.h"
 
-/* More looks than that: others change the directory faster than one looks. */
+/* A lookup that races with moves in the overlay is retried so many times. */
 #define LOOKS_MAX 100
 
 int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
 {
-	/* It may have it under a name that was moved away. */
+	/* The store may still have a version whose name was moved away. */
 	if (p->kind == NODE_VERSION && moved_hides(fs, p, p->ts))
 		return 0;
 	return place_stat(fs, p, st);
 }
 
-/* As fs_dir_node(), of the directory that a place is in. */
+/* Returns what fs_dir_node() returns for the parent directory of @p. */
 static uint64_t parent_node(struct fs *fs, const struct place *p)
 {
 	uint64_t parent = 0;
@@ -38,7 +38,7 @@ static bool in_overlay(struct fs *fs, const struct place *p)
 	       (p->put ? e.kind == p->kind : e.node == p->node);
 }
 
-/* A directory: of memory or of the store. */
+/* Looks for a directory in the overlay and then in the store. */
 static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 {
 	uint64_t parent, moves;
@@ -68,7 +68,7 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 	if (r <= 0 || p->node == FUSE_ROOT_ID)
 		return r <= 0 ? r : place_stat(fs, p, st);
 	if (p->detached && is_dir) {
-		/* Replaced or removed: who has it open sees it still. */
+		/* Replaced or removed, but a process may have @p open. */
 		st->st_nlink = 0;
 		return 1;
 	}
@@ -80,8 +80,8 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 			return r;
 	}
 	/*
-	 * What is pending goes over to the store at any moment: asked for in
-	 * this order the file is in one of the two.
+	 * A pending file can be published at any moment. Pending files are
+	 * asked before the store, so that the file is found in one of the two.
 	 */
 	if (p->node) {
 		pending = writer_stat_pending(fs, p->node, &made);
@@ -95,7 +95,7 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 	return r == 0 ? pending : r;
 }
 
-/* Of who has a file open that was removed. */
+/* Stats a removed file for a process that still has the file open. */
 static int stat_unlinked(struct fs *fs, fuse_req_t req, const struct place *p,
 			 uint64_t fh, struct stat *st)
 {
@@ -117,7 +117,7 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 
 	if (place_is_dir(p))
 		return fs_stat(fs, p, st);
-	/* A reader has one value, whatever the name has become. */
+	/* A reader keeps its value, even if the name has another one now. */
 	if (reader &&
 	    (p->detached || p->kind == NODE_LATEST || p->kind == NODE_ALIAS))
 		r = reader_stat(fs, fh, st);
@@ -130,7 +130,7 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 		r = fs_stat(fs, p, st);
 	if (r == 0 && reader)
 		r = reader_stat(fs, fh, st);
-	/* Behind an unlink the kernel asks without the handle. */
+	/* After an unlink the kernel asks for attributes without a handle. */
 	if (r == 0)
 		r = reader_stat_gone(fs, p->node, st);
 	/* What was put and pushed out while it is open is as if unlinked. */
@@ -145,14 +145,14 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	return d < 0 ? d : r;
 }
 
-/* The overlay's entry: its node says all about it. */
+/* Looks up the node of the overlay entry @e. */
 static int lookup_overlay(struct fs *fs, const struct place *dir,
 			  struct bytes name, const struct overlay_entry *e,
 			  struct place *child, struct stat *st)
 {
 	int r = place_of(fs, e->node, child);
 
-	/* It was renamed between the two looks. */
+	/* The entry was renamed after overlay_find() returned it. */
 	if (r == 0 && (child->detached || child->parent != dir->node ||
 		       !bytes_eq(bytes_str(child->name), name)))
 		return 0;
@@ -161,7 +161,7 @@ static int lookup_overlay(struct fs *fs, const struct place *dir,
 	if (r > 0 &&
 	    (child->kind == NODE_SCRATCH || child->kind == NODE_SCRATCH_DIR))
 		r = writer_stat_scratch(fs, e->node, st);
-	/* It can have gone between the two looks. */
+	/* The node can be removed after overlay_find() returned it. */
 	return r == -ESTALE ? 0 : r;
 }
 
@@ -197,7 +197,7 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 	uint64_t seen = changes_now(&fs->changes);
 	int r;
 
-	/* What went over to the store or came back in between is there. */
+	/* Retry if the name moved between the overlay and the store. */
 	for (int looks = 0;; looks++) {
 		uint64_t parent = fs_dir_node(fs, dir);
 		uint64_t moves = overlay_moves(fs->overlay, parent);

@@ -10,7 +10,7 @@
 #include "fs/tree/fixed.h"
 #include "fs/tree/info.h"
 
-/* ENOENT says too little: the sentence goes to .cellfs/errors. */
+/* Puts the reason of an ENOENT into .cellfs/errors. */
 static void note_absent(struct fs *fs, uint64_t parent, const char *name)
 {
 	char reason[512];
@@ -34,7 +34,7 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
 	if (r >= 0)
 		r = schema_absent_look(fstable_absent(ft),
 				       fuse_req_ctx(req)->pid, r);
-	/* The kernel waits for nothing when it is told of attributes only. */
+	/* A notice about attributes alone does not block in the kernel. */
 	if (r == -ESTALE && fs->session)
 		fuse_lowlevel_notify_inval_inode(fs->session, schema->parent,
 						 -1, 0);
@@ -54,7 +54,7 @@ static void note_unknown(struct fs *fs, const struct place *dir,
 	if (!control && name[0] != '.')
 		return;
 	nearest_init(&near, name);
-	/* Short names are near to many. */
+	/* A short name is near to many words, so one edit is the limit. */
 	if (!control && strlen(name) < 7)
 		near.distance = 1;
 	for (unsigned i = 0; control && control_at(i); i++)
@@ -89,7 +89,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r < 0)
 		goto out;
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
-	/* What another process makes is there when it is published. */
+	/* A file of another process is hidden until it is published. */
 	hidden = r > 0 && child.node && !place_is_dir(&child) &&
 		 writer_hides(fs, child.node, fuse_req_ctx(req)->pid);
 	if (hidden)
@@ -103,7 +103,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
 	} else if (r == 0 && hidden) {
-		/* It can be there at any moment. */
+		/* The hidden file can be published at any moment. */
 		e->entry_timeout = 0;
 	} else if (r == 0 && child.kind != NODE_SCHEMA) {
 		if (child.kind == NODE_CONTROL || child.kind == NODE_SCRATCH)
@@ -112,11 +112,11 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		if (changes_since(&fs->changes, child.row, child.seen))
 			e->entry_timeout = 0;
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
-		/* A view that cannot be. */
+		/* The name spells an invalid view. */
 		note_absent(fs, parent, name);
 		r = 0;
 	} else if (r == -EINVAL) {
-		/* No key is spelled like this, and none ever will be. */
+		/* No key is ever spelled like this: the absence is lasting. */
 		if (dir.kind == NODE_PUT)
 			note_unknown(fs, &dir, name);
 		e->entry_timeout = CACHE_LONG_S;

@@ -15,7 +15,7 @@
 #include "fs/ops/change.h"
 #include "fs/ops/ops.h"
 
-/* The entry of a cell file that is in nobody's sight yet but the kernel's. */
+/* Creates a cell file that other processes do not see until it is published. */
 static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 		       struct fuse_file_info *fi, struct fuse_entry_param *e)
 {
@@ -31,8 +31,8 @@ static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 	if (r)
 		return r;
 	/*
-	 * Its timestamp is its time, and that is not given yet; and to others
-	 * it is not there.
+	 * The kernel must not cache: the file has no timestamp yet, and for
+	 * other processes the file does not exist.
 	 */
 	e->attr_timeout = e->entry_timeout = 0;
 	r = writer_create(fs, req, child, fi);
@@ -59,7 +59,7 @@ static int create_scratch(struct fs *fs, fuse_req_t req,
 	return r;
 }
 
-/* Somebody made it since the kernel looked. */
+/* Opens a file that was made after the kernel's lookup found none. */
 static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 			   const struct stat *st, struct fuse_file_info *fi,
 			   struct fuse_entry_param *e)
@@ -122,7 +122,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		return;
 	}
 	if (fuse_reply_create(req, &e, fi)) {
-		/* The caller is gone: nothing of it stays. */
+		/* The caller was interrupted: undo the open and the lookup. */
 		writer_release(fs, fi->fh);
 		nodes_forget(fs->nodes, e.ino, 1);
 	}
@@ -131,7 +131,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 static int write_any(struct fs *fs, const struct fuse_file_info *fi,
 		     struct bytes data, off_t off)
 {
-	/* Of the descriptor, or of this write alone (RWF_DSYNC). */
+	/* Set by the descriptor, or for this write alone (RWF_DSYNC). */
 	bool sync = fi->flags & O_DSYNC;
 
 	switch (handle_type(fi->fh)) {
@@ -176,7 +176,7 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 	why_clear();
 	if (!(flags & FUSE_IOCTL_DIR) && handle_type(fi->fh) == HANDLE_SERVED)
 		r = served_ioctl(fs, fi->fh, cmd, bytes_of(in, in_size));
-	/* What every program tries on every file is no failure. */
+	/* Programs try ioctls on any file: ENOTTY is not logged. */
 	if (r == -ENOTTY)
 		fuse_reply_err(req, ENOTTY);
 	else if (r < 0)
@@ -214,7 +214,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		r = stream_flush(fs, fi->fh);
 	else
 		r = writer_settle_handle(fs, fi->fh);
-	/* By whatever descriptor: others may have written the file. */
+	/* Other descriptors may have written the file: sync all writes. */
 	if (!r)
 		r = fs_sync(fs);
 	if (r)
