@@ -6,7 +6,7 @@
 #include "fs/files/moved.h"
 #include "fs/files/upkeep.h"
 
-/* What a move of a whole column may hold in memory. */
+/* The most that a move of a whole column may hold in memory. */
 #define MOVE_BYTES_MAX (64u << 20)
 #define MOVE_CELLS_MAX 10000
 
@@ -73,7 +73,7 @@ static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
 	};
 }
 
-/* Is the file not there, or (@present) there? */
+/* Builds a check that the file is absent, or with @present that it exists. */
 static struct check check_file(const struct place *p, bool present)
 {
 	if (p->kind == NODE_VERSION)
@@ -84,7 +84,7 @@ static struct check check_file(const struct place *p, bool present)
 	return check_of(p, present ? CHECK_PRESENT : CHECK_ABSENT, 0);
 }
 
-/* One change under at most one check: table_mutate()'s result. */
+/* Makes one change under at most one check; returns as table_mutate(). */
 static int mutate_one(const struct place *p, struct change *c,
 		      const struct check *check, unsigned flags)
 {
@@ -96,7 +96,7 @@ static int mutate_one(const struct place *p, struct change *c,
 		.nchecks = check ? 1 : 0,
 	};
 
-	/* With -o sync the store syncs all, whatever it is asked. */
+	/* With -o sync the store syncs every mutation, whatever @flags say. */
 	return table_mutate(fstable_table(p->table), &m,
 			    MUTATE_ADMITTED |
 				    (flags & CELLFILE_SYNC ? MUTATE_SYNC : 0));
@@ -260,7 +260,7 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 	return 0;
 }
 
-/* Deletes exactly the newest that was seen, or looks again. */
+/* Deletes the newest version; retries if another one became the newest. */
 static int delete_newest(const struct place *p, int64_t *gone)
 {
 	int r;
@@ -378,7 +378,7 @@ static int move_add(struct move *mv, struct change c)
 	return 0;
 }
 
-/* Every version of the column, put under the same timestamps in another. */
+/* Adds puts of all versions of a column, each with its old timestamp. */
 static int add_column(struct move *mv, const struct place *from,
 		      const struct place *to)
 {
@@ -400,7 +400,7 @@ static int add_column(struct move *mv, const struct place *from,
 	return r;
 }
 
-/* The one value that the file shows, put where the other file puts. */
+/* Adds a put of the one value that the file shows. */
 static int add_value(struct move *mv, const struct cell *cell,
 		     const struct place *to)
 {

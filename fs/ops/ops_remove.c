@@ -22,7 +22,7 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 	/* A file that was made and removed before it was closed: vim's 4913. */
 	if (child->node)
 		pending = writer_abandon(fs, child->node);
-	/* Not the version that the name was moved away from. */
+	/* A version whose name was moved away must not be deleted. */
 	if (child->kind == NODE_VERSION && moved_hides(fs, child, child->ts))
 		return pending ? 0 : -ENOENT;
 	r = cellfile_delete(fs, child);
@@ -155,7 +155,7 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = change_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
-	/* A directory that the store has may hold what is in memory only. */
+	/* A directory of the store may hold entries that only memory has. */
 	if (!child.node)
 		nodes_find(fs->nodes, parent, bytes_str(name), &child.node);
 	/* The last cell may have gone since the kernel looked: it is empty. */

@@ -60,7 +60,7 @@ static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 	return r < 0 ? r : 0;
 }
 
-/* The scratch file or empty directory that is replaced goes. */
+/* Removes the scratch file or empty directory that the rename replaces. */
 static int remove_target(struct fs *fs, const struct move *mv)
 {
 	int r;
@@ -77,7 +77,7 @@ static int remove_target(struct fs *fs, const struct move *mv)
 	return 0;
 }
 
-/* The overlay knows the node by its new name. */
+/* Adds the node to the overlay under its new name. */
 static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
 		      uint64_t ino, struct bytes key)
 {
@@ -88,7 +88,7 @@ static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
 	return overlay_add(fs->overlay, mv->to_dir.node, key, &e);
 }
 
-/* What is in memory, under another name: there is no time without a name. */
+/* Renames an entry of the overlay; it has a name at every moment. */
 static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 			uint64_t ino, struct bytes key)
 {
@@ -355,7 +355,7 @@ static int move_file(struct fs *fs, const struct move *mv)
 			       : scratch_to_scratch(fs, mv);
 	if (mv->from.kind != NODE_SCHEMA && !kind_is_cell(mv->from.kind))
 		return why(-EACCES, "this file cannot be moved");
-	/* What is deleted at its old place needs the right to delete. */
+	/* The old name is deleted, so the right to delete is needed. */
 	r = change_may_delete(fs);
 	if (r)
 		return r;
@@ -385,7 +385,7 @@ static int move_table(struct fs *fs, const struct move *mv)
 	return r ? r : move_node(fs, mv, NODE_TABLE, mv->from.ino);
 }
 
-/* 0 if nothing is in it, -ENOTEMPTY. */
+/* Returns 0 if the directory is empty, else -ENOTEMPTY or another error. */
 static int check_empty(struct fs *fs, const struct place *dir)
 {
 	int r;
