@@ -120,7 +120,7 @@ mutant "an append puts over what came between" fs/files/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
 mutant "the store is asked before what is pending" fs/look/lookup.c \
-	's/(\t\/\*\n\t \* What is pending goes.*?\n\t\}\n)(.*?fs_stat_stored\(fs, p, st\);\n)/$2$1/s' \
+	's/(\t\/\*\n\t \* A pending file can be.*?\n\t\}\n)(.*?fs_stat_stored\(fs, p, st\);\n)/$2$1/s' \
 	bats remove "just made"
 mutant "the log is written without RWF_DSYNC" store/os/os_posix.c \
 	's/, RWF_DSYNC\);/, 0);/' \
