@@ -98,7 +98,7 @@ mutant "fsync of a directory syncs nothing" fs/ops/ops_dir.c \
 	bats durable "fsync of any directory"
 mutant "O_DSYNC is not looked at by a write" fs/ops/ops_write.c \
 	's/fi->flags & O_DSYNC/false/' \
-	bats durable "a write by O_SYNC or O_DSYNC"
+	bats durable "one write by RWF_DSYNC"
 mutant "O_DSYNC is not looked at by a close" fs/files/writer.c \
 	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
 	bats durable "a truncation by O_SYNC"
@@ -106,7 +106,7 @@ mutant "a staged row is put cell by cell" fs/files/stage.c \
 	's/r = table_mutate\(t, &m, 0\);/for (size_t i = 0, n = m.nchanges; r >= 0 && i < n; i++) {
 		m.changes = changes + i; m.nchanges = 1;
 		r = table_mutate(t, &m, 0); }/' \
-	bats stage "whole"
+	bats stage "all of it or nothing"
 mutant "-o sync holds for nothing" store/lsm/write/commit.c \
 	's/ && !db->options\.sync\)/)/' \
 	bats durable "with -o sync"
