@@ -39,10 +39,10 @@ store/lsm/manifest	value os store front base wal table
 store/lsm/compaction	value os base rules table merge manifest
 store/lsm/state		value os front base rules wal table mem manifest compaction
 store/lsm/read		value os filter base rules table mem merge manifest state
-store/lsm/work		value os base wal table mem manifest compaction state
-store/lsm/write		value os rules wal mem state read work
+store/lsm/background	value os base wal table mem manifest compaction state
+store/lsm/write		value os rules wal mem state read background
 store/lsm/admin		value os store front base rules wal table mem manifest
-			compaction state read work write
+			compaction state read background write
 store/lsm		value front admin
 store/remote		value os store filter front
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "store/lsm/admin/engine.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 #include "tests/hbase/case.h"
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"

@@ -19,7 +19,7 @@
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/view.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 #include "store/lsm/write/write.h"
 
 static int lsm_space(struct store *s, struct store_space *out)
@@ -66,7 +66,7 @@ static int lsm_health(struct store *s)
 
 static int lsm_takes_puts(struct store *s)
 {
-	return room_admit(lsm_of(s), NULL);
+	return backpressure_admit(lsm_of(s), NULL);
 }
 
 static int64_t lsm_now_ms(struct store *s)
@@ -233,7 +233,7 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0)
 		r = pins_load(db);
 	if (r == 0)
-		r = room_init(db);
+		r = backpressure_init(db);
 	db->reading = db->active;
 	begun = os_monotonic_ns(db->os);
 	if (r == 0)

@@ -13,7 +13,7 @@
 
 #include <xxhash.h>
 
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 #include "store/lsm/write/settle.h"
 #include "store/lsm/write/write.h"
 
@@ -223,7 +223,7 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	pthread_mutex_lock(&db->commit);
 	c.st = t->now;
 	c.seq = atomic_load(&db->seq) + 1;
-	r = room_admit(db, m);
+	r = backpressure_admit(db, m);
 	if (r == 0 && !c.st)
 		r = why(-ENOENT, "the table has been dropped");
 	if (r == 0)

@@ -2,13 +2,13 @@
  * What is done with memory and files behind the back of readers and writers:
  * memory frozen, flushed, files merged, by threads of their own.
  */
-#ifndef CELLFS_STORE_LSM_WORK_WORK_H
-#define CELLFS_STORE_LSM_WORK_WORK_H
+#ifndef CELLFS_STORE_LSM_BACKGROUND_BACKGROUND_H
+#define CELLFS_STORE_LSM_BACKGROUND_BACKGROUND_H
 
 #include "store/lsm/state/trees.h"
 
 /* Makes the first memtable. 0 or -ENOMEM. */
-int room_init(struct lsm *db);
+int backpressure_init(struct lsm *db);
 /*
  * Freezes the active memtable unless it is empty; @trim as in struct
  * generation. Under commit.
@@ -22,7 +22,7 @@ int make_room(struct lsm *db, const struct mutation *m, unsigned flags);
 /* Does it put nothing? */
 bool only_deletes(const struct mutation *m);
 /* Would it be made now? NULL: for a put. Waits for nothing. */
-int room_admit(struct lsm *db, const struct mutation *m);
+int backpressure_admit(struct lsm *db, const struct mutation *m);
 
 /* The active memtable, if markers_in_memory(). Does not wait. */
 void freeze_markers(struct lsm *db);

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 #include "store/os/thread.h"
 
 #define TICK_MS 500

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "store/lsm/state/passed.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 
 /* A flush that found no space is tried again within a second. */
 #define FLUSH_WAIT_NS 3000000000ull

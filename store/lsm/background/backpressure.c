@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/state/view.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 
 /* The size at which a memtable is frozen. */
 static size_t full_bytes(const struct lsm *db)
@@ -35,7 +35,7 @@ static size_t beside_bytes(const struct lsm *db, size_t frozen)
 	return rest < full_bytes(db) ? rest : full_bytes(db);
 }
 
-int room_init(struct lsm *db)
+int backpressure_init(struct lsm *db)
 {
 	size_t full = full_bytes(db);
 
@@ -202,7 +202,7 @@ static int disk_full(void)
  * Refuses sooner than make_room() does: who was admitted and comes back with
  * the put finds what the log and the memory have left.
  */
-int room_admit(struct lsm *db, const struct mutation *m)
+int backpressure_admit(struct lsm *db, const struct mutation *m)
 {
 	int r = lsm_writable(db);
 	size_t used;

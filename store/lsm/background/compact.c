@@ -13,7 +13,7 @@
 #include "store/lsm/state/passed.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/view.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 
 #define RETRY_NS 1000000000ull
 #define FRESH_NS 3600000000000ull

@@ -13,7 +13,7 @@
 
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/view.h"
-#include "store/lsm/work/work.h"
+#include "store/lsm/background/background.h"
 
 struct flushed {
 	struct tree *tree;
