@@ -109,6 +109,16 @@ void item_make(const struct shape *s, uint64_t i, uint64_t generation,
 	memcpy(v + VALUE_LEN - 8, &tail, 8);
 }
 
+uint32_t shape_copies(const struct shape *s, uint64_t i)
+{
+	return s->twice && i / s->columns % s->twice == s->twice / 2 ? 2 : 1;
+}
+
+void item_again(const struct shape *s, struct item *it)
+{
+	it->ts += (int64_t)s->cells;
+}
+
 void item_absent_row(struct item *it)
 {
 	it->row[it->row_len++] = '!';
@@ -168,4 +178,12 @@ void tally_expect(struct tally *t, uint64_t first, uint64_t n, uint64_t step,
 		t->heads += stamp_head(i);
 		t->tails += stamp_tail(i, generation);
 	}
+}
+
+void tally_shape(struct tally *t, const struct shape *s, uint64_t first,
+		 uint64_t n)
+{
+	for (uint64_t i = first; n && i < s->cells; i++)
+		for (uint32_t k = shape_copies(s, i); k && n; k--, n--)
+			tally_expect(t, i, 1, 1, 0);
 }

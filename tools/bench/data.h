@@ -34,6 +34,7 @@ struct shape {
 	uint64_t cells;
 	uint32_t columns;  /* a row */
 	uint32_t versions; /* a column */
+	uint32_t twice;	   /* one row of so many has two of each; 0: none */
 };
 
 struct item {
@@ -57,6 +58,10 @@ void item_name(const struct shape *s, uint64_t i, struct item *out);
 /* item_name() and the value of that generation. */
 void item_make(const struct shape *s, uint64_t i, uint64_t generation,
 	       struct item *out);
+/* How many versions the column of cell @i has, where shapes have one. */
+uint32_t shape_copies(const struct shape *s, uint64_t i);
+/* The second version of a cell: newer, of the same value. */
+void item_again(const struct shape *s, struct item *it);
 /* A row, or a column, that is not there though its neighbours are. */
 void item_absent_row(struct item *it);
 void item_absent_column(struct item *it);
@@ -82,6 +87,9 @@ uint64_t stamp_head(uint64_t number);
 /* What a tally of cells first..first+n-1 of @generation must be. */
 void tally_expect(struct tally *t, uint64_t first, uint64_t n, uint64_t step,
 		  uint64_t generation);
+/* Of what a scan from cell @first on gives, up to @n cells. */
+void tally_shape(struct tally *t, const struct shape *s, uint64_t first,
+		 uint64_t n);
 
 static inline void tally_add(struct tally *t, const void *value, size_t len)
 {

@@ -20,7 +20,7 @@ struct engine_options {
 	size_t cache_bytes;
 	size_t write_buffer_bytes;
 	bool zlib;
-	bool all_versions;
+	uint32_t versions;  /* that are kept of a column */
 	uint64_t bytes_max; /* of the database, with room */
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,10 @@ enum {
 	WIDE_COLUMNS = 1000,
 	VERSIONS = 1000,
 	DELETED_PERCENT = 90,
+	TWICE_ROWS = 100,
+	VERSIONS_KEPT = 3, /* of those */
+	PARTS = 3,
+	PARTS_CELLS = 100000, /* more are merged as soon as nobody writes */
 };
 
 static char said[256];
@@ -92,17 +97,22 @@ void job_dir(struct job *j, enum dataset data)
 		[DATA_MAJOR] = "data",	 [DATA_CHURN] = "data",
 		[DATA_WIDE] = "wide",	 [DATA_VERSIONS] = "versions",
 		[DATA_DELETED] = "gone", [DATA_ERASED] = "going",
+		[DATA_TWICE] = "twice",	 [DATA_PARTS] = "parts",
 	};
 	uint64_t cells = j->set->cells;
 
 	snprintf(j->dir, sizeof(j->dir), "%s/%s-%s", j->set->dir,
 		 j->engine->name, names[data]);
-	j->shape = (struct shape){cells, COLUMNS, 1};
+	j->shape = (struct shape){cells, COLUMNS, 1, 0};
 	if (data == DATA_WIDE)
 		j->shape.columns = WIDE_COLUMNS;
 	if (data == DATA_VERSIONS)
 		j->shape = (struct shape){cells / 5 / VERSIONS * VERSIONS, 1,
-					  VERSIONS};
+					  VERSIONS, 0};
+	if (data == DATA_TWICE)
+		j->shape.twice = TWICE_ROWS;
+	if (data == DATA_PARTS && cells > PARTS_CELLS)
+		j->shape.cells = PARTS_CELLS;
 	if (!j->shape.cells)
 		j->shape.cells = VERSIONS;
 }
@@ -372,6 +382,69 @@ static int each_row(struct job *j, uint64_t row, uint64_t end, bool erase)
 	return r;
 }
 
+/* The second versions, where the shape has some. */
+static int write_again(struct job *j, void *session)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < j->shape.cells; i++) {
+		struct item it;
+
+		if (shape_copies(&j->shape, i) < 2)
+			continue;
+		item_make(&j->shape, i, 0, &it);
+		item_again(&j->shape, &it);
+		r = j->engine->write(session, &it, 1, false);
+	}
+	return r;
+}
+
+/* Each column of a row into one of several files. */
+static int write_parts(struct job *j, void *session)
+{
+	int r = 0;
+
+	for (uint64_t part = 0; r == 0 && part < PARTS; part++) {
+		for (uint64_t i = 0; r == 0 && i < j->shape.cells; i++) {
+			struct item it;
+
+			if (i % COLUMNS % PARTS != part)
+				continue;
+			item_make(&j->shape, i, 0, &it);
+			r = j->engine->write(session, &it, 1, false);
+		}
+		if (r == 0)
+			r = j->engine->flush(j->db);
+		job_quiet(j);
+	}
+	return r;
+}
+
+static int with_session(struct job *j, int (*fn)(struct job *j, void *session))
+{
+	void *session;
+	int r = j->engine->session(j->db, &session);
+
+	if (r < 0)
+		return r;
+	r = fn(j, session);
+	j->engine->session_free(session);
+	return r;
+}
+
+static int write_same(struct job *j, void *session)
+{
+	struct item it;
+
+	item_make(&j->shape, j->shape.cells / 2, 0, &it);
+	return j->engine->write(session, &it, 1, false);
+}
+
+int job_write_same(struct job *j)
+{
+	return with_session(j, write_same);
+}
+
 int job_write_rows(struct job *j, uint64_t row, uint64_t end)
 {
 	return each_row(j, row, end, false);
@@ -396,16 +469,27 @@ static int settle(struct job *j)
 	return r;
 }
 
+static uint32_t versions_of(enum dataset data)
+{
+	if (data == DATA_VERSIONS)
+		return UINT32_MAX;
+	return data == DATA_TWICE ? VERSIONS_KEPT : 1;
+}
+
 static int prepare(struct job *j, enum dataset data)
 {
 	bool compacted = data == DATA_MAJOR || data == DATA_WIDE ||
-			 data == DATA_VERSIONS;
+			 data == DATA_VERSIONS || data == DATA_TWICE;
 	int r;
 
-	j->options.all_versions = data == DATA_VERSIONS;
+	j->options.versions = versions_of(data);
 	r = job_open(j);
-	if (r == 0 && data != DATA_MAJOR)
+	if (r == 0 && data == DATA_PARTS)
+		r = with_session(j, write_parts);
+	else if (r == 0 && data != DATA_MAJOR)
 		r = job_load(j, BATCH_MAX, data != DATA_VERSIONS, false);
+	if (r == 0 && data == DATA_TWICE)
+		r = with_session(j, write_again);
 	if (r == 0 && data == DATA_DELETED)
 		r = settle(j);
 	if (r == 0 && data == DATA_DELETED)
@@ -429,7 +513,7 @@ static void set_options(struct job *j)
 		.cache_bytes = 2 * bytes + (64 << 20),
 		.write_buffer_bytes = j->set->buffer_bytes,
 		.zlib = w && w->zlib,
-		.all_versions = w && w->data == DATA_VERSIONS,
+		.versions = w ? versions_of(w->data) : 1,
 		.bytes_max = 6 * bytes + (256 << 20),
 	};
 	if (w && w->small_cache)
@@ -482,12 +566,29 @@ static void in_child(struct job *j, int (*work)(struct job *, enum dataset),
 
 static int work(struct job *j, enum dataset data)
 {
-	int r;
-
 	if (data == DATA_EMPTY)
 		job_remove(j->dir);
-	r = j->workload->run(j);
-	return r;
+	return j->workload->run(j);
+}
+
+/* The job goes on in a copy of its directory, whatever lies there. */
+static int copy_dir(struct job *j)
+{
+	static char *const env[] = {NULL};
+	char from[sizeof(j->dir)];
+	char *argv[] = {(char *)"cp", (char *)"-r", (char *)"--",
+			from,	      j->dir,	    NULL};
+	size_t len = strlen(j->dir);
+	int status = 0;
+	pid_t pid;
+
+	memcpy(from, j->dir, len + 1);
+	snprintf(j->dir + len, sizeof(j->dir) - len, "-copy");
+	job_remove(j->dir);
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, env) != 0 ||
+	    waitpid(pid, &status, 0) < 0 || status != 0)
+		return bench_fail("could not copy %s", from);
+	return 0;
 }
 
 void job_run(struct job *j)
@@ -495,8 +596,14 @@ void job_run(struct job *j)
 	enum dataset data = j->workload->data;
 
 	job_dir(j, data);
+	if (j->workload->unflushed && copy_dir(j) < 0) {
+		*j->result = (struct result){0};
+		snprintf(j->result->why, sizeof(j->result->why), "%s",
+			 bench_why());
+		return;
+	}
 	in_child(j, work, data);
-	if (data != DATA_EMPTY)
+	if (data != DATA_EMPTY && !j->workload->unflushed)
 		return;
 	if (j->result->done)
 		j->result->disk_bytes = job_disk_bytes(j->dir);

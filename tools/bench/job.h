@@ -26,6 +26,8 @@ enum dataset {
 	DATA_VERSIONS, /* 1,000 versions a column, after a major compaction */
 	DATA_DELETED,  /* the first nine tenths of the rows deleted, settled */
 	DATA_ERASED,   /* loaded, settled; a workload deletes from it itself */
+	DATA_TWICE, /* one row in 100 has two versions of 3 kept; compacted */
+	DATA_PARTS, /* the columns of each row in three files; not many */
 	DATASETS
 };
 
@@ -67,6 +69,11 @@ struct workload {
 	unsigned threads; /* 0 = 1 */
 	bool random, by_row, sync, zlib;
 	bool small_cache; /* a tenth of the data */
+	/*
+	 * One cell is in memory alone: it was written again as it was. On a
+	 * copy of the data.
+	 */
+	bool unflushed;
 	/* A line that only shows another figure of that workload. */
 	const char *of;
 	enum metric metric;
@@ -138,6 +145,8 @@ int job_load(struct job *j, unsigned batch, bool random, bool by_row);
 uint64_t job_first_alive(const struct job *j);
 /* Writes, and deletes, the rows from @row to before @end, a row a call. */
 int job_write_rows(struct job *j, uint64_t row, uint64_t end);
+/* Writes one cell of them all again as it is. */
+int job_write_same(struct job *j);
 int job_erase_rows(struct job *j, uint64_t row, uint64_t end);
 
 /* load.c */

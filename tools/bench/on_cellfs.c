@@ -51,7 +51,7 @@ static int make_table(struct own *own, const struct engine_options *o)
 	schema_init(&schema, getuid(), getgid());
 	schema.fixed = true;
 	family_attrs_default(&attrs);
-	attrs.versions = o->all_versions ? UINT32_MAX : 1;
+	attrs.versions = o->versions;
 	attrs.bloom = BLOOM_ROWCOL;
 	attrs.compression = o->zlib ? COMPRESSION_ZLIB : COMPRESSION_NONE;
 	r = schema_add(&schema, family, &attrs);
@@ -307,8 +307,10 @@ static int rows(void *session, uint64_t max, uint64_t *count)
 
 const struct engine bench_cellfs = {
 	.name = "cellfs",
-	.settings = "one table, one family of 1 version (all for versions), "
-		    "bloom by row and column, the defaults elsewhere",
+	.settings =
+		"one table, one family of 1 version (all for versions, 3 for "
+		"twice), "
+		"bloom by row and column, the defaults elsewhere",
 	.version = version,
 	.open = open_db,
 	.close = close_db,

@@ -34,6 +34,8 @@ static int open_warm(struct job *j)
 	void *session;
 	int r = job_open(j);
 
+	if (r == 0 && j->workload->unflushed)
+		r = job_write_same(j);
 	if (r == 0)
 		r = j->engine->session(j->db, &session);
 	if (r < 0)
@@ -128,7 +130,7 @@ static int read_span(struct worker *w, const struct span *sp, uint64_t first,
 	if (t.cells != n)
 		return wrong("the number of cells from that", first);
 	if (w->calls++ % 16 == 0) {
-		tally_expect(&want, first, n, 1, 0);
+		tally_shape(&want, &w->job->shape, first, n);
 		if (want.heads != t.heads)
 			return wrong("the cells from that", first);
 	}
@@ -145,7 +147,9 @@ static int read_row(struct worker *w, uint64_t number)
 	const struct span sp = {.from = &it, .one_row = true};
 
 	item_name(s, first, &it);
-	return read_span(w, &sp, first, left < s->columns ? left : s->columns);
+	if (left > s->columns)
+		left = s->columns;
+	return read_span(w, &sp, first, left * shape_copies(s, first));
 }
 
 static int read_seek(struct worker *w, uint64_t number)
@@ -238,7 +242,7 @@ static int scan_worker(struct worker *w)
 	const struct span all = {0};
 	int r = 0;
 
-	tally_expect(&want, 0, w->job->shape.cells, 1, 0);
+	tally_shape(&want, &w->job->shape, 0, UINT64_MAX);
 	while (r == 0 && (!w->ops || job_clock() < end)) {
 		struct tally t = {0};
 

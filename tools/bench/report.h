@@ -15,7 +15,7 @@
 enum {
 	ENGINES_MAX = 5,
 	RUNS_MAX = 15,
-	WORKLOADS_MAX = 64,
+	WORKLOADS_MAX = 96,
 };
 
 struct report {

@@ -40,6 +40,29 @@
 		.want_lmdb = 1.125, __VA_ARGS__                             \
 	}
 
+/* At most a fifth dearer than that one. */
+#define BESIDE(of) .base = of, .base_line = of, .want_base = 1 / 1.2
+#define ALONE(of) .base = NULL
+
+#define ONE(id, text, u, fn, ...)                                           \
+	{                                                                   \
+		.name = id, .line = text, .unit = u, .run = fn, __VA_ARGS__ \
+	}
+/* The usual reads of other data, and of it with one cell in memory alone. */
+#define FIVE(id, end, text, like, ...)                                     \
+	ONE(id "row" end, "a row, " text, CELLS, run_row, like("row"),     \
+	    __VA_ARGS__),                                                  \
+		ONE(id "seek30" end, "30 cells, " text, CELLS, run_seek,   \
+		    like("seek30"), __VA_ARGS__),                          \
+		ONE(id "scan" end, "all cells, " text, CELLS, run_scan,    \
+		    like("scan"), __VA_ARGS__),                            \
+		ONE(id "rows4" end, "the rows, " text, "rows/s", run_rows, \
+		    like("rows4"), __VA_ARGS__),                           \
+		ONE(id "first30" end, "the first 30 rows, " text, CALLS,   \
+		    run_first_rows, like("first30"), __VA_ARGS__)
+#define BESIDE_TWICE(of) BESIDE("twice-" of)
+#define BESIDE_PARTS(of) BESIDE("parts-" of)
+
 #define FILL(id, text, lsm, lm, ...)                                           \
 	{                                                                      \
 		.name = id, .line = text, .unit = CELLS, .data = DATA_EMPTY,   \
@@ -107,6 +130,16 @@ const struct workload bench_workloads[] = {
 	TWICE("get", "gets by two threads", CALLS, .run = run_get),
 	TWICE("row", "rows by two threads", CELLS, .run = run_row),
 	TWICE("seek30", "seeks by two threads", CELLS, .run = run_seek),
+	FIVE("", "-memory", "one cell in memory", BESIDE, .data = DATA_MAJOR,
+	     .unflushed = true),
+	FIVE("twice-", "", "one row in 100 has two versions", BESIDE,
+	     .data = DATA_TWICE),
+	FIVE("twice-", "-memory", "the same, one cell in memory", BESIDE_TWICE,
+	     .data = DATA_TWICE, .unflushed = true),
+	FIVE("parts-", "", "its columns in three files", ALONE,
+	     .data = DATA_PARTS),
+	FIVE("parts-", "-memory", "the same, one cell in memory", BESIDE_PARTS,
+	     .data = DATA_PARTS, .unflushed = true),
 	{.name = "rows1000",
 	 .line = "list the rows, 1,000 cells a row",
 	 .unit = "rows/s",
