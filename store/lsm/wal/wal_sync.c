@@ -1,6 +1,7 @@
 /* Who makes the log durable, and for whom: one sync for all who wait. */
 #include "store/lsm/wal/wal_live.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* For the crowd: this part of a sync's time, but no more than this. */
@@ -58,6 +59,7 @@ static int make_durable(struct wal *w, uint64_t target)
 	}
 	if (rc < 0)
 		return rc;
+	assert(!w->direct.busy);
 	w->direct.busy = direct;
 	begin = os_monotonic_ns(w->dir->os);
 	pthread_mutex_unlock(&w->lock);
@@ -67,6 +69,7 @@ static int make_durable(struct wal *w, uint64_t target)
 	w->crowd.sync_ns = os_monotonic_ns(w->dir->os) - begin;
 	if (rc < 0)
 		return wal_fail_locked(w, rc);
+	assert(atomic_load(&w->synced) <= target && target <= wal_end(w));
 	if (direct)
 		atomic_store_explicit(&w->drained, target,
 				      memory_order_release);
@@ -87,6 +90,8 @@ static int lead(struct wal *w, bool of_crowd)
 	uint64_t target = wal_end(w);
 	int rc = 0;
 
+	assert(!w->syncing);
+	assert(c->leaving <= c->waiting);
 	w->syncing = true;
 	c->clock = 0;
 	if (of_crowd && c->impatient)
@@ -97,7 +102,10 @@ static int lead(struct wal *w, bool of_crowd)
 			w->syncs++;
 			if (of_crowd)
 				c->size = c->waiting - c->leaving;
+			/* Some of the served may have left by now. */
 			c->leaving += served;
+			if (c->leaving > c->waiting)
+				c->leaving = c->waiting;
 		}
 	}
 	w->syncing = false;
@@ -134,6 +142,7 @@ int wal_sync(struct wal *w, uint64_t lsn)
 			gather_crowd(w);
 		}
 	}
+	assert(c->waiting > 0);
 	c->waiting--;
 	if (c->leaving)
 		c->leaving--;
