@@ -14,6 +14,7 @@
  * They also wait before freezing one when level 0 of some tree is so deep that
  * readers suffer: compaction then has the disk.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 		return lsm_log_failed(db, r);
 	}
 	pthread_mutex_lock(&db->state);
+	assert(db->nfrozen < FROZEN_MAX);
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;

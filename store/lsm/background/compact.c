@@ -7,6 +7,7 @@
  */
 #include "store/lsm/state/full.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -90,6 +91,7 @@ static int compaction_commit(struct lsm *db, struct task *k,
 						   sst_info(t)};
 		}
 	}
+	assert(n == nin);
 	e.nremoved = n;
 	for (uint32_t i = 0; i < noutputs; i++) {
 		added[i] = (struct level_file){(uint8_t)c->to, outputs[i]};
@@ -315,6 +317,7 @@ static void begin_task(struct lsm *db, size_t table, uint32_t family,
 	out->attrs = st->schema.families[family].attrs;
 	if (is_fresh(db, db->tables[table]))
 		out->attrs.versions = UINT32_MAX;
+	assert(!t->compacting);
 	tree_ref(t);
 	levels_ref(t->levels);
 	t->compacting = true;
@@ -428,6 +431,7 @@ static void end_task(struct lsm *db, struct task *k, int r)
 
 	compaction_release(&k->what);
 	pthread_mutex_lock(&db->state);
+	assert(k->tree->compacting && db->compacting > 0);
 	k->tree->compacting = false;
 	k->tree->retry_ns = 0;
 	db->compacting--;

@@ -7,6 +7,7 @@
  */
 #include "store/lsm/state/full.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 		for (size_t i = 0; i < n; i++)
 			if (next[i])
 				tree_install(f[i].tree, next[i]);
+		assert(db->flushing && db->nfrozen > 0);
 		memtable_unref(db->frozen[0].mem);
 		memmove(db->frozen, db->frozen + 1,
 			--db->nfrozen * sizeof(db->frozen[0]));
@@ -202,6 +204,7 @@ int flush_one(struct lsm *db)
 	}
 	full_repay(db, &db->flush_loans);
 	pthread_mutex_lock(&db->state);
+	assert(db->flushing);
 	db->flushing = 0;
 	db->flush_tries++;
 	db->flush_error = r;

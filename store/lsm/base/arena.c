@@ -1,5 +1,6 @@
 #include "store/lsm/base/arena.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -81,6 +82,7 @@ static void pool_drop(struct arena_chunk **out)
 	struct arena_chunk *c = pool.chunks;
 
 	pool.chunks = c->next;
+	assert(c && pool.made > 0);
 	c->next = *out;
 	*out = c;
 	pool.made--;
@@ -208,6 +210,7 @@ void *arena_alloc(struct arena *a, size_t size, size_t align)
 			return NULL;
 		skip = 0;
 	}
+	assert(skip + size <= (size_t)(a->end - a->pos));
 	p = a->pos + skip;
 	a->pos += skip + size;
 	arena_count(a, skip + size);

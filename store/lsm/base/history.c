@@ -1,5 +1,6 @@
 #include "store/lsm/base/history.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ static void join(struct history *h, size_t at)
 	struct history_gap *g = &h->gaps[at], *next = g + 1;
 	struct buf row = g->row_max;
 
+	assert(at + 1 < h->ngaps);
 	widen(g, next->from, next->to);
 	if (bytes_cmp(buf_bytes(&next->row_max), buf_bytes(&row)) > 0) {
 		g->row_max = next->row_max;
@@ -126,6 +128,7 @@ int history_lose(struct history *h, struct bytes min, struct bytes max,
 		join(h, at);
 	if (h->ngaps > HISTORY_GAPS_MAX)
 		join_cheapest(h);
+	assert(h->ngaps <= HISTORY_GAPS_MAX);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "store/lsm/state/pins.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@ void pin_link(struct lsm *db, struct lsm_snapshot *snap)
 
 	while (before && before->seq > snap->seq)
 		before = before->prev;
+	assert(!before || before->seq <= snap->seq);
 	snap->prev = before;
 	snap->next = before ? before->next : db->first;
 	*(snap->next ? &snap->next->prev : &db->last) = snap;

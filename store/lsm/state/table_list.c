@@ -3,6 +3,7 @@
  */
 #include "store/lsm/state/table_list.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,8 +32,9 @@ static bool find(struct lsm *db, struct bytes name, size_t *at)
 void tables_list(struct lsm *db, struct lsm_table *t)
 {
 	size_t at;
+	bool listed = find(db, bytes_str(t->now->name), &at);
 
-	find(db, bytes_str(t->now->name), &at);
+	assert(!listed);
 	memmove(db->tables + at + 1, db->tables + at,
 		(db->ntables - at) * sizeof(struct lsm_table *));
 	db->tables[at] = t;

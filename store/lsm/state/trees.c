@@ -8,6 +8,7 @@
  */
 #include "store/lsm/state/trees.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,10 @@ void tree_ref(struct tree *t)
 
 void tree_unref(struct tree *t)
 {
-	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+	uint32_t refs = t ? atomic_fetch_sub(&t->refs, 1) : 0;
+
+	assert(!t || refs > 0);
+	if (refs != 1)
 		return;
 	levels_unref(t->levels);
 	free(t);
@@ -98,6 +102,7 @@ int tree_next_levels(struct lsm *db, struct tree *t,
 
 void tree_install(struct tree *t, struct levels *next)
 {
+	assert(next && next != t->levels && !t->dropped);
 	levels_unref(t->levels);
 	t->levels = next;
 }
@@ -109,7 +114,10 @@ void table_state_ref(struct table_state *st)
 
 void table_state_unref(struct table_state *st)
 {
-	if (!st || atomic_fetch_sub(&st->refs, 1) != 1)
+	uint32_t refs = st ? atomic_fetch_sub(&st->refs, 1) : 0;
+
+	assert(!st || refs > 0);
+	if (refs != 1)
 		return;
 	for (uint32_t i = 0; st->trees && i < st->schema.nfamilies; i++)
 		tree_unref(st->trees[i]);

@@ -41,6 +41,7 @@
  */
 #include "store/lsm/state/view.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ static struct view *view_new(struct lsm *db, const struct lsm_table *t)
 	v->generation = atomic_load(&db->generation);
 	v->st = t->now;
 	table_state_ref(v->st);
+	assert(db->nfrozen <= FROZEN_MAX);
 	v->nmem = 0;
 	v->mem[v->nmem++] = db->reading;
 	for (uint32_t i = db->nfrozen; i-- > 0;)

@@ -1,5 +1,6 @@
 #include "store/lsm/wal/wal_live.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ int wal_fail_locked(struct wal *w, int err)
 			 store_why());
 		atomic_store(&w->failed, -err);
 	}
+	assert(err < 0);
 	pthread_cond_broadcast(&w->synced_cond);
 	return why(-EROFS, "%s", w->sentence);
 }
@@ -59,6 +61,11 @@ static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
 		atomic_load_explicit(&w->synced, memory_order_acquire);
 	size_t at = (size_t)(pos % w->ring_bytes);
 	size_t first = w->ring_bytes - at;
+
+	assert(size <= w->ring_bytes && size <= WAL_SMALL_BYTES);
+	assert(synced <= pos);
+	/* The record overwrites nothing that only the ring has. */
+	assert(pos + size - atomic_load(&w->drained) <= w->ring_bytes);
 
 	if (first >= size) {
 		wal_record_encode((uint8_t *)w->ring->map + at, w->head.id, pos,
@@ -160,6 +167,7 @@ static int append_to_segment(struct wal *w, const struct bytes *parts,
 		rc = wal_drain(w);
 	if (rc < 0)
 		goto out;
+	assert(atomic_load(&w->drained) == pos);
 	if (size <= WAL_SMALL_BYTES) {
 		wal_record_encode(w->small, w->head.id, pos,
 				  atomic_load(&w->synced), parts, nparts, len);
@@ -209,6 +217,7 @@ int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	rc = wal_make_room(w, size);
 	if (rc < 0)
 		return rc;
+	assert(wal_offset(w, wal_end(w)) + size <= w->head.capacity);
 	if (size <= ring_record_max(w))
 		rc = append_to_ring(w, parts, nparts, len, size);
 	else
@@ -266,6 +275,7 @@ static void set_sizes(struct wal *w, const struct wal_options *o)
 	w->ring_bytes = (ring + 4095) & ~(size_t)4095;
 	w->drain_bytes = w->ring_bytes / 2 < DRAIN_BYTES ? w->ring_bytes / 2
 							 : DRAIN_BYTES;
+	assert(w->drain_bytes < w->ring_bytes);
 }
 
 /*
@@ -326,6 +336,7 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 	rc = wal_replay(w->dir, first_segment, replay, arg, &found);
 	if (rc < 0)
 		goto out;
+	assert(found.durable <= found.end && found.in_segment <= found.end);
 	w->first = w->next = first_segment;
 	w->replayed = found.n;
 	if (found.n) {

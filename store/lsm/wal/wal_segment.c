@@ -16,6 +16,7 @@
  */
 #include "store/lsm/wal/wal_live.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -96,6 +97,7 @@ int wal_lend(struct wal *w)
 void wal_repay(struct wal *w, unsigned loans)
 {
 	pthread_mutex_lock(&w->spare_lock);
+	assert(loans <= w->loans);
 	w->loans -= loans;
 	pthread_mutex_unlock(&w->spare_lock);
 }
@@ -131,6 +133,7 @@ static int have_spare(struct wal *w)
 	rc = os_rename(w->dir, WAL_RESERVE_NAME, WAL_SPARE_NAME);
 	if (rc < 0)
 		return rc;
+	assert(!w->spare);
 	w->spare = w->reserve;
 	w->reserve = NULL;
 	return 0;
@@ -205,6 +208,10 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 	/* Without it syncs go the slower way. */
 	(void)os_open(w->dir, to, OS_WRITE | OS_DIRECT, &direct);
 	pthread_mutex_lock(&w->lock);
+	/* The segment before it was sealed: all of the stream is durable. */
+	assert(!w->file && !w->direct.file && !w->direct.busy);
+	assert(atomic_load(&w->synced) == head.start);
+	assert(atomic_load(&w->drained) == head.start);
 	w->file = file;
 	w->direct.file = direct;
 	w->direct.tail = head.start;

@@ -5,6 +5,7 @@
  */
 #include "store/lsm/wal/wal_live.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -30,6 +31,8 @@ void wal_drained_to(struct wal *w, uint64_t pos)
 {
 	uint64_t more = pos - w->begun;
 
+	assert(w->begun <= atomic_load(&w->drained));
+	assert(atomic_load(&w->drained) <= pos && pos <= wal_end(w));
 	atomic_store_explicit(&w->drained, pos, memory_order_release);
 	if (more < WRITE_OUT_BYTES)
 		return;
@@ -43,6 +46,8 @@ int wal_drain(struct wal *w)
 	uint64_t pos = atomic_load(&w->drained);
 	int rc;
 
+	assert(!w->direct.busy);
+	assert(pos <= end && end - pos <= w->ring_bytes);
 	while (pos < end) {
 		size_t at = (size_t)(pos % w->ring_bytes);
 		uint64_t n = w->ring_bytes - at;
@@ -65,6 +70,7 @@ int wal_write_mark(struct wal *w)
 	uint64_t durable = atomic_load(&w->synced);
 	int rc;
 
+	assert(w->head.start <= durable && w->marked <= durable);
 	wal_mark_encode(mark, w->head.id, durable);
 	rc = os_pwrite(w->file, mark, sizeof(mark), WAL_MARK_AT);
 	if (rc < 0)
@@ -149,6 +155,8 @@ int wal_direct_write(struct wal *w, uint64_t target)
 	uint8_t *image = w->direct.image;
 	int rc = take_tail(w, pos);
 
+	assert(pos < target && target - pos <= WAL_DIRECT_BYTES);
+	assert(target - pos <= w->ring_bytes);
 	if (rc < 0)
 		return rc;
 	off -= n;
@@ -164,6 +172,8 @@ int wal_direct_write(struct wal *w, uint64_t target)
 		n += (size_t)more;
 	}
 	len = whole_blocks(w, off, n);
+	assert(n <= len && len <= WAL_DIRECT_BYTES + WAL_BLOCK_BYTES);
+	assert(off + len <= w->head.capacity);
 	memset(image + n, 0, len - n);
 	rc = os_pwrite_sync(w->direct.file, image, len, off);
 	if (rc == 0)

@@ -8,6 +8,7 @@
  * the new sees all: that is a row's atomicity. Waiting for the disk happens
  * after the lock is given back, so that syncs of many writers gather.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -171,6 +172,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	note_changes(&c, m);
 	r = apply(&c, m->row);
 	if (r == 0) {
+		assert(c.seq > atomic_load(&db->seq));
 		atomic_store_explicit(&db->seq, c.seq - 1,
 				      memory_order_release);
 		r = 1;
@@ -305,6 +307,7 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 			c->seq = seq;
 			break;
 		}
+		assert(c->npending - from == c->seq - seq);
 		for (size_t i = from; i < c->npending; i++)
 			db->pending[i].mutation = count;
 		count++;
@@ -399,6 +402,7 @@ static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	note_changes(&c, m);
 	r = insert_rows(db, m, c.npending);
 	if (r == 0) {
+		assert(c.seq > atomic_load(&db->seq));
 		atomic_store_explicit(&db->seq, c.seq - 1,
 				      memory_order_release);
 		r = count;
