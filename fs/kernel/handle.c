@@ -1,5 +1,6 @@
 #include "fs/kernel/handle.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ uint64_t handles_add(struct handles *hs, enum handle_type type, void *object)
 	uint64_t fh = 0;
 	uint32_t i;
 
+	assert(type > 0 && object);
 	pthread_mutex_lock(&hs->lock);
 	if (hs->free || grow(hs) == 0) {
 		i = hs->free - 1;

@@ -1,5 +1,6 @@
 #include "fs/kernel/invalidate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -133,6 +134,8 @@ static void send_next(struct invalidator *iv)
 {
 	struct notice n = iv->queue[iv->head];
 
+	assert(iv->count > 0 && !iv->busy);
+	assert(!iv->nstale || iv->patience > 0);
 	iv->head = (iv->head + 1) % QUEUE_MAX;
 	iv->count--;
 	iv->counts.sent++;
@@ -296,6 +299,7 @@ static void mark_stale(struct invalidator *iv, uint64_t top)
 		iv->nstale = 0;
 		top = FUSE_ROOT_ID;
 	}
+	assert(iv->nstale < STALE_MAX);
 	iv->stale[iv->nstale++] = top;
 	pthread_cond_signal(&iv->more);
 }

@@ -1,5 +1,6 @@
 #include "fs/kernel/node.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static void child_add(struct nodes *ns, uint32_t parent, uint32_t index)
 {
 	struct node *p = node_at(ns, parent), *n = node_at(ns, index);
 
+	assert(parent != index);
 	n->parent = parent;
 	n->newer = 0;
 	n->older = p->child;
@@ -102,8 +104,11 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 		if (n->nlookup || n->pins || n->child)
 			break;
 		detach(ns, n, index);
-		if (n->table)
+		assert(n->parent != index && !n->age);
+		if (n->table) {
+			assert(!out.tables[1]);
 			out.tables[out.tables[0] != NULL] = n->table;
+		}
 		child_remove(ns, index);
 		node_ages_free(n->ages);
 		node_table_remove(&ns->table, index);

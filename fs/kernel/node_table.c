@@ -1,5 +1,6 @@
 #include "fs/kernel/node_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -96,6 +97,7 @@ struct node *node_table_add(struct node_table *t, uint32_t *index)
 	if (chunk_with_room(t, &c) < 0)
 		return NULL;
 	chunk = &t->chunks[c];
+	assert(chunk->free && chunk->used < NODE_CHUNK);
 	i = chunk->free - 1;
 	n = &chunk->nodes[i];
 	chunk->free = n->next;
@@ -114,6 +116,7 @@ void node_table_remove(struct node_table *t, uint32_t index)
 	struct node_chunk *chunk = &t->chunks[c];
 	struct node *n = node_table_at(t, index);
 
+	assert(n->generation && chunk->used > 0 && t->live > 0);
 	name_free(n);
 	*n = (struct node){.next = chunk->free};
 	chunk->free = index % NODE_CHUNK + 1;
@@ -153,8 +156,11 @@ void node_table_unlink(struct node_table *t, uint32_t index)
 	struct node *n = node_table_at(t, index);
 	uint32_t *at = &t->heads[n->hash & t->heads_mask];
 
-	while (*at != index)
+	/* The node is linked, so its chain does not end before it. */
+	while (*at != index) {
+		assert(*at);
 		at = &node_table_at(t, *at)->next;
+	}
 	*at = n->next;
 	n->next = 0;
 }

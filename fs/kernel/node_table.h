@@ -13,6 +13,8 @@
 
 #include "store/value/bytes.h"
 
+#include <assert.h>
+
 struct fstable;
 struct node_ages;
 
@@ -68,6 +70,8 @@ void node_table_free(struct node_table *t, void (*drop)(struct node *n));
 static inline struct node *node_table_at(const struct node_table *t,
 					 uint32_t index)
 {
+	assert(index / NODE_CHUNK < t->nchunks);
+	assert(t->chunks[index / NODE_CHUNK].nodes);
 	return &t->chunks[index / NODE_CHUNK].nodes[index % NODE_CHUNK];
 }
 

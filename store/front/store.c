@@ -10,6 +10,7 @@
  */
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -63,8 +64,12 @@ void table_ref(struct table *t)
 
 void table_unref(struct table *t)
 {
-	if (t &&
-	    atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1)
+	uint32_t refs =
+		t ? atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel)
+		  : 0;
+
+	assert(!t || refs > 0);
+	if (refs == 1)
 		t->store->ops->table_free(t);
 }
 

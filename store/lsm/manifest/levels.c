@@ -1,5 +1,6 @@
 #include "store/lsm/manifest/levels.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,8 +36,12 @@ void levels_ref(struct levels *l)
 
 void levels_unref(struct levels *l)
 {
-	if (!l ||
-	    atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1)
+	uint32_t refs =
+		l ? atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel)
+		  : 0;
+
+	assert(!l || refs > 0);
+	if (refs != 1)
 		return;
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		for (uint32_t j = 0; j < l->level[i].nfiles; j++)

@@ -1,5 +1,7 @@
 #include "store/lsm/mem/memrow.h"
 
+#include <assert.h>
+
 /* A list of so many cells is walked faster than an index is searched. */
 #define SHORT_ROW 16
 /* Cells that a seek walks before it asks the index. */
@@ -254,6 +256,7 @@ bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 			return false;
 	}
 	next = before ? memcell_next(before) : memrow_first(r);
+	assert(next != c && before != c);
 	atomic_store_explicit(&c->next, next, memory_order_relaxed);
 	atomic_store_explicit(before ? &before->next : &r->first, c,
 			      memory_order_release);

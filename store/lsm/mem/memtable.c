@@ -1,5 +1,6 @@
 #include "store/lsm/mem/memtree.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -116,8 +117,12 @@ void memtable_ref(struct memtable *mt)
 
 void memtable_unref(struct memtable *mt)
 {
-	if (!mt ||
-	    atomic_fetch_sub_explicit(&mt->refs, 1, memory_order_acq_rel) > 1)
+	uint32_t refs = mt ? atomic_fetch_sub_explicit(&mt->refs, 1,
+						       memory_order_acq_rel)
+			   : 0;
+
+	assert(!mt || refs > 0);
+	if (refs != 1)
 		return;
 	arena_release(&mt->arena);
 	arena_release(&mt->nodes);
@@ -287,6 +292,8 @@ int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
 		return e;
 	t = mt->last && mt->last->id == tree ? mt->last
 					     : memtable_tree(mt, tree);
+	/* A row that is found was made after its tree. */
+	assert(t && r->tree == tree);
 	count(t, 0, link_cells(&mt->arena, r, list), entries, n);
 	mt->last = t;
 	mt->last_row = r;
@@ -339,7 +346,9 @@ bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 
 	if (!r)
 		return false;
+	/* No row is empty: it is found after its first cells are linked. */
 	c = memrow_first(r);
+	assert(c);
 	if (kind_is_family_marker(c->kind)) {
 		*ts = c->ts;
 		found = true;

@@ -1,5 +1,6 @@
 #include "store/lsm/table/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,6 +55,8 @@ void block_cache_free(struct block_cache *c)
 {
 	if (!c)
 		return;
+	/* Each table that was open has taken its blocks out. */
+	assert(c->bytes == 0 && !c->hand[0] && !c->hand[1]);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -149,6 +152,7 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 
 	if (!s->cache)
 		return NULL;
+	assert(i < s->nblocks);
 	stripe = thread_number() % CACHE_STRIPES;
 	p = &s->pins[stripe * (size_t)s->stride + i];
 	/*
@@ -198,6 +202,7 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 {
 	struct block *hand = c->hand[in_memory];
 
+	assert(b->slots && b->memory > 0);
 	if (!hand) {
 		b->next = b->prev = b;
 		c->hand[in_memory] = b;
@@ -217,6 +222,8 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 
 static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 {
+	assert(c->nblocks[in_memory] > 0 && c->parts[block_form(b)] > 0);
+	assert(c->bytes >= b->memory);
 	if (c->hand[in_memory] == b)
 		c->hand[in_memory] = b->next == b ? NULL : b->next;
 	b->prev->next = b->next;
@@ -402,6 +409,7 @@ static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
 	sweep(c, true, b->memory, gone);
 	if (c->bytes + b->memory > c->bytes_max)
 		return false;
+	assert(!atomic_load(&s->block[i]));
 	b->slots = s;
 	b->index = i;
 	ring_add(c, s->in_memory, b);
@@ -475,6 +483,8 @@ static void release_some(struct cache_slots *s, uint32_t i)
 
 		if (!b)
 			continue;
+		/* Nobody reads a table that is released. */
+		assert(!is_pinned(s, i));
 		atomic_store(&s->block[i], NULL);
 		ring_remove(c, s->in_memory, b);
 		b->next = gone;

@@ -33,6 +33,7 @@
 #ifndef CELLFS_STORE_LSM_TABLE_CACHE_H
 #define CELLFS_STORE_LSM_TABLE_CACHE_H
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "store/lsm/table/block.h"
@@ -91,7 +92,9 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 
 static inline void cache_unpin(cache_pin *pin)
 {
-	atomic_fetch_sub_explicit(pin, 1, memory_order_release);
+	unsigned pins = atomic_fetch_sub_explicit(pin, 1, memory_order_release);
+
+	assert(pins > 0);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Opening sstables, reading their blocks, asking their filters. */
 #include "store/lsm/table/sst_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -301,6 +302,7 @@ int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 	uint64_t end = t->info.file_bytes;
 	ssize_t r;
 
+	assert(i < t->index.nblocks);
 	w->offset = t->index.entries[i].offset;
 	w->len = 0;
 	if (len > w->cap)
@@ -506,7 +508,10 @@ void sst_unref(struct sstable *t)
 {
 	char name[SST_NAME_LEN];
 
-	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+	uint32_t refs = t ? atomic_fetch_sub(&t->refs, 1) : 0;
+
+	assert(!t || refs > 0);
+	if (refs != 1)
 		return;
 	if (atomic_load(&t->obsolete)) {
 		/* Should it stay, the next open of the store removes it. */
