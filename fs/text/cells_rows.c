@@ -261,34 +261,41 @@ static int look_at_value(struct cells_rows *rs, const struct change *c,
 	return r < 0 ? r : 0;
 }
 
-/* Found or made: 1, or 0 when it is new; an error. */
+/* A new one for @name, without appends yet; NULL without memory. */
+static struct joined *joined_new(struct bytes family, struct bytes name)
+{
+	struct joined *j = calloc(1, sizeof(*j));
+
+	if (j && sorted_node_init(&j->by_column, family, name) < 0) {
+		free(j);
+		j = NULL;
+	}
+	return j;
+}
+
+/* *out is what the change is joined to: 1 found, 0 made, -ENOMEM. */
 static int find_joined(struct cells_rows *rs, const struct change *c,
 		       struct joined **out)
 {
 	struct buf name = {0};
-	int r = buf_append(&name, &c->ts, sizeof(c->ts));
+	struct joined *j = NULL;
+	bool found = false;
 
-	*out = NULL;
-	if (r == 0)
-		r = buf_append(&name, c->qualifier.data, c->qualifier.len);
-	if (r == 0)
-		*out = (struct joined *)sorted_find(&rs->joined, c->family,
-						    buf_bytes(&name));
-	if (r == 0 && !*out) {
-		*out = calloc(1, sizeof(**out));
-		r = *out ? sorted_node_init(&(*out)->by_column, c->family,
-					    buf_bytes(&name))
-			 : -ENOMEM;
-		if (r == 0)
-			sorted_insert(&rs->joined, &(*out)->by_column);
-		else
-			free(*out);
-		r = r < 0 ? out_of_memory() : 0;
-	} else if (r == 0) {
-		r = 1;
+	if (buf_append(&name, &c->ts, sizeof(c->ts)) == 0 &&
+	    buf_append(&name, c->qualifier.data, c->qualifier.len) == 0) {
+		j = (struct joined *)sorted_find(&rs->joined, c->family,
+						 buf_bytes(&name));
+		found = j;
+		if (!found)
+			j = joined_new(c->family, buf_bytes(&name));
 	}
 	buf_free(&name);
-	return r;
+	if (!j)
+		return out_of_memory();
+	if (!found)
+		sorted_insert(&rs->joined, &j->by_column);
+	*out = j;
+	return found;
 }
 
 /* Would the store take the line with those before it? */
