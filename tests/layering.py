@@ -12,7 +12,8 @@ arrow is written here first.
 Further: each source is in a room of the table; a room has MODULES_MAX modules at
 most (a .c and its .h are one) and a README.md that says what it may use, as the
 table does, and names each module; what is private to store/ is included by
-store/ alone.
+store/ alone; what is public, in include/, is included by store/library alone and
+includes nothing of the project's.
 """
 import collections
 import json
@@ -45,6 +46,7 @@ store/lsm/admin		value os store front base rules wal table mem manifest
 			compaction state read background write
 store/lsm		value front admin
 store/remote		value os store filter front
+store/library		value store filter front lsm
 
 fs/text			value store front
 fs/host			value
@@ -69,7 +71,9 @@ tools			value store front lsm text host line
 ALLOWED = {}
 
 # Their headers are store/'s own: the others call them by those of store/.
-PRIVATE = ("store/front", "store/lsm", "store/remote")
+PRIVATE = ("store/front", "store/lsm", "store/remote", "store/library")
+# The headers that are installed, and who implements them.
+PUBLIC, PUBLIC_BY = "include/", "store/library"
 
 MODULES_MAX = 15
 
@@ -150,13 +154,25 @@ def arrow(rooms, user, used, what):
 
 
 def check_includes(root, rooms, files):
-    pattern = re.compile(r'^#include "((?:store|fs|tools)/[^"]+)"', re.M)
+    pattern = re.compile(r'^#include "((?:store|fs|tools|include)/[^"]+)"',
+                         re.M)
     for f in files:
         with open(os.path.join(root, f), encoding="utf-8") as text:
             for used in pattern.findall(text.read()):
+                if used.startswith(PUBLIC):
+                    if os.path.dirname(f) != PUBLIC_BY:
+                        fail(f"{f} includes {used}, which is for others")
+                    continue
                 arrow(rooms, f, used, "include")
                 if used.startswith(PRIVATE) and not f.startswith("store/"):
                     fail(f"{f} includes {used}, which is store/'s own")
+
+
+def check_public(root):
+    for f in sorted(os.listdir(os.path.join(root, PUBLIC))):
+        with open(os.path.join(root, PUBLIC, f), encoding="utf-8") as text:
+            for used in re.findall(r'^#include "(.*)"', text.read(), re.M):
+                fail(f"{PUBLIC}{f} includes {used}, which is not installed")
 
 
 def objects(root, build):
@@ -223,6 +239,7 @@ def main():
     files = sources(root)
     check_rooms(root, rooms, files)
     check_includes(root, rooms, files)
+    check_public(root)
     check_symbols(root, build, rooms, files)
     return 1 if fail.seen else 0
 

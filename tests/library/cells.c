@@ -1,0 +1,617 @@
+/* Changes, gets and scans by libcellfs. */
+#include "fixture.h"
+
+static void newest_value_is_read_back(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_buffer value = {0};
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "q", "old"), 0);
+	assert_int_equal(put(&f, "r", "q", "new"), 0);
+	assert_string_equal(get(&f, "r", "q"), "new");
+	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
+			 1);
+	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("p"), NULL),
+			 0);
+	/* Keys and values hold any bytes; the empty qualifier is a name. */
+	assert_int_equal(cellfs_put(f.t, cellfs_bytes_of("\0r", 2), str("g"),
+				    str(""), cellfs_bytes_of("a\0b", 3)),
+			 0);
+	assert_int_equal(cellfs_get(f.t, cellfs_bytes_of("\0r", 2), str("g"),
+				    str(""), &value),
+			 1);
+	assert_int_equal(value.len, 3);
+	assert_memory_equal(value.data, "a\0b", 3);
+	cellfs_buffer_free(&value);
+	end(&f);
+}
+
+static void deletes_hide_the_column_or_the_row(void **state)
+{
+	struct fixture f = begin();
+
+	(void)state;
+	put_at(&f, "r", "a", 1, "1");
+	put_at(&f, "r", "a", 2, "2");
+	put_at(&f, "r", "b", 3, "3");
+	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("a")), 0);
+	assert_string_equal(scan(&f, NULL), "r/f:b@3=3");
+	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
+	assert_string_equal(scan(&f, NULL), "");
+	/* What is absent is deleted without an error. */
+	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("a")), 0);
+	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
+	assert_int_equal(put(&f, "r", "a", "again"), 0);
+	assert_string_equal(get(&f, "r", "a"), "again");
+	end(&f);
+}
+
+static void increments_add_and_appends_append(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_bytes r = str("r"), g = str("f"), q = str("n");
+	int64_t sum = 0;
+
+	(void)state;
+	assert_int_equal(cellfs_increment(f.t, r, g, q, 5, &sum), 0);
+	assert_int_equal(sum, 5);
+	assert_int_equal(cellfs_increment(f.t, r, g, q, -7, NULL), 0);
+	assert_int_equal(cellfs_increment(f.t, r, g, q, 0, &sum), 0);
+	assert_int_equal(sum, -2);
+	assert_int_equal(cellfs_append(f.t, r, g, str("s"), str("one")), 0);
+	assert_int_equal(cellfs_append(f.t, r, g, str("s"), str(" two")), 0);
+	assert_string_equal(get(&f, "r", "s"), "one two");
+	sum = 77;
+	assert_refused(cellfs_increment(f.t, r, g, str("s"), 1, &sum), -EINVAL,
+		       "8");
+	assert_int_equal(sum, 77);
+	end(&f);
+}
+
+static void wrong_changes_are_refused_with_a_sentence(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
+	struct cellfs_check k = {.kind = CELLFS_CHECK_ABSENT};
+	struct cellfs_mutation m = {
+		.row = str("r"), .changes = &c, .nchanges = 1};
+	char big[200];
+
+	(void)state;
+	memset(big, 'x', sizeof(big));
+	assert_refused(put(&f, "", "q", "v"), -EINVAL, "row key is empty");
+	assert_refused(cellfs_put(f.t, str("r"), str("x"), str("q"), str("v")),
+		       -EPERM, "x");
+	assert_refused(cellfs_put(f.t, str("r"), str("g"), str("q"),
+				  cellfs_bytes_of(big, 101)),
+		       -EFBIG, "max_value 100");
+	assert_refused(cellfs_delete(f.t, str("r"), str(""), str("q")), -EINVAL,
+		       "family name is empty");
+	assert_refused(cellfs_append(f.t, str("r"), str("x"), str(""), str("")),
+		       -EPERM, "x");
+	assert_refused(cellfs_delete_row(f.t, str("")), -EINVAL, "empty");
+	/* No timestamp means another one, and no kind another one. */
+	c.ts = cellfs_ms(INT64_MAX);
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+		       "is no timestamp");
+	c.ts = cellfs_ms(INT64_MAX - 1);
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+		       "is no timestamp");
+	c.ts = cellfs_ms(-1);
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+		       "is no timestamp");
+	c.ts.set = false;
+	c.kind = (enum cellfs_kind)(256 + CELLFS_PUT);
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+		       "unknown operation");
+	c.kind = CELLFS_PUT;
+	m.checks = &k;
+	m.nchecks = 1;
+	k.family = str("f");
+	k.kind = (enum cellfs_check_kind)(CELLFS_CHECK_VERSION_EQUAL + 1);
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+		       "unknown operator");
+	m.nchanges = m.nchecks = 0;
+	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL, "nothing");
+	assert_string_equal(scan(&f, NULL), "");
+	end(&f);
+}
+
+static void a_mutation_is_const_and_can_be_used_again(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change c[] = {
+		{.kind = CELLFS_PUT,
+		 .family = str("f"),
+		 .qualifier = str("a"),
+		 .value = str("v")},
+		{.kind = CELLFS_INCREMENT,
+		 .family = str("f"),
+		 .qualifier = str("n"),
+		 .delta = 2},
+		{.kind = CELLFS_APPEND,
+		 .family = str("g"),
+		 .qualifier = str("s"),
+		 .value = str("x")},
+		{.kind = CELLFS_PUT,
+		 .family = str("g"),
+		 .qualifier = str("p"),
+		 .ts = cellfs_ms(50),
+		 .value = str("w")},
+		{.kind = CELLFS_PUT,
+		 .family = str("g"),
+		 .qualifier = str("z"),
+		 .ts = cellfs_ms(60)},
+	};
+	struct cellfs_mutation m = {
+		.row = str("r"), .changes = c, .nchanges = 5};
+	struct cellfs_result first[5], second[5];
+
+	(void)state;
+	/* All of it, then no more than needs no memory. */
+	assert_int_equal(cellfs_mutate(f.t, &m, first, 0), 1);
+	m.nchanges = 4;
+	assert_int_equal(cellfs_mutate(f.t, &m, second, CELLFS_SYNC), 1);
+	assert_int_equal(first[1].number, 2);
+	assert_int_equal(second[1].number, 4);
+	assert_true(first[0].ts_ms > 1600000000000);
+	assert_true(second[0].ts_ms > first[0].ts_ms);
+	assert_int_equal(second[3].ts_ms, 50);
+	assert_int_equal(first[4].ts_ms, 60);
+	end(&f);
+}
+
+static void each_kind_of_delete_hides_what_it_names(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
+				  .family = str("f"),
+				  .qualifier = str("a")};
+	const struct cellfs_mutation m = {
+		.row = str("r"), .changes = &c, .nchanges = 1};
+
+	(void)state;
+	for (int ts = 1; ts <= 3; ts++) {
+		put_at(&f, "r", "a", ts, "v");
+		put_at(&f, "r", "b", ts, "v");
+	}
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, NULL), "r/f:a@2=v r/f:a@1=v r/f:b@3=v "
+					    "r/f:b@2=v r/f:b@1=v");
+	c.ts = cellfs_ms(1);
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	c.qualifier = str("");
+	c.kind = CELLFS_DELETE_FAMILY_VERSION;
+	c.ts = cellfs_ms(2);
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, NULL), "r/f:b@3=v r/f:b@1=v");
+	c.kind = CELLFS_DELETE_COLUMN;
+	c.qualifier = str("b");
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, NULL), "r/f:b@3=v");
+	c.kind = CELLFS_DELETE_FAMILY;
+	c.qualifier = str("");
+	c.ts.set = false;
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, NULL), "");
+	c.family = str("");
+	c.kind = CELLFS_DELETE_ROW;
+	put(&f, "r", "a", "v");
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, NULL), "");
+	end(&f);
+}
+
+static int checked(struct fixture *f, enum cellfs_check_kind kind,
+		   const char *qualifier, const char *value, int64_t ms)
+{
+	const struct cellfs_change c = {.kind = CELLFS_PUT,
+					.family = str("f"),
+					.qualifier = str("done"),
+					.ts = cellfs_ms(1)};
+	const struct cellfs_check k = {.kind = kind,
+				       .family = str("f"),
+				       .qualifier = str(qualifier),
+				       .value = str(value),
+				       .ts_ms = ms};
+	const struct cellfs_mutation m = {.row = str("r"),
+					  .changes = &c,
+					  .nchanges = 1,
+					  .checks = &k,
+					  .nchecks = 1};
+	int r = cellfs_mutate(f->t, &m, NULL, 0);
+
+	assert_int_equal(
+		cellfs_get(f->t, str("r"), str("f"), str("done"), NULL), r);
+	cellfs_delete(f->t, str("r"), str("f"), str("done"));
+	return r;
+}
+
+static void a_mutation_is_applied_only_if_its_check_holds(void **state)
+{
+	static const struct {
+		enum cellfs_check_kind kind;
+		const char *qualifier, *value;
+		int64_t ms;
+		int holds;
+	} cases[] = {
+		{CELLFS_CHECK_ABSENT, "q", "", 0, 0},
+		{CELLFS_CHECK_ABSENT, "x", "", 0, 1},
+		{CELLFS_CHECK_PRESENT, "q", "", 0, 1},
+		{CELLFS_CHECK_PRESENT, "x", "", 0, 0},
+		{CELLFS_CHECK_NEWEST, "q", "", 20, 1},
+		{CELLFS_CHECK_NEWEST, "q", "", 10, 0},
+		{CELLFS_CHECK_VERSION_ABSENT, "q", "", 10, 0},
+		{CELLFS_CHECK_VERSION_ABSENT, "q", "", 11, 1},
+		{CELLFS_CHECK_VERSION_PRESENT, "q", "", 10, 1},
+		{CELLFS_CHECK_VERSION_PRESENT, "q", "", 11, 0},
+		{CELLFS_CHECK_VERSION_EQUAL, "q", "old", 10, 1},
+		{CELLFS_CHECK_VERSION_EQUAL, "q", "m", 10, 0},
+		{CELLFS_CHECK_EQUAL, "q", "m", 0, 1},
+		{CELLFS_CHECK_EQUAL, "q", "n", 0, 0},
+		{CELLFS_CHECK_EQUAL, "x", "n", 0, 0},
+		{CELLFS_CHECK_EQUAL, "x", "", 0, 1},
+		{CELLFS_CHECK_NOT_EQUAL, "q", "n", 0, 1},
+		{CELLFS_CHECK_NOT_EQUAL, "q", "", 0, 1},
+		{CELLFS_CHECK_NOT_EQUAL, "x", "n", 0, 0},
+		{CELLFS_CHECK_LESS, "q", "l", 0, 1},
+		{CELLFS_CHECK_LESS, "q", "m", 0, 0},
+		{CELLFS_CHECK_LESS, "q", "", 0, 0},
+		{CELLFS_CHECK_LESS_OR_EQUAL, "q", "m", 0, 1},
+		{CELLFS_CHECK_LESS_OR_EQUAL, "q", "n", 0, 0},
+		{CELLFS_CHECK_GREATER, "q", "n", 0, 1},
+		{CELLFS_CHECK_GREATER, "q", "m", 0, 0},
+		{CELLFS_CHECK_GREATER_OR_EQUAL, "q", "m", 0, 1},
+		{CELLFS_CHECK_GREATER_OR_EQUAL, "q", "l", 0, 0},
+	};
+	struct fixture f = begin();
+
+	(void)state;
+	put_at(&f, "r", "q", 10, "old");
+	put_at(&f, "r", "q", 20, "m");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (checked(&f, cases[i].kind, cases[i].qualifier,
+			    cases[i].value, cases[i].ms) != cases[i].holds)
+			fail_msg("case %zu", i);
+	end(&f);
+}
+
+static void many_mutations_are_applied_up_to_the_one_that_fails(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change c = {.kind = CELLFS_PUT,
+					.family = str("f"),
+					.qualifier = str("q"),
+					.ts = cellfs_ms(1),
+					.value = str("v")};
+	const struct cellfs_change bad = {.kind = CELLFS_PUT,
+					  .family = str("x")};
+	const struct cellfs_check k = {.kind = CELLFS_CHECK_ABSENT,
+				       .family = str("f")};
+	struct cellfs_mutation m[3] = {
+		{.row = str("a"), .changes = &c, .nchanges = 1},
+		{.row = str("b"), .changes = &c, .nchanges = 1},
+		{.row = str("c"), .changes = &c, .nchanges = 1},
+	};
+	size_t done = 9;
+
+	(void)state;
+	assert_int_equal(cellfs_mutate_many(f.t, m, 0, 0, &done), 0);
+	assert_int_equal(done, 0);
+	assert_int_equal(cellfs_mutate_many(f.t, m, 3, CELLFS_SYNC, &done), 0);
+	assert_int_equal(done, 3);
+	assert_string_equal(scan(&f, NULL), "a/f:q@1=v b/f:q@1=v c/f:q@1=v");
+	m[0].row = str("d");
+	m[1].changes = &bad;
+	assert_refused(cellfs_mutate_many(f.t, m, 3, 0, &done), -EPERM, "x");
+	assert_int_equal(done, 1);
+	assert_int_equal(cellfs_get(f.t, str("d"), str("f"), str("q"), NULL),
+			 1);
+	m[1].changes = &c;
+	m[2].checks = &k;
+	m[2].nchecks = 1;
+	assert_refused(cellfs_mutate_many(f.t, m, 3, 0, NULL), -EINVAL,
+		       "condition");
+	end(&f);
+}
+
+static void a_get_finds_the_version_that_is_asked_for(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
+	struct cellfs_buffer value = {0};
+	struct cellfs_which which = {0};
+	struct cellfs_cell c;
+
+	(void)state;
+	put_at(&f, "r", "q", 10, "ten");
+	put_at(&f, "r", "q", 20, "twenty");
+	assert_int_equal(cellfs_get_cell(f.t, r, g, q, NULL, &c, &value), 1);
+	assert_int_equal(c.ts_ms, 20);
+	assert_ptr_equal(c.value.data, value.data);
+	assert_int_equal(c.value.len, 6);
+	assert_ptr_equal(c.row.data, r.data);
+	assert_int_equal(c.kind, CELLFS_PUT);
+	/* @exact says nothing without a timestamp. */
+	which.exact = true;
+	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 1);
+	assert_int_equal(c.ts_ms, 20);
+	assert_null(c.value.data);
+	assert_int_equal(c.value.len, 6);
+	which.ts = cellfs_ms(19);
+	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 0);
+	which.exact = false;
+	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 1);
+	assert_int_equal(c.ts_ms, 10);
+	which.ts = cellfs_ms(9);
+	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 0);
+	which.ts = cellfs_ms(-1);
+	assert_refused(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), -EINVAL,
+		       "is no timestamp");
+	assert_refused(cellfs_get(f.t, str(""), g, q, NULL), -EINVAL, "empty");
+	cellfs_buffer_free(&value);
+	end(&f);
+}
+
+static void a_cell_may_have_a_ttl_of_its_own(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change c = {.kind = CELLFS_PUT,
+					.family = str("f"),
+					.qualifier = str("q"),
+					.ttl_ms = 1000000};
+	const struct cellfs_mutation m = {
+		.row = str("r"), .changes = &c, .nchanges = 1};
+	struct cellfs_cell cell;
+
+	(void)state;
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_int_equal(cellfs_get_cell(f.t, str("r"), str("f"), str("q"),
+					 NULL, &cell, NULL),
+			 1);
+	assert_int_equal(cell.ttl_ms, 1000000);
+	end(&f);
+}
+
+/* Rows a, b, bb, c with one column each, "f:a" and "f:b" in row b. */
+static struct fixture rows(void)
+{
+	struct fixture f = begin();
+
+	put_at(&f, "a", "a", 1, "1");
+	put_at(&f, "b", "a", 1, "old");
+	put_at(&f, "b", "a", 2, "2");
+	put_at(&f, "b", "b", 3, "3");
+	put_at(&f, "bb", "a", 4, "4");
+	put_at(&f, "c", "c", 5, "5");
+	return f;
+}
+
+static void a_scan_gives_what_its_granularity_says(void **state)
+{
+	struct fixture f = rows();
+	struct cellfs_scan_spec s = {0};
+
+	(void)state;
+	assert_string_equal(scan(&f, &s),
+			    "a/f:a@1=1 b/f:a@2=2 b/f:a@1=old b/f:b@3=3 "
+			    "bb/f:a@4=4 c/f:c@5=5");
+	s.granularity = CELLFS_COLUMNS;
+	assert_string_equal(scan(&f, &s), "a/f:a@1=1 b/f:a@2=2 b/f:b@3=3 "
+					  "bb/f:a@4=4 c/f:c@5=5");
+	s.granularity = CELLFS_FAMILIES;
+	assert_string_equal(scan(&f, &s), "a/f b/f bb/f c/f");
+	s.granularity = CELLFS_ROWS;
+	assert_string_equal(scan(&f, &s), "a b bb c");
+	s.limit_rows = 3;
+	s.reversed = true;
+	assert_string_equal(scan(&f, &s), "c bb b");
+	end(&f);
+}
+
+static void bounds_are_values_that_are_set_or_open(void **state)
+{
+	struct fixture f = rows();
+	struct cellfs_scan_spec s = {.granularity = CELLFS_ROWS};
+	char room[8];
+
+	(void)state;
+	s.row_start = cellfs_inclusive(str("b"));
+	assert_string_equal(scan(&f, &s), "b bb c");
+	s.row_start = cellfs_exclusive(str("b"));
+	assert_string_equal(scan(&f, &s), "bb c");
+	s.row_stop = cellfs_exclusive(str("c"));
+	assert_string_equal(scan(&f, &s), "bb");
+	s.row_stop = cellfs_inclusive(str("c"));
+	assert_string_equal(scan(&f, &s), "bb c");
+	s.reversed = true;
+	s.row_start = cellfs_exclusive(str("c"));
+	s.row_stop = cellfs_exclusive(str("a"));
+	assert_string_equal(scan(&f, &s), "bb b");
+	/* All rows are greater than the empty key, which is no open bound. */
+	s.row_stop = cellfs_inclusive(str(""));
+	assert_string_equal(scan(&f, &s), "bb b a");
+	s.row_start = cellfs_inclusive(str(""));
+	assert_string_equal(scan(&f, &s), "");
+	s.reversed = false;
+	s.row_stop.set = false;
+	assert_string_equal(scan(&f, &s), "a b bb c");
+	s.row_stop = cellfs_inclusive(str(""));
+	assert_string_equal(scan(&f, &s), "");
+	s.row_start = cellfs_inclusive(str("b"));
+	s.row_stop = cellfs_prefix_end(str("b"), room);
+	assert_string_equal(scan(&f, &s), "b bb");
+	s = (struct cellfs_scan_spec){0};
+	s.qualifier_start = cellfs_exclusive(str("a"));
+	s.qualifier_stop = cellfs_exclusive(str("c"));
+	assert_string_equal(scan(&f, &s), "b/f:b@3=3");
+	s.qualifier_stop = cellfs_inclusive(str("c"));
+	assert_string_equal(scan(&f, &s), "b/f:b@3=3 c/f:c@5=5");
+	s.qualifier_start.set = false;
+	s.qualifier_stop = cellfs_exclusive(str(""));
+	assert_string_equal(scan(&f, &s), "");
+	end(&f);
+}
+
+static void the_end_of_a_prefix_lies_behind_all_of_its_keys(void **state)
+{
+	char room[4];
+	struct cellfs_bound b = cellfs_prefix_end(str("a\xff\xff"), room);
+
+	(void)state;
+	assert_true(b.set && !b.inclusive && b.at.len == 1);
+	assert_memory_equal(b.at.data, "b", 1);
+	assert_false(cellfs_prefix_end(str("\xff\xff"), room).set);
+	assert_false(cellfs_prefix_end(str(""), room).set);
+}
+
+static void a_scan_is_of_columns_times_and_versions(void **state)
+{
+	struct fixture f = rows();
+	const struct cellfs_column columns[] = {
+		{.family = str("f"), .qualifier = str("c")},
+		{.family = str("g"), .whole_family = true},
+	};
+	struct cellfs_scan_spec s = {.columns = columns, .ncolumns = 2};
+
+	(void)state;
+	assert_int_equal(cellfs_put(f.t, str("a"), str("g"), str("x"), str("")),
+			 0);
+	assert_string_equal(
+		scan(&f, &(struct cellfs_scan_spec){.granularity = CELLFS_ROWS,
+						    .columns = columns,
+						    .ncolumns = 2}),
+		"a c");
+	s = (struct cellfs_scan_spec){.columns = columns, .ncolumns = 1};
+	assert_string_equal(scan(&f, &s), "c/f:c@5=5");
+	s = (struct cellfs_scan_spec){.ts_start = cellfs_ms(2),
+				      .ts_stop = cellfs_ms(4)};
+	assert_string_equal(scan(&f, &s), "b/f:a@2=2 b/f:b@3=3");
+	s.ts_start.set = false;
+	assert_string_equal(scan(&f, &s),
+			    "a/f:a@1=1 b/f:a@2=2 b/f:a@1=old b/f:b@3=3");
+	s.versions = 1;
+	assert_string_equal(scan(&f, &s), "a/f:a@1=1 b/f:a@2=2 b/f:b@3=3");
+	s.keys_only = true;
+	assert_string_equal(scan(&f, &s), "a/f:a@1=? b/f:a@2=? b/f:b@3=?");
+	/* No timestamp is less than 0. */
+	s.ts_stop = cellfs_ms(0);
+	assert_string_equal(scan(&f, &s), "");
+	s = (struct cellfs_scan_spec){.family_limit = 1,
+				      .family_offset = 1,
+				      .granularity = CELLFS_COLUMNS};
+	assert_string_equal(scan(&f, &s), "b/f:b@3=3");
+	end(&f);
+}
+
+static void a_scan_takes_a_filter_of_hbase(void **state)
+{
+	struct fixture f = rows();
+	struct cellfs_scan_spec s = {.filter =
+					     str("PrefixFilter('b') AND "
+						 "ValueFilter(>, 'binary:2')")};
+
+	(void)state;
+	assert_string_equal(scan(&f, &s), "b/f:a@1=old b/f:b@3=3 bb/f:a@4=4");
+	end(&f);
+}
+
+static void a_raw_scan_shows_delete_markers(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_scan_spec s = {.raw = true};
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc = NULL;
+
+	(void)state;
+	put_at(&f, "r", "q", 7, "v");
+	cellfs_delete(f.t, str("r"), str("f"), str("q"));
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(c->kind, CELLFS_DELETE_COLUMN);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(c->kind, CELLFS_PUT);
+	assert_true(c->sequence > 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 0);
+	cellfs_scan_close(sc);
+	end(&f);
+}
+
+static void wrong_scans_are_refused_with_a_sentence(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_scan *sc = NULL;
+	struct cellfs_scan_spec s = {.filter = str("NoFilter()")};
+
+	(void)state;
+	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "NoFilter");
+	s = (struct cellfs_scan_spec){.filter = str("KeyOnlyFilter()"),
+				      .granularity = CELLFS_ROWS};
+	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "filter");
+	s = (struct cellfs_scan_spec){
+		.granularity = (enum cellfs_granularity)(CELLFS_ROWS + 1)};
+	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "granularity");
+	s = (struct cellfs_scan_spec){.ts_start = cellfs_ms(5),
+				      .ts_stop = cellfs_ms(4)};
+	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "time range");
+	assert_null(sc);
+	cellfs_scan_close(NULL);
+	end(&f);
+}
+
+/* More than a batch, seen as of the opening, and not as of the reading. */
+static void a_long_scan_shows_the_moment_of_its_opening(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc = NULL;
+	char row[8];
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "%04d", i);
+		put(&f, row, "q", row);
+	}
+	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "%04d", i);
+		assert_int_equal(cellfs_scan_next(sc, &c), 1);
+		assert_memory_equal(c->row.data, row, 4);
+		assert_memory_equal(c->value.data, row, 4);
+		assert_int_equal(cellfs_delete_row(f.t, str(row)), 0);
+		put(&f, "zzzz", "q", "");
+	}
+	assert_int_equal(cellfs_scan_next(sc, &c), 0);
+	cellfs_scan_close(sc);
+	assert_int_equal(cellfs_table_truncate(f.s, "t"), 0);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(newest_value_is_read_back),
+		cmocka_unit_test(deletes_hide_the_column_or_the_row),
+		cmocka_unit_test(increments_add_and_appends_append),
+		cmocka_unit_test(wrong_changes_are_refused_with_a_sentence),
+		cmocka_unit_test(a_mutation_is_const_and_can_be_used_again),
+		cmocka_unit_test(each_kind_of_delete_hides_what_it_names),
+		cmocka_unit_test(a_mutation_is_applied_only_if_its_check_holds),
+		cmocka_unit_test(
+			many_mutations_are_applied_up_to_the_one_that_fails),
+		cmocka_unit_test(a_get_finds_the_version_that_is_asked_for),
+		cmocka_unit_test(a_cell_may_have_a_ttl_of_its_own),
+		cmocka_unit_test(a_scan_gives_what_its_granularity_says),
+		cmocka_unit_test(bounds_are_values_that_are_set_or_open),
+		cmocka_unit_test(
+			the_end_of_a_prefix_lies_behind_all_of_its_keys),
+		cmocka_unit_test(a_scan_is_of_columns_times_and_versions),
+		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
+		cmocka_unit_test(a_raw_scan_shows_delete_markers),
+		cmocka_unit_test(wrong_scans_are_refused_with_a_sentence),
+		cmocka_unit_test(a_long_scan_shows_the_moment_of_its_opening),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

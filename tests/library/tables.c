@@ -1,0 +1,405 @@
+/* The store, its tables and its snapshots by libcellfs. */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static void the_library_says_its_version(void **state)
+{
+	char text[32];
+
+	(void)state;
+	assert_string_equal(cellfs_version(), CELLFS_VERSION);
+	snprintf(text, sizeof(text), "%d.%d.%d", CELLFS_VERSION_MAJOR,
+		 CELLFS_VERSION_MINOR, CELLFS_VERSION_PATCH);
+	assert_string_equal(text, CELLFS_VERSION);
+}
+
+static void a_store_that_cannot_be_opened_says_why(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_options make = {.create = true};
+	struct cellfs *s = NULL;
+	char path[128];
+
+	(void)state;
+	assert_refused(cellfs_open(f.path, NULL, &s), -EBUSY, "in use by");
+	assert_refused(cellfs_open(f.dir, &make, &s), -ENOTEMPTY, f.dir);
+	snprintf(path, sizeof(path), "%s/absent", f.dir);
+	assert_refused(cellfs_open(path, NULL, &s), -ENOENT, path);
+	snprintf(path, sizeof(path), "%s/CURRENT", f.path);
+	assert_refused(cellfs_open(path, &make, &s), -ENOTDIR, path);
+	assert_refused(cellfs_open("", &make, &s), -EINVAL, "no path");
+	assert_null(s);
+	assert_int_equal(cellfs_close(NULL), 0);
+	end(&f);
+}
+
+static void what_was_put_is_there_after_opening_again(void **state)
+{
+	const struct cellfs_options small = {.sync = true,
+					     .wait_ms = 10,
+					     .cache_bytes = 1 << 20,
+					     .write_buffer_bytes = 1 << 20};
+	struct fixture f = begin();
+
+	(void)state;
+	put(&f, "r", "q", "v");
+	assert_int_equal(cellfs_sync(f.s), 0);
+	shut(&f);
+	open_with(&f, &small);
+	assert_string_equal(get(&f, "r", "q"), "v");
+	end(&f);
+}
+
+static void readers_share_a_store_and_change_nothing(void **state)
+{
+	const struct cellfs_options reader = {.read_only = true};
+	struct fixture f = begin(), other;
+
+	(void)state;
+	put(&f, "r", "q", "v");
+	shut(&f);
+	open_with(&f, &reader);
+	other = f;
+	open_with(&other, &reader);
+	assert_string_equal(get(&other, "r", "q"), "v");
+	shut(&other);
+	assert_refused(put(&f, "r", "q", "w"), -EPERM, "read-only");
+	assert_refused(cellfs_flush(f.s, NULL), -EPERM, "read-only");
+	assert_refused(cellfs_compact(f.s, f.t), -EPERM, "read-only");
+	assert_refused(cellfs_table_create(f.s, "u", ""), -EPERM, "read-only");
+	assert_refused(cellfs_table_alter(f.t, "family h\n"), -EPERM,
+		       "read-only");
+	assert_refused(cellfs_table_rename(f.s, "t", "u"), -EPERM, "read-only");
+	assert_refused(cellfs_namespace_create(f.s, "n"), -EPERM, "read-only");
+	assert_refused(cellfs_snapshot_create(f.s, f.t, "s"), -EPERM,
+		       "read-only");
+	end(&f);
+}
+
+static void a_store_without_deletes_refuses_what_hides(void **state)
+{
+	const struct cellfs_options keep = {.no_delete = true};
+	struct fixture f = begin();
+
+	(void)state;
+	put(&f, "r", "q", "v");
+	shut(&f);
+	open_with(&f, &keep);
+	assert_int_equal(put(&f, "r", "q", "w"), 0);
+	assert_refused(cellfs_delete(f.t, str("r"), str("f"), str("q")), -EPERM,
+		       "nothing is deleted");
+	assert_refused(cellfs_delete_row(f.t, str("r")), -EPERM, "nodelete");
+	assert_refused(cellfs_table_drop(f.s, "t"), -EPERM, "nodelete");
+	assert_refused(cellfs_table_truncate(f.s, "t"), -EPERM, "nodelete");
+	assert_refused(cellfs_snapshot_drop(f.s, NULL, "s"), -EPERM,
+		       "nodelete");
+	assert_refused(cellfs_namespace_drop(f.s, "n"), -EPERM, "nodelete");
+	end(&f);
+}
+
+static void tables_are_made_listed_renamed_and_dropped(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_table *none = NULL;
+	char name[CELLFS_NAME_SIZE] = "";
+
+	(void)state;
+	assert_int_equal(cellfs_table_create(f.s, "a", "family x\n"), 0);
+	assert_refused(cellfs_table_create(f.s, "a", "family x\n"), -EEXIST,
+		       "a");
+	assert_refused(cellfs_table_create(f.s, "a/b", ""), -EINVAL, "letters");
+	assert_refused(cellfs_table_create(f.s, "b", "family x\n\tspeed 9\n"),
+		       -EINVAL, "line 2");
+	assert_int_equal(cellfs_table_next(f.s, name, name), 1);
+	assert_string_equal(name, "a");
+	assert_int_equal(cellfs_table_next(f.s, name, name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(cellfs_table_next(f.s, name, name), 0);
+	assert_refused(cellfs_table_rename(f.s, "a", "t"), -EEXIST, "t");
+	assert_refused(cellfs_table_rename(f.s, "b", "c"), -ENOENT, "b");
+	put(&f, "r", "q", "v");
+	assert_int_equal(cellfs_table_rename(f.s, "t", "u"), 0);
+	assert_string_equal(get(&f, "r", "q"), "v");
+	assert_int_equal(cellfs_table_truncate(f.s, "u"), 0);
+	assert_string_equal(get(&f, "r", "q"), "(none)");
+	assert_refused(cellfs_table_truncate(f.s, "t"), -ENOENT, "t");
+	assert_int_equal(cellfs_table_drop(f.s, "u"), 0);
+	assert_refused(cellfs_table_drop(f.s, "u"), -ENOENT, "u");
+	assert_refused(put(&f, "r", "q", "v"), -ENOENT, "dropped");
+	assert_refused(cellfs_table_open(f.s, "u", &none), -ENOENT, "u");
+	assert_null(none);
+	end(&f);
+}
+
+static void a_schema_is_text_that_is_read_and_changed(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_buffer text = {0};
+
+	(void)state;
+	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+	assert_non_null(strstr(text.data, "families fixed\n"));
+	assert_non_null(strstr(text.data, "family g\n\tversions 2\n"));
+	assert_int_equal(strlen(text.data), text.len);
+	put(&f, "r", "q", "v");
+	/* g holds no cell and goes; f stays as it is. */
+	assert_int_equal(cellfs_table_alter(f.t, "family h\n\tttl 7d\n"), 0);
+	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+	assert_non_null(strstr(text.data, "family f\n"));
+	assert_null(strstr(text.data, "family g\n"));
+	assert_non_null(strstr(text.data, "ttl 7d\n"));
+	assert_refused(cellfs_table_alter(f.t, "families closed\n"), -EINVAL,
+		       "line 1");
+	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "s"), 0);
+	assert_refused(cellfs_table_alter(f.t, "drop family f\n"), -EBUSY, "f");
+	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "s"), 0);
+	assert_int_equal(cellfs_table_alter(f.t, "family h\ndrop family f\n"),
+			 0);
+	assert_refused(put(&f, "r", "q", "v"), -EPERM, "f");
+	cellfs_buffer_free(&text);
+	end(&f);
+}
+
+static void a_table_of_a_namespace_needs_it(void **state)
+{
+	struct fixture f = begin();
+	char name[CELLFS_NAME_SIZE] = "";
+	int found = 0;
+
+	(void)state;
+	assert_refused(cellfs_table_create(f.s, "n:t", ""), -ENOENT, "n");
+	assert_int_equal(cellfs_namespace_create(f.s, "n"), 0);
+	assert_refused(cellfs_namespace_create(f.s, "n"), -EEXIST, "n");
+	assert_int_equal(cellfs_table_create(f.s, "n:t", ""), 0);
+	while (cellfs_namespace_next(f.s, name, name) > 0)
+		found += !strcmp(name, "n");
+	assert_int_equal(found, 1);
+	assert_refused(cellfs_namespace_drop(f.s, "n"), -ENOTEMPTY, "n");
+	assert_int_equal(cellfs_table_drop(f.s, "n:t"), 0);
+	assert_int_equal(cellfs_namespace_drop(f.s, "n"), 0);
+	assert_refused(cellfs_namespace_drop(f.s, "n"), -ENOENT, "n");
+	end(&f);
+}
+
+/* The value of r f:q that a snapshot shows, one letter; 0 = none. */
+static char shown(struct fixture *f, const struct cellfs_snapshot *snap)
+{
+	const struct cellfs_scan_spec s = {.snapshot = snap};
+	const struct cellfs_which which = {.snapshot = snap};
+	struct cellfs_buffer value = {0};
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc = NULL;
+	struct cellfs_cell got;
+	char found = 0;
+
+	assert_int_equal(cellfs_scan_open(f->t, &s, &sc), 0);
+	if (cellfs_scan_next(sc, &c) > 0)
+		found = *(const char *)c->value.data;
+	cellfs_scan_close(sc);
+	assert_int_equal(cellfs_get_cell(f->t, str("r"), str("f"), str("q"),
+					 &which, &got, &value),
+			 found != 0);
+	if (found)
+		assert_int_equal(*(const char *)got.value.data, found);
+	cellfs_buffer_free(&value);
+	return found;
+}
+
+static void snapshots_show_the_past(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_snapshot *now = NULL, *named = NULL, *none = NULL;
+	struct cellfs_table *u = NULL;
+	const struct cellfs_which which = {0};
+	char name[CELLFS_NAME_SIZE] = "";
+	int64_t taken = 0;
+
+	(void)state;
+	put(&f, "r", "q", "a");
+	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "one"), 0);
+	assert_refused(cellfs_snapshot_create(f.s, f.t, "one"), -EEXIST, "one");
+	assert_refused(cellfs_snapshot_create(f.s, f.t, ""), -EINVAL, "name");
+	put(&f, "r", "q", "b");
+	assert_int_equal(cellfs_snapshot_take(f.s, &now), 0);
+	cellfs_delete_row(f.t, str("r"));
+	assert_int_equal(cellfs_compact(f.s, f.t), 0);
+	assert_int_equal(cellfs_snapshot_open(f.s, f.t, "one", &named), 0);
+	assert_int_equal(shown(&f, named), 'a');
+	assert_int_equal(shown(&f, now), 'b');
+	assert_int_equal(shown(&f, which.snapshot), 0);
+	assert_int_equal(cellfs_snapshot_next(f.s, f.t, name, name, &taken), 1);
+	assert_string_equal(name, "one");
+	assert_true(taken > 1600000000000);
+	assert_int_equal(cellfs_snapshot_next(f.s, f.t, name, name, NULL), 0);
+	assert_int_equal(cellfs_snapshot_next(f.s, NULL, "", name, NULL), 0);
+	assert_refused(cellfs_snapshot_open(f.s, NULL, "one", &none), -ENOENT,
+		       "one");
+	assert_null(none);
+	assert_refused(cellfs_table_drop(f.s, "t"), -ENOTEMPTY, "snapshot");
+	assert_int_equal(cellfs_table_create(f.s, "u", ""), 0);
+	assert_int_equal(cellfs_table_open(f.s, "u", &u), 0);
+	assert_refused(cellfs_scan_open(
+			       u, &(struct cellfs_scan_spec){.snapshot = named},
+			       &(struct cellfs_scan *){NULL}),
+		       -EINVAL, "another table");
+	cellfs_table_close(u);
+	/* Who reads goes on reading. */
+	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "one"), 0);
+	assert_refused(cellfs_snapshot_drop(f.s, f.t, "one"), -ENOENT, "one");
+	assert_int_equal(shown(&f, named), 'a');
+	cellfs_snapshot_close(named);
+	cellfs_snapshot_close(now);
+	cellfs_snapshot_close(NULL);
+	end(&f);
+}
+
+struct figures {
+	unsigned n, counters;
+	uint64_t changes;
+};
+
+static void note(void *arg, const struct cellfs_stat *stat)
+{
+	struct figures *f = arg;
+
+	f->n++;
+	f->counters += stat->counter;
+	if (!strcmp(stat->name, "changes_total"))
+		f->changes = stat->value;
+	assert_true(stat->help[0]);
+}
+
+static void the_store_tells_its_figures(void **state)
+{
+	struct fixture f = begin();
+	struct figures figures = {0};
+
+	(void)state;
+	put(&f, "r", "q", "v");
+	put(&f, "s", "q", "v");
+	assert_int_equal(cellfs_flush(f.s, NULL), 0);
+	assert_int_equal(cellfs_flush(f.s, f.t), 0);
+	assert_int_equal(cellfs_compact(f.s, NULL), 0);
+	cellfs_stats(f.s, note, &figures);
+	assert_int_equal(figures.changes, 2);
+	assert_true(figures.counters > 5 && figures.n > figures.counters);
+	end(&f);
+}
+
+static void *fails(void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_string_equal(cellfs_error(), "");
+	assert_refused(put(f, "", "q", "v"), -EINVAL, "row key is empty");
+	return NULL;
+}
+
+static void each_thread_has_its_own_sentence(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_table *none;
+	pthread_t other;
+
+	(void)state;
+	assert_refused(cellfs_table_open(f.s, "nowhere", &none), -ENOENT,
+		       "nowhere");
+	assert_int_equal(pthread_create(&other, NULL, fails, &f), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_non_null(strstr(cellfs_error(), "nowhere"));
+	assert_int_equal(put(&f, "r", "q", "v"), 0);
+	assert_string_equal(cellfs_error(), "");
+	end(&f);
+}
+
+static void damage_fails_the_scan_again_and_again(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_scan *sc = NULL;
+	const struct cellfs_cell *c;
+	char pattern[128];
+	glob_t files;
+	int fd;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		put(&f, "r", "q", "vvvvvvvvvvvvvvvvvvvvvvvvvvvvv");
+	assert_int_equal(cellfs_flush(f.s, NULL), 0);
+	shut(&f);
+	snprintf(pattern, sizeof(pattern), "%s/*.sst", f.path);
+	assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+	fd = open(files.gl_pathv[0], O_RDWR);
+	globfree(&files);
+	assert_int_equal(pwrite(fd, "damage", 6, 8), 6);
+	close(fd);
+	open_with(&f, NULL);
+	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_refused(cellfs_scan_next(sc, &c), -EUCLEAN, ".sst");
+	assert_int_equal(cellfs_scan_next(sc, &c), -EUCLEAN);
+	cellfs_scan_close(sc);
+	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
+			 -EUCLEAN);
+	end(&f);
+}
+
+static void told(void *arg, unsigned what, const char *sentence)
+{
+	assert_true(sentence[0]);
+	if (what == CELLFS_NEWS_FAILED)
+		++*(int *)arg;
+}
+
+/* No file may grow: the write of the log fails. */
+static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
+{
+	struct fixture f = begin();
+	int failed = 0;
+	const struct cellfs_options o = {.news = told, .news_arg = &failed};
+	struct rlimit before, none;
+
+	(void)state;
+	shut(&f);
+	open_with(&f, &o);
+	put(&f, "r", "q", "v");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_true(cellfs_sync(f.s) < 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(failed, 1);
+	assert_refused(put(&f, "r", "q", "w"), -EROFS, "no more writes");
+	assert_string_equal(get(&f, "r", "q"), "v");
+	cellfs_table_close(f.t);
+	assert_true(cellfs_close(f.s) < 0);
+	wipe(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_library_says_its_version),
+		cmocka_unit_test(a_store_that_cannot_be_opened_says_why),
+		cmocka_unit_test(what_was_put_is_there_after_opening_again),
+		cmocka_unit_test(readers_share_a_store_and_change_nothing),
+		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
+		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),
+		cmocka_unit_test(a_schema_is_text_that_is_read_and_changed),
+		cmocka_unit_test(a_table_of_a_namespace_needs_it),
+		cmocka_unit_test(snapshots_show_the_past),
+		cmocka_unit_test(the_store_tells_its_figures),
+		cmocka_unit_test(each_thread_has_its_own_sentence),
+		cmocka_unit_test(damage_fails_the_scan_again_and_again),
+		cmocka_unit_test(
+			a_store_whose_log_failed_says_so_and_takes_no_writes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
