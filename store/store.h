@@ -3,7 +3,7 @@
  *
  * Tables of rows of families of columns of versions; one row is changed at a
  * time, atomically; a range is read in order at a granularity. These functions
- * check their arguments, count and trace, then call a backend through a small
+ * check their arguments and count, then call a backend through a small
  * vtable (backend.h): store/lsm is the embedded engine.
  *
  *	fs, tools ──▶ store.h ──▶ backend.h ──▶ lsm/  (files)

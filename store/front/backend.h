@@ -2,7 +2,7 @@
  * What a backend of store.h must do.
  *
  * A vtable of plain functions. The wrappers of store.h have checked the
- * arguments (names, lengths, timestamps, known operators) and count and trace;
+ * arguments (names, lengths, timestamps, known operators) and count;
  * a backend checks only what needs its own state. A backend's struct begins
  * with the matching struct below.
  *
@@ -132,7 +132,6 @@ struct store {
 	const struct store_ops *ops;
 	bool read_only;
 	bool no_delete; /* guard.h */
-	bool trace;	/* CELLFS_TRACE=1: a line on stderr for each call */
 	/* ops->stat() gives all figures; counts[] has only a part of them. */
 	bool counts_elsewhere;
 	/*
@@ -171,7 +170,6 @@ struct table {
  */
 struct scan {
 	struct store *store;
-	uint64_t table; /* the table's id */
 	uint64_t cells;
 	int failed; /* the error that every later call returns */
 };

@@ -53,6 +53,21 @@ static inline int front_writable(const struct store *s)
 	return 0;
 }
 
+/* front_begin(), and whether the store takes changes. */
+static inline int front_begin_write(const struct store *s)
+{
+	front_begin();
+	return front_writable(s);
+}
+
+/* front_begin(), and whether the store takes changes that hide cells. */
+static inline int front_begin_delete(const struct store *s)
+{
+	int r = front_begin_write(s);
+
+	return r < 0 ? r : store_may_delete(s);
+}
+
 /* May the table be read through the snapshot (NULL = now)? */
 static inline int front_covers(const struct snapshot *snap,
 			       const struct table *t)

@@ -225,7 +225,6 @@ static int next_listed(struct store *s, struct bytes after, char *name)
 	r = s->ops->scan_open(list, &spec, &sc);
 	if (r == 0) {
 		sc->store = s;
-		sc->table = list->id;
 		r = s->ops->scan_next(sc, &cell, 1);
 		if (r > 0) {
 			memcpy(name, cell.row.data, cell.row.len);

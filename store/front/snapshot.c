@@ -4,7 +4,6 @@
 #include "store/front/args.h"
 #include "store/front/front.h"
 #include "store/front/namespace.h"
-#include "store/front/trace.h"
 
 int snapshot_take(struct store *s, struct snapshot **out)
 {
@@ -17,8 +16,6 @@ int snapshot_take(struct store *s, struct snapshot **out)
 		snap->store = s;
 		*out = snap;
 	}
-	if (s->trace)
-		trace_line(r, "snapshot_take");
 	return front_end(s, r);
 }
 
@@ -30,60 +27,38 @@ void snapshot_release(struct snapshot *snap)
 	snap->store->ops->snapshot_release(snap);
 }
 
-static unsigned long long id_of(const struct table *t)
-{
-	return t ? t->id : 0;
-}
-
 int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = args_snapshot(name);
 	if (r == 0)
 		r = s->ops->snapshot_create(s, t, name);
-	if (s->trace)
-		trace_line(r, "snapshot_create #%llu %s", id_of(t),
-			   trace_key(key, name));
 	return front_end(s, r);
 }
 
 int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = store_may_delete(s);
+	r = front_begin_delete(s);
 	if (r == 0)
 		r = s->ops->snapshot_drop(s, t, name);
-	if (s->trace)
-		trace_line(r, "snapshot_drop #%llu %s", id_of(t),
-			   trace_key(key, name));
 	return front_end(s, r);
 }
 
 int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 			  struct bytes to)
 {
-	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = args_snapshot(to);
 	if (r == 0)
 		r = s->ops->snapshot_rename(s, t, from, to);
-	if (s->trace)
-		trace_line(r, "snapshot_rename #%llu %s %s", id_of(t),
-			   trace_key(key, from), trace_key(key_to, to));
 	return front_end(s, r);
 }
 
@@ -98,7 +73,6 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 			struct snapshot **out)
 {
 	struct snapshot *snap = NULL;
-	char key[TRACE_KEY_MAX];
 	int r;
 
 	front_begin();
@@ -107,9 +81,6 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 		snap->store = s;
 		*out = snap;
 	}
-	if (s->trace)
-		trace_line(r, "snapshot_open #%llu %s", id_of(t),
-			   trace_key(key, name));
 	return front_end(s, r);
 }
 
@@ -171,11 +142,9 @@ static int make_of(struct store *s, struct table *t, struct bytes name,
 int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 			 struct bytes shown, struct bytes to)
 {
-	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0) {
 		r = namespace_enter(s, to);
 		if (r == 0)
@@ -184,30 +153,20 @@ int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 			r = make_of(s, t, name, shown, to);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "snapshot_clone #%llu %s %s", id_of(t),
-			   trace_key(key, name), trace_key(key_to, to));
 	return front_end(s, r);
 }
 
 int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 			   struct bytes shown)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = store_may_delete(s);
+	r = front_begin_delete(s);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
 		r = make_of(s, t, name, shown, (struct bytes){0});
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "snapshot_restore #%llu %s", id_of(t),
-			   trace_key(key, name));
 	return front_end(s, r);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The front of store.h: checks arguments, calls the backend, counts, traces.
+ * The front of store.h: checks arguments, calls the backend, counts.
  * What is done with tables as wholes is in tables.c, snapshots in snapshot.c.
  *
  * Every fallible call begins with front_begin(), which forgets the last
@@ -19,7 +19,6 @@
 #include "store/front/args.h"
 #include "store/front/front.h"
 #include "store/front/guard.h"
-#include "store/front/trace.h"
 
 void *store_alloc(size_t bytes)
 {
@@ -35,11 +34,8 @@ void *store_alloc(size_t bytes)
 
 void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 {
-	const char *trace = getenv("CELLFS_TRACE");
-
 	s->ops = ops;
 	s->read_only = read_only;
-	s->trace = trace && !strcmp(trace, "1");
 	pthread_mutex_init(&s->schema_lock, NULL);
 	s->counts_elsewhere = false;
 	memset(s->counts, 0, sizeof(s->counts));
@@ -80,19 +76,15 @@ uint64_t table_id(const struct table *t)
 
 int store_close(struct store *s)
 {
-	bool trace;
 	int r;
 
 	if (!s)
 		return 0;
 	front_begin();
-	trace = s->trace;
 	store_fini(s);
 	r = s->ops->close(s);
 	if (r < 0 && !store_why()[0])
 		why(r, "closing the store: %s", strerror(-r));
-	if (trace)
-		trace_line(r, "close");
 	return r;
 }
 
@@ -114,7 +106,6 @@ static int may_mutate(struct store *s, const struct mutation *m)
 
 int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
-	char key[TRACE_KEY_MAX];
 	struct store *s = t->store;
 	int r;
 
@@ -129,11 +120,6 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 	} else if (r == 0) {
 		front_count(s, COUNT_CHECKS_FAILED, 1);
 	}
-	if (s->trace)
-		trace_line(r, "mutate #%llu %s %zu changes %zu checks%s",
-			   (unsigned long long)t->id, trace_key(key, m->row),
-			   m->nchanges, m->nchecks,
-			   flags & MUTATE_SYNC ? " sync" : "");
 	return front_end(s, r);
 }
 
@@ -173,16 +159,11 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		changes += m[i].nchanges;
 	front_count(s, COUNT_MORE_CHANGES, changes - *done);
 	front_count(s, COUNT_MUTATIONS, *done);
-	if (s->trace)
-		trace_line(r, "mutate_many #%llu %zu of %zu rows%s",
-			   (unsigned long long)t->id, *done, n,
-			   flags & MUTATE_SYNC ? " sync" : "");
 	return front_end(s, r);
 }
 
 int table_mutate_try(struct table *t, struct mutation *m)
 {
-	char key[TRACE_KEY_MAX];
 	struct store *s = t->store;
 	int r;
 
@@ -190,10 +171,6 @@ int table_mutate_try(struct table *t, struct mutation *m)
 	r = may_mutate(s, m);
 	if (r == 0)
 		r = s->ops->mutate_try ? s->ops->mutate_try(t, m) : 1;
-	if (s->trace)
-		trace_line(r, "mutate_try #%llu %s %zu changes",
-			   (unsigned long long)t->id, trace_key(key, m->row),
-			   m->nchanges);
 	return front_end(s, r);
 }
 
@@ -204,8 +181,6 @@ int store_sync(struct store *s)
 	front_begin();
 	r = s->read_only ? 0 : s->ops->sync(s);
 	front_count(s, COUNT_SYNCS, 1);
-	if (s->trace)
-		trace_line(r, "sync");
 	return front_end(s, r);
 }
 
@@ -222,7 +197,6 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	if (r < 0)
 		return r;
 	sc->store = t->store;
-	sc->table = t->id;
 	sc->cells = 0;
 	sc->failed = 0;
 	front_count(t->store, COUNT_SCANS, 1);
@@ -232,24 +206,8 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 {
-	static const char *const names[] = {"rows", "families", "columns",
-					    "cells"};
-	char start[TRACE_KEY_MAX], stop[TRACE_KEY_MAX];
-	int r;
-
 	front_begin();
-	r = open_scan(t, spec, out);
-	if (t->store->trace)
-		trace_line(r, "scan #%llu %s %s..%s%s%s",
-			   (unsigned long long)t->id,
-			   spec->granularity <= SCAN_CELLS
-				   ? names[spec->granularity]
-				   : "?",
-			   trace_key(start, spec->row_start),
-			   trace_key(stop, spec->row_stop),
-			   spec->reversed ? " reversed" : "",
-			   spec->raw ? " raw" : "");
-	return front_end(t->store, r);
+	return front_end(t->store, open_scan(t, spec, out));
 }
 
 int scan_next_many(struct scan *sc, struct cell *out, size_t n)
@@ -274,21 +232,14 @@ int scan_next(struct scan *sc, struct cell *out)
 void scan_close(struct scan *sc)
 {
 	struct store *s;
-	uint64_t table, cells;
-	int failed;
+	uint64_t cells;
 
 	if (!sc)
 		return;
 	s = sc->store;
-	table = sc->table;
 	cells = sc->cells;
-	failed = sc->failed;
 	s->ops->scan_close(sc);
 	front_count(s, COUNT_SCAN_CELLS, cells);
-	if (s->trace)
-		trace_line(failed, "scan_close #%llu %llu found",
-			   (unsigned long long)table,
-			   (unsigned long long)cells);
 }
 
 static int get(struct table *t, struct bytes row, struct bytes family,
@@ -315,14 +266,6 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 		found.qualifier = qualifier;
 		if (cell)
 			*cell = found;
-	}
-	if (s->trace) {
-		char kr[TRACE_KEY_MAX], kf[TRACE_KEY_MAX], kq[TRACE_KEY_MAX];
-
-		trace_line(r, "get #%llu %s %s:%s %s %lld",
-			   (unsigned long long)t->id, trace_key(kr, row),
-			   trace_key(kf, family), trace_key(kq, qualifier),
-			   exact ? "at" : "up to", (long long)ts);
 	}
 	return front_end(s, r);
 }
@@ -391,13 +334,9 @@ int store_flush(struct store *s, struct table *t)
 {
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = s->ops->flush(s, t);
-	if (s->trace)
-		trace_line(r, "flush #%llu",
-			   t ? (unsigned long long)t->id : 0ULL);
 	return front_end(s, r);
 }
 
@@ -405,13 +344,9 @@ int store_compact(struct store *s, struct table *t)
 {
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = s->ops->compact(s, t);
-	if (s->trace)
-		trace_line(r, "compact #%llu",
-			   t ? (unsigned long long)t->id : 0ULL);
 	return front_end(s, r);
 }
 

@@ -1,6 +1,5 @@
 /* The wrapper of store.h that says what a table holds. */
 #include "store/front/front.h"
-#include "store/front/trace.h"
 
 /* Counts cells, to replace the backend's estimates. */
 static int count_cells(struct table *t, struct table_info *out)
@@ -43,8 +42,6 @@ int table_info(struct table *t, struct table_info *out)
 		r = count_cells(t, &info);
 	if (r == 0)
 		*out = info;
-	if (t->store->trace)
-		trace_line(r, "table_info #%llu", (unsigned long long)t->id);
 	return front_end(t->store, r);
 }
 
@@ -57,7 +54,5 @@ int table_has_ttl(struct table *t)
 	r = t->store->ops->table_info(t, &info);
 	if (r == 0)
 		r = info.has_ttl;
-	if (t->store->trace)
-		trace_line(r, "table_has_ttl #%llu", (unsigned long long)t->id);
 	return front_end(t->store, r);
 }

@@ -1,7 +1,7 @@
 /*
  * The front of store.h for tables: their names, namespaces and schemas.
  *
- * As store.c: checks arguments, calls the backend, traces. Whatever reads a
+ * As store.c: checks arguments, calls the backend. Whatever reads a
  * schema or the names of namespaces and then changes them does both under the
  * schema lock.
  */
@@ -12,11 +12,9 @@
 #include "store/front/front.h"
 #include "store/front/guard.h"
 #include "store/front/namespace.h"
-#include "store/front/trace.h"
 
 int table_open(struct store *s, struct bytes name, struct table **out)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
 	front_begin();
@@ -28,8 +26,6 @@ int table_open(struct store *s, struct bytes name, struct table **out)
 		r = namespace_check_open(name);
 	if (r == 0)
 		r = s->ops->table_open(s, name, out);
-	if (s->trace)
-		trace_line(r, "table_open %s", trace_key(key, name));
 	return front_end(s, r);
 }
 
@@ -67,11 +63,9 @@ static int create(struct store *s, struct bytes name,
 int store_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0 && schema)
 		r = args_schema(schema);
 	if (r == 0) {
@@ -80,57 +74,38 @@ int store_table_create(struct store *s, struct bytes name,
 			r = create(s, name, schema);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "table_create %s %u families",
-			   trace_key(key, name),
-			   schema ? schema->nfamilies : 0);
 	return front_end(s, r);
 }
 
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = store_may_delete(s);
+	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
 		r = s->ops->table_drop(s, name, only_if_empty);
-	if (s->trace)
-		trace_line(r, "table_drop %s%s", trace_key(key, name),
-			   only_if_empty ? " if empty" : "");
 	return front_end(s, r);
 }
 
 int store_table_truncate(struct store *s, struct bytes name)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = store_may_delete(s);
+	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
 		r = s->ops->table_truncate(s, name);
-	if (s->trace)
-		trace_line(r, "table_truncate %s", trace_key(key, name));
 	return front_end(s, r);
 }
 
 int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 {
-	char key[TRACE_KEY_MAX], key_to[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = namespace_check_open(from);
 	if (r == 0) {
@@ -139,9 +114,6 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 			r = s->ops->table_rename(s, from, to);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "table_rename %s %s", trace_key(key, from),
-			   trace_key(key_to, to));
 	return front_end(s, r);
 }
 
@@ -160,8 +132,7 @@ int table_change(struct table *t, const struct alter *a)
 	struct store *s = t->store;
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = args_schema(&a->to);
 	if (r == 0)
@@ -171,10 +142,6 @@ int table_change(struct table *t, const struct alter *a)
 		r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "table_alter #%llu %u families, %u dropped%s",
-			   (unsigned long long)t->id, a->to.nfamilies,
-			   a->drop.nfamilies, a->dry ? ", dry" : "");
 	return front_end(s, r);
 }
 
@@ -207,12 +174,10 @@ static int add_family(struct table *t, struct bytes family)
 
 int table_add_family(struct table *t, struct bytes family)
 {
-	char key[TRACE_KEY_MAX];
 	struct store *s = t->store;
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = family_name_check(family);
 	if (r == 0 && s->ops->add_family) {
@@ -222,9 +187,6 @@ int table_add_family(struct table *t, struct bytes family)
 		r = add_family(t, family);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
-	if (s->trace)
-		trace_line(r, "table_add_family #%llu %s",
-			   (unsigned long long)t->id, trace_key(key, family));
 	return front_end(s, r);
 }
 
@@ -243,15 +205,11 @@ int store_table_next(struct store *s, struct bytes after,
 
 int store_namespace_create(struct store *s, struct bytes name)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = namespace_create(s, name);
-	if (s->trace)
-		trace_line(r, "namespace_create %s", trace_key(key, name));
 	return front_end(s, r);
 }
 
@@ -260,8 +218,7 @@ int store_namespace_ensure(struct store *s, struct bytes table)
 	struct bytes name = namespace_of(table);
 	int r;
 
-	front_begin();
-	r = front_writable(s);
+	r = front_begin_write(s);
 	if (r == 0)
 		r = table_name_check(table);
 	if (r == 0 && name.len)
@@ -271,17 +228,11 @@ int store_namespace_ensure(struct store *s, struct bytes table)
 
 int store_namespace_drop(struct store *s, struct bytes name)
 {
-	char key[TRACE_KEY_MAX];
 	int r;
 
-	front_begin();
-	r = front_writable(s);
-	if (r == 0)
-		r = store_may_delete(s);
+	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_drop(s, name);
-	if (s->trace)
-		trace_line(r, "namespace_drop %s", trace_key(key, name));
 	return front_end(s, r);
 }
 

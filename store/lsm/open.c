@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "store/front/backend.h"
-#include "store/front/trace.h"
 #include "store/lsm/admin/engine.h"
 
 int store_open(const char *path, const struct store_options *o,
@@ -24,8 +23,6 @@ int store_open(const char *path, const struct store_options *o,
 		return r;
 	}
 	s->no_delete = o && o->no_delete;
-	if (s->trace)
-		trace_line(r, "open %s", path);
 	*out = s;
 	return r;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/front/trace.h"
+#define KEY_SHOWN_MAX 64
 
 void say(struct buf *out, const char *fmt, ...)
 {
@@ -21,11 +21,18 @@ void say(struct buf *out, const char *fmt, ...)
 
 void say_key(struct buf *out, struct bytes key)
 {
-	char text[TRACE_KEY_MAX];
+	size_t n = key.len < KEY_SHOWN_MAX ? key.len : KEY_SHOWN_MAX;
 
-	say(out, "%s", trace_key(text, key));
-	/* The trace cuts what is long: the length tells it from others. */
-	if (key.len > 64)
+	say(out, "'");
+	for (size_t i = 0; i < n; i++) {
+		uint8_t b = key.data[i];
+		bool plain = b > ' ' && b < 0x7f && b != '%' && b != '\'';
+
+		say(out, plain ? "%c" : "%%%02X", b);
+	}
+	say(out, "'");
+	/* The length tells a key that is cut from others. */
+	if (key.len > n)
 		say(out, "[%zu]", key.len);
 }
 
