@@ -15,8 +15,7 @@
 
 static inline bool kind_is_cell(uint8_t kind)
 {
-	return kind == NODE_VERSION || kind == NODE_LATEST ||
-	       kind == NODE_ALIAS;
+	return kind_is(kind, KIND_CELL);
 }
 
 /*

@@ -188,7 +188,7 @@ static void carry(struct fs *fs, uint64_t from, uint64_t to)
 
 	while (overlay_next(fs->overlay, from, NULL, &e, &key) > 0) {
 		was = e.node;
-		if (e.kind == NODE_SCRATCH || e.kind == NODE_SCRATCH_DIR) {
+		if (kind_is(e.kind, KIND_SCRATCH)) {
 			if (overlay_rename(fs->overlay, from, bytes_str(e.name),
 					   to, buf_bytes(&key), &e) == 0)
 				continue;

@@ -31,7 +31,7 @@
 struct nodes;
 struct fstable;
 
-/* What a node is; the order means nothing. */
+/* What a node is (tree/kind.h); the order means nothing. */
 enum node_kind {
 	NODE_ROOT,	   /* the mount */
 	NODE_TABLE,	   /* T/: holds an fstable */
@@ -61,6 +61,7 @@ enum node_kind {
 	NODE_PUT,	   /* T/.put/: rows, all there are */
 	NODE_INFO_DIR,	   /* T/.info/ */
 	NODE_INFO,	   /* T/.info/rows ... */
+	NODE_KINDS
 };
 
 /* A node as nodes_walk() shows it; valid in the callback only. */

@@ -24,6 +24,18 @@ void dir_scan_end(struct dir_scan *s)
 	snapshot_release(s->snap);
 }
 
+static uint8_t granularity(const struct dir_scan *s)
+{
+	return kind_of(s->level)->scan;
+}
+
+/* What the keys of the entries begin with. */
+static struct bytes prefix_of(const struct dir_scan *s)
+{
+	return kind_is(s->level, KIND_PIECE) ? place_key(s->dir)
+					     : (struct bytes){0};
+}
+
 /* Tells whether the view limits the number of entries at this level. */
 static bool is_counted(const struct dir_scan *s)
 {
@@ -31,12 +43,10 @@ static bool is_counted(const struct dir_scan *s)
 
 	if (!v)
 		return false;
-	switch (s->level) {
-	case NODE_TABLE:
-	case NODE_ROW_PIECE:
+	switch (granularity(s)) {
+	case SCAN_ROWS:
 		return v->rows.limit;
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
+	case SCAN_COLUMNS:
 		return v->qualifiers.limit;
 	}
 	return false;
@@ -52,77 +62,62 @@ static int scan_begin(struct dir_scan *s, const struct dir_position *last)
 	struct column_name column = {.family = d->family,
 				     .qualifier = d->qualifier,
 				     .whole_family = s->level != NODE_COLUMN};
-	struct scan_spec spec = {.keys_only = true};
+	struct scan_spec spec = {.granularity = granularity(s),
+				 .keys_only = true,
+				 .row_start = d->row};
 	bool resume = last->begun && !is_counted(s);
 
-	if (s->level != NODE_TABLE) {
-		spec.row_start = d->row;
+	if (spec.granularity >= SCAN_COLUMNS) {
+		spec.columns = &column;
+		spec.ncolumns = 1;
+	}
+	if (spec.granularity != SCAN_ROWS) {
 		spec.row_stop = d->row;
 		spec.row_stop_inclusive = true;
+	} else if (is_counted(s)) {
+		spec.row_start = (struct bytes){0};
+	} else if (resume) {
+		spec.row_start = buf_bytes(&last->key);
+		spec.row_start_exclusive = true;
 	}
-	switch (s->level) {
-	case NODE_ROW_PIECE:
-		spec.row_stop = (struct bytes){0};
-		spec.row_stop_inclusive = false;
-		if (is_counted(s))
-			spec.row_start = (struct bytes){0};
-		/* fall through */
-	case NODE_TABLE:
-		spec.granularity = SCAN_ROWS;
-		if (resume) {
-			spec.row_start = buf_bytes(&last->key);
-			spec.row_start_exclusive = true;
-		}
-		break;
-	case NODE_ROW:
-		spec.granularity = SCAN_FAMILIES;
-		break;
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
-		spec.granularity = SCAN_COLUMNS;
-		spec.columns = &column;
-		spec.ncolumns = 1;
-		spec.has_qual_start = resume || d->kind == NODE_COLUMN_PIECE;
+	if (spec.granularity == SCAN_COLUMNS) {
+		spec.has_qual_start = resume || d->qualifier.len;
 		spec.qual_start = resume ? buf_bytes(&last->key) : d->qualifier;
 		spec.qual_start_exclusive = resume;
-		break;
-	case NODE_COLUMN:
-		spec.granularity = SCAN_CELLS;
-		spec.columns = &column;
-		spec.ncolumns = 1;
-		break;
 	}
 	s->seen = changes_now(&s->fs->changes);
 	return view_scan_open(d->table, d->view, &spec, &s->scan);
+}
+
+static struct bytes key_of(const struct dir_scan *s, const struct cell *cell)
+{
+	switch (granularity(s)) {
+	case SCAN_ROWS:
+		return cell->row;
+	case SCAN_FAMILIES:
+		return cell->family;
+	}
+	return cell->qualifier;
 }
 
 /* Tells whether the cell was listed before the scan was reopened. */
 static bool passed(const struct dir_scan *s, const struct dir_position *last,
 		   const struct cell *cell)
 {
-	struct bytes key = buf_bytes(&last->key);
 	int c;
 
 	if (!last->begun)
 		return false;
-	switch (s->level) {
-	case NODE_ROW:
-		return bytes_cmp(cell->family, key) <= 0;
-	case NODE_COLUMN:
+	if (s->level == NODE_COLUMN)
 		return !last->overlay &&
 		       (cell->ts > last->ts ||
 			(cell->ts == last->ts && cell->kind >= last->kind));
-	case NODE_TABLE:
-	case NODE_ROW_PIECE:
-		c = bytes_cmp(cell->row, key);
-		if (s->dir->view && s->dir->view->reversed)
-			c = -c;
-		return is_counted(s) && c <= 0;
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
-		return is_counted(s) && bytes_cmp(cell->qualifier, key) <= 0;
-	}
-	return false;
+	if (s->level != NODE_ROW && !is_counted(s))
+		return false;
+	c = bytes_cmp(key_of(s, cell), buf_bytes(&last->key));
+	if (granularity(s) == SCAN_ROWS && s->dir->view->reversed)
+		c = -c;
+	return c <= 0;
 }
 
 /* Fetches the next table of the root. Returns 1, 0 at the end, an error. */
@@ -178,40 +173,25 @@ static int next_shown(struct dir_scan *s, const struct dir_position *last)
 
 static int next_cell(struct dir_scan *s, const struct dir_position *last)
 {
-	const struct place *d = s->dir;
-	struct cell *c = &s->cell;
-	int r = 0;
+	bool from_first = granularity(s) == SCAN_ROWS && is_counted(s);
+	int r = s->scan ? 0 : scan_begin(s, last);
 
-	if (!s->scan)
-		r = scan_begin(s, last);
 	while (r == 0) {
-		r = view_scan_next(s->scan, c);
+		r = view_scan_next(s->scan, &s->cell);
 		if (r <= 0)
-			return r;
-		if (passed(s, last, c) ||
-		    (is_counted(s) && s->level == NODE_ROW_PIECE &&
-		     !bytes_has_prefix(c->row, d->row)))
+			break;
+		s->key = key_of(s, &s->cell);
+		if (passed(s, last, &s->cell))
 			r = 0;
+		else if (bytes_has_prefix(s->key, prefix_of(s)))
+			break;
+		/* Rows that are counted are counted from the first. */
+		else if (from_first)
+			r = 0;
+		else
+			return 0;
 	}
-	if (r < 0)
-		return r;
-	switch (s->level) {
-	case NODE_ROW_PIECE:
-		s->key = c->row;
-		return bytes_has_prefix(c->row, d->row);
-	case NODE_TABLE:
-		s->key = c->row;
-		return 1;
-	case NODE_ROW:
-		s->key = c->family;
-		return 1;
-	case NODE_COLUMN_PIECE:
-		s->key = c->qualifier;
-		return bytes_has_prefix(c->qualifier, d->qualifier);
-	default:
-		s->key = c->qualifier;
-		return 1;
-	}
+	return r;
 }
 
 int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)

@@ -116,11 +116,6 @@ void listing_rest(struct listing *ls, time_t before)
 	pthread_mutex_unlock(&ls->lock);
 }
 
-static bool is_scratch(const struct overlay_entry *e)
-{
-	return e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
-}
-
 /*
  * In .put: the directories are the table's, the scratch files, which have one
  * path only, this directory's own.
@@ -135,7 +130,7 @@ static int next_in_put(struct listing *ls, const struct bytes *last)
 
 	dirs = overlay_next(ov, ls->overlay_node, last, &ls->overlay_entry,
 			    &ls->overlay_key);
-	while (dirs > 0 && is_scratch(&ls->overlay_entry)) {
+	while (dirs > 0 && kind_is(ls->overlay_entry.kind, KIND_SCRATCH)) {
 		at = buf_bytes(&ls->overlay_key);
 		dirs = overlay_next(ov, ls->overlay_node, &at,
 				    &ls->overlay_entry, &ls->overlay_key);
@@ -223,31 +218,14 @@ static bool piece_is_new(struct listing *ls, const struct name_part *part)
 	return true;
 }
 
-static bool is_piece(uint8_t kind)
-{
-	return kind == NODE_ROW_PIECE || kind == NODE_COLUMN_PIECE;
-}
-
 static uint8_t child_kind(const struct listing *ls)
 {
-	switch (ls->scan.level) {
-	case NODE_ROOT:
-	case NODE_SNAPSHOT:
-		return NODE_TABLE;
-	case NODE_SNAPSHOT_DIR:
-		return ls->dir.table ? NODE_TABLE : NODE_SNAPSHOT;
-	case NODE_TABLE:
-	case NODE_ROW_PIECE:
-		return ls->part.more ? NODE_ROW_PIECE : NODE_ROW;
-	case NODE_ROW:
-		return NODE_FAMILY;
-	case NODE_COLUMN:
-		return kind_is_marker(ls->scan.cell.kind) ? NODE_MARKER
-							  : NODE_VERSION;
-	}
-	if (ls->part.more)
-		return NODE_COLUMN_PIECE;
-	return ls->dir.view && ls->dir.view->has_at ? NODE_VALUE : NODE_COLUMN;
+	uint8_t kind = place_holds(&ls->dir);
+
+	if (kind == NODE_VERSION && kind_is_marker(ls->scan.cell.kind))
+		return NODE_MARKER;
+	return ls->part.more && kind_of(kind)->piece ? kind_of(kind)->piece
+						     : kind;
 }
 
 static void name_version(struct listing *ls)
@@ -273,22 +251,17 @@ static int name_ahead(struct listing *ls)
 	struct bytes key = ls->scan.key;
 	size_t pos = 0;
 
-	switch (ls->scan.level) {
-	case NODE_COLUMN:
+	if (ls->scan.level == NODE_COLUMN) {
 		name_version(ls);
 		return !moved_hides(ls->fs, d, ls->scan.cell.ts);
-	case NODE_ROOT:
-	case NODE_SNAPSHOT:
+	}
+	if (ls->scan.level == NODE_ROOT || ls->scan.level == NODE_SNAPSHOT) {
 		ls->entry.name_len = key.len;
 		ls->entry.name = ls->scan.table;
 		return 1;
-	case NODE_ROW_PIECE:
-		pos = d->row.len;
-		break;
-	case NODE_COLUMN_PIECE:
-		pos = d->qualifier.len;
-		break;
 	}
+	if (kind_is(d->kind, KIND_PIECE))
+		pos = place_key(d).len;
 	if (pos && (key.len == pos || !name_is_cut(key, pos)))
 		return 0;
 	name_part(key, pos, &ls->part);
@@ -307,8 +280,8 @@ static int stat_ahead(struct listing *ls, struct place *p, struct stat *st)
 
 	if (c->kind == CELL_LOST)
 		return 0;
-	if (p->kind == NODE_VERSION || p->kind == NODE_COLUMN ||
-	    p->kind == NODE_VALUE || p->kind == NODE_MARKER)
+	if (kind_of(ls->scan.level)->scan >= SCAN_COLUMNS &&
+	    !place_is(p, KIND_PIECE))
 		return place_stat_cell(ls->fs, p, c, st);
 	return place_stat_blank(ls->fs, p, st);
 }
@@ -415,7 +388,7 @@ static int take_overlay(struct listing *ls)
 	};
 	ls->by_name = true;
 	/* The piece must not come again from the store. */
-	if (is_piece(e->kind)) {
+	if (kind_is(e->kind, KIND_PIECE)) {
 		memcpy(ls->part.text, e->name, e->name_len + 1);
 		ls->part.len = e->name_len;
 		piece_is_new(ls, &ls->part);
@@ -468,7 +441,7 @@ static int next_merged(struct listing *ls)
 		else
 			c = bytes_cmp(buf_bytes(&ls->overlay_key),
 				      ls->scan.key);
-		if (c == 0 && !is_piece(ls->overlay_entry.kind))
+		if (c == 0 && !kind_is(ls->overlay_entry.kind, KIND_PIECE))
 			ls->scan.have = false; /* one name, listed once */
 		if (c <= 0) {
 			r = take_overlay(ls);
@@ -504,8 +477,7 @@ static void start_over(struct listing *ls)
 /* Continues behind a mark. */
 static int go_to_mark(struct listing *ls, const struct mark *m)
 {
-	bool in_column = ls->dir.kind == NODE_COLUMN_PIECE;
-	size_t pos = in_column ? ls->dir.qualifier.len : ls->dir.row.len;
+	size_t pos = 0;
 	struct name_part part;
 	int r = position_copy(&ls->last, &m->position);
 
@@ -515,8 +487,8 @@ static int go_to_mark(struct listing *ls, const struct mark *m)
 	ls->again = false;
 	ls->offset = m->offset;
 	memset(ls->pieces, 0, sizeof(ls->pieces));
-	if (!is_piece(ls->scan.level))
-		pos = 0;
+	if (kind_is(ls->scan.level, KIND_PIECE))
+		pos = place_key(&ls->dir).len;
 	if (ls->scan.level != NODE_COLUMN && m->position.key.len > pos) {
 		name_part(buf_bytes(&m->position.key), pos, &part);
 		if (part.more)

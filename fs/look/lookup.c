@@ -63,7 +63,6 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
 	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
 	int r = place_stat_blank(fs, p, st), pending = 0;
-	struct stat made = *st;
 
 	if (r <= 0 || p->node == FUSE_ROOT_ID)
 		return r <= 0 ? r : place_stat(fs, p, st);
@@ -78,20 +77,17 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 		r = writer_stat_scratch(fs, p->node, st);
 		if (r != 0)
 			return r;
-	}
-	/*
-	 * A pending file can be published at any moment. Pending files are
-	 * asked before the store, so that the file is found in one of the two.
-	 */
-	if (p->node) {
-		pending = writer_stat_pending(fs, p->node, &made);
+		/*
+		 * A pending file can be published at any moment. Pending files
+		 * are asked before the store, so that the file is found in one
+		 * of the two.
+		 */
+		pending = writer_stat_pending(fs, p->node, st);
 		if (pending < 0)
 			return pending;
 	}
 	/* One that was replaced has the present value under its name. */
 	r = fs_stat_stored(fs, p, st);
-	if (r == 0 && pending > 0)
-		*st = made;
 	return r == 0 ? pending : r;
 }
 
@@ -158,8 +154,7 @@ static int lookup_overlay(struct fs *fs, const struct place *dir,
 		return 0;
 	if (r == 0)
 		r = place_stat_blank(fs, child, st);
-	if (r > 0 &&
-	    (child->kind == NODE_SCRATCH || child->kind == NODE_SCRATCH_DIR))
+	if (r > 0 && place_is(child, KIND_SCRATCH))
 		r = writer_stat_scratch(fs, e->node, st);
 	/* The node can be removed after overlay_find() returned it. */
 	return r == -ESTALE ? 0 : r;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "fs/kernel/node.h"
 #include "store/value/cell.h"
 #include "store/value/why.h"
 
@@ -102,30 +101,6 @@ bool scratch_name_is_temporary(struct bytes name)
 	return is_vims_number(name);
 }
 
-static const char *where_to(uint8_t level)
-{
-	switch (level) {
-	case NODE_ROOT:
-		return "the root holds only tables: a value lives at "
-		       "TABLE/ROW/FAMILY:QUALIFIER";
-	case NODE_TABLE:
-	case NODE_PUT:
-	case NODE_ROW_PIECE:
-		return "a table holds only rows: a value lives at "
-		       "ROW/FAMILY:QUALIFIER";
-	case NODE_ROW:
-		return "a row holds only families: a value lives at "
-		       "FAMILY:QUALIFIER or FAMILY/QUALIFIER/latest";
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
-		return "a family holds only columns: a value lives at "
-		       "QUALIFIER/latest";
-	default:
-		return "a column holds only versions: their names are latest "
-		       "and milliseconds since 1970";
-	}
-}
-
 /* Digits, with a sign or without. */
 static bool is_number(struct bytes name)
 {
@@ -134,9 +109,9 @@ static bool is_number(struct bytes name)
 	return is_digits(name);
 }
 
-int scratch_name_check(uint8_t level, struct bytes name)
+int scratch_name_check(struct bytes name, bool timestamps, const char *home)
 {
-	if (level == NODE_COLUMN && is_number(name))
+	if (timestamps && is_number(name))
 		return why(-EINVAL,
 			   "%.*s is no timestamp: that is milliseconds since "
 			   "1970, 0 to %" PRId64 ", without a sign or a zero "
@@ -148,5 +123,5 @@ int scratch_name_check(uint8_t level, struct bytes name)
 		   "an ordinary file would be lost here; %s (what is temporary "
 		   "is let in under the names that tools give it, such as "
 		   "X.tmp; all is with -o scratch=any)",
-		   where_to(level));
+		   home);
 }

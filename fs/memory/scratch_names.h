@@ -19,10 +19,10 @@
 /* Do tools use it for what is temporary? */
 bool scratch_name_is_temporary(struct bytes name);
 /*
- * May a file that is no cell have @name in a directory of the kind @level
- * (enum node_kind)? 0; -EPERM; -EINVAL for a timestamp that is none. With a
- * sentence.
+ * May a file that is no cell have @name in a directory? @timestamps says
+ * whether it holds versions, and @home what it holds and where a value lives. 0;
+ * -EPERM; -EINVAL for a timestamp that is none. With a sentence.
  */
-int scratch_name_check(uint8_t level, struct bytes name);
+int scratch_name_check(struct bytes name, bool timestamps, const char *home);
 
 #endif

@@ -26,7 +26,7 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	r = fs_lookup(fs, dir, bytes_str(name), child, st);
 	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
 		return why(-EROFS, "%s is the name of a view", name);
-	if (r == 0 && kind_is_computed(child->kind))
+	if (r == 0 && place_is(child, KIND_COMPUTED))
 		return place_computed(child);
 	/* In the root a table, in .snapshot one that does not exist yet. */
 	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
@@ -40,10 +40,13 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 int change_may_be_scratch(struct fs *fs, const struct place *dir,
 			  const char *name)
 {
+	uint8_t level = place_level(dir);
+
 	if (fs->options->scratch == SCRATCH_ANY ||
-	    dir->kind == NODE_SCRATCH_DIR || dir->kind == NODE_STAGE)
+	    kind_is(level, KIND_ANY_NAME))
 		return 0;
-	return scratch_name_check(place_level(dir), bytes_str(name));
+	return scratch_name_check(bytes_str(name), level == NODE_COLUMN,
+				  kind_of(level)->home);
 }
 
 int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,

@@ -80,7 +80,7 @@ static size_t put_entry(fuse_req_t req, char *to, size_t room, bool plus,
 	size_t n;
 
 	param.attr.st_ino = e->ino;
-	param.attr.st_mode = kind_is_dir(e->kind) ? S_IFDIR : S_IFREG;
+	param.attr.st_mode = kind_is(e->kind, KIND_DIR) ? S_IFDIR : S_IFREG;
 	if (!plus)
 		return fuse_add_direntry(req, to, room, e->name, &param.attr,
 					 (off_t)e->offset);

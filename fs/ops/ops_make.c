@@ -104,8 +104,7 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 			r = fs_entry(fs, parent, &child, &st, e);
 		goto out;
 	}
-	switch (child.kind) {
-	case NODE_TABLE:
+	if (child.kind == NODE_TABLE) {
 		r = make_table(fs, req, mode, &dir, &child);
 		if (!r)
 			r = place_stat_blank(fs, &child, &st);
@@ -114,26 +113,17 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 		if (!r)
 			schema_absent_made(fstable_absent(child.table),
 					   fuse_req_ctx(req)->pid);
-		break;
-	case NODE_ROW:
-	case NODE_ROW_PIECE:
-	case NODE_FAMILY:
-	case NODE_COLUMN:
-	case NODE_COLUMN_PIECE:
+	} else if (place_is(&child, KIND_MADE)) {
 		r = make_directory(fs, &child, e);
-		break;
-	case NODE_SCRATCH:
-		if (name_is_scratch(name) || dir.kind == NODE_SCRATCH_DIR ||
-		    dir.kind == NODE_STAGE)
-			r = change_add_scratch(fs, req, &dir, &child,
-					       S_IFDIR | (mode & 07777), e);
-		else if (dir.kind == NODE_ROOT)
-			r = bad_table_name(name);
-		else
-			r = why(-EPERM, "a column holds files only");
-		break;
-	default:
+	} else if (child.kind != NODE_SCRATCH) {
 		r = why(-EPERM, "this name is a file's");
+	} else if (name_is_scratch(name) || place_is(&dir, KIND_ANY_NAME)) {
+		r = change_add_scratch(fs, req, &dir, &child,
+				       S_IFDIR | (mode & 07777), e);
+	} else if (dir.kind == NODE_ROOT) {
+		r = bad_table_name(name);
+	} else {
+		r = why(-EPERM, "a column holds files only");
 	}
 out:
 	place_release(&child);

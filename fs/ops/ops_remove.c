@@ -165,10 +165,7 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
 		if (!r)
 			nodes_detach(fs->nodes, parent, bytes_str(name));
-	} else if (child.kind == NODE_CONTROL_DIR ||
-		   child.kind == NODE_SNAPSHOT_DIR ||
-		   child.kind == NODE_STAGE || child.kind == NODE_PUT ||
-		   child.kind == NODE_INFO_DIR) {
+	} else if (place_is(&child, KIND_FIXED)) {
 		r = why(-EACCES,
 			"%s is no data: it is there as long as what it is in",
 			name);

@@ -153,8 +153,7 @@ static int scratch_dir(struct fs *fs, const struct move *mv)
 	if (mv->to.kind == NODE_SCRATCH_DIR ||
 	    (!mv->to_exists && mv->to.kind == NODE_SCRATCH &&
 	     (name_is_scratch(mv->to.name) ||
-	      mv->to_dir.kind == NODE_SCRATCH_DIR ||
-	      mv->to_dir.kind == NODE_STAGE)))
+	      place_is(&mv->to_dir, KIND_ANY_NAME))))
 		return scratch_to_scratch(fs, mv);
 	if (mv->from_dir.kind == NODE_STAGE)
 		return staged_row(fs, mv);
@@ -429,8 +428,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 		return move_table(fs, mv);
 	if (mv->from.kind == NODE_SCRATCH_DIR)
 		return scratch_dir(fs, mv);
-	if (mv->from.kind == NODE_STAGE || mv->from.kind == NODE_PUT ||
-	    mv->from.kind == NODE_INFO_DIR || mv->from.kind == NODE_CONTROL_DIR)
+	if (place_is(&mv->from, KIND_FIXED))
 		return why(-EACCES, "%s is no data: it stays where it is",
 			   mv->from.name);
 	if (mv->to_exists && !place_is_dir(&mv->to))
@@ -484,9 +482,9 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;
-	if (kind_is_computed(mv.from.kind))
+	if (place_is(&mv.from, KIND_COMPUTED))
 		r = place_computed(&mv.from);
-	else if (kind_is_computed(mv.to.kind))
+	else if (place_is(&mv.to, KIND_COMPUTED))
 		r = place_computed(&mv.to);
 	else if (mv.to_exists && mv.noreplace)
 		r = -EEXIST;

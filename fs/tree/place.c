@@ -216,6 +216,7 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 		r = add_alias(p, name);
 		break;
 	case NODE_VERSION:
+		p->cell_kind = CELL_PUT;
 		if (!name_parse_ts(name, &p->ts))
 			r = -EINVAL;
 		break;
@@ -352,40 +353,6 @@ void place_disown(struct place *p)
 	p->hold = (struct buf){0};
 }
 
-bool kind_is_dir(uint8_t kind)
-{
-	switch (kind) {
-	case NODE_ROOT:
-	case NODE_TABLE:
-	case NODE_ROW_PIECE:
-	case NODE_ROW:
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
-	case NODE_COLUMN:
-	case NODE_VIEW_NAME:
-	case NODE_VIEW:
-	case NODE_CONTROL_DIR:
-	case NODE_SCRATCH_DIR:
-	case NODE_SNAPSHOT_DIR:
-	case NODE_SNAPSHOT:
-	case NODE_STAGE:
-	case NODE_PUT:
-	case NODE_INFO_DIR:
-		return true;
-	}
-	return false;
-}
-
-bool kind_is_computed(uint8_t kind)
-{
-	return kind == NODE_CELLS || kind == NODE_COUNTER || kind == NODE_PAST;
-}
-
-bool place_is_dir(const struct place *p)
-{
-	return kind_is_dir(p->kind);
-}
-
 int place_writable(const struct place *p)
 {
 	if (p->kind == NODE_SNAPSHOT ||
@@ -398,22 +365,8 @@ int place_writable(const struct place *p)
 
 int place_computed(const struct place *p)
 {
-	switch (p->kind) {
-	case NODE_PAST:
-		return why(-EACCES,
-			   "%s is another name of an older version, to read "
-			   "it: change that version by its timestamp (ls -U), "
-			   "or put a new one into latest",
-			   p->name);
-	case NODE_COUNTER:
-		return why(-EACCES, "counter is the column's newest value as a "
-				    "number: echo 5 > counter adds to it; move "
-				    "or remove latest, or its timestamp");
-	default:
-		return why(-EACCES, ".cells is a stream of what is beneath: "
-				    "read it, or write lines into it; a line "
-				    "of kind delete, or rm -r, takes away");
-	}
+	return why(-EACCES, "%s%s", p->kind == NODE_PAST ? p->name : "",
+		   kind_of(p->kind)->sentence);
 }
 
 int place_file_writable(const struct place *p)
@@ -422,35 +375,42 @@ int place_file_writable(const struct place *p)
 
 	if (r < 0)
 		return r;
-	if (p->kind == NODE_PAST)
+	if (p->control ? p->control->writable || p->control->is_store
+		       : place_is(p, KIND_WRITABLE))
+		return 0;
+	if (place_is(p, KIND_COMPUTED))
 		return place_computed(p);
-	if (p->kind == NODE_INFO)
-		return why(-EACCES, ".info/%s can only be read", p->name);
-	if (p->kind == NODE_CONTROL && !p->control->writable &&
-	    !p->control->is_store)
-		return why(-EACCES, ".cellfs/%s can only be read", p->name);
-	return 0;
+	return why(-EACCES, "%s/%s can only be read",
+		   p->control ? CONTROL_DIR_NAME : INFO_DIR_NAME, p->name);
 }
 
-bool place_in_row(const struct place *p)
+struct bytes place_key(const struct place *p)
 {
-	switch (p->kind) {
-	case NODE_ROW:
-	case NODE_FAMILY:
-	case NODE_COLUMN_PIECE:
-	case NODE_COLUMN:
-	case NODE_VERSION:
-	case NODE_LATEST:
-	case NODE_ALIAS:
-		return true;
+	switch (kind_of(p->kind)->key) {
+	case KEY_ROW:
+		return p->row;
+	case KEY_FAMILY:
+		return p->family;
+	case KEY_QUALIFIER:
+		return p->qualifier;
 	}
-	return false;
+	return bytes_str(p->name);
+}
+
+uint8_t place_holds(const struct place *dir)
+{
+	uint8_t kind = kind_of(place_level(dir))->holds;
+
+	if (kind == NODE_SNAPSHOT && dir->table)
+		return NODE_TABLE;
+	if (kind == NODE_COLUMN && dir->view && dir->view->has_at)
+		return NODE_VALUE;
+	return kind;
 }
 
 bool place_same_row(const struct place *a, const struct place *b)
 {
-	return place_in_row(a) && place_in_row(b) &&
-	       fstable_id(a->table) == fstable_id(b->table) &&
+	return fstable_id(a->table) == fstable_id(b->table) &&
 	       bytes_eq(a->row, b->row);
 }
 

@@ -38,8 +38,8 @@
 #include <sys/stat.h>
 
 #include "fs/text/name.h"
-#include "fs/kernel/node.h"
 #include "fs/kernel/fstable.h"
+#include "fs/tree/kind.h"
 
 #define SNAPSHOT_DIR_NAME ".snapshot"
 #define PUT_DIR_NAME ".put"
@@ -66,7 +66,7 @@ struct place {
 	struct bytes row, family, qualifier;
 	int64_t ts;			    /* VERSION, MARKER, PAST */
 	uint64_t back;			    /* PAST: @-N, or 0 for @TIME */
-	uint8_t cell_kind;		    /* MARKER */
+	uint8_t cell_kind;		    /* VERSION, MARKER */
 	uint8_t view_op;		    /* VIEW_NAME: enum view_op */
 	struct view *view;		    /* a reference; NULL = everything */
 	const struct control_file *control; /* CONTROL */
@@ -74,6 +74,17 @@ struct place {
 	char name[NAME_LEN_MAX + 1];	    /* the component */
 	struct buf hold;
 };
+
+/* Has the kind of the place one of these flags? */
+static inline bool place_is(const struct place *p, unsigned flags)
+{
+	return kind_is(p->kind, flags);
+}
+
+static inline bool place_is_dir(const struct place *p)
+{
+	return place_is(p, KIND_DIR);
+}
 
 /* The place of a node: 0; -ESTALE; -ENOMEM. Release it whatever happened. */
 int place_of(struct fs *fs, uint64_t node, struct place *out);
@@ -95,11 +106,12 @@ void place_disown(struct place *p);
 
 /* The kind, but of a view that of the directory which it restricts. */
 uint8_t place_level(const struct place *p);
-bool place_is_dir(const struct place *p);
-bool kind_is_dir(uint8_t kind);
-/* A file that is there by its name alone: not to be made, moved, removed. */
-bool kind_is_computed(uint8_t kind);
-/* In one mutation's reach: the same table and the same whole row key. */
+/* The kind of a name in the directory that spells a key of its level. */
+uint8_t place_holds(const struct place *dir);
+/* What the name spells: the row key so far, the family, or the qualifier so
+ * far; the name itself where it is none of these. */
+struct bytes place_key(const struct place *p);
+/* In one mutation's reach: cells of the same table and row? */
 bool place_same_row(const struct place *a, const struct place *b);
 /* Is it in a snapshot or view, where nothing changes? -EROFS in words, or 0. */
 int place_writable(const struct place *p);
@@ -107,13 +119,11 @@ int place_writable(const struct place *p);
 int place_file_writable(const struct place *p);
 /* -EACCES: why a computed file is not made, moved, replaced or removed. */
 int place_computed(const struct place *p);
-/* Has the kind a whole row key (from ROW down)? */
-bool place_in_row(const struct place *p);
 
 /*
  * The attributes of what the store (or the control table) holds there. 1;
- * 0 when nothing is there; an error. Overlay and open writers are not asked:
- * see fs_stat() in fs.h.
+ * 0 when nothing is there, and *st is as it was; an error. Overlay and open
+ * writers are not asked: see fs_stat() in fs.h.
  */
 int place_stat(struct fs *fs, const struct place *p, struct stat *st);
 /* The same from a cell at hand (VERSION, LATEST, ALIAS: size and mtime). */

@@ -328,22 +328,14 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	return place_stat_cell(fs, p, &cell, st);
 }
 
-/* What TTL ends is not believed longer than it lives. */
-static double life_s(struct fs *fs, const struct place *p,
-		     const struct stat *st)
+/* A version is not believed longer than its TTL lets it live. */
+static double version_life_s(struct fs *fs, const struct place *p,
+			     const struct stat *st)
 {
 	struct family_attrs a;
 	int64_t left_ms;
-	int expires = p->table ? fstable_expires(p->table) : 0;
 
-	if (expires <= 0)
-		return CACHE_LONG_S;
-	/* A directory goes with its last cell, whichever that is. */
-	if (p->kind != NODE_VERSION)
-		return p->kind == NODE_TABLE || p->kind == NODE_SCHEMA
-			       ? CACHE_LONG_S
-			       : 0;
-	if (expires == FSTABLE_CELL_TTL ||
+	if (fstable_expires(p->table) == FSTABLE_CELL_TTL ||
 	    fstable_family(p->table, p->family, &a) <= 0)
 		return 0;
 	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
@@ -358,17 +350,37 @@ static double life_s(struct fs *fs, const struct place *p,
 					     : CACHE_LONG_S;
 }
 
-/*
- * No notice of a change reaches the views of what was changed, so the kernel
- * asks again: each second for what a walk touches again and again, each time
- * for what changes its value.
- */
-static double view_timeout(struct fs *fs, const struct place *p,
-			   const struct stat *st)
+/* A directory goes with its last cell, whichever that is. */
+static double life_s(struct fs *fs, const struct place *p,
+		     const struct stat *st, bool version)
 {
-	double life = life_s(fs, p, st);
+	if (!p->table || fstable_expires(p->table) <= 0)
+		return CACHE_LONG_S;
+	return version ? version_life_s(fs, p, st) : 0;
+}
 
-	return life < 1 ? life : 1;
+static double believed_s(struct fs *fs, const struct place *p,
+			 const struct stat *st, uint8_t belief)
+{
+	double life;
+
+	switch (belief) {
+	case BELIEVE_SECOND:
+		return 1;
+	case BELIEVE_ROW:
+		return fs_row_absent(fs);
+	case BELIEVE_LONG:
+		return CACHE_LONG_S;
+	case BELIEVE_CELLS:
+	case BELIEVE_VERSION:
+		life = life_s(fs, p, st, belief == BELIEVE_VERSION);
+		/*
+		 * No notice of a change reaches the views of what was changed,
+		 * so the kernel asks again each second.
+		 */
+		return p->view && life > 1 ? 1 : life;
+	}
+	return 0;
 }
 
 double place_entry_timeout(struct fs *fs, const struct place *p,
@@ -376,17 +388,7 @@ double place_entry_timeout(struct fs *fs, const struct place *p,
 {
 	if (p->put)
 		return 0;
-	switch (p->kind) {
-	case NODE_VIEW_NAME:
-		return CACHE_LONG_S;
-	case NODE_VALUE:
-	case NODE_PAST:
-	case NODE_LATEST:
-	case NODE_ALIAS:
-		/* Another path may take the last version away. */
-		return 0;
-	}
-	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
+	return believed_s(fs, p, st, kind_of(p->kind)->believed.entry);
 }
 
 double place_attr_timeout(struct fs *fs, const struct place *p,
@@ -398,38 +400,12 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	if (p->put || (p->kind == NODE_TABLE &&
 		       schema_absent_is_asked(fstable_absent(p->table))))
 		return 0;
-	switch (p->kind) {
-	case NODE_VALUE:
-	case NODE_PAST:
-	case NODE_CELLS:
-	case NODE_COUNTER:
-	case NODE_LATEST:
-	case NODE_ALIAS:
-	case NODE_SCHEMA: /* mkdir of a family changes it */
-	case NODE_SCRATCH:
-	case NODE_SCRATCH_DIR:
-		return 0;
-	}
-	return p->view ? view_timeout(fs, p, st) : life_s(fs, p, st);
+	return believed_s(fs, p, st, kind_of(p->kind)->believed.attributes);
 }
 
 double place_negative_timeout(struct fs *fs, const struct place *p)
 {
 	if (p->view || p->put)
 		return 0;
-	switch (p->kind) {
-	case NODE_ROW:
-		return fs_row_absent(fs);
-	case NODE_TABLE:
-	case NODE_SNAPSHOT:
-	case NODE_SCRATCH:
-	case NODE_CONTROL:
-		/* They appear only by a create of that very name. */
-		return CACHE_LONG_S;
-	case NODE_VERSION:
-		/* A delete of a newer one may bring an old one back. */
-		return 1;
-	}
-	/* A write to an alias makes families and columns appear. */
-	return 0;
+	return believed_s(fs, p, NULL, kind_of(p->kind)->believed.absent);
 }

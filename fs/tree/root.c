@@ -28,14 +28,10 @@ static int enter(struct fs *fs, struct place *at, struct bytes name)
 /* Only what has one shape all the time it is mounted. */
 static int check_kind(const struct place *p)
 {
-	switch (p->kind) {
-	case NODE_TABLE:
-	case NODE_VIEW:
-	case NODE_SNAPSHOT:
+	if (place_is(p, KIND_ROOT))
 		return 0;
-	case NODE_VIEW_NAME:
+	if (p->kind == NODE_VIEW_NAME)
 		return why(-EINVAL, "%s wants an argument behind it", p->name);
-	}
 	return why(-EINVAL, "the root is a table, a view or a snapshot");
 }
 

@@ -100,6 +100,8 @@ int view_scan_open(struct fstable *ft, const struct view *v,
 int view_scan_next(struct view_scan *vs, struct cell *out);
 void view_scan_close(struct view_scan *vs); /* NULL is nothing */
 
+/* Those of the view of @p for keys like that of @p, or NULL. */
+const struct view_bounds *view_bounds_of(const struct place *p);
 /*
  * Is the key of @p (a row's, a column's) one that the bounds of the view
  * admit? The number of rows is not looked at.

@@ -23,25 +23,14 @@
 
 static bool counts_rows(const struct place *p)
 {
-	return p->kind == NODE_ROW;
-}
-
-static const struct view_bounds *bounds_of(const struct place *p)
-{
-	return counts_rows(p) ? &p->view->rows : &p->view->qualifiers;
+	return kind_of(p->kind)->key == KEY_ROW;
 }
 
 bool view_is_counted(const struct place *p)
 {
-	if (!p->view)
-		return false;
-	switch (p->kind) {
-	case NODE_ROW:
-	case NODE_COLUMN:
-	case NODE_VALUE:
-		return bounds_of(p)->limit;
-	}
-	return false;
+	const struct view_bounds *bounds = view_bounds_of(p);
+
+	return bounds && bounds->limit;
 }
 
 static int64_t now_ms(void)
@@ -126,7 +115,7 @@ static int scan_on(const struct place *p, const struct fstable_count *c,
 static int count_to(const struct place *p, struct bytes key,
 		    struct fstable_count *c)
 {
-	uint64_t limit = bounds_of(p)->limit;
+	uint64_t limit = view_bounds_of(p)->limit;
 	struct view_scan *vs;
 	struct cell cell;
 	int r = scan_on(p, c, &vs);
@@ -174,7 +163,7 @@ static int take_count(const struct place *p, int which, struct fstable_count *c)
 int view_counts(const struct place *p)
 {
 	int which = counts_rows(p) ? COUNT_ROWS : COUNT_QUALIFIERS;
-	struct bytes key = counts_rows(p) ? p->row : p->qualifier;
+	struct bytes key = place_key(p);
 	struct fstable_count c;
 	int r = take_count(p, which, &c);
 	bool kept = r == 0 && c.seen, in = false;

@@ -231,20 +231,22 @@ static bool admits(const struct view_bounds *b, struct bytes key)
 	return !b->has_stop || bytes_cmp(key, buf_bytes(&b->stop)) < 0;
 }
 
+const struct view_bounds *view_bounds_of(const struct place *p)
+{
+	uint8_t key = kind_of(p->kind)->key;
+
+	if (!p->view || (key != KEY_ROW && key != KEY_QUALIFIER))
+		return NULL;
+	return key == KEY_ROW ? &p->view->rows : &p->view->qualifiers;
+}
+
 bool view_admits(const struct place *p)
 {
-	const struct view *v = p->view;
+	const struct view_bounds *bounds = view_bounds_of(p);
 
-	if (!v)
+	if (!p->view)
 		return true;
-	switch (p->kind) {
-	case NODE_ROW:
-		return !v->empty && admits(&v->rows, p->row);
-	case NODE_COLUMN:
-	case NODE_VALUE:
-		return !v->empty && admits(&v->qualifiers, p->qualifier);
-	}
-	return !v->empty;
+	return !p->view->empty && (!bounds || admits(bounds, place_key(p)));
 }
 
 /* Everything of the place's row, family or column. */
@@ -329,15 +331,11 @@ int view_has(const struct place *p)
 /* Is it, the @nth of its column, the cell that the file stands for? */
 static bool is_it(const struct place *p, const struct cell *c, uint64_t nth)
 {
-	switch (p->kind) {
-	case NODE_VERSION:
-		return c->ts == p->ts && c->kind == CELL_PUT;
-	case NODE_MARKER:
-		return c->ts == p->ts && c->kind == p->cell_kind;
-	case NODE_PAST:
-		/* Of a time only where .raw shows no table as of it. */
+	/* Of a time only where .raw shows no table as of it. */
+	if (p->kind == NODE_PAST)
 		return p->back ? nth > p->back : c->ts <= p->ts;
-	}
+	if (p->kind == NODE_VERSION || p->kind == NODE_MARKER)
+		return c->ts == p->ts && c->kind == p->cell_kind;
 	return true;
 }
 

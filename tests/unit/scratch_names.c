@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "fs/kernel/node.h"
 #include "fs/memory/scratch_names.h"
+#include "fs/tree/kind.h"
 #include "store/value/why.h"
 
 static bool temporary(const char *name)
@@ -18,7 +18,8 @@ static bool temporary(const char *name)
 static int check(uint8_t level, const char *name)
 {
 	why_clear();
-	return scratch_name_check(level, bytes_str(name));
+	return scratch_name_check(bytes_str(name), level == NODE_COLUMN,
+				  kind_of(level)->home);
 }
 
 static void what_tools_make_is_temporary(void **state)
@@ -124,9 +125,11 @@ static void the_refusal_says_where_data_lives(void **state)
 	} cases[] = {
 		{NODE_ROOT, "TABLE/ROW/FAMILY:QUALIFIER"},
 		{NODE_TABLE, "ROW/FAMILY:QUALIFIER"},
+		{NODE_PUT, "ROW/FAMILY:QUALIFIER"},
 		{NODE_ROW_PIECE, "ROW/FAMILY:QUALIFIER"},
 		{NODE_ROW, "FAMILY:QUALIFIER or FAMILY/QUALIFIER/latest"},
 		{NODE_FAMILY, "QUALIFIER/latest"},
+		{NODE_COLUMN_PIECE, "QUALIFIER/latest"},
 		{NODE_COLUMN, "latest and milliseconds"},
 	};
 

@@ -1,0 +1,125 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "fs/tree/kind.h"
+#include "store/store.h"
+
+static void every_kind_has_a_row(void **state)
+{
+	static const struct kind none;
+
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if (!memcmp(kind_of(k), &none, sizeof(none)))
+			fail_msg("kind %u", k);
+}
+
+static void a_directory_holds_kinds_and_a_file_none(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++) {
+		bool holds = kind_of(k)->holds != NODE_ROOT;
+
+		/* A view holds what its level does. */
+		if (holds != (kind_is(k, KIND_DIR) && k != NODE_VIEW))
+			fail_msg("kind %u", k);
+	}
+}
+
+static void flags_are_of_directories_or_of_files(void **state)
+{
+	const unsigned of_dirs =
+		KIND_PIECE | KIND_MADE | KIND_FIXED | KIND_ROOT | KIND_ANY_NAME;
+	const unsigned of_files = KIND_CELL | KIND_COMPUTED | KIND_WRITABLE;
+
+	for (uint8_t k = 0; k < NODE_KINDS; k++) {
+		bool dir = kind_is(k, KIND_DIR);
+
+		if (kind_is(k, dir ? of_files : of_dirs))
+			fail_msg("kind %u", k);
+		if (kind_is(k, KIND_FIXED) && kind_is(k, KIND_MADE))
+			fail_msg("kind %u is made and always there", k);
+		if (kind_is(k, KIND_CELL) && !kind_is(k, KIND_WRITABLE))
+			fail_msg("kind %u is a cell that nobody writes", k);
+	}
+}
+
+/* A long name's pieces lie where what they are pieces of lies. */
+static void a_piece_holds_what_it_is_a_piece_of(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++) {
+		uint8_t piece = kind_of(k)->piece;
+
+		if (piece == NODE_ROOT)
+			continue;
+		assert_true(kind_is(piece, KIND_PIECE));
+		assert_int_equal(kind_of(piece)->key, kind_of(k)->key);
+		assert_int_equal(kind_of(kind_of(piece)->holds)->piece, piece);
+	}
+	assert_int_equal(kind_of(NODE_ROW_PIECE)->scan,
+			 kind_of(NODE_TABLE)->scan);
+	assert_int_equal(kind_of(NODE_COLUMN_PIECE)->scan,
+			 kind_of(NODE_FAMILY)->scan);
+}
+
+/* Each level is a scan one step finer than that of the level above. */
+static void a_level_is_a_scan_at_a_granularity(void **state)
+{
+	uint8_t level = NODE_TABLE;
+
+	for (uint8_t scan = SCAN_ROWS; scan <= SCAN_CELLS; scan++) {
+		assert_int_equal(kind_of(level)->scan, scan);
+		level = kind_of(level)->holds;
+	}
+	assert_int_equal(level, NODE_VERSION);
+}
+
+static void what_refuses_says_why(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++) {
+		const struct kind *kind = kind_of(k);
+
+		assert_int_equal(kind->sentence != NULL,
+				 kind_is(k, KIND_COMPUTED));
+		/* Scratch files are made where data is, if it can be written. */
+		if (kind_is(k, KIND_MADE) || k == NODE_ROOT ||
+		    k == NODE_TABLE || k == NODE_PUT)
+			assert_non_null(kind->home);
+	}
+}
+
+static void what_another_path_changes_is_not_believed(void **state)
+{
+	static const uint8_t asked[] = {NODE_LATEST, NODE_ALIAS, NODE_VALUE,
+					NODE_PAST};
+
+	for (size_t i = 0; i < sizeof(asked); i++) {
+		const struct kind *kind = kind_of(asked[i]);
+
+		assert_int_equal(kind->believed.entry, BELIEVE_NEVER);
+		assert_int_equal(kind->believed.attributes, BELIEVE_NEVER);
+		assert_int_equal(kind->believed.absent, BELIEVE_NEVER);
+	}
+	/* Only a version has a time of its own, by which it expires. */
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		assert_int_equal(kind_of(k)->believed.entry == BELIEVE_VERSION,
+				 k == NODE_VERSION);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_has_a_row),
+		cmocka_unit_test(a_directory_holds_kinds_and_a_file_none),
+		cmocka_unit_test(flags_are_of_directories_or_of_files),
+		cmocka_unit_test(a_piece_holds_what_it_is_a_piece_of),
+		cmocka_unit_test(a_level_is_a_scan_at_a_granularity),
+		cmocka_unit_test(what_refuses_says_why),
+		cmocka_unit_test(what_another_path_changes_is_not_believed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
