@@ -7,7 +7,6 @@
 #include "fs/control/control.h"
 #include "fs/files/writer.h"
 #include "fs/tree/info.h"
-#include "fs/tree/view.h"
 
 struct reader {
 	/*
@@ -27,38 +26,21 @@ struct reader {
 static int load(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
-	struct table *t = p->table ? fstable_table(p->table) : NULL;
-	const struct snapshot *snap =
-		p->table ? fstable_snapshot(p->table) : NULL;
 	struct cell cell;
 	int r;
 
-	if (p->view || p->kind == NODE_PAST) {
-		r = view_get(p, &cell, &rd->value);
-		if (r <= 0)
-			return r;
-		rd->value.len = cell.value.len;
-		return place_stat_cell(fs, p, &cell, &rd->st);
-	}
 	switch (p->kind) {
 	case NODE_CONTROL:
 		r = control_text(fs, p->control->id, &rd->value);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_INFO:
-		r = p->info->text(t, &rd->value);
+		r = p->info->text(fstable_table(p->table), &rd->value);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_SCHEMA:
 		r = fstable_schema_text(p->table, &rd->value);
 		return r < 0 ? r : place_stat(fs, p, &rd->st);
-	case NODE_VERSION:
-		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
-				      snap, &cell, &rd->value);
-		break;
-	default:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
-			      &cell, &rd->value);
-		break;
 	}
+	r = place_get(p, &cell, &rd->value);
 	if (r <= 0)
 		return r;
 	rd->value.len = cell.value.len;
@@ -75,9 +57,7 @@ static int settle(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
 	struct cell cell;
-	int r = table_get_version(fstable_table(p->table), p->row, p->family,
-				  p->qualifier, p->ts,
-				  fstable_snapshot(p->table), &cell, NULL);
+	int r = place_get(p, &cell, NULL);
 
 	if (r > 0 && cell.seq != rd->seq)
 		r = load(fs, rd);

@@ -5,38 +5,49 @@
 #include "fs/tree/info.h"
 #include "fs/tree/view.h"
 
-enum {
-	ROOT = 1,
-	TABLE = 2,
-	ROW = 4,
-	FAMILY = 8,
-	COLUMN = 16,
+#define IN(kind) (1ull << (kind))
+#define ROOT IN(NODE_ROOT)
+#define TABLE IN(NODE_TABLE)
+#define ROW IN(NODE_ROW)
+#define FAMILY IN(NODE_FAMILY)
+#define COLUMN IN(NODE_COLUMN)
+#define VIEWED (TABLE | ROW | FAMILY)
+
+/* In which directories of their levels the names mean something. */
+enum where {
+	ANYWHERE,
+	NOT_IN_VIEWS,
+	NOT_IN_THE_PAST, /* neither in views nor in snapshots */
 };
 
-/* In byte order, and in which directories. .cellfs is of the mount's root. */
+/* In byte order. .cellfs is of the mount's root. */
 static const struct fixed {
 	const char *name;
-	unsigned in;
+	uint8_t kind;	 /* enum node_kind */
+	uint64_t in;	 /* the levels where it means something */
+	uint64_t listed; /* those where show_control lists it */
+	enum where where;
 } names[] = {
-	{".after", TABLE | FAMILY},
-	{".at", TABLE | ROW | FAMILY},
-	{".between", TABLE | ROW | FAMILY},
-	{CONTROL_DIR_NAME, 0},
-	{".cells", TABLE | ROW | FAMILY},
-	{".first", TABLE | FAMILY},
-	{INFO_DIR_NAME, TABLE},
-	{".last", TABLE},
-	{".prefix", TABLE | FAMILY},
-	{PUT_DIR_NAME, TABLE},
-	{".range", TABLE | FAMILY},
-	{".raw", TABLE | ROW | FAMILY},
-	{".schema", TABLE},
-	{".since", TABLE | ROW | FAMILY},
-	{SNAPSHOT_DIR_NAME, ROOT | TABLE},
-	{STAGE_DIR_NAME, TABLE},
-	{"@-1", COLUMN},
-	{"counter", COLUMN},
-	{"latest", COLUMN},
+	{".after", NODE_VIEW_NAME, VIEWED, TABLE | FAMILY, ANYWHERE},
+	{".at", NODE_VIEW_NAME, VIEWED, VIEWED, ANYWHERE},
+	{".between", NODE_VIEW_NAME, VIEWED, VIEWED, ANYWHERE},
+	{CONTROL_DIR_NAME, NODE_CONTROL_DIR, 0, 0, ANYWHERE},
+	{".cells", NODE_CELLS, VIEWED, VIEWED, ANYWHERE},
+	{".first", NODE_VIEW_NAME, VIEWED, TABLE | FAMILY, ANYWHERE},
+	{INFO_DIR_NAME, NODE_INFO_DIR, TABLE, TABLE, NOT_IN_THE_PAST},
+	{".last", NODE_VIEW_NAME, VIEWED, TABLE, ANYWHERE},
+	{".prefix", NODE_VIEW_NAME, VIEWED, TABLE | FAMILY, ANYWHERE},
+	{PUT_DIR_NAME, NODE_PUT, TABLE, TABLE, NOT_IN_THE_PAST},
+	{".range", NODE_VIEW_NAME, VIEWED, TABLE | FAMILY, ANYWHERE},
+	{".raw", NODE_VIEW, VIEWED, VIEWED, ANYWHERE},
+	{".schema", NODE_SCHEMA, TABLE, TABLE, NOT_IN_VIEWS},
+	{".since", NODE_VIEW_NAME, VIEWED, VIEWED, ANYWHERE},
+	{SNAPSHOT_DIR_NAME, NODE_SNAPSHOT_DIR, ROOT | TABLE, ROOT | TABLE,
+	 NOT_IN_THE_PAST},
+	{STAGE_DIR_NAME, NODE_STAGE, TABLE, TABLE, NOT_IN_THE_PAST},
+	{"@-1", NODE_PAST, COLUMN, COLUMN, ANYWHERE},
+	{"counter", NODE_COUNTER, COLUMN, COLUMN, ANYWHERE},
+	{"latest", NODE_LATEST, COLUMN, COLUMN, ANYWHERE},
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))
@@ -54,32 +65,38 @@ bool fixed_is_word(const char *name)
 	return false;
 }
 
-static unsigned level_of(const struct place *dir)
+static bool means_something(const struct fixed *f, const struct place *dir)
 {
-	switch (place_level(dir)) {
-	case NODE_ROOT:
-		return ROOT;
-	case NODE_TABLE:
-		return TABLE;
-	case NODE_ROW:
-		return ROW;
-	case NODE_FAMILY:
-		return FAMILY;
-	case NODE_COLUMN:
-		return COLUMN;
-	}
-	return 0;
+	bool past = dir->table && fstable_snapshot(dir->table);
+
+	return (f->where == ANYWHERE || !dir->view) &&
+	       (f->where != NOT_IN_THE_PAST || !past);
+}
+
+uint8_t fixed_kind(const struct place *dir, struct bytes name)
+{
+	uint64_t level = IN(place_level(dir));
+
+	if (dir->node == FUSE_ROOT_ID &&
+	    bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
+		return NODE_CONTROL_DIR;
+	for (size_t i = 0; i < NAMES; i++)
+		if (names[i].in & level &&
+		    bytes_eq(name, bytes_str(names[i].name)))
+			return means_something(&names[i], dir) ? names[i].kind
+							       : NODE_ROOT;
+	return NODE_ROOT;
 }
 
 /* The name that stands at @i if all are listed, "" for one left out. */
 static const char *control_name(const struct place *dir, uint64_t i)
 {
-	unsigned level = level_of(dir);
+	uint64_t level = IN(place_level(dir));
 
 	if (dir->node == FUSE_ROOT_ID && i-- == 0)
 		return CONTROL_DIR_NAME;
 	for (size_t k = 0; k < NAMES; k++)
-		if (names[k].in & level && i-- == 0)
+		if (names[k].listed & level && i-- == 0)
 			return strcmp(names[k].name, ".raw") || !dir->view ||
 					       !dir->view->raw
 				       ? names[k].name

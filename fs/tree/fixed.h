@@ -13,6 +13,11 @@
 
 #include "fs/tree/place.h"
 
+/*
+ * The kind that the name is by such a meaning in the directory, or NODE_ROOT
+ * when it has none there.
+ */
+uint8_t fixed_kind(const struct place *dir, struct bytes name);
 /* By index; NULL after the last. One that cannot be looked up is not there. */
 const char *fixed_name(const struct fs *fs, const struct place *dir,
 		       uint64_t i);

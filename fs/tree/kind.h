@@ -7,6 +7,9 @@
  *	holds, piece	a directory: the kind of the names in it
  *	scan		a directory: what one entry of its scan is
  *	home		a directory: what people are told who put a file there
+ *	child		a directory: the kind of a name in it, or an error
+ *	decode		what the name adds to the coordinates above it
+ *	stat		whether the store has it, and its attributes
  *	sentence	a computed file: why it is not made, moved or removed
  *	believed	how long the kernel may believe what it was told
  *
@@ -18,6 +21,10 @@
 #define CELLFS_FS_TREE_KIND_H
 
 #include "fs/kernel/node.h"
+
+struct fs;
+struct place;
+struct stat;
 
 enum kind_flag {
 	KIND_DIR = 1 << 0,
@@ -69,6 +76,9 @@ struct kind {
 		uint8_t entry, attributes; /* of what is there: enum belief */
 		uint8_t absent;		   /* that there is none */
 	} believed;
+	int (*child)(const struct place *dir, struct bytes name);
+	int (*decode)(struct place *p, struct bytes name, bool known);
+	int (*stat)(struct fs *fs, const struct place *p, struct stat *st);
 	const char *home, *sentence;
 };
 

@@ -27,11 +27,11 @@ int place_too_long(const char *what, size_t len, size_t max)
 		   what, len, max);
 }
 
-/* The component continues the row key. */
-static int add_row(struct place *p, struct bytes name, bool known, bool *more)
+int decode_row(struct place *p, struct bytes name, bool known)
 {
-	int r = known ? name_append(name, &p->hold, more)
-		      : name_join(name, &p->hold, more);
+	bool more = false;
+	int r = known ? name_append(name, &p->hold, &more)
+		      : name_join(name, &p->hold, &more);
 
 	if (r < 0)
 		return r;
@@ -41,10 +41,11 @@ static int add_row(struct place *p, struct bytes name, bool known, bool *more)
 		return why(-EINVAL, "a row key cannot be empty");
 	p->row.len = p->hold.len;
 	point(p);
+	p->kind = more ? NODE_ROW_PIECE : NODE_ROW;
 	return 0;
 }
 
-static int add_family(struct place *p, struct bytes name)
+int decode_family(struct place *p, struct bytes name, bool known)
 {
 	struct buf family = {0};
 	int r = name_decode(name, &family);
@@ -61,7 +62,7 @@ static int add_family(struct place *p, struct bytes name)
 	return r;
 }
 
-/* The component, which a node bears, continues the qualifier. */
+/* A component that a node bears continues the qualifier. */
 static int append_qualifier(struct place *p, struct bytes name, bool *more)
 {
 	size_t before = p->hold.len;
@@ -74,8 +75,7 @@ static int append_qualifier(struct place *p, struct bytes name, bool *more)
 	return r;
 }
 
-/* The component continues the qualifier. */
-static int add_qualifier(struct place *p, struct bytes name, bool *more)
+static int join_qualifier(struct place *p, struct bytes name, bool *more)
 {
 	struct buf qualifier = {0};
 	int r = buf_set(&qualifier, p->qualifier);
@@ -96,7 +96,20 @@ static int add_qualifier(struct place *p, struct bytes name, bool *more)
 	return r;
 }
 
-static int add_alias(struct place *p, struct bytes name)
+int decode_qualifier(struct place *p, struct bytes name, bool known)
+{
+	bool more = false;
+	int r = known ? append_qualifier(p, name, &more)
+		      : join_qualifier(p, name, &more);
+
+	if (more)
+		p->kind = NODE_COLUMN_PIECE;
+	else
+		p->kind = p->view && p->view->has_at ? NODE_VALUE : NODE_COLUMN;
+	return r;
+}
+
+int decode_alias(struct place *p, struct bytes name, bool known)
 {
 	struct buf hold = {0};
 	struct bytes family, qualifier;
@@ -126,24 +139,40 @@ uint8_t place_level(const struct place *p)
 	return p->row.len ? NODE_ROW : NODE_TABLE;
 }
 
+int decode_view_name(struct place *p, struct bytes name, bool known)
+{
+	p->view_op = (uint8_t)view_op_of(name);
+	return 0;
+}
+
 /* The component is a view's name, or the argument of the name above. */
-static int add_view(struct place *p, enum view_op op, struct bytes arg)
+int decode_view(struct place *p, struct bytes name, bool known)
 {
 	struct view *view;
-	struct place dir = *p;
 	int r;
 
-	dir.kind = NODE_VIEW;
-	r = view_narrow(p->view, op, arg, place_level(&dir), &view);
+	if (p->view_op != VIEW_NONE)
+		r = view_narrow(p->view, p->view_op, name, place_level(p),
+				&view);
+	else
+		r = view_narrow(p->view, view_op_of(name), (struct bytes){0},
+				place_level(p), &view);
 	if (r < 0)
 		return r;
 	view_unref(p->view);
 	p->view = view;
+	p->view_op = VIEW_NONE;
 	return 0;
 }
 
+int decode_version(struct place *p, struct bytes name, bool known)
+{
+	p->cell_kind = CELL_PUT;
+	return name_parse_ts(name, &p->ts) ? 0 : -EINVAL;
+}
+
 /* "TS.delete-column": a marker that .raw shows. */
-static int add_marker(struct place *p, struct bytes name)
+int decode_marker(struct place *p, struct bytes name, bool known)
 {
 	const uint8_t *dot = memchr(name.data, '.', name.len);
 	size_t n = dot ? (size_t)(dot - name.data) : 0;
@@ -155,6 +184,37 @@ static int add_marker(struct place *p, struct bytes name)
 	if (kind < 0 || !kind_is_marker((uint8_t)kind))
 		return -EINVAL;
 	p->cell_kind = (uint8_t)kind;
+	return 0;
+}
+
+int decode_past(struct place *p, struct bytes name, bool known)
+{
+	return place_parse_past(name, &p->ts, &p->back) ? 0 : -EINVAL;
+}
+
+/* It is the mount's, whatever part of the store the root is. */
+int decode_control_dir(struct place *p, struct bytes name, bool known)
+{
+	place_release(p);
+	p->row = p->family = p->qualifier = (struct bytes){0};
+	return 0;
+}
+
+int decode_control(struct place *p, struct bytes name, bool known)
+{
+	p->control = control_find(name);
+	return p->control ? 0 : -ENOENT;
+}
+
+int decode_info(struct place *p, struct bytes name, bool known)
+{
+	p->info = info_find(name);
+	return p->info ? 0 : -ENOENT;
+}
+
+int decode_put(struct place *p, struct bytes name, bool known)
+{
+	p->put = true;
 	return 0;
 }
 
@@ -176,70 +236,12 @@ bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back)
 
 int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 {
-	bool more = false;
+	const struct kind *k = kind_of(kind);
 	int r = 0;
 
-	switch (kind) {
-	case NODE_ROW:
-	case NODE_ROW_PIECE:
-		r = add_row(p, name, known, &more);
-		kind = more ? NODE_ROW_PIECE : NODE_ROW;
-		break;
-	case NODE_FAMILY:
-		r = add_family(p, name);
-		break;
-	case NODE_COLUMN:
-	case NODE_COLUMN_PIECE:
-	case NODE_VALUE:
-		r = known ? append_qualifier(p, name, &more)
-			  : add_qualifier(p, name, &more);
-		kind = more			    ? NODE_COLUMN_PIECE
-		       : p->view && p->view->has_at ? NODE_VALUE
-						    : NODE_COLUMN;
-		break;
-	case NODE_VIEW_NAME:
-		p->view_op = (uint8_t)view_op_of(name);
-		break;
-	case NODE_VIEW:
-		if (p->kind == NODE_VIEW_NAME)
-			r = add_view(p, p->view_op, name);
-		else
-			r = add_view(p, view_op_of(name), (struct bytes){0});
-		break;
-	case NODE_MARKER:
-		r = add_marker(p, name);
-		break;
-	case NODE_PAST:
-		r = place_parse_past(name, &p->ts, &p->back) ? 0 : -EINVAL;
-		break;
-	case NODE_ALIAS:
-		r = add_alias(p, name);
-		break;
-	case NODE_VERSION:
-		p->cell_kind = CELL_PUT;
-		if (!name_parse_ts(name, &p->ts))
-			r = -EINVAL;
-		break;
-	case NODE_CONTROL_DIR:
-		/* It is the mount's, whatever part of the store the root is. */
-		place_release(p);
-		p->row = p->family = p->qualifier = (struct bytes){0};
-		break;
-	case NODE_PUT:
-		p->put = true;
-		break;
-	case NODE_CONTROL:
-		p->control = control_find(name);
-		if (!p->control)
-			r = -ENOENT;
-		break;
-	case NODE_INFO:
-		p->info = info_find(name);
-		if (!p->info)
-			r = -ENOENT;
-		break;
-	}
 	p->kind = kind;
+	if (k->decode)
+		r = k->decode(p, name, known);
 	memcpy(p->name, name.data, name.len);
 	p->name[name.len] = '\0';
 	return r;

@@ -126,7 +126,12 @@ int place_computed(const struct place *p);
  * writers are not asked: see fs_stat() in fs.h.
  */
 int place_stat(struct fs *fs, const struct place *p, struct stat *st);
-/* The same from a cell at hand (VERSION, LATEST, ALIAS: size and mtime). */
+/*
+ * The cell that the file stands for (a column's newest for its directory): 1;
+ * 0; -ENODATA with a sentence when it is lost. @hold as table_get()'s.
+ */
+int place_get(const struct place *p, struct cell *cell, struct buf *hold);
+/* As place_stat(), from a cell at hand (VERSION, LATEST, ALIAS: size and mtime). */
 int place_stat_cell(struct fs *fs, const struct place *p,
 		    const struct cell *cell, struct stat *st);
 /* A directory or an empty file of that kind, for what is only in memory. */

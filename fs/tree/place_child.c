@@ -4,9 +4,8 @@
  */
 #include <errno.h>
 
-#include "fs/tree/control_file.h"
+#include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
-#include "fs/tree/info.h"
 #include "fs/tree/place_inside.h"
 #include "fs/tree/view.h"
 
@@ -126,38 +125,6 @@ static int open_table(struct fs *fs, struct bytes name, struct place *out)
 	return 0;
 }
 
-/* A name with a dot where there are views: of a view, or a scratch file's. */
-static int classify_dot(struct bytes name)
-{
-	if (bytes_eq(name, bytes_str(".cells")))
-		return NODE_CELLS;
-	switch (view_op_of(name)) {
-	case VIEW_NONE:
-		return NODE_SCRATCH;
-	case VIEW_RAW:
-		return NODE_VIEW;
-	default:
-		return NODE_VIEW_NAME;
-	}
-}
-
-static int classify_in_column(const struct place *dir, struct bytes name)
-{
-	uint64_t back;
-	int64_t ts;
-
-	if (name_parse_ts(name, &ts))
-		return NODE_VERSION;
-	if (dir->view && dir->view->raw)
-		return memchr(name.data, '.', name.len) ? NODE_MARKER
-							: NODE_SCRATCH;
-	if (bytes_eq(name, bytes_str("latest")))
-		return NODE_LATEST;
-	if (bytes_eq(name, bytes_str("counter")))
-		return NODE_COUNTER;
-	return place_parse_past(name, &ts, &back) ? NODE_PAST : NODE_SCRATCH;
-}
-
 static int no_dot(struct bytes name, const char *what)
 {
 	return why(-EINVAL,
@@ -166,70 +133,74 @@ static int no_dot(struct bytes name, const char *what)
 		   (int)name.len, (const char *)name.data, what);
 }
 
-/* What a name is by itself in a directory of that kind. */
+int child_any(const struct place *dir, struct bytes name)
+{
+	return place_holds(dir);
+}
+
+int child_key(const struct place *dir, struct bytes name)
+{
+	return name.data[0] == '.' ? NODE_SCRATCH : place_holds(dir);
+}
+
+int child_of_root(const struct place *dir, struct bytes name)
+{
+	if (name.data[0] == '.' || table_name_check(name) < 0)
+		return NODE_SCRATCH;
+	return NODE_TABLE;
+}
+
+int child_of_row(const struct place *dir, struct bytes name)
+{
+	if (name.data[0] == '.')
+		return NODE_SCRATCH;
+	if (!memchr(name.data, ':', name.len))
+		return NODE_FAMILY;
+	return dir->view && dir->view->raw ? NODE_SCRATCH : NODE_ALIAS;
+}
+
+int child_of_column(const struct place *dir, struct bytes name)
+{
+	uint64_t back;
+	uint8_t word;
+	int64_t ts;
+
+	if (name_parse_ts(name, &ts))
+		return NODE_VERSION;
+	if (dir->view && dir->view->raw)
+		return memchr(name.data, '.', name.len) ? NODE_MARKER
+							: NODE_SCRATCH;
+	word = fixed_kind(dir, name);
+	if (word)
+		return word;
+	return place_parse_past(name, &ts, &back) ? NODE_PAST : NODE_SCRATCH;
+}
+
+int child_of_put(const struct place *dir, struct bytes name)
+{
+	return name.data[0] == '.' ? no_dot(name, "a row") : NODE_ROW;
+}
+
+int child_of_snapshots(const struct place *dir, struct bytes name)
+{
+	return name.data[0] == '.' ? no_dot(name, "a snapshot")
+				   : place_holds(dir);
+}
+
+int child_of_snapshot(const struct place *dir, struct bytes name)
+{
+	return name.data[0] == '.' ? -ENOENT : NODE_TABLE;
+}
+
+/* What a name is by itself in a directory: a kind, or an error. */
 static int classify(const struct place *dir, struct bytes name)
 {
-	bool dot = name.data[0] == '.';
+	const struct kind *level = kind_of(place_level(dir));
+	uint8_t word = name.data[0] == '.' ? fixed_kind(dir, name) : 0;
 
-	if (dir->node == FUSE_ROOT_ID &&
-	    bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
-		return NODE_CONTROL_DIR;
-	switch (place_level(dir)) {
-	case NODE_ROOT:
-		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)))
-			return NODE_SNAPSHOT_DIR;
-		if (dot || table_name_check(name) < 0)
-			return NODE_SCRATCH;
-		return NODE_TABLE;
-	case NODE_TABLE:
-		if (bytes_eq(name, bytes_str(".schema")) && !dir->view)
-			return NODE_SCHEMA;
-		if (bytes_eq(name, bytes_str(SNAPSHOT_DIR_NAME)) &&
-		    !dir->view && !fstable_snapshot(dir->table))
-			return NODE_SNAPSHOT_DIR;
-		if (bytes_eq(name, bytes_str(STAGE_DIR_NAME)) && !dir->view &&
-		    !fstable_snapshot(dir->table))
-			return NODE_STAGE;
-		if (bytes_eq(name, bytes_str(PUT_DIR_NAME)) && !dir->view &&
-		    !fstable_snapshot(dir->table))
-			return NODE_PUT;
-		if (bytes_eq(name, bytes_str(INFO_DIR_NAME)) && !dir->view &&
-		    !fstable_snapshot(dir->table))
-			return NODE_INFO_DIR;
-		return dot ? classify_dot(name) : NODE_ROW;
-	case NODE_ROW_PIECE:
-		return dot ? NODE_SCRATCH : NODE_ROW;
-	case NODE_ROW:
-		if (dot)
-			return classify_dot(name);
-		if (!memchr(name.data, ':', name.len))
-			return NODE_FAMILY;
-		return dir->view && dir->view->raw ? NODE_SCRATCH : NODE_ALIAS;
-	case NODE_FAMILY:
-		return dot ? classify_dot(name) : NODE_COLUMN;
-	case NODE_COLUMN_PIECE:
-		return dot ? NODE_SCRATCH : NODE_COLUMN;
-	case NODE_COLUMN:
-		return classify_in_column(dir, name);
-	case NODE_VIEW_NAME:
-		return NODE_VIEW;
-	case NODE_CONTROL_DIR:
-		return NODE_CONTROL;
-	case NODE_INFO_DIR:
-		return NODE_INFO;
-	case NODE_SCRATCH_DIR:
-	case NODE_STAGE:
-		return NODE_SCRATCH;
-	case NODE_PUT:
-		return dot ? no_dot(name, "a row") : NODE_ROW;
-	case NODE_SNAPSHOT_DIR:
-		if (dot)
-			return no_dot(name, "a snapshot");
-		return dir->table ? NODE_TABLE : NODE_SNAPSHOT;
-	case NODE_SNAPSHOT:
-		return dot ? -ENOENT : NODE_TABLE;
-	}
-	return -ENOTDIR;
+	if (word)
+		return word;
+	return level->child ? level->child(dir, name) : -ENOTDIR;
 }
 
 int place_child(struct fs *fs, const struct place *dir, struct bytes name,

@@ -1,5 +1,5 @@
 /*
- * What place.c has for place_child.c.
+ * What the files of place have for each other and for the table of kinds.
  */
 #ifndef CELLFS_FS_TREE_PLACE_INSIDE_H
 #define CELLFS_FS_TREE_PLACE_INSIDE_H
@@ -17,5 +17,25 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known);
 bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back);
 /* -ENAMETOOLONG in words. */
 int place_too_long(const char *what, size_t len, size_t max);
+
+/* struct kind's child: @name is no fixed one of the directory. */
+typedef int kind_child(const struct place *dir, struct bytes name);
+kind_child child_any; /* whatever it is named */
+kind_child child_key; /* a name with a dot is a scratch file's */
+kind_child child_of_root, child_of_row, child_of_column, child_of_put;
+kind_child child_of_snapshots; /* .snapshot */
+kind_child child_of_snapshot;  /* .snapshot/NAME */
+
+/* struct kind's decode: see place_descend(). */
+typedef int kind_decode(struct place *p, struct bytes name, bool known);
+kind_decode decode_row, decode_family, decode_qualifier, decode_alias,
+	decode_version, decode_marker, decode_past, decode_view_name,
+	decode_view, decode_control_dir, decode_control, decode_info,
+	decode_put;
+
+/* struct kind's stat: as place_stat(); -ENOENT is nothing there, too. */
+typedef int kind_stat(struct fs *fs, const struct place *p, struct stat *st);
+kind_stat stat_nothing, stat_table, stat_schema, stat_row, stat_family,
+	stat_piece, stat_cell, stat_snapshot;
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "fs/tree/control_file.h"
 #include "fs/tree/fs.h"
+#include "fs/tree/place_inside.h"
 #include "fs/tree/view.h"
 
 uint64_t place_child_ino(uint64_t dir_ino, struct bytes name)
@@ -97,20 +98,23 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 	return 1;
 }
 
-static int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
+int stat_nothing(struct fs *fs, const struct place *p, struct stat *st)
+{
+	return 0;
+}
+
+int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 {
 	int64_t changed_ms = fstable_changed_ms(p->table);
 	struct schema schema = {0};
 	struct buf text = {0};
-	int r;
+	int r = fstable_schema(p->table, &schema);
 
-	r = place_stat_blank(fs, p, st);
-	if (r <= 0)
-		return r;
-	r = fstable_schema(p->table, &schema);
 	if (r == 0)
 		r = schema_format(&schema, &text);
-	if (r == 0) {
+	if (r == 0)
+		r = place_stat_blank(fs, p, st);
+	if (r > 0) {
 		set_size(st, text.len);
 		/* Whatever is put there is newer than one nobody wrote. */
 		if (schema_is_plain(&schema))
@@ -120,7 +124,7 @@ static int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 	}
 	schema_free(&schema);
 	buf_free(&text);
-	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+	return r;
 }
 
 /* Is there a key that continues the piece? 1, 0 or an error. */
@@ -169,65 +173,81 @@ static int piece_exists(const struct place *p)
 	return r;
 }
 
-static int stat_in_view(struct fs *fs, const struct place *p, struct stat *st)
+int stat_table(struct fs *fs, const struct place *p, struct stat *st)
 {
-	struct cell cell;
-	int r = 1;
+	const struct snapshot *snap = fstable_snapshot(p->table);
+	int r = place_stat_blank(fs, p, st);
 
-	switch (p->kind) {
-	case NODE_ROW:
-	case NODE_FAMILY:
-		r = view_has(p);
-		break;
-	case NODE_ROW_PIECE:
-	case NODE_COLUMN_PIECE:
-		r = piece_exists(p);
-		break;
-	case NODE_COLUMN:
-	case NODE_VERSION:
-	case NODE_MARKER:
-	case NODE_LATEST:
-	case NODE_ALIAS:
-	case NODE_VALUE:
-	case NODE_PAST:
-		r = view_get(p, &cell, NULL);
-		if (r > 0)
-			return place_stat_cell(fs, p, &cell, st);
-		break;
-	}
-	if (r <= 0)
-		return r == -ENOENT ? 0 : r;
-	return place_stat_blank(fs, p, st);
-}
-
-/* table_has_row() and table_has_family() in a snapshot. */
-static int was_there(const struct place *p)
-{
-	struct column_name family = {.family = p->family, .whole_family = true};
-	struct scan_spec spec = {
-		.granularity = SCAN_ROWS,
-		.keys_only = true,
-		.row_start = p->row,
-		.row_stop = p->row,
-		.row_stop_inclusive = true,
-		.columns = &family,
-		.ncolumns = p->kind == NODE_FAMILY,
-		.limit_rows = 1,
-		.snapshot = fstable_snapshot(p->table),
-	};
-	struct scan *sc;
-	struct cell cell;
-	int r = scan_open(fstable_table(p->table), &spec, &sc);
-
-	if (r < 0)
-		return r;
-	r = scan_next(sc, &cell);
-	scan_close(sc);
+	if (r > 0 && snap)
+		set_times(st, snapshot_taken_ms(snap));
 	return r;
 }
 
+/* Attributes of a directory that is there when @r is 1. */
+static int stat_found(struct fs *fs, const struct place *p, int r,
+		      struct stat *st)
+{
+	return r > 0 ? place_stat_blank(fs, p, st) : r;
+}
+
+/* Does the place show something else than what the table has now? */
+static bool is_restricted(const struct place *p)
+{
+	return p->view || fstable_snapshot(p->table);
+}
+
+int stat_row(struct fs *fs, const struct place *p, struct stat *st)
+{
+	int r = 1;
+
+	if (is_restricted(p))
+		r = view_has(p);
+	else if (!p->put)
+		r = table_has_row(fstable_table(p->table), p->row);
+	return stat_found(fs, p, r, st);
+}
+
+int stat_family(struct fs *fs, const struct place *p, struct stat *st)
+{
+	int r = is_restricted(p) ? view_has(p)
+				 : table_has_family(fstable_table(p->table),
+						    p->row, p->family);
+
+	return stat_found(fs, p, r, st);
+}
+
+int stat_piece(struct fs *fs, const struct place *p, struct stat *st)
+{
+	/* In .put there is every row, but only what is there in a row. */
+	bool any = p->put && p->kind == NODE_ROW_PIECE;
+
+	return stat_found(fs, p, any ? 1 : piece_exists(p), st);
+}
+
+int place_get(const struct place *p, struct cell *cell, struct buf *hold)
+{
+	struct table *t = fstable_table(p->table);
+	const struct snapshot *snap = fstable_snapshot(p->table);
+
+	if (p->view || p->kind == NODE_PAST)
+		return view_get(p, cell, hold);
+	if (p->kind == NODE_VERSION)
+		return table_get_version(t, p->row, p->family, p->qualifier,
+					 p->ts, snap, cell, hold);
+	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap, cell,
+			 hold);
+}
+
+int stat_cell(struct fs *fs, const struct place *p, struct stat *st)
+{
+	struct cell cell;
+	int r = place_get(p, &cell, NULL);
+
+	return r > 0 ? place_stat_cell(fs, p, &cell, st) : r;
+}
+
 /* Is the snapshot of the whole store there? */
-static int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
+int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct snapshot *snap;
 	struct buf name = {0};
@@ -246,86 +266,11 @@ static int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
 	return r;
 }
 
-static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
-{
-	struct table *t = p->table ? fstable_table(p->table) : NULL;
-	const struct snapshot *snap =
-		p->table ? fstable_snapshot(p->table) : NULL;
-	struct cell cell;
-	int r = 1;
-
-	switch (p->kind) {
-	case NODE_SNAPSHOT:
-		return stat_snapshot(fs, p, st);
-	case NODE_ROW:
-		if (!p->put)
-			r = snap ? was_there(p) : table_has_row(t, p->row);
-		break;
-	case NODE_FAMILY:
-		r = snap ? was_there(p)
-			 : table_has_family(t, p->row, p->family);
-		break;
-	case NODE_COLUMN:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
-			      &cell, NULL);
-		if (r > 0)
-			return place_stat_cell(fs, p, &cell, st);
-		break;
-	case NODE_ROW_PIECE:
-		if (!p->put)
-			r = piece_exists(p);
-		break;
-	case NODE_COLUMN_PIECE:
-		r = piece_exists(p);
-		break;
-	}
-	if (r <= 0)
-		return r == -ENOENT ? 0 : r;
-	r = place_stat_blank(fs, p, st);
-	if (r > 0 && snap && p->kind == NODE_TABLE)
-		set_times(st, snapshot_taken_ms(snap));
-	return r;
-}
-
 int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
-	struct table *t = p->table ? fstable_table(p->table) : NULL;
-	const struct snapshot *snap =
-		p->table ? fstable_snapshot(p->table) : NULL;
-	struct cell cell;
-	int r;
+	int r = kind_of(p->kind)->stat(fs, p, st);
 
-	if (p->view)
-		return stat_in_view(fs, p, st);
-	switch (p->kind) {
-	case NODE_SCRATCH:
-	case NODE_SCRATCH_DIR:
-		return 0;
-	case NODE_CONTROL:
-	case NODE_INFO:
-	case NODE_CELLS:
-	case NODE_COUNTER:
-		return place_stat_blank(fs, p, st);
-	case NODE_PAST:
-		r = view_get(p, &cell, NULL);
-		break;
-	case NODE_SCHEMA:
-		return stat_schema(fs, p, st);
-	case NODE_VERSION:
-		r = table_get_version(t, p->row, p->family, p->qualifier, p->ts,
-				      snap, &cell, NULL);
-		break;
-	case NODE_LATEST:
-	case NODE_ALIAS:
-		r = table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap,
-			      &cell, NULL);
-		break;
-	default:
-		return stat_dir(fs, p, st);
-	}
-	if (r <= 0)
-		return r == -ENOENT ? 0 : r;
-	return place_stat_cell(fs, p, &cell, st);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* A version is not believed longer than its TTL lets it live. */

@@ -4,17 +4,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "fs/tree/kind.h"
 #include "store/store.h"
 
 static void every_kind_has_a_row(void **state)
 {
-	static const struct kind none;
-
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
-		if (!memcmp(kind_of(k), &none, sizeof(none)))
+		if (!kind_of(k)->stat)
 			fail_msg("kind %u", k);
 }
 
@@ -24,7 +20,8 @@ static void a_directory_holds_kinds_and_a_file_none(void **state)
 		bool holds = kind_of(k)->holds != NODE_ROOT;
 
 		/* A view holds what its level does. */
-		if (holds != (kind_is(k, KIND_DIR) && k != NODE_VIEW))
+		if (holds != (kind_is(k, KIND_DIR) && k != NODE_VIEW) ||
+		    holds != (kind_of(k)->child != NULL))
 			fail_msg("kind %u", k);
 	}
 }
@@ -63,6 +60,18 @@ static void a_piece_holds_what_it_is_a_piece_of(void **state)
 			 kind_of(NODE_TABLE)->scan);
 	assert_int_equal(kind_of(NODE_COLUMN_PIECE)->scan,
 			 kind_of(NODE_FAMILY)->scan);
+}
+
+/* What names a key, a time or a file of a list is decoded. */
+static void what_has_coordinates_is_decoded(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if (kind_of(k)->key != KEY_NONE && !kind_of(k)->decode)
+			fail_msg("kind %u", k);
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if (kind_of(k)->piece != NODE_ROOT)
+			assert_ptr_equal(kind_of(k)->decode,
+					 kind_of(kind_of(k)->piece)->decode);
 }
 
 /* Each level is a scan one step finer than that of the level above. */
@@ -116,6 +125,7 @@ int main(void)
 		cmocka_unit_test(a_directory_holds_kinds_and_a_file_none),
 		cmocka_unit_test(flags_are_of_directories_or_of_files),
 		cmocka_unit_test(a_piece_holds_what_it_is_a_piece_of),
+		cmocka_unit_test(what_has_coordinates_is_decoded),
 		cmocka_unit_test(a_level_is_a_scan_at_a_granularity),
 		cmocka_unit_test(what_refuses_says_why),
 		cmocka_unit_test(what_another_path_changes_is_not_believed),
