@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "fs/files/moved.h"
-#include "fs/look/dir_scan.h"
 #include "fs/look/lookup.h"
+#include "fs/tree/dir_scan.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
 #include "fs/tree/view.h"
@@ -47,6 +47,7 @@ struct listing {
 	char ts_name[48];	    /* "TS", or "TS.delete-column" */
 	struct listing_entry entry; /* the last one handed out */
 	bool by_name;		    /* its attributes come from fs_lookup() */
+	bool looked;		    /* which was just asked */
 	struct place borrowed, looked_up;
 	struct mark marks[WINDOW];
 };
@@ -184,22 +185,29 @@ static int position_copy(struct dir_position *to,
 	return r < 0 ? why(r, "out of memory for a directory") : 0;
 }
 
-static int remember(struct listing *ls, struct bytes key, int64_t ts,
-		    bool overlay)
+/* The stream is behind the entry with @key from now on. */
+static int pass(struct listing *ls, struct bytes key, int64_t ts, bool overlay)
 {
-	struct mark *m = &ls->marks[ls->offset % WINDOW];
 	struct dir_position *last = &ls->last;
-	int r = 0;
 
-	if (key.data != last->key.data)
-		r = buf_set(&last->key, key);
-	if (r < 0)
-		return why(r, "out of memory for a directory");
+	if (key.data != last->key.data && buf_set(&last->key, key) < 0)
+		return why(-ENOMEM, "out of memory for a directory");
 	last->begun = true;
 	last->ts = ts;
 	last->kind = ls->scan.cell.kind;
 	last->overlay = overlay;
-	r = position_copy(&m->position, last);
+	return 0;
+}
+
+/* The same of an entry that is handed out. */
+static int remember(struct listing *ls, struct bytes key, int64_t ts,
+		    bool overlay)
+{
+	struct mark *m = &ls->marks[ls->offset % WINDOW];
+	int r = pass(ls, key, ts, overlay);
+
+	if (r == 0)
+		r = position_copy(&m->position, &ls->last);
 	if (r == 0)
 		m->offset = ls->offset;
 	return r;
@@ -303,7 +311,7 @@ static void borrow_place(struct listing *ls, struct place *p)
 	p->seen = ls->scan.seen;
 	p->ts = ls->scan.cell.ts;
 	p->cell_kind = ls->scan.cell.kind;
-	if (ls->scan.level == NODE_TABLE)
+	if (kind_of(ls->scan.level)->scan == SCAN_ROWS)
 		p->row = ls->scan.key;
 	p->detached = false;
 	memcpy(p->name, e->name, e->name_len);
@@ -343,8 +351,8 @@ static void next_dot(struct listing *ls)
 static int next_fixed(struct listing *ls)
 {
 	struct listing_entry *e = &ls->entry;
+	struct place *p = &ls->looked_up;
 	const char *name;
-	struct place p;
 	struct stat st;
 	int r;
 
@@ -356,20 +364,19 @@ static int next_fixed(struct listing *ls)
 		ls->offset++;
 		if (!*name)
 			continue;
-		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), &p, &st);
-		if (r > 0 && p.kind == NODE_SCHEMA &&
-		    schema_absent_to_all(fstable_absent(p.table)))
-			r = 0;
-		place_release(&p);
-		if (r <= 0)
+		place_release(p);
+		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), p, &st);
+		if (r <= 0 || (p->kind == NODE_SCHEMA &&
+			       schema_absent_to_all(fstable_absent(p->table))))
 			continue;
 		*e = (struct listing_entry){
 			.name = name,
 			.name_len = strlen(name),
 			.ino = st.st_ino,
-			.kind = p.kind,
+			.kind = p->kind,
+			.st = st,
 		};
-		ls->by_name = true;
+		ls->by_name = ls->looked = true;
 		return 1;
 	}
 	ls->fixed_over = true;
@@ -450,14 +457,10 @@ static int next_merged(struct listing *ls)
 		r = take_ahead(ls);
 		if (r != 0)
 			return r;
-		/* Passed over: the stream is behind it all the same. */
-		r = buf_set(&ls->last.key, ls->scan.key);
+		/* It is not listed, and not looked at again. */
+		r = pass(ls, ls->scan.key, ls->scan.cell.ts, false);
 		if (r < 0)
 			return r;
-		ls->last.begun = true;
-		ls->last.overlay = false;
-		ls->last.ts = ls->scan.cell.ts;
-		ls->last.kind = ls->scan.cell.kind;
 	}
 }
 
@@ -502,7 +505,7 @@ static int step(struct listing *ls)
 {
 	int r;
 
-	ls->by_name = false;
+	ls->by_name = ls->looked = false;
 	r = ls->fixed_over ? 0 : next_fixed(ls);
 	if (r == 0)
 		r = next_merged(ls);
@@ -537,7 +540,10 @@ static void fill_attributes(struct listing *ls)
 	struct place *p;
 	int r;
 
-	if (ls->by_name) {
+	if (ls->looked) {
+		p = &ls->looked_up;
+		r = 1;
+	} else if (ls->by_name) {
 		p = &ls->looked_up;
 		place_release(p);
 		r = stat_by_name(ls, p, &e->st);
@@ -546,6 +552,8 @@ static void fill_attributes(struct listing *ls)
 		borrow_place(ls, p);
 		r = stat_ahead(ls, p, &e->st);
 	}
+	/* Handed out again it is looked up again. */
+	ls->looked = false;
 	/* What vanished meanwhile is listed, and not known. */
 	e->place = r > 0 ? p : NULL;
 }

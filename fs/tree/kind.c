@@ -16,7 +16,8 @@ const struct kind kinds[NODE_KINDS] = {
 		.flags = KIND_DIR,
 		.holds = NODE_TABLE,
 		.believed = {BELIEVE_SECOND, BELIEVE_SECOND, BELIEVE_NEVER},
-		.child = child_of_root, .stat = place_stat_blank,
+		.child = child_of_root,
+		.stat = place_stat_blank, .list = list_tables,
 		.home = "the root holds only tables: a value lives at "
 			"TABLE/ROW/FAMILY:QUALIFIER",
 	},
@@ -25,7 +26,7 @@ const struct kind kinds[NODE_KINDS] = {
 		.flags = KIND_DIR | KIND_ROOT,
 		.holds = NODE_ROW, .scan = SCAN_ROWS,
 		.believed = {BELIEVE_LONG, BELIEVE_LONG, BELIEVE_LONG},
-		.child = child_key, .stat = stat_table,
+		.child = child_key, .stat = stat_table, .list = list_cells,
 		.home = HOME_OF_ROWS,
 	},
 	/* A mkdir of a family changes its size. */
@@ -38,7 +39,8 @@ const struct kind kinds[NODE_KINDS] = {
 		.flags = KIND_DIR | KIND_PIECE | KIND_MADE,
 		.key = KEY_ROW, .holds = NODE_ROW, .scan = SCAN_ROWS,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
-		.child = child_key, .decode = decode_row, .stat = stat_piece,
+		.child = child_key, .decode = decode_row,
+		.stat = stat_piece, .list = list_cells,
 		.home = HOME_OF_ROWS,
 	},
 	[NODE_ROW] = {
@@ -46,7 +48,8 @@ const struct kind kinds[NODE_KINDS] = {
 		.key = KEY_ROW, .holds = NODE_FAMILY, .piece = NODE_ROW_PIECE,
 		.scan = SCAN_FAMILIES,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_ROW},
-		.child = child_of_row, .decode = decode_row, .stat = stat_row,
+		.child = child_of_row, .decode = decode_row,
+		.stat = stat_row, .list = list_cells,
 		.home = "a row holds only families: a value lives at "
 			"FAMILY:QUALIFIER or FAMILY/QUALIFIER/latest",
 	},
@@ -55,7 +58,7 @@ const struct kind kinds[NODE_KINDS] = {
 		.key = KEY_FAMILY, .holds = NODE_COLUMN, .scan = SCAN_COLUMNS,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
 		.child = child_key, .decode = decode_family,
-		.stat = stat_family,
+		.stat = stat_family, .list = list_cells,
 		.home = HOME_OF_COLUMNS,
 	},
 	[NODE_COLUMN_PIECE] = {
@@ -64,7 +67,7 @@ const struct kind kinds[NODE_KINDS] = {
 		.scan = SCAN_COLUMNS,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
 		.child = child_key, .decode = decode_qualifier,
-		.stat = stat_piece,
+		.stat = stat_piece, .list = list_cells,
 		.home = HOME_OF_COLUMNS,
 	},
 	[NODE_COLUMN] = {
@@ -73,7 +76,7 @@ const struct kind kinds[NODE_KINDS] = {
 		.piece = NODE_COLUMN_PIECE, .scan = SCAN_CELLS,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
 		.child = child_of_column, .decode = decode_qualifier,
-		.stat = stat_cell,
+		.stat = stat_cell, .list = list_cells,
 		.home = "a column holds only versions: their names are latest "
 			"and milliseconds since 1970",
 	},
@@ -164,13 +167,15 @@ const struct kind kinds[NODE_KINDS] = {
 		.flags = KIND_DIR | KIND_FIXED,
 		.holds = NODE_SNAPSHOT,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
-		.child = child_of_snapshots, .stat = place_stat_blank,
+		.child = child_of_snapshots,
+		.stat = place_stat_blank, .list = list_snapshots,
 	},
 	[NODE_SNAPSHOT] = {
 		.flags = KIND_DIR | KIND_ROOT,
 		.holds = NODE_TABLE,
 		.believed = {BELIEVE_LONG, BELIEVE_LONG, BELIEVE_LONG},
-		.child = child_of_snapshot, .stat = stat_snapshot,
+		.child = child_of_snapshot,
+		.stat = stat_snapshot, .list = list_shown,
 	},
 	[NODE_STAGE] = {
 		.flags = KIND_DIR | KIND_FIXED | KIND_ANY_NAME,

@@ -10,6 +10,7 @@
  *	child		a directory: the kind of a name in it, or an error
  *	decode		what the name adds to the coordinates above it
  *	stat		whether the store has it, and its attributes
+ *	list		a directory: the next of its entries in the store
  *	sentence	a computed file: why it is not made, moved or removed
  *	believed	how long the kernel may believe what it was told
  *
@@ -22,6 +23,8 @@
 
 #include "fs/kernel/node.h"
 
+struct dir_position;
+struct dir_scan;
 struct fs;
 struct place;
 struct stat;
@@ -79,6 +82,7 @@ struct kind {
 	int (*child)(const struct place *dir, struct bytes name);
 	int (*decode)(struct place *p, struct bytes name, bool known);
 	int (*stat)(struct fs *fs, const struct place *p, struct stat *st);
+	int (*list)(struct dir_scan *s, const struct dir_position *last);
 	const char *home, *sentence;
 };
 

@@ -38,4 +38,9 @@ typedef int kind_stat(struct fs *fs, const struct place *p, struct stat *st);
 kind_stat stat_nothing, stat_table, stat_schema, stat_row, stat_family,
 	stat_piece, stat_cell, stat_snapshot;
 
+/* struct kind's list: the next entry behind @last. 1; 0 at the end; an error. */
+typedef int kind_list(struct dir_scan *s, const struct dir_position *last);
+kind_list list_tables, list_snapshots, list_cells;
+kind_list list_shown; /* the tables of .snapshot/NAME */
+
 #endif

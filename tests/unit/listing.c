@@ -237,6 +237,8 @@ static struct bytes long_key(const char *tail)
 static void long_keys_are_directories_listed_once(void **state)
 {
 	char piece[256], path[700], want[900];
+	struct listing_entry e;
+	struct listing *ls;
 	struct world w;
 
 	begin(&w);
@@ -252,6 +254,13 @@ static void long_keys_are_directories_listed_once(void **state)
 	assert_lists(&w, "t", want);
 	snprintf(path, sizeof(path), "t/%s%%+", piece);
 	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	/* Whether a row has changed meanwhile is asked of its whole key. */
+	ls = open_path(&w, path);
+	take(ls, 3, NULL);
+	assert_int_equal(listing_seek(ls, 2), 0);
+	assert_int_equal(listing_next(ls, true, &e), 1);
+	assert_true(bytes_eq(e.place->row, long_key("aaaaaaaa")));
+	listing_close(ls);
 	snprintf(path, sizeof(path), "t/%s%%+/cccccccc", piece);
 	assert_lists(&w, path, "f");
 	/* The same for qualifiers. */
@@ -314,6 +323,38 @@ static void what_is_in_memory_is_merged_and_shown_once(void **state)
 	end(&w);
 }
 
+/* How often the text of a schema was made: a listing wants its length. */
+static int formatted;
+int __real_schema_format(const struct schema *s, struct buf *out);
+int __wrap_schema_format(const struct schema *s, struct buf *out);
+
+int __wrap_schema_format(const struct schema *s, struct buf *out)
+{
+	formatted++;
+	return __real_schema_format(s, out);
+}
+
+static void a_name_of_the_tree_is_looked_up_once(void **state)
+{
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	ls = open_path(&w, "t");
+	formatted = 0;
+	assert_string_equal(take(ls, 9, NULL), ".schema a");
+	assert_int_equal(formatted, 1);
+	/* One that did not fit is looked up again. */
+	assert_int_equal(listing_seek(ls, 0), 0);
+	assert_string_equal(take(ls, 3, NULL), ".schema");
+	assert_int_equal(listing_seek(ls, 2), 0);
+	assert_string_equal(take(ls, 9, NULL), ".schema a");
+	assert_int_equal(formatted, 3);
+	listing_close(ls);
+	end(&w);
+}
+
 static void control_names_are_listed_only_when_asked(void **state)
 {
 	struct world w;
@@ -354,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_listing_that_rested_goes_on_at_every_level),
 		cmocka_unit_test(long_keys_are_directories_listed_once),
 		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
+		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
 		cmocka_unit_test(control_names_are_listed_only_when_asked),
 		cmocka_unit_test(a_dropped_table_ends_its_listing),
 	};

@@ -1,8 +1,9 @@
-#include "fs/look/dir_scan.h"
+#include "fs/tree/dir_scan.h"
 
 #include <errno.h>
 
 #include "fs/tree/fs.h"
+#include "fs/tree/place_inside.h"
 #include "fs/tree/view.h"
 
 void dir_scan_rest(struct dir_scan *s)
@@ -120,27 +121,28 @@ static bool passed(const struct dir_scan *s, const struct dir_position *last,
 	return c <= 0;
 }
 
-/* Fetches the next table of the root. Returns 1, 0 at the end, an error. */
-static int next_table(struct dir_scan *s, const struct dir_position *last)
+static struct bytes key_behind(const struct dir_position *last)
 {
-	struct bytes after =
-		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
-	int r = store_table_next(s->fs->store, after, s->table);
+	return last->begun ? buf_bytes(&last->key) : (struct bytes){0};
+}
+
+/* Fetches the next table of the root. Returns 1, 0 at the end, an error. */
+int list_tables(struct dir_scan *s, const struct dir_position *last)
+{
+	int r = store_table_next(s->fs->store, key_behind(last), s->table);
 
 	if (r > 0)
 		s->key = bytes_str(s->table);
 	return r;
 }
 
-/* Fetches the next snapshot name of .snapshot, as next_table(). */
-static int next_snapshot(struct dir_scan *s, const struct dir_position *last)
+/* Fetches the next snapshot name of .snapshot, as list_tables(). */
+int list_snapshots(struct dir_scan *s, const struct dir_position *last)
 {
 	struct fstable *ft = s->dir->table;
-	struct bytes after =
-		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
 	struct snapshot_info info;
 	int r = store_snapshot_next(s->fs->store, ft ? fstable_table(ft) : NULL,
-				    after, &info);
+				    key_behind(last), &info);
 
 	if (r > 0) {
 		memcpy(s->table, info.name, sizeof(info.name));
@@ -149,11 +151,9 @@ static int next_snapshot(struct dir_scan *s, const struct dir_position *last)
 	return r;
 }
 
-/* Fetches the next table of .snapshot/NAME, as next_table(). */
-static int next_shown(struct dir_scan *s, const struct dir_position *last)
+/* Fetches the next table of .snapshot/NAME, as list_tables(). */
+int list_shown(struct dir_scan *s, const struct dir_position *last)
 {
-	struct bytes after =
-		last->begun ? buf_bytes(&last->key) : (struct bytes){0};
 	struct buf name = {0};
 	int r = 0;
 
@@ -165,13 +165,13 @@ static int next_shown(struct dir_scan *s, const struct dir_position *last)
 		buf_free(&name);
 	}
 	if (r == 0)
-		r = snapshot_table_next(s->snap, after, s->table);
+		r = snapshot_table_next(s->snap, key_behind(last), s->table);
 	if (r > 0)
 		s->key = bytes_str(s->table);
 	return r;
 }
 
-static int next_cell(struct dir_scan *s, const struct dir_position *last)
+int list_cells(struct dir_scan *s, const struct dir_position *last)
 {
 	bool from_first = granularity(s) == SCAN_ROWS && is_counted(s);
 	int r = s->scan ? 0 : scan_begin(s, last);
@@ -196,34 +196,14 @@ static int next_cell(struct dir_scan *s, const struct dir_position *last)
 
 int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
 {
+	const struct kind *level = kind_of(s->level);
 	int r;
 
 	if (s->dir->detached)
 		s->finished = true;
 	if (s->have || s->finished)
 		return 0;
-	switch (s->level) {
-	case NODE_CONTROL_DIR:
-	case NODE_INFO_DIR:
-	case NODE_SCRATCH_DIR:
-	case NODE_STAGE:
-	case NODE_PUT:
-	case NODE_VIEW_NAME:
-		r = 0;
-		break;
-	case NODE_ROOT:
-		r = next_table(s, last);
-		break;
-	case NODE_SNAPSHOT_DIR:
-		r = next_snapshot(s, last);
-		break;
-	case NODE_SNAPSHOT:
-		r = next_shown(s, last);
-		break;
-	default:
-		r = next_cell(s, last);
-		break;
-	}
+	r = level->list ? level->list(s, last) : 0;
 	if (r == -ENOENT)
 		r = 0; /* the table was dropped under the listing */
 	if (r > 0) {

@@ -13,8 +13,8 @@
  *
  * The listing that owns it guards it.
  */
-#ifndef CELLFS_FS_LOOK_DIR_SCAN_H
-#define CELLFS_FS_LOOK_DIR_SCAN_H
+#ifndef CELLFS_FS_TREE_DIR_SCAN_H
+#define CELLFS_FS_TREE_DIR_SCAN_H
 
 #include "fs/tree/place.h"
 
