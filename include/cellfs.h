@@ -494,12 +494,12 @@ struct cellfs_column {
 
 /* Which part of a table a scan reads. A zeroed one reads all of it. */
 struct cellfs_scan_spec {
+	/* A reversed scan begins with the greatest row, its row_start. */
+	struct cellfs_bound row_start, row_stop;
 	enum cellfs_granularity granularity;
 	bool reversed;	/* rows descend; within a row the order stays */
 	bool raw;	/* all that is stored, delete markers too */
 	bool keys_only; /* no values: their data is NULL, their len exact */
-	/* A reversed scan begins with the greatest row, its row_start. */
-	struct cellfs_bound row_start, row_stop;
 	struct cellfs_bound qualifier_start, qualifier_stop;
 	/* What to read of each row; none = all. In any order. */
 	const struct cellfs_column *columns;

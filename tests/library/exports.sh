@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What libcellfs shows is what cellfs.h declares: no name more, none less, and
-# the tests of this folder use each of them.
+# What libcellfs shows is what cellfs.h declares: no name more, none less. The
+# manual page names each of them and the tests of this folder use it.
 #
 # usage: tests/library/exports.sh SOURCE LIBRARY.so LIBRARY.a
 set -euo pipefail
@@ -27,6 +27,10 @@ same "$3" < <(nm --extern-only --defined-only "$3" | grep ' [A-Z] ')
 for name in $declared; do
 	grep -qE "\b$name\(" "$source"/tests/library/*.[ch] || {
 		echo "no test calls $name()" >&2
+		status=1
+	}
+	grep -qE "^\.Fn $name " "$source/store/library/libcellfs.3" || {
+		echo "libcellfs.3 does not name $name()" >&2
 		status=1
 	}
 done
