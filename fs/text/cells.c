@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fs/text/name.h"
-#include "fs/text/utf8.h"
+#include "store/value/utf8.h"
 
 /* Text is escaped in pieces, so that room for the worst case stays small. */
 #define PIECE_BYTES 65536u

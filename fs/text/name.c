@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/text/utf8.h"
+#include "store/value/utf8.h"
 #include "store/value/why.h"
 
 static const char hex[] = "0123456789ABCDEF";

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/utf8.h"
 #include "store/value/why.h"
 
 void family_attrs_default(struct family_attrs *a)
@@ -159,36 +160,9 @@ int schema_remove(struct schema *s, struct bytes family)
 	return 0;
 }
 
-/* The length of the UTF-8 character at @p, 0 if it is invalid. */
-static size_t utf8_length(const uint8_t *p, size_t left, uint32_t *code)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
-	uint32_t c = p[0];
-
-	if (len == 0 || len > left)
-		return 0;
-	if (len > 1)
-		c &= 0x7fu >> len;
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	*code = c;
-	return len;
-}
-
 int family_name_check(struct bytes name)
 {
-	uint32_t c = 0;
+	uint32_t c;
 	size_t n;
 
 	if (!name.len)
@@ -201,10 +175,11 @@ int family_name_check(struct bytes name)
 	if (name.data[0] == '.')
 		return why(-EINVAL, "a family name does not start with a dot");
 	for (size_t i = 0; i < name.len; i += n) {
-		n = utf8_length(name.data + i, name.len - i, &c);
+		n = utf8_char(name.data + i, name.len - i);
 		if (!n)
 			return why(-EINVAL, "a family name is valid UTF-8, "
 					    "this one is not");
+		c = utf8_code(name.data + i, n);
 		if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 			return why(-EINVAL,
 				   "a family name holds no control "

@@ -16,7 +16,7 @@ export CFLAGS="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -I. -w
 rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # the inner shell expands
-git ls-files 'store/*.c' 'tests/sim/*.c' fs/text/name.c fs/text/utf8.c \
+git ls-files 'store/*.c' 'tests/sim/*.c' fs/text/name.c \
 	fs/text/cells.c fs/text/cells_frame.c tools/line/json.c tools/line/json_cells.c fs/tree/view.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,address,undefined -c "$1" \

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "fs/text/utf8.h"
+#include "store/value/utf8.h"
 
 static int add(struct buf *out, const char *s)
 {

@@ -1,4 +1,4 @@
-#include "fs/text/utf8.h"
+#include "store/value/utf8.h"
 
 size_t utf8_char(const uint8_t *p, size_t left)
 {
