@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 self=${BASH_SOURCE[0]}
 build=${CELLFS_BUILD:-$here/build}
 packages=(gcc libc6-dev meson ninja-build pkg-config libfuse3-dev fuse3
-	zlib1g-dev libxxhash-dev)
+	zlib1g-dev libxxhash-dev libpcre2-dev)
 
 usage() {
 	cat <<'EOF'
@@ -60,7 +60,7 @@ install_missing() {
 		command -v meson >/dev/null && return
 		fail "this is no Debian: install the packages yourself" \
 			"a C compiler, meson, ninja, pkg-config, libfuse 3," \
-			"zlib, xxhash; then run ./mount.sh again"
+			"zlib, xxhash, PCRE2; then run ./mount.sh again"
 	}
 	for p in "${packages[@]}"; do
 		dpkg-query -W -f '${Status}' "$p" 2>/dev/null |

@@ -67,8 +67,11 @@ void filter_run_free(struct filter_run *run); /* @run may be NULL */
 
 /* True if no further cell can pass, in this row or a later one. */
 bool filter_done(const struct filter_run *run);
-/* Begins a row; false = the filter rejects it. */
-bool filter_row_begin(struct filter_run *run, struct bytes row);
+/*
+ * Begins a row: 1, or 0 if the filter rejects it. -ETIME with a sentence if a
+ * pattern needs too many steps, -ENOMEM.
+ */
+int filter_row_begin(struct filter_run *run, struct bytes row);
 
 enum filter_jump {
 	JUMP_CELL,   /* to the next cell */
@@ -81,7 +84,7 @@ struct filter_answer {
 	uint8_t jump; /* enum filter_jump */
 	struct bytes hint;
 };
-/* Judges the next cell of the row. 0 or -ENOMEM. */
+/* Judges the next cell of the row. 0, -ETIME or -ENOMEM as for a row. */
 int filter_cell(struct filter_run *run, const struct cell *cell,
 		struct filter_answer *out);
 /*

@@ -32,13 +32,13 @@ int comparator_init(struct comparator *c, uint8_t op, struct bytes text)
 			return why(-EINVAL,
 				   "%.*s takes = and != only in a filter",
 				   (int)prefix.len - 1, prefix.data);
-		if (kinds[i].kind == COMPARE_REGEX)
-			r = filter_regex(value, kinds[i].nocase, &c->regex);
-		else
-			r = buf_set(&c->value, value);
+		r = buf_set(&c->value, value);
+		if (r == 0 && kinds[i].kind == COMPARE_REGEX)
+			r = regex_compile(value, kinds[i].nocase, &c->regex);
 		if (r < 0)
 			return r;
 		c->kind = kinds[i].kind;
+		c->nocase = kinds[i].nocase;
 		for (size_t k = 0;
 		     c->kind == COMPARE_SUBSTRING && k < c->value.len; k++)
 			c->value.data[k] = (uint8_t)tolower(c->value.data[k]);
@@ -54,8 +54,8 @@ int comparator_init(struct comparator *c, uint8_t op, struct bytes text)
 
 void comparator_free(struct comparator *c)
 {
-	if (c->kind == COMPARE_REGEX)
-		regfree(&c->regex);
+	pcre2_code_free(c->regex);
+	c->regex = NULL;
 	buf_free(&c->value);
 	c->kind = COMPARE_NONE;
 }
@@ -73,37 +73,24 @@ static bool holds_substring(struct bytes s, struct bytes lower)
 	return false;
 }
 
-/* GNU re_search() takes a length, so a value may hold NUL bytes. */
-static bool holds_match(const regex_t *re, struct bytes s)
-{
-	const char *text = s.len ? (const char *)s.data : "";
-	regoff_t n = (regoff_t)s.len;
-
-	return re_search((regex_t *)re, text, n, 0, n, NULL) >= 0;
-}
-
-/* Compares @value with the comparator's: <0, 0, >0. Searches: 0 = found. */
-static int compare(const struct comparator *c, struct bytes value)
+int comparator_holds(const struct comparator *c, struct regex_search *s,
+		     struct bytes value)
 {
 	struct bytes mine = buf_bytes(&c->value);
+	int d = 0; /* <0, 0, >0; of a search 0 = found */
 
-	switch (c->kind) {
-	case COMPARE_SUBSTRING:
-		return holds_substring(value, mine) ? 0 : 1;
-	case COMPARE_REGEX:
-		return holds_match(&c->regex, value) ? 0 : 1;
-	case COMPARE_PREFIX:
-		if (value.len > mine.len)
+	if (c->kind == COMPARE_REGEX) {
+		d = regex_find(c->regex, s, value);
+		if (d < 0)
+			return d;
+		d = !d;
+	} else if (c->kind == COMPARE_SUBSTRING) {
+		d = !holds_substring(value, mine);
+	} else {
+		if (c->kind == COMPARE_PREFIX && value.len > mine.len)
 			value.len = mine.len;
-		break;
+		d = bytes_cmp(value, mine);
 	}
-	return bytes_cmp(value, mine);
-}
-
-bool comparator_holds(const struct comparator *c, struct bytes value)
-{
-	int d = compare(c, value);
-
 	switch (c->op) {
 	case OP_LESS:
 		return d < 0;

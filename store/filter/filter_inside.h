@@ -3,13 +3,14 @@
  *
  * filter_parse.c makes the tree, filter_rows.c says which rows it may let
  * through, filter_run.c walks it, filter_kinds.c says what each kind does with
- * a cell, filter_compare.c compares values, filter_regex.c puts Java's patterns
- * into POSIX's.
+ * a cell, filter_compare.c compares values, filter_regex.c searches for
+ * patterns, which filter_pattern.c has put into PCRE2's syntax.
  */
 #ifndef CELLFS_STORE_FILTER_FILTER_INSIDE_H
 #define CELLFS_STORE_FILTER_FILTER_INSIDE_H
 
-#include <regex.h>
+#define PCRE2_CODE_UNIT_WIDTH 32
+#include <pcre2.h>
 
 #include "store/filter/filter.h"
 
@@ -53,13 +54,23 @@ enum comparator_kind {
 	COMPARE_BINARY,
 	COMPARE_PREFIX,
 	COMPARE_SUBSTRING, /* @value is in lower case */
-	COMPARE_REGEX,
+	COMPARE_REGEX,	   /* @value is the pattern */
 };
 
 struct comparator {
 	uint8_t kind, op;
+	bool nocase; /* of COMPARE_REGEX */
 	struct buf value;
-	regex_t regex;
+	pcre2_code *regex; /* any number of threads search with it */
+};
+
+/* What one scan searches with, where it lies. Zeroed it is ready. */
+struct regex_search {
+	struct buf text; /* 32 bits a character */
+	pcre2_match_data *data;
+	pcre2_match_context *limits;
+	size_t at;	     /* where the last step was */
+	uint64_t steps_left; /* of this search */
 };
 
 struct filter {
@@ -103,6 +114,7 @@ struct filter_state {
 	bool has_last;
 	uint8_t last_jump;
 	struct buf last_family, last_qualifier;
+	struct regex_search search;
 };
 
 static inline void answer_take(struct filter_answer *a, uint8_t jump)
@@ -112,7 +124,8 @@ static inline void answer_take(struct filter_answer *a, uint8_t jump)
 }
 
 /*
- * What a kind that is no list says of a cell, into the zeroed *a. 0 or -ENOMEM.
+ * What a kind that is no list says of a cell, into the zeroed *a. 0, or as
+ * comparator_holds().
  */
 int filter_ask_one(const struct filter *f, struct filter_state *s,
 		   const struct cell *c, struct filter_answer *a);
@@ -120,10 +133,20 @@ int filter_ask_one(const struct filter *f, struct filter_state *s,
 /* 0, -EINVAL, -ENOMEM. @text is "kind:value". */
 int comparator_init(struct comparator *c, uint8_t op, struct bytes text);
 void comparator_free(struct comparator *c);
-/* Does "@value op the comparator's" hold? */
-bool comparator_holds(const struct comparator *c, struct bytes value);
+/*
+ * Does "@value op the comparator's" hold? 1 or 0; -ETIME with a sentence when
+ * that takes too long, -ENOMEM.
+ */
+int comparator_holds(const struct comparator *c, struct regex_search *s,
+		     struct bytes value);
 
-/* Compiles a pattern of Java's syntax: 0, -EINVAL with a sentence, -ENOMEM. */
-int filter_regex(struct bytes pattern, bool nocase, regex_t *out);
+/* Appends a pattern of Java's in PCRE2's syntax: 0, -EINVAL, -ENOMEM. */
+int filter_pattern(struct bytes java, struct buf *out);
+/* Compiles a pattern of Java's: 0, -EINVAL with a sentence, -ENOMEM. */
+int regex_compile(struct bytes pattern, bool nocase, pcre2_code **out);
+/* 1 if @text holds a match, 0 if not; -ETIME, -ENOMEM, with a sentence. */
+int regex_find(const pcre2_code *code, struct regex_search *s,
+	       struct bytes text);
+void regex_search_free(struct regex_search *s);
 
 #endif

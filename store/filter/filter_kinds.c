@@ -88,29 +88,42 @@ static void ask_pagination(const struct filter *f, struct filter_state *s,
 	a->jump = JUMP_COLUMN;
 }
 
-static void ask_single(const struct filter *f, struct filter_state *s,
-		       const struct cell *c, struct filter_answer *a)
+/* The comparator decides whether the cell is taken. */
+static int ask_compare(const struct filter *f, struct filter_state *s,
+		       struct bytes value, struct filter_answer *a)
+{
+	int r = comparator_holds(&f->compare, &s->search, value);
+
+	a->take = r > 0;
+	return r < 0 ? r : 0;
+}
+
+static int ask_single(const struct filter *f, struct filter_state *s,
+		      const struct cell *c, struct filter_answer *a)
 {
 	bool newest_only = f->flags[1];
+	int r;
 
 	if (s->matched) {
 		answer_take(a, JUMP_CELL);
-		return;
+		return 0;
 	}
 	if (newest_only && s->found) {
 		a->jump = JUMP_FAMILY;
-		return;
+		return 0;
 	}
 	if (!is_column(f, c)) {
 		answer_take(a, JUMP_CELL);
-		return;
+		return 0;
 	}
 	s->found = true;
-	s->matched = comparator_holds(&f->compare, c->value);
+	r = ask_compare(f, s, c->value, a);
+	s->matched = a->take;
 	if (s->matched || !newest_only)
 		answer_take(a, JUMP_CELL);
 	else
 		a->jump = JUMP_FAMILY;
+	return r;
 }
 
 static int ask_dependent(const struct filter *f, struct filter_state *s,
@@ -120,9 +133,12 @@ static int ask_dependent(const struct filter *f, struct filter_state *s,
 		answer_take(a, JUMP_CELL);
 		return 0;
 	}
-	if (f->compare.kind != COMPARE_NONE &&
-	    !comparator_holds(&f->compare, c->value))
-		return 0;
+	if (f->compare.kind != COMPARE_NONE) {
+		int r = ask_compare(f, s, c->value, a);
+
+		if (r < 0 || !a->take)
+			return r;
+	}
 	if (s->nstamps == s->stamps_cap) {
 		size_t cap = s->stamps_cap ? 2 * s->stamps_cap : 8;
 		int64_t *more = realloc(s->stamps, cap * sizeof(*more));
@@ -137,20 +153,22 @@ static int ask_dependent(const struct filter *f, struct filter_state *s,
 	return 0;
 }
 
-static void ask_column_value(const struct filter *f, struct filter_state *s,
-			     const struct cell *c, struct filter_answer *a)
+static int ask_column_value(const struct filter *f, struct filter_state *s,
+			    const struct cell *c, struct filter_answer *a)
 {
 	if (!is_column(f, c)) {
 		a->jump = s->found ? JUMP_FAMILY : JUMP_COLUMN;
-		return;
+		return 0;
 	}
 	s->found = true;
-	a->take = comparator_holds(&f->compare, c->value);
+	return ask_compare(f, s, c->value, a);
 }
 
 int filter_ask_one(const struct filter *f, struct filter_state *s,
 		   const struct cell *c, struct filter_answer *a)
 {
+	int r;
+
 	switch (f->kind) {
 	case FILTER_KEY_ONLY:
 	case FILTER_PAGE:
@@ -175,15 +193,13 @@ int filter_ask_one(const struct filter *f, struct filter_state *s,
 		a->jump = JUMP_COLUMN;
 		return 0;
 	case FILTER_FAMILY:
-		a->take = comparator_holds(&f->compare, c->family);
+		r = ask_compare(f, s, c->family, a);
 		a->jump = a->take ? JUMP_CELL : JUMP_FAMILY;
-		return 0;
+		return r;
 	case FILTER_QUALIFIER:
-		a->take = comparator_holds(&f->compare, c->qualifier);
-		return 0;
+		return ask_compare(f, s, c->qualifier, a);
 	case FILTER_VALUE:
-		a->take = comparator_holds(&f->compare, c->value);
-		return 0;
+		return ask_compare(f, s, c->value, a);
 	case FILTER_COLUMN_PREFIX:
 	case FILTER_MULTIPLE_COLUMN_PREFIX:
 		ask_prefixes(f, c, a);
@@ -198,11 +214,9 @@ int filter_ask_one(const struct filter *f, struct filter_state *s,
 		ask_pagination(f, s, a);
 		return 0;
 	case FILTER_COLUMN_VALUE:
-		ask_column_value(f, s, c, a);
-		return 0;
+		return ask_column_value(f, s, c, a);
 	case FILTER_DEPENDENT:
 		return ask_dependent(f, s, c, a);
 	}
-	ask_single(f, s, c, a);
-	return 0;
+	return ask_single(f, s, c, a);
 }

@@ -1,308 +1,185 @@
 /*
- * Java's patterns in POSIX's extended syntax, as far as they say whether there
- * is a match, not where: lazy quantifiers are then greedy ones, groups that do
- * not capture are groups. What has no equal (looking around, possessive
- * quantifiers, classes of Unicode) is refused, never guessed.
+ * A pattern is searched for as HBase's RegexStringComparator does it: pattern
+ * and text are read as UTF-8, and a byte that is none is U+FFFD. They go to the
+ * library that takes characters of 32 bits, not to the one for UTF-8: there,
+ * regardless of case means so for all letters, in Java for those of ASCII.
+ *
+ * The limit of PCRE2 counts from each place anew where a match may begin, and
+ * a run over many characters as one step. So it is asked to call back before
+ * each part of a pattern, which counts all steps, and characters between them.
  */
-#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/filter/filter_inside.h"
+#include "store/value/utf8.h"
 #include "store/value/why.h"
 
 #define PATTERN_MAX 4096
+#define COMPILED_MAX (256 << 10) /* bytes */
+/* Of one search: steps, more for each character, memory to go back. */
+#define STEPS_MAX 10000000u
+#define STEPS_EACH 64u
+#define HEAP_KIB_MAX (16u << 10)
 
-struct translation {
-	struct bytes in;
-	size_t at;
-	struct buf out;
-	bool nocase;
-	bool quantified; /* a quantifier was just written */
-};
-
-static int refuse(const struct translation *t, const char *what)
+/* Appends the characters of @s to @out, in 32 bits each. */
+static int decode(struct bytes s, struct buf *out)
 {
-	return why(-EINVAL, "the pattern of a filter has %s at byte %zu", what,
-		   t->at + 1);
-}
+	uint32_t *to;
 
-static int put(struct translation *t, const char *s)
-{
-	return buf_append(&t->out, s, strlen(s));
-}
-
-static bool more(const struct translation *t, size_t n)
-{
-	return n <= t->in.len - t->at;
-}
-
-static int peek(const struct translation *t, size_t n)
-{
-	return more(t, n + 1) ? t->in.data[t->at + n] : -1;
-}
-
-/* Writes one literal byte, outside or inside of brackets. */
-static int put_literal(struct translation *t, uint8_t c, bool bracket)
-{
-	char one[3] = {'\\', (char)c, '\0'};
-
-	if (!c)
-		return refuse(t, "a NUL byte");
-	if (bracket && strchr("]^-[", c))
-		return refuse(t, "an escaped bracket, '^' or '-' in a class "
-				 "in a place that is not supported");
-	if (!bracket && strchr(".[]{}()*+?^$|\\", c))
-		return put(t, one);
-	return put(t, one + 1);
-}
-
-static const char *class_of(int c, bool bracket)
-{
-	switch (c) {
-	case 'd':
-		return bracket ? "0-9" : "[0-9]";
-	case 'w':
-		return bracket ? "[:alnum:]_" : "[[:alnum:]_]";
-	case 's':
-		return bracket ? "[:space:]" : "[[:space:]]";
-	case 'D':
-		return bracket ? NULL : "[^0-9]";
-	case 'W':
-		return bracket ? NULL : "[^[:alnum:]_]";
-	case 'S':
-		return bracket ? NULL : "[^[:space:]]";
-	case 'b':
-		return bracket ? NULL : "\\b";
-	case 'B':
-		return bracket ? NULL : "\\B";
-	case 'A':
-		return bracket ? NULL : "^";
-	case 'z':
-	case 'Z':
-		return bracket ? NULL : "$";
+	if (buf_reserve(out, (s.len + 1) * sizeof(*to)) < 0)
+		return why(-ENOMEM, "out of memory for the text of a filter");
+	to = (uint32_t *)(out->data + out->len);
+	for (size_t i = 0, n; i < s.len; i += n) {
+		n = s.data[i] < 0x80 ? 1 : utf8_char(s.data + i, s.len - i);
+		*to++ = n ? utf8_code(s.data + i, n) : 0xFFFD;
+		n += n == 0;
 	}
-	return NULL;
+	out->len = (size_t)((uint8_t *)to - out->data);
+	return 0;
 }
 
-static int control_of(int c)
+static void *allocate(size_t n, void *unused)
 {
-	static const char from[] = "tnrfae", to[] = "\t\n\r\f\a\033";
-	const char *p = c > 0 ? strchr(from, c) : NULL;
-
-	return p ? to[p - from] : -1;
+	return n <= COMPILED_MAX ? malloc(n) : NULL;
 }
 
-static int hex_of(int c)
+static void release(void *p, void *unused)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = c < 0 ? c : tolower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	free(p);
 }
 
-/* \Q...\E: everything between is literal. */
-static int quoted(struct translation *t)
+static int refuse(int error)
 {
-	int r = 0;
+	PCRE2_UCHAR said[128];
+	char text[128];
+	size_t n = 0;
 
-	for (t->at += 2; r == 0 && more(t, 1); t->at++) {
-		if (peek(t, 0) == '\\' && peek(t, 1) == 'E') {
-			t->at += 2;
-			return 0;
-		}
-		r = put_literal(t, t->in.data[t->at], false);
+	if (error == PCRE2_ERROR_HEAP_FAILED)
+		return why(-EINVAL,
+			   "the pattern of a filter takes more than "
+			   "%d KiB when compiled: repeat less in it",
+			   COMPILED_MAX >> 10);
+	pcre2_get_error_message(error, said, sizeof(said) / sizeof(*said));
+	do
+		text[n] = (char)said[n];
+	while (text[n++]);
+	return why(-EINVAL, "the pattern of a filter: %s", text);
+}
+
+/* Compiles @pattern, UTF-8 in PCRE2's syntax: 0, -EINVAL, -ENOMEM. */
+static int compile(struct bytes pattern, uint32_t options, pcre2_code **out)
+{
+	pcre2_general_context *memory =
+		pcre2_general_context_create(allocate, release, NULL);
+	pcre2_compile_context *context = pcre2_compile_context_create(memory);
+	struct buf text = {0};
+	PCRE2_SIZE where;
+	int error, r = context ? decode(pattern, &text) : -ENOMEM;
+
+	if (r == 0) {
+		pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
+		*out = pcre2_compile(
+			(PCRE2_SPTR)text.data, text.len / sizeof(uint32_t),
+			options | PCRE2_DOTALL | PCRE2_AUTO_CALLOUT, &error,
+			&where, context);
+		r = *out ? 0 : refuse(error);
 	}
+	buf_free(&text);
+	pcre2_compile_context_free(context);
+	pcre2_general_context_free(memory);
 	return r;
 }
 
-static int escaped(struct translation *t, bool bracket)
+int regex_compile(struct bytes pattern, bool nocase, pcre2_code **out)
 {
-	int c = peek(t, 1);
-	const char *class = class_of(c, bracket);
-	char back[3] = {'\\', (char)c, '\0'};
-
-	if (c == 'Q' && !bracket)
-		return quoted(t);
-	t->at += 2;
-	if (class)
-		return put(t, class);
-	if (control_of(c) >= 0)
-		return put_literal(t, (uint8_t)control_of(c), bracket);
-	if (c == 'x' && hex_of(peek(t, 0)) >= 0 && hex_of(peek(t, 1)) >= 0) {
-		c = hex_of(peek(t, 0)) * 16 + hex_of(peek(t, 1));
-		t->at += 2;
-		return put_literal(t, (uint8_t)c, bracket);
-	}
-	if (c >= '1' && c <= '9' && !bracket)
-		return put(t, back);
-	if (c < 0 || isalnum(c))
-		return refuse(t, "an escape that is not supported");
-	return put_literal(t, (uint8_t)c, bracket);
-}
-
-/*
- * Translates [...]. In POSIX a backslash is literal there, and ']', '^' and '-'
- * are literal by position, so these three are collected and written in place.
- */
-static int bracket(struct translation *t)
-{
-	bool close = false, caret = false, dash = false, any = false;
-	bool negated = peek(t, 1) == '^';
-	int c, r = put(t, negated ? "[^" : "[");
-	size_t start = t->out.len;
-
-	t->at += negated ? 2 : 1;
-	for (; r == 0 && (c = peek(t, 0)) != ']'; any = true) {
-		int next = peek(t, 1);
-
-		if (c < 0)
-			return refuse(t, "a class that does not end");
-		if (c == '[' || (c == '&' && next == '&'))
-			return refuse(t, "a class within a class");
-		if (c == '\\' && next > 0 && strchr("]^-[", next)) {
-			close |= next == ']';
-			caret |= next == '^';
-			dash |= next == '-';
-			if (next == '[')
-				r = put(t, "[");
-			t->at += 2;
-		} else if (c == '\\') {
-			if (next == '\\') {
-				t->at += 2;
-				r = put(t, "\\");
-			} else {
-				r = escaped(t, true);
-			}
-		} else if (c == '^' || (c == '-' && (!any || next == ']'))) {
-			caret |= c == '^';
-			dash |= c == '-';
-			t->at++;
-		} else {
-			char one[2] = {(char)c, '\0'};
-
-			if (!c)
-				return refuse(t, "a NUL byte");
-			r = put(t, one);
-			t->at++;
-		}
-	}
-	t->at++;
-	if (r == 0 && close) {
-		r = put(t, "]");
-		if (r == 0 && t->out.len - 1 > start) {
-			memmove(t->out.data + start + 1, t->out.data + start,
-				t->out.len - 1 - start);
-			t->out.data[start] = ']';
-		}
-	}
-	/* A single caret must not be first: it would negate the set. */
-	if (r == 0 && caret && t->out.len == start && !negated && !dash) {
-		t->out.len--;
-		return put(t, "\\^");
-	}
-	if (r == 0 && dash && caret && t->out.len == start && !negated)
-		return put(t, "-^]");
-	if (r == 0 && caret)
-		r = put(t, "^");
-	if (r == 0 && dash)
-		r = put(t, "-");
-	return r < 0 ? r : put(t, "]");
-}
-
-/* (?:...) is a group; (?i), (?s) at the start apply to the whole. */
-static int group(struct translation *t)
-{
-	if (peek(t, 1) != '?') {
-		t->at++;
-		return put(t, "(");
-	}
-	if (peek(t, 2) == ':') {
-		t->at += 3;
-		return put(t, "(");
-	}
-	if (t->at == 0 && (peek(t, 2) == 'i' || peek(t, 2) == 's') &&
-	    peek(t, 3) == ')') {
-		t->nocase |= peek(t, 2) == 'i';
-		t->at += 4;
-		return 0;
-	}
-	return refuse(t, "a group that is not supported");
-}
-
-/* Whether a text matches does not depend on lazy or greedy. */
-static int quantifier(struct translation *t)
-{
-	int c = peek(t, 0);
-	char one[2] = {(char)c, '\0'};
-
-	if (c == '{') {
-		int r = 0;
-
-		for (; r == 0 && peek(t, 0) > 0 && peek(t, 0) != '}'; t->at++) {
-			one[0] = (char)peek(t, 0);
-			r = put(t, one);
-		}
-		one[0] = '}';
-		if (r < 0 || peek(t, 0) < 0)
-			return r < 0 ? r : refuse(t, "a '{' without '}'");
-	}
-	t->at++;
-	if (peek(t, 0) == '+')
-		return refuse(t, "a possessive quantifier");
-	if (peek(t, 0) == '?')
-		t->at++;
-	return put(t, one);
-}
-
-static int element(struct translation *t)
-{
-	int c = peek(t, 0);
-	char one[2] = {(char)c, '\0'};
-
-	switch (c) {
-	case '\\':
-		return escaped(t, false);
-	case '[':
-		return bracket(t);
-	case '(':
-		return group(t);
-	case '*':
-	case '+':
-	case '?':
-	case '{':
-		return quantifier(t);
-	case 0:
-		return refuse(t, "a NUL byte");
-	}
-	t->at++;
-	return put(t, one);
-}
-
-int filter_regex(struct bytes pattern, bool nocase, regex_t *out)
-{
-	struct translation t = {.in = pattern, .nocase = nocase};
-	char text[128];
-	int r = 0;
+	struct buf text = {0};
+	int r;
 
 	if (pattern.len > PATTERN_MAX)
 		return why(-EINVAL,
 			   "the pattern of a filter has %zu bytes, at most %d "
 			   "are allowed",
 			   pattern.len, PATTERN_MAX);
-	while (r == 0 && more(&t, 1))
-		r = element(&t);
+	r = filter_pattern(pattern, &text);
 	if (r == 0)
-		r = buf_append(&t.out, "", 1);
-	if (r == 0) {
-		r = regcomp(out, (const char *)t.out.data,
-			    REG_EXTENDED | (t.nocase ? REG_ICASE : 0));
-		if (r) {
-			regerror(r, NULL, text, sizeof(text));
-			r = why(-EINVAL, "the pattern of a filter: %s", text);
-		}
-	}
-	buf_free(&t.out);
+		r = compile(buf_bytes(&text), nocase ? PCRE2_CASELESS : 0, out);
+	/* Where there is no machine code, it is interpreted. */
+	if (r == 0)
+		pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE);
+	buf_free(&text);
 	return r;
+}
+
+static int count(pcre2_callout_block *b, void *search)
+{
+	struct regex_search *s = search;
+	size_t at = b->current_position;
+	size_t moved = at > s->at ? at - s->at : s->at - at;
+
+	s->at = at;
+	if (moved >= s->steps_left)
+		return PCRE2_ERROR_CALLOUT;
+	s->steps_left -= moved + 1;
+	return 0;
+}
+
+/* What a search needs, made by the first one. */
+static int prepare(struct regex_search *s)
+{
+	if (s->data)
+		return 0;
+	s->limits = pcre2_match_context_create(NULL);
+	if (s->limits)
+		s->data = pcre2_match_data_create(1, NULL);
+	if (!s->data)
+		return why(-ENOMEM,
+			   "out of memory for the pattern of a filter");
+	pcre2_set_heap_limit(s->limits, HEAP_KIB_MAX);
+	pcre2_set_callout(s->limits, count, s);
+	return 0;
+}
+
+static int match(const pcre2_code *code, struct regex_search *s,
+		 uint32_t options)
+{
+	size_t n = s->text.len / sizeof(uint32_t);
+
+	s->at = 0;
+	s->steps_left = STEPS_MAX + (uint64_t)n * STEPS_EACH;
+	return pcre2_match(code, (PCRE2_SPTR)s->text.data, n, 0, options,
+			   s->data, s->limits);
+}
+
+int regex_find(const pcre2_code *code, struct regex_search *s,
+	       struct bytes text)
+{
+	int r = prepare(s);
+
+	s->text.len = 0;
+	if (r == 0)
+		r = decode(text, &s->text);
+	if (r < 0)
+		return r;
+	r = match(code, s, 0);
+	/* Machine code has a stack of 32 KiB; what interprets has the heap. */
+	if (r == PCRE2_ERROR_JIT_STACKLIMIT)
+		r = match(code, s, PCRE2_NO_JIT);
+	if (r >= 0 || r == PCRE2_ERROR_NOMATCH)
+		return r >= 0;
+	if (r == PCRE2_ERROR_NOMEMORY)
+		return why(-ENOMEM,
+			   "out of memory for the pattern of a filter");
+	return why(-ETIME,
+		   "the pattern of a filter needs too many steps for a text of "
+		   "%zu bytes: write it without a repetition in a repetition",
+		   text.len);
+}
+
+void regex_search_free(struct regex_search *s)
+{
+	buf_free(&s->text);
+	pcre2_match_data_free(s->data);
+	pcre2_match_context_free(s->limits);
+	*s = (struct regex_search){0};
 }

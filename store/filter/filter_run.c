@@ -47,6 +47,7 @@ void filter_run_free(struct filter_run *run)
 		free(run->states[i].stamps);
 		buf_free(&run->states[i].last_family);
 		buf_free(&run->states[i].last_qualifier);
+		regex_search_free(&run->states[i].search);
 	}
 	free(run);
 }
@@ -94,12 +95,11 @@ static void reset(struct filter_run *run, const struct filter *f)
 		s->count = 0;
 }
 
-/* True: the filter rejects the row. */
-static bool drops_key(struct filter_run *run, const struct filter *f)
+/* 1: the filter rejects the row; 0; or as comparator_holds(). */
+static int drops_key(struct filter_run *run, const struct filter *f)
 {
 	struct filter_state *s = state_of(run, f);
-	bool drops;
-	int c;
+	int c, drops;
 
 	switch (f->kind) {
 	case FILTER_AND:
@@ -107,9 +107,12 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 		/* Ask every part: some store the row's result here. */
 		drops = f->kind == FILTER_OR;
 		for (size_t i = 0; i < f->nsubs; i++) {
-			bool d = is_over(run, f->subs[i]) ||
-				 drops_key(run, f->subs[i]);
+			int d = is_over(run, f->subs[i])
+					? 1
+					: drops_key(run, f->subs[i]);
 
+			if (d < 0)
+				return d;
 			drops = f->kind == FILTER_OR ? drops && d : drops || d;
 		}
 		return drops;
@@ -119,7 +122,7 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 		if (is_over(run, f))
 			return true;
 		drops = drops_key(run, f->subs[0]);
-		s->over |= drops;
+		s->over |= drops > 0;
 		return drops;
 	case FILTER_PREFIX:
 		if (s->over)
@@ -135,17 +138,21 @@ static bool drops_key(struct filter_run *run, const struct filter *f)
 		s->over = run->reversed ? c < 0 : c > 0;
 		return s->over;
 	case FILTER_ROW:
-		s->dropped = !comparator_holds(&f->compare, run->row);
-		return s->dropped;
+		c = comparator_holds(&f->compare, &s->search, run->row);
+		s->dropped = c == 0;
+		return c < 0 ? c : s->dropped;
 	}
 	return is_over(run, f);
 }
 
-bool filter_row_begin(struct filter_run *run, struct bytes row)
+int filter_row_begin(struct filter_run *run, struct bytes row)
 {
+	int r;
+
 	run->row = row;
 	reset(run, run->filter);
-	return !drops_key(run, run->filter);
+	r = drops_key(run, run->filter);
+	return r < 0 ? r : !r;
 }
 
 static bool drops_row(struct filter_run *run, const struct filter *f)

@@ -32,13 +32,13 @@ bool pick_done(const struct pick *p)
 	return p->run && filter_done(p->run);
 }
 
-bool pick_begin(struct pick *p, struct bytes row)
+int pick_begin(struct pick *p, struct bytes row)
 {
 	p->family = (struct bytes){0};
 	p->in_family = p->in_column = 0;
 	p->ncells = p->next = 0;
 	p->memory.len = 0;
-	return !p->run || filter_row_begin(p->run, row);
+	return p->run ? filter_row_begin(p->run, row) : 1;
 }
 
 /* Keeps a copy, whose qualifier and value are offsets until pick_end(). */

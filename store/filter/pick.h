@@ -42,11 +42,14 @@ void pick_free(struct pick *p); /* safe on a zeroed one */
 
 /* Is the scan over, because no later row can pass? */
 bool pick_done(const struct pick *p);
-/* Begins a row; false = skip it. @row must stay valid until pick_end(). */
-bool pick_begin(struct pick *p, struct bytes row);
+/*
+ * Begins a row: 1, 0 = skip it, or an error of filter_row_begin(). @row must stay
+ * valid until pick_end().
+ */
+int pick_begin(struct pick *p, struct bytes row);
 /*
  * Offers the next cell, whose row and family stay valid during the row. 0 and
- * how the scan continues in *out, or -ENOMEM.
+ * how the scan continues in *out, or an error of filter_cell().
  */
 int pick_cell(struct pick *p, const struct cell *c, struct filter_answer *out);
 /* Ends the row: 1 if pick_next() has results of it. */

@@ -92,6 +92,20 @@ fill() {
 		--filter "PageFilter(1)" --filter "PageFilter(2)"
 }
 
+@test "a pattern is Java's, and one that needs too many steps ends the scan" {
+	local a
+	fill
+	[ "$(rows --filter "RowFilter(=,'regexstring:^a(?!b)')")" = "a " ]
+	[ "$(cells --filter "ValueFilter(=,'regexstring:(?<=new )\\p{Lower}++$')" \
+		--rowprefix ab)" = "ab/d:q@200=new ab " ]
+	says 2 "a class within a class at byte 5" scan "$STORE" t \
+		--filter "RowFilter(=,'regexstring:[a-z&&[^b]]')"
+	printf -v a '%40s' ''
+	ctl put "$STORE" t long d:q "${a// /a}!"
+	says 3 "needs too many steps for a text of 41 bytes" \
+		scan "$STORE" t -s long --filter "ValueFilter(=,'regexstring:(a+)+$')"
+}
+
 @test "limits of a family" {
 	fill
 	[ "$(cells -l 1 --storelimit 1)" = "a/d:q@200=new a a/e:x@50=x " ]

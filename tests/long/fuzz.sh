@@ -7,7 +7,7 @@ minutes=${1:-10}
 out=$PWD/build-fuzz
 mkdir -p "$out/found"
 read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash)"
-read -ra libs <<<"$(pkg-config --libs zlib libxxhash) -lpthread"
+read -ra libs <<<"$(pkg-config --libs zlib libxxhash libpcre2-32) -lpthread"
 export CFLAGS="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -I. -w
 	-fno-strict-aliasing -fno-sanitize-recover=undefined ${flags[*]}
 	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"

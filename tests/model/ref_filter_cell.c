@@ -1,6 +1,7 @@
 #include "tests/model/ref_filter_inside.h"
 
 #include <ctype.h>
+#include <regex.h>
 #include <stdlib.h>
 
 static bool contains(struct bytes s, struct bytes lower)
@@ -16,19 +17,31 @@ static bool contains(struct bytes s, struct bytes lower)
 	return false;
 }
 
-static bool matches(const regex_t *re, struct bytes s)
+static char *string_of(struct bytes s)
+{
+	char *out = malloc(s.len + 1);
+
+	if (!out)
+		abort();
+	bytes_copy((uint8_t *)out, s.data, s.len);
+	out[s.len] = '\0';
+	return out;
+}
+
+/* The patterns of steps mean the same to POSIX. */
+static bool matches(const struct comparator *c, struct bytes s)
 {
 	regmatch_t all = {.rm_so = 0, .rm_eo = (regoff_t)s.len};
-	char *copy = malloc(s.len + 1);
+	char *pattern = string_of(buf_bytes(&c->value)), *text = string_of(s);
+	regex_t re;
 	bool found;
 
-	if (!copy)
+	if (regcomp(&re, pattern, REG_EXTENDED | (c->nocase ? REG_ICASE : 0)))
 		abort();
-	if (s.len)
-		memcpy(copy, s.data, s.len);
-	copy[s.len] = '\0';
-	found = !regexec(re, copy, 1, &all, REG_STARTEND);
-	free(copy);
+	found = !regexec(&re, text, 1, &all, REG_STARTEND);
+	regfree(&re);
+	free(pattern);
+	free(text);
 	return found;
 }
 
@@ -41,7 +54,7 @@ bool ref_filter_holds(const struct comparator *c, struct bytes value)
 	if (c->kind == COMPARE_SUBSTRING)
 		return contains(value, other) == (c->op == OP_EQUAL);
 	if (c->kind == COMPARE_REGEX)
-		return matches(&c->regex, value) == (c->op == OP_EQUAL);
+		return matches(c, value) == (c->op == OP_EQUAL);
 	if (c->kind == COMPARE_PREFIX && value.len > other.len)
 		value.len = other.len;
 	sign = bytes_cmp(value, other);

@@ -32,8 +32,10 @@ static int pick_family(struct lsm_scan *sc, struct family_scan *f)
 		struct cell c;
 
 		scan_fill(sc, f, &c);
-		if (pick_cell(&sc->pick, &c, &a) < 0)
-			return why(-ENOMEM, "out of memory for a row");
+		r = pick_cell(&sc->pick, &c, &a);
+		if (r < 0)
+			return r == -ENOMEM ? why(r, "out of memory for a row")
+					    : r;
 		r = jump(f, sc, &a);
 	}
 	return r;
@@ -42,10 +44,11 @@ static int pick_family(struct lsm_scan *sc, struct family_scan *f)
 /* The present row: 1 if anything of it is handed out. */
 static int pick_row(struct lsm_scan *sc)
 {
-	int r = 0;
+	int r = pick_begin(&sc->pick, buf_bytes(&sc->row));
 
-	if (!pick_begin(&sc->pick, buf_bytes(&sc->row)))
-		return 0;
+	if (r <= 0)
+		return r;
+	r = 0;
 	for (uint32_t i = 0; r == 0 && i < sc->nfamilies; i++)
 		if (scan_on_row(sc, &sc->families[i]))
 			r = pick_family(sc, &sc->families[i]);
