@@ -513,7 +513,8 @@ struct cellfs_scan_spec {
 	/*
 	 * In HBase's filter language, "PrefixFilter('a') AND PageFilter(10)";
 	 * empty = none. For CELLFS_CELLS and CELLFS_COLUMNS. -EINVAL with a
-	 * sentence that names the place.
+	 * sentence that names the place; -ETIME from the scan when a pattern
+	 * in it needs too many steps.
 	 */
 	struct cellfs_bytes filter;
 	const struct cellfs_snapshot *snapshot; /* NULL = now */

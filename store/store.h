@@ -256,7 +256,8 @@ struct scan_spec {
 	/*
 	 * Is asked for each result that all this leaves; needs SCAN_CELLS or
 	 * SCAN_COLUMNS. Sees up to the family's `versions` of a column, and
-	 * `versions` above is counted among those that it lets through.
+	 * `versions` above is counted among those that it lets through. -ETIME
+	 * from the scan when a pattern in it needs too many steps.
 	 */
 	const struct filter *filter;
 	uint64_t limit_rows;		 /* 0 = none */
