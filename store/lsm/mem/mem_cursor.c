@@ -5,8 +5,8 @@
 #include "store/lsm/mem/memtree.h"
 #include "store/value/why.h"
 
-/* Cells of a row that are asked whether a marker hides them. */
-#define COVERED_MAX 64
+/* Cells of a row that are asked what they are. */
+#define ASKED_MAX 64
 
 static struct mem_cursor *mem(struct cursor *c)
 {
@@ -202,8 +202,26 @@ static bool mem_covered(const struct cursor *base, const struct cover *k)
 {
 	const struct memcell *cell = ((const struct mem_cursor *)base)->cell;
 
-	for (unsigned i = 0; cell && i < COVERED_MAX; i++) {
+	for (unsigned i = 0; cell && i < ASKED_MAX; i++) {
 		if (!cover_hides(k, cell->kind, cell->ts, cell->seq))
+			return false;
+		cell = memcell_next(cell);
+	}
+	return !cell;
+}
+
+bool memtable_cursor_plain(const struct mem_cursor *c, uint64_t seq_max)
+{
+	const struct memtree *t =
+		c->tree ? c->tree : memtable_tree(c->mt, c->id);
+	const struct memcell *cell = c->cell;
+
+	if (!atomic_load_explicit(&t->markers, memory_order_relaxed) &&
+	    !atomic_load_explicit(&t->has_ttl, memory_order_relaxed))
+		return true;
+	for (unsigned i = 0; cell && i < ASKED_MAX; i++) {
+		if (cell->seq <= seq_max &&
+		    (cell->kind != CELL_PUT || cell->has_ttl))
 			return false;
 		cell = memcell_next(cell);
 	}
@@ -229,9 +247,12 @@ static const struct cursor_ops mem_ops = {
 
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c)
 {
-	*c = (struct mem_cursor){
-		.base.ops = &mem_ops,
-		.mt = mt,
-		.id = tree,
-	};
+	/* Not as a literal: to clear all of it costs as much as a search. */
+	c->base.ops = &mem_ops;
+	c->base.row = (struct bytes){0};
+	c->base.at.kind = 0;
+	c->mt = mt;
+	c->id = tree;
+	c->tree = c->row = c->cell = NULL;
+	c->pos.leaf = NULL;
 }

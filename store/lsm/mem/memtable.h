@@ -108,6 +108,12 @@ struct mem_cursor {
 	struct memindex_pos pos; /* of row; no leaf: after seek_exact */
 };
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c);
+/*
+ * It stands on a row: is nothing but puts without a ttl of their own left of it
+ * up to that sequence, which readers may see? False as well where it would take
+ * long to say.
+ */
+bool memtable_cursor_plain(const struct mem_cursor *c, uint64_t seq_max);
 /* cursor_seek_exact() with the row's memtable_token(). */
 int memtable_cursor_find(struct mem_cursor *c, struct bytes row,
 			 uint64_t token);

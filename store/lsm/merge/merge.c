@@ -504,30 +504,6 @@ int merge_part(struct merge *m, struct block_part *out)
 	       out->block->seq_max <= m->seq_max;
 }
 
-uint32_t merge_parts(struct merge *m, struct block_part *out, uint32_t n)
-{
-	uint32_t found = 0;
-
-	if (m->nactive < 2 || m->nactive > n || m->backwards ||
-	    m->current == m->nsources)
-		return 0;
-	for (uint32_t i = 0; i < m->nactive; i++) {
-		const struct merge_source *s = active(m, i);
-		struct block_rows rows;
-
-		if (!s->in_row || !s->cursor->ops->rows ||
-		    s->cursor->ops->rows(s->cursor, &rows) <= 0 ||
-		    rows.end == rows.row || rows.block->seq_max > m->seq_max)
-			return 0;
-		out[found++] = (struct block_part){
-			.block = rows.block,
-			.cell = block_row_cell(rows.block, rows.row),
-			.end = block_row_cell(rows.block, rows.row + 1),
-		};
-	}
-	return found;
-}
-
 int merge_to_cell(struct merge *m, uint32_t cell)
 {
 	struct cursor *c = m->sources[m->current].cursor;

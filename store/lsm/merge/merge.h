@@ -67,12 +67,6 @@ int merge_to_row(struct merge *m, uint32_t row);
 /* As cursor_ops.part, where one source has the row and nothing is hidden. */
 int merge_part(struct merge *m, struct block_part *out);
 int merge_to_cell(struct merge *m, uint32_t cell);
-/*
- * All of the present row, on whose first entry the merge stands: a part of each
- * source that has it. How many, up to @n; 0 where there is but one, or one has
- * it in memory, in several blocks, or not as it was at that moment.
- */
-uint32_t merge_parts(struct merge *m, struct block_part *out, uint32_t n);
 /* As cursor_ops.keys, as merge_rows() has it: of a file that is all shown. */
 int merge_keys(struct merge *m, struct index_rows *out);
 int merge_to_block(struct merge *m, uint32_t at);

@@ -281,23 +281,6 @@ int reader_part(struct reader *r, struct block_part *out, bool *all)
 	return 1;
 }
 
-uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n)
-{
-	const struct visible_spec *s = &r->spec;
-
-	if (s->raw || s->has_as_of || s->attrs->ttl_ms != TTL_FOREVER)
-		return 0;
-	n = merge_parts(&r->merge, out, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct block *b = out[i].block;
-
-		if (!b->simple || b->copies > 1 || b->ts_min < s->ts_min ||
-		    b->ts_max >= s->ts_max)
-			return 0;
-	}
-	return n;
-}
-
 int reader_keys(struct reader *r, struct index_rows *out)
 {
 	const struct visible_spec *s = &r->spec;

@@ -125,12 +125,6 @@ static inline int reader_pass_dead(struct reader *r, struct bytes stop)
  */
 int reader_part(struct reader *r, struct block_part *out, bool *all);
 /*
- * The caller has moved the cursor to a row: parts of it, one a file that has
- * some of it, in each of which every entry is visible if no other part has its
- * column. How many, up to @n; 0 if that is not known.
- */
-uint32_t reader_parts(struct reader *r, struct block_part *out, uint32_t n);
-/*
  * The caller has moved the cursor to a row: rows behind it that a file's index
  * knows, each of which has a visible entry; 0 if that is not known.
  */

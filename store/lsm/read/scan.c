@@ -8,12 +8,12 @@
  *
  * What one block holds alone and every entry of which is visible is taken from
  * the block itself, as a run: scan_run.c. Where that is likely for all of it
- * a scan begins without readers: scan_short.c.
+ * a scan begins without readers: strips.h.
  *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
  */
-#include "store/lsm/read/scan.h"
+#include "store/lsm/read/strips.h"
 
 #include <errno.h>
 
@@ -110,7 +110,7 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 			return r < 0 ? r : 0;
 		}
 		known = true;
-		if (scan_run_begin(sc, f) || scan_mixed_begin(sc, f))
+		if (scan_run_begin(sc, f))
 			r = 1;
 		else
 			r = scan_part_begin(sc, f, &known);
@@ -249,13 +249,49 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out)
 	return 1;
 }
 
+/* Behind the row that strips have handed out last, readers go on. */
+static int go_on(struct lsm_scan *sc)
+{
+	struct column_name column = {
+		.family = sc->one.name_bytes,
+		.whole_family = true,
+	};
+	struct scan_spec spec = {
+		.granularity = sc->granularity,
+		.keys_only = sc->keys_only,
+		.row_start =
+			bytes_of(sc->row.data + sc->run.key_at, sc->row.len),
+		.row_start_exclusive = true,
+		.row_stop_inclusive = sc->stop_inclusive,
+		.columns = &column,
+		.ncolumns = 1,
+		.versions = sc->strips.versions,
+		.limit_rows = sc->limit_rows,
+	};
+	struct buf stop = sc->row_stop;
+	int r;
+
+	spec.row_stop = buf_bytes(&stop);
+	sc->row_stop = (struct buf){0};
+	strips_close(sc);
+	r = scan_full_open(sc, &spec, sc->strips.seq);
+	buf_free(&stop);
+	return r;
+}
+
 int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
-	if (sc->brief.on)
-		return scan_short_next(sc, out, n);
+	if (sc->strips.on) {
+		r = rows_next(sc, out, n);
+		if (!sc->strips.beyond)
+			return r;
+		r = go_on(sc);
+		if (r < 0)
+			return r;
+	}
 	if (sc->picking)
 		return scan_next_picked(sc, out);
 	for (;;) {

@@ -1,7 +1,7 @@
 /*
  * A scan's state, for scan_open.c, which makes and keeps it, scan.c, which
  * walks, scan_pick.c, which walks where a filter or limits in the families
- * decide on rows, and scan_short.c, which needs no readers.
+ * decide on rows, and strips.c and rows.c, which need no readers.
  */
 #ifndef CELLFS_STORE_LSM_READ_SCAN_H
 #define CELLFS_STORE_LSM_READ_SCAN_H
@@ -23,7 +23,6 @@ struct run {
 	size_t key_at;		 /* where the row's key begins */
 	size_t stride;		 /* from a key to the next */
 	bool part;		 /* of one row, which may go on */
-	bool mixed;		 /* of one row, in lsm_scan.mixed */
 	bool short_keys;	 /* SHORT is enough for what is copied */
 	bool named;		 /* the qualifiers are in lsm_scan.names */
 	/* Of the block that comes next, what has not been fetched yet. */
@@ -48,40 +47,44 @@ static inline void scan_put_row(struct cell *c, struct bytes row)
 	c->kind = 0;
 }
 
+/* Enough for the strips of a tree whose level 0 is full. */
+#define SCAN_MEMORY 4352
+
 /* So many qualifiers of a block at most are kept for a run. */
 #define RUN_NAMES 64
 
-/* A scan without readers (scan_short.c); its strips are in lsm_scan.memory. */
-struct brief {
+struct strip;
+
+/* A scan without readers (strips.h); its strips are in lsm_scan.memory. */
+struct strips {
 	bool on;
 	bool one_row;
-	bool all;    /* versions are shown */
 	bool ended;  /* nothing comes behind the run or the present row */
 	bool beyond; /* it failed since readers must go on from here */
-	bool in_row, in_column;
+	bool chosen; /* strips are marked that have the next row */
+	bool alone;  /* one has it */
+	bool hard;   /* some of them are */
+	bool at_end; /* some strips are at the end of their blocks */
+	bool in_row; /* of which cells are left */
+	bool in_column;
 	bool unsure; /* the last strip's filter has not been asked */
 	/*
 	 * One file may have the row, and will: its filter is not asked first.
 	 */
 	bool expected;
 	uint32_t shown; /* versions of a column */
-	uint32_t n;	/* strips */
+	uint32_t n;
 	uint32_t family, versions;
 	uint64_t seq, row_hash;
-	/* What was handed out last, if in_column. */
+	struct strip *best; /* one of those that are marked */
+	/*
+	 * The column, if in_column: so many versions of it may come behind @ts,
+	 * which was handed out last.
+	 */
 	struct bytes qualifier;
+	uint64_t head;
 	int64_t ts;
-};
-
-/* Of a row that several files have: so many files and cells at most. */
-#define MIXED_PARTS 8
-#define MIXED_CELLS 32
-
-struct mixed_cell {
-	uint64_t head; /* of the qualifier */
-	struct bytes qualifier;
-	const struct block *block;
-	uint32_t cell;
+	uint32_t left, steps;
 };
 
 struct family_scan {
@@ -117,15 +120,14 @@ struct lsm_scan {
 	bool may_run;  /* rows or cells of all of one family, forwards */
 	bool may_part; /* ... cells, of one column perhaps */
 	struct run run;
-	struct brief brief;
+	struct strips strips;
 	struct buf row;		/* the present row; within a run: its keys */
 	struct family_scan one; /* families, if there is only one */
 	bool picking;
 	struct pick pick;
 	_Alignas(max_align_t) uint8_t
-		memory[READER_MEMORY]; /* of the first family's cursors */
+		memory[SCAN_MEMORY]; /* strips, or the first family's cursors */
 	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
-	struct mixed_cell mixed[MIXED_CELLS];
 };
 
 static inline bool scan_of_one_row(const struct scan_spec *spec)
@@ -142,11 +144,8 @@ static inline bool scan_of_one_row(const struct scan_spec *spec)
 int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
 		   uint64_t seq);
 /* Without; false if that cannot be. The scan need not have been cleared. */
-bool scan_short_open(struct lsm_scan *sc, const struct scan_spec *spec,
-		     uint64_t seq);
-void scan_short_close(struct lsm_scan *sc);
-/* lsm_scan_next() of a short scan. */
-int scan_short_next(struct lsm_scan *sc, struct cell *out, size_t n);
+bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
+		      uint64_t seq);
 
 /* Leaves the present row, goes to the next one that shows something. */
 int scan_next_row(struct lsm_scan *sc);
@@ -177,12 +176,6 @@ int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
  * it begins is fetched meanwhile.
  */
 void scan_run_fetch(struct lsm_scan *sc, const void *behind);
-/*
- * The same for a row that several files have, where no column is in two of
- * them. Of a list of rows it only tells that the row is shown.
- */
-bool scan_mixed_begin(struct lsm_scan *sc, struct family_scan *f);
-int scan_mixed_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Cells of the present row of the run, up to @n. */
 size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Up to @n results of the run; 0 and no run when it is at its end. */

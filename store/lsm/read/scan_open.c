@@ -1,9 +1,9 @@
 /*
  * Opening scans: a copy of what is asked for, the families' readers, and the
  * memory of all that, which the next scan takes over. Scans that need none of
- * it begin in scan_short.c.
+ * it begin in strips.c.
  */
-#include "store/lsm/read/scan.h"
+#include "store/lsm/read/strips.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -414,7 +414,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	sc->keys_only = spec->keys_only;
 	sc->limit_rows = spec->limit_rows;
 	sc->rows = 0;
-	if (!scan_short_open(sc, spec, seq))
+	if (!scan_strips_open(sc, spec, seq))
 		r = scan_full_open(sc, spec, seq);
 	if (r < 0) {
 		close_scan(sc);
@@ -428,11 +428,11 @@ void lsm_scan_close(struct scan *base)
 {
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 
-	if (!sc->brief.on) {
+	if (!sc->strips.on) {
 		close_scan(sc);
 		return;
 	}
-	scan_short_close(sc);
+	strips_close(sc);
 	view_give(sc->db, reader_slot(sc->db), sc->view);
 	scan_spare(sc->db, sc);
 }

@@ -27,7 +27,6 @@ static void take_part(struct lsm_scan *sc, const struct block_part *p)
 {
 	sc->run.block = p->block;
 	sc->run.part = true;
-	sc->run.mixed = false;
 	sc->run.cell = p->cell;
 	sc->run.cell_end = p->end;
 	sc->run.key_at = 0;

@@ -58,7 +58,6 @@ int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
 		return r;
 	run->block = rows->block;
 	run->part = false;
-	run->mixed = false;
 	run->row = rows->row - 1;
 	run->end = rows->end;
 	run->cell = block_row_cell(rows->block, rows->row);
@@ -379,7 +378,7 @@ static int end_run(struct lsm_scan *sc)
 	struct run *run = &sc->run;
 	int r = 0;
 
-	if (!sc->brief.on)
+	if (!sc->strips.on)
 		r = merge_to_row(&sc->families[0].reader.merge, run->row);
 	if (run->key_at)
 		memmove(sc->row.data, sc->row.data + run->key_at, sc->row.len);
@@ -396,8 +395,6 @@ int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 		n = INT_MAX;
 	if (sc->run.part)
 		return scan_part_next(sc, out, n);
-	if (sc->run.mixed)
-		return scan_mixed_next(sc, out, n);
 	if (sc->run.row + 1 == sc->run.end && sc->run.cell == sc->run.cell_end)
 		return end_run(sc);
 	fetch_behind(&sc->run);

@@ -20,6 +20,10 @@
  */
 #define WHOLE_READS 32
 
+/* What is shorter is copied as so many bytes. */
+#define ROW_SLACK 16
+_Static_assert(ROW_SLACK <= BLOCK_SLACK, "a block is read so far behind");
+
 static struct sst_cursor *self(struct cursor *base)
 {
 	return (struct sst_cursor *)base;
@@ -224,8 +228,8 @@ static int put_prefix(struct sst_cursor *c)
 	int r;
 
 	c->row_copy = c->row_near;
-	if (b->row_len_max > sizeof(c->row_near)) {
-		r = buf_reserve(&c->row_far, b->row_len_max);
+	if (b->row_len_max > sizeof(c->row_near) - ROW_SLACK) {
+		r = buf_reserve(&c->row_far, b->row_len_max + ROW_SLACK);
 		if (r < 0)
 			return why(r, "no memory for a row key");
 		c->row_copy = c->row_far.data;
@@ -236,8 +240,7 @@ static int put_prefix(struct sst_cursor *c)
 	return 0;
 }
 
-/* Stands on the first entry of a row of the block. */
-static int stand(struct sst_cursor *c, uint32_t row)
+int sst_cursor_key(struct sst_cursor *c, uint32_t row)
 {
 	const struct block *b = c->block;
 	struct bytes suffix = block_suffix(b, row);
@@ -248,8 +251,22 @@ static int stand(struct sst_cursor *c, uint32_t row)
 		if (r < 0)
 			return r;
 	}
-	memcpy(c->row_copy + b->prefix.len, suffix.data, suffix.len);
+	if (suffix.len <= ROW_SLACK)
+		memcpy(c->row_copy + b->prefix.len, suffix.data, ROW_SLACK);
+	else
+		memcpy(c->row_copy + b->prefix.len, suffix.data, suffix.len);
 	c->base.row = bytes_of(c->row_copy, b->prefix.len + suffix.len);
+	return 0;
+}
+
+/* Stands on the first entry of a row of the block. */
+static int stand(struct sst_cursor *c, uint32_t row)
+{
+	const struct block *b = c->block;
+	int r = sst_cursor_key(c, row);
+
+	if (r < 0)
+		return r;
 	c->row_index = row;
 	c->cell_index = block_row_cell(b, row);
 	c->cell_end = block_row_cell(b, row + 1);

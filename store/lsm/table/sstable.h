@@ -154,7 +154,7 @@ struct sst_cursor {
 	uint32_t row_index, cell_index, cell_end;
 	bool prefixed;	   /* row_copy begins with the block's prefix */
 	uint8_t *row_copy; /* row_near, or of row_far */
-	uint8_t row_near[48];
+	uint8_t row_near[64];
 	struct buf row_far;	   /* for long keys */
 	struct sst_window *window; /* read ahead; NULL until needed */
 };
@@ -187,6 +187,8 @@ void sst_cursor_near(struct sst_cursor *c, struct bytes row);
 int sst_cursor_take(struct sst_cursor *c);
 int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal);
+/* Makes the key of a row of the present block base.row. 0 or -ENOMEM. */
+int sst_cursor_key(struct sst_cursor *c, uint32_t row);
 /* The rows of the block behind, if the present one's last row is whole. */
 int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out);
 /*
