@@ -13,11 +13,6 @@
 
 #include "fs/tree/fs.h"
 
-static inline bool kind_is_cell(uint8_t kind)
-{
-	return kind_is(kind, KIND_CELL);
-}
-
 /*
  * Can the column be written at all? Declares the family in an open table. 0
  * and its longest value; -EPERM when the table is fixed; -EROFS and what else

@@ -80,7 +80,7 @@ static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
 		return place_is_dir(&it->place) && !it->place.view
 			       ? 0
 			       : refuse(&it->place, "directory of data");
-	if (!kind_is_cell(it->place.kind))
+	if (!place_is(&it->place, KIND_CELL))
 		return refuse(&it->place, "version, latest or F:Q");
 	it->file = true;
 	s->files++;
@@ -212,7 +212,7 @@ static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
 
 	memcpy(e.name, row->name, sizeof(e.name));
 	overlay_remove(fs->overlay, dir, bytes_str(e.name));
-	(void)overlay_add(fs->overlay, dir, upkeep_key(row), &e);
+	(void)overlay_add(fs->overlay, dir, place_key(row), &e);
 }
 
 /* The kernel's nodes are of the row from now on; children after parents. */

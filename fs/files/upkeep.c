@@ -131,22 +131,6 @@ static void chain_release(struct fs *fs, struct chain *c)
 	free(c->links);
 }
 
-struct bytes upkeep_key(const struct place *dir)
-{
-	switch (dir->kind) {
-	case NODE_ROW:
-	case NODE_ROW_PIECE:
-		return dir->row;
-	case NODE_FAMILY:
-		return dir->family;
-	case NODE_COLUMN:
-	case NODE_COLUMN_PIECE:
-		return dir->qualifier;
-	default:
-		return bytes_str(dir->name);
-	}
-}
-
 int upkeep_has_cells(struct fs *fs, const struct place *dir)
 {
 	struct place in_table = *dir;
@@ -185,7 +169,7 @@ static int make_counterpart(struct fs *fs, const struct place *dir,
 	*out = e.node;
 	r = upkeep_has_cells(fs, dir);
 	if (r == 0)
-		r = overlay_add(fs->overlay, parent, upkeep_key(dir), &e);
+		r = overlay_add(fs->overlay, parent, place_key(dir), &e);
 	r = r < 0 && r != -EEXIST ? r : 0;
 	if (r < 0)
 		nodes_forget(fs->nodes, e.node, 1);
@@ -203,7 +187,7 @@ int upkeep_make_directory(struct fs *fs, const struct place *dir)
 	int r;
 
 	if (!dir->put)
-		return fs_overlay_add(fs, dir, upkeep_key(dir));
+		return fs_overlay_add(fs, dir, place_key(dir));
 	r = make_counterpart(fs, dir, &node);
 	if (r < 0)
 		return r;

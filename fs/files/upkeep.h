@@ -62,7 +62,5 @@ int upkeep_remove_directory(struct fs *fs, const struct place *parent,
 int upkeep_has_cells(struct fs *fs, const struct place *dir);
 /* And in a table? */
 int upkeep_has_rows(struct fstable *ft);
-/* A directory's place in the order of its parent's listing. */
-struct bytes upkeep_key(const struct place *dir);
 
 #endif

@@ -35,7 +35,7 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 	*len_max = 0;
 	if (r < 0)
 		return r;
-	if (kind_is_cell(p->kind)) {
+	if (place_is(p, KIND_CELL)) {
 		*type = WRITER_CELL;
 		return cellfile_writable(fs, p, len_max);
 	}

@@ -33,6 +33,7 @@ struct listing {
 	uint64_t offset; /* behind the last entry handed out */
 	bool fixed_over; /* what follows are keys */
 	bool again;	 /* the last entry is to be handed out again */
+	uint8_t holds;	 /* place_holds() of dir */
 	struct dir_scan scan;
 	struct dir_position last; /* the entry that the stream is behind */
 	uint64_t overlay_node;	  /* under which it has what is in memory */
@@ -71,6 +72,7 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	ls->scan.fs = fs;
 	ls->scan.dir = &ls->dir;
 	ls->scan.level = place_level(dir);
+	ls->holds = place_holds(dir);
 	place_disown(dir);
 	pthread_mutex_init(&ls->lock, NULL);
 	*out = ls;
@@ -228,7 +230,7 @@ static bool piece_is_new(struct listing *ls, const struct name_part *part)
 
 static uint8_t child_kind(const struct listing *ls)
 {
-	uint8_t kind = place_holds(&ls->dir);
+	uint8_t kind = ls->holds;
 
 	if (kind == NODE_VERSION && kind_is_marker(ls->scan.cell.kind))
 		return NODE_MARKER;
@@ -250,8 +252,7 @@ static void name_version(struct listing *ls)
 
 /*
  * The name of what is ahead. 1, or 0 when the entry is not one of this
- * directory: a key that is no continuation of the piece, a piece that was
- * listed, a version that was moved away.
+ * directory: a piece that was listed, a version that was moved away.
  */
 static int name_ahead(struct listing *ls)
 {
@@ -270,8 +271,6 @@ static int name_ahead(struct listing *ls)
 	}
 	if (kind_is(d->kind, KIND_PIECE))
 		pos = place_key(d).len;
-	if (pos && (key.len == pos || !name_is_cut(key, pos)))
-		return 0;
 	name_part(key, pos, &ls->part);
 	/* The store's API can make one that no file's name can spell. */
 	if (ls->part.more && d->kind == NODE_SNAPSHOT_DIR)

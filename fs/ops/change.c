@@ -15,11 +15,8 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 
 	if (dir->detached)
 		return -ENOENT;
-	if (dir->kind == NODE_CONTROL_DIR)
-		return why(-EACCES, "nothing can be made or removed here");
-	if (dir->kind == NODE_INFO_DIR)
-		return why(-EACCES, "what a table holds is told here, and can "
-				    "only be read");
+	if (kind_of(dir->kind)->sentence)
+		return why(-EACCES, "%s", kind_of(dir->kind)->sentence);
 	r = place_writable(dir);
 	if (r < 0)
 		return r;

@@ -164,7 +164,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = -EEXIST;
 	if (r < 0)
 		goto out;
-	if (!kind_is_cell(child.kind)) {
+	if (!place_is(&child, KIND_CELL)) {
 		r = change_add_scratch(fs, req, &dir, &child,
 				       S_IFREG | (mode & 07777), e);
 		goto out;

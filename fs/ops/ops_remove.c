@@ -48,7 +48,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = moved_settle(fs, child.node);
 		if (!r)
 			change_remove_scratch(fs, &child);
-	} else if (kind_is_cell(child.kind)) {
+	} else if (place_is(&child, KIND_CELL)) {
 		r = unlink_cell(fs, &child);
 		fs_wait_if_put(fs, &child);
 		if (!r) {

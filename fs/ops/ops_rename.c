@@ -209,7 +209,7 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 	struct scratch *scratch = fs->writes->scratch;
 	struct buf content = {0};
 	size_t len_max = SCHEMA_TEXT_MAX;
-	bool cell = kind_is_cell(mv->to.kind);
+	bool cell = place_is(&mv->to, KIND_CELL);
 	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
 
 	if (!r)
@@ -346,13 +346,14 @@ static int cell_to_cell(struct fs *fs, const struct move *mv)
 
 static int move_file(struct fs *fs, const struct move *mv)
 {
-	bool to_data = kind_is_cell(mv->to.kind) || mv->to.kind == NODE_SCHEMA;
+	bool to_data =
+		place_is(&mv->to, KIND_CELL) || mv->to.kind == NODE_SCHEMA;
 	int r;
 
 	if (mv->from.kind == NODE_SCRATCH)
 		return to_data ? scratch_to_data(fs, mv)
 			       : scratch_to_scratch(fs, mv);
-	if (mv->from.kind != NODE_SCHEMA && !kind_is_cell(mv->from.kind))
+	if (mv->from.kind != NODE_SCHEMA && !place_is(&mv->from, KIND_CELL))
 		return why(-EACCES, "this file cannot be moved");
 	/* The old name is deleted, so the right to delete is needed. */
 	r = change_may_delete(fs);
@@ -456,7 +457,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			    : 0;
 	if (r)
 		return r;
-	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, upkeep_key(&mv->to));
+	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, place_key(&mv->to));
 	/* A cell has come since. */
 	return r == -ENOENT ? -EXDEV : r;
 }

@@ -96,7 +96,7 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 		goto out;
 	if (r)
 		r = create_existing(fs, req, &child, &st, fi, e);
-	else if (kind_is_cell(child.kind))
+	else if (place_is(&child, KIND_CELL))
 		r = create_cell(fs, req, &child, fi, e);
 	else
 		r = create_scratch(fs, req, &dir, &child, mode, fi, e);

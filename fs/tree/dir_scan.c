@@ -30,13 +30,6 @@ static uint8_t granularity(const struct dir_scan *s)
 	return kind_of(s->level)->scan;
 }
 
-/* What the keys of the entries begin with. */
-static struct bytes prefix_of(const struct dir_scan *s)
-{
-	return kind_is(s->level, KIND_PIECE) ? place_key(s->dir)
-					     : (struct bytes){0};
-}
-
 /* Tells whether the view limits the number of entries at this level. */
 static bool is_counted(const struct dir_scan *s)
 {
@@ -154,16 +147,11 @@ int list_snapshots(struct dir_scan *s, const struct dir_position *last)
 /* Fetches the next table of .snapshot/NAME, as list_tables(). */
 int list_shown(struct dir_scan *s, const struct dir_position *last)
 {
-	struct buf name = {0};
 	int r = 0;
 
-	if (!s->snap) {
-		r = place_snapshot_name(bytes_str(s->dir->name), &name);
-		if (r == 0)
-			r = store_snapshot_open(s->fs->store, NULL,
-						buf_bytes(&name), &s->snap);
-		buf_free(&name);
-	}
+	if (!s->snap)
+		r = place_snapshot_open(s->fs, NULL, bytes_str(s->dir->name),
+					&s->snap);
 	if (r == 0)
 		r = snapshot_table_next(s->snap, key_behind(last), s->table);
 	if (r > 0)
@@ -171,9 +159,16 @@ int list_shown(struct dir_scan *s, const struct dir_position *last)
 	return r;
 }
 
+/* Is it a key of the directory? The rest of a piece begins at a cut. */
+static bool continues(struct bytes key, struct bytes piece)
+{
+	return key.len > piece.len && name_is_cut(key, piece.len);
+}
+
 int list_cells(struct dir_scan *s, const struct dir_position *last)
 {
-	bool from_first = granularity(s) == SCAN_ROWS && is_counted(s);
+	bool piece = kind_is(s->level, KIND_PIECE);
+	struct bytes prefix = piece ? place_key(s->dir) : (struct bytes){0};
 	int r = s->scan ? 0 : scan_begin(s, last);
 
 	while (r == 0) {
@@ -183,10 +178,12 @@ int list_cells(struct dir_scan *s, const struct dir_position *last)
 		s->key = key_of(s, &s->cell);
 		if (passed(s, last, &s->cell))
 			r = 0;
-		else if (bytes_has_prefix(s->key, prefix_of(s)))
+		else if (!piece)
 			break;
+		else if (bytes_has_prefix(s->key, prefix))
+			r = continues(s->key, prefix);
 		/* Rows that are counted are counted from the first. */
-		else if (from_first)
+		else if (granularity(s) == SCAN_ROWS && is_counted(s))
 			r = 0;
 		else
 			return 0;

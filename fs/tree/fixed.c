@@ -22,7 +22,7 @@ enum where {
 
 /* In byte order. .cellfs is of the mount's root. */
 static const struct fixed {
-	const char *name;
+	char name[12];
 	uint8_t kind;	 /* enum node_kind */
 	uint64_t in;	 /* the levels where it means something */
 	uint64_t listed; /* those where show_control lists it */
@@ -80,11 +80,16 @@ uint8_t fixed_kind(const struct place *dir, struct bytes name)
 	if (dir->node == FUSE_ROOT_ID &&
 	    bytes_eq(name, bytes_str(CONTROL_DIR_NAME)))
 		return NODE_CONTROL_DIR;
-	for (size_t i = 0; i < NAMES; i++)
-		if (names[i].in & level &&
-		    bytes_eq(name, bytes_str(names[i].name)))
-			return means_something(&names[i], dir) ? names[i].kind
-							       : NODE_ROOT;
+	if (name.len < 2 || name.len >= sizeof(names[0].name))
+		return NODE_ROOT;
+	/* Few names are one of these, so two bytes are compared before all. */
+	for (size_t i = NAMES; i-- > 0 && names[i].name[0] >= name.data[0];) {
+		const struct fixed *f = &names[i];
+
+		if (f->name[1] == name.data[1] && f->in & level &&
+		    !memcmp(f->name, name.data, name.len) && !f->name[name.len])
+			return means_something(f, dir) ? f->kind : NODE_ROOT;
+	}
 	return NODE_ROOT;
 }
 

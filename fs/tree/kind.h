@@ -11,7 +11,8 @@
  *	decode		what the name adds to the coordinates above it
  *	stat		whether the store has it, and its attributes
  *	list		a directory: the next of its entries in the store
- *	sentence	a computed file: why it is not made, moved or removed
+ *	sentence	why a computed file, or what is in a directory of files
+ *			that can only be read, is not made, moved or removed
  *	believed	how long the kernel may believe what it was told
  *
  * Who asks a question about a kind looks at its row, so a new kind is a value

@@ -130,15 +130,6 @@ int decode_alias(struct place *p, struct bytes name, bool known)
 	return r;
 }
 
-uint8_t place_level(const struct place *p)
-{
-	if (p->kind != NODE_VIEW)
-		return p->kind;
-	if (p->family.len)
-		return NODE_FAMILY;
-	return p->row.len ? NODE_ROW : NODE_TABLE;
-}
-
 int decode_view_name(struct place *p, struct bytes name, bool known)
 {
 	p->view_op = (uint8_t)view_op_of(name);
@@ -416,27 +407,15 @@ bool place_same_row(const struct place *a, const struct place *b)
 	       bytes_eq(a->row, b->row);
 }
 
-static int path_step(void *arg, const struct node_view *n)
-{
-	struct chain *c = arg;
-	uint8_t len = (uint8_t)n->name.len;
-
-	if (n->kind == NODE_ROOT)
-		return 0;
-	if (buf_append(&c->names, n->name.data, len) < 0)
-		return -ENOMEM;
-	return buf_append(&c->names, &len, 1);
-}
-
 void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
 {
 	struct chain c = {0};
 
-	nodes_walk(fs->nodes, node, path_step, &c);
+	nodes_walk(fs->nodes, node, chain_step, &c);
 	for (size_t end = c.names.len; end > 0;) {
-		size_t len = c.names.data[end - 1];
+		size_t len = c.names.data[end - 2];
 
-		end -= len + 1;
+		end -= len + 2;
 		buf_append(out, "/", 1);
 		buf_append(out, c.names.data + end, len);
 	}
@@ -446,5 +425,6 @@ void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
 	}
 	if (!out->len)
 		buf_append(out, "/", 1);
+	fstable_unref(c.table);
 	buf_free(&c.names);
 }

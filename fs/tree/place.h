@@ -97,7 +97,10 @@ int place_of(struct fs *fs, uint64_t node, struct place *out);
  */
 int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 		struct place *out);
-/* What a component of .snapshot/ names in the store. -EINVAL. */
+/*
+ * What a component of .snapshot/ names in the store: it is spelled as a key, so
+ * that any name can be a file's. -EINVAL.
+ */
 int place_snapshot_name(struct bytes name, struct buf *out);
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
@@ -105,11 +108,22 @@ void place_release(struct place *p);
 void place_disown(struct place *p);
 
 /* The kind, but of a view that of the directory which it restricts. */
-uint8_t place_level(const struct place *p);
+static inline uint8_t place_level(const struct place *p)
+{
+	if (p->kind != NODE_VIEW)
+		return p->kind;
+	if (p->family.len)
+		return NODE_FAMILY;
+	return p->row.len ? NODE_ROW : NODE_TABLE;
+}
+
 /* The kind of a name in the directory that spells a key of its level. */
 uint8_t place_holds(const struct place *dir);
-/* What the name spells: the row key so far, the family, or the qualifier so
- * far; the name itself where it is none of these. */
+/*
+ * What the name spells: the row key so far, the family, or the qualifier so
+ * far; the name itself where it is none of these. By it a directory is in the
+ * order of its parent's listing.
+ */
 struct bytes place_key(const struct place *p);
 /* In one mutation's reach: cells of the same table and row? */
 bool place_same_row(const struct place *a, const struct place *b);

@@ -9,32 +9,68 @@
 #include "fs/tree/place_inside.h"
 #include "fs/tree/view.h"
 
-/* The table that a node of that name holds, if it still bears the name. */
-struct held {
-	struct fstable *table;
-};
-
 static int held_step(void *arg, const struct node_view *n)
 {
-	struct held *h = arg;
-
 	if (n->table) {
 		fstable_ref(n->table);
-		h->table = n->table;
+		*(struct fstable **)arg = n->table;
 	}
 	return 1;
 }
 
-/* As open_table(), of the tables that a snapshot of the whole store shows. */
-static int open_shown(struct fs *fs, struct bytes snapshot, struct bytes name,
-		      struct place *out)
+/* The table that a node of that name holds, if there is one, or NULL. */
+static struct fstable *held_table(struct fs *fs, uint64_t parent,
+				  struct bytes name)
 {
-	struct snapshot *snap;
-	struct table *t;
-	int r = store_snapshot_open(fs->store, NULL, snapshot, &snap);
+	struct fstable *held = NULL;
+	uint64_t node;
 
+	if (nodes_find(fs->nodes, parent, name, &node) > 0)
+		nodes_walk(fs->nodes, node, held_step, &held);
+	return held;
+}
+
+int place_snapshot_name(struct bytes name, struct buf *out)
+{
+	return name_decode(name, out);
+}
+
+int place_snapshot_open(struct fs *fs, struct table *t, struct bytes name,
+			struct snapshot **out)
+{
+	struct buf text = {0};
+	int r = place_snapshot_name(name, &text);
+
+	if (r == 0)
+		r = store_snapshot_open(fs->store, t, buf_bytes(&text), out);
+	buf_free(&text);
+	return r;
+}
+
+/*
+ * In T/.snapshot the table as it was, in .snapshot/NAME the table @name. The
+ * table of the directory, which place_copy() gave, is not the child's.
+ */
+static int open_snapshot(struct fs *fs, const struct place *dir,
+			 struct bytes name, struct place *out)
+{
+	bool whole = dir->kind == NODE_SNAPSHOT;
+	struct table *t = whole ? NULL : fstable_table(dir->table);
+	struct snapshot *snap;
+	int r;
+
+	fstable_unref(out->table);
+	out->table = held_table(fs, dir->node, name);
+	if (out->table)
+		return 0;
+	r = place_snapshot_open(fs, t, whole ? bytes_str(dir->name) : name,
+				&snap);
 	if (r < 0)
 		return r;
+	if (!whole) {
+		table_ref(t);
+		return fstable_new_shown(t, snap, &out->table);
+	}
 	r = snapshot_table_open(snap, name, &t);
 	if (r < 0) {
 		snapshot_release(snap);
@@ -45,75 +81,19 @@ static int open_shown(struct fs *fs, struct bytes snapshot, struct bytes name,
 	return fstable_new_shown(t, snap, &out->table);
 }
 
-/* The table @of as its snapshot shows it. */
-static int open_past(struct fs *fs, struct fstable *of, struct bytes name,
-		     struct place *out)
-{
-	struct table *t = fstable_table(of);
-	struct snapshot *snap;
-	int r = store_snapshot_open(fs->store, t, name, &snap);
-
-	if (r < 0)
-		return r;
-	table_ref(t);
-	return fstable_new_shown(t, snap, &out->table);
-}
-
-/* A snapshot's name is spelled as a key, so that any can be a file's name. */
-int place_snapshot_name(struct bytes name, struct buf *out)
-{
-	return name_decode(name, out);
-}
-
-/*
- * In .snapshot directories: what the name stands for, opened. The table of
- * the directory, which place_copy() gave, is not the child's.
- */
-static int open_snapshot(struct fs *fs, const struct place *dir,
-			 struct bytes name, struct place *out)
-{
-	struct held held = {0};
-	struct buf snapshot = {0};
-	uint64_t node;
-	int r;
-
-	fstable_unref(out->table);
-	out->table = NULL;
-	if (nodes_find(fs->nodes, dir->node, name, &node) > 0)
-		nodes_walk(fs->nodes, node, held_step, &held);
-	if (held.table) {
-		out->table = held.table;
-		return 0;
-	}
-	if (dir->kind == NODE_SNAPSHOT) {
-		r = place_snapshot_name(bytes_str(dir->name), &snapshot);
-		if (r == 0)
-			r = open_shown(fs, buf_bytes(&snapshot), name, out);
-	} else {
-		r = place_snapshot_name(name, &snapshot);
-		if (r == 0)
-			r = open_past(fs, dir->table, buf_bytes(&snapshot),
-				      out);
-	}
-	buf_free(&snapshot);
-	return r;
-}
-
 static int open_table(struct fs *fs, struct bytes name, struct place *out)
 {
+	struct fstable *held = held_table(fs, FUSE_ROOT_ID, name);
 	char now[TABLE_NAME_LEN_MAX + 1];
-	struct held held = {0};
 	struct table *t;
-	uint64_t node;
 	int r;
 
-	if (nodes_find(fs->nodes, FUSE_ROOT_ID, name, &node) > 0)
-		nodes_walk(fs->nodes, node, held_step, &held);
-	if (held.table && table_name(fstable_table(held.table), now) == 0 &&
+	/* It may have been renamed by a program. */
+	if (held && table_name(fstable_table(held), now) == 0 &&
 	    bytes_eq(bytes_str(now), name)) {
-		out->table = held.table;
+		out->table = held;
 	} else {
-		fstable_unref(held.table);
+		fstable_unref(held);
 		r = table_open(fs->store, name, &t);
 		if (r < 0)
 			return r;

@@ -15,6 +15,12 @@
 int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known);
 /* "@-2": two versions before the newest; "@TIME": the newest of then. */
 bool place_parse_past(struct bytes name, int64_t *ts, uint64_t *back);
+/*
+ * The snapshot that a component of .snapshot/ names, of the table or, when that
+ * is NULL, of the whole store. Release it.
+ */
+int place_snapshot_open(struct fs *fs, struct table *t, struct bytes name,
+			struct snapshot **out);
 /* -ENAMETOOLONG in words. */
 int place_too_long(const char *what, size_t len, size_t max);
 

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "fs/tree/control_file.h"
+#include "fs/tree/dir_scan.h"
 #include "fs/tree/fs.h"
 #include "fs/tree/place_inside.h"
 #include "fs/tree/view.h"
@@ -127,52 +128,6 @@ int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 	return r;
 }
 
-/* Is there a key that continues the piece? 1, 0 or an error. */
-static int piece_exists(const struct place *p)
-{
-	bool rows = p->kind == NODE_ROW_PIECE;
-	struct bytes prefix = rows ? p->row : p->qualifier;
-	struct column_name family = {.family = p->family, .whole_family = true};
-	struct scan_spec spec = {
-		.granularity = rows ? SCAN_ROWS : SCAN_COLUMNS,
-		.keys_only = true,
-		.row_start = p->row,
-	};
-	bool in_order = !rows || !p->view || !p->view->rows.limit;
-	struct view_scan *sc;
-	struct cell cell;
-	int r;
-
-	/* Rows that are counted are counted from the first of the view. */
-	if (!in_order)
-		spec.row_start = (struct bytes){0};
-	if (!rows) {
-		spec.row_stop = p->row;
-		spec.row_stop_inclusive = true;
-		spec.has_qual_start = true;
-		spec.qual_start = prefix;
-		spec.columns = &family;
-		spec.ncolumns = 1;
-	}
-	r = view_scan_open(p->table, p->view, &spec, &sc);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	while ((r = view_scan_next(sc, &cell)) > 0) {
-		struct bytes key = rows ? cell.row : cell.qualifier;
-
-		if (!bytes_has_prefix(key, prefix)) {
-			if (!in_order)
-				continue;
-			r = 0;
-			break;
-		}
-		if (key.len > prefix.len && name_is_cut(key, prefix.len))
-			break;
-	}
-	view_scan_close(sc);
-	return r;
-}
-
 int stat_table(struct fs *fs, const struct place *p, struct stat *st)
 {
 	const struct snapshot *snap = fstable_snapshot(p->table);
@@ -216,12 +171,21 @@ int stat_family(struct fs *fs, const struct place *p, struct stat *st)
 	return stat_found(fs, p, r, st);
 }
 
+/* It is there when a key continues it. */
 int stat_piece(struct fs *fs, const struct place *p, struct stat *st)
 {
-	/* In .put there is every row, but only what is there in a row. */
-	bool any = p->put && p->kind == NODE_ROW_PIECE;
+	struct dir_scan s = {.fs = fs, .dir = p, .level = p->kind};
+	struct dir_position start = {0};
+	bool some;
+	int r;
 
-	return stat_found(fs, p, any ? 1 : piece_exists(p), st);
+	/* In .put there is every row, but only what is there in a row. */
+	if (p->put && p->kind == NODE_ROW_PIECE)
+		return place_stat_blank(fs, p, st);
+	r = dir_scan_fetch(&s, &start);
+	some = s.have;
+	dir_scan_end(&s);
+	return stat_found(fs, p, r < 0 ? r : some, st);
 }
 
 int place_get(const struct place *p, struct cell *cell, struct buf *hold)
@@ -250,15 +214,10 @@ int stat_cell(struct fs *fs, const struct place *p, struct stat *st)
 int stat_snapshot(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct snapshot *snap;
-	struct buf name = {0};
-	int r = place_snapshot_name(bytes_str(p->name), &name);
+	int r = place_snapshot_open(fs, NULL, bytes_str(p->name), &snap);
 
-	if (r == 0)
-		r = store_snapshot_open(fs->store, NULL, buf_bytes(&name),
-					&snap);
-	buf_free(&name);
 	if (r < 0)
-		return r == -ENOENT || r == -EINVAL ? 0 : r;
+		return r == -EINVAL ? 0 : r;
 	r = place_stat_blank(fs, p, st);
 	if (r > 0)
 		set_times(st, snapshot_taken_ms(snap));

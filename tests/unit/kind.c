@@ -74,6 +74,17 @@ static void what_has_coordinates_is_decoded(void **state)
 					 kind_of(kind_of(k)->piece)->decode);
 }
 
+static void what_is_listed_is_a_directory(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if (kind_of(k)->list && !kind_is(k, KIND_DIR))
+			fail_msg("kind %u", k);
+	/* What the store has is beneath these. */
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if (kind_is(k, KIND_MADE) || k == NODE_ROOT || k == NODE_TABLE)
+			assert_non_null(kind_of(k)->list);
+}
+
 /* Each level is a scan one step finer than that of the level above. */
 static void a_level_is_a_scan_at_a_granularity(void **state)
 {
@@ -91,8 +102,10 @@ static void what_refuses_says_why(void **state)
 	for (uint8_t k = 0; k < NODE_KINDS; k++) {
 		const struct kind *kind = kind_of(k);
 
-		assert_int_equal(kind->sentence != NULL,
-				 kind_is(k, KIND_COMPUTED));
+		if (kind_is(k, KIND_COMPUTED))
+			assert_non_null(kind->sentence);
+		else if (kind->sentence && !kind_is(k, KIND_FIXED))
+			fail_msg("kind %u refuses what is data", k);
 		/* Scratch files are made where data is, if it can be written. */
 		if (kind_is(k, KIND_MADE) || k == NODE_ROOT ||
 		    k == NODE_TABLE || k == NODE_PUT)
@@ -126,6 +139,7 @@ int main(void)
 		cmocka_unit_test(flags_are_of_directories_or_of_files),
 		cmocka_unit_test(a_piece_holds_what_it_is_a_piece_of),
 		cmocka_unit_test(what_has_coordinates_is_decoded),
+		cmocka_unit_test(what_is_listed_is_a_directory),
 		cmocka_unit_test(a_level_is_a_scan_at_a_granularity),
 		cmocka_unit_test(what_refuses_says_why),
 		cmocka_unit_test(what_another_path_changes_is_not_believed),
