@@ -3,64 +3,47 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/os/os.h"
 #include "store/remote/client_inside.h"
 
-/* Runs a call with one name as its argument and no result fields. */
-static int call_name(struct store *s, enum wire_op op, struct bytes name)
+/* A call about the store whose reply has no fields. */
+static int ask(struct store *s, enum wire_op op, const struct field *in)
 {
-	struct call c;
-
-	call_begin(&c, remote_of(s), op);
-	put_bytes(&c.out, name);
-	return call_plain(&c);
+	return call_fields(remote_of(s), op, in, NULL);
 }
 
 /* Asks for the first name after @after. */
-static int call_next(struct store *s, enum wire_op op, struct bytes after,
-		     char *name)
+static int ask_next(struct store *s, enum wire_op op, struct bytes after,
+		    char *name)
 {
-	char found[TABLE_NAME_LEN_MAX + 1];
-	struct call c;
-	int r;
+	struct field out[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(s), op, FIELDS(field_bytes(after)), out);
 
-	call_begin(&c, remote_of(s), op);
-	put_bytes(&c.out, after);
-	r = call_run(&c);
-	if (r > 0) {
-		take_name(&c.in, found, TABLE_NAME_LEN_MAX);
-		/* A caller's loop over the names must end. */
-		if (bytes_cmp(bytes_str(found), after) <= 0)
-			c.in.bad = true;
-	}
-	if (r >= 0)
-		r = call_taken(&c, r);
-	if (r > 0)
-		memcpy(name, found, sizeof(found));
-	call_end(&c);
+	if (r <= 0)
+		return r;
+	/* A caller's loop over the names must end. */
+	if (bytes_cmp(bytes_str(out[0].name), after) <= 0)
+		return call_nonsense(remote_of(s));
+	memcpy(name, out[0].name, sizeof(out[0].name));
 	return r;
 }
 
-static int table_taken(struct call *c, struct store *s, struct table **out)
+static int open_table(struct store *s, enum wire_op op, struct field which,
+		      struct table **out)
 {
+	struct field got[FIELDS_MAX] = {0};
 	struct remote_table *t;
-	uint32_t handle;
-	uint64_t id;
-	int r = call_run(c);
+	int r = call_fields(remote_of(s), op, FIELDS(which), got);
 
-	if (r < 0)
-		return r;
-	handle = take_u32(&c->in);
-	id = take_u64(&c->in);
-	r = call_taken(c, 0);
 	if (r < 0)
 		return r;
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		call_close(remote_of(s), WIRE_TABLE_CLOSE, handle);
+		call_close(remote_of(s), WIRE_TABLE_CLOSE, (uint32_t)got[0].n);
 		return why(-ENOMEM, "out of memory for a table");
 	}
-	table_init(&t->base, s, id);
-	t->handle = handle;
+	t->handle = (uint32_t)got[0].n;
+	table_init(&t->base, s, got[1].n);
 	*out = &t->base;
 	return 0;
 }
@@ -68,27 +51,13 @@ static int table_taken(struct call *c, struct store *s, struct table **out)
 static int remote_table_open(struct store *s, struct bytes name,
 			     struct table **out)
 {
-	struct call c;
-	int r;
-
-	call_begin(&c, remote_of(s), WIRE_TABLE_OPEN);
-	put_bytes(&c.out, name);
-	r = table_taken(&c, s, out);
-	call_end(&c);
-	return r;
+	return open_table(s, WIRE_TABLE_OPEN, field_bytes(name), out);
 }
 
 static int remote_table_open_id(struct store *s, uint64_t id,
 				struct table **out)
 {
-	struct call c;
-	int r;
-
-	call_begin(&c, remote_of(s), WIRE_TABLE_OPEN_ID);
-	put_u64(&c.out, id);
-	r = table_taken(&c, s, out);
-	call_end(&c);
-	return r;
+	return open_table(s, WIRE_TABLE_OPEN_ID, field_number(id), out);
 }
 
 static void remote_table_free(struct table *t)
@@ -97,30 +66,14 @@ static void remote_table_free(struct table *t)
 	free(t);
 }
 
-/* Begins a call whose first field is the table. */
-static void begin_of(struct call *c, const struct table *t, enum wire_op op)
-{
-	call_begin(c, remote_of(t->store), op);
-	put_u32(&c->out, table_handle(t));
-}
-
 static int remote_table_schema(struct table *t, struct schema *out)
 {
-	struct schema schema = {0};
-	struct call c;
-	int r;
+	struct field got[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(t->store), WIRE_TABLE_SCHEMA,
+			    FIELDS(field_table(t)), got);
 
-	begin_of(&c, t, WIRE_TABLE_SCHEMA);
-	r = call_run(&c);
-	if (r >= 0) {
-		take_schema(&c.in, &schema);
-		r = call_taken(&c, 0);
-	}
-	call_end(&c);
-	if (r < 0)
-		schema_free(&schema);
-	else
-		*out = schema;
+	if (r == 0)
+		*out = got[0].schema;
 	return r;
 }
 
@@ -128,10 +81,9 @@ static uint64_t remote_schema_version(const struct table *t)
 {
 	struct remote_table *rt = (struct remote_table *)(uintptr_t)t;
 	struct remote *remote = remote_of(t->store);
+	struct field got[FIELDS_MAX] = {0};
 	uint64_t version;
-	struct call c;
 	bool known;
-	int r;
 
 	pthread_mutex_lock(&remote->lock);
 	known = rt->has_version && rt->version_id == remote->last_id;
@@ -139,119 +91,147 @@ static uint64_t remote_schema_version(const struct table *t)
 	pthread_mutex_unlock(&remote->lock);
 	if (known)
 		return version;
-	begin_of(&c, t, WIRE_TABLE_VERSION);
-	r = call_run(&c);
-	if (r >= 0) {
-		version = take_u64(&c.in);
-		r = call_taken(&c, r);
-	}
-	call_end(&c);
-	if (r < 0)
+	if (call_fields(remote, WIRE_TABLE_VERSION, FIELDS(field_table(t)),
+			got) < 0)
 		return 0;
 	pthread_mutex_lock(&remote->lock);
 	rt->has_version = true;
 	rt->version_id = remote->last_id;
-	rt->version = version;
+	rt->version = got[0].n;
 	pthread_mutex_unlock(&remote->lock);
-	return version;
+	return got[0].n;
 }
 
 static int remote_table_name(struct table *t, char *name)
 {
-	char found[TABLE_NAME_LEN_MAX + 1];
-	struct call c;
-	int r;
+	struct field got[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(t->store), WIRE_TABLE_NAME,
+			    FIELDS(field_table(t)), got);
 
-	begin_of(&c, t, WIRE_TABLE_NAME);
-	r = call_run(&c);
-	if (r >= 0) {
-		take_name(&c.in, found, TABLE_NAME_LEN_MAX);
-		r = call_taken(&c, 0);
-	}
-	if (r >= 0)
-		memcpy(name, found, sizeof(found));
-	call_end(&c);
+	if (r == 0)
+		memcpy(name, got[0].name, sizeof(got[0].name));
 	return r;
 }
 
 static int remote_table_create(struct store *s, struct bytes name,
 			       const struct schema *schema)
 {
-	struct call c;
-
-	call_begin(&c, remote_of(s), WIRE_TABLE_CREATE);
-	put_bytes(&c.out, name);
-	put_schema(&c.out, schema);
-	return call_plain(&c);
+	return ask(s, WIRE_TABLE_CREATE,
+		   FIELDS(field_bytes(name), field_schema(schema)));
 }
 
 static int remote_table_drop(struct store *s, struct bytes name,
 			     bool only_if_empty)
 {
-	struct call c;
-
-	call_begin(&c, remote_of(s), WIRE_TABLE_DROP);
-	put_bytes(&c.out, name);
-	put_u8(&c.out, only_if_empty);
-	return call_plain(&c);
+	return ask(s, WIRE_TABLE_DROP,
+		   FIELDS(field_bytes(name), field_number(only_if_empty)));
 }
 
 static int remote_table_truncate(struct store *s, struct bytes name)
 {
-	return call_name(s, WIRE_TABLE_TRUNCATE, name);
+	return ask(s, WIRE_TABLE_TRUNCATE, FIELDS(field_bytes(name)));
 }
 
 static int remote_table_rename(struct store *s, struct bytes from,
 			       struct bytes to)
 {
-	struct call c;
-
-	call_begin(&c, remote_of(s), WIRE_TABLE_RENAME);
-	put_bytes(&c.out, from);
-	put_bytes(&c.out, to);
-	return call_plain(&c);
+	return ask(s, WIRE_TABLE_RENAME,
+		   FIELDS(field_bytes(from), field_bytes(to)));
 }
 
 static int remote_table_alter(struct table *t, const struct alter *a)
 {
-	struct call c;
-
-	begin_of(&c, t, WIRE_TABLE_ALTER);
-	put_u8(&c.out, a->rest);
-	put_u8(&c.out, a->dry);
-	put_schema(&c.out, &a->to);
-	put_schema(&c.out, &a->drop);
-	return call_plain(&c);
+	return ask(t->store, WIRE_TABLE_ALTER,
+		   FIELDS(field_table(t), field_number(a->rest),
+			  field_number(a->dry), field_schema(&a->to),
+			  field_schema(&a->drop)));
 }
 
 static int remote_add_family(struct table *t, struct bytes family)
 {
-	struct call c;
-
-	begin_of(&c, t, WIRE_TABLE_ADD_FAMILY);
-	put_bytes(&c.out, family);
-	return call_plain(&c);
+	return ask(t->store, WIRE_TABLE_ADD_FAMILY,
+		   FIELDS(field_table(t), field_bytes(family)));
 }
 
 static int remote_table_next(struct store *s, struct bytes after, char *name)
 {
-	return call_next(s, WIRE_TABLE_NEXT, after, name);
+	return ask_next(s, WIRE_TABLE_NEXT, after, name);
 }
 
 static int remote_namespace_create(struct store *s, struct bytes name)
 {
-	return call_name(s, WIRE_NAMESPACE_CREATE, name);
+	return ask(s, WIRE_NAMESPACE_CREATE, FIELDS(field_bytes(name)));
 }
 
 static int remote_namespace_drop(struct store *s, struct bytes name)
 {
-	return call_name(s, WIRE_NAMESPACE_DROP, name);
+	return ask(s, WIRE_NAMESPACE_DROP, FIELDS(field_bytes(name)));
 }
 
 static int remote_namespace_next(struct store *s, struct bytes after,
 				 char *name)
 {
-	return call_next(s, WIRE_NAMESPACE_NEXT, after, name);
+	return ask_next(s, WIRE_NAMESPACE_NEXT, after, name);
+}
+
+static int remote_flush(struct store *s, struct table *t)
+{
+	return ask(s, WIRE_FLUSH, FIELDS(field_table(t)));
+}
+
+static int remote_compact(struct store *s, struct table *t)
+{
+	return ask(s, WIRE_COMPACT, FIELDS(field_table(t)));
+}
+
+static int remote_table_info(struct table *t, struct table_info *out)
+{
+	struct field got[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(t->store), WIRE_TABLE_INFO,
+			    FIELDS(field_table(t)), got);
+
+	if (r == 0)
+		*out = (struct table_info){
+			.exact = got[0].n,
+			.rows = got[1].n,
+			.cells = got[2].n,
+			.oldest = (int64_t)got[3].n,
+			.newest = (int64_t)got[4].n,
+			.entries = got[5].n,
+			.bytes = got[6].n,
+			.files = got[7].n,
+			.has_ttl = got[8].n,
+		};
+	return r;
+}
+
+static int remote_space(struct store *s, struct store_space *out)
+{
+	struct field got[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(s), WIRE_SPACE, NULL, got);
+
+	if (r == 0)
+		*out = (struct store_space){
+			.total_bytes = got[0].n,
+			.free_bytes = got[1].n,
+			.avail_bytes = got[2].n,
+		};
+	return r;
+}
+
+static int remote_health(struct store *s)
+{
+	return ask(s, WIRE_HEALTH, NULL);
+}
+
+static int64_t remote_now_ms(struct store *s)
+{
+	struct field got[FIELDS_MAX] = {0};
+
+	/* The server runs on this machine, so the clock is the same. */
+	if (call_fields(remote_of(s), WIRE_NOW, NULL, got) < 0)
+		return os_now_ms(os_posix());
+	return (int64_t)got[0].n;
 }
 
 static bool is_synced(const struct table *t, unsigned flags)
@@ -264,7 +244,8 @@ static int remote_mutate(struct table *t, struct mutation *m, unsigned flags)
 	struct call c;
 	int r;
 
-	begin_of(&c, t, WIRE_MUTATE);
+	call_begin(&c, remote_of(t->store), WIRE_MUTATE);
+	put_u32(&c.out, table_handle(t));
 	put_u8(&c.out, is_synced(t, flags));
 	put_mutation(&c.out, m);
 	remote_of(t->store)->is_changed = true;
@@ -305,7 +286,8 @@ static int mutate_some(struct table *t, struct mutation *m, size_t n,
 	struct call c;
 	int r, result = 0;
 
-	begin_of(&c, t, WIRE_MUTATE_MANY);
+	call_begin(&c, remote_of(t->store), WIRE_MUTATE_MANY);
+	put_u32(&c.out, table_handle(t));
 	put_u8(&c.out, is_synced(t, flags));
 	*taken = put_some(&c.out, m, n);
 	*done = 0;
@@ -348,10 +330,7 @@ static int remote_mutate_many(struct table *t, struct mutation *m, size_t n,
 
 static int remote_sync(struct store *s)
 {
-	struct call c;
-
-	call_begin(&c, remote_of(s), WIRE_SYNC);
-	return call_plain(&c);
+	return ask(s, WIRE_SYNC, NULL);
 }
 
 static void destroy(struct remote *r)
@@ -419,19 +398,11 @@ static const struct store_ops remote_ops = {
 
 static int hello(struct remote *r)
 {
-	uint32_t version = 0;
-	struct call c;
-	int result;
+	struct field got[FIELDS_MAX] = {0};
+	int result = call_fields(r, WIRE_HELLO,
+				 FIELDS(field_number(WIRE_VERSION)), got);
 
-	call_begin(&c, r, WIRE_HELLO);
-	put_u32(&c.out, WIRE_VERSION);
-	result = call_run(&c);
-	if (result >= 0) {
-		version = take_u32(&c.in);
-		result = call_taken(&c, result);
-	}
-	call_end(&c);
-	if (result >= 0 && version != WIRE_VERSION)
+	if (result >= 0 && got[0].n != WIRE_VERSION)
 		result = why(-EPROTONOSUPPORT,
 			     "the mount is of another version of cellfs than "
 			     "this program");

@@ -2,7 +2,6 @@
  * One call of the client: a request goes out, its reply comes back.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "store/remote/client_inside.h"
 
@@ -111,38 +110,50 @@ int call_run(struct call *c)
 	return c->in.bad ? call_taken(c, err) : err;
 }
 
-int call_taken(struct call *c, int result)
+int call_nonsense(struct remote *r)
 {
 	int err;
 
-	if (!c->in.bad && !decoder_left(&c->in))
-		return result;
-	pthread_mutex_lock(&c->remote->lock);
-	err = lost(c->remote, 0, "a reply that makes no sense");
-	pthread_mutex_unlock(&c->remote->lock);
+	pthread_mutex_lock(&r->lock);
+	err = lost(r, 0, "a reply that makes no sense");
+	pthread_mutex_unlock(&r->lock);
 	return err;
 }
 
-int call_plain(struct call *c)
+int call_taken(struct call *c, int result)
 {
-	int r = call_run(c);
+	if (!c->in.bad && !decoder_left(&c->in))
+		return result;
+	return call_nonsense(c->remote);
+}
 
-	if (r >= 0)
-		r = call_taken(c, r);
-	call_end(c);
-	return r;
+int call_fields(struct remote *r, enum wire_op op, const struct field *in,
+		struct field *out)
+{
+	const struct wire_row *row = &wire_rows[op];
+	struct call c;
+	int result;
+
+	call_begin(&c, r, op);
+	put_request(&c.out, row->request, in);
+	result = call_run(&c);
+	if (result > row->found)
+		c.in.bad = true;
+	if (result >= 0 && result == row->found)
+		take_fields(&c.in, row->reply, out);
+	if (result >= 0)
+		result = call_taken(&c, result);
+	if (result < 0)
+		fields_free(row->reply, out);
+	call_end(&c);
+	return result;
 }
 
 void call_close(struct remote *r, enum wire_op op, uint32_t handle)
 {
-	char kept[1024];
-	struct call c;
+	struct why_kept kept;
 
-	snprintf(kept, sizeof(kept), "%s", store_why());
-	call_begin(&c, r, op);
-	put_u32(&c.out, handle);
-	(void)call_plain(&c);
-	why_clear();
-	if (kept[0])
-		why(-EIO, "%s", kept);
+	why_keep(&kept);
+	(void)call_fields(r, op, FIELDS(field_number(handle)), NULL);
+	why_restore(&kept);
 }

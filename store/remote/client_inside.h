@@ -57,8 +57,24 @@ static inline uint32_t snapshot_handle(const struct snapshot *snap)
 	return snap ? ((const struct remote_snapshot *)snap)->handle : 0;
 }
 
+static inline struct field field_table(const struct table *t)
+{
+	return field_number(table_handle(t));
+}
+
 /*
- * client_call.c: one request and its reply.
+ * client_call.c: one request and its reply, whose fields the table of ops.h
+ * describes. @in is FIELDS(), or NULL for none; @out is zeroed and has
+ * FIELDS_MAX places, or NULL when the reply has none. The result of the op, or
+ * the error that prevented a reply; a schema in @out is the caller's then.
+ */
+int call_fields(struct remote *r, enum wire_op op, const struct field *in,
+		struct field *out);
+/* The reply cannot be true: the store is lost. Returns -ENOTCONN. */
+int call_nonsense(struct remote *r);
+
+/*
+ * The same by hand:
  *
  *	call_begin(&c, r, op); put_...(&c.out, ...);
  *	result = call_run(&c);
@@ -75,11 +91,9 @@ struct call {
 void call_begin(struct call *c, struct remote *r, enum wire_op op);
 /* The reply's result, or the error that prevented a reply. */
 int call_run(struct call *c);
-/* @result if the reply was read fully and is valid; else drops the channel. */
+/* @result if the reply was read fully and is valid; else call_nonsense(). */
 int call_taken(struct call *c, int result);
 void call_end(struct call *c);
-/* Runs a call whose reply has no fields. */
-int call_plain(struct call *c);
 /* Closes a handle: errors are ignored, and the last sentence is kept. */
 void call_close(struct remote *r, enum wire_op op, uint32_t handle);
 
@@ -92,6 +106,8 @@ int remote_get(struct table *t, struct bytes row, struct bytes family,
 	       struct bytes qualifier, int64_t ts, bool exact,
 	       const struct snapshot *snap, struct cell *cell,
 	       struct buf *hold);
+
+/* client_snapshot.c */
 int remote_snapshot_take(struct store *s, struct snapshot **out);
 void remote_snapshot_release(struct snapshot *snap);
 int remote_snapshot_create(struct store *s, struct table *t, struct bytes name);
@@ -107,13 +123,7 @@ int remote_snapshot_clone(struct snapshot *snap,
 int remote_snapshot_restore(struct snapshot *snap,
 			    const struct snapshot_table *from);
 
-/* client_care.c: the part that asks about the store. */
-int remote_flush(struct store *s, struct table *t);
-int remote_compact(struct store *s, struct table *t);
-int remote_table_info(struct table *t, struct table_info *out);
+/* client_stats.c */
 int remote_stat(struct store *s, unsigned i, struct store_stat *out);
-int remote_space(struct store *s, struct store_space *out);
-int remote_health(struct store *s);
-int64_t remote_now_ms(struct store *s);
 
 #endif

@@ -57,16 +57,27 @@ void slot_close(struct slot *slot)
 	*slot = (struct slot){.generation = slot->generation};
 }
 
-int take_table(struct served *sv, struct decoder *in, bool or_none,
-	       struct table **out)
+int no_table(void)
 {
-	uint32_t handle = take_u32(in);
-	struct slot *slot = slot_find(sv, handle, SLOT_TABLE);
+	return why(-EBADF, "the request names no open table");
+}
+
+int take_table(struct served *sv, struct decoder *in, struct table **out)
+{
+	struct slot *slot = slot_find(sv, take_u32(in), SLOT_TABLE);
 
 	*out = slot ? slot->object : NULL;
-	if (slot || (!handle && or_none))
-		return 0;
-	return why(-EBADF, "the request names no open table");
+	return slot ? 0 : no_table();
+}
+
+int close_handle(struct served *sv, uint32_t handle, enum slot_type type)
+{
+	struct slot *slot = slot_find(sv, handle, type);
+
+	if (!slot)
+		return why(-EBADF, "the request closes nothing that is open");
+	slot_close(slot);
+	return 0;
 }
 
 int served_before(struct served *sv, struct served_act *act)
@@ -86,153 +97,90 @@ int served_after(struct served *sv, struct served_act *act, int result)
 	return result < 0 ? why(result, "%s", sentence) : result;
 }
 
-static int serve_hello(struct served *sv, struct decoder *in,
-		       struct encoder *out)
+/* Finds what the handle of a field is of: 0 or -EBADF. */
+static int find_object(struct served *sv, char letter, struct field *f)
 {
-	uint32_t version = take_u32(in);
-	int r = wire_done(in);
+	bool is_table = letter == 't' || letter == 'T';
+	struct slot *slot;
 
-	(void)sv;
-	put_u32(out, WIRE_VERSION);
-	if (r == 0 && version != WIRE_VERSION)
-		r = why(-EPROTONOSUPPORT,
-			"this program is of another version of cellfs than "
-			"the mount");
-	return r;
-}
-
-static int serve_sync(struct served *sv, struct decoder *in,
-		      struct encoder *out)
-{
-	int r = wire_done(in);
-
-	(void)out;
-	return r < 0 ? r : store_sync(sv->store);
-}
-
-static int care(struct served *sv, struct decoder *in,
-		int (*act)(struct store *s, struct table *t))
-{
-	struct served_act what = {.what = SERVED_CARE};
-	int r = take_table(sv, in, true, &what.table);
-
-	if (r == 0)
-		r = wire_done(in);
-	if (r == 0)
-		r = served_before(sv, &what);
-	if (r < 0)
-		return r;
-	return served_after(sv, &what, act(sv->store, what.table));
-}
-
-static int serve_flush(struct served *sv, struct decoder *in,
-		       struct encoder *out)
-{
-	(void)out;
-	return care(sv, in, store_flush);
-}
-
-static int serve_compact(struct served *sv, struct decoder *in,
-			 struct encoder *out)
-{
-	(void)out;
-	return care(sv, in, store_compact);
-}
-
-static int serve_stats(struct served *sv, struct decoder *in,
-		       struct encoder *out)
-{
-	struct store_stat st;
-	uint32_t n = 0;
-	int r = wire_done(in);
-
-	if (r < 0)
-		return r;
-	while (store_stat(sv->store, n, &st) > 0)
-		n++;
-	put_u32(out, n);
-	for (uint32_t i = 0; i < n; i++) {
-		if (store_stat(sv->store, i, &st) <= 0)
-			return why(-EIO, "the store's figures changed");
-		put_bytes(out, bytes_str(st.name));
-		put_bytes(out, bytes_str(st.help));
-		put_u8(out, st.counter);
-		put_u64(out, st.value);
+	if (!is_table && letter != 'S')
+		return 0;
+	slot = slot_find(sv, (uint32_t)f->n,
+			 is_table ? SLOT_TABLE : SLOT_SNAPSHOT);
+	if (is_table) {
+		f->object = slot ? slot->object : NULL;
+		return slot || (letter == 'T' && !f->n) ? 0 : no_table();
 	}
-	return 0;
+	f->object = slot;
+	return slot && slot->name.len
+		       ? 0
+		       : why(-EBADF,
+			     "the request names no open snapshot with a name");
 }
 
-static int serve_space(struct served *sv, struct decoder *in,
-		       struct encoder *out)
+/* What the hooks are told of a change: the request's table and names. */
+static struct served_act act_of(const struct served_row *row,
+				const char *letters, const struct field *f)
 {
-	struct store_space space = {0};
-	int r = wire_done(in);
+	struct served_act act = {.what = row->what, .deletes = row->deletes};
+	struct bytes *name = &act.name;
 
+	for (; *letters; letters++, f++) {
+		if (*letters == 't' || *letters == 'T')
+			act.table = f->object;
+		if (*letters != 's' && *letters != 'k')
+			continue;
+		*name = f->s;
+		name = &act.to;
+	}
+	return act;
+}
+
+static int run_row(struct served *sv, enum wire_op op, struct field *in,
+		   struct field *out)
+{
+	const struct served_row *row = &served_rows[op];
+	struct served_act act;
+	int r;
+
+	if (!row->change)
+		return row->run(sv, in, out);
+	act = act_of(row, wire_rows[op].request, in);
+	r = served_before(sv, &act);
+	return r < 0 ? r : served_after(sv, &act, row->run(sv, in, out));
+}
+
+/* Serves an op that is rows of the tables alone. */
+static int serve_row(struct served *sv, enum wire_op op, struct decoder *d,
+		     struct encoder *e)
+{
+	const struct wire_row *wire = &wire_rows[op];
+	struct field in[FIELDS_MAX] = {0}, out[FIELDS_MAX] = {0};
+	int r = 0;
+
+	take_fields(d, wire->request, in);
+	for (size_t i = 0; r == 0 && wire->request[i]; i++)
+		r = find_object(sv, wire->request[i], &in[i]);
 	if (r == 0)
-		r = store_space(sv->store, &space);
-	put_u64(out, space.total_bytes);
-	put_u64(out, space.free_bytes);
-	put_u64(out, space.avail_bytes);
+		r = wire_done(d);
+	if (r == 0)
+		r = run_row(sv, op, in, out);
+	if (r >= 0 && r == wire->found)
+		put_reply(e, wire->reply, out);
+	fields_free(wire->request, in);
+	fields_free(wire->reply, out);
 	return r;
 }
 
-static int serve_health(struct served *sv, struct decoder *in,
-			struct encoder *out)
+static int serve_op(struct served *sv, uint8_t op, struct decoder *in,
+		    struct encoder *out)
 {
-	int r = wire_done(in);
-
-	(void)out;
-	return r < 0 ? r : store_health(sv->store);
+	if (in->bad || op >= WIRE_OPS)
+		return why(-EPROTO, "a request for nothing that is known");
+	if (served_rows[op].by_hand)
+		return served_rows[op].by_hand(sv, in, out);
+	return serve_row(sv, op, in, out);
 }
-
-static int serve_now(struct served *sv, struct decoder *in, struct encoder *out)
-{
-	put_i64(out, store_now_ms(sv->store));
-	return wire_done(in);
-}
-
-static const served_op ops[WIRE_OPS] = {
-	[WIRE_HELLO] = serve_hello,
-	[WIRE_TABLE_OPEN] = serve_table_open,
-	[WIRE_TABLE_OPEN_ID] = serve_table_open_id,
-	[WIRE_TABLE_CLOSE] = serve_table_close,
-	[WIRE_TABLE_SCHEMA] = serve_table_schema,
-	[WIRE_TABLE_VERSION] = serve_table_version,
-	[WIRE_TABLE_NAME] = serve_table_name,
-	[WIRE_TABLE_CREATE] = serve_table_create,
-	[WIRE_TABLE_DROP] = serve_table_drop,
-	[WIRE_TABLE_TRUNCATE] = serve_table_truncate,
-	[WIRE_TABLE_RENAME] = serve_table_rename,
-	[WIRE_TABLE_ALTER] = serve_table_alter,
-	[WIRE_TABLE_ADD_FAMILY] = serve_add_family,
-	[WIRE_TABLE_NEXT] = serve_table_next,
-	[WIRE_NAMESPACE_CREATE] = serve_namespace_create,
-	[WIRE_NAMESPACE_DROP] = serve_namespace_drop,
-	[WIRE_NAMESPACE_NEXT] = serve_namespace_next,
-	[WIRE_MUTATE] = serve_mutate,
-	[WIRE_MUTATE_MANY] = serve_mutate_many,
-	[WIRE_SYNC] = serve_sync,
-	[WIRE_SCAN_OPEN] = serve_scan_open,
-	[WIRE_SCAN_NEXT] = serve_scan_next,
-	[WIRE_SCAN_CLOSE] = serve_scan_close,
-	[WIRE_GET] = serve_get,
-	[WIRE_SNAPSHOT_TAKE] = serve_snapshot_take,
-	[WIRE_SNAPSHOT_RELEASE] = serve_snapshot_release,
-	[WIRE_SNAPSHOT_CREATE] = serve_snapshot_create,
-	[WIRE_SNAPSHOT_DROP] = serve_snapshot_drop,
-	[WIRE_SNAPSHOT_RENAME] = serve_snapshot_rename,
-	[WIRE_SNAPSHOT_NEXT] = serve_snapshot_next,
-	[WIRE_SNAPSHOT_OPEN] = serve_snapshot_open,
-	[WIRE_SNAPSHOT_CLONE] = serve_snapshot_clone,
-	[WIRE_SNAPSHOT_RESTORE] = serve_snapshot_restore,
-	[WIRE_FLUSH] = serve_flush,
-	[WIRE_COMPACT] = serve_compact,
-	[WIRE_STATS] = serve_stats,
-	[WIRE_SPACE] = serve_space,
-	[WIRE_HEALTH] = serve_health,
-	[WIRE_NOW] = serve_now,
-	[WIRE_TABLE_INFO] = serve_table_info,
-};
 
 /* Runs the op and appends its reply; negative if no memory is left. */
 static int reply_to(struct served *sv, struct bytes frame)
@@ -248,10 +196,7 @@ static int reply_to(struct served *sv, struct bytes frame)
 	put_result(&out, 0);
 	fields = sv->out.len;
 	why_clear();
-	if (in.bad || op >= WIRE_OPS)
-		r = why(-EPROTO, "a request for nothing that is known");
-	else
-		r = ops[op](sv, &in, &out);
+	r = serve_op(sv, op, &in, &out);
 	if (r >= 0 && wire_end(&out, at) < 0)
 		r = out.err ? out.err : -EFBIG;
 	if (r < 0) {

@@ -12,7 +12,7 @@ int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
 	struct served_act act = {.what = SERVED_ROWS, .nrows = 1};
 	struct mutation m = {0};
 	bool sync;
-	int r = take_table(sv, in, false, &act.table), err;
+	int r = take_table(sv, in, &act.table), err;
 
 	sync = take_bool(in);
 	err = take_mutation(in, &m);
@@ -65,7 +65,7 @@ int serve_mutate_many(struct served *sv, struct decoder *in,
 	size_t done = 0;
 	uint32_t n;
 	bool sync;
-	int r = take_table(sv, in, false, &act.table), err;
+	int r = take_table(sv, in, &act.table), err;
 
 	sync = take_bool(in);
 	err = take_many(in, &m, &n);
@@ -202,7 +202,7 @@ int serve_scan_open(struct served *sv, struct decoder *in, struct encoder *out)
 	uint32_t want, handle = 0;
 	struct slot *slot;
 	struct table *t;
-	int r = take_table(sv, in, false, &t);
+	int r = take_table(sv, in, &t);
 
 	if (r == 0)
 		r = take_snapshot(sv, in, &snap);
@@ -247,21 +247,13 @@ int serve_scan_next(struct served *sv, struct decoder *in, struct encoder *out)
 	return r;
 }
 
-int serve_scan_close(struct served *sv, struct decoder *in, struct encoder *out)
+int run_scan_close(struct served *sv, struct field *in, struct field *out)
 {
-	uint32_t handle = take_u32(in);
-	struct slot *slot = slot_find(sv, handle, SLOT_SCAN);
-	int r = wire_done(in);
+	int r = close_handle(sv, (uint32_t)in[0].n, SLOT_SCAN);
 
-	(void)out;
-	if (r == 0 && !slot)
-		r = why(-EBADF, "the request closes nothing that is open");
-	if (r < 0)
-		return r;
-	if (sv->ahead.of == handle)
+	if (r == 0 && sv->ahead.of == in[0].n)
 		sv->ahead.of = 0;
-	slot_close(slot);
-	return 0;
+	return r;
 }
 
 int serve_get(struct served *sv, struct decoder *in, struct encoder *out)
@@ -274,7 +266,7 @@ int serve_get(struct served *sv, struct decoder *in, struct encoder *out)
 	struct table *t;
 	bool exact, value;
 	int64_t ts;
-	int r = take_table(sv, in, false, &t);
+	int r = take_table(sv, in, &t);
 
 	if (r == 0)
 		r = take_snapshot(sv, in, &snap);

@@ -73,70 +73,36 @@ void slot_close(struct slot *slot);
 int served_before(struct served *sv, struct served_act *act);
 int served_after(struct served *sv, struct served_act *act, int result);
 
-/* Reads a table's handle: 0 or -EBADF. With @or_none handle 0 gives NULL. */
-int take_table(struct served *sv, struct decoder *in, bool or_none,
-	       struct table **out);
+/* The request names no open table: -EBADF. */
+int no_table(void);
+/* Reads a table's handle: 0 or -EBADF. */
+int take_table(struct served *sv, struct decoder *in, struct table **out);
+/* Closes what is open by the handle: 0 or -EBADF. */
+int close_handle(struct served *sv, uint32_t handle, enum slot_type type);
 
 /*
- * An op reads its fields from @in, appends the reply's fields to @out and gives
- * the result. On a negative result the caller removes the appended fields.
+ * An op whose fields are those of ops.h: @in has them, with the table or the
+ * slot of each handle in its object, and @out is for those of the reply.
  */
-typedef int (*served_op)(struct served *sv, struct decoder *in,
-			 struct encoder *out);
+typedef int served_run(struct served *sv, struct field *in, struct field *out);
+/*
+ * An op that reads its fields from @in, appends the reply's fields to @out and
+ * gives the result. On a negative result the caller removes the appended ones.
+ */
+typedef int served_op(struct served *sv, struct decoder *in,
+		      struct encoder *out);
 
-/* server_table.c */
-int serve_table_open(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_table_open_id(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_table_close(struct served *sv, struct decoder *in,
-		      struct encoder *out);
-int serve_table_schema(struct served *sv, struct decoder *in,
-		       struct encoder *out);
-int serve_table_version(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_table_name(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_table_create(struct served *sv, struct decoder *in,
-		       struct encoder *out);
-int serve_table_drop(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_table_truncate(struct served *sv, struct decoder *in,
-			 struct encoder *out);
-int serve_table_rename(struct served *sv, struct decoder *in,
-		       struct encoder *out);
-int serve_table_alter(struct served *sv, struct decoder *in,
-		      struct encoder *out);
-int serve_add_family(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_table_info(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_table_next(struct served *sv, struct decoder *in,
-		     struct encoder *out);
-int serve_namespace_create(struct served *sv, struct decoder *in,
-			   struct encoder *out);
-int serve_namespace_drop(struct served *sv, struct decoder *in,
-			 struct encoder *out);
-int serve_namespace_next(struct served *sv, struct decoder *in,
-			 struct encoder *out);
-int serve_snapshot_take(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_snapshot_release(struct served *sv, struct decoder *in,
-			   struct encoder *out);
-int serve_snapshot_create(struct served *sv, struct decoder *in,
-			  struct encoder *out);
-int serve_snapshot_drop(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_snapshot_rename(struct served *sv, struct decoder *in,
-			  struct encoder *out);
-int serve_snapshot_next(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_snapshot_open(struct served *sv, struct decoder *in,
-			struct encoder *out);
-int serve_snapshot_clone(struct served *sv, struct decoder *in,
-			 struct encoder *out);
-int serve_snapshot_restore(struct served *sv, struct decoder *in,
-			   struct encoder *out);
+/* Each op has one of the two. */
+struct served_row {
+	served_run *run;
+	served_op *by_hand;
+	/* A change that the hooks are asked about, of the request's names. */
+	bool change, deletes;
+	enum served_what what;
+};
+
+/* server_ops.c */
+extern const struct served_row served_rows[WIRE_OPS];
 
 /* server_cell.c */
 /* Makes the batch of the scan ahead.due. */
@@ -146,8 +112,7 @@ int serve_mutate_many(struct served *sv, struct decoder *in,
 		      struct encoder *out);
 int serve_scan_open(struct served *sv, struct decoder *in, struct encoder *out);
 int serve_scan_next(struct served *sv, struct decoder *in, struct encoder *out);
-int serve_scan_close(struct served *sv, struct decoder *in,
-		     struct encoder *out);
+int run_scan_close(struct served *sv, struct field *in, struct field *out);
 int serve_get(struct served *sv, struct decoder *in, struct encoder *out);
 
 #endif

@@ -86,94 +86,147 @@ void take_schema(struct decoder *d, struct schema *out)
 		d->bad = true;
 }
 
-#define CHECK_MIN (1 + 4 + 4 + 8 + 4)
-#define CHANGE_MIN (1 + 4 + 4 + 5 * 8 + 4)
+/*
+ * A walk over the fields of a struct, which appends them or reads them: one
+ * description serves both ends.
+ */
+struct walk {
+	struct encoder *out; /* or NULL: */
+	struct decoder *in;
+};
+
+static void walk_u8(struct walk *w, uint8_t *v)
+{
+	if (w->out)
+		put_u8(w->out, *v);
+	else
+		*v = take_u8(w->in);
+}
+
+static void walk_u32(struct walk *w, uint32_t *v)
+{
+	if (w->out)
+		put_u32(w->out, *v);
+	else
+		*v = take_u32(w->in);
+}
+
+static void walk_u64(struct walk *w, uint64_t *v)
+{
+	if (w->out)
+		put_u64(w->out, *v);
+	else
+		*v = take_u64(w->in);
+}
+
+static void walk_i64(struct walk *w, int64_t *v)
+{
+	if (w->out)
+		put_i64(w->out, *v);
+	else
+		*v = take_i64(w->in);
+}
+
+static void walk_bytes(struct walk *w, struct bytes *s, size_t max)
+{
+	if (w->out)
+		put_bytes(w->out, *s);
+	else
+		*s = take_bytes(w->in, max);
+}
+
+static void walk_column(struct walk *w, struct bytes *family,
+			struct bytes *qualifier)
+{
+	walk_bytes(w, family, FAMILY_LEN_MAX);
+	walk_bytes(w, qualifier, QUALIFIER_LEN_MAX);
+}
+
+/*
+ * The items of an array: their number, then each of them by @item. When they
+ * are read, memory for them is allocated; an item takes at least @least bytes,
+ * and there are @most of them at most. 0 or -ENOMEM.
+ */
+static int walk_items(struct walk *w, void **items, size_t *n, size_t size,
+		      size_t least, size_t most,
+		      void (*item)(struct walk *w, void *at))
+{
+	uint32_t count = (uint32_t)*n;
+
+	walk_u32(w, &count);
+	if (!w->out) {
+		if (count > decoder_left(w->in) / least || count > most)
+			w->in->bad = true;
+		if (w->in->bad || !count)
+			return 0;
+		*items = calloc(count, size);
+		if (!*items)
+			return why(-ENOMEM, "out of memory for a message");
+		*n = count;
+	}
+	for (size_t i = 0; i < count; i++)
+		item(w, (uint8_t *)*items + i * size);
+	return 0;
+}
+
+static void walk_check(struct walk *w, void *at)
+{
+	struct check *k = at;
+
+	walk_u8(w, &k->op);
+	walk_column(w, &k->family, &k->qualifier);
+	walk_i64(w, &k->ts);
+	walk_bytes(w, &k->value, WIRE_FRAME_MAX);
+}
+
+static void walk_change(struct walk *w, void *at)
+{
+	struct change *c = at;
+
+	walk_u8(w, &c->op);
+	walk_column(w, &c->family, &c->qualifier);
+	walk_i64(w, &c->ts);
+	walk_u64(w, &c->ttl_ms);
+	walk_i64(w, &c->delta);
+	walk_i64(w, &c->ts_min);
+	walk_i64(w, &c->ts_max);
+	walk_bytes(w, &c->value, WIRE_FRAME_MAX);
+	if (!w->out)
+		c->ts_given = -1; /* stays so for a row without families */
+}
+
+#define CHECK_LEAST (1 + 4 + 4 + 8 + 4)
+#define CHANGE_LEAST (1 + 4 + 4 + 5 * 8 + 4)
+
+static int walk_mutation(struct walk *w, struct mutation *m)
+{
+	void *items = (void *)(uintptr_t)m->checks;
+	int r;
+
+	walk_bytes(w, &m->row, ROW_LEN_MAX);
+	r = walk_items(w, &items, &m->nchecks, sizeof(*m->checks), CHECK_LEAST,
+		       SIZE_MAX, walk_check);
+	m->checks = items;
+	if (r < 0)
+		return r;
+	items = m->changes;
+	r = walk_items(w, &items, &m->nchanges, sizeof(*m->changes),
+		       CHANGE_LEAST, SIZE_MAX, walk_change);
+	m->changes = items;
+	return r;
+}
 
 void put_mutation(struct encoder *e, const struct mutation *m)
 {
-	put_bytes(e, m->row);
-	put_u32(e, (uint32_t)m->nchecks);
-	for (size_t i = 0; i < m->nchecks; i++) {
-		const struct check *k = &m->checks[i];
+	struct mutation copy = *m;
 
-		put_u8(e, k->op);
-		put_bytes(e, k->family);
-		put_bytes(e, k->qualifier);
-		put_i64(e, k->ts);
-		put_bytes(e, k->value);
-	}
-	put_u32(e, (uint32_t)m->nchanges);
-	for (size_t i = 0; i < m->nchanges; i++) {
-		const struct change *c = &m->changes[i];
-
-		put_u8(e, c->op);
-		put_bytes(e, c->family);
-		put_bytes(e, c->qualifier);
-		put_i64(e, c->ts);
-		put_u64(e, c->ttl_ms);
-		put_i64(e, c->delta);
-		put_i64(e, c->ts_min);
-		put_i64(e, c->ts_max);
-		put_bytes(e, c->value);
-	}
-}
-
-static void take_check(struct decoder *d, struct check *k)
-{
-	k->op = take_u8(d);
-	k->family = take_bytes(d, FAMILY_LEN_MAX);
-	k->qualifier = take_bytes(d, QUALIFIER_LEN_MAX);
-	k->ts = take_i64(d);
-	k->value = take_bytes(d, WIRE_FRAME_MAX);
-}
-
-static void take_change(struct decoder *d, struct change *c)
-{
-	c->op = take_u8(d);
-	c->family = take_bytes(d, FAMILY_LEN_MAX);
-	c->qualifier = take_bytes(d, QUALIFIER_LEN_MAX);
-	c->ts = take_i64(d);
-	c->ttl_ms = take_u64(d);
-	c->delta = take_i64(d);
-	c->ts_min = take_i64(d);
-	c->ts_max = take_i64(d);
-	c->value = take_bytes(d, WIRE_FRAME_MAX);
-	c->ts_given = -1; /* stays so for a row without families */
-}
-
-/* Reads a count of items that take at least @min bytes each. */
-static uint32_t take_count(struct decoder *d, size_t min)
-{
-	uint32_t n = take_u32(d);
-
-	if (n > decoder_left(d) / min)
-		d->bad = true;
-	return d->bad ? 0 : n;
+	(void)walk_mutation(&(struct walk){.out = e}, &copy);
 }
 
 int take_mutation(struct decoder *d, struct mutation *out)
 {
-	struct check *checks;
-
-	*out = (struct mutation){.row = take_bytes(d, ROW_LEN_MAX)};
-	out->nchecks = take_count(d, CHECK_MIN);
-	if (out->nchecks) {
-		checks = calloc(out->nchecks, sizeof(*checks));
-		if (!checks)
-			return why(-ENOMEM, "out of memory for a mutation");
-		out->checks = checks;
-		for (size_t i = 0; i < out->nchecks; i++)
-			take_check(d, &checks[i]);
-	}
-	out->nchanges = take_count(d, CHANGE_MIN);
-	if (out->nchanges) {
-		out->changes = calloc(out->nchanges, sizeof(*out->changes));
-		if (!out->changes)
-			return why(-ENOMEM, "out of memory for a mutation");
-	}
-	for (size_t i = 0; i < out->nchanges; i++)
-		take_change(d, &out->changes[i]);
-	return 0;
+	*out = (struct mutation){0};
+	return walk_mutation(&(struct walk){.in = d}, out);
 }
 
 void wire_mutation_free(struct mutation *m)
@@ -199,159 +252,115 @@ void take_given(struct decoder *d, struct mutation *m)
 	}
 }
 
-enum {
-	SPEC_REVERSED = 1,
-	SPEC_RAW = 2,
-	SPEC_KEYS_ONLY = 4,
-	SPEC_ROW_START_EXCLUSIVE = 8,
-	SPEC_ROW_STOP_INCLUSIVE = 16,
-	SPEC_QUAL_START = 32,
-	SPEC_QUAL_START_EXCLUSIVE = 64,
-	SPEC_QUAL_STOP = 128,
-	SPEC_QUAL_STOP_INCLUSIVE = 256,
-	SPEC_FILTER = 512,
-	SPEC_AS_OF = 1024,
-	SPEC_ALL = 2047,
-};
-
-#define COLUMN_MIN (1 + 4 + 4)
-#define RANGE_MIN (4 + 8 + 8)
-
-static uint32_t spec_flags(const struct scan_spec *s)
+static void walk_bool(struct walk *w, bool *v)
 {
-	return (s->reversed ? SPEC_REVERSED : 0) | (s->raw ? SPEC_RAW : 0) |
-	       (s->keys_only ? SPEC_KEYS_ONLY : 0) |
-	       (s->row_start_exclusive ? SPEC_ROW_START_EXCLUSIVE : 0) |
-	       (s->row_stop_inclusive ? SPEC_ROW_STOP_INCLUSIVE : 0) |
-	       (s->has_qual_start ? SPEC_QUAL_START : 0) |
-	       (s->qual_start_exclusive ? SPEC_QUAL_START_EXCLUSIVE : 0) |
-	       (s->has_qual_stop ? SPEC_QUAL_STOP : 0) |
-	       (s->qual_stop_inclusive ? SPEC_QUAL_STOP_INCLUSIVE : 0) |
-	       (s->filter ? SPEC_FILTER : 0) | (s->has_as_of ? SPEC_AS_OF : 0);
+	uint8_t n = *v;
+
+	walk_u8(w, &n);
+	if (n > 1)
+		w->in->bad = true;
+	*v = n == 1;
+}
+
+static void walk_column_name(struct walk *w, void *at)
+{
+	struct column_name *c = at;
+
+	walk_bool(w, &c->whole_family);
+	walk_column(w, &c->family, &c->qualifier);
+}
+
+static void walk_family_range(struct walk *w, void *at)
+{
+	struct family_range *f = at;
+
+	walk_bytes(w, &f->family, FAMILY_LEN_MAX);
+	walk_i64(w, &f->ts_min);
+	walk_i64(w, &f->ts_max);
+}
+
+/* The flags of a scan, from the lowest bit on; the last one is @filter. */
+static void walk_spec_flags(struct walk *w, struct scan_spec *s, bool *filter)
+{
+	bool *flags[] = {
+		&s->reversed,
+		&s->raw,
+		&s->keys_only,
+		&s->row_start_exclusive,
+		&s->row_stop_inclusive,
+		&s->has_qual_start,
+		&s->qual_start_exclusive,
+		&s->has_qual_stop,
+		&s->qual_stop_inclusive,
+		filter,
+		&s->has_as_of,
+	};
+	const size_t n = sizeof(flags) / sizeof(flags[0]);
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits |= (uint32_t)*flags[i] << i;
+	walk_u32(w, &bits);
+	for (size_t i = 0; i < n; i++)
+		*flags[i] = bits >> i & 1;
+	if (bits >> n)
+		w->in->bad = true;
+}
+
+#define COLUMN_LEAST (1 + 4 + 4)
+#define RANGE_LEAST (4 + 8 + 8)
+
+static int walk_spec(struct walk *w, struct scan_spec *s, bool *filter,
+		     struct bytes *text)
+{
+	void *columns = (void *)(uintptr_t)s->columns;
+	void *ranges = (void *)(uintptr_t)s->family_ranges;
+	int r;
+
+	walk_u8(w, &s->granularity);
+	walk_spec_flags(w, s, filter);
+	walk_bytes(w, &s->row_start, ROW_LEN_MAX + 1);
+	walk_bytes(w, &s->row_stop, ROW_LEN_MAX + 1);
+	walk_bytes(w, &s->qual_start, QUALIFIER_LEN_MAX + 1);
+	walk_bytes(w, &s->qual_stop, QUALIFIER_LEN_MAX + 1);
+	r = walk_items(w, &columns, &s->ncolumns, sizeof(*s->columns),
+		       COLUMN_LEAST, SCAN_COLUMNS_MAX, walk_column_name);
+	s->columns = columns;
+	if (r < 0)
+		return r;
+	walk_i64(w, &s->ts_min);
+	walk_i64(w, &s->ts_max);
+	walk_u32(w, &s->versions);
+	r = walk_items(w, &ranges, &s->nfamily_ranges,
+		       sizeof(*s->family_ranges), RANGE_LEAST, SCAN_COLUMNS_MAX,
+		       walk_family_range);
+	s->family_ranges = ranges;
+	if (r < 0)
+		return r;
+	walk_u64(w, &s->family_limit);
+	walk_u64(w, &s->family_offset);
+	walk_u64(w, &s->limit_rows);
+	walk_i64(w, &s->as_of);
+	if (*filter)
+		walk_bytes(w, text, WIRE_FRAME_MAX);
+	return 0;
 }
 
 void put_spec(struct encoder *e, const struct scan_spec *s, struct bytes filter)
 {
-	put_u8(e, s->granularity);
-	put_u32(e, spec_flags(s));
-	put_bytes(e, s->row_start);
-	put_bytes(e, s->row_stop);
-	put_bytes(e, s->qual_start);
-	put_bytes(e, s->qual_stop);
-	put_u32(e, (uint32_t)s->ncolumns);
-	for (size_t i = 0; i < s->ncolumns; i++) {
-		put_u8(e, s->columns[i].whole_family);
-		put_bytes(e, s->columns[i].family);
-		put_bytes(e, s->columns[i].qualifier);
-	}
-	put_i64(e, s->ts_min);
-	put_i64(e, s->ts_max);
-	put_u32(e, s->versions);
-	put_u32(e, (uint32_t)s->nfamily_ranges);
-	for (size_t i = 0; i < s->nfamily_ranges; i++) {
-		put_bytes(e, s->family_ranges[i].family);
-		put_i64(e, s->family_ranges[i].ts_min);
-		put_i64(e, s->family_ranges[i].ts_max);
-	}
-	put_u64(e, s->family_limit);
-	put_u64(e, s->family_offset);
-	put_u64(e, s->limit_rows);
-	put_i64(e, s->as_of);
-	if (s->filter)
-		put_bytes(e, filter);
-}
+	struct scan_spec copy = *s;
+	bool has_filter = s->filter;
 
-static uint32_t take_spec_flags(struct decoder *d, struct scan_spec *s)
-{
-	uint32_t flags = take_u32(d);
-
-	if (flags & ~(uint32_t)SPEC_ALL)
-		d->bad = true;
-	s->reversed = flags & SPEC_REVERSED;
-	s->raw = flags & SPEC_RAW;
-	s->keys_only = flags & SPEC_KEYS_ONLY;
-	s->row_start_exclusive = flags & SPEC_ROW_START_EXCLUSIVE;
-	s->row_stop_inclusive = flags & SPEC_ROW_STOP_INCLUSIVE;
-	s->has_qual_start = flags & SPEC_QUAL_START;
-	s->qual_start_exclusive = flags & SPEC_QUAL_START_EXCLUSIVE;
-	s->has_qual_stop = flags & SPEC_QUAL_STOP;
-	s->qual_stop_inclusive = flags & SPEC_QUAL_STOP_INCLUSIVE;
-	s->has_as_of = flags & SPEC_AS_OF;
-	return flags;
-}
-
-static int take_columns(struct decoder *d, struct scan_spec *s)
-{
-	struct column_name *columns;
-	uint32_t n = take_count(d, COLUMN_MIN);
-
-	if (n > SCAN_COLUMNS_MAX)
-		d->bad = true;
-	if (d->bad || !n)
-		return 0;
-	columns = calloc(n, sizeof(*columns));
-	if (!columns)
-		return why(-ENOMEM, "out of memory for a scan");
-	for (uint32_t i = 0; i < n; i++) {
-		columns[i].whole_family = take_bool(d);
-		columns[i].family = take_bytes(d, FAMILY_LEN_MAX);
-		columns[i].qualifier = take_bytes(d, QUALIFIER_LEN_MAX);
-	}
-	s->columns = columns;
-	s->ncolumns = n;
-	return 0;
-}
-
-static int take_ranges(struct decoder *d, struct scan_spec *s)
-{
-	struct family_range *ranges;
-	uint32_t n = take_count(d, RANGE_MIN);
-
-	if (n > SCAN_COLUMNS_MAX)
-		d->bad = true;
-	if (d->bad || !n)
-		return 0;
-	ranges = calloc(n, sizeof(*ranges));
-	if (!ranges)
-		return why(-ENOMEM, "out of memory for a scan");
-	for (uint32_t i = 0; i < n; i++) {
-		ranges[i].family = take_bytes(d, FAMILY_LEN_MAX);
-		ranges[i].ts_min = take_i64(d);
-		ranges[i].ts_max = take_i64(d);
-	}
-	s->family_ranges = ranges;
-	s->nfamily_ranges = n;
-	return 0;
+	(void)walk_spec(&(struct walk){.out = e}, &copy, &has_filter, &filter);
 }
 
 int take_spec(struct decoder *d, struct scan_spec *s, struct bytes *filter)
 {
-	uint32_t flags;
-	int r;
+	bool has_filter = false;
 
-	*s = (struct scan_spec){.granularity = take_u8(d)};
+	*s = (struct scan_spec){0};
 	*filter = (struct bytes){0};
-	flags = take_spec_flags(d, s);
-	s->row_start = take_bytes(d, ROW_LEN_MAX + 1);
-	s->row_stop = take_bytes(d, ROW_LEN_MAX + 1);
-	s->qual_start = take_bytes(d, QUALIFIER_LEN_MAX + 1);
-	s->qual_stop = take_bytes(d, QUALIFIER_LEN_MAX + 1);
-	r = take_columns(d, s);
-	if (r < 0)
-		return r;
-	s->ts_min = take_i64(d);
-	s->ts_max = take_i64(d);
-	s->versions = take_u32(d);
-	r = take_ranges(d, s);
-	if (r < 0)
-		return r;
-	s->family_limit = take_u64(d);
-	s->family_offset = take_u64(d);
-	s->limit_rows = take_u64(d);
-	s->as_of = take_i64(d);
-	if (flags & SPEC_FILTER)
-		*filter = take_bytes(d, WIRE_FRAME_MAX);
-	return 0;
+	return walk_spec(&(struct walk){.in = d}, s, &has_filter, filter);
 }
 
 void wire_spec_free(struct scan_spec *s)

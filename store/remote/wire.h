@@ -8,50 +8,21 @@
  *	reply	 u32 id, i32 result, then if result < 0: str sentence,
  *		 else the fields that answer the op
  *
+ * The fields of most ops are rows of the table in ops.c; of the others:
+ *
  *	op			request			reply
- *	HELLO			u32 WIRE_VERSION	u32 WIRE_VERSION
- *	TABLE_OPEN		str name		u32 handle, u64 id
- *	TABLE_OPEN_ID		u64 id			u32 handle, u64 id
- *	TABLE_CLOSE		u32 table
- *	TABLE_SCHEMA		u32 table		str schema
- *	TABLE_VERSION		u32 table		u64
- *	TABLE_NAME		u32 table		str
- *	TABLE_CREATE		str name, str schema
- *	TABLE_DROP		str name, bool if empty
- *	TABLE_TRUNCATE		str name
- *	TABLE_RENAME		str from, str to
- *	TABLE_ALTER		u32 table, u8 rest, bool dry, str schema,
- *				str drop
- *	TABLE_ADD_FAMILY	u32 table, str family
- *	TABLE_NEXT		str after		str name	 (*)
- *	NAMESPACE_CREATE, _DROP	str name
- *	NAMESPACE_NEXT		str after		str name	 (*)
  *	MUTATE			u32 table, bool sync, mutation	given	 (*)
  *	MUTATE_MANY		u32 table, bool sync, u32 n, n mutations
  *				u32 done, done times given, i32 r, str sentence
- *	SYNC
- *	SCAN_OPEN		u32 table, u32 bytes, spec   u32 scan, batch
+ *	SCAN_OPEN		u32 table, snapshot, bytes, spec
+ *				u32 scan, batch
  *	SCAN_NEXT		u32 scan, u32 bytes	batch
- *	SCAN_CLOSE		u32 scan
- *	GET			u32 table, str row, family, qualifier, i64 ts,
- *				bool exact, bool value, u32 snapshot   cell (*)
- *	SNAPSHOT_TAKE					u32 snapshot
- *	SNAPSHOT_RELEASE	u32 snapshot
- *	SNAPSHOT_CREATE, _DROP	u32 table, str name
- *	SNAPSHOT_RENAME		u32 table, str from, str to
- *	SNAPSHOT_NEXT		u32 table, str after	str name, i64 taken (*)
+ *	GET			u32 table, u32 snapshot, str row, family,
+ *				qualifier, i64 ts, bool exact, bool value
+ *				cell (*)
  *	SNAPSHOT_OPEN		u32 table, str name	u32 snapshot, i64 taken,
  *				u32 n, n times: u64 id, str name, str schema
- *	SNAPSHOT_CLONE		u32 snapshot, str shown, str to
- *	SNAPSHOT_RESTORE	u32 snapshot, str shown
- *	FLUSH, COMPACT		u32 table
  *	STATS			u32 n, n times: str name, str help, bool, u64
- *	SPACE			3 u64
- *	HEALTH
- *	NOW			i64
- *	TABLE_INFO		u32 table		bool exact, u64 rows,
- *				cells, i64 oldest, newest, u64 entries, bytes,
- *				files, bool has_ttl
  *
  *	(*) the fields are there when the result is 1
  *
@@ -65,67 +36,21 @@
  *		  u32 value length, [str row], [str family],
  *		  [str qualifier], [value]
  *
- * A name that a cell's flags leave out is the one before's. A table or
- * snapshot 0 is none. Schemas are as schema_encode() writes them, filters are
- * text. The ops of one session are answered in order.
+ * A name that a cell's flags leave out is that of the cell before it. A table
+ * or snapshot 0 is none. Filters are text. The ops of one session are answered
+ * in order.
  */
 #ifndef CELLFS_STORE_REMOTE_WIRE_H
 #define CELLFS_STORE_REMOTE_WIRE_H
 
-#include "store/store.h"
-#include "store/value/codec.h"
+#include "store/remote/ops.h"
 
-#define WIRE_VERSION 0x63660002u
 /* The longest value that can be sent, and the longest frame. */
 #define WIRE_VALUE_MAX (16u << 20)
 #define WIRE_FRAME_MAX (17u << 20)
 /* A batch ends with the cell that reaches this size. */
 #define WIRE_BATCH_MAX (256u << 10)
 #define WIRE_ROWS_MAX (1u << 16) /* rows in one MUTATE_MANY */
-
-enum wire_op {
-	WIRE_HELLO,
-	WIRE_TABLE_OPEN,
-	WIRE_TABLE_OPEN_ID,
-	WIRE_TABLE_CLOSE,
-	WIRE_TABLE_SCHEMA,
-	WIRE_TABLE_VERSION,
-	WIRE_TABLE_NAME,
-	WIRE_TABLE_CREATE,
-	WIRE_TABLE_DROP,
-	WIRE_TABLE_TRUNCATE,
-	WIRE_TABLE_RENAME,
-	WIRE_TABLE_ALTER,
-	WIRE_TABLE_ADD_FAMILY,
-	WIRE_TABLE_NEXT,
-	WIRE_NAMESPACE_CREATE,
-	WIRE_NAMESPACE_DROP,
-	WIRE_NAMESPACE_NEXT,
-	WIRE_MUTATE,
-	WIRE_MUTATE_MANY,
-	WIRE_SYNC,
-	WIRE_SCAN_OPEN,
-	WIRE_SCAN_NEXT,
-	WIRE_SCAN_CLOSE,
-	WIRE_GET,
-	WIRE_SNAPSHOT_TAKE,
-	WIRE_SNAPSHOT_RELEASE,
-	WIRE_SNAPSHOT_CREATE,
-	WIRE_SNAPSHOT_DROP,
-	WIRE_SNAPSHOT_RENAME,
-	WIRE_SNAPSHOT_NEXT,
-	WIRE_SNAPSHOT_OPEN,
-	WIRE_SNAPSHOT_CLONE, /* of a named one, as the next */
-	WIRE_SNAPSHOT_RESTORE,
-	WIRE_FLUSH,
-	WIRE_COMPACT,
-	WIRE_STATS,
-	WIRE_SPACE,
-	WIRE_HEALTH,
-	WIRE_NOW,
-	WIRE_TABLE_INFO,
-	WIRE_OPS
-};
 
 /* Begins a frame at the end of @e's buffer; gives wire_end() its place. */
 size_t wire_begin(struct encoder *e);

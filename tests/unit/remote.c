@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "store/remote/client.h"
+#include "store/remote/server_inside.h"
 #include "store/remote/wire.h"
 #include "store/served.h"
 #include "tests/model/loop.h"
@@ -919,9 +920,33 @@ static void a_lost_store_says_so_at_every_call(void **state)
 	end(&f);
 }
 
+/* Both ends walk the letters, so each must be one that they know. */
+static void each_operation_is_a_row_of_both_tables(void **state)
+{
+	(void)state;
+	for (int op = 0; op < WIRE_OPS; op++) {
+		const struct wire_row *w = &wire_rows[op];
+		const struct served_row *s = &served_rows[op];
+		bool by_hand = !strcmp(w->request, "*");
+
+		assert_true(!s->run != !s->by_hand);
+		assert_int_equal(by_hand, s->by_hand != NULL);
+		assert_int_equal(by_hand, !strcmp(w->reply, "*"));
+		assert_false(s->deletes && !s->change);
+		if (by_hand)
+			continue;
+		assert_true(strlen(w->request) <= FIELDS_MAX);
+		assert_true(strlen(w->reply) <= FIELDS_MAX);
+		assert_int_equal(strspn(w->request, "tTS148ibskc"),
+				 strlen(w->request));
+		assert_int_equal(strspn(w->reply, "148ibnc"), strlen(w->reply));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_operation_is_a_row_of_both_tables),
 		cmocka_unit_test(a_value_of_ten_mebibytes_goes_through),
 		cmocka_unit_test(a_larger_one_is_refused_and_nothing_else),
 		cmocka_unit_test(many_mutations_are_parted_over_messages),
