@@ -220,7 +220,8 @@ struct cellfs_options {
 	/*
 	 * Is called when the store's state changes. @what is an enum
 	 * cellfs_news, @sentence is for people. Any thread may call it, with
-	 * locks held: it must not call functions of this library.
+	 * locks held: it must not call functions of this library. @news_arg
+	 * must live until cellfs_close() returns.
 	 */
 	void (*news)(void *arg, unsigned what, const char *sentence);
 	void *news_arg;

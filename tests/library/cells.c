@@ -277,6 +277,31 @@ static void a_mutation_is_applied_only_if_its_check_holds(void **state)
 	end(&f);
 }
 
+static void all_checks_of_a_mutation_must_hold(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change c = {
+		.kind = CELLFS_PUT, .family = str("f"), .qualifier = str("q")};
+	const struct cellfs_check checks[] = {
+		{.kind = CELLFS_CHECK_ABSENT, .family = str("f")},
+		{.kind = CELLFS_CHECK_ABSENT, .family = str("g")},
+		{.kind = CELLFS_CHECK_PRESENT, .family = str("f")},
+	};
+	struct cellfs_mutation m = {.row = str("r"),
+				    .changes = &c,
+				    .nchanges = 1,
+				    .checks = checks,
+				    .nchecks = 3};
+
+	(void)state;
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 0);
+	assert_string_equal(get(&f, "r", "q"), "(none)");
+	m.nchecks = 2;
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(get(&f, "r", "q"), "");
+	end(&f);
+}
+
 static void many_mutations_are_applied_up_to_the_one_that_fails(void **state)
 {
 	struct fixture f = begin();
@@ -598,6 +623,7 @@ int main(void)
 		cmocka_unit_test(a_mutation_is_const_and_can_be_used_again),
 		cmocka_unit_test(each_kind_of_delete_hides_what_it_names),
 		cmocka_unit_test(a_mutation_is_applied_only_if_its_check_holds),
+		cmocka_unit_test(all_checks_of_a_mutation_must_hold),
 		cmocka_unit_test(
 			many_mutations_are_applied_up_to_the_one_that_fails),
 		cmocka_unit_test(a_get_finds_the_version_that_is_asked_for),

@@ -39,21 +39,110 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 	end(&f);
 }
 
+struct figure {
+	const char *name;
+	uint64_t value;
+	bool found;
+};
+
+static void note(void *arg, const struct cellfs_stat *stat)
+{
+	struct figure *f = arg;
+
+	assert_true(stat->help[0]);
+	if (strcmp(stat->name, f->name) != 0)
+		return;
+	assert_int_equal(stat->counter, strstr(stat->name, "_total") != NULL);
+	f->value = stat->value;
+	f->found = true;
+}
+
+static uint64_t figure(const struct fixture *f, const char *name)
+{
+	struct figure figure = {.name = name};
+
+	cellfs_stats(f->s, note, &figure);
+	assert_true(figure.found);
+	return figure.value;
+}
+
 static void what_was_put_is_there_after_opening_again(void **state)
 {
-	const struct cellfs_options small = {.sync = true,
-					     .wait_ms = 10,
-					     .cache_bytes = 1 << 20,
-					     .write_buffer_bytes = 1 << 20};
 	struct fixture f = begin();
 
 	(void)state;
 	put(&f, "r", "q", "v");
 	assert_int_equal(cellfs_sync(f.s), 0);
 	shut(&f);
-	open_with(&f, &small);
+	open_with(&f, NULL);
 	assert_string_equal(get(&f, "r", "q"), "v");
 	end(&f);
+}
+
+static void a_change_is_synced_if_it_or_the_store_says_so(void **state)
+{
+	const struct cellfs_options sync = {.sync = true};
+	const struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
+	const struct cellfs_mutation m = {
+		.row = str("r"), .changes = &c, .nchanges = 1};
+	struct fixture f = begin();
+	uint64_t before = figure(&f, "wal_syncs_total");
+
+	(void)state;
+	for (int i = 1; i <= 20; i++) {
+		assert_int_equal(cellfs_mutate(f.t, &m, NULL, CELLFS_SYNC), 1);
+		assert_int_equal(
+			cellfs_mutate_many(f.t, &m, 1, CELLFS_SYNC, NULL), 0);
+	}
+	assert_true(figure(&f, "wal_syncs_total") >= before + 40);
+	shut(&f);
+	open_with(&f, &sync);
+	before = figure(&f, "wal_syncs_total");
+	for (int i = 0; i < 20; i++)
+		put(&f, "r", "q", "v");
+	assert_true(figure(&f, "wal_syncs_total") >= before + 20);
+	end(&f);
+}
+
+static void caches_have_the_sizes_that_are_asked_for(void **state)
+{
+	const struct cellfs_options small = {.cache_bytes = 3 << 20,
+					     .write_buffer_bytes = 1 << 20};
+	struct fixture f = begin();
+	struct cellfs_bytes big = {calloc(1, 100000), 100000};
+
+	(void)state;
+	assert_non_null(big.data);
+	shut(&f);
+	open_with(&f, &small);
+	assert_int_equal(figure(&f, "cache_limit_bytes"), 3 << 20);
+	/* Who writes more than the buffer holds waits for a flush. */
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(
+			cellfs_put(f.t, str("r"), str("f"), str("q"), big), 0);
+	assert_true(figure(&f, "flushes_total") > 0);
+	free((void *)big.data);
+	end(&f);
+}
+
+static void *lets_go(void *arg)
+{
+	usleep(50000);
+	shut(arg);
+	return NULL;
+}
+
+static void opening_waits_for_who_has_the_store(void **state)
+{
+	const struct cellfs_options patient = {.wait_ms = 100000};
+	struct fixture f = begin(), next = f;
+	pthread_t other;
+
+	(void)state;
+	assert_int_equal(pthread_create(&other, NULL, lets_go, &f), 0);
+	open_with(&next, &patient);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	end(&next);
 }
 
 static void readers_share_a_store_and_change_nothing(void **state)
@@ -141,10 +230,14 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 {
 	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
+	char owner[64];
 
 	(void)state;
 	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
-	assert_non_null(strstr(text.data, "families fixed\n"));
+	snprintf(owner, sizeof(owner),
+		 "families fixed\nmode 0755\nuid %u\ngid %u\n", geteuid(),
+		 getegid());
+	assert_non_null(strstr(text.data, owner));
 	assert_non_null(strstr(text.data, "family g\n\tversions 2\n"));
 	assert_int_equal(strlen(text.data), text.len);
 	put(&f, "r", "q", "v");
@@ -259,36 +352,21 @@ static void snapshots_show_the_past(void **state)
 	end(&f);
 }
 
-struct figures {
-	unsigned n, counters;
-	uint64_t changes;
-};
-
-static void note(void *arg, const struct cellfs_stat *stat)
-{
-	struct figures *f = arg;
-
-	f->n++;
-	f->counters += stat->counter;
-	if (!strcmp(stat->name, "changes_total"))
-		f->changes = stat->value;
-	assert_true(stat->help[0]);
-}
-
 static void the_store_tells_its_figures(void **state)
 {
 	struct fixture f = begin();
-	struct figures figures = {0};
 
 	(void)state;
 	put(&f, "r", "q", "v");
 	put(&f, "s", "q", "v");
+	assert_int_equal(figure(&f, "changes_total"), 2);
+	assert_int_equal(figure(&f, "sstables"), 0);
 	assert_int_equal(cellfs_flush(f.s, NULL), 0);
+	assert_int_equal(figure(&f, "sstables"), 1);
+	put(&f, "r", "q", "w");
 	assert_int_equal(cellfs_flush(f.s, f.t), 0);
 	assert_int_equal(cellfs_compact(f.s, NULL), 0);
-	cellfs_stats(f.s, note, &figures);
-	assert_int_equal(figures.changes, 2);
-	assert_true(figures.counters > 5 && figures.n > figures.counters);
+	assert_int_equal(figure(&f, "sstables"), 1);
 	end(&f);
 }
 
@@ -388,6 +466,9 @@ int main(void)
 		cmocka_unit_test(the_library_says_its_version),
 		cmocka_unit_test(a_store_that_cannot_be_opened_says_why),
 		cmocka_unit_test(what_was_put_is_there_after_opening_again),
+		cmocka_unit_test(a_change_is_synced_if_it_or_the_store_says_so),
+		cmocka_unit_test(caches_have_the_sizes_that_are_asked_for),
+		cmocka_unit_test(opening_waits_for_who_has_the_store),
 		cmocka_unit_test(readers_share_a_store_and_change_nothing),
 		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
 		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),

@@ -19,7 +19,7 @@ export sanitize="address,undefined -fno-sanitize=pointer-overflow"
 rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # the inner shell expands
-git ls-files 'store/*.c' 'tests/sim/*.c' fs/text/name.c \
+git ls-files 'store/*.c' ':!store/library' 'tests/sim/*.c' fs/text/name.c \
 	fs/text/cells.c fs/text/cells_frame.c tools/line/json.c tools/line/json_cells.c fs/tree/view.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
