@@ -310,7 +310,7 @@ void upkeep_filled(struct fs *fs, const struct place *p)
 	changes_row(&fs->changes, p->row);
 	if (fs_column_node(fs, p, &column) > 0)
 		upkeep_fallen(fs, &at, column, invalidate_entry);
-	fs_column_changed(fs, p, -1);
+	fs_tell_column(fs, p, column, -1);
 }
 
 /* F:Q~ is made and removed by editors, which look at no directory. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fs/files/writer_inside.h"
+#include "fs/kernel/clock.h"
 
 void writer_register(struct writer *w)
 {
@@ -166,17 +167,9 @@ bool writer_wants(struct fs *fs, uint64_t node)
 /* The RELEASE needs a thread as well: most are left to other requests. */
 #define WAITING_MAX (FS_THREADS_MAX / 4)
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void writer_note_flush(struct writer *w)
 {
-	w->flushed_ns = now_ns();
+	w->flushed_ns = monotonic_ns();
 }
 
 /* Of others' files that are not published, until when to wait. 0 = not. */
@@ -239,7 +232,8 @@ bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 		seen = ws->settled;
 		pthread_mutex_unlock(&ws->lock);
 		until = wait_until(fs, node, asker, &hidden);
-	} while (hidden && until > now_ns() && await_settled(ws, seen, until));
+	} while (hidden && until > monotonic_ns() &&
+		 await_settled(ws, seen, until));
 	return hidden;
 }
 

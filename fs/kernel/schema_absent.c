@@ -4,19 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "fs/kernel/clock.h"
 
 #define REMOVED_MS 10000
 #define CREATING_LOOKS 2
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void schema_absent_init(struct schema_absent *s)
 {

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/statvfs.h>
 
+#include "fs/kernel/clock.h"
+
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	/*
@@ -85,14 +87,14 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	fuse_reply_err(req, ENOSYS);
 }
 
-#define TIMED(name, kind, params, args)                                    \
-	static void timed_##name params                                    \
-	{                                                                  \
-		struct fs *fs = fs_of(req);                                \
-		uint64_t start = latency_now_ns();                         \
-                                                                           \
-		op_##name args;                                            \
-		latency_add(&fs->latency[kind], latency_now_ns() - start); \
+#define TIMED(name, kind, params, args)                                  \
+	static void timed_##name params                                  \
+	{                                                                \
+		struct fs *fs = fs_of(req);                              \
+		uint64_t start = monotonic_ns();                         \
+                                                                         \
+		op_##name args;                                          \
+		latency_add(&fs->latency[kind], monotonic_ns() - start); \
 	}
 
 TIMED(lookup, FS_LOOKUP, (fuse_req_t req, fuse_ino_t parent, const char *name),

@@ -1,21 +1,11 @@
 #include "fs/report/latency.h"
 
-#include <time.h>
-
 const struct latency_bound latency_bounds[LATENCY_BUCKETS - 1] = {
 	{10000, "0.00001"},   {31600, "0.0000316"}, {100000, "0.0001"},
 	{316000, "0.000316"}, {1000000, "0.001"},   {3160000, "0.00316"},
 	{10000000, "0.01"},   {31600000, "0.0316"}, {100000000, "0.1"},
 	{316000000, "0.316"}, {1000000000, "1"},    {10000000000, "10"},
 };
-
-uint64_t latency_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 void latency_add(struct latency *l, uint64_t ns)
 {

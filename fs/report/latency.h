@@ -25,7 +25,6 @@ struct latency_bound {
 };
 extern const struct latency_bound latency_bounds[LATENCY_BUCKETS - 1];
 
-uint64_t latency_now_ns(void);
 void latency_add(struct latency *l, uint64_t ns);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "fs/kernel/clock.h"
 
 uint64_t fs_dir_node(struct fs *fs, const struct place *dir)
 {
@@ -37,14 +38,6 @@ int fs_sync(struct fs *fs)
  * is told when no row was missed within it.
  */
 #define ROW_ABSENT_MS 1000
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 double fs_row_absent(struct fs *fs)
 {
@@ -111,6 +104,7 @@ int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out)
 {
 	uint64_t at = nodes_table(fs->nodes, p->parent);
 
+	*out = 0;
 	if (!at || !go_down(fs, &at, p->row) || !go_down(fs, &at, p->family) ||
 	    !go_down(fs, &at, p->qualifier))
 		return 0;
@@ -140,16 +134,15 @@ static void tell_row(struct fs *fs, const struct place *p)
  * The aliases need no notice: the kernel asks for their attributes each time
  * and keeps none of their data.
  */
-void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
+void fs_tell_column(struct fs *fs, const struct place *p, uint64_t column,
+		    int64_t gone)
 {
 	char name[21];
-	uint64_t column = 0;
 	size_t len;
 
-	changes_row(&fs->changes, p->row);
 	if (p->put)
 		tell_row(fs, p);
-	if (fs_column_node(fs, p, &column) > 0) {
+	if (column) {
 		if (gone == FS_ALL)
 			fs_dir_changed(fs, column);
 		invalidate_inode(fs->invalidator, column, true);
@@ -164,6 +157,15 @@ void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
 	if (p->put && column && p->kind == NODE_VERSION &&
 	    nodes_find(fs->nodes, column, bytes_str(p->name), &column) > 0)
 		invalidate_inode(fs->invalidator, column, true);
+}
+
+void fs_column_changed(struct fs *fs, const struct place *p, int64_t gone)
+{
+	uint64_t column;
+
+	changes_row(&fs->changes, p->row);
+	(void)fs_column_node(fs, p, &column);
+	fs_tell_column(fs, p, column, gone);
 }
 
 void fs_wait_for_notices(struct fs *fs)

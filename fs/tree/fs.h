@@ -113,7 +113,7 @@ void fs_table_changed(struct fs *fs, uint64_t table_node);
  * .put that of the same directory of the table; 0 when that has none.
  */
 uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
-/* The node of the directory of the column that a place is in: 1, or 0. */
+/* The node of the directory of the column that a place is in: 1; 0, *out 0. */
 int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
 /*
  * After a change in .put, before the reply: who looks at the table next is to
@@ -135,6 +135,13 @@ static inline void fs_wait_if_put(struct fs *fs, const struct place *changed)
 #define FS_ALL (-2)
 void fs_column_changed(struct fs *fs, const struct place *column_or_below,
 		       int64_t gone);
+
+/*
+ * The same behind changes_row(), by who knows the node of the column; 0 when
+ * there is none.
+ */
+void fs_tell_column(struct fs *fs, const struct place *column_or_below,
+		    uint64_t column, int64_t gone);
 
 /* A version got another value, by an alias that had put it. */
 void fs_version_replaced(struct fs *fs, const struct place *column_or_below,

@@ -14,8 +14,8 @@
  * never said from memory.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "fs/kernel/clock.h"
 #include "fs/tree/place.h"
 #include "fs/tree/view.h"
 
@@ -31,14 +31,6 @@ bool view_is_counted(const struct place *p)
 	const struct view_bounds *bounds = view_bounds_of(p);
 
 	return bounds && bounds->limit;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static int put_bytes(struct buf *out, struct bytes b)
@@ -148,7 +140,7 @@ static int take_count(const struct place *p, int which, struct fstable_count *c)
 
 	fstable_count_take(p->table, which, c);
 	if (r == 0 && bytes_eq(buf_bytes(&view), buf_bytes(&c->view)) &&
-	    now_ms() - c->since_ms < BELIEVED_MS) {
+	    monotonic_ms() - c->since_ms < BELIEVED_MS) {
 		buf_free(&view);
 		return 0;
 	}
@@ -156,7 +148,7 @@ static int take_count(const struct place *p, int which, struct fstable_count *c)
 	c->view = view;
 	c->last.len = 0;
 	c->seen = 0;
-	c->since_ms = now_ms();
+	c->since_ms = monotonic_ms();
 	return r;
 }
 
@@ -178,7 +170,7 @@ int view_counts(const struct place *p)
 	if (r == 0 && !in && kept) {
 		c.last.len = 0;
 		c.seen = 0;
-		c.since_ms = now_ms();
+		c.since_ms = monotonic_ms();
 		r = count_to(p, key, &c);
 		in = is_counted_in(p, key, &c);
 	}
