@@ -45,12 +45,18 @@ try static gcc -std=c17 example.c "${static[@]/#-lcellfs/-l:libcellfs.a}"
 run=$(ldd static)
 [[ $run != *libcellfs* ]]
 
-# What a program gets with it.
 readelf -d "$libdir/libcellfs.so" >needs
 grep -q 'SONAME.*\[libcellfs.so.0\]' needs
 [ -e "$libdir/libcellfs.so.0" ]
-if grep 'NEEDED' needs | grep -vE '\[(libz|libxxhash|libc|libm|ld-linux.*)\.so'; then
-	echo "libcellfs.so needs more than it should" >&2
+# A program gets with it what pkg-config names, the C library and nothing else.
+for lib in $(sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' needs); do
+	[[ $lib == ld-* || " ${static[*]} -lc -lm " == *" -l${lib#lib} "* ]] || {
+		echo "libcellfs.so needs $lib, which cellfs.pc does not name" >&2
+		exit 1
+	}
+done
+if grep fuse needs; then
+	echo "libcellfs.so needs FUSE" >&2
 	exit 1
 fi
 [ -e "$(find root -path '*/man3/libcellfs.3*')" ]
