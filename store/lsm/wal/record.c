@@ -6,7 +6,7 @@
 #include "store/value/why.h"
 
 #define CHANGE_MIN (1 + 1 + 1 + 1 + 1)
-/* Without qualifier and value. */
+/* The largest head of a change: all but its qualifier and value. */
 #define CHANGE_MAX (5 + 1 + 10 + 10 + 3 + 5)
 #define HAS_TTL 0x80
 
@@ -70,7 +70,7 @@ struct reader {
 	bool bad;
 };
 
-/* A number of at most @max. */
+/* Reads a number; one greater than @max marks the reader as bad. */
 static uint64_t get(struct reader *r, uint64_t max)
 {
 	unsigned shift = 0;

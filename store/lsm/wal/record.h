@@ -1,6 +1,6 @@
 /*
- * Log records: one or more row mutations with their sequences and timestamps
- * settled, as they are replayed.
+ * Log records: one or more row mutations with final sequences and timestamps,
+ * so that a replay needs no other input.
  *
  *	record := first_seq row*
  *	row    := row_len row count change*
@@ -8,18 +8,18 @@
  *
  * Change n of the record has sequence first_seq + n. The high bit of kind: a
  * ttl follows. Numbers are seven bits a byte, the lowest first, each but the
- * last byte with its high bit set: most of what is logged is small, and what
- * is logged is written to the disk.
+ * last byte with its high bit set: most numbers are small, and every byte of
+ * the log costs a write to the disk.
  */
 #ifndef CELLFS_STORE_LSM_WAL_RECORD_H
 #define CELLFS_STORE_LSM_WAL_RECORD_H
 
 #include "store/lsm/base/cursor.h"
 
-/* One change, settled. */
+/* One change with its final sequence and timestamp. */
 struct pending {
 	uint32_t tree;
-	size_t mutation; /* of a batch, for the writer */
+	size_t mutation; /* its index in the writer's batch */
 	struct entry entry;
 };
 
@@ -28,8 +28,8 @@ int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	       uint32_t n);
 
 /*
- * Calls @each for every row of the record. Bounds everything: -EUCLEAN, and
- * then some rows may have been handed out.
+ * Calls @each for every row of the record. All lengths are checked: a bad one
+ * gives -EUCLEAN, and @each may have been called for earlier rows by then.
  */
 int record_read(struct bytes record, uint64_t *next_seq,
 		int (*each)(void *arg, struct bytes row,

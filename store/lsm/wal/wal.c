@@ -12,8 +12,9 @@
 #define SEGMENT_BYTES_MIN ((size_t)256 << 10)
 #define RING_BYTES ((size_t)1 << 20)
 /*
- * Large enough that a copy to the segment costs little a byte, small enough
- * that it stays in the processor's cache and delays nobody by much.
+ * Large enough that the cost of a copy to the segment is small per byte, small
+ * enough that the copy stays in the processor's cache and delays nobody by
+ * much.
  */
 #define DRAIN_BYTES ((uint64_t)256 << 10)
 
@@ -53,7 +54,7 @@ uint64_t wal_end(struct wal *w)
 	return atomic_load_explicit(&w->end, memory_order_acquire);
 }
 
-/* Makes the record where it is to lie, or elsewhere if it goes round. */
+/* Encodes the record in the ring, or beside it if it wraps around the end. */
 static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
 		       size_t nparts, size_t len, size_t size)
 {
@@ -79,7 +80,7 @@ static void ring_store(struct wal *w, uint64_t pos, const struct bytes *parts,
 	os_map_store(w->ring, 0, w->small + first, size - first);
 }
 
-/* What is at most this long goes by way of the ring. */
+/* The largest record that is written by way of the ring. */
 static uint64_t ring_record_max(const struct wal *w)
 {
 	return w->ring_bytes / 2 < WAL_SMALL_BYTES ? w->ring_bytes / 2
@@ -87,8 +88,8 @@ static uint64_t ring_record_max(const struct wal *w)
 }
 
 /*
- * Copies the ring to the segment, unless the leader does so just now, past the
- * page cache: then only if the ring has not even room for @size more.
+ * Copies the ring to the segment. While a leader writes past the page cache, it
+ * does so only if the ring has no space for @size more bytes.
  */
 static int make_ring_room(struct wal *w, uint64_t size)
 {
@@ -114,7 +115,7 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 		atomic_load_explicit(&w->drained, memory_order_acquire);
 	int rc;
 
-	/* Before the record is anywhere: if this fails it never was. */
+	/* First, so that a failure leaves nothing of the record behind. */
 	if (pos - drained + size > w->ring_bytes) {
 		rc = make_ring_room(w, size);
 		if (rc < 0)
@@ -122,7 +123,10 @@ static int append_to_ring(struct wal *w, const struct bytes *parts,
 	}
 	ring_store(w, pos, parts, nparts, len, (size_t)size);
 	atomic_store_explicit(&w->end, pos + size, memory_order_release);
-	/* And now for the next one. If this fails, here is this one still. */
+	/*
+	 * Drain ahead for the next record. The present one is stored already,
+	 * whether or not this fails.
+	 */
 	if (pos + size - drained > w->drain_bytes)
 		(void)make_ring_room(w, ring_record_max(w));
 	return 0;
@@ -147,14 +151,14 @@ static int write_parts(struct wal *w, uint64_t pos, const struct bytes *parts,
 				       off);
 		off += parts[i].len;
 	}
-	/* A recycled segment is not zero. */
+	/* A recycled segment holds old bytes where the padding belongs. */
 	if (rc == 0 && size - WAL_RECORD_HEAD - len)
 		rc = os_pwrite(w->file, zeros,
 			       (size_t)(size - WAL_RECORD_HEAD - len), off);
 	return rc;
 }
 
-/* Past the ring, for what is big against it. */
+/* Writes a record that is large compared with the ring to the segment. */
 static int append_to_segment(struct wal *w, const struct bytes *parts,
 			     size_t nparts, size_t len, uint64_t size)
 {
@@ -187,7 +191,7 @@ out:
 	return rc;
 }
 
-/* By the appender alone, which spares a locked instruction. */
+/* Only the appender writes the counter: no locked instruction is needed. */
 static void count(_Atomic uint64_t *n, uint64_t more)
 {
 	uint64_t was = atomic_load_explicit(n, memory_order_relaxed);
@@ -235,7 +239,9 @@ void wal_make_ready(struct wal *w)
 {
 	uint64_t next = ring_record_max(w);
 
-	/* Where segments are very small their ends are not to be wasted. */
+	/*
+	 * In very small segments this would waste much of each segment's end.
+	 */
 	if (next <= w->segment_bytes / 8 && !atomic_load(&w->failed))
 		(void)wal_make_room(w, next);
 }
@@ -251,7 +257,7 @@ size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least)
 	return bytes;
 }
 
-/* Four of the units of a small disk; more than a file of a large one. */
+/* Four segments of a small disk, or 80 MiB: more than a table file. */
 static size_t reserve_fit(struct os_dir *dir)
 {
 	size_t bytes = wal_fit(dir, SEGMENT_BYTES, SEGMENT_BYTES_MIN);
@@ -279,9 +285,9 @@ static void set_sizes(struct wal *w, const struct wal_options *o)
 }
 
 /*
- * Gives the ring its space: blocks that exist are written over, so that this
- * works on a full disk, and holes of a ring that was copied are filled, whose
- * first touch could find no space and kill the process.
+ * Allocates the ring's space. A ring of the right size is overwritten, which
+ * works on a full disk and fills the holes of a copied file: touching a hole
+ * when the disk is full would kill the process.
  */
 static int size_ring(struct os_file *f, size_t bytes)
 {
@@ -318,7 +324,10 @@ static int open_ring(struct wal *w)
 		return 0;
 	}
 	os_close(f);
-	/* No space, or a filesystem that maps nothing: slower without. */
+	/*
+	 * Without space, or on a filesystem without mmap, the log works without
+	 * a ring, slower.
+	 */
 	if (rc != -ENOSPC && rc != -EDQUOT && rc != -ENODEV &&
 	    rc != -EOPNOTSUPP)
 		return rc;
@@ -341,7 +350,9 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 	w->replayed = found.n;
 	if (found.n) {
 		w->next = found.head.number;
-		/* An empty one is replaced by the next, of the same number. */
+		/*
+		 * The next segment replaces an empty one and takes its number.
+		 */
 		if (found.end > found.head.start)
 			w->next++;
 	}
@@ -413,7 +424,7 @@ fail:
 	return rc;
 }
 
-/* Leaves a segment that says itself where it ends. */
+/* Marks the segment's end in its block and cuts the file off there. */
 static int close_segment(struct wal *w)
 {
 	int rc;

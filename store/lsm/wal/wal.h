@@ -8,15 +8,16 @@
  *	append ──▶ ring (mapped,     ──▶ page cache ──▶ fdatasync ──▶ segment
  *		   survives kill -9) ──▶ one write past it ─────────▶
  *
- * What a sync finds in the ring alone, if it is not much, it writes past the
- * page cache, in blocks that are durable when the write returns. The rest goes
- * through it, and all where the filesystem has no such writes.
+ * A sync writes a small amount of data that only the ring holds past the page
+ * cache, in blocks that are durable when the write returns. Larger amounts are
+ * written through the page cache, as is everything on a filesystem without
+ * O_DIRECT.
  *
  * Threads: wal_append() and wal_rotate() under the caller's commit lock.
  * wal_sync() from any thread: callers that wait gather behind one sync.
  *
- * After a failed write or sync the log takes nothing more (-EROFS): what a
- * failed sync has lost cannot be asked for again.
+ * After a failed write or sync the log takes nothing more (-EROFS): data that a
+ * failed sync lost cannot be written again by a second sync.
  */
 #ifndef CELLFS_STORE_LSM_WAL_WAL_H
 #define CELLFS_STORE_LSM_WAL_WAL_H
@@ -37,15 +38,14 @@ struct wal_options {
  * what the ring holds beyond them, and opens the log for appending after the
  * last good record (unless @read_only).
  *
- * @replay gets each record once; a negative return ends the opening with it.
- * A bad record with nothing behind it that knows it to have been durable is
- * the torn tail of a crash: it was never acknowledged as durable, and is
- * dropped with all behind it. One below a point that is known to have been
- * durable is damage: -EUCLEAN with file and offset, also after some records
- * were given to @replay.
+ * @replay gets each record once; a negative return ends the opening with it. A
+ * bad record is the torn tail of a crash if no later record says that it was
+ * durable: it was never acknowledged as durable, and is dropped with all
+ * records after it. A bad record below a position that was durable is damage:
+ * -EUCLEAN with file and offset, also after some records were given to @replay.
  *
- * Segments below @first_segment are removed unread, so that it must come from
- * where it is durable (the manifest).
+ * Segments below @first_segment are removed unread, so @first_segment must
+ * itself be durable (in the manifest).
  */
 int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     uint64_t first_segment, bool read_only,
@@ -53,86 +53,88 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     void *arg, struct wal **out);
 /* Syncs unless the log has failed (-EROFS); frees always. */
 int wal_close(struct wal *w);
-/* As the death of the process: frees, writes nothing. For tests. */
+/* Frees everything and writes nothing, as if the process died. For tests. */
 void wal_abandon(struct wal *w);
 
 /*
- * Appends one record; *lsn is the position to hand to wal_sync(). When it
- * returns 0 the record survives the death of the process.
- * @parts are written one after the other (a gather).
+ * Appends one record; *lsn is the position to pass to wal_sync(). When it
+ * returns 0 the record survives the death of the process. The payload is @parts
+ * joined together.
  *
- * When a new segment is needed and finds no space, memory or descriptor, the
- * log is as it was (wal_health() is 0), and works again once there is some.
+ * If a new segment is needed and there is no space, memory or descriptor for
+ * it, the append fails and the log is unchanged (wal_health() is 0): it works
+ * again once there is some.
  */
 int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	       uint64_t *lsn);
-/* Returns when all up to @lsn is durable. Group commit. */
+/*
+ * Returns when everything up to @lsn is durable. One sync serves many callers.
+ */
 int wal_sync(struct wal *w, uint64_t lsn);
-/* The position behind the last record. */
+/* The position after the last record. */
 uint64_t wal_end(struct wal *w);
 
 /*
- * Starts a new segment; *segment is its number: records from now on lie in
- * segments >= it.
+ * Starts a new segment; *segment is its number. Later records are written to
+ * segment *segment or a higher one.
  */
 int wal_rotate(struct wal *w, uint64_t *segment);
 /*
- * Segments below @segment are not needed any more (recycled or removed): what
- * says so must be durable before.
+ * Recycles or removes the segments below @segment. The caller must first make
+ * durable that they are not needed.
  */
 int wal_release(struct wal *w, uint64_t segment);
 
 /*
- * Copies the ring to the segment and syncs if anything is older than the
- * last sync: the store's timer calls it so that unsynced puts reach the disk
- * within a second.
+ * Copies the ring to the segment and syncs if there is unsynced data. The
+ * store's timer calls it, so that unsynced puts are durable within a second.
  */
 int wal_tick(struct wal *w);
 /*
- * Makes the next segment ahead of time, and the reserve; wal_tick() does so
- * too. No space is no failure, but wal_low().
+ * Makes the next segment and the reserve ahead of time, as wal_tick() does. A
+ * full disk is no failure: it sets wal_low().
  */
 int wal_prepare(struct wal *w);
 /*
- * Found no space for the next segment or the reserve: appending works for what
- * there is. Whoever now takes only what frees space, such as deletes, keeps
- * that possible.
+ * True if there was no space for the next segment or the reserve. Appending
+ * works while the present segments have space. A caller that now admits only
+ * changes that free space, such as deletes, saves that space for them.
  */
 bool wal_low(struct wal *w);
 /*
- * Is low, and has no more than half a segment of room: the deletes need that.
- * By the appender.
+ * True if the log is low and at most half a segment is left, which deletes
+ * need. Only the appender may call this.
  */
 bool wal_spent(struct wal *w);
-/* 0, or -EROFS with the reason once it has failed. */
+/* 0, or -EROFS with the reason if the log has failed. */
 int wal_health(struct wal *w);
 /*
- * Gives back to the disk what is kept for a moment when it is full: the
- * reserve, else the next segment. 1, or 0 if there is neither. Until
- * wal_repay() it is not made again; the log is low until wal_prepare() has
- * then found space for both.
+ * Frees disk space when the disk is full: removes the reserve, else the next
+ * segment. 1, or 0 if there is neither. Neither is made again before
+ * wal_repay(), and the log is low until wal_prepare() has found space for both.
  */
 int wal_lend(struct wal *w);
 void wal_repay(struct wal *w, unsigned loans);
-/* What wal_lend() can give, in bytes. */
+/* The bytes that wal_lend() can free. */
 uint64_t wal_lendable(struct wal *w);
 
 /*
- * What a piece that is to have @bytes may have on this disk: of a small one no
- * more than a 32nd, but @least.
+ * The size of a file on this disk that should have @bytes: at most a 32nd of a
+ * small disk, but no less than @least.
  */
 size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least);
 
 struct wal_stat {
 	uint64_t records, bytes, syncs, segments, recycled;
-	uint64_t replayed; /* segments, when it was opened */
+	uint64_t replayed; /* segments replayed by wal_open() */
 	int failed;
 };
 void wal_stat(struct wal *w, struct wal_stat *out);
 
 /*
- * Verifies the segments and the ring of a store that nobody has open; a
- * sentence for each fault. Returns how many, or a negative errno.
+ * Verifies the segments and the ring of a store that no process has open; calls
+ * @say with a sentence for each fault. Returns the number of faults, or a
+ * negative errno.
  */
 int wal_check(struct os_dir *dir, uint64_t first_segment,
 	      void (*say)(void *arg, const char *sentence), void *arg);

@@ -2,16 +2,16 @@
 
 #include <endian.h>
 
-/* Inlined: a sum of a small record costs less than the call. */
+/* Inlined, since a call costs more than the checksum of a small record. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define WAL_VERSION 2
 #define WAL_KIND_SHIFT 30
 #define WAL_KIND_RECORD 1
-/* Further behind than a record can say. */
+/* The durable position is further back than a record can say. */
 #define BEHIND_MAX UINT32_MAX
-/* No log lives long enough to write this much; sums with it do not wrap. */
+/* No log grows to this position; sums with it do not overflow. */
 #define WAL_POS_MAX ((uint64_t)1 << 62)
 
 static const char magic[8] = "cellwal";

@@ -27,7 +27,7 @@ bool wal_segment_number(const char *name, uint64_t *number)
 }
 
 struct made {
-	uint64_t next; /* segments below it; 0: not known */
+	uint64_t next; /* segments below it were made; 0: not known */
 	bool ring;
 };
 
@@ -77,7 +77,7 @@ static struct made made_read(struct os_dir *dir)
 }
 
 struct listing {
-	uint64_t first; /* lower ones are not wanted */
+	uint64_t first; /* ignore lower numbers */
 	struct buf numbers;
 };
 
@@ -139,7 +139,7 @@ struct reader {
 	uint64_t at; /* offset of buf in the file */
 };
 
-/* @n bytes at @off, which are in the file; valid until the next call. */
+/* The @n bytes at @off, inside the file; valid until the next call. */
 static int reader_get(struct reader *r, uint64_t off, size_t n,
 		      const uint8_t **out)
 {
@@ -179,7 +179,7 @@ struct walk {
 	void (*say)(void *arg, const char *sentence); /* go on behind damage */
 	int faults;
 	struct wal_head *heads; /* of found->numbers */
-	struct reader r;	/* the segment in hand: */
+	struct reader r;	/* the segment being read: */
 	struct wal_head head;
 	uint64_t durable;
 	bool marked;
@@ -199,7 +199,7 @@ static int damaged(const struct walk *w, uint64_t off, const char *reason)
 		   w->r.file->name, off, reason);
 }
 
-/* Opens the segment and reads its block. */
+/* Opens the segment and decodes its block. */
 static int open_segment(struct walk *w, uint64_t number)
 {
 	char name[WAL_NAME_BYTES];
@@ -236,7 +236,7 @@ static int open_segment(struct walk *w, uint64_t number)
 	return 0;
 }
 
-/* 1 and *rec, 0 when there is no sound record at @pos. */
+/* 1 and *rec, or 0 if there is no valid record at @pos. */
 static int read_record(struct walk *w, uint64_t pos, struct wal_record *rec)
 {
 	uint64_t off = file_offset(&w->head, pos), size;
@@ -266,8 +266,8 @@ static int hand_out(struct walk *w, const struct wal_record *rec)
 }
 
 /*
- * Is there a sound record behind @pos that knows the bytes at @pos to have
- * been durable? It is found by its own position, wherever it starts.
+ * Is there a valid later record which says that @pos was durable? Records are
+ * found by the position in their heads, wherever they begin.
  */
 static int look_behind(struct walk *w, uint64_t pos)
 {
@@ -288,7 +288,10 @@ static int look_behind(struct walk *w, uint64_t pos)
 			return rc;
 		i = wal_record_scan(p, n, at);
 		if (i == n) {
-			/* The last heads in reach may be cut: look again. */
+			/*
+			 * Heads that cross the end of the buffer are scanned
+			 * next.
+			 */
 			at += (n - WAL_RECORD_HEAD) / WAL_ALIGN * WAL_ALIGN +
 			      WAL_ALIGN;
 			continue;
@@ -301,7 +304,7 @@ static int look_behind(struct walk *w, uint64_t pos)
 	}
 }
 
-/* Hands out the segment's records before @stop; *end is behind the last. */
+/* Hands out the segment's records before @stop; *end follows the last one. */
 static int walk_records(struct walk *w, uint64_t stop, uint64_t *end)
 {
 	struct wal_record rec;
@@ -359,7 +362,7 @@ static int walk_segment(struct walk *w, size_t i)
 	return 0;
 }
 
-/* Damage is told and passed over in a check, otherwise it ends the replay. */
+/* A check reports damage and goes on; a replay ends with it. */
 static int walk_result(struct walk *w, int rc)
 {
 	if (rc != -EUCLEAN || !w->say)
@@ -379,7 +382,7 @@ static int walk_segments(struct walk *w)
 	w->heads = calloc(f->n, sizeof(*w->heads));
 	if (!w->heads)
 		return -ENOMEM;
-	/* First all blocks: where a segment ends, the next one says. */
+	/* All blocks first: each segment's end is the start of the next one. */
 	for (size_t i = 0; i < f->n && rc == 0; i++) {
 		rc = open_segment(w, f->numbers[i]);
 		w->heads[i] = w->head;
@@ -393,7 +396,7 @@ static int walk_segments(struct walk *w)
 	return rc;
 }
 
-/* A log without a ring was never given one, or somebody has lost it. */
+/* The ring is missing. That is damage if the log once had one. */
 static int no_ring(struct os_dir *dir)
 {
 	if (!made_read(dir).ring)
@@ -414,7 +417,7 @@ static int read_ring(struct os_dir *dir, struct wal_found *f)
 	if (rc < 0)
 		return rc == -ENOENT ? no_ring(dir) : rc;
 	rc = os_size(file, &size);
-	/* Of another size it is one that was being made. */
+	/* A ring of another size was not finished. */
 	if (rc < 0 || size == 0 || size % WAL_BLOCK_BYTES || size > RING_MAX)
 		goto out;
 	f->ring = malloc((size_t)size);
@@ -444,7 +447,7 @@ static void ring_copy(const struct wal_found *f, uint64_t pos, size_t n,
 	memcpy(out + first, f->ring, n - first);
 }
 
-/* 1 and *rec, whose payload lies in @hold; 0 when there is none at @pos. */
+/* 1 and *rec, with its payload in @hold; 0 if there is none at @pos. */
 static int ring_record(const struct wal_found *f, uint64_t pos,
 		       struct buf *hold, struct wal_record *rec)
 {
@@ -468,7 +471,7 @@ static int ring_record(const struct wal_found *f, uint64_t pos,
 				 rec);
 }
 
-/* As look_behind(), in what the ring holds. */
+/* As look_behind(), for records in the ring. */
 static int ring_look_behind(const struct wal_found *f, struct buf *hold)
 {
 	uint64_t limit = f->head.start + f->head.capacity - WAL_BLOCK_BYTES;
@@ -497,7 +500,9 @@ static int walk_ring(struct walk *w)
 	struct buf hold = {0};
 	int rc;
 
-	/* A segment that was cut at its end is complete. */
+	/*
+	 * A segment that was cut off at its end does not continue in the ring.
+	 */
 	if (f->n == 0 || f->file_size != f->head.capacity)
 		return 0;
 	rc = read_ring(w->dir, f);

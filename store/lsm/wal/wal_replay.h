@@ -4,15 +4,16 @@
  *	segments:  ...|== N ==|== N+1 ====E
  *	ring:			  .....   E=====T   records that continue at E
  *
- * Every segment but the last must reach the start of the next one, since that
- * was only made when it was durable. The last one ends where its records do;
- * the ring, which outlives the process, may continue it exactly there.
+ * Every segment but the last must reach the start of the next one, since a new
+ * segment is only made when the one before is durable. The last one ends where
+ * its records do; the ring, which outlives the process, may continue it exactly
+ * there.
  *
- * wal_replay() changes nothing on disk. wal_settle() then makes the end that
- * was found the durable end: the ring's tail is written to the segment, what
- * was not known to be durable is written again (after a failed sync pages may
- * be clean and yet not on disk), synced, marked, and what is behind is cut off.
- * It may be cut short anywhere and done again.
+ * wal_replay() changes nothing on disk. wal_settle() then makes all records up
+ * to the end durable: it writes the ring's tail to the segment, writes again
+ * what was not known to be durable (after a failed sync pages may be clean and
+ * yet not on disk), syncs, sets the mark, and cuts the file off at the end. If
+ * it is interrupted, it is simply done again.
  */
 #ifndef CELLFS_STORE_LSM_WAL_WAL_REPLAY_H
 #define CELLFS_STORE_LSM_WAL_WAL_REPLAY_H
@@ -25,37 +26,37 @@
 #define WAL_RESERVE_NAME "wal.reserve"
 #define WAL_NEW_NAME "wal.new"
 /*
- * How many segments were made, in 16 hex digits, "ring" or "none", and a hash:
- * without it a last segment that is lost, or a ring, is as one that never was.
- * It is written when the names of both are on disk, not synced, and absent or
- * torn it says nothing.
+ * How many segments were made, in 16 hex digits, "ring" or "none", and a hash.
+ * Without this file a lost last segment or ring would look as if it had never
+ * existed. The file is written, but not synced, when the names of both are on
+ * disk; if it is absent or torn, nothing is concluded from it.
  */
 #define WAL_MADE_NAME "wal.made"
 #define WAL_MADE_BYTES 39
 #define WAL_NAME_BYTES 32
 
 void wal_segment_name(char name[WAL_NAME_BYTES], uint64_t number);
-/* False if it is not the name of a segment. */
+/* False if @name is not the name of a segment. */
 bool wal_segment_number(const char *name, uint64_t *number);
 
 struct wal_found {
 	size_t n;	   /* segments numbered >= first */
 	uint64_t *numbers; /* ascending, without gaps */
-	uint64_t first;	   /* of them; the wanted one when n is 0 */
-	/* Of the last segment, all zero when n is 0: */
+	uint64_t first;	   /* first number; the one asked for if n is 0 */
+	/* Of the last segment; all zero if n is 0: */
 	struct wal_head head;
 	uint64_t file_size;
-	uint64_t in_segment; /* its records end here */
-	uint64_t end;	     /* and with the ring's, here */
-	uint64_t durable;    /* known to be, <= in_segment */
-	bool marked;	     /* its block says up to where it is durable */
-	/* The ring as it was, NULL if there is none. */
+	uint64_t in_segment; /* end of the segment's records */
+	uint64_t end;	     /* end of the ring's records that follow */
+	uint64_t durable;    /* end of the durable part, <= in_segment */
+	bool marked;	     /* its block has a durable mark */
+	/* The contents of the ring, NULL if there is none. */
 	uint8_t *ring;
 	uint64_t ring_bytes;
 	uint64_t records;
 };
 
-/* Takes note that segments below @next were made, and a @ring; at best. */
+/* Notes that segments below @next and maybe a @ring were made; may fail. */
 void wal_made_note(struct os_dir *dir, uint64_t next, bool ring);
 
 typedef int (*wal_replay_fn)(void *arg, uint64_t segment, struct bytes record);
@@ -66,7 +67,7 @@ int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 int wal_settle(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 
-/* Removes segments below @first and spare files: they are of no use now. */
+/* Removes segments below @first and spare files. */
 int wal_sweep(struct os_dir *dir, uint64_t first);
 
 #endif

@@ -5,14 +5,14 @@
  *			 ▲				      (rename, sync of
  *			 └───── released ◀── sealed ◀──────────  directory)
  *
- * A name wal-N.log thus always leads to a complete block, and it is durable
- * before the first record goes there. Space is taken here and nowhere else:
- * -ENOSPC comes before anything is sealed or written, so that the log stays
- * as it was and smaller records may still fit.
+ * A file named wal-N.log thus always has a complete, durable block before its
+ * first record. Space is allocated here and nowhere else: -ENOSPC is returned
+ * before anything is sealed or written, so that the log is unchanged and
+ * smaller records may still fit.
  *
- * Beside the spare a second one lies ready that is not meant for the log: the
- * reserve, which the disk gets back when it is full (wal_lend()), for what has
- * to be written before anything can be removed.
+ * Beside the spare there is a second file that is not meant for the log: the
+ * reserve. wal_lend() removes it when the disk is full, to make space for the
+ * writes that must precede any removal.
  */
 #include "store/lsm/wal/wal_live.h"
 
@@ -22,7 +22,7 @@
 
 #include "store/value/why.h"
 
-/* Segments of this size are not full before the next tick. */
+/* Segments of this size last longer than the interval of wal_tick(). */
 #define LARGE_BYTES ((size_t)8 << 20)
 
 static int make_file(struct wal *w, const char *name, uint64_t size,
@@ -113,8 +113,9 @@ uint64_t wal_lendable(struct wal *w)
 }
 
 /*
- * There is a spare segment when it returns 0. The reserve is it when the disk
- * fails otherwise than by being full, for which it is kept.
+ * Makes sure that there is a spare segment. If making one fails for another
+ * reason than a full disk, the reserve becomes the spare; for a full disk the
+ * reserve is kept.
  */
 static int have_spare(struct wal *w)
 {
@@ -140,9 +141,9 @@ static int have_spare(struct wal *w)
 }
 
 /*
- * The spare was taken. A large segment lasts until another one is released,
- * which is recycled, or wal_tick() makes one. A failure concerns those who come
- * next.
+ * The spare was used. A large segment lasts until a released one is recycled or
+ * wal_tick() makes one; for small ones a spare is made here. Later callers see
+ * a failure.
  */
 static void have_next(struct wal *w)
 {
@@ -163,7 +164,7 @@ int wal_seal(struct wal *w)
 	if (rc < 0)
 		return rc;
 	pthread_mutex_lock(&w->lock);
-	/* All is synced, but a leader may not have come back from it. */
+	/* All is synced, but a leader may still be inside its sync. */
 	while (w->syncing)
 		pthread_cond_wait(&w->synced_cond, &w->lock);
 	file = w->file;
@@ -171,7 +172,7 @@ int wal_seal(struct wal *w)
 	w->file = w->direct.file = NULL;
 	rc = atomic_load(&w->failed) ? wal_refused(w) : 0;
 	pthread_mutex_unlock(&w->lock);
-	/* What was written to it is on disk, whatever close says. */
+	/* The segment is durable, whatever close returns. */
 	os_close(file);
 	os_close(direct);
 	return rc;
@@ -205,7 +206,7 @@ static int take_into_use(struct wal *w, struct os_file *file, const char *name)
 	if (rc < 0)
 		return rc;
 	memcpy(file->name, to, sizeof(to));
-	/* Without it syncs go the slower way. */
+	/* If this fails, syncs use fdatasync, which is slower. */
 	(void)os_open(w->dir, to, OS_WRITE | OS_DIRECT, &direct);
 	pthread_mutex_lock(&w->lock);
 	/* The segment before it was sealed: all of the stream is durable. */
@@ -294,7 +295,7 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 
 	if (w->read_only)
 		return wal_refused(w);
-	/* An empty one is as good as new. */
+	/* An empty segment serves as the new one. */
 	if (!empty) {
 		rc = wal_seal(w);
 		if (rc < 0)
@@ -304,7 +305,7 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 	return 0;
 }
 
-/* Turns the released segment into the spare, unless it is not fit for that. */
+/* Makes the released segment the spare. False if it is not suitable. */
 static bool recycle(struct wal *w, const char *name)
 {
 	struct os_file *f = NULL;
@@ -346,7 +347,7 @@ int wal_release(struct wal *w, uint64_t segment)
 	pthread_mutex_lock(&w->spare_lock);
 	for (;;) {
 		pthread_mutex_lock(&w->lock);
-		/* Never the active one. */
+		/* Never remove the active segment. */
 		limit = w->file ? w->head.number : w->next;
 		if (limit > segment)
 			limit = segment;

@@ -16,8 +16,8 @@ static uint64_t file_offset(const struct wal_found *f, uint64_t pos)
 }
 
 /*
- * Makes pages dirty again that a failed sync may have left clean: what is
- * read back from the page cache is not for that on the disk.
+ * Rewrites data that a failed sync may have left in clean pages: the page cache
+ * has it, but the disk may not.
  */
 static int write_again(const struct wal_found *f, struct os_file *file)
 {
@@ -80,7 +80,7 @@ static int make_durable(const struct wal_found *f, struct os_file *file)
 	}
 	if (rc < 0)
 		return rc;
-	/* A mark that is there may be one that a failed sync has lost. */
+	/* Written even if there is one, which a failed sync may have lost. */
 	wal_mark_encode(mark, f->head.id, f->end);
 	rc = os_pwrite(file, mark, sizeof(mark), WAL_MARK_AT);
 	if (rc < 0)
@@ -94,7 +94,7 @@ int wal_settle(struct os_dir *dir, const struct wal_found *f)
 	char name[WAL_NAME_BYTES];
 	int rc;
 
-	/* Shorter than it was made: this was done before. */
+	/* The file is shorter than its capacity: this was done before. */
 	if (f->n == 0 || f->file_size != f->head.capacity)
 		return 0;
 	wal_segment_name(name, f->head.number);
@@ -102,7 +102,7 @@ int wal_settle(struct os_dir *dir, const struct wal_found *f)
 	if (rc < 0)
 		return rc;
 	rc = make_durable(f, file);
-	/* The mark is on disk before the end that it explains. */
+	/* The mark is durable before the file is cut off at it. */
 	if (rc == 0 && file_offset(f, f->end) < f->head.capacity)
 		rc = os_truncate(file, file_offset(f, f->end));
 	if (rc == 0)
@@ -135,7 +135,7 @@ int wal_sweep(struct os_dir *dir, uint64_t first)
 	uint64_t number;
 	int rc;
 
-	/* Listed first: a directory is not changed while it is read. */
+	/* List first: the directory must not change while it is read. */
 	rc = os_dir_list(dir, sweep_one, &s);
 	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
 		memcpy(&number, s.numbers.data + i, sizeof(number));

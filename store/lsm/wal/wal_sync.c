@@ -1,23 +1,23 @@
-/* Who makes the log durable, and for whom: one sync for all who wait. */
+/* Who makes the log durable: one thread syncs for all that wait. */
 #include "store/lsm/wal/wal_live.h"
 
 #include <assert.h>
 #include <errno.h>
 
-/* For the crowd: this part of a sync's time, but no more than this. */
+/* How long to wait for others: this part of a sync's time, at most 1 ms. */
 #define CROWD_WAIT_PART 3
 #define CROWD_WAIT_NS 1000000
 #define CROWD_IMPATIENCE 16
 
-/* Has as many come as will want a sync soon? */
+/* Do as many threads wait as are likely to want a sync soon? */
 static bool crowd_is_there(const struct wal_crowd *c)
 {
 	return c->waiting - c->leaving >= c->size;
 }
 
 /*
- * Sleeps until another leads who came later, or until nobody comes any more:
- * then the caller has to. Under lock, by the first of the crowd.
+ * Sleeps until a thread that came later leads, or until the time is over and
+ * the caller has to lead. Under lock, by the first thread of the crowd.
  */
 static void gather_crowd(struct wal *w)
 {
@@ -35,7 +35,9 @@ static void gather_crowd(struct wal *w)
 	while (c->clock == own && !atomic_load(&w->failed))
 		if (pthread_cond_timedwait(&w->synced_cond, &w->lock, &until))
 			break;
-	/* Else another has led, and it may be the next crowd's by now. */
+	/*
+	 * Otherwise another thread led, and the clock may be the next crowd's.
+	 */
 	if (c->clock == own) {
 		c->clock = 0;
 		c->impatient = CROWD_IMPATIENCE;
@@ -43,8 +45,8 @@ static void gather_crowd(struct wal *w)
 }
 
 /*
- * Makes all up to @target durable, which is the end, or more. Enters and
- * leaves under lock, and lets it go while the disk works.
+ * Makes all records up to @target, the end, durable, and maybe more. Called and
+ * returns under lock, which it releases while the disk works.
  */
 static int make_durable(struct wal *w, uint64_t target)
 {
@@ -78,14 +80,14 @@ static int make_durable(struct wal *w, uint64_t target)
 }
 
 /*
- * Syncs for all who wait: takes along what has gathered up to now. Enters and
- * leaves under lock; the caller wakes the others when it has given it back.
- * One who is not @of_crowd does not come again for long.
+ * Syncs for all threads that wait, up to the present end of the log. Called and
+ * returns under lock; the caller wakes the others after releasing it. Without
+ * @of_crowd the caller is not expected to sync again soon.
  */
 static int lead(struct wal *w, bool of_crowd)
 {
 	struct wal_crowd *c = &w->crowd;
-	/* Whoever waits now has appended before. */
+	/* All threads that wait have appended before. */
 	unsigned served = c->waiting - c->leaving;
 	uint64_t target = wal_end(w);
 	int rc = 0;
@@ -148,13 +150,13 @@ int wal_sync(struct wal *w, uint64_t lsn)
 		c->leaving--;
 out:
 	pthread_mutex_unlock(&w->lock);
-	/* Now, so that those who wake find the lock free. */
+	/* After the unlock, so that woken threads find the lock free. */
 	if (led)
 		pthread_cond_broadcast(&w->synced_cond);
 	return rc;
 }
 
-/* As wal_sync() of all, by one for whom no crowd is to wait. */
+/* Syncs everything, for a caller that no crowd should wait for. */
 static int sync_aside(struct wal *w)
 {
 	uint64_t lsn = wal_end(w);

@@ -1,7 +1,7 @@
 /*
- * How records get from the ring to the segment: through the page cache, or
- * past it, whole blocks that are durable at once. The rule for who may do which
- * and when is in wal_live.h.
+ * How records are copied from the ring to the segment: through the page cache,
+ * or past it in whole blocks that are durable at once. The rule for which way
+ * is allowed when is in wal_live.h.
  */
 #include "store/lsm/wal/wal_live.h"
 
@@ -12,7 +12,7 @@
 #include "store/value/why.h"
 
 /*
- * The disk begins with what was drained when it is this much, so that whoever
+ * Drained data of this size is sent to the disk early, so that a thread that
  * ends a segment, under the commit lock, does not wait for tens of mebibytes.
  */
 #define WRITE_OUT_BYTES ((uint64_t)2 << 20)
@@ -81,7 +81,7 @@ int wal_write_mark(struct wal *w)
 
 int wal_direct_init(struct wal_direct *d)
 {
-	/* With room for the blocks at both ends. */
+	/* Including the partly filled blocks at both ends. */
 	d->image = aligned_alloc(OS_DIRECT_ALIGN,
 				 WAL_DIRECT_BYTES + WAL_BLOCK_BYTES);
 	return d->image ? 0 : -ENOMEM;
@@ -97,13 +97,13 @@ bool wal_direct_fits(const struct wal *w, uint64_t target)
 {
 	uint64_t synced = atomic_load(&w->synced);
 
-	/* A segment that the ring writes to is of whole blocks. */
+	/* With a ring, segments consist of whole blocks. */
 	return w->direct.file && w->direct.awaited == 0 &&
 	       atomic_load(&w->drained) == synced &&
 	       target - synced <= WAL_DIRECT_BYTES;
 }
 
-/* Begins the image with the block that ends in the middle at @pos. */
+/* Puts the block that contains @pos, up to @pos, at the image's start. */
 static int take_tail(struct wal *w, uint64_t pos)
 {
 	uint64_t off = wal_offset(w, pos);
@@ -120,7 +120,10 @@ static int take_tail(struct wal *w, uint64_t pos)
 	return 0;
 }
 
-/* Keeps the last block of the image, which ends at @pos, @n bytes into it. */
+/*
+ * Moves the last, partly filled block to the image's start. The image ends at
+ * @pos and has @n bytes.
+ */
 static void keep_tail(struct wal *w, uint64_t pos, size_t n)
 {
 	size_t whole = n & ~(size_t)BLOCK_MASK;
@@ -131,9 +134,9 @@ static void keep_tail(struct wal *w, uint64_t pos, size_t n)
 }
 
 /*
- * How much of the image is to be written that has @n bytes and lies at @off.
- * The first write of blocks that were only allocated costs one of the
- * filesystem's journal too: a small one takes zeros along for the next ones.
+ * How many bytes to write of an image of @n bytes for offset @off. The first
+ * write to blocks that were only allocated also costs a write of the
+ * filesystem's journal, so a small write adds zeros for the next ones.
  */
 static size_t whole_blocks(struct wal *w, uint64_t off, size_t n)
 {
