@@ -1,4 +1,4 @@
-/* The reading side of blocks: check once, then search. */
+/* Reading blocks: check a block once, then search it without checks. */
 #include "store/lsm/table/block.h"
 
 #include <errno.h>
@@ -45,11 +45,11 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 
 	if (raw_len < BLOCK_HEADER_LEN || raw_len > BLOCK_LEN_MAX)
 		return why(-EUCLEAN, "a block of %zu bytes cannot be", raw_len);
-	/* Each of many has a byte of suffix and of two arrays. */
+	/* Each row takes at least a byte of suffix and of two arrays. */
 	if (nrow == 0 || nrow > raw_len / 3)
 		return why(-EUCLEAN, "a block of %zu bytes cannot hold %u rows",
 			   raw_len, nrow);
-	/* A column's place in all that is a number of 32 bits. */
+	/* Offsets in all of this memory are numbers of 32 bits. */
 	_Static_assert(BLOCK_LEN_MAX < UINT32_MAX / 4, "as is that of heads");
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
 	b = passing ? malloc(memory) : slab_alloc(memory);
@@ -91,7 +91,8 @@ void block_move(struct block *to, const struct block *from)
 }
 
 /*
- * What pointed into the memory of @from points into that of @to, if anywhere.
+ * The pointer @at into the memory of @from, as one into that of @to; NULL stays
+ * NULL.
  */
 static void *moved(struct block *to, const struct block *from, const void *at)
 {
@@ -122,7 +123,7 @@ static int damaged(const char *what)
 	return why(-EUCLEAN, "%s", what);
 }
 
-/* Takes the header apart. */
+/* Decodes and checks the header. */
 static int decode_header(struct block *b)
 {
 	const uint8_t *h = b->raw;
@@ -132,7 +133,7 @@ static int decode_header(struct block *b)
 	b->nqual = le32(h + 8);
 	if (le32(h) != b->nrow)
 		return damaged("number of rows differs from the index");
-	/* Each entry differs from its neighbour in at least one byte. */
+	/* Each cell differs from its neighbour in at least one byte. */
 	if (b->ncell < b->nrow || b->ncell > b->raw_len)
 		return damaged("number of cells out of range");
 	if (b->nqual == 0 || b->nqual > b->ncell)
@@ -156,7 +157,10 @@ static int decode_header(struct block *b)
 	return 0;
 }
 
-/* Lays the arrays and heaps out; only their ends are known to be inside. */
+/*
+ * Computes where arrays and byte sections begin. Checks that their ends are
+ * inside the block; what the arrays hold is not checked yet.
+ */
 static int decode_sections(struct block *b)
 {
 	const uint64_t count[BLOCK_NCOLUMNS] = {
@@ -174,7 +178,7 @@ static int decode_sections(struct block *b)
 	uint64_t at = BLOCK_HEADER_LEN;
 	uint64_t rest;
 
-	/* No overflow: counts < 2^33, widths <= 8, nine of them. */
+	/* This does not overflow: counts < 2^33, widths <= 8, nine of them. */
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++) {
 		struct column *c = &b->column[i];
 
@@ -207,7 +211,10 @@ static int decode_sections(struct block *b)
 	return 0;
 }
 
-/* [0] is 0 and no entry is smaller than the one before or too far from it. */
+/*
+ * True if array[0] is 0 and each of the next @n numbers exceeds the one before
+ * by [@step_min, @step_max].
+ */
 static bool ascends(const struct block *b, enum block_column c, uint32_t n,
 		    uint64_t step_min, uint64_t step_max)
 {
@@ -263,10 +270,10 @@ static int decode_qualifiers(struct block *b)
 	return 0;
 }
 
-/* What entry_cmp() compares, as numbers. */
+/* The order of a cell in its row, as entry_cmp() has it, as numbers. */
 struct place {
 	uint64_t id, ts, seq;
-	uint32_t nth; /* of its column in its row, from 1 */
+	uint32_t nth; /* its number in its column and row, from 1 */
 	uint8_t kind;
 };
 
@@ -299,7 +306,7 @@ static bool kind_is_known(uint64_t kind)
 	return false;
 }
 
-/* Checks one cell, and its order if it is not the first of its row. */
+/* Checks a cell, and unless it is the row's first, that it follows @last. */
 static int decode_cell(struct block *b, uint32_t i, bool first,
 		       struct place *last)
 {
@@ -418,7 +425,7 @@ uint32_t block_find_row(const struct block *b, struct bytes row, bool after)
 	return i + (equal && after);
 }
 
-/* As heads_find(), where there are none. */
+/* As heads_find(), in a block without an array of heads. */
 static uint32_t find_head(const struct block *b, uint64_t head)
 {
 	uint32_t lo = 0, n = b->nrow;
@@ -448,7 +455,7 @@ uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal)
 		return 0;
 	head = head_of(rest);
 	i = b->heads ? heads_find(b->heads, b->nrow, head) : find_head(b, head);
-	/* Few share a head: mostly one pass. */
+	/* Few rows share a head: usually this loop runs once. */
 	for (; i < b->nrow; i++) {
 		struct bytes s = block_suffix(b, i);
 
@@ -463,7 +470,7 @@ uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal)
 	return i;
 }
 
-/* First qualifier >= @q; *exact if it is equal. */
+/* The first qualifier >= @q; *exact: it is equal to @q. */
 static uint32_t find_qualifier(const struct block *b, struct bytes q,
 			       bool *exact)
 {
@@ -489,7 +496,10 @@ static uint32_t find_qualifier(const struct block *b, struct bytes q,
 	return lo;
 }
 
-/* Is the cell at or after (qualifier @id or greater, @ts)? */
+/*
+ * Is the cell at or after (qualifier @id, @ts)? @exact: @id is the qualifier
+ * sought, else the next greater one.
+ */
 static inline bool cell_reaches(const struct block *b, uint32_t cell,
 				uint32_t id, bool exact, int64_t ts)
 {
@@ -507,7 +517,7 @@ static uint32_t find_cell(const struct block *b, uint32_t from, uint32_t to,
 {
 	uint32_t step = 1, lo = from, hi;
 
-	/* What is sought is mostly near: in steps that double, then halving. */
+	/* The cell is usually near: double the step, then bisect. */
 	for (hi = from; hi < to && !cell_reaches(b, hi, id, exact, ts);) {
 		lo = hi + 1;
 		hi = to - lo < step ? to : lo + step;

@@ -2,18 +2,20 @@
  * Blocks: the unit in which sstables are read, checked and cached.
  *
  * A block holds the cells of consecutive rows in columns: what belongs to a row
- * is there once a row, and each property of a cell is an array of fixed-width
- * numbers, so that every cell is reached by its index, forwards and backwards
- * cost the same and a search touches only what it compares.
+ * is stored once per row, and each property of the cells is an array of
+ * fixed-width numbers. So every cell is found by its index, reading backwards
+ * costs as much as forwards, and a search touches only the numbers that it
+ * compares.
  *
  *	block	= header array[9] prefix suffix* qualifier* value*
  *	header	= nrow:4 ncell:4 nqual:4 prefix_len:2 flags:1 kind:1
  *		  width:1[9] zero:1[7] ts:8 seq:8 ttl:8
  *	array	= number:width*
  *
- * All numbers are little-endian. An entry of an array is what is stored plus
- * the base in the header (ts, seq, ttl, kind; else 0); width 0 stores nothing,
- * so a block of puts has no kinds, one without sequences no sequences.
+ * All numbers are little-endian. An entry of an array is the stored number plus
+ * the base in the header (ts, seq, ttl, kind; else 0). Width 0 stores nothing:
+ * a block of puts has no array of kinds, one whose sequences are all equal no
+ * array of sequences.
  *
  *	ROW_END	  nrow + 1   where suffix i begins and i - 1 ends
  *	ROW_CELL  nrow + 1   first cell of row i
@@ -27,15 +29,15 @@
  * before. The heads of the suffixes (first 8 bytes as one big-endian number)
  * are computed at load; they decide nearly every comparison of rows.
  *
- * block_decode() proves once all that the readers below then trust: sections
+ * block_decode() checks once all that the functions below rely on: sections
  * inside the block, offsets ascending, entries strictly ascending.
  *
- * A bare block is what is left of one without its values, a tenth where values
- * are not tiny: it says where in the file a value lies, and has a sum of each
- * piece of BLOCK_PIECE bytes of them, so that what is read later is checked as
- * all else. A hollow block is what is left of a bare one without its bytes,
- * some hundred: the front, all that comes before the values, is read from the
- * file as well and must have the sum that it had when it was proven.
+ * A bare block is a block without its values, a tenth of its size unless values
+ * are tiny: it says where in the file each value is, and has a checksum of each
+ * BLOCK_PIECE bytes of values, so that values are checked when they are read
+ * later. A hollow block is a bare one without its bytes, of some hundred bytes:
+ * the front, all that precedes the values, is read from the file as well and
+ * must have the checksum that it had when it was decoded.
  */
 #ifndef CELLFS_STORE_LSM_TABLE_BLOCK_H
 #define CELLFS_STORE_LSM_TABLE_BLOCK_H
@@ -46,16 +48,16 @@
 #include "store/lsm/base/cursor.h"
 
 #define BLOCK_HEADER_LEN 56
-/* A value of VALUE_LEN_MAX in a block of its own, or two targets of 16 MiB. */
+/* A value of VALUE_LEN_MAX in its own block, or two targets of 16 MiB. */
 #define BLOCK_LEN_MAX (VALUE_LEN_MAX + (64u << 20))
 /*
- * Numbers are read eight bytes at a time, and a trailer may be read behind the
- * block: this much memory follows it.
+ * Numbers are read eight bytes at a time, and a trailer may be read after the
+ * block, so this much memory follows it.
  */
 #define BLOCK_SLACK 16
-/* No more: XXH3 takes several times as long a byte for what is longer. */
+/* XXH3 takes several times as long per byte for longer pieces. */
 #define BLOCK_PIECE 240u
-/* Lines of the processor's cache with all that a search looks at, mostly. */
+/* The cache lines that most searches in a block look at. */
 #define BLOCK_AHEAD 24
 
 enum block_column {
@@ -71,16 +73,16 @@ enum block_column {
 	BLOCK_NCOLUMNS
 };
 
-/* An array of numbers of @width bytes, which begins @at of the block. */
+/* An array of numbers of @width bytes, at offset @at of the block. */
 struct column {
 	uint32_t at, width;
 };
 
-extern const uint64_t block_mask[9]; /* of eight bytes, by width */
+extern const uint64_t block_mask[9]; /* mask of the low @width bytes */
 
 /*
- * What a read looks at lies in the first three lines of the processor's cache.
- * All of it is one piece of memory: this, heads or sums, raw[].
+ * The fields that a read looks at are in the first three cache lines. All of a
+ * block is one piece of memory: this struct, heads or sums, raw[].
  */
 struct block {
 	uint32_t nrow, ncell, nqual;
@@ -88,33 +90,33 @@ struct block {
 	bool continues;	      /* FLAG_CONTINUES */
 	bool has_family;      /* holds family markers */
 	/*
-	 * What spares readers questions: nothing but puts without a ttl;
-	 * besides no two with the same coordinates; and how many versions a
-	 * column of a row has here at most.
+	 * Facts that let readers skip checks. puts: all cells are puts without
+	 * a ttl; simple: puts, and no two have the same coordinates; copies:
+	 * the most versions of one column in one row.
 	 */
 	bool puts, simple;
 	uint32_t copies;
-	bool plain;	  /* lies in the file as it is */
-	bool passing;	  /* its memory is malloc()'s */
-	atomic_bool used; /* the cache's: since its hand came by */
+	bool plain;	  /* stored in the file uncompressed */
+	bool passing;	  /* allocated by malloc(), not the slab */
+	atomic_bool used; /* used since the cache's clock hand passed */
 	uint32_t raw_len;
-	uint32_t front_len; /* what is before the values */
+	uint32_t front_len; /* length of what precedes the values */
 	uint64_t seq_max;
-	uint64_t *heads; /* [nrow]; NULL if it is not whole */
-	uint32_t *sums;	 /* of the pieces; NULL if it is whole */
+	uint64_t *heads; /* [nrow]; NULL unless the block is whole */
+	uint32_t *sums;	 /* of the pieces of values; NULL: it is whole */
 	struct bytes prefix;
 	const uint8_t *suffixes, *qualifiers;
-	const uint8_t *values; /* NULL if it is not whole */
+	const uint8_t *values; /* NULL unless the block is whole */
 	struct column column[BLOCK_NCOLUMNS];
-	uint64_t zero;	  /* the numbers of a column of width 0 */
-	uint64_t base[4]; /* of TS, SEQ; and of TTL, KIND, in another line */
-	/* [raw_len + BLOCK_SLACK], the front if bare, NULL if hollow */
+	uint64_t zero;	  /* what columns of width 0 point to */
+	uint64_t base[4]; /* of TS, SEQ, TTL, KIND */
+	/* [raw_len + BLOCK_SLACK], only the front if bare, NULL if hollow */
 	uint8_t *raw;
-	size_t memory; /* of all this */
+	size_t memory; /* bytes of all this */
 	int64_t ts_min, ts_max;
-	uint64_t front_sum;	/* unless it is whole */
-	_Atomic uint32_t reads; /* of one that is not whole; about */
-	/* The cache's own: where the block belongs, its ring. */
+	uint64_t front_sum;	/* checksum of the front, unless whole */
+	_Atomic uint32_t reads; /* roughly counted, unless whole */
+	/* Owned by the cache: the block's slot and ring. */
 	uint32_t index;
 	void *slots;
 	struct block *next, *prev;
@@ -134,18 +136,17 @@ static inline uint64_t block_number(const struct block *b, enum block_column c,
 }
 
 /*
- * Memory for a block of @raw_len bytes that holds @nrow rows: both from outside
- * and checked here. One that is only @passing, as in a merge, does not take a
- * chunk of the slab for itself. -EUCLEAN, -ENOMEM.
+ * Memory for a block of @raw_len bytes that holds @nrow rows. Both numbers come
+ * from a file and are checked here. A @passing block, as in a merge, is not
+ * allocated from the slab. -EUCLEAN, -ENOMEM.
  */
 int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out);
-void block_free(struct block *b); /* NULL is nothing */
+void block_free(struct block *b); /* @b may be NULL */
 
 /*
- * A block that was cached long ago has left the processor's caches: its head
- * and the arrays behind are fetched at once, not one after the other. Lines
- * that lie together come for less than half of what those cost that do not.
- * @b need not be there any more.
+ * Prefetches the head and the arrays of a block at once, since a block that was
+ * cached long ago is not in the processor's caches. Neighbouring lines take
+ * less than half the time of scattered ones. @b may have been freed.
  */
 static inline void block_ahead(const struct block *b)
 {
@@ -161,13 +162,13 @@ static inline void block_bytes_ahead(const uint8_t *at, size_t len)
 {
 	const uint8_t *end = at + (len < 8 * 64 ? len : 8 * 64);
 
-	/* Where lines begin, so that none is left out. */
+	/* From the start of a line, so that no line is left out. */
 	at = (const uint8_t *)((uintptr_t)at & ~(uintptr_t)63);
 	for (; at < end; at += 64)
 		__builtin_prefetch(at);
 }
 
-/* How much of it is in memory. */
+/* How much of a block is in memory. */
 enum block_form {
 	BLOCK_HOLLOW,
 	BLOCK_BARE,
@@ -182,30 +183,30 @@ static inline enum block_form block_form(const struct block *b)
 }
 
 /*
- * A bare one of a decoded block, a hollow one of a bare one: 1, 0 where that
- * would not save half of the memory, -ENOMEM.
+ * Makes a bare block of a decoded one, or a hollow block of a bare one: 1, 0 if
+ * that would not save half of the memory, -ENOMEM.
  */
 int block_bare(const struct block *b, struct block **out);
 int block_hollow(const struct block *b, struct block **out);
 /*
- * A bare one of hollow @b: the caller puts the front that is in the file into
- * its raw[], and block_refilled() checks it. -ENOMEM; -EUCLEAN.
+ * Makes a bare block of hollow @b. The caller reads the front from the file
+ * into its raw[], and block_refilled() checks it. -ENOMEM; -EUCLEAN.
  */
 int block_refill(const struct block *b, struct block **out);
 int block_refilled(struct block *b);
 uint32_t block_piece_sum(const uint8_t *piece, size_t len);
-/* Checks raw[] and makes the rest of @b from it. 0, or -EUCLEAN and why. */
+/* Checks raw[] and fills the rest of @b from it. 0, or -EUCLEAN and why. */
 int block_decode(struct block *b);
-/* Of that the first part: where in raw[] what lies. */
+/* The first part of block_decode(): where each array is in raw[]. */
 int block_lay_out(struct block *b);
-/* The same in memory of its own. -ENOMEM. */
+/* Copies the block into memory of its own. -ENOMEM. */
 int block_copy(const struct block *b, struct block **out);
-/* What points into raw[] of @from points into that of @to, which is alike. */
+/* Makes pointers into raw[] of @from point into that of @to, which is equal. */
 void block_move(struct block *to, const struct block *from);
 
-/* First row >= @row (> @row if @after); nrow if there is none. */
+/* The first row >= @row (> @row if @after); nrow if there is none. */
 uint32_t block_find_row(const struct block *b, struct bytes row, bool after);
-/* The same for >=; and is it equal? */
+/* The first row >= @row, and whether it is equal. */
 uint32_t block_find_equal(const struct block *b, struct bytes row, bool *equal);
 /* Compares row @i with @row. */
 int block_row_cmp(const struct block *b, uint32_t i, struct bytes row);
@@ -236,7 +237,7 @@ static inline struct bytes block_qualifier(const struct block *b, uint32_t id)
 			block_number(b, BLOCK_QUAL_END, id + 1) - from);
 }
 
-/* Where the value of a cell lies among the values. */
+/* The offset of a cell's value among the values. */
 static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
 				      uint64_t *len)
 {
@@ -246,7 +247,7 @@ static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
 	return from;
 }
 
-/* All of the entry but its value. */
+/* Fills all of the entry but its value. */
 static inline void block_entry_key(const struct block *b, uint32_t cell,
 				   struct entry *e)
 {
@@ -261,7 +262,7 @@ static inline void block_entry_key(const struct block *b, uint32_t cell,
 	e->kind = (uint8_t)block_number(b, BLOCK_KIND, cell);
 }
 
-/* Of a block that is not bare. */
+/* Fills the entry. The block must be whole. */
 static inline void block_entry(const struct block *b, uint32_t cell,
 			       struct entry *e)
 {
@@ -272,18 +273,19 @@ static inline void block_entry(const struct block *b, uint32_t cell,
 }
 
 /*
- * First cell in [@from, @to), part of one row, that is no family marker and at
- * or after (@qualifier, @ts) as cursor_ops.seek_column has it; @to if none.
+ * The first cell in [@from, @to), part of one row, that is no family marker and
+ * is at or after (@qualifier, @ts) in the order of cursor_ops.seek_column; @to
+ * if there is none.
  */
 uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,
 			   struct bytes qualifier, int64_t ts);
 /*
- * Of the cells from @cell on, before @to: the first that is no marker of
- * (@qualifier, @ts). None of them is before that.
+ * The first cell in [@cell, @to) that is not a marker of (@qualifier, @ts). No
+ * cell there precedes (@qualifier, @ts).
  */
 uint32_t block_pass_markers(const struct block *b, uint32_t cell, uint32_t to,
 			    struct bytes qualifier, int64_t ts);
-/* The same for the newest version; is what was found one of the column? */
+/* Finds the newest cell of a column; false if the column has none here. */
 bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 		       struct bytes qualifier, uint32_t *cell);
 
@@ -293,23 +295,23 @@ bool block_covered(const struct block *b, uint32_t from, uint32_t to,
 
 struct block_builder;
 int block_builder_new(struct block_builder **out);
-void block_builder_free(struct block_builder *b); /* NULL is nothing */
-/* Forgets what was added, keeps its memory unless it is much. */
+void block_builder_free(struct block_builder *b); /* @b may be NULL */
+/* Forgets what was added and keeps its memory, unless that is large. */
 void block_builder_reset(struct block_builder *b);
-/* Begins a row; @continues: part of it is in the block before. */
+/* Begins a row; @continues: its first part is in the block before. */
 int block_builder_row(struct block_builder *b, struct bytes row,
 		      bool continues);
-/* Adds an entry to the last row. The caller sees to the order. */
+/* Adds an entry to the last row. The caller keeps the order. */
 int block_builder_add(struct block_builder *b, const struct entry *e);
 uint32_t block_builder_rows(const struct block_builder *b);
 uint32_t block_builder_cells(const struct block_builder *b);
-/* About what the block would take now. */
+/* An estimate of the block's present size. */
 size_t block_builder_bytes(const struct block_builder *b);
-/* Replaces @raw by the block. */
+/* Replaces the content of @raw by the block. */
 int block_builder_finish(struct block_builder *b, struct buf *raw);
 /*
- * The same into @size bytes at @room if that is certain to be enough for it and
- * what is spoiled behind it, else into @raw; *out says where.
+ * Writes the block into the @size bytes at @room if it surely fits there with
+ * BLOCK_SLACK, which is overwritten, else into @raw; *out is the block.
  */
 int block_builder_finish_at(struct block_builder *b, uint8_t *room, size_t size,
 			    struct buf *raw, struct bytes *out);

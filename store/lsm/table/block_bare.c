@@ -1,4 +1,4 @@
-/* Blocks that leave a part of theirs in the file. */
+/* Blocks of which only a part is in memory, the rest in the file. */
 #include "store/lsm/table/block.h"
 
 #include <errno.h>
@@ -18,7 +18,10 @@ static size_t pieces_of(const struct block *b)
 	return (b->raw_len - b->front_len + BLOCK_PIECE - 1) / BLOCK_PIECE;
 }
 
-/* Of @b, with room for @front bytes and for sums, which are not made yet. */
+/*
+ * A copy of the head of @b, with space for @front bytes and for the checksums,
+ * which the caller fills.
+ */
 static struct block *new_part(const struct block *b, size_t memory,
 			      size_t front)
 {

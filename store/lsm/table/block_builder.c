@@ -1,4 +1,4 @@
-/* The writing side of blocks. */
+/* Writing blocks. */
 #include "store/lsm/table/block.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "store/value/why.h"
 
 #define FLAG_CONTINUES 1
-/* Memory above this is given back between blocks. */
+/* Larger buffers are freed between blocks. */
 #define KEEP_MAX (4u << 20)
 
 struct built_row {
-	uint32_t end; /* of its key in rows */
+	uint32_t end; /* end of its key in rows */
 	uint32_t cell;
 };
 
@@ -30,11 +30,11 @@ struct built_qualifier {
 };
 
 struct block_builder {
-	struct buf rows; /* whole keys, one behind the other */
+	struct buf rows; /* whole keys, one after the other */
 	struct buf qualifiers, values;
 	struct buf row;	 /* struct built_row[] */
 	struct buf cell; /* struct built_cell[] */
-	struct buf qual; /* struct built_qualifier[], as they came */
+	struct buf qual; /* struct built_qualifier[], in order of first use */
 	uint32_t nrow, ncell, nqual;
 	uint32_t prefix_len;
 	uint32_t last_id; /* of the last cell */
@@ -130,7 +130,7 @@ size_t block_builder_bytes(const struct block_builder *b)
 {
 	size_t elided = b->nrow ? (b->nrow - 1) * (size_t)b->prefix_len : 0;
 
-	/* Typical widths: this only decides where blocks are cut. */
+	/* With typical widths: the estimate only decides where blocks end. */
 	return BLOCK_HEADER_LEN + b->rows.len - elided + b->qualifiers.len +
 	       b->values.len + b->nrow * 4 + b->nqual * 2 + b->ncell * 8;
 }
@@ -151,7 +151,7 @@ int block_builder_row(struct block_builder *b, struct bytes row, bool continues)
 		b->continues = continues;
 		return 0;
 	}
-	/* Rows ascend, so only the first need be compared. */
+	/* Rows ascend, so comparing with the first row is enough. */
 	if (b->prefix_len > row.len)
 		b->prefix_len = (uint32_t)row.len;
 	if (bytes_same(b->rows.data, row.data, b->prefix_len))
@@ -228,7 +228,7 @@ static int qual_find(struct block_builder *b, struct bytes q, uint32_t *id)
 	uint32_t hash, i;
 	int r;
 
-	/* Rows are alike: mostly the column after the last, or the same. */
+	/* Rows are often alike: try the last column and the one after it. */
 	for (uint32_t guess = b->last_id; guess < b->last_id + 2; guess++)
 		if (qual_is(b, guess, q)) {
 			*id = guess;
@@ -285,7 +285,7 @@ static int by_name(const void *x, const void *y, void *arg)
 			 bytes_of(b->qualifiers.data + q->at, q->len));
 }
 
-/* order[i] = which of the qualifiers, as they came, is the i-th by name. */
+/* Fills @order with the indexes of the qualifiers, sorted by name. */
 static void sort_qualifiers(struct block_builder *b, uint32_t *order)
 {
 	for (uint32_t i = 0; i < b->nqual; i++)
@@ -310,7 +310,7 @@ static void extend(struct shape *s, enum block_column c, uint64_t v)
 		s->max[c] = v;
 }
 
-/* The narrowest arrays that hold all. */
+/* Chooses the narrowest arrays that hold all numbers. */
 static void find_shape(const struct block_builder *b, struct shape *s)
 {
 	*s = (struct shape){0};
@@ -340,8 +340,8 @@ static void find_shape(const struct block_builder *b, struct shape *s)
 }
 
 /*
- * Writes a number of @width bytes by storing eight: what comes behind is
- * written later or lies in the slack.
+ * Writes a number of @width bytes by storing eight. The bytes after it are
+ * overwritten later, or are slack.
  */
 static uint8_t *put(uint8_t *at, uint64_t v, unsigned width)
 {
@@ -373,7 +373,7 @@ static uint8_t *put_header(const struct block_builder *b, const struct shape *s,
 	return put(at, s->base[BLOCK_TTL], 8);
 }
 
-/* Of the numbers that all are as the base says nothing is stored. */
+/* Writes the arrays whose numbers are not all equal to their base. */
 static uint8_t *put_times(const struct block_builder *b, const struct shape *s,
 			  uint8_t *at)
 {
@@ -442,7 +442,7 @@ static uint8_t *put_heaps(const struct block_builder *b, const uint32_t *order,
 	return put_bytes(at, b->values.data, b->values.len);
 }
 
-/* What block and slack take at most. */
+/* The most bytes that the block and its slack can take. */
 static size_t bound(const struct block_builder *b, const struct shape *s)
 {
 	const uint8_t *w = s->width;
@@ -454,7 +454,7 @@ static size_t bound(const struct block_builder *b, const struct shape *s)
 	       b->rows.len + b->qualifiers.len + b->values.len + BLOCK_SLACK;
 }
 
-/* Makes the block in @room, or in @raw where that is NULL or too small. */
+/* Makes the block at @room, or in @raw if @room is NULL or too small. */
 static int finish(struct block_builder *b, uint8_t *room, size_t size,
 		  struct buf *raw, struct bytes *out)
 {

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 /*
- * A piece is large for an arena, so that it has memory of its own: the last of
- * few leaves no more of it unused than some pages.
+ * So large that the arena gives each piece memory of its own: the last piece of
+ * a few leaves little more than some pages unused.
  */
 #define PIECE (ARENA_LARGE / sizeof(uint64_t))
 
@@ -53,7 +53,7 @@ int bloom_build(const struct bloom_keys *k, struct buf *out)
 	uint8_t *at;
 	int r;
 
-	/* A file cannot hold so many keys that this would overflow. */
+	/* The keys of a file are too few for this to overflow. */
 	nlines = (k->n * BLOOM_BITS_PER_KEY + BLOOM_LINE * 8 - 1) /
 		 (BLOOM_LINE * 8);
 	if (nlines == 0)

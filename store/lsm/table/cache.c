@@ -9,17 +9,19 @@
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
-/* Blocks that move at a time: more than holes of their size come to be. */
+/* Blocks moved per call: more than holes of their size arise meanwhile. */
 #define MOVES 4
 /*
- * Slots of a table that goes are emptied so many at a time: who reads waits for
- * the lock no longer than that takes.
+ * The slots of a closed table are emptied so many at a time, which bounds how
+ * long readers wait for the lock.
  */
 #define RELEASED 64u
-/* By so much at a time blocks make way for holes between them, or come back. */
+/*
+ * The step by which the bound on blocks is lowered for holes, or raised again.
+ */
 #define STEP ((size_t)64 << 10)
 
-/* A stripe's count of hits, on a line of its own. */
+/* A stripe's count of hits, on its own cache line. */
 struct hits {
 	_Alignas(CACHE_LINE) _Atomic uint64_t n;
 };
@@ -30,10 +32,12 @@ struct block_cache {
 	pthread_mutex_t lock;  /* innermost; guards all below */
 	struct block *hand[2]; /* of the rings: [in_memory] */
 	size_t bytes;
-	/* What these may be now: less than bytes_max where holes take it. */
+	/*
+	 * The present bound on bytes: less than bytes_max if there are holes.
+	 */
 	size_t bytes_room;
 	uint64_t misses, evicted;
-	uint64_t parts[BLOCK_WHOLE + 1]; /* [form]: how many */
+	uint64_t parts[BLOCK_WHOLE + 1]; /* number of blocks of each form */
 	uint64_t nblocks[2];
 };
 
@@ -156,8 +160,9 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	stripe = thread_number() % CACHE_STRIPES;
 	p = &s->pins[stripe * (size_t)s->stride + i];
 	/*
-	 * What comes behind the count waits for it: all that is far is asked
-	 * for before. A block that has left meanwhile is not looked at.
+	 * The locked count delays all loads that follow it, so memory that may
+	 * be far is prefetched first. A block that was evicted meanwhile is not
+	 * used.
 	 */
 	__builtin_prefetch(p, 1);
 	b = atomic_load_explicit(&s->block[i], memory_order_relaxed);
@@ -172,7 +177,10 @@ struct block *cache_get(struct cache_slots *s, uint32_t i, bool bare,
 	}
 	if (!atomic_load_explicit(&b->used, memory_order_relaxed))
 		atomic_store_explicit(&b->used, true, memory_order_relaxed);
-	/* Mostly one thread a stripe: a lost count costs less than a lock. */
+	/*
+	 * Usually one thread uses a stripe: a lost count costs less than a
+	 * lock.
+	 */
 	hits = &s->cache->hits[stripe].n;
 	atomic_store_explicit(
 		hits, atomic_load_explicit(hits, memory_order_relaxed) + 1,
@@ -207,7 +215,7 @@ static void ring_add(struct block_cache *c, bool in_memory, struct block *b)
 		b->next = b->prev = b;
 		c->hand[in_memory] = b;
 	} else {
-		/* Behind the hand: it comes there last. */
+		/* Just before the hand, which reaches it last. */
 		b->next = hand;
 		b->prev = hand->prev;
 		b->prev->next = b;
@@ -235,7 +243,7 @@ static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 	c->parts[block_form(b)]--;
 }
 
-/* Takes the block out of its slot; false if somebody reads it. */
+/* Removes the block from its slot; false if a reader has it pinned. */
 static bool take_out(struct block *b)
 {
 	struct cache_slots *s = b->slots;
@@ -249,7 +257,7 @@ static bool take_out(struct block *b)
 	return false;
 }
 
-/* Puts a hollow one into the place of a bare one that has left. */
+/* Puts a hollow block into the slot of an evicted bare one. */
 static void leave_hollow(struct block_cache *c, struct cache_slots *s,
 			 const struct block *b)
 {
@@ -261,7 +269,7 @@ static void leave_hollow(struct block_cache *c, struct cache_slots *s,
 	atomic_store(&s->block[h->index], h);
 }
 
-/* Makes room in one ring, gathers what leaves in *out. */
+/* Evicts from one ring until @room bytes fit; puts the evicted on *out. */
 static void sweep(struct block_cache *c, bool in_memory, size_t room,
 		  struct block **out)
 {
@@ -285,7 +293,7 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 	}
 }
 
-/* Puts @b, a copy of @old, into its place. */
+/* Replaces @old in its ring by its copy @b. */
 static void ring_replace(struct block_cache *c, bool in_memory,
 			 struct block *old, struct block *b)
 {
@@ -301,7 +309,7 @@ static void ring_replace(struct block_cache *c, bool in_memory,
 	slab_own(b, b->memory, c);
 }
 
-/* More room for blocks, as long as no chunk more would be too many. */
+/* Raises the bound on blocks, unless the slab would need a chunk too many. */
 static void widen(struct block_cache *c, size_t taken)
 {
 	if (c->bytes_room < c->bytes_max &&
@@ -312,8 +320,9 @@ static void widen(struct block_cache *c, size_t taken)
 }
 
 /*
- * Blocks are to leave until some chunk can be emptied; half of them stay. Few
- * of a size all lie in one chunk, which does not become empty by that.
+ * Lowers the bound on blocks, to no less than half, so that the evictions empty
+ * some chunk. A few blocks of one size are all in one chunk, which cannot be
+ * emptied this way.
  */
 static void narrow(struct block_cache *c)
 {
@@ -326,9 +335,9 @@ static void narrow(struct block_cache *c)
 }
 
 /*
- * What has left leaves holes. Where they would come to be more than
- * CACHE_HOLES beyond the bound, some of the blocks in the emptiest chunk move.
- * Where nothing could be emptied so, there is less room for blocks.
+ * Evicted blocks leave holes in the slab. If holes exceed CACHE_HOLES beyond
+ * the bound, moves some blocks out of the emptiest chunk. If no chunk can be
+ * emptied, lowers the bound on blocks.
  */
 static void tidy(struct block_cache *c, struct block **gone)
 {
@@ -370,7 +379,7 @@ static void free_all(struct block *gone)
 	}
 }
 
-/* Is there room for @b, or must it come whole at any rate? */
+/* Is there space for @b, or must it be cached whole in any case? */
 static bool comes_whole(const struct cache_slots *s, const struct block *b)
 {
 	struct block_cache *c = s->cache;
@@ -397,7 +406,7 @@ bool cache_has_room(const struct cache_slots *s, size_t bytes)
 	return room;
 }
 
-/* Makes room for @b and puts it into its slot; false if there is no room. */
+/* Evicts for @b and puts it into its slot; false if it does not fit. */
 static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
 		    struct block **gone)
 {
@@ -417,7 +426,10 @@ static bool take_in(struct cache_slots *s, uint32_t i, struct block *b,
 	return true;
 }
 
-/* What is in the slot, unless @b is more of it and can come in its place. */
+/*
+ * The block in the slot. If @b holds more and that block is not pinned, evicts
+ * it and returns NULL.
+ */
 static struct block *holder(struct cache_slots *s, uint32_t i,
 			    const struct block *b, struct block **gone)
 {
@@ -441,7 +453,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	if (!c)
 		return NULL;
 	if (block_form(b) == BLOCK_WHOLE && !comes_whole(s, b) && !grow) {
-		/* Who is there stays. Without memory @b comes itself. */
+		/* A block that is there stays. Without memory @b stays @in. */
 		if (atomic_load(&s->block[i]))
 			return NULL;
 		block_bare(b, &in);
@@ -455,7 +467,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	}
 	if (use && block_form(use) < block_form(b))
 		use = NULL;
-	/* Under the lock nobody takes it out. */
+	/* Nobody evicts it while the lock is held. */
 	if (use)
 		atomic_fetch_add(p, 1);
 	tidy(c, &gone);
@@ -470,7 +482,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	return use;
 }
 
-/* Takes out what is in some slots from @i on. */
+/* Empties some slots from @i on. */
 static void release_some(struct cache_slots *s, uint32_t i)
 {
 	uint32_t end = s->nblocks - i < RELEASED ? s->nblocks : i + RELEASED;
@@ -494,7 +506,7 @@ static void release_some(struct cache_slots *s, uint32_t i)
 	free_all(gone);
 }
 
-/* What others bring in between makes those that are left leave, or hollow. */
+/* Other threads may evict, or make hollow, blocks of the table meanwhile. */
 void cache_slots_release(struct cache_slots *s)
 {
 	for (uint32_t i = 0; s->cache && i < s->nblocks; i += RELEASED)

@@ -1,4 +1,4 @@
-/* Reading all of an sstable to find what is wrong with it. */
+/* Reads all of an sstable and reports what is wrong with it. */
 #include "store/lsm/table/sst_file.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct checker {
 	void *arg;
 	int faults;
 	struct sst_info seen; /* counted, without rows */
-	bool whole;	      /* no block is missing from what was counted */
+	bool whole;	      /* every block could be counted */
 	struct buf row;
 };
 
@@ -32,7 +32,7 @@ fault(struct checker *k, const char *fmt, ...)
 	k->say(k->arg, text);
 }
 
-/* The filter must not deny what is there. */
+/* The filter must admit all rows and columns of the block. */
 static int check_filter(struct checker *k, const struct block *b, uint32_t row)
 {
 	struct bytes suffix = block_suffix(b, row);
@@ -101,7 +101,7 @@ static void count(struct checker *k, const struct block *b)
 static int check_block(struct checker *k, uint32_t i)
 {
 	struct block *b;
-	/* From the disk, not from the cache. */
+	/* Read from the disk, not from the cache. */
 	int r = sst_load(k->t, i, NULL, true, &b);
 
 	if (r == -EUCLEAN) {

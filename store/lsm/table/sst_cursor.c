@@ -8,15 +8,15 @@
 #include "store/value/why.h"
 
 /*
- * A bare block comes in whole at that many reads. Where all is read alike and
- * not all fits, what comes in drives others out: that must stay rare.
+ * After so many reads a bare block is cached whole. If all blocks are read
+ * equally and do not all fit, each such load evicts others, so it must be rare.
  */
 #define BARE_READS 1024
-/* A hollow one comes in bare at that many: it costs little. */
+/* After so many reads a hollow block is cached bare, which costs little. */
 #define HOLLOW_READS 64
 /*
- * Or whole at so many that want all of it: each reads it from the file, which
- * costs several times what a value of it does.
+ * After so many reads that need it whole, a partial block is cached whole: each
+ * such read costs several times that of one value.
  */
 #define WHOLE_READS 32
 
@@ -41,7 +41,7 @@ static void drop_block(struct sst_cursor *c)
 	c->pin = NULL;
 }
 
-/* The largest go back to the system: malloc() would keep most of them. */
+/* The largest windows are mapped: malloc() would not return their memory. */
 static struct sst_window *window_new(size_t cap)
 {
 	size_t size = sizeof(struct sst_window) + cap;
@@ -62,8 +62,9 @@ static void window_free(struct sst_window *w)
 }
 
 /*
- * Block @i is about to be read: should more come with it? Yes for a compaction,
- * and for who read the block before it. Without memory it goes without.
+ * Reads ahead if block @i is not in the window and the cursor reads for a
+ * compaction, or has just read the block before. Without memory there is no
+ * reading ahead.
  */
 static void read_ahead(struct sst_cursor *c, uint32_t i)
 {
@@ -90,14 +91,14 @@ static void read_ahead(struct sst_cursor *c, uint32_t i)
 		if (!w)
 			return;
 	}
-	/* What fails here fails again, and is told, where it is needed. */
+	/* The read of the block itself meets the same error and reports it. */
 	if (sst_window_fill(c->table, i, want, w) < 0)
 		w->len = 0;
 }
 
 /*
- * The values of a row are found by way of three arrays, which are on their way.
- * Where values are of one size they lie in proportion.
+ * Prefetches a row's values before the arrays that say where they are have
+ * arrived. If values have the same size, their place is proportional.
  */
 static void fetch_values(const struct block *b, uint32_t row)
 {
@@ -107,7 +108,7 @@ static void fetch_values(const struct block *b, uint32_t row)
 	block_bytes_ahead(b->values + at, len * (row + 1) / b->nrow - at);
 }
 
-/* Is it time for more of a block to come in? Lost counts do no harm. */
+/* True at every @times-th read of the block. Lost counts do no harm. */
 static bool is_read_often(struct block *b, uint32_t times)
 {
 	uint32_t n = atomic_load_explicit(&b->reads, memory_order_relaxed) + 1;
@@ -117,8 +118,8 @@ static bool is_read_often(struct block *b, uint32_t times)
 }
 
 /*
- * Did block @i, which is not there whole, fail those who want it whole so often
- * that it is to come in?
+ * True if block @i, which is not cached whole, has failed enough reads that
+ * need it whole, so that it should be loaded.
  */
 static bool fails_often(struct sst_cursor *c, uint32_t i)
 {
@@ -150,7 +151,7 @@ static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 	return 0;
 }
 
-/* In place of hollow block *b, which is pinned, a bare one. */
+/* Replaces hollow block *b, which is pinned, by a bare one. */
 static int refill(struct sst_cursor *c, uint32_t i, struct block **b,
 		  cache_pin **pin)
 {
@@ -168,7 +169,7 @@ static int refill(struct sst_cursor *c, uint32_t i, struct block **b,
 	return 0;
 }
 
-/* Makes @i the block the cursor stands on. */
+/* Makes block @i the cursor's present block. */
 static int take_block(struct sst_cursor *c, uint32_t i)
 {
 	cache_pin *pin = NULL;
@@ -221,7 +222,7 @@ static inline int here(struct sst_cursor *c)
 	return 1;
 }
 
-/* Puts the block's prefix into the copy of the row, with room for any row. */
+/* Puts the block's prefix into row_copy, with space for any of its rows. */
 static int put_prefix(struct sst_cursor *c)
 {
 	const struct block *b = c->block;
@@ -280,7 +281,7 @@ static int go(struct sst_cursor *c, uint32_t block, uint32_t row)
 	return r < 0 ? r : stand(c, row);
 }
 
-/* Where the first row of block @i begins: there, or in a block before. */
+/* Where the first row of block @i begins: there or in an earlier block. */
 static void row_begin(const struct sst_index *x, uint32_t i, uint32_t *block,
 		      uint32_t *row)
 {
@@ -291,13 +292,13 @@ static void row_begin(const struct sst_index *x, uint32_t i, uint32_t *block,
 	i = index_first_alike(x, i);
 	*block = i;
 	if (index_continues(x, i)) {
-		/* It is the last row of the block before. */
+		/* The row is the last one of the block before. */
 		*block = i - 1;
 		*row = x->entries[i - 1].nrow - 1;
 	}
 }
 
-/* To a row, backwards: it may have begun in a block before. */
+/* Moves backwards to a row, to its beginning in an earlier block if need be. */
 static int go_back(struct sst_cursor *c, uint32_t block, uint32_t row)
 {
 	if (row == 0)
@@ -312,7 +313,7 @@ void sst_row_near(const struct sstable *t, struct bytes row,
 	cache_ahead(&t->slots, spot->near);
 }
 
-/* First block whose first row is >= @row; is it equal? */
+/* The first block whose first row is >= @row, and whether it is equal. */
 static uint32_t find_block(const struct sstable *t, struct bytes row,
 			   bool *equal)
 {
@@ -322,14 +323,14 @@ static uint32_t find_block(const struct sstable *t, struct bytes row,
 	return index_find_equal(&t->index, &spot, equal);
 }
 
-/* The block in which the row begins, or in which it is not. */
+/* The only block in which the row can begin. */
 static uint32_t spot_block(const struct sstable *t,
 			   const struct index_spot *spot)
 {
 	bool equal;
 	uint32_t i = index_find_equal(&t->index, spot, &equal);
 
-	/* A block that continues the row is not where it begins. */
+	/* If block @i continues the row, the row begins in an earlier block. */
 	return i > 0 && (!equal || index_continues(&t->index, i)) ? i - 1 : i;
 }
 
@@ -366,7 +367,7 @@ static int sst_seek_row(struct cursor *base, struct bytes row)
 	return seek(self(base), row, false);
 }
 
-/* The present block's rows from @row on, that are whole. */
+/* The rows of the present block from @row on that end in the block. */
 static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
 {
 	*out = (struct block_rows){c->block, row, c->block->nrow};
@@ -375,7 +376,7 @@ static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
 	return 1;
 }
 
-/* The same of the row that was sought, of which values are wanted. */
+/* As rows_from(), for a row whose values will be read. */
 static int rows_found(struct sst_cursor *c, uint32_t row,
 		      struct block_rows *out)
 {
@@ -508,7 +509,7 @@ static int sst_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 	r = take_block(c, i - 1);
 	if (r < 0)
 		return r;
-	/* The block's first row is before @row, so there is one. */
+	/* The block's first row is before @row, so the row exists. */
 	at = block_find_row(c->block, row, inclusive);
 	return at == 0 ? 0 : go_back(c, i - 1, at - 1);
 }
@@ -522,7 +523,10 @@ static int sst_next_row(struct cursor *base)
 	if (c->row_index + 1 < c->block->nrow)
 		return stand(c, c->row_index + 1);
 	if (i < x->nblocks && index_continues(x, i)) {
-		/* Past all blocks of this row; the last may hold more. */
+		/*
+		 * Skip all blocks of this row; the last of them may hold more
+		 * rows.
+		 */
 		i = index_find(x, c->base.row, true);
 		if (x->entries[i - 1].nrow > 1)
 			return go(c, i - 1, 1);
@@ -545,14 +549,14 @@ static int sst_prev_row(struct cursor *base)
 	return go_back(c, block - 1, x->entries[block - 1].nrow - 1);
 }
 
-/* Does the present row go on in block @i? */
+/* Does block @i continue the present row? */
 static bool goes_on_in(const struct sst_cursor *c, uint32_t i)
 {
 	return index_continues(&c->table->index, i) &&
 	       index_row_cmp(&c->table->index, i, c->base.row) == 0;
 }
 
-/* Into the part of the row that block @i holds; c->base.row stays. */
+/* Moves to the part of the row in block @i; c->base.row is unchanged. */
 static int go_on(struct sst_cursor *c, uint32_t i)
 {
 	int r = take_block(c, i);
@@ -588,7 +592,7 @@ static int sst_next(struct cursor *base)
 	return next_block(c);
 }
 
-/* Is there such a cell in what is left of this block's part of the row? */
+/* Moves to the cell in the rest of this block's part of the row, if any. */
 static bool find_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
 		      uint8_t kind)
 {
@@ -732,7 +736,7 @@ static const struct cursor_ops ops = {
 
 void sst_cursor(struct sstable *t, struct sst_cursor *c)
 {
-	/* Not as a literal: to clear all of it costs as much as a search. */
+	/* No compound literal: clearing all of it costs as much as a search. */
 	c->base.ops = &ops;
 	c->base.row = (struct bytes){0};
 	c->base.at.qualifier = c->base.at.value = (struct bytes){0};

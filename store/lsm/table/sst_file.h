@@ -1,7 +1,6 @@
 /*
- * An open sstable, and how a block of it gets into memory.
- *
- * For sstable.c, which opens, and sst_cursor.c, which reads.
+ * An open sstable, and how its blocks are read into memory. For sstable.c,
+ * which opens files, and sst_cursor.c, which reads them.
  */
 #ifndef CELLFS_STORE_LSM_TABLE_SST_FILE_H
 #define CELLFS_STORE_LSM_TABLE_SST_FILE_H
@@ -14,20 +13,20 @@ struct sstable {
 	atomic_bool obsolete;
 	struct os_dir *dir;
 	struct os_file *file;
-	_Atomic(const void *) map; /* of all of it, once it is wanted */
+	_Atomic(const void *) map; /* of the whole file, made on first use */
 	atomic_bool unmappable;
 	struct sst_info info;
 	struct sst_index index;
 	struct cache_slots slots;
-	struct buf section[SST_NSECTIONS]; /* as stored, inflated */
-	uint8_t bloom_kind; /* enum bloom_kind, as the file has it */
-	bool has_family;    /* the filter of rows knows of family markers */
+	struct buf section[SST_NSECTIONS]; /* sections as stored, inflated */
+	uint8_t bloom_kind;		   /* enum bloom_kind, as in the file */
+	bool has_family; /* the filter of rows includes family markers */
 	struct bytes rows, columns; /* filters */
 };
 
 /*
- * Part of the file, read ahead in one go by a cursor that reads on and on. One
- * pread of 256 KiB costs a quarter of sixteen of 16 KiB.
+ * A part of the file that a cursor read ahead. One pread of 256 KiB costs a
+ * quarter of sixteen preads of 16 KiB.
  */
 struct sst_window {
 	uint64_t offset;
@@ -36,18 +35,22 @@ struct sst_window {
 };
 
 /*
- * Reads block @i, through @w if it is not NULL and has it, checks it and its
- * place between its neighbours. The caller frees it. @passing as block_new().
+ * Reads block @i, from @w if it is there (@w may be NULL), and checks it and
+ * its order between its neighbours. The caller frees it. @passing: as in
+ * block_new().
  */
 int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out);
-/* A bare block of hollow block @b, which is number @i. The caller frees it. */
+/*
+ * Makes a bare block of hollow block @b, which is block @i. The caller frees
+ * it.
+ */
 int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 	       struct block **out);
-/* The value of a cell of bare block @b, which is number @index, into @hold. */
+/* Reads the value of a cell of bare @b, which is block @index, into @hold. */
 int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 		   uint32_t cell, struct buf *hold);
-/* Fills @w from block @i on. */
+/* Fills @w with @len bytes from block @i on. */
 int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 		    struct sst_window *w);
 

@@ -19,7 +19,7 @@ void sst_name(uint64_t number, char out[SST_NAME_LEN])
 	snprintf(out, SST_NAME_LEN, "%" PRIu64 ".sst", number);
 }
 
-/* No two places of two files of a store share a seed by accident. */
+/* Different for any two offsets of any two files that a store can have. */
 static uint64_t seed_of(uint64_t number, uint64_t offset)
 {
 	return number * 0x9e3779b97f4a7c15ull + offset;
@@ -76,7 +76,7 @@ void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
 	XXH64_hash_t h = XXH3_64bits_withSeed(stored.data, stored.len,
 					      seed_of(number, offset));
 
-	/* The bytes first, then what says how to read them. */
+	/* First the bytes, then codec and length. */
 	le_put(out, codec, 1);
 	le_put(out + 1, raw_len, 4);
 	*hash = XXH3_64bits_withSeed(out, 5, h);

@@ -10,23 +10,23 @@
  * All numbers are little-endian. A trailer's hash is XXH3-64 over what is
  * stored before it, codec and raw_len included, seeded with file number and
  * offset, so that bytes in the wrong place fail. The footer names the hashes of
- * the sections, the index those of the blocks: the footer's own hash, which
- * the manifest keeps, speaks for every byte of the file.
+ * the sections, the index those of the blocks: the footer's own hash, which the
+ * manifest keeps, thus covers every byte of the file.
  *
  *	index	= nblocks:4 prefix_len:2 prefix entry*
  *	entry	= stored_len:4 raw_len:4 nrow:4 flags:1 hash:8 ts_min:8 ts_max:8
  *		  row_len:2 suffix [place]
  *	place	= kind:1 ts:8 seq:8 qualifier_len:2 qualifier
  *
- * Blocks lie one behind the other from 0, so entries need no offsets. The key
+ * Blocks follow each other from offset 0, so entries need no offsets. The key
  * of an entry is the block's first row (prefix + suffix) and, where that row
  * began in the block before (INDEX_CONTINUES), the place of its first cell.
  *
  *	filter	= rows columns kind:1 flags:1 rows_len:4
  *
- * Empty, or two bloom filters (bloom.h), of rows and of columns; the second is
- * there if the kind says so. Who asks for a row that is absent touches only
- * the small one. A row that has family markers has a key for them too.
+ * Empty, or two bloom filters (bloom.h), of rows and of columns; the kind says
+ * whether there is the second. A lookup of an absent row touches only the
+ * first, smaller one. A row that has family markers has a key for them too.
  *
  *	properties = the fields of struct sst_info as in properties_encode()
  */
@@ -38,9 +38,9 @@
 
 #define SST_TRAILER_LEN 13
 #define SST_FOOTER_LEN 112
-#define SST_FILTER_END_LEN 6 /* behind the bloom filters */
+#define SST_FILTER_END_LEN 6 /* after the bloom filters */
 #define SST_VERSION 2
-/* Of the sections: above this a length in a footer cannot be true. */
+/* Of the sections: a footer with a greater length is damaged. */
 #define SST_SECTION_MAX (1ull << 31)
 
 enum sst_codec {
@@ -69,13 +69,13 @@ struct sst_footer {
 /* "N.sst" */
 void sst_name(uint64_t number, char out[SST_NAME_LEN]);
 
-/* Makes the trailer of @stored at @offset; gives its hash. */
+/* Makes the trailer of @stored, at @offset; *hash is its hash. */
 void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
 		 uint8_t codec, uint32_t raw_len, uint64_t number,
 		 uint64_t offset, uint64_t *hash);
 /*
- * Checks @len stored bytes with the trailer behind them against what was
- * expected of them. 0, or -EUCLEAN and why.
+ * Checks @len stored bytes and the trailer after them against the expected
+ * hash. 0, or -EUCLEAN and why.
  */
 int sst_trailer_check(const uint8_t *stored, size_t len, uint64_t number,
 		      uint64_t offset, uint64_t hash, uint8_t *codec,
@@ -92,10 +92,10 @@ int sst_properties_decode(struct bytes in, struct sst_info *i);
 /* Keys of the filters. */
 uint64_t sst_hash_row(struct bytes row);
 uint64_t sst_hash_column(uint64_t row_hash, struct bytes qualifier);
-/* Stands in the filter for a row that has family markers. */
+/* The key in the filter for a row that has family markers. */
 uint64_t sst_hash_family(uint64_t row_hash);
 
-/* Little-endian numbers, one at a time. */
+/* Appends a little-endian number. */
 int sst_put(struct buf *out, uint64_t v, unsigned width);
 /* Takes a number from the front of @in; false if it is too short. */
 bool sst_take(struct bytes *in, unsigned width, uint64_t *out);

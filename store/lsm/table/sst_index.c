@@ -9,7 +9,7 @@
 /* stored_len raw_len nrow flags hash ts_min ts_max */
 #define ENTRY_FIXED (4 + 4 + 4 + 1 + 8 + 8 + 8)
 #define PLACE_FIXED (8 + 8 + 2)
-/* No stream of zlib inflates to more: lengths beyond are not true. */
+/* zlib cannot compress better: a greater ratio is damage. */
 #define DEFLATE_RATIO_MAX 1032
 
 static struct bytes suffix_of(const struct sst_index *x, uint32_t i)
@@ -76,7 +76,7 @@ static bool take_entry(struct bytes *in, struct index_entry *e)
 	return !(e->flags & INDEX_CONTINUES) || take_place(in, e);
 }
 
-/* Keys ascend; a row comes again only where it continues. */
+/* Keys ascend; a row is repeated only where it continues. */
 static int check_order(const struct sst_index *x, uint32_t i)
 {
 	const struct index_entry *e = &x->entries[i];
@@ -126,7 +126,10 @@ static int decode_entries(struct bytes in, uint64_t blocks_end,
 		r = check_order(x, i);
 		if (r < 0)
 			return r;
-		/* Compression that does not shrink is not used. */
+		/*
+		 * The writer stores a block uncompressed if compression saves
+		 * nothing.
+		 */
 		if (e->stored_len > e->raw_len || e->raw_len > BLOCK_LEN_MAX ||
 		    e->raw_len / DEFLATE_RATIO_MAX > e->stored_len)
 			return damaged("the length of a block is out of "
@@ -231,7 +234,9 @@ int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
 	return bytes_cmp(suffix_of(x, i), bytes_of(row.data + n, row.len - n));
 }
 
-/* Where the line begins behind the first head of which @head may be. */
+/*
+ * The start of the line that holds the first head >= @head, or ends before it.
+ */
 static inline uint32_t line_of(const struct sst_index *x, uint64_t head)
 {
 	uint32_t n = heads_find(x->lines, nlines_of(x), head);
@@ -239,7 +244,9 @@ static inline uint32_t line_of(const struct sst_index *x, uint64_t head)
 	return n ? (n - 1) * HEADS_LINE : 0;
 }
 
-/* First block whose suffix, which has @head, is >= @s (> @s if @after). */
+/*
+ * The first block whose suffix is >= @s (> @s if @after). @head is that of @s.
+ */
 static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 			    uint64_t head, uint32_t line, bool after)
 {
@@ -248,10 +255,12 @@ static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 
 	if (lo == x->nblocks || x->heads[lo] != head)
 		return lo;
-	/* Mostly it is the first of those. */
+	/* Usually it is the first block with this head. */
 	if (!after && head_tie(suffix_of(x, lo), s) >= 0)
 		return lo;
-	/* Equal heads: the blocks of one wide row, or rows alike so far. */
+	/*
+	 * Several blocks have this head: of one wide row, or of similar rows.
+	 */
 	if (head != UINT64_MAX)
 		hi += heads_find(x->heads + lo, x->nblocks - lo, head + 1);
 	else
@@ -303,7 +312,7 @@ uint32_t index_find_equal(const struct sst_index *x, const struct index_spot *s,
 	if (s->known)
 		return s->near;
 	i = find_suffix(x, s->suffix, s->head, s->near, false);
-	/* The entry is another miss of the processor's cache. */
+	/* Reading the entry is another cache miss. */
 	*equal = i < x->nblocks && x->heads[i] == s->head &&
 		 head_tie(suffix_of(x, i), s->suffix) == 0;
 	return i;
@@ -317,7 +326,7 @@ uint32_t index_first_alike(const struct sst_index *x, uint32_t i)
 	return find_suffix(x, s, head, line_of(x, head), false);
 }
 
-/* Does block @i continue @row with a first cell before the place sought? */
+/* Does block @i continue @row, with a first cell before the place sought? */
 static bool lies_before(const struct sst_index *x, uint32_t i, struct bytes row,
 			struct bytes qualifier, int64_t ts, uint8_t kind)
 {
@@ -373,8 +382,9 @@ static int put_place(struct buf *out, const struct entry *e)
 }
 
 /*
- * What comes before the row is ENTRY_FIXED long; what comes after it is kept
- * with its length, because only the last block tells what all have in common.
+ * An entry is ENTRY_FIXED bytes before the row. The place after it is kept with
+ * its length: the row itself is added at the end, when the common prefix is
+ * known.
  */
 int index_builder_add(struct index_builder *b, const struct index_entry *e,
 		      struct bytes row, const struct entry *first)
@@ -402,7 +412,7 @@ int index_builder_add(struct index_builder *b, const struct index_entry *e,
 		b->prefix_len = (uint32_t)row.len;
 		return 0;
 	}
-	/* rows begins with the first row, behind its length. */
+	/* rows begins with the length and the bytes of the first row. */
 	while (common < b->prefix_len && common < row.len &&
 	       b->rows.data[2 + common] == row.data[common])
 		common++;

@@ -1,10 +1,9 @@
 /*
- * Blocks that come into the cache before anybody asks for them.
- *
- * A new file takes the place of memory or of files whose blocks were cached.
- * Whoever reads beside a writer would read and check each of its blocks, some
- * thousand of them a second, ten times what a get costs; the thread that made
- * the file has them at hand.
+ * Caches the blocks of a new file before anybody reads them. A new file
+ * replaces a memtable, or files whose blocks were cached. Threads that read
+ * beside a writer would have to read and check each of its blocks, some
+ * thousand a second, at ten times the cost of a get; the thread that made the
+ * file does it for them.
  */
 #include "store/lsm/table/sst_file.h"
 
@@ -15,7 +14,9 @@ void sst_warm(struct sstable *t)
 
 	sst_cursor(t, &c);
 	for (uint32_t i = 0; i < x->nblocks; i++) {
-		/* What it takes beside its bytes is about an eighth. */
+		/*
+		 * The memory of a block is about an eighth more than its bytes.
+		 */
 		size_t raw = x->entries[i].raw_len;
 
 		c.near_index = i;

@@ -1,8 +1,8 @@
 /*
- * Writing sstables: blocks go out as they fill, the rest at the end.
+ * Writes sstables: each block when it is full, the other sections at the end.
  *
- * Memory is bounded by a block, a chunk, the index and eight bytes a key of the
- * filters.
+ * Its memory is a block, a chunk, the index, and eight bytes for each key of
+ * the filters.
  */
 #include "store/lsm/table/sstable.h"
 
@@ -15,11 +15,14 @@
 #include "store/lsm/table/sst_index.h"
 #include "store/value/why.h"
 
-/* Writes of this size at multiples of it. */
+/* The file is written in pieces of this size. */
 #define CHUNK (256u << 10)
-/* Beyond it: a block that begins in the chunk is made where it is to lie. */
+/*
+ * With the space beyond CHUNK: a block that begins in the chunk is built in
+ * place.
+ */
 #define CHUNK_ROOM (CHUNK + (64u << 10))
-/* No buffer of more than that stays for the rest of the file. */
+/* Larger buffers are freed after their block. */
 #define KEEP (8u << 20)
 
 struct sst_writer {
@@ -28,25 +31,25 @@ struct sst_writer {
 	struct sst_options options;
 	struct sst_info info;
 	bool finished, failed;
-	bool has_family; /* the filter of rows knows of family markers */
+	bool has_family; /* the filter of rows includes family markers */
 	struct block_builder *block;
 	struct index_builder index;
-	struct buf raw;	   /* of the block at hand */
+	struct buf raw;	   /* of the present block */
 	struct buf packed; /* the same, deflated */
 	struct bloom_keys row_keys, column_keys;
-	struct arena keys; /* the memory of both */
+	struct arena keys; /* memory of both sets of keys */
 	z_stream zlib;
 	bool has_zlib;
 	/* The last entry: its row is info.row_max. */
 	struct entry last;
 	struct buf last_qualifier;
 	uint64_t row_hash;
-	bool family_hashed; /* of this row */
-	/* The first cell of the block at hand. */
+	bool family_hashed; /* for this row */
+	/* The first cell of the present block. */
 	struct entry first;
 	struct buf first_qualifier, first_row;
 	bool first_continues;
-	int64_t ts_min, ts_max; /* of the block at hand */
+	int64_t ts_min, ts_max; /* of the present block */
 	/* Output: [0, written) is in the file, then the chunk. */
 	uint64_t written;
 	size_t chunk_len;
@@ -118,7 +121,7 @@ static uint64_t position(const struct sst_writer *w)
 	return w->written + w->chunk_len;
 }
 
-/* Writes @n bytes of the chunk; the rest of it moves up. */
+/* Writes @n bytes of the chunk and moves the rest to its start. */
 static int write_chunk(struct sst_writer *w, size_t n)
 {
 	int r = os_pwrite(w->file, w->chunk, n, w->written);
@@ -140,7 +143,9 @@ static int output(struct sst_writer *w, const void *data, size_t len)
 		int r = 0;
 
 		if (w->chunk_len == 0 && len >= CHUNK) {
-			/* Of a large block, whole chunks without a copy. */
+			/*
+			 * Write whole chunks of a large block without a copy.
+			 */
 			n = len / CHUNK * CHUNK;
 			r = os_pwrite(w->file, p, n, w->written);
 			if (r == 0)
@@ -161,7 +166,7 @@ static int output(struct sst_writer *w, const void *data, size_t len)
 	return 0;
 }
 
-/* Deflates raw into packed: 1 if that is worth it, 0 if not. */
+/* Deflates raw into packed: 1 if that saves an eighth, else 0. */
 static int deflate_raw(struct sst_writer *w)
 {
 	size_t room = w->raw.len - w->raw.len / 8;
@@ -187,9 +192,7 @@ static int deflate_raw(struct sst_writer *w)
 	return 1;
 }
 
-/*
- * Puts out what is stored, which may lie at the chunk's end, and its trailer.
- */
+/* Appends @stored, which may already be at the chunk's end, and its trailer. */
 static int output_stored(struct sst_writer *w, struct bytes stored,
 			 uint8_t codec, size_t raw_len, struct sst_place *place)
 {
@@ -210,7 +213,7 @@ static int output_stored(struct sst_writer *w, struct bytes stored,
 	return r < 0 ? r : output(w, trailer, sizeof(trailer));
 }
 
-/* Puts out raw and its trailer, packed if that is smaller. */
+/* Appends raw, deflated if that is smaller, and its trailer. */
 static int output_raw(struct sst_writer *w, struct sst_place *place)
 {
 	int r = 0;
@@ -226,7 +229,7 @@ static int output_raw(struct sst_writer *w, struct sst_place *place)
 			     place);
 }
 
-/* Makes the block at hand, where it is to lie if it stays as it is. */
+/* Builds the present block, in the chunk if it is not compressed. */
 static int output_block(struct sst_writer *w, size_t *raw_len,
 			struct sst_place *place)
 {
@@ -266,7 +269,7 @@ static int cut_block(struct sst_writer *w)
 	r = index_builder_add(&w->index, &e, buf_bytes(&w->first_row),
 			      &w->first);
 	block_builder_reset(w->block);
-	/* One huge value must not hold memory for the rest of the file. */
+	/* A huge value must not hold memory for the rest of the file. */
 	if (w->raw.cap > KEEP)
 		buf_free(&w->raw);
 	if (w->packed.cap > KEEP)
@@ -302,9 +305,9 @@ static int hash_entry(struct sst_writer *w, const struct entry *e,
 }
 
 /*
- * Is it time to cut before this entry? Rows stay whole where they can; a large
- * value gets a block of its own, so that reading its row's other columns does
- * not read it.
+ * Should the block end before this entry? Rows stay whole if they can; a large
+ * value gets a block of its own, so that reading the row's other columns does
+ * not read the value.
  */
 static bool is_time(const struct sst_writer *w, const struct entry *e,
 		    bool new_row)
@@ -324,7 +327,7 @@ static bool is_time(const struct sst_writer *w, const struct entry *e,
 static void count(struct sst_writer *w, const struct entry *e, bool new_row)
 {
 	struct sst_info *i = &w->info;
-	/* What hides all up to its time speaks of all that time. */
+	/* Such a marker concerns all timestamps up to its own. */
 	int64_t low =
 		e->kind == CELL_DELETE_COLUMN || e->kind == CELL_DELETE_FAMILY
 			? 0
@@ -353,7 +356,7 @@ static void count(struct sst_writer *w, const struct entry *e, bool new_row)
 		w->ts_max = e->ts;
 }
 
-/* 1 = a new row, 0 = the same, or why the entry cannot be. */
+/* 1: a new row, 0: the same row, or negative with why for a bad entry. */
 static int check_entry(const struct sst_writer *w, struct bytes row,
 		       const struct entry *e)
 {
@@ -376,7 +379,7 @@ static int check_entry(const struct sst_writer *w, struct bytes row,
 	return c > 0;
 }
 
-/* The entry begins a block. */
+/* Begins a block with this entry. */
 static int begin_block(struct sst_writer *w, struct bytes row,
 		       const struct entry *e, bool continues)
 {
@@ -470,7 +473,9 @@ static int output_sections(struct sst_writer *w, struct sst_footer *f)
 {
 	int r;
 
-	/* Read at every open, and a filter does not shrink. */
+	/*
+	 * Uncompressed: they are read at every open, and filters do not shrink.
+	 */
 	w->options.compression = COMPRESSION_NONE;
 	w->raw.len = 0;
 	r = index_builder_finish(&w->index, &w->raw);

@@ -1,4 +1,4 @@
-/* Opening sstables, reading their blocks, asking their filters. */
+/* Opens sstables, reads their blocks, and looks up their filters. */
 #include "store/lsm/table/sst_file.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 #include "store/lsm/table/bloom.h"
 #include "store/value/why.h"
 
-/* Reads exactly @n bytes: the end of the file does not come before them. */
+/* Reads exactly @n bytes; a shorter file is damaged. */
 static int read_all(const struct sstable *t, void *to, size_t n,
 		    uint64_t offset)
 {
@@ -27,7 +27,7 @@ static int read_all(const struct sstable *t, void *to, size_t n,
 	return 0;
 }
 
-/* All of the file in memory, or NULL. */
+/* The whole file, mapped into memory, or NULL. */
 static const uint8_t *mapped(struct sstable *t)
 {
 	const void *map = atomic_load_explicit(&t->map, memory_order_acquire);
@@ -46,8 +46,8 @@ static const uint8_t *mapped(struct sstable *t)
 }
 
 /*
- * As read_all(), for some bytes out of many: a call of the system would cost
- * more than they do. What cannot be copied is read, which says why.
+ * As read_all(), for a few bytes: copies from the mapping, since a system call
+ * would cost more. If that fails, reads, which gives the error.
  */
 static int read_few(struct sstable *t, void *to, size_t n, uint64_t offset)
 {
@@ -60,7 +60,7 @@ static int read_few(struct sstable *t, void *to, size_t n, uint64_t offset)
 	return read_all(t, to, n, offset);
 }
 
-/* Into exactly @raw_len bytes, no more and no fewer. */
+/* Inflates into exactly @raw_len bytes. */
 static int inflate_all(struct bytes stored, uint8_t *raw, size_t raw_len)
 {
 	z_stream z = {
@@ -82,7 +82,7 @@ static int inflate_all(struct bytes stored, uint8_t *raw, size_t raw_len)
 	return 0;
 }
 
-/* Checks @stored with its trailer, and puts the content into @raw. */
+/* Checks @stored by its trailer, and puts the content into @raw. */
 static int unpack(const struct sstable *t, const struct sst_place *p,
 		  const uint8_t *stored, size_t raw_len, uint8_t *raw)
 {
@@ -104,7 +104,7 @@ static int unpack(const struct sstable *t, const struct sst_place *p,
 	return 0;
 }
 
-/* Puts the content of block @i into @b. */
+/* Reads the content of block @i into @b. */
 static int read_block(const struct sstable *t, uint32_t i,
 		      const struct sst_window *w, struct block *b)
 {
@@ -119,7 +119,9 @@ static int read_block(const struct sstable *t, uint32_t i,
 	    p.offset - w->offset <= w->len - len)
 		return unpack(t, &p, w->bytes + (p.offset - w->offset),
 			      b->raw_len, b->raw);
-	/* Plain: straight to where it stays; the trailer into the slack. */
+	/*
+	 * Uncompressed: read to its final place, with the trailer in the slack.
+	 */
 	if (b->plain) {
 		r = read_all(t, b->raw, len, p.offset);
 		if (r == 0)
@@ -162,7 +164,7 @@ int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 	return r;
 }
 
-/* Are the pieces of the values what they were when the block was bared? */
+/* Are these pieces of the values as they were when the block was made bare? */
 static int check_pieces(const struct sstable *t, const struct block *b,
 			uint32_t index, uint64_t piece, struct bytes in)
 {
@@ -222,7 +224,7 @@ static int compare_rows(const struct sst_index *x, uint32_t i,
 {
 	struct bytes suffix = block_suffix(b, row);
 	size_t n = b->prefix.len;
-	uint8_t whole[ROW_LEN_MAX]; /* block_decode() saw that it fits */
+	uint8_t whole[ROW_LEN_MAX]; /* block_decode() checked the length */
 
 	if (n)
 		memcpy(whole, b->prefix.data, n);
@@ -232,8 +234,8 @@ static int compare_rows(const struct sst_index *x, uint32_t i,
 }
 
 /*
- * Is it what the index says, and does it fit to the block behind it? With this
- * of every block, the order of blocks may be trusted as that inside them.
+ * Is the block as the index says, and does it end before the next block? When
+ * all blocks passed this, the order across blocks is known to be right.
  */
 static int check_place(const struct sst_index *x, uint32_t i,
 		       const struct block *b)
@@ -321,11 +323,13 @@ static int read_section(struct sstable *t, const struct sst_footer *f,
 {
 	const struct sst_place *p = &f->section[which];
 	struct buf *to = &t->section[which];
-	/* Keys of the index are copied some bytes at a time. */
+	/*
+	 * Keys of the index are copied in pieces that may exceed their length.
+	 */
 	size_t room = p->len + SST_TRAILER_LEN + BLOCK_SLACK;
 	int r;
 
-	/* Lines of filters begin where the processor's do. */
+	/* Align the lines of filters with cache lines. */
 	room += -room % BLOOM_LINE;
 	to->data = aligned_alloc(BLOOM_LINE, room);
 	if (!to->data)
@@ -409,7 +413,7 @@ static int open_file(struct sstable *t)
 
 	sst_name(t->info.number, name);
 	r = os_open(t->dir, name, OS_READ | OS_RANDOM, &t->file);
-	/* An absent table or store is something else. */
+	/* Not -ENOENT, which means an absent table or store. */
 	return r == -ENOENT ? why(-EUCLEAN, "it is missing: restore it from a "
 					    "copy")
 			    : r;
@@ -514,7 +518,9 @@ void sst_unref(struct sstable *t)
 	if (refs != 1)
 		return;
 	if (atomic_load(&t->obsolete)) {
-		/* Should it stay, the next open of the store removes it. */
+		/*
+		 * If this fails, the next open of the store removes the file.
+		 */
 		sst_name(t->info.number, name);
 		os_discard(t->dir, name);
 	}
@@ -571,7 +577,7 @@ static uint64_t column_hash(struct sst_column *c)
 	return c->column_hash;
 }
 
-/* The filter of columns says as much, and is larger: fewer lines are near. */
+/* The filter of rows is smaller and more likely in the processor's caches. */
 static bool asks_rows(const struct sstable *t, const struct sst_column *c)
 {
 	return !c->row_exists || t->bloom_kind == BLOOM_ROW;

@@ -23,35 +23,38 @@ struct sst_window;
 struct sstable;
 struct sst_writer;
 
-/* What is known of a file without opening it; kept in the manifest. */
+/* Facts of a file that are known without opening it; kept in the manifest. */
 struct sst_info {
 	uint64_t number;     /* of the file: N.sst */
 	uint64_t file_bytes; /* exact; a file of another size is damaged */
-	uint64_t checksum;   /* of the footer: tells a stale file */
+	uint64_t checksum;   /* of the footer: detects a wrong file */
 	uint64_t entries, rows, markers;
 	uint64_t raw_bytes; /* of blocks before compression */
 	uint64_t seq_min, seq_max;
-	/* Widened to 0 by column and family deletes (HBase TimeRangeTracker) */
+	/*
+	 * 0 if the file has column or family deletes (HBase's
+	 * TimeRangeTracker).
+	 */
 	int64_t ts_min, ts_max;
 	struct buf row_min, row_max; /* owned */
-	bool has_ttl;		     /* some entry has a ttl of its own */
+	bool has_ttl;		     /* some entry has its own ttl */
 };
 void sst_info_free(struct sst_info *i);
 int sst_info_copy(struct sst_info *to, const struct sst_info *from);
 
 struct sst_options {
-	uint32_t block_size; /* target of a block before compression */
+	uint32_t block_size; /* target size of a block before compression */
 	uint8_t compression; /* enum compression */
 	uint8_t bloom;	     /* enum bloom_kind */
-	bool block_cache;    /* blocks go through the cache */
+	bool block_cache;    /* blocks are cached */
 	bool in_memory;
 };
 
-/* Creates N.sst in @dir. It is nothing until finished and synced. */
+/* Creates N.sst in @dir. It is not a valid file until finished and synced. */
 int sst_writer_new(struct os_dir *dir, uint64_t number,
 		   const struct sst_options *o, struct sst_writer **out);
 /*
- * The next entry, in cursor order; a new row when @row differs from the last.
+ * Adds an entry, in cursor order; a row begins when @row differs from the last.
  * -EUCLEAN if the order is broken (a damaged input must not spread).
  */
 int sst_writer_add(struct sst_writer *w, struct bytes row,
@@ -59,7 +62,7 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 uint64_t sst_writer_bytes(const struct sst_writer *w); /* written so far */
 /* Writes the rest, syncs the file (not the directory), fills @info. */
 int sst_writer_finish(struct sst_writer *w, struct sst_info *info);
-/* Frees; removes the file if it was not finished. NULL is nothing. */
+/* Frees @w, and removes the file if it was not finished. @w may be NULL. */
 void sst_writer_free(struct sst_writer *w);
 
 /* Opens a finished file, reads and checks footer, index and filters. */
@@ -68,55 +71,58 @@ int sst_open(struct os_dir *dir, const struct sst_info *info,
 	     struct sstable **out);
 void sst_ref(struct sstable *t);
 /*
- * The last one frees it; and removes the file if sst_obsolete() was called,
- * so that a file lives as long as somebody reads it.
+ * The last reference frees the table, and removes the file if sst_obsolete()
+ * was called: a file exists as long as it is read.
  */
 void sst_unref(struct sstable *t);
 void sst_obsolete(struct sstable *t);
 const struct sst_info *sst_info(const struct sstable *t);
 /*
- * What can be known of a file from the file itself, when no manifest tells it.
- * 0, or as sst_open().
+ * Fills *out from the file alone, for files that no manifest describes. 0, or
+ * as sst_open().
  */
 int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out);
-/* Memory that the open table holds besides cached blocks. */
+/* Bytes of memory of the open table, without cached blocks. */
 size_t sst_memory(const struct sstable *t);
 
-/* Does the row lie between the first one of the table and the last? */
+/* Is the row between the first and the last row of the table? */
 bool sst_spans(const struct sstable *t, struct bytes row);
-/* May the table hold an entry of the row? False only if it is certain. */
+/* May the table hold an entry of the row? False only if surely not. */
 bool sst_may_have_row(const struct sstable *t, struct bytes row);
-/* The same by the filter alone, of sst_hash_row(); and it starts to load. */
+/*
+ * The same by the filter alone, given sst_hash_row(). sst_filter_ahead()
+ * prefetches what sst_filter_has() looks at.
+ */
 bool sst_filter_has(const struct sstable *t, uint64_t row_hash);
 void sst_filter_ahead(const struct sstable *t, uint64_t row_hash);
 /*
- * The same of a column, or of a family marker that hides it; where there are
- * filters by these alone. One column is asked of many tables: what they know it
- * by stays in it.
+ * A column that may be looked up in many tables; it keeps its hashes. May the
+ * table hold a cell of it, or a family marker that hides it? By the filters
+ * alone, if the table has any.
  */
 struct sst_column {
 	struct bytes row, qualifier;
-	/* The row is somewhere: only a filter of columns is worth its miss. */
+	/* Some table has the row: look only at filters of columns. */
 	bool row_exists;
 	uint64_t row_hash, column_hash; /* 0: not known yet */
 };
 bool sst_may_have_column(const struct sstable *t, struct sst_column *c);
-/* Starts to load what that will look at, so that many files come at once. */
+/* Prefetches what that looks at, so that lookups in many files overlap. */
 void sst_column_ahead(const struct sstable *t, struct sst_column *c);
 
 /*
- * Brings blocks into the cache, from the first on, as long as nothing must
- * leave for them. What cannot be read is told to who wants it.
+ * Caches the blocks, from the first on, as long as nothing must be evicted for
+ * them. A block that cannot be read is skipped here; its reader gets the error.
  */
 void sst_warm(struct sstable *t);
 
-/* Reads all of the file; each fault is said. Returns their number or -errno */
+/* Reads the whole file, says each fault; their number or negative. */
 int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 	      void *arg);
 
 /*
- * Who reads on in a file reads so many bytes ahead; who does in many at once
- * so many in all, but SST_AHEAD_MIN in each.
+ * Bytes to read ahead in each of @nfiles files that are read sequentially:
+ * SST_AHEAD_ALL shared among them, within SST_AHEAD_MIN and SST_AHEAD_MAX.
  */
 #define SST_AHEAD_MAX (256u << 10)
 #define SST_AHEAD_MIN (64u << 10)
@@ -131,45 +137,48 @@ static inline uint32_t sst_ahead_of(uint32_t nfiles)
 }
 
 /*
- * Embed it: opening allocates nothing. Holds no reference to the table.
- * sst_cursor() sets each field by itself.
+ * A cursor is embedded: opening one allocates nothing. It holds no reference to
+ * the table. sst_cursor() sets each field by itself.
  */
 struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
-	bool no_fill;	    /* compaction: blocks read do not enter the cache */
+	bool no_fill;	    /* compaction: do not cache blocks */
 	uint32_t ahead_max; /* bytes; SST_AHEAD_MAX unless set to less */
 	/*
-	 * It may stand on a bare block. Nothing but sst_cursor_find() and
-	 * sst_cursor_value() is called then.
+	 * The cursor may use partial blocks. Then only sst_cursor_find() and
+	 * sst_cursor_value() may be called.
 	 */
 	bool bare;
-	/* To a block that is not in memory it does not go, but fails so. */
+	/*
+	 * at_hand: a block that is not in memory is not read: the call fails
+	 * and sets missed.
+	 */
 	bool at_hand, missed;
 	/* private: see sst_cursor.c */
-	struct block *block; /* it stands on; NULL before the first seek */
-	void *pin;	     /* in the cache; NULL: the block is its own */
+	struct block *block; /* the present one; NULL before the first seek */
+	void *pin;	     /* in the cache; NULL: the cursor owns the block */
 	uint32_t block_index;
-	uint32_t near_index; /* of sst_cursor_near() */
+	uint32_t near_index; /* found by sst_cursor_near() */
 	uint32_t row_index, cell_index, cell_end;
 	bool prefixed;	   /* row_copy begins with the block's prefix */
-	uint8_t *row_copy; /* row_near, or of row_far */
+	uint8_t *row_copy; /* row_near, or in row_far */
 	uint8_t row_near[64];
 	struct buf row_far;	   /* for long keys */
 	struct sst_window *window; /* read ahead; NULL until needed */
 };
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
 /*
- * Finds exactly @row, without asking a filter and without standing on an entry:
- * 1 and where it begins, as cursor_ops.rows, or 0.
+ * Finds exactly @row, without a filter and without moving the cursor to an
+ * entry: 1 and where the row begins, as cursor_ops.rows, or 0.
  */
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
 /*
- * The same in three steps, so that what each waits for comes near while there
- * is other work: begins with the index, of which @spot takes note; tells the
- * block in which the row must begin if it is there, and begins with that;
- * looks.
+ * As sst_cursor_find() in three steps, so that the caller can do other work
+ * while memory is loaded. sst_row_near() prefetches the index and fills @spot.
+ * sst_row_ahead() returns the only block in which the row can begin, and
+ * prefetches it. sst_cursor_find_in() finds the row there.
  */
 struct index_spot;
 void sst_row_near(const struct sstable *t, struct bytes row,
@@ -178,32 +187,33 @@ uint32_t sst_row_ahead(const struct sstable *t, const struct index_spot *spot);
 int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
 		       struct block_rows *out);
 /*
- * In three steps, so that what several cursors wait for comes at once: the
- * index tells the block in which the first row >= @row is, or behind which it
- * is; takes that block; 0 or negative. Then finds the row there: 1 and the rows
- * from it on, as cursor_ops.rows, or 0 if there is none.
+ * Seeks in three steps, so that the loads of several cursors overlap.
+ * sst_cursor_near() finds, by the index, the block that has the first row >=
+ * @row or ends before it. sst_cursor_take() loads that block: 0 or negative.
+ * sst_cursor_from() finds the row there: 1 and the rows from it on, as
+ * cursor_ops.rows, or 0 if there is none.
  */
 void sst_cursor_near(struct sst_cursor *c, struct bytes row);
 int sst_cursor_take(struct sst_cursor *c);
 int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal);
-/* Makes the key of a row of the present block base.row. 0 or -ENOMEM. */
+/* Fills base.row with the key of a row of the present block. 0 or -ENOMEM. */
 int sst_cursor_key(struct sst_cursor *c, uint32_t row);
-/* The rows of the block behind, if the present one's last row is whole. */
+/* The rows of the next block, if the last row of the present one ends there. */
 int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out);
 /*
- * Where the block behind lies in memory, NULL if it does not: to be fetched,
- * not looked at, as it may have left.
+ * The address of the next block, NULL if it is not in memory. It may be freed
+ * at any time: only prefetch it.
  */
 const void *sst_cursor_behind(const struct sst_cursor *c);
-/* The value of cell @cell of the present block into @hold, read if need be. */
+/* Puts the value of cell @cell of the present block into @hold. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 
 int block_cache_new(size_t bytes_max, struct block_cache **out);
 void block_cache_free(struct block_cache *c); /* after the last table */
 struct block_cache_stat {
 	uint64_t hits, misses, evicted, bytes, bytes_max;
-	/* Blocks in it without their values, and without keys as well. */
+	/* Blocks in the cache without values, and without keys as well. */
 	uint64_t bare, hollow;
 };
 void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);

@@ -176,7 +176,7 @@ struct walk {
 	struct wal_found *found;
 	wal_replay_fn replay;
 	void *arg;
-	void (*say)(void *arg, const char *sentence); /* go on behind damage */
+	void (*say)(void *arg, const char *sentence); /* or NULL */
 	int faults;
 	struct wal_head *heads; /* of found->numbers */
 	struct reader r;	/* the segment being read: */
