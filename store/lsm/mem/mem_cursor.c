@@ -1,6 +1,7 @@
 /*
- * Reading a memtable. Rows are walked leaf by leaf of the index, as each leaf
- * was when the cursor came to it; cells along the list of their row.
+ * Reading a memtable. A cursor reads rows leaf by leaf of the index, seeing
+ * each leaf as it was when the cursor reached it, and cells along the list of
+ * their row.
  */
 #include "store/lsm/mem/memtree.h"
 #include "store/value/why.h"
@@ -34,8 +35,9 @@ static int stand_on(struct mem_cursor *c, struct memrow *r)
 }
 
 /*
- * The rows in order, those included that were there before the call. Found at
- * the first need: one who seeks exact rows never asks. 1, 0 or -ENOMEM.
+ * The rows in order, with all that were inserted before the call. Sorted when
+ * first needed: a cursor that seeks exact rows never needs them. 1, 0 or
+ * -ENOMEM.
  */
 static int rows(struct mem_cursor *c, struct memindex **out)
 {
@@ -102,7 +104,7 @@ static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 	return stand_on(c, memindex_last(ix, &c->pos));
 }
 
-/* Comes back to a row of a seek_exact() by way of the index. */
+/* Finds the index position of a row that seek_exact() found. */
 static int find_place(struct mem_cursor *c)
 {
 	struct bytes row = memrow_key(c->row);

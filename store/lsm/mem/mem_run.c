@@ -1,4 +1,4 @@
-/* Passing over a frozen memtable, for its flush. */
+/* Reading a frozen memtable once, in order, for its flush. */
 #include <errno.h>
 
 #include "store/lsm/mem/memtree.h"
@@ -6,15 +6,15 @@
 #include "store/value/why.h"
 
 /*
- * Rows lie where they were written, and so do cells that came one by one, each
- * of which only the one before leads to. They are fetched in steps, in rows
- * ahead of the one in hand:
+ * Rows are in memory in the order of their writes, as are cells that were
+ * written one by one, each of which is reached only through the cell before.
+ * They are prefetched step by step, while the cursor is at an earlier row:
  *
- *	in hand ... 4th cell ... 3rd ... 2nd ... 1st ... the row
+ *	now ... 4th cell ... 3rd ... 2nd ... 1st ... the row
  */
 #define STEP 3
 #define ROW_AHEAD (STEP * (MEM_RUN_CELLS + 1))
-/* Of a cell with a short value. */
+/* The size of a cell with a short value. */
 #define CELL_BYTES 144
 _Static_assert(ROW_AHEAD <= MEM_RUN_AHEAD, "each row ahead has its place");
 
@@ -32,7 +32,7 @@ static int stand_on_cell(struct mem_run *c, struct memcell *cell)
 	return 1;
 }
 
-/* Takes a step for each of the rows ahead that is due for one. */
+/* Prefetches the next cell of each row ahead that is due for it. */
 static void approach(struct mem_run *c)
 {
 	size_t i = c->at + ROW_AHEAD;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #define SLOTS 15
-/* Far more than fits in any memory: half-full nodes of 15. */
+/* Nodes are at least half full, so no memory holds a deeper tree. */
 #define DEPTH_MAX 32
 
 /*
@@ -15,18 +15,20 @@ struct memindex_node {
 	uint32_t skip;
 	uint32_t level; /* 0 = leaf */
 	uint64_t heads[SLOTS];
-	/* A leaf's items, or separators; an inner node's first has none. */
+	/*
+	 * A leaf's items, or separators; an inner node's first slot has none.
+	 */
 	void *items[SLOTS];
-	_Atomic(struct memindex_node *) kids[]; /* SLOTS, not in a leaf */
+	_Atomic(struct memindex_node *) kids[]; /* [SLOTS], none in a leaf */
 };
 
 struct step {
 	struct memindex_node *node;
 	uint32_t at;
-	const void *low, *high; /* the fences of node */
+	const void *low, *high; /* the bounds of the keys in node */
 };
 
-/* A node that became two: what its parent must know. */
+/* The result of a split, for the parent node. */
 struct split {
 	struct memindex_node *left, *right;
 	void *sep;
@@ -42,7 +44,7 @@ static inline unsigned order_slot(uint64_t order, unsigned at)
 	return order >> (4 * (at + 1)) & 15;
 }
 
-/* @order with one more slot, the next unused one, at @at. */
+/* Returns @order with one more slot, the next unused one, at @at. */
 static uint64_t order_insert(uint64_t order, unsigned at)
 {
 	unsigned n = order_len(order), shift = 4 * (at + 1);
@@ -61,7 +63,7 @@ static inline uint64_t node_order(const struct memindex_node *n)
 	return atomic_load_explicit(&n->order, memory_order_acquire);
 }
 
-/* How many entries sort before @key, or are not behind it if @inclusive. */
+/* The number of entries that sort before @key, or are equal if @inclusive. */
 static unsigned node_rank(const struct memindex *ix,
 			  const struct memindex_node *node, uint64_t order,
 			  const void *key, bool inclusive)
@@ -74,7 +76,9 @@ static unsigned node_rank(const struct memindex *ix,
 		same += node->heads[s] == h;
 	}
 	end = less + same;
-	/* An append meets equal heads: no fence is behind it yet. */
+	/*
+	 * With appends many heads are equal: the last node has no upper fence.
+	 */
 	if (same > 1 && order_len(order) == end) {
 		const void *last = node->items[order_slot(order, end - 1)];
 
@@ -94,7 +98,7 @@ static unsigned node_rank(const struct memindex *ix,
 	return less;
 }
 
-/* All lines of a node at once, instead of one after the other. */
+/* Prefetches all lines of a node at once. */
 static inline void node_prefetch(const struct memindex_node *node, bool leaf)
 {
 	const char *p = (const char *)node;
@@ -104,7 +108,7 @@ static inline void node_prefetch(const struct memindex_node *node, bool leaf)
 }
 
 /*
- * The kid on @key's side: separators <= @key before it (< if not @inclusive).
+ * The kid for @key: the last whose separator is <= @key (< if not @inclusive).
  */
 static struct memindex_node *node_kid(const struct memindex *ix,
 				      struct memindex_node *node,
@@ -115,7 +119,9 @@ static struct memindex_node *node_kid(const struct memindex *ix,
 
 	for (;;) {
 		*order = node_order(node);
-		/* The first entry sorts before every key. */
+		/*
+		 * The first entry has no separator and sorts before every key.
+		 */
 		*at = node_rank(ix, node, *order, key, inclusive) - 1;
 		kid = atomic_load_explicit(&node->kids[order_slot(*order, *at)],
 					   memory_order_acquire);
@@ -125,7 +131,7 @@ static struct memindex_node *node_kid(const struct memindex *ix,
 	}
 }
 
-/* Items are on their way from memory while those before them are read. */
+/* Prefetches items, to overlap their loads with reading earlier ones. */
 static void items_prefetch(const struct memindex_pos *pos, int first, int last)
 {
 	int n = (int)order_len(pos->order);
@@ -144,7 +150,7 @@ static void *pos_item(const struct memindex_pos *pos)
 	return pos->leaf->items[order_slot(pos->order, pos->at)];
 }
 
-/* To the leaf where @key belongs, with the fence behind it. */
+/* Finds the leaf where @key belongs, and the fence after it. */
 static bool descend(const struct memindex *ix, const void *key, bool inclusive,
 		    struct memindex_pos *pos)
 {
@@ -274,7 +280,7 @@ int memindex_reserve(const struct memindex *ix, struct arena *a)
 {
 	struct memindex_node *root =
 		atomic_load_explicit(&ix->root, memory_order_relaxed);
-	/* Two for each level and a root, each on its own cache lines. */
+	/* Two nodes for each level and a root, each on its own cache lines. */
 	size_t nodes = root ? 2 * ((size_t)root->level + 1) + 1 : 1;
 
 	return arena_reserve(a, nodes * (node_size(1) + 63) + 64);
@@ -286,7 +292,7 @@ static uint32_t fence_skip(const struct memindex *ix, const void *low,
 	return low && high ? ix->ops->shared(low, high) : 0;
 }
 
-/* Never fails: memindex_insert() has reserved. */
+/* Never fails, since memindex_insert() has reserved the memory. */
 static struct memindex_node *node_new(const struct memindex *ix,
 				      struct arena *a, uint32_t level,
 				      const void *low, const void *high)
@@ -299,7 +305,7 @@ static struct memindex_node *node_new(const struct memindex *ix,
 	return n;
 }
 
-/* Puts an entry into a free slot and publishes it. */
+/* Writes an entry into a free slot and publishes it. */
 static void node_put(struct memindex_node *n, unsigned at, void *item,
 		     uint64_t head, struct memindex_node *kid)
 {
@@ -322,11 +328,11 @@ static void node_add(const struct memindex *ix, struct memindex_node *n,
 		 kid);
 }
 
-/* The entries of a node that is split, with the one that did not fit. */
+/* The entries of a node to split, and the one that did not fit. */
 struct entries {
 	void *items[SLOTS + 1];
 	struct memindex_node *kids[SLOTS + 1];
-	uint64_t heads[SLOTS + 1]; /* behind skip */
+	uint64_t heads[SLOTS + 1]; /* taken after skip bytes */
 	uint32_t skip;
 };
 
@@ -355,13 +361,13 @@ static void entries_of(const struct memindex *ix, struct memindex_node *n,
 	}
 }
 
-/* Fills a new node with entries from..end-1. */
+/* Fills a new node with entries @from to @end - 1. */
 static void node_fill(const struct memindex *ix, struct memindex_node *n,
 		      const struct entries *e, unsigned from, unsigned end)
 {
 	bool same = n->skip == e->skip;
 
-	/* The keys are far apart in memory: they come together. */
+	/* The keys are scattered in memory: load them together. */
 	for (unsigned i = from; !same && i < end; i++)
 		if (e->items[i])
 			__builtin_prefetch((const char *)e->items[i] + 48);
@@ -377,8 +383,8 @@ static void node_fill(const struct memindex *ix, struct memindex_node *n,
 }
 
 /*
- * Makes two of a full node and the entry that does not fit. @left, in an inner
- * node, is what takes the place of the kid before the new one.
+ * Splits a full node together with the entry that did not fit. In an inner node
+ * @left replaces the kid before the new one.
  */
 static void node_split(const struct memindex *ix, struct arena *a,
 		       const struct step *st, unsigned at, void *item,
@@ -395,7 +401,7 @@ static void node_split(const struct memindex *ix, struct arena *a,
 		keep = e.kids[at - 1] == left;
 		e.kids[at - 1] = left;
 	}
-	/* Who appends leaves full nodes behind. */
+	/* An append leaves a full node on its left side. */
 	if (at == SLOTS)
 		half = SLOTS;
 	if (at == SLOTS && keep && fence_skip(ix, st->low, item) == n->skip) {
@@ -480,13 +486,13 @@ int memindex_insert(struct memindex *ix, struct arena *a, const void *key,
 	return 0;
 }
 
-/* Of SLOTS, so that what is inserted later finds room. */
+/* Entries per node, below SLOTS, so that later insertions find space. */
 #define FILL 12
 
 /*
- * The nodes of one level over @n entries: kid i lies at kids[i], all before it
- * sort before items[i]. Leaves the same for the level above. How many, or 0
- * when there is no memory.
+ * Makes the nodes of one level over @n entries: kids[i] holds the keys from
+ * items[i] on. Overwrites both arrays with the new nodes and their separators,
+ * for the level above. Returns the number of nodes, or 0 without memory.
  */
 static size_t build_level(const struct memindex *ix, struct arena *a,
 			  uint32_t level, void **items, void **kids, size_t n)

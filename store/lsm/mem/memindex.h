@@ -1,5 +1,5 @@
 /*
- * An ordered index of things that never change, move or go away: the rows of a
+ * An ordered index of items that never change, move or vanish: the rows of a
  * tree, the cells of a wide row, the trees of a memtable.
  *
  * A B+tree of 15 entries a node. A node's entries fill its slots in order of
@@ -11,16 +11,16 @@
  *
  * A full node is replaced by two new ones and not changed again (or, when the
  * new entry sorts last, kept full, with a new node beside it). The parent gets
- * the right one in a new slot first; then the pointer of the old slot turns to
+ * the right one in a new slot first; then the pointer in the old slot is set to
  * the left one. A reader that read `order` before the first step and the
- * pointer after the second finds `order` changed and looks again. Where the
- * parent is full too, it is replaced likewise, up to the root. Nodes that were
+ * pointer after the second finds `order` changed and tries again. If the parent
+ * is full too, it is replaced in the same way, up to the root. Nodes that were
  * replaced stay in the arena as they were, so readers need no lock and never
- * wait: they find all that was inserted before they began.
+ * wait: they find all items that were inserted before they began.
  *
- * Each entry has its 8-byte head beside it, taken behind the bytes that both
- * fences of the node share, and few searches look at the things themselves.
- * A separator is the first thing of its right side and is always there.
+ * Each entry is stored with its 8-byte head, taken after the bytes that both
+ * fences of the node share, so that few searches read the items themselves. A
+ * separator is the first item of the node on its right.
  */
 #ifndef CELLFS_STORE_LSM_MEM_MEMINDEX_H
 #define CELLFS_STORE_LSM_MEM_MEMINDEX_H
@@ -35,30 +35,30 @@
 struct memindex_node;
 
 struct memindex_ops {
-	/* <0, 0, >0: how the sought key sorts to an item. */
+	/* <0, 0, >0: the order of @key relative to @item. */
 	int (*key_cmp)(const void *key, const void *item);
 	/*
-	 * The head, behind @skip: a number that grows with the order among
-	 * those that share @skip, or stays equal.
+	 * The head after @skip bytes: a number that does not decrease in key
+	 * order, among keys that share their first @skip bytes.
 	 */
 	uint64_t (*key_head)(const void *key, uint32_t skip);
 	uint64_t (*item_head)(const void *item, uint32_t skip);
-	/* What all between two items share, for heads. */
+	/* The number of leading bytes that all keys between two items share. */
 	uint32_t (*shared)(const void *low, const void *high);
 };
 
-/* Zero but for @ops is empty. */
+/* All zero except @ops is an empty index. */
 struct memindex {
 	const struct memindex_ops *ops;
 	_Atomic(struct memindex_node *) root;
 };
 
-/* A place in the index; good for as long as the arena. */
+/* A position in the index; valid as long as the arena. */
 struct memindex_pos {
 	struct memindex_node *leaf;
 	uint64_t order;
 	uint32_t at;
-	void *high; /* first item behind the leaf, or NULL */
+	void *high; /* first item after the leaf, or NULL */
 };
 
 /* The first item >= @key, or NULL. */
@@ -70,12 +70,12 @@ void *memindex_below(const struct memindex *ix, const void *key, bool inclusive,
 void *memindex_first(const struct memindex *ix, struct memindex_pos *pos);
 void *memindex_last(const struct memindex *ix, struct memindex_pos *pos);
 /*
- * One on or back inside the leaf; NULL at its edge, and then the caller seeks
- * from pos->high, or from the item it stands on.
+ * The next or previous item in the leaf. NULL at the leaf's edge: the caller
+ * then seeks from pos->high, or from its present item.
  */
 void *memindex_next(struct memindex_pos *pos);
 void *memindex_prev(struct memindex_pos *pos);
-/* Starts to load what the next steps in the leaf will give. */
+/* Prefetches the items of the next steps in the leaf. */
 void memindex_ahead(const struct memindex_pos *pos, bool forward);
 
 /* Makes sure that one insertion cannot fail. 0 or -ENOMEM. */
@@ -85,13 +85,13 @@ int memindex_insert(struct memindex *ix, struct arena *a, const void *key,
 		    void *item);
 
 /*
- * Fills an empty index with @n > 0 items that ascend. Spoils @items, which has
- * room for as many again. 0, or -ENOMEM and the index is still empty.
+ * Fills an empty index with @n > 0 ascending items. Overwrites @items, which
+ * must have space for @n more. 0, or -ENOMEM and the index is still empty.
  */
 int memindex_build(struct memindex *ix, struct arena *a, void **items,
 		   size_t n);
 
-/* Eight bytes of @s from @skip on as a number, short ones filled with 0. */
+/* Eight bytes of @s from @skip on as a number, padded with zeros. */
 static inline uint64_t memindex_head(struct bytes s, uint32_t skip)
 {
 	uint64_t v = 0;

@@ -1,10 +1,10 @@
-/* The order of a memtable's rows: see memtree.h. */
+/* Sorting a memtable's rows: see memtree.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "store/lsm/mem/memtree.h"
 
-/* From here on counting bytes beats comparing. */
+/* From this number of rows on a radix sort is faster. */
 #define RADIX_MIN 256
 
 void memtree_push(struct memtree *t, struct memrow *r)
@@ -22,7 +22,7 @@ static int by_key(const void *a, const void *b)
 	return bytes_cmp(memrow_key(x->row), memrow_key(y->row));
 }
 
-/* One byte of the heads, least significant first; false: all have the same. */
+/* One pass of the radix sort, by one byte; false if all rows agree in it. */
 static bool pass(const struct sorted_row *from, struct sorted_row *to, size_t n,
 		 unsigned shift)
 {
@@ -43,7 +43,7 @@ static bool pass(const struct sorted_row *from, struct sorted_row *to, size_t n,
 	return true;
 }
 
-/* Sorts @s by way of @spare, which takes the result when it returns true. */
+/* Sorts @s with the help of @spare; true: the result is in @spare. */
 static bool sort_rows(struct sorted_row *s, struct sorted_row *spare, size_t n)
 {
 	struct sorted_row *first = s;
@@ -72,8 +72,8 @@ static bool sort_rows(struct sorted_row *s, struct sorted_row *spare, size_t n)
 }
 
 /*
- * The row that came before. Rows lie in memory as they came: those further
- * back about as far apart as the last two.
+ * The row inserted before @r. Rows are in memory in order of insertion, so a
+ * row further back is prefetched at a multiple of the last distance.
  */
 static struct memrow *step_back(const struct memrow *r)
 {
@@ -83,7 +83,7 @@ static struct memrow *step_back(const struct memrow *r)
 	return r->older;
 }
 
-/* The rows from @newest back to @end (not included), and what all share. */
+/* Counts the rows from @newest back to @end; *shared: their common prefix. */
 static size_t count_rows(struct memrow *newest, const struct memrow *end,
 			 uint32_t *shared)
 {
@@ -111,7 +111,7 @@ int memtree_sort(struct memrow *newest, const struct memrow *end,
 	s = arena_alloc(mem, n * sizeof(*s), 8);
 	if (!s)
 		return -ENOMEM;
-	/* Mostly they came at random or in order, and then all is done. */
+	/* Rows that were inserted in order need no sorting. */
 	for (struct memrow *r = newest; r != end; r = step_back(r)) {
 		s[--i] = (struct sorted_row){
 			memindex_head(memrow_key(r), shared), r};
@@ -200,7 +200,7 @@ int memtree_order(struct memtable *mt, struct memtree *t)
 	if (atomic_load_explicit(&t->ordered, memory_order_acquire) == newest)
 		return 0;
 	pthread_mutex_lock(&mt->lock);
-	/* Now, so that the next who comes finds less to do. */
+	/* Read again: rows added meanwhile are sorted along. */
 	newest = atomic_load_explicit(&t->newest, memory_order_acquire);
 	if (atomic_load_explicit(&t->ordered, memory_order_relaxed) != newest) {
 		r = order_rows(mt, t, newest);

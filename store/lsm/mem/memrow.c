@@ -2,13 +2,13 @@
 
 #include <assert.h>
 
-/* A list of so many cells is walked faster than an index is searched. */
+/* Below this number of cells, walking a list is faster than an index. */
 #define SHORT_ROW 16
-/* Cells that a seek walks before it asks the index. */
+/* Cells that a seek walks before it uses the index. */
 #define SEEK_STEPS 4
-/* Heads are of timestamps: the cells share their column. */
+/* Heads are taken from timestamps, since the cells share their column. */
 #define SKIP_COLUMN UINT32_MAX
-/* In memrow.more. */
+/* A flag in memrow.more. */
 #define WIDE ((uintptr_t)1)
 
 static struct memwide *wide_of(uintptr_t more)
@@ -21,7 +21,7 @@ static struct memwide *memrow_wide(const struct memrow *r)
 	return wide_of(atomic_load_explicit(&r->more, memory_order_acquire));
 }
 
-/* For the writer. NULL: the row is empty. */
+/* The last cell, for the writer; NULL if the row is empty. */
 static struct memcell *memrow_last(const struct memrow *r)
 {
 	uintptr_t more = atomic_load_explicit(&r->more, memory_order_relaxed);
@@ -81,7 +81,7 @@ const struct memindex_ops memrow_ops = {
 static uint64_t cell_head(struct bytes qualifier, int64_t ts, uint8_t kind,
 			  uint32_t skip)
 {
-	/* Newest first, whatever the sign. */
+	/* Newest first; the flipped sign bit orders negative timestamps. */
 	if (skip == SKIP_COLUMN)
 		return ~((uint64_t)ts ^ (uint64_t)1 << 63);
 	if (kind_is_family_marker(kind))
@@ -175,7 +175,7 @@ struct memcell *memcell_new(struct arena *a, const struct entry *e)
 	return c;
 }
 
-/* Gives a row that has grown an index of what it holds. */
+/* Gives a row with many cells an index of them. */
 static void make_wide(struct memrow *r, struct arena *a)
 {
 	struct memwide *w = arena_alloc(a, sizeof(*w), 8);
@@ -206,10 +206,7 @@ static void set_last(struct memrow *r, struct memcell *c)
 				      memory_order_relaxed);
 }
 
-/*
- * The last cell < @key, NULL for none. Sets *equal if the one behind it is
- * equal.
- */
+/* The last cell < @key, or NULL. Sets *equal if the next cell is equal. */
 static struct memcell *memrow_before(const struct memrow *r,
 				     const struct entry *key,
 				     struct memcell *hint, bool *equal)
@@ -229,7 +226,9 @@ static struct memcell *memrow_before(const struct memrow *r,
 			struct entry at = memcell_entry(before);
 
 			c = memindex_below(&w->index, key, false, &pos);
-			/* An index that lacks cells may point behind us. */
+			/*
+			 * An index that lacks cells may return an earlier cell.
+			 */
 			if (c && memcell_cmp(&at, c) < 0)
 				before = c;
 			w = NULL;
@@ -262,7 +261,7 @@ bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 			      memory_order_release);
 	if (!next)
 		set_last(r, c);
-	/* Without memory the cell stays out of the index. */
+	/* Without memory the cell is only in the list. */
 	if (w)
 		memindex_insert(&w->index, a, &key, c);
 	else if (r->ncells >= SHORT_ROW)
@@ -295,7 +294,7 @@ struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
 		struct entry at = memcell_entry(c);
 
 		found = memindex_below(&w->index, key, false, &pos);
-		/* Never backwards: the index may lag. */
+		/* Never move backwards: the index may lack cells. */
 		if (found && memcell_cmp(&at, found) < 0)
 			c = found;
 	}

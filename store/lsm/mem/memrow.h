@@ -1,16 +1,16 @@
 /*
  * A row of a memtable: its key and its cells.
  *
- * The cells are one linked list in entry_cmp() order, which is all the truth: a
- * reader that follows it sees an entry or does not, whenever it comes. When a
- * row grows beyond a few cells it gets an index of them (memindex.h) beside
- * the list. The index only says where in the list to begin, so it may come
- * later, lag behind, or lack cells for which there was no memory.
+ * The cells are one linked list in entry_cmp() order, which alone decides what
+ * a row holds. When a row grows beyond a few cells it gets an index of them
+ * (memindex.h) beside the list. The index only says where in the list to begin,
+ * so it may lag behind the list, or lack cells for which there was no memory.
  *
  * Most rows have few cells and most of a memtable's memory is rows and cells,
- * so there is no field in them that few need: what a wide row has lies apart.
+ * so rows have no field that few of them need: what only wide rows need is in
+ * struct memwide.
  *
- * One writer, readers without locks. Nothing changes but the links.
+ * One writer, readers without locks. Only the links change.
  */
 #ifndef CELLFS_STORE_LSM_MEM_MEMROW_H
 #define CELLFS_STORE_LSM_MEM_MEMROW_H
@@ -30,21 +30,23 @@ struct memcell {
 	uint8_t data[]; /* qualifier, value, ttl_ms where has_ttl */
 };
 
-/* What a row has that is no longer short. */
+/* What only a row with many cells has. */
 struct memwide {
 	struct memindex index;
-	struct memcell *last; /* writer */
+	struct memcell *last; /* used by the writer */
 };
 
 struct memrow {
 	_Atomic(struct memcell *) first;
-	/* The last cell, which is the writer's; WIDE: struct memwide. */
+	/*
+	 * The last cell, for the writer; with the flag WIDE a struct memwide.
+	 */
 	_Atomic(uintptr_t) more;
 	struct memrow
-		*older; /* the tree's row that came before, see memtree.h */
+		*older; /* the tree's row inserted before, see memtree.h */
 	uint32_t tree;
 	uint16_t len;
-	uint8_t ncells; /* writer; stops when the row is wide */
+	uint8_t ncells; /* for the writer; not counted in a wide row */
 	uint8_t key[];
 };
 
@@ -95,21 +97,21 @@ static inline struct entry memcell_entry(const struct memcell *c)
 /* As entry_cmp(). */
 int memcell_cmp(const struct entry *key, const struct memcell *c);
 
-/* A row without cells, for nobody to see yet; NULL when out of memory. */
+/* Allocates a row without cells, not yet visible; NULL without memory. */
 struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key);
-/* A cell that is in no row yet; NULL when out of memory. */
+/* Allocates a cell that is in no row yet; NULL without memory. */
 struct memcell *memcell_new(struct arena *a, const struct entry *e);
 /*
- * Links @c into the row. @hint is NULL or a cell of the row that may sort
- * before it. False: an equal one is there, and @c was left out.
+ * Links @c into the row. @hint is NULL or a cell of the row that may precede
+ * it. False: the row has an equal cell, and @c was not linked.
  */
 bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 		 struct memcell *hint);
-/* For the writer: starts to load what memrow_link() looks at first. */
+/* Prefetches what memrow_link() looks at first. For the writer. */
 void memrow_ahead(const struct memrow *r);
 /*
- * The first cell >= @key at @from or behind it; @from is NULL (the whole row)
- * or a cell of the row. NULL: there is none.
+ * The first cell >= @key, from @from on; @from is NULL (the whole row) or a
+ * cell of the row. NULL if there is none.
  */
 struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
 			    struct memcell *from);

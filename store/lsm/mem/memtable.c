@@ -155,7 +155,7 @@ bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row)
 	return memtable_ends_with(mt, row) && mt->last_row->tree == tree;
 }
 
-/* Copies of @entries, not yet in any row, the last one first. */
+/* Allocates copies of @entries, in no row yet, as a list. */
 static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
 			struct memcell **out)
 {
@@ -205,7 +205,7 @@ static void count(struct memtree *t, uint64_t rows, uint64_t added,
 		atomic_store_explicit(&t->has_ttl, true, memory_order_relaxed);
 }
 
-/* Links what copy_entries() made; returns how many were new. */
+/* Links the list of copy_entries() into the row; how many cells were new. */
 static uint64_t link_cells(struct arena *a, struct memrow *r,
 			   struct memcell *list)
 {
@@ -222,7 +222,7 @@ static uint64_t link_cells(struct arena *a, struct memrow *r,
 	return n;
 }
 
-/* A row that was not there, in a tree that may not have been either. */
+/* Inserts a row that is new, in a tree that may be new as well. */
 static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 		      uint64_t hash, const struct entry *entries, size_t n)
 {
@@ -247,10 +247,14 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	if (e < 0)
 		return e;
 	n = link_cells(a, r, list);
-	/* A new tree's row is nobody's before the tree is in the index. */
+	/*
+	 * Readers cannot find a new tree's row before the tree is in the index.
+	 */
 	if (new_tree && memindex_reserve(&mt->trees, a) < 0)
 		return -ENOMEM;
-	/* From here on nothing fails. Who finds a row finds its place. */
+	/*
+	 * Nothing fails from here on. A row in the map is always in the heap.
+	 */
 	memtree_push(t, r);
 	if (new_tree)
 		memindex_insert(&mt->trees, a, &tree, t);

@@ -1,16 +1,16 @@
 /*
  * Inside a memtable: what memtable.c fills and mem_cursor.c reads.
  *
- * The writer finds rows by their hash and leaves those that are new in a heap,
- * newest first. Their order is made when somebody asks for it (memorder.c):
- * a burst of writes is sorted at once, by whom it serves, and that is often
+ * The writer finds rows by their hash and links new rows into a list, newest
+ * first. They are sorted when their order is needed (memorder.c): a burst of
+ * writes is sorted at once, by the thread that needs the order, which is often
  * only the flush.
  *
  *	newest ──▶ row ──▶ row ──▶ row ──▶ ...		(older)
  *			    ▲
  *	       ordered ─────┘ from here on they are in the index
  *
- * Whoever finds a row in the map finds it in the heap.
+ * A row in the map is always in the list.
  */
 #ifndef CELLFS_STORE_LSM_MEM_MEMTREE_H
 #define CELLFS_STORE_LSM_MEM_MEMTREE_H
@@ -22,48 +22,48 @@
 
 struct memtree {
 	uint32_t id;
-	_Atomic(struct memrow *) newest; /* the writer stores */
-	/* Who holds memtable.lock stores; rows is read without. */
+	_Atomic(struct memrow *) newest; /* stored by the writer */
+	/* Stored under memtable.lock; readers of rows need no lock. */
 	_Atomic(struct memrow *) ordered;
 	struct memindex rows; /* struct memrow */
-	bool torn;	      /* under lock: rows holds some before ordered */
-	/* What memtree_stat says; stored by the writer. */
+	bool torn;	      /* under lock: a sorting was cut short */
+	/* For memtree_stat; stored by the writer. */
 	_Atomic(uint64_t) entries, nrows, markers;
 	_Atomic(int64_t) ts_min, ts_max;
 	_Atomic(bool) has_ttl;
 };
 
 struct memtable {
-	/* Hardly ever changes, and readers look at it. */
+	/* Read by readers and hardly ever changed. */
 	struct memindex trees; /* struct memtree */
 	size_t rows_hint;
 	_Atomic(unsigned) refs;
 	pthread_mutex_t lock;
-	struct arena nodes;	 /* under lock: of the trees' rows */
-	struct rowmap map;	 /* where it ends the writer's lines begin */
-	struct arena arena;	 /* writer */
-	struct memtree *last;	 /* writer: the one it filled last */
-	struct memrow *last_row; /* writer: and there */
+	struct arena nodes;	 /* under lock: of the index of rows */
+	struct rowmap map;	 /* its end begins the writer's cache lines */
+	struct arena arena;	 /* used by the writer */
+	struct memtree *last;	 /* the writer's last tree */
+	struct memrow *last_row; /* the writer's last row */
 };
 
-/* NULL: nothing was inserted into tree @id. */
+/* NULL if tree @id is empty. */
 struct memtree *memtable_tree(const struct memtable *mt, uint32_t id);
-/* A row and the first bytes of its key that not all share. */
+/* A row and the first bytes of its key after the common prefix. */
 struct sorted_row {
 	uint64_t head;
 	struct memrow *row;
 };
 /*
- * The rows from @newest back to @end, which is left out, in order. They lie in
- * @mem, which was empty. -ENOMEM.
+ * The rows from @newest back to @end (not included), sorted. They are allocated
+ * in @mem, which must be empty. -ENOMEM.
  */
 int memtree_sort(struct memrow *newest, const struct memrow *end,
 		 struct sorted_row **out, size_t *count, struct arena *mem);
-/* Adds a row that nobody sees yet. By the writer. */
+/* Adds a row that is not visible yet. Only the writer calls this. */
 void memtree_push(struct memtree *t, struct memrow *r);
 /*
- * What was pushed before is in t->rows when it returns 0. -ENOMEM. By anyone;
- * readers of t->rows need no lock.
+ * Makes sure that all rows pushed before the call are in t->rows. -ENOMEM. Any
+ * thread may call it; readers of t->rows need no lock.
  */
 int memtree_order(struct memtable *mt, struct memtree *t);
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* Inlined: the hash of a short key costs less than the call. */
+/* Inlined, since a call costs more than the hash of a short key. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -15,7 +15,7 @@ struct rowmap_table {
 	_Atomic(uint64_t) slots[];
 };
 
-/* The low half of the hash in proportion: any number of slots will do. */
+/* Scales the low half of the hash to the number of slots. */
 static inline size_t home(const struct rowmap_table *t, uint64_t hash)
 {
 	return (hash & UINT32_MAX) * t->n >> 32;
@@ -32,7 +32,7 @@ uint64_t rowmap_hash(uint32_t tree, struct bytes row)
 				    tree);
 }
 
-/* The top 16 bits; the table uses the low half. */
+/* The top 16 bits of the hash; home() uses the low half. */
 static uint64_t tag(uint64_t hash)
 {
 	return hash & ~ADDR_MASK;
@@ -70,7 +70,7 @@ void rowmap_ahead(const struct rowmap *m, uint64_t hash)
 		__builtin_prefetch((const void *)&t->slots[home(t, hash)]);
 }
 
-/* What the row's slot holds if it is not pushed on by another's. */
+/* The row in the slot that the hash gives, without probing. */
 static struct memrow *row_at_home(const struct rowmap *m, uint64_t hash)
 {
 	struct rowmap_table *t =
@@ -87,7 +87,7 @@ void rowmap_ahead_row(const struct rowmap *m, uint64_t hash)
 {
 	const char *r = (const char *)row_at_home(m, hash);
 
-	/* Not asked whether there is one: nothing needs to wait for that. */
+	/* Also if it is NULL: a test would wait for the load. */
 	__builtin_prefetch(r);
 	__builtin_prefetch(r + 64);
 }
@@ -136,10 +136,12 @@ int rowmap_reserve(struct rowmap *m, struct arena *a, size_t rows)
 		*old = atomic_load_explicit(&m->table, memory_order_relaxed);
 	size_t slots;
 
-	/* Three slots of four are taken at most. */
+	/* At most three of four slots are in use. */
 	if (old && m->n < old->n / 4 * 3)
 		return 0;
-	/* One that is outgrown stays: the first is rather a bit too large. */
+	/*
+	 * The outgrown table's memory is not freed, so the first is made large.
+	 */
 	slots = old ? (size_t)old->n * 2 : rows / 2 * 3;
 	if (slots < SLOTS_MIN)
 		slots = SLOTS_MIN;

@@ -83,7 +83,7 @@ struct alive_row *alive_row_find(struct alive *a, const struct alive_place *p)
 	struct alive_row *r = find(a, slot_of(p->tree, p->row), p);
 
 	if (!r || r->schema != p->schema) {
-		/* One who reads by an older schema leaves it alone. */
+		/* A reader of an older schema leaves the row alone. */
 		if (r && r->schema < p->schema)
 			row_free(a, r);
 		return NULL;
@@ -95,7 +95,10 @@ struct alive_row *alive_row_find(struct alive *a, const struct alive_place *p)
 	return r;
 }
 
-/* Has all been published that was written before the row was watched? */
+/*
+ * Notes, if no writer is committing, that all puts made before the row was
+ * watched are published.
+ */
 static void settle(struct alive *a, struct alive_row *r)
 {
 	if (r->settled || atomic_load(&a->committing))
@@ -127,7 +130,7 @@ struct alive_row *alive_row_watch(struct alive *a, const struct alive_place *p)
 	a->slots[slot] = r;
 	link_use(a, r);
 	alive_row_weigh(a, r, 0, sizeof(*r) + r->row.cap);
-	/* Before it is asked whether anybody commits. */
+	/* Before the test for a committing writer in settle(). */
 	atomic_fetch_add(&a->filter[slot], 1);
 	atomic_fetch_add(&a->nrows, 1);
 	settle(a, r);

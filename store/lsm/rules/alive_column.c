@@ -1,19 +1,17 @@
-/*
- * The versions of a column that are alive.
- */
+/* The alive versions of a column. */
 #include "store/lsm/rules/alive_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Changes of a set that can be undone, times the patience. */
+/* Changes of a set that can be undone: so many times the patience. */
 #define UNDO_TIMES 2
 #define PAST_MAX 64
-/* Changes while a reader learns; with more it learns in vain. */
+/* Changes logged while a reader learns; with more, its result is dropped. */
 #define LOG_MAX 65536u
-/* One who learns walks over so many times what was walked in vain. */
+/* A learning reader may walk over so many times the entries walked before, */
 #define LEARN_RATIO 4
-/* ... and so many times the patience. */
+/* and so many times the patience. */
 #define LEARN_MIN 128
 
 static void column_forget(struct alive_column *c)
@@ -42,7 +40,7 @@ static size_t column_bytes(const struct alive_column *c)
 	       c->undo_max * sizeof(*c->undo) + c->log_cap * sizeof(*c->log);
 }
 
-/* The first column of the row that is not before @qualifier. */
+/* The index of the first column of the row that is not before @qualifier. */
 static size_t column_place(const struct alive_row *r, struct bytes qualifier)
 {
 	size_t lo = 0, hi = r->ncolumns;
@@ -70,7 +68,7 @@ static struct alive_column *column_find(const struct alive_row *r,
 	return r->columns[i];
 }
 
-/* NULL = out of memory. */
+/* Finds or adds the column; NULL without memory. */
 static struct alive_column *column_make(struct alive *a, struct alive_row *r,
 					struct bytes qualifier)
 {
@@ -105,7 +103,7 @@ static void undo_add(struct alive_column *c, uint64_t seq, int64_t ts, bool was)
 	c->nundo++;
 }
 
-/* A marker over all that is not above @ts. */
+/* Applies a marker that covers all timestamps up to @ts. */
 static void set_cut(struct alive_column *c, uint64_t seq, int64_t ts)
 {
 	uint64_t gone = c->set.n - ts_set_above(&c->set, ts);
@@ -200,7 +198,7 @@ void alive_columns_change(struct alive *a, struct alive_row *r,
 		column_change(a, r, r->columns[i], e);
 }
 
-/* What timestamps were as of a sequence, where it is not what they are. */
+/* Timestamps whose presence as of a sequence differs from the present. */
 struct past {
 	const struct alive_undo *of[PAST_MAX];
 	size_t n;
@@ -224,7 +222,7 @@ static void past_of(const struct alive_column *c, uint64_t seq, struct past *p)
 	}
 }
 
-/* 1: it was there, 0: it was not, -1: as it is now. */
+/* 1: was in the set, 0: was not, -1: as now. */
 static int was_there(const struct past *p, int64_t ts)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -310,7 +308,7 @@ static bool begin(struct alive *a, struct alive_column *c, uint64_t walked,
 	if (c->walked < c->walked_min)
 		return false;
 	*token = c->token = ++a->tokens;
-	/* What is not logged must be published. */
+	/* Changes that are not logged must be published before the walk. */
 	if (atomic_load(&a->committing)) {
 		c->token = 0;
 		return false;

@@ -1,14 +1,12 @@
-/*
- * The runs of columns that show nothing.
- */
+/* The runs of columns that show nothing. */
 #include "store/lsm/rules/alive_inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of a row, times the patience; with more they are learnt anew. */
+/* The most runs of a row: so many times the patience. No more are kept. */
 #define RUNS_MAX 256
-/* Entries that were walked for one that is worth remembering, times it. */
+/* A run is worth keeping after a walk over so many times the patience. */
 #define RUN_MIN 2
 
 static size_t run_bytes(const struct alive_run *run)
@@ -25,7 +23,7 @@ static void run_free(struct alive_run *run)
 	free(run);
 }
 
-/* NULL = out of memory. */
+/* NULL without memory. */
 static struct alive_run *run_new(struct bytes from, struct bytes to, bool open,
 				 uint64_t since)
 {
@@ -42,7 +40,7 @@ static struct alive_run *run_new(struct bytes from, struct bytes to, bool open,
 	return run;
 }
 
-/* Takes @n runs out from place @i on. */
+/* Removes @n runs from index @i on. */
 static void runs_remove(struct alive *a, struct alive_row *r, size_t i,
 			size_t n)
 {
@@ -61,7 +59,7 @@ void alive_runs_forget(struct alive *a, struct alive_row *r)
 	runs_remove(a, r, 0, r->nruns);
 }
 
-/* Takes @run, which may be NULL. 0 or -ENOMEM. */
+/* Inserts @run (frees it on failure; NULL is a failure). 0 or -ENOMEM. */
 static int runs_insert(struct alive *a, struct alive_row *r, size_t i,
 		       struct alive_run *run)
 {
@@ -83,7 +81,7 @@ static bool ends_before(const struct alive_run *run, struct bytes qualifier)
 	return !run->open && bytes_cmp(buf_bytes(&run->to), qualifier) < 0;
 }
 
-/* The first run that does not end before @qualifier. */
+/* The index of the first run that does not end before @qualifier. */
 static size_t run_place(const struct alive_row *r, struct bytes qualifier)
 {
 	size_t lo = 0, hi = r->nruns;
@@ -99,12 +97,12 @@ static size_t run_place(const struct alive_row *r, struct bytes qualifier)
 	return lo;
 }
 
-/* The run that has the column: its place, or nruns. */
+/* The index of the run that contains the column, or nruns. */
 static size_t run_of(const struct alive_row *r, struct bytes qualifier)
 {
 	size_t i = run_place(r, qualifier);
 
-	/* One ends where the next may begin. */
+	/* A run may end where the next one begins. */
 	if (i < r->nruns && !r->runs[i]->open &&
 	    bytes_eq(buf_bytes(&r->runs[i]->to), qualifier))
 		i++;
@@ -114,7 +112,7 @@ static size_t run_of(const struct alive_row *r, struct bytes qualifier)
 	return i;
 }
 
-/* The first name behind @qualifier: the same with a NUL. */
+/* The first name after @qualifier: the same with a NUL byte appended. */
 static int next_name(struct buf *out, struct bytes qualifier)
 {
 	int r = buf_set(out, qualifier);
@@ -179,7 +177,7 @@ int alive_hidden(struct alive *a, const struct alive_place *p,
 	return found;
 }
 
-/* Joined with those that it meets, unless one of them was found later. */
+/* Adds a run, joined with those it meets, unless one of these is newer. */
 static void add_run(struct alive *a, struct alive_row *r, struct bytes from,
 		    struct bytes to, bool open, uint64_t seq)
 {

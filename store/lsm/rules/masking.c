@@ -76,7 +76,7 @@ size_t masking_stripe(const struct masking *m, uint64_t seq)
 
 uint64_t masking_stripe_end(const struct masking *m, size_t stripe)
 {
-	/* The last moment before never, so that "ends by then" is <=. */
+	/* Not SEQ_NEVER, so that a death at SEQ_NEVER is after every stripe. */
 	return stripe < m->nsnapshots ? m->snapshots[stripe] : SEQ_NEVER - 1;
 }
 
@@ -91,7 +91,9 @@ static void wide_add(struct masking *m, uint64_t seq)
 		m->wide_max[stripe] = seq;
 }
 
-/* Without snapshots only the greatest sequence of those above matters. */
+/*
+ * Without snapshots only the greatest sequence counts: is there a greater one?
+ */
 static bool says_nothing(const struct masking *m, const struct entry *marker)
 {
 	return m->nsnapshots == 0 && m->family.n &&
@@ -134,7 +136,7 @@ uint64_t masking_wide_above(const struct masking *m, size_t stripe)
 	return SEQ_NEVER;
 }
 
-/* The oldest of the marks for @ts that are later than @seq, or SEQ_NEVER. */
+/* The least sequence after @seq of the marks for @ts, or SEQ_NEVER. */
 static uint64_t mark_after(const struct mark_list *l, int64_t ts, uint64_t seq)
 {
 	size_t lo = 0, hi = l->n;
@@ -162,7 +164,10 @@ uint64_t masking_version_after(const struct masking *m, int64_t ts,
 
 uint64_t masking_oldest_wide(const struct masking *m)
 {
-	/* Stripes ascend in sequence: the first that has one has the oldest. */
+	/*
+	 * Stripes ascend in sequence: the first one with markers has the
+	 * oldest.
+	 */
 	for (size_t i = 0; i <= m->nsnapshots; i++)
 		if (m->wide_min[i] != SEQ_NEVER)
 			return m->wide_min[i];
@@ -173,7 +178,7 @@ uint64_t masking_oldest(const struct masking *m, int64_t ts)
 {
 	uint64_t wide = masking_oldest_wide(m), version;
 
-	/* Sequence 0 is before all of them, and belongs to no marker. */
+	/* No marker has sequence 0. */
 	version = masking_version_after(m, ts, 0);
 	return wide < version ? wide : version;
 }

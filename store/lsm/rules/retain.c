@@ -7,7 +7,7 @@
 #include "store/lsm/rules/masking.h"
 #include "store/lsm/rules/timeline.h"
 
-/* Entries of a finished column that are stepped over before it is sought. */
+/* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
 
 enum verdict {
@@ -18,44 +18,44 @@ enum verdict {
 struct retain {
 	struct retain_spec spec;
 	struct cursor *c;
-	/* The order of deletes: a verdict or -ENOMEM. */
+	/* By the order of deletes: return a verdict or -ENOMEM. */
 	int (*put)(struct retain *r, const struct entry *e);
 	int (*marker)(struct retain *r, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* UINT64_MAX = all */
-	bool pass_through;	/* a flush: only what expired goes */
-	bool whole;		/* the row's whole history */
+	bool pass_through;	/* a flush: drop only expired entries */
+	bool whole;		/* the input has the row's whole history */
 	struct masking masking;
 	/*
-	 * Of the markers those that let go of what they cover: all, or with
-	 * keep_deleted ttl the expired ones, or none.
+	 * The markers that delete what they cover: all, with keep_deleted ttl
+	 * the expired ones, else none.
 	 */
 	struct masking deleting;
 	struct timeline alive;
-	bool fresh; /* the cursor's entry was not looked at yet */
+	bool fresh; /* the cursor's entry was not examined yet */
 	bool done;
 	bool in_column;
 	bool column_done; /* nothing more of this column is kept */
 	struct buf qualifier;
 	uint32_t steps;
-	/* Of the present column */
-	uint64_t survivors; /* alive at the end, for good */
+	/* Of the present column: */
+	uint64_t survivors; /* puts alive at the end, for good */
 	uint64_t counted;   /* versions, in the classic order */
-	bool version_met;   /* a DELETE */
+	bool version_met;   /* there was a DELETE */
 	bool has_put;
 	int64_t put_ts;	  /* of the last put that replaces others */
-	uint64_t put_seq; /* ... its sequence */
-	/* What was dropped, for those who read as of a past moment */
+	uint64_t put_seq; /* its sequence */
+	/* What was dropped, for readers as of a past moment: */
 	struct retain_loss loss;
-	uint64_t seq_seen;   /* the greatest */
-	int64_t family_to;   /* greatest of the DELETE_FAMILY that let go */
-	int64_t column_to;   /* of them and of the column's DELETE_COLUMN */
+	uint64_t seq_seen;   /* greatest so far */
+	int64_t family_to;   /* greatest ts of deleting DELETE_FAMILY markers */
+	int64_t column_to;   /* of these and of the column's DELETE_COLUMN */
 	uint64_t puts;	     /* of the column, with different timestamps */
-	int64_t newest;	     /* the first of them */
-	int64_t covered_min; /* least that went under a wide marker */
-	bool covered;	     /* is there one? */
-	bool version_gone;   /* one went with its one-version marker */
-	bool loan;	     /* some of them have a ttl of their own */
+	int64_t newest;	     /* ts of the first of these */
+	int64_t covered_min; /* least ts dropped under a wide marker */
+	bool covered;	     /* covered_min is valid */
+	bool version_gone;   /* a put and its one-version marker were dropped */
+	bool loan;	     /* some puts have their own ttl */
 };
 
 static bool family_ttl_expired(const struct retain *r, const struct entry *e)
@@ -63,7 +63,7 @@ static bool family_ttl_expired(const struct retain *r, const struct entry *e)
 	return e->ts < r->expired_before;
 }
 
-/* An expired put may go, unless min_versions could keep or call it back. */
+/* An expired put may be dropped, unless min_versions could show it again. */
 static bool is_expired(struct retain *r, const struct entry *e)
 {
 	int64_t age;
@@ -78,7 +78,7 @@ static bool is_expired(struct retain *r, const struct entry *e)
 	return age > 0 && (uint64_t)age > e->ttl_ms;
 }
 
-/* Does this marker delete, or only hide from those who do not look behind? */
+/* Does the marker delete cells, or only hide them from most readers? */
 static bool is_deleting(const struct retain *r, const struct entry *marker)
 {
 	switch (r->spec.attrs->keep_deleted) {
@@ -119,7 +119,7 @@ static void lose(struct retain *r, int64_t from, int64_t to)
 		r->loss.to = to;
 }
 
-/* Gone for a wide marker: who looks from between the two misses it. */
+/* Drops a put under a wide marker: a read as of between the two misses it. */
 static int lose_covered(struct retain *r, const struct entry *e)
 {
 	if (!r->covered || e->ts < r->covered_min)
@@ -128,7 +128,7 @@ static int lose_covered(struct retain *r, const struct entry *e)
 	return DROP;
 }
 
-/* A marker gone for a wider one; what it hides may lie elsewhere. */
+/* Drops a marker under a wider one; cells it hides may be in other files. */
 static int lose_marker(struct retain *r, const struct entry *e)
 {
 	lose(r, e->ts, r->column_to);
@@ -141,7 +141,7 @@ static int lose_pushed(struct retain *r)
 	return DROP;
 }
 
-/* One of its timestamp has come after it, and is the one that is counted. */
+/* Drops a put: a later one of the same timestamp is the one that counts. */
 static int lose_replaced(struct retain *r)
 {
 	r->loss.pushed_seq = UINT64_MAX;
@@ -157,8 +157,8 @@ static void count_put(struct retain *r, const struct entry *e)
 }
 
 /*
- * Versions that were pushed out below one that is deleted now do not show in
- * the column any more: whatever is older than it may be missing.
+ * Versions that were pushed out by one that is now deleted cannot be seen in
+ * the column any more: versions older than the deleted one may be missing.
  */
 static void end_column(struct retain *r)
 {
@@ -184,8 +184,8 @@ void retain_loss(const struct retain *r, struct retain_loss *out)
 }
 
 /*
- * Are there readers who look behind markers? Each time range then has its own
- * course of events, and no part of history is ever settled for all.
+ * Do readers see deleted cells? Then each time range has its own course of
+ * events, and no part of history is the same for all readers.
  */
 static bool looks_behind(const struct retain *r)
 {
@@ -193,8 +193,8 @@ static bool looks_behind(const struct retain *r)
 }
 
 /*
- * The lowest stripe becomes what its snapshot sees: nothing in it is needed to
- * tell the order of events, and nothing older exists.
+ * The lowest stripe becomes what its snapshot shows: no entry of it is needed
+ * for the order of events, and there are no older entries.
  */
 static bool resolves(const struct retain *r, size_t stripe)
 {
@@ -202,10 +202,11 @@ static bool resolves(const struct retain *r, size_t stripe)
 }
 
 /*
- * Is it certain that what the slice shows alive was? One that was pushed out
- * by puts outside of the slice may seem alive; while these live they push out
- * all below as well, but a one-version marker can end one of them. Such a
- * marker has a greater timestamp, so it was met before.
+ * Are all versions that the slice shows as alive really alive? A version that
+ * was pushed out by puts outside of the slice may seem alive. While those puts
+ * live, they push out all lower versions as well, but a one-version marker can
+ * end one of them. Such a marker has a greater timestamp, so it was seen
+ * before.
  */
 static bool knows_the_living(const struct retain *r)
 {
@@ -224,7 +225,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	if (r->has_put && r->put_ts == e->ts)
 		replaced = r->put_seq;
 	if (replaced <= e->seq)
-		return DROP; /* a copy of the one before */
+		return DROP; /* a copy of the previous entry */
 	if (!loan) {
 		if (replaced == SEQ_NEVER)
 			count_put(r, e);
@@ -239,8 +240,8 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		masking_reach(&r->masking, e->ts);
 		masking_reach(&r->deleting, e->ts);
 		/*
-		 * All that it could push out is under the marker too: it need
-		 * not be counted.
+		 * All versions that it could push out are under the marker too,
+		 * so it need not be counted.
 		 */
 		if (masking_wide_after(&r->deleting, stripe, e->seq))
 			return lose_covered(r, e);
@@ -257,7 +258,9 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	pushed = timeline_first(&r->alive, e->seq, death);
 	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
 		return lose_pushed(r);
-	/* A loan has pushed out nothing: once it is dead it may go. */
+	/*
+	 * An expiring put has pushed out nothing: once dead, it may be dropped.
+	 */
 	if (loan)
 		return deleted <= stripe_end || replaced <= stripe_end ? DROP
 								       : KEEP;
@@ -275,8 +278,8 @@ static int put_replayed(struct retain *r, const struct entry *e)
 	if (resolves(r, stripe) && replaced <= stripe_end)
 		return lose_replaced(r);
 	/*
-	 * Replaced: its successor pushes out what it did, unless one that
-	 * helped it to is deleted in between.
+	 * A replaced put: its successor pushes out the same versions, unless a
+	 * version that the successor needs for that is deleted in between.
 	 */
 	if (death == replaced && replaced <= stripe_end &&
 	    (r->versions == 1 || !r->spec.version_markers))
@@ -301,17 +304,18 @@ static int marker_replayed(struct retain *r, const struct entry *e)
 }
 
 /*
- * Markers hide by timestamp, so that whoever sees the put must see the marker:
- * it lies in the put's stripe or below. What a deleting marker covers may go;
- * excess versions and the markers themselves go when the user says so only,
- * for that changes what reads of a time range and later puts show.
+ * Markers hide by timestamp, so a put may be dropped only if every reader of it
+ * also sees the marker: the marker is in the put's stripe or below. Puts that a
+ * deleting marker covers may be dropped; excess versions and markers only when
+ * the user asks, since that changes what reads of a time range and later puts
+ * show.
  */
 static bool may_purge(const struct retain *r, size_t stripe)
 {
 	return r->spec.major && r->whole && stripe == 0;
 }
 
-/* Are versions counted, and markers with them? */
+/* Are versions counted, so that excess ones and markers are dropped? */
 static bool counts(const struct retain *r)
 {
 	return r->spec.nsnapshots == 0 &&
@@ -324,12 +328,13 @@ static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
 	       masking_stripe(&r->masking, marker) <= stripe;
 }
 
-/* Of the column nothing more is kept. */
+/* Keeps nothing more of the column. */
 static int end_versions(struct retain *r)
 {
 	r->column_done = true;
 	/*
-	 * Expired ones, and loans that count, do not show how many they were.
+	 * Expired puts, and expiring ones that count, do not tell how many
+	 * there were.
 	 */
 	if (r->puts && (r->loan || r->counted <= r->versions))
 		lose(r, 0, r->newest);
@@ -352,11 +357,11 @@ static int put_classic(struct retain *r, const struct entry *e)
 			return DROP;
 		}
 	}
-	/* Of one timestamp the latest is seen. */
+	/* Of several puts with one timestamp the latest is seen. */
 	if (r->has_put && r->put_ts == e->ts &&
 	    masking_stripe(&r->masking, r->put_seq) == stripe)
 		return lose_replaced(r);
-	/* A loan gives way when it ends, unless versions are counted now. */
+	/* An expiring put ends by itself, unless versions are counted now. */
 	if (e->ttl_ms && !counts(r))
 		return KEEP;
 	r->has_put = true;
@@ -368,11 +373,14 @@ static int put_classic(struct retain *r, const struct entry *e)
 	    (!family_ttl_expired(r, e) ||
 	     r->counted <= r->spec.attrs->min_versions))
 		return KEEP;
-	/* Nothing below it has an effect, markers included. */
+	/* No lower entry has an effect, markers included. */
 	return end_versions(r);
 }
 
-/* A marker behind which somebody looks, where versions are counted. */
+/*
+ * The verdict on a marker where readers see deleted cells and versions are
+ * counted.
+ */
 static int count_marker(struct retain *r, const struct entry *e)
 {
 	if (r->spec.trim)
@@ -392,7 +400,7 @@ static int marker_classic(struct retain *r, const struct entry *e)
 
 	if (counts(r) && family_ttl_expired(r, e) &&
 	    r->spec.attrs->min_versions == 0)
-		return DROP; /* with all that it could cover */
+		return DROP; /* with all puts that it could cover */
 	masking_reach(&r->deleting, e->ts);
 	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
 		return lose_marker(r, e);
@@ -415,7 +423,9 @@ static int begin_column(struct retain *r)
 	r->loan = false;
 	masking_column(&r->masking);
 	masking_column(&r->deleting);
-	/* Between snapshots it matters when, not only whether. */
+	/*
+	 * With snapshots the moments of deaths matter, not only their number.
+	 */
 	timeline_clear(&r->alive, r->versions, r->spec.nsnapshots > 0);
 	r->in_column = true;
 	r->column_done = false;
@@ -427,7 +437,7 @@ static int begin_column(struct retain *r)
 	return column_set(&r->qualifier, r->c->at.qualifier);
 }
 
-/* To the next entry that nobody has looked at. */
+/* Moves to the next entry that was not examined. */
 static int step(struct retain *r)
 {
 	if (r->fresh) {
@@ -451,15 +461,15 @@ static int judge(struct retain *r, const struct entry *e)
 		return KEEP;
 	verdict = r->put(r, e);
 	/*
-	 * So many live on at the end: whatever lies below has been pushed out
-	 * or removed, and markers there have nothing left to hide.
+	 * So many versions live on that all lower ones have been pushed out or
+	 * removed, and markers have nothing left to hide.
 	 */
 	if (r->survivors >= r->versions && r->spec.nsnapshots == 0)
 		r->column_done = true;
 	return verdict;
 }
 
-/* May the entry be told from those before every other by none? */
+/* Can no reader tell the entry from one with sequence 0? */
 static bool is_resolved(const struct retain *r, const struct entry *e)
 {
 	return !r->pass_through && e->kind == CELL_PUT && !e->ttl_ms &&

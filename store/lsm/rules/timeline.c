@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Far more than a tree of random order is deep; see priority(). */
+/* Far deeper than a tree of random priorities; see priority(). */
 #define DEPTH_MAX 256
-/* Sums are counted with 31 bits. */
+/* Sums are numbers of 31 bits. */
 #define MOMENTS_MAX INT32_MAX
 
 void timeline_free(struct timeline *t)
@@ -16,7 +16,7 @@ void timeline_free(struct timeline *t)
 	*t = (struct timeline){0};
 }
 
-/* Room for @more elements of @size in a growing array. 0 or -ENOMEM. */
+/* Grows the array for @more elements of @size. 0 or -ENOMEM. */
 static int reserve(void **array, size_t *cap, size_t n, size_t more,
 		   size_t size)
 {
@@ -96,7 +96,9 @@ static uint32_t new_moment(struct timeline *t, uint64_t at, int32_t change)
 	return node;
 }
 
-/* There is room for one more. 0 or -ENOMEM. */
+/*
+ * Adds @change at moment @at; the array has space for a moment. 0 or -ENOMEM.
+ */
 static int change_at(struct timeline *t, uint64_t at, int32_t change)
 {
 	uint32_t path[DEPTH_MAX], node = t->root;
@@ -201,7 +203,7 @@ int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to)
 	return r == 0 && t->nlives >= t->limit ? grow(t) : r;
 }
 
-/* How many are alive at @moment. */
+/* The number of versions alive at @moment. */
 static int64_t alive_at(const struct timeline *t, uint64_t moment)
 {
 	uint32_t node = t->root;
@@ -221,8 +223,9 @@ static int64_t alive_at(const struct timeline *t, uint64_t moment)
 }
 
 /*
- * The first moment after @from at which so many are alive, below @node, before
- * which @sum are; SEQ_NEVER: none.
+ * The first moment after @from, in the subtree of @node, at which t->limit
+ * versions are alive; @sum are alive before the subtree. SEQ_NEVER if there is
+ * none.
  */
 static uint64_t first_after(const struct timeline *t, uint32_t node,
 			    uint64_t from, int64_t sum)

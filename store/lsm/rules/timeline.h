@@ -1,23 +1,24 @@
 /*
- * Timeline: how many versions of a column were alive at each moment.
+ * How many versions of a column were alive at each moment.
  *
- * A moment is a sequence number. A version lives from its put until it is
- * deleted or replaced; a column keeps `versions` at a time, so one is pushed
- * out at the first moment when that many with greater timestamps live:
+ * A moment is a sequence number. A version is alive from its put until it is
+ * deleted or replaced. A column keeps `versions` at a time, so a version is
+ * pushed out at the first moment when that many with greater timestamps are
+ * alive:
  *
  *	ts 50 s3 ──────┤ deleted s5		alive  s2 s3 s4 s5 s6 s7
  *	ts 40 s2 ────────────────────		ts>=40	1  2  2	 1  1  1
  *	ts 30 s7		 ────		ts 30 with versions 2: lives
  *	ts 20 s1 ──┤ pushed out at s3, although one of the two is gone now
  *
- * The timeline is fed with versions in cell order, so that it holds those
- * above the one that is asked for. While none of them has ended, or there are
- * fewer than a column keeps, it is a plain list, to which a version costs an
- * append: nothing below is pushed out before the n-th is there, and everything
- * after. From then on it is a search tree of the moments at which lives begin
- * (+1) and end (-1), each with the sum of what lies below it and the greatest
- * sum on the way through that, so that adding and asking are O(log n) whatever
- * the order:
+ * Versions are added in cell order, so the timeline holds those with greater
+ * timestamps than the one in question. While none of them has ended, or there
+ * are fewer than a column keeps, it is a plain list and adding a version is an
+ * append: no later version is pushed out before the list has `versions`
+ * entries, and each one after that. From then on it is a search tree of the
+ * moments at which versions are born (+1) and die (-1). Each node has the sum
+ * of its subtree and the greatest partial sum in it, so that adding and looking
+ * up are O(log n) in any order:
  *
  *	s2 +1	s3 +1	s5 -1	s7 +1		sums 1 2 1 2
  */
@@ -37,29 +38,29 @@ struct timeline_life {
 struct timeline_moment {
 	uint64_t at;
 	int32_t change;
-	int32_t sum, best; /* of the subtree; of its beginnings the greatest */
-	uint32_t left, right; /* in moments; 0 = none */
+	int32_t sum, best;    /* of the subtree: total, greatest partial */
+	uint32_t left, right; /* index in moments; 0 = none */
 };
 
 /* A zero-initialised timeline is empty. */
 struct timeline {
-	uint64_t limit; /* versions that a column keeps */
-	/* Those that are in no tree: of each its birth, or its life. */
+	uint64_t limit; /* the number of versions that a column keeps */
+	/* Versions that are not in the tree: births, or births and deaths. */
 	uint64_t *open;
 	size_t nopen, open_cap;
 	struct timeline_life *lives;
 	size_t nlives, lives_cap;
-	bool stepped; /* some have ended: lives, not births */
-	bool grown;   /* the tree */
-	struct timeline_moment *moments; /* [0] is none */
+	bool stepped; /* some have ended: see lives, not open */
+	bool grown;   /* there is a tree */
+	struct timeline_moment *moments; /* [0] is unused */
 	size_t nmoments, moments_cap;
 	uint32_t root;
 };
 
 void timeline_free(struct timeline *t);
 /*
- * Empties it, for a column that keeps @limit > 0 versions; @stepped: answers
- * are wanted although none has ended.
+ * Empties it, for a column that keeps @limit > 0 versions. @stepped: use the
+ * tree also if no version has ended.
  */
 static inline void timeline_clear(struct timeline *t, uint64_t limit,
 				  bool stepped)
@@ -72,7 +73,7 @@ static inline void timeline_clear(struct timeline *t, uint64_t limit,
 }
 
 int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to);
-/* A version alive in [@from, @to). 0 or -ENOMEM. */
+/* Adds a version alive in [@from, @to). 0 or -ENOMEM. */
 static inline int timeline_add(struct timeline *t, uint64_t from, uint64_t to)
 {
 	/* Nearly every version takes this branch, so it is inline. */

@@ -2,13 +2,14 @@
  * What a reader sees of what is stored, and what compaction may drop of it.
  *
  * Takes the entries of one row of one tree in cursor order (from a merge) and
- * hands on those that are visible. Pure: no clock, no file, no lock. The rules
+ * returns those that are visible. Pure: no clock, no file, no lock. The rules
  * are HBase's (book, "Data Model"), in both orders of delete:
  *
  * attrs->new_version_behavior yes: what a replay of the writes in sequence
  * order leaves. A put inserts its version and pushes out the oldest beyond
- * `versions`; a marker removes what it covers and lies before it in sequence.
- * What was pushed out or removed never returns. With versions 2:
+ * `versions`; a marker removes the puts that it covers and that have a lower
+ * sequence. A version that was pushed out or removed never returns. With
+ * versions 2:
  *
  *	info:mail 90 s9 PUT	      seen
  *	info:name 70 s6 DELETE_COLUMN removes info:name up to 70 before s6
@@ -19,22 +20,23 @@
  *	info:tel  40 s2 PUT	      seen
  *	info:tel  30 s1 PUT	      pushed out at s3, stays so after s4
  *
- * A put with a ttl of its own is a loan: it hides others while it is alive
- * and unexpired, but removes nothing for good, so that its end leaves things
- * as if it had never been written.
+ * A put with its own ttl is an expiring put: it hides others while it is alive
+ * and unexpired, but removes nothing for good, so that after its end the column
+ * is as if it had never been written.
  *
  * attrs->new_version_behavior no: markers hide by timestamp whatever the
  * sequence, and versions are counted among those not hidden and within the
  * reader's time range.
  *
- * The family's ttl and min_versions are applied to what that leaves: expired
- * is ts < now - ttl; the newest min_versions are seen though expired.
+ * The family's ttl and min_versions are applied to the remaining versions:
+ * those with ts < now - ttl are expired; the newest min_versions are seen even
+ * if they are expired.
  *
  * Sequences are unique: each change of a mutation has its own. 0 is older than
- * any other and stands for what compaction has resolved.
+ * any other and marks the puts whose order compaction has resolved.
  *
- * A reader as of a moment sees what all this makes of the entries whose
- * timestamp is not greater, markers too, and of each column the newest only.
+ * A reader as of a moment applies all this to the puts and markers whose
+ * timestamp is not greater, and sees only the newest version of each column.
  */
 #ifndef CELLFS_STORE_LSM_RULES_VISIBILITY_H
 #define CELLFS_STORE_LSM_RULES_VISIBILITY_H
@@ -43,28 +45,29 @@
 #include "store/value/schema.h"
 
 /*
- * What others have found of the row in which a reader stands, as of what it
- * reads (alive.h). A reader that has walked over much in vain asks, and tells.
+ * Facts about the present row that other readers have found (alive.h), as of
+ * the sequence that is read. A reader that has walked over many hidden entries
+ * asks for such facts, and reports its own.
  */
 struct visible_guide {
-	unsigned patience; /* entries that are walked before it is asked */
+	unsigned patience; /* entries walked before the guide is asked */
 	/*
-	 * Timestamps of the column that are alive, at @ts and below, newest
-	 * first: how many of up to @n, -1 = not known. *above: of those above
-	 * @ts; it takes longer to say, unless @above is NULL.
+	 * Writes up to @n alive timestamps of the column, from @ts downwards,
+	 * to @out. Returns how many; -1 = not known. *above: how many are above
+	 * @ts, which takes longer to find; @above may be NULL.
 	 */
 	int (*versions)(const struct visible_guide *g, struct bytes row,
 			struct bytes qualifier, int64_t ts, int64_t *out,
 			size_t n, uint64_t *above);
 	/*
-	 * Does the column show nothing, and do those behind it before *to? 1;
-	 * 0: all behind it; -1: not known.
+	 * Does the column show nothing? 1: nor do the columns from it up to *to
+	 * (not included); 0: nor do all columns after it; -1: not known.
 	 */
 	int (*hidden)(const struct visible_guide *g, struct bytes row,
 		      struct bytes qualifier, struct buf *to);
 	/*
-	 * Columns from @from on, before @to (NULL: all), show nothing;
-	 * @walked entries told that.
+	 * Reports that columns from @from up to @to (not included; NULL: all)
+	 * show nothing, after a walk over @walked entries.
 	 */
 	void (*found_hidden)(const struct visible_guide *g, struct bytes row,
 			     struct bytes from, const struct bytes *to,
@@ -75,21 +78,23 @@ struct visible_guide {
 
 struct visible_spec {
 	const struct visible_guide *guide; /* NULL = none */
-	uint64_t walk_max; /* of a column, in vain; then -EAGAIN. 0 = all */
+	uint64_t walk_max; /* hidden ones of a column; then -EAGAIN. 0: any */
 	const struct family_attrs *attrs;
-	int64_t now_ms;		/* one value for a whole scan */
+	int64_t now_ms;		/* the same for a whole scan */
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
-	uint32_t versions;	/* newest a column; 0 = all kept */
+	uint32_t versions;	/* newest per column; 0 = all kept */
 	bool raw;
-	/* Nothing with ts > as_of counts; versions is 1, raw is not set. */
+	/* Ignore entries with ts > as_of; versions is 1, raw is not set. */
 	bool has_as_of;
 	int64_t as_of;
-	/* struct history's: what was pushed out in the files that are read */
+	/*
+	 * As in struct history: pushed-out versions in the files that are read.
+	 */
 	uint64_t pushed_seq;
 	uint32_t pushed_versions;
 };
 
-/* Of a column, when a reader asks for @asked (0 = all that are kept). */
+/* Versions shown of a column to a reader that asks for @asked (0 = all). */
 static inline uint32_t versions_shown(const struct family_attrs *a,
 				      uint32_t asked)
 {
@@ -100,53 +105,53 @@ struct visible;
 
 /* One serves many rows of a scan. Copies @spec, but not its attrs. */
 int visible_new(const struct visible_spec *spec, struct visible **out);
-void visible_free(struct visible *v); /* NULL is nothing */
-/*
- * Starts on the row on whose first entry @c stands. visible_next() moves @c.
- */
+void visible_free(struct visible *v); /* @v may be NULL */
+/* Begins a row; @c is on its first entry. visible_next() moves @c. */
 void visible_row(struct visible *v, struct cursor *c);
 /*
- * Nothing of a column behind @last, or of @last where it is not @inclusive, is
- * asked for: there visible_next() and visible_seek() say 0 without looking at
- * what may be hidden. Holds until the next call or row, and may be put off when
- * they have said 0. @last is borrowed; NULL = the whole row.
+ * Limits the row to columns before @last, or up to it if @inclusive: after
+ * these visible_next() and visible_seek() return 0 without looking at hidden
+ * entries. Holds until the next call or row, and may be changed after they have
+ * returned 0. @last is borrowed; NULL = the whole row.
  */
 void visible_until(struct visible *v, const struct bytes *last, bool inclusive);
 /* 1: c->at is the next visible entry of the row; 0: none is left. */
 int visible_next(struct visible *v);
 /*
- * As of a moment: is the entry that was just handed on one that only stands for
- * its column, whose version of that moment may have been pushed out?
+ * As of a moment: true if the last entry returned only stands for its column,
+ * whose version of that moment may have been pushed out.
  */
 bool visible_lost(const struct visible *v);
-/* Markers that it has gone by since it was made. */
+/* The number of markers that it has read so far. */
 uint64_t visible_markers(const struct visible *v);
-/* Entries and columns that it has walked in vain, but for a few of each. */
+/*
+ * The number of hidden entries and columns that it has walked over, except for
+ * a few of each.
+ */
 uint64_t visible_walked(const struct visible *v);
 /*
- * A column of which a set of what is alive would be worth having: how much was
- * walked of it in vain; 0: there is none.
+ * The column for which a set of alive versions would save most: returns how
+ * many hidden entries of it were walked over; 0: there is none.
  */
 uint64_t visible_deep(const struct visible *v, struct bytes *row,
 		      struct bytes *qualifier);
-/* Was there a put with a ttl of its own in the row? */
+/* Did the row have a put with its own ttl? */
 bool visible_loans(const struct visible *v);
-/* Passes over what is left of the present column, cheaply. Then _next(). */
+/* Skips the rest of the present column. Call visible_next() afterwards. */
 void visible_skip_column(struct visible *v);
 /*
- * Passes on to the first visible entry at or after (@qualifier, @ts): as
- * visible_next() does, having passed over what lies before. Markers passed over
- * count where they must. Never goes back: before the present entry, it is
- * visible_next().
+ * Moves forward to the first visible entry at or after (@qualifier, @ts).
+ * Skipped markers are applied as in visible_next(). If the present entry is not
+ * before that place, this is visible_next().
  */
 int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
 
 /*
  * What a merge of a slice of history writes. A slice holds, for its rows, all
  * entries between two sequences; what a reader of any snapshot (and of now)
- * sees of the tree is the same before and after, whatever lies outside of the
- * slice. An entry is dropped only for the sake of entries of its own stripe
- * (masking.h). P: the put in question, versions 2.
+ * sees of the tree is the same before and after, whatever entries there are
+ * outside of the slice. An entry is dropped only because of entries of its own
+ * stripe (masking.h). P: the put in question, versions 2.
  *
  * In any slice:
  *	P under a wide marker	    50 s2 DELETE_COLUMN		 30 s1 P
@@ -167,16 +172,18 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *
  * In a slice that is the whole history the lowest stripe becomes what its
  * snapshot sees of it: visible puts, sequence 0, no markers. With keep_deleted
- * readers look behind markers, and then none of these settle anything: what is
- * dropped is what was pushed out or replaced where no one-version marker is,
- * and with keep_deleted ttl what an expired marker covers.
+ * readers see deleted cells, and then markers decide nothing for all readers:
+ * only puts that were pushed out or replaced, where there is no one-version
+ * marker, are dropped, and with keep_deleted ttl those that an expired marker
+ * covers.
  *
- * Classic order: a put goes under any marker that all who see the put see, and
- * when another of its timestamp replaces it. Excess versions, expired ones
- * beyond min_versions, and markers of the whole history go in a major
- * compaction only (and in a flush that trims), since that shows: a range of
- * older timestamps loses versions, and a later put below a marker is seen.
- * There HBase's count decides, with versions 2 and keep_deleted:
+ * Classic order: a put is dropped under any marker that all readers of the put
+ * see, and when another put of its timestamp replaces it. Excess versions,
+ * expired ones beyond min_versions, and markers of the whole history are
+ * dropped only in a major compaction (and in a flush that trims), since readers
+ * can notice it: a range of older timestamps loses versions, and a later put
+ * below a marker is seen. There HBase's count decides, with versions 2 and
+ * keep_deleted:
  *
  *	50 PUT		   1
  *	45 DELETE	   kept: it counts for nothing
@@ -190,35 +197,42 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
 struct retain_spec {
 	const struct family_attrs *attrs;
 	int64_t now_ms;
-	/* Asked for by the user: all of the tree. For the classic order. */
+	/*
+	 * The user asked for a compaction of all of the tree. For the classic
+	 * order.
+	 */
 	bool major;
 	bool flush;
 	/*
-	 * A flush that was asked for, of a table in the classic order: versions
-	 * beyond `versions` go, counted in memory alone, as in HBase.
+	 * The user asked for this flush, of a table in the classic order:
+	 * versions beyond `versions`, counted in memory alone, are dropped, as
+	 * in HBase.
 	 */
 	bool trim;
 	/*
-	 * The oldest put of all that a major one reads; asked for in the
-	 * classic order with keep_deleted. INT64_MAX = there is none.
+	 * The least timestamp of all puts that a major compaction reads; used
+	 * in the classic order with keep_deleted. INT64_MAX = there is none.
 	 */
 	int64_t put_ts_min;
 	/* The input may hold DELETE or DELETE_FAMILY_VERSION. */
 	bool version_markers;
-	/* Sequences that snapshots see, ascending. Borrowed. */
+	/* Sequences that snapshots read, ascending. Borrowed. */
 	const uint64_t *snapshots;
 	size_t nsnapshots;
-	/* struct history's of the tree; 0 = none were pushed out before. */
+	/*
+	 * As in struct history of the tree; 0 = no version was pushed out
+	 * before.
+	 */
 	uint32_t pushed_versions;
 };
 
-/* What was dropped that a reader as of a past moment would need (history.h). */
+/* The last row cannot be read as of [from, to), if from < to. */
 struct retain_loss {
 	/*
 	 * In the last row: nothing can be told as of [from, to), if from < to.
 	 */
 	int64_t from, to;
-	/* In all rows so far, as in struct history. */
+	/* Of all rows so far, as in struct history. */
 	int64_t before;
 	uint64_t pushed_seq;
 	bool pushed;
@@ -226,19 +240,19 @@ struct retain_loss {
 
 struct retain;
 int retain_new(const struct retain_spec *spec, struct retain **out);
-void retain_free(struct retain *r); /* NULL is nothing */
+void retain_free(struct retain *r); /* @r may be NULL */
 /*
- * Starts on a row; retain_next() moves @c as visible_next() does.
- * @whole_history: @c holds all of the row up to its newest sequence; nothing
- * older lies in a deeper level or outside.
+ * Begins a row; retain_next() moves @c as visible_next() does. @whole_history:
+ * @c has all of the row up to its newest sequence; no deeper level has older
+ * entries.
  */
 void retain_row(struct retain *r, struct cursor *c, bool whole_history);
 /*
- * 1: *out is to be written, its sequence 0 where nothing can tell the
- * difference; 0: the row is done. *out lasts until the next call.
+ * 1: *out is to be written, with sequence 0 if no reader can notice that; 0:
+ * the row is done. *out is valid until the next call.
  */
 int retain_next(struct retain *r, struct entry *out);
-/* When retain_next() has said 0. */
+/* To be called after retain_next() has returned 0. */
 void retain_loss(const struct retain *r, struct retain_loss *out);
 
 #endif

@@ -7,20 +7,20 @@
 #include "store/lsm/rules/masking.h"
 #include "store/lsm/rules/timeline.h"
 
-/* Entries of a finished column that are stepped over before it is sought. */
+/* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
-/* Timestamps that are asked for at a time, if the caller has the patience. */
+/* The most timestamps asked of the guide at once. */
 #define NEAR_MAX 64u
-/* So many times the patience, walked in vain in one column, is worth a note. */
+/* So many times the patience, walked in one column, make it a deep column. */
 #define DEEP_TIMES 8
 
-/* What becomes of a put, and of those below it in the column. */
+/* The verdict on a put, and on those below it in its column. */
 enum verdict {
 	HIDE,
 	SHOW,
-	END,	 /* hidden, and nothing below it is visible */
-	NEWER,	 /* than the moment that is asked for */
-	COVERED, /* by a wide marker: so is what it may have pushed out */
+	END,	 /* hidden, and so are all below it */
+	NEWER,	 /* newer than the moment that is read */
+	COVERED, /* by a wide marker, as are those it pushed out */
 };
 
 struct visible {
@@ -28,56 +28,56 @@ struct visible {
 	struct cursor *c;
 	/* The verdict on an entry of a column, or -ENOMEM. */
 	int (*judge)(struct visible *v, const struct entry *e);
-	/* The verdict on a put, or -ENOMEM: the order of deletes. */
+	/* The verdict on a put by the order of deletes, or -ENOMEM. */
 	int (*put)(struct visible *v, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* kept by the family; UINT64_MAX = all */
 	uint64_t shown_max;
 	struct masking masking;
 	struct timeline alive;
-	/* As of a moment: INT64_MAX = of now. */
+	/* The moment that is read; INT64_MAX = now. */
 	int64_t as_of;
 	uint64_t pushed_max; /* so many puts may have pushed out another */
 	bool lost;
-	bool fresh;		  /* the cursor's entry was not looked at yet */
-	bool done;		  /* the row is exhausted */
+	bool fresh;		  /* the cursor's entry was not examined yet */
+	bool done;		  /* the row is finished */
 	bool in_column;		  /* past the family markers */
-	bool column_done;	  /* nothing more of this column */
-	const struct bytes *last; /* column that is asked for; NULL: all */
+	bool column_done;	  /* skip the rest of the column */
+	const struct bytes *last; /* last column to read; NULL: all */
 	bool last_inclusive;
-	bool guides; /* there is somebody to ask */
-	/* Entries that are walked in vain before the guide is asked. */
+	bool guides; /* there is a guide to ask */
+	/* Hidden entries that are walked over before the guide is asked. */
 	uint64_t patience;
 	struct buf qualifier;
-	uint32_t steps;	  /* taken in a finished column */
-	uint64_t markers; /* that have hidden anything, or could have */
-	/* Of the present column */
-	uint64_t rank;	  /* of the last that is not hidden; newest = 1 */
-	uint64_t shown;	  /* in the time range */
+	uint32_t steps;	  /* steps in a finished column */
+	uint64_t markers; /* markers that did or could hide something */
+	/* Of the present column: */
+	uint64_t rank;	  /* of the last version not hidden; newest = 1 */
+	uint64_t shown;	  /* shown, in the time range */
 	uint64_t pushers; /* puts not shown that may have pushed out others */
 	int64_t pusher_ts;
 	bool has_rank_ts, has_put;
-	int64_t rank_ts;  /* timestamp of the one with that rank */
+	int64_t rank_ts;  /* timestamp of the version with that rank */
 	int64_t put_ts;	  /* of the last put that can replace others */
-	uint64_t put_seq; /* ... its sequence */
-	uint64_t vain;	  /* entries that were not shown */
-	bool guided;	  /* it goes by what is in near */
-	bool lost_way;	  /* nobody is asked in this row any more */
-	/* Timestamps that are alive, and whether there are more below. */
+	uint64_t put_seq; /* its sequence */
+	uint64_t vain;	  /* entries not shown */
+	bool guided;	  /* follows the timestamps in near */
+	bool lost_way;	  /* do not ask in this row any more */
+	/* Alive timestamps of the guide, and whether there are more below. */
 	int64_t *near;
 	uint32_t nnear, near_at;
 	bool near_more;
-	/* Since something was shown: entries, and the columns that hid them. */
+	/* Since an entry was shown: entries, and the columns that hid them. */
 	uint64_t streak, ask_at;
 	bool has_hidden;
-	uint64_t hidden_at; /* streak where it began */
+	uint64_t hidden_at; /* streak when these columns began */
 	struct buf hidden, hidden_to;
-	bool loans;  /* in the row */
-	bool shares; /* what it finds holds for all */
+	bool loans;  /* the row has puts with their own ttl */
+	bool shares; /* its findings hold for all readers */
 	uint64_t walked, deep;
 	bool deep_here;
 	struct buf row, deep_row, deep_qualifier;
-	/* For raw: coordinates of the last entry that was shown. */
+	/* For raw: coordinates of the last entry shown. */
 	bool has_last;
 	uint8_t last_kind;
 	int64_t last_ts;
@@ -87,21 +87,21 @@ static bool own_ttl_expired(const struct entry *e, int64_t now_ms)
 {
 	int64_t age;
 
-	/* A timestamp from beyond what a clock can say is never old. */
+	/* A difference beyond the range of int64 counts as not expired. */
 	if (!e->ttl_ms || __builtin_sub_overflow(now_ms, e->ts, &age))
 		return false;
 	return age > 0 && (uint64_t)age > e->ttl_ms;
 }
 
 /*
- * What is left after deletes becomes a version with a rank: SHOW if the time
- * range, ttl and the number asked for agree.
+ * Gives a version that no delete hides its rank: SHOW if the time range, the
+ * ttl and the number of versions allow it.
  */
 static int rank_survivor(struct visible *v, const struct entry *e)
 {
 	const struct visible_spec *s = &v->spec;
 
-	/* Behind a loan of the same timestamp, which is alive and shown. */
+	/* An expiring put of the same timestamp is alive and shown instead. */
 	if (v->has_rank_ts && v->rank_ts == e->ts)
 		return HIDE;
 	v->has_rank_ts = true;
@@ -120,7 +120,7 @@ static int rank_survivor(struct visible *v, const struct entry *e)
 	return SHOW;
 }
 
-/* The replay: see timeline.h for what is pushed out. */
+/* The replay; timeline.h says what is pushed out. */
 static int put_replayed(struct visible *v, const struct entry *e)
 {
 	bool loan = e->ttl_ms != 0;
@@ -128,7 +128,7 @@ static int put_replayed(struct visible *v, const struct entry *e)
 	int r;
 
 	if (v->has_put && v->put_ts == e->ts) {
-		/* Also ends a copy with the same sequence at its birth. */
+		/* A copy with the same sequence dies at its birth. */
 		death = v->put_seq;
 	}
 	if (masking_any(&v->masking)) {
@@ -136,8 +136,8 @@ static int put_replayed(struct visible *v, const struct entry *e)
 
 		masking_reach(&v->masking, e->ts);
 		/*
-		 * A wide marker ends all below it as well: its put has pushed
-		 * out none that would be seen but for it.
+		 * A wide marker hides all below it as well: the put has pushed
+		 * out no version that would otherwise be seen.
 		 */
 		if (masking_wide_after(&v->masking, 0, e->seq))
 			return COVERED;
@@ -173,9 +173,7 @@ static int put_classic(struct visible *v, const struct entry *e)
 	return e->ts >= v->spec.ts_max ? HIDE : rank_survivor(v, e);
 }
 
-/*
- * With keep_deleted a reader whose range ends before a marker looks behind it.
- */
+/* With keep_deleted, a reader whose range ends before a marker ignores it. */
 static bool is_honoured(const struct visible *v, const struct entry *marker)
 {
 	if (marker->ts > v->as_of)
@@ -191,8 +189,8 @@ static int mask(struct visible *v, const struct entry *marker)
 }
 
 /*
- * Is it the last of so many puts above what is asked for as a column held that
- * pushed some out (history.h)?
+ * Is the put the last of as many, above the moment that is read, as a column
+ * had when some version was pushed out (history.h)?
  */
 static bool may_be_lost(struct visible *v, const struct entry *e)
 {
@@ -224,7 +222,7 @@ static int judge(struct visible *v, const struct entry *e)
 	return v->put(v, e);
 }
 
-/* A column whose past is not known is shown by its last pusher. */
+/* A column whose past is not known is shown by its last such put. */
 static int judge_past(struct visible *v, const struct entry *e)
 {
 	int r = judge(v, e);
@@ -271,7 +269,7 @@ static int begin_column(struct visible *v)
 	return column_set(&v->qualifier, v->c->at.qualifier);
 }
 
-/* To the next entry that nobody has looked at. */
+/* Moves to the next entry that was not examined. */
 static int step(struct visible *v)
 {
 	if (v->fresh) {
@@ -280,19 +278,19 @@ static int step(struct visible *v)
 	}
 	if (!v->in_column || !v->column_done)
 		return cursor_next(v->c);
-	/* One or two more versions are stepped over; many are sought past. */
+	/* A few more versions are stepped over; many are skipped by a seek. */
 	if (v->steps++ < STEPS_MAX)
 		return cursor_next(v->c);
 	return cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
 }
 
-/* From an entry of the column that is too new; 0 = none follows in the row. */
+/* Skips entries of the column that are too new; 0: the row ends. */
 static int pass_newer(struct visible *v)
 {
 	int r;
 
 	if (v->pushed_max || v->steps++ < STEPS_MAX)
-		return 1; /* each one is looked at */
+		return 1; /* examine each one */
 	v->steps = 0;
 	r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), v->as_of);
 	v->fresh = r > 0;
@@ -301,18 +299,18 @@ static int pass_newer(struct visible *v)
 }
 
 /*
- * A reader that has walked over many entries of a column in vain asks the
- * guide which versions of it are alive, and then goes from one of these to the
- * next: no more need be known of what happened above them. If the answer ends
- * before the column does, because writers are faster, the reader starts the
- * row again and walks. A reader that finds column after column with nothing to
- * show asks for the runs of such columns, and tells of those that it has found.
+ * A reader that has walked over many hidden entries of a column asks the guide
+ * which versions of it are alive, and then seeks from one of these to the next:
+ * it need not know what happened above them. If the answer ends before the
+ * column does, because writers are faster, the reader starts the row again and
+ * walks. A reader that finds column after column with nothing to show asks for
+ * runs of such columns, and reports those that it has found.
  */
 static int ask_versions(struct visible *v, int64_t ts)
 {
 	const struct visible_guide *g = v->spec.guide;
 	uint64_t n = v->shown_max - v->shown, max = 2 * v->patience;
-	/* Of what expires a number is shown; else none above is too many. */
+	/* With a ttl the ranks count; else fewer than `versions` are above. */
 	bool ranked = v->expired_before != INT64_MIN;
 	uint64_t above = v->rank;
 	int found;
@@ -338,9 +336,7 @@ static int ask_versions(struct visible *v, int64_t ts)
 	return 1;
 }
 
-/*
- * The reader was led down to @ts and must walk from there: as visible_next().
- */
+/* The guide's versions end at @ts: walk from there, as visible_next(). */
 static int walk_from(struct visible *v, int64_t ts)
 {
 	struct buf qualifier = {0};
@@ -364,7 +360,9 @@ static int walk_from(struct visible *v, int64_t ts)
 	return r;
 }
 
-/* Past the column: 0, the cursor on what follows, unless the row is done. */
+/*
+ * Leaves the column: 0; the cursor is on what follows, unless the row is done.
+ */
 static int leave_guided(struct visible *v)
 {
 	int r = cursor_seek_column(v->c, buf_bytes(&v->qualifier), -1);
@@ -376,7 +374,7 @@ static int leave_guided(struct visible *v)
 	return r < 0 ? r : 0;
 }
 
-/* The verdict on a version that is alive. */
+/* The verdict on a version that the guide said is alive. */
 static int judge_alive(struct visible *v, const struct entry *e)
 {
 	if (e->ts < v->spec.ts_min)
@@ -387,8 +385,8 @@ static int judge_alive(struct visible *v, const struct entry *e)
 }
 
 /*
- * To the next version of the column that is alive and shown: 1. 0: there is
- * none, see leave_guided().
+ * Moves to the next version that is alive and shown: 1. 0: there is none, and
+ * the column was left by leave_guided().
  */
 static int next_alive(struct visible *v)
 {
@@ -439,7 +437,7 @@ static int note_deep(struct visible *v)
 	return v->spec.walk_max && v->vain > v->spec.walk_max ? -EAGAIN : 0;
 }
 
-/* An entry of the column was not shown, and there were many. 0 or an error. */
+/* Counts an entry of the column that was not shown. 0 or an error. */
 static int walked_in_vain(struct visible *v)
 {
 	const struct entry *e = &v->c->at;
@@ -460,7 +458,7 @@ static int walked_in_vain(struct visible *v)
 	return 0;
 }
 
-/* What was hidden since something was shown, up to a column. */
+/* Reports the columns that showed nothing, up to column @to. */
 static void end_streak(struct visible *v, const struct bytes *to)
 {
 	const struct visible_guide *g = v->spec.guide;
@@ -474,9 +472,9 @@ static void end_streak(struct visible *v, const struct bytes *to)
 }
 
 /*
- * The cursor is on the first entry of a column, and much was hidden before it:
- * 1 when it was moved past columns that show nothing, 0 if the row ends with
- * them, -EAGAIN if nothing is known, or another error.
+ * The cursor is on the first entry of a column, after many hidden ones: 1 if it
+ * was moved past columns that show nothing, 0 if the row ends with such
+ * columns, -EAGAIN if nothing is known, or another error.
  */
 static int pass_hidden(struct visible *v)
 {
@@ -631,7 +629,7 @@ void visible_skip_column(struct visible *v)
 		v->column_done = true;
 }
 
-/* Is the entry one that a search for (@qualifier, @ts) passes over? */
+/* Does a search for (@qualifier, @ts) skip the entry? */
 static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
 {
 	int c;
@@ -642,7 +640,7 @@ static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
 	return c < 0 || (c == 0 && e->ts > ts);
 }
 
-/* Takes note of the family markers: they speak for all columns. */
+/* Reads the family markers, which concern all columns. */
 static int pass_head(struct visible *v)
 {
 	const struct entry *e = &v->c->at;
@@ -677,7 +675,7 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts)
 	if (v->done)
 		return 0;
 	r = pass_head(v);
-	/* From the head of the column on: its markers and versions count. */
+	/* To the beginning of the column: its markers and versions count. */
 	if (r == 1 && bytes_cmp(v->c->at.qualifier, qualifier) < 0) {
 		r = cursor_seek_column(v->c, qualifier, INT64_MAX);
 		v->fresh = true;
