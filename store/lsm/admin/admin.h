@@ -1,17 +1,21 @@
 /*
- * Tables, named snapshots and clones made, changed and dropped; figures of all.
+ * Makes, changes and drops tables, named snapshots and clones; gives
+ * statistics.
  */
 #ifndef CELLFS_STORE_LSM_ADMIN_ADMIN_H
 #define CELLFS_STORE_LSM_ADMIN_ADMIN_H
 
 #include "store/lsm/state/trees.h"
 
-/* A new table; @files: one for each family, NULL = empty. */
+/* Adds a table; @files: one for each family, NULL = empty. */
 int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 	       const struct tree_files *files);
-/* -EBUSY when a snapshot shows the table as it was after @seq. */
+/* -EBUSY if a snapshot shows the table as it was after @seq. */
 int tables_check_latest(struct lsm *db, const struct table *t, uint64_t seq);
-/* The table anew: with @schema, and @files for cells. -EBUSY as before. */
+/*
+ * Replaces the table's schema by @schema, and its cells by @files. -EBUSY as
+ * above.
+ */
 int tables_refill(struct lsm *db, struct table *t, const struct schema *schema,
 		  const struct tree_files *files, uint64_t seq);
 int lsm_table_create(struct store *s, struct bytes name,

@@ -1,8 +1,9 @@
 /*
- * Verifying a store at rest: everything that a reader would trust is read.
+ * Verifies a store that is not in use: reads everything that a reader relies
+ * on.
  *
- * Nothing is changed, the store is locked while it is looked at, and one fault
- * does not keep the rest from being looked at.
+ * Nothing is changed, the store is locked meanwhile, and the check goes on
+ * after a fault.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -108,7 +109,7 @@ static int check_tables(struct check_run *k)
 				check_file(k, t, &t->trees[j].files[n], f);
 		}
 	}
-	/* What a crash left over belongs to no table; opening removes it. */
+	/* Files that a crash left belong to no table; opening removes them. */
 	return 0;
 }
 

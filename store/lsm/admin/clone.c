@@ -1,21 +1,22 @@
 /*
- * Clones: a table made of what a snapshot shows, as a new one or in place.
+ * Clones: a new table, or the old one restored, from what a snapshot shows.
  *
- * What is stored up to the snapshot's sequence is copied as it is, hidden cells
- * and markers with it, sequences kept: the copy answers whatever is asked of
- * the snapshot, `.raw` and older snapshots included, and later writes find the
- * order of events that they would have found in the original.
+ * All entries up to the snapshot's sequence are copied unchanged, hidden cells,
+ * markers and sequences included: the copy answers every read of the snapshot
+ * in the same way, also of `.raw` and older snapshots, and later writes have
+ * the same effect as in the original.
  *
  *	view at s9 ─▶ merge up to s9 ─▶ files of the deepest level
  *			one edit: the table, its trees, their files
  *
  * Until that edit the files belong to nobody, and a crash leaves them for the
  * next open to remove. Links to the original's files would cost nothing, but
- * each reader of such a file had to know up to which sequence it may look, for
- * ever; a copy is written at the speed of a compaction and is like any other.
+ * each reader of such a file would have to know up to which sequence to read,
+ * for ever; a copy is written as fast as a compaction, and its files are
+ * ordinary ones.
  *
- * The snapshot is pinned, so that compactions leave alone what is read; no lock
- * is held meanwhile.
+ * The snapshot is pinned, so that compactions keep the entries that are read;
+ * no lock is held meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,9 +31,9 @@
 struct clone {
 	struct lsm *db;
 	const struct lsm_snapshot *snap;
-	const struct schema *schema; /* of then */
+	const struct schema *schema; /* the snapshot's schema */
 	struct table *original;	     /* referenced */
-	struct tree_files *files;    /* one a family */
+	struct tree_files *files;    /* one for each family */
 };
 
 static int copy_row(struct cursor *c, struct compaction_writer *w)
@@ -59,7 +60,7 @@ static int copy_rows(struct cursor *c, struct compaction_writer *w)
 	return r < 0 ? r : compaction_write_finish(w);
 }
 
-/* Where a file of all that the levels hold belongs. */
+/* The level for a file with the cells of all levels. */
 static uint8_t deepest(const struct levels *l)
 {
 	uint8_t level = 1;
@@ -131,14 +132,14 @@ static int copy_all(struct clone *k)
 	return os_dir_sync(k->db->dir);
 }
 
-/* @r: what became of the edit that should take the files in. */
+/* @r is the result of the edit that should add the files. */
 static void clone_end(struct clone *k, int r)
 {
 	for (uint32_t i = 0; k->files && i < k->schema->nfamilies; i++) {
 		struct tree_files *f = &k->files[i];
 
 		for (uint32_t n = 0; n < f->n; n++) {
-			/* An edit that failed for good may still stand. */
+			/* An edit that failed for good may be on disk. */
 			if (r < 0 && !atomic_load(&k->db->failed))
 				sst_obsolete(f->files[n]);
 			sst_unref(f->files[n]);

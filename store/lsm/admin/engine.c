@@ -2,8 +2,8 @@
  * Opening and closing the engine.
  *
  * Opening: the directory, its lock, the manifest, the tables' files, the log
- * replayed into a memtable, leftovers removed, threads. Nothing of the store
- * is changed before its format is known to be ours.
+ * replayed into a memtable, leftovers removed, threads. Nothing in the
+ * directory is changed before its format is known.
  */
 #include "store/lsm/state/full.h"
 
@@ -28,7 +28,7 @@ static int lsm_space(struct store *s, struct store_space *out)
 			    &out->avail_bytes);
 }
 
-/* The file is whole and on disk, or there is none. */
+/* Writes and syncs the file; after a failure there is none. */
 static int keep_in(struct os_dir *dir, const char *name, struct bytes content)
 {
 	struct os_file *f;
@@ -136,7 +136,7 @@ static int init_locks(struct lsm *db)
 	return 0;
 }
 
-/* What may be remembered of what is alive: a part of what the cache has. */
+/* The memory for alive versions: a part of the cache's size. */
 static size_t alive_bytes(const struct store_options *o)
 {
 	size_t n = o->cache_bytes / 8;
@@ -250,7 +250,7 @@ static int open_parts(struct lsm *db, const char *path)
 	return r;
 }
 
-/* Frees what was opened; the reverse of open_parts(). */
+/* Frees what open_parts() opened. */
 static void release(struct lsm *db)
 {
 	arena_keep(-(ptrdiff_t)db->options.write_buffer_bytes);
@@ -308,7 +308,7 @@ static int lsm_close(struct store *s)
 
 	background_stop(db);
 	w = wal_close(db->wal);
-	/* What stopped the writes says more than that they have stopped. */
+	/* The reason why writes stopped says more than -EROFS. */
 	r = lsm_writable(db) < 0 ? atomic_load(&db->failed) : 0;
 	why_keep(&kept);
 	release(db);

@@ -21,7 +21,7 @@ int lsm_open(const char *path, const struct store_options *o,
 int lsm_check(const char *path, struct os *os,
 	      void (*say)(void *arg, const char *sentence), void *arg);
 /*
- * As the death of the process: frees the memory and closes the files without
+ * Ends like a process that dies: frees the memory and closes the files without
  * flushing or syncing anything. For tests of recovery.
  */
 void lsm_abandon(struct store *s);

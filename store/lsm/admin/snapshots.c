@@ -1,6 +1,6 @@
 /*
- * Snapshots that have a name: the catalog keeps them, with the tables that they
- * show as these were. Each has a pin (pins.h) as long as its name stands.
+ * Named snapshots: the catalog keeps them, with the names and schemas of the
+ * tables that they show. Each has a pin (pins.h) as long as its name exists.
  */
 #include "store/lsm/state/pins.h"
 
@@ -34,9 +34,9 @@ static void name_copy(char *to, struct bytes name)
 }
 
 /*
- * The log goes first: what was written before a snapshot came or went must
- * not be missing behind a crash. A failure is a reason to stop all writes, or
- * only one to refuse this.
+ * Syncs the log first: after a crash no change may be missing that was written
+ * before a snapshot was made or dropped. A failure stops all writes, or refuses
+ * only this call.
  */
 static int commit(struct lsm *db, struct edit *e)
 {
@@ -49,7 +49,7 @@ static int commit(struct lsm *db, struct edit *e)
 	return lsm_commit_edit(db, e);
 }
 
-/* May the table have snapshots: is it there? Under catalog. */
+/* -ENOENT if the table has been dropped. Under catalog. */
 static int check_scope(struct lsm *db, const struct table *t)
 {
 	if (t && !catalog_find_id(manifest_catalog(db->manifest), t->id))
@@ -57,7 +57,7 @@ static int check_scope(struct lsm *db, const struct table *t)
 	return 0;
 }
 
-/* The tables in scope as they are now. Under catalog. */
+/* Copies the tables in scope as they are now. Under catalog. */
 static int remember(struct lsm *db, uint64_t table, struct snapshot_tables *out)
 {
 	const struct catalog *c = manifest_catalog(db->manifest);
@@ -71,7 +71,10 @@ static int remember(struct lsm *db, uint64_t table, struct snapshot_tables *out)
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
-/* The pin comes first: a compaction must not run ahead of the manifest. */
+/*
+ * The pin is taken first: else a compaction could drop entries before the
+ * snapshot is in the manifest.
+ */
 static int create(struct lsm *db, struct table *t, struct bytes name)
 {
 	struct catalog_snapshot s = {.table = scope(t)};
@@ -115,8 +118,8 @@ int lsm_snapshot_create(struct store *s, struct table *t, struct bytes name)
 }
 
 /*
- * Files that hold entries of both sides of the dropped snapshot may hold some
- * for its sake alone: they are due for a rewrite. Under state.
+ * Files with entries of both sides of the dropped snapshot may hold some only
+ * for it: marks them for a rewrite. Under state.
  */
 static void mark_freed(struct lsm *db, uint64_t table, uint64_t seq)
 {
@@ -138,7 +141,10 @@ static void mark_freed(struct lsm *db, uint64_t table, uint64_t seq)
 	pthread_cond_broadcast(&db->work);
 }
 
-/* Takes the pin of a named one away; pins of one place are alike. */
+/*
+ * Removes the pin of a named snapshot; pins of equal sequence and table are
+ * equal.
+ */
 static void unpin(struct lsm *db, uint64_t table, uint64_t seq)
 {
 	struct lsm_snapshot *pin;
@@ -192,7 +198,7 @@ static int rename_one(struct lsm *db, const struct catalog_snapshot *from,
 
 	memcpy(gone.name, from->name, sizeof(gone.name));
 	name_copy(now.name, to);
-	/* The old one goes before the new one is put. */
+	/* The edit drops the old name before it adds the new one. */
 	r = snapshot_tables_copy(&now.tables, &from->tables);
 	if (r < 0)
 		return why(r, "out of memory");
@@ -253,7 +259,7 @@ int lsm_snapshot_open(struct store *s, struct table *t, struct bytes name,
 
 	if (!pin)
 		return -ENOMEM;
-	/* Under catalog the named one's own pin cannot go meanwhile. */
+	/* Under catalog the named snapshot keeps its own pin. */
 	pthread_mutex_lock(&db->catalog);
 	found = catalog_find_snapshot(manifest_catalog(db->manifest), scope(t),
 				      name);

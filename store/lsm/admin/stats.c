@@ -1,6 +1,4 @@
-/*
- * The engine's figures, one a call, for people and for metrics.
- */
+/* The engine's statistics, one figure a call, for people and for metrics. */
 #include "store/lsm/admin/admin.h"
 #include "store/lsm/state/view.h"
 
@@ -254,7 +252,7 @@ int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
 	return 1;
 }
 
-struct held { /* by one family */
+struct held { /* counted in one family */
 	uint64_t rows, cells;
 };
 
@@ -316,7 +314,10 @@ int lsm_table_info(struct table *base, struct table_info *out)
 		for (uint32_t k = 0; k < v->nmem; k++)
 			add_memory(out, &held, v->mem[k], v->st->trees[i]->id);
 		out->cells += held.cells;
-		/* Most rows have cells in several families. */
+		/*
+		 * Most rows have cells in several families: take the largest
+		 * count.
+		 */
 		if (held.rows > out->rows)
 			out->rows = held.rows;
 	}

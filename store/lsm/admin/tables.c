@@ -1,9 +1,9 @@
 /*
  * Tables: names and schemas over trees, and how they change.
  *
- * What a table is at one moment is an immutable table_state; a change makes
- * the next one, commits it to the manifest, then installs it. The names that
- * users see live in the manifest alone, so that a rename touches no data.
+ * The state of a table is an immutable table_state; a change makes a new one,
+ * commits it to the manifest, then installs it. The names that users see live
+ * in the manifest alone, so that a rename touches no data.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/view.h"
 
-/* The files of all of the state's trees, for an edit; free() it. */
+/* Lists the files of all trees of the state, for an edit; free() the list. */
 static int list_files(const struct table_state *st, struct edit_file **out,
 		      size_t *n)
 {
@@ -42,7 +42,7 @@ static int list_files(const struct table_state *st, struct edit_file **out,
 	return 0;
 }
 
-/* As list_files(), what they have lost of their past. */
+/* Lists what the state's trees have lost of their past; free() the list. */
 static int list_losses(const struct table_state *st, struct edit_loss **out,
 		       size_t *n)
 {
@@ -63,9 +63,9 @@ static int list_losses(const struct table_state *st, struct edit_loss **out,
 }
 
 /*
- * Commits @st as the table's state. Under catalog; installs nothing. @fresh:
- * its trees are new, their files with them. @next_* are counters that the edit
- * moves on, or 0.
+ * Commits @st as the table's state, and installs nothing. @fresh: the trees and
+ * their files are new. @next_tree and @next_table are the new counters, or 0.
+ * Under catalog.
  */
 static int commit_state(struct lsm *db, uint64_t id,
 			const struct table_state *st, bool fresh,
@@ -197,7 +197,7 @@ static int has_cell(struct table *t, const char *family)
 	return r;
 }
 
-/* Under catalog. */
+/* -ENOTEMPTY if a snapshot shows the table. Under catalog. */
 static int check_not_shown(struct lsm *db, uint64_t table)
 {
 	const struct catalog_snapshot *s =
@@ -226,7 +226,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	r = lsm_writable(db);
 	if (r < 0)
 		goto out;
-	/* A rename or drop may have come in between. */
+	/* The table may have been renamed or dropped meanwhile. */
 	r = -ENOENT;
 	if (!catalog_find(manifest_catalog(db->manifest), name) ||
 	    catalog_find(manifest_catalog(db->manifest), name)->id !=
@@ -267,7 +267,7 @@ out:
 	pthread_mutex_unlock(&db->catalog);
 	if (st) {
 		table_state_unref(st);
-		table_unref(base); /* the list's */
+		table_unref(base); /* the list's reference */
 	}
 	table_unref(base);
 	return r;
@@ -298,8 +298,8 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 }
 
 /*
- * What a table loses of its past when its cells are replaced by others: all of
- * it. Under commit.
+ * Notes that the table's past is lost, since all its cells are replaced. Under
+ * commit.
  */
 static int lose_all(struct lsm *db, const struct table_state *old,
 		    struct table_state *st)
@@ -316,7 +316,7 @@ static int lose_all(struct lsm *db, const struct table_state *old,
 }
 
 /*
- * Replaces the table's name and schema (NULL = as they are), all checks done.
+ * Replaces the table's name and schema (NULL = unchanged), after all checks.
  * @fresh: with new trees, of @files (NULL = empty). Under catalog and commit.
  */
 static int replace(struct lsm *db, struct lsm_table *t, const char *name,
@@ -439,7 +439,10 @@ int tables_refill(struct lsm *db, struct table *base,
 	return r;
 }
 
-/* Does a family that is not named stay? 1, 0, -EBUSY. Under catalog, commit. */
+/*
+ * Does a family that @a does not name remain? 1, 0, -EBUSY. Under catalog and
+ * commit.
+ */
 static int stays(struct lsm *db, struct table *base, const char *family,
 		 const struct alter *a)
 {
@@ -465,7 +468,7 @@ static int stays(struct lsm *db, struct table *base, const char *family,
 	return r;
 }
 
-/* What @a makes of the schema; free @out. Under catalog and commit. */
+/* The schema as @a changes it; free @out. Under catalog and commit. */
 static int altered(struct lsm *db, struct table *base, const struct alter *a,
 		   struct schema *out)
 {

@@ -7,12 +7,12 @@
 #include "store/lsm/merge/merge.h"
 #include "store/value/why.h"
 
-/* Rows between two questions whether to stop. */
+/* Rows between two checks whether to stop. */
 #define STOP_ROWS 256
 
 /*
- * The inputs as sources of a merge: a file of level 0 by itself, those of a
- * deeper level as one behind the other.
+ * The inputs as sources of a merge: each file of level 0 is a source, the files
+ * of a deeper level together are one.
  */
 struct inputs {
 	struct sst_cursor *files;
@@ -111,8 +111,8 @@ static int inputs_open(struct inputs *in, struct compaction_job *j)
 }
 
 /*
- * Does a level below the output hold the row? Rows come ascending, so that
- * each level is passed through once.
+ * Does a level below the output hold the row? Rows are asked for in ascending
+ * order, so each level is passed once.
  */
 struct depth {
 	const struct levels *levels;
@@ -138,7 +138,7 @@ static bool lies_deeper(struct depth *d, struct bytes row)
 	return false;
 }
 
-/* Takes note of what was dropped of the row that retain is done with. */
+/* Records what was dropped of the row that retain has finished. */
 static int note_loss(const struct retain *retain, struct bytes row,
 		     struct history *lost)
 {
@@ -152,7 +152,7 @@ static int note_loss(const struct retain *retain, struct bytes row,
 	return 0;
 }
 
-/* And of what was dropped of all rows. */
+/* Records what was dropped of all rows. */
 static void end_loss(const struct retain *retain,
 		     const struct family_attrs *attrs, struct history *lost)
 {
@@ -194,9 +194,11 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 		     struct retain *retain, struct compaction_writer *w)
 {
 	struct depth depth = {.levels = j->levels, .to = j->what->to};
-	/* A file of level 0 rewritten by itself may have older ones beside. */
+	/*
+	 * A file of level 0 rewritten by itself may have older files beside it.
+	 */
 	bool slice = j->what->to == 0;
-	/* Of masks only the rows of the input. */
+	/* With masks, only the rows of the input's range. */
 	const struct sst_info *only =
 		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
 	uint32_t rows = 0;
@@ -219,8 +221,9 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 }
 
 /*
- * Does the age of the oldest put decide which markers go? Files do not tell
- * it: they are read for it, in a compaction that somebody asked for.
+ * Does the age of the oldest put decide which markers are dropped? Files do not
+ * record it: their cells are read for it, in a compaction that a user asked
+ * for.
  */
 static bool needs_oldest_put(const struct compaction_job *j,
 			     const struct inputs *in)
@@ -267,7 +270,7 @@ int compaction_run(struct compaction_job *j)
 		.dir = j->dir,
 		.cache = j->cache,
 		.options = compaction_options(j->attrs, j->what->to),
-		/* In level 0 files count. */
+		/* Level 0 is judged by its number of files. */
 		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
 		.number = j->number,
 		.arg = j->arg,

@@ -1,10 +1,10 @@
 /*
- * Compaction: which files to merge into which, and doing it.
+ * Compaction: chooses files, and merges them into the next level.
  *
  * The choice is a pure function over sizes and ranges (compaction_pick), the
  * work reads a merge, keeps what retain_next() says, and writes files cut at
  * row boundaries. Neither knows threads, locks or the manifest: the engine
- * gives it inputs and installs its outputs.
+ * passes the inputs and installs the outputs.
  *
  * A level is due when it is over its target, level 0 by its number of files:
  *
@@ -12,29 +12,30 @@
  *	level 1   a-c  d---h  i-m  n--z	256 MiB	   what overlaps it below
  *	level 2   ...			2560 MiB   one file, and what overlaps
  *
- * The deepest level that holds anything may have four times as much before the
- * next one opens, which takes files as they are; a level above it a tenth of
- * what it holds, if that is more than its own target. So a store of up to a
- * gibibyte is one level, and what is moved down never meets much more than ten
- * times as much.
+ * The deepest level with files may hold four times its target before the next
+ * level is used, into which files are moved as they are. A level above the
+ * deepest may hold a tenth of the deepest, if that is more than its own target.
+ * So a store of up to a gibibyte is one level, and files moved down are never
+ * merged with much more than ten times their size.
  *
- * All of level 0 goes at once, so that what is merged is, for each row, a
- * slice of its history without a gap: no old put climbs above its delete. What
- * little it may be over much is merged with itself, newest files first: for few
- * bytes there are fewer files for readers to look into.
- * Of a deeper level goes the file that costs least, overlap over size; before
- * it those that have expired, and those that mostly delete.
+ * All of level 0 is merged at once, so that the input has, for each row, a
+ * slice of its history without a gap: no old put gets above its delete. If
+ * level 0 is small against the level below, its newest files are merged with
+ * each other: few bytes are rewritten, and readers have fewer files to look
+ * into. From a deeper level the file with the least cost is chosen, overlap
+ * over size; files that have expired or that mostly delete are chosen first.
  *
- * When nobody writes, what is not due goes down as well, where at most ten
- * times as much lies under it: readers find each row in one place.
+ * When nobody writes, files that are not due are merged down as well, where the
+ * files below are at most ten times as large: then readers find each row in one
+ * file.
  *
- * A level is also due when a file in it mostly deletes what lies deeper: a scan
- * would walk both until the next compaction that comes for another reason.
- * Where scans have walked over many markers, one entry in sixteen is enough.
+ * A level is also due when a file in it mostly deletes cells of deeper levels:
+ * a scan would walk both until a compaction for another reason. If scans have
+ * walked over many markers, one marker in sixteen entries is enough.
  *
- * A file that overlaps nothing in the next level only moves, unless rewriting
- * makes it smaller: markers that nothing lies under go, and so do blocks that
- * are to be compressed.
+ * A file that overlaps nothing in the next level is only moved, unless
+ * rewriting makes it smaller, by dropping markers that hide nothing deeper or
+ * by compressing blocks.
  *
  * A row's history is whole when no level deeper than the output holds it.
  */
@@ -50,80 +51,84 @@ struct compaction_limits {
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
-	uint64_t rest_bytes;   /* of level 0, for less it rests: 16 MiB */
-	bool passed;	       /* readers step over its markers: passed.c */
+	uint64_t rest_bytes;   /* level 0 with less is left at rest: 16 MiB */
+	bool passed;	       /* scans walked over its markers: passed.c */
 };
 
 struct compaction {
 	int from, to; /* levels; to = from for a rewrite in place */
 	bool trivial; /* move the only input file, rewrite nothing */
-	bool major;   /* everything: by compaction_pick_all() */
-	bool daring;  /* may need more space than there is */
+	bool major;   /* all files, by compaction_pick_all() */
+	bool daring;  /* may need more space than is free */
 	/*
-	 * Files of @from and of @to, newest first; a major one has in the
-	 * first those of every level above @to. Borrowed from the levels
-	 * picked from.
+	 * Files of @from and of @to, newest first. A major compaction has the
+	 * files of all levels above @to in the first list. Borrowed from the
+	 * levels.
 	 */
 	struct sstable **inputs[2];
 	uint32_t ninputs[2];
 	/*
-	 * Of levels above: read with the only input, which is written without
-	 * what they hide. They stay as they are.
+	 * Files of levels above that are read with the only input, which is
+	 * rewritten without the cells that they hide. They are not changed.
 	 */
 	struct sstable **masks;
 	uint32_t nmasks;
 };
 /*
- * 1 = there is work, *out filled (compaction_release() it); 0 = none; -ENOMEM.
- * There is work exactly when compaction_score() is at least 1.
+ * 1 = *out is a compaction to do (compaction_release() it); 0 = none is due;
+ * -ENOMEM. One is due exactly when compaction_score() is at least 1.
  */
 int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		    int64_t now_ms, const struct family_attrs *attrs,
 		    struct compaction *out);
 /*
- * What is not due but is in the way of readers: files that overlap others, as
- * long as a merge rewrites at most ratio bytes below for each that it brings
- * down. Every one takes bytes deeper or leaves fewer files in level 0, so
- * that they end. Little of level 0 is left alone: it costs readers little, and
- * what is overwritten in it can still be read as of then. As
- * compaction_pick().
+ * Chooses files that are not due but make reads slower: files that overlap
+ * others, if a merge rewrites at most `ratio` bytes below for each byte that it
+ * moves down. Each such compaction moves bytes deeper or leaves fewer files in
+ * level 0, so there is an end. A small level 0 is left alone: it costs readers
+ * little, and cells overwritten in it can still be read as of earlier moments.
+ * Results as compaction_pick().
  */
 int compaction_pick_rest(const struct levels *l,
 			 const struct compaction_limits *m,
 			 const struct family_attrs *attrs,
 			 struct compaction *out);
-/* The whole tree into its last level: a major compaction. 0 if empty. */
+/*
+ * All files of the tree into its last level: a major compaction. 0 if there are
+ * none.
+ */
 int compaction_pick_all(const struct levels *l, struct compaction *out);
 /*
- * What may hold entries that nobody needs since snapshots were dropped: files
- * made before with entries of both sides of one of them. Number 0 = none.
+ * Describes files that may hold entries which nobody needs since snapshots were
+ * dropped: older files with entries of both sides of such a snapshot. Number 0
+ * = none.
  */
 struct compaction_freed {
 	uint64_t first, last; /* sequences of the dropped ones */
-	uint64_t number;      /* files from this one on were made later */
+	uint64_t number;      /* files from this one on are newer */
 };
 bool compaction_has_freed(const struct levels *l,
 			  const struct compaction_freed *f);
-/* One such file, to be rewritten where it lies; as compaction_pick(). */
+/* Chooses one such file, to be rewritten in its level; as compaction_pick(). */
 int compaction_pick_freed(const struct levels *l,
 			  const struct compaction_freed *f,
 			  struct compaction *out);
 /*
- * The @n newest files: of level 0 in place, or all when there are no others.
- * 0 if there are none.
+ * Chooses the @n newest files: those of level 0 in place, or all files if there
+ * are no others. 0 if there are none.
  */
 int compaction_pick_newest(const struct levels *l, uint32_t n,
 			   struct compaction *out);
 /*
- * On a full disk: what gives space or files back and needs at most @space bytes
- * for it, or in level 0 @part, so that what comes of it can be merged again.
- * Each one leaves less to do, so that they end. Where there is none, if
- * @daring, one that fits only if much of it is deleted. As compaction_pick().
+ * For a full disk: chooses a compaction that frees space or files and needs at
+ * most @space bytes, or in level 0 @part, so that its output can be merged
+ * again. Each one leaves less to do, so there is an end. If there is none and
+ * @daring, one that fits only if it drops much. Results as compaction_pick().
  */
 int compaction_pick_full(const struct levels *l, uint64_t space, uint64_t part,
 			 bool daring, struct compaction *out);
 void compaction_release(struct compaction *c);
-/* How urgent: 1.0 = at the trigger; for back-pressure. */
+/* How urgent a compaction is, for back-pressure; 1.0 = due. */
 double compaction_score(const struct levels *l,
 			const struct compaction_limits *m);
 
@@ -137,12 +142,14 @@ struct compaction_job {
 	int64_t now_ms;
 	const uint64_t *snapshots;
 	size_t nsnapshots;
-	/* A new file number. */
+	/* Returns a new file number. */
 	uint64_t (*number)(void *arg);
-	/* Called now and then, may be NULL; true stops the job. */
+	/*
+	 * Called now and then, may be NULL; if it returns true, the job stops.
+	 */
 	bool (*stop)(void *arg);
 	void *arg;
-	bool stopped; /* output: it failed for that */
+	bool stopped; /* output: stopped is why it failed */
 	/* Output: opened tables (one reference each), in row order. */
 	struct sstable **outputs;
 	uint32_t noutputs;
@@ -150,13 +157,13 @@ struct compaction_job {
 	struct history lost; /* with the outputs the tree has lost this */
 };
 /*
- * Merges. 0, or an error with every output removed and inputs untouched.
- * Output files are synced, their directory entries not yet. Either way the
- * caller frees j->lost.
+ * Merges. 0, or an error with all outputs removed and the inputs untouched.
+ * Output files are synced, their directory entries not yet. The caller frees
+ * j->lost in either case.
  */
 int compaction_run(struct compaction_job *j);
 
-/* The same path for a memtable's tree: one file of level 0, or none. */
+/* The same for a memtable's tree: makes one file of level 0, or none. */
 struct flush_job {
 	struct os_dir *dir;
 	struct block_cache *cache;
@@ -168,7 +175,7 @@ struct flush_job {
 	size_t nsnapshots;
 	uint64_t (*number)(void *arg);
 	void *arg;
-	struct sstable *output; /* NULL if nothing was left */
+	struct sstable *output; /* NULL if no entry was left */
 	struct history lost;	/* as in a compaction */
 };
 int flush_run(struct flush_job *j);

@@ -1,4 +1,4 @@
-/* The choice of a compaction on a full disk: pure, as compaction_pick.c. */
+/* The choice of a compaction on a full disk: pure, like compaction_pick.c. */
 #include "store/lsm/compaction/compaction.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool overlap(const struct sstable *a, const struct sstable *b)
 	       bytes_cmp(row_min(b), row_max(a)) <= 0;
 }
 
-/* Room for the files of all levels; each is added once. */
+/* Allocates the lists for the files of all levels. */
 static int start(const struct levels *l, struct compaction *c)
 {
 	size_t n = 1;
@@ -48,7 +48,9 @@ static void forget(struct compaction *c)
 	c->ninputs[0] = c->ninputs[1] = c->nmasks = 0;
 }
 
-/* Adds what level c->to has of rows [@min, @max]; its bytes. */
+/*
+ * Adds the files of level c->to with rows in [@min, @max]; returns their bytes.
+ */
 static uint64_t add_beneath(const struct levels *l, struct bytes min,
 			    struct bytes max, struct compaction *c)
 {
@@ -63,7 +65,7 @@ static uint64_t add_beneath(const struct levels *l, struct bytes min,
 	return bytes;
 }
 
-/* All of level 0 into the first level that holds anything. */
+/* All of level 0 into the first level with files. */
 static bool whole_top(const struct levels *l, uint64_t space,
 		      struct compaction *c)
 {
@@ -94,7 +96,9 @@ static bool whole_top(const struct levels *l, uint64_t space,
 	return (l0->nfiles > 1 || markers) && bytes <= space;
 }
 
-/* Has @t, of @level, been written since the files above that delete in it? */
+/*
+ * Was @t, in @level, written after all files above that have markers over it?
+ */
 static bool is_swept(const struct levels *l, int level, const struct sstable *t)
 {
 	for (int i = 0; i < level; i++)
@@ -109,7 +113,7 @@ static bool is_swept(const struct levels *l, int level, const struct sstable *t)
 	return true;
 }
 
-/* One file where it lies, without what those above it hide. */
+/* Rewrites one file in its level, without the cells that files above hide. */
 static bool sweep(const struct levels *l, uint64_t space, struct compaction *c)
 {
 	for (int level = 1; level < LEVELS_MAX; level++)
@@ -134,8 +138,8 @@ static bool sweep(const struct levels *l, uint64_t space, struct compaction *c)
 }
 
 /*
- * Neighbours in level 0 with each other, the newest that fit: but no file that
- * would be too large for the reserve later on.
+ * Merges neighbours in level 0, the newest that fit: but no file that would be
+ * too large for the reserve later.
  */
 static bool part_of_top(const struct levels *l, uint64_t space,
 			struct compaction *c)

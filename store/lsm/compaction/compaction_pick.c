@@ -6,11 +6,11 @@
 
 #include "store/value/why.h"
 
-/* Deepest level that compaction_pick() moves files into. */
+/* The deepest level that compaction_pick() moves files into. */
 #define LEVEL_LAST (LEVELS_MAX - 1)
-/* The deepest level that holds anything may be so many times its target. */
+/* The deepest level with files may have so many times its target. */
 #define DEEPEST_TIMES 4
-/* Where readers pass over markers, one entry in so many is enough of them. */
+/* If scans walk over markers, one marker in so many entries is enough. */
 #define PASSED_SHARE 16
 
 static struct bytes row_min(const struct sstable *t)
@@ -24,9 +24,9 @@ static struct bytes row_max(const struct sstable *t)
 }
 
 /*
- * Does a file of the level mostly delete what lies in files older than it?
- * Whoever scans there passes over all of it, again and again. Where readers
- * have done so, less is enough.
+ * Does a file of the level mostly delete cells of older files? A scan there
+ * walks over all of them, again and again. If scans have done so, fewer markers
+ * are enough.
  */
 static bool deletes_much(const struct levels *l,
 			 const struct compaction_limits *m, int level)
@@ -56,7 +56,7 @@ static int deepest(const struct levels *l)
 	return level;
 }
 
-/* How many bytes a level >= 1 may hold. */
+/* The bytes that a level >= 1 may hold. */
 static double target(const struct levels *l, const struct compaction_limits *m,
 		     int level)
 {
@@ -107,7 +107,9 @@ double compaction_score(const struct levels *l,
 	return most;
 }
 
-/* The files of a level >= 1 with rows in [@min, @max]: *first, and how many. */
+/*
+ * The files of a level >= 1 with rows in [@min, @max]: *first and their number.
+ */
 static uint32_t overlap(const struct level *l, struct bytes min,
 			struct bytes max, uint32_t *first)
 {
@@ -128,7 +130,7 @@ static uint64_t bytes_of_files(struct sstable *const *files, uint32_t n)
 	return sum;
 }
 
-/* Has every version in the file outlived the family's ttl? */
+/* Are all versions in the file older than the family's ttl? */
 static bool is_expired(const struct sst_info *i,
 		       const struct family_attrs *attrs, int64_t now_ms)
 {
@@ -137,7 +139,7 @@ static bool is_expired(const struct sst_info *i,
 	       (uint64_t)(now_ms - i->ts_max) > attrs->ttl_ms;
 }
 
-/* What lies in the next level under a file, per byte of its own. */
+/* The bytes of the next level that overlap a file, per byte of the file. */
 static double weight(const struct levels *l, int level, const struct sstable *t)
 {
 	const struct level *next = &l->level[level + 1];
@@ -149,8 +151,8 @@ static double weight(const struct levels *l, int level, const struct sstable *t)
 }
 
 /*
- * What a file of a level costs to move down, per byte of its own: below 0 for
- * those that shrink, so that what is deleted or expired leaves the disk first.
+ * The cost of moving a file down, per byte of it: negative for files that
+ * shrink, so that deleted and expired cells leave the disk first.
  */
 static double cost(const struct levels *l, const struct compaction_limits *m,
 		   int level, const struct sstable *t,
@@ -183,7 +185,7 @@ static int add_inputs(struct compaction *c, int side,
 	return 0;
 }
 
-/* Would writing the file anew at level @to leave anything out of it? */
+/* Would rewriting the file at level @to drop or compress anything? */
 static bool is_smaller_rewritten(const struct levels *l,
 				 const struct sstable *t, int from, int to,
 				 const struct family_attrs *attrs)
@@ -194,7 +196,10 @@ static bool is_smaller_rewritten(const struct levels *l,
 	       !levels_overlap_below(l, to, row_min(t), row_max(t));
 }
 
-/* Adds what the next level has in [@min, @max]; what has none only moves. */
+/*
+ * Adds the next level's files in [@min, @max]; a file without any is only
+ * moved.
+ */
 static int add_below(struct compaction *c, const struct levels *l,
 		     struct bytes min, struct bytes max,
 		     const struct family_attrs *attrs)
@@ -209,9 +214,9 @@ static int add_below(struct compaction *c, const struct levels *l,
 }
 
 /*
- * The newest files of level 0, each behind the first no larger than those in
- * front of it together: merged with each other, every byte is rewritten as
- * often as the level doubles.
+ * The newest files of level 0, each after the first no larger than all before
+ * it together: merging these rewrites every byte only as often as the level
+ * doubles.
  */
 static uint32_t newest_run(const struct level *l0)
 {
@@ -227,7 +232,7 @@ static uint32_t newest_run(const struct level *l0)
 /* Level 0, and the level that it would be merged into. */
 struct top {
 	struct bytes min, max;
-	uint64_t bytes, below; /* what it holds, and what lies under it */
+	uint64_t bytes, below; /* of level 0, and of the files below */
 	uint32_t nbelow;
 	bool alone; /* the oldest file overlaps nothing */
 	int to;
@@ -243,8 +248,8 @@ static uint64_t bytes_under(const struct levels *l, struct top *t)
 }
 
 /*
- * Through an empty level 1 it goes at once to the first that holds anything,
- * unless that is much larger.
+ * If level 1 is empty, level 0 is merged directly into the first level with
+ * files, unless that is much larger.
  */
 static void look_at_top(const struct levels *l,
 			const struct compaction_limits *m, struct top *t)
@@ -279,9 +284,9 @@ static void look_at_top(const struct levels *l,
 }
 
 /*
- * All of level 0; but its oldest file goes alone where it overlaps nothing:
- * what is written in the order of rows is never merged. Little over much is
- * merged with itself first.
+ * All of level 0; but its oldest file is moved alone if it overlaps nothing:
+ * rows written in ascending order are never merged. A small level 0 over much
+ * larger files is merged with itself first.
  */
 static int pick_level0(const struct levels *l,
 		       const struct compaction_limits *m,
@@ -392,7 +397,7 @@ static int rest_level0(const struct levels *l,
 	return c->ninputs[0] > 0;
 }
 
-/* A file of a deeper level; of those that are worth it, the cheapest. */
+/* The cheapest file of a deeper level, if it is worth moving. */
 static int rest_deeper(const struct levels *l,
 		       const struct compaction_limits *m,
 		       const struct family_attrs *attrs, int level,
@@ -426,7 +431,7 @@ int compaction_pick_rest(const struct levels *l,
 			 const struct family_attrs *attrs,
 			 struct compaction *out)
 {
-	/* Without writers nothing comes that would be worth waiting for. */
+	/* Without writers there is no reason to wait for more files. */
 	struct compaction_limits rest = *m;
 	struct compaction c = {0};
 	int last = deepest(l), r;
@@ -470,8 +475,8 @@ int compaction_pick_all(const struct levels *l, struct compaction *out)
 }
 
 /*
- * Level 0 is left out: its files lie in the order in which they were made, and
- * it is merged soon anyway.
+ * Level 0 is left out: its files are in the order of their making, and it is
+ * merged soon anyway.
  */
 static struct sstable *const *
 find_freed(const struct levels *l, const struct compaction_freed *f, int *level)

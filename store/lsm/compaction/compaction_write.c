@@ -11,7 +11,7 @@ struct sst_options compaction_options(const struct family_attrs *attrs,
 {
 	return (struct sst_options){
 		.block_size = attrs->block_size,
-		/* What lies in level 0 is soon written again. */
+		/* Files of level 0 are soon rewritten. */
 		.compression = level ? attrs->compression : COMPRESSION_NONE,
 		.bloom = attrs->bloom,
 		.block_cache = attrs->block_cache,

@@ -14,10 +14,10 @@ struct compaction_writer {
 	struct os_dir *dir;
 	struct block_cache *cache;
 	struct sst_options options;
-	uint64_t file_bytes; /* where a file ends, at the next row */
+	uint64_t file_bytes; /* a file ends at the first row end after this */
 	uint64_t (*number)(void *arg);
 	void *arg;
-	/* Not NULL: only what comes from the last of its sources is written. */
+	/* If not NULL: only entries of the last of its sources are written. */
 	const struct merge *last_of;
 	/* private */
 	struct sst_writer *file; /* NULL between files */
@@ -26,17 +26,17 @@ struct compaction_writer {
 	uint32_t ntables;
 };
 
-/* What a file of @level is made with. */
+/* The options for a file of @level. */
 struct sst_options compaction_options(const struct family_attrs *attrs,
 				      int level);
-/* 0 or an error; then only _free() is of use. */
+/* 0 or an error; after an error only compaction_write_free() may be called. */
 int compaction_write(struct compaction_writer *w, struct bytes row,
 		     const struct entry *e);
-/* Between two rows: ends a file that is large enough. */
+/* To be called between rows: ends a file that is large enough. */
 int compaction_write_row_end(struct compaction_writer *w);
-/* Ends the last file. The tables are whole then, and may be taken. */
+/* Ends the last file. Then the tables are complete, and may be taken. */
 int compaction_write_finish(struct compaction_writer *w);
-/* Removes all that was not taken (tables NULL, ntables 0). */
+/* Removes the tables that were not taken (tables NULL, ntables 0 if taken). */
 void compaction_write_free(struct compaction_writer *w);
 
 #endif
