@@ -81,7 +81,7 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* Two columns. */
+/* Prints the commands in two columns. */
 static int print_commands(FILE *to, int code)
 {
 	int n = 0, half;
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 
 	descriptors_fill();
 	code = run_words(argc, argv);
-	/* Help, too, may find no room where it goes. */
+	/* Writing the help may fail, too. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	if (code != EXIT_DONE)

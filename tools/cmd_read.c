@@ -11,8 +11,8 @@
 enum shape {
 	CELLS,
 	VALUES,
-	ROWS,	/* each once */
-	NUMBER, /* of the rows: nothing is printed */
+	ROWS,	/* each row once */
+	NUMBER, /* count rows, print nothing */
 };
 
 static int print_one(enum shape shape, const struct cell *c)
@@ -22,7 +22,7 @@ static int print_one(enum shape shape, const struct cell *c)
 	return shape == VALUES ? print_value(c) : print_row(c->row);
 }
 
-/* *found counts what was printed, or the rows. */
+/* *found is the number of cells printed, or of rows. */
 static int walk(struct request *rq, enum shape shape, uint64_t *found)
 {
 	struct buf row = {0};

@@ -17,8 +17,8 @@ enum verb {
 };
 
 /*
- * How many names follow a verb. Of the whole store one more may say which of
- * its tables is meant.
+ * How many names follow a verb. For a snapshot of the whole store, one more may
+ * name one of its tables.
  */
 static const struct verb_word {
 	const char *word;
@@ -31,7 +31,7 @@ static const struct verb_word {
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-/* LIST unless a verb is given; its words are sound since parse_snapshot(). */
+/* The verb, LIST if there is none; parse_snapshot() has checked the words. */
 static enum verb verb_of(const struct request *rq)
 {
 	size_t v = VERBS;

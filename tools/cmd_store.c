@@ -35,7 +35,7 @@ int cmd_check(struct request *rq)
 	return faults ? EXIT_NONE : EXIT_DONE;
 }
 
-/* The table of the second word, if there is one. */
+/* Opens the table that the second word names, if there is one. */
 static int maybe_table(struct request *rq)
 {
 	int r;

@@ -1,10 +1,10 @@
 /*
  * Commands that move tables: to text, from text, to another table.
  *
- * Text is in the frame of cells_frame.h. The store that cells go to is
- * opened when the first of them has come: input that is empty or no text of
- * cells makes neither store nor table, and whoever writes it may have the same
- * store open until then.
+ * The text's format is in cells_frame.h. The target store is opened when the
+ * first cell has been read: input that is empty or not in the format makes
+ * neither store nor table, and the program that writes the input may have the
+ * same store open until then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #include "tools/line/print.h"
 
 /*
- * Cells of one row, in the order in which they were written: what a marker
- * hides depends on it. Names and values lie in bytes.
+ * Cells of one row in the order of their writing, on which the effect of
+ * markers depends. Names and values are in bytes.
  */
 struct row {
 	struct buf key, bytes;
@@ -37,7 +37,10 @@ static void row_free(struct row *row)
 	free(row->cells);
 }
 
-/* A compaction may give many the same sequence. */
+/*
+ * Order by sequence, then by place: a compaction may give many cells the same
+ * sequence.
+ */
 static int by_sequence(const void *a, const void *b)
 {
 	const struct row_cell *x = a, *y = b;
@@ -118,7 +121,7 @@ static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
 	return code;
 }
 
-/* All that the request asks for goes to @take. */
+/* Passes all cells that the request reads to @take. */
 static int walk(struct request *rq, cell_taker *take, void *arg)
 {
 	int r, code = EXIT_DONE;
@@ -138,7 +141,7 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 	return code;
 }
 
-/* The columns that are named must be of families; and the schema. */
+/* Checks the families of named columns, and copies the schema. */
 static int look_at_source(struct request *rq, struct schema *schema)
 {
 	int code = EXIT_DONE;
@@ -165,7 +168,7 @@ int cmd_export(struct request *rq)
 		code = print_head(&frame, &schema);
 	if (code == EXIT_DONE)
 		code = walk(rq, export_cell, &frame);
-	/* What has failed has no end. */
+	/* An export that failed gets no end mark. */
 	if (code == EXIT_DONE)
 		code = print_tail(&frame);
 	cells_frame_free(&frame);
@@ -178,11 +181,11 @@ struct target {
 	bool create;
 	struct store *store;
 	struct table *table;
-	bool made; /* the table */
-	int code;  /* of a failure that was said; 0 = none */
+	bool made; /* the command made the table */
+	int code;  /* of a reported failure; 0 = none */
 };
 
-/* To keep all that comes the table's schema is to be changed. */
+/* Warns if the target's schema keeps fewer versions than the source's. */
 static int warn_of_less(struct target *t, const struct schema *from)
 {
 	struct schema schema = {0};
@@ -227,7 +230,7 @@ static int open_target(struct target *t, const struct schema *from)
 	return fail_table(&rq, t->name, r);
 }
 
-/* A table that was made for what did not come goes again. */
+/* Closes the target. If the command failed, a table made for it is dropped. */
 static int close_target(struct target *t, bool drop, int code)
 {
 	if (code && t->made && drop &&
@@ -398,7 +401,7 @@ int cmd_copy(struct request *rq)
 	if (code && t.table && !t.made)
 		fprintf(stderr, "  %llu cells were copied\n",
 			(unsigned long long)applied);
-	/* Both tables go before the store that they are of. */
+	/* Both tables are closed before their store. */
 	if (within) {
 		table_unref(rq->table);
 		rq->table = NULL;

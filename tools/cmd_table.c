@@ -10,7 +10,7 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
-/* Names that are wholly matched by the pattern, as HBase's list does. */
+/* Prints the names that the pattern matches wholly, as HBase's list does. */
 static int list(struct request *rq, const char *what,
 		int (*next)(struct store *s, struct bytes after, char *name))
 {
@@ -87,7 +87,7 @@ static bool shows(struct store *store, const char *snapshot, uint64_t table)
 	return found;
 }
 
-/* Is there a snapshot for which no force helps? */
+/* Does a snapshot show the table, so that --force does not help? */
 static bool is_shown(struct store *store, const char *name)
 {
 	struct snapshot_info info = {.name = ""};
@@ -122,7 +122,7 @@ int cmd_alter(struct request *rq)
 	r = table_change(rq->table, &a);
 	if (r < 0)
 		code = fail_store(rq->words[1]);
-	/* Not if a snapshot shows them. */
+	/* --force helps, unless a snapshot shows the families. */
 	a.dry = true;
 	a.rest = ALTER_DROP;
 	if (r == -EBUSY && table_change(rq->table, &a) == 0)

@@ -14,7 +14,7 @@ static bool op_writes(uint8_t op)
 	       op == CHANGE_APPEND;
 }
 
-/* In an open table a family comes with its first cell. */
+/* In a table of open schema, a write adds the family. */
 static int declare(struct request *rq, struct bytes family)
 {
 	int r = table_add_family(rq->table, family);
@@ -29,7 +29,7 @@ static int declare(struct request *rq, struct bytes family)
 	return EXIT_STORE;
 }
 
-/* Applies the request's changes: 0, EXIT_NONE when its check does not hold. */
+/* Applies the request's changes: 0, or EXIT_NONE if its check does not hold. */
 static int apply(struct request *rq)
 {
 	struct mutation m = {
@@ -59,7 +59,7 @@ int cmd_mutate(struct request *rq)
 	return apply(rq);
 }
 
-/* The cell that the only change has written; its value is not known. */
+/* The cell that the only change wrote, without its value. */
 static struct cell written(const struct request *rq)
 {
 	return (struct cell){.row = buf_bytes(&rq->row),

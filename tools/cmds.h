@@ -1,6 +1,4 @@
-/*
- * The functions that commands.c puts into its table: run of each command.
- */
+/* The run functions of the commands, for the table in commands.c. */
 #ifndef CELLFS_TOOLS_CMDS_H
 #define CELLFS_TOOLS_CMDS_H
 

@@ -1,13 +1,12 @@
 /*
- * The commands: words, help, options, and what runs.
- *
- * The help of each is one screen: at most 24 lines of 80 columns with its
- * usage, its options and its example.
+ * The table of commands: words, help, options and functions. The help of a
+ * command fits a screen: at most 24 lines of 80 columns with its usage, its
+ * options and its example.
  */
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 
-/* A string is a line of the screen. */
+/* Each string is a line of the screen. */
 /* clang-format off */
 const struct command cellctl_commands[] = {
 {

@@ -7,7 +7,7 @@
 #include "fs/text/name.h"
 #include "tools/line/fail.h"
 
-/* What the spelling @text stands for, to the end of @out. */
+/* Appends the bytes that the spelling @text stands for to @out. */
 static int unescape(const char *text, struct buf *out)
 {
 	if (!strcmp(text, "%"))
@@ -120,7 +120,7 @@ int parse_ms(const char *text, uint64_t *ms)
 	char with_unit[40];
 	struct family_attrs a;
 
-	/* The words of a schema's ttl; the unit may be left out. */
+	/* As in a schema's ttl; the unit may be left out. */
 	snprintf(with_unit, sizeof(with_unit), "%s%s", text,
 		 digits && !text[digits] ? "ms" : "");
 	family_attrs_default(&a);

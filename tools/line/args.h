@@ -1,9 +1,9 @@
 /*
  * Words of a command line as values of the store.
  *
- * Each function returns 0, or an exit code with the failure said. Names are
- * spelled as in the tree and in .cells: %HH stands for any byte, "%" for the
- * empty qualifier.
+ * Each function returns 0, or an exit code after it has printed the failure.
+ * Names are spelled as in the tree and in .cells: %HH stands for any byte, "%"
+ * for the empty qualifier.
  */
 #ifndef CELLFS_TOOLS_LINE_ARGS_H
 #define CELLFS_TOOLS_LINE_ARGS_H
@@ -12,22 +12,22 @@
 
 int parse_key(const char *text, struct buf *out);
 int parse_row(const char *text, struct buf *out); /* not empty */
-/* FAMILY[:QUALIFIER] behind those that are there. */
+/* Adds FAMILY[:QUALIFIER] to the list. */
 int columns_add(struct columns *c, const char *text);
 void columns_free(struct columns *c);
 int texts_add(struct text_list *l, const char *text);
 int parse_ts_arg(const char *text, int64_t *ts);
 int parse_count(const char *text, uint64_t max, uint64_t *n);
 int parse_number(const char *text, int64_t *n);
-/* A time such as 90s, 7d; a bare number is milliseconds. */
+/* A duration such as 90s or 7d; a bare number is milliseconds. */
 int parse_ms(const char *text, uint64_t *ms);
-/* All of a file; "-" is the standard input. */
+/* Reads a whole file; "-" is the standard input. */
 int read_file(const char *path, size_t max, struct buf *out);
 
 int parse_times(struct request *rq, const char *text);
 int parse_columns(struct request *rq, const char *list);
 int parse_filter(struct request *rq, const char *text);
-/* parse functions of commands: spec is whole then. */
+/* The parse functions of commands; they complete rq->spec. */
 int parse_get(struct request *rq);
 int parse_scan(struct request *rq);
 int parse_count_rows(struct request *rq);
@@ -43,8 +43,8 @@ int parse_deleteall(struct request *rq);
 int parse_cas(struct request *rq);
 
 /*
- * Changes @schema by what the words from @from on and the options say, or
- * replaces it by the text of --schema.
+ * Changes @schema as the words from @from on and the options say, or replaces
+ * it by the text of --schema.
  */
 int apply_schema(const struct request *rq, int from, struct alter *a);
 int parse_create(struct request *rq);

@@ -1,6 +1,4 @@
-/*
- * What a write asks for: changes of one row, and a check.
- */
+/* Parses what a write does: changes of one row, and a check. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +28,7 @@ static int target(struct request *rq, const char *text, struct column_name *out)
 	return code;
 }
 
-/* A change of one column; what it writes comes with @change. */
+/* Adds a change of one column; @change has the operation and the value. */
 static int change_column(struct request *rq, const char *column,
 			 struct change change)
 {
@@ -48,7 +46,7 @@ static int change_column(struct request *rq, const char *column,
 	return add_change(rq, change);
 }
 
-/* The row, and the timestamp that the word @i may be. */
+/* Reads the row, and the timestamp if there is a word @i. */
 static int row_and_ts(struct request *rq, int i)
 {
 	int code = parse_row(rq->words[2], &rq->row);
@@ -62,7 +60,7 @@ static int row_and_ts(struct request *rq, int i)
 	return code;
 }
 
-/* The word @i, or the standard input as it is. */
+/* The value: word @i, or else the standard input. */
 static int read_value(struct request *rq, int i)
 {
 	struct bytes word;
@@ -112,7 +110,9 @@ int parse_incr(struct request *rq)
 	return code ? code : change_column(rq, rq->words[3], change);
 }
 
-/* All versions up to the timestamp: of a column, a family, or the row. */
+/*
+ * Deletes all versions up to the timestamp, of a column, a family, or the row.
+ */
 static int delete_all(struct request *rq, const char *column)
 {
 	struct change change = {.op = CHANGE_DELETE_ROW, .ts = rq->ts};
@@ -204,7 +204,7 @@ static int parse_op(const char *text, uint8_t *op)
 	return fail_nearest(&near, "", "'%s' is no operator of --op", text);
 }
 
-/* The check: the words from 3 on, of which *next is the first left. */
+/* Parses the check, from word 3 on; *next is the first word after it. */
 static int parse_check(struct request *rq, int *next)
 {
 	struct check *k = &rq->check;
@@ -225,7 +225,7 @@ static int parse_check(struct request *rq, int *next)
 	*next = 4;
 	if (rq->null && k->op < CHECK_EQUAL)
 		return fail_usage("--null does not go with --op %s", rq->op);
-	/* The empty value is HBase's null: absent, or empty. */
+	/* The empty value is HBase's null: it means absent or empty. */
 	if (rq->null || k->op == CHECK_ABSENT || k->op == CHECK_PRESENT)
 		return EXIT_DONE;
 	expected = rq->nwords > 4 ? rq->words[(*next)++] : NULL;
@@ -238,13 +238,13 @@ static int parse_check(struct request *rq, int *next)
 	return EXIT_DONE;
 }
 
-/* One line of .cells as a change of the row. */
+/* Adds a line of .cells as a change of the row. */
 static int change_of_line(struct request *rq, struct bytes line, size_t number)
 {
 	struct cells_line l;
 	struct buf *hold;
 
-	/* A target of no name: only its memory is wanted. */
+	/* A target without a name, only for its memory. */
 	if (columns_add(&rq->targets, "cells") != EXIT_DONE)
 		return EXIT_STORE;
 	hold = &rq->targets.holds[rq->targets.n - 1];

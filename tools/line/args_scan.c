@@ -1,6 +1,4 @@
-/*
- * What a read asks for: columns, times, filters, ranges of rows.
- */
+/* Parses what a read asks for: columns, times, filters, ranges of rows. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +38,7 @@ int parse_times(struct request *rq, const char *text)
 	return code;
 }
 
-/* Columns between commas; a comma in a qualifier needs --column. */
+/* Columns separated by commas; a qualifier with a comma needs --column. */
 int parse_columns(struct request *rq, const char *list)
 {
 	int code = EXIT_DONE;
@@ -58,7 +56,7 @@ int parse_columns(struct request *rq, const char *list)
 	return code;
 }
 
-/* Is a word before a '(' near to the name of a filter, but none? */
+/* Is a word before a '(' similar to a filter's name, but not equal to one? */
 static bool unknown_filter(const char *text, struct nearest *near)
 {
 	static char word[NEAREST_LEN_MAX + 1];
@@ -128,7 +126,7 @@ int parse_get(struct request *rq)
 	return common(rq, 1);
 }
 
-/* The least key that is greater than all with this prefix; empty = none. */
+/* The least key greater than all keys with this prefix; empty = none. */
 static void prefix_end(struct buf *b)
 {
 	while (b->len && b->data[b->len - 1] == 0xff)
@@ -138,9 +136,9 @@ static void prefix_end(struct buf *b)
 }
 
 /*
- * The range of rows in the order of the scan, as in HBase: from --startrow,
- * before --stoprow, which in a reversed scan is the lesser one; and within the
- * prefix.
+ * The range of rows in the order of the scan, as in HBase: from --startrow up
+ * to --stoprow (not included), which is the lesser one in a reversed scan; and
+ * within the prefix.
  */
 static int range(struct request *rq)
 {
@@ -181,7 +179,7 @@ int parse_scan(struct request *rq)
 	struct scan_spec *spec = &rq->spec;
 	int code = common(rq, 1);
 
-	/* Only a filter or a limit of cells must look at them. */
+	/* Cells must be read only for a filter or a limit of cells. */
 	if (rq->rows && !rq->filter && !spec->family_limit &&
 	    !spec->family_offset)
 		spec->granularity = SCAN_ROWS;
@@ -201,7 +199,7 @@ int parse_export(struct request *rq)
 	return code ? code : range(rq);
 }
 
-/* Are the two paths one directory? */
+/* Are the two paths the same directory? */
 static bool is_same(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -216,7 +214,7 @@ int parse_copy(struct request *rq)
 
 	if (code)
 		return code;
-	/* One store is opened once. */
+	/* Source and target are the same store, which is opened once. */
 	if (rq->nwords == 4 && is_same(rq->words[0], rq->words[2])) {
 		rq->words[2] = rq->words[3];
 		rq->nwords = 3;

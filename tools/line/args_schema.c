@@ -1,8 +1,8 @@
 /*
- * What a table is to be: words such as d:versions=5,ttl=1d.
+ * Parses a table's schema from words such as d:versions=5,ttl=1d.
  *
- * The attributes are those of the schema's text (schema.h). HBase's
- * names and words for them are put into those first.
+ * The attributes are those of the schema's text (schema.h). HBase's names and
+ * values are translated into these first.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static const struct synonym {
 	{"blockcache", "block_cache"},
 };
 
-/* Of values; the same words with other cases too. */
+/* Synonyms of values, in any case. */
 static const struct synonym value_synonyms[] = {
 	{"true", "yes"},  {"false", "no"},	{"gz", "zlib"},
 	{"yes", "yes"},	  {"no", "no"},		{"ttl", "ttl"},
@@ -33,7 +33,7 @@ static const struct synonym value_synonyms[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* HBase's TTL is in seconds, and has a number that is for ever. */
+/* HBase's TTL is in seconds; one number means for ever. */
 static const char *hbase_ttl(const char *value, char out[32])
 {
 	size_t n = strspn(value, "0123456789");
@@ -46,7 +46,7 @@ static const char *hbase_ttl(const char *value, char out[32])
 	return out;
 }
 
-/* ATTR=VALUE, which is cut in two. */
+/* Applies ATTR=VALUE, which is cut in two. */
 static int apply_attr(const char *family, char *text, struct family_attrs *a)
 {
 	char *equals = strchr(text, '='), seconds[32];
@@ -89,7 +89,7 @@ enum {
 	MAY_ADD = 2,
 };
 
-/* FAMILY[:ATTR=VALUE,...] on @schema. */
+/* Applies FAMILY[:ATTR=VALUE,...] to @schema. */
 static int apply_family(struct schema *schema, const char *word, int may)
 {
 	char *copy = strdup(word), *colon, *part, *left;
@@ -156,7 +156,10 @@ static int replace_by_text(const struct request *rq, struct alter *a)
 	return EXIT_DONE;
 }
 
-/* Before the store is open: who writes the text may be reading it. */
+/*
+ * Reads the text before the store is opened, since its writer may be reading
+ * the store.
+ */
 static int read_schema_text(struct request *rq)
 {
 	int code;
@@ -164,7 +167,9 @@ static int read_schema_text(struct request *rq)
 	if (!rq->schema_file)
 		return EXIT_DONE;
 	code = read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
-	/* No schema is empty: what was to write it has failed. */
+	/*
+	 * A schema is never empty: the program that should write it has failed.
+	 */
 	if (code == EXIT_DONE && !rq->schema_text.len) {
 		why(-EINVAL, "the schema's text is empty");
 		return fail_store(rq->schema_file);
@@ -189,7 +194,7 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 	return code;
 }
 
-/* The name of a table that may be made, before its store is. */
+/* Checks the name of a table to be made, before its store is opened. */
 static int check_name(const struct request *rq)
 {
 	if (table_name_check(bytes_str(rq->words[1])) == 0)
@@ -220,7 +225,10 @@ int parse_create(struct request *rq)
 
 int parse_alter(struct request *rq)
 {
-	/* Without a word of what to change it is the text. */
+	/*
+	 * If no word says what to change, the schema is read from the standard
+	 * input.
+	 */
 	if (rq->nwords == 2 && !rq->add.n && !rq->delete.n && !rq->schema_file)
 		rq->schema_file = "-";
 	return read_schema_text(rq);

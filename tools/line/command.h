@@ -3,32 +3,32 @@
  *
  * Its words, one screen of help, which options it takes, what must be open, and
  * two functions: parse reads the words into the request, run does it. The store
- * is opened between them, in one place, and need not be on this machine.
+ * is opened between them, in one place: from its directory or through a mount.
  */
 #ifndef CELLFS_TOOLS_LINE_COMMAND_H
 #define CELLFS_TOOLS_LINE_COMMAND_H
 
 struct request;
 
-/* What main() opens for a command: the store, and its table. */
+/* What is opened for a command: the store, and its table. */
 enum {
 	NEEDS_STORE = 1,
 	NEEDS_TABLE = 2 | NEEDS_STORE,
 	WRITES = 4,
-	MAKES = 8 | WRITES, /* the store, when it is absent */
+	MAKES = 8 | WRITES, /* makes the store if it is absent */
 	AT_REST = 16,	    /* not mounted */
 };
 
 struct command {
-	const char *name, *alias; /* NULL = it has one name only */
+	const char *name, *alias; /* NULL = none */
 	const char *args;	  /* the words after the name, for usage */
-	const char *line;	  /* some words for the list of commands */
+	const char *line;	  /* summary for the list of commands */
 	const char *help;	  /* sentences */
 	const char *example;	  /* without "cellctl" */
 	unsigned options;	  /* O_ bits */
 	int words_min, words_max; /* STORE counts; max 0 = any number */
 	unsigned needs;
-	int (*parse)(struct request *rq); /* or NULL */
+	int (*parse)(struct request *rq); /* may be NULL */
 	int (*run)(struct request *rq);
 };
 

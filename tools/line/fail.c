@@ -6,7 +6,7 @@
 
 #include "tools/line/print.h"
 
-/* Families in a message. */
+/* The most families that a message lists. */
 #define SHOWN 16
 
 static const struct command *running;

@@ -1,8 +1,8 @@
 /*
- * Exit codes of cellctl, and failures in words: what, where and what to do.
+ * Exit codes of cellctl, and messages for failures: what, where and what to do.
  *
- * Exit codes: 0 done; 1 nothing found, a check did not hold, faults found; 2
- * wrong usage; 3 the store could not do it.
+ * Exit codes: 0 done; 1 nothing found, a check did not hold, or faults found; 2
+ * incorrect usage; 3 the store refused or failed.
  */
 #ifndef CELLFS_TOOLS_LINE_FAIL_H
 #define CELLFS_TOOLS_LINE_FAIL_H
@@ -18,24 +18,22 @@ enum {
 	EXIT_STORE = 3
 };
 
-/* The command that runs, which messages name. */
+/* Sets the running command, which messages name. */
 void fail_begin(const struct command *c);
 const char *fail_command(void);
-/* Says the sentence of the last failure; returns EXIT_STORE. */
+/* Prints the reason of the last failure; returns EXIT_STORE. */
 int fail_store(const char *what);
 int fail_memory(void);
-/*
- * fail_store() for a table that could not be opened or made, with what to do.
- */
+/* fail_store() for a table that could not be opened or made, with advice. */
 int fail_table(const struct request *rq, const char *table, int err);
-/* The same where no request has the store, which @path named. */
+/* The same without a request: @path names the store. */
 int fail_absent_table(struct store *store, const char *path, const char *table,
 		      int err);
-/* 0 when the open table has the family; else EXIT_STORE, with what is near. */
+/* 0 if the open table has the family; else EXIT_STORE, with a suggestion. */
 int need_family(const struct request *rq, struct bytes family);
-/* A sentence and where the help is; EXIT_USAGE. NULL = the usage. */
+/* Prints a sentence (NULL: the usage) and how to get help; EXIT_USAGE. */
 int fail_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same, with the word that was meant behind it. */
+/* The same, followed by a suggestion: the nearest known word. */
 int fail_nearest(const struct nearest *near, const char *before,
 		 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

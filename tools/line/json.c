@@ -20,7 +20,7 @@ static bool is_utf8(struct bytes s)
 	return true;
 }
 
-/* @value is UTF-8. */
+/* Appends @value, which is UTF-8, in quotes. */
 static int add_quoted(struct buf *out, struct bytes value)
 {
 	char escape[8];
@@ -65,7 +65,7 @@ static int add_base64(struct buf *out, struct bytes value)
 	return r < 0 ? r : add(out, "\"");
 }
 
-/* A comma if something is before it, and the name with its suffix. */
+/* Appends a comma if needed, and the name with its suffix. */
 static int begin(struct buf *out, const char *name, const char *suffix)
 {
 	uint8_t last = out->len ? out->data[out->len - 1] : '\n';

@@ -1,17 +1,17 @@
 /*
  * JSON for programs: one object a line.
  *
- * Members are appended to a buffer, one after the other; the comma is put
- * where one is needed. A member of bytes that are not UTF-8 is called
- * NAME_base64 and holds their base64 (RFC 4648, padded): NAME and NAME_base64
- * are never both there. Each function returns 0 or -ENOMEM.
+ * Members are appended to a buffer, with commas where needed. A member of bytes
+ * that are not UTF-8 is called NAME_base64 and holds their base64 (RFC 4648,
+ * padded); an object never has both NAME and NAME_base64. Each function returns
+ * 0 or -ENOMEM.
  */
 #ifndef CELLFS_TOOLS_LINE_JSON_H
 #define CELLFS_TOOLS_LINE_JSON_H
 
 #include "store/value/bytes.h"
 
-/* '{', '}', '[' or ']'; one that opens may have a name, or NULL. */
+/* @bracket is '{', '}', '[' or ']'; @name may be NULL. */
 int json_open(struct buf *out, const char *name, char bracket);
 int json_close(struct buf *out, char bracket);
 int json_bytes(struct buf *out, const char *name, struct bytes value);

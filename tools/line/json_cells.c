@@ -136,7 +136,7 @@ static int put_utf8(struct buf *out, uint32_t c)
 	return buf_append(out, b, n);
 }
 
-/* What stands behind "\u". Two of them may make one character. */
+/* Decodes the digits after "\u"; two escapes may make one character. */
 static int take_unicode(struct object *o, struct buf *out)
 {
 	uint32_t c, low;
@@ -178,7 +178,7 @@ static int take_escape(struct object *o, struct buf *out)
 		       : 0;
 }
 
-/* A string behind its first quote, to the end of @out. */
+/* Decodes a string after its first quote, and appends it to @out. */
 static int take_string(struct object *o, struct buf *out)
 {
 	int r = 0;
@@ -210,7 +210,7 @@ static int digit64(uint8_t c)
 	return p ? (int)(p - digits) : -1;
 }
 
-/* Decodes what @b holds, in place. */
+/* Decodes base64 in place. */
 static int from_base64(struct buf *b)
 {
 	size_t n = b->len, out = 0;
@@ -229,7 +229,7 @@ static int from_base64(struct buf *b)
 		if (i % 4)
 			b->data[out++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
 	}
-	/* What is left of the last digit is nothing. */
+	/* The unused bits of the last digit must be zero. */
 	if (n % 4 && bits & (n % 4 == 2 ? 15u : 3u))
 		goto bad;
 	b->len = out;
@@ -239,7 +239,7 @@ bad:
 			    "of it");
 }
 
-/* The member of @name, and whether it is in base64. */
+/* The index of the member, and whether its value is in base64. */
 static int find_member(struct bytes name, bool *base64)
 {
 	static const char suffix[] = "_base64";

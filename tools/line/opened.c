@@ -9,7 +9,7 @@
 #include "store/served.h"
 #include "tools/line/fail.h"
 
-/* A store that is mounted is used through its mount: it has one owner. */
+/* A mounted store is used through its mount, since it has one owner. */
 static int open_any(const char *path, const struct store_options *o,
 		    struct store **store)
 {
@@ -18,7 +18,9 @@ static int open_any(const char *path, const struct store_options *o,
 
 	if (r == 0) {
 		r = store_open(path, o, store);
-		/* Who has it may be a daemon that has mounted it meanwhile. */
+		/*
+		 * The owner may be a daemon that mounted the store meanwhile.
+		 */
 		if (r != -EBUSY || mountpoint_find(path, &mountpoint) <= 0)
 			return r;
 		r = 1;

@@ -1,6 +1,4 @@
-/*
- * Options: the one table of them, and getopt_long over it.
- */
+/* The table of all options, and getopt_long over it. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -11,9 +9,9 @@
 #include "tools/line/fail.h"
 #include "fs/text/nearest.h"
 
-/* What an option is, whatever it is called. */
+/* The meaning of an option; several names may share one. */
 enum {
-	W_HELP = 256, /* beyond the letters */
+	W_HELP = 256, /* greater than any letter */
 	W_ASOF,
 	W_COLUMN,
 	W_STOPROW,
@@ -48,11 +46,11 @@ enum {
 
 static const struct option_word {
 	const char *name;
-	char letter; /* 0 = it has none */
+	char letter; /* 0 = none */
 	int what;
-	const char *arg;  /* what its value is called; NULL = it has none */
-	unsigned takers;  /* O_ bits */
-	const char *help; /* NULL = another name for the one before */
+	const char *arg;  /* name of its value; NULL = it has none */
+	unsigned takers;  /* O_ bits of commands that take it */
+	const char *help; /* NULL = another name of the option before */
 } option_words[] = {
 	{"columns", 0, W_COLUMNS, "LIST", O_COLUMNS,
 	 "FAMILY or FAMILY:QUALIFIER, commas between"},
@@ -126,7 +124,7 @@ static int take_versions(struct request *rq, const char *arg)
 	return code;
 }
 
-/* Options with a value that say which cells are read. */
+/* Options with a value that select cells. */
 static int take_select(struct request *rq, int what, const char *arg)
 {
 	int code;
@@ -204,7 +202,7 @@ static void take_flag(struct request *rq, int what)
 	rq->all |= what == W_ALL;
 }
 
-/* An unknown option, or one without its value. */
+/* Reports an unknown option, or one without its value. */
 static int refuse(const struct request *rq, const char *given, int o)
 {
 	struct nearest near;
@@ -229,13 +227,13 @@ static int refuse(const struct request *rq, const char *given, int o)
 			    rq->command->name, name);
 }
 
-/* A word that is no option: "-" and negative numbers are none. */
+/* "-" and negative numbers are not options. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
-/* One that the command takes, as getopt_long has found. */
+/* The option of the command for the letter that getopt_long found. */
 static int of_letter(const struct command *c, int letter)
 {
 	size_t i = 0;

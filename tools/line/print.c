@@ -33,7 +33,7 @@ int print_end(void)
 	return EXIT_STORE;
 }
 
-/* After a line: @r is what adding it gave. */
+/* Ends a line; @r is the result of adding it. */
 static int printed(int r)
 {
 	if (r < 0)
@@ -41,7 +41,7 @@ static int printed(int r)
 	return output.len >= OUTPUT_BYTES ? print_end() : EXIT_DONE;
 }
 
-/* The end of a JSON line. */
+/* Ends a line of JSON. */
 static int end_line(int r)
 {
 	if (r == 0)
@@ -103,7 +103,7 @@ int print_cell(const struct cell *c)
 	return json ? json_cell(c) : printed(cells_format(c, &output));
 }
 
-/* The lines of text from @from on become JSON, or stay. */
+/* With JSON, replaces the lines of text from @from on by their objects. */
 static int print_notes(size_t from)
 {
 	struct buf text = {0};

@@ -11,32 +11,32 @@
  *	schema	 as in .schema		 {"table":,"families":,"mode":,"uid":,
  *					  "gid":,"family":[{"name":,...}]}
  *
- * Bytes that are not UTF-8 are in a member NAME_base64 (json.h). Output goes
- * through a buffer that print_end() empties. Each function returns 0 or an exit
- * code with the failure said.
+ * Bytes that are not UTF-8 are in a member NAME_base64 (json.h). Output is
+ * buffered until print_end(). Each function returns 0, or an exit code after it
+ * has printed the failure.
  */
 #ifndef CELLFS_TOOLS_LINE_PRINT_H
 #define CELLFS_TOOLS_LINE_PRINT_H
 
 #include "fs/text/cells_frame.h"
 
-/* From here on JSON. */
+/* Selects JSON for all later output. */
 void print_json(void);
 
 int print_cell(const struct cell *c);
-/* The value alone, raw. */
+/* Prints only the value, unescaped. */
 int print_value(const struct cell *c);
 int print_row(struct bytes row);
-/* An export: its head, a cell of it, its end. The sum is that of the text. */
+/* An export: its head, each cell, its end. The checksum is that of the text. */
 int print_head(struct cells_frame *f, const struct schema *schema);
 int print_framed(struct cells_frame *f, const struct cell *c);
 int print_tail(struct cells_frame *f);
-/* A counter's cell: only the number, or a cell with "counter" for "value". */
+/* A counter: the number only; in JSON a cell with "counter" for "value". */
 int print_counter(const struct cell *c, int64_t n);
-/* A table or a namespace (@what). */
+/* A table's or a namespace's name, as @what says. */
 int print_name(const char *what, const char *name);
 int print_figure(const char *what, uint64_t n);
-/* Only in JSON: the exit code says it else. */
+/* In JSON only: otherwise the exit code says it. */
 int print_truth(const char *what, bool truth);
 int print_schema(const char *table, const struct schema *schema);
 int print_stat(const struct store_stat *st);

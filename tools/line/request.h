@@ -3,10 +3,10 @@
  *
  *	cellctl COMMAND [OPTION | WORD]...	words: STORE TABLE ROW ...
  *
- * options_parse() parts options from words, by one table of all options there
- * are: a command says by bits which of them it takes, so that an option means
- * the same everywhere. What options say is here as values; words are read by
- * the command's parse function (args.h). Only then is the store opened.
+ * options_parse() separates options from words, by one table of all options: a
+ * command lists those it takes as bits, so that an option means the same
+ * everywhere. Options are stored here as values; the command's parse function
+ * (args.h) reads the words. Only then is the store opened.
  */
 #ifndef CELLFS_TOOLS_LINE_REQUEST_H
 #define CELLFS_TOOLS_LINE_REQUEST_H
@@ -35,7 +35,7 @@ enum {
 	O_ALTER = 1 << 16, /* --add, --delete of families */
 	O_CAS = 1 << 17,   /* --op, --null, --put, --delete, --cells */
 	O_ALL = 1 << 18,
-	O_STAMP = 1 << 19, /* --timestamp of what is written */
+	O_STAMP = 1 << 19, /* --timestamp of written cells */
 	O_TABLE = 1 << 20,
 	O_JSON_IN = 1 << 21,
 
@@ -64,7 +64,7 @@ struct request {
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
 	bool all_versions;
-	bool writes; /* though the command may only read */
+	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
 	uint64_t ttl_ms;
 	const char *schema_file, *op, *put_column, *of_table;
@@ -74,23 +74,23 @@ struct request {
 	struct columns columns;
 	struct buf start, stop, prefix, prefix_stop;
 	struct filter *filter;
-	/* What a write asks for; row is a get's too. */
+	/* What a write does; row is used by get, too. */
 	struct buf row, value;
-	struct columns targets; /* names that changes and check borrow */
+	struct columns targets; /* names used by changes and check */
 	struct change *changes;
 	size_t nchanges;
 	struct check check;
 	bool checked;
-	struct schema schema;	/* of a table that is made */
+	struct schema schema;	/* of a table to be made */
 	struct buf schema_text; /* of schema_file */
 	/* Open while the command runs. */
 	struct store *store;
 	struct table *table;
 };
 
-/* 0, or an exit code with the failure said. @argv[0] is the command. */
+/* 0, or an exit code after the failure was printed. @argv[0] is the command. */
 int options_parse(struct request *rq, int argc, char **argv);
-/* A line for each option that the command takes. */
+/* Prints a line for each option that the command takes. */
 void options_help(const struct command *c);
 void request_free(struct request *rq);
 

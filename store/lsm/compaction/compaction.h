@@ -47,7 +47,7 @@
 
 struct compaction_limits {
 	uint32_t level0_files; /* trigger: 6, or 40: is_read() in lsm.h */
-	uint32_t top_ratio;    /* of level 0 to what it goes into: 3, or 10 */
+	uint32_t top_ratio;    /* limit: level below to level 0: 3, or 10 */
 	uint64_t level1_bytes; /* target of level 1: 256 MiB */
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
@@ -154,7 +154,7 @@ struct compaction_job {
 	struct sstable **outputs;
 	uint32_t noutputs;
 	uint64_t entries_in, entries_out, bytes_in, bytes_out;
-	struct history lost; /* with the outputs the tree has lost this */
+	struct history lost; /* of the past, with the outputs */
 };
 /*
  * Merges. 0, or an error with all outputs removed and the inputs untouched.
