@@ -5,7 +5,7 @@
 
 enum {
 	NOISE_LEN = 1 << 16,
-	NOISE_PART = 34, /* of a value; with the stamps half of it */
+	NOISE_PART = 34, /* of a value; half of it, with the stamps */
 	FIRST_TS_S = 1700000000,
 };
 
@@ -32,7 +32,7 @@ uint64_t shape_rows(const struct shape *s)
 	return (s->cells + per_row - 1) / per_row;
 }
 
-/* Eight digits: halves of four, pairs of them, each pair's two. */
+/* Eight decimal digits at once: split into halves, pairs, single digits. */
 static uint64_t digits(uint32_t n)
 {
 	uint64_t x = n / 10000 | (uint64_t)(n % 10000) << 32;
@@ -45,8 +45,8 @@ static uint64_t digits(uint32_t n)
 }
 
 /*
- * Names are part of every call that is measured, so making one is to cost
- * little: words, not bytes, which also are read back faster.
+ * Names are made in every measured call, so this must be cheap: it stores
+ * words, not bytes, which are also faster to read back.
  */
 static size_t put_row(char *to, uint64_t row)
 {
@@ -131,7 +131,7 @@ void item_absent_column(struct item *it)
 
 uint64_t data_user_bytes(const struct shape *s, uint64_t cells)
 {
-	/* family 1, timestamp 8, qualifiers 5.5 in the middle */
+	/* family 1, timestamp 8, qualifiers 5.5 on average */
 	return cells * (ROW_LEN + 1 + 8 + VALUE_LEN) + cells * 11 / 2;
 }
 

@@ -1,10 +1,9 @@
 /*
- * The cells that every engine is given, and what is checked of what it gives
- * back.
+ * The cells that every engine stores, and how its answers are checked.
  *
- * A cell is known by its number. Number i of a shape of P columns a row and V
- * versions a column is version i % V of column i / V % P of row i / V / P; its
- * names, timestamp and value follow from that alone, so nothing has to be
+ * Each cell has a number. Number i of a shape of P columns a row and V versions
+ * a column is version i % V of column i / V % P of row i / V / P; its names,
+ * timestamp and value follow from the number alone, so nothing has to be
  * remembered and any cell that was read can be checked:
  *
  *	row        user%012d
@@ -13,8 +12,8 @@
  *	           compresses, a stamp of number and generation
  *
  * The generation counts overwrites of a cell; the first stamp does not depend
- * on it. A tally adds the stamps of what was read: an engine that loses,
- * doubles or mixes up cells has the wrong sum and no figure.
+ * on it. A tally adds the stamps of the cells read: an engine that loses,
+ * doubles or mixes up cells has a wrong sum, and no figure is shown for it.
  */
 #ifndef CELLFS_TOOLS_BENCH_DATA_H
 #define CELLFS_TOOLS_BENCH_DATA_H
@@ -32,8 +31,8 @@ enum {
 
 struct shape {
 	uint64_t cells;
-	uint32_t columns;  /* a row */
-	uint32_t versions; /* a column */
+	uint32_t columns;  /* per row */
+	uint32_t versions; /* per column */
 	uint32_t twice;	   /* one row of so many has two of each; 0: none */
 };
 
@@ -53,23 +52,23 @@ struct tally {
 
 void data_init(void);
 uint64_t shape_rows(const struct shape *s);
-/* Row, qualifier and timestamp of cell @i. */
+/* Fills the row, qualifier and timestamp of cell @i. */
 void item_name(const struct shape *s, uint64_t i, struct item *out);
-/* item_name() and the value of that generation. */
+/* item_name(), and the value of that generation. */
 void item_make(const struct shape *s, uint64_t i, uint64_t generation,
 	       struct item *out);
-/* How many versions the column of cell @i has, where shapes have one. */
+/* The number of versions of cell @i's column, where it varies by row. */
 uint32_t shape_copies(const struct shape *s, uint64_t i);
-/* The second version of a cell: newer, of the same value. */
+/* Makes it the second version of the cell: newer, with the same value. */
 void item_again(const struct shape *s, struct item *it);
-/* A row, or a column, that is not there though its neighbours are. */
+/* An absent row, or an absent column, between existing ones. */
 void item_absent_row(struct item *it);
 void item_absent_column(struct item *it);
 
-/* Bytes of the names, timestamps and values of @cells cells. */
+/* Bytes of names, timestamps and values of @cells cells. */
 uint64_t data_user_bytes(const struct shape *s, uint64_t cells);
 
-/* A permutation of 0..n-1 without a table of it. */
+/* A permutation of 0..n-1, computed without a table. */
 struct shuffle {
 	uint64_t n, mask;
 	unsigned half;
@@ -80,14 +79,14 @@ uint64_t shuffle_at(const struct shuffle *sh, uint64_t i);
 struct dice {
 	uint64_t state;
 };
-/* Evenly from 0..n-1. */
+/* A random number, uniform in 0..n-1. */
 uint64_t dice_roll(struct dice *d, uint64_t n);
 
 uint64_t stamp_head(uint64_t number);
-/* What a tally of cells first..first+n-1 of @generation must be. */
+/* The tally of @n cells of @generation, every @step-th from @first on. */
 void tally_expect(struct tally *t, uint64_t first, uint64_t n, uint64_t step,
 		  uint64_t generation);
-/* Of what a scan from cell @first on gives, up to @n cells. */
+/* The tally of up to @n cells that a scan from cell @first on returns. */
 void tally_shape(struct tally *t, const struct shape *s, uint64_t first,
 		 uint64_t n);
 

@@ -1,14 +1,14 @@
 /*
- * What the workloads ask of an engine.
+ * The functions of an engine that workloads call.
  *
  * An engine is a database in a directory; a session is one thread's use of it
  * and holds what that thread reuses (batches, options, read transactions).
  * Every read sees all that was acknowledged before it: engines with iterators
  * or transactions make or renew them for each call.
  *
- * A write survives the death of the process when it returns; with @sync it is
- * on disk. Returns are negative for a failure (said by bench_fail()), 0 for
- * none, 1 for found.
+ * When a write returns, it survives the death of the process; with @sync it is
+ * on disk. Functions return a negative number for a failure (with a reason by
+ * bench_fail()), 0 for not found, 1 for found.
  */
 #ifndef CELLFS_TOOLS_BENCH_ENGINE_H
 #define CELLFS_TOOLS_BENCH_ENGINE_H
@@ -20,35 +20,35 @@ struct engine_options {
 	size_t cache_bytes;
 	size_t write_buffer_bytes;
 	bool zlib;
-	uint32_t versions;  /* that are kept of a column */
-	uint64_t bytes_max; /* of the database, with room */
+	uint32_t versions;  /* kept of a column */
+	uint64_t bytes_max; /* of the database, an upper bound */
 };
 
 struct span {
-	const struct item *from; /* its row; NULL: the first row of all */
-	bool one_row;		 /* stop behind it */
-	bool one_column;	 /* of @from: all its versions */
+	const struct item *from; /* begin with its row; NULL: the first row */
+	bool one_row;		 /* stop after it */
+	bool one_column;	 /* only that of @from: all its versions */
 	uint64_t cells_max;	 /* 0 = all */
 };
 
 struct engine {
 	const char *name;
-	bool lsm; /* a log-structured merge tree: the first kind of peer */
+	bool lsm; /* a log-structured merge tree: compared in the first ratio */
 	const char *settings;
 	const char *(*version)(void);
 
 	int (*open)(const struct engine_options *o, void **db);
 	int (*close)(void *db);
-	/* Starts to write out what is in memory; background work may follow. */
+	/* Starts to write memory to disk; background work may follow. */
 	int (*flush)(void *db);
 	int (*compact)(void *db);
 
 	int (*session)(void *db, void **session);
 	void (*session_free)(void *session);
 
-	/* One batch; cells of one row that lie together are atomic. */
+	/* Writes one batch; adjacent cells of one row are atomic. */
 	int (*write)(void *session, const struct item *it, size_t n, bool sync);
-	/* One row away, whose cells are these. */
+	/* Deletes a row, whose cells these are. */
 	int (*erase)(void *session, const struct item *it, size_t n);
 	/* The version with the item's timestamp. */
 	int (*get)(void *session, const struct item *it, struct tally *t);
@@ -57,7 +57,7 @@ struct engine {
 	int (*scan)(void *session, const struct span *s, struct tally *t);
 	/* Counts the distinct rows from the first on, up to @max; 0 = all. */
 	int (*rows)(void *session, uint64_t max, uint64_t *count);
-	/* A snapshot taken, one get through it, and away with it. */
+	/* Takes a snapshot, reads one cell through it, and drops it. */
 	int (*snapshot_get)(void *session, const struct item *it,
 			    struct tally *t);
 };
@@ -65,11 +65,11 @@ struct engine {
 extern const struct engine *const bench_engines[]; /* ends with NULL */
 
 /*
- * Cleared memory for what one thread uses, for free(): on lines of the
- * processor's cache that no other thread's lies in. NULL = out of memory.
+ * Allocates zeroed memory for one thread, on cache lines that it shares with no
+ * other thread; for free(). NULL without memory.
  */
 void *bench_own_lines(size_t size);
-/* Keeps a sentence for the report; returns -1. */
+/* Keeps the reason for the report; returns -1. */
 int bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *bench_why(void);
 

@@ -25,7 +25,7 @@ enum {
 	TWICE_ROWS = 100,
 	VERSIONS_KEPT = 3, /* of those */
 	PARTS = 3,
-	PARTS_CELLS = 100000, /* more are merged as soon as nobody writes */
+	PARTS_CELLS = 100000, /* a larger set is merged when nobody writes */
 };
 
 static char said[256];
@@ -89,7 +89,7 @@ void job_remove(const char *dir)
 	nftw(dir, remove_file, 16, FTW_PHYS | FTW_DEPTH);
 }
 
-/* What is written to keeps the place of what it comes from. */
+/* A directory that is written to is the one that was read before. */
 void job_dir(struct job *j, enum dataset data)
 {
 	static const char *const names[DATASETS] = {
@@ -220,7 +220,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Threads begin together; the clock runs until the last is done. */
+/* Starts all threads at once; the seconds until the last is done. */
 static double run_all(struct thread *t, unsigned n, struct start *start)
 {
 	unsigned started = 0;
@@ -297,14 +297,14 @@ int job_verify(struct job *j, const struct tally *want, bool tails)
 			  got.cells == want->cells ? ", values differ" : "");
 }
 
-/* The cells of unit @u of a load, each unit a cell or a row. */
+/* Makes the cells of unit @u of a load; a unit is a cell or a row. */
 static size_t make_unit(const struct job *j, uint64_t u, size_t unit,
 			struct item *it)
 {
 	uint64_t first = u * unit;
 	size_t n = 0;
 
-	/* One column's versions are not written in a row. */
+	/* Versions of one column are not written one after the other. */
 	if (j->shape.versions > 1) {
 		uint64_t columns = j->shape.cells / j->shape.versions;
 
@@ -382,7 +382,7 @@ static int each_row(struct job *j, uint64_t row, uint64_t end, bool erase)
 	return r;
 }
 
-/* The second versions, where the shape has some. */
+/* Writes the second versions, if the shape has any. */
 static int write_again(struct job *j, void *session)
 {
 	int r = 0;
@@ -399,7 +399,7 @@ static int write_again(struct job *j, void *session)
 	return r;
 }
 
-/* Each column of a row into one of several files. */
+/* Writes the columns of each row into several files. */
 static int write_parts(struct job *j, void *session)
 {
 	int r = 0;
@@ -455,7 +455,7 @@ int job_erase_rows(struct job *j, uint64_t row, uint64_t end)
 	return each_row(j, row, end, true);
 }
 
-/* What is only in the log when it is closed becomes a table when opened. */
+/* Cells that only the log holds at the close go to a file at the open. */
 static int settle(struct job *j)
 {
 	int r = j->engine->flush(j->db);
@@ -571,7 +571,7 @@ static int work(struct job *j, enum dataset data)
 	return j->workload->run(j);
 }
 
-/* The job goes on in a copy of its directory, whatever lies there. */
+/* Continues with a copy of the directory. */
 static int copy_dir(struct job *j)
 {
 	static char *const env[] = {NULL};

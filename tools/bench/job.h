@@ -1,12 +1,12 @@
 /*
  * One workload on one engine, in a process of its own.
  *
- * A child opens the engine, does the work, checks what came back and leaves a
- * struct result in memory it shares with its parent; so its CPU time, its peak
- * of memory and the bytes it wrote are its own, and an engine that crashes
- * takes nothing along. A workload names the data it needs: DATA_EMPTY is a
- * fresh directory for each child, the others are made once an engine and read
- * by many.
+ * A child process opens the engine, does the work, checks the answers and
+ * leaves a struct result in memory shared with its parent. So its CPU time, its
+ * peak of memory and the bytes it wrote are its own, and a crash of an engine
+ * ends only this child. A workload names the data it needs: DATA_EMPTY is a
+ * fresh directory for each child, the others are made once for each engine and
+ * read by many.
  */
 #ifndef CELLFS_TOOLS_BENCH_JOB_H
 #define CELLFS_TOOLS_BENCH_JOB_H
@@ -21,21 +21,21 @@ enum dataset {
 	DATA_EMPTY,
 	DATA_SETTLED,  /* loaded in random order, background work done */
 	DATA_MAJOR,    /* the same after a major compaction */
-	DATA_CHURN,    /* the same, to be written to: comes after its readers */
+	DATA_CHURN,    /* the same, for writing: after all that only read it */
 	DATA_WIDE,     /* 1,000 cells a row, after a major compaction */
 	DATA_VERSIONS, /* 1,000 versions a column, after a major compaction */
 	DATA_DELETED,  /* the first nine tenths of the rows deleted, settled */
-	DATA_ERASED,   /* loaded, settled; a workload deletes from it itself */
+	DATA_ERASED,   /* loaded, settled; a workload itself deletes from it */
 	DATA_TWICE, /* one row in 100 has two versions of 3 kept; compacted */
-	DATA_PARTS, /* the columns of each row in three files; not many */
+	DATA_PARTS, /* the columns of each row in three files; a small set */
 	DATASETS
 };
 
-/* Which figure of a result a line shows. */
+/* Which figure of a result is shown. */
 enum metric {
 	METRIC_PER_SECOND,
-	METRIC_DISK,	/* bytes; less is better, as for all below */
-	METRIC_WRITTEN, /* bytes to disk for each byte given */
+	METRIC_DISK,	/* bytes; less is better here and below */
+	METRIC_WRITTEN, /* bytes to disk per byte of data */
 	METRIC_PEAK,	/* bytes of memory */
 	METRIC_CPU,	/* seconds */
 };
@@ -45,7 +45,7 @@ struct result {
 	double per_second, seconds;
 	uint64_t ops;
 	double cpu_seconds; /* of all threads, background work included */
-	double written;	    /* bytes to disk for each byte given */
+	double written;	    /* bytes to disk per byte of data */
 	uint64_t peak_bytes, disk_bytes;
 	char why[256];
 };
@@ -54,7 +54,7 @@ struct settings {
 	uint64_t cells;
 	unsigned runs;
 	double seconds;	    /* of a read workload */
-	size_t cache_bytes; /* at most; 0 = as much as the data wants */
+	size_t cache_bytes; /* at most; 0 = as the data needs */
 	size_t buffer_bytes;
 	const char *dir;
 };
@@ -65,23 +65,23 @@ struct workload {
 	const char *name, *line, *unit;
 	enum dataset data;
 	int (*run)(struct job *j);
-	unsigned batch;	  /* cells, or rows where by_row, a write */
+	unsigned batch;	  /* per write: cells, or rows if by_row */
 	unsigned threads; /* 0 = 1 */
 	bool random, by_row, sync, zlib;
 	bool small_cache; /* a tenth of the data */
 	/*
-	 * One cell is in memory alone: it was written again as it was. On a
+	 * One cell, rewritten with the same value, is in memory only. Uses a
 	 * copy of the data.
 	 */
 	bool unflushed;
-	/* A line that only shows another figure of that workload. */
+	/* Shows only another figure of that workload. */
 	const char *of;
 	enum metric metric;
-	/* Wanted: ratio to the best LSM peer, to LMDB; 0 = nothing asked. */
+	/* Wanted ratio to the best LSM peer, and to LMDB; 0 = none. */
 	double want_lsm, want_lmdb;
 	/*
-	 * A workload that ours is compared with besides, by ours; how to call
-	 * it, and the ratio that is wanted. NULL: there is none.
+	 * Another workload, both on cellfs, to which this one is compared; its
+	 * title, and the wanted ratio. NULL: none.
 	 */
 	const char *base, *base_line;
 	double want_base;
@@ -98,7 +98,7 @@ struct job {
 	char dir[400];
 	struct result *result;
 	void *db;
-	/* of job_measure() */
+	/* set by job_measure_begin() */
 	uint64_t given_bytes;
 	double cpu_before;
 	uint64_t written_before;
@@ -109,14 +109,14 @@ struct worker {
 	unsigned index;
 	void *session;
 	struct dice dice;
-	uint64_t ops; /* what the rate counts */
+	uint64_t ops; /* operations, for the rate */
 	uint64_t calls;
 	int r;
 };
 
-/* A child's whole life; what went wrong is in the result. */
+/* All that a child does; the result says what failed. */
 void job_run(struct job *j);
-/* Makes @data for the engine in a child; the directory of that data. */
+/* Makes @data for the engine in a child, in the directory of that data. */
 void job_prepare(struct job *j, enum dataset data);
 void job_remove(const char *dir);
 void job_dir(struct job *j, enum dataset data);
@@ -126,26 +126,26 @@ int job_open(struct job *j);
 int job_close(struct job *j);
 /* Waits until the process is idle and its files stay as they are. */
 void job_quiet(struct job *j);
-/* Cost so far into the result: call it before the work is verified. */
+/* Record the cost so far: call them before the work is verified. */
 void job_measure_begin(struct job *j);
 void job_measure_end(struct job *j);
 uint64_t job_disk_bytes(const char *dir);
 /*
- * Its own for each thread of each workload: no reader asks for the very cells
- * that a workload before has just written, one after the other.
+ * A different one for each thread of each workload, so that no workload reads
+ * the cells that another has just written in the same order.
  */
 struct dice job_dice(const struct job *j, unsigned thread);
 /* Runs @fn in @n threads, each with a session; sets ops, seconds, rate. */
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w));
-/* Scans all; the sums must be @want's (tails only where @tails). */
+/* Scans all cells; the sums must equal @want's (tails only if @tails). */
 int job_verify(struct job *j, const struct tally *want, bool tails);
-/* Writes all of the shape: @batch cells a call, in random order or not. */
+/* Writes all cells of the shape, @batch a call, in random order if @random. */
 int job_load(struct job *j, unsigned batch, bool random, bool by_row);
-/* The rows in front of that one are what is deleted of the data. */
+/* All rows before this one are deleted in the data. */
 uint64_t job_first_alive(const struct job *j);
-/* Writes, and deletes, the rows from @row to before @end, a row a call. */
+/* Writes, and deletes, the rows from @row to @end - 1, one a call. */
 int job_write_rows(struct job *j, uint64_t row, uint64_t end);
-/* Writes one cell of them all again as it is. */
+/* Rewrites one cell with the same value. */
 int job_write_same(struct job *j);
 int job_erase_rows(struct job *j, uint64_t row, uint64_t end);
 

@@ -1,9 +1,9 @@
 /*
  * The workloads that write.
  *
- * What they wrote is settled and then read back whole before it counts; the
- * rate is that of the writes alone, CPU time, memory and bytes written include
- * the background work they led to.
+ * A run counts only after background work has ended and all cells have been
+ * read back. The rate is that of the writes alone; CPU time, memory and bytes
+ * written include the background work.
  */
 #include "tools/bench/job.h"
 
@@ -18,7 +18,7 @@ enum {
 	WAL_BYTES = 64 << 20,
 	RECOVERY_BATCH = 10,
 	DISK_BYTES = 64 << 20,
-	DISK_RECORD = 150, /* a cell and what a log has besides */
+	DISK_RECORD = 150, /* a cell and the overhead of a log */
 };
 
 int run_fill(struct job *j)
@@ -39,7 +39,7 @@ int run_fill(struct job *j)
 	return r < 0 ? r : job_verify(j, &want, true);
 }
 
-/* Cells written by each thread: their numbers follow from it. */
+/* The number of cells written by each thread; the cells follow from it. */
 static uint64_t written_by[THREADS_MAX];
 
 static int sync_worker(struct worker *w)
@@ -80,7 +80,7 @@ static int file_failed(const char *what)
 	return bench_fail("%s: %s", what, strerror(errno));
 }
 
-/* All of the file has its place and is on disk before it is measured. */
+/* Writes and syncs the whole file before the measurement. */
 static int allocate(int fd, const void *zeros, size_t len)
 {
 	for (off_t at = 0; at < DISK_BYTES; at += (off_t)len)
@@ -108,9 +108,7 @@ static int append_synced(struct job *j, int fd, const void *record)
 	return 0;
 }
 
-/*
- * What the disk allows whoever syncs each record: no engine has a part in it.
- */
+/* The disk's own limit for syncing each record: uses no engine. */
 int run_fdatasync(struct job *j)
 {
 	static const uint8_t zeros[1 << 20], record[DISK_RECORD] = {1};
@@ -160,7 +158,7 @@ int run_overwrite(struct job *j)
 	return r < 0 ? r : job_verify(j, &want, true);
 }
 
-/* Leaves a log of 64 MiB behind and is gone without closing. */
+/* Leaves a log of 64 MiB and exits without closing. */
 static int fill_log(struct job *j)
 {
 	int status;

@@ -1,9 +1,9 @@
 /*
  * cellfs-bench: the workloads on every engine, interleaved.
  *
- * A run is every workload once on every engine, engines side by side, so that
- * what else the machine does falls on all alike. Workloads that share data
- * come together: it is made for each engine, then all runs read it.
+ * A run is every workload once on every engine, engine after engine, so that
+ * other load on the machine affects all alike. Workloads that share data follow
+ * each other: the data is made for each engine, then all runs read it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +20,7 @@
 
 enum {
 	EXIT_DONE = 0,
-	EXIT_WRONG = 1, /* an engine failed, or its answer is wrong */
+	EXIT_WRONG = 1, /* an engine failed or gave a wrong answer */
 	EXIT_USAGE = 2,
 	EXIT_TROUBLE = 3
 };
@@ -73,7 +73,7 @@ struct bench {
 	struct settings set;
 	struct report report;
 	struct result *shared;	 /* with the child */
-	bool ready[ENGINES_MAX]; /* has the data of this part */
+	bool ready[ENGINES_MAX]; /* has the present data */
 	char dir[300];
 	const char *json;
 };
@@ -185,7 +185,7 @@ static void progress(struct bench *b, const char *what, unsigned run,
 			e->name);
 }
 
-/* The later of the three that share a directory need the earlier made. */
+/* Three datasets share a directory: a later one needs the earlier ones. */
 static void prepare(struct bench *b, enum dataset data)
 {
 	bool later = data == DATA_SETTLED &&
@@ -299,7 +299,7 @@ static bool number(const char *text, double min, double max, double *out)
 	return !errno && end > text && !*end && *out >= min && *out <= max;
 }
 
-/* A sentence, if there is one, and how it is used. */
+/* Prints a sentence, if there is one, and the usage. */
 __attribute__((format(printf, 1, 2))) static int fail_usage(const char *fmt,
 							    ...)
 {
@@ -316,7 +316,7 @@ __attribute__((format(printf, 1, 2))) static int fail_usage(const char *fmt,
 	return EXIT_USAGE;
 }
 
-/* Files in a mount would be measured, and be cells. */
+/* Refuses a mount: it would be measured, and the files would be cells. */
 static int check_dir(const char *dir)
 {
 	char *mountpoint = NULL;

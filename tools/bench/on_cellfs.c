@@ -1,6 +1,4 @@
-/*
- * The store itself, through the same interface that a mount uses.
- */
+/* The store itself, by the interface that a mount uses. */
 #include "tools/bench/engine.h"
 
 #include <stdio.h>
@@ -11,7 +9,7 @@
 #include "store/store.h"
 
 enum {
-	BATCH = 32, /* cells that a scan asks for at a time */
+	BATCH = 32, /* cells that a scan requests at a time */
 };
 
 struct own {
@@ -148,7 +146,7 @@ static int reserve(struct session *s, size_t n)
 	return 0;
 }
 
-/* Cells that lie together and have one row are one mutation. */
+/* Adjacent cells of one row become one mutation. */
 static size_t group(struct session *s, const struct item *it, size_t n)
 {
 	size_t nm = 0;

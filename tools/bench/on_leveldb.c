@@ -82,7 +82,7 @@ static int close_db(void *db)
 	return 0;
 }
 
-/* There is no call for it; opening writes the log's cells to a table. */
+/* LevelDB has no call for this; opening writes the log's cells to a table. */
 static int flush(void *db)
 {
 	return 0;

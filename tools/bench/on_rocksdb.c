@@ -104,7 +104,7 @@ static int compact(void *db)
 	rocksdb_compactoptions_t *o = rocksdb_compactoptions_create();
 	struct rocks *r = db;
 
-	/* 2: the last level is rewritten too, whatever it holds */
+	/* 2: rewrite the last level in any case */
 	rocksdb_compactoptions_set_bottommost_level_compaction(o, 2);
 	rocksdb_compact_range_opt(r->db, o, NULL, 0, NULL, 0);
 	rocksdb_compactoptions_destroy(o);

@@ -238,7 +238,7 @@ static int newest(void *session, const struct item *it, struct tally *t)
 	return peer_newest(scan, session, it, t);
 }
 
-/* 1 and the row's name behind the last one, or 0 at the end. */
+/* 1 and the name of the next row, or 0 at the end. */
 static int next_row(struct session *s, struct peer_key *row, uint64_t max,
 		    uint64_t *count)
 {

@@ -1,13 +1,13 @@
 /*
- * What the peers that are ordered maps share: how the newest version and rows
+ * Shared by the peers that are ordered maps: how the newest version and rows
  * are found by keys, and a cell's name as one key:
  *
  *	row NUL qualifier NUL inverted timestamp, big-endian
  *
- * which sorts as cells do, since the bench's names hold no NUL. The family is
- * left out: there is one. A row's cells begin with row NUL, a column's
- * versions with row NUL qualifier NUL; the key that follows all of a row is
- * row 0x01.
+ * which sorts as cells do, since the bench's names hold no NUL. There is only
+ * one family, so it is left out. A row's cells begin with row NUL, a column's
+ * versions with row NUL qualifier NUL; the key that follows all of a row is row
+ * 0x01.
  */
 #ifndef CELLFS_TOOLS_BENCH_PEER_KEY_H
 #define CELLFS_TOOLS_BENCH_PEER_KEY_H
@@ -44,7 +44,7 @@ static inline void peer_key_cell(struct peer_key *k, const struct item *it)
 	k->len += 8;
 }
 
-/* The start of a span and the prefix that its keys must have. */
+/* The first key of a span, and the prefix of all its keys. */
 static inline void peer_key_span(struct peer_key *k, const struct item *from,
 				 bool one_column)
 {
@@ -62,8 +62,8 @@ static inline bool peer_key_has(const void *key, size_t len,
 }
 
 /*
- * Walking keys to count rows: a short row is cheaper to step over than to
- * seek behind, so so many steps come first.
+ * Counting rows by their keys: stepping over a short row is cheaper than a
+ * seek, so up to so many steps are tried first.
  */
 enum {
 	PEER_STEPS_MAX = 8
@@ -72,18 +72,18 @@ enum {
 struct peer_rows {
 	uint64_t max; /* 0 = all */
 	uint64_t *count;
-	struct peer_key row; /* whose keys come */
-	bool inside;	     /* a row */
-	unsigned steps;	     /* in it */
+	struct peer_key row; /* the present row */
+	bool inside;	     /* a row was seen */
+	unsigned steps;	     /* in the present row */
 };
 
 enum peer_step {
-	PEER_END,  /* there are enough */
-	PEER_NEXT, /* to the next key */
-	PEER_SEEK, /* to the first key at or behind @row */
+	PEER_END,  /* enough rows */
+	PEER_NEXT, /* go to the next key */
+	PEER_SEEK, /* seek the first key >= @row */
 };
 
-/* The next key: counts its row if it is a new one. How to go on. */
+/* Looks at the next key and counts its row if it is new; how to go on. */
 static inline enum peer_step peer_rows_see(struct peer_rows *w, const char *key,
 					   size_t len)
 {

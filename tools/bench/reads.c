@@ -1,10 +1,10 @@
 /*
  * The workloads that read.
  *
- * Each opens data that was made before, reads all of it once so that caches
- * hold what they can, then repeats its call on random cells for some time.
- * Every answer is counted and its stamps are compared with what the cell's
- * number says; where that would cost more than the call, on one in sixteen.
+ * Each opens data that was made before, reads all of it once to fill the
+ * caches, then repeats its call on random cells for some time. Every answer is
+ * counted and its stamps are checked against the cell's number; if that would
+ * cost more than the call, only one in sixteen is checked.
  */
 #include "tools/bench/job.h"
 
@@ -71,7 +71,7 @@ static int read_newest(struct worker *w, uint64_t number)
 	struct tally t = {0};
 	struct item it;
 
-	/* of several versions the last one is the newest */
+	/* the last version of the column is the newest */
 	number += s->versions - 1 - number % s->versions;
 	item_name(s, number, &it);
 	if (w->job->engine->newest(w->session, &it, &t) < 0)
@@ -119,7 +119,7 @@ static int read_miss_column(struct worker *w, uint64_t number)
 	return read_absent(w, &it);
 }
 
-/* Some cells from @first on are what @sp must give. */
+/* Scans @sp, which must return the @n cells from @first on. */
 static int read_span(struct worker *w, const struct span *sp, uint64_t first,
 		     uint64_t n)
 {
@@ -307,7 +307,7 @@ int run_scan_deleted(struct job *j)
 	return measure(j, scan_deleted_worker);
 }
 
-/* The first of the rows in front of the live ones that a seek steps over. */
+/* The first of the deleted rows before the live ones that a seek skips. */
 static uint64_t first_skipped(const struct job *j)
 {
 	uint64_t alive = job_first_alive(j);
@@ -337,7 +337,7 @@ int run_seek_deleted(struct job *j)
 	return measure(j, seek_deleted_worker);
 }
 
-/* The rows are there, then they are not, and nobody waits for a merge. */
+/* Writes and deletes rows, and does not wait for a merge. */
 int run_seek_erased(struct job *j)
 {
 	uint64_t first = first_skipped(j), alive = job_first_alive(j);

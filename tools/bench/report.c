@@ -45,7 +45,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0 when a run is missing: an engine that fails once has no figure. */
+/* 0 if a run is missing: an engine that fails once gets no figure. */
 static double median(const struct report *rep, unsigned w, unsigned engine)
 {
 	enum metric m = bench_workloads[w].metric;
@@ -96,7 +96,7 @@ static double ratio(const struct report *rep, unsigned w, bool lmdb)
 	return own > 0 && peer > 0 ? own / peer : 0;
 }
 
-/* Ours to another workload's, by ours. */
+/* The ratio to another workload, both on cellfs. */
 static double ratio_to_base(const struct report *rep, unsigned w)
 {
 	const char *base = bench_workloads[w].base;

@@ -1,9 +1,10 @@
 /*
- * What the runs add up to: one table for people, one JSON for programs.
+ * The results of all runs: a table for people, JSON for programs.
  *
- * A figure is the median of an engine's runs. A ratio is that of the medians
- * of one run of the bench: ours to the best LSM peer's (RocksDB, LevelDB) and
- * to LMDB's. More is better for rates, less for costs; "wanted" says which.
+ * A figure is the median of an engine's runs. A ratio is the quotient of two
+ * medians of one run of the bench: cellfs to the best LSM peer (RocksDB,
+ * LevelDB), and cellfs to LMDB. More is better for rates, less for costs;
+ * "wanted" says which.
  */
 #ifndef CELLFS_TOOLS_BENCH_REPORT_H
 #define CELLFS_TOOLS_BENCH_REPORT_H
@@ -23,7 +24,7 @@ struct report {
 	const struct engine *engines[ENGINES_MAX];
 	unsigned nengines;
 	unsigned nworkloads;
-	bool wanted[WORKLOADS_MAX]; /* is shown */
+	bool wanted[WORKLOADS_MAX]; /* the line is shown */
 	/* By workload, engine and run. */
 	struct result (*results)[ENGINES_MAX][RUNS_MAX];
 };
@@ -33,7 +34,7 @@ bool metric_less_is_better(enum metric m);
 unsigned report_source(const struct report *rep, unsigned w);
 void report_table(const struct report *rep, FILE *to);
 int report_json(const struct report *rep, const char *path);
-/* Runs that failed or read something wrong. */
+/* The number of runs that failed or read something wrong. */
 unsigned report_failures(const struct report *rep, FILE *to);
 
 #endif

@@ -1,12 +1,10 @@
-/*
- * The table of workloads: what runs, on which data, what is wanted of it.
- */
+/* The table of workloads: what runs, on which data, with which goals. */
 #include "tools/bench/job.h"
 
 #define CELLS "cells/s"
 #define CALLS "calls/s"
 
-/* After a major compaction, and merely settled: three quarters wanted. */
+/* After a major compaction, and only settled with goals of three quarters. */
 #define READ(id, text, u, lsm, lm, ...)                         \
 	{.name = id,                                            \
 	 .line = text,                                          \
@@ -21,7 +19,7 @@
 		.want_lmdb = 0.75 * (lm), __VA_ARGS__           \
 	}
 
-/* The same by two threads. */
+/* The same with two threads. */
 #define TWICE(one, text, u, ...)                                            \
 	{.name = one "-2",                                                  \
 	 .line = text,                                                      \
@@ -40,7 +38,7 @@
 		.want_lmdb = 1.125, __VA_ARGS__                             \
 	}
 
-/* At most a fifth dearer than that one. */
+/* At most a fifth slower than that workload. */
 #define BESIDE(of) .base = of, .base_line = of, .want_base = 1 / 1.2
 #define ALONE(of) .base = NULL
 
@@ -48,7 +46,7 @@
 	{                                                                   \
 		.name = id, .line = text, .unit = u, .run = fn, __VA_ARGS__ \
 	}
-/* The usual reads of other data, and of it with one cell in memory alone. */
+/* The usual reads of other data, also with one cell in memory only. */
 #define FIVE(id, end, text, like, ...)                                     \
 	ONE(id "row" end, "a row, " text, CELLS, run_row, like("row"),     \
 	    __VA_ARGS__),                                                  \
