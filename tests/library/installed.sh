@@ -49,12 +49,12 @@ readelf -d "$libdir/libcellfs.so" >needs
 grep -q 'SONAME.*\[libcellfs.so.0\]' needs
 [ -e "$libdir/libcellfs.so.0" ]
 # A program gets with it what pkg-config names, the C library and nothing else.
-for lib in $(sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' needs); do
+while read -r lib; do
 	[[ $lib == ld-* || " ${static[*]} -lc -lm " == *" -l${lib#lib} "* ]] || {
 		echo "libcellfs.so needs $lib, which cellfs.pc does not name" >&2
 		exit 1
 	}
-done
+done < <(sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' needs)
 if grep fuse needs; then
 	echo "libcellfs.so needs FUSE" >&2
 	exit 1
