@@ -135,24 +135,48 @@ static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 	return r;
 }
 
-int writer_load(struct writer *w)
+/* The whole content, in @whole: the draft stays as it is. REQUIRES: lock. */
+static int build_whole(struct writer *w, struct draft *whole)
 {
-	struct draft whole;
 	struct buf hold = {0};
 	struct bytes old;
+	int r = read_file(w, &hold, &old);
+
+	draft_init(whole, w->draft.budget, w->draft.len_max);
+	if (r > 0)
+		r = draft_set(whole, old);
+	if (!r)
+		r = draft_write(whole, buf_bytes(&w->draft.content),
+				whole->content.len);
+	buf_free(&hold);
+	return r;
+}
+
+static int set_len(struct writer *w, struct draft *d, uint64_t len)
+{
+	int r = 0;
+
+	if (d->content.len != len) {
+		r = draft_truncate(d, len);
+		w->dirty |= !r;
+	}
+	return r;
+}
+
+/*
+ * Makes the draft the whole content, and @len bytes long if that is not NULL.
+ * On failure the draft stays as it is: an append stays one.
+ */
+static int load(struct writer *w, const uint64_t *len)
+{
+	struct draft whole;
 	int r;
 
 	if (w->loaded)
-		return 0;
-	/* A failure to build the whole content must leave the draft intact. */
-	draft_init(&whole, w->draft.budget, w->draft.len_max);
-	r = read_file(w, &hold, &old);
-	if (r > 0)
-		r = draft_set(&whole, old);
-	if (!r)
-		r = draft_write(&whole, buf_bytes(&w->draft.content),
-				whole.content.len);
-	buf_free(&hold);
+		return len ? set_len(w, &w->draft, *len) : 0;
+	r = build_whole(w, &whole);
+	if (!r && len)
+		r = set_len(w, &whole, *len);
 	if (r) {
 		draft_clear(&whole);
 		return r;
@@ -162,6 +186,11 @@ int writer_load(struct writer *w)
 	w->tail = false;
 	w->loaded = true;
 	return 0;
+}
+
+int writer_load(struct writer *w)
+{
+	return load(w, NULL);
 }
 
 /* Sets @len to the length of the content in the store. */
@@ -292,11 +321,7 @@ static int truncate_draft(struct writer *w, uint64_t len)
 		w->dirty = false;
 		w->broken = false;
 	} else {
-		err = writer_load(w);
-		if (!err && w->draft.content.len != len) {
-			err = draft_truncate(&w->draft, len);
-			w->dirty |= !err;
-		}
+		err = load(w, &len);
 	}
 	note_size(w);
 	if (err || w->type != WRITER_SCHEMA)
@@ -585,6 +610,7 @@ int writer_extend(struct fs *fs, uint64_t fh, off_t size)
 {
 	struct writer *w = writer_of(fs, fh);
 	struct scratch_attr a;
+	uint64_t now = 0;
 	int err;
 
 	if (!w)
@@ -596,9 +622,12 @@ int writer_extend(struct fs *fs, uint64_t fh, off_t size)
 					       : 0;
 	}
 	pthread_mutex_lock(&w->lock);
-	err = writer_load(w);
-	if (!err && (uint64_t)size > w->draft.content.len)
-		err = truncate_draft(w, (uint64_t)size);
+	err = w->tail ? 0 : writer_load(w);
+	if (!err)
+		err = writer_draft_size(w, &now);
+	if (err > 0)
+		err = (uint64_t)size > now ? truncate_draft(w, (uint64_t)size)
+					   : 0;
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }

@@ -273,6 +273,27 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	[ "$(tail -c 5 "$M/T/R/f:q")" = xtail ]
 }
 
+@test "a truncation that is refused leaves an append an append" {
+	a_row
+	printf 1 > "$M/T/R/f:q"
+	python3 - "$M/T/R/f:q" <<-'EOF'
+	import os, sys
+	ap = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+	os.write(ap, b'3')
+	for refused in (lambda: os.ftruncate(ap, 1 << 40),
+	                lambda: os.posix_fallocate(ap, 0, 1 << 40)):
+	    try:
+	        refused()
+	        assert False, "it was taken"
+	    except OSError as e:
+	        assert e.errno == 27, e
+	with open(sys.argv[1], 'ab', buffering=0) as other:
+	    other.write(b'2')
+	os.close(ap)
+	EOF
+	[ "$(cat "$M/T/R/f:q")" = 123 ]
+}
+
 @test "a reader sees a new cell whole or absent, by any of its names" {
 	a_column
 	mkdir "$M/T/R/f/u"
