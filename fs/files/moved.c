@@ -28,11 +28,6 @@ struct moved {
 #define by_name_version(n) \
 	((struct version *)((char *)(n)-offsetof(struct version, by_name)))
 
-static struct moved *moved_of(struct fs *fs)
-{
-	return fs->writes->moved;
-}
-
 struct moved *moved_new(void)
 {
 	struct moved *mv = calloc(1, sizeof(*mv));
@@ -161,7 +156,7 @@ static void show_changed(struct fs *fs, uint64_t node)
 int moved_add(struct fs *fs, uint64_t node, const struct place *from,
 	      struct bytes value)
 {
-	struct moved *mv = moved_of(fs);
+	struct moved *mv = fs->moved;
 	struct version *v;
 	int r = version_new(node, from, value, &v);
 
@@ -188,7 +183,7 @@ int moved_add(struct fs *fs, uint64_t node, const struct place *from,
 /* The scratch file of a hidden version, or 0. */
 static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
 {
-	struct moved *mv = moved_of(fs);
+	struct moved *mv = fs->moved;
 	struct buf name = {0};
 	struct sorted_node *n = NULL;
 	uint64_t node = 0;
@@ -213,7 +208,7 @@ bool moved_hides(struct fs *fs, const struct place *p, int64_t ts)
 
 void moved_forget(struct fs *fs, uint64_t node)
 {
-	struct moved *mv = moved_of(fs);
+	struct moved *mv = fs->moved;
 	struct version *v;
 
 	if (!mv->count)
@@ -241,7 +236,7 @@ void moved_written(struct fs *fs, const struct place *p)
 static int find(struct fs *fs, uint64_t node, struct place *from,
 		XXH128_hash_t *value)
 {
-	struct moved *mv = moved_of(fs);
+	struct moved *mv = fs->moved;
 	struct version *v;
 	int r = 0;
 
@@ -311,7 +306,7 @@ static uint64_t next_of_row(struct moved *mv, struct bytes row, struct buf *at)
 
 void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row)
 {
-	struct moved *mv = moved_of(fs);
+	struct moved *mv = fs->moved;
 	struct buf prefix = {0}, at = {0};
 	uint64_t node;
 
@@ -364,7 +359,7 @@ int moved_settle_column(struct fs *fs, const struct place *column)
 	struct cell cell;
 	int r;
 
-	if (!moved_of(fs)->count)
+	if (!fs->moved->count)
 		return 0;
 	r = upkeep_scan(column, true, &sc);
 	if (r < 0)

@@ -14,11 +14,8 @@
 #include "fs/memory/scratch.h"
 #include "fs/text/sorted.h"
 
-struct moved;
-
 struct write_state {
 	struct scratch *scratch;
-	struct moved *moved; /* moved.h; who made this sets and frees it */
 	struct draft_budget budget;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */

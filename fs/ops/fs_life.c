@@ -41,7 +41,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 		r = errors_new(&fs->errors);
 	if (r == 0)
 		r = writes_new(o->scratch_max, &fs->writes);
-	if (r == 0 && !(fs->writes->moved = moved_new()))
+	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
 	if (r < 0)
 		goto fail;
@@ -97,8 +97,7 @@ void fs_free(struct fs *fs)
 	if (fs->writes)
 		writer_drain(fs);
 	close_handles(fs);
-	if (fs->writes)
-		moved_free(fs->writes->moved);
+	moved_free(fs->moved);
 	writes_free(fs->writes);
 	overlay_free(fs->overlay);
 	handles_free(fs->handles);

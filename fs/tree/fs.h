@@ -34,6 +34,7 @@
 /* Seconds: what cannot change behind the kernel's back. */
 #define CACHE_LONG_S 3600.0
 
+struct moved;
 struct write_state;
 
 /* Requests by operation, for stats. */
@@ -69,6 +70,7 @@ struct fs {
 	struct invalidator *invalidator;
 	struct errors *errors;
 	struct write_state *writes; /* the write side's own */
+	struct moved *moved;	    /* versions that were renamed away */
 	struct fuse_session *session;
 	int64_t start_ms;
 	uid_t uid; /* who owns root and control files */
