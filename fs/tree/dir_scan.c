@@ -74,7 +74,7 @@ static int scan_begin(struct dir_scan *s, const struct dir_position *last)
 		spec.row_start = buf_bytes(&last->key);
 		spec.row_start_exclusive = true;
 	}
-	if (spec.granularity == SCAN_COLUMNS) {
+	if (spec.granularity == SCAN_COLUMNS && !is_counted(s)) {
 		spec.has_qual_start = resume || d->qualifier.len;
 		spec.qual_start = resume ? buf_bytes(&last->key) : d->qualifier;
 		spec.qual_start_exclusive = resume;
@@ -182,8 +182,8 @@ int list_cells(struct dir_scan *s, const struct dir_position *last)
 			break;
 		else if (bytes_has_prefix(s->key, prefix))
 			r = continues(s->key, prefix);
-		/* Rows that are counted are counted from the first. */
-		else if (granularity(s) == SCAN_ROWS && is_counted(s))
+		/* What is counted is counted from the first key. */
+		else if (is_counted(s))
 			r = 0;
 		else
 			return 0;

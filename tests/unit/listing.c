@@ -270,6 +270,13 @@ static void long_keys_are_directories_listed_once(void **state)
 	assert_lists(&w, "t/l/g", want);
 	snprintf(path, sizeof(path), "t/l/g/%s%%+", piece);
 	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	/* A view counts them from the first, which lies before the piece. */
+	change(&w, CHANGE_PUT, bytes_str("l"), "g", bytes_str("a"), 5);
+	snprintf(want, sizeof(want), "a %s%%+", piece);
+	assert_lists(&w, "t/l/g/.first/2", want);
+	snprintf(path, sizeof(path), "t/l/g/.first/2/%s%%+", piece);
+	assert_lists(&w, path, "aaaaaaaa");
+	assert_lists(&w, "t/l/g/.first/1", "a");
 	end(&w);
 }
 
