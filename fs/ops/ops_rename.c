@@ -140,7 +140,7 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 /* No EXDEV here: mv would copy a half at a time what is to come at once. */
 static int staged_row(struct fs *fs, const struct move *mv)
 {
-	if ((mv->to.kind != NODE_ROW && mv->to.kind != NODE_ROW_PIECE) ||
+	if (kind_of(mv->to.kind)->key != KEY_ROW ||
 	    fstable_id(mv->to.table) != fstable_id(mv->from.table))
 		return why(-EPERM, "a staged row becomes a row of its table "
 				   "and nothing else (does it exist? then mv "

@@ -17,14 +17,14 @@ static const struct control_file store_file = {.name = CONTROL_STORE_NAME,
 					       .is_store = true,
 					       .private = 0600};
 
-const struct control_file *control_at(unsigned i)
+const char *control_name(uint64_t i)
 {
-	return i < sizeof(files) / sizeof(*files) ? &files[i] : NULL;
+	return i < sizeof(files) / sizeof(*files) ? files[i].name : NULL;
 }
 
 const struct control_file *control_find(struct bytes name)
 {
-	for (unsigned i = 0; control_at(i); i++)
+	for (unsigned i = 0; control_name(i); i++)
 		if (bytes_eq(name, bytes_str(files[i].name)))
 			return &files[i];
 	if (bytes_eq(name, bytes_str(store_file.name)))

@@ -37,8 +37,8 @@ struct control_file {
 	uint16_t private;
 };
 
-/* Those that are listed, in byte order of name; NULL after the last. */
-const struct control_file *control_at(unsigned i);
+/* Those that are listed, in byte order; NULL after the last. */
+const char *control_name(uint64_t i);
 /* NULL when there is none of that name. */
 const struct control_file *control_find(struct bytes name);
 

@@ -94,7 +94,7 @@ uint8_t fixed_kind(const struct place *dir, struct bytes name)
 }
 
 /* The name that stands at @i if all are listed, "" for one left out. */
-static const char *control_name(const struct place *dir, uint64_t i)
+static const char *shown_name(const struct place *dir, uint64_t i)
 {
 	uint64_t level = IN(place_level(dir));
 
@@ -111,18 +111,11 @@ static const char *control_name(const struct place *dir, uint64_t i)
 
 const char *fixed_name(const struct fs *fs, const struct place *dir, uint64_t i)
 {
-	const struct control_file *control;
-	const struct info_file *info;
+	const struct kind *k = kind_of(dir->kind);
 
-	if (dir->kind == NODE_INFO_DIR) {
-		info = info_at((unsigned)i);
-		return info ? info->name : NULL;
-	}
-	if (dir->kind == NODE_CONTROL_DIR) {
-		control = control_at((unsigned)i);
-		return control ? control->name : NULL;
-	}
+	if (k->names)
+		return k->names(i);
 	if (fs->options->show_control)
-		return control_name(dir, i);
+		return shown_name(dir, i);
 	return dir->kind == NODE_TABLE && i == 0 ? ".schema" : NULL;
 }

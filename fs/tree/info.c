@@ -118,14 +118,14 @@ static const struct info_file files[] = {
 	{"oldest", oldest_text}, {"rows", rows_text},
 };
 
-const struct info_file *info_at(unsigned i)
+const char *info_name(uint64_t i)
 {
-	return i < sizeof(files) / sizeof(*files) ? &files[i] : NULL;
+	return i < sizeof(files) / sizeof(*files) ? files[i].name : NULL;
 }
 
 const struct info_file *info_find(struct bytes name)
 {
-	for (unsigned i = 0; info_at(i); i++)
+	for (unsigned i = 0; info_name(i); i++)
 		if (bytes_eq(name, bytes_str(files[i].name)))
 			return &files[i];
 	return NULL;

@@ -26,8 +26,8 @@ struct info_file {
 	int (*text)(struct table *t, struct buf *out);
 };
 
-/* By index, in byte order of name; NULL after the last. */
-const struct info_file *info_at(unsigned i);
+/* By index, in byte order; NULL after the last. */
+const char *info_name(uint64_t i);
 /* NULL when there is none of that name. */
 const struct info_file *info_find(struct bytes name);
 

@@ -1,5 +1,7 @@
 #include "fs/tree/kind.h"
 
+#include "fs/tree/control_file.h"
+#include "fs/tree/info.h"
 #include "fs/tree/place_inside.h"
 #include "store/store.h"
 
@@ -108,7 +110,7 @@ const struct kind kinds[NODE_KINDS] = {
 		.holds = NODE_CONTROL,
 		.believed = {BELIEVE_LONG, BELIEVE_LONG, BELIEVE_NEVER},
 		.child = child_any, .decode = decode_control_dir,
-		.stat = place_stat_blank,
+		.stat = place_stat_blank, .names = control_name,
 		.sentence = "nothing can be made or removed here"},
 	/* Which of them can be written, control_file.h says. */
 	[NODE_CONTROL] = {.flags = KIND_WRITABLE,
@@ -144,7 +146,7 @@ const struct kind kinds[NODE_KINDS] = {
 	[NODE_INFO_DIR] = {.flags = KIND_DIR | KIND_FIXED,
 		.holds = NODE_INFO,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
-		.child = child_any, .stat = place_stat_blank,
+		.child = child_any, .stat = place_stat_blank, .names = info_name,
 		.sentence = "what a table holds is told here, and can only be "
 			"read"},
 	[NODE_INFO] = {

@@ -11,6 +11,7 @@
  *	decode		what the name adds to the coordinates above it
  *	stat		whether the store has it, and its attributes
  *	list		a directory: the next of its entries in the store
+ *	names		a directory: those that are always there, by index
  *	sentence	why a computed file, or what is in a directory of files
  *			that can only be read, is not made, moved or removed
  *	believed	how long the kernel may believe what it was told
@@ -83,6 +84,7 @@ struct kind {
 	int (*child)(const struct place *dir, struct bytes name);
 	int (*decode)(struct place *p, struct bytes name, bool known);
 	int (*stat)(struct fs *fs, const struct place *p, struct stat *st);
+	const char *(*names)(uint64_t i);
 	int (*list)(struct dir_scan *s, const struct dir_position *last);
 	const char *home, *sentence;
 };

@@ -77,7 +77,8 @@ static void what_has_coordinates_is_decoded(void **state)
 static void what_is_listed_is_a_directory(void **state)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
-		if (kind_of(k)->list && !kind_is(k, KIND_DIR))
+		if ((kind_of(k)->list || kind_of(k)->names) &&
+		    !kind_is(k, KIND_DIR))
 			fail_msg("kind %u", k);
 	/* What the store has is beneath these. */
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
