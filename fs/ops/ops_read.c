@@ -45,19 +45,27 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = place_file_writable(&p);
 	if (r < 0)
 		goto out;
-	if (p.kind == NODE_CONTROL && p.control->is_store)
+	switch (p.control && p.control->is_store ? HANDLE_SERVED
+						 : kind_of(p.kind)->open) {
+	case HANDLE_SERVED:
 		r = served_open(fs, fi);
-	else if (p.kind == NODE_CELLS)
+		break;
+	case HANDLE_STREAM:
 		r = stream_open(fs, &p, fi);
-	else if (p.kind == NODE_COUNTER)
+		break;
+	case HANDLE_COUNTER:
 		r = counter_open(fs, &p, fi);
-	else if (p.kind == NODE_CONTROL)
-		r = reader_open_place(fs, &p, fi);
-	else if (can_write(fi) || p.kind == NODE_SCRATCH ||
-		 opens_draft(fs, req, ino))
-		r = writer_open(fs, req, &p, fi);
-	else
+		break;
+	case HANDLE_WRITER:
+		if (can_write(fi) || p.kind == NODE_SCRATCH ||
+		    opens_draft(fs, req, ino))
+			r = writer_open(fs, req, &p, fi);
+		else
+			r = open_reader(fs, req, &p, fi);
+		break;
+	default:
 		r = open_reader(fs, req, &p, fi);
+	}
 out:
 	place_release(&p);
 	return r;

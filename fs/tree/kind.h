@@ -12,6 +12,8 @@
  *	stat		whether the store has it, and its attributes
  *	list		a directory: the next of its entries in the store
  *	names		a directory: those that are always there, by index
+ *	open		a file: what it is when it is open; one that is a writer
+ *			is a reader when it is opened to be read
  *	sentence	why a computed file, or what is in a directory of files
  *			that can only be read, is not made, moved or removed
  *	believed	how long the kernel may believe what it was told
@@ -77,6 +79,7 @@ struct kind {
 	uint8_t holds;	/* enum node_kind */
 	uint8_t piece;	/* of a long name: enum node_kind */
 	uint8_t scan;	/* enum scan_granularity */
+	uint8_t open;	/* enum handle_type */
 	struct {
 		uint8_t entry, attributes; /* of what is there: enum belief */
 		uint8_t absent;		   /* that there is none */

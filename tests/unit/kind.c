@@ -26,6 +26,13 @@ static void a_directory_holds_kinds_and_a_file_none(void **state)
 	}
 }
 
+static void a_file_can_be_opened_and_a_directory_listed(void **state)
+{
+	for (uint8_t k = 0; k < NODE_KINDS; k++)
+		if ((kind_of(k)->open != 0) == kind_is(k, KIND_DIR))
+			fail_msg("kind %u", k);
+}
+
 static void flags_are_of_directories_or_of_files(void **state)
 {
 	const unsigned of_dirs =
@@ -137,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_has_a_row),
 		cmocka_unit_test(a_directory_holds_kinds_and_a_file_none),
+		cmocka_unit_test(a_file_can_be_opened_and_a_directory_listed),
 		cmocka_unit_test(flags_are_of_directories_or_of_files),
 		cmocka_unit_test(a_piece_holds_what_it_is_a_piece_of),
 		cmocka_unit_test(what_has_coordinates_is_decoded),
