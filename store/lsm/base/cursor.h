@@ -59,6 +59,15 @@ struct block_part {
 	uint32_t cell, end;
 };
 
+/* What is known of entries of whole rows without a look at each. */
+struct known {
+	bool puts;	 /* nothing but puts without a ttl of their own */
+	bool simple;	 /* besides, no two with the same coordinates */
+	uint32_t copies; /* versions that a column of a row has at most */
+	uint64_t seq_max;
+	int64_t ts_min, ts_max;
+};
+
 /*
  * What a marker of a whole family hides: puts up to its timestamp that were
  * written before it (SEQ_NEVER: all of them). Markers show nothing either.

@@ -461,8 +461,7 @@ int merge_rows(struct merge *m, struct block_rows *out)
 		return 0;
 	s = &m->sources[m->current];
 	if (!s->in_row || !s->cursor->ops->rows ||
-	    s->cursor->ops->rows(s->cursor, &rows) <= 0 ||
-	    rows.block->seq_max > m->seq_max)
+	    s->cursor->ops->rows(s->cursor, &rows) <= 0)
 		return 0;
 	if (rows.end > rows.row + 1) {
 		other = m->exact ? NULL : next_other_row(m);
@@ -500,8 +499,7 @@ int merge_part(struct merge *m, struct block_part *out)
 		return 0;
 	s = &m->sources[m->current];
 	return s->in_row && s->cursor->ops->part &&
-	       s->cursor->ops->part(s->cursor, out) > 0 &&
-	       out->block->seq_max <= m->seq_max;
+	       s->cursor->ops->part(s->cursor, out) > 0;
 }
 
 int merge_to_cell(struct merge *m, uint32_t cell)
@@ -520,8 +518,7 @@ int merge_keys(struct merge *m, struct index_rows *out)
 	    m->current == m->nsources)
 		return 0;
 	c = m->sources[m->current].cursor;
-	if (!c->ops->keys || c->ops->keys(c, out) <= 0 ||
-	    out->info->seq_max > m->seq_max)
+	if (!c->ops->keys || c->ops->keys(c, out) <= 0)
 		return 0;
 	other = next_other_row(m);
 	if (other)

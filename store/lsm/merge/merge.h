@@ -60,14 +60,14 @@ void merge_init(struct merge *m, struct merge_source *sources,
 		uint32_t nsources, uint64_t seq_max);
 /*
  * As cursor_ops.rows: the rows that one source alone holds, up to the next row
- * of another, and no entry in the block is hidden by @seq_max.
+ * of another. What @seq_max hides may be among them, here and below.
  */
 int merge_rows(struct merge *m, struct block_rows *out);
 int merge_to_row(struct merge *m, uint32_t row);
-/* As cursor_ops.part, where one source has the row and nothing is hidden. */
+/* As cursor_ops.part, where one source has the row. */
 int merge_part(struct merge *m, struct block_part *out);
 int merge_to_cell(struct merge *m, uint32_t cell);
-/* As cursor_ops.keys, as merge_rows() has it: of a file that is all shown. */
+/* As cursor_ops.keys, as merge_rows() has it. */
 int merge_keys(struct merge *m, struct index_rows *out);
 int merge_to_block(struct merge *m, uint32_t at);
 

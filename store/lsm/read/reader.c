@@ -138,8 +138,6 @@ int reader_open(struct reader *r, const struct view *view, uint32_t family,
 
 	*r = (struct reader){
 		.any = spec->any,
-		.versions = versions_shown(spec->visible.attrs,
-					   spec->visible.versions),
 		.columns = spec->columns,
 		.spec = spec->visible,
 		.os = spec->os,
@@ -249,50 +247,46 @@ static int restrict_columns(struct reader *r, int found)
 
 int reader_rows(struct reader *r, struct block_rows *out)
 {
-	const struct visible_spec *s = &r->spec;
-	const struct block *b;
+	struct known k;
 
-	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER ||
-	    merge_rows(&r->merge, out) <= 0 || out->end == out->row)
+	if (merge_rows(&r->merge, out) <= 0 || out->end == out->row)
 		return 0;
-	b = out->block;
-	if (s->has_as_of && b->ts_max > s->as_of)
-		return 0;
-	return b->simple && b->ts_min >= s->ts_min && b->ts_max < s->ts_max &&
-	       (r->any || b->copies <= r->versions);
+	k = block_known(out->block);
+	return visible_all(&r->spec, r->merge.seq_max, &k, r->any);
 }
 
 int reader_part(struct reader *r, struct block_part *out, bool *all)
 {
-	const struct visible_spec *s = &r->spec;
-	const struct block *b;
+	struct known k;
 
-	*all = s->versions == 0 && s->attrs->versions == UINT32_MAX;
-	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER ||
-	    merge_part(&r->merge, out) <= 0)
+	*all = versions_shown(r->spec.attrs, r->spec.versions) == UINT32_MAX;
+	if (merge_part(&r->merge, out) <= 0)
 		return 0;
-	b = out->block;
-	if (!b->simple || b->ts_min < s->ts_min || b->ts_max >= s->ts_max ||
-	    !(*all || b->copies == 1))
+	k = block_known(out->block);
+	/* Versions may lie in other blocks as well. */
+	if (k.copies > 1)
+		k.copies = UINT32_MAX;
+	if (!visible_all(&r->spec, r->merge.seq_max, &k, false))
 		return 0;
 	if (r->columns)
-		out->end = block_find_column(b, out->cell, out->end,
+		out->end = block_find_column(out->block, out->cell, out->end,
 					     r->columns->names[0], -1);
 	return 1;
 }
 
 int reader_keys(struct reader *r, struct index_rows *out)
 {
-	const struct visible_spec *s = &r->spec;
 	const struct sst_info *i;
+	struct known k;
 
-	if (s->raw || s->has_as_of || s->attrs->ttl_ms != TTL_FOREVER ||
-	    merge_keys(&r->merge, out) <= 0)
+	if (merge_keys(&r->merge, out) <= 0)
 		return 0;
-	/* Of puts that neither end nor are deleted a row shows its newest. */
 	i = out->info;
-	return i->markers == 0 && !i->has_ttl && i->ts_min >= s->ts_min &&
-	       i->ts_max < s->ts_max;
+	k = (struct known){.puts = !i->markers && !i->has_ttl,
+			   .seq_max = i->seq_max,
+			   .ts_min = i->ts_min,
+			   .ts_max = i->ts_max};
+	return visible_all(&r->spec, r->merge.seq_max, &k, true);
 }
 
 int reader_step_dead(struct reader *r, struct bytes stop)

@@ -39,9 +39,8 @@ struct reader {
 	struct level_cursor *levels;
 	struct visible *visible; /* NULL until a row needs it */
 	struct visible_spec spec;
-	struct os *os;	   /* tells the time then, unless NULL */
-	bool any;	   /* the spec's */
-	uint32_t versions; /* that are shown of a column */
+	struct os *os; /* tells the time then, unless NULL */
+	bool any;      /* the spec's */
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;

@@ -127,12 +127,14 @@ static bool find_run(struct lsm_scan *sc, struct block_rows *out)
 	const struct strip *s = st->best;
 	const struct bytes *other = NULL;
 	const struct block *b;
+	struct known k;
 
 	if (!st->alone || s->in_memory)
 		return false;
 	b = s->in.file.block;
-	if (!b->simple || b->seq_max > st->seq ||
-	    (sc->granularity != SCAN_ROWS && b->copies > st->shown))
+	k = block_known(b);
+	if (!visible_all(&st->visible, st->seq, &k,
+			 sc->granularity == SCAN_ROWS))
 		return false;
 	*out = (struct block_rows){b, s->row, s->end};
 	if (st->one_row)
@@ -333,7 +335,8 @@ static bool is_hidden(struct strips *st, const struct strip *s)
 		st->in_column = true;
 		st->head = s->head;
 		st->qualifier = s->qualifier;
-		st->left = st->shown;
+		st->left =
+			versions_shown(st->visible.attrs, st->visible.versions);
 	} else if (st->left == 0 || s->ts == st->ts) {
 		return true;
 	}

@@ -72,10 +72,10 @@ struct strips {
 	 * One file may have the row, and will: its filter is not asked first.
 	 */
 	bool expected;
-	uint32_t shown; /* versions of a column */
 	uint32_t n;
 	uint32_t family, versions;
 	uint64_t seq, row_hash;
+	struct visible_spec visible;
 	struct strip *best; /* one of those that are marked */
 	/*
 	 * The column, if in_column: so many versions of it may come behind @ts,

@@ -348,9 +348,12 @@ bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	family = &state->schema.families[f];
 	if (family->attrs.ttl_ms != TTL_FOREVER)
 		return false;
-	st->shown = versions_shown(
-		&family->attrs,
-		spec->granularity == SCAN_CELLS ? spec->versions : 1);
+	st->visible = (struct visible_spec){
+		.attrs = &family->attrs,
+		.ts_max = INT64_MAX,
+		.versions =
+			spec->granularity == SCAN_CELLS ? spec->versions : 1,
+	};
 	st->one_row = scan_of_one_row(spec);
 	st->seq = seq;
 	st->family = (uint32_t)f;

@@ -101,6 +101,22 @@ static inline uint32_t versions_shown(const struct family_attrs *a,
 	return asked && asked < a->versions ? asked : a->versions;
 }
 
+/*
+ * Does a reader at @seq see all of these entries, and need not look at each? Of
+ * @rows it asks no more than whether each shows something.
+ */
+static inline bool visible_all(const struct visible_spec *s, uint64_t seq,
+			       const struct known *k, bool rows)
+{
+	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER || !k->puts ||
+	    k->seq_max > seq || k->ts_min < s->ts_min || k->ts_max >= s->ts_max)
+		return false;
+	if (s->has_as_of && k->ts_max > s->as_of)
+		return false;
+	return rows || (k->simple &&
+			k->copies <= versions_shown(s->attrs, s->versions));
+}
+
 struct visible;
 
 /* One serves many rows of a scan. Copies @spec, but not its attrs. */

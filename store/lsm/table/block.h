@@ -122,6 +122,16 @@ struct block {
 	struct block *next, *prev;
 };
 
+static inline struct known block_known(const struct block *b)
+{
+	return (struct known){.puts = b->puts,
+			      .simple = b->simple,
+			      .copies = b->copies,
+			      .seq_max = b->seq_max,
+			      .ts_min = b->ts_min,
+			      .ts_max = b->ts_max};
+}
+
 static inline uint64_t block_number(const struct block *b, enum block_column c,
 				    size_t i)
 {
