@@ -136,10 +136,6 @@ struct cursor_ops {
 	int (*part)(struct cursor *c, struct block_part *out);
 	/* Moves to entry @cell of that block. 1 or negative errno. */
 	int (*to_cell)(struct cursor *c, uint32_t cell);
-	/* 1, or 0 where the index does not know the next row. NULL: never. */
-	int (*keys)(struct cursor *c, struct index_rows *out);
-	/* Moves to the first row of block @at of the index. 1 or negative. */
-	int (*to_block)(struct cursor *c, uint32_t at);
 	/*
 	 * Does the marker hide all of the row from the present entry on? False
 	 * where that would take long to say. NULL: never.

@@ -178,19 +178,6 @@ static int to_cell(struct cursor *base, uint32_t cell)
 	return show(c, c->in.base.ops->to_cell(&c->in.base, cell));
 }
 
-static int keys(struct cursor *base, struct index_rows *out)
-{
-	return level_cursor_of(base)->in.base.ops->keys(
-		&level_cursor_of(base)->in.base, out);
-}
-
-static int to_block(struct cursor *base, uint32_t at)
-{
-	struct level_cursor *c = level_cursor_of(base);
-
-	return show(c, c->in.base.ops->to_block(&c->in.base, at));
-}
-
 static bool covered(const struct cursor *base, const struct cover *k)
 {
 	const struct cursor *in = &((const struct level_cursor *)base)->in.base;
@@ -216,8 +203,6 @@ static const struct cursor_ops level_cursor_ops = {
 	.to_row = to_row,
 	.part = part,
 	.to_cell = to_cell,
-	.keys = keys,
-	.to_block = to_block,
 	.covered = covered,
 	.close = close_cursor,
 };

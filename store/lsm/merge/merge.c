@@ -2,7 +2,6 @@
 
 #include "store/lsm/base/heads.h"
 #include "store/lsm/table/block.h"
-#include "store/lsm/table/sst_index.h"
 
 static struct merge_source *waiting(const struct merge *m, uint32_t place)
 {
@@ -291,6 +290,18 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 	return m->nactive ? enter_row(m) : 0;
 }
 
+int merge_enter(struct merge *m)
+{
+	m->backwards = false;
+	m->exact = true;
+	m->nwaiting = 0;
+	m->nactive = 0;
+	for (uint32_t i = 0; i < m->nsources; i++)
+		if (m->sources[i].in_row)
+			make_active(m, i);
+	return m->nactive ? enter_row(m) : 0;
+}
+
 static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
 {
 	struct merge *m = (struct merge *)c;
@@ -507,30 +518,6 @@ int merge_to_cell(struct merge *m, uint32_t cell)
 	struct cursor *c = m->sources[m->current].cursor;
 
 	return show(m, c, c->ops->to_cell(c, cell));
-}
-
-int merge_keys(struct merge *m, struct index_rows *out)
-{
-	const struct bytes *other;
-	struct cursor *c;
-
-	if (m->nactive != 1 || m->backwards || m->exact ||
-	    m->current == m->nsources)
-		return 0;
-	c = m->sources[m->current].cursor;
-	if (!c->ops->keys || c->ops->keys(c, out) <= 0)
-		return 0;
-	other = next_other_row(m);
-	if (other)
-		out->end = index_find(out->index, *other, false);
-	return out->end > out->at;
-}
-
-int merge_to_block(struct merge *m, uint32_t at)
-{
-	struct cursor *c = m->sources[m->current].cursor;
-
-	return show(m, c, c->ops->to_block(c, at));
 }
 
 void merge_init(struct merge *m, struct merge_source *sources,

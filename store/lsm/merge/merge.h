@@ -64,12 +64,15 @@ void merge_init(struct merge *m, struct merge_source *sources,
  */
 int merge_rows(struct merge *m, struct block_rows *out);
 int merge_to_row(struct merge *m, uint32_t row);
+/*
+ * The caller has moved the sources, and those whose in_row is set stand on the
+ * first entry of one row: stands there. As cursor_ops.next; rows are the
+ * caller's affair.
+ */
+int merge_enter(struct merge *m);
 /* As cursor_ops.part, where one source has the row. */
 int merge_part(struct merge *m, struct block_part *out);
 int merge_to_cell(struct merge *m, uint32_t cell);
-/* As cursor_ops.keys, as merge_rows() has it. */
-int merge_keys(struct merge *m, struct index_rows *out);
-int merge_to_block(struct merge *m, uint32_t at);
 
 /* Rows that a reader need not look at (merge_dead.c). */
 struct dead_rows {

@@ -129,6 +129,28 @@ static void set_guide(struct reader *r, const struct view *view, uint32_t tree,
 	};
 }
 
+static void begin(struct reader *r, const struct view *view, uint32_t family,
+		  const struct reader_spec *spec)
+{
+	*r = (struct reader){
+		.any = spec->any,
+		.columns = spec->columns,
+		.spec = spec->visible,
+		.os = spec->os,
+	};
+	set_guide(r, view, view->st->trees[family]->id, spec);
+}
+
+void reader_over(struct reader *r, const struct view *view, uint32_t family,
+		 const struct reader_spec *spec, struct merge_source *sources,
+		 uint32_t n)
+{
+	begin(r, view, family, spec);
+	r->sources = sources;
+	r->nsources = n;
+	merge_init(&r->merge, sources, n, spec->seq);
+}
+
 int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		const struct reader_spec *spec)
 {
@@ -136,13 +158,7 @@ int reader_open(struct reader *r, const struct view *view, uint32_t family,
 	uint32_t tree = view->st->trees[family]->id;
 	int err;
 
-	*r = (struct reader){
-		.any = spec->any,
-		.columns = spec->columns,
-		.spec = spec->visible,
-		.os = spec->os,
-	};
-	set_guide(r, view, tree, spec);
+	begin(r, view, family, spec);
 	err = allocate(r, l, view->nmem, spec);
 	if (err < 0) {
 		reader_close(r);
@@ -272,21 +288,6 @@ int reader_part(struct reader *r, struct block_part *out, bool *all)
 		out->end = block_find_column(out->block, out->cell, out->end,
 					     r->columns->names[0], -1);
 	return 1;
-}
-
-int reader_keys(struct reader *r, struct index_rows *out)
-{
-	const struct sst_info *i;
-	struct known k;
-
-	if (merge_keys(&r->merge, out) <= 0)
-		return 0;
-	i = out->info;
-	k = (struct known){.puts = !i->markers && !i->has_ttl,
-			   .seq_max = i->seq_max,
-			   .ts_min = i->ts_min,
-			   .ts_max = i->ts_max};
-	return visible_all(&r->spec, r->merge.seq_max, &k, true);
 }
 
 int reader_step_dead(struct reader *r, struct bytes stop)

@@ -68,6 +68,13 @@ struct reader_spec {
 /* Reads the view's @family, an index; borrows the view. */
 int reader_open(struct reader *r, const struct view *view, uint32_t family,
 		const struct reader_spec *spec);
+/*
+ * The same over cursors that the caller has and places itself: it calls
+ * merge_enter(), then reader_row().
+ */
+void reader_over(struct reader *r, const struct view *view, uint32_t family,
+		 const struct reader_spec *spec, struct merge_source *sources,
+		 uint32_t n);
 void reader_close(struct reader *r); /* safe on a zeroed one */
 
 /*
@@ -123,12 +130,6 @@ static inline int reader_pass_dead(struct reader *r, struct bytes stop)
  * one is asked for.
  */
 int reader_part(struct reader *r, struct block_part *out, bool *all);
-/*
- * The caller has moved the cursor to a row: rows behind it that a file's index
- * knows, each of which has a visible entry; 0 if that is not known.
- */
-int reader_keys(struct reader *r, struct index_rows *out);
-
 /*
  * If it has walked over much of a column in vain: finds out what is alive of
  * it, for those who come after. @view and @family are what it was opened with.

@@ -5,9 +5,14 @@
  * block as a run (scan_run.c), up to the next row of another strip. Of others
  * the cells come by qualifier and timestamp, from all strips that have the row;
  * keys that one call hands out lie one behind the other in lsm_scan.row.
+ *
+ * A row in which something is no mere put, or that goes on in another block, is
+ * walked by a reader over the cursors of the strips: it merges what they have of
+ * the row and sees what is visible. One that a marker hides whole is not.
  */
 #include "store/lsm/read/strips.h"
 
+#include <errno.h>
 #include <limits.h>
 
 #include "store/lsm/base/heads.h"
@@ -19,7 +24,31 @@
 /* Versions that are too many: of a row so many are stepped over, then sought. */
 #define STEPS_MAX 4
 
-/* Moves what has the present row behind it, but not to another block. */
+/* From a row that goes on in other blocks. */
+static int leave_wide(struct lsm_scan *sc, struct strip *s)
+{
+	struct cursor *c = &s->in.base;
+	struct block_rows at;
+	int r = sc->strips.walked ? 1 : c->ops->to_row(c, s->row);
+
+	if (r > 0)
+		r = cursor_next_row(c);
+	if (r > 0) {
+		c->ops->rows(c, &at);
+		strip_take(s, &at);
+		s->ahead = true;
+	} else if (r == 0) {
+		s->row = s->end;
+		s->file_over = true;
+		sc->strips.at_end = true;
+	}
+	return r;
+}
+
+/*
+ * Moves what has the present row behind it, but not to another block unless it
+ * goes on there.
+ */
 static int leave_row(struct lsm_scan *sc)
 {
 	struct strips *st = &sc->strips;
@@ -34,12 +63,20 @@ static int leave_row(struct lsm_scan *sc)
 		if (s->in_memory) {
 			r = cursor_next_row(&s->in.base);
 			s->over = r == 0;
-		} else if (++s->row == s->end) {
-			st->at_end = true;
-		} else if (st->n > 1) {
-			r = sst_cursor_key(&s->in.file, s->row);
+			continue;
 		}
+		if (s->wide) {
+			r = leave_wide(sc, s);
+			continue;
+		}
+		if (++s->row == s->end)
+			strip_widen(s);
+		if (s->row == s->end)
+			st->at_end = true;
+		else if (st->n > 1)
+			r = sst_cursor_key(&s->in.file, s->row);
 	}
+	st->walked = false;
 	return r < 0 ? r : 0;
 }
 
@@ -91,18 +128,149 @@ static bool choose(struct lsm_scan *sc)
 	return best != NULL;
 }
 
-/* May the chosen row hold anything that is no mere put? */
-static bool needs_thought(struct lsm_scan *sc)
+/* Need what the strip has of the row more than a look at puts? */
+static bool is_hard(const struct lsm_scan *sc, const struct strip *s)
+{
+	const struct block *b;
+
+	if (s->in_memory)
+		return !memtable_cursor_plain(&s->in.memory, sc->strips.seq);
+	b = s->in.file.block;
+	if (s->wide &&
+	    (sc->granularity != SCAN_ROWS || b->seq_max > sc->strips.seq))
+		return true;
+	return !block_row_plain(b, s->row);
+}
+
+static bool row_is_hard(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; sc->strips.hard && i < sc->strips.n; i++) {
 		const struct strip *s = &scan_strips(sc)[i];
 
-		if (s->in_row && s->hard &&
-		    !(s->in_memory &&
-		      memtable_cursor_plain(&s->in.memory, sc->strips.seq)))
+		if (s->in_row && s->hard && is_hard(sc, s))
 			return true;
 	}
 	return false;
+}
+
+/* The marker of a whole family that the strip has of the row, if it has one. */
+static bool find_cover(const struct lsm_scan *sc, const struct strip *s,
+		       struct cover *out)
+{
+	const struct family_attrs *attrs = sc->strips.visible.attrs;
+	const struct block *b;
+	uint32_t cell;
+	uint8_t kind;
+
+	if (s->in_memory) {
+		kind = s->in.base.at.kind;
+		*out = (struct cover){s->in.base.at.ts, s->in.base.at.seq};
+	} else {
+		b = s->in.file.block;
+		cell = block_row_cell(b, s->row);
+		kind = block_kind(b, cell);
+		out->ts = (int64_t)block_number(b, BLOCK_TS, cell);
+		out->seq = block_number(b, BLOCK_SEQ, cell);
+	}
+	if (kind != CELL_DELETE_FAMILY || out->seq > sc->strips.seq)
+		return false;
+	if (!attrs->new_version_behavior)
+		out->seq = UINT64_MAX;
+	return true;
+}
+
+static bool is_covered(const struct strip *s, const struct cover *k)
+{
+	const struct block *b;
+
+	if (s->in_memory)
+		return s->in.base.ops->covered(&s->in.base, k);
+	b = s->in.file.block;
+	return !s->wide && block_covered(b, block_row_cell(b, s->row),
+					 block_row_cell(b, s->row + 1), k);
+}
+
+/* Does one marker hide all that the strips have of the row? */
+static bool row_is_dead(struct lsm_scan *sc)
+{
+	const struct strip *s = scan_strips(sc);
+	struct cover k;
+	uint32_t i = 0;
+
+	if (sc->strips.visible.attrs->keep_deleted != KEEP_DELETED_NO)
+		return false;
+	while (i < sc->strips.n && !(s[i].in_row && find_cover(sc, &s[i], &k)))
+		i++;
+	if (i == sc->strips.n)
+		return false;
+	for (i = 0; i < sc->strips.n; i++)
+		if (s[i].in_row && !is_covered(&s[i], &k))
+			return false;
+	return true;
+}
+
+static void open_reader(struct lsm_scan *sc)
+{
+	struct strips *st = &sc->strips;
+	struct reader_spec spec = {
+		.visible = st->visible,
+		.os = sc->db->os,
+		.alive = &sc->db->alive,
+		.seq = st->seq,
+	};
+
+	for (uint32_t i = 0; i < st->n; i++)
+		sc->sources[i].cursor = &scan_strips(sc)[i].in.base;
+	reader_over(&sc->one.reader, sc->view, st->family, &spec, sc->sources,
+		    st->n);
+	st->opened = true;
+}
+
+static inline struct reader *reader_of(struct lsm_scan *sc)
+{
+	if (!sc->strips.opened)
+		open_reader(sc);
+	return &sc->one.reader;
+}
+
+/* To the first entry of the chosen row that is visible. */
+static int walk_row(struct lsm_scan *sc)
+{
+	struct strips *st = &sc->strips;
+	struct reader *rd = reader_of(sc);
+	bool known = false;
+	int r = 1;
+
+	st->walked = true;
+	for (uint32_t i = 0; r > 0 && i < st->n; i++) {
+		struct strip *s = &scan_strips(sc)[i];
+
+		sc->sources[i].in_row = s->in_row;
+		if (s->in_row && !s->in_memory)
+			r = s->in.base.ops->to_row(&s->in.base, s->row);
+	}
+	if (r > 0)
+		r = merge_enter(&rd->merge);
+	if (r <= 0)
+		return r;
+	r = scan_part_begin(sc, &sc->one, &known);
+	return known ? r : reader_row(rd);
+}
+
+int rows_enter_again(struct lsm_scan *sc)
+{
+	struct strips *st = &sc->strips;
+	struct bytes row = bytes_of(sc->row.data + sc->run.key_at, sc->row.len);
+	int r = 1;
+
+	for (uint32_t i = 0; r > 0 && i < st->n; i++) {
+		struct strip *s = &scan_strips(sc)[i];
+
+		sc->sources[i].in_row = s->in_row;
+		if (s->in_row)
+			r = cursor_seek_row(&s->in.base, row);
+	}
+	return r > 0 ? merge_enter(&sc->one.reader.merge) : r;
 }
 
 /* The least row of the strips that do not have the present one. */
@@ -129,9 +297,12 @@ static bool find_run(struct lsm_scan *sc, struct block_rows *out)
 	const struct block *b;
 	struct known k;
 
-	if (!st->alone || s->in_memory)
+	if (!st->alone || s->in_memory || s->wide)
 		return false;
 	b = s->in.file.block;
+	/* The index lists rows that fill blocks. */
+	if (sc->granularity == SCAN_ROWS && b->nrow <= 2 && !st->one_row)
+		return false;
 	k = block_known(b);
 	if (!visible_all(&st->visible, st->seq, &k,
 			 sc->granularity == SCAN_ROWS))
@@ -150,6 +321,17 @@ static bool find_run(struct lsm_scan *sc, struct block_rows *out)
 		return false;
 	out->end = block_find_row(b, *other, false);
 	return true;
+}
+
+/* A list goes on with what the index has, where it has the rows that come. */
+static bool begin_keys(struct lsm_scan *sc)
+{
+	const struct strips *st = &sc->strips;
+
+	if (!st->alone || st->best->in_memory || st->ended || st->walked ||
+	    st->best->in.file.block->nrow - st->best->row > 2)
+		return false;
+	return scan_keys_begin(sc, next_other_row(sc));
 }
 
 /* Makes @rows the run, as far as they are asked for. 1, 0 = not at all. */
@@ -434,23 +616,17 @@ static int put_key(struct lsm_scan *sc, bool borrowed)
 	return 1;
 }
 
-static void enter(struct lsm_scan *sc, int place)
-{
-	sc->strips.chosen = false;
-	sc->strips.ended = place == 0;
-	sc->rows++;
-}
-
 /*
  * Chooses the next row: 1, 0 = there is none, or what is @borrowed must be given
- * back first; or as strips_end().
+ * back first.
  */
 static int next_choice(struct lsm_scan *sc, bool borrowed)
 {
 	int r = leave_row(sc);
 
 	if (r == 0 && sc->strips.at_end) {
-		if (borrowed)
+		/* Keys are no part of a block. */
+		if (borrowed && sc->granularity != SCAN_ROWS)
 			return 0;
 		r = leave_blocks(sc);
 	}
@@ -461,6 +637,14 @@ static int next_choice(struct lsm_scan *sc, bool borrowed)
 	return sc->strips.chosen;
 }
 
+/* Of the row that is chosen: does it show anything? Stands there if so. */
+static int enter_row(struct lsm_scan *sc, bool hard)
+{
+	if (hard)
+		return walk_row(sc);
+	return sc->granularity == SCAN_ROWS ? row_shows(sc) : enter_cells(sc);
+}
+
 /*
  * To the next row: 1; 0: there is none, a run has begun, or what is @borrowed
  * must be given back first.
@@ -469,6 +653,7 @@ static int next_row(struct lsm_scan *sc, bool borrowed)
 {
 	struct strips *st = &sc->strips;
 	struct block_rows rows;
+	bool hard, dead;
 	int place, r;
 
 	for (;;) {
@@ -479,9 +664,11 @@ static int next_row(struct lsm_scan *sc, bool borrowed)
 			if (r <= 0)
 				return r;
 		}
-		if (needs_thought(sc))
-			return borrowed ? 0 : strips_end(sc);
-		if (find_run(sc, &rows)) {
+		dead = st->hard && row_is_dead(sc);
+		hard = !dead && row_is_hard(sc);
+		if (borrowed && hard)
+			return 0;
+		if (!dead && !hard && find_run(sc, &rows)) {
 			if (borrowed)
 				return 0;
 			st->chosen = false;
@@ -498,19 +685,46 @@ static int next_row(struct lsm_scan *sc, bool borrowed)
 			st->ended = true;
 			return 0;
 		}
-		if (sc->granularity == SCAN_ROWS ? row_shows(sc)
-						 : enter_cells(sc)) {
-			r = put_key(sc, borrowed);
-			if (r > 0)
-				enter(sc, place);
-			return r;
+		if (dead) {
+			reader_of(sc)->dead++;
+			st->chosen = false;
+			st->ended = place == 0;
+			continue;
 		}
+		/* What walks the row may move its key. */
+		r = put_key(sc, borrowed);
+		if (r <= 0)
+			return r;
+		r = enter_row(sc, hard);
+		if (r < 0)
+			return r;
 		st->chosen = false;
+		st->ended = place == 0;
+		sc->rows += (uint64_t)r;
+		if (r > 0)
+			return 1;
 	}
 }
 
-/* Rows that are no run, or their cells, up to @n. */
-static int next_mixed(struct lsm_scan *sc, struct cell *out, size_t n)
+/* The next cell of a row that is walked. */
+static int next_walked(struct lsm_scan *sc, struct cell *out)
+{
+	struct reader *rd = &sc->one.reader;
+	int r = sc->granularity == SCAN_COLUMNS ? reader_next_column(rd)
+						: reader_next(rd);
+
+	sc->strips.in_row = r > 0;
+	if (r > 0)
+		scan_fill(sc, &sc->one, out);
+	return r;
+}
+
+/*
+ * Rows that are no run, or their cells, up to @n. Apart, so that a call within a run saves no registers
+ * for it.
+ */
+__attribute__((noinline)) static int next_mixed(struct lsm_scan *sc,
+						struct cell *out, size_t n)
 {
 	struct strips *st = &sc->strips;
 	size_t done = 0;
@@ -518,6 +732,11 @@ static int next_mixed(struct lsm_scan *sc, struct cell *out, size_t n)
 
 	if (n > INT_MAX)
 		n = INT_MAX;
+	if (st->in_row && st->walked) {
+		r = next_walked(sc, out);
+		if (r)
+			return r;
+	}
 	if (st->in_row)
 		done = put_cells(sc, out, n);
 	while (done < n) {
@@ -528,9 +747,17 @@ static int next_mixed(struct lsm_scan *sc, struct cell *out, size_t n)
 			scan_put_row(&out[done++],
 				     bytes_of(sc->row.data + sc->run.key_at,
 					      sc->row.len));
+			if (begin_keys(sc))
+				break;
 			continue;
 		}
 		st->in_row = true;
+		if (sc->run.block)
+			break;
+		if (st->walked) {
+			scan_fill(sc, &sc->one, out);
+			return 1;
+		}
 		done += put_cells(sc, out + done, n - done);
 	}
 	return r < 0 ? r : (int)done;
@@ -547,17 +774,24 @@ int rows_next(struct lsm_scan *sc, struct cell *out, size_t n)
 			if (r)
 				return r;
 			/* The strip stands on its last row. */
-			st->best->row = sc->run.end - 1;
+			if (sc->run.part)
+				st->in_row = false;
+			else
+				st->best->row = sc->run.end - 1;
+		} else if (sc->run.keys.rest) {
+			r = scan_keys_next(sc, out, n);
+			if (r)
+				return r;
 		}
+		if (!st->in_row && (st->ended || scan_at_limit(sc)))
+			return 0;
 		r = next_mixed(sc, out, n);
 		if (!sc->run.block)
 			return r;
 	}
 }
 
-bool rows_begin(struct lsm_scan *sc)
+int rows_begin(struct lsm_scan *sc)
 {
-	int r = next_choice(sc, false);
-
-	return r == 0 || (r > 0 && !needs_thought(sc));
+	return next_choice(sc, false);
 }

@@ -7,8 +7,8 @@
  * rows takes only the first visible entry of a row and never walks the rest.
  *
  * What one block holds alone and every entry of which is visible is taken from
- * the block itself, as a run: scan_run.c. Where that is likely for all of it
- * a scan begins without readers: strips.h.
+ * the block itself, as a run: scan_run.c. Forward scans of one family have
+ * strips instead of a reader with cursors of its own: strips.h.
  *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
@@ -249,57 +249,19 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out)
 	return 1;
 }
 
-/* Behind the row that strips have handed out last, readers go on. */
-static int go_on(struct lsm_scan *sc)
-{
-	struct column_name column = {
-		.family = sc->one.name_bytes,
-		.whole_family = true,
-	};
-	struct scan_spec spec = {
-		.granularity = sc->granularity,
-		.keys_only = sc->keys_only,
-		.row_start =
-			bytes_of(sc->row.data + sc->run.key_at, sc->row.len),
-		.row_start_exclusive = true,
-		.row_stop_inclusive = sc->stop_inclusive,
-		.columns = &column,
-		.ncolumns = 1,
-		.versions = sc->strips.versions,
-		.limit_rows = sc->limit_rows,
-	};
-	struct buf stop = sc->row_stop;
-	int r;
-
-	spec.row_stop = buf_bytes(&stop);
-	sc->row_stop = (struct buf){0};
-	strips_close(sc);
-	r = scan_full_open(sc, &spec, sc->strips.seq);
-	buf_free(&stop);
-	return r;
-}
-
 int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
-	if (sc->strips.on) {
-		r = rows_next(sc, out, n);
-		if (!sc->strips.beyond)
-			return r;
-		r = go_on(sc);
-		if (r < 0)
-			return r;
-	}
+	if (sc->strips.on)
+		return rows_next(sc, out, n);
 	if (sc->picking)
 		return scan_next_picked(sc, out);
 	for (;;) {
 		r = 0;
 		if (sc->run.block)
 			r = scan_run_next(sc, out, n);
-		else if (sc->run.keys.rest)
-			r = scan_keys_next(sc, out, n);
 		else if (sc->in_row && sc->granularity != SCAN_ROWS)
 			r = next_in_row(sc, out);
 		if (r != 0)
@@ -310,7 +272,6 @@ int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 		if (sc->granularity == SCAN_ROWS) {
 			*out = (struct cell){.row = buf_bytes(&sc->row)};
 			out->kind = row_lost(sc) ? CELL_LOST : 0;
-			scan_keys_begin(sc);
 			return 1;
 		}
 	}

@@ -1,7 +1,8 @@
 /*
- * A scan's state, for scan_open.c, which makes and keeps it, scan.c, which
- * walks, scan_pick.c, which walks where a filter or limits in the families
- * decide on rows, and strips.c and rows.c, which need no readers.
+ * A scan's state, for scan_open.c, which makes and keeps it, strips.c and rows.c,
+ * which most scans take, scan.c, which walks families with readers, and
+ * scan_pick.c, which does so where a filter or limits in the families decide on
+ * rows.
  */
 #ifndef CELLFS_STORE_LSM_READ_SCAN_H
 #define CELLFS_STORE_LSM_READ_SCAN_H
@@ -49,18 +50,20 @@ static inline void scan_put_row(struct cell *c, struct bytes row)
 
 /* Enough for the strips of a tree whose level 0 is full. */
 #define SCAN_MEMORY 4352
+#define STRIPS_MAX 12
 
 /* So many qualifiers of a block at most are kept for a run. */
 #define RUN_NAMES 64
 
 struct strip;
 
-/* A scan without readers (strips.h); its strips are in lsm_scan.memory. */
+/* A scan of strips (strips.h); these are in lsm_scan.memory. */
 struct strips {
 	bool on;
 	bool one_row;
 	bool ended;  /* nothing comes behind the run or the present row */
-	bool beyond; /* it failed since readers must go on from here */
+	bool opened; /* the reader of lsm_scan.one, over their cursors */
+	bool walked; /* by that one: the present row */
 	bool chosen; /* strips are marked that have the next row */
 	bool alone;  /* one has it */
 	bool hard;   /* some of them are */
@@ -73,7 +76,7 @@ struct strips {
 	 */
 	bool expected;
 	uint32_t n;
-	uint32_t family, versions;
+	uint32_t family;
 	uint64_t seq, row_hash;
 	struct visible_spec visible;
 	struct strip *best; /* one of those that are marked */
@@ -127,7 +130,8 @@ struct lsm_scan {
 	struct pick pick;
 	_Alignas(max_align_t) uint8_t
 		memory[SCAN_MEMORY]; /* strips, or the first family's cursors */
-	struct bytes names[RUN_NAMES]; /* of a run, by their ids */
+	struct merge_source sources[STRIPS_MAX]; /* of a reader over strips */
+	struct bytes names[RUN_NAMES];		 /* of a run, by their ids */
 };
 
 static inline bool scan_of_one_row(const struct scan_spec *spec)
@@ -137,13 +141,7 @@ static inline bool scan_of_one_row(const struct scan_spec *spec)
 	       bytes_eq(spec->row_start, spec->row_stop);
 }
 
-/*
- * With readers, on the view that the scan has taken, up to @seq. On failure the
- * scan is as lsm_scan_close() wants it.
- */
-int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
-		   uint64_t seq);
-/* Without; false if that cannot be. The scan need not have been cleared. */
+/* Over strips; false if that cannot be. The scan need not have been cleared. */
 bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
 		      uint64_t seq);
 
@@ -181,10 +179,11 @@ size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Up to @n results of the run; 0 and no run when it is at its end. */
 int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /*
- * The scan lists rows and stands on one: begins a run behind it if the index
- * knows what comes. scan_keys_next() is as scan_run_next().
+ * The scan lists rows and its best strip alone stands on one: begins a run
+ * behind it, before row @other unless that is NULL, if the index knows what
+ * comes. scan_keys_next() is as scan_run_next().
  */
-void scan_keys_begin(struct lsm_scan *sc);
+bool scan_keys_begin(struct lsm_scan *sc, const struct bytes *other);
 int scan_keys_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* lsm_scan_next() of a scan that picks. */
 int scan_next_picked(struct lsm_scan *sc, struct cell *out);

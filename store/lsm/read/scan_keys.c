@@ -10,10 +10,10 @@
  *	rest 2, i + 1 continues		 the second one is the key of i + 1
  *	any other			 the index does not know
  *
- * No block is looked at but the last one, to which the reader is moved; nor is
+ * No block is looked at but the last one, to which the strip is moved; nor is
  * an entry of the index, each a line of memory, where heads and briefs tell.
  */
-#include "store/lsm/read/scan.h"
+#include "store/lsm/read/strips.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,15 +54,23 @@ static inline bool step(struct index_rows *k)
 	return true;
 }
 
-void scan_keys_begin(struct lsm_scan *sc)
+bool scan_keys_begin(struct lsm_scan *sc, const struct bytes *other)
 {
-	struct family_scan *f = &sc->families[0];
+	const struct strip *s = sc->strips.best;
 	struct bytes stop = buf_bytes(&sc->row_stop);
 	struct index_rows k, next;
+	struct known all;
 
-	if (!sc->may_run || sc->run.block || sc->one_row ||
-	    reader_keys(&f->reader, &k) <= 0)
-		return;
+	if (!sst_cursor_keys(&s->in.file, s->row, &k))
+		return false;
+	all = (struct known){.puts = !k.info->markers && !k.info->has_ttl,
+			     .seq_max = k.info->seq_max,
+			     .ts_min = k.info->ts_min,
+			     .ts_max = k.info->ts_max};
+	if (!visible_all(&sc->strips.visible, sc->strips.seq, &all, true))
+		return false;
+	if (other)
+		k.end = index_find(k.index, *other, false);
 	if (stop.len) {
 		uint32_t end = index_find(k.index, stop, sc->stop_inclusive);
 
@@ -70,8 +78,10 @@ void scan_keys_begin(struct lsm_scan *sc)
 			k.end = end;
 	}
 	next = k;
-	if (step(&next))
-		sc->run.keys = k;
+	if (k.end <= k.at || !step(&next))
+		return false;
+	sc->run.keys = k;
+	return true;
 }
 
 /* The key of block @i at @to, which has room. */
@@ -102,16 +112,19 @@ static size_t key_len(const struct sst_index *x, uint32_t i)
 	       (len <= HEAD_LEN ? len : x->entries[i].suffix_len);
 }
 
-/* Moves the reader to the block where the last key was found. */
+/* Moves the strip to the block where the last key was found. */
 static int end_keys(struct lsm_scan *sc)
 {
 	struct run *run = &sc->run;
+	struct strip *s = sc->strips.best;
 	int r;
 
 	run->keys.rest = 0;
-	r = merge_to_block(&sc->families[0].reader.merge, run->keys.at);
-	if (run->key_at)
-		memmove(sc->row.data, sc->row.data + run->key_at, sc->row.len);
+	r = sst_cursor_to_block(&s->in.file, run->keys.at);
+	s->row = 0;
+	s->end = 1;
+	s->wide = true; /* or may be */
+	sc->strips.walked = true;
 	return r < 0 ? r : 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Opening scans: a copy of what is asked for, the families' readers, and the
- * memory of all that, which the next scan takes over. Scans that need none of
- * it begin in strips.c.
+ * memory of all that, which the next scan takes over. Scans of strips begin in
+ * strips.c.
  */
 #include "store/lsm/read/strips.h"
 
@@ -362,20 +362,20 @@ static void close_scan(struct lsm_scan *sc)
 	scan_spare(sc->db, sc);
 }
 
-int scan_full_open(struct lsm_scan *sc, const struct scan_spec *spec,
-		   uint64_t seq)
+/*
+ * With readers, on the view that the scan has taken, up to @seq. On failure the
+ * scan is as lsm_scan_close() wants it.
+ */
+static int open_readers(struct lsm_scan *sc, const struct scan_spec *spec,
+			uint64_t seq)
 {
-	struct scan base = sc->base;
 	struct lsm *db = sc->db;
 	struct view *view = sc->view;
-	uint64_t rows = sc->rows;
 	int r;
 
 	scan_clear(sc);
-	sc->base = base;
 	sc->db = db;
 	sc->view = view;
-	sc->rows = rows;
 	sc->granularity = spec->granularity;
 	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
@@ -415,7 +415,7 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 	sc->limit_rows = spec->limit_rows;
 	sc->rows = 0;
 	if (!scan_strips_open(sc, spec, seq))
-		r = scan_full_open(sc, spec, seq);
+		r = open_readers(sc, spec, seq);
 	if (r < 0) {
 		close_scan(sc);
 		return r;

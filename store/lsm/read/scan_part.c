@@ -11,7 +11,7 @@
  * what was handed out last. Where a block has something that needs thought,
  * the row is entered anew and walked from behind the last cell on.
  */
-#include "store/lsm/read/scan.h"
+#include "store/lsm/read/strips.h"
 
 #include <errno.h>
 
@@ -63,9 +63,13 @@ static int walk(struct lsm_scan *sc, struct family_scan *f, int64_t ts,
 {
 	struct cursor *c = reader_cursor(&f->reader);
 	struct bytes row = buf_bytes(&sc->row);
-	int r = sc->one_row ? cursor_seek_exact(c, row)
-			    : cursor_seek_row(c, row);
+	int r;
 
+	if (sc->strips.on)
+		r = rows_enter_again(sc);
+	else
+		r = sc->one_row ? cursor_seek_exact(c, row)
+				: cursor_seek_row(c, row);
 	if (r > 0)
 		r = reader_row(&f->reader);
 	if (r > 0)

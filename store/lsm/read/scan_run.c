@@ -3,8 +3,8 @@
  *
  * What one block holds alone and every entry of which is visible needs neither
  * a merge nor a look at each entry: the run goes up to the end of the range or
- * the next row of another file. The reader stands on the run's first row
- * meanwhile and is moved to its last one in the end.
+ * the next row of another file. The reader or the strip stands on the run's
+ * first row meanwhile and is moved to its last one in the end.
  *
  * One call hands out many cells. The keys of their rows lie side by side until
  * the next call:

@@ -2,27 +2,18 @@
  * Opening strips: which sources have something of the range, where in them it
  * begins, and what comes near meanwhile.
  *
- * A scan of a row or of a few is over before readers, their merge and what sees
- * to visibility have been made. Of puts that neither end nor are deleted a
- * reader sees the newest of each column, as many as are asked for; of two with
- * one timestamp the later. So blocks and rows of memory are all that is needed.
- *
- * Whatever needs more thought ends this way: a marker, a ttl, a row that goes
- * on in the next block. Then readers go on behind the row that was handed out
- * last.
+ * A scan of a row or of a few is over before cursors of readers have been
+ * placed one after the other. Of puts that neither end nor are deleted a reader
+ * sees the newest of each column, as many as are asked for; of two with one
+ * timestamp the later: mostly that is all that need be known (rows.c).
  */
 #include "store/lsm/read/strips.h"
 
+#include <errno.h>
+
 #include "store/lsm/read/read.h"
+#include "store/lsm/state/passed.h"
 #include "store/lsm/table/sst_format.h"
-
-/* Is all of the file seen as it is? */
-static bool is_plain(const struct sstable *t)
-{
-	const struct sst_info *i = sst_info(t);
-
-	return i->markers == 0 && !i->has_ttl;
-}
 
 /* One more, without its cursor; NULL: there are too many. */
 static struct strip *new_strip(struct lsm_scan *sc)
@@ -37,6 +28,8 @@ static struct strip *new_strip(struct lsm_scan *sc)
 	s->in_row = false;
 	s->in_cell = false;
 	s->known = false;
+	s->wide = false;
+	s->file_over = false;
 	s->ahead = false;
 	sc->strips.n++;
 	return s;
@@ -46,7 +39,7 @@ static struct strip *new_strip(struct lsm_scan *sc)
 static bool add_file(struct lsm_scan *sc, struct sstable *t,
 		     const struct level *level, uint32_t file)
 {
-	struct strip *s = is_plain(t) ? new_strip(sc) : NULL;
+	struct strip *s = new_strip(sc);
 
 	if (!s)
 		return false;
@@ -75,9 +68,7 @@ static bool add_if_has(struct lsm_scan *sc, struct sstable *t,
 	    !sst_filter_has(scan_strips(sc)[st->n - 1].in.file.table,
 			    st->row_hash))
 		st->n--;
-	st->unsure = is_plain(t);
-	if (!st->unsure && !sst_filter_has(t, st->row_hash))
-		return true;
+	st->unsure = true;
 	return add_file(sc, t, level, file);
 }
 
@@ -175,16 +166,14 @@ static int take(const struct lsm_scan *sc, struct sst_cursor *in,
 	return sst_may_have_row(in->table, row) ? sst_cursor_take(in) : 1;
 }
 
-/* What is left of the block, as @at says. */
-static void take_rows(const struct lsm_scan *sc, struct strip *s,
-		      const struct block_rows *at)
+void strip_take(struct strip *s, const struct block_rows *at)
 {
-	/* The index alone lists rows that fill blocks (scan_keys.c). */
-	s->hard = !at->block->puts ||
-		  (sc->granularity == SCAN_ROWS && !sc->strips.one_row &&
-		   at->block->nrow <= 2);
+	s->hard = !at->block->puts;
+	s->wide = false;
 	s->row = at->row;
 	s->end = at->end;
+	if (s->row == s->end)
+		strip_widen(s);
 }
 
 /* To the first row of a file's strip; of one row, to that one. */
@@ -201,10 +190,7 @@ static int place_file(struct lsm_scan *sc, struct strip *s,
 		s->over = true;
 		return 0;
 	}
-	take_rows(sc, s, &at);
-	/* The row goes on in the next block? */
-	if (s->row == s->end)
-		return strips_end(sc);
+	strip_take(s, &at);
 	s->in_row = equal && spec->row_start_exclusive;
 	if (sc->strips.n == 1)
 		return 1;
@@ -267,51 +253,53 @@ static int place_strips(struct lsm_scan *sc, const struct scan_spec *spec,
 
 void strips_close(struct lsm_scan *sc)
 {
-	for (uint32_t i = 0; i < sc->strips.n; i++)
+	struct strips *st = &sc->strips;
+	struct reader *r = &sc->one.reader;
+
+	if (st->opened) {
+		markers_passed(sc->db, sc->view->st->trees[st->family],
+			       reader_markers(r));
+		reader_learn(sc->db, r, sc->view, st->family);
+		reader_close(r);
+		buf_free(&sc->qual_last);
+	}
+	for (uint32_t i = 0; i < st->n; i++)
 		cursor_close(&scan_strips(sc)[i].in.base);
-	sc->strips.n = 0;
-	sc->strips.on = false;
+	st->n = 0;
+	st->on = false;
+	st->opened = false;
 }
 
-/* To the block behind, of this file or the next: 1, 0 or as strips_end(). */
-static int next_block(struct lsm_scan *sc, struct strip *s)
+/* To the first block of the level's next file: 1, 0 or negative. */
+static int next_file(struct strip *s, struct block_rows *at)
 {
 	struct sst_cursor *c = &s->in.file;
-	struct block_rows at;
 	bool equal;
 	int r;
 
-	if (s->end < c->block->nrow)
-		return strips_end(sc);
-	r = sst_cursor_ahead(c, &at);
-	if (r == 0 && s->level && s->file + 1 < s->level->nfiles) {
-		struct sstable *t = s->level->files[s->file + 1];
-
-		if (!is_plain(t))
-			return strips_end(sc);
-		cursor_close(&c->base);
-		sst_cursor(t, c);
-		s->file++;
-		sst_cursor_near(c, bytes_of(NULL, 0));
-		r = sst_cursor_take(c);
-		if (r == 0)
-			r = sst_cursor_from(c, bytes_of(NULL, 0), &at, &equal);
-	}
-	if (r <= 0)
-		return r;
-	s->ahead = true;
-	take_rows(sc, s, &at);
-	return s->row < s->end ? 1 : strips_end(sc);
+	if (!s->level || s->file + 1 == s->level->nfiles)
+		return 0;
+	cursor_close(&c->base);
+	sst_cursor(s->level->files[++s->file], c);
+	s->file_over = false;
+	sst_cursor_near(c, bytes_of(NULL, 0));
+	r = sst_cursor_take(c);
+	return r < 0 ? r : sst_cursor_from(c, bytes_of(NULL, 0), at, &equal);
 }
 
 int strip_ahead(struct lsm_scan *sc, struct strip *s)
 {
-	int r = next_block(sc, s);
+	struct block_rows at;
+	int r = s->file_over ? 0 : sst_cursor_ahead(&s->in.file, &at);
 
+	if (r == 0)
+		r = next_file(s, &at);
 	s->over = r == 0;
-	if (r > 0 && sc->strips.n > 1)
-		r = sst_cursor_key(&s->in.file, s->row);
-	return r < 0 ? r : 0;
+	if (r <= 0)
+		return r;
+	s->ahead = true;
+	strip_take(s, &at);
+	return sc->strips.n > 1 ? sst_cursor_key(&s->in.file, s->row) : 0;
 }
 
 /* The only family that is asked for, or -1. */
@@ -348,24 +336,28 @@ bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	family = &state->schema.families[f];
 	if (family->attrs.ttl_ms != TTL_FOREVER)
 		return false;
-	st->visible = (struct visible_spec){
-		.attrs = &family->attrs,
-		.ts_max = INT64_MAX,
-		.versions =
-			spec->granularity == SCAN_CELLS ? spec->versions : 1,
-	};
+	/* What else it has is never set, and so stays zero. */
+	st->visible.attrs = &family->attrs;
+	st->visible.ts_max = INT64_MAX;
+	st->visible.versions =
+		spec->granularity == SCAN_CELLS ? spec->versions : 1;
 	st->one_row = scan_of_one_row(spec);
 	st->seq = seq;
 	st->family = (uint32_t)f;
-	st->versions = spec->versions;
-	st->beyond = false;
+	st->opened = false;
+	st->walked = false;
 	st->in_row = false;
 	st->at_end = false;
 	sc->run.block = NULL;
+	sc->run.keys.rest = 0;
 	sc->rows = 0;
+	sc->reversed = sc->as_of = sc->picking = false;
+	sc->may_part = sc->granularity == SCAN_CELLS;
+	sc->qual_last = (struct buf){0};
 	sc->stop_inclusive = spec->row_stop_inclusive;
 	sc->families = &sc->one;
 	sc->one.name_bytes = bytes_str(family->name);
+	sc->one.restricted = false;
 	sc->row_stop.len = 0;
 	r = st->one_row || !spec->row_stop.len
 		    ? 0
@@ -373,7 +365,9 @@ bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
 	if (r == 0)
 		r = place_strips(sc, spec, (uint32_t)f);
 	st->ended = r == 0;
-	st->on = r == 0 || (r > 0 && rows_begin(sc));
+	if (r > 0)
+		r = rows_begin(sc);
+	st->on = r >= 0;
 	/* What fails here fails again, and is told, where it is read. */
 	if (!st->on)
 		strips_close(sc);

@@ -14,8 +14,6 @@
 #ifndef CELLFS_STORE_LSM_READ_STRIPS_H
 #define CELLFS_STORE_LSM_READ_STRIPS_H
 
-#include <errno.h>
-
 #include "store/lsm/read/scan.h"
 #include "store/lsm/table/block.h"
 
@@ -29,15 +27,18 @@ struct strip {
 	uint32_t file;
 	bool in_memory; /* known is false then */
 	/*
-	 * Some of the block may be no mere put, or is for the index to tell.
-	 * Memory is asked for each row.
+	 * Some of its rows may need more than a look at puts: of the block, or
+	 * of memory, which is asked for each.
 	 */
 	bool hard;
-	bool over;    /* has no more rows */
-	bool in_row;  /* its row is the present one: it goes on behind that */
-	bool in_cell; /* stands on a cell of that row */
-	bool known;   /* the scan knows all cells of the block */
-	bool ahead;   /* it has left a block behind */
+	/* The present row, the block's last one, goes on in the next block. */
+	bool wide;
+	bool file_over; /* nothing comes behind the block in its file */
+	bool over;	/* has no more rows */
+	bool in_row;	/* its row is the present one: it goes on behind that */
+	bool in_cell;	/* stands on a cell of that row */
+	bool known;	/* the scan knows all cells of the block */
+	bool ahead;	/* it has left a block behind */
 	/* In a block: what is left, whole rows; where in the row. */
 	uint32_t row, end;
 	uint32_t cell, cell_end;
@@ -48,7 +49,8 @@ struct strip {
 	uint64_t seq;
 };
 
-#define STRIPS_MAX (SCAN_MEMORY / sizeof(struct strip))
+_Static_assert(sizeof(struct strip) * STRIPS_MAX <= SCAN_MEMORY,
+	       "there is room");
 
 static inline struct strip *scan_strips(struct lsm_scan *sc)
 {
@@ -60,26 +62,27 @@ static inline bool scan_at_limit(const struct lsm_scan *sc)
 	return sc->limit_rows && sc->rows == sc->limit_rows;
 }
 
-/* Fails: readers must go on behind the row that was handed out last. */
-static inline int strips_end(struct lsm_scan *sc)
-{
-	sc->strips.beyond = true;
-	return -EAGAIN;
-}
-
 void strips_close(struct lsm_scan *sc);
+/* Makes what is left of a block the strip's. */
+void strip_take(struct strip *s, const struct block_rows *at);
+/* All whole rows of the block are left behind: one that is not may follow. */
+static inline void strip_widen(struct strip *s)
+{
+	s->wide = s->end < s->in.file.block->nrow;
+	s->hard |= s->wide;
+	s->end += s->wide;
+}
 /*
  * Moves a strip that is at the end of its block to the next one; its cursor
- * shows the key unless the strip is the only one. Or it is over. Fails as
- * strips_end().
+ * shows the key unless the strip is the only one. Or it is over. 0 or negative.
  */
 int strip_ahead(struct lsm_scan *sc, struct strip *s);
 
-/*
- * Can rows_next() begin where the strips were placed? Else readers must.
- */
-bool rows_begin(struct lsm_scan *sc);
-/* lsm_scan_next() of a scan of strips; strips.beyond as strips_end(). */
+/* Chooses the first row of the strips that were placed. Negative: it fails. */
+int rows_begin(struct lsm_scan *sc);
+/* lsm_scan_next() of a scan of strips. */
 int rows_next(struct lsm_scan *sc, struct cell *out, size_t n);
+/* Puts the reader over strips on the first entry of its row again. 1 or < 0 */
+int rows_enter_again(struct lsm_scan *sc);
 
 #endif

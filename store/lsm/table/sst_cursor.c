@@ -686,23 +686,22 @@ static int sst_to_cell(struct cursor *base, uint32_t cell)
 	return here(c);
 }
 
-static int sst_keys(struct cursor *base, struct index_rows *out)
+int sst_cursor_keys(const struct sst_cursor *c, uint32_t row,
+		    struct index_rows *out)
 {
-	struct sst_cursor *c = self(base);
-
 	*out = (struct index_rows){
 		.index = &c->table->index,
 		.info = &c->table->info,
 		.at = c->block_index,
 		.end = c->table->index.nblocks,
-		.rest = c->block->nrow - c->row_index,
+		.rest = c->block->nrow - row,
 	};
 	return out->rest <= 2;
 }
 
-static int sst_to_block(struct cursor *base, uint32_t at)
+int sst_cursor_to_block(struct sst_cursor *c, uint32_t at)
 {
-	return go(self(base), at, 0);
+	return go(c, at, 0);
 }
 
 static void sst_close(struct cursor *base)
@@ -728,8 +727,6 @@ static const struct cursor_ops ops = {
 	.to_row = sst_to_row,
 	.part = sst_part,
 	.to_cell = sst_to_cell,
-	.keys = sst_keys,
-	.to_block = sst_to_block,
 	.covered = sst_covered,
 	.close = sst_close,
 };

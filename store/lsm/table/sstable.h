@@ -197,6 +197,14 @@ void sst_cursor_near(struct sst_cursor *c, struct bytes row);
 int sst_cursor_take(struct sst_cursor *c);
 int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out, bool *equal);
+/*
+ * Row @row of the present block and those after it as the index has them. 1, or
+ * 0 where it does not know the next one.
+ */
+int sst_cursor_keys(const struct sst_cursor *c, uint32_t row,
+		    struct index_rows *out);
+/* To the first row of block @at of the index. 1 or negative. */
+int sst_cursor_to_block(struct sst_cursor *c, uint32_t at);
 /* Fills base.row with the key of a row of the present block. 0 or -ENOMEM. */
 int sst_cursor_key(struct sst_cursor *c, uint32_t row);
 /* The rows of the next block, if the last row of the present one ends there. */
