@@ -39,9 +39,13 @@ _Static_assert(SHORT <= BLOCK_SLACK, "what is read behind a block is its own");
 static int room_for_keys(struct lsm_scan *sc, const struct block *b)
 {
 	size_t stride = b->row_len_max + SHORT;
-	size_t n = SCAN_KEYS_BYTES / stride;
+	size_t n = KEYS_MAX;
 
-	n = n < 2 ? 2 : n > KEYS_MAX ? KEYS_MAX : n;
+	/* A division takes as long as some rows of a list. */
+	if (stride > SCAN_KEYS_BYTES / KEYS_MAX)
+		n = SCAN_KEYS_BYTES / stride;
+	if (n < 2)
+		n = 2;
 	sc->row.len = 0;
 	sc->run.stride = stride;
 	sc->run.short_keys = b->prefix.len <= SHORT &&
@@ -372,18 +376,19 @@ static size_t list_rows(struct lsm_scan *sc, struct cell *out, size_t n)
 	return done;
 }
 
-/* Moves the reader to where the run has come. */
+/* Moves the reader to where the run has come; strips see to that themselves. */
 static int end_run(struct lsm_scan *sc)
 {
 	struct run *run = &sc->run;
-	int r = 0;
+	int r;
 
-	if (!sc->strips.on)
-		r = merge_to_row(&sc->families[0].reader.merge, run->row);
+	run->block = NULL;
+	if (sc->strips.on)
+		return 0;
+	r = merge_to_row(&sc->families[0].reader.merge, run->row);
 	if (run->key_at)
 		memmove(sc->row.data, sc->row.data + run->key_at, sc->row.len);
 	run->key_at = 0;
-	run->block = NULL;
 	return r < 0 ? r : 0;
 }
 
