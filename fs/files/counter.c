@@ -11,6 +11,7 @@
 #include "fs/tree/view.h"
 
 struct counter {
+	struct open_file file; /* first: the one is cast to the other */
 	struct place place;
 	pthread_mutex_t lock; /* guards all below */
 	bool known;
@@ -18,6 +19,8 @@ struct counter {
 	/* Where the last addition ended in the file: the sum is read there. */
 	uint64_t base;
 };
+
+static const struct file_ops counter_ops;
 
 int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 {
@@ -34,29 +37,25 @@ int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		return why(-ENOMEM, "out of memory for an open file");
 	pthread_mutex_init(&c->lock, NULL);
 	fi->direct_io = 1;
-	fi->fh = handles_add(fs->handles, HANDLE_COUNTER, c);
-	if (!fi->fh) {
-		counter_free(c);
-		return why(-ENFILE, "too many open files in the mount");
+	c->file.ops = &counter_ops;
+	c->file.refs = 1;
+	r = handles_open(fs->handles, &c->file, fi);
+	if (r < 0) {
+		open_file_drop(&c->file);
+		return r;
 	}
 	c->place = *p;
 	place_disown(p);
 	return 0;
 }
 
-void counter_free(struct counter *c)
+static void counter_free(struct open_file *f)
 {
+	struct counter *c = (struct counter *)f;
+
 	place_release(&c->place);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
-}
-
-void counter_release(struct fs *fs, uint64_t fh)
-{
-	struct counter *c = handles_remove(fs->handles, fh, HANDLE_COUNTER);
-
-	if (c)
-		counter_free(c);
 }
 
 static int not_a_counter(size_t len)
@@ -87,16 +86,14 @@ static int load(struct counter *c)
 	return 0;
 }
 
-int counter_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		 off_t off)
+static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
+			size_t size, off_t off)
 {
-	struct counter *c = handles_get(fs->handles, fh, HANDLE_COUNTER);
+	struct counter *c = (struct counter *)f;
 	char text[32];
 	size_t at, n;
 	int r;
 
-	if (!c || off < 0)
-		return -EBADF;
 	pthread_mutex_lock(&c->lock);
 	r = load(c);
 	n = (size_t)snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
@@ -163,16 +160,13 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 	return 0;
 }
 
-int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
-		  bool sync)
+static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
+			 off_t off, bool sync)
 {
-	struct counter *c = handles_get(fs->handles, fh, HANDLE_COUNTER);
+	struct counter *c = (struct counter *)f;
 	int64_t delta = 0;
-	int r;
+	int r = parse(data, &delta);
 
-	if (!c || off < 0)
-		return -EBADF;
-	r = parse(data, &delta);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&c->lock);
@@ -183,3 +177,9 @@ int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 	fs_wait_if_put(fs, &c->place);
 	return r;
 }
+
+static const struct file_ops counter_ops = {
+	.read = counter_read,
+	.write = counter_write,
+	.free = counter_free,
+};

@@ -14,18 +14,7 @@
 
 #include "fs/tree/fs.h"
 
-struct counter;
-
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
 int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
-/* Replies on 0. */
-int counter_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		 off_t off);
-/* With @sync the sum is on disk when it returns. */
-int counter_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
-		  bool sync);
-void counter_release(struct fs *fs, uint64_t fh);
-/* At the end: every handle that the kernel left open. */
-void counter_free(struct counter *c);
 
 #endif

@@ -9,11 +9,7 @@
 #include "fs/tree/info.h"
 
 struct reader {
-	/*
-	 * The handle's and those of reads: a reply can bring the release
-	 * before the thread that sent it has let go of the value.
-	 */
-	_Atomic uint32_t refs;
+	struct open_file file; /* first: the one is cast to the other */
 	struct place place;
 	pthread_mutex_t lock; /* guards all below until it is settled */
 	bool settled;	      /* the value stays what it is */
@@ -21,6 +17,8 @@ struct reader {
 	struct stat st;
 	struct buf value;
 };
+
+static const struct file_ops reader_ops, control_ops;
 
 /* Fetches the value. 1; 0 when it is not there any more; an error. */
 static int load(struct fs *fs, struct reader *rd)
@@ -86,22 +84,16 @@ struct search {
 	struct reader *found; /* with a reference */
 };
 
-static void search_step(void *arg, void *object)
+static void search_step(void *arg, struct open_file *f)
 {
-	struct reader *rd = object;
+	struct reader *rd = (struct reader *)f;
 	struct search *s = arg;
 
 	if (s->found || rd->place.node != s->node ||
 	    (s->seq && rd->seq == s->seq))
 		return;
-	atomic_fetch_add(&rd->refs, 1);
+	open_file_hold(f);
 	s->found = rd;
-}
-
-static void unref(struct reader *rd)
-{
-	if (atomic_fetch_sub(&rd->refs, 1) == 1)
-		reader_free(rd);
 }
 
 /* Has somebody open what the version was before? Rarely asked. */
@@ -109,9 +101,9 @@ static bool is_read_as_it_was(struct fs *fs, const struct reader *rd)
 {
 	struct search s = {.node = rd->place.node, .seq = rd->seq};
 
-	handles_each(fs->handles, HANDLE_READER, search_step, &s);
+	handles_each(fs->handles, &reader_ops, search_step, &s);
 	if (s.found)
-		unref(s.found);
+		open_file_drop(&s.found->file);
 	return s.found != NULL;
 }
 
@@ -152,7 +144,8 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	if (!rd)
 		return why(-ENOMEM, "out of memory for an open file");
 	pthread_mutex_init(&rd->lock, NULL);
-	rd->refs = 1;
+	rd->file.ops = p->kind == NODE_CONTROL ? &control_ops : &reader_ops;
+	rd->file.refs = 1;
 	rd->place = *p;
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
@@ -167,33 +160,24 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		rd->settled = true;
 	}
 	fi->noflush = 1;
-	fi->fh = handles_add(fs->handles, HANDLE_READER, rd);
-	if (!fi->fh) {
-		r = why(-ENFILE, "too many open files in the mount");
+	r = handles_open(fs->handles, &rd->file, fi);
+	if (r < 0)
 		goto fail;
-	}
 	place_disown(p);
 	return 0;
 fail:
 	rd->place = (struct place){0};
-	reader_free(rd);
+	open_file_drop(&rd->file);
 	return r;
 }
 
-static void copy_stat(struct reader *rd, struct stat *st)
+static int reader_stat(struct open_file *f, struct stat *st)
 {
+	struct reader *rd = (struct reader *)f;
+
 	pthread_mutex_lock(&rd->lock);
 	*st = rd->st;
 	pthread_mutex_unlock(&rd->lock);
-}
-
-int reader_stat(struct fs *fs, uint64_t fh, struct stat *st)
-{
-	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
-
-	if (!rd)
-		return 0;
-	copy_stat(rd, st);
 	return 1;
 }
 
@@ -201,12 +185,12 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 {
 	struct search s = {.node = node};
 
-	handles_each(fs->handles, HANDLE_READER, search_step, &s);
+	handles_each(fs->handles, &reader_ops, search_step, &s);
 	if (!s.found)
 		return 0;
-	copy_stat(s.found, st);
+	(void)reader_stat(&s.found->file, st);
 	st->st_nlink = 0;
-	unref(s.found);
+	open_file_drop(&s.found->file);
 	return 1;
 }
 
@@ -225,44 +209,47 @@ static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
 	fuse_reply_buf(req, (const char *)rd->value.data + off, size);
 }
 
-int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off)
+static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
+		       size_t size, off_t off)
 {
-	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
-	int r;
+	struct reader *rd = (struct reader *)f;
+	int r = ensure(fs, rd);
 
-	if (!rd)
-		return -EBADF;
-	atomic_fetch_add(&rd->refs, 1);
-	r = ensure(fs, rd);
 	if (r == 0)
 		reply(fs, req, rd, size, off);
-	unref(rd);
 	return r;
 }
 
-int reader_write(struct fs *fs, uint64_t fh, struct bytes data)
+/* Into a control file that does something when it is written. */
+static int control_write(struct fs *fs, struct open_file *f, struct bytes data,
+			 off_t off, bool sync)
 {
-	struct reader *rd = handles_get(fs->handles, fh, HANDLE_READER);
+	struct reader *rd = (struct reader *)f;
 
-	if (!rd || rd->place.kind != NODE_CONTROL ||
-	    !rd->place.control->writable)
+	if (!rd->place.control->writable)
 		return -EBADF;
 	return control_written(fs, rd->place.control->id, data);
 }
 
-void reader_free(struct reader *rd)
+static void reader_free(struct open_file *f)
 {
+	struct reader *rd = (struct reader *)f;
+
 	place_release(&rd->place);
 	buf_free(&rd->value);
 	pthread_mutex_destroy(&rd->lock);
 	free(rd);
 }
 
-void reader_release(struct fs *fs, uint64_t fh)
-{
-	struct reader *rd = handles_remove(fs->handles, fh, HANDLE_READER);
+static const struct file_ops reader_ops = {
+	.read = reader_read,
+	.stat = reader_stat,
+	.free = reader_free,
+};
 
-	if (rd)
-		unref(rd);
-}
+static const struct file_ops control_ops = {
+	.read = reader_read,
+	.write = control_write,
+	.stat = reader_stat,
+	.free = reader_free,
+};

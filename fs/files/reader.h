@@ -13,22 +13,13 @@
 
 #include "fs/tree/fs.h"
 
-struct reader;
-
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
 int reader_open_place(struct fs *fs, struct place *p,
 		      struct fuse_file_info *fi);
-/* What fstat(2) says when the file itself is gone. 1 or 0. */
-int reader_stat(struct fs *fs, uint64_t fh, struct stat *st);
-/* The same of any that has the node open. As long as what is open: rarely. */
+/*
+ * What fstat(2) says, by any that has the node open, when the file is gone. 1
+ * or 0. It looks at all that is open: rarely.
+ */
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
-/* Replies on 0. */
-int reader_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off);
-/* Into a control file that does something when it is written. */
-int reader_write(struct fs *fs, uint64_t fh, struct bytes data);
-void reader_release(struct fs *fs, uint64_t fh);
-/* At the end: every handle that the kernel left open. */
-void reader_free(struct reader *rd);
 
 #endif

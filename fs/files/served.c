@@ -8,15 +8,13 @@
 #include "store/served.h"
 
 struct served_file {
-	/*
-	 * The handle's and those of reads: a reply can bring the release
-	 * before the thread that sent it has let go of the session.
-	 */
-	_Atomic uint32_t refs;
+	struct open_file file; /* first: the one is cast to the other */
 	struct fs *fs;
 	struct served *served;
 	bool read_only; /* it was not opened for writing */
 };
+
+static const struct file_ops served_ops;
 
 static int before(void *arg, struct served_act *act)
 {
@@ -96,7 +94,8 @@ int served_open(struct fs *fs, struct fuse_file_info *fi)
 		atomic_fetch_sub(&fs->sessions, 1);
 		return r;
 	}
-	f->refs = 1;
+	f->file.ops = &served_ops;
+	f->file.refs = 1;
 	f->fs = fs;
 	f->read_only = (fi->flags & O_ACCMODE) == O_RDONLY;
 	hooks.arg = f;
@@ -106,34 +105,21 @@ int served_open(struct fs *fs, struct fuse_file_info *fi)
 	fi->direct_io = 1;
 	fi->nonseekable = 1;
 	fi->noflush = 1;
-	fi->fh = handles_add(fs->handles, HANDLE_SERVED, f);
-	if (fi->fh)
+	r = handles_open(fs->handles, &f->file, fi);
+	if (r == 0)
 		return 0;
-	r = why(-ENFILE, "too many open files in the mount");
 fail:
-	served_file_free(f);
+	open_file_drop(&f->file);
 	return r;
 }
 
-void served_file_free(struct served_file *f)
+static void session_free(struct open_file *file)
 {
+	struct served_file *f = (struct served_file *)file;
+
 	served_free(f->served);
 	atomic_fetch_sub(&f->fs->sessions, 1);
 	free(f);
-}
-
-static void unref(struct served_file *f)
-{
-	if (atomic_fetch_sub(&f->refs, 1) == 1)
-		served_file_free(f);
-}
-
-void served_release(struct fs *fs, uint64_t fh)
-{
-	struct served_file *f = handles_remove(fs->handles, fh, HANDLE_SERVED);
-
-	if (f)
-		unref(f);
 }
 
 /* A reply that does not arrive was for somebody who is gone. */
@@ -146,28 +132,25 @@ static int give(void *arg, struct bytes data)
 	return r;
 }
 
-int served_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size)
+static int session_read(struct fs *fs, struct open_file *file, fuse_req_t req,
+			size_t size, off_t off)
 {
-	struct served_file *f = handles_get(fs->handles, fh, HANDLE_SERVED);
-	int r;
+	struct served_file *f = (struct served_file *)file;
+	int r = served_take(f->served, size, give, &req);
 
-	if (!f)
-		return -EBADF;
-	atomic_fetch_add(&f->refs, 1);
-	r = served_take(f->served, size, give, &req);
-	unref(f);
 	/* What @give was handed is answered, whatever came of it. */
 	return req ? r : 0;
 }
 
-int served_write(struct fs *fs, uint64_t fh, struct bytes data)
+static int session_write(struct fs *fs, struct open_file *file,
+			 struct bytes data, off_t off, bool sync)
 {
-	struct served_file *f = handles_get(fs->handles, fh, HANDLE_SERVED);
-
-	return f ? served_feed(f->served, data) : -EBADF;
+	return served_feed(((struct served_file *)file)->served, data);
 }
 
-int served_ioctl(struct fs *fs, uint64_t fh, unsigned cmd, struct bytes data)
+/* SERVED_FEED: the same, for a file that was opened for reading only. */
+static int session_ioctl(struct fs *fs, struct open_file *file, unsigned cmd,
+			 struct bytes data)
 {
 	const struct served_portion *p = (const void *)data.data;
 
@@ -175,5 +158,12 @@ int served_ioctl(struct fs *fs, uint64_t fh, unsigned cmd, struct bytes data)
 		return -ENOTTY;
 	if (data.len != sizeof(*p) || p->len > sizeof(p->data))
 		return -EINVAL;
-	return served_write(fs, fh, bytes_of(p->data, p->len));
+	return session_write(fs, file, bytes_of(p->data, p->len), 0, false);
 }
+
+static const struct file_ops served_ops = {
+	.read = session_read,
+	.write = session_write,
+	.ioctl = session_ioctl,
+	.free = session_free,
+};

@@ -20,17 +20,7 @@
 
 #define SESSIONS_MAX 16
 
-struct served_file;
-
 /* Sets @fi. -EMFILE when there are too many sessions. */
 int served_open(struct fs *fs, struct fuse_file_info *fi);
-/* Replies on 0. */
-int served_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size);
-int served_write(struct fs *fs, uint64_t fh, struct bytes data);
-/* SERVED_FEED: the same, for a file that was opened for reading only. */
-int served_ioctl(struct fs *fs, uint64_t fh, unsigned cmd, struct bytes data);
-void served_release(struct fs *fs, uint64_t fh);
-/* At the end: every handle that the kernel left open. */
-void served_file_free(struct served_file *f);
 
 #endif

@@ -12,8 +12,7 @@
 #include "fs/tree/view.h"
 
 struct stream {
-	/* The handle's and those of requests that still hold the lock. */
-	_Atomic uint32_t refs;
+	struct open_file file; /* first: the one is cast to the other */
 	struct fs *fs;
 	struct place place;
 	uint64_t table_node;
@@ -29,6 +28,8 @@ struct stream {
 	struct cells_import *import; /* NULL = not open for writing */
 	bool fed;		     /* something was written since a flush */
 };
+
+static const struct file_ops stream_ops;
 
 static struct scan_spec spec_of(const struct place *p,
 				struct column_name *family)
@@ -107,7 +108,8 @@ int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	if (!s)
 		return why(-ENOMEM, "out of memory for an open file");
 	pthread_mutex_init(&s->lock, NULL);
-	s->refs = 1;
+	s->file.ops = &stream_ops;
+	s->file.refs = 1;
 	s->fs = fs;
 	s->place = *p;
 	if (mode != O_WRONLY)
@@ -118,41 +120,27 @@ int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		goto fail;
 	fi->direct_io = 1;
 	fi->nonseekable = 1;
-	fi->fh = handles_add(fs->handles, HANDLE_STREAM, s);
-	if (!fi->fh) {
-		r = why(-ENFILE, "too many open files in the mount");
+	r = handles_open(fs->handles, &s->file, fi);
+	if (r < 0)
 		goto fail;
-	}
 	place_disown(p);
 	return 0;
 fail:
 	s->place = (struct place){0};
-	stream_free(s);
+	open_file_drop(&s->file);
 	return r;
 }
 
-void stream_free(struct stream *s)
+static void stream_free(struct open_file *f)
 {
+	struct stream *s = (struct stream *)f;
+
 	view_scan_close(s->scan);
 	cells_import_free(s->import);
 	buf_free(&s->text);
 	place_release(&s->place);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-}
-
-static void unref(struct stream *s)
-{
-	if (atomic_fetch_sub(&s->refs, 1) == 1)
-		stream_free(s);
-}
-
-void stream_release(struct fs *fs, uint64_t fh)
-{
-	struct stream *s = handles_remove(fs->handles, fh, HANDLE_STREAM);
-
-	if (s)
-		unref(s);
 }
 
 static size_t ready(const struct stream *s)
@@ -231,16 +219,13 @@ static int go_to(struct stream *s, uint64_t off, size_t want)
 	return s->failed && !ready(s) ? why(s->failed, "%s", s->reason) : 0;
 }
 
-int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off)
+static int stream_read(struct fs *fs, struct open_file *f, fuse_req_t req,
+		       size_t size, off_t off)
 {
-	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	struct stream *s = (struct stream *)f;
 	size_t n;
 	int r;
 
-	if (!s || off < 0)
-		return -EBADF;
-	atomic_fetch_add(&s->refs, 1);
 	pthread_mutex_lock(&s->lock);
 	r = go_to(s, (uint64_t)off, size);
 	if (r == 0) {
@@ -256,16 +241,16 @@ int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 			fill(s, size);
 	}
 	pthread_mutex_unlock(&s->lock);
-	unref(s);
 	return r;
 }
 
-int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
+static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
+			off_t off, bool sync)
 {
-	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	struct stream *s = (struct stream *)f;
 	int r;
 
-	if (!s || !s->import)
+	if (!s->import)
 		return -EBADF;
 	pthread_mutex_lock(&s->lock);
 	s->fed = true;
@@ -276,12 +261,13 @@ int stream_write(struct fs *fs, uint64_t fh, struct bytes data)
 	return r;
 }
 
-int stream_flush(struct fs *fs, uint64_t fh)
+/* Applies the rows that were written. */
+static int stream_flush(struct fs *fs, struct open_file *f)
 {
-	struct stream *s = handles_get(fs->handles, fh, HANDLE_STREAM);
+	struct stream *s = (struct stream *)f;
 	int r = 0;
 
-	if (!s || !s->import)
+	if (!s->import)
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	if (s->fed) {
@@ -292,3 +278,11 @@ int stream_flush(struct fs *fs, uint64_t fh)
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
+
+static const struct file_ops stream_ops = {
+	.read = stream_read,
+	.write = stream_write,
+	.flush = stream_flush,
+	.fsync = stream_flush,
+	.free = stream_free,
+};

@@ -20,18 +20,7 @@
 
 #include "fs/tree/fs.h"
 
-struct stream;
-
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
 int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
-/* Replies on 0. */
-int stream_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off);
-int stream_write(struct fs *fs, uint64_t fh, struct bytes data);
-/* Applies the rows that were written. */
-int stream_flush(struct fs *fs, uint64_t fh);
-void stream_release(struct fs *fs, uint64_t fh);
-/* At the end: every handle that the kernel left open. */
-void stream_free(struct stream *s);
 
 #endif

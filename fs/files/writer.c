@@ -12,10 +12,10 @@
 #include "fs/memory/writes.h"
 #include "fs/tree/fs.h"
 
-void writer_unref(struct writer *w)
+void writer_free(struct open_file *f)
 {
-	if (atomic_fetch_sub(&w->refs, 1) > 1)
-		return;
+	struct writer *w = writer_of(f);
+
 	draft_clear(&w->draft);
 	free(w->reason);
 	if (w->type == WRITER_SCRATCH)
@@ -62,7 +62,6 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	if (!w)
 		return -ENOMEM;
 	w->fs = fs;
-	w->refs = 1;
 	w->ts = -1;
 	w->pending_size = -1;
 	w->append = flags & O_APPEND;
@@ -80,6 +79,9 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	if (err)
 		goto fail;
 	draft_init(&w->draft, &fs->writes->budget, len_max);
+	w->file.ops =
+		w->type == WRITER_SCRATCH ? &writer_scratch_ops : &writer_ops;
+	w->file.refs = 1;
 	w->tail = w->type != WRITER_SCRATCH && w->append;
 	/* Text appended to a schema is not a complete schema. */
 	w->edit.patched = w->tail;
@@ -96,15 +98,17 @@ fail:
 /* Gives a new writer a handle; the kernel's open file owns the writer then. */
 static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 {
+	int r;
+
 	/* Reads must see the draft, not cached pages of an earlier version. */
 	fi->direct_io = 1;
 	writer_register(w);
-	fi->fh = handles_add(w->fs->handles, HANDLE_WRITER, w);
-	if (fi->fh)
-		return 0;
-	writer_unregister(w);
-	writer_unref(w);
-	return why(-ENFILE, "too many files are open");
+	r = handles_open(w->fs->handles, &w->file, fi);
+	if (r < 0) {
+		writer_unregister(w);
+		writer_unref(w);
+	}
+	return r;
 }
 
 /* Reads the cell of the file; a version that was moved away is absent. */
@@ -453,14 +457,7 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 	if (err)
 		return err;
 	if (fi->flags & O_TRUNC) {
-		if (w->type == WRITER_SCRATCH) {
-			struct scratch_attr a = {.size = 0}, now;
-
-			err = scratch_setattr(fs->writes->scratch, p->node,
-					      SCRATCH_SET_SIZE, &a, &now);
-		} else {
-			err = truncate_draft(w, 0);
-		}
+		err = w->file.ops->truncate(fs, &w->file, 0);
 		if (err) {
 			writer_unref(w);
 			return err;
@@ -486,40 +483,13 @@ int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
 	return publish_handle(w, fi);
 }
 
-static struct writer *writer_of(struct fs *fs, uint64_t fh)
+static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
+		       size_t size, off_t off)
 {
-	return handles_get(fs->handles, fh, HANDLE_WRITER);
-}
-
-static int read_scratch(struct writer *w, fuse_req_t req, size_t size,
-			off_t off)
-{
-	char *out = malloc(size + 1);
-	ssize_t n;
-
-	if (!out)
-		return -ENOMEM;
-	n = scratch_read(w->fs->writes->scratch, w->place.node, out, size,
-			 (uint64_t)off);
-	if (n >= 0)
-		fuse_reply_buf(req, out, (size_t)n);
-	free(out);
-	return n < 0 ? (int)n : 0;
-}
-
-int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off)
-{
-	struct writer *w = writer_of(fs, fh);
+	struct writer *w = writer_of(f);
 	struct buf all = {0};
 	int err;
 
-	if (!w)
-		return -EBADF;
-	if (off < 0)
-		return -EINVAL;
-	if (w->type == WRITER_SCRATCH)
-		return read_scratch(w, req, size, off);
 	pthread_mutex_lock(&w->lock);
 	if (w->tail) {
 		err = read_tail(w, &all);
@@ -544,32 +514,22 @@ int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
 	return err;
 }
 
-/* Refuses a write: the rename already put the value of the file. */
-static int say_moved(void)
+int writer_say_moved(void)
 {
 	return why(-ESTALE, "the file was renamed since it was opened, and has "
 			    "become a cell or a cell's other name: open it by "
 			    "its new name to write more");
 }
 
-int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
-		 bool sync)
+static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
+			off_t off, bool sync)
 {
-	struct writer *w = writer_of(fs, fh);
+	struct writer *w = writer_of(f);
 	int err;
 
-	if (!w)
-		return -EBADF;
-	if (off < 0)
-		return -EINVAL;
-	if (w->type == WRITER_SCRATCH) {
-		err = scratch_write(fs->writes->scratch, w->place.node, data,
-				    (uint64_t)off, w->append);
-		return err == -ESTALE ? say_moved() : err;
-	}
 	pthread_mutex_lock(&w->lock);
 	if (w->moved || w->broken) {
-		err = w->moved ? say_moved() : repeat_failure(w);
+		err = w->moved ? writer_say_moved() : repeat_failure(w);
 		pthread_mutex_unlock(&w->lock);
 		return err;
 	}
@@ -585,42 +545,23 @@ int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
 	return err;
 }
 
-int writer_truncate(struct fs *fs, uint64_t fh, off_t size)
+static int writer_truncate(struct fs *fs, struct open_file *f, off_t size)
 {
-	struct writer *w = writer_of(fs, fh);
+	struct writer *w = writer_of(f);
 	int err;
 
-	if (!w)
-		return -EBADF;
-	if (size < 0)
-		return -EINVAL;
-	if (w->type == WRITER_SCRATCH) {
-		struct scratch_attr a = {.size = (uint64_t)size}, now;
-
-		return scratch_setattr(fs->writes->scratch, w->place.node,
-				       SCRATCH_SET_SIZE, &a, &now);
-	}
 	pthread_mutex_lock(&w->lock);
 	err = truncate_draft(w, (uint64_t)size);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
 
-int writer_extend(struct fs *fs, uint64_t fh, off_t size)
+static int writer_extend(struct fs *fs, struct open_file *f, off_t size)
 {
-	struct writer *w = writer_of(fs, fh);
-	struct scratch_attr a;
+	struct writer *w = writer_of(f);
 	uint64_t now = 0;
 	int err;
 
-	if (!w)
-		return -EBADF;
-	if (w->type == WRITER_SCRATCH) {
-		if (!scratch_getattr(fs->writes->scratch, w->place.node, &a))
-			return -ESTALE;
-		return (uint64_t)size > a.size ? writer_truncate(fs, fh, size)
-					       : 0;
-	}
 	pthread_mutex_lock(&w->lock);
 	err = w->tail ? 0 : writer_load(w);
 	if (!err)
@@ -632,13 +573,12 @@ int writer_extend(struct fs *fs, uint64_t fh, off_t size)
 	return err;
 }
 
-int writer_flush(struct fs *fs, uint64_t fh)
+/* Publishes what was written since the last time. */
+static int writer_flush(struct fs *fs, struct open_file *f)
 {
-	struct writer *w = writer_of(fs, fh);
+	struct writer *w = writer_of(f);
 	int err;
 
-	if (!w)
-		return 0; /* other handles have nothing to publish */
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, false, w->flags);
 	if (w->pending_size >= 0 && !w->draft.content.len)
@@ -647,13 +587,12 @@ int writer_flush(struct fs *fs, uint64_t fh)
 	return err;
 }
 
-int writer_settle_handle(struct fs *fs, uint64_t fh)
+/* Publishes all that is owed. */
+static int writer_fsync(struct fs *fs, struct open_file *f)
 {
-	struct writer *w = writer_of(fs, fh);
+	struct writer *w = writer_of(f);
 	int err;
 
-	if (!w)
-		return 0;
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, true, w->flags);
 	if (!err && w->failed)
@@ -662,14 +601,13 @@ int writer_settle_handle(struct fs *fs, uint64_t fh)
 	return err;
 }
 
-void writer_release(struct fs *fs, uint64_t fh)
+/* Publishes an empty value that is still owed. */
+static void writer_release(struct fs *fs, struct open_file *f)
 {
-	struct writer *w = handles_remove(fs->handles, fh, HANDLE_WRITER);
+	struct writer *w = writer_of(f);
 	struct buf path = {0};
 	int err;
 
-	if (!w)
-		return;
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, true, w->flags);
 	writer_unlock(w);
@@ -682,8 +620,18 @@ void writer_release(struct fs *fs, uint64_t fh)
 		buf_free(&path);
 	}
 	writer_unregister(w);
-	writer_unref(w);
 }
+
+const struct file_ops writer_ops = {
+	.read = writer_read,
+	.write = writer_write,
+	.flush = writer_flush,
+	.fsync = writer_fsync,
+	.truncate = writer_truncate,
+	.extend = writer_extend,
+	.release = writer_release,
+	.free = writer_free,
+};
 
 int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 {
@@ -691,8 +639,6 @@ int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 	struct writer *w;
 	int err;
 
-	if (size < 0)
-		return -EINVAL;
 	if (p->kind == NODE_SCRATCH)
 		return scratch_setattr(fs->writes->scratch, p->node,
 				       SCRATCH_SET_SIZE, &a, &now);

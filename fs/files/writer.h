@@ -41,9 +41,8 @@
 
 #include "fs/kernel/fuse.h"
 
+#include "fs/kernel/handle.h"
 #include "fs/tree/place.h"
-
-struct writer;
 
 /*
  * op_open() hands over every open that can write, and every open of a scratch
@@ -57,21 +56,6 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
  */
 int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
 		  struct fuse_file_info *fi);
-/* What a reader of that handle sees: replies itself on 0. */
-int writer_read(struct fs *fs, fuse_req_t req, uint64_t fh, size_t size,
-		off_t off);
-/* With @sync (O_SYNC, O_DSYNC) what was written is published, and on disk. */
-int writer_write(struct fs *fs, uint64_t fh, struct bytes data, off_t off,
-		 bool sync);
-int writer_truncate(struct fs *fs, uint64_t fh, off_t size);
-/* At least @size bytes long from now on. */
-int writer_extend(struct fs *fs, uint64_t fh, off_t size);
-/* FLUSH: publishes what was written since the last time. */
-int writer_flush(struct fs *fs, uint64_t fh);
-/* FSYNC: publishes all that is owed. */
-int writer_settle_handle(struct fs *fs, uint64_t fh);
-/* RELEASE: publishes an empty value that is still owed, frees the handle. */
-void writer_release(struct fs *fs, uint64_t fh);
 /* truncate(2) of a file that is not open: one version, at once. */
 int writer_truncate_path(struct fs *fs, const struct place *p, off_t size);
 /*
@@ -84,12 +68,12 @@ int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st);
 /* Of a file that was created and is not published. */
 int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st);
 /*
- * The size to who writes the file: of the draft of the handle @fh, if it is a
+ * The size to who writes the file: of the draft of the handle @f, if it is a
  * writer's; else, as fstat(2) comes without a handle, of one that @asker's
  * process has opened and not published; of any, when the file was unlinked.
  */
-int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
-		      pid_t asker, struct stat *st);
+int writer_stat_draft(struct fs *fs, const struct place *p,
+		      const struct open_file *f, pid_t asker, struct stat *st);
 /*
  * Is the node a file that was created and not published, by another process
  * than @asker's? One that was closed with nothing written is about to be
@@ -112,7 +96,5 @@ bool writer_abandon(struct fs *fs, uint64_t node);
 int writer_settle(struct fs *fs, uint64_t node);
 /* It was renamed: who has it open cannot write more, and is told. */
 void writer_moved(struct fs *fs, uint64_t node);
-/* Before the store is closed: publishes what open handles still owe. */
-void writer_drain(struct fs *fs);
 
 #endif

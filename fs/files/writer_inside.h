@@ -1,9 +1,12 @@
 /*
- * A writer's inside, shared by writer.c (what an open file does) and
- * writer_node.c (who has which file open).
+ * A writer's inside, shared by writer.c (what an open file does),
+ * writer_scratch.c (the same of a scratch file) and writer_node.c (who has
+ * which file open).
  */
 #ifndef CELLFS_FS_FILES_WRITER_INSIDE_H
 #define CELLFS_FS_FILES_WRITER_INSIDE_H
+
+#include <stddef.h>
 
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
@@ -18,7 +21,7 @@ enum writer_type {
 
 struct writer {
 	struct sorted_node by_node; /* first; in writes.writers */
-	_Atomic uint32_t refs;
+	struct open_file file;
 	struct fs *fs;
 	struct place place; /* never changes */
 	uint8_t type;	    /* never changes */
@@ -54,7 +57,21 @@ static inline struct bytes writer_node_key(const uint64_t *node)
 	return bytes_of(node, sizeof(*node));
 }
 
-void writer_unref(struct writer *w);
+extern const struct file_ops writer_ops, writer_scratch_ops;
+
+static inline struct writer *writer_of(struct open_file *f)
+{
+	return (struct writer *)((char *)f - offsetof(struct writer, file));
+}
+
+static inline void writer_unref(struct writer *w)
+{
+	open_file_drop(&w->file);
+}
+
+void writer_free(struct open_file *f);
+/* Refuses a write: the rename already put the value of the file. */
+int writer_say_moved(void);
 void writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
 /*

@@ -42,7 +42,7 @@ static struct writer *writer_next(struct fs *fs, uint64_t node,
 	n = sorted_next(&ws->writers, writer_node_key(&node), last != NULL,
 			bytes_of(&last, sizeof(last)));
 	if (n)
-		atomic_fetch_add(&((struct writer *)n)->refs, 1);
+		open_file_hold(&((struct writer *)n)->file);
 	pthread_mutex_unlock(&ws->lock);
 	return (struct writer *)n;
 }
@@ -113,16 +113,15 @@ static int size_of(struct writer *w, uint64_t *size, bool *fresh)
 	return r;
 }
 
-int writer_stat_draft(struct fs *fs, const struct place *p, uint64_t fh,
-		      pid_t asker, struct stat *st)
+int writer_stat_draft(struct fs *fs, const struct place *p,
+		      const struct open_file *f, pid_t asker, struct stat *st)
 {
-	struct writer *handle =
-		fh ? handles_get(fs->handles, fh, HANDLE_WRITER) : NULL;
+	bool handle = f && f->ops == &writer_ops;
 	struct writer *w, *next;
 	int r = 0;
 
 	for (w = writer_next(fs, p->node, NULL); w; w = next) {
-		bool own = handle ? w == handle : is_opener(w, asker);
+		bool own = handle ? &w->file == f : is_opener(w, asker);
 		bool fresh = false, best;
 		uint64_t size = 0;
 		int has = 0;
@@ -296,22 +295,6 @@ void writer_moved(struct fs *fs, uint64_t node)
 		w->moved = w->type == WRITER_CELL;
 		pthread_mutex_unlock(&w->lock);
 		next = writer_next(fs, node, w);
-		writer_unref(w);
-	}
-}
-
-void writer_drain(struct fs *fs)
-{
-	struct sorted_node *n;
-
-	/* No request runs any more: the locks are for form. */
-	while ((n = sorted_any(&fs->writes->writers))) {
-		struct writer *w = (struct writer *)n;
-
-		pthread_mutex_lock(&w->lock);
-		(void)writer_publish(w, true, 0);
-		pthread_mutex_unlock(&w->lock);
-		writer_unregister(w);
 		writer_unref(w);
 	}
 }

@@ -5,13 +5,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "store/value/why.h"
+
 #define HANDLES_MAX (1u << 20)
 
 struct slot {
-	void *object; /* NULL = free */
-	uint32_t generation;
-	uint32_t next; /* free list: index + 1 */
-	uint8_t type;
+	struct open_file *file; /* NULL = free */
+	uint32_t generation;	/* never 0 when it is not free */
+	uint32_t next;		/* free list: index + 1 */
 };
 
 struct handles {
@@ -21,11 +22,15 @@ struct handles {
 	uint64_t open;
 };
 
-/* type 8 bits, generation 24, index 32. Never 0: types begin at 1. */
-static uint64_t number(uint8_t type, uint32_t generation, uint32_t index)
+static uint64_t number(uint32_t generation, uint32_t index)
 {
-	return (uint64_t)type << 56 | (uint64_t)(generation & 0xFFFFFF) << 32 |
-	       index;
+	return (uint64_t)generation << 32 | index;
+}
+
+void open_file_drop(struct open_file *f)
+{
+	if (f && atomic_fetch_sub(&f->refs, 1) == 1)
+		f->ops->free(f);
 }
 
 int handles_new(struct handles **out)
@@ -37,10 +42,20 @@ int handles_new(struct handles **out)
 	return 0;
 }
 
-void handles_free(struct handles *hs)
+static void close_file(struct fs *fs, struct open_file *f)
+{
+	if (f->ops->release)
+		f->ops->release(fs, f);
+	open_file_drop(f);
+}
+
+void handles_free(struct handles *hs, struct fs *fs)
 {
 	if (!hs)
 		return;
+	for (uint32_t i = 0; i < hs->nslots; i++)
+		if (hs->slots[i].file)
+			close_file(fs, hs->slots[i].file);
 	pthread_mutex_destroy(&hs->lock);
 	free(hs->slots);
 	free(hs);
@@ -65,31 +80,36 @@ static int grow(struct handles *hs)
 	return 0;
 }
 
-uint64_t handles_add(struct handles *hs, enum handle_type type, void *object)
+static uint64_t add(struct handles *hs, struct open_file *f)
 {
 	struct slot *s;
 	uint64_t fh = 0;
 	uint32_t i;
 
-	assert(type > 0 && object);
 	pthread_mutex_lock(&hs->lock);
 	if (hs->free || grow(hs) == 0) {
 		i = hs->free - 1;
 		s = &hs->slots[i];
 		hs->free = s->next;
-		s->object = object;
-		s->type = (uint8_t)type;
-		s->generation++;
+		s->file = f;
+		if (!++s->generation)
+			s->generation = 1;
 		hs->open++;
-		fh = number(s->type, s->generation, i);
+		fh = number(s->generation, i);
 	}
 	pthread_mutex_unlock(&hs->lock);
 	return fh;
 }
 
+int handles_open(struct handles *hs, struct open_file *f,
+		 struct fuse_file_info *fi)
+{
+	fi->fh = add(hs, f);
+	return fi->fh ? 0 : why(-ENFILE, "too many open files in the mount");
+}
+
 /* The slot of a number from outside, or NULL; the lock is held. */
-static struct slot *slot_of(struct handles *hs, uint64_t fh,
-			    enum handle_type type)
+static struct slot *slot_of(struct handles *hs, uint64_t fh)
 {
 	uint32_t i = (uint32_t)fh;
 	struct slot *s;
@@ -97,45 +117,42 @@ static struct slot *slot_of(struct handles *hs, uint64_t fh,
 	if (i >= hs->nslots)
 		return NULL;
 	s = &hs->slots[i];
-	if (!s->object || s->type != type ||
-	    fh != number(s->type, s->generation, i))
-		return NULL;
-	return s;
+	return s->file && fh == number(s->generation, i) ? s : NULL;
 }
 
-void *handles_get(struct handles *hs, uint64_t fh, enum handle_type type)
+struct open_file *handles_get(struct handles *hs, uint64_t fh,
+			      const struct file_ops *ops)
 {
+	struct open_file *f = NULL;
 	struct slot *s;
-	void *object;
 
 	pthread_mutex_lock(&hs->lock);
-	s = slot_of(hs, fh, type);
-	object = s ? s->object : NULL;
+	s = slot_of(hs, fh);
+	if (s && (!ops || s->file->ops == ops)) {
+		f = s->file;
+		open_file_hold(f);
+	}
 	pthread_mutex_unlock(&hs->lock);
-	return object;
+	return f;
 }
 
-void *handles_remove(struct handles *hs, uint64_t fh, enum handle_type type)
+void handles_release(struct handles *hs, struct fs *fs, uint64_t fh)
 {
-	void *object = NULL;
+	struct open_file *f = NULL;
 	struct slot *s;
 
 	pthread_mutex_lock(&hs->lock);
-	s = slot_of(hs, fh, type);
+	s = slot_of(hs, fh);
 	if (s) {
-		object = s->object;
-		s->object = NULL;
+		f = s->file;
+		s->file = NULL;
 		s->next = hs->free;
 		hs->free = (uint32_t)fh + 1;
 		hs->open--;
 	}
 	pthread_mutex_unlock(&hs->lock);
-	return object;
-}
-
-enum handle_type handle_type(uint64_t fh)
-{
-	return (enum handle_type)(fh >> 56);
+	if (f)
+		close_file(fs, f);
 }
 
 uint64_t handles_count(struct handles *hs)
@@ -148,12 +165,12 @@ uint64_t handles_count(struct handles *hs)
 	return n;
 }
 
-void handles_each(struct handles *hs, enum handle_type type,
-		  void (*fn)(void *arg, void *object), void *arg)
+void handles_each(struct handles *hs, const struct file_ops *ops,
+		  void (*fn)(void *arg, struct open_file *f), void *arg)
 {
 	pthread_mutex_lock(&hs->lock);
 	for (uint32_t i = 0; i < hs->nslots; i++)
-		if (hs->slots[i].object && hs->slots[i].type == type)
-			fn(arg, hs->slots[i].object);
+		if (hs->slots[i].file && hs->slots[i].file->ops == ops)
+			fn(arg, hs->slots[i].file);
 	pthread_mutex_unlock(&hs->lock);
 }

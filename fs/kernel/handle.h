@@ -1,40 +1,99 @@
 /*
  * Handles: what the kernel's file handle numbers stand for.
  *
- * A number is a type, a generation and an index into a table, never a
- * pointer: one made by opendir is refused by read. The kernel uses a handle
- * only between its open and its release, so a pointer that was got stays good
- * for the length of the request.
+ * An open file is one of several types, and each type supplies a table of
+ * what can be done with it. What the requests of the kernel have in common is
+ * done by fs/ops, once for all types.
+ *
+ * A number is a generation and an index into a table, never a pointer. Who
+ * asks for a type is refused a number of another type; a file that lacks an
+ * operation refuses it: one made by opendir is not read.
+ *
+ * An open file is counted. The table has one reference, from open to release.
+ * Each request has one more, as its reply can bring the release before the
+ * thread that replied is done with the file.
+ *
+ * Threads: the table has a lock, innermost, under which no operation is called.
  */
 #ifndef CELLFS_FS_KERNEL_HANDLE_H
 #define CELLFS_FS_KERNEL_HANDLE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-struct handles;
+#include "fs/kernel/fuse.h"
 
-enum handle_type {
-	HANDLE_LISTING = 1, /* struct listing */
-	HANDLE_READER,	    /* struct reader: data, control text; read only */
-	HANDLE_WRITER,	    /* struct writer: opened for writing, scratch */
-	HANDLE_STREAM,	    /* struct stream: .cells */
-	HANDLE_COUNTER,	    /* struct counter */
-	HANDLE_SERVED,	    /* struct served_file: .cellfs/store */
+#include "store/value/bytes.h"
+
+struct fs;
+struct handles;
+struct file_ops;
+
+/* Part of each object that is open; who makes the object sets both. */
+struct open_file {
+	const struct file_ops *ops;
+	_Atomic uint32_t refs; /* 1 when the object is made */
 };
 
-int handles_new(struct handles **out);
-void handles_free(struct handles *hs); /* NULL is nothing */
+/*
+ * Each returns 0 or a negative errno, with a sentence by why(). A request for
+ * which the type has NULL fails with -EBADF, if nothing else is said here.
+ * Offsets and sizes are not negative.
+ */
+struct file_ops {
+	/* Replies itself on 0. */
+	int (*read)(struct fs *fs, struct open_file *f, fuse_req_t req,
+		    size_t size, off_t off);
+	/* With @sync (O_SYNC, O_DSYNC) what is written is on disk. */
+	int (*write)(struct fs *fs, struct open_file *f, struct bytes data,
+		     off_t off, bool sync);
+	/* close(2) of one of several descriptors. NULL: 0. */
+	int (*flush)(struct fs *fs, struct open_file *f);
+	/* Puts into the store what is owed; all of that is synced then. NULL: 0. */
+	int (*fsync)(struct fs *fs, struct open_file *f);
+	/* NULL: the file is truncated by its path. */
+	int (*truncate)(struct fs *fs, struct open_file *f, off_t size);
+	/* At least @size bytes long from now on. */
+	int (*extend)(struct fs *fs, struct open_file *f, off_t size);
+	/* NULL: -ENOTTY. */
+	int (*ioctl)(struct fs *fs, struct open_file *f, unsigned cmd,
+		     struct bytes data);
+	/* 1: what was opened, of a file that keeps it. NULL: as by its path. */
+	int (*stat)(struct open_file *f, struct stat *st);
+	/* The last descriptor is closed, or the mount ends. NULL: nothing. */
+	void (*release)(struct fs *fs, struct open_file *f);
+	/* The last reference is given back. */
+	void (*free)(struct open_file *f);
+};
 
-/* The number, or 0 when memory is out or too many are open. */
-uint64_t handles_add(struct handles *hs, enum handle_type type, void *object);
-/* The object, or NULL when @fh is no such handle. */
-void *handles_get(struct handles *hs, uint64_t fh, enum handle_type type);
-/* The same, and the number is free. */
-void *handles_remove(struct handles *hs, uint64_t fh, enum handle_type type);
-enum handle_type handle_type(uint64_t fh);
+static inline void open_file_hold(struct open_file *f)
+{
+	atomic_fetch_add(&f->refs, 1);
+}
+void open_file_drop(struct open_file *f); /* NULL is nothing */
+
+int handles_new(struct handles **out);
+/* Releases what the kernel left open. No request runs any more. */
+void handles_free(struct handles *hs, struct fs *fs); /* NULL is nothing */
+
+/*
+ * Takes over the caller's reference and sets fi->fh. -ENFILE, in words, when
+ * memory is out or too many are open.
+ */
+int handles_open(struct handles *hs, struct open_file *f,
+		 struct fuse_file_info *fi);
+/*
+ * The open file with a reference, or NULL when @fh is none, or none of type
+ * @ops; with NULL it is of any.
+ */
+struct open_file *handles_get(struct handles *hs, uint64_t fh,
+			      const struct file_ops *ops);
+/* The number is free, and the table's reference given back. */
+void handles_release(struct handles *hs, struct fs *fs, uint64_t fh);
 uint64_t handles_count(struct handles *hs);
-/* Calls @fn for each that is open, under the lock: for the end. */
-void handles_each(struct handles *hs, enum handle_type type,
-		  void (*fn)(void *arg, void *object), void *arg);
+/* Calls @fn for each open file of that type, under the lock. */
+void handles_each(struct handles *hs, const struct file_ops *ops,
+		  void (*fn)(void *arg, struct open_file *f), void *arg);
 
 #endif

@@ -25,6 +25,7 @@ struct mark {
 };
 
 struct listing {
+	struct open_file file; /* first: the one is cast to the other */
 	struct fs *fs;
 	struct place dir;
 	pthread_mutex_t lock; /* guards all below */
@@ -62,6 +63,8 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	ls = calloc(1, sizeof(*ls));
 	if (!ls)
 		return why(-ENOMEM, "out of memory for a directory");
+	ls->file.ops = &listing_ops;
+	ls->file.refs = 1;
 	ls->fs = fs;
 	ls->dir = *dir;
 	/* In .put itself no row is listed. */
@@ -108,6 +111,25 @@ void listing_close(struct listing *ls)
 	buf_free(&ls->overlay_key);
 	pthread_mutex_destroy(&ls->lock);
 	free(ls);
+}
+
+static void listing_free(struct open_file *f)
+{
+	listing_close(listing_of(f));
+}
+
+const struct file_ops listing_ops = {
+	.free = listing_free,
+};
+
+struct open_file *listing_file(struct listing *ls)
+{
+	return &ls->file;
+}
+
+struct listing *listing_of(struct open_file *f)
+{
+	return (struct listing *)f;
 }
 
 void listing_rest(struct listing *ls, time_t before)

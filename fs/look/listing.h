@@ -20,6 +20,7 @@
 
 #include <sys/stat.h>
 
+#include "fs/kernel/handle.h"
 #include "fs/tree/place.h"
 
 struct listing;
@@ -41,6 +42,10 @@ struct listing_entry {
 /* Takes over @dir's content on success. -ENOTDIR, -ENOMEM. */
 int listing_open(struct fs *fs, struct place *dir, struct listing **out);
 void listing_close(struct listing *ls); /* NULL is nothing */
+/* The same object as an open file: its last reference closes it. */
+struct open_file *listing_file(struct listing *ls);
+struct listing *listing_of(struct open_file *f);
+extern const struct file_ops listing_ops;
 /* Goes to an offset that was handed out; 0 is the start, and starts over. */
 int listing_seek(struct listing *ls, uint64_t offset);
 /* 1 and *out, 0 at the end, an error. With @attrs the attributes too. */

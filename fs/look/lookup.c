@@ -93,39 +93,39 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 
 /* Stats a removed file for a process that still has the file open. */
 static int stat_unlinked(struct fs *fs, fuse_req_t req, const struct place *p,
-			 uint64_t fh, struct stat *st)
+			 const struct open_file *f, struct stat *st)
 {
 	int r = place_stat_blank(fs, p, st);
 
 	if (r > 0)
-		r = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+		r = writer_stat_draft(fs, p, f, fuse_req_ctx(req)->pid, st);
 	st->st_nlink = 0;
 	return r;
 }
 
-int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st)
+/* @f is the handle of the request, or NULL. */
+static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
+		     struct open_file *f, struct stat *st)
 {
-	bool reader = fi && handle_type(fi->fh) == HANDLE_READER;
-	uint64_t fh = fi ? fi->fh : 0;
+	bool keeps = f && f->ops->stat;
 	struct place gone;
 	int r = 0, d;
 
 	if (place_is_dir(p))
 		return fs_stat(fs, p, st);
 	/* A reader keeps its value, even if the name has another one now. */
-	if (reader &&
+	if (keeps &&
 	    (p->detached || p->kind == NODE_LATEST || p->kind == NODE_ALIAS))
-		r = reader_stat(fs, fh, st);
-	if (r == 0 && p->detached)
-		r = stat_unlinked(fs, req, p, fh, st);
+		return f->ops->stat(f, st);
+	if (p->detached)
+		r = stat_unlinked(fs, req, p, f, st);
 	/* While another makes it anew, who reads what was removed has that. */
 	if (r == 0 && writer_wants(fs, p->node))
 		r = reader_stat_gone(fs, p->node, st);
 	if (r == 0)
 		r = fs_stat(fs, p, st);
-	if (r == 0 && reader)
-		r = reader_stat(fs, fh, st);
+	if (r == 0 && keeps)
+		return f->ops->stat(f, st);
 	/* After an unlink the kernel asks for attributes without a handle. */
 	if (r == 0)
 		r = reader_stat_gone(fs, p->node, st);
@@ -133,12 +133,23 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	if (r == 0 && !p->detached) {
 		gone = *p;
 		gone.detached = true;
-		return stat_unlinked(fs, req, &gone, fh, st);
+		return stat_unlinked(fs, req, &gone, f, st);
 	}
-	if (r <= 0 || reader || p->detached)
+	if (r <= 0 || keeps || p->detached)
 		return r;
-	d = writer_stat_draft(fs, p, fh, fuse_req_ctx(req)->pid, st);
+	d = writer_stat_draft(fs, p, f, fuse_req_ctx(req)->pid, st);
 	return d < 0 ? d : r;
+}
+
+int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
+		 const struct fuse_file_info *fi, struct stat *st)
+{
+	struct open_file *f =
+		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
+	int r = stat_open(fs, req, p, f, st);
+
+	open_file_drop(f);
+	return r;
 }
 
 /* Looks up the node of the overlay entry @e. */

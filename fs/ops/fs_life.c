@@ -4,13 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fs/files/counter.h"
 #include "fs/files/moved.h"
-#include "fs/files/reader.h"
-#include "fs/files/served.h"
-#include "fs/files/stream.h"
-#include "fs/files/writer.h"
-#include "fs/look/listing.h"
 #include "fs/memory/writes.h"
 
 int fs_new(struct store *s, const struct options *o, struct fs **out)
@@ -52,55 +46,15 @@ fail:
 	return why(r, "out of memory for the mount");
 }
 
-static void close_listing(void *arg, void *object)
-{
-	listing_close(object);
-}
-
-static void close_reader(void *arg, void *object)
-{
-	reader_free(object);
-}
-
-static void close_stream(void *arg, void *object)
-{
-	stream_free(object);
-}
-
-static void close_counter(void *arg, void *object)
-{
-	counter_free(object);
-}
-
-static void close_served(void *arg, void *object)
-{
-	served_file_free(object);
-}
-
-/* What the kernel has left open. */
-static void close_handles(struct fs *fs)
-{
-	if (!fs->handles)
-		return;
-	handles_each(fs->handles, HANDLE_LISTING, close_listing, NULL);
-	handles_each(fs->handles, HANDLE_READER, close_reader, NULL);
-	handles_each(fs->handles, HANDLE_STREAM, close_stream, NULL);
-	handles_each(fs->handles, HANDLE_COUNTER, close_counter, NULL);
-	handles_each(fs->handles, HANDLE_SERVED, close_served, NULL);
-}
-
 void fs_free(struct fs *fs)
 {
 	if (!fs)
 		return;
 	invalidator_stop(fs->invalidator);
-	if (fs->writes)
-		writer_drain(fs);
-	close_handles(fs);
+	handles_free(fs->handles, fs);
 	moved_free(fs->moved);
 	writes_free(fs->writes);
 	overlay_free(fs->overlay);
-	handles_free(fs->handles);
 	invalidator_free(fs->invalidator);
 	errors_free(fs->errors);
 	nodes_free(fs->nodes);

@@ -10,9 +10,9 @@
 #define LISTINGS_BUSY 64
 #define LISTING_REST_S 30
 
-static void rest_one(void *arg, void *listing)
+static void rest_one(void *arg, struct open_file *f)
 {
-	listing_rest(listing, *(time_t *)arg);
+	listing_rest(listing_of(f), *(time_t *)arg);
 }
 
 static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
@@ -25,15 +25,13 @@ static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 	if (r == 0)
 		r = listing_open(fs, &p, &ls);
 	if (r == 0) {
-		fi->fh = handles_add(fs->handles, HANDLE_LISTING, ls);
-		if (!fi->fh) {
+		r = handles_open(fs->handles, listing_file(ls), fi);
+		if (r < 0)
 			listing_close(ls);
-			r = why(-ENFILE, "too many open directories");
-		}
 	}
 	if (r == 0 && handles_count(fs->handles) > LISTINGS_BUSY &&
 	    fi->fh % LISTINGS_BUSY == 0)
-		handles_each(fs->handles, HANDLE_LISTING, rest_one, &before);
+		handles_each(fs->handles, &listing_ops, rest_one, &before);
 	place_release(&p);
 	return r;
 }
@@ -46,14 +44,14 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (r < 0)
 		fs_reply_err(req, "opendir", ino, NULL, r);
 	else if (fuse_reply_open(req, fi) != 0)
-		listing_close(
-			handles_remove(fs->handles, fi->fh, HANDLE_LISTING));
+		handles_release(fs->handles, fs, fi->fh);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	listing_close(
-		handles_remove(fs_of(req)->handles, fi->fh, HANDLE_LISTING));
+	struct fs *fs = fs_of(req);
+
+	handles_release(fs->handles, fs, fi->fh);
 	fuse_reply_err(req, 0);
 }
 
@@ -120,14 +118,15 @@ static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			struct fuse_file_info *fi, bool plus)
 {
 	struct fs *fs = fs_of(req);
-	struct listing *ls = handles_get(fs->handles, fi->fh, HANDLE_LISTING);
+	struct open_file *f = handles_get(fs->handles, fi->fh, &listing_ops);
 	ssize_t n = -EBADF;
 	char *buf = NULL;
 
 	fs_count(fs, FS_READDIR);
-	if (ls && off >= 0) {
+	if (f && off >= 0) {
 		buf = malloc(size);
-		n = buf ? do_readdir(req, ls, ino, buf, size, off, plus)
+		n = buf ? do_readdir(req, listing_of(f), ino, buf, size, off,
+				     plus)
 			: -ENOMEM;
 	}
 	if (n < 0)
@@ -135,6 +134,7 @@ static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else
 		fuse_reply_buf(req, buf, (size_t)n);
 	free(buf);
+	open_file_drop(f);
 }
 
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,

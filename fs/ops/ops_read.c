@@ -45,18 +45,18 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = place_file_writable(&p);
 	if (r < 0)
 		goto out;
-	switch (p.control && p.control->is_store ? HANDLE_SERVED
+	switch (p.control && p.control->is_store ? OPENS_SESSION
 						 : kind_of(p.kind)->open) {
-	case HANDLE_SERVED:
+	case OPENS_SESSION:
 		r = served_open(fs, fi);
 		break;
-	case HANDLE_STREAM:
+	case OPENS_STREAM:
 		r = stream_open(fs, &p, fi);
 		break;
-	case HANDLE_COUNTER:
+	case OPENS_COUNTER:
 		r = counter_open(fs, &p, fi);
 		break;
-	case HANDLE_WRITER:
+	case OPENS_WRITER:
 		if (can_write(fi) || p.kind == NODE_SCRATCH ||
 		    opens_draft(fs, req, ino))
 			r = writer_open(fs, req, &p, fi);
@@ -71,27 +71,6 @@ out:
 	return r;
 }
 
-static void release(struct fs *fs, uint64_t fh)
-{
-	switch (handle_type(fh)) {
-	case HANDLE_WRITER:
-		writer_release(fs, fh);
-		break;
-	case HANDLE_STREAM:
-		stream_release(fs, fh);
-		break;
-	case HANDLE_COUNTER:
-		counter_release(fs, fh);
-		break;
-	case HANDLE_SERVED:
-		served_release(fs, fh);
-		break;
-	default:
-		reader_release(fs, fh);
-		break;
-	}
-}
-
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
@@ -102,39 +81,29 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (r < 0)
 		fs_reply_err(req, "open", ino, NULL, r);
 	else if (fuse_reply_open(req, fi) != 0)
-		release(fs, fi->fh); /* the caller was interrupted */
+		/* The caller was interrupted. */
+		handles_release(fs->handles, fs, fi->fh);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	     struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	int r;
+	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
+	int r = -EBADF;
 
 	fs_count(fs, FS_READ);
-	switch (handle_type(fi->fh)) {
-	case HANDLE_WRITER:
-		r = writer_read(fs, req, fi->fh, size, off);
-		break;
-	case HANDLE_STREAM:
-		r = stream_read(fs, req, fi->fh, size, off);
-		break;
-	case HANDLE_COUNTER:
-		r = counter_read(fs, req, fi->fh, size, off);
-		break;
-	case HANDLE_SERVED:
-		r = served_read(fs, req, fi->fh, size);
-		break;
-	default:
-		r = reader_read(fs, req, fi->fh, size, off);
-		break;
-	}
+	if (f && f->ops->read)
+		r = off < 0 ? -EINVAL : f->ops->read(fs, f, req, size, off);
 	if (r < 0)
 		fs_reply_err(req, "read", ino, NULL, r);
+	open_file_drop(f);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	release(fs_of(req), fi->fh);
+	struct fs *fs = fs_of(req);
+
+	handles_release(fs->handles, fs, fi->fh);
 	fuse_reply_err(req, 0);
 }

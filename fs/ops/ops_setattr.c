@@ -50,11 +50,27 @@ static int set_scratch(struct fs *fs, const struct place *p,
 	return scratch_setattr(fs->writes->scratch, p->node, what, &want, &now);
 }
 
+static int truncate_file(struct fs *fs, const struct place *p, off_t size,
+			 const struct fuse_file_info *fi)
+{
+	struct open_file *f =
+		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
+	int r;
+
+	if (size < 0)
+		r = -EINVAL;
+	else if (f && f->ops->truncate)
+		r = f->ops->truncate(fs, f, size);
+	else
+		r = writer_truncate_path(fs, p, size);
+	open_file_drop(f);
+	return r;
+}
+
 static int do_setattr(struct fs *fs, const struct place *p,
 		      const struct stat *attr, int set,
 		      const struct fuse_file_info *fi)
 {
-	bool handle = fi && handle_type(fi->fh) == HANDLE_WRITER;
 	struct scratch_attr a;
 	int r = place_writable(p);
 
@@ -73,8 +89,7 @@ static int do_setattr(struct fs *fs, const struct place *p,
 		r = place_file_writable(p);
 		if (r < 0)
 			return r;
-		r = handle ? writer_truncate(fs, fi->fh, attr->st_size)
-			   : writer_truncate_path(fs, p, attr->st_size);
+		r = truncate_file(fs, p, attr->st_size, fi);
 	}
 	if (r)
 		return r;

@@ -5,10 +5,6 @@
 #include <fcntl.h>
 
 #include "fs/files/cellfile.h"
-#include "fs/files/counter.h"
-#include "fs/files/reader.h"
-#include "fs/files/served.h"
-#include "fs/files/stream.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/writes.h"
@@ -123,28 +119,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 	if (fuse_reply_create(req, &e, fi)) {
 		/* The caller was interrupted: undo the open and the lookup. */
-		writer_release(fs, fi->fh);
+		handles_release(fs->handles, fs, fi->fh);
 		nodes_forget(fs->nodes, e.ino, 1);
-	}
-}
-
-static int write_any(struct fs *fs, const struct fuse_file_info *fi,
-		     struct bytes data, off_t off)
-{
-	/* Set by the descriptor, or for this write alone (RWF_DSYNC). */
-	bool sync = fi->flags & O_DSYNC;
-
-	switch (handle_type(fi->fh)) {
-	case HANDLE_STREAM:
-		return stream_write(fs, fi->fh, data);
-	case HANDLE_READER:
-		return reader_write(fs, fi->fh, data);
-	case HANDLE_COUNTER:
-		return counter_write(fs, fi->fh, data, off, sync);
-	case HANDLE_SERVED:
-		return served_write(fs, fi->fh, data);
-	default:
-		return writer_write(fs, fi->fh, data, off, sync);
 	}
 }
 
@@ -152,11 +128,17 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	      off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	int r;
+	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
+	/* Set by the descriptor, or for this write alone (RWF_DSYNC). */
+	bool sync = fi->flags & O_DSYNC;
+	int r = -EBADF;
 
 	fs_count(fs, FS_WRITE);
-	why_clear();
-	r = write_any(fs, fi, bytes_of(data, size), off);
+	if (f && f->ops->write)
+		r = off < 0 ? -EINVAL
+			    : f->ops->write(fs, f, bytes_of(data, size), off,
+					    sync);
+	open_file_drop(f);
 	if (r) {
 		fs_reply_err(req, "write", ino, NULL, r);
 		return;
@@ -171,11 +153,13 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 	      size_t in_size, size_t out_size)
 {
 	struct fs *fs = fs_of(req);
+	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	int r = -ENOTTY;
 
 	why_clear();
-	if (!(flags & FUSE_IOCTL_DIR) && handle_type(fi->fh) == HANDLE_SERVED)
-		r = served_ioctl(fs, fi->fh, cmd, bytes_of(in, in_size));
+	if (f && f->ops->ioctl)
+		r = f->ops->ioctl(fs, f, cmd, bytes_of(in, in_size));
+	open_file_drop(f);
 	/* Programs try ioctls on any file: ENOTTY is not logged. */
 	if (r == -ENOTTY)
 		fuse_reply_err(req, ENOTTY);
@@ -185,42 +169,53 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 		fuse_reply_ioctl(req, 0, NULL, 0);
 }
 
+static void reply(fuse_req_t req, const char *op, fuse_ino_t ino, int r)
+{
+	if (r)
+		fs_reply_err(req, op, ino, NULL, r);
+	else
+		fuse_reply_err(req, 0);
+}
+
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	int r;
+	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
+	int r = 0;
 
 	fs_count(fs, FS_FLUSH);
-	why_clear();
-	if (handle_type(fi->fh) == HANDLE_STREAM)
-		r = stream_flush(fs, fi->fh);
-	else
-		r = writer_flush(fs, fi->fh);
-	if (r)
-		fs_reply_err(req, "close", ino, NULL, r);
-	else
-		fuse_reply_err(req, 0);
+	if (f && f->ops->flush)
+		r = f->ops->flush(fs, f);
+	open_file_drop(f);
+	reply(req, "close", ino, r);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	      struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	int r;
+	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
+	int r = 0;
 
 	fs_count(fs, FS_FSYNC);
-	why_clear();
-	if (handle_type(fi->fh) == HANDLE_STREAM)
-		r = stream_flush(fs, fi->fh);
-	else
-		r = writer_settle_handle(fs, fi->fh);
+	if (f && f->ops->fsync)
+		r = f->ops->fsync(fs, f);
+	open_file_drop(f);
 	/* Other descriptors may have written the file: sync all writes. */
 	if (!r)
 		r = fs_sync(fs);
-	if (r)
-		fs_reply_err(req, "fsync", ino, NULL, r);
-	else
-		fuse_reply_err(req, 0);
+	reply(req, "fsync", ino, r);
+}
+
+static int extend(struct fs *fs, uint64_t fh, off_t size)
+{
+	struct open_file *f = handles_get(fs->handles, fh, NULL);
+	int r = -EBADF;
+
+	if (f && f->ops->extend)
+		r = f->ops->extend(fs, f, size);
+	open_file_drop(f);
+	return r;
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
@@ -238,9 +233,6 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	else if (__builtin_add_overflow(off, len, &end))
 		r = -EFBIG;
 	else
-		r = writer_extend(fs, fi->fh, end);
-	if (r)
-		fs_reply_err(req, "fallocate", ino, NULL, r);
-	else
-		fuse_reply_err(req, 0);
+		r = extend(fs, fi->fh, end);
+	reply(req, "fallocate", ino, r);
 }

@@ -1,6 +1,5 @@
 #include "fs/tree/kind.h"
 
-#include "fs/kernel/handle.h"
 #include "fs/tree/control_file.h"
 #include "fs/tree/info.h"
 #include "fs/tree/place_inside.h"
@@ -31,7 +30,7 @@ const struct kind kinds[NODE_KINDS] = {
 	/* A mkdir of a family changes its size. */
 	[NODE_SCHEMA] = {.flags = KIND_WRITABLE,
 		.believed = {BELIEVE_LONG, BELIEVE_NEVER, BELIEVE_NEVER},
-		.stat = stat_schema, .open = HANDLE_WRITER},
+		.stat = stat_schema, .open = OPENS_WRITER},
 	[NODE_ROW_PIECE] = {.flags = KIND_DIR | KIND_PIECE | KIND_MADE,
 		.key = KEY_ROW, .holds = NODE_ROW, .scan = SCAN_ROWS,
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
@@ -71,13 +70,13 @@ const struct kind kinds[NODE_KINDS] = {
 	[NODE_VERSION] = {.flags = KIND_CELL | KIND_WRITABLE,
 		.believed = {BELIEVE_VERSION, BELIEVE_VERSION, BELIEVE_SECOND},
 		.decode = decode_version,
-		.stat = stat_cell, .open = HANDLE_WRITER},
+		.stat = stat_cell, .open = OPENS_WRITER},
 	/* Another path may take the last version away. */
 	[NODE_LATEST] = {.flags = KIND_CELL | KIND_WRITABLE,
-		.stat = stat_cell, .open = HANDLE_WRITER},
+		.stat = stat_cell, .open = OPENS_WRITER},
 	[NODE_ALIAS] = {.flags = KIND_CELL | KIND_WRITABLE,
 		.decode = decode_alias,
-		.stat = stat_cell, .open = HANDLE_WRITER},
+		.stat = stat_cell, .open = OPENS_WRITER},
 	[NODE_VIEW_NAME] = {.flags = KIND_DIR,
 		.holds = NODE_VIEW,
 		.believed = {BELIEVE_LONG, BELIEVE_CELLS, BELIEVE_NEVER},
@@ -89,25 +88,25 @@ const struct kind kinds[NODE_KINDS] = {
 		.decode = decode_view, .stat = place_stat_blank},
 	[NODE_VALUE] = {.key = KEY_QUALIFIER, .piece = NODE_COLUMN_PIECE,
 		.decode = decode_qualifier,
-		.stat = stat_cell, .open = HANDLE_READER},
+		.stat = stat_cell, .open = OPENS_READER},
 	[NODE_MARKER] = {
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
 		.decode = decode_marker,
-		.stat = stat_cell, .open = HANDLE_READER},
+		.stat = stat_cell, .open = OPENS_READER},
 	[NODE_PAST] = {.flags = KIND_COMPUTED,
-		.decode = decode_past, .stat = stat_cell, .open = HANDLE_READER,
+		.decode = decode_past, .stat = stat_cell, .open = OPENS_READER,
 		.sentence = " is another name of an older version, to read it: "
 			"change that version by its timestamp (ls -U), or put "
 			"a new one into latest"},
 	[NODE_COUNTER] = {.flags = KIND_COMPUTED | KIND_WRITABLE,
 		.believed = {BELIEVE_CELLS, BELIEVE_NEVER, BELIEVE_NEVER},
-		.stat = place_stat_blank, .open = HANDLE_COUNTER,
+		.stat = place_stat_blank, .open = OPENS_COUNTER,
 		.sentence = "counter is the column's newest value as a number: "
 			"echo 5 > counter adds to it; move or remove latest, "
 			"or its timestamp"},
 	[NODE_CELLS] = {.flags = KIND_COMPUTED | KIND_WRITABLE,
 		.believed = {BELIEVE_CELLS, BELIEVE_NEVER, BELIEVE_NEVER},
-		.stat = place_stat_blank, .open = HANDLE_STREAM,
+		.stat = place_stat_blank, .open = OPENS_STREAM,
 		.sentence = ".cells is a stream of what is beneath: read it, "
 			"or write lines into it; a line of kind delete, or "
 			"rm -r, takes away"},
@@ -121,10 +120,10 @@ const struct kind kinds[NODE_KINDS] = {
 	[NODE_CONTROL] = {.flags = KIND_WRITABLE,
 		.believed = {BELIEVE_LONG, BELIEVE_LONG, BELIEVE_LONG},
 		.decode = decode_control,
-		.stat = place_stat_blank, .open = HANDLE_READER},
+		.stat = place_stat_blank, .open = OPENS_READER},
 	[NODE_SCRATCH] = {.flags = KIND_SCRATCH | KIND_WRITABLE,
 		.believed = {BELIEVE_CELLS, BELIEVE_NEVER, BELIEVE_LONG},
-		.stat = stat_nothing, .open = HANDLE_WRITER},
+		.stat = stat_nothing, .open = OPENS_WRITER},
 	[NODE_SCRATCH_DIR] = {.flags = KIND_DIR | KIND_SCRATCH | KIND_ANY_NAME,
 		.holds = NODE_SCRATCH,
 		.believed = {BELIEVE_CELLS, BELIEVE_NEVER, BELIEVE_NEVER},
@@ -159,6 +158,6 @@ const struct kind kinds[NODE_KINDS] = {
 	[NODE_INFO] = {
 		.believed = {BELIEVE_CELLS, BELIEVE_CELLS, BELIEVE_NEVER},
 		.decode = decode_info,
-		.stat = place_stat_blank, .open = HANDLE_READER},
+		.stat = place_stat_blank, .open = OPENS_READER},
 };
 /* clang-format on */

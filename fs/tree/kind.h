@@ -73,13 +73,22 @@ enum belief {
 	BELIEVE_VERSION, /* the same, or until the version expires */
 };
 
+/* What an open file is; each type supplies a struct file_ops. */
+enum kind_opens {
+	OPENS_READER = 1,
+	OPENS_WRITER,
+	OPENS_STREAM,
+	OPENS_COUNTER,
+	OPENS_SESSION, /* the one control file that is the store */
+};
+
 struct kind {
 	uint16_t flags; /* enum kind_flag */
 	uint8_t key;	/* enum kind_key */
 	uint8_t holds;	/* enum node_kind */
 	uint8_t piece;	/* of a long name: enum node_kind */
 	uint8_t scan;	/* enum scan_granularity */
-	uint8_t open;	/* enum handle_type */
+	uint8_t open;	/* enum kind_opens; 0 of a directory */
 	struct {
 		uint8_t entry, attributes; /* of what is there: enum belief */
 		uint8_t absent;		   /* that there is none */

@@ -87,11 +87,11 @@ build build-asan && build build-tsan || exit 1
 mutant "fsync of a file syncs nothing" fs/ops/ops_write.c \
 	's/(op_fsync.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
 	bats durable "fsync of a file open for writing that wrote nothing"
-mutant "fsync of a file publishes nothing" fs/ops/ops_write.c \
-	's/(op_fsync.*?)r = writer_settle_handle\(fs, fi->fh\);/$1r = 0;/s' \
+mutant "fsync of a file publishes nothing" fs/files/writer.c \
+	's/(writer_fsync.*?)err = writer_publish\(w, true, w->flags\);/$1err = 0;/s' \
 	bats durable "fsync publishes and syncs"
-mutant "fsync of a stream applies nothing" fs/ops/ops_write.c \
-	's/(op_fsync.*?)r = stream_flush\(fs, fi->fh\);/$1r = 0;/s' \
+mutant "fsync of a stream applies nothing" fs/files/stream.c \
+	's/\t\.fsync = stream_flush,\n//' \
 	bats durable "fsync of a stream"
 mutant "fsync of a directory syncs nothing" fs/ops/ops_dir.c \
 	's/(op_fsyncdir.*?)r = fs_sync\(fs\);/$1r = 0;/s' \

@@ -2,60 +2,129 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <cmocka.h>
 
 #include "fs/kernel/handle.h"
 
+static int released, freed;
+
+static void release(struct fs *fs, struct open_file *f)
+{
+	released++;
+}
+
+static void free_one(struct open_file *f)
+{
+	freed++;
+}
+
+static const struct file_ops dir_ops = {.free = free_one};
+static const struct file_ops file_ops = {.release = release, .free = free_one};
+
+static struct open_file a_file(const struct file_ops *ops)
+{
+	return (struct open_file){.ops = ops, .refs = 1};
+}
+
+static uint64_t opened(struct handles *hs, struct open_file *f)
+{
+	struct fuse_file_info fi = {0};
+
+	assert_int_equal(handles_open(hs, f, &fi), 0);
+	assert_true(fi.fh != 0);
+	return fi.fh;
+}
+
+/* handles_get() that keeps no reference. */
+static struct open_file *got(struct handles *hs, uint64_t fh,
+			     const struct file_ops *ops)
+{
+	struct open_file *f = handles_get(hs, fh, ops);
+
+	open_file_drop(f);
+	return f;
+}
+
+static int begin(void **state)
+{
+	released = freed = 0;
+	return handles_new((struct handles **)state);
+}
+
 static void a_number_of_one_type_is_refused_as_another(void **state)
 {
-	struct handles *hs;
-	int object;
-	uint64_t fh;
+	struct open_file dir = a_file(&dir_ops);
+	struct handles *hs = *state;
+	uint64_t fh = opened(hs, &dir);
 
-	assert_int_equal(handles_new(&hs), 0);
-	fh = handles_add(hs, HANDLE_LISTING, &object);
-	assert_true(fh != 0);
-	assert_int_equal(handle_type(fh), HANDLE_LISTING);
-	assert_ptr_equal(handles_get(hs, fh, HANDLE_LISTING), &object);
-	assert_null(handles_get(hs, fh, HANDLE_WRITER));
-	assert_null(handles_remove(hs, fh, HANDLE_WRITER));
-	assert_ptr_equal(handles_remove(hs, fh, HANDLE_LISTING), &object);
-	handles_free(hs);
+	assert_ptr_equal(got(hs, fh, &dir_ops), &dir);
+	assert_ptr_equal(got(hs, fh, NULL), &dir);
+	assert_null(got(hs, fh, &file_ops));
+	handles_release(hs, NULL, fh);
+	assert_null(got(hs, fh, NULL));
+	handles_free(hs, NULL);
 }
 
 static void a_number_is_not_used_twice(void **state)
 {
-	struct handles *hs;
-	int a, b;
-	uint64_t old, new;
+	struct open_file a = a_file(&file_ops), b = a_file(&file_ops);
+	struct handles *hs = *state;
+	uint64_t old = opened(hs, &a), new;
 
-	assert_int_equal(handles_new(&hs), 0);
-	old = handles_add(hs, HANDLE_WRITER, &a);
-	handles_remove(hs, old, HANDLE_WRITER);
-	new = handles_add(hs, HANDLE_WRITER, &b);
+	handles_release(hs, NULL, old);
+	new = opened(hs, &b);
 	assert_true(new != old);
-	assert_null(handles_get(hs, old, HANDLE_WRITER));
-	assert_null(handles_remove(hs, old, HANDLE_WRITER));
-	assert_ptr_equal(handles_get(hs, new, HANDLE_WRITER), &b);
-	handles_free(hs);
+	assert_null(got(hs, old, &file_ops));
+	handles_release(hs, NULL, old);
+	assert_int_equal(released, 1);
+	assert_ptr_equal(got(hs, new, &file_ops), &b);
+	handles_free(hs, NULL);
 }
 
 static void made_up_numbers_are_refused(void **state)
 {
-	struct handles *hs;
-	int object;
+	struct open_file dir = a_file(&dir_ops);
+	struct handles *hs = *state;
 	uint64_t fh;
 
-	assert_int_equal(handles_new(&hs), 0);
-	assert_null(handles_get(hs, 0, HANDLE_LISTING));
-	assert_null(handles_get(hs, UINT64_MAX, HANDLE_LISTING));
-	fh = handles_add(hs, HANDLE_LISTING, &object);
+	assert_null(got(hs, 0, NULL));
+	assert_null(got(hs, UINT64_MAX, NULL));
+	fh = opened(hs, &dir);
 	for (int bit = 0; bit < 64; bit++)
-		assert_null(handles_get(hs, fh ^ 1ull << bit, HANDLE_LISTING));
-	handles_free(hs);
+		assert_null(got(hs, fh ^ 1ull << bit, NULL));
+	handles_free(hs, NULL);
 }
 
-static void count(void *arg, void *object)
+static void who_uses_a_file_has_it_beyond_its_release(void **state)
+{
+	struct open_file f = a_file(&file_ops);
+	struct handles *hs = *state;
+	uint64_t fh = opened(hs, &f);
+
+	assert_ptr_equal(handles_get(hs, fh, NULL), &f);
+	handles_release(hs, NULL, fh);
+	assert_int_equal(released, 1);
+	assert_int_equal(freed, 0);
+	open_file_drop(&f);
+	assert_int_equal(freed, 1);
+	handles_free(hs, NULL);
+	assert_int_equal(freed, 1);
+}
+
+static void what_is_left_open_is_released_at_the_end(void **state)
+{
+	struct open_file dir = a_file(&dir_ops), f = a_file(&file_ops);
+	struct handles *hs = *state;
+
+	opened(hs, &dir);
+	opened(hs, &f);
+	handles_free(hs, NULL);
+	assert_int_equal(released, 1);
+	assert_int_equal(freed, 2);
+}
+
+static void count(void *arg, struct open_file *f)
 {
 	++*(int *)arg;
 }
@@ -65,31 +134,39 @@ static void thousands_can_be_open(void **state)
 	enum {
 		N = 5000
 	};
+	static struct open_file files[N];
 	static uint64_t fh[N];
-	struct handles *hs;
-	int objects[N], n = 0;
+	struct handles *hs = *state;
+	int n = 0;
 
-	assert_int_equal(handles_new(&hs), 0);
-	for (int i = 0; i < N; i++)
-		fh[i] = handles_add(hs, i % 2 ? HANDLE_LISTING : HANDLE_WRITER,
-				    &objects[i]);
+	for (int i = 0; i < N; i++) {
+		files[i] = a_file(i % 2 ? &dir_ops : &file_ops);
+		fh[i] = opened(hs, &files[i]);
+	}
 	assert_int_equal(handles_count(hs), N);
-	handles_each(hs, HANDLE_LISTING, count, &n);
+	handles_each(hs, &dir_ops, count, &n);
 	assert_int_equal(n, N / 2);
-	for (int i = 0; i < N; i++)
-		assert_ptr_equal(handles_remove(hs, fh[i], handle_type(fh[i])),
-				 &objects[i]);
+	for (int i = 0; i < N; i++) {
+		assert_ptr_equal(got(hs, fh[i], files[i].ops), &files[i]);
+		handles_release(hs, NULL, fh[i]);
+	}
 	assert_int_equal(handles_count(hs), 0);
-	handles_free(hs);
+	assert_int_equal(freed, N);
+	handles_free(hs, NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_number_of_one_type_is_refused_as_another),
-		cmocka_unit_test(a_number_is_not_used_twice),
-		cmocka_unit_test(made_up_numbers_are_refused),
-		cmocka_unit_test(thousands_can_be_open),
+		cmocka_unit_test_setup(
+			a_number_of_one_type_is_refused_as_another, begin),
+		cmocka_unit_test_setup(a_number_is_not_used_twice, begin),
+		cmocka_unit_test_setup(made_up_numbers_are_refused, begin),
+		cmocka_unit_test_setup(
+			who_uses_a_file_has_it_beyond_its_release, begin),
+		cmocka_unit_test_setup(what_is_left_open_is_released_at_the_end,
+				       begin),
+		cmocka_unit_test_setup(thousands_can_be_open, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

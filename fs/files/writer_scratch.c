@@ -1,0 +1,65 @@
+/*
+ * A scratch file that is open: its content is in memory (scratch.h) and stays
+ * there, so that nothing is gathered and nothing published.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/files/writer_inside.h"
+
+static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
+			     size_t size, off_t off)
+{
+	char *out = malloc(size + 1);
+	ssize_t n;
+
+	if (!out)
+		return -ENOMEM;
+	n = scratch_read(fs->writes->scratch, writer_of(f)->place.node, out,
+			 size, (uint64_t)off);
+	if (n >= 0)
+		fuse_reply_buf(req, out, (size_t)n);
+	free(out);
+	return n < 0 ? (int)n : 0;
+}
+
+static int scratch_file_write(struct fs *fs, struct open_file *f,
+			      struct bytes data, off_t off, bool sync)
+{
+	struct writer *w = writer_of(f);
+	int r = scratch_write(fs->writes->scratch, w->place.node, data,
+			      (uint64_t)off, w->append);
+
+	return r == -ESTALE ? writer_say_moved() : r;
+}
+
+static int scratch_file_truncate(struct fs *fs, struct open_file *f, off_t size)
+{
+	struct scratch_attr a = {.size = (uint64_t)size}, now;
+
+	return scratch_setattr(fs->writes->scratch, writer_of(f)->place.node,
+			       SCRATCH_SET_SIZE, &a, &now);
+}
+
+static int scratch_file_extend(struct fs *fs, struct open_file *f, off_t size)
+{
+	struct scratch_attr a;
+
+	if (!scratch_getattr(fs->writes->scratch, writer_of(f)->place.node, &a))
+		return -ESTALE;
+	return (uint64_t)size > a.size ? scratch_file_truncate(fs, f, size) : 0;
+}
+
+static void scratch_file_release(struct fs *fs, struct open_file *f)
+{
+	writer_unregister(writer_of(f));
+}
+
+const struct file_ops writer_scratch_ops = {
+	.read = scratch_file_read,
+	.write = scratch_file_write,
+	.truncate = scratch_file_truncate,
+	.extend = scratch_file_extend,
+	.release = scratch_file_release,
+	.free = writer_free,
+};
