@@ -198,6 +198,39 @@ static void a_scan_sees_each_row_once_at_every_granularity(void **state)
 	}
 }
 
+/* Of a row that is all newer the scan must not go on to the next one. */
+static void a_row_that_a_snapshot_lacks_is_not_its_neighbour(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct column_name f = {.family = bytes_str("f"), .whole_family = true};
+	struct scan_spec spec = {.row_start = bytes_str("b"),
+				 .row_stop = bytes_str("b"),
+				 .row_stop_inclusive = true,
+				 .columns = &f,
+				 .ncolumns = 1};
+	struct snapshot *snap;
+
+	temp_put(s, "a", "f", "q", TS_AUTO, "old");
+	temp_put(s, "c", "f", "q", TS_AUTO, "old");
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("n")), 0);
+	temp_put(s, "b", "f", "q", TS_AUTO, "new");
+	assert_int_equal(
+		store_snapshot_open(s->store, s->table, bytes_str("n"), &snap),
+		0);
+	for (int step = 0; step < 2; step++) {
+		for (int g = SCAN_ROWS; g <= SCAN_CELLS; g++) {
+			spec.granularity = (uint8_t)g;
+			spec.snapshot = snap;
+			assert_int_equal(count(s, &spec), 0);
+			spec.snapshot = NULL;
+			assert_int_equal(count(s, &spec), 1);
+		}
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	snapshot_release(snap);
+}
+
 static void two_writes_in_one_millisecond_are_two_versions(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1478,6 +1511,7 @@ int main(void)
 		BOTH(a_put_survives_the_death_of_the_process),
 		BOTH(flush_and_compaction_change_no_answer),
 		BOTH(a_scan_sees_each_row_once_at_every_granularity),
+		BOTH(a_row_that_a_snapshot_lacks_is_not_its_neighbour),
 		BOTH(two_writes_in_one_millisecond_are_two_versions),
 		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
 		BOTH(at_one_timestamp_the_last_one_counts),
