@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-/* Less than any piece of a name stands for. */
+/* Less than the part of a key that any piece of a name covers. */
 #define BYTES_TOLD_APART 64
 
 static _Atomic uint64_t *slot(struct changes *ch, struct bytes key)
@@ -14,7 +14,7 @@ static _Atomic uint64_t *slot(struct changes *ch, struct bytes key)
 	return &ch->last[hash % CHANGES_SLOTS];
 }
 
-/* Of two at once the later one's time stays. */
+/* Of two concurrent changes the later time is kept. */
 static void mark(struct changes *ch, _Atomic uint64_t *at)
 {
 	uint64_t now = atomic_fetch_add(&ch->clock, 1) + 1;

@@ -2,10 +2,10 @@
  * When directories lost or got entries.
  *
  * A column's directory has the time of its newest version, others that of the
- * mount: neither moves when an entry goes. So the time of the last removal,
- * rename or mkdir in a directory is kept here, by the inode number that
- * stat(2) shows. Of those that share a slot the last one's is kept: a directory
- * that is displaced has its own time again, which differs, too.
+ * mount: neither changes when an entry is removed. So the time of the last
+ * removal, rename or mkdir in a directory is kept here, by the inode number
+ * that stat(2) shows. Of directories that share a slot only the last one's time
+ * is kept; the others show their own time again, which is a change, too.
  *
  * Threads: any; one lock, innermost.
  */
@@ -29,9 +29,9 @@ struct dir_times {
 
 void dir_times_init(struct dir_times *dt);
 void dir_times_release(struct dir_times *dt);
-/* An entry of the directory went or came, now. */
+/* Notes that an entry of the directory was made or removed now. */
 void dir_times_moved(struct dir_times *dt, uint64_t ino);
-/* Sets the times in @st, which is of a directory, if they are older. */
+/* Sets the times of a directory in @st to the noted one, if they are older. */
 void dir_times_show(struct dir_times *dt, struct stat *st);
 
 #endif

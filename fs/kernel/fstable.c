@@ -15,7 +15,7 @@ struct fstable {
 	uint64_t version; /* of schema */
 	struct schema schema;
 	bool expires;
-	bool asked, cell_ttl; /* whether cells have a ttl of their own */
+	bool asked, cell_ttl; /* whether some cells have their own ttl */
 	int64_t changed_ms;
 	struct fstable_count counts[COUNTS];
 	struct schema_absent absent; /* has its own lock */
@@ -98,10 +98,10 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Brings the copy up to date; the lock is held. */
+/* Updates the copy of the schema; under the lock. */
 static int refresh(struct fstable *ft)
 {
-	/* Read before the copy: an older number only copies once more. */
+	/* Read before the schema: an older number only causes another copy. */
 	uint64_t version = table_schema_version(ft->table);
 	struct schema fresh;
 	int r;
@@ -186,7 +186,10 @@ struct schema_absent *fstable_absent(struct fstable *ft)
 	return &ft->absent;
 }
 
-/* Once: later ones come through the mount, which says so. Under the lock. */
+/*
+ * Asks the store once: later such cells are written through the mount, which
+ * notes them. Under the lock.
+ */
 static int ask_cell_ttl(struct fstable *ft)
 {
 	int r;

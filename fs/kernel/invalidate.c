@@ -40,22 +40,22 @@ struct invalidator {
 	struct nodes *nodes;
 	struct fuse_session *session; /* NULL = not started */
 	bool silent;
-	int device; /* until the thread has it: see own_files() */
+	int device; /* until the thread takes it: see own_files() */
 	pthread_t thread;
 	_Atomic bool stop;    /* set under the lock */
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t more;
 	unsigned head, count;
-	bool busy; /* what is no more in the queue is being sent */
-	const struct notice *now; /* goes first, somebody waits for it */
+	bool busy; /* a notice taken from the queue is being sent */
+	const struct notice *now; /* sent first; a thread waits for it */
 	pthread_cond_t idle;	  /* device or now was taken */
-	/* Tables all of which is to be told: their notices found no room. */
+	/* Tables to invalidate wholly: their notices found no space. */
 	uint64_t stale[STALE_MAX];
 	unsigned nstale;
-	unsigned patience;     /* notices that still go before a stale table */
-	uint64_t queued, done; /* notices, ever */
+	unsigned patience;     /* notices sent before a stale table's turn */
+	uint64_t queued, done; /* numbers of notices, ever */
 	unsigned waiting;
-	pthread_cond_t quiet; /* done went on, and somebody waits */
+	pthread_cond_t quiet; /* done advanced, and a thread waits */
 	struct invalidate_counts counts;
 	struct notice queue[QUEUE_MAX];
 };
@@ -71,7 +71,7 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
 	pthread_cond_init(&iv->idle, NULL);
-	/* Whoever sets the clock back must not make a wait longer. */
+	/* Setting the system's clock must not prolong a wait. */
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&iv->quiet, &attr);
@@ -82,8 +82,8 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 }
 
 /*
- * What is beneath @top; with @names also that the names may be gone. Returns
- * how many nodes were told.
+ * Invalidates all nodes below @top; with @names also their names. Returns the
+ * number of nodes.
  */
 static uint64_t send_below(struct invalidator *iv, uint64_t top, bool names)
 {
@@ -102,7 +102,7 @@ static uint64_t send_below(struct invalidator *iv, uint64_t top, bool names)
 	return told;
 }
 
-/* Errors mean that the kernel did not know what it is told to forget. */
+/* An error means that the kernel does not have what it should drop. */
 static void send(struct invalidator *iv, const struct notice *n)
 {
 	struct fuse_session *se = iv->session;
@@ -123,7 +123,7 @@ static void send(struct invalidator *iv, const struct notice *n)
 		send_below(iv, n->node, true);
 		break;
 	}
-	/* What somebody has open outlives its name. */
+	/* An open file outlives its name. */
 	if (n->kind == NOTICE_SUBTREE && n->child) {
 		fuse_lowlevel_notify_inval_inode(se, n->child, 0, 0);
 		send_below(iv, n->child, false);
@@ -163,7 +163,7 @@ static void send_urgent(struct invalidator *iv)
 	pthread_cond_broadcast(&iv->idle);
 }
 
-/* What finds no room from here on makes the table stale again. */
+/* A notice that finds no space from here on makes the table stale again. */
 static void send_stale(struct invalidator *iv)
 {
 	uint64_t top = iv->stale[--iv->nstale], told;
@@ -181,12 +181,12 @@ static void send_stale(struct invalidator *iv)
 
 /*
  * A notice can wait in the kernel for the lock of a directory, and a thread
- * that does outlives kill -9: so would the files that it shares with the
- * process. The kernel would take the daemon for alive, and who holds that lock
- * for a request, such as a remove, would wait for its reply for ever. So the
- * thread has its files for itself: what is written to, and another open file
- * of the connection in place of the session's. What the daemon did not reply
- * to then fails when it dies, and with that the lock is free.
+ * that waits there outlives kill -9, as would the files that it shares with the
+ * process. The kernel would take the daemon for alive, and a request that holds
+ * that lock, such as a remove, would wait for its reply for ever. So the thread
+ * has its own file table, with only stderr and another open file of the
+ * session's connection. Then requests that the daemon did not reply to fail
+ * when it dies, and the lock is freed.
  */
 static void own_files(int session, int device, bool silent)
 {
@@ -195,18 +195,21 @@ static void own_files(int session, int device, bool silent)
 	dup2(device, session);
 	close_range(STDERR_FILENO + 1, (unsigned)session - 1, 0);
 	close_range((unsigned)session + 1, ~0U, 0);
-	/* Or who waits for the end of the caller's output waits for it. */
+	/*
+	 * Else a program that waits for the end of the caller's output would
+	 * wait for this thread.
+	 */
 	if (silent)
 		descriptors_silence();
 }
 
-/* Another open file of the session's connection, or -1. */
+/* Opens another file of the session's connection, or -1. */
 static int open_device(int session)
 {
 	uint32_t from = (uint32_t)session;
 	int fd;
 
-	/* Files that could not be closed again would stay open. */
+	/* Without close_range() files could not be closed later. */
 	if (session <= STDERR_FILENO || close_range(~0U, ~0U, 0) != 0)
 		return -1;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -287,7 +290,7 @@ void invalidator_free(struct invalidator *iv)
 	free(iv);
 }
 
-/* REQUIRES: the lock. All that is beneath @top is told once more. */
+/* REQUIRES: the lock. Marks all below @top to be invalidated once more. */
 static void mark_stale(struct invalidator *iv, uint64_t top)
 {
 	for (unsigned i = 0; i < iv->nstale; i++)
@@ -304,7 +307,7 @@ static void mark_stale(struct invalidator *iv, uint64_t top)
 	pthread_cond_signal(&iv->more);
 }
 
-/* REQUIRES: the lock. False when there is no room. */
+/* REQUIRES: the lock. False if the queue is full. */
 static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
 		uint64_t child, struct bytes name)
 {
@@ -341,7 +344,7 @@ static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
 		done = true;
 	}
 	pthread_mutex_unlock(&iv->lock);
-	/* A node that is none any more is nothing that the kernel keeps. */
+	/* The kernel caches nothing of a node that does not exist any more. */
 	top = done ? 0 : nodes_table(iv->nodes, node);
 	if (!top)
 		return;
@@ -412,7 +415,7 @@ void invalidate_below(struct invalidator *iv, uint64_t top)
 
 static void send_now(struct invalidator *iv, const struct notice *n)
 {
-	/* Not mounted yet, or no more: nobody keeps anything. */
+	/* Not mounted: the kernel caches nothing. */
 	if (!iv->session)
 		return;
 	pthread_mutex_lock(&iv->lock);

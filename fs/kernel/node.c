@@ -23,7 +23,7 @@ static struct node *node_at(const struct nodes *ns, uint32_t index)
 	return node_table_at(&ns->table, index);
 }
 
-/* The node of an id that came from outside, or NULL. */
+/* The node of an id from outside, or NULL. */
 static struct node *node_of(const struct nodes *ns, uint64_t id,
 			    uint32_t *index)
 {
@@ -55,9 +55,9 @@ static void detach(struct nodes *ns, struct node *n, uint32_t index)
 	n->detached = true;
 }
 
-/* What nodes held, to be given back when the lock is not held any more. */
+/* What nodes referred to, released when the lock is not held any more. */
 struct reaped {
-	/* On a path lies a table, and in its .snapshot another. */
+	/* A path has a table, and in its .snapshot another one. */
 	struct fstable *tables[2];
 };
 
@@ -92,7 +92,7 @@ static void child_remove(struct nodes *ns, uint32_t index)
 		node_at(ns, n->older)->newer = n->newer;
 }
 
-/* Frees the node if nothing holds it, then its ancestors. */
+/* Frees the node if nothing refers to it, then its ancestors. */
 static struct reaped reap(struct nodes *ns, uint32_t index)
 {
 	struct reaped out = {0};
@@ -118,7 +118,7 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 	return out;
 }
 
-/* One who counted the node lets it go. */
+/* Drops one reference to the node. */
 static struct reaped step_off(struct nodes *ns, uint64_t id)
 {
 	struct reaped none = {0};
@@ -139,7 +139,7 @@ int nodes_new(struct nodes **out)
 	if (!ns)
 		return -ENOMEM;
 	pthread_mutex_init(&ns->lock, NULL);
-	/* Index 0 stays free of use: it ends the chains. */
+	/* Index 0 remains unused: it ends the chains. */
 	if (node_table_init(&ns->table) < 0 ||
 	    !node_table_add(&ns->table, &index) ||
 	    !node_table_add(&ns->table, &index))
@@ -178,13 +178,13 @@ static bool same_table(const struct node *n, const struct fstable *table)
 	return fstable_id(n->table) == fstable_id(table);
 }
 
-/* Is a node so named one for the ages of its parent? */
+/* Does a node of that kind and name have an age in its parent? */
 static bool has_age(uint8_t kind, struct bytes name, int64_t *ts)
 {
 	return kind == NODE_VERSION && name_parse_ts(name, ts);
 }
 
-/* An attached node, which the kernel comes to know. 0 or -ENOMEM. */
+/* Adds the age of an attached node that the kernel has. 0 or -ENOMEM. */
 static int note_age(struct nodes *ns, uint32_t index)
 {
 	struct node *n = node_at(ns, index), *column = node_at(ns, n->parent);
@@ -227,7 +227,7 @@ void nodes_pass_over(struct nodes *ns, uint64_t id)
 	pthread_mutex_unlock(&ns->lock);
 }
 
-/* A new child, attached. -ENOMEM, -ENAMETOOLONG. */
+/* Makes a child, attached. -ENOMEM, -ENAMETOOLONG. */
 static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
 		     uint32_t *index)
 {
@@ -302,7 +302,7 @@ int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 	return n ? 1 : 0;
 }
 
-/* REQUIRES: lock. 0 when there is none: index 0 is nobody's. */
+/* REQUIRES: lock. 0 if there is none. */
 static uint32_t counterpart(const struct nodes *ns, uint32_t index,
 			    uint8_t kind)
 {
@@ -447,7 +447,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	n->kind = kind;
 	n->ino = ino;
 	node_table_link(&ns->table, index);
-	(void)note_age(ns, index); /* there is room */
+	(void)note_age(ns, index); /* has space */
 	reaped = reap(ns, p);
 	r = 1;
 out:
@@ -503,8 +503,8 @@ uint64_t nodes_table(struct nodes *ns, uint64_t id)
 }
 
 /*
- * Behind @index in the order parents, children, newest first: 0 at the end of
- * what is beneath @top, or when @index is not beneath it.
+ * The node after @index in the order parents, children, newest first: 0 at the
+ * end of the nodes below @top, or if @index is not below it.
  */
 static uint32_t behind(const struct nodes *ns, uint32_t index, uint32_t top)
 {
@@ -537,7 +537,9 @@ int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 
 	pthread_mutex_lock(&ns->lock);
 	if (node_of(ns, top, &a)) {
-		/* Who was moved elsewhere is no place to go on from. */
+		/*
+		 * A node that was moved elsewhere is no place to continue from.
+		 */
 		if (!*cursor || !node_of(ns, *cursor, &at) ||
 		    !is_below(ns, at, a))
 			at = a;

@@ -1,8 +1,8 @@
 /*
  * Nodes: what an inode number stands for.
  *
- * The kernel speaks of files by number. A node holds the name, the parent and
- * the kind, never data: place_of() makes coordinates of the chain of names.
+ * The kernel names files by numbers. A node holds the name, the parent and the
+ * kind, never data: place_of() computes coordinates from the chain of names.
  *
  * A node id is an index and a generation, never a pointer: a stale or made-up
  * id is refused. FUSE_ROOT_ID (1) is the root.
@@ -11,17 +11,17 @@
  *   - No two attached nodes have the same parent and name.
  *   - nlookup is the number of times the kernel was given the node: one more
  *     for each entry, create and readdirplus reply, n fewer for a forget of n;
- *     and one for a walk of nodes_below() that stands on it.
+ *     and one for a walk of nodes_below() that is at it.
  *   - A node lives while nlookup > 0, or it is pinned, or a child has it as
  *     parent.
  *   - A detached node (unlinked, dropped, replaced) has no name any more: the
- *     kernel may still speak of it, nobody finds it. Its id still walks to its
- *     old parent.
+ *     kernel may still use its id, but no look-up finds it. Its parent is still
+ *     its old parent.
  *
- * The lock is innermost: no store call and no reply to the kernel under it.
- * 128 bytes a node, and 32 at most more for a version, which is found by its
- * age as well (node_ages.h); the chunks they come from are given back when
- * empty.
+ * The lock is innermost: no store call and no reply to the kernel under it. A
+ * node takes 128 bytes, and a version at most 32 more, since it is found by its
+ * age as well (node_ages.h). The chunks that nodes are allocated from are freed
+ * when empty.
  */
 #ifndef CELLFS_FS_KERNEL_NODE_H
 #define CELLFS_FS_KERNEL_NODE_H
@@ -76,13 +76,13 @@ struct node_view {
 };
 
 int nodes_new(struct nodes **out);
-void nodes_free(struct nodes *ns); /* NULL is nothing */
+void nodes_free(struct nodes *ns); /* @ns may be NULL */
 
 /*
- * The child @name of @parent, made if there is none, with nlookup + 1. One of
- * another kind or table that bears the name is detached first. @table is
- * NODE_TABLE's (a reference is taken for a new node), else NULL. 0; -ESTALE
- * when @parent is no node; -ENOMEM.
+ * The child @name of @parent, made if there is none, with nlookup + 1. A node
+ * of that name with another kind or table is detached first. @table is
+ * NODE_TABLE's (a reference is taken for a new node), else NULL. 0; -ESTALE if
+ * @parent is no node; -ENOMEM.
  */
 int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		uint8_t kind, uint64_t ino, struct fstable *table,
@@ -91,26 +91,25 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 	       uint64_t *id);
 /*
- * The node beneath the parent of one of @kind that is named as @id is beneath
- * that: of T/.put/R/F that of T/R/F. 1 or 0.
+ * Finds the node with the same names below the parent of one of @kind as @id
+ * has below the grandparent: for T/.put/R/F the node of T/R/F. 1 or 0.
  */
 int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
 		      uint64_t *out);
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
-/* References of our own, for what lives only in memory. -ESTALE of what is
- * detached. */
+/* References for nodes that exist only in memory. -ESTALE if detached. */
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);
 /*
- * The kernel keeps pages of a file's content: notes which content that is from
- * now on, and returns which it was; 0 = nothing was noted.
+ * Notes which content of a file the kernel caches in pages from now on; returns
+ * the content noted before, 0 = none.
  */
 uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
-/* The name is free again. Nothing when no node bears it. */
+/* Frees the name; no effect if no node has it. */
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*
- * The child @name of @parent becomes @to_name of @to_parent, of @kind and with
- * @ino; one that is there is detached. 1, 0 when there is no such child,
+ * Makes the child @name of @parent the child @to_name of @to_parent, of @kind
+ * and with @ino; a node there is detached. 1, 0 if there is no such child,
  * -ESTALE for @to_parent, -ENOMEM (nothing changed).
  */
 int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
@@ -119,21 +118,21 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 
 /*
  * Calls @step for the node and then each ancestor, the root last, under the
- * lock; a step that returns nonzero ends the walk, which returns that. 0;
- * -ESTALE when @id is no node.
+ * lock; a step that returns nonzero ends the walk, which returns that value. 0;
+ * -ESTALE if @id is no node.
  */
 int nodes_walk(struct nodes *ns, uint64_t id,
 	       int (*step)(void *arg, const struct node_view *n), void *arg);
 /*
- * The oldest version of which the kernel knows beneath the column: 1, or 0.
- * One that was passed over is none, until it is entered again.
+ * The oldest version that the kernel knows below the column: 1, or 0.
+ * nodes_pass_over() leaves a version out until it is entered again.
  */
 int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id);
 void nodes_pass_over(struct nodes *ns, uint64_t id);
 
-/* The node's table, or the root where a part of one is mounted; 0: stale. */
+/* The node's table, or the root if a part of a table is mounted; 0: stale. */
 uint64_t nodes_table(struct nodes *ns, uint64_t id);
-/* Where a node is, copied. */
+/* A copy of a node's name and parent. */
 struct node_place {
 	uint64_t id, parent;
 	bool attached;
@@ -142,15 +141,16 @@ struct node_place {
 };
 
 /*
- * The nodes beneath @top, one a call, parents before children: *cursor begins
- * at 0. 1, or 0 at the end. The lock is not held between calls, so those that
- * come meanwhile may be missed, and after a rename some may come twice. The
- * walk counts the node on which it stands; who leaves it early ends it.
+ * Returns the nodes below @top, one a call, parents before children: *cursor
+ * begins at 0. 1, or 0 at the end. The lock is not held between calls, so nodes
+ * made meanwhile may be missed, and after a rename some may be returned twice.
+ * The walk references its present node: a caller that stops early calls
+ * nodes_below_end().
  */
 int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 		struct node_place *out);
 void nodes_below_end(struct nodes *ns, uint64_t *cursor);
-/* How many there are, and of those pinned. */
+/* The number of nodes, and of pinned ones. */
 void nodes_count(struct nodes *ns, uint64_t *live, uint64_t *pinned);
 
 #endif

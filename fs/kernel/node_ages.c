@@ -38,7 +38,7 @@ static void place(struct node_table *t, struct node_ages *ages, uint32_t i,
 	node_table_at(t, age.index)->age = i + 1;
 }
 
-/* Place @i is free: @age goes there, or further up. */
+/* Index @i is free: puts @age there, or further up the heap. */
 static void rise(struct node_table *t, struct node_ages *ages, uint32_t i,
 		 struct node_age age)
 {
@@ -49,7 +49,7 @@ static void rise(struct node_table *t, struct node_ages *ages, uint32_t i,
 	place(t, ages, i, age);
 }
 
-/* ... or further down. */
+/* Index @i is free: puts @age there, or further down the heap. */
 static void sink(struct node_table *t, struct node_ages *ages, uint32_t i,
 		 struct node_age age)
 {

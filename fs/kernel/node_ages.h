@@ -1,10 +1,9 @@
 /*
- * Ages: the versions beneath a column, by their timestamps.
+ * Ages: the versions below a column, by their timestamps.
  *
- * A heap, the oldest on top, of those that a column keeps, so that whoever puts
- * one more finds in O(log n) what it may have pushed out of sight of all that
- * the kernel knows (upkeep.h). A node knows its place in its parent's heap.
- * Under nodes.lock.
+ * A heap, the oldest on top, of the versions that the kernel knows, so that
+ * after a put the version that it may have pushed out is found in O(log n)
+ * (upkeep.h). A node knows its place in its parent's heap. Under nodes.lock.
  */
 #ifndef CELLFS_FS_KERNEL_NODE_AGES_H
 #define CELLFS_FS_KERNEL_NODE_AGES_H
@@ -21,14 +20,14 @@ struct node_ages {
 	uint32_t n, cap;
 };
 
-/* NULL is nothing. */
+/* @ages may be NULL */
 void node_ages_free(struct node_ages *ages);
-/* Room for one more beneath the column. 0 or -ENOMEM. */
+/* Makes space for one more version of the column. 0 or -ENOMEM. */
 int node_ages_reserve(struct node *column);
-/* The node becomes the column's version @ts; there is room. */
+/* Adds the node as the column's version @ts, after node_ages_reserve(). */
 void node_ages_add(struct node_table *t, struct node *column, uint32_t index,
 		   int64_t ts);
-/* Nothing when it is in none. */
+/* No effect if the node has no age. */
 void node_ages_remove(struct node_table *t, uint32_t index);
 
 #endif

@@ -183,7 +183,7 @@ struct node *node_table_find(const struct node_table *t, uint32_t parent,
 	return NULL;
 }
 
-/* Doubles or halves the heads; a failure only makes the chains longer. */
+/* Doubles or halves the hash table; a failure only makes chains longer. */
 static void hash_resize(struct node_table *t, uint32_t size)
 {
 	uint32_t *old = t->heads, old_size = t->heads_mask + 1;

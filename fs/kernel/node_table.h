@@ -1,12 +1,12 @@
 /*
- * Where nodes lie: by index in chunks, by parent and name in a hash.
+ * Storage of nodes: by index in chunks, by parent and name in a hash table.
  *
- * The chunk of a node is index / NODE_CHUNK. Room is taken in the lowest chunk
- * that has some, so that the high ones empty and go back. Index 0 is none: it
- * ends chains.
+ * The chunk of a node is index / NODE_CHUNK. A node is allocated in the lowest
+ * chunk with space, so that high chunks become empty and are freed. Index 0 is
+ * no node: it ends chains.
  *
- * A node is found by its name while it is linked. What its numbers mean and
- * who may hold it is node.c's, whose lock guards the table.
+ * A node is found by its name while it is linked. node.c defines what the
+ * fields mean, and its lock guards the table.
  */
 #ifndef CELLFS_FS_KERNEL_NODE_TABLE_H
 #define CELLFS_FS_KERNEL_NODE_TABLE_H
@@ -25,10 +25,10 @@ struct node {
 	uint64_t nlookup;
 	uint64_t ino;
 	struct fstable *table;
-	struct node_ages *ages; /* of the versions beneath; NULL = none yet */
+	struct node_ages *ages; /* of the versions below; NULL = none yet */
 	uint32_t generation;	/* 0 = free */
 	uint32_t parent;	/* index */
-	uint32_t next; /* index in the hash chain, or of the free list */
+	uint32_t next;		/* index in the hash chain or the free list */
 	uint32_t hash;
 	uint32_t child;	       /* the newest, attached or not; 0 = none */
 	uint32_t older, newer; /* of the same parent */
@@ -38,7 +38,7 @@ struct node {
 	bool detached;
 	bool on_heap;
 	uint32_t pages; /* see nodes_pages() */
-	uint32_t age;	/* the place in the parent's ages, from 1; 0 = none */
+	uint32_t age;	/* index in the parent's ages + 1; 0 = none */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;
@@ -47,7 +47,7 @@ struct node {
 _Static_assert(sizeof(struct node) <= 128, "a node is at most 128 bytes");
 
 struct node_chunk {
-	struct node *nodes; /* NULL = not there */
+	struct node *nodes; /* NULL = not allocated */
 	uint32_t used;
 	uint32_t free; /* first free node's offset + 1, 0 = none */
 };
@@ -55,16 +55,16 @@ struct node_chunk {
 struct node_table {
 	struct node_chunk *chunks;
 	uint32_t nchunks, chunks_cap;
-	uint32_t lowest; /* no chunk below has room */
-	uint32_t *heads; /* hash: index of the first node, 0 = none */
+	uint32_t lowest; /* no chunk below has space */
+	uint32_t *heads; /* hash table: index of the first node, 0 = none */
 	uint32_t heads_mask;
 	uint64_t live;
 	uint32_t generation; /* of the next node */
 };
 
-/* An empty one. 0 or -ENOMEM; free it whatever happened. */
+/* 0 or -ENOMEM; to be freed in any case. */
 int node_table_init(struct node_table *t);
-/* Calls @drop for each node there is. */
+/* Calls @drop for each node. */
 void node_table_free(struct node_table *t, void (*drop)(struct node *n));
 
 static inline struct node *node_table_at(const struct node_table *t,
@@ -75,7 +75,7 @@ static inline struct node *node_table_at(const struct node_table *t,
 	return &t->chunks[index / NODE_CHUNK].nodes[index % NODE_CHUNK];
 }
 
-/* The same of an index from outside: NULL when there is none. */
+/* The node of an index from outside; NULL if there is none. */
 static inline struct node *node_table_look(const struct node_table *t,
 					   uint32_t index)
 {
@@ -88,20 +88,20 @@ static inline struct node *node_table_look(const struct node_table *t,
 	return n->generation ? n : NULL;
 }
 
-/* A zeroed node with a generation of its own; NULL = no memory. */
+/* Allocates a zeroed node with a new generation; NULL without memory. */
 struct node *node_table_add(struct node_table *t, uint32_t *index);
 void node_table_remove(struct node_table *t, uint32_t index);
 
-/* Lets it be found by n->parent and its name. */
+/* Makes the node findable by n->parent and its name. */
 void node_table_link(struct node_table *t, uint32_t index);
 void node_table_unlink(struct node_table *t, uint32_t index);
 struct node *node_table_find(const struct node_table *t, uint32_t parent,
 			     struct bytes name, uint32_t *index);
-/* Fits the hash to as many nodes as there are. */
+/* Fits the size of the hash table to the number of nodes. */
 void node_table_fit(struct node_table *t);
 
 struct bytes node_name(const struct node *n);
-/* -ENAMETOOLONG, -ENOMEM: as it was. */
+/* -ENAMETOOLONG, -ENOMEM: the name is unchanged. */
 int node_set_name(struct node *n, struct bytes name);
 
 #endif

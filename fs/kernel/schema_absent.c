@@ -75,7 +75,7 @@ bool schema_absent_to_all(struct schema_absent *s)
 }
 
 /*
- * Does the process leave alone what is there, or its beginning, and ask by
+ * Does the process keep an existing file, or its beginning, and look by
  * lstat(2)? --append-verify would write the text a second time.
  */
 static bool is_option(const char *arg)

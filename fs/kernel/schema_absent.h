@@ -1,30 +1,31 @@
 /*
  * Is T/.schema there?
  *
- * A table has a schema from its start to its end, and who reads it finds it.
- * But what restores a table makes the directory and then each file in it with
- * O_EXCL, since nothing can be there (cp, cpio, mv), or removes a file that is
- * there and makes it with O_EXCL (tar, install). The kernel refuses O_EXCL by
- * itself when a look-up has found the name, and a look-up does not say what it
- * is for. So .schema is absent
+ * A table always has a schema, and reading .schema finds it. But programs that
+ * restore a table make the directory and then each file in it with O_EXCL,
+ * since a new directory is empty (cp, cpio, mv), or remove an existing file and
+ * make it with O_EXCL (tar, install). The kernel itself refuses O_EXCL if a
+ * look-up has found the name, and a look-up does not say what it is for. So
+ * .schema is absent
  *
- *   - for a few seconds after somebody has removed it, to everybody, or until
- *     it is made again: it comes back as it was;
- *   - to who made the table, when its first look for .schema is to create it
- *     and nobody has written it.
+ *   - for a few seconds after it was removed, to everybody, or until it is made
+ *     again; then it exists again, unchanged;
+ *   - to the process that made the table, if its first look-up of .schema is to
+ *     create it and nobody has written it.
  *
- * How the kernel goes on after ESTALE tells the second case. The kernel walks
- * the path once more, keeps no attributes of the table meanwhile (their timeout
- * is 0), and needs them once to search the directory and once more to create:
+ * The second case is detected by what the kernel does after ESTALE. It walks
+ * the path once more, caches no attributes of the table meanwhile (their
+ * timeout is 0), and needs them once to search the directory and once more to
+ * create:
  *
  *	stat, open		LOOKUP=ESTALE  GETATTR(T)  LOOKUP
  *	open(O_CREAT)		LOOKUP=ESTALE  GETATTR(T)  GETATTR(T)  LOOKUP
  *
  * (A mkdir of that name is not tried again: it gets ESTALE and not EEXIST.)
  *
- * rsync --ignore-existing asks by lstat(2) alone, and so does rsync --append,
- * which takes the text that is there for the beginning of its own. They are
- * known by their command line.
+ * rsync --ignore-existing only calls lstat(2), and so does rsync --append,
+ * which takes the existing text for the beginning of its own. They are
+ * recognized by their command line.
  *
  * Threads: any; the lock is innermost.
  */
@@ -38,13 +39,13 @@
 #include <sys/types.h>
 
 struct schema_absent {
-	_Atomic bool any; /* is there anything of what follows? */
+	_Atomic bool any; /* whether any field below is set */
 	_Atomic bool asked;
 	pthread_mutex_t lock; /* guards all below */
-	pid_t maker;	      /* who made the table; 0 = it does not matter */
-	unsigned looks;	      /* at the table's attributes, while asked */
+	pid_t maker;	      /* the thread that made the table; 0 = unknown */
+	unsigned looks;	      /* requests for attributes, while asked */
 	bool promised;	      /* the maker was told that .schema is absent */
-	int64_t until_ms;     /* it was removed; by the monotonic clock */
+	int64_t until_ms;     /* removed until then; monotonic clock */
 };
 
 void schema_absent_init(struct schema_absent *s);
@@ -54,27 +55,30 @@ void schema_absent_destroy(struct schema_absent *s);
 void schema_absent_made(struct schema_absent *s, pid_t maker);
 /* .schema was unlinked. */
 void schema_absent_removed(struct schema_absent *s);
-/* It was written, whoever did it. */
+/* .schema was written, by any process. */
 void schema_absent_written(struct schema_absent *s);
-/* Is it absent to everybody? */
+/* Is it absent for all processes? */
 bool schema_absent_to_all(struct schema_absent *s);
 
 /*
- * A look-up of .schema: 1 = it is there, 0 = it is not, -ESTALE = the kernel is
- * to ask once more, with no attributes of the table in its hands. @plain:
- * nobody wrote it.
+ * For a look-up of .schema: 1 = it exists, 0 = it does not, -ESTALE = the
+ * kernel must ask again, without cached attributes of the table. @plain: nobody
+ * wrote it.
  */
 int schema_absent_look(struct schema_absent *s, pid_t who, bool plain);
-/* A GETATTR of the table. */
+/* To be called for a GETATTR of the table. */
 void schema_absent_table_asked(struct schema_absent *s, pid_t who);
-/* A LOOKUP of it: a walk begins, of which a rename has two. */
+/* To be called for a LOOKUP of the table: a walk begins; a rename has two. */
 void schema_absent_table_found(struct schema_absent *s, pid_t who);
-/* Is somebody between the two? No attributes of the table are kept then. */
+/*
+ * Is a thread between the two requests? Then the kernel must not cache
+ * attributes of the table.
+ */
 static inline bool schema_absent_is_asked(struct schema_absent *s)
 {
 	return atomic_load_explicit(&s->asked, memory_order_relaxed);
 }
-/* CREATE with O_EXCL: was its absence told? From now on it is there. */
+/* For CREATE with O_EXCL: was .schema said to be absent? Ends that. */
 bool schema_absent_may_make(struct schema_absent *s, pid_t who);
 
 #endif
