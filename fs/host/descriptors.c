@@ -9,13 +9,16 @@
 
 void descriptors_fill(void)
 {
-	/* The lowest number that is free is what open() gives. */
+	/* open() returns the lowest free number. */
 	for (int fd = 0; fd < FIRST; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
-/* One by one, for kernels before 5.9 and where close_range() is forbidden. */
+/*
+ * Closes one by one, for kernels before 5.9 and where close_range() is
+ * forbidden.
+ */
 static void close_listed(int keep)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -45,7 +45,7 @@ char *mountpoint_absolute(const char *path)
 	return out;
 }
 
-/* In mountinfo blanks and backslashes are octal escapes. */
+/* Blanks and backslashes are octal escapes in mountinfo. */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -68,8 +68,8 @@ struct mount_line {
 };
 
 /*
- * "36 35 98:0 /root /mnt opts - type source opts": takes it apart, if it is
- * ours. What @out points to lies in @line.
+ * Parses "36 35 98:0 /root /mnt opts - type source opts"; false if it is not a
+ * mount of cellfs. The fields of @out point into @line.
  */
 static bool parse_line(char *line, struct mount_line *out)
 {
@@ -103,7 +103,9 @@ static bool line_is_ours(char *line, const char *path)
 	return parse_line(line, &m) && !strcmp(m.mountpoint, path);
 }
 
-/* Attributes can still be cached when the daemon is long dead; open asks it. */
+/*
+ * Is the daemon dead? The kernel may have attributes cached, so open() is used.
+ */
 static bool is_stale(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -114,7 +116,7 @@ static bool is_stale(const char *path)
 	return stale;
 }
 
-/* Does @path lie in that mount? */
+/* Is @path in that mount? */
 static bool is_inside(const struct mount_line *m, const struct stat *path)
 {
 	unsigned major, minor;
@@ -123,24 +125,24 @@ static bool is_inside(const struct mount_line *m, const struct stat *path)
 	       path->st_dev == makedev(major, minor);
 }
 
-/* Does @path lie in that mount, or is it the store that is mounted there? */
+/* Is @path in that mount, or the store that is mounted there? */
 static bool is_mount_of(const struct mount_line *m, const struct stat *path)
 {
 	struct stat st;
 
-	/* A bind mount of a directory in the mount does not show .cellfs. */
+	/* A bind mount of a directory of the mount has no .cellfs. */
 	if (strcmp(m->root, "/") != 0)
 		return false;
 	if (is_inside(m, path))
 		return true;
-	/* A daemon that has died does not hold its store any more. */
+	/* A dead daemon does not hold its store any more. */
 	return stat(m->source, &st) == 0 && st.st_dev == path->st_dev &&
 	       st.st_ino == path->st_ino && !is_stale(m->mountpoint);
 }
 
 /*
- * The first mount of ours that @test holds for: 1 and *out, the mountpoint,
- * which the caller frees; 0; -ENOMEM.
+ * Finds the first mount of cellfs that @test accepts: 1 and *out, the
+ * mountpoint, which the caller frees; 0; -ENOMEM.
  */
 static int find_line(bool (*test)(const struct mount_line *,
 				  const struct stat *),
@@ -206,7 +208,7 @@ bool mountpoint_is_ours(const char *path)
 	return ours;
 }
 
-/* An ordinary user may only by way of the setuid helper. */
+/* An ordinary user needs the setuid helper to unmount. */
 static int run_helper(const char *path)
 {
 	int status;
@@ -278,7 +280,7 @@ int mountpoint_prepare(const char *path)
 	return 0;
 }
 
-/* Is @inner the directory @outer, or beneath it? Both absolute. */
+/* Is @inner the directory @outer, or below it? Both are absolute. */
 static bool lies_in(const char *inner, const char *outer)
 {
 	struct stat out_st, st;
@@ -301,7 +303,10 @@ static bool lies_in(const char *inner, const char *outer)
 	}
 }
 
-/* The mount of ours that @path, absolute, lies in or would: as find_line(). */
+/*
+ * Finds the mount of cellfs that contains @path, or would if @path existed.
+ * @path is absolute. Results as find_line().
+ */
 static int find_around(const char *path, char **out)
 {
 	char at[PATH_MAX];
@@ -319,7 +324,7 @@ static int find_around(const char *path, char **out)
 	return find_line(is_inside, &st, out);
 }
 
-/* In a mount a new directory is a table or a row, and a file may be a cell. */
+/* In a mount, a new directory would be a table or a row, and a file a cell. */
 static int check_outside_mounts(const char *what, const char *path)
 {
 	char *mountpoint = NULL;

@@ -1,9 +1,10 @@
 /*
- * The directories that a mount is made of, looked at before anything is done.
+ * Checks of the directories of a mount, before the store is opened.
  *
- * A daemon that died leaves its mountpoint behind: every access says ENOTCONN
- * ("Transport endpoint is not connected") and the next mount fails. If the
- * kernel's list of mounts says that it was ours, it is taken away.
+ * A daemon that died leaves its mountpoint mounted: every access fails with
+ * ENOTCONN ("Transport endpoint is not connected"), and so does the next mount.
+ * If the kernel's list of mounts says that it was a mount of cellfs, it is
+ * unmounted.
  */
 #ifndef CELLFS_FS_HOST_MOUNTPOINT_H
 #define CELLFS_FS_HOST_MOUNTPOINT_H
@@ -11,29 +12,29 @@
 #include <stdbool.h>
 
 /*
- * Heals a stale mount of ours, then checks that @path is a directory and no
- * live mount of ours. 0, or a negative errno with a sentence.
+ * Unmounts a mount of cellfs without a daemon, then checks that @path is a
+ * directory and no live mount of cellfs. 0, or a negative errno with a reason.
  */
 int mountpoint_prepare(const char *path);
-/* Takes the mount away, busy or not. 0 or a negative errno. */
+/* Unmounts, even if the mount is busy. 0 or a negative errno. */
 int mountpoint_detach(const char *path);
-/* Is it (by /proc/self/mountinfo) mounted with the type fuse.cellfs? */
+/* Is it, by /proc/self/mountinfo, a mount of type fuse.cellfs? */
 bool mountpoint_is_ours(const char *path);
 /*
- * Where the store that @path means is mounted: @path is a directory of one of
- * our mounts, or the store's own. By the kernel's list of mounts, so that
- * nothing can be out of date. 1 and *out (the caller frees), 0, or a negative
- * errno: -ENOTCONN with a sentence for a mount whose daemon has died.
+ * Finds where a store is mounted: @path is a directory of a mount of cellfs, or
+ * the store's own directory. Uses the kernel's list of mounts, which is always
+ * up to date. 1 and *out (the caller frees), 0, or a negative errno: -ENOTCONN
+ * with a reason if the daemon has died.
  */
 int mountpoint_find(const char *path, char **out);
 /*
- * Neither of the two directories may lie in the other, or the daemon would
- * wait for itself. The store need not exist yet. 0 or -EINVAL with a sentence.
+ * Neither directory may be inside the other, or the daemon would wait for
+ * itself. The store need not exist yet. 0 or -EINVAL with a reason.
  */
 int mountpoint_check_apart(const char *store, const char *path);
 /*
- * realpath(3) of all but the last component, which may be absent or stale.
- * The caller frees. NULL with errno.
+ * realpath(3) of all but the last component, which may be absent or a dead
+ * mount. The caller frees. NULL with errno.
  */
 char *mountpoint_absolute(const char *path);
 

@@ -21,7 +21,7 @@ static int too_big(const struct draft *d)
 		   d->len_max);
 }
 
-/* Room for @len bytes in all, within the budget. */
+/* Makes space for @len bytes in all, within the budget. */
 static int reserve(struct draft *d, size_t len)
 {
 	size_t cap = d->content.cap;

@@ -1,5 +1,5 @@
 /*
- * The bytes of a file while it is written.
+ * The bytes of a file that is being written.
  *
  * A draft is bounded before it grows: by the longest value its column takes
  * (-EFBIG), and with all other drafts of the mount by one budget (-ENOSPC), so
@@ -26,19 +26,19 @@ struct draft {
 };
 
 void draft_init(struct draft *d, struct draft_budget *budget, size_t len_max);
-/* Gives back what it holds; the draft is empty and can be used again. */
+/* Frees the content; the draft is empty and can be used again. */
 void draft_clear(struct draft *d);
 
 /*
- * Each returns 0, -EFBIG, -ENOSPC or -ENOMEM with a sentence, and changes
- * nothing then. What lies between the end and @off becomes zeros.
+ * Each returns 0, or -EFBIG, -ENOSPC or -ENOMEM with a reason, and then changes
+ * nothing. A gap between the end and @off is filled with zeros.
  */
 int draft_write(struct draft *d, struct bytes data, uint64_t off);
 int draft_truncate(struct draft *d, uint64_t len);
-/* The content is @data. */
+/* Replaces the content by @data. */
 int draft_set(struct draft *d, struct bytes data);
 
-/* What is there from @off, at most @n bytes. */
+/* The content from @off on, at most @n bytes. */
 struct bytes draft_read(const struct draft *d, uint64_t off, size_t n);
 
 #endif

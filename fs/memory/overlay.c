@@ -10,10 +10,10 @@
 #include "fs/text/sorted.h"
 
 #define BYTES_MAX (256u << 20)
-/* From here on entries go though their directory is being listed. */
+/* Beyond this, entries are dropped even if their directory is being listed. */
 #define BYTES_BUSY (BYTES_MAX / 2)
 #define SLOTS 256
-/* A pinned node, and what the allocator adds to five pieces. */
+/* A pinned node, and the allocator's overhead for five pieces. */
 #define ENTRY_COST (sizeof(struct entry) + 128 + 5 * 16)
 
 struct entry {
@@ -27,19 +27,21 @@ struct entry {
 	uint8_t *key;
 };
 
-/* Deletes in rows, and listings of directories, that share a slot. */
+/*
+ * Counts of deletes in rows, and of listings of directories, that share a slot.
+ */
 struct slot {
-	_Atomic uint64_t moves; /* to read without the lock */
-	uint64_t turns;		/* begins and ends of deletes */
+	_Atomic uint64_t moves; /* read without the lock */
+	uint64_t turns;		/* begun and ended deletes */
 	uint32_t deleting, listing;
 };
 
 struct overlay {
 	struct nodes *nodes;
 	pthread_mutex_t lock;
-	struct sorted names, keys; /* lock: the same entries twice */
+	struct sorted names, keys; /* lock: both have the same entries */
 	size_t bytes;		   /* lock */
-	_Atomic size_t count;	   /* to read without the lock */
+	_Atomic size_t count;	   /* read without the lock */
 	_Atomic uint64_t moves;
 	struct slot slots[SLOTS]; /* lock */
 };
@@ -67,10 +69,10 @@ static struct bytes dir_of(const uint64_t *parent)
 }
 
 /*
- * The order within a parent is that of the keys, but two names may have one
- * key: a piece and the row whose whole key it is. So a name stands behind the
- * key, and 00 01 between them, with 00 FF for a 00 in the key: that keeps
- * the order of the keys. With @past, what sorts behind all names of the key.
+ * Entries of a parent are ordered by key, but two names may have one key: a
+ * piece and the row whose whole key it is. So the order is key, 00 01, name,
+ * where a 00 in the key becomes 00 FF, which keeps the order of keys. With
+ * @past, the order is after all names of the key.
  */
 static int order_of(struct bytes key, struct bytes name, bool past,
 		    struct buf *out)
@@ -125,7 +127,9 @@ static int entry_new(uint64_t parent, struct bytes key,
 	if (key.len)
 		memcpy(en->key, key.data, key.len);
 	en->key_len = (uint32_t)key.len;
-	/* Behind the key that ends with the piece, before all it holds. */
+	/*
+	 * After the key that ends with the piece, before all keys that go on.
+	 */
 	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
 		en->key[en->key_len++] = 0;
 	err = order_of(bytes_of(en->key, en->key_len), name, false, &order);
@@ -227,7 +231,7 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 	if (n) {
 		struct entry *en = by_key_entry(n);
 
-		/* @after may lie in @key: it is not looked at any more. */
+		/* @after may point into @key: it is not used any more. */
 		key->len = 0;
 		r = buf_append(key, en->key, en->key_len);
 		show(en, out);
@@ -239,7 +243,7 @@ out:
 	return r;
 }
 
-/* REQUIRES: lock. The entry's references to its nodes. -ESTALE. */
+/* REQUIRES: lock. Takes the entry's references to its nodes. -ESTALE. */
 static int pin(struct overlay *ov, const struct entry *en)
 {
 	int err = nodes_pin(ov->nodes, en->parent);
@@ -425,7 +429,10 @@ uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
 
 	pthread_mutex_lock(&ov->lock);
 	slot->turns++;
-	/* What it adds, one that is under way may count on. */
+	/*
+	 * A delete that is under way may rely on an entry that another one
+	 * adds.
+	 */
 	turn = slot->deleting ? 0 : slot->turns;
 	slot->deleting++;
 	pthread_mutex_unlock(&ov->lock);
@@ -478,7 +485,9 @@ void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 
 	pthread_mutex_lock(&ov->lock);
 	en = find(ov, parent, name);
-	/* One that began since its own end may count on it. */
+	/*
+	 * A delete that began since the end of this one may rely on the entry.
+	 */
 	if (turn && en && en->added_by == turn && slot->turns == turn + 1 &&
 	    !sorted_next(&ov->names, dir_of(&en->node), false,
 			 bytes_of(NULL, 0)))

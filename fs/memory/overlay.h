@@ -1,17 +1,17 @@
 /*
- * What lives only in memory: empty directories and scratch files.
+ * Entries that exist only in memory: empty directories and scratch files.
  *
- * A directory is in the store when a cell is beneath it. One that mkdir made
- * and that holds no cell yet, or that deletes have emptied, is an entry here,
- * as is a regular file that is not data. Entries are of a parent node and a
- * name, and pin both nodes, so they survive forget; they move with a rename
- * of what is above them. Within a parent they are in the order of their key
+ * A directory is in the store when there is a cell below it. A directory that
+ * mkdir made and that has no cell yet, or that deletes have emptied, is an
+ * entry here, as is a regular file that is not data. An entry has a parent node
+ * and a name, and pins both nodes, so it survives forget, and moves with a
+ * rename of an ancestor. Within a parent they are in the order of their key
  * (the decoded name; a scratch file's name as it is).
  *
  *	mkdir T/R	 added		put of T/R/f:q	 settled (the scan
  *	rm T/R/f/q/1	 added again	rmdir T/R	 shows it from now)
  *
- * No look misses a directory that goes over from one to the other:
+ * No look-up misses a directory that moves between memory and store:
  *
  *	delete	adds the directories above the cell before its mutation
  *	settle	takes one out that the store has, unless a delete in the row
@@ -20,11 +20,12 @@
  *	lookup	asks here, then the store, and again if anything was settled
  *		or added meanwhile
  *
- * So an entry may stay when the store also has the directory: a listing shows
- * the name once, and the next change in the row settles it.
+ * So an entry may remain although the store also has the directory: a listing
+ * shows the name once, and the next change in the row removes the entry.
  *
- * Memory is bounded. mkdir beyond it is -ENOSPC; a directory that deletes
- * emptied and that finds no room goes at once, as it does in the store.
+ * Memory is bounded. mkdir beyond the bound is -ENOSPC; a directory that
+ * deletes emptied and that finds no space vanishes at once, as it does in the
+ * store.
  *
  * Threads: any; overlay.lock is taken before nodes.lock, nothing else under
  * it.
@@ -43,74 +44,77 @@ struct overlay_entry {
 	uint64_t node;
 	uint64_t ino;
 	uint8_t kind; /* enum node_kind: a directory's or NODE_SCRATCH */
-	/* Nobody made it but a delete of F:Q: it goes with what it is in. */
+	/* Made by a delete of F:Q, not by mkdir: removed with its directory. */
 	bool implied;
-	uint64_t added_by; /* the number of the delete that did, or 0 */
+	uint64_t added_by; /* number of the delete that added it, or 0 */
 	char name[NAME_LEN_MAX + 1];
 };
 
 int overlay_new(struct nodes *nodes, struct overlay **out);
 void overlay_free(struct overlay *ov); /* NULL is nothing */
 
-/* 1 and *out (may be NULL), or 0. Cheap when the parent has no entries. */
+/* 1 and *out (may be NULL), or 0. Fast if the parent has no entries. */
 int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 		 struct overlay_entry *out);
-/* Has the parent any? Costs a hash probe. */
+/* Does the parent have entries? Costs a hash probe. */
 bool overlay_any(struct overlay *ov, uint64_t parent);
 /*
  * The first entry of @parent whose key is greater than @after (NULL: the
- * first), its key copied to @key. 1, 0 at the end, -ENOMEM.
+ * first); its key is copied to @key. 1, 0 at the end, -ENOMEM.
  */
 int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		 struct overlay_entry *out, struct buf *key);
 
 /*
- * Adds @e, whose node the kernel knows, under @parent, in the order of @key.
- * 0; -EEXIST when the name is there; -ENOSPC; -ESTALE; -ENOMEM.
+ * Adds @e, whose node the kernel knows, under @parent, ordered by @key. 0;
+ * -EEXIST if the name exists; -ENOSPC; -ESTALE; -ENOMEM.
  */
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
 /*
- * The entry gets another name, kind and ino, as does its node; what bore the
- * name is replaced. No look finds neither. 0, -ENOENT, -ENOMEM, -ESTALE: as it
- * was.
+ * Gives the entry and its node another name, kind and ino; an entry of that
+ * name is replaced. Every look-up meanwhile finds one of the names. 0, -ENOENT,
+ * -ENOMEM, -ESTALE: nothing changed.
  */
 int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 		   uint64_t to_parent, struct bytes key,
 		   const struct overlay_entry *to);
 /*
- * Takes out the entry, if there is one, of the directory @node (0: none is
- * known), with what is implied beneath it, and frees the node's name. 0;
- * -ENOTEMPTY when more is beneath it in memory.
+ * Removes the entry, if there is one, of the directory @node (0: unknown), with
+ * implied entries below it, and frees the node's name. 0; -ENOTEMPTY if other
+ * entries are below it.
  */
 int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 		  uint64_t node);
-/* Whether it was there. */
+/* Removes the entry; whether there was one. */
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
 
 /*
- * Changes when an entry of @parent (and of some other directories; 0: of any)
- * goes over to the store or gets another name.
+ * A number that changes when an entry of @parent (or of some other directories;
+ * 0: of any) is left to the store or renamed.
  */
 uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
 /*
- * A delete in the row begins, before it adds: its number, 0 if it is not alone.
- * It has ended, whatever became of it.
+ * overlay_delete_begin() is called when a delete in the row begins, before it
+ * adds entries; it returns the delete's number, 0 if there are others.
+ * overlay_delete_end() is called when it has ended, with or without success.
  */
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
 void overlay_delete_end(struct overlay *ov, struct bytes row);
-/* Deletes in the row, and in some others, that have begun. */
+/* The number of deletes begun in the row, and in some others. */
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*
- * Takes out an entry of the row of which the store was seen to have the
- * directory, when overlay_deletes() was @deletes.
+ * Removes an entry of the row if the store was seen to have the directory when
+ * overlay_deletes() was @deletes.
  */
 void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes);
-/* Takes out an entry that a delete added which then found nothing to delete. */
+/* Removes an entry added by a delete that found nothing to delete. */
 void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 		     struct bytes row, uint64_t turn);
-/* From here until its end a listing of @parent counts on what is there. */
+/*
+ * Until the end of the listing, entries of @parent are not left to the store.
+ */
 void overlay_list_begin(struct overlay *ov, uint64_t parent);
 void overlay_list_end(struct overlay *ov, uint64_t parent);
 

@@ -9,11 +9,11 @@
 #include "fs/text/sorted.h"
 
 #define BYTES_MAX_DEFAULT (256u << 20)
-/* What a file costs beyond its content. */
+/* The memory of a file besides its content. */
 #define FILE_COST (sizeof(struct file) + 64)
 
 struct file {
-	struct sorted_node by_node; /* first: the one is cast to the other */
+	struct sorted_node by_node; /* first: the struct is cast to it */
 	struct scratch_attr attr;
 	struct buf content; /* its len is attr.size */
 	uint32_t holds;
@@ -26,7 +26,7 @@ struct scratch {
 	struct sorted files;  /* lock */
 	uint64_t bytes;	      /* lock: capacities and structs */
 	uint64_t bytes_max;   /* never changes */
-	_Atomic size_t count; /* files.count, to read without the lock */
+	_Atomic size_t count; /* files.count, read without the lock */
 };
 
 struct scratch *scratch_new(size_t bytes_max)
@@ -70,7 +70,7 @@ static struct file *file_of(struct scratch *s, uint64_t node)
 					  bytes_of(&node, sizeof(node)));
 }
 
-/* Buffers grow in doublings, so the budget can be passed by one of them. */
+/* Buffers double, so the budget may be exceeded by one doubling. */
 static bool room_for(const struct scratch *s, uint64_t more)
 {
 	return s->bytes <= s->bytes_max && more <= s->bytes_max - s->bytes;

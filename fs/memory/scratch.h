@@ -1,19 +1,20 @@
 /*
- * Scratch files: what programs put down on their way to a cell.
+ * Scratch files: temporary files that programs make on the way to a cell.
  *
- * rsync writes .TS.XXXXXX and renames it, vim keeps .TS.swp and tries 4913,
- * sed -i makes sedXXXXXX. None of these names is a cell, so such a file is held
- * in memory: a regular file made where only directories are data, or in a
- * column with a name that is no timestamp, if scratch_names.h lets the name
- * in; and a directory whose name begins with a dot (rsync --delay-updates),
- * with all that is made in it.
+ * rsync writes .TS.XXXXXX and renames it, vim keeps .TS.swp and tries 4913, sed
+ * -i makes sedXXXXXX. None of these names is a cell, so such a file is kept in
+ * memory: a regular file made where only directories are data, or in a column
+ * with a name that is no timestamp, if scratch_names.h allows the name; and a
+ * directory whose name begins with a dot (rsync --delay-updates), with all that
+ * is made in it.
  *
  * The names are entries of the overlay; here are attributes and content, by
- * node id, which is never used twice. A file is here while it has a name or is
- * held by who opened it. One that was renamed to a cell is retired: who still
- * has it open keeps it, and the node speaks for the cell from then on.
+ * node id, which is never reused. A file is kept while it has a name or is
+ * open. A file that was renamed to a cell is retired: programs that have it
+ * open keep it, and its node stands for the cell from then on.
  *
- * Bounded by bytes_max, then -ENOSPC. Gone at unmount: lost_found.h.
+ * At most bytes_max in all, beyond that -ENOSPC. Unmounting ends all:
+ * lost_found.h.
  *
  * Threads: any; one lock inside, innermost: nothing under it can block.
  */
@@ -44,9 +45,9 @@ enum {
 	SCRATCH_SET_MTIME = 16,
 };
 
-/* @bytes_max 0 = 256 MiB. NULL when out of memory. */
+/* @bytes_max 0 = 256 MiB. NULL without memory. */
 struct scratch *scratch_new(size_t bytes_max);
-void scratch_free(struct scratch *s); /* NULL is nothing */
+void scratch_free(struct scratch *s); /* @s may be NULL */
 
 /*
  * Makes a file, or with S_IFDIR in @mode a directory, that has a name. 0;
@@ -54,36 +55,36 @@ void scratch_free(struct scratch *s); /* NULL is nothing */
  */
 int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid);
-/* The file lost its name. Nothing when there is none. */
+/* Notes that the file lost its name. No effect if there is no such file. */
 void scratch_unname(struct scratch *s, uint64_t node);
-/* The same; scratch_getattr() finds it no more, and a write is -ESTALE. */
+/* The same; then scratch_getattr() does not find it, and a write is -ESTALE. */
 void scratch_retire(struct scratch *s, uint64_t node);
-/* Keeps it beyond its name. 0 or -ESTALE. */
+/* Keeps the file without a name until scratch_drop(). 0 or -ESTALE. */
 int scratch_hold(struct scratch *s, uint64_t node);
 void scratch_drop(struct scratch *s, uint64_t node);
 
-/* 1 and *a, or 0. Cheap when there is none at all. */
+/* 1 and *a, or 0. Fast if there are no files. */
 int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a);
-/* 0; -ESTALE; -ENOSPC; -EISDIR; -ENOMEM. *now is what it has become. */
+/* 0; -ESTALE; -ENOSPC; -EISDIR; -ENOMEM. *now has the new attributes. */
 int scratch_setattr(struct scratch *s, uint64_t node, unsigned set,
 		    const struct scratch_attr *want, struct scratch_attr *now);
-/* Bytes copied to @out: fewer than @n at the end of the file; -ESTALE. */
+/* Copies bytes to @out: fewer than @n at the end of the file; -ESTALE. */
 ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
 		     uint64_t off);
-/* 0; -ESTALE; -ENOSPC; -EISDIR. With @append, @off is not looked at. */
+/* 0; -ESTALE; -ENOSPC; -EISDIR. With @append, @off is ignored. */
 int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
 		  uint64_t off, bool append);
-/* The whole content into @out. -EFBIG when it is more than @len_max. */
+/* Copies the whole content to @out. -EFBIG if it is longer than @len_max. */
 int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
 		    struct buf *out);
 
 /*
- * The regular files that have a name and are not empty, one a call, in the
- * order of nodes: the first with a greater id than @after (0: of all). 1 or 0.
+ * The next regular file with a name that is not empty, ordered by node: the
+ * first with an id greater than @after (0: of all). 1 or 0.
  */
 int scratch_next_left(struct scratch *s, uint64_t after, uint64_t *node);
 
-/* Bytes held now. */
+/* Bytes of memory used now. */
 uint64_t scratch_bytes(struct scratch *s);
 
 #endif

@@ -8,9 +8,9 @@
 #include "store/value/why.h"
 
 /*
- * A name is the head, then anything, then the tail, then so many characters as
- * mkstemp(3) and its like put there. With @exact nothing is between head and
- * tail; else, if there is no head, something is.
+ * A name is the head, then anything, then the tail, then as many random
+ * characters as mkstemp(3) and the like append. With @exact there is nothing
+ * between head and tail; otherwise, if there is no head, something is.
  */
 static const struct pattern {
 	const char *head, *tail;
@@ -80,7 +80,9 @@ static bool is_digits(struct bytes name)
 	return name.len > 0;
 }
 
-/* vim makes 4913 to see whether it may, and if it is there 5036, 5159, ... */
+/*
+ * vim makes 4913 to test whether it can write, and if it exists 5036, 5159, ...
+ */
 static bool is_vims_number(struct bytes name)
 {
 	unsigned n = 0;
@@ -101,7 +103,7 @@ bool scratch_name_is_temporary(struct bytes name)
 	return is_vims_number(name);
 }
 
-/* Digits, with a sign or without. */
+/* Digits, with or without a sign. */
 static bool is_number(struct bytes name)
 {
 	if (name.len && (name.data[0] == '-' || name.data[0] == '+'))

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The longest value there is fits, and half of that again. */
+/* The longest value and half of that again. */
 #define DRAFTS_MAX (384u << 20)
 
 int writes_new(uint64_t scratch_max, struct write_state **out)

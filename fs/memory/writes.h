@@ -1,5 +1,5 @@
 /*
- * What the write side of a mount holds: scratch files, open writers, budget.
+ * The state of a mount's writes: scratch files, open writers, budget.
  *
  * Writers are found by node, as a lookup must see a file that was created and
  * not published yet, and an unlink must keep it from being published.
@@ -19,15 +19,15 @@ struct write_state {
 	struct draft_budget budget;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
-	_Atomic size_t open;   /* writers.count, to read without the lock */
-	uint64_t settled;      /* lock: files published or given up so far */
+	_Atomic size_t open;   /* writers.count, read without the lock */
+	uint64_t settled;      /* lock: files published or abandoned so far */
 	pthread_cond_t settled_cond;
-	unsigned waiting; /* lock: for that */
+	unsigned waiting; /* lock: threads that wait for that */
 };
 
 int writes_new(uint64_t scratch_max, struct write_state **out);
 void writes_free(struct write_state *ws); /* NULL is nothing */
-/* Bytes that scratch files and open writers hold. */
+/* Bytes of memory of scratch files and open writers. */
 uint64_t writes_bytes(struct write_state *ws);
 
 #endif
