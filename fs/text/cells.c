@@ -9,19 +9,19 @@
 #include "fs/text/name.h"
 #include "store/value/utf8.h"
 
-/* Text is escaped in pieces, so that room for the worst case stays small. */
+/* Text is escaped in pieces, which limits the space for the worst case. */
 #define PIECE_BYTES 65536u
 
 #define EACH_BYTE(b) (0x0101010101010101ull * (b))
 
-/* Is there a byte in @w that may not stand for itself? */
+/* Does @w contain a byte that may need an escape? */
 static bool has_special(uint64_t w)
 {
 	uint64_t percent = w ^ EACH_BYTE('%'), del = w ^ EACH_BYTE(0x7f);
 	uint64_t low = (w - EACH_BYTE(0x20)) | (percent - EACH_BYTE(1)) |
 		       (del - EACH_BYTE(1));
 
-	/* What is too small for a subtraction borrows into its highest bit. */
+	/* A byte that is too small borrows, which sets its highest bit. */
 	return (low | w) & EACH_BYTE(0x80);
 }
 
@@ -30,7 +30,7 @@ static bool is_special(uint8_t c)
 	return c < 0x20 || c >= 0x7f || c == '%';
 }
 
-/* How many bytes from @p on are ASCII that stands for itself. */
+/* The number of ASCII bytes from @p on that need no escape. */
 static size_t plain_run(const uint8_t *p, size_t n)
 {
 	size_t i = 0;
@@ -57,8 +57,8 @@ static uint8_t *put_escaped(uint8_t *to, uint8_t c)
 }
 
 /*
- * Puts the characters that begin in @s between @i and @end, at most three
- * bytes for one of them and three more; returns where the next one begins.
+ * Appends the characters of @s that begin in [@i, @end), with at most three
+ * bytes for each byte and three more; returns where the next character begins.
  */
 static size_t put_piece(struct buf *out, struct bytes s, size_t i, size_t end)
 {
@@ -116,9 +116,9 @@ static int hex_value(uint8_t c)
 }
 
 /*
- * Decodes @in: where it lies when nothing is escaped, else to the end of
- * @hold, which has room. Every byte stands for itself but a %HH; in a name a
- * lone "%" is the empty one.
+ * Decodes @in: in place if nothing is escaped, else at the end of @hold, which
+ * must have space. Only %HH is an escape; in a name a lone "%" is the empty
+ * name.
  */
 static int decode(struct bytes in, bool name, struct buf *hold,
 		  struct bytes *out)
@@ -169,7 +169,9 @@ int cells_format_value(struct bytes value, struct buf *out)
 	return append_text(out, value, false);
 }
 
-/* The fields between the row and the value, with the tabs around them. */
+/*
+ * Appends the fields between the row and the value, with the tabs around them.
+ */
 static int append_column(struct buf *out, const struct cell *c)
 {
 	int r = buf_append(out, "\t", 1);
@@ -190,7 +192,7 @@ static int append_column(struct buf *out, const struct cell *c)
 	return 0;
 }
 
-/* The fields behind the value. */
+/* Appends the fields after the value. */
 static int append_kind(struct buf *out, const struct cell *c)
 {
 	char text[64];
@@ -248,7 +250,7 @@ static int parse_kind(struct bytes in, uint8_t *op)
 		   (int)(in.len > 40 ? 40 : in.len), (const char *)in.data);
 }
 
-/* Decimal digits and nothing else, up to @max. */
+/* Parses decimal digits only, up to @max. */
 static bool parse_digits(struct bytes in, uint64_t max, uint64_t *n)
 {
 	*n = 0;
@@ -301,7 +303,9 @@ static int parse_delta(struct bytes in, int64_t *delta)
 	text[in.len] = '\0';
 	errno = 0;
 	*delta = strtoll(text, &end, 10);
-	/* Neither a blank before it nor a NUL behind it is of a number. */
+	/*
+	 * strtoll() would accept a leading blank, and a NUL after the number.
+	 */
 	if (errno || end != text + in.len || (uint8_t)text[0] <= ' ')
 		goto bad;
 	return 0;
@@ -311,7 +315,7 @@ bad:
 
 #define FIELDS_MAX 6
 
-/* The fields between tabs: 4 to 6. */
+/* Splits the line at its tabs into 4 to 6 fields. */
 static int split(struct bytes line, struct bytes field[FIELDS_MAX], int *n)
 {
 	const uint8_t *p = line.data, *end = line.data + line.len;
@@ -324,7 +328,7 @@ static int split(struct bytes line, struct bytes field[FIELDS_MAX], int *n)
 		if (tab)
 			p = tab + 1;
 	}
-	/* A tab behind the last field begins one more. */
+	/* A tab after the last field begins another one. */
 	if (*n >= 4 && !tab)
 		return 0;
 	return why(-EINVAL,

@@ -8,7 +8,7 @@ static bool adds(const struct change *c)
 	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND;
 }
 
-/* Of one column, kind and timestamp? <0, 0, >0. */
+/* Compares column, kind and timestamp: <0, 0, >0. */
 static int compare(const struct change *a, const struct change *b)
 {
 	int c = (int)a->op - (int)b->op;
@@ -20,7 +20,7 @@ static int compare(const struct change *a, const struct change *b)
 	return c ? c : bytes_cmp(a->qualifier, b->qualifier);
 }
 
-/* The same ones together, in the order of the lines. */
+/* Orders equal changes next to each other, then by line. */
 static int by_column(const void *a, const void *b)
 {
 	const struct change *x = *(struct change *const *)a;
@@ -30,7 +30,7 @@ static int by_column(const void *a, const void *b)
 	return c ? c : (x > y) - (x < y);
 }
 
-/* The @same of them become the first; op 0 marks those that are to go. */
+/* Joins @same changes into the first; op 0 marks the others for removal. */
 static void join(struct change **c, size_t same, struct buf *hold)
 {
 	uint8_t *start = hold->data + hold->len;
@@ -39,7 +39,7 @@ static void join(struct change **c, size_t same, struct buf *hold)
 		struct bytes v = c[i]->value;
 
 		if (i) {
-			/* Wraps, as the store's. */
+			/* Wraps around, as in the store. */
 			c[0]->delta = (int64_t)((uint64_t)c[0]->delta +
 						(uint64_t)c[i]->delta);
 			c[i]->op = 0;
@@ -54,7 +54,7 @@ static void join(struct change **c, size_t same, struct buf *hold)
 			start, (size_t)(hold->data + hold->len - start));
 }
 
-/* @c are the changes of @m that add, @n > 1. */
+/* @c are the @n > 1 increments and appends of @m. */
 static void fold(struct mutation *m, struct change **c, size_t n,
 		 struct buf *hold)
 {

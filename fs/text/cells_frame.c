@@ -76,7 +76,7 @@ void cells_frame_wrote(struct cells_frame *f, struct bytes line)
 	f->cells++;
 }
 
-/* The line of the end, without its newline; its length. */
+/* Formats the last line, without its newline; returns its length. */
 static size_t format_end(const struct cells_frame *f, char *to)
 {
 	return (size_t)snprintf(to, END_BYTES_MAX, END_FORMAT, f->cells,
@@ -212,8 +212,8 @@ int cells_frame_schema(const struct cells_frame *f, struct schema *out)
 }
 
 /*
- * The word of an attribute by which @to takes or keeps less, or NULL. What
- * delete markers do there is no matter of what is copied.
+ * The name of an attribute by which @to accepts or keeps less, or NULL. The
+ * effect of delete markers is not compared.
  */
 static const char *less_word(const struct family_attrs *from,
 			     const struct family_attrs *to)

@@ -8,31 +8,31 @@
 #include "fs/text/cells_frame.h"
 #include "fs/text/cells_rows.h"
 
-/* A batch goes to the store at this many bytes; a row is never split. */
+/* A batch is applied when it has this many bytes; a row is never split. */
 #define BATCH_BYTES (1u << 20)
-/* One line. */
+/* The most bytes of a line. */
 #define LINE_BYTES_MAX (4ull * VALUE_LEN_MAX)
-/* Of an export: so much goes through a mount, too. */
+/* The parts of an export's rows: small enough for a served store, too. */
 #define PART_BYTES (4u << 20)
 #define PART_LINES (1u << 16)
 
 struct cells_import {
 	struct table *table;
 	int failed;
-	char *reason; /* in words, of failed; or NULL */
+	char *reason; /* in words, for failed; or NULL */
 	uint64_t lines;
-	struct buf partial; /* a line whose end has not come */
+	struct buf partial; /* the beginning of an unfinished line */
 	struct buf hold;
 	struct cells_rows rows;
-	uint64_t first_line; /* the number of the first that waits */
+	uint64_t first_line; /* number of the first line not yet applied */
 	struct buf only_row, only_family; /* empty = any */
 	bool has_schema;
 	struct schema schema;
 	uint64_t schema_version;
 	struct cells_frame frame;
-	bool ready;	    /* the table is there for what comes */
+	bool ready;	    /* the table is known for the next cells */
 	bool parted;	    /* rows are applied in parts */
-	struct schema from; /* of the export */
+	struct schema from; /* the export's schema */
 	cells_target *target;
 	void *target_arg;
 };
@@ -114,7 +114,7 @@ bool cells_import_is_empty(const struct cells_import *im)
 	return !im->lines && !im->partial.len;
 }
 
-/* The end of the import, at that line, for the reason that was just given. */
+/* Ends the import at a line, for the reason in store_why(). */
 static int fail_at(struct cells_import *im, int err, uint64_t line)
 {
 	char reason[600];
@@ -128,14 +128,14 @@ static int fail_at(struct cells_import *im, int err, uint64_t line)
 	return err;
 }
 
-/* Whatever is asked after the end says why it was. */
+/* Later calls repeat the error that ended the import. */
 static int fail_again(const struct cells_import *im)
 {
 	return why(im->failed, "%s",
 		   im->reason ? im->reason : "an earlier line was refused");
 }
 
-/* Applies the first @n of the waiting rows and forgets them all. */
+/* Applies the first @n waiting rows and drops all others. */
 static int apply(struct cells_import *im, size_t n)
 {
 	int r = cells_rows_apply(&im->rows, n);
@@ -143,7 +143,7 @@ static int apply(struct cells_import *im, size_t n)
 	return r < 0 ? fail_at(im, r, im->first_line + im->rows.bad) : 0;
 }
 
-/* The row of the bad line is dropped, the @whole rows before it are applied. */
+/* Drops the row of the bad line, and applies the @whole rows before it. */
 static int fail(struct cells_import *im, int err, size_t whole)
 {
 	char reason[600];
@@ -157,7 +157,7 @@ static int fail(struct cells_import *im, int err, size_t whole)
 	return fail_at(im, err, im->lines);
 }
 
-/* A line that cannot be read may be of the last row. */
+/* A line that cannot be parsed may belong to the last row. */
 static int fail_unread(struct cells_import *im, int err)
 {
 	return fail(im, err, im->rows.nrows ? im->rows.nrows - 1 : 0);
@@ -178,7 +178,7 @@ int cells_import_settle(struct cells_import *im)
 	return fail(im, r, 0);
 }
 
-/* Brings the schema at hand to the present one. */
+/* Updates the copy of the schema. */
 static int look_at_schema(struct cells_import *im)
 {
 	uint64_t version = table_schema_version(im->table);
@@ -197,7 +197,7 @@ static int look_at_schema(struct cells_import *im)
 	return 0;
 }
 
-/* A family that was just declared gets what the export says of it. */
+/* Gives a family that was just declared the export's attributes. */
 static int take_attrs(struct cells_import *im, struct bytes name)
 {
 	int at = schema_find(&im->from, name), to, r;
@@ -213,7 +213,7 @@ static int take_attrs(struct cells_import *im, struct bytes name)
 	return table_alter(im->table, &im->schema, false);
 }
 
-/* The line's family, declared if the table is open and does not know it. */
+/* The line's family; in a table of open schema it is added if it is new. */
 static int find_family(struct cells_import *im, struct bytes name)
 {
 	int r = look_at_schema(im), family;
@@ -236,7 +236,7 @@ static int find_family(struct cells_import *im, struct bytes name)
 			   : why(-EPERM, "its family was just removed");
 }
 
-/* What of a line can be known to be wrong before its row is applied. */
+/* Checks what can be checked of a line before its row is applied. */
 static int check_line(struct cells_import *im, const struct cells_line *l)
 {
 	const struct family_schema *f;
@@ -259,7 +259,7 @@ static int check_line(struct cells_import *im, const struct cells_line *l)
 	return 0;
 }
 
-/* Does the line belong to where the stream stands? */
+/* Is the line of the row and family that the stream is limited to? */
 static int check_within(const struct cells_import *im,
 			const struct cells_line *l)
 {
@@ -273,7 +273,7 @@ static int check_within(const struct cells_import *im,
 	return 0;
 }
 
-/* Refuses an export into a table that would lose some of it. */
+/* Refuses an export into a table that would lose some of its cells. */
 static int check_keeps(struct cells_import *im)
 {
 	char say[400];
@@ -288,7 +288,7 @@ static int check_keeps(struct cells_import *im)
 		   say);
 }
 
-/* What comes now has a table, and what it was exported with is known. */
+/* Opens the table for the next cells, and reads the export's schema. */
 static int be_ready(struct cells_import *im)
 {
 	bool framed = im->frame.state > FRAME_PLAIN;
@@ -313,14 +313,14 @@ static int be_ready(struct cells_import *im)
 	return r;
 }
 
-/* A line that is no cell: a note of the frame. */
+/* Handles a line that is not a cell: a note of the frame. */
 static int take_note(struct cells_import *im)
 {
 	int r = im->rows.nrows ? apply(im, im->rows.nrows) : 0;
 
 	if (r < 0)
 		return r;
-	/* An export of nothing makes its table, too. */
+	/* An export without cells makes its table, too. */
 	if (im->frame.state == FRAME_ENDED && !im->ready)
 		r = be_ready(im);
 	if (im->frame.state == FRAME_HEAD)
@@ -328,7 +328,7 @@ static int take_note(struct cells_import *im)
 	return r < 0 ? fail(im, r, 0) : 0;
 }
 
-/* Is the last row, of an export, to be applied before it has the line? */
+/* Must the last row of an export be applied before this line is added? */
 static bool is_part(const struct cells_import *im, const struct cells_line *l)
 {
 	size_t more = l->family.len + l->qualifier.len + l->value.len;
@@ -401,7 +401,7 @@ int cells_import_put(struct cells_import *im, const struct cells_line *l)
 	return take_cell(im, l);
 }
 
-/* Keeps the beginning of a line, or what goes on with it. */
+/* Keeps the beginning or the continuation of an unfinished line. */
 static int put_by(struct cells_import *im, const uint8_t *p, size_t n)
 {
 	int r = 0;
@@ -445,8 +445,8 @@ int cells_import_feed(struct cells_import *im, struct bytes data)
 }
 
 /*
- * What has come is not whole. The rows that are whole are applied; the last
- * waits, since more may come: a child that a program makes closes the file too.
+ * The input so far is incomplete. Applies all rows but the last, which waits
+ * for more: the file is also closed by a child process of the program.
  */
 static int unfinished(struct cells_import *im, int err)
 {

@@ -7,7 +7,7 @@
 
 #include "fs/text/cells_fold.h"
 
-/* One row: what the store takes as one mutation. */
+/* The limits of one row, which is one mutation. */
 #define ROW_BYTES_MAX (512ull << 20)
 #define ROW_LINES_MAX (1u << 20)
 
@@ -17,12 +17,12 @@ static int out_of_memory(void)
 }
 
 /*
- * Appends of one column with one timestamp become one value. How much more
- * that value may have is known from the first of them on, so that each line
- * costs what it brings and not what came before it.
+ * Appends of one column and timestamp make one value. The first of them
+ * determines how long that value may become, so that each line costs only its
+ * own length.
  */
 struct joined {
-	struct sorted_node by_column; /* first: the one is cast to the other */
+	struct sorted_node by_column; /* first: the struct is cast to it */
 	uint32_t max_value;
 	uint64_t len;
 };
@@ -62,7 +62,7 @@ size_t cells_rows_bytes(const struct cells_rows *rs)
 	return rs->nrows ? rs->bytes.len - rs->row_at : 0;
 }
 
-/* May the last row, which is one mutation, have this line too? */
+/* May the line be added to the last row, which is one mutation? */
 static int check_row(const struct cells_rows *rs, const struct cells_line *l)
 {
 	size_t more = l->family.len + l->qualifier.len + l->value.len;
@@ -161,7 +161,7 @@ static struct bytes cut(const uint8_t **p, size_t len)
 	return b;
 }
 
-/* Gives the rows and changes their places in bytes, which is at rest now. */
+/* Points rows and changes into bytes, which does not grow any more. */
 static void point(struct cells_rows *rs)
 {
 	const uint8_t *p = rs->bytes.data;
@@ -180,7 +180,10 @@ static void point(struct cells_rows *rs)
 	}
 }
 
-/* As table_mutate_many(), which may refuse all for the sake of one. */
+/*
+ * As table_mutate_many(), but a row that is refused does not stop those before
+ * it.
+ */
 static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 {
 	int r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
@@ -209,7 +212,7 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 		r = mutate(rs, nrows, &done);
 	for (size_t i = 0; rs->applied && i < done; i++)
 		rs->applied(rs->applied_arg, rs->rows[i].row);
-	/* A change a line, as they came. */
+	/* Each change is a line, in the order of reading. */
 	rs->bad = done < rs->nrows
 			  ? (size_t)(rs->rows[done].changes - rs->changes)
 			  : rs->nchanges;
@@ -218,7 +221,7 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 	return r;
 }
 
-/* The last row becomes the only one; those before it are applied. */
+/* Applies all rows but the last, which then is the first. */
 static int apply_whole_rows(struct cells_rows *rs, size_t *moved)
 {
 	struct mutation last = rs->rows[rs->nrows - 1];
@@ -241,7 +244,7 @@ static int apply_whole_rows(struct cells_rows *rs, size_t *moved)
 	return 0;
 }
 
-/* How long is the value that is appended to, and how long may it become? */
+/* Finds the length of the present value, and the longest allowed. */
 static int look_at_value(struct cells_rows *rs, const struct change *c,
 			 struct joined *j)
 {
@@ -261,7 +264,7 @@ static int look_at_value(struct cells_rows *rs, const struct change *c,
 	return r < 0 ? r : 0;
 }
 
-/* A new one for @name, without appends yet; NULL without memory. */
+/* Makes an entry for @name without appends; NULL without memory. */
 static struct joined *joined_new(struct bytes family, struct bytes name)
 {
 	struct joined *j = calloc(1, sizeof(*j));
@@ -273,7 +276,7 @@ static struct joined *joined_new(struct bytes family, struct bytes name)
 	return j;
 }
 
-/* *out is what the change is joined to: 1 found, 0 made, -ENOMEM. */
+/* Finds the entry for the change's column: 1 found, 0 made, -ENOMEM. */
 static int find_joined(struct cells_rows *rs, const struct change *c,
 		       struct joined **out)
 {
@@ -298,7 +301,7 @@ static int find_joined(struct cells_rows *rs, const struct change *c,
 	return found;
 }
 
-/* Would the store take the line with those before it? */
+/* Would the store accept the append together with those before it? */
 static int try_append(struct cells_rows *rs, struct mutation *m)
 {
 	const struct change *c = m->changes;
@@ -323,8 +326,8 @@ static int try_append(struct cells_rows *rs, struct mutation *m)
 }
 
 /*
- * Asks of each line that came since the last time, so that the bad one is
- * known. Lines may be too much together only where they append.
+ * Asks the store about each line since the last call, so that the bad one is
+ * known. Only appends can be too much together.
  */
 static int try_lines(struct cells_rows *rs)
 {

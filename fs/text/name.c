@@ -9,8 +9,8 @@
 static const char hex[] = "0123456789ABCDEF";
 
 /*
- * Encodes what stands at @pos: one character or one escape. *used is how many
- * bytes of the key that took; the length of what is at @out is returned.
+ * Encodes one character at @pos, escaped or not. *used is its length in the
+ * key; returns the length of its spelling in @out.
  */
 static size_t unit(struct bytes key, size_t pos, bool first, char out[4],
 		   size_t *used)
@@ -94,7 +94,7 @@ static int bad_name(struct bytes name, const char *what)
 		   (const char *)name.data, what);
 }
 
-/* Appends what the escapes stand for, without a look at canonicity. */
+/* Appends the decoded bytes; does not check for the canonical spelling. */
 int name_unescape(struct bytes name, struct buf *key)
 {
 	int r = buf_reserve(key, name.len);
@@ -127,9 +127,9 @@ int name_unescape(struct bytes name, struct buf *key)
 }
 
 /*
- * Is @name the spelling of key[from..]? For a piece what follows is not
- * known: it must be well spelled, and so long that the next character, at
- * most four bytes, can have been too much.
+ * Is @name the spelling of key[from..]? The key of a piece is only known so
+ * far: the piece must be spelled canonically, and so long that the next
+ * character, of at most four bytes, may not have fit.
  */
 static bool canonical(struct bytes key, size_t from, struct bytes name,
 		      bool more)
@@ -154,7 +154,7 @@ static bool canonical(struct bytes key, size_t from, struct bytes name,
 			return false;
 		len += n;
 	}
-	/* The pieces before this one, now that more of the key is known. */
+	/* Check the pieces before, now that more of the key is known. */
 	for (size_t at = 0; at < from; at = part.next) {
 		name_part(key, at, &part);
 		if (!part.more || part.next > from)
@@ -163,7 +163,7 @@ static bool canonical(struct bytes key, size_t from, struct bytes name,
 	return len == name.len;
 }
 
-/* Takes what marks a piece off the name. */
+/* Removes the mark of a piece from the end of the name. */
 static bool take_piece_mark(struct bytes *name)
 {
 	if (name->len < 2 || memcmp(name->data + name->len - 2, "%+", 2))
@@ -177,7 +177,7 @@ static bool is_empty_key(struct bytes name)
 	return name.len == 1 && name.data[0] == '%';
 }
 
-/* Each key has one name: here it is, as far as the sentence has room. */
+/* Each key has one name: the message shows it, as far as it fits. */
 static int bad_spelling(struct bytes name, struct bytes key, size_t from,
 			bool more)
 {
@@ -299,7 +299,7 @@ int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 	r = name_decode(name, hold);
 	if (r < 0)
 		return r;
-	/* An escape never stands for ':', so the key has one too. */
+	/* ':' is never escaped, so the key contains one too. */
 	colon = memchr(hold->data, ':', hold->len);
 	if (!colon)
 		return bad_name(name, "has no family before a ':'");
@@ -315,7 +315,7 @@ int name_alias(struct bytes family, struct bytes qualifier,
 	uint8_t key[NAME_LEN_MAX];
 	struct bytes whole = {key, family.len + 1 + qualifier.len};
 
-	/* An encoding is never shorter than what it stands for. */
+	/* An encoding is never shorter than its key. */
 	if (family.len > sizeof(key) || qualifier.len > sizeof(key) ||
 	    whole.len > sizeof(key))
 		return 0;

@@ -1,17 +1,17 @@
 /*
  * Keys as file names.
  *
- * A key is any bytes; a name is one path component of at most 255 bytes.
- * %HH stands for control bytes, '/', '%', bytes that are not UTF-8, and a
- * '.' or '-' at the start of a component; all else is literal. Each key has
- * one spelling: what is not it decodes to -EINVAL.
+ * A key is any bytes; a name is one path component of at most 255 bytes. %HH
+ * stands for control bytes, '/', '%', bytes that are not UTF-8, and a '.' or
+ * '-' at the start of a component; all else is literal. Each key has one
+ * spelling: any other one is -EINVAL.
  *
  *	a/b	-> a%2Fb		(empty qualifier) -> %
  *	.x	-> %2Ex			\xff		  -> %FF
  *
  * A key whose name would be longer than 255 bytes is several components. All
- * but the last are pieces: at most 250 bytes, cut greedily between escapes
- * and characters, and "%+" behind them:
+ * but the last are pieces: as many escapes and characters as fit into 250
+ * bytes, and "%+":
  *
  *	aaaa...a%+/aaaa...a%+/aaa
  *
@@ -40,24 +40,24 @@ void name_part(struct bytes key, size_t pos, struct name_part *out);
 bool name_is_cut(struct bytes key, size_t pos);
 
 /*
- * Decodes @name as the component that follows @prefix (the decoded pieces
- * above it, empty for the first), appending to @key, which holds @prefix.
- * *more says that it is a piece, and more must follow. 0; -EINVAL when it is
- * not the canonical spelling, with a sentence; -ENAMETOOLONG; -ENOMEM.
+ * Decodes @name as the component that follows @prefix (the decoded pieces above
+ * it, empty for the first), and appends it to @key, which holds @prefix. *more:
+ * it is a piece, and another component must follow. 0; -EINVAL with a reason if
+ * it is not the canonical spelling; -ENAMETOOLONG; -ENOMEM.
  *
- * A piece is only known to be canonical when what follows is known: then the
- * component after it is refused.
+ * Whether a piece is canonical is only known when the next component is: then
+ * the next one is refused.
  */
 int name_join(struct bytes name, struct buf *key, bool *more);
 /*
- * The same for a component that name_join() has accepted behind these pieces:
- * costs what @name is long, where name_join() looks at all of the key.
+ * The same for a component that name_join() has accepted after these pieces:
+ * takes time for the length of @name only, not of the whole key.
  */
 int name_append(struct bytes name, struct buf *key, bool *more);
-/* As name_join() for names that are one component, @key replaced. */
+/* As name_join() for a name of one component; @key is overwritten. */
 int name_decode(struct bytes name, struct buf *key);
 
-/* Appends what the name stands for, whatever its spelling. -EINVAL, -ENOMEM. */
+/* Appends the decoded name, whatever its spelling. -EINVAL, -ENOMEM. */
 int name_unescape(struct bytes name, struct buf *key);
 
 /* A version's name: canonical decimal, 0 .. TS_MAX. 1 or 0. */
@@ -67,12 +67,12 @@ bool name_parse_ts(struct bytes name, int64_t *ts);
 size_t name_format_ts(int64_t ts, char out[NAME_TS_LEN_MAX + 1]);
 
 /*
- * "F:Q" in a row: splits at the first ':'. 1 and both decoded in @hold, 0
- * when there is no ':', -EINVAL, -ENAMETOOLONG, -ENOMEM.
+ * "F:Q" in a row: splits it at the first ':'. 1 and both parts decoded in
+ * @hold, 0 if there is no ':', -EINVAL, -ENAMETOOLONG, -ENOMEM.
  */
 int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 		     struct bytes *qualifier);
-/* The spelling of F:Q. 1, or 0 when it does not fit in a component. */
+/* The spelling of F:Q. 1, or 0 if it does not fit into a component. */
 int name_alias(struct bytes family, struct bytes qualifier,
 	       struct name_part *out);
 

@@ -10,7 +10,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Letters put in, left out, changed or swapped with the next. */
+/* The number of letters inserted, deleted, changed or swapped with the next. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned rows[3][NEAREST_LEN_MAX + 2], *now = rows[0], *prev = rows[1],
@@ -42,7 +42,7 @@ static unsigned distance(const char *a, const char *b)
 void nearest_init(struct nearest *n, const char *given)
 {
 	*n = (struct nearest){.given = given};
-	/* A quarter of the letters may be wrong, of short words one. */
+	/* A quarter of the letters may differ; in short words one. */
 	n->distance = (unsigned)strlen(given) / 4 + 1;
 }
 
@@ -54,7 +54,7 @@ void nearest_offer(struct nearest *n, const char *word)
 	    strlen(n->given) > NEAREST_LEN_MAX)
 		return;
 	d = distance(n->given, word);
-	/* All letters of a short word can be changed into any other. */
+	/* Otherwise every letter of a short word could be changed. */
 	if (d > n->distance || d >= strlen(word) ||
 	    (d == n->distance && n->word[0]))
 		return;

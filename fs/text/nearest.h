@@ -1,6 +1,6 @@
 /*
- * The word that somebody meant: of those that are offered the one with the
- * fewest changed letters, if it is near enough to be one mistyped.
+ * Finds the word that a user probably meant: among the words offered, the one
+ * that differs in the fewest letters, if these are few enough.
  */
 #ifndef CELLFS_FS_TEXT_NEAREST_H
 #define CELLFS_FS_TEXT_NEAREST_H
@@ -10,7 +10,7 @@
 struct nearest {
 	const char *given;
 	unsigned distance;
-	char word[NEAREST_LEN_MAX + 1]; /* empty = none is near */
+	char word[NEAREST_LEN_MAX + 1]; /* empty = none is near enough */
 };
 
 void nearest_init(struct nearest *n, const char *given);

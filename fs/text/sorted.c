@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Far more than a path can be; keeps the two lengths in 32 bits. */
+/* Longer than any path; both lengths fit into 32 bits. */
 #define KEY_PART_MAX (1u << 24)
 
 static int key_cmp(const struct sorted_node *n, struct bytes dir,
@@ -18,7 +18,7 @@ static int key_cmp(const struct sorted_node *n, struct bytes dir,
 	return c ? c : bytes_cmp(sorted_name(n), name);
 }
 
-/* Mixes the address; any odd multiplier with spread bits would do. */
+/* Mixes the address; any odd multiplier with irregular bits would do. */
 static uint64_t priority_of(const void *p)
 {
 	uint64_t x = (uint64_t)(uintptr_t)p;
@@ -68,7 +68,7 @@ static struct sorted_node *merge(struct sorted_node *a, struct sorted_node *b)
 	return b;
 }
 
-/* Parts @t into what sorts before @n and what sorts after it. */
+/* Splits @t into nodes that sort before @n and after it. */
 static void split(struct sorted_node *t, const struct sorted_node *n,
 		  struct sorted_node **before, struct sorted_node **after)
 {

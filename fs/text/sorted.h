@@ -1,10 +1,10 @@
 /*
- * Names that live in memory, in order.
+ * Names in memory, in order.
  *
- * A treap whose nodes lie inside the things that are sorted. The key of an
- * entry is a pair: the directory, by an opaque byte string of its own, and the
- * name in it. Entries of one directory are neighbours, in byte order of their
- * names, whatever the order of the directories:
+ * A treap whose nodes are embedded in the entries. The key of an entry is a
+ * pair: the directory, by an opaque byte string of its own, and the name in it.
+ * Entries of one directory are neighbours, in byte order of their names,
+ * whatever the order of the directories:
  *
  *	len(dir) dir name
  *
@@ -51,12 +51,12 @@ void sorted_remove(struct sorted *s, struct sorted_node *n);
 struct sorted_node *sorted_find(const struct sorted *s, struct bytes dir,
 				struct bytes name);
 /*
- * The first entry of @dir whose name is > @after, or with !@has_after the
- * first of all; NULL at the end of the directory.
+ * The first entry of @dir whose name is > @after, or without @has_after the
+ * first of the directory; NULL at its end.
  */
 struct sorted_node *sorted_next(const struct sorted *s, struct bytes dir,
 				bool has_after, struct bytes after);
-/* Any entry, for taking the whole down; NULL when it is empty. */
+/* Any entry, for freeing all; NULL if there is none. */
 struct sorted_node *sorted_any(const struct sorted *s);
 
 #endif
