@@ -18,7 +18,7 @@
 #include "fs/tree/fs.h"
 #include "fs/tree/root.h"
 
-/* Lines of libfuse's trace are printed as they are. */
+/* In the foreground, lines of libfuse's trace are printed as they are. */
 static bool in_background;
 
 static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
@@ -69,7 +69,7 @@ static int session_args(const struct options *o, struct fuse_args *args)
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
-/* From any thread of the store's. */
+/* Called by any thread of the store. */
 static void store_news(void *arg, enum store_news what, const char *sentence)
 {
 	const struct options *o = arg;
@@ -91,7 +91,7 @@ static void store_news(void *arg, enum store_news what, const char *sentence)
 			   o->store);
 }
 
-/* The figure @name of @s, 0 if it has none. */
+/* The statistic @name of @s, 0 if there is none. */
 static uint64_t figure(struct store *s, const char *name)
 {
 	struct store_stat f;
@@ -119,7 +119,7 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 		.create = !o->read_only,
 		.read_only = o->read_only,
 		.no_delete = o->nodelete,
-		/* umount(8) returns before the daemon has put all away. */
+		/* umount(8) returns before the daemon has closed the store. */
 		.wait_ms = STORE_WAIT_MS,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
@@ -146,7 +146,7 @@ static int loop(struct fuse_session *se)
 	return r;
 }
 
-/* What a session needs, made step by step; torn down from wherever. */
+/* The parts of a session, made step by step; freed from any step on. */
 struct mount {
 	const struct options *options;
 	struct store *store;
@@ -190,7 +190,7 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	return r < 0 ? why(r, "no thread can be started") : 0;
 }
 
-/* Everything acknowledged is on disk when it returns 0. */
+/* When it returns 0, all acknowledged writes are on disk. */
 static int mount_down(struct mount *m)
 {
 	int r = 0;
@@ -212,7 +212,7 @@ static int mount_down(struct mount *m)
 	return r;
 }
 
-/* One line to the command that waits; the daemon's own from then on. */
+/* Tells the waiting command that the mount is ready, and leaves its files. */
 static void report_ready(int fd)
 {
 	if (write(fd, "", 1) != 1)
@@ -225,7 +225,7 @@ static void report_ready(int fd)
 	log_background();
 }
 
-/* @ready: where to say that it is up; -1 in the foreground. */
+/* @ready: descriptor to report to when mounted; -1 in the foreground. */
 static int serve(const struct options *o, mount_open_fn open_store, int ready)
 {
 	struct mount m = {.options = o, .args = FUSE_ARGS_INIT(0, NULL)};
@@ -247,7 +247,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 		if (ready >= 0)
 			report_ready(ready);
 		log_notice("mounted %s on %s", o->store, o->mountpoint);
-		/* Positive: ended by a signal, which is a good end. */
+		/* Positive: ended by a signal, which is a success. */
 		r = loop(m.session);
 		if (r < 0)
 			log_error(LOG_ERR,
@@ -263,7 +263,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	return r < 0 || end < 0;
 }
 
-/* Waits until the daemon is up or has ended; the exit code. */
+/* Waits until the daemon is ready or has ended; returns the exit code. */
 static int await(pid_t pid, int fd)
 {
 	char byte;
@@ -334,7 +334,7 @@ static int check(const struct options *o)
 	return r;
 }
 
-/* The daemon leaves the directory that paths are relative to. */
+/* The daemon changes its directory, so paths must be absolute. */
 static int make_absolute(char **path)
 {
 	char *p = realpath(*path, NULL);

@@ -186,7 +186,7 @@ static int stats_text(struct fs *fs, struct buf *out)
 	return r;
 }
 
-/* The table of that name, or NULL for all: an empty line, "all". */
+/* The table of that name; NULL for all: an empty line, or "all". */
 static int table_of(struct fs *fs, struct bytes data, struct table **out)
 {
 	int r;
@@ -197,7 +197,7 @@ static int table_of(struct fs *fs, struct bytes data, struct table **out)
 	if (!data.len || bytes_eq(data, bytes_str("all")))
 		return 0;
 	r = table_open(fs->store, data, out);
-	/* The file that was written to is there: the content is wrong. */
+	/* Not -ENOENT, since the file exists: its content is wrong. */
 	return r == -ENOENT
 		       ? why(-EINVAL,
 			     "there is no table \"%.*s\": write the name of a "
@@ -229,7 +229,7 @@ static int compact_written(struct fs *fs, struct bytes data)
 	return r;
 }
 
-/* syncfs(2), and so sync(1) without a file, never reaches a daemon. */
+/* For sync(1): syncfs(2) does not reach a FUSE daemon. */
 static int sync_written(struct fs *fs, struct bytes data)
 {
 	return fs_sync(fs);
@@ -258,7 +258,7 @@ static int sync_text(struct fs *fs, struct buf *out)
 static const struct {
 	/* Appends the text. 0 or a negative errno. */
 	int (*text)(struct fs *fs, struct buf *out);
-	/* Called with what is written into the file. */
+	/* Called with the bytes written into the file. */
 	int (*written)(struct fs *fs, struct bytes data);
 } acts[CONTROL_FILES] = {
 	[CONTROL_COMPACT] = {compact_text, compact_written},

@@ -1,9 +1,9 @@
 /*
- * What the files of .cellfs/ say and do.
+ * The contents and actions of the files of .cellfs/.
  *
- * A text is made when the file is opened. Writing into flush or compact, a
- * table's name or just a newline for all, or anything into sync, does it and
- * returns when it is done.
+ * A text is made when the file is opened. A write to flush or compact (of a
+ * table's name, or a newline for all) or to sync (of anything) returns when the
+ * action is done.
  */
 #ifndef CELLFS_FS_CONTROL_CONTROL_H
 #define CELLFS_FS_CONTROL_CONTROL_H
@@ -12,9 +12,9 @@
 
 struct fs;
 
-/* Appends the text of one that has any. 0 or a negative errno. */
+/* Appends the text of a readable file. 0 or a negative errno. */
 int control_text(struct fs *fs, enum control_id id, struct buf *out);
-/* @data was written into one that is writable. 0 or a negative errno. */
+/* Acts on @data, written to a writable file. 0 or a negative errno. */
 int control_written(struct fs *fs, enum control_id id, struct bytes data);
 
 #endif

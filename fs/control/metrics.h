@@ -1,6 +1,4 @@
-/*
- * Figures of a mount as Prometheus reads them.
- */
+/* The metrics of a mount, in the format of Prometheus. */
 #ifndef CELLFS_FS_CONTROL_METRICS_H
 #define CELLFS_FS_CONTROL_METRICS_H
 

@@ -18,8 +18,8 @@ struct failure {
 struct errors {
 	pthread_mutex_t lock; /* guards all below; innermost */
 	struct failure ring[ERRORS_KEPT];
-	uint64_t total; /* all, repeats included */
-	unsigned next;	/* where the next goes */
+	uint64_t total; /* with repeats */
+	unsigned next;	/* index of the next entry */
 	unsigned kept;
 };
 
@@ -40,7 +40,7 @@ void errors_free(struct errors *es)
 	free(es);
 }
 
-/* A path's end says more than its start. */
+/* The end of a path says more than its start. */
 static void set_path(char *to, size_t size, const char *path)
 {
 	size_t len = strlen(path);
@@ -51,7 +51,7 @@ static void set_path(char *to, size_t size, const char *path)
 		snprintf(to, size, "...%s", path + (len - size + 4));
 }
 
-/* Is it what the newest says? close(2) tells again why a write was refused. */
+/* Does the newest entry say the same? close(2) repeats the error of a write. */
 static bool is_told(const struct failure *newest, const struct failure *f)
 {
 	return newest->err == f->err && !strcmp(newest->path, f->path) &&
@@ -93,7 +93,7 @@ uint64_t errors_total(struct errors *es)
 	return n;
 }
 
-/* A control byte in a line would let a name forge one. */
+/* A control byte in a name could forge a line. */
 static void printable(char *s)
 {
 	for (; *s; s++)

@@ -15,10 +15,10 @@
 
 struct latency {
 	_Atomic uint64_t buckets[LATENCY_BUCKETS]; /* the last: all slower */
-	_Atomic uint64_t ns;			   /* of all together */
+	_Atomic uint64_t ns;			   /* sum of all times */
 };
 
-/* Upper bounds of all buckets but the last, also as they are printed. */
+/* Upper bounds of all buckets but the last; seconds is the printed form. */
 struct latency_bound {
 	uint64_t ns;
 	const char *seconds;

@@ -12,7 +12,7 @@
 
 #define TEXT_MAX 1200
 
-/* Set before there are threads. */
+/* Set before other threads start. */
 static bool in_background;
 static int file = -1;
 
@@ -48,7 +48,7 @@ static void to_file(int level, const char *text)
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
 	n = snprintf(line, sizeof(line), "%s cellfs[%d] %s: %s\n", when,
 		     (int)getpid(), levels[level], text);
-	/* There is nobody to tell that this failed. */
+	/* There is no way to report a failure of the log. */
 	if (write(file, line, (size_t)n) < n)
 		return;
 }
@@ -61,7 +61,7 @@ static void to_log(int level, const char *text)
 		syslog(LOG_DAEMON | level, "%s", text);
 }
 
-/* A control byte of a name would let it forge a line. */
+/* A control byte in a name could forge a line. */
 static void make_line(char *s)
 {
 	size_t len = strlen(s);

@@ -1,19 +1,19 @@
 /*
- * The log: what the daemon says to people who are not looking.
+ * The log: messages of the daemon for reading later.
  *
- * Levels are those of syslog(3). Where a sentence goes:
+ * Levels are those of syslog(3). Where a message is written:
  *
  *			foreground		background
  *	log_error()	stderr			the log
  *	log_notice()	the log			the log
  *	log_tell()	stderr and the log	the log
  *
- * The log is the system's, by syslog(3), or with -o log=FILE that file, to
- * which a line is appended for each sentence:
+ * The log is syslog(3), or with -o log=FILE that file, to which a line is
+ * appended for each message:
  *
  *	2026-11-22T10:00:00+0000 cellfs[4711] notice: mounted /srv/store on /mnt
  *
- * Any thread may say something. A line is written whole.
+ * Any thread may call these. Lines are not mixed.
  */
 #ifndef CELLFS_FS_REPORT_LOG_H
 #define CELLFS_FS_REPORT_LOG_H
@@ -21,19 +21,19 @@
 #include <stdarg.h>
 #include <syslog.h>
 
-/* The log is the file @path; NULL: syslog. 0, or -errno with why(). */
+/* Opens the log: the file @path, or syslog if NULL. 0, or -errno with why(). */
 int log_open(const char *path);
-/* Nobody looks at stderr any more. */
+/* From now on nobody reads stderr. */
 void log_background(void);
 
-/* What went wrong: to who looks, else to the log. */
+/* A failure: to stderr in the foreground, else to the log. */
 void log_error(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void log_verror(int level, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
-/* What is as it should be: LOG_NOTICE. */
+/* An ordinary event: LOG_NOTICE. */
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* What a person must hear of, now or later. */
+/* An event that a person must learn of, now or later. */
 void log_tell(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -67,8 +67,8 @@ enum option_type {
 struct option {
 	const char *name;
 	uint8_t type;
-	size_t at;     /* of the value in struct options */
-	size_t has_at; /* ID, MASK: of the flag that it was given */
+	size_t at;     /* offset of the value in struct options */
+	size_t has_at; /* ID, MASK: offset of the flag that it was given */
 	const char *help;
 };
 
@@ -109,8 +109,8 @@ static const struct option table[] = {
 #define TABLE_LEN (sizeof(table) / sizeof(*table))
 
 /*
- * What mount(8), fstab and systemd add, and what is in force anyway. A name
- * that ends in '*' stands for all that begin so.
+ * Options that mount(8), fstab and systemd add, or that hold anyway. A name
+ * that ends in '*' is a prefix.
  */
 static const char *const ignored[] = {
 	"rw",	    "dev",	  "nodev",     "suid",
@@ -214,7 +214,7 @@ static int set_value(struct options *o, const struct option *opt,
 	return r;
 }
 
-/* One of the comma-separated words of -o. */
+/* Sets one of the comma-separated words of -o. */
 static int set_word(struct options *o, char *word)
 {
 	char *value = strchr(word, '=');
@@ -264,7 +264,7 @@ static int set_long(struct options *o, const char *arg)
 	return 0;
 }
 
-/* Letters of one "-xyz"; -o takes the rest or the next argument. */
+/* Sets the letters of "-xyz"; -o takes the rest or the next argument. */
 static int set_short(struct options *o, int argc, char **argv, int *i)
 {
 	const char *arg = argv[*i] + 1;
@@ -367,13 +367,13 @@ void options_help(FILE *to, const char *program)
 	fprintf(to, "\nIn the mount, .cellfs/help says what lives where.\n");
 }
 
-/* A text, which can be longer than buf_printf() takes. */
+/* Appends a text, which may be longer than buf_printf() allows. */
 static int format_text(const char *text, struct buf *out)
 {
 	return buf_append(out, text, strlen(text));
 }
 
-/* The value in force; what was not given of owner and mode, tables say. */
+/* Appends the value in force; an owner or mode not given is each table's. */
 static int format_value(const struct option *opt, const struct options *o,
 			struct buf *out)
 {

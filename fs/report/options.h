@@ -1,9 +1,8 @@
 /*
  * The daemon's command line: STORE MOUNTPOINT [-o a,b=c] [-f] [-d].
  *
- * Options are one table with their help. What mount(8) and fstab add is
- * accepted; what nobody knows is refused by name, with the list of what is
- * known.
+ * Options are one table with their help. Options that mount(8) and fstab add
+ * are accepted; unknown ones are refused by name, with the list of known ones.
  */
 #ifndef CELLFS_FS_REPORT_OPTIONS_H
 #define CELLFS_FS_REPORT_OPTIONS_H
@@ -21,7 +20,7 @@ enum scratch_rule {
 
 struct options {
 	char *store, *mountpoint;
-	char *root; /* the part that is mounted; NULL = all */
+	char *root; /* the part to mount; NULL = all */
 	char *log;  /* a file instead of syslog; NULL = syslog */
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
@@ -33,7 +32,7 @@ struct options {
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
 	uint8_t scratch;      /* enum scratch_rule */
-	uint64_t scratch_max; /* bytes of all scratch files; 0 never */
+	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
 	uint64_t cache_bytes, write_buffer_bytes;
 	bool has_uid, has_gid, has_umask;
 	uid_t uid;
@@ -41,11 +40,11 @@ struct options {
 	mode_t umask;
 };
 
-/* 0, or -EINVAL with a sentence in store_why(). Free in both cases. */
+/* 0, or -EINVAL with a reason in store_why(). Free @out in both cases. */
 int options_parse(int argc, char **argv, struct options *out);
 void options_free(struct options *o);
 void options_help(FILE *to, const char *program);
-/* What is in force, an option a line, appended to @out. */
+/* Appends the options in force to @out, one a line. */
 int options_format(const struct options *o, struct buf *out);
 
 #endif
