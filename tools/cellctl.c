@@ -100,8 +100,8 @@ static int print_commands(FILE *to, int code)
 		fprintf(to, "\n");
 	}
 	fprintf(to, "\ncellctl COMMAND --help says more. Exit codes: 0 done; "
-		    "1 nothing found, a check\ndid not hold, faults found; "
-		    "2 wrong usage; 3 failure.\n");
+		    "1 nothing found, a check\nfailed, or faults found; "
+		    "2 incorrect usage; 3 failure.\n");
 	return code;
 }
 
@@ -117,7 +117,7 @@ static int no_command(const char *given)
 	}
 	fprintf(stderr, "cellctl: there is no command '%s'", given);
 	nearest_say(&near, "");
-	fputs("\n  which there are: cellctl help\n", stderr);
+	fputs("\n  to list the commands: cellctl help\n", stderr);
 	return EXIT_USAGE;
 }
 

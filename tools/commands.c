@@ -12,8 +12,8 @@ const struct command cellctl_commands[] = {
 {
 	.name = "init", .args = "STORE", .line = "make an empty store",
 	.help =
-"Makes the directory STORE and an empty store in it. One that is there already\n"
-"is left as it is.\n",
+"Makes the directory STORE and an empty store in it. An existing store is not\n"
+"changed.\n",
 	.example = "init ./data",
 	.words_min = 1, .words_max = 1, .needs = NEEDS_STORE | MAKES | AT_REST,
 	.run = cmd_init,
@@ -28,8 +28,8 @@ const struct command cellctl_commands[] = {
 	.run = cmd_create_namespace,
 }, {
 	.name = "drop_namespace", .args = "STORE NAMESPACE",
-	.line = "drop an empty one",
-	.help = "A namespace that holds a table is refused.\n",
+	.line = "drop a namespace",
+	.help = "A namespace that has tables is not dropped.\n",
 	.example = "drop_namespace ./data web",
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_drop_namespace,
@@ -37,7 +37,7 @@ const struct command cellctl_commands[] = {
 	.name = "list_namespace", .args = "STORE [REGEX]",
 	.line = "list namespaces",
 	.help =
-"One name a line, sorted; those that REGEX matches as a whole.\n",
+"Prints one name a line, sorted; with REGEX, the names that it matches wholly.\n",
 	.example = "list_namespace ./data",
 	.options = O_JSON,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
@@ -47,14 +47,14 @@ const struct command cellctl_commands[] = {
 	.name = "tables", .alias = "list", .args = "STORE [REGEX]",
 	.line = "list tables",
 	.help =
-"One name a line, sorted; those that REGEX matches as a whole.\n",
+"Prints one name a line, sorted; with REGEX, the names that it matches wholly.\n",
 	.example = "tables ./data 'web:.*'",
 	.options = O_JSON,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_tables,
 }, {
 	.name = "exists", .args = "STORE TABLE", .line = "is there a table?",
-	.help = "Exits 0 when the table is there, 1 when it is not.\n",
+	.help = "Exits with 0 if the table exists, with 1 if not.\n",
 	.example = "exists ./data notes && echo yes",
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
@@ -64,9 +64,9 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE [FAMILY[:ATTRIBUTE=VALUE,...]]...",
 	.line = "make a table",
 	.help =
-"With families the table is fixed: others are refused until they are added.\n"
-"Without, families come with their first cell. The namespace of a name such as\n"
-"web:pages must be there. The attributes and what they are when not given:\n"
+"With families the table is fixed: other families are refused until added.\n"
+"Without, a put of a new family adds it. The namespace of a name such as\n"
+"web:pages must exist. The attributes and their defaults:\n"
 "  versions=3 min_versions=0 ttl=forever (500ms, 90s, 7d; no unit: seconds)\n"
 "  keep_deleted=no (yes, ttl)  new_version_behavior=yes  max_value=10MiB\n"
 "  compression=none (zlib)  bloom=row (none, rowcol)  block_size=16KiB\n"
@@ -82,12 +82,12 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE [FAMILY[:ATTRIBUTE=VALUE,...]]...",
 	.line = "change its families",
 	.help =
-"A family that is there gets the attributes that are given and keeps the\n"
-"others; one that is not is added. cellctl create --help names the attributes.\n"
-"A family of --delete must hold no cells, unless --force. Without a word of what\n"
-"to change the whole schema is read from standard input, as describe prints it:\n"
-"a family that it does not name goes if it holds no cells, else it stays (with\n"
-"--force it goes), and a line 'drop family F' drops F with its cells.\n",
+"An existing family gets the given attributes and keeps its others; a new one is\n"
+"added. cellctl create --help lists the attributes. --delete drops a family that\n"
+"has no cells; with --force also one that has. Without any change on the command\n"
+"line the whole schema is read from standard input, as describe prints it: a\n"
+"family that it does not name is dropped if it has no cells (with --force in any\n"
+"case), and a line 'drop family F' drops F with its cells.\n",
 	.example = "alter ./data notes d:versions=10 --delete e",
 	.options = O_SCHEMA | O_ALTER | O_FORCE,
 	.words_min = 2, .needs = NEEDS_TABLE | WRITES,
@@ -96,8 +96,8 @@ const struct command cellctl_commands[] = {
 	.name = "describe", .alias = "desc", .args = "STORE TABLE",
 	.line = "print its schema",
 	.help =
-"The text is that of the table's .schema file. In JSON times are milliseconds,\n"
-"sizes bytes.\n",
+"Prints the text of the table's .schema file. In JSON times are in milliseconds,\n"
+"sizes in bytes.\n",
 	.example = "describe ./data notes",
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
@@ -105,8 +105,8 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "drop", .args = "STORE TABLE", .line = "drop a table",
 	.help =
-"A table that has rows is refused, unless --force; one that has snapshots\n"
-"always.\n",
+"A table that has rows is dropped only with --force; one that has snapshots\n"
+"never.\n",
 	.example = "drop ./data notes --force",
 	.options = O_FORCE,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
@@ -114,7 +114,8 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "truncate", .args = "STORE TABLE", .line = "drop all its cells",
 	.help =
-"At once and for good; the schema stays. A table that has snapshots is refused.\n",
+"The cells are gone for good; the schema is kept. A table that has snapshots is\n"
+"not truncated.\n",
 	.example = "truncate ./data notes",
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_truncate,
@@ -124,7 +125,7 @@ const struct command cellctl_commands[] = {
 	.line = "cells of one row",
 	.help =
 "Prints the newest version of each column, as .cells: row TAB family:qualifier\n"
-"TAB timestamp TAB value. Exits 1 when there is nothing.\n",
+"TAB timestamp TAB value. Exits with 1 if there are no cells.\n",
 	.example = "get ./data notes monday d:text --versions 3",
 	.options = O_SELECT | O_VALUE,
 	.words_min = 3, .needs = NEEDS_TABLE,
@@ -140,7 +141,7 @@ const struct command cellctl_commands[] = {
 	.parse = parse_scan, .run = cmd_scan,
 }, {
 	.name = "count", .args = "STORE TABLE", .line = "count rows",
-	.help = "Those that have a cell that scan would print.\n",
+	.help = "Counts the rows of which scan would print a cell.\n",
 	.example = "count ./data notes --columns d:text",
 	.options = O_SCAN & ~(O_ROWS | O_ORDER),
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
@@ -148,7 +149,7 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "get_counter", .args = "STORE TABLE ROW FAMILY:QUALIFIER",
 	.line = "read a counter",
-	.help = "Exits 1 when there is none.\n",
+	.help = "Exits with 1 if there is no counter.\n",
 	.example = "get_counter ./data notes monday d:visits",
 	.options = O_JSON,
 	.words_min = 4, .words_max = 4, .needs = NEEDS_TABLE,
@@ -159,7 +160,7 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE ROW FAMILY:QUALIFIER [VALUE [TS]]",
 	.line = "write one cell",
 	.help =
-"Without VALUE it is read from standard input as it is. A word behind -- may\n"
+"Without VALUE the value is standard input, byte for byte. Words after -- may\n"
 "begin with a '-'.\n",
 	.example = "put ./data notes monday d:text 'buy tea'",
 	.options = O_STAMP | O_TTL,
@@ -170,9 +171,9 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE ROW FAMILY[:QUALIFIER] [TS]",
 	.line = "delete one version",
 	.help =
-"Of a column the version at TS, or the newest: the one before it is seen then.\n"
-"Of a family the versions of all columns at TS. For the whole of a column,\n"
-"family or row there is deleteall.\n",
+"Deletes a column's version at TS, or the newest one: then the version before it\n"
+"is seen. Of a family, deletes the versions of all columns at TS. deleteall\n"
+"deletes a whole column, family or row.\n",
 	.example = "delete ./data notes monday d:text",
 	.options = O_STAMP | O_ALL,
 	.words_min = 3, .words_max = 5, .needs = NEEDS_TABLE | WRITES,
@@ -182,8 +183,8 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE ROW [FAMILY[:QUALIFIER] [TS]]",
 	.line = "delete all versions",
 	.help =
-"Of a column, a family or the row: those up to TS, or all that are there. What\n"
-"is written later is seen.\n",
+"Deletes all present versions of a column, a family or the row, or those up to\n"
+"TS. Versions written later are seen.\n",
 	.example = "deleteall ./data notes monday d:text",
 	.options = O_STAMP,
 	.words_min = 3, .words_max = 5, .needs = NEEDS_TABLE | WRITES,
@@ -192,8 +193,8 @@ const struct command cellctl_commands[] = {
 	.name = "incr", .args = "STORE TABLE ROW FAMILY:QUALIFIER [N]",
 	.line = "add to a counter",
 	.help =
-"Counters are 8 bytes, big-endian; absent counts as 0. N is 1 unless given, and\n"
-"may be negative. Prints the new value.\n",
+"Counters are 8 bytes, big-endian; an absent one counts as 0. N is 1 by default,\n"
+"and may be negative. Prints the new value.\n",
 	.example = "incr ./data notes monday d:visits 5",
 	.options = O_JSON | O_STAMP | O_TTL,
 	.words_min = 4, .words_max = 5, .needs = NEEDS_TABLE | WRITES,
@@ -202,8 +203,8 @@ const struct command cellctl_commands[] = {
 	.name = "append", .args = "STORE TABLE ROW FAMILY:QUALIFIER [VALUE]",
 	.line = "add to a value",
 	.help =
-"Puts the newest value with VALUE behind it, as one act. Without VALUE it is\n"
-"read from standard input. Prints the new cell.\n",
+"Appends VALUE to the newest value, atomically, as a new version. Without VALUE\n"
+"standard input is appended. Prints the new cell.\n",
 	.example = "append ./data notes monday d:text ' and milk'",
 	.options = O_JSON | O_STAMP | O_TTL,
 	.words_min = 4, .words_max = 5, .needs = NEEDS_TABLE | WRITES,
@@ -213,9 +214,9 @@ const struct command cellctl_commands[] = {
 	.args = "STORE TABLE ROW COLUMN [EXPECTED] [VALUE]",
 	.line = "check, then write",
 	.help =
-"Puts VALUE if the newest value of COLUMN is EXPECTED. The check and all that\n"
-"is written are one act; other columns may be written and deleted with it.\n"
-"Exits 1 when the check does not hold: then nothing is changed.\n",
+"Puts VALUE if the newest value of COLUMN is EXPECTED. The check and all changes\n"
+"are atomic; other columns may be written and deleted with it. Exits with 1,\n"
+"without any change, if the check fails.\n",
 	.example = "cas ./data notes monday d:state --null open",
 	.options = O_JSON | O_STAMP | O_TTL | O_CAS,
 	.words_min = 4, .words_max = 6, .needs = NEEDS_TABLE | WRITES,
@@ -225,13 +226,13 @@ const struct command cellctl_commands[] = {
 	.name = "import", .args = "STORE TABLE < CELLS",
 	.line = "cells from text",
 	.help =
-"What export has written, which is verified: one that is cut or damaged is\n"
-"refused (exit 3), and how many cells were applied is said. Or lines of cells\n"
-"alone: row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
-"An empty timestamp is now. Lines of one row in a row are one atomic mutation; a\n"
-"row of an export is one unless it is over 4 MiB or 65536 cells.\n"
-"A table that is made has the export's schema. One that is there is warned of if\n"
-"it keeps less than the export holds.\n",
+"Reads and verifies the output of export: if it is cut or damaged, import fails\n"
+"(exit 3) and says how many cells were applied. Also reads plain lines of cells:\n"
+"row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
+"An empty timestamp is now. Consecutive lines of one row are one atomic mutation;\n"
+"a row of an export is one, too, unless it is over 4 MiB or 65536 cells.\n"
+"A new table gets the export's schema. If an existing table keeps fewer versions,\n"
+"or keeps them for a shorter time, there is a warning.\n",
 	.example = "import --create ./data notes < notes.cells",
 	.options = O_CREATE | O_JSON_IN,
 	.words_min = 2, .words_max = 2,
@@ -240,20 +241,22 @@ const struct command cellctl_commands[] = {
 	.name = "export", .args = "STORE TABLE > CELLS",
 	.line = "cells to text",
 	.help =
-"Every version, in order, in the form that import reads and that can be written\n"
-"to a .cells; the schema before it and a count and checksum behind it, in lines\n"
-"that begin with a tab. With --raw a row's cells come as they were written.\n",
+"Writes every version, in order, in the form that import reads and that can be\n"
+"written to a .cells. The schema precedes the cells, and a count and a checksum\n"
+"follow them, in lines that begin with a tab. With --raw a row's cells are in\n"
+"the order of their writing.\n",
 	.example = "export ./data notes > notes.cells",
 	.options = ((O_SELECT | O_RANGE) & ~O_FAMILY_LIMIT) | O_RAW,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_export, .run = cmd_export,
 }, {
 	.name = "copy", .args = "STORE TABLE [STORE2] TABLE2",
-	.line = "a table to another",
+	.line = "copy a table",
 	.help =
-"Every version with its timestamp and its own ttl, as of now. TABLE2 is made\n"
-"with the schema of TABLE if it is absent, and goes again if that fails; else\n"
-"what it holds stays, and a warning says where it keeps less.\n",
+"Copies every version with its timestamp and its own ttl, as of now. If TABLE2\n"
+"does not exist, it is made with the schema of TABLE, and dropped again if the\n"
+"copy fails. Otherwise it keeps its cells, and there is a warning if it keeps\n"
+"fewer versions than TABLE.\n",
 	.example = "copy ./data notes ./copy notes",
 	.options = ((O_SELECT | O_RANGE) & ~(O_FAMILY_LIMIT | O_JSON)) | O_RAW,
 	.words_min = 3, .words_max = 4, .needs = NEEDS_TABLE,
@@ -266,11 +269,11 @@ const struct command cellctl_commands[] = {
 		"       restore NAME [SHOWN]]",
 	.line = "take, clone, restore",
 	.help =
-"Of the whole store, or of one table. Without a verb: one name a line, and when\n"
-"it was taken (milliseconds). In a mount these are .snapshot/NAME and\n"
-"TABLE/.snapshot/NAME. clone makes the new table TO of what a snapshot shows,\n"
-"restore puts a table back to it: what was written since is gone. SHOWN is the\n"
-"table's name in a snapshot of the whole store; with -t it is left out.\n",
+"Snapshots of the whole store, or of one table (-t). Without a verb: lists their\n"
+"names and times (in milliseconds). In a mount they are .snapshot/NAME and\n"
+"TABLE/.snapshot/NAME. clone makes the new table TO from a snapshot; restore sets\n"
+"a table back to it, and later writes are lost. SHOWN is the table's name in a\n"
+"snapshot of the whole store; with -t it is left out.\n",
 	.example = "snapshot -t notes ./data take nightly",
 	.options = O_TABLE | O_JSON,
 	.words_min = 1, .words_max = 5, .needs = NEEDS_STORE,
@@ -278,9 +281,9 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "flush", .args = "STORE [TABLE]", .line = "memory to files",
 	.help =
-"Writes what is in memory and in the log to table files. With a TABLE whose\n"
-"families are in HBase's classic order (new_version_behavior no) their versions\n"
-"beyond the limit go.\n",
+"Writes all cells in memory and in the log to table files. For a TABLE whose\n"
+"families have HBase's classic order (new_version_behavior no), drops versions\n"
+"beyond their limit.\n",
 	.example = "flush ./data",
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_flush,
@@ -288,15 +291,15 @@ const struct command cellctl_commands[] = {
 	.name = "compact", .alias = "major_compact", .args = "STORE [TABLE]",
 	.line = "merge files",
 	.help =
-"Merges all files, so that hidden and expired cells leave the disk.\n",
+"Merges all files, which removes hidden and expired cells from the disk.\n",
 	.example = "compact ./data notes",
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_compact,
 }, {
-	.name = "stats", .args = "STORE [TABLE]", .line = "print figures",
+	.name = "stats", .args = "STORE [TABLE]", .line = "print statistics",
 	.help =
-"A figure a line: its name, its value, what it is. Of the store, or of what a\n"
-"table holds, which is an estimate unless it is small.\n",
+"Prints one figure a line: name, value, meaning. Of the store, or of a table,\n"
+"whose figures are estimates unless the table is small.\n",
 	.example = "stats ./data --json",
 	.options = O_JSON,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
@@ -304,8 +307,8 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "check", .args = "STORE", .line = "verify a store",
 	.help =
-"Reads every file and its checksums, at rest. Prints one line a fault; exits 1\n"
-"when there is any.\n",
+"Reads every file of a store that is not in use, and verifies its checksums.\n"
+"Prints each fault on a line, and exits with 1 if there are any.\n",
 	.example = "check ./data",
 	.options = O_JSON,
 	.words_min = 1, .words_max = 1, .needs = AT_REST,
