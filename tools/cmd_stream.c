@@ -195,8 +195,8 @@ static int warn_of_less(struct target *t, const struct schema *from)
 		return fail_store(t->name);
 	if (schema_keeps_less(from, &schema, say, sizeof(say)))
 		fprintf(stderr,
-			"cellctl: %s: warning: %s: what is beyond is not kept\n"
-			"  to keep it, alter the table first and do this "
+			"cellctl: %s: warning: %s: the rest is not kept\n"
+			"  to keep all, alter the table first and do this "
 			"again\n",
 			t->name, say);
 	schema_free(&schema);
@@ -235,7 +235,7 @@ static int close_target(struct target *t, bool drop, int code)
 {
 	if (code && t->made && drop &&
 	    store_table_drop(t->store, bytes_str(t->name), false) == 0)
-		fprintf(stderr, "  the table %s is not made\n", t->name);
+		fprintf(stderr, "  the table %s was not made\n", t->name);
 	if (!t->store)
 		return code;
 	if (code == EXIT_DONE && store_sync(t->store) < 0)

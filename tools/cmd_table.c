@@ -126,7 +126,7 @@ int cmd_alter(struct request *rq)
 	a.dry = true;
 	a.rest = ALTER_DROP;
 	if (r == -EBUSY && table_change(rq->table, &a) == 0)
-		fputs("  with --force they go too\n", stderr);
+		fputs("  with --force they are dropped as well\n", stderr);
 out:
 	alter_free(&a);
 	return code;
@@ -152,7 +152,7 @@ int cmd_drop(struct request *rq)
 	if (r < 0)
 		fail_table(rq, rq->words[1], r);
 	if (r == -ENOTEMPTY && !rq->force && !is_shown(rq->store, rq->words[1]))
-		fputs("  with --force its rows go too\n", stderr);
+		fputs("  with --force its rows are dropped as well\n", stderr);
 	return r < 0 ? EXIT_STORE : EXIT_DONE;
 }
 

@@ -332,7 +332,7 @@ static int check_outside_mounts(const char *what, const char *path)
 
 	if (r > 0)
 		r = why(-EINVAL,
-			"the %s %s lies in %s, where a store is mounted; "
+			"the %s %s is inside %s, where a store is mounted; "
 			"choose a directory outside",
 			what, path, mountpoint);
 	free(mountpoint);
@@ -351,12 +351,12 @@ int mountpoint_check_apart(const char *store, const char *path)
 			strerror(errno));
 	else if (lies_in(s, m))
 		r = why(-EINVAL,
-			"the store %s lies in the mountpoint %s: the daemon "
+			"the store %s is inside the mountpoint %s: the daemon "
 			"would wait for itself; choose another mountpoint",
 			s, m);
 	else if (lies_in(m, s))
 		r = why(-EINVAL,
-			"the mountpoint %s lies in the store %s, which "
+			"the mountpoint %s is inside the store %s, which "
 			"belongs to the daemon; choose another mountpoint",
 			m, s);
 	if (r == 0)

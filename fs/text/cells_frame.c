@@ -99,9 +99,9 @@ static int read_head(struct cells_frame *f, struct bytes line)
 
 	if (f->state != FRAME_NONE && f->state != FRAME_ENDED)
 		return why(-EINVAL,
-			   "an export begins %s: what is before it has lost "
-			   "its end",
-			   f->state == FRAME_PLAIN ? "behind lines of cells"
+			   "an export begins %s: the end of the data before "
+			   "it is missing",
+			   f->state == FRAME_PLAIN ? "after lines of cells"
 						   : "within an export");
 	if (!bytes_eq(line, bytes_str(HEAD_LINE)))
 		return why(-EINVAL,
@@ -122,7 +122,7 @@ static int read_schema(struct cells_frame *f, struct bytes line)
 	size_t n = strlen(SCHEMA);
 
 	if (f->state != FRAME_HEAD)
-		return why(-EINVAL, "a line of a schema stands behind cells: "
+		return why(-EINVAL, "a line of a schema follows cells: "
 				    "the beginning of the export is missing");
 	if (f->schema.len + line.len > SCHEMA_TEXT_MAX)
 		return why(-EINVAL, "the export's schema is over %u bytes",
@@ -142,7 +142,7 @@ static int read_end(struct cells_frame *f, struct bytes line)
 	size_t n;
 
 	if (f->state != FRAME_HEAD && f->state != FRAME_INSIDE)
-		return why(-EINVAL, "here ends an export whose beginning is "
+		return why(-EINVAL, "an export ends here whose beginning is "
 				    "missing");
 	n = format_end(f, want);
 	f->state = FRAME_ENDED;
@@ -159,7 +159,7 @@ static int read_end(struct cells_frame *f, struct bytes line)
 			   cells, f->cells);
 	return why(-EINVAL,
 		   "the export is damaged: its checksum is %016" PRIx64
-		   ", that of what was read is another",
+		   ", that of the data read is different",
 		   sum);
 }
 
@@ -167,7 +167,7 @@ int cells_frame_read(struct cells_frame *f, struct bytes line)
 {
 	if (!cells_frame_is_note(line)) {
 		if (f->state == FRAME_ENDED)
-			return why(-EINVAL, "a line stands behind the end of "
+			return why(-EINVAL, "a line follows the end of "
 					    "the export");
 		if (f->state == FRAME_NONE)
 			f->state = FRAME_PLAIN;
@@ -194,7 +194,7 @@ int cells_frame_done(const struct cells_frame *f)
 	if (f->state != FRAME_HEAD && f->state != FRAME_INSIDE)
 		return 0;
 	return why(-EINVAL,
-		   "the export is cut: it has no end behind its %" PRIu64
+		   "the export is cut: it has no end after its %" PRIu64
 		   " cells",
 		   f->cells);
 }

@@ -264,12 +264,13 @@ static int check_within(const struct cells_import *im,
 			const struct cells_line *l)
 {
 	if (im->only_row.len && !bytes_eq(l->row, buf_bytes(&im->only_row)))
-		return why(-EINVAL, "the line is of another row than the "
+		return why(-EINVAL, "the line belongs to another row than the "
 				    "stream");
 	if (im->only_family.len &&
 	    !bytes_eq(l->family, buf_bytes(&im->only_family)))
-		return why(-EINVAL, "the line is of another family than the "
-				    "stream");
+		return why(-EINVAL,
+			   "the line belongs to another family than the "
+			   "stream");
 	return 0;
 }
 

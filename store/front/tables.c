@@ -156,7 +156,7 @@ static int add_family(struct table *t, struct bytes family)
 	if (r < 0)
 		return r;
 	if (schema_find(schema, family) >= 0) {
-		r = why(-EEXIST, "the family is there already");
+		r = why(-EEXIST, "the family exists already");
 	} else if (schema->fixed) {
 		r = why(-EPERM,
 			"the table's families are fixed: add %.*s to its "

@@ -237,12 +237,12 @@ a_row() {
 		ctl cas "$STORE" t r d:s --null --cells
 	[ "$(ctl get "$STORE" t r d:p -v)" = one ]
 	is 7 ctl get_counter "$STORE" t r d:q
-	says 2 "line 1 is of another row" cas "$STORE" t x d:s --null --cells \
+	says 2 "line 1 belongs to another row" cas "$STORE" t x d:s --null --cells \
 		< <(printf 'r\td:p\t5\tone\n')
 	says 2 "line 2 has no newline" cas "$STORE" t r d:s --null --cells \
 		< <(printf 'r\td:p\t6\tone\nr\td:p\t7\tone')
 	says 2 "nothing to do" cas "$STORE" t r d:s --null
-	says 2 "what is expected is missing" cas "$STORE" t r d:s
+	says 2 "EXPECTED is missing" cas "$STORE" t r d:s
 	says 2 "did you mean less" cas "$STORE" t r d:s --op les a b
 	says 2 "is too much" cas "$STORE" t r d:s --null a b
 }

@@ -46,7 +46,7 @@ families() {
 	ctl describe "$STORE" y | cmp - "$T/schema"
 	ctl create "$STORE" z --schema "$T/schema" more
 	[ "$(families z)" = "d e more " ]
-	says 2 "'d' is there already" create "$STORE" v --schema "$T/schema" d
+	says 2 "'d' exists already" create "$STORE" v --schema "$T/schema" d
 	says 3 "No such file" create "$STORE" w --schema "$T/none"
 	says 3 "schema line 1" create "$STORE" w --schema - <<< nonsense
 }
@@ -59,7 +59,7 @@ families() {
 	says 2 "ttl is a time" create "$STORE" x a:ttl=soon
 	says 2 "min_versions 4 is more" create "$STORE" x a:min_versions=4
 	says 2 "no FAMILY:ATTRIBUTE=VALUE" create "$STORE" x a:versions
-	says 2 "is there already" create "$STORE" x a a
+	says 2 "exists already" create "$STORE" x a a
 	says 2 "family name" create "$STORE" x a/b
 	says 3 "table name" create "$STORE" bad/name
 	says 2 "versions is a number" create "$T/none" x a:versions=many
@@ -117,7 +117,7 @@ families() {
 	ctl alter "$STORE" t --add g:bloom=none --delete e
 	[ "$(families)" = "d f g " ]
 	[ "$(attr g bloom)" = none ]
-	says 2 "'d' is there already" alter "$STORE" t --add d
+	says 2 "'d' exists already" alter "$STORE" t --add d
 	says 2 "there is no family 'familx'" alter "$STORE" t --delete familx
 	[ "$(families)" = "d f g " ]
 }

@@ -126,10 +126,10 @@ end_daemon() {
 	mkdir -p "$T/a/b"
 	run "$CELLFS" "$T/a/b" "$T/a"
 	[ "$status" -eq 1 ]
-	[[ $output == *"lies in the mountpoint"* ]]
+	[[ $output == *"is inside the mountpoint"* ]]
 	run "$CELLFS" "$T/a" "$T/a/b"
 	[ "$status" -eq 1 ]
-	[[ $output == *"lies in the store"* ]]
+	[[ $output == *"is inside the store"* ]]
 	ln -s "$T/a" "$T/link"
 	run "$CELLFS" "$T/a" "$T/link/b"
 	[ "$status" -eq 1 ]

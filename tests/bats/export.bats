@@ -67,10 +67,10 @@ a_table() {
 	a string does not end	{"row":"a
 	row is there twice	{"row":"a","row":"b"}
 	row is there twice	{"row":"a","row_base64":"YQ=="}
-	what is not base64	{"row_base64":"Y"}
-	what is not base64	{"row_base64":"YR=="}
+	a member is not base64	{"row_base64":"Y"}
+	a member is not base64	{"row_base64":"YR=="}
 	row is missing	{"family":"f"}
-	something stands behind	{"row":"a"} x
+	there is text after	{"row":"a"} x
 	a \\u is not	{"row":"\ud83d"}
 	a string has an unknown escape	{"row":"\x"}
 	the object is neither	{"cells":1}
@@ -86,7 +86,7 @@ a_table() {
 	all=$(wc -l < "$T/one")
 	# The end is gone; then some cells too.
 	head -n -1 "$T/one" > "$T/cut"
-	says 3 "the export is cut: it has no end behind its 10 cells" \
+	says 3 "the export is cut: it has no end after its 10 cells" \
 		import --create "$STORE" b < "$T/cut"
 	[[ $stderr == *"line $((all - 1)): "* ]]
 	[[ $stderr == *"9 cells before that are applied"* ]]
@@ -97,7 +97,7 @@ a_table() {
 	says 3 "the export is cut" import --json "$STORE" b < "$T/cut"
 	# Before the first cell nothing is made.
 	head -n 3 "$T/one" > "$T/cut"
-	says 3 "the export is cut: it has no end behind its 0 cells" \
+	says 3 "the export is cut: it has no end after its 0 cells" \
 		import --create "$T/new" b < "$T/cut"
 	[ ! -e "$T/new" ]
 }
@@ -177,7 +177,7 @@ a_table() {
 	} > "$T/bad"
 	says 3 "add g to its schema" import --create "$STORE" x < "$T/bad"
 	[[ $stderr == *"0 cells before that are applied"* ]]
-	[[ $stderr == *"the table x is not made"* ]]
+	[[ $stderr == *"the table x was not made"* ]]
 	run -1 ctl exists "$STORE" x
 }
 
@@ -230,7 +230,7 @@ a_table() {
 	    f.write(b"\xff" * 8)
 	PY
 	run -3 --separate-stderr "$CELLCTL" copy "$STORE" a b
-	[[ $stderr == *"the table b is not made"* ]]
+	[[ $stderr == *"the table b was not made"* ]]
 	run -1 ctl exists "$STORE" b
 	# Nor does an export of it end as if it were whole.
 	run -3 --separate-stderr "$CELLCTL" export "$STORE" a

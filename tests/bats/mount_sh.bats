@@ -121,9 +121,9 @@ refuses() {
 	# The daemon by itself says so too.
 	mkdir mnt2
 	run -1 "$CELLFS" mnt/T/s mnt2
-	[[ $output == *"lies in $T/mnt, where a store is mounted"* ]]
+	[[ $output == *"is inside $T/mnt, where a store is mounted"* ]]
 	run -1 "$CELLFS" store2 mnt/T/R
-	[[ $output == *"lies in $T/mnt, where a store is mounted"* ]]
+	[[ $output == *"is inside $T/mnt, where a store is mounted"* ]]
 	[ "$(ls -A mnt)" = T ]
 	[ "$(ls -A mnt/T)" = "$(printf '%s\n' .schema R)" ]
 	[ ! -e store2 ]

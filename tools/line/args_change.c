@@ -230,8 +230,8 @@ static int parse_check(struct request *rq, int *next)
 		return EXIT_DONE;
 	expected = rq->nwords > 4 ? rq->words[(*next)++] : NULL;
 	if (!expected)
-		return fail_usage("what is expected is missing: EXPECTED, or "
-				  "--null for nothing");
+		return fail_usage("EXPECTED is missing; --null stands for "
+				  "no value");
 	if (k->op < CHECK_EQUAL)
 		return parse_ts_arg(expected, &k->ts);
 	k->value = bytes_str(expected);
@@ -251,7 +251,7 @@ static int change_of_line(struct request *rq, struct bytes line, size_t number)
 	if (cells_parse(line, hold, &l) < 0)
 		return fail_usage("line %zu: %s", number, store_why());
 	if (!bytes_eq(l.row, buf_bytes(&rq->row)))
-		return fail_usage("line %zu is of another row", number);
+		return fail_usage("line %zu belongs to another row", number);
 	return add_change(rq, (struct change){.op = l.op,
 					      .family = l.family,
 					      .qualifier = l.qualifier,

@@ -103,7 +103,7 @@ static int apply_family(struct schema *schema, const char *word, int may)
 		*colon = '\0';
 	i = schema_find(schema, bytes_str(copy));
 	if (i >= 0 && !(may & MAY_CHANGE)) {
-		code = fail_usage("family '%s' is there already", copy);
+		code = fail_usage("family '%s' exists already", copy);
 		goto out;
 	}
 	family_attrs_default(&attrs);

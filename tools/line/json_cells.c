@@ -235,8 +235,7 @@ static int from_base64(struct buf *b)
 	b->len = out;
 	return 0;
 bad:
-	return why(-EINVAL, "what is not base64, padded, stands in a member "
-			    "of it");
+	return why(-EINVAL, "a member is not base64 with padding");
 }
 
 /* The index of the member, and whether its value is in base64. */
@@ -322,7 +321,7 @@ static int read_object(struct object *o)
 		return why(-EINVAL, "the object does not end");
 	skip_blanks(o);
 	if (o->at != o->end)
-		return why(-EINVAL, "something stands behind the object");
+		return why(-EINVAL, "there is text after the object");
 	return 0;
 }
 
