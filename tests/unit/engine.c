@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/admin/engine.h"
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 #include "store/os/thread.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
@@ -1088,16 +1088,16 @@ static void what_scans_step_over_is_merged_away(void **state)
 	t = db->tables[0]->now->trees[0];
 	assert_int_equal(count(s, &all), 0);
 	assert_int_equal(count(s, &all), 0);
-	assert_false(markers_due(t));
+	assert_false(tombstone_stats_due(t));
 	assert_int_equal(stat_of(s->store, "flushes_total"), 1);
 	assert_int_equal(count(s, &all), 0);
-	for (int i = 0;
-	     i < 12000 && (stat_of(s->store, "sstables") || markers_due(t));
+	for (int i = 0; i < 12000 && (stat_of(s->store, "sstables") ||
+				      tombstone_stats_due(t));
 	     i++)
 		usleep(5000);
 	assert_int_equal(stat_of(s->store, "flushes_total"), 2);
 	assert_int_equal(stat_of(s->store, "sstables"), 0);
-	assert_false(markers_due(t));
+	assert_false(tombstone_stats_due(t));
 	assert_int_equal(count(s, &all), 0);
 }
 

@@ -24,7 +24,7 @@ bool only_deletes(const struct mutation *m);
 /* Would it be made now? NULL: for a put. Waits for nothing. */
 int backpressure_admit(struct lsm *db, const struct mutation *m);
 
-/* The active memtable, if markers_in_memory(). Does not wait. */
+/* The active memtable, if tombstone_stats_in_memory(). Does not wait. */
 void freeze_markers(struct lsm *db);
 /* Freezes what memory holds if that gives space back and nobody writes. */
 void freeze_full(struct lsm *db);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/view.h"
 #include "store/lsm/background/background.h"
@@ -251,7 +251,7 @@ static struct tree *most_urgent(struct lsm *db,
 		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
 			double score;
 
-			limits->passed = markers_due(st->trees[k]);
+			limits->passed = tombstone_stats_due(st->trees[k]);
 			score = compaction_score(st->trees[k]->levels, limits);
 			if (score < 1 || score <= best ||
 			    !may_compact(st->trees[k], now))
@@ -346,11 +346,11 @@ static int pick_task(struct lsm *db, struct task *out)
 			freed = t->freed;
 	}
 	if (!t) {
-		markers_forget(db);
+		tombstone_stats_reset(db);
 		pthread_mutex_unlock(&db->state);
 		return 0;
 	}
-	limits.passed = markers_due(t);
+	limits.passed = tombstone_stats_due(t);
 	begin_task(db, table, family, out);
 	pthread_mutex_unlock(&db->state);
 	if (freed.number)

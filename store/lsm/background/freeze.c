@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/background/background.h"
 
 /* A flush that found no space is tried again within a second. */
@@ -16,10 +16,11 @@
 void freeze_markers(struct lsm *db)
 {
 	/* Whoever has it may wait for the thread that this is; and fills it. */
-	if (!markers_in_memory(db) || pthread_mutex_trylock(&db->commit) != 0)
+	if (!tombstone_stats_in_memory(db) ||
+	    pthread_mutex_trylock(&db->commit) != 0)
 		return;
 	/* A failed freeze is tried again; writers report its error. */
-	if (markers_in_memory(db) && lsm_writable(db) == 0)
+	if (tombstone_stats_in_memory(db) && lsm_writable(db) == 0)
 		commit_freeze(db, 0);
 	pthread_mutex_unlock(&db->commit);
 }

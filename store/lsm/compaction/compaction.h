@@ -52,7 +52,7 @@ struct compaction_limits {
 	uint32_t ratio;	       /* of one level to the next: 10 */
 	uint64_t file_bytes;   /* of an output file: 64 MiB */
 	uint64_t rest_bytes;   /* level 0 with less is left at rest: 16 MiB */
-	bool passed;	       /* scans walked over its markers: passed.c */
+	bool passed; /* scans walked over its markers: tombstone_stats.c */
 };
 
 struct compaction {

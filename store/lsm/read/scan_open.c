@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/read.h"
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/state/pins.h"
 
 /* Buffers that have grown beyond it are not kept for the next scan. */
@@ -345,8 +345,8 @@ static int open_families(struct lsm *db, struct lsm_scan *sc,
 static void close_scan(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; i < sc->nfamilies; i++) {
-		markers_passed(sc->db, sc->families[i].tree,
-			       reader_markers(&sc->families[i].reader));
+		tombstone_stats_add(sc->db, sc->families[i].tree,
+				    reader_markers(&sc->families[i].reader));
 		reader_learn(sc->db, &sc->families[i].reader, sc->view,
 			     sc->families[i].at);
 		reader_close(&sc->families[i].reader);

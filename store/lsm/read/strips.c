@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "store/lsm/read/read.h"
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/table/sst_format.h"
 
 /* One more, without its cursor; NULL: there are too many. */
@@ -257,8 +257,8 @@ void strips_close(struct lsm_scan *sc)
 	struct reader *r = &sc->one.reader;
 
 	if (st->opened) {
-		markers_passed(sc->db, sc->view->st->trees[st->family],
-			       reader_markers(r));
+		tombstone_stats_add(sc->db, sc->view->st->trees[st->family],
+				    reader_markers(r));
 		reader_learn(sc->db, r, sc->view, st->family);
 		reader_close(r);
 		buf_free(&sc->qual_last);

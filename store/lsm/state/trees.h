@@ -18,7 +18,7 @@ struct tree {
 	bool compacting;   /* at most one compaction of a tree at a time */
 	uint64_t retry_ns; /* after a failed compaction: not before */
 	struct compaction_freed freed; /* what dropped snapshots held */
-	_Atomic uint64_t passed;       /* markers, by scans: passed.c */
+	_Atomic uint64_t passed; /* markers, by scans: tombstone_stats.c */
 	/* Under commit: no timestamp of the tree is greater. */
 	int64_t ts_max;
 	/* Read without a lock by compaction's stop callback. */

@@ -1,4 +1,4 @@
-#include "store/lsm/state/passed.h"
+#include "store/lsm/state/tombstone_stats.h"
 
 /* A scan that passed fewer markers leaves the shared counter alone. */
 #define NOTED_MIN 256
@@ -7,7 +7,7 @@
 /* A memtable with fewer markers of the tree is not flushed for them. */
 #define FLUSHED_MIN 4096
 
-void markers_passed(struct lsm *db, struct tree *t, uint64_t n)
+void tombstone_stats_add(struct lsm *db, struct tree *t, uint64_t n)
 {
 	uint64_t before;
 
@@ -21,7 +21,7 @@ void markers_passed(struct lsm *db, struct tree *t, uint64_t n)
 	pthread_mutex_unlock(&db->state);
 }
 
-bool markers_due(const struct tree *t)
+bool tombstone_stats_due(const struct tree *t)
 {
 	return atomic_load_explicit(&t->passed, memory_order_relaxed) >=
 	       PASSED_MAX;
@@ -34,7 +34,7 @@ static bool holds_markers(struct memtable *mt, const struct tree *t)
 	return memtable_tree_stat(mt, t->id, &st) && st.markers >= FLUSHED_MIN;
 }
 
-void markers_forget(struct lsm *db)
+void tombstone_stats_reset(struct lsm *db)
 {
 	for (size_t i = 0; i < db->ntables; i++) {
 		struct table_state *st = db->tables[i]->now;
@@ -42,14 +42,14 @@ void markers_forget(struct lsm *db)
 		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
 			struct tree *t = st->trees[k];
 
-			if (markers_due(t) && !t->compacting && !db->nfrozen &&
-			    !holds_markers(db->reading, t))
+			if (tombstone_stats_due(t) && !t->compacting &&
+			    !db->nfrozen && !holds_markers(db->reading, t))
 				atomic_store(&t->passed, 0);
 		}
 	}
 }
 
-bool markers_in_memory(struct lsm *db)
+bool tombstone_stats_in_memory(struct lsm *db)
 {
 	bool due = false;
 
@@ -58,7 +58,7 @@ bool markers_in_memory(struct lsm *db)
 		struct table_state *st = db->tables[i]->now;
 
 		for (uint32_t k = 0; k < st->schema.nfamilies && !due; k++)
-			due = markers_due(st->trees[k]) &&
+			due = tombstone_stats_due(st->trees[k]) &&
 			      holds_markers(db->reading, st->trees[k]);
 	}
 	pthread_mutex_unlock(&db->state);

@@ -6,18 +6,18 @@
  *
  * Nobody who only reads does any of that work.
  */
-#ifndef CELLFS_STORE_LSM_STATE_PASSED_H
-#define CELLFS_STORE_LSM_STATE_PASSED_H
+#ifndef CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
+#define CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
 
 #include "store/lsm/state/trees.h"
 
 /* A scan of @t has stepped over so many markers. */
-void markers_passed(struct lsm *db, struct tree *t, uint64_t n);
+void tombstone_stats_add(struct lsm *db, struct tree *t, uint64_t n);
 /* Have scans stepped over enough of them for a merge? */
-bool markers_due(const struct tree *t);
+bool tombstone_stats_due(const struct tree *t);
 /* Does the active memtable hold many such? */
-bool markers_in_memory(struct lsm *db);
+bool tombstone_stats_in_memory(struct lsm *db);
 /* There is nothing left to merge. Under state. */
-void markers_forget(struct lsm *db);
+void tombstone_stats_reset(struct lsm *db);
 
 #endif
