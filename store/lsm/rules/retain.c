@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/base/column.h"
-#include "store/lsm/rules/masking.h"
+#include "store/lsm/rules/tombstones.h"
 #include "store/lsm/rules/timeline.h"
 
 /* Entries of a finished column that are stepped over before a seek. */
@@ -25,12 +25,12 @@ struct retain {
 	uint64_t versions;	/* UINT64_MAX = all */
 	bool pass_through;	/* a flush: drop only expired entries */
 	bool whole;		/* the input has the row's whole history */
-	struct masking masking;
+	struct tombstones tombstones;
 	/*
 	 * The markers that delete what they cover: all, with keep_deleted ttl
 	 * the expired ones, else none.
 	 */
-	struct masking deleting;
+	struct tombstones deleting;
 	struct timeline alive;
 	bool fresh; /* the cursor's entry was not examined yet */
 	bool done;
@@ -93,7 +93,7 @@ static bool is_deleting(const struct retain *r, const struct entry *marker)
 
 static int note_marker(struct retain *r, const struct entry *e, bool deleting)
 {
-	int err = masking_add(&r->masking, e);
+	int err = tombstones_add(&r->tombstones, e);
 
 	if (err < 0 || !deleting)
 		return err;
@@ -101,7 +101,7 @@ static int note_marker(struct retain *r, const struct entry *e, bool deleting)
 		r->family_to = r->column_to = e->ts;
 	if (e->kind == CELL_DELETE_COLUMN && e->ts > r->column_to)
 		r->column_to = e->ts;
-	return masking_add(&r->deleting, e);
+	return tombstones_add(&r->deleting, e);
 }
 
 static void lose(struct retain *r, int64_t from, int64_t to)
@@ -211,14 +211,14 @@ static bool resolves(const struct retain *r, size_t stripe)
 static bool knows_the_living(const struct retain *r)
 {
 	return (r->whole && !looks_behind(r)) ||
-	       (!r->version_met && r->masking.family_version.n == 0);
+	       (!r->version_met && r->tombstones.family_version.n == 0);
 }
 
 static int put_replayed(struct retain *r, const struct entry *e)
 {
 	bool loan = e->ttl_ms != 0;
-	size_t stripe = masking_stripe(&r->masking, e->seq);
-	uint64_t stripe_end = masking_stripe_end(&r->masking, stripe);
+	size_t stripe = tombstones_stripe(&r->tombstones, e->seq);
+	uint64_t stripe_end = tombstones_stripe_end(&r->tombstones, stripe);
 	uint64_t replaced = SEQ_NEVER, death, deleted = SEQ_NEVER, pushed;
 	int err;
 
@@ -234,24 +234,24 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		r->put_seq = e->seq;
 	}
 	death = replaced;
-	if (masking_any(&r->masking)) {
+	if (tombstones_any(&r->tombstones)) {
 		uint64_t at;
 
-		masking_reach(&r->masking, e->ts);
-		masking_reach(&r->deleting, e->ts);
+		tombstones_reach(&r->tombstones, e->ts);
+		tombstones_reach(&r->deleting, e->ts);
 		/*
 		 * All versions that it could push out are under the marker too,
 		 * so it need not be counted.
 		 */
-		if (masking_wide_after(&r->deleting, stripe, e->seq))
+		if (tombstones_wide_after(&r->deleting, stripe, e->seq))
 			return lose_covered(r, e);
-		if (masking_wide_after(&r->masking, stripe, e->seq))
+		if (tombstones_wide_after(&r->tombstones, stripe, e->seq))
 			return KEEP;
-		deleted = masking_version_after(&r->deleting, e->ts, e->seq);
-		at = masking_version_after(&r->masking, e->ts, e->seq);
+		deleted = tombstones_version_after(&r->deleting, e->ts, e->seq);
+		at = tombstones_version_after(&r->tombstones, e->ts, e->seq);
 		if (at < death)
 			death = at;
-		at = masking_wide_above(&r->masking, stripe);
+		at = tombstones_wide_above(&r->tombstones, stripe);
 		if (at < death)
 			death = at;
 	}
@@ -289,12 +289,12 @@ static int put_replayed(struct retain *r, const struct entry *e)
 
 static int marker_replayed(struct retain *r, const struct entry *e)
 {
-	size_t stripe = masking_stripe(&r->masking, e->seq);
+	size_t stripe = tombstones_stripe(&r->tombstones, e->seq);
 	bool deleting = is_deleting(r, e);
 	int err;
 
-	masking_reach(&r->deleting, e->ts);
-	if (masking_wide_after(&r->deleting, stripe, e->seq))
+	tombstones_reach(&r->deleting, e->ts);
+	if (tombstones_wide_after(&r->deleting, stripe, e->seq))
 		return resolves(r, stripe) ? DROP : lose_marker(r, e);
 	err = note_marker(r, e, deleting);
 	if (err < 0)
@@ -325,7 +325,7 @@ static bool counts(const struct retain *r)
 static bool lies_below(const struct retain *r, uint64_t marker, size_t stripe)
 {
 	return marker != SEQ_NEVER &&
-	       masking_stripe(&r->masking, marker) <= stripe;
+	       tombstones_stripe(&r->tombstones, marker) <= stripe;
 }
 
 /* Keeps nothing more of the column. */
@@ -343,13 +343,13 @@ static int end_versions(struct retain *r)
 
 static int put_classic(struct retain *r, const struct entry *e)
 {
-	size_t stripe = masking_stripe(&r->masking, e->seq);
+	size_t stripe = tombstones_stripe(&r->tombstones, e->seq);
 
 	if (!(r->has_put && r->put_ts == e->ts))
 		count_put(r, e);
-	if (masking_any(&r->deleting)) {
-		masking_reach(&r->deleting, e->ts);
-		if (lies_below(r, masking_oldest(&r->deleting, e->ts),
+	if (tombstones_any(&r->deleting)) {
+		tombstones_reach(&r->deleting, e->ts);
+		if (lies_below(r, tombstones_oldest(&r->deleting, e->ts),
 			       stripe)) {
 			if (r->deleting.wide)
 				return lose_covered(r, e);
@@ -359,7 +359,7 @@ static int put_classic(struct retain *r, const struct entry *e)
 	}
 	/* Of several puts with one timestamp the latest is seen. */
 	if (r->has_put && r->put_ts == e->ts &&
-	    masking_stripe(&r->masking, r->put_seq) == stripe)
+	    tombstones_stripe(&r->tombstones, r->put_seq) == stripe)
 		return lose_replaced(r);
 	/* An expiring put ends by itself, unless versions are counted now. */
 	if (e->ttl_ms && !counts(r))
@@ -394,15 +394,15 @@ static int count_marker(struct retain *r, const struct entry *e)
 
 static int marker_classic(struct retain *r, const struct entry *e)
 {
-	size_t stripe = masking_stripe(&r->masking, e->seq);
+	size_t stripe = tombstones_stripe(&r->tombstones, e->seq);
 	bool deleting = is_deleting(r, e);
 	int err;
 
 	if (counts(r) && family_ttl_expired(r, e) &&
 	    r->spec.attrs->min_versions == 0)
 		return DROP; /* with all puts that it could cover */
-	masking_reach(&r->deleting, e->ts);
-	if (lies_below(r, masking_oldest_wide(&r->deleting), stripe))
+	tombstones_reach(&r->deleting, e->ts);
+	if (lies_below(r, tombstones_oldest_wide(&r->deleting), stripe))
 		return lose_marker(r, e);
 	err = note_marker(r, e, deleting);
 	if (err < 0)
@@ -421,8 +421,8 @@ static int begin_column(struct retain *r)
 	r->covered = false;
 	r->version_gone = false;
 	r->loan = false;
-	masking_column(&r->masking);
-	masking_column(&r->deleting);
+	tombstones_column(&r->tombstones);
+	tombstones_column(&r->deleting);
 	/*
 	 * With snapshots the moments of deaths matter, not only their number.
 	 */
@@ -474,7 +474,7 @@ static bool is_resolved(const struct retain *r, const struct entry *e)
 {
 	return !r->pass_through && e->kind == CELL_PUT && !e->ttl_ms &&
 	       r->spec.attrs->keep_deleted == KEEP_DELETED_NO &&
-	       resolves(r, masking_stripe(&r->masking, e->seq));
+	       resolves(r, tombstones_stripe(&r->tombstones, e->seq));
 }
 
 int retain_next(struct retain *r, struct entry *out)
@@ -526,8 +526,8 @@ void retain_row(struct retain *r, struct cursor *c, bool whole_history)
 	r->column_done = false;
 	r->loss.from = r->loss.to = 0;
 	r->family_to = r->column_to = -1;
-	masking_row(&r->masking);
-	masking_row(&r->deleting);
+	tombstones_row(&r->tombstones);
+	tombstones_row(&r->deleting);
 }
 
 int retain_new(const struct retain_spec *spec, struct retain **out)
@@ -539,10 +539,11 @@ int retain_new(const struct retain_spec *spec, struct retain **out)
 	if (!r)
 		return -ENOMEM;
 	r->spec = *spec;
-	err = masking_init(&r->masking, spec->snapshots, spec->nsnapshots);
+	err = tombstones_init(&r->tombstones, spec->snapshots,
+			      spec->nsnapshots);
 	if (err == 0)
-		err = masking_init(&r->deleting, spec->snapshots,
-				   spec->nsnapshots);
+		err = tombstones_init(&r->deleting, spec->snapshots,
+				      spec->nsnapshots);
 	if (err < 0) {
 		retain_free(r);
 		return err;
@@ -563,8 +564,8 @@ void retain_free(struct retain *r)
 {
 	if (!r)
 		return;
-	masking_free(&r->masking);
-	masking_free(&r->deleting);
+	tombstones_free(&r->tombstones);
+	tombstones_free(&r->deleting);
 	timeline_free(&r->alive);
 	buf_free(&r->qualifier);
 	free(r);

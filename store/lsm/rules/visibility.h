@@ -167,7 +167,7 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  * entries between two sequences; what a reader of any snapshot (and of now)
  * sees of the tree is the same before and after, whatever entries there are
  * outside of the slice. An entry is dropped only because of entries of its own
- * stripe (masking.h). P: the put in question, versions 2.
+ * stripe (tombstones.h). P: the put in question, versions 2.
  *
  * In any slice:
  *	P under a wide marker	    50 s2 DELETE_COLUMN		 30 s1 P

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/base/column.h"
-#include "store/lsm/rules/masking.h"
+#include "store/lsm/rules/tombstones.h"
 #include "store/lsm/rules/timeline.h"
 
 /* Entries of a finished column that are stepped over before a seek. */
@@ -33,7 +33,7 @@ struct visible {
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* kept by the family; UINT64_MAX = all */
 	uint64_t shown_max;
-	struct masking masking;
+	struct tombstones tombstones;
 	struct timeline alive;
 	/* The moment that is read; INT64_MAX = now. */
 	int64_t as_of;
@@ -131,17 +131,18 @@ static int put_replayed(struct visible *v, const struct entry *e)
 		/* A copy with the same sequence dies at its birth. */
 		death = v->put_seq;
 	}
-	if (masking_any(&v->masking)) {
+	if (tombstones_any(&v->tombstones)) {
 		uint64_t marker;
 
-		masking_reach(&v->masking, e->ts);
+		tombstones_reach(&v->tombstones, e->ts);
 		/*
 		 * A wide marker hides all below it as well: the put has pushed
 		 * out no version that would otherwise be seen.
 		 */
-		if (masking_wide_after(&v->masking, 0, e->seq))
+		if (tombstones_wide_after(&v->tombstones, 0, e->seq))
 			return COVERED;
-		marker = masking_version_after(&v->masking, e->ts, e->seq);
+		marker =
+			tombstones_version_after(&v->tombstones, e->ts, e->seq);
 		if (marker < death)
 			death = marker;
 	}
@@ -163,11 +164,11 @@ static int put_replayed(struct visible *v, const struct entry *e)
 /* HBase's own order: by timestamp alone, counted within the time range. */
 static int put_classic(struct visible *v, const struct entry *e)
 {
-	if (masking_any(&v->masking)) {
-		masking_reach(&v->masking, e->ts);
-		if (v->masking.wide)
+	if (tombstones_any(&v->tombstones)) {
+		tombstones_reach(&v->tombstones, e->ts);
+		if (v->tombstones.wide)
 			return END;
-		if (masking_oldest(&v->masking, e->ts) != SEQ_NEVER)
+		if (tombstones_oldest(&v->tombstones, e->ts) != SEQ_NEVER)
 			return HIDE;
 	}
 	return e->ts >= v->spec.ts_max ? HIDE : rank_survivor(v, e);
@@ -185,7 +186,7 @@ static bool is_honoured(const struct visible *v, const struct entry *marker)
 static int mask(struct visible *v, const struct entry *marker)
 {
 	v->markers++;
-	return masking_add(&v->masking, marker);
+	return tombstones_add(&v->tombstones, marker);
 }
 
 /*
@@ -253,7 +254,7 @@ static int judge_raw(struct visible *v, const struct entry *e)
 
 static int begin_column(struct visible *v)
 {
-	masking_column(&v->masking);
+	tombstones_column(&v->tombstones);
 	timeline_clear(&v->alive, v->versions, false);
 	v->in_column = true;
 	v->column_done = false;
@@ -709,7 +710,7 @@ void visible_row(struct visible *v, struct cursor *c)
 	v->has_hidden = false;
 	v->loans = false;
 	v->shown = 0;
-	masking_row(&v->masking);
+	tombstones_row(&v->tombstones);
 }
 
 int visible_new(const struct visible_spec *spec, struct visible **out)
@@ -721,7 +722,7 @@ int visible_new(const struct visible_spec *spec, struct visible **out)
 	if (!v)
 		return -ENOMEM;
 	*v = (struct visible){0};
-	r = masking_init(&v->masking, NULL, 0);
+	r = tombstones_init(&v->tombstones, NULL, 0);
 	if (r < 0) {
 		free(v);
 		return r;
@@ -753,7 +754,7 @@ void visible_free(struct visible *v)
 {
 	if (!v)
 		return;
-	masking_free(&v->masking);
+	tombstones_free(&v->tombstones);
 	timeline_free(&v->alive);
 	buf_free(&v->qualifier);
 	free(v->near);

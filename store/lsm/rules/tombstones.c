@@ -1,12 +1,13 @@
-#include "store/lsm/rules/masking.h"
+#include "store/lsm/rules/tombstones.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int masking_init(struct masking *m, const uint64_t *snapshots,
-		 size_t nsnapshots)
+int tombstones_init(struct tombstones *m, const uint64_t *snapshots,
+		    size_t nsnapshots)
 {
-	*m = (struct masking){.snapshots = snapshots, .nsnapshots = nsnapshots};
+	*m = (struct tombstones){.snapshots = snapshots,
+				 .nsnapshots = nsnapshots};
 	m->wide_min = m->one_stripe;
 	if (nsnapshots)
 		m->wide_min = calloc(nsnapshots + 1, 2 * sizeof(*m->wide_min));
@@ -14,28 +15,28 @@ int masking_init(struct masking *m, const uint64_t *snapshots,
 		return -ENOMEM;
 	m->wide_max = m->wide_min + nsnapshots + 1;
 	m->wide = true;
-	masking_row(m);
+	tombstones_row(m);
 	return 0;
 }
 
-void masking_free(struct masking *m)
+void tombstones_free(struct tombstones *m)
 {
 	free(m->family.at);
 	free(m->family_version.at);
 	free(m->version.at);
 	if (m->wide_min != m->one_stripe)
 		free(m->wide_min);
-	*m = (struct masking){0};
+	*m = (struct tombstones){0};
 }
 
-void masking_row(struct masking *m)
+void tombstones_row(struct tombstones *m)
 {
 	m->family.n = 0;
 	m->family_version.n = 0;
-	masking_column(m);
+	tombstones_column(m);
 }
 
-void masking_unwiden(struct masking *m)
+void tombstones_unwiden(struct tombstones *m)
 {
 	m->wide = false;
 	for (size_t i = 0; i <= m->nsnapshots; i++) {
@@ -59,7 +60,7 @@ static int mark_list_add(struct mark_list *l, const struct entry *e)
 	return 0;
 }
 
-size_t masking_stripe(const struct masking *m, uint64_t seq)
+size_t tombstones_stripe(const struct tombstones *m, uint64_t seq)
 {
 	size_t lo = 0, hi = m->nsnapshots;
 
@@ -74,15 +75,15 @@ size_t masking_stripe(const struct masking *m, uint64_t seq)
 	return lo;
 }
 
-uint64_t masking_stripe_end(const struct masking *m, size_t stripe)
+uint64_t tombstones_stripe_end(const struct tombstones *m, size_t stripe)
 {
 	/* Not SEQ_NEVER, so that a death at SEQ_NEVER is after every stripe. */
 	return stripe < m->nsnapshots ? m->snapshots[stripe] : SEQ_NEVER - 1;
 }
 
-static void wide_add(struct masking *m, uint64_t seq)
+static void wide_add(struct tombstones *m, uint64_t seq)
 {
-	size_t stripe = masking_stripe(m, seq);
+	size_t stripe = tombstones_stripe(m, seq);
 
 	m->wide = true;
 	if (seq < m->wide_min[stripe])
@@ -94,13 +95,13 @@ static void wide_add(struct masking *m, uint64_t seq)
 /*
  * Without snapshots only the greatest sequence counts: is there a greater one?
  */
-static bool says_nothing(const struct masking *m, const struct entry *marker)
+static bool says_nothing(const struct tombstones *m, const struct entry *marker)
 {
 	return m->nsnapshots == 0 && m->family.n &&
 	       m->family.at[m->family.n - 1].seq > marker->seq;
 }
 
-int masking_add(struct masking *m, const struct entry *marker)
+int tombstones_add(struct tombstones *m, const struct entry *marker)
 {
 	switch (marker->kind) {
 	case CELL_DELETE_FAMILY:
@@ -121,14 +122,14 @@ int masking_add(struct masking *m, const struct entry *marker)
 	}
 }
 
-void masking_reach(struct masking *m, int64_t ts)
+void tombstones_reach(struct tombstones *m, int64_t ts)
 {
 	while (m->family_at < m->family.n &&
 	       m->family.at[m->family_at].ts >= ts)
 		wide_add(m, m->family.at[m->family_at++].seq);
 }
 
-uint64_t masking_wide_above(const struct masking *m, size_t stripe)
+uint64_t tombstones_wide_above(const struct tombstones *m, size_t stripe)
 {
 	while (++stripe <= m->nsnapshots)
 		if (m->wide_min[stripe] != SEQ_NEVER)
@@ -153,8 +154,8 @@ static uint64_t mark_after(const struct mark_list *l, int64_t ts, uint64_t seq)
 	return lo > 0 && l->at[lo - 1].ts == ts ? l->at[lo - 1].seq : SEQ_NEVER;
 }
 
-uint64_t masking_version_after(const struct masking *m, int64_t ts,
-			       uint64_t seq)
+uint64_t tombstones_version_after(const struct tombstones *m, int64_t ts,
+				  uint64_t seq)
 {
 	uint64_t version = mark_after(&m->version, ts, seq);
 	uint64_t family = mark_after(&m->family_version, ts, seq);
@@ -162,7 +163,7 @@ uint64_t masking_version_after(const struct masking *m, int64_t ts,
 	return version < family ? version : family;
 }
 
-uint64_t masking_oldest_wide(const struct masking *m)
+uint64_t tombstones_oldest_wide(const struct tombstones *m)
 {
 	/*
 	 * Stripes ascend in sequence: the first one with markers has the
@@ -174,11 +175,11 @@ uint64_t masking_oldest_wide(const struct masking *m)
 	return SEQ_NEVER;
 }
 
-uint64_t masking_oldest(const struct masking *m, int64_t ts)
+uint64_t tombstones_oldest(const struct tombstones *m, int64_t ts)
 {
-	uint64_t wide = masking_oldest_wide(m), version;
+	uint64_t wide = tombstones_oldest_wide(m), version;
 
 	/* No marker has sequence 0. */
-	version = masking_version_after(m, ts, 0);
+	version = tombstones_version_after(m, ts, 0);
 	return wide < version ? wide : version;
 }

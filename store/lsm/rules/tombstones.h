@@ -23,8 +23,8 @@
  *	sequence  1 2 3 4 5 | 6 7 8 9 10 | 11 12 ...
  *			   S=5	      S=10
  */
-#ifndef CELLFS_STORE_LSM_RULES_MASKING_H
-#define CELLFS_STORE_LSM_RULES_MASKING_H
+#ifndef CELLFS_STORE_LSM_RULES_TOMBSTONES_H
+#define CELLFS_STORE_LSM_RULES_TOMBSTONES_H
 
 #include "store/lsm/base/cursor.h"
 #include "store/lsm/rules/timeline.h"
@@ -39,7 +39,7 @@ struct mark_list {
 	size_t n, cap;
 };
 
-struct masking {
+struct tombstones {
 	const uint64_t *snapshots; /* ascending, borrowed */
 	size_t nsnapshots;
 	/*
@@ -58,48 +58,48 @@ struct masking {
 };
 
 /* 0 or -ENOMEM. */
-int masking_init(struct masking *m, const uint64_t *snapshots,
-		 size_t nsnapshots);
-void masking_free(struct masking *m); /* @m may be zeroed */
+int tombstones_init(struct tombstones *m, const uint64_t *snapshots,
+		    size_t nsnapshots);
+void tombstones_free(struct tombstones *m); /* @m may be zeroed */
 
 /* Begins a row without markers, or a column, where family markers remain. */
-void masking_row(struct masking *m);
-void masking_unwiden(struct masking *m);
-static inline void masking_column(struct masking *m)
+void tombstones_row(struct tombstones *m);
+void tombstones_unwiden(struct tombstones *m);
+static inline void tombstones_column(struct tombstones *m)
 {
 	m->version.n = 0;
 	m->family_at = 0;
 	if (m->wide)
-		masking_unwiden(m);
+		tombstones_unwiden(m);
 }
 /* Adds the next marker in order. 0 or -ENOMEM. */
-int masking_add(struct masking *m, const struct entry *marker);
+int tombstones_add(struct tombstones *m, const struct entry *marker);
 /* Can any marker hide a cell of the present column? */
-static inline bool masking_any(const struct masking *m)
+static inline bool tombstones_any(const struct tombstones *m)
 {
 	return m->wide || m->family.n || m->family_version.n || m->version.n;
 }
 
 /* The stripe of a sequence, and the last sequence of a stripe. */
-size_t masking_stripe(const struct masking *m, uint64_t seq);
-uint64_t masking_stripe_end(const struct masking *m, size_t stripe);
+size_t tombstones_stripe(const struct tombstones *m, uint64_t seq);
+uint64_t tombstones_stripe_end(const struct tombstones *m, size_t stripe);
 
 /* Makes @ts the present timestamp, to which the functions below refer. */
-void masking_reach(struct masking *m, int64_t ts);
+void tombstones_reach(struct tombstones *m, int64_t ts);
 /* Does @stripe have a wide marker in force with a sequence after @seq? */
-static inline bool masking_wide_after(const struct masking *m, size_t stripe,
-				      uint64_t seq)
+static inline bool tombstones_wide_after(const struct tombstones *m,
+					 size_t stripe, uint64_t seq)
 {
 	return m->wide_max[stripe] > seq;
 }
 /* The first wide marker in force of the stripes above @stripe, or SEQ_NEVER. */
-uint64_t masking_wide_above(const struct masking *m, size_t stripe);
+uint64_t tombstones_wide_above(const struct tombstones *m, size_t stripe);
 /* The first one-version marker for @ts after @seq, or SEQ_NEVER. */
-uint64_t masking_version_after(const struct masking *m, int64_t ts,
-			       uint64_t seq);
+uint64_t tombstones_version_after(const struct tombstones *m, int64_t ts,
+				  uint64_t seq);
 /* The oldest marker, of any kind, that covers @ts, or SEQ_NEVER. */
-uint64_t masking_oldest(const struct masking *m, int64_t ts);
+uint64_t tombstones_oldest(const struct tombstones *m, int64_t ts);
 /* The oldest wide marker that covers the present ts, or SEQ_NEVER. */
-uint64_t masking_oldest_wide(const struct masking *m);
+uint64_t tombstones_oldest_wide(const struct tombstones *m);
 
 #endif
