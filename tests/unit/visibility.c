@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "array_cursor.h"
-#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/version_count.h"
 #include "store/lsm/rules/visibility.h"
 
 #define PUT CELL_PUT
@@ -583,37 +583,37 @@ static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
 			    "q:950dcs2 q:940s1");
 }
 
-static void the_timeline_knows_when_so_many_lived(void **state)
+static void the_version_count_knows_when_so_many_lived(void **state)
 {
-	struct timeline t = {0};
+	struct version_count t = {0};
 
-	timeline_clear(&t, 1, false);
-	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
+	version_count_clear(&t, 1, false);
+	assert_int_equal(version_count_add(&t, 2, SEQ_NEVER), 0);
 	/* A plain list: the caller counts. */
-	assert_int_equal(timeline_first(&t, 1, 9), 9);
-	assert_int_equal(timeline_add(&t, 3, 5), 0);
-	assert_int_equal(timeline_first(&t, 1, 9), 2);
+	assert_int_equal(version_count_first(&t, 1, 9), 9);
+	assert_int_equal(version_count_add(&t, 3, 5), 0);
+	assert_int_equal(version_count_first(&t, 1, 9), 2);
 
-	timeline_clear(&t, 2, false);
-	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
-	assert_int_equal(timeline_add(&t, 3, 5), 0);
-	assert_int_equal(timeline_first(&t, 1, 9), 3);
-	assert_int_equal(timeline_first(&t, 4, 9), 4);
-	assert_int_equal(timeline_first(&t, 5, 9), 9);
-	assert_int_equal(timeline_first(&t, 1, 3), 3);
-	assert_int_equal(timeline_add(&t, 7, SEQ_NEVER), 0);
-	assert_int_equal(timeline_first(&t, 5, SEQ_NEVER), 7);
+	version_count_clear(&t, 2, false);
+	assert_int_equal(version_count_add(&t, 2, SEQ_NEVER), 0);
+	assert_int_equal(version_count_add(&t, 3, 5), 0);
+	assert_int_equal(version_count_first(&t, 1, 9), 3);
+	assert_int_equal(version_count_first(&t, 4, 9), 4);
+	assert_int_equal(version_count_first(&t, 5, 9), 9);
+	assert_int_equal(version_count_first(&t, 1, 3), 3);
+	assert_int_equal(version_count_add(&t, 7, SEQ_NEVER), 0);
+	assert_int_equal(version_count_first(&t, 5, SEQ_NEVER), 7);
 
-	timeline_clear(&t, 3, false);
-	assert_int_equal(timeline_add(&t, 2, SEQ_NEVER), 0);
-	assert_int_equal(timeline_add(&t, 3, 5), 0);
-	assert_int_equal(timeline_add(&t, 7, SEQ_NEVER), 0);
-	assert_int_equal(timeline_first(&t, 0, SEQ_NEVER), SEQ_NEVER);
-	timeline_free(&t);
+	version_count_clear(&t, 3, false);
+	assert_int_equal(version_count_add(&t, 2, SEQ_NEVER), 0);
+	assert_int_equal(version_count_add(&t, 3, 5), 0);
+	assert_int_equal(version_count_add(&t, 7, SEQ_NEVER), 0);
+	assert_int_equal(version_count_first(&t, 0, SEQ_NEVER), SEQ_NEVER);
+	version_count_free(&t);
 }
 
-/* As the timeline, by counting. */
-static uint64_t first_by_counting(const struct timeline_life *lives, size_t n,
+/* As version_count.h, by counting. */
+static uint64_t first_by_counting(const struct version_life *lives, size_t n,
 				  uint64_t limit, uint64_t from, uint64_t to)
 {
 	for (; from < to; from++) {
@@ -627,30 +627,30 @@ static uint64_t first_by_counting(const struct timeline_life *lives, size_t n,
 	return to;
 }
 
-static void the_timeline_says_what_counting_says_in_any_order(void **state)
+static void the_version_count_says_what_counting_says_in_any_order(void **state)
 {
-	struct timeline_life lives[60];
-	struct timeline t = {0};
+	struct version_life lives[60];
+	struct version_count t = {0};
 
 	srand(15);
 	for (int round = 0; round < 300; round++) {
 		uint64_t limit = 1 + (uint64_t)rand() % 6;
 		size_t n = 0;
 
-		timeline_clear(&t, limit, true);
+		version_count_clear(&t, limit, true);
 		for (int i = 0; i < 60; i++) {
 			uint64_t from = (uint64_t)rand() % 50;
 			uint64_t to = from + (uint64_t)rand() % 12;
-			uint64_t first = timeline_first(&t, from, to);
+			uint64_t first = version_count_first(&t, from, to);
 
 			assert_int_equal(
 				first,
 				first_by_counting(lives, n, limit, from, to));
-			lives[n++] = (struct timeline_life){from, to};
-			assert_int_equal(timeline_add(&t, from, to), 0);
+			lives[n++] = (struct version_life){from, to};
+			assert_int_equal(version_count_add(&t, from, to), 0);
 		}
 	}
-	timeline_free(&t);
+	version_count_free(&t);
 }
 
 int main(void)
@@ -690,9 +690,9 @@ int main(void)
 		cmocka_unit_test(keep_deleted_counts_what_is_deleted),
 		cmocka_unit_test(
 			keep_deleted_ttl_deletes_when_the_marker_expires),
-		cmocka_unit_test(the_timeline_knows_when_so_many_lived),
+		cmocka_unit_test(the_version_count_knows_when_so_many_lived),
 		cmocka_unit_test(
-			the_timeline_says_what_counting_says_in_any_order),
+			the_version_count_says_what_counting_says_in_any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 #include "store/lsm/base/column.h"
 #include "store/lsm/rules/tombstones.h"
-#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/version_count.h"
 
 /* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
@@ -31,7 +31,7 @@ struct retain {
 	 * the expired ones, else none.
 	 */
 	struct tombstones deleting;
-	struct timeline alive;
+	struct version_count alive;
 	bool fresh; /* the cursor's entry was not examined yet */
 	bool done;
 	bool in_column;
@@ -255,7 +255,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		if (at < death)
 			death = at;
 	}
-	pushed = timeline_first(&r->alive, e->seq, death);
+	pushed = version_count_first(&r->alive, e->seq, death);
 	if (pushed < death && pushed <= stripe_end && knows_the_living(r))
 		return lose_pushed(r);
 	/*
@@ -265,7 +265,7 @@ static int put_replayed(struct retain *r, const struct entry *e)
 		return deleted <= stripe_end || replaced <= stripe_end ? DROP
 								       : KEEP;
 	if (r->versions != UINT64_MAX) {
-		err = timeline_add(&r->alive, e->seq, pushed);
+		err = version_count_add(&r->alive, e->seq, pushed);
 		if (err < 0)
 			return err;
 	}
@@ -426,7 +426,7 @@ static int begin_column(struct retain *r)
 	/*
 	 * With snapshots the moments of deaths matter, not only their number.
 	 */
-	timeline_clear(&r->alive, r->versions, r->spec.nsnapshots > 0);
+	version_count_clear(&r->alive, r->versions, r->spec.nsnapshots > 0);
 	r->in_column = true;
 	r->column_done = false;
 	r->steps = 0;
@@ -566,7 +566,7 @@ void retain_free(struct retain *r)
 		return;
 	tombstones_free(&r->tombstones);
 	tombstones_free(&r->deleting);
-	timeline_free(&r->alive);
+	version_count_free(&r->alive);
 	buf_free(&r->qualifier);
 	free(r);
 }

@@ -27,7 +27,7 @@
 #define CELLFS_STORE_LSM_RULES_TOMBSTONES_H
 
 #include "store/lsm/base/cursor.h"
-#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/version_count.h"
 
 struct mark {
 	int64_t ts;

@@ -5,7 +5,7 @@
 
 #include "store/lsm/base/column.h"
 #include "store/lsm/rules/tombstones.h"
-#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/version_count.h"
 
 /* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
@@ -34,7 +34,7 @@ struct visible {
 	uint64_t versions;	/* kept by the family; UINT64_MAX = all */
 	uint64_t shown_max;
 	struct tombstones tombstones;
-	struct timeline alive;
+	struct version_count alive;
 	/* The moment that is read; INT64_MAX = now. */
 	int64_t as_of;
 	uint64_t pushed_max; /* so many puts may have pushed out another */
@@ -120,7 +120,7 @@ static int rank_survivor(struct visible *v, const struct entry *e)
 	return SHOW;
 }
 
-/* The replay; timeline.h says what is pushed out. */
+/* The replay; version_count.h says what is pushed out. */
 static int put_replayed(struct visible *v, const struct entry *e)
 {
 	bool loan = e->ttl_ms != 0;
@@ -151,10 +151,10 @@ static int put_replayed(struct visible *v, const struct entry *e)
 		v->put_ts = e->ts;
 		v->put_seq = e->seq;
 	}
-	if (timeline_first(&v->alive, e->seq, death) < death)
+	if (version_count_first(&v->alive, e->seq, death) < death)
 		return HIDE;
 	if (!loan && v->versions != UINT64_MAX) {
-		r = timeline_add(&v->alive, e->seq, death);
+		r = version_count_add(&v->alive, e->seq, death);
 		if (r < 0)
 			return r;
 	}
@@ -255,7 +255,7 @@ static int judge_raw(struct visible *v, const struct entry *e)
 static int begin_column(struct visible *v)
 {
 	tombstones_column(&v->tombstones);
-	timeline_clear(&v->alive, v->versions, false);
+	version_count_clear(&v->alive, v->versions, false);
 	v->in_column = true;
 	v->column_done = false;
 	v->steps = 0;
@@ -755,7 +755,7 @@ void visible_free(struct visible *v)
 	if (!v)
 		return;
 	tombstones_free(&v->tombstones);
-	timeline_free(&v->alive);
+	version_count_free(&v->alive);
 	buf_free(&v->qualifier);
 	free(v->near);
 	buf_free(&v->hidden);

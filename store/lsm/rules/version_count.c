@@ -1,4 +1,4 @@
-#include "store/lsm/rules/timeline.h"
+#include "store/lsm/rules/version_count.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 /* Sums are numbers of 31 bits. */
 #define MOMENTS_MAX INT32_MAX
 
-void timeline_free(struct timeline *t)
+void version_count_free(struct version_count *t)
 {
 	free(t->open);
 	free(t->lives);
 	free(t->moments);
-	*t = (struct timeline){0};
+	*t = (struct version_count){0};
 }
 
 /* Grows the array for @more elements of @size. 0 or -ENOMEM. */
@@ -40,7 +40,7 @@ static int reserve(void **array, size_t *cap, size_t n, size_t more,
  * A parent's is greater than its children's: as they come from a hash of the
  * moment, the tree is as deep as one of keys in random order.
  */
-static uint64_t priority(const struct timeline *t, uint32_t node)
+static uint64_t priority(const struct version_count *t, uint32_t node)
 {
 	uint64_t z = t->moments[node].at * 0x9e3779b97f4a7c15u;
 
@@ -53,11 +53,11 @@ static int32_t greater(int32_t a, int32_t b)
 	return a > b ? a : b;
 }
 
-static void sum_up(struct timeline *t, uint32_t node)
+static void sum_up(struct version_count *t, uint32_t node)
 {
-	struct timeline_moment *m = &t->moments[node];
-	const struct timeline_moment *l = &t->moments[m->left];
-	const struct timeline_moment *r = &t->moments[m->right];
+	struct version_moment *m = &t->moments[node];
+	const struct version_moment *l = &t->moments[m->left];
+	const struct version_moment *r = &t->moments[m->right];
 	int32_t here = l->sum + m->change;
 
 	m->sum = here + r->sum;
@@ -69,11 +69,11 @@ static void sum_up(struct timeline *t, uint32_t node)
 }
 
 /* @node with its left (or right) child in its place. */
-static uint32_t rotate(struct timeline *t, uint32_t node, bool left)
+static uint32_t rotate(struct version_count *t, uint32_t node, bool left)
 {
-	struct timeline_moment *m = &t->moments[node];
+	struct version_moment *m = &t->moments[node];
 	uint32_t up = left ? m->left : m->right;
-	struct timeline_moment *u = &t->moments[up];
+	struct version_moment *u = &t->moments[up];
 
 	if (left) {
 		m->left = u->right;
@@ -87,11 +87,11 @@ static uint32_t rotate(struct timeline *t, uint32_t node, bool left)
 	return up;
 }
 
-static uint32_t new_moment(struct timeline *t, uint64_t at, int32_t change)
+static uint32_t new_moment(struct version_count *t, uint64_t at, int32_t change)
 {
 	uint32_t node = (uint32_t)t->nmoments++;
 
-	t->moments[node] = (struct timeline_moment){
+	t->moments[node] = (struct version_moment){
 		.at = at, .change = change, .sum = change, .best = change};
 	return node;
 }
@@ -99,7 +99,7 @@ static uint32_t new_moment(struct timeline *t, uint64_t at, int32_t change)
 /*
  * Adds @change at moment @at; the array has space for a moment. 0 or -ENOMEM.
  */
-static int change_at(struct timeline *t, uint64_t at, int32_t change)
+static int change_at(struct version_count *t, uint64_t at, int32_t change)
 {
 	uint32_t path[DEPTH_MAX], node = t->root;
 	bool left[DEPTH_MAX];
@@ -138,7 +138,7 @@ static int change_at(struct timeline *t, uint64_t at, int32_t change)
 	return 0;
 }
 
-static int grow_life(struct timeline *t, uint64_t from, uint64_t to)
+static int grow_life(struct version_count *t, uint64_t from, uint64_t to)
 {
 	int r = t->nmoments > MOMENTS_MAX - 2 ? -ENOMEM : 0;
 
@@ -152,7 +152,7 @@ static int grow_life(struct timeline *t, uint64_t from, uint64_t to)
 	return r;
 }
 
-static int grow(struct timeline *t)
+static int grow(struct version_count *t)
 {
 	int r;
 
@@ -162,24 +162,24 @@ static int grow(struct timeline *t)
 		    sizeof(t->moments[0]));
 	if (r < 0)
 		return r;
-	t->moments[t->nmoments++] = (struct timeline_moment){0};
+	t->moments[t->nmoments++] = (struct version_moment){0};
 	t->grown = true;
 	for (size_t i = 0; r == 0 && i < t->nlives; i++)
 		r = grow_life(t, t->lives[i].from, t->lives[i].to);
 	return r;
 }
 
-static int list_life(struct timeline *t, uint64_t from, uint64_t to)
+static int list_life(struct version_count *t, uint64_t from, uint64_t to)
 {
 	int r = reserve((void **)&t->lives, &t->lives_cap, t->nlives, 1,
 			sizeof(t->lives[0]));
 
 	if (r == 0)
-		t->lives[t->nlives++] = (struct timeline_life){from, to};
+		t->lives[t->nlives++] = (struct version_life){from, to};
 	return r;
 }
 
-int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to)
+int version_count_add_slow(struct version_count *t, uint64_t from, uint64_t to)
 {
 	int r = 0;
 
@@ -204,13 +204,13 @@ int timeline_add_slow(struct timeline *t, uint64_t from, uint64_t to)
 }
 
 /* The number of versions alive at @moment. */
-static int64_t alive_at(const struct timeline *t, uint64_t moment)
+static int64_t alive_at(const struct version_count *t, uint64_t moment)
 {
 	uint32_t node = t->root;
 	int64_t sum = 0;
 
 	while (node) {
-		const struct timeline_moment *m = &t->moments[node];
+		const struct version_moment *m = &t->moments[node];
 
 		if (m->at > moment) {
 			node = m->left;
@@ -227,10 +227,10 @@ static int64_t alive_at(const struct timeline *t, uint64_t moment)
  * versions are alive; @sum are alive before the subtree. SEQ_NEVER if there is
  * none.
  */
-static uint64_t first_after(const struct timeline *t, uint32_t node,
+static uint64_t first_after(const struct version_count *t, uint32_t node,
 			    uint64_t from, int64_t sum)
 {
-	const struct timeline_moment *m = &t->moments[node];
+	const struct version_moment *m = &t->moments[node];
 	uint64_t first;
 
 	if (!node || sum + m->best < (int64_t)t->limit)
@@ -246,8 +246,8 @@ static uint64_t first_after(const struct timeline *t, uint32_t node,
 	return first_after(t, m->right, from, sum);
 }
 
-uint64_t timeline_first_slow(const struct timeline *t, uint64_t from,
-			     uint64_t to)
+uint64_t version_count_first_slow(const struct version_count *t, uint64_t from,
+				  uint64_t to)
 {
 	uint64_t first;
 
