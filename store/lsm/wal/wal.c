@@ -362,7 +362,7 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 	atomic_store(&w->synced, found.end);
 	if (w->read_only)
 		goto out;
-	rc = wal_settle(w->dir, &found);
+	rc = wal_recover(w->dir, &found);
 	if (rc == 0)
 		rc = wal_sweep(w->dir, first_segment);
 	if (rc == 0)

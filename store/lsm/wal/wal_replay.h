@@ -9,7 +9,7 @@
  * its records do; the ring, which outlives the process, may continue it exactly
  * there.
  *
- * wal_replay() changes nothing on disk. wal_settle() then makes all records up
+ * wal_replay() changes nothing on disk. wal_recover() then makes all records up
  * to the end durable: it writes the ring's tail to the segment, writes again
  * what was not known to be durable (after a failed sync pages may be clean and
  * yet not on disk), syncs, sets the mark, and cuts the file off at the end. If
@@ -64,7 +64,7 @@ typedef int (*wal_replay_fn)(void *arg, uint64_t segment, struct bytes record);
 /* @replay may be NULL. Free with wal_found_free() also after a failure. */
 int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 	       void *arg, struct wal_found *out);
-int wal_settle(struct os_dir *dir, const struct wal_found *found);
+int wal_recover(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 
 /* Removes segments below @first and spare files. */

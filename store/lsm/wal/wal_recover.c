@@ -88,7 +88,7 @@ static int make_durable(const struct wal_found *f, struct os_file *file)
 	return os_fdatasync(file);
 }
 
-int wal_settle(struct os_dir *dir, const struct wal_found *f)
+int wal_recover(struct os_dir *dir, const struct wal_found *f)
 {
 	struct os_file *file = NULL;
 	char name[WAL_NAME_BYTES];
