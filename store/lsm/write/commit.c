@@ -15,7 +15,7 @@
 #include <xxhash.h>
 
 #include "store/lsm/background/background.h"
-#include "store/lsm/write/settle.h"
+#include "store/lsm/write/resolve.h"
 #include "store/lsm/write/write.h"
 
 static struct tree *state_tree(const struct table_state *st, uint32_t id)
@@ -146,7 +146,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 
 	if (!c.st)
 		return why(-ENOENT, "the table has been dropped");
-	r = settle_mutation(&c, m);
+	r = resolve_mutation(&c, m);
 	if (r <= 0 || !c.npending)
 		goto out;
 	r = record_start(&db->record, atomic_load(&db->seq) + 1);
@@ -229,7 +229,7 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	if (r == 0 && !c.st)
 		r = why(-ENOENT, "the table has been dropped");
 	if (r == 0)
-		r = settle_mutation(&c, m);
+		r = resolve_mutation(&c, m);
 	commit_release(&c);
 	pthread_mutex_unlock(&db->commit);
 	return r;
@@ -296,7 +296,7 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 
 		if (reads_first(&m[count]) && seen_before(&seen, m, count))
 			break;
-		r = settle_mutation(c, &m[count]);
+		r = resolve_mutation(c, &m[count]);
 		if (r > 0)
 			r = record_row(&db->record, m[count].row,
 				       db->pending + from,

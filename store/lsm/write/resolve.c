@@ -1,4 +1,4 @@
-#include "store/lsm/write/settle.h"
+#include "store/lsm/write/resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,8 +93,8 @@ out:
  * The timestamp of a put or a wide marker. @newest_plus: 1 for a put, that
  * must be newer than all there is; 0 for a marker, that must cover it.
  */
-static int settle_ts(struct commit *c, struct bytes row, struct change *ch,
-		     struct tree *tree, int newest_plus)
+static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
+		      struct tree *tree, int newest_plus)
 {
 	bool wide = kind_is_family_marker(ch->op);
 	int64_t newest = 0, now;
@@ -127,7 +127,7 @@ static int settle_ts(struct commit *c, struct bytes row, struct change *ch,
  * The change is m->changes[at]. Those before it in the mutation that delete
  * the newest version of the same column have taken the newer ones.
  */
-static int settle_delete(struct commit *c, const struct mutation *m, size_t at)
+static int resolve_delete(struct commit *c, const struct mutation *m, size_t at)
 {
 	struct column_look look = {.ts_max = INT64_MAX};
 	struct change *ch = &m->changes[at];
@@ -160,8 +160,8 @@ static int64_t read_be64(const uint8_t *p)
 	return (int64_t)v;
 }
 
-static int settle_increment(struct commit *c, struct change *ch,
-			    struct buf *value, bool present)
+static int resolve_increment(struct commit *c, struct change *ch,
+			     struct buf *value, bool present)
 {
 	uint64_t sum = (uint64_t)ch->delta;
 	uint8_t out[8];
@@ -178,8 +178,8 @@ static int settle_increment(struct commit *c, struct change *ch,
 }
 
 /* Reads the old value and makes the new one into a buffer of its own. */
-static int settle_rmw(struct commit *c, struct bytes row, struct change *ch,
-		      int family, struct bytes *value)
+static int resolve_rmw(struct commit *c, struct bytes row, struct change *ch,
+		       int family, struct bytes *value)
 {
 	struct column_look look = {
 		.ts_min = ch->ts_min,
@@ -205,7 +205,7 @@ static int settle_rmw(struct commit *c, struct bytes row, struct change *ch,
 	if (r > 0 && !ch->ttl_ms)
 		ch->ttl_ms = cell.ttl_ms;
 	if (ch->op == CHANGE_INCREMENT) {
-		r = settle_increment(c, ch, held, r > 0);
+		r = resolve_increment(c, ch, held, r > 0);
 	} else {
 		r = too_large(c, family, held->len + ch->value.len);
 		if (r == 0)
@@ -290,8 +290,8 @@ static void bring_row(struct commit *c, uint32_t tree, struct bytes row)
 		c->near = memtable_ahead(c->db->active, tree, row);
 }
 
-static int settle(struct commit *c, const struct mutation *m, size_t at,
-		  struct change *ch)
+static int resolve(struct commit *c, const struct mutation *m, size_t at,
+		   struct change *ch)
 {
 	struct bytes value = ch->value;
 	uint8_t kind = ch->op;
@@ -310,7 +310,7 @@ static int settle(struct commit *c, const struct mutation *m, size_t at,
 	case CHANGE_INCREMENT:
 	case CHANGE_APPEND:
 		kind = CELL_PUT;
-		r = settle_rmw(c, m->row, ch, family, &value);
+		r = resolve_rmw(c, m->row, ch, family, &value);
 		break;
 	default:
 		value = (struct bytes){0};
@@ -320,18 +320,18 @@ static int settle(struct commit *c, const struct mutation *m, size_t at,
 	if (r < 0)
 		return r;
 	if (ch->op == CHANGE_DELETE)
-		r = settle_delete(c, m, at);
+		r = resolve_delete(c, m, at);
 	else if (!change_is_rmw(ch) || ch->ts != TS_CLOCK)
-		r = settle_ts(c, m->row, ch, c->st->trees[family],
-			      kind == CELL_PUT);
+		r = resolve_ts(c, m->row, ch, c->st->trees[family],
+			       kind == CELL_PUT);
 	if (r < 0)
 		return r;
 	return add_pending(c, c->st->trees[family], ch, kind, value);
 }
 
 /* A row delete is a family delete in every family. */
-static int settle_row_delete(struct commit *c, const struct mutation *m,
-			     size_t at)
+static int resolve_row_delete(struct commit *c, const struct mutation *m,
+			      size_t at)
 {
 	struct change *ch = &m->changes[at];
 	int r = 0;
@@ -341,14 +341,14 @@ static int settle_row_delete(struct commit *c, const struct mutation *m,
 
 		one.op = CHANGE_DELETE_FAMILY;
 		one.family = bytes_str(c->st->schema.families[i].name);
-		r = settle(c, m, at, &one);
+		r = resolve(c, m, at, &one);
 		if (r == 0 && (i == 0 || one.ts_given > ch->ts_given))
 			ch->ts_given = one.ts_given;
 	}
 	return r;
 }
 
-int settle_mutation(struct commit *c, struct mutation *m)
+int resolve_mutation(struct commit *c, struct mutation *m)
 {
 	c->checked = 0;
 	for (size_t i = 0; i < m->nchecks; i++) {
@@ -362,9 +362,9 @@ int settle_mutation(struct commit *c, struct mutation *m)
 		int r;
 
 		if (ch->op == CHANGE_DELETE_ROW)
-			r = settle_row_delete(c, m, i);
+			r = resolve_row_delete(c, m, i);
 		else
-			r = settle(c, m, i, ch);
+			r = resolve(c, m, i, ch);
 		if (r < 0)
 			return r;
 	}

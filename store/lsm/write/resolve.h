@@ -1,5 +1,5 @@
 /*
- * Settling: what a mutation will write, before anything is written.
+ * Resolving: what a mutation will write, before anything is written.
  *
  * Checks are read, increments and appends computed, and each change gets its
  * sequence and timestamp: it becomes a pending entry of db->pending. Nothing
@@ -7,8 +7,8 @@
  *
  * Under the commit lock; reads take what is published.
  */
-#ifndef CELLFS_STORE_LSM_WRITE_SETTLE_H
-#define CELLFS_STORE_LSM_WRITE_SETTLE_H
+#ifndef CELLFS_STORE_LSM_WRITE_RESOLVE_H
+#define CELLFS_STORE_LSM_WRITE_RESOLVE_H
 
 #include "store/lsm/state/trees.h"
 #include "store/lsm/wal/record.h"
@@ -34,8 +34,8 @@ struct commit {
 	size_t nheld;
 };
 
-/* 1 = settled behind what is pending, 0 = a check did not hold. */
-int settle_mutation(struct commit *c, struct mutation *m);
+/* 1 = resolved and added to the pending entries, 0 = a check failed. */
+int resolve_mutation(struct commit *c, struct mutation *m);
 /* Does the change read the value that it replaces? */
 bool change_is_rmw(const struct change *ch);
 /* Frees the values that increments and appends made. */
