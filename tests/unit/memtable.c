@@ -878,12 +878,12 @@ static void a_run_passes_over_what_a_cursor_does(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct memtable *mt = fresh();
 		struct mem_cursor c;
-		struct mem_run run;
+		struct flush_cursor run;
 		int r, q;
 
 		insert_some(mt, sizes[i]);
 		memtable_cursor(mt, TREE, &c);
-		assert_int_equal(memtable_run(mt, TREE, &run), 0);
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
 		r = cursor_seek_row(&c.base, bytes_str(""));
 		q = cursor_seek_row(&run.base, bytes_str(""));
 		for (; r == 1; r = cursor_next_row(&c.base)) {
@@ -930,7 +930,7 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(come) / sizeof(come[0]); i++) {
 		struct memtable *mt = fresh();
-		struct mem_run run;
+		struct flush_cursor run;
 		unsigned n = 0;
 		int r;
 
@@ -939,7 +939,7 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 			if (k != come[i].first && k != come[i].last)
 				add_numbered(mt, k);
 		add_numbered(mt, come[i].last);
-		assert_int_equal(memtable_run(mt, TREE, &run), 0);
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
 		r = cursor_seek_row(&run.base, bytes_str(""));
 		for (; r == 1; r = cursor_next_row(&run.base))
 			assert_int_equal(run.base.at.seq, ++n);
@@ -953,12 +953,12 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 static void a_run_seeks_columns_of_a_row(void **state)
 {
 	struct memtable *mt = fresh();
-	struct mem_run run;
+	struct flush_cursor run;
 
 	add(mt, "r", put("a", 3, 1));
 	add(mt, "r", put("a", 2, 2));
 	add(mt, "r", put("c", 1, 3));
-	assert_int_equal(memtable_run(mt, TREE, &run), 0);
+	assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
 	assert_int_equal(cursor_seek_row(&run.base, bytes_str("")), 1);
 	assert_int_equal(cursor_seek_column(&run.base, bytes_str("a"), 2), 1);
 	assert_int_equal(run.base.at.ts, 2);

@@ -27,7 +27,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 {
 	struct family_attrs attrs;
 	uint64_t *snapshots, table;
-	struct mem_run c;
+	struct flush_cursor c;
 	struct flush_job job = {
 		.dir = db->dir,
 		.cache = db->cache,
@@ -45,7 +45,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 	r = pins_collect(db, table, &snapshots, &job.nsnapshots);
 	if (r == 0) {
 		job.snapshots = snapshots;
-		r = memtable_run(g->mem, id, &c);
+		r = flush_cursor_open(g->mem, id, &c);
 		if (r == 0)
 			r = flush_run(&job);
 		cursor_close(&c.base);

@@ -122,17 +122,18 @@ int memtable_cursor_find(struct mem_cursor *c, struct bytes row,
  * empty row, then only forwards. It does not build the index of rows, and
  * prefetches far ahead. 0 or -ENOMEM; cursor_close() frees its memory.
  */
-#define MEM_RUN_CELLS 4
-#define MEM_RUN_AHEAD 16
-struct mem_run {
+#define FLUSH_CURSOR_CELLS 4
+#define FLUSH_CURSOR_AHEAD 16
+struct flush_cursor {
 	struct cursor base;
 	/* private */
 	struct sorted_row *rows;
 	struct arena mem; /* of rows */
 	size_t n, at;
 	void *cell;
-	void *ahead[MEM_RUN_AHEAD]; /* next cells of rows ahead, by row */
+	void *ahead[FLUSH_CURSOR_AHEAD]; /* next cells of rows ahead, by row */
 };
-int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c);
+int flush_cursor_open(struct memtable *mt, uint32_t tree,
+		      struct flush_cursor *c);
 
 #endif

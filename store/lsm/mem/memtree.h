@@ -2,7 +2,7 @@
  * Inside a memtable: what memtable.c fills and mem_cursor.c reads.
  *
  * The writer finds rows by their hash and links new rows into a list, newest
- * first. They are sorted when their order is needed (memorder.c): a burst of
+ * first. They are sorted when their order is needed (memtable_sort.c): a burst of
  * writes is sorted at once, by the thread that needs the order, which is often
  * only the flush.
  *

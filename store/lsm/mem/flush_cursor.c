@@ -13,17 +13,17 @@
  *	now ... 4th cell ... 3rd ... 2nd ... 1st ... the row
  */
 #define STEP 3
-#define ROW_AHEAD (STEP * (MEM_RUN_CELLS + 1))
+#define ROW_AHEAD (STEP * (FLUSH_CURSOR_CELLS + 1))
 /* The size of a cell with a short value. */
 #define CELL_BYTES 144
-_Static_assert(ROW_AHEAD <= MEM_RUN_AHEAD, "each row ahead has its place");
+_Static_assert(ROW_AHEAD <= FLUSH_CURSOR_AHEAD, "each row ahead has its place");
 
-static struct mem_run *run(struct cursor *c)
+static struct flush_cursor *run(struct cursor *c)
 {
-	return (struct mem_run *)c;
+	return (struct flush_cursor *)c;
 }
 
-static int stand_on_cell(struct mem_run *c, struct memcell *cell)
+static int stand_on_cell(struct flush_cursor *c, struct memcell *cell)
 {
 	c->cell = cell;
 	if (!cell)
@@ -33,18 +33,18 @@ static int stand_on_cell(struct mem_run *c, struct memcell *cell)
 }
 
 /* Prefetches the next cell of each row ahead that is due for it. */
-static void approach(struct mem_run *c)
+static void approach(struct flush_cursor *c)
 {
 	size_t i = c->at + ROW_AHEAD;
 
 	if (i < c->n)
 		block_bytes_ahead((const uint8_t *)c->rows[i].row,
 				  sizeof(struct memrow) + 1);
-	for (unsigned k = 0; k < MEM_RUN_CELLS; k++) {
+	for (unsigned k = 0; k < FLUSH_CURSOR_CELLS; k++) {
 		void **cell;
 
 		i -= STEP;
-		cell = &c->ahead[i % MEM_RUN_AHEAD];
+		cell = &c->ahead[i % FLUSH_CURSOR_AHEAD];
 		if (i >= c->n)
 			continue;
 		if (k == 0)
@@ -56,7 +56,7 @@ static void approach(struct mem_run *c)
 	}
 }
 
-static int stand(struct mem_run *c)
+static int stand(struct flush_cursor *c)
 {
 	struct memrow *r;
 
@@ -79,7 +79,7 @@ static int run_seek_row(struct cursor *base, struct bytes row)
 
 static int run_next_row(struct cursor *base)
 {
-	struct mem_run *c = run(base);
+	struct flush_cursor *c = run(base);
 
 	if (c->at < c->n)
 		c->at++;
@@ -96,7 +96,7 @@ static int run_next(struct cursor *base)
 static int run_seek_column(struct cursor *base, struct bytes qualifier,
 			   int64_t ts)
 {
-	struct mem_run *c = run(base);
+	struct flush_cursor *c = run(base);
 	struct entry key = {
 		.qualifier = qualifier,
 		.ts = ts,
@@ -122,12 +122,13 @@ static const struct cursor_ops run_ops = {
 	.close = run_close,
 };
 
-int memtable_run(struct memtable *mt, uint32_t tree, struct mem_run *c)
+int flush_cursor_open(struct memtable *mt, uint32_t tree,
+		      struct flush_cursor *c)
 {
 	struct memtree *t = memtable_tree(mt, tree);
 	int r = 0;
 
-	*c = (struct mem_run){.base.ops = &run_ops};
+	*c = (struct flush_cursor){.base.ops = &run_ops};
 	if (t)
 		r = memtree_sort(
 			atomic_load_explicit(&t->newest, memory_order_acquire),
