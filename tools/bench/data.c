@@ -164,7 +164,7 @@ uint64_t shuffle_at(const struct shuffle *sh, uint64_t i)
 	return i;
 }
 
-uint64_t dice_roll(struct dice *d, uint64_t n)
+uint64_t rng_below(struct rng *d, uint64_t n)
 {
 	d->state++;
 	return (uint64_t)((unsigned __int128)mix(d->state) * n >> 64);

@@ -76,11 +76,11 @@ struct shuffle {
 void shuffle_init(struct shuffle *sh, uint64_t n);
 uint64_t shuffle_at(const struct shuffle *sh, uint64_t i);
 
-struct dice {
+struct rng {
 	uint64_t state;
 };
 /* A random number, uniform in 0..n-1. */
-uint64_t dice_roll(struct dice *d, uint64_t n);
+uint64_t rng_below(struct rng *d, uint64_t n);
 
 uint64_t stamp_head(uint64_t number);
 /* The tally of @n cells of @generation, every @step-th from @first on. */

@@ -241,11 +241,11 @@ static double run_all(struct thread *t, unsigned n, struct start *start)
 	return job_clock() - begin;
 }
 
-struct dice job_dice(const struct job *j, unsigned thread)
+struct rng job_rng(const struct job *j, unsigned thread)
 {
 	uint64_t workload = (uint64_t)(j->workload - bench_workloads);
 
-	return (struct dice){workload << 48 | (uint64_t)thread << 40};
+	return (struct rng){workload << 48 | (uint64_t)thread << 40};
 }
 
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
@@ -257,7 +257,7 @@ int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
 
 	for (; r == 0 && made < n; made++) {
 		t[made].worker = (struct worker){
-			.job = j, .index = made, .dice = job_dice(j, made)};
+			.job = j, .index = made, .rng = job_rng(j, made)};
 		r = j->engine->session(j->db, &t[made].worker.session);
 		if (r < 0)
 			break;

@@ -108,7 +108,7 @@ struct worker {
 	struct job *job;
 	unsigned index;
 	void *session;
-	struct dice dice;
+	struct rng rng;
 	uint64_t ops; /* operations, for the rate */
 	uint64_t calls;
 	int r;
@@ -134,7 +134,7 @@ uint64_t job_disk_bytes(const char *dir);
  * A different one for each thread of each workload, so that no workload reads
  * the cells that another has just written in the same order.
  */
-struct dice job_dice(const struct job *j, unsigned thread);
+struct rng job_rng(const struct job *j, unsigned thread);
 /* Runs @fn in @n threads, each with a session; sets ops, seconds, rate. */
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w));
 /* Scans all cells; the sums must equal @want's (tails only if @tails). */

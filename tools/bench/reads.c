@@ -198,7 +198,7 @@ static int repeat(struct worker *w, read_fn *fn)
 
 	do {
 		for (int i = 0; r == 0 && i < CALLS_A_CLOCK; i++)
-			r = fn(w, dice_roll(&w->dice, cells));
+			r = fn(w, rng_below(&w->rng, cells));
 	} while (r == 0 && job_clock() < end);
 	return r;
 }
@@ -378,7 +378,7 @@ static void *writer_main(void *arg)
 {
 	struct writer *wr = arg;
 	struct job *j = wr->job;
-	struct dice dice = job_dice(j, THREADS_MAX);
+	struct rng rng = job_rng(j, THREADS_MAX);
 	struct item it;
 	void *session;
 
@@ -386,7 +386,7 @@ static void *writer_main(void *arg)
 	if (wr->r < 0)
 		return NULL;
 	while (wr->r == 0 && !wr->stop) {
-		item_make(&j->shape, dice_roll(&dice, j->shape.cells), 2, &it);
+		item_make(&j->shape, rng_below(&rng, j->shape.cells), 2, &it);
 		wr->r = j->engine->write(session, &it, 1, false);
 	}
 	j->engine->session_free(session);
