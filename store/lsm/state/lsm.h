@@ -33,43 +33,43 @@
 #include "store/os/os.h"
 
 #define FROZEN_MAX 1
-/* Files of level 0, of which the oldest are to be merged: see is_read(). */
+/* The number of files from which level 0 is merged: see is_read(). */
 #define LEVEL0_FILES 6
 #define LEVEL0_FILES_UNREAD 40
 /*
- * They go down where so many times as much lies, else are merged as they lie.
+ * Level 0 is merged into the next level if that has at most so many times its
+ * bytes, otherwise its newest files are merged with each other.
  */
 #define LEVEL0_RATIO 3
 #define LEVEL0_RATIO_UNREAD 10
-/* So many more, and writers wait. */
+/* With so many files more, writers wait. */
 #define LEVEL0_STALL 20
 
 struct generation {
 	struct memtable *mem;
-	uint64_t wal_next; /* the log from here on is of later generations */
-	uint64_t trim;	   /* the table whose flush was asked for, or 0 */
+	uint64_t wal_next; /* first log segment of later generations */
+	uint64_t trim;	   /* the table whose flush a user asked for, or 0 */
 };
 
 struct lsm_scan;
 struct lsm_snapshot;
 
 /*
- * What a thread keeps from one read to the next: a closed scan with its
- * memory, and the views of the tables that it reads. Threads share no line: the
- * first have a slot each; of the rest each has one of the others, that hardly
- * any other has.
+ * What a thread keeps from one read to the next: a closed scan with its memory,
+ * and the views of the tables that it reads. The first threads have a slot
+ * each; later threads share the other slots. Slots share no cache line.
  */
 #define READER_SLOTS 16
 #define READER_SLOTS_OWN 8
 #define READER_VIEWS 8
 struct kept_view {
 	_Atomic(struct view *) view;
-	_Atomic uint64_t generation; /* the view's; of an own slot alone */
+	_Atomic uint64_t generation; /* the view's; used in own slots only */
 };
 struct reader_slot {
-	/* An own slot's: its thread takes a view out or puts one in. */
+	/* In an own slot: its thread is taking or putting a view. */
 	_Alignas(CACHE_LINE) atomic_bool busy;
-	atomic_bool found; /* what its last get or scan of a row asked for */
+	atomic_bool found; /* the last get or scan of a row found its row */
 	_Atomic(struct lsm_scan *) scan;
 	struct kept_view kept[READER_VIEWS];
 };
@@ -77,7 +77,7 @@ struct reader_slot {
 struct lsm_stats {
 	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
 		compaction_out, stalls, stall_ns, user_bytes;
-	/* Of the opening. */
+	/* Set by lsm_open(). */
 	uint64_t recovered_records, recovery_ns;
 };
 
@@ -88,27 +88,27 @@ struct lsm {
 	struct os_dir *dir;
 	struct block_cache *cache;
 	struct wal *wal;
-	struct compaction_limits limits; /* of a tree that is read */
+	struct compaction_limits limits; /* for a tree that is read */
 	/*
-	 * Counts changes of memtables, levels and schemas; put up under state.
+	 * Counts changes of memtables, levels and schemas; changed under state.
 	 */
 	_Atomic uint64_t generation;
-	bool own_slots; /* threads have such: there is a thread_heavy() */
+	bool own_slots; /* some slots are of one thread: thread_heavy() */
 
 	pthread_mutex_t catalog;
 	struct manifest *manifest;
 	_Atomic uint64_t next_file;
 
-	/* A write touches all of it, and what a read touches lies apart. */
+	/* Written by every write; on other cache lines than what reads use. */
 	_Alignas(CACHE_LINE) pthread_mutex_t commit;
-	struct buf record;     /* the log record that is being made */
-	struct entry *entries; /* and its entries, by tree */
+	struct buf record;     /* the log record being made */
+	struct entry *entries; /* its entries, by tree */
 	struct pending *pending;
 	size_t entries_cap;
 	struct memtable *active;
-	size_t active_max; /* bytes at which make_room() looks closer */
+	size_t active_max; /* bytes at which make_room() does more checks */
 
-	/* Published: readers see up to here. All they share with a writer. */
+	/* Readers see writes up to here: all that they share with a writer. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
 
 	struct alive alive;
@@ -123,15 +123,15 @@ struct lsm {
 	uint32_t nfrozen;
 	struct lsm_snapshot *first, *last; /* pins.h */
 	bool stop;
-	/* Of the last attempt; the first is read without lock. */
+	/* Results of the last attempts; flush_error is read without lock. */
 	_Atomic int flush_error;
 	int compact_error;
-	char flush_why[512]; /* if that failed */
+	char flush_why[512]; /* reason of flush_error */
 	uint64_t flush_tries;
-	bool flush_wanted;	       /* at once: somebody waits for it */
-	bool flush_told, compact_told; /* that they fail: lsm_tell_work() */
+	bool flush_wanted;	       /* a thread waits for a flush */
+	bool flush_told, compact_told; /* failures reported: lsm_tell_work() */
 	uint32_t flushing, compacting;
-	uint64_t reads, read_ns; /* so many until then: see is_read() */
+	uint64_t reads, read_ns; /* count, and when it changed: is_read() */
 
 	_Atomic int failed;   /* no more writes: the errno that caused it */
 	char failed_why[512]; /* set once, before failed */
@@ -140,9 +140,9 @@ struct lsm {
 	int nthreads;
 	struct lsm_stats stats;
 	/* full.c */
-	unsigned flush_loans; /* of the flush that is going on */
-	uint64_t full_seq;    /* the compacting thread's */
-	bool full_told;	      /* the timer's */
+	unsigned flush_loans; /* of the present flush */
+	uint64_t full_seq;    /* used by the compacting thread */
+	bool full_told;	      /* used by the timer */
 	struct reader_slot slots[READER_SLOTS];
 };
 
@@ -151,33 +151,37 @@ static inline struct lsm *lsm_of(struct store *s)
 	return (struct lsm *)s;
 }
 
-/* No more writes from now on; keeps the present sentence. Returns @err. */
+/* Stops all writes; keeps the present reason. Returns @err. */
 int lsm_fail(struct lsm *db, int err);
-/* 0, or -EROFS with the sentence of the failure. */
+/* 0, or -EROFS with the reason of the failure. */
 int lsm_writable(struct lsm *db);
 /*
- * Some @work ended with @r, which is told if it went well before and does not
- * now, or the other way round: @told. A full disk is told by full_tell(), a
- * store that has failed by lsm_fail(). Without locks, but for commit.
+ * Reports that some @work ended with @r, if it had succeeded before and fails
+ * now, or the reverse, which *told keeps. A full disk is reported by
+ * full_tell(), a store that has failed by lsm_fail(). Called without locks,
+ * except commit.
  */
 void lsm_tell_work(struct lsm *db, int r, bool *told, const char *work);
 /*
- * manifest_commit(), under catalog. Where it failed with nothing written, the
- * store goes on; after any other failure it takes no more writes, and files
- * that the edit adds must stay: it may be found when the store is reopened.
+ * manifest_commit(), under catalog. If it failed and wrote nothing, the store
+ * goes on. After any other failure the store takes no more writes, and files
+ * that the edit adds must be kept: the next open may find the edit.
  */
 int lsm_commit_edit(struct lsm *db, const struct edit *e);
-/* A call of wal.h said @r: the store fails only if the log has. Returns @r. */
+/*
+ * After a call of wal.h returned @r: the store fails only if the log has.
+ * Returns @r.
+ */
 int lsm_log_failed(struct lsm *db, int r);
 /*
- * A change of tables is on disk at once. What was written before it must not
- * be missing beside it, so the log goes first.
+ * Syncs the log. A change of tables is on disk at once, and writes before it
+ * must not be missing beside it, so the log is synced first.
  */
 int lsm_sync_log(struct lsm *db);
-uint64_t file_number(void *db); /* a new one */
+uint64_t file_number(void *db); /* a new number */
 /*
- * Does anybody read? Level 0 may be deeper while nobody does: a load is merged
- * in few large steps, and rewritten less. Under state.
+ * Does anybody read? While nobody does, level 0 may have more files: a load is
+ * merged in a few large steps, and rewritten less. Under state.
  */
 bool is_read(struct lsm *db);
 

@@ -1,6 +1,4 @@
-/*
- * Which tables there are, by name, and what can be asked of one.
- */
+/* The list of tables by name, and functions of store.h for one table. */
 #include "store/lsm/state/table_list.h"
 
 #include <assert.h>

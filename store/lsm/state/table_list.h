@@ -1,16 +1,14 @@
-/*
- * Which tables there are, by name, and what one is asked for.
- */
+/* The list of tables by name, and functions of store.h for one table. */
 #ifndef CELLFS_STORE_LSM_STATE_TABLE_LIST_H
 #define CELLFS_STORE_LSM_STATE_TABLE_LIST_H
 
 #include "store/lsm/state/trees.h"
 
-/* Puts the table where its name belongs; there is room. Under state. */
+/* Inserts the table by its name; the list has space. Under state. */
 void tables_list(struct lsm *db, struct lsm_table *t);
-/* Takes it out, by its address. Under state. */
+/* Removes the table from the list. Under state. */
 void tables_unlist(struct lsm *db, struct lsm_table *t);
-/* -ENOENT in words. */
+/* -ENOENT with why. */
 int tables_none(struct bytes name);
 int lsm_table_open(struct store *s, struct bytes name, struct table **out);
 /* As lsm_table_open(), by table_id(). */

@@ -1,23 +1,23 @@
 /*
- * Markers that readers step over: what is deleted costs every scan over it
- * until a merge takes it away. When scans have stepped over so many that one is
- * worth it, a memtable with many of them is flushed, and levels with some are
- * due (compaction.h). Then the tree starts anew.
+ * Counts the markers that scans walk over. Every scan over deleted cells walks
+ * over their markers until a merge removes them. When scans have walked over
+ * enough of them, a memtable with many markers is flushed, and levels with some
+ * are due for a merge (compaction.h). Then the tree's count begins anew.
  *
- * Nobody who only reads does any of that work.
+ * Readers do none of that work.
  */
 #ifndef CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
 #define CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
 
 #include "store/lsm/state/trees.h"
 
-/* A scan of @t has stepped over so many markers. */
+/* Notes that a scan of @t has walked over @n markers. */
 void tombstone_stats_add(struct lsm *db, struct tree *t, uint64_t n);
-/* Have scans stepped over enough of them for a merge? */
+/* Have scans walked over enough of them for a merge? */
 bool tombstone_stats_due(const struct tree *t);
-/* Does the active memtable hold many such? */
+/* Does the active memtable hold many markers of such a tree? */
 bool tombstone_stats_in_memory(struct lsm *db);
-/* There is nothing left to merge. Under state. */
+/* Resets the counts when there is nothing left to merge. Under state. */
 void tombstone_stats_reset(struct lsm *db);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Trees and the states of tables: what stands in memory for a row of the
- * catalog, and how it is loaded.
+ * Trees and the states of tables: the objects in memory for a row of the
+ * catalog, and how they are loaded.
  *
- * A tree and a table_state live while somebody has a reference. A tree that is
- * dropped stays readable for those who hold a view of it; its files leave the
- * disk with the last of them.
+ * A tree and a table_state live while they are referenced. A dropped tree
+ * remains readable for threads that hold a view of it; its files are removed
+ * with the last such view.
  */
 #include "store/lsm/state/trees.h"
 

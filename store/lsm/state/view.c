@@ -1,29 +1,29 @@
 /*
- * Views: what readers see of a table for as long as they want.
+ * Views: the state of a table that a reader sees, for as long as it reads.
  *
  * A view references the memtables, the levels and the schema of one moment, so
- * that nothing it can reach goes away. Each thread keeps the views that it used
- * last in slots of its own: a read takes one out and puts it back, with no
- * lock, and shares no line of memory with other threads' reads.
+ * that none of them is freed. Each thread keeps the views that it used last in
+ * slots of its own: a read takes one out and puts it back, with no lock, and
+ * shares no line of memory with other threads' reads.
  *
  * `generation` counts all changes of what a view is made of. A kept view is
- * good if it is of the present generation, and the sequence up to which the
- * reader looks is loaded before that is tested:
+ * valid if it is of the present generation, and the sequence as of which the
+ * reader reads is loaded before that test:
  *
  *	seq = db->seq; view->generation == db->generation?
  *
- * If it is, the view was the present when seq was: all up to seq is in its
- * memtables and files, and nothing of it was dropped. Else it is made anew
- * under the state lock.
+ * If so, the view was current when seq was loaded: all writes up to seq are in
+ * its memtables and files, and none of these was dropped. Otherwise a new view
+ * is made under the state lock.
  *
- * A change puts the generation up, then sweeps the slots. A reader puts its
- * view back, then looks at the generation: one of the two finds a view that
- * was put back late, so none holds files of the past on disk.
+ * A change increments the generation, then sweeps the slots. A reader puts its
+ * view back, then checks the generation: one of the two finds a view that was
+ * put back late, so that no view keeps removed files on disk.
  *
- * A slot that threads share is emptied and filled by atomic exchange. In a slot
- * of its own a thread would pay for that most of a short read, as it ends what
- * the processor does ahead. There the thread says that it is busy, and who
- * sweeps leaves the slot alone:
+ * A slot that threads share is emptied and filled by atomic exchange. For a
+ * thread with its own slot that would cost most of a short read, since it stops
+ * speculative execution. Such a thread marks its slot busy, and the sweeper
+ * skips busy slots:
  *
  *	reader				sweeper
  *	busy = true			generation++
@@ -34,10 +34,10 @@
  *	light barrier
  *	look at the generation
  *
- * If it is busy, it will look at the generation and find the new one. If it is
- * not, then by the time it touches the slot it has found the new one, and takes
- * no view of before out. What it does with such views, and whoever sweeps, it
- * does under the state lock.
+ * If the reader is busy, it will check the generation afterwards and find the
+ * new one. If it is not, it finds the new one before it touches the slot again,
+ * and takes no old view. Old views are freed under the state lock, by the
+ * reader and by the sweeper.
  */
 #include "store/lsm/state/view.h"
 

@@ -1,25 +1,25 @@
 /*
- * Views: what readers see of a table for as long as they want. What keeps them
- * right without a lock is said in view.c.
+ * Views: the state of a table that a reader sees, for as long as it reads.
+ * view.c explains why they are right without a lock.
  */
 #ifndef CELLFS_STORE_LSM_STATE_VIEW_H
 #define CELLFS_STORE_LSM_STATE_VIEW_H
 
 #include "store/lsm/state/trees.h"
 
-/* What a reader of a table holds: immutable, of one owner. */
+/* The objects that a reader of a table uses: immutable, with one owner. */
 struct view {
 	uint64_t table_id, generation;
 	struct table_state *st;
 	uint32_t nmem; /* newest first */
 	struct memtable *mem[FROZEN_MAX + 1];
-	struct levels *levels[]; /* one a family, in the schema's order */
+	struct levels *levels[]; /* by family, in the schema's order */
 };
 
 /*
- * The table's present view, the caller's until view_give(), with the sequence
- * up to which it may be read. -ENOENT if the table was dropped. @s is the
- * calling thread's, of both.
+ * The table's present view, the caller's until view_give(), and the sequence up
+ * to which it may be read. -ENOENT if the table was dropped. @s is the calling
+ * thread's slot, for both functions.
  */
 static inline int view_take(struct lsm *db, struct reader_slot *s,
 			    const struct lsm_table *t, struct view **out,
@@ -27,16 +27,16 @@ static inline int view_take(struct lsm *db, struct reader_slot *s,
 static inline void view_give(struct lsm *db, struct reader_slot *s,
 			     struct view *v);
 /*
- * What views are made of has changed. Under state; views_sweep() must follow
- * when it is given back.
+ * Notes a change of what views reference. Under state; the caller must call
+ * views_sweep() after releasing it.
  */
 void views_changed(struct lsm *db);
-/* Lets go of the views of the past that nobody uses. */
+/* Frees old views that no thread uses. */
 void views_sweep(struct lsm *db);
-/* Of all views. Nobody reads any more. */
+/* Frees all views, when no thread reads any more. */
 void views_free(struct lsm *db);
 
-/* The calling thread's. */
+/* The calling thread's slot. */
 static inline struct reader_slot *reader_slot(struct lsm *db)
 {
 	unsigned thread = thread_number();
@@ -53,7 +53,7 @@ static inline bool slot_is_own(const struct lsm *db,
 	return db->own_slots && s < &db->slots[READER_SLOTS_OWN];
 }
 
-/* Until slot_leave() who sweeps leaves the slot alone, or has done so. */
+/* From slot_enter() to slot_leave() sweepers skip the slot. */
 static inline void slot_enter(struct reader_slot *s)
 {
 	atomic_store_explicit(&s->busy, true, THREAD_LIGHT);
@@ -66,7 +66,7 @@ static inline void slot_leave(struct reader_slot *s)
 	thread_light();
 }
 
-/* What a slot has of the table if that is good, and *seq; or NULL. */
+/* The slot's view of the table if it is current, and *seq; otherwise NULL. */
 static inline struct view *view_of_slot(struct lsm *db, struct kept_view *k,
 					uint64_t table_id, uint64_t *seq)
 {
@@ -85,7 +85,7 @@ static inline struct view *view_of_slot(struct lsm *db, struct kept_view *k,
 	return v;
 }
 
-/* As view_take(), without the short way. */
+/* view_take() without the fast path. */
 int view_take_long(struct lsm *db, const struct lsm_table *t, struct view **out,
 		   uint64_t *seq);
 
@@ -107,12 +107,14 @@ static inline int view_take(struct lsm *db, struct reader_slot *s,
 	return 0;
 }
 
-/* As view_give(), without the short way. */
+/* view_give() without the fast path. */
 void view_give_long(struct lsm *db, struct view *v);
-/* Something has changed since a view was put into an own slot. */
+/*
+ * To be called if anything has changed since a view was put into an own slot.
+ */
 void view_given(struct lsm *db, struct kept_view *k);
 
-/* NULL is nothing. */
+/* @v may be NULL */
 static inline void view_give(struct lsm *db, struct reader_slot *s,
 			     struct view *v)
 {
@@ -132,7 +134,7 @@ static inline void view_give(struct lsm *db, struct reader_slot *s,
 	put = generation == atomic_load(&db->generation) &&
 	      !atomic_load_explicit(&k->view, memory_order_relaxed);
 	if (put) {
-		/* The view last: who sweeps reads it first. */
+		/* Store the view last: the sweeper reads it first. */
 		atomic_store_explicit(&k->generation, generation,
 				      memory_order_relaxed);
 		atomic_store_explicit(&k->view, v, memory_order_release);

@@ -1,12 +1,12 @@
 /*
  * Writing: how a mutation becomes a record and entries.
  *
- * Under the commit lock, in this order: room is made, checks are read, each
- * change gets its sequence and timestamp, the record goes to the log, the
- * entries into the active memtable, and the new sequence is published. A
- * reader who looks at an older sequence sees nothing of it, one who looks at
- * the new sees all: that is a row's atomicity. Waiting for the disk happens
- * after the lock is given back, so that syncs of many writers gather.
+ * Under the commit lock, in this order: space is made, checks are read, each
+ * change gets its sequence and timestamp, the record is appended to the log,
+ * the entries are inserted into the active memtable, and the new sequence is
+ * published. A reader of an older sequence sees nothing of the mutation, a
+ * reader of the new one sees all: that makes a row atomic. Waiting for the disk
+ * happens after the lock is released, so that one sync serves many writers.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,15 +27,15 @@ static struct tree *state_tree(const struct table_state *st, uint32_t id)
 }
 
 /*
- * Inserts pending changes of one row, tree by tree. Spoils their order. @token
- * is memtable_ahead()'s for the first of them.
+ * Inserts pending changes of one row, tree by tree, and changes their order.
+ * @token is memtable_ahead()'s for the first of them.
  */
 static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 		      size_t n, uint64_t token)
 {
 	bool first = true;
 
-	/* The usual mutation: nothing to sort out, nothing to copy. */
+	/* The usual mutation: no sorting and no copies. */
 	if (n == 1)
 		return memtable_insert_near(db->active, p->tree, row, token,
 					    &p->entry, 1);
@@ -95,8 +95,8 @@ static void note_changes(const struct commit *c, const struct mutation *m)
 }
 
 /*
- * The record is in the log: into memory with it. From here on there is no
- * way back, so running out of memory ends the store's writing.
+ * Inserts the entries after the record was logged. This cannot be undone, so
+ * running out of memory ends the store's writing.
  */
 static int apply(struct commit *c, struct bytes row)
 {
@@ -235,7 +235,7 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	return r;
 }
 
-/* How much goes into one record; a row is never split. */
+/* The size at which a record is complete; a row is never split. */
 #define RECORD_BYTES_MAX (1u << 20)
 
 /*
@@ -279,8 +279,8 @@ static bool reads_first(const struct mutation *m)
 }
 
 /*
- * Settles as many of @m as one record takes and writes them into db->record.
- * Returns how many, or the error of the first.
+ * Resolves as many of @m as one record takes and writes them into db->record.
+ * Returns their number, or the error of the first.
  */
 static int gather(struct commit *c, struct mutation *m, size_t n)
 {
@@ -315,16 +315,14 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 	return count ? (int)count : r;
 }
 
-/*
- * Rows of the mutations ahead of the one that is inserted come near in steps.
- */
+/* Prefetches rows of the mutations after the present one, in steps. */
 struct approach {
 	uint64_t tokens[16];
 	size_t slot, row, cells; /* mutations that have taken the step */
-	size_t next;		 /* the first entry of those that have not */
+	size_t next;		 /* the first entry not yet prefetched */
 };
 
-/* The first entry of another mutation than that of entry @i. */
+/* The index of the first entry of the mutation after that of entry @i. */
 static size_t behind(const struct pending *p, size_t i, size_t n)
 {
 	size_t which = p[i].mutation;
@@ -371,7 +369,9 @@ static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
 	return lsm_fail(db, r);
 }
 
-/* As commit_one() for as many of @m as one record takes. That many, or <0. */
+/*
+ * As commit_one(), for as many of @m as one record takes: their number, or <0.
+ */
 static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 		       size_t n, uint64_t *lsn)
 {

@@ -5,7 +5,7 @@
 
 #include "store/lsm/read/read.h"
 
-/* A commit reads the clock once: a reading costs as much as a hash. */
+/* A commit reads the clock once: that costs as much as a hash. */
 static int64_t commit_now(struct commit *c)
 {
 	if (!c->now_ms)
@@ -38,7 +38,7 @@ static int check_one(struct commit *c, struct bytes row, const struct check *k)
 		    exact ? k->ts : INT64_MAX, exact, NULL, &cell, &hold);
 	if (r < 0)
 		goto out;
-	/* What replaces the checked value must not be hidden behind it. */
+	/* A put that replaces the checked value must not be hidden by it. */
 	if (r > 0 && check_compares(k->op) && cell.ts > c->checked)
 		c->checked = cell.ts;
 	/* HBase: an empty expected value asks whether the cell is absent. */
@@ -90,8 +90,8 @@ out:
 }
 
 /*
- * The timestamp of a put or a wide marker. @newest_plus: 1 for a put, that
- * must be newer than all there is; 0 for a marker, that must cover it.
+ * Sets the timestamp of a put or a wide marker. @newest_plus: 1 for a put,
+ * which must be newer than all versions; 0 for a marker, which must cover them.
  */
 static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
 		      struct tree *tree, int newest_plus)
@@ -124,8 +124,8 @@ static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
 }
 
 /*
- * The change is m->changes[at]. Those before it in the mutation that delete
- * the newest version of the same column have taken the newer ones.
+ * Resolves a delete of the newest version, m->changes[at]. Earlier deletes of
+ * the same column in the mutation have taken the newer versions.
  */
 static int resolve_delete(struct commit *c, const struct mutation *m, size_t at)
 {
@@ -177,7 +177,7 @@ static int resolve_increment(struct commit *c, struct change *ch,
 	return buf_set(value, bytes_of(out, 8));
 }
 
-/* Reads the old value and makes the new one into a buffer of its own. */
+/* Reads the old value and makes the new one in a buffer of its own. */
 static int resolve_rmw(struct commit *c, struct bytes row, struct change *ch,
 		       int family, struct bytes *value)
 {
@@ -266,8 +266,8 @@ bool change_is_rmw(const struct change *ch)
 }
 
 /*
- * Changes that lie together are mostly of one family, and their callers have
- * its name but once.
+ * Neighbouring changes usually have the same family, and the same pointer to
+ * its name.
  */
 static int family_of(struct commit *c, struct bytes name)
 {
@@ -378,7 +378,7 @@ void commit_release(struct commit *c)
 	for (size_t i = 0; i < c->nheld; i++)
 		buf_free(&c->held[i]);
 	free(c->held);
-	/* A row of a million columns is not to hold its memory for ever. */
+	/* Free what a row of a million columns needed. */
 	if (db->entries_cap > ENTRIES_KEPT_MAX) {
 		free(db->pending);
 		free(db->entries);

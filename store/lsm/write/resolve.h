@@ -1,11 +1,11 @@
 /*
- * Resolving: what a mutation will write, before anything is written.
+ * Resolving: determines what a mutation will write, before anything is written.
  *
  * Checks are read, increments and appends computed, and each change gets its
  * sequence and timestamp: it becomes a pending entry of db->pending. Nothing
  * is changed yet, so a refused mutation leaves no trace.
  *
- * Under the commit lock; reads take what is published.
+ * Under the commit lock; reads see what is published.
  */
 #ifndef CELLFS_STORE_LSM_WRITE_RESOLVE_H
 #define CELLFS_STORE_LSM_WRITE_RESOLVE_H
@@ -13,22 +13,22 @@
 #include "store/lsm/state/trees.h"
 #include "store/lsm/wal/record.h"
 
-/* What is kept from one commit to the next. */
+/* The most that is kept from one commit to the next. */
 #define ENTRIES_KEPT_MAX (1u << 16)
 #define RECORD_KEPT_BYTES_MAX (16u << 20)
 
-/* One record in the making. */
+/* A record that is being made. */
 struct commit {
 	struct lsm *db;
 	struct lsm_table *table;
 	struct table_state *st;
-	int64_t now_ms;	 /* 0: nobody asked for it yet */
+	int64_t now_ms;	 /* 0: not read yet */
 	int64_t checked; /* the greatest timestamp whose value was checked */
 	uint64_t seq;	 /* of the next change */
 	size_t npending; /* of the whole record */
-	bool at_row;	 /* the first row of it is the memtable's last */
-	uint64_t near;	 /* or else on its way from memory */
-	struct bytes family; /* the last that was looked up, and where it is */
+	bool at_row;	 /* its first row is the memtable's last */
+	uint64_t near;	 /* otherwise its memtable_token() */
+	struct bytes family; /* last family looked up, and its index */
 	int family_at;
 	struct buf *held; /* values that increments and appends made */
 	size_t nheld;

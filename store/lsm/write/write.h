@@ -11,7 +11,7 @@ int lsm_mutate_try(struct table *t, struct mutation *m);
 int lsm_mutate_many(struct table *t, struct mutation *m, size_t n,
 		    unsigned flags, size_t *done);
 int lsm_sync(struct store *s);
-/* One record of the log into the active memtable, while opening. */
+/* Inserts a record of the log into the active memtable, while opening. */
 int commit_replay(struct lsm *db, struct bytes record);
 
 #endif
