@@ -1,17 +1,17 @@
 /*
  * The threads: one flushes frozen generations (flush.c), one compacts
- * (compact.c), one lets the log reach the disk twice a second and memory that
- * is not needed go. With inline_background there are none, and the same
- * functions run in the callers.
+ * (compact.c), one syncs the log and frees unused memory twice a second. With
+ * inline_background there are no threads, and the same functions run in the
+ * callers.
  *
- * The first two give way to the callers: a reader beside a writer then has its
- * processor mostly to itself, and a writer that is ahead of them waits, and so
- * gives up its own.
+ * The first two have a lower priority than the callers: a reader beside a
+ * writer then has its processor mostly to itself, and a writer that is ahead of
+ * them waits, which frees its own.
  *
- * When nothing was written for REST_MS the compacting thread goes on with what
- * is for readers only. A writer who comes back does not stop it: what it merges
- * at a time is no more than what falls due while writing, and level 0 has the
- * same room beside it.
+ * When nothing was written for REST_MS, the compacting thread does merges that
+ * only make reads faster. A writer that returns does not stop it: one such
+ * merge is no larger than a merge that is due during writes, and level 0 may
+ * grow as much meanwhile.
  */
 #include "store/lsm/state/full.h"
 
@@ -38,8 +38,8 @@ static struct timespec deadline(struct lsm *db, uint64_t ms)
 }
 
 /*
- * Waits for work, at most so long (a failed attempt is tried again), and not at
- * all where it is @wanted by somebody.
+ * Waits for work, at most @ms (a failed attempt is then tried again); does not
+ * wait if *wanted. False if the store closes.
  */
 static bool wait_for_work(struct lsm *db, uint64_t ms, bool *wanted)
 {
@@ -79,7 +79,7 @@ static void *flush_thread(void *arg)
 	return NULL;
 }
 
-/* Since when nothing has been written or flushed. */
+/* The last time when something was written or flushed. */
 struct calm {
 	uint64_t seq, flushes, since_ns;
 };
@@ -103,7 +103,7 @@ static void *compact_thread(void *arg)
 {
 	struct lsm *db = arg;
 	struct calm calm = {.seq = UINT64_MAX};
-	bool wanted = false; /* nobody waits for it */
+	bool wanted = false; /* no thread waits for a compaction */
 	uint64_t wait_ms;
 
 	thread_give_way();

@@ -1,6 +1,6 @@
 /*
- * What is done with memory and files behind the back of readers and writers:
- * memory frozen, flushed, files merged, by threads of their own.
+ * Background work: memory is frozen and flushed, and files are merged, by
+ * threads of their own.
  */
 #ifndef CELLFS_STORE_LSM_BACKGROUND_BACKGROUND_H
 #define CELLFS_STORE_LSM_BACKGROUND_BACKGROUND_H
@@ -15,48 +15,54 @@ int backpressure_init(struct lsm *db);
  */
 int commit_freeze(struct lsm *db, uint64_t trim);
 /*
- * Makes room for @m, @flags as in table_mutate(). Under commit, which it gives
- * back while it waits. -ENOSPC: see wal_low().
+ * Makes space for @m, @flags as in table_mutate(). Under commit, which it
+ * releases while it waits. -ENOSPC: see wal_low().
  */
 int make_room(struct lsm *db, const struct mutation *m, unsigned flags);
-/* Does it put nothing? */
+/* Does the mutation only delete? */
 bool only_deletes(const struct mutation *m);
-/* Would it be made now? NULL: for a put. Waits for nothing. */
+/* Would the mutation be accepted now? NULL: a put. Does not wait. */
 int backpressure_admit(struct lsm *db, const struct mutation *m);
 
-/* The active memtable, if tombstone_stats_in_memory(). Does not wait. */
+/* Freezes the active memtable if tombstone_stats_in_memory(). Does not wait. */
 void freeze_markers(struct lsm *db);
-/* Freezes what memory holds if that gives space back and nobody writes. */
+/*
+ * On a full disk, freezes the memtable if its flush frees space and nobody
+ * writes.
+ */
 void freeze_full(struct lsm *db);
 /*
- * @m found no room in the log. If it frees space: waits until what memory holds
- * is flushed, for which there is the reserve; true if so, and segments are
- * free. Under commit.
+ * For @m that found no space in the log. If it frees space: waits for a flush
+ * of all memory, which the reserve allows; true if that succeeded and segments
+ * are free. Under commit.
  */
 bool freeze_for(struct lsm *db, const struct mutation *m);
 
 /* Flushes the oldest frozen generation. 1 done, 0 none, negative. */
 int flush_one(struct lsm *db);
 /*
- * All that was written before the call is in files when it returns. @trim: the
- * table that is flushed as HBase does it, or NULL.
+ * When it returns, all cells written before the call are in files. @trim: the
+ * table to flush with HBase's rule for versions, or NULL.
  */
 int flush_all(struct lsm *db, const struct table *trim);
 int lsm_flush(struct store *s, struct table *t);
 
 /* The most urgent compaction. 1 done, 0 none, negative. */
 int compact_one(struct lsm *db);
-/* Files that readers are to get: while somebody reads, with their blocks. */
+/* While somebody reads, caches the blocks of files that readers will use. */
 void warm_files(struct lsm *db, struct sstable **files, uint32_t n);
-/* One that is for readers only (compaction_pick_rest()); as compact_one(). */
+/*
+ * A compaction that only makes reads faster (compaction_pick_rest()); results
+ * as compact_one().
+ */
 int compact_at_rest(struct lsm *db);
-/* What gives space back and fits into what there is: full.h. */
+/* A compaction that frees space and fits on a full disk: full.h. */
 int compact_when_full(struct lsm *db);
 int lsm_compact(struct store *s, struct table *t);
 /*
- * Merges the @newest files of each family of the table (0 = all of them) and
- * leaves memory alone, for tests that say which files are merged. All of them
- * are a compaction that is asked for.
+ * Merges the @newest files of each family of the table (0 = all of them)
+ * without flushing, for tests that determine which files are merged. Merging
+ * all is a major compaction.
  */
 int lsm_compact_files(struct table *t, unsigned newest);
 

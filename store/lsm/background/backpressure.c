@@ -1,18 +1,18 @@
 /*
- * Room for writing: when the active memtable is frozen, and who waits.
+ * Backpressure: when the active memtable is frozen, and when writers wait.
  *
  * A writer that finds the memtable full freezes it, which starts a new segment
- * of the log. The two hold no more than b, the write buffer, but for what the
- * last mutation brings:
+ * of the log. Together they have at most b, the size of the write buffer, and
+ * the last mutation:
  *
  *	active  ▁▂▃▄ b/2: frozen ──▶ flushed, gone
  *	the next     ▁▂▃▄ b/2: writers wait for that ─▶ frozen
  *
- * With halves the one is flushed all the time that the other fills: writers who
- * are quicker wait for nothing but the flush, and it never for them.
+ * With halves, one is flushed while the other fills: writers that are faster
+ * than the flush wait only for it, and it never waits for them.
  *
- * They also wait before freezing one when level 0 of some tree is so deep that
- * readers suffer: compaction then has the disk.
+ * Writers also wait before freezing a memtable if level 0 of some tree has so
+ * many files that reads are slow: this leaves the disk to compaction.
  */
 #include <assert.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ int backpressure_init(struct lsm *db)
 	size_t full = full_bytes(db);
 
 	db->active_max = full;
-	/* Rows are taken for 512 bytes until their size is known. */
+	/* An estimate of 512 bytes for a row, until there are rows. */
 	return memtable_new(full / 512, &db->active);
 }
 
@@ -101,9 +101,10 @@ static bool must_stall(struct lsm *db)
 }
 
 /*
- * Waits until no generation is frozen, and for compaction if @freeze: 0, or 1
- * after it has waited. Flush and compaction take catalog, and who has that may
- * wait for commit: so commit is given back meanwhile, and all may be different.
+ * Waits until no generation is frozen, and if @freeze until level 0 is merged:
+ * 0, or 1 if it has waited. Flush and compaction take catalog, whose holder may
+ * wait for commit: so commit is released meanwhile, and the caller must check
+ * everything again.
  */
 static int wait_for_room(struct lsm *db, bool freeze)
 {
@@ -113,7 +114,7 @@ static int wait_for_room(struct lsm *db, bool freeze)
 
 	pthread_mutex_lock(&db->state);
 	while (db->nfrozen == FROZEN_MAX || (freeze && must_stall(db))) {
-		/* In words, when the lock is given back. */
+		/* why() is called after the lock is released. */
 		failed = atomic_load(&db->failed);
 		if (failed)
 			break;
@@ -153,9 +154,9 @@ bool only_deletes(const struct mutation *m)
 }
 
 /*
- * A full memtable still takes what goes on with its last row: what is written
- * in the order of rows then leaves files that share no row, which are moved
- * down and never merged.
+ * Does the mutation continue the last row of a full memtable? It is still
+ * accepted then, so that rows written in ascending order make files without
+ * common rows, which are moved down and never merged.
  */
 static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
 {
@@ -166,15 +167,15 @@ static bool goes_on(const struct lsm *db, const struct mutation *m, size_t used)
 }
 
 /*
- * Nothing is frozen when it returns 0: the active memtable may become full.
- * Then it is frozen. 1: it has waited, and whoever asks looks again.
+ * Waits until no generation is frozen, and freezes the memtable if it is full:
+ * 0. 1: it has waited, and the caller must check again.
  */
 static int room_beside(struct lsm *db, size_t used)
 {
 	bool full = used >= full_bytes(db);
 	int r;
 
-	/* One behind, as with threads: writes go on beside a frozen one. */
+	/* Flush one generation, as a thread would: another one stays frozen. */
 	if (db->options.inline_background) {
 		r = flush_one(db);
 		if (r > 0)
@@ -201,8 +202,8 @@ static int disk_full(void)
 }
 
 /*
- * Refuses sooner than make_room() does: who was admitted and comes back with
- * the put finds what the log and the memory have left.
+ * Refuses earlier than make_room() does: a put that was admitted may use the
+ * space in log and memory that is left.
  */
 int backpressure_admit(struct lsm *db, const struct mutation *m)
 {
@@ -228,7 +229,7 @@ int backpressure_admit(struct lsm *db, const struct mutation *m)
 	return r;
 }
 
-/* As make_room(); 1: look again. */
+/* As make_room(); 1: check again. */
 static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
 {
 	size_t used = memtable_bytes(db->active);

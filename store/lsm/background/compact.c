@@ -1,9 +1,9 @@
 /*
- * Compaction as the engine does it: which tree is next, the work without a
- * lock, the commit to the manifest, the files taken in under catalog.
+ * Compaction in the engine: picks a tree, merges without a lock, commits to the
+ * manifest, and installs the files under catalog.
  *
- * Order on disk: table files, their directory, the manifest, and only then do
- * the input files go.
+ * Order on disk: table files, their directory, the manifest; only then are the
+ * input files removed.
  */
 #include "store/lsm/state/full.h"
 
@@ -22,10 +22,10 @@
 struct task {
 	struct tree *tree; /* referenced, marked compacting */
 	uint64_t table;
-	struct levels *levels; /* what was picked from, referenced */
+	struct levels *levels; /* the levels picked from, referenced */
 	struct family_attrs attrs;
 	struct compaction what;
-	bool stopped; /* the tree is dropped, or the store closes: no failure */
+	bool stopped; /* tree dropped or store closing: not a failure */
 };
 
 static bool stop_compaction(void *arg)
@@ -139,9 +139,9 @@ static uint64_t bytes_in(const struct compaction *c)
 }
 
 /*
- * What cannot fit is not begun, as it would only fill the disk until then; but
- * who asks for a compaction may know that little remains. What fits gets the
- * reserve if it needs it.
+ * A merge that cannot fit is not started, since it would only fill the disk;
+ * but for a compaction that a user asked for, the output may be small. A merge
+ * that should fit gets the reserve if needed.
  */
 static int run_job(struct lsm *db, struct compaction_job *job)
 {
@@ -202,7 +202,7 @@ static int run_task(struct lsm *db, struct task *k)
 		r = compaction_commit(db, k, job.outputs, job.noutputs,
 				      &job.lost);
 	}
-	/* And those for which the inputs' blocks have made room. */
+	/* Cache more now: the inputs' blocks have been evicted. */
 	if (r == 0)
 		warm_files(db, job.outputs, job.noutputs);
 	for (uint32_t i = 0; i < job.noutputs; i++) {
@@ -266,8 +266,8 @@ static struct tree *most_urgent(struct lsm *db,
 }
 
 /*
- * One in which a dropped snapshot has left what it held back. Trees without
- * such files forget. Under state.
+ * A tree with files that a dropped snapshot leaves to be rewritten. Trees
+ * without such files are marked done. Under state.
  */
 static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
 			       uint32_t *family)
@@ -291,10 +291,10 @@ static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
 }
 
 /*
- * A table that is being restored can get its cells before its schema, which may
- * keep more versions than a new one does. So as long as nobody has said how
- * many it keeps, one that was made a moment ago loses none but by a compaction
- * that somebody asks for. Under state.
+ * A table that is being restored may get its cells before its schema, which may
+ * keep more versions than a new table. So while nobody has set a new table's
+ * schema, it loses versions only by a compaction that a user asks for. Under
+ * state.
  */
 static bool is_fresh(struct lsm *db, const struct lsm_table *t)
 {
@@ -304,7 +304,7 @@ static bool is_fresh(struct lsm *db, const struct lsm_table *t)
 	       schema_is_plain(&t->now->schema);
 }
 
-/* Marks the tree, for which there is work. Under state. */
+/* Marks the tree as being compacted. Under state. */
 static void begin_task(struct lsm *db, size_t table, uint32_t family,
 		       struct task *out)
 {
@@ -324,7 +324,7 @@ static void begin_task(struct lsm *db, size_t table, uint32_t family,
 	db->compacting++;
 }
 
-/* Picks the tree that needs it most and marks it. 1, 0, negative. */
+/* Picks and marks the tree that needs compaction most. 1, 0, negative. */
 static int pick_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
@@ -359,7 +359,7 @@ static int pick_task(struct lsm *db, struct task *out)
 			       &out->attrs, &out->what);
 }
 
-/* The first tree whose readers gain by a merge, and which. As pick_task(). */
+/* Picks the first tree with a merge that makes reads faster. As pick_task(). */
 static int pick_rest_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
@@ -385,7 +385,7 @@ static int pick_rest_task(struct lsm *db, struct task *out)
 	return r;
 }
 
-/* As pick_task(), also where that found something that does not fit. */
+/* As pick_task(), for a full disk: picks only merges that fit. */
 static int pick_full_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os), space = full_space(db);
@@ -412,7 +412,7 @@ static int pick_full_task(struct lsm *db, struct task *out)
 	return r;
 }
 
-/* Is there a tree whose last merge failed? Under state. */
+/* Did the last merge of some tree fail? Under state. */
 static bool any_failed(struct lsm *db)
 {
 	for (size_t i = 0; i < db->ntables; i++) {
@@ -451,7 +451,7 @@ static void end_task(struct lsm *db, struct task *k, int r)
 	tree_unref(k->tree);
 }
 
-/* Does what was picked with @r, if anything was. */
+/* Runs the task that was picked with result @r, if any. */
 static int do_task(struct lsm *db, struct task *k, int r)
 {
 	if (!k->tree)
@@ -489,7 +489,7 @@ int compact_when_full(struct lsm *db)
 	return do_task(db, &k, r);
 }
 
-/* Everything of one tree into its last level, or its @newest files only. */
+/* Merges all files of a tree into its last level, or only its @newest files. */
 static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
 {
 	struct task k = {.tree = t};

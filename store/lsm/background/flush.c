@@ -2,8 +2,8 @@
  * Flush: a frozen generation of memtables becomes files of level 0.
  *
  * The work is done without a lock, then committed to the manifest and installed
- * under catalog. Order on disk: table files, their directory, the manifest, and
- * only then does the log segment go.
+ * under catalog. Order on disk: table files, their directory, the manifest;
+ * only then is the log segment removed.
  */
 #include "store/lsm/state/full.h"
 
@@ -18,7 +18,7 @@
 
 struct flushed {
 	struct tree *tree;
-	struct sstable *file; /* NULL: nothing was worth keeping */
+	struct sstable *file; /* NULL: no entry was left */
 	struct history lost;
 };
 
@@ -93,7 +93,7 @@ static int flush_trees(struct lsm *db, const struct generation *g,
 	return r;
 }
 
-/* Commits the flushed files and takes them in. */
+/* Commits the flushed files and installs them. */
 static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 			uint64_t wal_next)
 {
@@ -151,7 +151,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	}
 	pthread_mutex_unlock(&db->catalog);
 fail:
-	/* An edit that failed for good may still stand in the manifest. */
+	/* An edit that failed for good may be in the manifest. */
 	if (r < 0 && !atomic_load(&db->failed))
 		for (size_t i = 0; i < n; i++)
 			if (f[i].file)
@@ -198,7 +198,10 @@ int flush_one(struct lsm *db)
 	if (r == 0) {
 		atomic_fetch_add(&db->stats.flushes, 1);
 		atomic_fetch_add(&db->stats.flush_bytes, bytes);
-		/* For want of a descriptor it goes with the next one. */
+		/*
+		 * If this fails for lack of a descriptor, the next flush
+		 * releases it.
+		 */
 		r = wal_release(db->wal, g.wal_next);
 		r = r < 0 && !os_is_want(r) ? lsm_fail(db, r) : 0;
 	}
@@ -220,8 +223,8 @@ int flush_one(struct lsm *db)
 }
 
 /*
- * Waits until nothing is frozen. An attempt that began before is not what was
- * asked for: one is made anew, and what that says counts.
+ * Waits until no generation is frozen. A flush that began before the call may
+ * fail without effect: another one is tried, and its result counts.
  */
 static int wait_for_flush(struct lsm *db)
 {
@@ -234,7 +237,7 @@ static int wait_for_flush(struct lsm *db)
 	db->flush_wanted = true;
 	pthread_cond_broadcast(&db->work);
 	while (db->nfrozen) {
-		/* In words, when the lock is given back. */
+		/* why() is called after the lock is released. */
 		failed = atomic_load(&db->failed);
 		if (failed)
 			break;
@@ -250,7 +253,7 @@ static int wait_for_flush(struct lsm *db)
 	return failed ? lsm_writable(db) : r;
 }
 
-/* The same where callers do the work. */
+/* The same, also if callers do the work. */
 static int flush_frozen(struct lsm *db)
 {
 	int r;
@@ -280,7 +283,7 @@ int flush_all(struct lsm *db, const struct table *trim)
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
 	while (r == 0 && !memtable_empty(db->active) && any_frozen(db)) {
-		/* A flush takes catalog, and who has that waits for commit. */
+		/* A flush takes catalog, whose holder may wait for commit. */
 		pthread_mutex_unlock(&db->commit);
 		r = flush_frozen(db);
 		pthread_mutex_lock(&db->commit);

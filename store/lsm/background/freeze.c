@@ -1,7 +1,6 @@
 /*
- * Memory that is frozen before it is full: for the sake of readers, who step
- * over the markers that it holds, and on a full disk, where a flush is what
- * gives space back.
+ * Freezing memory before it is full: if scans walk over its markers, and on a
+ * full disk, where a flush frees space.
  */
 #include "store/lsm/state/full.h"
 
@@ -15,7 +14,7 @@
 
 void freeze_markers(struct lsm *db)
 {
-	/* Whoever has it may wait for the thread that this is; and fills it. */
+	/* Not waiting: the holder of the lock may wait for this thread. */
 	if (!tombstone_stats_in_memory(db) ||
 	    pthread_mutex_trylock(&db->commit) != 0)
 		return;
@@ -39,8 +38,8 @@ static bool memory_deletes(struct lsm *db)
 }
 
 /*
- * Is anything to be had from memory: segments of the log when it is low, or
- * else what its markers hide?
+ * Would a flush free anything: segments of the log if it is low, or cells that
+ * its markers hide?
  */
 static bool is_due(struct lsm *db)
 {
@@ -82,11 +81,11 @@ bool freeze_for(struct lsm *db, const struct mutation *m)
 	pthread_mutex_unlock(&db->state);
 	if (done && commit_freeze(db, 0) < 0)
 		return false;
-	/* A flush takes catalog, and who has that waits for commit. */
+	/* A flush takes catalog, whose holder may wait for commit. */
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_lock(&db->state);
 	done = db->nfrozen > 0;
-	/* An attempt that fails may have met a merge that has the reserve. */
+	/* A failed attempt may have met a merge that uses the reserve. */
 	pthread_cond_broadcast(&db->work);
 	while (db->nfrozen && !atomic_load(&db->failed) && !db->stop)
 		if (pthread_cond_timedwait(&db->done, &db->state, &until))

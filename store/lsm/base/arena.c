@@ -7,7 +7,7 @@
 
 #include "store/os/os.h"
 
-/* Two memtables of a store have one each of which a part is not used yet. */
+/* A store has two memtables, each with a chunk that is partly unused. */
 #define PARTLY_USED (2 * ARENA_CHUNK)
 #define PAGE 4096
 
@@ -21,9 +21,9 @@ static struct {
 	pthread_mutex_t lock;
 	struct arena_chunk *chunks; /* lock */
 	size_t keep;		    /* lock; bytes: see arena_keep() */
-	unsigned made;		    /* lock; and not given back */
-	unsigned idle;		    /* lock; of them in chunks */
-	unsigned least;		    /* lock; idle since the last trim */
+	unsigned made;		    /* lock; chunks made and not freed */
+	unsigned idle;		    /* lock; number of chunks in the list */
+	unsigned least;		    /* lock; least idle since the last trim */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A chunk of the pool. NULL: the pool is empty, the caller makes a chunk. */
@@ -136,8 +136,8 @@ size_t arena_idle(void)
 }
 
 /*
- * From the system: malloc() puts a head before what it gives, and so spends
- * two chunks on each that lies aligned.
+ * Allocated from the system: malloc() puts a header before the memory, and
+ * would use two chunks for each aligned one.
  */
 static struct arena_chunk *new_chunk(size_t size)
 {

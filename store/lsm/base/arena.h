@@ -1,11 +1,11 @@
 /*
- * Memory of one memtable: handed out in order, given back all at once.
+ * Memory of one memtable: allocated piece by piece, freed all at once.
  *
  * Chunks of 2 MiB come from a pool of the process and return to it, because the
- * first touch of fresh memory costs more than an insert does. What its chunks
- * take, in use or not, is bounded by what the memtables may hold. What
- * is large gets memory of its own and goes back to the system, as do the chunks
- * that nobody has wanted for a while.
+ * first touch of fresh memory costs more than an insert does. The memory of all
+ * chunks, used or not, is bounded by what the memtables may hold. Large
+ * allocations get their own memory, which is returned to the system when freed,
+ * as are chunks that were not used for a while.
  *
  * One thread allocates; anyone may read arena_used().
  */
@@ -25,7 +25,7 @@ struct arena_chunk;
 /* A zero-initialised arena is empty. */
 struct arena {
 	struct arena_chunk *chunks;
-	uint8_t *pos, *end; /* what is left of the chunk in use */
+	uint8_t *pos, *end; /* the rest of the present chunk */
 	_Atomic(size_t) used;
 };
 
@@ -43,9 +43,9 @@ static inline size_t arena_used(const struct arena *a)
 void arena_release(struct arena *a);
 
 /*
- * The pool is for memtables of so many bytes (fewer: negative) more, and a
- * chunk for each of two of them that is partly used. What comes back while it
- * has made more than that goes to the system.
+ * Adds @bytes (may be negative) to the memory that memtables may use. The pool
+ * keeps chunks for that, and two more that are partly used; any beyond are
+ * returned to the system.
  */
 void arena_keep(ptrdiff_t bytes);
 /* Gives the system the chunks that were idle since the last arena_trim(). */

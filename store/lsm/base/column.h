@@ -1,10 +1,10 @@
 /*
  * The present column of a walk over a row: its qualifier, kept.
  *
- * What a cursor shows lasts until its next step, so whoever asks whether an
- * entry still belongs to the column keeps a copy. The question is asked for
- * each entry of a scan and qualifiers are short: a call of memcmp costs more
- * than the comparison.
+ * A cursor's entry is valid until its next step, so a reader that checks
+ * whether an entry still belongs to the column keeps a copy of the qualifier.
+ * The check is made for each entry of a scan and qualifiers are short: a call
+ * of memcmp would cost more than the comparison.
  */
 #ifndef CELLFS_STORE_LSM_BASE_COLUMN_H
 #define CELLFS_STORE_LSM_BASE_COLUMN_H

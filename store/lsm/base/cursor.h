@@ -1,5 +1,5 @@
 /*
- * Cursors: how everything that holds cells of one tree is read.
+ * Cursors: the interface by which cells of one tree are read.
  *
  * A tree is the cells of one family of one table; family and table are
  * implicit. A memtable, an sstable, a level and a merge of them all offer the
@@ -44,9 +44,9 @@ struct cursor;
 struct block;
 
 /*
- * Rows as they lie in a block: @row, on whose first entry a cursor stands, and
- * those behind it before @end, each of them whole. @end is @row when the
- * present row goes on in the next block.
+ * Rows in a block: @row, on whose first entry a cursor is, and the rows after
+ * it before @end, each of them complete. @end is @row if the present row
+ * continues in the next block.
  */
 struct block_rows {
 	const struct block *block;
@@ -87,8 +87,8 @@ struct sst_index;
 struct sst_info;
 
 /*
- * The rows behind the present one as the index of a file has them: @rest rows,
- * the present one among them, are left of block @at, which is before @end.
+ * The rows after the present one by a file's index: block @at, which is before
+ * @end, has @rest rows left, including the present one.
  */
 struct index_rows {
 	const struct sst_index *index;
@@ -97,20 +97,24 @@ struct index_rows {
 };
 
 struct cursor_ops {
-	/* To the first row >= @row. 1, 0 = there is none, negative errno. */
+	/*
+	 * Moves to the first row >= @row. 1, 0 = there is none, negative errno.
+	 */
 	int (*seek_row)(struct cursor *c, struct bytes row);
 	/*
-	 * To exactly @row: 0 if it is absent. May use filters, and then does
-	 * not stand anywhere after 0.
+	 * Moves to exactly @row: 0 if it is absent. May use filters; after 0
+	 * the cursor is on no row.
 	 */
 	int (*seek_exact)(struct cursor *c, struct bytes row);
-	/* To the last row < @row (<= if @inclusive; empty row = the end). */
+	/*
+	 * Moves to the last row < @row (<= if @inclusive; empty row = the end).
+	 */
 	int (*seek_back)(struct cursor *c, struct bytes row, bool inclusive);
-	/* To the first entry of the following row. Cheap in a wide row. */
+	/* Moves to the first entry of the next row. Fast also in a wide row. */
 	int (*next_row)(struct cursor *c);
-	/* To the first entry of the preceding row. */
+	/* Moves to the first entry of the previous row. */
 	int (*prev_row)(struct cursor *c);
-	/* To the next entry of this row; 0 = the row is exhausted. */
+	/* Moves to the next entry of this row; 0 = the row is exhausted. */
 	int (*next)(struct cursor *c);
 	/*
 	 * Forward to the first entry of this row that is no family marker and
@@ -120,28 +124,28 @@ struct cursor_ops {
 	int (*seek_column)(struct cursor *c, struct bytes qualifier,
 			   int64_t ts);
 	/*
-	 * The same, past the markers of (@qualifier, @ts) itself, however many
+	 * The same, but also skips markers of (@qualifier, @ts), however many
 	 * there are.
 	 */
 	int (*seek_put)(struct cursor *c, struct bytes qualifier, int64_t ts);
 	/*
-	 * Lets a reader take what needs no thought from the block itself: 1,
-	 * or 0 if the cursor stands on no first entry of a row in a block.
-	 * NULL: never. The block lasts as what the cursor shows does.
+	 * Lets a reader use the block directly: 1, or 0 if the cursor is not on
+	 * the first entry of a row in a block. NULL: never. The block is valid
+	 * as long as the cursor's entry.
 	 */
 	int (*rows)(struct cursor *c, struct block_rows *out);
 	/* Moves to the first entry of row @row of that block. 1 or negative. */
 	int (*to_row)(struct cursor *c, uint32_t row);
-	/* 1, or 0 if the cursor stands in no block. NULL: always 0. */
+	/* 1, or 0 if the cursor is in no block. NULL: always 0. */
 	int (*part)(struct cursor *c, struct block_part *out);
 	/* Moves to entry @cell of that block. 1 or negative errno. */
 	int (*to_cell)(struct cursor *c, uint32_t cell);
 	/*
-	 * Does the marker hide all of the row from the present entry on? False
-	 * where that would take long to say. NULL: never.
+	 * Does the marker hide all of the row from the present entry on? May
+	 * return false if that is expensive to find out. NULL: never.
 	 */
 	bool (*covered)(const struct cursor *c, const struct cover *k);
-	void (*close)(struct cursor *c); /* releases what it pins */
+	void (*close)(struct cursor *c); /* releases all pins */
 };
 
 struct cursor {

@@ -1,9 +1,9 @@
 /*
  * Heads: the first eight bytes of a string as one number.
  *
- * Numbers compare as the strings do, what is shorter is padded with NUL. An
- * array of them is searched without looking at the strings, each of which is
- * a miss of the processor's cache; where two heads are equal and one of the
+ * Numbers compare as the strings do; shorter strings are padded with NUL. An
+ * array of them is searched without looking at the strings, each of which is a
+ * miss of the processor's cache; where two heads are equal and one of the
  * strings ends inside its head, the lengths decide.
  */
 #ifndef CELLFS_STORE_LSM_BASE_HEADS_H
@@ -50,8 +50,8 @@ static inline int head_tie(struct bytes a, struct bytes b)
 }
 
 /*
- * First of @n ascending heads >= @head. What is found must not decide a branch:
- * it would be guessed wrong every other time.
+ * The first of @n ascending heads >= @head. Without branches on the
+ * comparisons, which would be mispredicted every other time.
  */
 static inline uint32_t heads_find(const uint64_t *heads, uint32_t n,
 				  uint64_t head)

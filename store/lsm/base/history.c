@@ -41,7 +41,7 @@ static void widen(struct history_gap *g, int64_t from, int64_t to)
 		g->to = to;
 }
 
-/* The gap behind @at becomes part of it. */
+/* Joins the gap after @at to the one at @at. */
 static void join(struct history *h, size_t at)
 {
 	struct history_gap *g = &h->gaps[at], *next = g + 1;
@@ -56,7 +56,7 @@ static void join(struct history *h, size_t at)
 	take_out(h, at + 1);
 }
 
-/* How much of time two neighbours claim more when they are one. */
+/* How much more time two neighbours claim when they are joined. */
 static uint64_t cost(const struct history_gap *a, const struct history_gap *b)
 {
 	int64_t from = a->from - b->from, to = a->to - b->to;
@@ -81,7 +81,7 @@ static size_t place(const struct history *h, struct bytes row)
 {
 	size_t i = h->ngaps;
 
-	/* Merges lose rows in their order: mostly it is the end. */
+	/* Merges lose rows in ascending order, so it is usually the last. */
 	while (i > 0 && bytes_cmp(buf_bytes(&h->gaps[i - 1].row_max), row) >= 0)
 		i--;
 	return i;
@@ -113,7 +113,7 @@ int history_lose(struct history *h, struct bytes min, struct bytes max,
 		h->gaps = gaps;
 	if (!gaps || gap_new(&g, min, max, from, to) < 0)
 		return -ENOMEM;
-	/* One that begins before it goes in front of it. */
+	/* A gap that begins earlier stays before the new one. */
 	if (at < h->ngaps &&
 	    bytes_cmp(buf_bytes(&h->gaps[at].row_min), min) < 0)
 		at++;

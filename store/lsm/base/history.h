@@ -1,11 +1,11 @@
 /*
- * What a tree has lost of its past.
+ * The parts of its past that a tree has lost.
  *
  * A reader as of a moment W passes over every entry with a greater timestamp,
- * markers included, and so may need a put that a newer one has pushed out or
- * a later marker hides. While such a put is stored the answer is exact. When a
- * merge drops one, the tree takes note, so that what is gone is never taken
- * for what never was:
+ * markers included, and so may need a put that a newer one has pushed out or a
+ * later marker hides. While such a put is stored, the answer is exact. When a
+ * merge drops one, the tree notes it, so that a lost value is never taken for
+ * an absent one:
  *
  *	gaps	 rows row_min..row_max have lost what a reader as of W needs,
  *		 for from <= W < to: a put of 10 under a marker of 30 makes
@@ -14,9 +14,9 @@
  *	pushed	 versions were pushed out, by columns that held
  *		 pushed_versions of them, all with sequences <= pushed_seq
  *
- * The last is not kept by row, for it shows in the column itself: it still
- * holds that many puts of those sequences, and only a W below all of them can
- * miss one. A delete that takes one of them away makes a gap.
+ * The last is not kept by row, since the column itself shows it: it still has
+ * that many puts of those sequences, and only a W below all of them can miss
+ * one. A delete of one of them makes a gap.
  *
  * Gaps are few: neighbours are joined when there would be more.
  */
@@ -28,7 +28,7 @@
 #define HISTORY_GAPS_MAX 64
 
 struct history_gap {
-	struct buf row_min, row_max; /* both belong to it */
+	struct buf row_min, row_max; /* both included */
 	int64_t from, to;	     /* 0 <= from < to */
 };
 
@@ -41,12 +41,12 @@ struct history {
 	struct history_gap *gaps; /* ascending, without common rows */
 };
 
-void history_free(struct history *h); /* safe on a zeroed one */
+void history_free(struct history *h); /* @h may be zeroed */
 bool history_is_whole(const struct history *h);
-/* A gap in rows @min to @max. 0, or -ENOMEM with @h as it was. */
+/* Adds a gap in rows @min to @max. 0, or -ENOMEM with @h unchanged. */
 int history_lose(struct history *h, struct bytes min, struct bytes max,
 		 int64_t from, int64_t to);
-/* All that @more has lost. 0 or -ENOMEM; then @h holds a part of it. */
+/* Adds all losses of @more. 0, or -ENOMEM after adding a part. */
 int history_add(struct history *h, const struct history *more);
 int history_copy(struct history *to, const struct history *from);
 

@@ -12,26 +12,28 @@
 #define CHUNK SLAB_CHUNK
 #define PIECE_MIN ((size_t)256)
 #define PIECE_MAX (CHUNK / 8)
-/* Sizes from a power of two to the next, up to PIECE_SMALL and beyond. */
+/*
+ * Steps of sizes from a power of two to the next, up to PIECE_SMALL and above.
+ */
 #define PIECE_SMALL ((size_t)4 << 10)
 #define STEPS_SMALL 4
 #define STEPS 16
 #define CLASSES (4 * STEPS_SMALL + 6 * STEPS)
 /*
- * What pieces may take in chunks of much larger ones, of each class: less than
- * a chunk of its own would.
+ * The most memory of a class in chunks of much larger pieces: less than a chunk
+ * of its own would take.
  */
 #define LODGED_MAX (CHUNK / 8)
-/* Empty chunks kept: a compaction frees and takes blocks by turns. */
+/* Empty chunks kept: a compaction frees and allocates blocks by turns. */
 #define SPARES 4
 
 struct chunk {
-	struct chunk *next, *prev; /* of those of the class with room */
-	void *freed;		   /* pieces that came back, linked */
-	size_t fresh;		   /* where the never used begin */
+	struct chunk *next, *prev; /* chunks of the class with free pieces */
+	void *freed;		   /* list of freed pieces */
+	size_t fresh;		   /* offset of the pieces never used */
 	size_t piece;
 	unsigned used, max, class;
-	bool stuck;	     /* what is in it did not move */
+	bool stuck;	     /* its pieces could not be moved */
 	const void *owner[]; /* of each piece */
 };
 
@@ -43,8 +45,8 @@ static struct {
 	struct chunk *spare[SPARES]; /* lock */
 	unsigned nspare;	     /* lock */
 	struct chunk *closing;	     /* lock; being emptied, in no list */
-	unsigned closing_used;	     /* lock; when that was last asked */
-	const void *nothing_of; /* lock; for whom none was found to close */
+	unsigned closing_used;	     /* lock; used pieces at the last call */
+	const void *nothing_of; /* lock; owner for whom no chunk was found */
 	size_t nothing_at;	/* lock; idle bytes when none was found */
 	_Atomic(size_t) idle;	/* written under lock */
 } slab = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -56,7 +58,7 @@ static int class_of(size_t size, size_t *piece)
 	int class = 0;
 
 #ifdef __SANITIZE_ADDRESS__
-	/* Its red zones find what reaches beyond a block. */
+	/* Its red zones detect accesses beyond a block. */
 	return -1;
 #endif
 	if (size <= PIECE_MIN || size > PIECE_MAX)
@@ -116,7 +118,7 @@ size_t slab_idle(void)
 	return atomic_load_explicit(&slab.idle, memory_order_relaxed);
 }
 
-/* Where the pieces of a chunk of @max begin. */
+/* The offset of the first piece in a chunk of @max pieces. */
 static size_t head_of(size_t max)
 {
 	size_t head = offsetof(struct chunk, owner) + max * sizeof(void *);
@@ -151,8 +153,8 @@ static struct chunk *new_chunk(int class, size_t piece)
 }
 
 /*
- * The first chunk with room of the next larger size, unless @n pieces would
- * take too much there.
+ * A chunk of the next larger size with free pieces, unless @n pieces would
+ * waste too much there.
  */
 static struct chunk *larger(int class, size_t piece, size_t n)
 {
@@ -169,7 +171,7 @@ static struct chunk *larger(int class, size_t piece, size_t n)
 	return NULL;
 }
 
-/* Where a piece of the class is to come from; NULL: from a new chunk. */
+/* A chunk with a free piece for the class; NULL: a new chunk is needed. */
 static struct chunk *find_room(int class, size_t piece)
 {
 	struct chunk *c = slab.room[class], *closing = slab.closing;
@@ -179,7 +181,7 @@ static struct chunk *find_room(int class, size_t piece)
 		return c;
 	if (closing && closing->class != (unsigned)class)
 		closing = NULL;
-	/* What leaves the only one of a class must not come back there. */
+	/* Pieces moved out of a class's only chunk must not return to it. */
 	if (closing)
 		others--;
 	if (!others)
@@ -241,7 +243,7 @@ static const void **owner_of(struct chunk *c, void *p)
 	return &c->owner[at / c->piece];
 }
 
-/* The chunk is empty: a spare one, or returned for the system. */
+/* Keeps the empty chunk as a spare, or returns it to be freed. */
 static struct chunk *drop_chunk(struct chunk *c)
 {
 	if (c == slab.closing)
@@ -257,7 +259,7 @@ static struct chunk *drop_chunk(struct chunk *c)
 	return c;
 }
 
-/* To the system: malloc() would keep most of it. */
+/* Returns memory to the system: malloc() would keep most of it. */
 static void give_chunk(struct chunk *c)
 {
 	if (c)
@@ -315,14 +317,14 @@ static size_t room_in_all(int class)
 	return n;
 }
 
-/* Would what is in the chunk find room in others? */
+/* Would the pieces of the chunk fit into others? */
 static bool fits_elsewhere(const struct chunk *c, size_t room)
 {
 	struct chunk *other;
 
 	if (slab.nchunks[c->class] > 1)
 		return c->used <= room - (c->max - c->used);
-	/* As find_room() has it. */
+	/* As find_room() chooses. */
 	other = larger((int)c->class, c->piece, c->used);
 	return other && c->used <= room_in_all((int)other->class);
 }
@@ -352,7 +354,7 @@ static struct chunk *sparsest(const void *owner)
 	return best;
 }
 
-/* The chunk to empty: the one that was begun, unless nothing moves there. */
+/* The chunk to empty: the present one, unless its pieces do not move. */
 static struct chunk *close_one(const void *owner)
 {
 	struct chunk *c = slab.closing;
@@ -367,7 +369,7 @@ static struct chunk *close_one(const void *owner)
 		link_chunk(c);
 		slab.closing = NULL;
 	}
-	/* Not all chunks are looked through for every piece that comes. */
+	/* Not all chunks are searched for every new piece. */
 	if (owner == slab.nothing_of && idle >= slab.nothing_at &&
 	    idle < slab.nothing_at + CHUNK)
 		return NULL;
@@ -388,7 +390,7 @@ size_t slab_sparse(const void *owner, void **pieces, size_t max)
 	size_t n = 0;
 
 	pthread_mutex_lock(&slab.lock);
-	/* One is kept for what comes and goes. */
+	/* One spare is kept for alternating use. */
 	if (slab.nspare > 1) {
 		spare = slab.spare[--slab.nspare];
 		count_idle(0, CHUNK);

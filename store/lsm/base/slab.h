@@ -1,27 +1,25 @@
 /*
  * Memory for blocks, from huge pages.
  *
- * A cached block is met again after thousands of others, when the processor
- * has forgotten not only its bytes but also where its pages are; with pages
- * of 4 KiB that second miss costs as much as the first. Blocks therefore lie
- * side by side in chunks of 2 MiB, each a huge page where the kernel gives
- * one:
+ * A cached block is used again after thousands of others, when the processor's
+ * caches have neither its bytes nor the addresses of its pages; with pages of 4
+ * KiB that second miss costs as much as the first. Blocks are therefore
+ * allocated in chunks of 2 MiB, each a huge page if the kernel gives one:
  *
  *	chunk	│ head │ piece │ piece │ free │ piece │ fresh ...	│
  *
  * The pieces of a chunk have one size, of sixteen steps from each power of two
- * to the next, so that a piece wastes a thirtieth; of four for what is smaller
- * than a page, so that there are few sizes. What is smaller than 256 bytes or
- * larger than an eighth of a chunk comes from malloc(). A size that few ask
- * for takes what is left in chunks of larger pieces. A chunk that is empty is
- * given back.
+ * to the next, so that a piece wastes a thirtieth; of four for sizes below a
+ * page, so that there are few sizes. Sizes below 256 bytes or above an eighth
+ * of a chunk are allocated by malloc(). A rare size uses free pieces in chunks
+ * of larger ones. An empty chunk is freed.
  *
- * Pieces do not become free by the chunk: a few that stay would keep all of
- * the memory that others have left. So a caller that can move its pieces names
- * them to slab_own(), and empties by slab_sparse() the chunks that hold least.
+ * Pieces are not freed chunk by chunk: a few that remain would keep a whole
+ * chunk allocated. So a caller that can move its pieces registers them by
+ * slab_own(), and empties the sparsest chunks by slab_sparse().
  *
- * Threads: any may call; one lock, taken where a block is read from disk or
- * leaves the cache.
+ * Threads: any may call; one lock, taken when a block is read from disk or
+ * evicted.
  */
 #ifndef CELLFS_STORE_LSM_BASE_SLAB_H
 #define CELLFS_STORE_LSM_BASE_SLAB_H
@@ -30,7 +28,7 @@
 
 #define SLAB_CHUNK ((size_t)2 << 20)
 
-/* NULL = out of memory. Not cleared. */
+/* NULL without memory. Not zeroed. */
 void *slab_alloc(size_t size);
 /* @size is the size that slab_alloc() was given. @p may be NULL. */
 void slab_free(void *p, size_t size);
@@ -39,12 +37,12 @@ void slab_free(void *p, size_t size);
 size_t slab_size(size_t size);
 /* Bytes of chunks that are not in use. */
 size_t slab_idle(void);
-/* @p, as it was asked for, is @owner's to move from now on; NULL: nobody's. */
+/* From now on @owner may move @p, which has size @size; NULL: nobody may. */
 void slab_own(void *p, size_t size, const void *owner);
 /*
- * Some of @owner's pieces, @max at most, in the emptiest chunk of which all
- * would fit into others. Until they were freed nothing new is put there. 0:
- * there is none.
+ * Some of @owner's pieces, @max at most, in the sparsest chunk whose pieces
+ * would all fit into others. Until they are freed, nothing is allocated there.
+ * 0: there is none.
  */
 size_t slab_sparse(const void *owner, void **pieces, size_t max);
 

@@ -112,7 +112,7 @@ int ts_set_fill(struct ts_set *s, const int64_t *descending, size_t n)
 	return 0;
 }
 
-/* Makes room in chunk @i; what is added at its end goes to one of its own. */
+/* Makes space in chunk @i; an addition at the end gets a new chunk. */
 static int make_room(struct ts_set *s, size_t i, bool at_end)
 {
 	struct ts_chunk *c = &s->chunks[i], *next;

@@ -4,8 +4,8 @@
  *	chunk 0   10 20 30		ascending, each with room for as many
  *	chunk 1   40 50 60 70		again at most; a full one is cut in two
  *
- * Eight bytes and little more for each. A chunk is found by halving, and what
- * changes inside it moves no more than the chunk. For one thread at a time.
+ * A timestamp takes little more than eight bytes. A chunk is found by
+ * bisection, and a change moves at most one chunk. For one thread at a time.
  */
 #ifndef CELLFS_STORE_LSM_BASE_TS_SET_H
 #define CELLFS_STORE_LSM_BASE_TS_SET_H
