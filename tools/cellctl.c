@@ -47,7 +47,7 @@ static int open_and_run(const struct command *c, struct request *rq)
 	return rq->store ? close_store(rq->store, rq->table, code) : code;
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct request rq = {.command = c};
 	int code;
@@ -141,7 +141,7 @@ static int run_words(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	c = find(argv[1]);
-	return c ? run(c, argc - 1, argv + 1) : no_command(argv[1]);
+	return c ? run_command(c, argc - 1, argv + 1) : no_command(argv[1]);
 }
 
 int main(int argc, char **argv)

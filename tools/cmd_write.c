@@ -30,7 +30,7 @@ static int declare(struct request *rq, struct bytes family)
 }
 
 /* Applies the request's changes: 0, or EXIT_NONE if its check does not hold. */
-static int apply(struct request *rq)
+static int apply_changes(struct request *rq)
 {
 	struct mutation m = {
 		.row = buf_bytes(&rq->row),
@@ -56,7 +56,7 @@ static int apply(struct request *rq)
 
 int cmd_mutate(struct request *rq)
 {
-	return apply(rq);
+	return apply_changes(rq);
 }
 
 /* The cell that the only change wrote, without its value. */
@@ -72,7 +72,7 @@ static struct cell written(const struct request *rq)
 int cmd_incr(struct request *rq)
 {
 	struct cell c;
-	int code = apply(rq);
+	int code = apply_changes(rq);
 
 	if (code)
 		return code;
@@ -84,7 +84,7 @@ int cmd_append(struct request *rq)
 {
 	struct buf value = {0};
 	struct cell c, is;
-	int r, code = apply(rq);
+	int r, code = apply_changes(rq);
 
 	if (code)
 		return code;
@@ -101,7 +101,7 @@ int cmd_append(struct request *rq)
 
 int cmd_cas(struct request *rq)
 {
-	int code = apply(rq);
+	int code = apply_changes(rq);
 
 	if (code == EXIT_DONE || code == EXIT_NONE) {
 		int printed = print_truth("applied", code == EXIT_DONE);

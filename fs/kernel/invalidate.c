@@ -308,8 +308,8 @@ static void mark_stale(struct invalidator *iv, uint64_t top)
 }
 
 /* REQUIRES: the lock. False if the queue is full. */
-static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
-		uint64_t child, struct bytes name)
+static bool queue_put(struct invalidator *iv, uint8_t kind, uint64_t node,
+		      uint64_t child, struct bytes name)
 {
 	struct notice *n;
 
@@ -329,8 +329,8 @@ static bool put(struct invalidator *iv, uint8_t kind, uint64_t node,
 	return true;
 }
 
-static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
-		uint64_t child, struct bytes name)
+static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
+		      uint64_t child, struct bytes name)
 {
 	uint64_t top;
 	bool done;
@@ -338,7 +338,7 @@ static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
 	if (name.len > NAME_LEN_MAX || iv->stop)
 		return;
 	pthread_mutex_lock(&iv->lock);
-	done = put(iv, kind, node, child, name);
+	done = queue_put(iv, kind, node, child, name);
 	if (!done && kind == NOTICE_SUBTREE && !child) {
 		iv->counts.dropped++;
 		done = true;
@@ -349,7 +349,7 @@ static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
 	if (!top)
 		return;
 	pthread_mutex_lock(&iv->lock);
-	if (!put(iv, kind, node, child, name))
+	if (!queue_put(iv, kind, node, child, name))
 		mark_stale(iv, top);
 	pthread_mutex_unlock(&iv->lock);
 }
@@ -357,24 +357,24 @@ static void add(struct invalidator *iv, uint8_t kind, uint64_t node,
 void invalidate_entry(struct invalidator *iv, uint64_t parent,
 		      struct bytes name)
 {
-	add(iv, NOTICE_ENTRY, parent, 0, name);
+	queue_add(iv, NOTICE_ENTRY, parent, 0, name);
 }
 
 void invalidate_inode(struct invalidator *iv, uint64_t node, bool data)
 {
-	add(iv, data ? NOTICE_DATA : NOTICE_ATTRIBUTES, node, 0,
-	    (struct bytes){0});
+	queue_add(iv, data ? NOTICE_DATA : NOTICE_ATTRIBUTES, node, 0,
+		  (struct bytes){0});
 }
 
 void invalidate_subtree(struct invalidator *iv, uint64_t parent,
 			struct bytes name, uint64_t node)
 {
-	add(iv, NOTICE_SUBTREE, parent, node, name);
+	queue_add(iv, NOTICE_SUBTREE, parent, node, name);
 }
 
 void invalidate_names(struct invalidator *iv, uint64_t node)
 {
-	add(iv, NOTICE_NAMES, node, 0, (struct bytes){0});
+	queue_add(iv, NOTICE_NAMES, node, 0, (struct bytes){0});
 }
 
 void invalidate_wait(struct invalidator *iv, unsigned ms)

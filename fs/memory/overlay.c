@@ -150,7 +150,7 @@ fail:
 }
 
 /* REQUIRES: lock. */
-static void take_out(struct overlay *ov, struct entry *en)
+static void entry_take_out(struct overlay *ov, struct entry *en)
 {
 	sorted_remove(&ov->names, &en->by_name);
 	sorted_remove(&ov->keys, &en->by_key);
@@ -168,12 +168,12 @@ void overlay_free(struct overlay *ov)
 	if (!ov)
 		return;
 	while ((n = sorted_any(&ov->names)))
-		take_out(ov, by_name_entry(n));
+		entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_destroy(&ov->lock);
 	free(ov);
 }
 
-static void show(const struct entry *en, struct overlay_entry *out)
+static void entry_show(const struct entry *en, struct overlay_entry *out)
 {
 	struct bytes name = sorted_name(&en->by_name);
 
@@ -194,7 +194,7 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 	pthread_mutex_lock(&ov->lock);
 	n = sorted_find(&ov->names, dir_of(&parent), name);
 	if (n && out)
-		show(by_name_entry(n), out);
+		entry_show(by_name_entry(n), out);
 	pthread_mutex_unlock(&ov->lock);
 	return n != NULL;
 }
@@ -234,7 +234,7 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		/* @after may point into @key: it is not used any more. */
 		key->len = 0;
 		r = buf_append(key, en->key, en->key_len);
-		show(en, out);
+		entry_show(en, out);
 		r = r ? r : 1;
 	}
 	pthread_mutex_unlock(&ov->lock);
@@ -306,7 +306,7 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 	pthread_mutex_lock(&ov->lock);
 	n = sorted_find(&ov->names, dir_of(&parent), name);
 	if (n)
-		take_out(ov, by_name_entry(n));
+		entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_unlock(&ov->lock);
 	return n != NULL;
 }
@@ -355,9 +355,9 @@ int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 		nodes_unpin(ov->nodes, en->parent);
 		goto out;
 	}
-	take_out(ov, old);
+	entry_take_out(ov, old);
 	if (replaced && replaced != old)
-		take_out(ov, replaced);
+		entry_take_out(ov, replaced);
 	insert(ov, en);
 	note_move(ov, parent);
 	note_move(ov, to_parent);
@@ -390,7 +390,7 @@ static void take_out_below(struct overlay *ov, uint64_t dir)
 	while ((n = sorted_next(&ov->names, dir_of(&dir), false,
 				bytes_of(NULL, 0)))) {
 		take_out_below(ov, by_name_entry(n)->node);
-		take_out(ov, by_name_entry(n));
+		entry_take_out(ov, by_name_entry(n));
 	}
 }
 
@@ -411,7 +411,7 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 			take_out_below(ov, node);
 		nodes_detach(ov->nodes, parent, name);
 		if (en)
-			take_out(ov, en);
+			entry_take_out(ov, en);
 	}
 	pthread_mutex_unlock(&ov->lock);
 	return err;
@@ -471,7 +471,7 @@ void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 	en = find(ov, parent, name);
 	if (en && !of_row->deleting && of_row->turns == deletes &&
 	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
-		take_out(ov, en);
+		entry_take_out(ov, en);
 		note_move(ov, parent);
 	}
 	pthread_mutex_unlock(&ov->lock);
@@ -491,7 +491,7 @@ void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 	if (turn && en && en->added_by == turn && slot->turns == turn + 1 &&
 	    !sorted_next(&ov->names, dir_of(&en->node), false,
 			 bytes_of(NULL, 0)))
-		take_out(ov, en);
+		entry_take_out(ov, en);
 	pthread_mutex_unlock(&ov->lock);
 }
 

@@ -36,7 +36,7 @@ static int start(struct cells_frame *f)
 	return 0;
 }
 
-static void add(struct cells_frame *f, struct bytes s)
+static void frame_add(struct cells_frame *f, struct bytes s)
 {
 	XXH64_update(f->sum, s.data, s.len);
 }
@@ -66,13 +66,13 @@ int cells_frame_begin(struct cells_frame *f, const struct schema *schema,
 			r = buf_append(out, p, (size_t)(lf + 1 - p));
 	}
 	if (r == 0)
-		add(f, bytes_of(out->data + from, out->len - from));
+		frame_add(f, bytes_of(out->data + from, out->len - from));
 	return r;
 }
 
 void cells_frame_wrote(struct cells_frame *f, struct bytes line)
 {
-	add(f, line);
+	frame_add(f, line);
 	f->cells++;
 }
 
@@ -112,8 +112,8 @@ static int read_head(struct cells_frame *f, struct bytes line)
 	r = start(f);
 	if (r < 0)
 		return r;
-	add(f, line);
-	add(f, bytes_str("\n"));
+	frame_add(f, line);
+	frame_add(f, bytes_str("\n"));
 	return 0;
 }
 
@@ -127,8 +127,8 @@ static int read_schema(struct cells_frame *f, struct bytes line)
 	if (f->schema.len + line.len > SCHEMA_TEXT_MAX)
 		return why(-EINVAL, "the export's schema is over %u bytes",
 			   SCHEMA_TEXT_MAX);
-	add(f, line);
-	add(f, bytes_str("\n"));
+	frame_add(f, line);
+	frame_add(f, bytes_str("\n"));
 	if (buf_append(&f->schema, line.data + n, line.len - n) < 0 ||
 	    buf_append(&f->schema, "\n", 1) < 0)
 		return why(-ENOMEM, "out of memory");
@@ -174,8 +174,8 @@ int cells_frame_read(struct cells_frame *f, struct bytes line)
 		if (f->state == FRAME_HEAD)
 			f->state = FRAME_INSIDE;
 		if (f->state == FRAME_INSIDE) {
-			add(f, line);
-			add(f, bytes_str("\n"));
+			frame_add(f, line);
+			frame_add(f, bytes_str("\n"));
 		}
 		f->cells++;
 		return 1;

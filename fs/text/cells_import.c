@@ -136,7 +136,7 @@ static int fail_again(const struct cells_import *im)
 }
 
 /* Applies the first @n waiting rows and drops all others. */
-static int apply(struct cells_import *im, size_t n)
+static int import_apply(struct cells_import *im, size_t n)
 {
 	int r = cells_rows_apply(&im->rows, n);
 
@@ -150,7 +150,7 @@ static int fail(struct cells_import *im, int err, size_t whole)
 	int r;
 
 	snprintf(reason, sizeof(reason), "%s", store_why());
-	r = apply(im, whole);
+	r = import_apply(im, whole);
 	if (r < 0)
 		return r;
 	why(err, "%s", reason);
@@ -317,7 +317,7 @@ static int be_ready(struct cells_import *im)
 /* Handles a line that is not a cell: a note of the frame. */
 static int take_note(struct cells_import *im)
 {
-	int r = im->rows.nrows ? apply(im, im->rows.nrows) : 0;
+	int r = im->rows.nrows ? import_apply(im, im->rows.nrows) : 0;
 
 	if (r < 0)
 		return r;
@@ -352,7 +352,7 @@ static int take_cell(struct cells_import *im, const struct cells_line *l)
 		return fail(im, r, rs->nrows - !begins);
 	begins = begins || is_part(im, l);
 	if (begins && rs->bytes.len >= BATCH_BYTES) {
-		r = apply(im, rs->nrows);
+		r = import_apply(im, rs->nrows);
 		if (r < 0)
 			return r;
 	}
@@ -472,5 +472,5 @@ int cells_import_end(struct cells_import *im)
 	if (im->partial.len)
 		r = why(-EINVAL, "the last line does not end in a newline: the "
 				 "stream is cut");
-	return r < 0 ? unfinished(im, r) : apply(im, im->rows.nrows);
+	return r < 0 ? unfinished(im, r) : import_apply(im, im->rows.nrows);
 }

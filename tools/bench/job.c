@@ -456,7 +456,7 @@ int job_erase_rows(struct job *j, uint64_t row, uint64_t end)
 }
 
 /* Cells that only the log holds at the close go to a file at the open. */
-static int settle(struct job *j)
+static int job_settle(struct job *j)
 {
 	int r = j->engine->flush(j->db);
 
@@ -491,15 +491,15 @@ static int prepare(struct job *j, enum dataset data)
 	if (r == 0 && data == DATA_TWICE)
 		r = with_session(j, write_again);
 	if (r == 0 && data == DATA_DELETED)
-		r = settle(j);
+		r = job_settle(j);
 	if (r == 0 && data == DATA_DELETED)
 		r = job_erase_rows(j, 0, job_first_alive(j));
 	if (r == 0)
-		r = settle(j);
+		r = job_settle(j);
 	if (r == 0 && compacted)
 		r = j->engine->compact(j->db);
 	if (r == 0 && compacted)
-		r = settle(j);
+		r = job_settle(j);
 	return r;
 }
 

@@ -71,7 +71,7 @@ static int read_value(struct request *rq, int i)
 	return buf_set(&rq->value, word) < 0 ? fail_memory() : EXIT_DONE;
 }
 
-static int put(struct request *rq, uint8_t op, const char *column)
+static int put_change(struct request *rq, uint8_t op, const char *column)
 {
 	return change_column(rq, column,
 			     (struct change){.op = op,
@@ -86,7 +86,7 @@ int parse_put(struct request *rq)
 
 	if (code == EXIT_DONE)
 		code = read_value(rq, 4);
-	return code ? code : put(rq, CHANGE_PUT, rq->words[3]);
+	return code ? code : put_change(rq, CHANGE_PUT, rq->words[3]);
 }
 
 int parse_append(struct request *rq)
@@ -95,7 +95,7 @@ int parse_append(struct request *rq)
 
 	if (code == EXIT_DONE)
 		code = read_value(rq, 4);
-	return code ? code : put(rq, CHANGE_APPEND, rq->words[3]);
+	return code ? code : put_change(rq, CHANGE_APPEND, rq->words[3]);
 }
 
 int parse_incr(struct request *rq)
@@ -291,9 +291,9 @@ int parse_cas(struct request *rq)
 	if (code == EXIT_DONE && rq->nwords > next) {
 		code = read_value(rq, next++);
 		if (code == EXIT_DONE)
-			code = put(rq, CHANGE_PUT,
-				   rq->put_column ? rq->put_column
-						  : rq->words[3]);
+			code = put_change(rq, CHANGE_PUT,
+					  rq->put_column ? rq->put_column
+							 : rq->words[3]);
 	} else if (code == EXIT_DONE && rq->cells) {
 		code = changes_of_cells(rq);
 	}

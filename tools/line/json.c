@@ -5,7 +5,7 @@
 
 #include "store/value/utf8.h"
 
-static int add(struct buf *out, const char *s)
+static int json_add(struct buf *out, const char *s)
 {
 	return buf_append(out, s, strlen(s));
 }
@@ -24,7 +24,7 @@ static bool is_utf8(struct bytes s)
 static int add_quoted(struct buf *out, struct bytes value)
 {
 	char escape[8];
-	int r = add(out, "\"");
+	int r = json_add(out, "\"");
 
 	for (size_t i = 0; r == 0 && i < value.len; i++) {
 		uint8_t c = value.data[i];
@@ -39,16 +39,16 @@ static int add_quoted(struct buf *out, struct bytes value)
 			snprintf(escape, sizeof(escape), "\\u%04x", c);
 		else
 			escape[0] = '\0';
-		r = escape[0] ? add(out, escape) : buf_append(out, &c, 1);
+		r = escape[0] ? json_add(out, escape) : buf_append(out, &c, 1);
 	}
-	return r < 0 ? r : add(out, "\"");
+	return r < 0 ? r : json_add(out, "\"");
 }
 
 static int add_base64(struct buf *out, struct bytes value)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	int r = add(out, "\"");
+	int r = json_add(out, "\"");
 
 	for (size_t i = 0; r == 0 && i < value.len; i += 3) {
 		size_t n = value.len - i < 3 ? value.len - i : 3;
@@ -62,7 +62,7 @@ static int add_base64(struct buf *out, struct bytes value)
 					: digits[three >> (18 - 6 * k) & 63];
 		r = buf_append(out, four, 4);
 	}
-	return r < 0 ? r : add(out, "\"");
+	return r < 0 ? r : json_add(out, "\"");
 }
 
 /* Appends a comma if needed, and the name with its suffix. */
@@ -72,15 +72,15 @@ static int begin(struct buf *out, const char *name, const char *suffix)
 	int r = 0;
 
 	if (last != '{' && last != '[' && last != '\n')
-		r = add(out, ",");
+		r = json_add(out, ",");
 	if (r < 0 || !name)
 		return r;
-	r = add(out, "\"");
+	r = json_add(out, "\"");
 	if (r == 0)
-		r = add(out, name);
+		r = json_add(out, name);
 	if (r == 0)
-		r = add(out, suffix);
-	return r < 0 ? r : add(out, "\":");
+		r = json_add(out, suffix);
+	return r < 0 ? r : json_add(out, "\":");
 }
 
 int json_open(struct buf *out, const char *name, char bracket)
@@ -114,7 +114,7 @@ static int add_word(struct buf *out, const char *name, const char *word)
 {
 	int r = begin(out, name, "");
 
-	return r < 0 ? r : add(out, word);
+	return r < 0 ? r : json_add(out, word);
 }
 
 int json_int(struct buf *out, const char *name, int64_t value)

@@ -25,7 +25,7 @@ bool history_is_whole(const struct history *h)
 	return !h->before && !h->pushed_seq && !h->pushed_versions && !h->ngaps;
 }
 
-static void take_out(struct history *h, size_t at)
+static void gap_take_out(struct history *h, size_t at)
 {
 	gap_free(&h->gaps[at]);
 	h->ngaps--;
@@ -53,7 +53,7 @@ static void join(struct history *h, size_t at)
 		g->row_max = next->row_max;
 		next->row_max = row;
 	}
-	take_out(h, at + 1);
+	gap_take_out(h, at + 1);
 }
 
 /* How much more time two neighbours claim when they are joined. */

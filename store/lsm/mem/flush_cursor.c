@@ -18,7 +18,7 @@
 #define CELL_BYTES 144
 _Static_assert(ROW_AHEAD <= FLUSH_CURSOR_AHEAD, "each row ahead has its place");
 
-static struct flush_cursor *run(struct cursor *c)
+static struct flush_cursor *self(struct cursor *c)
 {
 	return (struct flush_cursor *)c;
 }
@@ -72,14 +72,14 @@ static int run_seek_row(struct cursor *base, struct bytes row)
 {
 	if (row.len)
 		return why(-EINVAL, "a run begins at the first row");
-	run(base)->at = 0;
-	memset(run(base)->ahead, 0, sizeof(run(base)->ahead));
-	return stand(run(base));
+	self(base)->at = 0;
+	memset(self(base)->ahead, 0, sizeof(self(base)->ahead));
+	return stand(self(base));
 }
 
 static int run_next_row(struct cursor *base)
 {
-	struct flush_cursor *c = run(base);
+	struct flush_cursor *c = self(base);
 
 	if (c->at < c->n)
 		c->at++;
@@ -88,15 +88,15 @@ static int run_next_row(struct cursor *base)
 
 static int run_next(struct cursor *base)
 {
-	struct memcell *cell = run(base)->cell;
+	struct memcell *cell = self(base)->cell;
 
-	return cell ? stand_on_cell(run(base), memcell_next(cell)) : 0;
+	return cell ? stand_on_cell(self(base), memcell_next(cell)) : 0;
 }
 
 static int run_seek_column(struct cursor *base, struct bytes qualifier,
 			   int64_t ts)
 {
-	struct flush_cursor *c = run(base);
+	struct flush_cursor *c = self(base);
 	struct entry key = {
 		.qualifier = qualifier,
 		.ts = ts,
@@ -111,7 +111,7 @@ static int run_seek_column(struct cursor *base, struct bytes qualifier,
 
 static void run_close(struct cursor *base)
 {
-	arena_release(&run(base)->mem);
+	arena_release(&self(base)->mem);
 }
 
 static const struct cursor_ops run_ops = {

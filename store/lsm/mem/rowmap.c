@@ -21,7 +21,7 @@ static inline size_t home(const struct rowmap_table *t, uint64_t hash)
 	return (hash & UINT32_MAX) * t->n >> 32;
 }
 
-static inline size_t behind(const struct rowmap_table *t, size_t i)
+static inline size_t next_slot(const struct rowmap_table *t, size_t i)
 {
 	return i + 1 < t->n ? i + 1 : 0;
 }
@@ -46,7 +46,7 @@ struct memrow *rowmap_find(const struct rowmap *m, uint32_t tree,
 
 	if (!t)
 		return NULL;
-	for (size_t i = home(t, hash);; i = behind(t, i)) {
+	for (size_t i = home(t, hash);; i = next_slot(t, i)) {
 		uint64_t v = atomic_load_explicit(&t->slots[i],
 						  memory_order_acquire);
 		struct memrow *r;
@@ -105,7 +105,7 @@ static void table_add(struct rowmap_table *t, struct memrow *r, uint64_t hash)
 	size_t i = home(t, hash);
 
 	while (atomic_load_explicit(&t->slots[i], memory_order_relaxed))
-		i = behind(t, i);
+		i = next_slot(t, i);
 	atomic_store_explicit(&t->slots[i], (uint64_t)(uintptr_t)r | tag(hash),
 			      memory_order_release);
 }

@@ -99,7 +99,7 @@ struct alive_row *alive_row_find(struct alive *a, const struct alive_place *p)
  * Notes, if no writer is committing, that all puts made before the row was
  * watched are published.
  */
-static void settle(struct alive *a, struct alive_row *r)
+static void note_published(struct alive *a, struct alive_row *r)
 {
 	if (r->settled || atomic_load(&a->committing))
 		return;
@@ -115,7 +115,7 @@ struct alive_row *alive_row_watch(struct alive *a, const struct alive_place *p)
 
 	if (r || find(a, slot, p)) {
 		if (r)
-			settle(a, r);
+			note_published(a, r);
 		return r;
 	}
 	r = calloc(1, sizeof(*r));
@@ -130,10 +130,10 @@ struct alive_row *alive_row_watch(struct alive *a, const struct alive_place *p)
 	a->slots[slot] = r;
 	link_use(a, r);
 	alive_row_weigh(a, r, 0, sizeof(*r) + r->row.cap);
-	/* Before the test for a committing writer in settle(). */
+	/* Before the test for a committing writer in note_published(). */
 	atomic_fetch_add(&a->filter[slot], 1);
 	atomic_fetch_add(&a->nrows, 1);
-	settle(a, r);
+	note_published(a, r);
 	return r;
 }
 

@@ -438,7 +438,7 @@ static int begin_column(struct retain *r)
 }
 
 /* Moves to the next entry that was not examined. */
-static int step(struct retain *r)
+static int retain_step(struct retain *r)
 {
 	if (r->fresh) {
 		r->fresh = false;
@@ -483,7 +483,7 @@ int retain_next(struct retain *r, struct entry *out)
 		return 0;
 	for (;;) {
 		const struct entry *e = &r->c->at;
-		int v = step(r);
+		int v = retain_step(r);
 
 		if (v <= 0) {
 			r->done = true;

@@ -271,7 +271,7 @@ static int begin_column(struct visible *v)
 }
 
 /* Moves to the next entry that was not examined. */
-static int step(struct visible *v)
+static int visible_step(struct visible *v)
 {
 	if (v->fresh) {
 		v->fresh = false;
@@ -533,7 +533,7 @@ int visible_next(struct visible *v)
 			end_streak(v, NULL);
 			return 0;
 		}
-		r = step(v);
+		r = visible_step(v);
 		if (r <= 0) {
 			v->done = true;
 			v->has_hidden &= r == 0;

@@ -343,14 +343,14 @@ static void find_shape(const struct block_builder *b, struct shape *s)
  * Writes a number of @width bytes by storing eight. The bytes after it are
  * overwritten later, or are slack.
  */
-static uint8_t *put(uint8_t *at, uint64_t v, unsigned width)
+static uint8_t *block_put(uint8_t *at, uint64_t v, unsigned width)
 {
 	v = htole64(v);
 	memcpy(at, &v, sizeof(v));
 	return at + width;
 }
 
-static uint8_t *put_bytes(uint8_t *at, const void *from, size_t n)
+static uint8_t *block_put_bytes(uint8_t *at, const void *from, size_t n)
 {
 	bytes_copy(at, from, n);
 	return at + n;
@@ -359,18 +359,18 @@ static uint8_t *put_bytes(uint8_t *at, const void *from, size_t n)
 static uint8_t *put_header(const struct block_builder *b, const struct shape *s,
 			   uint8_t *at)
 {
-	at = put(at, b->nrow, 4);
-	at = put(at, b->ncell, 4);
-	at = put(at, b->nqual, 4);
-	at = put(at, b->prefix_len, 2);
-	at = put(at, b->continues ? FLAG_CONTINUES : 0, 1);
-	at = put(at, s->base[BLOCK_KIND], 1);
+	at = block_put(at, b->nrow, 4);
+	at = block_put(at, b->ncell, 4);
+	at = block_put(at, b->nqual, 4);
+	at = block_put(at, b->prefix_len, 2);
+	at = block_put(at, b->continues ? FLAG_CONTINUES : 0, 1);
+	at = block_put(at, s->base[BLOCK_KIND], 1);
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++)
-		at = put(at, s->width[i], 1);
-	at = put(at, 0, 16 - BLOCK_NCOLUMNS);
-	at = put(at, s->base[BLOCK_TS], 8);
-	at = put(at, s->base[BLOCK_SEQ], 8);
-	return put(at, s->base[BLOCK_TTL], 8);
+		at = block_put(at, s->width[i], 1);
+	at = block_put(at, 0, 16 - BLOCK_NCOLUMNS);
+	at = block_put(at, s->base[BLOCK_TS], 8);
+	at = block_put(at, s->base[BLOCK_SEQ], 8);
+	return block_put(at, s->base[BLOCK_TTL], 8);
 }
 
 /* Writes the arrays whose numbers are not all equal to their base. */
@@ -380,17 +380,17 @@ static uint8_t *put_times(const struct block_builder *b, const struct shape *s,
 	const uint8_t *w = s->width;
 
 	for (uint32_t i = 0; w[BLOCK_TS] && i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->ts - s->base[BLOCK_TS],
-			 w[BLOCK_TS]);
+		at = block_put(at, cell_at(b, i)->ts - s->base[BLOCK_TS],
+			       w[BLOCK_TS]);
 	for (uint32_t i = 0; w[BLOCK_SEQ] && i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->seq - s->base[BLOCK_SEQ],
-			 w[BLOCK_SEQ]);
+		at = block_put(at, cell_at(b, i)->seq - s->base[BLOCK_SEQ],
+			       w[BLOCK_SEQ]);
 	for (uint32_t i = 0; w[BLOCK_TTL] && i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->ttl - s->base[BLOCK_TTL],
-			 w[BLOCK_TTL]);
+		at = block_put(at, cell_at(b, i)->ttl - s->base[BLOCK_TTL],
+			       w[BLOCK_TTL]);
 	for (uint32_t i = 0; w[BLOCK_KIND] && i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->kind - s->base[BLOCK_KIND],
-			 w[BLOCK_KIND]);
+		at = block_put(at, cell_at(b, i)->kind - s->base[BLOCK_KIND],
+			       w[BLOCK_KIND]);
 	return at;
 }
 
@@ -400,25 +400,28 @@ static uint8_t *put_arrays(const struct block_builder *b, const struct shape *s,
 	const uint8_t *w = s->width;
 	uint64_t end = 0;
 
-	at = put(at, 0, w[BLOCK_ROW_END]);
+	at = block_put(at, 0, w[BLOCK_ROW_END]);
 	for (uint32_t i = 0; i < b->nrow; i++)
-		at = put(at,
-			 row_at(b, i)->end - (i + 1) * (uint64_t)b->prefix_len,
-			 w[BLOCK_ROW_END]);
+		at = block_put(at,
+			       row_at(b, i)->end -
+				       (i + 1) * (uint64_t)b->prefix_len,
+			       w[BLOCK_ROW_END]);
 	for (uint32_t i = 0; i < b->nrow; i++)
-		at = put(at, row_at(b, i)->cell, w[BLOCK_ROW_CELL]);
-	at = put(at, b->ncell, w[BLOCK_ROW_CELL]);
-	at = put(at, 0, w[BLOCK_QUAL_END]);
+		at = block_put(at, row_at(b, i)->cell, w[BLOCK_ROW_CELL]);
+	at = block_put(at, b->ncell, w[BLOCK_ROW_CELL]);
+	at = block_put(at, 0, w[BLOCK_QUAL_END]);
 	for (uint32_t i = 0; i < b->nqual; i++) {
 		end += qual_at(b, order[i])->len;
-		at = put(at, end, w[BLOCK_QUAL_END]);
+		at = block_put(at, end, w[BLOCK_QUAL_END]);
 	}
 	for (uint32_t i = 0; w[BLOCK_ID] && i < b->ncell; i++)
-		at = put(at, qual_at(b, cell_at(b, i)->id)->id, w[BLOCK_ID]);
+		at = block_put(at, qual_at(b, cell_at(b, i)->id)->id,
+			       w[BLOCK_ID]);
 	at = put_times(b, s, at);
-	at = put(at, 0, w[BLOCK_VALUE_END]);
+	at = block_put(at, 0, w[BLOCK_VALUE_END]);
 	for (uint32_t i = 0; i < b->ncell; i++)
-		at = put(at, cell_at(b, i)->value_end, w[BLOCK_VALUE_END]);
+		at = block_put(at, cell_at(b, i)->value_end,
+			       w[BLOCK_VALUE_END]);
 	return at;
 }
 
@@ -427,19 +430,19 @@ static uint8_t *put_heaps(const struct block_builder *b, const uint32_t *order,
 {
 	uint32_t from = 0;
 
-	at = put_bytes(at, b->rows.data, b->prefix_len);
+	at = block_put_bytes(at, b->rows.data, b->prefix_len);
 	for (uint32_t i = 0; i < b->nrow; i++) {
 		from += b->prefix_len;
-		at = put_bytes(at, b->rows.data + from,
-			       row_at(b, i)->end - from);
+		at = block_put_bytes(at, b->rows.data + from,
+				     row_at(b, i)->end - from);
 		from = row_at(b, i)->end;
 	}
 	for (uint32_t i = 0; i < b->nqual; i++) {
 		const struct built_qualifier *q = qual_at(b, order[i]);
 
-		at = put_bytes(at, b->qualifiers.data + q->at, q->len);
+		at = block_put_bytes(at, b->qualifiers.data + q->at, q->len);
 	}
-	return put_bytes(at, b->values.data, b->values.len);
+	return block_put_bytes(at, b->values.data, b->values.len);
 }
 
 /* The most bytes that the block and its slack can take. */

@@ -32,7 +32,8 @@ int bloom_keys_add(struct bloom_keys *k, struct arena *mem, uint64_t hash)
 	return 0;
 }
 
-static void add(uint8_t *lines, size_t nlines, const struct bloom_piece *p)
+static void bloom_add(uint8_t *lines, size_t nlines,
+		      const struct bloom_piece *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		uint64_t hash = p->hashes[i];
@@ -68,6 +69,6 @@ int bloom_build(const struct bloom_keys *k, struct buf *out)
 	memset(at, 0, len);
 	out->len += len;
 	for (const struct bloom_piece *p = k->last; p; p = p->older)
-		add(at, nlines, p);
+		bloom_add(at, nlines, p);
 	return 0;
 }

@@ -244,7 +244,7 @@ static void ring_remove(struct block_cache *c, bool in_memory, struct block *b)
 }
 
 /* Removes the block from its slot; false if a reader has it pinned. */
-static bool take_out(struct block *b)
+static bool cache_take_out(struct block *b)
 {
 	struct cache_slots *s = b->slots;
 
@@ -283,7 +283,7 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 		c->hand[in_memory] = b->next;
 		if (atomic_exchange_explicit(&b->used, false,
 					     memory_order_relaxed) ||
-		    !take_out(b))
+		    !cache_take_out(b))
 			continue;
 		ring_remove(c, in_memory, b);
 		leave_hollow(c, s, b);
@@ -356,7 +356,7 @@ static void tidy(struct block_cache *c, struct block **gone)
 		struct block *b = pieces[i], *to;
 		struct cache_slots *s = b->slots;
 
-		if (!take_out(b))
+		if (!cache_take_out(b))
 			continue;
 		if (block_copy(b, &to) < 0) {
 			atomic_store(&s->block[b->index], b);
@@ -435,7 +435,7 @@ static struct block *holder(struct cache_slots *s, uint32_t i,
 {
 	struct block *have = atomic_load(&s->block[i]);
 
-	if (!have || block_form(have) >= block_form(b) || !take_out(have))
+	if (!have || block_form(have) >= block_form(b) || !cache_take_out(have))
 		return have;
 	ring_remove(s->cache, s->in_memory, have);
 	have->next = *gone;

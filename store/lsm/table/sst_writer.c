@@ -396,8 +396,8 @@ static int begin_block(struct sst_writer *w, struct bytes row,
 	return r;
 }
 
-static int add(struct sst_writer *w, struct bytes row, const struct entry *e,
-	       bool new_row)
+static int writer_add(struct sst_writer *w, struct bytes row,
+		      const struct entry *e, bool new_row)
 {
 	bool new_column = new_row || kind_is_family_marker(w->last.kind) ||
 			  !bytes_eq(w->last.qualifier, e->qualifier);
@@ -441,7 +441,7 @@ int sst_writer_add(struct sst_writer *w, struct bytes row,
 			   w->info.number);
 	r = check_entry(w, row, e);
 	if (r >= 0)
-		r = add(w, row, e, r > 0);
+		r = writer_add(w, row, e, r > 0);
 	if (r < 0)
 		w->failed = true;
 	return r;

@@ -10,7 +10,7 @@
 #define CHANGE_MAX (5 + 1 + 10 + 10 + 3 + 5)
 #define HAS_TTL 0x80
 
-static uint8_t *put(uint8_t *p, uint64_t v)
+static uint8_t *record_put(uint8_t *p, uint64_t v)
 {
 	for (; v > 127; v >>= 7)
 		*p++ = (uint8_t)v | 128;
@@ -18,7 +18,7 @@ static uint8_t *put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-static uint8_t *put_bytes(uint8_t *p, struct bytes s)
+static uint8_t *record_put_bytes(uint8_t *p, struct bytes s)
 {
 	bytes_copy(p, s.data, s.len);
 	return p + s.len;
@@ -29,7 +29,7 @@ int record_start(struct buf *b, uint64_t first_seq)
 	b->len = 0;
 	if (buf_reserve(b, 10) < 0)
 		return -ENOMEM;
-	b->len = (size_t)(put(b->data, first_seq) - b->data);
+	b->len = (size_t)(record_put(b->data, first_seq) - b->data);
 	return 0;
 }
 
@@ -45,21 +45,21 @@ int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	if (buf_reserve(b, need) < 0)
 		return -ENOMEM;
 	at = b->data + b->len;
-	at = put(at, row.len);
-	at = put_bytes(at, row);
-	at = put(at, n);
+	at = record_put(at, row.len);
+	at = record_put_bytes(at, row);
+	at = record_put(at, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct entry *e = &p[i].entry;
 
-		at = put(at, p[i].tree);
+		at = record_put(at, p[i].tree);
 		*at++ = e->kind | (e->ttl_ms ? HAS_TTL : 0);
-		at = put(at, (uint64_t)e->ts);
+		at = record_put(at, (uint64_t)e->ts);
 		if (e->ttl_ms)
-			at = put(at, e->ttl_ms);
-		at = put(at, e->qualifier.len);
-		at = put(at, e->value.len);
-		at = put_bytes(at, e->qualifier);
-		at = put_bytes(at, e->value);
+			at = record_put(at, e->ttl_ms);
+		at = record_put(at, e->qualifier.len);
+		at = record_put(at, e->value.len);
+		at = record_put_bytes(at, e->qualifier);
+		at = record_put_bytes(at, e->value);
 	}
 	b->len = (size_t)(at - b->data);
 	return 0;

@@ -525,7 +525,7 @@ static int walk_ring(struct walk *w)
 	return rc;
 }
 
-static int run(struct walk *w)
+static int walk_log(struct walk *w)
 {
 	int rc;
 
@@ -547,7 +547,7 @@ int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 		.dir = dir, .found = out, .replay = replay, .arg = arg};
 
 	*out = (struct wal_found){.first = first};
-	return run(&w);
+	return walk_log(&w);
 }
 
 int wal_check(struct os_dir *dir, uint64_t first_segment,
@@ -555,7 +555,7 @@ int wal_check(struct os_dir *dir, uint64_t first_segment,
 {
 	struct wal_found found = {.first = first_segment};
 	struct walk w = {.dir = dir, .found = &found, .say = say, .arg = arg};
-	int rc = run(&w);
+	int rc = walk_log(&w);
 
 	wal_found_free(&found);
 	return rc < 0 ? rc : w.faults;

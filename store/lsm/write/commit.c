@@ -98,7 +98,7 @@ static void note_changes(const struct commit *c, const struct mutation *m)
  * Inserts the entries after the record was logged. This cannot be undone, so
  * running out of memory ends the store's writing.
  */
-static int apply(struct commit *c, struct bytes row)
+static int commit_apply(struct commit *c, struct bytes row)
 {
 	struct lsm *db = c->db;
 	int r;
@@ -170,7 +170,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	count_logged(db, record.len);
 	alive_begin(&db->alive);
 	note_changes(&c, m);
-	r = apply(&c, m->row);
+	r = commit_apply(&c, m->row);
 	if (r == 0) {
 		assert(c.seq > atomic_load(&db->seq));
 		atomic_store_explicit(&db->seq, c.seq - 1,
@@ -323,7 +323,7 @@ struct approach {
 };
 
 /* The index of the first entry of the mutation after that of entry @i. */
-static size_t behind(const struct pending *p, size_t i, size_t n)
+static size_t next_mutation(const struct pending *p, size_t i, size_t n)
 {
 	size_t which = p[i].mutation;
 
@@ -341,7 +341,7 @@ static void approach(struct approach *a, const struct lsm *db,
 
 		a->tokens[a->slot % 16] =
 			memtable_ahead(db->active, p->tree, m[p->mutation].row);
-		a->next = behind(db->pending, a->next, n);
+		a->next = next_mutation(db->pending, a->next, n);
 	}
 	for (; a->row < a->slot && a->row < done + 10; a->row++)
 		memtable_ahead_row(db->active, a->tokens[a->row % 16]);
@@ -359,7 +359,7 @@ static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
 		size_t which = db->pending[from].mutation;
 
 		approach(&ahead, db, m, done, n);
-		to = behind(db->pending, from, n);
+		to = next_mutation(db->pending, from, n);
 		r = insert_row(db, m[which].row, db->pending + from, to - from,
 			       ahead.tokens[done % 16]);
 	}
