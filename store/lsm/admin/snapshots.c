@@ -123,20 +123,18 @@ int lsm_snapshot_create(struct store *s, struct table *t, struct bytes name)
  */
 static void mark_freed(struct lsm *db, uint64_t table, uint64_t seq)
 {
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	struct tree_walk w = {0};
 
-		if (table && db->tables[i]->base.id != table)
+	while (trees_next(db, &w)) {
+		struct compaction_freed *f = &w.tree->freed;
+
+		if (table && w.table->base.id != table)
 			continue;
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			struct compaction_freed *f = &st->trees[k]->freed;
-
-			if (!f->number || seq < f->first)
-				f->first = seq;
-			if (seq > f->last)
-				f->last = seq;
-			f->number = atomic_load(&db->next_file);
-		}
+		if (!f->number || seq < f->first)
+			f->first = seq;
+		if (seq > f->last)
+			f->last = seq;
+		f->number = atomic_load(&db->next_file);
 	}
 	pthread_cond_broadcast(&db->work);
 }

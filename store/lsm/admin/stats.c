@@ -24,22 +24,18 @@ static uint64_t memtable_used(struct lsm *db)
 static uint64_t sum_files(struct lsm *db, int level,
 			  uint64_t (*of)(const struct sstable *t))
 {
+	struct tree_walk w = {0};
 	uint64_t n = 0;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	while (trees_next(db, &w)) {
+		struct levels *l = w.tree->levels;
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			struct levels *l = st->trees[k]->levels;
-
-			for (int v = 0; v < LEVELS_MAX; v++) {
-				if (level >= 0 && v != level)
-					continue;
-				for (uint32_t f = 0; f < l->level[v].nfiles;
-				     f++)
-					n += of(l->level[v].files[f]);
-			}
+		for (int v = 0; v < LEVELS_MAX; v++) {
+			if (level >= 0 && v != level)
+				continue;
+			for (uint32_t f = 0; f < l->level[v].nfiles; f++)
+				n += of(l->level[v].files[f]);
 		}
 	}
 	pthread_mutex_unlock(&db->state);

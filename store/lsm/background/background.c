@@ -177,14 +177,12 @@ int background_start(struct lsm *db)
 
 void background_stop(struct lsm *db)
 {
+	struct tree_walk w = {0};
+
 	pthread_mutex_lock(&db->state);
 	db->stop = true;
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			atomic_store(&st->trees[k]->cancel, true);
-	}
+	while (trees_next(db, &w))
+		atomic_store(&w.tree->cancel, true);
 	pthread_cond_broadcast(&db->work);
 	pthread_cond_broadcast(&db->done);
 	pthread_mutex_unlock(&db->state);

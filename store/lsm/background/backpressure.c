@@ -87,16 +87,13 @@ static bool must_stall(struct lsm *db)
 {
 	uint32_t most = LEVEL0_STALL +
 			(is_read(db) ? LEVEL0_FILES : LEVEL0_FILES_UNREAD);
+	struct tree_walk w = {0};
 
 	if (db->compact_error)
 		return false;
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			if (st->trees[k]->levels->level[0].nfiles >= most)
-				return true;
-	}
+	while (trees_next(db, &w))
+		if (w.tree->levels->level[0].nfiles >= most)
+			return true;
 	return false;
 }
 

@@ -237,57 +237,43 @@ void warm_files(struct lsm *db, struct sstable **files, uint32_t n)
 		sst_warm(files[i]);
 }
 
-/* The tree whose levels are most over their targets. Under state. */
-static struct tree *most_urgent(struct lsm *db,
-				struct compaction_limits *limits, uint64_t now,
-				size_t *table, uint32_t *family)
+/* Finds the tree whose levels are most over their targets. Under state. */
+static bool most_urgent(struct lsm *db, struct compaction_limits *limits,
+			uint64_t now, struct tree_walk *found)
 {
-	struct tree *found = NULL;
+	struct tree_walk w = {0};
 	double best = 0;
 
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	while (trees_next(db, &w)) {
+		double score;
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			double score;
-
-			limits->passed = tombstone_stats_due(st->trees[k]);
-			score = compaction_score(st->trees[k]->levels, limits);
-			if (score < 1 || score <= best ||
-			    !may_compact(st->trees[k], now))
-				continue;
-			best = score;
-			found = st->trees[k];
-			*table = i;
-			*family = k;
-		}
+		limits->passed = tombstone_stats_due(w.tree);
+		score = compaction_score(w.tree->levels, limits);
+		if (score < 1 || score <= best || !may_compact(w.tree, now))
+			continue;
+		best = score;
+		*found = w;
 	}
-	return found;
+	return best > 0;
 }
 
 /*
- * A tree with files that a dropped snapshot leaves to be rewritten. Trees
+ * Finds a tree with files that a dropped snapshot leaves to be rewritten. Trees
  * without such files are marked done. Under state.
  */
-static struct tree *some_freed(struct lsm *db, uint64_t now, size_t *table,
-			       uint32_t *family)
+static bool some_freed(struct lsm *db, uint64_t now, struct tree_walk *w)
 {
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	*w = (struct tree_walk){0};
+	while (trees_next(db, w)) {
+		struct tree *t = w->tree;
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			struct tree *t = st->trees[k];
-
-			if (!t->freed.number || !may_compact(t, now))
-				continue;
-			*table = i;
-			*family = k;
-			if (compaction_has_freed(t->levels, &t->freed))
-				return t;
-			t->freed = (struct compaction_freed){0};
-		}
+		if (!t->freed.number || !may_compact(t, now))
+			continue;
+		if (compaction_has_freed(t->levels, &t->freed))
+			return true;
+		t->freed = (struct compaction_freed){0};
 	}
-	return NULL;
+	return false;
 }
 
 /*
@@ -305,17 +291,16 @@ static bool is_fresh(struct lsm *db, const struct lsm_table *t)
 }
 
 /* Marks the tree as being compacted. Under state. */
-static void begin_task(struct lsm *db, size_t table, uint32_t family,
+static void begin_task(struct lsm *db, const struct tree_walk *w,
 		       struct task *out)
 {
-	const struct table_state *st = db->tables[table]->now;
-	struct tree *t = st->trees[family];
+	struct tree *t = w->tree;
 
 	out->tree = t;
-	out->table = db->tables[table]->base.id;
+	out->table = w->table->base.id;
 	out->levels = t->levels;
-	out->attrs = st->schema.families[family].attrs;
-	if (is_fresh(db, db->tables[table]))
+	out->attrs = *w->attrs;
+	if (is_fresh(db, w->table))
 		out->attrs.versions = UINT32_MAX;
 	assert(!t->compacting);
 	tree_ref(t);
@@ -330,28 +315,27 @@ static int pick_task(struct lsm *db, struct task *out)
 	uint64_t now = os_monotonic_ns(db->os);
 	struct compaction_limits limits = db->limits;
 	struct compaction_freed freed = {0};
-	uint32_t family = 0;
-	size_t table = 0;
-	struct tree *t;
+	struct tree_walk w = {0};
+	bool found;
 
 	pthread_mutex_lock(&db->state);
 	if (!is_read(db)) {
 		limits.level0_files = LEVEL0_FILES_UNREAD;
 		limits.top_ratio = LEVEL0_RATIO_UNREAD;
 	}
-	t = most_urgent(db, &limits, now, &table, &family);
-	if (!t) {
-		t = some_freed(db, now, &table, &family);
-		if (t)
-			freed = t->freed;
+	found = most_urgent(db, &limits, now, &w);
+	if (!found) {
+		found = some_freed(db, now, &w);
+		if (found)
+			freed = w.tree->freed;
 	}
-	if (!t) {
+	if (!found) {
 		tombstone_stats_reset(db);
 		pthread_mutex_unlock(&db->state);
 		return 0;
 	}
-	limits.passed = tombstone_stats_due(t);
-	begin_task(db, table, family, out);
+	limits.passed = tombstone_stats_due(w.tree);
+	begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
 	if (freed.number)
 		return compaction_pick_freed(out->levels, &freed, &out->what);
@@ -363,24 +347,16 @@ static int pick_task(struct lsm *db, struct task *out)
 static int pick_rest_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
+	struct tree_walk w = {0};
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
-			struct tree *t = st->trees[k];
-
-			if (!may_compact(t, now))
-				continue;
-			r = compaction_pick_rest(t->levels, &db->limits,
-						 &st->schema.families[k].attrs,
-						 &out->what);
-			if (r > 0)
-				begin_task(db, i, k, out);
-		}
-	}
+	while (r == 0 && trees_next(db, &w))
+		if (may_compact(w.tree, now))
+			r = compaction_pick_rest(w.tree->levels, &db->limits,
+						 w.attrs, &out->what);
+	if (r > 0)
+		begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
 	return r;
 }
@@ -390,24 +366,18 @@ static int pick_full_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os), space = full_space(db);
 	bool low = wal_low(db->wal);
+	struct tree_walk w = {0};
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; r == 0 && i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; r == 0 && k < st->schema.nfamilies; k++) {
-			struct tree *t = st->trees[k];
-
-			if (t->compacting)
-				continue;
+	while (r == 0 && trees_next(db, &w))
+		if (!w.tree->compacting)
 			r = compaction_pick_full(
-				t->levels, space, 2 * db->limits.file_bytes,
-				low && may_compact(t, now), &out->what);
-			if (r > 0)
-				begin_task(db, i, k, out);
-		}
-	}
+				w.tree->levels, space,
+				2 * db->limits.file_bytes,
+				low && may_compact(w.tree, now), &out->what);
+	if (r > 0)
+		begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
 	return r;
 }
@@ -415,13 +385,11 @@ static int pick_full_task(struct lsm *db, struct task *out)
 /* Did the last merge of some tree fail? Under state. */
 static bool any_failed(struct lsm *db)
 {
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	struct tree_walk w = {0};
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			if (st->trees[k]->retry_ns)
-				return true;
-	}
+	while (trees_next(db, &w))
+		if (w.tree->retry_ns)
+			return true;
 	return false;
 }
 

@@ -36,31 +36,23 @@ static bool holds_markers(struct memtable *mt, const struct tree *t)
 
 void tombstone_stats_reset(struct lsm *db)
 {
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	struct tree_walk w = {0};
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			struct tree *t = st->trees[k];
-
-			if (tombstone_stats_due(t) && !t->compacting &&
-			    !db->nfrozen && !holds_markers(db->reading, t))
-				atomic_store(&t->passed, 0);
-		}
-	}
+	while (trees_next(db, &w))
+		if (tombstone_stats_due(w.tree) && !w.tree->compacting &&
+		    !db->nfrozen && !holds_markers(db->reading, w.tree))
+			atomic_store(&w.tree->passed, 0);
 }
 
 bool tombstone_stats_in_memory(struct lsm *db)
 {
+	struct tree_walk w = {0};
 	bool due = false;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; i < db->ntables && !db->nfrozen; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; k < st->schema.nfamilies && !due; k++)
-			due = tombstone_stats_due(st->trees[k]) &&
-			      holds_markers(db->reading, st->trees[k]);
-	}
+	while (!due && !db->nfrozen && trees_next(db, &w))
+		due = tombstone_stats_due(w.tree) &&
+		      holds_markers(db->reading, w.tree);
 	pthread_mutex_unlock(&db->state);
 	return due;
 }

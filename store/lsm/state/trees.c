@@ -53,25 +53,37 @@ void tree_drop(struct tree *t)
 			sst_obsolete(t->levels->level[l].files[i]);
 }
 
+bool trees_next(struct lsm *db, struct tree_walk *w)
+{
+	for (; w->at < db->ntables; w->at++, w->behind = 0) {
+		struct table_state *st = db->tables[w->at]->now;
+
+		if (w->behind == st->schema.nfamilies)
+			continue;
+		w->table = db->tables[w->at];
+		w->tree = st->trees[w->behind];
+		w->attrs = &st->schema.families[w->behind].attrs;
+		w->behind++;
+		return true;
+	}
+	return false;
+}
+
 int tree_live(struct lsm *db, uint32_t id, struct tree **out,
 	      struct family_attrs *attrs, uint64_t *table)
 {
+	struct tree_walk w = {0};
 	int found = 0;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; !found && i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			if (st->trees[k]->id != id)
-				continue;
-			*out = st->trees[k];
-			tree_ref(*out);
-			*attrs = st->schema.families[k].attrs;
-			*table = db->tables[i]->base.id;
-			found = 1;
-			break;
-		}
+	while (!found && trees_next(db, &w)) {
+		if (w.tree->id != id)
+			continue;
+		*out = w.tree;
+		tree_ref(*out);
+		*attrs = *w.attrs;
+		*table = w.table->base.id;
+		found = 1;
 	}
 	pthread_mutex_unlock(&db->state);
 	return found;
@@ -318,51 +330,48 @@ void tables_free(struct lsm *db)
 
 struct tree *tables_find_tree(struct lsm *db, uint32_t id)
 {
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
+	struct tree_walk w = {0};
 
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++)
-			if (st->trees[k]->id == id)
-				return st->trees[k];
-	}
+	while (trees_next(db, &w))
+		if (w.tree->id == id)
+			return w.tree;
 	return NULL;
 }
 
 int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 		  size_t *n)
 {
-	struct lsm_table *only = (struct lsm_table *)t;
+	struct tree_walk w = {0};
 	struct tree **trees = NULL;
 	size_t count = 0, cap = 0;
+	bool full = false;
 
 	pthread_mutex_lock(&db->state);
-	for (size_t i = 0; i < db->ntables; i++) {
-		struct table_state *st = db->tables[i]->now;
-
-		if (only && db->tables[i] != only)
+	while (!full && trees_next(db, &w)) {
+		if (t && &w.table->base != t)
 			continue;
-		for (uint32_t k = 0; k < st->schema.nfamilies; k++) {
-			if (count == cap) {
-				struct tree **p;
+		if (count == cap) {
+			struct tree **p;
 
-				cap = cap ? 2 * cap : 16;
-				p = realloc(trees, cap * sizeof(*p));
-				if (!p)
-					goto fail;
+			cap = cap ? 2 * cap : 16;
+			p = realloc(trees, cap * sizeof(*p));
+			if (p)
 				trees = p;
-			}
-			trees[count] = st->trees[k];
+			full = !p;
+		}
+		if (!full) {
+			trees[count] = w.tree;
 			tree_ref(trees[count++]);
 		}
 	}
 	pthread_mutex_unlock(&db->state);
+	if (full) {
+		trees_release(trees, count);
+		return why(-ENOMEM, "out of memory");
+	}
 	*out = trees;
 	*n = count;
 	return 0;
-fail:
-	pthread_mutex_unlock(&db->state);
-	trees_release(trees, count);
-	return why(-ENOMEM, "out of memory");
 }
 
 void trees_release(struct tree **trees, size_t n)

@@ -65,6 +65,16 @@ int table_state_fill(struct table_state *st, const struct tree_files *files);
 /* With one reference; takes over @st. NULL without memory. */
 struct lsm_table *lsm_table_new(struct lsm *db, uint64_t id,
 				struct table_state *st);
+/* A walk over the trees of all tables; begins zeroed. */
+struct tree_walk {
+	struct tree *tree;
+	struct lsm_table *table; /* of which the tree is a family */
+	const struct family_attrs *attrs;
+	size_t at;	 /* the place of that table in db->tables */
+	uint32_t behind; /* the place of the family behind the tree's */
+};
+/* Goes on to the next tree; false when there is none. Under state. */
+bool trees_next(struct lsm *db, struct tree_walk *w);
 /* Makes the tables of the catalog, with their files opened. */
 int tables_load(struct lsm *db);
 void tables_free(struct lsm *db);
