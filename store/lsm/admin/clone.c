@@ -26,7 +26,7 @@
 #include "store/lsm/read/reader.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/table_list.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 
 struct clone {
 	struct lsm *db;
@@ -71,8 +71,9 @@ static uint8_t deepest(const struct levels *l)
 	return level;
 }
 
-static int copy_tree(struct clone *k, const struct view *view, uint32_t family,
-		     const struct family_attrs *attrs, struct tree_files *out)
+static int copy_tree(struct clone *k, const struct superversion *view,
+		     uint32_t family, const struct family_attrs *attrs,
+		     struct tree_files *out)
 {
 	const struct reader_spec spec = {
 		.visible = {.attrs = attrs, .ts_max = INT64_MAX, .raw = true},
@@ -113,10 +114,10 @@ static int copy_tree(struct clone *k, const struct view *view, uint32_t family,
 
 static int copy_all(struct clone *k)
 {
-	struct view *view = NULL;
+	struct superversion *view = NULL;
 	uint64_t now;
-	int r = view_take(k->db, reader_slot(k->db),
-			  (struct lsm_table *)k->original, &view, &now);
+	int r = superversion_take(k->db, reader_slot(k->db),
+				  (struct lsm_table *)k->original, &view, &now);
 
 	for (uint32_t i = 0; r == 0 && i < k->schema->nfamilies; i++) {
 		const struct family_schema *f = &k->schema->families[i];
@@ -126,7 +127,7 @@ static int copy_all(struct clone *k)
 			r = copy_tree(k, view, (uint32_t)at, &f->attrs,
 				      &k->files[i]);
 	}
-	view_give(k->db, reader_slot(k->db), view);
+	superversion_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
 		return r;
 	return os_dir_sync(k->db->dir);

@@ -18,7 +18,7 @@
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/table_list.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
 #include "store/lsm/write/write.h"
 
@@ -261,7 +261,7 @@ static void release(struct lsm *db)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);
 	scan_free_spares(db);
-	views_free(db);
+	superversions_free(db);
 	pins_free(db);
 	tables_free(db);
 	block_cache_free(db->cache);

@@ -1,6 +1,6 @@
 /* The engine's statistics, one figure a call, for people and for metrics. */
 #include "store/lsm/admin/admin.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 
 struct figure {
 	const char *name, *help;
@@ -293,10 +293,10 @@ static void add_memory(struct table_info *out, struct held *held,
 int lsm_table_info(struct table *base, struct table_info *out)
 {
 	struct lsm *db = lsm_of(base->store);
-	struct view *v;
+	struct superversion *v;
 	uint64_t seq;
-	int r = view_take(db, reader_slot(db), (struct lsm_table *)base, &v,
-			  &seq);
+	int r = superversion_take(db, reader_slot(db), (struct lsm_table *)base,
+				  &v, &seq);
 
 	if (r < 0)
 		return r;
@@ -317,6 +317,6 @@ int lsm_table_info(struct table *base, struct table_info *out)
 		if (held.rows > out->rows)
 			out->rows = held.rows;
 	}
-	view_give(db, reader_slot(db), v);
+	superversion_give(db, reader_slot(db), v);
 	return 0;
 }

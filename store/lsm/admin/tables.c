@@ -13,7 +13,7 @@
 #include "store/lsm/admin/admin.h"
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/table_list.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 
 /* Lists the files of all trees of the state, for an edit; free() the list. */
 static int list_files(const struct table_state *st, struct edit_file **out,
@@ -259,9 +259,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	tables_unlist(db, (struct lsm_table *)base);
 	((struct lsm_table *)base)->now = NULL;
 	atomic_fetch_add(&((struct lsm_table *)base)->version, 1);
-	views_changed(db);
+	superversions_changed(db);
 	pthread_mutex_unlock(&db->state);
-	views_sweep(db);
+	superversions_sweep(db);
 out:
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
@@ -291,9 +291,9 @@ static void install(struct lsm *db, struct lsm_table *t, struct table_state *st)
 	t->now = st;
 	tables_list(db, t);
 	atomic_store(&t->version, st->version);
-	views_changed(db);
+	superversions_changed(db);
 	pthread_mutex_unlock(&db->state);
-	views_sweep(db);
+	superversions_sweep(db);
 	table_state_unref(old);
 }
 

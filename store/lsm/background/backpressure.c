@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
 
 /* The size at which a memtable is frozen. */
@@ -76,7 +76,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;
 	db->active_max = beside_bytes(db, used);
-	views_changed(db);
+	superversions_changed(db);
 	pthread_cond_broadcast(&db->work);
 	pthread_mutex_unlock(&db->state);
 	return 0;

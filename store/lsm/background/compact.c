@@ -13,7 +13,7 @@
 
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/state/pins.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
 
 #define RETRY_NS 1000000000ull
@@ -112,11 +112,11 @@ static int compaction_commit(struct lsm *db, struct task *k,
 		pthread_mutex_lock(&db->state);
 		tree_install(k->tree, next);
 		next = NULL;
-		views_changed(db);
+		superversions_changed(db);
 		pthread_mutex_unlock(&db->state);
 		for (uint32_t i = 0; !c->trivial && i < n; i++)
 			sst_obsolete(removed[i].file);
-		views_sweep(db);
+		superversions_sweep(db);
 	}
 	pthread_mutex_unlock(&db->catalog);
 out:

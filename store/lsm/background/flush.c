@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/state/pins.h"
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
 
 struct flushed {
@@ -142,9 +142,9 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 		memtable_unref(db->frozen[0].mem);
 		memmove(db->frozen, db->frozen + 1,
 			--db->nfrozen * sizeof(db->frozen[0]));
-		views_changed(db);
+		superversions_changed(db);
 		pthread_mutex_unlock(&db->state);
-		views_sweep(db);
+		superversions_sweep(db);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			levels_unref(next[i]);

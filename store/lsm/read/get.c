@@ -45,7 +45,7 @@ static int copy_out(const struct entry *e, struct bytes row,
 struct question {
 	struct bytes row, family, qualifier;
 	struct column_look look;
-	const struct view *view;
+	const struct superversion *view;
 	uint32_t at; /* the family's place in the schema */
 	uint64_t seq;
 	bool expected; /* to be there */
@@ -177,7 +177,7 @@ static void approach_files(struct newest *n, const struct level *top)
 static void look_ahead(struct newest *n)
 {
 	const struct question *q = n->question;
-	const struct view *view = q->view;
+	const struct superversion *view = q->view;
 	bool any = false;
 
 	n->token = 0;
@@ -388,7 +388,7 @@ static int newest_out(const struct newest *n, struct cell *cell,
 static int get_newest(const struct question *q, struct cell *cell,
 		      struct buf *hold)
 {
-	const struct view *view = q->view;
+	const struct superversion *view = q->view;
 	struct newest n;
 	int r = 0;
 
@@ -462,8 +462,9 @@ static int get_merged(const struct question *q, struct lsm *db,
  * The one file that alone may have the row, or NULL: there are several, or
  * something is in memory. What gets there now is later than what is asked.
  */
-static inline struct sstable *
-sole_file(const struct view *view, const struct levels *l, struct bytes row)
+static inline struct sstable *sole_file(const struct superversion *view,
+					const struct levels *l,
+					struct bytes row)
 {
 	const struct level *lv = &l->level[l->begin];
 	uint32_t at;
@@ -502,11 +503,12 @@ static inline int answer(struct table *base, struct question *q,
 {
 	struct lsm *db = lsm_of(base->store);
 	struct reader_slot *slot = reader_slot(db);
-	struct view *view = NULL;
+	struct superversion *view = NULL;
 	const struct levels *l;
 	int at, r;
 
-	r = view_take(db, slot, (struct lsm_table *)base, &view, &q->seq);
+	r = superversion_take(db, slot, (struct lsm_table *)base, &view,
+			      &q->seq);
 	if (r < 0)
 		return r;
 	at = schema_find(&view->st->schema, q->family);
@@ -528,7 +530,7 @@ static inline int answer(struct table *base, struct question *q,
 	r = get_any(q, db, cell, hold);
 	reader_found(slot, r > 0);
 out:
-	view_give(db, slot, view);
+	superversion_give(db, slot, view);
 	return r;
 }
 
@@ -607,13 +609,13 @@ int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 		  struct bytes qualifier, bool family_wide, int64_t *ts)
 {
 	struct lsm *db = lsm_of(t->base.store);
-	struct view *view = NULL;
+	struct superversion *view = NULL;
 	int64_t newest = -1, at;
 	uint64_t seq;
 	uint32_t tree;
 	int f, r;
 
-	r = view_take(db, reader_slot(db), t, &view, &seq);
+	r = superversion_take(db, reader_slot(db), t, &view, &seq);
 	if (r < 0)
 		return r;
 	f = table_state_family(view->st, family);
@@ -638,6 +640,6 @@ int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 	r = newest >= 0;
 	*ts = newest;
 out:
-	view_give(db, reader_slot(db), view);
+	superversion_give(db, reader_slot(db), view);
 	return r;
 }

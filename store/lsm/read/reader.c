@@ -114,8 +114,8 @@ static void guide_found_hidden(const struct visible_guide *base,
 	alive_found_hidden(g->alive, &p, from, to, g->seq, walked);
 }
 
-static void set_guide(struct reader *r, const struct view *view, uint32_t tree,
-		      const struct reader_spec *spec)
+static void set_guide(struct reader *r, const struct superversion *view,
+		      uint32_t tree, const struct reader_spec *spec)
 {
 	r->guide = (struct reader_guide){
 		.base = {.patience = spec->alive ? spec->alive->patience : 0,
@@ -129,8 +129,8 @@ static void set_guide(struct reader *r, const struct view *view, uint32_t tree,
 	};
 }
 
-static void begin(struct reader *r, const struct view *view, uint32_t family,
-		  const struct reader_spec *spec)
+static void begin(struct reader *r, const struct superversion *view,
+		  uint32_t family, const struct reader_spec *spec)
 {
 	*r = (struct reader){
 		.any = spec->any,
@@ -141,9 +141,9 @@ static void begin(struct reader *r, const struct view *view, uint32_t family,
 	set_guide(r, view, view->st->trees[family]->id, spec);
 }
 
-void reader_over(struct reader *r, const struct view *view, uint32_t family,
-		 const struct reader_spec *spec, struct merge_source *sources,
-		 uint32_t n)
+void reader_over(struct reader *r, const struct superversion *view,
+		 uint32_t family, const struct reader_spec *spec,
+		 struct merge_source *sources, uint32_t n)
 {
 	begin(r, view, family, spec);
 	r->sources = sources;
@@ -151,8 +151,8 @@ void reader_over(struct reader *r, const struct view *view, uint32_t family,
 	merge_init(&r->merge, sources, n, spec->seq);
 }
 
-int reader_open(struct reader *r, const struct view *view, uint32_t family,
-		const struct reader_spec *spec)
+int reader_open(struct reader *r, const struct superversion *view,
+		uint32_t family, const struct reader_spec *spec)
 {
 	const struct levels *l = view->levels[family];
 	uint32_t tree = view->st->trees[family]->id;

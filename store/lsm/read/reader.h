@@ -11,7 +11,7 @@
 #ifndef CELLFS_STORE_LSM_READ_READER_H
 #define CELLFS_STORE_LSM_READ_READER_H
 
-#include "store/lsm/state/view.h"
+#include "store/lsm/state/superversion.h"
 #include "store/lsm/merge/merge.h"
 
 /* What of each row is asked for. Zeroed = all. Borrowed by the reader. */
@@ -66,15 +66,15 @@ struct reader_spec {
 #define READER_MEMORY 3072
 
 /* Reads the view's @family, an index; borrows the view. */
-int reader_open(struct reader *r, const struct view *view, uint32_t family,
-		const struct reader_spec *spec);
+int reader_open(struct reader *r, const struct superversion *view,
+		uint32_t family, const struct reader_spec *spec);
 /*
  * The same over cursors that the caller has and places itself: it calls
  * merge_enter(), then reader_row().
  */
-void reader_over(struct reader *r, const struct view *view, uint32_t family,
-		 const struct reader_spec *spec, struct merge_source *sources,
-		 uint32_t n);
+void reader_over(struct reader *r, const struct superversion *view,
+		 uint32_t family, const struct reader_spec *spec,
+		 struct merge_source *sources, uint32_t n);
 void reader_close(struct reader *r); /* safe on a zeroed one */
 
 /*
@@ -134,8 +134,8 @@ int reader_part(struct reader *r, struct block_part *out, bool *all);
  * If it has walked over much of a column in vain: finds out what is alive of
  * it, for those who come after. @view and @family are what it was opened with.
  */
-void reader_learn(struct lsm *db, struct reader *r, const struct view *view,
-		  uint32_t family);
+void reader_learn(struct lsm *db, struct reader *r,
+		  const struct superversion *view, uint32_t family);
 
 static inline struct cursor *reader_cursor(struct reader *r)
 {

@@ -30,7 +30,7 @@ static int learn_one(struct learnt *l, int64_t ts)
  * Each version that is alive as of @seq, whatever its age. 1; 0 if there are
  * puts that end by themselves; or negative. *walked: how many entries.
  */
-static int walk_column(const struct view *view, uint32_t family,
+static int walk_column(const struct superversion *view, uint32_t family,
 		       struct bytes row, struct bytes qualifier, uint64_t seq,
 		       uint64_t max, struct learnt *l, uint64_t *walked)
 {
@@ -72,8 +72,8 @@ static int walk_column(const struct view *view, uint32_t family,
 	return r;
 }
 
-void reader_learn(struct lsm *db, struct reader *r, const struct view *view,
-		  uint32_t family)
+void reader_learn(struct lsm *db, struct reader *r,
+		  const struct superversion *view, uint32_t family)
 {
 	struct alive_place p = {
 		.tree = view->st->trees[family]->id,

@@ -108,7 +108,7 @@ struct family_scan {
 struct lsm_scan {
 	struct scan base;
 	struct lsm *db;
-	struct view *view; /* with the names and attributes */
+	struct superversion *view; /* with the names and attributes */
 	uint8_t granularity;
 	bool reversed, keys_only, as_of;
 	struct buf row_start, row_stop;

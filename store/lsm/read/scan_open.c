@@ -354,7 +354,7 @@ static void close_scan(struct lsm_scan *sc)
 	}
 	if (sc->families != &sc->one)
 		free(sc->families);
-	view_give(sc->db, reader_slot(sc->db), sc->view);
+	superversion_give(sc->db, reader_slot(sc->db), sc->view);
 	pick_free(&sc->pick);
 	buf_free(&sc->qual_start);
 	buf_free(&sc->qual_stop);
@@ -370,7 +370,7 @@ static int open_readers(struct lsm_scan *sc, const struct scan_spec *spec,
 			uint64_t seq)
 {
 	struct lsm *db = sc->db;
-	struct view *view = sc->view;
+	struct superversion *view = sc->view;
 	int r;
 
 	scan_clear(sc);
@@ -401,8 +401,8 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
-	r = view_take(db, reader_slot(db), (struct lsm_table *)base, &sc->view,
-		      &seq);
+	r = superversion_take(db, reader_slot(db), (struct lsm_table *)base,
+			      &sc->view, &seq);
 	if (r < 0) {
 		scan_spare(db, sc);
 		return r;
@@ -433,6 +433,6 @@ void lsm_scan_close(struct scan *base)
 		return;
 	}
 	strips_close(sc);
-	view_give(sc->db, reader_slot(sc->db), sc->view);
+	superversion_give(sc->db, reader_slot(sc->db), sc->view);
 	scan_spare(sc->db, sc);
 }

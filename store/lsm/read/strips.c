@@ -132,7 +132,7 @@ static int place_memory(struct lsm_scan *sc, struct strip *s,
 static int add_memory(struct lsm_scan *sc, const struct scan_spec *spec,
 		      uint32_t tree)
 {
-	const struct view *view = sc->view;
+	const struct superversion *view = sc->view;
 	int r = 0;
 
 	for (uint32_t i = 0; r >= 0 && i < view->nmem; i++) {

@@ -1,7 +1,7 @@
 /*
  * The engine's own state, and whether it may still write: what reading,
  * writing, flushing and compacting share. What tables are made of is in
- * trees.h, what readers see of one in view.h.
+ * trees.h, what readers see of one in superversion.h.
  *
  * A generation is a memtable with the log segments that hold its records: the
  * active one is written, frozen ones wait for their flush. All trees switch
@@ -16,7 +16,7 @@
  *   state     which memtables, levels and schemas make up the present; short
  *
  * A reader takes state only where the present has changed since its thread
- * last read (view.c), and then no lock at all.
+ * last read (superversion.c), and then no lock at all.
  */
 #ifndef CELLFS_STORE_LSM_STATE_LSM_H
 #define CELLFS_STORE_LSM_STATE_LSM_H
@@ -56,22 +56,22 @@ struct lsm_snapshot;
 
 /*
  * What a thread keeps from one read to the next: a closed scan with its memory,
- * and the views of the tables that it reads. The first threads have a slot
- * each; later threads share the other slots. Slots share no cache line.
+ * and the superversions of the tables that it reads. The first threads have a
+ * slot each; later threads share the other slots. Slots share no cache line.
  */
 #define READER_SLOTS 16
 #define READER_SLOTS_OWN 8
-#define READER_VIEWS 8
-struct kept_view {
-	_Atomic(struct view *) view;
-	_Atomic uint64_t generation; /* the view's; used in own slots only */
+#define READER_SUPERVERSIONS 8
+struct kept_superversion {
+	_Atomic(struct superversion *) held;
+	_Atomic uint64_t generation; /* its own; used in own slots only */
 };
 struct reader_slot {
-	/* In an own slot: its thread is taking or putting a view. */
+	/* In an own slot: its thread is taking or putting a superversion. */
 	_Alignas(CACHE_LINE) atomic_bool busy;
 	atomic_bool found; /* the last get or scan of a row found its row */
 	_Atomic(struct lsm_scan *) scan;
-	struct kept_view kept[READER_VIEWS];
+	struct kept_superversion kept[READER_SUPERVERSIONS];
 };
 
 struct lsm_stats {

@@ -3,8 +3,8 @@
  * catalog, and how they are loaded.
  *
  * A tree and a table_state live while they are referenced. A dropped tree
- * remains readable for threads that hold a view of it; its files are removed
- * with the last such view.
+ * remains readable for threads that hold a superversion of it; its files are
+ * removed with the last such superversion.
  */
 #include "store/lsm/state/trees.h"
 
