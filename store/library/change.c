@@ -172,40 +172,37 @@ static int change_row(struct cellfs_table *t, struct cellfs_bytes row,
 	return r < 0 ? r : 0;
 }
 
+/* The same of one column, at the time that the store gives it. */
+static int change_column(struct cellfs_table *t, struct cellfs_bytes row,
+			 struct cellfs_bytes family,
+			 struct cellfs_bytes qualifier, struct change *c)
+{
+	c->family = bytes_in(family);
+	c->qualifier = bytes_in(qualifier);
+	c->ts = TS_AUTO;
+	return change_row(t, row, c);
+}
+
 int cellfs_put(struct cellfs_table *t, struct cellfs_bytes row,
 	       struct cellfs_bytes family, struct cellfs_bytes qualifier,
 	       struct cellfs_bytes value)
 {
-	struct change c = {
-		.op = CHANGE_PUT,
-		.family = bytes_in(family),
-		.qualifier = bytes_in(qualifier),
-		.ts = TS_AUTO,
-		.value = bytes_in(value),
-	};
+	struct change c = {.op = CHANGE_PUT, .value = bytes_in(value)};
 
-	return change_row(t, row, &c);
+	return change_column(t, row, family, qualifier, &c);
 }
 
 int cellfs_delete(struct cellfs_table *t, struct cellfs_bytes row,
 		  struct cellfs_bytes family, struct cellfs_bytes qualifier)
 {
-	struct change c = {
-		.op = CHANGE_DELETE_COLUMN,
-		.family = bytes_in(family),
-		.qualifier = bytes_in(qualifier),
-		.ts = TS_AUTO,
-	};
+	struct change c = {.op = CHANGE_DELETE_COLUMN};
 
-	return change_row(t, row, &c);
+	return change_column(t, row, family, qualifier, &c);
 }
 
 int cellfs_delete_row(struct cellfs_table *t, struct cellfs_bytes row)
 {
-	struct change c = {
-		.op = CHANGE_DELETE_ROW,
-		.ts = TS_AUTO,
-	};
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 
 	return change_row(t, row, &c);
 }
@@ -214,14 +211,8 @@ int cellfs_increment(struct cellfs_table *t, struct cellfs_bytes row,
 		     struct cellfs_bytes family, struct cellfs_bytes qualifier,
 		     int64_t delta, int64_t *result)
 {
-	struct change c = {
-		.op = CHANGE_INCREMENT,
-		.family = bytes_in(family),
-		.qualifier = bytes_in(qualifier),
-		.ts = TS_AUTO,
-		.delta = delta,
-	};
-	int r = change_row(t, row, &c);
+	struct change c = {.op = CHANGE_INCREMENT, .delta = delta};
+	int r = change_column(t, row, family, qualifier, &c);
 
 	if (r == 0 && result)
 		*result = c.result_int;
@@ -232,13 +223,7 @@ int cellfs_append(struct cellfs_table *t, struct cellfs_bytes row,
 		  struct cellfs_bytes family, struct cellfs_bytes qualifier,
 		  struct cellfs_bytes value)
 {
-	struct change c = {
-		.op = CHANGE_APPEND,
-		.family = bytes_in(family),
-		.qualifier = bytes_in(qualifier),
-		.ts = TS_AUTO,
-		.value = bytes_in(value),
-	};
+	struct change c = {.op = CHANGE_APPEND, .value = bytes_in(value)};
 
-	return change_row(t, row, &c);
+	return change_column(t, row, family, qualifier, &c);
 }
