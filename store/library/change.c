@@ -66,8 +66,11 @@ static int rows_alloc(struct rows *r, const struct cellfs_mutation *m, size_t n)
 	r->memory =
 		malloc(n * sizeof(*r->row) + nchanges * sizeof(*r->changes) +
 		       nchecks * sizeof(*r->checks));
-	if (!r->memory)
+	if (!r->memory) {
+		r->changes = NULL;
+		r->checks = NULL;
 		return why(-ENOMEM, "out of memory for %zu changes", nchanges);
+	}
 	r->row = (struct mutation *)r->memory;
 	r->changes = (struct change *)(r->row + n);
 	r->checks = (struct check *)(r->changes + nchanges);
