@@ -63,6 +63,7 @@ fs/ops			value store front text kernel report memory tree files
 fs			value store front lsm host kernel report tree files ops
 
 tools/bench		value os store front lsm host
+tools/mounts		kernel
 tools/line		value store filter front lsm remote text host
 tools			value store front lsm text host line
 """
