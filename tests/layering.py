@@ -55,11 +55,12 @@ fs/report		value store
 fs/memory		value text kernel
 fs/tree			value store front text kernel report memory
 fs/control		value store front kernel report memory tree
+fs/change		value store front text kernel report memory tree
 fs/files		value store front remote text kernel report memory tree
-			control
-fs/look			value store front text kernel memory tree files
-fs/ops			value store front text kernel report memory tree files
-			look
+			control change
+fs/look			value store front text kernel memory tree change files
+fs/ops			value store front text kernel report memory tree change
+			files look
 fs			value store front lsm host kernel report tree files ops
 
 tools/bench		value os store front lsm host

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
 #include "fs/tree/view.h"
 
 struct counter {
@@ -149,14 +149,12 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 				.ts = TS_AUTO,
 				.delta = delta};
 	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
-	int r = table_mutate(fstable_table(p->table), &m,
-			     sync ? MUTATE_SYNC : 0);
+	int r = changed_mutate(fs, p, &m, sync ? MUTATE_SYNC : 0);
 
 	if (r < 0)
 		return r;
 	c->value = change.result_int;
 	c->known = true;
-	upkeep_filled(fs, p);
 	return 0;
 }
 
@@ -174,7 +172,7 @@ static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;
 	pthread_mutex_unlock(&c->lock);
-	fs_wait_if_put(fs, &c->place);
+	changed_wait(fs, &c->place);
 	return r;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/files/moved.h"
+#include "fs/change/moved.h"
 #include "fs/memory/writes.h"
 #include "fs/report/log.h"
 #include "fs/tree/fs.h"

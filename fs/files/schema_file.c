@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "fs/change/changed.h"
+
 /* Whatever copies a file in parts writes parts of a multiple of this. */
 #define PART_BYTES 512
 
@@ -46,10 +48,8 @@ static int take(struct fs *fs, const struct place *p, struct bytes text,
 	a.dry = dry;
 	if (r == 0)
 		r = table_change(fstable_table(p->table), &a);
-	if (r == 0 && !dry) {
-		schema_absent_written(fstable_absent(p->table));
-		fs_table_changed(fs, p->parent);
-	}
+	if (r == 0 && !dry)
+		changed_schema(fs, p->table, p->parent, true);
 	alter_free(&a);
 	schema_free(&now);
 	return r;
@@ -91,7 +91,7 @@ int schema_file_owner(struct fs *fs, const struct place *table,
 		s.gid = attr->st_gid;
 	r = table_alter(fstable_table(table->table), &s, false);
 	if (!r)
-		fs_table_changed(fs, table->node);
+		changed_schema(fs, table->table, table->node, false);
 	schema_free(&s);
 	return r;
 }

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "fs/files/outside.h"
+#include "fs/change/changed.h"
 #include "store/served.h"
 
 struct served_file {
@@ -28,55 +28,19 @@ static int before(void *arg, struct served_act *act)
 	if (f->read_only)
 		return why(-EROFS, "the session is for reading only");
 	if (act->what == SERVED_ROWS)
-		outside_rows_before(fs, act->table, act->rows, act->nrows);
+		changed_rows_before(fs, act->table, act->rows, act->nrows);
 	return r;
 }
 
-/* Also of what failed: it can have happened in part. */
 static void after(void *arg, struct served_act *act, int result)
 {
 	struct served_file *f = arg;
 	struct fs *fs = f->fs;
 
-	switch (act->what) {
-	case SERVED_ROWS:
-		outside_rows(fs, act->table, act->rows, act->nrows);
-		return;
-	case SERVED_ALTERED:
-		outside_table_altered(fs, act->table, act->deletes);
-		return;
-	case SERVED_SNAPSHOT_TAKEN:
-		outside_snapshot(fs, act->table, act->name, false);
-		return;
-	default:
-		break;
-	}
-	/* These have happened or not. */
-	if (result < 0)
-		return;
-	switch (act->what) {
-	case SERVED_MADE:
-		outside_table_made(fs, act->name);
-		break;
-	case SERVED_DROPPED:
-		outside_table_dropped(fs, act->name);
-		break;
-	case SERVED_TRUNCATED:
-		outside_table_emptied(fs, act->name);
-		break;
-	case SERVED_RENAMED:
-		outside_table_renamed(fs, act->name, act->to);
-		break;
-	case SERVED_SNAPSHOT_RENAMED:
-		outside_snapshot(fs, act->table, act->to, false);
-		outside_snapshot(fs, act->table, act->name, true);
-		break;
-	case SERVED_SNAPSHOT_DROPPED:
-		outside_snapshot(fs, act->table, act->name, true);
-		break;
-	default:
-		break;
-	}
+	if (act->what == SERVED_ROWS)
+		changed_rows(fs, act->table, act->rows, act->nrows);
+	else
+		changed_by_program(fs, act, result);
 }
 
 int served_open(struct fs *fs, struct fuse_file_info *fi)

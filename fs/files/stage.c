@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/moved.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
+#include "fs/change/directories.h"
+#include "fs/change/moved.h"
 #include "fs/memory/writes.h"
 
 /* A file or directory of the staged row. */
@@ -20,6 +21,7 @@ struct stage {
 	struct fs *fs;
 	struct item *items; /* directories before what is in them */
 	size_t count, cap, files;
+	struct mutation put;
 };
 
 static void stage_release(struct stage *s)
@@ -29,6 +31,7 @@ static void stage_release(struct stage *s)
 		buf_free(&s->items[i].value);
 	}
 	free(s->items);
+	free(s->put.changes);
 }
 
 static int refuse(const struct place *p, const char *what)
@@ -134,38 +137,34 @@ static int gather(struct stage *s, const struct place *from,
 	return r;
 }
 
-static int apply(struct stage *s)
+/* Makes the mutation that puts the row. */
+static int plan(struct stage *s)
 {
-	struct change *changes = calloc(s->files, sizeof(*changes));
-	struct mutation m = {.changes = changes};
-	struct table *t = NULL;
-	int r = 0;
+	struct mutation *m = &s->put;
 
-	if (!changes)
+	m->changes = calloc(s->files, sizeof(*m->changes));
+	if (!m->changes)
 		return -ENOMEM;
-	for (size_t i = 0; !r && i < s->count; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		const struct item *it = &s->items[i];
 		const struct place *p = &it->place;
 
 		if (!it->file)
 			continue;
-		changes[m.nchanges++] = (struct change){
+		if (m->nchanges && !bytes_eq(m->row, p->row))
+			return why(-EPERM,
+				   "the staged directory holds cells of "
+				   "several rows: stage them one by one");
+		m->row = p->row;
+		m->changes[m->nchanges++] = (struct change){
 			.op = CHANGE_PUT,
 			.family = p->family,
 			.qualifier = p->qualifier,
 			.ts = p->kind == NODE_VERSION ? p->ts : TS_AUTO,
 			.value = buf_bytes(&it->value),
 		};
-		if (t && !bytes_eq(m.row, p->row))
-			r = why(-EPERM, "the staged directory holds cells of "
-					"several rows: stage them one by one");
-		m.row = p->row;
-		t = fstable_table(p->table);
 	}
-	if (!r)
-		r = table_mutate(t, &m, 0);
-	free(changes);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 /* What was in memory under a staged name is the store's. */
@@ -220,6 +219,7 @@ static void settle(struct stage *s, const struct place *from,
 		   const struct place *to, uint64_t to_dir)
 {
 	struct fs *fs = s->fs;
+	struct changer w = changer_at(fs, to);
 	uint64_t was = 0;
 
 	changes_row(&fs->changes, to->row);
@@ -239,17 +239,16 @@ static void settle(struct stage *s, const struct place *from,
 		invalidate_inode(fs->invalidator, it->node, true);
 		if (!it->file)
 			continue;
-		it->place.parent = it->parent;
-		upkeep_filled(fs, &it->place);
 		/* What cannot be deleted now is there twice, and not lost. */
 		(void)moved_settle(fs, it->node);
 		/* Its name was a scratch file's, believed for longer. */
 		invalidate_entry(fs->invalidator, it->parent, name);
 	}
+	changed_after(&w, &s->put, 0, true);
 	if (was)
 		carry(fs, was, from->node);
 	/* Who deletes beside may have found neither entry nor node. */
-	if (upkeep_has_cells(fs, to) == 0)
+	if (directories_hold(fs, to) == 0)
 		add_row(fs, to, to_dir, from->node);
 }
 
@@ -260,9 +259,11 @@ int stage_put(struct fs *fs, const struct place *from, const struct place *to,
 	int r = gather(&s, from, to);
 
 	if (!r)
-		r = apply(&s);
+		r = plan(&s);
 	if (!r)
+		r = table_mutate(fstable_table(to->table), &s.put, 0);
+	if (r > 0)
 		settle(&s, from, to, to_dir);
 	stage_release(&s);
-	return r;
+	return r < 0 ? r : 0;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fs/files/moved.h"
+#include "fs/change/changed.h"
 #include "fs/text/cells.h"
 #include "fs/text/cells_import.h"
 #include "fs/tree/view.h"
@@ -15,7 +15,7 @@ struct stream {
 	struct open_file file; /* first: the one is cast to the other */
 	struct fs *fs;
 	struct place place;
-	uint64_t table_node;
+	struct changer changer;
 	pthread_mutex_t lock; /* guards all below */
 
 	struct view_scan *scan; /* NULL = not open for reading, or at its end */
@@ -58,26 +58,18 @@ static int open_scan(struct stream *s)
 	return view_scan_open(s->place.table, s->place.view, &spec, &s->scan);
 }
 
-/*
- * What the kernel keeps of a row that has changed is old, if it does: a
- * version that was put again has other pages. Of a row whose key is parted
- * all that begins like it is told.
- */
-static void row_applied(void *arg, struct bytes row)
+static void row_before(void *arg, const struct mutation *m)
 {
 	struct stream *s = arg;
-	struct fs *fs = s->fs;
-	struct name_part part;
-	struct bytes name;
-	uint64_t node = 0;
 
-	changes_row(&fs->changes, row);
-	moved_row_changed(fs, s->place.table, row);
-	name_part(row, 0, &part);
-	name = bytes_of(part.text, part.len);
-	if (nodes_find(fs->nodes, s->table_node, name, &node) > 0 ||
-	    fs_rows_believed_absent(fs))
-		invalidate_subtree(fs->invalidator, s->table_node, name, node);
+	changed_before(&s->changer, m);
+}
+
+static void row_after(void *arg, const struct mutation *m)
+{
+	struct stream *s = arg;
+
+	changed_after(&s->changer, m, 0, true);
 }
 
 static int open_import(struct stream *s, bool sync)
@@ -94,8 +86,8 @@ static int open_import(struct stream *s, bool sync)
 			     &s->import);
 	if (r < 0)
 		return r;
-	s->table_node = nodes_table(fs->nodes, s->place.parent);
-	cells_import_notify(s->import, row_applied, s);
+	s->changer = changer_at(fs, &s->place);
+	cells_import_notify(s->import, row_before, row_after, s);
 	return cells_import_within(s->import, s->place.row, s->place.family);
 }
 
@@ -258,6 +250,7 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 	if (r == 0)
 		r = cells_import_settle(s->import);
 	pthread_mutex_unlock(&s->lock);
+	changed_wait(fs, &s->place);
 	return r;
 }
 
@@ -276,6 +269,7 @@ static int stream_flush(struct fs *fs, struct open_file *f)
 		s->fed = r < 0;
 	}
 	pthread_mutex_unlock(&s->lock);
+	changed_wait(fs, &s->place);
 	return r;
 }
 

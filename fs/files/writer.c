@@ -6,8 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/moved.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
+#include "fs/change/moved.h"
 #include "fs/files/schema_file.h"
 #include "fs/memory/writes.h"
 #include "fs/tree/fs.h"
@@ -445,7 +446,7 @@ void writer_unlock(struct writer *w)
 	w->untold = false;
 	pthread_mutex_unlock(&w->lock);
 	if (untold)
-		fs_wait_if_put(w->fs, &w->place);
+		changed_wait(w->fs, &w->place);
 }
 
 int writer_open(struct fs *fs, fuse_req_t req, struct place *p,

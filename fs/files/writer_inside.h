@@ -76,7 +76,7 @@ void writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
 /*
  * Publishes what was written, and with @all what is owed. REQUIRES: lock, which
- * writer_unlock() gives back: it waits for what fs_wait_if_put() does.
+ * writer_unlock() gives back: it waits for what changed_wait() does.
  */
 int writer_publish(struct writer *w, bool all, unsigned flags);
 void writer_unlock(struct writer *w);

@@ -24,7 +24,7 @@ enum notice_kind {
 	NOTICE_ENTRY,
 	NOTICE_ATTRIBUTES,
 	NOTICE_DATA,
-	NOTICE_SUBTREE,
+	NOTICE_ABSENT,
 	NOTICE_NAMES,
 };
 
@@ -32,7 +32,6 @@ struct notice {
 	uint8_t kind;
 	uint8_t name_len;
 	uint64_t node; /* or the parent */
-	uint64_t child;
 	char name[NAME_LEN_MAX + 1];
 };
 
@@ -81,18 +80,15 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	return 0;
 }
 
-/*
- * Invalidates all nodes below @top; with @names also their names. Returns the
- * number of nodes.
- */
-static uint64_t send_below(struct invalidator *iv, uint64_t top, bool names)
+/* Invalidates all nodes below @top, and their names. Returns how many. */
+static uint64_t send_below(struct invalidator *iv, uint64_t top)
 {
 	struct fuse_session *se = iv->session;
 	uint64_t cursor = 0, told = 0;
 	struct node_place n;
 
 	while (!iv->stop && nodes_below(iv->nodes, top, &cursor, &n) > 0) {
-		if (names && n.attached)
+		if (n.attached)
 			fuse_lowlevel_notify_inval_entry(se, n.parent, n.name,
 							 n.name_len);
 		fuse_lowlevel_notify_inval_inode(se, n.id, 0, 0);
@@ -109,7 +105,7 @@ static void send(struct invalidator *iv, const struct notice *n)
 
 	switch (n->kind) {
 	case NOTICE_ENTRY:
-	case NOTICE_SUBTREE:
+	case NOTICE_ABSENT:
 		fuse_lowlevel_notify_inval_entry(se, n->node, n->name,
 						 n->name_len);
 		break;
@@ -120,13 +116,8 @@ static void send(struct invalidator *iv, const struct notice *n)
 		fuse_lowlevel_notify_inval_inode(se, n->node, 0, 0);
 		break;
 	case NOTICE_NAMES:
-		send_below(iv, n->node, true);
+		send_below(iv, n->node);
 		break;
-	}
-	/* An open file outlives its name. */
-	if (n->kind == NOTICE_SUBTREE && n->child) {
-		fuse_lowlevel_notify_inval_inode(se, n->child, 0, 0);
-		send_below(iv, n->child, false);
 	}
 }
 
@@ -172,7 +163,7 @@ static void send_stale(struct invalidator *iv)
 	iv->busy = true;
 	pthread_mutex_unlock(&iv->lock);
 	fuse_lowlevel_notify_inval_inode(iv->session, top, 0, 0);
-	told = send_below(iv, top, true);
+	told = send_below(iv, top);
 	pthread_mutex_lock(&iv->lock);
 	iv->counts.sent += told + 1;
 	iv->counts.walks++;
@@ -309,7 +300,7 @@ static void mark_stale(struct invalidator *iv, uint64_t top)
 
 /* REQUIRES: the lock. False if the queue is full. */
 static bool queue_put(struct invalidator *iv, uint8_t kind, uint64_t node,
-		      uint64_t child, struct bytes name)
+		      struct bytes name)
 {
 	struct notice *n;
 
@@ -318,7 +309,6 @@ static bool queue_put(struct invalidator *iv, uint8_t kind, uint64_t node,
 	n = &iv->queue[(iv->head + iv->count) % QUEUE_MAX];
 	n->kind = kind;
 	n->node = node;
-	n->child = child;
 	n->name_len = (uint8_t)name.len;
 	if (name.len)
 		memcpy(n->name, name.data, name.len);
@@ -330,7 +320,7 @@ static bool queue_put(struct invalidator *iv, uint8_t kind, uint64_t node,
 }
 
 static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
-		      uint64_t child, struct bytes name)
+		      struct bytes name)
 {
 	uint64_t top;
 	bool done;
@@ -338,8 +328,8 @@ static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
 	if (name.len > NAME_LEN_MAX || iv->stop)
 		return;
 	pthread_mutex_lock(&iv->lock);
-	done = queue_put(iv, kind, node, child, name);
-	if (!done && kind == NOTICE_SUBTREE && !child) {
+	done = queue_put(iv, kind, node, name);
+	if (!done && kind == NOTICE_ABSENT) {
 		iv->counts.dropped++;
 		done = true;
 	}
@@ -349,7 +339,7 @@ static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
 	if (!top)
 		return;
 	pthread_mutex_lock(&iv->lock);
-	if (!queue_put(iv, kind, node, child, name))
+	if (!queue_put(iv, kind, node, name))
 		mark_stale(iv, top);
 	pthread_mutex_unlock(&iv->lock);
 }
@@ -357,24 +347,24 @@ static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
 void invalidate_entry(struct invalidator *iv, uint64_t parent,
 		      struct bytes name)
 {
-	queue_add(iv, NOTICE_ENTRY, parent, 0, name);
+	queue_add(iv, NOTICE_ENTRY, parent, name);
 }
 
 void invalidate_inode(struct invalidator *iv, uint64_t node, bool data)
 {
-	queue_add(iv, data ? NOTICE_DATA : NOTICE_ATTRIBUTES, node, 0,
+	queue_add(iv, data ? NOTICE_DATA : NOTICE_ATTRIBUTES, node,
 		  (struct bytes){0});
 }
 
-void invalidate_subtree(struct invalidator *iv, uint64_t parent,
-			struct bytes name, uint64_t node)
+void invalidate_absent(struct invalidator *iv, uint64_t parent,
+		       struct bytes name)
 {
-	queue_add(iv, NOTICE_SUBTREE, parent, node, name);
+	queue_add(iv, NOTICE_ABSENT, parent, name);
 }
 
 void invalidate_names(struct invalidator *iv, uint64_t node)
 {
-	queue_add(iv, NOTICE_NAMES, node, 0, (struct bytes){0});
+	queue_add(iv, NOTICE_NAMES, node, (struct bytes){0});
 }
 
 void invalidate_wait(struct invalidator *iv, unsigned ms)

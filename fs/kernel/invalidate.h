@@ -41,12 +41,11 @@ void invalidate_entry(struct invalidator *iv, uint64_t parent,
  */
 void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
 /*
- * As invalidate_entry(), and attributes and data of the node of that name and
- * of all nodes below it have changed. @node is 0 if the kernel knows the name
- * only as absent.
+ * A row of that name exists now, which the kernel may believe absent. The
+ * notice is dropped when the queue is full.
  */
-void invalidate_subtree(struct invalidator *iv, uint64_t parent,
-			struct bytes name, uint64_t node);
+void invalidate_absent(struct invalidator *iv, uint64_t parent,
+		       struct bytes name);
 
 /* Waits until all notices queued now were sent, at most @ms. */
 void invalidate_wait(struct invalidator *iv, unsigned ms);

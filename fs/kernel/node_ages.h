@@ -3,7 +3,7 @@
  *
  * A heap, the oldest on top, of the versions that the kernel knows, so that
  * after a put the version that it may have pushed out is found in O(log n)
- * (upkeep.h). A node knows its place in its parent's heap. Under nodes.lock.
+ * (changed.h). A node knows its place in its parent's heap. Under nodes.lock.
  */
 #ifndef CELLFS_FS_KERNEL_NODE_AGES_H
 #define CELLFS_FS_KERNEL_NODE_AGES_H

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fs/files/moved.h"
+#include "fs/change/moved.h"
 #include "fs/look/lookup.h"
 #include "fs/tree/dir_scan.h"
 #include "fs/tree/fixed.h"

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "fs/files/moved.h"
+#include "fs/change/moved.h"
 #include "fs/files/reader.h"
 #include "fs/files/writer.h"
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "fs/files/upkeep.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/scratch_names.h"
 #include "fs/memory/writes.h"

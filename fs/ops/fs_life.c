@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fs/files/moved.h"
+#include "fs/change/moved.h"
 #include "fs/memory/writes.h"
 
 int fs_new(struct store *s, const struct options *o, struct fs **out)

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
+#include "fs/change/directories.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/writes.h"
 #include "fs/ops/change.h"
@@ -68,7 +69,7 @@ static int make_directory(struct fs *fs, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	r = upkeep_make_directory(fs, child);
+	r = directories_make(fs, child);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
 	return r == -ENOSPC ? why(r, "too many empty directories") : r;
@@ -138,10 +139,9 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	int r;
 
 	fs_count(fs, FS_MKDIR);
-	why_clear();
 	r = do_mkdir(fs, req, parent, name, mode, &e);
 	if (!r)
-		fs_dir_changed(fs, parent);
+		changed_entries(fs, parent);
 	if (r)
 		fs_reply_err(req, "mkdir", parent, name, r);
 	else if (fuse_reply_entry(req, &e))
@@ -173,7 +173,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (!r)
 		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
 				 CELLFILE_ABSENT, &ts);
-	fs_wait_if_put(fs, &child);
+	changed_wait(fs, &child);
 	/* One that is not seen, since newer ones are enough, is put as well. */
 	if (!r)
 		r = place_stat(fs, &child, &st);

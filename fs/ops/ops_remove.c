@@ -3,10 +3,10 @@
  */
 #include <errno.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/moved.h"
-#include "fs/files/outside.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
+#include "fs/change/directories.h"
+#include "fs/change/moved.h"
 #include "fs/files/writer.h"
 #include "fs/memory/writes.h"
 #include "fs/ops/change.h"
@@ -50,11 +50,8 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 			change_remove_scratch(fs, &child);
 	} else if (place_is(&child, KIND_CELL)) {
 		r = unlink_cell(fs, &child);
-		fs_wait_if_put(fs, &child);
-		if (!r) {
-			changes_row(&fs->changes, child.row);
+		if (!r)
 			nodes_detach(fs->nodes, parent, bytes_str(name));
-		}
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
 		schema_absent_removed(fstable_absent(child.table));
@@ -74,14 +71,28 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int r;
 
 	fs_count(fs, FS_UNLINK);
-	why_clear();
 	r = do_unlink(fs, req, parent, name);
 	if (!r)
-		fs_dir_changed(fs, parent);
+		changed_entries(fs, parent);
 	if (r)
 		fs_reply_err(req, "unlink", parent, name, r);
 	else
 		fuse_reply_err(req, 0);
+}
+
+/* 1 or 0; an error. */
+static int has_rows(struct fstable *ft)
+{
+	struct scan_spec spec = {
+		.granularity = SCAN_ROWS, .keys_only = true, .limit_rows = 1};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = scan_open(fstable_table(ft), &spec, &sc);
+
+	if (r == 0)
+		r = scan_next(sc, &cell);
+	scan_close(sc);
+	return r;
 }
 
 /* With what is staged in it, which no listing shows. */
@@ -90,7 +101,7 @@ static int remove_table(struct fs *fs, const struct place *child)
 	int r = change_may_delete(fs);
 
 	if (r == 0 && child->node && overlay_any(fs->overlay, child->node)) {
-		r = upkeep_has_rows(child->table);
+		r = has_rows(child->table);
 		if (r >= 0)
 			r = why(-ENOTEMPTY,
 				r ? "it holds rows"
@@ -99,10 +110,8 @@ static int remove_table(struct fs *fs, const struct place *child)
 	}
 	if (r == 0)
 		r = store_table_drop(fs->store, bytes_str(child->name), true);
-	if (r == 0 && child->node)
-		outside_forget(fs, child->node);
 	if (r == 0)
-		nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
+		changed_table_dropped(fs, bytes_str(child->name));
 	return r;
 }
 
@@ -128,7 +137,7 @@ static int remove_directory(struct fs *fs, const struct place *dir,
 	int r = 0;
 
 	if (child->kind != NODE_SCRATCH_DIR)
-		r = upkeep_has_cells(fs, child);
+		r = directories_hold(fs, child);
 	if (r > 0 && child->kind == NODE_COLUMN) {
 		r = moved_settle_column(fs, child);
 		r = r < 0 ? r : !r;
@@ -136,7 +145,7 @@ static int remove_directory(struct fs *fs, const struct place *dir,
 	if (r > 0)
 		return why(-ENOTEMPTY, "it holds cells");
 	if (r == 0)
-		r = upkeep_remove_directory(fs, dir, child);
+		r = directories_remove(fs, dir, child);
 	if (r == -ENOTEMPTY)
 		return why(r, "it holds directories that are empty, or scratch "
 			      "files");
@@ -163,8 +172,10 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? -ENOTDIR : -ENOENT;
 	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
 		r = r ? remove_snapshot(fs, &dir, name) : -ENOENT;
-		if (!r)
+		if (!r) {
 			nodes_detach(fs->nodes, parent, bytes_str(name));
+			changes_all(&fs->changes);
+		}
 	} else if (place_is(&child, KIND_FIXED)) {
 		r = why(-EACCES,
 			"%s is no data: it is there as long as what it is in",
@@ -173,12 +184,6 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = r ? remove_table(fs, &child) : -ENOENT;
 	} else {
 		r = remove_directory(fs, &dir, &child);
-	}
-	if (!r) {
-		if (child.row.len)
-			changes_row(&fs->changes, child.row);
-		else
-			changes_all(&fs->changes);
 	}
 out:
 	place_release(&child);
@@ -192,10 +197,9 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int r;
 
 	fs_count(fs, FS_RMDIR);
-	why_clear();
 	r = do_rmdir(fs, parent, name);
 	if (!r)
-		fs_dir_changed(fs, parent);
+		changed_entries(fs, parent);
 	if (r)
 		fs_reply_err(req, "rmdir", parent, name, r);
 	else

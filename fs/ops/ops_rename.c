@@ -19,11 +19,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/moved.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
+#include "fs/change/directories.h"
+#include "fs/change/moved.h"
 #include "fs/files/schema_file.h"
 #include "fs/files/stage.h"
-#include "fs/files/upkeep.h"
 #include "fs/files/writer.h"
 #include "fs/memory/writes.h"
 #include "fs/ops/change.h"
@@ -48,15 +49,11 @@ static void move_release(struct move *mv)
 static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 		     uint64_t ino)
 {
-	int r;
+	int r = nodes_rename(fs->nodes, mv->from_dir.node,
+			     bytes_str(mv->from.name), mv->to_dir.node,
+			     bytes_str(mv->to.name), kind, ino);
 
-	changes_row(&fs->changes, mv->from.row);
-	changes_row(&fs->changes, mv->to.row);
-	r = nodes_rename(fs->nodes, mv->from_dir.node, bytes_str(mv->from.name),
-			 mv->to_dir.node, bytes_str(mv->to.name), kind, ino);
-	if (mv->from.node)
-		invalidate_inode(fs->invalidator, mv->from.node,
-				 !place_is_dir(&mv->from));
+	changed_name(fs, &mv->from, &mv->to);
 	return r < 0 ? r : 0;
 }
 
@@ -101,10 +98,7 @@ static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 			   bytes_str(mv->from.name), mv->to_dir.node, key, &e);
 	if (r)
 		return r;
-	changes_row(&fs->changes, mv->from.row);
-	changes_row(&fs->changes, mv->to.row);
-	invalidate_inode(fs->invalidator, mv->from.node,
-			 !place_is_dir(&mv->from));
+	changed_name(fs, &mv->from, &mv->to);
 	return 0;
 }
 
@@ -382,7 +376,10 @@ static int move_table(struct fs *fs, const struct move *mv)
 		return r;
 	r = store_table_rename(fs->store, bytes_str(mv->from.name),
 			       bytes_str(mv->to.name));
-	return r ? r : move_node(fs, mv, NODE_TABLE, mv->from.ino);
+	if (!r)
+		changed_table_renamed(fs, bytes_str(mv->from.name),
+				      bytes_str(mv->to.name));
+	return r;
 }
 
 /* Returns 0 if the directory is empty, else -ENOTEMPTY or another error. */
@@ -393,7 +390,7 @@ static int check_empty(struct fs *fs, const struct place *dir)
 	if (dir->node && overlay_any(fs->overlay, dir->node))
 		return why(-ENOTEMPTY, "it holds directories that are empty, "
 				       "or scratch files");
-	r = upkeep_has_cells(fs, dir);
+	r = directories_hold(fs, dir);
 	return r > 0 ? why(-ENOTEMPTY, "it holds cells") : r;
 }
 
@@ -499,7 +496,6 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		r = -EISDIR;
 	else
 		r = move_file(fs, &mv);
-	fs_wait_if_put(fs, mv.to.put ? &mv.to : &mv.from);
 out:
 	move_release(&mv);
 	return r;
@@ -512,12 +508,11 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int r;
 
 	fs_count(fs, FS_RENAME);
-	why_clear();
 	r = do_rename(fs, parent, name, newparent, newname, flags);
 	if (!r)
-		fs_dir_changed(fs, parent);
+		changed_entries(fs, parent);
 	if (!r && newparent != parent)
-		fs_dir_changed(fs, newparent);
+		changed_entries(fs, newparent);
 	if (r)
 		fs_reply_err(req, "rename", parent, name, r);
 	else

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "fs/files/cellfile.h"
+#include "fs/change/cellfile.h"
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
@@ -112,7 +112,6 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	int r;
 
 	fs_count(fs, FS_SETATTR);
-	why_clear();
 	r = place_of(fs, ino, &p);
 	if (!r)
 		r = do_setattr(fs, &p, attr, to_set, fi);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fs/files/cellfile.h"
+#include "fs/change/cellfile.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/writes.h"
@@ -110,7 +110,6 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	int r;
 
 	fs_count(fs, FS_CREATE);
-	why_clear();
 	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
 	r = do_create(fs, req, parent, name, mode, fi, &e);
 	if (r) {

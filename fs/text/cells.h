@@ -23,6 +23,9 @@ int cells_format_value(struct bytes value, struct buf *out);
 /* Appends the line of @c with its newline. 0 or -ENOMEM. */
 int cells_format(const struct cell *c, struct buf *out);
 
+/* Is called for a row of lines, which is one mutation. */
+typedef void cells_row(void *arg, const struct mutation *m);
+
 struct cells_line {
 	struct bytes row, family, qualifier, value;
 	int64_t ts; /* or TS_AUTO */

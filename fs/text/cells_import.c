@@ -91,12 +91,12 @@ int cells_import_within(struct cells_import *im, struct bytes row,
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
-void cells_import_notify(struct cells_import *im,
-			 void (*applied)(void *arg, struct bytes row),
-			 void *arg)
+void cells_import_notify(struct cells_import *im, cells_row *before,
+			 cells_row *after, void *arg)
 {
-	im->rows.applied = applied;
-	im->rows.applied_arg = arg;
+	im->rows.before = before;
+	im->rows.after = after;
+	im->rows.arg = arg;
 }
 
 uint64_t cells_import_lines(const struct cells_import *im)

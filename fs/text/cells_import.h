@@ -39,10 +39,12 @@ int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
  */
 int cells_import_within(struct cells_import *im, struct bytes row,
 			struct bytes family);
-/* Sets a function that is called for each row that was applied. */
-void cells_import_notify(struct cells_import *im,
-			 void (*applied)(void *arg, struct bytes row),
-			 void *arg);
+/*
+ * Sets functions that are called for each row: @before it is applied, or
+ * refused, and @after it was applied.
+ */
+void cells_import_notify(struct cells_import *im, cells_row *before,
+			 cells_row *after, void *arg);
 /*
  * Ends the import with @err, as if the next line were bad; store_why() is why.
  */

@@ -186,8 +186,11 @@ static void point(struct cells_rows *rs)
  */
 static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 {
-	int r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
+	int r;
 
+	for (size_t i = 0; rs->before && i < nrows; i++)
+		rs->before(rs->arg, &rs->rows[i]);
+	r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
 	if (*done == nrows)
 		return r;
 	do {
@@ -210,8 +213,8 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 		r = out_of_memory();
 	else if (nrows)
 		r = mutate(rs, nrows, &done);
-	for (size_t i = 0; rs->applied && i < done; i++)
-		rs->applied(rs->applied_arg, rs->rows[i].row);
+	for (size_t i = 0; rs->after && i < done; i++)
+		rs->after(rs->arg, &rs->rows[i]);
 	/* Each change is a line, in the order of reading. */
 	rs->bad = done < rs->nrows
 			  ? (size_t)(rs->rows[done].changes - rs->changes)

@@ -13,10 +13,10 @@
 #include "fs/text/sorted.h"
 
 struct cells_rows {
-	struct table *table;			      /* borrowed */
-	unsigned flags;				      /* of table_mutate() */
-	void (*applied)(void *arg, struct bytes row); /* may be NULL */
-	void *applied_arg;
+	struct table *table;	   /* borrowed */
+	unsigned flags;		   /* of table_mutate() */
+	cells_row *before, *after; /* cells_import_notify(); may be NULL */
+	void *arg;
 	uint64_t lines_applied;
 	size_t bad; /* after a failure: index of the waiting line */
 

@@ -106,48 +106,11 @@ double fs_row_absent(struct fs *fs);
 /* Can it be that it still believes it, of any row? */
 bool fs_rows_believed_absent(struct fs *fs);
 
-/* A name in the directory of that node came, went or moved: see dir_times.h. */
-void fs_dir_changed(struct fs *fs, uint64_t node);
-/* Mode or owner of a table changed: all beneath it has other attributes. */
-void fs_table_changed(struct fs *fs, uint64_t table_node);
 /*
  * The node under which the overlay has the directories in @dir: its own, or in
  * .put that of the same directory of the table; 0 when that has none.
  */
 uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
-/* The node of the directory of the column that a place is in: 1; 0, *out 0. */
-int fs_column_node(struct fs *fs, const struct place *p, uint64_t *out);
-/*
- * After a change in .put, before the reply: who looks at the table next is to
- * see it. Not for ever, since the kernel may hold for this request what a
- * notice wants; and with no lock, since it may hold that for one which waits
- * for the lock.
- */
-void fs_wait_for_notices(struct fs *fs);
-static inline void fs_wait_if_put(struct fs *fs, const struct place *changed)
-{
-	if (changed->put)
-		fs_wait_for_notices(fs);
-}
-/*
- * A column got or lost versions other than through the file that the kernel
- * wrote: its directory is invalidated and, if @gone is not negative, that
- * version, or with FS_ALL every one.
- */
-#define FS_ALL (-2)
-void fs_column_changed(struct fs *fs, const struct place *column_or_below,
-		       int64_t gone);
-
-/*
- * The same behind changes_row(), by who knows the node of the column; 0 when
- * there is none.
- */
-void fs_tell_column(struct fs *fs, const struct place *column_or_below,
-		    uint64_t column, int64_t gone);
-
-/* A version got another value, by an alias that had put it. */
-void fs_version_replaced(struct fs *fs, const struct place *column_or_below,
-			 int64_t ts);
 
 /*
  * Replies an error once and keeps it in words when it is a failure (not the

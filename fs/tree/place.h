@@ -102,6 +102,12 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
  * that any name can be a file's. -EINVAL.
  */
 int place_snapshot_name(struct bytes name, struct buf *out);
+/*
+ * The table of the node with that name, if the kernel knows one: a reference
+ * and *node, or NULL.
+ */
+struct fstable *place_held_table(struct fs *fs, uint64_t parent,
+				 struct bytes name, uint64_t *node);
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
 /* A copy of *p holds its content now: nothing is left to release. */

@@ -18,15 +18,13 @@ static int held_step(void *arg, const struct node_view *n)
 	return 1;
 }
 
-/* The table that a node of that name holds, if there is one, or NULL. */
-static struct fstable *held_table(struct fs *fs, uint64_t parent,
-				  struct bytes name)
+struct fstable *place_held_table(struct fs *fs, uint64_t parent,
+				 struct bytes name, uint64_t *node)
 {
 	struct fstable *held = NULL;
-	uint64_t node;
 
-	if (nodes_find(fs->nodes, parent, name, &node) > 0)
-		nodes_walk(fs->nodes, node, held_step, &held);
+	if (nodes_find(fs->nodes, parent, name, node) > 0)
+		nodes_walk(fs->nodes, *node, held_step, &held);
 	return held;
 }
 
@@ -55,12 +53,13 @@ static int open_snapshot(struct fs *fs, const struct place *dir,
 			 struct bytes name, struct place *out)
 {
 	bool whole = dir->kind == NODE_SNAPSHOT;
+	uint64_t node;
 	struct table *t = whole ? NULL : fstable_table(dir->table);
 	struct snapshot *snap;
 	int r;
 
 	fstable_unref(out->table);
-	out->table = held_table(fs, dir->node, name);
+	out->table = place_held_table(fs, dir->node, name, &node);
 	if (out->table)
 		return 0;
 	r = place_snapshot_open(fs, t, whole ? bytes_str(dir->name) : name,
@@ -83,7 +82,8 @@ static int open_snapshot(struct fs *fs, const struct place *dir,
 
 static int open_table(struct fs *fs, struct bytes name, struct place *out)
 {
-	struct fstable *held = held_table(fs, FUSE_ROOT_ID, name);
+	uint64_t node;
+	struct fstable *held = place_held_table(fs, FUSE_ROOT_ID, name, &node);
 	char now[TABLE_NAME_LEN_MAX + 1];
 	struct table *t;
 	int r;

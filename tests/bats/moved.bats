@@ -93,6 +93,27 @@ listed() {
 	[ "$(listed "$C")" = "5 " ]
 }
 
+@test "what writes it anew by another name, or the same value, takes its place" {
+	a_column
+	exec 5> "$M/T/R/f:q"
+	echo one >&5
+	(:) >&5
+	ts=$(ls "$C")
+	mv "$C/$ts" "$C/$ts.bak"
+	echo two >&5
+	exec 5>&-
+	[ "$(cat "$C/$ts")" = "one
+two" ]
+	[ "$(listed "$C")" = "$ts $ts.bak " ]
+	rm "$C/$ts.bak"
+	[ "$(listed "$C")" = "$ts " ]
+	printf same > "$C/5"
+	mv "$C/5" "$C/5.bak"
+	"$CELLCTL" put "$M" T R f:q same 5
+	rm "$C/5.bak"
+	[ "$(cat "$C/5")" = same ]
+}
+
 @test "a file that was made in its place and removed unwritten costs nothing" {
 	a_column
 	echo one > "$C/5"

@@ -50,6 +50,18 @@ told() {
 	exec 7<&-
 }
 
+@test "versions of a column that is moved were absent where they are now" {
+	a_column
+	mkdir "$M/T/R/f/p"
+	echo 1 > "$C/1"
+	echo 2 > "$C/2"
+	run ! cat "$M/T/R/f/p/1" "$M/T/R/f/p/2"
+	mv "$M/T/R/f:q" "$M/T/R/f:p"
+	there() { [ "$(cat "$M/T/R/f/p/"*)" = "1
+2" ] && [ -e "$M/T/R/f/p/1" ]; }
+	settled there
+}
+
 @test "rows that a stream deletes while they are being listed are gone" {
 	mkdir "$M/T"
 	stream '%s\tf:q\t5\tx' 1 5000 > "$M/T/.cells"

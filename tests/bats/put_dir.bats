@@ -23,6 +23,15 @@ x" ]
 	done
 }
 
+@test "a row that was just absent is there at once when a stream makes it" {
+	mkdir "$M/T"
+	for i in $(seq 50); do
+		[ ! -e "$M/T/r$i" ]
+		printf 'r%s\tf:q\t1\tx\n' "$i" > "$M/T/.put/r$i/.cells"
+		[ "$(cat "$M/T/r$i/f:q")" = x ]
+	done
+}
+
 @test "it is not listed, lists nothing and stays" {
 	mkdir "$M/T"
 	echo x > "$M/T/.put/r/f:q"

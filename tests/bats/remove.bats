@@ -196,6 +196,22 @@ moves() {
 	moves "$M" rm -r "$M/T"
 }
 
+@test "a directory's time moves whoever takes an entry, and by whichever path" {
+	a_column
+	for t in 2 3 4; do echo "$t" > "$C/$t"; done
+	moves "$C" "$CELLCTL" delete "$M" T R f:q 4
+	before=$(stat -c %y "$C")
+	printf 'R\tf:q\t3\t\tdelete\n' > "$M/T/.cells"
+	moved() { [ "$(stat -c %y "$C")" != "$before" ]; }
+	settled moved
+	moves "$C" rm "$M/T/.put/R/f/q/2"
+	moves "$M/T/R/f" mkdir "$M/T/.put/R/f/p"
+	moves "$M/T/R/f" rmdir "$M/T/.put/R/f/p"
+	moves "$M/T/R" mkdir "$M/T/.put/R/g"
+	moves "$M" "$CELLCTL" create "$M" U f
+	moves "$M" "$CELLCTL" drop "$M" U
+}
+
 @test "a directory's time stays when an entry of another goes" {
 	a_column
 	mkdir "$M/T/R/f/p" "$M/T/S"

@@ -202,6 +202,15 @@ other" ]
 	grep -q 'versions 1' "$M/T/.schema"
 }
 
+@test "a schema that was removed is there when cellctl has written it" {
+	mkdir "$M/T"
+	sed 's/mode .*/mode 0700/' "$M/T/.schema" > "$T/schema"
+	rm "$M/T/.schema"
+	ctl alter "$M" T < "$T/schema"
+	[ -e "$M/T/.schema" ]
+	[ "$(stat -c %a "$M/T")" = 700 ]
+}
+
 @test "snapshots by cellctl and by mkdir are the same" {
 	a_row
 	echo old > "$M/T/R/f:q"

@@ -195,3 +195,16 @@ gone() {
 	[ -z "$(find "$M/T" -path '*/q/*' -type f)" ]
 	[ "$(cat "$M/T/R/f/old/latest")" = old ]
 }
+
+@test "a cell's own ttl holds for a line of a stream, too" {
+	mkdir -p "$M/T/R/f"
+	echo old > "$M/T/R/f:q"
+	ls -lR "$M/T" > /dev/null
+	DUE=$(($(now_ms) + 2501))
+	printf 'S\tf:q\t%s\tbrief\tput\t2500\n' "$(now_ms)" > "$M/T/.cells"
+	end=$(($(now_ms) + 2501))
+	alive stat "$M/T/S" "$M/T/S/f" "$M/T/S/f/q"
+	after "$end"
+	gone "$M/T/S/f/q" "$M/T/S/f" "$M/T/S"
+	[ "$(ls "$M/T")" = R ]
+}

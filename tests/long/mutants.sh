@@ -103,20 +103,20 @@ mutant "O_DSYNC is not looked at by a close" fs/files/writer.c \
 	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
 	bats durable "a truncation by O_SYNC"
 mutant "a staged row is put cell by cell" fs/files/stage.c \
-	's/r = table_mutate\(t, &m, 0\);/for (size_t i = 0, n = m.nchanges; r >= 0 && i < n; i++) {
-		m.changes = changes + i; m.nchanges = 1;
-		r = table_mutate(t, &m, 0); }/' \
+	's/r = table_mutate\((.*?), &s.put, 0\);/for (size_t i = 0; r >= 0 && i < s.put.nchanges; i++) {
+		struct mutation one = s.put; one.changes += i; one.nchanges = 1;
+		r = table_mutate($1, &one, 0); }/' \
 	bats stage "all of it or nothing"
 mutant "-o sync holds for nothing" store/lsm/write/commit.c \
 	's/ && !db->options\.sync\)/)/' \
 	bats durable "with -o sync"
-mutant "the kernel is not told of a version that fell off" fs/files/upkeep.c \
-	's/(upkeep_filled.*?)upkeep_fallen\(fs, &at, column, invalidate_entry\);/$1(void)column;/s' \
+mutant "the kernel is not told of a version that fell off" fs/change/changed.c \
+	's/\ttell_fallen\(w, s.node, key, c\);/(void)tell_fallen;/' \
 	bats notices "push out"
-mutant "a version is moved whatever it has become" fs/files/cellfile.c \
+mutant "a version is moved whatever it has become" fs/change/cellfile.c \
 	's/CHECK_VERSION_EQUAL/CHECK_VERSION_PRESENT/g' \
 	bats moved "same moment"
-mutant "an append puts over what came between" fs/files/cellfile.c \
+mutant "an append puts over what came between" fs/change/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
 mutant "the store is asked before what is pending" fs/look/lookup.c \

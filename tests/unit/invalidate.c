@@ -162,13 +162,8 @@ static void rows_beyond_the_queue_are_all_told(void **state)
 
 	setup(&m);
 	hold_sender(&m);
-	for (unsigned i = 0; i < ROWS; i++) {
-		struct bytes name = bytes_str(row_name(i));
-		uint64_t row;
-
-		assert_int_equal(nodes_find(m.nodes, m.t, name, &row), 1);
-		invalidate_subtree(m.iv, m.t, name, row);
-	}
+	for (unsigned i = 0; i < ROWS; i++)
+		invalidate_entry(m.iv, m.t, bytes_str(row_name(i)));
 	drain(&m);
 	assert_int_equal(kernel.rows, ROWS);
 	/* One walk, whatever the number of those without room. */
@@ -220,7 +215,7 @@ static void many_tables_without_room_are_the_whole_mount(void **state)
 	teardown(&m);
 }
 
-static void only_what_is_beneath_a_row_is_told_with_it(void **state)
+static void the_names_beneath_a_row_are_told_and_no_others(void **state)
 {
 	struct mount m;
 	uint64_t row, family;
@@ -229,11 +224,12 @@ static void only_what_is_beneath_a_row_is_told_with_it(void **state)
 	assert_int_equal(nodes_find(m.nodes, m.t, bytes_str("row7"), &row), 1);
 	family = enter(&m, row, "f", NODE_FAMILY);
 	enter(&m, family, "q", NODE_COLUMN);
-	invalidate_subtree(m.iv, m.t, bytes_str("row7"), row);
+	invalidate_names(m.iv, row);
 	drain(&m);
-	assert_int_equal(kernel.entries[7], 1);
-	/* The row, f and q. */
-	assert_int_equal(kernel.inodes, 3);
+	/* f and q. */
+	assert_int_equal(kernel.rows, 0);
+	assert_int_equal(kernel.others, 2);
+	assert_int_equal(kernel.inodes, 2);
 	teardown(&m);
 }
 
@@ -244,7 +240,7 @@ static void absent_rows_without_room_are_dropped(void **state)
 	setup(&m);
 	hold_sender(&m);
 	for (int i = 0; i < 4096 + 10; i++)
-		invalidate_subtree(m.iv, m.t, bytes_str("none"), 0);
+		invalidate_absent(m.iv, m.t, bytes_str("none"));
 	assert_int_equal(counts(&m).dropped, 10);
 	drain(&m);
 	assert_int_equal(counts(&m).walks, 0);
@@ -282,7 +278,8 @@ int main(void)
 		cmocka_unit_test(rows_beyond_the_queue_are_all_told),
 		cmocka_unit_test(what_comes_during_a_walk_is_told_after_it),
 		cmocka_unit_test(many_tables_without_room_are_the_whole_mount),
-		cmocka_unit_test(only_what_is_beneath_a_row_is_told_with_it),
+		cmocka_unit_test(
+			the_names_beneath_a_row_are_told_and_no_others),
 		cmocka_unit_test(absent_rows_without_room_are_dropped),
 		cmocka_unit_test(a_stop_ends_a_walk),
 	};

@@ -1,10 +1,10 @@
-#include "fs/files/cellfile.h"
+#include "fs/change/cellfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fs/files/moved.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/changed.h"
+#include "fs/change/moved.h"
 
 /* The most that a move of a whole column may hold in memory. */
 #define MOVE_BYTES_MAX (64u << 20)
@@ -53,6 +53,23 @@ int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold)
 			 hold);
 }
 
+int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, bool keys_only, struct scan **out)
+{
+	struct column_name column = {.family = family, .qualifier = qualifier};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.keys_only = keys_only,
+		.row_start = row,
+		.row_stop = row,
+		.row_stop_inclusive = true,
+		.columns = &column,
+		.ncolumns = 1,
+	};
+
+	return scan_open(t, &spec, out);
+}
+
 static struct change change_of(const struct place *p, uint8_t op, int64_t ts)
 {
 	return (struct change){
@@ -85,7 +102,7 @@ static struct check check_file(const struct place *p, bool present)
 }
 
 /* Makes one change under at most one check; returns as table_mutate(). */
-static int mutate_one(const struct place *p, struct change *c,
+static int mutate_one(struct fs *fs, const struct place *p, struct change *c,
 		      const struct check *check, unsigned flags)
 {
 	struct mutation m = {
@@ -97,9 +114,9 @@ static int mutate_one(const struct place *p, struct change *c,
 	};
 
 	/* With -o sync the store syncs every mutation, whatever @flags say. */
-	return table_mutate(fstable_table(p->table), &m,
-			    MUTATE_ADMITTED |
-				    (flags & CELLFILE_SYNC ? MUTATE_SYNC : 0));
+	return changed_mutate(
+		fs, p, &m,
+		MUTATE_ADMITTED | (flags & CELLFILE_SYNC ? MUTATE_SYNC : 0));
 }
 
 /* The timestamp for a put of @p. */
@@ -150,14 +167,11 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	int r;
 
 	c.value = value;
-	r = mutate_one(p, &c, check ? &absent : NULL, flags);
+	r = mutate_one(fs, p, &c, check ? &absent : NULL, flags);
 	buf_free(&hold);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = c.ts_given;
-	upkeep_filled(fs, p);
-	if (c.ts_given == ts && p->kind != NODE_VERSION)
-		fs_version_replaced(fs, p, ts);
 	return 0;
 }
 
@@ -175,19 +189,15 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 		.checks = checks,
 		.nchecks = 1,
 	};
-	uint64_t turn = upkeep_delete_begin(fs, old);
 	struct buf hold = {0};
 	struct cell cell;
 	int r;
 
 	c[0].value = value;
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
-	r = table_mutate(fstable_table(p->table), &m, 0);
-	upkeep_delete_end(fs, old, turn, r > 0, old->ts);
-	if (r > 0)
-		upkeep_filled(fs, p);
+	r = changed_mutate(fs, p, &m, 0);
 	/* Which of the two was it? */
-	else if (r == 0 && m.nchecks > 1 && cellfile_get(old, &cell, &hold) > 0)
+	if (r == 0 && m.nchecks > 1 && cellfile_get(old, &cell, &hold) > 0)
 		r = bytes_eq(cell.value, old_value) ? exists() : 0;
 	buf_free(&hold);
 	return r;
@@ -207,7 +217,7 @@ static int append_version(struct fs *fs, const struct place *p,
 	if (r > 0) {
 		struct check same = check_same(p, value);
 
-		r = mutate_one(p, &c, &same, flags);
+		r = mutate_one(fs, p, &c, &same, flags);
 	}
 	buf_free(&hold);
 	if (r != 0)
@@ -215,12 +225,13 @@ static int append_version(struct fs *fs, const struct place *p,
 	c.op = CHANGE_APPEND;
 	c.ts_min = p->ts;
 	c.ts_max = p->ts + 1;
-	return mutate_one(p, &c, flags & CELLFILE_ABSENT ? &check : NULL,
+	return mutate_one(fs, p, &c, flags & CELLFILE_ABSENT ? &check : NULL,
 			  flags);
 }
 
-static int append_newest(const struct place *p, struct bytes tail, int64_t ts,
-			 unsigned flags, int64_t *ts_given)
+static int append_newest(struct fs *fs, const struct place *p,
+			 struct bytes tail, int64_t ts, unsigned flags,
+			 int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_APPEND, ts);
 	struct check newest = check_of(p, CHECK_NEWEST_TS, ts);
@@ -229,12 +240,12 @@ static int append_newest(const struct place *p, struct bytes tail, int64_t ts,
 
 	c.value = tail;
 	if (ts >= 0)
-		r = mutate_one(p, &c, &newest, flags);
+		r = mutate_one(fs, p, &c, &newest, flags);
 	if (r == 0) {
 		/* The first time, or another version came in between. */
 		c.ts = TS_AUTO;
-		r = mutate_one(p, &c, flags & CELLFILE_ABSENT ? &absent : NULL,
-			       flags);
+		r = mutate_one(fs, p, &c,
+			       flags & CELLFILE_ABSENT ? &absent : NULL, flags);
 	}
 	*ts_given = c.ts_given;
 	return r;
@@ -250,18 +261,15 @@ int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 	if (version)
 		r = append_version(fs, p, tail, flags);
 	else
-		r = append_newest(p, tail, ts, flags, &given);
+		r = append_newest(fs, p, tail, ts, flags, &given);
 	if (r <= 0)
 		return r ? r : exists();
 	*ts_given = given;
-	upkeep_filled(fs, p);
-	if (given == ts && !version)
-		fs_version_replaced(fs, p, ts);
 	return 0;
 }
 
 /* Deletes the newest version; retries if another one became the newest. */
-static int delete_newest(const struct place *p, int64_t *gone)
+static int delete_newest(struct fs *fs, const struct place *p)
 {
 	int r;
 
@@ -275,39 +283,33 @@ static int delete_newest(const struct place *p, int64_t *gone)
 			return r;
 		c = change_of(p, CHANGE_DELETE, cell.ts);
 		newest = check_of(p, CHECK_NEWEST_TS, cell.ts);
-		*gone = cell.ts;
-		r = mutate_one(p, &c, &newest, 0);
+		r = mutate_one(fs, p, &c, &newest, 0);
 	} while (r == 0);
 	return r;
 }
 
-static int delete_file(const struct place *p, const struct check *check,
-		       int64_t *gone)
+static int delete_file(struct fs *fs, const struct place *p,
+		       const struct check *check)
 {
 	struct change c;
 
 	switch (p->kind) {
 	case NODE_VERSION:
-		*gone = p->ts;
 		c = change_of(p, CHANGE_DELETE, p->ts);
-		return mutate_one(p, &c, check, 0);
+		return mutate_one(fs, p, &c, check, 0);
 	case NODE_LATEST:
-		return delete_newest(p, gone);
+		return delete_newest(fs, p);
 	default:
-		*gone = FS_ALL;
 		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
-		return mutate_one(p, &c, check, 0);
+		return mutate_one(fs, p, &c, check, 0);
 	}
 }
 
 static int delete_if(struct fs *fs, const struct place *p,
 		     const struct check *check)
 {
-	uint64_t turn = upkeep_delete_begin(fs, p);
-	int64_t gone = -1;
-	int r = delete_file(p, check, &gone);
+	int r = delete_file(fs, p, check);
 
-	upkeep_delete_end(fs, p, turn, r > 0, gone);
 	return r < 0 ? r : r == 0 ? -ENOENT : 0;
 }
 
@@ -384,7 +386,8 @@ static int add_column(struct move *mv, const struct place *from,
 {
 	struct scan *sc = NULL;
 	struct cell cell;
-	int r = upkeep_scan(from, false, &sc);
+	int r = cellfile_versions(fstable_table(from->table), from->row,
+				  from->family, from->qualifier, false, &sc);
 
 	if (r < 0)
 		return r;
@@ -481,7 +484,7 @@ static int move_apply(struct fs *fs, struct move *mv, const struct place *from,
 	m.nchanges = mv->count;
 	m.checks = mv->checks;
 	m.nchecks = mv->nchecks;
-	r = table_mutate(fstable_table(from->table), &m, 0);
+	r = changed_mutate(fs, to, &m, 0);
 	buf_free(&hold);
 	return r;
 }
@@ -492,7 +495,6 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	struct move mv = {0};
 	struct buf hold = {0};
 	struct cell cell;
-	uint64_t turn;
 	int r = cellfile_get(from, &cell, &hold);
 
 	if (r <= 0)
@@ -500,13 +502,8 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	r = move_plan(&mv, from, to, &cell);
 	if (r <= 0)
 		goto out;
-	turn = upkeep_delete_begin(fs, from);
 	r = move_apply(fs, &mv, from, to, cell.ts,
 		       noreplace ? CELLFILE_ABSENT : 0);
-	upkeep_delete_end(fs, from, turn, r > 0,
-			  from->kind == NODE_ALIAS ? FS_ALL : cell.ts);
-	if (r > 0)
-		upkeep_filled(fs, to);
 	/* Whoever changed one of the two was first. */
 	if (r == 0)
 		r = noreplace ? -EEXIST : -EBUSY;

@@ -5,11 +5,11 @@
  *	F/Q/latest  the newest	put of a new one, delete of the newest
  *	F:Q	 the column	put of a new one, delete of all
  *
- * Each call is one mutation of one row, then the upkeep that follows from it.
+ * Each call is one mutation of one row, by changed_mutate().
  * The file's directory is p->parent.
  */
-#ifndef CELLFS_FS_FILES_CELLFILE_H
-#define CELLFS_FS_FILES_CELLFILE_H
+#ifndef CELLFS_FS_CHANGE_CELLFILE_H
+#define CELLFS_FS_CHANGE_CELLFILE_H
 
 #include "fs/tree/fs.h"
 
@@ -52,6 +52,10 @@ int cellfile_delete_same(struct fs *fs, const struct place *p,
 			 struct bytes value);
 /* 1 and the present value of the file in @hold, with its timestamp; 0. */
 int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold);
+/* A scan of the versions of a column that are seen, newest first. */
+int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, bool keys_only,
+		      struct scan **out);
 
 /*
  * The file @from becomes the file @to of the same row, in one mutation.

@@ -1,4 +1,4 @@
-#include "fs/files/moved.h"
+#include "fs/change/moved.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,8 +6,8 @@
 
 #include <xxhash.h>
 
-#include "fs/files/cellfile.h"
-#include "fs/files/upkeep.h"
+#include "fs/change/cellfile.h"
+#include "fs/change/changed.h"
 #include "fs/memory/writes.h"
 #include "fs/text/sorted.h"
 
@@ -97,15 +97,17 @@ static int row_of(const struct fstable *ft, struct bytes row, struct buf *out)
 	return r < 0 ? r : add_part(out, row);
 }
 
-/* Of a version: what no other has. */
-static int coordinates(const struct place *p, int64_t ts, struct buf *out)
+/* Appends what no other version has. */
+static int coordinates(const struct fstable *ft, struct bytes row,
+		       struct bytes family, struct bytes qualifier, int64_t ts,
+		       struct buf *out)
 {
-	int r = row_of(p->table, p->row, out);
+	int r = row_of(ft, row, out);
 
 	if (r == 0)
-		r = add_part(out, p->family);
+		r = add_part(out, family);
 	if (r == 0)
-		r = add_part(out, p->qualifier);
+		r = add_part(out, qualifier);
 	return r < 0 ? r : buf_append(out, &ts, sizeof(ts));
 }
 
@@ -127,7 +129,8 @@ static int version_new(uint64_t node, const struct place *from,
 	v->value = hash_of(value);
 	r = place_copy(&v->from, from);
 	if (r == 0)
-		r = coordinates(from, from->ts, &name);
+		r = coordinates(from->table, from->row, from->family,
+				from->qualifier, from->ts, &name);
 	if (r == 0)
 		r = sorted_node_init(&v->by_node, no_dir(), key_of(&node));
 	if (r == 0)
@@ -138,6 +141,35 @@ static int version_new(uint64_t node, const struct place *from,
 	else
 		*out = v;
 	return r;
+}
+
+/* The scratch file of the hidden version of these coordinates, or 0. */
+static uint64_t find_node(struct moved *mv, const struct fstable *ft,
+			  struct bytes row, struct bytes family,
+			  struct bytes qualifier, int64_t ts)
+{
+	struct buf name = {0};
+	struct sorted_node *n = NULL;
+	uint64_t node = 0;
+
+	if (coordinates(ft, row, family, qualifier, ts, &name) == 0) {
+		pthread_mutex_lock(&mv->lock);
+		n = sorted_find(&mv->names, no_dir(), buf_bytes(&name));
+		if (n)
+			node = by_name_version(n)->node;
+		pthread_mutex_unlock(&mv->lock);
+	}
+	buf_free(&name);
+	return node;
+}
+
+static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
+{
+	if (!fs->moved->count || !p->table || p->view ||
+	    fstable_snapshot(p->table))
+		return 0;
+	return find_node(fs->moved, p->table, p->row, p->family, p->qualifier,
+			 ts);
 }
 
 /* What was written since it was read is no longer what was moved. */
@@ -169,36 +201,15 @@ int moved_add(struct fs *fs, uint64_t node, const struct place *from,
 	}
 	/* What bore either key is of a name that is no more. */
 	moved_forget(fs, node);
-	moved_written(fs, from);
+	moved_forget(fs, node_of(fs, from, from->ts));
 	pthread_mutex_lock(&mv->lock);
 	sorted_insert(&mv->nodes, &v->by_node);
 	sorted_insert(&mv->names, &v->by_name);
 	mv->count = mv->nodes.count;
 	pthread_mutex_unlock(&mv->lock);
 	show_changed(fs, node);
-	fs_column_changed(fs, from, -1);
+	changed_hidden(fs, from);
 	return 0;
-}
-
-/* The scratch file of a hidden version, or 0. */
-static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
-{
-	struct moved *mv = fs->moved;
-	struct buf name = {0};
-	struct sorted_node *n = NULL;
-	uint64_t node = 0;
-
-	if (!mv->count || !p->table || p->view || fstable_snapshot(p->table))
-		return 0;
-	if (coordinates(p, ts, &name) == 0) {
-		pthread_mutex_lock(&mv->lock);
-		n = sorted_find(&mv->names, no_dir(), buf_bytes(&name));
-		if (n)
-			node = by_name_version(n)->node;
-		pthread_mutex_unlock(&mv->lock);
-	}
-	buf_free(&name);
-	return node;
 }
 
 bool moved_hides(struct fs *fs, const struct place *p, int64_t ts)
@@ -222,14 +233,6 @@ void moved_forget(struct fs *fs, uint64_t node)
 		return;
 	nodes_unpin(fs->nodes, v->from.parent);
 	version_free(v);
-}
-
-void moved_written(struct fs *fs, const struct place *p)
-{
-	uint64_t node = node_of(fs, p, p->ts);
-
-	if (node)
-		moved_forget(fs, node);
 }
 
 /* 1 and a copy; 0 when @node is no version's new name. */
@@ -304,7 +307,7 @@ static uint64_t next_of_row(struct moved *mv, struct bytes row, struct buf *at)
 	return node;
 }
 
-void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row)
+void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m)
 {
 	struct moved *mv = fs->moved;
 	struct buf prefix = {0}, at = {0};
@@ -312,7 +315,15 @@ void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row)
 
 	if (!mv->count)
 		return;
-	if (row_of(ft, row, &prefix) == 0 &&
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		if (c->op == CHANGE_PUT || c->op == CHANGE_APPEND ||
+		    c->op == CHANGE_INCREMENT)
+			moved_forget(fs, find_node(mv, ft, m->row, c->family,
+						   c->qualifier, c->ts_given));
+	}
+	if (row_of(ft, m->row, &prefix) == 0 &&
 	    buf_set(&at, buf_bytes(&prefix)) == 0)
 		while ((node = next_of_row(mv, buf_bytes(&prefix), &at)))
 			show_changed(fs, node);
@@ -361,7 +372,8 @@ int moved_settle_column(struct fs *fs, const struct place *column)
 
 	if (!fs->moved->count)
 		return 0;
-	r = upkeep_scan(column, true, &sc);
+	r = cellfile_versions(fstable_table(column->table), column->row,
+			      column->family, column->qualifier, true, &sc);
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {

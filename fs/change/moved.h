@@ -21,8 +21,8 @@
  *
  * Threads: any; one lock inside, innermost, not held over store calls.
  */
-#ifndef CELLFS_FS_FILES_MOVED_H
-#define CELLFS_FS_FILES_MOVED_H
+#ifndef CELLFS_FS_CHANGE_MOVED_H
+#define CELLFS_FS_CHANGE_MOVED_H
 
 #include "fs/tree/fs.h"
 
@@ -41,13 +41,11 @@ int moved_add(struct fs *fs, uint64_t node, const struct place *from,
  * none is.
  */
 bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
-/* The version @p was put: it is shown again, and nobody's to delete. */
-void moved_written(struct fs *fs, const struct place *p);
 /*
- * Cells of the row were changed other than by files: a version that is not as
- * it was moved is shown again.
+ * The mutation was applied: a hidden version that it put, or that is not as it
+ * was moved any more, is shown again, and is nobody's to delete.
  */
-void moved_row_changed(struct fs *fs, struct fstable *ft, struct bytes row);
+void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
  * 1, *from, to be released, and its value, which lies in @hold; 0; an error.

@@ -1,0 +1,478 @@
+#include "fs/change/changed.h"
+
+#include "fs/change/cellfile.h"
+#include "fs/change/directories.h"
+#include "fs/change/moved.h"
+
+/* How long a change in .put waits for the kernel to hear of it. */
+#define NOTICE_WAIT_MS 100
+
+static struct bytes text_of(const struct name_part *part)
+{
+	return bytes_of(part->text, part->len);
+}
+
+struct changer changer_at(struct fs *fs, const struct place *p)
+{
+	return (struct changer){
+		.fs = fs,
+		.table = p->table,
+		.node = nodes_table(fs->nodes, p->parent),
+		.put = p->put,
+	};
+}
+
+struct changer changer_file(struct fs *fs, const struct place *file)
+{
+	struct changer w = changer_at(fs, file);
+
+	w.file = file;
+	return w;
+}
+
+static void tell_name(const struct changer *w, uint64_t dir, struct bytes name)
+{
+	if (w->now)
+		invalidate_entry_now(w->fs->invalidator, dir, name);
+	else
+		invalidate_entry(w->fs->invalidator, dir, name);
+}
+
+static void tell_inode(const struct changer *w, uint64_t node)
+{
+	if (w->now)
+		invalidate_inode_now(w->fs->invalidator, node, true);
+	else
+		invalidate_inode(w->fs->invalidator, node, true);
+}
+
+static int ino_step(void *arg, const struct node_view *n)
+{
+	*(uint64_t *)arg = n->ino;
+	return 1;
+}
+
+/* The directory has a new time. */
+static void set_time(struct fs *fs, uint64_t dir)
+{
+	uint64_t ino;
+
+	if (nodes_walk(fs->nodes, dir, ino_step, &ino) > 0)
+		dir_times_moved(&fs->dir_times, ino);
+}
+
+static bool writes_value(const struct change *c)
+{
+	return c->op == CHANGE_PUT || c->op == CHANGE_INCREMENT ||
+	       c->op == CHANGE_APPEND;
+}
+
+static bool same_column(const struct change *a, const struct change *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+static bool any_puts(const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (writes_value(&m->changes[i]))
+			return true;
+	return false;
+}
+
+static bool any_ttl(const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (m->changes[i].ttl_ms)
+			return true;
+	return false;
+}
+
+/* Does a file delete by it? Then the directories above stay. */
+static bool keeps(const struct changer *w, const struct mutation *m)
+{
+	for (size_t i = 0; w->file && i < m->nchanges; i++)
+		if (!writes_value(&m->changes[i]))
+			return true;
+	return false;
+}
+
+/* Has the column a version that is seen, other than the one deleted? */
+static bool has_another(const struct changer *w, struct bytes row,
+			const struct change *c)
+{
+	struct scan *sc = NULL;
+	struct cell cell;
+	bool another = false;
+
+	if (cellfile_versions(fstable_table(w->table), row, c->family,
+			      c->qualifier, true, &sc) < 0)
+		return false;
+	while (!another && scan_next(sc, &cell) > 0)
+		another = cell.ts != c->ts;
+	scan_close(sc);
+	return another;
+}
+
+uint64_t changed_before(const struct changer *w, const struct mutation *m)
+{
+	uint64_t turn;
+
+	if (any_ttl(m))
+		fstable_has_cell_ttl(w->table);
+	if (!keeps(w, m))
+		return 0;
+	turn = overlay_delete_begin(w->fs->overlay, m->row);
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		/* Another delete, which may take the rest, begins later. */
+		if (!writes_value(c) && (!turn || c->op != CHANGE_DELETE ||
+					 !has_another(w, m->row, c)))
+			directories_keep(w, m->row, c, turn);
+	}
+	return turn;
+}
+
+/* A name on the way down, of the node in a directory. */
+struct spot {
+	uint64_t dir, node;
+	struct name_part part;
+};
+
+/*
+ * Goes down from s->node by the components of @key, and tells each with @tell.
+ * When the kernel does not know all, s->part is the first that it does not.
+ */
+static bool go(const struct changer *w, struct spot *s, struct bytes key,
+	       bool tell)
+{
+	size_t pos = 0;
+
+	do {
+		name_part(key, pos, &s->part);
+		s->dir = s->node;
+		if (!nodes_find(w->fs->nodes, s->dir, text_of(&s->part),
+				&s->node))
+			return false;
+		if (tell)
+			tell_name(w, s->dir, text_of(&s->part));
+		pos = s->part.next;
+	} while (s->part.more);
+	return true;
+}
+
+/*
+ * Of the versions that the kernel knows of the column those are told that are
+ * not seen any more. What is pushed out is older than all that is seen, so the
+ * oldest is looked at, and one more for each that fell off.
+ */
+static void tell_fallen(const struct changer *w, uint64_t column,
+			struct bytes row, const struct change *c)
+{
+	char name[NAME_TS_LEN_MAX + 1];
+	struct nodes *nodes = w->fs->nodes;
+	struct family_attrs attrs;
+	struct cell cell;
+	uint64_t node;
+	int64_t ts;
+
+	if (nodes_oldest(nodes, column, &ts, &node) == 0 ||
+	    (fstable_family(w->table, c->family, &attrs) > 0 &&
+	     attrs.versions == UINT32_MAX))
+		return;
+	do {
+		if (table_get_version(fstable_table(w->table), row, c->family,
+				      c->qualifier, ts, NULL, &cell, NULL) != 0)
+			break;
+		/*
+		 * A look-up from now on, even before the notice, enters the
+		 * version again.
+		 */
+		nodes_pass_over(nodes, node);
+		tell_name(w, column, bytes_of(name, name_format_ts(ts, name)));
+	} while (nodes_oldest(nodes, column, &ts, &node) > 0);
+}
+
+/* Is the version the file that the kernel itself changes, by its own name? */
+static bool is_own(const struct changer *w, const struct change *c, int64_t ts)
+{
+	const struct place *p = w->file;
+
+	return p && !p->put && p->kind == NODE_VERSION && p->ts == ts &&
+	       bytes_eq(p->family, c->family) &&
+	       bytes_eq(p->qualifier, c->qualifier);
+}
+
+/* The version has another value, or is @gone. */
+static void tell_version(const struct changer *w, uint64_t column,
+			 const struct change *c, int64_t ts, bool gone)
+{
+	char text[NAME_TS_LEN_MAX + 1];
+	struct bytes name;
+	uint64_t node;
+
+	if (ts < 0 || ts > TS_MAX || is_own(w, c, ts))
+		return;
+	name = bytes_of(text, name_format_ts(ts, text));
+	if (!gone && nodes_find(w->fs->nodes, column, name, &node))
+		tell_inode(w, node);
+	/* Nobody has looked for a timestamp that the store has just picked. */
+	else if (gone || c->ts == c->ts_given)
+		tell_name(w, column, name);
+}
+
+/* @first: the changes of the mutation before it are not of the column. */
+static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
+		     const struct change *c, bool first)
+{
+	struct spot s = {.node = row};
+
+	if (!go(w, &s, c->family, false) || !go(w, &s, c->qualifier, false))
+		return;
+	if (first) {
+		tell_fallen(w, s.node, key, c);
+		tell_inode(w, s.node);
+	}
+	tell_version(w, s.node, c, c->ts_given, false);
+}
+
+/* A file deleted: the directories stay. */
+static void tell_delete(const struct changer *w, uint64_t column,
+			const struct change *c)
+{
+	set_time(w->fs, column);
+	tell_inode(w, column);
+	if (c->op == CHANGE_DELETE)
+		tell_version(w, column, c, c->ts_given, true);
+	else
+		invalidate_names(w->fs->invalidator, column);
+}
+
+/* Others delete: the directories go with the last cell. */
+static void tell_taken(const struct changer *w, uint64_t row, struct bytes key,
+		       const struct change *c)
+{
+	struct table *t = fstable_table(w->table);
+	struct spot s = {.node = row};
+	struct cell cell;
+	bool gone;
+
+	if (!go(w, &s, c->family, false))
+		return;
+	if (table_has_family(t, key, c->family) == 0)
+		tell_name(w, row, text_of(&s.part));
+	gone = c->op != CHANGE_DELETE ||
+	       table_get(t, key, c->family, c->qualifier, TS_MAX, NULL, &cell,
+			 NULL) == 0;
+	if (go(w, &s, c->qualifier, gone) && !gone)
+		tell_delete(w, s.node, c);
+}
+
+static void tell_change(const struct changer *w, const struct spot *row,
+			const struct mutation *m, size_t i)
+{
+	const struct change *c = &m->changes[i];
+	struct spot s = {.node = row->node};
+
+	if (writes_value(c))
+		tell_put(w, row->node, m->row, c,
+			 i == 0 || !same_column(c, c - 1));
+	else if (c->op == CHANGE_DELETE_ROW)
+		tell_name(w, row->dir, text_of(&row->part));
+	else if (kind_is_family_marker(c->op))
+		go(w, &s, c->family, true);
+	else if (!w->file)
+		tell_taken(w, row->node, m->row, c);
+	else if (go(w, &s, c->family, false) && go(w, &s, c->qualifier, false))
+		tell_delete(w, s.node, c);
+}
+
+/* The kernel hears of the mutation. */
+static void tell(const struct changer *w, const struct mutation *m)
+{
+	struct spot row = {.node = w->node};
+	bool known = go(w, &row, m->row, false), puts = any_puts(m);
+
+	/* By a path in .put the row may be known, and be believed absent. */
+	if (puts && (!known || w->put) && fs_rows_believed_absent(w->fs)) {
+		if (w->now)
+			tell_name(w, row.dir, text_of(&row.part));
+		else
+			invalidate_absent(w->fs->invalidator, row.dir,
+					  text_of(&row.part));
+	}
+	if (!known)
+		return;
+	if (!puts && !w->file &&
+	    table_has_row(fstable_table(w->table), m->row) == 0) {
+		row.node = w->node;
+		go(w, &row, m->row, true);
+		return;
+	}
+	for (size_t i = 0; i < m->nchanges; i++)
+		tell_change(w, &row, m, i);
+}
+
+/* The overlay has the directories that the store has not. */
+static void settle(const struct changer *w, const struct mutation *m,
+		   uint64_t turn, bool done)
+{
+	struct fs *fs = w->fs;
+
+	if (keeps(w, m))
+		overlay_delete_end(fs->overlay, m->row);
+	else if (!done)
+		return;
+	/* A directory that mkdir made outlives the lines of a stream. */
+	if ((!w->file && !w->now) || !overlay_count(fs->overlay))
+		return;
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		if (!i || !same_column(c, c - 1))
+			directories_settle(w, m->row, c);
+		if (!done && !writes_value(c))
+			directories_retract(w, m->row, c, turn);
+	}
+}
+
+void changed_after(const struct changer *w, const struct mutation *m,
+		   uint64_t turn, bool done)
+{
+	struct why_kept kept;
+
+	why_keep(&kept);
+	if (done)
+		moved_changed(w->fs, w->table, m);
+	settle(w, m, turn, done);
+	if (done) {
+		/* A look-up that was under way learns that it was too early. */
+		changes_row(&w->fs->changes, m->row);
+		tell(w, m);
+	}
+	why_restore(&kept);
+}
+
+int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
+		   unsigned flags)
+{
+	struct changer w = changer_file(fs, file);
+	uint64_t turn = changed_before(&w, m);
+	int r = table_mutate(fstable_table(file->table), m, flags);
+
+	changed_after(&w, m, turn, r > 0);
+	return r;
+}
+
+void changed_hidden(struct fs *fs, const struct place *file)
+{
+	struct changer w = changer_file(fs, file);
+	struct change c = {.op = CHANGE_DELETE,
+			   .family = file->family,
+			   .qualifier = file->qualifier,
+			   .ts = file->ts,
+			   .ts_given = file->ts};
+	struct mutation m = {.row = file->row, .changes = &c, .nchanges = 1};
+
+	changes_row(&fs->changes, file->row);
+	tell(&w, &m);
+}
+
+bool changer_program(struct fs *fs, struct table *t, struct changer *w)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+
+	*w = (struct changer){.fs = fs, .now = true};
+	if (fs->root.kind == NODE_TABLE && !fstable_snapshot(fs->root.table)) {
+		w->node = FUSE_ROOT_ID;
+		w->table = fs->root.table;
+		fstable_ref(w->table);
+	} else if (fs->root.kind == NODE_ROOT && table_name(t, name) == 0) {
+		w->table = place_held_table(fs, FUSE_ROOT_ID, bytes_str(name),
+					    &w->node);
+	}
+	if (w->table && fstable_id(w->table) == table_id(t))
+		return true;
+	fstable_unref(w->table);
+	return false;
+}
+
+void changed_rows_before(struct fs *fs, struct table *t,
+			 const struct mutation *rows, size_t n)
+{
+	struct changer w;
+	size_t i = 0;
+
+	while (i < n && !any_ttl(&rows[i]))
+		i++;
+	if (i == n || !changer_program(fs, t, &w))
+		return;
+	fstable_has_cell_ttl(w.table);
+	fstable_unref(w.table);
+}
+
+void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
+		  size_t n)
+{
+	struct changer w;
+
+	/* A look-up that is under way may make the table known. */
+	for (size_t i = 0; i < n; i++)
+		changes_row(&fs->changes, rows[i].row);
+	if (!changer_program(fs, t, &w))
+		return;
+	for (size_t i = 0; i < n; i++)
+		changed_after(&w, &rows[i], 0, true);
+	fstable_unref(w.table);
+}
+
+void changed_entries(struct fs *fs, uint64_t dir)
+{
+	uint64_t twin;
+
+	set_time(fs, dir);
+	if (!nodes_counterpart(fs->nodes, dir, NODE_PUT, &twin))
+		return;
+	invalidate_inode(fs->invalidator, twin, false);
+	invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+}
+
+void changed_directory(struct fs *fs, const struct place *dir)
+{
+	struct changer w;
+	struct spot row;
+	uint64_t twin;
+
+	if (!dir->row.len) {
+		changes_all(&fs->changes);
+		return;
+	}
+	changes_row(&fs->changes, dir->row);
+	if (!dir->put)
+		return;
+	w = changer_at(fs, dir);
+	row = (struct spot){.node = w.node};
+	go(&w, &row, dir->row, false);
+	if (fs_rows_believed_absent(fs))
+		tell_name(&w, row.dir, text_of(&row.part));
+	if (nodes_counterpart(fs->nodes, dir->parent, NODE_PUT, &twin))
+		tell_name(&w, twin, bytes_str(dir->name));
+}
+
+void changed_name(struct fs *fs, const struct place *from,
+		  const struct place *to)
+{
+	changes_row(&fs->changes, from->row);
+	changes_row(&fs->changes, to->row);
+	if (from->node)
+		invalidate_inode(fs->invalidator, from->node,
+				 !place_is_dir(from));
+}
+
+void changed_wait(struct fs *fs, const struct place *file)
+{
+	if (file->put)
+		invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+}

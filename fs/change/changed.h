@@ -1,0 +1,109 @@
+/*
+ * What goes before a change and what follows it.
+ *
+ * A file of the tree, the lines of a stream and a program that has
+ * .cellfs/store open change the same store, and the same follows. It is found
+ * by the keys of the mutation, whichever path the change took:
+ *
+ *	before	A cell with a ttl of its own is noted (fstable.h).
+ *		The directories above a cell that a file deletes are kept in
+ *		memory (directories.h).
+ *	after	Look-ups under way learn that the row has changed (changes.h).
+ *		A version that was moved aside and is written anew is shown
+ *		(moved.h).
+ *		Directories that hold a cell leave memory, but those that a
+ *		stream fills.
+ *		The kernel drops what it keeps of the row (invalidate.h):
+ *
+ *	put			the column's attributes; the version, when it has
+ *				another value or was absent; versions that fell off
+ *	delete of a version	the version; the column's attributes and time
+ *	delete of a column,	a file: all versions, as the directories stay;
+ *	family or row		others: the name of what is gone
+ *
+ * Nothing is looked for that the kernel does not know, so a change of what
+ * nobody has looked at costs a few probes. A notice too many costs the kernel
+ * a look-up; where it is not plain what has gone, all of a column, family or
+ * row is told. No notice goes to views: the kernel believes them a second.
+ *
+ * Notices of files and streams are queued, since the kernel may hold for their
+ * request what a notice waits for. Those of a program are sent before it gets
+ * its reply, and so are those of a change in .put, after changed_wait().
+ *
+ * Threads: any. The caller holds no lock that a request of the kernel needs;
+ * only changed_wait() and the changes of programs wait for the kernel.
+ */
+#ifndef CELLFS_FS_CHANGE_CHANGED_H
+#define CELLFS_FS_CHANGE_CHANGED_H
+
+#include "fs/tree/fs.h"
+#include "store/served.h"
+
+/* Who changes a table. */
+struct changer {
+	struct fs *fs;
+	struct fstable *table;
+	uint64_t node;		  /* the table's; 0 = the kernel has none */
+	const struct place *file; /* by which it is changed, or NULL */
+	bool put;		  /* by a path in .put */
+	bool now;		  /* a program, which waits for the notices */
+};
+struct changer changer_file(struct fs *fs, const struct place *file);
+/* Who changes other than by a file, such as a stream, at the place. */
+struct changer changer_at(struct fs *fs, const struct place *p);
+/*
+ * False when the kernel does not know the table of a program, which is in the
+ * mount's root or is the root. Else w->table is a reference.
+ */
+bool changer_program(struct fs *fs, struct table *t, struct changer *w);
+
+/*
+ * table_mutate() of the file's table with all that goes before and follows.
+ * Returns what table_mutate() does.
+ */
+int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
+		   unsigned flags);
+/*
+ * The parts of changed_mutate(), for who mutates otherwise. changed_before()
+ * returns the number of the delete for changed_after(). @done: the mutation was
+ * applied, or may be in part.
+ */
+uint64_t changed_before(const struct changer *w, const struct mutation *m);
+void changed_after(const struct changer *w, const struct mutation *m,
+		   uint64_t turn, bool done);
+/* The version @file is seen no more, though the store has it: see moved.h. */
+void changed_hidden(struct fs *fs, const struct place *file);
+
+/* The same of the rows that a program changes. */
+void changed_rows_before(struct fs *fs, struct table *t,
+			 const struct mutation *rows, size_t n);
+void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
+		  size_t n);
+
+/*
+ * The directory of that node got or lost an entry by a request of the kernel:
+ * it has a new time. In .put the kernel has heard of it on return.
+ */
+void changed_entries(struct fs *fs, uint64_t dir);
+/* mkdir made or rmdir removed a directory of data, or of scratch files. */
+void changed_directory(struct fs *fs, const struct place *dir);
+/* A node has another name: @from is @to. */
+void changed_name(struct fs *fs, const struct place *from,
+		  const struct place *to);
+/* Waits, for a moment, until the kernel has heard of a change in .put. */
+void changed_wait(struct fs *fs, const struct place *file);
+
+/* A table was dropped or renamed. */
+void changed_table_dropped(struct fs *fs, struct bytes name);
+void changed_table_renamed(struct fs *fs, struct bytes from, struct bytes to);
+/*
+ * The schema of the table with that node is another: all beneath has other
+ * attributes. @written: as the text of .schema.
+ */
+void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
+		    bool written);
+/* A program changed something other than rows, or failed to: @result. */
+void changed_by_program(struct fs *fs, const struct served_act *act,
+			int result);
+
+#endif

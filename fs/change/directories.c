@@ -1,0 +1,273 @@
+#include "fs/change/directories.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A directory above a cell, as the overlay has it or would. */
+struct link {
+	uint64_t parent;
+	struct overlay_entry e;
+	struct bytes key; /* its place in the order of its parent */
+	bool made;	  /* the node is new, and counted for the caller */
+};
+
+/* From the row's first component down to the column. */
+struct chain {
+	struct link *links;
+	size_t count, cap;
+	uint64_t node, ino; /* of the last link; of the table at first */
+};
+
+static int kind_step(void *arg, const struct node_view *n)
+{
+	*(uint8_t *)arg = n->kind;
+	return 1;
+}
+
+/*
+ * The node of the link, found or with @make made. 1; 0 when it is not known,
+ * or a scratch file bears the name; -ENOMEM, -ESTALE.
+ */
+static int link_node(struct fs *fs, struct link *l, bool make)
+{
+	struct bytes name = bytes_str(l->e.name);
+	uint8_t kind = 0;
+	int r;
+
+	if (nodes_find(fs->nodes, l->parent, name, &l->e.node) > 0) {
+		nodes_walk(fs->nodes, l->e.node, kind_step, &kind);
+		return kind == l->e.kind;
+	}
+	if (!make)
+		return 0;
+	r = nodes_enter(fs->nodes, l->parent, name, l->e.kind, l->e.ino, NULL,
+			&l->e.node);
+	l->made = r == 0;
+	return r < 0 ? r : 1;
+}
+
+/*
+ * Adds the components of @key, of that kind and those of its pieces. @last,
+ * which may be NULL, is the place that the last component is.
+ */
+static int add_links(struct fs *fs, struct chain *c, struct bytes key,
+		     uint8_t kind, uint8_t piece, bool make,
+		     const struct place *last)
+{
+	struct name_part part;
+	size_t pos = 0;
+	int r;
+
+	do {
+		struct link *l;
+
+		if (c->count == c->cap) {
+			size_t cap = c->cap ? 2 * c->cap : 4;
+
+			l = reallocarray(c->links, cap, sizeof(*l));
+			if (!l)
+				return -ENOMEM;
+			c->links = l;
+			c->cap = cap;
+		}
+		l = &c->links[c->count];
+		name_part(key, pos, &part);
+		*l = (struct link){.parent = c->node,
+				   .key = bytes_of(key.data, part.next),
+				   .e.kind = part.more ? piece : kind};
+		memcpy(l->e.name, part.text, part.len + 1);
+		/* The key of a piece alone does not say that it is one. */
+		if (last && !part.more) {
+			l->e.kind = last->kind;
+			memcpy(l->e.name, last->name, sizeof(l->e.name));
+		}
+		l->e.ino = place_child_ino(c->ino, bytes_str(l->e.name));
+		r = link_node(fs, l, make);
+		if (r <= 0)
+			return r;
+		c->node = l->e.node;
+		c->ino = l->e.ino;
+		c->count++;
+		pos = part.next;
+	} while (part.more);
+	return 1;
+}
+
+/*
+ * The directories that the kernel knows, or with @make all, down to the column
+ * or to the directory @last. 1; 0 when one is not known; -ESTALE when one was
+ * just removed; -ENOMEM, which costs a directory in a listing and no more.
+ */
+static int chain_of(const struct changer *w, struct bytes row,
+		    const struct change *c, bool make, const struct place *last,
+		    struct chain *out)
+{
+	uint8_t key = last ? kind_of(last->kind)->key : KEY_QUALIFIER;
+	struct fs *fs = w->fs;
+	int r;
+
+	*out = (struct chain){.node = w->node,
+			      .ino = place_table_ino(w->table)};
+	r = add_links(fs, out, row, NODE_ROW, NODE_ROW_PIECE, make,
+		      key == KEY_ROW ? last : NULL);
+	if (r > 0 && key != KEY_ROW)
+		r = add_links(fs, out, c->family, NODE_FAMILY, NODE_FAMILY,
+			      make, NULL);
+	if (r > 0 && key == KEY_QUALIFIER)
+		r = add_links(fs, out, c->qualifier, NODE_COLUMN,
+			      NODE_COLUMN_PIECE, make, last);
+	return r;
+}
+
+static void chain_release(struct fs *fs, struct chain *c)
+{
+	for (size_t i = c->count; i-- > 0;)
+		if (c->links[i].made)
+			nodes_forget(fs->nodes, c->links[i].e.node, 1);
+	free(c->links);
+}
+
+/* F:Q~ is made and removed by editors, which look at no directory. */
+static bool is_backup(struct bytes qualifier)
+{
+	return qualifier.len && qualifier.data[qualifier.len - 1] == '~';
+}
+
+/*
+ * Adds the directories to the overlay. Returns what overlay_add() does of the
+ * last one, or -ESTALE when one was removed meanwhile.
+ */
+static int add(const struct changer *w, struct bytes row,
+	       const struct change *c, uint64_t turn, const struct place *last)
+{
+	bool all = c->op == CHANGE_DELETE_COLUMN;
+	struct chain chain;
+	int r = chain_of(w, row, c, !all || !is_backup(c->qualifier), last,
+			 &chain);
+
+	for (size_t i = 0; i < chain.count && r != -ESTALE; i++) {
+		struct link *l = &chain.links[i];
+
+		/* After rm F:Q family and column go with the row's rmdir. */
+		l->e.implied = all && l->e.kind != NODE_ROW &&
+			       l->e.kind != NODE_ROW_PIECE;
+		l->e.added_by = turn;
+		r = overlay_add(w->fs->overlay, l->parent, l->key, &l->e);
+	}
+	chain_release(w->fs, &chain);
+	return r;
+}
+
+void directories_keep(const struct changer *w, struct bytes row,
+		      const struct change *c, uint64_t turn)
+{
+	/* One that finds no room goes when it is empty. */
+	for (int tries = 0; tries < 10; tries++)
+		if (add(w, row, c, turn, NULL) != -ESTALE)
+			break;
+}
+
+void directories_retract(const struct changer *w, struct bytes row,
+			 const struct change *c, uint64_t turn)
+{
+	struct chain chain;
+
+	chain_of(w, row, c, false, NULL, &chain);
+	for (size_t i = chain.count; i-- > 0;)
+		overlay_retract(w->fs->overlay, chain.links[i].parent,
+				bytes_str(chain.links[i].e.name), row, turn);
+	chain_release(w->fs, &chain);
+}
+
+int directories_hold(struct fs *fs, const struct place *dir)
+{
+	struct place in_table = *dir;
+	struct stat st;
+
+	in_table.put = false;
+	return place_stat(fs, &in_table, &st);
+}
+
+static bool link_holds(struct fs *fs, const struct link *l)
+{
+	struct place dir;
+	bool has = place_of(fs, l->e.node, &dir) == 0 && dir.table &&
+		   directories_hold(fs, &dir) > 0;
+
+	place_release(&dir);
+	return has;
+}
+
+void directories_settle(const struct changer *w, struct bytes row,
+			const struct change *c)
+{
+	struct overlay *ov = w->fs->overlay;
+	uint64_t deletes = overlay_deletes(ov, row);
+	struct chain chain;
+	bool has = false;
+
+	chain_of(w, row, c, false, NULL, &chain);
+	for (size_t i = chain.count; i-- > 0;) {
+		struct link *l = &chain.links[i];
+		struct bytes name = bytes_str(l->e.name);
+
+		if (!overlay_find(ov, l->parent, name, NULL))
+			continue;
+		/* What is beneath a directory is beneath those above it. */
+		has = has || link_holds(w->fs, l);
+		if (has)
+			overlay_settle(ov, l->parent, name, row, deletes);
+	}
+	chain_release(w->fs, &chain);
+}
+
+/* The table's directory of that path in .put, and those above it. */
+static int make_in_put(struct fs *fs, const struct place *dir)
+{
+	struct changer w = changer_at(fs, dir);
+	struct change c = {.family = dir->family, .qualifier = dir->qualifier};
+	int r = add(&w, dir->row, &c, 0, dir);
+
+	/* Of these the store has some. */
+	directories_settle(&w, dir->row, &c);
+	return r == -EEXIST ? 0 : r;
+}
+
+int directories_make(struct fs *fs, const struct place *dir)
+{
+	int r;
+
+	if (!dir->put)
+		return fs_overlay_add(fs, dir, place_key(dir));
+	r = make_in_put(fs, dir);
+	if (r == 0)
+		changed_directory(fs, dir);
+	return r;
+}
+
+int directories_remove(struct fs *fs, const struct place *parent,
+		       const struct place *dir)
+{
+	struct bytes name = bytes_str(dir->name);
+	/* Scratch directories have one path only. */
+	bool put = parent->put && dir->kind != NODE_SCRATCH_DIR;
+	uint64_t above = put ? fs_dir_node(fs, parent) : parent->node;
+	uint64_t node = dir->node;
+	int r;
+
+	if (put) {
+		/* Scratch files lie beneath the directory's own node. */
+		if (node && overlay_any(fs->overlay, node))
+			return -ENOTEMPTY;
+		node = 0;
+		if (above)
+			nodes_find(fs->nodes, above, name, &node);
+	}
+	r = above ? overlay_rmdir(fs->overlay, above, name, node) : 0;
+	if (r < 0)
+		return r;
+	if (put)
+		nodes_detach(fs->nodes, parent->node, name);
+	changed_directory(fs, dir);
+	return 0;
+}

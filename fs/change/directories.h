@@ -1,0 +1,37 @@
+/*
+ * Directories of data that are in memory because they hold no cell.
+ *
+ * The store shows a directory while it holds a cell, the overlay one that mkdir
+ * made and that has no cell yet, or that deletes by files have emptied.
+ * overlay.h says how a directory goes from one to the other unmissed.
+ */
+#ifndef CELLFS_FS_CHANGE_DIRECTORIES_H
+#define CELLFS_FS_CHANGE_DIRECTORIES_H
+
+#include "fs/change/changed.h"
+
+/*
+ * A file deletes the change's cells: the directories above them are kept in
+ * memory until rmdir removes them. @turn is the number of the delete.
+ */
+void directories_keep(const struct changer *w, struct bytes row,
+		      const struct change *c, uint64_t turn);
+/* The delete found nothing: the directories that it added go. */
+void directories_retract(const struct changer *w, struct bytes row,
+			 const struct change *c, uint64_t turn);
+/* Directories of the change's column that hold a cell leave memory. */
+void directories_settle(const struct changer *w, struct bytes row,
+			const struct change *c);
+
+/* mkdir: -EEXIST, -ENOSPC, -ESTALE, -ENOMEM. */
+int directories_make(struct fs *fs, const struct place *dir);
+/*
+ * rmdir of one, or of a scratch directory, in which the store has nothing.
+ * -ENOTEMPTY.
+ */
+int directories_remove(struct fs *fs, const struct place *parent,
+		       const struct place *dir);
+/* Does the store have a visible cell beneath this directory? 1, 0, an error. */
+int directories_hold(struct fs *fs, const struct place *dir);
+
+#endif
