@@ -2,6 +2,7 @@
 #include "store/os/os.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -237,6 +238,43 @@ int os_size(struct os_file *f, uint64_t *out)
 	int rc = f->os->ops->size(f, out);
 
 	return rc < 0 ? broke(rc, f->name, "get the size of") : 0;
+}
+
+static int read_all(struct os_file *f, const char *name, uint64_t max,
+		    struct buf *out)
+{
+	uint64_t size = 0;
+	ssize_t n;
+	int r = os_size(f, &size);
+
+	if (r < 0)
+		return r;
+	if (size > max)
+		return why(-EUCLEAN, "%s is damaged: it has %" PRIu64 " bytes",
+			   name, size);
+	r = buf_reserve(out, (size_t)size + 1);
+	if (r < 0)
+		return r;
+	n = os_pread(f, out->data + out->len, (size_t)size, 0);
+	if (n < 0)
+		return (int)n;
+	if ((uint64_t)n != size)
+		return why(-EUCLEAN, "%s ends at byte %zd of %" PRIu64, name, n,
+			   size);
+	out->len += (size_t)size;
+	return 0;
+}
+
+int os_read_file(struct os_dir *d, const char *name, uint64_t max,
+		 struct buf *out)
+{
+	struct os_file *f = NULL;
+	int r = os_open(d, name, OS_READ, &f);
+
+	if (r == 0)
+		r = read_all(f, name, max, out);
+	os_close(f);
+	return r;
 }
 
 int os_map(struct os_file *f, size_t len, void **out)

@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "store/value/bytes.h"
+
 struct os;
 struct os_dir;
 struct os_file;
@@ -174,6 +176,12 @@ int os_finish(struct os_file *f) OS_CHECKED;
 void os_close(struct os_file *f);
 void os_discard(struct os_dir *d, const char *name);
 ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
+/*
+ * Appends all of file @name. -EUCLEAN: it has more than @max bytes, or fewer than
+ * it says.
+ */
+int os_read_file(struct os_dir *d, const char *name, uint64_t max,
+		 struct buf *out) OS_CHECKED;
 /*
  * Zeroed memory straight from the kernel, aligned to OS_PAGES_ALIGN, in huge
  * pages where the kernel has them. NULL when there is no memory.

@@ -175,7 +175,7 @@ int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 		struct alter *out);
 void alter_free(struct alter *a); /* safe on a zeroed one */
 
-/* The binary form, for manifests. Decode bounds-checks: -EUCLEAN if bad. */
+/* The binary form, for catalogs. Decode bounds-checks: -EUCLEAN if bad. */
 int schema_encode(const struct schema *s, struct buf *out);
 int schema_decode(struct bytes in, struct schema *out);
 

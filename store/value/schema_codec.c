@@ -1,5 +1,5 @@
 /*
- * The binary form of a schema, for manifests; numbers are little-endian.
+ * The binary form of a schema, for catalogs; numbers are little-endian.
  *
  *	u8 fixed, u32 mode, u32 uid, u32 gid, u32 families, then for each,
  *	in byte order of their names:

@@ -138,7 +138,7 @@ a_place() {
 	chmod 555 "$PLACE/store"
 	run -3 --separate-stderr as_somebody "$PLACE/cellctl" put \
 		"$PLACE/store" t r d:q x
-	[[ $stderr == *"cannot create MANIFEST-"*": Permission denied"* ]]
+	[[ $stderr == *"cannot create wal"*": Permission denied"* ]]
 	run as_somebody "$PLACE/cellctl" scan "$PLACE/store" t
 	[ "$status" -eq 0 ]
 	as_somebody "$PLACE/cellctl" check "$PLACE/store"
@@ -178,8 +178,7 @@ lost() {
 	ctl flush "$STORE"
 	ctl put "$STORE" t r d:q y
 	ctl put "$STORE" t r d:q z
-	lost CURRENT CURRENT
-	lost "$(cd "$STORE" && ls MANIFEST-*)" MANIFEST-
+	lost "$(cd "$STORE" && ls CATALOG-* | grep -v old)" CATALOG
 	lost "$(cd "$STORE" && ls *.sst)" .sst
 	lost "$(cd "$STORE" && ls wal-*.log | head -n 1)" wal-
 	lost "$(cd "$STORE" && ls wal-*.log | tail -n 1)" wal-

@@ -92,7 +92,7 @@ static void say_wrong(const struct verdict_options *o,
 
 struct look {
 	struct buf *text;
-	int manifests, bad;
+	int catalogs, bad;
 };
 
 static void say_fault(void *arg, const char *sentence)
@@ -108,8 +108,9 @@ static int look_at(void *arg, const char *name)
 	struct look *l = arg;
 	size_t n = strlen(name);
 
-	l->manifests += !strncmp(name, "MANIFEST-", 9);
-	if (n > 4 && !strcmp(name + n - 4, ".tmp")) {
+	l->catalogs +=
+		n == strlen("CATALOG-") + 16 && !strncmp(name, "CATALOG-", 8);
+	if (!strcmp(name, "CATALOG.new")) {
 		say(l->text, "%s lies about\n", name);
 		l->bad++;
 	}
@@ -128,9 +129,9 @@ static int look_around(struct os *os, struct buf *text)
 	if (os_dir_open(os, "/store", false, &d) == 0)
 		os_dir_list(d, look_at, &l);
 	os_dir_close(d);
-	if (l.manifests != 1)
-		say(text, "there are %d manifests\n", l.manifests);
-	return r != 0 || l.bad || l.manifests != 1;
+	if (l.catalogs != 1)
+		say(text, "there are %d catalogs\n", l.catalogs);
+	return r != 0 || l.bad || l.catalogs != 1;
 }
 
 static int same(struct world *w, struct world *ref, const char *when,

@@ -31,7 +31,7 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 	assert_refused(cellfs_open(f.dir, &make, &s), -ENOTEMPTY, f.dir);
 	snprintf(path, sizeof(path), "%s/absent", f.dir);
 	assert_refused(cellfs_open(path, NULL, &s), -ENOENT, path);
-	snprintf(path, sizeof(path), "%s/CURRENT", f.path);
+	snprintf(path, sizeof(path), "%s/LOCK", f.path);
 	assert_refused(cellfs_open(path, &make, &s), -ENOTDIR, path);
 	assert_refused(cellfs_open("", &make, &s), -EINVAL, "no path");
 	assert_null(s);

@@ -1145,7 +1145,7 @@ static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
 	assert_int_equal(temp_remove(s), 0);
 	assert_int_equal(mkdir(s->path, 0700), 0);
 	/* Whether the lock file or this comes back first is up to the disk. */
-	snprintf(path, sizeof(path), "%s/MANIFEST-0000000000000001", s->path);
+	snprintf(path, sizeof(path), "%s/CATALOG.new", s->path);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fclose(f);

@@ -247,8 +247,8 @@ static void want_is_no_failure_of_the_log(void **state)
 	}
 }
 
-/* A snapshot is a commit of the manifest: so it is with that. */
-static void want_is_no_failure_of_the_manifest(void **state)
+/* A snapshot is a commit of the catalog: so it is with that. */
+static void want_is_no_failure_of_the_catalog(void **state)
 {
 	char name[16];
 	struct world w;
@@ -280,7 +280,7 @@ int main(void)
 			a_compaction_that_fails_says_why_and_may_be_had_later),
 		cmocka_unit_test(writers_are_told_why_memory_cannot_be_flushed),
 		cmocka_unit_test(want_is_no_failure_of_the_log),
-		cmocka_unit_test(want_is_no_failure_of_the_manifest),
+		cmocka_unit_test(want_is_no_failure_of_the_catalog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

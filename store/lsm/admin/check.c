@@ -134,6 +134,8 @@ int lsm_check(const char *path, struct os *os,
 	if (r < 0)
 		goto out;
 	k.manifest = m;
+	if (manifest_check_previous(m) < 0)
+		fault(&k, "%s", store_why());
 	r = block_cache_new(16u << 20, &k.cache);
 	if (r == 0)
 		r = check_tables(&k);

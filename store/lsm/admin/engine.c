@@ -1,7 +1,7 @@
 /*
  * Opening and closing the engine.
  *
- * Opening: the directory, its lock, the manifest, the tables' files, the log
+ * Opening: the directory, its lock, the catalog, the tables' files, the log
  * replayed into a memtable, leftovers removed, threads. Nothing in the
  * directory is changed before its format is known.
  */
@@ -184,8 +184,12 @@ static int remove_leftover(void *arg, const char *name)
 
 	switch (directory_name(name, &number)) {
 	case NAME_SST:
-	case NAME_MANIFEST:
+	case NAME_CATALOG:
+	case NAME_CATALOG_OLD:
+	case NAME_CATALOG_NEW:
+	case NAME_CURRENT:
 	case NAME_CURRENT_TMP:
+	case NAME_MANIFEST:
 		break;
 	default:
 		return 0;

@@ -2,13 +2,13 @@
  * The embedded engine: a backend of store.h over files in one directory.
  *
  *	write: mutate ─▶ commit.c ─▶ wal ─▶ memtable
- *	flush: frozen memtable ─▶ sstable of level 0 ─▶ manifest
+ *	flush: frozen memtable ─▶ sstable of level 0 ─▶ catalog
  *	read:  view (memtables + levels) ─▶ merge ─▶ visibility ─▶ scan
  *
  * A tree per table and family, one log and one sequence of changes for all, so
  * that a row over several families is one record. The directory is flat:
  *
- *	LOCK  CURRENT  MANIFEST-N  wal-N.log  wal.ring  N.sst
+ *	LOCK  CATALOG-N  wal-N.log  wal.ring  N.sst
  */
 #ifndef CELLFS_STORE_LSM_ADMIN_ENGINE_H
 #define CELLFS_STORE_LSM_ADMIN_ENGINE_H

@@ -73,7 +73,7 @@ static int remember(struct lsm *db, uint64_t table, struct snapshot_tables *out)
 
 /*
  * The pin is taken first: else a compaction could drop entries before the
- * snapshot is in the manifest.
+ * snapshot is in the catalog.
  */
 static int create(struct lsm *db, struct table *t, struct bytes name)
 {

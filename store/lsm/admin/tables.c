@@ -2,8 +2,8 @@
  * Tables: names and schemas over trees, and how they change.
  *
  * The state of a table is an immutable table_state; a change makes a new one,
- * commits it to the manifest, then installs it. The names that users see live
- * in the manifest alone, so that a rename touches no data.
+ * commits it to the catalog, then installs it. The names that users see live
+ * in the catalog alone, so that a rename touches no data.
  */
 #include <errno.h>
 #include <stdio.h>

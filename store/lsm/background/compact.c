@@ -1,8 +1,8 @@
 /*
  * Compaction in the engine: picks a tree, merges without a lock, commits to the
- * manifest, and installs the files under catalog.
+ * catalog, and installs the files under catalog.
  *
- * Order on disk: table files, their directory, the manifest; only then are the
+ * Order on disk: table files, their directory, the catalog; only then are the
  * input files removed.
  */
 #include "store/lsm/state/full.h"
@@ -54,7 +54,7 @@ static int stopped(struct task *k)
 	return why(-ECANCELED, "the compaction was stopped");
 }
 
-/* Moves files between levels in the manifest, then in memory. */
+/* Moves files between levels in the catalog, then in memory. */
 static int compaction_commit(struct lsm *db, struct task *k,
 			     struct sstable **outputs, uint32_t noutputs,
 			     const struct history *history)

@@ -1,8 +1,8 @@
 /*
  * Flush: a frozen generation of memtables becomes files of level 0.
  *
- * The work is done without a lock, then committed to the manifest and installed
- * under catalog. Order on disk: table files, their directory, the manifest;
+ * The work is done without a lock, then committed to the catalog and installed
+ * under catalog. Order on disk: table files, their directory, the catalog;
  * only then is the log segment removed.
  */
 #include "store/lsm/state/full.h"
@@ -151,7 +151,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	}
 	pthread_mutex_unlock(&db->catalog);
 fail:
-	/* An edit that failed for good may be in the manifest. */
+	/* An edit that failed for good may be in the catalog. */
 	if (r < 0 && !atomic_load(&db->failed))
 		for (size_t i = 0; i < n; i++)
 			if (f[i].file)

@@ -3,7 +3,7 @@
  *
  * The choice is a pure function over sizes and ranges (compaction_pick), the
  * work reads a merge, keeps what retain_next() says, and writes files cut at
- * row boundaries. Neither knows threads, locks or the manifest: the engine
+ * row boundaries. Neither knows threads, locks or the catalog: the engine
  * passes the inputs and installs the outputs.
  *
  * A level is due when it is over its target, level 0 by its number of files:

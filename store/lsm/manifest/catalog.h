@@ -1,65 +1,129 @@
 /*
- * The catalog's own side: how edits change it.
+ * The catalog: which tables, files and snapshots there are at one moment.
  *
- * An edit comes in two steps, so that nothing can fail behind the point where
- * it is durable: catalog_stage() checks it against the catalog and allocates
- * all that it will need, catalog_apply() moves that in. What is staged and not
- * applied is freed by catalog_unstage() and has changed nothing.
- *
- * Inside an edit the order is: drop a table, remove files, put a table, add
- * files, lose history, drop a snapshot, put a snapshot. Counters only grow, and
- * never stay behind a number that the edit uses.
+ * Plain values, without open files. A catalog does not change: an edit makes
+ * the next one of it (catalog_after()), which is checked as a whole before
+ * anyone sees it.
  */
 #ifndef CELLFS_STORE_LSM_MANIFEST_CATALOG_H
 #define CELLFS_STORE_LSM_MANIFEST_CATALOG_H
 
-#include "store/lsm/manifest/manifest.h"
+#include "store/front/snapshot_tables.h"
+#include "store/lsm/base/history.h"
+#include "store/lsm/table/sstable.h"
+#include "store/value/schema.h"
 
-struct catalog_stage {
-	struct catalog_table *table; /* the copy of put_table */
-	struct catalog_file *files;  /* copies of what is added */
-	size_t nfiles;
-	struct history *lost; /* of e->lost: all that their trees have lost */
-	size_t nlost;
-	struct snapshot_tables snapshot; /* of put_snapshot */
+struct catalog_file {
+	uint8_t level;
+	struct sst_info info;
 };
 
-void catalog_init(struct catalog *c);
+struct catalog_tree {
+	uint32_t id; /* never reused */
+	size_t nfiles;
+	struct catalog_file *files;
+	struct history lost;
+};
+
+struct catalog_table {
+	uint64_t id; /* never reused */
+	char name[TABLE_NAME_LEN_MAX + 1];
+	uint64_t schema_version;
+	struct schema schema;
+	struct catalog_tree *trees; /* one a family, in schema's order */
+};
+
+struct catalog_snapshot { /* a persistent one */
+	uint64_t table;	  /* 0 = the whole store */
+	char name[256];
+	uint64_t seq;
+	int64_t taken_ms;
+	struct snapshot_tables tables; /* those that it shows, as they were */
+};
+
+struct catalog {
+	uint64_t next_file; /* number of the next sstable */
+	uint64_t next_table;
+	uint32_t next_tree;
+	uint64_t last_seq;  /* no sequence <= it is given again */
+	uint64_t wal_first; /* segments below it are not needed */
+	size_t ntables;
+	struct catalog_table *tables; /* in byte order of name */
+	size_t nsnapshots;
+	struct catalog_snapshot *snapshots; /* by table, then by name */
+};
+
+/*
+ * One edit; zeroed = nothing. Pointers are borrowed for the call. Counters only
+ * grow, and pass by themselves every number that the edit uses.
+ */
+struct edit_file {
+	uint32_t tree;
+	uint8_t level;
+	const struct sst_info *info; /* of a removed one: the number counts */
+};
+struct edit_loss {
+	uint32_t tree;
+	const struct history *history; /* adds to what the tree has */
+};
+struct edit {
+	/* 0 = unchanged */
+	uint64_t next_file, last_seq, wal_first;
+	const struct edit_file *removed, *added;
+	size_t nremoved, nadded;
+	const struct edit_loss *lost;
+	size_t nlost;
+	/*
+	 * Creates (id new) or replaces (id known) a table: its name, schema
+	 * and tree ids. Trees that it no longer lists lose their files.
+	 */
+	const struct catalog_table *put_table;
+	uint64_t drop_table; /* id; its own snapshots go with it */
+	uint32_t next_tree;
+	uint64_t next_table;
+	const struct catalog_snapshot *put_snapshot, *drop_snapshot;
+};
+
+void catalog_init(struct catalog *c); /* empty */
 void catalog_free(struct catalog *c);
+/*
+ * What @e makes of @c. -EINVAL: the edit names what is not there, or what it
+ * makes is not sound; -EEXIST: a table or snapshot of that name exists;
+ * -ENOMEM.
+ */
+int catalog_after(const struct catalog *c, const struct edit *e,
+		  struct catalog *out);
+/*
+ * Is it sound as a whole? It may come from a disk, so that nothing is taken for
+ * granted. 0, or as catalog_after().
+ */
+int catalog_check(const struct catalog *c);
 
-/* 0; -EINVAL, -EEXIST with the reason; -ENOMEM. */
-int catalog_stage(struct catalog *c, const struct edit *e,
-		  struct catalog_stage *out);
-void catalog_apply(struct catalog *c, const struct edit *e,
-		   struct catalog_stage *s);
-void catalog_unstage(struct catalog_stage *s);
-
+const struct catalog_table *catalog_find(const struct catalog *c,
+					 struct bytes name);
+const struct catalog_table *catalog_find_id(const struct catalog *c,
+					    uint64_t id);
+/* NULL: @t, which may be NULL, has no such tree. */
+const struct catalog_tree *catalog_tree_in(const struct catalog_table *t,
+					   uint32_t id);
 /* Is there a live sstable of this number? */
 bool catalog_has_file(const struct catalog *c, uint64_t number);
 
-/* As catalog_stage(), which asks it first; allocates nothing. */
-int catalog_check(const struct catalog *c, const struct edit *e);
-/*
- * The tree as it is before the edit, if it is there after; else as it comes
- * with @put. NULL with a sentence.
- */
-struct catalog_tree *catalog_tree_after(const struct catalog *c,
-					const struct edit *e,
-					const struct catalog_table *put,
-					uint32_t id);
-
-struct catalog_tree *catalog_tree_in(const struct catalog_table *t,
-				     uint32_t id);
-/* @owner, where wanted: the table that the tree belongs to. */
-struct catalog_tree *catalog_tree_of(const struct catalog *c, uint32_t id,
-				     struct catalog_table **owner);
-/* The file's index; t->nfiles = none. */
-size_t catalog_file_in(const struct catalog_tree *t, uint64_t number);
-/* Snapshots are sorted by table, then by name. */
 int catalog_snapshot_cmp(const struct catalog_snapshot *a,
 			 const struct catalog_snapshot *b);
-/* Where it is, or would be. */
-size_t catalog_snapshot_place(const struct catalog *c,
-			      const struct catalog_snapshot *s, bool *there);
+/* @table 0: one of the whole store. */
+const struct catalog_snapshot *catalog_find_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes name);
+/* The first one of the table or of the store whose name is > @after. */
+const struct catalog_snapshot *catalog_next_snapshot(const struct catalog *c,
+						     uint64_t table,
+						     struct bytes after);
+/* Some snapshot that shows the table, and (unless NULL) its family. */
+const struct catalog_snapshot *
+catalog_shown_by(const struct catalog *c, uint64_t table, const char *family);
+/* Some snapshot that shows the table as it was after @seq. */
+const struct catalog_snapshot *
+catalog_shown_after(const struct catalog *c, uint64_t table, uint64_t seq);
 
 #endif

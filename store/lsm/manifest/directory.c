@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/lsm/manifest/manifest_format.h"
+#include "store/lsm/manifest/catalog_format.h"
+#include "store/lsm/manifest/manifest_old.h"
 #include "store/lsm/table/sst_format.h"
 #include "store/lsm/wal/wal_replay.h"
 #include "store/value/why.h"
@@ -36,6 +37,7 @@ enum directory_name directory_name(const char *name, uint64_t *number)
 	} fixed[] = {
 		{OS_LOCK_NAME, NAME_LOCK},
 		{"lost+found", NAME_LOST_FOUND},
+		{CATALOG_NEW_NAME, NAME_CATALOG_NEW},
 		{CURRENT_NAME, NAME_CURRENT},
 		{CURRENT_TMP_NAME, NAME_CURRENT_TMP},
 		{WAL_RING_NAME, NAME_RING},
@@ -44,11 +46,14 @@ enum directory_name directory_name(const char *name, uint64_t *number)
 		{WAL_MADE_NAME, NAME_MADE},
 		{WAL_NEW_NAME, NAME_NEW},
 	};
+	bool old;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		if (!strcmp(name, fixed[i].name))
 			return fixed[i].means;
-	if (manifest_name_parse(name, number))
+	if (catalog_name_parse(name, number, &old))
+		return old ? NAME_CATALOG_OLD : NAME_CATALOG;
+	if (manifest_old_name_parse(name, number))
 		return NAME_MANIFEST;
 	if (sst_number(name, number))
 		return NAME_SST;
@@ -64,13 +69,19 @@ static int look_at(void *arg, const char *name)
 
 	means = directory_name(name, &n);
 	switch (means) {
+	case NAME_CATALOG:
+		if (n > l->catalog)
+			l->catalog = n;
+		break;
+	case NAME_CATALOG_OLD:
+		if (n > l->catalog_old)
+			l->catalog_old = n;
+		break;
 	case NAME_CURRENT:
 		l->current = true;
 		ours = false;
 		break;
 	case NAME_MANIFEST:
-		if (n > l->manifest_max)
-			l->manifest_max = n;
 		/* The first may be all that a crash left of a creation. */
 		ours = n > 1;
 		break;
@@ -84,6 +95,7 @@ static int look_at(void *arg, const char *name)
 		break;
 	case NAME_LOCK:
 	case NAME_LOST_FOUND:
+	case NAME_CATALOG_NEW:
 	case NAME_CURRENT_TMP:
 		ours = false;
 		break;
@@ -107,8 +119,8 @@ int directory_look(struct os_dir *dir, struct directory_look *out)
 }
 
 /*
- * Is it a store, or a place to make one? Of a store that has lost CURRENT the
- * manifest speaks.
+ * Is it a store, or a place to make one? Of a store that has lost its catalog
+ * the manifest speaks.
  */
 static int look_around(struct os_dir *dir, const char *path, bool create)
 {

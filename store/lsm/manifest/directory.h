@@ -16,9 +16,9 @@ enum directory_name {
 	NAME_FOREIGN,
 	NAME_LOCK,
 	NAME_LOST_FOUND,
-	NAME_CURRENT,
-	NAME_CURRENT_TMP,
-	NAME_MANIFEST, /* numbered, as the next two */
+	NAME_CATALOG_NEW,
+	NAME_CATALOG, /* numbered, as the next three */
+	NAME_CATALOG_OLD,
 	NAME_SST,
 	NAME_SEGMENT,
 	NAME_RING,
@@ -26,14 +26,19 @@ enum directory_name {
 	NAME_RESERVE,
 	NAME_MADE,
 	NAME_NEW,
+	/* Of format 4; the last one is numbered. */
+	NAME_CURRENT,
+	NAME_CURRENT_TMP,
+	NAME_MANIFEST,
 };
 
 /* *number is set where the name has one. */
 enum directory_name directory_name(const char *name, uint64_t *number);
 
 struct directory_look {
-	bool current;
-	uint64_t manifest_max, sst_max; /* the greatest numbers, 0 = none */
+	/* The greatest numbers, 0 = none. */
+	uint64_t catalog, catalog_old, sst_max;
+	bool current;	  /* a store of format 4 */
 	char ours[64];	  /* something that only a store leaves behind */
 	char foreign[64]; /* something that is not a store's */
 };

@@ -2,31 +2,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "store/lsm/manifest/catalog_format.h"
 #include "store/lsm/manifest/directory.h"
-#include "store/lsm/manifest/manifest_format.h"
+#include "store/lsm/manifest/manifest_old.h"
 #include "store/value/why.h"
-
-/* A manifest is written anew when it has grown to that many states. */
-#define GROWTH 4
-#define RESERVE_MIN (64u << 10)
 
 struct manifest {
 	struct os_dir *dir;
-	struct os_file *file; /* NULL if read-only */
 	bool read_only;
-	bool failed; /* a write failed: what is on disk is not known */
-	uint64_t number, store;
-	uint64_t number_max; /* of all manifests that were ever seen here */
-	/*
-	 * The file is allocated to its reserve when it is made, and never
-	 * grows: an append cannot run out of space half way.
-	 */
-	uint64_t end, state_end, reserve;
+	bool failed;	   /* a write failed: what is on disk is not known */
+	uint64_t number;   /* the newest generation; 0 = none */
+	uint64_t previous; /* the one that is kept besides; 0 = none */
+	uint64_t old; /* the manifest of an older format, if that is read */
+	uint64_t store;
 	struct catalog catalog;
-	struct buf record;
+	struct buf image;
 };
 
 bool manifest_is_current(const struct manifest *m, const char *name)
@@ -34,275 +26,210 @@ bool manifest_is_current(const struct manifest *m, const char *name)
 	uint64_t n = 0;
 
 	switch (directory_name(name, &n)) {
-	case NAME_MANIFEST:
+	case NAME_CATALOG:
 		return n == m->number;
+	case NAME_CATALOG_OLD:
+		return n == m->previous;
 	case NAME_SST:
 		return catalog_has_file(&m->catalog, n);
+	case NAME_MANIFEST:
+		return n == m->old;
+	case NAME_CURRENT:
+		return m->old != 0;
+	case NAME_CATALOG_NEW:
+	case NAME_CURRENT_TMP:
+		return false;
 	default:
-		return strcmp(name, CURRENT_TMP_NAME) != 0;
+		return true;
 	}
 }
 
-/* All of a file of at most @max bytes: 1, or 0 if there is none. */
-static int read_file(struct os_dir *dir, const char *name, uint64_t max,
-		     struct buf *out)
+static int load(struct os_dir *dir, uint64_t number, bool old,
+		struct catalog *out, uint64_t *store)
 {
-	struct os_file *f = NULL;
-	uint64_t size = 0;
-	ssize_t n;
-	int r = os_open(dir, name, OS_READ, &f);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	r = os_size(f, &size);
-	if (r < 0)
-		goto out;
-	if (size > max) {
-		r = why(-EUCLEAN, "%s is damaged: it has %" PRIu64 " bytes",
-			name, size);
-		goto out;
-	}
-	r = buf_reserve(out, (size_t)size + 1);
-	if (r < 0)
-		goto out;
-	n = os_pread(f, out->data, (size_t)size, 0);
-	if (n < 0)
-		r = (int)n;
-	else if ((uint64_t)n != size)
-		r = why(-EUCLEAN, "%s ends at byte %zd of %" PRIu64, name, n,
-			size);
-	else
-		out->len = (size_t)size;
-out:
-	os_close(f);
-	return r < 0 ? r : 1;
-}
-
-/* 1, or 0 if there is no CURRENT. */
-static int read_current(struct os_dir *dir, uint64_t *number)
-{
-	struct buf text = {0};
-	int r = read_file(dir, CURRENT_NAME, 4096, &text);
-
-	if (r > 0 && !current_parse(buf_bytes(&text), number))
-		r = why(-EUCLEAN,
-			CURRENT_NAME " is damaged: it does not hold the "
-				     "name of a manifest with its hash");
-	buf_free(&text);
-	return r;
-}
-
-static int load(struct manifest *m, struct manifest_image *image)
-{
-	char name[MANIFEST_NAME_LEN];
-	struct buf bytes = {0};
+	char name[CATALOG_NAME_LEN];
+	struct buf image = {0};
 	int r;
 
-	manifest_name(m->number, name);
-	r = read_file(m->dir, name, MANIFEST_FILE_MAX, &bytes);
-	if (r > 0)
-		r = manifest_replay(buf_bytes(&bytes), m->number, &m->catalog,
-				    image);
-	else if (r == 0)
-		r = why(-EUCLEAN,
-			CURRENT_NAME " names %s, which is missing: restore it "
-				     "from a copy",
-			name);
-	buf_free(&bytes);
+	catalog_name(number, old, name);
+	r = os_read_file(dir, name, CATALOG_FILE_MAX, &image);
+	if (r == 0)
+		r = catalog_decode(buf_bytes(&image), number, out, store);
+	buf_free(&image);
+	if (r == -EUCLEAN || r == -EINVAL || r == -EEXIST)
+		r = why(-EUCLEAN, "%s is damaged: %s", name, store_why());
 	return r;
+}
+
+int manifest_check_previous(const struct manifest *m)
+{
+	struct catalog c;
+	uint64_t store;
+	int r;
+
+	if (!m->previous)
+		return 0;
+	r = load(m->dir, m->previous, true, &c, &store);
+	if (r == 0)
+		catalog_free(&c);
+	return r;
+}
+
+/* Says what to do where the newest generation cannot be had. */
+static int say_previous(const struct manifest *m)
+{
+	char name[CATALOG_NAME_LEN];
+	struct why_kept kept;
+	int r;
+
+	why_keep(&kept);
+	r = manifest_check_previous(m);
+	why_restore(&kept);
+	if (r < 0 || !m->previous)
+		return why(-EUCLEAN, "%s: restore the store from a copy",
+			   store_why());
+	catalog_name(m->previous, false, name);
+	return why(
+		-EUCLEAN,
+		"%s: restore the store from a copy; or rename %s.old to %s, "
+		"for what the store was one flush, compaction or change of a "
+		"table before, if its files are still there",
+		store_why(), name, name);
 }
 
 /*
- * Writes all of file @name and syncs it. It stays open where @out is not NULL
+ * Writes m->image as generation @number, and makes it the newest. When it fails
+ * the one before is still that, unless m->failed.
+ *
+ * The order is all: the bytes, then the name, each durable before anything
+ * relies on it.
  */
-static int write_file(struct os_dir *dir, const char *name, struct bytes s,
-		      uint64_t reserve, struct os_file **out)
+static int write_generation(struct manifest *m, uint64_t number)
 {
+	char name[CATALOG_NAME_LEN];
 	struct os_file *f = NULL;
-	int r = os_open(dir, name, OS_WRITE | OS_CREATE, &f);
+	int r = os_open(m->dir, CATALOG_NEW_NAME, OS_WRITE | OS_CREATE, &f);
 
-	if (r < 0)
-		return r;
-	r = reserve ? os_allocate(f, reserve) : os_truncate(f, 0);
 	if (r == 0)
-		r = os_pwrite(f, s.data, s.len, 0);
+		r = os_truncate(f, 0);
+	if (r == 0)
+		r = os_pwrite(f, m->image.data, m->image.len, 0);
 	if (r == 0)
 		r = os_fdatasync(f);
-	if (r == 0 && out) {
-		*out = f;
-		return 0;
-	}
 	if (r == 0)
 		r = os_finish(f);
 	else
 		os_close(f);
-	return r;
-}
-
-/*
- * Points CURRENT at manifest @number. *uncertain is set when it fails at a
- * place where a crash may show the old or the new one.
- */
-static int set_current(struct os_dir *dir, uint64_t number, bool *uncertain)
-{
-	char text[CURRENT_LEN + 1];
-	int r;
-
-	current_format(number, text);
-	r = write_file(dir, CURRENT_TMP_NAME, bytes_str(text), 0, NULL);
 	if (r < 0) {
-		os_discard(dir, CURRENT_TMP_NAME);
+		os_discard(m->dir, CATALOG_NEW_NAME);
+		m->failed |= !os_is_want(r);
 		return r;
 	}
-	*uncertain = true;
-	r = os_rename(dir, CURRENT_TMP_NAME, CURRENT_NAME);
-	if (r == 0)
-		r = os_dir_sync(dir);
-	*uncertain = r < 0;
-	return r;
-}
-
-static uint64_t reserve_for(uint64_t state_end, uint64_t more)
-{
-	uint64_t n = state_end * GROWTH;
-
-	if (n < RESERVE_MIN)
-		n = RESERVE_MIN;
-	if (n < state_end + more + RESERVE_MIN)
-		n = state_end + more + RESERVE_MIN;
-	return n;
-}
-
-/*
- * Writes the catalog as manifest @number, with room for @more bytes, and goes
- * on in it. When it fails the old one is still good, unless m->failed.
- *
- * The order is all: the file's bytes, its name, CURRENT's bytes, CURRENT's
- * name; each durable before the next is begun. Then the old one may go.
- */
-static int start_new(struct manifest *m, uint64_t number, uint64_t more)
-{
-	char name[MANIFEST_NAME_LEN], old[MANIFEST_NAME_LEN];
-	struct os_file *f = NULL;
-	struct buf image = {0};
-	bool uncertain = false;
-	uint64_t reserve;
-	int r;
-
-	manifest_name(number, name);
-	r = manifest_put_header(&image, number, m->store);
-	if (r == 0)
-		r = manifest_put_state(&image, number, image.len, &m->catalog);
-	if (r < 0)
-		goto out;
-	reserve = reserve_for(image.len, more);
-	m->number_max = number;
-	r = write_file(m->dir, name, buf_bytes(&image), reserve, &f);
+	catalog_name(number, false, name);
+	r = os_rename(m->dir, CATALOG_NEW_NAME, name);
 	if (r == 0)
 		r = os_dir_sync(m->dir);
-	if (r == 0)
-		r = set_current(m->dir, number, &uncertain);
-	if (r < 0) {
-		/* For want of space or the like the old one goes on. */
-		m->failed |= uncertain || !os_is_want(r);
-		os_close(f);
-		/* If CURRENT may name it, it has to stay. */
-		if (!uncertain)
-			os_discard(m->dir, name);
-		goto out;
-	}
-	if (m->number) {
-		manifest_name(m->number, old);
-		os_discard(m->dir, old); /* or the next open's clean-up */
-	}
-	os_close(m->file);
-	m->file = f;
-	m->number = number;
-	m->end = m->state_end = image.len;
-	m->reserve = reserve;
-out:
-	buf_free(&image);
+	/* The name may be there or not, and after a crash either way. */
+	m->failed |= r < 0;
 	return r;
 }
 
 /*
- * A disk that is full must not keep a store from opening, or nothing could be
- * deleted: the old manifest goes on, without reserve. Whatever tear lay behind
- * its end goes first, and what was read of it becomes durable.
+ * Puts the newest generation in the place of the one before. What fails here is
+ * done by the next open.
  */
-static int go_on(struct manifest *m, const struct manifest_image *image)
+static void set_aside(struct manifest *m)
 {
-	char name[MANIFEST_NAME_LEN];
-	uint64_t size = 0;
-	int r;
+	char name[CATALOG_NAME_LEN], old[CATALOG_NAME_LEN];
+	struct why_kept kept;
 
-	manifest_name(m->number, name);
-	r = os_open(m->dir, name, OS_WRITE, &m->file);
-	if (r == 0)
-		r = os_size(m->file, &size);
-	if (r == 0 && image->torn) {
-		r = os_truncate(m->file, image->end);
-		size = image->end;
-	}
-	if (r == 0)
-		r = os_fdatasync(m->file);
-	m->end = image->end;
-	m->state_end = image->state_end;
-	m->reserve = size;
-	return r;
+	why_keep(&kept);
+	catalog_name(m->number, false, name);
+	catalog_name(m->number, true, old);
+	if (m->number)
+		(void)!os_rename(m->dir, name, old);
+	catalog_name(m->previous, true, old);
+	if (m->previous)
+		os_discard(m->dir, old);
+	if (m->old)
+		manifest_old_discard(m->dir, m->old);
+	why_restore(&kept);
+	m->previous = m->number;
+	m->old = 0;
 }
 
-/* There is no CURRENT: may a store be made here? */
-static int create_new(struct manifest *m, bool create)
+static int commit(struct manifest *m, const struct edit *e)
 {
-	struct directory_look s;
-	int r = directory_look(m->dir, &s);
+	uint64_t number = m->number + 1;
+	struct catalog next;
+	int r = catalog_make(&m->catalog, e, number, m->store, &m->image,
+			     &next);
 
 	if (r < 0)
 		return r;
-	if (s.ours[0])
-		return why(-EUCLEAN,
-			   CURRENT_NAME
-			   " is missing, but %s is there: the store "
-			   "has lost it, restore it from a copy",
-			   s.ours);
+	r = write_generation(m, number);
+	if (r < 0) {
+		catalog_free(&next);
+		return r;
+	}
+	set_aside(m);
+	m->number = number;
+	catalog_free(&m->catalog);
+	m->catalog = next;
+	return 0;
+}
+
+int manifest_commit(struct manifest *m, const struct edit *e)
+{
+	if (m->read_only)
+		return why(-EROFS, "the store is open to read only");
+	if (m->failed)
+		return why(-EROFS, "the store takes no more writes, since one "
+				   "of its catalog failed: open it again");
+	return commit(m, e);
+}
+
+/* There is no catalog: may a store be made here? */
+static int create_new(struct manifest *m, const struct directory_look *l,
+		      bool create)
+{
+	if (l->ours[0]) {
+		why(0, "the CATALOG is missing, but %s is there", l->ours);
+		return say_previous(m);
+	}
 	if (!create || m->read_only)
 		return why(-ENOENT, "the directory holds no store");
-	if (s.foreign[0])
+	if (l->foreign[0])
 		return why(-ENOTEMPTY,
 			   "the directory holds %s, which is not a store's: "
 			   "name an empty one",
-			   s.foreign);
+			   l->foreign);
 	m->store = os_random(m->dir->os);
 	catalog_init(&m->catalog);
-	/* An attempt that was cut short may have left its first manifest. */
-	return start_new(m, 1, 0);
+	return commit(m, &(struct edit){0});
 }
 
-static int open_old(struct manifest *m)
+static int read_all(struct manifest *m, bool create)
 {
-	struct manifest_image image;
-	struct directory_look s;
-	int r = load(m, &image);
+	struct directory_look l;
+	int r = directory_look(m->dir, &l);
 
 	if (r < 0)
 		return r;
-	m->store = image.store;
-	r = directory_look(m->dir, &s);
+	m->number = l.catalog;
+	m->previous = l.catalog_old;
+	if (l.catalog)
+		r = load(m->dir, l.catalog, false, &m->catalog, &m->store);
+	else if (l.current)
+		r = manifest_old_load(m->dir, &m->catalog, &m->old, &m->store);
+	else
+		return create_new(m, &l, create);
 	if (r < 0)
-		return r;
+		return r == -EUCLEAN && l.catalog ? say_previous(m) : r;
 	/* A file that a crash left behind keeps its number to itself. */
-	if (s.sst_max >= m->catalog.next_file && s.sst_max < UINT64_MAX)
-		m->catalog.next_file = s.sst_max + 1;
-	m->number_max = m->number;
-	if (s.manifest_max > m->number && s.manifest_max < UINT64_MAX)
-		m->number_max = s.manifest_max;
-	if (m->read_only)
-		return 0;
-	r = start_new(m, m->number_max + 1, 0);
-	if (os_is_full(r) && !m->failed)
-		r = go_on(m, &image);
-	return r;
+	if (l.sst_max >= m->catalog.next_file && l.sst_max < UINT64_MAX)
+		m->catalog.next_file = l.sst_max + 1;
+	return 0;
 }
 
 int manifest_open(struct os_dir *dir, bool create, bool read_only,
@@ -315,13 +242,8 @@ int manifest_open(struct os_dir *dir, bool create, bool read_only,
 		return -ENOMEM;
 	m->dir = dir;
 	m->read_only = read_only;
-	r = read_current(dir, &m->number);
-	if (r == 0)
-		r = create_new(m, create);
-	else if (r > 0)
-		r = open_old(m);
+	r = read_all(m, create);
 	if (r < 0) {
-		m->failed = true;
 		manifest_close(m);
 		return r;
 	}
@@ -329,33 +251,12 @@ int manifest_open(struct os_dir *dir, bool create, bool read_only,
 	return 0;
 }
 
-/*
- * A last word, so that damage of the last edit is no tear. Nothing waits for
- * it, so it is not synced, and may fail.
- */
-static void say_closed(struct manifest *m)
-{
-	struct why_kept kept;
-
-	if (!m->file || m->failed || m->end <= m->state_end)
-		return;
-	why_keep(&kept);
-	m->record.len = 0;
-	if (manifest_put_closed(&m->record, m->number, m->end) == 0 &&
-	    m->record.len <= m->reserve - m->end)
-		(void)!os_pwrite(m->file, m->record.data, m->record.len,
-				 m->end);
-	why_restore(&kept);
-}
-
 void manifest_close(struct manifest *m)
 {
 	if (!m)
 		return;
-	say_closed(m);
-	os_close(m->file);
 	catalog_free(&m->catalog);
-	buf_free(&m->record);
+	buf_free(&m->image);
 	free(m);
 }
 
@@ -367,57 +268,4 @@ bool manifest_failed(const struct manifest *m)
 const struct catalog *manifest_catalog(const struct manifest *m)
 {
 	return &m->catalog;
-}
-
-static int encode(struct manifest *m, const struct edit *e)
-{
-	m->record.len = 0;
-	return manifest_put_edit(&m->record, m->number, m->end, e);
-}
-
-/* Makes the edit durable. */
-static int append(struct manifest *m, const struct edit *e)
-{
-	int r = encode(m, e);
-
-	if (r == 0 && m->record.len > m->reserve - m->end) {
-		r = start_new(m, m->number_max + 1, m->record.len);
-		/* The hash holds the place, which is another one now. */
-		if (r == 0)
-			r = encode(m, e);
-	}
-	if (r < 0)
-		return r;
-	r = os_pwrite(m->file, m->record.data, m->record.len, m->end);
-	if (r == 0)
-		r = os_fdatasync(m->file);
-	if (r < 0) {
-		/* What of it is on disk is not known: nothing may follow. */
-		m->failed = true;
-		return why(r, "%s, at byte %" PRIu64, store_why(), m->end);
-	}
-	m->end += m->record.len;
-	return 0;
-}
-
-int manifest_commit(struct manifest *m, const struct edit *e)
-{
-	struct catalog_stage stage;
-	int r;
-
-	if (m->read_only)
-		return why(-EROFS, "the store is open to read only");
-	if (m->failed)
-		return why(-EROFS, "the store takes no more writes, since one "
-				   "to its manifest failed: open it again");
-	r = catalog_stage(&m->catalog, e, &stage);
-	if (r < 0)
-		return r;
-	r = append(m, e);
-	if (r < 0) {
-		catalog_unstage(&stage);
-		return r;
-	}
-	catalog_apply(&m->catalog, e, &stage);
-	return 0;
 }

@@ -8,8 +8,8 @@
  * together, so that a log segment dies when one generation is flushed.
  *
  * Locks, in the order in which they are taken:
- *   catalog   the manifest and the set of tables; held over a commit of the
- *		manifest and what is installed with it
+ *   catalog   the catalog and the set of tables; held over a commit of the
+ *		catalog and what is installed with it
  *   commit    the order of log records, the active memtable's writer, the
  *		sequence; the one lock that is held over a write to disk, but
  *		not over a wait for flush or compaction, which take catalog

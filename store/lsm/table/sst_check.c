@@ -150,13 +150,13 @@ static int check_info(struct checker *k)
 		return r;
 	if (k->whole) {
 		check_counts(k, &own, "the file");
-		check_counts(k, &k->t->info, "the manifest");
+		check_counts(k, &k->t->info, "the catalog");
 	}
 	if (!bytes_eq(buf_bytes(&own.row_min),
 		      buf_bytes(&k->t->info.row_min)) ||
 	    !bytes_eq(buf_bytes(&own.row_max), buf_bytes(&k->t->info.row_max)))
 		fault(k,
-		      "%" PRIu64 ".sst: file and manifest name different "
+		      "%" PRIu64 ".sst: file and catalog name different "
 		      "ranges of rows",
 		      own.number);
 	sst_info_free(&own);

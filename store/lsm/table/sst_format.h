@@ -11,7 +11,7 @@
  * stored before it, codec and raw_len included, seeded with file number and
  * offset, so that bytes in the wrong place fail. The footer names the hashes of
  * the sections, the index those of the blocks: the footer's own hash, which the
- * manifest keeps, thus covers every byte of the file.
+ * catalog keeps, thus covers every byte of the file.
  *
  *	index	= nblocks:4 prefix_len:2 prefix entry*
  *	entry	= stored_len:4 raw_len:4 nrow:4 flags:1 hash:8 ts_min:8 ts_max:8

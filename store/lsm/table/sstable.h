@@ -23,7 +23,7 @@ struct sst_window;
 struct sstable;
 struct sst_writer;
 
-/* Facts of a file that are known without opening it; kept in the manifest. */
+/* Facts of a file that are known without opening it; kept in the catalog. */
 struct sst_info {
 	uint64_t number;     /* of the file: N.sst */
 	uint64_t file_bytes; /* exact; a file of another size is damaged */
@@ -78,7 +78,7 @@ void sst_unref(struct sstable *t);
 void sst_obsolete(struct sstable *t);
 const struct sst_info *sst_info(const struct sstable *t);
 /*
- * Fills *out from the file alone, for files that no manifest describes. 0, or
+ * Fills *out from the file alone, for files that no catalog describes. 0, or
  * as sst_open().
  */
 int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out);

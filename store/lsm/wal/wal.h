@@ -45,7 +45,7 @@ struct wal_options {
  * -EUCLEAN with file and offset, also after some records were given to @replay.
  *
  * Segments below @first_segment are removed unread, so @first_segment must
- * itself be durable (in the manifest).
+ * itself be durable (in the catalog).
  */
 int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     uint64_t first_segment, bool read_only,
