@@ -73,29 +73,21 @@ static bool same_column(const struct change *a, const struct change *b)
 	       bytes_eq(a->qualifier, b->qualifier);
 }
 
-static bool any_puts(const struct mutation *m)
-{
-	for (size_t i = 0; i < m->nchanges; i++)
-		if (writes_value(&m->changes[i]))
-			return true;
-	return false;
-}
+/* What a mutation does. */
+enum {
+	PUTS = 1,
+	DELETES = 2,
+	HAS_TTL = 4, /* a cell with a ttl of its own */
+};
 
-static bool any_ttl(const struct mutation *m)
+static unsigned acts_of(const struct mutation *m)
 {
-	for (size_t i = 0; i < m->nchanges; i++)
-		if (m->changes[i].ttl_ms)
-			return true;
-	return false;
-}
+	unsigned acts = 0;
 
-/* Does a file delete by it? Then the directories above stay. */
-static bool keeps(const struct changer *w, const struct mutation *m)
-{
-	for (size_t i = 0; w->file && i < m->nchanges; i++)
-		if (!writes_value(&m->changes[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < m->nchanges; i++)
+		acts |= (writes_value(&m->changes[i]) ? PUTS : DELETES) |
+			(m->changes[i].ttl_ms ? HAS_TTL : 0);
+	return acts;
 }
 
 /* Has the column a version that is seen, other than the one deleted? */
@@ -117,11 +109,12 @@ static bool has_another(const struct changer *w, struct bytes row,
 
 uint64_t changed_before(const struct changer *w, const struct mutation *m)
 {
+	unsigned acts = acts_of(m);
 	uint64_t turn;
 
-	if (any_ttl(m))
+	if (acts & HAS_TTL)
 		fstable_has_cell_ttl(w->table);
-	if (!keeps(w, m))
+	if (!w->file || !(acts & DELETES))
 		return 0;
 	turn = overlay_delete_begin(w->fs->overlay, m->row);
 	for (size_t i = 0; i < m->nchanges; i++) {
@@ -290,10 +283,10 @@ static void tell_change(const struct changer *w, const struct spot *row,
 }
 
 /* The kernel hears of the mutation. */
-static void tell(const struct changer *w, const struct mutation *m)
+static void tell(const struct changer *w, const struct mutation *m, bool puts)
 {
 	struct spot row = {.node = w->node};
-	bool known = go(w, &row, m->row, false), puts = any_puts(m);
+	bool known = go(w, &row, m->row, false);
 
 	/* By a path in .put the row may be known, and be believed absent. */
 	if (puts && (!known || w->put) && fs_rows_believed_absent(w->fs)) {
@@ -319,14 +312,8 @@ static void tell(const struct changer *w, const struct mutation *m)
 static void settle(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done)
 {
-	struct fs *fs = w->fs;
-
-	if (keeps(w, m))
-		overlay_delete_end(fs->overlay, m->row);
-	else if (!done)
-		return;
 	/* A directory that mkdir made outlives the lines of a stream. */
-	if ((!w->file && !w->now) || !overlay_count(fs->overlay))
+	if ((!w->file && !w->now) || !overlay_count(w->fs->overlay))
 		return;
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
@@ -341,16 +328,20 @@ static void settle(const struct changer *w, const struct mutation *m,
 void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done)
 {
+	unsigned acts = acts_of(m);
 	struct why_kept kept;
 
+	if (!done && !(acts & DELETES))
+		return;
 	why_keep(&kept);
-	if (done)
-		moved_changed(w->fs, w->table, m);
+	if (w->file && acts & DELETES)
+		overlay_delete_end(w->fs->overlay, m->row);
 	settle(w, m, turn, done);
 	if (done) {
+		moved_changed(w->fs, w->table, m);
 		/* A look-up that was under way learns that it was too early. */
 		changes_row(&w->fs->changes, m->row);
-		tell(w, m);
+		tell(w, m, acts & PUTS);
 	}
 	why_restore(&kept);
 }
@@ -377,7 +368,7 @@ void changed_hidden(struct fs *fs, const struct place *file)
 	struct mutation m = {.row = file->row, .changes = &c, .nchanges = 1};
 
 	changes_row(&fs->changes, file->row);
-	tell(&w, &m);
+	tell(&w, &m, false);
 }
 
 bool changer_program(struct fs *fs, struct table *t, struct changer *w)
@@ -405,7 +396,7 @@ void changed_rows_before(struct fs *fs, struct table *t,
 	struct changer w;
 	size_t i = 0;
 
-	while (i < n && !any_ttl(&rows[i]))
+	while (i < n && !(acts_of(&rows[i]) & HAS_TTL))
 		i++;
 	if (i == n || !changer_program(fs, t, &w))
 		return;

@@ -147,8 +147,11 @@ int writer_stat_draft(struct fs *fs, const struct place *p,
 
 bool writer_is_open(struct fs *fs, uint64_t node)
 {
-	struct writer *w = writer_next(fs, node, NULL);
+	struct writer *w;
 
+	if (!fs->writes->open)
+		return false;
+	w = writer_next(fs, node, NULL);
 	if (w)
 		writer_unref(w);
 	return w != NULL;

@@ -63,8 +63,8 @@ struct reaped {
 
 static void give_back(const struct reaped *r)
 {
-	fstable_unref(r->tables[0]);
-	fstable_unref(r->tables[1]);
+	for (int i = 0; i < 2 && r->tables[i]; i++)
+		fstable_unref(r->tables[i]);
 }
 
 static void child_add(struct nodes *ns, uint32_t parent, uint32_t index)
@@ -187,12 +187,13 @@ static bool has_age(uint8_t kind, struct bytes name, int64_t *ts)
 /* Adds the age of an attached node that the kernel has. 0 or -ENOMEM. */
 static int note_age(struct nodes *ns, uint32_t index)
 {
-	struct node *n = node_at(ns, index), *column = node_at(ns, n->parent);
+	struct node *n = node_at(ns, index), *column;
 	int64_t ts;
 	int r;
 
 	if (n->age || n->detached || !has_age(n->kind, node_name(n), &ts))
 		return 0;
+	column = node_at(ns, n->parent);
 	r = node_ages_reserve(column);
 	if (r == 0)
 		node_ages_add(&ns->table, column, index, ts);
@@ -278,7 +279,8 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	}
 	n->nlookup++;
 	*id = id_of(n, index);
-	r = note_age(ns, index);
+	if (kind == NODE_VERSION)
+		r = note_age(ns, index);
 	if (r < 0)
 		reaped = step_off(ns, *id);
 out:
@@ -468,9 +470,11 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	if (!n)
 		r = -ESTALE;
 	while (r == 0) {
+		struct node *parent = node_at(ns, n->parent);
+		uint64_t parent_id = id_of(parent, n->parent);
 		struct node_view v = {
-			.id = id_of(n, index),
-			.parent = id_of(node_at(ns, n->parent), n->parent),
+			.id = id,
+			.parent = parent_id,
 			.ino = n->ino,
 			.name = node_name(n),
 			.table = n->table,
@@ -479,26 +483,30 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 		};
 
 		r = step(arg, &v);
-		if (index == ROOT_ID)
+		if (n == parent)
 			break;
-		index = n->parent;
-		n = node_at(ns, index);
+		id = parent_id;
+		n = parent;
 	}
 	pthread_mutex_unlock(&ns->lock);
 	return r;
 }
 
-static int table_step(void *arg, const struct node_view *n)
-{
-	*(uint64_t *)arg = n->id;
-	return n->kind == NODE_TABLE;
-}
-
 uint64_t nodes_table(struct nodes *ns, uint64_t id)
 {
+	uint32_t index;
 	uint64_t table = 0;
+	struct node *n;
 
-	nodes_walk(ns, id, table_step, &table);
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	while (n && n->kind != NODE_TABLE && index != ROOT_ID) {
+		index = n->parent;
+		n = node_at(ns, index);
+	}
+	if (n)
+		table = id_of(n, index);
+	pthread_mutex_unlock(&ns->lock);
 	return table;
 }
 

@@ -36,10 +36,9 @@ struct listing {
 	bool again;	 /* the last entry is to be handed out again */
 	uint8_t holds;	 /* place_holds() of dir */
 	struct dir_scan scan;
-	struct dir_position last; /* the entry that the stream is behind */
-	uint64_t overlay_node;	  /* under which it has what is in memory */
-	uint64_t scratch_node;	  /* in .put: under which scratch files are */
-	bool watched; /* the overlay knows that dir is being listed */
+	uint64_t overlay_node; /* under which it has what is in memory */
+	uint64_t scratch_node; /* in .put: under which scratch files are */
+	bool watched;	       /* the overlay knows that dir is being listed */
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
 	struct buf overlay_key;
@@ -107,7 +106,6 @@ void listing_close(struct listing *ls)
 	place_release(&ls->dir);
 	for (int i = 0; i < WINDOW; i++)
 		buf_free(&ls->marks[i].position.key);
-	buf_free(&ls->last.key);
 	buf_free(&ls->overlay_key);
 	pthread_mutex_destroy(&ls->lock);
 	free(ls);
@@ -173,20 +171,28 @@ static int next_in_put(struct listing *ls, const struct bytes *last)
 	return r;
 }
 
+/* Where the stream is: behind the last entry that was handed out. */
+static struct mark *mark_of(struct listing *ls)
+{
+	return &ls->marks[ls->offset % WINDOW];
+}
+
 /* Fills ls->overlay_entry. Versions come after every scratch file. */
 static int fetch_overlay(struct listing *ls)
 {
 	struct overlay *ov = ls->fs->overlay;
-	struct bytes last = buf_bytes(&ls->last.key);
-	const struct bytes *after = ls->last.begun ? &last : NULL;
+	const struct dir_position *at = &mark_of(ls)->position;
+	struct bytes last = buf_bytes(&at->key);
+	const struct bytes *after = at->begun ? &last : NULL;
 	int r;
 
 	ls->overlay_has = false;
+	if (!overlay_count(ov))
+		return 0;
 	if (!overlay_any(ov, ls->overlay_node) &&
 	    !overlay_any(ov, ls->scratch_node))
 		return 0;
-	if (ls->scan.level == NODE_COLUMN && ls->last.begun &&
-	    !ls->last.overlay)
+	if (ls->scan.level == NODE_COLUMN && at->begun && !at->overlay)
 		return 0;
 	if (ls->scratch_node)
 		r = next_in_put(ls, after);
@@ -197,44 +203,19 @@ static int fetch_overlay(struct listing *ls)
 	return r < 0 ? r : 0;
 }
 
-static int position_copy(struct dir_position *to,
-			 const struct dir_position *from)
-{
-	struct buf key = to->key;
-	int r = buf_set(&key, buf_bytes(&from->key));
-
-	if (r == 0)
-		*to = *from;
-	to->key = key;
-	return r < 0 ? why(r, "out of memory for a directory") : 0;
-}
-
 /* The stream is behind the entry with @key from now on. */
 static int pass(struct listing *ls, struct bytes key, int64_t ts, bool overlay)
 {
-	struct dir_position *last = &ls->last;
+	struct mark *m = mark_of(ls);
 
-	if (key.data != last->key.data && buf_set(&last->key, key) < 0)
+	if (buf_set(&m->position.key, key) < 0)
 		return why(-ENOMEM, "out of memory for a directory");
-	last->begun = true;
-	last->ts = ts;
-	last->kind = ls->scan.cell.kind;
-	last->overlay = overlay;
+	m->offset = ls->offset;
+	m->position.begun = true;
+	m->position.ts = ts;
+	m->position.kind = ls->scan.cell.kind;
+	m->position.overlay = overlay;
 	return 0;
-}
-
-/* The same of an entry that is handed out. */
-static int remember(struct listing *ls, struct bytes key, int64_t ts,
-		    bool overlay)
-{
-	struct mark *m = &ls->marks[ls->offset % WINDOW];
-	int r = pass(ls, key, ts, overlay);
-
-	if (r == 0)
-		r = position_copy(&m->position, &ls->last);
-	if (r == 0)
-		m->offset = ls->offset;
-	return r;
 }
 
 /* Is the piece new? The keys that share it need not be neighbours. */
@@ -422,7 +403,7 @@ static int take_overlay(struct listing *ls)
 		piece_is_new(ls, &ls->part);
 	}
 	ls->offset++;
-	return remember(ls, buf_bytes(&ls->overlay_key), 0, true);
+	return pass(ls, buf_bytes(&ls->overlay_key), 0, true);
 }
 
 static int take_ahead(struct listing *ls)
@@ -441,7 +422,7 @@ static int take_ahead(struct listing *ls)
 	ls->by_name = e->kind == NODE_TABLE || e->kind == NODE_SNAPSHOT;
 	e->ino = place_child_ino(ls->dir.ino, bytes_of(e->name, e->name_len));
 	ls->offset++;
-	r = remember(ls, ls->scan.key, ls->scan.cell.ts, false);
+	r = pass(ls, ls->scan.key, ls->scan.cell.ts, false);
 	return r < 0 ? r : 1;
 }
 
@@ -453,7 +434,7 @@ static int next_merged(struct listing *ls)
 
 	watch(ls);
 	for (;;) {
-		r = dir_scan_fetch(&ls->scan, &ls->last);
+		r = dir_scan_fetch(&ls->scan, &mark_of(ls)->position);
 		if (r == 0)
 			r = fetch_overlay(ls);
 		if (r < 0)
@@ -491,22 +472,20 @@ static void start_over(struct listing *ls)
 	ls->offset = 0;
 	ls->fixed_over = false;
 	ls->again = false;
-	ls->last.begun = false;
-	ls->last.overlay = false;
 	memset(ls->pieces, 0, sizeof(ls->pieces));
-	for (int i = 0; i < WINDOW; i++)
+	for (int i = 0; i < WINDOW; i++) {
 		ls->marks[i].offset = 0;
+		ls->marks[i].position.begun = false;
+		ls->marks[i].position.overlay = false;
+	}
 }
 
 /* Continues behind a mark. */
-static int go_to_mark(struct listing *ls, const struct mark *m)
+static void go_to_mark(struct listing *ls, const struct mark *m)
 {
 	size_t pos = 0;
 	struct name_part part;
-	int r = position_copy(&ls->last, &m->position);
 
-	if (r < 0)
-		return r;
 	dir_scan_restart(&ls->scan);
 	ls->again = false;
 	ls->offset = m->offset;
@@ -518,7 +497,6 @@ static int go_to_mark(struct listing *ls, const struct mark *m)
 		if (part.more)
 			piece_is_new(ls, &part);
 	}
-	return 0;
 }
 
 /* The next entry without attributes. */
@@ -545,7 +523,7 @@ int listing_seek(struct listing *ls, uint64_t offset)
 	} else if (offset + 1 == ls->offset && ls->entry.name) {
 		ls->again = true;
 	} else if (offset && m->offset == offset) {
-		r = go_to_mark(ls, m);
+		go_to_mark(ls, m);
 	} else {
 		start_over(ls);
 		while (ls->offset < offset && (r = step(ls)) > 0)

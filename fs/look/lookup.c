@@ -5,6 +5,7 @@
 #include "fs/change/moved.h"
 #include "fs/files/reader.h"
 #include "fs/files/writer.h"
+#include "fs/memory/writes.h"
 
 /* A lookup that races with moves in the overlay is retried so many times. */
 #define LOOKS_MAX 100
@@ -48,7 +49,7 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 		parent = parent_node(fs, p);
 		moves = overlay_moves(fs->overlay, parent);
 		if (in_overlay(fs, p))
-			return 1;
+			return place_stat_blank(fs, p, st);
 		r = place_stat(fs, p, st);
 		if (r != 0)
 			return r;
@@ -62,19 +63,22 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
 	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
-	int r = place_stat_blank(fs, p, st), pending = 0;
+	int r, pending = 0;
 
-	if (r <= 0 || p->node == FUSE_ROOT_ID)
-		return r <= 0 ? r : place_stat(fs, p, st);
+	if (p->node == FUSE_ROOT_ID)
+		return place_stat(fs, p, st);
 	if (p->detached && is_dir) {
 		/* Replaced or removed, but a process may have @p open. */
+		r = place_stat_blank(fs, p, st);
 		st->st_nlink = 0;
-		return 1;
+		return r;
 	}
 	if (is_dir)
 		return p->node ? stat_dir(fs, p, st) : place_stat(fs, p, st);
-	if (p->node) {
-		r = writer_stat_scratch(fs, p->node, st);
+	if (p->node && writes_any(fs->writes)) {
+		r = place_stat_blank(fs, p, st);
+		if (r > 0)
+			r = writer_stat_scratch(fs, p->node, st);
 		if (r != 0)
 			return r;
 		/*
@@ -235,9 +239,8 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 		.ino = child->node,
 		.generation = 1,
 		.attr = *st,
-		.attr_timeout = place_attr_timeout(fs, child, st),
-		.entry_timeout = place_entry_timeout(fs, child, st),
 	};
+	place_timeouts(fs, child, st, &e->entry_timeout, &e->attr_timeout);
 	/*
 	 * Who changed it meanwhile did not know the node; and what a writer
 	 * has open is not the same to all who ask.

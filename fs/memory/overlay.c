@@ -419,7 +419,9 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 
 uint64_t overlay_moves(struct overlay *ov, uint64_t parent)
 {
-	return parent ? slot_of(ov, dir_of(&parent))->moves : ov->moves;
+	if (!parent || !ov->moves)
+		return ov->moves;
+	return slot_of(ov, dir_of(&parent))->moves;
 }
 
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)

@@ -167,6 +167,11 @@ void scratch_drop(struct scratch *s, uint64_t node)
 	pthread_mutex_unlock(&s->lock);
 }
 
+bool scratch_any(struct scratch *s)
+{
+	return s->count;
+}
+
 int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a)
 {
 	struct file *f;

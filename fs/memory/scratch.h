@@ -63,6 +63,8 @@ void scratch_retire(struct scratch *s, uint64_t node);
 int scratch_hold(struct scratch *s, uint64_t node);
 void scratch_drop(struct scratch *s, uint64_t node);
 
+/* Is there a file? Without the lock. */
+bool scratch_any(struct scratch *s);
 /* 1 and *a, or 0. Fast if there are no files. */
 int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a);
 /* 0; -ESTALE; -ENOSPC; -EISDIR; -ENOMEM. *now has the new attributes. */

@@ -38,6 +38,11 @@ void writes_free(struct write_state *ws)
 	free(ws);
 }
 
+bool writes_any(struct write_state *ws)
+{
+	return ws->open || scratch_any(ws->scratch);
+}
+
 uint64_t writes_bytes(struct write_state *ws)
 {
 	return scratch_bytes(ws->scratch) + ws->budget.held;

@@ -27,6 +27,8 @@ struct write_state {
 
 int writes_new(uint64_t scratch_max, struct write_state **out);
 void writes_free(struct write_state *ws); /* NULL is nothing */
+/* Is a file open for writing, or a scratch file? */
+bool writes_any(struct write_state *ws);
 /* Bytes of memory of scratch files and open writers. */
 uint64_t writes_bytes(struct write_state *ws);
 

@@ -8,6 +8,11 @@
 
 static const char hex[] = "0123456789ABCDEF";
 
+/* Does the byte stand for itself? */
+#define IS_PLAIN(c, first)                                        \
+	((c) >= 0x20 && (c) < 0x7F && (c) != '/' && (c) != '%' && \
+	 !((first) && ((c) == '.' || (c) == '-')))
+
 /*
  * Encodes one character at @pos, escaped or not. *used is its length in the
  * key; returns the length of its spelling in @out.
@@ -19,8 +24,7 @@ static size_t unit(struct bytes key, size_t pos, bool first, char out[4],
 	size_t n = utf8_char(key.data + pos, key.len - pos);
 
 	*used = n ? n : 1;
-	if (n > 1 || (n == 1 && c >= 0x20 && c != 0x7F && c != '/' &&
-		      c != '%' && !(first && (c == '.' || c == '-')))) {
+	if (n > 1 || (n == 1 && IS_PLAIN(c, first))) {
 		memcpy(out, key.data + pos, n);
 		return n;
 	}
@@ -35,15 +39,21 @@ void name_part(struct bytes key, size_t pos, struct name_part *out)
 	size_t cut_len = 0, cut_next = pos, at = pos, used;
 	char text[4];
 
-	*out = (struct name_part){.next = pos};
+	out->len = 0;
+	out->next = pos;
+	out->more = false;
 	if (pos >= key.len) {
 		memcpy(out->text, "%", 2);
 		out->len = 1;
 		return;
 	}
 	while (at < key.len) {
-		size_t n = unit(key, at, at == pos, text, &used);
+		size_t n = 1;
 
+		text[0] = (char)key.data[at];
+		used = 1;
+		if (!IS_PLAIN(key.data[at], at == pos))
+			n = unit(key, at, at == pos, text, &used);
 		if (out->len + n > NAME_LEN_MAX) {
 			out->more = true;
 			break;

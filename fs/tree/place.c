@@ -252,7 +252,7 @@ struct chain {
 static int chain_step(void *arg, const struct node_view *n)
 {
 	struct chain *c = arg;
-	uint8_t tail[2] = {(uint8_t)n->name.len, n->kind};
+	uint8_t tail[2] = {(uint8_t)n->name.len, n->kind}, *end;
 
 	if (!c->leaf_seen) {
 		c->leaf_seen = true;
@@ -265,9 +265,13 @@ static int chain_step(void *arg, const struct node_view *n)
 	}
 	if (n->kind == NODE_ROOT)
 		return 0;
-	if (buf_append(&c->names, n->name.data, n->name.len) < 0)
+	if (buf_reserve(&c->names, n->name.len + sizeof(tail)) < 0)
 		return -ENOMEM;
-	return buf_append(&c->names, tail, sizeof(tail));
+	end = c->names.data + c->names.len;
+	memcpy(end, n->name.data, n->name.len);
+	memcpy(end + n->name.len, tail, sizeof(tail));
+	c->names.len += n->name.len + sizeof(tail);
+	return 0;
 }
 
 /* The root with the names that the chain has still to add. */

@@ -78,12 +78,12 @@ struct place {
 /* Has the kind of the place one of these flags? */
 static inline bool place_is(const struct place *p, unsigned flags)
 {
-	return kind_is(p->kind, flags);
+	return kinds[p->kind].flags & flags;
 }
 
 static inline bool place_is_dir(const struct place *p)
 {
-	return place_is(p, KIND_DIR);
+	return kinds[p->kind].flags & KIND_DIR;
 }
 
 /* The place of a node: 0; -ESTALE; -ENOMEM. Release it whatever happened. */
@@ -157,8 +157,8 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 /* A directory or an empty file of that kind, for what is only in memory. */
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* How long the kernel may believe entry and attributes, in seconds. */
-double place_entry_timeout(struct fs *fs, const struct place *p,
-			   const struct stat *st);
+void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,
+		    double *entry, double *attr);
 double place_attr_timeout(struct fs *fs, const struct place *p,
 			  const struct stat *st);
 /* How long it may believe that the name is absent. */

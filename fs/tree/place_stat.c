@@ -40,8 +40,9 @@ static void set_size(struct stat *st, uint64_t size)
 	st->st_blocks = (blkcnt_t)((size + 511) / 512);
 }
 
-/* Kind, owner and mode; what the options force comes last. */
-int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
+/* Kind, owner, mode and that time; what the options force comes last. */
+static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
+		      struct stat *st)
 {
 	const struct options *o = fs->options;
 	struct fstable_owner own = {0755, fs->uid, fs->gid};
@@ -78,25 +79,25 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
 		st->st_uid = fs->uid;
 		st->st_gid = fs->gid;
 	}
-	set_times(st, fs->start_ms);
+	set_times(st, ms);
 	if (dir)
 		dir_times_show(&fs->dir_times, st);
 	return 1;
 }
 
+int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st)
+{
+	return stat_begin(fs, p, fs->start_ms, st);
+}
+
 int place_stat_cell(struct fs *fs, const struct place *p,
 		    const struct cell *cell, struct stat *st)
 {
-	int r = place_stat_blank(fs, p, st);
+	int r = stat_begin(fs, p, cell->ts, st);
 
-	if (r <= 0)
-		return r;
-	set_times(st, cell->ts);
-	if (place_is_dir(p))
-		dir_times_show(&fs->dir_times, st);
-	else
+	if (r > 0 && S_ISREG(st->st_mode))
 		set_size(st, cell->value.len);
-	return 1;
+	return r;
 }
 
 int stat_nothing(struct fs *fs, const struct place *p, struct stat *st)
@@ -287,14 +288,6 @@ static double believed_s(struct fs *fs, const struct place *p,
 	return 0;
 }
 
-double place_entry_timeout(struct fs *fs, const struct place *p,
-			   const struct stat *st)
-{
-	if (p->put)
-		return 0;
-	return believed_s(fs, p, st, kind_of(p->kind)->believed.entry);
-}
-
 double place_attr_timeout(struct fs *fs, const struct place *p,
 			  const struct stat *st)
 {
@@ -305,6 +298,21 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 		       schema_absent_is_asked(fstable_absent(p->table))))
 		return 0;
 	return believed_s(fs, p, st, kind_of(p->kind)->believed.attributes);
+}
+
+void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,
+		    double *entry, double *attr)
+{
+	const struct kind *kind = kind_of(p->kind);
+
+	*attr = place_attr_timeout(fs, p, st);
+	if (p->put)
+		*entry = 0;
+	else if (kind->believed.entry == kind->believed.attributes &&
+		 p->kind != NODE_TABLE)
+		*entry = *attr;
+	else
+		*entry = believed_s(fs, p, st, kind->believed.entry);
 }
 
 double place_negative_timeout(struct fs *fs, const struct place *p)

@@ -177,8 +177,6 @@ static int is_lost(void)
 /* 1: within the limit; 0: beyond it. */
 static int within(struct count *n, struct bytes key)
 {
-	if (!n->limit)
-		return 1;
 	if (n->seen && bytes_eq(key, buf_bytes(&n->key)))
 		return 1;
 	if (n->seen >= n->limit)
@@ -208,9 +206,9 @@ int view_scan_next(struct view_scan *vs, struct cell *out)
 	if (!vs->scan)
 		return 0;
 	r = next_cell(vs, out);
-	if (r > 0)
+	if (r > 0 && vs->rows.limit)
 		r = within(&vs->rows, out->row);
-	if (r > 0)
+	if (r > 0 && vs->qualifiers.limit)
 		r = within(&vs->qualifiers, out->qualifier);
 	/* One that may not have been there cannot be counted. */
 	if (r > 0 && out->kind == CELL_LOST &&
