@@ -3,7 +3,7 @@
  */
 #include "fs/change/changed.h"
 #include "fs/change/moved.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 
 /* What is only in memory beneath a table goes: directories, scratch files. */
 static void forget_below(struct fs *fs, uint64_t table)

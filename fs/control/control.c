@@ -7,7 +7,7 @@
 
 #include "cellfs-version.h"
 #include "fs/control/metrics.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 
 static const char help[] =
@@ -158,7 +158,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		(unsigned long long)fs->bytes_written, (unsigned long long)live,
 		(unsigned long long)pinned,
 		(unsigned long long)handles_count(fs->handles),
-		(unsigned long long)writes_bytes(fs->writes),
+		(unsigned long long)write_state_bytes(fs->writes),
 		(unsigned long long)ic.sent, (unsigned long long)ic.dropped,
 		(unsigned long long)ic.walks,
 		(unsigned long long)errors_total(fs->errors));

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 
 static const char *const op_names[FS_OP_COUNT] = {
@@ -58,7 +58,7 @@ static int mount_figures(struct fs *fs, struct buf *out)
 		{"handles", "Open files and directories", false,
 		 handles_count(fs->handles)},
 		{"scratch_bytes", "Scratch files and what is not written yet",
-		 false, writes_bytes(fs->writes)},
+		 false, write_state_bytes(fs->writes)},
 		{"notifications_total", "Cache notices sent to the kernel",
 		 true, ic.sent},
 		{"notifications_dropped_total",

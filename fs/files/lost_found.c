@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "fs/change/moved.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/report/log.h"
 #include "fs/tree/fs.h"
 

@@ -7,7 +7,7 @@
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 
 /* A file or directory of the staged row. */
 struct item {

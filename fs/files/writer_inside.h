@@ -1,7 +1,7 @@
 /*
  * A writer's inside, shared by writer.c (what an open file does),
- * writer_scratch.c (the same of a scratch file) and writer_node.c (who has
- * which file open).
+ * writer_draft.c (what it has gathered), writer_scratch.c (what an open scratch
+ * file does) and writer_node.c (which writers a node has).
  */
 #ifndef CELLFS_FS_FILES_WRITER_INSIDE_H
 #define CELLFS_FS_FILES_WRITER_INSIDE_H
@@ -10,7 +10,7 @@
 
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 
 enum writer_type {
@@ -80,13 +80,23 @@ void writer_unregister(struct writer *w);
  */
 int writer_publish(struct writer *w, bool all, unsigned flags);
 void writer_unlock(struct writer *w);
-/* The draft becomes the whole content, or stays as it is. REQUIRES: lock. */
-int writer_load(struct writer *w);
 /*
- * How long the file is to its writer. 1; 0 when that is what the store has; an
- * error. REQUIRES: lock.
+ * The draft (writer_draft.c). All require the lock and return 0 or an error, if
+ * nothing else is said here.
+ *
+ * Reads the cell of the file: 1; 0 when there is none, or the version was moved
+ * away.
  */
+int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold);
+/* Appends to @out what is stored and the draft that comes behind it. */
+int writer_read_tail(struct writer *w, struct buf *out);
+/* The draft becomes the whole content, or stays as it is. */
+int writer_load(struct writer *w);
+/* How long the file is to its writer: 1; 0 when it is as long as stored. */
 int writer_draft_size(struct writer *w, uint64_t *size);
+/* On an error the draft lacks @data, or a part of it. */
+int writer_write_draft(struct writer *w, struct bytes data, uint64_t off);
+int writer_truncate_draft(struct writer *w, uint64_t len);
 void writer_note_flush(struct writer *w);
 /* Wakes those who wait for a pending file in writer_hides(). */
 void writer_settled(struct fs *fs);

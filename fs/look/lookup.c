@@ -5,7 +5,7 @@
 #include "fs/change/moved.h"
 #include "fs/files/reader.h"
 #include "fs/files/writer.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 
 /* A lookup that races with moves in the overlay is retried so many times. */
 #define LOOKS_MAX 100
@@ -75,7 +75,7 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 	}
 	if (is_dir)
 		return p->node ? stat_dir(fs, p, st) : place_stat(fs, p, st);
-	if (p->node && writes_any(fs->writes)) {
+	if (p->node && write_state_any(fs->writes)) {
 		r = place_stat_blank(fs, p, st);
 		if (r > 0)
 			r = writer_stat_scratch(fs, p->node, st);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fs/change/moved.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 
 int fs_new(struct store *s, const struct options *o, struct fs **out)
 {
@@ -34,7 +34,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 	if (r == 0)
 		r = errors_new(&fs->errors);
 	if (r == 0)
-		r = writes_new(o->scratch_max, &fs->writes);
+		r = write_state_new(o->scratch_max, &fs->writes);
 	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
 	if (r < 0)
@@ -53,7 +53,7 @@ void fs_free(struct fs *fs)
 	invalidator_stop(fs->invalidator);
 	handles_free(fs->handles, fs);
 	moved_free(fs->moved);
-	writes_free(fs->writes);
+	write_state_free(fs->writes);
 	overlay_free(fs->overlay);
 	invalidator_free(fs->invalidator);
 	errors_free(fs->errors);

@@ -8,8 +8,8 @@
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/writes.h"
-#include "fs/ops/change.h"
+#include "fs/memory/write_state.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 
 static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
@@ -92,7 +92,7 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
-		r = change_child(fs, &dir, name, &child, &st);
+		r = entry_child(fs, &dir, name, &child, &st);
 	if (r > 0)
 		r = -EEXIST;
 	if (r < 0)
@@ -119,8 +119,8 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	} else if (child.kind != NODE_SCRATCH) {
 		r = why(-EPERM, "this name is a file's");
 	} else if (name_is_scratch(name) || place_is(&dir, KIND_ANY_NAME)) {
-		r = change_add_scratch(fs, req, &dir, &child,
-				       S_IFDIR | (mode & 07777), e);
+		r = entry_add_scratch(fs, req, &dir, &child,
+				      S_IFDIR | (mode & 07777), e);
 	} else if (dir.kind == NODE_ROOT) {
 		r = bad_table_name(name);
 	} else {
@@ -159,14 +159,14 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
-		r = change_child(fs, &dir, name, &child, &st);
+		r = entry_child(fs, &dir, name, &child, &st);
 	if (r > 0)
 		r = -EEXIST;
 	if (r < 0)
 		goto out;
 	if (!place_is(&child, KIND_CELL)) {
-		r = change_add_scratch(fs, req, &dir, &child,
-				       S_IFREG | (mode & 07777), e);
+		r = entry_add_scratch(fs, req, &dir, &child,
+				      S_IFREG | (mode & 07777), e);
 		goto out;
 	}
 	r = cellfile_writable(fs, &child, &len_max);

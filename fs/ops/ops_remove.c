@@ -8,14 +8,14 @@
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
 #include "fs/files/writer.h"
-#include "fs/memory/writes.h"
-#include "fs/ops/change.h"
+#include "fs/memory/write_state.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 
 static int unlink_cell(struct fs *fs, const struct place *child)
 {
 	bool pending = false;
-	int r = change_may_delete(fs);
+	int r = store_may_delete(fs->store);
 
 	if (r)
 		return r;
@@ -37,7 +37,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
-		r = change_child(fs, &dir, name, &child, &st);
+		r = entry_child(fs, &dir, name, &child, &st);
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
 		goto out;
@@ -47,7 +47,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 	} else if (child.kind == NODE_SCRATCH) {
 		r = moved_settle(fs, child.node);
 		if (!r)
-			change_remove_scratch(fs, &child);
+			entry_remove_scratch(fs, &child);
 	} else if (place_is(&child, KIND_CELL)) {
 		r = unlink_cell(fs, &child);
 		if (!r)
@@ -98,7 +98,7 @@ static int has_rows(struct fstable *ft)
 /* With what is staged in it, which no listing shows. */
 static int remove_table(struct fs *fs, const struct place *child)
 {
-	int r = change_may_delete(fs);
+	int r = store_may_delete(fs->store);
 
 	if (r == 0 && child->node && overlay_any(fs->overlay, child->node)) {
 		r = has_rows(child->table);
@@ -120,7 +120,7 @@ static int remove_snapshot(struct fs *fs, const struct place *dir,
 {
 	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
 	struct buf text = {0};
-	int r = change_may_delete(fs);
+	int r = store_may_delete(fs->store);
 
 	if (r == 0)
 		r = place_snapshot_name(bytes_str(name), &text);
@@ -161,7 +161,7 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
-		r = change_child(fs, &dir, name, &child, &st);
+		r = entry_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
 	/* A directory of the store may hold entries that only memory has. */

@@ -26,8 +26,8 @@
 #include "fs/files/schema_file.h"
 #include "fs/files/stage.h"
 #include "fs/files/writer.h"
-#include "fs/memory/writes.h"
-#include "fs/ops/change.h"
+#include "fs/memory/write_state.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 
 struct move {
@@ -105,7 +105,7 @@ static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 /* May a file have the new name? To mv(1) -EINVAL would say something else. */
 static int may_be_scratch(struct fs *fs, const struct move *mv)
 {
-	int r = change_may_be_scratch(fs, &mv->to_dir, mv->to.name);
+	int r = entry_may_be_scratch(fs, &mv->to_dir, mv->to.name);
 
 	return r == -EINVAL ? -EPERM : r;
 }
@@ -350,7 +350,7 @@ static int move_file(struct fs *fs, const struct move *mv)
 	if (mv->from.kind != NODE_SCHEMA && !place_is(&mv->from, KIND_CELL))
 		return why(-EACCES, "this file cannot be moved");
 	/* The old name is deleted, so the right to delete is needed. */
-	r = change_may_delete(fs);
+	r = store_may_delete(fs->store);
 	if (r)
 		return r;
 	if (!to_data) {
@@ -469,14 +469,14 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		return why(-EINVAL, "names can be moved, not exchanged");
 	r = place_of(fs, parent, &mv.from_dir);
 	if (!r)
-		r = change_child(fs, &mv.from_dir, name, &mv.from, &mv.from_st);
+		r = entry_child(fs, &mv.from_dir, name, &mv.from, &mv.from_st);
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
 		goto out;
 	}
 	r = place_of(fs, newparent, &mv.to_dir);
 	if (!r)
-		r = change_child(fs, &mv.to_dir, newname, &mv.to, &mv.to_st);
+		r = entry_child(fs, &mv.to_dir, newname, &mv.to, &mv.to_st);
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;

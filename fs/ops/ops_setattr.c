@@ -13,7 +13,7 @@
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
 

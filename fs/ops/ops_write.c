@@ -7,8 +7,8 @@
 #include "fs/change/cellfile.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/writes.h"
-#include "fs/ops/change.h"
+#include "fs/memory/write_state.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 
 /* Creates a cell file that other processes do not see until it is published. */
@@ -42,14 +42,14 @@ static int create_scratch(struct fs *fs, fuse_req_t req,
 			  mode_t mode, struct fuse_file_info *fi,
 			  struct fuse_entry_param *e)
 {
-	int r = change_add_scratch(fs, req, dir, child,
-				   S_IFREG | (mode & 07777), e);
+	int r = entry_add_scratch(fs, req, dir, child, S_IFREG | (mode & 07777),
+				  e);
 
 	if (r)
 		return r;
 	r = writer_open(fs, req, child, fi);
 	if (r) {
-		change_remove_scratch(fs, child);
+		entry_remove_scratch(fs, child);
 		nodes_forget(fs->nodes, child->node, 1);
 	}
 	return r;
@@ -87,7 +87,7 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 	int r = place_of(fs, parent, &dir);
 
 	if (!r)
-		r = change_child(fs, &dir, name, &child, &st);
+		r = entry_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
 	if (r)

@@ -1,8 +1,8 @@
 /*
  * Making and removing names: what the operations on directories share.
  */
-#ifndef CELLFS_FS_OPS_CHANGE_H
-#define CELLFS_FS_OPS_CHANGE_H
+#ifndef CELLFS_FS_OPS_ENTRY_H
+#define CELLFS_FS_OPS_ENTRY_H
 
 #include "fs/tree/fs.h"
 
@@ -11,8 +11,8 @@
  * and *st when it is there, 0 when it is not (*child says what it would be),
  * or an error that the caller of such an operation understands.
  */
-int change_child(struct fs *fs, const struct place *dir, const char *name,
-		 struct place *child, struct stat *st);
+int entry_child(struct fs *fs, const struct place *dir, const char *name,
+		struct place *child, struct stat *st);
 
 /* A name beginning with a dot is nobody's key: it may be a scratch one. */
 static inline bool name_is_scratch(const char *name)
@@ -24,20 +24,17 @@ static inline bool name_is_scratch(const char *name)
  * May a file that is no data be in @dir under that name? 0, or the refusal of
  * scratch_names.h. Below a scratch directory any may.
  */
-int change_may_be_scratch(struct fs *fs, const struct place *dir,
-			  const char *name);
+int entry_may_be_scratch(struct fs *fs, const struct place *dir,
+			 const char *name);
 /*
  * A scratch file or directory in @dir, by the type in @mode, that belongs to
  * the caller: child->kind and ->node are set, the node counted for the reply
  * @e.
  */
-int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
-		       struct place *child, mode_t mode,
-		       struct fuse_entry_param *e);
+int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
+		      struct place *child, mode_t mode,
+		      struct fuse_entry_param *e);
 /* Its name and, when nobody has it open, its content are gone. */
-void change_remove_scratch(struct fs *fs, const struct place *child);
-
-/* -EPERM when the mount's options forbid deletes. */
-int change_may_delete(struct fs *fs);
+void entry_remove_scratch(struct fs *fs, const struct place *child);
 
 #endif

@@ -1,14 +1,14 @@
-#include "fs/ops/change.h"
+#include "fs/ops/entry.h"
 
 #include <errno.h>
 
 #include "fs/look/lookup.h"
 #include "fs/memory/scratch_names.h"
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 #include "fs/tree/fixed.h"
 
-int change_child(struct fs *fs, const struct place *dir, const char *name,
-		 struct place *child, struct stat *st)
+int entry_child(struct fs *fs, const struct place *dir, const char *name,
+		struct place *child, struct stat *st)
 {
 	int r;
 
@@ -33,8 +33,8 @@ int change_child(struct fs *fs, const struct place *dir, const char *name,
 	return r;
 }
 
-int change_may_be_scratch(struct fs *fs, const struct place *dir,
-			  const char *name)
+int entry_may_be_scratch(struct fs *fs, const struct place *dir,
+			 const char *name)
 {
 	uint8_t level = place_level(dir);
 
@@ -45,9 +45,9 @@ int change_may_be_scratch(struct fs *fs, const struct place *dir,
 				  kind_of(level)->home);
 }
 
-int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
-		       struct place *child, mode_t mode,
-		       struct fuse_entry_param *e)
+int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
+		      struct place *child, mode_t mode,
+		      struct fuse_entry_param *e)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct scratch *scratch = fs->writes->scratch;
@@ -59,7 +59,7 @@ int change_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	    (child->kind == NODE_TABLE && child->parent != FUSE_ROOT_ID))
 		return why(-EPERM, "here mkdir takes a snapshot, and nothing "
 				   "else is kept");
-	r = S_ISDIR(mode) ? 0 : change_may_be_scratch(fs, dir, child->name);
+	r = S_ISDIR(mode) ? 0 : entry_may_be_scratch(fs, dir, child->name);
 	if (r)
 		return r;
 	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
@@ -86,14 +86,9 @@ forget:
 			    : r;
 }
 
-void change_remove_scratch(struct fs *fs, const struct place *child)
+void entry_remove_scratch(struct fs *fs, const struct place *child)
 {
 	scratch_unname(fs->writes->scratch, child->node);
 	nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
 	overlay_remove(fs->overlay, child->parent, bytes_str(child->name));
-}
-
-int change_may_delete(struct fs *fs)
-{
-	return store_may_delete(fs->store);
 }

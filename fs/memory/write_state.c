@@ -1,4 +1,4 @@
-#include "fs/memory/writes.h"
+#include "fs/memory/write_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 /* The longest value and half of that again. */
 #define DRAFTS_MAX (384u << 20)
 
-int writes_new(uint64_t scratch_max, struct write_state **out)
+int write_state_new(uint64_t scratch_max, struct write_state **out)
 {
 	struct write_state *ws = calloc(1, sizeof(*ws));
 	pthread_condattr_t attr;
@@ -28,7 +28,7 @@ int writes_new(uint64_t scratch_max, struct write_state **out)
 	return 0;
 }
 
-void writes_free(struct write_state *ws)
+void write_state_free(struct write_state *ws)
 {
 	if (!ws)
 		return;
@@ -38,12 +38,12 @@ void writes_free(struct write_state *ws)
 	free(ws);
 }
 
-bool writes_any(struct write_state *ws)
+bool write_state_any(struct write_state *ws)
 {
 	return ws->open || scratch_any(ws->scratch);
 }
 
-uint64_t writes_bytes(struct write_state *ws)
+uint64_t write_state_bytes(struct write_state *ws)
 {
 	return scratch_bytes(ws->scratch) + ws->budget.held;
 }

@@ -4,8 +4,8 @@
  * Writers are found by node, as a lookup must see a file that was created and
  * not published yet, and an unlink must keep it from being published.
  */
-#ifndef CELLFS_FS_MEMORY_WRITES_H
-#define CELLFS_FS_MEMORY_WRITES_H
+#ifndef CELLFS_FS_MEMORY_WRITE_STATE_H
+#define CELLFS_FS_MEMORY_WRITE_STATE_H
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -25,11 +25,11 @@ struct write_state {
 	unsigned waiting; /* lock: threads that wait for that */
 };
 
-int writes_new(uint64_t scratch_max, struct write_state **out);
-void writes_free(struct write_state *ws); /* NULL is nothing */
+int write_state_new(uint64_t scratch_max, struct write_state **out);
+void write_state_free(struct write_state *ws); /* NULL is nothing */
 /* Is a file open for writing, or a scratch file? */
-bool writes_any(struct write_state *ws);
+bool write_state_any(struct write_state *ws);
 /* Bytes of memory of scratch files and open writers. */
-uint64_t writes_bytes(struct write_state *ws);
+uint64_t write_state_bytes(struct write_state *ws);
 
 #endif
