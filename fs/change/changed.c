@@ -22,28 +22,12 @@ struct changer changer_at(struct fs *fs, const struct place *p)
 	};
 }
 
-struct changer changer_file(struct fs *fs, const struct place *file)
+static struct changer changer_file(struct fs *fs, const struct place *file)
 {
 	struct changer w = changer_at(fs, file);
 
 	w.file = file;
 	return w;
-}
-
-static void tell_name(const struct changer *w, uint64_t dir, struct bytes name)
-{
-	if (w->now)
-		invalidate_entry_now(w->fs->invalidator, dir, name);
-	else
-		invalidate_entry(w->fs->invalidator, dir, name);
-}
-
-static void tell_inode(const struct changer *w, uint64_t node)
-{
-	if (w->now)
-		invalidate_inode_now(w->fs->invalidator, node, true);
-	else
-		invalidate_inode(w->fs->invalidator, node, true);
 }
 
 static int ino_step(void *arg, const struct node_view *n)
@@ -150,7 +134,8 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 				&s->node))
 			return false;
 		if (tell)
-			tell_name(w, s->dir, text_of(&s->part));
+			invalidate_entry(w->fs->invalidator, s->dir,
+					 text_of(&s->part));
 		pos = s->part.next;
 	} while (s->part.more);
 	return true;
@@ -184,7 +169,8 @@ static void tell_fallen(const struct changer *w, uint64_t column,
 		 * version again.
 		 */
 		nodes_pass_over(nodes, node);
-		tell_name(w, column, bytes_of(name, name_format_ts(ts, name)));
+		invalidate_entry(w->fs->invalidator, column,
+				 bytes_of(name, name_format_ts(ts, name)));
 	} while (nodes_oldest(nodes, column, &ts, &node) > 0);
 }
 
@@ -210,10 +196,10 @@ static void tell_version(const struct changer *w, uint64_t column,
 		return;
 	name = bytes_of(text, name_format_ts(ts, text));
 	if (!gone && nodes_find(w->fs->nodes, column, name, &node))
-		tell_inode(w, node);
+		invalidate_inode(w->fs->invalidator, node, true);
 	/* Nobody has looked for a timestamp that the store has just picked. */
 	else if (gone || c->ts == c->ts_given)
-		tell_name(w, column, name);
+		invalidate_entry(w->fs->invalidator, column, name);
 }
 
 /* @first: the changes of the mutation before it are not of the column. */
@@ -226,7 +212,7 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 		return;
 	if (first) {
 		tell_fallen(w, s.node, key, c);
-		tell_inode(w, s.node);
+		invalidate_inode(w->fs->invalidator, s.node, true);
 	}
 	tell_version(w, s.node, c, c->ts_given, false);
 }
@@ -236,7 +222,7 @@ static void tell_delete(const struct changer *w, uint64_t column,
 			const struct change *c)
 {
 	set_time(w->fs, column);
-	tell_inode(w, column);
+	invalidate_inode(w->fs->invalidator, column, true);
 	if (c->op == CHANGE_DELETE)
 		tell_version(w, column, c, c->ts_given, true);
 	else
@@ -255,7 +241,7 @@ static void tell_taken(const struct changer *w, uint64_t row, struct bytes key,
 	if (!go(w, &s, c->family, false))
 		return;
 	if (table_has_family(t, key, c->family) == 0)
-		tell_name(w, row, text_of(&s.part));
+		invalidate_entry(w->fs->invalidator, row, text_of(&s.part));
 	gone = c->op != CHANGE_DELETE ||
 	       table_get(t, key, c->family, c->qualifier, TS_MAX, NULL, &cell,
 			 NULL) == 0;
@@ -273,7 +259,8 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		tell_put(w, row->node, m->row, c,
 			 i == 0 || !same_column(c, c - 1));
 	else if (c->op == CHANGE_DELETE_ROW)
-		tell_name(w, row->dir, text_of(&row->part));
+		invalidate_entry(w->fs->invalidator, row->dir,
+				 text_of(&row->part));
 	else if (kind_is_family_marker(c->op))
 		go(w, &s, c->family, true);
 	else if (!w->file)
@@ -290,8 +277,9 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 
 	/* By a path in .put the row may be known, and be believed absent. */
 	if (puts && (!known || w->put) && fs_rows_believed_absent(w->fs)) {
-		if (w->now)
-			tell_name(w, row.dir, text_of(&row.part));
+		if (w->program)
+			invalidate_entry(w->fs->invalidator, row.dir,
+					 text_of(&row.part));
 		else
 			invalidate_absent(w->fs->invalidator, row.dir,
 					  text_of(&row.part));
@@ -313,7 +301,7 @@ static void settle(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done)
 {
 	/* A directory that mkdir made outlives the lines of a stream. */
-	if ((!w->file && !w->now) || !overlay_count(w->fs->overlay))
+	if ((!w->file && !w->program) || !overlay_count(w->fs->overlay))
 		return;
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
@@ -375,7 +363,7 @@ bool changer_program(struct fs *fs, struct table *t, struct changer *w)
 {
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	*w = (struct changer){.fs = fs, .now = true};
+	*w = (struct changer){.fs = fs, .program = true};
 	if (fs->root.kind == NODE_TABLE && !fstable_snapshot(fs->root.table)) {
 		w->node = FUSE_ROOT_ID;
 		w->table = fs->root.table;
@@ -417,6 +405,7 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 	for (size_t i = 0; i < n; i++)
 		changed_after(&w, &rows[i], 0, true);
 	fstable_unref(w.table);
+	invalidate_wait(fs->invalidator, 0);
 }
 
 void changed_entries(struct fs *fs, uint64_t dir)
@@ -447,9 +436,9 @@ void changed_directory(struct fs *fs, const struct place *dir)
 	row = (struct spot){.node = w.node};
 	go(&w, &row, dir->row, false);
 	if (fs_rows_believed_absent(fs))
-		tell_name(&w, row.dir, text_of(&row.part));
+		invalidate_entry(fs->invalidator, row.dir, text_of(&row.part));
 	if (nodes_counterpart(fs->nodes, dir->parent, NODE_PUT, &twin))
-		tell_name(&w, twin, bytes_str(dir->name));
+		invalidate_entry(fs->invalidator, twin, bytes_str(dir->name));
 }
 
 void changed_name(struct fs *fs, const struct place *from,

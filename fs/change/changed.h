@@ -26,12 +26,12 @@
  * a look-up; where it is not plain what has gone, all of a column, family or
  * row is told. No notice goes to views: the kernel believes them a second.
  *
- * Notices of files and streams are queued, since the kernel may hold for their
- * request what a notice waits for. Those of a program are sent before it gets
- * its reply, and so are those of a change in .put, after changed_wait().
+ * Notices are queued, since the kernel may hold for a request what a notice
+ * waits for. For a request of a program it holds nothing: that waits until the
+ * kernel has heard them. A change in .put waits too, by changed_wait(), but for
+ * a moment only.
  *
- * Threads: any. The caller holds no lock that a request of the kernel needs;
- * only changed_wait() and the changes of programs wait for the kernel.
+ * Threads: any. Who waits holds no lock that a request of the kernel needs.
  */
 #ifndef CELLFS_FS_CHANGE_CHANGED_H
 #define CELLFS_FS_CHANGE_CHANGED_H
@@ -46,9 +46,8 @@ struct changer {
 	uint64_t node;		  /* the table's; 0 = the kernel has none */
 	const struct place *file; /* by which it is changed, or NULL */
 	bool put;		  /* by a path in .put */
-	bool now;		  /* a program, which waits for the notices */
+	bool program;
 };
-struct changer changer_file(struct fs *fs, const struct place *file);
 /* Who changes other than by a file, such as a stream, at the place. */
 struct changer changer_at(struct fs *fs, const struct place *p);
 /*

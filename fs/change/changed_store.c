@@ -31,8 +31,8 @@ static void tell_root(struct fs *fs, struct bytes name)
 	if (fs->root.kind != NODE_ROOT)
 		return;
 	changed_entries(fs, FUSE_ROOT_ID);
-	invalidate_inode_now(fs->invalidator, FUSE_ROOT_ID, false);
-	invalidate_entry_now(fs->invalidator, FUSE_ROOT_ID, name);
+	invalidate_inode(fs->invalidator, FUSE_ROOT_ID, false);
+	invalidate_entry(fs->invalidator, FUSE_ROOT_ID, name);
 }
 
 /* The table that the kernel knows by this name: a reference, or NULL. */
@@ -92,7 +92,7 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)
 		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)
-			invalidate_inode_now(fs->invalidator, n.id, true);
+			invalidate_inode(fs->invalidator, n.id, true);
 	else
 		tell_root(fs, table);
 }
@@ -131,20 +131,17 @@ static void snapshot(struct fs *fs, struct table *t, struct bytes name,
 		return;
 	if (gone)
 		nodes_detach(fs->nodes, dir, name);
-	invalidate_entry_now(fs->invalidator, dir, name);
+	invalidate_entry(fs->invalidator, dir, name);
 }
 
-void changed_by_program(struct fs *fs, const struct served_act *act, int result)
+static void tell(struct fs *fs, const struct served_act *act, bool done)
 {
-	changes_all(&fs->changes);
 	/* These can have happened in part. */
 	if (act->what == SERVED_ALTERED)
 		altered(fs, act);
 	else if (act->what == SERVED_SNAPSHOT_TAKEN)
 		snapshot(fs, act->table, act->name, false);
-	if (result < 0)
-		return;
-	switch (act->what) {
+	switch (done ? act->what : SERVED_CARE) {
 	case SERVED_MADE:
 		tell_root(fs, act->name);
 		break;
@@ -170,4 +167,11 @@ void changed_by_program(struct fs *fs, const struct served_act *act, int result)
 	default:
 		break;
 	}
+}
+
+void changed_by_program(struct fs *fs, const struct served_act *act, int result)
+{
+	changes_all(&fs->changes);
+	tell(fs, act, result >= 0);
+	invalidate_wait(fs->invalidator, 0);
 }

@@ -45,16 +45,17 @@ struct invalidator {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t more;
 	unsigned head, count;
-	bool busy; /* a notice taken from the queue is being sent */
-	const struct notice *now; /* sent first; a thread waits for it */
-	pthread_cond_t idle;	  /* device or now was taken */
+	bool busy;	      /* a notice taken from the queue is being sent */
+	pthread_cond_t taken; /* the thread has taken device */
 	/* Tables to invalidate wholly: their notices found no space. */
 	uint64_t stale[STALE_MAX];
 	unsigned nstale;
 	unsigned patience;     /* notices sent before a stale table's turn */
 	uint64_t queued, done; /* numbers of notices, ever */
+	/* The same of notices for which tables are, or were, stale. */
+	uint64_t marked, walked;
 	unsigned waiting;
-	pthread_cond_t quiet; /* done advanced, and a thread waits */
+	pthread_cond_t quiet; /* done or walked advanced, and a thread waits */
 	struct invalidate_counts counts;
 	struct notice queue[QUEUE_MAX];
 };
@@ -69,7 +70,7 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	iv->nodes = nodes;
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
-	pthread_cond_init(&iv->idle, NULL);
+	pthread_cond_init(&iv->taken, NULL);
 	/* Setting the system's clock must not prolong a wait. */
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -142,22 +143,11 @@ static void send_next(struct invalidator *iv)
 		pthread_cond_broadcast(&iv->quiet);
 }
 
-static void send_urgent(struct invalidator *iv)
-{
-	const struct notice *n = iv->now;
-
-	pthread_mutex_unlock(&iv->lock);
-	send(iv, n);
-	pthread_mutex_lock(&iv->lock);
-	iv->counts.sent++;
-	iv->now = NULL;
-	pthread_cond_broadcast(&iv->idle);
-}
-
 /* A notice that finds no space from here on makes the table stale again. */
 static void send_stale(struct invalidator *iv)
 {
 	uint64_t top = iv->stale[--iv->nstale], told;
+	uint64_t walked = iv->nstale ? iv->walked : iv->marked;
 
 	iv->patience = QUEUE_MAX;
 	iv->busy = true;
@@ -168,6 +158,9 @@ static void send_stale(struct invalidator *iv)
 	iv->counts.sent += told + 1;
 	iv->counts.walks++;
 	iv->busy = false;
+	iv->walked = walked;
+	if (iv->waiting)
+		pthread_cond_broadcast(&iv->quiet);
 }
 
 /*
@@ -218,15 +211,13 @@ static void *run(void *arg)
 	own_files(fuse_session_fd(iv->session), iv->device, iv->silent);
 	pthread_mutex_lock(&iv->lock);
 	iv->device = -1;
-	pthread_cond_broadcast(&iv->idle);
+	pthread_cond_broadcast(&iv->taken);
 	for (;;) {
-		while (!iv->count && !iv->nstale && !iv->now && !iv->stop)
+		while (!iv->count && !iv->nstale && !iv->stop)
 			pthread_cond_wait(&iv->more, &iv->lock);
-		if (iv->now)
-			send_urgent(iv);
-		else if (iv->stop)
+		if (iv->stop)
 			break;
-		else if (iv->nstale && (!iv->count || !iv->patience))
+		if (iv->nstale && (!iv->count || !iv->patience))
 			send_stale(iv);
 		else
 			send_next(iv);
@@ -248,7 +239,7 @@ int invalidator_start(struct invalidator *iv, struct fuse_session *se,
 		iv->session = NULL;
 	pthread_mutex_lock(&iv->lock);
 	while (r == 0 && iv->device >= 0)
-		pthread_cond_wait(&iv->idle, &iv->lock);
+		pthread_cond_wait(&iv->taken, &iv->lock);
 	pthread_mutex_unlock(&iv->lock);
 	if (device >= 0)
 		close(device);
@@ -262,7 +253,6 @@ void invalidator_stop(struct invalidator *iv)
 	pthread_mutex_lock(&iv->lock);
 	iv->stop = true;
 	pthread_cond_signal(&iv->more);
-	pthread_cond_broadcast(&iv->idle);
 	pthread_cond_broadcast(&iv->quiet);
 	pthread_mutex_unlock(&iv->lock);
 	pthread_join(iv->thread, NULL);
@@ -275,7 +265,7 @@ void invalidator_free(struct invalidator *iv)
 		return;
 	invalidator_stop(iv);
 	pthread_cond_destroy(&iv->more);
-	pthread_cond_destroy(&iv->idle);
+	pthread_cond_destroy(&iv->taken);
 	pthread_cond_destroy(&iv->quiet);
 	pthread_mutex_destroy(&iv->lock);
 	free(iv);
@@ -284,6 +274,7 @@ void invalidator_free(struct invalidator *iv)
 /* REQUIRES: the lock. Marks all below @top to be invalidated once more. */
 static void mark_stale(struct invalidator *iv, uint64_t top)
 {
+	iv->marked++;
 	for (unsigned i = 0; i < iv->nstale; i++)
 		if (iv->stale[i] == top || iv->stale[i] == FUSE_ROOT_ID)
 			return;
@@ -370,7 +361,7 @@ void invalidate_names(struct invalidator *iv, uint64_t node)
 void invalidate_wait(struct invalidator *iv, unsigned ms)
 {
 	struct timespec until;
-	uint64_t all;
+	uint64_t queued, marked;
 	int r = 0;
 
 	if (!iv->session)
@@ -381,8 +372,12 @@ void invalidate_wait(struct invalidator *iv, unsigned ms)
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&iv->lock);
 	iv->waiting++;
-	for (all = iv->queued; iv->done < all && !iv->stop && r == 0;)
-		r = pthread_cond_timedwait(&iv->quiet, &iv->lock, &until);
+	queued = iv->queued;
+	marked = iv->marked;
+	while ((iv->done < queued || iv->walked < marked) && !iv->stop &&
+	       r == 0)
+		r = ms ? pthread_cond_timedwait(&iv->quiet, &iv->lock, &until)
+		       : pthread_cond_wait(&iv->quiet, &iv->lock);
 	iv->waiting--;
 	pthread_mutex_unlock(&iv->lock);
 }
@@ -401,43 +396,6 @@ void invalidate_below(struct invalidator *iv, uint64_t top)
 	pthread_mutex_lock(&iv->lock);
 	iv->counts.sent += sent;
 	pthread_mutex_unlock(&iv->lock);
-}
-
-static void send_now(struct invalidator *iv, const struct notice *n)
-{
-	/* Not mounted: the kernel caches nothing. */
-	if (!iv->session)
-		return;
-	pthread_mutex_lock(&iv->lock);
-	while (iv->now && !iv->stop)
-		pthread_cond_wait(&iv->idle, &iv->lock);
-	if (!iv->stop) {
-		iv->now = n;
-		pthread_cond_signal(&iv->more);
-	}
-	while (iv->now == n)
-		pthread_cond_wait(&iv->idle, &iv->lock);
-	pthread_mutex_unlock(&iv->lock);
-}
-
-void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
-			  struct bytes name)
-{
-	struct notice n = {.kind = NOTICE_ENTRY, .node = parent};
-
-	if (name.len > NAME_LEN_MAX)
-		return;
-	n.name_len = (uint8_t)name.len;
-	memcpy(n.name, name.data, name.len);
-	send_now(iv, &n);
-}
-
-void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data)
-{
-	struct notice n = {.kind = data ? NOTICE_DATA : NOTICE_ATTRIBUTES,
-			   .node = node};
-
-	send_now(iv, &n);
 }
 
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)

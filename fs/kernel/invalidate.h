@@ -47,7 +47,12 @@ void invalidate_inode(struct invalidator *iv, uint64_t node, bool data);
 void invalidate_absent(struct invalidator *iv, uint64_t parent,
 		       struct bytes name);
 
-/* Waits until all notices queued now were sent, at most @ms. */
+/*
+ * Waits until the kernel has heard all notices so far, at most @ms; 0 = as long
+ * as it takes: only for requests during which the kernel holds nothing that a
+ * notice may wait for, that is no directory, and no file but those that get no
+ * notices.
+ */
 void invalidate_wait(struct invalidator *iv, unsigned ms);
 /* All names below the node, and their nodes, have changed. */
 void invalidate_names(struct invalidator *iv, uint64_t node);
@@ -59,16 +64,6 @@ void invalidate_names(struct invalidator *iv, uint64_t node);
  * kernel does not wait for anything in a notice about attributes only.
  */
 void invalidate_below(struct invalidator *iv, uint64_t node);
-
-/*
- * As invalidate_entry() and invalidate_inode(), but sent before they return,
- * ahead of the queue. Only for requests during which the kernel holds nothing
- * that a notice may wait for: no directory, and no file except those that get
- * no notices.
- */
-void invalidate_entry_now(struct invalidator *iv, uint64_t parent,
-			  struct bytes name);
-void invalidate_inode_now(struct invalidator *iv, uint64_t node, bool data);
 
 struct invalidate_counts {
 	uint64_t sent;

@@ -247,6 +247,26 @@ static void absent_rows_without_room_are_dropped(void **state)
 	teardown(&m);
 }
 
+static void who_waits_goes_on_when_all_is_told(void **state)
+{
+	struct mount m;
+
+	setup(&m);
+	hold_sender(&m);
+	for (int i = 0; i < 4096; i++)
+		invalidate_inode(m.iv, m.u, false);
+	/* It finds no room: the whole table is told in its place. */
+	invalidate_entry(m.iv, m.t, bytes_str("row0"));
+	hold(false);
+	invalidate_wait(m.iv, 0);
+	assert_int_equal(counts(&m).walks, 1);
+	assert_int_equal(kernel.rows, ROWS);
+	invalidate_entry(m.iv, m.t, bytes_str("none"));
+	invalidate_wait(m.iv, 0);
+	assert_int_equal(kernel.others, 1);
+	teardown(&m);
+}
+
 static void a_stop_ends_a_walk(void **state)
 {
 	struct mount m;
@@ -281,6 +301,7 @@ int main(void)
 		cmocka_unit_test(
 			the_names_beneath_a_row_are_told_and_no_others),
 		cmocka_unit_test(absent_rows_without_room_are_dropped),
+		cmocka_unit_test(who_waits_goes_on_when_all_is_told),
 		cmocka_unit_test(a_stop_ends_a_walk),
 	};
 
