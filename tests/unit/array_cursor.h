@@ -193,18 +193,6 @@ static inline int array_seek_put(struct cursor *c, struct bytes qualifier,
 	return r;
 }
 
-static inline bool array_covered(const struct cursor *c, const struct cover *k)
-{
-	const struct array_cursor *a = (const struct array_cursor *)c;
-
-	assert(a->placed);
-	for (size_t i = a->at; i < a->n && array_same_row(a, i, a->at); i++)
-		if (!cover_hides(k, a->cells[i].kind, a->cells[i].ts,
-				 a->cells[i].seq))
-			return false;
-	return true;
-}
-
 static inline void array_close(struct cursor *c)
 {
 }
@@ -221,7 +209,6 @@ static inline void array_cursor(struct array_cursor *a,
 		.next = array_next,
 		.seek_column = array_seek_column,
 		.seek_put = array_seek_put,
-		.covered = array_covered,
 		.close = array_close,
 	};
 

@@ -287,78 +287,36 @@ static void no_source_is_an_empty_tree(void **state)
 	cursor_close(&m.base);
 }
 
-#define FAMILY CELL_DELETE_FAMILY
-
-/* a, b and d are dead, and in the classic order c is. */
-static const struct array_cell markers[] = {
-	{"a", "", 50, FAMILY, 21}, {"b", "", 30, FAMILY, 22},
-	{"b", "p", 30, PUT, 20},   {"c", "", 30, FAMILY, 23},
-	{"d", "", 30, FAMILY, 24}, {"f", "", 30, FAMILY, 25},
-};
-static const struct array_cell covered[] = {
-	{"a", "p", 30, PUT, 1}, {"a", "p", 20, CELL_DELETE, 2},
-	{"b", "p", 20, PUT, 3}, {"c", "p", 30, PUT, 26},
-	{"e", "p", 10, PUT, 5}, {"f", "p", 30, PUT, 6},
-};
-
-/* The row that comes after the dead ones, and how many they were. */
-static const char *alive_from(const char *from, uint64_t seq_max,
-			      const struct dead_rows *d)
+/*
+ * A scan enters one row of cursors that it moves itself: source 0 waits at "c".
+ * To seek that row again leaves such a cursor alone.
+ */
+static void a_row_entered_is_sought_again_in_its_sources_alone(void **state)
 {
-	static char text[16];
+	static const struct array_cell waits[] = {{"c", "p", 10, PUT, 1}};
+	static const struct array_cell has[] = {{"b", "p", 20, PUT, 2},
+						{"b", "q", 20, PUT, 3}};
 	struct array_cursor in[2];
 	struct merge_source s[2] = {{.cursor = &in[0].base},
 				    {.cursor = &in[1].base}};
 	struct merge m;
-	uint64_t n = 0;
-	int r;
 
-	/* The greater source stands first, as a newer file of puts may. */
-	array_cursor(&in[0], covered, 6);
-	array_cursor(&in[1], markers, 6);
-	merge_init(&m, s, 2, seq_max);
-	r = cursor_seek_row(&m.base, bytes_str(from));
-	assert_int_equal(r, 1);
-	r = merge_pass_dead(&m, d, &n);
-	assert_true(r >= 0);
-	/* But over what is of later the merge steps. */
-	if (seq_max == UINT64_MAX)
-		assert_int_equal(in[0].steps + in[1].steps, 0);
-	snprintf(text, sizeof(text), "%.*s:%d %d", r ? (int)m.base.row.len : 0,
-		 m.base.row.data, r ? (int)m.base.at.seq : 0, (int)n);
+	array_cursor(&in[0], waits, 1);
+	array_cursor(&in[1], has, 2);
+	merge_init(&m, s, 2, UINT64_MAX);
+	assert_int_equal(cursor_seek_row(&in[0].base, bytes_str("")), 1);
+	assert_int_equal(cursor_seek_row(&in[1].base, bytes_str("")), 1);
+	s[1].in_row = true;
+	assert_int_equal(merge_enter(&m), 1);
+	assert_int_equal(m.base.at.seq, 2);
+	assert_int_equal(cursor_next(&m.base), 1);
+	assert_int_equal(cursor_next(&m.base), 0);
+	assert_int_equal(cursor_seek_exact(&m.base, bytes_str("b")), 1);
+	assert_int_equal(m.base.at.seq, 2);
+	assert_true(in[0].placed);
+	assert_int_equal(cursor_next(&m.base), 1);
+	assert_int_equal(m.base.at.seq, 3);
 	cursor_close(&m.base);
-	return text;
-}
-
-static void dead_rows_are_passed_over_without_a_walk(void **state)
-{
-	const struct dead_rows in_order = {.by_sequence = true};
-	const struct dead_rows classic = {.by_sequence = false};
-
-	/* The put of c was written behind its marker. */
-	assert_string_equal(alive_from("", UINT64_MAX, &in_order), "c:23 2");
-	assert_string_equal(alive_from("d", UINT64_MAX, &in_order), "e:5 1");
-	assert_string_equal(alive_from("", UINT64_MAX, &classic), "e:5 4");
-	assert_string_equal(alive_from("f", UINT64_MAX, &in_order), ":0 1");
-}
-
-static void no_dead_row_is_passed_over_beyond_the_stop(void **state)
-{
-	const struct dead_rows d = {.by_sequence = true,
-				    .stop = bytes_str("b")};
-
-	assert_string_equal(alive_from("", UINT64_MAX, &d), "b:22 1");
-	assert_string_equal(alive_from("d", UINT64_MAX, &d), "d:24 0");
-}
-
-static void markers_of_later_cover_nothing(void **state)
-{
-	const struct dead_rows d = {.by_sequence = true};
-
-	assert_string_equal(alive_from("", 20, &d), "a:1 0");
-	assert_string_equal(alive_from("", 21, &d), "b:20 1");
-	assert_string_equal(alive_from("d", 24, &d), "e:5 1");
-	assert_string_equal(alive_from("f", 24, &d), "f:6 0");
 }
 
 int main(void)
@@ -375,9 +333,8 @@ int main(void)
 		cmocka_unit_test(rows_with_equal_heads_compare_their_tails),
 		cmocka_unit_test(many_sources_come_in_order_both_ways),
 		cmocka_unit_test(no_source_is_an_empty_tree),
-		cmocka_unit_test(dead_rows_are_passed_over_without_a_walk),
-		cmocka_unit_test(no_dead_row_is_passed_over_beyond_the_stop),
-		cmocka_unit_test(markers_of_later_cover_nothing),
+		cmocka_unit_test(
+			a_row_entered_is_sought_again_in_its_sources_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,9 @@ static uint64_t below(uint64_t n)
 	return (x ^ (x >> 31)) % n;
 }
 
+/* What is put goes to "f", or with two of them now and then to "g". */
+static unsigned families = 1;
+
 enum {
 	ROWS = 24,
 	KEY_MAX = 400,
@@ -58,6 +61,8 @@ static void make_table_of(struct temp_store *s, const char *name,
 	a.keep_deleted = keep_deleted;
 	a.block_size = 1024;
 	assert_int_equal(schema_add(&schema, bytes_str("f"), &a), 0);
+	if (families > 1)
+		assert_int_equal(schema_add(&schema, bytes_str("g"), &a), 0);
 	assert_int_equal(store_table_create(s->store, bytes_str(name), &schema),
 			 0);
 	assert_int_equal(table_open(s->store, bytes_str(name), &s->table), 0);
@@ -91,6 +96,8 @@ static void put_one(struct temp_store *s, uint64_t row, unsigned column,
 			   .ts = ts,
 			   .value = bytes_of(value, below(sizeof(value)))};
 
+	if (families > 1 && below(3) == 0)
+		c.family = bytes_str("g");
 	snprintf(name, sizeof(name), "q%02u", column);
 	memset(value, (int)(row * 7 + column * 3 + (uint64_t)ts), 100);
 	c.qualifier = bytes_str(name);
@@ -186,8 +193,9 @@ static void say(struct list *l, const struct scan_spec *spec,
 		const struct cell *c)
 {
 	char line[KEY_MAX + 200];
-	int n = snprintf(line, sizeof(line), "%.*s %.*s %lld %d %zu %d\n",
+	int n = snprintf(line, sizeof(line), "%.*s %.*s:%.*s %lld %d %zu %d\n",
 			 (int)c->row.len, (const char *)c->row.data,
+			 (int)c->family.len, (const char *)c->family.data,
 			 (int)c->qualifier.len, (const char *)c->qualifier.data,
 			 (long long)c->ts, c->kind, c->value.len,
 			 c->value.data && c->value.len ? c->value.data[0] : -1);
@@ -254,6 +262,7 @@ static void compare(struct temp_store *s, const struct scan_spec *spec)
 {
 	struct scan_spec back = *spec;
 	struct list want = {0}, got = {0};
+	char behind[KEY_MAX + 1];
 
 	back.reversed = true;
 	back.limit_rows = 0;
@@ -262,6 +271,14 @@ static void compare(struct temp_store *s, const struct scan_spec *spec)
 		spec->row_stop.len && !spec->row_stop_inclusive;
 	back.row_stop = spec->row_start;
 	back.row_stop_inclusive = !spec->row_start_exclusive;
+	/* One row is read forwards, unless its bounds are two keys. */
+	if (bytes_eq(back.row_start, back.row_stop) && back.row_start.len &&
+	    !back.row_start_exclusive && back.row_stop_inclusive) {
+		memcpy(behind, back.row_start.data, back.row_start.len);
+		behind[back.row_start.len] = 0;
+		back.row_start.data = (const uint8_t *)behind;
+		back.row_start.len++;
+	}
 	read_all(s, &back, 1, &want);
 	if (spec->limit_rows)
 		cut(&want.text, spec->limit_rows);
@@ -277,16 +294,66 @@ static void compare(struct temp_store *s, const struct scan_spec *spec)
 	buf_free(&got.row);
 }
 
+struct names {
+	struct column_name columns[3];
+	char text[3][8], from[8], to[8];
+};
+
+static struct bytes some_name(char at[8], unsigned n)
+{
+	snprintf(at, 8, "q%02u", (unsigned)below(n));
+	return bytes_str(at);
+}
+
+/* Some columns of those that there are. */
+static void restrict_columns(struct scan_spec *spec, struct names *k)
+{
+	spec->columns = k->columns;
+	spec->ncolumns = below(3) ? below(4) : 0;
+	for (size_t i = 0; i < spec->ncolumns; i++)
+		k->columns[i] = (struct column_name){
+			.family =
+				bytes_str(families > 1 && below(2) ? "g" : "f"),
+			.qualifier = some_name(k->text[i], below(2) ? 6 : 17),
+		};
+	if (below(2)) {
+		spec->has_qual_start = true;
+		spec->qual_start = some_name(k->from, 17);
+		spec->qual_start_exclusive = below(2);
+	}
+	if (below(2)) {
+		spec->has_qual_stop = true;
+		spec->qual_stop = some_name(k->to, 17);
+		spec->qual_stop_inclusive = below(2);
+	}
+	if (below(4) == 0 && spec->granularity >= SCAN_COLUMNS) {
+		spec->family_offset = below(3);
+		spec->family_limit = 1 + below(4);
+	}
+}
+
+/* Can it be told what was there as of the moment? */
+static bool tells(struct temp_store *s, const struct scan_spec *spec)
+{
+	struct scan *sc;
+
+	if (scan_open(s->table, spec, &sc) < 0)
+		return false;
+	scan_close(sc);
+	return true;
+}
+
 static void compare_some(struct temp_store *s, const struct snapshot *snap)
 {
 	char from[KEY_MAX], to[KEY_MAX], name[8];
+	struct names names;
 
 	for (unsigned n = 0; n < 15; n++) {
 		struct column_name column = {.family = bytes_str("f")};
 		struct scan_spec spec = {
-			.granularity =
-				(uint8_t[]){SCAN_ROWS, SCAN_COLUMNS, SCAN_CELLS,
-					    SCAN_CELLS}[below(4)],
+			.granularity = (uint8_t[]){SCAN_ROWS, SCAN_COLUMNS,
+						   SCAN_CELLS, SCAN_CELLS,
+						   SCAN_FAMILIES}[below(5)],
 			.versions = below(3) ? 0 : (uint32_t)below(4),
 			.keys_only = below(4) == 0,
 			.raw = below(8) == 0,
@@ -327,7 +394,14 @@ static void compare_some(struct temp_store *s, const struct snapshot *snap)
 		if (bytes_cmp(spec.row_start, spec.row_stop) > 0 &&
 		    spec.row_stop.len)
 			continue;
-		compare(s, &spec);
+		if (below(3) == 0)
+			restrict_columns(&spec, &names);
+		if (below(6) == 0 && !spec.raw) {
+			spec.has_as_of = true;
+			spec.as_of = (int64_t)below(300);
+		}
+		if (tells(s, &spec))
+			compare(s, &spec);
 	}
 }
 
@@ -423,6 +497,107 @@ static void rows_that_are_dead_now_are_in_the_past_and_in_the_raw(void **state)
 	assert_int_equal(temp_remove(&s), 0);
 }
 
+static void write_one(struct temp_store *s, const char *row, uint8_t op,
+		      const char *qualifier, int64_t ts)
+{
+	struct change c = {.op = op,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str(qualifier),
+			   .ts = ts};
+	struct mutation m = {
+		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+}
+
+/* The keys of the rows before @stop that a scan lists. */
+static const char *listed(struct temp_store *s, const char *stop,
+			  const struct snapshot *snap)
+{
+	struct scan_spec spec = {.row_stop = bytes_str(stop), .snapshot = snap};
+	static char text[32];
+	struct scan *sc;
+	struct cell c;
+	size_t n = 0;
+
+	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	while (scan_next(sc, &c) > 0)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*s",
+				      (int)c.row.len, (const char *)c.row.data);
+	text[n] = 0;
+	scan_close(sc);
+	return text;
+}
+
+static uint64_t walked(struct temp_store *s)
+{
+	struct store_stat st = {0};
+
+	for (unsigned i = 0; store_stat(s->store, i, &st) > 0; i++)
+		if (!strcmp(st.name, "hidden_walked_total"))
+			return st.value;
+	return 0;
+}
+
+/*
+ * a, b, d and f are dead, and in the classic order c is. Puts lie in one file,
+ * markers in another; @snap[i] is taken before the i-th of them.
+ */
+static void write_dead(struct temp_store *s, const char *name, bool nvb,
+		       struct snapshot *snap[3])
+{
+	char column[8];
+
+	make_table(s, name, UINT32_MAX, nvb);
+	write_one(s, "a", CHANGE_PUT, "p", 30);
+	write_one(s, "a", CHANGE_DELETE, "p", 20);
+	for (int i = 0; i < 50; i++) {
+		snprintf(column, sizeof(column), "p%03d", i);
+		write_one(s, "b", CHANGE_PUT, column, 20);
+	}
+	write_one(s, "e", CHANGE_PUT, "p", 10);
+	write_one(s, "f", CHANGE_PUT, "p", 30);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	write_one(s, "b", CHANGE_PUT, "p", 30);
+	assert_int_equal(snapshot_take(s->store, &snap[0]), 0);
+	write_one(s, "a", CHANGE_DELETE_FAMILY, "", 50);
+	assert_int_equal(snapshot_take(s->store, &snap[1]), 0);
+	write_one(s, "b", CHANGE_DELETE_FAMILY, "", 30);
+	write_one(s, "c", CHANGE_DELETE_FAMILY, "", 30);
+	write_one(s, "d", CHANGE_DELETE_FAMILY, "", 30);
+	assert_int_equal(snapshot_take(s->store, &snap[2]), 0);
+	write_one(s, "f", CHANGE_DELETE_FAMILY, "", 30);
+	write_one(s, "c", CHANGE_PUT, "p", 30);
+}
+
+static void rows_that_one_marker_hides_are_not_walked(void **state)
+{
+	struct temp_store s = {.options.inline_background = true};
+	struct snapshot *snap[3];
+
+	(void)state;
+	assert_int_equal(temp_make(&s), 0);
+	for (int nvb = 0; nvb < 2; nvb++) {
+		write_dead(&s, nvb ? "replayed" : "classic", nvb, snap);
+		for (int flushed = 0; flushed < 2; flushed++) {
+			uint64_t before = walked(&s);
+
+			assert_string_equal(listed(&s, "", NULL),
+					    nvb ? "ce" : "e");
+			assert_string_equal(listed(&s, "c", NULL), "");
+			assert_string_equal(listed(&s, "", snap[0]), "abef");
+			assert_string_equal(listed(&s, "b", snap[0]), "a");
+			assert_string_equal(listed(&s, "", snap[1]), "bef");
+			assert_string_equal(listed(&s, "", snap[2]), "ef");
+			assert_int_equal(walked(&s), before);
+			assert_int_equal(store_flush(s.store, NULL), 0);
+		}
+		for (int i = 0; i < 3; i++)
+			snapshot_release(snap[i]);
+	}
+	assert_int_equal(temp_remove(&s), 0);
+}
+
 static void dead_rows_are_passed_over_as_a_walk_does(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
@@ -499,6 +674,11 @@ static void runs_give_what_a_walk_gives(void **state)
 		try_table(&s, "one", 1, true, false, 0);
 		try_table(&s, "wide", UINT32_MAX, true, true, 0);
 		try_table(&s, "wide-few", 2, false, true, 1);
+		try_table(&s, "wide-strange", 3, true, true, 2);
+		families = 2;
+		try_table(&s, "two", 3, true, false, 2);
+		try_table(&s, "two-wide", UINT32_MAX, true, true, 1);
+		families = 1;
 		assert_int_equal(temp_remove(&s), 0);
 	}
 }
@@ -559,6 +739,7 @@ int main(void)
 		cmocka_unit_test(runs_give_what_a_walk_gives),
 		cmocka_unit_test(many_files_are_one_table),
 		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
+		cmocka_unit_test(rows_that_one_marker_hides_are_not_walked),
 		cmocka_unit_test(dead_rows_are_passed_over_as_a_walk_does),
 		cmocka_unit_test(
 			rows_that_are_dead_now_are_in_the_past_and_in_the_raw),

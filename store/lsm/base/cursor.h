@@ -41,25 +41,8 @@ struct entry {
 };
 
 struct cursor;
-struct block;
 
-/*
- * Rows in a block: @row, on whose first entry a cursor is, and the rows after
- * it before @end, each of them complete. @end is @row if the present row
- * continues in the next block.
- */
-struct block_rows {
-	const struct block *block;
-	uint32_t row, end;
-};
-
-/* Entries of the present row in a block: from the present one, @cell, on. */
-struct block_part {
-	const struct block *block;
-	uint32_t cell, end;
-};
-
-/* What is known of entries of whole rows without a look at each. */
+/* What is known of some entries without a look at each. */
 struct known {
 	bool puts;	 /* nothing but puts without a ttl of their own */
 	bool simple;	 /* besides, no two with the same coordinates */
@@ -82,19 +65,6 @@ static inline bool cover_hides(const struct cover *k, uint8_t kind, int64_t ts,
 {
 	return (ts <= k->ts && seq < k->seq) || kind_is_marker(kind);
 }
-
-struct sst_index;
-struct sst_info;
-
-/*
- * The rows after the present one by a file's index: block @at, which is before
- * @end, has @rest rows left, including the present one.
- */
-struct index_rows {
-	const struct sst_index *index;
-	const struct sst_info *info;
-	uint32_t at, end, rest;
-};
 
 struct cursor_ops {
 	/*
@@ -128,23 +98,6 @@ struct cursor_ops {
 	 * there are.
 	 */
 	int (*seek_put)(struct cursor *c, struct bytes qualifier, int64_t ts);
-	/*
-	 * Lets a reader use the block directly: 1, or 0 if the cursor is not on
-	 * the first entry of a row in a block. NULL: never. The block is valid
-	 * as long as the cursor's entry.
-	 */
-	int (*rows)(struct cursor *c, struct block_rows *out);
-	/* Moves to the first entry of row @row of that block. 1 or negative. */
-	int (*to_row)(struct cursor *c, uint32_t row);
-	/* 1, or 0 if the cursor is in no block. NULL: always 0. */
-	int (*part)(struct cursor *c, struct block_part *out);
-	/* Moves to entry @cell of that block. 1 or negative errno. */
-	int (*to_cell)(struct cursor *c, uint32_t cell);
-	/*
-	 * Does the marker hide all of the row from the present entry on? May
-	 * return false if that is expensive to find out. NULL: never.
-	 */
-	bool (*covered)(const struct cursor *c, const struct cover *k);
 	void (*close)(struct cursor *c); /* releases all pins */
 };
 

@@ -152,39 +152,6 @@ static int seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
 	return show(c, cursor_seek_put(&c->in.base, qualifier, ts));
 }
 
-static int rows(struct cursor *base, struct block_rows *out)
-{
-	return level_cursor_of(base)->in.base.ops->rows(
-		&level_cursor_of(base)->in.base, out);
-}
-
-static int to_row(struct cursor *base, uint32_t row)
-{
-	struct level_cursor *c = level_cursor_of(base);
-
-	return show(c, c->in.base.ops->to_row(&c->in.base, row));
-}
-
-static int part(struct cursor *base, struct block_part *out)
-{
-	return level_cursor_of(base)->in.base.ops->part(
-		&level_cursor_of(base)->in.base, out);
-}
-
-static int to_cell(struct cursor *base, uint32_t cell)
-{
-	struct level_cursor *c = level_cursor_of(base);
-
-	return show(c, c->in.base.ops->to_cell(&c->in.base, cell));
-}
-
-static bool covered(const struct cursor *base, const struct cover *k)
-{
-	const struct cursor *in = &((const struct level_cursor *)base)->in.base;
-
-	return in->ops->covered(in, k);
-}
-
 static void close_cursor(struct cursor *base)
 {
 	leave(level_cursor_of(base));
@@ -199,11 +166,6 @@ static const struct cursor_ops level_cursor_ops = {
 	.next = next,
 	.seek_column = seek_column,
 	.seek_put = seek_put,
-	.rows = rows,
-	.to_row = to_row,
-	.part = part,
-	.to_cell = to_cell,
-	.covered = covered,
 	.close = close_cursor,
 };
 

@@ -200,9 +200,9 @@ static int mem_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
 	return seek_cell(mem(base), qualifier, ts, CELL_PUT);
 }
 
-static bool mem_covered(const struct cursor *base, const struct cover *k)
+bool memtable_cursor_covered(const struct mem_cursor *c, const struct cover *k)
 {
-	const struct memcell *cell = ((const struct mem_cursor *)base)->cell;
+	const struct memcell *cell = c->cell;
 
 	for (unsigned i = 0; cell && i < ASKED_MAX; i++) {
 		if (!cover_hides(k, cell->kind, cell->ts, cell->seq))
@@ -212,22 +212,43 @@ static bool mem_covered(const struct cursor *base, const struct cover *k)
 	return !cell;
 }
 
-bool memtable_cursor_plain(const struct mem_cursor *c, uint64_t seq_max)
+void memtable_cursor_known(const struct mem_cursor *c, struct known *out)
 {
 	const struct memtree *t =
 		c->tree ? c->tree : memtable_tree(c->mt, c->id);
+	const memory_order any = memory_order_relaxed;
+
+	*out = (struct known){
+		.puts = !atomic_load_explicit(&t->markers, any) &&
+			!atomic_load_explicit(&t->has_ttl, any),
+		.copies = UINT32_MAX,
+		.seq_max = UINT64_MAX,
+		.ts_min = atomic_load_explicit(&t->ts_min, any),
+		.ts_max = atomic_load_explicit(&t->ts_max, any),
+	};
+}
+
+void memtable_cursor_row_known(const struct mem_cursor *c, uint64_t seq_max,
+			       struct known *out)
+{
 	const struct memcell *cell = c->cell;
 
-	if (!atomic_load_explicit(&t->markers, memory_order_relaxed) &&
-	    !atomic_load_explicit(&t->has_ttl, memory_order_relaxed))
-		return true;
+	*out = (struct known){.puts = true,
+			      .copies = UINT32_MAX,
+			      .seq_max = UINT64_MAX,
+			      .ts_min = INT64_MAX,
+			      .ts_max = INT64_MIN};
 	for (unsigned i = 0; cell && i < ASKED_MAX; i++) {
-		if (cell->seq <= seq_max &&
-		    (cell->kind != CELL_PUT || cell->has_ttl))
-			return false;
+		if (cell->seq <= seq_max) {
+			out->puts &= cell->kind == CELL_PUT && !cell->has_ttl;
+			if (cell->ts < out->ts_min)
+				out->ts_min = cell->ts;
+			if (cell->ts > out->ts_max)
+				out->ts_max = cell->ts;
+		}
 		cell = memcell_next(cell);
 	}
-	return !cell;
+	out->puts &= !cell;
 }
 
 static void mem_close(struct cursor *base)
@@ -243,7 +264,6 @@ static const struct cursor_ops mem_ops = {
 	.next = mem_next,
 	.seek_column = mem_seek_column,
 	.seek_put = mem_seek_put,
-	.covered = mem_covered,
 	.close = mem_close,
 };
 

@@ -108,11 +108,18 @@ struct mem_cursor {
 };
 void memtable_cursor(struct memtable *mt, uint32_t tree, struct mem_cursor *c);
 /*
- * It stands on a row: is nothing but puts without a ttl of their own left of it
- * up to that sequence, which readers may see? False as well where it would take
- * long to say.
+ * It stands on a row. What is known of all entries of the tree that are in the
+ * memtable; and of those left of the row that were written up to @seq_max,
+ * after a look at each: .puts is false where that would take long.
  */
-bool memtable_cursor_plain(const struct mem_cursor *c, uint64_t seq_max);
+void memtable_cursor_known(const struct mem_cursor *c, struct known *out);
+void memtable_cursor_row_known(const struct mem_cursor *c, uint64_t seq_max,
+			       struct known *out);
+/*
+ * Does the marker hide all of the row from the present entry on? May return
+ * false where that takes long to find out.
+ */
+bool memtable_cursor_covered(const struct mem_cursor *c, const struct cover *k);
 /* cursor_seek_exact() with the row's memtable_token(). */
 int memtable_cursor_find(struct mem_cursor *c, struct bytes row,
 			 uint64_t token);

@@ -1,7 +1,6 @@
 #include "store/lsm/merge/merge.h"
 
 #include "store/lsm/base/heads.h"
-#include "store/lsm/table/block.h"
 
 static struct merge_source *waiting(const struct merge *m, uint32_t place)
 {
@@ -82,7 +81,8 @@ static void make_active(struct merge *m, uint32_t source)
 	m->current = source;
 }
 
-int merge_moved(struct merge *m, struct merge_source *s, int r)
+/* Takes note of where a source stands after it moved to another row. */
+static int moved(struct merge *m, struct merge_source *s, int r)
 {
 	s->in_row = false;
 	s->at_row = r == 1;
@@ -186,9 +186,9 @@ static int enter_row(struct merge *m)
 /* Moves an active source to its next row in the merge's direction. */
 static inline int step_source(struct merge *m, struct merge_source *s)
 {
-	return merge_moved(m, s,
-			   m->backwards ? cursor_prev_row(s->cursor)
-					: cursor_next_row(s->cursor));
+	return moved(m, s,
+		     m->backwards ? cursor_prev_row(s->cursor)
+				  : cursor_next_row(s->cursor));
 }
 
 /* Moves what is active, and chooses among all. */
@@ -244,7 +244,8 @@ static int settle_row(struct merge *m)
 	}
 }
 
-int merge_go_on(struct merge *m)
+/* When sources have moved so: to the row that comes first now. */
+static int go_on(struct merge *m)
 {
 	m->nwaiting = 0;
 	for (uint32_t i = 0; i < m->nsources; i++)
@@ -262,12 +263,12 @@ static int merge_seek_row(struct cursor *c, struct bytes row)
 	m->exact = false;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
-		int r = merge_moved(m, s, cursor_seek_row(s->cursor, row));
+		int r = moved(m, s, cursor_seek_row(s->cursor, row));
 
 		if (r < 0)
 			return r;
 	}
-	return merge_go_on(m);
+	return go_on(m);
 }
 
 static int merge_seek_exact(struct cursor *c, struct bytes row)
@@ -280,8 +281,11 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 	m->nactive = 0;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
-		int r = merge_moved(m, s, cursor_seek_exact(s->cursor, row));
+		int r;
 
+		if (m->entered && !s->at_row)
+			continue;
+		r = moved(m, s, cursor_seek_exact(s->cursor, row));
 		if (r < 0)
 			return r;
 		if (r == 1)
@@ -294,11 +298,14 @@ int merge_enter(struct merge *m)
 {
 	m->backwards = false;
 	m->exact = true;
+	m->entered = true;
 	m->nwaiting = 0;
 	m->nactive = 0;
-	for (uint32_t i = 0; i < m->nsources; i++)
+	for (uint32_t i = 0; i < m->nsources; i++) {
+		m->sources[i].at_row = m->sources[i].in_row;
 		if (m->sources[i].in_row)
 			make_active(m, i);
+	}
 	return m->nactive ? enter_row(m) : 0;
 }
 
@@ -312,10 +319,10 @@ static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
 		struct merge_source *s = &m->sources[i];
 		int r = cursor_seek_back(s->cursor, row, inclusive);
 
-		if (merge_moved(m, s, r) < 0)
+		if (moved(m, s, r) < 0)
 			return r;
 	}
-	return merge_go_on(m);
+	return go_on(m);
 }
 
 /*
@@ -455,70 +462,6 @@ static const struct cursor_ops merge_ops = {
 	.seek_put = merge_seek_put,
 	.close = merge_close,
 };
-
-/* The row that the sources which wait stand on first; NULL if none waits. */
-static const struct bytes *next_other_row(const struct merge *m)
-{
-	return m->nwaiting ? &waiting(m, 0)->cursor->row : NULL;
-}
-
-int merge_rows(struct merge *m, struct block_rows *out)
-{
-	const struct bytes *other;
-	struct merge_source *s;
-	struct block_rows rows;
-
-	if (m->nactive != 1 || m->backwards || m->current == m->nsources)
-		return 0;
-	s = &m->sources[m->current];
-	if (!s->in_row || !s->cursor->ops->rows ||
-	    s->cursor->ops->rows(s->cursor, &rows) <= 0)
-		return 0;
-	if (rows.end > rows.row + 1) {
-		other = m->exact ? NULL : next_other_row(m);
-		if (m->exact ||
-		    (other &&
-		     block_row_cmp(rows.block, rows.row + 1, *other) >= 0))
-			rows.end = rows.row + 1;
-		else if (other &&
-			 block_row_cmp(rows.block, rows.end - 1, *other) >= 0)
-			rows.end = block_find_row(rows.block, *other, false);
-	}
-	*out = rows;
-	return 1;
-}
-
-static int show(struct merge *m, const struct cursor *c, int r)
-{
-	m->base.row = c->row;
-	m->base.at = c->at;
-	return r;
-}
-
-int merge_to_row(struct merge *m, uint32_t row)
-{
-	struct cursor *c = m->sources[m->current].cursor;
-
-	return show(m, c, c->ops->to_row(c, row));
-}
-
-int merge_part(struct merge *m, struct block_part *out)
-{
-	const struct merge_source *s;
-
-	if (m->nactive != 1 || m->current == m->nsources)
-		return 0;
-	s = &m->sources[m->current];
-	return s->in_row && s->cursor->ops->part &&
-	       s->cursor->ops->part(s->cursor, out) > 0;
-}
-
-int merge_to_cell(struct merge *m, uint32_t cell)
-{
-	struct cursor *c = m->sources[m->current].cursor;
-
-	return show(m, c, c->ops->to_cell(c, cell));
-}
 
 void merge_init(struct merge *m, struct merge_source *sources,
 		uint32_t nsources, uint64_t seq_max)

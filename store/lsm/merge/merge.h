@@ -51,7 +51,8 @@ struct merge {
 	uint32_t nactive;  /* sources in the row, ascending */
 	uint32_t nwaiting; /* sources that stand on rows behind it */
 	bool backwards;
-	bool exact; /* came by seek_exact: others stand nowhere */
+	bool exact;   /* came by seek_exact: others stand nowhere */
+	bool entered; /* came by merge_enter(): others are not the merge's */
 	struct buf row;
 };
 
@@ -59,38 +60,11 @@ struct merge {
 void merge_init(struct merge *m, struct merge_source *sources,
 		uint32_t nsources, uint64_t seq_max);
 /*
- * As cursor_ops.rows: the rows that one source alone holds, up to the next row
- * of another. What @seq_max hides may be among them, here and below.
- */
-int merge_rows(struct merge *m, struct block_rows *out);
-int merge_to_row(struct merge *m, uint32_t row);
-/*
  * The caller has moved the sources, and those whose in_row is set stand on the
- * first entry of one row: stands there. As cursor_ops.next; rows are the
- * caller's affair.
+ * first entry of one row: stands there. As cursor_ops.next; other rows are the
+ * caller's affair, and only this one may be sought again, by seek_exact.
  */
 int merge_enter(struct merge *m);
-/* As cursor_ops.part, where one source has the row. */
-int merge_part(struct merge *m, struct block_part *out);
-int merge_to_cell(struct merge *m, uint32_t cell);
-
-/* Rows that a reader need not look at (merge_dead.c). */
-struct dead_rows {
-	/* Markers hide what was written before them; else whatever. */
-	bool by_sequence;
-	struct bytes stop; /* none from here on is passed over; empty = open */
-};
-/*
- * The merge stands on a row: to the first one that is not known to hold nothing
- * but what a marker of the whole family hides. As cursor_next_row(), where that
- * is another row; 1 where it is the present one. Adds to *rows those that were
- * passed over.
- */
-int merge_pass_dead(struct merge *m, const struct dead_rows *d, uint64_t *rows);
-/* Takes note of where a source stands after it moved to another row. */
-int merge_moved(struct merge *m, struct merge_source *s, int r);
-/* When sources have moved so: to the row that comes first now. */
-int merge_go_on(struct merge *m);
 /* base.ops->close frees what the merge owns, not the sources. */
 
 #endif

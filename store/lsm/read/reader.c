@@ -3,9 +3,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/table/block.h"
+bool reader_needs(const struct sst_info *i, const struct visible_spec *spec)
+{
+	/*
+	 * As of a moment, what is newer only shows how much may be missing
+	 * where versions were pushed out.
+	 */
+	if (spec->has_as_of && i->ts_min > spec->as_of &&
+	    (!spec->pushed_versions || i->seq_min > spec->pushed_seq))
+		return false;
+	/*
+	 * What is older than the range neither shows nor hides anything in
+	 * it. What is newer may have pushed versions out.
+	 */
+	return spec->raw || i->ts_max >= spec->ts_min;
+}
 
-/* May a file hold anything of [min, max], not older than @ts_min? */
+/* May a file hold anything of [min, max] that matters? */
 static bool file_matters(const struct sstable *t,
 			 const struct reader_spec *spec)
 {
@@ -17,19 +31,7 @@ static bool file_matters(const struct sstable *t,
 	if (spec->row_max.len &&
 	    bytes_cmp(buf_bytes(&i->row_min), spec->row_max) > 0)
 		return false;
-	/*
-	 * As of a moment, what is newer only shows how much may be missing
-	 * where versions were pushed out.
-	 */
-	if (spec->visible.has_as_of && i->ts_min > spec->visible.as_of &&
-	    (!spec->visible.pushed_versions ||
-	     i->seq_min > spec->visible.pushed_seq))
-		return false;
-	/*
-	 * What is older than the range neither shows nor hides anything in
-	 * it. What is newer may have pushed versions out.
-	 */
-	return spec->visible.raw || i->ts_max >= spec->visible.ts_min;
+	return reader_needs(i, &spec->visible);
 }
 
 static void add_source(struct reader *r, struct cursor *c)
@@ -133,7 +135,6 @@ static void begin(struct reader *r, const struct superversion *view,
 		  uint32_t family, const struct reader_spec *spec)
 {
 	*r = (struct reader){
-		.any = spec->any,
 		.columns = spec->columns,
 		.spec = spec->visible,
 		.os = spec->os,
@@ -261,48 +262,6 @@ static int restrict_columns(struct reader *r, int found)
 	return found;
 }
 
-int reader_rows(struct reader *r, struct block_rows *out)
-{
-	struct known k;
-
-	if (merge_rows(&r->merge, out) <= 0 || out->end == out->row)
-		return 0;
-	k = block_known(out->block);
-	return visible_all(&r->spec, r->merge.seq_max, &k, r->any);
-}
-
-int reader_part(struct reader *r, struct block_part *out, bool *all)
-{
-	struct known k;
-
-	*all = versions_shown(r->spec.attrs, r->spec.versions) == UINT32_MAX;
-	if (merge_part(&r->merge, out) <= 0)
-		return 0;
-	k = block_known(out->block);
-	/* Versions may lie in other blocks as well. */
-	if (k.copies > 1)
-		k.copies = UINT32_MAX;
-	if (!visible_all(&r->spec, r->merge.seq_max, &k, false))
-		return 0;
-	if (r->columns)
-		out->end = block_find_column(out->block, out->cell, out->end,
-					     r->columns->names[0], -1);
-	return 1;
-}
-
-int reader_step_dead(struct reader *r, struct bytes stop)
-{
-	const struct visible_spec *s = &r->spec;
-	const struct dead_rows d = {
-		.by_sequence = s->attrs->new_version_behavior,
-		.stop = stop,
-	};
-
-	if (s->raw || s->has_as_of || s->attrs->keep_deleted != KEEP_DELETED_NO)
-		return 1;
-	return merge_pass_dead(&r->merge, &d, &r->dead);
-}
-
 static int make_visible(struct reader *r)
 {
 	int err;
@@ -348,6 +307,16 @@ int reader_next_column(struct reader *r)
 
 int reader_seek_behind(struct reader *r, struct bytes qualifier, int64_t ts)
 {
+	const struct reader_columns *k = r->columns;
+
+	if (k && k->names) {
+		while (r->column < k->nnames &&
+		       bytes_cmp(k->names[r->column], qualifier) < 0)
+			r->column++;
+		if (r->column == k->nnames)
+			return 0;
+		visible_until(r->visible, &k->names[r->column], true);
+	}
 	return restrict_columns(r, visible_seek(r->visible, qualifier, ts - 1));
 }
 

@@ -40,17 +40,14 @@ struct reader {
 	struct visible *visible; /* NULL until a row needs it */
 	struct visible_spec spec;
 	struct os *os; /* tells the time then, unless NULL */
-	bool any;      /* the spec's */
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
 	uint32_t nsources, nmem, nlevel0, nlevels;
-	void *memory;  /* of the cursors, one piece; NULL: the spec's */
-	uint64_t dead; /* rows that were passed over */
+	void *memory; /* of the cursors, one piece; NULL: the spec's */
 };
 
 struct reader_spec {
 	struct visible_spec visible;
-	bool any;      /* of a row it is asked only whether it shows anything */
 	struct os *os; /* if not NULL, visible.now_ms is told when needed */
 	struct alive *alive; /* who to ask and tell; NULL = nobody */
 	uint64_t seq;
@@ -64,6 +61,9 @@ struct reader_spec {
 
 /* Enough of it for the cursors of a tree that has settled. */
 #define READER_MEMORY 3072
+
+/* May a file hold anything that a reader sees, or that hides what it sees? */
+bool reader_needs(const struct sst_info *i, const struct visible_spec *spec);
 
 /* Reads the view's @family, an index; borrows the view. */
 int reader_open(struct reader *r, const struct superversion *view,
@@ -92,12 +92,6 @@ int reader_seek(struct reader *r, struct bytes qualifier);
 /* The first one in the row behind (@qualifier, @ts), which was shown. */
 int reader_seek_behind(struct reader *r, struct bytes qualifier, int64_t ts);
 
-/*
- * The caller has moved the cursor to a row: rows from it on, in one block, of
- * which every entry is visible, whatever the columns; 0 if that is not known.
- */
-int reader_rows(struct reader *r, struct block_rows *out);
-
 /* Does the present entry only stand for its column (visible_lost())? */
 static inline bool reader_lost(const struct reader *r)
 {
@@ -107,29 +101,9 @@ static inline bool reader_lost(const struct reader *r)
 /* Markers that it has stepped over. */
 static inline uint64_t reader_markers(const struct reader *r)
 {
-	return r->dead + (r->visible ? visible_markers(r->visible) : 0);
+	return r->visible ? visible_markers(r->visible) : 0;
 }
 
-int reader_step_dead(struct reader *r, struct bytes stop);
-/*
- * The caller has moved the cursor to a row: on to the first one that may have
- * something to show, but not over one from @stop on (empty = open). As the move
- * of the cursor.
- */
-static inline int reader_pass_dead(struct reader *r, struct bytes stop)
-{
-	return r->merge.base.at.kind == CELL_DELETE_FAMILY
-		       ? reader_step_dead(r, stop)
-		       : 1;
-}
-
-/*
- * Entries of the row that the cursor stands in, from its own on, in one block:
- * all of them visible if the one before is another column's or, where *all
- * versions are shown, older. 0 if that is not known. Ends with the column if
- * one is asked for.
- */
-int reader_part(struct reader *r, struct block_part *out, bool *all);
 /*
  * If it has walked over much of a column in vain: finds out what is alive of
  * it, for those who come after. @view and @family are what it was opened with.

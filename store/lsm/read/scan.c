@@ -1,14 +1,13 @@
 /*
  * Scans of a table: its families read side by side, row by row.
  *
- * Each family has a reader that stands on its next row with something to show.
- * The scan's row is the least (reversed: the greatest) of them; families that
- * stand on it give their entries in family order, then step on. A listing of
- * rows takes only the first visible entry of a row and never walks the rest.
+ * Each family stands on its next row with something to show. The scan's row is
+ * the least (reversed: the greatest) of them; families that stand on it give
+ * their entries in family order, then step on. A listing of rows takes only the
+ * first visible entry of a row and never walks the rest.
  *
- * What one block holds alone and every entry of which is visible is taken from
- * the block itself, as a run: scan_run.c. Forward scans of one family have
- * strips instead of a reader with cursors of its own: strips.h.
+ * Forwards a family has strips (strips.h), and where it is the only one rows.c
+ * hands out the results itself. Backwards it has a reader that walks each row.
  *
  * The bound of the range is tested on every row before its cells are looked
  * at: a reader of one row does not walk the deleted rows behind it.
@@ -19,63 +18,20 @@
 
 #include "store/lsm/read/read.h"
 
+/* Is the row in a reversed scan's bounds? */
 static bool in_bounds(const struct lsm_scan *sc, struct bytes row)
 {
 	struct bytes stop = buf_bytes(&sc->row_stop);
-	int c;
+	int c = stop.len ? bytes_cmp(row, stop) : 1;
 
-	if (!stop.len)
-		return true;
-	c = bytes_cmp(row, stop);
-	if (sc->reversed)
-		c = -c;
-	return c < 0 || (c == 0 && sc->stop_inclusive);
+	return c > 0 || (c == 0 && sc->stop_inclusive);
 }
 
-static int first_row(struct lsm_scan *sc, struct cursor *c)
-{
-	struct bytes start = buf_bytes(&sc->row_start);
-	int r;
-
-	if (sc->one_row)
-		return cursor_seek_exact(c, start);
-	if (sc->reversed)
-		return cursor_seek_back(c, start, !sc->start_exclusive);
-	r = cursor_seek_row(c, start);
-	if (r > 0 && sc->start_exclusive && start.len &&
-	    bytes_eq(c->row, start))
-		r = cursor_next_row(c);
-	return r;
-}
-
-static int step_row(struct lsm_scan *sc, struct family_scan *f)
-{
-	struct cursor *c = reader_cursor(&f->reader);
-	int r;
-
-	if (sc->one_row && !f->fresh)
-		return 0;
-	if (f->fresh)
-		r = first_row(sc, c);
-	else
-		r = sc->reversed ? cursor_prev_row(c) : cursor_next_row(c);
-	f->fresh = false;
-	if (r <= 0 || sc->reversed)
-		return r;
-	return reader_pass_dead(&f->reader, buf_bytes(&sc->row_stop));
-}
-
-/*
- * As of a moment: a row or family is there if any column is of which that can
- * be told. The reader stands on a visible entry.
- */
-static int find_certain(struct lsm_scan *sc, struct family_scan *f)
+int scan_find_certain(const struct lsm_scan *sc, struct family_scan *f)
 {
 	int r = 1;
 
 	f->lost = false;
-	if (sc->run.block)
-		return 1;
 	while (r > 0 && reader_lost(&f->reader)) {
 		f->lost = true;
 		if (sc->granularity >= SCAN_COLUMNS)
@@ -96,35 +52,48 @@ static bool row_lost(struct lsm_scan *sc)
 	return sc->as_of;
 }
 
+/* Backwards to the family's next row that has something to show. */
+static int step_back(struct lsm_scan *sc, struct family_scan *f)
+{
+	struct cursor *c = reader_cursor(&f->reader);
+	int r;
+
+	for (;;) {
+		r = f->fresh ? cursor_seek_back(c, buf_bytes(&sc->row_start),
+						!sc->start_exclusive)
+			     : cursor_prev_row(c);
+		f->fresh = false;
+		if (r <= 0 || !in_bounds(sc, c->row))
+			return r < 0 ? r : 0;
+		r = reader_row(&f->reader);
+		if (r > 0 && sc->as_of)
+			r = scan_find_certain(sc, f);
+		if (r == 0)
+			continue;
+		f->strips.walked = f->strips.first = true;
+		return r;
+	}
+}
+
 /* To the family's next row that has something to show. */
 static int advance(struct lsm_scan *sc, struct family_scan *f)
 {
-	bool known;
-	int r;
+	int r = f->ended       ? 0
+		: sc->reversed ? step_back(sc, f)
+			       : rows_step(sc, f);
 
-	f->at_row = false;
-	for (;;) {
-		r = f->ended ? 0 : step_row(sc, f);
-		if (r <= 0 || !in_bounds(sc, reader_cursor(&f->reader)->row)) {
-			f->ended = true;
-			return r < 0 ? r : 0;
-		}
-		known = true;
-		if (scan_run_begin(sc, f))
-			r = 1;
-		else
-			r = scan_part_begin(sc, f, &known);
-		if (!known)
-			r = reader_row(&f->reader);
-		if (r > 0 && sc->as_of)
-			r = find_certain(sc, f);
-		if (r < 0)
-			return r;
-		if (r > 0) {
-			f->at_row = true;
-			return 1;
-		}
-	}
+	f->fresh = false;
+	f->at_row = r > 0;
+	f->ended = r == 0;
+	return r;
+}
+
+/* Of a family that stands on one. */
+static struct bytes present_row(const struct lsm_scan *sc,
+				const struct family_scan *f)
+{
+	return sc->reversed ? f->reader.merge.base.row
+			    : f->strips.best->in.base.row;
 }
 
 /* The least row that a family stands on (reversed: the greatest). */
@@ -138,25 +107,19 @@ static struct family_scan *best_row(struct lsm_scan *sc)
 
 		if (!f->at_row)
 			continue;
-		if (!best) {
-			best = f;
-			continue;
-		}
-		c = bytes_cmp(reader_cursor(&f->reader)->row,
-			      reader_cursor(&best->reader)->row);
-		if (sc->reversed ? c > 0 : c < 0)
+		c = best ? bytes_cmp(present_row(sc, f), present_row(sc, best))
+			 : 0;
+		if (!best || (sc->reversed ? c > 0 : c < 0))
 			best = f;
 	}
 	return best;
 }
 
-bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f)
+bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f)
 {
-	return f->at_row &&
-	       bytes_eq(reader_cursor(&f->reader)->row, buf_bytes(&sc->row));
+	return f->at_row && bytes_eq(present_row(sc, f), scan_key(sc));
 }
 
-/* Leaves the present row, goes to the next one that shows something. */
 int scan_next_row(struct lsm_scan *sc)
 {
 	struct family_scan *best;
@@ -172,38 +135,34 @@ int scan_next_row(struct lsm_scan *sc)
 			return r;
 	}
 	sc->in_row = false;
-	if (sc->limit_rows && sc->rows == sc->limit_rows)
+	if (scan_at_limit(sc))
 		return 0;
 	best = best_row(sc);
 	if (!best)
 		return 0;
-	if (buf_set(&sc->row, reader_cursor(&best->reader)->row) < 0)
+	if (buf_set(&sc->row, present_row(sc, best)) < 0)
 		return why(-ENOMEM, "out of memory");
 	sc->in_row = true;
 	sc->rows++;
-	sc->current = sc->nfamilies; /* before the first */
+	sc->current = 0;
 	return 1;
 }
 
-void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
+void scan_fill(const struct lsm_scan *sc, const struct family_scan *f,
 	       struct cell *out)
 {
 	const struct entry *e = reader_entry(&f->reader);
 
 	*out = (struct cell){
-		.row = buf_bytes(&sc->row),
-		.family = f->name_bytes,
+		.row = scan_key(sc),
+		.family = f->name,
+		.qualifier = e->qualifier,
+		.ts = e->ts,
+		.seq = e->seq,
+		.ttl_ms = e->ttl_ms,
+		.kind = e->kind,
+		.value = e->value,
 	};
-	if (sc->granularity == SCAN_FAMILIES) {
-		out->kind = f->lost ? CELL_LOST : 0;
-		return;
-	}
-	out->qualifier = e->qualifier;
-	out->ts = e->ts;
-	out->seq = e->seq;
-	out->ttl_ms = e->ttl_ms;
-	out->kind = e->kind;
-	out->value = e->value;
 	/* A filter may ask for the value. */
 	if (sc->keys_only && !sc->picking)
 		out->value.data = NULL;
@@ -213,40 +172,29 @@ void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
 	}
 }
 
-/* The next family that stands on the row, from @from on. */
-static int next_family(struct lsm_scan *sc, uint32_t from, struct cell *out)
+/* The next cells (family, columns) of the present row, up to @n. */
+static int next_in_row(struct lsm_scan *sc, struct cell *out, size_t n)
 {
-	for (uint32_t i = from; i < sc->nfamilies; i++) {
-		if (!scan_on_row(sc, &sc->families[i]))
+	for (; sc->current < sc->nfamilies; sc->current++) {
+		struct family_scan *f = &sc->families[sc->current];
+		int r;
+
+		if (!scan_on_row(sc, f))
 			continue;
-		sc->current = i;
-		scan_fill(sc, &sc->families[i], out);
-		return 1;
+		if (sc->granularity == SCAN_FAMILIES) {
+			sc->current++;
+			*out = (struct cell){
+				.row = scan_key(sc),
+				.family = f->name,
+				.kind = f->lost ? CELL_LOST : 0,
+			};
+			return 1;
+		}
+		r = cells_next(sc, f, false, out, n);
+		if (r)
+			return r;
 	}
 	return 0;
-}
-
-/* The next cell (family, column) of the present row. */
-static int next_in_row(struct lsm_scan *sc, struct cell *out)
-{
-	struct family_scan *f;
-	int r;
-
-	if (sc->current == sc->nfamilies)
-		return next_family(sc, 0, out);
-	f = &sc->families[sc->current];
-	if (sc->granularity == SCAN_FAMILIES)
-		return next_family(sc, sc->current + 1, out);
-	if (sc->granularity == SCAN_COLUMNS)
-		r = reader_next_column(&f->reader);
-	else
-		r = reader_next(&f->reader);
-	if (r < 0)
-		return r;
-	if (r == 0)
-		return next_family(sc, sc->current + 1, out);
-	scan_fill(sc, f, out);
-	return 1;
 }
 
 int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
@@ -254,23 +202,21 @@ int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
-	if (sc->strips.on)
+	if (sc->direct)
 		return rows_next(sc, out, n);
 	if (sc->picking)
 		return scan_next_picked(sc, out);
 	for (;;) {
-		r = 0;
-		if (sc->run.block)
-			r = scan_run_next(sc, out, n);
-		else if (sc->in_row && sc->granularity != SCAN_ROWS)
-			r = next_in_row(sc, out);
-		if (r != 0)
-			return r;
+		if (sc->in_row && sc->granularity != SCAN_ROWS) {
+			r = next_in_row(sc, out, n);
+			if (r)
+				return r;
+		}
 		r = scan_next_row(sc);
 		if (r <= 0)
 			return r;
 		if (sc->granularity == SCAN_ROWS) {
-			*out = (struct cell){.row = buf_bytes(&sc->row)};
+			*out = (struct cell){.row = scan_key(sc)};
 			out->kind = row_lost(sc) ? CELL_LOST : 0;
 			return 1;
 		}

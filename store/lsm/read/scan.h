@@ -1,8 +1,11 @@
 /*
- * A scan's state, for scan_open.c, which makes and keeps it, strips.c and rows.c,
- * which most scans take, scan.c, which walks families with readers, and
- * scan_pick.c, which does so where a filter or limits in the families decide on
- * rows.
+ * A scan's state: of all of it, and of each family that it reads.
+ *
+ * A forward scan has strips in each family (strips.h). rows.c moves them to the
+ * family's next row, row_cells.c hands out the cells of that row. A reversed
+ * scan has a reader with cursors of its own (reader.h). Of one family the
+ * results come straight from rows.c; scan.c puts the rows of several together,
+ * and scan_pick.c asks a filter about each result of a row.
  */
 #ifndef CELLFS_STORE_LSM_READ_SCAN_H
 #define CELLFS_STORE_LSM_READ_SCAN_H
@@ -23,9 +26,9 @@ struct run {
 	uint32_t cell, cell_end; /* of the row */
 	size_t key_at;		 /* where the row's key begins */
 	size_t stride;		 /* from a key to the next */
-	bool part;		 /* of one row, which may go on */
 	bool short_keys;	 /* SHORT is enough for what is copied */
 	bool named;		 /* the qualifiers are in lsm_scan.names */
+	struct bytes family;
 	/* Of the block that comes next, what has not been fetched yet. */
 	const uint8_t *behind, *behind_end;
 	/* Or rows of which no more than the keys is asked; rest 0: none. */
@@ -57,29 +60,36 @@ static inline void scan_put_row(struct cell *c, struct bytes row)
 
 struct strip;
 
-/* A scan of strips (strips.h); these are in lsm_scan.memory. */
+/* What a forward scan has of a family (strips.h). */
 struct strips {
-	bool on;
-	bool one_row;
-	bool ended;  /* nothing comes behind the run or the present row */
-	bool opened; /* the reader of lsm_scan.one, over their cursors */
-	bool walked; /* by that one: the present row */
-	bool chosen; /* strips are marked that have the next row */
-	bool alone;  /* one has it */
-	bool hard;   /* some of them are */
-	bool at_end; /* some strips are at the end of their blocks */
-	bool in_row; /* of which cells are left */
+	struct strip *at;	      /* n of them */
+	struct merge_source *sources; /* their cursors, for the reader */
+	void *memory;		      /* of both; NULL: the scan's own */
+	uint32_t n;
+	bool unplaced; /* to be placed by the next call, which may fail */
+	bool ended;    /* nothing comes behind the run or the present row */
+	bool chosen;   /* strips are marked that have the next row */
+	bool alone;    /* one has it */
+	bool hard;     /* some of them are */
+	bool at_end;   /* some strips are at the end of their blocks */
+	bool in_row;   /* of which cells are left */
+	bool walked;   /* by the reader: the present row */
+	bool first;    /* ... and its present entry is to be handed out */
 	bool in_column;
+	bool rests;  /* some strips are: see struct strip */
 	bool unsure; /* the last strip's filter has not been asked */
 	/*
 	 * One file may have the row, and will: its filter is not asked first.
 	 */
 	bool expected;
-	uint32_t n;
-	uint32_t family;
-	uint64_t seq, row_hash;
-	struct visible_spec visible;
-	struct strip *best; /* one of those that are marked */
+	uint64_t row_hash;
+	uint64_t dead;	     /* rows that were passed over */
+	struct strip *best;  /* one of those that are marked */
+	struct strip *found; /* stands on the cell to hand out next, or NULL */
+	struct strip
+		*part; /* all its cells before part_end are next; or NULL */
+	uint32_t part_end;
+	size_t name; /* the present one of the columns asked for */
 	/*
 	 * The column, if in_column: so many versions of it may come behind @ts,
 	 * which was handed out last.
@@ -91,46 +101,48 @@ struct strips {
 };
 
 struct family_scan {
-	struct reader reader;
-	struct tree *tree; /* the view's */
-	uint32_t at;	   /* its place in the schema */
-	const char *name;
-	struct bytes name_bytes;
+	uint32_t at; /* its place in the schema */
+	struct bytes name;
+	struct visible_spec visible;
 	struct reader_columns columns;
-	bool restricted;
+	bool restricted;     /* to these columns */
 	struct bytes *names; /* of columns */
+	bool walks;	     /* the reader walks each row */
+	bool opened;	     /* the reader is */
 	bool at_row;	     /* stands on a row with something to show */
 	bool fresh;	     /* not yet positioned */
 	bool ended;
 	bool lost; /* scan as of a moment: nothing of its row is certain */
+	struct strips strips;
+	struct reader reader;
 };
 
 struct lsm_scan {
 	struct scan base;
 	struct lsm *db;
 	struct superversion *view; /* with the names and attributes */
+	uint64_t seq;
+	int64_t now_ms; /* 0: who needs the time asks for it */
 	uint8_t granularity;
-	bool reversed, keys_only, as_of;
-	struct buf row_start, row_stop;
+	bool reversed, keys_only, as_of, picking;
+	bool direct; /* forwards through one family, without a filter */
 	bool start_exclusive, stop_inclusive, one_row;
-	struct buf qual_start, qual_stop; /* owned copies of the bounds */
-	struct buf qual_last; /* of the part that was handed out last */
+	bool in_row;
+	bool bounded;			  /* has bounds of qualifiers: */
+	struct buf qual_start, qual_stop; /* owned copies */
+	struct buf row_start, row_stop;	  /* empty where the row is one */
+	struct buf qual_last; /* the column of a row that goes on elsewhere */
 	uint64_t limit_rows, rows;
 	struct family_scan *families;
 	uint32_t nfamilies;
-	uint32_t current; /* family that gave the last cell; or nfamilies */
-	bool in_row;
-	bool may_run;  /* rows or cells of all of one family, forwards */
-	bool may_part; /* ... cells, of one column perhaps */
+	uint32_t current; /* family that gives the next cell; or nfamilies */
 	struct run run;
-	struct strips strips;
 	struct buf row;		/* the present row; within a run: its keys */
 	struct family_scan one; /* families, if there is only one */
-	bool picking;
-	struct pick pick;
+	struct pick pick;	/* if picking */
 	_Alignas(max_align_t) uint8_t
 		memory[SCAN_MEMORY]; /* strips, or the first family's cursors */
-	struct merge_source sources[STRIPS_MAX]; /* of a reader over strips */
+	struct merge_source sources[STRIPS_MAX]; /* of these strips */
 	struct bytes names[RUN_NAMES];		 /* of a run, by their ids */
 };
 
@@ -141,41 +153,42 @@ static inline bool scan_of_one_row(const struct scan_spec *spec)
 	       bytes_eq(spec->row_start, spec->row_stop);
 }
 
-/* Over strips; false if that cannot be. The scan need not have been cleared. */
-bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
-		      uint64_t seq);
+/* The present row's key, whose place may change with each row. */
+static inline struct bytes scan_key(const struct lsm_scan *sc)
+{
+	return bytes_of(sc->row.data + sc->run.key_at, sc->row.len);
+}
 
 /* Leaves the present row, goes to the next one that shows something. */
 int scan_next_row(struct lsm_scan *sc);
 /* Does the family stand on the present row? */
-bool scan_on_row(const struct lsm_scan *sc, struct family_scan *f);
-/* The entry that the family stands on. */
-void scan_fill(struct lsm_scan *sc, const struct family_scan *f,
+bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f);
+/* The entry that the family's reader stands on. */
+void scan_fill(const struct lsm_scan *sc, const struct family_scan *f,
 	       struct cell *out);
 /*
- * The reader stands on a row that is in bounds: begins a run with it if one
- * block has it and following rows alone, and all of them is visible.
+ * As of a moment: a row or family is there if any column is of which that can
+ * be told. The reader stands on a visible entry. 1 or negative.
  */
-bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f);
+int scan_find_certain(const struct lsm_scan *sc, struct family_scan *f);
 /* Keeps the block's qualifiers if that pays for @ncells cells. */
 void scan_run_names(struct lsm_scan *sc, const struct block *b,
 		    uint32_t ncells);
-/*
- * The same with what one block has of the row, of one column if one is asked
- * for. 1; 0 if nothing of the row is shown, unless *known is false then.
- */
-int scan_part_begin(struct lsm_scan *sc, struct family_scan *f, bool *known);
-/* Up to @n results of a part, and of the next one; 0 at the row's end. */
-int scan_part_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /* Makes @rows the run, which stands before the first of them. 0 or -ENOMEM. */
-int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows);
+int scan_run_take(struct lsm_scan *sc, const struct family_scan *f,
+		  const struct block_rows *rows);
 /*
  * The block behind it lies at @behind, or did, and is likely to be wanted: how
  * it begins is fetched meanwhile.
  */
 void scan_run_fetch(struct lsm_scan *sc, const void *behind);
-/* Cells of the present row of the run, up to @n. */
-size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n);
+/*
+ * @n cells of the block from @cell on, of the scan's present row. Names are as
+ * scan_run_names() left them.
+ */
+void scan_run_part(struct lsm_scan *sc, const struct family_scan *f,
+		   const struct block *b, uint32_t cell, struct cell *out,
+		   size_t n);
 /* Up to @n results of the run; 0 and no run when it is at its end. */
 int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n);
 /*

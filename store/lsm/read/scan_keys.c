@@ -56,7 +56,7 @@ static inline bool step(struct index_rows *k)
 
 bool scan_keys_begin(struct lsm_scan *sc, const struct bytes *other)
 {
-	const struct strip *s = sc->strips.best;
+	const struct strip *s = sc->one.strips.best;
 	struct bytes stop = buf_bytes(&sc->row_stop);
 	struct index_rows k, next;
 	struct known all;
@@ -67,7 +67,7 @@ bool scan_keys_begin(struct lsm_scan *sc, const struct bytes *other)
 			     .seq_max = k.info->seq_max,
 			     .ts_min = k.info->ts_min,
 			     .ts_max = k.info->ts_max};
-	if (!visible_all(&sc->strips.visible, sc->strips.seq, &all, true))
+	if (!visible_all(&sc->one.visible, sc->seq, &all, true))
 		return false;
 	if (other)
 		k.end = index_find(k.index, *other, false);
@@ -116,7 +116,7 @@ static size_t key_len(const struct sst_index *x, uint32_t i)
 static int end_keys(struct lsm_scan *sc)
 {
 	struct run *run = &sc->run;
-	struct strip *s = sc->strips.best;
+	struct strip *s = sc->one.strips.best;
 	int r;
 
 	run->keys.rest = 0;
@@ -124,7 +124,7 @@ static int end_keys(struct lsm_scan *sc)
 	s->row = 0;
 	s->end = 1;
 	s->wide = true; /* or may be */
-	sc->strips.walked = true;
+	sc->one.strips.walked = true;
 	return r < 0 ? r : 0;
 }
 

@@ -1,7 +1,6 @@
 /*
- * Opening scans: a copy of what is asked for, the families' readers, and the
- * memory of all that, which the next scan takes over. Scans of strips begin in
- * strips.c.
+ * Opening scans: a copy of what is asked for, the families' strips or readers,
+ * and the memory of all that, which the next scan takes over.
  */
 #include "store/lsm/read/strips.h"
 
@@ -9,24 +8,12 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/read.h"
-#include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/state/pins.h"
 
 /* Buffers that have grown beyond it are not kept for the next scan. */
 #define SPARE_BUFFER_MAX 4096
 
-/* Zeroes it, but for buffers with memory from the scan before. */
-static void scan_clear(struct lsm_scan *sc)
-{
-	struct buf start = sc->row_start, stop = sc->row_stop, row = sc->row;
-
-	memset(sc, 0, offsetof(struct lsm_scan, memory));
-	sc->row_start = start;
-	sc->row_stop = stop;
-	sc->row = row;
-}
-
-/* Not zeroed, but for the buffers. */
+/* Not zeroed, but for its three buffers. */
 static struct lsm_scan *scan_new(struct lsm *db)
 {
 	struct reader_slot *slot = reader_slot(db);
@@ -91,15 +78,18 @@ static int compare_bytes(const void *a, const void *b)
 	return bytes_cmp(*(const struct bytes *)a, *(const struct bytes *)b);
 }
 
-/* Does the spec name the family at all? Counts the columns that it names. */
-static bool names_family(const struct scan_spec *spec, const char *family,
-			 size_t *count, bool *whole)
+/* What a scan of all of one family is spared, so that it opens fast. */
+#define RARE __attribute__((noinline, cold))
+
+/* Does the spec, which has a list, name the family? Counts its columns. */
+RARE static bool names_family(const struct scan_spec *spec, const char *family,
+			      size_t *count, bool *whole)
 {
 	struct bytes name = bytes_str(family);
-	bool found = spec->ncolumns == 0;
+	bool found = false;
 
 	*count = 0;
-	*whole = spec->ncolumns == 0;
+	*whole = false;
 	for (size_t i = 0; i < spec->ncolumns; i++) {
 		if (!bytes_eq(spec->columns[i].family, name))
 			continue;
@@ -131,7 +121,7 @@ static int copy_names(struct family_scan *f, const struct scan_spec *spec,
 	for (size_t i = 0; i < spec->ncolumns; i++) {
 		struct bytes q = spec->columns[i].qualifier;
 
-		if (!bytes_eq(spec->columns[i].family, bytes_str(f->name)) ||
+		if (!bytes_eq(spec->columns[i].family, f->name) ||
 		    spec->columns[i].whole_family)
 			continue;
 		if (f->columns.has_start && bytes_cmp(q, f->columns.start) < 0)
@@ -148,247 +138,309 @@ static int copy_names(struct family_scan *f, const struct scan_spec *spec,
 	return 0;
 }
 
-static int family_columns(struct lsm_scan *sc, struct family_scan *f,
-			  const struct scan_spec *spec, size_t count,
-			  bool whole)
+RARE static int family_columns(struct lsm_scan *sc, struct family_scan *f,
+			       const struct scan_spec *spec, size_t count,
+			       bool whole)
 {
 	f->columns = (struct reader_columns){
 		.has_start = spec->has_qual_start,
 		.has_stop = spec->has_qual_stop,
 		.stop_inclusive = spec->qual_stop_inclusive,
-		.start = buf_bytes(&sc->qual_start),
-		.stop = buf_bytes(&sc->qual_stop),
 	};
-	f->restricted = spec->has_qual_start || spec->has_qual_stop;
+	if (sc->bounded) {
+		f->columns.start = buf_bytes(&sc->qual_start);
+		f->columns.stop = buf_bytes(&sc->qual_stop);
+	}
 	return whole ? 0 : copy_names(f, spec, count);
 }
 
-static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
+RARE static int copy_qualifiers(struct lsm_scan *sc,
+				const struct scan_spec *spec)
 {
-	int r = buf_set(&sc->row_start, spec->row_start);
+	int r = 0;
 
-	if (r == 0)
-		r = buf_set(&sc->row_stop, spec->row_stop);
-	if (r == 0 && spec->qual_start.len)
+	sc->qual_start = sc->qual_stop = (struct buf){0};
+	if (spec->qual_start.len)
 		r = buf_set(&sc->qual_start, spec->qual_start);
 	/* The next possible name behind one is the same with a NUL. */
 	if (r == 0 && spec->qual_start_exclusive)
 		r = buf_append(&sc->qual_start, "", 1);
 	if (r == 0 && spec->qual_stop.len)
 		r = buf_set(&sc->qual_stop, spec->qual_stop);
-	sc->start_exclusive = spec->row_start_exclusive;
-	sc->stop_inclusive = spec->row_stop_inclusive;
-	sc->one_row = scan_of_one_row(spec);
 	return r;
 }
 
-/* Rows that the filter never lets through need not be looked at. */
-static int narrow_rows(struct lsm_scan *sc, const struct scan_spec *spec)
+/*
+ * Copies the bounds that later calls need. Those of rows are empty where one
+ * row is asked for.
+ */
+static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 {
-	struct buf *low = sc->reversed ? &sc->row_stop : &sc->row_start;
-	struct buf *high = sc->reversed ? &sc->row_start : &sc->row_stop;
-	struct bytes min = buf_bytes(low), max = buf_bytes(high);
 	int r = 0;
+
+	sc->row_start.len = sc->row_stop.len = 0;
+	sc->qual_last = (struct buf){0};
+	if (sc->reversed && spec->row_start.len)
+		r = buf_set(&sc->row_start, spec->row_start);
+	if (r == 0 && spec->row_stop.len && !sc->one_row)
+		r = buf_set(&sc->row_stop, spec->row_stop);
+	sc->bounded = spec->has_qual_start || spec->has_qual_stop;
+	if (r == 0 && sc->bounded)
+		r = copy_qualifiers(sc, spec);
+	return r < 0 ? why(r, "out of memory") : 0;
+}
+/* Rows that the filter never lets through need not be looked at. */
+static void narrow_rows(struct scan_spec *spec)
+{
+	struct bytes *low = spec->reversed ? &spec->row_stop : &spec->row_start;
+	struct bytes *high =
+		spec->reversed ? &spec->row_start : &spec->row_stop;
+	struct bytes min = *low, max = *high;
 
 	filter_rows(spec->filter, &min, &max);
 	if (min.data != low->data) {
-		r = buf_set(low, min);
-		if (sc->reversed)
-			sc->stop_inclusive = true;
+		*low = min;
+		if (spec->reversed)
+			spec->row_stop_inclusive = true;
 		else
-			sc->start_exclusive = false;
+			spec->row_start_exclusive = false;
 	}
-	if (r == 0 && max.data != high->data) {
-		r = buf_set(high, max);
-		if (sc->reversed)
-			sc->start_exclusive = false;
+	if (max.data != high->data) {
+		*high = max;
+		if (spec->reversed)
+			spec->row_start_exclusive = false;
 		else
-			sc->stop_inclusive = true;
+			spec->row_stop_inclusive = true;
 	}
-	return r;
 }
 
-static int prepare_pick(struct lsm_scan *sc, const struct scan_spec *spec)
+/* A family may have a range of its own. */
+RARE static void family_times(const struct scan_spec *spec, struct bytes family,
+			      struct visible_spec *v)
 {
-	int r;
-
-	sc->picking = pick_needed(spec);
-	r = sc->picking ? pick_init(&sc->pick, spec) : 0;
-	return r == 0 && spec->filter ? narrow_rows(sc, spec) : r;
-}
-
-static void family_times(const struct scan_spec *spec, const char *family,
-			 struct visible_spec *v)
-{
-	int64_t max = spec->ts_max;
-
-	v->ts_min = spec->ts_min;
 	for (size_t i = 0; i < spec->nfamily_ranges; i++) {
 		const struct family_range *f = &spec->family_ranges[i];
 
-		if (!bytes_eq(f->family, bytes_str(family)))
+		if (!bytes_eq(f->family, family))
 			continue;
 		v->ts_min = f->ts_min;
-		max = f->ts_max;
+		v->ts_max = f->ts_max ? f->ts_max : INT64_MAX;
 	}
-	v->ts_max = max ? max : INT64_MAX;
-}
-
-static void row_hull(const struct lsm_scan *sc, struct reader_spec *rs)
-{
-	rs->row_min = buf_bytes(sc->reversed ? &sc->row_stop : &sc->row_start);
-	rs->row_max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop);
 }
 
 /* As of the spec's moment: can the family tell? What it must know of it. */
-static int family_past(const struct lsm_scan *sc, const struct scan_spec *spec,
-		       const struct family_schema *f,
-		       const struct history *lost, int64_t now_ms,
-		       struct visible_spec *v)
+RARE static int family_past(const struct lsm_scan *sc,
+			    const struct scan_spec *spec,
+			    const struct family_schema *f,
+			    const struct history *lost, struct visible_spec *v)
 {
 	struct history_rows rows = {
-		.min = buf_bytes(sc->reversed ? &sc->row_stop : &sc->row_start),
-		.max = buf_bytes(sc->reversed ? &sc->row_start : &sc->row_stop),
-		.max_inclusive = sc->reversed ? !sc->start_exclusive
-					      : sc->stop_inclusive,
+		.min = sc->reversed ? spec->row_stop : spec->row_start,
+		.max = sc->reversed ? spec->row_start : spec->row_stop,
+		.max_inclusive = sc->reversed ? !spec->row_start_exclusive
+					      : spec->row_stop_inclusive,
 	};
 	uint64_t ttl = f->attrs.ttl_ms;
 
-	if (!spec->has_as_of)
-		return 0;
 	v->has_as_of = true;
 	v->as_of = spec->as_of;
 	v->versions = 1;
 	v->pushed_seq = lost->pushed_seq;
 	v->pushed_versions = lost->pushed_versions;
-	if (ttl < (uint64_t)now_ms && spec->as_of < now_ms - (int64_t)ttl)
+	if (ttl < (uint64_t)sc->now_ms &&
+	    spec->as_of < sc->now_ms - (int64_t)ttl)
 		return why(-ENODATA,
 			   "what family %s held as of %lld has expired (ttl)",
 			   f->name, (long long)spec->as_of);
 	return history_tells(lost, &rows, spec->as_of);
 }
 
-static int open_families(struct lsm *db, struct lsm_scan *sc,
-			 const struct scan_spec *spec, uint64_t seq)
+/* A reader of a reversed scan, with cursors of its own. */
+RARE static int open_reader(struct lsm_scan *sc, struct family_scan *f)
 {
-	const struct table_state *st = sc->view->st;
-	struct reader_spec rs = {.seq = seq,
-				 .alive = &db->alive,
-				 .memory = sc->memory,
-				 .memory_bytes = sizeof(sc->memory)};
-	int64_t now_ms = 0;
+	struct reader_spec rs = {
+		.visible = f->visible,
+		.os = sc->now_ms ? NULL : sc->db->os,
+		.alive = &sc->db->alive,
+		.seq = sc->seq,
+		.row_min = buf_bytes(&sc->row_stop),
+		.row_max = buf_bytes(&sc->row_start),
+		.columns = f->restricted ? &f->columns : NULL,
+		.memory = sc->memory,
+		.memory_bytes = f == sc->families ? sizeof(sc->memory) : 0,
+	};
+	int r = reader_open(&f->reader, sc->view, f->at, &rs);
+
+	f->strips.n = 0;
+	f->strips.memory = NULL;
+	f->strips.dead = 0;
+	f->opened = r == 0;
+	return r;
+}
+
+/* What the family's reader or strips must know of what is asked for. */
+static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
+			  const struct scan_spec *spec, uint32_t at)
+{
+	const struct family_schema *schema = &sc->view->st->schema.families[at];
+	bool all = sc->granularity == SCAN_CELLS || spec->filter;
+
+	f->at = at;
+	f->name = bytes_str(schema->name);
+	f->names = NULL;
+	f->walks = sc->picking || spec->raw;
+	f->opened = f->at_row = f->ended = f->lost = false;
+	f->fresh = true;
+	f->visible = (struct visible_spec){
+		.attrs = &schema->attrs,
+		.versions = all ? pick_versions(spec) : 1,
+		.raw = spec->raw,
+		.ts_min = spec->ts_min,
+		.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
+	};
+	if (spec->nfamily_ranges)
+		family_times(spec, f->name, &f->visible);
+	/* Families must agree on the time; one may ask when it needs it. */
+	if (!sc->now_ms && (sc->families != &sc->one || spec->has_as_of ||
+			    schema->attrs.ttl_ms != TTL_FOREVER))
+		sc->now_ms = os_now_ms(sc->db->os);
+	f->visible.now_ms = sc->now_ms;
+	return spec->has_as_of
+		       ? family_past(sc, spec, schema,
+				     &sc->view->levels[at]->lost, &f->visible)
+		       : 0;
+}
+
+static int open_family(struct lsm_scan *sc, const struct scan_spec *spec,
+		       uint32_t at, size_t count, bool whole)
+{
+	struct family_scan *f = &sc->families[sc->nfamilies];
+	int r = prepare_family(sc, f, spec, at);
+
+	f->restricted = !whole || sc->bounded;
+	if (r == 0 && f->restricted &&
+	    family_columns(sc, f, spec, count, whole) < 0)
+		r = why(-ENOMEM, "out of memory");
+	if (r == 0 && sc->reversed)
+		r = open_reader(sc, f);
+	if (r < 0) {
+		free(f->names);
+		return r;
+	}
+	sc->nfamilies++;
+	if (sc->reversed)
+		return 0;
+	strips_open(sc, f, spec->row_start);
+	if (!f->strips.unplaced ||
+	    buf_set(&sc->row_start, spec->row_start) == 0)
+		return 0;
+	return why(-ENOMEM, "out of memory");
+}
+
+/* How many families the spec names. */
+RARE static uint32_t count_families(const struct scan_spec *spec,
+				    const struct schema *schema)
+{
+	uint32_t n = 0;
+	size_t count;
+	bool whole;
+
+	for (uint32_t i = 0; i < schema->nfamilies; i++)
+		n += names_family(spec, schema->families[i].name, &count,
+				  &whole);
+	return n;
+}
+
+static int open_families(struct lsm_scan *sc, const struct scan_spec *spec)
+{
+	const struct schema *schema = &sc->view->st->schema;
+	const bool all = spec->ncolumns == 0;
+	uint32_t n = all ? schema->nfamilies : count_families(spec, schema);
 	int r = 0;
 
-	/* Families must agree on the time; one may ask when it needs it. */
-	if (st->schema.nfamilies > 1 || spec->has_as_of)
-		now_ms = os_now_ms(db->os);
-	else
-		rs.os = db->os;
-	row_hull(sc, &rs);
-	sc->families = &sc->one;
-	if (st->schema.nfamilies > 1)
-		sc->families =
-			calloc(st->schema.nfamilies, sizeof(*sc->families));
+	sc->direct = n == 1 && !sc->reversed && !sc->picking &&
+		     sc->granularity != SCAN_FAMILIES;
+	if (n > 1)
+		sc->families = calloc(n, sizeof(*sc->families));
 	if (!sc->families)
 		return why(-ENOMEM, "out of memory");
-	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
-		struct family_scan *f = &sc->families[sc->nfamilies];
-		size_t count;
-		bool whole;
+	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
+		size_t count = 0;
+		bool whole = true;
 
-		f->tree = st->trees[i];
-		f->at = i;
-		f->name = st->schema.families[i].name;
-		f->name_bytes = bytes_str(f->name);
-		if (!names_family(spec, f->name, &count, &whole))
-			continue;
-		r = family_columns(sc, f, spec, count, whole);
-		if (r < 0) {
-			free(f->names);
-			return why(r, "out of memory");
-		}
-		rs.columns = f->restricted ? &f->columns : NULL;
-		rs.visible = (struct visible_spec){
-			.attrs = &st->schema.families[i].attrs,
-			.now_ms = now_ms,
-			.versions =
-				sc->granularity == SCAN_CELLS || spec->filter
-					? pick_versions(spec)
-					: 1,
-			.raw = spec->raw,
-		};
-		family_times(spec, f->name, &rs.visible);
-		r = family_past(sc, spec, &st->schema.families[i],
-				&sc->view->levels[i]->lost, now_ms,
-				&rs.visible);
-		if (r < 0) {
-			free(f->names);
-			return r;
-		}
-		f->fresh = true;
-		rs.any = sc->granularity == SCAN_ROWS && !sc->picking;
-		r = reader_open(&f->reader, sc->view, i, &rs);
-		rs.memory_bytes = 0; /* the first one's now */
-		sc->nfamilies++;
+		if (all || names_family(spec, schema->families[i].name, &count,
+					&whole))
+			r = open_family(sc, spec, i, count, whole);
 	}
-	sc->may_run = sc->nfamilies == 1 && !sc->reversed && !sc->picking &&
-		      !sc->families[0].restricted &&
-		      sc->granularity != SCAN_FAMILIES;
-	sc->may_part = sc->nfamilies == 1 && !sc->reversed && !sc->picking &&
-		       !sc->as_of && sc->granularity == SCAN_CELLS &&
-		       !spec->has_qual_stop &&
-		       (!sc->families[0].restricted ||
-			sc->families[0].columns.nnames == 1);
 	return r;
+}
+
+static int open_bounded(struct lsm_scan *sc, const struct scan_spec *spec)
+{
+	int r;
+
+	/* A row is the same in both directions. */
+	sc->one_row = scan_of_one_row(spec);
+	sc->reversed = spec->reversed && !sc->one_row;
+	sc->start_exclusive = spec->row_start_exclusive;
+	sc->stop_inclusive = spec->row_stop_inclusive;
+	r = copy_bounds(sc, spec);
+	return r < 0 ? r : open_families(sc, spec);
 }
 
 static void close_scan(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; i < sc->nfamilies; i++) {
-		tombstone_stats_add(sc->db, sc->families[i].tree,
-				    reader_markers(&sc->families[i].reader));
-		reader_learn(sc->db, &sc->families[i].reader, sc->view,
-			     sc->families[i].at);
-		reader_close(&sc->families[i].reader);
-		free(sc->families[i].names);
+		strips_close(sc, &sc->families[i]);
+		if (sc->families[i].restricted)
+			free(sc->families[i].names);
 	}
 	if (sc->families != &sc->one)
 		free(sc->families);
 	superversion_give(sc->db, reader_slot(sc->db), sc->view);
-	pick_free(&sc->pick);
-	buf_free(&sc->qual_start);
-	buf_free(&sc->qual_stop);
-	buf_free(&sc->qual_last);
+	if (sc->picking)
+		pick_free(&sc->pick);
+	if (sc->bounded) {
+		buf_free(&sc->qual_start);
+		buf_free(&sc->qual_stop);
+	}
+	if (sc->qual_last.data)
+		buf_free(&sc->qual_last);
 	scan_spare(sc->db, sc);
 }
 
-/*
- * With readers, on the view that the scan has taken, up to @seq. On failure the
- * scan is as lsm_scan_close() wants it.
- */
-static int open_readers(struct lsm_scan *sc, const struct scan_spec *spec,
-			uint64_t seq)
+/* As open_bounded(), with a filter or limits in the families. */
+RARE static int open_picking(struct lsm_scan *sc, const struct scan_spec *spec)
 {
-	struct lsm *db = sc->db;
-	struct superversion *view = sc->view;
-	int r;
+	struct scan_spec narrowed = *spec;
 
-	scan_clear(sc);
-	sc->db = db;
-	sc->view = view;
+	if (pick_init(&sc->pick, spec) < 0)
+		return why(-ENOMEM, "out of memory");
+	if (spec->filter)
+		narrow_rows(&narrowed);
+	return open_bounded(sc, &narrowed);
+}
+
+/*
+ * On the view that the scan has taken, up to sc->seq. On failure the scan is as
+ * close_scan() wants it.
+ */
+static int open_scan(struct lsm_scan *sc, const struct scan_spec *spec)
+{
 	sc->granularity = spec->granularity;
-	sc->reversed = spec->reversed;
 	sc->keys_only = spec->keys_only;
 	sc->as_of = spec->has_as_of;
 	sc->limit_rows = spec->limit_rows;
-	r = copy_bounds(sc, spec);
-	if (r == 0)
-		r = prepare_pick(sc, spec);
-	if (r < 0)
-		return why(r, "out of memory");
-	r = open_families(db, sc, spec, seq);
-	sc->current = sc->nfamilies;
-	return r;
+	sc->rows = 0;
+	sc->now_ms = 0;
+	sc->in_row = false;
+	sc->nfamilies = sc->current = 0;
+	sc->families = &sc->one;
+	sc->run.block = NULL;
+	sc->run.keys.rest = 0;
+	sc->run.key_at = 0;
+	sc->picking = pick_needed(spec);
+	return sc->picking ? open_picking(sc, spec) : open_bounded(sc, spec);
 }
 
 int lsm_scan_open(struct table *base, const struct scan_spec *spec,
@@ -396,26 +448,20 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 {
 	struct lsm *db = lsm_of(base->store);
 	struct lsm_scan *sc = scan_new(db);
-	uint64_t seq = 0;
 	int r;
 
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
 	r = superversion_take(db, reader_slot(db), (struct lsm_table *)base,
-			      &sc->view, &seq);
+			      &sc->view, &sc->seq);
 	if (r < 0) {
 		scan_spare(db, sc);
 		return r;
 	}
 	if (spec->snapshot)
-		seq = ((const struct lsm_snapshot *)spec->snapshot)->seq;
+		sc->seq = ((const struct lsm_snapshot *)spec->snapshot)->seq;
 	sc->db = db;
-	sc->granularity = spec->granularity;
-	sc->keys_only = spec->keys_only;
-	sc->limit_rows = spec->limit_rows;
-	sc->rows = 0;
-	if (!scan_strips_open(sc, spec, seq))
-		r = open_readers(sc, spec, seq);
+	r = open_scan(sc, spec);
 	if (r < 0) {
 		close_scan(sc);
 		return r;
@@ -426,13 +472,5 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 
 void lsm_scan_close(struct scan *base)
 {
-	struct lsm_scan *sc = (struct lsm_scan *)base;
-
-	if (!sc->strips.on) {
-		close_scan(sc);
-		return;
-	}
-	strips_close(sc);
-	superversion_give(sc->db, reader_slot(sc->db), sc->view);
-	scan_spare(sc->db, sc);
+	close_scan((struct lsm_scan *)base);
 }

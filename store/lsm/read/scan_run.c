@@ -3,8 +3,8 @@
  *
  * What one block holds alone and every entry of which is visible needs neither
  * a merge nor a look at each entry: the run goes up to the end of the range or
- * the next row of another file. The reader or the strip stands on the run's
- * first row meanwhile and is moved to its last one in the end.
+ * the next row of another strip. The strip stands on the run's first row
+ * meanwhile and is moved to its last one in the end.
  *
  * One call hands out many cells. The keys of their rows lie side by side until
  * the next call:
@@ -53,7 +53,8 @@ static int room_for_keys(struct lsm_scan *sc, const struct block *b)
 	return buf_reserve(&sc->row, n * stride);
 }
 
-int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
+int scan_run_take(struct lsm_scan *sc, const struct family_scan *f,
+		  const struct block_rows *rows)
 {
 	struct run *run = &sc->run;
 	int r = room_for_keys(sc, rows->block);
@@ -61,7 +62,7 @@ int scan_run_take(struct lsm_scan *sc, const struct block_rows *rows)
 	if (r < 0)
 		return r;
 	run->block = rows->block;
-	run->part = false;
+	run->family = f->name;
 	run->row = rows->row - 1;
 	run->end = rows->end;
 	run->cell = block_row_cell(rows->block, rows->row);
@@ -82,28 +83,6 @@ void scan_run_fetch(struct lsm_scan *sc, const void *behind)
 		sc->run.behind_end = sc->run.behind + BLOCK_AHEAD * 64 + AHEAD;
 }
 
-bool scan_run_begin(struct lsm_scan *sc, struct family_scan *f)
-{
-	struct bytes stop = buf_bytes(&sc->row_stop);
-	struct block_rows rows;
-
-	if (!sc->may_run || !reader_rows(&f->reader, &rows))
-		return false;
-	/* The present row is in bounds; is the last one? */
-	if (stop.len && rows.end > rows.row + 1 &&
-	    block_row_cmp(rows.block, rows.end - 1, stop) >= 0)
-		rows.end = block_find_row(rows.block, stop, sc->stop_inclusive);
-	if (scan_run_take(sc, &rows) < 0)
-		return false;
-	sc->run.row = rows.row;
-	sc->run.cell_end = block_row_cell(rows.block, rows.row + 1);
-	return true;
-}
-
-/*
- * The names of a block are kept as strings if there are few and the run has
- * @ncells enough of them.
- */
 void scan_run_names(struct lsm_scan *sc, const struct block *b, uint32_t ncells)
 {
 	sc->run.named = b->nqual <= RUN_NAMES && ncells / 4 >= b->nqual;
@@ -151,11 +130,6 @@ static inline struct numbers numbers_from(const struct block *b,
 		.mask = block_mask[k->width],
 		.width = k->width,
 	};
-}
-
-static inline struct bytes run_key(const struct lsm_scan *sc)
-{
-	return bytes_of(sc->row.data + sc->run.key_at, sc->row.len);
 }
 
 /*
@@ -277,13 +251,12 @@ put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
 	struct numbers ts = numbers_from(b, BLOCK_TS, run->cell);
 	struct numbers seq = numbers_from(b, BLOCK_SEQ, run->cell);
 	struct numbers end = numbers_from(b, BLOCK_VALUE_END, run->cell);
-	const struct cell like = {.family = sc->families[0].name_bytes,
-				  .kind = CELL_PUT};
+	const struct cell like = {.family = run->family, .kind = CELL_PUT};
 	const struct bytes prefix = b->prefix;
 	const size_t stride = run->stride;
 	const uint8_t *values = b->values;
 	const uint8_t *value = values + take_narrow(&end, u.end_width);
-	struct bytes row = run_key(sc);
+	struct bytes row = scan_key(sc);
 	uint32_t cell_end = run->cell_end, rows = 0;
 	size_t m = cell_end - run->cell, rest = n;
 	struct walk w;
@@ -352,9 +325,18 @@ static size_t fill(struct lsm_scan *sc, struct cell *out, size_t n, bool more)
 	return done;
 }
 
-size_t scan_run_fill(struct lsm_scan *sc, struct cell *out, size_t n)
+void scan_run_part(struct lsm_scan *sc, const struct family_scan *f,
+		   const struct block *b, uint32_t cell, struct cell *out,
+		   size_t n)
 {
-	return fill(sc, out, n, false);
+	struct run *run = &sc->run;
+
+	run->block = b;
+	run->family = f->name;
+	run->cell = cell;
+	run->cell_end = cell + (uint32_t)n;
+	fill(sc, out, n, false);
+	run->block = NULL;
 }
 
 /* Rows of a list, up to @n. */
@@ -376,36 +358,21 @@ static size_t list_rows(struct lsm_scan *sc, struct cell *out, size_t n)
 	return done;
 }
 
-/* Moves the reader to where the run has come; strips see to that themselves. */
-static int end_run(struct lsm_scan *sc)
-{
-	struct run *run = &sc->run;
-	int r;
-
-	run->block = NULL;
-	if (sc->strips.on)
-		return 0;
-	r = merge_to_row(&sc->families[0].reader.merge, run->row);
-	if (run->key_at)
-		memmove(sc->row.data, sc->row.data + run->key_at, sc->row.len);
-	run->key_at = 0;
-	return r < 0 ? r : 0;
-}
-
 int scan_run_next(struct lsm_scan *sc, struct cell *out, size_t n)
 {
 	size_t done = 0;
 
 	if (n > INT_MAX)
 		n = INT_MAX;
-	if (sc->run.part)
-		return scan_part_next(sc, out, n);
-	if (sc->run.row + 1 == sc->run.end && sc->run.cell == sc->run.cell_end)
-		return end_run(sc);
-	fetch_behind(&sc->run);
-	if (sc->granularity >= SCAN_COLUMNS)
-		done = fill(sc, out, n, true);
-	else
-		done = list_rows(sc, out, n);
-	return done ? (int)done : end_run(sc);
+	if (sc->run.row + 1 != sc->run.end ||
+	    sc->run.cell != sc->run.cell_end) {
+		fetch_behind(&sc->run);
+		if (sc->granularity >= SCAN_COLUMNS)
+			done = fill(sc, out, n, true);
+		else
+			done = list_rows(sc, out, n);
+	}
+	if (!done)
+		sc->run.block = NULL;
+	return (int)done;
 }

@@ -1,89 +1,112 @@
 /*
  * Opening strips: which sources have something of the range, where in them it
- * begins, and what comes near meanwhile.
+ * begins, and what is fetched meanwhile.
  *
- * A scan of a row or of a few is over before cursors of readers have been
- * placed one after the other. Of puts that neither end nor are deleted a reader
- * sees the newest of each column, as many as are asked for; of two with one
- * timestamp the later: mostly that is all that need be known (rows.c).
+ * A scan of a row or of a few is over before cursors have been placed one after
+ * the other, so what all of them wait for is fetched at once.
  */
 #include "store/lsm/read/strips.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/table/sst_format.h"
 
-/* One more, without its cursor; NULL: there are too many. */
-static struct strip *new_strip(struct lsm_scan *sc)
+/* One more, without its cursor; there is room. */
+static struct strip *new_strip(struct strips *st)
 {
-	struct strip *s = scan_strips(sc) + sc->strips.n;
+	struct strip *s = &st->at[st->n++];
 
-	if (sc->strips.n == STRIPS_MAX)
-		return NULL;
 	s->level = NULL;
 	s->in_memory = false;
 	s->over = false;
 	s->in_row = false;
 	s->in_cell = false;
+	s->rests = false;
 	s->known = false;
 	s->wide = false;
 	s->file_over = false;
 	s->ahead = false;
-	sc->strips.n++;
 	return s;
 }
 
-/* Adds a file, or the level from @file on. False: there are too many. */
-static bool add_file(struct lsm_scan *sc, struct sstable *t,
+/* Room for as many strips as there can be. 0 or -ENOMEM. */
+static int make_room(struct lsm_scan *sc, struct family_scan *f)
+{
+	const struct levels *l = sc->view->levels[f->at];
+	struct strips *st = &f->strips;
+	/* Levels from 1 on have a strip each. */
+	size_t max = sc->view->nmem + l->level[0].nfiles + l->end;
+	size_t size = max * (sizeof(*st->at) + sizeof(*st->sources));
+
+	st->n = 0;
+	st->memory = NULL;
+	st->at = (struct strip *)sc->memory;
+	st->sources = sc->sources;
+	if (f == sc->families && max <= STRIPS_MAX)
+		return 0;
+	st->memory = malloc(size);
+	if (!st->memory)
+		return why(-ENOMEM, "out of memory");
+	st->at = st->memory;
+	st->sources = (struct merge_source *)(st->at + max);
+	return 0;
+}
+
+/* Adds a file, or the level from @file on. */
+static void add_file(struct strips *st, struct sstable *t,
 		     const struct level *level, uint32_t file)
 {
-	struct strip *s = new_strip(sc);
+	struct strip *s = new_strip(st);
 
-	if (!s)
-		return false;
 	sst_cursor(t, &s->in.file);
 	s->level = level;
 	s->file = file;
-	return true;
 }
 
-static bool lies_behind(struct bytes row, const struct scan_spec *spec)
+/* The last row that is asked for, or what lies behind it; empty: open. */
+static struct bytes last_row(const struct lsm_scan *sc, struct bytes start)
 {
-	return spec->row_stop.len && bytes_cmp(row, spec->row_stop) > 0;
+	return sc->one_row ? start : buf_bytes(&sc->row_stop);
+}
+
+static bool lies_behind(struct bytes row, struct bytes last)
+{
+	return last.len && bytes_cmp(row, last) > 0;
 }
 
 /*
  * A file that spans the one row that is asked for. The filter of the file
  * before was loaded meanwhile; that of the last one is asked in place().
  */
-static bool add_if_has(struct lsm_scan *sc, struct sstable *t,
+static void add_if_has(struct strips *st, struct sstable *t,
 		       const struct level *level, uint32_t file)
 {
-	struct strips *st = &sc->strips;
-
 	sst_filter_ahead(t, st->row_hash);
 	if (st->unsure &&
-	    !sst_filter_has(scan_strips(sc)[st->n - 1].in.file.table,
-			    st->row_hash))
+	    !sst_filter_has(st->at[st->n - 1].in.file.table, st->row_hash))
 		st->n--;
 	st->unsure = true;
-	return add_file(sc, t, level, file);
+	add_file(st, t, level, file);
 }
 
-/* All that may have something of the range; false as add_file(). */
-static bool add_files(struct lsm_scan *sc, const struct levels *l,
-		      const struct scan_spec *spec)
+/* All that may have something of the range. */
+static void add_files(struct lsm_scan *sc, struct family_scan *f,
+		      struct bytes start)
 {
-	struct bytes start = spec->row_start;
-	bool one = sc->strips.one_row;
+	const struct levels *l = sc->view->levels[f->at];
+	struct bytes last = last_row(sc, start);
+	struct strips *st = &f->strips;
+	bool one = sc->one_row;
 
-	sc->strips.unsure = false;
-	sc->strips.expected = one && l->begin && l->end == l->begin + 1 &&
-			      reader_expects(reader_slot(sc->db));
-	if (one && !sc->strips.expected)
-		sc->strips.row_hash = sst_hash_row(start);
+	st->unsure = false;
+	st->expected = one && sc->direct && l->begin &&
+		       l->end == l->begin + 1 &&
+		       reader_expects(reader_slot(sc->db));
+	if (one && !st->expected)
+		st->row_hash = sst_hash_row(start);
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		const struct level *lv = &l->level[i];
 		uint32_t at = i && lv->nfiles ? levels_find(lv, start) : 0;
@@ -95,56 +118,52 @@ static bool add_files(struct lsm_scan *sc, const struct levels *l,
 
 			if (one ? !sst_spans(t, start)
 				: lies_behind(buf_bytes(&info->row_min),
-					      spec) ||
+					      last) ||
 					    bytes_cmp(buf_bytes(&info->row_max),
 						      start) < 0)
 				continue;
-			if (one && !sc->strips.expected
-				    ? !add_if_has(sc, t, i ? lv : NULL, at)
-				    : !add_file(sc, t, i ? lv : NULL, at))
-				return false;
+			if (!i && !reader_needs(info, &f->visible))
+				continue;
+			if (one && !st->expected)
+				add_if_has(st, t, i ? lv : NULL, at);
+			else
+				add_file(st, t, i ? lv : NULL, at);
 		}
 	}
-	return true;
 }
 
 /* To its first row of the range. 1, 0 or -ENOMEM. */
 static int place_memory(struct lsm_scan *sc, struct strip *s,
-			struct memtable *mt, const struct scan_spec *spec,
-			uint32_t tree)
+			struct memtable *mt, uint32_t tree, struct bytes start)
 {
-	struct bytes start = spec->row_start;
 	int r;
 
 	memtable_cursor(mt, tree, &s->in.memory);
 	s->in_memory = true;
-	r = sc->strips.one_row ? cursor_seek_exact(&s->in.base, start)
-			       : cursor_seek_row(&s->in.base, start);
-	if (r <= 0 || lies_behind(s->in.base.row, spec))
+	r = sc->one_row ? cursor_seek_exact(&s->in.base, start)
+			: cursor_seek_row(&s->in.base, start);
+	if (r <= 0 || lies_behind(s->in.base.row, last_row(sc, start)))
 		return r < 0 ? r : 0;
 	s->hard = true;
-	s->in_row =
-		spec->row_start_exclusive && bytes_eq(s->in.base.row, start);
+	s->in_row = sc->start_exclusive && bytes_eq(s->in.base.row, start);
 	return 1;
 }
 
-/* What memory has of the range. 0, -ENOMEM, or -ENOBUFS: there are too many. */
-static int add_memory(struct lsm_scan *sc, const struct scan_spec *spec,
-		      uint32_t tree)
+/* What memory has of the range. 0 or -ENOMEM. */
+static int add_memory(struct lsm_scan *sc, struct family_scan *f,
+		      struct bytes start)
 {
 	const struct superversion *view = sc->view;
+	uint32_t tree = view->st->trees[f->at]->id;
+	struct strips *st = &f->strips;
 	int r = 0;
 
 	for (uint32_t i = 0; r >= 0 && i < view->nmem; i++) {
-		struct strip *s;
-
 		if (memtable_empty(view->mem[i]))
 			continue;
-		s = new_strip(sc);
-		r = s ? place_memory(sc, s, view->mem[i], spec, tree)
-		      : -ENOBUFS;
+		r = place_memory(sc, new_strip(st), view->mem[i], tree, start);
 		if (r == 0)
-			sc->strips.n--;
+			st->n--;
 	}
 	return r < 0 ? r : 0;
 }
@@ -153,12 +172,12 @@ static int add_memory(struct lsm_scan *sc, const struct scan_spec *spec,
  * As sst_cursor_take(). Of one row that is expected the filter is asked where
  * the block would have to be read; 1 if it says no.
  */
-static int take(const struct lsm_scan *sc, struct sst_cursor *in,
+static int take(const struct strips *st, struct sst_cursor *in,
 		struct bytes row)
 {
 	int r;
 
-	in->at_hand = sc->strips.expected;
+	in->at_hand = st->expected;
 	r = sst_cursor_take(in);
 	in->at_hand = false;
 	if (!in->missed)
@@ -166,9 +185,12 @@ static int take(const struct lsm_scan *sc, struct sst_cursor *in,
 	return sst_may_have_row(in->table, row) ? sst_cursor_take(in) : 1;
 }
 
-void strip_take(struct strip *s, const struct block_rows *at)
+void strip_take(struct strip *s, const struct family_scan *f,
+		const struct block_rows *at)
 {
-	s->hard = !at->block->puts;
+	const struct known k = block_known(at->block);
+
+	s->hard = !visible_puts(&f->visible, &k);
 	s->wide = false;
 	s->row = at->row;
 	s->end = at->end;
@@ -177,50 +199,49 @@ void strip_take(struct strip *s, const struct block_rows *at)
 }
 
 /* To the first row of a file's strip; of one row, to that one. */
-static int place_file(struct lsm_scan *sc, struct strip *s,
-		      const struct scan_spec *spec)
+static int place_file(struct lsm_scan *sc, struct family_scan *f,
+		      struct strip *s, struct bytes start)
 {
 	struct block_rows at;
 	bool equal;
-	int r = sst_cursor_from(&s->in.file, spec->row_start, &at, &equal);
+	int r = sst_cursor_from(&s->in.file, start, &at, &equal);
 
 	if (r < 0)
 		return r;
-	if (r == 0 || (sc->strips.one_row && !equal)) {
+	if (r == 0 || (sc->one_row && !equal)) {
 		s->over = true;
 		return 0;
 	}
-	strip_take(s, &at);
-	s->in_row = equal && spec->row_start_exclusive;
-	if (sc->strips.n == 1)
+	strip_take(s, f, &at);
+	s->in_row = equal && sc->start_exclusive;
+	if (f->strips.n == 1)
 		return 1;
 	r = sst_cursor_key(&s->in.file, s->row);
 	return r < 0 ? r : 1;
 }
 
 /* The first row of each from strip @from on; how many have one. */
-static int place_files(struct lsm_scan *sc, const struct scan_spec *spec,
-		       uint32_t from)
+static int place_files(struct lsm_scan *sc, struct family_scan *f,
+		       uint32_t from, struct bytes start)
 {
-	struct strips *st = &sc->strips;
-	struct strip *s = scan_strips(sc);
+	struct strips *st = &f->strips;
+	struct strip *s = st->at;
 	int kept = 0;
 
-	/* What all of them wait for is fetched at once. */
 	for (uint32_t i = from; i < st->n; i++)
-		sst_cursor_near(&s[i].in.file, spec->row_start);
+		sst_cursor_near(&s[i].in.file, start);
 	if (st->unsure &&
 	    !sst_filter_has(s[st->n - 1].in.file.table, st->row_hash))
 		st->n--;
 	for (uint32_t i = from; i < st->n; i++) {
-		int r = take(sc, &s[i].in.file, spec->row_start);
+		int r = take(st, &s[i].in.file, start);
 
 		if (r < 0)
 			return r;
 		s[i].over = r > 0;
 	}
 	for (uint32_t i = from; i < st->n; i++) {
-		int r = s[i].over ? 0 : place_file(sc, &s[i], spec);
+		int r = s[i].over ? 0 : place_file(sc, f, &s[i], start);
 
 		if (r < 0)
 			return r;
@@ -229,45 +250,76 @@ static int place_files(struct lsm_scan *sc, const struct scan_spec *spec,
 	return kept;
 }
 
-/*
- * Places a strip in each source that may have something of the range: 1, 0 =
- * none has, or negative.
- */
-static int place_strips(struct lsm_scan *sc, const struct scan_spec *spec,
-			uint32_t family)
+static void close_cursors(struct strips *st)
 {
-	struct strips *st = &sc->strips;
-	uint32_t from;
-	int r = add_memory(sc, spec, sc->view->st->trees[family]->id);
-
-	if (r < 0)
-		return r;
-	from = st->n;
-	if (!add_files(sc, sc->view->levels[family], spec))
-		return -ENOBUFS;
-	r = place_files(sc, spec, from);
-	if (st->one_row && r >= 0)
-		reader_found(reader_slot(sc->db), r > 0);
-	return r < 0 ? r : r > 0 || from > 0;
+	for (uint32_t i = 0; i < st->n; i++)
+		cursor_close(&st->at[i].in.base);
+	st->n = 0;
+	if (st->memory)
+		free(st->memory);
+	st->memory = NULL;
 }
 
-void strips_close(struct lsm_scan *sc)
+/*
+ * Places a strip in each source that may have something of the range, from
+ * @start on, and chooses the first row. 0 or negative.
+ */
+static int place(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
 {
-	struct strips *st = &sc->strips;
-	struct reader *r = &sc->one.reader;
+	struct strips *st = &f->strips;
+	uint32_t from = 0;
+	int r = make_room(sc, f);
 
-	if (st->opened) {
-		tombstone_stats_add(sc->db, sc->view->st->trees[st->family],
-				    reader_markers(r));
-		reader_learn(sc->db, r, sc->view, st->family);
-		reader_close(r);
-		buf_free(&sc->qual_last);
+	st->chosen = false;
+	st->at_end = false;
+	if (r == 0)
+		r = add_memory(sc, f, start);
+	if (r == 0) {
+		from = st->n;
+		add_files(sc, f, start);
+		r = place_files(sc, f, from, start);
 	}
-	for (uint32_t i = 0; i < st->n; i++)
-		cursor_close(&scan_strips(sc)[i].in.base);
-	st->n = 0;
-	st->on = false;
-	st->opened = false;
+	if (r >= 0 && sc->one_row && sc->direct)
+		reader_found(reader_slot(sc->db), r > 0);
+	st->ended = r == 0 && from == 0;
+	if (r >= 0 && !st->ended)
+		r = rows_begin(sc, f);
+	if (r < 0)
+		close_cursors(st);
+	st->unplaced = r < 0;
+	return r < 0 ? r : 0;
+}
+
+void strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
+{
+	struct strips *st = &f->strips;
+
+	st->dead = 0;
+	st->in_row = false;
+	st->walked = false;
+	st->rests = false;
+	st->found = NULL;
+	place(sc, f, start);
+}
+
+int strips_retry(struct lsm_scan *sc, struct family_scan *f)
+{
+	return place(sc, f, buf_bytes(&sc->row_start));
+}
+
+void strips_close(struct lsm_scan *sc, struct family_scan *f)
+{
+	uint64_t markers = f->strips.dead;
+
+	if (f->opened) {
+		markers += reader_markers(&f->reader);
+		reader_learn(sc->db, &f->reader, sc->view, f->at);
+		reader_close(&f->reader);
+	}
+	if (markers)
+		tombstone_stats_add(sc->db, sc->view->st->trees[f->at],
+				    markers);
+	close_cursors(&f->strips);
 }
 
 /* To the first block of the level's next file: 1, 0 or negative. */
@@ -287,7 +339,7 @@ static int next_file(struct strip *s, struct block_rows *at)
 	return r < 0 ? r : sst_cursor_from(c, bytes_of(NULL, 0), at, &equal);
 }
 
-int strip_ahead(struct lsm_scan *sc, struct strip *s)
+int strip_ahead(struct family_scan *f, struct strip *s)
 {
 	struct block_rows at;
 	int r = s->file_over ? 0 : sst_cursor_ahead(&s->in.file, &at);
@@ -298,78 +350,6 @@ int strip_ahead(struct lsm_scan *sc, struct strip *s)
 	if (r <= 0)
 		return r;
 	s->ahead = true;
-	strip_take(s, &at);
-	return sc->strips.n > 1 ? sst_cursor_key(&s->in.file, s->row) : 0;
-}
-
-/* The only family that is asked for, or -1. */
-static int only_family(const struct scan_spec *spec, const struct schema *s)
-{
-	if (spec->ncolumns == 0)
-		return s->nfamilies == 1 ? 0 : -1;
-	if (spec->ncolumns > 1 || !spec->columns[0].whole_family)
-		return -1;
-	return schema_find(s, spec->columns[0].family);
-}
-
-static bool spec_is_plain(const struct scan_spec *spec)
-{
-	return spec->granularity != SCAN_FAMILIES && !spec->reversed &&
-	       !spec->raw && !spec->has_qual_start && !spec->has_qual_stop &&
-	       !spec->ts_min && !spec->ts_max && !spec->nfamily_ranges &&
-	       !spec->has_as_of && !pick_needed(spec);
-}
-
-bool scan_strips_open(struct lsm_scan *sc, const struct scan_spec *spec,
-		      uint64_t seq)
-{
-	const struct table_state *state = sc->view->st;
-	struct strips *st = &sc->strips;
-	int f = spec_is_plain(spec) ? only_family(spec, &state->schema) : -1;
-	const struct family_schema *family;
-	int r;
-
-	st->n = 0;
-	st->on = false;
-	if (f < 0)
-		return false;
-	family = &state->schema.families[f];
-	if (family->attrs.ttl_ms != TTL_FOREVER)
-		return false;
-	/* What else it has is never set, and so stays zero. */
-	st->visible.attrs = &family->attrs;
-	st->visible.ts_max = INT64_MAX;
-	st->visible.versions =
-		spec->granularity == SCAN_CELLS ? spec->versions : 1;
-	st->one_row = scan_of_one_row(spec);
-	st->seq = seq;
-	st->family = (uint32_t)f;
-	st->opened = false;
-	st->walked = false;
-	st->in_row = false;
-	st->at_end = false;
-	sc->run.block = NULL;
-	sc->run.keys.rest = 0;
-	sc->rows = 0;
-	sc->reversed = sc->as_of = sc->picking = false;
-	sc->may_part = sc->granularity == SCAN_CELLS;
-	sc->qual_last = (struct buf){0};
-	sc->stop_inclusive = spec->row_stop_inclusive;
-	sc->families = &sc->one;
-	sc->one.name_bytes = bytes_str(family->name);
-	sc->one.restricted = false;
-	sc->row_stop.len = 0;
-	r = st->one_row || !spec->row_stop.len
-		    ? 0
-		    : buf_set(&sc->row_stop, spec->row_stop);
-	if (r == 0)
-		r = place_strips(sc, spec, (uint32_t)f);
-	st->ended = r == 0;
-	if (r > 0)
-		r = rows_begin(sc);
-	st->on = r >= 0;
-	/* What fails here fails again, and is told, where it is read. */
-	if (!st->on)
-		strips_close(sc);
-	return st->on;
+	strip_take(s, f, &at);
+	return f->strips.n > 1 ? sst_cursor_key(&s->in.file, s->row) : 0;
 }

@@ -1,15 +1,17 @@
 /*
- * Strips: what one source has of the range of a scan.
+ * Strips: what one source has of the range of a scan, in one family.
  *
  * A strip stands in the block of a file, of the files of a level one behind the
  * other, or in a memtable. strips.c opens, places and moves strips; rows.c
- * chooses the least row among them and hands out what it shows.
+ * chooses the least row among them; row_cells.c hands out what it shows.
  *
  *	memory	| . . c . . . . |	rows by their keys, the cells of a row
  *	strip 1	| a b c d e f . |	that several have by qualifier; rows
  *	strip 2	| . b . . . . . |	that one block has alone are a run
  *
- * No strip goes to another block while cells of its block are the caller's.
+ * A row may go on in the next block of its file (it is wide). Where its cells
+ * in the present block are all handed out the strip rests: no strip goes to
+ * another block while cells of its block are the caller's.
  */
 #ifndef CELLFS_STORE_LSM_READ_STRIPS_H
 #define CELLFS_STORE_LSM_READ_STRIPS_H
@@ -37,6 +39,7 @@ struct strip {
 	bool over;	/* has no more rows */
 	bool in_row;	/* its row is the present one: it goes on behind that */
 	bool in_cell;	/* stands on a cell of that row */
+	bool rests;	/* at the block's end in a row that goes on behind it */
 	bool known;	/* the scan knows all cells of the block */
 	bool ahead;	/* it has left a block behind */
 	/* In a block: what is left, whole rows; where in the row. */
@@ -52,37 +55,55 @@ struct strip {
 _Static_assert(sizeof(struct strip) * STRIPS_MAX <= SCAN_MEMORY,
 	       "there is room");
 
-static inline struct strip *scan_strips(struct lsm_scan *sc)
-{
-	return (struct strip *)sc->memory;
-}
-
 static inline bool scan_at_limit(const struct lsm_scan *sc)
 {
 	return sc->limit_rows && sc->rows == sc->limit_rows;
 }
 
-void strips_close(struct lsm_scan *sc);
+/*
+ * Places the family's strips, at the first call where the range begins. What
+ * fails is told by the first call that reads (rows_begin()).
+ */
+void strips_open(struct lsm_scan *sc, struct family_scan *f,
+		 struct bytes start);
+void strips_close(struct lsm_scan *sc, struct family_scan *f);
+/* Tries again to place strips, where that failed. 0 or negative. */
+int strips_retry(struct lsm_scan *sc, struct family_scan *f);
 /* Makes what is left of a block the strip's. */
-void strip_take(struct strip *s, const struct block_rows *at);
+void strip_take(struct strip *s, const struct family_scan *f,
+		const struct block_rows *at);
 /* All whole rows of the block are left behind: one that is not may follow. */
 static inline void strip_widen(struct strip *s)
 {
 	s->wide = s->end < s->in.file.block->nrow;
-	s->hard |= s->wide;
 	s->end += s->wide;
 }
 /*
  * Moves a strip that is at the end of its block to the next one; its cursor
  * shows the key unless the strip is the only one. Or it is over. 0 or negative.
  */
-int strip_ahead(struct lsm_scan *sc, struct strip *s);
+int strip_ahead(struct family_scan *f, struct strip *s);
 
 /* Chooses the first row of the strips that were placed. Negative: it fails. */
-int rows_begin(struct lsm_scan *sc);
-/* lsm_scan_next() of a scan of strips. */
+int rows_begin(struct lsm_scan *sc, struct family_scan *f);
+/*
+ * To the family's next row that shows something, on which it stands: 1, or 0 if
+ * there is none.
+ */
+int rows_step(struct lsm_scan *sc, struct family_scan *f);
+/* lsm_scan_next() of a scan that is direct. */
 int rows_next(struct lsm_scan *sc, struct cell *out, size_t n);
-/* Puts the reader over strips on the first entry of its row again. 1 or < 0 */
-int rows_enter_again(struct lsm_scan *sc);
+
+/* Enters the row that is chosen, of puts alone. Does it show anything? */
+int cells_enter(struct lsm_scan *sc, struct family_scan *f, bool borrowed);
+/* The same of a row that a reader walks. */
+int cells_walk(struct lsm_scan *sc, struct family_scan *f);
+/*
+ * Up to @n results of the row that was entered: how many, or negative. Fewer
+ * where strips.in_row is false, at its end, or where what was handed out by
+ * this call, or is @borrowed, must be given back first.
+ */
+int cells_next(struct lsm_scan *sc, struct family_scan *f, bool borrowed,
+	       struct cell *out, size_t n);
 
 #endif

@@ -101,6 +101,24 @@ static inline uint32_t versions_shown(const struct family_attrs *a,
 	return asked && asked < a->versions ? asked : a->versions;
 }
 
+/* By the family's ttl what is older has expired; INT64_MIN: nothing has. */
+int64_t visible_expired_before(const struct family_attrs *a, int64_t now_ms);
+
+/*
+ * Are all of these entries puts that no marker, time range or ttl concerns? Of
+ * them, and others like them, a reader sees the newest of each column, as many
+ * as are shown; of two with one timestamp the later.
+ */
+static inline bool visible_puts(const struct visible_spec *s,
+				const struct known *k)
+{
+	if (s->raw || !k->puts || k->ts_min < s->ts_min ||
+	    k->ts_max >= s->ts_max || (s->has_as_of && k->ts_max > s->as_of))
+		return false;
+	return s->attrs->ttl_ms == TTL_FOREVER ||
+	       k->ts_min >= visible_expired_before(s->attrs, s->now_ms);
+}
+
 /*
  * Does a reader at @seq see all of these entries, and need not look at each? Of
  * @rows it asks no more than whether each shows something.
@@ -108,13 +126,9 @@ static inline uint32_t versions_shown(const struct family_attrs *a,
 static inline bool visible_all(const struct visible_spec *s, uint64_t seq,
 			       const struct known *k, bool rows)
 {
-	if (s->raw || s->attrs->ttl_ms != TTL_FOREVER || !k->puts ||
-	    k->seq_max > seq || k->ts_min < s->ts_min || k->ts_max >= s->ts_max)
-		return false;
-	if (s->has_as_of && k->ts_max > s->as_of)
-		return false;
-	return rows || (k->simple &&
-			k->copies <= versions_shown(s->attrs, s->versions));
+	return k->seq_max <= seq && visible_puts(s, k) &&
+	       (rows || (k->simple &&
+			 k->copies <= versions_shown(s->attrs, s->versions)));
 }
 
 struct visible;

@@ -713,6 +713,16 @@ void visible_row(struct visible *v, struct cursor *c)
 	tombstones_row(&v->tombstones);
 }
 
+int64_t visible_expired_before(const struct family_attrs *a, int64_t now_ms)
+{
+	int64_t before;
+
+	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
+	    __builtin_sub_overflow(now_ms, (int64_t)a->ttl_ms, &before))
+		return INT64_MIN;
+	return before;
+}
+
 int visible_new(const struct visible_spec *spec, struct visible **out)
 {
 	const struct family_attrs *a = spec->attrs;
@@ -737,10 +747,7 @@ int visible_new(const struct visible_spec *spec, struct visible **out)
 		v->pushed_max = spec->pushed_versions;
 		v->judge = judge_past;
 	}
-	if (a->ttl_ms == TTL_FOREVER || a->ttl_ms > INT64_MAX ||
-	    __builtin_sub_overflow(spec->now_ms, (int64_t)a->ttl_ms,
-				   &v->expired_before))
-		v->expired_before = INT64_MIN;
+	v->expired_before = visible_expired_before(a, spec->now_ms);
 	v->patience = spec->guide ? spec->guide->patience : PATIENCE;
 	v->guides = spec->guide && !spec->raw && !spec->has_as_of &&
 		    a->keep_deleted == KEEP_DELETED_NO;

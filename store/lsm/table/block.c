@@ -577,6 +577,27 @@ bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 	return exact && *cell < to && block_number(b, BLOCK_ID, *cell) == id;
 }
 
+void block_row_known(const struct block *b, uint32_t row, struct known *out)
+{
+	uint32_t end = block_row_cell(b, row + 1);
+	bool puts = true;
+
+	*out = block_known(b);
+	out->ts_min = INT64_MAX;
+	out->ts_max = INT64_MIN;
+	for (uint32_t i = block_row_cell(b, row); puts && i < end; i++) {
+		int64_t ts = (int64_t)block_number(b, BLOCK_TS, i);
+
+		puts = b->puts || (block_kind(b, i) == CELL_PUT &&
+				   !block_number(b, BLOCK_TTL, i));
+		if (ts < out->ts_min)
+			out->ts_min = ts;
+		if (ts > out->ts_max)
+			out->ts_max = ts;
+	}
+	out->puts = puts;
+}
+
 bool block_covered(const struct block *b, uint32_t from, uint32_t to,
 		   const struct cover *k)
 {

@@ -299,20 +299,8 @@ uint32_t block_pass_markers(const struct block *b, uint32_t cell, uint32_t to,
 bool block_find_newest(const struct block *b, uint32_t from, uint32_t to,
 		       struct bytes qualifier, uint32_t *cell);
 
-/* Is every cell of the row here a put without a ttl of its own? */
-static inline bool block_row_plain(const struct block *b, uint32_t row)
-{
-	uint32_t end = block_row_cell(b, row + 1);
-
-	if (b->puts)
-		return true;
-	for (uint32_t i = block_row_cell(b, row); i < end; i++)
-		if (block_kind(b, i) != CELL_PUT ||
-		    block_number(b, BLOCK_TTL, i))
-			return false;
-	return true;
-}
-
+/* What is known of the row's cells here after a look at each. */
+void block_row_known(const struct block *b, uint32_t row, struct known *out);
 /* Does the marker hide all cells in [@from, @to)? */
 bool block_covered(const struct block *b, uint32_t from, uint32_t to,
 		   const struct cover *k);

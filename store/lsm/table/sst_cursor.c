@@ -368,7 +368,8 @@ static int sst_seek_row(struct cursor *base, struct bytes row)
 }
 
 /* The rows of the present block from @row on that end in the block. */
-static int rows_from(struct sst_cursor *c, uint32_t row, struct block_rows *out)
+static int rows_from(const struct sst_cursor *c, uint32_t row,
+		     struct block_rows *out)
 {
 	*out = (struct block_rows){c->block, row, c->block->nrow};
 	if (index_continues(&c->table->index, c->block_index + 1))
@@ -641,49 +642,20 @@ static int sst_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
 	return seek_cell(self(base), qualifier, ts, CELL_PUT);
 }
 
-static int sst_rows(struct cursor *base, struct block_rows *out)
+int sst_cursor_to_row(struct sst_cursor *c, uint32_t row)
 {
-	struct sst_cursor *c = self(base);
-	const struct sst_index *x = &c->table->index;
-	uint32_t i = c->block_index + 1;
-
-	if ((c->row_index == 0 && c->block->continues) ||
-	    c->cell_index != block_row_cell(c->block, c->row_index))
-		return 0;
-	*out = (struct block_rows){c->block, c->row_index, c->block->nrow};
-	if (i < x->nblocks && index_continues(x, i))
-		out->end--;
-	return 1;
+	return stand(c, row);
 }
 
-static int sst_to_row(struct cursor *base, uint32_t row)
+void sst_cursor_rows(const struct sst_cursor *c, struct block_rows *out)
 {
-	return stand(self(base), row);
+	rows_from(c, c->row_index, out);
 }
 
-static bool sst_covered(const struct cursor *base, const struct cover *k)
+void sst_cursor_pass(struct sst_cursor *c, uint32_t row)
 {
-	const struct sst_cursor *c = (const struct sst_cursor *)base;
-
-	return (c->row_index + 1 < c->block->nrow ||
-		!index_continues(&c->table->index, c->block_index + 1)) &&
-	       block_covered(c->block, c->cell_index, c->cell_end, k);
-}
-
-static int sst_part(struct cursor *base, struct block_part *out)
-{
-	struct sst_cursor *c = self(base);
-
-	*out = (struct block_part){c->block, c->cell_index, c->cell_end};
-	return 1;
-}
-
-static int sst_to_cell(struct cursor *base, uint32_t cell)
-{
-	struct sst_cursor *c = self(base);
-
-	c->cell_index = cell;
-	return here(c);
+	c->row_index = row;
+	c->cell_index = c->cell_end = block_row_cell(c->block, row + 1);
 }
 
 int sst_cursor_keys(const struct sst_cursor *c, uint32_t row,
@@ -723,11 +695,6 @@ static const struct cursor_ops ops = {
 	.next = sst_next,
 	.seek_column = sst_seek_column,
 	.seek_put = sst_seek_put,
-	.rows = sst_rows,
-	.to_row = sst_to_row,
-	.part = sst_part,
-	.to_cell = sst_to_cell,
-	.covered = sst_covered,
 	.close = sst_close,
 };
 

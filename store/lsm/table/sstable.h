@@ -19,6 +19,7 @@
 
 struct block;
 struct block_cache;
+struct sst_index;
 struct sst_window;
 struct sstable;
 struct sst_writer;
@@ -137,6 +138,25 @@ static inline uint32_t sst_ahead_of(uint32_t nfiles)
 }
 
 /*
+ * Rows in a block: those from @row on before @end, each of them complete. @end
+ * is @row if that row continues in the next block.
+ */
+struct block_rows {
+	const struct block *block;
+	uint32_t row, end;
+};
+
+/*
+ * The rows after the present one by a file's index: block @at, which is before
+ * @end, has @rest rows left, including the present one.
+ */
+struct index_rows {
+	const struct sst_index *index;
+	const struct sst_info *info;
+	uint32_t at, end, rest;
+};
+
+/*
  * A cursor is embedded: opening one allocates nothing. It holds no reference to
  * the table. sst_cursor() sets each field by itself.
  */
@@ -170,7 +190,7 @@ struct sst_cursor {
 void sst_cursor(struct sstable *t, struct sst_cursor *c);
 /*
  * Finds exactly @row, without a filter and without moving the cursor to an
- * entry: 1 and where the row begins, as cursor_ops.rows, or 0.
+ * entry: 1 and the rows from it on, or 0.
  */
 int sst_cursor_find(struct sst_cursor *c, struct bytes row,
 		    struct block_rows *out);
@@ -190,8 +210,8 @@ int sst_cursor_find_in(struct sst_cursor *c, uint32_t block, struct bytes row,
  * Seeks in three steps, so that the loads of several cursors overlap.
  * sst_cursor_near() finds, by the index, the block that has the first row >=
  * @row or ends before it. sst_cursor_take() loads that block: 0 or negative.
- * sst_cursor_from() finds the row there: 1 and the rows from it on, as
- * cursor_ops.rows, or 0 if there is none.
+ * sst_cursor_from() finds the row there: 1 and the rows from it on, or 0 if
+ * there is none.
  */
 void sst_cursor_near(struct sst_cursor *c, struct bytes row);
 int sst_cursor_take(struct sst_cursor *c);
@@ -203,6 +223,17 @@ int sst_cursor_from(struct sst_cursor *c, struct bytes row,
  */
 int sst_cursor_keys(const struct sst_cursor *c, uint32_t row,
 		    struct index_rows *out);
+/*
+ * To the first entry of row @row of the present block. 1 or negative.
+ * sst_cursor_rows() is the other way: the rows from the present one on.
+ */
+int sst_cursor_to_row(struct sst_cursor *c, uint32_t row);
+void sst_cursor_rows(const struct sst_cursor *c, struct block_rows *out);
+/*
+ * The cursor shows the key of row @row of the present block: behind the last
+ * entry that the row has there, from which it goes on in the next block.
+ */
+void sst_cursor_pass(struct sst_cursor *c, uint32_t row);
 /* To the first row of block @at of the index. 1 or negative. */
 int sst_cursor_to_block(struct sst_cursor *c, uint32_t at);
 /* Fills base.row with the key of a row of the present block. 0 or -ENOMEM. */
