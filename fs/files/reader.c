@@ -20,7 +20,7 @@ struct reader {
 
 static const struct file_ops reader_ops, control_ops;
 
-/* Fetches the value. 1; 0 when it is not there any more; an error. */
+/* Fetches the value: 1; 0 when it is gone; an error. */
 static int load(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
@@ -47,9 +47,9 @@ static int load(struct fs *fs, struct reader *rd)
 }
 
 /*
- * The first read: is the version still the one that was opened? What the
- * kernel has of it must not be older than what it was told. One that is gone
- * is read as it was; nobody else finds its pages.
+ * At the first read: if the version was written anew since the open, the new
+ * value is fetched, as the kernel would keep the old one in pages that others
+ * share. A version that is gone is read as it was: nobody else finds its pages.
  */
 static int settle(struct fs *fs, struct reader *rd)
 {
@@ -66,7 +66,7 @@ static int settle(struct fs *fs, struct reader *rd)
 	return 0;
 }
 
-/* The lock keeps two reads from doing it twice. */
+/* Settles the value at the first of several reads. */
 static int ensure(struct fs *fs, struct reader *rd)
 {
 	int r = 0;
@@ -96,7 +96,7 @@ static void search_step(void *arg, struct open_file *f)
 	s->found = rd;
 }
 
-/* Has somebody open what the version was before? Rarely asked. */
+/* Has somebody the version open with an older value? Looks at all handles. */
 static bool is_read_as_it_was(struct fs *fs, const struct reader *rd)
 {
 	struct search s = {.node = rd->place.node, .seq = rd->seq};
@@ -220,7 +220,7 @@ static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	return r;
 }
 
-/* Into a control file that does something when it is written. */
+/* Writes to a control file that acts when it is written. */
 static int control_write(struct fs *fs, struct open_file *f, struct bytes data,
 			 off_t off, bool sync)
 {

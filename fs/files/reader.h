@@ -17,8 +17,8 @@
 int reader_open_place(struct fs *fs, struct place *p,
 		      struct fuse_file_info *fi);
 /*
- * What fstat(2) says, by any that has the node open, when the file is gone. 1
- * or 0. It looks at all that is open: rarely.
+ * Attributes of a file that is gone, from a reader that has the node open: 1; 0
+ * when there is none. Looks at all handles.
  */
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
 

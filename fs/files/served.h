@@ -3,12 +3,11 @@
  *
  * Each open is a session of its own: what is written is requests, what is read
  * is replies, in order. write(2) only gathers; a request is run by the read(2)
- * that asks for its reply, so nobody waits but who reads. Reading without a
+ * that asks for its reply, so only a reader waits. Reading without a
  * request finds the end of the file.
  *
  * The options of the mount hold: ro and nodelete refuse what they forbid.
- * What is changed is told to the kernel and the overlay (outside.h) before
- * the reply goes out.
+ * The kernel has heard of a change (change/changed.h) before the reply is sent.
  *
  * There are SESSIONS_MAX sessions at most, fewer than the threads that serve
  * the kernel: some are always free to answer what a notice waits for.

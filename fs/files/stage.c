@@ -90,7 +90,7 @@ static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
 	return read_file(s, it);
 }
 
-/* What lies in the directory that is @parent and becomes @dir. */
+/* Adds the entries of the staged directory @parent, which becomes @dir. */
 static int add_entries(struct stage *s, uint64_t parent,
 		       const struct place *dir)
 {
@@ -115,7 +115,7 @@ static int add_entries(struct stage *s, uint64_t parent,
 	return r;
 }
 
-/* Everything beneath, level by level. */
+/* Adds everything beneath the staged row, level by level. */
 static int gather(struct stage *s, const struct place *from,
 		  const struct place *to)
 {
@@ -167,7 +167,7 @@ static int plan(struct stage *s)
 	return 0;
 }
 
-/* What was in memory under a staged name is the store's. */
+/* A staged file or directory leaves memory, as the store has it now. */
 static void become(struct fs *fs, uint64_t parent, uint64_t node,
 		   const char *name)
 {
@@ -176,8 +176,8 @@ static void become(struct fs *fs, uint64_t parent, uint64_t node,
 }
 
 /*
- * What is in memory beneath the row that was there is beneath the staged one's
- * node now, which has its name.
+ * The node of the staged row replaces that of the row that was there: what is
+ * in memory beneath the old node moves beneath the new one.
  */
 static void carry(struct fs *fs, uint64_t from, uint64_t to)
 {
@@ -214,7 +214,7 @@ static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
 	(void)overlay_add(fs->overlay, dir, place_key(row), &e);
 }
 
-/* The kernel's nodes are of the row from now on; children after parents. */
+/* The nodes of what was staged become those of the row, parents first. */
 static void settle(struct stage *s, const struct place *from,
 		   const struct place *to, uint64_t to_dir)
 {
@@ -239,15 +239,21 @@ static void settle(struct stage *s, const struct place *from,
 		invalidate_inode(fs->invalidator, it->node, true);
 		if (!it->file)
 			continue;
-		/* What cannot be deleted now is there twice, and not lost. */
+		/*
+		 * A version that cannot be deleted now exists twice, and is not
+		 * lost.
+		 */
 		(void)moved_settle(fs, it->node);
-		/* Its name was a scratch file's, believed for longer. */
+		/* The kernel may believe a scratch file's name for longer. */
 		invalidate_entry(fs->invalidator, it->parent, name);
 	}
 	changed_after(&w, &s->put, 0, true);
 	if (was)
 		carry(fs, was, from->node);
-	/* Who deletes beside may have found neither entry nor node. */
+	/*
+	 * A delete at the same time may have found neither the entry nor the
+	 * node.
+	 */
 	if (directories_hold(fs, to) == 0)
 		add_row(fs, to, to_dir, from->node);
 }

@@ -161,7 +161,7 @@ static int add_line(struct stream *s)
 	return r;
 }
 
-/* Lines until @want bytes are there or the scan has ended, or failed. */
+/* Makes lines until @want bytes are ready, or the scan has ended or failed. */
 static void fill(struct stream *s, size_t want)
 {
 	while (ready(s) < want && s->scan) {
@@ -177,7 +177,7 @@ static void fill(struct stream *s, size_t want)
 	}
 }
 
-/* Forgets @n bytes, which were read. */
+/* Drops @n bytes, which were read. */
 static void pass(struct stream *s, size_t n)
 {
 	s->start += n;
@@ -192,8 +192,8 @@ static void pass(struct stream *s, size_t n)
 }
 
 /*
- * Goes to @off, which is where the last read ended, or farther, and has @want
- * bytes there or what is left. What comes before damage is read first.
+ * Skips to @off, the end of the last read or farther, and makes @want bytes
+ * ready, or what is left. Lines before damage are read before the error is.
  */
 static int go_to(struct stream *s, uint64_t off, size_t want)
 {
@@ -228,7 +228,9 @@ static int stream_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 		pass(s, n);
 		atomic_fetch_add_explicit(&fs->bytes_read, n,
 					  memory_order_relaxed);
-		/* While the caller is busy with this, of who reads on. */
+		/*
+		 * The next part is made while the caller is busy with this one.
+		 */
 		if (off)
 			fill(s, size);
 	}
@@ -265,7 +267,7 @@ static int stream_flush(struct fs *fs, struct open_file *f)
 	pthread_mutex_lock(&s->lock);
 	if (s->fed) {
 		r = cells_import_end(s->import);
-		/* What is not whole is told at every close. */
+		/* An unfinished line is an error of every close. */
 		s->fed = r < 0;
 	}
 	pthread_mutex_unlock(&s->lock);

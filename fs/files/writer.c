@@ -150,7 +150,10 @@ static int publish_cell(struct writer *w, unsigned flags)
 	return err == -EEXIST && w->tail ? 0 : err;
 }
 
-/* From here on the file is what is applied now: lines go on in their order. */
+/*
+ * The draft is the whole text from now on: what is written later is part of it,
+ * in its order.
+ */
 static int publish_schema(struct writer *w)
 {
 	int err = writer_load(w);

@@ -1,6 +1,6 @@
 /*
- * What a writer has gathered: the draft of an open file, and what it stands for
- * together with what is stored.
+ * What a writer has gathered: the draft of an open file, and the content that
+ * it makes with what is stored.
  */
 #include "fs/files/writer_inside.h"
 
@@ -18,7 +18,7 @@ int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold)
 	return cellfile_get(p, cell, hold);
 }
 
-/* The present content of the file, in @hold. 1, or 0 when there is none. */
+/* Reads the present content of the file into @hold: 1; 0 when there is none. */
 static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 {
 	struct cell cell;
@@ -36,7 +36,9 @@ static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 	return r;
 }
 
-/* The whole content, in @whole: the draft stays as it is. REQUIRES: lock. */
+/*
+ * Makes the whole content in @whole; the draft stays as it is. REQUIRES: lock.
+ */
 static int build_whole(struct writer *w, struct draft *whole)
 {
 	struct buf hold = {0};

@@ -1,6 +1,4 @@
-/*
- * Who has which file open for writing, by node.
- */
+/* The open writers of each node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -126,7 +124,10 @@ int writer_stat_draft(struct fs *fs, const struct place *p,
 		uint64_t size = 0;
 		int has = 0;
 
-		/* Nobody else waits for a writer that waits for the disk. */
+		/*
+		 * A process that did not open it does not wait for a writer,
+		 * which may be waiting for the disk.
+		 */
 		if (own || p->detached)
 			has = size_of(w, &size, &fresh);
 		/*
@@ -164,7 +165,7 @@ bool writer_wants(struct fs *fs, uint64_t node)
 	return writer_stat_pending(fs, node, &st) > 0;
 }
 
-/* Who closed a file has it released, or writes on, within so long. */
+/* A file that was closed is released, or written to again, within this time. */
 #define RELEASE_WAIT_NS 250000000
 /* The RELEASE needs a thread as well: most are left to other requests. */
 #define WAITING_MAX (FS_THREADS_MAX / 4)
@@ -174,7 +175,10 @@ void writer_note_flush(struct writer *w)
 	w->flushed_ns = monotonic_ns();
 }
 
-/* Of others' files that are not published, until when to wait. 0 = not. */
+/*
+ * Until when to wait for a file of another process that is not published; 0 =
+ * not at all. *hidden: there is one.
+ */
 static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
 			   bool *hidden)
 {
@@ -198,8 +202,8 @@ static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
 }
 
 /*
- * Until a file is published or given up, or the time has come. False when as
- * many wait as may.
+ * Waits until a file is published or given up, or the time has come. False when
+ * WAITING_MAX threads wait already.
  */
 static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
 {
@@ -257,7 +261,10 @@ bool writer_abandon(struct fs *fs, uint64_t node)
 	for (w = writer_next(fs, node, NULL); w; w = next) {
 		pthread_mutex_lock(&w->lock);
 		pending |= w->pending_size >= 0;
-		/* Who has it open has what it was, and nobody else has. */
+		/*
+		 * A process that has the file open keeps its content, and no
+		 * other does.
+		 */
 		if (w->type == WRITER_CELL && w->pending_size < 0)
 			(void)writer_load(w);
 		w->pending_size = -1;

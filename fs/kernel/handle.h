@@ -5,13 +5,13 @@
  * what can be done with it. What the requests of the kernel have in common is
  * done by fs/ops, once for all types.
  *
- * A number is a generation and an index into a table, never a pointer. Who
- * asks for a type is refused a number of another type; a file that lacks an
- * operation refuses it: one made by opendir is not read.
+ * A number is a generation and an index into a table, never a pointer. A
+ * request for one type does not get a file of another type, and an operation
+ * that a type lacks is refused: a directory that opendir made is not read.
  *
  * An open file is counted. The table has one reference, from open to release.
- * Each request has one more, as its reply can bring the release before the
- * thread that replied is done with the file.
+ * Each request has one more: its reply can bring the release before the thread
+ * that replied is done with the file.
  *
  * Threads: the table has a lock, innermost, under which no operation is called.
  */
@@ -30,7 +30,7 @@ struct fs;
 struct handles;
 struct file_ops;
 
-/* Part of each object that is open; who makes the object sets both. */
+/* The first part of each open object, which its maker fills in. */
 struct open_file {
 	const struct file_ops *ops;
 	_Atomic uint32_t refs; /* 1 when the object is made */
@@ -42,24 +42,24 @@ struct open_file {
  * Offsets and sizes are not negative.
  */
 struct file_ops {
-	/* Replies itself on 0. */
+	/* If it returns 0, it has replied. */
 	int (*read)(struct fs *fs, struct open_file *f, fuse_req_t req,
 		    size_t size, off_t off);
 	/* With @sync (O_SYNC, O_DSYNC) what is written is on disk. */
 	int (*write)(struct fs *fs, struct open_file *f, struct bytes data,
 		     off_t off, bool sync);
-	/* close(2) of one of several descriptors. NULL: 0. */
+	/* close(2) of a descriptor, perhaps of several. NULL: 0. */
 	int (*flush)(struct fs *fs, struct open_file *f);
-	/* Puts into the store what is owed; all of that is synced then. NULL: 0. */
+	/* Publishes what is owed; the caller syncs the store. NULL: 0. */
 	int (*fsync)(struct fs *fs, struct open_file *f);
 	/* NULL: the file is truncated by its path. */
 	int (*truncate)(struct fs *fs, struct open_file *f, off_t size);
-	/* At least @size bytes long from now on. */
+	/* Makes the file at least @size bytes long. */
 	int (*extend)(struct fs *fs, struct open_file *f, off_t size);
 	/* NULL: -ENOTTY. */
 	int (*ioctl)(struct fs *fs, struct open_file *f, unsigned cmd,
 		     struct bytes data);
-	/* 1: what was opened, of a file that keeps it. NULL: as by its path. */
+	/* 1 and what was opened. NULL: the attributes are those of its path. */
 	int (*stat)(struct open_file *f, struct stat *st);
 	/* The last descriptor is closed, or the mount ends. NULL: nothing. */
 	void (*release)(struct fs *fs, struct open_file *f);
@@ -74,7 +74,7 @@ static inline void open_file_hold(struct open_file *f)
 void open_file_drop(struct open_file *f); /* NULL is nothing */
 
 int handles_new(struct handles **out);
-/* Releases what the kernel left open. No request runs any more. */
+/* Releases all that is still open. No request runs any more. */
 void handles_free(struct handles *hs, struct fs *fs); /* NULL is nothing */
 
 /*
@@ -84,12 +84,12 @@ void handles_free(struct handles *hs, struct fs *fs); /* NULL is nothing */
 int handles_open(struct handles *hs, struct open_file *f,
 		 struct fuse_file_info *fi);
 /*
- * The open file with a reference, or NULL when @fh is none, or none of type
- * @ops; with NULL it is of any.
+ * The open file of type @ops (NULL: of any) with a reference, or NULL if @fh
+ * is no such file.
  */
 struct open_file *handles_get(struct handles *hs, uint64_t fh,
 			      const struct file_ops *ops);
-/* The number is free, and the table's reference given back. */
+/* Frees the number and gives the table's reference back. */
 void handles_release(struct handles *hs, struct fs *fs, uint64_t fh);
 uint64_t handles_count(struct handles *hs);
 /* Calls @fn for each open file of that type, under the lock. */

@@ -81,7 +81,10 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	return 0;
 }
 
-/* From before the scan is opened until the listing has come to its end. */
+/*
+ * From before the scan is opened until the listing has ended, directories stay
+ * in the overlay.
+ */
 static void watch(struct listing *ls)
 {
 	if (!ls->watched)
@@ -140,8 +143,8 @@ void listing_rest(struct listing *ls, time_t before)
 }
 
 /*
- * In .put: the directories are the table's, the scratch files, which have one
- * path only, this directory's own.
+ * In .put: directories are entries of the table's node; scratch files, which
+ * have one path only, are entries of this directory's own.
  */
 static int next_in_put(struct listing *ls, const struct bytes *last)
 {
@@ -254,8 +257,8 @@ static void name_version(struct listing *ls)
 }
 
 /*
- * The name of what is ahead. 1, or 0 when the entry is not one of this
- * directory: a piece that was listed, a version that was moved away.
+ * Names the entry ahead. 1; 0 when it is not listed, since its piece was listed
+ * before or the version was moved away.
  */
 static int name_ahead(struct listing *ls)
 {
@@ -320,7 +323,7 @@ static void borrow_place(struct listing *ls, struct place *p)
 	p->name[e->name_len] = '\0';
 }
 
-/* Tables, scratch files, .schema: looked up like any name. */
+/* Tables, scratch files and .schema are looked up by their names. */
 static int stat_by_name(struct listing *ls, struct place *p, struct stat *st)
 {
 	struct bytes name = bytes_of(ls->entry.name, ls->entry.name_len);
@@ -396,7 +399,7 @@ static int take_overlay(struct listing *ls)
 		.ino = ls->overlay_entry.ino,
 	};
 	ls->by_name = true;
-	/* The piece must not come again from the store. */
+	/* The store may have the same piece, which is listed once. */
 	if (kind_is(e->kind, KIND_PIECE)) {
 		memcpy(ls->part.text, e->name, e->name_len + 1);
 		ls->part.len = e->name_len;
@@ -551,9 +554,9 @@ static void fill_attributes(struct listing *ls)
 		borrow_place(ls, p);
 		r = stat_ahead(ls, p, &e->st);
 	}
-	/* Handed out again it is looked up again. */
+	/* An entry that is handed out again is looked up again. */
 	ls->looked = false;
-	/* What vanished meanwhile is listed, and not known. */
+	/* An entry that has vanished meanwhile is listed without attributes. */
 	e->place = r > 0 ? p : NULL;
 }
 

@@ -90,7 +90,7 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 		if (pending < 0)
 			return pending;
 	}
-	/* One that was replaced has the present value under its name. */
+	/* A file that was replaced has the present value of its name. */
 	r = fs_stat_stored(fs, p, st);
 	return r == 0 ? pending : r;
 }
@@ -123,7 +123,10 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 		return f->ops->stat(f, st);
 	if (p->detached)
 		r = stat_unlinked(fs, req, p, f, st);
-	/* While another makes it anew, who reads what was removed has that. */
+	/*
+	 * While another process makes the file anew, a reader of the removed
+	 * file still sees that one.
+	 */
 	if (r == 0 && writer_wants(fs, p->node))
 		r = reader_stat_gone(fs, p->node, st);
 	if (r == 0)
@@ -133,7 +136,10 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	/* After an unlink the kernel asks for attributes without a handle. */
 	if (r == 0)
 		r = reader_stat_gone(fs, p->node, st);
-	/* What was put and pushed out while it is open is as if unlinked. */
+	/*
+	 * A version that was pushed out while it is open is like an unlinked
+	 * file.
+	 */
 	if (r == 0 && !p->detached) {
 		gone = *p;
 		gone.detached = true;
@@ -242,8 +248,9 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	};
 	place_timeouts(fs, child, st, &e->entry_timeout, &e->attr_timeout);
 	/*
-	 * Who changed it meanwhile did not know the node; and what a writer
-	 * has open is not the same to all who ask.
+	 * A change since the store was asked did not find this node to
+	 * invalidate. A file that is open for writing differs by who asks. The
+	 * kernel may believe neither.
 	 */
 	if (changes_since(&fs->changes, child->row, child->seen) ||
 	    writer_is_open(fs, child->node))

@@ -1,40 +1,38 @@
-/*
- * Making and removing names: what the operations on directories share.
- */
+/* Entries of directories: what making, moving and removing them share. */
 #ifndef CELLFS_FS_OPS_ENTRY_H
 #define CELLFS_FS_OPS_ENTRY_H
 
 #include "fs/tree/fs.h"
 
 /*
- * What @name is in @dir, for an operation that makes, removes or moves it: 1
- * and *st when it is there, 0 when it is not (*child says what it would be),
- * or an error that the caller of such an operation understands.
+ * Looks up @name in @dir for an operation that makes, removes or moves it: 1,
+ * *child and *st when it is there; 0 when it is not, and *child is what it
+ * would be; an error for the caller of that operation.
  */
 int entry_child(struct fs *fs, const struct place *dir, const char *name,
 		struct place *child, struct stat *st);
 
-/* A name beginning with a dot is nobody's key: it may be a scratch one. */
+/* No key is spelled with a dot at its beginning: a scratch file may be. */
 static inline bool name_is_scratch(const char *name)
 {
 	return name[0] == '.';
 }
 
 /*
- * May a file that is no data be in @dir under that name? 0, or the refusal of
- * scratch_names.h. Below a scratch directory any may.
+ * May a scratch file have that name in @dir? 0, or the refusal of
+ * scratch_names.h. In a scratch directory it may have any.
  */
 int entry_may_be_scratch(struct fs *fs, const struct place *dir,
 			 const char *name);
 /*
- * A scratch file or directory in @dir, by the type in @mode, that belongs to
- * the caller: child->kind and ->node are set, the node counted for the reply
- * @e.
+ * Makes a scratch file or directory in @dir, by the type in @mode, that belongs
+ * to the caller of the request. Sets child->kind and child->node, which is
+ * counted for the reply @e.
  */
 int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 		      struct place *child, mode_t mode,
 		      struct fuse_entry_param *e);
-/* Its name and, when nobody has it open, its content are gone. */
+/* Removes a scratch file's name, and its content if nobody has it open. */
 void entry_remove_scratch(struct fs *fs, const struct place *child);
 
 #endif

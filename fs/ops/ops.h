@@ -3,8 +3,8 @@
  *
  * An op decodes, calls a do_x() that works on places, and replies once. The
  * files: ops.c (the table, forget, statfs), ops_lookup.c, ops_dir.c,
- * ops_read.c (open, read, release), ops_write.c and ops_change.c (create,
- * write, flush, fsync, setattr; mkdir, rmdir, unlink, rename).
+ * ops_read.c (open, read, release), ops_write.c (create, write, flush, fsync),
+ * ops_make.c, ops_remove.c, ops_rename.c and ops_setattr.c.
  *
  * Extended attributes answer ENOSYS once, so that the kernel never asks
  * again; it says EOPNOTSUPP to callers.

@@ -6,7 +6,10 @@
 #include "fs/look/lookup.h"
 #include "fs/ops/ops.h"
 
-/* More open directories than that, and those that rest give back scans. */
+/*
+ * When more directories than that are open, those that nobody has read for a
+ * while give back their scans.
+ */
 #define LISTINGS_BUSY 64
 #define LISTING_REST_S 30
 
@@ -69,7 +72,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 		fuse_reply_err(req, 0);
 }
 
-/* One entry into the buffer; returns its size, which may be too large. */
+/* Adds an entry to the buffer if it fits; returns its size. */
 static size_t put_entry(fuse_req_t req, char *to, size_t room, bool plus,
 			uint64_t parent, struct listing_entry *e)
 {
@@ -82,7 +85,10 @@ static size_t put_entry(fuse_req_t req, char *to, size_t room, bool plus,
 	if (!plus)
 		return fuse_add_direntry(req, to, room, e->name, &param.attr,
 					 (off_t)e->offset);
-	/* Without a node the kernel takes the name and asks when it needs. */
+	/*
+	 * Without a node the kernel takes the name alone, and looks it up
+	 * later.
+	 */
 	if (e->place && fs_entry(fs, parent, e->place, &e->st, &param) < 0) {
 		param.ino = 0;
 		param.attr.st_ino = e->ino;
@@ -94,7 +100,10 @@ static size_t put_entry(fuse_req_t req, char *to, size_t room, bool plus,
 	return n;
 }
 
-/* What the reply of @size bytes at @off holds: its length or an error. */
+/*
+ * Fills a reply of at most @size bytes from offset @off. Returns its length or
+ * an error.
+ */
 static ssize_t do_readdir(fuse_req_t req, struct listing *ls, uint64_t parent,
 			  char *buf, size_t size, off_t off, bool plus)
 {
@@ -110,7 +119,7 @@ static ssize_t do_readdir(fuse_req_t req, struct listing *ls, uint64_t parent,
 		used += n;
 		r = 0;
 	}
-	/* An error waits until what is here has been taken. */
+	/* After the first entry an error waits for the next call. */
 	return r < 0 && used == 0 ? r : (ssize_t)used;
 }
 

@@ -24,7 +24,7 @@ static void note_absent(struct fs *fs, uint64_t parent, const char *name)
 	buf_free(&path);
 }
 
-/* As schema_absent_look(), of a .schema that the table has. */
+/* Returns what schema_absent_look() does, for a .schema that the table has. */
 static int look_for_schema(struct fs *fs, fuse_req_t req,
 			   const struct place *schema)
 {
@@ -42,8 +42,9 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
 }
 
 /*
- * A name with a dot that is near to one that means something is said to be
- * none, and so is each in .cellfs. The others are what tools look for.
+ * Tells in .cellfs/errors of an unknown name that begins with a dot and
+ * resembles a known one, and of each unknown name in .cellfs. Other names with
+ * a dot are those that tools look for.
  */
 static void note_unknown(struct fs *fs, const struct place *dir,
 			 const char *name)
@@ -145,9 +146,10 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 }
 
 /*
- * Of what went as the kernel was on its way. By a name that it asks for each
- * time it sees a file without a link, as of one that was unlinked on a disk:
- * open(2) goes on, and makes the file anew. By others it looks again (gone.h).
+ * Attributes of a file that was removed between the kernel's look-up and this
+ * request. By latest or F:Q, which the kernel asks for each time, it sees a
+ * file without a link, like one that was unlinked on a disk: open(2) goes on,
+ * and makes the file anew. By other names it looks again (gone.h).
  */
 static int stat_gone(struct fs *fs, const struct place *p, struct stat *st)
 {

@@ -34,7 +34,7 @@ static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
 	return place_child(fs, dir, bytes_str(text), child);
 }
 
-/* In .snapshot of a table or of the mount: takes one. */
+/* mkdir in the .snapshot of a table or of the mount takes a snapshot. */
 static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
 {
 	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
@@ -52,7 +52,7 @@ static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
 	return place_child(fs, dir, bytes_str(text), child);
 }
 
-/* A row, family or column: in memory until it holds a cell. */
+/* Makes a row, family or column, which is in memory until it holds a cell. */
 static int make_directory(struct fs *fs, struct place *child,
 			  struct fuse_entry_param *e)
 {
@@ -174,7 +174,10 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
 				 CELLFILE_ABSENT, &ts);
 	changed_wait(fs, &child);
-	/* One that is not seen, since newer ones are enough, is put as well. */
+	/*
+	 * A version that is not seen, since newer ones are enough, was put as
+	 * well.
+	 */
 	if (!r)
 		r = place_stat(fs, &child, &st);
 	hidden = !r;

@@ -14,7 +14,7 @@ static bool can_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC;
 }
 
-/* What another process makes is not read before it is published. */
+/* A file that another process makes is not read before it is published. */
 static bool opens_draft(struct fs *fs, fuse_req_t req, uint64_t ino)
 {
 	return writer_wants(fs, ino) &&

@@ -19,7 +19,7 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 
 	if (r)
 		return r;
-	/* A file that was made and removed before it was closed: vim's 4913. */
+	/* The file may have been made and not been closed, as vim's 4913. */
 	if (child->node)
 		pending = writer_abandon(fs, child->node);
 	/* A version whose name was moved away must not be deleted. */
@@ -80,7 +80,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, 0);
 }
 
-/* 1 or 0; an error. */
+/* Returns 1 or 0, or an error. */
 static int has_rows(struct fstable *ft)
 {
 	struct scan_spec spec = {
@@ -95,7 +95,7 @@ static int has_rows(struct fstable *ft)
 	return r;
 }
 
-/* With what is staged in it, which no listing shows. */
+/* Drops a table with what is staged in it, which no listing shows. */
 static int remove_table(struct fs *fs, const struct place *child)
 {
 	int r = store_may_delete(fs->store);
@@ -130,7 +130,7 @@ static int remove_snapshot(struct fs *fs, const struct place *dir,
 	return r;
 }
 
-/* One of data, or of scratch files. */
+/* Removes a directory of data or of scratch files. */
 static int remove_directory(struct fs *fs, const struct place *dir,
 			    const struct place *child)
 {
@@ -164,10 +164,13 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 		r = entry_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
-	/* A directory of the store may hold entries that only memory has. */
+	/* A directory of the store may have entries in memory as well. */
 	if (!child.node)
 		nodes_find(fs->nodes, parent, bytes_str(name), &child.node);
-	/* The last cell may have gone since the kernel looked: it is empty. */
+	/*
+	 * The last cell may have gone since the kernel's look-up: then the
+	 * directory is empty.
+	 */
 	if (!place_is_dir(&child)) {
 		r = r ? -ENOTDIR : -ENOENT;
 	} else if (dir.kind == NODE_SNAPSHOT_DIR) {

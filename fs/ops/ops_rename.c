@@ -45,7 +45,7 @@ static void move_release(struct move *mv)
 	place_release(&mv->to_dir);
 }
 
-/* The node has a new name; @kind and @ino are what it is from now on. */
+/* Gives the node its new name, @kind and @ino. */
 static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 		     uint64_t ino)
 {
@@ -102,7 +102,7 @@ static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 	return 0;
 }
 
-/* May a file have the new name? To mv(1) -EINVAL would say something else. */
+/* May a scratch file have the new name? mv(1) would misunderstand -EINVAL. */
 static int may_be_scratch(struct fs *fs, const struct move *mv)
 {
 	int r = entry_may_be_scratch(fs, &mv->to_dir, mv->to.name);
@@ -131,7 +131,7 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 	return r;
 }
 
-/* No EXDEV here: mv would copy a half at a time what is to come at once. */
+/* Not -EXDEV: mv(1) would then copy the row file by file. */
 static int staged_row(struct fs *fs, const struct move *mv)
 {
 	if (kind_of(mv->to.kind)->key != KEY_ROW ||
@@ -162,7 +162,10 @@ static bool same_version(const struct place *a, const struct place *b)
 	       bytes_eq(a->qualifier, b->qualifier) && a->ts == b->ts;
 }
 
-/* One mutation: 1; 0 when there is no old place, or another's version in it. */
+/*
+ * Puts the content and deletes the version that was moved aside, in one
+ * mutation: 1; 0 when there is no such version, or its name has another one.
+ */
 static int put_instead(struct fs *fs, const struct move *mv,
 		       struct bytes content, unsigned flags)
 {
@@ -184,7 +187,10 @@ static int put_instead(struct fs *fs, const struct move *mv,
 	return r;
 }
 
-/* Of a version that was moved aside, the old place goes with the put. */
+/*
+ * Puts the content. If the file is a version that was moved aside, the version
+ * is deleted by the same mutation.
+ */
 static int put_scratch(struct fs *fs, const struct move *mv,
 		       struct bytes content)
 {
@@ -197,7 +203,7 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 	return r < 0 ? r : 0;
 }
 
-/* The put, or the change of schema, that a file was made for. */
+/* The scratch file becomes a cell, or the table's schema. */
 static int scratch_to_data(struct fs *fs, const struct move *mv)
 {
 	struct scratch *scratch = fs->writes->scratch;
@@ -291,7 +297,7 @@ out:
 	return r;
 }
 
-/* Is it what vim calls the backup of the column? */
+/* Is @to the name that vim gives to its backup of the column @from? */
 static bool is_backup(const struct place *from, const struct place *to)
 {
 	size_t len = from->qualifier.len;
@@ -394,7 +400,9 @@ static int check_empty(struct fs *fs, const struct place *dir)
 	return r > 0 ? why(-ENOTEMPTY, "it holds cells") : r;
 }
 
-/* One cannot leave its .snapshot: it shows what lies above. */
+/*
+ * A snapshot cannot leave its .snapshot, as it shows the directory above that.
+ */
 static int move_snapshot(struct fs *fs, const struct move *mv)
 {
 	struct fstable *ft = mv->from_dir.table;
@@ -455,7 +463,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 	if (r)
 		return r;
 	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, place_key(&mv->to));
-	/* A cell has come since. */
+	/* A cell was put since. */
 	return r == -ENOENT ? -EXDEV : r;
 }
 

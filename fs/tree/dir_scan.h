@@ -38,7 +38,7 @@ struct dir_scan {
 	uint64_t seen;	       /* changes.h: when it was opened */
 	struct snapshot *snap; /* whose tables are listed */
 
-	/* What is next: fetched, not taken yet. */
+	/* The next entry, fetched and not taken yet. */
 	bool have;
 	struct bytes key; /* in the scan's memory or in table */
 	struct cell cell;
@@ -47,13 +47,13 @@ struct dir_scan {
 _Static_assert(TABLE_NAME_LEN_MAX >= SNAPSHOT_NAME_MAX, "holds both");
 
 /*
- * Makes sure that the next entry behind @last is there, if there is one: then
- * s->have. 0 or an error.
+ * Fetches the entry after @last if none is fetched; s->have: there is one. 0 or
+ * an error.
  */
 int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last);
-/* Gives the scan back. */
+/* Closes the scan, which is opened again at the next fetch. */
 void dir_scan_rest(struct dir_scan *s);
-/* And goes on from elsewhere. */
+/* The same; the next fetch may be behind any entry. */
 void dir_scan_restart(struct dir_scan *s);
 void dir_scan_end(struct dir_scan *s);
 

@@ -88,7 +88,7 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* Every op begins with it: counts, and forgets the last why(). */
+/* Each op begins with this: it counts the request and clears why(). */
 static inline void fs_count(struct fs *fs, enum fs_op op)
 {
 	why_clear();
@@ -101,9 +101,11 @@ int fs_overlay_add(struct fs *fs, const struct place *child, struct bytes key);
 /* All that was acknowledged before is on disk when it returns 0. */
 int fs_sync(struct fs *fs);
 
-/* The kernel is told that a row is absent: for how many seconds. */
+/*
+ * For how many seconds the kernel may believe a row absent, as it is told now.
+ */
 double fs_row_absent(struct fs *fs);
-/* Can it be that it still believes it, of any row? */
+/* May the kernel believe any row absent, by what it was told? */
 bool fs_rows_believed_absent(struct fs *fs);
 
 /*

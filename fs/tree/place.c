@@ -9,8 +9,8 @@
 #include "fs/tree/view.h"
 
 /*
- * In hold the coordinates lie one behind the other: row, family, qualifier.
- * The pointers are set anew whenever hold may have moved.
+ * hold has row, family and qualifier, one after the other. The pointers are set
+ * again whenever hold may have moved.
  */
 static void point(struct place *p)
 {
@@ -183,7 +183,7 @@ int decode_past(struct place *p, struct bytes name, bool known)
 	return place_parse_past(name, &p->ts, &p->back) ? 0 : -EINVAL;
 }
 
-/* It is the mount's, whatever part of the store the root is. */
+/* .cellfs belongs to the mount, whatever part of the store the root is. */
 int decode_control_dir(struct place *p, struct bytes name, bool known)
 {
 	place_release(p);
@@ -239,8 +239,8 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 }
 
 /*
- * The chain of names is copied under the lock of the nodes, leaf first, each
- * behind its own head, and decoded after it.
+ * The names from a node up to the root. They are copied under the lock of the
+ * nodes, each followed by its length and kind, and decoded without it.
  */
 struct chain {
 	struct node_view leaf; /* its name is not to be looked at */
@@ -258,7 +258,10 @@ static int chain_step(void *arg, const struct node_view *n)
 		c->leaf_seen = true;
 		c->leaf = *n;
 	}
-	/* The nearest: one that a snapshot shows lies in its table. */
+	/*
+	 * The nearest one: a table that a snapshot shows is below the table
+	 * itself.
+	 */
 	if (n->table && !c->table) {
 		fstable_ref(n->table);
 		c->table = n->table;
@@ -274,7 +277,7 @@ static int chain_step(void *arg, const struct node_view *n)
 	return 0;
 }
 
-/* The root with the names that the chain has still to add. */
+/* Sets *out to the root, to which the names of the chain are to be added. */
 static int begin_at_root(struct fs *fs, struct chain *c, struct place *out)
 {
 	int r = place_copy(out, &fs->root);
@@ -320,14 +323,16 @@ int place_of(struct fs *fs, uint64_t node, struct place *out)
 
 int place_copy(struct place *to, const struct place *from)
 {
-	int r;
+	int r = 0;
 
 	*to = *from;
 	to->hold = (struct buf){0};
-	view_ref(to->view);
+	if (to->view)
+		view_ref(to->view);
 	if (to->table)
 		fstable_ref(to->table);
-	r = buf_append(&to->hold, from->hold.data, from->hold.len);
+	if (from->hold.len)
+		r = buf_append(&to->hold, from->hold.data, from->hold.len);
 	if (r < 0)
 		return why(r, "out of memory for a path");
 	point(to);
@@ -337,7 +342,8 @@ int place_copy(struct place *to, const struct place *from)
 void place_release(struct place *p)
 {
 	fstable_unref(p->table);
-	view_unref(p->view);
+	if (p->view)
+		view_unref(p->view);
 	buf_free(&p->hold);
 	p->table = NULL;
 	p->view = NULL;

@@ -110,7 +110,7 @@ struct fstable *place_held_table(struct fs *fs, uint64_t parent,
 				 struct bytes name, uint64_t *node);
 int place_copy(struct place *to, const struct place *from);
 void place_release(struct place *p);
-/* A copy of *p holds its content now: nothing is left to release. */
+/* A copy of *p owns its content now: *p needs no release. */
 void place_disown(struct place *p);
 
 /* The kind, but of a view that of the directory which it restricts. */
@@ -127,11 +127,10 @@ static inline uint8_t place_level(const struct place *p)
 uint8_t place_holds(const struct place *dir);
 /*
  * What the name spells: the row key so far, the family, or the qualifier so
- * far; the name itself where it is none of these. By it a directory is in the
- * order of its parent's listing.
+ * far; of other kinds the name itself. Listings are in its order.
  */
 struct bytes place_key(const struct place *p);
-/* In one mutation's reach: cells of the same table and row? */
+/* Are both in the same table and row, so that one mutation changes both? */
 bool place_same_row(const struct place *a, const struct place *b);
 /* Is it in a snapshot or view, where nothing changes? -EROFS in words, or 0. */
 int place_writable(const struct place *p);
@@ -161,7 +160,7 @@ void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,
 		    double *entry, double *attr);
 double place_attr_timeout(struct fs *fs, const struct place *p,
 			  const struct stat *st);
-/* How long it may believe that the name is absent. */
+/* For how many seconds it may believe that the name is absent. */
 double place_negative_timeout(struct fs *fs, const struct place *p);
 
 /* The ino of @name in a directory with @dir_ino. Never 0 or 1. */

@@ -46,8 +46,9 @@ int place_snapshot_open(struct fs *fs, struct table *t, struct bytes name,
 }
 
 /*
- * In T/.snapshot the table as it was, in .snapshot/NAME the table @name. The
- * table of the directory, which place_copy() gave, is not the child's.
+ * Opens what a snapshot shows: in T/.snapshot the table T, in .snapshot/NAME
+ * the table @name. It replaces the directory's table, which place_copy() has
+ * set.
  */
 static int open_snapshot(struct fs *fs, const struct place *dir,
 			 struct bytes name, struct place *out)
@@ -88,7 +89,7 @@ static int open_table(struct fs *fs, struct bytes name, struct place *out)
 	struct table *t;
 	int r;
 
-	/* It may have been renamed by a program. */
+	/* A program may have renamed the table. */
 	if (held && table_name(fstable_table(held), now) == 0 &&
 	    bytes_eq(bytes_str(now), name)) {
 		out->table = held;
@@ -172,7 +173,7 @@ int child_of_snapshot(const struct place *dir, struct bytes name)
 	return name.data[0] == '.' ? -ENOENT : NODE_TABLE;
 }
 
-/* What a name is by itself in a directory: a kind, or an error. */
+/* The kind of a name in a directory, or an error. */
 static int classify(const struct place *dir, struct bytes name)
 {
 	const struct kind *level = kind_of(place_level(dir));
@@ -202,7 +203,7 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 	out->node = 0;
 	out->parent = dir->node;
 	out->detached = false;
-	/* The file is the same as in the table. */
+	/* A file in .put has the number that it has in the table. */
 	out->ino = place_child_ino(
 		dir->kind == NODE_PUT ? place_table_ino(dir->table) : dir->ino,
 		name);

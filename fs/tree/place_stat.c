@@ -73,7 +73,7 @@ static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 		.st_gid = own.gid,
 		.st_blksize = 4096,
 	};
-	/* Whatever is said of the owner of the rest. */
+	/* The options for owner and mode do not hold for such a file. */
 	if (p->kind == NODE_CONTROL && p->control->private) {
 		st->st_mode = S_IFREG | p->control->private;
 		st->st_uid = fs->uid;
@@ -118,7 +118,10 @@ int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 		r = place_stat_blank(fs, p, st);
 	if (r > 0) {
 		set_size(st, text.len);
-		/* Whatever is put there is newer than one nobody wrote. */
+		/*
+		 * A schema that nobody wrote is older than any that is copied
+		 * there.
+		 */
 		if (schema_is_plain(&schema))
 			set_times(st, 0);
 		else if (changed_ms)
@@ -172,7 +175,7 @@ int stat_family(struct fs *fs, const struct place *p, struct stat *st)
 	return stat_found(fs, p, r, st);
 }
 
-/* It is there when a key continues it. */
+/* A part of a long key exists when a key continues it. */
 int stat_piece(struct fs *fs, const struct place *p, struct stat *st)
 {
 	struct dir_scan s = {.fs = fs, .dir = p, .level = p->kind};
@@ -180,7 +183,7 @@ int stat_piece(struct fs *fs, const struct place *p, struct stat *st)
 	bool some;
 	int r;
 
-	/* In .put there is every row, but only what is there in a row. */
+	/* In .put every row exists, but in a row only what the store has. */
 	if (p->put && p->kind == NODE_ROW_PIECE)
 		return place_stat_blank(fs, p, st);
 	r = dir_scan_fetch(&s, &start);
@@ -255,7 +258,10 @@ static double version_life_s(struct fs *fs, const struct place *p,
 					     : CACHE_LONG_S;
 }
 
-/* A directory goes with its last cell, whichever that is. */
+/*
+ * For how long cells will not expire: a directory goes with its last cell,
+ * whichever that is.
+ */
 static double life_s(struct fs *fs, const struct place *p,
 		     const struct stat *st, bool version)
 {
