@@ -321,17 +321,19 @@ void changed_after(const struct changer *w, const struct mutation *m,
 
 	if (!done && !(acts & DELETES))
 		return;
-	why_keep(&kept);
+	if (!done)
+		why_keep(&kept);
 	if (w->file && acts & DELETES)
 		overlay_delete_end(w->fs->overlay, m->row);
 	settle(w, m, turn, done);
-	if (done) {
-		moved_changed(w->fs, w->table, m);
-		/* A look-up that was under way learns that it was too early. */
-		changes_row(&w->fs->changes, m->row);
-		tell(w, m, acts & PUTS);
+	if (!done) {
+		why_restore(&kept);
+		return;
 	}
-	why_restore(&kept);
+	moved_changed(w->fs, w->table, m);
+	/* A look-up that was under way learns that it was too early. */
+	changes_row(&w->fs->changes, m->row);
+	tell(w, m, acts & PUTS);
 }
 
 int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
@@ -359,25 +361,6 @@ void changed_hidden(struct fs *fs, const struct place *file)
 	tell(&w, &m, false);
 }
 
-bool changer_program(struct fs *fs, struct table *t, struct changer *w)
-{
-	char name[TABLE_NAME_LEN_MAX + 1];
-
-	*w = (struct changer){.fs = fs, .program = true};
-	if (fs->root.kind == NODE_TABLE && !fstable_snapshot(fs->root.table)) {
-		w->node = FUSE_ROOT_ID;
-		w->table = fs->root.table;
-		fstable_ref(w->table);
-	} else if (fs->root.kind == NODE_ROOT && table_name(t, name) == 0) {
-		w->table = place_held_table(fs, FUSE_ROOT_ID, bytes_str(name),
-					    &w->node);
-	}
-	if (w->table && fstable_id(w->table) == table_id(t))
-		return true;
-	fstable_unref(w->table);
-	return false;
-}
-
 void changed_rows_before(struct fs *fs, struct table *t,
 			 const struct mutation *rows, size_t n)
 {
@@ -397,9 +380,6 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 {
 	struct changer w;
 
-	/* A look-up that is under way may make the table known. */
-	for (size_t i = 0; i < n; i++)
-		changes_row(&fs->changes, rows[i].row);
 	if (!changer_program(fs, t, &w))
 		return;
 	for (size_t i = 0; i < n; i++)

@@ -44,6 +44,24 @@ static struct fstable *known_table(struct fs *fs, struct bytes name,
 		       : NULL;
 }
 
+bool changer_program(struct fs *fs, struct table *t, struct changer *w)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+
+	*w = (struct changer){.fs = fs, .program = true};
+	if (fs->root.kind == NODE_TABLE && !fstable_snapshot(fs->root.table)) {
+		w->node = FUSE_ROOT_ID;
+		w->table = fs->root.table;
+		fstable_ref(w->table);
+	} else if (table_name(t, name) == 0) {
+		w->table = known_table(fs, bytes_str(name), &w->node);
+	}
+	if (w->table && fstable_id(w->table) == table_id(t))
+		return true;
+	fstable_unref(w->table);
+	return false;
+}
+
 void changed_table_dropped(struct fs *fs, struct bytes name)
 {
 	uint64_t node;
@@ -93,8 +111,8 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 	if (fs->root.kind == NODE_TABLE)
 		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)
 			invalidate_inode(fs->invalidator, n.id, true);
-	else
-		tell_root(fs, table);
+	else if (fs->root.kind == NODE_ROOT)
+		invalidate_entry(fs->invalidator, FUSE_ROOT_ID, table);
 }
 
 static void altered(struct fs *fs, const struct served_act *act)
