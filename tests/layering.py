@@ -35,7 +35,7 @@ store/lsm/rules		value base
 store/lsm/wal		value os base
 store/lsm/table		value os base
 store/lsm/mem		value os base table
-store/lsm/merge		value base table
+store/lsm/merge		value base
 store/lsm/manifest	value os store front base wal table
 store/lsm/compaction	value os base rules table merge manifest
 store/lsm/state		value os front base rules wal table mem manifest compaction

@@ -733,12 +733,40 @@ static void many_files_are_one_table(void **state)
 	}
 }
 
+static void a_scan_has_a_strip_for_each_of_many_files(void **state)
+{
+	struct temp_store s = {.options.inline_background = true};
+	struct snapshot *snap = NULL;
+
+	(void)state;
+	rng_state = 21;
+	assert_int_equal(temp_make(&s), 0);
+	for (families = 1; families <= 2; families++) {
+		make_table(&s, families > 1 ? "two" : "one", 2, true);
+		for (int n = 0; n < 30; n++) {
+			scatter(&s, 0, ROWS, 12);
+			bury(&s);
+			if (n == 20)
+				assert_int_equal(snapshot_take(s.store, &snap),
+						 0);
+			assert_int_equal(store_flush(s.store, NULL), 0);
+		}
+		scatter(&s, 0, ROWS, 12);
+		compare_some(&s, snap);
+		compare_some(&s, snap);
+		snapshot_release(snap);
+	}
+	families = 1;
+	assert_int_equal(temp_remove(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_give_what_a_walk_gives),
 		cmocka_unit_test(many_files_are_one_table),
 		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
+		cmocka_unit_test(a_scan_has_a_strip_for_each_of_many_files),
 		cmocka_unit_test(rows_that_one_marker_hides_are_not_walked),
 		cmocka_unit_test(dead_rows_are_passed_over_as_a_walk_does),
 		cmocka_unit_test(

@@ -646,6 +646,10 @@ int cells_next(struct lsm_scan *sc, struct family_scan *f, bool borrowed,
 			done += put_merged(sc, f, out + done, n - done);
 			if (done == n)
 				break;
+			if (!st->rests) {
+				st->in_row = false;
+				return (int)done;
+			}
 		}
 		r = put_found(sc, f, borrowed || done, out + done, n - done);
 		if (r <= 0) {

@@ -184,7 +184,9 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 		r = buf_set(&sc->row_start, spec->row_start);
 	if (r == 0 && spec->row_stop.len && !sc->one_row)
 		r = buf_set(&sc->row_stop, spec->row_stop);
-	sc->bounded = spec->has_qual_start || spec->has_qual_stop;
+	sc->bounded = spec->has_qual_start;
+	if (spec->has_qual_stop)
+		sc->bounded = true;
 	if (r == 0 && sc->bounded)
 		r = copy_qualifiers(sc, spec);
 	return r < 0 ? why(r, "out of memory") : 0;
