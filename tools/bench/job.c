@@ -440,11 +440,6 @@ static int write_same(struct job *j, void *session)
 	return j->engine->write(session, &it, 1, false);
 }
 
-int job_write_same(struct job *j)
-{
-	return with_session(j, write_same);
-}
-
 int job_write_rows(struct job *j, uint64_t row, uint64_t end)
 {
 	return each_row(j, row, end, false);
@@ -453,6 +448,23 @@ int job_write_rows(struct job *j, uint64_t row, uint64_t end)
 int job_erase_rows(struct job *j, uint64_t row, uint64_t end)
 {
 	return each_row(j, row, end, true);
+}
+
+int job_write_above(struct job *j)
+{
+	uint64_t row = shape_rows(&j->shape) / 2;
+	int r;
+
+	if (j->workload->above == ABOVE_CELL)
+		return with_session(j, write_same);
+	r = job_erase_rows(j, row, row + 1);
+	if (r == 0)
+		r = job_write_rows(j, row, row + 1);
+	if (r == 0 && j->workload->above == ABOVE_DELETE_FILE) {
+		r = j->engine->flush(j->db);
+		job_quiet(j);
+	}
+	return r;
 }
 
 /* Cells that only the log holds at the close go to a file at the open. */
@@ -596,14 +608,14 @@ void job_run(struct job *j)
 	enum dataset data = j->workload->data;
 
 	job_dir(j, data);
-	if (j->workload->unflushed && copy_dir(j) < 0) {
+	if (j->workload->above && copy_dir(j) < 0) {
 		*j->result = (struct result){0};
 		snprintf(j->result->why, sizeof(j->result->why), "%s",
 			 bench_why());
 		return;
 	}
 	in_child(j, work, data);
-	if (data != DATA_EMPTY && !j->workload->unflushed)
+	if (data != DATA_EMPTY && !j->workload->above)
 		return;
 	if (j->result->done)
 		j->result->disk_bytes = job_disk_bytes(j->dir);

@@ -61,6 +61,14 @@ struct settings {
 
 struct job;
 
+/* What is written above a copy of the data, all of which reads as before. */
+enum above {
+	ABOVE_NONE,
+	ABOVE_CELL,	   /* one cell again, in memory only */
+	ABOVE_DELETE,	   /* one row deleted and written again, the same */
+	ABOVE_DELETE_FILE, /* this, flushed */
+};
+
 struct workload {
 	const char *name, *line, *unit;
 	enum dataset data;
@@ -69,11 +77,7 @@ struct workload {
 	unsigned threads; /* 0 = 1 */
 	bool random, by_row, sync, zlib;
 	bool small_cache; /* a tenth of the data */
-	/*
-	 * One cell, rewritten with the same value, is in memory only. Uses a
-	 * copy of the data.
-	 */
-	bool unflushed;
+	enum above above;
 	/* Shows only another figure of that workload. */
 	const char *of;
 	enum metric metric;
@@ -145,8 +149,8 @@ int job_load(struct job *j, unsigned batch, bool random, bool by_row);
 uint64_t job_first_alive(const struct job *j);
 /* Writes, and deletes, the rows from @row to @end - 1, one a call. */
 int job_write_rows(struct job *j, uint64_t row, uint64_t end);
-/* Rewrites one cell with the same value. */
-int job_write_same(struct job *j);
+/* Writes what the workload wants above the data. */
+int job_write_above(struct job *j);
 int job_erase_rows(struct job *j, uint64_t row, uint64_t end);
 
 /* load.c */

@@ -34,8 +34,8 @@ static int open_warm(struct job *j)
 	void *session;
 	int r = job_open(j);
 
-	if (r == 0 && j->workload->unflushed)
-		r = job_write_same(j);
+	if (r == 0 && j->workload->above)
+		r = job_write_above(j);
 	if (r == 0)
 		r = j->engine->session(j->db, &session);
 	if (r < 0)
