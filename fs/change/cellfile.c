@@ -41,18 +41,6 @@ int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 	return 0;
 }
 
-int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold)
-{
-	const struct snapshot *snap = fstable_snapshot(p->table);
-	struct table *t = fstable_table(p->table);
-
-	if (p->kind == NODE_VERSION)
-		return table_get_version(t, p->row, p->family, p->qualifier,
-					 p->ts, snap, cell, hold);
-	return table_get(t, p->row, p->family, p->qualifier, TS_MAX, snap, cell,
-			 hold);
-}
-
 int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
 		      struct bytes qualifier, bool keys_only, struct scan **out)
 {
@@ -197,7 +185,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = changed_mutate(fs, p, &m, 0);
 	/* Which of the two was it? */
-	if (r == 0 && m.nchecks > 1 && cellfile_get(old, &cell, &hold) > 0)
+	if (r == 0 && m.nchecks > 1 && place_get(old, &cell, &hold) > 0)
 		r = bytes_eq(cell.value, old_value) ? exists() : 0;
 	buf_free(&hold);
 	return r;
@@ -278,7 +266,7 @@ static int delete_newest(struct fs *fs, const struct place *p)
 		struct check newest;
 		struct cell cell;
 
-		r = cellfile_get(p, &cell, NULL);
+		r = place_get(p, &cell, NULL);
 		if (r <= 0)
 			return r;
 		c = change_of(p, CHANGE_DELETE, cell.ts);
@@ -495,7 +483,7 @@ int cellfile_move(struct fs *fs, const struct place *from,
 	struct move mv = {0};
 	struct buf hold = {0};
 	struct cell cell;
-	int r = cellfile_get(from, &cell, &hold);
+	int r = place_get(from, &cell, &hold);
 
 	if (r <= 0)
 		return r ? r : -ENOENT;

@@ -50,8 +50,6 @@ int cellfile_delete(struct fs *fs, const struct place *p);
 /* The same, of a version that must have @value: else -ENOENT. */
 int cellfile_delete_same(struct fs *fs, const struct place *p,
 			 struct bytes value);
-/* 1 and the present value of the file in @hold, with its timestamp; 0. */
-int cellfile_get(const struct place *p, struct cell *cell, struct buf *hold);
 /* A scan of the versions of a column that are seen, newest first. */
 int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
 		      struct bytes qualifier, bool keys_only,

@@ -251,7 +251,7 @@ int directories_remove(struct fs *fs, const struct place *parent,
 	struct bytes name = bytes_str(dir->name);
 	/* Scratch directories have one path only. */
 	bool put = parent->put && dir->kind != NODE_SCRATCH_DIR;
-	uint64_t above = put ? fs_dir_node(fs, parent) : parent->node;
+	uint64_t above = fs_dir_node(fs, parent->node, put);
 	uint64_t node = dir->node;
 	int r;
 

@@ -267,7 +267,7 @@ int moved_from(struct fs *fs, uint64_t node, struct place *from,
 
 	if (r <= 0)
 		return r;
-	r = cellfile_get(from, &cell, hold);
+	r = place_get(from, &cell, hold);
 	if (r > 0)
 		r = XXH128_isEqual(hash, hash_of(cell.value));
 	if (r > 0)

@@ -15,7 +15,7 @@ int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold)
 
 	if (p->kind == NODE_VERSION && moved_hides(w->fs, p, p->ts))
 		return 0;
-	return cellfile_get(p, cell, hold);
+	return place_get(p, cell, hold);
 }
 
 /* Reads the present content of the file into @hold: 1; 0 when there is none. */

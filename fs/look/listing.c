@@ -68,7 +68,7 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
 	ls->dir = *dir;
 	/* In .put itself no row is listed. */
 	ls->overlay_node =
-		dir->kind == NODE_PUT ? dir->node : fs_dir_node(fs, dir);
+		fs_dir_node(fs, dir->node, dir->put && dir->kind != NODE_PUT);
 	if (dir->put && dir->kind != NODE_PUT)
 		ls->scratch_node = dir->node;
 	ls->scan.fs = fs;

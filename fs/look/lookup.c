@@ -18,20 +18,9 @@ int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st)
 	return place_stat(fs, p, st);
 }
 
-/* Returns what fs_dir_node() returns for the parent directory of @p. */
-static uint64_t parent_node(struct fs *fs, const struct place *p)
-{
-	uint64_t parent = 0;
-
-	if (!p->put)
-		return p->parent;
-	nodes_counterpart(fs->nodes, p->parent, NODE_PUT, &parent);
-	return parent;
-}
-
 static bool in_overlay(struct fs *fs, const struct place *p)
 {
-	uint64_t parent = parent_node(fs, p);
+	uint64_t parent = fs_dir_node(fs, p->parent, p->put);
 	struct overlay_entry e;
 
 	return parent &&
@@ -46,7 +35,7 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 	int r;
 
 	for (int looks = 0; looks < LOOKS_MAX; looks++) {
-		parent = parent_node(fs, p);
+		parent = fs_dir_node(fs, p->parent, p->put);
 		moves = overlay_moves(fs->overlay, parent);
 		if (in_overlay(fs, p))
 			return place_stat_blank(fs, p, st);
@@ -215,14 +204,15 @@ int fs_lookup(struct fs *fs, const struct place *dir, struct bytes name,
 
 	/* Retry if the name moved between the overlay and the store. */
 	for (int looks = 0;; looks++) {
-		uint64_t parent = fs_dir_node(fs, dir);
+		uint64_t parent = fs_dir_node(fs, dir->node, dir->put);
 		uint64_t moves = overlay_moves(fs->overlay, parent);
 
 		r = look_up(fs, dir, name, child, st);
 		if (r != 0 || looks == LOOKS_MAX || !dir->node)
 			break;
 		if (overlay_moves(fs->overlay, parent) == moves &&
-		    !overlay_find(fs->overlay, fs_dir_node(fs, dir), name,
+		    !overlay_find(fs->overlay,
+				  fs_dir_node(fs, dir->node, dir->put), name,
 				  NULL))
 			break;
 		place_release(child);

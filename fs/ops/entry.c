@@ -7,11 +7,13 @@
 #include "fs/memory/write_state.h"
 #include "fs/tree/fixed.h"
 
-int entry_child(struct fs *fs, const struct place *dir, const char *name,
-		struct place *child, struct stat *st)
+int entry_find(struct fs *fs, uint64_t parent, const char *name,
+	       struct place *dir, struct place *child, struct stat *st)
 {
-	int r;
+	int r = place_of(fs, parent, dir);
 
+	if (r < 0)
+		return r;
 	if (dir->detached)
 		return -ENOENT;
 	if (kind_of(dir->kind)->sentence)

@@ -5,12 +5,13 @@
 #include "fs/tree/fs.h"
 
 /*
- * Looks up @name in @dir for an operation that makes, removes or moves it: 1,
- * *child and *st when it is there; 0 when it is not, and *child is what it
- * would be; an error for the caller of that operation.
+ * Looks up @name in the directory of the node @parent for an operation that
+ * makes, removes or moves it: 1, *dir, *child and *st when it is there; 0 when
+ * it is not, and *child is what it would be; an error for the caller of that
+ * operation. The places begin empty, and are released in any case.
  */
-int entry_child(struct fs *fs, const struct place *dir, const char *name,
-		struct place *child, struct stat *st);
+int entry_find(struct fs *fs, uint64_t parent, const char *name,
+	       struct place *dir, struct place *child, struct stat *st);
 
 /* No key is spelled with a dot at its beginning: a scratch file may be. */
 static inline bool name_is_scratch(const char *name)

@@ -89,10 +89,8 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
-	int r = place_of(fs, parent, &dir);
+	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (!r)
-		r = entry_child(fs, &dir, name, &child, &st);
 	if (r > 0)
 		r = -EEXIST;
 	if (r < 0)
@@ -156,10 +154,8 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	int64_t ts;
 	size_t len_max;
 	bool hidden;
-	int r = place_of(fs, parent, &dir);
+	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (!r)
-		r = entry_child(fs, &dir, name, &child, &st);
 	if (r > 0)
 		r = -EEXIST;
 	if (r < 0)

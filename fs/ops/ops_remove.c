@@ -34,10 +34,8 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
-	int r = place_of(fs, parent, &dir);
+	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (!r)
-		r = entry_child(fs, &dir, name, &child, &st);
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
 		goto out;
@@ -158,10 +156,8 @@ static int do_rmdir(struct fs *fs, uint64_t parent, const char *name)
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
-	int r = place_of(fs, parent, &dir);
+	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (!r)
-		r = entry_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
 	/* A directory of the store may have entries in memory as well. */

@@ -247,7 +247,7 @@ static int content_of(const struct place *p, struct buf *hold,
 		*out = buf_bytes(hold);
 		return r;
 	}
-	r = cellfile_get(p, &cell, hold);
+	r = place_get(p, &cell, hold);
 	if (r <= 0)
 		return r ? r : -ENOENT;
 	*out = cell.value;
@@ -475,16 +475,12 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return why(-EINVAL, "names can be moved, not exchanged");
-	r = place_of(fs, parent, &mv.from_dir);
-	if (!r)
-		r = entry_child(fs, &mv.from_dir, name, &mv.from, &mv.from_st);
+	r = entry_find(fs, parent, name, &mv.from_dir, &mv.from, &mv.from_st);
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
 		goto out;
 	}
-	r = place_of(fs, newparent, &mv.to_dir);
-	if (!r)
-		r = entry_child(fs, &mv.to_dir, newname, &mv.to, &mv.to_st);
+	r = entry_find(fs, newparent, newname, &mv.to_dir, &mv.to, &mv.to_st);
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;

@@ -84,10 +84,8 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
-	int r = place_of(fs, parent, &dir);
+	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (!r)
-		r = entry_child(fs, &dir, name, &child, &st);
 	if (r < 0)
 		goto out;
 	if (r)

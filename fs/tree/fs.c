@@ -5,13 +5,13 @@
 
 #include "fs/kernel/clock.h"
 
-uint64_t fs_dir_node(struct fs *fs, const struct place *dir)
+uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put)
 {
 	uint64_t node = 0;
 
-	if (!dir->put)
-		return dir->node;
-	nodes_counterpart(fs->nodes, dir->node, NODE_PUT, &node);
+	if (!put)
+		return dir;
+	nodes_counterpart(fs->nodes, dir, NODE_PUT, &node);
 	return node;
 }
 

@@ -109,10 +109,11 @@ double fs_row_absent(struct fs *fs);
 bool fs_rows_believed_absent(struct fs *fs);
 
 /*
- * The node under which the overlay has the directories in @dir: its own, or in
- * .put that of the same directory of the table; 0 when that has none.
+ * The node under which the overlay has the entries of a directory: @dir, or with
+ * @put, as that is in .put, the same directory of the table; 0 if the kernel does
+ * not know that one.
  */
-uint64_t fs_dir_node(struct fs *fs, const struct place *dir);
+uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put);
 
 /*
  * Replies an error once and keeps it in words when it is a failure (not the

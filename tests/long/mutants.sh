@@ -120,7 +120,7 @@ mutant "an append puts over what came between" fs/change/cellfile.c \
 	's/(came in between\. \*\/\n\t\tc.ts = TS_AUTO;)/$1 if (ts >= 0) c.op = CHANGE_PUT;/' \
 	bats drafts "append by turns"
 mutant "the store is asked before what is pending" fs/look/lookup.c \
-	's/(\n\tif \(p->node\) \{\n\t\tr = writer_stat_scratch)/\n\tint early = fs_stat_stored(fs, p, st);$1/; s/(has the present value.*?)fs_stat_stored\(fs, p, st\)/$1early/s' \
+	's/(\n\tif \(p->node && write_state_any)/\n\tint early = fs_stat_stored(fs, p, st);$1/; s/(has the present value.*?)fs_stat_stored\(fs, p, st\)/$1early/s' \
 	bats remove "just made"
 mutant "the log is written without RWF_DSYNC" store/os/os_posix.c \
 	's/, RWF_DSYNC\);/, 0);/' \
