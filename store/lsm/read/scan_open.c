@@ -14,9 +14,8 @@
 #define SPARE_BUFFER_MAX 4096
 
 /* Not zeroed, but for its three buffers. */
-static struct lsm_scan *scan_new(struct lsm *db)
+static struct lsm_scan *scan_new(struct lsm *db, struct reader_slot *slot)
 {
-	struct reader_slot *slot = reader_slot(db);
 	struct lsm_scan *sc;
 
 	if (slot_is_own(db, slot)) {
@@ -42,9 +41,9 @@ static void scan_free(struct lsm_scan *sc)
 }
 
 /* Keeps it for the next, if there is none; nobody else has an own slot's. */
-static bool keep_spare(struct lsm *db, struct lsm_scan *sc)
+static bool keep_spare(struct lsm *db, struct reader_slot *slot,
+		       struct lsm_scan *sc)
 {
-	struct reader_slot *slot = reader_slot(db);
 	struct lsm_scan *none = NULL;
 
 	if (!slot_is_own(db, slot))
@@ -55,11 +54,12 @@ static bool keep_spare(struct lsm *db, struct lsm_scan *sc)
 	return true;
 }
 
-static void scan_spare(struct lsm *db, struct lsm_scan *sc)
+static void scan_spare(struct lsm *db, struct reader_slot *slot,
+		       struct lsm_scan *sc)
 {
 	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
 	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
-	    sc->row.cap > SPARE_BUFFER_MAX || !keep_spare(db, sc))
+	    sc->row.cap > SPARE_BUFFER_MAX || !keep_spare(db, slot, sc))
 		scan_free(sc);
 }
 
@@ -313,10 +313,11 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 		       : 0;
 }
 
-static int open_family(struct lsm_scan *sc, const struct scan_spec *spec,
-		       uint32_t at, size_t count, bool whole)
+/* All columns (@whole) of the family, or @count that the spec names. */
+static inline int open_family(struct lsm_scan *sc, struct family_scan *f,
+			      const struct scan_spec *spec, uint32_t at,
+			      size_t count, bool whole)
 {
-	struct family_scan *f = &sc->families[sc->nfamilies];
 	int r = prepare_family(sc, f, spec, at);
 
 	f->restricted = !whole || sc->bounded;
@@ -358,6 +359,7 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec)
 	const struct schema *schema = &sc->view->st->schema;
 	const bool all = spec->ncolumns == 0;
 	uint32_t n = all ? schema->nfamilies : count_families(spec, schema);
+	struct family_scan *f;
 	int r = 0;
 
 	sc->direct = n == 1 && !sc->reversed && !sc->picking &&
@@ -366,13 +368,16 @@ static int open_families(struct lsm_scan *sc, const struct scan_spec *spec)
 		sc->families = calloc(n, sizeof(*sc->families));
 	if (!sc->families)
 		return why(-ENOMEM, "out of memory");
+	f = sc->families;
 	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
-		size_t count = 0;
-		bool whole = true;
+		size_t count;
+		bool whole;
 
-		if (all || names_family(spec, schema->families[i].name, &count,
-					&whole))
-			r = open_family(sc, spec, i, count, whole);
+		if (all)
+			r = open_family(sc, f++, spec, i, 0, true);
+		else if (names_family(spec, schema->families[i].name, &count,
+				      &whole))
+			r = open_family(sc, f++, spec, i, count, whole);
 	}
 	return r;
 }
@@ -392,6 +397,8 @@ static int open_bounded(struct lsm_scan *sc, const struct scan_spec *spec)
 
 static void close_scan(struct lsm_scan *sc)
 {
+	struct reader_slot *slot = reader_slot(sc->db);
+
 	for (uint32_t i = 0; i < sc->nfamilies; i++) {
 		strips_close(sc, &sc->families[i]);
 		if (sc->families[i].restricted)
@@ -399,7 +406,7 @@ static void close_scan(struct lsm_scan *sc)
 	}
 	if (sc->families != &sc->one)
 		free(sc->families);
-	superversion_give(sc->db, reader_slot(sc->db), sc->view);
+	superversion_give(sc->db, slot, sc->view);
 	if (sc->picking)
 		pick_free(&sc->pick);
 	if (sc->bounded) {
@@ -408,7 +415,7 @@ static void close_scan(struct lsm_scan *sc)
 	}
 	if (sc->qual_last.data)
 		buf_free(&sc->qual_last);
-	scan_spare(sc->db, sc);
+	scan_spare(sc->db, slot, sc);
 }
 
 /* As open_bounded(), with a filter or limits in the families. */
@@ -449,15 +456,16 @@ int lsm_scan_open(struct table *base, const struct scan_spec *spec,
 		  struct scan **out)
 {
 	struct lsm *db = lsm_of(base->store);
-	struct lsm_scan *sc = scan_new(db);
+	struct reader_slot *slot = reader_slot(db);
+	struct lsm_scan *sc = scan_new(db, slot);
 	int r;
 
 	if (!sc)
 		return why(-ENOMEM, "out of memory");
-	r = superversion_take(db, reader_slot(db), (struct lsm_table *)base,
-			      &sc->view, &sc->seq);
+	r = superversion_take(db, slot, (struct lsm_table *)base, &sc->view,
+			      &sc->seq);
 	if (r < 0) {
-		scan_spare(db, sc);
+		scan_spare(db, slot, sc);
 		return r;
 	}
 	if (spec->snapshot)
