@@ -15,7 +15,7 @@
 static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 		       struct fuse_file_info *fi, struct fuse_entry_param *e)
 {
-	struct stat st;
+	struct stat st = {0};
 	size_t len_max;
 	int r = cellfile_writable(fs, child, &len_max);
 
@@ -83,7 +83,7 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 		     struct fuse_entry_param *e)
 {
 	struct place dir = {0}, child = {0};
-	struct stat st;
+	struct stat st = {0};
 	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
 	if (r < 0)

@@ -1,5 +1,6 @@
 #include "fs/report/options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -166,9 +167,9 @@ static int set_text(const char *value, char **to)
 
 static int set_rule(const struct option *opt, const char *value, uint8_t *to)
 {
-	for (uint8_t i = 0; i < sizeof(scratch_rules) / sizeof(char *); i++) {
+	for (unsigned i = 0; i < sizeof(scratch_rules) / sizeof(char *); i++) {
 		if (!strcmp(scratch_rules[i], value)) {
-			*to = i;
+			*to = (uint8_t)i;
 			return 0;
 		}
 	}
@@ -186,10 +187,12 @@ static int set_value(struct options *o, const struct option *opt,
 	if ((opt->type == FLAG) != !value)
 		return why(-EINVAL, "option \"%s\" %s a value", opt->name,
 			   value ? "takes no" : "needs");
-	switch (opt->type) {
-	case FLAG:
+	if (opt->type == FLAG) {
 		*(bool *)(base + opt->at) = true;
 		return 0;
+	}
+	assert(value);
+	switch (opt->type) {
 	case TEXT:
 		return set_text(value, (char **)(base + opt->at));
 	case RULE:

@@ -142,7 +142,7 @@ struct sorted_node *sorted_next(const struct sorted *s, struct bytes dir,
 	struct sorted_node *n = s->root, *best = NULL;
 
 	while (n) {
-		int c = key_cmp(n, dir, has_after ? after : bytes_of(NULL, 0));
+		int c = key_cmp(n, dir, has_after ? after : bytes_str(""));
 
 		if (c > 0 || (c == 0 && !has_after)) {
 			best = n;

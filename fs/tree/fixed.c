@@ -59,8 +59,10 @@ const char *fixed_word(unsigned i)
 
 bool fixed_is_word(const char *name)
 {
-	for (unsigned i = 0; fixed_word(i); i++)
-		if (!strcmp(name, fixed_word(i)))
+	const char *word;
+
+	for (unsigned i = 0; (word = fixed_word(i)); i++)
+		if (!strcmp(name, word))
 			return true;
 	return false;
 }
@@ -83,10 +85,12 @@ uint8_t fixed_kind(const struct place *dir, struct bytes name)
 	if (name.len < 2 || name.len >= sizeof(names[0].name))
 		return NODE_ROOT;
 	/* Few names are one of these, so two bytes are compared before all. */
-	for (size_t i = NAMES; i-- > 0 && names[i].name[0] >= name.data[0];) {
+	for (size_t i = NAMES; i-- > 0;) {
 		const struct fixed *f = &names[i];
 
-		if (f->name[1] == name.data[1] && f->in & level &&
+		if ((uint8_t)f->name[0] < name.data[0])
+			break;
+		if ((uint8_t)f->name[1] == name.data[1] && f->in & level &&
 		    !memcmp(f->name, name.data, name.len) && !f->name[name.len])
 			return means_something(f, dir) ? f->kind : NODE_ROOT;
 	}

@@ -196,6 +196,7 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 		r = t->store->ops->scan_open(t, spec, &sc);
 	if (r < 0)
 		return r;
+	assert(sc);
 	sc->store = t->store;
 	sc->cells = 0;
 	sc->failed = 0;

@@ -1,5 +1,6 @@
 #include "store/remote/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -97,6 +98,7 @@ struct walk {
 
 static void walk_u8(struct walk *w, uint8_t *v)
 {
+	assert(w->out || w->in);
 	if (w->out)
 		put_u8(w->out, *v);
 	else

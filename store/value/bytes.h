@@ -8,6 +8,7 @@
 #ifndef CELLFS_STORE_VALUE_BYTES_H
 #define CELLFS_STORE_VALUE_BYTES_H
 
+#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,10 +157,15 @@ static inline int buf_reserve(struct buf *b, size_t more)
 
 static inline int buf_append(struct buf *b, const void *data, size_t len)
 {
-	int r = buf_reserve(b, len);
+	int r;
 
+	/* An empty buffer has no address to add to. */
+	if (!len)
+		return 0;
+	r = buf_reserve(b, len);
 	if (r < 0)
 		return r;
+	assert(b->data);
 	bytes_copy(b->data + b->len, data, len);
 	b->len += len;
 	return 0;

@@ -12,6 +12,7 @@
  * Standard output has one line of JSON: calls, seconds from the first call to
  * the last, and microseconds of one call by percentile.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -318,6 +319,7 @@ static void report(const struct job *j, uint64_t ns, uint64_t count)
 {
 	printf("{\"count\": %" PRIu64 ", \"seconds\": %.6f", count, ns / 1e9);
 	if (!j->work->once) {
+		assert(j->ns);
 		qsort(j->ns, j->count, sizeof(*j->ns), by_size);
 		printf(", \"p50\": %.2f, \"p99\": %.2f, \"p99.9\": %.2f",
 		       percentile_us(j, 0.5), percentile_us(j, 0.99),

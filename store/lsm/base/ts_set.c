@@ -35,8 +35,7 @@ static int insert_chunk(struct ts_set *s, size_t i, uint32_t cap)
 
 	if (s->nchunks == s->chunks_cap) {
 		size_t n = s->chunks_cap ? 2 * s->chunks_cap : 4;
-		struct ts_chunk *grown =
-			reallocarray(s->chunks, n, sizeof(*grown));
+		struct ts_chunk *grown = realloc(s->chunks, n * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;

@@ -26,7 +26,8 @@ static struct memcell *memrow_last(const struct memrow *r)
 {
 	uintptr_t more = atomic_load_explicit(&r->more, memory_order_relaxed);
 
-	return more & WIDE ? wide_of(more)->last : (struct memcell *)more;
+	return more & WIDE ? ((struct memwide *)(more & ~WIDE))->last
+			   : (struct memcell *)more;
 }
 
 int memcell_cmp(const struct entry *key, const struct memcell *c)

@@ -204,8 +204,11 @@ static void sweep_own(struct lsm *db)
 		if (atomic_load(&s->busy))
 			continue;
 		for (int k = 0; k < READER_SUPERVERSIONS; k++) {
-			past[n] = take_past(&s->kept[k], generation);
-			n += past[n] != NULL;
+			struct superversion *v =
+				take_past(&s->kept[k], generation);
+
+			if (v)
+				past[n++] = v;
 		}
 	}
 	pthread_mutex_unlock(&db->state);

@@ -360,6 +360,7 @@ int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 			full = !p;
 		}
 		if (!full) {
+			assert(trees);
 			trees[count] = w.tree;
 			tree_ref(trees[count++]);
 		}

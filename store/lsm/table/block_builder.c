@@ -1,6 +1,7 @@
 /* Writing blocks. */
 #include "store/lsm/table/block.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -477,6 +478,7 @@ static int finish(struct block_builder *b, uint8_t *room, size_t size,
 	}
 	if (r < 0)
 		goto out;
+	assert(room);
 	sort_qualifiers(b, order);
 	at = put_header(b, &s, room);
 	at = put_arrays(b, &s, order, at);

@@ -229,7 +229,7 @@ int sst_properties_encode(const struct sst_info *i, struct buf *out)
 int sst_properties_decode(struct bytes in, struct sst_info *i)
 {
 	struct sst_info n = {0};
-	uint64_t v[11];
+	uint64_t v[11] = {0};
 	struct bytes min, max;
 
 	for (size_t k = 0; k < 11; k++)
