@@ -229,24 +229,35 @@ static void tell_delete(const struct changer *w, uint64_t column,
 		invalidate_names(w->fs->invalidator, column);
 }
 
-/* Others delete: the directories go with the last cell. */
+/*
+ * Others delete: the directories go with the last cell. For a program the store
+ * is asked which are gone. A stream has many lines: the kernel looks up again
+ * all that may be. @first: the change before it tells nothing of the family.
+ */
 static void tell_taken(const struct changer *w, uint64_t row, struct bytes key,
-		       const struct change *c)
+		       const struct change *c, bool first)
 {
 	struct table *t = fstable_table(w->table);
-	struct spot s = {.node = row};
+	struct spot s = {.node = row}, column;
 	struct cell cell;
-	bool gone;
+	bool gone = true, known;
 
 	if (!go(w, &s, c->family, false))
 		return;
-	if (table_has_family(t, key, c->family) == 0)
+	column = s;
+	known = go(w, &column, c->qualifier, false);
+	/* Before a notice, at which the kernel forgets the node. */
+	if (known)
+		set_time(w->fs, column.node);
+	if (first && (!w->program || table_has_family(t, key, c->family) == 0))
 		invalidate_entry(w->fs->invalidator, row, text_of(&s.part));
-	gone = c->op != CHANGE_DELETE ||
-	       table_get(t, key, c->family, c->qualifier, TS_MAX, NULL, &cell,
-			 NULL) == 0;
-	if (go(w, &s, c->qualifier, gone) && !gone)
-		tell_delete(w, s.node, c);
+	if (w->program && c->op == CHANGE_DELETE)
+		gone = table_get(t, key, c->family, c->qualifier, TS_MAX, NULL,
+				 &cell, NULL) == 0;
+	if (gone)
+		go(w, &s, c->qualifier, true);
+	else if (known)
+		tell_delete(w, column.node, c);
 }
 
 static void tell_change(const struct changer *w, const struct spot *row,
@@ -264,7 +275,9 @@ static void tell_change(const struct changer *w, const struct spot *row,
 	else if (kind_is_family_marker(c->op))
 		go(w, &s, c->family, true);
 	else if (!w->file)
-		tell_taken(w, row->node, m->row, c);
+		tell_taken(w, row->node, m->row, c,
+			   i == 0 || writes_value(c - 1) ||
+				   !bytes_eq(c->family, c[-1].family));
 	else if (go(w, &s, c->family, false) && go(w, &s, c->qualifier, false))
 		tell_delete(w, s.node, c);
 }
@@ -286,7 +299,7 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 	}
 	if (!known)
 		return;
-	if (!puts && !w->file &&
+	if (!puts && w->program &&
 	    table_has_row(fstable_table(w->table), m->row) == 0) {
 		row.node = w->node;
 		go(w, &row, m->row, true);
