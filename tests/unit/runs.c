@@ -104,6 +104,12 @@ static void put_one(struct temp_store *s, uint64_t row, unsigned column,
 	change(s, row, &c, 1);
 }
 
+static struct bytes some_name(char at[8], unsigned n)
+{
+	snprintf(at, 8, "q%02u", (unsigned)below(n));
+	return bytes_str(at);
+}
+
 /* @strange: of a hundred changes so many are no plain puts. */
 static void fill(struct temp_store *s, bool wide, unsigned strange)
 {
@@ -127,10 +133,11 @@ static void fill(struct temp_store *s, bool wide, unsigned strange)
 	for (unsigned n = 0; n < 4 * strange; n++) {
 		uint8_t op = markers[below(4)];
 		uint64_t row = below(ROWS);
+		char name[8];
 		struct change c = {.op = op,
 				   .family = bytes_str("f"),
 				   .ts = (int64_t)below(300),
-				   .qualifier = bytes_str("q01")};
+				   .qualifier = some_name(name, 16)};
 
 		if (below(3)) {
 			put_one(s, row, (unsigned)below(16),
@@ -298,12 +305,6 @@ struct names {
 	struct column_name columns[3];
 	char text[3][8], from[8], to[8];
 };
-
-static struct bytes some_name(char at[8], unsigned n)
-{
-	snprintf(at, 8, "q%02u", (unsigned)below(n));
-	return bytes_str(at);
-}
 
 /* Some columns of those that there are. */
 static void restrict_columns(struct scan_spec *spec, struct names *k)
@@ -656,6 +657,21 @@ static void rows_of_several_files_give_what_a_walk_gives(void **state)
 	}
 }
 
+/* Two versions a column, now and then three, some of which blocks part. */
+static void try_pairs(struct temp_store *s)
+{
+	const struct scan_spec two = {.granularity = SCAN_CELLS, .versions = 2};
+
+	make_table(s, "pairs", UINT32_MAX, true);
+	for (uint64_t row = 0; row < 6; row++)
+		for (unsigned k = 0; k < 90; k++)
+			for (int64_t v = below(12) ? 2 : 3; v; v--)
+				put_one(s, row, k, v * 10);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	compare(s, &two);
+	compare_some(s, NULL);
+}
+
 static void runs_give_what_a_walk_gives(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
@@ -675,6 +691,7 @@ static void runs_give_what_a_walk_gives(void **state)
 		try_table(&s, "wide", UINT32_MAX, true, true, 0);
 		try_table(&s, "wide-few", 2, false, true, 1);
 		try_table(&s, "wide-strange", 3, true, true, 2);
+		try_pairs(&s);
 		families = 2;
 		try_table(&s, "two", 3, true, false, 2);
 		try_table(&s, "two-wide", UINT32_MAX, true, true, 1);
