@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/test-os_calls"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/test-os_calls tests/test-catalog"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -134,6 +134,15 @@ mutant "a short write is taken for a whole one" store/os/os_posix.c \
 mutant "a snapshot is pinned without the lock" store/lsm/state/pins.c \
 	's/(\nvoid pin_now.*?)pthread_mutex_lock\(&db->state\);(.*?)pthread_mutex_unlock\(&db->state\);/$1$2/s' \
 	meson build-tsan pins
+mutant "the catalog is renamed before it is on disk" store/lsm/manifest/manifest.c \
+	's/r = os_fdatasync\(f\);/r = 0;/' \
+	meson build-asan catalog
+mutant "the name of the catalog is not on disk" store/lsm/manifest/manifest.c \
+	's/r = os_dir_sync\(m->dir\);/r = 0;/' \
+	meson build-asan catalog
+mutant "the catalog before is not kept" store/lsm/manifest/manifest.c \
+	's/\(void\)!os_rename\(m->dir, name, old\);/os_discard(m->dir, name);/' \
+	meson build-asan catalog
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
