@@ -5,7 +5,7 @@
  * cells in batches. What is open here has a handle there, which is given back
  * when it is closed. A change is on disk when store_close() returns 0.
  *
- * Nothing of the other end is trusted: a reply that makes no sense, or a
+ * Nothing of the other end is trusted: a reply with a field out of range, or a
  * channel that fails, ends it, and every later call is -ENOTCONN.
  */
 #ifndef CELLFS_STORE_REMOTE_CLIENT_H

@@ -51,11 +51,12 @@ static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
 		n = r->channel->receive(r->channel, reply->data + reply->len,
 					want);
 		if (n <= 0)
-			return lost(r, (int)-n, "it ended in the midst");
+			return lost(r, (int)-n,
+				    "it ended in the middle of a reply");
 		reply->len += (size_t)n;
 	}
 	if (whole < 0 || frame->len + 4 != reply->len)
-		return lost(r, 0, "a reply of a wrong length");
+		return lost(r, 0, "a reply has a wrong length");
 	return 0;
 }
 
@@ -79,7 +80,7 @@ static int exchange(struct call *c, struct bytes *frame)
 		return err;
 	d = decoder_of(*frame);
 	if (take_u32(&d) != id || d.bad)
-		return lost(r, 0, "a reply to something else");
+		return lost(r, 0, "a reply answers another request");
 	return 0;
 }
 
@@ -115,7 +116,7 @@ int call_nonsense(struct remote *r)
 	int err;
 
 	pthread_mutex_lock(&r->lock);
-	err = lost(r, 0, "a reply that makes no sense");
+	err = lost(r, 0, "a field of a reply is out of range");
 	pthread_mutex_unlock(&r->lock);
 	return err;
 }
