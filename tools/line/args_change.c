@@ -282,7 +282,7 @@ static int changes_of_cells(struct request *rq)
 
 int parse_cas(struct request *rq)
 {
-	int next, code = row_and_ts(rq, 6);
+	int next = 0, code = row_and_ts(rq, 6);
 
 	if (code == EXIT_DONE)
 		code = parse_check(rq, &next);

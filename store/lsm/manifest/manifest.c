@@ -97,16 +97,9 @@ static int say_previous(const struct manifest *m)
 		store_why(), name, name);
 }
 
-/*
- * Writes m->image as generation @number, and makes it the newest. When it fails
- * the one before is still that, unless m->failed.
- *
- * The order is all: the bytes, then the name, each durable before anything
- * relies on it.
- */
-static int write_generation(struct manifest *m, uint64_t number)
+/* Writes m->image to CATALOG.new, durably; or leaves no such file. */
+static int write_new(struct manifest *m)
 {
-	char name[CATALOG_NAME_LEN];
 	struct os_file *f = NULL;
 	int r = os_open(m->dir, CATALOG_NEW_NAME, OS_WRITE | OS_CREATE, &f);
 
@@ -120,8 +113,38 @@ static int write_generation(struct manifest *m, uint64_t number)
 		r = os_finish(f);
 	else
 		os_close(f);
-	if (r < 0) {
+	if (r < 0)
 		os_discard(m->dir, CATALOG_NEW_NAME);
+	return r;
+}
+
+/* Makes room of the generation that is kept besides, if there is one. */
+static bool give_up_previous(struct manifest *m)
+{
+	char name[CATALOG_NAME_LEN];
+
+	catalog_name(m->previous, true, name);
+	if (!m->previous || os_remove(m->dir, name) < 0)
+		return false;
+	m->previous = 0;
+	return true;
+}
+
+/*
+ * Writes m->image as generation @number, and makes it the newest. When it fails
+ * the one before is still that, unless m->failed.
+ *
+ * The order is all: the bytes, then the name, each durable before anything
+ * relies on it.
+ */
+static int write_generation(struct manifest *m, uint64_t number)
+{
+	char name[CATALOG_NAME_LEN];
+	int r = write_new(m);
+
+	if (os_is_full(r) && give_up_previous(m))
+		r = write_new(m);
+	if (r < 0) {
 		m->failed |= !os_is_want(r);
 		return r;
 	}

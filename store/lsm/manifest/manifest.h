@@ -1,17 +1,18 @@
 /*
  * The manifest: the catalog on disk.
  *
- * Each edit writes the catalog whole, to a file of its own: CATALOG.new, which
- * is synced, renamed to CATALOG-N and so made the newest generation, and the
- * directory synced. Some 150 bytes a table file are written so. Names of tables
- * and schemas are part of it, so a change of schema and of files is one atomic,
- * durable act.
+ * Each edit writes the catalog whole, some 150 bytes a table file: to
+ * CATALOG.new, which is synced and renamed to CATALOG-N, and so made the newest
+ * generation; then the directory is synced. Names of tables and schemas are part
+ * of it, so a change of schema and of files is one atomic, durable act.
  *
- * The generation before is kept, as CATALOG-N.old. Opening takes the newest and
- * no other: one that does not check is damage, since a crash leaves none half
- * written, and the one before knows neither the newest tables nor the newest
- * files. It is kept for who decides that it is better than nothing. It has a
- * name of its own, so that a newest one that is lost is missed.
+ * The generation before is kept, as CATALOG-N.old, unless a disk that is full, or
+ * has no inodes left, needs its room for the next one.
+ * Opening takes the newest generation and no other: one that does not check is
+ * damage, since a crash leaves none half written, and the one before knows neither
+ * the newest tables nor the newest files. It is kept for who decides that it is
+ * better than nothing. It has a name of its own, so that a newest one that is
+ * lost is missed.
  *
  * A store of format 4 is read by manifest_old.h. Nothing of it is written before
  * the first edit, which writes CATALOG-1; its own files go after that.
