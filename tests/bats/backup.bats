@@ -124,8 +124,10 @@ metric() {
 	awk -v n="cellfs_$1" '$1 == n { print $2 }' "$M/.cellfs/metrics"
 }
 
+# Requests of programs: what the kernel forgets, it forgets when it likes.
 requests() {
-	awk '/^cellfs_request_seconds_count/ { n += $2 } END { print n }' \
+	awk '/^cellfs_request_seconds_count/ && !/op="forget"/ { n += $2 }
+		END { print n }' \
 		"$M/.cellfs/metrics"
 }
 
