@@ -8,7 +8,7 @@ struct link {
 	uint64_t parent;
 	struct overlay_entry e;
 	struct bytes key; /* its place in the order of its parent */
-	bool made;	  /* the node is new, and counted for the caller */
+	bool held;	  /* the kernel cannot forget the node meanwhile */
 };
 
 /* From the row's first component down to the column. */
@@ -18,32 +18,31 @@ struct chain {
 	uint64_t node, ino; /* of the last link; of the table at first */
 };
 
-static int kind_step(void *arg, const struct node_view *n)
-{
-	*(uint8_t *)arg = n->kind;
-	return 1;
-}
-
 /*
- * The node of the link, found or with @make made. 1; 0 when it is not known,
- * or a scratch file bears the name; -ENOMEM, -ESTALE.
+ * Holds the node of the link, found or with @make made. 1; 0 when it is not
+ * known, or a scratch file bears the name; -ENOMEM, -ESTALE.
  */
 static int link_node(struct fs *fs, struct link *l, bool make)
 {
 	struct bytes name = bytes_str(l->e.name);
-	uint8_t kind = 0;
+	uint8_t kind;
 	int r;
 
-	if (nodes_find(fs->nodes, l->parent, name, &l->e.node) > 0) {
-		nodes_walk(fs->nodes, l->e.node, kind_step, &kind);
+	l->held = nodes_hold(fs->nodes, l->parent, name, &l->e.node, &kind) > 0;
+	if (l->held)
 		return kind == l->e.kind;
-	}
 	if (!make)
 		return 0;
 	r = nodes_enter(fs->nodes, l->parent, name, l->e.kind, l->e.ino, NULL,
 			&l->e.node);
-	l->made = r == 0;
+	l->held = r == 0;
 	return r < 0 ? r : 1;
+}
+
+static void link_release(struct fs *fs, const struct link *l)
+{
+	if (l->held)
+		nodes_forget(fs->nodes, l->e.node, 1);
 }
 
 /*
@@ -83,8 +82,10 @@ static int add_links(struct fs *fs, struct chain *c, struct bytes key,
 		}
 		l->e.ino = place_child_ino(c->ino, bytes_str(l->e.name));
 		r = link_node(fs, l, make);
-		if (r <= 0)
+		if (r <= 0) {
+			link_release(fs, l);
 			return r;
+		}
 		c->node = l->e.node;
 		c->ino = l->e.ino;
 		c->count++;
@@ -122,8 +123,7 @@ static int chain_of(const struct changer *w, struct bytes row,
 static void chain_release(struct fs *fs, struct chain *c)
 {
 	for (size_t i = c->count; i-- > 0;)
-		if (c->links[i].made)
-			nodes_forget(fs->nodes, c->links[i].e.node, 1);
+		link_release(fs, &c->links[i]);
 	free(c->links);
 }
 

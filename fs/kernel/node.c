@@ -289,19 +289,44 @@ out:
 	return r;
 }
 
-int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
-	       uint64_t *id)
+/* REQUIRES: lock. NULL if there is none. */
+static struct node *child_of(struct nodes *ns, uint64_t parent,
+			     struct bytes name, uint64_t *id)
 {
 	uint32_t p, index;
 	struct node *n = NULL;
 
-	pthread_mutex_lock(&ns->lock);
 	if (node_of(ns, parent, &p))
 		n = node_table_find(&ns->table, p, name, &index);
 	if (n)
 		*id = id_of(n, index);
+	return n;
+}
+
+int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id)
+{
+	bool found;
+
+	pthread_mutex_lock(&ns->lock);
+	found = child_of(ns, parent, name, id) != NULL;
 	pthread_mutex_unlock(&ns->lock);
-	return n ? 1 : 0;
+	return found;
+}
+
+int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id, uint8_t *kind)
+{
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = child_of(ns, parent, name, id);
+	if (n) {
+		n->nlookup++;
+		*kind = n->kind;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return n != NULL;
 }
 
 /* REQUIRES: lock. 0 if there is none. */

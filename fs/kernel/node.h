@@ -91,6 +91,13 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 	       uint64_t *id);
 /*
+ * Finds the attached child as nodes_find() does, of *kind, with nlookup + 1: it
+ * stays until the caller gives it back by nodes_forget(), although the kernel
+ * forgets it. 1 or 0.
+ */
+int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
+	       uint64_t *id, uint8_t *kind);
+/*
  * Finds the node with the same names below the parent of one of @kind as @id
  * has below the grandparent: for T/.put/R/F the node of T/R/F. 1 or 0.
  */

@@ -16,6 +16,17 @@ TREERACE=$BUILD/tests/treerace
 	"$TREERACE" --seconds "${CELLFS_SECONDS:-1}" "$M/T"
 }
 
+@test "they do while the kernel forgets what nobody uses" {
+	[ "$(id -u)" -eq 0 ] || skip "only root may drop the kernel's caches"
+	mkdir "$M/T"
+	"$TREERACE" --seconds "${CELLFS_SECONDS:-2}" "$M/T" &
+	while kill -0 $! 2>/dev/null; do
+		echo 2 >/proc/sys/vm/drop_caches
+		sleep 0.01
+	done
+	wait $!
+}
+
 @test "what was removed in any way can be put again in any way" {
 	python3 "$BATS_TEST_DIRNAME/../mount/comeback.py" "$CELLCTL" "$M"
 }

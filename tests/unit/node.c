@@ -79,6 +79,28 @@ static void a_name_is_one_node_until_it_is_forgotten(void **state)
 	nodes_free(ns);
 }
 
+static void what_is_held_is_not_forgotten(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), found;
+	uint8_t kind = NODE_KINDS;
+
+	assert_int_equal(nodes_hold(ns, ROOT, bytes_str("b"), &found, &kind),
+			 0);
+	assert_int_equal(kind, NODE_KINDS);
+	assert_int_equal(nodes_hold(ns, ROOT, bytes_str("a"), &found, &kind),
+			 1);
+	assert_int_equal(found, a);
+	assert_int_equal(kind, NODE_ROW);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 1);
+	assert_int_equal(nodes_pin(ns, a), 0);
+	nodes_unpin(ns, a);
+	nodes_forget(ns, a, 1);
+	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 0);
+	nodes_free(ns);
+}
+
 static void a_parent_lives_as_long_as_its_children(void **state)
 {
 	struct nodes *ns = setup();
@@ -468,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_one_node_until_it_is_forgotten),
+		cmocka_unit_test(what_is_held_is_not_forgotten),
 		cmocka_unit_test(a_parent_lives_as_long_as_its_children),
 		cmocka_unit_test(a_stale_or_made_up_id_is_refused),
 		cmocka_unit_test(a_pin_keeps_a_node),
