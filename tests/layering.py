@@ -33,17 +33,19 @@ store/front		value os store
 store/lsm/base		value os
 store/lsm/rules		value base
 store/lsm/wal		value os base
-store/lsm/table		value os base
-store/lsm/mem		value os base table
+store/lsm/block		value os base
+store/lsm/table		value os base block
+store/lsm/mem		value os base block
 store/lsm/merge		value base
 store/lsm/manifest	value os store front base wal table
 store/lsm/compaction	value os base rules table merge manifest
 store/lsm/state		value os front base rules wal table mem manifest compaction
-store/lsm/read		value os filter base rules table mem merge manifest state
+store/lsm/read		value os filter base rules block table mem merge manifest
+			state
 store/lsm/background	value os base wal table mem manifest compaction state
 store/lsm/write		value os rules wal mem state read background
-store/lsm/admin		value os store front base rules wal table mem manifest
-			compaction state read background write
+store/lsm/admin		value os store front base rules wal block table mem
+			manifest compaction state read background write
 store/lsm		value front admin
 store/remote		value os store filter front
 store/library		value store filter front lsm

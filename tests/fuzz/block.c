@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

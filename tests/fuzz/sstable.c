@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/table/sstable.h"
+#include "store/lsm/block/cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

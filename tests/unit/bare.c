@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/table/sst_file.h"
+#include "store/lsm/block/cache.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 

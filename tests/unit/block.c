@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 #include "store/value/why.h"
 
 struct item {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
-#include "store/lsm/table/bloom.h"
+#include "store/lsm/block/bloom.h"
 
 static uint64_t key(uint64_t i)
 {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/base/slab.h"
-#include "store/lsm/table/cache.h"
+#include "store/lsm/block/cache.h"
 
 #define NBLOCKS 64
 #define RAW 4000

@@ -11,6 +11,7 @@
 
 #include "array_cursor.h"
 #include "store/lsm/compaction/compaction.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/merge/merge.h"
 #include "store/lsm/table/sst_file.h"
 #include "tests/sim/os_fault.h"

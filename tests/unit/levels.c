@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/manifest/levels.h"
+#include "store/lsm/block/cache.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 

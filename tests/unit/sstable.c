@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/table/sst_index.h"
 #include "store/lsm/table/sstable.h"
 #include "store/value/why.h"

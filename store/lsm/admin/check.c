@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/admin/engine.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/state/trees.h"
 

@@ -14,6 +14,7 @@
 
 #include "store/lsm/admin/admin.h"
 #include "store/lsm/admin/engine.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/pins.h"

@@ -1,5 +1,6 @@
 /* The engine's statistics, one figure a call, for people and for metrics. */
 #include "store/lsm/admin/admin.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/state/superversion.h"
 
 struct figure {

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "store/lsm/mem/memtree.h"
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 #include "store/value/why.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/pins.h"
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 #include "store/lsm/table/sst_index.h"
 
 /* All but the value's bytes. */

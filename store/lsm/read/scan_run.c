@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 #define KEYS_MAX 64
 /* Keys are short: they are copied so many bytes at a time, and what is more. */

@@ -17,7 +17,7 @@
 #define CELLFS_STORE_LSM_READ_STRIPS_H
 
 #include "store/lsm/read/scan.h"
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 struct strip {
 	union {

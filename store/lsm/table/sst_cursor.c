@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/table/bloom.h"
+#include "store/lsm/block/bloom.h"
 #include "store/value/why.h"
 
 /*

@@ -5,7 +5,7 @@
 #ifndef CELLFS_STORE_LSM_TABLE_SST_FILE_H
 #define CELLFS_STORE_LSM_TABLE_SST_FILE_H
 
-#include "store/lsm/table/cache.h"
+#include "store/lsm/block/cache.h"
 #include "store/lsm/table/sst_index.h"
 
 struct sstable {

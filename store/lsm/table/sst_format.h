@@ -33,7 +33,7 @@
 #ifndef CELLFS_STORE_LSM_TABLE_SST_FORMAT_H
 #define CELLFS_STORE_LSM_TABLE_SST_FORMAT_H
 
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 #include "store/lsm/table/sstable.h"
 
 #define SST_TRAILER_LEN 13

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "store/lsm/table/bloom.h"
+#include "store/lsm/block/bloom.h"
 #include "store/lsm/table/sst_index.h"
 #include "store/value/why.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "store/lsm/table/bloom.h"
+#include "store/lsm/block/bloom.h"
 #include "store/value/why.h"
 
 /* Reads exactly @n bytes; a shorter file is damaged. */

@@ -248,13 +248,4 @@ const void *sst_cursor_behind(const struct sst_cursor *c);
 /* Puts the value of cell @cell of the present block into @hold. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 
-int block_cache_new(size_t bytes_max, struct block_cache **out);
-void block_cache_free(struct block_cache *c); /* after the last table */
-struct block_cache_stat {
-	uint64_t hits, misses, evicted, bytes, bytes_max;
-	/* Blocks in the cache without values, and without keys as well. */
-	uint64_t bare, hollow;
-};
-void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);
-
 #endif

@@ -1,5 +1,5 @@
 /* Writing blocks. */
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 #include <assert.h>
 #include <errno.h>

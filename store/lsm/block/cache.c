@@ -1,4 +1,4 @@
-#include "store/lsm/table/cache.h"
+#include "store/lsm/block/cache.h"
 
 #include <assert.h>
 #include <errno.h>

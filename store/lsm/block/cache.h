@@ -30,14 +30,13 @@
  * block that is read often, or that often fails a scan which needs it whole, is
  * loaded more fully (@grow), and others are evicted for it.
  */
-#ifndef CELLFS_STORE_LSM_TABLE_CACHE_H
-#define CELLFS_STORE_LSM_TABLE_CACHE_H
+#ifndef CELLFS_STORE_LSM_BLOCK_CACHE_H
+#define CELLFS_STORE_LSM_BLOCK_CACHE_H
 
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "store/lsm/table/block.h"
-#include "store/lsm/table/sstable.h"
+#include "store/lsm/block/block.h"
 
 #define CACHE_STRIPES 8
 /*
@@ -46,6 +45,17 @@
  * holds less.
  */
 #define CACHE_HOLES ((size_t)6 << 20)
+
+struct block_cache;
+
+int block_cache_new(size_t bytes_max, struct block_cache **out);
+void block_cache_free(struct block_cache *c); /* after the last table */
+struct block_cache_stat {
+	uint64_t hits, misses, evicted, bytes, bytes_max;
+	/* Blocks in the cache without values, and without keys as well. */
+	uint64_t bare, hollow;
+};
+void block_cache_stat(struct block_cache *c, struct block_cache_stat *out);
 
 typedef _Atomic uint32_t cache_pin;
 

@@ -1,5 +1,5 @@
 /* Blocks of which only a part is in memory, the rest in the file. */
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 #include <errno.h>
 

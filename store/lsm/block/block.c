@@ -1,5 +1,5 @@
 /* Reading blocks: check a block once, then search it without checks. */
-#include "store/lsm/table/block.h"
+#include "store/lsm/block/block.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -39,8 +39,8 @@
  * the front, all that precedes the values, is read from the file as well and
  * must have the checksum that it had when it was decoded.
  */
-#ifndef CELLFS_STORE_LSM_TABLE_BLOCK_H
-#define CELLFS_STORE_LSM_TABLE_BLOCK_H
+#ifndef CELLFS_STORE_LSM_BLOCK_BLOCK_H
+#define CELLFS_STORE_LSM_BLOCK_BLOCK_H
 
 #include <endian.h>
 #include <stdatomic.h>

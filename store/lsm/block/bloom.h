@@ -10,8 +10,8 @@
  * The high half of a key's hash picks the line, the low half the bits. Keys are
  * given as hashes; the caller decides what it hashes.
  */
-#ifndef CELLFS_STORE_LSM_TABLE_BLOOM_H
-#define CELLFS_STORE_LSM_TABLE_BLOOM_H
+#ifndef CELLFS_STORE_LSM_BLOCK_BLOOM_H
+#define CELLFS_STORE_LSM_BLOCK_BLOOM_H
 
 #include "store/lsm/base/arena.h"
 #include "store/value/bytes.h"

@@ -1,4 +1,4 @@
-#include "store/lsm/table/bloom.h"
+#include "store/lsm/block/bloom.h"
 
 #include <errno.h>
 
