@@ -11,8 +11,9 @@ arrow is written here first.
 
 Further: each source is in a room of the table; a room has MODULES_MAX modules at
 most (a .c and its .h are one) and a README.md that says what it may use, as the
-table does, and names each module; what is private to store/ is included by
-store/ alone; what is public, in include/, is included by store/library alone and
+table does, and names each module; of the headers of store/ the mount and the tools
+include those of SHARED, which together are the private header of the store, and
+no other; what is public, in include/, is included by store/library alone and
 includes nothing of the project's.
 """
 import collections
@@ -74,8 +75,16 @@ tools			value store front lsm text host line
 # Arrows that go back all the same: (file that uses, file that is used): why.
 ALLOWED = {}
 
-# Their headers are store/'s own: the others call them by those of store/.
-PRIVATE = ("store/front", "store/lsm", "store/remote", "store/library")
+# What the mount and the tools are given of the store: more than programs that
+# embed it (include/cellfs.h) by what only they need, and by what costs no copy.
+SHARED = {
+    "store/store.h",  # each call of the vtable, and its knobs
+    "store/served.h",  # a store that this process serves to others
+    "store/filter/filter.h",  # filters as text
+    "store/value/bytes.h", "store/value/cell.h", "store/value/schema.h",
+    "store/value/utf8.h", "store/value/why.h",
+    "store/os/thread.h",
+}
 # The headers that are installed, and who implements them.
 PUBLIC, PUBLIC_BY = "include/", "store/library"
 
@@ -160,6 +169,7 @@ def arrow(rooms, user, used, what):
 def check_includes(root, rooms, files):
     pattern = re.compile(r'^#include "((?:store|fs|tools|include)/[^"]+)"',
                          re.M)
+    shared = set()
     for f in files:
         with open(os.path.join(root, f), encoding="utf-8") as text:
             for used in pattern.findall(text.read()):
@@ -168,8 +178,25 @@ def check_includes(root, rooms, files):
                         fail(f"{f} includes {used}, which is for others")
                     continue
                 arrow(rooms, f, used, "include")
-                if used.startswith(PRIVATE) and not f.startswith("store/"):
-                    fail(f"{f} includes {used}, which is store/'s own")
+                if used.startswith("store/") and not f.startswith("store/"):
+                    shared.add(used)
+
+
+    check_shared(root, shared)
+
+
+def check_shared(root, used):
+    """@used: the headers of store/ that others include."""
+    for header in sorted(used - SHARED):
+        fail(f"fs/ or tools/ include {header}, which is store/'s own")
+    for header in SHARED:
+        with open(os.path.join(root, header), encoding="utf-8") as text:
+            more = set(re.findall(r'^#include "(store/.*)"', text.read(), re.M))
+        used |= more
+        for inside in sorted(more - SHARED):
+            fail(f"{header} is shared and includes {inside}, which is not")
+    for header in sorted(SHARED - used):
+        fail(f"nobody includes {header}: take it out of SHARED")
 
 
 def check_public(root):
