@@ -50,6 +50,7 @@ store/lsm/admin		value os store front base rules wal block table mem
 store/lsm		value front admin
 store/remote		value os store filter front
 store/library		value store filter front lsm
+store/hbase/wire	value
 
 fs/text			value store front
 fs/host			value

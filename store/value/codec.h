@@ -2,7 +2,7 @@
  * Numbers and byte strings in the store's byte formats.
  *
  * An encoder appends to a buffer and a decoder reads a borrowed range, field
- * by field, little-endian. Both remember their first failure, so that a format
+ * by field, little-endian, or big-endian where HBase says so. Both remember their first failure, so that a format
  * is a plain list of calls with one test at its end: an encoder's err is 0 or
  * -ENOMEM, a decoder is bad once it was asked for more than there is. A bad
  * decoder gives zeros and empty strings, which point nowhere.
@@ -36,6 +36,12 @@ static inline void put_le(struct encoder *e, uint64_t v, size_t size)
 	for (size_t i = 0; i < 8; i++)
 		b[i] = (uint8_t)(v >> (8 * i));
 	put_raw(e, b, size);
+}
+
+/* The low @size bytes of @v, the highest first. */
+static inline void put_be(struct encoder *e, uint64_t v, size_t size)
+{
+	put_le(e, htobe64(v) >> (64 - 8 * size), size);
 }
 
 static inline void put_u8(struct encoder *e, uint8_t v)
@@ -93,6 +99,16 @@ static inline uint64_t take_le(struct decoder *d, size_t size)
 
 	for (size_t i = 0; i < s.len; i++)
 		v |= (uint64_t)s.data[i] << (8 * i);
+	return v;
+}
+
+static inline uint64_t take_be(struct decoder *d, size_t size)
+{
+	struct bytes s = take_raw(d, size);
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		v = v << 8 | s.data[i];
 	return v;
 }
 

@@ -1,0 +1,207 @@
+#include "store/hbase/wire/frame.h"
+
+#include <errno.h>
+
+#include "store/value/why.h"
+
+#define CODEC "org.apache.hadoop.hbase.codec.KeyValueCodec"
+/* What a server asks of a client's version is whether it is at least 1.3. */
+#define VERSION "2.6.0"
+#define VERSION_MAJOR 2
+#define VERSION_MINOR 6
+
+struct pb_user {
+	bool here;
+	struct bytes name;
+};
+
+static const struct proto_field user_fields[] = {
+	FIELD(pb_user, name, 1, .required = true),
+};
+static const struct proto_message pb_user =
+	MESSAGE(pb_user, user_fields, "UserInformation");
+
+struct pb_version {
+	bool here;
+	struct bytes version;
+	struct bytes url, revision, user, date, checksum; /* required, unused */
+	uint32_t major, minor;
+};
+
+static const struct proto_field version_fields[] = {
+	FIELD(pb_version, version, 1, .required = true),
+	FIELD(pb_version, url, 2, .required = true),
+	FIELD(pb_version, revision, 3, .required = true),
+	FIELD(pb_version, user, 4, .required = true),
+	FIELD(pb_version, date, 5, .required = true),
+	FIELD(pb_version, checksum, 6, .required = true),
+	FIELD(pb_version, major, 7),
+	FIELD(pb_version, minor, 8),
+};
+static const struct proto_message pb_version =
+	MESSAGE(pb_version, version_fields, "VersionInfo");
+
+struct pb_greeting {
+	bool here;
+	struct pb_user user;
+	struct bytes service;
+	struct bytes codec;
+	struct pb_version version;
+};
+
+static const struct proto_field greeting_fields[] = {
+	FIELD(pb_greeting, user, 1, .of = &pb_user),
+	FIELD(pb_greeting, service, 2),
+	FIELD(pb_greeting, codec, 3),
+	FIELD(pb_greeting, version, 5, .of = &pb_version),
+};
+static const struct proto_message pb_greeting =
+	MESSAGE(pb_greeting, greeting_fields, "ConnectionHeader");
+
+struct pb_cells {
+	bool here;
+	uint32_t length;
+};
+
+static const struct proto_field cells_fields[] = {
+	FIELD(pb_cells, length, 1),
+};
+static const struct proto_message pb_cells =
+	MESSAGE(pb_cells, cells_fields, "CellBlockMeta");
+
+struct pb_request_header {
+	bool here;
+	uint32_t id;
+	struct bytes method;
+	bool has_message;
+	struct pb_cells cells;
+	uint32_t priority;
+	uint32_t timeout_ms;
+};
+
+static const struct proto_field request_fields[] = {
+	FIELD(pb_request_header, id, 1, .required = true),
+	FIELD(pb_request_header, method, 3),
+	FIELD(pb_request_header, has_message, 4),
+	FIELD(pb_request_header, cells, 5, .of = &pb_cells),
+	FIELD(pb_request_header, priority, 6),
+	FIELD(pb_request_header, timeout_ms, 7),
+};
+static const struct proto_message pb_request_header =
+	MESSAGE(pb_request_header, request_fields, "RequestHeader");
+
+static const struct proto_field exception_fields[] = {
+	FIELD(pb_exception, class, 1),
+	FIELD(pb_exception, trace, 2),
+	FIELD(pb_exception, host, 3),
+	FIELD(pb_exception, port, 4),
+	FIELD(pb_exception, do_not_retry, 5),
+	FIELD(pb_exception, overloaded, 6),
+};
+static const struct proto_message pb_exception =
+	MESSAGE(pb_exception, exception_fields, "ExceptionResponse");
+
+struct pb_response_header {
+	bool here;
+	uint32_t id;
+	struct pb_exception exception;
+	struct pb_cells cells;
+};
+
+static const struct proto_field response_fields[] = {
+	FIELD(pb_response_header, id, 1, .required = true),
+	FIELD(pb_response_header, exception, 2, .of = &pb_exception),
+	FIELD(pb_response_header, cells, 3, .of = &pb_cells),
+};
+static const struct proto_message pb_response_header =
+	MESSAGE(pb_response_header, response_fields, "ResponseHeader");
+
+/* Puts the length of what was appended since @at into the four bytes there. */
+static int set_length(struct encoder *e, size_t at)
+{
+	size_t len;
+
+	if (e->err)
+		return why(e->err, "out of memory for a request");
+	len = e->out->len - at - FRAME_HEAD;
+	if (len > FRAME_MAX)
+		return why(-EFBIG,
+			   "a request of %zu bytes: at most %u can be sent",
+			   len, FRAME_MAX);
+	for (int i = 0; i < FRAME_HEAD; i++)
+		e->out->data[at + (size_t)i] = (uint8_t)(len >> (24 - 8 * i));
+	return 0;
+}
+
+int frame_greeting(struct buf *out, const char *user, const char *service)
+{
+	static const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, 80};
+	struct pb_greeting g = {
+		.user = {.here = true, .name = bytes_str(user)},
+		.service = bytes_str(service),
+		.codec = bytes_str(CODEC),
+		.version = {.here = true,
+			    .version = bytes_str(VERSION),
+			    .major = VERSION_MAJOR,
+			    .minor = VERSION_MINOR},
+	};
+	struct encoder e = {.out = out};
+	size_t at;
+
+	put_raw(&e, preamble, sizeof(preamble));
+	at = out->len;
+	put_be(&e, 0, FRAME_HEAD);
+	proto_put(&e, &pb_greeting, &g);
+	return set_length(&e, at);
+}
+
+int frame_request(struct buf *out, const struct frame_call *call)
+{
+	struct pb_request_header h = {
+		.id = call->id,
+		.method = bytes_str(call->method),
+		.has_message = true,
+		.cells = {.here = call->cells.len,
+			  .length = (uint32_t)call->cells.len},
+		.priority = call->priority,
+		.timeout_ms = call->timeout_ms,
+	};
+	struct encoder e = {.out = out};
+	size_t at = out->len;
+	int r;
+
+	put_be(&e, 0, FRAME_HEAD);
+	put_sized(&e, &pb_request_header, &h);
+	put_sized(&e, call->type, call->message);
+	put_raw(&e, call->cells.data, call->cells.len);
+	r = set_length(&e, at);
+	if (r < 0)
+		out->len = at;
+	return r;
+}
+
+int frame_take(struct bytes frame, struct frame_answer *out)
+{
+	struct decoder d = decoder_of(frame);
+	struct bytes header = take_sized(&d);
+	struct pb_response_header h = {0};
+	struct frame_answer a = {0};
+	int r = d.bad ? 0 : proto_take(header, &pb_response_header, &h);
+
+	if (r < 0)
+		return r;
+	a.id = h.id;
+	a.exception = h.exception;
+	if (!h.exception.here)
+		a.message = take_sized(&d);
+	if (h.cells.here)
+		a.cells = take_raw(&d, h.cells.length);
+	if (d.bad)
+		return why(-EPROTO, "an answer of %zu bytes is cut off",
+			   frame.len);
+	if (decoder_left(&d))
+		return why(-EPROTO, "behind an answer are %zu bytes more",
+			   decoder_left(&d));
+	*out = a;
+	return 0;
+}
