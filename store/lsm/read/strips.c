@@ -107,7 +107,7 @@ static void add_files(struct lsm_scan *sc, struct family_scan *f,
 		       reader_expects(reader_slot(sc->db));
 	if (one && !st->expected)
 		st->row_hash = sst_hash_row(start);
-	for (int i = 0; i < LEVELS_MAX; i++) {
+	for (int i = l->begin; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
 		uint32_t at = i && lv->nfiles ? levels_find(lv, start) : 0;
 		uint32_t end = i && at < lv->nfiles ? at + 1 : lv->nfiles;
