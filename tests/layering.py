@@ -51,6 +51,7 @@ store/lsm		value front admin
 store/remote		value os store filter front
 store/library		value store filter front lsm
 store/hbase/wire	value
+store/hbase/cellblock	value
 
 fs/text			value store front
 fs/host			value

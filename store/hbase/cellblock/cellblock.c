@@ -1,0 +1,121 @@
+#include "store/hbase/cellblock/cellblock.h"
+
+#include <errno.h>
+
+#include "store/value/why.h"
+
+/* What a key has beside row, family and qualifier. */
+#define KEY_FIXED (2 + 1 + 8 + 1)
+/* The lengths of key and value. */
+#define LENGTHS 8
+
+static uint8_t kind_of(const struct change *c)
+{
+	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND ? CELL_PUT
+								   : c->op;
+}
+
+void cellblock_put(struct encoder *e, struct bytes row, const struct change *c)
+{
+	const uint64_t delta = htobe64((uint64_t)c->delta);
+	size_t key = KEY_FIXED + row.len + c->family.len + c->qualifier.len;
+	struct bytes value = {0};
+
+	assert(c->op != CHANGE_DELETE_ROW && c->ts != TS_AUTO);
+	assert(row.len <= ROW_LEN_MAX && c->family.len <= FAMILY_LEN_MAX);
+	if (c->op == CHANGE_INCREMENT)
+		value = bytes_of(&delta, sizeof(delta));
+	else if (c->op == CHANGE_PUT || c->op == CHANGE_APPEND)
+		value = c->value;
+	put_be(e, LENGTHS + key + value.len, 4);
+	put_be(e, key, 4);
+	put_be(e, value.len, 4);
+	put_be(e, row.len, 2);
+	put_raw(e, row.data, row.len);
+	put_u8(e, (uint8_t)c->family.len);
+	put_raw(e, c->family.data, c->family.len);
+	put_raw(e, c->qualifier.data, c->qualifier.len);
+	put_be(e, (uint64_t)(c->ts == TS_CLOCK ? CELLBLOCK_TS_SERVER : c->ts),
+	       8);
+	put_u8(e, kind_of(c));
+	put_raw(e, value.data, value.len);
+}
+
+static bool take_key(struct decoder *d, struct cell *c)
+{
+	size_t left;
+
+	c->row = take_raw(d, (size_t)take_be(d, 2));
+	c->family = take_raw(d, take_u8(d));
+	left = decoder_left(d);
+	if (d->bad || left < 8 + 1)
+		return false;
+	c->qualifier = take_raw(d, left - 8 - 1);
+	c->ts = (int64_t)take_be(d, 8);
+	c->kind = take_u8(d);
+	return true;
+}
+
+static bool is_kind(uint8_t kind)
+{
+	switch (kind) {
+	case CELL_PUT:
+	case CELL_DELETE:
+	case CELL_DELETE_FAMILY_VERSION:
+	case CELL_DELETE_COLUMN:
+	case CELL_DELETE_FAMILY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What is wrong with the next cell, NULL = it is in *c. */
+static const char *take_cell(struct decoder *d, struct cell *c)
+{
+	struct decoder rest = decoder_of(take_raw(d, (size_t)take_be(d, 4)));
+	size_t key = (size_t)take_be(&rest, 4);
+	size_t value = (size_t)take_be(&rest, 4);
+	struct decoder in_key = decoder_of(take_raw(&rest, key));
+
+	if (d->bad)
+		return "is cut off";
+	if (rest.bad || value != decoder_left(&rest))
+		return "has lengths that do not make up its own";
+	if (!take_key(&in_key, c))
+		return "has a key that is too short for its parts";
+	c->value = take_raw(&rest, value);
+	if (!c->row.len || c->row.len > ROW_LEN_MAX)
+		return "has a row of no length, or of too much";
+	if (c->family.len > FAMILY_LEN_MAX)
+		return "has a family that is too long";
+	if (c->qualifier.len > QUALIFIER_LEN_MAX)
+		return "has a qualifier that is too long";
+	if (c->value.len > VALUE_LEN_MAX)
+		return "has a value that is too long";
+	if (c->ts < 0 || c->ts > TS_MAX)
+		return "has a timestamp out of range";
+	if (!is_kind(c->kind))
+		return "is of an unknown kind";
+	return NULL;
+}
+
+int cellblock_next(struct decoder *block, struct cell *out)
+{
+	size_t left = decoder_left(block);
+	struct cell c = {0};
+	const char *fault;
+
+	if (!left && !block->bad)
+		return 0;
+	fault = take_cell(block, &c);
+	if (fault) {
+		block->bad = true;
+		return why(-EPROTO,
+			   "a cell, %zu bytes before the end of its "
+			   "block, %s",
+			   left, fault);
+	}
+	*out = c;
+	return 1;
+}

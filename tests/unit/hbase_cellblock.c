@@ -1,0 +1,425 @@
+/*
+ * Cells as HBase sends them. The blocks in CORPUS are those of a server of
+ * HBase 2.6.4.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/hbase/cellblock/cellblock.h"
+#include "store/value/why.h"
+
+static const char *const blocks[] = {"get", "scan", "scan-raw", "meta-scan"};
+#define BLOCKS (sizeof(blocks) / sizeof(*blocks))
+
+/* In memory of exactly its size, so that a sanitizer sees what reads on. */
+static struct bytes copy_of(struct bytes s)
+{
+	uint8_t *data = malloc(s.len ? s.len : 1);
+
+	assert_non_null(data);
+	if (s.len)
+		memcpy(data, s.data, s.len);
+	return bytes_of(data, s.len);
+}
+
+static void drop(struct bytes s)
+{
+	free((void *)(uintptr_t)s.data);
+}
+
+static struct bytes load(const char *name)
+{
+	char path[4096];
+	uint8_t data[4096];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", CORPUS, name);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	n = fread(data, 1, sizeof(data), f);
+	fclose(f);
+	assert_true(n > 0 && n < sizeof(data));
+	return copy_of(bytes_of(data, n));
+}
+
+static void assert_bytes(struct bytes s, const char *want)
+{
+	assert_int_equal(s.len, strlen(want));
+	assert_memory_equal(s.data, want, s.len);
+}
+
+static volatile uint8_t touched;
+
+static void touch(struct bytes s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		touched = (uint8_t)(touched + s.data[i]);
+}
+
+/* Reads all of @block: 0 or -EPROTO, and how many cells there were. */
+static int read_all(struct bytes block, size_t *n)
+{
+	struct decoder d = decoder_of(block);
+	struct cell c;
+	int r;
+
+	for (*n = 0; (r = cellblock_next(&d, &c)) > 0; ++*n) {
+		touch(c.row);
+		touch(c.family);
+		touch(c.qualifier);
+		touch(c.value);
+	}
+	return r;
+}
+
+static void a_raw_scan_gives_puts_and_markers(void **state)
+{
+	static const struct {
+		const char *row, *qualifier, *value;
+		int64_t ts;
+		uint8_t kind;
+	} want[] = {
+		{"row1", "a", "", 7, CELL_DELETE},
+		{"row1", "a", "hello", 7, CELL_PUT},
+		{"row1", "b", "", 8, CELL_DELETE_COLUMN},
+		{"row1", "b", "there", 8, CELL_PUT},
+		{"row1", "c", "newer", 12, CELL_PUT},
+		{"row1", "c", "new", 9, CELL_PUT},
+		{"row2", "", "", 9, CELL_PUT},
+		{"row2", "", "", 4, CELL_DELETE_FAMILY_VERSION},
+		{"row2", "", "", 3, CELL_DELETE_FAMILY},
+		{"zrow", "q", "behind the border", 1, CELL_PUT},
+	};
+	struct bytes b = load("scan-raw");
+	struct decoder d = decoder_of(b);
+	struct cell c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		assert_int_equal(cellblock_next(&d, &c), 1);
+		assert_bytes(c.row, want[i].row);
+		assert_bytes(c.family, "f");
+		assert_bytes(c.qualifier, want[i].qualifier);
+		assert_bytes(c.value, want[i].value);
+		assert_non_null(c.value.data);
+		assert_int_equal(c.ts, want[i].ts);
+		assert_int_equal(c.kind, want[i].kind);
+		assert_int_equal(c.seq, 0);
+		assert_int_equal(c.ttl_ms, 0);
+	}
+	assert_int_equal(cellblock_next(&d, &c), 0);
+	assert_int_equal(cellblock_next(&d, &c), 0);
+	drop(b);
+}
+
+static void what_a_server_sent_is_written_as_the_same_bytes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < BLOCKS; i++) {
+		struct bytes b = load(blocks[i]);
+		struct decoder d = decoder_of(b);
+		struct buf out = {0};
+		struct encoder e = {.out = &out};
+		struct cell c;
+
+		while (cellblock_next(&d, &c) > 0) {
+			struct change change = {.op = c.kind,
+						.family = c.family,
+						.qualifier = c.qualifier,
+						.ts = c.ts,
+						.value = c.value};
+
+			cellblock_put(&e, c.row, &change);
+		}
+		assert_false(d.bad);
+		assert_true(bytes_eq(buf_bytes(&out), b));
+		buf_free(&out);
+		drop(b);
+	}
+}
+
+/* The cell that stands for @change of row r. */
+static struct cell sent(struct buf *out, struct change change)
+{
+	struct encoder e = {.out = out};
+	struct decoder d;
+	struct cell c;
+
+	cellblock_put(&e, bytes_str("r"), &change);
+	assert_int_equal(e.err, 0);
+	d = decoder_of(buf_bytes(out));
+	assert_int_equal(cellblock_next(&d, &c), 1);
+	assert_int_equal(cellblock_next(&d, &(struct cell){0}), 0);
+	return c;
+}
+
+static void an_increment_is_a_put_of_its_delta(void **state)
+{
+	struct buf b = {0};
+	struct cell c = sent(&b, (struct change){.op = CHANGE_INCREMENT,
+						 .family = bytes_str("f"),
+						 .ts = 5,
+						 .delta = -2});
+
+	(void)state;
+	assert_int_equal(c.kind, CELL_PUT);
+	assert_int_equal(c.value.len, 8);
+	assert_memory_equal(c.value.data, "\xff\xff\xff\xff\xff\xff\xff\xfe",
+			    8);
+	buf_free(&b);
+}
+
+static void an_append_is_a_put_of_what_is_appended(void **state)
+{
+	struct buf b = {0};
+	struct cell c = sent(&b, (struct change){.op = CHANGE_APPEND,
+						 .family = bytes_str("f"),
+						 .value = bytes_str("more")});
+
+	(void)state;
+	assert_int_equal(c.kind, CELL_PUT);
+	assert_bytes(c.value, "more");
+	buf_free(&b);
+}
+
+static void a_marker_has_no_value(void **state)
+{
+	struct buf b = {0};
+	struct cell c = sent(&b, (struct change){.op = CHANGE_DELETE_FAMILY,
+						 .family = bytes_str("f"),
+						 .value = bytes_str("v")});
+
+	(void)state;
+	assert_int_equal(c.kind, CELL_DELETE_FAMILY);
+	assert_int_equal(c.value.len, 0);
+	buf_free(&b);
+}
+
+static void the_servers_clock_is_the_greatest_timestamp(void **state)
+{
+	const struct change change = {.op = CHANGE_PUT,
+				      .family = bytes_str("f"),
+				      .qualifier = bytes_str("q"),
+				      .ts = TS_CLOCK,
+				      .value = bytes_str("v")};
+	static const uint8_t want[] = {0,    0,	   0,	 24,   0,    0,	   0,
+				       15,   0,	   0,	 0,    1,    0,	   1,
+				       'r',  1,	   'f',	 'q',  0x7f, 0xff, 0xff,
+				       0xff, 0xff, 0xff, 0xff, 0xff, 4,	   'v'};
+	struct buf b = {0};
+	struct encoder e = {.out = &b};
+
+	(void)state;
+	cellblock_put(&e, bytes_str("r"), &change);
+	assert_int_equal(b.len, sizeof(want));
+	assert_memory_equal(b.data, want, sizeof(want));
+	buf_free(&b);
+}
+
+static void the_longest_names_go_through(void **state)
+{
+	uint8_t *row = calloc(1, ROW_LEN_MAX);
+	uint8_t *qualifier = calloc(1, QUALIFIER_LEN_MAX);
+	uint8_t family[FAMILY_LEN_MAX] = {0};
+	struct change change = {
+		.op = CHANGE_PUT,
+		.family = bytes_of(family, sizeof(family)),
+		.qualifier = bytes_of(qualifier, QUALIFIER_LEN_MAX),
+		.ts = TS_MAX,
+		.value = bytes_str(""),
+	};
+	struct buf b = {0};
+	struct encoder e = {.out = &b};
+	struct decoder d;
+	struct cell c;
+
+	(void)state;
+	assert_true(row && qualifier);
+	cellblock_put(&e, bytes_of(row, ROW_LEN_MAX), &change);
+	d = decoder_of(buf_bytes(&b));
+	assert_int_equal(cellblock_next(&d, &c), 1);
+	assert_int_equal(c.row.len, ROW_LEN_MAX);
+	assert_int_equal(c.family.len, FAMILY_LEN_MAX);
+	assert_int_equal(c.qualifier.len, QUALIFIER_LEN_MAX);
+	assert_true(c.ts == TS_MAX);
+	buf_free(&b);
+	free(row);
+	free(qualifier);
+}
+
+static void no_part_of_a_cell_is_taken_for_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < BLOCKS; i++) {
+		struct bytes b = load(blocks[i]);
+		struct decoder d = decoder_of(b);
+		size_t begin = 0, cells = 0, n;
+		struct cell c;
+
+		for (size_t len = 0; len < b.len; len++) {
+			struct bytes part = copy_of(bytes_of(b.data, len));
+			bool whole = len == (size_t)(d.at - b.data);
+
+			assert_int_equal(read_all(part, &n),
+					 whole ? 0 : -EPROTO);
+			assert_int_equal(n, whole ? cells : cells - 1);
+			if (!whole)
+				assert_non_null(strstr(store_why(), "cell"));
+			drop(part);
+			if (whole) {
+				assert_int_equal(cellblock_next(&d, &c), 1);
+				begin = len;
+				cells++;
+			}
+		}
+		assert_true(begin > 0 || cells == 1);
+		drop(b);
+	}
+}
+
+/* Each byte takes other values: nothing is read outside, all is words. */
+static void a_damaged_block_does_no_harm(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < BLOCKS; i++) {
+		struct bytes b = load(blocks[i]);
+		uint8_t *data = (uint8_t *)(uintptr_t)b.data;
+		size_t n;
+
+		for (size_t at = 0; at < b.len; at++) {
+			const uint8_t was = data[at];
+
+			for (int bit = 0; bit < 8; bit++) {
+				data[at] = (uint8_t)(was ^ 1 << bit);
+				(void)read_all(b, &n);
+			}
+			data[at] = 0xff;
+			(void)read_all(b, &n);
+			data[at] = was;
+		}
+		drop(b);
+	}
+}
+
+/* A cell of row r, column f:q and value v, with byte @at set to @to. */
+static void faulty(size_t at, uint8_t to, const char *says)
+{
+	struct buf b = {0};
+	struct decoder d;
+	struct cell c = {.seq = 77};
+
+	(void)sent(&b, (struct change){.op = CHANGE_PUT,
+				       .family = bytes_str("f"),
+				       .qualifier = bytes_str("q"),
+				       .ts = 1,
+				       .value = bytes_str("v")});
+	b.data[at] = to;
+	for (int round = 0; round < 2; round++) {
+		d = decoder_of(buf_bytes(&b));
+		assert_int_equal(cellblock_next(&d, &c), -EPROTO);
+		if (!strstr(store_why(), says))
+			fail_msg("%s: not %s", store_why(), says);
+		assert_int_equal(cellblock_next(&d, &c), -EPROTO);
+		assert_int_equal(c.seq, 77);
+	}
+	buf_free(&b);
+}
+
+static void faults_of_a_cell_are_named(void **state)
+{
+	(void)state;
+	faulty(3, 25, "cut off");
+	faulty(3, 23, "lengths");
+	faulty(7, 14, "lengths");
+	faulty(7, 17, "lengths");
+	faulty(11, 2, "lengths");
+	faulty(8, 0x80, "lengths");
+	faulty(13, 2, "too short");
+	faulty(12, 0x7f, "too short");
+	faulty(15, 3, "too short");
+	faulty(18, 0x80, "timestamp");
+	faulty(26, 0, "kind");
+	faulty(26, 1, "kind");
+	faulty(26, 255, "kind");
+}
+
+static void a_cell_without_a_row_is_refused(void **state)
+{
+	const struct change change = {.op = CHANGE_PUT,
+				      .family = bytes_str("f"),
+				      .ts = 1,
+				      .value = bytes_str("v")};
+	struct buf b = {0};
+	struct encoder e = {.out = &b};
+	size_t n;
+
+	(void)state;
+	cellblock_put(&e, bytes_str(""), &change);
+	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
+	assert_non_null(strstr(store_why(), "row"));
+	buf_free(&b);
+}
+
+/* The limits of cell.h are less than what the format can say. */
+static void names_longer_than_the_stores_are_refused(void **state)
+{
+	static uint8_t key[2 + 1 + 1 + QUALIFIER_LEN_MAX + 1 + 9];
+	static const uint8_t row[2 + ROW_LEN_MAX + 1 + 1 + 9] = {0x80};
+	struct buf b = {0};
+	struct encoder e = {.out = &b};
+	size_t n;
+
+	(void)state;
+	key[1] = 1;
+	put_be(&e, 8 + sizeof(key), 4);
+	put_be(&e, sizeof(key), 4);
+	put_be(&e, 0, 4);
+	put_raw(&e, key, sizeof(key));
+	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
+	assert_non_null(strstr(store_why(), "qualifier that is too long"));
+	b.len = 0;
+	put_be(&e, 8 + sizeof(row), 4);
+	put_be(&e, sizeof(row), 4);
+	put_be(&e, 0, 4);
+	put_raw(&e, row, sizeof(row));
+	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
+	assert_non_null(strstr(store_why(), "row"));
+	b.len = 0;
+	memset(key, 0, sizeof(key));
+	key[1] = 1;
+	key[3] = FAMILY_LEN_MAX + 1;
+	put_be(&e, 8 + sizeof(key), 4);
+	put_be(&e, sizeof(key), 4);
+	put_be(&e, 0, 4);
+	put_raw(&e, key, sizeof(key));
+	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
+	assert_non_null(strstr(store_why(), "family"));
+	buf_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_raw_scan_gives_puts_and_markers),
+		cmocka_unit_test(
+			what_a_server_sent_is_written_as_the_same_bytes),
+		cmocka_unit_test(an_increment_is_a_put_of_its_delta),
+		cmocka_unit_test(an_append_is_a_put_of_what_is_appended),
+		cmocka_unit_test(a_marker_has_no_value),
+		cmocka_unit_test(the_servers_clock_is_the_greatest_timestamp),
+		cmocka_unit_test(the_longest_names_go_through),
+		cmocka_unit_test(no_part_of_a_cell_is_taken_for_one),
+		cmocka_unit_test(a_damaged_block_does_no_harm),
+		cmocka_unit_test(faults_of_a_cell_are_named),
+		cmocka_unit_test(a_cell_without_a_row_is_refused),
+		cmocka_unit_test(names_longer_than_the_stores_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
