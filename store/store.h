@@ -54,8 +54,10 @@ struct store_options {
 	 * about to end. 0 = do not wait.
 	 */
 	unsigned wait_ms;
-	bool sync;	    /* every mutation is on disk before it returns */
-	size_t cache_bytes; /* block cache; 0 = the default */
+	bool sync; /* every mutation is on disk before it returns */
+	/* How long a call may try to reach a cluster; 0 = a minute. */
+	uint32_t timeout_ms;
+	size_t cache_bytes;	   /* block cache; 0 = the default */
 	size_t write_buffer_bytes; /* unflushed cells; 0 = the default */
 	/*
 	 * Start no threads: flush and compaction run only when asked for. For
@@ -92,6 +94,11 @@ struct store_options {
  */
 int store_open(const char *path, const struct store_options *o,
 	       struct store **out);
+/*
+ * Is it a directory that the path names? Else it is hbase://HOST[:PORT],..., a
+ * cluster of HBase: of its servers the masters.
+ */
+bool store_is_directory(const char *path);
 /* 0: all acknowledged changes are on disk. Frees @s even on failure. */
 int store_close(struct store *s);
 
@@ -438,6 +445,8 @@ int store_keep(struct store *s, struct bytes name, struct bytes content);
 /* 0, or the errno that made the store refuse writes (store_why() says it). */
 int store_health(struct store *s);
 bool store_is_read_only(const struct store *s);
+/* Do others change it too, of whose changes this program is not told? */
+bool store_is_shared(const struct store *s);
 /* 0, or -EPERM if the store was opened with no_delete. */
 int store_may_delete(const struct store *s);
 /* The store's clock: milliseconds since 1970. */

@@ -47,11 +47,18 @@ store/lsm/background	value os base wal table mem manifest compaction state
 store/lsm/write		value os rules wal mem state read background
 store/lsm/admin		value os store front base rules wal block table mem
 			manifest compaction state read background write
-store/lsm		value front admin
 store/remote		value os store filter front
-store/library		value store filter front lsm
 store/hbase/wire	value
 store/hbase/cellblock	value
+store/hbase/connection	value os wire
+store/hbase/cluster	value os wire cellblock connection
+store/hbase/filters	value wire
+store/hbase/calls	value os wire cellblock connection cluster
+store/hbase/master	value os wire connection cluster
+store/hbase/backend	value os store filter front wire cellblock connection
+			cluster filters calls master
+store/open		value store front admin backend
+store/library		value store filter front open
 
 fs/text			value store front
 fs/host			value
@@ -66,12 +73,12 @@ fs/files		value store front remote text kernel report memory tree
 fs/look			value store front text kernel memory tree change files
 fs/ops			value store front text kernel report memory tree change
 			files look
-fs			value store front lsm host kernel report tree files ops
+fs			value store front open host kernel report tree files ops
 
-tools/bench		value os store front lsm host
+tools/bench		value os store front open host
 tools/mounts		kernel
-tools/line		value store filter front lsm remote text host
-tools			value store front lsm text host line
+tools/line		value store filter front open remote text host
+tools			value store front open text host line
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

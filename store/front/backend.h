@@ -132,6 +132,7 @@ struct store {
 	const struct store_ops *ops;
 	bool read_only;
 	bool no_delete; /* guard.h */
+	bool is_shared; /* others change it too: store_is_shared() */
 	/* ops->stat() gives all figures; counts[] has only a part of them. */
 	bool counts_elsewhere;
 	/*

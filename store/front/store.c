@@ -38,6 +38,7 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 	s->read_only = read_only;
 	pthread_mutex_init(&s->schema_lock, NULL);
 	s->counts_elsewhere = false;
+	s->is_shared = false;
 	memset(s->counts, 0, sizeof(s->counts));
 }
 
@@ -421,6 +422,11 @@ int store_keep(struct store *s, struct bytes name, struct bytes content)
 int store_health(struct store *s)
 {
 	return s->ops->health(s);
+}
+
+bool store_is_shared(const struct store *s)
+{
+	return s->is_shared;
 }
 
 bool store_is_read_only(const struct store *s)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "store/hbase/wire/frame.h"
+#include "store/hbase/master/admin_messages.h"
 #include "store/hbase/wire/messages.h"
 
 #define WALK_STRUCT_MAX 1024
@@ -37,6 +38,37 @@ static const struct proto_message *const walk_types[] = {
 	&pb_mutate_request,
 	&pb_mutate_response,
 	&pb_nothing,
+	&pb_cell,
+	&pb_comparator,
+	&pb_condition,
+	&pb_action,
+	&pb_region_action,
+	&pb_multi_request,
+	&pb_fault,
+	&pb_action_result,
+	&pb_region_result,
+	&pb_multi_response,
+	&pb_pair,
+	&pb_family,
+	&pb_descriptor,
+	&pb_tables_request,
+	&pb_descriptors,
+	&pb_table_names,
+	&pb_table_request,
+	&pb_truncate_request,
+	&pb_create_request,
+	&pb_modify_request,
+	&pb_namespace,
+	&pb_namespace_request,
+	&pb_namespace_name_request,
+	&pb_namespaces,
+	&pb_procedure,
+	&pb_procedure_result,
+	&pb_compact_request,
+	&pb_region_info_request,
+	&pb_region_info_response,
+	&pb_files_request,
+	&pb_files_response,
 };
 #define WALK_TYPES (sizeof(walk_types) / sizeof(*walk_types))
 

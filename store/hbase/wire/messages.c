@@ -24,6 +24,25 @@ static const struct proto_field table_name_fields[] = {
 const struct proto_message pb_table_name =
 	MESSAGE(pb_table_name, table_name_fields, "TableName");
 
+struct pb_table_name table_name_of(struct bytes name)
+{
+	const uint8_t *colon =
+		name.len ? memchr(name.data, ':', name.len) : NULL;
+	struct pb_table_name out = {
+		.here = true,
+		.namespace = bytes_str("default"),
+		.qualifier = name,
+	};
+
+	if (colon) {
+		out.namespace =
+			bytes_of(name.data, (size_t)(colon - name.data));
+		out.qualifier =
+			bytes_of(colon + 1, name.len - out.namespace.len - 1);
+	}
+	return out;
+}
+
 static const struct proto_field region_info_fields[] = {
 	FIELD(pb_region_info, id, 1, .required = true),
 	FIELD(pb_region_info, table, 2, .required = true, .of = &pb_table_name),
@@ -122,7 +141,15 @@ static const struct proto_field get_request_fields[] = {
 const struct proto_message pb_get_request =
 	MESSAGE(pb_get_request, get_request_fields, "GetRequest");
 
+static const struct proto_field cell_fields[] = {
+	FIELD(pb_cell, row, 1),	      FIELD(pb_cell, family, 2),
+	FIELD(pb_cell, qualifier, 3), FIELD(pb_cell, ts, 4),
+	FIELD(pb_cell, value, 6),
+};
+const struct proto_message pb_cell = MESSAGE(pb_cell, cell_fields, "Cell");
+
 static const struct proto_field result_fields[] = {
+	FIELD(pb_result, inside, 1, .item = PROTO_INSIDE, .of = &pb_cell),
 	FIELD(pb_result, cells, 2),
 	FIELD(pb_result, exists, 3),
 	FIELD(pb_result, partial, 5),
@@ -217,6 +244,104 @@ static const struct proto_field mutate_response_fields[] = {
 };
 const struct proto_message pb_mutate_response =
 	MESSAGE(pb_mutate_response, mutate_response_fields, "MutateResponse");
+
+static const struct proto_field comparator_fields[] = {
+	FIELD(pb_comparator, class, 1, .required = true),
+	FIELD(pb_comparator, body, 2),
+};
+const struct proto_message pb_comparator =
+	MESSAGE(pb_comparator, comparator_fields, "Comparator");
+
+static const struct proto_field condition_fields[] = {
+	FIELD(pb_condition, row, 1, .required = true),
+	FIELD(pb_condition, family, 2),
+	FIELD(pb_condition, qualifier, 3),
+	FIELD(pb_condition, compare, 4, .required = true),
+	FIELD(pb_condition, comparator, 5, .of = &pb_comparator),
+	FIELD(pb_condition, range, 6, .of = &pb_time_range),
+	FIELD(pb_condition, filter, 7),
+};
+const struct proto_message pb_condition =
+	MESSAGE(pb_condition, condition_fields, "Condition");
+
+static const struct proto_field action_fields[] = {
+	FIELD(pb_action, index, 1, .required = true),
+	FIELD(pb_action, mutation, 2, .of = &pb_mutation),
+};
+const struct proto_message pb_action =
+	MESSAGE(pb_action, action_fields, "Action");
+
+static const struct proto_field region_action_fields[] = {
+	FIELD(pb_region_action, region, 1, .required = true, .of = &pb_region),
+	FIELD(pb_region_action, atomic, 2),
+	FIELD(pb_region_action, actions, 3, .item = PROTO_INSIDE,
+	      .of = &pb_action),
+	FIELD(pb_region_action, condition, 4, .of = &pb_condition),
+};
+const struct proto_message pb_region_action =
+	MESSAGE(pb_region_action, region_action_fields, "RegionAction");
+
+static const struct proto_field multi_request_fields[] = {
+	FIELD(pb_multi_request, regions, 1, .item = PROTO_INSIDE,
+	      .of = &pb_region_action),
+	FIELD(pb_multi_request, nonce_group, 2),
+};
+const struct proto_message pb_multi_request =
+	MESSAGE(pb_multi_request, multi_request_fields, "MultiRequest");
+
+static const struct proto_field fault_fields[] = {
+	FIELD(pb_fault, class, 1, .required = true),
+	FIELD(pb_fault, trace, 2),
+};
+const struct proto_message pb_fault =
+	MESSAGE(pb_fault, fault_fields, "NameBytesPair");
+
+static const struct proto_field action_result_fields[] = {
+	FIELD(pb_action_result, index, 1),
+	FIELD(pb_action_result, result, 2, .of = &pb_result),
+	FIELD(pb_action_result, fault, 3, .of = &pb_fault),
+};
+const struct proto_message pb_action_result =
+	MESSAGE(pb_action_result, action_result_fields, "ResultOrException");
+
+static const struct proto_field region_result_fields[] = {
+	FIELD(pb_region_result, results, 1, .item = PROTO_INSIDE,
+	      .of = &pb_action_result),
+	FIELD(pb_region_result, fault, 2, .of = &pb_fault),
+	FIELD(pb_region_result, processed, 3),
+};
+const struct proto_message pb_region_result =
+	MESSAGE(pb_region_result, region_result_fields, "RegionActionResult");
+
+static const struct proto_field multi_response_fields[] = {
+	FIELD(pb_multi_response, regions, 1, .item = PROTO_INSIDE,
+	      .of = &pb_region_result),
+	FIELD(pb_multi_response, processed, 2),
+};
+const struct proto_message pb_multi_response =
+	MESSAGE(pb_multi_response, multi_response_fields, "MultiResponse");
+
+struct pb_value {
+	bool here;
+	struct bytes value;
+};
+
+static const struct proto_field value_fields[] = {
+	FIELD(pb_value, value, 1),
+};
+static const struct proto_message pb_value =
+	MESSAGE(pb_value, value_fields, "ByteArrayComparable");
+
+int binary_comparator(struct bytes value, struct buf *out)
+{
+	const struct pb_value v = {.value = value};
+	struct encoder e = {.out = out};
+
+	/* A BinaryComparator has it as its field 1, which is to be there. */
+	put_u8(&e, 1 << 3 | 2);
+	put_sized(&e, &pb_value, &v);
+	return e.err;
+}
 
 int region_info_take(struct bytes value, struct pb_region_info *out)
 {

@@ -33,6 +33,8 @@ struct pb_table_name {
 	struct bytes namespace, qualifier;
 };
 extern const struct proto_message pb_table_name;
+/* Of "namespace:name", or "name", which is in the namespace default. */
+struct pb_table_name table_name_of(struct bytes name);
 
 struct pb_region_info {
 	bool here;
@@ -138,9 +140,19 @@ struct pb_get_request {
 };
 extern const struct proto_message pb_get_request;
 
-/* How many cells the block has for it, without the cells. */
+/* A cell inside a message, as only the results of atomic sums are. */
+struct pb_cell {
+	bool here;
+	struct bytes row, family, qualifier;
+	uint64_t ts;
+	struct bytes value;
+};
+extern const struct proto_message pb_cell;
+
+/* How many cells the block has for it, or the cells. */
 struct pb_result {
 	bool here;
+	struct proto_list inside; /* of struct pb_cell */
 	uint32_t cells;
 	bool exists;
 	bool partial; /* more of the row follows in the next result */
@@ -250,5 +262,96 @@ struct pb_mutate_response {
 	bool processed;		 /* the condition held, if there was one */
 };
 extern const struct proto_message pb_mutate_response;
+
+/* What must hold of the row for a change of it to be made. */
+
+struct pb_comparator {
+	bool here;
+	struct bytes class; /* the name of a class of Java */
+	struct bytes body;  /* its message */
+};
+extern const struct proto_message pb_comparator;
+
+enum {
+	COMPARE_LESS,
+	COMPARE_LESS_OR_EQUAL,
+	COMPARE_EQUAL,
+	COMPARE_NOT_EQUAL,
+	COMPARE_GREATER_OR_EQUAL,
+	COMPARE_GREATER,
+};
+
+/*
+ * With a filter: anything of the row passes it. Else: the comparator, of the
+ * newest value of the column; an empty one says "absent or empty".
+ */
+struct pb_condition {
+	bool here;
+	struct bytes row, family, qualifier;
+	uint32_t compare;
+	struct pb_comparator comparator;
+	struct pb_time_range range;
+	struct bytes filter; /* a message of the class Filter */
+};
+extern const struct proto_message pb_condition;
+
+/* Appends the body of a comparator with bytes: 0 or -ENOMEM. */
+int binary_comparator(struct bytes value, struct buf *out);
+#define BINARY_COMPARATOR "org.apache.hadoop.hbase.filter.BinaryComparator"
+
+/* Several changes in one call. */
+
+struct pb_action {
+	bool here;
+	uint32_t index;
+	struct pb_mutation mutation;
+};
+extern const struct proto_message pb_action;
+
+struct pb_region_action {
+	bool here;
+	struct pb_region region;
+	bool atomic;
+	struct proto_list actions; /* of struct pb_action */
+	struct pb_condition condition;
+};
+extern const struct proto_message pb_region_action;
+
+struct pb_multi_request {
+	bool here;
+	struct proto_list regions; /* of struct pb_region_action */
+	uint64_t nonce_group;
+};
+extern const struct proto_message pb_multi_request;
+
+/* An exception as a part of an answer. */
+struct pb_fault {
+	bool here;
+	struct bytes class, trace;
+};
+extern const struct proto_message pb_fault;
+
+struct pb_action_result {
+	bool here;
+	uint32_t index;
+	struct pb_result result;
+	struct pb_fault fault;
+};
+extern const struct proto_message pb_action_result;
+
+struct pb_region_result {
+	bool here;
+	struct proto_list results; /* of struct pb_action_result */
+	struct pb_fault fault;	   /* of the region as a whole */
+	bool processed;		   /* the condition held */
+};
+extern const struct proto_message pb_region_result;
+
+struct pb_multi_response {
+	bool here;
+	struct proto_list regions; /* of struct pb_region_result */
+	bool processed;
+};
+extern const struct proto_message pb_multi_response;
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * Which backend stands behind a path: today the embedded engine.
+ * Which backend stands behind a path: a cluster of HBase behind its name, else
+ * the embedded engine.
  */
 #include <errno.h>
 
 #include "store/front/backend.h"
+#include "store/hbase/backend/hbase.h"
 #include "store/lsm/admin/engine.h"
 
 int store_open(const char *path, const struct store_options *o,
@@ -16,20 +18,30 @@ int store_open(const char *path, const struct store_options *o,
 	why_clear();
 	if (!path || !path[0])
 		return why(-EINVAL, "the store has no path: name a directory");
-	r = lsm_open(path, o ? o : &defaults, &s);
+	o = o ? o : &defaults;
+	r = hbase_is_named(path) ? hbase_open(path, o, &s)
+				 : lsm_open(path, o, &s);
 	if (r < 0) {
 		if (!store_why()[0])
 			why(r, "opening %s: %s", path, strerror(-r));
 		return r;
 	}
-	s->no_delete = o && o->no_delete;
+	s->no_delete = o->no_delete;
 	*out = s;
 	return r;
+}
+
+bool store_is_directory(const char *path)
+{
+	return !hbase_is_named(path);
 }
 
 int store_check(const char *path, struct os *os,
 		void (*say)(void *arg, const char *sentence), void *arg)
 {
 	why_clear();
+	if (hbase_is_named(path))
+		return why(-EOPNOTSUPP, "HBase checks its files itself: hbase "
+					"hbck, hbase hfile");
 	return lsm_check(path, os, say, arg);
 }

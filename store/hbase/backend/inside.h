@@ -1,0 +1,112 @@
+/*
+ * What the modules of this room share.
+ */
+#ifndef CELLFS_STORE_HBASE_BACKEND_INSIDE_H
+#define CELLFS_STORE_HBASE_BACKEND_INSIDE_H
+
+#include "store/front/backend.h"
+#include "store/hbase/cluster/cluster.h"
+
+struct hbase_store {
+	struct store base;
+	struct os *os;
+	struct cluster *cluster;
+	bool sync;
+};
+
+/* A schema is believed for so long. */
+#define SCHEMA_SECONDS 1
+
+struct hbase_table {
+	struct table base;
+	char name[TABLE_NAME_LEN_MAX + 1];
+	pthread_mutex_t lock; /* guards what follows */
+	struct schema schema;
+	uint64_t version, read_ns; /* read_ns 0 = not believed any more */
+};
+
+static inline struct hbase_store *hbase_of(struct store *s)
+{
+	return (struct hbase_store *)s;
+}
+
+static inline struct hbase_table *table_of(const struct table *t)
+{
+	return (struct hbase_table *)(uintptr_t)t;
+}
+
+static inline struct cluster *cluster_of(struct table *t)
+{
+	return hbase_of(t->store)->cluster;
+}
+
+static inline struct bytes name_of(struct table *t)
+{
+	return bytes_str(table_of(t)->name);
+}
+
+/* A family's attributes: 1, 0 = the table has no such family, or an error. */
+int hbase_family(struct table *t, struct bytes family,
+		 struct family_attrs *out);
+
+/* tables.c */
+int hbase_table_open(struct store *s, struct bytes name, struct table **out);
+int hbase_table_open_id(struct store *s, uint64_t id, struct table **out);
+void hbase_table_free(struct table *t);
+int hbase_table_schema(struct table *t, struct schema *out);
+uint64_t hbase_schema_version(const struct table *t);
+int hbase_table_name(struct table *t, char *name);
+int hbase_table_create(struct store *s, struct bytes name,
+		       const struct schema *schema);
+int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+int hbase_table_truncate(struct store *s, struct bytes name);
+int hbase_table_alter(struct table *t, const struct alter *a);
+int hbase_table_next(struct store *s, struct bytes after, char *name);
+int hbase_flush(struct store *s, struct table *t);
+int hbase_compact(struct store *s, struct table *t);
+int hbase_namespace_create(struct store *s, struct bytes name);
+int hbase_namespace_drop(struct store *s, struct bytes name);
+int hbase_namespace_next(struct store *s, struct bytes after, char *name);
+
+/* read.c */
+int hbase_get(struct table *t, struct bytes row, struct bytes family,
+	      struct bytes qualifier, int64_t ts, bool exact,
+	      const struct snapshot *snap, struct cell *cell, struct buf *hold);
+/*
+ * The timestamp of a column's @nth visible version, from 0 for the newest, or
+ * with @whole of the newest cell of the family; with @raw markers count. 1 and
+ * *ts, 0, or an error.
+ */
+int hbase_newest(struct table *t, struct bytes row, struct bytes family,
+		 struct bytes qualifier, bool whole, bool raw, uint32_t nth,
+		 int64_t *ts);
+
+/* scan.c */
+int hbase_scan_open(struct table *t, const struct scan_spec *spec,
+		    struct scan **out);
+int hbase_scan_next(struct scan *sc, struct cell *out, size_t n);
+void hbase_scan_close(struct scan *sc);
+
+/* write.c */
+int hbase_mutate(struct table *t, struct mutation *m, unsigned flags);
+int hbase_mutate_many(struct table *t, struct mutation *m, size_t n,
+		      unsigned flags, size_t *done);
+
+/* resolve.c */
+struct row_actions;
+struct pb_condition;
+/*
+ * Sets ts_given of all changes, and adds them to @out. *guard is the column
+ * and moment from which on nothing may be there when they are applied; its op
+ * is CHECKS for none.
+ */
+int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
+		    struct row_actions *out, struct check *guard);
+/*
+ * Do the checks hold now? 1, 0, or an error. *checked is the newest timestamp
+ * of the values that were compared, which a put behind the check is not to be
+ * hidden by; 0 for none.
+ */
+int resolve_checks(struct table *t, const struct mutation *m, int64_t *checked);
+
+#endif

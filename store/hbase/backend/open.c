@@ -1,0 +1,257 @@
+#include "store/hbase/backend/hbase.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/hbase/backend/inside.h"
+
+#define SCHEME "hbase://"
+
+static int destroy(struct hbase_store *hs)
+{
+	cluster_close(hs->cluster);
+	free(hs);
+	return 0;
+}
+
+static int hbase_close(struct store *s)
+{
+	return destroy(hbase_of(s));
+}
+
+static int no_rename(struct store *s, struct bytes from, struct bytes to)
+{
+	(void)s;
+	(void)from;
+	(void)to;
+	return why(-EOPNOTSUPP, "HBase cannot rename a table");
+}
+
+/* Whatever HBase has acknowledged is in the log of its region server. */
+static int nothing_to_sync(struct store *s)
+{
+	(void)s;
+	return 0;
+}
+
+static int no_snapshot(void)
+{
+	return why(-EOPNOTSUPP, "cellfs does not use HBase's snapshots");
+}
+
+static int no_take(struct store *s, struct snapshot **out)
+{
+	(void)s;
+	(void)out;
+	return why(-EOPNOTSUPP, "HBase has no view of all tables as of now");
+}
+
+static void no_release(struct snapshot *snap)
+{
+	(void)snap;
+}
+
+static int no_create(struct store *s, struct table *t, struct bytes name)
+{
+	(void)s;
+	(void)t;
+	(void)name;
+	return no_snapshot();
+}
+
+static int no_snapshot_rename(struct store *s, struct table *t,
+			      struct bytes from, struct bytes to)
+{
+	(void)s;
+	(void)t;
+	(void)from;
+	(void)to;
+	return no_snapshot();
+}
+
+static int no_snapshot_next(struct store *s, struct table *t,
+			    struct bytes after, struct snapshot_info *out)
+{
+	(void)s;
+	(void)t;
+	(void)after;
+	(void)out;
+	return 0;
+}
+
+static int no_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			    struct snapshot **out)
+{
+	(void)s;
+	(void)t;
+	(void)out;
+	return why(-ENOENT, "there is no snapshot %.*s", (int)name.len,
+		   (const char *)name.data);
+}
+
+static int no_clone(struct snapshot *snap, const struct snapshot_table *from,
+		    struct bytes to)
+{
+	(void)snap;
+	(void)from;
+	(void)to;
+	return no_snapshot();
+}
+
+static int no_restore(struct snapshot *snap, const struct snapshot_table *from)
+{
+	(void)snap;
+	(void)from;
+	return no_snapshot();
+}
+
+static int no_stat(struct store *s, unsigned i, struct store_stat *out)
+{
+	(void)s;
+	(void)i;
+	(void)out;
+	return 0;
+}
+
+/* How much room a cluster has is not said by its masters. */
+static int no_space(struct store *s, struct store_space *out)
+{
+	(void)s;
+	*out = (struct store_space){0};
+	return 0;
+}
+
+static int healthy(struct store *s)
+{
+	(void)s;
+	return 0;
+}
+
+static int64_t now_ms(struct store *s)
+{
+	return os_now_ms(hbase_of(s)->os);
+}
+
+static int no_info(struct table *t, struct table_info *out)
+{
+	(void)t;
+	/* So many that nobody counts them, which would read the table. */
+	*out = (struct table_info){
+		.entries = TABLE_INFO_COUNTED + 1,
+		.has_ttl = true,
+	};
+	return 0;
+}
+
+static const struct store_ops hbase_ops = {
+	.close = hbase_close,
+	.table_open = hbase_table_open,
+	.table_free = hbase_table_free,
+	.table_schema = hbase_table_schema,
+	.table_schema_version = hbase_schema_version,
+	.table_name = hbase_table_name,
+	.table_create = hbase_table_create,
+	.table_drop = hbase_table_drop,
+	.table_truncate = hbase_table_truncate,
+	.table_rename = no_rename,
+	.table_alter = hbase_table_alter,
+	.table_next = hbase_table_next,
+	.namespace_create = hbase_namespace_create,
+	.namespace_drop = hbase_namespace_drop,
+	.namespace_next = hbase_namespace_next,
+	.table_info = no_info,
+	.mutate = hbase_mutate,
+	.mutate_many = hbase_mutate_many,
+	.sync = nothing_to_sync,
+	.scan_open = hbase_scan_open,
+	.scan_next = hbase_scan_next,
+	.scan_close = hbase_scan_close,
+	.get = hbase_get,
+	.snapshot_take = no_take,
+	.snapshot_release = no_release,
+	.snapshot_create = no_create,
+	.snapshot_drop = no_create,
+	.snapshot_rename = no_snapshot_rename,
+	.snapshot_next = no_snapshot_next,
+	.snapshot_open = no_snapshot_open,
+	.snapshot_clone = no_clone,
+	.snapshot_restore = no_restore,
+	.table_open_id = hbase_table_open_id,
+	.flush = hbase_flush,
+	.compact = hbase_compact,
+	.stat = no_stat,
+	.space = no_space,
+	.health = healthy,
+	.now_ms = now_ms,
+};
+
+bool hbase_is_named(const char *path)
+{
+	return strncmp(path, SCHEME, strlen(SCHEME)) == 0;
+}
+
+/* As whom the servers see this program: as Hadoop's programs have it. */
+static void user_name(char *out, size_t size)
+{
+	const char *name = getenv("HADOOP_USER_NAME");
+	const struct passwd *pw = name ? NULL : getpwuid(geteuid());
+
+	if (!name && pw)
+		name = pw->pw_name;
+	if (name)
+		snprintf(out, size, "%s", name);
+	else
+		snprintf(out, size, "%u", (unsigned)geteuid());
+}
+
+static int connect_to(const char *path, uint32_t timeout_ms,
+		      struct hbase_store *hs)
+{
+	char masters[1024], user[256];
+	struct cluster_options co = {
+		.os = hs->os,
+		.masters = masters,
+		.user = user,
+		.timeout_ms = timeout_ms,
+	};
+	size_t n;
+
+	path += strlen(SCHEME);
+	n = strcspn(path, "/");
+	if (path[n] && path[n + 1])
+		return why(-EINVAL,
+			   "behind the hosts of %s%s there may be one / and "
+			   "nothing else",
+			   SCHEME, path);
+	if (n >= sizeof(masters))
+		return why(-ENAMETOOLONG, "too many masters are named");
+	memcpy(masters, path, n);
+	masters[n] = '\0';
+	user_name(user, sizeof(user));
+	return cluster_open(&co, &hs->cluster);
+}
+
+int hbase_open(const char *path, const struct store_options *o,
+	       struct store **out)
+{
+	struct hbase_store *hs = store_alloc(sizeof(*hs));
+	int r;
+
+	if (!hs)
+		return why(-ENOMEM, "out of memory for a store");
+	store_init(&hs->base, &hbase_ops, o->read_only);
+	hs->os = o->os ? o->os : os_posix();
+	hs->base.is_shared = true;
+	hs->sync = o->sync;
+	r = connect_to(path, o->timeout_ms, hs);
+	if (r < 0) {
+		store_fini(&hs->base);
+		destroy(hs);
+		return r;
+	}
+	*out = &hs->base;
+	return 0;
+}

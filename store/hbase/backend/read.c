@@ -1,0 +1,184 @@
+#include <errno.h>
+#include <inttypes.h>
+
+#include "store/hbase/backend/inside.h"
+#include "store/hbase/calls/table_scan.h"
+#include "store/hbase/cellblock/cellblock.h"
+#include "store/hbase/filters/filter_message.h"
+
+/* Asks for one row, and leaves the answer's cells in *cells until attempt_end(). */
+static int ask(struct table *t, struct pb_get_request *m, struct attempt *call,
+	       struct decoder *cells)
+{
+	struct region_call rc = {
+		.cluster = cluster_of(t),
+		.table = name_of(t),
+		.row = m->get.row,
+		.request = {.method = "Get",
+			    .type = &pb_get_request,
+			    .message = m},
+		.region = &m->region,
+		.is_repeatable = true,
+	};
+	struct retry retry = cluster_retry(rc.cluster);
+	struct failure f;
+	int r = region_call(&rc, &retry, call, NULL, &f);
+
+	if (r == 0)
+		*cells = decoder_of(call->rpc.answer.cells);
+	return r;
+}
+
+/* HBase does not send its sequence: what tells two versions apart. */
+static uint64_t mark_of(const struct cell *c)
+{
+	return ((uint64_t)c->ts << 20 ^ c->value.len) | 1;
+}
+
+/* One column, as keys or with its value; the first version in *cell. */
+static int get_column(struct table *t, struct bytes row,
+		      const struct pb_column *column,
+		      const struct pb_time_range *range, struct attempt *call,
+		      bool keys, uint32_t versions, struct decoder *cells)
+{
+	struct filter_list filters = {0};
+	struct pb_get_request m;
+	int r = 0;
+
+	proto_init(&pb_get_request, &m);
+	m.get.here = true;
+	m.get.row = row;
+	m.get.columns = (struct proto_list){.items = column, .n = 1};
+	m.get.range = *range;
+	m.get.versions = versions;
+	if (keys) {
+		filter_add_keys(&filters, true);
+		r = filter_message(&filters, &m.get.filter);
+	}
+	if (r == 0)
+		r = ask(t, &m, call, cells);
+	filter_list_free(&filters);
+	return r;
+}
+
+int hbase_get(struct table *t, struct bytes row, struct bytes family,
+	      struct bytes qualifier, int64_t ts, bool exact,
+	      const struct snapshot *snap, struct cell *cell, struct buf *hold)
+{
+	const struct pb_column column = {
+		.here = true,
+		.family = family,
+		.qualifiers = {.items = &qualifier, .n = 1},
+	};
+	struct pb_time_range range = {
+		.here = exact || ts < TS_MAX,
+		.from = exact ? (uint64_t)ts : 0,
+		.to = (uint64_t)ts + 1,
+	};
+	struct family_attrs attrs;
+	struct decoder cells;
+	struct attempt call = {0};
+	int r = hbase_family(t, family, &attrs);
+
+	(void)snap;
+	if (r <= 0)
+		return r;
+	r = get_column(t, row, &column, &range, &call, !hold, 1, &cells);
+	if (r == 0)
+		r = cellblock_next(&cells, cell);
+	if (r > 0 && !hold) {
+		size_t len = cell->value.len == 4
+				     ? be32toh(bytes_load32(cell->value.data))
+				     : 0;
+
+		cell->value = (struct bytes){.len = len};
+	} else if (r > 0) {
+		r = buf_set(hold, cell->value) < 0
+			    ? why(-ENOMEM, "out of memory for a value")
+			    : 1;
+		cell->value = buf_bytes(hold);
+	}
+	if (r > 0)
+		cell->seq = mark_of(cell);
+	attempt_end(&call);
+	/* The family has been dropped since its schema was read. */
+	return r == -EPERM ? 0 : r;
+}
+
+/*
+ * The newest timestamp in a row's family, or of one column of it, markers
+ * included. HBase gives whole families only.
+ */
+static int newest_raw(struct table *t, struct bytes row, struct bytes family,
+		      const struct bytes *qualifier, int64_t *ts)
+{
+	const struct pb_column column = {.here = true, .family = family};
+	static const uint8_t yes = 0xff;
+	const struct pb_attribute raw = {true, bytes_str("_raw_"),
+					 bytes_of(&yes, 1)};
+	struct table_scan_options o = {
+		.cluster = cluster_of(t),
+		.table = name_of(t),
+		.rows_max = 1,
+	};
+	struct filter_list filters = {0};
+	struct table_scan *scan = NULL;
+	struct cell cell;
+	bool found = false;
+	int r;
+
+	proto_init(&pb_scan, &o.scan);
+	filter_add_keys(&filters, true);
+	r = filter_message(&filters, &o.scan.filter);
+	o.scan.columns = (struct proto_list){.items = &column, .n = 1};
+	o.scan.attributes = (struct proto_list){.items = &raw, .n = 1};
+	o.scan.versions = INT32_MAX;
+	o.scan.start_row = o.scan.stop_row = row;
+	o.scan.include_stop = true;
+	if (r == 0)
+		r = table_scan_new(&o, &scan);
+	while (r == 0 && (r = table_scan_next(scan, &cell)) > 0) {
+		r = 0;
+		if (qualifier && !kind_is_family_marker(cell.kind) &&
+		    !bytes_eq(cell.qualifier, *qualifier))
+			continue;
+		if (!found || cell.ts > *ts)
+			*ts = cell.ts;
+		found = true;
+	}
+	table_scan_free(scan);
+	filter_list_free(&filters);
+	return r < 0 ? r : found;
+}
+
+int hbase_newest(struct table *t, struct bytes row, struct bytes family,
+		 struct bytes qualifier, bool whole, bool raw, uint32_t nth,
+		 int64_t *ts)
+{
+	const struct pb_column column = {
+		.here = true,
+		.family = family,
+		.qualifiers = {.items = &qualifier, .n = whole ? 0 : 1},
+	};
+	const struct pb_time_range all = {0};
+	struct decoder cells;
+	struct attempt call = {0};
+	struct cell cell;
+	bool found = false;
+	int r;
+
+	if (raw)
+		return newest_raw(t, row, family, whole ? NULL : &qualifier,
+				  ts);
+	r = get_column(t, row, &column, &all, &call, true, nth + 1, &cells);
+	for (uint32_t i = 0; r == 0 && (r = cellblock_next(&cells, &cell)) > 0;
+	     i++) {
+		r = 0;
+		if (whole ? found && cell.ts <= *ts : i != nth)
+			continue;
+		*ts = cell.ts;
+		found = true;
+	}
+	attempt_end(&call);
+	return r < 0 ? r : found;
+}

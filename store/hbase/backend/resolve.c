@@ -1,0 +1,347 @@
+/*
+ * A mutation as HBase can apply it: each change has its timestamp, and what HBase
+ * would take in another order than it is written here has another timestamp or
+ * is refused.
+ *
+ * HBase gives all changes of a mutation one moment, in which a delete hides a
+ * put of its timestamp or an older one, wherever it stands. Here they count in
+ * their order. So a put behind a delete that would hide it gets the next
+ * timestamp, if it may choose; else it is refused.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/hbase/backend/inside.h"
+#include "store/hbase/calls/multi.h"
+
+static bool counts(const struct change *c)
+{
+	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND;
+}
+
+static bool is_put(const struct change *c)
+{
+	return c->op == CHANGE_PUT || counts(c);
+}
+
+static bool same_column(const struct change *a, const struct change *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+/* Does the marker hide the put, if both are of one moment? */
+static bool hides(const struct change *marker, const struct change *put)
+{
+	switch (marker->op) {
+	case CHANGE_DELETE:
+		return same_column(marker, put) &&
+		       marker->ts_given == put->ts_given;
+	case CHANGE_DELETE_COLUMN:
+		return same_column(marker, put) &&
+		       marker->ts_given >= put->ts_given;
+	case CHANGE_DELETE_FAMILY_VERSION:
+		return bytes_eq(marker->family, put->family) &&
+		       marker->ts_given == put->ts_given;
+	case CHANGE_DELETE_FAMILY:
+		return bytes_eq(marker->family, put->family) &&
+		       marker->ts_given >= put->ts_given;
+	case CHANGE_DELETE_ROW:
+		return marker->ts_given >= put->ts_given;
+	default:
+		return false;
+	}
+}
+
+struct resolver {
+	struct table *t;
+	struct mutation *m;
+	struct row_actions *out;
+	int64_t now_ms, checked;
+	size_t nmarkers; /* so many changes before this one are no puts */
+};
+
+static int check_size(const struct change *c, const struct family_attrs *a)
+{
+	if (c->op != CHANGE_PUT || c->value.len <= a->max_value)
+		return 0;
+	return why(-EFBIG,
+		   "a value of %zu bytes is over max_value %" PRIu32
+		   " of family %.*s",
+		   c->value.len, a->max_value, (int)c->family.len,
+		   (const char *)c->family.data);
+}
+
+/* So many deletes of the newest version stand before this one. */
+static uint32_t deletes_before(const struct resolver *rs, size_t at)
+{
+	const struct change *c = &rs->m->changes[at];
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < at; i++)
+		n += rs->m->changes[i].op == CHANGE_DELETE &&
+		     rs->m->changes[i].ts > TS_MAX &&
+		     same_column(&rs->m->changes[i], c);
+	return n;
+}
+
+/* Sets ts_given where the caller leaves it to the store. */
+static int resolve_ts(struct resolver *rs, size_t at,
+		      const struct family_attrs *a)
+{
+	struct change *c = &rs->m->changes[at];
+	bool whole = kind_is_family_marker(c->op);
+	bool one = c->op == CHANGE_DELETE;
+	int64_t newest = 0;
+	int r;
+
+	c->ts_given = c->ts <= TS_MAX ? c->ts : rs->now_ms;
+	if (c->ts == TS_CLOCK && c->op == CHANGE_PUT &&
+	    rs->checked > rs->now_ms)
+		c->ts_given = rs->checked;
+	if (c->ts <= TS_MAX || counts(c) || (c->ts == TS_CLOCK && !one))
+		return 0;
+	r = hbase_newest(rs->t, rs->m->row, c->family, c->qualifier, whole,
+			 !one && !a->new_version_behavior,
+			 one ? deletes_before(rs, at) : 0, &newest);
+	if (r <= 0)
+		return r;
+	newest += is_put(c);
+	if (one || newest > c->ts_given)
+		c->ts_given = newest;
+	if (c->ts_given > TS_MAX)
+		return why(-EOVERFLOW, "no timestamp is left: the column has a "
+				       "version at the end of time");
+	return 0;
+}
+
+/* Puts the change behind the deletes that stand before it. */
+static int resolve_order(struct resolver *rs, size_t at,
+			 const struct family_attrs *a)
+{
+	struct change *c = &rs->m->changes[at];
+
+	if (!is_put(c)) {
+		rs->nmarkers++;
+		return 0;
+	}
+	/* In the classic order the delete wins here, too. */
+	if (!rs->nmarkers || (!a->new_version_behavior && c->ts != TS_AUTO))
+		return 0;
+	for (size_t i = 0; i < at; i++) {
+		const struct change *before = &rs->m->changes[i];
+
+		if (!hides(before, c))
+			continue;
+		if (c->ts <= TS_MAX || counts(c))
+			return why(-EOPNOTSUPP,
+				   "HBase cannot delete and put one column at "
+				   "%" PRId64
+				   " in one mutation: give the put a greater "
+				   "timestamp, or make two of it",
+				   c->ts_given);
+		c->ts_given = before->ts_given + 1;
+		/* What stands before may hide the new timestamp. */
+		i = (size_t)-1;
+	}
+	return 0;
+}
+
+static int resolve_one(struct resolver *rs, size_t at)
+{
+	struct change *c = &rs->m->changes[at];
+	struct family_attrs a;
+	int r = hbase_family(rs->t, c->family, &a);
+
+	if (r == 0)
+		r = why(-EPERM, "the table has no family %.*s",
+			(int)c->family.len, (const char *)c->family.data);
+	if (r > 0)
+		r = check_size(c, &a);
+	if (r == 0)
+		r = resolve_ts(rs, at, &a);
+	return r < 0 ? r : resolve_order(rs, at, &a);
+}
+
+/* One family marker for each family of the table. */
+static int add_row_delete(struct resolver *rs, struct change *c)
+{
+	struct schema schema = {0};
+	int r = hbase_table_schema(rs->t, &schema);
+
+	c->ts_given = c->ts <= TS_MAX ? c->ts : rs->now_ms;
+	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
+		const struct family_schema *f = &schema.families[i];
+		int64_t newest = 0;
+
+		if (c->ts != TS_AUTO)
+			break;
+		r = hbase_newest(rs->t, rs->m->row, bytes_str(f->name),
+				 (struct bytes){0}, true,
+				 !f->attrs.new_version_behavior, 0, &newest);
+		if (r > 0 && newest > c->ts_given)
+			c->ts_given = newest;
+		r = r < 0 ? r : 0;
+	}
+	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
+		const struct change one = {
+			.op = CHANGE_DELETE_FAMILY,
+			.family = bytes_str(schema.families[i].name),
+			.ts = c->ts_given,
+		};
+
+		r = row_actions_add(rs->out, &one);
+	}
+	schema_free(&schema);
+	rs->nmarkers++;
+	return r;
+}
+
+/*
+ * Is the same version put again behind this one? HBase would keep either. Few
+ * mutations do that, and long ones come sorted, so that the next one tells.
+ */
+static bool is_replaced(const struct mutation *m, size_t at)
+{
+	const struct change *c = &m->changes[at];
+	size_t end = m->nchanges < 64 ? m->nchanges : at + 2;
+
+	if (c->op != CHANGE_PUT)
+		return false;
+	for (size_t i = at + 1; i < end && i < m->nchanges; i++) {
+		const struct change *next = &m->changes[i];
+
+		if (next->op == CHANGE_PUT && same_column(next, c) &&
+		    next->ts_given == c->ts_given)
+			return true;
+	}
+	return false;
+}
+
+static int add(struct resolver *rs)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < rs->m->nchanges && r == 0; i++) {
+		struct change one = rs->m->changes[i];
+
+		if (one.op == CHANGE_DELETE_ROW) {
+			r = add_row_delete(rs, &rs->m->changes[i]);
+			continue;
+		}
+		if (is_replaced(rs->m, i))
+			continue;
+		/* The server's clock and the old value give that of a sum. */
+		one.ts = counts(&one) ? TS_CLOCK : one.ts_given;
+		if (kind_is_family_marker(one.op))
+			one.qualifier = (struct bytes){0};
+		r = row_actions_add(rs->out, &one);
+	}
+	return r;
+}
+
+int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
+		    struct row_actions *out, struct check *guard)
+{
+	struct resolver rs = {
+		.t = t,
+		.m = m,
+		.checked = checked,
+		.out = out,
+		.now_ms = t->store->ops->now_ms(t->store),
+	};
+	const struct change *first = m->changes;
+	bool guarded = true;
+	int r = 0;
+
+	for (size_t i = 0; i < m->nchanges && r == 0; i++) {
+		if (m->changes[i].op == CHANGE_DELETE_ROW) {
+			m->changes[i].ts_given = m->changes[i].ts <= TS_MAX
+							 ? m->changes[i].ts
+							 : rs.now_ms;
+			rs.nmarkers++;
+			guarded = false;
+			continue;
+		}
+		r = resolve_one(&rs, i);
+		guarded = guarded && m->changes[i].op == CHANGE_PUT &&
+			  same_column(&m->changes[i], first);
+	}
+	if (r == 0)
+		r = add(&rs);
+	/* What comes between the look at the newest and the put is noticed. */
+	*guard = (struct check){.op = CHECKS};
+	if (r == 0 && guarded && m->nchanges == 1 && first->ts == TS_AUTO)
+		*guard = (struct check){
+			.op = CHECK_VERSION_ABSENT,
+			.family = first->family,
+			.qualifier = first->qualifier,
+			.ts = first->ts_given,
+		};
+	return r;
+}
+
+static bool compares(uint8_t op, int order)
+{
+	switch (op) {
+	case CHECK_EQUAL:
+	case CHECK_VERSION_EQUAL:
+		return order == 0;
+	case CHECK_NOT_EQUAL:
+		return order != 0;
+	case CHECK_LESS:
+		return order < 0;
+	case CHECK_LESS_OR_EQUAL:
+		return order <= 0;
+	case CHECK_GREATER:
+		return order > 0;
+	default:
+		return order >= 0;
+	}
+}
+
+/* Does one check hold, where @found says if there is a cell to look at? */
+static bool holds(const struct check *k, bool found, const struct cell *cell)
+{
+	if (check_compares(k->op) && !k->value.len)
+		return (k->op == CHECK_NOT_EQUAL) == (found && cell->value.len);
+	switch (k->op) {
+	case CHECK_ABSENT:
+	case CHECK_VERSION_ABSENT:
+		return !found;
+	case CHECK_PRESENT:
+	case CHECK_VERSION_PRESENT:
+		return found;
+	case CHECK_NEWEST_TS:
+		return found && cell->ts == k->ts;
+	default:
+		return found &&
+		       compares(k->op, bytes_cmp(k->value, cell->value));
+	}
+}
+
+int resolve_checks(struct table *t, const struct mutation *m, int64_t *checked)
+{
+	struct buf value = {0};
+	int r = 1;
+
+	*checked = 0;
+	for (size_t i = 0; i < m->nchecks && r == 1; i++) {
+		const struct check *k = &m->checks[i];
+		bool exact = check_is_of_version(k->op);
+		bool looks =
+			check_compares(k->op) || k->op == CHECK_VERSION_EQUAL;
+		struct cell cell = {0};
+
+		r = hbase_get(t, m->row, k->family, k->qualifier,
+			      exact ? k->ts : TS_MAX, exact, NULL, &cell,
+			      looks ? &value : NULL);
+		if (r > 0 && check_compares(k->op) && cell.ts > *checked)
+			*checked = cell.ts;
+		if (r >= 0)
+			r = holds(k, r > 0, &cell);
+	}
+	buf_free(&value);
+	return r;
+}

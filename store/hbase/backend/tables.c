@@ -1,0 +1,349 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "store/front/guard.h"
+#include "store/hbase/master/admin.h"
+#include "store/hbase/backend/inside.h"
+#include "store/hbase/cluster/regions.h"
+
+/* Reads the schema anew. REQUIRES: lock. */
+static int read_schema(struct hbase_table *t)
+{
+	struct hbase_store *hs = hbase_of(t->base.store);
+	struct schema now;
+	int r = admin_schema(hs->cluster, bytes_str(t->name), &now);
+
+	if (r < 0)
+		return r;
+	if (!t->version || !schema_equal(&now, &t->schema))
+		t->version++;
+	schema_free(&t->schema);
+	t->schema = now;
+	t->read_ns = os_monotonic_ns(hs->os);
+	return 0;
+}
+
+/* Reads it if what is known is too old. REQUIRES: lock. */
+static int refresh(struct hbase_table *t)
+{
+	uint64_t now = os_monotonic_ns(hbase_of(t->base.store)->os);
+
+	if (t->read_ns && now - t->read_ns < SCHEMA_SECONDS * 1000000000ull)
+		return 0;
+	return read_schema(t);
+}
+
+static void expire(struct table *t)
+{
+	pthread_mutex_lock(&table_of(t)->lock);
+	table_of(t)->read_ns = 0;
+	pthread_mutex_unlock(&table_of(t)->lock);
+}
+
+int hbase_family(struct table *base, struct bytes family,
+		 struct family_attrs *out)
+{
+	struct hbase_table *t = table_of(base);
+	int r, at = -1;
+
+	pthread_mutex_lock(&t->lock);
+	r = refresh(t);
+	if (r == 0)
+		at = schema_find(&t->schema, family);
+	if (at >= 0)
+		*out = t->schema.families[at].attrs;
+	pthread_mutex_unlock(&t->lock);
+	return r < 0 ? r : at >= 0;
+}
+
+static uint64_t id_of(struct bytes name)
+{
+	return XXH3_64bits(name.data, name.len) | 1;
+}
+
+int hbase_table_open(struct store *s, struct bytes name, struct table **out)
+{
+	struct hbase_table *t;
+	int r = table_name_check(name);
+
+	if (r < 0)
+		return why(-ENOENT, "there is no table '%.*s'", (int)name.len,
+			   (const char *)name.data);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return why(-ENOMEM, "out of memory for a table");
+	table_init(&t->base, s, id_of(name));
+	memcpy(t->name, name.data, name.len);
+	pthread_mutex_init(&t->lock, NULL);
+	r = read_schema(t);
+	if (r < 0) {
+		hbase_table_free(&t->base);
+		return r;
+	}
+	*out = &t->base;
+	return 0;
+}
+
+void hbase_table_free(struct table *base)
+{
+	struct hbase_table *t = table_of(base);
+
+	schema_free(&t->schema);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+int hbase_table_schema(struct table *base, struct schema *out)
+{
+	struct hbase_table *t = table_of(base);
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = refresh(t);
+	if (r == 0)
+		r = schema_copy(out, &t->schema);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+uint64_t hbase_schema_version(const struct table *base)
+{
+	struct hbase_table *t = table_of(base);
+	uint64_t version;
+
+	pthread_mutex_lock(&t->lock);
+	/* What cannot be read now has not changed for now. */
+	refresh(t);
+	version = t->version;
+	pthread_mutex_unlock(&t->lock);
+	return version;
+}
+
+int hbase_table_name(struct table *t, char *name)
+{
+	memcpy(name, table_of(t)->name, sizeof(table_of(t)->name));
+	return 0;
+}
+
+int hbase_table_create(struct store *s, struct bytes name,
+		       const struct schema *schema)
+{
+	struct schema open;
+	int r;
+
+	if (schema)
+		return admin_create(hbase_of(s)->cluster, name, schema);
+	schema_init(&open, geteuid(), getegid());
+	r = admin_create(hbase_of(s)->cluster, name, &open);
+	schema_free(&open);
+	return r;
+}
+
+/* 0, or -ENOTEMPTY if a cell is visible. */
+static int check_empty(struct store *s, struct bytes name)
+{
+	struct scan_spec spec = {.keys_only = true, .limit_rows = 1};
+	struct table *t = NULL;
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = hbase_table_open(s, name, &t);
+
+	if (r == 0)
+		r = hbase_scan_open(t, &spec, &sc);
+	if (r == 0)
+		r = hbase_scan_next(sc, &cell, 1);
+	if (sc)
+		hbase_scan_close(sc);
+	table_unref(t);
+	if (r > 0)
+		return why(-ENOTEMPTY, "table %.*s holds cells", (int)name.len,
+			   (const char *)name.data);
+	return r;
+}
+
+int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty)
+{
+	struct cluster *c = hbase_of(s)->cluster;
+	int r = only_if_empty ? check_empty(s, name) : 0;
+
+	if (r == 0)
+		r = admin_drop(c, name);
+	regions_forget_table(c, name);
+	return r;
+}
+
+int hbase_table_truncate(struct store *s, struct bytes name)
+{
+	struct cluster *c = hbase_of(s)->cluster;
+	int r = admin_truncate(c, name);
+
+	regions_forget_table(c, name);
+	return r;
+}
+
+/* 1 if a cell of the family is visible, else 0, or an error. */
+static int has_cell(struct table *t, const char *family)
+{
+	const struct column_name column = {.family = bytes_str(family),
+					   .whole_family = true};
+	const struct scan_spec spec = {.keys_only = true,
+				       .columns = &column,
+				       .ncolumns = 1,
+				       .limit_rows = 1};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = hbase_scan_open(t, &spec, &sc);
+
+	if (r < 0)
+		return r;
+	r = hbase_scan_next(sc, &cell, 1);
+	hbase_scan_close(sc);
+	return r;
+}
+
+/* Does a family that @a does not name remain? 1, 0, -EBUSY. */
+static int stays(struct table *t, const char *family, const struct alter *a)
+{
+	bool drop = a->rest == ALTER_DROP ||
+		    schema_find(&a->drop, bytes_str(family)) >= 0;
+	int r = drop ? 0 : has_cell(t, family);
+
+	if (r > 0 && a->rest == ALTER_REFUSE)
+		return why(-EBUSY,
+			   "family %s holds cells: delete them before it is "
+			   "dropped",
+			   family);
+	return r;
+}
+
+static int altered(struct table *t, const struct schema *now,
+		   const struct alter *a, struct schema *out)
+{
+	int r = schema_copy(out, &a->to);
+
+	for (uint32_t i = 0; i < now->nfamilies && r == 0; i++) {
+		const struct family_schema *f = &now->families[i];
+		struct bytes name = bytes_str(f->name);
+
+		r = guard_family(t, f, a, has_cell);
+		if (r == 0 && schema_find(&a->to, name) < 0)
+			r = stays(t, f->name, a);
+		if (r > 0)
+			r = schema_add(out, name, &f->attrs);
+	}
+	return r;
+}
+
+int hbase_table_alter(struct table *t, const struct alter *a)
+{
+	struct schema now = {0}, to = {0};
+	int r;
+
+	expire(t);
+	r = hbase_table_schema(t, &now);
+	if (r == 0)
+		r = altered(t, &now, a, &to);
+	if (r == 0 && !a->dry && !schema_equal(&now, &to))
+		r = admin_modify(cluster_of(t), name_of(t), &to);
+	expire(t);
+	schema_free(&now);
+	schema_free(&to);
+	return r;
+}
+
+/* The least name behind @after. */
+struct search {
+	struct bytes after;
+	char *name;
+	bool found;
+};
+
+static void consider(void *arg, struct bytes name)
+{
+	struct search *s = arg;
+
+	if (name.len > TABLE_NAME_LEN_MAX || memchr(name.data, 0, name.len) ||
+	    bytes_cmp(name, s->after) <= 0 ||
+	    (s->found && bytes_cmp(name, bytes_str(s->name)) >= 0))
+		return;
+	memcpy(s->name, name.data, name.len);
+	s->name[name.len] = '\0';
+	s->found = true;
+}
+
+/* A caller may give the same memory for both names. */
+static int next_name(struct store *s, struct bytes after, char *name,
+		     int (*list)(struct cluster *,
+				 void (*each)(void *, struct bytes), void *))
+{
+	char found[TABLE_NAME_LEN_MAX + 1];
+	struct search search = {.after = after, .name = found};
+	int r = list(hbase_of(s)->cluster, consider, &search);
+
+	if (r < 0 || !search.found)
+		return r;
+	memcpy(name, found, sizeof(found));
+	return 1;
+}
+
+int hbase_table_next(struct store *s, struct bytes after, char *name)
+{
+	return next_name(s, after, name, admin_tables);
+}
+
+int hbase_namespace_next(struct store *s, struct bytes after, char *name)
+{
+	return next_name(s, after, name, admin_namespaces);
+}
+
+int hbase_namespace_create(struct store *s, struct bytes name)
+{
+	return admin_namespace_create(hbase_of(s)->cluster, name);
+}
+
+int hbase_namespace_drop(struct store *s, struct bytes name)
+{
+	return admin_namespace_drop(hbase_of(s)->cluster, name);
+}
+
+int hbase_table_open_id(struct store *s, uint64_t id, struct table **out)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	int r;
+
+	while ((r = hbase_table_next(s, bytes_str(name), name)) > 0)
+		if (id_of(bytes_str(name)) == id)
+			return hbase_table_open(s, bytes_str(name), out);
+	return r < 0 ? r : why(-ENOENT, "the table is gone");
+}
+
+/* Does it to one table or, with @t NULL, to each of them. */
+static int each_table(struct store *s, struct table *t,
+		      int (*act)(struct cluster *c, struct bytes table))
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	int r;
+
+	if (t)
+		return act(hbase_of(s)->cluster, name_of(t));
+	while ((r = hbase_table_next(s, bytes_str(name), name)) > 0) {
+		r = act(hbase_of(s)->cluster, bytes_str(name));
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+int hbase_flush(struct store *s, struct table *t)
+{
+	return each_table(s, t, admin_flush);
+}
+
+int hbase_compact(struct store *s, struct table *t)
+{
+	return each_table(s, t, admin_compact);
+}

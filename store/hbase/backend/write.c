@@ -1,0 +1,373 @@
+/*
+ * Mutations.
+ *
+ * A mutation is resolved (resolve.c) and sent as one atomic call. Its first check
+ * goes with it as HBase's condition; HBase takes one, so that further checks
+ * hold when they are looked at, right before. A put whose timestamp the store
+ * chooses is resolved again when another has put a newer version in between.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/hbase/backend/inside.h"
+#include "store/hbase/calls/multi.h"
+#include "store/hbase/filters/filter_message.h"
+#include "store/hbase/wire/messages.h"
+
+/* As often a put is resolved again before its caller hears of it. */
+#define TRIES 32
+/* So many rows are sent in one go. */
+#define ROWS_MANY 256
+
+/* A condition and the memory that it points to. */
+struct condition {
+	struct pb_condition message;
+	struct buf value;
+	struct filter_list filters;
+};
+
+static void condition_free(struct condition *c)
+{
+	buf_free(&c->value);
+	filter_list_free(&c->filters);
+}
+
+/* The comparison that HBase is to make of a value. */
+static uint32_t compare_of(uint8_t op)
+{
+	static const uint8_t of[] = {
+		[CHECK_NOT_EQUAL] = COMPARE_NOT_EQUAL,
+		[CHECK_LESS] = COMPARE_LESS,
+		[CHECK_LESS_OR_EQUAL] = COMPARE_LESS_OR_EQUAL,
+		[CHECK_GREATER] = COMPARE_GREATER,
+		[CHECK_GREATER_OR_EQUAL] = COMPARE_GREATER_OR_EQUAL,
+	};
+
+	return op >= CHECK_NOT_EQUAL && op <= CHECK_GREATER_OR_EQUAL
+		       ? of[op]
+		       : COMPARE_EQUAL;
+}
+
+/* By a filter: something of the column must pass it. */
+static int condition_filter(const struct check *k, struct condition *c)
+{
+	filter_add_family(&c->filters, k->family);
+	filter_add_qualifier(&c->filters, k->qualifier);
+	if (k->op == CHECK_NEWEST_TS) {
+		filter_add_first(&c->filters);
+		filter_add_ts(&c->filters, k->ts);
+	}
+	return filter_message(&c->filters, &c->message.filter);
+}
+
+/*
+ * By a comparison: of the value, or "absent or empty". That an empty value is
+ * there the caller has seen before.
+ */
+static int condition_compare(const struct check *k, struct condition *c)
+{
+	bool absent = k->op == CHECK_ABSENT || k->op == CHECK_VERSION_ABSENT;
+	int r = binary_comparator(absent ? (struct bytes){0} : k->value,
+				  &c->value);
+
+	c->message.compare = compare_of(k->op);
+	c->message.comparator = (struct pb_comparator){
+		true, bytes_str(BINARY_COMPARATOR), buf_bytes(&c->value)};
+	return r < 0 ? why(r, "out of memory for a check") : 0;
+}
+
+static int condition_new(struct bytes row, const struct check *k,
+			 bool and_newer, struct condition *c)
+{
+	*c = (struct condition){0};
+	proto_init(&pb_condition, &c->message);
+	c->message.here = true;
+	c->message.row = row;
+	c->message.family = k->family;
+	c->message.qualifier = k->qualifier;
+	if (check_is_of_version(k->op))
+		c->message.range = (struct pb_time_range){
+			true, (uint64_t)k->ts,
+			and_newer ? INT64_MAX : (uint64_t)k->ts + 1};
+	switch (k->op) {
+	case CHECK_PRESENT:
+	case CHECK_VERSION_PRESENT:
+	case CHECK_NEWEST_TS:
+		return condition_filter(k, c);
+	default:
+		return condition_compare(k, c);
+	}
+}
+
+static uint32_t durability_of(const struct table *t, unsigned flags)
+{
+	return flags & MUTATE_SYNC || hbase_of(t->store)->sync
+		       ? DURABILITY_FSYNC_WAL
+		       : DURABILITY_TABLE;
+}
+
+/* What increments and appends have become. */
+static int take_sums(struct mutation *m, struct proto_list sums)
+{
+	struct pb_cell cell;
+	int r;
+
+	while ((r = proto_next(&sums, &cell)) > 0)
+		for (size_t i = 0; i < m->nchanges; i++) {
+			struct change *c = &m->changes[i];
+
+			if ((c->op != CHANGE_INCREMENT &&
+			     c->op != CHANGE_APPEND) ||
+			    !bytes_eq(c->family, cell.family) ||
+			    !bytes_eq(c->qualifier, cell.qualifier))
+				continue;
+			c->ts_given = (int64_t)cell.ts;
+			if (c->op == CHANGE_INCREMENT && cell.value.len == 8)
+				c->result_int = (int64_t)be64toh(
+					bytes_load64(cell.value.data));
+		}
+	return r;
+}
+
+/*
+ * A condition did not hold at the second try of a call whose first one was not
+ * answered: perhaps because the first was applied. 1 if what it put is there.
+ */
+static int was_applied(struct table *t, const struct mutation *m)
+{
+	struct buf value = {0};
+	int r = -ETIMEDOUT;
+
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+		struct cell cell;
+
+		if (c->op != CHANGE_PUT)
+			continue;
+		r = hbase_get(t, m->row, c->family, c->qualifier, c->ts_given,
+			      true, NULL, &cell, &value);
+		if (r > 0)
+			r = bytes_eq(cell.value, c->value);
+		break;
+	}
+	buf_free(&value);
+	return r == -ETIMEDOUT
+		       ? why(r, "a server was lost, and it is not known "
+				"whether it has applied a change")
+		       : r;
+}
+
+/* Sends what was resolved: 1, 0, or an error. */
+static int apply(struct table *t, struct mutation *m, struct row_actions *ra,
+		 const struct check *k, bool guards, unsigned flags)
+{
+	struct row_result result = {0};
+	struct condition c = {0};
+	int r = k ? condition_new(m->row, k, guards, &c) : 0;
+
+	if (r == 0)
+		r = multi_row(cluster_of(t), name_of(t), ra,
+			      k ? &c.message : NULL, durability_of(t, flags),
+			      &result);
+	if (r > 0 && ra->counts) {
+		r = take_sums(m, result.sums);
+		r = r < 0 ? r : 1;
+	} else if (r == 0 && result.may_be_done) {
+		r = was_applied(t, m);
+	}
+	attempt_end(&result.call);
+	condition_free(&c);
+	return r;
+}
+
+/* One try: 1, 0 = a check did not hold, -EAGAIN = to be resolved again. */
+static int mutate_once(struct table *t, struct mutation *m, unsigned flags)
+{
+	struct row_actions ra = {.row = m->row};
+	struct check guard;
+	const struct check *k = m->nchecks ? m->checks : NULL;
+	int64_t checked;
+	int r = resolve_checks(t, m, &checked);
+
+	if (r == 1) {
+		r = resolve_changes(t, m, checked, &ra, &guard);
+		if (r == 0 && !k && guard.op != CHECKS)
+			k = &guard;
+		if (r == 0)
+			r = ra.n ? apply(t, m, &ra, k, k == &guard, flags) : 1;
+		if (r == 0 && k == &guard)
+			r = -EAGAIN;
+	}
+	row_actions_free(&ra);
+	return r;
+}
+
+/* A sum with a timestamp of the caller's, which HBase would not take. */
+static bool is_dated_sum(const struct mutation *m)
+{
+	const struct change *c = m->changes;
+
+	return m->nchanges == 1 && c->ts <= TS_MAX &&
+	       (c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND);
+}
+
+/* The new value of a sum, from the old one in @value. */
+static int add_up(struct change *c, bool found, struct buf *value)
+{
+	uint64_t sum;
+
+	if (!found)
+		value->len = 0;
+	if (c->op == CHANGE_APPEND)
+		return buf_append(value, c->value.data, c->value.len);
+	if (found && value->len != 8)
+		return why(-EINVAL, "the value is %zu bytes, a counter has 8",
+			   value->len);
+	sum = (uint64_t)c->delta +
+	      (found ? be64toh(bytes_load64(value->data)) : 0);
+	c->result_int = (int64_t)sum;
+	sum = htobe64(sum);
+	return buf_set(value, bytes_of(&sum, sizeof(sum)));
+}
+
+/*
+ * Reads the old value and puts the new one under the condition that the old one
+ * is still there. The mutation's own checks hold when they are looked at.
+ */
+static int sum_once(struct table *t, struct mutation *m, unsigned flags)
+{
+	struct change *c = m->changes;
+	struct buf old = {0}, value = {0};
+	struct check still = {
+		.op = CHECK_VERSION_EQUAL,
+		.family = c->family,
+		.qualifier = c->qualifier,
+	};
+	struct change put = *c;
+	struct mutation one = {.row = m->row,
+			       .changes = &put,
+			       .nchanges = 1,
+			       .checks = &still,
+			       .nchecks = 1};
+	struct cell cell;
+	int64_t checked;
+	int r = resolve_checks(t, m, &checked), found = 0;
+
+	if (r == 1)
+		found = hbase_get(t, m->row, c->family, c->qualifier,
+				  c->ts_max ? c->ts_max - 1 : TS_MAX, false,
+				  NULL, &cell, &old);
+	if (found > 0 && cell.ts < c->ts_min)
+		found = 0;
+	if (r == 1 && found >= 0) {
+		r = buf_set(&value, buf_bytes(&old));
+		if (r == 0)
+			r = add_up(c, found, &value);
+		still.ts = found ? cell.ts : c->ts;
+		still.value = buf_bytes(&old);
+		if (!found)
+			still.op = CHECK_VERSION_ABSENT;
+		put.op = CHANGE_PUT;
+		put.value = buf_bytes(&value);
+		if (r == 0)
+			r = mutate_once(t, &one, flags);
+		c->ts_given = put.ts_given;
+		if (r == 0)
+			r = -EAGAIN;
+	}
+	buf_free(&old);
+	buf_free(&value);
+	return found < 0 ? found : r;
+}
+
+int hbase_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++)
+		r = is_dated_sum(m) ? sum_once(t, m, flags)
+				    : mutate_once(t, m, flags);
+	if (r == -EAGAIN)
+		return why(-EBUSY, "other clients write the same column all "
+				   "the time");
+	return r;
+}
+
+/* Can the mutation go with others, without a look at what is there? */
+static bool goes_with_others(const struct mutation *m)
+{
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (m->changes[i].ts == TS_AUTO ||
+		    m->changes[i].op == CHANGE_INCREMENT ||
+		    m->changes[i].op == CHANGE_APPEND ||
+		    (m->changes[i].op == CHANGE_DELETE &&
+		     m->changes[i].ts > TS_MAX))
+			return false;
+	return true;
+}
+
+static bool has_row(const struct row_actions *ra, size_t n, struct bytes row)
+{
+	for (size_t i = n; i > 0; i--)
+		if (bytes_eq(ra[i - 1].row, row))
+			return true;
+	return false;
+}
+
+/* Sends mutations of different rows together: how many, or an error. */
+static int many(struct table *t, struct mutation *m, size_t n, unsigned flags,
+		size_t *done)
+{
+	struct row_actions *ra = calloc(ROWS_MANY, sizeof(*ra));
+	bool ok[ROWS_MANY];
+	struct check guard;
+	size_t k = 0;
+	int r = ra ? 0 : why(-ENOMEM, "out of memory for changes");
+
+	while (r == 0 && k < n && k < ROWS_MANY && goes_with_others(&m[k]) &&
+	       !has_row(ra, k, m[k].row)) {
+		ra[k].row = m[k].row;
+		r = resolve_changes(t, &m[k], 0, &ra[k], &guard);
+		k += r == 0;
+	}
+	/* Those before one that is refused are applied. */
+	if (k > 0) {
+		struct why_kept kept;
+		int sent;
+
+		why_keep(&kept);
+		sent = multi_rows(cluster_of(t), name_of(t), ra, k,
+				  durability_of(t, flags), ok);
+		for (size_t i = 0; i < k && ok[i]; i++)
+			++*done;
+		if (sent < 0)
+			r = sent;
+		else
+			why_restore(&kept);
+	}
+	for (size_t i = 0; ra && i < ROWS_MANY; i++)
+		row_actions_free(&ra[i]);
+	free(ra);
+	return r;
+}
+
+int hbase_mutate_many(struct table *t, struct mutation *m, size_t n,
+		      unsigned flags, size_t *done)
+{
+	int r = 0;
+
+	while (r == 0 && *done < n) {
+		struct mutation *next = &m[*done];
+
+		if (goes_with_others(next)) {
+			r = many(t, next, n - *done, flags, done);
+			continue;
+		}
+		r = hbase_mutate(t, next, flags);
+		if (r > 0) {
+			r = 0;
+			++*done;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,456 @@
+#include "store/hbase/cluster/cluster.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/hbase/cluster/regions.h"
+#include "store/hbase/wire/messages.h"
+#include "store/value/why.h"
+
+#define MASTERS_MAX 16
+
+/* A connection to a service, once it is there. */
+struct link {
+	struct link *next;
+	struct cluster *cluster;
+	struct server server;
+	enum service service;
+	unsigned refs; /* cluster.lock; one is the list's */
+	bool is_listed;
+	pthread_mutex_t lock; /* who connects has it */
+	struct connection *connection;
+};
+
+struct cluster {
+	struct os *os;
+	char user[256];
+	uint32_t timeout_ms;
+	struct server masters[MASTERS_MAX];
+	unsigned nmasters;
+	struct regions *regions;
+
+	pthread_mutex_t lock; /* guards what follows */
+	struct link *links;
+	bool has_active;
+	struct server active; /* the active master */
+};
+
+static const char *const service_names[] = {
+	[SERVICE_REGISTRY] = "ClientMetaService",
+	[SERVICE_CLIENT] = "ClientService",
+	[SERVICE_ADMIN] = "AdminService",
+	[SERVICE_MASTER] = "MasterService",
+};
+
+struct os *cluster_os(struct cluster *c)
+{
+	return c->os;
+}
+
+struct regions *cluster_regions(struct cluster *c)
+{
+	return c->regions;
+}
+
+struct retry cluster_retry(struct cluster *c)
+{
+	return (struct retry){
+		.os = c->os,
+		.deadline_ns =
+			os_monotonic_ns(c->os) + c->timeout_ms * 1000000ull,
+	};
+}
+
+static bool same_server(const struct server *a, const struct server *b)
+{
+	return a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
+/* REQUIRES: cluster.lock. The link is its caller's to free if true. */
+static bool drop(struct link *l)
+{
+	assert(l->refs > 0);
+	return --l->refs == 0;
+}
+
+static void link_free(struct link *l)
+{
+	connection_close(l->connection);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+static void link_put(struct link *l)
+{
+	bool last;
+
+	pthread_mutex_lock(&l->cluster->lock);
+	last = drop(l);
+	pthread_mutex_unlock(&l->cluster->lock);
+	if (last)
+		link_free(l);
+}
+
+/* REQUIRES: cluster.lock. */
+static struct link *find_link(struct cluster *c, const struct server *to,
+			      enum service service)
+{
+	struct link *l = c->links;
+
+	while (l && (l->service != service || !same_server(&l->server, to)))
+		l = l->next;
+	return l;
+}
+
+/* The link to a service, with a reference; it may not be connected. */
+static struct link *link_get(struct cluster *c, const struct server *to,
+			     enum service service)
+{
+	struct link *l;
+
+	pthread_mutex_lock(&c->lock);
+	l = find_link(c, to, service);
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (l) {
+			*l = (struct link){
+				.next = c->links,
+				.cluster = c,
+				.server = *to,
+				.service = service,
+				.refs = 1,
+				.is_listed = true,
+			};
+			pthread_mutex_init(&l->lock, NULL);
+			c->links = l;
+		}
+	}
+	if (l)
+		l->refs++;
+	pthread_mutex_unlock(&c->lock);
+	return l;
+}
+
+/* Takes a link that failed off the list, so that the next call makes another. */
+static void link_unlist(struct link *l)
+{
+	struct cluster *c = l->cluster;
+	bool last = false;
+
+	pthread_mutex_lock(&c->lock);
+	if (l->is_listed) {
+		struct link **at = &c->links;
+
+		while (*at != l)
+			at = &(*at)->next;
+		*at = l->next;
+		l->is_listed = false;
+		last = drop(l);
+	}
+	pthread_mutex_unlock(&c->lock);
+	assert(!last); /* the caller has a reference */
+}
+
+static int link_connect(struct link *l, uint64_t deadline_ns)
+{
+	const struct connection_options o = {
+		.os = l->cluster->os,
+		.host = l->server.host,
+		.port = l->server.port,
+		.service = service_names[l->service],
+		.user = l->cluster->user,
+	};
+	int r = 0;
+
+	pthread_mutex_lock(&l->lock);
+	if (!l->connection)
+		r = connection_open(&o, deadline_ns, &l->connection);
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+int attempt_start(struct cluster *c, const struct server *to,
+		  enum service service, const struct rpc_request *q,
+		  struct attempt *call, struct failure *f)
+{
+	struct link *l = link_get(c, to, service);
+	int r;
+
+	*call = (struct attempt){.link = l};
+	if (!l)
+		r = why(-ENOMEM, "out of memory for a connection");
+	else
+		r = link_connect(l, q->deadline_ns);
+	if (r == 0)
+		r = rpc_start(l->connection, &call->rpc, q);
+	if (r == 0)
+		return 0;
+	if (l)
+		link_unlist(l);
+	*f = failure_judge(r, NULL);
+	return r;
+}
+
+int attempt_wait(struct attempt *call, struct failure *f)
+{
+	int r = rpc_wait(&call->rpc);
+
+	if (r == 0)
+		return 0;
+	/* A server that does not answer one call in time may be gone. */
+	if (r == -ETIMEDOUT || !connection_is_up(call->link->connection))
+		link_unlist(call->link);
+	*f = failure_judge(r, &call->rpc.answer.exception);
+	return r;
+}
+
+void attempt_end(struct attempt *call)
+{
+	rpc_end(&call->rpc);
+	if (call->link)
+		link_put(call->link);
+	*call = (struct attempt){0};
+}
+
+/* One attempt with its answer read. */
+static int ask_server(struct cluster *c, const struct server *to,
+		      enum service service, const struct rpc_request *q,
+		      struct attempt *call, const struct proto_message *type,
+		      void *out, struct failure *f)
+{
+	int r;
+
+	attempt_end(call);
+	r = attempt_start(c, to, service, q, call, f);
+	if (r == 0)
+		r = attempt_wait(call, f);
+	if (r < 0)
+		return f->err;
+	r = proto_take(call->rpc.answer.message, type, out);
+	if (r < 0)
+		*f = failure_judge(r, NULL);
+	return r;
+}
+
+/* A try's deadline: a master that is silent must leave time for the next. */
+static uint64_t try_until(struct cluster *c, const struct retry *retry)
+{
+	uint64_t part = os_monotonic_ns(c->os) +
+			c->timeout_ms * 1000000ull / (c->nmasters + 1);
+
+	return part < retry->deadline_ns ? part : retry->deadline_ns;
+}
+
+int registry_call(struct cluster *c, struct rpc_request *q,
+		  struct attempt *call, const struct proto_message *type,
+		  void *out)
+{
+	struct retry retry = cluster_retry(c);
+	struct failure f;
+	int r;
+
+	do {
+		for (unsigned i = 0; i < c->nmasters; i++) {
+			q->deadline_ns = try_until(c, &retry);
+			r = ask_server(c, &c->masters[i], SERVICE_REGISTRY, q,
+				       call, type, out, &f);
+			if (r == 0 || f.cure == CURE_NONE)
+				return r;
+		}
+	} while (retry_wait(&retry, &f));
+	return r;
+}
+
+static int take_server(const struct pb_server *from, struct server *out)
+{
+	if (!from->here || !from->host.len ||
+	    from->host.len > HOST_NAME_MAX_BYTES || !from->port ||
+	    from->port > UINT16_MAX ||
+	    memchr(from->host.data, 0, from->host.len))
+		return why(-EPROTO, "the cluster named a server without a host "
+				    "or a port");
+	memcpy(out->host, from->host.data, from->host.len);
+	out->host[from->host.len] = '\0';
+	out->port = (uint16_t)from->port;
+	return 0;
+}
+
+static int find_active(struct cluster *c, struct server *out)
+{
+	const struct pb_nothing nothing = {0};
+	struct rpc_request q = {
+		.method = "GetActiveMaster",
+		.type = &pb_nothing,
+		.message = &nothing,
+	};
+	struct pb_active_master answer;
+	struct attempt call = {0};
+	bool known;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	known = c->has_active;
+	*out = c->active;
+	pthread_mutex_unlock(&c->lock);
+	if (known)
+		return 0;
+	r = registry_call(c, &q, &call, &pb_active_master, &answer);
+	if (r == 0)
+		r = take_server(&answer.server, out);
+	attempt_end(&call);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&c->lock);
+	c->has_active = true;
+	c->active = *out;
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+static void forget_active(struct cluster *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->has_active = false;
+	pthread_mutex_unlock(&c->lock);
+}
+
+int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
+		const struct proto_message *type, void *out)
+{
+	struct retry retry = cluster_retry(c);
+	struct server active;
+	struct failure f;
+	int r;
+
+	do {
+		r = find_active(c, &active);
+		if (r < 0)
+			return r;
+		q->deadline_ns = retry.deadline_ns;
+		r = ask_server(c, &active, SERVICE_MASTER, q, call, type, out,
+			       &f);
+		if (r == 0)
+			return 0;
+		if (f.cure == CURE_LOCATE)
+			forget_active(c);
+		/* What may have been done is not to be done twice. */
+		if (!f.is_refused)
+			break;
+	} while (retry_wait(&retry, &f));
+	return r;
+}
+
+/* Reads HOST[:PORT] of @len bytes. */
+static int parse_server(const char *s, size_t len, struct server *out)
+{
+	const char *host = s, *rest;
+	size_t n;
+	unsigned long port = MASTER_PORT;
+	char *end;
+
+	if (len && s[0] == '[') {
+		host = s + 1;
+		rest = memchr(host, ']', len - 1);
+		n = rest ? (size_t)(rest - host) : 0;
+		rest = rest ? rest + 1 : host;
+	} else {
+		rest = memchr(s, ':', len);
+		n = rest ? (size_t)(rest - s) : len;
+		rest = s + n;
+	}
+	if (rest < s + len) {
+		port = strtoul(rest + 1, &end, 10);
+		if (*rest != ':' || rest[1] < '0' || rest[1] > '9' ||
+		    end != s + len)
+			port = 0;
+	}
+	if (!n || n > HOST_NAME_MAX_BYTES || !port || port > UINT16_MAX)
+		return why(-EINVAL,
+			   "\"%.*s\" is no HOST or HOST:PORT of a master",
+			   (int)len, s);
+	memcpy(out->host, host, n);
+	out->host[n] = '\0';
+	out->port = (uint16_t)port;
+	return 0;
+}
+
+static int parse_masters(struct cluster *c, const char *s)
+{
+	for (;;) {
+		size_t n = strcspn(s, ",");
+		int r;
+
+		if (c->nmasters == MASTERS_MAX)
+			return why(-EINVAL, "more than %d masters are named",
+				   MASTERS_MAX);
+		r = parse_server(s, n, &c->masters[c->nmasters]);
+		if (r < 0)
+			return r;
+		c->nmasters++;
+		if (!s[n])
+			return 0;
+		s += n + 1;
+	}
+}
+
+static int greet(struct cluster *c)
+{
+	const struct pb_nothing nothing = {0};
+	struct rpc_request q = {
+		.method = "GetClusterId",
+		.type = &pb_nothing,
+		.message = &nothing,
+	};
+	struct pb_cluster_id answer;
+	struct attempt call = {0};
+	int r = registry_call(c, &q, &call, &pb_cluster_id, &answer);
+
+	attempt_end(&call);
+	return r;
+}
+
+int cluster_open(const struct cluster_options *o, struct cluster **out)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return why(-ENOMEM, "out of memory for a cluster");
+	c->os = o->os;
+	c->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
+	snprintf(c->user, sizeof(c->user), "%s", o->user);
+	pthread_mutex_init(&c->lock, NULL);
+	r = parse_masters(c, o->masters);
+	if (r == 0)
+		r = regions_new(&c->regions);
+	if (r == 0)
+		r = greet(c);
+	if (r < 0) {
+		struct why_kept kept;
+
+		why_keep(&kept);
+		cluster_close(c);
+		why_restore(&kept);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+void cluster_close(struct cluster *c)
+{
+	struct link *l;
+
+	if (!c)
+		return;
+	while ((l = c->links)) {
+		assert(l->refs == 1);
+		c->links = l->next;
+		link_free(l);
+	}
+	regions_free(c->regions);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

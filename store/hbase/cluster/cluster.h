@@ -1,0 +1,83 @@
+/*
+ * A cluster of HBase: its servers, and calls to them.
+ *
+ *	attempt_start()	one attempt at one server, over a connection that is kept
+ *	master_call()	the whole of a call to the active master: found, tried
+ *			again when it changes, until the deadline
+ *
+ * Of the calls to region servers, regions.h says to which server they go and
+ * calls/ does the rest. Any thread may do all this.
+ */
+#ifndef CELLFS_STORE_HBASE_CLUSTER_CLUSTER_H
+#define CELLFS_STORE_HBASE_CLUSTER_CLUSTER_H
+
+#include "store/hbase/cluster/failure.h"
+#include "store/hbase/connection/connection.h"
+
+#define HOST_NAME_MAX_BYTES 255
+#define MASTER_PORT 16000
+#define TIMEOUT_MS 60000
+
+struct cluster;
+
+struct cluster_options {
+	struct os *os;
+	/* HOST[:PORT][,HOST[:PORT]...]; an address of IPv6 in brackets */
+	const char *masters;
+	const char *user;    /* as whom the servers see this program */
+	uint32_t timeout_ms; /* of a call with all its tries; 0 = TIMEOUT_MS */
+};
+
+/* Reads the masters' names and asks one of them for the cluster. */
+int cluster_open(const struct cluster_options *o, struct cluster **out);
+/* REQUIRES: no call is under way, no region is held. NULL is none. */
+void cluster_close(struct cluster *c);
+struct os *cluster_os(struct cluster *c);
+/* What a call that begins now may take with all its tries. */
+struct retry cluster_retry(struct cluster *c);
+
+struct server {
+	char host[HOST_NAME_MAX_BYTES + 1];
+	uint16_t port;
+};
+
+enum service {
+	SERVICE_REGISTRY,
+	SERVICE_CLIENT,
+	SERVICE_ADMIN,
+	SERVICE_MASTER,
+};
+
+/* One attempt of a call. Zeroed, it is none, which attempt_end() takes too. */
+struct link;
+struct attempt {
+	struct link *link;
+	struct rpc rpc; /* rpc.answer is the answer, after attempt_wait() */
+};
+
+/*
+ * Sends the request to a service of a server, and connects before if need be.
+ * 0, or what the call failed with: in *f too. attempt_end() is due in any case.
+ */
+int attempt_start(struct cluster *c, const struct server *to,
+		  enum service service, const struct rpc_request *q,
+		  struct attempt *call, struct failure *f);
+int attempt_wait(struct attempt *call, struct failure *f);
+void attempt_end(struct attempt *call);
+
+/*
+ * A call to the active master whose answer's message is read into *out by
+ * @type; its bytes last until attempt_end(). 0 or a negative errno, which is that
+ * of the last try.
+ */
+int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
+		const struct proto_message *type, void *out);
+/* The same to whichever master answers, of what all of them know. */
+int registry_call(struct cluster *c, struct rpc_request *q,
+		  struct attempt *call, const struct proto_message *type,
+		  void *out);
+
+struct regions;
+struct regions *cluster_regions(struct cluster *c);
+
+#endif

@@ -1,0 +1,128 @@
+#include "store/hbase/cluster/failure.h"
+
+#include <errno.h>
+
+/* The first wait, each next one twice as long up to the last. */
+#define WAIT_FIRST_MS 20
+#define WAIT_LAST_MS 2000
+
+static const struct known {
+	const char *class; /* without the package */
+	int err;
+	uint8_t cure;
+} known[] = {
+	/* The region is elsewhere, or not open yet. */
+	{"NotServingRegionException", -EAGAIN, CURE_LOCATE},
+	{"RegionMovedException", -EAGAIN, CURE_LOCATE},
+	{"RegionOpeningException", -EAGAIN, CURE_LOCATE},
+	{"WrongRegionException", -EAGAIN, CURE_LOCATE},
+	{"RegionServerStoppedException", -EAGAIN, CURE_LOCATE},
+	{"RegionServerAbortedException", -EAGAIN, CURE_LOCATE},
+	{"RegionInRecoveryException", -EAGAIN, CURE_LOCATE},
+	{"ServerNotRunningYetException", -EAGAIN, CURE_LOCATE},
+	{"FailedSanityCheckException", -EINVAL, CURE_NONE},
+	/* The master is another one, or begins. */
+	{"MasterNotRunningException", -EAGAIN, CURE_LOCATE},
+	{"MasterStoppedException", -EAGAIN, CURE_LOCATE},
+	{"PleaseHoldException", -EAGAIN, CURE_WAIT},
+	{"PleaseRestartMasterException", -EAGAIN, CURE_WAIT},
+	{"StandbyException", -EAGAIN, CURE_LOCATE},
+	/* The server has too much to do. */
+	{"CallQueueTooBigException", -EAGAIN, CURE_WAIT},
+	{"CallDroppedException", -EAGAIN, CURE_WAIT},
+	{"CallTimeoutException", -EAGAIN, CURE_WAIT},
+	{"RegionTooBusyException", -EAGAIN, CURE_WAIT},
+	{"RpcThrottlingException", -EAGAIN, CURE_WAIT},
+	{"TimeoutIOException", -EAGAIN, CURE_WAIT},
+	/* A scanner is gone or out of step. */
+	{"UnknownScannerException", -EAGAIN, CURE_SCANNER},
+	{"ScannerResetException", -EAGAIN, CURE_SCANNER},
+	{"OutOfOrderScannerNextException", -EAGAIN, CURE_SCANNER},
+	{"LeaseException", -EAGAIN, CURE_SCANNER},
+	/* What was asked for cannot be had. */
+	{"NoSuchColumnFamilyException", -EPERM, CURE_NONE},
+	{"InvalidFamilyOperationException", -EINVAL, CURE_NONE},
+	{"TableNotFoundException", -ENOENT, CURE_NONE},
+	{"TableExistsException", -EEXIST, CURE_NONE},
+	{"TableNotEnabledException", -EBUSY, CURE_NONE},
+	{"TableNotDisabledException", -EBUSY, CURE_NONE},
+	{"NamespaceNotFoundException", -ENOENT, CURE_NONE},
+	{"NamespaceExistException", -EEXIST, CURE_NONE},
+	{"SnapshotDoesNotExistException", -ENOENT, CURE_NONE},
+	{"SnapshotExistsException", -EEXIST, CURE_NONE},
+	{"ConstraintException", -ENOTEMPTY, CURE_NONE},
+	{"AccessDeniedException", -EACCES, CURE_NONE},
+	{"AccessControlException", -EACCES, CURE_NONE},
+	{"QuotaExceededException", -EDQUOT, CURE_NONE},
+	{"SpaceLimitingException", -EDQUOT, CURE_NONE},
+	{"UnsupportedOperationException", -EOPNOTSUPP, CURE_NONE},
+	{"IllegalArgumentException", -EINVAL, CURE_NONE},
+	{"DoNotRetryIOException", -EINVAL, CURE_NONE},
+};
+
+static const struct known *find(struct bytes class)
+{
+	/* Some are inside another class, or behind a package. */
+	for (size_t i = class.len; i > 0; i--)
+		if (class.data[i - 1] == '.' || class.data[i - 1] == '$') {
+			class.data += i;
+			class.len -= i;
+			break;
+		}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (bytes_eq(class, bytes_str(known[i].class)))
+			return &known[i];
+	return NULL;
+}
+
+struct failure failure_of_class(struct bytes class)
+{
+	const struct known *k = find(class);
+
+	if (!k)
+		return (struct failure){-EIO, CURE_NONE, true};
+	return (struct failure){k->err, k->cure, true};
+}
+
+struct failure failure_judge(int r, const struct pb_exception *x)
+{
+	struct failure f;
+
+	switch (r) {
+	case -EREMOTEIO:
+		f = failure_of_class(x->class);
+		if (!x->do_not_retry && !find(x->class))
+			f.cure = CURE_WAIT;
+		return f;
+	case -ENOMEM:
+	case -EFBIG:
+		return (struct failure){r, CURE_NONE, true};
+	case -EPROTO:
+	case -ECANCELED:
+		return (struct failure){r, CURE_NONE, false};
+	default: /* the network, or a server that does not answer */
+		return (struct failure){r, CURE_LOCATE, false};
+	}
+}
+
+int retry_wait(struct retry *retry, const struct failure *f)
+{
+	unsigned ms = WAIT_FIRST_MS;
+	uint64_t now = os_monotonic_ns(retry->os);
+
+	if (f->cure == CURE_NONE || now >= retry->deadline_ns)
+		return 0;
+	/* What was only looked for in the wrong place is tried at once. */
+	if (retry->tries++ == 0 && f->cure != CURE_WAIT)
+		return 1;
+	for (unsigned i = 1; i < retry->tries && ms < WAIT_LAST_MS; i++)
+		ms *= 2;
+	if (ms > WAIT_LAST_MS)
+		ms = WAIT_LAST_MS;
+	/* Callers that failed together do not come back together. */
+	ms = ms / 2 + (unsigned)(os_random(retry->os) % (ms / 2 + 1));
+	if (now + ms * 1000000ull >= retry->deadline_ns)
+		return 0;
+	os_sleep_ms(retry->os, ms);
+	return 1;
+}

@@ -1,0 +1,534 @@
+#include "store/hbase/connection/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/hbase/connection/socket.h"
+#include "store/os/thread.h"
+#include "store/value/why.h"
+
+/* One read of this size gets most answers whole. */
+#define RECEIVE_BYTES ((size_t)64 << 10)
+/* A frame of this size goes to its call without being copied. */
+#define MOVE_BYTES ((size_t)16 << 10)
+/* What may wait to be sent before new calls are refused. */
+#define UNSENT_MAX ((size_t)64 << 20)
+/* Ids are 1 to this one: HBase's are signed, and those below 0 its own. */
+#define ID_MAX INT32_MAX
+/* Of what a server says about a failure, so much is told. */
+#define WORDS_MAX 400
+
+struct connection {
+	struct os *os;
+	uint32_t frame_max;
+	char name[288]; /* host:port, for error texts */
+	int fd, wake;	/* -1 = none */
+	bool has_reader;
+	pthread_t reader;
+	struct buf in; /* the reader's: what came of the next frames */
+
+	pthread_mutex_t lock; /* guards all below, and the calls */
+	struct rpc *calls;    /* under way, the newest first */
+	uint32_t last_id, greatest_id;
+	struct buf out; /* from sent on it waits for the socket */
+	size_t sent;
+	int err; /* negative once it failed, and then why: */
+	char reason[WHY_MAX];
+};
+
+/* REQUIRES: lock. */
+static void unlink_rpc(struct rpc *rpc)
+{
+	if (rpc->prev)
+		rpc->prev->next = rpc->next;
+	else
+		rpc->c->calls = rpc->next;
+	if (rpc->next)
+		rpc->next->prev = rpc->prev;
+	rpc->is_under_way = false;
+}
+
+/* REQUIRES: lock. */
+static void end_rpc(struct rpc *rpc, int result)
+{
+	unlink_rpc(rpc);
+	rpc->result = result;
+	pthread_cond_signal(&rpc->ended);
+}
+
+static struct rpc *find_rpc(struct connection *c, uint32_t id)
+{
+	struct rpc *rpc = c->calls;
+
+	while (rpc && rpc->id != id)
+		rpc = rpc->next;
+	return rpc;
+}
+
+/* Fails the connection for the reason in why(). REQUIRES: lock. */
+static void fail(struct connection *c, int err)
+{
+	if (c->err)
+		return;
+	c->err = err;
+	snprintf(c->reason, sizeof(c->reason), "%s", store_why());
+	while (c->calls)
+		end_rpc(c->calls, err);
+	socket_shut(c->fd);
+}
+
+/* Sends what waits, as far as the socket takes it. REQUIRES: lock. */
+static int send_out(struct connection *c)
+{
+	struct bytes rest = {c->out.data + c->sent, c->out.len - c->sent};
+	ssize_t n = rest.len ? socket_send(c->fd, rest) : 0;
+
+	if (n < 0)
+		return (int)n;
+	c->sent += (size_t)n;
+	if (c->sent == c->out.len)
+		c->sent = c->out.len = 0;
+	/* A big request leaves no big buffer behind. */
+	if (!c->out.len && c->out.cap > RECEIVE_BYTES)
+		buf_free(&c->out);
+	return 0;
+}
+
+/*
+ * Sends @frame behind what waits. A failure before the first byte of it concerns
+ * its call alone, any other one fails the connection. REQUIRES: lock.
+ */
+static int send_frame(struct connection *c, struct bytes frame)
+{
+	ssize_t n = 0;
+	int r;
+
+	if (c->err)
+		return c->err;
+	if (c->out.len - c->sent > UNSENT_MAX)
+		return why(-ENOBUFS,
+			   "%s: the server takes in no requests: %zu bytes "
+			   "wait for it",
+			   c->name, c->out.len - c->sent);
+	if (!c->out.len)
+		n = socket_send(c->fd, frame);
+	if (n == (ssize_t)frame.len)
+		return 0;
+	r = n < 0 ? (int)n
+		  : buf_append(&c->out, frame.data + n, frame.len - (size_t)n);
+	if (r == -ENOMEM)
+		why_say("out of memory for a request");
+	if (r < 0)
+		fail(c, r);
+	else
+		socket_wake(c->wake);
+	return r;
+}
+
+/* What people read of an exception: its first line, which names its class. */
+static int exception_words(const struct pb_exception *x, const char **text)
+{
+	struct bytes s = x->trace.len ? x->trace : x->class;
+	size_t n = 0;
+
+	while (n < s.len && n < WORDS_MAX && s.data[n] >= ' ')
+		n++;
+	*text = (const char *)s.data;
+	return (int)n;
+}
+
+/* An answer that nobody waits for. */
+static int stray(const struct frame_answer *a, uint32_t greatest_id)
+{
+	const char *text;
+	int n;
+
+	if (a->id && a->id <= greatest_id)
+		return 0; /* it came late */
+	if (!a->exception.here)
+		return why(-EPROTO,
+			   "the server answered call %u, which was "
+			   "not made",
+			   a->id);
+	n = exception_words(&a->exception, &text);
+	return why(-ECONNRESET, "the server refuses this connection: %.*s", n,
+		   text);
+}
+
+/* Gives the frame of @frame to the call that it answers. */
+static int deliver(struct connection *c, struct buf *frame)
+{
+	struct frame_answer a;
+	struct rpc *rpc;
+	uint32_t greatest;
+	int r = frame_take(buf_bytes(frame), &a);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&c->lock);
+	greatest = c->greatest_id;
+	rpc = find_rpc(c, a.id);
+	if (rpc) {
+		rpc->frame = *frame;
+		*frame = (struct buf){0};
+		end_rpc(rpc, 0);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rpc ? 0 : stray(&a, greatest);
+}
+
+/* The whole length of the frame at the start of c->in, 0 = not known yet. */
+static int frame_length(const struct connection *c, size_t at, size_t *out)
+{
+	struct decoder d =
+		decoder_of(bytes_of(c->in.data + at, c->in.len - at));
+	uint32_t len = (uint32_t)take_be(&d, FRAME_HEAD);
+
+	*out = d.bad ? 0 : FRAME_HEAD + (size_t)len;
+	if (!d.bad && len > c->frame_max)
+		return why(-EPROTO,
+			   "the server announced an answer of %u bytes: at "
+			   "most %u are taken",
+			   len, c->frame_max);
+	return 0;
+}
+
+/* Delivers all frames that c->in has whole, and keeps the rest. */
+static int deliver_all(struct connection *c)
+{
+	size_t at = 0, len;
+	int r;
+
+	for (;;) {
+		struct buf frame = {0};
+
+		r = frame_length(c, at, &len);
+		if (r < 0 || !len || c->in.len - at < len)
+			break;
+		if (at == 0 && c->in.len == len && len > MOVE_BYTES) {
+			/* The call gets the memory as it is. */
+			memmove(c->in.data, c->in.data + FRAME_HEAD,
+				len - FRAME_HEAD);
+			frame = c->in;
+			frame.len = len - FRAME_HEAD;
+			c->in = (struct buf){0};
+		} else {
+			r = buf_append(&frame, c->in.data + at + FRAME_HEAD,
+				       len - FRAME_HEAD);
+			at += len;
+		}
+		if (r == 0)
+			r = deliver(c, &frame);
+		else
+			why_say("out of memory for an answer");
+		buf_free(&frame);
+		if (r < 0)
+			return r;
+		if (!c->in.data)
+			return 0;
+	}
+	if (r < 0)
+		return r;
+	if (at)
+		memmove(c->in.data, c->in.data + at, c->in.len - at);
+	c->in.len -= at;
+	/* What is still to come of a long frame comes into one piece. */
+	if (len && buf_reserve(&c->in, len - c->in.len) < 0)
+		return why(-ENOMEM, "out of memory for an answer of %zu bytes",
+			   len);
+	return 0;
+}
+
+static int receive(struct connection *c)
+{
+	ssize_t n;
+
+	if (buf_reserve(&c->in, RECEIVE_BYTES) < 0)
+		return why(-ENOMEM, "out of memory for an answer");
+	n = socket_receive(c->fd, c->in.data + c->in.len,
+			   c->in.cap - c->in.len);
+	if (n <= 0)
+		return (int)n;
+	c->in.len += (size_t)n;
+	return deliver_all(c);
+}
+
+/* One turn of the reader: 0, or why the connection fails. */
+static int turn(struct connection *c)
+{
+	bool can_receive = false, can_send = false, waits;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	r = c->err;
+	waits = c->out.len > 0;
+	pthread_mutex_unlock(&c->lock);
+	if (r == 0)
+		r = socket_poll(c->fd, c->wake, waits, &can_receive, &can_send);
+	if (r == 0 && can_send) {
+		pthread_mutex_lock(&c->lock);
+		r = c->err ? c->err : send_out(c);
+		pthread_mutex_unlock(&c->lock);
+	}
+	return r == 0 && can_receive ? receive(c) : r;
+}
+
+static void *read_answers(void *arg)
+{
+	struct connection *c = arg;
+	int r;
+
+	do
+		r = turn(c);
+	while (r == 0);
+	pthread_mutex_lock(&c->lock);
+	fail(c, r);
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+static int greet(struct connection *c, const struct connection_options *o)
+{
+	struct buf greeting = {0};
+	int r = frame_greeting(&greeting, o->user, o->service);
+
+	if (r < 0)
+		why_say("out of memory for a connection");
+	pthread_mutex_lock(&c->lock);
+	if (r == 0)
+		r = send_frame(c, buf_bytes(&greeting));
+	pthread_mutex_unlock(&c->lock);
+	buf_free(&greeting);
+	return r;
+}
+
+static int set_up(struct connection *c, const struct connection_options *o,
+		  uint64_t deadline_ns)
+{
+	int r = socket_connect(o->os, o->host, o->port, deadline_ns);
+
+	if (r < 0)
+		return r;
+	c->fd = r;
+	r = socket_wake_new();
+	if (r < 0)
+		return r;
+	c->wake = r;
+	r = greet(c, o);
+	if (r < 0)
+		return r;
+	r = thread_start(&c->reader, read_answers, c);
+	c->has_reader = r == 0;
+	return r < 0 ? why(r, "%s: no thread for a connection: %s", c->name,
+			   strerror(-r))
+		     : 0;
+}
+
+int connection_open(const struct connection_options *o, uint64_t deadline_ns,
+		    struct connection **out)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return why(-ENOMEM, "out of memory for a connection");
+	c->os = o->os;
+	c->frame_max = o->frame_max ? o->frame_max : FRAME_MAX;
+	c->fd = c->wake = -1;
+	snprintf(c->name, sizeof(c->name), "%s:%u", o->host, o->port);
+	pthread_mutex_init(&c->lock, NULL);
+	r = set_up(c, o, deadline_ns);
+	if (r < 0) {
+		struct why_kept kept;
+
+		why_keep(&kept);
+		connection_close(c);
+		why_restore(&kept);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+bool connection_is_up(struct connection *c)
+{
+	bool up;
+
+	pthread_mutex_lock(&c->lock);
+	up = c->err == 0;
+	pthread_mutex_unlock(&c->lock);
+	return up;
+}
+
+void connection_cut(struct connection *c)
+{
+	pthread_mutex_lock(&c->lock);
+	why_say("%s: the connection was closed", c->name);
+	fail(c, -ECANCELED);
+	pthread_mutex_unlock(&c->lock);
+	socket_wake(c->wake);
+}
+
+void connection_close(struct connection *c)
+{
+	if (!c)
+		return;
+	if (c->has_reader) {
+		connection_cut(c);
+		pthread_join(c->reader, NULL);
+	}
+	assert(!c->calls);
+	socket_close(c->fd);
+	socket_close(c->wake);
+	buf_free(&c->in);
+	buf_free(&c->out);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* An id that no call under way has. REQUIRES: lock. */
+static uint32_t next_id(struct connection *c)
+{
+	do
+		c->last_id = c->last_id == ID_MAX ? 1 : c->last_id + 1;
+	while (find_rpc(c, c->last_id));
+	if (c->last_id > c->greatest_id)
+		c->greatest_id = c->last_id;
+	return c->last_id;
+}
+
+/* REQUIRES: lock. */
+static int start(struct connection *c, struct rpc *rpc,
+		 const struct rpc_request *q)
+{
+	struct frame_call call = {
+		.id = next_id(c),
+		.priority = q->priority,
+		.method = q->method,
+		.type = q->type,
+		.message = q->message,
+		.cells = q->cells,
+	};
+	struct buf frame = {0};
+	uint64_t now = os_monotonic_ns(c->os);
+	int r;
+
+	if (q->deadline_ns && now >= q->deadline_ns)
+		return why(-ETIMEDOUT, "%s: %s: no time is left", c->name,
+			   q->method);
+	if (q->deadline_ns)
+		call.timeout_ms =
+			(uint32_t)((q->deadline_ns - now) / 1000000 + 1);
+	r = frame_request(&frame, &call);
+	if (r == -EFBIG)
+		why_say("%s: %s: the request is too long", c->name, q->method);
+	else if (r < 0)
+		why_say("out of memory for a request");
+	/* The answer may come as soon as the request is sent. */
+	rpc->id = call.id;
+	rpc->next = c->calls;
+	if (c->calls)
+		c->calls->prev = rpc;
+	c->calls = rpc;
+	rpc->is_under_way = true;
+	if (r == 0)
+		r = send_frame(c, buf_bytes(&frame));
+	if (r < 0 && rpc->is_under_way)
+		unlink_rpc(rpc);
+	buf_free(&frame);
+	return r;
+}
+
+int rpc_start(struct connection *c, struct rpc *rpc,
+	      const struct rpc_request *request)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	*rpc = (struct rpc){
+		.c = c,
+		.method = request->method,
+		.deadline_ns = request->deadline_ns,
+	};
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&rpc->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_lock(&c->lock);
+	r = c->err ? why(c->err, "%s", c->reason) : start(c, rpc, request);
+	rpc->result = r;
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+/* Waits for the end of the call, or its deadline. REQUIRES: lock. */
+static void wait_for_end(struct rpc *rpc)
+{
+	struct connection *c = rpc->c;
+	struct timespec until = {
+		.tv_sec = (time_t)(rpc->deadline_ns / 1000000000),
+		.tv_nsec = (long)(rpc->deadline_ns % 1000000000),
+	};
+
+	while (rpc->is_under_way) {
+		if (!rpc->deadline_ns)
+			pthread_cond_wait(&rpc->ended, &c->lock);
+		else if (pthread_cond_timedwait(&rpc->ended, &c->lock,
+						&until) == ETIMEDOUT &&
+			 rpc->is_under_way)
+			end_rpc(rpc, -ETIMEDOUT);
+	}
+}
+
+static int judge(struct rpc *rpc)
+{
+	struct connection *c = rpc->c;
+	const char *text;
+	int r = frame_take(buf_bytes(&rpc->frame), &rpc->answer), n;
+
+	if (r < 0 || !rpc->answer.exception.here)
+		return r;
+	n = exception_words(&rpc->answer.exception, &text);
+	return why(-EREMOTEIO, "%s: %s: %.*s", c->name, rpc->method, n, text);
+}
+
+int rpc_wait(struct rpc *rpc)
+{
+	struct connection *c = rpc->c;
+	char reason[WHY_MAX];
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	wait_for_end(rpc);
+	r = rpc->result;
+	snprintf(reason, sizeof(reason), "%s", c->reason);
+	pthread_mutex_unlock(&c->lock);
+	if (r == 0)
+		return judge(rpc);
+	if (r == -ETIMEDOUT)
+		return why(r, "%s: %s: the server did not answer in time",
+			   c->name, rpc->method);
+	if (r == -ECANCELED && !reason[0])
+		return why(r, "%s: %s: the call was cancelled", c->name,
+			   rpc->method);
+	return why(r, "%s: %s: %s", c->name, rpc->method, reason);
+}
+
+void rpc_cancel(struct rpc *rpc)
+{
+	pthread_mutex_lock(&rpc->c->lock);
+	if (rpc->is_under_way)
+		end_rpc(rpc, -ECANCELED);
+	pthread_mutex_unlock(&rpc->c->lock);
+}
+
+void rpc_end(struct rpc *rpc)
+{
+	if (!rpc->c)
+		return;
+	rpc_cancel(rpc);
+	pthread_cond_destroy(&rpc->ended);
+	buf_free(&rpc->frame);
+	*rpc = (struct rpc){0};
+}

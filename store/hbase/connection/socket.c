@@ -1,0 +1,158 @@
+#include "store/hbase/connection/socket.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "store/value/why.h"
+
+/* The rest of the time until @deadline_ns for poll(2), rounded up. */
+static int rest_ms(struct os *os, uint64_t deadline_ns)
+{
+	uint64_t now = os_monotonic_ns(os), ms;
+
+	if (now >= deadline_ns)
+		return 0;
+	ms = (deadline_ns - now + 999999) / 1000000;
+	return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
+/* 0 or a negative errno, when the connection that was begun is there or not. */
+static int finish_connect(struct os *os, int fd, uint64_t deadline_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	socklen_t len = sizeof(int);
+	int err = 0, r;
+
+	do
+		r = poll(&p, 1, rest_ms(os, deadline_ns));
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -errno;
+	if (r == 0)
+		return -ETIMEDOUT;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		return -errno;
+	return -err;
+}
+
+static int connect_to(struct os *os, const struct addrinfo *a,
+		      uint64_t deadline_ns)
+{
+	int fd = socket(a->ai_family,
+			a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			a->ai_protocol);
+	int on = 1, r;
+
+	if (fd < 0)
+		return -errno;
+	/* Without these it works as well, only slower or unnoticed. */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	r = connect(fd, a->ai_addr, a->ai_addrlen) < 0 ? -errno : 0;
+	if (r == -EINPROGRESS || r == -EINTR)
+		r = finish_connect(os, fd, deadline_ns);
+	if (r == 0)
+		return fd;
+	socket_close(fd);
+	return r;
+}
+
+int socket_connect(struct os *os, const char *host, uint16_t port,
+		   uint64_t deadline_ns)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *list;
+	char service[6];
+	int r;
+
+	snprintf(service, sizeof(service), "%u", port);
+	r = getaddrinfo(host, service, &hints, &list);
+	if (r)
+		return why(-EHOSTUNREACH, "%s:%u: %s", host, port,
+			   gai_strerror(r));
+	r = -EHOSTUNREACH;
+	for (const struct addrinfo *a = list; a && r < 0; a = a->ai_next)
+		r = connect_to(os, a, deadline_ns);
+	freeaddrinfo(list);
+	return r < 0 ? why(r, "%s:%u: no connection: %s", host, port,
+			   strerror(-r))
+		     : r;
+}
+
+int socket_poll(int fd, int wake, bool out, bool *can_receive, bool *can_send)
+{
+	struct pollfd p[] = {
+		{.fd = fd, .events = (short)(out ? POLLIN | POLLOUT : POLLIN)},
+		{.fd = wake, .events = POLLIN},
+	};
+	eventfd_t count;
+
+	if (poll(p, 2, -1) < 0 && errno != EINTR)
+		return why(-errno, "poll: %s", strerror(errno));
+	if (p[1].revents)
+		eventfd_read(wake, &count);
+	*can_send = p[0].revents & POLLOUT;
+	/* An error is learnt by receiving, as the end is. */
+	*can_receive = p[0].revents & ~POLLOUT;
+	return 0;
+}
+
+static bool is_for_now(int err)
+{
+	return err == EAGAIN || err == EWOULDBLOCK || err == EINTR;
+}
+
+ssize_t socket_send(int fd, struct bytes data)
+{
+	ssize_t n = send(fd, data.data, data.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n >= 0)
+		return n;
+	return is_for_now(errno)
+		       ? 0
+		       : why(-errno, "sending failed: %s", strerror(errno));
+}
+
+ssize_t socket_receive(int fd, void *to, size_t n)
+{
+	ssize_t got = recv(fd, to, n, MSG_DONTWAIT);
+
+	if (got > 0)
+		return got;
+	if (got == 0)
+		return why(-ECONNRESET, "the server closed the connection");
+	return is_for_now(errno)
+		       ? 0
+		       : why(-errno, "receiving failed: %s", strerror(errno));
+}
+
+void socket_shut(int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+}
+
+void socket_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int socket_wake_new(void)
+{
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	return fd < 0 ? why(-errno, "eventfd: %s", strerror(errno)) : fd;
+}
+
+void socket_wake(int wake)
+{
+	eventfd_write(wake, 1);
+}

@@ -1,0 +1,401 @@
+#include "store/hbase/master/admin.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "store/hbase/cluster/regions.h"
+#include "store/hbase/master/descriptor.h"
+#include "store/value/why.h"
+
+/* Procedures take tenths of seconds. */
+#define POLL_MS 10
+#define POLL_LAST_MS 200
+/* A compaction that has not begun after so long has nothing to do. */
+#define IDLE_MS 2000
+
+/* Waits for a procedure's end. */
+static int await(struct cluster *c, uint64_t id)
+{
+	const struct pb_procedure which = {.id = id};
+	struct retry retry = cluster_retry(c);
+	unsigned ms = POLL_MS;
+
+	for (;;) {
+		struct rpc_request q = {
+			.method = "getProcedureResult",
+			.type = &pb_procedure,
+			.message = &which,
+		};
+		struct pb_procedure_result answer;
+		struct pb_generic_exception *x = &answer.exception.generic;
+		struct attempt call = {0};
+		int r = master_call(c, &q, &call, &pb_procedure_result,
+				    &answer);
+
+		if (r == 0 && answer.exception.here)
+			r = why(failure_of_class(x->class).err,
+				"HBase could not do it: %.*s: %.*s",
+				(int)x->class.len, (const char *)x->class.data,
+				(int)x->message.len,
+				(const char *)x->message.data);
+		attempt_end(&call);
+		if (r < 0 || answer.state != PROCEDURE_RUNNING)
+			return r;
+		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
+			return why(-ETIMEDOUT,
+				   "HBase is still at it: its procedure %llu "
+				   "has not ended",
+				   (unsigned long long)id);
+		os_sleep_ms(cluster_os(c), ms);
+		ms = ms * 2 < POLL_LAST_MS ? ms * 2 : POLL_LAST_MS;
+	}
+}
+
+static int run(struct cluster *c, const char *method,
+	       const struct proto_message *type, const void *message)
+{
+	struct rpc_request q = {
+		.method = method,
+		.type = type,
+		.message = message,
+	};
+	struct pb_procedure answer;
+	struct attempt call = {0};
+	int r = master_call(c, &q, &call, &pb_procedure, &answer);
+
+	attempt_end(&call);
+	/* Without a number it was done at once. */
+	return r < 0 || !answer.id ? r : await(c, answer.id);
+}
+
+static uint64_t nonce(struct cluster *c)
+{
+	return os_random(cluster_os(c)) | 1;
+}
+
+static int run_table(struct cluster *c, const char *method, struct bytes table)
+{
+	const struct pb_table_request m = {
+		.table = table_name_of(table),
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+
+	return run(c, method, &pb_table_request, &m);
+}
+
+/* The table's description, which lasts until attempt_end(). */
+static int describe(struct cluster *c, struct bytes table, struct attempt *call,
+		    struct pb_descriptor *out)
+{
+	const struct pb_table_name name = table_name_of(table);
+	const struct pb_tables_request m = {
+		.tables = {.items = &name, .n = 1},
+	};
+	struct rpc_request q = {
+		.method = "GetTableDescriptors",
+		.type = &pb_tables_request,
+		.message = &m,
+	};
+	struct pb_descriptors answer;
+	int r = master_call(c, &q, call, &pb_descriptors, &answer);
+
+	if (r == 0)
+		r = proto_next(&answer.descriptors, out);
+	if (r == 0)
+		return why(-ENOENT, "there is no table '%.*s'", (int)table.len,
+			   (const char *)table.data);
+	return r < 0 ? r : 0;
+}
+
+int admin_schema(struct cluster *c, struct bytes table, struct schema *out)
+{
+	struct pb_descriptor d;
+	struct attempt call = {0};
+	int r = describe(c, table, &call, &d);
+
+	if (r == 0)
+		r = descriptor_take(&d, geteuid(), getegid(), out);
+	attempt_end(&call);
+	return r;
+}
+
+int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
+		 void *arg)
+{
+	const struct pb_nothing nothing = {0};
+	struct rpc_request q = {
+		.method = "GetTableNames",
+		.type = &pb_nothing,
+		.message = &nothing,
+	};
+	struct pb_table_names answer;
+	struct pb_table_name one;
+	struct attempt call = {0};
+	struct buf name = {0};
+	int r = master_call(c, &q, &call, &pb_table_names, &answer);
+
+	while (r == 0 && (r = proto_next(&answer.tables, &one)) > 0) {
+		struct encoder e = {.out = &name};
+
+		name.len = 0;
+		if (!bytes_eq(one.namespace, bytes_str("default"))) {
+			put_raw(&e, one.namespace.data, one.namespace.len);
+			put_u8(&e, ':');
+		}
+		put_raw(&e, one.qualifier.data, one.qualifier.len);
+		r = e.err;
+		if (r < 0)
+			why_say("out of memory for the names of tables");
+		else
+			each(arg, buf_bytes(&name));
+	}
+	buf_free(&name);
+	attempt_end(&call);
+	return r;
+}
+
+int admin_create(struct cluster *c, struct bytes table,
+		 const struct schema *schema)
+{
+	struct buf body = {0};
+	struct pb_create_request m = {
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+	int r = descriptor_put(table, schema, NULL, &body);
+
+	m.descriptor = buf_bytes(&body);
+	if (r == 0)
+		r = run(c, "CreateTable", &pb_create_request, &m);
+	buf_free(&body);
+	return r;
+}
+
+int admin_modify(struct cluster *c, struct bytes table,
+		 const struct schema *schema)
+{
+	struct pb_modify_request m = {
+		.table = table_name_of(table),
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+	struct pb_descriptor was;
+	struct attempt call = {0};
+	struct buf body = {0};
+	int r = describe(c, table, &call, &was);
+
+	if (r == 0)
+		r = descriptor_put(table, schema, &was, &body);
+	attempt_end(&call);
+	m.descriptor = buf_bytes(&body);
+	if (r == 0)
+		r = run(c, "ModifyTable", &pb_modify_request, &m);
+	buf_free(&body);
+	return r;
+}
+
+/* Takes the table out of service; one that is so already is fine. */
+static int disable(struct cluster *c, struct bytes table)
+{
+	int r = run_table(c, "DisableTable", table);
+
+	return r == -EBUSY ? 0 : r;
+}
+
+int admin_drop(struct cluster *c, struct bytes table)
+{
+	int r = disable(c, table);
+
+	return r < 0 ? r : run_table(c, "DeleteTable", table);
+}
+
+int admin_truncate(struct cluster *c, struct bytes table)
+{
+	const struct pb_truncate_request m = {
+		.table = table_name_of(table),
+		.keeps_splits = true,
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+	int r = disable(c, table);
+
+	return r < 0 ? r : run(c, "truncateTable", &pb_truncate_request, &m);
+}
+
+int admin_flush(struct cluster *c, struct bytes table)
+{
+	const struct pb_table_name name = table_name_of(table);
+	const struct pb_table_request m = {.table = name};
+
+	return run(c, "FlushTable", &pb_table_request, &m);
+}
+
+/*
+ * A call to the server that has a region; call.rpc.answer.message is the answer
+ * until attempt_end().
+ */
+static int ask_server(struct cluster *c, const struct region *at,
+		      const char *method, const struct proto_message *type,
+		      const void *message, struct attempt *call)
+{
+	struct rpc_request q = {
+		.method = method,
+		.type = type,
+		.message = message,
+		.deadline_ns = cluster_retry(c).deadline_ns,
+	};
+	struct failure f;
+	int r;
+
+	attempt_end(call);
+	r = attempt_start(c, &at->server, SERVICE_ADMIN, &q, call, &f);
+	if (r == 0)
+		r = attempt_wait(call, &f);
+	return r < 0 ? f.err : 0;
+}
+
+/* What tells a region's files from those before: all their names. */
+static int files_of(struct cluster *c, const struct region *at, struct buf *out)
+{
+	const struct pb_files_request m = {
+		.region = {true, REGION_BY_NAME, at->name},
+	};
+	struct attempt call = {0};
+	int r = ask_server(c, at, "GetStoreFile", &pb_files_request, &m, &call);
+
+	if (r == 0 && buf_set(out, call.rpc.answer.message) < 0)
+		r = why(-ENOMEM, "out of memory for the names of files");
+	attempt_end(&call);
+	return r;
+}
+
+static int is_compacting(struct cluster *c, const struct region *at)
+{
+	const struct pb_region_info_request m = {
+		.region = {true, REGION_BY_NAME, at->name},
+		.compaction_state = true,
+	};
+	struct pb_region_info_response answer;
+	struct attempt call = {0};
+	int r = ask_server(c, at, "GetRegionInfo", &pb_region_info_request, &m,
+			   &call);
+
+	if (r == 0)
+		r = proto_take(call.rpc.answer.message,
+			       &pb_region_info_response, &answer);
+	attempt_end(&call);
+	return r < 0 ? r : answer.compaction_state != 0;
+}
+
+static int begin_compaction(struct cluster *c, const struct region *at)
+{
+	const struct pb_compact_request m = {
+		.region = {true, REGION_BY_NAME, at->name},
+		.major = true,
+	};
+	struct attempt call = {0};
+	int r = ask_server(c, at, "CompactRegion", &pb_compact_request, &m,
+			   &call);
+
+	attempt_end(&call);
+	return r;
+}
+
+/*
+ * Compacts one region, and waits for the end of it: the server queues it, and
+ * says nothing of what waits in a queue. So it has ended when the region has
+ * other files and no compaction, or when there was nothing to do, which is to
+ * say after a while in which nothing has happened.
+ */
+static int compact_region(struct cluster *c, const struct region *at)
+{
+	struct retry retry = cluster_retry(c);
+	struct buf before = {0}, after = {0};
+	int r = files_of(c, at, &before);
+	unsigned idle = 0;
+
+	if (r == 0 && before.len)
+		r = begin_compaction(c, at);
+	while (r == 0 && before.len) {
+		os_sleep_ms(cluster_os(c), POLL_MS);
+		r = is_compacting(c, at);
+		if (r == 0)
+			r = files_of(c, at, &after);
+		else if (r > 0)
+			r = buf_set(&after, buf_bytes(&before));
+		if (r < 0 || !bytes_eq(buf_bytes(&before), buf_bytes(&after)) ||
+		    ++idle * POLL_MS >= IDLE_MS)
+			break;
+		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
+			r = why(-ETIMEDOUT, "HBase is still compacting");
+	}
+	buf_free(&before);
+	buf_free(&after);
+	return r == -EAGAIN ? -EBUSY : r;
+}
+
+int admin_compact(struct cluster *c, struct bytes table)
+{
+	struct buf row = {0};
+	int r;
+
+	do {
+		struct retry retry = cluster_retry(c);
+		struct region *at = NULL;
+
+		r = region_find(c, table, buf_bytes(&row), SIDE_OF, &retry,
+				&at);
+		if (r == 0)
+			r = compact_region(c, at);
+		if (r == 0 && buf_set(&row, at->end) < 0)
+			r = why(-ENOMEM, "out of memory for a compaction");
+		region_put(at);
+	} while (r == 0 && row.len);
+	buf_free(&row);
+	return r;
+}
+
+int admin_namespaces(struct cluster *c,
+		     void (*each)(void *arg, struct bytes name), void *arg)
+{
+	const struct pb_nothing nothing = {0};
+	struct rpc_request q = {
+		.method = "ListNamespaces",
+		.type = &pb_nothing,
+		.message = &nothing,
+	};
+	struct pb_namespaces answer;
+	struct bytes name;
+	struct attempt call = {0};
+	int r = master_call(c, &q, &call, &pb_namespaces, &answer);
+
+	while (r == 0 && (r = proto_next(&answer.names, &name)) > 0) {
+		each(arg, name);
+		r = 0;
+	}
+	attempt_end(&call);
+	return r;
+}
+
+int admin_namespace_create(struct cluster *c, struct bytes name)
+{
+	const struct pb_namespace_request m = {
+		.namespace = {.here = true, .name = name},
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+
+	return run(c, "CreateNamespace", &pb_namespace_request, &m);
+}
+
+int admin_namespace_drop(struct cluster *c, struct bytes name)
+{
+	const struct pb_namespace_name_request m = {
+		.name = name,
+		.nonce_group = nonce(c),
+		.nonce = nonce(c),
+	};
+
+	return run(c, "DeleteNamespace", &pb_namespace_name_request, &m);
+}

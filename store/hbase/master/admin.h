@@ -1,0 +1,36 @@
+/*
+ * What the active master does: tables and namespaces.
+ *
+ * A change is a procedure of the master; each function returns when it has
+ * ended. Names of tables are "namespace:name" or "name", in the namespace
+ * default. Errors are those of store.h, else of the network.
+ */
+#ifndef CELLFS_STORE_HBASE_ADMIN_ADMIN_H
+#define CELLFS_STORE_HBASE_ADMIN_ADMIN_H
+
+#include "store/hbase/cluster/cluster.h"
+#include "store/value/schema.h"
+
+/* schema_free() frees *out. -ENOENT. */
+int admin_schema(struct cluster *c, struct bytes table, struct schema *out);
+/* Calls @each with the names of all tables of users, in no order. */
+int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
+		 void *arg);
+int admin_create(struct cluster *c, struct bytes table,
+		 const struct schema *schema);
+/* Sets what the schema says, and drops families that it does not name. */
+int admin_modify(struct cluster *c, struct bytes table,
+		 const struct schema *schema);
+/* Disables the table and deletes it. */
+int admin_drop(struct cluster *c, struct bytes table);
+/* Its regions stay as they are, empty. */
+int admin_truncate(struct cluster *c, struct bytes table);
+int admin_flush(struct cluster *c, struct bytes table);
+/* Asks the servers for a major compaction, and waits until it has ended. */
+int admin_compact(struct cluster *c, struct bytes table);
+int admin_namespaces(struct cluster *c,
+		     void (*each)(void *arg, struct bytes name), void *arg);
+int admin_namespace_create(struct cluster *c, struct bytes name);
+int admin_namespace_drop(struct cluster *c, struct bytes name);
+
+#endif

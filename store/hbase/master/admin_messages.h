@@ -1,0 +1,174 @@
+/*
+ * The messages of the master's calls, as wire/messages.h has those of rows.
+ */
+#ifndef CELLFS_STORE_HBASE_ADMIN_ADMIN_MESSAGES_H
+#define CELLFS_STORE_HBASE_ADMIN_ADMIN_MESSAGES_H
+
+#include "store/hbase/wire/messages.h"
+
+/* An attribute, or with another meaning any two texts. */
+struct pb_pair {
+	bool here;
+	struct bytes first, second;
+};
+extern const struct proto_message pb_pair;
+
+struct pb_family {
+	bool here;
+	struct bytes name;
+	struct proto_list attributes;	 /* of struct pb_pair */
+	struct proto_list configuration; /* of struct pb_pair */
+};
+extern const struct proto_message pb_family;
+
+struct pb_descriptor {
+	bool here;
+	struct pb_table_name table;
+	struct proto_list attributes;	 /* of struct pb_pair */
+	struct proto_list families;	 /* of struct pb_family */
+	struct proto_list configuration; /* of struct pb_pair */
+};
+extern const struct proto_message pb_descriptor;
+
+/* Of one table; of no name, of all. */
+struct pb_tables_request {
+	bool here;
+	struct proto_list tables; /* of struct pb_table_name */
+};
+extern const struct proto_message pb_tables_request;
+
+struct pb_descriptors {
+	bool here;
+	struct proto_list descriptors; /* of struct pb_descriptor */
+};
+extern const struct proto_message pb_descriptors;
+
+struct pb_table_names {
+	bool here;
+	struct proto_list tables; /* of struct pb_table_name */
+};
+extern const struct proto_message pb_table_names;
+
+/* A table, and nothing else: DisableTable and the like. */
+struct pb_table_request {
+	bool here;
+	struct pb_table_name table;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_table_request;
+
+struct pb_truncate_request {
+	bool here;
+	struct pb_table_name table;
+	bool keeps_splits;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_truncate_request;
+
+/* A descriptor that is sent is bytes by descriptor_put(). */
+struct pb_create_request {
+	bool here;
+	struct bytes descriptor;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_create_request;
+
+struct pb_modify_request {
+	bool here;
+	struct pb_table_name table;
+	struct bytes descriptor;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_modify_request;
+
+struct pb_namespace {
+	bool here;
+	struct bytes name;
+};
+extern const struct proto_message pb_namespace;
+
+struct pb_namespace_request {
+	bool here;
+	struct pb_namespace namespace;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_namespace_request;
+
+struct pb_namespace_name_request {
+	bool here;
+	struct bytes name;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_namespace_name_request;
+
+struct pb_namespaces {
+	bool here;
+	struct proto_list names; /* of struct bytes */
+};
+extern const struct proto_message pb_namespaces;
+
+/* What the calls above answer that begin a procedure. */
+struct pb_procedure {
+	bool here;
+	uint64_t id;
+};
+extern const struct proto_message pb_procedure;
+
+enum {
+	PROCEDURE_NOT_FOUND,
+	PROCEDURE_RUNNING,
+	PROCEDURE_FINISHED
+};
+
+struct pb_generic_exception {
+	bool here;
+	struct bytes class, message;
+};
+
+struct pb_foreign_exception {
+	bool here;
+	struct pb_generic_exception generic;
+};
+
+struct pb_procedure_result {
+	bool here;
+	uint32_t state;
+	struct pb_foreign_exception exception;
+};
+extern const struct proto_message pb_procedure_result;
+
+/* What is asked of a region's server, by its AdminService. */
+struct pb_compact_request {
+	bool here;
+	struct pb_region region;
+	bool major;
+};
+extern const struct proto_message pb_compact_request;
+
+struct pb_region_info_request {
+	bool here;
+	struct pb_region region;
+	bool compaction_state;
+};
+extern const struct proto_message pb_region_info_request;
+
+struct pb_region_info_response {
+	bool here;
+	uint32_t compaction_state; /* 0 = none */
+};
+extern const struct proto_message pb_region_info_response;
+
+/* The region alone: GetStoreFile, of all its families. */
+struct pb_files_request {
+	bool here;
+	struct pb_region region;
+};
+extern const struct proto_message pb_files_request;
+
+struct pb_files_response {
+	bool here;
+	struct proto_list names; /* of struct bytes */
+};
+extern const struct proto_message pb_files_response;
+
+#endif

@@ -1,0 +1,365 @@
+#include "store/hbase/master/descriptor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/value/why.h"
+
+/* The family of a table that would have none. */
+#define NO_FAMILY "cellfs-none"
+/* HBase's "for ever", in seconds, and its greatest number of versions. */
+#define HBASE_MAX INT32_MAX
+
+enum form {
+	FORM_VERSIONS, /* uint32_t, UINT32_MAX = all */
+	FORM_NUMBER,   /* uint32_t */
+	FORM_TTL,      /* uint64_t, milliseconds; HBase has seconds */
+	FORM_BOOL,
+	FORM_CHOICE, /* uint8_t, an index of .choices */
+};
+
+static const char *const keep_words[] = {"FALSE", "TRUE", "TTL", NULL};
+static const char *const compression_words[] = {"NONE", "GZ", NULL};
+static const char *const bloom_words[] = {"NONE", "ROW", "ROWCOL", NULL};
+
+/* HBase's attributes of a family that a schema has too. */
+static const struct attribute {
+	const char *key;
+	enum form form;
+	size_t at; /* in struct family_attrs */
+	const char *const *choices;
+} attributes[] = {
+#define AT(member) offsetof(struct family_attrs, member)
+	{"VERSIONS", FORM_VERSIONS, AT(versions), NULL},
+	{"MIN_VERSIONS", FORM_NUMBER, AT(min_versions), NULL},
+	{"TTL", FORM_TTL, AT(ttl_ms), NULL},
+	{"KEEP_DELETED_CELLS", FORM_CHOICE, AT(keep_deleted), keep_words},
+	{"COMPRESSION", FORM_CHOICE, AT(compression), compression_words},
+	{"BLOOMFILTER", FORM_CHOICE, AT(bloom), bloom_words},
+	{"BLOCKCACHE", FORM_BOOL, AT(block_cache), NULL},
+	{"IN_MEMORY", FORM_BOOL, AT(in_memory), NULL},
+	{"NEW_VERSION_BEHAVIOR", FORM_BOOL, AT(new_version_behavior), NULL},
+	{"BLOCKSIZE", FORM_NUMBER, AT(block_size), NULL},
+	{"cellfs.max_value", FORM_NUMBER, AT(max_value), NULL},
+#undef AT
+};
+#define ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
+
+/* What HBase means where it says nothing. */
+static void attrs_of_hbase(struct family_attrs *a)
+{
+	family_attrs_default(a);
+	a->versions = 1;
+	a->new_version_behavior = false;
+	a->block_size = 64 << 10;
+}
+
+static bool number_of(struct bytes text, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	if (!text.len || text.len > 19)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+		n = n * 10 + text.data[i] - '0';
+	}
+	*out = n;
+	return true;
+}
+
+static bool same_word(struct bytes text, const char *word)
+{
+	if (text.len != strlen(word))
+		return false;
+	for (size_t i = 0; i < text.len; i++)
+		if ((text.data[i] | 0x20) != (word[i] | 0x20))
+			return false;
+	return true;
+}
+
+/* Sets what the text says; what nobody understands stays as it is. */
+static void attribute_take(const struct attribute *a, struct bytes text,
+			   struct family_attrs *out)
+{
+	void *at = (uint8_t *)out + a->at;
+	uint64_t n = 0;
+	bool is_number = number_of(text, &n);
+
+	switch (a->form) {
+	case FORM_VERSIONS:
+		if (is_number && n)
+			*(uint32_t *)at =
+				n >= HBASE_MAX ? UINT32_MAX : (uint32_t)n;
+		break;
+	case FORM_NUMBER:
+		if (is_number && n <= UINT32_MAX)
+			*(uint32_t *)at = (uint32_t)n;
+		break;
+	case FORM_TTL:
+		if (same_word(text, "FOREVER") || (is_number && n >= HBASE_MAX))
+			*(uint64_t *)at = TTL_FOREVER;
+		else if (is_number && n)
+			*(uint64_t *)at = n * 1000;
+		break;
+	case FORM_BOOL:
+		*(bool *)at = same_word(text, "true");
+		break;
+	case FORM_CHOICE:
+		for (uint8_t i = 0; a->choices[i]; i++)
+			if (same_word(text, a->choices[i]))
+				*(uint8_t *)at = i;
+		break;
+	}
+}
+
+#define TEXT_MAX 24
+
+static void attribute_put(const struct attribute *a,
+			  const struct family_attrs *from, char text[TEXT_MAX])
+{
+	const void *at = (const uint8_t *)from + a->at;
+	uint64_t ttl;
+
+	switch (a->form) {
+	case FORM_VERSIONS:
+		snprintf(text, TEXT_MAX, "%" PRIu32,
+			 *(const uint32_t *)at < HBASE_MAX
+				 ? *(const uint32_t *)at
+				 : (uint32_t)HBASE_MAX);
+		break;
+	case FORM_NUMBER:
+		snprintf(text, TEXT_MAX, "%" PRIu32, *(const uint32_t *)at);
+		break;
+	case FORM_TTL:
+		ttl = *(const uint64_t *)at;
+		snprintf(text, TEXT_MAX, "%" PRIu64,
+			 ttl == TTL_FOREVER ? HBASE_MAX : ttl / 1000);
+		break;
+	case FORM_BOOL:
+		snprintf(text, TEXT_MAX, "%s",
+			 *(const bool *)at ? "true" : "false");
+		break;
+	case FORM_CHOICE:
+		snprintf(text, TEXT_MAX, "%s",
+			 a->choices[*(const uint8_t *)at]);
+		break;
+	}
+}
+
+static int family_take(const struct pb_family *f, struct family_attrs *out)
+{
+	struct proto_list l = f->attributes;
+	struct pb_pair pair;
+	int r;
+
+	attrs_of_hbase(out);
+	while ((r = proto_next(&l, &pair)) > 0)
+		for (size_t i = 0; i < ATTRIBUTES; i++)
+			if (bytes_eq(pair.first, bytes_str(attributes[i].key)))
+				attribute_take(&attributes[i], pair.second,
+					       out);
+	return r;
+}
+
+static int table_take(const struct pb_descriptor *d, struct schema *out)
+{
+	struct proto_list l = d->attributes;
+	struct pb_pair pair;
+	uint64_t n;
+	int r;
+
+	while ((r = proto_next(&l, &pair)) > 0) {
+		if (!number_of(pair.second, &n) || n > UINT32_MAX)
+			continue;
+		if (bytes_eq(pair.first, bytes_str("cellfs.fixed")))
+			out->fixed = n;
+		else if (bytes_eq(pair.first, bytes_str("cellfs.mode")))
+			out->mode = (uint32_t)n & 0777;
+		else if (bytes_eq(pair.first, bytes_str("cellfs.uid")))
+			out->uid = (uint32_t)n;
+		else if (bytes_eq(pair.first, bytes_str("cellfs.gid")))
+			out->gid = (uint32_t)n;
+	}
+	return r;
+}
+
+int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
+		    struct schema *out)
+{
+	struct proto_list l = d->families;
+	struct pb_family f;
+	int r;
+
+	schema_init(out, uid, gid);
+	out->fixed = true;
+	r = table_take(d, out);
+	while (r == 0 && (r = proto_next(&l, &f)) > 0) {
+		struct family_attrs attrs;
+
+		if (bytes_eq(f.name, bytes_str(NO_FAMILY))) {
+			r = 0;
+			continue;
+		}
+		r = family_take(&f, &attrs);
+		if (r == 0)
+			r = schema_add(out, f.name, &attrs);
+	}
+	if (r < 0)
+		schema_free(out);
+	return r;
+}
+
+/* The description of a family of that name, if there is one. */
+static int find_family(const struct pb_descriptor *was, struct bytes name,
+		       struct pb_family *out)
+{
+	struct proto_list l = was ? was->families : (struct proto_list){0};
+	int r;
+
+	while (was && (r = proto_next(&l, out)) != 0)
+		if (r < 0 || bytes_eq(out->name, name))
+			return r;
+	*out = (struct pb_family){.name = name};
+	return 0;
+}
+
+static void put_pair(struct encoder *e, uint8_t number, const char *key,
+		     const char *text)
+{
+	const struct pb_pair pair = {.first = bytes_str(key),
+				     .second = bytes_str(text)};
+
+	put_u8(e, (uint8_t)(number << 3 | 2));
+	put_sized(e, &pb_pair, &pair);
+}
+
+/* Copies the pairs of a list but those whose key is in @but. */
+static int copy_pairs(struct encoder *e, uint8_t number, struct proto_list l,
+		      bool (*leaves_out)(const void *arg, struct bytes key),
+		      const void *arg)
+{
+	struct pb_pair pair;
+	int r;
+
+	if (!l.field)
+		return 0;
+	while ((r = proto_next(&l, &pair)) > 0) {
+		if (leaves_out && leaves_out(arg, pair.first))
+			continue;
+		put_u8(e, (uint8_t)(number << 3 | 2));
+		put_sized(e, &pb_pair, &pair);
+	}
+	return r;
+}
+
+/* Which attributes of a family change, as a mask by their index. */
+static bool is_changed(const void *arg, struct bytes key)
+{
+	const uint32_t *mask = arg;
+
+	for (size_t i = 0; i < ATTRIBUTES; i++)
+		if (bytes_eq(key, bytes_str(attributes[i].key)))
+			return *mask >> i & 1;
+	return false;
+}
+
+static int put_family(struct encoder *out, const struct family_schema *f,
+		      const struct pb_descriptor *was)
+{
+	struct bytes name = bytes_str(f->name);
+	struct family_attrs now;
+	struct pb_family old;
+	struct buf body = {0};
+	struct encoder e = {.out = &body};
+	uint32_t mask = 0;
+	int r = find_family(was, name, &old);
+
+	if (r < 0)
+		return r;
+	if (f->attrs.ttl_ms != TTL_FOREVER && f->attrs.ttl_ms % 1000)
+		return why(-EINVAL,
+			   "family %s: HBase keeps a ttl in whole seconds, not "
+			   "%" PRIu64 " ms",
+			   f->name, f->attrs.ttl_ms);
+	attrs_of_hbase(&now);
+	if (r > 0 && family_take(&old, &now) < 0)
+		return -EPROTO;
+	put_u8(&e, 1 << 3 | 2);
+	put_varint(&e, name.len);
+	put_raw(&e, name.data, name.len);
+	for (size_t i = 0; i < ATTRIBUTES; i++) {
+		char text[TEXT_MAX], is[TEXT_MAX];
+
+		attribute_put(&attributes[i], &f->attrs, text);
+		attribute_put(&attributes[i], &now, is);
+		if (r > 0 && strcmp(text, is) == 0)
+			continue;
+		mask |= 1u << i;
+		put_pair(&e, 2, attributes[i].key, text);
+	}
+	r = copy_pairs(&e, 2, old.attributes, is_changed, &mask);
+	if (r == 0)
+		r = copy_pairs(&e, 3, old.configuration, NULL, NULL);
+	put_u8(out, 3 << 3 | 2);
+	put_varint(out, body.len);
+	put_raw(out, body.data, body.len);
+	if (e.err)
+		out->err = e.err;
+	buf_free(&body);
+	return r;
+}
+
+static bool is_ours(const void *arg, struct bytes key)
+{
+	(void)arg;
+	return bytes_has_prefix(key, bytes_str("cellfs."));
+}
+
+static int put_table(struct encoder *e, const struct schema *s,
+		     const struct pb_descriptor *was)
+{
+	const struct {
+		const char *key;
+		uint32_t value;
+	} own[] = {
+		{"cellfs.fixed", s->fixed},
+		{"cellfs.mode", s->mode},
+		{"cellfs.uid", s->uid},
+		{"cellfs.gid", s->gid},
+	};
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		snprintf(text, sizeof(text), "%" PRIu32, own[i].value);
+		put_pair(e, 2, own[i].key, text);
+	}
+	return was ? copy_pairs(e, 2, was->attributes, is_ours, NULL) : 0;
+}
+
+int descriptor_put(struct bytes table, const struct schema *schema,
+		   const struct pb_descriptor *was, struct buf *out)
+{
+	const struct pb_table_name name = table_name_of(table);
+	struct encoder e = {.out = out};
+	struct family_schema none = {.name = NO_FAMILY};
+	struct pb_family old = {0};
+	int r, had = find_family(was, bytes_str(NO_FAMILY), &old);
+
+	put_u8(&e, 1 << 3 | 2);
+	put_sized(&e, &pb_table_name, &name);
+	r = had < 0 ? had : put_table(&e, schema, was);
+	family_attrs_default(&none.attrs);
+	if (r == 0 && (had > 0 || !schema->nfamilies))
+		r = put_family(&e, &none, was);
+	for (uint32_t i = 0; i < schema->nfamilies && r == 0; i++)
+		r = put_family(&e, &schema->families[i], was);
+	if (r == 0 && was)
+		r = copy_pairs(&e, 4, was->configuration, NULL, NULL);
+	if (r == 0 && e.err)
+		r = why(e.err, "out of memory for a table's description");
+	return r;
+}

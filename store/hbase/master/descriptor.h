@@ -1,0 +1,30 @@
+/*
+ * A table's description by HBase, and our schema.
+ *
+ * What HBase's description has beside that (coprocessors, replication, ...) is
+ * kept by who changes a table: descriptor_put() gets what was read before, and
+ * replaces only what differs.
+ */
+#ifndef CELLFS_STORE_HBASE_MASTER_DESCRIPTOR_H
+#define CELLFS_STORE_HBASE_MASTER_DESCRIPTOR_H
+
+#include "store/hbase/master/admin_messages.h"
+#include "store/value/schema.h"
+
+/*
+ * The schema that a description says, which schema_free() frees. One without
+ * cellfs's attributes is fixed and belongs to @uid and @gid. 0, -ENOMEM,
+ * -EPROTO.
+ */
+int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
+		    struct schema *out);
+
+/*
+ * Appends the description of a table with that schema. @was: its description
+ * now, or NULL for a table to be made. 0; -ENOMEM; -EINVAL for what HBase
+ * cannot keep.
+ */
+int descriptor_put(struct bytes table, const struct schema *schema,
+		   const struct pb_descriptor *was, struct buf *out);
+
+#endif

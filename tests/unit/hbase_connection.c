@@ -1,0 +1,536 @@
+/*
+ * A connection to a server of HBase, of which a thread here plays the server: it
+ * answers, or not, as a script of the test says.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/hbase/connection/connection.h"
+#include "store/hbase/wire/messages.h"
+#include "store/value/why.h"
+
+#define SECOND 1000000000ull
+
+/* What the server's thread does with a connection that it has accepted. */
+typedef void (*script_fn)(int fd);
+
+struct server {
+	int fd;
+	uint16_t port;
+	script_fn script;
+	pthread_t thread;
+};
+
+static bool read_all(int fd, void *to, size_t n)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		ssize_t got = read(fd, p, n);
+
+		if (got <= 0)
+			return false;
+		p += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+/* The length that stands before a greeting or a frame, and its body. */
+static uint8_t *read_body(int fd, uint32_t *len)
+{
+	uint8_t *body;
+
+	if (!read_all(fd, len, 4))
+		return NULL;
+	*len = be32toh(*len);
+	body = malloc(*len + 1);
+	if (!body || !read_all(fd, body, *len)) {
+		free(body);
+		return NULL;
+	}
+	return body;
+}
+
+/* The id of the next request; 0 = no more. It is the header's first field. */
+static uint32_t read_request(int fd)
+{
+	uint32_t len, id;
+	uint8_t *body = read_body(fd, &len);
+	struct decoder d;
+
+	if (!body)
+		return 0;
+	d = decoder_of(bytes_of(body, len));
+	take_varint(&d); /* the header's length */
+	take_varint(&d); /* the field's tag */
+	id = (uint32_t)take_varint(&d);
+	free(body);
+	return id;
+}
+
+static void greet(int fd)
+{
+	uint8_t preamble[6];
+	uint32_t len;
+
+	if (read_all(fd, preamble, sizeof(preamble)))
+		free(read_body(fd, &len));
+}
+
+static void send_bytes(int fd, struct buf *frame)
+{
+	uint32_t len = htobe32((uint32_t)frame->len);
+
+	(void)!send(fd, &len, 4, MSG_NOSIGNAL);
+	(void)!send(fd, frame->data, frame->len, MSG_NOSIGNAL);
+	buf_free(frame);
+}
+
+/* Answers with a cluster's id, which is the call's in digits. */
+static void answer(int fd, uint32_t id)
+{
+	struct buf frame = {0};
+	struct encoder e = {.out = &frame};
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%u", id);
+	const struct pb_cluster_id m = {.id = bytes_of(text, (size_t)n)};
+	struct buf header = {0};
+	struct encoder h = {.out = &header};
+
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	put_sized(&e, &pb_cluster_id, &m);
+	buf_free(&header);
+	send_bytes(fd, &frame);
+}
+
+static void refuse(int fd, uint32_t id)
+{
+	static const char class[] = "org.example.RegionMovedException";
+	struct buf frame = {0}, header = {0}, x = {0};
+	struct encoder e = {.out = &frame}, h = {.out = &header},
+		       i = {.out = &x};
+
+	put_varint(&i, 1 << 3 | 2);
+	put_varint(&i, strlen(class));
+	put_raw(&i, class, strlen(class));
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	put_varint(&h, 2 << 3 | 2);
+	put_varint(&h, x.len);
+	put_raw(&h, x.data, x.len);
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	buf_free(&header);
+	buf_free(&x);
+	send_bytes(fd, &frame);
+}
+
+static void *serve(void *arg)
+{
+	struct server *s = arg;
+	int fd = accept(s->fd, NULL, NULL);
+
+	if (fd >= 0) {
+		greet(fd);
+		s->script(fd);
+		close(fd);
+	}
+	return NULL;
+}
+
+static struct connection *begin_with(struct server *s, script_fn script,
+				     uint32_t frame_max)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	socklen_t len = sizeof(a);
+	struct connection_options o = {
+		.os = os_posix(),
+		.host = "127.0.0.1",
+		.service = "ClientService",
+		.user = "u",
+		.frame_max = frame_max,
+	};
+	struct connection *c = NULL;
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	s->script = script;
+	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(s->fd, (void *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(s->fd, 1), 0);
+	assert_int_equal(getsockname(s->fd, (void *)&a, &len), 0);
+	o.port = ntohs(a.sin_port);
+	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+	assert_int_equal(
+		connection_open(&o, os_monotonic_ns(o.os) + 10 * SECOND, &c),
+		0);
+	return c;
+}
+
+static struct connection *begin(struct server *s, script_fn script)
+{
+	return begin_with(s, script, 0);
+}
+
+static void end(struct server *s, struct connection *c)
+{
+	connection_close(c);
+	pthread_join(s->thread, NULL);
+	close(s->fd);
+}
+
+static int start(struct connection *c, struct rpc *rpc, uint64_t timeout_ns)
+{
+	static const struct pb_nothing nothing;
+	const struct rpc_request q = {
+		.method = "GetClusterId",
+		.type = &pb_nothing,
+		.message = &nothing,
+		.deadline_ns = os_monotonic_ns(os_posix()) + timeout_ns,
+	};
+
+	return rpc_start(c, rpc, &q);
+}
+
+/* The call's answer is its own. */
+static void assert_answered(struct rpc *rpc)
+{
+	struct pb_cluster_id m;
+	char text[16];
+
+	assert_int_equal(rpc_wait(rpc), 0);
+	assert_int_equal(proto_take(rpc->answer.message, &pb_cluster_id, &m),
+			 0);
+	snprintf(text, sizeof(text), "%u", rpc->id);
+	assert_true(bytes_eq(m.id, bytes_str(text)));
+}
+
+static void answer_each(int fd)
+{
+	uint32_t id;
+
+	while ((id = read_request(fd)))
+		answer(fd, id);
+}
+
+static void calls_are_answered(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, answer_each);
+
+	for (int i = 0; i < 3; i++) {
+		struct rpc rpc;
+
+		assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+		assert_answered(&rpc);
+		rpc_end(&rpc);
+	}
+	assert_true(connection_is_up(c));
+	end(&s, c);
+}
+
+static void answer_backwards(int fd)
+{
+	uint32_t ids[4];
+
+	for (int i = 0; i < 4; i++)
+		ids[i] = read_request(fd);
+	for (int i = 4; i-- > 0;)
+		answer(fd, ids[i]);
+	read_request(fd);
+}
+
+static void answers_come_in_any_order(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, answer_backwards);
+	struct rpc rpc[4];
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(start(c, &rpc[i], 10 * SECOND), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_answered(&rpc[i]);
+		rpc_end(&rpc[i]);
+	}
+	end(&s, c);
+}
+
+/* The first call is answered when the second one comes. */
+static void answer_late(int fd)
+{
+	uint32_t late = read_request(fd), id = read_request(fd);
+
+	answer(fd, late);
+	answer(fd, id);
+	read_request(fd);
+}
+
+static void a_late_answer_is_dropped(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, answer_late);
+	struct rpc rpc;
+
+	assert_int_equal(start(c, &rpc, SECOND / 20), 0);
+	assert_int_equal(rpc_wait(&rpc), -ETIMEDOUT);
+	assert_non_null(strstr(store_why(), "GetClusterId"));
+	rpc_end(&rpc);
+	assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+	assert_answered(&rpc);
+	rpc_end(&rpc);
+	end(&s, c);
+}
+
+static void no_time_is_left(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, answer_each);
+	struct rpc rpc;
+
+	assert_int_equal(start(c, &rpc, 0), -ETIMEDOUT);
+	rpc_end(&rpc);
+	assert_true(connection_is_up(c));
+	end(&s, c);
+}
+
+static void refuse_each(int fd)
+{
+	uint32_t id;
+
+	while ((id = read_request(fd)))
+		refuse(fd, id);
+}
+
+static void an_exception_is_told(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, refuse_each);
+	struct rpc rpc;
+
+	assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+	assert_int_equal(rpc_wait(&rpc), -EREMOTEIO);
+	assert_true(rpc.answer.exception.here);
+	assert_non_null(strstr(store_why(), "RegionMovedException"));
+	rpc_end(&rpc);
+	assert_true(connection_is_up(c));
+	end(&s, c);
+}
+
+static void hang_up(int fd)
+{
+	read_request(fd);
+	read_request(fd);
+}
+
+/* All calls end with what happened, and new ones too. */
+static void assert_fails(script_fn script, uint32_t frame_max, int err)
+{
+	struct server s;
+	struct connection *c = begin_with(&s, script, frame_max);
+	struct rpc rpc[2], later;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(start(c, &rpc[i], 10 * SECOND), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rpc_wait(&rpc[i]), err);
+		assert_int_not_equal(store_why()[0], 0);
+		rpc_end(&rpc[i]);
+	}
+	assert_false(connection_is_up(c));
+	assert_int_equal(start(c, &later, 10 * SECOND), err);
+	rpc_end(&later);
+	end(&s, c);
+}
+
+static void send_nonsense(int fd)
+{
+	struct buf frame = {0};
+
+	read_request(fd);
+	read_request(fd);
+	buf_append(&frame, "\xff\xff\xff", 3);
+	send_bytes(fd, &frame);
+	read_request(fd);
+}
+
+static void announce_much(int fd)
+{
+	read_request(fd);
+	read_request(fd);
+	(void)!send(fd, "\x00\x01\x00\x00", 4, MSG_NOSIGNAL);
+	read_request(fd);
+}
+
+static void answer_nobody(int fd)
+{
+	read_request(fd);
+	read_request(fd);
+	answer(fd, 4711);
+	read_request(fd);
+}
+
+static void a_failure_ends_all_calls(void **state)
+{
+	assert_fails(hang_up, 0, -ECONNRESET);
+	assert_fails(send_nonsense, 0, -EPROTO);
+	assert_fails(announce_much, 65535, -EPROTO);
+	assert_fails(answer_nobody, 0, -EPROTO);
+}
+
+static void *cancel_soon(void *arg)
+{
+	os_sleep_ms(os_posix(), 20);
+	rpc_cancel(arg);
+	return NULL;
+}
+
+static void *cut_soon(void *arg)
+{
+	os_sleep_ms(os_posix(), 20);
+	connection_cut(arg);
+	return NULL;
+}
+
+static void calls_can_be_ended(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, hang_up);
+	struct rpc rpc;
+	pthread_t thread;
+
+	assert_int_equal(start(c, &rpc, 60 * SECOND), 0);
+	pthread_create(&thread, NULL, cancel_soon, &rpc);
+	assert_int_equal(rpc_wait(&rpc), -ECANCELED);
+	pthread_join(thread, NULL);
+	rpc_end(&rpc);
+	assert_true(connection_is_up(c));
+	assert_int_equal(start(c, &rpc, 60 * SECOND), 0);
+	pthread_create(&thread, NULL, cut_soon, c);
+	assert_true(rpc_wait(&rpc) < 0);
+	pthread_join(thread, NULL);
+	rpc_end(&rpc);
+	end(&s, c);
+}
+
+/* Answers in bursts, the last first. */
+static void answer_in_bursts(int fd)
+{
+	uint32_t ids[5];
+	int n = 0;
+
+	while ((ids[n] = read_request(fd))) {
+		/* Who waits for its answer sends no further request. */
+		if (++n == 5) {
+			while (n > 0)
+				answer(fd, ids[--n]);
+		}
+	}
+}
+
+#define THREADS 5
+#define CALLS 100
+
+static void *call_often(void *arg)
+{
+	for (int i = 0; i < CALLS; i++) {
+		struct rpc rpc;
+
+		assert_int_equal(start(arg, &rpc, 30 * SECOND), 0);
+		assert_answered(&rpc);
+		rpc_end(&rpc);
+	}
+	return NULL;
+}
+
+static void many_threads_call(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, answer_in_bursts);
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, call_often, c);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	end(&s, c);
+}
+
+/* The server takes its time to read: what is sent waits, and no caller does. */
+static void read_slowly(int fd)
+{
+	os_sleep_ms(os_posix(), 300);
+	answer_each(fd);
+}
+
+static void nobody_waits_for_the_socket(void **state)
+{
+	static uint8_t cells[12 << 20];
+	static const struct pb_nothing nothing;
+	struct server s;
+	struct connection *c = begin(&s, read_slowly);
+	uint64_t before = os_monotonic_ns(os_posix());
+	struct rpc_request q = {
+		.method = "Multi",
+		.type = &pb_nothing,
+		.message = &nothing,
+		.cells = bytes_of(cells, sizeof(cells)),
+		.deadline_ns = before + 60 * SECOND,
+	};
+	struct rpc big, small;
+
+	assert_int_equal(rpc_start(c, &big, &q), 0);
+	assert_int_equal(start(c, &small, 60 * SECOND), 0);
+	assert_answered(&small);
+	assert_answered(&big);
+	rpc_end(&big);
+	rpc_end(&small);
+	end(&s, c);
+}
+
+static void nobody_listens(void **state)
+{
+	struct connection_options o = {
+		.os = os_posix(),
+		.host = "127.0.0.1",
+		.port = 1,
+		.service = "ClientService",
+		.user = "u",
+	};
+	struct connection *c;
+	uint64_t until = os_monotonic_ns(o.os) + 10 * SECOND;
+
+	assert_int_equal(connection_open(&o, until, &c), -ECONNREFUSED);
+	assert_non_null(strstr(store_why(), "127.0.0.1:1"));
+	o.host = "no.such.host.invalid";
+	assert_int_equal(connection_open(&o, until, &c), -EHOSTUNREACH);
+	assert_non_null(strstr(store_why(), "no.such.host.invalid"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_are_answered),
+		cmocka_unit_test(answers_come_in_any_order),
+		cmocka_unit_test(a_late_answer_is_dropped),
+		cmocka_unit_test(no_time_is_left),
+		cmocka_unit_test(an_exception_is_told),
+		cmocka_unit_test(a_failure_ends_all_calls),
+		cmocka_unit_test(calls_can_be_ended),
+		cmocka_unit_test(many_threads_call),
+		cmocka_unit_test(nobody_waits_for_the_socket),
+		cmocka_unit_test(nobody_listens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+/*
+ * HBase's description of a table and our schema, filters as messages, and what
+ * the failures of servers mean.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/hbase/cluster/failure.h"
+#include "store/hbase/filters/filter_message.h"
+#include "store/hbase/master/descriptor.h"
+#include "store/value/why.h"
+
+/* The description of a table as HBase makes one, with pairs of family f. */
+static void describe(const char *const (*pairs)[2], size_t n, struct buf *out)
+{
+	const struct pb_table_name name = table_name_of(bytes_str("n:t"));
+	struct buf family = {0};
+	struct encoder e = {.out = out}, f = {.out = &family};
+
+	put_varint(&e, 1 << 3 | 2);
+	put_sized(&e, &pb_table_name, &name);
+	put_varint(&f, 1 << 3 | 2);
+	put_varint(&f, 1);
+	put_raw(&f, "f", 1);
+	for (size_t i = 0; i < n; i++) {
+		const struct pb_pair pair = {
+			.first = bytes_str(pairs[i][0]),
+			.second = bytes_str(pairs[i][1]),
+		};
+
+		put_varint(&f, 2 << 3 | 2);
+		put_sized(&f, &pb_pair, &pair);
+	}
+	put_varint(&e, 3 << 3 | 2);
+	put_varint(&e, family.len);
+	put_raw(&e, family.data, family.len);
+	buf_free(&family);
+	assert_int_equal(e.err | f.err, 0);
+}
+
+static void take(struct bytes text, struct pb_descriptor *d, struct schema *s)
+{
+	assert_int_equal(proto_take(text, &pb_descriptor, d), 0);
+	assert_int_equal(descriptor_take(d, 7, 8, s), 0);
+}
+
+/* The value of an attribute of the only family, or "absent". */
+static void assert_attribute(const struct pb_descriptor *d, const char *key,
+			     const char *want)
+{
+	struct proto_list families = d->families, l;
+	struct pb_family f;
+	struct pb_pair pair;
+	const char *found = "absent";
+	char text[64];
+	unsigned n = 0;
+
+	assert_int_equal(proto_next(&families, &f), 1);
+	l = f.attributes;
+	while (proto_next(&l, &pair) > 0)
+		if (bytes_eq(pair.first, bytes_str(key))) {
+			snprintf(text, sizeof(text), "%.*s",
+				 (int)pair.second.len,
+				 (const char *)pair.second.data);
+			found = text;
+			n++;
+		}
+	assert_true(n <= 1);
+	assert_string_equal(found, want);
+}
+
+static void a_table_of_others(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"VERSIONS", "2147483647"},	 {"TTL", "86400"},
+		{"KEEP_DELETED_CELLS", "TTL"},	 {"COMPRESSION", "SNAPPY"},
+		{"BLOOMFILTER", "ROWCOL"},	 {"BLOCKCACHE", "false"},
+		{"DATA_BLOCK_ENCODING", "DIFF"},
+	};
+	struct pb_descriptor d;
+	struct schema s;
+	struct buf text = {0};
+	const struct family_attrs *a;
+
+	describe(pairs, sizeof(pairs) / sizeof(*pairs), &text);
+	take(buf_bytes(&text), &d, &s);
+	assert_true(s.fixed);
+	assert_int_equal(s.mode, 0755);
+	assert_int_equal(s.uid, 7);
+	assert_int_equal(s.gid, 8);
+	assert_int_equal(s.nfamilies, 1);
+	a = &s.families[0].attrs;
+	assert_int_equal(a->versions, UINT32_MAX);
+	assert_int_equal(a->ttl_ms, 86400000);
+	assert_int_equal(a->keep_deleted, KEEP_DELETED_TTL);
+	assert_int_equal(a->bloom, BLOOM_ROWCOL);
+	assert_false(a->block_cache);
+	assert_false(a->new_version_behavior);
+	assert_int_equal(a->block_size, 64 << 10);
+	schema_free(&s);
+	buf_free(&text);
+}
+
+/* What HBase says beside a schema stays when the schema changes. */
+static void a_change_keeps_the_rest(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"VERSIONS", "1"},
+		{"COMPRESSION", "SNAPPY"},
+		{"DATA_BLOCK_ENCODING", "DIFF"},
+	};
+	struct pb_descriptor d, changed;
+	struct schema s;
+	struct buf text = {0}, out = {0};
+
+	describe(pairs, sizeof(pairs) / sizeof(*pairs), &text);
+	take(buf_bytes(&text), &d, &s);
+	s.families[0].attrs.versions = 5;
+	assert_int_equal(descriptor_put(bytes_str("n:t"), &s, &d, &out), 0);
+	schema_free(&s);
+	take(buf_bytes(&out), &changed, &s);
+	assert_true(bytes_eq(changed.table.namespace, bytes_str("n")));
+	assert_true(bytes_eq(changed.table.qualifier, bytes_str("t")));
+	assert_attribute(&changed, "VERSIONS", "5");
+	assert_attribute(&changed, "COMPRESSION", "SNAPPY");
+	assert_attribute(&changed, "DATA_BLOCK_ENCODING", "DIFF");
+	assert_attribute(&changed, "TTL", "absent");
+	assert_int_equal(s.families[0].attrs.versions, 5);
+	schema_free(&s);
+	buf_free(&text);
+	buf_free(&out);
+}
+
+static void a_schema_there_and_back(void **state)
+{
+	struct pb_descriptor d;
+	struct schema s, back;
+	struct family_attrs a;
+	struct buf out = {0};
+
+	schema_init(&s, 100, 200);
+	s.mode = 0750;
+	family_attrs_default(&a);
+	a.versions = UINT32_MAX;
+	a.ttl_ms = 5000;
+	a.keep_deleted = KEEP_DELETED_YES;
+	a.compression = COMPRESSION_ZLIB;
+	a.in_memory = true;
+	a.max_value = 4096;
+	assert_int_equal(schema_add(&s, bytes_str("f"), &a), 0);
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out), 0);
+	take(buf_bytes(&out), &d, &back);
+	assert_true(schema_equal(&s, &back));
+	assert_true(bytes_eq(d.table.namespace, bytes_str("default")));
+	schema_free(&back);
+	/* HBase has seconds. */
+	s.families[0].attrs.ttl_ms = 1500;
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out),
+			 -EINVAL);
+	assert_non_null(strstr(store_why(), "1500 ms"));
+	schema_free(&s);
+	buf_free(&out);
+}
+
+static void a_table_without_families(void **state)
+{
+	struct pb_descriptor d;
+	struct schema s, back;
+	struct buf out = {0};
+
+	schema_init(&s, 1, 2);
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out), 0);
+	take(buf_bytes(&out), &d, &back);
+	/* HBase sees one, and we do not. */
+	assert_attribute(&d, "VERSIONS", "3");
+	assert_int_equal(back.nfamilies, 0);
+	assert_true(schema_equal(&s, &back));
+	schema_free(&back);
+	schema_free(&s);
+	buf_free(&out);
+}
+
+static void failures(void **state)
+{
+	const struct {
+		const char *class;
+		bool do_not_retry;
+		int err;
+		uint8_t cure;
+	} cases[] = {
+		{"org.apache.hadoop.hbase.NotServingRegionException", false,
+		 -EAGAIN, CURE_LOCATE},
+		{"org.apache.hadoop.hbase.exceptions.RegionMovedException",
+		 false, -EAGAIN, CURE_LOCATE},
+		{"org.apache.hadoop.hbase.UnknownScannerException", true,
+		 -EAGAIN, CURE_SCANNER},
+		{"org.apache.hadoop.hbase.TableNotFoundException", true,
+		 -ENOENT, CURE_NONE},
+		{"org.apache.hadoop.hbase.security.AccessDeniedException", true,
+		 -EACCES, CURE_NONE},
+		{"org.example.Unheard", true, -EIO, CURE_NONE},
+		{"org.example.Unheard", false, -EIO, CURE_WAIT},
+		{"", true, -EIO, CURE_NONE},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct pb_exception x = {
+			.class = bytes_str(cases[i].class),
+			.do_not_retry = cases[i].do_not_retry,
+		};
+		struct failure f = failure_judge(-EREMOTEIO, &x);
+
+		assert_int_equal(f.err, cases[i].err);
+		assert_int_equal(f.cure, cases[i].cure);
+		assert_true(f.is_refused);
+	}
+	/* Of what was sent to a server that is lost nothing is known. */
+	assert_false(failure_judge(-ECONNRESET, NULL).is_refused);
+	assert_int_equal(failure_judge(-ECONNRESET, NULL).cure, CURE_LOCATE);
+	assert_int_equal(failure_judge(-ENOMEM, NULL).cure, CURE_NONE);
+}
+
+static void retries_end_in_time(void **state)
+{
+	struct os *os = os_posix();
+	const struct failure f = {-EAGAIN, CURE_LOCATE, true};
+	const struct failure no = {-EINVAL, CURE_NONE, true};
+	struct retry retry = {.os = os,
+			      .deadline_ns = os_monotonic_ns(os) + 200000000};
+	unsigned n = 0;
+
+	assert_int_equal(retry_wait(&retry, &no), 0);
+	while (retry_wait(&retry, &f))
+		n++;
+	assert_true(n >= 2 && n < 20);
+	assert_true(os_monotonic_ns(os) <= retry.deadline_ns);
+}
+
+static void filters(void **state)
+{
+	struct filter_list l = {0};
+	struct bytes message;
+	char text[512];
+
+	assert_int_equal(filter_message(&l, &message), 0);
+	assert_null(message.data);
+	filter_add_keys(&l, true);
+	assert_int_equal(filter_message(&l, &message), 0);
+	snprintf(text, sizeof(text), "%.*s", (int)message.len,
+		 (const char *)message.data);
+	assert_non_null(strstr(text, "filter.KeyOnlyFilter"));
+	assert_null(strstr(text, "FilterList"));
+	filter_add_first(&l);
+	filter_add_ts(&l, 5);
+	assert_int_equal(filter_message(&l, &message), 0);
+	assert_non_null(memmem(message.data, message.len, "FilterList", 10));
+	assert_non_null(
+		memmem(message.data, message.len, "TimestampsFilter", 16));
+	filter_list_free(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_of_others),
+		cmocka_unit_test(a_change_keeps_the_rest),
+		cmocka_unit_test(a_schema_there_and_back),
+		cmocka_unit_test(a_table_without_families),
+		cmocka_unit_test(failures),
+		cmocka_unit_test(retries_end_in_time),
+		cmocka_unit_test(filters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
