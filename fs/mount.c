@@ -124,6 +124,7 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 		.sync = o->sync,
 		.cache_bytes = o->cache_bytes,
 		.write_buffer_bytes = o->write_buffer_bytes,
+		.timeout_ms = (uint32_t)(o->timeout_s * 1000),
 		.news = store_news,
 		.news_arg = (void *)o,
 	};
@@ -163,7 +164,8 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 
 	r = open_for_mount(o, open_store, &m->store);
 	if (r == 0) {
-		say_recovery(o, m->store);
+		if (store_is_directory(o->store))
+			say_recovery(o, m->store);
 		r = fs_new(m->store, o, &m->fs);
 	}
 	if (r == 0 && o->root)
@@ -310,10 +312,10 @@ static int start_daemon(const struct options *o, mount_open_fn open_store)
 	return serve(o, open_store, fds[1]);
 }
 
-static int check(const struct options *o)
+/* Is the store there, or can it be made, apart from the mountpoint? */
+static int check_directory(const struct options *o)
 {
 	struct stat st;
-	int r;
 
 	if (stat(o->store, &st) < 0) {
 		if (errno != ENOENT)
@@ -328,8 +330,17 @@ static int check(const struct options *o)
 		return why(-ENOTDIR, "the store %s is not a directory",
 			   o->store);
 	}
-	r = mountpoint_prepare(o->mountpoint);
+	return 0;
+}
+
+static int check(const struct options *o)
+{
+	bool directory = store_is_directory(o->store);
+	int r = directory ? check_directory(o) : 0;
+
 	if (r == 0)
+		r = mountpoint_prepare(o->mountpoint);
+	if (r == 0 && directory)
 		r = mountpoint_check_apart(o->store, o->mountpoint);
 	return r;
 }
@@ -352,7 +363,7 @@ int mount_run(struct options *o, mount_open_fn open_store)
 {
 	int r = check(o);
 
-	if (r == 0)
+	if (r == 0 && store_is_directory(o->store))
 		r = make_absolute(&o->store);
 	if (r == 0)
 		r = make_absolute(&o->mountpoint);

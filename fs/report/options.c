@@ -56,13 +56,31 @@ static int parse_number(const char *name, const char *text, int base,
 	return 0;
 }
 
+/* A day is long enough for anything. */
+#define SECONDS_MAX 86400
+
+static int parse_seconds(const char *name, const char *text, double *out)
+{
+	char *end;
+	double s = strtod(text, &end);
+
+	if (text[0] < '0' || text[0] > '9' || *end || !(s <= SECONDS_MAX))
+		return why(-EINVAL,
+			   "%s=%s: seconds are wanted, 0 to %d, such as 1 or "
+			   "0.5",
+			   name, text, SECONDS_MAX);
+	*out = s;
+	return 0;
+}
+
 enum option_type {
 	FLAG,
 	BYTES,
 	ID,
 	MASK,
 	TEXT,
-	RULE
+	RULE,
+	SECONDS
 };
 
 struct option {
@@ -99,6 +117,10 @@ static const struct option table[] = {
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
 	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
 	 "memory for changes that are in no table file yet (64M)"},
+	{"attr_timeout", SECONDS, AT(attr_timeout_s), 0,
+	 "seconds for which what others may change is believed (1)"},
+	{"timeout", SECONDS, AT(timeout_s), 0,
+	 "seconds for which a call tries to reach a cluster (60)"},
 	{"log", TEXT, AT(log), 0, "file for messages, instead of syslog"},
 	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
 	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
@@ -200,6 +222,9 @@ static int set_value(struct options *o, const struct option *opt,
 	case BYTES:
 		return parse_bytes(opt->name, value,
 				   (uint64_t *)(base + opt->at));
+	case SECONDS:
+		return parse_seconds(opt->name, value,
+				     (double *)(base + opt->at));
 	case ID:
 		r = parse_number(opt->name, value, 10, UINT32_MAX - 1, &n);
 		if (r == 0)
@@ -316,6 +341,7 @@ int options_parse(int argc, char **argv, struct options *out)
 
 	*out = (struct options){
 		.scratch_max = 256u << 20,
+		.attr_timeout_s = 1,
 		.cache_bytes = STORE_CACHE_BYTES,
 		.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES,
 	};

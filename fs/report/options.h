@@ -34,6 +34,7 @@ struct options {
 	uint8_t scratch;      /* enum scratch_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
 	uint64_t cache_bytes, write_buffer_bytes;
+	double attr_timeout_s, timeout_s;
 	bool has_uid, has_gid, has_umask;
 	uid_t uid;
 	gid_t gid;

@@ -270,8 +270,8 @@ static double life_s(struct fs *fs, const struct place *p,
 	return version ? version_life_s(fs, p, st) : 0;
 }
 
-static double believed_s(struct fs *fs, const struct place *p,
-			 const struct stat *st, uint8_t belief)
+static double belief_s(struct fs *fs, const struct place *p,
+		       const struct stat *st, uint8_t belief)
 {
 	double life;
 
@@ -292,6 +292,17 @@ static double believed_s(struct fs *fs, const struct place *p,
 		return p->view && life > 1 ? 1 : life;
 	}
 	return 0;
+}
+
+static double believed_s(struct fs *fs, const struct place *p,
+			 const struct stat *st, uint8_t belief)
+{
+	double s = belief_s(fs, p, st, belief);
+
+	/* Nobody tells of what others change. */
+	if (store_is_shared(fs->store) && s > fs->options->attr_timeout_s)
+		return fs->options->attr_timeout_s;
+	return s;
 }
 
 double place_attr_timeout(struct fs *fs, const struct place *p,
@@ -323,7 +334,7 @@ void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,
 
 double place_negative_timeout(struct fs *fs, const struct place *p)
 {
-	if (p->view || p->put)
+	if (p->view || p->put || store_is_shared(fs->store))
 		return 0;
 	return believed_s(fs, p, NULL, kind_of(p->kind)->believed.absent);
 }

@@ -89,6 +89,10 @@ static void a_part_is_named_by_its_path(void **state)
 static void what_is_wrong_is_named(void **state)
 {
 	assert_refused("s m -o sync,frob", "frob");
+	assert_refused("s m -o attr_timeout=-1", "attr_timeout=-1");
+	assert_refused("s m -o attr_timeout=inf", "attr_timeout=inf");
+	assert_refused("s m -o timeout=1s", "timeout=1s");
+	assert_refused("s m -o timeout=86401", "timeout=86401");
 	assert_refused("s m -o frob=1", "scratch_max");
 	assert_refused("s m -o syn", "syn");
 	assert_refused("s m -o sync=1", "sync");
