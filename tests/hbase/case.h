@@ -40,7 +40,9 @@ struct named {
 };
 
 struct run {
-	struct os *os;
+	struct os
+		*os; /* NULL: the store is a cluster, with a clock of its own */
+	bool cannot; /* the store said that it cannot do a step */
 	struct store *store, *behind; /* what it is a client of, or NULL */
 	int64_t t0, now;
 	char table[TABLE_NAME_LEN_MAX + 1]; /* the case's own */
@@ -122,10 +124,17 @@ enum settle {
 	SETTLE_COMPACT
 };
 
+enum outcome {
+	CASE_FAILED,
+	CASE_PASSED,
+	CASE_LEFT_OUT, /* the store cannot do a step of it */
+};
+
 /*
  * Runs one case: whether all its steps answered as they must. @served: through
- * a session that serves the store.
+ * a session that serves the store. @path: on a cluster instead, or NULL.
  */
-bool case_run(json_t *c, enum settle settle, bool served);
+enum outcome case_run(json_t *c, enum settle settle, bool served,
+		      const char *path);
 
 #endif

@@ -38,6 +38,8 @@ int refuse(struct run *r, const char *kind)
 
 int refuse_errno(struct run *r, int err)
 {
+	if (err == -EOPNOTSUPP)
+		r->cannot = true;
 	switch (err) {
 	case -EPERM:
 		return refuse(r, E_NO_FAMILY);

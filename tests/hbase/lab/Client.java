@@ -1,0 +1,84 @@
+import java.util.*;
+import org.apache.hadoop.hbase.*;
+import org.apache.hadoop.hbase.client.*;
+import org.apache.hadoop.hbase.util.Bytes;
+
+/**
+ * HBase's own client, to write and read beside cellfs: a command a line of the
+ * standard input, and for each a line that begins with "ok" or "failed".
+ */
+public class Client {
+    static Connection connection;
+
+    static String run(String[] w) throws Exception {
+        try (Admin admin = connection.getAdmin();
+             Table table = connection.getTable(TableName.valueOf(w[1]))) {
+            switch (w[0]) {
+            case "put": // TABLE ROW FAMILY QUALIFIER VALUE [TS]
+                Put put = new Put(Bytes.toBytes(w[2]));
+                if (w.length > 6)
+                    put.addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Long.parseLong(w[6]), Bytes.toBytes(w[5]));
+                else
+                    put.addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Bytes.toBytes(w[5]));
+                table.put(put);
+                return "";
+            case "get": // TABLE ROW FAMILY QUALIFIER
+                byte[] value = table.get(new Get(Bytes.toBytes(w[2])))
+                    .getValue(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]));
+                return value == null ? "absent" : Bytes.toString(value);
+            case "delete": // TABLE ROW
+                table.delete(new Delete(Bytes.toBytes(w[2])));
+                return "";
+            case "create": // TABLE FAMILY, as HBase's shell would
+                admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
+                    .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build());
+                return "";
+            case "count": // TABLE
+                int n = 0;
+                try (ResultScanner s = table.getScanner(new Scan().setCaching(10000))) {
+                    for (Result r : s)
+                        n++;
+                }
+                return Integer.toString(n);
+            case "regions": // TABLE
+                return Integer.toString(admin.getRegions(TableName.valueOf(w[1])).size());
+            case "split": // TABLE ROW
+                int before = admin.getRegions(TableName.valueOf(w[1])).size();
+                admin.split(TableName.valueOf(w[1]), Bytes.toBytes(w[2]));
+                for (int i = 0; admin.getRegions(TableName.valueOf(w[1])).size() == before; i++) {
+                    if (i == 600)
+                        throw new Exception("no split after a minute");
+                    Thread.sleep(100);
+                }
+                return "";
+            case "reopen": // TABLE: each region goes away and comes back
+                for (RegionInfo r : admin.getRegions(TableName.valueOf(w[1])))
+                    admin.unassign(r.getRegionName(), true);
+                for (RegionInfo r : admin.getRegions(TableName.valueOf(w[1])))
+                    admin.assign(r.getRegionName());
+                return "";
+            case "disable": // TABLE
+                admin.disableTable(TableName.valueOf(w[1]));
+                return "";
+            default:
+                throw new Exception("no command " + w[0]);
+            }
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        connection = ConnectionFactory.createConnection(HBaseConfiguration.create());
+        System.out.println("ok");
+        try (Scanner in = new Scanner(System.in)) {
+            while (in.hasNextLine()) {
+                String line = in.nextLine();
+                try {
+                    System.out.println("ok " + run(line.split(" ")));
+                } catch (Exception e) {
+                    System.out.println("failed " + e.toString().replace('\n', ' '));
+                }
+            }
+        }
+        connection.close();
+    }
+}

@@ -1,0 +1,211 @@
+# A mount of a real HBase, which HBase's own client uses too.
+#
+# $CLUSTER is its name, hbase://HOST:PORT; $LAB its directory, for tests/hbase/lab.
+# tests/hbase/cluster starts both.
+
+load ../bats/helper
+
+setup_file() {
+	# One client for all: a JVM takes seconds to start.
+	cd "$BATS_FILE_TMPDIR"
+	mkfifo in out
+	"$BATS_TEST_DIRNAME/lab/lab" java "$LAB" \
+		"$BATS_TEST_DIRNAME/lab/Client.java" <in >out 2>err 3>&- &
+	echo $! >pid
+	exec 8>in 9<out
+	read -r -t 60 -u 9 _
+}
+
+teardown_file() {
+	exec 8>&- 9<&-
+	wait "$(cat "$BATS_FILE_TMPDIR/pid")" || true
+}
+
+# other WORD...: what HBase's client answers.
+other() {
+	local answer
+
+	echo "$@" >&8
+	read -r -t 90 -u 9 answer
+	case $answer in
+	"ok "*) echo "${answer#ok }" ;;
+	ok) ;;
+	*)
+		echo "$answer" >&2
+		return 1
+		;;
+	esac
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	STORE=$CLUSTER
+	M=$T/mnt
+	LOG=$T/log
+	N=mount$BATS_TEST_NUMBER
+	mount_store
+}
+
+# soon COMMAND...: within the second for which the kernel may believe the past.
+soon() {
+	local i
+
+	for ((i = 0; i < 30; i++)); do
+		"$@" && return
+		sleep 0.1
+	done
+	"$@"
+}
+
+# has FILE TEXT
+has() {
+	[ "$(cat "$1" 2>/dev/null)" = "$2" ]
+}
+
+@test "what the mount writes HBase's client reads, and the other way round" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n hello >"$M/$N/r/f:q"
+	[ "$(other get "$N" r f q)" = hello ]
+	other put "$N" r f q world
+	soon has "$M/$N/r/f:q" world
+	[ "$(ls "$M/$N/r/f/q" | wc -l)" = 2 ]
+	[ "$(grep -l hello "$M/$N/r/f/q"/* | wc -l)" = 1 ]
+	other put "$N" s f q new
+	soon has "$M/$N/s/f:q" new
+	[ "$(ls "$M/$N")" = "r
+s" ]
+	other delete "$N" r
+	soon test ! -e "$M/$N/r/f:q"
+	mkdir "$M/$N/r"
+	echo -n again >"$M/$N/r/f:q"
+	[ "$(other get "$N" r f q)" = again ]
+}
+
+@test "a table of HBase's own is shown as what it is" {
+	other create "$N" f
+	[ -d "$M/$N" ]
+	grep -q 'families fixed' "$M/$N/.schema"
+	grep -q 'versions 1' "$M/$N/.schema"
+	grep -q 'new_version_behavior no' "$M/$N/.schema"
+	mkdir "$M/$N/r"
+	echo -n x >"$M/$N/r/f:q"
+	[ "$(other get "$N" r f q)" = x ]
+	run ! mkdir "$M/$N/r/g"
+}
+
+@test "programs for files do what they do elsewhere" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo one >"$M/$N/r/f:q"
+	echo two >>"$M/$N/r/f:q"
+	[ "$(cat "$M/$N/r/f:q")" = "one
+two" ]
+	run ! bash -c 'set -C; echo three >"$1"' - "$M/$N/r/f:q"
+	mv "$M/$N/r/f:q" "$M/$N/r/f:p"
+	[ ! -e "$M/$N/r/f:q" ]
+	[ "$(cat "$M/$N/r/f:p")" = "one
+two" ]
+	echo 5 >"$M/$N/r/f/n/counter" || mkdir -p "$M/$N/r/f/n"
+	printf 7 >"$M/$N/r/f:x"
+	rm "$M/$N/r/f:x"
+	[ ! -e "$M/$N/r/f:x" ]
+	: >"$M/$N/r/f:empty"
+	[ -e "$M/$N/r/f:empty" ] && [ ! -s "$M/$N/r/f:empty" ]
+	rm -r "$M/$N/r"
+	[ ! -e "$M/$N/r/f:p" ]
+	[ "$("$CELLCTL" count "$STORE" "$N")" = 0 ]
+}
+
+@test "views, ranges and filters" {
+	mkdir "$M/$N"
+	for i in 1 2 3 4 5; do
+		printf 'a%s\tf:q\t%s\tv%s\n' $i $i $i
+	done >"$M/$N/.cells"
+	[ "$(ls "$M/$N/.prefix/a" | tr '\n' ' ')" = "a1 a2 a3 a4 a5 " ]
+	[ "$(ls "$M/$N/.last/2" | tr '\n' ' ')" = "a4 a5 " ] ||
+		[ "$(ls -U "$M/$N/.last/2" | sort | tr '\n' ' ')" = "a4 a5 " ]
+	[ "$(ls "$M/$N/.after/a3" | tr '\n' ' ')" = "a4 a5 " ]
+	[ "$("$CELLCTL" scan "$STORE" "$N" --filter \
+		"ValueFilter(=,'binary:v3')" | cut -f1)" = a3 ]
+	[ "$(wc -l <"$M/$N/.cells")" = 5 ]
+}
+
+@test "a tree goes out by rsync and comes back the same" {
+	local a=$T/a
+	mkdir "$M/$N"
+	for i in $(seq 40); do
+		printf 'r%02d\tf:q\t%s\tv%s\n' "$i" "$i" "$i"
+		printf 'r%02d\tf:p\t%s\tw%s\n' "$i" "$i" "$i"
+	done >"$M/$N/.cells"
+	rsync -a "$M/$N/" "$a/"
+	mkdir "$M/${N}b"
+	rsync -a "$a/" "$M/${N}b/"
+	rsync -aiOn --delete "$a/" "$M/${N}b/" | tee "$T/differs"
+	[ ! -s "$T/differs" ]
+	diff <("$CELLCTL" export "$STORE" "$N") \
+		<("$CELLCTL" export "$STORE" "${N}b")
+}
+
+@test "a region that is split or goes away under a listing is a pause" {
+	mkdir "$M/$N"
+	seq -f $'r%05.0f\tf:q\t1\tv' 20000 >"$M/$N/.cells"
+	[ "$(other count "$N")" = 20000 ]
+	(
+		for i in 1 2 3 4 5 6; do
+			ls -U "$M/$N" | wc -l
+		done >"$T/counts"
+	) &
+	other split "$N" r05000
+	other reopen "$N"
+	wait $!
+	[ "$(sort -u "$T/counts")" = 20000 ]
+	[ "$(other regions "$N")" = 2 ]
+	[ "$(ls -U "$M/$N" | sort | sed -n '4999,5001p' | tr '\n' ' ')" = \
+		"r04999 r05000 r05001 " ]
+	[ "$(ls "$M/$N/.last/3" | sort | tr '\n' ' ')" = \
+		"r19998 r19999 r20000 " ]
+	[ "$("$CELLCTL" scan "$STORE" "$N" --reversed --rows | head -n 1)" = \
+		r20000 ]
+	[ "$("$CELLCTL" scan "$STORE" "$N" --reversed --rows | wc -l)" = 20000 ]
+}
+
+@test "a disabled table says so at once" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo x >"$M/$N/r/f:q"
+	other disable "$N"
+	run timeout 20 cat "$M/$N/r/f:q"
+	[ "$status" -eq 1 ]
+	[[ $output == *"busy"* ]]
+}
+
+# Counters and puts go on while the cluster is killed and started again.
+@test "kill -9 of HBase: what was acknowledged is there, once" {
+	local i n=0
+	mkdir "$M/$N" "$M/$N/c"
+	"$CELLCTL" incr "$STORE" "$N" c f:n 0 2>/dev/null ||
+		echo x >"$M/$N/c/f:first"
+	(
+		for ((i = 0; i < 400; i++)); do
+			echo "v$i" >"$M/$N/k$i:" 2>/dev/null || true
+			if "$CELLCTL" put "$STORE" "$N" "k$i" f:q "v$i"; then
+				echo "k$i"
+			fi
+			"$CELLCTL" incr "$STORE" "$N" c f:n 1 >/dev/null &&
+				echo +1
+		done >"$T/acknowledged" 2>"$T/refused"
+	) &
+	sleep 2
+	"$BATS_TEST_DIRNAME/lab/lab" kill "$LAB"
+	# What it starts must not hold what bats and the client wait for.
+	"$BATS_TEST_DIRNAME/lab/lab" start "$LAB" 3>&- 8>&- 9<&-
+	wait $!
+	while read -r i; do
+		[ "$i" = +1 ] && n=$((n + 1)) && continue
+		[ "$(cat "$M/$N/$i/f:q")" = "v${i#k}" ]
+	done <"$T/acknowledged"
+	echo "acknowledged: $n, refused: $(cat "$T/refused")"
+	[ "$n" -gt 100 ]
+	# What was not acknowledged may have been counted, but no more than once.
+	i=$(cat "$M/$N/c/f/n/counter")
+	[ "$i" -ge "$n" ] && [ "$i" -le 400 ]
+	[ "$i" -le $((n + $(grep -c cellctl "$T/refused"))) ]
+}
