@@ -249,7 +249,7 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 {
 	struct retry retry = cluster_retry(c);
 	struct failure f;
-	int r;
+	int r = -EINVAL;
 
 	do {
 		for (unsigned i = 0; i < c->nmasters; i++) {
