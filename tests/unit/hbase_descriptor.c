@@ -192,25 +192,38 @@ static void failures(void **state)
 		bool do_not_retry;
 		int err;
 		uint8_t cure;
+		const char *trace;
 	} cases[] = {
 		{"org.apache.hadoop.hbase.NotServingRegionException", false,
-		 -EAGAIN, CURE_LOCATE},
+		 -EAGAIN, CURE_LOCATE, NULL},
 		{"org.apache.hadoop.hbase.exceptions.RegionMovedException",
-		 false, -EAGAIN, CURE_LOCATE},
+		 false, -EAGAIN, CURE_LOCATE, NULL},
 		{"org.apache.hadoop.hbase.UnknownScannerException", true,
-		 -EAGAIN, CURE_SCANNER},
+		 -EAGAIN, CURE_SCANNER, NULL},
 		{"org.apache.hadoop.hbase.TableNotFoundException", true,
-		 -ENOENT, CURE_NONE},
+		 -ENOENT, CURE_NONE, NULL},
 		{"org.apache.hadoop.hbase.security.AccessDeniedException", true,
-		 -EACCES, CURE_NONE},
-		{"org.example.Unheard", true, -EIO, CURE_NONE},
-		{"org.example.Unheard", false, -EIO, CURE_WAIT},
-		{"", true, -EIO, CURE_NONE},
+		 -EACCES, CURE_NONE, NULL},
+		{"org.example.Unheard", true, -EIO, CURE_NONE, NULL},
+		{"org.example.Unheard", false, -EIO, CURE_WAIT, NULL},
+		{"", true, -EIO, CURE_NONE, NULL},
+		/* As a server sends what is no IOException. */
+		{"java.io.IOException", false, -EINVAL, CURE_NONE,
+		 "java.io.IOException: Illegal character <-> at 1.\n"
+		 "\tat org.example.Call(Call.java:1)\n"
+		 "Caused by: java.lang.IllegalArgumentException: Illegal "
+		 "character <-> at 1.\n"},
+		{"java.io.IOException", false, -EIO, CURE_WAIT,
+		 "java.io.IOException: \nCaused by: org.example.Unheard"},
+		{"java.io.IOException", false, -EIO, CURE_WAIT,
+		 "java.io.IOException: \nCaused by: "},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct pb_exception x = {
 			.class = bytes_str(cases[i].class),
+			.trace = cases[i].trace ? bytes_str(cases[i].trace)
+						: (struct bytes){0},
 			.do_not_retry = cases[i].do_not_retry,
 		};
 		struct failure f = failure_judge(-EREMOTEIO, &x);

@@ -1,6 +1,7 @@
 #include "store/hbase/cluster/failure.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The first wait, each next one twice as long up to the last. */
 #define WAIT_FIRST_MS 20
@@ -75,23 +76,51 @@ static const struct known *find(struct bytes class)
 	return NULL;
 }
 
-struct failure failure_of_class(struct bytes class)
+/*
+ * What a server throws that is no IOException it sends as one, whose trace has
+ * the class behind these words.
+ */
+static const struct known *find_cause(struct bytes trace)
 {
-	const struct known *k = find(class);
+	const struct bytes words = bytes_str("\nCaused by: ");
+	const uint8_t *at =
+		trace.len ? memmem(trace.data, trace.len, words.data, words.len)
+			  : NULL;
+	size_t n = 0;
 
+	if (!at)
+		return NULL;
+	trace.len -= (size_t)(at + words.len - trace.data);
+	trace.data = at + words.len;
+	while (n < trace.len && trace.data[n] != ':' && trace.data[n] != '\n')
+		n++;
+	return find(bytes_of(trace.data, n));
+}
+
+static struct failure failure_of(const struct known *k)
+{
 	if (!k)
 		return (struct failure){-EIO, CURE_NONE, true};
 	return (struct failure){k->err, k->cure, true};
 }
 
+struct failure failure_of_class(struct bytes class)
+{
+	return failure_of(find(class));
+}
+
 struct failure failure_judge(int r, const struct pb_exception *x)
 {
+	const struct known *k;
 	struct failure f;
 
 	switch (r) {
 	case -EREMOTEIO:
-		f = failure_of_class(x->class);
-		if (!x->do_not_retry && !find(x->class))
+		k = find(x->class);
+		if (!k)
+			k = find_cause(x->trace);
+		f = failure_of(k);
+		if (!k && !x->do_not_retry)
 			f.cure = CURE_WAIT;
 		return f;
 	case -ENOMEM:
