@@ -219,14 +219,22 @@ int multi_row(struct cluster *c, struct bytes table, struct row_actions *ra,
 	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
-/* The rows that one region has, sent in one call. */
+/*
+ * The rows that one region has, sent in one call. Rows of one action, and an
+ * action is one row's, go together as one of the region's actions, which the
+ * server writes to its log at once; a row of several is one of its own, that is
+ * atomic.
+ */
 struct share {
 	struct region *region;
 	struct attempt call;
-	struct pb_region_action *actions;
-	size_t *rows; /* which of the caller's */
-	size_t n;
-	struct buf cells;
+	struct pb_region_action *actions; /* of rows; [0] is that of singles */
+	size_t *rows;			  /* which of the caller's; from [1] */
+	size_t n;			  /* of both, [0] counted */
+	struct pb_action *singles;
+	size_t *single_rows;
+	size_t nsingles;
+	struct buf cells, single_cells;
 };
 
 static void share_free(struct share *s)
@@ -235,31 +243,57 @@ static void share_free(struct share *s)
 	region_put(s->region);
 	free(s->actions);
 	free(s->rows);
+	free(s->singles);
+	free(s->single_rows);
 	buf_free(&s->cells);
+	buf_free(&s->single_cells);
+}
+
+static struct pb_region_action
+region_action(const struct share *s, struct proto_list actions, bool atomic)
+{
+	struct pb_region_action a;
+
+	proto_init(&pb_region_action, &a);
+	a.here = true;
+	a.region = (struct pb_region){true, REGION_BY_NAME, s->region->name};
+	a.atomic = atomic;
+	a.actions = actions;
+	return a;
+}
+
+/* With room for @n rows. share_free() is due in any case. */
+static int share_init(struct share *s, struct region *at, size_t n)
+{
+	*s = (struct share){.region = at, .n = 1};
+	atomic_fetch_add(&at->refs, 1);
+	s->actions = calloc(n + 1, sizeof(*s->actions));
+	s->rows = calloc(n + 1, sizeof(*s->rows));
+	s->singles = calloc(n, sizeof(*s->singles));
+	s->single_rows = calloc(n, sizeof(*s->single_rows));
+	return s->actions && s->rows && s->singles && s->single_rows ? 0
+								     : -ENOMEM;
 }
 
 /* Adds a row to the share of its region. */
 static int share_add(struct share *s, size_t row, struct row_actions *ra)
 {
-	struct pb_region_action *actions =
-		realloc(s->actions, (s->n + 1) * sizeof(*actions));
-	size_t *rows = realloc(s->rows, (s->n + 1) * sizeof(*rows));
+	bool single = ra->n == 1;
+	struct buf *cells = single ? &s->single_cells : &s->cells;
 
-	if (actions)
-		s->actions = actions;
-	if (rows)
-		s->rows = rows;
-	if (!actions || !rows ||
-	    buf_append(&s->cells, ra->cells.data, ra->cells.len) < 0)
-		return why(-ENOMEM, "out of memory for changes");
-	proto_init(&pb_region_action, &actions[s->n]);
-	actions[s->n].here = true;
-	actions[s->n].region =
-		(struct pb_region){true, REGION_BY_NAME, s->region->name};
-	actions[s->n].atomic = ra->n > 1;
-	actions[s->n].actions =
-		(struct proto_list){.items = ra->actions, .n = ra->n};
-	rows[s->n++] = row;
+	if (buf_append(cells, ra->cells.data, ra->cells.len) < 0)
+		return -ENOMEM;
+	if (single) {
+		s->singles[s->nsingles] = ra->actions[0];
+		s->singles[s->nsingles].index = (uint32_t)s->nsingles;
+		s->single_rows[s->nsingles++] = row;
+	} else {
+		s->rows[s->n] = row;
+		s->actions[s->n++] = region_action(
+			s,
+			(struct proto_list){.items = ra->actions, .n = ra->n},
+			true);
+	}
 	return 0;
 }
 
@@ -268,7 +302,8 @@ struct shares {
 	size_t n;
 };
 
-static struct share *share_of(struct shares *ss, struct region *at)
+/* The region's share, with room for @n rows; NULL: no memory. */
+static struct share *share_of(struct shares *ss, struct region *at, size_t n)
 {
 	struct share *all;
 
@@ -279,9 +314,7 @@ static struct share *share_of(struct shares *ss, struct region *at)
 	if (!all)
 		return NULL;
 	ss->all = all;
-	all[ss->n] = (struct share){.region = at};
-	atomic_fetch_add(&at->refs, 1);
-	return &all[ss->n++];
+	return share_init(&all[ss->n++], at, n) < 0 ? NULL : &all[ss->n - 1];
 }
 
 static int divide(struct cluster *c, struct bytes table, struct row_actions *ra,
@@ -299,10 +332,44 @@ static int divide(struct cluster *c, struct bytes table, struct row_actions *ra,
 		r = region_find(c, table, ra[i].row, SIDE_OF, retry, &at);
 		if (r < 0)
 			break;
-		s = share_of(ss, at);
-		r = s ? share_add(s, i, &ra[i])
-		      : why(-ENOMEM, "out of memory for changes");
+		s = share_of(ss, at, n);
+		if (!s || share_add(s, i, &ra[i]) < 0)
+			r = why(-ENOMEM, "out of memory for changes");
 		region_put(at);
+	}
+	return r;
+}
+
+/* What went wrong with one row counts if nothing did before. */
+static void note(int r, const struct failure *one, int *first,
+		 struct failure *f)
+{
+	if (r == 0 || *first)
+		return;
+	*first = r;
+	*f = *one;
+}
+
+/* Reads what the server says of each row that went with others. */
+static int take_singles(struct share *s, struct pb_region_result *region,
+			bool *done, int *first, struct failure *f)
+{
+	struct pb_action_result one;
+	struct failure why_not;
+	int r;
+
+	if (region->fault.here) {
+		note(fail(&region->fault, &why_not), &why_not, first, f);
+		return 0;
+	}
+	while ((r = proto_next(&region->results, &one)) > 0) {
+		if (one.index >= s->nsingles)
+			return why(-EPROTO, "a server speaks of a change that "
+					    "it was not asked for");
+		if (one.fault.here)
+			note(fail(&one.fault, &why_not), &why_not, first, f);
+		else
+			done[s->single_rows[one.index]] = true;
 	}
 	return r;
 }
@@ -317,7 +384,7 @@ static int take_share(struct share *s, bool *done, struct failure *f)
 	int first = 0;
 
 	*f = (struct failure){-EPROTO, CURE_NONE, false};
-	for (size_t i = 0; i < s->n && r >= 0; i++) {
+	for (size_t i = s->nsingles ? 0 : 1; i < s->n && r >= 0; i++) {
 		struct failure one;
 		int k;
 
@@ -325,32 +392,48 @@ static int take_share(struct share *s, bool *done, struct failure *f)
 		if (r == 0)
 			r = why(-EPROTO,
 				"a server did not say what it has done");
+		if (r > 0 && i == 0)
+			r = take_singles(s, &region, done, &first, f);
 		if (r < 0)
 			break;
+		if (i == 0)
+			continue;
 		k = judge(&region, &sums, &one);
 		done[s->rows[i]] = k == 0;
-		if (k < 0 && !first) {
-			first = k;
-			*f = one;
-		}
+		note(k, &one, &first, f);
 	}
-	return r < 0 ? r : first;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->nsingles && !first; i++)
+		if (!done[s->single_rows[i]])
+			return why(-EPROTO,
+				   "a server did not say what it has done");
+	return first;
 }
 
 static int send_share(struct cluster *c, struct share *s,
 		      const struct retry *retry, struct failure *f)
 {
+	size_t first = s->nsingles ? 0 : 1;
 	struct pb_multi_request m = {
-		.regions = {.items = s->actions, .n = s->n},
+		.regions = {.items = s->actions + first, .n = s->n - first},
 	};
 	struct rpc_request q = {
 		.method = "Multi",
 		.type = &pb_multi_request,
 		.message = &m,
-		.cells = buf_bytes(&s->cells),
 		.deadline_ns = retry->deadline_ns,
 	};
 
+	s->actions[0] = region_action(
+		s, (struct proto_list){.items = s->singles, .n = s->nsingles},
+		false);
+	/* The cells are in the order of the actions. */
+	if (buf_append(&s->single_cells, s->cells.data, s->cells.len) < 0) {
+		*f = (struct failure){-ENOMEM, CURE_NONE, true};
+		return why(-ENOMEM, "out of memory for changes");
+	}
+	q.cells = buf_bytes(&s->single_cells);
 	return attempt_start(c, &s->region->server, SERVICE_CLIENT, &q,
 			     &s->call, f);
 }

@@ -9,6 +9,8 @@
 /* A server ends a batch by its bytes; this many rows are no limit. */
 #define ROWS_MAX INT32_MAX
 #define BATCH_BYTES (2u << 20)
+/* So long the end of a scan waits for a batch that nobody reads. */
+#define GOODBYE_MS 200
 
 struct table_scan {
 	struct cluster *cluster;
@@ -28,7 +30,9 @@ struct table_scan {
 	uint64_t scanner, sequence;
 	bool more_in_region, more;
 
-	struct attempt call; /* the batch */
+	struct attempt calls[2]; /* the batch, and the one behind it */
+	unsigned at;		 /* which of them is the batch */
+	bool is_ahead;		 /* the other one is under way */
 	struct decoder cells;
 	/* The last cell of the batch before, if any. */
 	bool has_last, skips;
@@ -70,7 +74,18 @@ int table_scan_new(const struct table_scan_options *o, struct table_scan **out)
 	return 0;
 }
 
-/* Says goodbye to the scanner, whose answer nobody waits for. */
+/* The batch behind the present one is not wanted any more. */
+static void drop_ahead(struct table_scan *s)
+{
+	attempt_end(&s->calls[!s->at]);
+	s->is_ahead = false;
+}
+
+/*
+ * Says goodbye to the scanner, whose answer nobody waits for. A server refuses
+ * that while it works for the scanner, and keeps the scanner for a minute, so a
+ * batch that is under way is waited for.
+ */
 static void close_scanner(struct table_scan *s)
 {
 	struct pb_scan_request m;
@@ -86,6 +101,9 @@ static void close_scanner(struct table_scan *s)
 	if (!s->is_open)
 		return;
 	why_keep(&kept);
+	if (s->is_ahead)
+		attempt_linger(s->cluster, &s->calls[!s->at], GOODBYE_MS);
+	drop_ahead(s);
 	proto_init(&pb_scan_request, &m);
 	m.scanner = s->scanner;
 	m.close = true;
@@ -102,7 +120,8 @@ void table_scan_free(struct table_scan *s)
 	if (!s)
 		return;
 	close_scanner(s);
-	attempt_end(&s->call);
+	drop_ahead(s);
+	attempt_end(&s->calls[s->at]);
 	region_put(s->region);
 	buf_free(&s->table_name);
 	buf_free(&s->bounds);
@@ -151,11 +170,12 @@ static bool was_given(const struct table_scan *s, const struct cell *c)
 static int take_batch(struct table_scan *s)
 {
 	struct pb_scan_response m;
-	int r = proto_take(s->call.rpc.answer.message, &pb_scan_response, &m);
+	const struct frame_answer *answer = &s->calls[s->at].rpc.answer;
+	int r = proto_take(answer->message, &pb_scan_response, &m);
 
 	if (r < 0)
 		return r;
-	s->cells = decoder_of(s->call.rpc.answer.cells);
+	s->cells = decoder_of(answer->cells);
 	s->more = m.more;
 	s->more_in_region = m.more_in_region;
 	if (m.scanner)
@@ -198,41 +218,57 @@ static int open_scanner(struct table_scan *s, struct failure *f)
 	m.takes_partials = m.takes_heartbeats = true;
 	s->scanner = 0;
 	s->sequence = 0;
-	r = region_call(&rc, &s->retry, &s->call, &s->region, f);
+	r = region_call(&rc, &s->retry, &s->calls[s->at], &s->region, f);
 	return r < 0 ? r : take_batch(s);
 }
 
-static int next_batch(struct table_scan *s, struct failure *f)
+/* Asks for the batch behind the present one, whose bytes stay. */
+static int ask_behind(struct table_scan *s, struct failure *f)
 {
 	struct pb_scan_request m;
 	struct rpc_request q = {
 		.method = "Scan",
 		.type = &pb_scan_request,
 		.message = &m,
-		.deadline_ns = s->retry.deadline_ns,
+		.deadline_ns = cluster_retry(s->cluster).deadline_ns,
 	};
-	int r;
 
 	proto_init(&pb_scan_request, &m);
 	m.scanner = s->scanner;
 	m.rows = s->rows;
 	m.sequence = s->sequence++;
 	m.takes_partials = m.takes_heartbeats = true;
-	attempt_end(&s->call);
-	r = attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
-			  &s->call, f);
+	s->is_ahead = true;
+	return attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
+			     &s->calls[!s->at], f);
+}
+
+static int next_batch(struct table_scan *s, struct failure *f)
+{
+	int r = s->is_ahead ? 0 : ask_behind(s, f);
+
 	if (r == 0)
-		r = attempt_wait(&s->call, f);
+		r = attempt_wait(&s->calls[!s->at], f);
+	/* Also of one that failed, its memory is not the batch's any more. */
+	attempt_end(&s->calls[s->at]);
+	s->at = !s->at;
+	s->is_ahead = false;
 	if (r == 0)
-		return take_batch(s);
-	/* A scanner that missed a call is of no use any more. */
-	if (f->cure != CURE_NONE) {
+		r = take_batch(s);
+	else if (f->cure != CURE_NONE) {
+		/* A scanner that missed a call is of no use any more. */
 		if (f->cure == CURE_LOCATE)
 			region_forget(s->cluster, s->region);
 		f->cure = CURE_SCANNER;
 		s->is_open = false;
+		return f->err;
 	}
-	return f->err;
+	/* Who has read two batches will read on: the server works meanwhile. */
+	if (r == 0 && s->is_open && ask_behind(s, f) < 0) {
+		drop_ahead(s);
+		s->sequence--;
+	}
+	return r;
 }
 
 /* Moves behind the region that has ended: 1, or 0 if it was the last. */

@@ -63,6 +63,8 @@ int attempt_start(struct cluster *c, const struct server *to,
 		  enum service service, const struct rpc_request *q,
 		  struct attempt *call, struct failure *f);
 int attempt_wait(struct attempt *call, struct failure *f);
+/* Waits instead, at most @ms, for an answer that is of no interest. */
+void attempt_linger(struct cluster *c, struct attempt *call, unsigned ms);
 void attempt_end(struct attempt *call);
 
 /*
