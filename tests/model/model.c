@@ -4,7 +4,7 @@
  *
  *	model [--seed N] [--runs N] [--steps N] [--seconds N]
  *	      [--plant NAME | --plant all] [--classic] [--threads]
- *	      [--subject lsm|remote]
+ *	      [--subject lsm|remote|hbase://...]
  *
  * A run is a new store and --steps steps that follow from its seed alone. A
  * difference prints the seed, the fewest steps that still show it, and both
@@ -14,7 +14,10 @@
  * likes: no answer may depend on that. A seed repeats the steps, not the
  * moments.
  *
- * --subject remote is the engine behind a session that serves it.
+ * --subject remote is the engine behind a session that serves it, and
+ * hbase://... a cluster of HBase: what that cannot do is left out, and counted.
+ * Its tables are made anew for each run, which takes seconds: many steps are
+ * better than many runs.
  *
  * With --plant the engine is replaced by a second reference with the named
  * fault: the test must find it, or it proves nothing ("all": each of them).
@@ -34,6 +37,7 @@ struct options {
 	uint64_t seed;
 	unsigned runs, steps, seconds;
 	bool classic, threads, remote;
+	const char *cluster;
 	enum ref_plant plant; /* PLANT_NONE: the engine is tested */
 	bool plant_each;
 };
@@ -44,12 +48,13 @@ struct run {
 	bool threads;
 	enum ref_plant plant;
 	bool remote;
+	const char *cluster;
 	size_t n;
 	struct step *steps;
 	struct buf answers[2]; /* of the step that differed */
 };
 
-static uint64_t steps_done;
+static uint64_t steps_done, steps_left_out;
 
 static volatile uint64_t seed_now;
 static volatile uint32_t step_now;
@@ -74,6 +79,21 @@ static void fail(const char *what, int r)
 	exit(2);
 }
 
+static int subject_open(const struct run *run, struct world *w)
+{
+	if (run->cluster)
+		return subject_cluster(run->cluster, w);
+	return (run->remote ? subject_remote : subject_lsm)(&run->mode, w);
+}
+
+static void subject_free(const struct run *run, struct world *w)
+{
+	if (run->cluster)
+		subject_cluster_free(w);
+	else
+		(run->remote ? subject_remote_free : subject_lsm_free)(w);
+}
+
 static void worlds_open(const struct run *run, struct world w[2])
 {
 	int r = ref_store_open(world_clock, false, &w[1].store);
@@ -82,8 +102,7 @@ static void worlds_open(const struct run *run, struct world w[2])
 		fail("the reference", r);
 	if (run->plant == PLANT_NONE) {
 		w[0].threads = run->threads;
-		r = (run->remote ? subject_remote : subject_lsm)(&run->mode,
-								 &w[0]);
+		r = subject_open(run, &w[0]);
 		if (r < 0)
 			fail("the engine", r);
 	} else {
@@ -95,6 +114,7 @@ static void worlds_open(const struct run *run, struct world w[2])
 		w[i].classic = run->mode.classic;
 		w[i].tiny = run->mode.tiny;
 		w[i].keep = run->mode.keep;
+		w[i].cluster = run->cluster;
 		r = world_begin(&w[i]);
 		if (r < 0)
 			fail("making the tables", r);
@@ -111,7 +131,7 @@ static void worlds_close(const struct run *run, struct world w[2])
 	if (run->plant != PLANT_NONE)
 		store_close(w[0].store);
 	else
-		(run->remote ? subject_remote_free : subject_lsm_free)(&w[0]);
+		subject_free(run, &w[0]);
 }
 
 static bool buf_eq(const struct buf *a, const struct buf *b)
@@ -184,12 +204,23 @@ static size_t run_differs(struct run *run)
 	worlds_open(run, w);
 	for (i = 0; i < run->n; i++) {
 		step_now = run->steps[i].id;
+		if (run->cluster && !subject_cluster_can(&run->steps[i])) {
+			steps_left_out++;
+			continue;
+		}
 		for (int k = 0; k < 2; k++) {
 			run->answers[k].len = 0;
 			if (k == 1 && !w[0].pristine)
 				ref_store_hint(w[1].store, w[0].given,
 					       w[0].ngiven);
 			world_apply(&w[k], &run->steps[i], &run->answers[k]);
+			if (k == 0 && run->cluster &&
+			    w[0].result == -EOPNOTSUPP)
+				break;
+		}
+		if (run->cluster && w[0].result == -EOPNOTSUPP) {
+			steps_left_out++;
+			continue;
 		}
 		steps_done++;
 		if (!agree(run, &w[0], &run->steps[i]))
@@ -205,6 +236,9 @@ static void run_make(struct run *run, const struct options *o, uint64_t seed)
 	struct step last = {.kind = STEP_DUMP, .id = o->steps};
 
 	run->mode = step_mode_of(seed, o->classic);
+	run->cluster = o->cluster;
+	if (o->cluster)
+		run->mode = (struct step_mode){.classic = o->classic};
 	run->plant = o->plant;
 	run->remote = o->remote;
 	run->threads = o->threads;
@@ -227,7 +261,7 @@ static void run_free(struct run *run)
 /* Leaves out steps as long as what is left still differs. */
 static void shrink(struct run *run, bool quiet)
 {
-	time_t end = time(NULL) + 20;
+	time_t end = time(NULL) + (run->cluster ? 100 : 20);
 	size_t chunk = run->n / 2;
 
 	while (chunk > 0 && time(NULL) < end) {
@@ -237,6 +271,7 @@ static void shrink(struct run *run, bool quiet)
 			struct run try = {.mode = run->mode,
 					  .plant = run->plant,
 					  .remote = run->remote,
+					  .cluster = run->cluster,
 					  .threads = run->threads,
 					  .n = run->n - chunk};
 			size_t bad;
@@ -272,12 +307,14 @@ static void report(struct run *run, const struct options *o, uint64_t seed,
 
 	fprintf(stderr,
 		"model: seed %llu differs at step %zu; again with:\n"
-		"model: model --seed %llu --runs 1 --steps %u%s%s%s\n",
+		"model: model --seed %llu --runs 1 --steps %u%s%s%s%s\n",
 		(unsigned long long)seed, bad, (unsigned long long)seed,
 		o->steps, o->classic ? " --classic" : "",
 		o->threads ? " --threads" : "",
-
-		o->remote ? " --subject remote" : "");
+		o->remote || o->cluster ? " --subject " : "",
+		o->remote    ? "remote"
+		: o->cluster ? o->cluster
+			     : "");
 	run->n = bad + 1;
 	shrink(run, false);
 	run_differs(run);
@@ -339,7 +376,7 @@ static void usage(void)
 	fputs("usage: model [--seed N] [--runs N] [--steps N] [--seconds N]\n"
 	      "             [--plant NAME | --plant all] [--classic] "
 	      "[--threads]\n"
-	      "             [--subject lsm | --subject remote]\n",
+	      "             [--subject lsm|remote|hbase://HOST:PORT]\n",
 	      stderr);
 	exit(2);
 }
@@ -395,7 +432,9 @@ static void options_parse(int argc, char **argv, struct options *o)
 			break;
 		case 'b':
 			o->remote = !strcmp(optarg, "remote");
-			if (!o->remote && strcmp(optarg, "lsm") != 0)
+			o->cluster = store_is_directory(optarg) ? NULL : optarg;
+			if (!o->remote && !o->cluster &&
+			    strcmp(optarg, "lsm") != 0)
 				usage();
 			break;
 		case 'm':
@@ -426,6 +465,9 @@ int main(int argc, char **argv)
 		       "differs\n",
 		       (unsigned long long)steps_done,
 		       (unsigned long long)o.seed);
+	if (r == 0 && o.cluster)
+		printf("model: %llu steps left out\n",
+		       (unsigned long long)steps_left_out);
 	/* A planted fault is there to be found. */
 	if (o.plant != PLANT_NONE)
 		return r ? 0 : 1;

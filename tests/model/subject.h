@@ -20,4 +20,13 @@ void subject_lsm_free(struct world *w);
 int subject_remote(const struct step_mode *mode, struct world *w);
 void subject_remote_free(struct world *w);
 
+/*
+ * The cluster of HBase of that name, whose tables t0, u0, t1 and u1 go. Runs on
+ * it have modes without ttl, raw scans, snapshots, tables and the past.
+ */
+int subject_cluster(const char *name, struct world *w);
+void subject_cluster_free(struct world *w);
+/* Can it do the step, and as other stores do it? */
+bool subject_cluster_can(const struct step *s);
+
 #endif

@@ -531,7 +531,8 @@ void world_content(struct world *w, struct buf *answer)
 
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	say_tables(w, answer);
+	if (!w->cluster)
+		say_tables(w, answer);
 	/* A dropped table may still have its handle. */
 	for (unsigned i = 0; i < STEP_TABLES; i++)
 		if (w->tables[i] && table_name(w->tables[i], name) == 0) {

@@ -38,7 +38,8 @@ struct world {
 	struct os *os;	      /* of the engine */
 	struct store *behind; /* the engine, if ->store is a client of it */
 	int (*reopen_behind)(struct world *w, bool die);
-	struct os *disk; /* the simulation behind it */
+	struct os *disk;     /* the simulation behind it */
+	const char *cluster; /* of HBase, where others have tables too */
 };
 
 /* The clock of reference stores. */
