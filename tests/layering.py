@@ -77,6 +77,7 @@ fs			value store front open host kernel report tree files ops
 
 tools/bench		value os store front open host
 tools/mounts		kernel
+tools/hbase		value store front open
 tools/line		value store filter front open remote text host
 tools			value store front open text host line
 """

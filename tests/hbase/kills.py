@@ -65,8 +65,10 @@ class Campaign:
         self.newest[who] = n
 
     def add(self):
-        subprocess.run([self.cellctl, "incr", self.store, "kills", "counter", "f:n"], check=True,
-                       capture_output=True, timeout=180)
+        done = subprocess.run([self.cellctl, "incr", self.store, "kills", "counter", "f:n"],
+                              capture_output=True, text=True, timeout=180)
+        if done.returncode:
+            raise AssertionError(done.stderr.strip())
         self.sums += 1
 
     def list(self):

@@ -288,6 +288,7 @@ static int take_server(const struct pb_server *from, struct server *out)
 	return 0;
 }
 
+/* -EAGAIN: a master is about to become it. */
 static int find_active(struct cluster *c, struct server *out)
 {
 	const struct pb_nothing nothing = {0};
@@ -308,6 +309,8 @@ static int find_active(struct cluster *c, struct server *out)
 	if (known)
 		return 0;
 	r = registry_call(c, &q, &call, &pb_active_master, &answer);
+	if (r == 0 && !answer.server.here)
+		r = why(-EAGAIN, "none of the masters is active");
 	if (r == 0)
 		r = take_server(&answer.server, out);
 	attempt_end(&call);
@@ -337,6 +340,9 @@ int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 
 	do {
 		r = find_active(c, &active);
+		f = (struct failure){r, CURE_WAIT, true};
+		if (r == -EAGAIN)
+			continue;
 		if (r < 0)
 			return r;
 		q->deadline_ns = retry.deadline_ns;
@@ -346,11 +352,8 @@ int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 			return 0;
 		if (f.cure == CURE_LOCATE)
 			forget_active(c);
-		/* What may have been done is not to be done twice. */
-		if (!f.is_refused)
-			break;
 	} while (retry_wait(&retry, &f));
-	return r;
+	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
 /* Reads HOST[:PORT] of @len bytes. */

@@ -68,7 +68,9 @@ void attempt_linger(struct cluster *c, struct attempt *call, unsigned ms);
 void attempt_end(struct attempt *call);
 
 /*
- * A call to the active master whose answer's message is read into *out by
+ * A call to the active master, made again when it is not known whether it was
+ * done: it must ask for something only, or carry a nonce, by which the master
+ * knows it again. Its answer's message is read into *out by
  * @type; its bytes last until attempt_end(). 0 or a negative errno, which is that
  * of the last try.
  */
