@@ -153,6 +153,15 @@ static int judge(struct pb_region_result *region, struct proto_list *sums,
 	return r;
 }
 
+/* What the server says of the region's next action: 1, or -EPROTO. */
+static int next_result(struct pb_multi_response *m,
+		       struct pb_region_result *out)
+{
+	int r = proto_next(&m->regions, out);
+
+	return r ? r : why(-EPROTO, "a server did not say what it has done");
+}
+
 /* Reads the answer of one row: 1, 0, or why not, and in *f if to try again. */
 static int take_row(const struct attempt *call, bool has_condition,
 		    struct proto_list *sums, struct failure *f)
@@ -163,9 +172,7 @@ static int take_row(const struct attempt *call, bool has_condition,
 
 	*f = (struct failure){-EPROTO, CURE_NONE, false};
 	if (r == 0)
-		r = proto_next(&m.regions, &region);
-	if (r == 0)
-		r = why(-EPROTO, "a server did not say what it has done");
+		r = next_result(&m, &region);
 	if (r > 0)
 		r = judge(&region, sums, f);
 	if (r < 0)
@@ -220,17 +227,19 @@ int multi_row(struct cluster *c, struct bytes table, struct row_actions *ra,
 }
 
 /*
- * The rows that one region has, sent in one call. Rows of one action, and an
- * action is one row's, go together as one of the region's actions, which the
- * server writes to its log at once; a row of several is one of its own, that is
- * atomic.
+ * The rows that one region has, sent in one call. A row that needs one action
+ * only is a single. All singles make one action of the region, for which the
+ * server writes to its log once; each of them is atomic by itself. A row that
+ * needs several actions makes an action of the region of its own, so that it is
+ * atomic too.
  */
 struct share {
 	struct region *region;
 	struct attempt call;
-	struct pb_region_action *actions; /* of rows; [0] is that of singles */
-	size_t *rows;			  /* which of the caller's; from [1] */
-	size_t n;			  /* of both, [0] counted */
+	struct pb_region_action
+		*actions; /* [0]: the singles; then a row each */
+	size_t *rows;	  /* the caller's number of each, from [1] */
+	size_t n;	  /* of both, with [0] */
 	struct pb_action *singles;
 	size_t *single_rows;
 	size_t nsingles;
@@ -371,6 +380,10 @@ static int take_singles(struct share *s, struct pb_region_result *region,
 		else
 			done[s->single_rows[one.index]] = true;
 	}
+	for (size_t i = 0; r == 0 && !*first && i < s->nsingles; i++)
+		if (!done[s->single_rows[i]])
+			return why(-EPROTO,
+				   "a server did not say what it has done");
 	return r;
 }
 
@@ -384,31 +397,23 @@ static int take_share(struct share *s, bool *done, struct failure *f)
 	int first = 0;
 
 	*f = (struct failure){-EPROTO, CURE_NONE, false};
-	for (size_t i = s->nsingles ? 0 : 1; i < s->n && r >= 0; i++) {
+	if (r == 0 && s->nsingles) {
+		r = next_result(&m, &region);
+		if (r > 0)
+			r = take_singles(s, &region, done, &first, f);
+	}
+	for (size_t i = 1; i < s->n && r >= 0; i++) {
 		struct failure one;
 		int k;
 
-		r = proto_next(&m.regions, &region);
-		if (r == 0)
-			r = why(-EPROTO,
-				"a server did not say what it has done");
-		if (r > 0 && i == 0)
-			r = take_singles(s, &region, done, &first, f);
+		r = next_result(&m, &region);
 		if (r < 0)
 			break;
-		if (i == 0)
-			continue;
 		k = judge(&region, &sums, &one);
 		done[s->rows[i]] = k == 0;
 		note(k, &one, &first, f);
 	}
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < s->nsingles && !first; i++)
-		if (!done[s->single_rows[i]])
-			return why(-EPROTO,
-				   "a server did not say what it has done");
-	return first;
+	return r < 0 ? r : first;
 }
 
 static int send_share(struct cluster *c, struct share *s,
