@@ -9,7 +9,7 @@
 /* A server ends a batch by its bytes; this many rows are no limit. */
 #define ROWS_MAX INT32_MAX
 #define BATCH_BYTES (2u << 20)
-/* So long the end of a scan waits for a batch that nobody reads. */
+/* The end of a scan waits this long for a batch that nobody reads. */
 #define GOODBYE_MS 200
 
 struct table_scan {
@@ -30,9 +30,9 @@ struct table_scan {
 	uint64_t scanner, sequence;
 	bool more_in_region, more;
 
-	struct attempt calls[2]; /* the batch, and the one behind it */
-	unsigned at;		 /* which of them is the batch */
-	bool is_ahead;		 /* the other one is under way */
+	struct attempt calls[2]; /* this batch, and the next one */
+	unsigned at;		 /* which of the two is this batch */
+	bool is_ahead;		 /* the next one has been asked for */
 	struct decoder cells;
 	/* The last cell of the batch before, if any. */
 	bool has_last, skips;
@@ -74,17 +74,10 @@ int table_scan_new(const struct table_scan_options *o, struct table_scan **out)
 	return 0;
 }
 
-/* The batch behind the present one is not wanted any more. */
-static void drop_ahead(struct table_scan *s)
-{
-	attempt_end(&s->calls[!s->at]);
-	s->is_ahead = false;
-}
-
 /*
- * Says goodbye to the scanner, whose answer nobody waits for. A server refuses
- * that while it works for the scanner, and keeps the scanner for a minute, so a
- * batch that is under way is waited for.
+ * Tells the server that the scanner is not used any more; nobody waits for its
+ * answer. While the server works on a batch it refuses this, and keeps the
+ * scanner for a minute, so a batch that is under way is waited for.
  */
 static void close_scanner(struct table_scan *s)
 {
@@ -101,9 +94,7 @@ static void close_scanner(struct table_scan *s)
 	if (!s->is_open)
 		return;
 	why_keep(&kept);
-	if (s->is_ahead)
-		attempt_linger(s->cluster, &s->calls[!s->at], GOODBYE_MS);
-	drop_ahead(s);
+	attempt_linger(s->cluster, &s->calls[!s->at], GOODBYE_MS);
 	proto_init(&pb_scan_request, &m);
 	m.scanner = s->scanner;
 	m.close = true;
@@ -120,8 +111,8 @@ void table_scan_free(struct table_scan *s)
 	if (!s)
 		return;
 	close_scanner(s);
-	drop_ahead(s);
-	attempt_end(&s->calls[s->at]);
+	attempt_end(&s->calls[0]);
+	attempt_end(&s->calls[1]);
 	region_put(s->region);
 	buf_free(&s->table_name);
 	buf_free(&s->bounds);
@@ -222,8 +213,8 @@ static int open_scanner(struct table_scan *s, struct failure *f)
 	return r < 0 ? r : take_batch(s);
 }
 
-/* Asks for the batch behind the present one, whose bytes stay. */
-static int ask_behind(struct table_scan *s, struct failure *f)
+/* Asks for the next batch. The bytes of this one stay. */
+static int ask_next(struct table_scan *s, struct failure *f)
 {
 	struct pb_scan_request m;
 	struct rpc_request q = {
@@ -245,11 +236,11 @@ static int ask_behind(struct table_scan *s, struct failure *f)
 
 static int next_batch(struct table_scan *s, struct failure *f)
 {
-	int r = s->is_ahead ? 0 : ask_behind(s, f);
+	int r = s->is_ahead ? 0 : ask_next(s, f);
 
 	if (r == 0)
 		r = attempt_wait(&s->calls[!s->at], f);
-	/* Also of one that failed, its memory is not the batch's any more. */
+	/* Ends the old batch: what takes its place has come, or has failed. */
 	attempt_end(&s->calls[s->at]);
 	s->at = !s->at;
 	s->is_ahead = false;
@@ -263,9 +254,14 @@ static int next_batch(struct table_scan *s, struct failure *f)
 		s->is_open = false;
 		return f->err;
 	}
-	/* Who has read two batches will read on: the server works meanwhile. */
-	if (r == 0 && s->is_open && ask_behind(s, f) < 0) {
-		drop_ahead(s);
+	/*
+	 * A caller that has read two batches will probably read on, so the
+	 * server begins with the next one. If it cannot be asked now, the next
+	 * call asks again.
+	 */
+	if (r == 0 && s->is_open && ask_next(s, f) < 0) {
+		attempt_end(&s->calls[!s->at]);
+		s->is_ahead = false;
 		s->sequence--;
 	}
 	return r;

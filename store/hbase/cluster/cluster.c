@@ -288,7 +288,7 @@ static int take_server(const struct pb_server *from, struct server *out)
 	return 0;
 }
 
-/* -EAGAIN: a master is about to become it. */
+/* -EAGAIN: no master is active yet. */
 static int find_active(struct cluster *c, struct server *out)
 {
 	const struct pb_nothing nothing = {0};

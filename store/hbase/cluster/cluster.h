@@ -63,16 +63,19 @@ int attempt_start(struct cluster *c, const struct server *to,
 		  enum service service, const struct rpc_request *q,
 		  struct attempt *call, struct failure *f);
 int attempt_wait(struct attempt *call, struct failure *f);
-/* Waits instead, at most @ms, for an answer that is of no interest. */
+/*
+ * Waits at most @ms for an answer that nobody reads, in place of attempt_wait().
+ * That it does not come says nothing of the server.
+ */
 void attempt_linger(struct cluster *c, struct attempt *call, unsigned ms);
 void attempt_end(struct attempt *call);
 
 /*
- * A call to the active master, made again when it is not known whether it was
- * done: it must ask for something only, or carry a nonce, by which the master
- * knows it again. Its answer's message is read into *out by
- * @type; its bytes last until attempt_end(). 0 or a negative errno, which is that
- * of the last try.
+ * A call to the active master. It is sent again when nobody knows whether it was
+ * done, so it must change nothing, or carry a nonce, by which the master
+ * recognises a second try. The answer's message is read into *out by @type; its
+ * bytes last until attempt_end(). 0 or a negative errno, which is that of the
+ * last try.
  */
 int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 		const struct proto_message *type, void *out);

@@ -77,8 +77,8 @@ static const struct known *find(struct bytes class)
 }
 
 /*
- * What a server throws that is no IOException it sends as one, whose trace has
- * the class behind these words.
+ * A server sends an exception that is no IOException inside one. The trace names
+ * the class of the inner one behind these words.
  */
 static const struct known *find_cause(struct bytes trace)
 {
