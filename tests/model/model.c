@@ -195,6 +195,12 @@ static bool agree(const struct run *run, const struct world *w,
 	       (!w->pristine || run->mode.ttl) && past_agrees(&a[0], &a[1]);
 }
 
+/* Did the store say of the last step that it cannot do such a thing? */
+static bool is_refused(const struct run *run, const struct world *w)
+{
+	return run->cluster && w->result == -EOPNOTSUPP;
+}
+
 /* The index of the first step whose answers differ, or n. */
 static size_t run_differs(struct run *run)
 {
@@ -213,12 +219,12 @@ static size_t run_differs(struct run *run)
 			if (k == 1 && !w[0].pristine)
 				ref_store_hint(w[1].store, w[0].given,
 					       w[0].ngiven);
-			world_apply(&w[k], &run->steps[i], &run->answers[k]);
-			if (k == 0 && run->cluster &&
-			    w[0].result == -EOPNOTSUPP)
+			/* What the cluster refuses nobody does. */
+			if (k == 1 && is_refused(run, &w[0]))
 				break;
+			world_apply(&w[k], &run->steps[i], &run->answers[k]);
 		}
-		if (run->cluster && w[0].result == -EOPNOTSUPP) {
+		if (is_refused(run, &w[0])) {
 			steps_left_out++;
 			continue;
 		}

@@ -1,6 +1,7 @@
 /*
- * A cluster of HBase. Its servers have clocks of their own, so nothing expires;
- * the store's clock, of which timestamps are, is the world's.
+ * A cluster of HBase. Timestamps come from the store's clock, which is the
+ * world's. HBase's servers have clocks of their own, by which cells expire, so
+ * no run has a ttl.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,13 +25,6 @@ static void set_now(struct world *w, int64_t now)
 	((struct cluster_os *)w->os)->now_ms = now;
 }
 
-static int open_store(struct world *w)
-{
-	const struct store_options o = {.os = w->os};
-
-	return store_open(w->cluster, &o, &w->store);
-}
-
 /* What a run left, or one before it that was killed. */
 static int drop_tables(struct store *s)
 {
@@ -48,6 +42,7 @@ static int drop_tables(struct store *s)
 int subject_cluster(const char *name, struct world *w)
 {
 	struct cluster_os *os = calloc(1, sizeof(*os));
+	const struct store_options o = {.os = &os->os};
 	int r;
 
 	if (!os)
@@ -60,7 +55,7 @@ int subject_cluster(const char *name, struct world *w)
 	w->os = &os->os;
 	w->cluster = name;
 	w->set_now = set_now;
-	r = open_store(w);
+	r = store_open(name, &o, &w->store);
 	if (r == 0)
 		r = drop_tables(w->store);
 	if (r < 0)
@@ -79,41 +74,45 @@ void subject_cluster_free(struct world *w)
 	w->os = NULL;
 }
 
-/* Hides a change another one of the same mutation? HBase has it so. */
+static bool is_sum(const struct step_change *c)
+{
+	return c->op == CHANGE_APPEND || c->op == CHANGE_INCREMENT;
+}
+
+static bool writes(const struct step_change *c)
+{
+	return c->op == CHANGE_PUT || is_sum(c);
+}
+
+/*
+ * Does it write into a family that it changes twice? In HBase the changes of one
+ * mutation hide each other otherwise than here.
+ */
 static bool mixes(const struct step *s)
 {
 	for (unsigned i = 0; i < s->nchanges; i++)
 		for (unsigned k = 0; k < s->nchanges; k++) {
 			const struct step_change *a = &s->changes[i];
 			const struct step_change *b = &s->changes[k];
-			bool a_writes = a->op == CHANGE_PUT ||
-					a->op == CHANGE_APPEND ||
-					a->op == CHANGE_INCREMENT;
-			bool b_writes = b->op == CHANGE_PUT ||
-					b->op == CHANGE_APPEND ||
-					b->op == CHANGE_INCREMENT;
 
-			if (i != k && (a_writes || b_writes) &&
-			    (a->op == CHANGE_DELETE_ROW ||
-			     b->op == CHANGE_DELETE_ROW ||
+			if (i != k && writes(a) &&
+			    (b->op == CHANGE_DELETE_ROW ||
 			     a->family == b->family))
 				return true;
 		}
 	return false;
 }
 
-/* Is a sum among them whose timestamp is the server's to choose? */
+/* Does it add to a value at a time that the server chooses? */
 static bool has_server_time(const struct step *s)
 {
 	for (unsigned i = 0; i < s->nchanges; i++)
-		if ((s->changes[i].op == CHANGE_APPEND ||
-		     s->changes[i].op == CHANGE_INCREMENT) &&
-		    s->changes[i].ts < STEP_TS_FIRST)
+		if (is_sum(&s->changes[i]) && s->changes[i].ts < STEP_TS_FIRST)
 			return true;
 	return false;
 }
 
-/* HBase's markers of families do not hide it: nvb-013. */
+/* HBase's markers of families do not hide the empty qualifier: nvb-013. */
 static bool has_empty_qualifier(const struct step *s)
 {
 	for (unsigned i = 0; i < s->nchanges; i++)
