@@ -99,8 +99,8 @@ static int64_t run_get(struct job *job)
 	return r == 0 ? -ENOENT : r;
 }
 
-static int64_t run_scan_spec(struct job *job, struct scan_spec *spec,
-			     bool count_rows)
+/* How many rows the scan meets: by their names, or by their cells. */
+static int64_t run_spec(struct job *job, const struct scan_spec *spec)
 {
 	struct cell cells[64];
 	struct scan *sc;
@@ -112,7 +112,7 @@ static int64_t run_scan_spec(struct job *job, struct scan_spec *spec,
 	while ((r = scan_next_many(sc, cells, 64)) > 0)
 		n += r;
 	scan_close(sc);
-	return r < 0 ? r : count_rows ? n : n / COLUMNS;
+	return r < 0 ? r : spec->granularity == SCAN_ROWS ? n : n / COLUMNS;
 }
 
 static int64_t run_row(struct job *job)
@@ -126,7 +126,7 @@ static int64_t run_row(struct job *job)
 		.row_stop_inclusive = true,
 	};
 
-	return run_scan_spec(job, &spec, false);
+	return run_spec(job, &spec);
 }
 
 static int64_t run_tenth(struct job *job, uint8_t granularity)
@@ -139,7 +139,7 @@ static int64_t run_tenth(struct job *job, uint8_t granularity)
 		.row_stop = row_name(first + job->rows / 10, stop),
 	};
 
-	return run_scan_spec(job, &spec, granularity == SCAN_ROWS);
+	return run_spec(job, &spec);
 }
 
 static int64_t run_scan(struct job *job)
