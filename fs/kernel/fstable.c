@@ -90,6 +90,13 @@ const struct snapshot *fstable_snapshot(const struct fstable *ft)
 	return ft->snap;
 }
 
+bool fstable_same(const struct fstable *a, const struct fstable *b)
+{
+	if (fstable_id(a) != fstable_id(b) || !a->snap || !b->snap)
+		return fstable_id(a) == fstable_id(b) && a->snap == b->snap;
+	return snapshot_taken_ms(a->snap) == snapshot_taken_ms(b->snap);
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec t;

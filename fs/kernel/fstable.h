@@ -33,6 +33,8 @@ void fstable_unref(struct fstable *ft); /* @ft may be NULL */
 
 struct table *fstable_table(struct fstable *ft); /* borrowed */
 uint64_t fstable_id(const struct fstable *ft);
+/* Do both show the same table, of now or of the same snapshot? */
+bool fstable_same(const struct fstable *a, const struct fstable *b);
 /* The snapshot through which it is read, borrowed; NULL = the present. */
 const struct snapshot *fstable_snapshot(const struct fstable *ft);
 

@@ -175,7 +175,7 @@ static bool same_table(const struct node *n, const struct fstable *table)
 {
 	if (!n->table || !table)
 		return n->table == table;
-	return fstable_id(n->table) == fstable_id(table);
+	return fstable_same(n->table, table);
 }
 
 /* Does a node of that kind and name have an age in its parent? */

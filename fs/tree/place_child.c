@@ -60,7 +60,10 @@ static int open_snapshot(struct fs *fs, const struct place *dir,
 	int r;
 
 	fstable_unref(out->table);
-	out->table = place_held_table(fs, dir->node, name, &node);
+	/* In a shared store the name may be another snapshot's by now. */
+	out->table = store_is_shared(fs->store)
+			     ? NULL
+			     : place_held_table(fs, dir->node, name, &node);
 	if (out->table)
 		return 0;
 	r = place_snapshot_open(fs, t, whole ? bytes_str(dir->name) : name,

@@ -83,6 +83,12 @@ struct store_ops {
 	int (*snapshot_open)(struct store *s, struct table *t,
 			     struct bytes name, struct snapshot **out);
 	/*
+	 * A table's schema in the snapshot. NULL: tables of struct snapshot
+	 * have it.
+	 */
+	int (*snapshot_schema)(const struct snapshot *snap,
+			       const struct table *t, struct schema *out);
+	/*
 	 * Clone makes a table @to from table @from of the snapshot; restore
 	 * puts @from itself back to the snapshot. See store.h for both.
 	 */

@@ -223,7 +223,9 @@ int snapshot_schema(const struct snapshot *snap, const struct table *t,
 	int r;
 
 	front_begin();
-	if (seen)
+	if (seen && snap->store->ops->snapshot_schema)
+		r = snap->store->ops->snapshot_schema(snap, t, out);
+	else if (seen)
 		r = schema_copy(out, &seen->schema);
 	else
 		r = why(-ENOENT, "the table was not there when the snapshot "

@@ -145,6 +145,88 @@ two" ]
 		<("$CELLCTL" export "$STORE" "${N}b")
 }
 
+@test "a snapshot is taken, read, cloned, put back and dropped" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n one >"$M/$N/r/f:q"
+	mkdir "$M/$N/.snapshot/$N-a"
+	echo -n two >"$M/$N/r/f:q"
+	mkdir "$M/$N/s"
+	echo -n new >"$M/$N/s/f:q"
+	[ "$(ls "$M/$N/.snapshot")" = "$N-a" ]
+	[ "$(cat "$M/$N/.snapshot/$N-a/r/f:q")" = one ]
+	[ "$(ls "$M/$N/.snapshot/$N-a")" = r ]
+	[ "$(cat "$M/$N/.snapshot/$N-a/.range/a..z/r/f:q")" = one ]
+	[ "$(cut -f 4 "$M/$N/.snapshot/$N-a/.cells")" = one ]
+	grep -q '^families' "$M/$N/.snapshot/$N-a/.schema"
+	run ! touch "$M/$N/.snapshot/$N-a/r/f:x"
+	# Nobody sees the table through which it is read.
+	[ "$(other tables cellfs-clone)" = 1 ]
+	run ! grep -q cellfs-clone <(ls "$M")
+	"$CELLCTL" snapshot -t "$N" "$STORE" clone "$N-a" "${N}c"
+	[ "$(cat "$M/${N}c/r/f:q")" = one ]
+	"$CELLCTL" snapshot -t "$N" "$STORE" restore "$N-a"
+	soon has "$M/$N/r/f:q" one
+	soon test ! -e "$M/$N/s"
+	rm -r "$M/$N/r"
+	run rmdir "$M/$N"
+	[ "$status" -eq 1 ]
+	[[ $output == *"not empty"* ]]
+	rmdir "$M/$N/.snapshot/$N-a"
+	[ -z "$(ls "$M/$N/.snapshot")" ]
+	rmdir "$M/$N"
+	remount_store
+	[ "$(other tables cellfs-clone)" = 0 ]
+}
+
+@test "snapshots of other programs are seen, and as they are now" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n one >"$M/$N/r/f:q"
+	other snapshot "$N" "$N-o"
+	has "$M/$N/.snapshot/$N-o/r/f:q" one
+	echo -n two >"$M/$N/r/f:q"
+	other drop-snapshot "$N" "$N-o"
+	other snapshot "$N" "$N-o"
+	soon has "$M/$N/.snapshot/$N-o/r/f:q" two
+	other drop-snapshot "$N" "$N-o"
+	[ -z "$(ls "$M/$N/.snapshot")" ]
+}
+
+@test "what HBase's snapshots cannot is refused with words" {
+	mkdir "$M/$N" "$M/${N}b"
+	mkdir "$M/$N/.snapshot/$N-x"
+	run mkdir "$M/.snapshot/all"
+	[[ $output == *"not supported"* ]]
+	run mv "$M/$N/.snapshot/$N-x" "$M/$N/.snapshot/$N-y"
+	[[ $output == *"not supported"* ]]
+	# HBase's names are the cluster's.
+	run mkdir "$M/${N}b/.snapshot/$N-x"
+	[[ $output == *"File exists"* ]]
+	for name in "a b" -x "a%2Fb"; do
+		run mkdir -- "$M/$N/.snapshot/$name"
+		[[ $output == *"Invalid argument"* ]]
+	done
+	[ "$(ls "$M/$N/.snapshot")" = "$N-x" ]
+	[ "$("$CELLCTL" snapshot -t "$N" "$STORE" | cut -f 1)" = "$N-x" ]
+	run "$CELLCTL" table "$STORE" create cellfs-clone.x
+	[ "$status" -ne 0 ]
+	rmdir "$M/$N/.snapshot/$N-x"
+}
+
+@test "a clone of a killed mount is dropped by the next one that makes one" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n one >"$M/$N/r/f:q"
+	mkdir "$M/$N/.snapshot/$N-k"
+	has "$M/$N/.snapshot/$N-k/r/f:q" one
+	kill -9 "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u -z "$M"
+	[ "$(other tables cellfs-clone)" = 1 ]
+	mount_store
+	has "$M/$N/.snapshot/$N-k/r/f:q" one
+	[ "$(other tables cellfs-clone)" = 1 ]
+	rmdir "$M/$N/.snapshot/$N-k"
+}
+
 @test "a region that is split or goes away under a listing is a pause" {
 	mkdir "$M/$N"
 	seq -f $'r%05.0f\tf:q\t1\tv' 20000 >"$M/$N/.cells"

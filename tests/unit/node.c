@@ -29,9 +29,9 @@ void fstable_unref(struct fstable *ft)
 		ft->refs--;
 }
 
-uint64_t fstable_id(const struct fstable *ft)
+bool fstable_same(const struct fstable *a, const struct fstable *b)
 {
-	return ft->id;
+	return a->id == b->id;
 }
 
 #define ROOT 1

@@ -5,6 +5,7 @@
 #define CELLFS_STORE_HBASE_BACKEND_INSIDE_H
 
 #include "store/front/backend.h"
+#include "store/hbase/backend/clones.h"
 #include "store/hbase/cluster/cluster.h"
 
 struct hbase_store {
@@ -12,6 +13,7 @@ struct hbase_store {
 	struct os *os;
 	struct cluster *cluster;
 	bool sync;
+	struct clones clones;
 };
 
 /* A schema is believed for so long. */
@@ -51,6 +53,11 @@ int hbase_family(struct table *t, struct bytes family,
 
 /* tables.c */
 int hbase_table_open(struct store *s, struct bytes name, struct table **out);
+/* That of a clone too. */
+int hbase_table_open_any(struct store *s, struct bytes name,
+			 struct table **out);
+/* -EINVAL: the name is for clones. */
+int hbase_no_such_name(struct bytes name);
 int hbase_table_open_id(struct store *s, uint64_t id, struct table **out);
 void hbase_table_free(struct table *t);
 int hbase_table_schema(struct table *t, struct schema *out);
@@ -67,6 +74,31 @@ int hbase_compact(struct store *s, struct table *t);
 int hbase_namespace_create(struct store *s, struct bytes name);
 int hbase_namespace_drop(struct store *s, struct bytes name);
 int hbase_namespace_next(struct store *s, struct bytes after, char *name);
+
+/* snapshots.c */
+int hbase_snapshot_take(struct store *s, struct snapshot **out);
+int hbase_snapshot_create(struct store *s, struct table *t, struct bytes name);
+int hbase_snapshot_drop(struct store *s, struct table *t, struct bytes name);
+int hbase_snapshot_rename(struct store *s, struct table *t, struct bytes from,
+			  struct bytes to);
+int hbase_snapshot_next(struct store *s, struct table *t, struct bytes after,
+			struct snapshot_info *out);
+int hbase_snapshot_open(struct store *s, struct table *t, struct bytes name,
+			struct snapshot **out);
+void hbase_snapshot_release(struct snapshot *snap);
+int hbase_snapshot_schema(const struct snapshot *snap, const struct table *t,
+			  struct schema *out);
+int hbase_snapshot_clone(struct snapshot *snap,
+			 const struct snapshot_table *from, struct bytes to);
+int hbase_snapshot_restore(struct snapshot *snap,
+			   const struct snapshot_table *from);
+/* 1 if the table has some, 0, or an error. */
+int hbase_has_snapshots(struct store *s, struct bytes table);
+/*
+ * Sets *t to the table that shows what the snapshot shows of it, which lasts as
+ * long as the snapshot. @snap NULL leaves it.
+ */
+int hbase_shown(const struct snapshot *snap, struct table **t);
 
 /* read.c */
 int hbase_get(struct table *t, struct bytes row, struct bytes family,

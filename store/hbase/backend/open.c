@@ -12,6 +12,7 @@
 
 static int destroy(struct hbase_store *hs)
 {
+	clones_close(&hs->base);
 	cluster_close(hs->cluster);
 	free(hs);
 	return 0;
@@ -35,77 +36,6 @@ static int nothing_to_sync(struct store *s)
 {
 	(void)s;
 	return 0;
-}
-
-static int no_snapshot(void)
-{
-	return why(-EOPNOTSUPP, "cellfs does not use HBase's snapshots");
-}
-
-static int no_take(struct store *s, struct snapshot **out)
-{
-	(void)s;
-	(void)out;
-	return why(-EOPNOTSUPP, "HBase has no view of all tables as of now");
-}
-
-static void no_release(struct snapshot *snap)
-{
-	(void)snap;
-}
-
-static int no_create(struct store *s, struct table *t, struct bytes name)
-{
-	(void)s;
-	(void)t;
-	(void)name;
-	return no_snapshot();
-}
-
-static int no_snapshot_rename(struct store *s, struct table *t,
-			      struct bytes from, struct bytes to)
-{
-	(void)s;
-	(void)t;
-	(void)from;
-	(void)to;
-	return no_snapshot();
-}
-
-static int no_snapshot_next(struct store *s, struct table *t,
-			    struct bytes after, struct snapshot_info *out)
-{
-	(void)s;
-	(void)t;
-	(void)after;
-	(void)out;
-	return 0;
-}
-
-static int no_snapshot_open(struct store *s, struct table *t, struct bytes name,
-			    struct snapshot **out)
-{
-	(void)s;
-	(void)t;
-	(void)out;
-	return why(-ENOENT, "there is no snapshot %.*s", (int)name.len,
-		   (const char *)name.data);
-}
-
-static int no_clone(struct snapshot *snap, const struct snapshot_table *from,
-		    struct bytes to)
-{
-	(void)snap;
-	(void)from;
-	(void)to;
-	return no_snapshot();
-}
-
-static int no_restore(struct snapshot *snap, const struct snapshot_table *from)
-{
-	(void)snap;
-	(void)from;
-	return no_snapshot();
 }
 
 static int no_stat(struct store *s, unsigned i, struct store_stat *out)
@@ -170,15 +100,16 @@ static const struct store_ops hbase_ops = {
 	.scan_next = hbase_scan_next,
 	.scan_close = hbase_scan_close,
 	.get = hbase_get,
-	.snapshot_take = no_take,
-	.snapshot_release = no_release,
-	.snapshot_create = no_create,
-	.snapshot_drop = no_create,
-	.snapshot_rename = no_snapshot_rename,
-	.snapshot_next = no_snapshot_next,
-	.snapshot_open = no_snapshot_open,
-	.snapshot_clone = no_clone,
-	.snapshot_restore = no_restore,
+	.snapshot_take = hbase_snapshot_take,
+	.snapshot_release = hbase_snapshot_release,
+	.snapshot_create = hbase_snapshot_create,
+	.snapshot_drop = hbase_snapshot_drop,
+	.snapshot_rename = hbase_snapshot_rename,
+	.snapshot_next = hbase_snapshot_next,
+	.snapshot_open = hbase_snapshot_open,
+	.snapshot_schema = hbase_snapshot_schema,
+	.snapshot_clone = hbase_snapshot_clone,
+	.snapshot_restore = hbase_snapshot_restore,
 	.table_open_id = hbase_table_open_id,
 	.flush = hbase_flush,
 	.compact = hbase_compact,
@@ -243,6 +174,7 @@ int hbase_open(const char *path, const struct store_options *o,
 	if (!hs)
 		return why(-ENOMEM, "out of memory for a store");
 	store_init(&hs->base, &hbase_ops, o->read_only);
+	clones_init(&hs->clones);
 	hs->os = o->os ? o->os : os_posix();
 	hs->base.is_shared = true;
 	hs->sync = o->sync;

@@ -78,9 +78,10 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	struct family_attrs attrs;
 	struct decoder cells;
 	struct attempt call = {0};
-	int r = hbase_family(t, family, &attrs);
+	int r = hbase_shown(snap, &t);
 
-	(void)snap;
+	if (r == 0)
+		r = hbase_family(t, family, &attrs);
 	if (r <= 0)
 		return r;
 	r = get_column(t, row, &column, &range, &call, !hold, 1, &cells);

@@ -67,12 +67,17 @@ static uint64_t id_of(struct bytes name)
 
 int hbase_table_open(struct store *s, struct bytes name, struct table **out)
 {
-	struct hbase_table *t;
-	int r = table_name_check(name);
-
-	if (r < 0)
+	if (table_name_check(name) < 0 || clone_is_named(name))
 		return why(-ENOENT, "there is no table '%.*s'", (int)name.len,
 			   (const char *)name.data);
+	return hbase_table_open_any(s, name, out);
+}
+
+int hbase_table_open_any(struct store *s, struct bytes name, struct table **out)
+{
+	struct hbase_table *t;
+	int r;
+
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return why(-ENOMEM, "out of memory for a table");
@@ -129,17 +134,38 @@ int hbase_table_name(struct table *t, char *name)
 	return 0;
 }
 
+int hbase_no_such_name(struct bytes name)
+{
+	return why(-EINVAL,
+		   "'%.*s' is a name of tables through which cellfs reads "
+		   "snapshots: choose another one",
+		   (int)name.len, (const char *)name.data);
+}
+
 int hbase_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
 	struct schema open;
 	int r;
 
+	if (clone_is_named(name))
+		return hbase_no_such_name(name);
 	if (schema)
 		return admin_create(hbase_of(s)->cluster, name, schema);
 	schema_init(&open, geteuid(), getegid());
 	r = admin_create(hbase_of(s)->cluster, name, &open);
 	schema_free(&open);
+	return r;
+}
+
+/* A dropped table has no .snapshot in which its snapshots are seen. */
+static int check_snapshots(struct store *s, struct bytes name)
+{
+	int r = hbase_has_snapshots(s, name);
+
+	if (r > 0)
+		return why(-ENOTEMPTY, "table %.*s has snapshots",
+			   (int)name.len, (const char *)name.data);
 	return r;
 }
 
@@ -168,8 +194,10 @@ static int check_empty(struct store *s, struct bytes name)
 int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 {
 	struct cluster *c = hbase_of(s)->cluster;
-	int r = only_if_empty ? check_empty(s, name) : 0;
+	int r = check_snapshots(s, name);
 
+	if (r == 0 && only_if_empty)
+		r = check_empty(s, name);
 	if (r == 0)
 		r = admin_drop(c, name);
 	regions_forget_table(c, name);
@@ -267,7 +295,7 @@ static void consider(void *arg, struct bytes name)
 	struct search *s = arg;
 
 	if (name.len > TABLE_NAME_LEN_MAX || memchr(name.data, 0, name.len) ||
-	    bytes_cmp(name, s->after) <= 0 ||
+	    bytes_cmp(name, s->after) <= 0 || clone_is_named(name) ||
 	    (s->found && bytes_cmp(name, bytes_str(s->name)) >= 0))
 		return;
 	memcpy(s->name, name.data, name.len);

@@ -5,83 +5,22 @@
 
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/descriptor.h"
+#include "store/hbase/master/procedure.h"
 #include "store/value/why.h"
 
-/* Procedures take tenths of seconds. */
 #define POLL_MS 10
-#define POLL_LAST_MS 200
 /* A compaction that has not begun after so long has nothing to do. */
 #define IDLE_MS 2000
-
-/* Waits for a procedure's end. */
-static int await(struct cluster *c, uint64_t id)
-{
-	const struct pb_procedure which = {.id = id};
-	struct retry retry = cluster_retry(c);
-	unsigned ms = POLL_MS;
-
-	for (;;) {
-		struct rpc_request q = {
-			.method = "getProcedureResult",
-			.type = &pb_procedure,
-			.message = &which,
-		};
-		struct pb_procedure_result answer;
-		struct pb_generic_exception *x = &answer.exception.generic;
-		struct attempt call = {0};
-		int r = master_call(c, &q, &call, &pb_procedure_result,
-				    &answer);
-
-		if (r == 0 && answer.exception.here)
-			r = why(failure_of_class(x->class).err,
-				"HBase could not do it: %.*s: %.*s",
-				(int)x->class.len, (const char *)x->class.data,
-				(int)x->message.len,
-				(const char *)x->message.data);
-		attempt_end(&call);
-		if (r < 0 || answer.state != PROCEDURE_RUNNING)
-			return r;
-		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
-			return why(-ETIMEDOUT,
-				   "HBase is still at it: its procedure %llu "
-				   "has not ended",
-				   (unsigned long long)id);
-		os_sleep_ms(cluster_os(c), ms);
-		ms = ms * 2 < POLL_LAST_MS ? ms * 2 : POLL_LAST_MS;
-	}
-}
-
-static int run(struct cluster *c, const char *method,
-	       const struct proto_message *type, const void *message)
-{
-	struct rpc_request q = {
-		.method = method,
-		.type = type,
-		.message = message,
-	};
-	struct pb_procedure answer;
-	struct attempt call = {0};
-	int r = master_call(c, &q, &call, &pb_procedure, &answer);
-
-	attempt_end(&call);
-	/* Without a number it was done at once. */
-	return r < 0 || !answer.id ? r : await(c, answer.id);
-}
-
-static uint64_t nonce(struct cluster *c)
-{
-	return os_random(cluster_os(c)) | 1;
-}
 
 static int run_table(struct cluster *c, const char *method, struct bytes table)
 {
 	const struct pb_table_request m = {
 		.table = table_name_of(table),
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
 
-	return run(c, method, &pb_table_request, &m);
+	return procedure_run(c, method, &pb_table_request, &m);
 }
 
 /* The table's description, which lasts until attempt_end(). */
@@ -160,14 +99,14 @@ int admin_create(struct cluster *c, struct bytes table,
 {
 	struct buf body = {0};
 	struct pb_create_request m = {
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
 	int r = descriptor_put(table, schema, NULL, &body);
 
 	m.descriptor = buf_bytes(&body);
 	if (r == 0)
-		r = run(c, "CreateTable", &pb_create_request, &m);
+		r = procedure_run(c, "CreateTable", &pb_create_request, &m);
 	buf_free(&body);
 	return r;
 }
@@ -177,8 +116,8 @@ int admin_modify(struct cluster *c, struct bytes table,
 {
 	struct pb_modify_request m = {
 		.table = table_name_of(table),
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
 	struct pb_descriptor was;
 	struct attempt call = {0};
@@ -190,22 +129,28 @@ int admin_modify(struct cluster *c, struct bytes table,
 	attempt_end(&call);
 	m.descriptor = buf_bytes(&body);
 	if (r == 0)
-		r = run(c, "ModifyTable", &pb_modify_request, &m);
+		r = procedure_run(c, "ModifyTable", &pb_modify_request, &m);
 	buf_free(&body);
 	return r;
 }
 
-/* Takes the table out of service; one that is so already is fine. */
-static int disable(struct cluster *c, struct bytes table)
+int admin_disable(struct cluster *c, struct bytes table)
 {
 	int r = run_table(c, "DisableTable", table);
 
 	return r == -EBUSY ? 0 : r;
 }
 
+int admin_enable(struct cluster *c, struct bytes table)
+{
+	int r = run_table(c, "EnableTable", table);
+
+	return r == -EBUSY ? 0 : r;
+}
+
 int admin_drop(struct cluster *c, struct bytes table)
 {
-	int r = disable(c, table);
+	int r = admin_disable(c, table);
 
 	return r < 0 ? r : run_table(c, "DeleteTable", table);
 }
@@ -215,12 +160,14 @@ int admin_truncate(struct cluster *c, struct bytes table)
 	const struct pb_truncate_request m = {
 		.table = table_name_of(table),
 		.keeps_splits = true,
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
-	int r = disable(c, table);
+	int r = admin_disable(c, table);
 
-	return r < 0 ? r : run(c, "truncateTable", &pb_truncate_request, &m);
+	return r < 0 ? r
+		     : procedure_run(c, "truncateTable", &pb_truncate_request,
+				     &m);
 }
 
 int admin_flush(struct cluster *c, struct bytes table)
@@ -228,7 +175,7 @@ int admin_flush(struct cluster *c, struct bytes table)
 	const struct pb_table_name name = table_name_of(table);
 	const struct pb_table_request m = {.table = name};
 
-	return run(c, "FlushTable", &pb_table_request, &m);
+	return procedure_run(c, "FlushTable", &pb_table_request, &m);
 }
 
 /*
@@ -382,20 +329,21 @@ int admin_namespace_create(struct cluster *c, struct bytes name)
 {
 	const struct pb_namespace_request m = {
 		.namespace = {.here = true, .name = name},
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
 
-	return run(c, "CreateNamespace", &pb_namespace_request, &m);
+	return procedure_run(c, "CreateNamespace", &pb_namespace_request, &m);
 }
 
 int admin_namespace_drop(struct cluster *c, struct bytes name)
 {
 	const struct pb_namespace_name_request m = {
 		.name = name,
-		.nonce_group = nonce(c),
-		.nonce = nonce(c),
+		.nonce_group = procedure_nonce(c),
+		.nonce = procedure_nonce(c),
 	};
 
-	return run(c, "DeleteNamespace", &pb_namespace_name_request, &m);
+	return procedure_run(c, "DeleteNamespace", &pb_namespace_name_request,
+			     &m);
 }

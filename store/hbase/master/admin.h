@@ -21,6 +21,9 @@ int admin_create(struct cluster *c, struct bytes table,
 /* Sets what the schema says, and drops families that it does not name. */
 int admin_modify(struct cluster *c, struct bytes table,
 		 const struct schema *schema);
+/* Out of service and into it; a table that is so already is fine. */
+int admin_disable(struct cluster *c, struct bytes table);
+int admin_enable(struct cluster *c, struct bytes table);
 /* Disables the table and deletes it. */
 int admin_drop(struct cluster *c, struct bytes table);
 /* Its regions stay as they are, empty. */

@@ -146,6 +146,42 @@ const struct proto_message pb_procedure_result =
 	MESSAGE(pb_procedure_result, procedure_result_fields,
 		"GetProcedureResultResponse");
 
+static const struct proto_field snapshot_fields[] = {
+	FIELD(pb_snapshot, name, 1, .required = true),
+	FIELD(pb_snapshot, table, 2),
+	FIELD(pb_snapshot, created_ms, 3),
+};
+const struct proto_message pb_snapshot =
+	MESSAGE(pb_snapshot, snapshot_fields, "SnapshotDescription");
+
+static const struct proto_field snapshot_request_fields[] = {
+	FIELD(pb_snapshot_request, snapshot, 1, .required = true,
+	      .of = &pb_snapshot),
+	FIELD(pb_snapshot_request, nonce_group, 2),
+	FIELD(pb_snapshot_request, nonce, 3),
+};
+const struct proto_message pb_snapshot_request = MESSAGE(
+	pb_snapshot_request, snapshot_request_fields, "SnapshotRequest");
+
+static const struct proto_field snapshot_begun_fields[] = {
+	FIELD(pb_snapshot_begun, procedure, 2),
+};
+const struct proto_message pb_snapshot_begun =
+	MESSAGE(pb_snapshot_begun, snapshot_begun_fields, "SnapshotResponse");
+
+static const struct proto_field snapshot_done_fields[] = {
+	FIELD(pb_snapshot_done, done, 1),
+};
+const struct proto_message pb_snapshot_done = MESSAGE(
+	pb_snapshot_done, snapshot_done_fields, "IsSnapshotDoneResponse");
+
+static const struct proto_field snapshots_fields[] = {
+	FIELD(pb_snapshots, snapshots, 1, .item = PROTO_INSIDE,
+	      .of = &pb_snapshot),
+};
+const struct proto_message pb_snapshots = MESSAGE(
+	pb_snapshots, snapshots_fields, "GetCompletedSnapshotsResponse");
+
 static const struct proto_field compact_fields[] = {
 	FIELD(pb_compact_request, region, 1, .required = true,
 	      .of = &pb_region),

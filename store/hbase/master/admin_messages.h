@@ -137,6 +137,41 @@ struct pb_procedure_result {
 };
 extern const struct proto_message pb_procedure_result;
 
+/* A snapshot; the table is its name as text. */
+struct pb_snapshot {
+	bool here;
+	struct bytes name, table;
+	uint64_t created_ms;
+};
+extern const struct proto_message pb_snapshot;
+
+/* A snapshot, and nothing else: Snapshot, RestoreSnapshot and the like. */
+struct pb_snapshot_request {
+	bool here;
+	struct pb_snapshot snapshot;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_snapshot_request;
+
+/* Without a procedure, IsSnapshotDone tells of the end. */
+struct pb_snapshot_begun {
+	bool here;
+	uint64_t procedure;
+};
+extern const struct proto_message pb_snapshot_begun;
+
+struct pb_snapshot_done {
+	bool here;
+	bool done;
+};
+extern const struct proto_message pb_snapshot_done;
+
+struct pb_snapshots {
+	bool here;
+	struct proto_list snapshots; /* of struct pb_snapshot */
+};
+extern const struct proto_message pb_snapshots;
+
 /* What is asked of a region's server, by its AdminService. */
 struct pb_compact_request {
 	bool here;

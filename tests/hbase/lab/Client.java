@@ -57,6 +57,18 @@ public class Client {
                 for (RegionInfo r : admin.getRegions(TableName.valueOf(w[1])))
                     admin.assign(r.getRegionName());
                 return "";
+            case "snapshot": // TABLE NAME
+                admin.snapshot(w[2], TableName.valueOf(w[1]));
+                return "";
+            case "drop-snapshot": // TABLE NAME
+                admin.deleteSnapshot(w[2]);
+                return "";
+            case "tables": // TABLE: how many have names that begin so
+                int tables = 0;
+                for (TableName t : admin.listTableNames())
+                    if (t.getQualifierAsString().startsWith(w[1]))
+                        tables++;
+                return Integer.toString(tables);
             case "disable": // TABLE
                 admin.disableTable(TableName.valueOf(w[1]));
                 return "";

@@ -1,0 +1,243 @@
+#include "store/hbase/backend/clones.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/hbase/backend/inside.h"
+#include "store/hbase/cluster/regions.h"
+#include "store/hbase/master/admin.h"
+#include "store/hbase/master/snapshots.h"
+
+/* cellfs-clone.HOST.PID.NUMBER, in the namespace of the snapshot's table. */
+#define PREFIX "cellfs-clone."
+
+struct clone {
+	struct clone *next;
+	struct table *table;
+	char snapshot[SNAPSHOT_NAME_MAX + 1];
+	int64_t taken_ms;
+	unsigned refs;
+};
+
+void clones_init(struct clones *cs)
+{
+	pthread_mutex_init(&cs->lock, NULL);
+}
+
+/* The name without its namespace. */
+static struct bytes behind_colon(struct bytes table)
+{
+	const uint8_t *colon =
+		table.len ? memchr(table.data, ':', table.len) : NULL;
+	size_t n = colon ? (size_t)(colon + 1 - table.data) : 0;
+
+	return bytes_of(table.data + n, table.len - n);
+}
+
+bool clone_is_named(struct bytes table)
+{
+	struct bytes name = behind_colon(table);
+
+	return name.len >= strlen(PREFIX) &&
+	       memcmp(name.data, PREFIX, strlen(PREFIX)) == 0;
+}
+
+/* This machine's name in the alphabet of names of tables. */
+static void host_name(char *out, size_t size)
+{
+	if (gethostname(out, size) < 0)
+		snprintf(out, size, "unknown");
+	out[size - 1] = '\0';
+	for (char *p = out; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.",
+			    *p))
+			*p = '-';
+}
+
+static void drop(struct store *s, struct bytes table)
+{
+	struct cluster *c = hbase_of(s)->cluster;
+
+	/* One that cannot be dropped now is left to a later sweep. */
+	admin_drop(c, table);
+	regions_forget_table(c, table);
+}
+
+/* What a process that is gone has left here. */
+struct orphans {
+	char prefix[sizeof(PREFIX) + 256];
+	struct buf names; /* each with a NUL */
+};
+
+static void consider(void *arg, struct bytes table)
+{
+	struct orphans *o = arg;
+	struct bytes name = behind_colon(table);
+	size_t n = strlen(o->prefix);
+	char pid[16] = "";
+
+	if (name.len <= n || memcmp(name.data, o->prefix, n) != 0)
+		return;
+	memcpy(pid, name.data + n,
+	       name.len - n < sizeof(pid) - 1 ? name.len - n : sizeof(pid) - 1);
+	n = (size_t)atol(pid);
+	if (n == 0 || kill((pid_t)n, 0) == 0 || errno != ESRCH)
+		return;
+	n = o->names.len;
+	if (buf_append(&o->names, table.data, table.len) < 0 ||
+	    buf_append(&o->names, "", 1) < 0)
+		o->names.len = n;
+}
+
+/* Once for each store that makes clones. REQUIRES: the lock. */
+static void sweep(struct store *s)
+{
+	struct hbase_store *hs = hbase_of(s);
+	struct orphans o = {.prefix = PREFIX};
+	size_t n = strlen(PREFIX);
+
+	if (hs->clones.swept)
+		return;
+	hs->clones.swept = true;
+	host_name(o.prefix + n, sizeof(o.prefix) - n - 1);
+	strcat(o.prefix, ".");
+	if (admin_tables(hs->cluster, consider, &o) == 0)
+		for (size_t at = 0; at < o.names.len;) {
+			const char *name = (const char *)o.names.data + at;
+
+			drop(s, bytes_str(name));
+			at += strlen(name) + 1;
+		}
+	buf_free(&o.names);
+}
+
+static int name_clone(struct store *s, struct bytes of, char *out, size_t size)
+{
+	struct bytes name = behind_colon(of);
+	char host[256];
+
+	host_name(host, sizeof(host));
+	if (snprintf(out, size, "%.*s" PREFIX "%s.%ld.%08x",
+		     (int)(of.len - name.len), (const char *)of.data, host,
+		     (long)getpid(),
+		     (unsigned)os_random(hbase_of(s)->os)) >= (int)size)
+		return why(-ENAMETOOLONG,
+			   "the namespace and this machine have names too long "
+			   "for that of a clone");
+	return 0;
+}
+
+static int make(struct store *s, struct bytes of, struct clone *k)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+	struct why_kept kept;
+	int r;
+
+	if (s->read_only)
+		return why(-EROFS,
+			   "HBase shows a snapshot in a table that is made "
+			   "from it: open the store for writing");
+	sweep(s);
+	r = name_clone(s, of, name, sizeof(name));
+	if (r == 0)
+		r = snapshots_clone(hbase_of(s)->cluster,
+				    bytes_str(k->snapshot), bytes_str(name));
+	if (r < 0)
+		return r;
+	r = hbase_table_open_any(s, bytes_str(name), &k->table);
+	if (r < 0) {
+		why_keep(&kept);
+		drop(s, bytes_str(name));
+		why_restore(&kept);
+	}
+	return r;
+}
+
+static int make_clone(struct store *s, struct bytes of, struct bytes snapshot,
+		      int64_t taken_ms, struct clone **out)
+{
+	struct clones *cs = &hbase_of(s)->clones;
+	struct clone *k = calloc(1, sizeof(*k));
+	int r;
+
+	if (!k)
+		return why(-ENOMEM, "out of memory for a snapshot");
+	memcpy(k->snapshot, snapshot.data, snapshot.len);
+	k->taken_ms = taken_ms;
+	r = make(s, of, k);
+	if (r < 0) {
+		free(k);
+		return r;
+	}
+	k->next = cs->first;
+	cs->first = k;
+	*out = k;
+	return 0;
+}
+
+int clone_get(struct store *s, struct bytes of, struct bytes snapshot,
+	      int64_t taken_ms, struct clone **out)
+{
+	struct clones *cs = &hbase_of(s)->clones;
+	struct clone *k;
+	int r = 0;
+
+	pthread_mutex_lock(&cs->lock);
+	for (k = cs->first; k; k = k->next)
+		if (bytes_eq(bytes_str(k->snapshot), snapshot) &&
+		    k->taken_ms == taken_ms)
+			break;
+	if (!k)
+		r = make_clone(s, of, snapshot, taken_ms, &k);
+	if (r == 0) {
+		k->refs++;
+		*out = k;
+	}
+	pthread_mutex_unlock(&cs->lock);
+	return r;
+}
+
+/* REQUIRES: the lock. */
+static void unmake(struct store *s, struct clone *k)
+{
+	struct clone **at = &hbase_of(s)->clones.first;
+
+	while (*at != k)
+		at = &(*at)->next;
+	*at = k->next;
+	drop(s, name_of(k->table));
+	table_unref(k->table);
+	free(k);
+}
+
+void clone_put(struct store *s, struct clone *k)
+{
+	struct clones *cs = &hbase_of(s)->clones;
+	struct why_kept kept;
+
+	why_keep(&kept);
+	pthread_mutex_lock(&cs->lock);
+	if (--k->refs == 0)
+		unmake(s, k);
+	pthread_mutex_unlock(&cs->lock);
+	why_restore(&kept);
+}
+
+void clones_close(struct store *s)
+{
+	struct clones *cs = &hbase_of(s)->clones;
+
+	while (cs->first)
+		unmake(s, cs->first);
+	pthread_mutex_destroy(&cs->lock);
+}
+
+struct table *clone_table(const struct clone *k)
+{
+	return k->table;
+}

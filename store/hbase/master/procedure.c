@@ -1,0 +1,69 @@
+#include "store/hbase/master/procedure.h"
+
+#include <errno.h>
+
+#include "store/hbase/master/admin_messages.h"
+#include "store/value/why.h"
+
+/* Procedures take tenths of seconds. */
+#define POLL_MS 10
+#define POLL_LAST_MS 200
+
+int procedure_await(struct cluster *c, uint64_t id)
+{
+	const struct pb_procedure which = {.id = id};
+	struct retry retry = cluster_retry(c);
+	unsigned ms = POLL_MS;
+
+	for (;;) {
+		struct rpc_request q = {
+			.method = "getProcedureResult",
+			.type = &pb_procedure,
+			.message = &which,
+		};
+		struct pb_procedure_result answer;
+		struct pb_generic_exception *x = &answer.exception.generic;
+		struct attempt call = {0};
+		int r = master_call(c, &q, &call, &pb_procedure_result,
+				    &answer);
+
+		if (r == 0 && answer.exception.here)
+			r = why(failure_of_class(x->class).err,
+				"HBase could not do it: %.*s: %.*s",
+				(int)x->class.len, (const char *)x->class.data,
+				(int)x->message.len,
+				(const char *)x->message.data);
+		attempt_end(&call);
+		if (r < 0 || answer.state != PROCEDURE_RUNNING)
+			return r;
+		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
+			return why(-ETIMEDOUT,
+				   "HBase is still at it: its procedure %llu "
+				   "has not ended",
+				   (unsigned long long)id);
+		os_sleep_ms(cluster_os(c), ms);
+		ms = ms * 2 < POLL_LAST_MS ? ms * 2 : POLL_LAST_MS;
+	}
+}
+
+int procedure_run(struct cluster *c, const char *method,
+		  const struct proto_message *type, const void *message)
+{
+	struct rpc_request q = {
+		.method = method,
+		.type = type,
+		.message = message,
+	};
+	struct pb_procedure answer;
+	struct attempt call = {0};
+	int r = master_call(c, &q, &call, &pb_procedure, &answer);
+
+	attempt_end(&call);
+	/* Without a number it was done at once. */
+	return r < 0 || !answer.id ? r : procedure_await(c, answer.id);
+}
+
+uint64_t procedure_nonce(struct cluster *c)
+{
+	return os_random(cluster_os(c)) | 1;
+}
