@@ -93,9 +93,11 @@ static int check_name(struct bytes name)
 {
 	bool ok = name.data[0] != '.' && name.data[0] != '-';
 
-	for (size_t i = 0; i < name.len; i++)
-		ok = ok &&
-		     (isalnum(name.data[i]) || memchr("_-.", name.data[i], 3));
+	for (size_t i = 0; i < name.len; i++) {
+		uint8_t c = name.data[i];
+
+		ok = ok && (isalnum(c) || c == '_' || c == '-' || c == '.');
+	}
 	return ok ? 0
 		  : why(-EINVAL,
 			"HBase's snapshots have names of A-Z, a-z, 0-9, _, - "
