@@ -45,18 +45,29 @@ void taken_free(struct run *r)
 		forget(r, r->taken);
 }
 
-static const char *name_of(json_t *step)
+/*
+ * The snapshot that the step names. A cluster has one set of names, and cases
+ * run on it at once: there the name begins with the case's table.
+ */
+static const char *name_of(struct run *r, json_t *step)
 {
 	const char *s = json_string_value(json_object_get(step, "name"));
+	size_t size;
+	char *own;
 
-	return s ? s : "";
+	if (r->os || !s)
+		return s ? s : "";
+	size = strlen(r->table) + strlen(s) + 2;
+	own = step_alloc(r, size);
+	snprintf(own, size, "%s.%s", r->table, s);
+	return own;
 }
 
 /* The step's snapshot and a reference to its holder, or refused. */
 static int open_taken(struct run *r, json_t *step, struct taken **out,
 		      struct table **t)
 {
-	*out = find(r, name_of(step));
+	*out = find(r, name_of(r, step));
 	if (!*out)
 		return refuse(r, E_OTHER);
 	return refuse_errno(r,
@@ -80,7 +91,7 @@ int step_snapshot(struct run *r, json_t *step)
 	struct table *t;
 	int err;
 
-	if (find(r, name_of(step)))
+	if (find(r, name_of(r, step)))
 		return refuse(r, E_OTHER);
 	if (refuse_errno(r, table_open(r->store, bytes_str(table), &t)) < 0)
 		return -1;
@@ -90,14 +101,14 @@ int step_snapshot(struct run *r, json_t *step)
 	if (err == 0)
 		err = refuse_errno(
 			r, store_snapshot_create(r->store, t,
-						 bytes_str(name_of(step))));
+						 bytes_str(name_of(r, step))));
 	table_unref(t);
 	if (err < 0)
 		return err;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		exit(2);
-	snprintf(k->name, sizeof(k->name), "%s", name_of(step));
+	snprintf(k->name, sizeof(k->name), "%s", name_of(r, step));
 	snprintf(k->of, sizeof(k->of), "%s", table);
 	snprintf(k->holder, sizeof(k->holder), "%s", table);
 	k->next = r->taken;

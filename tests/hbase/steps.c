@@ -226,13 +226,28 @@ static int open_own(struct run *r, bool served)
 	return err;
 }
 
+/* The table of this name with its snapshots, if there is one. */
+static void drop_table(struct run *r, const char *name)
+{
+	struct snapshot_info info;
+	struct table *t;
+
+	if (table_open(r->store, bytes_str(name), &t) < 0)
+		return;
+	while (store_snapshot_next(r->store, t, (struct bytes){0}, &info) > 0)
+		if (store_snapshot_drop(r->store, t, bytes_str(info.name)) < 0)
+			break;
+	table_unref(t);
+	store_table_drop(r->store, bytes_str(name), false);
+}
+
 /* A cluster keeps what an earlier run has left there. */
 static void drop_tables(struct run *r, json_t *steps)
 {
 	json_t *step;
 	size_t i;
 
-	store_table_drop(r->store, bytes_str(r->table), false);
+	drop_table(r, r->table);
 	json_array_foreach(steps, i, step)
 	{
 		const char *name =
@@ -241,7 +256,10 @@ static void drop_tables(struct run *r, json_t *steps)
 		if (name && !strncmp(name, "default:", 8))
 			name += 8;
 		if (name)
-			store_table_drop(r->store, bytes_str(name), false);
+			drop_table(r, name);
+		name = json_string_value(json_object_get(step, "to"));
+		if (name)
+			drop_table(r, name);
 	}
 }
 
