@@ -342,6 +342,7 @@ int options_parse(int argc, char **argv, struct options *out)
 	*out = (struct options){
 		.scratch_max = 256u << 20,
 		.attr_timeout_s = 1,
+		.timeout_s = 60,
 		.cache_bytes = STORE_CACHE_BYTES,
 		.write_buffer_bytes = STORE_WRITE_BUFFER_BYTES,
 	};
@@ -423,6 +424,8 @@ static int format_value(const struct option *opt, const struct options *o,
 	case BYTES:
 		return buf_printf(out, "%llu",
 				  (unsigned long long)*(const uint64_t *)at);
+	case SECONDS:
+		return buf_printf(out, "%g", *(const double *)at);
 	case ID:
 		return buf_printf(out, "%u", *(const uid_t *)at);
 	default:

@@ -2,139 +2,45 @@
  * A connection to a server of HBase, of which a thread here plays the server: it
  * answers, or not, as a script of the test says.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
-#include "store/hbase/connection/connection.h"
-#include "store/hbase/wire/messages.h"
 #include "store/value/why.h"
-
-#define SECOND 1000000000ull
+#include "tests/unit/hbase_server.h"
 
 /* What the server's thread does with a connection that it has accepted. */
 typedef void (*script_fn)(int fd);
 
 struct server {
 	int fd;
-	uint16_t port;
 	script_fn script;
 	pthread_t thread;
 };
 
-static bool read_all(int fd, void *to, size_t n)
-{
-	uint8_t *p = to;
-
-	while (n) {
-		ssize_t got = read(fd, p, n);
-
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
-
-/* The length that stands before a greeting or a frame, and its body. */
-static uint8_t *read_body(int fd, uint32_t *len)
-{
-	uint8_t *body;
-
-	if (!read_all(fd, len, 4))
-		return NULL;
-	*len = be32toh(*len);
-	body = malloc(*len + 1);
-	if (!body || !read_all(fd, body, *len)) {
-		free(body);
-		return NULL;
-	}
-	return body;
-}
-
-/* The id of the next request; 0 = no more. It is the header's first field. */
 static uint32_t read_request(int fd)
 {
-	uint32_t len, id;
-	uint8_t *body = read_body(fd, &len);
-	struct decoder d;
+	char method[64];
 
-	if (!body)
-		return 0;
-	d = decoder_of(bytes_of(body, len));
-	take_varint(&d); /* the header's length */
-	take_varint(&d); /* the field's tag */
-	id = (uint32_t)take_varint(&d);
-	free(body);
-	return id;
-}
-
-static void greet(int fd)
-{
-	uint8_t preamble[6];
-	uint32_t len;
-
-	if (read_all(fd, preamble, sizeof(preamble)))
-		free(read_body(fd, &len));
-}
-
-static void send_bytes(int fd, struct buf *frame)
-{
-	uint32_t len = htobe32((uint32_t)frame->len);
-
-	(void)!send(fd, &len, 4, MSG_NOSIGNAL);
-	(void)!send(fd, frame->data, frame->len, MSG_NOSIGNAL);
-	buf_free(frame);
+	return server_request(fd, method);
 }
 
 /* Answers with a cluster's id, which is the call's in digits. */
 static void answer(int fd, uint32_t id)
 {
-	struct buf frame = {0};
-	struct encoder e = {.out = &frame};
 	char text[16];
 	int n = snprintf(text, sizeof(text), "%u", id);
 	const struct pb_cluster_id m = {.id = bytes_of(text, (size_t)n)};
-	struct buf header = {0};
-	struct encoder h = {.out = &header};
 
-	put_varint(&h, 1 << 3);
-	put_varint(&h, id);
-	put_varint(&e, header.len);
-	put_raw(&e, header.data, header.len);
-	put_sized(&e, &pb_cluster_id, &m);
-	buf_free(&header);
-	send_bytes(fd, &frame);
+	server_answer(fd, id, &pb_cluster_id, &m);
 }
 
 static void refuse(int fd, uint32_t id)
 {
-	static const char class[] = "org.example.RegionMovedException";
-	struct buf frame = {0}, header = {0}, x = {0};
-	struct encoder e = {.out = &frame}, h = {.out = &header},
-		       i = {.out = &x};
-
-	put_varint(&i, 1 << 3 | 2);
-	put_varint(&i, strlen(class));
-	put_raw(&i, class, strlen(class));
-	put_varint(&h, 1 << 3);
-	put_varint(&h, id);
-	put_varint(&h, 2 << 3 | 2);
-	put_varint(&h, x.len);
-	put_raw(&h, x.data, x.len);
-	put_varint(&e, header.len);
-	put_raw(&e, header.data, header.len);
-	buf_free(&header);
-	buf_free(&x);
-	send_bytes(fd, &frame);
+	server_refuse(fd, id, "org.example.RegionMovedException");
 }
 
 static void *serve(void *arg)
@@ -143,7 +49,7 @@ static void *serve(void *arg)
 	int fd = accept(s->fd, NULL, NULL);
 
 	if (fd >= 0) {
-		greet(fd);
+		server_greet(fd);
 		s->script(fd);
 		close(fd);
 	}
@@ -153,8 +59,6 @@ static void *serve(void *arg)
 static struct connection *begin_with(struct server *s, script_fn script,
 				     uint32_t frame_max)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET};
-	socklen_t len = sizeof(a);
 	struct connection_options o = {
 		.os = os_posix(),
 		.host = "127.0.0.1",
@@ -164,13 +68,8 @@ static struct connection *begin_with(struct server *s, script_fn script,
 	};
 	struct connection *c = NULL;
 
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	s->script = script;
-	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(s->fd, (void *)&a, sizeof(a)), 0);
-	assert_int_equal(listen(s->fd, 1), 0);
-	assert_int_equal(getsockname(s->fd, (void *)&a, &len), 0);
-	o.port = ntohs(a.sin_port);
+	s->fd = server_listen(&o.port);
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 	assert_int_equal(
 		connection_open(&o, os_monotonic_ns(o.os) + 10 * SECOND, &c),
@@ -292,6 +191,26 @@ static void a_late_answer_is_dropped(void **state)
 	end(&s, c);
 }
 
+static void hang_up(int fd)
+{
+	read_request(fd);
+	read_request(fd);
+}
+
+/* Who closes it after a failure tells of the failure. */
+static void closing_keeps_the_reason(void **state)
+{
+	struct server s;
+	struct connection *c = begin(&s, hang_up);
+	struct rpc rpc;
+
+	assert_int_equal(start(c, &rpc, SECOND / 20), 0);
+	assert_int_equal(rpc_wait(&rpc), -ETIMEDOUT);
+	rpc_end(&rpc);
+	end(&s, c);
+	assert_non_null(strstr(store_why(), "did not answer in time"));
+}
+
 static void no_time_is_left(void **state)
 {
 	struct server s;
@@ -327,12 +246,6 @@ static void an_exception_is_told(void **state)
 	end(&s, c);
 }
 
-static void hang_up(int fd)
-{
-	read_request(fd);
-	read_request(fd);
-}
-
 /* All calls end with what happened, and new ones too. */
 static void assert_fails(script_fn script, uint32_t frame_max, int err)
 {
@@ -360,7 +273,7 @@ static void send_nonsense(int fd)
 	read_request(fd);
 	read_request(fd);
 	buf_append(&frame, "\xff\xff\xff", 3);
-	send_bytes(fd, &frame);
+	server_send(fd, &frame);
 	read_request(fd);
 }
 
@@ -523,6 +436,7 @@ int main(void)
 		cmocka_unit_test(calls_are_answered),
 		cmocka_unit_test(answers_come_in_any_order),
 		cmocka_unit_test(a_late_answer_is_dropped),
+		cmocka_unit_test(closing_keeps_the_reason),
 		cmocka_unit_test(no_time_is_left),
 		cmocka_unit_test(an_exception_is_told),
 		cmocka_unit_test(a_failure_ends_all_calls),

@@ -126,7 +126,10 @@ static void what_is_in_force_is_written_a_line_each(void **state)
 	struct buf text = {0};
 	struct options o;
 
-	assert_int_equal(parse("s m -o sync,gid=5,cache=1M", &o), 0);
+	assert_int_equal(parse("s m -o sync,gid=5,cache=1M,"
+			       "attr_timeout=0.5",
+			       &o),
+			 0);
 	assert_int_equal(options_format(&o, &text), 0);
 	assert_int_equal(buf_append(&text, "", 1), 0);
 	assert_non_null(strstr((char *)text.data, "sync yes\n"));
@@ -134,6 +137,8 @@ static void what_is_in_force_is_written_a_line_each(void **state)
 	assert_non_null(strstr((char *)text.data, "gid 5\n"));
 	assert_non_null(strstr((char *)text.data, "uid of-each-table\n"));
 	assert_non_null(strstr((char *)text.data, "cache 1048576\n"));
+	assert_non_null(strstr((char *)text.data, "attr_timeout 0.5\n"));
+	assert_non_null(strstr((char *)text.data, "\ntimeout 60\n"));
 	buf_free(&text);
 	options_free(&o);
 }

@@ -259,18 +259,21 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 		  void *out)
 {
 	struct retry retry = cluster_retry(c);
-	struct failure f;
+	struct failure f, curable;
 	int r = -EINVAL;
 
 	do {
+		curable = (struct failure){.cure = CURE_NONE};
 		for (unsigned i = 0; i < c->nmasters; i++) {
 			q->deadline_ns = try_until(c, &retry);
 			r = ask_server(c, &c->masters[i], SERVICE_REGISTRY, q,
 				       call, type, out, &f);
-			if (r == 0 || f.cure == CURE_NONE)
-				return r;
+			if (r == 0)
+				return 0;
+			if (f.cure != CURE_NONE)
+				curable = f;
 		}
-	} while (retry_wait(&retry, &f));
+	} while (retry_wait(&retry, &curable));
 	return r;
 }
 
@@ -409,7 +412,21 @@ static int parse_masters(struct cluster *c, const char *s)
 	}
 }
 
-static int greet(struct cluster *c)
+/* Says of a failure to greet what the names should be of. */
+static int say_no_master(const char *masters, int r)
+{
+	struct why_kept reason;
+
+	why_keep(&reason);
+	/* Nothing in store.h means "try again". */
+	return why(
+		r == -EAGAIN ? -ETIMEDOUT : r,
+		"no master of a cluster answers as hbase://%.300s (HBase 2.5 "
+		"or later, hbase.master.port): %.600s",
+		masters, reason.text);
+}
+
+static int greet(struct cluster *c, const char *masters)
 {
 	const struct pb_nothing nothing = {0};
 	struct rpc_request q = {
@@ -422,7 +439,7 @@ static int greet(struct cluster *c)
 	int r = registry_call(c, &q, &call, &pb_cluster_id, &answer);
 
 	attempt_end(&call);
-	return r;
+	return r < 0 ? say_no_master(masters, r) : 0;
 }
 
 int cluster_open(const struct cluster_options *o, struct cluster **out)
@@ -440,13 +457,9 @@ int cluster_open(const struct cluster_options *o, struct cluster **out)
 	if (r == 0)
 		r = regions_new(&c->regions);
 	if (r == 0)
-		r = greet(c);
+		r = greet(c, o->masters);
 	if (r < 0) {
-		struct why_kept kept;
-
-		why_keep(&kept);
 		cluster_close(c);
-		why_restore(&kept);
 		return r;
 	}
 	*out = c;

@@ -340,11 +340,7 @@ int connection_open(const struct connection_options *o, uint64_t deadline_ns,
 	pthread_mutex_init(&c->lock, NULL);
 	r = set_up(c, o, deadline_ns);
 	if (r < 0) {
-		struct why_kept kept;
-
-		why_keep(&kept);
 		connection_close(c);
-		why_restore(&kept);
 		return r;
 	}
 	*out = c;
@@ -363,11 +359,16 @@ bool connection_is_up(struct connection *c)
 
 void connection_cut(struct connection *c)
 {
+	struct why_kept kept;
+
+	/* Who cuts it, often after a failure, has a reason of its own. */
+	why_keep(&kept);
 	pthread_mutex_lock(&c->lock);
 	why_say("%s: the connection was closed", c->name);
 	fail(c, -ECANCELED);
 	pthread_mutex_unlock(&c->lock);
 	socket_wake(c->wake);
+	why_restore(&kept);
 }
 
 void connection_close(struct connection *c)

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# A cluster of HBase that is not there, or that is something else: what is said,
+# and when. Nothing here needs a real one.
+
+load helper
+
+setup() {
+	T=$(cd "$BATS_TEST_TMPDIR" && pwd -P)
+	M=$T/mnt
+	mkdir "$M"
+	WANTED="(HBase 2.5 or later, hbase.master.port)"
+}
+
+teardown() {
+	[ -z "${SERVER:-}" ] || kill "$SERVER"
+}
+
+# a_server KIND: in $PORT; it ends with the test.
+a_server() {
+	mkfifo "$T/port"
+	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" "$1" >"$T/port" 3>&- &
+	SERVER=$!
+	read -r PORT <"$T/port"
+}
+
+# A port that is closed: what listened there has ended.
+closed_port() {
+	python3 -c 'import socket
+print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'
+}
+
+# refused TEXT HOSTS [OPTION...]: the daemon ends with 1, with these words.
+refused() {
+	local text=$1 hosts=$2
+
+	shift 2
+	run -1 timeout 60 "$CELLFS" "hbase://$hosts" "$M" -o "timeout=1$*" 3>&-
+	[[ $output == *"no master of a cluster answers as hbase://$hosts"* ]]
+	[[ $output == *"$WANTED: "*"$text"* ]]
+	run ! mountpoint -q "$M"
+}
+
+@test "where nobody listens, the port and the reason are said" {
+	local port
+
+	port=$(closed_port)
+	refused "127.0.0.1:$port: no connection: Connection refused" \
+		"127.0.0.1:$port"
+	refused "127.0.0.1:$port: no connection: Connection refused" \
+		"127.0.0.1:$(closed_port),127.0.0.1:$port" ,ro
+	refused "no.such.host.invalid:16000: " no.such.host.invalid
+}
+
+@test "a server that never answers is given up at the deadline" {
+	a_server silent
+	refused "127.0.0.1:$PORT: GetClusterId: the server did not answer in time" \
+		"127.0.0.1:$PORT"
+}
+
+@test "a server that closes each connection is given up at the deadline" {
+	a_server ends
+	refused "the server closed the connection" "127.0.0.1:$PORT"
+}
+
+@test "a server of HBase that is no master says so itself" {
+	a_server refuses
+	refused "the server refuses this connection: " "127.0.0.1:$PORT"
+}
+
+# No deadline is needed: what is no answer is none the next time either.
+@test "a server of web pages is known at once" {
+	a_server http
+	refused "127.0.0.1:$PORT: GetClusterId: the server announced" \
+		"127.0.0.1:$PORT"
+	run --separate-stderr -3 "$CELLCTL" tables "hbase://127.0.0.1:$PORT"
+	[[ $stderr == *"no master of a cluster answers as"* ]]
+	[[ $stderr == *"the server announced"* ]]
+	[ -z "$output" ]
+}
+
+@test "names that are none of hosts are refused" {
+	local name
+
+	for name in "" host:0 host:70000 host:x a,,b host/table ,; do
+		run -1 "$CELLFS" "hbase://$name" "$M"
+		[[ $output == *"HOST"* || $output == *"there may be one /"* ]]
+	done
+}
+
+@test "mount(8)'s helper passes the words and the exit code on" {
+	a_server http
+	mkdir "$T/bin"
+	ln -s "$(realpath "$CELLFS")" "$T/bin/cellfs"
+	PATH=$T/bin:/usr/sbin:/sbin:$PATH run -1 mount.fuse3 \
+		"hbase://127.0.0.1:$PORT" "$M" -t fuse.cellfs -o rw,_netdev 3>&-
+	[[ $output == *"no master of a cluster answers as"* ]]
+}
+
+@test "mount.sh takes a cluster's name for a store, and tells of its absence" {
+	a_server http
+	cd "$T"
+	export CELLFS_BUILD
+	CELLFS_BUILD=$(cd "$BUILD" && pwd)
+	run -1 "$BATS_TEST_DIRNAME/../../mount.sh" "hbase://127.0.0.1:$PORT" mnt 3>&-
+	[[ $output == *"no master of a cluster answers as hbase://"* ]]
+	[[ $output == *"cellfs could not mount hbase://127.0.0.1:$PORT at mnt"* ]]
+	[ ! -e hbase: ]
+	run ! mountpoint -q "$M"
+}
+
+@test "a lab that cannot be had is a skip, and where it is required a failure" {
+	local program
+
+	mkdir "$T/bin"
+	for program in bash dirname mktemp rm; do
+		ln -s "$(command -v "$program")" "$T/bin/$program"
+	done
+	export PATH=$T/bin
+	unset CI CELLFS_CLUSTER
+	run -77 "$BATS_TEST_DIRNAME/../hbase/cluster" "$BUILD"
+	[ "${lines[-2]}" = "lab: there is no JDK" ]
+	[ "${lines[-1]}" = "0 passed, 0 failed, 1 skipped" ]
+	CI=true run -1 "$BATS_TEST_DIRNAME/../hbase/cluster" "$BUILD"
+	[ "${lines[-1]}" = "0 passed, 1 failed, 0 skipped" ]
+	CELLFS_CLUSTER=required run -1 "$BATS_TEST_DIRNAME/../hbase/cluster" \
+		"$BUILD"
+	[ "${lines[-1]}" = "0 passed, 1 failed, 0 skipped" ]
+	PATH=/usr/sbin:/usr/bin:/sbin:/bin
+}

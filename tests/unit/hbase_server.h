@@ -1,0 +1,146 @@
+/*
+ * A server of HBase for tests: what a thread that plays one does with a
+ * connection that it has accepted.
+ */
+#ifndef CELLFS_TESTS_HBASE_SERVER_H
+#define CELLFS_TESTS_HBASE_SERVER_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "store/hbase/connection/connection.h"
+#include "store/hbase/wire/messages.h"
+
+#define SECOND 1000000000ull
+
+/* A socket that listens on a port of loopback. */
+static inline int server_listen(uint16_t *port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (void *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(getsockname(fd, (void *)&a, &len), 0);
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+static inline bool server_read(int fd, void *to, size_t n)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		ssize_t got = read(fd, p, n);
+
+		if (got <= 0)
+			return false;
+		p += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+/* The length that stands before a greeting or a frame, and its body. */
+static inline uint8_t *server_body(int fd, uint32_t *len)
+{
+	uint8_t *body;
+
+	if (!server_read(fd, len, 4))
+		return NULL;
+	*len = be32toh(*len);
+	body = malloc(*len + 1);
+	if (!body || !server_read(fd, body, *len)) {
+		free(body);
+		return NULL;
+	}
+	return body;
+}
+
+static inline void server_greet(int fd)
+{
+	uint8_t preamble[6];
+	uint32_t len;
+
+	if (server_read(fd, preamble, sizeof(preamble)))
+		free(server_body(fd, &len));
+}
+
+/*
+ * The id of the next request and the name of its method, which are the first
+ * fields of its header. 0 = no more.
+ */
+static inline uint32_t server_request(int fd, char method[64])
+{
+	uint32_t len, id;
+	uint8_t *body = server_body(fd, &len);
+	struct bytes name;
+	struct decoder d;
+
+	if (!body)
+		return 0;
+	d = decoder_of(bytes_of(body, len));
+	take_varint(&d); /* the header's length */
+	take_varint(&d); /* the field's tag */
+	id = (uint32_t)take_varint(&d);
+	take_varint(&d);
+	name = take_sized(&d);
+	snprintf(method, 64, "%.*s", (int)name.len, (const char *)name.data);
+	free(body);
+	return id;
+}
+
+static inline void server_send(int fd, struct buf *frame)
+{
+	uint32_t len = htobe32((uint32_t)frame->len);
+
+	(void)!send(fd, &len, 4, MSG_NOSIGNAL);
+	(void)!send(fd, frame->data, frame->len, MSG_NOSIGNAL);
+	buf_free(frame);
+}
+
+static inline void server_answer(int fd, uint32_t id,
+				 const struct proto_message *type,
+				 const void *message)
+{
+	struct buf frame = {0}, header = {0};
+	struct encoder e = {.out = &frame}, h = {.out = &header};
+
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	put_sized(&e, type, message);
+	buf_free(&header);
+	server_send(fd, &frame);
+}
+
+/* Answers with an exception. */
+static inline void server_refuse(int fd, uint32_t id, const char *class)
+{
+	struct buf frame = {0}, header = {0}, x = {0};
+	struct encoder e = {.out = &frame}, h = {.out = &header},
+		       i = {.out = &x};
+
+	put_varint(&i, 1 << 3 | 2);
+	put_varint(&i, strlen(class));
+	put_raw(&i, class, strlen(class));
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	put_varint(&h, 2 << 3 | 2);
+	put_varint(&h, x.len);
+	put_raw(&h, x.data, x.len);
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	buf_free(&header);
+	buf_free(&x);
+	server_send(fd, &frame);
+}
+
+#endif
