@@ -16,7 +16,8 @@ usage: ./mount.sh [--demo] [STORE [MOUNTPOINT]]
 Installs what is missing (asking sudo for that and nothing else), builds
 cellfs, creates the store if there is none, and mounts it for you.
 
-  STORE        directory of the store (default ./cellfs-data)
+  STORE        directory of the store (default ./cellfs-data), or a cluster of
+               HBase by its masters: hbase://HOST[:PORT][,HOST...]
   MOUNTPOINT   where its tables appear (default ./mnt)
   --demo       first load a table: the Debian package index
   -u           unmount, with everything on disk when it returns
@@ -271,20 +272,35 @@ check_outside() {
 			"name a directory outside: $self STORE MOUNTPOINT"
 }
 
-store_path=$(absolute "$store")
+is_cluster() {
+	[[ $store == hbase://* ]]
+}
+
+# Is it the source of the mount that was found?
+is_mounted_store() {
+	if is_cluster; then
+		[ "$mount_source" = "$store" ]
+	else
+		[ "$mount_source" -ef "$store" ]
+	fi
+}
+
 point_path=$(absolute "$point")
-check_outside store "$store_path"
+if ! is_cluster; then
+	store_path=$(absolute "$store")
+	check_outside store "$store_path"
+	find_mount "$store_path"
+	[ "$mount_type" != fuse.cellfs ] ||
+		fail "$store is where a store is mounted, no store" \
+			"that store is the directory $mount_source"
+fi
 check_outside mountpoint "$point_path"
-find_mount "$store_path"
-[ "$mount_type" != fuse.cellfs ] ||
-	fail "$store is where a store is mounted, no store" \
-		"that store is the directory $mount_source"
 find_mount "$point_path"
 dead=false
 if [ "$mount_type" = fuse.cellfs ] && is_dead "$point_path"; then
 	dead=true
 elif [ "$mount_type" = fuse.cellfs ]; then
-	[ "$mount_source" -ef "$store" ] ||
+	is_mounted_store ||
 		fail "another store, $mount_source, is mounted at $point" \
 			"unmount it: $self -u $(quote "$point")" \
 			"or name another mountpoint: $self $(quote "$store") MOUNTPOINT"
@@ -301,7 +317,7 @@ elif [ -n "$mount_type" ]; then
 fi
 
 if ! $dead; then
-	[ ! -e "$store" ] || [ -d "$store" ] ||
+	is_cluster || [ ! -e "$store" ] || [ -d "$store" ] ||
 		fail "the store $store is not a directory" \
 			"name a directory: $self STORE $(quote "$point")"
 	[ ! -e "$point" ] || [ -d "$point" ] ||
@@ -316,7 +332,7 @@ fi
 install_missing
 build_cellfs
 check_fuse
-"$build/tools/cellctl" init "$store" ||
+is_cluster || "$build/tools/cellctl" init "$store" ||
 	fail "no store could be opened in $store" \
 		"is it mounted elsewhere? see: grep cellfs /proc/mounts" \
 		"or name a directory of yours: $self STORE $(quote "$point")"
