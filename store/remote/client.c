@@ -7,7 +7,7 @@
 #include "store/remote/client_inside.h"
 
 /* A call about the store whose reply has no fields. */
-static int ask(struct store *s, enum wire_op op, const struct field *in)
+static int ask(struct store *s, enum wire_op op, struct field *in)
 {
 	return call_fields(remote_of(s), op, in, NULL);
 }
@@ -39,7 +39,7 @@ static int open_table(struct store *s, enum wire_op op, struct field which,
 		return r;
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		call_close(remote_of(s), WIRE_TABLE_CLOSE, (uint32_t)got[0].n);
+		call_close(remote_of(s), WIRE_TABLE_CLOSE, got[0]);
 		return why(-ENOMEM, "out of memory for a table");
 	}
 	t->handle = (uint32_t)got[0].n;
@@ -62,7 +62,7 @@ static int remote_table_open_id(struct store *s, uint64_t id,
 
 static void remote_table_free(struct table *t)
 {
-	call_close(remote_of(t->store), WIRE_TABLE_CLOSE, table_handle(t));
+	call_close(remote_of(t->store), WIRE_TABLE_CLOSE, field_table(t));
 	free(t);
 }
 
@@ -117,7 +117,7 @@ static int remote_table_create(struct store *s, struct bytes name,
 			       const struct schema *schema)
 {
 	return ask(s, WIRE_TABLE_CREATE,
-		   FIELDS(field_bytes(name), field_schema(schema)));
+		   FIELDS(field_bytes(name), {.schema = *schema}));
 }
 
 static int remote_table_drop(struct store *s, struct bytes name,
@@ -143,8 +143,8 @@ static int remote_table_alter(struct table *t, const struct alter *a)
 {
 	return ask(t->store, WIRE_TABLE_ALTER,
 		   FIELDS(field_table(t), field_number(a->rest),
-			  field_number(a->dry), field_schema(&a->to),
-			  field_schema(&a->drop)));
+			  field_number(a->dry), {.schema = a->to},
+			  {.schema = a->drop}));
 }
 
 static int remote_add_family(struct table *t, struct bytes family)
@@ -234,82 +234,70 @@ static int64_t remote_now_ms(struct store *s)
 	return (int64_t)got[0].n;
 }
 
-static bool is_synced(const struct table *t, unsigned flags)
+static struct field field_sync(const struct table *t, unsigned flags)
 {
-	return flags & MUTATE_SYNC || remote_of(t->store)->sync;
+	return field_number(flags & MUTATE_SYNC || remote_of(t->store)->sync);
 }
 
 static int remote_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
-	struct call c;
-	int r;
+	struct field out[FIELDS_MAX] = {{.rows = m}};
 
-	call_begin(&c, remote_of(t->store), WIRE_MUTATE);
-	put_u32(&c.out, table_handle(t));
-	put_u8(&c.out, is_synced(t, flags));
-	put_mutation(&c.out, m);
 	remote_of(t->store)->is_changed = true;
-	r = call_run(&c);
-	if (r > 0)
-		take_given(&c.in, m);
-	if (r >= 0)
-		r = call_taken(&c, r);
-	call_end(&c);
-	return r;
+	return call_fields(
+		remote_of(t->store), WIRE_MUTATE,
+		FIELDS(field_table(t), field_sync(t, flags), {.rows = m}), out);
 }
 
-/* Puts as many mutations as fit in one message; gives their number, >= 1. */
-static size_t put_some(struct encoder *e, struct mutation *m, size_t n)
+/* What a mutation takes in a message, or some more. */
+static size_t message_bytes(const struct mutation *m)
 {
-	size_t begin = e->out->len, i;
+	const size_t numbers = 64;
+	size_t n = numbers + m->row.len;
 
-	put_u32(e, 0);
-	for (i = 0; i < n && i < WIRE_ROWS_MAX && !e->err; i++) {
-		size_t before = e->out->len;
+	for (size_t i = 0; i < m->nchecks; i++)
+		n += numbers + m->checks[i].family.len +
+		     m->checks[i].qualifier.len + m->checks[i].value.len;
+	for (size_t i = 0; i < m->nchanges; i++)
+		n += numbers + m->changes[i].family.len +
+		     m->changes[i].qualifier.len + m->changes[i].value.len;
+	return n;
+}
 
-		put_mutation(e, &m[i]);
+/* How many of the mutations one message takes: at least one. */
+static size_t how_many(const struct mutation *m, size_t n)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < n && i < WIRE_ROWS_MAX; i++) {
+		bytes += message_bytes(&m[i]);
 		/* The reply is always shorter: 16 bytes a change. */
-		if (i && !e->err && e->out->len > WIRE_VALUE_MAX) {
-			e->out->len = before;
+		if (i && bytes > WIRE_VALUE_MAX)
 			break;
-		}
 	}
-	for (int k = 0; k < 4 && !e->err; k++)
-		e->out->data[begin + (size_t)k] = (uint8_t)(i >> (8 * k));
 	return i;
 }
 
+/* One message's; *done of them are done. */
 static int mutate_some(struct table *t, struct mutation *m, size_t n,
-		       unsigned flags, size_t *taken, size_t *done)
+		       unsigned flags, size_t *done)
 {
-	struct bytes sentence;
-	struct call c;
-	int r, result = 0;
+	struct remote *remote = remote_of(t->store);
+	struct field out[FIELDS_MAX] = {{.n = n, .rows = m}};
+	struct buf reply = {0};
+	int r = call_holding(remote, WIRE_MUTATE_MANY,
+			     FIELDS(field_table(t), field_sync(t, flags),
+				    {.n = n, .rows = m}),
+			     out, &reply);
+	int result = (int)(uint32_t)out[1].n;
 
-	call_begin(&c, remote_of(t->store), WIRE_MUTATE_MANY);
-	put_u32(&c.out, table_handle(t));
-	put_u8(&c.out, is_synced(t, flags));
-	*taken = put_some(&c.out, m, n);
-	*done = 0;
-	r = call_run(&c);
-	if (r >= 0) {
-		size_t k = take_u32(&c.in);
-
-		if (k > *taken)
-			c.in.bad = true;
-		for (size_t i = 0; !c.in.bad && i < k; i++)
-			take_given(&c.in, &m[i]);
-		result = take_result(&c.in);
-		sentence = take_bytes(&c.in, WIRE_FRAME_MAX);
-		if (result > 0 || (result == 0 && k < *taken))
-			c.in.bad = true;
-		r = call_taken(&c, 0);
-		*done = r < 0 ? 0 : k;
-		if (r == 0 && result < 0)
-			r = why(result, "%.*s", (int)sentence.len,
-				(const char *)sentence.data);
-	}
-	call_end(&c);
+	if (r == 0 && (result > 0 || (result == 0 && out[0].n < n)))
+		r = call_nonsense(remote);
+	*done = r < 0 ? 0 : out[0].n;
+	if (r == 0 && result < 0)
+		r = why(result, "%.*s", (int)out[2].s.len,
+			(const char *)out[2].s.data);
+	buf_free(&reply);
 	return r;
 }
 
@@ -320,9 +308,9 @@ static int remote_mutate_many(struct table *t, struct mutation *m, size_t n,
 
 	remote_of(t->store)->is_changed = true;
 	while (r == 0 && *done < n) {
-		size_t taken, some;
+		size_t some = how_many(m + *done, n - *done);
 
-		r = mutate_some(t, m + *done, n - *done, flags, &taken, &some);
+		r = mutate_some(t, m + *done, some, flags, &some);
 		*done += some;
 	}
 	return r;

@@ -8,21 +8,6 @@
 /* One read of this size gets most replies whole, a scan's batch too. */
 #define RECEIVE_BYTES (WIRE_BATCH_MAX + (64u << 10))
 
-void call_begin(struct call *c, struct remote *r, enum wire_op op)
-{
-	*c = (struct call){.remote = r};
-	c->out.out = &c->request;
-	wire_begin(&c->out);
-	put_u32(&c->out, 0); /* place of the id, set on sending */
-	put_u8(&c->out, op);
-}
-
-void call_end(struct call *c)
-{
-	buf_free(&c->request);
-	buf_free(&c->reply);
-}
-
 static int lost(struct remote *r, int err, const char *what)
 {
 	r->is_lost = true;
@@ -60,10 +45,11 @@ static int receive(struct remote *r, struct buf *reply, struct bytes *frame)
 	return 0;
 }
 
-static int exchange(struct call *c, struct bytes *frame)
+/* Sends the request; gives the reply behind its id. REQUIRES: lock. */
+static int exchange(struct remote *r, struct buf *request, struct buf *reply,
+		    struct decoder *d)
 {
-	struct remote *r = c->remote;
-	struct decoder d;
+	struct bytes frame;
 	uint32_t id;
 	int err;
 
@@ -71,44 +57,17 @@ static int exchange(struct call *c, struct bytes *frame)
 		return why(-ENOTCONN, "the store is served no more");
 	id = ++r->last_id;
 	for (int i = 0; i < 4; i++)
-		c->request.data[4 + i] = (uint8_t)(id >> (8 * i));
-	err = r->channel->send(r->channel, buf_bytes(&c->request));
+		request->data[4 + i] = (uint8_t)(id >> (8 * i));
+	err = r->channel->send(r->channel, buf_bytes(request));
 	if (err < 0)
 		return lost(r, -err, NULL);
-	err = receive(r, &c->reply, frame);
+	err = receive(r, reply, &frame);
 	if (err < 0)
 		return err;
-	d = decoder_of(*frame);
-	if (take_u32(&d) != id || d.bad)
+	*d = decoder_of(frame);
+	if (take_u32(d) != id || d->bad)
 		return lost(r, 0, "a reply answers another request");
 	return 0;
-}
-
-int call_run(struct call *c)
-{
-	struct remote *r = c->remote;
-	struct bytes frame, sentence;
-	int err = wire_end(&c->out, 0);
-
-	if (err < 0)
-		return err;
-	pthread_mutex_lock(&r->lock);
-	err = exchange(c, &frame);
-	pthread_mutex_unlock(&r->lock);
-	if (err < 0)
-		return err;
-	c->in = decoder_of(frame);
-	take_u32(&c->in);
-	err = take_result(&c->in);
-	if (err < -4095 || err > 1)
-		c->in.bad = true;
-	if (err < 0) {
-		sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
-		err = why(err, "%.*s", (int)sentence.len,
-			  (const char *)sentence.data);
-		return call_taken(c, err);
-	}
-	return c->in.bad ? call_taken(c, err) : err;
 }
 
 int call_nonsense(struct remote *r)
@@ -121,40 +80,69 @@ int call_nonsense(struct remote *r)
 	return err;
 }
 
-int call_taken(struct call *c, int result)
+static int take_reply(struct remote *r, const struct wire_row *row,
+		      struct decoder *d, struct field *out)
 {
-	if (!c->in.bad && !decoder_left(&c->in))
-		return result;
-	return call_nonsense(c->remote);
+	int result = take_result(d), err = 0;
+
+	if (result < -4095 || result > 1)
+		d->bad = true;
+	if (result < 0) {
+		struct bytes s = take_bytes(d, WIRE_FRAME_MAX);
+
+		why(result, "%.*s", (int)s.len, (const char *)s.data);
+	} else if (result == row->found) {
+		err = take_fields(d, row->reply, out);
+	} else if (result > row->found) {
+		d->bad = true;
+	}
+	if (err < 0)
+		return err;
+	return d->bad || decoder_left(d) ? call_nonsense(r) : result;
 }
 
-int call_fields(struct remote *r, enum wire_op op, const struct field *in,
-		struct field *out)
+int call_holding(struct remote *r, enum wire_op op, struct field *in,
+		 struct field *out, struct buf *reply)
 {
 	const struct wire_row *row = &wire_rows[op];
-	struct call c;
+	struct buf request = {0};
+	struct encoder e = {.out = &request};
+	struct decoder d;
 	int result;
 
-	call_begin(&c, r, op);
-	put_request(&c.out, row->request, in);
-	result = call_run(&c);
-	if (result > row->found)
-		c.in.bad = true;
-	if (result >= 0 && result == row->found)
-		take_fields(&c.in, row->reply, out);
-	if (result >= 0)
-		result = call_taken(&c, result);
+	wire_begin(&e);
+	put_u32(&e, 0); /* place of the id, set on sending */
+	put_u8(&e, op);
+	put_fields(&e, row->request, in);
+	result = wire_end(&e, 0);
+	if (result == 0) {
+		pthread_mutex_lock(&r->lock);
+		result = exchange(r, &request, reply, &d);
+		pthread_mutex_unlock(&r->lock);
+	}
+	buf_free(&request);
+	if (result == 0)
+		result = take_reply(r, row, &d, out);
 	if (result < 0)
 		fields_free(row->reply, out);
-	call_end(&c);
 	return result;
 }
 
-void call_close(struct remote *r, enum wire_op op, uint32_t handle)
+int call_fields(struct remote *r, enum wire_op op, struct field *in,
+		struct field *out)
+{
+	struct buf reply = {0};
+	int result = call_holding(r, op, in, out, &reply);
+
+	buf_free(&reply);
+	return result;
+}
+
+void call_close(struct remote *r, enum wire_op op, struct field handle)
 {
 	struct why_kept kept;
 
 	why_keep(&kept);
-	(void)call_fields(r, op, FIELDS(field_number(handle)), NULL);
+	(void)call_fields(r, op, FIELDS(handle), NULL);
 	why_restore(&kept);
 }

@@ -6,6 +6,7 @@
 
 #include "store/front/backend.h"
 #include "store/remote/channel.h"
+#include "store/remote/fields.h"
 #include "store/remote/wire.h"
 
 #define FIGURES_MAX 256
@@ -52,50 +53,32 @@ static inline uint32_t table_handle(const struct table *t)
 	return t ? ((const struct remote_table *)t)->handle : 0;
 }
 
-static inline uint32_t snapshot_handle(const struct snapshot *snap)
-{
-	return snap ? ((const struct remote_snapshot *)snap)->handle : 0;
-}
-
 static inline struct field field_table(const struct table *t)
 {
 	return field_number(table_handle(t));
 }
 
+static inline struct field field_snapshot(const struct snapshot *snap)
+{
+	return field_number(
+		snap ? ((const struct remote_snapshot *)snap)->handle : 0);
+}
+
 /*
  * client_call.c: one request and its reply, whose fields the table of ops.h
- * describes. @in is FIELDS(), or NULL for none; @out is zeroed and has
- * FIELDS_MAX places, or NULL when the reply has none. The result of the op, or
- * the error that prevented a reply; a schema in @out is the caller's then.
+ * describes. @in is FIELDS(), or NULL for none; @out is as take_fields() wants
+ * it, or NULL when the reply has none. The result of the op, or the error that
+ * prevented a reply; what is allocated in @out is the caller's then.
  */
-int call_fields(struct remote *r, enum wire_op op, const struct field *in,
+int call_fields(struct remote *r, enum wire_op op, struct field *in,
 		struct field *out);
+/* The same where @out borrows from the reply, which is put in @reply. */
+int call_holding(struct remote *r, enum wire_op op, struct field *in,
+		 struct field *out, struct buf *reply);
 /* The reply cannot be true: the store is lost. Returns -ENOTCONN. */
 int call_nonsense(struct remote *r);
-
-/*
- * The same by hand:
- *
- *	call_begin(&c, r, op); put_...(&c.out, ...);
- *	result = call_run(&c);
- *	if (result >= 0) { take_...(&c.in); result = call_taken(&c, result); }
- *	call_end(&c);
- */
-struct call {
-	struct remote *remote;
-	struct buf request, reply;
-	struct encoder out;
-	struct decoder in; /* the reply's fields */
-};
-
-void call_begin(struct call *c, struct remote *r, enum wire_op op);
-/* The reply's result, or the error that prevented a reply. */
-int call_run(struct call *c);
-/* @result if the reply was read fully and is valid; else call_nonsense(). */
-int call_taken(struct call *c, int result);
-void call_end(struct call *c);
 /* Closes a handle: errors are ignored, and the last sentence is kept. */
-void call_close(struct remote *r, enum wire_op op, uint32_t handle);
+void call_close(struct remote *r, enum wire_op op, struct field handle);
 
 /* client_read.c: the part of the vtable that reads. */
 int remote_scan_open(struct table *t, const struct scan_spec *spec,

@@ -12,11 +12,13 @@
 
 struct remote_scan {
 	struct scan base;
-	uint32_t handle; /* 0 = the server has closed the scan */
-	uint32_t want;	 /* size of the next batch in bytes */
+	struct remote *remote;
+	struct field handle; /* its number 0 = the server has closed the scan */
+	uint32_t want;	     /* size of the next batch in bytes */
 	bool is_ended;
-	struct call call; /* the current batch: reply and its unread rest */
-	bool any;	  /* a cell of the current batch was read */
+	struct buf reply;  /* the current batch */
+	struct decoder in; /* its unread rest */
+	bool any;	   /* a cell of it was read */
 	struct cell last;
 };
 
@@ -29,29 +31,26 @@ int remote_scan_open(struct table *t, const struct scan_spec *spec,
 		     struct scan **out)
 {
 	struct remote_scan *sc = calloc(1, sizeof(*sc));
-	struct call *c;
+	struct field got[FIELDS_MAX] = {0};
+	struct field spec_field = {.spec = *spec};
 	int r;
 
 	if (!sc)
 		return why(-ENOMEM, "out of memory for a scan");
-	c = &sc->call;
-	call_begin(c, remote_of(t->store), WIRE_SCAN_OPEN);
-	put_u32(&c->out, table_handle(t));
-	put_u32(&c->out, snapshot_handle(spec->snapshot));
-	put_u32(&c->out, BATCH_FIRST);
-	put_spec(&c->out, spec,
-		 spec->filter ? filter_text(spec->filter) : (struct bytes){0});
-	r = call_run(c);
-	if (r >= 0) {
-		sc->handle = take_u32(&c->in);
-		if (c->in.bad)
-			r = call_taken(c, r);
-	}
+	sc->remote = remote_of(t->store);
+	if (spec->filter)
+		spec_field.s = filter_text(spec->filter);
+	r = call_holding(sc->remote, WIRE_SCAN_OPEN,
+			 FIELDS(field_table(t), field_snapshot(spec->snapshot),
+				field_number(BATCH_FIRST), spec_field),
+			 got, &sc->reply);
 	if (r < 0) {
-		call_end(c);
+		buf_free(&sc->reply);
 		free(sc);
 		return r;
 	}
+	sc->handle = got[0];
+	sc->in = decoder_of(got[1].s);
 	sc->want = BATCH_FIRST;
 	*out = &sc->base;
 	return 0;
@@ -59,39 +58,39 @@ int remote_scan_open(struct table *t, const struct scan_spec *spec,
 
 static int fetch(struct remote_scan *sc)
 {
-	struct call *c = &sc->call;
-	struct remote *r = c->remote;
+	struct field got[FIELDS_MAX] = {0};
+	int r;
 
-	call_end(c);
-	call_begin(c, r, WIRE_SCAN_NEXT);
 	sc->want =
 		sc->want * 4 < WIRE_BATCH_MAX ? sc->want * 4 : WIRE_BATCH_MAX;
-	put_u32(&c->out, sc->handle);
-	put_u32(&c->out, sc->want);
+	sc->reply.len = 0;
 	sc->last = (struct cell){0};
 	sc->any = false;
-	return call_run(c);
+	r = call_holding(sc->remote, WIRE_SCAN_NEXT,
+			 FIELDS(sc->handle, field_number(sc->want)), got,
+			 &sc->reply);
+	sc->in = decoder_of(got[0].s);
+	return r;
 }
 
 /* Reads the state after a batch's last cell: 1 = more cells follow. */
 static int batch_end(struct remote_scan *sc)
 {
-	struct call *c = &sc->call;
-	int state = take_result(&c->in);
-	struct bytes sentence = take_bytes(&c->in, WIRE_FRAME_MAX);
-	int r;
+	int state = take_result(&sc->in);
+	struct bytes sentence = take_bytes(&sc->in, WIRE_FRAME_MAX);
 
-	/* Empty batches that claim more would make an endless loop. */
-	if (state > 1 || state < -4095 || (state == 1 && !sc->any))
-		c->in.bad = true;
-	r = call_taken(c, state);
-	if (r <= 0) {
+	if (state <= 0) {
 		sc->is_ended = true;
-		sc->handle = 0;
+		sc->handle.n = 0;
 	}
-	if (r < 0 && r == state)
-		why(r, "%.*s", (int)sentence.len, (const char *)sentence.data);
-	return r;
+	/* Empty batches that claim more would make an endless loop. */
+	if (state > 1 || state < -4095 || (state == 1 && !sc->any) ||
+	    sc->in.bad || decoder_left(&sc->in))
+		return call_nonsense(sc->remote);
+	if (state < 0)
+		why(state, "%.*s", (int)sentence.len,
+		    (const char *)sentence.data);
+	return state;
 }
 
 int remote_scan_next(struct scan *base, struct cell *out, size_t n)
@@ -100,7 +99,7 @@ int remote_scan_next(struct scan *base, struct cell *out, size_t n)
 	int r;
 
 	while (!sc->is_ended) {
-		if (take_cell(&sc->call.in, &sc->last)) {
+		if (take_cell(&sc->in, &sc->last)) {
 			sc->any = true;
 			*out = sc->last;
 			return 1;
@@ -119,11 +118,10 @@ int remote_scan_next(struct scan *base, struct cell *out, size_t n)
 void remote_scan_close(struct scan *base)
 {
 	struct remote_scan *sc = scan_of(base);
-	struct remote *r = sc->call.remote;
 
-	call_end(&sc->call);
-	if (sc->handle)
-		call_close(r, WIRE_SCAN_CLOSE, sc->handle);
+	buf_free(&sc->reply);
+	if (sc->handle.n)
+		call_close(sc->remote, WIRE_SCAN_CLOSE, sc->handle);
 	free(sc);
 }
 
@@ -131,36 +129,29 @@ int remote_get(struct table *t, struct bytes row, struct bytes family,
 	       struct bytes qualifier, int64_t ts, bool exact,
 	       const struct snapshot *snap, struct cell *cell, struct buf *hold)
 {
-	struct cell found = {0};
-	struct call c;
-	int r;
+	struct field got[FIELDS_MAX] = {0};
+	struct cell *found = &got[0].cell;
+	struct buf reply = {0};
+	int r = call_holding(
+		remote_of(t->store), WIRE_GET,
+		FIELDS(field_table(t), field_snapshot(snap), field_bytes(row),
+		       field_bytes(family), field_bytes(qualifier),
+		       field_number((uint64_t)ts), field_number(exact),
+		       field_number(hold != NULL)),
+		got, &reply);
 
-	call_begin(&c, remote_of(t->store), WIRE_GET);
-	put_u32(&c.out, table_handle(t));
-	put_u32(&c.out, snapshot_handle(snap));
-	put_bytes(&c.out, row);
-	put_bytes(&c.out, family);
-	put_bytes(&c.out, qualifier);
-	put_i64(&c.out, ts);
-	put_u8(&c.out, exact);
-	put_u8(&c.out, hold != NULL);
-	r = call_run(&c);
-	if (r > 0 && !take_cell(&c.in, &found))
-		c.in.bad = true;
 	/* The reply has a value exactly if the caller asked for one. */
-	if (r > 0 && (found.value.data != NULL) != (hold != NULL))
-		c.in.bad = true;
-	if (r >= 0)
-		r = call_taken(&c, r);
+	if (r > 0 && (found->value.data != NULL) != (hold != NULL))
+		r = call_nonsense(remote_of(t->store));
 	if (r > 0 && hold) {
-		int err = buf_set(hold, found.value);
+		int err = buf_set(hold, found->value);
 
-		found.value.data = hold->data;
+		found->value.data = hold->data;
 		if (err < 0)
 			r = why(err, "out of memory for a value");
 	}
 	if (r > 0)
-		*cell = found;
-	call_end(&c);
+		*cell = *found;
+	buf_free(&reply);
 	return r;
 }

@@ -6,35 +6,33 @@
 
 #include "store/remote/client_inside.h"
 
-static int snapshot_new(struct remote *r, uint32_t handle,
-			struct remote_snapshot **out)
+/* A snapshot of which the server holds one by the handle that it gave. */
+static int snapshot_new(struct store *s, struct field handle,
+			struct snapshot **out)
 {
-	*out = calloc(1, sizeof(**out));
-	if (!*out) {
-		call_close(r, WIRE_SNAPSHOT_RELEASE, handle);
+	struct remote_snapshot *snap = calloc(1, sizeof(*snap));
+
+	if (!snap) {
+		call_close(remote_of(s), WIRE_SNAPSHOT_RELEASE, handle);
 		return why(-ENOMEM, "out of memory for a snapshot");
 	}
-	(*out)->handle = handle;
+	snap->handle = (uint32_t)handle.n;
+	*out = &snap->base;
 	return 0;
 }
 
 int remote_snapshot_take(struct store *s, struct snapshot **out)
 {
 	struct field got[FIELDS_MAX] = {0};
-	struct remote_snapshot *snap;
 	int r = call_fields(remote_of(s), WIRE_SNAPSHOT_TAKE, NULL, got);
 
-	if (r == 0)
-		r = snapshot_new(remote_of(s), (uint32_t)got[0].n, &snap);
-	if (r == 0)
-		*out = &snap->base;
-	return r;
+	return r < 0 ? r : snapshot_new(s, got[0], out);
 }
 
 void remote_snapshot_release(struct snapshot *snap)
 {
 	call_close(remote_of(snap->store), WIRE_SNAPSHOT_RELEASE,
-		   snapshot_handle(snap));
+		   field_snapshot(snap));
 	free(snap);
 }
 
@@ -75,59 +73,27 @@ int remote_snapshot_next(struct store *s, struct table *t, struct bytes after,
 	return r;
 }
 
-/* Reads the tables that a named snapshot shows: 0 or -ENOMEM. */
-static int take_tables(struct decoder *d, struct snapshot_tables *tables)
-{
-	char name[TABLE_NAME_LEN_MAX + 1];
-	uint32_t n = take_u32(d);
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && !d->bad && i < n; i++) {
-		struct schema schema;
-		uint64_t id = take_u64(d);
-
-		take_name(d, name, TABLE_NAME_LEN_MAX);
-		take_schema(d, &schema);
-		if (!d->bad)
-			r = snapshot_tables_add(tables, id, name, &schema);
-		schema_free(&schema);
-	}
-	return r < 0 ? why(r, "out of memory for a snapshot") : 0;
-}
-
 int remote_snapshot_open(struct store *s, struct table *t, struct bytes name,
 			 struct snapshot **out)
 {
-	struct snapshot_tables tables = {0};
-	struct remote_snapshot *snap = NULL;
-	uint32_t handle = 0;
-	int64_t taken_ms = 0;
-	struct call c;
-	int r, err = 0;
+	struct field got[FIELDS_MAX] = {0};
+	int r = call_fields(remote_of(s), WIRE_SNAPSHOT_OPEN,
+			    FIELDS(field_table(t), field_bytes(name)), got);
 
-	call_begin(&c, remote_of(s), WIRE_SNAPSHOT_OPEN);
-	put_u32(&c.out, table_handle(t));
-	put_bytes(&c.out, name);
-	r = call_run(&c);
-	if (r >= 0) {
-		handle = take_u32(&c.in);
-		taken_ms = take_i64(&c.in);
-		err = take_tables(&c.in, &tables);
-		r = err < 0 ? err : call_taken(&c, 0);
-	}
-	call_end(&c);
-	if (err < 0)
-		call_close(remote_of(s), WIRE_SNAPSHOT_RELEASE, handle);
-	if (r == 0)
-		r = snapshot_new(remote_of(s), handle, &snap);
 	if (r < 0) {
-		snapshot_tables_free(&tables);
+		/* The server may have opened it: there was no memory here. */
+		if (got[0].n)
+			call_close(remote_of(s), WIRE_SNAPSHOT_RELEASE, got[0]);
 		return r;
 	}
-	snap->base.table = t ? t->id : 0;
-	snap->base.taken_ms = taken_ms;
-	snap->base.tables = tables;
-	*out = &snap->base;
+	r = snapshot_new(s, got[0], out);
+	if (r < 0) {
+		snapshot_tables_free(&got[2].tables);
+		return r;
+	}
+	(*out)->table = t ? t->id : 0;
+	(*out)->taken_ms = (int64_t)got[1].n;
+	(*out)->tables = got[2].tables;
 	return 0;
 }
 
@@ -135,7 +101,7 @@ int remote_snapshot_clone(struct snapshot *snap,
 			  const struct snapshot_table *from, struct bytes to)
 {
 	return call_fields(remote_of(snap->store), WIRE_SNAPSHOT_CLONE,
-			   FIELDS(field_number(snapshot_handle(snap)),
+			   FIELDS(field_snapshot(snap),
 				  field_bytes(bytes_str(from->name)),
 				  field_bytes(to)),
 			   NULL);
@@ -145,7 +111,7 @@ int remote_snapshot_restore(struct snapshot *snap,
 			    const struct snapshot_table *from)
 {
 	return call_fields(remote_of(snap->store), WIRE_SNAPSHOT_RESTORE,
-			   FIELDS(field_number(snapshot_handle(snap)),
+			   FIELDS(field_snapshot(snap),
 				  field_bytes(bytes_str(from->name))),
 			   NULL);
 }

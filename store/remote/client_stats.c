@@ -15,7 +15,7 @@ static char *copy(struct bytes s)
 static int take_figure(struct decoder *d, struct remote *r, size_t i)
 {
 	struct bytes name = take_bytes(d, 256), help = take_bytes(d, 1024);
-	bool counter = take_bool(d);
+	bool counter = take_u8(d);
 	uint64_t value = take_u64(d);
 	struct figure *f = &r->figures[i];
 
@@ -38,28 +38,36 @@ static int take_figure(struct decoder *d, struct remote *r, size_t i)
 	return 0;
 }
 
+/* REQUIRES: lock. */
+static int take_figures(struct decoder *d, struct remote *r)
+{
+	uint32_t n = take_u32(d);
+	int err = 0;
+
+	if (n > FIGURES_MAX || n < r->nfigures)
+		d->bad = true;
+	for (uint32_t i = 0; err == 0 && !d->bad && i < n; i++)
+		err = take_figure(d, r, i);
+	return err;
+}
+
 /* Fetches all figures; called when the first one is asked for. */
 static int fetch_figures(struct remote *r)
 {
-	struct call c;
-	uint32_t n;
-	int result;
+	struct field got[FIELDS_MAX] = {0};
+	struct buf reply = {0};
+	struct decoder d;
+	int result = call_holding(r, WIRE_STATS, NULL, got, &reply);
 
-	call_begin(&c, r, WIRE_STATS);
-	result = call_run(&c);
-	if (result >= 0) {
-		int err = 0;
-
+	if (result == 0) {
+		d = decoder_of(got[0].s);
 		pthread_mutex_lock(&r->lock);
-		n = take_u32(&c.in);
-		if (n > FIGURES_MAX || n < r->nfigures)
-			c.in.bad = true;
-		for (uint32_t i = 0; err == 0 && !c.in.bad && i < n; i++)
-			err = take_figure(&c.in, r, i);
+		result = take_figures(&d, r);
 		pthread_mutex_unlock(&r->lock);
-		result = err < 0 ? err : call_taken(&c, 0);
+		if (result == 0 && (d.bad || decoder_left(&d)))
+			result = call_nonsense(r);
 	}
-	call_end(&c);
+	buf_free(&reply);
 	return result;
 }
 

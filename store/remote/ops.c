@@ -1,9 +1,5 @@
 #include "store/remote/ops.h"
 
-#include <assert.h>
-
-#include "store/remote/wire.h"
-
 const struct wire_row wire_rows[WIRE_OPS] = {
 	/* the version of either end */
 	[WIRE_HELLO] = {"4", "4"},
@@ -28,13 +24,17 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_NAMESPACE_CREATE] = {"s", ""},
 	[WIRE_NAMESPACE_DROP] = {"s", ""},
 	[WIRE_NAMESPACE_NEXT] = {"s", "n", .found = true},
-	[WIRE_MUTATE] = {"*", "*", .found = true},
-	[WIRE_MUTATE_MANY] = {"*", "*"},
+	/* table, whether to sync */
+	[WIRE_MUTATE] = {"tbm", "g", .found = true},
+	/* those done, the error that prevented more or 0, its sentence */
+	[WIRE_MUTATE_MANY] = {"tbM", "G4s"},
 	[WIRE_SYNC] = {"", ""},
-	[WIRE_SCAN_OPEN] = {"*", "*"},
-	[WIRE_SCAN_NEXT] = {"*", "*"},
+	/* table, snapshot, bytes wanted; scan, batch */
+	[WIRE_SCAN_OPEN] = {"tZ4q", "4r"},
+	[WIRE_SCAN_NEXT] = {"44", "r"},
 	[WIRE_SCAN_CLOSE] = {"4", ""},
-	[WIRE_GET] = {"*", "*", .found = true},
+	/* table, snapshot, row, family, qualifier, ts, exact, with value */
+	[WIRE_GET] = {"tZsssibb", "v", .found = true},
 	[WIRE_SNAPSHOT_TAKE] = {"", "4"},
 	[WIRE_SNAPSHOT_RELEASE] = {"4", ""},
 	/* table, name */
@@ -44,13 +44,14 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_SNAPSHOT_RENAME] = {"Tss", ""},
 	/* table, after; name, when it was taken */
 	[WIRE_SNAPSHOT_NEXT] = {"Ts", "ni", .found = true},
-	[WIRE_SNAPSHOT_OPEN] = {"*", "*"},
+	/* table, name; snapshot, when it was taken */
+	[WIRE_SNAPSHOT_OPEN] = {"Ts", "4il"},
 	/* the name of the table as the snapshot shows it, to */
 	[WIRE_SNAPSHOT_CLONE] = {"Skk", ""},
 	[WIRE_SNAPSHOT_RESTORE] = {"Sk", ""},
 	[WIRE_FLUSH] = {"T", ""},
 	[WIRE_COMPACT] = {"T", ""},
-	[WIRE_STATS] = {"*", "*"},
+	[WIRE_STATS] = {"", "r"},
 	/* total, free, available */
 	[WIRE_SPACE] = {"", "888"},
 	[WIRE_HEALTH] = {"", ""},
@@ -58,106 +59,3 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	/* exact, rows, cells, oldest, newest, entries, bytes, files, has_ttl */
 	[WIRE_TABLE_INFO] = {"t", "b88ii888b"},
 };
-
-static enum field_kind kind_of(char letter)
-{
-	switch (letter) {
-	case 's':
-	case 'k':
-		return FIELD_BYTES;
-	case 'c':
-		return FIELD_SCHEMA;
-	case '\0':
-		return FIELD_END;
-	default:
-		return FIELD_NUMBER;
-	}
-}
-
-static void put_field(struct encoder *e, char letter, const struct field *f)
-{
-	switch (letter) {
-	case 's':
-	case 'k':
-		put_bytes(e, f->s);
-		break;
-	case 'n':
-		put_bytes(e, bytes_str(f->name));
-		break;
-	case 'c':
-		put_schema(e, &f->schema);
-		break;
-	case '1':
-	case 'b':
-		put_u8(e, (uint8_t)f->n);
-		break;
-	case '8':
-	case 'i':
-		put_u64(e, f->n);
-		break;
-	default:
-		put_u32(e, (uint32_t)f->n);
-		break;
-	}
-}
-
-void put_reply(struct encoder *e, const char *letters,
-	       const struct field *fields)
-{
-	for (; *letters; letters++)
-		put_field(e, *letters, fields++);
-}
-
-void put_request(struct encoder *e, const char *letters,
-		 const struct field *fields)
-{
-	for (size_t i = 0; letters[i]; i++)
-		assert(fields[i].kind == kind_of(letters[i]));
-	assert(!fields || fields[strlen(letters)].kind == FIELD_END);
-	put_reply(e, letters, fields);
-}
-
-static void take_field(struct decoder *d, char letter, struct field *f)
-{
-	switch (letter) {
-	case 's':
-		f->s = take_bytes(d, WIRE_FRAME_MAX);
-		break;
-	case 'k':
-		f->s = take_bytes(d, TABLE_NAME_LEN_MAX);
-		break;
-	case 'n':
-		take_name(d, f->name, TABLE_NAME_LEN_MAX);
-		break;
-	case 'c':
-		take_schema(d, &f->schema);
-		break;
-	case '1':
-		f->n = take_u8(d);
-		break;
-	case 'b':
-		f->n = take_bool(d);
-		break;
-	case '8':
-	case 'i':
-		f->n = take_u64(d);
-		break;
-	default:
-		f->n = take_u32(d);
-		break;
-	}
-}
-
-void take_fields(struct decoder *d, const char *letters, struct field *fields)
-{
-	assert(strlen(letters) <= FIELDS_MAX);
-	for (; *letters; letters++)
-		take_field(d, *letters, fields++);
-}
-
-void fields_free(const char *letters, struct field *fields)
-{
-	for (; *letters; letters++, fields++)
-		if (*letters == 'c')
-			schema_free(&fields->schema);
-}

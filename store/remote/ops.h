@@ -14,17 +14,24 @@
  *	k	bytes, at most TABLE_NAME_LEN_MAX of them
  *	n	a name: the same, and none of them is NUL
  *	c	a schema: bytes as schema_encode() writes them
- *	*	what wire.h describes, by hand
+ *	Z	a snapshot: u32 handle of one that is open, or 0 for none
+ *	m	a mutation
+ *	M	the same: u32 number of them, then each
+ *	g G	given: of each change of the mutation, or of so many of them
+ *	q	a scan's restrictions, and its filter's text
+ *	v	a cell
+ *	l	a list of the tables that a snapshot shows
+ *	r	the rest of the frame
  *
- * Numbers are little-endian.
+ * Numbers are little-endian. wire.h says what the longer ones consist of.
  */
 #ifndef CELLFS_STORE_REMOTE_OPS_H
 #define CELLFS_STORE_REMOTE_OPS_H
 
-#include "store/store.h"
-#include "store/value/codec.h"
+#include <stdbool.h>
 
 #define WIRE_VERSION 0x63660002u
+/* The most fields that a request or a reply has. */
 #define FIELDS_MAX 9
 
 enum wire_op {
@@ -78,55 +85,5 @@ struct wire_row {
 };
 
 extern const struct wire_row wire_rows[WIRE_OPS];
-
-/* The value of a field. What a letter does not name is not looked at. */
-enum field_kind {
-	FIELD_END, /* there is no more */
-	FIELD_NUMBER,
-	FIELD_BYTES,
-	FIELD_SCHEMA,
-};
-
-struct field {
-	enum field_kind kind;
-	uint64_t n;	/* T t S 1 4 8 i b */
-	struct bytes s; /* s k; borrowed */
-	char name[TABLE_NAME_LEN_MAX + 1];
-	struct schema schema; /* owned where it was read: fields_free() */
-	void *object;	      /* the server's: what the handle @n is of */
-};
-
-static inline struct field field_number(uint64_t n)
-{
-	return (struct field){.kind = FIELD_NUMBER, .n = n};
-}
-
-static inline struct field field_bytes(struct bytes s)
-{
-	return (struct field){.kind = FIELD_BYTES, .s = s};
-}
-
-/* @s stays the caller's. */
-static inline struct field field_schema(const struct schema *s)
-{
-	return (struct field){.kind = FIELD_SCHEMA, .schema = *s};
-}
-
-#define FIELDS(...) ((struct field[]){__VA_ARGS__, {.kind = FIELD_END}})
-
-/*
- * Appends the fields that @letters say. The kinds of a request's are looked at,
- * which FIELDS() gives; a reply's need none.
- */
-void put_request(struct encoder *e, const char *letters,
-		 const struct field *fields);
-void put_reply(struct encoder *e, const char *letters,
-	       const struct field *fields);
-/*
- * Reads as many into @fields, which are zeroed and must be given to
- * fields_free() however it ends; d->bad tells whether one is invalid.
- */
-void take_fields(struct decoder *d, const char *letters, struct field *fields);
-void fields_free(const char *letters, struct field *fields);
 
 #endif

@@ -57,19 +57,6 @@ void slot_close(struct slot *slot)
 	*slot = (struct slot){.generation = slot->generation};
 }
 
-int no_table(void)
-{
-	return why(-EBADF, "the request names no open table");
-}
-
-int take_table(struct served *sv, struct decoder *in, struct table **out)
-{
-	struct slot *slot = slot_find(sv, take_u32(in), SLOT_TABLE);
-
-	*out = slot ? slot->object : NULL;
-	return slot ? 0 : no_table();
-}
-
 int close_handle(struct served *sv, uint32_t handle, enum slot_type type)
 {
 	struct slot *slot = slot_find(sv, handle, type);
@@ -100,22 +87,20 @@ int served_after(struct served *sv, struct served_act *act, int result)
 /* Finds what the handle of a field is of: 0 or -EBADF. */
 static int find_object(struct served *sv, char letter, struct field *f)
 {
-	bool is_table = letter == 't' || letter == 'T';
+	bool is_table = letter == 't' || letter == 'T', is_none;
 	struct slot *slot;
 
-	if (!is_table && letter != 'S')
+	if (!is_table && letter != 'S' && letter != 'Z')
 		return 0;
 	slot = slot_find(sv, (uint32_t)f->n,
 			 is_table ? SLOT_TABLE : SLOT_SNAPSHOT);
-	if (is_table) {
-		f->object = slot ? slot->object : NULL;
-		return slot || (letter == 'T' && !f->n) ? 0 : no_table();
-	}
-	f->object = slot;
-	return slot && slot->name.len
-		       ? 0
-		       : why(-EBADF,
-			     "the request names no open snapshot with a name");
+	is_none = !f->n && (letter == 'T' || letter == 'Z');
+	if (!is_none && (!slot || (letter == 'S' && !slot->name.len)))
+		return why(-EBADF, "the request names no open %s%s",
+			   is_table ? "table" : "snapshot",
+			   letter == 'S' ? " with a name" : "");
+	f->object = slot && letter != 'S' ? slot->object : slot;
+	return 0;
 }
 
 /* What the hooks are told of a change: the request's table and names. */
@@ -143,22 +128,27 @@ static int run_row(struct served *sv, enum wire_op op, struct field *in,
 	struct served_act act;
 	int r;
 
-	if (!row->change)
-		return row->run(sv, in, out);
-	act = act_of(row, wire_rows[op].request, in);
-	r = served_before(sv, &act);
-	return r < 0 ? r : served_after(sv, &act, row->run(sv, in, out));
+	if (row->change) {
+		act = act_of(row, wire_rows[op].request, in);
+		r = served_before(sv, &act);
+		if (r < 0)
+			return r;
+	}
+	r = row->run ? row->run(sv, in, out) : run_call(sv, op, in, out);
+	return row->change ? served_after(sv, &act, r) : r;
 }
 
-/* Serves an op that is rows of the tables alone. */
-static int serve_row(struct served *sv, enum wire_op op, struct decoder *d,
-		     struct encoder *e)
+static int serve_op(struct served *sv, uint8_t op, struct decoder *d,
+		    struct encoder *e)
 {
-	const struct wire_row *wire = &wire_rows[op];
 	struct field in[FIELDS_MAX] = {0}, out[FIELDS_MAX] = {0};
-	int r = 0;
+	const struct wire_row *wire;
+	int r;
 
-	take_fields(d, wire->request, in);
+	if (d->bad || op >= WIRE_OPS)
+		return why(-EPROTO, "a request for nothing that is known");
+	wire = &wire_rows[op];
+	r = take_fields(d, wire->request, in);
 	for (size_t i = 0; r == 0 && wire->request[i]; i++)
 		r = find_object(sv, wire->request[i], &in[i]);
 	if (r == 0)
@@ -166,20 +156,10 @@ static int serve_row(struct served *sv, enum wire_op op, struct decoder *d,
 	if (r == 0)
 		r = run_row(sv, op, in, out);
 	if (r >= 0 && r == wire->found)
-		put_reply(e, wire->reply, out);
+		put_fields(e, wire->reply, out);
 	fields_free(wire->request, in);
 	fields_free(wire->reply, out);
 	return r;
-}
-
-static int serve_op(struct served *sv, uint8_t op, struct decoder *in,
-		    struct encoder *out)
-{
-	if (in->bad || op >= WIRE_OPS)
-		return why(-EPROTO, "a request for nothing that is known");
-	if (served_rows[op].by_hand)
-		return served_rows[op].by_hand(sv, in, out);
-	return serve_row(sv, op, in, out);
 }
 
 /* Runs the op and appends its reply; negative if no memory is left. */
@@ -283,6 +263,9 @@ int served_take(struct served *sv, size_t size,
 		if (r > 0) {
 			r = reply_to(sv, buf_bytes(&sv->request));
 			trim(&sv->request);
+			trim(&sv->hold);
+			if (!sv->ahead.of)
+				trim(&sv->ahead.batch);
 		}
 	}
 	if (r == 0) {
@@ -330,6 +313,7 @@ void served_free(struct served *sv)
 		slot_close(&sv->slots[i]);
 	buf_free(&sv->in);
 	buf_free(&sv->request);
+	buf_free(&sv->hold);
 	buf_free(&sv->out);
 	buf_free(&sv->ahead.batch);
 	pthread_mutex_destroy(&sv->in_lock);

@@ -2,96 +2,59 @@
  * The serving end: mutations, scans, single values.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/front/guard.h"
 #include "store/remote/server_inside.h"
 
-int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out)
+/* What the hooks are told of the rows of a request. */
+static struct served_act act_of(const struct field *in)
 {
-	struct served_act act = {.what = SERVED_ROWS, .nrows = 1};
-	struct mutation m = {0};
-	bool sync;
-	int r = take_table(sv, in, &act.table), err;
+	struct served_act act = {
+		.what = SERVED_ROWS,
+		.table = in[0].object,
+		.rows = in[2].rows,
+		.nrows = in[2].n,
+	};
 
-	sync = take_bool(in);
-	err = take_mutation(in, &m);
-	if (r == 0)
-		r = err < 0 ? err : wire_done(in);
-	act.rows = &m;
-	act.deletes = guard_deletes(&m);
-	if (r == 0)
-		r = served_before(sv, &act);
-	if (r == 0)
-		r = served_after(
-			sv, &act,
-			table_mutate(act.table, &m, sync ? MUTATE_SYNC : 0));
-	if (r > 0)
-		put_given(out, &m);
-	wire_mutation_free(&m);
-	return r;
+	for (size_t i = 0; i < act.nrows; i++)
+		act.deletes |= guard_deletes(&act.rows[i]);
+	return act;
 }
 
-/* The least size: the lengths of row, checks and changes. */
-#define MUTATION_MIN 12
-
-static int take_many(struct decoder *in, struct mutation **out, uint32_t *n)
+static unsigned flags_of(const struct field *in)
 {
-	struct mutation *m;
-	int r = 0;
-
-	*n = take_u32(in);
-	if (*n > WIRE_ROWS_MAX || *n > decoder_left(in) / MUTATION_MIN)
-		in->bad = true;
-	if (in->bad || !*n) {
-		*n = 0;
-		return 0;
-	}
-	*out = m = calloc(*n, sizeof(*m));
-	if (!m) {
-		*n = 0;
-		return why(-ENOMEM, "out of memory for mutations");
-	}
-	for (uint32_t i = 0; r == 0 && i < *n; i++)
-		r = take_mutation(in, &m[i]);
-	return r;
+	return in[1].n ? MUTATE_SYNC : 0;
 }
 
-int serve_mutate_many(struct served *sv, struct decoder *in,
-		      struct encoder *out)
+int run_mutate(struct served *sv, struct field *in, struct field *out)
 {
-	struct served_act act = {.what = SERVED_ROWS};
-	struct mutation *m = NULL;
+	struct served_act act = act_of(in);
+	int r = served_before(sv, &act);
+
+	out[0].rows = in[2].rows;
+	if (r < 0)
+		return r;
+	return served_after(sv, &act,
+			    table_mutate(act.table, in[2].rows, flags_of(in)));
+}
+
+/* The error that prevented the rest is a part of the reply. */
+int run_mutate_many(struct served *sv, struct field *in, struct field *out)
+{
+	struct served_act act = act_of(in);
 	size_t done = 0;
-	uint32_t n;
-	bool sync;
-	int r = take_table(sv, in, &act.table), err;
+	int r = served_before(sv, &act);
 
-	sync = take_bool(in);
-	err = take_many(in, &m, &n);
-	if (r == 0)
-		r = err < 0 ? err : wire_done(in);
-	act.rows = m;
-	act.nrows = n;
-	for (uint32_t i = 0; i < n; i++)
-		act.deletes |= guard_deletes(&m[i]);
-	if (r == 0)
-		r = served_before(sv, &act);
-	if (r == 0) {
-		r = table_mutate_many(act.table, m, n, sync ? MUTATE_SYNC : 0,
-				      &done);
-		served_after(sv, &act, r);
-		put_u32(out, (uint32_t)done);
-		for (size_t i = 0; i < done; i++)
-			put_given(out, &m[i]);
-		put_result(out, r);
-		put_bytes(out, bytes_str(r < 0 ? store_why() : ""));
-		r = 0;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		wire_mutation_free(&m[i]);
-	free(m);
-	return r;
+	if (r < 0)
+		return r;
+	r = table_mutate_many(act.table, in[2].rows, act.nrows, flags_of(in),
+			      &done);
+	r = served_after(sv, &act, r);
+	out[0].rows = in[2].rows;
+	out[0].n = done;
+	out[1].n = (uint32_t)r;
+	out[2].s = bytes_str(r < 0 ? store_why() : "");
+	return 0;
 }
 
 static int too_long(const struct cell *c)
@@ -126,11 +89,17 @@ static int put_cells(struct scan *sc, uint32_t want, struct encoder *out)
 	return r;
 }
 
-static int put_batch(struct scan *sc, uint32_t want, struct encoder *out)
+/* Makes the scan's next batch in @batch; gives its state after it. */
+static int make_batch(struct scan *sc, uint32_t want, struct buf *batch,
+		      int *failed)
 {
-	int state = put_cells(sc, want, out);
+	struct encoder e = {.out = batch};
+	int state;
 
-	put_state(out, state, state < 0 ? store_why() : "");
+	batch->len = 0;
+	state = put_cells(sc, want, &e);
+	put_state(&e, state, state < 0 ? store_why() : "");
+	*failed = e.err;
 	return state;
 }
 
@@ -138,38 +107,13 @@ void serve_ahead(struct served *sv)
 {
 	struct ahead *a = &sv->ahead;
 	struct slot *slot = slot_find(sv, a->due, SLOT_SCAN);
-	struct encoder e = {.out = &a->batch};
 
 	if (slot && !a->of) {
 		a->of = a->due;
-		a->batch.len = 0;
-		a->state = put_batch(slot->object, WIRE_BATCH_MAX, &e);
-		a->failed = e.err;
+		a->state = make_batch(slot->object, WIRE_BATCH_MAX, &a->batch,
+				      &a->failed);
 	}
 	a->due = 0;
-}
-
-/* Sends the batch made ahead and gives the scan's state after it. */
-static int put_ahead(struct ahead *a, struct encoder *out)
-{
-	put_raw(out, a->batch.data, a->batch.len);
-	a->of = 0;
-	/* Do not keep the memory that one long value needed. */
-	if (a->batch.cap > 2 * WIRE_BATCH_MAX)
-		buf_free(&a->batch);
-	return a->failed ? why(a->failed, "out of memory for cells") : a->state;
-}
-
-static int take_snapshot(struct served *sv, struct decoder *in,
-			 const struct snapshot **out)
-{
-	uint32_t handle = take_u32(in);
-	struct slot *slot = slot_find(sv, handle, SLOT_SNAPSHOT);
-
-	*out = slot ? slot->object : NULL;
-	if (slot || !handle)
-		return 0;
-	return why(-EBADF, "the request names no open snapshot");
 }
 
 static int open_scan(struct served *sv, struct table *t, struct scan_spec *spec,
@@ -194,57 +138,50 @@ static int open_scan(struct served *sv, struct table *t, struct scan_spec *spec,
 	return -EMFILE;
 }
 
-int serve_scan_open(struct served *sv, struct decoder *in, struct encoder *out)
+int run_scan_open(struct served *sv, struct field *in, struct field *out)
 {
-	const struct snapshot *snap = NULL;
-	struct scan_spec spec = {0};
-	struct bytes filter = {0};
-	uint32_t want, handle = 0;
+	struct scan_spec *spec = &in[3].spec;
 	struct slot *slot;
-	struct table *t;
-	int r = take_table(sv, in, &t);
+	uint32_t handle;
+	int r, failed;
 
-	if (r == 0)
-		r = take_snapshot(sv, in, &snap);
-	want = take_u32(in);
-	if (r == 0)
-		r = take_spec(in, &spec, &filter);
-	if (r == 0)
-		r = wire_done(in);
-	spec.snapshot = snap;
-	if (r == 0)
-		r = open_scan(sv, t, &spec, filter, &handle);
-	wire_spec_free(&spec);
+	spec->snapshot = in[1].object;
+	r = open_scan(sv, in[0].object, spec, in[3].s, &handle);
 	if (r < 0)
 		return r;
-	put_u32(out, handle);
 	slot = slot_find(sv, handle, SLOT_SCAN);
-	if (put_batch(slot->object, want, out) <= 0)
+	if (make_batch(slot->object, (uint32_t)in[2].n, &sv->hold, &failed) <=
+	    0)
 		slot_close(slot);
-	return 0;
+	out[0].n = handle;
+	out[1].s = buf_bytes(&sv->hold);
+	return failed < 0 ? why(failed, "out of memory for cells") : 0;
 }
 
-int serve_scan_next(struct served *sv, struct decoder *in, struct encoder *out)
+int run_scan_next(struct served *sv, struct field *in, struct field *out)
 {
-	uint32_t handle = take_u32(in), want = take_u32(in);
+	uint32_t handle = (uint32_t)in[0].n;
 	struct slot *slot = slot_find(sv, handle, SLOT_SCAN);
-	int r = wire_done(in), state;
+	struct ahead *a = &sv->ahead;
+	int state, failed;
 
-	if (r == 0 && !slot)
-		r = why(-EBADF, "the request names no open scan");
-	if (r < 0)
-		return r;
-	if (sv->ahead.of == handle) {
-		state = put_ahead(&sv->ahead, out);
-		r = sv->ahead.failed;
+	if (!slot)
+		return why(-EBADF, "the request names no open scan");
+	if (a->of == handle) {
+		a->of = 0;
+		state = a->state;
+		failed = a->failed;
+		out[0].s = buf_bytes(&a->batch);
 	} else {
-		state = put_batch(slot->object, want, out);
+		state = make_batch(slot->object, (uint32_t)in[1].n, &sv->hold,
+				   &failed);
+		out[0].s = buf_bytes(&sv->hold);
 	}
 	if (state > 0)
-		sv->ahead.due = handle;
+		a->due = handle;
 	else
 		slot_close(slot);
-	return r;
+	return failed < 0 ? why(failed, "out of memory for cells") : 0;
 }
 
 int run_scan_close(struct served *sv, struct field *in, struct field *out)
@@ -256,43 +193,21 @@ int run_scan_close(struct served *sv, struct field *in, struct field *out)
 	return r;
 }
 
-int serve_get(struct served *sv, struct decoder *in, struct encoder *out)
+int run_get(struct served *sv, struct field *in, struct field *out)
 {
-	struct cells_out cells = {.e = out};
-	const struct snapshot *snap = NULL;
-	struct bytes row, family, qualifier;
-	struct buf hold = {0};
-	struct cell cell = {0};
-	struct table *t;
-	bool exact, value;
-	int64_t ts;
-	int r = take_table(sv, in, &t);
+	struct cell *cell = &out[0].cell;
+	bool exact = in[6].n, value = in[7].n;
+	int r = (exact ? table_get_version : table_get)(
+		in[0].object, in[2].s, in[3].s, in[4].s, (int64_t)in[5].n,
+		in[1].object, cell, value ? &sv->hold : NULL);
 
-	if (r == 0)
-		r = take_snapshot(sv, in, &snap);
-	row = take_bytes(in, ROW_LEN_MAX);
-	family = take_bytes(in, FAMILY_LEN_MAX);
-	qualifier = take_bytes(in, QUALIFIER_LEN_MAX);
-	ts = take_i64(in);
-	exact = take_bool(in);
-	value = take_bool(in);
-	if (r == 0)
-		r = wire_done(in);
-	if (r == 0)
-		r = (exact ? table_get_version
-			   : table_get)(t, row, family, qualifier, ts, snap,
-					&cell, value ? &hold : NULL);
-	if (r > 0 && too_long(&cell) < 0)
-		r = -EFBIG;
-	if (r > 0) {
-		/* The client has the names; a value is sent if asked for. */
-		cell.row = cell.family = cell.qualifier = (struct bytes){0};
-		if (value && !cell.value.data)
-			cell.value.data = (const uint8_t *)"";
-		if (!value)
-			cell.value.data = NULL;
-		put_cell(&cells, &cell);
-	}
-	buf_free(&hold);
+	if (r > 0 && too_long(cell) < 0)
+		return -EFBIG;
+	/* The client has the names; a value is sent if asked for. */
+	cell->row = cell->family = cell->qualifier = (struct bytes){0};
+	if (value && !cell->value.data)
+		cell->value.data = (const uint8_t *)"";
+	if (!value)
+		cell->value.data = NULL;
 	return r;
 }

@@ -8,6 +8,7 @@
 
 #include "store/filter/filter.h"
 #include "store/front/backend.h"
+#include "store/remote/fields.h"
 #include "store/remote/wire.h"
 #include "store/served.h"
 
@@ -52,7 +53,8 @@ struct served {
 	bool is_over;		  /* in_lock */
 	pthread_mutex_t run_lock; /* guards all below; taken before in_lock */
 	struct buf request;
-	struct buf out; /* replies; bytes before out_at are delivered */
+	struct buf hold; /* what the fields of the reply borrow */
+	struct buf out;	 /* replies; bytes before out_at are delivered */
 	size_t out_at;
 	struct ahead ahead;
 	struct slot slots[SLOTS_MAX];
@@ -73,29 +75,18 @@ void slot_close(struct slot *slot);
 int served_before(struct served *sv, struct served_act *act);
 int served_after(struct served *sv, struct served_act *act, int result);
 
-/* The request names no open table: -EBADF. */
-int no_table(void);
-/* Reads a table's handle: 0 or -EBADF. */
-int take_table(struct served *sv, struct decoder *in, struct table **out);
 /* Closes what is open by the handle: 0 or -EBADF. */
 int close_handle(struct served *sv, uint32_t handle, enum slot_type type);
 
 /*
- * An op whose fields are those of ops.h: @in has them, with the table or the
- * slot of each handle in its object, and @out is for those of the reply.
+ * Answers an op: @in has its fields, and of each handle the table, the snapshot
+ * or (S) the slot in its object; @out is for those of the reply.
  */
 typedef int served_run(struct served *sv, struct field *in, struct field *out);
-/*
- * An op that reads its fields from @in, appends the reply's fields to @out and
- * gives the result. On a negative result the caller removes the appended ones.
- */
-typedef int served_op(struct served *sv, struct decoder *in,
-		      struct encoder *out);
 
-/* Each op has one of the two. */
+/* What is no change and no more than one call of store.h needs no row. */
 struct served_row {
-	served_run *run;
-	served_op *by_hand;
+	served_run *run; /* NULL: run_call() */
 	/* A change that the hooks are asked about, of the request's names. */
 	bool change, deletes;
 	enum served_what what;
@@ -103,16 +94,13 @@ struct served_row {
 
 /* server_ops.c */
 extern const struct served_row served_rows[WIRE_OPS];
+int run_call(struct served *sv, enum wire_op op, struct field *in,
+	     struct field *out);
 
 /* server_cell.c */
 /* Makes the batch of the scan ahead.due. */
 void serve_ahead(struct served *sv);
-int serve_mutate(struct served *sv, struct decoder *in, struct encoder *out);
-int serve_mutate_many(struct served *sv, struct decoder *in,
-		      struct encoder *out);
-int serve_scan_open(struct served *sv, struct decoder *in, struct encoder *out);
-int serve_scan_next(struct served *sv, struct decoder *in, struct encoder *out);
-int run_scan_close(struct served *sv, struct field *in, struct field *out);
-int serve_get(struct served *sv, struct decoder *in, struct encoder *out);
+served_run run_mutate, run_mutate_many, run_get;
+served_run run_scan_open, run_scan_next, run_scan_close;
 
 #endif

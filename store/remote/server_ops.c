@@ -1,5 +1,5 @@
 /*
- * The serving end: a row for each operation, and what it calls.
+ * The serving end: what answers each operation.
  */
 #include <errno.h>
 
@@ -44,55 +44,6 @@ static int run_table_open_id(struct served *sv, struct field *in,
 	return r < 0 ? r : give_table(sv, t, out);
 }
 
-static int run_table_close(struct served *sv, struct field *in,
-			   struct field *out)
-{
-	return close_handle(sv, (uint32_t)in[0].n, SLOT_TABLE);
-}
-
-static int run_table_schema(struct served *sv, struct field *in,
-			    struct field *out)
-{
-	return table_schema(in[0].object, &out[0].schema);
-}
-
-static int run_table_version(struct served *sv, struct field *in,
-			     struct field *out)
-{
-	out[0].n = table_schema_version(in[0].object);
-	return 0;
-}
-
-static int run_table_name(struct served *sv, struct field *in,
-			  struct field *out)
-{
-	return table_name(in[0].object, out[0].name);
-}
-
-static int run_table_create(struct served *sv, struct field *in,
-			    struct field *out)
-{
-	return store_table_create(sv->store, in[0].s, &in[1].schema);
-}
-
-static int run_table_drop(struct served *sv, struct field *in,
-			  struct field *out)
-{
-	return store_table_drop(sv->store, in[0].s, in[1].n);
-}
-
-static int run_table_truncate(struct served *sv, struct field *in,
-			      struct field *out)
-{
-	return store_table_truncate(sv->store, in[0].s);
-}
-
-static int run_table_rename(struct served *sv, struct field *in,
-			    struct field *out)
-{
-	return store_table_rename(sv->store, in[0].s, in[1].s);
-}
-
 static int run_table_alter(struct served *sv, struct field *in,
 			   struct field *out)
 {
@@ -116,18 +67,6 @@ static int run_table_alter(struct served *sv, struct field *in,
 	return r < 0 ? r : served_after(sv, &act, table_change(act.table, &a));
 }
 
-static int run_add_family(struct served *sv, struct field *in,
-			  struct field *out)
-{
-	return table_add_family(in[0].object, in[1].s);
-}
-
-static int run_table_next(struct served *sv, struct field *in,
-			  struct field *out)
-{
-	return store_table_next(sv->store, in[0].s, out[0].name);
-}
-
 static int run_table_info(struct served *sv, struct field *in,
 			  struct field *out)
 {
@@ -146,32 +85,15 @@ static int run_table_info(struct served *sv, struct field *in,
 	return r;
 }
 
-static int run_namespace_create(struct served *sv, struct field *in,
-				struct field *out)
+/* Answers with a handle of the snapshot, which is the session's from now. */
+static int give_snapshot(struct served *sv, struct snapshot *snap,
+			 struct field *out)
 {
-	return store_namespace_create(sv->store, in[0].s);
-}
-
-static int run_namespace_drop(struct served *sv, struct field *in,
-			      struct field *out)
-{
-	return store_namespace_drop(sv->store, in[0].s);
-}
-
-static int run_namespace_next(struct served *sv, struct field *in,
-			      struct field *out)
-{
-	return store_namespace_next(sv->store, in[0].s, out[0].name);
-}
-
-/* The handle of the snapshot, or 0 after it was released. */
-static uint32_t give_snapshot(struct served *sv, struct snapshot *snap)
-{
-	uint32_t handle = slot_add(sv, SLOT_SNAPSHOT, snap, NULL);
-
-	if (!handle)
-		snapshot_release(snap);
-	return handle;
+	out[0].n = slot_add(sv, SLOT_SNAPSHOT, snap, NULL);
+	if (out[0].n)
+		return 0;
+	snapshot_release(snap);
+	return -EMFILE;
 }
 
 static int run_snapshot_take(struct served *sv, struct field *in,
@@ -180,34 +102,7 @@ static int run_snapshot_take(struct served *sv, struct field *in,
 	struct snapshot *snap;
 	int r = snapshot_take(sv->store, &snap);
 
-	if (r < 0)
-		return r;
-	out[0].n = give_snapshot(sv, snap);
-	return out[0].n ? 0 : -EMFILE;
-}
-
-static int run_snapshot_release(struct served *sv, struct field *in,
-				struct field *out)
-{
-	return close_handle(sv, (uint32_t)in[0].n, SLOT_SNAPSHOT);
-}
-
-static int run_snapshot_create(struct served *sv, struct field *in,
-			       struct field *out)
-{
-	return store_snapshot_create(sv->store, in[0].object, in[1].s);
-}
-
-static int run_snapshot_drop(struct served *sv, struct field *in,
-			     struct field *out)
-{
-	return store_snapshot_drop(sv->store, in[0].object, in[1].s);
-}
-
-static int run_snapshot_rename(struct served *sv, struct field *in,
-			       struct field *out)
-{
-	return store_snapshot_rename(sv->store, in[0].object, in[1].s, in[2].s);
+	return r < 0 ? r : give_snapshot(sv, snap, out);
 }
 
 static int run_snapshot_next(struct served *sv, struct field *in,
@@ -221,48 +116,28 @@ static int run_snapshot_next(struct served *sv, struct field *in,
 	return r;
 }
 
-static void put_tables(struct encoder *out,
-		       const struct snapshot_tables *tables)
+static int run_snapshot_open(struct served *sv, struct field *in,
+			     struct field *out)
 {
-	put_u32(out, (uint32_t)tables->n);
-	for (size_t i = 0; i < tables->n; i++) {
-		put_u64(out, tables->at[i].id);
-		put_bytes(out, bytes_str(tables->at[i].name));
-		put_schema(out, &tables->at[i].schema);
-	}
-}
-
-static int serve_snapshot_open(struct served *sv, struct decoder *in,
-			       struct encoder *out)
-{
-	uint32_t table = take_u32(in), handle;
-	struct bytes name = take_bytes(in, WIRE_FRAME_MAX);
-	struct slot *of = slot_find(sv, table, SLOT_TABLE), *slot;
+	struct table *t = in[0].object;
 	struct snapshot *snap;
-	int r = wire_done(in);
+	struct slot *slot;
+	int r = store_snapshot_open(sv->store, t, in[1].s, &snap);
 
-	if (r == 0 && table && !of)
-		r = no_table();
 	if (r == 0)
-		r = store_snapshot_open(sv->store, of ? of->object : NULL, name,
-					&snap);
+		r = give_snapshot(sv, snap, out);
 	if (r < 0)
 		return r;
-	handle = give_snapshot(sv, snap);
-	if (!handle)
-		return -EMFILE;
-	slot = slot_find(sv, handle, SLOT_SNAPSHOT);
-	slot->table = of ? of->object : NULL;
-	if (of)
-		table_ref(slot->table);
-	if (buf_set(&slot->name, name) < 0) {
-		slot_close(slot);
-		return why(-ENOMEM, "out of memory for a snapshot");
-	}
-	put_u32(out, handle);
-	put_i64(out, snapshot_taken_ms(snap));
-	put_tables(out, &snap->tables);
-	return 0;
+	slot = slot_find(sv, (uint32_t)out[0].n, SLOT_SNAPSHOT);
+	slot->table = t;
+	if (t)
+		table_ref(t);
+	out[1].n = (uint64_t)snapshot_taken_ms(snap);
+	if (snapshot_tables_copy(&out[2].tables, &snap->tables) == 0 &&
+	    buf_set(&slot->name, in[1].s) == 0)
+		return 0;
+	slot_close(slot);
+	return why(-ENOMEM, "out of memory for a snapshot");
 }
 
 static int run_snapshot_clone(struct served *sv, struct field *in,
@@ -299,42 +174,25 @@ static int run_snapshot_restore(struct served *sv, struct field *in,
 	return r;
 }
 
-static int run_sync(struct served *sv, struct field *in, struct field *out)
+static int run_stats(struct served *sv, struct field *in, struct field *out)
 {
-	return store_sync(sv->store);
-}
-
-static int run_flush(struct served *sv, struct field *in, struct field *out)
-{
-	return store_flush(sv->store, in[0].object);
-}
-
-static int run_compact(struct served *sv, struct field *in, struct field *out)
-{
-	return store_compact(sv->store, in[0].object);
-}
-
-static int serve_stats(struct served *sv, struct decoder *in,
-		       struct encoder *out)
-{
+	struct encoder e = {.out = &sv->hold};
 	struct store_stat st;
 	uint32_t n = 0;
-	int r = wire_done(in);
 
-	if (r < 0)
-		return r;
 	while (store_stat(sv->store, n, &st) > 0)
 		n++;
-	put_u32(out, n);
+	put_u32(&e, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (store_stat(sv->store, i, &st) <= 0)
 			return why(-EIO, "the store's figures changed");
-		put_bytes(out, bytes_str(st.name));
-		put_bytes(out, bytes_str(st.help));
-		put_u8(out, st.counter);
-		put_u64(out, st.value);
+		put_bytes(&e, bytes_str(st.name));
+		put_bytes(&e, bytes_str(st.help));
+		put_u8(&e, st.counter);
+		put_u64(&e, st.value);
 	}
-	return 0;
+	out[0].s = buf_bytes(&sv->hold);
+	return e.err < 0 ? why(e.err, "out of memory for figures") : 0;
 }
 
 static int run_space(struct served *sv, struct field *in, struct field *out)
@@ -348,15 +206,75 @@ static int run_space(struct served *sv, struct field *in, struct field *out)
 	return r;
 }
 
-static int run_health(struct served *sv, struct field *in, struct field *out)
+/* The operations on an open table, or (flush, compact, snapshots) on all. */
+static int run_on_table(struct served *sv, enum wire_op op, struct field *in,
+			struct field *out)
 {
-	return store_health(sv->store);
+	struct store *s = sv->store;
+	struct table *t = in[0].object;
+
+	switch (op) {
+	case WIRE_TABLE_SCHEMA:
+		return table_schema(t, &out[0].schema);
+	case WIRE_TABLE_VERSION:
+		out[0].n = table_schema_version(t);
+		return 0;
+	case WIRE_TABLE_NAME:
+		return table_name(t, out[0].name);
+	case WIRE_TABLE_ADD_FAMILY:
+		return table_add_family(t, in[1].s);
+	case WIRE_SNAPSHOT_CREATE:
+		return store_snapshot_create(s, t, in[1].s);
+	case WIRE_SNAPSHOT_DROP:
+		return store_snapshot_drop(s, t, in[1].s);
+	case WIRE_SNAPSHOT_RENAME:
+		return store_snapshot_rename(s, t, in[1].s, in[2].s);
+	case WIRE_FLUSH:
+		return store_flush(s, t);
+	case WIRE_COMPACT:
+		return store_compact(s, t);
+	default:
+		return why(-EPROTO, "a request for nothing that is known");
+	}
 }
 
-static int run_now(struct served *sv, struct field *in, struct field *out)
+int run_call(struct served *sv, enum wire_op op, struct field *in,
+	     struct field *out)
 {
-	out[0].n = (uint64_t)store_now_ms(sv->store);
-	return 0;
+	struct store *s = sv->store;
+	uint32_t handle = (uint32_t)in[0].n;
+
+	switch (op) {
+	case WIRE_TABLE_CLOSE:
+		return close_handle(sv, handle, SLOT_TABLE);
+	case WIRE_TABLE_CREATE:
+		return store_table_create(s, in[0].s, &in[1].schema);
+	case WIRE_TABLE_DROP:
+		return store_table_drop(s, in[0].s, in[1].n);
+	case WIRE_TABLE_TRUNCATE:
+		return store_table_truncate(s, in[0].s);
+	case WIRE_TABLE_RENAME:
+		return store_table_rename(s, in[0].s, in[1].s);
+	case WIRE_TABLE_NEXT:
+		return store_table_next(s, in[0].s, out[0].name);
+	case WIRE_NAMESPACE_CREATE:
+		return store_namespace_create(s, in[0].s);
+	case WIRE_NAMESPACE_DROP:
+		return store_namespace_drop(s, in[0].s);
+	case WIRE_NAMESPACE_NEXT:
+		return store_namespace_next(s, in[0].s, out[0].name);
+	case WIRE_SNAPSHOT_RELEASE:
+		return close_handle(sv, handle, SLOT_SNAPSHOT);
+	case WIRE_SYNC:
+		return store_sync(s);
+	case WIRE_HEALTH:
+		return store_health(s);
+	case WIRE_NOW:
+		out[0].n = (uint64_t)store_now_ms(s);
+		return 0;
+	default:
+		return run_on_table(sv, op, in, out);
+	}
 }
 
 #define CHANGE(kind) .change = true, .what = SERVED_##kind
@@ -366,42 +284,31 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_HELLO] = {run_hello},
 	[WIRE_TABLE_OPEN] = {run_table_open},
 	[WIRE_TABLE_OPEN_ID] = {run_table_open_id},
-	[WIRE_TABLE_CLOSE] = {run_table_close},
-	[WIRE_TABLE_SCHEMA] = {run_table_schema},
-	[WIRE_TABLE_VERSION] = {run_table_version},
-	[WIRE_TABLE_NAME] = {run_table_name},
-	[WIRE_TABLE_CREATE] = {run_table_create, CHANGE(MADE)},
-	[WIRE_TABLE_DROP] = {run_table_drop, DELETE(DROPPED)},
-	[WIRE_TABLE_TRUNCATE] = {run_table_truncate, DELETE(TRUNCATED)},
-	[WIRE_TABLE_RENAME] = {run_table_rename, CHANGE(RENAMED)},
+	[WIRE_TABLE_CREATE] = {CHANGE(MADE)},
+	[WIRE_TABLE_DROP] = {DELETE(DROPPED)},
+	[WIRE_TABLE_TRUNCATE] = {DELETE(TRUNCATED)},
+	[WIRE_TABLE_RENAME] = {CHANGE(RENAMED)},
 	[WIRE_TABLE_ALTER] = {run_table_alter},
-	[WIRE_TABLE_ADD_FAMILY] = {run_add_family, CHANGE(ALTERED)},
-	[WIRE_TABLE_NEXT] = {run_table_next},
-	[WIRE_NAMESPACE_CREATE] = {run_namespace_create, CHANGE(NAMESPACE)},
-	[WIRE_NAMESPACE_DROP] = {run_namespace_drop, DELETE(NAMESPACE)},
-	[WIRE_NAMESPACE_NEXT] = {run_namespace_next},
-	[WIRE_MUTATE] = {.by_hand = serve_mutate},
-	[WIRE_MUTATE_MANY] = {.by_hand = serve_mutate_many},
-	[WIRE_SYNC] = {run_sync},
-	[WIRE_SCAN_OPEN] = {.by_hand = serve_scan_open},
-	[WIRE_SCAN_NEXT] = {.by_hand = serve_scan_next},
+	[WIRE_TABLE_ADD_FAMILY] = {CHANGE(ALTERED)},
+	[WIRE_NAMESPACE_CREATE] = {CHANGE(NAMESPACE)},
+	[WIRE_NAMESPACE_DROP] = {DELETE(NAMESPACE)},
+	[WIRE_MUTATE] = {run_mutate},
+	[WIRE_MUTATE_MANY] = {run_mutate_many},
+	[WIRE_SCAN_OPEN] = {run_scan_open},
+	[WIRE_SCAN_NEXT] = {run_scan_next},
 	[WIRE_SCAN_CLOSE] = {run_scan_close},
-	[WIRE_GET] = {.by_hand = serve_get},
+	[WIRE_GET] = {run_get},
 	[WIRE_SNAPSHOT_TAKE] = {run_snapshot_take},
-	[WIRE_SNAPSHOT_RELEASE] = {run_snapshot_release},
-	[WIRE_SNAPSHOT_CREATE] = {run_snapshot_create, CHANGE(SNAPSHOT_TAKEN)},
-	[WIRE_SNAPSHOT_DROP] = {run_snapshot_drop, DELETE(SNAPSHOT_DROPPED)},
-	[WIRE_SNAPSHOT_RENAME] = {run_snapshot_rename,
-				  CHANGE(SNAPSHOT_RENAMED)},
+	[WIRE_SNAPSHOT_CREATE] = {CHANGE(SNAPSHOT_TAKEN)},
+	[WIRE_SNAPSHOT_DROP] = {DELETE(SNAPSHOT_DROPPED)},
+	[WIRE_SNAPSHOT_RENAME] = {CHANGE(SNAPSHOT_RENAMED)},
 	[WIRE_SNAPSHOT_NEXT] = {run_snapshot_next},
-	[WIRE_SNAPSHOT_OPEN] = {.by_hand = serve_snapshot_open},
+	[WIRE_SNAPSHOT_OPEN] = {run_snapshot_open},
 	[WIRE_SNAPSHOT_CLONE] = {run_snapshot_clone},
 	[WIRE_SNAPSHOT_RESTORE] = {run_snapshot_restore},
-	[WIRE_FLUSH] = {run_flush, CHANGE(CARE)},
-	[WIRE_COMPACT] = {run_compact, CHANGE(CARE)},
-	[WIRE_STATS] = {.by_hand = serve_stats},
+	[WIRE_FLUSH] = {CHANGE(CARE)},
+	[WIRE_COMPACT] = {CHANGE(CARE)},
+	[WIRE_STATS] = {run_stats},
 	[WIRE_SPACE] = {run_space},
-	[WIRE_HEALTH] = {run_health},
-	[WIRE_NOW] = {run_now},
 	[WIRE_TABLE_INFO] = {run_table_info},
 };
