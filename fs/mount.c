@@ -12,6 +12,7 @@
 #include "fs/files/lost_found.h"
 #include "fs/host/descriptors.h"
 #include "fs/host/mountpoint.h"
+#include "fs/host/supervisor.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
 #include "fs/report/log.h"
@@ -197,6 +198,7 @@ static int mount_down(struct mount *m)
 {
 	int r = 0;
 
+	supervisor_stopping();
 	if (m->fs)
 		invalidator_stop(m->fs->invalidator);
 	if (m->mounted)
@@ -211,6 +213,7 @@ static int mount_down(struct mount *m)
 	if (m->session)
 		fuse_session_destroy(m->session);
 	fuse_opt_free_args(&m->args);
+	supervisor_close();
 	return r;
 }
 
@@ -240,6 +243,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	fuse_set_log_func(log_libfuse);
+	supervisor_open();
 	r = log_open(o->log);
 	if (r == 0)
 		r = mount_up(&m, open_store);
@@ -248,6 +252,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	} else {
 		if (ready >= 0)
 			report_ready(ready);
+		supervisor_ready(o->mountpoint);
 		log_notice("mounted %s on %s", o->store, o->mountpoint);
 		/* Positive: ended by a signal, which is a success. */
 		r = loop(m.session);
@@ -373,6 +378,8 @@ int mount_run(struct options *o, mount_open_fn open_store)
 		log_error(LOG_ERR, "%s", store_why());
 		return 1;
 	}
+	if (o->fake)
+		return 0;
 	return o->foreground ? serve(o, open_store, -1)
 			     : start_daemon(o, open_store);
 }

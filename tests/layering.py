@@ -61,7 +61,7 @@ store/open		value store front admin backend
 store/library		value store filter front open
 
 fs/text			value store front
-fs/host			value
+fs/host			value os
 fs/kernel		value os store front text host
 fs/report		value store
 fs/memory		value text kernel

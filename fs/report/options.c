@@ -291,15 +291,38 @@ static int set_long(struct options *o, const char *arg)
 	return 0;
 }
 
-/* Sets the letters of "-xyz"; -o takes the rest or the next argument. */
+/* Is it as a helper of mount(8), mount.cellfs, that the program is called? */
+static bool is_helper(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return !strncmp(slash ? slash + 1 : program, "mount.", 6);
+}
+
+/* The value of the letter at @arg: the rest of the word, or the next word. */
+static int take_value(const char *arg, int argc, char **argv, int *i,
+		      const char **value)
+{
+	if (arg[1])
+		*value = arg + 1;
+	else if (*i + 1 < argc)
+		*value = argv[++*i];
+	else
+		return why(-EINVAL, "-%c needs an argument", *arg);
+	return 0;
+}
+
+/* Sets the letters of "-xyz". */
 static int set_short(struct options *o, int argc, char **argv, int *i)
 {
-	const char *arg = argv[*i] + 1;
+	const char *arg = argv[*i] + 1, *value = NULL;
+	bool helper = is_helper(argv[0]);
+	int r;
 
 	for (; *arg; arg++) {
-		switch (*arg) {
+		switch (helper && (*arg == 't' || *arg == 'N') ? 'o' : *arg) {
 		case 'f':
-			o->foreground = true;
+			*(helper ? &o->fake : &o->foreground) = true;
 			break;
 		case 'd':
 			o->debug = o->foreground = true;
@@ -319,11 +342,8 @@ static int set_short(struct options *o, int argc, char **argv, int *i)
 		case 'w':
 			break;
 		case 'o':
-			if (arg[1])
-				return set_words(o, arg + 1);
-			if (*i + 1 >= argc)
-				return why(-EINVAL, "-o needs an argument");
-			return set_words(o, argv[++*i]);
+			r = take_value(arg, argc, argv, i, &value);
+			return r == 0 && *arg == 'o' ? set_words(o, value) : r;
 		default:
 			return why(-EINVAL,
 				   "unknown option \"-%c\" (see "

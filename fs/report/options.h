@@ -1,6 +1,10 @@
 /*
  * The daemon's command line: STORE MOUNTPOINT [-o a,b=c] [-f] [-d].
  *
+ * mount(8) calls it by the name mount.cellfs, and gives a helper the letters
+ * that are its own: -f is then a mount that is only tried (--fake), and -t TYPE
+ * and -N NAMESPACE say nothing new.
+ *
  * Options are one table with their help. Options that mount(8) and fstab add
  * are accepted; unknown ones are refused by name, with the list of known ones.
  */
@@ -25,6 +29,7 @@ struct options {
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
 	bool help, version;
+	bool fake; /* mount --fake: do all but mount */
 	bool read_only;
 	bool sync;	   /* every close is durable */
 	bool nodelete;	   /* no deletes through the mount */

@@ -218,3 +218,39 @@ end_daemon() {
 	mount_store -o show_control
 	[ "$(ls -A "$M" | tr '\n' ' ')" = ".cellfs .snapshot " ]
 }
+
+@test "mount(8) calls it mount.cellfs, with letters of its own" {
+	unmount_store
+	ln -s "$(realpath "$CELLFS")" "$T/mount.cellfs"
+	"$T/mount.cellfs" "$STORE" "$M" -sfnv -o rw 3>&-
+	run ! mountpoint -q "$M"
+	run -1 "$T/mount.cellfs" "$STORE" "$T/absent" -f
+	"$T/mount.cellfs" "$STORE" "$M" -o rw,noatime,user -t cellfs 3>&-
+	[ "$(findmnt -n -o FSTYPE "$M")" = fuse.cellfs ]
+	end_daemon
+	mount_store
+}
+
+@test "a supervisor hears that it is mounted, that it answers, and that it ends" {
+	unmount_store
+	python3 - "$T/socket" >"$T/said" 3>&- <<-'EOF' &
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		state = ""
+		while state != "STOPPING=1":
+		    state = s.recv(99).decode()
+		    print(state, flush=True)
+	EOF
+	settled test -S "$T/socket"
+	export NOTIFY_SOCKET=$T/socket WATCHDOG_USEC=20000
+	mount_store
+	unset NOTIFY_SOCKET WATCHDOG_USEC
+	settled grep -q READY "$T/said"
+	settled eval '[ "$(grep -c WATCHDOG=1 "$T/said")" -ge 3 ]'
+	unmount_store
+	wait %2 || true
+	[ "$(head -n 1 "$T/said")" = READY=1 ]
+	settled grep -q STOPPING=1 "$T/said"
+	mount_store
+}

@@ -9,17 +9,23 @@
 #include "fs/report/options.h"
 #include "store/value/why.h"
 
-/* Words of a command line, cut at blanks. */
-static int parse(const char *words, struct options *o)
+/* Words of the command line of @program, cut at blanks. */
+static int parse_as(const char *program, const char *words, struct options *o)
 {
-	char program[] = "cellfs", copy[300], *rest = copy, *word;
-	char *argv[20] = {program};
+	char name[40], copy[300], *rest = copy, *word;
+	char *argv[20] = {name};
 	int argc = 1;
 
+	strcpy(name, program);
 	strcpy(copy, words);
 	while ((word = strsep(&rest, " ")))
 		argv[argc++] = word;
 	return options_parse(argc, argv, o);
+}
+
+static int parse(const char *words, struct options *o)
+{
+	return parse_as("cellfs", words, o);
 }
 
 static void assert_refused(const char *words, const char *said)
@@ -143,6 +149,29 @@ static void what_is_in_force_is_written_a_line_each(void **state)
 	options_free(&o);
 }
 
+static void mount_calls_it_by_a_helpers_name(void **state)
+{
+	struct options o;
+
+	(void)state;
+	assert_int_equal(parse_as("/sbin/mount.cellfs",
+				  "s m -sfnv -N 3 -o rw,sync -t cellfs", &o),
+			 0);
+	assert_string_equal(o.store, "s");
+	assert_string_equal(o.mountpoint, "m");
+	assert_true(o.fake && o.sync);
+	assert_false(o.foreground || o.read_only);
+	options_free(&o);
+	assert_int_equal(parse_as("mount.cellfs", "s m -t", &o), -EINVAL);
+	assert_non_null(strstr(store_why(), "-t needs an argument"));
+	options_free(&o);
+	/* By its own name, the letters are its own. */
+	assert_int_equal(parse_as("./mount/cellfs", "s m -f", &o), 0);
+	assert_true(o.foreground && !o.fake);
+	options_free(&o);
+	assert_refused("s m -t cellfs", "unknown option");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +180,7 @@ int main(void)
 		cmocka_unit_test(a_part_is_named_by_its_path),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(what_fstab_adds_is_passed_over),
+		cmocka_unit_test(mount_calls_it_by_a_helpers_name),
 		cmocka_unit_test(what_is_in_force_is_written_a_line_each),
 	};
 
