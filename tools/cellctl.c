@@ -8,6 +8,7 @@
 
 #include "cellfs-version.h"
 #include "fs/host/descriptors.h"
+#include "tools/line/complete.h"
 #include "tools/line/print.h"
 
 static void print_help(const struct command *c)
@@ -72,15 +73,6 @@ out:
 	return code;
 }
 
-static const struct command *find(const char *name)
-{
-	for (const struct command *c = cellctl_commands; c->name; c++)
-		if (!strcmp(name, c->name) ||
-		    (c->alias && !strcmp(name, c->alias)))
-			return c;
-	return NULL;
-}
-
 /* Prints the commands in two columns. */
 static int print_commands(FILE *to, int code)
 {
@@ -131,16 +123,18 @@ static int run_words(int argc, char **argv)
 		printf("cellctl %s\n", CELLFS_VERSION);
 		return EXIT_DONE;
 	}
+	if (!strcmp(argv[1], "complete"))
+		return complete(cellctl_commands, argc - 2, argv + 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
 		if (argc == 2)
 			return print_commands(stdout, EXIT_DONE);
-		c = find(argv[2]);
+		c = command_find(cellctl_commands, argv[2]);
 		if (!c)
 			return no_command(argv[2]);
 		print_help(c);
 		return EXIT_DONE;
 	}
-	c = find(argv[1]);
+	c = command_find(cellctl_commands, argv[1]);
 	return c ? run_command(c, argc - 1, argv + 1) : no_command(argv[1]);
 }
 

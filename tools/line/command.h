@@ -32,4 +32,8 @@ struct command {
 	int (*run)(struct request *rq);
 };
 
+/* By its name or alias; NULL = there is none. @commands ends with one unnamed. */
+const struct command *command_find(const struct command *commands,
+				   const char *name);
+
 #endif

@@ -81,6 +81,13 @@ int open_store(const char *path, bool create, bool read_only,
 	return EXIT_STORE;
 }
 
+int open_quietly(const char *path, struct store **store)
+{
+	const struct store_options o = {.read_only = true, .timeout_ms = 1000};
+
+	return open_any(path, &o, store);
+}
+
 int open_table(const char *path, const char *table, bool read_only,
 	       struct store **store, struct table **t)
 {

@@ -317,6 +317,38 @@ void options_help(const struct command *c)
 	}
 }
 
+const char *options_value(const struct command *c, const char *word)
+{
+	for (size_t i = 0; i < WORDS; i++) {
+		const struct option_word *w = &option_words[i];
+
+		if (!(w->takers & c->options) || !w->what || word[0] != '-')
+			continue;
+		if (word[1] == '-'
+			    ? !strcmp(word + 2, w->name)
+			    : w->letter && word[1] == w->letter && !word[2])
+			return w->arg;
+	}
+	return NULL;
+}
+
+void options_offer(const struct command *c, const char *begun)
+{
+	char name[40];
+
+	for (size_t i = 0; i < WORDS; i++) {
+		const struct option_word *w = &option_words[i];
+
+		if (!(w->takers & c->options) || !w->help || !w->what)
+			continue;
+		snprintf(name, sizeof(name), "--%s", w->name);
+		if (!strncmp(name, begun, strlen(begun)))
+			puts(name);
+	}
+	if (!strncmp("--help", begun, strlen(begun)))
+		puts("--help");
+}
+
 void request_free(struct request *rq)
 {
 	free(rq->words);

@@ -92,6 +92,10 @@ struct request {
 int options_parse(struct request *rq, int argc, char **argv);
 /* Prints a line for each option that the command takes. */
 void options_help(const struct command *c);
+/* The name of the value that the option @word takes; NULL: it takes none. */
+const char *options_value(const struct command *c, const char *word);
+/* Prints the options of the command that begin with @begun, one a line. */
+void options_offer(const struct command *c, const char *begun);
 void request_free(struct request *rq);
 
 #endif
