@@ -398,7 +398,8 @@ int store_compact(struct store *s, struct table *t);
 /*
  * Gives the @i-th figure, from 0: returns 1, or 0 after the last one. Names are
  * static strings in Prometheus style (snake_case, unit last, "_total" for
- * counters).
+ * counters), but that time is in nanoseconds (_ns). A name may end in a label,
+ * as in level_bytes{level="1"}; figures of one name follow each other.
  */
 struct store_stat {
 	const char *name;

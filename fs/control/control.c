@@ -2,11 +2,11 @@
 
 #include <errno.h>
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "cellfs-version.h"
 #include "fs/control/metrics.h"
+#include "fs/control/process.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 
@@ -116,27 +116,16 @@ static int errors_text(struct fs *fs, struct buf *out)
 	return errors_format(fs->errors, out);
 }
 
-static uint64_t resident_bytes(void)
-{
-	unsigned long long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%*u %llu", &pages) != 1)
-		pages = 0;
-	fclose(f);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static int stats_mount(struct fs *fs, struct buf *out)
 {
 	struct invalidate_counts ic;
+	struct process_figures process;
 	uint64_t live, pinned;
 	int r;
 
 	nodes_count(fs->nodes, &live, &pinned);
 	invalidate_counts(fs->invalidator, &ic);
+	process_figures(&process);
 	r = buf_printf(
 		out,
 		"mount\n"
@@ -153,7 +142,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		"  failures                   %llu\n\n",
 		getpid(),
 		(long long)(store_now_ms(fs->store) - fs->start_ms) / 1000,
-		(unsigned long long)resident_bytes(),
+		(unsigned long long)process.resident_bytes,
 		(unsigned long long)fs->bytes_read,
 		(unsigned long long)fs->bytes_written, (unsigned long long)live,
 		(unsigned long long)pinned,

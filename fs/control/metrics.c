@@ -1,9 +1,17 @@
 #include "fs/control/metrics.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "cellfs-version.h"
+#include "fs/control/process.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
+
+/* With labels; the names of tables are shorter than 256 bytes. */
+#define METRIC_NAME_MAX 512
 
 static const char *const op_names[FS_OP_COUNT] = {
 	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
@@ -21,15 +29,62 @@ const char *metrics_op_name(unsigned op)
 	return op < FS_OP_COUNT ? op_names[op] : "other";
 }
 
-static int figure(struct buf *out, const char *name, const char *help,
-		  bool counter, uint64_t value)
+/*
+ * The name as Prometheus has it, which counts time in seconds: stall_ns_total
+ * becomes stall_seconds_total. True if it did.
+ */
+static bool metric_name(const char *name, char *out, size_t size)
 {
-	return buf_printf(out,
-			  "# HELP cellfs_%s %s\n# TYPE cellfs_%s %s\n"
-			  "cellfs_%s %llu\n",
-			  name, help, name, counter ? "counter" : "gauge", name,
-			  (unsigned long long)value);
+	static const char ns[] = "_ns";
+	const char *unit = strstr(name, ns);
+
+	if (!unit) {
+		snprintf(out, size, "%s", name);
+		return false;
+	}
+	snprintf(out, size, "%.*s_seconds%s", (int)(unit - name), name,
+		 unit + sizeof(ns) - 1);
+	return true;
 }
+
+/*
+ * One figure, whose name may end in labels. Figures of one name stand behind
+ * each other, and @last, the name before this one, tells the first.
+ */
+static int figure(struct buf *out, const char *prefix,
+		  const struct store_stat *f, char last[METRIC_NAME_MAX])
+{
+	char name[METRIC_NAME_MAX];
+	bool seconds = metric_name(f->name, name, sizeof(name));
+	int base = (int)strcspn(name, "{");
+	unsigned long long v = f->value;
+	int r = 0;
+
+	if (strncmp(last, name, (size_t)base) != 0 || last[base])
+		r = buf_printf(out, "# HELP %s%.*s %s\n# TYPE %s%.*s %s\n",
+			       prefix, base, name, f->help, prefix, base, name,
+			       f->counter ? "counter" : "gauge");
+	snprintf(last, METRIC_NAME_MAX, "%.*s", base, name);
+	if (r < 0)
+		return r;
+	return seconds ? buf_printf(out, "%s%s %llu.%09llu\n", prefix, name,
+				    v / 1000000000, v % 1000000000)
+		       : buf_printf(out, "%s%s %llu\n", prefix, name, v);
+}
+
+static int figures(struct buf *out, const char *prefix,
+		   const struct store_stat *all, size_t n)
+{
+	char last[METRIC_NAME_MAX] = "";
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = figure(out, prefix, &all[i], last);
+	return r;
+}
+
+#define FIGURES(out, prefix, all) \
+	figures(out, prefix, all, sizeof(all) / sizeof(*(all)))
 
 static int mount_figures(struct fs *fs, struct buf *out)
 {
@@ -39,11 +94,9 @@ static int mount_figures(struct fs *fs, struct buf *out)
 
 	nodes_count(fs->nodes, &live, &pinned);
 	invalidate_counts(fs->invalidator, &ic);
-	const struct {
-		const char *name, *help;
-		bool counter;
-		uint64_t value;
-	} figures[] = {
+	const struct store_stat all[] = {
+		{"build_info{version=\"" CELLFS_VERSION "\"}",
+		 "1; the version is its label", false, 1},
 		{"up_seconds", "Time since the mount", false,
 		 up_ms > 0 ? (uint64_t)up_ms / 1000 : 0},
 		{"healthy", "1 while the store takes writes", false,
@@ -71,12 +124,104 @@ static int mount_figures(struct fs *fs, struct buf *out)
 		{"failures_total", "Requests refused or failed", true,
 		 errors_total(fs->errors)},
 	};
+
+	return FIGURES(out, "cellfs_", all);
+}
+
+/* By the names that Prometheus's client libraries give to each process. */
+static int process_text(struct buf *out)
+{
+	struct process_figures p;
+
+	process_figures(&p);
+	const struct store_stat all[] = {
+		{"cpu_ns_total", "User and system time", true, p.cpu_ns},
+		{"resident_memory_bytes", "Memory in use", false,
+		 p.resident_bytes},
+		{"virtual_memory_bytes", "Addresses in use", false,
+		 p.virtual_bytes},
+		{"open_fds", "Open files", false, p.open_fds},
+		{"max_fds", "How many may be open", false, p.max_fds},
+		{"start_time_ns", "When it was started, since 1970", false,
+		 p.start_ns},
+	};
+
+	return FIGURES(out, "process_", all);
+}
+
+struct table_figures {
+	char name[TABLE_NAME_LEN_MAX + 1];
+	struct table_info info;
+};
+
+/* Adds one table. One that was dropped meanwhile is left out. */
+static int table_figures(struct fs *fs, const char *name, struct buf *all)
+{
+	struct table_figures f = {0};
+	struct table *t;
+	int r = table_open(fs->store, bytes_str(name), &t);
+
+	if (r == 0) {
+		r = table_info(t, &f.info);
+		table_unref(t);
+	}
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	snprintf(f.name, sizeof(f.name), "%s", name);
+	return buf_append(all, &f, sizeof(f));
+}
+
+/* A figure of each table: of @all, the one at @offset in table_info. */
+static int each_table(struct buf *out, const struct buf *all, const char *name,
+		      const char *help, size_t offset)
+{
+	size_t n = all->len / sizeof(struct table_figures);
+	char last[METRIC_NAME_MAX] = "";
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(*figures);
-	     i++)
-		r = figure(out, figures[i].name, figures[i].help,
-			   figures[i].counter, figures[i].value);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		char labelled[METRIC_NAME_MAX];
+		struct store_stat s = {labelled, help, false, 0};
+		struct table_figures f;
+
+		memcpy(&f, all->data + i * sizeof(f), sizeof(f));
+		memcpy(&s.value, (const char *)&f.info + offset,
+		       sizeof(s.value));
+		snprintf(labelled, sizeof(labelled), "%s{table=\"%s\"}", name,
+			 f.name);
+		r = figure(out, "cellfs_table_", &s, last);
+	}
+	return r;
+}
+
+static int tables_text(struct fs *fs, struct buf *out)
+{
+	static const struct {
+		const char *name, *help;
+		size_t offset;
+	} of[] = {
+		{"rows", "Rows, as .info has them",
+		 offsetof(struct table_info, rows)},
+		{"cells", "Cells, as .info has them",
+		 offsetof(struct table_info, cells)},
+		{"entries", "Stored cells, hidden ones and markers included",
+		 offsetof(struct table_info, entries)},
+		{"bytes", "Size of the table files",
+		 offsetof(struct table_info, bytes)},
+		{"files", "Table files", offsetof(struct table_info, files)},
+	};
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct buf all = {0};
+	int r;
+
+	while ((r = store_table_next(fs->store, bytes_str(name), name)) > 0) {
+		r = table_figures(fs, name, &all);
+		if (r < 0)
+			break;
+	}
+	for (size_t i = 0; r == 0 && i < sizeof(of) / sizeof(*of); i++)
+		r = each_table(out, &all, of[i].name, of[i].help, of[i].offset);
+	buf_free(&all);
 	return r;
 }
 
@@ -107,23 +252,39 @@ static int histogram(struct buf *out, const char *op, struct latency *l)
 	return r;
 }
 
-int metrics_text(struct fs *fs, struct buf *out)
+static int requests_text(struct fs *fs, struct buf *out)
 {
-	char name[64];
-	struct store_stat s;
-	int r = mount_figures(fs, out);
+	int r = buf_printf(out,
+			   "# HELP cellfs_request_seconds How long requests "
+			   "took\n"
+			   "# TYPE cellfs_request_seconds histogram\n");
 
-	if (r == 0)
-		r = buf_printf(
-			out, "# HELP cellfs_request_seconds How long requests "
-			     "took\n"
-			     "# TYPE cellfs_request_seconds histogram\n");
 	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++)
 		if (fs->op_counts[i])
 			r = histogram(out, metrics_op_name(i), &fs->latency[i]);
-	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++) {
-		snprintf(name, sizeof(name), "store_%s", s.name);
-		r = figure(out, name, s.help, s.counter, s.value);
-	}
 	return r;
+}
+
+static int store_text(struct fs *fs, struct buf *out)
+{
+	char last[METRIC_NAME_MAX] = "";
+	struct store_stat s;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && store_stat(fs->store, i, &s) > 0; i++)
+		r = figure(out, "cellfs_store_", &s, last);
+	return r;
+}
+
+int metrics_text(struct fs *fs, struct buf *out)
+{
+	int r = mount_figures(fs, out);
+
+	if (r == 0)
+		r = requests_text(fs, out);
+	if (r == 0)
+		r = store_text(fs, out);
+	if (r == 0)
+		r = tables_text(fs, out);
+	return r < 0 ? r : process_text(out);
 }

@@ -13,10 +13,67 @@ figure() {
 	[ "$(figure healthy)" -eq 1 ]
 	[ "$(figure written_bytes_total)" -eq 2 ]
 	# Each line is a comment or a name, labels and a number.
-	run ! grep -vE '^(# (HELP|TYPE) cellfs_[a-z0-9_]+ .+|cellfs_[a-z0-9_]+({[^}]*})? [0-9.]+)$' \
+	run ! grep -vE '^(# (HELP|TYPE) (cellfs|process)_[a-z0-9_]+ .+|(cellfs|process)_[a-z0-9_]+({[^}]*})? [0-9.]+)$' \
 		"$M/.cellfs/metrics"
 	[ "$(grep -c '^# TYPE' "$M/.cellfs/metrics")" -eq \
 		"$(grep '^# TYPE' "$M/.cellfs/metrics" | sort -u | wc -l)" ]
+}
+
+@test "metrics keep to the rules of their names" {
+	local text name type
+
+	a_row
+	echo x > "$M/T/R/f:q"
+	text=$(cat "$M/.cellfs/metrics")
+	# Counters end in _total, others do not; units are whole and basic ones.
+	while read -r _ _ name type; do
+		case $type/$name in
+		counter/*_total) ;;
+		counter/* | */*_total) echo "$name is a $type"; false ;;
+		esac
+		[[ ! $name =~ _(ns|us|ms|kb|mb|milliseconds|nanoseconds)(_|$) ]]
+		grep -q "^# HELP $name [^ ]" <<< "$text"
+	done < <(grep '^# TYPE' <<< "$text")
+	# The samples of a metric follow its TYPE, without others between them.
+	awk '/^# TYPE/ {name = $3} /^[^#]/ {
+		sub(/[{ ].*/, "")
+		if ($0 !~ "^" name "(_bucket|_sum|_count)?$") { print; bad = 1 }
+	} END { exit bad }' <<< "$text"
+}
+
+@test "metrics tell of the build, of the process and of each table" {
+	local before
+
+	a_row
+	before=$(date +%s)
+	echo x > "$M/T/R/f:q"
+	echo x > "$M/T/.put/R2/f:q"
+	mkdir "$M/T2"
+	[ "$(figure "build_info{version=\"$("$CELLFS" --version |
+		awk '/^cellfs/ {print $2}')\"}")" = 1 ]
+	[ "$(figure 'table_rows{table="T"}')" = 2 ]
+	[ "$(figure 'table_cells{table="T"}')" = 2 ]
+	[ "$(figure 'table_rows{table="T2"}')" = 0 ]
+	[ "$(figure 'table_files{table="T"}')" = 0 ]
+	echo T > "$M/.cellfs/flush"
+	[ "$(figure 'table_files{table="T"}')" = 1 ]
+	[ "$(figure 'table_bytes{table="T"}')" -gt 0 ]
+	[ "$(figure 'store_level_sstables{level="0"}')" = 1 ]
+	[ "$(figure 'store_level_bytes{level="0"}')" -eq \
+		"$(figure 'table_bytes{table="T"}')" ]
+	[ "$(figure 'store_level_sstables{level="1"}')" = 0 ]
+	rmdir "$M/T2"
+	[ -z "$(figure 'table_rows{table="T2"}')" ]
+	# What /proc says, within a minute's and a tenth's difference.
+	awk -v now="$before" -v kb="$(awk '/VmRSS/ {print $2}' "/proc/$DAEMON/status")" '
+		$1 == "process_start_time_seconds" { start = $2 }
+		$1 == "process_resident_memory_bytes" { bytes = $2 }
+		$1 == "process_open_fds" { fds = $2 }
+		$1 == "process_max_fds" { max = $2 }
+		$1 == "process_cpu_seconds_total" { cpu = $2 }
+		END { exit !(start > now - 60 && start < now + 60 &&
+			bytes > kb * 900 && bytes < kb * 1200 &&
+			fds > 3 && fds < max && cpu > 0) }' "$M/.cellfs/metrics"
 }
 
 @test "requests are counted by how long they took" {

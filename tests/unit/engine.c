@@ -956,7 +956,7 @@ static void what_is_written_in_order_is_not_merged(void **state)
 				 1);
 	}
 	assert_true(stat_of(s->store, "flushes_total") > 12);
-	assert_true(stat_of(s->store, "sstables_level0") <= 14);
+	assert_true(stat_of(s->store, "level_sstables{level=\"0\"}") <= 14);
 	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
 	assert_string_equal(temp_get(s, "000500", "f", "b"), value);
 }
@@ -979,7 +979,7 @@ static void what_was_flushed_is_merged_when_nobody_writes(void **state)
 	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
 		usleep(5000);
 	assert_int_equal(stat_of(s->store, "sstables"), 1);
-	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
 	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
 }
 
@@ -991,12 +991,13 @@ static void level_0_may_be_deep_until_somebody_reads(void **state)
 		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
 		assert_int_equal(store_flush(s->store, NULL), 0);
 	}
-	assert_int_equal(stat_of(s->store, "sstables_level0"), 20);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 20);
 	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
 	assert_string_equal(temp_get(s, "a", "f", "q"), "v");
-	for (int i = 0; i < 12000 && stat_of(s->store, "sstables_level0"); i++)
+	for (int i = 0;
+	     i < 12000 && stat_of(s->store, "level_sstables{level=\"0\"}"); i++)
 		usleep(5000);
-	assert_int_equal(stat_of(s->store, "sstables_level0"), 0);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
 }
 
 /* How many versions of row000 f:q are seen when 20 are kept. */
@@ -1113,7 +1114,7 @@ static void a_store_that_is_only_opened_is_merged_too(void **state)
 		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
 		assert_int_equal(store_flush(s->store, NULL), 0);
 	}
-	assert_int_equal(stat_of(s->store, "sstables_level0"), 3);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 3);
 	s->options.inline_background = false;
 	assert_int_equal(temp_close(s), 0);
 	assert_int_equal(temp_open(s), 0);

@@ -65,10 +65,6 @@ static uint64_t files(struct lsm *db)
 {
 	return sum_files(db, -1, one);
 }
-static uint64_t files_level0(struct lsm *db)
-{
-	return sum_files(db, 0, one);
-}
 static uint64_t table_bytes(struct lsm *db)
 {
 	return sum_files(db, -1, file_bytes);
@@ -170,9 +166,9 @@ static uint64_t recovered_records(struct lsm *db)
 {
 	return db->stats.recovered_records;
 }
-static uint64_t recovery_ms(struct lsm *db)
+static uint64_t recovery_ns(struct lsm *db)
 {
-	return db->stats.recovery_ns / 1000000;
+	return db->stats.recovery_ns;
 }
 
 static uint64_t walked_in_vain(struct lsm *db)
@@ -187,10 +183,9 @@ static uint64_t last_seq(struct lsm *db)
 
 static const struct figure figures[] = {
 	{"tables", "tables", false, tables},
-	{"sequence", "last sequence given to a change", true, last_seq},
+	{"sequence", "last sequence given to a change", false, last_seq},
 	{"memtable_bytes", "memory of unflushed cells", false, memtable_used},
 	{"sstables", "table files", false, files},
-	{"sstables_level0", "table files in level 0", false, files_level0},
 	{"sstable_bytes", "size of the table files", false, table_bytes},
 	{"sstable_cells", "stored cells, hidden ones and markers included",
 	 false, table_entries},
@@ -213,8 +208,7 @@ static const struct figure figures[] = {
 	 false, recovered_segments},
 	{"recovered_records", "records in them and in the log's ring", false,
 	 recovered_records},
-	{"recovery_ms", "how long that took, in milliseconds", false,
-	 recovery_ms},
+	{"recovery_ns", "how long that took", false, recovery_ns},
 	{"user_bytes_total", "bytes of changes as they came", true,
 	 count_user_bytes},
 	{"flushes_total", "memtables written to files", true, count_flushes},
@@ -232,14 +226,47 @@ static const struct figure figures[] = {
 	 true, walked_in_vain},
 	{"stalls_total", "times that writers waited for flush or compaction",
 	 true, count_stalls},
-	{"stall_ns_total", "how long they waited, in nanoseconds", true,
-	 count_stall_ns},
+	{"stall_ns_total", "how long they waited", true, count_stall_ns},
 };
+
+/* Figures of each level, level by level, behind the others. */
+#define LEVEL_NAMES(name)                                           \
+	{                                                           \
+		name "{level=\"0\"}", name "{level=\"1\"}",         \
+			name "{level=\"2\"}", name "{level=\"3\"}", \
+			name "{level=\"4\"}", name "{level=\"5\"}", \
+			name "{level=\"6\"}"                        \
+	}
+
+static const struct {
+	const char *names[LEVELS_MAX], *help;
+	uint64_t (*of)(const struct sstable *t);
+} level_figures[] = {
+	{LEVEL_NAMES("level_sstables"), "table files of a level", one},
+	{LEVEL_NAMES("level_bytes"), "size of the table files of a level",
+	 file_bytes},
+};
+
+static int level_stat(struct lsm *db, unsigned i, struct store_stat *out)
+{
+	unsigned which = i / LEVELS_MAX, level = i % LEVELS_MAX;
+
+	if (which >= sizeof(level_figures) / sizeof(level_figures[0]))
+		return 0;
+	*out = (struct store_stat){
+		.name = level_figures[which].names[level],
+		.help = level_figures[which].help,
+		.value = sum_files(db, (int)level, level_figures[which].of),
+	};
+	return 1;
+}
 
 int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
 {
-	if (i >= sizeof(figures) / sizeof(figures[0]))
-		return 0;
+	const unsigned n = sizeof(figures) / sizeof(figures[0]);
+
+	if (i >= n)
+		return level_stat(lsm_of(s), i - n, out);
 	*out = (struct store_stat){
 		.name = figures[i].name,
 		.help = figures[i].help,
