@@ -110,7 +110,7 @@ static void say_recovery(const struct options *o, struct store *s)
 		   o->store,
 		   (unsigned long long)figure(s, "recovered_segments"),
 		   (unsigned long long)figure(s, "recovered_records"),
-		   (unsigned long long)figure(s, "recovery_ms"));
+		   (unsigned long long)figure(s, "recovery_ns") / 1000000);
 }
 
 static int open_for_mount(const struct options *o, mount_open_fn open_store,
