@@ -92,8 +92,9 @@ static const char help[] =
 	"were pushed out by newer versions. To keep a state, take a\n"
 	"snapshot: mkdir TABLE/.snapshot/NAME.\n"
 	"\n"
-	"If something was refused, .cellfs/errors says why. Only the user who\n"
-	"mounted the store can read it, since it names keys.\n";
+	"If something was refused, .cellfs/errors says why. cat .cellfs/trace\n"
+	"shows each request as it ends. Only the user who mounted the store\n"
+	"can read them, since they name keys.\n";
 
 static int help_text(struct fs *fs, struct buf *out)
 {
@@ -154,8 +155,7 @@ static int stats_mount(struct fs *fs, struct buf *out)
 	if (r == 0)
 		r = buf_printf(out, "requests\n");
 	for (int i = 0; r == 0 && i < FS_OP_COUNT; i++)
-		r = buf_printf(out, "  %-26s %llu\n",
-			       metrics_op_name((unsigned)i),
+		r = buf_printf(out, "  %-26s %llu\n", fs_op_name((unsigned)i),
 			       (unsigned long long)fs->op_counts[i]);
 	return r;
 }

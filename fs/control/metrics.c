@@ -13,22 +13,6 @@
 /* With labels; the names of tables are shorter than 256 bytes. */
 #define METRIC_NAME_MAX 512
 
-static const char *const op_names[FS_OP_COUNT] = {
-	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
-	[FS_SETATTR] = "setattr", [FS_READDIR] = "readdir",
-	[FS_OPEN] = "open",	  [FS_READ] = "read",
-	[FS_CREATE] = "create",	  [FS_WRITE] = "write",
-	[FS_FLUSH] = "flush",	  [FS_FSYNC] = "fsync",
-	[FS_MKDIR] = "mkdir",	  [FS_RMDIR] = "rmdir",
-	[FS_UNLINK] = "unlink",	  [FS_RENAME] = "rename",
-	[FS_FORGET] = "forget",
-};
-
-const char *metrics_op_name(unsigned op)
-{
-	return op < FS_OP_COUNT ? op_names[op] : "other";
-}
-
 /*
  * The name as Prometheus has it, which counts time in seconds: stall_ns_total
  * becomes stall_seconds_total. True if it did.
@@ -261,7 +245,7 @@ static int requests_text(struct fs *fs, struct buf *out)
 
 	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++)
 		if (fs->op_counts[i])
-			r = histogram(out, metrics_op_name(i), &fs->latency[i]);
+			r = histogram(out, fs_op_name(i), &fs->latency[i]);
 	return r;
 }
 

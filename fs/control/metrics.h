@@ -6,8 +6,6 @@
 
 struct fs;
 
-/* The name of an enum fs_op. */
-const char *metrics_op_name(unsigned op);
 /* Appends the text of .cellfs/metrics. 0 or -ENOMEM. */
 int metrics_text(struct fs *fs, struct buf *out);
 

@@ -34,6 +34,8 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 	if (r == 0)
 		r = errors_new(&fs->errors);
 	if (r == 0)
+		r = trace_new(&fs->trace);
+	if (r == 0)
 		r = write_state_new(o->scratch_max, &fs->writes);
 	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
@@ -57,6 +59,7 @@ void fs_free(struct fs *fs)
 	overlay_free(fs->overlay);
 	invalidator_free(fs->invalidator);
 	errors_free(fs->errors);
+	trace_free(fs->trace);
 	nodes_free(fs->nodes);
 	place_release(&fs->root);
 	dir_times_release(&fs->dir_times);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/statvfs.h>
 
-#include "fs/kernel/clock.h"
+#include "fs/ops/timed.h"
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
@@ -87,71 +87,75 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	fuse_reply_err(req, ENOSYS);
 }
 
-#define TIMED(name, kind, params, args)                                  \
-	static void timed_##name params                                  \
-	{                                                                \
-		struct fs *fs = fs_of(req);                              \
-		uint64_t start = monotonic_ns();                         \
-                                                                         \
-		op_##name args;                                          \
-		latency_add(&fs->latency[kind], monotonic_ns() - start); \
+#define TIMED(name, kind, node, in_node, params, args)    \
+	static void timed_##name params                   \
+	{                                                 \
+		struct fs *fs = fs_of(req);               \
+		struct timed t;                           \
+                                                          \
+		timed_begin(&t, fs, kind, node, in_node); \
+		op_##name args;                           \
+		timed_end(&t, fs);                        \
 	}
 
-TIMED(lookup, FS_LOOKUP, (fuse_req_t req, fuse_ino_t parent, const char *name),
+TIMED(lookup, FS_LOOKUP, parent, name,
+      (fuse_req_t req, fuse_ino_t parent, const char *name),
       (req, parent, name))
-TIMED(getattr, FS_GETATTR,
+TIMED(getattr, FS_GETATTR, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
       (req, ino, fi))
-TIMED(setattr, FS_SETATTR,
+TIMED(setattr, FS_SETATTR, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set,
        struct fuse_file_info *fi),
       (req, ino, attr, set, fi))
-TIMED(readdir, FS_READDIR,
+TIMED(readdir, FS_READDIR, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
        struct fuse_file_info *fi),
       (req, ino, size, off, fi))
-TIMED(readdirplus, FS_READDIR,
+TIMED(readdirplus, FS_READDIR, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
        struct fuse_file_info *fi),
       (req, ino, size, off, fi))
-TIMED(open, FS_OPEN,
+TIMED(open, FS_OPEN, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
       (req, ino, fi))
-TIMED(read, FS_READ,
+TIMED(read, FS_READ, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
        struct fuse_file_info *fi),
       (req, ino, size, off, fi))
-TIMED(create, FS_CREATE,
+TIMED(create, FS_CREATE, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
        struct fuse_file_info *fi),
       (req, parent, name, mode, fi))
-TIMED(write, FS_WRITE,
+TIMED(write, FS_WRITE, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
        struct fuse_file_info *fi),
       (req, ino, data, size, off, fi))
-TIMED(flush, FS_FLUSH,
+TIMED(flush, FS_FLUSH, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
       (req, ino, fi))
-TIMED(fsync, FS_FSYNC,
+TIMED(fsync, FS_FSYNC, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
       (req, ino, datasync, fi))
-TIMED(fsyncdir, FS_FSYNC,
+TIMED(fsyncdir, FS_FSYNC, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
       (req, ino, datasync, fi))
-TIMED(mkdir, FS_MKDIR,
+TIMED(mkdir, FS_MKDIR, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode),
       (req, parent, name, mode))
-TIMED(rmdir, FS_RMDIR, (fuse_req_t req, fuse_ino_t parent, const char *name),
+TIMED(rmdir, FS_RMDIR, parent, name,
+      (fuse_req_t req, fuse_ino_t parent, const char *name),
       (req, parent, name))
-TIMED(unlink, FS_UNLINK, (fuse_req_t req, fuse_ino_t parent, const char *name),
+TIMED(unlink, FS_UNLINK, parent, name,
+      (fuse_req_t req, fuse_ino_t parent, const char *name),
       (req, parent, name))
-TIMED(rename, FS_RENAME,
+TIMED(rename, FS_RENAME, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name,
        fuse_ino_t newparent, const char *newname, unsigned flags),
       (req, parent, name, newparent, newname, flags))
-TIMED(forget, FS_FORGET, (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup),
-      (req, ino, nlookup))
-TIMED(forget_multi, FS_FORGET,
+TIMED(forget, FS_FORGET, ino, NULL,
+      (fuse_req_t req, fuse_ino_t ino, uint64_t nlookup), (req, ino, nlookup))
+TIMED(forget_multi, FS_FORGET, 0, NULL,
       (fuse_req_t req, size_t count, struct fuse_forget_data *forgets),
       (req, count, forgets))
 

@@ -137,6 +137,8 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	fs_count(fs, FS_LOOKUP);
 	r = do_lookup(fs, req, parent, name, &e);
+	if (r == 0)
+		fs_replied = -ENOENT;
 	if (r < 0)
 		fs_reply_err(req, "lookup", parent, name, r);
 	else if (r == 0 && e.entry_timeout == 0)

@@ -5,6 +5,7 @@
 #include "fs/files/reader.h"
 #include "fs/files/served.h"
 #include "fs/files/stream.h"
+#include "fs/files/trace_file.h"
 #include "fs/files/writer.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
@@ -45,10 +46,13 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = place_file_writable(&p);
 	if (r < 0)
 		goto out;
-	switch (p.control && p.control->is_store ? OPENS_SESSION
-						 : kind_of(p.kind)->open) {
+	switch (p.control && p.control->open ? p.control->open
+					     : kind_of(p.kind)->open) {
 	case OPENS_SESSION:
 		r = served_open(fs, fi);
+		break;
+	case OPENS_TRACE:
+		r = trace_file_open(fs, fi);
 		break;
 	case OPENS_STREAM:
 		r = stream_open(fs, &p, fi);

@@ -80,8 +80,7 @@ static int do_setattr(struct fs *fs, const struct place *p,
 		return set_scratch(fs, p, attr, set);
 	/* Opening with O_TRUNC comes here on its way to a write. */
 	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
-	    (p->kind == NODE_CONTROL &&
-	     (p->control->writable || p->control->is_store)))
+	    (p->kind == NODE_CONTROL && p->control->writable))
 		return 0;
 	if (set & FUSE_SET_ATTR_SIZE) {
 		if (place_is_dir(p))

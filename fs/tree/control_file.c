@@ -1,5 +1,7 @@
 #include "fs/tree/control_file.h"
 
+#include "fs/tree/kind.h"
+
 static const struct control_file files[] = {
 	{.name = "compact", .id = CONTROL_COMPACT, .writable = true},
 	{.name = "errors", .id = CONTROL_ERRORS, .private = 0400},
@@ -9,12 +11,18 @@ static const struct control_file files[] = {
 	{.name = "options", .id = CONTROL_OPTIONS},
 	{.name = "stats", .id = CONTROL_STATS},
 	{.name = "sync", .id = CONTROL_SYNC, .writable = true},
+	{.name = CONTROL_TRACE_NAME,
+	 .id = CONTROL_TRACE,
+	 .writable = true,
+	 .open = OPENS_TRACE,
+	 .private = 0600},
 	{.name = "version", .id = CONTROL_VERSION},
 };
 
 static const struct control_file store_file = {.name = CONTROL_STORE_NAME,
 					       .id = CONTROL_FILES,
-					       .is_store = true,
+					       .writable = true,
+					       .open = OPENS_SESSION,
 					       .private = 0600};
 
 const char *control_name(uint64_t i)

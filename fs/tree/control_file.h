@@ -1,10 +1,10 @@
 /*
  * .cellfs/: help, version, options, stats, metrics, errors, flush, compact,
- * sync.
+ * sync, trace.
  *
  * Each file is a row of one table. It is read by direct I/O, and its size is 0
- * to stat(2), as in /proc; control.h makes its text. Beside them, unlisted,
- * stands the store for programs.
+ * to stat(2), as in /proc; control.h makes its text, but for those that open as
+ * a type of their own. Beside them, unlisted, stands the store for programs.
  */
 #ifndef CELLFS_FS_TREE_CONTROL_FILE_H
 #define CELLFS_FS_TREE_CONTROL_FILE_H
@@ -13,6 +13,7 @@
 
 #define CONTROL_DIR_NAME ".cellfs"
 #define CONTROL_STORE_NAME "store"
+#define CONTROL_TRACE_NAME "trace"
 
 /* In byte order of name. */
 enum control_id {
@@ -24,6 +25,7 @@ enum control_id {
 	CONTROL_OPTIONS,
 	CONTROL_STATS,
 	CONTROL_SYNC,
+	CONTROL_TRACE,
 	CONTROL_VERSION,
 	CONTROL_FILES
 };
@@ -32,7 +34,8 @@ struct control_file {
 	const char *name;
 	enum control_id id;
 	bool writable;
-	bool is_store; /* served.h: no id, and not listed */
+	/* What it is when it is open (enum kind_opens); 0 = its text. */
+	uint8_t open;
 	/* Not 0: for who mounted it, with this mode; it may tell of cells. */
 	uint16_t private;
 };

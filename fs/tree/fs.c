@@ -5,6 +5,24 @@
 
 #include "fs/kernel/clock.h"
 
+_Thread_local int fs_replied;
+
+static const char *const op_names[FS_OP_COUNT] = {
+	[FS_LOOKUP] = "lookup",	  [FS_GETATTR] = "getattr",
+	[FS_SETATTR] = "setattr", [FS_READDIR] = "readdir",
+	[FS_OPEN] = "open",	  [FS_READ] = "read",
+	[FS_CREATE] = "create",	  [FS_WRITE] = "write",
+	[FS_FLUSH] = "flush",	  [FS_FSYNC] = "fsync",
+	[FS_MKDIR] = "mkdir",	  [FS_RMDIR] = "rmdir",
+	[FS_UNLINK] = "unlink",	  [FS_RENAME] = "rename",
+	[FS_FORGET] = "forget",
+};
+
+const char *fs_op_name(enum fs_op op)
+{
+	return op_names[op];
+}
+
 uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put)
 {
 	uint64_t node = 0;
@@ -88,5 +106,6 @@ void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 				   reason);
 		buf_free(&path);
 	}
+	fs_replied = err;
 	fuse_reply_err(req, -err);
 }

@@ -25,6 +25,7 @@
 #include "fs/report/errors.h"
 #include "fs/report/latency.h"
 #include "fs/report/options.h"
+#include "fs/report/trace.h"
 #include "fs/tree/place.h"
 #include "store/store.h"
 
@@ -56,6 +57,8 @@ enum fs_op {
 	FS_FORGET,
 	FS_OP_COUNT
 };
+/* In words; static. */
+const char *fs_op_name(enum fs_op op);
 
 struct fs {
 	struct store *store;
@@ -69,6 +72,7 @@ struct fs {
 	struct dir_times dir_times;
 	struct invalidator *invalidator;
 	struct errors *errors;
+	struct trace *trace;
 	struct write_state *writes; /* the write side's own */
 	struct moved *moved;	    /* versions that were renamed away */
 	struct fuse_session *session;
@@ -88,10 +92,14 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
+/* How the thread's request was answered: 0 or a negative errno. */
+extern _Thread_local int fs_replied;
+
 /* Each op begins with this: it counts the request and clears why(). */
 static inline void fs_count(struct fs *fs, enum fs_op op)
 {
 	why_clear();
+	fs_replied = 0;
 	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 }
 

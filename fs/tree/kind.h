@@ -79,7 +79,8 @@ enum kind_opens {
 	OPENS_WRITER,
 	OPENS_STREAM,
 	OPENS_COUNTER,
-	OPENS_SESSION, /* the one control file that is the store */
+	OPENS_SESSION, /* the control file that is the store */
+	OPENS_TRACE,   /* the one that shows the requests */
 };
 
 struct kind {

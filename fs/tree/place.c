@@ -378,8 +378,7 @@ int place_file_writable(const struct place *p)
 
 	if (r < 0)
 		return r;
-	if (p->control ? p->control->writable || p->control->is_store
-		       : place_is(p, KIND_WRITABLE))
+	if (p->control ? p->control->writable : place_is(p, KIND_WRITABLE))
 		return 0;
 	if (place_is(p, KIND_COMPUTED))
 		return place_computed(p);

@@ -369,7 +369,7 @@ static void control_names_are_listed_only_when_asked(void **state)
 	begin(&w);
 	assert_lists(&w, ".cellfs",
 		     "compact errors flush help metrics options stats sync "
-		     "version");
+		     "trace version");
 	assert_lists(&w, "", "t");
 	w.options.show_control = true;
 	assert_lists(&w, "", ".cellfs .snapshot t");

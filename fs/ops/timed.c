@@ -1,0 +1,45 @@
+#include "fs/ops/timed.h"
+
+#include "fs/kernel/clock.h"
+#include "fs/tree/control_file.h"
+
+void timed_begin(struct timed *t, struct fs *fs, enum fs_op op, uint64_t node,
+		 const char *name)
+{
+	t->op = op;
+	t->path = (struct buf){0};
+	if (op != FS_FORGET && trace_is_watched(fs->trace)) {
+		place_path(fs, node, name, &t->path);
+		why_clear();
+	}
+	t->start_ns = monotonic_ns();
+}
+
+/* A reader of the trace would see its own reads, for ever. */
+static bool is_trace(const char *path)
+{
+	return !strcmp(path, "/" CONTROL_DIR_NAME "/" CONTROL_TRACE_NAME);
+}
+
+static void record(struct timed *t, struct fs *fs, uint64_t ns)
+{
+	if (buf_append(&t->path, "", 1) == 0 &&
+	    !is_trace((const char *)t->path.data))
+		trace_add(fs->trace, &(struct trace_request){
+					     .op = fs_op_name(t->op),
+					     .path = (const char *)t->path.data,
+					     .end_ms = store_now_ms(fs->store),
+					     .ns = ns,
+					     .err = fs_replied,
+				     });
+	buf_free(&t->path);
+}
+
+void timed_end(struct timed *t, struct fs *fs)
+{
+	uint64_t ns = monotonic_ns() - t->start_ns;
+
+	latency_add(&fs->latency[t->op], ns);
+	if (t->path.len)
+		record(t, fs, ns);
+}

@@ -1,0 +1,113 @@
+load helper
+
+# watch: what the trace shows from now on goes into $T/seen.
+watch() {
+	cat "$M/.cellfs/trace" >"$T/seen" 3>&- &
+	WATCHER=$!
+	settled asked_of "$T/seen"
+}
+
+# asked_of FILE: a name that nobody asked for is in it. The kernel believes the
+# absence of a table.
+asked_of() {
+	local name=absent$RANDOM$RANDOM
+
+	[ ! -e "$M/$name" ]
+	grep -q "/$name\$" "$1"
+}
+
+teardown() {
+	[ -z "${WATCHER:-}" ] || ! kill "$WATCHER" 2>/dev/null ||
+		wait "$WATCHER" || true
+	[ -z "${DAEMON:-}" ] || unmount_store
+}
+
+# shown OP RESULT PATH: a line with the time of day and how long it took.
+shown() {
+	grep -qE "^20[0-9]{2}(-[0-9]{2}){2}T[0-9:]{8}\.[0-9]{3}Z	[0-9]+\.[0-9]{3} ms	$1	$2	$3\$" \
+		"$T/seen"
+}
+
+@test "the trace shows each request with its time, result and path" {
+	a_row
+	watch
+	echo x > "$M/T/R/f:q"
+	settled shown write ok /T/R/f:q
+	shown create ok /T/R/f:q
+	shown flush ok /T/R/f:q
+	[ "$(cat "$M/T/R/f:q")" = x ]
+	settled shown read ok /T/R/f:q
+	run ! mkdir "$M/T/R"
+	run ! touch "$M/T/R/f/q/0123"
+	settled shown create EINVAL /T/R/f/q/0123
+	[ ! -e "$M/T/nothing" ]
+	settled shown lookup ENOENT /T/nothing
+	# Its own reads are not among them, or there would be no end.
+	run ! grep -q .cellfs/trace "$T/seen"
+}
+
+@test "requests that come before the trace is opened are not in it" {
+	a_row
+	echo x > "$M/T/R/f:before"
+	watch
+	echo x > "$M/T/R/f:q"
+	settled shown write ok /T/R/f:q
+	run ! grep -q before "$T/seen"
+}
+
+@test "slow MS leaves out of the trace what takes less" {
+	a_row
+	watch
+	echo slow 3600000 > "$M/.cellfs/trace"
+	echo x > "$M/T/R/f:fast"
+	echo slow 0 > "$M/.cellfs/trace"
+	echo x > "$M/T/R/f:q"
+	settled shown write ok /T/R/f:q
+	run ! grep -q f:fast "$T/seen"
+	local bad
+	for bad in "slow" "slow -1" "slow x" "fast 1" "slow 1 2" "slow nan"; do
+		run ! bash -c "echo '$bad' > '$M/.cellfs/trace'"
+		grep -q 'trace: EINVAL: write "slow MS"' "$M/.cellfs/errors"
+	done
+}
+
+@test "a reader of the trace ends with a signal and with the mount" {
+	watch
+	kill "$WATCHER"
+	wait "$WATCHER" || [ $? -eq 143 ]
+	watch
+	kill -TERM "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	wait "$WATCHER" || true
+	[ ! -s "$LOG" ]
+}
+
+@test "the trace is for who mounted the store, and for four readers at a time" {
+	[ "$(stat -c %a "$M/.cellfs/trace")" = 600 ]
+	local i pids=()
+	for i in 1 2 3 4; do
+		cat "$M/.cellfs/trace" >"$T/seen$i" 3>&- &
+		pids+=($!)
+	done
+	for i in 1 2 3 4; do
+		settled asked_of "$T/seen$i"
+	done
+	run ! cat "$M/.cellfs/trace"
+	[[ $output == *busy* ]]
+	kill "${pids[@]}"
+	wait "${pids[@]}" || true
+	watch
+}
+
+@test "a reader that falls behind is told how many requests it missed" {
+	a_row
+	mkfifo "$T/slow"
+	cat "$M/.cellfs/trace" >"$T/slow" 3>&- &
+	WATCHER=$!
+	exec 4<"$T/slow"
+	settled read -r -t 1 -u 4 < <(stat "$M/absent" 2>/dev/null)
+	seq -f "$M/T/R/f:%g" 5000 | xargs stat >/dev/null 2>&1 || true
+	timeout 10 grep -m 1 -E '^# [0-9]+ requests are left out$' <&4
+	exec 4<&-
+}
