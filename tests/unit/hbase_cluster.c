@@ -35,6 +35,7 @@ enum action {
 	PLEASE_HOLD,
 	IS_STANDBY,
 	TALKS_NONSENSE,
+	DENIES_ACCESS,
 };
 
 struct step {
@@ -113,6 +114,10 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 		return true;
 	case IS_STANDBY:
 		server_refuse(fd, id, "org.example.StandbyException");
+		return true;
+	case DENIES_ACCESS:
+		server_refuse(fd, UINT32_MAX,
+			      "org.example.AccessDeniedException");
 		return true;
 	case TALKS_NONSENSE:
 		(void)!send(fd, "HTTP/1.1 400", 12, MSG_NOSIGNAL);
@@ -300,6 +305,23 @@ static void what_is_no_cluster_is_said_at_once(void **state)
 	end(&m, NULL);
 }
 
+/* All masters would: nobody waits for one that is not there. */
+static void who_is_refused_learns_it_at_once(void **state)
+{
+	static const struct step script[] = {{"GetClusterId", DENIES_ACCESS}};
+	struct masters m;
+	struct cluster *c;
+	char names[64];
+
+	begin(&m, script, 1);
+	snprintf(names, sizeof(names), "127.0.0.1:%u,127.0.0.1:1", m.port);
+	assert_int_equal(open_at(names, &c), -EACCES);
+	assert_non_null(strstr(store_why(), "AccessDeniedException"));
+	assert_non_null(strstr(store_why(), "?security=kerberos"));
+	assert_null(strstr(store_why(), "no master"));
+	end(&m, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +335,7 @@ int main(void)
 		cmocka_unit_test(
 			a_name_that_is_none_of_a_master_is_passed_over),
 		cmocka_unit_test(what_is_no_cluster_is_said_at_once),
+		cmocka_unit_test(who_is_refused_learns_it_at_once),
 	};
 
 	clock_ops = *os_posix()->ops;

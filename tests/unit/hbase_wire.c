@@ -134,6 +134,7 @@ static void the_greeting_names_user_service_codec_and_version(void **state)
 	struct buf b = {0};
 
 	(void)state;
+	assert_int_equal(frame_preamble(&b, FRAME_SIMPLE), 0);
 	assert_int_equal(frame_greeting(&b, "ann", "ClientService"), 0);
 	assert_hex(&b,
 		   "484261730050"

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "store/hbase/backend/inside.h"
-
-#define SCHEME "hbase://"
+#include "store/hbase/backend/name.h"
 
 static int destroy(struct hbase_store *hs)
 {
@@ -121,7 +120,7 @@ static const struct store_ops hbase_ops = {
 
 bool hbase_is_named(const char *path)
 {
-	return strncmp(path, SCHEME, strlen(SCHEME)) == 0;
+	return hbase_name_is_one(path);
 }
 
 /* As whom the servers see this program: as Hadoop's programs have it. */
@@ -141,26 +140,19 @@ static void user_name(char *out, size_t size)
 static int connect_to(const char *path, uint32_t timeout_ms,
 		      struct hbase_store *hs)
 {
-	char masters[1024], user[256];
+	struct hbase_name name;
+	char user[256];
 	struct cluster_options co = {
 		.os = hs->os,
-		.masters = masters,
+		.masters = name.masters,
 		.user = user,
+		.security = &name.security,
 		.timeout_ms = timeout_ms,
 	};
-	size_t n;
+	int r = hbase_name_parse(path, &name);
 
-	path += strlen(SCHEME);
-	n = strcspn(path, "/");
-	if (path[n] && path[n + 1])
-		return why(-EINVAL,
-			   "behind the hosts of %s%s there may be one / and "
-			   "nothing else",
-			   SCHEME, path);
-	if (n >= sizeof(masters))
-		return why(-ENAMETOOLONG, "too many masters are named");
-	memcpy(masters, path, n);
-	masters[n] = '\0';
+	if (r < 0)
+		return r;
 	user_name(user, sizeof(user));
 	return cluster_open(&co, &hs->cluster);
 }

@@ -26,6 +26,7 @@ struct link {
 struct cluster {
 	struct os *os;
 	char user[256];
+	struct security security;
 	uint32_t timeout_ms;
 	struct server masters[MASTERS_MAX];
 	unsigned nmasters;
@@ -161,6 +162,7 @@ static int link_connect(struct link *l, uint64_t deadline_ns)
 		.port = l->server.port,
 		.service = service_names[l->service],
 		.user = l->cluster->user,
+		.security = &l->cluster->security,
 	};
 	int r = 0;
 
@@ -254,6 +256,12 @@ static uint64_t try_until(struct cluster *c, const struct retry *retry)
 	return part < retry->deadline_ns ? part : retry->deadline_ns;
 }
 
+/* Asking again, or another server, would end the same. */
+static bool is_refusal(int r)
+{
+	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
+}
+
 int registry_call(struct cluster *c, struct rpc_request *q,
 		  struct attempt *call, const struct proto_message *type,
 		  void *out)
@@ -268,8 +276,8 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 			q->deadline_ns = try_until(c, &retry);
 			r = ask_server(c, &c->masters[i], SERVICE_REGISTRY, q,
 				       call, type, out, &f);
-			if (r == 0)
-				return 0;
+			if (r == 0 || is_refusal(r))
+				return r;
 			if (f.cure != CURE_NONE)
 				curable = f;
 		}
@@ -417,6 +425,9 @@ static int say_no_master(const char *masters, int r)
 {
 	struct why_kept reason;
 
+	/* A server that refuses is one, and says what is to be done. */
+	if (is_refusal(r))
+		return r;
 	why_keep(&reason);
 	/* Nothing in store.h means "try again". */
 	return why(
@@ -452,6 +463,8 @@ int cluster_open(const struct cluster_options *o, struct cluster **out)
 	c->os = o->os;
 	c->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
 	snprintf(c->user, sizeof(c->user), "%s", o->user);
+	if (o->security)
+		c->security = *o->security;
 	pthread_mutex_init(&c->lock, NULL);
 	r = parse_masters(c, o->masters);
 	if (r == 0)

@@ -24,7 +24,8 @@ struct cluster_options {
 	struct os *os;
 	/* HOST[:PORT][,HOST[:PORT]...]; an address of IPv6 in brackets */
 	const char *masters;
-	const char *user;    /* as whom the servers see this program */
+	const char *user; /* as whom the servers see this program */
+	const struct security *security; /* NULL = none */
 	uint32_t timeout_ms; /* of a call with all its tries; 0 = TIMEOUT_MS */
 };
 

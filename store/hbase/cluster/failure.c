@@ -125,6 +125,9 @@ struct failure failure_judge(int r, const struct pb_exception *x)
 		return f;
 	case -ENOMEM:
 	case -EFBIG:
+	case -EACCES: /* one side does not accept the other */
+	case -EINVAL: /* of a setting */
+	case -EOPNOTSUPP:
 		return (struct failure){r, CURE_NONE, true};
 	case -EPROTO:
 	case -ECANCELED:

@@ -4,16 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/hbase/connection/socket.h"
+#include "store/hbase/transport/transport.h"
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
-/* One read of this size gets most answers whole. */
-#define RECEIVE_BYTES ((size_t)64 << 10)
 /* A frame of this size goes to its call without being copied. */
 #define MOVE_BYTES ((size_t)16 << 10)
-/* What may wait to be sent before new calls are refused. */
-#define UNSENT_MAX ((size_t)64 << 20)
 /* Ids are 1 to this one: HBase's are signed, and those below 0 its own. */
 #define ID_MAX INT32_MAX
 /* Of what a server says about a failure, so much is told. */
@@ -23,7 +19,8 @@ struct connection {
 	struct os *os;
 	uint32_t frame_max;
 	char name[288]; /* host:port, for error texts */
-	int fd, wake;	/* -1 = none */
+	bool is_simple; /* the server believes the user's name */
+	struct transport *transport;
 	bool has_reader;
 	pthread_t reader;
 	struct buf in; /* the reader's: what came of the next frames */
@@ -31,8 +28,6 @@ struct connection {
 	pthread_mutex_t lock; /* guards all below, and the calls */
 	struct rpc *calls;    /* under way, the newest first */
 	uint32_t last_id, greatest_id;
-	struct buf out; /* from sent on it waits for the socket */
-	size_t sent;
 	int err; /* negative once it failed, and then why: */
 	char reason[WHY_MAX];
 };
@@ -75,54 +70,21 @@ static void fail(struct connection *c, int err)
 	snprintf(c->reason, sizeof(c->reason), "%s", store_why());
 	while (c->calls)
 		end_rpc(c->calls, err);
-	socket_shut(c->fd);
-}
-
-/* Sends what waits, as far as the socket takes it. REQUIRES: lock. */
-static int send_out(struct connection *c)
-{
-	struct bytes rest = {c->out.data + c->sent, c->out.len - c->sent};
-	ssize_t n = rest.len ? socket_send(c->fd, rest) : 0;
-
-	if (n < 0)
-		return (int)n;
-	c->sent += (size_t)n;
-	if (c->sent == c->out.len)
-		c->sent = c->out.len = 0;
-	/* A big request leaves no big buffer behind. */
-	if (!c->out.len && c->out.cap > RECEIVE_BYTES)
-		buf_free(&c->out);
-	return 0;
+	transport_shut(c->transport);
 }
 
 /*
- * Sends @frame behind what waits. A failure before the first byte of it concerns
- * its call alone, any other one fails the connection. REQUIRES: lock.
+ * Sends @frame behind what waits. That too much waits concerns its call alone,
+ * any other failure the connection. REQUIRES: lock.
  */
 static int send_frame(struct connection *c, struct bytes frame)
 {
-	ssize_t n = 0;
-	int r;
+	int r = c->err ? c->err : transport_send(c->transport, frame);
 
-	if (c->err)
-		return c->err;
-	if (c->out.len - c->sent > UNSENT_MAX)
-		return why(-ENOBUFS,
-			   "%s: the server takes in no requests: %zu bytes "
-			   "wait for it",
-			   c->name, c->out.len - c->sent);
-	if (!c->out.len)
-		n = socket_send(c->fd, frame);
-	if (n == (ssize_t)frame.len)
-		return 0;
-	r = n < 0 ? (int)n
-		  : buf_append(&c->out, frame.data + n, frame.len - (size_t)n);
-	if (r == -ENOMEM)
-		why_say("out of memory for a request");
-	if (r < 0)
+	if (r == -ENOBUFS)
+		why_say("%s: %s", c->name, store_why());
+	else if (r < 0)
 		fail(c, r);
-	else
-		socket_wake(c->wake);
 	return r;
 }
 
@@ -138,22 +100,42 @@ static int exception_words(const struct pb_exception *x, const char **text)
 	return (int)n;
 }
 
-/* An answer that nobody waits for. */
-static int stray(const struct frame_answer *a, uint32_t greatest_id)
+static bool ends_with(struct bytes s, const char *end)
+{
+	struct bytes e = bytes_str(end);
+
+	return s.len >= e.len &&
+	       memcmp(s.data + s.len - e.len, e.data, e.len) == 0;
+}
+
+/* The server ends the connection, and says why. */
+static int refused(const struct connection *c, const struct pb_exception *x)
 {
 	const char *text;
-	int n;
+	int n = exception_words(x, &text);
 
+	if (!ends_with(x->class, ".AccessDeniedException") &&
+	    !ends_with(x->class, ".AccessControlException"))
+		return why(-ECONNRESET,
+			   "the server refuses this connection: "
+			   "%.*s",
+			   n, text);
+	return why(-EACCES, "the server refuses this user: %.*s%s", n, text,
+		   c->is_simple ? "; if it wants Kerberos, put "
+				  "?security=kerberos behind the hosts"
+				: "");
+}
+
+/* An answer that nobody waits for. */
+static int stray(const struct connection *c, const struct frame_answer *a,
+		 uint32_t greatest_id)
+{
 	if (a->id && a->id <= greatest_id)
 		return 0; /* it came late */
-	if (!a->exception.here)
-		return why(-EPROTO,
-			   "the server answered call %u, which was "
-			   "not made",
-			   a->id);
-	n = exception_words(&a->exception, &text);
-	return why(-ECONNRESET, "the server refuses this connection: %.*s", n,
-		   text);
+	if (a->exception.here)
+		return refused(c, &a->exception);
+	return why(-EPROTO, "the server answered call %u, which was not made",
+		   a->id);
 }
 
 /* Gives the frame of @frame to the call that it answers. */
@@ -175,7 +157,7 @@ static int deliver(struct connection *c, struct buf *frame)
 		end_rpc(rpc, 0);
 	}
 	pthread_mutex_unlock(&c->lock);
-	return rpc ? 0 : stray(&a, greatest);
+	return rpc ? 0 : stray(c, &a, greatest);
 }
 
 /* The whole length of the frame at the start of c->in, 0 = not known yet. */
@@ -240,38 +222,20 @@ static int deliver_all(struct connection *c)
 	return 0;
 }
 
-static int receive(struct connection *c)
-{
-	ssize_t n;
-
-	if (buf_reserve(&c->in, RECEIVE_BYTES) < 0)
-		return why(-ENOMEM, "out of memory for an answer");
-	n = socket_receive(c->fd, c->in.data + c->in.len,
-			   c->in.cap - c->in.len);
-	if (n <= 0)
-		return (int)n;
-	c->in.len += (size_t)n;
-	return deliver_all(c);
-}
-
 /* One turn of the reader: 0, or why the connection fails. */
 static int turn(struct connection *c)
 {
-	bool can_receive = false, can_send = false, waits;
+	bool can_receive = false;
 	int r;
 
 	pthread_mutex_lock(&c->lock);
 	r = c->err;
-	waits = c->out.len > 0;
 	pthread_mutex_unlock(&c->lock);
 	if (r == 0)
-		r = socket_poll(c->fd, c->wake, waits, &can_receive, &can_send);
-	if (r == 0 && can_send) {
-		pthread_mutex_lock(&c->lock);
-		r = c->err ? c->err : send_out(c);
-		pthread_mutex_unlock(&c->lock);
-	}
-	return r == 0 && can_receive ? receive(c) : r;
+		r = transport_wait(c->transport, &can_receive);
+	if (r == 0 && can_receive)
+		r = transport_receive(c->transport, &c->in);
+	return r == 0 && can_receive ? deliver_all(c) : r;
 }
 
 static void *read_answers(void *arg)
@@ -288,11 +252,17 @@ static void *read_answers(void *arg)
 	return NULL;
 }
 
+/* A ticket says who this is. Else the name does, behind the preamble. */
 static int greet(struct connection *c, const struct connection_options *o)
 {
 	struct buf greeting = {0};
-	int r = frame_greeting(&greeting, o->user, o->service);
+	int r = 0;
 
+	if (c->is_simple)
+		r = frame_preamble(&greeting, FRAME_SIMPLE);
+	if (r == 0)
+		r = frame_greeting(&greeting, c->is_simple ? o->user : NULL,
+				   o->service);
 	if (r < 0)
 		why_say("out of memory for a connection");
 	pthread_mutex_lock(&c->lock);
@@ -303,19 +273,27 @@ static int greet(struct connection *c, const struct connection_options *o)
 	return r;
 }
 
+static int secure(struct connection *c, const struct connection_options *o,
+		  uint64_t deadline_ns)
+{
+	static const struct security none;
+	const struct security *s = o->security ? o->security : &none;
+	int r = transport_secure(c->transport, s, o->host, deadline_ns);
+
+	c->is_simple = !s->kerberos;
+	return r < 0 ? why(r, "%s: %s", c->name, store_why()) : 0;
+}
+
 static int set_up(struct connection *c, const struct connection_options *o,
 		  uint64_t deadline_ns)
 {
-	int r = socket_connect(o->os, o->host, o->port, deadline_ns);
+	int r = transport_open(o->os, o->host, o->port, deadline_ns,
+			       &c->transport);
 
-	if (r < 0)
-		return r;
-	c->fd = r;
-	r = socket_wake_new();
-	if (r < 0)
-		return r;
-	c->wake = r;
-	r = greet(c, o);
+	if (r == 0)
+		r = secure(c, o, deadline_ns);
+	if (r == 0)
+		r = greet(c, o);
 	if (r < 0)
 		return r;
 	r = thread_start(&c->reader, read_answers, c);
@@ -335,7 +313,6 @@ int connection_open(const struct connection_options *o, uint64_t deadline_ns,
 		return why(-ENOMEM, "out of memory for a connection");
 	c->os = o->os;
 	c->frame_max = o->frame_max ? o->frame_max : FRAME_MAX;
-	c->fd = c->wake = -1;
 	snprintf(c->name, sizeof(c->name), "%s:%u", o->host, o->port);
 	pthread_mutex_init(&c->lock, NULL);
 	r = set_up(c, o, deadline_ns);
@@ -367,7 +344,7 @@ void connection_cut(struct connection *c)
 	why_say("%s: the connection was closed", c->name);
 	fail(c, -ECANCELED);
 	pthread_mutex_unlock(&c->lock);
-	socket_wake(c->wake);
+	transport_wake(c->transport);
 	why_restore(&kept);
 }
 
@@ -380,10 +357,8 @@ void connection_close(struct connection *c)
 		pthread_join(c->reader, NULL);
 	}
 	assert(!c->calls);
-	socket_close(c->fd);
-	socket_close(c->wake);
+	transport_close(c->transport);
 	buf_free(&c->in);
-	buf_free(&c->out);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -4,8 +4,10 @@
  *	caller		rpc_start()	  rpc_wait()
  *			  | the request	    ^ the answer with the call's id
  *	connection	  v		    |
- *		out, sent as the      reader: a thread that receives frames,
- *		socket takes it	      and sends what was left in out
+ *		transport_send()      reader: a thread that receives frames,
+ *		    |		    ^ and sends what the socket did not take
+ *	transport	  v		    |
+ *		a socket, and what protects it
  *
  * Any number of threads have calls under way at once, each thread as many as it
  * likes; answers come in any order. No caller waits for the socket: what it does
@@ -23,6 +25,7 @@
 
 #include <pthread.h>
 
+#include "store/hbase/transport/security.h"
 #include "store/hbase/wire/frame.h"
 #include "store/os/os.h"
 
@@ -33,12 +36,14 @@ struct connection_options {
 	const char *host;
 	uint16_t port;
 	const char *service;
-	const char *user;
+	const char *user;		 /* not asked for with Kerberos */
+	const struct security *security; /* NULL = none */
 	uint32_t frame_max; /* bytes of the longest answer; 0 = FRAME_MAX */
 };
 
 /*
- * Connects and greets, until @deadline_ns of os_monotonic_ns(). The server
+ * Connects, shakes hands as @o->security wants, and greets, until @deadline_ns of
+ * os_monotonic_ns(). The server
  * does not answer a greeting: that it did not like one shows with the first
  * call. 0 and *out, which connection_close() frees, or a negative errno.
  */

@@ -133,11 +133,17 @@ static int set_length(struct encoder *e, size_t at)
 	return 0;
 }
 
+int frame_preamble(struct buf *out, enum frame_auth auth)
+{
+	const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, (uint8_t)auth};
+
+	return buf_append(out, preamble, sizeof(preamble));
+}
+
 int frame_greeting(struct buf *out, const char *user, const char *service)
 {
-	static const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, 80};
 	struct pb_greeting g = {
-		.user = {.here = true, .name = bytes_str(user)},
+		.user = {.here = user, .name = bytes_str(user ? user : "")},
 		.service = bytes_str(service),
 		.codec = bytes_str(CODEC),
 		.version = {.here = true,
@@ -146,10 +152,8 @@ int frame_greeting(struct buf *out, const char *user, const char *service)
 			    .minor = VERSION_MINOR},
 	};
 	struct encoder e = {.out = out};
-	size_t at;
+	size_t at = out->len;
 
-	put_raw(&e, preamble, sizeof(preamble));
-	at = out->len;
 	put_be(&e, 0, FRAME_HEAD);
 	proto_put(&e, &pb_greeting, &g);
 	return set_length(&e, at);

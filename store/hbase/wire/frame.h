@@ -1,8 +1,9 @@
 /*
  * What goes over a connection to a server of HBase: a greeting, then frames.
  *
- *	greeting  "HBas", u8 0, u8 80 (no authentication), u32 length,
- *		  ConnectionHeader. The server does not answer it.
+ *	preamble  "HBas", u8 0, u8 80 (no authentication) or 81 (Kerberos, see
+ *		  transport/sasl.h)
+ *	greeting  u32 length, ConnectionHeader. The server does not answer it.
  *	request	  u32 length, sized RequestHeader, sized message, cell block
  *	answer	  u32 length, sized ResponseHeader, sized message, cell block;
  *		  behind a header with an exception there is no message
@@ -27,7 +28,17 @@
 /* The id of an answer that no call asked for: the server ends the connection. */
 #define FRAME_ID_FATAL UINT32_MAX
 
-/* Appends the greeting. Both texts are UTF-8. 0 or -ENOMEM. */
+enum frame_auth {
+	FRAME_SIMPLE = 80,
+	FRAME_KERBEROS = 81,
+};
+
+/* Appends what a connection begins with. 0 or -ENOMEM. */
+int frame_preamble(struct buf *out, enum frame_auth auth);
+/*
+ * Appends the greeting. Both texts are UTF-8; @user NULL: the server knows who
+ * it is. 0 or -ENOMEM.
+ */
 int frame_greeting(struct buf *out, const char *user, const char *service);
 
 struct frame_call {

@@ -1,4 +1,4 @@
-#include "store/hbase/connection/socket.h"
+#include "store/hbase/transport/socket.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -87,16 +87,20 @@ int socket_connect(struct os *os, const char *host, uint16_t port,
 		     : r;
 }
 
-int socket_poll(int fd, int wake, bool out, bool *can_receive, bool *can_send)
+int socket_poll(struct os *os, int fd, int wake, bool out, uint64_t deadline_ns,
+		bool *can_receive, bool *can_send)
 {
 	struct pollfd p[] = {
 		{.fd = fd, .events = (short)(out ? POLLIN | POLLOUT : POLLIN)},
 		{.fd = wake, .events = POLLIN},
 	};
 	eventfd_t count;
+	int r = poll(p, 2, deadline_ns ? rest_ms(os, deadline_ns) : -1);
 
-	if (poll(p, 2, -1) < 0 && errno != EINTR)
+	if (r < 0 && errno != EINTR)
 		return why(-errno, "poll: %s", strerror(errno));
+	if (r == 0)
+		return why(-ETIMEDOUT, "the server did not answer in time");
 	if (p[1].revents)
 		eventfd_read(wake, &count);
 	*can_send = p[0].revents & POLLOUT;

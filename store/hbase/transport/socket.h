@@ -1,10 +1,10 @@
 /*
- * Sockets: what a connection asks of the network. Only this module of store/
+ * Sockets: what a transport asks of the network. Only this module of store/
  * calls it. None of these functions waits but socket_connect() and
  * socket_poll().
  */
-#ifndef CELLFS_STORE_HBASE_CONNECTION_SOCKET_H
-#define CELLFS_STORE_HBASE_CONNECTION_SOCKET_H
+#ifndef CELLFS_STORE_HBASE_TRANSPORT_SOCKET_H
+#define CELLFS_STORE_HBASE_TRANSPORT_SOCKET_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -21,9 +21,11 @@ int socket_connect(struct os *os, const char *host, uint16_t port,
 		   uint64_t deadline_ns);
 /*
  * Waits until there is something to receive, or, with @out, room to send, or
- * the event @wake was raised, which is taken back. 0 or a negative errno.
+ * the event @wake was raised, which is taken back. 0 or a negative errno:
+ * -ETIMEDOUT at @deadline_ns, if that is not 0.
  */
-int socket_poll(int fd, int wake, bool out, bool *can_receive, bool *can_send);
+int socket_poll(struct os *os, int fd, int wake, bool out, uint64_t deadline_ns,
+		bool *can_receive, bool *can_send);
 /* How many bytes were taken, 0 = none for now. */
 ssize_t socket_send(int fd, struct bytes data);
 /* How many bytes came, 0 = none for now; -ECONNRESET at the end, too. */

@@ -1,0 +1,24 @@
+/*
+ * The name of a cluster, and what it asks for:
+ *
+ *	hbase://HOST[:PORT][,HOST[:PORT]...][/][?SETTING=VALUE[&SETTING=VALUE...]]
+ *
+ * A name is the one thing that the mount, fstab, cellctl and programs all give,
+ * so what is set for a cluster stands in it. In a value %HH is a byte. A setting
+ * that is not known, comes twice or says nothing beside the others is refused.
+ */
+#ifndef CELLFS_STORE_HBASE_BACKEND_NAME_H
+#define CELLFS_STORE_HBASE_BACKEND_NAME_H
+
+#include "store/hbase/transport/security.h"
+
+struct hbase_name {
+	char masters[1024]; /* as struct cluster_options has them */
+	struct security security;
+};
+
+bool hbase_name_is_one(const char *path);
+/* 0, or -EINVAL and in why() the setting, and which ones there are. */
+int hbase_name_parse(const char *path, struct hbase_name *out);
+
+#endif

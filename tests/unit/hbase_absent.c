@@ -1,0 +1,36 @@
+/* What a build without Kerberos and TLS says of clusters that want them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/hbase/transport/gssapi.h"
+#include "store/hbase/transport/tls.h"
+#include "store/value/why.h"
+
+static void both_are_refused_with_words(void **state)
+{
+	const struct security s = {.kerberos = true, .tls = true};
+	struct sasl_mechanism *m;
+	struct layer *l;
+
+	(void)state;
+	assert_int_equal(gssapi_new(&s, "h", &m), -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), "security=kerberos"));
+	assert_non_null(strstr(store_why(), "libkrb5-dev"));
+	assert_int_equal(tls_start(NULL, &s, "h", 0, &l), -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), "tls=on"));
+	assert_non_null(strstr(store_why(), "libssl-dev"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_are_refused_with_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
