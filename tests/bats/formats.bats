@@ -20,48 +20,117 @@ its_cells() {
 	"$CELLCTL" snapshot "$STORE"
 }
 
-# its_tree: each line of each file of the mount.
+# What a mount of it shows: tables, and snapshots.
+shown_4="articles ns:counters .snapshot/whole .snapshot/late
+	articles/.snapshot/weekly"
+shown_5="$shown_4 packed .snapshot/five articles/.snapshot/inlog"
+
+# its_tree FORMAT: each line of each file of the mount.
 its_tree() {
-	(cd "$M" && LC_ALL=C grep -r . articles ns:counters .snapshot/whole \
-		.snapshot/late articles/.snapshot/weekly | LC_ALL=C sort)
+	local shown=shown_$1
+
+	# shellcheck disable=SC2086
+	(cd "$M" && LC_ALL=C grep -r . ${!shown} | LC_ALL=C sort)
 }
 
-@test "a store of format 4 is read, and not changed by that" {
+# read_golden FORMAT: a store of that format is read, and not changed by it.
+read_golden() {
 	unmount_store
 	rm -r "$STORE"
-	golden 4
+	golden "$1"
 	ls "$STORE" > "$T/names"
 	(cd "$STORE" && sha256sum ./*) > "$T/sums"
 	its_cells | diff "$T/cells" -
 	[ "$("$CELLCTL" check "$STORE")" = "$STORE: 0 faults" ]
 	mount_store -o ro
-	its_tree | diff "$T/tree" -
+	its_tree "$1" | diff "$T/tree" -
 	unmount_store
 	ls "$STORE" | diff "$T/names" -
 	(cd "$STORE" && sha256sum --quiet -c "$T/sums")
 	mount_store
 }
 
-@test "a store of format 4 becomes one of this format by the first change of its files" {
+# change_golden FORMAT: a store of that format becomes one of this format by the
+# first change of its files, and shows what it showed.
+change_golden() {
 	unmount_store
 	rm -r "$STORE"
-	golden 4
+	golden "$1"
 	mount_store
-	its_tree | diff "$T/tree" -
+	its_tree "$1" | diff "$T/tree" -
 	echo new > "$M/articles/a030/basic:title"
 	echo > "$M/.cellfs/flush"
 	[ -z "$(ls "$STORE" | grep -E 'CURRENT|MANIFEST')" ]
 	[ "$(ls "$STORE" | grep -cE '^CATALOG-[0-9a-f]{16}$')" = 1 ]
 	rm -r "$M/articles/a030/basic/title/$(ls "$M/articles/a030/basic/title" |
 		tail -n 1)"
-	its_tree | diff "$T/tree" -
+	its_tree "$1" | diff "$T/tree" -
 	for compact in no yes; do
 		[ "$compact" = no ] || echo > "$M/.cellfs/compact"
 		remount_store
-		its_tree | diff "$T/tree" -
+		its_tree "$1" | diff "$T/tree" -
 	done
 	unmount_store
 	[ "$("$CELLCTL" check "$STORE")" = "$STORE: 0 faults" ]
+	mount_store
+}
+
+@test "a store of format 4 is read, and not changed by that" {
+	read_golden 4
+}
+
+@test "a store of format 5 is read, and not changed by that" {
+	read_golden 5
+}
+
+@test "a store of format 4 becomes one of this format by the first change of its files" {
+	change_golden 4
+}
+
+@test "a store of format 5 is changed and stays whole" {
+	change_golden 5
+}
+
+@test "there is a store of each format that this version reads" {
+	local format
+
+	format=$(sed -n 's/^#define STORE_FORMAT //p' \
+		"$BATS_TEST_DIRNAME/../../store/lsm/manifest/catalog_format.h")
+	[ -e "$BATS_TEST_DIRNAME/../golden/format-$format.tar.gz" ]
+	[ -e "$BATS_TEST_DIRNAME/../golden/format-$((format - 1)).tar.gz" ]
+}
+
+# killed_at CALL N: the first change of files of the store in $T/kept, killed as
+# a thread of it makes its N-th CALL. False if none of them made so many.
+killed_at() {
+	rm -rf "$STORE"
+	cp -r --sparse=always "$T/kept" "$STORE"
+	! ASAN_OPTIONS=detect_leaks=0 strace -f -o "$T/calls" \
+		-e inject="$1:signal=SIGKILL:when=$2" "$CELLCTL" flush "$STORE" \
+		2> "$T/killed"
+}
+
+@test "a kill at any call while a store becomes one of this format leaves it whole" {
+	local call n before=0 after=0
+
+	unmount_store
+	rm -r "$STORE"
+	golden 4
+	mv "$STORE" "$T/kept"
+	for call in pwritev2 fdatasync fsync renameat unlinkat ftruncate; do
+		for ((n = 1; ; n++)); do
+			killed_at $call $n || break
+			if [ -e "$STORE/CATALOG-0000000000000001" ]; then
+				after=$((after + 1))
+			else
+				before=$((before + 1))
+			fi
+			its_cells | diff "$T/cells" -
+			[ "$("$CELLCTL" check "$STORE")" = "$STORE: 0 faults" ]
+		done
+	done
+	[ "$before" -ge 5 ]
+	[ "$after" -ge 1 ]
 	mount_store
 }
 
