@@ -47,6 +47,7 @@ $local/share/fish/vendor_completions.d/cellctl.fish
 $local/share/fish/vendor_completions.d/cellfs.fish
 $local/share/man/man1/cellctl.1
 $local/share/man/man3/libcellfs.3
+$local/share/man/man5/cellfs.5
 $local/share/man/man8/cellfs.8
 $local/share/man/man8/mount.cellfs.8
 $local/share/zsh/site-functions/_cellctl
