@@ -55,6 +55,7 @@ struct run {
 	const char *error; /* its kind */
 	json_t *answer;	   /* rendered cells, a bool, or NULL */
 	json_t *chunks;
+	json_t *record; /* answers are put here, not judged; or NULL */
 };
 
 /* Memory until the step ends; never NULL. */
@@ -136,5 +137,12 @@ enum outcome {
  */
 enum outcome case_run(json_t *c, enum settle settle, bool served,
 		      const char *path);
+
+/*
+ * Runs one on a store of its own, or on a cluster, and tells what was answered:
+ * {"t0": MS, "steps": [{"answer": A, "chunks": C} or {"error": KIND, "why": ..}]}.
+ * NULL when there was no store.
+ */
+json_t *case_answers(json_t *c, const char *path);
 
 #endif

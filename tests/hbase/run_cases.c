@@ -15,6 +15,10 @@
  *
  *	{"flush": {"put-007": {"7": [["f:q", 1, "1"]]}}, "compact": {}}
  *
+ * --lines reads cases from the standard input instead, a line each, and prints
+ * a line with the answers to each (case_answers()): what a test compares with
+ * others' answers.
+ *
  * Prints each failure with its difference, then: N passed, N failed. A case
  * that differs is a quirk, which is listed and does not count, when the file
  * of differences names it in a row of a table that begins with
@@ -34,7 +38,7 @@
 
 struct options {
 	enum settle settle;
-	bool served;
+	bool served, lines;
 	unsigned part, parts;
 	const char *only, *differences, *answers, *store;
 };
@@ -48,6 +52,7 @@ static const struct option long_options[] = {
 	{"served", no_argument, NULL, 's'},
 	{"store", required_argument, NULL, 'S'},
 	{"part", required_argument, NULL, 'p'},
+	{"lines", no_argument, NULL, 'l'},
 	{0},
 };
 
@@ -141,7 +146,8 @@ static int usage(void)
 {
 	fputs("usage: run-cases [--flush|--compact] [--served] [--only ID] "
 	      "[--differences FILE] [--answers FILE] "
-	      "[--store STORE] [--part K/N] FILE.json\n",
+	      "[--store STORE] [--part K/N] FILE.json\n"
+	      "       run-cases --lines [--store STORE]\n",
 	      stderr);
 	return 2;
 }
@@ -226,6 +232,32 @@ static int run_file(const struct options *o, const char *path)
 	return failed || !passed;
 }
 
+/* 1 when a line is no case, or has no answers. */
+static int run_lines(const struct options *o)
+{
+	char *line = NULL, *text;
+	size_t room = 0;
+	ssize_t n;
+	int failed = 0;
+
+	while (!failed && (n = getline(&line, &room, stdin)) > 0) {
+		json_t *c = json_loadb(line, (size_t)n, JSON_ALLOW_NUL, NULL);
+		json_t *answers = c ? case_answers(c, o->store) : NULL;
+
+		text = json_dumps(answers, JSON_COMPACT);
+		failed = !text;
+		if (text) {
+			puts(text);
+			fflush(stdout);
+		}
+		free(text);
+		json_decref(answers);
+		json_decref(c);
+	}
+	free(line);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.differences = getenv("CELLFS_DIFFERENCES")};
@@ -255,6 +287,9 @@ int main(int argc, char **argv)
 			if (sscanf(optarg, "%u/%u", &o.part, &o.parts) != 2)
 				return usage();
 			break;
+		case 'l':
+			o.lines = true;
+			break;
 		case 's':
 			o.served = true;
 			break;
@@ -262,5 +297,7 @@ int main(int argc, char **argv)
 			return usage();
 		}
 	}
+	if (o.lines)
+		return optind == argc ? run_lines(&o) : usage();
 	return optind + 1 == argc ? run_file(&o, argv[optind]) : usage();
 }

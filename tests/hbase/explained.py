@@ -1,0 +1,163 @@
+"""Differences between HBase and the engine that store/hbase-differences.md tells.
+
+A rule is named as the case there, or the sentence, that it stands for. It looks
+at a smallest program, which has nothing left that is not needed for it to
+differ, and at the answers of its last step.
+"""
+import re
+
+FAMILY_MARKERS = ("DeleteFamily", "DeleteFamilyVersion")
+JUMPS = re.compile(r"ColumnPrefixFilter|MultipleColumnPrefixFilter|ColumnRangeFilter")
+
+
+def cells(answer):
+    a = answer.get("answer")
+    return a if isinstance(a, list) else None
+
+
+def without(some, others):
+    """Those of some that others have not, one for one."""
+    others = list(others)
+    out = []
+    for c in some:
+        if c in others:
+            others.remove(c)
+        else:
+            out.append(c)
+    return out
+
+
+def same(step, theirs, ours):
+    """The name of the rule by which two answers are the same, or None."""
+    a, b = cells(theirs), cells(ours)
+    if "raw" in step and a and b and sorted(map(str, a)) == sorted(map(str, b)):
+        if [c for c in a if c[-1] not in FAMILY_MARKERS] == [c for c in b if c[-1] not in FAMILY_MARKERS]:
+            return "differs-10"
+    return None
+
+
+class Least:
+    """What the rules ask about a smallest program."""
+
+    def __init__(self, schema, steps, theirs, ours):
+        self.schema, self.steps, self.theirs, self.ours = schema, steps, theirs, ours
+        self.nvb = next(iter(schema.values()))["NEW_VERSION_BEHAVIOR"] == "true"
+        self.last = steps[-1]
+        self.filter = self.last.get("filter", "")
+        a, b = cells(theirs), cells(ours)
+        if a is None or b is None:  # exists, or an error: what is more is not known
+            self.more = self.less = None
+            self.found_more = theirs.get("answer") is True and ours.get("answer") is False
+        else:
+            self.more, self.less = without(a, b), without(b, a)
+            self.found_more = not self.less
+
+    def mutations(self):
+        """Of each step that writes: its puts and its deletes."""
+        for s in self.steps:
+            muts = s.get("muts", [])
+            puts = list(s.get("cells", [])) + [c for m in muts for c in m.get("put", [])]
+            items = list(s.get("items", [])) + [i for m in muts for i in m.get("delete", [])]
+            if s["op"] == "delete" and "items" not in s:
+                items = [["DeleteFamily", f, s.get("ts")] for f in self.schema]
+            yield puts, items
+
+    def puts(self):
+        return [c for puts, _ in self.mutations() for c in puts]
+
+    def deletes(self):
+        return [i for _, items in self.mutations() for i in items]
+
+    def family_marker(self):
+        return any(i[0] in FAMILY_MARKERS for i in self.deletes())
+
+    def empty_qualifier(self):
+        return any(c[0].endswith(":") for c in self.puts())
+
+    def settles(self):
+        return any(s["op"] in ("flush", "major_compact") for s in self.steps)
+
+    def timed(self):
+        return any(k in self.last for k in ("tr", "ts", "cf_tr"))
+
+
+def read_fails(p):
+    """A read fails where a family's marker lies above one of the empty qualifier."""
+    return (p.nvb and p.theirs == {"error": "other"} and "error" not in p.ours and p.family_marker()
+            and any(i[1].endswith(":") for i in p.deletes()))
+
+
+def covers(item, column):
+    return item[1] == column or item[0] in FAMILY_MARKERS and column.split(":")[0] == item[1]
+
+
+def nvb_013(p):
+    """A family marker does not hide the empty qualifier."""
+    return p.nvb and p.family_marker() and p.empty_qualifier() and p.found_more
+
+
+def differs_1(p):
+    """A delete hides a put of its own mutation."""
+    return p.nvb and any(covers(i, c[0]) for puts, items in p.mutations() for c in puts for i in items)
+
+
+def differs_2(p):
+    """Puts of a column in one mutation are one version."""
+    return p.nvb and p.found_more and any(
+        a is not b and a[0] == b[0] for puts, _ in p.mutations() for a in puts for b in puts)
+
+
+def differs_3(p):
+    """What newer versions have pushed out is seen by a range of time."""
+    return p.timed() and p.found_more and len(p.puts()) > 1
+
+
+def differs_4(p):
+    """The filter is asked about the newest versions only."""
+    return p.nvb and bool(p.filter)
+
+
+def differs_5(p):
+    """A filter jumps over a family marker."""
+    return bool(JUMPS.search(p.filter)) and p.family_marker() and p.found_more
+
+
+def differs_6(p):
+    """A filter that asks for the next column stays at the empty qualifier."""
+    return bool(p.filter) and p.empty_qualifier()
+
+
+def differs_7(p):
+    """What lies behind store_limit is not shown to the filter."""
+    return bool(p.filter) and "store_limit" in p.last
+
+
+def differs_8(p):
+    """A scan goes on behind ColumnCountGetFilter's count."""
+    return "ColumnCountGetFilter" in p.filter and p.last["op"] == "scan"
+
+
+def differs_9(p):
+    """WHILE over InclusiveStopFilter does not know that the scan is reversed."""
+    return "reversed" in p.last and bool(re.search(r"(WHILE|SKIP) .*InclusiveStopFilter", p.filter))
+
+
+RULES = {
+    "a read fails": read_fails,
+    "nvb-013": nvb_013,
+    "differs-1": differs_1,
+    "differs-2": differs_2,
+    "differs-3": differs_3,
+    "differs-5": differs_5,
+    "differs-6": differs_6,
+    "differs-7": differs_7,
+    "differs-8": differs_8,
+    "differs-9": differs_9,
+    "differs-4": differs_4,
+}
+
+
+def rule(schema, steps, found):
+    """The name of the rule that a smallest program fits, or None."""
+    p = Least(schema, steps, *found[1:3])
+    return next((name for name, fits in RULES.items() if fits(p)), None)
