@@ -121,6 +121,9 @@ static void share_pages(struct fs *fs, struct reader *rd,
 	uint64_t node = rd->place.node;
 	uint32_t is = (uint32_t)(rd->seq % (PAGES_MIXED - 1)) + 1, was;
 
+	/* Others may have given it another size than the kernel believes. */
+	if (store_is_shared(fs->store))
+		invalidate_below(fs->invalidator, node);
 	if (writer_is_open(fs, node)) {
 		fi->direct_io = 1;
 		rd->settled = true;

@@ -201,8 +201,13 @@ int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
 	if (s->have || s->finished)
 		return 0;
 	r = level->list ? level->list(s, last) : 0;
+	/*
+	 * The table was dropped under the listing. When others did that, what
+	 * looks empty would have its copy emptied. ENOENT is an end, too, for
+	 * readdir(3).
+	 */
 	if (r == -ENOENT)
-		r = 0; /* the table was dropped under the listing */
+		r = store_is_shared(s->fs->store) ? -ESTALE : 0;
 	if (r > 0) {
 		s->have = true;
 	} else if (r == 0) {

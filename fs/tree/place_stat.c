@@ -265,7 +265,9 @@ static double version_life_s(struct fs *fs, const struct place *p,
 static double life_s(struct fs *fs, const struct place *p,
 		     const struct stat *st, bool version)
 {
-	if (!p->table || fstable_expires(p->table) <= 0)
+	/* In a shared store what expires goes as what others delete. */
+	if (!p->table || store_is_shared(fs->store) ||
+	    fstable_expires(p->table) <= 0)
 		return CACHE_LONG_S;
 	return version ? version_life_s(fs, p, st) : 0;
 }
@@ -310,7 +312,7 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 {
 	/* A dead daemon's root is not to look alive for long. */
 	if (p->node == FUSE_ROOT_ID)
-		return 1;
+		return believed_s(fs, p, st, BELIEVE_SECOND);
 	if (p->put || (p->kind == NODE_TABLE &&
 		       schema_absent_is_asked(fstable_absent(p->table))))
 		return 0;

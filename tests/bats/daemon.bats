@@ -187,6 +187,23 @@ end_daemon() {
 	end_daemon
 }
 
+@test "with cellfs installed mount(8) and fstab mount a store" {
+	unmount_store
+	"$CELLCTL" create "$STORE" T f
+	echo "$STORE $M fuse.cellfs noauto,user,nofail,root=T 0 0" >"$T/fstab"
+	where_installed '
+		mount -t fuse.cellfs -o rw "$1" "$2"
+		mkdir "$2/T/R"
+		echo -n x >"$2/T/R/f:q"
+		umount "$2"
+		mount -T "$3" "$2"
+		[ "$(findmnt -n -o FSTYPE "$2")" = fuse.cellfs ]
+		cat "$2/R/f:q" >"$4"
+		umount "$2"' "$STORE" "$M" "$T/fstab" "$T/got"
+	[ "$(cat "$T/got")" = x ]
+	[ "$("$CELLCTL" get "$STORE" T R f:q -v)" = x ]
+}
+
 @test "help is one screen, version says the version" {
 	run "$CELLFS" --help
 	[ "$status" -eq 0 ]

@@ -61,6 +61,18 @@ teardown() {
 	[ -z "${DAEMON:-}" ] || unmount_store
 }
 
+# where_installed SCRIPT ARG...: runs a script where cellfs is in /usr/local/bin,
+# with mounts that nobody else sees: mount(8) hands no PATH on to its helper.
+where_installed() {
+	local apart=(unshare -m)
+
+	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
+	mkdir -p "$T/bin"
+	ln -sf "$(realpath "$CELLFS")" "$T/bin/cellfs"
+	"${apart[@]}" bash -e -c \
+		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}" 3>&-
+}
+
 # versions DIR: how many versions a column has.
 versions() {
 	ls "$1" | wc -l

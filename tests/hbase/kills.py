@@ -136,7 +136,7 @@ class Campaign:
 
 
 def main():
-    os.environ["CELLFS_LAB_SECONDS"] = str(START_SECONDS)
+    os.environ.update(CELLFS_LAB_SECONDS=str(START_SECONDS), CELLFS_LAB_BRIEF="1")
     build, kills = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
     with tempfile.TemporaryDirectory() as tmp:
         lab, mount = pathlib.Path(tmp) / "lab", pathlib.Path(tmp) / "mnt"

@@ -29,6 +29,17 @@ public class Client {
             case "delete": // TABLE ROW
                 table.delete(new Delete(Bytes.toBytes(w[2])));
                 return "";
+            case "delete-version": // TABLE ROW FAMILY QUALIFIER TS
+                table.delete(new Delete(Bytes.toBytes(w[2]))
+                    .addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Long.parseLong(w[5])));
+                return "";
+            case "append": // TABLE ROW FAMILY QUALIFIER VALUE
+                table.append(new Append(Bytes.toBytes(w[2]))
+                    .addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Bytes.toBytes(w[5])));
+                return "";
+            case "incr": // TABLE ROW FAMILY QUALIFIER N
+                return Long.toString(table.incrementColumnValue(Bytes.toBytes(w[2]),
+                    Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Long.parseLong(w[5])));
             case "create": // TABLE FAMILY, as HBase's shell would
                 admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
                     .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build());
@@ -71,6 +82,16 @@ public class Client {
                 return Integer.toString(tables);
             case "disable": // TABLE
                 admin.disableTable(TableName.valueOf(w[1]));
+                return "";
+            case "drop": // TABLE
+                admin.disableTable(TableName.valueOf(w[1]));
+                admin.deleteTable(TableName.valueOf(w[1]));
+                return "";
+            case "add-family": // TABLE FAMILY
+                admin.addColumnFamily(TableName.valueOf(w[1]), ColumnFamilyDescriptorBuilder.of(w[2]));
+                return "";
+            case "delete-family": // TABLE FAMILY
+                admin.deleteColumnFamily(TableName.valueOf(w[1]), Bytes.toBytes(w[2]));
                 return "";
             default:
                 throw new Exception("no command " + w[0]);
