@@ -87,6 +87,24 @@ def read_fails(p):
             and any(i[1].endswith(":") for i in p.deletes()))
 
 
+def prefix_fails(p):
+    """PrefixFilter ends a scan of named columns with an error, where a file has a row."""
+    return ("PrefixFilter" in p.filter and "cols" in p.last and p.settles()
+            and p.theirs == {"error": "other"} and "error" not in p.ours)
+
+
+def kept_marker(p):
+    """A compaction that keeps deleted cells forgets what came after a marker."""
+    return (p.nvb and any(s["op"] == "major_compact" for s in p.steps) and not p.more
+            and any("KEEP_DELETED_CELLS" in f for f in p.schema.values())
+            and any(covers(i, c[0]) for c in p.puts() for i in p.deletes()))
+
+
+def differs_12(p):
+    """A raw scan leaves out what its own ttl has ended."""
+    return "raw" in p.last and any("ttl" in s for s in p.steps) and not p.more
+
+
 def covers(item, column):
     return item[1] == column or item[0] in FAMILY_MARKERS and column.split(":")[0] == item[1]
 
@@ -142,8 +160,11 @@ def differs_9(p):
     return "reversed" in p.last and bool(re.search(r"(WHILE|SKIP) .*InclusiveStopFilter", p.filter))
 
 
+FAILURES = {"a read fails": read_fails, "a scan with PrefixFilter fails": prefix_fails}
 RULES = {
-    "a read fails": read_fails,
+    **FAILURES,
+    "a kept marker": kept_marker,
+    "differs-12": differs_12,
     "nvb-013": nvb_013,
     "differs-1": differs_1,
     "differs-2": differs_2,
@@ -155,6 +176,12 @@ RULES = {
     "differs-9": differs_9,
     "differs-4": differs_4,
 }
+
+
+def failure(schema, steps, found):
+    """The same for one that is not smallest, of a read that failed in HBase."""
+    p = Least(schema, steps, *found[1:3])
+    return next((name for name, fits in FAILURES.items() if fits(p)), None)
 
 
 def rule(schema, steps, found):

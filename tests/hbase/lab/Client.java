@@ -10,6 +10,11 @@ import org.apache.hadoop.hbase.util.Bytes;
 public class Client {
     static Connection connection;
 
+    static RegionInfo region(String table, String row) throws Exception {
+        return connection.getRegionLocator(TableName.valueOf(table))
+            .getRegionLocation(Bytes.toBytes(row), true).getRegion();
+    }
+
     static String run(String[] w) throws Exception {
         try (Admin admin = connection.getAdmin();
              Table table = connection.getTable(TableName.valueOf(w[1]))) {
@@ -40,9 +45,12 @@ public class Client {
             case "incr": // TABLE ROW FAMILY QUALIFIER N
                 return Long.toString(table.incrementColumnValue(Bytes.toBytes(w[2]),
                     Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Long.parseLong(w[5])));
-            case "create": // TABLE FAMILY, as HBase's shell would
+            case "create": // TABLE FAMILY [ROW...], as HBase's shell would; regions begin at the rows
+                byte[][] rows = new byte[w.length - 3][];
+                for (int i = 3; i < w.length; i++)
+                    rows[i - 3] = Bytes.toBytes(w[i]);
                 admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
-                    .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build());
+                    .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build(), rows.length > 0 ? rows : null);
                 return "";
             case "count": // TABLE
                 int n = 0;
@@ -62,6 +70,20 @@ public class Client {
                     Thread.sleep(100);
                 }
                 return "";
+            case "merge": // TABLE ROW ROW: the regions with these rows
+                admin.mergeRegionsAsync(new byte[][] {region(w[1], w[2]).getRegionName(),
+                    region(w[1], w[3]).getRegionName()}, false).get();
+                return "";
+            case "move": // TABLE ROW PORT: the region with the row, to the server at the port
+                for (ServerName server : admin.getRegionServers())
+                    if (server.getPort() == Integer.parseInt(w[3])) {
+                        admin.move(region(w[1], w[2]).getEncodedNameAsBytes(), server);
+                        return "";
+                    }
+                throw new Exception("no server at " + w[3]);
+            case "server": // TABLE ROW: the port of the server that has it
+                return Integer.toString(connection.getRegionLocator(TableName.valueOf(w[1]))
+                    .getRegionLocation(Bytes.toBytes(w[2]), true).getPort());
             case "reopen": // TABLE: each region goes away and comes back
                 for (RegionInfo r : admin.getRegions(TableName.valueOf(w[1])))
                     admin.unassign(r.getRegionName(), true);
