@@ -85,6 +85,31 @@ two" ]
 	run ! mountpoint -q "$M"
 }
 
+# session: the commands of the README's session and what they print.
+session() {
+	awk '/^Then the mount and HBase/ { on = 1 }
+		on && sub(/^    /, "") { print; next }
+		on && /^`/ { exit }' "$BATS_TEST_DIRNAME/../../README.md"
+}
+
+@test "the session in the README goes as it stands there" {
+	# The client that runs already answers for one of its own.
+	tests/hbase/lab/lab() {
+		other "${@:3}"
+	}
+	cd "$T"
+	session >want
+	[ "$(grep -c '^\$ ' want)" -ge 10 ]
+	while IFS= read -r line <&5; do
+		[ "${line:0:2}" = '$ ' ] || continue
+		echo "$line"
+		eval "${line:2}"
+	done 5<want >got 2>&1
+	diff want got
+	rm -r mnt/articles/article2
+	rmdir mnt/articles
+}
+
 @test "views, ranges and filters" {
 	mkdir "$M/$N"
 	for i in 1 2 3 4 5; do

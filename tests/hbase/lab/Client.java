@@ -4,8 +4,9 @@ import org.apache.hadoop.hbase.client.*;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * HBase's own client, to write and read beside cellfs: a command a line of the
- * standard input, and for each a line that begins with "ok" or "failed".
+ * HBase's own client, to write and read beside cellfs: one command as arguments,
+ * or a command a line of the standard input, and for each a line that begins with
+ * "ok" or "failed".
  */
 public class Client {
     static Connection connection;
@@ -123,6 +124,12 @@ public class Client {
 
     public static void main(String[] args) throws Exception {
         connection = ConnectionFactory.createConnection(HBaseConfiguration.create());
+        if (args.length > 0) {
+            String answer = run(args);
+            if (!answer.isEmpty())
+                System.out.println(answer);
+            System.exit(0);
+        }
         System.out.println("ok");
         try (Scanner in = new Scanner(System.in)) {
             while (in.hasNextLine()) {
