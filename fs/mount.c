@@ -82,6 +82,9 @@ static void store_news(void *arg, enum store_news what, const char *sentence)
 			 o->store, sentence);
 	else if (what == STORE_NEWS_STUCK)
 		log_tell(LOG_ERR, "the store %s: %s", o->store, sentence);
+	else if (what == STORE_NEWS_DAMAGED)
+		log_tell(LOG_CRIT, "the store %s is damaged: %s", o->store,
+			 sentence);
 	else if (what == STORE_NEWS_DONE)
 		log_notice("the store %s: %s", o->store, sentence);
 	else if (what == STORE_NEWS_FULL)

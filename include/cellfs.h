@@ -29,7 +29,7 @@
  *	-EROFS	 the store takes no more writes, since a write or a sync of its
  *		 log failed; close it and open it again
  *	-ENOSPC	 the disk is full: deletes are taken, puts are not
- *	-EUCLEAN bytes on disk are damaged
+ *	-EUCLEAN bytes on disk are damaged, where the answer may be
  *	-ENOMEM, -EIO and others of the operating system
  *
  * Threads: all functions may be called from any thread at the same time, but
@@ -201,11 +201,12 @@ struct cellfs_scan;
 struct cellfs_snapshot;
 
 enum cellfs_news {
-	CELLFS_NEWS_FAILED, /* the store takes no more writes; told once */
-	CELLFS_NEWS_FULL,   /* the disk is full: deletes only */
-	CELLFS_NEWS_ROOM,   /* there is space: puts are taken again */
-	CELLFS_NEWS_STUCK,  /* a flush or merge failed and is tried again */
-	CELLFS_NEWS_DONE,   /* flushes and merges succeed again */
+	CELLFS_NEWS_FAILED,  /* the store takes no more writes; told once */
+	CELLFS_NEWS_FULL,    /* the disk is full: deletes only */
+	CELLFS_NEWS_ROOM,    /* there is space: puts are taken again */
+	CELLFS_NEWS_STUCK,   /* a flush or merge failed and is tried again */
+	CELLFS_NEWS_DONE,    /* flushes and merges succeed again */
+	CELLFS_NEWS_DAMAGED, /* a file is damaged: told once for each */
 };
 
 /* A zeroed one opens an existing store to read and write. */

@@ -14,7 +14,8 @@
  *	-ENOENT	 the table does not exist (any more)
  *	-EPERM	 undeclared family of a fixed table, store opened read-only
  *	-EROFS	 the store takes no more writes after a failed write or sync
- *	-EUCLEAN damaged bytes on disk
+ *	-EUCLEAN damaged bytes on disk, or a table file that is missing: what was
+ *		 asked for may be in it. All else can be read and written.
  *
  * Threads: every function may be called from any thread, but one scan belongs
  * to one thread at a time. What a scan hands out lasts until its next call.
@@ -41,8 +42,9 @@ enum store_news {
 	STORE_NEWS_FULL,   /* no space: the store takes deletes only */
 	STORE_NEWS_ROOM,   /* there is space: the store takes puts again */
 	/* About flush and merge; told when the state changes: */
-	STORE_NEWS_STUCK, /* flush or merge fails and is retried */
-	STORE_NEWS_DONE,  /* flush and merge work again */
+	STORE_NEWS_STUCK,   /* flush or merge fails and is retried */
+	STORE_NEWS_DONE,    /* flush and merge work again */
+	STORE_NEWS_DAMAGED, /* a table file is damaged; told once a file */
 };
 
 struct store_options {
@@ -424,6 +426,7 @@ struct table_info {
 	int64_t oldest, newest; /* timestamps, if there are cells */
 	uint64_t entries;      /* stored: hidden cells and delete markers too */
 	uint64_t bytes, files; /* table files; tables share the log */
+	uint64_t damaged;      /* of the files: something cannot be read */
 	bool has_ttl; /* a cell may have its own ttl; false is certain */
 };
 int table_info(struct table *t, struct table_info *out);

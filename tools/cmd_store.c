@@ -56,6 +56,8 @@ static int print_held(const struct table_info *i)
 		{"stored_cells", "hidden cells and delete markers included",
 		 false, i->entries},
 		{"sstables", "table files", false, i->files},
+		{"sstables_damaged", "of which something cannot be read", false,
+		 i->damaged},
 		{"sstable_bytes", "size of the table files", false, i->bytes},
 	};
 	int code = EXIT_DONE;

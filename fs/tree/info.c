@@ -32,6 +32,14 @@ static int files_text(struct table *t, struct buf *out)
 	return r < 0 ? r : say_number(out, true, i.files);
 }
 
+static int damaged_text(struct table *t, struct buf *out)
+{
+	struct table_info i;
+	int r = table_info(t, &i);
+
+	return r < 0 ? r : say_number(out, true, i.damaged);
+}
+
 static int rows_text(struct table *t, struct buf *out)
 {
 	struct table_info i;
@@ -113,9 +121,11 @@ static int last_text(struct table *t, struct buf *out)
 
 /* In byte order of name. */
 static const struct info_file files[] = {
-	{"bytes", bytes_text},	 {"cells", cells_text}, {"files", files_text},
-	{"first", first_text},	 {"last", last_text},	{"newest", newest_text},
-	{"oldest", oldest_text}, {"rows", rows_text},
+	{"bytes", bytes_text},	   {"cells", cells_text},
+	{"damaged", damaged_text}, {"files", files_text},
+	{"first", first_text},	   {"last", last_text},
+	{"newest", newest_text},   {"oldest", oldest_text},
+	{"rows", rows_text},
 };
 
 const char *info_name(uint64_t i)

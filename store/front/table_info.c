@@ -2,7 +2,7 @@
 #include "store/front/front.h"
 
 /* Counts cells, to replace the backend's estimates. */
-static int count_cells(struct table *t, struct table_info *out)
+static int count(struct table *t, struct table_info *out)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS, .keys_only = true};
 	struct buf row = {0};
@@ -29,6 +29,17 @@ static int count_cells(struct table *t, struct table_info *out)
 	scan_close(sc);
 	buf_free(&row);
 	return r;
+}
+
+/* Of what is damaged the estimates stay. */
+static int count_cells(struct table *t, struct table_info *out)
+{
+	struct table_info counted = *out;
+	int r = count(t, &counted);
+
+	if (r == 0)
+		*out = counted;
+	return r == -EUCLEAN ? 0 : r;
 }
 
 int table_info(struct table *t, struct table_info *out)

@@ -6,7 +6,8 @@ _Static_assert((int)CELLFS_NEWS_FAILED == (int)STORE_NEWS_FAILED &&
 		       (int)CELLFS_NEWS_FULL == (int)STORE_NEWS_FULL &&
 		       (int)CELLFS_NEWS_ROOM == (int)STORE_NEWS_ROOM &&
 		       (int)CELLFS_NEWS_STUCK == (int)STORE_NEWS_STUCK &&
-		       (int)CELLFS_NEWS_DONE == (int)STORE_NEWS_DONE,
+		       (int)CELLFS_NEWS_DONE == (int)STORE_NEWS_DONE &&
+		       (int)CELLFS_NEWS_DAMAGED == (int)STORE_NEWS_DAMAGED,
 	       "cellfs.h and store.h differ in the news");
 
 const char *cellfs_version(void)

@@ -201,6 +201,7 @@ static int remote_table_info(struct table *t, struct table_info *out)
 			.bytes = got[6].n,
 			.files = got[7].n,
 			.has_ttl = got[8].n,
+			.damaged = got[9].n,
 		};
 	return r;
 }

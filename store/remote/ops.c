@@ -56,6 +56,9 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_SPACE] = {"", "888"},
 	[WIRE_HEALTH] = {"", ""},
 	[WIRE_NOW] = {"", "i"},
-	/* exact, rows, cells, oldest, newest, entries, bytes, files, has_ttl */
-	[WIRE_TABLE_INFO] = {"t", "b88ii888b"},
+	/*
+	 * exact, rows, cells, oldest, newest, entries, bytes, files, has_ttl,
+	 * damaged
+	 */
+	[WIRE_TABLE_INFO] = {"t", "b88ii888b8"},
 };

@@ -30,9 +30,9 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660002u
+#define WIRE_VERSION 0x63660003u
 /* The most fields that a request or a reply has. */
-#define FIELDS_MAX 9
+#define FIELDS_MAX 10
 
 enum wire_op {
 	WIRE_HELLO,

@@ -82,6 +82,7 @@ static int run_table_info(struct served *sv, struct field *in,
 	out[6].n = i.bytes;
 	out[7].n = i.files;
 	out[8].n = i.has_ttl;
+	out[9].n = i.damaged;
 	return r;
 }
 

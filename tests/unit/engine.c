@@ -1247,15 +1247,6 @@ what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
 	sim_free(os);
 }
 
-static int last_table_file(void *arg, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n > 4 && !strcmp(name + n - 4, ".sst") && strcmp(name, arg) > 0)
-		strcpy(arg, name);
-	return 0;
-}
-
 static void each_put_is_seen_at_once(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1369,33 +1360,6 @@ static void a_read_after_a_find_reads_no_block_in_vain(void **state)
 		snprintf(row, sizeof(row), "r%04d", i);
 		assert_non_null(temp_get(s, row, "f", "q"));
 	}
-}
-
-static void a_lost_file_is_damage_and_nothing_is_left_open(void **state)
-{
-	struct temp_store s = {.path = "/store",
-			       .options.inline_background = true};
-	struct os *os = sim_new(1);
-	struct os_dir *d;
-	char name[64] = "";
-
-	(void)state;
-	s.options.os = os;
-	assert_int_equal(temp_open(&s), 0);
-	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(temp_put(&s, "r", "g", "q", 1, "v"), 1);
-	assert_int_equal(store_flush(s.store, NULL), 0);
-	assert_int_equal(temp_close(&s), 0);
-	/*
-	 * The file of the second family: the first is open when it is missed.
-	 */
-	assert_int_equal(os_dir_open(os, "/store", false, &d), 0);
-	assert_int_equal(os_dir_list(d, last_table_file, name), 0);
-	assert_int_equal(os_unlink(d, name), 0);
-	os_dir_close(d);
-	assert_int_equal(store_open(s.path, &s.options, &s.store), -EUCLEAN);
-	assert_non_null(strstr(store_why(), name));
-	sim_free(os);
 }
 
 static void a_row_of_many_columns_gives_its_memory_back(void **state)
@@ -1567,8 +1531,6 @@ int main(void)
 			what_was_written_before_a_table_change_is_there_with_it),
 		cmocka_unit_test(
 			what_was_written_before_a_snapshot_goes_is_there_without_it),
-		cmocka_unit_test(
-			a_lost_file_is_damage_and_nothing_is_left_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

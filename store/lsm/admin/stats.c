@@ -77,6 +77,14 @@ static uint64_t table_memory(struct lsm *db)
 {
 	return sum_files(db, -1, file_memory);
 }
+static uint64_t file_damaged(const struct sstable *t)
+{
+	return sst_is_damaged(t);
+}
+static uint64_t damaged(struct lsm *db)
+{
+	return sum_files(db, -1, file_damaged);
+}
 static uint64_t tables(struct lsm *db)
 {
 	uint64_t n;
@@ -186,6 +194,8 @@ static const struct figure figures[] = {
 	{"sequence", "last sequence given to a change", false, last_seq},
 	{"memtable_bytes", "memory of unflushed cells", false, memtable_used},
 	{"sstables", "table files", false, files},
+	{"sstables_damaged", "table files of which something cannot be read",
+	 false, damaged},
 	{"sstable_bytes", "size of the table files", false, table_bytes},
 	{"sstable_cells", "stored cells, hidden ones and markers included",
 	 false, table_entries},
@@ -295,6 +305,7 @@ static void add_files(struct table_info *out, struct held *held,
 		const struct sst_info *i = sst_info(level->files[f]);
 
 		out->files++;
+		out->damaged += sst_is_damaged(level->files[f]);
 		out->bytes += i->file_bytes;
 		out->entries += i->entries;
 		held->rows += i->rows;

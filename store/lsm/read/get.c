@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/read.h"
+#include "store/lsm/state/damage.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/block/block.h"
 #include "store/lsm/table/sst_index.h"
@@ -528,6 +529,7 @@ static inline int answer(struct table *base, struct question *q,
 	q->view = view;
 	q->at = (uint32_t)at;
 	r = get_any(q, db, cell, hold);
+	r = damage_found(db, view->st, q->at, l, r);
 	reader_found(slot, r > 0);
 out:
 	superversion_give(db, slot, view);
@@ -635,6 +637,7 @@ int column_newest(struct lsm_table *t, struct bytes row, struct bytes family,
 	}
 	r = newest_in_files(view->levels[f], row, qualifier, family_wide,
 			    &newest);
+	r = damage_found(db, view->st, (uint32_t)f, view->levels[f], r);
 	if (r < 0)
 		goto out;
 	r = newest >= 0;

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "store/lsm/read/read.h"
+#include "store/lsm/state/damage.h"
 
 /* Is the row in a reversed scan's bounds? */
 static bool in_bounds(const struct lsm_scan *sc, struct bytes row)
@@ -78,9 +79,10 @@ static int step_back(struct lsm_scan *sc, struct family_scan *f)
 /* To the family's next row that has something to show. */
 static int advance(struct lsm_scan *sc, struct family_scan *f)
 {
-	int r = f->ended       ? 0
-		: sc->reversed ? step_back(sc, f)
-			       : rows_step(sc, f);
+	int r;
+
+	sc->at = f->at;
+	r = f->ended ? 0 : sc->reversed ? step_back(sc, f) : rows_step(sc, f);
 
 	f->fresh = false;
 	f->at_row = r > 0;
@@ -181,6 +183,7 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out, size_t n)
 
 		if (!scan_on_row(sc, f))
 			continue;
+		sc->at = f->at;
 		if (sc->granularity == SCAN_FAMILIES) {
 			sc->current++;
 			*out = (struct cell){
@@ -197,15 +200,10 @@ static int next_in_row(struct lsm_scan *sc, struct cell *out, size_t n)
 	return 0;
 }
 
-int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
+static int next_of_all(struct lsm_scan *sc, struct cell *out, size_t n)
 {
-	struct lsm_scan *sc = (struct lsm_scan *)base;
 	int r;
 
-	if (sc->direct)
-		return rows_next(sc, out, n);
-	if (sc->picking)
-		return scan_next_picked(sc, out);
 	for (;;) {
 		if (sc->in_row && sc->granularity != SCAN_ROWS) {
 			r = next_in_row(sc, out, n);
@@ -221,4 +219,22 @@ int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 			return 1;
 		}
 	}
+}
+
+int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
+{
+	struct lsm_scan *sc = (struct lsm_scan *)base;
+	int r;
+
+	if (sc->direct) {
+		r = rows_next(sc, out, n);
+		sc->at = sc->one.at;
+	} else if (sc->picking) {
+		r = scan_next_picked(sc, out);
+	} else {
+		r = next_of_all(sc, out, n);
+	}
+	return r >= 0 ? r
+		      : damage_found(sc->db, sc->view->st, sc->at,
+				     sc->view->levels[sc->at], r);
 }

@@ -135,6 +135,7 @@ struct lsm_scan {
 	uint64_t limit_rows, rows;
 	struct family_scan *families;
 	uint32_t nfamilies;
+	uint32_t at;	  /* the place in the schema of who was asked last */
 	uint32_t current; /* family that gives the next cell; or nfamilies */
 	struct run run;
 	struct buf row;		/* the present row; within a run: its keys */

@@ -6,7 +6,7 @@
  * remains readable for threads that hold a superversion of it; its files are
  * removed with the last such superversion.
  */
-#include "store/lsm/state/trees.h"
+#include "store/lsm/state/damage.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -213,6 +213,8 @@ static int load_files(struct lsm *db, struct tree *t,
 
 		added[n].level = from->files[n].level;
 		r = sst_open(db->dir, i, &o, db->cache, &added[n].file);
+		if (r == -EUCLEAN)
+			r = sst_open_lost(db->dir, i, &added[n].file);
 		if (r < 0)
 			break;
 		if (i->ts_max > t->ts_max)
@@ -291,6 +293,7 @@ static int load_table(struct lsm *db, const struct catalog_table *from,
 			       &st->schema.families[i].attrs);
 	}
 	if (r == 0) {
+		damage_at_open(db, st);
 		*out = lsm_table_new(db, from->id, st);
 		if (*out)
 			return 0;

@@ -141,7 +141,8 @@ static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 	struct block *b, *cached = NULL;
 	int r;
 
-	read_ahead(c, i);
+	if (!t->lost)
+		read_ahead(c, i);
 	r = sst_load(t, i, c->window, c->no_fill, &b);
 	if (r < 0)
 		return r;
@@ -342,6 +343,9 @@ static int seek(struct sst_cursor *c, struct bytes row, bool exact)
 	uint32_t at;
 	int r;
 
+	if (c->table->lost &&
+	    bytes_cmp(row, buf_bytes(&c->table->info.row_max)) > 0)
+		return 0;
 	if (equal && !index_continues(x, i))
 		return go(c, i, 0);
 	if (i > 0) {

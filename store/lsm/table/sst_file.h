@@ -22,6 +22,9 @@ struct sstable {
 	uint8_t bloom_kind;		   /* enum bloom_kind, as in the file */
 	bool has_family; /* the filter of rows includes family markers */
 	struct bytes rows, columns; /* filters */
+	char *lost; /* why nothing of it can be read (sst_damage.c), or NULL */
+	atomic_bool damaged; /* something of it could not be read */
+	atomic_bool told;    /* sst_tells_damage() has said it */
 };
 
 /*
@@ -39,7 +42,7 @@ struct sst_window {
  * its order between its neighbours. The caller frees it. @passing: as in
  * block_new().
  */
-int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
+int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out);
 /*
  * Makes a bare block of hollow block @b, which is block @i. The caller frees
@@ -50,6 +53,13 @@ int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 /* Reads the value of a cell of bare @b, which is block @index, into @hold. */
 int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 		   uint32_t cell, struct buf *hold);
+/*
+ * -EUCLEAN, because block @i is damaged in the way that store_why() says: notes
+ * it, and puts file, offset and rows in front of the sentence.
+ */
+int sst_block_damaged(struct sstable *t, uint32_t i);
+/* Frees a table that is open, or half so. */
+void sst_release(struct sstable *t);
 /* Fills @w with @len bytes from block @i on. */
 int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 		    struct sst_window *w);

@@ -155,29 +155,21 @@ int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 		*out = n;
 		return 0;
 	}
-	if (r == -EUCLEAN)
-		why(r,
-		    "%" PRIu64 ".sst is damaged in the block at byte %" PRIu64
-		    ": %s",
-		    t->info.number, offset, store_why());
 	block_free(n);
-	return r;
+	return r == -EUCLEAN ? sst_block_damaged(t, i) : r;
 }
 
 /* Are these pieces of the values as they were when the block was made bare? */
-static int check_pieces(const struct sstable *t, const struct block *b,
+static int check_pieces(struct sstable *t, const struct block *b,
 			uint32_t index, uint64_t piece, struct bytes in)
 {
 	for (; in.len; piece++) {
 		size_t n = in.len < BLOCK_PIECE ? in.len : BLOCK_PIECE;
 
-		if (block_piece_sum(in.data, n) != b->sums[piece])
-			return why(-EUCLEAN,
-				   "%" PRIu64
-				   ".sst is damaged in the block at byte "
-				   "%" PRIu64 ": its values have changed",
-				   t->info.number,
-				   t->index.entries[index].offset);
+		if (block_piece_sum(in.data, n) != b->sums[piece]) {
+			why(-EUCLEAN, "its values have changed");
+			return sst_block_damaged(t, index);
+		}
 		in = bytes_of(in.data + n, in.len - n);
 	}
 	return 0;
@@ -271,15 +263,18 @@ static int check_place(const struct sst_index *x, uint32_t i,
 	return 0;
 }
 
-int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
+int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out)
 {
 	const struct index_entry *e = &t->index.entries[i];
 	struct block *b;
-	int r = block_new(e->raw_len, e->nrow, passing, &b);
+	int r;
 
+	r = sst_why_lost(t);
+	if (r == 0)
+		r = block_new(e->raw_len, e->nrow, passing, &b);
 	if (r < 0)
-		return r;
+		return r == -EUCLEAN && !t->lost ? sst_block_damaged(t, i) : r;
 	r = read_block(t, i, w, b);
 	if (r == 0)
 		r = block_decode(b);
@@ -290,12 +285,7 @@ int sst_load(const struct sstable *t, uint32_t i, const struct sst_window *w,
 		return 0;
 	}
 	block_free(b);
-	if (r == -EUCLEAN)
-		why(r,
-		    "%" PRIu64 ".sst is damaged in the block at byte %" PRIu64
-		    ": %s",
-		    t->info.number, e->offset, store_why());
-	return r;
+	return r == -EUCLEAN ? sst_block_damaged(t, i) : r;
 }
 
 int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
@@ -393,7 +383,7 @@ static int take_filter(struct sstable *t)
 	return 0;
 }
 
-static void release(struct sstable *t)
+void sst_release(struct sstable *t)
 {
 	cache_slots_release(&t->slots);
 	index_release(&t->index);
@@ -403,6 +393,7 @@ static void release(struct sstable *t)
 		buf_free(&t->section[i]);
 	os_close(t->file);
 	sst_info_free(&t->info);
+	free(t->lost);
 	free(t);
 }
 
@@ -465,7 +456,7 @@ int sst_open(struct os_dir *dir, const struct sst_info *info,
 	if (r == -EUCLEAN)
 		why(r, "%" PRIu64 ".sst cannot be opened: %s", info->number,
 		    store_why());
-	release(t);
+	sst_release(t);
 	return r;
 }
 
@@ -494,7 +485,7 @@ int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out)
 		i.checksum = f.hash;
 		*out = i;
 	}
-	release(t);
+	sst_release(t);
 	return r;
 }
 
@@ -524,7 +515,7 @@ void sst_unref(struct sstable *t)
 		sst_name(t->info.number, name);
 		os_discard(t->dir, name);
 	}
-	release(t);
+	sst_release(t);
 }
 
 const struct sst_info *sst_info(const struct sstable *t)

@@ -70,6 +70,20 @@ void sst_writer_free(struct sst_writer *w);
 int sst_open(struct os_dir *dir, const struct sst_info *info,
 	     const struct sst_options *o, struct block_cache *cache,
 	     struct sstable **out);
+/*
+ * Makes a table of a file for which sst_open() gave -EUCLEAN, or -EIO, and
+ * store_why() the reason: it holds the file's place. What @info says of it is
+ * true; whoever wants an entry within its range of rows gets -EUCLEAN, and that
+ * reason, since nobody can know what it holds there. 0 or -ENOMEM.
+ */
+int sst_open_lost(struct os_dir *dir, const struct sst_info *info,
+		  struct sstable **out);
+/* -EUCLEAN and the reason if it is such a table, else 0. */
+int sst_why_lost(const struct sstable *t);
+/* Is it such a table, or has a read found a block that is damaged? */
+bool sst_is_damaged(const struct sstable *t);
+/* True once, when a table has turned out to be damaged. */
+bool sst_tells_damage(struct sstable *t);
 void sst_ref(struct sstable *t);
 /*
  * The last reference frees the table, and removes the file if sst_obsolete()

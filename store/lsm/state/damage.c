@@ -1,0 +1,51 @@
+#include "store/lsm/state/damage.h"
+
+#include <errno.h>
+
+/* Puts table and family in front of the reason. */
+static int words(const struct table_state *st, uint32_t at)
+{
+	struct why_kept reason;
+
+	why_keep(&reason);
+	return why(-EUCLEAN, "table %s, family %s: %.*s", st->name,
+		   st->schema.families[at].name, WHY_MAX / 2, reason.text);
+}
+
+static void tell(struct lsm *db, struct sstable *t)
+{
+	if (sst_tells_damage(t) && db->options.news)
+		db->options.news(db->options.news_arg, STORE_NEWS_DAMAGED,
+				 store_why());
+}
+
+int damage_found(struct lsm *db, const struct table_state *st, uint32_t at,
+		 const struct levels *l, int r)
+{
+	if (r != -EUCLEAN)
+		return r;
+	words(st, at);
+	for (int i = 0; i < LEVELS_MAX; i++)
+		for (uint32_t k = 0; k < l->level[i].nfiles; k++)
+			tell(db, l->level[i].files[k]);
+	return r;
+}
+
+static void at_open(struct lsm *db, const struct table_state *st, uint32_t at,
+		    const struct level *l)
+{
+	for (uint32_t i = 0; i < l->nfiles; i++) {
+		if (sst_why_lost(l->files[i]) == 0)
+			continue;
+		words(st, at);
+		tell(db, l->files[i]);
+	}
+}
+
+void damage_at_open(struct lsm *db, const struct table_state *st)
+{
+	for (uint32_t at = 0; at < st->schema.nfamilies; at++)
+		for (int i = 0; i < LEVELS_MAX; i++)
+			at_open(db, st, at, &st->trees[at]->levels->level[i]);
+	why_clear();
+}

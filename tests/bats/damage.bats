@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# Damaged table files under a mount: what they cost, and what goes on.
+
+load helper
+
+# files_of_rows ROW...: each row, with the column f:q, in a table file of its
+# own, oldest first; their names in ${FILE[@]}.
+files_of_rows() {
+	local row before
+	FILE=()
+	for row; do
+		before=$(cd "$STORE" && ls | grep '\.sst$') || true
+		mkdir -p "$M/t/$row"
+		echo "of $row" >"$M/t/$row/f:q"
+		"$CELLCTL" flush "$STORE"
+		FILE+=("$(cd "$STORE" && ls | grep '\.sst$' |
+			grep -vxF "${before:-none}")")
+	done
+}
+
+# end_damaged WORD: unmounts; the daemon said nothing but the one line with WORD.
+end_damaged() {
+	fusermount3 -u "$M"
+	wait "$DAEMON"
+	DAEMON=
+	[ "$(wc -l <"$LOG")" -eq 1 ]
+	grep -q "the store $STORE is damaged: .*$1" "$LOG"
+}
+
+@test "a table file that is missing costs its rows; all else is there" {
+	files_of_rows a b c
+	mkdir -p "$M/u/r"
+	echo other >"$M/u/r/f:q"
+	unmount_store
+	rm "$STORE/${FILE[1]}"
+	mount_store
+	[ "$(cat "$M/t/a/f:q")" = "of a" ]
+	[ "$(cat "$M/t/c/f:q")" = "of c" ]
+	[ "$(cat "$M/u/r/f:q")" = other ]
+	run cat "$M/t/b/f:q"
+	[[ $output == *"Input/output error"* ]]
+	grep -q "table t, family f: ${FILE[1]}: .*rows 'b' to 'b'.*missing" \
+		"$M/.cellfs/errors"
+	[ "$(cat "$M/t/.info/damaged")" = 1 ]
+	[ "$(cat "$M/u/.info/damaged")" = 0 ]
+	"$CELLCTL" stats "$STORE" t | grep -q 'sstables_damaged.*1'
+	"$CELLCTL" stats "$STORE" | grep -q 'sstables_damaged.*1'
+	echo new >"$M/t/a/f:q"
+	[ "$(cat "$M/t/a/f:q")" = new ]
+	end_damaged "${FILE[1]}"
+}

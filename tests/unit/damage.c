@@ -1,0 +1,280 @@
+/*
+ * Damaged table files: what they cost, what is said of them, and that all else
+ * goes on. On a disk in memory, with files small enough to have each byte of
+ * them in mind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/background/background.h"
+#include "store/os/os.h"
+#include "tests/sim/os_sim.h"
+#include "tests/unit/temp_store.h"
+
+struct fixture {
+	struct temp_store s;
+	struct os *os;
+	struct os_dir *dir;
+	char said[2][1024]; /* the first two news of damage */
+	int nsaid;
+};
+
+static void hear(void *arg, enum store_news what, const char *sentence)
+{
+	struct fixture *f = arg;
+
+	if (what != STORE_NEWS_DAMAGED)
+		return;
+	if (f->nsaid < 2)
+		snprintf(f->said[f->nsaid], sizeof(f->said[0]), "%s", sentence);
+	f->nsaid++;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	*state = f;
+	if (!f)
+		return -1;
+	f->os = sim_new(1);
+	f->s = (struct temp_store){.path = "/store"};
+	f->s.options = (struct store_options){.inline_background = true,
+					      .os = f->os,
+					      .news = hear,
+					      .news_arg = f};
+	if (temp_open(&f->s) < 0)
+		return -1;
+	return os_dir_open(f->os, "/store", false, &f->dir);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	int r = f->s.store ? temp_close(&f->s) : 0;
+
+	os_dir_close(f->dir);
+	sim_free(f->os);
+	free(f);
+	return r;
+}
+
+static int newest_file(void *arg, const char *name)
+{
+	unsigned long *most = arg, n;
+	char *end;
+
+	n = strtoul(name, &end, 10);
+	if (!strcmp(end, ".sst") && n > *most)
+		*most = n;
+	return 0;
+}
+
+/* Puts these rows into family @family, and all of memory into a file. */
+static unsigned long file_of(struct fixture *f, const char *family,
+			     const char *const *rows, const char *value)
+{
+	unsigned long number = 0;
+
+	for (; *rows; rows++)
+		assert_int_equal(temp_put(&f->s, *rows, family, "q", 1, value),
+				 1);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	assert_int_equal(os_dir_list(f->dir, newest_file, &number), 0);
+	return number;
+}
+
+#define ROWS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char *sst(unsigned long number)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%lu.sst", number);
+	return name;
+}
+
+/* Flips the byte of the file that lies @back before its end. */
+static void flip(struct fixture *f, unsigned long number, uint64_t back)
+{
+	struct os_file *file;
+	uint64_t size;
+	uint8_t byte;
+
+	assert_int_equal(
+		os_open(f->dir, sst(number), OS_READ | OS_WRITE, &file), 0);
+	assert_int_equal(os_size(file, &size), 0);
+	assert_int_equal(os_pread(file, &byte, 1, size - back), 1);
+	byte ^= 1;
+	assert_int_equal(os_pwrite(file, &byte, 1, size - back), 0);
+	os_close(file);
+}
+
+static void reopen(struct fixture *f)
+{
+	assert_int_equal(temp_open(&f->s), 0);
+}
+
+static int get(struct fixture *f, const char *row, const char *family)
+{
+	struct cell c;
+	struct buf hold = {0};
+	int r = table_get(f->s.table, bytes_str(row), bytes_str(family),
+			  bytes_str("q"), TS_MAX, NULL, &c, &hold);
+
+	buf_free(&hold);
+	return r;
+}
+
+/* The rows of a scan from @from before @to, and how it ended. */
+static int list(struct fixture *f, const char *from, const char *to,
+		char out[256])
+{
+	struct scan_spec spec = {.row_start = bytes_str(from),
+				 .row_stop = bytes_str(to)};
+	struct scan *sc;
+	struct cell c;
+	int r;
+
+	out[0] = '\0';
+	assert_int_equal(scan_open(f->s.table, &spec, &sc), 0);
+	while ((r = scan_next(sc, &c)) > 0) {
+		size_t n = strlen(out);
+
+		snprintf(out + n, 256 - n, "%s%.*s", n ? " " : "",
+			 (int)c.row.len, (const char *)c.row.data);
+	}
+	scan_close(sc);
+	return r;
+}
+
+static void a_lost_file_costs_its_rows_of_its_family(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long lost;
+	char rows[256];
+
+	file_of(f, "f", ROWS("a", "b"), "1");
+	lost = file_of(f, "f", ROWS("m", "p"), "2");
+	file_of(f, "f", ROWS("x"), "3");
+	file_of(f, "g", ROWS("m", "n"), "4");
+	assert_int_equal(temp_close(&f->s), 0);
+	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
+	reopen(f);
+	assert_int_equal(get(f, "b", "f"), 1);
+	assert_int_equal(get(f, "bb", "f"), 0);
+	assert_int_equal(get(f, "x", "f"), 1);
+	assert_int_equal(get(f, "z", "f"), 0);
+	assert_int_equal(get(f, "m", "g"), 1);
+	assert_int_equal(get(f, "m", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "p", "f"), -EUCLEAN);
+	assert_int_equal(list(f, "", "c", rows), 0);
+	assert_string_equal(rows, "a b");
+	assert_int_equal(list(f, "pp", "", rows), 0);
+	assert_string_equal(rows, "x");
+	assert_int_equal(list(f, "n", "o", rows), -EUCLEAN);
+	/* Writing needs no reading. */
+	assert_int_equal(temp_put(&f->s, "n", "f", "q", 0, "5"), 1);
+	assert_int_equal(temp_put(&f->s, "y", "f", "q", 0, "5"), 1);
+	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "y", "f"), 1);
+	/* Nothing in the file has that timestamp, says the catalog. */
+	assert_int_equal(temp_put(&f->s, "n", "f", "q", 9, "5"), 1);
+	assert_int_equal(get(f, "n", "f"), 1);
+}
+
+static void damage_is_said_with_file_table_family_and_rows(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long lost = file_of(f, "f", ROWS("m", "p\n'"), "2");
+	unsigned long flipped = file_of(f, "g", ROWS("c", "d"), "2");
+	struct table_info info;
+	char file[64];
+
+	assert_int_equal(temp_close(&f->s), 0);
+	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
+	flip(f, flipped, 1);
+	reopen(f);
+	assert_int_equal(f->nsaid, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_non_null(
+			strstr(f->said[i], i ? "family g" : "family f"));
+		snprintf(file, sizeof(file), "%s: the whole file is damaged",
+			 sst(i ? flipped : lost));
+		assert_non_null(strstr(f->said[i], "table t"));
+		assert_non_null(strstr(f->said[i], file));
+		assert_non_null(strstr(f->said[i], i ? "rows 'c' to 'd'"
+						     : "rows 'm' to "
+						       "'p\\x0a\\x27'"));
+	}
+	assert_non_null(strstr(f->said[0], "missing"));
+	assert_non_null(strstr(f->said[1], "footer"));
+	assert_int_equal(get(f, "m", "f"), -EUCLEAN);
+	assert_string_equal(store_why(), f->said[0]);
+	assert_int_equal(get(f, "c", "g"), -EUCLEAN);
+	assert_string_equal(store_why(), f->said[1]);
+	assert_int_equal(f->nsaid, 2);
+	assert_int_equal(table_info(f->s.table, &info), 0);
+	assert_int_equal(info.damaged, 2);
+	assert_int_equal(info.entries, 4);
+	assert_false(info.exact);
+}
+
+/* The file may hold a delete, a newer version, or nothing of the row. */
+static void what_a_lost_file_may_change_is_not_shown(void **state)
+{
+	struct fixture *f = *state;
+	struct change c = {.op = CHANGE_DELETE_COLUMN,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 1};
+	struct mutation m = {
+		.row = bytes_str("b"), .changes = &c, .nchanges = 1};
+	unsigned long lost;
+
+	file_of(f, "f", ROWS("a", "b", "c", "d"), "old");
+	assert_int_equal(table_mutate(f->s.table, &m, 0), 1);
+	lost = file_of(f, "f", ROWS("c"), "new");
+	assert_int_equal(get(f, "b", "f"), 0);
+	assert_int_equal(temp_close(&f->s), 0);
+	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
+	reopen(f);
+	assert_int_equal(get(f, "a", "f"), 1);
+	assert_int_equal(get(f, "b", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "c", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "d", "f"), 1);
+}
+
+static void a_table_that_is_dropped_takes_its_damage_along(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long lost = file_of(f, "f", ROWS("a", "b"), "1");
+	unsigned long n = 0;
+
+	assert_int_equal(temp_close(&f->s), 0);
+	flip(f, lost, 1);
+	reopen(f);
+	assert_int_equal(store_table_truncate(f->s.store, bytes_str("t")), 0);
+	assert_int_equal(get(f, "a", "f"), 0);
+	assert_int_equal(os_dir_list(f->dir, newest_file, &n), 0);
+	assert_int_equal(n, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_lost_file_costs_its_rows_of_its_family),
+		TEST(damage_is_said_with_file_table_family_and_rows),
+		TEST(what_a_lost_file_may_change_is_not_shown),
+		TEST(a_table_that_is_dropped_takes_its_damage_along),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
