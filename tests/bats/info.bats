@@ -66,7 +66,7 @@ figure() {
 	a_row
 	[ "$(ls -A "$M/T")" = "$(printf '.schema\nR')" ]
 	[ "$(ls -U "$M/T/.info" | tr '\n' ' ')" = \
-		"bytes cells files first last newest oldest rows " ]
+		"bytes cells damaged files first last newest oldest rows " ]
 	[ "$(stat -c %A "$M/T/.info")" = dr-xr-xr-x ]
 	[ "$(stat -c %A "$M/T/.info/rows")" = -r--r--r-- ]
 	run ! stat "$M/T/.info/nonsense"

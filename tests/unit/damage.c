@@ -74,6 +74,17 @@ static int newest_file(void *arg, const char *name)
 	return 0;
 }
 
+static int oldest_file(void *arg, const char *name)
+{
+	unsigned long *least = arg, n;
+	char *end;
+
+	n = strtoul(name, &end, 10);
+	if (!strcmp(end, ".sst") && (!*least || n < *least))
+		*least = n;
+	return 0;
+}
+
 /* Puts these rows into family @family, and all of memory into a file. */
 static unsigned long file_of(struct fixture *f, const char *family,
 			     const char *const *rows, const char *value)
@@ -96,6 +107,17 @@ static const char *sst(unsigned long number)
 
 	snprintf(name, sizeof(name), "%lu.sst", number);
 	return name;
+}
+
+static uint64_t file_bytes(struct fixture *f, unsigned long number)
+{
+	struct os_file *file;
+	uint64_t size;
+
+	assert_int_equal(os_open(f->dir, sst(number), OS_READ, &file), 0);
+	assert_int_equal(os_size(file, &size), 0);
+	os_close(file);
+	return size;
 }
 
 /* Flips the byte of the file that lies @back before its end. */
@@ -265,6 +287,170 @@ static void a_table_that_is_dropped_takes_its_damage_along(void **state)
 	assert_int_equal(n, 0);
 }
 
+static uint64_t stat_of(struct fixture *f, const char *name)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(f->s.store, i, &st) > 0; i++)
+		if (!strcmp(st.name, name))
+			return st.value;
+	fail_msg("no figure %s", name);
+	return 0;
+}
+
+static void a_merge_leaves_out_a_file_with_a_damaged_block(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long bad;
+
+	file_of(f, "f", ROWS("a", "b"), "1");
+	file_of(f, "f", ROWS("a", "c"), "2");
+	bad = file_of(f, "f", ROWS("m", "p"), "3");
+	file_of(f, "f", ROWS("n"), "4");
+	file_of(f, "f", ROWS("x"), "5");
+	file_of(f, "f", ROWS("x", "y"), "6");
+	assert_int_equal(temp_close(&f->s), 0);
+	flip(f, bad, file_bytes(f, bad));
+	reopen(f);
+	assert_int_equal(f->nsaid, 0);
+	assert_int_equal(store_compact(f->s.store, NULL), 0);
+	assert_int_equal(f->nsaid, 1);
+	assert_non_null(strstr(f->said[0], "table t, family f: "));
+	assert_non_null(strstr(f->said[0], "block at byte 0, rows 'm' to 'p'"));
+	/* What is merged, what is damaged, what lies over it. */
+	assert_int_equal(stat_of(f, "sstables"), 3);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
+	assert_int_equal(stat_of(f, "sstables_level0"), 2);
+	assert_int_equal(store_compact(f->s.store, NULL), 0);
+	assert_int_equal(stat_of(f, "sstables"), 3);
+	assert_int_equal(get(f, "a", "f"), 1);
+	assert_int_equal(get(f, "y", "f"), 1);
+	assert_int_equal(get(f, "p", "f"), -EUCLEAN);
+	assert_int_equal(store_health(f->s.store), 0);
+	assert_int_equal(f->nsaid, 1);
+}
+
+/*
+ * Rows of one digit, each with the time of its last put or delete, while a file
+ * of theirs is damaged. What is read is right or an error; when the damage is
+ * undone all is right.
+ */
+struct random_rows {
+	struct fixture *f;
+	uint64_t seed;
+	int64_t put[40], deleted[40]; /* times; 0 = never */
+	int errors, answers;
+};
+
+static uint32_t draw(struct random_rows *k, uint32_t n)
+{
+	k->seed = k->seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(k->seed >> 33) % n;
+}
+
+static void change_one(struct random_rows *k, int64_t now)
+{
+	uint32_t at = draw(k, 40);
+	char row[8], value[16];
+	bool delete = draw(k, 4) == 0;
+	struct change c = {.op = delete ? CHANGE_DELETE_COLUMN : CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = now};
+	struct mutation m = {.changes = &c, .nchanges = 1};
+
+	snprintf(row, sizeof(row), "%02u", at);
+	snprintf(value, sizeof(value), "%d", (int)now);
+	m.row = bytes_str(row);
+	if (!delete)
+		c.value = bytes_str(value);
+	assert_int_equal(table_mutate(k->f->s.table, &m, 0), 1);
+	(delete ? k->deleted : k->put)[at] = now;
+}
+
+static void check_one(struct random_rows *k, uint32_t at, bool whole)
+{
+	struct buf hold = {0};
+	struct cell c;
+	char row[8], value[16];
+	bool there = k->put[at] > k->deleted[at];
+	int r;
+
+	snprintf(row, sizeof(row), "%02u", at);
+	snprintf(value, sizeof(value), "%d", (int)k->put[at]);
+	r = table_get(k->f->s.table, bytes_str(row), bytes_str("f"),
+		      bytes_str("q"), TS_MAX, NULL, &c, &hold);
+	if (r == -EUCLEAN && !whole) {
+		k->errors++;
+	} else {
+		assert_int_equal(r, there);
+		if (there)
+			assert_true(bytes_eq(c.value, bytes_str(value)));
+		k->answers++;
+	}
+	buf_free(&hold);
+}
+
+static void step(struct random_rows *k, int64_t now)
+{
+	struct lsm *db = (struct lsm *)k->f->s.store;
+	int merges = 0;
+
+	for (uint32_t i = draw(k, 6) + 1; i; i--)
+		change_one(k, 10 * now + 9 - i);
+	assert_int_equal(store_flush(k->f->s.store, NULL), 0);
+	if (draw(k, 20) == 0)
+		assert_int_equal(store_compact(k->f->s.store, NULL), 0);
+	while (draw(k, 3) && compact_one(db) > 0)
+		assert_true(++merges < 100);
+}
+
+static void merges_around_damage_change_no_answer(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct random_rows k = {.f = f, .seed = seed};
+		unsigned long bad = 0;
+		uint64_t back;
+
+		assert_int_equal(
+			store_table_truncate(f->s.store, bytes_str("t")), 0);
+		for (int64_t now = 1; now <= 30; now++)
+			step(&k, now);
+		change_one(&k, 310);
+		assert_int_equal(store_flush(f->s.store, NULL), 0);
+		/* The newest file, or the oldest one; its end or its start. */
+		if (seed % 2)
+			assert_int_equal(os_dir_list(f->dir, newest_file, &bad),
+					 0);
+		else
+			assert_int_equal(os_dir_list(f->dir, oldest_file, &bad),
+					 0);
+		assert_int_equal(temp_close(&f->s), 0);
+		back = seed % 3 ? 1 : file_bytes(f, bad);
+		flip(f, bad, back);
+		reopen(f);
+		for (int64_t now = 40; now <= 120; now++) {
+			step(&k, now);
+			for (uint32_t i = 0; i < 40; i++)
+				check_one(&k, i, false);
+			assert_in_range(stat_of(f, "sstables_level0"), 0, 24);
+		}
+		assert_true(k.answers > 0);
+		assert_int_equal(stat_of(f, "sstables_damaged"), 1);
+		assert_int_equal(temp_close(&f->s), 0);
+		flip(f, bad, back);
+		reopen(f);
+		for (uint32_t i = 0; i < 40; i++)
+			check_one(&k, i, true);
+		assert_int_equal(store_compact(f->s.store, NULL), 0);
+		for (uint32_t i = 0; i < 40; i++)
+			check_one(&k, i, true);
+		assert_int_equal(stat_of(f, "sstables_damaged"), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -273,6 +459,8 @@ int main(void)
 		TEST(a_lost_file_costs_its_rows_of_its_family),
 		TEST(damage_is_said_with_file_table_family_and_rows),
 		TEST(what_a_lost_file_may_change_is_not_shown),
+		TEST(a_merge_leaves_out_a_file_with_a_damaged_block),
+		TEST(merges_around_damage_change_no_answer),
 		TEST(a_table_that_is_dropped_takes_its_damage_along),
 	};
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/state/damage.h"
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/superversion.h"
@@ -26,7 +27,30 @@ struct task {
 	struct family_attrs attrs;
 	struct compaction what;
 	bool stopped; /* tree dropped or store closing: not a failure */
+	bool damaged; /* it met a damaged file, which stays from now on */
 };
+
+/* Those of the files that may be merged, to be released. 0 or -ENOMEM. */
+static int to_merge(struct levels *l, struct levels **out)
+{
+	if (levels_damaged(l))
+		return compaction_around(l, out);
+	levels_ref(l);
+	*out = l;
+	return 0;
+}
+
+/* @r: what was chosen for the task of @from, which is released. */
+static int chosen(struct task *k, const struct levels *all, struct levels *from,
+		  int r)
+{
+	if (r > 0 && from != all) {
+		k->what.around = true;
+		k->what.major = false;
+	}
+	levels_unref(from);
+	return r;
+}
 
 static bool stop_compaction(void *arg)
 {
@@ -237,6 +261,21 @@ void warm_files(struct lsm *db, struct sstable **files, uint32_t n)
 		sst_warm(files[i]);
 }
 
+/* compaction_score() of the files that may be merged. Under state. */
+static double score_of(const struct tree *t, const struct compaction_limits *m)
+{
+	struct levels *from;
+	double score;
+
+	if (to_merge(t->levels, &from) < 0)
+		return 0;
+	score = compaction_score(from, m);
+	if (score < 1 && from != t->levels && compaction_has_run(t->levels, m))
+		score = 1;
+	levels_unref(from);
+	return score;
+}
+
 /* Finds the tree whose levels are most over their targets. Under state. */
 static bool most_urgent(struct lsm *db, struct compaction_limits *limits,
 			uint64_t now, struct tree_walk *found)
@@ -248,7 +287,7 @@ static bool most_urgent(struct lsm *db, struct compaction_limits *limits,
 		double score;
 
 		limits->passed = tombstone_stats_due(w.tree);
-		score = compaction_score(w.tree->levels, limits);
+		score = score_of(w.tree, limits);
 		if (score < 1 || score <= best || !may_compact(w.tree, now))
 			continue;
 		best = score;
@@ -261,6 +300,18 @@ static bool most_urgent(struct lsm *db, struct compaction_limits *limits,
  * Finds a tree with files that a dropped snapshot leaves to be rewritten. Trees
  * without such files are marked done. Under state.
  */
+static bool has_freed(const struct tree *t)
+{
+	struct levels *from;
+	bool has;
+
+	if (to_merge(t->levels, &from) < 0)
+		return false;
+	has = compaction_has_freed(from, &t->freed);
+	levels_unref(from);
+	return has;
+}
+
 static bool some_freed(struct lsm *db, uint64_t now, struct tree_walk *w)
 {
 	*w = (struct tree_walk){0};
@@ -269,7 +320,7 @@ static bool some_freed(struct lsm *db, uint64_t now, struct tree_walk *w)
 
 		if (!t->freed.number || !may_compact(t, now))
 			continue;
-		if (compaction_has_freed(t->levels, &t->freed))
+		if (has_freed(t))
 			return true;
 		t->freed = (struct compaction_freed){0};
 	}
@@ -316,7 +367,9 @@ static int pick_task(struct lsm *db, struct task *out)
 	struct compaction_limits limits = db->limits;
 	struct compaction_freed freed = {0};
 	struct tree_walk w = {0};
+	struct levels *from;
 	bool found;
+	int r;
 
 	pthread_mutex_lock(&db->state);
 	if (!is_read(db)) {
@@ -337,10 +390,17 @@ static int pick_task(struct lsm *db, struct task *out)
 	limits.passed = tombstone_stats_due(w.tree);
 	begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
+	r = to_merge(out->levels, &from);
+	if (r < 0)
+		return r;
 	if (freed.number)
-		return compaction_pick_freed(out->levels, &freed, &out->what);
-	return compaction_pick(out->levels, &limits, os_now_ms(db->os),
-			       &out->attrs, &out->what);
+		r = compaction_pick_freed(from, &freed, &out->what);
+	else
+		r = compaction_pick(from, &limits, os_now_ms(db->os),
+				    &out->attrs, &out->what);
+	if (r == 0 && from != out->levels)
+		r = compaction_pick_run(out->levels, &limits, &out->what);
+	return chosen(out, out->levels, from, r);
 }
 
 /* Picks the first tree with a merge that makes reads faster. As pick_task(). */
@@ -351,10 +411,18 @@ static int pick_rest_task(struct lsm *db, struct task *out)
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
-	while (r == 0 && trees_next(db, &w))
-		if (may_compact(w.tree, now))
-			r = compaction_pick_rest(w.tree->levels, &db->limits,
-						 w.attrs, &out->what);
+	while (r == 0 && trees_next(db, &w)) {
+		struct levels *from;
+
+		if (!may_compact(w.tree, now))
+			continue;
+		r = to_merge(w.tree->levels, &from);
+		if (r < 0)
+			break;
+		r = compaction_pick_rest(from, &db->limits, w.attrs,
+					 &out->what);
+		r = chosen(out, w.tree->levels, from, r);
+	}
 	if (r > 0)
 		begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
@@ -370,12 +438,19 @@ static int pick_full_task(struct lsm *db, struct task *out)
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
-	while (r == 0 && trees_next(db, &w))
-		if (!w.tree->compacting)
-			r = compaction_pick_full(
-				w.tree->levels, space,
-				2 * db->limits.file_bytes,
-				low && may_compact(w.tree, now), &out->what);
+	while (r == 0 && trees_next(db, &w)) {
+		struct levels *from;
+
+		if (w.tree->compacting)
+			continue;
+		r = to_merge(w.tree->levels, &from);
+		if (r < 0)
+			break;
+		r = compaction_pick_full(from, space, 2 * db->limits.file_bytes,
+					 low && may_compact(w.tree, now),
+					 &out->what);
+		r = chosen(out, w.tree->levels, from, r);
+	}
 	if (r > 0)
 		begin_task(db, &w, out);
 	pthread_mutex_unlock(&db->state);
@@ -419,6 +494,24 @@ static void end_task(struct lsm *db, struct task *k, int r)
 	tree_unref(k->tree);
 }
 
+/* Did the merge fail because a file of it is damaged? It is known now. */
+static bool met_damage(struct lsm *db, const struct task *k, int r)
+{
+	const struct compaction *c = &k->what;
+	bool found = false;
+
+	if (r != -EUCLEAN)
+		return false;
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+			found |= sst_is_damaged(c->inputs[side][i]);
+	for (uint32_t i = 0; i < c->nmasks; i++)
+		found |= sst_is_damaged(c->masks[i]);
+	if (found)
+		damage_in_merge(db, k->tree, k->levels);
+	return found;
+}
+
 /* Runs the task that was picked with result @r, if any. */
 static int do_task(struct lsm *db, struct task *k, int r)
 {
@@ -426,7 +519,8 @@ static int do_task(struct lsm *db, struct task *k, int r)
 		return r;
 	if (r > 0) {
 		r = run_task(db, k);
-		if (r == 0)
+		k->damaged = met_damage(db, k, r);
+		if (r == 0 || k->damaged)
 			r = 1;
 	}
 	end_task(db, k, r);
@@ -457,12 +551,25 @@ int compact_when_full(struct lsm *db)
 	return do_task(db, &k, r);
 }
 
-/* Merges all files of a tree into its last level, or only its @newest files. */
-static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
+static int pick_asked(struct task *k, unsigned newest)
+{
+	struct levels *from;
+	int r = to_merge(k->levels, &from);
+
+	if (r < 0)
+		return r;
+	r = newest ? compaction_pick_newest(from, newest, &k->what)
+		   : compaction_pick_all(from, &k->what);
+	return chosen(k, k->levels, from, r);
+}
+
+static int try_compact_tree(struct lsm *db, struct tree *t, unsigned newest,
+			    bool *again)
 {
 	struct task k = {.tree = t};
 	int r;
 
+	*again = false;
 	if (!tree_live(db, t->id, &k.tree, &k.attrs, &k.table))
 		return 0;
 	pthread_mutex_lock(&db->state);
@@ -473,12 +580,24 @@ static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
 	k.levels = t->levels;
 	levels_ref(k.levels);
 	pthread_mutex_unlock(&db->state);
-	if (newest)
-		r = compaction_pick_newest(k.levels, newest, &k.what);
-	else
-		r = compaction_pick_all(k.levels, &k.what);
+	r = pick_asked(&k, newest);
 	r = do_task(db, &k, r);
+	*again = k.damaged;
 	return r < 0 ? r : 0;
+}
+
+/*
+ * Merges all files of a tree into its last level, or only its @newest files;
+ * once more without each that turns out to be damaged.
+ */
+static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
+{
+	bool again = true;
+	int r = 0;
+
+	while (r == 0 && again)
+		r = try_compact_tree(db, t, newest, &again);
+	return r;
 }
 
 static int compact_trees(struct lsm *db, struct table *t, unsigned newest)

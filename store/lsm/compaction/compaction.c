@@ -138,6 +138,27 @@ static bool lies_deeper(struct depth *d, struct bytes row)
 	return false;
 }
 
+/*
+ * Where files of the output's level stay, no output may reach over one: ends a
+ * file in front of the row that comes behind one of them. *at passes the level.
+ */
+static int cut_at_staying(const struct compaction_job *j, struct bytes row,
+			  uint32_t *at, struct compaction_writer *w)
+{
+	const struct level *l = &j->levels->level[j->what->to];
+	bool cut = false;
+
+	if (!j->what->around || j->what->to == 0)
+		return 0;
+	for (; *at < l->nfiles; (*at)++) {
+		if (bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_max),
+			      row) >= 0)
+			break;
+		cut |= !is_source(j->what, l->files[*at]);
+	}
+	return cut ? compaction_write_cut(w) : 0;
+}
+
 /* Records what was dropped of the row that retain has finished. */
 static int note_loss(const struct retain *retain, struct bytes row,
 		     struct history *lost)
@@ -201,7 +222,7 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	/* With masks, only the rows of the input's range. */
 	const struct sst_info *only =
 		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
-	uint32_t rows = 0;
+	uint32_t rows = 0, beside = 0;
 	int r = cursor_seek_row(c, only ? buf_bytes(&only->row_min)
 					: (struct bytes){0});
 
@@ -210,8 +231,9 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 
 		if (only && bytes_cmp(c->row, buf_bytes(&only->row_max)) > 0)
 			return 0;
-
-		r = copy_row(c, retain, whole, w, &j->lost);
+		r = cut_at_staying(j, c->row, &beside, w);
+		if (r == 0)
+			r = copy_row(c, retain, whole, w, &j->lost);
 		if (r < 0)
 			return r;
 		if (++rows % STOP_ROWS == 0 && must_stop(j))

@@ -60,6 +60,7 @@ struct compaction {
 	bool trivial; /* move the only input file, rewrite nothing */
 	bool major;   /* all files, by compaction_pick_all() */
 	bool daring;  /* may need more space than is free */
+	bool around;  /* chosen of compaction_around(): other files stay */
 	/*
 	 * Files of @from and of @to, newest first. A major compaction has the
 	 * files of all levels above @to in the first list. Borrowed from the
@@ -127,6 +128,22 @@ int compaction_pick_newest(const struct levels *l, uint32_t n,
  */
 int compaction_pick_full(const struct levels *l, uint64_t space, uint64_t part,
 			 bool daring, struct compaction *out);
+/*
+ * Of levels with damaged files (compaction_around.c): those files that may be
+ * merged all the same. Choose from these, and set `around` of what was chosen;
+ * it is no major compaction. 0 or -ENOMEM.
+ */
+int compaction_around(const struct levels *l, struct levels **out);
+/*
+ * Chooses files of level 0 that may only be merged with each other, where there
+ * are level0_files of them one behind the other. Results as compaction_pick();
+ * it is to be called when nothing else is due.
+ */
+int compaction_pick_run(const struct levels *l,
+			const struct compaction_limits *m,
+			struct compaction *out);
+bool compaction_has_run(const struct levels *l,
+			const struct compaction_limits *m);
 void compaction_release(struct compaction *c);
 /* How urgent a compaction is, for back-pressure; 1.0 = due. */
 double compaction_score(const struct levels *l,

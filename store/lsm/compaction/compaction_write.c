@@ -69,9 +69,14 @@ int compaction_write_row_end(struct compaction_writer *w)
 	return end_file(w);
 }
 
-int compaction_write_finish(struct compaction_writer *w)
+int compaction_write_cut(struct compaction_writer *w)
 {
 	return w->file ? end_file(w) : 0;
+}
+
+int compaction_write_finish(struct compaction_writer *w)
+{
+	return compaction_write_cut(w);
 }
 
 void compaction_write_free(struct compaction_writer *w)

@@ -188,6 +188,15 @@ int levels_lose(struct levels *l, const struct history *lost)
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
+bool levels_damaged(const struct levels *l)
+{
+	for (int i = l->begin; i < l->end; i++)
+		for (uint32_t k = 0; k < l->level[i].nfiles; k++)
+			if (sst_is_damaged(l->level[i].files[k]))
+				return true;
+	return false;
+}
+
 uint64_t levels_bytes(const struct levels *l, int level)
 {
 	uint64_t n = 0;

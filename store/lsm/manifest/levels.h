@@ -58,6 +58,8 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 /* @l, which nobody shares yet, has lost this as well. 0 or -ENOMEM. */
 int levels_lose(struct levels *l, const struct history *lost);
 
+/* Is something of a file damaged? */
+bool levels_damaged(const struct levels *l);
 uint64_t levels_bytes(const struct levels *l, int level);
 /* The first file of a level >= 1 whose row_max >= @row; nfiles if none. */
 uint32_t levels_find(const struct level *l, struct bytes row);

@@ -31,6 +31,24 @@ int damage_found(struct lsm *db, const struct table_state *st, uint32_t at,
 	return r;
 }
 
+void damage_in_merge(struct lsm *db, const struct tree *t,
+		     const struct levels *l)
+{
+	struct table_state *st = NULL;
+	struct tree_walk w = {0};
+
+	pthread_mutex_lock(&db->state);
+	while (!st && trees_next(db, &w))
+		if (w.tree == t)
+			st = w.table->now;
+	if (st)
+		table_state_ref(st);
+	pthread_mutex_unlock(&db->state);
+	if (st)
+		damage_found(db, st, w.behind - 1, l, -EUCLEAN);
+	table_state_unref(st);
+}
+
 static void at_open(struct lsm *db, const struct table_state *st, uint32_t at,
 		    const struct level *l)
 {

@@ -14,6 +14,9 @@
  */
 int damage_found(struct lsm *db, const struct table_state *st, uint32_t at,
 		 const struct levels *l, int r);
+/* The same for a merge of the tree's files, which met damage in them. */
+void damage_in_merge(struct lsm *db, const struct tree *t,
+		     const struct levels *l);
 /* Tells of the files of a table that has just been opened. */
 void damage_at_open(struct lsm *db, const struct table_state *st);
 
