@@ -320,7 +320,7 @@ static void a_merge_leaves_out_a_file_with_a_damaged_block(void **state)
 	/* What is merged, what is damaged, what lies over it. */
 	assert_int_equal(stat_of(f, "sstables"), 3);
 	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-	assert_int_equal(stat_of(f, "sstables_level0"), 2);
+	assert_int_equal(stat_of(f, "level_sstables{level=\"0\"}"), 2);
 	assert_int_equal(store_compact(f->s.store, NULL), 0);
 	assert_int_equal(stat_of(f, "sstables"), 3);
 	assert_int_equal(get(f, "a", "f"), 1);
@@ -435,7 +435,9 @@ static void merges_around_damage_change_no_answer(void **state)
 			step(&k, now);
 			for (uint32_t i = 0; i < 40; i++)
 				check_one(&k, i, false);
-			assert_in_range(stat_of(f, "sstables_level0"), 0, 24);
+			assert_in_range(
+				stat_of(f, "level_sstables{level=\"0\"}"), 0,
+				24);
 		}
 		assert_true(k.answers > 0);
 		assert_int_equal(stat_of(f, "sstables_damaged"), 1);
