@@ -92,8 +92,8 @@ SHARED = {
     "store/store.h",  # each call of the vtable, and its knobs
     "store/served.h",  # a store that this process serves to others
     "store/filter/filter.h",  # filters as text
-    "store/value/bytes.h", "store/value/cell.h", "store/value/schema.h",
-    "store/value/utf8.h", "store/value/why.h",
+    "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",
+    "store/value/schema.h", "store/value/utf8.h", "store/value/why.h",
     "store/os/thread.h",
 }
 # The headers that are installed, and who implements them.

@@ -16,6 +16,7 @@
 #include "tools/cmds.h"
 #include "tools/line/json_cells.h"
 #include "tools/line/print.h"
+#include "store/value/array.h"
 
 /*
  * Cells of one row in the order of their writing, on which the effect of
@@ -52,16 +53,8 @@ static int by_sequence(const void *a, const void *b)
 
 static int row_add(struct row *row, const struct cell *c)
 {
-	if (row->n == row->cap) {
-		size_t cap = row->cap ? 2 * row->cap : 64;
-		struct row_cell *cells =
-			realloc(row->cells, cap * sizeof(*cells));
-
-		if (!cells)
-			return fail_memory();
-		row->cells = cells;
-		row->cap = cap;
-	}
+	if (ARRAY_RESERVE(row->cells, row->cap, row->n + 1) < 0)
+		return fail_memory();
 	row->cells[row->n] = (struct row_cell){*c, row->n};
 	row->n++;
 	if (buf_append(&row->bytes, c->family.data, c->family.len) < 0 ||

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 /* A directory above a cell, as the overlay has it or would. */
 struct link {
 	uint64_t parent;
@@ -60,15 +62,8 @@ static int add_links(struct fs *fs, struct chain *c, struct bytes key,
 	do {
 		struct link *l;
 
-		if (c->count == c->cap) {
-			size_t cap = c->cap ? 2 * c->cap : 4;
-
-			l = reallocarray(c->links, cap, sizeof(*l));
-			if (!l)
-				return -ENOMEM;
-			c->links = l;
-			c->cap = cap;
-		}
+		if (ARRAY_RESERVE(c->links, c->cap, c->count + 1) < 0)
+			return -ENOMEM;
 		l = &c->links[c->count];
 		name_part(key, pos, &part);
 		*l = (struct link){.parent = c->node,

@@ -8,6 +8,7 @@
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
 #include "fs/memory/write_state.h"
+#include "store/value/array.h"
 
 /* A file or directory of the staged row. */
 struct item {
@@ -61,15 +62,8 @@ static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
 	struct item *it;
 	int r;
 
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-
-		it = reallocarray(s->items, cap, sizeof(*it));
-		if (!it)
-			return -ENOMEM;
-		s->items = it;
-		s->cap = cap;
-	}
+	if (ARRAY_RESERVE(s->items, s->cap, s->count + 1) < 0)
+		return -ENOMEM;
 	it = &s->items[s->count++];
 	*it = (struct item){.parent = parent, .node = e->node};
 	r = place_child(s->fs, dir, bytes_str(e->name), &it->place);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fs/text/cells_fold.h"
+#include "store/value/array.h"
 
 /* The limits of one row, which is one mutation. */
 #define ROW_BYTES_MAX (512ull << 20)
@@ -80,31 +81,11 @@ static int check_row(const struct cells_rows *rs, const struct cells_line *l)
 	return 0;
 }
 
-static int grow(void **p, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap ? 2 * *cap : 64;
-	void *q;
-
-	if (n < *cap)
-		return 0;
-	q = realloc(*p, more * size);
-	if (!q)
-		return out_of_memory();
-	*p = q;
-	*cap = more;
-	return 0;
-}
-
 int cells_rows_begin(struct cells_rows *rs, struct bytes key)
 {
-	int r = grow((void **)&rs->rows, &rs->rows_cap, rs->nrows,
-		     sizeof(*rs->rows));
-
-	if (r < 0)
-		return r;
 	rs->row_at = rs->bytes.len;
-	r = buf_append(&rs->bytes, key.data, key.len);
-	if (r < 0)
+	if (ARRAY_RESERVE(rs->rows, rs->rows_cap, rs->nrows + 1) < 0 ||
+	    buf_append(&rs->bytes, key.data, key.len) < 0)
 		return out_of_memory();
 	rs->tried = rs->nchanges;
 	rs->tried_bytes = rs->bytes.len;
@@ -125,14 +106,11 @@ int cells_rows_add(struct cells_rows *rs, const struct cells_line *l)
 	const struct bytes parts[] = {l->family, l->qualifier, l->value};
 	int r = check_row(rs, l);
 
-	if (r == 0)
-		r = grow((void **)&rs->changes, &rs->changes_cap, rs->nchanges,
-			 sizeof(*rs->changes));
 	if (r < 0)
 		return r;
-	r = buf_reserve(&rs->bytes,
-			l->family.len + l->qualifier.len + l->value.len);
-	if (r < 0)
+	if (ARRAY_RESERVE(rs->changes, rs->changes_cap, rs->nchanges + 1) < 0 ||
+	    buf_reserve(&rs->bytes,
+			l->family.len + l->qualifier.len + l->value.len) < 0)
 		return out_of_memory();
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].len)

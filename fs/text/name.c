@@ -318,21 +318,3 @@ int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 	*qualifier = bytes_of(colon + 1, hold->len - n - 1);
 	return 1;
 }
-
-int name_alias(struct bytes family, struct bytes qualifier,
-	       struct name_part *out)
-{
-	uint8_t key[NAME_LEN_MAX];
-	struct bytes whole = {key, family.len + 1 + qualifier.len};
-
-	/* An encoding is never shorter than its key. */
-	if (family.len > sizeof(key) || qualifier.len > sizeof(key) ||
-	    whole.len > sizeof(key))
-		return 0;
-	memcpy(key, family.data, family.len);
-	key[family.len] = ':';
-	if (qualifier.len)
-		memcpy(key + family.len + 1, qualifier.data, qualifier.len);
-	name_part(whole, 0, out);
-	return !out->more;
-}

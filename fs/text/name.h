@@ -72,8 +72,4 @@ size_t name_format_ts(int64_t ts, char out[NAME_TS_LEN_MAX + 1]);
  */
 int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 		     struct bytes *qualifier);
-/* The spelling of F:Q. 1, or 0 if it does not fit into a component. */
-int name_alias(struct bytes family, struct bytes qualifier,
-	       struct name_part *out);
-
 #endif

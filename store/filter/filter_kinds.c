@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/filter/filter_inside.h"
+#include "store/value/array.h"
 
 static void seek(struct filter_answer *a, struct bytes hint)
 {
@@ -139,15 +140,8 @@ static int ask_dependent(const struct filter *f, struct filter_state *s,
 		if (r < 0 || !a->take)
 			return r;
 	}
-	if (s->nstamps == s->stamps_cap) {
-		size_t cap = s->stamps_cap ? 2 * s->stamps_cap : 8;
-		int64_t *more = realloc(s->stamps, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->stamps = more;
-		s->stamps_cap = cap;
-	}
+	if (ARRAY_RESERVE(s->stamps, s->stamps_cap, s->nstamps + 1) < 0)
+		return -ENOMEM;
 	s->stamps[s->nstamps++] = c->ts;
 	a->take = !f->flags[0];
 	return 0;

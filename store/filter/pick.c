@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 int pick_init(struct pick *p, const struct scan_spec *spec)
 {
 	*p = (struct pick){
@@ -47,15 +49,8 @@ static int keep(struct pick *p, const struct cell *c)
 	size_t at = p->memory.len;
 	struct cell *kept;
 
-	if (p->ncells == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 16;
-		struct cell *more = reallocarray(p->cells, cap, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->cells = more;
-		p->cap = cap;
-	}
+	if (ARRAY_RESERVE(p->cells, p->cap, p->ncells + 1) < 0)
+		return -ENOMEM;
 	if (buf_append(&p->memory, c->qualifier.data, c->qualifier.len) < 0)
 		return -ENOMEM;
 	if (!p->keys_only &&

@@ -212,7 +212,6 @@ static void an_alias_splits_at_its_first_colon(void **state)
 {
 	struct buf hold = {0};
 	struct bytes f, q;
-	struct name_part part;
 
 	assert_int_equal(name_split_alias(bytes_str("i"), &hold, &f, &q), 0);
 	assert_int_equal(name_split_alias(bytes_str("i:a:b%2F"), &hold, &f, &q),
@@ -223,8 +222,6 @@ static void an_alias_splits_at_its_first_colon(void **state)
 	assert_int_equal(q.len, 0);
 	assert_int_equal(name_split_alias(bytes_str("i:%41"), &hold, &f, &q),
 			 -EINVAL);
-	assert_int_equal(name_alias(bytes_str("i"), bytes_str(".x"), &part), 1);
-	assert_string_equal(part.text, "i:.x");
 	buf_free(&hold);
 }
 

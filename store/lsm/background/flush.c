@@ -15,6 +15,7 @@
 #include "store/lsm/state/pins.h"
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
+#include "store/value/array.h"
 
 struct flushed {
 	struct tree *tree;
@@ -70,16 +71,9 @@ static int flush_trees(struct lsm *db, const struct generation *g,
 	int r = 0;
 
 	while (r == 0 && (id = memtable_next_tree(g->mem, id)) >= 0) {
-		if (*n == cap) {
-			struct flushed *p;
-
-			cap = cap ? 2 * cap : 16;
-			p = realloc(*out, cap * sizeof(*p));
-			if (!p) {
-				r = why(-ENOMEM, "out of memory");
-				break;
-			}
-			*out = p;
+		if (ARRAY_RESERVE(*out, cap, *n + 1) < 0) {
+			r = why(-ENOMEM, "out of memory");
+			break;
 		}
 		do {
 			(*out)[*n] = (struct flushed){0};

@@ -8,6 +8,7 @@
 
 #include "store/lsm/manifest/catalog_format.h"
 #include "store/value/why.h"
+#include "store/value/array.h"
 
 enum {
 	FORMAT = 4,
@@ -41,7 +42,7 @@ struct replay {
 	struct catalog c;
 	struct catalog_file *files;
 	struct edit_file *added;
-	size_t n, cap;
+	size_t n, files_cap, added_cap;
 };
 
 static void name_of(uint64_t number, char out[MANIFEST_OLD_NAME_LEN])
@@ -135,20 +136,9 @@ static int apply_added(struct replay *p)
 
 static int take_added(struct decoder *d, struct replay *p)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 64;
-		void *files = realloc(p->files, cap * sizeof(*p->files));
-		void *added;
-
-		if (!files)
-			return -ENOMEM;
-		p->files = files;
-		added = realloc(p->added, cap * sizeof(*p->added));
-		if (!added)
-			return -ENOMEM;
-		p->added = added;
-		p->cap = cap;
-	}
+	if (ARRAY_RESERVE(p->files, p->files_cap, p->n + 1) < 0 ||
+	    ARRAY_RESERVE(p->added, p->added_cap, p->n + 1) < 0)
+		return -ENOMEM;
 	p->added[p->n].tree = take_u32(d);
 	p->files[p->n] = (struct catalog_file){0};
 	return catalog_take_file(d, &p->files[p->n++]);

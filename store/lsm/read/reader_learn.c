@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/reader.h"
+#include "store/value/array.h"
 
 struct learnt {
 	int64_t *ts; /* descending */
@@ -13,15 +14,8 @@ struct learnt {
 
 static int learn_one(struct learnt *l, int64_t ts)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 256;
-		int64_t *grown = reallocarray(l->ts, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->ts = grown;
-		l->cap = cap;
-	}
+	if (ARRAY_RESERVE(l->ts, l->cap, l->n + 1) < 0)
+		return -ENOMEM;
 	l->ts[l->n++] = ts;
 	return 0;
 }

@@ -32,21 +32,6 @@ void alive_row_weigh(struct alive *a, struct alive_row *r, size_t was,
 	a->bytes += is - was;
 }
 
-int alive_reserve(void ***array, size_t *cap, size_t n)
-{
-	size_t more = *cap ? 2 * *cap : 4;
-	void **grown;
-
-	if (n < *cap)
-		return 0;
-	grown = reallocarray(*array, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*cap = more;
-	return 0;
-}
-
 static void row_free(struct alive *a, struct alive_row *r)
 {
 	struct alive_row **at = &a->slots[r->slot];

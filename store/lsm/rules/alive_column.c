@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 /* Changes of a set that can be undone: so many times the patience. */
 #define UNDO_TIMES 2
 #define PAST_MAX 64
@@ -77,8 +79,7 @@ static struct alive_column *column_make(struct alive *a, struct alive_row *r,
 
 	if (c)
 		return c;
-	if (alive_reserve((void ***)&r->columns, &r->columns_cap, r->ncolumns) <
-	    0)
+	if (ARRAY_RESERVE(r->columns, r->columns_cap, r->ncolumns + 1) < 0)
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c || buf_set(&c->qualifier, qualifier) < 0) {

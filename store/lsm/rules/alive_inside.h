@@ -80,7 +80,4 @@ void alive_runs_forget(struct alive *a, struct alive_row *r);
 void alive_runs_cut(struct alive *a, struct alive_row *r,
 		    struct bytes qualifier);
 
-/* Grows the array for one more pointer. 0 or -ENOMEM. */
-int alive_reserve(void ***array, size_t *cap, size_t n);
-
 #endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 /* The most runs of a row: so many times the patience. No more are kept. */
 #define RUNS_MAX 256
 /* A run is worth keeping after a walk over so many times the patience. */
@@ -64,7 +66,7 @@ static int runs_insert(struct alive *a, struct alive_row *r, size_t i,
 		       struct alive_run *run)
 {
 	if (!run || r->nruns >= RUNS_MAX * a->patience ||
-	    alive_reserve((void ***)&r->runs, &r->runs_cap, r->nruns) < 0) {
+	    ARRAY_RESERVE(r->runs, r->runs_cap, r->nruns + 1) < 0) {
 		run_free(run);
 		return -ENOMEM;
 	}

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 int tombstones_init(struct tombstones *m, const uint64_t *snapshots,
 		    size_t nsnapshots)
 {
@@ -47,15 +49,8 @@ void tombstones_unwiden(struct tombstones *m)
 
 static int mark_list_add(struct mark_list *l, const struct entry *e)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 16;
-		struct mark *at = reallocarray(l->at, cap, sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		l->at = at;
-		l->cap = cap;
-	}
+	if (ARRAY_RESERVE(l->at, l->cap, l->n + 1) < 0)
+		return -ENOMEM;
 	l->at[l->n++] = (struct mark){e->ts, e->seq};
 	return 0;
 }

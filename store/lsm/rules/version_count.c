@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 /* Far deeper than a tree of random priorities; see priority(). */
 #define DEPTH_MAX 256
 /* Sums are numbers of 31 bits. */
@@ -14,26 +16,6 @@ void version_count_free(struct version_count *t)
 	free(t->lives);
 	free(t->moments);
 	*t = (struct version_count){0};
-}
-
-/* Grows the array for @more elements of @size. 0 or -ENOMEM. */
-static int reserve(void **array, size_t *cap, size_t n, size_t more,
-		   size_t size)
-{
-	size_t want = *cap ? *cap : 16;
-	void *grown;
-
-	if (*cap - n >= more)
-		return 0;
-	while (want - n < more)
-		if (__builtin_mul_overflow(want, (size_t)2, &want))
-			return -ENOMEM;
-	grown = reallocarray(*array, want, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*cap = want;
-	return 0;
 }
 
 /*
@@ -143,8 +125,7 @@ static int grow_life(struct version_count *t, uint64_t from, uint64_t to)
 	int r = t->nmoments > MOMENTS_MAX - 2 ? -ENOMEM : 0;
 
 	if (r == 0)
-		r = reserve((void **)&t->moments, &t->moments_cap, t->nmoments,
-			    2, sizeof(t->moments[0]));
+		r = ARRAY_RESERVE(t->moments, t->moments_cap, t->nmoments + 2);
 	if (r == 0)
 		r = change_at(t, from, 1);
 	if (r == 0 && to != SEQ_NEVER)
@@ -158,8 +139,7 @@ static int grow(struct version_count *t)
 
 	t->nmoments = 0;
 	t->root = 0;
-	r = reserve((void **)&t->moments, &t->moments_cap, 0, 1,
-		    sizeof(t->moments[0]));
+	r = ARRAY_RESERVE(t->moments, t->moments_cap, 1);
 	if (r < 0)
 		return r;
 	t->moments[t->nmoments++] = (struct version_moment){0};
@@ -171,8 +151,7 @@ static int grow(struct version_count *t)
 
 static int list_life(struct version_count *t, uint64_t from, uint64_t to)
 {
-	int r = reserve((void **)&t->lives, &t->lives_cap, t->nlives, 1,
-			sizeof(t->lives[0]));
+	int r = ARRAY_RESERVE(t->lives, t->lives_cap, t->nlives + 1);
 
 	if (r == 0)
 		t->lives[t->nlives++] = (struct version_life){from, to};
@@ -186,8 +165,7 @@ int version_count_add_slow(struct version_count *t, uint64_t from, uint64_t to)
 	if (to <= from)
 		return 0;
 	if (!t->stepped && to == SEQ_NEVER) {
-		r = reserve((void **)&t->open, &t->open_cap, t->nopen, 1,
-			    sizeof(t->open[0]));
+		r = ARRAY_RESERVE(t->open, t->open_cap, t->nopen + 1);
 		if (r == 0)
 			t->open[t->nopen++] = from;
 		return r;

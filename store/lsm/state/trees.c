@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
+
 static struct tree *tree_new(uint32_t id)
 {
 	struct tree *t = calloc(1, sizeof(*t));
@@ -353,15 +355,7 @@ int trees_collect(struct lsm *db, struct table *t, struct tree ***out,
 	while (!full && trees_next(db, &w)) {
 		if (t && &w.table->base != t)
 			continue;
-		if (count == cap) {
-			struct tree **p;
-
-			cap = cap ? 2 * cap : 16;
-			p = realloc(trees, cap * sizeof(*p));
-			if (p)
-				trees = p;
-			full = !p;
-		}
+		full = ARRAY_RESERVE(trees, cap, count + 1) < 0;
 		if (!full) {
 			assert(trees);
 			trees[count] = w.tree;

@@ -1,0 +1,19 @@
+/*
+ * Arrays that grow: a pointer, how many items there is room for, and how many
+ * there are. Zeroed is empty; free() the pointer.
+ */
+#ifndef CELLFS_STORE_VALUE_ARRAY_H
+#define CELLFS_STORE_VALUE_ARRAY_H
+
+#include <stddef.h>
+
+/*
+ * Makes room for @n items in all: 0, or -ENOMEM with the array as it was. The
+ * room at least doubles, so that adding one by one costs a constant each.
+ */
+#define ARRAY_RESERVE(items, cap, n) \
+	array_reserve((void **)&(items), &(cap), n, sizeof(*(items)))
+
+int array_reserve(void **items, size_t *cap, size_t n, size_t size);
+
+#endif
