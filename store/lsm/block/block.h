@@ -319,13 +319,11 @@ uint32_t block_builder_rows(const struct block_builder *b);
 uint32_t block_builder_cells(const struct block_builder *b);
 /* An estimate of the block's present size. */
 size_t block_builder_bytes(const struct block_builder *b);
-/* Replaces the content of @raw by the block. */
-int block_builder_finish(struct block_builder *b, struct buf *raw);
 /*
  * Writes the block into the @size bytes at @room if it surely fits there with
  * BLOCK_SLACK, which is overwritten, else into @raw; *out is the block.
  */
-int block_builder_finish_at(struct block_builder *b, uint8_t *room, size_t size,
-			    struct buf *raw, struct bytes *out);
+int block_builder_finish(struct block_builder *b, uint8_t *room, size_t size,
+			 struct buf *raw, struct bytes *out);
 
 #endif

@@ -491,17 +491,8 @@ out:
 	return r;
 }
 
-int block_builder_finish(struct block_builder *b, struct buf *raw)
-{
-	struct bytes made = {0};
-	int r = finish(b, NULL, 0, raw, &made);
-
-	raw->len = made.len;
-	return r;
-}
-
-int block_builder_finish_at(struct block_builder *b, uint8_t *room, size_t size,
-			    struct buf *raw, struct bytes *out)
+int block_builder_finish(struct block_builder *b, uint8_t *room, size_t size,
+			 struct buf *raw, struct bytes *out)
 {
 	int r = finish(b, room, size, raw, out);
 

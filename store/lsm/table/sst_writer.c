@@ -235,9 +235,9 @@ static int output_block(struct sst_writer *w, size_t *raw_len,
 {
 	bool plain = w->options.compression == COMPRESSION_NONE;
 	struct bytes made;
-	int r = block_builder_finish_at(w->block, w->chunk + w->chunk_len,
-					plain ? CHUNK_ROOM - w->chunk_len : 0,
-					&w->raw, &made);
+	int r = block_builder_finish(w->block, w->chunk + w->chunk_len,
+				     plain ? CHUNK_ROOM - w->chunk_len : 0,
+				     &w->raw, &made);
 
 	if (r < 0)
 		return r;
