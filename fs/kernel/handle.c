@@ -29,7 +29,10 @@ static uint64_t number(uint32_t generation, uint32_t index)
 
 void open_file_drop(struct open_file *f)
 {
-	if (f && atomic_fetch_sub(&f->refs, 1) == 1)
+	uint32_t refs = f ? atomic_fetch_sub(&f->refs, 1) : 0;
+
+	assert(!f || refs > 0);
+	if (refs == 1)
 		f->ops->free(f);
 }
 
@@ -89,7 +92,9 @@ static uint64_t add(struct handles *hs, struct open_file *f)
 	pthread_mutex_lock(&hs->lock);
 	if (hs->free || grow(hs) == 0) {
 		i = hs->free - 1;
+		assert(i < hs->nslots);
 		s = &hs->slots[i];
+		assert(!s->file);
 		hs->free = s->next;
 		s->file = f;
 		if (!++s->generation)
@@ -148,6 +153,7 @@ void handles_release(struct handles *hs, struct fs *fs, uint64_t fh)
 		s->file = NULL;
 		s->next = hs->free;
 		hs->free = (uint32_t)fh + 1;
+		assert(hs->open > 0);
 		hs->open--;
 	}
 	pthread_mutex_unlock(&hs->lock);

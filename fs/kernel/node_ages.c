@@ -1,5 +1,6 @@
 #include "fs/kernel/node_ages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,6 +35,7 @@ int node_ages_reserve(struct node *column)
 static void place(struct node_table *t, struct node_ages *ages, uint32_t i,
 		  struct node_age age)
 {
+	assert(i < ages->n);
 	ages->at[i] = age;
 	node_table_at(t, age.index)->age = i + 1;
 }
@@ -72,6 +74,8 @@ void node_ages_add(struct node_table *t, struct node *column, uint32_t index,
 {
 	struct node_ages *ages = column->ages;
 
+	/* node_ages_reserve() made room. */
+	assert(ages && ages->n < ages->cap);
 	rise(t, ages, ages->n++, (struct node_age){.ts = ts, .index = index});
 }
 
@@ -85,6 +89,7 @@ void node_ages_remove(struct node_table *t, uint32_t index)
 	if (!n->age)
 		return;
 	i = n->age - 1;
+	assert(i < ages->n && ages->at[i].index == index);
 	n->age = 0;
 	last = ages->at[--ages->n];
 	if (i == ages->n)

@@ -1,5 +1,6 @@
 #include "fs/look/listing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -227,6 +228,7 @@ static bool piece_is_new(struct listing *ls, const struct name_part *part)
 	size_t len = part->len - 2;
 	char *slot = ls->pieces[len % PIECE_LENGTHS];
 
+	assert(part->more && len <= NAME_PIECE_MAX);
 	if (!strncmp(slot, part->text, len) && slot[len] == '\0')
 		return false;
 	memcpy(slot, part->text, len);
@@ -319,6 +321,7 @@ static void borrow_place(struct listing *ls, struct place *p)
 	if (kind_of(ls->scan.level)->scan == SCAN_ROWS)
 		p->row = ls->scan.key;
 	p->detached = false;
+	assert(e->name_len < sizeof(p->name));
 	memcpy(p->name, e->name, e->name_len);
 	p->name[e->name_len] = '\0';
 }

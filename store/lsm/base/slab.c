@@ -1,5 +1,6 @@
 #include "store/lsm/base/slab.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,6 +84,7 @@ static void link_chunk(struct chunk *c)
 {
 	struct chunk **head = &slab.room[c->class];
 
+	assert(c->used < c->max);
 	c->prev = NULL;
 	c->next = *head;
 	if (c->next)
@@ -109,6 +111,7 @@ static void count_idle(size_t more, size_t less)
 {
 	size_t idle = atomic_load_explicit(&slab.idle, memory_order_relaxed);
 
+	assert(idle + more >= less);
 	atomic_store_explicit(&slab.idle, idle + more - less,
 			      memory_order_relaxed);
 }

@@ -1,5 +1,6 @@
 #include "store/lsm/base/ts_set.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static int insert_chunk(struct ts_set *s, size_t i, uint32_t cap)
 	}
 	if (resize(s, &c, cap) < 0)
 		return -ENOMEM;
+	assert(i <= s->nchunks && s->nchunks < s->chunks_cap);
 	memmove(&s->chunks[i + 1], &s->chunks[i],
 		(s->nchunks - i) * sizeof(*s->chunks));
 	s->chunks[i] = c;
@@ -54,6 +56,8 @@ static int insert_chunk(struct ts_set *s, size_t i, uint32_t cap)
 
 static void remove_chunk(struct ts_set *s, size_t i)
 {
+	assert(i < s->nchunks);
+	assert(s->bytes >= s->chunks[i].cap * sizeof(int64_t));
 	s->bytes -= s->chunks[i].cap * sizeof(int64_t);
 	free(s->chunks[i].at);
 	s->nchunks--;
@@ -66,6 +70,7 @@ static size_t find_chunk(const struct ts_set *s, int64_t ts)
 {
 	size_t lo = 0, hi = s->nchunks;
 
+	assert(hi > 0);
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 

@@ -196,6 +196,7 @@ struct block *cache_peek(struct cache_slots *s, uint32_t i, cache_pin **pin)
 
 	if (!s->cache)
 		return NULL;
+	assert(i < s->nblocks);
 	p = &s->pins[thread_number() % CACHE_STRIPES * (size_t)s->stride + i];
 	atomic_fetch_add(p, 1);
 	b = atomic_load(&s->block[i]);
@@ -248,6 +249,7 @@ static bool cache_take_out(struct block *b)
 {
 	struct cache_slots *s = b->slots;
 
+	assert(atomic_load(&s->block[b->index]) == b);
 	if (is_pinned(s, b->index))
 		return false;
 	atomic_store(&s->block[b->index], NULL);
@@ -297,6 +299,8 @@ static void sweep(struct block_cache *c, bool in_memory, size_t room,
 static void ring_replace(struct block_cache *c, bool in_memory,
 			 struct block *old, struct block *b)
 {
+	/* What is counted of the one holds of the other. */
+	assert(b->memory == old->memory && block_form(b) == block_form(old));
 	if (old->next == old) {
 		b->next = b->prev = b;
 	} else {
@@ -317,6 +321,7 @@ static void widen(struct block_cache *c, size_t taken)
 		c->bytes_room = c->bytes_max - c->bytes_room < STEP
 					? c->bytes_max
 					: c->bytes_room + STEP;
+	assert(c->bytes_room <= c->bytes_max);
 }
 
 /*
@@ -452,6 +457,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 
 	if (!c)
 		return NULL;
+	assert(i < s->nblocks);
 	if (block_form(b) == BLOCK_WHOLE && !comes_whole(s, b) && !grow) {
 		/* A block that is there stays. Without memory @b stays @in. */
 		if (atomic_load(&s->block[i]))
@@ -467,6 +473,7 @@ struct block *cache_put(struct cache_slots *s, uint32_t i, struct block *b,
 	}
 	if (use && block_form(use) < block_form(b))
 		use = NULL;
+	assert(!use || use->index == i);
 	/* Nobody evicts it while the lock is held. */
 	if (use)
 		atomic_fetch_add(p, 1);

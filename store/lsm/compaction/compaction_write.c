@@ -1,5 +1,6 @@
 #include "store/lsm/compaction/compaction_write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static int end_file(struct compaction_writer *w)
 	char name[SST_NAME_LEN];
 	int r;
 
+	assert(w->file);
 	tables = reallocarray(w->tables, w->ntables + 1, sizeof(*tables));
 	if (!tables)
 		return why(-ENOMEM, "out of memory ending a table");

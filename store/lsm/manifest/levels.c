@@ -31,7 +31,10 @@ int levels_new(struct levels **out)
 
 void levels_ref(struct levels *l)
 {
-	atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+	uint32_t refs =
+		atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+
+	assert(refs > 0);
 }
 
 void levels_unref(struct levels *l)
@@ -104,6 +107,7 @@ static int make_heads(struct level *l)
 	struct bytes last = row_max(l->files[l->nfiles - 1]);
 	size_t n = 0;
 
+	assert(l->nfiles > 1 && !l->heads);
 	l->heads = calloc(l->nfiles, sizeof(*l->heads));
 	if (!l->heads)
 		return -ENOMEM;
@@ -137,6 +141,7 @@ static int build_level(const struct levels *from, int level,
 	for (size_t i = 0; i < nadded; i++)
 		if (added[i].level == level)
 			to->files[to->nfiles++] = added[i].file;
+	assert(to->nfiles <= room);
 	for (uint32_t i = 0; i < to->nfiles; i++)
 		sst_ref(to->files[i]);
 	if (to->nfiles > 1)
@@ -177,6 +182,7 @@ int levels_apply(const struct levels *from, const struct level_file *removed,
 		levels_unref(l);
 		return r;
 	}
+	assert(l->begin < l->end || (!l->begin && !l->end));
 	*out = l;
 	return 0;
 }
@@ -201,6 +207,7 @@ uint64_t levels_bytes(const struct levels *l, int level)
 {
 	uint64_t n = 0;
 
+	assert(level >= 0 && level < LEVELS_MAX);
 	for (uint32_t i = 0; i < l->level[level].nfiles; i++)
 		n += sst_info(l->level[level].files[i])->file_bytes;
 	return n;
@@ -243,6 +250,7 @@ bool levels_overlap_below(const struct levels *l, int level, struct bytes min,
 {
 	const struct level *top = &l->level[0];
 
+	assert(level >= -1 && level < LEVELS_MAX);
 	/* Above all levels is the memtable: level 0 is below it. */
 	for (uint32_t i = 0; level < 0 && i < top->nfiles; i++)
 		if (bytes_cmp(row_min(top->files[i]), max) <= 0 &&

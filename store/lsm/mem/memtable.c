@@ -112,7 +112,10 @@ int memtable_new(size_t rows, struct memtable **out)
 
 void memtable_ref(struct memtable *mt)
 {
-	atomic_fetch_add_explicit(&mt->refs, 1, memory_order_relaxed);
+	uint32_t refs =
+		atomic_fetch_add_explicit(&mt->refs, 1, memory_order_relaxed);
+
+	assert(refs > 0);
 }
 
 void memtable_unref(struct memtable *mt)
@@ -186,6 +189,7 @@ static void count(struct memtree *t, uint64_t rows, uint64_t added,
 	uint64_t markers = 0;
 	bool ttl = false;
 
+	assert(rows <= 1 && added <= n);
 	for (size_t i = 0; i < n; i++) {
 		markers += kind_is_marker(entries[i].kind);
 		min = entries[i].ts < min ? entries[i].ts : min;
@@ -247,6 +251,8 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	if (e < 0)
 		return e;
 	n = link_cells(a, r, list);
+	/* No row is empty. */
+	assert(n > 0 && n <= given);
 	/*
 	 * Readers cannot find a new tree's row before the tree is in the index.
 	 */

@@ -1,5 +1,7 @@
 #include "store/lsm/merge/merge.h"
 
+#include <assert.h>
+
 #include "store/lsm/base/heads.h"
 
 static struct merge_source *waiting(const struct merge *m, uint32_t place)
@@ -43,6 +45,7 @@ static void wait_for_turn(struct merge *m, uint32_t source)
 {
 	uint32_t at = m->nwaiting++;
 
+	assert(at < m->nsources);
 	while (at > 0) {
 		uint32_t above = (at - 1) / 2,
 			 other = m->sources[above].waiting;
@@ -61,6 +64,7 @@ static uint32_t take_turn(struct merge *m)
 	uint32_t first = m->sources[0].waiting, n = --m->nwaiting, at = 0;
 	uint32_t last = m->sources[n].waiting;
 
+	assert(n < m->nsources);
 	for (uint32_t below = 1; below < n; below = 2 * at + 1) {
 		if (below + 1 < n &&
 		    waits_before(m, m->sources[below + 1].waiting,
@@ -77,6 +81,7 @@ static uint32_t take_turn(struct merge *m)
 
 static void make_active(struct merge *m, uint32_t source)
 {
+	assert(m->nactive < m->nsources && source < m->nsources);
 	m->sources[m->nactive++].active = source;
 	m->current = source;
 }
@@ -167,6 +172,7 @@ static int enter_row(struct merge *m)
 	struct merge_source *s = &m->sources[m->current];
 	int r;
 
+	assert(m->nactive > 0 && m->current < m->nsources);
 	m->base.row = s->cursor->row;
 	if (m->nactive == 1) {
 		r = source_settle(m, s);
@@ -215,6 +221,7 @@ static inline int leave_row_alone(struct merge *m)
 	struct merge_source *s = active(m, 0);
 	int r = step_source(m, s);
 
+	assert(m->nactive == 1);
 	if (r < 0)
 		return r;
 	if (r == 1 && (!m->nwaiting || rows_cmp(m, s, waiting(m, 0)) < 0)) {

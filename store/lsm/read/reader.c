@@ -1,5 +1,6 @@
 #include "store/lsm/read/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ static bool file_matters(const struct sstable *t,
 
 static void add_source(struct reader *r, struct cursor *c)
 {
+	assert(c->ops);
 	r->sources[r->nsources++].cursor = c;
 }
 
@@ -191,6 +193,7 @@ int reader_open(struct reader *r, const struct superversion *view,
 		level_cursor(lv, &r->levels[r->nlevels]);
 		add_source(r, &r->levels[r->nlevels++].base);
 	}
+	assert(r->nmem <= view->nmem && r->nlevel0 <= l->level[0].nfiles);
 	merge_init(&r->merge, r->sources, r->nsources, spec->seq);
 	return 0;
 }
@@ -225,6 +228,7 @@ static int seek_name(struct reader *r)
 {
 	const struct bytes *name = &r->columns->names[r->column];
 
+	assert(r->column < r->columns->nnames);
 	visible_until(r->visible, name, true);
 	return visible_seek(r->visible, *name, INT64_MAX);
 }
@@ -296,6 +300,7 @@ int reader_row(struct reader *r)
 
 int reader_next(struct reader *r)
 {
+	assert(r->visible);
 	return restrict_columns(r, visible_next(r->visible));
 }
 

@@ -7,6 +7,7 @@
  */
 #include "store/lsm/read/strips.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -192,6 +193,7 @@ void strip_take(struct strip *s, const struct family_scan *f,
 
 	s->hard = !visible_puts(&f->visible, &k);
 	s->wide = false;
+	assert(at->row <= at->end && at->end <= at->block->nrow);
 	s->row = at->row;
 	s->end = at->end;
 	if (s->row == s->end)
@@ -228,6 +230,7 @@ static int place_files(struct lsm_scan *sc, struct family_scan *f,
 	struct strip *s = st->at;
 	int kept = 0;
 
+	assert(from <= st->n && (!st->unsure || from < st->n));
 	for (uint32_t i = from; i < st->n; i++)
 		sst_cursor_near(&s[i].in.file, start);
 	if (st->unsure &&
@@ -329,8 +332,10 @@ static int next_file(struct strip *s, struct block_rows *at)
 	bool equal;
 	int r;
 
+	assert(!s->in_memory);
 	if (!s->level || s->file + 1 == s->level->nfiles)
 		return 0;
+	assert(s->file + 1 < s->level->nfiles);
 	cursor_close(&c->base);
 	sst_cursor(s->level->files[++s->file], c);
 	s->file_over = false;

@@ -1,5 +1,6 @@
 #include "store/lsm/rules/alive_inside.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ static void link_use(struct alive *a, struct alive_row *r)
 void alive_row_weigh(struct alive *a, struct alive_row *r, size_t was,
 		     size_t is)
 {
+	assert(r->bytes >= was && a->bytes >= r->bytes);
 	r->bytes += is - was;
 	a->bytes += is - was;
 }
@@ -41,6 +43,7 @@ static void row_free(struct alive *a, struct alive_row *r)
 	*at = r->next;
 	unlink_use(a, r);
 	alive_runs_forget(a, r);
+	assert(a->bytes >= r->bytes);
 	a->bytes -= r->bytes;
 	atomic_fetch_sub(&a->filter[r->slot], 1);
 	atomic_fetch_sub(&a->nrows, 1);

@@ -75,6 +75,7 @@ static struct superversion *superversion_new(struct lsm *db,
 	v->st = t->now;
 	table_state_ref(v->st);
 	assert(db->nfrozen <= FROZEN_MAX);
+	assert(db->reading);
 	v->nmem = 0;
 	v->mem[v->nmem++] = db->reading;
 	for (uint32_t i = db->nfrozen; i-- > 0;)

@@ -6,6 +6,7 @@
  */
 #include "store/lsm/table/sstable.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -126,6 +127,7 @@ static int write_chunk(struct sst_writer *w, size_t n)
 {
 	int r = os_pwrite(w->file, w->chunk, n, w->written);
 
+	assert(n <= w->chunk_len && w->chunk_len <= CHUNK_ROOM);
 	if (r < 0)
 		return r;
 	w->written += n;
@@ -142,6 +144,7 @@ static int output(struct sst_writer *w, const void *data, size_t len)
 		size_t n = CHUNK - w->chunk_len;
 		int r = 0;
 
+		assert(w->chunk_len < CHUNK);
 		if (w->chunk_len == 0 && len >= CHUNK) {
 			/*
 			 * Write whole chunks of a large block without a copy.
@@ -205,6 +208,7 @@ static int output_stored(struct sst_writer *w, struct bytes stored,
 		    place->offset, &place->hash);
 	if (stored.data == w->chunk + w->chunk_len) {
 		w->chunk_len += stored.len;
+		assert(w->chunk_len <= CHUNK_ROOM);
 		if (w->chunk_len >= CHUNK)
 			r = write_chunk(w, CHUNK);
 	} else {

@@ -40,6 +40,7 @@
 #ifndef CELLFS_STORE_LSM_WAL_WAL_LIVE_H
 #define CELLFS_STORE_LSM_WAL_WAL_LIVE_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -128,6 +129,7 @@ struct wal {
 
 static inline uint64_t wal_offset(const struct wal *w, uint64_t pos)
 {
+	assert(pos >= w->head.start);
 	return pos - w->head.start + WAL_BLOCK_BYTES;
 }
 

@@ -23,6 +23,7 @@ int wal_await_cache(struct wal *w)
 	w->direct.awaited++;
 	while (w->direct.busy)
 		pthread_cond_wait(&w->synced_cond, &w->lock);
+	assert(w->direct.awaited > 0);
 	w->direct.awaited--;
 	return atomic_load(&w->failed) ? wal_refused(w) : 0;
 }
@@ -97,6 +98,7 @@ bool wal_direct_fits(const struct wal *w, uint64_t target)
 {
 	uint64_t synced = atomic_load(&w->synced);
 
+	assert(synced <= atomic_load(&w->drained) && synced <= target);
 	/* With a ring, segments consist of whole blocks. */
 	return w->direct.file && w->direct.awaited == 0 &&
 	       atomic_load(&w->drained) == synced &&
@@ -128,6 +130,8 @@ static void keep_tail(struct wal *w, uint64_t pos, size_t n)
 {
 	size_t whole = n & ~(size_t)BLOCK_MASK;
 
+	assert(n - whole <= BLOCK_MASK);
+	assert((wal_offset(w, pos) & BLOCK_MASK) == n - whole);
 	if (whole)
 		memcpy(w->direct.image, w->direct.image + whole, n - whole);
 	w->direct.tail = pos;
@@ -143,6 +147,7 @@ static size_t whole_blocks(struct wal *w, uint64_t off, size_t n)
 	size_t len = (n + BLOCK_MASK) & ~(size_t)BLOCK_MASK;
 	uint64_t left = w->head.capacity - off - len;
 
+	assert((off & BLOCK_MASK) == 0 && off + len <= w->head.capacity);
 	if (off + len <= w->direct.written || len > WAL_AHEAD_BYTES / 4)
 		return len;
 	len += left < WAL_AHEAD_BYTES ? (size_t)left : WAL_AHEAD_BYTES;

@@ -35,6 +35,7 @@ static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 {
 	bool first = true;
 
+	assert(n > 0);
 	/* The usual mutation: no sorting and no copies. */
 	if (n == 1)
 		return memtable_insert_near(db->active, p->tree, row, token,
@@ -50,6 +51,7 @@ static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 			else
 				p[rest++] = p[i];
 		}
+		assert(k > 0 && k + rest == n);
 		if (first)
 			r = memtable_insert_near(db->active, tree, row, token,
 						 db->entries, k);
@@ -149,6 +151,8 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	r = resolve_mutation(&c, m);
 	if (r <= 0 || !c.npending)
 		goto out;
+	/* Each entry has a sequence of its own. */
+	assert(c.seq == atomic_load(&db->seq) + 1 + c.npending);
 	r = record_start(&db->record, atomic_load(&db->seq) + 1);
 	if (r == 0)
 		r = record_row(&db->record, m->row, db->pending,
@@ -360,6 +364,7 @@ static int insert_rows(struct lsm *db, const struct mutation *m, size_t n)
 
 		approach(&ahead, db, m, done, n);
 		to = next_mutation(db->pending, from, n);
+		assert(from < to && to <= n);
 		r = insert_row(db, m[which].row, db->pending + from, to - from,
 			       ahead.tokens[done % 16]);
 	}
@@ -390,6 +395,8 @@ static int commit_some(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	r = count;
 	if (count <= 0)
 		goto out;
+	assert((size_t)count <= n);
+	assert(c.seq == atomic_load(&db->seq) + 1 + c.npending);
 	record = buf_bytes(&db->record);
 	r = wal_append(db->wal, &record, 1, lsn);
 	if (r < 0) {
