@@ -1,5 +1,5 @@
 /*
- * A file of the tree that is a cell, changed.
+ * Writes and removes the files of the tree that are cells.
  *
  *	F/Q/TS	 one version	put, delete of that timestamp
  *	F/Q/latest  the newest	put of a new one, delete of the newest

@@ -11,25 +11,27 @@
  *	after	Look-ups under way learn that the row has changed (changes.h).
  *		A version that was moved aside and is written anew is shown
  *		(moved.h).
- *		Directories that hold a cell leave memory, but those that a
- *		stream fills.
+ *		Directories that now hold a cell leave memory (not those that
+ *		a stream fills).
  *		The kernel drops what it keeps of the row (invalidate.h):
  *
- *	put			the column's attributes; the version, when it has
- *				another value or was absent; versions that fell off
+ *	put			the column's attributes; the version, if it has
+ *				another value or was absent; those pushed out
  *	delete of a version	the version; the column's attributes and time
  *	delete of a column,	a file: all versions, as the directories stay;
  *	family or row		others: the name of what is gone
  *
- * Nothing is looked for that the kernel does not know, so a change of what
- * nobody has looked at costs a few probes. A notice too many costs the kernel
- * a look-up; where it is not plain what has gone, all of a column, family or
- * row is told. No notice goes to views: the kernel believes them a second.
+ * Only nodes that the kernel knows are told, so a change of what nobody has
+ * looked at costs a few probes. A notice too many costs the kernel a look-up.
+ * Where it is not known what exactly has gone, the whole column, family or row
+ * is told. Views get no notices: the kernel keeps their entries for a second
+ * only.
  *
- * Notices are queued, since the kernel may hold for a request what a notice
- * waits for. For a request of a program it holds nothing: that waits until the
- * kernel has heard them. A change in .put waits too, by changed_wait(), but for
- * a moment only.
+ * Notices are queued: while the kernel waits for the answer to a request it may
+ * hold a lock that the notice needs. For a program that changes the store by
+ * .cellfs/store the kernel holds none, so its request waits until the kernel
+ * has taken the notices. A change in .put waits for them too (changed_wait()),
+ * but only for a moment.
  *
  * Threads: any. Who waits holds no lock that a request of the kernel needs.
  */

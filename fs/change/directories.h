@@ -1,9 +1,10 @@
 /*
  * Directories of data that are in memory because they hold no cell.
  *
- * The store shows a directory while it holds a cell, the overlay one that mkdir
- * made and that has no cell yet, or that deletes by files have emptied.
- * overlay.h says how a directory goes from one to the other unmissed.
+ * The store shows a directory that holds a cell. The overlay shows one that
+ * mkdir made and that has no cell yet, and one that deletes by files have
+ * emptied. overlay.h says how a directory moves between the two without a
+ * moment in which neither shows it.
  */
 #ifndef CELLFS_FS_CHANGE_DIRECTORIES_H
 #define CELLFS_FS_CHANGE_DIRECTORIES_H

@@ -1,9 +1,9 @@
 /*
  * Versions that were renamed to a scratch name.
  *
- * A scratch file is in memory only, so that a crash would take with it a
- * version that was moved aside. So the version stays in the store, hidden from
- * its directory, until it is clear what becomes of the scratch file:
+ * A scratch file is in memory only: if a version became one, a crash would lose
+ * it. So the version stays in the store, hidden from its directory, until it is
+ * known what becomes of the scratch file:
  *
  *	mv 5 5~		5 is not listed and not found; 5~ is a scratch file
  *

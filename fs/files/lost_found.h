@@ -1,8 +1,8 @@
 /*
- * What is scratch when the mount ends.
+ * Scratch files that are left when the mount ends.
  *
- * Scratch files are in memory only. Those that are left at unmount are kept,
- * in the store's directory lost+found, under a name made of their path:
+ * Scratch files are in memory only. Those that exist at unmount are saved in
+ * the store's directory lost+found, under a name made of their path:
  *
  *	/T/R/f/q/note.tmp -> lost+found/1795341609871-0,T,R,f,q,note.tmp
  *

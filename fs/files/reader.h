@@ -1,12 +1,14 @@
 /*
  * A file open for reading: one value, whole.
  *
- * What a handle reads is one version from its first byte to its last,
- * whatever is written meanwhile, and when it is removed or expires. It is
- * fetched at open. By an alias it is read past the page cache, which two
- * handles with two values would share. Of a version the kernel keeps pages, so
- * that the first read asks whether it was written anew and takes that; while
- * handles with two values of it are open, or a writer, they are read past it.
+ * A handle reads one version from its first byte to its last, whatever is
+ * written, removed or expires meanwhile: the value is fetched at open.
+ *
+ * Two handles of an alias may have two values, so an alias is read past the
+ * page cache, which they would share. The kernel may keep pages of a version.
+ * The first read therefore asks whether the version was written anew, and takes
+ * the new value. While two handles have different values of a version, or a
+ * writer has it open, it is read past the page cache too.
  */
 #ifndef CELLFS_FS_FILES_READER_H
 #define CELLFS_FS_FILES_READER_H

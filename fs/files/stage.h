@@ -6,15 +6,15 @@
  *	echo b > T/.stage/R/g:q			and directories
  *	mv T/.stage/R T/R			one mutation
  *
- * What is beneath T/.stage are scratch files, with the bounds and the life of
- * these. The move walks them, reads each name as it would be read beneath T/R
- * and makes one mutation of all: a reader sees none of the row or the whole,
- * after a crash too. Then the nodes that the kernel knows by their staged
- * names become those of the row.
+ * The files beneath T/.stage are scratch files, with the same bounds and the
+ * same lifetime. The move walks them, reads each name as it would be read
+ * beneath T/R, and makes one mutation of all: a reader sees the whole row or
+ * none of it, also after a crash. Then the nodes that the kernel knows by their
+ * staged names become those of the row.
  *
- * A name that is no cell's, or a value that its family refuses, fails the
- * move, in words, and leaves all as it was. A row that is there gets the cells
- * in addition, as by any put.
+ * If a name cannot be that of a cell, or a family refuses a value, the move
+ * fails with a sentence that says so, and nothing changes. A row that exists
+ * already gets the cells in addition, as by any put.
  */
 #ifndef CELLFS_FS_FILES_STAGE_H
 #define CELLFS_FS_FILES_STAGE_H

@@ -10,10 +10,10 @@
  * or that the store would refuse, fails the write(2) that brought it and every
  * later one; its number and reason are in .cellfs/errors.
  *
- * The size is 0 to stat(2), also of a stream that was read and whose size is
- * known: fstat(2) comes without the handle, so that it could be told the size
- * of another moment than that of the stream that is open, where tar and rsync
- * would cut it. Reads and writes bypass the page cache.
+ * stat(2) shows the size 0, also of a stream that was read to its end: the
+ * request does not say which handle it is for, so it might be answered with the
+ * size of another moment than the open stream is of, and tar and rsync would
+ * cut the stream there. Reads and writes bypass the page cache.
  */
 #ifndef CELLFS_FS_FILES_STREAM_H
 #define CELLFS_FS_FILES_STREAM_H

@@ -17,10 +17,10 @@
  * nothing followed is owed until RELEASE or fsync. One open makes at most one
  * version: its timestamp is kept, and what is published later replaces it.
  *
- * A file that was created is seen by the process that made it at once, by all
- * others when it is published: until then a look-up of theirs finds nothing,
- * and a create of theirs finds it. To who writes it the file is as long as the
- * draft, to all others as what is stored.
+ * The process that created a file sees it at once, all others when it is
+ * published: until then their look-ups find nothing, and their creates find the
+ * file. The process that writes a file sees the length of the draft, all others
+ * the length of what is stored.
  *
  * Opened with O_APPEND the old content is not read at all: the store puts what
  * was written behind what the file has by then, so that of several writers none
@@ -30,9 +30,9 @@
  * All errors that can be known at open or write are given there, since many
  * programs do not look at close(2).
  *
- * Threads: a writer has a lock, held over store calls; the registry of
- * writers has its own, taken inside it. Writers are counted references: the
- * handle's, and that of who looks at them by node.
+ * Threads: a writer has a lock, held over store calls; the registry of writers
+ * has its own, taken inside it. A writer is reference-counted: the handle has
+ * one reference, and each thread that has found the writer by its node has one.
  */
 #ifndef CELLFS_FS_FILES_WRITER_H
 #define CELLFS_FS_FILES_WRITER_H

@@ -4,8 +4,9 @@
  * A column's directory has the time of its newest version, others that of the
  * mount: neither changes when an entry is removed. So the time of the last
  * removal, rename or mkdir in a directory is kept here, by the inode number
- * that stat(2) shows. Of directories that share a slot only the last one's time
- * is kept; the others show their own time again, which is a change, too.
+ * that stat(2) shows. If directories share a slot, only the time of the last
+ * one is kept: the others show their own time again, which programs take for a
+ * change as well.
  *
  * Threads: any; one lock, innermost.
  */

@@ -1,7 +1,7 @@
 /*
  * Look-ups for the kernel: what a name in a directory is, and its attributes.
- * Memory, open files and the store have each a part of the answer. What moves
- * from one of them to another during a look-up is found all the same.
+ * Memory, open files and the store each have a part of the answer. A file that
+ * moves from one of them to another during a look-up is still found.
  */
 #ifndef CELLFS_FS_LOOK_LOOKUP_H
 #define CELLFS_FS_LOOK_LOOKUP_H

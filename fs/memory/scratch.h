@@ -13,8 +13,8 @@
  * open. A file that was renamed to a cell is retired: programs that have it
  * open keep it, and its node stands for the cell from then on.
  *
- * At most bytes_max in all, beyond that -ENOSPC. Unmounting ends all:
- * lost_found.h.
+ * At most bytes_max in all, beyond that -ENOSPC. lost_found.h says
+ * what becomes of them at unmount.
  *
  * Threads: any; one lock inside, innermost: nothing under it can block.
  */

@@ -1,6 +1,5 @@
 /*
- * Makes, changes and drops tables, named snapshots and clones; gives
- * statistics.
+ * Makes, changes and drops tables, named snapshots and clones; gives figures.
  */
 #ifndef CELLFS_STORE_LSM_ADMIN_ADMIN_H
 #define CELLFS_STORE_LSM_ADMIN_ADMIN_H

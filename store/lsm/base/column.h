@@ -1,5 +1,5 @@
 /*
- * The present column of a walk over a row: its qualifier, kept.
+ * The column in which a walk over a row stands: a copy of its qualifier.
  *
  * A cursor's entry is valid until its next step, so a reader that checks
  * whether an entry still belongs to the column keeps a copy of the qualifier.

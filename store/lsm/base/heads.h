@@ -1,10 +1,10 @@
 /*
  * Heads: the first eight bytes of a string as one number.
  *
- * Numbers compare as the strings do; shorter strings are padded with NUL. An
- * array of them is searched without looking at the strings, each of which is a
- * miss of the processor's cache; where two heads are equal and one of the
- * strings ends inside its head, the lengths decide.
+ * Heads compare as their strings do; shorter strings are padded with NUL. If
+ * two heads are equal and one of the strings ends inside its head, the lengths
+ * decide. An array of heads is searched without looking at the strings, each of
+ * which would be a miss of the processor's cache.
  */
 #ifndef CELLFS_STORE_LSM_BASE_HEADS_H
 #define CELLFS_STORE_LSM_BASE_HEADS_H

@@ -3,8 +3,8 @@
  * there, and whose it is.
  *
  * It belongs to one process that writes, or to any number that only read, for
- * as long as it is open. Who finds it taken may wait: a daemon or a program
- * that is just ending lets it go soon.
+ * as long as it is open. A process that finds it taken may wait, since a daemon
+ * or a program that is about to end releases it soon.
  */
 #ifndef CELLFS_STORE_LSM_MANIFEST_DIRECTORY_H
 #define CELLFS_STORE_LSM_MANIFEST_DIRECTORY_H

@@ -6,13 +6,14 @@
  * generation; then the directory is synced. Names of tables and schemas are part
  * of it, so a change of schema and of files is one atomic, durable act.
  *
- * The generation before is kept, as CATALOG-N.old, unless a disk that is full, or
- * has no inodes left, needs its room for the next one.
- * Opening takes the newest generation and no other: one that does not check is
- * damage, since a crash leaves none half written, and the one before knows neither
- * the newest tables nor the newest files. It is kept for who decides that it is
- * better than nothing. It has a name of its own, so that a newest one that is
- * lost is missed.
+ * The generation before is kept, as CATALOG-N.old, unless a disk that is full,
+ * or has no inodes left, needs its space for the next one.
+ *
+ * Opening reads the newest generation only. A crash never leaves it half
+ * written, so one that does not check is damage, and the one before is no
+ * replacement: it lacks the newest tables and files. It is kept for people who
+ * decide that it is better than nothing. Its name is another, so that it is not
+ * taken for the newest one when that is lost.
  *
  * A store of format 4 is read by manifest_old.h. Nothing of it is written before
  * the first edit, which writes CATALOG-1; its own files go after that.

@@ -11,13 +11,13 @@
  *
  * Sources that wait are a heap by the rows on which they stand. A row is chosen
  * by its head, the first sixteen bytes as two numbers, and only equal heads
- * compare bytes. While one source alone is active and its next head is below
- * that of the top, nobody else is looked at. Backwards, heads are kept
+ * compare bytes. While only one source is active and its next head is below
+ * that of the top, no other source is looked at. Backwards, heads are kept
  * inverted, so that the smallest one is next in both directions.
  *
- * Inside a row the current source goes on without asking until its entry is
- * not before that of the runner-up, which is sought among those that have the
- * row.
+ * Inside a row the current source goes on alone while its entry comes before
+ * that of the runner-up. Only then are the sources that have the row compared
+ * again.
  *
  * Sources come newest first (memtable, frozen memtables, level 0, level 1 ...).
  * The merge is itself a cursor; entries of equal coordinates come by sequence

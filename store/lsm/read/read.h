@@ -1,6 +1,6 @@
 /*
- * What reading is to the rest of the engine: scans, gets, and the looks at a
- * column that settling and backends take.
+ * Reading, as the rest of the engine calls it: scans, gets, and what a writer
+ * must know of a column.
  */
 #ifndef CELLFS_STORE_LSM_READ_READ_H
 #define CELLFS_STORE_LSM_READ_READ_H

@@ -5,8 +5,8 @@
  *	level 0   ─┼▶ merge ─▶ visible ─▶ reader_next()
  *	level 1.. ─┘
  *
- * It hands out visible entries row by row, either way, within a column
- * restriction. What it hands out lasts until its next call.
+ * It hands out visible entries row by row, forwards or backwards, of all
+ * columns or of those asked for. What it hands out lasts until its next call.
  */
 #ifndef CELLFS_STORE_LSM_READ_READER_H
 #define CELLFS_STORE_LSM_READ_READER_H

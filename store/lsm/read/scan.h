@@ -1,11 +1,11 @@
 /*
- * A scan's state: of all of it, and of each family that it reads.
+ * The state of a scan, and of each family that it reads.
  *
  * A forward scan has strips in each family (strips.h). rows.c moves them to the
  * family's next row, row_cells.c hands out the cells of that row. A reversed
- * scan has a reader with cursors of its own (reader.h). Of one family the
- * results come straight from rows.c; scan.c puts the rows of several together,
- * and scan_pick.c asks a filter about each result of a row.
+ * scan has a reader with cursors of its own (reader.h). The results of a scan
+ * of one family come straight from rows.c; scan.c puts the rows of several
+ * families together, and scan_pick.c asks a filter about each result of a row.
  */
 #ifndef CELLFS_STORE_LSM_READ_SCAN_H
 #define CELLFS_STORE_LSM_READ_SCAN_H

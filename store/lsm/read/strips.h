@@ -1,17 +1,19 @@
 /*
  * Strips: what one source has of the range of a scan, in one family.
  *
- * A strip stands in the block of a file, of the files of a level one behind the
- * other, or in a memtable. strips.c opens, places and moves strips; rows.c
- * chooses the least row among them; row_cells.c hands out what it shows.
+ * A source is a file of level 0, a deeper level (its files one behind the
+ * other), or a memtable. A strip stands in a block of its file, or on a row of
+ * the memtable. strips.c opens, places and moves strips; rows.c chooses the
+ * least row among them; row_cells.c hands out what that row shows.
  *
  *	memory	| . . c . . . . |	rows by their keys, the cells of a row
  *	strip 1	| a b c d e f . |	that several have by qualifier; rows
  *	strip 2	| . b . . . . . |	that one block has alone are a run
  *
- * A row may go on in the next block of its file (it is wide). Where its cells
- * in the present block are all handed out the strip rests: no strip goes to
- * another block while cells of its block are the caller's.
+ * A row may go on in the next block of its file (it is wide). When all its
+ * cells in the present block are handed out the strip rests, since it must not
+ * leave a block while the caller still has cells of it; the next call moves it
+ * on.
  */
 #ifndef CELLFS_STORE_LSM_READ_STRIPS_H
 #define CELLFS_STORE_LSM_READ_STRIPS_H

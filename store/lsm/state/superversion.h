@@ -1,6 +1,6 @@
 /*
  * Superversions: the state of a table that a reader sees, for as long as it
- * reads. superversion.c explains why they are right without a lock.
+ * reads. superversion.c explains why no lock is needed.
  */
 #ifndef CELLFS_STORE_LSM_STATE_SUPERVERSION_H
 #define CELLFS_STORE_LSM_STATE_SUPERVERSION_H
