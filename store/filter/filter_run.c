@@ -270,8 +270,16 @@ static int ask_or(struct filter_run *run, const struct filter *f,
 		int r;
 
 		s->took = false;
-		if (is_over(run, f->subs[i]) || !has_arrived(s, c)) {
+		if (is_over(run, f->subs[i])) {
 			all_seek = false;
+			continue;
+		}
+		/* It is on its way, and says so: nobody jumps beyond it. */
+		if (!has_arrived(s, c)) {
+			all_seek = false;
+			any = true;
+			if (s->last_jump < nearest)
+				nearest = s->last_jump;
 			continue;
 		}
 		r = ask(run, f->subs[i], c, &one);

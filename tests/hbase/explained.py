@@ -82,8 +82,8 @@ class Least:
 
 
 def read_fails(p):
-    """A read fails where a family's marker lies above one of the empty qualifier."""
-    return (p.nvb and p.theirs == {"error": "other"} and "error" not in p.ours and p.family_marker()
+    """A read fails that meets a marker of the empty qualifier."""
+    return (p.nvb and p.theirs == {"error": "other"} and "error" not in p.ours
             and any(i[1].endswith(":") for i in p.deletes()))
 
 

@@ -315,8 +315,8 @@ static struct answer ask_all(struct ref_filter *rf, const struct filter *f,
 }
 
 /*
- * One must take it; the nearest place counts of those that were asked. A filter
- * that has jumped is not asked before its place is reached. One that seeks is
+ * One must take it; the nearest place counts. A filter that has jumped is not
+ * asked before its place is reached, which counts until then. One that seeks is
  * asked at each cell, and the list goes on cell by cell unless all seek.
  */
 static struct answer ask_any(struct ref_filter *rf, const struct filter *f,
@@ -330,8 +330,14 @@ static struct answer ask_any(struct ref_filter *rf, const struct filter *f,
 		struct answer one;
 
 		p->took = false;
-		if (ref_filter_ended(rf, f->subs[i]) || at < p->wait)
+		if (ref_filter_ended(rf, f->subs[i]))
 			continue;
+		if (at < p->wait) {
+			asked++;
+			if (p->wait < nearest)
+				nearest = p->wait;
+			continue;
+		}
 		one = ref_filter_ask(rf, f->subs[i], at);
 		p->wait = one.jumps && !one.seeks ? one.next : 0;
 		asked++;
