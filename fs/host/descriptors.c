@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FIRST (STDERR_FILENO + 1)
@@ -35,6 +36,11 @@ static void close_listed(int keep)
 	closedir(dir);
 }
 
+int descriptors_close_range(unsigned first, unsigned last)
+{
+	return (int)syscall(SYS_close_range, first, last, 0);
+}
+
 void descriptors_close(int keep)
 {
 	unsigned from = FIRST;
@@ -42,11 +48,11 @@ void descriptors_close(int keep)
 
 	if (keep >= FIRST) {
 		if (keep > FIRST)
-			r = close_range(FIRST, (unsigned)keep - 1, 0);
+			r = descriptors_close_range(FIRST, (unsigned)keep - 1);
 		from = (unsigned)keep + 1;
 	}
 	if (r == 0)
-		r = close_range(from, ~0U, 0);
+		r = descriptors_close_range(from, ~0U);
 	if (r < 0)
 		close_listed(keep);
 }

@@ -16,6 +16,11 @@
  * numbers are taken, and reading or writing them fails as before.
  */
 void descriptors_fill(void);
+/*
+ * close_range(2), which not every C library has: closes @first up to and with
+ * @last. 0, or -1 with errno: ENOSYS before Linux 5.9.
+ */
+int descriptors_close_range(unsigned first, unsigned last);
 /* Closes all descriptors after stderr except @keep. */
 void descriptors_close(int keep);
 /*

@@ -177,8 +177,8 @@ static void own_files(int session, int device, bool silent)
 	if (device < 0 || unshare(CLONE_FILES) != 0)
 		return;
 	dup2(device, session);
-	close_range(STDERR_FILENO + 1, (unsigned)session - 1, 0);
-	close_range((unsigned)session + 1, ~0U, 0);
+	descriptors_close_range(STDERR_FILENO + 1, (unsigned)session - 1);
+	descriptors_close_range((unsigned)session + 1, ~0U);
 	/*
 	 * Else a program that waits for the end of the caller's output would
 	 * wait for this thread.
@@ -194,7 +194,7 @@ static int open_device(int session)
 	int fd;
 
 	/* Without close_range() files could not be closed later. */
-	if (session <= STDERR_FILENO || close_range(~0U, ~0U, 0) != 0)
+	if (session <= STDERR_FILENO || descriptors_close_range(~0U, ~0U) != 0)
 		return -1;
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) != 0) {

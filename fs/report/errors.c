@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "store/value/why.h"
+
 struct failure {
 	time_t when;
 	int err;
@@ -104,7 +106,7 @@ static void printable(char *s)
 static int format_one(struct failure *f, struct buf *out)
 {
 	char when[32], times[32] = "";
-	const char *name = strerrorname_np(f->err);
+	const char *name = why_name(f->err);
 	struct tm tm;
 
 	localtime_r(&f->when, &tm);
@@ -116,7 +118,7 @@ static int format_one(struct failure *f, struct buf *out)
 	printable(f->reason);
 	return buf_printf(out, "%s %s %s: %s: %s%s\n", when, f->op, f->path,
 			  name ? name : "?",
-			  f->reason[0] ? f->reason : strerrordesc_np(f->err),
+			  f->reason[0] ? f->reason : why_meaning(f->err),
 			  times);
 }
 

@@ -121,7 +121,7 @@ static void wait_for(struct trace *t, uint64_t seq, int ms)
 
 static int add_line(const struct kept *k, struct buf *out)
 {
-	const char *err = k->err ? strerrorname_np(-k->err) : "ok";
+	const char *err = k->err ? why_name(-k->err) : "ok";
 	time_t s = (time_t)(k->end_ms / 1000);
 	char when[32];
 	struct tm tm;

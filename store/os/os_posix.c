@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -279,7 +280,7 @@ fail:
 	return rc;
 }
 
-static int posix_close(struct os_file *base)
+static int posix_finish(struct os_file *base)
 {
 	struct posix_file *f = pfile(base);
 	int rc = 0;
@@ -331,6 +332,18 @@ static ssize_t posix_pread(struct os_file *base, void *buf, size_t n,
 	}
 	return (ssize_t)done;
 }
+
+#ifndef RWF_DSYNC
+/* Of Linux 4.7; the C library has no name for it. */
+#define RWF_DSYNC 2
+
+static ssize_t pwritev2(int fd, const struct iovec *v, int n, off_t off,
+			int how)
+{
+	return syscall(SYS_pwritev2, fd, v, n, (long)off,
+		       (long)((uint64_t)off >> 32), how);
+}
+#endif
 
 /* @how: RWF_* */
 static ssize_t write_all(struct os_file *base, const void *buf, size_t n,
@@ -458,7 +471,7 @@ static int posix_size(struct os_file *f, uint64_t *out)
 static int map_checked(struct os_file *f, size_t len, int prot, int flags,
 		       void **out)
 {
-	uint64_t size;
+	uint64_t size = 0;
 	void *p;
 	int rc;
 
@@ -568,7 +581,7 @@ struct os *os_posix(void)
 		.unlink = posix_unlink,
 		.dir_space = posix_dir_space,
 		.open = posix_open,
-		.close = posix_close,
+		.close = posix_finish,
 		.pread = posix_pread,
 		.pwrite = posix_pwrite,
 		.pwrite_sync = posix_pwrite_sync,

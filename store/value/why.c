@@ -36,3 +36,58 @@ const char *store_why(void)
 {
 	return why_sentence;
 }
+
+#ifdef __GLIBC__
+const char *why_name(int err)
+{
+	const char *name = strerrorname_np(err);
+
+	return name ? name : "unknown";
+}
+
+const char *why_meaning(int err)
+{
+	const char *text = strerrordesc_np(err);
+
+	return text ? text : "unknown error";
+}
+#else
+const char *why_name(int err)
+{
+	static const struct {
+		int err;
+		const char *name;
+	} names[] = {
+#define NAME(e)       \
+	{             \
+		e, #e \
+	}
+		NAME(EACCES),	  NAME(EAGAIN),	      NAME(EBADF),
+		NAME(EBUSY),	  NAME(ECONNABORTED), NAME(ECONNREFUSED),
+		NAME(ECONNRESET), NAME(EDQUOT),	      NAME(EEXIST),
+		NAME(EFBIG),	  NAME(EINTR),	      NAME(EINVAL),
+		NAME(EIO),	  NAME(EISDIR),	      NAME(EMFILE),
+		NAME(EMSGSIZE),	  NAME(ENAMETOOLONG), NAME(ENFILE),
+		NAME(ENODATA),	  NAME(ENODEV),	      NAME(ENOENT),
+		NAME(ENOMEM),	  NAME(ENOSPC),	      NAME(ENOSYS),
+		NAME(ENOTCONN),	  NAME(ENOTDIR),      NAME(ENOTEMPTY),
+		NAME(ENOTSUP),	  NAME(EOVERFLOW),    NAME(EPERM),
+		NAME(EPIPE),	  NAME(EPROTO),	      NAME(EPROTONOSUPPORT),
+		NAME(ERANGE),	  NAME(EROFS),	      NAME(ESTALE),
+		NAME(ETIME),	  NAME(ETIMEDOUT),    NAME(EUCLEAN),
+		NAME(EXDEV),
+#undef NAME
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].err == err)
+			return names[i].name;
+	return "unknown";
+}
+
+/* Such a C library has constant texts. */
+const char *why_meaning(int err)
+{
+	return strerror(err);
+}
+#endif

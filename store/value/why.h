@@ -23,6 +23,10 @@ static inline int why_is(int err, int said)
  * A macro, so that compilers see the value.
  */
 #define why(err, ...) why_is(err, why_say(__VA_ARGS__))
+/* The name of an error number, such as "ENOENT". */
+const char *why_name(int err);
+/* What it means, in English, as strerror(3) says. */
+const char *why_meaning(int err);
 /* The last sentence; the empty string, never NULL, when there is none. */
 const char *store_why(void);
 /* Clears the sentence. For an entry point that starts a new operation. */

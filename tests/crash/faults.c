@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/value/why.h"
 #include "tests/crash/verdict.h"
 #include "tests/sim/os_fault.h"
 
@@ -67,7 +68,7 @@ static void say_fault(const struct plan *p, size_t steps, unsigned kind,
 	    "crash: crash --faults --seed %llu --steps %zu --fault %u "
 	    "--at %llu\n",
 	    (unsigned long long)p->seed, (unsigned long long)nth,
-	    strerrorname_np(f->err), f->forever ? " for ever" : "",
+	    why_name(f->err), f->forever ? " for ever" : "",
 	    f->partial ? " in its middle" : "", f->lose ? " with loss" : "",
 	    (unsigned long long)p->seed, steps, kind, (unsigned long long)nth);
 }

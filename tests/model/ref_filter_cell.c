@@ -28,6 +28,11 @@ static char *string_of(struct bytes s)
 	return out;
 }
 
+/* Not every C library matches texts with a NUL. */
+#ifndef REG_STARTEND
+#define REG_STARTEND 0
+#endif
+
 /* The patterns of steps mean the same to POSIX. */
 static bool matches(const struct comparator *c, struct bytes s)
 {

@@ -51,7 +51,8 @@ static int forbid_close_range(void)
 		return -1;
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		return -1;
-	return close_range(900, 900, 0) < 0 && errno == ENOSYS ? 0 : -1;
+	return descriptors_close_range(900, 900) < 0 && errno == ENOSYS ? 0
+									: -1;
 }
 
 /* A number each: which step failed. */

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "store/os/os.h"
+#include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
@@ -87,15 +88,14 @@ static bool is_full_disk(int err)
 /* The last failure is told with its reason. */
 static void is_told(int err, const char *what, uint64_t nth)
 {
-	const char *text = strerrordesc_np(err);
+	const char *text = why_meaning(err);
 
 	/* A file that cannot be opened for that is not there. */
 	if (err == ENOENT && strstr(store_why(), "missing"))
 		return;
 	if (!is_full_disk(err) && !strstr(store_why(), text))
 		fail_msg("%s, call %llu, %s: '%s'", what,
-			 (unsigned long long)nth, strerrorname_np(err),
-			 store_why());
+			 (unsigned long long)nth, why_name(err), store_why());
 }
 
 /* All that was acknowledged is there, and after a reopening too. */

@@ -166,8 +166,15 @@ uint64_t shuffle_at(const struct shuffle *sh, uint64_t i)
 
 uint64_t rng_below(struct rng *d, uint64_t n)
 {
+	uint64_t x, low, mid;
+
 	d->state++;
-	return (uint64_t)((unsigned __int128)mix(d->state) * n >> 64);
+	x = mix(d->state);
+	/* The upper half of x * n, also where no type has 128 bits. */
+	low = (x & UINT32_MAX) * (n & UINT32_MAX);
+	mid = (x >> 32) * (n & UINT32_MAX) + (low >> 32);
+	low = (x & UINT32_MAX) * (n >> 32) + (mid & UINT32_MAX);
+	return (x >> 32) * (n >> 32) + (mid >> 32) + (low >> 32);
 }
 
 void tally_expect(struct tally *t, uint64_t first, uint64_t n, uint64_t step,

@@ -257,6 +257,14 @@ static inline uint64_t block_value_at(const struct block *b, uint32_t cell,
 	return from;
 }
 
+static inline size_t block_value_len(const struct block *b, uint32_t cell)
+{
+	uint64_t len;
+
+	block_value_at(b, cell, &len);
+	return len;
+}
+
 /* Fills all of the entry but its value. */
 static inline void block_entry_key(const struct block *b, uint32_t cell,
 				   struct entry *e)

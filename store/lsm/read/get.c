@@ -371,7 +371,7 @@ static int newest_out(const struct newest *n, struct cell *cell,
 		return copy_out(&n->e, q->row, q->family, q->qualifier, cell,
 				hold);
 	copy_names(&n->e, q->row, q->family, q->qualifier, cell);
-	block_value_at(n->held->block, n->cell, &cell->value.len);
+	cell->value.len = block_value_len(n->held->block, n->cell);
 	if (!hold)
 		return 1;
 	r = sst_cursor_value(n->held, n->cell, hold);

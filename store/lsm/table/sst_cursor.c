@@ -216,7 +216,7 @@ static inline int here(struct sst_cursor *c)
 	if (c->block->sums) {
 		block_entry_key(c->block, c->cell_index, e);
 		e->value.data = NULL;
-		block_value_at(c->block, c->cell_index, &e->value.len);
+		e->value.len = block_value_len(c->block, c->cell_index);
 		return 1;
 	}
 	block_entry(c->block, c->cell_index, e);
