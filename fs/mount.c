@@ -123,6 +123,7 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 		.create = !o->read_only,
 		.read_only = o->read_only,
 		.no_delete = o->nodelete,
+		.insecure = o->insecure_store,
 		/* umount(8) returns before the daemon has closed the store. */
 		.wait_ms = STORE_WAIT_MS,
 		.sync = o->sync,

@@ -25,7 +25,8 @@
  * with
  *	-EINVAL	 an argument breaks a rule of the data model
  *	-ENOENT	 the table does not exist, or was dropped meanwhile
- *	-EPERM	 the store is open with read_only or no_delete
+ *	-EPERM	 the store is open with read_only or no_delete, or its directory
+ *		 is not this user's alone
  *	-EROFS	 the store takes no more writes, since a write or a sync of its
  *		 log failed; close it and open it again
  *	-ENOSPC	 the disk is full: deletes are taken, puts are not
@@ -215,6 +216,7 @@ struct cellfs_options {
 	bool read_only;	  /* change nothing on disk; others may read as well */
 	bool no_delete;	  /* refuse, by -EPERM, what would hide visible cells */
 	bool sync;	  /* each change is on disk when its call returns */
+	bool insecure;	  /* take a directory that others own or may write */
 	unsigned wait_ms; /* how long to wait while another process has it */
 	size_t cache_bytes;	   /* of the block cache; 0 = 256 MiB */
 	size_t write_buffer_bytes; /* unflushed cells at most; 0 = 64 MiB */
@@ -232,6 +234,8 @@ struct cellfs_options {
  * Opens the store in the directory @path. A process that opens it to write has
  * it alone; those with read_only share it. @o NULL = a zeroed one. -ENOENT when
  * there is none and !create; -EBUSY when another process has it;
+ * -EPERM when the directory is another user's (root may open it), when others
+ * may write in it or a file in it has a hard link, unless insecure is set;
  * -EPROTONOSUPPORT when it is of another format; -ENOTDIR; -ENOTEMPTY when the
  * directory holds something else.
  */

@@ -56,6 +56,8 @@ struct store_options {
 	 * about to end. 0 = do not wait.
 	 */
 	unsigned wait_ms;
+	/* Take a directory that others own or may write, and what is in it. */
+	bool insecure;
 	bool sync; /* every mutation is on disk before it returns */
 	/* How long a call may try to reach a cluster; 0 = a minute. */
 	uint32_t timeout_ms;
@@ -92,7 +94,8 @@ struct store_options {
  * read_only shared by all who read only. -EBUSY names the pid that holds it,
  * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
  * (nothing is touched), -ENOTDIR, -ENOTEMPTY for a directory that holds
- * something else.
+ * something else, -EPERM for one that is not this user's alone (but root may
+ * open another's), or with a file that has a second name: see insecure.
  */
 int store_open(const char *path, const struct store_options *o,
 	       struct store **out);

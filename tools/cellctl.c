@@ -9,6 +9,7 @@
 #include "cellfs-version.h"
 #include "fs/host/descriptors.h"
 #include "tools/line/complete.h"
+#include "tools/line/opened.h"
 #include "tools/line/print.h"
 
 static void print_help(const struct command *c)
@@ -81,7 +82,8 @@ static int print_commands(FILE *to, int code)
 	while (cellctl_commands[n].name)
 		n++;
 	half = (n + 1) / 2;
-	fprintf(to, "usage: cellctl COMMAND [OPTION]... STORE ...\n\n");
+	fprintf(to, "usage: cellctl [--insecure] COMMAND [OPTION]... STORE "
+		    "...\n\n");
 	for (int i = 0; i < half; i++) {
 		const struct command *l = &cellctl_commands[i];
 		const struct command *r = &cellctl_commands[i + half];
@@ -91,7 +93,8 @@ static int print_commands(FILE *to, int code)
 			fprintf(to, "%-17s%s", r->name, r->line);
 		fprintf(to, "\n");
 	}
-	fprintf(to, "\ncellctl COMMAND --help says more. Exit codes: 0 done; "
+	fprintf(to, "\n--insecure takes a store that others own or may write.\n"
+		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
 		    "1 nothing found, a check\nfailed, or faults found; "
 		    "2 incorrect usage; 3 failure.\n");
 	return code;
@@ -117,6 +120,11 @@ static int run_words(int argc, char **argv)
 {
 	const struct command *c;
 
+	if (argc > 1 && !strcmp(argv[1], "--insecure")) {
+		open_insecure();
+		argc--;
+		argv++;
+	}
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
 	if (!strcmp(argv[1], "--version")) {

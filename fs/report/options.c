@@ -110,6 +110,8 @@ static const struct option table[] = {
 	 "refuse chmod, chown and touch below tables"},
 	{"allow_other", FLAG, AT(allow_other), 0,
 	 "let other users access it, as far as modes allow"},
+	{"insecure_store", FLAG, AT(insecure_store), 0,
+	 "take a store that others own or may write"},
 	{"scratch", RULE, AT(scratch), 0,
 	 "names of files that are not data: temp (as tools use) or any"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,

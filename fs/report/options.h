@@ -36,6 +36,7 @@ struct options {
 	bool show_control; /* listings show the unlisted names */
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
+	bool insecure_store;  /* others may own or write its directory */
 	uint8_t scratch;      /* enum scratch_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
 	uint64_t cache_bytes, write_buffer_bytes;

@@ -65,6 +65,20 @@ int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out)
 	return rc < 0 ? failed(rc, name, "open the directory") : 0;
 }
 
+int os_dir_own(struct os_dir *d, const char *path)
+{
+	const char *said =
+		d->os->ops->dir_alien ? d->os->ops->dir_alien(d) : NULL;
+
+	if (said)
+		return why(-EPERM,
+			   "the store %s %s; to use it all the same: cellfs -o "
+			   "insecure_store, cellctl --insecure",
+			   path, said);
+	d->own = true;
+	return 0;
+}
+
 void os_dir_close(struct os_dir *d)
 {
 	if (d)
@@ -155,9 +169,18 @@ int os_open(struct os_dir *d, const char *name, unsigned flags,
 {
 	struct os_file *f = NULL;
 	int rc = d->os->ops->open(d, name, flags, &f);
+	const char *said;
 
 	if (rc < 0)
 		return failed(rc, name, flags & OS_CREATE ? "create" : "open");
+	said = d->own && d->os->ops->alien ? d->os->ops->alien(f) : NULL;
+	if (said) {
+		(void)d->os->ops->close(f);
+		return why(-EPERM,
+			   "the file %s of the store %s: it was not the store "
+			   "that made it so",
+			   name, said);
+	}
 	f->os = d->os;
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	*out = f;

@@ -69,6 +69,13 @@ struct os_ops {
 	 */
 	int (*dir_lock)(struct os_dir *d, const char *path, bool shared,
 			int *pid);
+	/*
+	 * Who besides this user may put files into the directory, or the file
+	 * there: a part of a sentence, or NULL. The functions are NULL if @os
+	 * knows of no users.
+	 */
+	const char *(*dir_alien)(struct os_dir *d);
+	const char *(*alien)(struct os_file *f);
 	int (*dir_sync)(struct os_dir *d);
 	/* Calls @each for every entry but . and ..; a negative return stops. */
 	int (*dir_list)(struct os_dir *d,
@@ -121,6 +128,7 @@ struct os {
 };
 struct os_dir {
 	struct os *os;
+	bool own; /* by os_dir_own() */
 };
 struct os_file {
 	struct os *os;
@@ -155,6 +163,12 @@ int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out);
 int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out);
 void os_dir_close(struct os_dir *d); /* @d may be NULL */
+/*
+ * Refuses a directory that is not this user's, or in which others may write:
+ * -EPERM. From then on os_open() refuses a file there that somebody else owns,
+ * or that has a second name.
+ */
+int os_dir_own(struct os_dir *d, const char *path);
 int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid);
 int os_dir_sync(struct os_dir *d) OS_CHECKED;
 int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),

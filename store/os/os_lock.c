@@ -81,7 +81,15 @@ static int open_file(int dir, bool shared)
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return -errno;
-	err = fstat(fd, &st) ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+	if (fstat(fd, &st))
+		err = errno;
+	else if (!S_ISREG(st.st_mode))
+		err = EINVAL;
+	else
+		err = st.st_nlink > 1 ? EMLINK : 0;
+	/* A umask may have taken more. */
+	if (!err && !shared && (st.st_mode & 07777) != 0600 && fchmod(fd, 0600))
+		err = errno;
 	if (!err)
 		return fd;
 	close(fd);

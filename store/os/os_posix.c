@@ -30,12 +30,14 @@
 struct posix_dir {
 	struct os_dir base;
 	int fd;
+	uid_t owner;
 	struct dir_lock lock;
 };
 
 struct posix_file {
 	struct os_file base;
 	int fd;
+	uid_t dir_owner;
 	unsigned flags; /* OS_* */
 	size_t map_len;
 };
@@ -78,60 +80,79 @@ static int sync_parent(const char *path)
 	return rc;
 }
 
+/* The directory behind a descriptor, or behind an errno. Takes over @fd. */
+static int dir_of(struct os *os, int fd, struct os_dir **out)
+{
+	int rc = fd < 0 ? -errno : 0;
+	struct posix_dir *d = NULL;
+	struct stat st;
+
+	if (!rc && fstat(fd, &st))
+		rc = -errno;
+	if (!rc && !(d = calloc(1, sizeof(*d))))
+		rc = -ENOMEM;
+	if (rc) {
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	d->base.os = os;
+	d->fd = fd;
+	d->owner = st.st_uid;
+	*out = &d->base;
+	return 0;
+}
+
 static int posix_dir_open(struct os *os, const char *path, bool create,
 			  struct os_dir **out)
 {
-	struct posix_dir *d;
 	int rc;
 
 	if (create) {
 		if (!mkdir(path, 0700)) {
-			rc = sync_parent(path);
+			/* A umask may have taken more. */
+			rc = chmod(path, 0700) ? -errno : sync_parent(path);
 			if (rc < 0)
 				return rc;
 		} else if (errno != EEXIST) {
 			return -errno;
 		}
 	}
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return -ENOMEM;
-	d->base.os = os;
-	d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->fd < 0) {
-		rc = -errno;
-		free(d);
-		return rc;
-	}
-	*out = &d->base;
-	return 0;
+	return dir_of(os, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out);
 }
 
 static int posix_dir_below(struct os_dir *d, const char *name,
 			   struct os_dir **out)
 {
-	struct posix_dir *below;
 	int rc;
 
 	if (!mkdirat(dir_fd(d), name, 0700)) {
-		if (fsync(dir_fd(d)))
+		if (fchmodat(dir_fd(d), name, 0700, 0) || fsync(dir_fd(d)))
 			return -errno;
 	} else if (errno != EEXIST) {
 		return -errno;
 	}
-	below = calloc(1, sizeof(*below));
-	if (!below)
-		return -ENOMEM;
-	below->base.os = d->os;
-	below->fd = openat(dir_fd(d), name,
-			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (below->fd < 0) {
-		rc = -errno;
-		free(below);
-		return rc;
-	}
-	*out = &below->base;
-	return 0;
+	rc = dir_of(d->os,
+		    openat(dir_fd(d), name,
+			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		    out);
+	if (rc == 0)
+		(*out)->own = d->own;
+	return rc;
+}
+
+/* Root may use what is another's: it is that one's to begin with. */
+static const char *posix_dir_alien(struct os_dir *d)
+{
+	struct stat st;
+
+	if (fstat(dir_fd(d), &st))
+		return "cannot be looked at";
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return "may be written by others (chmod go-w is the cure)";
+	if (geteuid() && st.st_uid != geteuid())
+		return "belongs to another user, who could put anything there";
+	return NULL;
 }
 
 static void posix_dir_close(struct os_dir *d)
@@ -267,6 +288,13 @@ static int posix_open(struct os_dir *d, const char *name, unsigned flags,
 		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 		goto fail_close;
 	}
+	/* A umask may have taken more, or the file may be older. */
+	if (flags & OS_CREATE && (st.st_mode & 07777) != 0600 &&
+	    fchmod(f->fd, 0600)) {
+		rc = -errno;
+		goto fail_close;
+	}
+	f->dir_owner = ((struct posix_dir *)d)->owner;
 	if (flags & OS_RANDOM)
 		(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
 	f->base.os = d->os;
@@ -278,6 +306,20 @@ fail_close:
 fail:
 	free(f);
 	return rc;
+}
+
+static const char *posix_alien(struct os_file *f)
+{
+	struct stat st;
+
+	if (fstat(pfile(f)->fd, &st))
+		return "cannot be looked at";
+	if (st.st_uid && st.st_uid != geteuid() &&
+	    st.st_uid != pfile(f)->dir_owner)
+		return "belongs to another user";
+	if (st.st_nlink > 1)
+		return "has a second name (a hard link)";
+	return NULL;
 }
 
 static int posix_finish(struct os_file *base)
@@ -572,6 +614,8 @@ struct os *os_posix(void)
 {
 	static const struct os_ops ops = {
 		.dir_open = posix_dir_open,
+		.dir_alien = posix_dir_alien,
+		.alien = posix_alien,
 		.dir_close = posix_dir_close,
 		.dir_lock = posix_dir_lock,
 		.dir_sync = posix_dir_sync,

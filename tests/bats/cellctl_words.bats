@@ -98,7 +98,7 @@ commands() {
 	says 2 "is no column" get "$none" t r 'd:%zz'
 	says 2 "a row needs a name" get "$none" t ''
 	says 2 "a row needs a name" put "$none" t '' d:q x
-	says 2 "usage: cellctl COMMAND"
+	says 2 "usage: cellctl [--insecure] COMMAND"
 	[ ! -e "$none" ]
 }
 

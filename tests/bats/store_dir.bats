@@ -202,3 +202,68 @@ lost() {
 	ctl scan "$T/copy" u
 	[ "$(ctl check "$T/copy")" = "$T/copy: 0 faults" ]
 }
+
+# refused WORDS: neither cellctl nor a mount takes the store, unless told so.
+refused() {
+	run -3 --separate-stderr as_somebody "$CELLCTL" scan "$PLACE/store" t
+	[[ $stderr == *"$1"* && $stderr == *"$2"* ]]
+	as_somebody "$CELLCTL" --insecure scan "$PLACE/store" t
+	mkdir -p "$T/m"
+	run -1 "$CELLFS" "$PLACE/store" "$T/m" -f
+	[[ $output == *"$1"* && $output == *"$2"* ]]
+	STORE=$PLACE/store M=$T/m mount_store -o insecure_store
+	M=$T/m unmount_store
+}
+
+@test "a store in which others may write is refused, and taken when one insists" {
+	a_place
+	chmod g+w "$PLACE/store"
+	refused "may be written by others" "insecure_store"
+	chmod 702 "$PLACE/store"
+	refused "may be written by others" "--insecure"
+	as_somebody "$PLACE/cellctl" check "$PLACE/store"
+}
+
+@test "a store of another user is refused, but not for root" {
+	[ "$(id -u)" -eq 0 ]
+	a_place
+	chmod 755 "$PLACE/store"
+	chmod 644 "$PLACE/store"/*
+	run -3 --separate-stderr setpriv --reuid=65533 --clear-groups \
+		"$PLACE/cellctl" scan "$PLACE/store" t
+	[[ $stderr == *"belongs to another user"*"--insecure"* ]]
+	setpriv --reuid=65533 --clear-groups "$PLACE/cellctl" --insecure \
+		scan "$PLACE/store" t
+	"$CELLCTL" scan "$PLACE/store" t
+}
+
+@test "a file with a second name is refused, and so is one of another's" {
+	[ "$(id -u)" -eq 0 ]
+	a_place
+	local f
+	f=$(find "$PLACE/store" -name 'CATALOG-*' ! -name '*old*')
+	ln "$f" "$PLACE/second"
+	refused "${f##*/}" "has a second name"
+	rm "$PLACE/second"
+	chown 65533 "$f"
+	chmod 644 "$f"
+	run -3 --separate-stderr "$CELLCTL" scan "$PLACE/store" t
+	[[ $stderr == *"${f##*/}"*"belongs to another user"* ]]
+}
+
+@test "a lock file with a second name is not written" {
+	echo precious >"$T/precious"
+	ln -f "$T/precious" "$STORE/LOCK"
+	says 3 "Too many links" put "$STORE" t r d:q x
+	[ "$(cat "$T/precious")" = precious ]
+}
+
+@test "files of a store are for its owner alone, whatever the umask" {
+	(
+		umask 0777
+		ctl create "$T/new" t d
+		ctl put "$T/new" t r d:q x
+	)
+	[ "$(stat -c %a "$T/new")" = 700 ]
+	[ "$(find "$T/new" -type f ! -perm 600)" = "" ]
+}

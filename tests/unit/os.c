@@ -72,7 +72,12 @@ static void a_directory_is_made_private(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	os_dir_close(d);
+	assert_int_equal(rmdir(path), 0);
+	umask(0777);
 	assert_int_equal(os_dir_open(os_posix(), path, true, &d), 0);
+	umask(022);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(os_dir_sync(d), 0);
 	os_dir_close(d);
 	assert_int_equal(rmdir(path), 0);
@@ -122,6 +127,13 @@ static void files_are_private_and_exclusive_when_asked(void **state)
 
 	os_close(f);
 	snprintf(path, sizeof(path), "%s/a", p->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(unlink(path), 0);
+	umask(0777);
+	f = make(p, "a");
+	umask(022);
+	os_close(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(

@@ -9,6 +9,13 @@
 #include "store/served.h"
 #include "tools/line/fail.h"
 
+static bool insecure;
+
+void open_insecure(void)
+{
+	insecure = true;
+}
+
 /* A mounted store is used through its mount, since it has one owner. */
 static int open_any(const char *path, const struct store_options *o,
 		    struct store **store)
@@ -62,6 +69,7 @@ int open_store(const char *path, bool create, bool read_only,
 {
 	const struct store_options o = {.create = create,
 					.read_only = read_only,
+					.insecure = insecure,
 					.wait_ms = STORE_WAIT_MS};
 	int r = open_any(path, &o, store);
 

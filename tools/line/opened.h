@@ -6,6 +6,8 @@
 
 #include "store/store.h"
 
+/* From now on also a store that others own or may write (--insecure). */
+void open_insecure(void);
 /*
  * The only place where stores are opened. @path is the store's directory, or a
  * directory in a mount; a mounted store is used through its mount. Failures are

@@ -150,7 +150,10 @@ static int open_once(struct os *os, const char *path,
 	r = os_dir_open(os, path, create, &dir);
 	if (r < 0)
 		return r;
-	r = look_around(dir, path, create);
+	if (!o->insecure)
+		r = os_dir_own(dir, path);
+	if (r == 0)
+		r = look_around(dir, path, create);
 	if (r == 0) {
 		r = os_dir_lock(dir, path, o->read_only, &pid);
 		if (r > 0) {
