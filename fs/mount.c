@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -234,6 +235,15 @@ static void report_ready(int fd)
 	log_background();
 }
 
+/*
+ * Long values are mapped, so that freeing one gives its memory back. Without
+ * this the allocator would raise the length from which it does so.
+ */
+static void set_up_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+}
+
 /* @ready: descriptor to report to when mounted; -1 in the foreground. */
 static int serve(const struct options *o, mount_open_fn open_store, int ready)
 {
@@ -242,6 +252,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	int r, end;
 
 	umask(077);
+	set_up_memory();
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

@@ -138,7 +138,9 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		"  nodes                      %llu\n"
 		"  only in memory             %llu\n"
 		"  open handles               %llu\n"
-		"  scratch and unwritten      %llu bytes\n"
+		"  held by open files         %llu bytes of %llu\n"
+		"  refused for lack of that   %llu\n"
+		"  scratch files              %llu bytes\n"
 		"  notifications              %llu (%llu dropped, %llu walks)\n"
 		"  failures                   %llu\n\n",
 		getpid(),
@@ -148,7 +150,10 @@ static int stats_mount(struct fs *fs, struct buf *out)
 		(unsigned long long)fs->bytes_written, (unsigned long long)live,
 		(unsigned long long)pinned,
 		(unsigned long long)handles_count(fs->handles),
-		(unsigned long long)write_state_bytes(fs->writes),
+		(unsigned long long)fs->budget.held,
+		(unsigned long long)fs->budget.max,
+		(unsigned long long)fs->budget.refused,
+		(unsigned long long)scratch_bytes(fs->writes->scratch),
 		(unsigned long long)ic.sent, (unsigned long long)ic.dropped,
 		(unsigned long long)ic.walks,
 		(unsigned long long)errors_total(fs->errors));

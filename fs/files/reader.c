@@ -6,7 +6,9 @@
 
 #include "fs/control/control.h"
 #include "fs/files/writer.h"
+#include "fs/memory/values.h"
 #include "fs/tree/info.h"
+#include "fs/tree/view.h"
 
 struct reader {
 	struct open_file file; /* first: the one is cast to the other */
@@ -15,35 +17,153 @@ struct reader {
 	bool settled;	      /* the value stays what it is */
 	_Atomic uint64_t seq; /* of the version that was opened */
 	struct stat st;
-	struct buf value;
+	struct value *shared; /* a long one; NULL = it is in own */
+	struct buf own;
+	uint64_t held;	  /* of the file's share, for own */
+	uint64_t changed; /* the row, before the value was fetched */
+	struct fs *fs;
 };
 
 static const struct file_ops reader_ops, control_ops;
+
+/*
+ * While no value was seen that is so long, values are fetched at once. From then
+ * on the store is asked how long a value is, so that memory is held for it
+ * before it is taken, and those that long are shared.
+ */
+#define SHARED_MIN (64u << 10)
+
+static struct bytes content(const struct reader *rd)
+{
+	return rd->shared ? value_bytes(rd->shared) : buf_bytes(&rd->own);
+}
+
+/* What a fetch of the place's cell takes and gives. */
+struct fetch {
+	const struct place *place;
+	struct cell cell;
+};
+
+static int fetch(void *arg, struct buf *out)
+{
+	struct fetch *f = arg;
+	int r = place_get(f->place, &f->cell, out);
+
+	if (r > 0)
+		out->len = f->cell.value.len;
+	return r;
+}
+
+/*
+ * Can another handle have the same value? Of a row that changes behind the mount
+ * nothing is known; in a snapshot and in .raw a timestamp does not tell.
+ */
+static bool can_share(const struct fs *fs, const struct place *p)
+{
+	return store_is_directory(fs->options->store) &&
+	       !fstable_snapshot(p->table) && !(p->view && p->view->raw);
+}
+
+/*
+ * All that tells the version from any other, with the last change of its row,
+ * since a version can be put again.
+ */
+static int key_of(struct fs *fs, const struct reader *rd,
+		  const struct cell *cell, struct buf *key)
+{
+	const struct place *p = &rd->place;
+	const uint64_t head[] = {table_id(fstable_table(p->table)),
+				 rd->changed,
+				 (uint64_t)cell->ts,
+				 cell->value.len,
+				 p->row.len,
+				 p->family.len};
+	const void *alone = can_share(fs, p) ? NULL : rd;
+	int r = buf_append(key, head, sizeof(head));
+
+	if (r == 0)
+		r = buf_append(key, &alone, sizeof(alone));
+	if (r == 0)
+		r = buf_append(key, p->row.data, p->row.len);
+	if (r == 0)
+		r = buf_append(key, p->family.data, p->family.len);
+	if (r == 0)
+		r = buf_append(key, p->qualifier.data, p->qualifier.len);
+	return r < 0 ? why(r, "out of memory for an open file") : 0;
+}
+
+static int load_shared(struct fs *fs, struct reader *rd, struct fetch *f)
+{
+	struct value *shared;
+	struct buf key = {0};
+	int r = key_of(fs, rd, &f->cell, &key);
+
+	if (r == 0)
+		r = values_open(&fs->values, buf_bytes(&key), f->cell.value.len,
+				fetch, f, &shared);
+	buf_free(&key);
+	if (r <= 0)
+		return r;
+	values_close(&fs->values, rd->shared);
+	rd->shared = shared;
+	return 1;
+}
+
+static int load_own(struct fs *fs, struct reader *rd, struct fetch *f)
+{
+	int r = fetch(f, &rd->own);
+
+	if (r <= 0)
+		return r;
+	values_close(&fs->values, rd->shared);
+	rd->shared = NULL;
+	/* Of the rest of the share the handle is not opened yet, or has it. */
+	r = budget_hold(&rd->file.share,
+			rd->file.share.held - rd->held + rd->own.cap);
+	if (r < 0)
+		return budget_say(&fs->budget, -ENFILE);
+	rd->held = rd->own.cap;
+	return 1;
+}
+
+static int load_cell(struct fs *fs, struct reader *rd)
+{
+	const struct place *p = &rd->place;
+	struct fetch f = {.place = p};
+	bool ask = fs->value_len_max >= SHARED_MIN;
+	int r;
+
+	rd->changed = changes_last(&fs->changes, p->row);
+	r = ask ? place_get(p, &f.cell, NULL) : 1;
+
+	if (r > 0)
+		r = ask && f.cell.value.len >= SHARED_MIN
+			    ? load_shared(fs, rd, &f)
+			    : load_own(fs, rd, &f);
+	if (r <= 0)
+		return r;
+	rd->seq = f.cell.seq;
+	return place_stat_cell(fs, p, &f.cell, &rd->st);
+}
 
 /* Fetches the value: 1; 0 when it is gone; an error. */
 static int load(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
-	struct cell cell;
 	int r;
 
 	switch (p->kind) {
 	case NODE_CONTROL:
-		r = control_text(fs, p->control->id, &rd->value);
+		r = control_text(fs, p->control->id, &rd->own);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_INFO:
-		r = p->info->text(fstable_table(p->table), &rd->value);
+		r = p->info->text(fstable_table(p->table), &rd->own);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_SCHEMA:
-		r = fstable_schema_text(p->table, &rd->value);
+		r = fstable_schema_text(p->table, &rd->own);
 		return r < 0 ? r : place_stat(fs, p, &rd->st);
 	}
-	r = place_get(p, &cell, &rd->value);
-	if (r <= 0)
-		return r;
-	rd->value.len = cell.value.len;
-	rd->seq = cell.seq;
-	return place_stat_cell(fs, p, &cell, &rd->st);
+	return load_cell(fs, rd);
 }
 
 /*
@@ -150,6 +270,8 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	rd->file.ops = p->kind == NODE_CONTROL ? &control_ops : &reader_ops;
 	rd->file.refs = 1;
 	rd->place = *p;
+	rd->fs = fs;
+	budget_share_init(&rd->file.share, &fs->budget);
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)
@@ -200,7 +322,8 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
 		  size_t size, off_t off)
 {
-	size_t len = rd->value.len;
+	struct bytes value = content(rd);
+	size_t len = value.len;
 
 	if (off < 0 || (uint64_t)off >= len) {
 		fuse_reply_buf(req, NULL, 0);
@@ -209,7 +332,7 @@ static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
 	if (size > len - (size_t)off)
 		size = len - (size_t)off;
 	atomic_fetch_add_explicit(&fs->bytes_read, size, memory_order_relaxed);
-	fuse_reply_buf(req, (const char *)rd->value.data + off, size);
+	fuse_reply_buf(req, (const char *)value.data + off, size);
 }
 
 static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
@@ -239,7 +362,8 @@ static void reader_free(struct open_file *f)
 	struct reader *rd = (struct reader *)f;
 
 	place_release(&rd->place);
-	buf_free(&rd->value);
+	values_close(&rd->fs->values, rd->shared);
+	buf_free(&rd->own);
 	pthread_mutex_destroy(&rd->lock);
 	free(rd);
 }

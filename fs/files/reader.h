@@ -2,7 +2,8 @@
  * A file open for reading: one value, whole.
  *
  * A handle reads one version from its first byte to its last, whatever is
- * written, removed or expires meanwhile: the value is fetched at open.
+ * written, removed or expires meanwhile: the value is fetched at open. All who
+ * have a long one open share a copy of it (values.h).
  *
  * Two handles of an alias may have two values, so an alias is read past the
  * page cache, which they would share. The kernel may keep pages of a version.

@@ -10,6 +10,11 @@
  * or that the store would refuse, fails the write(2) that brought it and every
  * later one; its number and reason are in .cellfs/errors.
  *
+ * A scan is open while it is read. When more than a few are, or memory for open
+ * files is short, those that nobody reads at the moment rest: they are closed,
+ * and opened again behind the last line, on the same snapshot. A read that still
+ * finds no memory waits a little and is then ENOBUFS; it can be tried again.
+ *
  * stat(2) shows the size 0, also of a stream that was read to its end: the
  * request does not say which handle it is for, so it might be answered with the
  * size of another moment than the open stream is of, and tar and rsync would
@@ -22,5 +27,7 @@
 
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
 int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+/* Closes the scans of all streams that nobody reads at the moment. */
+void stream_rest_all(struct fs *fs);
 
 #endif

@@ -77,7 +77,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	err = type_of(fs, p, &w->type, &len_max);
 	if (err)
 		goto fail;
-	draft_init(&w->draft, &fs->writes->budget, len_max);
+	draft_init(&w->draft, &fs->budget, len_max);
 	w->file.ops =
 		w->type == WRITER_SCRATCH ? &writer_scratch_ops : &writer_ops;
 	w->file.refs = 1;

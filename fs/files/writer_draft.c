@@ -45,7 +45,7 @@ static int build_whole(struct writer *w, struct draft *whole)
 	struct bytes old;
 	int r = read_file(w, &hold, &old);
 
-	draft_init(whole, w->draft.budget, w->draft.len_max);
+	draft_init(whole, w->draft.share.budget, w->draft.len_max);
 	if (r > 0)
 		r = draft_set(whole, old);
 	if (!r)
@@ -149,16 +149,25 @@ static int check_tail(struct writer *w, size_t more)
 
 int writer_read_tail(struct writer *w, struct buf *out)
 {
+	struct budget_share share;
 	struct buf hold = {0};
-	struct bytes old;
-	int r = read_file(w, &hold, &old);
+	struct bytes old = {0};
+	size_t len = 0;
+	int r = stored_len(w, &len);
 
+	budget_share_init(&share, w->draft.share.budget);
+	/* The value twice, as it is read and with what comes behind it. */
+	if (r == 0 && budget_hold(&share, 3 * (uint64_t)len) < 0)
+		r = budget_say(share.budget, -ENOBUFS);
+	if (r == 0)
+		r = read_file(w, &hold, &old);
 	if (r >= 0)
 		r = buf_append(out, old.data, old.len);
 	if (!r)
 		r = buf_append(out, w->draft.content.data,
 			       w->draft.content.len);
 	buf_free(&hold);
+	budget_give(&share);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
+#include "fs/memory/draft.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 

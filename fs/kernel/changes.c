@@ -44,3 +44,10 @@ bool changes_since(struct changes *ch, struct bytes key, uint64_t seen)
 	return atomic_load(slot(ch, key)) > seen ||
 	       atomic_load(&ch->all) > seen;
 }
+
+uint64_t changes_last(struct changes *ch, struct bytes key)
+{
+	uint64_t row = atomic_load(slot(ch, key)), all = atomic_load(&ch->all);
+
+	return row > all ? row : all;
+}

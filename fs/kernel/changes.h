@@ -34,6 +34,11 @@ struct changes {
 };
 
 uint64_t changes_now(struct changes *ch);
+/*
+ * When a row of this key was last changed: while it stays what it is, so does
+ * all that is in the row.
+ */
+uint64_t changes_last(struct changes *ch, struct bytes key);
 /* Notes a change of the row of this key. */
 void changes_row(struct changes *ch, struct bytes key);
 /* Notes that tables were made, dropped, or show other rows. */

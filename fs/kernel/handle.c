@@ -8,6 +8,8 @@
 #include "store/value/why.h"
 
 #define HANDLES_MAX (1u << 20)
+/* What an open file takes without its content: place, names, slot. */
+#define HANDLE_BYTES 1024
 
 struct slot {
 	struct open_file *file; /* NULL = free */
@@ -20,6 +22,7 @@ struct handles {
 	struct slot *slots;
 	uint32_t nslots, free;
 	uint64_t open;
+	struct budget *budget; /* never changes */
 };
 
 static uint64_t number(uint32_t generation, uint32_t index)
@@ -32,15 +35,18 @@ void open_file_drop(struct open_file *f)
 	uint32_t refs = f ? atomic_fetch_sub(&f->refs, 1) : 0;
 
 	assert(!f || refs > 0);
-	if (refs == 1)
+	if (refs == 1) {
+		budget_give(&f->share);
 		f->ops->free(f);
+	}
 }
 
-int handles_new(struct handles **out)
+int handles_new(struct budget *budget, struct handles **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
+	(*out)->budget = budget;
 	pthread_mutex_init(&(*out)->lock, NULL);
 	return 0;
 }
@@ -109,6 +115,10 @@ static uint64_t add(struct handles *hs, struct open_file *f)
 int handles_open(struct handles *hs, struct open_file *f,
 		 struct fuse_file_info *fi)
 {
+	if (!f->share.budget)
+		budget_share_init(&f->share, hs->budget);
+	if (budget_more(&f->share, HANDLE_BYTES) < 0)
+		return budget_say(hs->budget, -ENFILE);
 	fi->fh = add(hs, f);
 	return fi->fh ? 0 : why(-ENFILE, "too many open files in the mount");
 }

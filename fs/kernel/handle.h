@@ -13,6 +13,9 @@
  * Each request has one more: its reply can bring the release before the thread
  * that replied is done with the file.
  *
+ * Each holds some memory of the budget while it is open, and more as its type
+ * takes more: open_file.share.
+ *
  * Threads: the table has a lock, innermost, under which no operation is called.
  */
 #ifndef CELLFS_FS_KERNEL_HANDLE_H
@@ -22,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fs/kernel/budget.h"
 #include "fs/kernel/fuse.h"
 
 #include "store/value/bytes.h"
@@ -33,7 +37,8 @@ struct file_ops;
 /* The first part of each open object, which its maker fills in. */
 struct open_file {
 	const struct file_ops *ops;
-	_Atomic uint32_t refs; /* 1 when the object is made */
+	_Atomic uint32_t refs;	   /* 1 when the object is made */
+	struct budget_share share; /* its maker's until it has a handle */
 };
 
 /*
@@ -73,13 +78,14 @@ static inline void open_file_hold(struct open_file *f)
 }
 void open_file_drop(struct open_file *f); /* NULL is nothing */
 
-int handles_new(struct handles **out);
+/* @budget outlives them. */
+int handles_new(struct budget *budget, struct handles **out);
 /* Releases all that is still open. No request runs any more. */
 void handles_free(struct handles *hs, struct fs *fs); /* NULL is nothing */
 
 /*
  * Takes over the caller's reference and sets fi->fh. -ENFILE, in words, when
- * memory is out or too many are open.
+ * memory is out or too many are open; most by who asks, if others can open.
  */
 int handles_open(struct handles *hs, struct open_file *f,
 		 struct fuse_file_info *fi);

@@ -4,15 +4,16 @@
 
 #include "store/value/why.h"
 
-void draft_init(struct draft *d, struct draft_budget *budget, size_t len_max)
+void draft_init(struct draft *d, struct budget *budget, size_t len_max)
 {
-	*d = (struct draft){.budget = budget, .len_max = len_max};
+	*d = (struct draft){.len_max = len_max};
+	budget_share_init(&d->share, budget);
 }
 
 void draft_clear(struct draft *d)
 {
-	atomic_fetch_sub(&d->budget->held, d->content.cap);
 	buf_free(&d->content);
+	(void)budget_hold(&d->share, 0);
 }
 
 static int too_big(const struct draft *d)
@@ -25,24 +26,14 @@ static int too_big(const struct draft *d)
 static int reserve(struct draft *d, size_t len)
 {
 	size_t cap = d->content.cap;
-	uint64_t more, want = cap ? cap : 64;
 	int err;
 
 	if (len <= cap)
 		return 0;
-	while (want < len)
-		want *= 2; /* as the buffer does it */
-	more = want - cap;
-	if (atomic_fetch_add(&d->budget->held, more) + more > d->budget->max) {
-		atomic_fetch_sub(&d->budget->held, more);
-		return why(-ENOSPC,
-			   "files that are open for writing hold %llu MiB in "
-			   "all at most; close some",
-			   (unsigned long long)(d->budget->max >> 20));
-	}
+	if (budget_hold(&d->share, budget_grown(cap, len)) < 0)
+		return budget_say(d->share.budget, -ENOSPC);
 	err = buf_reserve(&d->content, len - d->content.len);
-	atomic_fetch_sub(&d->budget->held, more);
-	atomic_fetch_add(&d->budget->held, d->content.cap - cap);
+	(void)budget_hold(&d->share, d->content.cap);
 	return err ? why(err, "out of memory for a file being written") : 0;
 }
 

@@ -2,30 +2,24 @@
  * The bytes of a file that is being written.
  *
  * A draft is bounded before it grows: by the longest value its column takes
- * (-EFBIG), and with all other drafts of the mount by one budget (-ENOSPC), so
+ * (-EFBIG), and with all else that clients have by the budget (-ENOSPC), so
  * that a client can neither seek to 1T nor fill the memory with open files.
  *
- * Threads: a draft belongs to its owner; the budget is shared and atomic.
+ * Threads: a draft belongs to its owner.
  */
 #ifndef CELLFS_FS_MEMORY_DRAFT_H
 #define CELLFS_FS_MEMORY_DRAFT_H
 
-#include <stdatomic.h>
-
+#include "fs/kernel/budget.h"
 #include "store/value/bytes.h"
 
-struct draft_budget {
-	_Atomic uint64_t held; /* capacities of all drafts */
-	uint64_t max;
-};
-
 struct draft {
-	struct draft_budget *budget;
+	struct budget_share share; /* the content's capacity */
 	size_t len_max;
 	struct buf content;
 };
 
-void draft_init(struct draft *d, struct draft_budget *budget, size_t len_max);
+void draft_init(struct draft *d, struct budget *budget, size_t len_max);
 /* Frees the content; the draft is empty and can be used again. */
 void draft_clear(struct draft *d);
 

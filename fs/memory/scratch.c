@@ -23,13 +23,14 @@ struct file {
 
 struct scratch {
 	pthread_mutex_t lock;
-	struct sorted files;  /* lock */
-	uint64_t bytes;	      /* lock: capacities and structs */
-	uint64_t bytes_max;   /* never changes */
-	_Atomic size_t count; /* files.count, read without the lock */
+	struct sorted files;	   /* lock */
+	uint64_t bytes;		   /* lock: capacities and structs */
+	uint64_t bytes_max;	   /* never changes */
+	struct budget_share share; /* lock: of all of it, bytes */
+	_Atomic size_t count;	   /* files.count, read without the lock */
 };
 
-struct scratch *scratch_new(size_t bytes_max)
+struct scratch *scratch_new(size_t bytes_max, struct budget *budget)
 {
 	struct scratch *s = calloc(1, sizeof(*s));
 
@@ -37,7 +38,15 @@ struct scratch *scratch_new(size_t bytes_max)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	s->bytes_max = bytes_max ? bytes_max : BYTES_MAX_DEFAULT;
+	budget_share_init(&s->share, budget);
 	return s;
+}
+
+/* Fewer bytes than are held never fail. REQUIRES: lock. */
+static void set_bytes(struct scratch *s, uint64_t bytes)
+{
+	s->bytes = bytes;
+	(void)budget_try(&s->share, bytes);
 }
 
 /* REQUIRES: lock. */
@@ -45,8 +54,8 @@ static void file_free(struct scratch *s, struct file *f)
 {
 	sorted_remove(&s->files, &f->by_node);
 	s->count = s->files.count;
-	s->bytes -= FILE_COST + f->content.cap;
 	sorted_node_release(&f->by_node);
+	set_bytes(s, s->bytes - FILE_COST - f->content.cap);
 	buf_free(&f->content);
 	free(f);
 }
@@ -70,10 +79,14 @@ static struct file *file_of(struct scratch *s, uint64_t node)
 					  bytes_of(&node, sizeof(node)));
 }
 
-/* Buffers double, so the budget may be exceeded by one doubling. */
-static bool room_for(const struct scratch *s, uint64_t more)
+/* Buffers double, so the limit may be exceeded by one doubling. */
+static bool room_for(struct scratch *s, uint64_t more, uint64_t cap)
 {
-	return s->bytes <= s->bytes_max && more <= s->bytes_max - s->bytes;
+	if (s->bytes > s->bytes_max || more > s->bytes_max - s->bytes)
+		return false;
+	more = cap ? budget_grown(cap, cap + more) - cap
+		   : budget_grown(cap, more);
+	return budget_try(&s->share, s->bytes + more) == 0;
 }
 
 static void touch(struct file *f)
@@ -100,12 +113,12 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 	pthread_mutex_lock(&s->lock);
 	if (file_of(s, node))
 		err = -EEXIST;
-	else if (!room_for(s, FILE_COST))
+	else if (!room_for(s, FILE_COST, 0))
 		err = -ENOSPC;
 	if (!err) {
 		sorted_insert(&s->files, &f->by_node);
 		s->count = s->files.count;
-		s->bytes += FILE_COST;
+		set_bytes(s, s->bytes + FILE_COST);
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!err)
@@ -201,19 +214,19 @@ static int resize(struct scratch *s, struct file *f, uint64_t size)
 	if (S_ISDIR(f->attr.mode))
 		return -EISDIR;
 	if (size > cap) {
-		if (!room_for(s, size - cap))
+		if (!room_for(s, size - cap, cap))
 			return -ENOSPC;
 		err = buf_reserve(&f->content, size - len);
+		set_bytes(s, s->bytes + f->content.cap - cap);
 		if (err)
 			return err;
-		s->bytes += f->content.cap - cap;
 	}
 	if (size > len)
 		memset(f->content.data + len, 0, size - len);
 	f->content.len = size;
 	f->attr.size = size;
 	if (!size) {
-		s->bytes -= f->content.cap;
+		set_bytes(s, s->bytes - f->content.cap);
 		buf_free(&f->content);
 	}
 	touch(f);

@@ -13,8 +13,9 @@
  * open. A file that was renamed to a cell is retired: programs that have it
  * open keep it, and its node stands for the cell from then on.
  *
- * At most bytes_max in all, beyond that -ENOSPC. lost_found.h says
- * what becomes of them at unmount.
+ * At most bytes_max in all, and no more than the budget has left for one
+ * client: beyond that -ENOSPC. lost_found.h says what becomes of them at
+ * unmount.
  *
  * Threads: any; one lock inside, innermost: nothing under it can block.
  */
@@ -24,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "fs/kernel/budget.h"
 #include "store/value/bytes.h"
 
 struct scratch;
@@ -46,7 +48,7 @@ enum {
 };
 
 /* @bytes_max 0 = 256 MiB. NULL without memory. */
-struct scratch *scratch_new(size_t bytes_max);
+struct scratch *scratch_new(size_t bytes_max, struct budget *budget);
 void scratch_free(struct scratch *s); /* @s may be NULL */
 
 /*

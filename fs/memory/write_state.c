@@ -3,17 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The longest value and half of that again. */
-#define DRAFTS_MAX (384u << 20)
-
-int write_state_new(uint64_t scratch_max, struct write_state **out)
+int write_state_new(uint64_t scratch_max, struct budget *budget,
+		    struct write_state **out)
 {
 	struct write_state *ws = calloc(1, sizeof(*ws));
 	pthread_condattr_t attr;
 
 	if (!ws)
 		return -ENOMEM;
-	ws->scratch = scratch_new(scratch_max);
+	ws->scratch = scratch_new(scratch_max, budget);
 	if (!ws->scratch) {
 		free(ws);
 		return -ENOMEM;
@@ -23,7 +21,6 @@ int write_state_new(uint64_t scratch_max, struct write_state **out)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&ws->settled_cond, &attr);
 	pthread_condattr_destroy(&attr);
-	ws->budget.max = DRAFTS_MAX;
 	*out = ws;
 	return 0;
 }
@@ -41,9 +38,4 @@ void write_state_free(struct write_state *ws)
 bool write_state_any(struct write_state *ws)
 {
 	return ws->open || scratch_any(ws->scratch);
-}
-
-uint64_t write_state_bytes(struct write_state *ws)
-{
-	return scratch_bytes(ws->scratch) + ws->budget.held;
 }

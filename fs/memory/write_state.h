@@ -1,5 +1,5 @@
 /*
- * The state of a mount's writes: scratch files, open writers, budget.
+ * The state of a mount's writes: scratch files and open writers.
  *
  * Writers are found by node, as a lookup must see a file that was created and
  * not published yet, and an unlink must keep it from being published.
@@ -10,13 +10,12 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "fs/memory/draft.h"
+#include "fs/kernel/budget.h"
 #include "fs/memory/scratch.h"
 #include "fs/text/sorted.h"
 
 struct write_state {
 	struct scratch *scratch;
-	struct draft_budget budget;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
 	_Atomic size_t open;   /* writers.count, read without the lock */
@@ -25,11 +24,10 @@ struct write_state {
 	unsigned waiting; /* lock: threads that wait for that */
 };
 
-int write_state_new(uint64_t scratch_max, struct write_state **out);
+int write_state_new(uint64_t scratch_max, struct budget *budget,
+		    struct write_state **out);
 void write_state_free(struct write_state *ws); /* NULL is nothing */
 /* Is a file open for writing, or a scratch file? */
 bool write_state_any(struct write_state *ws);
-/* Bytes of memory of scratch files and open writers. */
-uint64_t write_state_bytes(struct write_state *ws);
 
 #endif

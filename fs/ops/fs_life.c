@@ -5,7 +5,23 @@
 #include <unistd.h>
 
 #include "fs/change/moved.h"
+#include "fs/files/stream.h"
+#include "fs/look/listing.h"
 #include "fs/memory/write_state.h"
+
+static void rest_listing(void *arg, struct open_file *f)
+{
+	listing_rest(listing_of(f), INT64_MAX);
+}
+
+/* Gets back what files hold that nobody reads at the moment. */
+static void rest_all(void *arg)
+{
+	struct fs *fs = arg;
+
+	stream_rest_all(fs);
+	handles_each(fs->handles, &listing_ops, rest_listing, NULL);
+}
 
 int fs_new(struct store *s, const struct options *o, struct fs **out)
 {
@@ -24,9 +40,13 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 				  .parent = FUSE_ROOT_ID,
 				  .ino = FUSE_ROOT_ID};
 	dir_times_init(&fs->dir_times);
+	budget_init(&fs->budget, o->memory);
+	fs->budget.reclaim = rest_all;
+	fs->budget.reclaim_arg = fs;
+	values_init(&fs->values, &fs->budget);
 	r = nodes_new(&fs->nodes);
 	if (r == 0)
-		r = handles_new(&fs->handles);
+		r = handles_new(&fs->budget, &fs->handles);
 	if (r == 0)
 		r = overlay_new(fs->nodes, &fs->overlay);
 	if (r == 0)
@@ -36,7 +56,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 	if (r == 0)
 		r = trace_new(&fs->trace);
 	if (r == 0)
-		r = write_state_new(o->scratch_max, &fs->writes);
+		r = write_state_new(o->scratch_max, &fs->budget, &fs->writes);
 	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
 	if (r < 0)
@@ -54,6 +74,7 @@ void fs_free(struct fs *fs)
 		return;
 	invalidator_stop(fs->invalidator);
 	handles_free(fs->handles, fs);
+	values_release(&fs->values);
 	moved_free(fs->moved);
 	write_state_free(fs->writes);
 	overlay_free(fs->overlay);

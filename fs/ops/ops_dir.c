@@ -11,7 +11,9 @@
  * while give back their scans.
  */
 #define LISTINGS_BUSY 64
-#define LISTING_REST_S 30
+#define LISTING_REST_S 2
+/* What a directory takes that is being listed: its scan. */
+#define LISTING_BYTES (48u << 10)
 
 static void rest_one(void *arg, struct open_file *f)
 {
@@ -28,7 +30,12 @@ static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 	if (r == 0)
 		r = listing_open(fs, &p, &ls);
 	if (r == 0) {
-		r = handles_open(fs->handles, listing_file(ls), fi);
+		struct budget_share *share = &listing_file(ls)->share;
+
+		budget_share_init(share, &fs->budget);
+		r = budget_hold(share, LISTING_BYTES) < 0
+			    ? budget_say(&fs->budget, -ENFILE)
+			    : handles_open(fs->handles, listing_file(ls), fi);
 		if (r < 0)
 			listing_close(ls);
 	}

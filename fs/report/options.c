@@ -116,6 +116,8 @@ static const struct option table[] = {
 	 "names of files that are not data: temp (as tools use) or any"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,
 	 "memory for files that are not data (256M)"},
+	{"memory", BYTES, AT(memory), 0,
+	 "memory for all open files; beyond that opens are refused (512M)"},
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
 	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
 	 "memory for changes that are in no table file yet (64M)"},
@@ -363,6 +365,7 @@ int options_parse(int argc, char **argv, struct options *out)
 
 	*out = (struct options){
 		.scratch_max = 256u << 20,
+		.memory = 512u << 20,
 		.attr_timeout_s = 1,
 		.timeout_s = 60,
 		.cache_bytes = STORE_CACHE_BYTES,

@@ -39,6 +39,7 @@ struct options {
 	bool insecure_store;  /* others may own or write its directory */
 	uint8_t scratch;      /* enum scratch_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
+	uint64_t memory;      /* bytes of what clients make the mount keep */
 	uint64_t cache_bytes, write_buffer_bytes;
 	double attr_timeout_s, timeout_s;
 	bool has_uid, has_gid, has_umask;

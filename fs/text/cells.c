@@ -204,6 +204,15 @@ static int append_kind(struct buf *out, const struct cell *c)
 	return buf_append(out, text, (size_t)n);
 }
 
+static int append_end(struct buf *out, const struct cell *c)
+{
+	int r = 0;
+
+	if (c->kind != CELL_PUT || c->ttl_ms)
+		r = append_kind(out, c);
+	return r ? r : buf_append(out, "\n", 1);
+}
+
 int cells_format(const struct cell *c, struct buf *out)
 {
 	size_t len = out->len;
@@ -213,13 +222,46 @@ int cells_format(const struct cell *c, struct buf *out)
 		r = append_column(out, c);
 	if (r == 0)
 		r = append_text(out, c->value, false);
-	if (r == 0 && (c->kind != CELL_PUT || c->ttl_ms))
-		r = append_kind(out, c);
 	if (r == 0)
-		r = buf_append(out, "\n", 1);
+		r = append_end(out, c);
 	if (r < 0)
 		out->len = len;
 	return r;
+}
+
+#define PART_BYTES ((size_t)8 << 10)
+
+/* Where a part that begins at @at ends: before a character, if there are any. */
+static size_t part_end(struct bytes value, size_t at)
+{
+	size_t end = at + PART_BYTES, back = 0;
+
+	if (value.len - at <= PART_BYTES)
+		return value.len;
+	/* A character has at most three bytes of this kind. */
+	while (back < 4 && (value.data[end - back] & 0xc0) == 0x80)
+		back++;
+	return back < 4 ? end - back : end;
+}
+
+int cells_format_part(const struct cell *c, size_t *at, struct buf *out)
+{
+	size_t len = out->len, end = part_end(c->value, *at);
+	int r = *at ? 0 : append_text(out, c->row, true);
+
+	if (r == 0 && *at == 0)
+		r = append_column(out, c);
+	if (r == 0)
+		r = append_text(out, bytes_of(c->value.data + *at, end - *at),
+				false);
+	if (r == 0 && end == c->value.len)
+		r = append_end(out, c);
+	if (r < 0) {
+		out->len = len;
+		return r;
+	}
+	*at = end;
+	return end < c->value.len;
 }
 
 static const struct kind_word {

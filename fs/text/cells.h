@@ -22,6 +22,11 @@ int cells_format_name(struct bytes key, struct buf *out);
 int cells_format_value(struct bytes value, struct buf *out);
 /* Appends the line of @c with its newline. 0 or -ENOMEM. */
 int cells_format(const struct cell *c, struct buf *out);
+/*
+ * The same in parts, of a part of the value each: *at, 0 at first, says how much
+ * of it is done. 1 while there is more, 0, -ENOMEM.
+ */
+int cells_format_part(const struct cell *c, size_t *at, struct buf *out);
 
 /* Is called for a row of lines, which is one mutation. */
 typedef void cells_row(void *arg, const struct mutation *m);

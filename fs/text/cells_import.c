@@ -109,6 +109,15 @@ uint64_t cells_import_applied(const struct cells_import *im)
 	return im->rows.lines_applied;
 }
 
+uint64_t cells_import_bytes(const struct cells_import *im)
+{
+	const struct cells_rows *rs = &im->rows;
+
+	return im->partial.cap + im->hold.cap + rs->bytes.cap + rs->folded.cap +
+	       rs->rows_cap * sizeof(*rs->rows) +
+	       rs->changes_cap * sizeof(*rs->changes);
+}
+
 bool cells_import_is_empty(const struct cells_import *im)
 {
 	return !im->lines && !im->partial.len;

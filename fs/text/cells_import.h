@@ -69,6 +69,8 @@ int cells_import_end(struct cells_import *im);
 uint64_t cells_import_lines(const struct cells_import *im);
 /* Lines of cells that were applied. */
 uint64_t cells_import_applied(const struct cells_import *im);
+/* The memory that waits for the end of a line, row or batch. */
+uint64_t cells_import_bytes(const struct cells_import *im);
 /* Has no input been read? */
 bool cells_import_is_empty(const struct cells_import *im);
 void cells_import_free(struct cells_import *im); /* @im may be NULL */

@@ -22,6 +22,7 @@
 #include "fs/kernel/handle.h"
 #include "fs/kernel/invalidate.h"
 #include "fs/memory/overlay.h"
+#include "fs/memory/values.h"
 #include "fs/report/errors.h"
 #include "fs/report/latency.h"
 #include "fs/report/options.h"
@@ -63,7 +64,11 @@ const char *fs_op_name(enum fs_op op);
 struct fs {
 	struct store *store;
 	const struct options *options;
-	struct place root; /* what FUSE_ROOT_ID stands for: see root.h */
+	struct place root;    /* what FUSE_ROOT_ID stands for: see root.h */
+	struct budget budget; /* of all that clients make the mount keep */
+	struct values values;
+	/* The longest value that was looked at: what a scan may need. */
+	_Atomic uint64_t value_len_max;
 	struct nodes *nodes;
 	struct handles *handles;
 	struct overlay *overlay;
@@ -83,17 +88,29 @@ struct fs {
 	struct latency latency[FS_OP_COUNT];
 	_Atomic uint64_t bytes_read, bytes_written;
 	_Atomic uint32_t sessions; /* of .cellfs/store */
+	_Atomic uint32_t awake;	   /* streams whose scan is open */
+	_Atomic uint32_t waiting;  /* threads that wait for memory */
 	/* When a row was last said to be absent, by the monotonic clock. */
 	_Atomic int64_t row_absent_ms;
 };
 
+/* Each op begins with this, which notes for whom the thread works. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
+	budget_ask_as(fuse_req_ctx(req)->pid);
 	return fuse_req_userdata(req);
 }
 
 /* How the thread's request was answered: 0 or a negative errno. */
 extern _Thread_local int fs_replied;
+
+static inline void fs_saw_value(struct fs *fs, uint64_t len)
+{
+	if (len >
+	    atomic_load_explicit(&fs->value_len_max, memory_order_relaxed))
+		atomic_store_explicit(&fs->value_len_max, len,
+				      memory_order_relaxed);
+}
 
 /* Each op begins with this: it counts the request and clears why(). */
 static inline void fs_count(struct fs *fs, enum fs_op op)

@@ -95,8 +95,10 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 {
 	int r = stat_begin(fs, p, cell->ts, st);
 
-	if (r > 0 && S_ISREG(st->st_mode))
+	if (r > 0 && S_ISREG(st->st_mode)) {
 		set_size(st, cell->value.len);
+		fs_saw_value(fs, cell->value.len);
+	}
 	return r;
 }
 

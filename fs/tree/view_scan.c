@@ -138,7 +138,8 @@ int view_scan_open(struct fstable *ft, const struct view *v,
 	if (!vs)
 		return why(-ENOMEM, "out of memory for a scan");
 	vs->table = ft;
-	s.snapshot = fstable_snapshot(ft);
+	if (fstable_snapshot(ft))
+		s.snapshot = fstable_snapshot(ft);
 	if (v) {
 		some = apply(v, &s);
 		if (!is_one_row(spec))

@@ -73,3 +73,102 @@ gone_and_read() {
 	[ "$(cat <&7)" = two ]
 	[ "$(cat "$C/5")" = two ]
 }
+
+# long_values N: rows l1 to lN with a value of 5 MiB each.
+long_values() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		head -c 5M /dev/zero >"$M/T/.put/l$i/f:q"
+	done
+}
+
+@test "who has most open is told so, and others open files" {
+	remount_store -o memory=32M
+	a_row
+	long_values 6
+	echo small >"$M/T/R/f:q"
+	python3 - "$M" 3>&- <<-'EOF'
+	import errno, os, subprocess, sys
+	m = sys.argv[1]
+	fds = [os.open(f"{m}/T/l1/f:q", os.O_RDONLY) for _ in range(30)]
+	assert all(len(os.pread(fd, 10, (5 << 20) - 10)) == 10 for fd in fds)
+	try:
+	    for i in range(2, 7):
+	        os.open(f"{m}/T/l{i}/f:q", os.O_RDONLY)
+	except OSError as e:
+	    assert e.errno == errno.ENFILE, e
+	else:
+	    sys.exit("all were opened")
+	subprocess.run(["cmp", f"{m}/T/l6/f:q", "/dev/zero", "-n", "5"],
+	               check=True)
+	subprocess.run(["cat", f"{m}/T/R/f:q", f"{m}/T/R/.cells"], check=True)
+	EOF
+	grep -q "open files hold .*(-o memory).*close" "$M/.cellfs/errors"
+	grep -q '^memory 33554432$' "$M/.cellfs/options"
+	grep -q '^cellfs_client_bytes_max 33554432$' "$M/.cellfs/metrics"
+	grep -qE '^cellfs_client_refused_total [1-9]' "$M/.cellfs/metrics"
+}
+
+@test "a value is shared only by those who opened the same" {
+	remount_store -o memory=64M
+	a_column
+	head -c 1M /dev/zero | tr '\0' a >"$C/5"
+	exec 7<"$C/5"
+	head -c 1M /dev/zero | tr '\0' b >"$C/5"
+	exec 8<"$C/5"
+	[ "$(head -c 1 <&7)" != "" ]
+	[ "$(head -c 1 <&8)" = b ]
+	echo t >"$M/.cellfs/flush" || true
+	exec 9<"$M/T/R/f:q"
+	[ "$(tail -c 1 <&9)" = b ]
+	exec 7<&- 8<&- 9<&-
+}
+
+@test "many streams read in turn give what each alone gives" {
+	mkdir "$M/T"
+	seq -f 'row%04.0f' 1 300 | while read -r row; do
+		printf '%s\tf:a\t1\t%s\n' "$row" "$(head -c 300 /dev/urandom |
+			base64 -w 0)"
+		printf '%s\tf:b\t2\tb\n%s\tf:b\t1\ta\n' "$row" "$row"
+	done >"$M/T/.cells"
+	head -c 200000 /dev/urandom >"$M/T/.put/row0100/f:long"
+	cat "$M/T/.cells" >"$T/whole"
+	cat "$M/T/.last/20/.cells" >"$T/last"
+	python3 - "$M" "$T" <<-'EOF'
+	import os, sys
+	m, t = sys.argv[1:]
+	def turn(path, want, n, size):
+	    fds = [os.open(path, os.O_RDONLY) for _ in range(n)]
+	    got = [b""] * n
+	    while not all(len(g) >= len(want) for g in got):
+	        for i, fd in enumerate(fds):
+	            part = os.read(fd, size)
+	            assert part or len(got[i]) == len(want), (i, len(got[i]))
+	            got[i] += part
+	    assert all(g == want for g in got)
+	    assert not any(os.read(fd, 1) for fd in fds)
+	    for fd in fds:
+	        os.close(fd)
+	turn(m + "/T/.cells", open(t + "/whole", "rb").read(), 40, 50001)
+	turn(m + "/T/.last/20/.cells", open(t + "/last", "rb").read(), 40, 777)
+	EOF
+}
+
+@test "a stream is of the moment when it was opened, also when it rested" {
+	mkdir "$M/T"
+	seq -f $'row%04.0f\tf:a\t1\tx' 1 20000 >"$M/T/.cells"
+	python3 - "$M" <<-'EOF'
+	import os, sys
+	m = sys.argv[1]
+	want = open(m + "/T/.cells", "rb").read()
+	fds = [os.open(m + "/T/.cells", os.O_RDONLY) for _ in range(40)]
+	got = [os.read(fd, 4096) for fd in fds]
+	with open(m + "/T/.cells", "w") as f:
+	    f.write("row0002x\tf:a\t1\tnew\nrow9000x\tf:a\t1\tnew\n")
+	os.unlink(m + "/T/row9001/f:a")
+	for i, fd in enumerate(fds):
+	    while part := os.read(fd, 1 << 17):
+	        got[i] += part
+	assert all(g == want for g in got)
+	EOF
+}

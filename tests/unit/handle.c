@@ -8,6 +8,7 @@
 #include "fs/kernel/handle.h"
 
 static int released, freed;
+static struct budget budget;
 
 static void release(struct fs *fs, struct open_file *f)
 {
@@ -49,7 +50,8 @@ static struct open_file *got(struct handles *hs, uint64_t fh,
 static int begin(void **state)
 {
 	released = freed = 0;
-	return handles_new((struct handles **)state);
+	budget_init(&budget, 64 << 20);
+	return handles_new(&budget, (struct handles **)state);
 }
 
 static void a_number_of_one_type_is_refused_as_another(void **state)
@@ -155,6 +157,34 @@ static void thousands_can_be_open(void **state)
 	handles_free(hs, NULL);
 }
 
+static void who_has_most_open_is_refused_and_others_are_not(void **state)
+{
+	enum {
+		N = 5000
+	};
+	static struct open_file files[N];
+	struct handles *hs = *state;
+	struct fuse_file_info fi = {0};
+	struct open_file other = a_file(&file_ops);
+	int n = 0;
+
+	budget_init(&budget, 1 << 20);
+	budget_ask_as(1);
+	for (; n < N; n++) {
+		files[n] = a_file(&file_ops);
+		if (handles_open(hs, &files[n], &fi) < 0)
+			break;
+	}
+	/* Three times what is left free, of 1 KiB each. */
+	assert_true(n > 700 && n < 800);
+	assert_int_equal(handles_open(hs, &files[n], &fi), -ENFILE);
+	budget_ask_as(2);
+	assert_int_equal(handles_open(hs, &other, &fi), 0);
+	handles_free(hs, NULL);
+	assert_int_equal(budget.held, 0);
+	budget_ask_as(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +197,8 @@ int main(void)
 		cmocka_unit_test_setup(what_is_left_open_is_released_at_the_end,
 				       begin),
 		cmocka_unit_test_setup(thousands_can_be_open, begin),
+		cmocka_unit_test_setup(
+			who_has_most_open_is_refused_and_others_are_not, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "fs/memory/draft.h"
 #include "fs/memory/overlay.h"
 #include "fs/memory/scratch.h"
+#include "fs/memory/values.h"
 #include "fs/text/sorted.h"
 
 static struct bytes str(const char *s)
@@ -289,9 +290,11 @@ static void overlay_renames_onto_another_without_a_gap(void **state)
 	nodes_free(ns);
 }
 
+static struct budget plenty = {.max = 1ull << 40};
+
 static void scratch_lives_while_named_or_held(void **state)
 {
-	struct scratch *s = scratch_new(0);
+	struct scratch *s = scratch_new(0, &plenty);
 	struct scratch_attr a;
 	char out[8];
 
@@ -315,7 +318,7 @@ static void scratch_lives_while_named_or_held(void **state)
 
 static void retired_scratch_speaks_no_more_for_its_node(void **state)
 {
-	struct scratch *s = scratch_new(0);
+	struct scratch *s = scratch_new(0, &plenty);
 	struct scratch_attr a;
 
 	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
@@ -330,7 +333,7 @@ static void retired_scratch_speaks_no_more_for_its_node(void **state)
 
 static void scratch_is_bounded(void **state)
 {
-	struct scratch *s = scratch_new(64 << 10);
+	struct scratch *s = scratch_new(64 << 10, &plenty);
 	struct scratch_attr big = {.size = 1ull << 40}, a;
 	char block[4096] = {0};
 	int r = 0;
@@ -353,7 +356,7 @@ static void scratch_is_bounded(void **state)
 
 static void draft_refuses_before_it_grows(void **state)
 {
-	struct draft_budget budget = {.max = 1 << 20};
+	struct budget budget = {.max = 1 << 20};
 	struct draft d;
 
 	draft_init(&d, &budget, 10);
@@ -372,18 +375,94 @@ static void draft_refuses_before_it_grows(void **state)
 
 static void drafts_share_one_budget(void **state)
 {
-	struct draft_budget budget = {.max = 1 << 20};
+	struct budget budget = {.max = 2 << 20};
 	struct draft a, b;
 
 	draft_init(&a, &budget, 1 << 20);
 	draft_init(&b, &budget, 1 << 20);
-	assert_int_equal(draft_truncate(&a, 512 << 10), 0);
+	assert_int_equal(draft_truncate(&a, 1 << 20), 0);
 	assert_int_equal(draft_truncate(&b, (512 << 10) + 1), -ENOSPC);
 	assert_int_equal(b.content.len, 0);
 	draft_clear(&a);
 	assert_int_equal(draft_truncate(&b, (512 << 10) + 1), 0);
 	draft_clear(&b);
 	assert_int_equal(budget.held, 0);
+}
+
+static void a_client_holds_thrice_what_it_leaves_free(void **state)
+{
+	struct budget budget = {.max = 64 << 20};
+	struct budget_share a, b, c;
+
+	budget_ask_as(1);
+	budget_share_init(&a, &budget);
+	budget_ask_as(2);
+	budget_share_init(&b, &budget);
+	budget_ask_as(3);
+	budget_share_init(&c, &budget);
+	budget_ask_as(0);
+	assert_int_equal(budget_hold(&a, (48 << 20) + 4096), -ENOBUFS);
+	assert_int_equal(a.held, 0);
+	assert_int_equal(budget_hold(&a, 48 << 20), 0);
+	assert_int_equal(budget_hold(&b, (12 << 20) + 4096), -ENOBUFS);
+	assert_int_equal(budget_hold(&b, 12 << 20), 0);
+	assert_int_equal(budget_hold(&c, 3 << 20), 0);
+	/* Less never fails, and is free for others. */
+	assert_int_equal(budget_hold(&a, 1 << 20), 0);
+	assert_int_equal(budget_hold(&c, 30 << 20), 0);
+	budget_give(&a);
+	budget_give(&b);
+	budget_give(&c);
+	assert_int_equal(budget.held, 0);
+	assert_int_equal(budget.refused, 2);
+}
+
+struct source {
+	unsigned fetched;
+	int result;
+};
+
+static int fetch_some(void *arg, struct buf *out)
+{
+	struct source *s = arg;
+
+	s->fetched++;
+	return s->result > 0 && buf_append(out, "some", 4) ? -ENOMEM
+							   : s->result;
+}
+
+static void handles_of_one_value_share_it(void **state)
+{
+	struct budget budget = {.max = 1 << 20};
+	struct source gone = {.result = 0}, there = {.result = 1};
+	struct value *v, *w, *x;
+	struct values vs;
+
+	values_init(&vs, &budget);
+	assert_int_equal(values_open(&vs, str("k"), 4, fetch_some, &gone, &v),
+			 0);
+	assert_int_equal(budget.held, 0);
+	assert_int_equal(values_open(&vs, str("k"), 4, fetch_some, &there, &v),
+			 1);
+	assert_int_equal(values_open(&vs, str("k"), 4, fetch_some, &there, &w),
+			 1);
+	assert_ptr_equal(v, w);
+	assert_int_equal(there.fetched, 1);
+	assert_int_equal(values_open(&vs, str("l"), 4, fetch_some, &there, &x),
+			 1);
+	assert_ptr_not_equal(v, x);
+	assert_int_equal(value_bytes(w).len, 4);
+	values_close(&vs, v);
+	assert_memory_equal(value_bytes(w).data, "some", 4);
+	values_close(&vs, w);
+	values_close(&vs, x);
+	assert_int_equal(budget.held, 0);
+	/* Its memory is held before it is fetched. */
+	assert_int_equal(
+		values_open(&vs, str("k"), 1 << 20, fetch_some, &there, &v),
+		-ENFILE);
+	assert_int_equal(there.fetched, 2);
+	values_release(&vs);
 }
 
 int main(void)
@@ -403,6 +482,8 @@ int main(void)
 		cmocka_unit_test(scratch_is_bounded),
 		cmocka_unit_test(draft_refuses_before_it_grows),
 		cmocka_unit_test(drafts_share_one_budget),
+		cmocka_unit_test(a_client_holds_thrice_what_it_leaves_free),
+		cmocka_unit_test(handles_of_one_value_share_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,154 @@
+#include "fs/memory/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/value/why.h"
+
+struct value {
+	struct sorted_node by_key; /* first: the one is cast to the other */
+	struct budget_share share;
+	struct buf content; /* never changes when it is fetched */
+	uint32_t refs;	    /* lock, as all below */
+	bool listed;
+	bool fetched;
+};
+
+void values_init(struct values *vs, struct budget *budget)
+{
+	*vs = (struct values){.budget = budget};
+	pthread_mutex_init(&vs->lock, NULL);
+	pthread_cond_init(&vs->fetched, NULL);
+}
+
+void values_release(struct values *vs)
+{
+	pthread_cond_destroy(&vs->fetched);
+	pthread_mutex_destroy(&vs->lock);
+}
+
+struct bytes value_bytes(const struct value *v)
+{
+	return buf_bytes(&v->content);
+}
+
+static void value_free(struct value *v)
+{
+	buf_free(&v->content);
+	budget_give(&v->share);
+	sorted_node_release(&v->by_key);
+	free(v);
+}
+
+static int value_new(struct values *vs, struct bytes key, struct value **out)
+{
+	struct value *v = calloc(1, sizeof(*v));
+
+	if (!v || sorted_node_init(&v->by_key, bytes_of(NULL, 0), key)) {
+		free(v);
+		return why(-ENOMEM, "out of memory for a value");
+	}
+	budget_share_init(&v->share, vs->budget);
+	v->refs = 1;
+	*out = v;
+	return 0;
+}
+
+/* REQUIRES: lock. */
+static void unlist(struct values *vs, struct value *v)
+{
+	if (v->listed)
+		sorted_remove(&vs->all, &v->by_key);
+	v->listed = false;
+}
+
+void values_close(struct values *vs, struct value *v)
+{
+	bool last;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&vs->lock);
+	last = --v->refs == 0;
+	if (last)
+		unlist(vs, v);
+	pthread_mutex_unlock(&vs->lock);
+	if (last)
+		value_free(v);
+}
+
+/* The value of that key with a reference, when it is fetched; or NULL. */
+static struct value *find(struct values *vs, struct bytes key)
+{
+	struct value *v;
+
+	while ((v = (struct value *)sorted_find(&vs->all, bytes_of(NULL, 0),
+						key)) &&
+	       !v->fetched)
+		pthread_cond_wait(&vs->fetched, &vs->lock);
+	if (v)
+		v->refs++;
+	return v;
+}
+
+/* The buffer keeps what it holds, and the share what the buffer takes. */
+static int fit(struct value *v)
+{
+	struct buf *b = &v->content;
+	uint8_t *less =
+		b->len && b->len < b->cap ? realloc(b->data, b->len) : NULL;
+
+	if (less) {
+		b->data = less;
+		b->cap = b->len;
+	}
+	return budget_hold(&v->share, b->cap);
+}
+
+static int fetch_into(struct value *v, size_t len, values_fetch *fetch,
+		      void *arg)
+{
+	int r = budget_hold(&v->share, budget_grown(0, len));
+
+	if (r < 0)
+		return budget_say(v->share.budget, -ENFILE);
+	r = fetch(arg, &v->content);
+	if (r > 0 && fit(v) < 0)
+		return budget_say(v->share.budget, -ENFILE);
+	return r;
+}
+
+int values_open(struct values *vs, struct bytes key, size_t len,
+		values_fetch *fetch, void *arg, struct value **out)
+{
+	struct value *v = NULL, *found;
+	int r = value_new(vs, key, &v);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&vs->lock);
+	found = find(vs, key);
+	if (!found) {
+		sorted_insert(&vs->all, &v->by_key);
+		v->listed = true;
+	}
+	pthread_mutex_unlock(&vs->lock);
+	if (found) {
+		value_free(v);
+		*out = found;
+		return 1;
+	}
+	r = fetch_into(v, len, fetch, arg);
+	pthread_mutex_lock(&vs->lock);
+	v->fetched = true;
+	/* Who waits for one that could not be had tries it for himself. */
+	if (r <= 0)
+		unlist(vs, v);
+	pthread_cond_broadcast(&vs->fetched);
+	pthread_mutex_unlock(&vs->lock);
+	if (r > 0)
+		*out = v;
+	else
+		value_free(v);
+	return r;
+}
