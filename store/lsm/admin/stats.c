@@ -1,11 +1,26 @@
 /* The engine's statistics, one figure a call, for people and for metrics. */
 #include "store/lsm/admin/admin.h"
+
+#include <stddef.h>
+
 #include "store/lsm/block/cache.h"
 #include "store/lsm/state/superversion.h"
+
+/* Where a figure is: a field of a struct, a sum over files, or computed. */
+enum source {
+	OF_STORE, /* struct lsm: an atomic number, or one set before it opened */
+	OF_LOG,	  /* struct wal_stat */
+	OF_CACHE, /* struct block_cache_stat */
+	OF_FILES,
+	COMPUTED,
+};
 
 struct figure {
 	const char *name, *help;
 	bool counter;
+	enum source source;
+	size_t at; /* of a field */
+	uint64_t (*of)(const struct sstable *t);
 	uint64_t (*read)(struct lsm *db);
 };
 
@@ -61,30 +76,11 @@ static uint64_t file_memory(const struct sstable *t)
 	return sst_memory(t);
 }
 
-static uint64_t files(struct lsm *db)
-{
-	return sum_files(db, -1, one);
-}
-static uint64_t table_bytes(struct lsm *db)
-{
-	return sum_files(db, -1, file_bytes);
-}
-static uint64_t table_entries(struct lsm *db)
-{
-	return sum_files(db, -1, file_entries);
-}
-static uint64_t table_memory(struct lsm *db)
-{
-	return sum_files(db, -1, file_memory);
-}
 static uint64_t file_damaged(const struct sstable *t)
 {
 	return sst_is_damaged(t);
 }
-static uint64_t damaged(struct lsm *db)
-{
-	return sum_files(db, -1, file_damaged);
-}
+
 static uint64_t tables(struct lsm *db)
 {
 	uint64_t n;
@@ -95,148 +91,92 @@ static uint64_t tables(struct lsm *db)
 	return n;
 }
 
-static struct wal_stat log_stat(struct lsm *db)
+static uint64_t field_at(const void *base, size_t at)
 {
-	struct wal_stat st = {0};
-
-	wal_stat(db->wal, &st);
-	return st;
-}
-static uint64_t log_records(struct lsm *db)
-{
-	return log_stat(db).records;
-}
-static uint64_t log_bytes(struct lsm *db)
-{
-	return log_stat(db).bytes;
-}
-static uint64_t log_syncs(struct lsm *db)
-{
-	return log_stat(db).syncs;
-}
-static uint64_t log_segments(struct lsm *db)
-{
-	return log_stat(db).segments;
+	return atomic_load((const _Atomic uint64_t *)((const char *)base + at));
 }
 
-static struct block_cache_stat cache_stat(struct lsm *db)
+static uint64_t figure_now(const struct figure *f, struct lsm *db)
 {
-	struct block_cache_stat st = {0};
+	struct block_cache_stat cache = {0};
+	struct wal_stat log = {0};
 
-	block_cache_stat(db->cache, &st);
-	return st;
-}
-static uint64_t cache_hits(struct lsm *db)
-{
-	return cache_stat(db).hits;
-}
-static uint64_t cache_misses(struct lsm *db)
-{
-	return cache_stat(db).misses;
-}
-static uint64_t cache_hollow(struct lsm *db)
-{
-	return cache_stat(db).hollow;
-}
-
-static uint64_t cache_bare(struct lsm *db)
-{
-	return cache_stat(db).bare;
-}
-static uint64_t cache_bytes(struct lsm *db)
-{
-	return cache_stat(db).bytes;
-}
-static uint64_t cache_bytes_max(struct lsm *db)
-{
-	return cache_stat(db).bytes_max;
-}
-
-#define COUNT(field)                                  \
-	static uint64_t count_##field(struct lsm *db) \
-	{                                             \
-		return atomic_load(&db->stats.field); \
+	switch (f->source) {
+	case OF_STORE:
+		return field_at(db, f->at);
+	case OF_LOG:
+		wal_stat(db->wal, &log);
+		return field_at(&log, f->at);
+	case OF_CACHE:
+		block_cache_stat(db->cache, &cache);
+		return field_at(&cache, f->at);
+	case OF_FILES:
+		return sum_files(db, -1, f->of);
+	default:
+		return f->read(db);
 	}
-COUNT(flushes)
-COUNT(flush_bytes)
-COUNT(compactions)
-COUNT(compaction_in)
-COUNT(compaction_out)
-COUNT(stalls)
-COUNT(stall_ns)
-COUNT(user_bytes)
-
-static uint64_t recovered_segments(struct lsm *db)
-{
-	return log_stat(db).replayed;
-}
-static uint64_t recovered_records(struct lsm *db)
-{
-	return db->stats.recovered_records;
-}
-static uint64_t recovery_ns(struct lsm *db)
-{
-	return db->stats.recovery_ns;
 }
 
-static uint64_t walked_in_vain(struct lsm *db)
-{
-	return atomic_load(&db->alive.walked);
-}
-
-static uint64_t last_seq(struct lsm *db)
-{
-	return atomic_load(&db->seq);
-}
+/* A field of eight bytes; other sizes do not compile. */
+#define FIELD(kind, type, field)      \
+	.source = (kind),             \
+	.at = offsetof(type, field) + \
+	      0 / (sizeof(((type *)0)->field) == sizeof(uint64_t))
+#define STORE(field) FIELD(OF_STORE, struct lsm, field)
+#define LOG(field) FIELD(OF_LOG, struct wal_stat, field)
+#define CACHE(field) FIELD(OF_CACHE, struct block_cache_stat, field)
+#define FILES(function) .source = OF_FILES, .of = (function)
 
 static const struct figure figures[] = {
-	{"tables", "tables", false, tables},
-	{"sequence", "last sequence given to a change", false, last_seq},
-	{"memtable_bytes", "memory of unflushed cells", false, memtable_used},
-	{"sstables", "table files", false, files},
+	{"tables", "tables", false, .source = COMPUTED, .read = tables},
+	{"sequence", "last sequence given to a change", false, STORE(seq)},
+	{"memtable_bytes", "memory of unflushed cells", false,
+	 .source = COMPUTED, .read = memtable_used},
+	{"sstables", "table files", false, FILES(one)},
 	{"sstables_damaged", "table files of which something cannot be read",
-	 false, damaged},
-	{"sstable_bytes", "size of the table files", false, table_bytes},
+	 false, FILES(file_damaged)},
+	{"sstable_bytes", "size of the table files", false, FILES(file_bytes)},
 	{"sstable_cells", "stored cells, hidden ones and markers included",
-	 false, table_entries},
+	 false, FILES(file_entries)},
 	{"sstable_memory_bytes", "memory of indexes and filters", false,
-	 table_memory},
+	 FILES(file_memory)},
 	{"cache_hits_total", "blocks found in the block cache", true,
-	 cache_hits},
-	{"cache_misses_total", "blocks read from disk", true, cache_misses},
+	 CACHE(hits)},
+	{"cache_misses_total", "blocks read from disk", true, CACHE(misses)},
 	{"cache_bare_blocks", "blocks in the cache without their values", false,
-	 cache_bare},
+	 CACHE(bare)},
 	{"cache_hollow_blocks", "blocks in the cache of which only sums are",
-	 false, cache_hollow},
-	{"cache_bytes", "block cache in use", false, cache_bytes},
-	{"cache_limit_bytes", "block cache bound", false, cache_bytes_max},
-	{"wal_records_total", "records written to the log", true, log_records},
-	{"wal_bytes_total", "bytes written to the log", true, log_bytes},
-	{"wal_syncs_total", "syncs of the log", true, log_syncs},
-	{"wal_segments", "segments of the log", false, log_segments},
+	 false, CACHE(hollow)},
+	{"cache_bytes", "block cache in use", false, CACHE(bytes)},
+	{"cache_limit_bytes", "block cache bound", false, CACHE(bytes_max)},
+	{"wal_records_total", "records written to the log", true, LOG(records)},
+	{"wal_bytes_total", "bytes written to the log", true, LOG(bytes)},
+	{"wal_syncs_total", "syncs of the log", true, LOG(syncs)},
+	{"wal_segments", "segments of the log", false, LOG(segments)},
 	{"recovered_segments", "segments of the log that opening replayed",
-	 false, recovered_segments},
+	 false, LOG(replayed)},
 	{"recovered_records", "records in them and in the log's ring", false,
-	 recovered_records},
-	{"recovery_ns", "how long that took", false, recovery_ns},
+	 STORE(stats.recovered_records)},
+	{"recovery_ns", "how long that took", false, STORE(stats.recovery_ns)},
 	{"user_bytes_total", "bytes of changes as they came", true,
-	 count_user_bytes},
-	{"flushes_total", "memtables written to files", true, count_flushes},
+	 STORE(stats.user_bytes)},
+	{"flushes_total", "memtables written to files", true,
+	 STORE(stats.flushes)},
 	{"flush_bytes_total", "bytes that flushes wrote", true,
-	 count_flush_bytes},
-	{"compactions_total", "merges of files", true, count_compactions},
+	 STORE(stats.flush_bytes)},
+	{"compactions_total", "merges of files", true,
+	 STORE(stats.compactions)},
 	{"compaction_read_bytes_total", "bytes that compactions read", true,
-	 count_compaction_in},
+	 STORE(stats.compaction_in)},
 	{"compaction_write_bytes_total", "bytes that compactions wrote", true,
-	 count_compaction_out},
+	 STORE(stats.compaction_out)},
 	{"hidden_walked_total",
 	 "stored cells and columns that reads walked over and did not show; "
-	 "the "
-	 "first 31 of each column are not counted",
-	 true, walked_in_vain},
+	 "the first 31 of each column are not counted",
+	 true, STORE(alive.walked)},
 	{"stalls_total", "times that writers waited for flush or compaction",
-	 true, count_stalls},
-	{"stall_ns_total", "how long they waited", true, count_stall_ns},
+	 true, STORE(stats.stalls)},
+	{"stall_ns_total", "how long they waited", true, STORE(stats.stall_ns)},
 };
 
 /* Figures of each level, level by level, behind the others. */
@@ -281,7 +221,7 @@ int lsm_stat(struct store *s, unsigned i, struct store_stat *out)
 		.name = figures[i].name,
 		.help = figures[i].help,
 		.counter = figures[i].counter,
-		.value = figures[i].read(lsm_of(s)),
+		.value = figure_now(&figures[i], lsm_of(s)),
 	};
 	return 1;
 }
