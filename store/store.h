@@ -86,6 +86,28 @@ struct store_options {
 	unsigned patience;
 };
 
+/*
+ * What not every store can. A call for what a store cannot is refused:
+ * -EOPNOTSUPP, in the words of store_ability().
+ */
+enum store_ability {
+	CAN_SHOW_PAST,	     /* scan_spec.has_as_of */
+	CAN_VIEW_NOW,	     /* snapshot_take() */
+	CAN_SNAPSHOT_ALL,    /* store_snapshot_create() without a table */
+	CAN_RENAME_SNAPSHOT, /* store_snapshot_rename() */
+	CAN_RENAME_TABLE,    /* store_table_rename() */
+	CAN_TELL_INFO,	     /* table_info() */
+	CAN_TELL_SPACE,	     /* store_space() */
+	CAN_KEEP,	     /* store_keep() */
+	/* Refused is nothing of these: the field does not say all. */
+	CAN_TELL_TTL,	   /* cell.ttl of what is read */
+	CAN_TELL_SEQUENCE, /* cell.seq */
+	STORE_ABILITIES
+};
+bool store_can(const struct store *s, enum store_ability a);
+/* The words behind "this store cannot". */
+const char *store_ability(enum store_ability a);
+
 /* The wait_ms of programs that a person starts by hand. */
 #define STORE_WAIT_MS 3000
 
@@ -433,7 +455,7 @@ struct table_info {
 	bool has_ttl; /* a cell may have its own ttl; false is certain */
 };
 int table_info(struct table *t, struct table_info *out);
-/* 1 if has_ttl, else 0. Reads no cell. */
+/* 1 if has_ttl, or where nothing is told; else 0. Reads no cell. */
 int table_has_ttl(struct table *t);
 
 /* Bytes of the filesystem that holds the store. */
@@ -445,8 +467,7 @@ int store_space(struct store *s, struct store_space *out);
  * Bytes that are no data and are to be kept for people: they become the file
  * @name, of mode 0600, in lost+found beside the store's own files, and are on
  * disk when it returns 0. A store that takes no more writes keeps them too.
- * -EINVAL for a name with '/' or NUL, or that begins with '.'; -EEXIST;
- * -EOPNOTSUPP when the store is in no directory of this machine.
+ * -EINVAL for a name with '/' or NUL, or that begins with '.'; -EEXIST.
  */
 int store_keep(struct store *s, struct bytes name, struct bytes content);
 /* 0, or the errno that made the store refuse writes (store_why() says it). */

@@ -96,9 +96,29 @@ static const char help[] =
 	"shows each request as it ends. Only the user who mounted the store\n"
 	"can read them, since they name keys.\n";
 
+/* What this store cannot: its calls say the same, one by one. */
+static int cannot_text(const struct store *s, struct buf *out)
+{
+	bool any = false;
+	int r = 0;
+
+	for (unsigned a = 0; r == 0 && a < STORE_ABILITIES; a++) {
+		if (store_can(s, a))
+			continue;
+		if (!any)
+			r = buf_printf(out, "\nThis store cannot\n\n");
+		any = true;
+		if (r == 0)
+			r = buf_printf(out, "  %s\n", store_ability(a));
+	}
+	return r;
+}
+
 static int help_text(struct fs *fs, struct buf *out)
 {
-	return buf_append(out, help, sizeof(help) - 1);
+	int r = buf_append(out, help, sizeof(help) - 1);
+
+	return r < 0 ? r : cannot_text(fs->store, out);
 }
 
 static int version_text(struct fs *fs, struct buf *out)

@@ -58,8 +58,8 @@ static void note_unknown(struct fs *fs, const struct place *dir,
 	/* A short name is near to many words, so one edit is the limit. */
 	if (!control && strlen(name) < 7)
 		near.distance = 1;
-	for (unsigned i = 0; control && control_name(i); i++)
-		nearest_offer(&near, control_name(i));
+	for (unsigned i = 0; control && control_name(fs, i); i++)
+		nearest_offer(&near, control_name(fs, i));
 	for (unsigned i = 0; !control && fixed_word(i); i++)
 		nearest_offer(&near, fixed_word(i));
 	if (!near.word[0] && !control)

@@ -25,14 +25,17 @@ static const struct control_file store_file = {.name = CONTROL_STORE_NAME,
 					       .open = OPENS_SESSION,
 					       .private = 0600};
 
-const char *control_name(uint64_t i)
+#define FILES (sizeof(files) / sizeof(files[0]))
+
+const char *control_name(const struct fs *fs, uint64_t i)
 {
-	return i < sizeof(files) / sizeof(*files) ? files[i].name : NULL;
+	(void)fs;
+	return i < FILES ? files[i].name : NULL;
 }
 
 const struct control_file *control_find(struct bytes name)
 {
-	for (unsigned i = 0; control_name(i); i++)
+	for (size_t i = 0; i < FILES; i++)
 		if (bytes_eq(name, bytes_str(files[i].name)))
 			return &files[i];
 	if (bytes_eq(name, bytes_str(store_file.name)))

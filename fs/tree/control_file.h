@@ -15,6 +15,8 @@
 #define CONTROL_STORE_NAME "store"
 #define CONTROL_TRACE_NAME "trace"
 
+struct fs;
+
 /* In byte order of name. */
 enum control_id {
 	CONTROL_COMPACT,
@@ -40,8 +42,8 @@ struct control_file {
 	uint16_t private;
 };
 
-/* Those that are listed, in byte order; NULL after the last. */
-const char *control_name(uint64_t i);
+/* Those that are listed, in byte order, in every mount; NULL after the last. */
+const char *control_name(const struct fs *fs, uint64_t i);
 /* NULL when there is none of that name. */
 const struct control_file *control_find(struct bytes name);
 

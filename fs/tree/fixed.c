@@ -118,7 +118,7 @@ const char *fixed_name(const struct fs *fs, const struct place *dir, uint64_t i)
 	const struct kind *k = kind_of(dir->kind);
 
 	if (k->names)
-		return k->names(i);
+		return k->names(fs, i);
 	if (fs->options->show_control)
 		return shown_name(dir, i);
 	return dir->kind == NODE_TABLE && i == 0 ? ".schema" : NULL;

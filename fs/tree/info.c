@@ -1,6 +1,7 @@
 #include "fs/tree/info.h"
 
 #include "fs/text/name.h"
+#include "fs/tree/fs.h"
 
 static int say_number(struct buf *out, bool exact, uint64_t n)
 {
@@ -121,21 +122,31 @@ static int last_text(struct table *t, struct buf *out)
 
 /* In byte order of name. */
 static const struct info_file files[] = {
-	{"bytes", bytes_text},	   {"cells", cells_text},
-	{"damaged", damaged_text}, {"files", files_text},
-	{"first", first_text},	   {"last", last_text},
-	{"newest", newest_text},   {"oldest", oldest_text},
-	{"rows", rows_text},
+	{"bytes", true, bytes_text},
+	{"cells", true, cells_text},
+	{"damaged", true, damaged_text},
+	{"files", true, files_text},
+	{"first", false, first_text},
+	{"last", false, last_text},
+	{"newest", true, newest_text},
+	{"oldest", true, oldest_text},
+	{"rows", true, rows_text},
 };
 
-const char *info_name(uint64_t i)
+#define FILES (sizeof(files) / sizeof(files[0]))
+
+const char *info_name(const struct fs *fs, uint64_t i)
 {
-	return i < sizeof(files) / sizeof(*files) ? files[i].name : NULL;
+	if (i >= FILES)
+		return NULL;
+	return !files[i].of_info || store_can(fs->store, CAN_TELL_INFO)
+		       ? files[i].name
+		       : "";
 }
 
 const struct info_file *info_find(struct bytes name)
 {
-	for (unsigned i = 0; info_name(i); i++)
+	for (size_t i = 0; i < FILES; i++)
 		if (bytes_eq(name, bytes_str(files[i].name)))
 			return &files[i];
 	return NULL;

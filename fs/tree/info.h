@@ -11,6 +11,9 @@
  * keys as the tree spells them. Of an empty table they and the times are empty
  * lines.
  *
+ * A store that cannot tell (store_can()) has first and last alone; the others
+ * are not listed, and to open one is refused.
+ *
  * Nothing is told of a snapshot or a view: the files are not theirs alone.
  */
 #ifndef CELLFS_FS_TREE_INFO_H
@@ -20,14 +23,20 @@
 
 #define INFO_DIR_NAME ".info"
 
+struct fs;
+
 struct info_file {
 	const char *name;
+	bool of_info; /* needs a store that CAN_TELL_INFO */
 	/* Appends the line. 0 or a negative errno. */
 	int (*text)(struct table *t, struct buf *out);
 };
 
-/* By index, in byte order; NULL after the last. */
-const char *info_name(uint64_t i);
+/*
+ * By index, in byte order, "" for what the store cannot tell; NULL after the
+ * last.
+ */
+const char *info_name(const struct fs *fs, uint64_t i);
 /* NULL when there is none of that name. */
 const struct info_file *info_find(struct bytes name);
 

@@ -97,7 +97,7 @@ struct kind {
 	int (*child)(const struct place *dir, struct bytes name);
 	int (*decode)(struct place *p, struct bytes name, bool known);
 	int (*stat)(struct fs *fs, const struct place *p, struct stat *st);
-	const char *(*names)(uint64_t i);
+	const char *(*names)(const struct fs *fs, uint64_t i);
 	int (*list)(struct dir_scan *s, const struct dir_position *last);
 	const char *home, *sentence;
 };

@@ -19,7 +19,16 @@
 #include "store/os/thread.h"
 #include "store/store.h"
 
+/* A bit of store_ops.can. */
+#define ABILITY(a) (1u << (a))
+#define ABILITIES_ALL (ABILITY(STORE_ABILITIES) - 1)
+
 struct store_ops {
+	/*
+	 * What store_can() says. The wrappers refuse the rest, and what a call
+	 * needs that only serves it may be NULL.
+	 */
+	uint32_t can;
 	int (*close)(struct store *s); /* frees @s always */
 	/* Gives the caller a reference. */
 	int (*table_open)(struct store *s, struct bytes name,
@@ -103,7 +112,7 @@ struct store_ops {
 	int (*compact)(struct store *s, struct table *t);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	int (*space)(struct store *s, struct store_space *out);
-	/* NULL: no directory. The wrapper has checked the name. */
+	/* The wrapper has checked the name. */
 	int (*keep)(struct store *s, const char *name, struct bytes content);
 	int (*health)(struct store *s);
 	int (*writable)(struct store *s); /* NULL: health is called */
@@ -136,6 +145,7 @@ struct count_stripe {
 
 struct store {
 	const struct store_ops *ops;
+	uint32_t can; /* as ops->can, or less: what is served may not */
 	bool read_only;
 	bool no_delete; /* guard.h */
 	bool is_shared; /* others change it too: store_is_shared() */

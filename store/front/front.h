@@ -68,6 +68,14 @@ static inline int front_begin_delete(const struct store *s)
 	return r < 0 ? r : store_may_delete(s);
 }
 
+/* Can the store do it? 0, or -EOPNOTSUPP with the words. */
+static inline int front_can(const struct store *s, enum store_ability a)
+{
+	return store_can(s, a) ? 0
+			       : why(-EOPNOTSUPP, "this store cannot %s",
+				     store_ability(a));
+}
+
 /* May the table be read through the snapshot (NULL = now)? */
 static inline int front_covers(const struct snapshot *snap,
 			       const struct table *t)

@@ -11,7 +11,9 @@ int snapshot_take(struct store *s, struct snapshot **out)
 	int r;
 
 	front_begin();
-	r = s->ops->snapshot_take(s, &snap);
+	r = front_can(s, CAN_VIEW_NOW);
+	if (r == 0)
+		r = s->ops->snapshot_take(s, &snap);
 	if (r == 0) {
 		snap->store = s;
 		*out = snap;
@@ -34,6 +36,8 @@ int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
 	r = front_begin_write(s);
 	if (r == 0)
 		r = args_snapshot(name);
+	if (r == 0 && !t)
+		r = front_can(s, CAN_SNAPSHOT_ALL);
 	if (r == 0)
 		r = s->ops->snapshot_create(s, t, name);
 	return front_end(s, r);
@@ -57,6 +61,8 @@ int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 	r = front_begin_write(s);
 	if (r == 0)
 		r = args_snapshot(to);
+	if (r == 0)
+		r = front_can(s, CAN_RENAME_SNAPSHOT);
 	if (r == 0)
 		r = s->ops->snapshot_rename(s, t, from, to);
 	return front_end(s, r);

@@ -35,6 +35,7 @@ void *store_alloc(size_t bytes)
 void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 {
 	s->ops = ops;
+	s->can = ops->can;
 	s->read_only = read_only;
 	pthread_mutex_init(&s->schema_lock, NULL);
 	s->counts_elsewhere = false;
@@ -191,6 +192,8 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	struct scan *sc = NULL;
 	int r = args_scan(spec);
 
+	if (r == 0 && spec->has_as_of)
+		r = front_can(t->store, CAN_SHOW_PAST);
 	if (r == 0)
 		r = front_covers(spec->snapshot, t);
 	if (r == 0)
@@ -394,13 +397,17 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out)
 
 int store_space(struct store *s, struct store_space *out)
 {
+	int r;
+
 	front_begin();
-	return front_end(s, s->ops->space(s, out));
+	r = front_can(s, CAN_TELL_SPACE);
+	return front_end(s, r < 0 ? r : s->ops->space(s, out));
 }
 
 int store_keep(struct store *s, struct bytes name, struct bytes content)
 {
 	char text[NAME_MAX + 1];
+	int r;
 
 	front_begin();
 	if (s->read_only)
@@ -410,10 +417,9 @@ int store_keep(struct store *s, struct bytes name, struct bytes content)
 	    memchr(name.data, '/', name.len) ||
 	    memchr(name.data, '\0', name.len))
 		return front_end(s, why(-EINVAL, "no name for a file"));
-	if (!s->ops->keep)
-		return front_end(s, why(-EOPNOTSUPP,
-					"the store is not in a directory of "
-					"this machine"));
+	r = front_can(s, CAN_KEEP);
+	if (r < 0)
+		return front_end(s, r);
 	memcpy(text, name.data, name.len);
 	text[name.len] = '\0';
 	return front_end(s, s->ops->keep(s, text, content));

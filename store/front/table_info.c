@@ -48,7 +48,9 @@ int table_info(struct table *t, struct table_info *out)
 	int r;
 
 	front_begin();
-	r = t->store->ops->table_info(t, &info);
+	r = front_can(t->store, CAN_TELL_INFO);
+	if (r == 0)
+		r = t->store->ops->table_info(t, &info);
 	if (r == 0 && !info.exact && info.entries <= TABLE_INFO_COUNTED)
 		r = count_cells(t, &info);
 	if (r == 0)
@@ -62,6 +64,8 @@ int table_has_ttl(struct table *t)
 	int r;
 
 	front_begin();
+	if (!store_can(t->store, CAN_TELL_INFO))
+		return 1;
 	r = t->store->ops->table_info(t, &info);
 	if (r == 0)
 		r = info.has_ttl;

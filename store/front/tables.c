@@ -107,6 +107,8 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 
 	r = front_begin_write(s);
 	if (r == 0)
+		r = front_can(s, CAN_RENAME_TABLE);
+	if (r == 0)
 		r = namespace_check_open(from);
 	if (r == 0) {
 		r = namespace_enter(s, to);

@@ -343,6 +343,8 @@ static int remote_close(struct store *s)
 }
 
 static const struct store_ops remote_ops = {
+	/* Of these, what the store can that is served. */
+	.can = ABILITIES_ALL & ~ABILITY(CAN_KEEP),
 	.close = remote_close,
 	.table_open = remote_table_open,
 	.table_free = remote_table_free,
@@ -395,6 +397,7 @@ static int hello(struct remote *r)
 		result = why(-EPROTONOSUPPORT,
 			     "the mount is of another version of cellfs than "
 			     "this program");
+	r->base.can = (uint32_t)got[1].n & r->base.ops->can;
 	return result;
 }
 

@@ -1,8 +1,8 @@
 #include "store/remote/ops.h"
 
 const struct wire_row wire_rows[WIRE_OPS] = {
-	/* the version of either end */
-	[WIRE_HELLO] = {"4", "4"},
+	/* the version of either end; a bit for each thing the store can */
+	[WIRE_HELLO] = {"4", "44"},
 	/* name, or id; handle, id */
 	[WIRE_TABLE_OPEN] = {"s", "48"},
 	[WIRE_TABLE_OPEN_ID] = {"8", "48"},

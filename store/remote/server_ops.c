@@ -8,6 +8,8 @@
 static int run_hello(struct served *sv, struct field *in, struct field *out)
 {
 	out[0].n = WIRE_VERSION;
+	for (unsigned a = 0; a < STORE_ABILITIES; a++)
+		out[1].n |= (uint64_t)store_can(sv->store, a) << a;
 	return in[0].n == WIRE_VERSION
 		       ? 0
 		       : why(-EPROTONOSUPPORT,

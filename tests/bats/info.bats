@@ -103,3 +103,35 @@ figure() {
 	remount_store -o root=T
 	[ "$(cat "$M/.info/rows")" = 1 ]
 }
+
+@test "what a store cannot tell is not listed, and refused with words" {
+	run ! grep -q cannot <(tail -n 3 "$M/.cellfs/help")
+	unmount_store
+	CELLFS=$BUILD/tests/cellfs-ref
+	CELLFS_REF_CANNOT=1 mount_store
+	grep -A 99 '^This store cannot$' "$M/.cellfs/help" >"$T/cannot"
+	grep -q 'rename a table' "$T/cannot"
+	grep -q '(.at, @TIME)' "$T/cannot"
+	mkdir -p "$M/T/R/f/q"
+	echo 1 >"$M/T/R/f/q/5"
+	[ "$(ls "$M/T/.info" | tr '\n' ' ')" = "first last " ]
+	[ "$(figure first)" = R ]
+	run figure rows
+	[ "$status" -eq 1 ]
+	[[ $output == *"not supported"* ]]
+	grep -q 'this store cannot tell how much a table holds' \
+		"$M/.cellfs/errors"
+	run "$CELLCTL" stats "$M" T
+	[ "$status" -eq 3 ]
+	[[ $output == *"this store cannot tell how much a table holds"* ]]
+	run mv "$M/T" "$M/U"
+	[[ $output == *"not supported"* ]]
+	run mkdir "$M/.snapshot/all"
+	[[ $output == *"not supported"* ]]
+	run ls "$M/T/.at/7"
+	[[ $output == *"not supported"* ]]
+	[ "$(cat "$M/T/.at/now/R/f/q")" = 1 ]
+	# df says that it does not know.
+	[ "$(df --output=size "$M" 2>/dev/null | tail -n 1 | tr -d ' ')" = - ] ||
+		[ "$(stat -f -c %b "$M")" = 0 ]
+}

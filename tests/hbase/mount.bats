@@ -207,6 +207,24 @@ session() {
 	rmdir "$M/$N/.snapshot/$N-x"
 }
 
+@test "what HBase cannot is said in help, and .info lists what it can" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n one >"$M/$N/r/f:q"
+	grep -A 99 '^This store cannot$' "$M/.cellfs/help" |
+		grep -q 'rename a table'
+	[ "$(ls "$M/$N/.info" | tr '\n' ' ')" = "first last " ]
+	[ "$(cat "$M/$N/.info/last")" = r ]
+	# By itself, and through the mount that serves it.
+	for store in "$STORE" "$M"; do
+		run "$CELLCTL" stats "$store" "$N"
+		[ "$status" -eq 3 ]
+		[[ $output == *"this store cannot tell how much"* ]]
+	done
+	run mv "$M/$N" "$M/${N}b"
+	[[ $output == *"not supported"* ]]
+	df "$M" >/dev/null || stat -f "$M" >/dev/null
+}
+
 @test "a clone of a killed mount is dropped by the next one that makes one" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

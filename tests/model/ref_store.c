@@ -588,6 +588,7 @@ static int ref_table_info(struct table *base, struct table_info *out)
 }
 
 static const struct store_ops ref_ops = {
+	.can = ABILITIES_ALL & ~ABILITY(CAN_KEEP),
 	.close = ref_close,
 	.table_open = ref_table_open,
 	.table_free = ref_table_free,

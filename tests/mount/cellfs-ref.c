@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "fs/mount.h"
+#include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
 static int put(struct table *t, const char *row, const char *family,
@@ -84,6 +85,8 @@ static int open_reference(const char *path, const struct store_options *o,
 	const char *fill = getenv("CELLFS_REF_FILL");
 	int r = ref_store_open(NULL, true, out);
 
+	if (r == 0 && getenv("CELLFS_REF_CANNOT"))
+		(*out)->can = 0;
 	if (r < 0 || !fill)
 		return r;
 	r = fill_articles(*out);

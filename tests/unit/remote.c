@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "store/front/backend.h"
 #include "store/remote/client.h"
 #include "store/remote/server_inside.h"
 #include "store/remote/wire.h"
@@ -250,6 +251,29 @@ static void a_scan_as_of_a_moment_shows_that_moment(void **state)
 	assert_int_equal(cell.ts, 10);
 	assert_int_equal(scan_next(sc, &cell), 0);
 	scan_close(sc);
+	end(&f);
+}
+
+static void what_the_store_can_is_handed_on(void **state)
+{
+	struct store_space space;
+	struct store *s;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (unsigned a = 0; a < STORE_ABILITIES; a++) {
+		assert_true(store_can(f.behind, a));
+		assert_int_equal(store_can(f.s, a), a != CAN_KEEP);
+	}
+	f.behind->can = ABILITY(CAN_RENAME_TABLE) | ABILITY(CAN_KEEP);
+	assert_int_equal(loop_open(f.behind, NULL, &s), 0);
+	for (unsigned a = 0; a < STORE_ABILITIES; a++)
+		assert_int_equal(store_can(s, a), a == CAN_RENAME_TABLE);
+	assert_int_equal(store_space(s, &space), -EOPNOTSUPP);
+	assert_int_equal(store_table_rename(s, str("t"), str("u")), 0);
+	assert_int_equal(store_close(s), 0);
+	f.behind->can = ABILITIES_ALL;
 	end(&f);
 }
 
@@ -947,6 +971,7 @@ int main(void)
 		cmocka_unit_test(many_mutations_are_parted_over_messages),
 		cmocka_unit_test(a_scan_of_many_batches_is_whole_and_in_order),
 		cmocka_unit_test(a_scan_as_of_a_moment_shows_that_moment),
+		cmocka_unit_test(what_the_store_can_is_handed_on),
 		cmocka_unit_test(a_schema_s_version_costs_a_request_once),
 		cmocka_unit_test(errors_arrive_with_their_sentences),
 		cmocka_unit_test(

@@ -270,6 +270,46 @@ static void what_is_kept_beside_the_store_has_a_plain_name(void **state)
 	end(&f);
 }
 
+static void refuses(int r, enum store_ability a)
+{
+	assert_int_equal(r, -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), store_ability(a)));
+}
+
+static void what_a_store_cannot_is_refused_in_words(void **state)
+{
+	struct fixture f = begin();
+	struct scan_spec past = {.has_as_of = true, .as_of = 5};
+	struct snapshot_info info = {0};
+	struct store_space space;
+	struct table_info held;
+	struct snapshot *snap;
+	struct scan *sc;
+
+	(void)state;
+	for (unsigned a = 0; a < STORE_ABILITIES; a++)
+		assert_int_equal(store_can(f.s, a), a != CAN_KEEP);
+	assert_int_equal(store_snapshot_create(f.s, f.t, str("own")), 0);
+	f.s->can = 0;
+	refuses(scan_open(f.t, &past, &sc), CAN_SHOW_PAST);
+	refuses(snapshot_take(f.s, &snap), CAN_VIEW_NOW);
+	refuses(store_snapshot_create(f.s, NULL, str("a")), CAN_SNAPSHOT_ALL);
+	refuses(store_snapshot_rename(f.s, f.t, str("own"), str("b")),
+		CAN_RENAME_SNAPSHOT);
+	refuses(store_table_rename(f.s, str("t"), str("u")), CAN_RENAME_TABLE);
+	refuses(table_info(f.t, &held), CAN_TELL_INFO);
+	refuses(store_space(f.s, &space), CAN_TELL_SPACE);
+	refuses(store_keep(f.s, str("x"), str("x")), CAN_KEEP);
+	/* Nothing is known of a ttl, so there may be one. */
+	assert_int_equal(table_has_ttl(f.t), 1);
+	/* And nothing has happened. */
+	assert_int_equal(store_snapshot_next(f.s, f.t, str(""), &info), 1);
+	assert_string_equal(info.name, "own");
+	assert_int_equal(store_snapshot_next(f.s, NULL, str(""), &info), 0);
+	assert_int_equal(store_snapshot_drop(f.s, f.t, str("own")), 0);
+	end(&f);
+}
+
 static void a_table_keeps_its_identity_over_a_rename(void **state)
 {
 	struct fixture f = begin();
@@ -522,6 +562,7 @@ int main(void)
 		cmocka_unit_test(shapes_that_mean_nothing_are_refused),
 		cmocka_unit_test(values_over_the_limit_are_too_big),
 		cmocka_unit_test(a_store_opened_read_only_changes_nothing),
+		cmocka_unit_test(what_a_store_cannot_is_refused_in_words),
 		cmocka_unit_test(a_table_keeps_its_identity_over_a_rename),
 		cmocka_unit_test(
 			what_is_kept_beside_the_store_has_a_plain_name),

@@ -76,11 +76,8 @@ int hbase_namespace_drop(struct store *s, struct bytes name);
 int hbase_namespace_next(struct store *s, struct bytes after, char *name);
 
 /* snapshots.c */
-int hbase_snapshot_take(struct store *s, struct snapshot **out);
 int hbase_snapshot_create(struct store *s, struct table *t, struct bytes name);
 int hbase_snapshot_drop(struct store *s, struct table *t, struct bytes name);
-int hbase_snapshot_rename(struct store *s, struct table *t, struct bytes from,
-			  struct bytes to);
 int hbase_snapshot_next(struct store *s, struct table *t, struct bytes after,
 			struct snapshot_info *out);
 int hbase_snapshot_open(struct store *s, struct table *t, struct bytes name,

@@ -22,14 +22,6 @@ static int hbase_close(struct store *s)
 	return destroy(hbase_of(s));
 }
 
-static int no_rename(struct store *s, struct bytes from, struct bytes to)
-{
-	(void)s;
-	(void)from;
-	(void)to;
-	return why(-EOPNOTSUPP, "HBase cannot rename a table");
-}
-
 /* Whatever HBase has acknowledged is in the log of its region server. */
 static int nothing_to_sync(struct store *s)
 {
@@ -45,14 +37,6 @@ static int no_stat(struct store *s, unsigned i, struct store_stat *out)
 	return 0;
 }
 
-/* How much room a cluster has is not said by its masters. */
-static int no_space(struct store *s, struct store_space *out)
-{
-	(void)s;
-	*out = (struct store_space){0};
-	return 0;
-}
-
 static int healthy(struct store *s)
 {
 	(void)s;
@@ -64,18 +48,8 @@ static int64_t now_ms(struct store *s)
 	return os_now_ms(hbase_of(s)->os);
 }
 
-static int no_info(struct table *t, struct table_info *out)
-{
-	(void)t;
-	/* So many that nobody counts them, which would read the table. */
-	*out = (struct table_info){
-		.entries = TABLE_INFO_COUNTED + 1,
-		.has_ttl = true,
-	};
-	return 0;
-}
-
 static const struct store_ops hbase_ops = {
+	.can = 0,
 	.close = hbase_close,
 	.table_open = hbase_table_open,
 	.table_free = hbase_table_free,
@@ -85,13 +59,11 @@ static const struct store_ops hbase_ops = {
 	.table_create = hbase_table_create,
 	.table_drop = hbase_table_drop,
 	.table_truncate = hbase_table_truncate,
-	.table_rename = no_rename,
 	.table_alter = hbase_table_alter,
 	.table_next = hbase_table_next,
 	.namespace_create = hbase_namespace_create,
 	.namespace_drop = hbase_namespace_drop,
 	.namespace_next = hbase_namespace_next,
-	.table_info = no_info,
 	.mutate = hbase_mutate,
 	.mutate_many = hbase_mutate_many,
 	.sync = nothing_to_sync,
@@ -99,11 +71,9 @@ static const struct store_ops hbase_ops = {
 	.scan_next = hbase_scan_next,
 	.scan_close = hbase_scan_close,
 	.get = hbase_get,
-	.snapshot_take = hbase_snapshot_take,
 	.snapshot_release = hbase_snapshot_release,
 	.snapshot_create = hbase_snapshot_create,
 	.snapshot_drop = hbase_snapshot_drop,
-	.snapshot_rename = hbase_snapshot_rename,
 	.snapshot_next = hbase_snapshot_next,
 	.snapshot_open = hbase_snapshot_open,
 	.snapshot_schema = hbase_snapshot_schema,
@@ -113,7 +83,6 @@ static const struct store_ops hbase_ops = {
 	.flush = hbase_flush,
 	.compact = hbase_compact,
 	.stat = no_stat,
-	.space = no_space,
 	.health = healthy,
 	.now_ms = now_ms,
 };

@@ -346,9 +346,6 @@ int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 	struct hbase_scan *sc;
 	int r;
 
-	if (spec->has_as_of)
-		return why(-EOPNOTSUPP, "HBase cannot show a table as it was "
-					"at a moment");
 	r = hbase_shown(spec->snapshot, &t);
 	if (r < 0)
 		return r;

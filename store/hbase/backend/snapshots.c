@@ -19,12 +19,6 @@ struct shown {
 	struct clone *clone;  /* NULL until it is read */
 };
 
-static int no_whole(void)
-{
-	return why(-EOPNOTSUPP,
-		   "HBase takes snapshots of single tables: use the table's");
-}
-
 /* What is looked for in the cluster's list: a name, or the one behind it. */
 struct search {
 	struct bytes table, name;
@@ -81,13 +75,6 @@ static int find(struct store *s, struct table *t, struct bytes name,
 		       : 0;
 }
 
-int hbase_snapshot_take(struct store *s, struct snapshot **out)
-{
-	(void)s;
-	(void)out;
-	return why(-EOPNOTSUPP, "HBase has no view of all tables as of now");
-}
-
 /* HBase's clients test names, and its masters take them for names of files. */
 static int check_name(struct bytes name)
 {
@@ -106,7 +93,7 @@ static int check_name(struct bytes name)
 
 int hbase_snapshot_create(struct store *s, struct table *t, struct bytes name)
 {
-	int r = t ? check_name(name) : no_whole();
+	int r = check_name(name);
 
 	return r < 0 ? r
 		     : snapshots_take(hbase_of(s)->cluster, name, name_of(t));
@@ -118,16 +105,6 @@ int hbase_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 	int r = find(s, t, name, &info);
 
 	return r < 0 ? r : snapshots_drop(hbase_of(s)->cluster, name);
-}
-
-int hbase_snapshot_rename(struct store *s, struct table *t, struct bytes from,
-			  struct bytes to)
-{
-	(void)s;
-	(void)t;
-	(void)from;
-	(void)to;
-	return why(-EOPNOTSUPP, "HBase cannot rename a snapshot");
 }
 
 int hbase_snapshot_next(struct store *s, struct table *t, struct bytes after,

@@ -78,6 +78,7 @@ static int64_t lsm_now_ms(struct store *s)
 static int lsm_close(struct store *s);
 
 static const struct store_ops lsm_ops = {
+	.can = ABILITIES_ALL,
 	.close = lsm_close,
 	.table_open = lsm_table_open,
 	.table_free = lsm_table_free,
