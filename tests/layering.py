@@ -53,7 +53,7 @@ store/hbase/cellblock	value
 store/hbase/transport	value os wire
 store/hbase/connection	value os wire transport
 store/hbase/cluster	value os wire cellblock transport connection
-store/hbase/filters	value wire
+store/hbase/filters	value filter wire
 store/hbase/calls	value os wire cellblock transport connection cluster
 store/hbase/master	value os wire transport connection cluster
 store/hbase/backend	value os store filter front wire cellblock transport

@@ -1,7 +1,7 @@
 /*
- * What a parsed filter is made of, for the files of the filter.
+ * What the files of the filter share: the state of a scan, and each other.
  *
- * filter_parse.c makes the tree, filter_rows.c says which rows it may let
+ * filter_parse.c makes the tree (filter_tree.h), filter_rows.c says which rows it may let
  * through, filter_run.c walks it, filter_kinds.c says what each kind does with
  * a cell, filter_compare.c compares values, filter_regex.c searches for
  * patterns, which filter_pattern.c has put into PCRE2's syntax.
@@ -9,60 +9,7 @@
 #ifndef CELLFS_STORE_FILTER_FILTER_INSIDE_H
 #define CELLFS_STORE_FILTER_FILTER_INSIDE_H
 
-#define PCRE2_CODE_UNIT_WIDTH 32
-#include <pcre2.h>
-
-#include "store/filter/filter.h"
-
-enum filter_kind {
-	FILTER_AND,
-	FILTER_OR,
-	FILTER_SKIP,
-	FILTER_WHILE,
-	FILTER_KEY_ONLY,
-	FILTER_FIRST_KEY_ONLY,
-	FILTER_PREFIX,
-	FILTER_COLUMN_PREFIX,
-	FILTER_MULTIPLE_COLUMN_PREFIX,
-	FILTER_COLUMN_COUNT,
-	FILTER_PAGE,
-	FILTER_PAGINATION,
-	FILTER_INCLUSIVE_STOP,
-	FILTER_TIMESTAMPS,
-	FILTER_ROW,
-	FILTER_FAMILY,
-	FILTER_QUALIFIER,
-	FILTER_VALUE,
-	FILTER_COLUMN_RANGE,
-	FILTER_SINGLE_VALUE,
-	FILTER_SINGLE_VALUE_EXCLUDE,
-	FILTER_DEPENDENT,
-	FILTER_COLUMN_VALUE,
-};
-
-enum compare_op {
-	OP_LESS,
-	OP_LESS_OR_EQUAL,
-	OP_EQUAL,
-	OP_NOT_EQUAL,
-	OP_GREATER_OR_EQUAL,
-	OP_GREATER,
-};
-
-enum comparator_kind {
-	COMPARE_NONE,
-	COMPARE_BINARY,
-	COMPARE_PREFIX,
-	COMPARE_SUBSTRING, /* @value is in lower case */
-	COMPARE_REGEX,	   /* @value is the pattern */
-};
-
-struct comparator {
-	uint8_t kind, op;
-	bool nocase; /* of COMPARE_REGEX */
-	struct buf value;
-	pcre2_code *regex; /* any number of threads search with it */
-};
+#include "store/filter/filter_tree.h"
 
 /* What one scan searches with, where it lies. Zeroed it is ready. */
 struct regex_search {
@@ -72,27 +19,6 @@ struct regex_search {
 	size_t at;	     /* where the last step was */
 	uint64_t steps_left; /* of this search */
 };
-
-struct filter {
-	uint8_t kind;
-	uint32_t id; /* of its state: 0 .. the root's `nodes` - 1 */
-	uint32_t nodes;
-	struct buf text;      /* the root's: all of it */
-	struct filter **subs; /* AND, OR, SKIP, WHILE */
-	size_t nsubs;
-	struct comparator compare;
-	/* Arguments by their place: prefixes, rows; family and qualifier. */
-	struct buf *texts;
-	size_t ntexts;
-	int64_t *numbers; /* TIMESTAMPS: ascending */
-	size_t nnumbers;
-	bool flags[2];
-};
-
-static inline struct bytes text_of(const struct filter *f, size_t i)
-{
-	return buf_bytes(&f->texts[i]);
-}
 
 /* Is the cell in the column that the first two texts name? */
 static inline bool is_column(const struct filter *f, const struct cell *c)

@@ -29,6 +29,30 @@ void pick_free(struct pick *p)
 	*p = (struct pick){0};
 }
 
+void pick_rows(struct scan_spec *spec)
+{
+	struct bytes *low = spec->reversed ? &spec->row_stop : &spec->row_start;
+	struct bytes *high =
+		spec->reversed ? &spec->row_start : &spec->row_stop;
+	struct bytes min = *low, max = *high;
+
+	filter_rows(spec->filter, &min, &max);
+	if (min.data != low->data) {
+		*low = min;
+		if (spec->reversed)
+			spec->row_stop_inclusive = true;
+		else
+			spec->row_start_exclusive = false;
+	}
+	if (max.data != high->data) {
+		*high = max;
+		if (spec->reversed)
+			spec->row_start_exclusive = false;
+		else
+			spec->row_stop_inclusive = true;
+	}
+}
+
 bool pick_done(const struct pick *p)
 {
 	return p->run && filter_done(p->run);

@@ -36,6 +36,8 @@ static inline uint32_t pick_versions(const struct scan_spec *spec)
 {
 	return spec->filter ? 0 : spec->versions;
 }
+/* Leaves out of the spec the rows that its filter never lets through. */
+void pick_rows(struct scan_spec *spec);
 /* 0 or -ENOMEM. */
 int pick_init(struct pick *p, const struct scan_spec *spec);
 void pick_free(struct pick *p); /* safe on a zeroed one */

@@ -13,7 +13,7 @@
 #include "store/filter/pick.h"
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/calls/table_scan.h"
-#include "store/hbase/filters/filter_message.h"
+#include "store/hbase/filters/filter_part.h"
 
 /* The first batch is small, since many scans end soon. */
 #define ROWS_FIRST 128
@@ -203,6 +203,9 @@ static int add_filters(struct hbase_scan *sc, const struct scan_spec *spec,
 			!spec->qual_start_exclusive,
 			spec->has_qual_stop ? keep(sc, spec->qual_stop) : none,
 			spec->qual_stop_inclusive);
+	if (spec->filter && !spec->raw &&
+	    filter_add_part(&sc->filters, spec->filter) < 0)
+		return no_memory();
 	/* Behind the range, so that it is the first cell of the range. */
 	if (spec->granularity == SCAN_ROWS && !sc->by_row)
 		filter_add_first(&sc->filters);
@@ -343,6 +346,7 @@ static int begin(struct hbase_scan *sc, struct table *t,
 int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 		    struct scan **out)
 {
+	struct scan_spec narrowed = *spec;
 	struct hbase_scan *sc;
 	int r;
 
@@ -352,7 +356,9 @@ int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 	sc = calloc(1, sizeof(*sc));
 	if (!sc)
 		return no_memory();
-	r = begin(sc, t, spec);
+	if (spec->filter)
+		pick_rows(&narrowed);
+	r = begin(sc, t, &narrowed);
 	if (r < 0) {
 		struct why_kept kept;
 

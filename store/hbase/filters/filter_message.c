@@ -6,8 +6,9 @@
 #include "store/value/why.h"
 
 #define CLASS(name) "org.apache.hadoop.hbase.filter." name
-/* FilterList.Operator: all must pass. */
+/* FilterList.Operator: all must pass, or one. */
 #define ALL 1
+#define ANY 2
 
 struct pb_filter {
 	bool here;
@@ -69,13 +70,13 @@ struct pb_compare {
 };
 
 static const struct proto_field compare_fields[] = {
-	FIELD(pb_compare, operator, 1),
+	FIELD(pb_compare, operator, 1, .required = true),
 	FIELD(pb_compare, comparator, 2, .of = &pb_comparator),
 };
 static const struct proto_message pb_compare =
 	MESSAGE(pb_compare, compare_fields, "CompareFilter");
 
-/* A FamilyFilter or QualifierFilter: what it compares, and nothing else. */
+/* A RowFilter and its like: what it compares, and nothing else. */
 struct pb_compares {
 	bool here;
 	struct pb_compare compare;
@@ -85,7 +86,29 @@ static const struct proto_field compares_fields[] = {
 	FIELD(pb_compares, compare, 1, .required = true, .of = &pb_compare),
 };
 static const struct proto_message pb_compares =
-	MESSAGE(pb_compares, compares_fields, "FamilyFilter");
+	MESSAGE(pb_compares, compares_fields, "RowFilter");
+
+/* A ColumnValueFilter, or with the last two a SingleColumnValueFilter. */
+struct pb_column_value {
+	bool here;
+	struct bytes family, qualifier;
+	uint32_t operator;
+	struct pb_comparator comparator;
+	bool if_missing;
+	bool newest_only; /* true by default */
+};
+
+static const struct proto_field column_value_fields[] = {
+	FIELD(pb_column_value, family, 1, .required = true),
+	FIELD(pb_column_value, qualifier, 2, .required = true),
+	FIELD(pb_column_value, operator, 3, .required = true),
+	FIELD(pb_column_value, comparator, 4, .required = true,
+	      .of = &pb_comparator),
+	FIELD(pb_column_value, if_missing, 5),
+	FIELD(pb_column_value, newest_only, 6, .absent = 1),
+};
+static const struct proto_message pb_column_value =
+	MESSAGE(pb_column_value, column_value_fields, "ColumnValueFilter");
 
 struct pb_timestamps {
 	bool here;
@@ -98,11 +121,12 @@ static const struct proto_field timestamps_fields[] = {
 static const struct proto_message pb_timestamps =
 	MESSAGE(pb_timestamps, timestamps_fields, "TimestampsFilter");
 
-static void add(struct filter_list *l, const char *class,
-		const struct proto_message *type, const void *message)
+/* Appends a Filter of the class, with @message as its body. */
+static int put(struct buf *out, const char *class,
+	       const struct proto_message *type, const void *message)
 {
 	struct pb_filter f = {.class = bytes_str(class)};
-	struct encoder all = {.out = &l->filters}, last = {.out = &l->last};
+	struct encoder all = {.out = out};
 	struct buf body = {0};
 	struct encoder e = {.out = &body};
 
@@ -110,28 +134,166 @@ static void add(struct filter_list *l, const char *class,
 	e.err = buf_reserve(&body, 1);
 	proto_put(&e, type, message);
 	f.body = buf_bytes(&body);
-	put_u8(&all, LIST_FILTERS);
-	put_sized(&all, &pb_filter, &f);
-	l->last.len = 0;
-	proto_put(&last, &pb_filter, &f);
-	if (e.err || all.err || last.err)
+	proto_put(&all, &pb_filter, &f);
+	buf_free(&body);
+	return e.err ? e.err : all.err;
+}
+
+/* The message of what is compared with: *body is its memory. */
+static int comparator_of(const struct filter_compare *c, struct buf *body,
+			 struct pb_comparator *out)
+{
+	struct encoder e = {.out = body};
+	int r = 0;
+
+	*out = (struct pb_comparator){.here = true};
+	switch (c->with) {
+	case WITH_BYTES:
+		out->class = bytes_str(BINARY_COMPARATOR);
+		r = binary_comparator(c->value, body);
+		break;
+	case WITH_PREFIX:
+		out->class = bytes_str(CLASS("BinaryPrefixComparator"));
+		r = binary_comparator(c->value, body);
+		break;
+	case WITH_SUBSTRING:
+		out->class = bytes_str(CLASS("SubstringComparator"));
+		put_u8(&e, 1 << 3 | 2);
+		put_varint(&e, c->value.len);
+		put_raw(&e, c->value.data, c->value.len);
+		r = e.err;
+		break;
+	}
+	out->body = buf_bytes(body);
+	return r;
+}
+
+int filter_put_compare(struct buf *out, enum filter_subject subject,
+		       const struct filter_compare *c)
+{
+	static const char *const classes[] = {
+		[SUBJECT_ROW] = CLASS("RowFilter"),
+		[SUBJECT_FAMILY] = CLASS("FamilyFilter"),
+		[SUBJECT_QUALIFIER] = CLASS("QualifierFilter"),
+		[SUBJECT_VALUE] = CLASS("ValueFilter"),
+	};
+	struct pb_compares m = {.compare = {.here = true, .operator= c->op } };
+	struct buf body = {0};
+	int r = comparator_of(c, &body, &m.compare.comparator);
+
+	if (r == 0)
+		r = put(out, classes[subject], &pb_compares, &m);
+	buf_free(&body);
+	return r;
+}
+
+static int put_column(struct buf *out, const char *class,
+		      struct pb_column_value *m, const struct filter_compare *c)
+{
+	struct buf body = {0};
+	int r = comparator_of(c, &body, &m->comparator);
+
+	m->operator= c->op;
+	if (r == 0)
+		r = put(out, class, &pb_column_value, m);
+	buf_free(&body);
+	return r;
+}
+
+int filter_put_column(struct buf *out, struct bytes family,
+		      struct bytes qualifier, const struct filter_compare *c)
+{
+	struct pb_column_value m = {
+		.family = family, .qualifier = qualifier, .newest_only = true};
+
+	return put_column(out, CLASS("ColumnValueFilter"), &m, c);
+}
+
+int filter_put_rows(struct buf *out, struct bytes family,
+		    struct bytes qualifier, const struct filter_compare *c,
+		    bool if_missing, bool newest_only)
+{
+	struct pb_column_value m = {.family = family,
+				    .qualifier = qualifier,
+				    .if_missing = if_missing,
+				    .newest_only = newest_only};
+
+	return put_column(out, CLASS("SingleColumnValueFilter"), &m, c);
+}
+
+int filter_put_ts(struct buf *out, const int64_t *ts, size_t n)
+{
+	const struct pb_timestamps m = {.list = {.items = ts, .n = n}};
+
+	return put(out, CLASS("TimestampsFilter"), &pb_timestamps, &m);
+}
+
+int filter_put_first(struct buf *out)
+{
+	const struct pb_nothing m = {0};
+
+	return put(out, CLASS("FirstKeyOnlyFilter"), &pb_nothing, &m);
+}
+
+int filter_put_item(struct buf *items, struct bytes filter)
+{
+	struct encoder e = {.out = items};
+
+	put_u8(&e, LIST_FILTERS);
+	put_varint(&e, filter.len);
+	put_raw(&e, filter.data, filter.len);
+	return e.err;
+}
+
+int filter_put_list(struct buf *out, bool any, struct bytes items)
+{
+	const struct pb_filter_list head = {.operator= any ? ANY : ALL };
+	struct pb_filter f = {.class = bytes_str(CLASS("FilterList"))};
+	struct buf body = {0};
+	struct encoder inside = {.out = &body}, e = {.out = out};
+
+	proto_put(&inside, &pb_filter_list, &head);
+	put_raw(&inside, items.data, items.len);
+	f.body = buf_bytes(&body);
+	proto_put(&e, &pb_filter, &f);
+	buf_free(&body);
+	return inside.err ? inside.err : e.err;
+}
+
+void filter_add(struct filter_list *l, struct bytes filter)
+{
+	int r = filter_put_item(&l->filters, filter);
+
+	if (r == 0)
+		r = buf_set(&l->last, filter);
+	if (r < 0)
 		l->err = -ENOMEM;
 	l->n++;
-	buf_free(&body);
+}
+
+/* Adds what was put into @one, and frees it. */
+static void add(struct filter_list *l, int r, struct buf *one)
+{
+	if (r < 0)
+		l->err = r;
+	else
+		filter_add(l, buf_bytes(one));
+	buf_free(one);
 }
 
 void filter_add_keys(struct filter_list *l, bool lengths)
 {
 	const struct pb_keys m = {.lengths = lengths};
+	struct buf one = {0};
 
-	add(l, CLASS("KeyOnlyFilter"), &pb_keys, &m);
+	add(l, put(&one, CLASS("KeyOnlyFilter"), &pb_keys, &m), &one);
 }
 
 void filter_add_first(struct filter_list *l)
 {
-	const struct pb_nothing m = {0};
+	struct buf one = {0};
 
-	add(l, CLASS("FirstKeyOnlyFilter"), &pb_nothing, &m);
+	add(l, filter_put_first(&one), &one);
 }
 
 void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
@@ -139,67 +301,45 @@ void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
 {
 	const struct pb_range m = {
 		.min = min, .min_in = min_in, .max = max, .max_in = max_in};
+	struct buf one = {0};
 
-	add(l, CLASS("ColumnRangeFilter"), &pb_range, &m);
+	add(l, put(&one, CLASS("ColumnRangeFilter"), &pb_range, &m), &one);
 }
 
-static void add_equal(struct filter_list *l, const char *class,
+static void add_equal(struct filter_list *l, enum filter_subject subject,
 		      struct bytes name)
 {
-	struct buf body = {0};
-	int r = binary_comparator(name, &body);
-	const struct pb_compares m = {
-		.compare = {.here = true,
-			    .operator= COMPARE_EQUAL,
-			    .comparator = {.here = true,
-					   .class =
-						   bytes_str(BINARY_COMPARATOR),
-					   .body = buf_bytes(&body)}},
-	};
+	const struct filter_compare c = {.op = COMPARE_EQUAL, .value = name};
+	struct buf one = {0};
 
-	if (r < 0)
-		l->err = r;
-	add(l, class, &pb_compares, &m);
-	buf_free(&body);
+	add(l, filter_put_compare(&one, subject, &c), &one);
 }
 
 void filter_add_family(struct filter_list *l, struct bytes family)
 {
-	add_equal(l, CLASS("FamilyFilter"), family);
+	add_equal(l, SUBJECT_FAMILY, family);
 }
 
 void filter_add_qualifier(struct filter_list *l, struct bytes qualifier)
 {
-	add_equal(l, CLASS("QualifierFilter"), qualifier);
+	add_equal(l, SUBJECT_QUALIFIER, qualifier);
 }
 
 void filter_add_ts(struct filter_list *l, int64_t ts)
 {
-	const struct pb_timestamps m = {.list = {.items = &ts, .n = 1}};
+	struct buf one = {0};
 
-	add(l, CLASS("TimestampsFilter"), &pb_timestamps, &m);
+	add(l, filter_put_ts(&one, &ts, 1), &one);
 }
 
 int filter_message(struct filter_list *l, struct bytes *out)
 {
-	const struct pb_filter_list head = {.operator= ALL };
-	struct buf body = {0};
-	struct encoder inside = {.out = &body}, e = {.out = &l->last};
-
-	*out = buf_bytes(&l->last);
 	if (l->n > 1 && !l->err) {
-		struct pb_filter f = {.class = bytes_str(CLASS("FilterList"))};
-
-		proto_put(&inside, &pb_filter_list, &head);
-		put_raw(&inside, l->filters.data, l->filters.len);
-		f.body = buf_bytes(&body);
 		l->last.len = 0;
-		proto_put(&e, &pb_filter, &f);
-		if (inside.err || e.err)
-			l->err = -ENOMEM;
-		*out = buf_bytes(&l->last);
+		l->err = filter_put_list(&l->last, false,
+					 buf_bytes(&l->filters));
 	}
-	buf_free(&body);
+	*out = buf_bytes(&l->last);
 	return l->err ? why(l->err, "out of memory for a filter") : 0;
 }
 

@@ -7,7 +7,47 @@
 #ifndef CELLFS_STORE_HBASE_FILTER_FILTER_MESSAGE_H
 #define CELLFS_STORE_HBASE_FILTER_FILTER_MESSAGE_H
 
+#include "store/hbase/wire/messages.h"
 #include "store/value/codec.h"
+
+enum filter_subject {
+	SUBJECT_ROW,
+	SUBJECT_FAMILY,
+	SUBJECT_QUALIFIER,
+	SUBJECT_VALUE,
+};
+
+enum filter_with {
+	WITH_BYTES,
+	WITH_PREFIX,	/* as much of the subject as the value has */
+	WITH_SUBSTRING, /* is the value, in ASCII, in it, in whatever case? */
+};
+
+/* "Subject op value". */
+struct filter_compare {
+	uint8_t op;   /* COMPARE_LESS and its like */
+	uint8_t with; /* enum filter_with */
+	struct bytes value;
+};
+
+/* Each appends the message of one filter to @out: 0 or -ENOMEM. */
+int filter_put_compare(struct buf *out, enum filter_subject subject,
+		       const struct filter_compare *c);
+/* The cells of a column whose value fits. */
+int filter_put_column(struct buf *out, struct bytes family,
+		      struct bytes qualifier, const struct filter_compare *c);
+/*
+ * The rows in which the newest value of a column fits, or with !@newest_only
+ * any; where there is none of it, unless @if_missing, too.
+ */
+int filter_put_rows(struct buf *out, struct bytes family,
+		    struct bytes qualifier, const struct filter_compare *c,
+		    bool if_missing, bool newest_only);
+int filter_put_ts(struct buf *out, const int64_t *ts, size_t n);
+int filter_put_first(struct buf *out);
+/* All of some filters must pass, or any of them: those put by filter_put_item(). */
+int filter_put_list(struct buf *out, bool any, struct bytes items);
+int filter_put_item(struct buf *items, struct bytes filter);
 
 struct filter_list {
 	struct buf filters; /* one behind the other, as a list has them */
@@ -16,6 +56,8 @@ struct filter_list {
 	int err; /* 0 or -ENOMEM, of all calls */
 };
 
+/* One that was put; its bytes are copied. */
+void filter_add(struct filter_list *l, struct bytes filter);
 /* Cells without their values, which are replaced by their lengths if asked. */
 void filter_add_keys(struct filter_list *l, bool lengths);
 /* The first cell of each row. */

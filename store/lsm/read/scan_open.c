@@ -191,31 +191,6 @@ static int copy_bounds(struct lsm_scan *sc, const struct scan_spec *spec)
 		r = copy_qualifiers(sc, spec);
 	return r < 0 ? why(r, "out of memory") : 0;
 }
-/* Rows that the filter never lets through need not be looked at. */
-static void narrow_rows(struct scan_spec *spec)
-{
-	struct bytes *low = spec->reversed ? &spec->row_stop : &spec->row_start;
-	struct bytes *high =
-		spec->reversed ? &spec->row_start : &spec->row_stop;
-	struct bytes min = *low, max = *high;
-
-	filter_rows(spec->filter, &min, &max);
-	if (min.data != low->data) {
-		*low = min;
-		if (spec->reversed)
-			spec->row_stop_inclusive = true;
-		else
-			spec->row_start_exclusive = false;
-	}
-	if (max.data != high->data) {
-		*high = max;
-		if (spec->reversed)
-			spec->row_start_exclusive = false;
-		else
-			spec->row_stop_inclusive = true;
-	}
-}
-
 /* A family may have a range of its own. */
 RARE static void family_times(const struct scan_spec *spec, struct bytes family,
 			      struct visible_spec *v)
@@ -426,7 +401,7 @@ RARE static int open_picking(struct lsm_scan *sc, const struct scan_spec *spec)
 	if (pick_init(&sc->pick, spec) < 0)
 		return why(-ENOMEM, "out of memory");
 	if (spec->filter)
-		narrow_rows(&narrowed);
+		pick_rows(&narrowed);
 	return open_bounded(sc, &narrowed);
 }
 
