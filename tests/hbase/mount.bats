@@ -263,6 +263,60 @@ session() {
 	[ "$("$CELLCTL" scan "$STORE" "$N" --reversed --rows | wc -l)" = 20000 ]
 }
 
+# scanners TEST N: waits until so many are open in the server, which counts them
+# anew every ten seconds.
+scanners() {
+	local i
+
+	for ((i = 0; i < 120; i++)); do
+		test "$(other scanners "$N" "$(cat "$LAB/pid")")" "$@" && return
+		sleep 0.5
+	done
+	return 1
+}
+
+@test "a long scan reads several regions at once, in order, and closes all" {
+	other presplit "$N" f r1 r2 r3 r4
+	# Each region has more than the two batches that are fetched ahead.
+	head -c 30000 /dev/zero | tr '\0' v >"$T/value"
+	for i in $(seq -f %04.0f 0 9 4999); do
+		printf 'r%s\tf:q\t1\t' "$i"
+		cat "$T/value"
+		echo
+	done >"$T/cells"
+	cat "$T/cells" >"$M/$N/.cells"
+	"$CELLCTL" scan "$STORE" "$N" | cut -f 1 >"$T/rows"
+	seq -f r%04.0f 0 9 4999 | cmp - "$T/rows"
+	"$CELLCTL" scan "$STORE" "$N" --reversed | cut -f 1 | tac |
+		cmp - "$T/rows"
+	[ "$("$CELLCTL" scan "$STORE" "$N" -s r0995 -e r3005 | wc -l)" = 223 ]
+	[ "$("$CELLCTL" scan "$STORE" "$N" -l 250 | cut -f 1 | tail -n 1)" = \
+		r2241 ]
+	[ "$(ls "$M/$N/.last/3" | sort | tr '\n' ' ')" = "r4977 r4986 r4995 " ]
+	exec 7< <("$CELLCTL" scan "$STORE" "$N" 2>/dev/null)
+	head -c 4000000 <&7 >/dev/null
+	scanners -ge 3
+	exec 7<&-
+	scanners -eq 0
+}
+
+@test "regions that move or are split while they are read ahead are read whole" {
+	other presplit "$N" f r05000 r10000 r15000
+	seq -f $'r%05.0f\tf:q\t1\tv' 20000 >"$M/$N/.cells"
+	seq -f 'r%05.0f' 20000 >"$T/all"
+	(
+		for i in 1 2 3; do
+			"$CELLCTL" scan "$STORE" "$N" --rows | cmp - "$T/all"
+			"$CELLCTL" scan "$STORE" "$N" --rows --reversed | tac |
+				cmp - "$T/all"
+		done >"$T/differs" 2>&1
+	) &
+	other split "$N" r12000
+	other reopen "$N"
+	wait $!
+	[ ! -s "$T/differs" ]
+}
+
 @test "a disabled table says so at once" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo x >"$M/$N/r/f:q"

@@ -117,7 +117,7 @@ static int newest_raw(struct table *t, struct bytes row, struct bytes family,
 	static const uint8_t yes = 0xff;
 	const struct pb_attribute raw = {true, bytes_str("_raw_"),
 					 bytes_of(&yes, 1)};
-	struct table_scan_options o = {
+	struct range_scan_options o = {
 		.cluster = cluster_of(t),
 		.table = name_of(t),
 		.rows_max = 1,

@@ -219,7 +219,7 @@ static int add_filters(struct hbase_scan *sc, const struct scan_spec *spec,
 }
 
 static void add_rows(struct hbase_scan *sc, const struct scan_spec *spec,
-		     struct table_scan_options *o)
+		     struct range_scan_options *o)
 {
 	struct pb_scan *scan = &o->scan;
 
@@ -289,7 +289,7 @@ static bool is_wanted(const struct hbase_scan *sc, const struct cell *c)
 
 /* 1, or 0 for nothing to read. */
 static int prepare(struct hbase_scan *sc, struct table *t,
-		   const struct scan_spec *spec, struct table_scan_options *o)
+		   const struct scan_spec *spec, struct range_scan_options *o)
 {
 	struct pb_scan *scan = &o->scan;
 	int r = reserve(sc, spec);
@@ -320,7 +320,7 @@ static int prepare(struct hbase_scan *sc, struct table *t,
 static int begin(struct hbase_scan *sc, struct table *t,
 		 const struct scan_spec *spec)
 {
-	struct table_scan_options o = {
+	struct range_scan_options o = {
 		.cluster = cluster_of(t),
 		.table = name_of(t),
 	};

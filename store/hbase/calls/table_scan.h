@@ -1,35 +1,27 @@
 /*
- * The cells of a range of rows of a table, in HBase's order.
+ * The cells of a range of rows of a table, in HBase's order, with several
+ * regions read at once.
  *
- * A scanner of a region gives them in batches; at its region's end the next one
- * is opened in the region behind, or before if the scan is reversed. A scanner
- * that is lost, because its region has moved or was split, is opened again at
- * the last row, and what was given of it already is left out: each cell comes
- * once. What a row looks like may change in between; that is so of HBase's
- * own client too.
+ *	parts:	[0] read by the caller	[1] .. [3] started, read later
+ *		--- region --->|<--- region --->|<--- region --->|  next
+ *
+ * It begins as one range (range_scan.h). Once a second batch has been read
+ * the range is cut at the border of its region, and of the regions behind it as
+ * many are started as there is room for: so a scan that ends early has asked
+ * for no more, and a long one has PARTS_MAX servers, or threads of one, at work.
+ * A part is a range of rows, whatever regions it has by the time it is read. Each
+ * holds two batches at most, which bounds the memory. A scan of so many rows
+ * is one range all the time.
  */
 #ifndef CELLFS_STORE_HBASE_CALLS_TABLE_SCAN_H
 #define CELLFS_STORE_HBASE_CALLS_TABLE_SCAN_H
 
-#include "store/hbase/calls/region_call.h"
-#include "store/value/cell.h"
+#include "store/hbase/calls/range_scan.h"
 
 struct table_scan;
 
-struct table_scan_options {
-	struct cluster *cluster;
-	struct bytes table;
-	/*
-	 * What is read, by proto_init() and what differs from it. What it
-	 * points to must last as long as the scan, but for the bounds.
-	 */
-	struct pb_scan scan;
-	uint32_t rows_first; /* of the first batch; 0 = as many as fit */
-	uint32_t rows_max;   /* of the scan; 0 = all */
-};
-
-/* 0 or -ENOMEM; asks nothing yet. */
-int table_scan_new(const struct table_scan_options *o, struct table_scan **out);
+/* As range_scan_new(). */
+int table_scan_new(const struct range_scan_options *o, struct table_scan **out);
 /* 1 and *out, which lasts until the next call; 0 at the end; or an error. */
 int table_scan_next(struct table_scan *s, struct cell *out);
 void table_scan_free(struct table_scan *s); /* NULL is none */

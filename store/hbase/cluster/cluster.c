@@ -208,15 +208,20 @@ int attempt_wait(struct attempt *call, struct failure *f)
 	return r;
 }
 
-void attempt_linger(struct cluster *c, struct attempt *call, unsigned ms)
+bool attempt_has_ended(const struct attempt *call)
+{
+	return rpc_has_ended(&call->rpc);
+}
+
+int attempt_linger(struct cluster *c, struct attempt *call, unsigned ms)
 {
 	uint64_t until = os_monotonic_ns(c->os) + ms * 1000000ull;
 
 	if (!call->link)
-		return;
+		return -ENOENT;
 	if (!call->rpc.deadline_ns || call->rpc.deadline_ns > until)
 		call->rpc.deadline_ns = until;
-	rpc_wait(&call->rpc);
+	return rpc_wait(&call->rpc);
 }
 
 void attempt_end(struct attempt *call)

@@ -64,11 +64,14 @@ int attempt_start(struct cluster *c, const struct server *to,
 		  enum service service, const struct rpc_request *q,
 		  struct attempt *call, struct failure *f);
 int attempt_wait(struct attempt *call, struct failure *f);
+/* Is its answer there, or has it failed? Then attempt_wait() does not wait. */
+bool attempt_has_ended(const struct attempt *call);
 /*
- * Waits at most @ms for an answer that nobody reads, in place of attempt_wait().
- * That it does not come says nothing of the server.
+ * Waits at most @ms for an answer that is of little use, in place of
+ * attempt_wait(): 0, or an error. That it does not come says nothing of the
+ * server.
  */
-void attempt_linger(struct cluster *c, struct attempt *call, unsigned ms);
+int attempt_linger(struct cluster *c, struct attempt *call, unsigned ms);
 void attempt_end(struct attempt *call);
 
 /*

@@ -491,6 +491,16 @@ int rpc_wait(struct rpc *rpc)
 	return why(r, "%s: %s: %s", c->name, rpc->method, reason);
 }
 
+bool rpc_has_ended(const struct rpc *rpc)
+{
+	bool ended;
+
+	pthread_mutex_lock(&rpc->c->lock);
+	ended = !rpc->is_under_way;
+	pthread_mutex_unlock(&rpc->c->lock);
+	return ended;
+}
+
 void rpc_cancel(struct rpc *rpc)
 {
 	pthread_mutex_lock(&rpc->c->lock);

@@ -96,6 +96,8 @@ int rpc_start(struct connection *c, struct rpc *rpc,
  * and method. To be called once.
  */
 int rpc_wait(struct rpc *rpc);
+/* Would rpc_wait() not wait? */
+bool rpc_has_ended(const struct rpc *rpc);
 /* Ends the call for who waits for it. For any thread, before rpc_end(). */
 void rpc_cancel(struct rpc *rpc);
 /* Forgets the call, answered or not, and frees the answer. */

@@ -1,4 +1,7 @@
+import com.sun.tools.attach.VirtualMachine;
 import java.util.*;
+import javax.management.ObjectName;
+import javax.management.remote.*;
 import org.apache.hadoop.hbase.*;
 import org.apache.hadoop.hbase.client.*;
 import org.apache.hadoop.hbase.util.Bytes;
@@ -53,6 +56,13 @@ public class Client {
                 admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
                     .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build(), rows.length > 0 ? rows : null);
                 return "";
+            case "presplit": // TABLE FAMILY ROW...: a region from each row on
+                admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
+                    .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build(),
+                    Bytes.toByteArrays(Arrays.copyOfRange(w, 3, w.length)));
+                return "";
+            case "scanners": // TABLE PID: how many are open in the server of process PID
+                return scanners(w[2]);
             case "count": // TABLE
                 int n = 0;
                 try (ResultScanner s = table.getScanner(new Scan().setCaching(10000))) {
@@ -119,6 +129,17 @@ public class Client {
             default:
                 throw new Exception("no command " + w[0]);
             }
+        }
+    }
+
+    /** The server tells its own figures to who attaches to it. */
+    static String scanners(String pid) throws Exception {
+        VirtualMachine vm = VirtualMachine.attach(pid);
+        try (JMXConnector c = JMXConnectorFactory.connect(new JMXServiceURL(vm.startLocalManagementAgent()))) {
+            return c.getMBeanServerConnection().getAttribute(
+                new ObjectName("Hadoop:service=HBase,name=RegionServer,sub=Server"), "activeScanners").toString();
+        } finally {
+            vm.detach();
         }
     }
 
