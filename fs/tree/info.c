@@ -122,14 +122,10 @@ static int last_text(struct table *t, struct buf *out)
 
 /* In byte order of name. */
 static const struct info_file files[] = {
-	{"bytes", true, bytes_text},
-	{"cells", true, cells_text},
-	{"damaged", true, damaged_text},
-	{"files", true, files_text},
-	{"first", false, first_text},
-	{"last", false, last_text},
-	{"newest", true, newest_text},
-	{"oldest", true, oldest_text},
+	{"bytes", true, bytes_text},	 {"cells", true, cells_text},
+	{"damaged", true, damaged_text}, {"files", true, files_text},
+	{"first", false, first_text},	 {"last", false, last_text},
+	{"newest", true, newest_text},	 {"oldest", true, oldest_text},
 	{"rows", true, rows_text},
 };
 
