@@ -60,8 +60,8 @@ static int fetch(void *arg, struct buf *out)
  */
 static bool can_share(const struct fs *fs, const struct place *p)
 {
-	return store_is_directory(fs->options->store) &&
-	       !fstable_snapshot(p->table) && !(p->view && p->view->raw);
+	return !store_is_shared(fs->store) && !fstable_snapshot(p->table) &&
+	       !(p->view && p->view->raw);
 }
 
 /*
