@@ -228,7 +228,7 @@ static bool piece_is_new(struct listing *ls, const struct name_part *part)
 	size_t len = part->len - 2;
 	char *slot = ls->pieces[len % PIECE_LENGTHS];
 
-	assert(part->more && len <= NAME_PIECE_MAX);
+	assert(part->len > 2 && len <= NAME_PIECE_MAX);
 	if (!strncmp(slot, part->text, len) && slot[len] == '\0')
 		return false;
 	memcpy(slot, part->text, len);

@@ -219,7 +219,7 @@ families() {
 	[ "$(ctl check "$STORE" --json | jq .faults)" = 0 ]
 	ctl put "$STORE" t r d:q x
 	ctl stats "$STORE" t | grep -qE '^rows +1  rows$'
-	ctl stats "$STORE" t --json | jq -se 'length == 5 and .[0].value == 1'
+	ctl stats "$STORE" t --json | jq -se 'length == 6 and .[0].value == 1'
 	says 3 "no table 'nix'" stats "$STORE" nix
 	ctl flush "$STORE"
 	local file
