@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660003u
+#define WIRE_VERSION 0x63660004u
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
