@@ -207,6 +207,44 @@ session() {
 	rmdir "$M/$N/.snapshot/$N-x"
 }
 
+@test "the past is shown where deleted cells are kept, and else refused" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=4,keep_deleted=yes
+	"$CELLCTL" put "$STORE" "$N" r f:q one 10
+	echo -n two >"$M/$N/r/f/q/20"
+	"$CELLCTL" deleteall "$STORE" "$N" r f:q 25
+	"$CELLCTL" put "$STORE" "$N" r f:q three 30
+	for when in now flushed; do
+		[ ! -e "$M/$N/.at/5/r" ]
+		[ "$(cat "$M/$N/.at/15/r/f/q")" = one ]
+		[ "$(cat "$M/$N/.at/24/r/f/q")" = two ]
+		[ -z "$(ls "$M/$N/.at/25")" ]
+		[ "$(cat "$M/$N/.at/30/r/f/q")" = three ]
+		[ "$(cat "$M/$N/r/f/q/@24")" = two ]
+		[ "$(cut -f 3,4 "$M/$N/.at/15/.cells")" = $'10\tone' ]
+		[ "$(cut -f 3,4 "$M/$N/.since/5/.at/15/.cells")" = \
+			$'10\tone' ]
+		"$CELLCTL" compact "$STORE" "$N"
+	done
+	# The oldest may be gone from now on.
+	echo -n four >"$M/$N/r/f/q/40"
+	run cat "$M/$N/r/f/q/@15"
+	[[ $output == *"No data available"* ]]
+	run cat "$M/$N/.at/15/.cells"
+	[[ $output == *"No data available"* ]]
+	# Nor is it known what was kept before more was.
+	"$CELLCTL" alter "$STORE" "$N" f:versions=9
+	soon grep -q 'versions 9' "$M/$N/.schema"
+	run cat "$M/$N/r/f/q/@15"
+	[[ $output == *"No data available"* ]]
+	grep -q 'ENODATA: family f keeps' "$M/.cellfs/errors"
+	"$CELLCTL" alter "$STORE" "$N" f:keep_deleted=no
+	soon grep -q 'keep_deleted no' "$M/$N/.schema"
+	run cat "$M/$N/r/f/q/@15"
+	[[ $output == *"not supported"* ]]
+	grep -q 'EOPNOTSUPP: .*family f has not keep_deleted yes' \
+		"$M/.cellfs/errors"
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

@@ -192,7 +192,8 @@ static bool agree(const struct run *run, const struct world *w,
 	if (buf_eq(&a[0], &a[1]))
 		return true;
 	return s->kind == STEP_SCAN && s->scan.as_of && !s->scan.raw &&
-	       (!w->pristine || run->mode.ttl) && past_agrees(&a[0], &a[1]);
+	       (!w->pristine || run->mode.ttl || run->cluster) &&
+	       past_agrees(&a[0], &a[1]);
 }
 
 /* Did the store say of the last step that it cannot do such a thing? */

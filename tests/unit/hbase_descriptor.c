@@ -121,7 +121,7 @@ static void a_change_keeps_the_rest(void **state)
 	describe(pairs, sizeof(pairs) / sizeof(*pairs), &text);
 	take(buf_bytes(&text), &d, &s);
 	s.families[0].attrs.versions = 5;
-	assert_int_equal(descriptor_put(bytes_str("n:t"), &s, &d, &out), 0);
+	assert_int_equal(descriptor_put(bytes_str("n:t"), &s, &d, 9, &out), 0);
 	schema_free(&s);
 	take(buf_bytes(&out), &changed, &s);
 	assert_true(bytes_eq(changed.table.namespace, bytes_str("n")));
@@ -153,18 +153,70 @@ static void a_schema_there_and_back(void **state)
 	a.in_memory = true;
 	a.max_value = 4096;
 	assert_int_equal(schema_add(&s, bytes_str("f"), &a), 0);
-	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out), 0);
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, 9, &out), 0);
 	take(buf_bytes(&out), &d, &back);
 	assert_true(schema_equal(&s, &back));
 	assert_true(bytes_eq(d.table.namespace, bytes_str("default")));
 	schema_free(&back);
 	/* HBase has seconds. */
 	s.families[0].attrs.ttl_ms = 1500;
-	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out),
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, 9, &out),
 			 -EINVAL);
 	assert_non_null(strstr(store_why(), "1500 ms"));
 	schema_free(&s);
 	buf_free(&out);
+}
+
+/* What the family f of @s is noted to keep, after it was @text. */
+static int64_t kept(struct schema *s, struct buf *text)
+{
+	struct buf out = {0};
+	struct pb_descriptor was, d;
+	int64_t since = -1;
+
+	if (text->len)
+		assert_int_equal(
+			proto_take(buf_bytes(text), &pb_descriptor, &was), 0);
+	assert_int_equal(descriptor_put(bytes_str("t"), s,
+					text->len ? &was : NULL, 9, &out),
+			 0);
+	buf_free(text);
+	*text = out;
+	assert_int_equal(proto_take(buf_bytes(text), &pb_descriptor, &d), 0);
+	if (descriptor_kept_since(&d, bytes_str("f"), &since) == 0)
+		assert_int_equal(since, -1);
+	return since;
+}
+
+static void since_when_deleted_cells_are_kept_is_noted(void **state)
+{
+	struct buf text = {0};
+	struct schema s;
+	struct family_attrs *a, first;
+
+	schema_init(&s, 1, 2);
+	family_attrs_default(&first);
+	assert_int_equal(schema_add(&s, bytes_str("f"), &first), 0);
+	a = &s.families[0].attrs;
+	assert_int_equal(kept(&s, &text), -1);
+	/* Cells may have gone before. */
+	a->keep_deleted = KEEP_DELETED_YES;
+	assert_int_equal(kept(&s, &text), 9);
+	a->keep_deleted = KEEP_DELETED_TTL;
+	assert_int_equal(kept(&s, &text), -1);
+	buf_free(&text);
+	/* Of a new family none has. */
+	a->keep_deleted = KEEP_DELETED_YES;
+	assert_int_equal(kept(&s, &text), 0);
+	a->block_cache = false;
+	assert_int_equal(kept(&s, &text), 0);
+	a->versions--;
+	assert_int_equal(kept(&s, &text), 0);
+	/* Those that it did not keep may have gone. */
+	a->versions++;
+	assert_int_equal(kept(&s, &text), 9);
+	buf_free(&text);
+	schema_free(&s);
 }
 
 static void a_table_without_families(void **state)
@@ -174,7 +226,7 @@ static void a_table_without_families(void **state)
 	struct buf out = {0};
 
 	schema_init(&s, 1, 2);
-	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, &out), 0);
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, 9, &out), 0);
 	take(buf_bytes(&out), &d, &back);
 	/* HBase sees one, and we do not. */
 	assert_attribute(&d, "VERSIONS", "3");
@@ -283,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_others),
 		cmocka_unit_test(a_change_keeps_the_rest),
 		cmocka_unit_test(a_schema_there_and_back),
+		cmocka_unit_test(since_when_deleted_cells_are_kept_is_noted),
 		cmocka_unit_test(a_table_without_families),
 		cmocka_unit_test(failures),
 		cmocka_unit_test(retries_end_in_time),

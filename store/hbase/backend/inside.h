@@ -110,6 +110,9 @@ int hbase_newest(struct table *t, struct bytes row, struct bytes family,
 		 struct bytes qualifier, bool whole, bool raw, uint32_t nth,
 		 int64_t *ts);
 
+/* past.c: 0, or why a scan cannot show the moment that it asks for. */
+int hbase_past(struct table *t, const struct scan_spec *spec);
+
 /* scan.c */
 int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 		    struct scan **out);

@@ -49,7 +49,7 @@ static int64_t now_ms(struct store *s)
 }
 
 static const struct store_ops hbase_ops = {
-	.can = 0,
+	.can = ABILITY(CAN_SHOW_PAST), /* of some families: past.c */
 	.close = hbase_close,
 	.table_open = hbase_table_open,
 	.table_free = hbase_table_free,

@@ -237,11 +237,16 @@ static void add_rows(struct hbase_scan *sc, const struct scan_spec *spec,
 								: ROWS_FIRST;
 }
 
-/* Is there no row between the bounds? HBase would take equal ones for a get. */
+/*
+ * Is there no row, or no time, between the bounds? HBase would take equal rows
+ * for a get.
+ */
 static bool is_empty(const struct scan_spec *spec)
 {
 	int order = bytes_cmp(spec->row_start, spec->row_stop);
 
+	if (spec->ts_max && spec->ts_min >= spec->ts_max)
+		return true;
 	if (!spec->row_start.len || !spec->row_stop.len)
 		return false;
 	if (order == 0)
@@ -351,6 +356,11 @@ int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 	int r;
 
 	r = hbase_shown(spec->snapshot, &t);
+	if (r == 0 && spec->has_as_of && !is_empty(spec)) {
+		r = hbase_past(t, spec);
+		narrowed.ts_max = spec->as_of + (spec->as_of < TS_MAX);
+		narrowed.versions = 1;
+	}
 	if (r < 0)
 		return r;
 	sc = calloc(1, sizeof(*sc));

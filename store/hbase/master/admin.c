@@ -59,6 +59,19 @@ int admin_schema(struct cluster *c, struct bytes table, struct schema *out)
 	return r;
 }
 
+int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
+		     int64_t *since)
+{
+	struct pb_descriptor d;
+	struct attempt call = {0};
+	int r = describe(c, table, &call, &d);
+
+	if (r == 0)
+		r = descriptor_kept_since(&d, family, since);
+	attempt_end(&call);
+	return r;
+}
+
 int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
 		 void *arg)
 {
@@ -102,7 +115,7 @@ int admin_create(struct cluster *c, struct bytes table,
 		.nonce_group = procedure_nonce(c),
 		.nonce = procedure_nonce(c),
 	};
-	int r = descriptor_put(table, schema, NULL, &body);
+	int r = descriptor_put(table, schema, NULL, 0, &body);
 
 	m.descriptor = buf_bytes(&body);
 	if (r == 0)
@@ -125,7 +138,8 @@ int admin_modify(struct cluster *c, struct bytes table,
 	int r = describe(c, table, &call, &was);
 
 	if (r == 0)
-		r = descriptor_put(table, schema, &was, &body);
+		r = descriptor_put(table, schema, &was,
+				   os_now_ms(cluster_os(c)), &body);
 	attempt_end(&call);
 	m.descriptor = buf_bytes(&body);
 	if (r == 0)

@@ -13,6 +13,9 @@
 
 /* schema_free() frees *out. -ENOENT. */
 int admin_schema(struct cluster *c, struct bytes table, struct schema *out);
+/* As descriptor_kept_since(). */
+int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
+		     int64_t *since);
 /* Calls @each with the names of all tables of users, in no order. */
 int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
 		 void *arg);

@@ -47,6 +47,14 @@ static const struct attribute {
 };
 #define ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
 
+/*
+ * Of a family that keeps deleted cells: the moment, in ms, from which on it has
+ * kept them, and as many versions as now; 0 = always. HBase does not note it.
+ */
+#define KEPT_SINCE "cellfs.kept_since"
+#define KEPT_SINCE_BIT (1u << 31)
+_Static_assert(ATTRIBUTES < 31, "the last bit of the mask is not an attribute");
+
 /* What HBase means where it says nothing. */
 static void attrs_of_hbase(struct family_attrs *a)
 {
@@ -264,11 +272,65 @@ static bool is_changed(const void *arg, struct bytes key)
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (bytes_eq(key, bytes_str(attributes[i].key)))
 			return *mask >> i & 1;
-	return false;
+	return *mask & KEPT_SINCE_BIT && bytes_eq(key, bytes_str(KEPT_SINCE));
+}
+
+static int kept_since(const struct pb_family *f, int64_t *since)
+{
+	struct proto_list l = f->attributes;
+	struct pb_pair pair;
+	uint64_t n;
+	int r;
+
+	while (l.field && (r = proto_next(&l, &pair)) != 0) {
+		if (r < 0)
+			return r;
+		if (!bytes_eq(pair.first, bytes_str(KEPT_SINCE)) ||
+		    !number_of(pair.second, &n) || n > INT64_MAX)
+			continue;
+		*since = (int64_t)n;
+		return 1;
+	}
+	return 0;
+}
+
+int descriptor_kept_since(const struct pb_descriptor *d, struct bytes family,
+			  int64_t *since)
+{
+	struct pb_family f;
+	int r = find_family(d, family, &f);
+
+	return r > 0 ? kept_since(&f, since) : r;
+}
+
+/*
+ * Notes since when the family keeps what it keeps, if that changes: then its
+ * note of before goes, by the mask. @old is NULL for a new family.
+ */
+static int put_kept_since(struct encoder *e, const struct family_attrs *attrs,
+			  const struct pb_family *old,
+			  const struct family_attrs *was, int64_t now_ms,
+			  uint32_t *mask)
+{
+	bool keeps = attrs->keep_deleted == KEEP_DELETED_YES;
+	char text[TEXT_MAX];
+	int64_t since;
+	int r = old ? kept_since(old, &since) : 0;
+
+	if (r < 0)
+		return r;
+	if (keeps && r > 0 && was->keep_deleted == KEEP_DELETED_YES &&
+	    attrs->versions <= was->versions)
+		return 0;
+	*mask |= KEPT_SINCE_BIT;
+	snprintf(text, sizeof(text), "%" PRId64, old ? now_ms : 0);
+	if (keeps)
+		put_pair(e, 2, KEPT_SINCE, text);
+	return 0;
 }
 
 static int put_family(struct encoder *out, const struct family_schema *f,
-		      const struct pb_descriptor *was)
+		      const struct pb_descriptor *was, int64_t now_ms)
 {
 	struct bytes name = bytes_str(f->name);
 	struct family_attrs now;
@@ -301,7 +363,10 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 		mask |= 1u << i;
 		put_pair(&e, 2, attributes[i].key, text);
 	}
-	r = copy_pairs(&e, 2, old.attributes, is_changed, &mask);
+	r = put_kept_since(&e, &f->attrs, r > 0 ? &old : NULL, &now, now_ms,
+			   &mask);
+	if (r == 0)
+		r = copy_pairs(&e, 2, old.attributes, is_changed, &mask);
 	if (r == 0)
 		r = copy_pairs(&e, 3, old.configuration, NULL, NULL);
 	put_u8(out, 3 << 3 | 2);
@@ -341,7 +406,8 @@ static int put_table(struct encoder *e, const struct schema *s,
 }
 
 int descriptor_put(struct bytes table, const struct schema *schema,
-		   const struct pb_descriptor *was, struct buf *out)
+		   const struct pb_descriptor *was, int64_t now_ms,
+		   struct buf *out)
 {
 	const struct pb_table_name name = table_name_of(table);
 	struct encoder e = {.out = out};
@@ -354,9 +420,9 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 	r = had < 0 ? had : put_table(&e, schema, was);
 	family_attrs_default(&none.attrs);
 	if (r == 0 && (had > 0 || !schema->nfamilies))
-		r = put_family(&e, &none, was);
+		r = put_family(&e, &none, was, now_ms);
 	for (uint32_t i = 0; i < schema->nfamilies && r == 0; i++)
-		r = put_family(&e, &schema->families[i], was);
+		r = put_family(&e, &schema->families[i], was, now_ms);
 	if (r == 0 && was)
 		r = copy_pairs(&e, 4, was->configuration, NULL, NULL);
 	if (r == 0 && e.err)

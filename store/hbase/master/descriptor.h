@@ -21,10 +21,18 @@ int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 
 /*
  * Appends the description of a table with that schema. @was: its description
- * now, or NULL for a table to be made. 0; -ENOMEM; -EINVAL for what HBase
- * cannot keep.
+ * now, or NULL for a table to be made. @now_ms: the clock, from which on a
+ * family that begins to keep deleted cells, or more versions, has them. 0;
+ * -ENOMEM; -EINVAL for what HBase cannot keep.
  */
 int descriptor_put(struct bytes table, const struct schema *schema,
-		   const struct pb_descriptor *was, struct buf *out);
+		   const struct pb_descriptor *was, int64_t now_ms,
+		   struct buf *out);
+/*
+ * Since when the family, which keeps deleted cells, has kept all that it keeps
+ * now: 1 and *since, in ms; 0 if nobody noted it; -EPROTO.
+ */
+int descriptor_kept_since(const struct pb_descriptor *d, struct bytes family,
+			  int64_t *since);
 
 #endif
