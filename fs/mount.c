@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,7 +15,9 @@
 #include "fs/files/lost_found.h"
 #include "fs/host/descriptors.h"
 #include "fs/host/mountpoint.h"
+#include "fs/host/sandbox.h"
 #include "fs/host/supervisor.h"
+#include "fs/mounter.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
 #include "fs/report/log.h"
@@ -160,8 +164,56 @@ struct mount {
 	struct fs *fs;
 	struct fuse_args args;
 	struct fuse_session *session;
+	struct mounter mounter;
+	struct sandbox sandbox;
 	bool handlers, mounted;
 };
+
+static int say_no_mount(const struct options *o)
+{
+	return why(-EIO,
+		   "%s cannot be mounted on (see above; is /dev/fuse there and "
+		   "fusermount3 installed?)",
+		   o->mountpoint);
+}
+
+/* Mounts, or has it done by who still may. */
+static int take_device(struct mount *m)
+{
+	char path[32];
+	int fd;
+
+	if (m->mounter.socket < 0)
+		return fuse_session_mount(m->session, m->options->mountpoint)
+			       ? say_no_mount(m->options)
+			       : 0;
+	fd = mounter_mount(&m->mounter);
+	if (fd < 0)
+		return say_no_mount(m->options);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (fuse_session_mount(m->session, path) == 0)
+		return 0;
+	close(fd);
+	return why(-EIO, "libfuse does not take the device");
+}
+
+/*
+ * The device is closed at once, so that nobody waits for a request that is not
+ * served; libfuse closes the number later. Unmounted is what is not yet.
+ */
+static void leave_device(struct mount *m)
+{
+	int fd = fuse_session_fd(m->session);
+	struct pollfd p = {.fd = fd};
+	bool there = poll(&p, 1, 0) <= 0 || !(p.revents & POLLERR);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup3(null, fd, O_CLOEXEC);
+		close(null);
+	}
+	mounter_end(&m->mounter, there);
+}
 
 static int mount_up(struct mount *m, mount_open_fn open_store)
 {
@@ -176,10 +228,9 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	}
 	if (r == 0 && o->root)
 		r = root_open(m->fs, o->root);
-	if (r == 0)
-		r = session_args(o, &m->args);
 	if (r < 0)
 		return r;
+	m->fs->sandbox = &m->sandbox;
 	m->session = fuse_session_new(&m->args, fs_ops(),
 				      sizeof(struct fuse_lowlevel_ops), m->fs);
 	if (!m->session)
@@ -188,11 +239,9 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	if (fuse_set_signal_handlers(m->session))
 		return why(-EINVAL, "no signal handlers can be set");
 	m->handlers = true;
-	if (fuse_session_mount(m->session, o->mountpoint))
-		return why(-EIO,
-			   "%s cannot be mounted on (see above; is "
-			   "/dev/fuse there and fusermount3 installed?)",
-			   o->mountpoint);
+	r = take_device(m);
+	if (r < 0)
+		return r;
 	m->mounted = true;
 	r = invalidator_start(m->fs->invalidator, m->session, !o->foreground);
 	return r < 0 ? why(r, "no thread can be started") : 0;
@@ -206,8 +255,12 @@ static int mount_down(struct mount *m)
 	supervisor_stopping();
 	if (m->fs)
 		invalidator_stop(m->fs->invalidator);
-	if (m->mounted)
+	if (m->mounted && m->mounter.socket < 0)
 		fuse_session_unmount(m->session);
+	else if (m->mounted)
+		leave_device(m);
+	else
+		mounter_end(&m->mounter, false);
 	if (m->mounted)
 		lost_found_keep(m->fs);
 	fs_free(m->fs);
@@ -244,10 +297,55 @@ static void set_up_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 512 << 10);
 }
 
+/* The store's directory, while it can be made where it is to be. */
+static int make_store(const struct options *o, uid_t user, gid_t group)
+{
+	if (!store_is_directory(o->store) || o->read_only)
+		return 0;
+	if (mkdir(o->store, 0700) < 0)
+		return errno == EEXIST
+			       ? 0
+			       : why(-errno, "the store %s: %m", o->store);
+	if (user && chown(o->store, user, group) < 0)
+		return why(-errno, "the store %s: %m", o->store);
+	return 0;
+}
+
+/*
+ * Parts with what serving does not need. Threads that are started later have
+ * it no more either.
+ */
+static int give_up_privileges(struct mount *m, mount_open_fn open_store,
+			      bool background)
+{
+	const struct options *o = m->options;
+	const struct passwd *p = o->run_as ? getpwnam(o->run_as) : NULL;
+	uid_t user = p ? p->pw_uid : 0;
+	gid_t group = p ? p->pw_gid : 0;
+	int r = session_args(o, &m->args);
+
+	if (r < 0 || (o->sandbox == SANDBOX_NO && !o->run_as))
+		return r;
+	if (r == 0)
+		r = mounter_start(&m->mounter, &m->args, o->mountpoint, user,
+				  group, background);
+	if (r == 0 && open_store == store_open)
+		r = make_store(o, user, group);
+	if (r == 0 && o->run_as)
+		r = sandbox_become(o->run_as);
+	if (store_is_directory(o->store))
+		m->sandbox.store = o->store;
+	if (r == 0 && o->sandbox != SANDBOX_NO)
+		r = sandbox_enter(&m->sandbox, o->sandbox == SANDBOX_REQUIRED);
+	return r;
+}
+
 /* @ready: descriptor to report to when mounted; -1 in the foreground. */
 static int serve(const struct options *o, mount_open_fn open_store, int ready)
 {
-	struct mount m = {.options = o, .args = FUSE_ARGS_INIT(0, NULL)};
+	struct mount m = {.options = o,
+			  .args = FUSE_ARGS_INIT(0, NULL),
+			  .mounter.socket = -1};
 	struct rlimit files;
 	int r, end;
 
@@ -260,6 +358,8 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	fuse_set_log_func(log_libfuse);
 	supervisor_open();
 	r = log_open(o->log);
+	if (r == 0)
+		r = give_up_privileges(&m, open_store, ready >= 0);
 	if (r == 0)
 		r = mount_up(&m, open_store);
 	if (r < 0) {

@@ -67,7 +67,7 @@ fs/kernel		value os store front text host
 fs/report		value store
 fs/memory		value text kernel
 fs/tree			value store front text kernel report memory
-fs/control		value store front kernel report memory tree
+fs/control		value store front host kernel report memory tree
 fs/change		value store front text kernel report memory tree
 fs/files		value store front remote text kernel report memory tree
 			control change

@@ -7,6 +7,7 @@
 #include "cellfs-version.h"
 #include "fs/control/metrics.h"
 #include "fs/control/process.h"
+#include "fs/host/sandbox.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 
@@ -201,6 +202,11 @@ static int stats_text(struct fs *fs, struct buf *out)
 	return r;
 }
 
+static int status_text(struct fs *fs, struct buf *out)
+{
+	return fs->sandbox ? sandbox_format(fs->sandbox, out) : 0;
+}
+
 /* The table of that name; NULL for all: an empty line, or "all". */
 static int table_of(struct fs *fs, struct bytes data, struct table **out)
 {
@@ -283,6 +289,7 @@ static const struct {
 	[CONTROL_METRICS] = {metrics_text},
 	[CONTROL_OPTIONS] = {options_text},
 	[CONTROL_STATS] = {stats_text},
+	[CONTROL_STATUS] = {status_text},
 	[CONTROL_SYNC] = {sync_text, sync_written},
 	[CONTROL_VERSION] = {version_text},
 };

@@ -80,6 +80,7 @@ enum option_type {
 	MASK,
 	TEXT,
 	RULE,
+	SANDBOX,
 	SECONDS
 };
 
@@ -94,7 +95,15 @@ struct option {
 #define AT(member) offsetof(struct options, member)
 
 static const char *const scratch_rules[] = {
-	[SCRATCH_TEMP] = "temp", [SCRATCH_ANY] = "any"};
+	[SCRATCH_TEMP] = "temp", [SCRATCH_ANY] = "any", NULL};
+static const char *const sandbox_rules[] = {[SANDBOX_AUTO] = "auto",
+					    [SANDBOX_NO] = "no",
+					    [SANDBOX_REQUIRED] = "required",
+					    NULL};
+
+/* By type: names by value, NULL behind the last. */
+static const char *const *const rules[] = {
+	[RULE] = scratch_rules, [SANDBOX] = sandbox_rules};
 
 static const struct option table[] = {
 	{"ro", FLAG, AT(read_only), 0, "change nothing"},
@@ -114,6 +123,9 @@ static const struct option table[] = {
 	 "take a store that others own or may write"},
 	{"scratch", RULE, AT(scratch), 0,
 	 "names of files that are not data: temp (as tools use) or any"},
+	{"sandbox", SANDBOX, AT(sandbox), 0,
+	 "what the daemon gives up: no (nothing), auto (what it can), "
+	 "required"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,
 	 "memory for files that are not data (256M)"},
 	{"memory", BYTES, AT(memory), 0,
@@ -125,6 +137,8 @@ static const struct option table[] = {
 	 "seconds for which what others may change is believed (1)"},
 	{"timeout", SECONDS, AT(timeout_s), 0,
 	 "seconds for which a call tries to reach a cluster (60)"},
+	{"run_as", TEXT, AT(run_as), 0,
+	 "user to become when it is mounted, for root"},
 	{"log", TEXT, AT(log), 0, "file for messages, instead of syslog"},
 	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
 	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
@@ -193,14 +207,24 @@ static int set_text(const char *value, char **to)
 
 static int set_rule(const struct option *opt, const char *value, uint8_t *to)
 {
-	for (unsigned i = 0; i < sizeof(scratch_rules) / sizeof(char *); i++) {
-		if (!strcmp(scratch_rules[i], value)) {
+	struct buf known = {0};
+	int r = 0;
+
+	for (unsigned i = 0; rules[opt->type][i]; i++) {
+		if (!strcmp(rules[opt->type][i], value)) {
+			buf_free(&known);
 			*to = (uint8_t)i;
 			return 0;
 		}
+		if (r == 0)
+			r = buf_printf(&known, "%s%s", i ? " or " : "",
+				       rules[opt->type][i]);
 	}
-	return why(-EINVAL, "%s=%s: %s or %s is wanted", opt->name, value,
-		   scratch_rules[SCRATCH_TEMP], scratch_rules[SCRATCH_ANY]);
+	if (r == 0)
+		r = why(-EINVAL, "%s=%s: %.*s is wanted", opt->name, value,
+			(int)known.len, (const char *)known.data);
+	buf_free(&known);
+	return r;
 }
 
 static int set_value(struct options *o, const struct option *opt,
@@ -222,6 +246,7 @@ static int set_value(struct options *o, const struct option *opt,
 	case TEXT:
 		return set_text(value, (char **)(base + opt->at));
 	case RULE:
+	case SANDBOX:
 		return set_rule(opt, value, (uint8_t *)(base + opt->at));
 	case BYTES:
 		return parse_bytes(opt->name, value,
@@ -393,7 +418,8 @@ void options_free(struct options *o)
 	free(o->mountpoint);
 	free(o->root);
 	free(o->log);
-	o->store = o->mountpoint = o->root = o->log = NULL;
+	free(o->run_as);
+	o->store = o->mountpoint = o->root = o->log = o->run_as = NULL;
 }
 
 void options_help(FILE *to, const char *program)
@@ -440,12 +466,14 @@ static int format_value(const struct option *opt, const struct options *o,
 	case FLAG:
 		return format_text(*(const bool *)at ? "yes" : "no", out);
 	case TEXT:
-		return format_text(*(char *const *)at	 ? *(char *const *)at
-				   : opt->at == AT(root) ? "/"
-							 : "syslog",
+		return format_text(*(char *const *)at	   ? *(char *const *)at
+				   : opt->at == AT(root)   ? "/"
+				   : opt->at == AT(run_as) ? "who-mounts"
+							   : "syslog",
 				   out);
 	case RULE:
-		return format_text(scratch_rules[*(const uint8_t *)at], out);
+	case SANDBOX:
+		return format_text(rules[opt->type][*(const uint8_t *)at], out);
 	case BYTES:
 		return buf_printf(out, "%llu",
 				  (unsigned long long)*(const uint64_t *)at);

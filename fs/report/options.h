@@ -22,10 +22,18 @@ enum scratch_rule {
 	SCRATCH_ANY,
 };
 
+/* What the daemon gives up: host/sandbox.h. */
+enum sandbox_rule {
+	SANDBOX_NO,	  /* nothing */
+	SANDBOX_AUTO,	  /* what the kernel has */
+	SANDBOX_REQUIRED, /* all of it, or an error */
+};
+
 struct options {
 	char *store, *mountpoint;
-	char *root; /* the part to mount; NULL = all */
-	char *log;  /* a file instead of syslog; NULL = syslog */
+	char *root;   /* the part to mount; NULL = all */
+	char *run_as; /* a user's name; NULL = who started it */
+	char *log;    /* a file instead of syslog; NULL = syslog */
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
 	bool help, version;
@@ -38,6 +46,7 @@ struct options {
 	bool allow_other;
 	bool insecure_store;  /* others may own or write its directory */
 	uint8_t scratch;      /* enum scratch_rule */
+	uint8_t sandbox;      /* enum sandbox_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
 	uint64_t memory;      /* bytes of what clients make the mount keep */
 	uint64_t cache_bytes, write_buffer_bytes;

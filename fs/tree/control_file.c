@@ -10,6 +10,7 @@ static const struct control_file files[] = {
 	{.name = "metrics", .id = CONTROL_METRICS},
 	{.name = "options", .id = CONTROL_OPTIONS},
 	{.name = "stats", .id = CONTROL_STATS},
+	{.name = "status", .id = CONTROL_STATUS},
 	{.name = "sync", .id = CONTROL_SYNC, .writable = true},
 	{.name = CONTROL_TRACE_NAME,
 	 .id = CONTROL_TRACE,

@@ -1,6 +1,6 @@
 /*
- * .cellfs/: help, version, options, stats, metrics, errors, flush, compact,
- * sync, trace.
+ * .cellfs/: help, version, options, stats, status, metrics, errors, flush,
+ * compact, sync, trace.
  *
  * Each file is a row of one table. It is read by direct I/O, and its size is 0
  * to stat(2), as in /proc; control.h makes its text, but for those that open as
@@ -26,6 +26,7 @@ enum control_id {
 	CONTROL_METRICS,
 	CONTROL_OPTIONS,
 	CONTROL_STATS,
+	CONTROL_STATUS,
 	CONTROL_SYNC,
 	CONTROL_TRACE,
 	CONTROL_VERSION,

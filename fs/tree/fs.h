@@ -37,6 +37,7 @@
 #define CACHE_LONG_S 3600.0
 
 struct moved;
+struct sandbox;
 struct write_state;
 
 /* Requests by operation, for stats. */
@@ -81,6 +82,7 @@ struct fs {
 	struct write_state *writes; /* the write side's own */
 	struct moved *moved;	    /* versions that were renamed away */
 	struct fuse_session *session;
+	const struct sandbox *sandbox; /* what is given up; NULL = nothing */
 	int64_t start_ms;
 	uid_t uid; /* who owns root and control files */
 	gid_t gid;

@@ -133,7 +133,7 @@ figure() {
 	grep -q '\.prefix/P/' "$M/.cellfs/help"
 	grep -q 'sync without a file' "$M/.cellfs/help"
 	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = \
-		"compact errors flush help metrics options stats sync trace version " ]
+		"compact errors flush help metrics options stats status sync trace version " ]
 	[ "$(ls -A "$M")" = "" ]
 }
 

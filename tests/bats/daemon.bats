@@ -225,7 +225,7 @@ end_daemon() {
 	grep -q lookup "$M/.cellfs/stats"
 	[ "$(ls "$M")" = "" ]
 	[ "$(ls "$M/.cellfs" | tr '\n' ' ')" = \
-		"compact errors flush help metrics options stats sync trace version " ]
+		"compact errors flush help metrics options stats status sync trace version " ]
 	run ! cat "$M/.cellfs/nothing"
 	run ! touch "$M/.cellfs/new"
 }

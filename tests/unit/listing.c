@@ -367,9 +367,10 @@ static void control_names_are_listed_only_when_asked(void **state)
 	struct world w;
 
 	begin(&w);
-	assert_lists(&w, ".cellfs",
-		     "compact errors flush help metrics options stats sync "
-		     "trace version");
+	assert_lists(
+		&w, ".cellfs",
+		"compact errors flush help metrics options stats status sync "
+		"trace version");
 	assert_lists(&w, "", "t");
 	w.options.show_control = true;
 	assert_lists(&w, "", ".cellfs .snapshot t");

@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# Whose the daemon is, and who mounts and unmounts for it.
+
+load helper
+
+NOBODY=65534
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	LOG=$T/log
+	[ "$(id -u)" -eq 0 ]
+	# Where an ordinary user can go, too.
+	PLACE=$(mktemp -d)
+	chmod 755 "$PLACE"
+	STORE=$PLACE/store
+	M=$PLACE/mnt
+	# As udev has it; a bare machine may not.
+	DEVICE=$(stat -c %a /dev/fuse)
+	chmod 666 /dev/fuse
+	mkdir "$M"
+	chown "$NOBODY" "$M"
+}
+
+teardown() {
+	[ -z "${DAEMON:-}" ] || unmount_store
+	chmod "$DEVICE" /dev/fuse
+	rm -rf "$PLACE"
+}
+
+as_nobody() {
+	setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"
+}
+
+# mount_there COMMAND...: as mount_store, when only some may look at it.
+mount_there() {
+	"$@" >"$LOG" 2>&1 3>&- &
+	DAEMON=$!
+	settled grep -q " $M fuse.cellfs " /proc/self/mounts
+}
+
+gone() {
+	! grep -q " $M " /proc/self/mounts
+}
+
+# ends_by SIGNAL: the daemon ends with 0, has said nothing, and is unmounted.
+ends_by() {
+	kill "-$1" "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	gone
+	[ ! -s "$LOG" ]
+}
+
+@test "an ordinary user mounts, and SIGTERM unmounts" {
+	cp "$CELLFS" "$PLACE/cellfs"
+	mkdir "$STORE"
+	chown "$NOBODY" "$STORE"
+	mount_there setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
+		"$PLACE/cellfs" "$STORE" "$M" -f \
+		-o sandbox=auto
+	as_nobody mkdir "$M/T"
+	echo x | as_nobody tee "$M/T/.put/r/f:q"
+	[ "$(as_nobody cat "$M/T/r/f:q")" = x ]
+	as_nobody grep -q "^user $NOBODY\$" "$M/.cellfs/status"
+	ends_by TERM
+}
+
+@test "root runs it as another user, whose the mount is then" {
+	mount_there "$CELLFS" "$STORE" "$M" -f -o run_as=nobody,sandbox=auto
+	grep -q "^Uid:	$NOBODY	$NOBODY	$NOBODY" "/proc/$DAEMON/status"
+	grep -q "^CapEff:	0*\$" "/proc/$DAEMON/status"
+	grep -q "^NoNewPrivs:	1" "/proc/$DAEMON/status"
+	as_nobody mkdir "$M/T"
+	echo x | as_nobody tee "$M/T/.put/r/f:q"
+	[ "$(as_nobody cat "$M/T/r/f:q")" = x ]
+	as_nobody grep -q "^user $NOBODY\$" "$M/.cellfs/status"
+	[ "$(find "$STORE" ! -user "$NOBODY")" = "" ]
+	ends_by TERM
+	# What is another's is not taken.
+	chown root "$STORE"
+	run -1 "$CELLFS" "$STORE" "$M" -f -o run_as=nobody
+	[[ $output == *"$STORE"* ]]
+}
+
+@test "who cannot be run as is named" {
+	mkdir "$STORE"
+	run -1 "$CELLFS" "$STORE" "$M" -f -o run_as=no-such-user
+	[[ $output == *"run_as=no-such-user: there is no such user"* ]]
+	cp "$CELLFS" "$PLACE/cellfs"
+	chown "$NOBODY" "$STORE"
+	run -1 as_nobody "$PLACE/cellfs" "$STORE" "$M" -f -o run_as=root
+	[[ $output == *"run_as=root: only root can run as another user"* ]]
+	gone
+}
+
+@test "the daemon of root keeps no capability" {
+	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	grep -q "^CapEff:	0*\$" "/proc/$DAEMON/status"
+	grep -q "^CapPrm:	0*\$" "/proc/$DAEMON/status"
+	grep -q "^capabilities dropped" "$M/.cellfs/status"
+	ends_by TERM
+	mount_there "$CELLFS" "$STORE" "$M" -f
+	grep -q "^no_new_privs no" "$M/.cellfs/status"
+	grep -q "^sandbox no" "$M/.cellfs/options"
+	ends_by TERM
+	run -2 "$CELLFS" "$STORE" "$M" -o sandbox=maybe
+	[[ $output == *"no or auto or required is wanted"* ]]
+}
+
+@test "root uses the store of a user, and what is made there is not lost to him" {
+	cp "$CELLCTL" "$PLACE/cellctl"
+	mkdir "$STORE"
+	chown "$NOBODY" "$STORE"
+	as_nobody "$PLACE/cellctl" create "$STORE" t f
+	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	echo x >"$M/t/.put/r/f:q"
+	ends_by TERM
+	[ "$("$CELLCTL" get "$STORE" t r f:q -v)" = x ]
+}
+
+@test "the process that unmounts outlives signals and ends with the daemon" {
+	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	local helper
+	helper=$(cat "/proc/$DAEMON/task/$DAEMON/children")
+	[ "$(cat "/proc/${helper% }/comm")" = cellfs-mounter ]
+	kill -TERM "${helper% }"
+	ends_by TERM
+	[ ! -e "/proc/${helper% }" ]
+	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	helper=$(cat "/proc/$DAEMON/task/$DAEMON/children")
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	DAEMON=
+	settled [ ! -e "/proc/${helper% }" ]
+	run ! ls "$M"
+	[[ $output == *"not connected"* ]]
+	fusermount3 -u -z "$M"
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# All that the daemon gives up, in a build without a sanitizer.
+
+load ../bats/helper
+
+@test "the sandbox is on in all parts, in every thread" {
+	remount_store -o sandbox=required
+	a_column
+	local i task
+	for i in 1 2 3; do
+		cat "$M/.cellfs/help" >/dev/null &
+	done
+	wait -n
+	for task in "/proc/$DAEMON/task"/*; do
+		grep -q '^NoNewPrivs:	1' "$task/status"
+		grep -q '^Seccomp:	2' "$task/status"
+		grep -qE '^CapEff:	0+$' "$task/status"
+	done
+	grep -q '^Max core file size  *0  *0 ' "/proc/$DAEMON/limits"
+	grep -q '^landlock yes' "$M/.cellfs/status"
+	grep -q '^seccomp yes' "$M/.cellfs/status"
+	grep -q '^core none' "$M/.cellfs/status"
+}
+
+@test "work goes on in it: puts, scans, flushes, snapshots, lost and found" {
+	remount_store -o sandbox=required -o log="$T/syslog"
+	a_column
+	local i
+	for ((i = 0; i < 200; i++)); do
+		echo "$i" >"$C/$i"
+	done
+	echo all >"$M/.cellfs/flush"
+	echo all >"$M/.cellfs/compact"
+	mkdir "$M/T/.snapshot/s"
+	cat "$M/T/.cells" "$M/.cellfs/stats" "$M/.cellfs/metrics" >/dev/null
+	rsync -a "$M/T/R/" "$T/copy/"
+	"$CELLCTL" put "$M" T r2 f:q y
+	[ "$("$CELLCTL" get "$STORE" T r2 f:q -v)" = y ]
+	sync "$C/199"
+	echo 5 >"$M/T/R/f/n/counter"
+	echo note >"$C/note.tmp"
+	mv "$M/T" "$M/U"
+	remount_store -o sandbox=required
+	[ "$(cat "$M/U/R/f/n/counter")" = 5 ]
+	[ -d "$STORE/lost+found" ]
+}
+
+@test "in the background too, and it unmounts itself" {
+	unmount_store
+	"$CELLFS" "$STORE" "$M" -o sandbox=required 3>&-
+	[ "$(ls "$M/.cellfs/status")" = "$M/.cellfs/status" ]
+	DAEMON=
+	local pid
+	pid=$(awk '$1 == "pid" {print $2}' "$M/.cellfs/stats")
+	kill -TERM "$pid"
+	settled [ ! -e "/proc/$pid" ]
+	run ! mountpoint -q "$M"
+}
+
+@test "nothing that the daemon asks for is refused" {
+	unmount_store
+	mkdir -p "$M"
+	strace -f -qq -e trace=all -e status=failed -o "$T/trace" \
+		"$CELLFS" "$STORE" "$M" -f -o sandbox=auto \
+		>"$LOG" 2>&1 3>&- &
+	DAEMON=$!
+	settled mountpoint -q "$M"
+	a_column
+	echo x >"$C/1"
+	cat "$M/T/.cells" "$M/.cellfs/metrics" "$M/.cellfs/stats" >/dev/null
+	echo all >"$M/.cellfs/flush"
+	"$CELLCTL" put "$M" T r2 f:q y
+	rm -r "$M/T"
+	unmount_store
+	run ! grep -E ' (EPERM|EACCES) ' "$T/trace"
+}

@@ -1,0 +1,183 @@
+/*
+ * What a process can still do when it has given up what sandbox.h says: each
+ * test does so in a child, since there is no way back. A build with a sanitizer
+ * keeps most of it, and is passed over.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/host/sandbox.h"
+
+static char folder[64];
+
+static int begin(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/sandbox-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+/* Fails the child: cmocka's assertions are the parent's. */
+#define NEED(what)                                                         \
+	do {                                                               \
+		if (!(what)) {                                             \
+			fprintf(stderr, "%d: %s (%m)\n", __LINE__, #what); \
+			_exit(1);                                          \
+		}                                                          \
+	} while (0)
+#define REFUSED(call) NEED((call) < 0 && (errno == EPERM || errno == EACCES))
+
+/* What @act does in a child that has given up its privileges. */
+static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
+{
+	int status;
+	pid_t pid;
+
+	if (SANDBOX_IS_PARTIAL)
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct sandbox s = {.store = network ? NULL : folder};
+
+		NEED(sandbox_enter(&s, true) == 0);
+		act(&s);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void use_files(const struct sandbox *s)
+{
+	char path[96], other[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file", folder);
+	snprintf(other, sizeof(other), "%s/other", folder);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	NEED(fd >= 0);
+	NEED(write(fd, "x", 1) == 1 && fdatasync(fd) == 0);
+	NEED(fchmod(fd, 0600) == 0 && ftruncate(fd, 10) == 0);
+	NEED(rename(path, other) == 0 && unlink(other) == 0);
+	NEED(open("/proc/self/statm", O_RDONLY) >= 0);
+	REFUSED(open("/etc/passwd", O_RDONLY));
+	REFUSED(open("/tmp/sandbox-elsewhere", O_WRONLY | O_CREAT, 0600));
+	REFUSED(open("/", O_RDONLY | O_DIRECTORY));
+	REFUSED(symlink("/etc/passwd", path));
+	REFUSED(link("/dev/null", path));
+}
+
+static void only_the_store_is_open_to_it(void **state)
+{
+	in_sandbox(false, use_files);
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void start_things(const struct sandbox *s)
+{
+	char name[] = "true", *argv[] = {name, NULL};
+	pthread_t thread;
+
+	NEED(pthread_create(&thread, NULL, nothing, NULL) == 0);
+	NEED(pthread_join(thread, NULL) == 0);
+	REFUSED(fork());
+	REFUSED(execv("/bin/true", argv));
+	REFUSED(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+	REFUSED(unshare(CLONE_NEWUSER));
+	NEED(unshare(CLONE_FILES) == 0);
+}
+
+static void it_starts_threads_and_nothing_else(void **state)
+{
+	in_sandbox(false, start_things);
+}
+
+static void use_sockets(const struct sandbox *s)
+{
+	int unix_one = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	NEED(unix_one >= 0);
+	if (s->store)
+		REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+	else
+		NEED(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+}
+
+static void sockets_of_the_network_are_for_a_cluster(void **state)
+{
+	in_sandbox(false, use_sockets);
+	in_sandbox(true, use_sockets);
+}
+
+static void look(const struct sandbox *s)
+{
+	struct buf text = {0};
+
+	REFUSED(mount("none", folder, "tmpfs", 0, NULL));
+	REFUSED(umount2(folder, MNT_DETACH));
+	NEED(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	NEED(prctl(PR_GET_DUMPABLE) == 0);
+	NEED(sandbox_format(s, &text) == 0);
+	NEED(buf_append(&text, "", 1) == 0);
+	NEED(strstr((char *)text.data, "no_new_privs yes\n"));
+	NEED(strstr((char *)text.data, "capabilities dropped\n"));
+	NEED(strstr((char *)text.data, "core none\n"));
+	NEED(strstr((char *)text.data, "landlock yes"));
+	NEED(strstr((char *)text.data, "seccomp yes"));
+	buf_free(&text);
+}
+
+static void it_mounts_nothing_and_says_what_is_on(void **state)
+{
+	in_sandbox(false, look);
+}
+
+static void who_does_not_exist_is_nobody_to_become(void **state)
+{
+	(void)state;
+	assert_int_equal(sandbox_become("no-such-user-here"), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_the_store_is_open_to_it),
+		cmocka_unit_test(it_starts_threads_and_nothing_else),
+		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
+		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
+		cmocka_unit_test(who_does_not_exist_is_nobody_to_become),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
