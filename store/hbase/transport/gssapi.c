@@ -239,8 +239,8 @@ static int take_offer(struct gssapi *g, struct bytes in, int *chosen,
 static int step_protection(struct gssapi *g, struct bytes in, struct buf *out)
 {
 	uint8_t answer[4] = {0};
-	uint32_t max;
-	int chosen, r = take_offer(g, in, &chosen, &max);
+	uint32_t max = 0;
+	int chosen = 0, r = take_offer(g, in, &chosen, &max);
 
 	if (r < 0)
 		return r;
