@@ -37,10 +37,14 @@ load ../bats/helper
 	"$CELLCTL" put "$M" T r2 f:q y
 	[ "$("$CELLCTL" get "$STORE" T r2 f:q -v)" = y ]
 	sync "$C/199"
+	mkdir "$M/T/R/f/n"
 	echo 5 >"$M/T/R/f/n/counter"
 	echo note >"$C/note.tmp"
 	mv "$M/T" "$M/U"
-	remount_store -o sandbox=required
+	# It says what it keeps, so that its log is not silent.
+	fusermount3 -u "$M"
+	wait "$DAEMON"
+	mount_store -o sandbox=required
 	[ "$(cat "$M/U/R/f/n/counter")" = 5 ]
 	[ -d "$STORE/lost+found" ]
 }
