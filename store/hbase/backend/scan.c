@@ -292,6 +292,17 @@ static bool is_wanted(const struct hbase_scan *sc, const struct cell *c)
 	return !sc->ncolumns;
 }
 
+/*
+ * Can HBase count the results of each family? It counts what its filters let
+ * through, and of a raw scan markers too.
+ */
+static bool limits_there(const struct scan_spec *spec)
+{
+	return !spec->filter && !spec->raw &&
+	       spec->family_limit <= INT32_MAX / 2 &&
+	       spec->family_offset <= INT32_MAX / 2;
+}
+
 /* 1, or 0 for nothing to read. */
 static int prepare(struct hbase_scan *sc, struct table *t,
 		   const struct scan_spec *spec, struct range_scan_options *o)
@@ -316,6 +327,10 @@ static int prepare(struct hbase_scan *sc, struct table *t,
 		else if (spec->versions && spec->versions < INT32_MAX)
 			scan->versions = spec->versions;
 	}
+	if (limits_there(spec) && pick_needed(spec)) {
+		scan->store_limit = (uint32_t)spec->family_limit;
+		scan->store_offset = (uint32_t)spec->family_offset;
+	}
 	scan->families_on_demand = false;
 	if (r == 0 && spec->raw)
 		r = ask_raw(sc, scan);
@@ -336,7 +351,7 @@ static int begin(struct hbase_scan *sc, struct table *t,
 	sc->keys = spec->keys_only;
 	sc->raw = spec->raw;
 	sc->limit_rows = spec->limit_rows;
-	if (pick_needed(spec)) {
+	if (pick_needed(spec) && !limits_there(spec)) {
 		r = pick_init(&sc->pick, spec);
 		if (r < 0)
 			return r;
