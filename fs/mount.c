@@ -23,6 +23,7 @@
 #include "fs/report/log.h"
 #include "fs/tree/fs.h"
 #include "fs/tree/root.h"
+#include "store/keys.h"
 
 /* In the foreground, lines of libfuse's trace are printed as they are. */
 static bool in_background;
@@ -139,6 +140,7 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 		.news_arg = (void *)o,
 	};
 
+	store_hide_keys(o->store);
 	return open_store(o->store, &so, out);
 }
 

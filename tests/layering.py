@@ -90,6 +90,7 @@ ALLOWED = {}
 # embed it (include/cellfs.h) by what only they need, and by what costs no copy.
 SHARED = {
     "store/store.h",  # each call of the vtable, and its knobs
+    "store/keys.h",  # a process that leaves no core dump
     "store/served.h",  # a store that this process serves to others
     "store/filter/filter.h",  # filters as text
     "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "fs/host/mountpoint.h"
+#include "store/keys.h"
 #include "store/served.h"
 #include "tools/line/fail.h"
 
@@ -24,6 +25,7 @@ static int open_any(const char *path, const struct store_options *o,
 	int r = mountpoint_find(path, &mountpoint);
 
 	if (r == 0) {
+		store_hide_keys(path);
 		r = store_open(path, o, store);
 		/*
 		 * The owner may be a daemon that mounted the store meanwhile.

@@ -11,6 +11,8 @@
 
 /* Is the path the name of a cluster? */
 bool hbase_is_named(const char *path);
+/* Does it name a cluster that is asked for Kerberos or TLS? */
+bool hbase_has_keys(const char *path);
 /* As store_open(). */
 int hbase_open(const char *path, const struct store_options *o,
 	       struct store **out);

@@ -92,6 +92,14 @@ bool hbase_is_named(const char *path)
 	return hbase_name_is_one(path);
 }
 
+bool hbase_has_keys(const char *path)
+{
+	struct hbase_name name;
+
+	return hbase_name_is_one(path) && hbase_name_parse(path, &name) == 0 &&
+	       (name.security.kerberos || name.security.tls);
+}
+
 /* As whom the servers see this program: as Hadoop's programs have it. */
 static void user_name(char *out, size_t size)
 {
@@ -106,7 +114,7 @@ static void user_name(char *out, size_t size)
 		snprintf(out, size, "%u", (unsigned)geteuid());
 }
 
-static int connect_to(const char *path, uint32_t timeout_ms,
+static int connect_to(const char *path, const struct store_options *o,
 		      struct hbase_store *hs)
 {
 	struct hbase_name name;
@@ -116,7 +124,7 @@ static int connect_to(const char *path, uint32_t timeout_ms,
 		.masters = name.masters,
 		.user = user,
 		.security = &name.security,
-		.timeout_ms = timeout_ms,
+		.timeout_ms = o->timeout_ms,
 	};
 	int r = hbase_name_parse(path, &name);
 
@@ -139,7 +147,7 @@ int hbase_open(const char *path, const struct store_options *o,
 	hs->os = o->os ? o->os : os_posix();
 	hs->base.is_shared = true;
 	hs->sync = o->sync;
-	r = connect_to(path, o->timeout_ms, hs);
+	r = connect_to(path, o, hs);
 	if (r < 0) {
 		store_fini(&hs->base);
 		destroy(hs);

@@ -1,0 +1,188 @@
+# A real HBase with Kerberos and TLS, which tests/hbase/lab starts; $CLUSTER is one
+# that has neither. tests/hbase/cluster runs this.
+
+load ../bats/helper
+
+setup_file() {
+	"$BATS_TEST_DIRNAME/lab/realm" check || skip "no programs of Kerberos"
+	export LAB2=$BATS_FILE_TMPDIR/lab
+	SECURE=hbase://localhost:$("$BATS_TEST_DIRNAME/lab/lab" secure "$LAB2" \
+		3>&- | sed 's/.*://')
+	export SECURE REALM=$LAB2/realm
+	export KRB5_CONFIG=$REALM/krb5.conf KRB5CCNAME=$BATS_FILE_TMPDIR/tickets
+	kinit -k -t "$REALM/tester.keytab" tester
+}
+
+teardown_file() {
+	[ -z "${LAB2:-}" ] || "$BATS_TEST_DIRNAME/lab/lab" kill "$LAB2"
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	M=$T/mnt
+	LOG=$T/log
+	N=secure$BATS_TEST_NUMBER
+	KRB="security=kerberos"
+	# The authority, and who this side is.
+	TLS="tls=on&ca=$REALM/ca.pem"
+	ME="cert=$REALM/tester.pem&key=$REALM/tester.key"
+}
+
+# refused SETTINGS WORDS...: cellctl ends at once, not after its minute, with words.
+refused() {
+	local word settings=$1
+
+	shift
+	run -3 timeout 50 "$CELLCTL" list "${AT:-$SECURE}/?$settings"
+	for word; do
+		[[ $output == *"$word"* ]] || {
+			echo "no \"$word\" in: $output" >&2
+			return 1
+		}
+	done
+}
+
+# sent SETTINGS: puts the word "secret" and shows what goes over the wire.
+sent() {
+	ASAN_OPTIONS=detect_leaks=0 strace -f -s 100000 -e trace=sendto \
+		-o "$T/sent" "$CELLCTL" put "$SECURE/?$1" "$N" r f:q secret
+	grep -q sendto "$T/sent"
+	cat "$T/sent"
+}
+
+@test "a mount with tickets, whatever protects what follows" {
+	for qop in "" authentication integrity privacy; do
+		STORE="$SECURE/?$KRB${qop:+&qop=$qop}"
+		mount_store
+		mkdir -p "$M/$N" "$M/$N/r$qop"
+		echo "hello $qop" >"$M/$N/r$qop/f:q"
+		unmount_store
+		"$CELLCTL" get "$STORE" "$N" "r$qop" f:q | grep -q "hello $qop"
+	done
+	[ "$("$CELLCTL" count "$STORE" "$N")" = 4 ]
+}
+
+@test "a mount over TLS with tickets, and long values" {
+	STORE="$SECURE/?$KRB&qop=privacy&$TLS&$ME"
+	mount_store
+	mkdir "$M/$N" "$M/$N/r"
+	head -c 5000000 /dev/urandom >"$T/long"
+	cp "$T/long" "$M/$N/r/f:q"
+	for i in 1 2 3; do
+		echo "$i" >"$M/$N/r/f:$i"
+	done
+	remount_store
+	cmp "$T/long" "$M/$N/r/f:q"
+	[ "$(cat "$M/$N/r/f:1" "$M/$N/r/f:2" "$M/$N/r/f:3")" = "1
+2
+3" ]
+	unmount_store
+	# The same without TLS, in packets of Kerberos alone.
+	for qop in integrity privacy; do
+		STORE="$SECURE/?$KRB&qop=$qop"
+		mount_store
+		cmp "$T/long" "$M/$N/r/f:q"
+		unmount_store
+	done
+}
+
+@test "what protects hides, and nothing else does" {
+	"$CELLCTL" create "$SECURE/?$KRB" "$N" f
+	sent "$KRB&qop=authentication" | grep -q secret
+	sent "$KRB&qop=integrity" | grep -q secret
+	for settings in "$KRB&qop=privacy" "$KRB" \
+		"$KRB&qop=authentication&$TLS&$ME"; do
+		sent "$settings" >"$T/hidden"
+		run ! grep secret "$T/hidden"
+	done
+	"$CELLCTL" get "$SECURE/?$KRB" "$N" r f:q | grep -q secret
+}
+
+@test "a client keytab gets tickets when there are none" {
+	KRB5CCNAME=$T/none KRB5_CLIENT_KTNAME=$REALM/tester.keytab \
+		"$CELLCTL" list "$SECURE/?$KRB"
+}
+
+@test "without a valid ticket nothing goes on" {
+	KRB5CCNAME=$T/none refused "$KRB" "No Kerberos credentials" kinit
+	STORE="$SECURE/?$KRB"
+	KRB5CCNAME=$T/none run ! mount_store
+	DAEMON=
+	[[ $(cat "$LOG") == *kinit* ]]
+}
+
+# A KDC forgives a clock that is five minutes late. One of the same realm that does
+# not shows an old ticket sooner.
+strict_kdc() {
+	local port
+
+	port=$(cat "$REALM/port")
+	sed -e "s/:$port/:$((port + 10000))/" \
+		-e 's/default_realm/clockskew = 3\n&/' "$KRB5_CONFIG" >"$T/krb5.conf"
+	sed "s/:$port/:$((port + 10000))/" "$REALM/kdc.conf" >"$T/kdc.conf"
+	export KRB5_CONFIG=$T/krb5.conf
+	KRB5_KDC_PROFILE=$T/kdc.conf PATH=$PATH:/usr/sbin krb5kdc -n \
+		>"$T/kdc.out" 2>&1 3>&- &
+	KDC=$!
+}
+
+teardown() {
+	[ -z "${KDC:-}" ] || kill "$KDC"
+	[ -z "${DAEMON:-}" ] || unmount_store
+}
+
+has_expired() {
+	run timeout 50 "$CELLCTL" list "$SECURE/?$KRB"
+	[ "$status" -eq 3 ] && [[ $output == *xpired* ]]
+}
+
+@test "a ticket that has run out is told, with what gets another" {
+	strict_kdc
+	export KRB5CCNAME=$T/short
+	settled kinit -l 1s -k -t "$REALM/tester.keytab" tester
+	settled has_expired
+	[[ $output == *kinit* ]]
+}
+
+@test "the servers must be who they are said to be" {
+	refused "$KRB&principal=hbase/_HOST@OTHER.TEST" OTHER.TEST principal=
+	refused "$KRB&principal=nobody/_HOST" nobody/localhost principal=
+	# A service that there is, and that this server is not.
+	refused "$KRB&principal=other/_HOST" "does not accept the ticket"
+	"$CELLCTL" list "$SECURE/?$KRB&principal=hbase/_HOST@CELLFS.TEST"
+}
+
+@test "both sides want Kerberos, or neither" {
+	refused "" "Authentication is required" "?security=kerberos"
+	AT=${CLUSTER/127.0.0.1/localhost} refused "$KRB" "knows no Kerberos"
+}
+
+@test "certificates are looked at on both sides" {
+	refused "$KRB&tls=on&$ME" "nobody whom this side trusts" ca=
+	refused "$KRB&tls=on&ca=$REALM/stranger.pem&$ME" "nobody whom" ca=
+	AT=${SECURE/localhost/127.0.0.1} refused "$KRB&$TLS&$ME" \
+		"not for 127.0.0.1"
+	refused "$KRB&$TLS" "it may want one" cert=
+	refused "$KRB&$TLS&cert=$REALM/stranger.pem&key=$REALM/stranger.key" \
+		"does not accept this side's certificate" cert=
+	refused "$KRB&$TLS&cert=$REALM/tester.pem&key=$REALM/ca.key" key=
+	refused "$KRB&tls=on&ca=$T/none" "ca=$T/none" "No such file"
+	AT=$CLUSTER refused "$TLS" "does not speak TLS"
+}
+
+@test "keys are in no core dump" {
+	ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=prctl -o "$T/calls" \
+		"$CELLCTL" list "$SECURE/?$KRB"
+	grep -q 'PR_SET_DUMPABLE, SUID_DUMP_DISABLE' "$T/calls"
+	STORE="$SECURE/?$KRB&$TLS&$ME"
+	CELLFS=$T/traced
+	cat >"$CELLFS" <<-END
+		#!/bin/sh
+		ASAN_OPTIONS=detect_leaks=0 exec strace -f -e trace=prctl \
+			-o '$T/calls' '$BUILD/fs/cellfs' "\$@"
+	END
+	chmod +x "$CELLFS"
+	mount_store
+	unmount_store
+	grep -q 'PR_SET_DUMPABLE, SUID_DUMP_DISABLE' "$T/calls"
+}
