@@ -6,8 +6,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 minutes=${1:-10}
 out=$PWD/build-fuzz
 mkdir -p "$out/found"
-read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash)"
-read -ra libs <<<"$(pkg-config --libs zlib libxxhash libpcre2-32) -lpthread"
+read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash krb5-gssapi openssl)"
+read -ra libs <<<"$(pkg-config --libs zlib libxxhash libpcre2-32 krb5-gssapi \
+	openssl) -lpthread"
 export CFLAGS="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -I. -w
 	-fno-strict-aliasing -fno-sanitize-recover=undefined ${flags[*]}
 	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION"
@@ -19,7 +20,7 @@ export sanitize="address,undefined -fno-sanitize=pointer-overflow"
 rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # the inner shell expands
-git ls-files 'store/*.c' ':!store/library' 'tests/sim/*.c' fs/text/name.c \
+git ls-files 'store/*.c' ':!store/library' ':!*_absent.c' 'tests/sim/*.c' fs/text/name.c \
 	fs/text/cells.c fs/text/cells_frame.c tools/line/json.c tools/line/json_cells.c fs/tree/view.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
