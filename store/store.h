@@ -300,8 +300,8 @@ struct scan_spec {
 
 /*
  * The scan sees the store as it is at this call, and needs no reference to the
- * table from then on. Families come in byte order inside a row. A damaged block
- * fails the scan when it is reached.
+ * table from then on. Families come in byte order inside a row. What is damaged
+ * fails the scan where it is reached (-EUCLEAN), behind all that comes before it.
  */
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out);
 /* 1 and *out, 0 at the end, or an error, which later calls repeat. */
@@ -312,6 +312,12 @@ int scan_next(struct scan *sc, struct cell *out);
  * one who reads on has less than half of the cost.
  */
 int scan_next_many(struct scan *sc, struct cell *out, size_t n);
+/*
+ * After -EUCLEAN: goes on behind the rows that cannot be read, of the one family
+ * that the sentence names; what others have of these rows is still to come. 0,
+ * or the error again if the scan cannot go on, as no reversed one can.
+ */
+int scan_pass(struct scan *sc);
 void scan_close(struct scan *sc); /* @sc may be NULL */
 
 /*

@@ -447,7 +447,7 @@ static int next_merged(struct listing *ls)
 			return r;
 		if (!ls->overlay_has && !ls->scan.have) {
 			watch_no_more(ls);
-			return 0;
+			return dir_scan_damage(&ls->scan);
 		}
 		if (!ls->overlay_has)
 			c = 1;

@@ -1,6 +1,8 @@
 #include "fs/tree/dir_scan.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "fs/tree/fs.h"
 #include "fs/tree/place_inside.h"
@@ -17,11 +19,14 @@ void dir_scan_restart(struct dir_scan *s)
 {
 	dir_scan_rest(s);
 	s->finished = false;
+	free(s->damage);
+	s->damage = NULL;
 }
 
 void dir_scan_end(struct dir_scan *s)
 {
 	dir_scan_rest(s);
+	free(s->damage);
 	snapshot_release(s->snap);
 }
 
@@ -191,6 +196,21 @@ int list_cells(struct dir_scan *s, const struct dir_position *last)
 	return r;
 }
 
+/* Keeps why entries cannot be read, and goes on behind them. */
+static int pass_damage(struct dir_scan *s)
+{
+	if (!s->damage)
+		s->damage = strdup(store_why());
+	if (!s->damage)
+		return why(-ENOMEM, "out of memory");
+	return s->scan ? view_scan_pass(s->scan) : -EUCLEAN;
+}
+
+int dir_scan_damage(const struct dir_scan *s)
+{
+	return s->damage ? why(-EUCLEAN, "%s", s->damage) : 0;
+}
+
 int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
 {
 	const struct kind *level = kind_of(s->level);
@@ -201,6 +221,8 @@ int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last)
 	if (s->have || s->finished)
 		return 0;
 	r = level->list ? level->list(s, last) : 0;
+	while (r == -EUCLEAN && (r = pass_damage(s)) == 0)
+		r = level->list(s, last);
 	/*
 	 * The table was dropped under the listing. When others did that, what
 	 * looks empty would have its copy emptied. ENOENT is an end, too, for

@@ -34,6 +34,7 @@ struct dir_scan {
 	const struct place *dir; /* borrowed */
 	uint8_t level;		 /* of dir: place_level() */
 	bool finished;		 /* the store has no more */
+	char *damage;		 /* why entries may be missing, or NULL */
 	struct view_scan *scan;
 	uint64_t seen;	       /* changes.h: when it was opened */
 	struct snapshot *snap; /* whose tables are listed */
@@ -51,6 +52,11 @@ _Static_assert(TABLE_NAME_LEN_MAX >= SNAPSHOT_NAME_MAX, "holds both");
  * an error.
  */
 int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last);
+/*
+ * There is no entry: because there are no more (0), or because some could not be
+ * read (-EUCLEAN), which is told last, so that the others can be listed.
+ */
+int dir_scan_damage(const struct dir_scan *s);
 /* Closes the scan, which is opened again at the next fetch. */
 void dir_scan_rest(struct dir_scan *s);
 /* The same; the next fetch may be behind any entry. */

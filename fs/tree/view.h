@@ -98,6 +98,8 @@ struct view_scan;
 int view_scan_open(struct fstable *ft, const struct view *v,
 		   const struct scan_spec *spec, struct view_scan **out);
 int view_scan_next(struct view_scan *vs, struct cell *out);
+/* As scan_pass(). */
+int view_scan_pass(struct view_scan *vs);
 void view_scan_close(struct view_scan *vs); /* NULL is nothing */
 
 /* Those of the view of @p for keys like that of @p, or NULL. */

@@ -157,6 +157,11 @@ int view_scan_open(struct fstable *ft, const struct view *v,
 	return 0;
 }
 
+int view_scan_pass(struct view_scan *vs)
+{
+	return scan_pass(vs->scan);
+}
+
 void view_scan_close(struct view_scan *vs)
 {
 	if (!vs)

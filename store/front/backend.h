@@ -68,6 +68,8 @@ struct store_ops {
 			 struct scan **out);
 	/* As scan_next_many(); giving one cell a call is enough. */
 	int (*scan_next)(struct scan *sc, struct cell *out, size_t n);
+	/* After scan_next() gave -EUCLEAN. NULL: no scan can go on. */
+	int (*scan_pass)(struct scan *sc);
 	void (*scan_close)(struct scan *sc);
 	/*
 	 * @exact: the version with ts == @ts, else the newest with ts <= @ts.

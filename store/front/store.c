@@ -234,6 +234,20 @@ int scan_next(struct scan *sc, struct cell *out)
 	return scan_next_many(sc, out, 1);
 }
 
+int scan_pass(struct scan *sc)
+{
+	struct why_kept reason;
+	int r = sc->failed;
+
+	if (r != -EUCLEAN || !sc->store->ops->scan_pass)
+		return r;
+	why_keep(&reason);
+	sc->failed = sc->store->ops->scan_pass(sc);
+	if (sc->failed == 0 || sc->failed == -EUCLEAN)
+		why_restore(&reason);
+	return sc->failed;
+}
+
 void scan_close(struct scan *sc)
 {
 	struct store *s;

@@ -49,3 +49,35 @@ end_damaged() {
 	[ "$(cat "$M/t/a/f:q")" = new ]
 	end_damaged "${FILE[1]}"
 }
+
+@test "a listing over what is damaged has the rest, and ends with an error" {
+	files_of_rows a b c d
+	echo other >"$M/t/c/g:q"
+	"$CELLCTL" flush "$STORE"
+	unmount_store
+	rm "$STORE/${FILE[1]}"
+	printf X | dd of="$STORE/${FILE[2]}" bs=1 seek=3 conv=notrunc status=none
+	mount_store
+	run ls "$M/t"
+	[ "$status" -ne 0 ]
+	# Of c another family is known.
+	[ "$(ls "$M/t" 2>/dev/null)" = "$(printf 'a\nc\nd')" ]
+	[[ $output == *"Input/output error"* ]]
+	[ "$(cat "$M/t/c/g:q")" = other ]
+	run cat "$M/t/c/f:q"
+	[[ $output == *"Input/output error"* ]]
+	run ls "$M/t/c"
+	[[ $output == *"Input/output error"* ]]
+	[ "$(ls "$M/t/c" 2>/dev/null)" = g ]
+	run grep -rh "of" "$M/t"
+	[ "$status" -eq 2 ]
+	[[ $output == *"of a"* && $output == *"of d"* ]]
+	run rmdir "$M/t/b"
+	[ "$status" -ne 0 ]
+	grep -q "rows 'b' to 'b'" "$M/.cellfs/errors"
+	grep -q "rows 'c' to 'c'" "$M/.cellfs/errors"
+	fusermount3 -u "$M"
+	wait "$DAEMON"
+	DAEMON=
+	[ "$(grep -c "the store $STORE is damaged" "$LOG")" -eq 2 ]
+}

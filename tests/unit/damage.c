@@ -287,6 +287,154 @@ static void a_table_that_is_dropped_takes_its_damage_along(void **state)
 	assert_int_equal(n, 0);
 }
 
+enum {
+	MANY = 60,
+	VALUE = 6000
+};
+
+/* What a scan of all columns gave: rows of family f that are there and right. */
+struct scanned {
+	bool seen[2][MANY];
+	int passes;
+};
+
+static void put_many(struct fixture *f, const char *family, int from, int step,
+		     int64_t ts)
+{
+	char row[8], value[VALUE + 1];
+
+	for (int i = from; i < MANY; i += step) {
+		snprintf(row, sizeof(row), "%03d", i);
+		memset(value, 'a' + i % 20, VALUE);
+		value[VALUE] = '\0';
+		assert_int_equal(temp_put(&f->s, row, family, "q", ts, value),
+				 1);
+	}
+}
+
+static void scan_all(struct fixture *f, const struct scan_spec *spec,
+		     struct scanned *out)
+{
+	int last = -1, r;
+	struct scan *sc;
+	struct cell c;
+
+	*out = (struct scanned){0};
+	assert_int_equal(scan_open(f->s.table, spec, &sc), 0);
+	while ((r = scan_next(sc, &c)) != 0) {
+		int row, g;
+
+		if (r < 0) {
+			assert_int_equal(r, -EUCLEAN);
+			assert_int_equal(scan_next(sc, &c), -EUCLEAN);
+			assert_int_equal(scan_pass(sc), 0);
+			assert_true(++out->passes < 100);
+			continue;
+		}
+		assert_int_equal(c.row.len, 3);
+		row = atoi((const char[]){(char)c.row.data[0],
+					  (char)c.row.data[1],
+					  (char)c.row.data[2], 0});
+		assert_in_range(row, last < 0 ? 0 : last, MANY - 1);
+		last = row;
+		g = spec->granularity && *c.family.data == 'g';
+		assert_false(out->seen[g][row]);
+		out->seen[g][row] = true;
+		if (!spec->granularity)
+			continue;
+		assert_int_equal(c.value.len, VALUE);
+		assert_int_equal(c.value.data[VALUE - 1], 'a' + row % 20);
+	}
+	scan_close(sc);
+}
+
+/* A block has three rows or fewer; what a newer file has of them is lost too. */
+static void check_scan(struct fixture *f, const struct scan_spec *spec)
+{
+	struct scanned got;
+	int lost = 0;
+	char row[8];
+
+	scan_all(f, spec, &got);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(row, sizeof(row), "%03d", i);
+		if (!got.seen[0][i]) {
+			lost++;
+			assert_int_equal(get(f, row, "f"), -EUCLEAN);
+		}
+		assert_int_equal(got.seen[1][i],
+				 spec->granularity && !spec->ncolumns);
+	}
+	assert_in_range(got.passes, 1, 2);
+	assert_in_range(lost, spec->granularity || spec->ncolumns ? 1 : 0, 4);
+}
+
+static void a_scan_goes_on_behind_a_damaged_block(void **state)
+{
+	const struct column_name only = {.family = bytes_str("f"),
+					 .whole_family = true};
+	const struct scan_spec cells = {.granularity = SCAN_CELLS,
+					.versions = 1};
+	const struct scan_spec one = {
+		.granularity = SCAN_COLUMNS, .columns = &only, .ncolumns = 1};
+	const struct scan_spec rows = {.columns = &only, .ncolumns = 1};
+	struct fixture *f = *state;
+	unsigned long bad = 0;
+	uint64_t size;
+
+	put_many(f, "f", 0, 1, 5);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	assert_int_equal(os_dir_list(f->dir, newest_file, &bad), 0);
+	put_many(f, "g", 0, 1, 5);
+	put_many(f, "f", 1, 7, 3);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	size = file_bytes(f, bad);
+	assert_true(size > MANY * VALUE);
+	for (uint64_t back = size; back > size - MANY * VALUE;
+	     back -= 2 * VALUE + 11) {
+		assert_int_equal(temp_close(&f->s), 0);
+		flip(f, bad, back);
+		reopen(f);
+		put_many(f, "f", 3, 11, 2);
+		check_scan(f, &cells);
+		check_scan(f, &one);
+		check_scan(f, &rows);
+		assert_int_equal(temp_close(&f->s), 0);
+		flip(f, bad, back);
+		reopen(f);
+	}
+}
+
+static void a_scan_goes_on_behind_a_lost_file(void **state)
+{
+	const struct scan_spec cells = {.granularity = SCAN_CELLS,
+					.versions = 1};
+	const struct scan_spec rows = {.granularity = SCAN_ROWS};
+	struct fixture *f = *state;
+	struct scanned got;
+	unsigned long lost;
+
+	put_many(f, "f", 0, 1, 5);
+	put_many(f, "g", 0, 2, 5);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	lost = file_of(f, "f", ROWS("020", "029"), "x");
+	assert_int_equal(temp_close(&f->s), 0);
+	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
+	reopen(f);
+	scan_all(f, &cells, &got);
+	assert_int_equal(got.passes, 1);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(got.seen[0][i], i < 20 || i > 29);
+		assert_int_equal(got.seen[1][i], i % 2 == 0);
+	}
+	/* A row is known to be there by what another family has of it. */
+	scan_all(f, &rows, &got);
+	assert_int_equal(got.passes, 1);
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(got.seen[0][i],
+				 i < 20 || i > 29 || i % 2 == 0);
+}
+
 static uint64_t stat_of(struct fixture *f, const char *name)
 {
 	struct store_stat st;
@@ -461,6 +609,8 @@ int main(void)
 		TEST(a_lost_file_costs_its_rows_of_its_family),
 		TEST(damage_is_said_with_file_table_family_and_rows),
 		TEST(what_a_lost_file_may_change_is_not_shown),
+		TEST(a_scan_goes_on_behind_a_damaged_block),
+		TEST(a_scan_goes_on_behind_a_lost_file),
 		TEST(a_merge_leaves_out_a_file_with_a_damaged_block),
 		TEST(merges_around_damage_change_no_answer),
 		TEST(a_table_that_is_dropped_takes_its_damage_along),

@@ -98,6 +98,7 @@ static const struct store_ops lsm_ops = {
 	.sync = lsm_sync,
 	.scan_open = lsm_scan_open,
 	.scan_next = lsm_scan_next,
+	.scan_pass = lsm_scan_pass,
 	.scan_close = lsm_scan_close,
 	.get = lsm_get,
 	.snapshot_take = lsm_snapshot_take,

@@ -10,6 +10,7 @@
 int lsm_scan_open(struct table *t, const struct scan_spec *spec,
 		  struct scan **out);
 int lsm_scan_next(struct scan *sc, struct cell *out, size_t n);
+int lsm_scan_pass(struct scan *sc);
 void lsm_scan_close(struct scan *sc);
 void scan_free_spares(struct lsm *db);
 int lsm_get(struct table *t, struct bytes row, struct bytes family,

@@ -33,6 +33,8 @@ static int leave_wide(struct family_scan *f, struct strip *s)
 		s->row = s->end;
 		s->file_over = true;
 		f->strips.at_end = true;
+	} else if (r == -EUCLEAN) {
+		r = strip_lose(s);
 	}
 	return r;
 }
@@ -95,6 +97,8 @@ static bool choose(struct strips *st)
 	uint32_t first = 0, n = 0;
 	bool hard = false;
 
+	st->lost = NULL;
+
 	for (uint32_t i = 0; i < st->n; i++) {
 		int c = -1;
 
@@ -108,9 +112,12 @@ static bool choose(struct strips *st)
 			for (; first < i; first++)
 				s[first].in_row = false;
 			best = &s[i];
+			st->lost = NULL;
 			n = 0;
 			hard = false;
 		}
+		if (c <= 0 && s[i].lost)
+			st->lost = &s[i];
 		n += c <= 0;
 		hard |= c <= 0 && s[i].hard;
 	}
@@ -373,6 +380,16 @@ static int enter_row(struct lsm_scan *sc, struct family_scan *f, bool hard,
 	return cells_enter(sc, f, borrowed);
 }
 
+/* What cannot be read begins here: -EUCLEAN, or 0 if behind the range. */
+__attribute__((noinline, cold)) static int lost_row(struct lsm_scan *sc,
+						    struct family_scan *f)
+{
+	if (place_in_range(sc, f) <= 0)
+		return strip_why(f->strips.lost);
+	f->strips.ended = true;
+	return 0;
+}
+
 /*
  * To the next row: 1; 0: there is none, a run has begun, or what is @borrowed
  * must be given back first. @direct: the scan's, known as this is compiled.
@@ -395,6 +412,8 @@ __attribute__((always_inline)) static inline int next_row(struct lsm_scan *sc,
 			if (r <= 0)
 				return r;
 		}
+		if (st->lost)
+			return borrowed ? 0 : lost_row(sc, f);
 		dead = st->hard && row_is_dead(sc, f);
 		hard = !dead && (f->walks || (st->hard && row_is_hard(sc, f)));
 		if (borrowed && hard)

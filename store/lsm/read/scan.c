@@ -85,9 +85,10 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 	r = f->ended ? 0 : sc->reversed ? step_back(sc, f) : rows_step(sc, f);
 
 	f->fresh = false;
-	f->at_row = r > 0;
+	f->damaged = r == -EUCLEAN && !sc->reversed && f->strips.lost;
+	f->at_row = r > 0 || f->damaged;
 	f->ended = r == 0;
-	return r;
+	return f->damaged ? 0 : r;
 }
 
 /* Of a family that stands on one. */
@@ -111,7 +112,9 @@ static struct family_scan *best_row(struct lsm_scan *sc)
 			continue;
 		c = best ? bytes_cmp(present_row(sc, f), present_row(sc, best))
 			 : 0;
-		if (!best || (sc->reversed ? c > 0 : c < 0))
+		/* What is known of a row comes first. */
+		if (!best || (sc->reversed ? c > 0 : c < 0) ||
+		    (c == 0 && best->damaged))
 			best = f;
 	}
 	return best;
@@ -119,7 +122,8 @@ static struct family_scan *best_row(struct lsm_scan *sc)
 
 bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f)
 {
-	return f->at_row && bytes_eq(present_row(sc, f), scan_key(sc));
+	return f->at_row && !f->damaged &&
+	       bytes_eq(present_row(sc, f), scan_key(sc));
 }
 
 int scan_next_row(struct lsm_scan *sc)
@@ -142,6 +146,10 @@ int scan_next_row(struct lsm_scan *sc)
 	best = best_row(sc);
 	if (!best)
 		return 0;
+	if (best->damaged) {
+		sc->at = best->at;
+		return strip_why(best->strips.lost);
+	}
 	if (buf_set(&sc->row, present_row(sc, best)) < 0)
 		return why(-ENOMEM, "out of memory");
 	sc->in_row = true;
@@ -237,4 +245,24 @@ int lsm_scan_next(struct scan *base, struct cell *out, size_t n)
 	return r >= 0 ? r
 		      : damage_found(sc->db, sc->view->st, sc->at,
 				     sc->view->levels[sc->at], r);
+}
+
+int lsm_scan_pass(struct scan *base)
+{
+	struct lsm_scan *sc = (struct lsm_scan *)base;
+	struct family_scan *f = sc->families;
+	int r;
+
+	if (sc->reversed)
+		return -EUCLEAN;
+	while (f->at != sc->at)
+		f++;
+	if (!f->strips.n)
+		return -EUCLEAN;
+	sc->run.block = NULL;
+	sc->run.keys.rest = 0;
+	r = strips_pass(sc, f);
+	f->at_row = f->damaged = f->ended = false;
+	f->fresh = true;
+	return r;
 }

@@ -85,6 +85,7 @@ struct strips {
 	uint64_t row_hash;
 	uint64_t dead;	     /* rows that were passed over */
 	struct strip *best;  /* one of those that are marked */
+	struct strip *lost;  /* one of them that is, or NULL */
 	struct strip *found; /* stands on the cell to hand out next, or NULL */
 	struct strip
 		*part; /* all its cells before part_end are next; or NULL */
@@ -109,7 +110,8 @@ struct family_scan {
 	struct bytes *names; /* of columns */
 	bool walks;	     /* the reader walks each row */
 	bool opened;	     /* the reader is */
-	bool at_row;	     /* stands on a row with something to show */
+	bool at_row;	     /* stands on a row with something to show, */
+	bool damaged;	     /* or where what cannot be read begins */
 	bool fresh;	     /* not yet positioned */
 	bool ended;
 	bool lost; /* scan as of a moment: nothing of its row is certain */

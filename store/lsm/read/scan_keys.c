@@ -121,6 +121,8 @@ static int end_keys(struct lsm_scan *sc)
 
 	run->keys.rest = 0;
 	r = sst_cursor_to_block(&s->in.file, run->keys.at);
+	if (r == -EUCLEAN)
+		return strip_lose(s);
 	s->row = 0;
 	s->end = 1;
 	s->wide = true; /* or may be */

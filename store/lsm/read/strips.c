@@ -15,6 +15,12 @@
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/table/sst_format.h"
 
+/* Where in the range strips begin. */
+struct beginning {
+	struct bytes row;
+	bool exclusive;
+};
+
 /* One more, without its cursor; there is room. */
 static struct strip *new_strip(struct strips *st)
 {
@@ -22,6 +28,7 @@ static struct strip *new_strip(struct strips *st)
 
 	s->level = NULL;
 	s->in_memory = false;
+	s->lost = false;
 	s->over = false;
 	s->in_row = false;
 	s->in_cell = false;
@@ -135,8 +142,10 @@ static void add_files(struct lsm_scan *sc, struct family_scan *f,
 
 /* To its first row of the range. 1, 0 or -ENOMEM. */
 static int place_memory(struct lsm_scan *sc, struct strip *s,
-			struct memtable *mt, uint32_t tree, struct bytes start)
+			struct memtable *mt, uint32_t tree,
+			const struct beginning *b)
 {
+	struct bytes start = b->row;
 	int r;
 
 	memtable_cursor(mt, tree, &s->in.memory);
@@ -146,13 +155,13 @@ static int place_memory(struct lsm_scan *sc, struct strip *s,
 	if (r <= 0 || lies_behind(s->in.base.row, last_row(sc, start)))
 		return r < 0 ? r : 0;
 	s->hard = true;
-	s->in_row = sc->start_exclusive && bytes_eq(s->in.base.row, start);
+	s->in_row = b->exclusive && bytes_eq(s->in.base.row, start);
 	return 1;
 }
 
 /* What memory has of the range. 0 or -ENOMEM. */
 static int add_memory(struct lsm_scan *sc, struct family_scan *f,
-		      struct bytes start)
+		      const struct beginning *b)
 {
 	const struct superversion *view = sc->view;
 	uint32_t tree = view->st->trees[f->at]->id;
@@ -162,7 +171,7 @@ static int add_memory(struct lsm_scan *sc, struct family_scan *f,
 	for (uint32_t i = 0; r >= 0 && i < view->nmem; i++) {
 		if (memtable_empty(view->mem[i]))
 			continue;
-		r = place_memory(sc, new_strip(st), view->mem[i], tree, start);
+		r = place_memory(sc, new_strip(st), view->mem[i], tree, b);
 		if (r == 0)
 			st->n--;
 	}
@@ -200,14 +209,91 @@ void strip_take(struct strip *s, const struct family_scan *f,
 		strip_widen(s);
 }
 
+int strip_lose(struct strip *s)
+{
+	s->lost = true;
+	s->over = s->in_row = s->in_cell = s->rests = s->known = false;
+	s->hard = s->wide = false;
+	/* It is never at the end of its block. */
+	s->row = 0;
+	s->end = 1;
+	return sst_cursor_missing(&s->in.file);
+}
+
+int strip_why(struct strip *s)
+{
+	struct sst_cursor *c = &s->in.file;
+	int r;
+
+	c->near_index = c->missing;
+	r = sst_cursor_take(c);
+	return r < 0 ? r
+		     : why(-EUCLEAN, "a block of file %llu could not be read",
+			   (unsigned long long)sst_info(c->table)->number);
+}
+
+/*
+ * Does the damaged block end at the beginning of the range, or before it?
+ * Negative: no memory.
+ */
+static int is_in_front(const struct strip *s, const struct beginning *b)
+{
+	struct buf row = {0};
+	bool exclusive;
+	int c, r = sst_cursor_behind_missing(&s->in.file, &row, &exclusive);
+
+	c = r < 0 ? 0 : bytes_cmp(buf_bytes(&row), b->row);
+	buf_free(&row);
+	if (r < 0)
+		return r;
+	return c < 0 || (c == 0 && (b->exclusive || !exclusive));
+}
+
+static int place_file(struct lsm_scan *sc, struct family_scan *f,
+		      struct strip *s, const struct beginning *b);
+
+/*
+ * A block is damaged where the strip begins. 1: it is lost, or stands in a block
+ * behind that; 0: it is over.
+ */
+static int lose_file(struct lsm_scan *sc, struct family_scan *f,
+		     struct strip *s, const struct beginning *b)
+{
+	int r;
+
+	while ((r = is_in_front(s, b)) > 0) {
+		r = sst_cursor_past_missing(&s->in.file);
+		if (r > 0)
+			return place_file(sc, f, s, b);
+		if (r == 0) {
+			s->row = s->end = 0;
+			s->file_over = true;
+			f->strips.at_end = true;
+			return 1;
+		}
+		if (r != -EUCLEAN)
+			break;
+	}
+	if (r == 0)
+		r = strip_lose(s);
+	/* The one row that is asked for may lie in front of the block. */
+	s->over =
+		r == 0 && sc->one_row && bytes_cmp(s->in.base.row, b->row) > 0;
+	return r < 0 ? r : !s->over;
+}
+
 /* To the first row of a file's strip; of one row, to that one. */
 static int place_file(struct lsm_scan *sc, struct family_scan *f,
-		      struct strip *s, struct bytes start)
+		      struct strip *s, const struct beginning *b)
 {
+	struct bytes start = b->row;
 	struct block_rows at;
 	bool equal;
 	int r = sst_cursor_from(&s->in.file, start, &at, &equal);
 
+	s->lost = false;
+	if (r == -EUCLEAN)
+		return lose_file(sc, f, s, b);
 	if (r < 0)
 		return r;
 	if (r == 0 || (sc->one_row && !equal)) {
@@ -215,7 +301,7 @@ static int place_file(struct lsm_scan *sc, struct family_scan *f,
 		return 0;
 	}
 	strip_take(s, f, &at);
-	s->in_row = equal && sc->start_exclusive;
+	s->in_row = equal && b->exclusive;
 	if (f->strips.n == 1)
 		return 1;
 	r = sst_cursor_key(&s->in.file, s->row);
@@ -224,8 +310,9 @@ static int place_file(struct lsm_scan *sc, struct family_scan *f,
 
 /* The first row of each from strip @from on; how many have one. */
 static int place_files(struct lsm_scan *sc, struct family_scan *f,
-		       uint32_t from, struct bytes start)
+		       uint32_t from, const struct beginning *b)
 {
+	struct bytes start = b->row;
 	struct strips *st = &f->strips;
 	struct strip *s = st->at;
 	int kept = 0;
@@ -239,12 +326,15 @@ static int place_files(struct lsm_scan *sc, struct family_scan *f,
 	for (uint32_t i = from; i < st->n; i++) {
 		int r = take(st, &s[i].in.file, start);
 
-		if (r < 0)
+		s[i].lost = r == -EUCLEAN;
+		if (r < 0 && !s[i].lost)
 			return r;
 		s[i].over = r > 0;
 	}
 	for (uint32_t i = from; i < st->n; i++) {
-		int r = s[i].over ? 0 : place_file(sc, f, &s[i], start);
+		int r = s[i].over   ? 0
+			: s[i].lost ? lose_file(sc, f, &s[i], b)
+				    : place_file(sc, f, &s[i], b);
 
 		if (r < 0)
 			return r;
@@ -264,10 +354,11 @@ static void close_cursors(struct strips *st)
 }
 
 /*
- * Places a strip in each source that may have something of the range, from
- * @start on, and chooses the first row. 0 or negative.
+ * Places a strip in each source that may have something of the range, from its
+ * beginning on, and chooses the first row. 0 or negative.
  */
-static int place(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
+static int place(struct lsm_scan *sc, struct family_scan *f,
+		 const struct beginning *b)
 {
 	struct strips *st = &f->strips;
 	uint32_t from = 0;
@@ -276,11 +367,11 @@ static int place(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
 	st->chosen = false;
 	st->at_end = false;
 	if (r == 0)
-		r = add_memory(sc, f, start);
+		r = add_memory(sc, f, b);
 	if (r == 0) {
 		from = st->n;
-		add_files(sc, f, start);
-		r = place_files(sc, f, from, start);
+		add_files(sc, f, b->row);
+		r = place_files(sc, f, from, b);
 	}
 	if (r >= 0 && sc->one_row && sc->direct)
 		reader_found(reader_slot(sc->db), r > 0);
@@ -293,32 +384,78 @@ static int place(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
 	return r < 0 ? r : 0;
 }
 
-void strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
+/* No row is begun. */
+static void reset(struct strips *st)
 {
-	struct strips *st = &f->strips;
-
-	st->dead = 0;
 	st->in_row = false;
 	st->walked = false;
 	st->rests = false;
 	st->found = NULL;
-	place(sc, f, start);
+	st->part = NULL;
+	st->lost = NULL;
+}
+
+void strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
+{
+	const struct beginning b = {start, sc->start_exclusive};
+
+	f->damaged = false;
+	f->strips.dead = 0;
+	reset(&f->strips);
+	place(sc, f, &b);
 }
 
 int strips_retry(struct lsm_scan *sc, struct family_scan *f)
 {
-	return place(sc, f, buf_bytes(&sc->row_start));
+	const struct beginning b = {buf_bytes(&sc->row_start),
+				    sc->start_exclusive};
+
+	return place(sc, f, &b);
+}
+
+/* Gives back what a reader has found; returns the markers that it walked over. */
+static uint64_t close_reader(struct lsm_scan *sc, struct family_scan *f)
+{
+	uint64_t markers;
+
+	if (!f->opened)
+		return 0;
+	markers = reader_markers(&f->reader);
+	reader_learn(sc->db, &f->reader, sc->view, f->at);
+	reader_close(&f->reader);
+	f->opened = false;
+	return markers;
+}
+
+int strips_pass(struct lsm_scan *sc, struct family_scan *f)
+{
+	struct strips *st = &f->strips;
+	struct beginning b = {.exclusive = true};
+	struct buf row = {0};
+	int r;
+
+	if (st->lost)
+		r = sst_cursor_behind_missing(&st->lost->in.file, &row,
+					      &b.exclusive);
+	else
+		r = buf_set(&row, st->best->in.base.row);
+	b.row = buf_bytes(&row);
+	st->dead += close_reader(sc, f);
+	close_cursors(st);
+	reset(st);
+	if (r == 0 && !sc->one_row)
+		r = place(sc, f, &b);
+	if (r < 0 || sc->one_row)
+		st->ended = true;
+	st->unplaced = false;
+	buf_free(&row);
+	return r < 0 ? why(r, "out of memory") : 0;
 }
 
 void strips_close(struct lsm_scan *sc, struct family_scan *f)
 {
-	uint64_t markers = f->strips.dead;
+	uint64_t markers = f->strips.dead + close_reader(sc, f);
 
-	if (f->opened) {
-		markers += reader_markers(&f->reader);
-		reader_learn(sc->db, &f->reader, sc->view, f->at);
-		reader_close(&f->reader);
-	}
 	if (markers)
 		tombstone_stats_add(sc->db, sc->view->st->trees[f->at],
 				    markers);
@@ -351,6 +488,8 @@ int strip_ahead(struct family_scan *f, struct strip *s)
 
 	if (r == 0)
 		r = next_file(s, &at);
+	if (r == -EUCLEAN)
+		return strip_lose(s);
 	s->over = r == 0;
 	if (r <= 0)
 		return r;

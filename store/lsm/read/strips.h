@@ -31,6 +31,11 @@ struct strip {
 	uint32_t file;
 	bool in_memory; /* known is false then */
 	/*
+	 * The block that comes now is damaged: it shows the first row that the
+	 * block may have something of.
+	 */
+	bool lost;
+	/*
 	 * Some of its rows may need more than a look at puts: of the block, or
 	 * of memory, which is asked for each.
 	 */
@@ -71,6 +76,15 @@ void strips_open(struct lsm_scan *sc, struct family_scan *f,
 void strips_close(struct lsm_scan *sc, struct family_scan *f);
 /* Tries again to place strips, where that failed. 0 or negative. */
 int strips_retry(struct lsm_scan *sc, struct family_scan *f);
+/*
+ * The present row, or what a lost strip may have, could not be read: goes on
+ * behind it. 0 or negative, and then the family has ended.
+ */
+int strips_pass(struct lsm_scan *sc, struct family_scan *f);
+/* The block that the strip's cursor wanted is damaged. 0 or -ENOMEM. */
+int strip_lose(struct strip *s);
+/* -EUCLEAN, with words, of a strip that is lost. */
+int strip_why(struct strip *s);
 /* Makes what is left of a block the strip's. */
 void strip_take(struct strip *s, const struct family_scan *f,
 		const struct block_rows *at);

@@ -1,13 +1,15 @@
 #include "store/lsm/state/damage.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-/* Puts table and family in front of the reason. */
-static int words(const struct table_state *st, uint32_t at)
+/* Puts table and family in front of the reason, which begins with N.sst. */
+static int words(const struct table_state *st, uint32_t at, uint64_t *number)
 {
 	struct why_kept reason;
 
 	why_keep(&reason);
+	*number = strtoull(reason.text, NULL, 10);
 	return why(-EUCLEAN, "table %s, family %s: %.*s", st->name,
 		   st->schema.families[at].name, WHY_MAX / 2, reason.text);
 }
@@ -22,12 +24,15 @@ static void tell(struct lsm *db, struct sstable *t)
 int damage_found(struct lsm *db, const struct table_state *st, uint32_t at,
 		 const struct levels *l, int r)
 {
+	uint64_t number;
+
 	if (r != -EUCLEAN)
 		return r;
-	words(st, at);
+	words(st, at, &number);
 	for (int i = 0; i < LEVELS_MAX; i++)
 		for (uint32_t k = 0; k < l->level[i].nfiles; k++)
-			tell(db, l->level[i].files[k]);
+			if (sst_info(l->level[i].files[k])->number == number)
+				tell(db, l->level[i].files[k]);
 	return r;
 }
 
@@ -53,9 +58,11 @@ static void at_open(struct lsm *db, const struct table_state *st, uint32_t at,
 		    const struct level *l)
 {
 	for (uint32_t i = 0; i < l->nfiles; i++) {
+		uint64_t number;
+
 		if (sst_why_lost(l->files[i]) == 0)
 			continue;
-		words(st, at);
+		words(st, at, &number);
 		tell(db, l->files[i]);
 	}
 }

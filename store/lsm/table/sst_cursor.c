@@ -199,8 +199,10 @@ static int take_block(struct sst_cursor *c, uint32_t i)
 		r = load_block(c, i, grow, &b, &pin);
 	else if (block_form(b) == BLOCK_HOLLOW)
 		r = refill(c, i, &b, &pin);
-	if (r < 0)
+	if (r < 0) {
+		c->missing = i;
 		return r;
+	}
 	drop_block(c);
 	c->block = b;
 	c->pin = pin;
@@ -675,6 +677,39 @@ int sst_cursor_keys(const struct sst_cursor *c, uint32_t row,
 	return out->rest <= 2;
 }
 
+int sst_cursor_missing(struct sst_cursor *c)
+{
+	int r = index_row(&c->table->index, c->missing, &c->row_far);
+
+	c->prefixed = false;
+	c->base.row = buf_bytes(&c->row_far);
+	return r < 0 ? why(r, "no memory for a row key") : 0;
+}
+
+int sst_cursor_behind_missing(const struct sst_cursor *c, struct buf *to,
+			      bool *exclusive)
+{
+	const struct sst_index *x = &c->table->index;
+	uint32_t i = c->missing + 1;
+	int r;
+
+	*exclusive = i >= x->nblocks || index_continues(x, i);
+	r = i < x->nblocks ? index_row(x, i, to)
+			   : buf_set(to, buf_bytes(&c->table->info.row_max));
+	return r < 0 ? why(r, "no memory for a row key") : 0;
+}
+
+int sst_cursor_past_missing(struct sst_cursor *c)
+{
+	int r;
+
+	if (c->missing + 1 == c->table->index.nblocks)
+		return 0;
+	c->near_index = c->missing + 1;
+	r = take_block(c, c->near_index);
+	return r < 0 ? r : 1;
+}
+
 int sst_cursor_to_block(struct sst_cursor *c, uint32_t at)
 {
 	return go(c, at, 0);
@@ -716,7 +751,7 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c)
 	c->ahead_max = SST_AHEAD_MAX;
 	c->block = NULL;
 	c->pin = NULL;
-	c->block_index = c->near_index = 0;
+	c->block_index = c->near_index = c->missing = 0;
 	c->row_index = c->cell_index = c->cell_end = 0;
 	c->prefixed = false;
 	c->row_copy = NULL;

@@ -224,6 +224,14 @@ size_t index_memory(const struct sst_index *x)
 	       x->nblocks * (sizeof(*x->briefs) + sizeof(*x->entries));
 }
 
+int index_row(const struct sst_index *x, uint32_t i, struct buf *to)
+{
+	struct bytes suffix = suffix_of(x, i);
+	int r = buf_set(to, x->prefix);
+
+	return r < 0 ? r : buf_append(to, suffix.data, suffix.len);
+}
+
 int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row)
 {
 	size_t n = x->prefix.len < row.len ? x->prefix.len : row.len;

@@ -81,6 +81,8 @@ static inline size_t index_suffix_brief(const struct sst_index *x, uint32_t i)
 	return x->briefs[i] >> 2;
 }
 
+/* Copies the first row of block @i. 0 or -ENOMEM. */
+int index_row(const struct sst_index *x, uint32_t i, struct buf *to);
 /* Compares the first row of block @i with @row. */
 int index_row_cmp(const struct sst_index *x, uint32_t i, struct bytes row);
 /* The first block whose first row is >= @row (> @row if @after), or nblocks. */

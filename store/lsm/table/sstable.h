@@ -189,6 +189,7 @@ struct sst_cursor {
 	 * and sets missed.
 	 */
 	bool at_hand, missed;
+	uint32_t missing; /* the block that a call could not read */
 	/* private: see sst_cursor.c */
 	struct block *block; /* the present one; NULL before the first seek */
 	void *pin;	     /* in the cache; NULL: the cursor owns the block */
@@ -259,6 +260,16 @@ int sst_cursor_ahead(struct sst_cursor *c, struct block_rows *out);
  * at any time: only prefetch it.
  */
 const void *sst_cursor_behind(const struct sst_cursor *c);
+/*
+ * A call gave -EUCLEAN, for a block: fills base.row with the first row that it
+ * may hold something of. 0 or -ENOMEM. sst_cursor_behind_missing() copies the
+ * first row behind to @to, or if *exclusive the last one that it may have.
+ */
+int sst_cursor_missing(struct sst_cursor *c);
+int sst_cursor_behind_missing(const struct sst_cursor *c, struct buf *to,
+			      bool *exclusive);
+/* To the block behind it, as sst_cursor_take(): 1, 0: it is the last one. */
+int sst_cursor_past_missing(struct sst_cursor *c);
 /* Puts the value of cell @cell of the present block into @hold. */
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold);
 
