@@ -31,7 +31,7 @@ struct array_cursor {
 	size_t n, at;
 	bool placed, in_row;
 	char spoilt[64];
-	unsigned steps, seeks; /* next; seek_column */
+	unsigned steps, seeks; /* next; seek_cell */
 };
 
 static inline struct entry array_entry(const struct array_cell *a)
@@ -156,8 +156,8 @@ static inline int array_next(struct cursor *c)
 	return array_show(a);
 }
 
-static inline int array_seek_column(struct cursor *c, struct bytes qualifier,
-				    int64_t ts)
+static inline int array_seek_cell(struct cursor *c, struct bytes qualifier,
+				  int64_t ts, uint8_t kind)
 {
 	struct array_cursor *a = (struct array_cursor *)c;
 
@@ -168,7 +168,8 @@ static inline int array_seek_column(struct cursor *c, struct bytes qualifier,
 		int d = bytes_cmp(e->qualifier, qualifier);
 
 		if (!kind_is_family_marker(e->kind) &&
-		    (d > 0 || (d == 0 && e->ts <= ts)))
+		    (d > 0 || (d == 0 && (e->ts < ts ||
+					  (e->ts == ts && e->kind <= kind)))))
 			return 1;
 		if (a->at + 1 == a->n || !array_same_row(a, a->at, a->at + 1)) {
 			a->in_row = false;
@@ -177,20 +178,6 @@ static inline int array_seek_column(struct cursor *c, struct bytes qualifier,
 		a->at++;
 		array_show(a);
 	}
-}
-
-static inline int array_seek_put(struct cursor *c, struct bytes qualifier,
-				 int64_t ts)
-{
-	struct array_cursor *a = (struct array_cursor *)c;
-	int r = array_seek_column(c, qualifier, ts);
-
-	while (r == 1 && bytes_eq(c->at.qualifier, qualifier) &&
-	       c->at.ts == ts && kind_is_marker(c->at.kind)) {
-		r = array_next(c);
-		a->steps--;
-	}
-	return r;
 }
 
 static inline void array_close(struct cursor *c)
@@ -207,8 +194,7 @@ static inline void array_cursor(struct array_cursor *a,
 		.next_row = array_next_row,
 		.prev_row = array_prev_row,
 		.next = array_next,
-		.seek_column = array_seek_column,
-		.seek_put = array_seek_put,
+		.seek_cell = array_seek_cell,
 		.close = array_close,
 	};
 

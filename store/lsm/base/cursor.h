@@ -18,9 +18,9 @@
  *
  * Legal calls, as an expression over what returned 1:
  *	(seek_row | seek_back | next_row | prev_row)
- *	    (next | seek_column)*  ...
+ *	    (next | seek_cell)*  ...
  * After a call that returned 0 or an error only seek_row, seek_back and close
- * are allowed, except that next and seek_column returning 0 (row exhausted)
+ * are allowed, except that next and seek_cell returning 0 (row exhausted)
  * leave the row current: next_row and prev_row go on from it.
  *
  * c->row and what c->at points to are borrowed and last until the next call
@@ -89,15 +89,12 @@ struct cursor_ops {
 	/*
 	 * Forward to the first entry of this row that is no family marker and
 	 * is at or after (@qualifier, @ts): qualifier greater, or equal with
-	 * timestamp <= @ts. Never moves backwards. 0 = there is none.
+	 * timestamp <= @ts. Never moves backwards. 0 = there is none. With
+	 * @kind CELL_PUT it also skips markers of (@qualifier, @ts), however
+	 * many there are; otherwise @kind is UINT8_MAX.
 	 */
-	int (*seek_column)(struct cursor *c, struct bytes qualifier,
-			   int64_t ts);
-	/*
-	 * The same, but also skips markers of (@qualifier, @ts), however many
-	 * there are.
-	 */
-	int (*seek_put)(struct cursor *c, struct bytes qualifier, int64_t ts);
+	int (*seek_cell)(struct cursor *c, struct bytes qualifier, int64_t ts,
+			 uint8_t kind);
 	void (*close)(struct cursor *c); /* releases all pins */
 };
 
@@ -135,15 +132,20 @@ static inline int cursor_next(struct cursor *c)
 {
 	return c->ops->next(c);
 }
+static inline int cursor_seek_cell(struct cursor *c, struct bytes qualifier,
+				   int64_t ts, uint8_t kind)
+{
+	return c->ops->seek_cell(c, qualifier, ts, kind);
+}
 static inline int cursor_seek_column(struct cursor *c, struct bytes qualifier,
 				     int64_t ts)
 {
-	return c->ops->seek_column(c, qualifier, ts);
+	return cursor_seek_cell(c, qualifier, ts, UINT8_MAX);
 }
 static inline int cursor_seek_put(struct cursor *c, struct bytes qualifier,
 				  int64_t ts)
 {
-	return c->ops->seek_put(c, qualifier, ts);
+	return cursor_seek_cell(c, qualifier, ts, CELL_PUT);
 }
 static inline void cursor_close(struct cursor *c)
 {

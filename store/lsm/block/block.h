@@ -292,7 +292,7 @@ static inline void block_entry(const struct block *b, uint32_t cell,
 
 /*
  * The first cell in [@from, @to), part of one row, that is no family marker and
- * is at or after (@qualifier, @ts) in the order of cursor_ops.seek_column; @to
+ * is at or after (@qualifier, @ts) in the order of cursor_ops.seek_cell; @to
  * if there is none.
  */
 uint32_t block_find_column(const struct block *b, uint32_t from, uint32_t to,

@@ -138,18 +138,12 @@ static int next(struct cursor *base)
 	return show(c, cursor_next(&c->in.base));
 }
 
-static int seek_column(struct cursor *base, struct bytes qualifier, int64_t ts)
+static int seek_cell(struct cursor *base, struct bytes qualifier, int64_t ts,
+		     uint8_t kind)
 {
 	struct level_cursor *c = level_cursor_of(base);
 
-	return show(c, cursor_seek_column(&c->in.base, qualifier, ts));
-}
-
-static int seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
-{
-	struct level_cursor *c = level_cursor_of(base);
-
-	return show(c, cursor_seek_put(&c->in.base, qualifier, ts));
+	return show(c, cursor_seek_cell(&c->in.base, qualifier, ts, kind));
 }
 
 static void close_cursor(struct cursor *base)
@@ -164,8 +158,7 @@ static const struct cursor_ops level_cursor_ops = {
 	.next_row = next_row,
 	.prev_row = prev_row,
 	.next = next,
-	.seek_column = seek_column,
-	.seek_put = seek_put,
+	.seek_cell = seek_cell,
 	.close = close_cursor,
 };
 

@@ -93,15 +93,15 @@ static int run_next(struct cursor *base)
 	return cell ? stand_on_cell(self(base), memcell_next(cell)) : 0;
 }
 
-static int run_seek_column(struct cursor *base, struct bytes qualifier,
-			   int64_t ts)
+static int run_seek_cell(struct cursor *base, struct bytes qualifier,
+			 int64_t ts, uint8_t kind)
 {
 	struct flush_cursor *c = self(base);
 	struct entry key = {
 		.qualifier = qualifier,
 		.ts = ts,
 		.seq = UINT64_MAX,
-		.kind = UINT8_MAX,
+		.kind = kind,
 	};
 
 	if (!c->cell)
@@ -118,7 +118,7 @@ static const struct cursor_ops run_ops = {
 	.seek_row = run_seek_row,
 	.next_row = run_next_row,
 	.next = run_next,
-	.seek_column = run_seek_column,
+	.seek_cell = run_seek_cell,
 	.close = run_close,
 };
 

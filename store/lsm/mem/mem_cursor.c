@@ -174,9 +174,10 @@ static int mem_next(struct cursor *base)
 	return cell ? stand_on_cell(c, memcell_next(cell)) : 0;
 }
 
-static int seek_cell(struct mem_cursor *c, struct bytes qualifier, int64_t ts,
-		     uint8_t kind)
+static int mem_seek_cell(struct cursor *base, struct bytes qualifier,
+			 int64_t ts, uint8_t kind)
 {
+	struct mem_cursor *c = mem(base);
 	struct entry key = {
 		.qualifier = qualifier,
 		.ts = ts,
@@ -187,17 +188,6 @@ static int seek_cell(struct mem_cursor *c, struct bytes qualifier, int64_t ts,
 	if (!c->cell)
 		return 0;
 	return stand_on_cell(c, memrow_seek(c->row, &key, c->cell));
-}
-
-static int mem_seek_column(struct cursor *base, struct bytes qualifier,
-			   int64_t ts)
-{
-	return seek_cell(mem(base), qualifier, ts, UINT8_MAX);
-}
-
-static int mem_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
-{
-	return seek_cell(mem(base), qualifier, ts, CELL_PUT);
 }
 
 bool memtable_cursor_covered(const struct mem_cursor *c, const struct cover *k)
@@ -262,8 +252,7 @@ static const struct cursor_ops mem_ops = {
 	.next_row = mem_next_row,
 	.prev_row = mem_prev_row,
 	.next = mem_next,
-	.seek_column = mem_seek_column,
-	.seek_put = mem_seek_put,
+	.seek_cell = mem_seek_cell,
 	.close = mem_close,
 };
 

@@ -417,9 +417,11 @@ static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts,
 	       (c == 0 && (e->ts > ts || (e->ts == ts && e->kind > kind)));
 }
 
-static int seek_cell(struct merge *m, struct bytes qualifier, int64_t ts,
-		     uint8_t kind)
+static int merge_seek_cell(struct cursor *c, struct bytes qualifier, int64_t ts,
+			   uint8_t kind)
 {
+	struct merge *m = (struct merge *)c;
+
 	for (uint32_t n = 0; n < m->nactive; n++) {
 		struct merge_source *s = active(m, n);
 		int r;
@@ -427,9 +429,7 @@ static int seek_cell(struct merge *m, struct bytes qualifier, int64_t ts,
 		if (!s->in_row ||
 		    !is_before(&s->cursor->at, qualifier, ts, kind))
 			continue;
-		r = kind == CELL_PUT
-			    ? cursor_seek_put(s->cursor, qualifier, ts)
-			    : cursor_seek_column(s->cursor, qualifier, ts);
+		r = cursor_seek_cell(s->cursor, qualifier, ts, kind);
 		if (r == 1)
 			r = source_settle(m, s);
 		else
@@ -438,17 +438,6 @@ static int seek_cell(struct merge *m, struct bytes qualifier, int64_t ts,
 			return r;
 	}
 	return choose_entry(m);
-}
-
-static int merge_seek_column(struct cursor *c, struct bytes qualifier,
-			     int64_t ts)
-{
-	return seek_cell((struct merge *)c, qualifier, ts, UINT8_MAX);
-}
-
-static int merge_seek_put(struct cursor *c, struct bytes qualifier, int64_t ts)
-{
-	return seek_cell((struct merge *)c, qualifier, ts, CELL_PUT);
 }
 
 static void merge_close(struct cursor *c)
@@ -465,8 +454,7 @@ static const struct cursor_ops merge_ops = {
 	.next_row = merge_next_row,
 	.prev_row = merge_prev_row,
 	.next = merge_next,
-	.seek_column = merge_seek_column,
-	.seek_put = merge_seek_put,
+	.seek_cell = merge_seek_cell,
 	.close = merge_close,
 };
 

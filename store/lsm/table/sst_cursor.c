@@ -611,9 +611,10 @@ static bool find_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
 	return c->cell_index < c->cell_end;
 }
 
-static int seek_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
-		     uint8_t kind)
+static int sst_seek_cell(struct cursor *base, struct bytes qualifier,
+			 int64_t ts, uint8_t kind)
 {
+	struct sst_cursor *c = self(base);
 	uint32_t i;
 	int r;
 
@@ -635,17 +636,6 @@ static int seek_cell(struct sst_cursor *c, struct bytes qualifier, int64_t ts,
 		return 0;
 	r = go_on(c, i);
 	return r < 0 ? r : here(c);
-}
-
-static int sst_seek_column(struct cursor *base, struct bytes qualifier,
-			   int64_t ts)
-{
-	return seek_cell(self(base), qualifier, ts, UINT8_MAX);
-}
-
-static int sst_seek_put(struct cursor *base, struct bytes qualifier, int64_t ts)
-{
-	return seek_cell(self(base), qualifier, ts, CELL_PUT);
 }
 
 int sst_cursor_to_row(struct sst_cursor *c, uint32_t row)
@@ -732,8 +722,7 @@ static const struct cursor_ops ops = {
 	.next_row = sst_next_row,
 	.prev_row = sst_prev_row,
 	.next = sst_next,
-	.seek_column = sst_seek_column,
-	.seek_put = sst_seek_put,
+	.seek_cell = sst_seek_cell,
 	.close = sst_close,
 };
 

@@ -111,7 +111,7 @@ size_t index_memory(const struct sst_index *x);
 uint32_t index_first_alike(const struct sst_index *x, uint32_t i);
 /*
  * The first block after @from that does not continue @row, or whose first cell
- * is at or after (@qualifier, @ts), in the order of seek_column, with a kind of
+ * is at or after (@qualifier, @ts), in the order of seek_cell, with a kind of
  * at most @kind if it is exactly there.
  */
 uint32_t index_find_place(const struct sst_index *x, uint32_t from,
