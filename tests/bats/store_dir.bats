@@ -162,13 +162,18 @@ a_place() {
 	[ ! -e "$STORE/77.sst" ]
 }
 
-# lost FILE: check and opening name it, and with it back all is well.
+# lost FILE NAME [PUT]: check and reading name it, and so does a put, or it is
+# done; with the file back all is well.
 lost() {
 	mv "$STORE/$1" "$T/away"
 	run -1 ctl check "$STORE"
 	[[ $output == *"$2"*"is missing"* || $output == *"$2 is missing"* ]]
 	says 3 "$2" scan "$STORE" t
-	says 3 "$2" put "$STORE" t r d:q z
+	if [ "${3:-}" = done ]; then
+		ctl put "$STORE" t r d:q z
+	else
+		says 3 "$2" put "$STORE" t r d:q z
+	fi
 	mv "$T/away" "$STORE/$1"
 	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
 }
@@ -179,7 +184,7 @@ lost() {
 	ctl put "$STORE" t r d:q y
 	ctl put "$STORE" t r d:q z
 	lost "$(cd "$STORE" && ls CATALOG-* | grep -v old)" CATALOG
-	lost "$(cd "$STORE" && ls *.sst)" .sst
+	lost "$(cd "$STORE" && ls *.sst)" .sst done
 	lost "$(cd "$STORE" && ls wal-*.log | head -n 1)" wal-
 	lost "$(cd "$STORE" && ls wal-*.log | tail -n 1)" wal-
 }
