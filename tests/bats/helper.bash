@@ -2,6 +2,8 @@
 #
 # $BUILD is the build that is tested, $CELLFS its daemon, $CELLCTL its tool; $M
 # is the mountpoint, $T a folder of the test's own.
+# $CELLFS_TEST_CLUSTER, hbase://HOST:PORT, is mounted instead of a store, in each
+# test without a table: it is to be a lab, since all its tables are dropped.
 # A test ends with an unmount: the daemon must exit with 0 and have said
 # nothing. `run !` tests a failure; a bare `! cmd` would not fail a test.
 
@@ -54,7 +56,19 @@ setup() {
 	STORE=$T/store
 	M=$T/mnt
 	LOG=$T/log
+	[ -z "${CELLFS_TEST_CLUSTER:-}" ] || empty_cluster
 	mount_store
+}
+
+# empty_cluster: the cluster is the test's store, and has no table.
+empty_cluster() {
+	local table
+
+	STORE=$CELLFS_TEST_CLUSTER
+	"$CELLCTL" tables "$STORE" >"$T/tables"
+	while read -r table _; do
+		"$CELLCTL" drop --force "$STORE" "$table"
+	done <"$T/tables"
 }
 
 teardown() {

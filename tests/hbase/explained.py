@@ -7,6 +7,7 @@ differ, and at the answers of its last step.
 import re
 
 FAMILY_MARKERS = ("DeleteFamily", "DeleteFamilyVersion")
+COUNTS = re.compile(r"PageFilter|WHILE|InclusiveStopFilter")
 JUMPS = re.compile(r"ColumnPrefixFilter|MultipleColumnPrefixFilter|ColumnRangeFilter")
 
 
@@ -178,9 +179,11 @@ RULES = {
 }
 
 
-def failure(schema, steps, found):
-    """The same for one that is not smallest, of a read that failed in HBase."""
+def once(schema, steps, found, two_regions):
+    """The same for one that differed only where it ran first, and is not smallest."""
     p = Least(schema, steps, *found[1:3])
+    if two_regions and p.last["op"] == "scan" and COUNTS.search(p.filter):
+        return "each region"
     return next((name for name, fits in FAILURES.items() if fits(p)), None)
 
 
