@@ -5,6 +5,7 @@
 #
 # usage: tests/install.sh BUILD, where BUILD has no sanitizer
 set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(cd "$1" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -56,6 +57,20 @@ LIST
 diff "$dir/wanted" "$dir/is"
 [ -d $local/etc/cellfs ]
 [ "$(readlink sbin/mount.cellfs)" = /usr/local/bin/cellfs ]
+
+# Each file is in one Debian package, or is left out on purpose.
+while read -r file; do
+	[[ $file == sbin/* ]] && file=usr/$file
+	file=${file/usr\/local/usr}
+	[[ $file == usr/lib/*libcellfs* || $file == *pkgconfig* ]] &&
+		file=${file/usr\/lib\//usr/lib/multiarch/}
+	n=0
+	while read -r pattern; do
+		# shellcheck disable=SC2053
+		[[ $file == $pattern || $file == $pattern/* ]] && n=$((n + 1))
+	done < <(cat "$here"/../debian/*.install "$here/../debian/not-installed")
+	[ $n -eq 1 ] || fail "debian/*.install has $file $n times"
+done < <(sed "s,$local/$lib/,$local/lib/," "$dir/is")
 
 # A page refers to pages that are installed, or that Debian has.
 while read -r page section; do
