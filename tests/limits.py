@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-PAGE = "install/cellfs.5"
+PAGE = "tools/install/cellfs.5"
 # What limits.h and stdint.h say.
 KNOWN = {"INT64_MAX": 2**63 - 1, "UINT32_MAX": 2**32 - 1}
 
