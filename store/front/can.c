@@ -7,19 +7,15 @@
 static const char *const words[STORE_ABILITIES] = {
 	[CAN_SHOW_PAST] = "show a table as it was at a moment (.at, @TIME)",
 	[CAN_VIEW_NOW] = "hold a view of all its tables as of now",
-	[CAN_SNAPSHOT_ALL] =
-		"take a snapshot of all its tables: take one of each table",
+	[CAN_SNAPSHOT_ALL] = "take a snapshot of all: take one of a table",
 	[CAN_RENAME_SNAPSHOT] = "rename a snapshot",
 	[CAN_RENAME_TABLE] = "rename a table",
 	[CAN_TELL_INFO] = "tell how much a table holds (.info)",
 	[CAN_TELL_SPACE] = "tell how much room there is (df)",
-	[CAN_KEEP] =
-		"keep files beside its tables: it is in no directory of this "
-		"machine",
+	[CAN_KEEP] = "keep files beside its tables: it is no directory",
 	[CAN_TELL_TTL] = "tell the ttl that a cell has of its own",
 	[CAN_TELL_SEQUENCE] =
-		"tell a version from one of the same time and length that it "
-		"replaces",
+		"tell a version from that of its time which it replaces",
 };
 /* clang-format on */
 
