@@ -190,6 +190,8 @@ int stat_piece(struct fs *fs, const struct place *p, struct stat *st)
 		return place_stat_blank(fs, p, st);
 	r = dir_scan_fetch(&s, &start);
 	some = s.have;
+	if (r == 0 && !some)
+		r = dir_scan_damage(&s);
 	dir_scan_end(&s);
 	return stat_found(fs, p, r < 0 ? r : some, st);
 }

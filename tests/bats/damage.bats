@@ -81,3 +81,18 @@ end_damaged() {
 	DAEMON=
 	[ "$(grep -c "the store $STORE is damaged" "$LOG")" -eq 2 ]
 }
+
+@test "a part of a long key that is damaged is not taken for absent" {
+	local piece rest
+	piece=$(printf 'a%.0s' {1..250})
+	rest=$(printf 'b%.0s' {1..100})
+	mkdir -p "$M/t/$piece%+/$rest/f/q"
+	echo long >"$M/t/$piece%+/$rest/f/q/100"
+	"$CELLCTL" flush "$STORE"
+	unmount_store
+	rm "$STORE"/*.sst
+	mount_store
+	run stat "$M/t/$piece%+"
+	[[ $output == *"Input/output error"* ]]
+	end_damaged "rows 'aaaa"
+}
