@@ -6,8 +6,8 @@ load ../bats/helper
 setup_file() {
 	"$BATS_TEST_DIRNAME/lab/realm" check || skip "no programs of Kerberos"
 	export LAB2=$BATS_FILE_TMPDIR/lab
-	SECURE=hbase://localhost:$("$BATS_TEST_DIRNAME/lab/lab" secure "$LAB2" \
-		3>&- | sed 's/.*://')
+	SECURE=$("$BATS_TEST_DIRNAME/lab/lab" secure "$LAB2" 3>&-)
+	SECURE=hbase://localhost:${SECURE##*:}
 	export SECURE REALM=$LAB2/realm
 	export KRB5_CONFIG=$REALM/krb5.conf KRB5CCNAME=$BATS_FILE_TMPDIR/tickets
 	kinit -k -t "$REALM/tester.keytab" tester
