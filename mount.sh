@@ -305,7 +305,9 @@ elif [ "$mount_type" = fuse.cellfs ]; then
 			"unmount it: $self -u $(quote "$point")" \
 			"or name another mountpoint: $self $(quote "$store") MOUNTPOINT"
 	say "Already mounted at $point:"
-	find "$point" -mindepth 1 -maxdepth 1 -printf '  table %f\n' | head
+	# All of it is read: find would end with an error, were it cut off.
+	find "$point" -mindepth 1 -maxdepth 1 -printf '  table %f\n' |
+		awk 'NR <= 10'
 	! $demo || [ -d "$point/debian" ] ||
 		fail "the demo is loaded into a store that is not mounted" \
 			"$self -u $(quote "$point"), then $self --demo again"

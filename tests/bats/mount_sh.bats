@@ -58,6 +58,16 @@ refuses() {
 	run ! mountpoint -q mnt
 }
 
+@test "of many tables it names ten, and succeeds" {
+	local name
+
+	run -0 mounted store mnt
+	name=$(printf 'n%.0s' {1..200})
+	(cd mnt && seq -f "$name%g" 300 | xargs mkdir)
+	run -0 mounted store mnt
+	[ "$(grep -c '^  table n' <<<"$output")" -eq 10 ]
+}
+
 @test "another store on the mountpoint is not taken for the one that is named" {
 	mounted store mnt
 	run -1 mounted other mnt

@@ -301,13 +301,26 @@ session() {
 	[ "$("$CELLCTL" scan "$STORE" "$N" --reversed --rows | wc -l)" = 20000 ]
 }
 
-# scanners TEST N: waits until so many are open in the server, which counts them
+# open_scanners: how many all servers have open; fails while one does not tell.
+open_scanners() {
+	local file n all=0
+
+	for file in "$LAB"/pid "$LAB"/pid.*; do
+		[ -e "$file" ] || continue
+		n=$(other scanners "$N" "$(cat "$file")")
+		[[ $n =~ ^[0-9]+$ ]] || return 1
+		all=$((all + n))
+	done
+	echo "$all"
+}
+
+# scanners TEST N: waits until so many are open in the servers, which count them
 # anew every ten seconds.
 scanners() {
-	local i
+	local i n
 
 	for ((i = 0; i < 120; i++)); do
-		test "$(other scanners "$N" "$(cat "$LAB/pid")")" "$@" && return
+		n=$(open_scanners 2>/dev/null) && test "$n" "$@" && return
 		sleep 0.5
 	done
 	return 1
