@@ -175,9 +175,11 @@ static int settle(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
 	struct cell cell;
+	bool changed = changes_last(&fs->changes, p->row) != rd->changed;
 	int r = place_get(p, &cell, NULL);
 
-	if (r > 0 && cell.seq != rd->seq)
+	/* A merge takes sequences away; who else changes the row tells none. */
+	if (r > 0 && (changed || cell.seq != rd->seq))
 		r = load(fs, rd);
 	/* The table may have gone as well. */
 	if (r < 0 && r != -ENOENT)

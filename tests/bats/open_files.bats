@@ -82,6 +82,18 @@ long_values() {
 	done
 }
 
+@test "a version that is written anew and compacted before its first read is new" {
+	a_column
+	echo old > "$C/5"
+	echo > "$M/.cellfs/compact"
+	exec 7<"$C/5"
+	echo new > "$C/5"
+	echo > "$M/.cellfs/compact"
+	[ "$(cat <&7)" = new ]
+	exec 7<&-
+	[ "$(cat "$C/5")" = new ]
+}
+
 @test "who has most open is told so, and others open files" {
 	remount_store -o memory=32M
 	a_row
