@@ -53,6 +53,11 @@ struct bytes filter_text(const struct filter *f);
  */
 bool filter_has_row(const struct filter *f);
 /*
+ * Does a part of @f end the scan (WHILE)? It may do so at a row that another part
+ * rejects anyway.
+ */
+bool filter_ends_early(const struct filter *f);
+/*
  * Rows outside of [*min, *max] (empty = open) never pass and change no count of
  * the filter, so a scan may leave them out. Borrowed from @f.
  */

@@ -20,13 +20,12 @@ bool filter_has_row(const struct filter *f)
 	return false;
 }
 
-/* A WHILE may end the scan at a row that another part rejects anyway. */
-static bool ends_early(const struct filter *f)
+bool filter_ends_early(const struct filter *f)
 {
 	if (f->kind == FILTER_WHILE)
 		return true;
 	for (size_t i = 0; i < f->nsubs; i++)
-		if (ends_early(f->subs[i]))
+		if (filter_ends_early(f->subs[i]))
 			return true;
 	return false;
 }
@@ -48,7 +47,7 @@ void filter_rows(const struct filter *f, struct bytes *min, struct bytes *max)
 		*min = low;
 	if (high.len && (!max->len || bytes_cmp(high, *max) < 0))
 		*max = high;
-	if (f->kind == FILTER_AND && ends_early(f))
+	if (f->kind == FILTER_AND && filter_ends_early(f))
 		return;
 	for (size_t i = 0; f->kind == FILTER_AND && i < f->nsubs; i++)
 		filter_rows(f->subs[i], min, max);

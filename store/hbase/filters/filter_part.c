@@ -31,16 +31,6 @@ static bool is_of_cell(const struct filter *f)
 	return false;
 }
 
-static bool ends_early(const struct filter *f)
-{
-	if (f->kind == FILTER_WHILE)
-		return true;
-	for (size_t i = 0; i < f->nsubs; i++)
-		if (ends_early(f->subs[i]))
-			return true;
-	return false;
-}
-
 static bool is_ascii(struct bytes s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -289,5 +279,5 @@ int filter_add_part(struct filter_list *l, const struct filter *f)
 {
 	bool exact = true;
 
-	return ends_early(f) ? 0 : add_parts(l, f, &exact);
+	return filter_ends_early(f) ? 0 : add_parts(l, f, &exact);
 }
