@@ -323,6 +323,7 @@ scanners() {
 		n=$(open_scanners 2>/dev/null) && test "$n" "$@" && return
 		sleep 0.5
 	done
+	echo "the servers have ${n:-an unknown number of} scanners" >&2
 	return 1
 }
 

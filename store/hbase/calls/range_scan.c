@@ -9,8 +9,8 @@
 /* A server ends a batch by its bytes; this many rows are no limit. */
 #define ROWS_MAX INT32_MAX
 #define BATCH_BYTES (2u << 20)
-/* The end of a scan waits this long for a batch that nobody reads. */
-#define GOODBYE_MS 200
+/* The end of a scan waits this long for each answer that nobody reads. */
+#define GOODBYE_MS 2000
 
 struct range_scan {
 	struct cluster *cluster;
@@ -98,9 +98,10 @@ static int take_batch(struct range_scan *s)
 }
 
 /*
- * Tells the server that the scanner is not used any more; nobody waits for its
- * answer. While the server works on a batch it refuses this, and keeps the
- * scanner for a minute, so a batch that is under way is waited for.
+ * Tells the server that the scanner is not used any more. While the server
+ * works on a batch it refuses this and keeps the scanner for a minute, so a
+ * batch that is under way is waited for. The answer is waited for as well: a
+ * server passes over what a client has asked for that has left since.
  */
 static void close_scanner(struct range_scan *s)
 {
@@ -114,13 +115,14 @@ static void close_scanner(struct range_scan *s)
 	struct failure f;
 	struct attempt call = {0};
 	unsigned last = s->is_started ? s->at : !s->at;
+	int r;
 
 	if (!s->is_open && !s->is_started)
 		return;
 	why_keep(&kept);
+	r = attempt_linger(s->cluster, &s->calls[last], GOODBYE_MS);
 	/* Of one that was just opened the answer names it. */
-	if (attempt_linger(s->cluster, &s->calls[last], GOODBYE_MS) == 0 &&
-	    s->is_started)
+	if (r == 0 && s->is_started)
 		take_batch(s);
 	s->is_started = false;
 	if (!s->is_open) {
@@ -131,8 +133,10 @@ static void close_scanner(struct range_scan *s)
 	m.scanner = s->scanner;
 	m.close = true;
 	q.deadline_ns = cluster_retry(s->cluster).deadline_ns;
-	attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q, &call,
-		      &f);
+	if (attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
+			  &call, &f) == 0 &&
+	    r != -ETIMEDOUT)
+		attempt_linger(s->cluster, &call, GOODBYE_MS);
 	attempt_end(&call);
 	why_restore(&kept);
 	s->is_open = false;

@@ -1,0 +1,256 @@
+/*
+ * How a scan takes leave of a region server, which a thread here plays: one
+ * table of one region, whose scans have no end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "store/hbase/calls/range_scan.h"
+#include "store/hbase/cellblock/cellblock.h"
+#include "tests/unit/hbase_server.h"
+
+#define SCANS_MAX 8
+#define PATIENCE_MS 20000
+
+struct scanned {
+	int fd;
+	uint16_t port;
+	pthread_t thread;
+	/* Before the answer to a scan of the table, the first is 0. */
+	unsigned late_ms[SCANS_MAX];
+	/* What came from the client while an answer was late: */
+	bool spoke[SCANS_MAX], left[SCANS_MAX];
+	_Atomic unsigned scans;
+};
+
+/* One cell of the row @row. */
+static void put_cell(struct encoder *e, const char *row, const char *qualifier,
+		     struct bytes value)
+{
+	struct change c = {
+		.op = CHANGE_PUT,
+		.family = bytes_str("info"),
+		.qualifier = bytes_str(qualifier),
+		.value = value,
+		.ts = 1,
+	};
+
+	cellblock_put(e, bytes_str(row), &c);
+}
+
+/* The row of hbase:meta that says where the table's region is. */
+static void put_region(struct encoder *e, uint16_t port)
+{
+	struct pb_region_info info = {
+		.here = true,
+		.id = 1,
+		.table = table_name_of(bytes_str("t")),
+	};
+	struct buf value = {0};
+	struct encoder v = {.out = &value};
+	char address[32];
+
+	put_raw(&v, "PBUF", 4);
+	proto_put(&v, &pb_region_info, &info);
+	put_cell(e, "t,,1", "regioninfo", buf_bytes(&value));
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	put_cell(e, "t,,1", "server", bytes_str(address));
+	buf_free(&value);
+}
+
+/* Answers a scan with @cells and says that there are more. */
+static void answer_scan(int fd, uint32_t id, struct bytes cells)
+{
+	struct buf frame = {0}, header = {0}, block = {0};
+	struct encoder e = {.out = &frame}, h = {.out = &header},
+		       b = {.out = &block};
+	struct pb_scan_response m;
+
+	proto_init(&pb_scan_response, &m);
+	m.scanner = 7;
+	put_varint(&b, 1 << 3);
+	put_varint(&b, cells.len);
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	put_varint(&h, 3 << 3 | 2);
+	put_varint(&h, block.len);
+	put_raw(&h, block.data, block.len);
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	put_sized(&e, &pb_scan_response, &m);
+	put_raw(&e, cells.data, cells.len);
+	buf_free(&header);
+	buf_free(&block);
+	server_send(fd, &frame);
+}
+
+static void scan_table(struct scanned *s, int fd, uint32_t id)
+{
+	struct pollfd client = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	unsigned n = atomic_fetch_add(&s->scans, 1);
+	struct buf cells = {0};
+	struct encoder e = {.out = &cells};
+	char row[8];
+
+	assert_true(n < SCANS_MAX);
+	if (poll(&client, 1, (int)s->late_ms[n]) > 0) {
+		s->left[n] = client.revents & (POLLRDHUP | POLLHUP | POLLERR);
+		s->spoke[n] = !s->left[n];
+	}
+	snprintf(row, sizeof(row), "r%u", n);
+	put_cell(&e, row, "q", bytes_str("v"));
+	answer_scan(fd, id, buf_bytes(&cells));
+	buf_free(&cells);
+}
+
+static void answer(struct scanned *s, int fd, uint32_t id, const char *method)
+{
+	const struct pb_cluster_id cluster = {.id = bytes_str("c")};
+	struct pb_location meta = {
+		.here = true,
+		.region = {.here = true,
+			   .id = 1,
+			   .table = table_name_of(bytes_str("hbase:meta"))},
+		.server = {.here = true,
+			   .host = bytes_str("127.0.0.1"),
+			   .port = s->port},
+	};
+	const struct pb_meta_locations metas = {
+		.locations = {.items = &meta, .n = 1},
+	};
+	struct buf cells = {0};
+	struct encoder e = {.out = &cells};
+
+	if (!strcmp(method, "GetClusterId")) {
+		server_answer(fd, id, &pb_cluster_id, &cluster);
+	} else if (!strcmp(method, "GetMetaRegionLocations")) {
+		server_answer(fd, id, &pb_meta_locations, &metas);
+	} else if (atomic_load(&s->scans)) {
+		scan_table(s, fd, id);
+	} else {
+		/* The first scan is the one of hbase:meta. */
+		atomic_store(&s->scans, 1);
+		put_region(&e, s->port);
+		answer_scan(fd, id, buf_bytes(&cells));
+		buf_free(&cells);
+	}
+}
+
+struct visitor {
+	struct scanned *server;
+	int fd;
+	pthread_t thread;
+};
+
+static void *serve(void *arg)
+{
+	struct visitor *v = arg;
+	char method[64];
+	uint32_t id;
+
+	server_greet(v->fd);
+	while ((id = server_request(v->fd, method)))
+		answer(v->server, v->fd, id, method);
+	close(v->fd);
+	return NULL;
+}
+
+/* A client has a connection for each service. */
+static void *accept_all(void *arg)
+{
+	struct scanned *s = arg;
+	struct visitor visitors[4];
+	unsigned n = 0;
+	int fd;
+
+	while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
+		assert_true(n < 4);
+		visitors[n] = (struct visitor){.server = s, .fd = fd};
+		pthread_create(&visitors[n].thread, NULL, serve, &visitors[n]);
+		n++;
+	}
+	while (n)
+		pthread_join(visitors[--n].thread, NULL);
+	return NULL;
+}
+
+/* Reads @cells cells of the table, one a batch, and ends the scan. */
+static void read_and_leave(struct scanned *s, unsigned cells)
+{
+	struct cluster_options o = {
+		.os = os_posix(),
+		.user = "u",
+		.timeout_ms = PATIENCE_MS,
+	};
+	struct range_scan_options what = {.table = bytes_str("t")};
+	struct range_scan *scan;
+	struct cell c;
+	char name[32];
+
+	s->fd = server_listen(&s->port);
+	pthread_create(&s->thread, NULL, accept_all, s);
+	snprintf(name, sizeof(name), "127.0.0.1:%u", s->port);
+	o.masters = name;
+	assert_int_equal(cluster_open(&o, &what.cluster), 0);
+	proto_init(&pb_scan, &what.scan);
+	assert_int_equal(range_scan_new(&what, &scan), 0);
+	while (cells--)
+		assert_int_equal(range_scan_next(scan, &c), 1);
+	range_scan_free(scan);
+	cluster_close(what.cluster);
+	shutdown(s->fd, SHUT_RDWR);
+	pthread_join(s->thread, NULL);
+	close(s->fd);
+}
+
+/*
+ * A server passes over what a client has asked for that has left, and keeps the
+ * scanner for a minute.
+ */
+static void the_answer_to_the_close_is_waited_for(void **state)
+{
+	struct scanned s = {.late_ms = {[2] = 200}};
+
+	read_and_leave(&s, 1);
+	assert_int_equal(s.scans, 3);
+	assert_false(s.left[2]);
+}
+
+/* While a server works on a batch it refuses to close the scanner. */
+static void a_batch_under_way_is_waited_for(void **state)
+{
+	struct scanned s = {.late_ms = {[3] = 500}};
+
+	read_and_leave(&s, 2);
+	/* Two batches, the one ahead and the close. */
+	assert_int_equal(s.scans, 5);
+	assert_false(s.spoke[3]);
+	assert_false(s.left[3]);
+}
+
+/* A server that says nothing more holds up nobody for long. */
+static void a_server_that_is_stuck_is_left(void **state)
+{
+	struct scanned s = {.late_ms = {[3] = PATIENCE_MS}};
+
+	read_and_leave(&s, 2);
+	assert_true(s.spoke[3] || s.left[3]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_answer_to_the_close_is_waited_for),
+		cmocka_unit_test(a_batch_under_way_is_waited_for),
+		cmocka_unit_test(a_server_that_is_stuck_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
