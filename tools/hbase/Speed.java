@@ -10,7 +10,7 @@ import org.apache.hadoop.hbase.util.Bytes;
 
 /** What speed.c does, with HBase's own client. The same arguments and output. */
 public class Speed {
-    static final int BATCH = 1000;
+    static final int BATCH = 1000, SCATTERED = 97;
     static final byte[] F = Bytes.toBytes("f"), C = Bytes.toBytes("c"), VALUE = new byte[100];
     static Connection connection;
     static TableName name;
@@ -42,8 +42,9 @@ public class Speed {
 
     static long batch(Table t, Random random) throws Exception {
         List<Put> puts = new ArrayList<>(BATCH);
+        long first = random.nextInt((int) rows);
         for (int i = 0; i < BATCH; i++)
-            puts.add(new Put(anyRow(random)).addColumn(F, C, VALUE));
+            puts.add(new Put(row((first + i * SCATTERED) % rows)).addColumn(F, C, VALUE));
         t.put(puts);
         return BATCH;
     }

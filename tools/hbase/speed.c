@@ -11,7 +11,7 @@
  *	row	all columns of a row
  *	put	a column of a row, at the clock
  *	auto	the same, above all versions that are there (an echo's)
- *	puts	1,000 rows of a column in a batch
+ *	puts	1,000 different rows of a column in a batch
  *	scan	all cells of a tenth of the rows
  *	rows	the names of a tenth of the rows
  * CALLERS threads do it for SECONDS. Standard output has: calls a second (of
@@ -33,6 +33,7 @@ enum {
 	COLUMNS = 5,
 	VALUE_BYTES = 100,
 	CALLERS_MAX = 64,
+	SCATTERED = 97, /* from a row of a batch to the next */
 };
 
 static const char columns[COLUMNS] = "abcde";
@@ -186,7 +187,7 @@ static int64_t run_auto(struct job *job)
 	return put_one(job, TS_AUTO);
 }
 
-/* Puts BATCH rows, those from @first on, or any. */
+/* Puts BATCH rows: all from @first on, or of one column, scattered ones. */
 static int64_t put_batch(struct job *job, uint64_t first, unsigned ncolumns)
 {
 	static _Thread_local char text[BATCH][24];
@@ -195,8 +196,12 @@ static int64_t put_batch(struct job *job, uint64_t first, unsigned ncolumns)
 	size_t done;
 	int r;
 
+	if (ncolumns == 1)
+		first = any_row(job);
 	for (unsigned i = 0; i < BATCH; i++) {
-		uint64_t row = ncolumns == 1 ? any_row(job) : first + i;
+		uint64_t row = ncolumns == 1
+				       ? (first + i * SCATTERED) % job->rows
+				       : first + i;
 
 		for (unsigned k = 0; k < ncolumns; k++)
 			c[i * COLUMNS + k] =

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <xxhash.h>
+
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/calls/multi.h"
 #include "store/hbase/filters/filter_message.h"
@@ -16,8 +18,12 @@
 
 /* As often a put is resolved again before its caller hears of it. */
 #define TRIES 32
-/* So many rows are sent in one go. */
-#define ROWS_MANY 256
+/*
+ * So many rows are sent in one go, and such values: a server syncs its log once
+ * for each, warns of more than 5,000 rows, and refuses a request of 256 MiB.
+ */
+#define ROWS_MANY 4096
+#define BYTES_MANY (4u << 20)
 
 /* A condition and the memory that it points to. */
 struct condition {
@@ -306,48 +312,105 @@ static bool goes_with_others(const struct mutation *m)
 	return true;
 }
 
-static bool has_row(const struct row_actions *ra, size_t n, struct bytes row)
+/* Mutations of different rows that go together. */
+struct company {
+	struct row_actions *rows;
+	size_t n, max;
+	bool *done;
+	uint16_t *places; /* of rows by their hash: index + 1, 0 = free */
+};
+
+static int company_new(size_t n, struct company *c)
 {
-	for (size_t i = n; i > 0; i--)
-		if (bytes_eq(ra[i - 1].row, row))
-			return true;
-	return false;
+	c->n = 0;
+	c->max = n < ROWS_MANY ? n : ROWS_MANY;
+	c->rows = calloc(c->max, sizeof(*c->rows));
+	c->done = calloc(c->max, sizeof(*c->done));
+	c->places = calloc((size_t)2 * ROWS_MANY, sizeof(*c->places));
+	if (!c->rows || !c->done || !c->places)
+		return why(-ENOMEM, "out of memory for changes");
+	return 0;
 }
 
-/* Sends mutations of different rows together: how many, or an error. */
+static void company_free(struct company *c)
+{
+	/* The row of which the resolving failed has memory as well. */
+	for (size_t i = 0; c->rows && i < c->max; i++)
+		row_actions_free(&c->rows[i]);
+	free(c->rows);
+	free(c->done);
+	free(c->places);
+}
+
+/* The place of @row, which is free if no mutation here is of that row. */
+static uint16_t *company_place(struct company *c, struct bytes row)
+{
+	size_t at = XXH3_64bits(row.data, row.len) % (2 * ROWS_MANY);
+
+	while (c->places[at] && !bytes_eq(c->rows[c->places[at] - 1].row, row))
+		at = (at + 1) % (2 * ROWS_MANY);
+	return &c->places[at];
+}
+
+static size_t value_bytes(const struct mutation *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nchanges; i++)
+		n += m->changes[i].value.len;
+	return n;
+}
+
+/*
+ * Fills @c from @m until a mutation cannot go with the others: 0, or why the
+ * one behind them is refused.
+ */
+static int company_fill(struct table *t, struct mutation *m, struct company *c)
+{
+	struct check guard;
+	size_t bytes = 0;
+	int r = 0;
+
+	while (r == 0 && c->n < c->max && goes_with_others(&m[c->n])) {
+		struct row_actions *ra = &c->rows[c->n];
+		uint16_t *place = company_place(c, m[c->n].row);
+
+		bytes += value_bytes(&m[c->n]);
+		if (*place || (c->n && bytes > BYTES_MANY))
+			break;
+		ra->row = m[c->n].row;
+		r = resolve_changes(t, &m[c->n], 0, ra, &guard);
+		if (r == 0)
+			*place = (uint16_t)++c->n;
+	}
+	return r;
+}
+
+/* Sends mutations of different rows together, and counts those applied. */
 static int many(struct table *t, struct mutation *m, size_t n, unsigned flags,
 		size_t *done)
 {
-	struct row_actions *ra = calloc(ROWS_MANY, sizeof(*ra));
-	bool ok[ROWS_MANY];
-	struct check guard;
-	size_t k = 0;
-	int r = ra ? 0 : why(-ENOMEM, "out of memory for changes");
+	struct company c;
+	int r = company_new(n, &c);
 
-	while (r == 0 && k < n && k < ROWS_MANY && goes_with_others(&m[k]) &&
-	       !has_row(ra, k, m[k].row)) {
-		ra[k].row = m[k].row;
-		r = resolve_changes(t, &m[k], 0, &ra[k], &guard);
-		k += r == 0;
-	}
+	if (r == 0)
+		r = company_fill(t, m, &c);
 	/* Those before one that is refused are applied. */
-	if (k > 0) {
+	if (c.n > 0) {
 		struct why_kept kept;
 		int sent;
 
 		why_keep(&kept);
-		sent = multi_rows(cluster_of(t), name_of(t), ra, k,
-				  durability_of(t, flags), ok);
-		for (size_t i = 0; i < k && ok[i]; i++)
+		sent = multi_rows(cluster_of(t), name_of(t), c.rows, c.n,
+				  durability_of(t, flags), c.done);
+		for (size_t i = 0; i < c.n && c.done[i]; i++)
 			++*done;
 		if (sent < 0)
 			r = sent;
 		else
 			why_restore(&kept);
 	}
-	for (size_t i = 0; ra && i < ROWS_MANY; i++)
-		row_actions_free(&ra[i]);
-	free(ra);
+	company_free(&c);
 	return r;
 }
 
