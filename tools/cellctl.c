@@ -4,6 +4,7 @@
 #include "tools/cellctl.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "cellfs-version.h"
@@ -146,8 +147,14 @@ static int run_words(int argc, char **argv)
 	return c ? run_command(c, argc - 1, argv + 1) : no_command(argv[1]);
 }
 
+/*
+ * When who reads the output leaves, as head does, the store is closed first: a
+ * server keeps a scanner that was not closed for a minute. Then the program ends
+ * by the signal that it would have had.
+ */
 int main(int argc, char **argv)
 {
+	bool dies = signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 	int code;
 
 	descriptors_fill();
@@ -155,7 +162,11 @@ int main(int argc, char **argv)
 	/* Writing the help may fail, too. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (code != EXIT_DONE)
+	if (dies && (errno == EPIPE || print_has_left())) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	if (code != EXIT_DONE && !print_has_left())
 		return code;
 	fprintf(stderr, "cellctl: cannot write the output: %s\n",
 		strerror(errno));

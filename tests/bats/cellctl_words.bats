@@ -133,6 +133,17 @@ commands() {
 	[[ $stderr == *"cannot write the output"* ]]
 }
 
+@test "a reader that leaves ends the output without a word, by SIGPIPE" {
+	seq 20000 | sed 's/.*/r&\td:q\t1\tv/' | ctl import "$STORE" t 2>/dev/null
+	run -141 --separate-stderr bash -c \
+		"set -o pipefail; '$CELLCTL' scan '$STORE' t | head -n 1"
+	[ -z "$stderr" ]
+	# Who ignores that signal is told.
+	run -3 --separate-stderr bash -c "trap '' PIPE; set -o pipefail
+		'$CELLCTL' scan '$STORE' t | head -n 1"
+	[[ $stderr == *"cannot write the output: Broken pipe"* ]]
+}
+
 @test "nothing is printed into the store where the output is closed" {
 	ctl put "$STORE" t r d:q x
 	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t <&- >&-"

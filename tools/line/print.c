@@ -14,6 +14,7 @@
 
 static struct buf output;
 static bool json;
+static bool has_left; /* who reads the output */
 
 void print_json(void)
 {
@@ -28,9 +29,17 @@ int print_end(void)
 	output.len = 0;
 	if (!bad)
 		return EXIT_DONE;
+	has_left = has_left || errno == EPIPE;
+	if (has_left)
+		return EXIT_STORE;
 	fprintf(stderr, "cellctl: cannot write the output: %s\n",
 		strerror(errno));
 	return EXIT_STORE;
+}
+
+bool print_has_left(void)
+{
+	return has_left;
 }
 
 /* Ends a line; @r is the result of adding it. */

@@ -44,5 +44,7 @@ int print_fault(const char *sentence);
 int print_faults(const char *store, int faults);
 int print_snapshot(const struct snapshot_info *info);
 int print_end(void);
+/* Has who reads the output left? Output then fails without a word. */
+bool print_has_left(void);
 
 #endif
