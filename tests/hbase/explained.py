@@ -75,6 +75,10 @@ class Least:
     def empty_qualifier(self):
         return any(c[0].endswith(":") for c in self.puts())
 
+    def versions(self):
+        """How many puts there are, with those that increments and appends make."""
+        return len(self.puts()) + sum(s["op"] in ("increment", "append") for s in self.steps)
+
     def settles(self):
         return any(s["op"] in ("flush", "major_compact") for s in self.steps)
 
@@ -128,7 +132,7 @@ def differs_2(p):
 
 def differs_3(p):
     """What newer versions have pushed out is seen by a range of time."""
-    return p.timed() and p.found_more and len(p.puts()) > 1
+    return p.timed() and p.found_more and p.versions() > 1
 
 
 def differs_4(p):
@@ -161,6 +165,17 @@ def differs_9(p):
     return "reversed" in p.last and bool(re.search(r"(WHILE|SKIP) .*InclusiveStopFilter", p.filter))
 
 
+def differs_13(p):
+    """WHILE is asked about a row that has only markers."""
+    return "WHILE" in p.filter and bool(p.deletes()) and bool(p.less) and not p.more
+
+
+def differs_14(p):
+    """In a reversed scan OR jumps as far as the farthest of its filters."""
+    return ("reversed" in p.last and " OR " in p.filter and len(JUMPS.findall(p.filter)) > 1
+            and bool(p.less) and not p.more)
+
+
 FAILURES = {"a read fails": read_fails, "a scan with PrefixFilter fails": prefix_fails}
 RULES = {
     **FAILURES,
@@ -175,6 +190,8 @@ RULES = {
     "differs-7": differs_7,
     "differs-8": differs_8,
     "differs-9": differs_9,
+    "differs-13": differs_13,
+    "differs-14": differs_14,
     "differs-4": differs_4,
 }
 
@@ -185,6 +202,14 @@ def once(schema, steps, found, two_regions):
     if two_regions and p.last["op"] == "scan" and COUNTS.search(p.filter):
         return "each region"
     return next((name for name, fits in FAILURES.items() if fits(p)), None)
+
+
+def alone(schema, steps):
+    """The rule for one that does not differ in a table of its own, or None."""
+    if (any("KEEP_DELETED_CELLS" in f for f in schema.values())
+            and any(s["op"] == "major_compact" for s in steps)):
+        return "keep-006"  # an old put of any row of its region keeps a marker
+    return None
 
 
 def rule(schema, steps, found):
