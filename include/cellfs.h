@@ -231,13 +231,15 @@ struct cellfs_options {
 };
 
 /*
- * Opens the store in the directory @path. A process that opens it to write has
+ * Opens the store in the directory @path, or the cluster that it names
+ * (hbase://HOST, libcellfs(3)). A process that opens it to write has
  * it alone; those with read_only share it. @o NULL = a zeroed one. -ENOENT when
  * there is none and !create; -EBUSY when another process has it;
  * -EPERM when the directory is another user's (root may open it), when others
  * may write in it or a file in it has a hard link, unless insecure is set;
  * -EPROTONOSUPPORT when it is of another format; -ENOTDIR; -ENOTEMPTY when the
- * directory holds something else.
+ * directory holds something else; -ECONNREFUSED or -ETIMEDOUT when no master of
+ * the cluster answers; -EINVAL.
  */
 CELLFS_API int cellfs_open(const char *path, const struct cellfs_options *o,
 			   struct cellfs **out);

@@ -57,6 +57,15 @@ refused() {
 		"127.0.0.1:$PORT"
 }
 
+@test "cellctl waits as long as the name says" {
+	a_server silent
+	run -3 timeout 30 "$CELLCTL" list "hbase://127.0.0.1:$PORT/?timeout=1"
+	[[ $output == *"the server did not answer in time"* ]]
+	# The name counts for a mount as well.
+	run -1 timeout 30 "$CELLFS" "hbase://127.0.0.1:$PORT/?timeout=1" "$M" 3>&-
+	[[ $output == *"the server did not answer in time"* ]]
+}
+
 @test "a server that closes each connection is given up at the deadline" {
 	a_server ends
 	refused "the server closed the connection" "127.0.0.1:$PORT"

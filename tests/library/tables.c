@@ -34,6 +34,11 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 	snprintf(path, sizeof(path), "%s/LOCK", f.path);
 	assert_refused(cellfs_open(path, &make, &s), -ENOTDIR, path);
 	assert_refused(cellfs_open("", &make, &s), -EINVAL, "no path");
+	assert_refused(
+		cellfs_open("hbase://127.0.0.1:1/?tls=on&qop=none", NULL, &s),
+		-EINVAL, "qop=none");
+	assert_refused(cellfs_open("hbase://127.0.0.1:1/?timeout=1", NULL, &s),
+		       -ECONNREFUSED, "no master of a cluster");
 	assert_null(s);
 	assert_int_equal(cellfs_close(NULL), 0);
 	end(&f);

@@ -65,6 +65,20 @@ static void settings_stand_behind_the_hosts(void **state)
 	assert_false(n.security.kerberos || n.security.tls);
 }
 
+static void a_call_has_its_seconds(void **state)
+{
+	(void)state;
+	assert_int_equal(name_of("hbase://a").timeout_ms, 0);
+	assert_int_equal(name_of("hbase://a/?timeout=1").timeout_ms, 1000);
+	assert_int_equal(name_of("hbase://a/?timeout=86400").timeout_ms,
+			 86400000);
+	assert_refused("hbase://a/?timeout=0", "1 to 86400 seconds");
+	assert_refused("hbase://a/?timeout=86401", "1 to 86400 seconds");
+	assert_refused("hbase://a/?timeout=4294967297", "1 to 86400 seconds");
+	assert_refused("hbase://a/?timeout=1m", "1 to 86400 seconds");
+	assert_refused("hbase://a/?timeout=-1", "1 to 86400 seconds");
+}
+
 static void what_is_no_setting_is_refused_by_name(void **state)
 {
 	char longest[64 + SECURITY_TEXT_MAX + 1];
@@ -104,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_alone_ask_for_nothing),
 		cmocka_unit_test(settings_stand_behind_the_hosts),
+		cmocka_unit_test(a_call_has_its_seconds),
 		cmocka_unit_test(what_is_no_setting_is_refused_by_name),
 		cmocka_unit_test(what_would_say_nothing_is_refused),
 	};

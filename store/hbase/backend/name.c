@@ -25,22 +25,30 @@ static const struct choice protections[] = {
 static const struct choice switches[] = {
 	{"off", false}, {"on", true}, {NULL, 0}};
 
-#define AT(member) offsetof(struct security, member)
+#define AT(member) offsetof(struct hbase_name, security.member)
 _Static_assert(sizeof(bool) == 1, "a choice is stored as a byte");
+/* A day: who would wait longer. */
+#define TIMEOUT_SECONDS_MAX 86400
 
-/* A byte of @choices, or a text of SECURITY_TEXT_MAX. */
+/*
+ * A byte of @choices, milliseconds of 1 to @seconds_max seconds, or a text of
+ * SECURITY_TEXT_MAX.
+ */
 static const struct setting {
 	const char *name;
 	size_t at;
 	const struct choice *choices;
+	uint32_t seconds_max;
 } settings[] = {
-	{"security", AT(kerberos), securities},
-	{"qop", AT(protection), protections},
-	{"principal", AT(principal), NULL},
-	{"tls", AT(tls), switches},
-	{"ca", AT(ca), NULL},
-	{"cert", AT(cert), NULL},
-	{"key", AT(key), NULL},
+	{"security", AT(kerberos), securities, 0},
+	{"qop", AT(protection), protections, 0},
+	{"principal", AT(principal), NULL, 0},
+	{"tls", AT(tls), switches, 0},
+	{"ca", AT(ca), NULL, 0},
+	{"cert", AT(cert), NULL, 0},
+	{"key", AT(key), NULL, 0},
+	{"timeout", offsetof(struct hbase_name, timeout_ms), NULL,
+	 TIMEOUT_SECONDS_MAX},
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(*settings))
@@ -104,6 +112,22 @@ static int choose(const struct setting *s, const char *word, uint8_t *out)
 	return why(-EINVAL, "%s=%s: it is one of %s", s->name, word, all);
 }
 
+static int take_seconds(const struct setting *s, const char *word, uint8_t *out)
+{
+	uint64_t n = 0;
+	uint32_t ms;
+
+	for (const char *p = word; *p >= '0' && *p <= '9' && n < UINT32_MAX;
+	     p++)
+		n = n * 10 + (uint64_t)(*p - '0');
+	if (!n || n > s->seconds_max || word[strspn(word, "0123456789")])
+		return why(-EINVAL, "%s=%s: it is 1 to %u seconds", s->name,
+			   word, s->seconds_max);
+	ms = (uint32_t)n * 1000;
+	memcpy(out, &ms, sizeof(ms));
+	return 0;
+}
+
 static const struct setting *find(struct bytes name)
 {
 	for (size_t i = 0; i < SETTINGS; i++)
@@ -125,7 +149,8 @@ static int unknown(struct bytes name)
 }
 
 /* One NAME=VALUE. *seen has a bit for each setting. */
-static int take_setting(struct bytes text, unsigned *seen, struct security *out)
+static int take_setting(struct bytes text, unsigned *seen,
+			struct hbase_name *out)
 {
 	const uint8_t *eq = memchr(text.data, '=', text.len);
 	size_t n = eq ? (size_t)(eq - text.data) : text.len;
@@ -147,6 +172,8 @@ static int take_setting(struct bytes text, unsigned *seen, struct security *out)
 		return r;
 	if (s->choices)
 		return choose(s, value, at + s->at);
+	if (s->seconds_max)
+		return take_seconds(s, value, at + s->at);
 	memcpy(at + s->at, value, strlen(value) + 1);
 	return 0;
 }
@@ -170,7 +197,7 @@ bool hbase_name_is_one(const char *path)
 	return strncmp(path, SCHEME, strlen(SCHEME)) == 0;
 }
 
-static int take_settings(const char *text, struct security *out)
+static int take_settings(const char *text, struct hbase_name *out)
 {
 	unsigned seen = 0;
 	int r = 0;
@@ -181,7 +208,7 @@ static int take_settings(const char *text, struct security *out)
 		r = take_setting(bytes_of(text, n), &seen, out);
 		text += text[n] ? n + 1 : n;
 	}
-	return r < 0 ? r : check(out);
+	return r < 0 ? r : check(&out->security);
 }
 
 int hbase_name_parse(const char *path, struct hbase_name *out)
@@ -199,5 +226,5 @@ int hbase_name_parse(const char *path, struct hbase_name *out)
 	if (n >= sizeof(out->masters))
 		return why(-ENAMETOOLONG, "too many masters are named");
 	memcpy(out->masters, hosts, n);
-	return *rest ? take_settings(rest + 1, &out->security) : 0;
+	return *rest ? take_settings(rest + 1, out) : 0;
 }

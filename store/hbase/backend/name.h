@@ -15,6 +15,7 @@
 struct hbase_name {
 	char masters[1024]; /* as struct cluster_options has them */
 	struct security security;
+	uint32_t timeout_ms; /* of a call with all its tries; 0 = not said */
 };
 
 bool hbase_name_is_one(const char *path);

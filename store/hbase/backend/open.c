@@ -130,6 +130,8 @@ static int connect_to(const char *path, const struct store_options *o,
 
 	if (r < 0)
 		return r;
+	if (name.timeout_ms)
+		co.timeout_ms = name.timeout_ms;
 	user_name(user, sizeof(user));
 	return cluster_open(&co, &hs->cluster);
 }
