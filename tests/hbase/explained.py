@@ -7,7 +7,7 @@ differ, and at the answers of its last step.
 import re
 
 FAMILY_MARKERS = ("DeleteFamily", "DeleteFamilyVersion")
-COUNTS = re.compile(r"PageFilter|WHILE|InclusiveStopFilter")
+COUNTS = re.compile(r"PageFilter|WHILE|InclusiveStopFilter|ColumnCountGetFilter")
 JUMPS = re.compile(r"ColumnPrefixFilter|MultipleColumnPrefixFilter|ColumnRangeFilter")
 
 
