@@ -36,6 +36,7 @@ enum action {
 	IS_STANDBY,
 	TALKS_NONSENSE,
 	DENIES_ACCESS,
+	HAS_A_FAULT,
 };
 
 struct step {
@@ -114,6 +115,9 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 		return true;
 	case IS_STANDBY:
 		server_refuse(fd, id, "org.example.StandbyException");
+		return true;
+	case HAS_A_FAULT:
+		server_refuse(fd, id, "java.lang.NullPointerException");
 		return true;
 	case DENIES_ACCESS:
 		server_refuse(fd, UINT32_MAX,
@@ -255,6 +259,31 @@ static void a_master_says_whether_it_is_the_one(void **state)
 		    {"GetTableNames", ANSWERS});
 }
 
+static void a_fault_of_the_server_may_pass(void **state)
+{
+	ASSERT_DONE({"GetClusterId", ANSWERS}, {"GetActiveMaster", ANSWERS},
+		    {"GetTableNames", HAS_A_FAULT}, {"GetTableNames", ANSWERS});
+}
+
+/* A fault of HBase's own is told, with its name, and not tried for a minute. */
+static void a_fault_of_the_server_is_tried_a_few_times(void **state)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},	{"GetActiveMaster", ANSWERS},
+		{"GetTableNames", HAS_A_FAULT}, {"GetTableNames", HAS_A_FAULT},
+		{"GetTableNames", HAS_A_FAULT}, {"GetTableNames", HAS_A_FAULT},
+		{"GetTableNames", HAS_A_FAULT}, {"GetTableNames", HAS_A_FAULT},
+	};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, sizeof(script) / sizeof(*script));
+	assert_int_equal(open_cluster(&m, &c), 0);
+	assert_int_equal(admin_tables(c, no_table, NULL), -EIO);
+	assert_non_null(strstr(store_why(), "NullPointerException"));
+	end(&m, c);
+}
+
 /* None becomes active: that is no error which means "try again". */
 static void no_active_master_is_a_timeout(void **state)
 {
@@ -331,6 +360,8 @@ int main(void)
 			the_registry_is_asked_again_when_it_was_killed),
 		cmocka_unit_test(a_master_that_becomes_active_is_waited_for),
 		cmocka_unit_test(a_master_says_whether_it_is_the_one),
+		cmocka_unit_test(a_fault_of_the_server_may_pass),
+		cmocka_unit_test(a_fault_of_the_server_is_tried_a_few_times),
 		cmocka_unit_test(no_active_master_is_a_timeout),
 		cmocka_unit_test(
 			a_name_that_is_none_of_a_master_is_passed_over),

@@ -287,7 +287,8 @@ static int next_batch(struct range_scan *s, struct failure *f)
 		/* A scanner that missed a call is of no use any more. */
 		if (f->cure == CURE_LOCATE)
 			region_forget(s->cluster, s->region);
-		f->cure = CURE_SCANNER;
+		if (f->cure != CURE_DOUBT)
+			f->cure = CURE_SCANNER;
 		s->is_open = false;
 		return f->err;
 	}
@@ -427,6 +428,12 @@ void range_scan_urge(struct range_scan *s)
 	why_restore(&kept);
 }
 
+/* Is the scanner of no use any more, and another one to be opened? */
+static bool is_lost(const struct failure *f)
+{
+	return f->cure == CURE_SCANNER || f->cure == CURE_DOUBT;
+}
+
 /* Fetches a batch, which may be empty: 1, or 0 at the scan's end. */
 static int fetch(struct range_scan *s)
 {
@@ -443,8 +450,7 @@ static int fetch(struct range_scan *s)
 			return 0;
 		} else {
 			/* Behind what has ended, or where a scanner is lost. */
-			if (s->region && !s->more_in_region &&
-			    f.cure != CURE_SCANNER) {
+			if (s->region && !s->more_in_region && !is_lost(&f)) {
 				r = next_region(s);
 				if (r <= 0)
 					return r;
@@ -453,7 +459,7 @@ static int fetch(struct range_scan *s)
 		}
 		if (r == 0)
 			return 1;
-		if (f.cure != CURE_SCANNER)
+		if (!is_lost(&f))
 			return r;
 		r = stand_at_last(s);
 		if (r < 0)

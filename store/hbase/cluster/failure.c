@@ -6,6 +6,8 @@
 /* The first wait, each next one twice as long up to the last. */
 #define WAIT_FIRST_MS 20
 #define WAIT_LAST_MS 2000
+/* A failure with CURE_DOUBT is tried again so often, for 0.3 s to 0.6 s. */
+#define DOUBTFUL_TRIES 5
 
 static const struct known {
 	const char *class; /* without the package */
@@ -59,6 +61,15 @@ static const struct known {
 	{"UnsupportedOperationException", -EOPNOTSUPP, CURE_NONE},
 	{"IllegalArgumentException", -EINVAL, CURE_NONE},
 	{"DoNotRetryIOException", -EINVAL, CURE_NONE},
+	/* A fault of the server's program. A region that closes may cause it. */
+	{"ArrayIndexOutOfBoundsException", -EIO, CURE_DOUBT},
+	{"IndexOutOfBoundsException", -EIO, CURE_DOUBT},
+	{"NullPointerException", -EIO, CURE_DOUBT},
+	{"ClassCastException", -EIO, CURE_DOUBT},
+	{"IllegalStateException", -EIO, CURE_DOUBT},
+	{"NegativeArraySizeException", -EIO, CURE_DOUBT},
+	{"BufferUnderflowException", -EIO, CURE_DOUBT},
+	{"AssertionError", -EIO, CURE_DOUBT},
 };
 
 static const struct known *find(struct bytes class)
@@ -144,8 +155,11 @@ int retry_wait(struct retry *retry, const struct failure *f)
 
 	if (f->cure == CURE_NONE || now >= retry->deadline_ns)
 		return 0;
+	if (f->cure == CURE_DOUBT && retry->tries >= DOUBTFUL_TRIES)
+		return 0;
 	/* What was only looked for in the wrong place is tried at once. */
-	if (retry->tries++ == 0 && f->cure != CURE_WAIT)
+	if (retry->tries++ == 0 && f->cure != CURE_WAIT &&
+	    f->cure != CURE_DOUBT)
 		return 1;
 	for (unsigned i = 1; i < retry->tries && ms < WAIT_LAST_MS; i++)
 		ms *= 2;

@@ -16,6 +16,7 @@ enum cure {
 	CURE_WAIT,    /* the same again, later */
 	CURE_LOCATE,  /* ask again where the region, or the master, is */
 	CURE_SCANNER, /* open the scanner again, where it was */
+	CURE_DOUBT,   /* as CURE_WAIT, but it rarely helps: a few times */
 };
 
 struct failure {
@@ -42,7 +43,8 @@ struct retry {
 
 /*
  * Waits until the next attempt is due: longer each time. 1, or 0 when no
- * attempt is left before the deadline: then the last failure stands.
+ * attempt is left before the deadline, or for a cure that rarely helps: then
+ * the last failure stands.
  */
 int retry_wait(struct retry *retry, const struct failure *f);
 
