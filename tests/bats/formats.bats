@@ -24,6 +24,7 @@ its_cells() {
 shown_4="articles ns:counters .snapshot/whole .snapshot/late
 	articles/.snapshot/weekly"
 shown_5="$shown_4 packed .snapshot/five articles/.snapshot/inlog"
+shown_6=$shown_5
 
 # its_tree FORMAT: each line of each file of the mount.
 its_tree() {
@@ -87,8 +88,16 @@ change_golden() {
 	change_golden 4
 }
 
-@test "a store of format 5 is changed and stays whole" {
+@test "a store of format 5 becomes one of this format by the first change of its files" {
 	change_golden 5
+}
+
+@test "a store of format 6 is read, and not changed by that" {
+	read_golden 6
+}
+
+@test "a store of format 6 is changed and stays whole" {
+	change_golden 6
 }
 
 @test "there is a store of each format that this version reads" {

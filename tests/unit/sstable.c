@@ -524,6 +524,7 @@ static void what_is_known_of_a_file_is_right(void **state)
 
 	(void)state;
 	plain_options();
+	options.tree = 7;
 	small_model(&m);
 	write_file(&m, 1000, &info);
 	assert_int_equal(info.number, 1000);
@@ -540,6 +541,7 @@ static void what_is_known_of_a_file_is_right(void **state)
 	assert_true(bytes_eq(buf_bytes(&info.row_max), bytes_str("gamma")));
 	assert_int_equal(sst_info_load(dir, 1000, &own), 0);
 	assert_int_equal(own.checksum, info.checksum);
+	assert_int_equal(own.tree, 7);
 	assert_int_equal(own.file_bytes, info.file_bytes);
 	assert_int_equal(own.entries, info.entries);
 	assert_true(

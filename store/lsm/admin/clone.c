@@ -92,7 +92,7 @@ static int copy_tree(struct clone *k, const struct superversion *view,
 	out->level = deepest(view->levels[family]);
 	if (history_copy(&out->lost, &view->levels[family]->lost) < 0)
 		return why(-ENOMEM, "out of memory");
-	w.options = compaction_options(attrs, out->level);
+	w.options = compaction_options(0, attrs, out->level);
 	r = reader_open(&reader, view, family, &spec);
 	if (r < 0)
 		return r;

@@ -198,6 +198,7 @@ static int run_task(struct lsm *db, struct task *k)
 		.levels = k->levels,
 		.what = &k->what,
 		.limits = &db->limits,
+		.tree = k->tree->id,
 		.attrs = &k->attrs,
 		.now_ms = os_now_ms(db->os),
 		.number = job_number,

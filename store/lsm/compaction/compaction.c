@@ -291,7 +291,7 @@ int compaction_run(struct compaction_job *j)
 	struct compaction_writer w = {
 		.dir = j->dir,
 		.cache = j->cache,
-		.options = compaction_options(j->attrs, j->what->to),
+		.options = compaction_options(j->tree, j->attrs, j->what->to),
 		/* Level 0 is judged by its number of files. */
 		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
 		.number = j->number,
@@ -351,7 +351,7 @@ int flush_run(struct flush_job *j)
 	struct compaction_writer w = {
 		.dir = j->dir,
 		.cache = j->cache,
-		.options = compaction_options(j->attrs, 0),
+		.options = compaction_options(j->tree, j->attrs, 0),
 		.file_bytes = UINT64_MAX,
 		.number = j->number,
 		.arg = j->arg,

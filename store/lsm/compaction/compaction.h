@@ -155,6 +155,7 @@ struct compaction_job {
 	const struct levels *levels;
 	const struct compaction *what;
 	const struct compaction_limits *limits;
+	uint32_t tree;
 	const struct family_attrs *attrs;
 	int64_t now_ms;
 	const uint64_t *snapshots;
@@ -186,6 +187,7 @@ struct flush_job {
 	struct block_cache *cache;
 	struct cursor *from; /* over the frozen tree */
 	bool trim;	     /* see struct retain_spec */
+	uint32_t tree;
 	const struct family_attrs *attrs;
 	int64_t now_ms;
 	const uint64_t *snapshots;

@@ -7,10 +7,11 @@
 #include "store/lsm/table/sst_format.h"
 #include "store/value/why.h"
 
-struct sst_options compaction_options(const struct family_attrs *attrs,
-				      int level)
+struct sst_options
+compaction_options(uint32_t tree, const struct family_attrs *attrs, int level)
 {
 	return (struct sst_options){
+		.tree = tree,
 		.block_size = attrs->block_size,
 		/* Files of level 0 are soon rewritten. */
 		.compression = level ? attrs->compression : COMPRESSION_NONE,

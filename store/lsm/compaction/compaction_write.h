@@ -26,9 +26,9 @@ struct compaction_writer {
 	uint32_t ntables;
 };
 
-/* The options for a file of @level. */
-struct sst_options compaction_options(const struct family_attrs *attrs,
-				      int level);
+/* The options for a file of @level of @tree (0 = one that is not yet). */
+struct sst_options
+compaction_options(uint32_t tree, const struct family_attrs *attrs, int level);
 /* 0 or an error; after an error only compaction_write_free() may be called. */
 int compaction_write(struct compaction_writer *w, struct bytes row,
 		     const struct entry *e);

@@ -25,7 +25,9 @@
 #include "store/value/codec.h"
 
 /* Raised when a byte format changes: store_open() refuses a greater one. */
-#define STORE_FORMAT 5
+#define STORE_FORMAT 6
+/* Its catalog is the same; its table files do not name their trees. */
+#define STORE_FORMAT_BEFORE 5
 
 #define CATALOG_HEAD 24
 /* A larger file is no catalog's. */

@@ -44,6 +44,21 @@ struct sst_window {
  */
 int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out);
+/* The same for a block by itself, whose neighbours may be damaged. */
+int sst_load_alone(const struct sstable *t, uint32_t i,
+		   const struct sst_window *w, bool passing,
+		   struct block **out);
+/*
+ * The steps of opening a file, of which @t has directory and number. Each gives
+ * -EUCLEAN where it finds damage. sst_unpack() checks @stored by its trailer and
+ * puts the content into @raw.
+ */
+int sst_open_file(struct sstable *t);
+int sst_read_footer(struct sstable *t, struct sst_footer *f);
+int sst_read_section(struct sstable *t, const struct sst_footer *f,
+		     enum sst_section which);
+int sst_unpack(const struct sstable *t, const struct sst_place *p,
+	       const uint8_t *stored, size_t raw_len, uint8_t *raw);
 /*
  * Makes a bare block of hollow block @b, which is block @i. The caller frees
  * it.

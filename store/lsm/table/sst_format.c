@@ -103,6 +103,16 @@ int sst_trailer_check(const uint8_t *stored, size_t len, uint64_t number,
 	return 0;
 }
 
+bool sst_trailer_sound(const uint8_t *stored, size_t len, uint64_t number,
+		       uint64_t offset, uint64_t *hash)
+{
+	const uint8_t *t = stored + len;
+	uint64_t h = XXH3_64bits_withSeed(stored, len, seed_of(number, offset));
+
+	*hash = XXH3_64bits_withSeed(t, 5, h);
+	return *hash == le_get(t + 5, 8);
+}
+
 static uint64_t footer_hash(const uint8_t *in, uint64_t number,
 			    uint64_t file_bytes)
 {
@@ -117,7 +127,7 @@ void sst_footer_encode(struct sst_footer *f, uint8_t out[SST_FOOTER_LEN])
 
 	memcpy(at, magic, 8);
 	at = le_put(at + 8, SST_VERSION, 4);
-	at = le_put(at, 0, 4);
+	at = le_put(at, f->tree, 4);
 	at = le_put(at, f->number, 8);
 	at = le_put(at, f->file_bytes, 8);
 	for (int i = 0; i < SST_NSECTIONS; i++) {
@@ -139,14 +149,14 @@ int sst_footer_decode(const uint8_t in[SST_FOOTER_LEN], uint64_t number,
 		      uint64_t file_bytes, struct sst_footer *f)
 {
 	struct bytes rest = bytes_of(in, SST_FOOTER_LEN);
-	uint64_t version, zero, at;
+	uint64_t version, tree, at;
 
 	if (memcmp(in, magic, 8))
 		return no_footer(number, "it has no magic; the file may be "
 					 "cut short");
 	rest = bytes_of(in + 8, SST_FOOTER_LEN - 8);
 	sst_take(&rest, 4, &version);
-	sst_take(&rest, 4, &zero);
+	sst_take(&rest, 4, &tree);
 	sst_take(&rest, 8, &f->number);
 	sst_take(&rest, 8, &f->file_bytes);
 	for (int i = 0; i < SST_NSECTIONS; i++) {
@@ -159,11 +169,12 @@ int sst_footer_decode(const uint8_t in[SST_FOOTER_LEN], uint64_t number,
 	if (f->hash != footer_hash(in, number, file_bytes))
 		return no_footer(number, "its checksum is wrong");
 #endif
-	if (version != SST_VERSION || zero != 0)
+	if (version != SST_VERSION)
 		return why(-EUCLEAN,
 			   "%" PRIu64 ".sst has format version %" PRIu64
 			   ", this program reads %d",
 			   number, version, SST_VERSION);
+	f->tree = (uint32_t)tree;
 	if (f->number != number)
 		return no_footer(number, "it is that of another file");
 	if (f->file_bytes != file_bytes)

@@ -4,10 +4,12 @@
  *	file	= (block trailer)* index trailer filter trailer
  *		  properties trailer footer
  *	trailer	= codec:1 raw_len:4 hash:8
- *	footer	= magic:8 version:4 zero:4 number:8 file_bytes:8
+ *	footer	= magic:8 version:4 tree:4 number:8 file_bytes:8
  *		  (offset:8 len:8 hash:8)[index filter properties] hash:8
  *
- * All numbers are little-endian. A trailer's hash is XXH3-64 over what is
+ * All numbers are little-endian. The tree is whose cells they are, so that a
+ * file has its place without a catalog; 0 where that was not known when it was
+ * written, and in files of format 5. A trailer's hash is XXH3-64 over what is
  * stored before it, codec and raw_len included, seeded with file number and
  * offset, so that bytes in the wrong place fail. The footer names the hashes of
  * the sections, the index those of the blocks: the footer's own hash, which the
@@ -62,6 +64,7 @@ struct sst_place {
 
 struct sst_footer {
 	uint64_t number, file_bytes, hash;
+	uint32_t tree;
 	struct sst_place section[SST_NSECTIONS];
 };
 
@@ -80,6 +83,10 @@ void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
 int sst_trailer_check(const uint8_t *stored, size_t len, uint64_t number,
 		      uint64_t offset, uint64_t hash, uint8_t *codec,
 		      uint32_t *raw_len);
+
+/* Is there a trailer behind these bytes that says that they are whole? */
+bool sst_trailer_sound(const uint8_t *stored, size_t len, uint64_t number,
+		       uint64_t offset, uint64_t *hash);
 
 void sst_footer_encode(struct sst_footer *f, uint8_t out[SST_FOOTER_LEN]);
 /* 0, or -EUCLEAN and why. Checks that the sections fill the file's end. */

@@ -69,6 +69,7 @@ int sst_writer_new(struct os_dir *dir, uint64_t number,
 	w->dir = dir;
 	w->options = *o;
 	w->info.number = number;
+	w->info.tree = o->tree;
 	w->chunk = os_pages(CHUNK_ROOM);
 	if (!w->chunk || block_builder_new(&w->block) < 0)
 		goto fail;
@@ -497,7 +498,7 @@ static int output_sections(struct sst_writer *w, struct sst_footer *f)
 
 int sst_writer_finish(struct sst_writer *w, struct sst_info *info)
 {
-	struct sst_footer f = {.number = w->info.number};
+	struct sst_footer f = {.number = w->info.number, .tree = w->info.tree};
 	uint8_t footer[SST_FOOTER_LEN];
 	int r;
 

@@ -83,8 +83,8 @@ static int inflate_all(struct bytes stored, uint8_t *raw, size_t raw_len)
 }
 
 /* Checks @stored by its trailer, and puts the content into @raw. */
-static int unpack(const struct sstable *t, const struct sst_place *p,
-		  const uint8_t *stored, size_t raw_len, uint8_t *raw)
+int sst_unpack(const struct sstable *t, const struct sst_place *p,
+	       const uint8_t *stored, size_t raw_len, uint8_t *raw)
 {
 	uint8_t codec;
 	uint32_t len;
@@ -117,15 +117,15 @@ static int read_block(const struct sstable *t, uint32_t i,
 	b->plain = p.len == b->raw_len;
 	if (w && p.offset >= w->offset && w->len >= len &&
 	    p.offset - w->offset <= w->len - len)
-		return unpack(t, &p, w->bytes + (p.offset - w->offset),
-			      b->raw_len, b->raw);
+		return sst_unpack(t, &p, w->bytes + (p.offset - w->offset),
+				  b->raw_len, b->raw);
 	/*
 	 * Uncompressed: read to its final place, with the trailer in the slack.
 	 */
 	if (b->plain) {
 		r = read_all(t, b->raw, len, p.offset);
 		if (r == 0)
-			r = unpack(t, &p, b->raw, b->raw_len, b->raw);
+			r = sst_unpack(t, &p, b->raw, b->raw_len, b->raw);
 		memset(b->raw + b->raw_len, 0, BLOCK_SLACK);
 		return r;
 	}
@@ -134,7 +134,7 @@ static int read_block(const struct sstable *t, uint32_t i,
 		return why(-ENOMEM, "no memory to read a block");
 	r = read_all(t, stored, len, p.offset);
 	if (r == 0)
-		r = unpack(t, &p, stored, b->raw_len, b->raw);
+		r = sst_unpack(t, &p, stored, b->raw_len, b->raw);
 	free(stored);
 	return r;
 }
@@ -263,21 +263,34 @@ static int check_place(const struct sst_index *x, uint32_t i,
 	return 0;
 }
 
-int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
-	     bool passing, struct block **out)
+int sst_load_alone(const struct sstable *t, uint32_t i,
+		   const struct sst_window *w, bool passing, struct block **out)
 {
 	const struct index_entry *e = &t->index.entries[i];
 	struct block *b;
-	int r;
+	int r = block_new(e->raw_len, e->nrow, passing, &b);
 
-	r = sst_why_lost(t);
-	if (r == 0)
-		r = block_new(e->raw_len, e->nrow, passing, &b);
 	if (r < 0)
-		return r == -EUCLEAN && !t->lost ? sst_block_damaged(t, i) : r;
+		return r;
 	r = read_block(t, i, w, b);
 	if (r == 0)
 		r = block_decode(b);
+	if (r == 0)
+		*out = b;
+	else
+		block_free(b);
+	return r;
+}
+
+int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
+	     bool passing, struct block **out)
+{
+	struct block *b = NULL;
+	int r = sst_why_lost(t);
+
+	if (r < 0)
+		return r;
+	r = sst_load_alone(t, i, w, passing, &b);
 	if (r == 0)
 		r = check_place(&t->index, i, b);
 	if (r == 0) {
@@ -308,8 +321,8 @@ int sst_window_fill(const struct sstable *t, uint32_t i, size_t len,
 	return 0;
 }
 
-static int read_section(struct sstable *t, const struct sst_footer *f,
-			enum sst_section which)
+int sst_read_section(struct sstable *t, const struct sst_footer *f,
+		     enum sst_section which)
 {
 	const struct sst_place *p = &f->section[which];
 	struct buf *to = &t->section[which];
@@ -329,13 +342,13 @@ static int read_section(struct sstable *t, const struct sst_footer *f,
 	to->cap = room;
 	r = read_all(t, to->data, p->len + SST_TRAILER_LEN, p->offset);
 	if (r == 0)
-		r = unpack(t, p, to->data, p->len, to->data);
+		r = sst_unpack(t, p, to->data, p->len, to->data);
 	if (r == 0)
 		to->len = p->len;
 	return r;
 }
 
-static int read_footer(struct sstable *t, struct sst_footer *f)
+int sst_read_footer(struct sstable *t, struct sst_footer *f)
 {
 	uint8_t footer[SST_FOOTER_LEN];
 	uint64_t number = t->info.number, size;
@@ -397,7 +410,7 @@ void sst_release(struct sstable *t)
 	free(t);
 }
 
-static int open_file(struct sstable *t)
+int sst_open_file(struct sstable *t)
 {
 	char name[SST_NAME_LEN];
 	int r;
@@ -412,13 +425,13 @@ static int open_file(struct sstable *t)
 
 static int open_sections(struct sstable *t, const struct sst_footer *f)
 {
-	int r = read_section(t, f, SST_INDEX);
+	int r = sst_read_section(t, f, SST_INDEX);
 
 	if (r == 0)
 		r = index_decode(buf_bytes(&t->section[SST_INDEX]),
 				 f->section[SST_INDEX].offset, &t->index);
 	if (r == 0)
-		r = read_section(t, f, SST_FILTER);
+		r = sst_read_section(t, f, SST_FILTER);
 	if (r == 0)
 		r = take_filter(t);
 	return r;
@@ -438,9 +451,9 @@ int sst_open(struct os_dir *dir, const struct sst_info *info,
 	t->dir = dir;
 	r = sst_info_copy(&t->info, info);
 	if (r == 0)
-		r = open_file(t);
+		r = sst_open_file(t);
 	if (r == 0)
-		r = read_footer(t, &f);
+		r = sst_read_footer(t, &f);
 	if (r == 0 && f.hash != info->checksum)
 		r = why(-EUCLEAN, "it is not the file that was written under "
 				  "this number");
@@ -471,16 +484,17 @@ int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out)
 		return why(-ENOMEM, "no memory to open an sstable");
 	t->dir = dir;
 	t->info.number = number;
-	r = open_file(t);
+	r = sst_open_file(t);
 	if (r == 0)
-		r = read_footer(t, &f);
+		r = sst_read_footer(t, &f);
 	if (r == 0)
-		r = read_section(t, &f, SST_PROPERTIES);
+		r = sst_read_section(t, &f, SST_PROPERTIES);
 	if (r == 0)
 		r = sst_properties_decode(
 			buf_bytes(&t->section[SST_PROPERTIES]), &i);
 	if (r == 0) {
 		i.number = number;
+		i.tree = f.tree;
 		i.file_bytes = f.file_bytes;
 		i.checksum = f.hash;
 		*out = i;

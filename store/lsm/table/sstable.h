@@ -27,6 +27,7 @@ struct sst_writer;
 /* Facts of a file that are known without opening it; kept in the catalog. */
 struct sst_info {
 	uint64_t number;     /* of the file: N.sst */
+	uint32_t tree;	     /* by the file alone; 0 = not known */
 	uint64_t file_bytes; /* exact; a file of another size is damaged */
 	uint64_t checksum;   /* of the footer: detects a wrong file */
 	uint64_t entries, rows, markers;
@@ -47,6 +48,7 @@ struct sst_options {
 	uint32_t block_size; /* target size of a block before compression */
 	uint8_t compression; /* enum compression */
 	uint8_t bloom;	     /* enum bloom_kind */
+	uint32_t tree;	     /* whose cells a new file has; 0 = not known */
 	bool block_cache;    /* blocks are cached */
 	bool in_memory;
 };
