@@ -495,4 +495,34 @@ int64_t store_now_ms(struct store *s);
 int store_check(const char *path, struct os *os,
 		void (*say)(void *arg, const char *sentence), void *arg);
 
+/* What store_repair() tells. */
+enum store_rescue_kind {
+	RESCUE_NOTE,   /* a sentence: reason */
+	RESCUE_LOST,   /* a part of a file that cannot be read */
+	RESCUE_FAMILY, /* a family is done: rows and cells, hidden ones too */
+};
+
+struct store_rescue {
+	enum store_rescue_kind kind;
+	const char *table, *family; /* NULL: of the log, any of them */
+	const char *file;
+	uint64_t offset, bytes; /* in the file; bytes 0 = not known */
+	/* What it held is in these rows, both included; empty = no bound. */
+	struct bytes from, to;
+	uint64_t rows, cells;
+	const char *reason;
+};
+
+/*
+ * Makes the new store @dest of all that can be read of the store at @path, which
+ * need not open: it is read only, and at rest as for store_check(). Tables, cells
+ * with hidden ones and markers, and snapshots are as they were, but for what
+ * @tell is told as lost. Returns how many parts of files are lost, or negative,
+ * and then what is in @dest is to be removed. -EEXIST: there is something at
+ * @dest.
+ */
+int store_repair(const char *path, const char *dest, struct os *os,
+		 void (*tell)(void *arg, const struct store_rescue *news),
+		 void *arg);
+
 #endif

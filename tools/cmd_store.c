@@ -35,6 +35,27 @@ int cmd_check(struct request *rq)
 	return faults ? EXIT_NONE : EXIT_DONE;
 }
 
+static void say_rescue(void *arg, const struct store_rescue *news)
+{
+	int *code = arg;
+
+	if (*code == EXIT_DONE)
+		*code = print_rescue(news);
+}
+
+int cmd_repair(struct request *rq)
+{
+	int code = EXIT_DONE;
+	int lost = store_repair(rq->words[0], rq->words[1], NULL, say_rescue,
+				&code);
+
+	if (lost < 0)
+		return fail_store(rq->words[0]);
+	if (code)
+		return code;
+	return lost ? EXIT_NONE : EXIT_DONE;
+}
+
 /* Opens the table that the second word names, if there is one. */
 static int maybe_table(struct request *rq)
 {

@@ -36,6 +36,7 @@ int cmd_list_namespace(struct request *rq);
 /* cmd_store.c */
 int cmd_init(struct request *rq);
 int cmd_check(struct request *rq);
+int cmd_repair(struct request *rq);
 int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);

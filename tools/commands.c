@@ -313,6 +313,22 @@ const struct command cellctl_commands[] = {
 	.options = O_JSON,
 	.words_min = 1, .words_max = 1, .needs = AT_REST,
 	.run = cmd_check,
+}, {
+	.name = "repair", .args = "STORE DEST", .line = "save what can be read",
+	.help =
+"Makes the new store DEST of every cell that can be read of STORE, which need not\n"
+"open, is not in use, and is not changed. Prints, with tabs in between:\n"
+"  lost TABLE FAMILY FILE OFFSET BYTES FROM TO REASON\n"
+"      a part of a file that cannot be read, and the rows that it may have held\n"
+"      (both included; empty: no bound). TABLE and FAMILY are empty where it is\n"
+"      the log. In these rows deleted cells and older versions may be back.\n"
+"  salvaged TABLE FAMILY ROWS CELLS\n"
+"  note SENTENCE\n"
+"Exits with 1 if something is lost. What it could not finish is to be removed.\n",
+	.example = "repair ./data ./saved",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = AT_REST,
+	.run = cmd_repair,
 },
 {.name = NULL},
 };

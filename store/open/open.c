@@ -45,3 +45,14 @@ int store_check(const char *path, struct os *os,
 					"hbck, hbase hfile");
 	return lsm_check(path, os, say, arg);
 }
+
+int store_repair(const char *path, const char *dest, struct os *os,
+		 void (*tell)(void *arg, const struct store_rescue *news),
+		 void *arg)
+{
+	why_clear();
+	if (hbase_is_named(path) || hbase_is_named(dest))
+		return why(-EOPNOTSUPP, "HBase repairs its files itself: hbase "
+					"hbck2");
+	return lsm_repair(path, dest, os, tell, arg);
+}

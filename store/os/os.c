@@ -300,6 +300,56 @@ int os_read_file(struct os_dir *d, const char *name, uint64_t max,
 	return r;
 }
 
+/* What a disk gives or refuses as one. */
+#define PIECE 4096u
+
+/* Fills @to; what cannot be read stays zero. */
+static int read_pieces(struct os_file *f, uint8_t *to, uint64_t size,
+		       uint64_t *unread)
+{
+	uint64_t step = (uint64_t)1 << 20, at = 0;
+
+	memset(to, 0, (size_t)size);
+	while (at < size) {
+		size_t n =
+			size - at < step ? (size_t)(size - at) : (size_t)step;
+		ssize_t r = os_pread(f, to + at, n, at);
+
+		if (r < 0 && r != -EIO)
+			return (int)r;
+		if (r < 0 && n > PIECE) {
+			step = PIECE;
+			continue;
+		}
+		if (r != (ssize_t)n)
+			*unread += n - (size_t)(r < 0 ? 0 : r);
+		at += n;
+	}
+	return 0;
+}
+
+int os_read_damaged(struct os_dir *d, const char *name, uint64_t max,
+		    struct buf *out, uint64_t *unread)
+{
+	struct os_file *f = NULL;
+	uint64_t size = 0;
+	int r = os_open(d, name, OS_READ, &f);
+
+	*unread = 0;
+	if (r == 0)
+		r = os_size(f, &size);
+	if (r == 0 && size > max)
+		r = why(-EFBIG, "%s has %" PRIu64 " bytes", name, size);
+	if (r == 0)
+		r = buf_reserve(out, (size_t)size + 1);
+	if (r == 0)
+		r = read_pieces(f, out->data + out->len, size, unread);
+	if (r == 0)
+		out->len += (size_t)size;
+	os_close(f);
+	return r;
+}
+
 int os_map(struct os_file *f, size_t len, void **out)
 {
 	int rc = f->map ? -EBUSY : f->os->ops->map(f, len, out);

@@ -197,6 +197,12 @@ ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off);
 int os_read_file(struct os_dir *d, const char *name, uint64_t max,
 		 struct buf *out) OS_CHECKED;
 /*
+ * The same for a file that may be damaged: what the disk cannot give is zeros,
+ * and counts into *unread; so does what a file that became shorter lacks.
+ */
+int os_read_damaged(struct os_dir *d, const char *name, uint64_t max,
+		    struct buf *out, uint64_t *unread) OS_CHECKED;
+/*
  * Zeroed memory straight from the kernel, aligned to OS_PAGES_ALIGN, in huge
  * pages where the kernel has them. NULL when there is no memory.
  */

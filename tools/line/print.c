@@ -304,6 +304,75 @@ int print_faults(const char *store, int faults)
 	return end_line(r < 0 ? r : json_int(&output, "faults", faults));
 }
 
+/* A part that is lost: nine fields, of which some may be empty. */
+static int lost_line(const struct store_rescue *n)
+{
+	int r = buf_printf(&output, "lost\t%s\t%s\t%s\t%llu\t%llu\t",
+			   n->table ? n->table : "", n->family ? n->family : "",
+			   n->file, (unsigned long long)n->offset,
+			   (unsigned long long)n->bytes);
+
+	if (r >= 0)
+		r = cells_format_name(n->from, &output);
+	if (r >= 0)
+		r = buf_append(&output, "\t", 1);
+	if (r >= 0)
+		r = cells_format_name(n->to, &output);
+	return r < 0 ? printed(r) : text_line("\t%s\n", n->reason);
+}
+
+static int json_lost(const struct store_rescue *n)
+{
+	int r = json_str(&output, "lost", n->file);
+
+	if (r == 0 && n->table)
+		r = json_str(&output, "table", n->table);
+	if (r == 0 && n->family)
+		r = json_str(&output, "family", n->family);
+	if (r == 0)
+		r = json_uint(&output, "offset", n->offset);
+	if (r == 0 && n->bytes)
+		r = json_uint(&output, "bytes", n->bytes);
+	if (r == 0 && n->from.len)
+		r = json_bytes(&output, "from", n->from);
+	if (r == 0 && n->to.len)
+		r = json_bytes(&output, "to", n->to);
+	return r < 0 ? r : json_str(&output, "reason", n->reason);
+}
+
+static int json_rescue(const struct store_rescue *n)
+{
+	int r;
+
+	if (n->kind == RESCUE_LOST)
+		return json_lost(n);
+	if (n->kind == RESCUE_NOTE)
+		return json_str(&output, "note", n->reason);
+	r = json_str(&output, "table", n->table);
+	if (r == 0)
+		r = json_str(&output, "family", n->family);
+	if (r == 0)
+		r = json_uint(&output, "rows", n->rows);
+	return r < 0 ? r : json_uint(&output, "cells", n->cells);
+}
+
+int print_rescue(const struct store_rescue *n)
+{
+	int r;
+
+	if (json) {
+		r = json_open(&output, NULL, '{');
+		return end_line(r < 0 ? r : json_rescue(n));
+	}
+	if (n->kind == RESCUE_LOST)
+		return lost_line(n);
+	if (n->kind == RESCUE_NOTE)
+		return text_line("note\t%s\n", n->reason);
+	return text_line("salvaged\t%s\t%s\t%llu\t%llu\n", n->table, n->family,
+			 (unsigned long long)n->rows,
+			 (unsigned long long)n->cells);
+}
+
 int print_snapshot(const struct snapshot_info *info)
 {
 	int r;

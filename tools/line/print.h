@@ -8,6 +8,7 @@
  *	notes	 cells_frame.h	 {"export":1} {"schema":LINE}
  *					 {"cells":,"xxh64":}
  *	name	 NAME			 {"table":NAME}
+" *	rescue	 KIND TAB ...		 {"lost":FILE,"offset":,...}
  *	schema	 as in .schema		 {"table":,"families":,"mode":,"uid":,
  *					  "gid":,"family":[{"name":,...}]}
  *
@@ -42,6 +43,7 @@ int print_schema(const char *table, const struct schema *schema);
 int print_stat(const struct store_stat *st);
 int print_fault(const char *sentence);
 int print_faults(const char *store, int faults);
+int print_rescue(const struct store_rescue *news);
 int print_snapshot(const struct snapshot_info *info);
 int print_end(void);
 /* Has who reads the output left? Output then fails without a word. */

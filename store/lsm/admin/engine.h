@@ -20,6 +20,10 @@ int lsm_open(const char *path, const struct store_options *o,
 	     struct store **out);
 int lsm_check(const char *path, struct os *os,
 	      void (*say)(void *arg, const char *sentence), void *arg);
+/* See store_repair(). */
+int lsm_repair(const char *path, const char *dest, struct os *os,
+	       void (*tell)(void *arg, const struct store_rescue *news),
+	       void *arg);
 /*
  * Ends like a process that dies: frees the memory and closes the files without
  * flushing or syncing anything. For tests of recovery.

@@ -26,12 +26,7 @@ bool wal_segment_number(const char *name, uint64_t *number)
 	return !strcmp(again, name);
 }
 
-struct made {
-	uint64_t next; /* segments below it were made; 0: not known */
-	bool ring;
-};
-
-static void made_format(const struct made *m, char out[WAL_MADE_BYTES])
+static void made_format(const struct wal_made *m, char out[WAL_MADE_BYTES])
 {
 	const char *ring = m->ring ? "ring" : "none";
 	uint64_t sum = m->next * UINT64_C(0x9e3779b97f4a7c15) ^
@@ -43,7 +38,7 @@ static void made_format(const struct made *m, char out[WAL_MADE_BYTES])
 
 void wal_made_note(struct os_dir *dir, uint64_t next, bool ring)
 {
-	struct made m = {next, ring};
+	struct wal_made m = {next, ring};
 	char text[WAL_MADE_BYTES];
 	struct why_kept kept;
 	struct os_file *f;
@@ -57,10 +52,10 @@ void wal_made_note(struct os_dir *dir, uint64_t next, bool ring)
 	why_restore(&kept);
 }
 
-static struct made made_read(struct os_dir *dir)
+struct wal_made wal_made_read(struct os_dir *dir)
 {
 	char text[WAL_MADE_BYTES], again[WAL_MADE_BYTES];
-	struct made m = {0};
+	struct wal_made m = {0};
 	struct os_file *f;
 	ssize_t n;
 
@@ -70,10 +65,10 @@ static struct made made_read(struct os_dir *dir)
 	os_close(f);
 	if (n != sizeof(text) || text[n - 1] ||
 	    sscanf(text, "%16" SCNx64, &m.next) != 1)
-		return (struct made){0};
+		return (struct wal_made){0};
 	m.ring = text[17] == 'r';
 	made_format(&m, again);
-	return memcmp(text, again, sizeof(text)) ? (struct made){0} : m;
+	return memcmp(text, again, sizeof(text)) ? (struct wal_made){0} : m;
 }
 
 struct listing {
@@ -123,7 +118,7 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 			   "the later ones to lose what they hold",
 			   found->first + i);
 	}
-	rc = made_read(dir).next > found->first + found->n;
+	rc = wal_made_read(dir).next > found->first + found->n;
 	return rc ? why(-EUCLEAN,
 			"segment wal-%016" PRIx64
 			".log of the log is missing, the last one; restore it "
@@ -399,7 +394,7 @@ static int walk_segments(struct walk *w)
 /* The ring is missing. That is damage if the log once had one. */
 static int no_ring(struct os_dir *dir)
 {
-	if (!made_read(dir).ring)
+	if (!wal_made_read(dir).ring)
 		return 0;
 	return why(-EUCLEAN, WAL_RING_NAME
 		   " of the log is missing, which may hold the last changes; "

@@ -56,6 +56,11 @@ struct wal_found {
 	uint64_t records;
 };
 
+struct wal_made {
+	uint64_t next; /* segments below it were made; 0: not known */
+	bool ring;
+};
+struct wal_made wal_made_read(struct os_dir *dir);
 /* Notes that segments below @next and maybe a @ring were made; may fail. */
 void wal_made_note(struct os_dir *dir, uint64_t next, bool ring);
 

@@ -1,0 +1,341 @@
+#include "store/lsm/wal/wal_salvage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/lsm/wal/wal_replay.h"
+#include "store/value/why.h"
+
+/* No segment is larger: a record and its block. */
+#define SEGMENT_MAX ((uint64_t)2 << 30)
+#define RING_MAX ((uint64_t)1 << 30)
+/* What a segment's block has before the zeros. */
+#define HEAD_BYTES 56
+
+struct salvage {
+	const struct wal_salvage *s;
+	uint64_t *numbers; /* of the segments, ascending */
+	size_t n;
+	struct buf file, ring, hold;
+	char name[WAL_NAME_BYTES];
+	struct wal_head head;
+	uint64_t durable; /* the stream was on disk up to here */
+	bool last;	  /* the ring may go on where this segment ends */
+};
+
+static void lose(const struct salvage *k, const char *file, uint64_t offset,
+		 uint64_t bytes, const char *reason)
+{
+	const struct wal_loss loss = {file, offset, bytes, reason};
+
+	k->s->lost(k->s->arg, &loss);
+}
+
+static uint64_t file_offset(const struct salvage *k, uint64_t pos)
+{
+	return pos - k->head.start + WAL_BLOCK_BYTES;
+}
+
+/* Decodes a segment's block, of which one bit may be wrong, or any zero. */
+static bool decode_head(uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
+			struct wal_head *out)
+{
+	if (wal_head_decode(block, number, out))
+		return true;
+	memset(block + HEAD_BYTES, 0, WAL_MARK_AT - HEAD_BYTES);
+	memset(block + WAL_MARK_AT + WAL_MARK_BYTES, 0,
+	       WAL_BLOCK_BYTES - WAL_MARK_AT - WAL_MARK_BYTES);
+	if (wal_head_decode(block, number, out))
+		return true;
+	for (unsigned bit = 0; bit < HEAD_BYTES * 8; bit++) {
+		block[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		if (wal_head_decode(block, number, out))
+			return true;
+		block[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	return false;
+}
+
+static void ring_copy(const struct salvage *k, uint64_t pos, size_t n,
+		      uint8_t *to)
+{
+	size_t at = (size_t)(pos % k->ring.len);
+	size_t first = k->ring.len - at < n ? k->ring.len - at : n;
+
+	memcpy(to, k->ring.data + at, first);
+	memcpy(to + first, k->ring.data, n - first);
+}
+
+static bool record_in_ring(struct salvage *k, uint64_t pos,
+			   struct wal_record *rec)
+{
+	uint8_t head[WAL_RECORD_HEAD];
+	uint64_t size;
+
+	if (!k->last || k->ring.len < sizeof(head) ||
+	    file_offset(k, pos) >= k->head.capacity)
+		return false;
+	ring_copy(k, pos, sizeof(head), head);
+	size = wal_record_peek(head, pos);
+	if (size == 0 || size > k->ring.len)
+		return false;
+	k->hold.len = 0;
+	if (buf_reserve(&k->hold, (size_t)size) < 0)
+		return false;
+	ring_copy(k, pos, (size_t)size, k->hold.data);
+	return wal_record_decode(k->hold.data, (size_t)size, k->head.id, pos,
+				 rec);
+}
+
+/* The record at @pos, in the segment or in the ring. */
+static bool record_at(struct salvage *k, uint64_t pos, struct wal_record *rec)
+{
+	uint64_t off = file_offset(k, pos);
+
+	return (off < k->file.len &&
+		wal_record_decode(k->file.data + off, k->file.len - (size_t)off,
+				  k->head.id, pos, rec)) ||
+	       record_in_ring(k, pos, rec);
+}
+
+/* The least position > @pos of a sound record in the segment, or UINT64_MAX. */
+static uint64_t next_in_segment(const struct salvage *k, uint64_t pos)
+{
+	struct wal_record rec;
+
+	for (uint64_t at = pos + WAL_ALIGN;; at += WAL_ALIGN) {
+		uint64_t off = file_offset(k, at);
+		size_t n, i;
+
+		if (off + WAL_RECORD_HEAD > k->file.len)
+			return UINT64_MAX;
+		n = k->file.len - (size_t)off;
+		i = wal_record_scan(k->file.data + off, n, at);
+		if (i == n)
+			return UINT64_MAX;
+		at += i;
+		if (wal_record_decode(k->file.data + off + i, n - i, k->head.id,
+				      at, &rec))
+			return at;
+	}
+}
+
+/* The same in the ring. */
+static uint64_t next_in_ring(struct salvage *k, uint64_t pos)
+{
+	uint64_t best = UINT64_MAX;
+	struct wal_record rec;
+
+	for (uint64_t at = 0; k->last && at + WAL_RECORD_HEAD <= k->ring.len;
+	     at += WAL_ALIGN) {
+		uint64_t claim =
+			wal_record_claim(k->ring.data + at, pos + WAL_ALIGN);
+
+		if (claim < best && claim % k->ring.len == at &&
+		    file_offset(k, claim) < k->head.capacity &&
+		    record_in_ring(k, claim, &rec))
+			best = claim;
+	}
+	return best;
+}
+
+/* Does something at @pos look like a record that is not whole? */
+static bool is_begun(const struct salvage *k, uint64_t pos)
+{
+	uint64_t off = file_offset(k, pos);
+	uint64_t at = k->ring.len ? pos % k->ring.len : 0;
+
+	if (off + WAL_RECORD_HEAD <= k->file.len &&
+	    wal_record_peek(k->file.data + off, pos))
+		return true;
+	return k->last && at + WAL_RECORD_HEAD <= k->ring.len &&
+	       wal_record_peek(k->ring.data + at, pos);
+}
+
+/* Hands out all records of the segment. @stop: where the next one begins. */
+static int take_records(struct salvage *k, uint64_t stop)
+{
+	uint64_t pos = k->head.start;
+	struct wal_record rec;
+
+	while (pos < stop) {
+		uint64_t next, other;
+		int r;
+
+		if (record_at(k, pos, &rec)) {
+			if (k->durable < rec.synced)
+				k->durable = rec.synced;
+			r = k->s->each(k->s->arg, rec.payload);
+			if (r < 0)
+				return r;
+			pos += rec.size;
+			continue;
+		}
+		next = next_in_segment(k, pos);
+		other = next_in_ring(k, pos);
+		if (other < next)
+			next = other;
+		if (next == UINT64_MAX || next >= stop)
+			break;
+		lose(k, k->name, file_offset(k, pos), next - pos,
+		     "what is there is no whole record");
+		pos = next;
+	}
+	if (stop != UINT64_MAX && k->durable < stop)
+		k->durable = stop;
+	if (pos < k->durable)
+		lose(k, k->name, file_offset(k, pos), k->durable - pos,
+		     "records that were on disk end here");
+	else if (stop == UINT64_MAX && is_begun(k, pos))
+		lose(k, k->name, file_offset(k, pos), 0,
+		     "a record here is not whole: it was being written at a "
+		     "crash, or is damaged");
+	return 0;
+}
+
+/* Reads the segment and its block: 1, 0 if it cannot be told apart. */
+static int open_segment(struct salvage *k, uint64_t number)
+{
+	uint64_t unread;
+	int r;
+
+	wal_segment_name(k->name, number);
+	k->file.len = 0;
+	r = os_read_damaged(k->s->dir, k->name, SEGMENT_MAX, &k->file, &unread);
+	if (r == -EIO || r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (k->file.len < WAL_BLOCK_BYTES ||
+	    !decode_head(k->file.data, number, &k->head))
+		return 0;
+	k->durable = k->head.start;
+	if (!wal_mark_decode(k->file.data + WAL_MARK_AT, k->head.id,
+			     &k->durable) ||
+	    k->durable < k->head.start ||
+	    k->durable - k->head.start > k->head.capacity)
+		k->durable = k->head.start;
+	return 1;
+}
+
+/* Where the segment behind number @i begins; UINT64_MAX if that is not known. */
+static int start_behind(struct salvage *k, size_t i, uint64_t *start)
+{
+	int r = 0;
+
+	*start = UINT64_MAX;
+	if (i + 1 < k->n && k->numbers[i + 1] == k->numbers[i] + 1)
+		r = open_segment(k, k->numbers[i + 1]);
+	if (r > 0)
+		*start = k->head.start;
+	return r < 0 ? r : 0;
+}
+
+static int take_segment(struct salvage *k, size_t i)
+{
+	uint64_t stop;
+	int r = start_behind(k, i, &stop);
+
+	if (r < 0)
+		return r;
+	r = open_segment(k, k->numbers[i]);
+	if (r == 0)
+		lose(k, k->name, 0, k->file.len,
+		     "its first block is damaged, without which nothing of it "
+		     "can be told from chance");
+	if (r <= 0)
+		return r;
+	k->last = i + 1 == k->n;
+	return take_records(k, stop);
+}
+
+static int list_one(void *arg, const char *name)
+{
+	struct salvage *k = arg;
+	uint64_t number;
+
+	if (!wal_segment_number(name, &number) || number < k->s->first)
+		return 0;
+	return buf_append(&k->hold, &number, sizeof(number));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int find_segments(struct salvage *k)
+{
+	int r = os_dir_list(k->s->dir, list_one, k);
+
+	if (r < 0)
+		return r;
+	k->n = k->hold.len / sizeof(uint64_t);
+	k->numbers = calloc(k->n + 1, sizeof(uint64_t));
+	if (!k->numbers)
+		return -ENOMEM;
+	if (k->n) {
+		memcpy(k->numbers, k->hold.data, k->n * sizeof(uint64_t));
+		qsort(k->numbers, k->n, sizeof(uint64_t), by_number);
+	}
+	k->hold.len = 0;
+	return 0;
+}
+
+/* Tells of the segments in [@from, @to) that are not there. */
+static void lose_missing(struct salvage *k, uint64_t from, uint64_t to)
+{
+	for (uint64_t number = from; number < to; number++) {
+		/* Numbers that were never given out are not worth a line. */
+		if (number == from + 16)
+			number = to - 1;
+		wal_segment_name(k->name, number);
+		lose(k, k->name, 0, 0, "it is missing");
+	}
+}
+
+static int take_all(struct salvage *k)
+{
+	struct wal_made made = wal_made_read(k->s->dir);
+	uint64_t next = k->s->first, unread;
+	int r;
+
+	r = os_read_damaged(k->s->dir, WAL_RING_NAME, RING_MAX, &k->ring,
+			    &unread);
+	if (r == -ENOENT && made.ring)
+		lose(k, WAL_RING_NAME, 0, 0, "it is missing");
+	if (r < 0 && r != -ENOENT && r != -EIO && r != -EFBIG)
+		return r;
+	if (k->ring.len % WAL_BLOCK_BYTES)
+		k->ring.len = 0;
+	if (!next && k->n)
+		next = k->numbers[0];
+	for (size_t i = 0; i < k->n; i++) {
+		lose_missing(k, next, k->numbers[i]);
+		next = k->numbers[i] + 1;
+		r = take_segment(k, i);
+		if (r < 0)
+			return r;
+	}
+	if (next)
+		lose_missing(k, next, made.next);
+	return 0;
+}
+
+int wal_salvage(const struct wal_salvage *s)
+{
+	struct salvage k = {.s = s};
+	int r = find_segments(&k);
+
+	if (r == 0)
+		r = take_all(&k);
+	free(k.numbers);
+	buf_free(&k.file);
+	buf_free(&k.ring);
+	buf_free(&k.hold);
+	return r == -ENOMEM ? why(r, "out of memory") : r;
+}
