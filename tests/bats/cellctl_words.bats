@@ -17,7 +17,7 @@ commands() {
 		[ "$(wc -L < "$T/help")" -le 80 ]
 		n=$((n + 1))
 	done
-	[ "$n" -ge 29 ]
+	[ "$n" -ge 30 ]
 	[ "$(ctl help | wc -l)" -le 24 ]
 	[ "$(ctl help | wc -L)" -le 80 ]
 	cmp <(ctl help) <(ctl --help)

@@ -312,11 +312,11 @@ static int lost_line(const struct store_rescue *n)
 			   n->file, (unsigned long long)n->offset,
 			   (unsigned long long)n->bytes);
 
-	if (r >= 0)
+	if (r >= 0 && n->from.len)
 		r = cells_format_name(n->from, &output);
 	if (r >= 0)
 		r = buf_append(&output, "\t", 1);
-	if (r >= 0)
+	if (r >= 0 && n->to.len)
 		r = cells_format_name(n->to, &output);
 	return r < 0 ? printed(r) : text_line("\t%s\n", n->reason);
 }

@@ -133,7 +133,9 @@ static int read_all(struct repair *k)
 	if (k->known.note[0])
 		repair_note(k, "%s", k->known.note);
 	k->last_seq = k->known.catalog.last_seq;
-	w.first = k->known.catalog.wal_first;
+	/* The change that is lost may have been a flush, which needs fewer. */
+	if (k->known.age == CATALOG_NEWEST)
+		w.first = k->known.catalog.wal_first;
 	r = memtable_new(0, &k->log);
 	if (r == 0)
 		r = os_dir_list(k->from, find_stray, k);
