@@ -52,7 +52,7 @@ static int open_and_run(const struct command *c, struct request *rq)
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
-	struct request rq = {.command = c};
+	struct request rq = {.command = c, .rate = UINT64_MAX};
 	int code;
 
 	fail_begin(c);

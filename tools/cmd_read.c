@@ -28,7 +28,7 @@ static int walk(struct request *rq, enum shape shape, uint64_t *found)
 	struct buf row = {0};
 	struct scan *sc;
 	struct cell c;
-	int r, code = EXIT_DONE;
+	int code = EXIT_DONE, damage = EXIT_DONE;
 
 	*found = 0;
 	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
@@ -37,11 +37,8 @@ static int walk(struct request *rq, enum shape shape, uint64_t *found)
 		return code;
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
-	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
-		if (r < 0) {
-			code = fail_store(rq->words[1]);
-			break;
-		}
+	while (code == EXIT_DONE &&
+	       next_past_damage(sc, rq->words[1], &c, &damage) > 0) {
 		if (shape >= ROWS) {
 			if (bytes_eq(c.row, buf_bytes(&row)))
 				continue;
@@ -54,7 +51,7 @@ static int walk(struct request *rq, enum shape shape, uint64_t *found)
 	}
 	scan_close(sc);
 	buf_free(&row);
-	return code;
+	return code ? code : damage;
 }
 
 int cmd_get(struct request *rq)

@@ -2,6 +2,8 @@
  * Commands over whole stores.
  */
 #include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
@@ -13,26 +15,108 @@ int cmd_init(struct request *rq)
 	return EXIT_DONE;
 }
 
+/* At a time; so long the others' requests may wait for a disk. */
+#define CHECK_BYTES ((uint64_t)1 << 20)
+#define CHECK_RATE 32 /* MiB a second */
+
+struct checking {
+	int code, faults;
+};
+
 static void say_fault(void *arg, const char *sentence)
 {
-	int *code = arg;
+	struct checking *k = arg;
 
-	if (*code == EXIT_DONE)
-		*code = print_fault(sentence);
+	k->faults++;
+	if (k->code == EXIT_DONE)
+		k->code = print_fault(sentence);
+}
+
+int parse_check(struct request *rq)
+{
+	if (rq->rate == UINT64_MAX)
+		rq->rate = CHECK_RATE;
+	return EXIT_DONE;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Waits until no more than @rate MiB a second have been read since @begun. */
+static void hold_back(uint64_t begun, uint64_t bytes, uint64_t rate)
+{
+	uint64_t due = rate ? bytes / 1024 * 1000 / 1024 / rate : 0;
+	uint64_t taken = now_ms() - begun;
+	uint64_t ms = due > taken ? due - taken : 0;
+	const struct timespec t = {.tv_sec = (time_t)(ms / 1000),
+				   .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	if (ms)
+		nanosleep(&t, NULL);
+}
+
+/* On a terminal only: one line, which is wiped out at the end. */
+static void show_progress(const struct store_checking *at, bool end)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (end)
+		fputs("\r\033[K", stderr);
+	else
+		fprintf(stderr, "\r%3llu %% of %llu MiB",
+			(unsigned long long)(at->total ? at->done * 100 /
+								 at->total
+						       : 100),
+			(unsigned long long)(at->total >> 20));
+}
+
+/* A store that is in use, by way of who has it. */
+static int check_mounted(struct request *rq, struct checking *k)
+{
+	struct store_checking at = {0};
+	struct store *store;
+	uint64_t begun = now_ms();
+	int r = 1, code = open_store(rq->words[0], false, true, &store);
+
+	if (code)
+		return code;
+	while (r > 0 && k->code == EXIT_DONE) {
+		r = store_check_part(store, &at, CHECK_BYTES, say_fault, k);
+		show_progress(&at, r <= 0);
+		if (r > 0)
+			hold_back(begun, at.done, rq->rate);
+	}
+	if (r < 0)
+		code = fail_store(rq->words[0]);
+	return close_store(store, NULL, code);
 }
 
 int cmd_check(struct request *rq)
 {
-	int code = EXIT_DONE;
-	int faults = store_check(rq->words[0], NULL, say_fault, &code);
+	struct checking k = {EXIT_DONE};
+	bool mounted;
+	int r, code = is_mounted(rq->words[0], &mounted);
 
-	if (faults < 0)
-		return fail_store(rq->words[0]);
-	if (code == EXIT_DONE)
-		code = print_faults(rq->words[0], faults);
+	if (code == EXIT_DONE && mounted)
+		code = check_mounted(rq, &k);
+	else if (code == EXIT_DONE) {
+		r = store_check(rq->words[0], NULL, say_fault, &k);
+		if (r < 0)
+			return fail_store(rq->words[0]);
+	}
 	if (code)
 		return code;
-	return faults ? EXIT_NONE : EXIT_DONE;
+	code = k.code;
+	if (code == EXIT_DONE)
+		code = print_faults(rq->words[0], k.faults);
+	if (code)
+		return code;
+	return k.faults ? EXIT_NONE : EXIT_DONE;
 }
 
 static void say_rescue(void *arg, const struct store_rescue *news)

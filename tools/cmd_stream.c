@@ -92,14 +92,11 @@ static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
 		    void *arg)
 {
 	struct row row = {0};
-	int r, code = EXIT_DONE;
+	int code = EXIT_DONE, damage = EXIT_DONE;
 	struct cell c;
 
-	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
-		if (r < 0) {
-			code = fail_store(rq->words[1]);
-			break;
-		}
+	while (code == EXIT_DONE &&
+	       next_past_damage(sc, rq->words[1], &c, &damage) > 0) {
 		if (!bytes_eq(c.row, buf_bytes(&row.key))) {
 			code = row_give(&row, take, arg);
 			if (code == EXIT_DONE && buf_set(&row.key, c.row) < 0)
@@ -111,13 +108,13 @@ static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
 	if (code == EXIT_DONE)
 		code = row_give(&row, take, arg);
 	row_free(&row);
-	return code;
+	return code ? code : damage;
 }
 
 /* Passes all cells that the request reads to @take. */
 static int walk(struct request *rq, cell_taker *take, void *arg)
 {
-	int r, code = EXIT_DONE;
+	int code = EXIT_DONE, damage = EXIT_DONE;
 	struct scan *sc;
 	struct cell c;
 
@@ -128,10 +125,11 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 		scan_close(sc);
 		return code;
 	}
-	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0)
-		code = r < 0 ? fail_store(rq->words[1]) : take(arg, &c);
+	while (code == EXIT_DONE &&
+	       next_past_damage(sc, rq->words[1], &c, &damage) > 0)
+		code = take(arg, &c);
 	scan_close(sc);
-	return code;
+	return code ? code : damage;
 }
 
 /* Checks the families of named columns, and copies the schema. */

@@ -35,6 +35,7 @@ int cmd_list_namespace(struct request *rq);
 
 /* cmd_store.c */
 int cmd_init(struct request *rq);
+int parse_check(struct request *rq);
 int cmd_check(struct request *rq);
 int cmd_repair(struct request *rq);
 int cmd_stats(struct request *rq);

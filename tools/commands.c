@@ -307,12 +307,14 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "check", .args = "STORE", .line = "verify a store",
 	.help =
-"Reads every file of a store that is not in use, and verifies its checksums.\n"
-"Prints each fault on a line, and exits with 1 if there are any.\n",
+"Reads every file of a store, or of a copy of one, and verifies its checksums.\n"
+"Prints each fault on a line, and exits with 1 if there are any. Of a store that\n"
+"is mounted it reads the catalog and the table files, at --rate, while others use\n"
+"it; the log is verified when nobody does. On a terminal it shows how far it is.\n",
 	.example = "check ./data",
-	.options = O_JSON,
-	.words_min = 1, .words_max = 1, .needs = AT_REST,
-	.run = cmd_check,
+	.options = O_JSON | O_RATE,
+	.words_min = 1, .words_max = 1,
+	.parse = parse_check, .run = cmd_check,
 }, {
 	.name = "repair", .args = "STORE DEST", .line = "save what can be read",
 	.help =

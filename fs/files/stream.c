@@ -216,12 +216,35 @@ void stream_rest_all(struct fs *fs)
 	handles_each(fs->handles, &stream_ops, rest_one, NULL);
 }
 
+static void note_failure(struct stream *s, int r)
+{
+	s->failed = r;
+	snprintf(s->reason, sizeof(s->reason), "%s", store_why());
+}
+
+/* The next cell; what is damaged is passed, and the error of the end. */
+static int next_cell(struct stream *s)
+{
+	int r = view_scan_next(s->scan, &s->cell);
+
+	while (r == -EUCLEAN) {
+		if (!s->failed)
+			note_failure(s, r);
+		r = view_scan_pass(s->scan);
+		if (r == 0)
+			r = view_scan_next(s->scan, &s->cell);
+		else
+			break;
+	}
+	return r;
+}
+
 /* Passes over what lines were made of before. */
 static int pass_over(struct stream *s)
 {
 	int r, c;
 
-	while ((r = view_scan_next(s->scan, &s->cell)) > 0) {
+	while ((r = next_cell(s)) > 0) {
 		c = order(s, &s->cell);
 		if (c < 0 || (c == 0 && s->stop.done))
 			continue;
@@ -367,7 +390,7 @@ static void stream_free(struct open_file *f)
 /* Makes a line, or a part of a long one: 1, 0 at the end, or an error. */
 static int add_part(struct stream *s)
 {
-	int r = s->have ? 1 : view_scan_next(s->scan, &s->cell);
+	int r = s->have ? 1 : next_cell(s);
 
 	if (r <= 0)
 		return r;
@@ -403,11 +426,8 @@ static int fill(struct stream *s, size_t want)
 			r = add_part(s);
 		if (r == -ENOBUFS)
 			return r;
-		if (r < 0) {
-			s->failed = r;
-			snprintf(s->reason, sizeof(s->reason), "%s",
-				 store_why());
-		}
+		if (r < 0)
+			note_failure(s, r);
 		if (r <= 0) {
 			close_scan(s);
 			s->ended = true;

@@ -112,6 +112,11 @@ struct store_ops {
 	int (*table_open_id)(struct store *s, uint64_t id, struct table **out);
 	int (*flush)(struct store *s, struct table *t);
 	int (*compact)(struct store *s, struct table *t);
+	/* NULL: this store checks itself, or nobody can. */
+	int (*check_part)(struct store *s, struct store_checking *at,
+			  uint64_t bytes,
+			  void (*say)(void *arg, const char *sentence),
+			  void *arg);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	int (*space)(struct store *s, struct store_space *out);
 	/* The wrapper has checked the name. */

@@ -369,6 +369,16 @@ int store_compact(struct store *s, struct table *t)
 	return front_end(s, r);
 }
 
+int store_check_part(struct store *s, struct store_checking *at, uint64_t bytes,
+		     void (*say)(void *arg, const char *sentence), void *arg)
+{
+	why_clear();
+	if (!s->ops->check_part)
+		return why(-EOPNOTSUPP, "this store has no files that could be "
+					"checked from here");
+	return s->ops->check_part(s, at, bytes, say, arg);
+}
+
 int store_stat(struct store *s, unsigned i, struct store_stat *out)
 {
 	/* Each figure is the sum of two counts, or one if both are the same. */

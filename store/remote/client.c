@@ -1,6 +1,7 @@
 #include "store/remote/client.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/os/os.h"
@@ -182,6 +183,50 @@ static int remote_flush(struct store *s, struct table *t)
 static int remote_compact(struct store *s, struct table *t)
 {
 	return ask(s, WIRE_COMPACT, FIELDS(field_table(t)));
+}
+
+/* Gives each line of @text to @say. */
+static void say_lines(struct bytes text,
+		      void (*say)(void *arg, const char *sentence), void *arg)
+{
+	while (text.len) {
+		const uint8_t *end = memchr(text.data, '\n', text.len);
+		size_t n = end ? (size_t)(end - text.data) : text.len;
+		char line[2048];
+
+		snprintf(line, sizeof(line), "%.*s", (int)n,
+			 (const char *)text.data);
+		say(arg, line);
+		n += end != NULL;
+		text = bytes_of(text.data + n, text.len - n);
+	}
+}
+
+static int remote_check_part(struct store *s, struct store_checking *at,
+			     uint64_t bytes,
+			     void (*say)(void *arg, const char *sentence),
+			     void *arg)
+{
+	struct field got[FIELDS_MAX] = {0};
+	struct buf reply = {0};
+	int r = call_holding(
+		remote_of(s), WIRE_CHECK,
+		FIELDS(field_number(at->file), field_number(at->block),
+		       field_number(at->until), field_number(at->done),
+		       field_number(bytes)),
+		got, &reply);
+
+	if (r == 0) {
+		say_lines(got[6].s, say, arg);
+		r = got[0].n != 0;
+		*at = (struct store_checking){.file = got[1].n,
+					      .block = got[2].n,
+					      .until = got[3].n,
+					      .done = got[4].n,
+					      .total = got[5].n};
+	}
+	buf_free(&reply);
+	return r;
 }
 
 static int remote_table_info(struct table *t, struct table_info *out)
@@ -367,7 +412,9 @@ static const struct store_ops remote_ops = {
 	.sync = remote_sync,
 	.scan_open = remote_scan_open,
 	.scan_next = remote_scan_next,
+	.scan_pass = remote_scan_pass,
 	.scan_close = remote_scan_close,
+	.check_part = remote_check_part,
 	.get = remote_get,
 	.snapshot_take = remote_snapshot_take,
 	.snapshot_release = remote_snapshot_release,

@@ -84,6 +84,7 @@ void call_close(struct remote *r, enum wire_op op, struct field handle);
 int remote_scan_open(struct table *t, const struct scan_spec *spec,
 		     struct scan **out);
 int remote_scan_next(struct scan *sc, struct cell *out, size_t n);
+int remote_scan_pass(struct scan *sc);
 void remote_scan_close(struct scan *sc);
 int remote_get(struct table *t, struct bytes row, struct bytes family,
 	       struct bytes qualifier, int64_t ts, bool exact,

@@ -79,10 +79,11 @@ static int batch_end(struct remote_scan *sc)
 	int state = take_result(&sc->in);
 	struct bytes sentence = take_bytes(&sc->in, WIRE_FRAME_MAX);
 
-	if (state <= 0) {
+	if (state <= 0)
 		sc->is_ended = true;
+	/* What is damaged may be passed: the server keeps the scan. */
+	if (state <= 0 && state != -EUCLEAN)
 		sc->handle.n = 0;
-	}
 	/* Empty batches that claim more would make an endless loop. */
 	if (state > 1 || state < -4095 || (state == 1 && !sc->any) ||
 	    sc->in.bad || decoder_left(&sc->in))
@@ -113,6 +114,22 @@ int remote_scan_next(struct scan *base, struct cell *out, size_t n)
 		}
 	}
 	return 0;
+}
+
+int remote_scan_pass(struct scan *base)
+{
+	struct remote_scan *sc = scan_of(base);
+	struct field got[FIELDS_MAX] = {0};
+	int r;
+
+	if (!sc->handle.n)
+		return why(-EUCLEAN, "the scan cannot go on");
+	r = call_fields(sc->remote, WIRE_SCAN_PASS, FIELDS(sc->handle), got);
+	if (r == 0)
+		r = fetch(sc);
+	if (r == 0)
+		sc->is_ended = false;
+	return r;
 }
 
 void remote_scan_close(struct scan *base)

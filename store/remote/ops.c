@@ -61,4 +61,11 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	 * damaged
 	 */
 	[WIRE_TABLE_INFO] = {"t", "b88ii888b8"},
+	/*
+	 * file, block, until, done, bytes wanted; whether there is more, file,
+	 * block, until, done, total, each fault in a line
+	 */
+	[WIRE_CHECK] = {"88888", "b88888r"},
+	/* behind what is damaged, of a scan whose last batch ended there */
+	[WIRE_SCAN_PASS] = {"4", ""},
 };

@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660004u
+#define WIRE_VERSION 0x63660005u
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
@@ -75,6 +75,8 @@ enum wire_op {
 	WIRE_HEALTH,
 	WIRE_NOW,
 	WIRE_TABLE_INFO,
+	WIRE_CHECK,
+	WIRE_SCAN_PASS,
 	WIRE_OPS
 };
 

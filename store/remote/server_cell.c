@@ -143,15 +143,15 @@ int run_scan_open(struct served *sv, struct field *in, struct field *out)
 	struct scan_spec *spec = &in[3].spec;
 	struct slot *slot;
 	uint32_t handle;
-	int r, failed;
+	int r, state, failed;
 
 	spec->snapshot = in[1].object;
 	r = open_scan(sv, in[0].object, spec, in[3].s, &handle);
 	if (r < 0)
 		return r;
 	slot = slot_find(sv, handle, SLOT_SCAN);
-	if (make_batch(slot->object, (uint32_t)in[2].n, &sv->hold, &failed) <=
-	    0)
+	state = make_batch(slot->object, (uint32_t)in[2].n, &sv->hold, &failed);
+	if (state <= 0 && state != -EUCLEAN)
 		slot_close(slot);
 	out[0].n = handle;
 	out[1].s = buf_bytes(&sv->hold);
@@ -177,11 +177,21 @@ int run_scan_next(struct served *sv, struct field *in, struct field *out)
 				   &failed);
 		out[0].s = buf_bytes(&sv->hold);
 	}
+	/* What is damaged may be passed. */
 	if (state > 0)
 		a->due = handle;
-	else
+	else if (state != -EUCLEAN)
 		slot_close(slot);
 	return failed < 0 ? why(failed, "out of memory for cells") : 0;
+}
+
+int run_scan_pass(struct served *sv, struct field *in, struct field *out)
+{
+	struct slot *slot = slot_find(sv, (uint32_t)in[0].n, SLOT_SCAN);
+
+	if (!slot)
+		return why(-EBADF, "the request names no open scan");
+	return scan_pass(slot->object);
 }
 
 int run_scan_close(struct served *sv, struct field *in, struct field *out)

@@ -101,6 +101,6 @@ int run_call(struct served *sv, enum wire_op op, struct field *in,
 /* Makes the batch of the scan ahead.due. */
 void serve_ahead(struct served *sv);
 served_run run_mutate, run_mutate_many, run_get;
-served_run run_scan_open, run_scan_next, run_scan_close;
+served_run run_scan_open, run_scan_next, run_scan_pass, run_scan_close;
 
 #endif

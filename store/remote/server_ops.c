@@ -5,6 +5,9 @@
 
 #include "store/remote/server_inside.h"
 
+/* A client asks for no more at once: requests of others wait meanwhile. */
+#define CHECK_PART ((uint64_t)4 << 20)
+
 static int run_hello(struct served *sv, struct field *in, struct field *out)
 {
 	out[0].n = WIRE_VERSION;
@@ -198,6 +201,43 @@ static int run_stats(struct served *sv, struct field *in, struct field *out)
 	return e.err < 0 ? why(e.err, "out of memory for figures") : 0;
 }
 
+struct faults {
+	struct buf *text;
+	int err;
+};
+
+static void add_fault(void *arg, const char *sentence)
+{
+	struct faults *f = arg;
+
+	if (f->err == 0 && f->text->len < WIRE_BATCH_MAX)
+		f->err = buf_append(f->text, sentence, strlen(sentence));
+	if (f->err == 0 && f->text->len < WIRE_BATCH_MAX)
+		f->err = buf_append(f->text, "\n", 1);
+}
+
+static int run_check(struct served *sv, struct field *in, struct field *out)
+{
+	struct store_checking at = {.file = in[0].n,
+				    .block = in[1].n,
+				    .until = in[2].n,
+				    .done = in[3].n};
+	uint64_t bytes = in[4].n < CHECK_PART ? in[4].n : CHECK_PART;
+	struct faults f = {.text = &sv->hold};
+	int r = store_check_part(sv->store, &at, bytes, add_fault, &f);
+
+	out[0].n = r > 0;
+	out[1].n = at.file;
+	out[2].n = at.block;
+	out[3].n = at.until;
+	out[4].n = at.done;
+	out[5].n = at.total;
+	out[6].s = buf_bytes(&sv->hold);
+	if (f.err < 0)
+		return why(f.err, "out of memory for faults");
+	return r < 0 ? r : 0;
+}
+
 static int run_space(struct served *sv, struct field *in, struct field *out)
 {
 	struct store_space space = {0};
@@ -314,4 +354,6 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_STATS] = {run_stats},
 	[WIRE_SPACE] = {run_space},
 	[WIRE_TABLE_INFO] = {run_table_info},
+	[WIRE_CHECK] = {run_check},
+	[WIRE_SCAN_PASS] = {run_scan_pass},
 };

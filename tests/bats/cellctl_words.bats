@@ -118,7 +118,7 @@ commands() {
 	before=$(ctl scan "$STORE" t)
 	mount_store
 	[ "$(ctl scan "$STORE" t)" = "$before" ]
-	says 3 "unmount it first" check "$STORE"
+	says 3 "unmount it first" repair "$STORE" "$T/new"
 	unmount_store
 	ctl scan "$STORE" t
 }

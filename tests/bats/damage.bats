@@ -3,6 +3,8 @@
 
 load helper
 
+TAB=$'\t'
+
 # files_of_rows ROW...: each row, with the column f:q, in a table file of its
 # own, oldest first; their names in ${FILE[@]}.
 files_of_rows() {
@@ -95,4 +97,74 @@ end_damaged() {
 	run stat "$M/t/$piece%+"
 	[[ $output == *"Input/output error"* ]]
 	end_damaged "rows 'aaaa"
+}
+
+@test "a stream and cellctl go on past damage, and end with the error" {
+	files_of_rows a b c d
+	unmount_store
+	rm "$STORE/${FILE[1]}"
+	mount_store
+	run cat "$M/t/.cells"
+	[ "$status" -eq 1 ]
+	[[ $output == *"of a"*"of c"*"of d"* ]]
+	[[ $output == *"Input/output error"* ]]
+	# By way of the mount, in batches, and of the store at rest.
+	for at in mounted rest; do
+		run --separate-stderr -3 "$CELLCTL" scan "$STORE" t
+		[ "$(cut -f 1 <<<"$output" | tr -d '\n')" = acd ]
+		[[ $stderr == *"${FILE[1]}"*"rows 'b' to 'b'"* ]]
+		run --separate-stderr -3 "$CELLCTL" export "$STORE" t
+		[ "$(grep -c "of [acd]" <<<"$output")" -eq 3 ]
+		# What has no end is known to be cut.
+		[[ $output != *"end${TAB}cells"* && $output != *"cells=3"* ]]
+		run --separate-stderr -3 "$CELLCTL" scan "$STORE" t --reversed
+		if [ "$at" = mounted ]; then
+			end_damaged "${FILE[1]}"
+		fi
+	done
+}
+
+@test "cellctl check looks at a mounted store" {
+	files_of_rows a b c d
+	run -0 "$CELLCTL" check "$STORE"
+	[ "$output" = "$STORE: 0 faults" ]
+	run -0 "$CELLCTL" check "$M/t" --json
+	[ "$output" = "{\"store\":\"$M/t\",\"faults\":0}" ]
+	# What is in memory and what readers have does not hide it.
+	cat "$M"/t/*/f:q >/dev/null
+	printf X | dd of="$STORE/${FILE[1]}" bs=1 seek=3 conv=notrunc status=none
+	truncate -s -1 "$STORE/${FILE[2]}"
+	rm "$STORE/${FILE[3]}"
+	rm "$STORE"/CATALOG-*[0-9a-f]
+	run --separate-stderr -1 "$CELLCTL" check "$STORE"
+	[[ $output == *"CATALOG is missing"* ]]
+	[[ $output == *"table t, family f: ${FILE[1]} is damaged in the block at byte 0, rows 'b' to 'b'"* ]]
+	[[ $output == *"${FILE[2]} cannot be opened"* ]]
+	[[ $output == *"${FILE[3]} cannot be opened: it is missing"* ]]
+	[ "${lines[-1]}" = "$STORE: 4 faults" ]
+	# No progress where nobody looks.
+	[ -z "$stderr" ]
+	# Others go on meanwhile.
+	[ "$(cat "$M/t/a/f:q")" = "of a" ]
+	fusermount3 -u "$M"
+	wait "$DAEMON" || true
+	DAEMON=
+}
+
+@test "cellctl check reads a mounted store no faster than it may" {
+	mkdir "$M/t"
+	for i in {1..3}; do
+		mkdir "$M/t/$i"
+		head -c 1000000 /dev/urandom >"$M/t/$i/f:q"
+	done
+	"$CELLCTL" flush "$STORE"
+	begun=$(date +%s)
+	"$CELLCTL" check "$STORE" --rate 1
+	[ $(($(date +%s) - begun)) -ge 1 ]
+	script -qec "'$CELLCTL' check '$STORE' --rate 2" /dev/null >"$T/seen"
+	grep -q ' % of 2 MiB' "$T/seen"
+	unmount_store
+	cp -r "$STORE" "$T/copy"
+	[ "$("$CELLCTL" check "$T/copy")" = "$T/copy: 0 faults" ]
+	mount_store
 }

@@ -29,6 +29,20 @@ int fail_store(const char *what)
 	return EXIT_STORE;
 }
 
+int next_past_damage(struct scan *sc, const char *what, struct cell *c,
+		     int *code)
+{
+	int r = scan_next(sc, c);
+
+	while (r < 0) {
+		*code = fail_store(what);
+		if (r != -EUCLEAN || scan_pass(sc) < 0)
+			return r;
+		r = scan_next(sc, c);
+	}
+	return r;
+}
+
 int fail_memory(void)
 {
 	why(-ENOMEM, "out of memory");

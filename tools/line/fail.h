@@ -24,6 +24,12 @@ const char *fail_command(void);
 /* Prints the reason of the last failure; returns EXIT_STORE. */
 int fail_store(const char *what);
 int fail_memory(void);
+/*
+ * scan_next() that goes on behind what is damaged: says so each time, for @what,
+ * and sets *code to EXIT_STORE. Other failures are printed too.
+ */
+int next_past_damage(struct scan *sc, const char *what, struct cell *c,
+		     int *code);
 /* fail_store() for a table that could not be opened or made, with advice. */
 int fail_table(const struct request *rq, const char *table, int err);
 /* The same without a request: @path names the store. */

@@ -43,6 +43,16 @@ static int open_any(const char *path, const struct store_options *o,
 	return r;
 }
 
+int is_mounted(const char *path, bool *yes)
+{
+	char *mountpoint = NULL;
+	int r = mountpoint_find(path, &mountpoint);
+
+	free(mountpoint);
+	*yes = r > 0;
+	return r < 0 ? fail_store(path) : EXIT_DONE;
+}
+
 int need_rest(const char *path)
 {
 	char *mountpoint = NULL;

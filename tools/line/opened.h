@@ -19,6 +19,8 @@ int open_table(const char *path, const char *table, bool read_only,
 	       struct store **store, struct table **t);
 /* Opens a store to read, if that is possible at once. 0 or a negative errno. */
 int open_quietly(const char *path, struct store **store);
+/* Is the store of @path mounted, or @path in a mount? Failures are printed. */
+int is_mounted(const char *path, bool *yes);
 /* EXIT_STORE with a message if the store of @path is mounted. */
 int need_rest(const char *path);
 /* Closes both; a failure to close turns exit code 0 into EXIT_STORE. */

@@ -42,6 +42,7 @@ enum {
 	W_CELLS,
 	W_ALL,
 	W_TABLE,
+	W_RATE,
 };
 
 static const struct option_word {
@@ -106,6 +107,8 @@ static const struct option_word {
 	 "changes of this row as .cells from stdin"},
 	{"table", 't', W_TABLE, "TABLE", O_TABLE,
 	 "of this table, not the whole store"},
+	{"rate", 0, W_RATE, "N", O_RATE,
+	 "read N MiB a second while it is mounted (32; 0: all)"},
 	{"json", 0, W_JSON, NULL, O_JSON, "one JSON object a line"},
 	{"json", 0, W_JSON, NULL, O_JSON_IN,
 	 "read the output of export --json"},
@@ -182,6 +185,8 @@ static int take_value(struct request *rq, int what, const char *arg)
 	case W_TABLE:
 		rq->of_table = arg;
 		return EXIT_DONE;
+	case W_RATE:
+		return parse_count(arg, UINT32_MAX, &rq->rate);
 	case W_PUT:
 		rq->put_column = arg;
 		return EXIT_DONE;

@@ -38,6 +38,7 @@ enum {
 	O_STAMP = 1 << 19, /* --timestamp of written cells */
 	O_TABLE = 1 << 20,
 	O_JSON_IN = 1 << 21,
+	O_RATE = 1 << 22,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -67,6 +68,7 @@ struct request {
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
 	uint64_t ttl_ms;
+	uint64_t rate; /* MiB a second; 0 = as fast as it goes */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
 	/* What a read asks for. */

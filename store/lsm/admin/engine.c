@@ -113,6 +113,7 @@ static const struct store_ops lsm_ops = {
 	.table_open_id = lsm_table_open_id,
 	.flush = lsm_flush,
 	.compact = lsm_compact,
+	.check_part = lsm_check_part,
 	.stat = lsm_stat,
 	.space = lsm_space,
 	.keep = lsm_keep,

@@ -75,6 +75,21 @@ int manifest_check_previous(const struct manifest *m)
 	return r;
 }
 
+int manifest_check(const struct manifest *m)
+{
+	struct catalog c;
+	uint64_t store;
+	int r = 0;
+
+	if (m->number)
+		r = load(m->dir, m->number, false, &c, &store);
+	if (m->number && r == 0)
+		catalog_free(&c);
+	if (r == -ENOENT)
+		r = why(-EUCLEAN, "the CATALOG is missing");
+	return r < 0 ? r : manifest_check_previous(m);
+}
+
 /* Says what to do where the newest generation cannot be had. */
 static int say_previous(const struct manifest *m)
 {

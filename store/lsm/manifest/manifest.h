@@ -50,6 +50,8 @@ const struct catalog *manifest_catalog(const struct manifest *m);
  * until the next open, which knows.
  */
 int manifest_commit(struct manifest *m, const struct edit *e);
+/* Is the newest generation on the disk as it was written, and that one? */
+int manifest_check(const struct manifest *m);
 bool manifest_failed(const struct manifest *m);
 /* Is the generation before the newest sound, if there is one? 0 or -EUCLEAN. */
 int manifest_check_previous(const struct manifest *m);

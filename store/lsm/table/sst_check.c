@@ -176,3 +176,45 @@ int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 	buf_free(&k.row);
 	return r < 0 ? r : k.faults;
 }
+
+/* What is in memory of the file since it was opened is on the disk as well. */
+static int check_opening(struct checker *k)
+{
+	const struct sst_options o = {0};
+	struct sstable *again;
+	int r = sst_open(k->t->dir, &k->t->info, &o, NULL, &again);
+
+	if (r == 0) {
+		sst_unref(again);
+		return 1;
+	}
+	if (r != -EUCLEAN && r != -EIO)
+		return r;
+	fault(k, "%s", store_why());
+	return 0;
+}
+
+int sst_check_part(struct sstable *t, uint64_t *block, uint64_t bytes,
+		   uint64_t *read, void (*say)(void *arg, const char *sentence),
+		   void *arg)
+{
+	struct checker k = {.t = t, .say = say, .arg = arg};
+	int r = *block ? 1 : check_opening(&k);
+
+	*read = 0;
+	while (r > 0 && *block < t->index.nblocks && *read < bytes) {
+		const struct index_entry *e = &t->index.entries[*block];
+		struct block *b;
+
+		*read += e->stored_len + SST_TRAILER_LEN;
+		r = sst_load(t, (uint32_t)(*block)++, NULL, true, &b);
+		if (r == 0)
+			block_free(b);
+		else if (r == -EUCLEAN || r == -EIO)
+			fault(&k, "%s", store_why());
+		else
+			return r;
+		r = 1;
+	}
+	return r <= 0 ? r : *block < t->index.nblocks;
+}

@@ -138,6 +138,16 @@ int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
 	      void *arg);
 
 /*
+ * Verifies a part of an open file, from block *block on: about @bytes of it, and
+ * before the first block what a reader takes from it when it opens it. *block is
+ * where the next part begins, *read how much was read. 1, 0: that was the last
+ * part, or negative.
+ */
+int sst_check_part(struct sstable *t, uint64_t *block, uint64_t bytes,
+		   uint64_t *read, void (*say)(void *arg, const char *sentence),
+		   void *arg);
+
+/*
  * Bytes to read ahead in each of @nfiles files that are read sequentially:
  * SST_AHEAD_ALL shared among them, within SST_AHEAD_MIN and SST_AHEAD_MAX.
  */
