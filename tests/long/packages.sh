@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# What an administrator does with the Debian packages, in a clean Debian in a folder
+# (mmdebstrap), and the static build in a folder that has nothing else.
+#
+# The packages are built of a clean clone and lintian finds nothing. There they are
+# installed; an ordinary user mounts a store by cellfs and by fstab, writes and
+# reads; a newer version is installed over them under a mount, which serves on, and
+# again at rest; removed and purged they leave no file but the user's. Ten minutes;
+# root is needed, for chroot and /dev/fuse.
+#
+# usage: tests/long/packages.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+packages=(mmdebstrap lintian debhelper dpkg-dev build-essential git fuse3
+	libcmocka-dev libfuse3-dev libkrb5-dev libpcre2-dev libssl-dev libxxhash-dev
+	meson pkg-config zlib1g-dev)
+work=$PWD/build-packages
+jobs=$(nproc)
+
+[ "$(id -u)" = 0 ] || {
+	echo "packages: chroot needs root: sudo $0" >&2
+	exit 1
+}
+missing=()
+for p in "${packages[@]}"; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' ||
+		missing+=("$p")
+done
+[ ${#missing[@]} -eq 0 ] || DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+	"${missing[@]}"
+rm -rf "$work"
+mkdir -p "$work/debs/1" "$work/debs/2"
+
+fail() {
+	printf '%s\n' "packages: $*" >&2
+	exit 1
+}
+
+# logged FILE COMMAND...: its output is shown when it fails.
+logged() {
+	local log=$work/$1.log
+
+	shift
+	"$@" >"$log" 2>&1 || {
+		tail -n 40 "$log" >&2
+		fail "$* failed"
+	}
+}
+
+echo "== build"
+git clone -q . "$work/source"
+(
+	cd "$work/source"
+	export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs"
+	logged build dpkg-buildpackage -b -us -uc
+)
+said=$(lintian --allow-root --display-info --pedantic --tag-display-limit 0 \
+	"$work"/*.changes 2>&1)
+[ -z "$said" ] || fail "lintian: $said"
+mv "$work"/*.deb "$work/debs/1"
+
+# The same as the version after it.
+for deb in "$work"/debs/1/*.deb; do
+	dir=$work/next/$(basename "$deb" .deb)
+	mkdir -p "$work/next"
+	dpkg-deb -R "$deb" "$dir"
+	version=$(dpkg-deb -f "$deb" Version)
+	sed -i "s/^Version: .*/&+1/; s/(= $version)/(= $version+1)/" \
+		"$dir/DEBIAN/control"
+	dpkg-deb -b --root-owner-group "$dir" "$work/debs/2" >/dev/null
+done
+
+echo "== a clean Debian"
+# What the packages depend on, of two that will do the one without a daemon.
+depends=$(for deb in "$work"/debs/1/*.deb; do
+	dpkg-deb -f "$deb" Depends | tr ',' '\n'
+done | sed 's/systemd | //; s/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | sort -u |
+	paste -s -d ,)
+root=$work/root
+logged root mmdebstrap --variant=minbase --include="$depends" \
+	"$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root"
+cp -r "$work/debs" "$root/tmp/debs"
+mknod -m 666 "$root/dev/fuse" c 10 229
+# As every Debian that was booted has it.
+ln -sf ../proc/self/mounts "$root/etc/mtab"
+
+cat >"$root/tmp/try" <<'TRY'
+set -euo pipefail
+trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
+mount -t proc proc /proc
+joe() {
+	(cd /home/joe && runuser -u joe -- "$@")
+}
+all_files() {
+	find / -xdev \( -path /proc -o -path /tmp -o -path /home -o -path /var/lib/dpkg \
+		-o -path /var/log -o -path /var/cache -o -path /run -o -path /etc/fstab \) -prune -o -print | sort
+}
+useradd -m joe
+all_files >/tmp/before
+cut -d : -f 1 /etc/passwd >/tmp/users
+dpkg -i /tmp/debs/1/*.deb
+
+joe mkdir mnt
+joe cellfs store mnt
+joe mkdir -p mnt/notes/monday
+joe sh -c 'echo tea >mnt/notes/monday/d:text'
+[ "$(joe cellctl get mnt notes monday d:text --values)" = tea ]
+
+echo "-- upgrade under the mount"
+dpkg -i /tmp/debs/2/*.deb
+[ "$(joe cat mnt/notes/monday/d:text)" = tea ]
+joe sh -c 'echo milk >mnt/notes/monday/d:text'
+[ "$(joe cellctl get mnt notes monday d:text --values)" = milk ]
+joe fusermount3 -u mnt
+
+echo "-- by fstab, with both types, and by root"
+for type in cellfs fuse.cellfs; do
+	echo "/home/joe/store /home/joe/mnt $type noauto,user 0 0" >/etc/fstab
+	joe mount mnt
+	grep -q ' /home/joe/mnt fuse.cellfs .*user_id=' /proc/self/mounts
+	[ "$(joe cat mnt/notes/monday/d:text)" = milk ]
+	joe umount mnt
+done
+: >/etc/fstab
+mkdir /tmp/mnt
+mount -t fuse.cellfs /home/joe/store /tmp/mnt -o ro
+[ "$(cat /tmp/mnt/notes/monday/d:text)" = milk ]
+umount /tmp/mnt
+
+echo "-- upgrade at rest"
+dpkg -i /tmp/debs/1/*.deb
+dpkg -i /tmp/debs/2/*.deb
+# Whoever unmounted last may not have closed the store yet: it is waited for.
+[ "$(joe cellctl get store notes monday d:text --values)" = milk ]
+[ "$(joe cellctl check store)" = "store: 0 faults" ]
+
+echo "-- remove, purge"
+touch /etc/cellfs/notes.conf
+dpkg -r cellfs libcellfs-dev libcellfs0
+[ -e /etc/cellfs/notes.conf ]
+dpkg -P cellfs libcellfs-dev libcellfs0
+all_files >/tmp/after
+diff /tmp/before /tmp/after
+# A system user is not taken away, in Debian: files may be its.
+[ "$(cut -d : -f 1 /etc/passwd | diff /tmp/users - | grep '^[<>]')" = "> cellfs" ]
+[ -e /home/joe/store ]
+TRY
+unshare --mount --pid --fork chroot "$root" bash /tmp/try
+
+echo "== static"
+logged setup meson setup "$work/static" -Dprefer_static=true -Dtests=disabled
+logged static ninja -C "$work/static" fs/cellfs tools/cellctl
+bare=$work/bare
+mkdir -p "$bare/dev" "$bare/proc" "$bare/mnt" "$bare/tmp"
+mknod -m 666 "$bare/dev/fuse" c 10 229
+cp "$work/static/fs/cellfs" "$work/static/tools/cellctl" "$bare"
+chroot "$bare" /cellctl create /store notes d
+chroot "$bare" /cellctl put /store notes monday d:text tea
+# It has no shell either: what is mounted is looked at from outside.
+export bare
+# shellcheck disable=SC2016 # the inner shell expands
+unshare --mount --pid --fork --mount-proc bash -euc '
+	mount -t proc proc "$bare/proc"
+	chroot "$bare" /cellfs /store /mnt
+	[ "$(cat "$bare/mnt/notes/monday/d:text")" = tea ]
+	echo milk >"$bare/mnt/notes/monday/d:text"
+	[ "$(chroot "$bare" /cellctl get /mnt notes monday d:text --values)" = milk ]
+	umount "$bare/mnt"
+'
+rm -rf "$work"
+echo "packages: done"
