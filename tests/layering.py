@@ -79,8 +79,10 @@ fs			value store front open host kernel report tree files ops
 tools/bench		value os store front open host
 tools/mounts		kernel
 tools/hbase		value store front open
-tools/line		value store filter front open remote text host
-tools			value store front open text host line
+tools/shell		value store
+tools/line		value store filter front open remote text host shell
+tools/feed		value store text line shell
+tools			value store front open text host line feed
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

@@ -14,6 +14,8 @@
 #include "fs/text/cells_import.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
+#include "tools/feed/give.h"
+#include "tools/feed/take.h"
 #include "tools/line/json_cells.h"
 #include "tools/line/print.h"
 #include "store/value/array.h"
@@ -155,6 +157,10 @@ int cmd_export(struct request *rq)
 	struct schema schema = {0};
 	int code = look_at_source(rq, &schema);
 
+	if (rq->format) {
+		schema_free(&schema);
+		return code ? code : give_all(rq);
+	}
 	if (code == EXIT_DONE)
 		code = print_head(&frame, &schema);
 	if (code == EXIT_DONE)
@@ -293,17 +299,39 @@ static int say_empty(const struct target *t)
 	return EXIT_STORE;
 }
 
-static int import_all(struct request *rq, struct target *t, uint64_t *applied)
+/* Reads FILE where it is given, as if it were the standard input. */
+static int open_input(struct request *rq)
+{
+	if (rq->nwords < 3 || freopen(rq->words[2], "re", stdin))
+		return EXIT_DONE;
+	why(-errno, "%s", strerror(errno));
+	return fail_store(rq->words[2]);
+}
+
+static int feed(struct request *rq, struct take *take, struct cells_import *im)
+{
+	take->import = im;
+	take->format = rq->format ? format_find(rq->format) : NULL;
+	take->file = rq->nwords > 2 ? rq->words[2] : "standard input";
+	if (take->format || rq->nwords > 2)
+		cells_import_where(im, take_where, take);
+	if (take->format)
+		return take_all(take, stdin);
+	return rq->json ? feed_json(im) : feed_text(im);
+}
+
+static int import_all(struct request *rq, struct target *t, struct take *take,
+		      uint64_t *applied)
 {
 	struct cells_import *im;
 	int r, code = EXIT_DONE;
 
 	if (cells_import_new_late(find_target, t, 0, &im) < 0)
 		return fail_memory();
-	r = rq->json ? feed_json(im) : feed_text(im);
+	r = feed(rq, take, im);
 	if (r == 0 && ferror(stdin))
 		r = why(-EIO, "cannot read the input");
-	if (r == 0 && cells_import_is_empty(im))
+	if (r == 0 && cells_import_is_empty(im) && !take->head)
 		code = say_empty(t);
 	else if (r == 0)
 		r = cells_import_end(im);
@@ -324,9 +352,15 @@ int cmd_import(struct request *rq)
 	struct target t = {.path = rq->words[0],
 			   .name = rq->words[1],
 			   .create = rq->create};
+	struct take take = {0};
 	uint64_t applied = 0;
-	int code = import_all(rq, &t, &applied);
+	int code = open_input(rq);
 
+	if (code == EXIT_DONE)
+		code = rules_parse(&take.rules, rq);
+	if (code == EXIT_DONE)
+		code = import_all(rq, &t, &take, &applied);
+	take_free(&take);
 	code = close_target(&t, !applied, code);
 	if (code == EXIT_DONE)
 		fprintf(stderr, "%llu cells\n", (unsigned long long)applied);

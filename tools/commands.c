@@ -223,30 +223,30 @@ const struct command cellctl_commands[] = {
 	.parse = parse_cas, .run = cmd_cas,
 },
 {
-	.name = "import", .args = "STORE TABLE < CELLS",
+	.name = "import", .args = "STORE TABLE [FILE]",
 	.line = "cells from text",
 	.help =
-"Reads and verifies the output of export: if it is cut or damaged, import fails\n"
-"(exit 3) and says how many cells were applied. Also reads plain lines of cells:\n"
-"row TAB family:qualifier TAB timestamp TAB value [TAB kind [TAB ttl]].\n"
-"An empty timestamp is now. Consecutive lines of one row are one atomic mutation;\n"
-"a row of an export is one, too, unless it is over 4 MiB or 65536 cells.\n"
-"A new table gets the export's schema. If an existing table keeps fewer versions,\n"
-"or keeps them for a shorter time, there is a warning.\n",
-	.example = "import --create ./data notes < notes.cells",
-	.options = O_CREATE | O_JSON_IN,
-	.words_min = 2, .words_max = 2,
+"Reads FILE, or standard input, and verifies the output of export: if it is cut\n"
+"or damaged, import fails (exit 3) and says how many cells were applied. Also\n"
+"reads lines of cells: row TAB family:qualifier TAB timestamp TAB value [TAB kind\n"
+"[TAB ttl]]. An empty timestamp is now. Lines of one row that follow each other\n"
+"are one atomic mutation. A new table gets the export's schema; of an existing\n"
+"one that keeps less there is a warning. With --csv, --tsv or --jsonl each record\n"
+"is a row: a field named FAMILY:QUALIFIER is that column, and of other fields\n"
+"--map says where they go.\n",
+	.example = "import ./data people --csv --key id --map '*=d' people.csv",
+	.options = O_CREATE | O_JSON_IN | O_RECORDS_IN,
+	.words_min = 2, .words_max = 3,
 	.parse = parse_import, .run = cmd_import,
 }, {
 	.name = "export", .args = "STORE TABLE > CELLS",
 	.line = "cells to text",
 	.help =
-"Writes every version, in order, in the form that import reads and that can be\n"
-"written to a .cells. The schema precedes the cells, and a count and a checksum\n"
-"follow them, in lines that begin with a tab. With --raw a row's cells are in\n"
-"the order of their writing.\n",
+"Writes every version as import reads it, between the schema and a checksum; with\n"
+"--csv, --tsv or --jsonl a record a row, of each column the newest version.\n",
 	.example = "export ./data notes > notes.cells",
-	.options = ((O_SELECT | O_RANGE) & ~O_FAMILY_LIMIT) | O_RAW,
+	.options = ((O_SELECT | O_RANGE | O_RECORDS) & ~O_FAMILY_LIMIT) |
+		   O_RAW,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_export, .run = cmd_export,
 }, {

@@ -30,11 +30,14 @@ struct cells_import {
 	struct schema schema;
 	uint64_t schema_version;
 	struct cells_frame frame;
+	bool row_ended;	    /* the last row gets no more lines */
 	bool ready;	    /* the table is known for the next cells */
 	bool parted;	    /* rows are applied in parts */
 	struct schema from; /* the export's schema */
 	cells_target *target;
 	void *target_arg;
+	cells_where *where;
+	void *where_arg;
 };
 
 int cells_import_new(struct table *t, unsigned flags, struct cells_import **out)
@@ -99,6 +102,12 @@ void cells_import_notify(struct cells_import *im, cells_row *before,
 	im->rows.arg = arg;
 }
 
+void cells_import_where(struct cells_import *im, cells_where *where, void *arg)
+{
+	im->where = where;
+	im->where_arg = arg;
+}
+
 uint64_t cells_import_lines(const struct cells_import *im)
 {
 	return im->lines;
@@ -126,12 +135,14 @@ bool cells_import_is_empty(const struct cells_import *im)
 /* Ends the import at a line, for the reason in store_why(). */
 static int fail_at(struct cells_import *im, int err, uint64_t line)
 {
-	char reason[600];
+	char reason[600], where[300];
 
 	snprintf(reason, sizeof(reason), "%s", store_why());
+	snprintf(where, sizeof(where), "line %llu: ", (unsigned long long)line);
+	if (im->where)
+		im->where(im->where_arg, line, where, sizeof(where));
 	im->lines = line;
-	im->failed =
-		why(err, "line %llu: %s", (unsigned long long)line, reason);
+	im->failed = why(err, "%s%s", where, reason);
 	free(im->reason);
 	im->reason = strdup(store_why());
 	return err;
@@ -169,7 +180,9 @@ static int fail(struct cells_import *im, int err, size_t whole)
 /* A line that cannot be parsed may belong to the last row. */
 static int fail_unread(struct cells_import *im, int err)
 {
-	return fail(im, err, im->rows.nrows ? im->rows.nrows - 1 : 0);
+	bool whole = im->row_ended || !im->rows.nrows;
+
+	return fail(im, err, im->rows.nrows - !whole);
 }
 
 int cells_import_settle(struct cells_import *im)
@@ -319,7 +332,7 @@ static int be_ready(struct cells_import *im)
 		r = check_keeps(im);
 	}
 	im->ready = r == 0;
-	im->parted = im->frame.state != FRAME_PLAIN;
+	im->parted = framed;
 	return r;
 }
 
@@ -350,7 +363,7 @@ static bool is_part(const struct cells_import *im, const struct cells_line *l)
 static int take_cell(struct cells_import *im, const struct cells_line *l)
 {
 	struct cells_rows *rs = &im->rows;
-	bool begins = !cells_rows_is_last(rs, l->row);
+	bool begins = im->row_ended || !cells_rows_is_last(rs, l->row);
 	int r = check_within(im, l);
 
 	if (r == 0 && !im->ready)
@@ -369,6 +382,7 @@ static int take_cell(struct cells_import *im, const struct cells_line *l)
 		im->first_line = im->lines;
 	if (begins)
 		r = cells_rows_begin(rs, l->row);
+	im->row_ended = false;
 	if (r == 0)
 		r = cells_rows_add(rs, l);
 	return r < 0 ? fail_unread(im, r) : 0;
@@ -409,6 +423,11 @@ int cells_import_put(struct cells_import *im, const struct cells_line *l)
 		return fail_again(im);
 	im->lines++;
 	return take_cell(im, l);
+}
+
+void cells_import_row_ends(struct cells_import *im)
+{
+	im->row_ended = true;
 }
 
 /* Keeps the beginning or the continuation of an unfinished line. */

@@ -46,12 +46,20 @@ int cells_import_within(struct cells_import *im, struct bytes row,
 void cells_import_notify(struct cells_import *im, cells_row *before,
 			 cells_row *after, void *arg);
 /*
+ * Writes where line @line is, as the beginning of a sentence about it; without,
+ * it is "line N: ".
+ */
+typedef void cells_where(void *arg, uint64_t line, char *out, size_t size);
+void cells_import_where(struct cells_import *im, cells_where *where, void *arg);
+/*
  * Ends the import with @err, as if the next line were bad; store_why() is why.
  */
 int cells_import_refuse(struct cells_import *im, int err);
 /* For cells from cells_import_put(), of a table of this schema. 0, -ENOMEM. */
 int cells_import_schema(struct cells_import *im, const struct schema *from);
 int cells_import_put(struct cells_import *im, const struct cells_line *l);
+/* The next cell begins a mutation of its own, even of the same row. */
+void cells_import_row_ends(struct cells_import *im);
 /* 0, or the error of a line, which every later call repeats. */
 int cells_import_feed(struct cells_import *im, struct bytes data);
 /*

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 
 #include "fs/text/name.h"
+#include "store/value/array.h"
 #include "tools/line/fail.h"
 
 /* Appends the bytes that the spelling @text stands for to @out. */
-static int unescape(const char *text, struct buf *out)
+static int unescape(struct bytes text, struct buf *out)
 {
-	if (!strcmp(text, "%"))
+	if (bytes_eq(text, bytes_str("%")))
 		return 0;
-	return name_unescape(bytes_str(text), out);
+	return name_unescape(text, out);
 }
 
 int parse_key(const char *text, struct buf *out)
 {
 	out->len = 0;
-	if (unescape(text, out) == 0)
+	if (unescape(bytes_str(text), out) == 0)
 		return EXIT_DONE;
 	return fail_usage("'%s' is no key: %s", text, store_why());
 }
@@ -32,35 +33,53 @@ int parse_row(const char *text, struct buf *out)
 	return code;
 }
 
+int column_parse(struct bytes text, struct buf *hold, struct column_name *out)
+{
+	const uint8_t *colon =
+		text.len ? memchr(text.data, ':', text.len) : NULL;
+	size_t n = colon ? (size_t)(colon - text.data) : text.len;
+	struct bytes rest = bytes_of(text.data + n, text.len - n);
+	int r;
+
+	if (!n)
+		return why(-EINVAL, "it has no family before a ':'");
+	r = buf_set(hold, bytes_of(text.data, n));
+	if (r == 0 && rest.len)
+		r = unescape(bytes_of(rest.data + 1, rest.len - 1), hold);
+	if (r < 0)
+		return r == -ENOMEM ? why(r, "out of memory") : r;
+	out->whole_family = !colon;
+	out->family = bytes_of(hold->data, n);
+	out->qualifier = bytes_of(hold->data + n, hold->len - n);
+	return 0;
+}
+
 int columns_add(struct columns *c, const char *text)
 {
-	size_t size = (c->n + 1) * sizeof(*c->names);
-	struct column_name *names = realloc(c->names, size), *name;
-	const char *colon = strchr(text, ':');
-	size_t n = colon ? (size_t)(colon - text) : strlen(text);
-	struct buf *holds, *hold;
+	size_t len = strlen(text);
+	int r;
 
-	if (names)
-		c->names = names;
-	holds = names ? realloc(c->holds, (c->n + 1) * sizeof(*holds)) : NULL;
-	if (!holds)
+	if (ARRAY_RESERVE(c->names, c->cap[0], c->n + 1) < 0 ||
+	    ARRAY_RESERVE(c->holds, c->cap[1], c->n + 1) < 0 ||
+	    ARRAY_RESERVE(c->types, c->cap[2], c->n + 1) < 0)
 		return fail_memory();
-	c->holds = holds;
-	hold = &holds[c->n];
-	name = &names[c->n++];
-	*hold = (struct buf){0};
-	*name = (struct column_name){.whole_family = !colon};
-	if (!n)
-		return fail_usage("'%s' is no column: it has no family before "
-				  "a ':'",
-				  text);
-	if (buf_append(hold, text, n) < 0)
-		return fail_memory();
-	if (colon && unescape(colon + 1, hold) < 0)
-		return fail_usage("'%s' is no column: %s", text, store_why());
-	name->family = bytes_of(hold->data, n);
-	name->qualifier = bytes_of(hold->data + n, hold->len - n);
-	return EXIT_DONE;
+	c->names[c->n] = (struct column_name){0};
+	c->holds[c->n] = (struct buf){0};
+	c->types[c->n] = typed_of(bytes_str(text), &len);
+	c->n++;
+	r = column_parse(bytes_of(text, len), &c->holds[c->n - 1],
+			 &c->names[c->n - 1]);
+	return r < 0 ? fail_usage("'%s' is no column: %s", text, store_why())
+		     : EXIT_DONE;
+}
+
+const struct typed *columns_type(const struct columns *c, const struct cell *is)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->types[i] && bytes_eq(c->names[i].family, is->family) &&
+		    bytes_eq(c->names[i].qualifier, is->qualifier))
+			return c->types[i];
+	return NULL;
 }
 
 void columns_free(struct columns *c)
@@ -69,6 +88,7 @@ void columns_free(struct columns *c)
 		buf_free(&c->holds[i]);
 	free(c->holds);
 	free(c->names);
+	free(c->types);
 	*c = (struct columns){0};
 }
 

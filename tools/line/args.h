@@ -12,8 +12,16 @@
 
 int parse_key(const char *text, struct buf *out);
 int parse_row(const char *text, struct buf *out); /* not empty */
-/* Adds FAMILY[:QUALIFIER] to the list. */
+/*
+ * Reads FAMILY[:QUALIFIER] into @hold, where *out points. 0; -EINVAL with a
+ * reason; -ENOMEM.
+ */
+int column_parse(struct bytes text, struct buf *hold, struct column_name *out);
+/* Adds FAMILY[:QUALIFIER[:TYPE]] to the list. */
 int columns_add(struct columns *c, const char *text);
+/* As what the list has the values of the cell's column shown; NULL = as bytes. */
+const struct typed *columns_type(const struct columns *c,
+				 const struct cell *is);
 void columns_free(struct columns *c);
 int texts_add(struct text_list *l, const char *text);
 int parse_ts_arg(const char *text, int64_t *ts);
@@ -31,6 +39,7 @@ int parse_filter(struct request *rq, const char *text);
 int parse_get(struct request *rq);
 int parse_scan(struct request *rq);
 int parse_count_rows(struct request *rq);
+int check_records(const struct request *rq);
 int parse_export(struct request *rq);
 int parse_copy(struct request *rq);
 int parse_counter(struct request *rq);

@@ -192,9 +192,31 @@ int parse_count_rows(struct request *rq)
 	return parse_scan(rq);
 }
 
+/* Options that have no meaning beside records of rows, or without them. */
+int check_records(const struct request *rq)
+{
+	if (!rq->format && (rq->key || rq->maps.n))
+		return fail_usage("--key and --map belong to --csv, --tsv or "
+				  "--jsonl");
+	if (rq->format && rq->json)
+		return fail_usage("--json are cells, and --%s are rows: one "
+				  "or the other",
+				  rq->format);
+	if (rq->format &&
+	    (rq->spec.raw || rq->spec.versions > 1 || rq->all_versions))
+		return fail_usage("a row of --%s has the newest version of "
+				  "each column: all versions are in an export "
+				  "without it",
+				  rq->format);
+	return EXIT_DONE;
+}
+
 int parse_export(struct request *rq)
 {
-	int code = common(rq, 0);
+	int code = check_records(rq);
+
+	if (code == EXIT_DONE)
+		code = common(rq, rq->format ? 1 : 0);
 
 	return code ? code : range(rq);
 }

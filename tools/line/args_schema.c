@@ -204,6 +204,10 @@ static int check_name(const struct request *rq)
 
 int parse_import(struct request *rq)
 {
+	int code = check_records(rq);
+
+	if (code)
+		return code;
 	return rq->create ? check_name(rq) : EXIT_DONE;
 }
 

@@ -83,6 +83,16 @@ static int begin(struct buf *out, const char *name, const char *suffix)
 	return r < 0 ? r : json_add(out, "\":");
 }
 
+/* The same with a name that may need escapes. */
+static int begin_named(struct buf *out, struct bytes name)
+{
+	int r = begin(out, NULL, "");
+
+	if (r == 0)
+		r = add_quoted(out, name);
+	return r < 0 ? r : json_add(out, ":");
+}
+
 int json_open(struct buf *out, const char *name, char bracket)
 {
 	int r = begin(out, name, "");
@@ -103,6 +113,27 @@ int json_bytes(struct buf *out, const char *name, struct bytes value)
 	if (r < 0)
 		return r;
 	return text ? add_quoted(out, value) : add_base64(out, value);
+}
+
+int json_member(struct buf *out, struct bytes name, struct bytes value)
+{
+	int r = begin_named(out, name);
+
+	if (r < 0)
+		return r;
+	if (is_utf8(value))
+		return add_quoted(out, value);
+	r = json_add(out, "{\"base64\":");
+	if (r == 0)
+		r = add_base64(out, value);
+	return r < 0 ? r : json_add(out, "}");
+}
+
+int json_bare(struct buf *out, struct bytes name, struct bytes word)
+{
+	int r = begin_named(out, name);
+
+	return r < 0 ? r : buf_append(out, word.data, word.len);
 }
 
 int json_str(struct buf *out, const char *name, const char *value)

@@ -15,6 +15,12 @@
 int json_open(struct buf *out, const char *name, char bracket);
 int json_close(struct buf *out, char bracket);
 int json_bytes(struct buf *out, const char *name, struct bytes value);
+/*
+ * The same with any name; bytes that are not UTF-8 are the object {"base64":}.
+ */
+int json_member(struct buf *out, struct bytes name, struct bytes value);
+/* A number, true or false, as @word has it. */
+int json_bare(struct buf *out, struct bytes name, struct bytes word);
 int json_str(struct buf *out, const char *name, const char *value);
 int json_int(struct buf *out, const char *name, int64_t value);
 int json_uint(struct buf *out, const char *name, uint64_t value);

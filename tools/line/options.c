@@ -43,6 +43,11 @@ enum {
 	W_ALL,
 	W_TABLE,
 	W_RATE,
+	W_CSV,
+	W_TSV,
+	W_JSONL,
+	W_KEY,
+	W_MAP,
 };
 
 static const struct option_word {
@@ -112,6 +117,16 @@ static const struct option_word {
 	{"json", 0, W_JSON, NULL, O_JSON, "one JSON object a line"},
 	{"json", 0, W_JSON, NULL, O_JSON_IN,
 	 "read the output of export --json"},
+	{"csv", 0, W_CSV, NULL, O_RECORDS | O_RECORDS_IN,
+	 "a line a row, its names in the first line"},
+	{"tsv", 0, W_TSV, NULL, O_RECORDS | O_RECORDS_IN,
+	 "the same with tabs between the fields"},
+	{"jsonl", 0, W_JSONL, NULL, O_RECORDS | O_RECORDS_IN,
+	 "a JSON object a row"},
+	{"key", 0, W_KEY, "NAME", O_RECORDS | O_RECORDS_IN,
+	 "the field that is the row key (row)"},
+	{"map", 0, W_MAP, "FIELD=COLUMN", O_RECORDS_IN,
+	 "where a field goes; may be repeated; * is the rest"},
 };
 
 #define WORDS (sizeof(option_words) / sizeof(option_words[0]))
@@ -190,6 +205,11 @@ static int take_value(struct request *rq, int what, const char *arg)
 	case W_PUT:
 		rq->put_column = arg;
 		return EXIT_DONE;
+	case W_KEY:
+		rq->key = arg;
+		return EXIT_DONE;
+	case W_MAP:
+		return texts_add(&rq->maps, arg);
 	}
 	return take_select(rq, what, arg);
 }
@@ -206,6 +226,12 @@ static void take_flag(struct request *rq, int what)
 	rq->null |= what == W_NULL;
 	rq->cells |= what == W_CELLS;
 	rq->all |= what == W_ALL;
+	if (what == W_CSV)
+		rq->format = "csv";
+	else if (what == W_TSV)
+		rq->format = "tsv";
+	else if (what == W_JSONL)
+		rq->format = "jsonl";
 }
 
 /* Reports an unknown option, or one without its value. */
@@ -359,6 +385,7 @@ void request_free(struct request *rq)
 	free(rq->words);
 	free(rq->add.texts);
 	free(rq->delete.texts);
+	free(rq->maps.texts);
 	columns_free(&rq->columns);
 	columns_free(&rq->targets);
 	buf_free(&rq->start);

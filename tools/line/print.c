@@ -164,9 +164,14 @@ int print_tail(struct cells_frame *f)
 	return print_notes(from);
 }
 
+int print_raw(struct bytes b)
+{
+	return printed(buf_append(&output, b.data, b.len));
+}
+
 int print_value(const struct cell *c)
 {
-	return printed(buf_append(&output, c->value.data, c->value.len));
+	return print_raw(c->value);
 }
 
 int print_row(struct bytes row)

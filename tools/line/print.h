@@ -25,6 +25,8 @@
 void print_json(void);
 
 int print_cell(const struct cell *c);
+/* Prints bytes as they are. */
+int print_raw(struct bytes b);
 /* Prints only the value, unescaped. */
 int print_value(const struct cell *c);
 int print_row(struct bytes row);

@@ -13,6 +13,7 @@
 
 #include "store/filter/filter.h"
 #include "store/store.h"
+#include "tools/shell/typed.h"
 
 /* Bits of options. */
 enum {
@@ -39,6 +40,8 @@ enum {
 	O_TABLE = 1 << 20,
 	O_JSON_IN = 1 << 21,
 	O_RATE = 1 << 22,
+	O_RECORDS = 1 << 23,	/* --csv, --tsv, --jsonl, --key */
+	O_RECORDS_IN = 1 << 24, /* the same, and --map */
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -53,7 +56,8 @@ struct text_list {
 struct columns {
 	struct column_name *names;
 	struct buf *holds;
-	size_t n;
+	const struct typed **types; /* NULL: bytes as they are */
+	size_t n, cap[3];
 };
 
 struct command;
@@ -71,6 +75,8 @@ struct request {
 	uint64_t rate; /* MiB a second; 0 = as fast as it goes */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
+	const char *format, *key; /* of records */
+	struct text_list maps;
 	/* What a read asks for. */
 	struct scan_spec spec;
 	struct columns columns;

@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# Rows as records: CSV, TSV and JSON lines, in and out.
+
+load cellctl
+
+# give TABLE FORMAT [OPTION...]
+give() {
+	ctl export "$STORE" "$@"
+}
+
+# take TABLE OPTION...: of the standard input.
+take() {
+	ctl import --create "$STORE" "$@" 2>/dev/null
+}
+
+@test "csv: quotes, separators, line ends; empty is a value, and absent is none" {
+	printf '\xef\xbb\xbfid,name,note\r\n1,Anna,"says ""hi"", twice"\r\n\r\n2,"",\n3,5" disk,"two\nlines"' |
+		take x --csv --key id --map '*=d'
+	is '1 d:name Anna 1 d:note says "hi", twice 2 d:name 3 d:name 5" disk 3 d:note two%0Alines' \
+		eval 'ctl scan "$STORE" x | cut -f 1,2,4'
+	give x --csv > "$T/csv"
+	cmp "$T/csv" - <<-END
+		row,d:name,d:note
+		1,Anna,"says ""hi"", twice"
+		2,"",
+		3,"5"" disk","two
+		lines"
+	END
+	give x --tsv > "$T/tsv"
+	[ "$(sed -n 2p "$T/tsv")" = "1${TAB}Anna$TAB\"says \"\"hi\"\", twice\"" ]
+	take y --csv < "$T/csv"
+	take z --tsv < "$T/tsv"
+	give y --csv | cmp - "$T/csv"
+	give z --csv | cmp - "$T/csv"
+}
+
+@test "every byte goes there and back, in each format" {
+	local f
+	head -c 70000 /dev/urandom | ctl put "$STORE" t %00%FF,%0A d:%22,%0D%FF
+	printf '{"base64":"AA=="}' | ctl put "$STORE" t s d:
+	for f in csv tsv jsonl; do
+		give t --$f | take "$f" --$f
+		cmp <(ctl scan "$STORE" t | cut -f 1,2,4) \
+			<(ctl scan "$STORE" "$f" | cut -f 1,2,4)
+	done
+	give t --jsonl | jq -e '.row | type == "object" or . == "s"' >/dev/null
+}
+
+@test "jsonl: a row an object; numbers and truths as they are written, null is none" {
+	printf '%s\n' '{"d:n":1.50,"row":"a","d:t":true,"e:u":"\u00e9","d:x":null}' '' \
+		'{"row":{"base64":"/w=="},"d:b":{"base64":"AP8="}}' | take x --jsonl
+	is 'a d:n 1.50 a d:t true a e:u é %FF d:b %00%FF' \
+		eval 'ctl scan "$STORE" x | cut -f 1,2,4'
+	give x --jsonl > "$T/rows"
+	[ "$(jq -c . "$T/rows")" = "$(cat "$T/rows")" ]
+	[ "$(sed -n 2p "$T/rows")" = '{"row":{"base64":"/w=="},"d:b":{"base64":"AP8="}}' ]
+}
+
+@test "map: fields go to columns, as bytes of a type, or nowhere" {
+	printf 'k\tage\tname\tjunk\td:own\n1\t-2\tBob\tj\to\n' |
+		take x --tsv --key k --map age=d:age:toInt --map name=e:n --map '*='
+	is '1 d:age %FF%FF%FF%FE 1 d:own o 1 e:n Bob' \
+		eval 'ctl scan "$STORE" x | cut -f 1,2,4'
+	[ "$(give x --jsonl --columns d:age:toInt,e)" = '{"row":"1","d:age":-2,"e:n":"Bob"}' ]
+	is 'k,e:n,d:age 1,Bob,-2' give x --csv --columns e:n,d:age:toInt --key k
+	says 3 "no toShort" export "$STORE" x --csv --columns d:own:toShort
+}
+
+@test "what is wrong is named with file and line, and what is before it stays" {
+	local text what
+	while IFS=$TAB read -r line text what; do
+		printf "row,d:x\n1,a\n$what" > "$T/f.csv"
+		says 3 "f.csv:$line: $text" import "$STORE" t "$T/f.csv" --csv
+		[ "$(rows)" = "1 " ]
+		ctl truncate "$STORE" t
+	done <<-'END'
+		3	fields: 1, in the head: 2	2\n
+		3	a field in quotes does not end	2,"b\n\n
+		3	there is text behind the quote	2,"b"c\n
+		3	the row key is empty	,b\n
+		5	the row key is empty	"1","two\nlines"\n,b\n
+	END
+	printf '{"row":"1","d:x":"a"}\n%s' '{"row":"2","d:x":[]}' > "$T/f"
+	says 3 "f:2: an array is no value" import "$STORE" t "$T/f" --jsonl
+	[ "$(rows)" = "1 " ]
+	for text in '{"d:x":"a"}' '{"row":"2","d:x":"","d:x":""}' '{"row":"2","d:x":{}}' \
+		'{"row":"2"' '{"row":"2","d:x":nul}' '{"row":"2"} x' '["row"]' \
+		'{"row":"2","d:x":{"base64":"A"}}' '{"row":"2","d:x":{"base64":"","y":1}}'; do
+		says 3 "standard input:1: " import "$STORE" t --jsonl <<< "$text"
+	done
+	says 3 "for the field 'name': --map 'name=" import "$STORE" t --csv <<< row,name
+	says 3 "no field 'row', the row key" import "$STORE" t --csv <<< d:x
+	says 3 "is there twice" import "$STORE" t --csv <<< row,d:x,d:x
+	says 3 "add z to its schema" import "$STORE" t --csv <<< $'row,z:x\n1,2'
+	says 3 "f:1: " import "$STORE" t "$T/f"
+	says 3 "No such file" import "$STORE" t "$T/none" --csv
+	says 3 "the input is empty" import "$STORE" t --csv < /dev/null
+	says 2 "belong to --csv" import "$STORE" t --key x
+	says 2 "newest version" export "$STORE" t --csv --raw
+	says 2 "one or the other" export "$STORE" t --csv --json
+}
+
+@test "a line of a store that refuses: the one whose cell it is" {
+	ctl alter "$STORE" t d:max_value=5
+	printf 'row,d:x,d:y\n1,a,b\n2,c,"d\n"\n3,e,123456\n' > "$T/f.csv"
+	says 3 "f.csv:5: a value of 6 bytes" import "$STORE" t "$T/f.csv" --csv
+	[ "$(rows)" = "1 2 " ]
+}
+
+@test "many rows and columns: batches, and a head that is too long" {
+	seq 30000 | awk 'BEGIN { print "row,d:n,d:text" } { printf "%06d,%d,%0100d\n", $1, $1, $1 }' > "$T/f.csv"
+	take x --csv < "$T/f.csv"
+	give x --csv | cmp - "$T/f.csv"
+	seq 5000 | sed 's/.*/{"row":"r","d:&":"v"}/' | take y --jsonl
+	[ "$(give y --jsonl | jq length)" = 5001 ]
+	says 3 "--jsonl takes any number" export "$STORE" y --csv
+	give y --csv --columns d:1,d:5000 | grep -qx 'r,v,v'
+}
+
+@test "through a mount, too" {
+	mount_store
+	printf 'row,d:x\n1,a\n' | ctl import "$M" t --csv
+	[ "$(cat "$M/t/1/d:x")" = a ]
+	[ "$(ctl export "$M" t --jsonl)" = '{"row":"1","d:x":"a"}' ]
+	unmount_store
+}

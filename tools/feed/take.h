@@ -1,0 +1,33 @@
+/*
+ * Records of a file into a table: a record is a row, and one mutation.
+ *
+ * They go through cells_import.h, in its batches; memory is that of a batch and a
+ * record. Which line of the file a cell is of is kept until it is applied, for
+ * messages: FILE:LINE: what is wrong.
+ */
+#ifndef CELLFS_TOOLS_FEED_TAKE_H
+#define CELLFS_TOOLS_FEED_TAKE_H
+
+#include "fs/text/cells_import.h"
+#include "tools/feed/rules.h"
+#include "tools/feed/format.h"
+
+struct take {
+	const struct format *format; /* NULL: lines of cells, by their number */
+	const char *file;
+	bool head; /* the file has one, so that it is not empty */
+	struct rules rules;
+	struct cells_import *import;
+	struct mark {
+		uint64_t first, line; /* the first cell of a line */
+	} * marks;
+	size_t done, n, cap; /* marks[done..n) may be of waiting cells */
+};
+
+/* A cells_where() with a struct take: FILE:LINE. */
+void take_where(void *arg, uint64_t cell, char *out, size_t size);
+/* Reads all records. 0, or the error that ended the import. */
+int take_all(struct take *t, FILE *in);
+void take_free(struct take *t);
+
+#endif
