@@ -71,8 +71,8 @@ const struct command cellctl_commands[] = {
 "  keep_deleted=no (yes, ttl)  new_version_behavior=yes  max_value=10MiB\n"
 "  compression=none (zlib)  bloom=row (none, rowcol)  block_size=16KiB\n"
 "  block_cache=yes  in_memory=no\n"
-"HBase's names are understood: KEEP_DELETED_CELLS, BLOOMFILTER, BLOCKSIZE,\n"
-"BLOCKCACHE and GZ, TRUE, FALSE.\n",
+"HBase's words are understood: KEEP_DELETED_CELLS, BLOOMFILTER, SNAPPY ..., also\n"
+"as \"{NAME => 'd', VERSIONS => '5'}\", and by --schema what its describe prints.\n",
 	.example = "create ./data notes d:versions=5,ttl=7d e",
 	.options = O_SCHEMA,
 	.words_min = 2, .needs = NEEDS_STORE | MAKES,

@@ -1,9 +1,13 @@
 load cellctl
 
-# attr FAMILY NAME: as describe --json has it.
+# attr FAMILY NAME: as describe --json has it; attr_of TABLE FAMILY NAME.
 attr() {
-	ctl describe "$STORE" t --json |
-		jq -r --arg f "$1" --arg a "$2" '.family[] |
+	attr_of t "$@"
+}
+
+attr_of() {
+	ctl describe "$STORE" "$1" --json |
+		jq -r --arg f "$2" --arg a "$3" '.family[] |
 			select(.name == $f)[$a]'
 }
 
@@ -36,6 +40,48 @@ families() {
 			i:block_cache=no,in_memory=yes,ttl=forever \
 			j:keep_deleted=ttl,ttl=forever
 		ctl describe "$STORE" y | grep -vE '^(uid|gid)')" ]
+}
+
+# What HBase 2.5 prints of a table.
+hbase_describe() {
+	cat <<-'END'
+		Table web:pages is ENABLED
+		web:pages, {TABLE_ATTRIBUTES => {METADATA => {'hbase.store.file-tracker.impl' => 'DEFAULT'}}}
+		COLUMN FAMILIES DESCRIPTION
+		{NAME => 'a', INDEX_BLOCK_ENCODING => 'NONE', VERSIONS => '5', KEEP_DELETED_CELLS => 'TTL', DATA_BLOCK_ENCODING => 'FAST_DIFF', TTL => '7776000 SECONDS (90 DAYS)', MIN_VERSIONS => '2', REPLICATION_SCOPE => '0', BLOOMFILTER => 'ROWCOL', IN_MEMORY => 'true', COMPRESSION => 'SNAPPY', BLOCKCACHE => 'false', BLOCKSIZE => '65536 B (64KB)'}
+
+		{NAME => 'b', VERSIONS => '2147483647', TTL => 'FOREVER', NEW_VERSION_BEHAVIOR => 'false',
+		 COMPRESSION => 'NONE', METADATA => {'x' => 'a b'}}
+
+		2 row(s)
+		Quota is disabled
+		Took 0.0451 seconds
+	END
+}
+
+@test "create and alter: what HBase's describe prints, and its shell takes" {
+	hbase_describe > "$T/text"
+	ctl create "$STORE" x --schema "$T/text" 2> "$T/notes"
+	ctl create "$STORE" y \
+		a:versions=5,keep_deleted=ttl,ttl=90d,min_versions=2,bloom=rowcol \
+		a2 b:versions=all,new_version_behavior=no
+	ctl alter "$STORE" y --delete a2 a:in_memory=yes,compression=zlib,block_cache=no,block_size=64KiB
+	cmp <(ctl describe "$STORE" x) <(ctl describe "$STORE" y)
+	grep -qx "cellctl: note: family a: COMPRESSION SNAPPY becomes zlib" "$T/notes"
+	grep -q "family a: DATA_BLOCK_ENCODING FAST_DIFF is left out" "$T/notes"
+	grep -q "family b: METADATA .* is left out" "$T/notes"
+	[ "$(wc -l < "$T/notes")" -eq 3 ]
+	# alter changes what is named, and nothing else.
+	ctl alter "$STORE" x "{NAME => 'b', VERSIONS => 4}" '{NAME=>"c",COMPRESSION=>"zstd"}' 2>/dev/null
+	[ "$(attr_of x b versions) $(attr_of x c compression) $(attr_of x a versions)" = "4 zlib 5" ]
+	ctl alter "$STORE" x "{NAME => 'c', METHOD => 'delete'}"
+	ctl alter "$STORE" x < "$T/text" 2>/dev/null
+	cmp <(ctl describe "$STORE" x) <(ctl describe "$STORE" y)
+	says 2 "there is no attribute 'encryption'" create "$STORE" z "{NAME => 'a', ENCRYPTION => 'AES'}"
+	says 2 "has no NAME" create "$STORE" z '{VERSIONS => 1}'
+	says 2 "is expected" create "$STORE" z "{NAME => 'a' VERSIONS => 1}"
+	says 2 "does not end" create "$STORE" z "{NAME => 'a}"
+	says 2 "is too much" create "$STORE" z "{NAME => 'a'} b"
 }
 
 @test "create: a schema from a file" {

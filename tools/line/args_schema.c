@@ -2,9 +2,10 @@
  * Parses a table's schema from words such as d:versions=5,ttl=1d.
  *
  * The attributes are those of the schema's text (schema.h). HBase's names and
- * values are translated into these first.
+ * values are translated into these first (attrs.h). A family may also be a hash of
+ * HBase's shell, and the text what its describe prints (hash.h): this changes the
+ * families that it names, and leaves others alone.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,75 +14,57 @@
 #include "tools/line/args.h"
 #include "tools/line/fail.h"
 #include "fs/text/nearest.h"
+#include "tools/shell/attrs.h"
+#include "tools/shell/hash.h"
 
-static const struct synonym {
-	const char *hbase, *ours;
-} attr_synonyms[] = {
-	{"keep_deleted_cells", "keep_deleted"},
-	{"bloomfilter", "bloom"},
-	{"blocksize", "block_size"},
-	{"blockcache", "block_cache"},
-};
-
-/* Synonyms of values, in any case. */
-static const struct synonym value_synonyms[] = {
-	{"true", "yes"},  {"false", "no"},	{"gz", "zlib"},
-	{"yes", "yes"},	  {"no", "no"},		{"ttl", "ttl"},
-	{"none", "none"}, {"zlib", "zlib"},	{"row", "row"},
-	{"all", "all"},	  {"rowcol", "rowcol"}, {"forever", "forever"},
-};
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* HBase's TTL is in seconds; one number means for ever. */
-static const char *hbase_ttl(const char *value, char out[32])
+/* Says what of HBase's attribute is not as it was there. */
+static void note(const char *family, const char *name, const char *value,
+		 const struct attr_text *as)
 {
-	size_t n = strspn(value, "0123456789");
+	if (as->replaced)
+		fprintf(stderr, "cellctl: note: family %s: %s %s becomes %s\n",
+			family, name, value, as->value);
+	else if (as->left_out && !as->off)
+		fprintf(stderr,
+			"cellctl: note: family %s: %s %s is left out: it "
+			"means nothing here\n",
+			family, name, value);
+}
 
-	if (!n || value[n] || n > 20)
-		return value;
-	if (!strcmp(value, "2147483647"))
-		return "forever";
-	snprintf(out, 32, "%ss", value);
-	return out;
+static int set_attr(const char *family, const char *name, const char *value,
+		    struct family_attrs *a)
+{
+	struct nearest near;
+	struct family_attr attr;
+	struct attr_text as;
+	int r;
+
+	attr_translate(name, value, &as);
+	note(family, name, value, &as);
+	if (as.left_out)
+		return EXIT_DONE;
+	r = family_attr_set(a, bytes_str(as.name), bytes_str(as.value));
+	if (r == 0)
+		return EXIT_DONE;
+	if (r == -EINVAL)
+		return fail_usage("family %s: %s", family, store_why());
+	nearest_init(&near, as.name);
+	for (unsigned i = 0; family_attr_get(a, i, &attr); i++)
+		nearest_offer(&near, attr.word);
+	return fail_nearest(&near, "", "family %s: there is no attribute '%s'",
+			    family, as.name);
 }
 
 /* Applies ATTR=VALUE, which is cut in two. */
 static int apply_attr(const char *family, char *text, struct family_attrs *a)
 {
-	char *equals = strchr(text, '='), seconds[32];
-	struct nearest near;
-	struct family_attr attr;
-	const char *value;
-	int r;
+	char *equals = strchr(text, '=');
 
 	if (!equals || equals == text)
 		return fail_usage("'%s:%s' is no FAMILY:ATTRIBUTE=VALUE,...",
 				  family, text);
 	*equals = '\0';
-	value = equals + 1;
-	for (char *p = text; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	for (size_t i = 0; i < COUNT(attr_synonyms); i++)
-		if (!strcmp(text, attr_synonyms[i].hbase))
-			text = (char *)attr_synonyms[i].ours;
-	for (size_t i = 0; i < COUNT(value_synonyms); i++)
-		if (!strcasecmp(value, value_synonyms[i].hbase)) {
-			value = value_synonyms[i].ours;
-			break;
-		}
-	if (!strcmp(text, "ttl"))
-		value = hbase_ttl(value, seconds);
-	r = family_attr_set(a, bytes_str(text), bytes_str(value));
-	if (r == 0)
-		return EXIT_DONE;
-	if (r == -EINVAL)
-		return fail_usage("family %s: %s", family, store_why());
-	nearest_init(&near, text);
-	for (unsigned i = 0; family_attr_get(a, i, &attr); i++)
-		nearest_offer(&near, attr.word);
-	return fail_nearest(&near, "", "family %s: there is no attribute '%s'",
-			    family, text);
+	return set_attr(family, text, equals + 1, a);
 }
 
 enum {
@@ -89,41 +72,54 @@ enum {
 	MAY_ADD = 2,
 };
 
+/* The attributes to change: those of the family, or of a new one. */
+static int begin_family(struct schema *schema, const char *name, int may,
+			struct family_attrs *attrs)
+{
+	int i = schema_find(schema, bytes_str(name));
+
+	if (i >= 0 && !(may & MAY_CHANGE))
+		return fail_usage("family '%s' exists already", name);
+	family_attrs_default(attrs);
+	if (i >= 0)
+		*attrs = schema->families[i].attrs;
+	return EXIT_DONE;
+}
+
+static int end_family(struct schema *schema, const char *name,
+		      const struct family_attrs *attrs)
+{
+	int i = schema_find(schema, bytes_str(name));
+	int r = family_attrs_check(attrs);
+
+	if (r == 0 && i >= 0)
+		schema->families[i].attrs = *attrs;
+	else if (r == 0)
+		r = schema_add(schema, bytes_str(name), attrs);
+	return r < 0 ? fail_usage("family '%s': %s", name, store_why())
+		     : EXIT_DONE;
+}
+
 /* Applies FAMILY[:ATTR=VALUE,...] to @schema. */
 static int apply_family(struct schema *schema, const char *word, int may)
 {
 	char *copy = strdup(word), *colon, *part, *left;
 	struct family_attrs attrs;
-	int i, r, code = EXIT_DONE;
+	int code;
 
 	if (!copy)
 		return fail_memory();
 	colon = strchr(copy, ':');
 	if (colon)
 		*colon = '\0';
-	i = schema_find(schema, bytes_str(copy));
-	if (i >= 0 && !(may & MAY_CHANGE)) {
-		code = fail_usage("family '%s' exists already", copy);
-		goto out;
-	}
-	family_attrs_default(&attrs);
-	if (i >= 0)
-		attrs = schema->families[i].attrs;
+	code = begin_family(schema, copy, may, &attrs);
 	left = colon ? colon + 1 : NULL;
 	while (code == EXIT_DONE && left && *left) {
 		part = strsep(&left, ",");
 		code = apply_attr(copy, part, &attrs);
 	}
-	if (code)
-		goto out;
-	r = family_attrs_check(&attrs);
-	if (r == 0 && i >= 0)
-		schema->families[i].attrs = attrs;
-	else if (r == 0)
-		r = schema_add(schema, bytes_str(copy), &attrs);
-	if (r < 0)
-		code = fail_usage("family '%s': %s", copy, store_why());
-out:
+	if (code == EXIT_DONE)
+		code = end_family(schema, copy, &attrs);
 	free(copy);
 	return code;
 }
@@ -138,6 +134,99 @@ static int remove_family(struct schema *schema, const char *name)
 	for (uint32_t i = 0; i < schema->nfamilies; i++)
 		nearest_offer(&near, schema->families[i].name);
 	return fail_nearest(&near, "", "there is no family '%s'", name);
+}
+
+/* A family as HBase's shell says it, in two readings: its name, then the rest. */
+struct hash_family {
+	struct schema *schema;
+	char name[FAMILY_LEN_MAX + 1];
+	bool named, gone; /* METHOD => 'delete' */
+	struct family_attrs *attrs;
+};
+
+static int hash_name(void *arg, const char *key, const char *value)
+{
+	struct hash_family *f = arg;
+
+	if (!strcasecmp(key, "NAME")) {
+		f->named = strlen(value) < sizeof(f->name);
+		snprintf(f->name, sizeof(f->name), "%s", value);
+	}
+	f->gone |= !strcasecmp(key, "METHOD") && !strcasecmp(value, "delete");
+	return EXIT_DONE;
+}
+
+static int hash_attr(void *arg, const char *key, const char *value)
+{
+	struct hash_family *f = arg;
+
+	if (!strcasecmp(key, "NAME"))
+		return EXIT_DONE;
+	return set_attr(f->name, key, value, f->attrs);
+}
+
+/* Applies {NAME => FAMILY, ATTRIBUTE => VALUE, ...}, and moves *text behind. */
+static int apply_hash(struct schema *schema, const char **text, int may)
+{
+	struct hash_family f = {.schema = schema};
+	struct family_attrs attrs;
+	const char *from = *text;
+	int r = hash_read(text, hash_name, &f);
+
+	if (r < 0)
+		return fail_usage("%s", store_why());
+	if (!f.named)
+		return fail_usage("'%.40s' has no NAME of a family", from);
+	if (f.gone && may & MAY_CHANGE)
+		return remove_family(schema, f.name);
+	r = begin_family(schema, f.name, may, &attrs);
+	f.attrs = &attrs;
+	if (r == EXIT_DONE)
+		r = hash_read(&from, hash_attr, &f);
+	return r ? r : end_family(schema, f.name, &attrs);
+}
+
+static int apply_word(struct schema *schema, const char *word, int may)
+{
+	int code;
+
+	if (!hash_begins(word))
+		return apply_family(schema, word, may);
+	code = apply_hash(schema, &word, may);
+	if (code == EXIT_DONE && *word)
+		return fail_usage("'%s' is too much", word);
+	return code;
+}
+
+/*
+ * Does the text come from HBase's describe? Then a line of it begins with the hash
+ * of a family.
+ */
+static const char *next_hash(const char *text)
+{
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (*text == '{')
+			return text;
+	}
+	return NULL;
+}
+
+static bool is_describe(const struct request *rq)
+{
+	return next_hash((const char *)rq->schema_text.data);
+}
+
+/* Applies the families of HBase's describe; other lines say nothing of them. */
+static int apply_describe(const struct request *rq, struct schema *schema,
+			  int may)
+{
+	const char *at = (const char *)rq->schema_text.data;
+	int code = EXIT_DONE;
+
+	while (code == EXIT_DONE && (at = next_hash(at)))
+		code = apply_hash(schema, &at, may);
+	return code;
 }
 
 static int replace_by_text(const struct request *rq, struct alter *a)
@@ -167,6 +256,11 @@ static int read_schema_text(struct request *rq)
 	if (!rq->schema_file)
 		return EXIT_DONE;
 	code = read_file(rq->schema_file, SCHEMA_TEXT_MAX, &rq->schema_text);
+	/* The text ends with a NUL, which is not counted. */
+	if (code == EXIT_DONE && buf_append(&rq->schema_text, "", 1) < 0)
+		code = fail_memory();
+	if (code == EXIT_DONE)
+		rq->schema_text.len--;
 	/*
 	 * A schema is never empty: the program that should write it has failed.
 	 */
@@ -183,10 +277,12 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 	struct schema *schema = &a->to;
 	int code = EXIT_DONE;
 
-	if (rq->schema_file)
+	if (rq->schema_file && is_describe(rq))
+		code = apply_describe(rq, schema, may);
+	else if (rq->schema_file)
 		code = replace_by_text(rq, a);
 	for (int i = from; code == EXIT_DONE && i < rq->nwords; i++)
-		code = apply_family(schema, rq->words[i], may);
+		code = apply_word(schema, rq->words[i], may);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->add.n; i++)
 		code = apply_family(schema, rq->add.texts[i], MAY_ADD);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
@@ -221,7 +317,7 @@ int parse_create(struct request *rq)
 	if (code)
 		return code;
 	schema_init(&a.to, getuid(), getgid());
-	a.to.fixed = rq->nwords > 2;
+	a.to.fixed = rq->nwords > 2 || is_describe(rq);
 	code = apply_schema(rq, 2, &a);
 	rq->schema = a.to;
 	return code;
