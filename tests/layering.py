@@ -81,8 +81,8 @@ tools/mounts		kernel
 tools/hbase		value store front open
 tools/shell		value store
 tools/line		value store filter front open remote text host shell
-tools/feed		value store text line shell
-tools			value store front open text host line feed
+tools/feed		value store front text line shell
+tools			value store front open text host line feed shell
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

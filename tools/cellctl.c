@@ -9,6 +9,7 @@
 
 #include "cellfs-version.h"
 #include "fs/host/descriptors.h"
+#include "tools/line/capitals.h"
 #include "tools/line/complete.h"
 #include "tools/line/opened.h"
 #include "tools/line/print.h"
@@ -53,10 +54,13 @@ static int open_and_run(const struct command *c, struct request *rq)
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct request rq = {.command = c, .rate = UINT64_MAX};
+	struct capitals words = {0};
 	int code;
 
 	fail_begin(c);
-	code = options_parse(&rq, argc, argv);
+	code = capitals_expand(&words, c, argc, argv);
+	if (code == EXIT_DONE)
+		code = options_parse(&rq, words.argc, words.argv);
 	if (code == EXIT_DONE && rq.help) {
 		print_help(c);
 		goto out;
@@ -72,6 +76,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		code = open_and_run(c, &rq);
 out:
 	request_free(&rq);
+	capitals_free(&words);
 	return code;
 }
 
@@ -83,18 +88,21 @@ static int print_commands(FILE *to, int code)
 	while (cellctl_commands[n].name)
 		n++;
 	half = (n + 1) / 2;
-	fprintf(to, "usage: cellctl [--insecure] COMMAND [OPTION]... STORE "
+	fprintf(to, "usage: cellctl [--insecure] [--hbase-escapes] COMMAND "
+		    "[OPTION]... STORE "
 		    "...\n\n");
 	for (int i = 0; i < half; i++) {
 		const struct command *l = &cellctl_commands[i];
 		const struct command *r = &cellctl_commands[i + half];
 
-		fprintf(to, "  %-17s%-20s", l->name, l->line);
+		fprintf(to, "  %-19s%-20s", l->name, l->line);
 		if (i + half < n)
-			fprintf(to, "%-17s%s", r->name, r->line);
+			fprintf(to, "%-21s%s", r->name, r->line);
 		fprintf(to, "\n");
 	}
-	fprintf(to, "\n--insecure takes a store that others own or may write.\n"
+	fprintf(to, "\n--insecure takes a store that others own or may write; "
+		    "--hbase-escapes reads\n\\xHH in names and values as a "
+		    "byte, as HBase's shell writes it.\n"
 		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
 		    "1 nothing found, a check\nfailed, or faults found; "
 		    "2 incorrect usage; 3 failure.\n");
@@ -121,11 +129,13 @@ static int run_words(int argc, char **argv)
 {
 	const struct command *c;
 
-	if (argc > 1 && !strcmp(argv[1], "--insecure")) {
-		open_insecure();
-		argc--;
-		argv++;
-	}
+	for (; argc > 1; argc--, argv++)
+		if (!strcmp(argv[1], "--insecure"))
+			open_insecure();
+		else if (!strcmp(argv[1], "--hbase-escapes"))
+			args_hbase_escapes();
+		else
+			break;
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
 	if (!strcmp(argv[1], "--version")) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "fs/text/cells.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
@@ -15,6 +16,41 @@ enum shape {
 	NUMBER, /* count rows, print nothing */
 };
 
+/*
+ * Sets the value as it is shown: as the type behind its column says, and no longer
+ * than --maxlength, which cuts no character of UTF-8.
+ */
+static int show(struct request *rq, struct cell *c, struct buf *hold)
+{
+	const struct typed *type = columns_type(&rq->columns, c);
+	size_t max = rq->max_length;
+
+	hold->len = 0;
+	if (type && c->kind == CELL_PUT) {
+		if (typed_show(type, c->value, hold) < 0)
+			return fail_store(rq->words[1]);
+		c->value = buf_bytes(hold);
+	}
+	if (!max || c->value.len <= max)
+		return EXIT_DONE;
+	while (max > 1 && (c->value.data[max] & 0xc0) == 0x80)
+		max--;
+	c->value.len = max;
+	return EXIT_DONE;
+}
+
+/* What count says on its way. */
+static void say_where(const struct request *rq, uint64_t rows, struct bytes row)
+{
+	struct buf name = {0};
+
+	if (rq->interval && rows % rq->interval == 0 &&
+	    cells_format_name(row, &name) == 0)
+		fprintf(stderr, "%llu rows, at %.*s\n",
+			(unsigned long long)rows, (int)name.len, name.data);
+	buf_free(&name);
+}
+
 static int print_one(enum shape shape, const struct cell *c)
 {
 	if (shape == CELLS)
@@ -25,7 +61,7 @@ static int print_one(enum shape shape, const struct cell *c)
 /* *found is the number of cells printed, or of rows. */
 static int walk(struct request *rq, enum shape shape, uint64_t *found)
 {
-	struct buf row = {0};
+	struct buf row = {0}, hold = {0};
 	struct scan *sc;
 	struct cell c;
 	int code = EXIT_DONE, damage = EXIT_DONE;
@@ -46,11 +82,16 @@ static int walk(struct request *rq, enum shape shape, uint64_t *found)
 				code = fail_memory();
 		}
 		++*found;
+		if (shape == NUMBER)
+			say_where(rq, *found, c.row);
+		else if (code == EXIT_DONE && shape < ROWS)
+			code = show(rq, &c, &hold);
 		if (code == EXIT_DONE && shape != NUMBER)
 			code = print_one(shape, &c);
 	}
 	scan_close(sc);
 	buf_free(&row);
+	buf_free(&hold);
 	return code ? code : damage;
 }
 

@@ -98,6 +98,11 @@ static int act(struct request *rq, const struct bytes names[3])
 	return 0;
 }
 
+int cmd_list_table_snapshots(struct request *rq)
+{
+	return list(rq);
+}
+
 int cmd_snapshot(struct request *rq)
 {
 	struct buf holds[3] = {{0}, {0}, {0}};

@@ -144,6 +144,14 @@ int cmd_describe(struct request *rq)
 	return code;
 }
 
+int cmd_disable(struct request *rq)
+{
+	fprintf(stderr,
+		"cellctl: note: %s is enabled, as every table is here\n",
+		rq->words[1]);
+	return EXIT_DONE;
+}
+
 int cmd_drop(struct request *rq)
 {
 	int r = store_table_drop(rq->store, bytes_str(rq->words[1]),
@@ -175,4 +183,31 @@ int cmd_drop_namespace(struct request *rq)
 	if (store_namespace_drop(rq->store, bytes_str(rq->words[1])) < 0)
 		return fail_store(rq->words[1]);
 	return EXIT_DONE;
+}
+
+int cmd_describe_namespace(struct request *rq)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	const char *wanted = rq->words[1];
+	size_t len = strlen(wanted);
+	bool found = false;
+	uint64_t tables = 0;
+	int r;
+
+	while (!found &&
+	       (r = store_namespace_next(rq->store, bytes_str(name), name)) > 0)
+		found = !strcmp(name, wanted);
+	if (!found && r == 0)
+		r = why(-ENOENT, "there is no namespace %s", wanted);
+	if (r < 0)
+		return fail_store(rq->words[0]);
+	name[0] = '\0';
+	while ((r = store_table_next(rq->store, bytes_str(name), name)) > 0)
+		if (strcmp(wanted, "default") != 0)
+			tables +=
+				!strncmp(name, wanted, len) && name[len] == ':';
+		else
+			tables += !strchr(name, ':');
+	return r < 0 ? fail_store(rq->words[0])
+		     : print_namespace(wanted, tables);
 }

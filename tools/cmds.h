@@ -27,11 +27,13 @@ int cmd_exists(struct request *rq);
 int cmd_create(struct request *rq);
 int cmd_alter(struct request *rq);
 int cmd_describe(struct request *rq);
+int cmd_disable(struct request *rq);
 int cmd_drop(struct request *rq);
 int cmd_truncate(struct request *rq);
 int cmd_create_namespace(struct request *rq);
 int cmd_drop_namespace(struct request *rq);
 int cmd_list_namespace(struct request *rq);
+int cmd_describe_namespace(struct request *rq);
 
 /* cmd_store.c */
 int cmd_init(struct request *rq);
@@ -45,5 +47,6 @@ int cmd_compact(struct request *rq);
 /* cmd_snapshot.c */
 int parse_snapshot(struct request *rq);
 int cmd_snapshot(struct request *rq);
+int cmd_list_table_snapshots(struct request *rq);
 
 #endif

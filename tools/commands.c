@@ -42,6 +42,14 @@ const struct command cellctl_commands[] = {
 	.options = O_JSON,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_list_namespace,
+}, {
+	.name = "describe_namespace", .args = "STORE NAMESPACE",
+	.line = "count its tables",
+	.help = "Prints its name, and how many tables are in it.\n",
+	.example = "describe_namespace ./data web",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
+	.run = cmd_describe_namespace,
 },
 {
 	.name = "tables", .alias = "list", .args = "STORE [REGEX]",
@@ -53,7 +61,7 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_tables,
 }, {
-	.name = "exists", .args = "STORE TABLE", .line = "is there a table?",
+	.name = "exists", .alias = "is_enabled", .args = "STORE TABLE", .line = "is there a table?",
 	.help = "Exits with 0 if the table exists, with 1 if not.\n",
 	.example = "exists ./data notes && echo yes",
 	.options = O_JSON,
@@ -112,7 +120,16 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_drop,
 }, {
-	.name = "truncate", .args = "STORE TABLE", .line = "drop all its cells",
+	.name = "disable", .alias = "enable", .args = "STORE TABLE",
+	.line = "for HBase's scripts",
+	.help =
+"For scripts of HBase's shell, which disable a table before they change or drop\n"
+"it: a table is always enabled here, and a note says so.\n",
+	.example = "disable ./data notes",
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
+	.run = cmd_disable,
+}, {
+	.name = "truncate", .alias = "truncate_preserve", .args = "STORE TABLE", .line = "drop all its cells",
 	.help =
 "The cells are gone for good; the schema is kept. A table that has snapshots is\n"
 "not truncated.\n",
@@ -127,7 +144,7 @@ const struct command cellctl_commands[] = {
 "Prints the newest version of each column, as .cells: row TAB family:qualifier\n"
 "TAB timestamp TAB value. Exits with 1 if there are no cells.\n",
 	.example = "get ./data notes monday d:text --versions 3",
-	.options = O_SELECT | O_VALUE,
+	.options = O_SELECT | O_VALUE | O_LENGTH,
 	.words_min = 3, .needs = NEEDS_TABLE,
 	.parse = parse_get, .run = cmd_get,
 }, {
@@ -136,14 +153,14 @@ const struct command cellctl_commands[] = {
 "Prints the newest version of each column, as get does.\n",
 	.example =
 "scan ./data notes --filter \"ValueFilter(=,'substring:x')\"",
-	.options = O_SCAN,
+	.options = O_SCAN | O_LENGTH,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_scan, .run = cmd_scan,
 }, {
 	.name = "count", .args = "STORE TABLE", .line = "count rows",
 	.help = "Counts the rows of which scan would print a cell.\n",
 	.example = "count ./data notes --columns d:text",
-	.options = O_SCAN & ~(O_ROWS | O_ORDER),
+	.options = (O_SCAN & ~(O_ROWS | O_ORDER)) | O_INTERVAL,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_count_rows, .run = cmd_count,
 }, {
@@ -181,7 +198,7 @@ const struct command cellctl_commands[] = {
 }, {
 	.name = "deleteall",
 	.args = "STORE TABLE ROW [FAMILY[:QUALIFIER] [TS]]",
-	.line = "delete all versions",
+	.line = "delete all of it",
 	.help =
 "Deletes all present versions of a column, a family or the row, or those up to\n"
 "TS. Versions written later are seen.\n",
@@ -262,12 +279,20 @@ const struct command cellctl_commands[] = {
 	.words_min = 3, .words_max = 4, .needs = NEEDS_TABLE,
 	.parse = parse_copy, .run = cmd_copy,
 }, {
-	.name = "snapshot",
+	.name = "list_table_snapshots", .args = "STORE TABLE",
+	.line = "its snapshots",
+	.help = "Lists the snapshots of a table, as snapshot -t TABLE does.\n",
+	.example = "list_table_snapshots ./data notes",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
+	.run = cmd_list_table_snapshots,
+}, {
+	.name = "snapshot", .alias = "list_snapshots",
 	.args = "STORE\n"
 		"       [take NAME | drop NAME | rename NAME TO |"
 		" clone NAME TO [SHOWN] |\n"
 		"       restore NAME [SHOWN]]",
-	.line = "take, clone, restore",
+	.line = "take, clone, drop",
 	.help =
 "Snapshots of the whole store, or of one table (-t). Without a verb: lists their\n"
 "names and times (in milliseconds). In a mount they are .snapshot/NAME and\n"

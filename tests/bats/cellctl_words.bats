@@ -3,7 +3,7 @@ load cellctl
 # The commands as the list of help has them.
 commands() {
 	ctl help | sed -n 's/^  \([a-z_]\+\).\{18,\}$/&/p' |
-		awk '{ print $1; print substr($0, 40) }' | awk 'NF { print $1 }'
+		awk '{ print $1; print substr($0, 42) }' | awk 'NF { print $1 }'
 }
 
 @test "help: every command, one screen each, with an example" {
@@ -98,7 +98,7 @@ commands() {
 	says 2 "is no column" get "$none" t r 'd:%zz'
 	says 2 "a row needs a name" get "$none" t ''
 	says 2 "a row needs a name" put "$none" t '' d:q x
-	says 2 "usage: cellctl [--insecure] COMMAND"
+	says 2 "usage: cellctl [--insecure] [--hbase-escapes] COMMAND"
 	[ ! -e "$none" ]
 }
 

@@ -7,10 +7,43 @@
 #include "fs/text/name.h"
 #include "store/value/array.h"
 #include "tools/line/fail.h"
+#include "tools/shell/escapes.h"
+
+static bool hbase; /* names and values are in the spelling of its shell */
+
+void args_hbase_escapes(void)
+{
+	hbase = true;
+}
+
+int value_read(const char *text, struct buf *out)
+{
+	return hbase ? escapes_read(text, out)
+		     : buf_append(out, text, strlen(text));
+}
+
+/* Where an escape of HBase's shell is meant, most probably. */
+static void warn(const char *text)
+{
+	if (!hbase && escapes_has(text))
+		fprintf(stderr,
+			"cellctl: warning: \\xHH in '%s' is taken as it is: "
+			"cellctl --hbase-escapes ... reads it as a byte\n",
+			text);
+}
 
 /* Appends the bytes that the spelling @text stands for to @out. */
 static int unescape(struct bytes text, struct buf *out)
 {
+	char *copy;
+	int r;
+
+	if (hbase) {
+		copy = strndup((const char *)text.data, text.len);
+		r = copy ? escapes_read(copy, out) : -ENOMEM;
+		free(copy);
+		return r;
+	}
 	if (bytes_eq(text, bytes_str("%")))
 		return 0;
 	return name_unescape(text, out);
@@ -19,6 +52,7 @@ static int unescape(struct bytes text, struct buf *out)
 int parse_key(const char *text, struct buf *out)
 {
 	out->len = 0;
+	warn(text);
 	if (unescape(bytes_str(text), out) == 0)
 		return EXIT_DONE;
 	return fail_usage("'%s' is no key: %s", text, store_why());
@@ -65,6 +99,7 @@ int columns_add(struct columns *c, const char *text)
 		return fail_memory();
 	c->names[c->n] = (struct column_name){0};
 	c->holds[c->n] = (struct buf){0};
+	warn(text);
 	c->types[c->n] = typed_of(bytes_str(text), &len);
 	c->n++;
 	r = column_parse(bytes_of(text, len), &c->holds[c->n - 1],

@@ -10,6 +10,10 @@
 
 #include "tools/line/request.h"
 
+/* From now on \xHH in names and values is a byte, and %HH is not. */
+void args_hbase_escapes(void);
+/* Appends a value of the command line. 0 or -ENOMEM. */
+int value_read(const char *text, struct buf *out);
 int parse_key(const char *text, struct buf *out);
 int parse_row(const char *text, struct buf *out); /* not empty */
 /*

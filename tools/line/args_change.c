@@ -63,12 +63,10 @@ static int row_and_ts(struct request *rq, int i)
 /* The value: word @i, or else the standard input. */
 static int read_value(struct request *rq, int i)
 {
-	struct bytes word;
-
 	if (rq->nwords <= i)
 		return read_file("-", VALUE_LEN_MAX, &rq->value);
-	word = bytes_str(rq->words[i]);
-	return buf_set(&rq->value, word) < 0 ? fail_memory() : EXIT_DONE;
+	return value_read(rq->words[i], &rq->value) < 0 ? fail_memory()
+							: EXIT_DONE;
 }
 
 static int put_change(struct request *rq, uint8_t op, const char *column)
@@ -234,7 +232,9 @@ static int parse_check(struct request *rq, int *next)
 				  "no value");
 	if (k->op < CHECK_EQUAL)
 		return parse_ts_arg(expected, &k->ts);
-	k->value = bytes_str(expected);
+	if (value_read(expected, &rq->expected) < 0)
+		return fail_memory();
+	k->value = buf_bytes(&rq->expected);
 	return EXIT_DONE;
 }
 

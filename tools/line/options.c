@@ -48,6 +48,8 @@ enum {
 	W_JSONL,
 	W_KEY,
 	W_MAP,
+	W_MAXLENGTH,
+	W_INTERVAL,
 };
 
 static const struct option_word {
@@ -87,6 +89,10 @@ static const struct option_word {
 	 "descending: STARTROW is the greater one"},
 	{"raw", 0, W_RAW, NULL, O_RAW, "all stored cells, also delete markers"},
 	{"rows", 0, W_ROWS, NULL, O_ROWS, "only the row keys"},
+	{"maxlength", 0, W_MAXLENGTH, "N", O_LENGTH,
+	 "at most N bytes of each value"},
+	{"interval", 0, W_INTERVAL, "N", O_INTERVAL,
+	 "say every N rows where it is"},
 	{"values", 'v', W_VALUES, NULL, O_VALUE,
 	 "only the values, byte for byte"},
 	{"ttl", 0, W_TTL, "TIME", O_TTL,
@@ -205,6 +211,10 @@ static int take_value(struct request *rq, int what, const char *arg)
 	case W_PUT:
 		rq->put_column = arg;
 		return EXIT_DONE;
+	case W_MAXLENGTH:
+		return parse_count(arg, UINT64_MAX, &rq->max_length);
+	case W_INTERVAL:
+		return parse_count(arg, UINT64_MAX, &rq->interval);
 	case W_KEY:
 		rq->key = arg;
 		return EXIT_DONE;
@@ -394,6 +404,7 @@ void request_free(struct request *rq)
 	buf_free(&rq->prefix_stop);
 	buf_free(&rq->row);
 	buf_free(&rq->value);
+	buf_free(&rq->expected);
 	filter_free(rq->filter);
 	free(rq->changes);
 	schema_free(&rq->schema);

@@ -206,6 +206,19 @@ int print_name(const char *what, const char *name)
 	return end_line(r < 0 ? r : json_str(&output, what, name));
 }
 
+int print_namespace(const char *name, uint64_t tables)
+{
+	int r;
+
+	if (!json)
+		return text_line("namespace %s\ntables %llu\n", name,
+				 (unsigned long long)tables);
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_str(&output, "namespace", name);
+	return end_line(r < 0 ? r : json_uint(&output, "tables", tables));
+}
+
 int print_figure(const char *what, uint64_t n)
 {
 	int r;

@@ -38,6 +38,8 @@ int print_tail(struct cells_frame *f);
 int print_counter(const struct cell *c, int64_t n);
 /* A table's or a namespace's name, as @what says. */
 int print_name(const char *what, const char *name);
+/* A namespace, and how many tables are in it. */
+int print_namespace(const char *name, uint64_t tables);
 int print_figure(const char *what, uint64_t n);
 /* In JSON only: otherwise the exit code says it. */
 int print_truth(const char *what, bool truth);

@@ -42,6 +42,8 @@ enum {
 	O_RATE = 1 << 22,
 	O_RECORDS = 1 << 23,	/* --csv, --tsv, --jsonl, --key */
 	O_RECORDS_IN = 1 << 24, /* the same, and --map */
+	O_LENGTH = 1 << 25,	/* --maxlength */
+	O_INTERVAL = 1 << 26,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -71,7 +73,7 @@ struct request {
 	bool all_versions;
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
-	uint64_t ttl_ms;
+	uint64_t ttl_ms, max_length, interval; /* 0 = none */
 	uint64_t rate; /* MiB a second; 0 = as fast as it goes */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
@@ -83,7 +85,7 @@ struct request {
 	struct buf start, stop, prefix, prefix_stop;
 	struct filter *filter;
 	/* What a write does; row is used by get, too. */
-	struct buf row, value;
+	struct buf row, value, expected;
 	struct columns targets; /* names used by changes and check */
 	struct change *changes;
 	size_t nchanges;

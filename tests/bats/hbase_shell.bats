@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# What people bring from HBase's shell: its words, options, types and escapes.
+
+load cellctl
+
+@test "types behind columns: numbers are shown as numbers" {
+	printf '%s\n' 'row,s,i,l,f,d,b,t' 'r,-2,70000,-1,1.5,0.1,true,a\x00b' |
+		ctl import "$STORE" t --csv --map s=d:s:toShort --map i=d:i:toInt \
+			--map l=d:l:toLong --map f=d:f:toFloat --map d=d:d:toDouble \
+			--map b=d:b:toBoolean --map t=d:t:toStringBinary 2>/dev/null
+	is '%FF ?%B9%99%99%99%99%99%9A ?%C0%00%00 %00%01%11p' \
+		eval 'ctl get "$STORE" t r d:b d:d d:f d:i | cut -f 4'
+	is 'true 0.1 1.5 70000 -1 -2 a\x00b' \
+		eval 'ctl get "$STORE" t r d:b:toBoolean d:d:toDouble d:f:toFloat d:i:toInt d:l:toLong d:s:toShort d:t:toStringBinary | cut -f 4'
+	[ "$(ctl scan "$STORE" t --columns d:i:toInt --json | jq -r .value)" = 70000 ]
+	says 3 "a value of 4 bytes is no toLong, which has 8" get "$STORE" t r d:i:toLong
+	# Only behind a column: a qualifier may have that name.
+	ctl put "$STORE" t r d:toInt x
+	[ "$(ctl get "$STORE" t r d:toInt --values)" = x ]
+}
+
+@test "maxlength cuts values, and no character" {
+	ctl put "$STORE" t r d:x 'aé€b'
+	[ "$(ctl get "$STORE" t r --values --maxlength 5)" = aé ]
+	[ "$(ctl scan "$STORE" t "MAXLENGTH => 6" | cut -f 4)" = aé€ ]
+	[ "$(ctl scan "$STORE" t --maxlength 7 | cut -f 4)" = aé€b ]
+}
+
+@test "count says where it is" {
+	seq 5 | sed "s/.*/r&${TAB}d:x${TAB}${TAB}v/" | ctl import "$STORE" t 2>/dev/null
+	run --separate-stderr "$CELLCTL" count "$STORE" t "INTERVAL => 2"
+	[ "$output" = 5 ]
+	[ "$stderr" = $'2 rows, at r2\n4 rows, at r4' ]
+}
+
+@test "options in capitals, with and without brackets" {
+	local i
+	for i in a b c d; do
+		ctl put "$STORE" t $i d:x 1$i 5
+		ctl put "$STORE" t $i d:x 2$i 6
+		ctl put "$STORE" t $i e:y 3$i
+	done
+	is "b d:x 6 2b" ctl scan "$STORE" t "{LIMIT => 1, COLUMNS => ['d:x', 'd:z'], STARTROW => 'b', CACHE => 100}"
+	is "c d:x 6 2c c d:x 5 1c b d:x 6 2b b d:x 5 1b" ctl scan "$STORE" t \
+		"{REVERSED => true, RAW => false, VERSIONS => 2, COLUMN => 'd', STARTROW => 'c', STOPROW => 'a'}"
+	is "a d:x 5 1a" ctl get "$STORE" t a "{TIMERANGE => [5, 6], COLUMN => \"d:x\"}"
+	is "d d:x 6 2d" ctl scan "$STORE" t "ROWPREFIXFILTER => 'd'" "FILTER => \"ValueFilter(=, 'substring:2')\""
+	says 2 "did you mean --limit?" scan "$STORE" t "{LIMITS => 1}"
+	says 2 "does not end" scan "$STORE" t "{LIMIT => 'x"
+	# A value is never one.
+	ctl put "$STORE" t v d:x "{LIMIT => 1}"
+	[ "$(ctl get "$STORE" t v --values)" = "{LIMIT => 1}" ]
+}
+
+@test "escapes: bytes as the shell writes them, and a warning without" {
+	ctl --hbase-escapes put "$STORE" t 'r\x00\xFF' 'd:\x41\x09%41' '\x01v'
+	is 'r%00%FF d:A%09%2541 %01v' eval 'ctl scan "$STORE" t | cut -f 1,2,4'
+	[ "$(ctl --hbase-escapes get "$STORE" t 'r\x00\xFF' --values | od -An -tx1)" = " 01 76" ]
+	ctl --hbase-escapes cas "$STORE" t 'r\x00\xff' 'd:\x41\x09%41' '\x01v' new
+	[ "$(ctl --hbase-escapes scan "$STORE" t --startrow 'r\x00' --stoprow 's' --rows)" = 'r%00%FF' ]
+	run --separate-stderr "$CELLCTL" put "$STORE" t 'r\x00' d:x 'v\x00'
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"warning: \\xHH in 'r\\x00' is taken as it is"*--hbase-escapes* ]]
+	[ "$(wc -l <<< "$stderr")" -eq 1 ]
+	is 'r\x00 d:x v\x00' eval 'ctl get "$STORE" t "r\x00" 2>/dev/null | cut -f 1,2,4'
+}
+
+@test "words: namespaces, snapshots of a table, and tables that are always enabled" {
+	ctl create_namespace "$STORE" web
+	ctl create "$STORE" web:a
+	ctl create "$STORE" web:b
+	is "namespace web tables 2" ctl describe_namespace "$STORE" web
+	[ "$(ctl describe_namespace "$STORE" default --json)" = '{"namespace":"default","tables":1}' ]
+	says 3 "no namespace web2" describe_namespace "$STORE" web2
+	ctl snapshot "$STORE" -t t take one
+	ctl list_table_snapshots "$STORE" t | cmp - <(ctl snapshot "$STORE" -t t)
+	[ "$(ctl list_table_snapshots "$STORE" t | cut -f 1)" = one ]
+	ctl list_snapshots "$STORE"
+	ctl disable "$STORE" t 2> "$T/said"
+	ctl enable "$STORE" t 2>> "$T/said"
+	grep -c "note: t is enabled" "$T/said" | grep -qx 2
+	says 3 "" disable "$STORE" none
+	ctl is_enabled "$STORE" t
+	ctl snapshot "$STORE" -t t drop one
+	ctl put "$STORE" t r d:x v
+	ctl truncate_preserve "$STORE" t
+	[ -z "$(rows)" ]
+}
