@@ -21,7 +21,9 @@ rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # the inner shell expands
 git ls-files 'store/*.c' ':!store/library' ':!*_absent.c' 'tests/sim/*.c' fs/text/name.c \
-	fs/text/cells.c fs/text/cells_frame.c tools/line/json.c tools/line/json_cells.c tools/line/json_read.c fs/tree/view.c |
+	fs/text/cells.c fs/text/cells_frame.c tools/line/json.c tools/line/json_cells.c \
+	tools/line/json_read.c tools/feed/csv.c tools/feed/format.c tools/feed/jsonl.c \
+	tools/feed/record.c tools/shell/escapes.c tools/shell/hash.c fs/tree/view.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
 		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"

@@ -183,13 +183,14 @@ static int end_row(struct give *g)
 	r = start_record(g);
 	for (size_t i = 0; r == 0 && i < g->n; i++) {
 		struct column *c = &g->columns[i];
-		struct bytes value =
-			bytes_of(g->values.data + c->value, c->len);
+		bool filled = c->has && c->len;
 
-		r = record_add(&g->rec, buf_bytes(&c->name),
-			       c->has ? value : bytes_str(""),
-			       (c->has ? 0 : FIELD_ABSENT) |
-				       (c->bare ? FIELD_BARE : 0));
+		r = record_add(
+			&g->rec, buf_bytes(&c->name),
+			filled ? bytes_of(g->values.data + c->value, c->len)
+			       : bytes_str(""),
+			(c->has ? 0 : FIELD_ABSENT) |
+				(c->bare ? FIELD_BARE : 0));
 		c->has = c->bare = false;
 	}
 	if (r < 0)
@@ -224,7 +225,7 @@ static int add_value(struct give *g, struct column *to, const struct cell *c)
 	else
 		r = 0;
 	to->len = g->values.len - to->value;
-	to->bare = type && type->bare &&
+	to->bare = type && type->bare && to->len &&
 		   is_bare(g->values.data + to->value, to->len);
 	return r;
 }

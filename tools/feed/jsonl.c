@@ -130,8 +130,9 @@ int jsonl_next(struct input *in, struct record *out)
 		r = read_line(in);
 		if (r <= 0)
 			return r;
-		j = (struct json_reader){in->text.data,
-					 in->text.data + in->text.len};
+		j = (struct json_reader){in->text.data, in->text.data};
+		if (in->text.len)
+			j.end += in->text.len;
 		json_take(&j, ' ');
 	} while (j.at == j.end);
 	r = take_object(&j, out);

@@ -40,7 +40,8 @@ void record_end(struct record *r)
 {
 	const uint8_t *p = r->bytes.data;
 
-	for (size_t i = 0; i < r->n; i++) {
+	/* Without a byte there is no memory to point to. */
+	for (size_t i = 0; p && i < r->n; i++) {
 		struct field *f = &r->fields[i];
 
 		f->name = bytes_of(p, f->name.len);
