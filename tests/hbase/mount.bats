@@ -245,6 +245,25 @@ session() {
 		"$M/.cellfs/errors"
 }
 
+@test "columns that a file lacks are scanned for by name" {
+	"$CELLCTL" create "$STORE" "$N" f:bloom=rowcol g:bloom=rowcol
+	"$CELLCTL" put "$STORE" "$N" r f:a one 1
+	"$CELLCTL" put "$STORE" "$N" s f:q two 2
+	"$CELLCTL" flush "$STORE" "$N"
+	"$CELLCTL" put "$STORE" "$N" r f:b three 3
+	"$CELLCTL" put "$STORE" "$N" s g:q four 4
+	scan() {
+		timeout 20 "$CELLCTL" scan "$STORE" "$N" "$@" | cut -f 4 |
+			tr '\n' ' '
+	}
+	[ "$(scan --columns f:q)" = "two " ]
+	[ "$(scan --columns f:c)" = "" ]
+	[ "$(scan --columns f:a,f:q,g:q)" = "one two four " ]
+	[ "$(scan --columns f:b,g)" = "three four " ]
+	[ "$(scan --columns f:a,f:b --startrow r --stoprow s)" = "one three " ]
+	[ "$(scan --columns f:a,f:b,f:c -n all)" = "one three " ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

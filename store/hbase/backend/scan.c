@@ -24,14 +24,16 @@ struct hbase_scan {
 	bool ended; /* the cells have */
 	uint8_t granularity;
 	bool reversed, keys, raw;
-	bool by_row;  /* whole rows are collected */
-	bool lengths; /* values are lengths of values */
+	bool by_row;	/* whole rows are collected */
+	bool by_filter; /* columns are picked by a filter */
+	bool lengths;	/* values are lengths of values */
 	uint64_t limit_rows, rows;
 
 	/* What the request points to. */
 	struct buf names;
 	struct filter_list filters;
-	struct pb_column *columns, *families; /* .families: of a raw scan */
+	struct pb_column *columns;
+	struct pb_column *families; /* those of the columns, as a whole */
 	size_t ncolumns;
 	struct bytes *qualifiers;
 	struct pb_family_range *ranges;
@@ -132,6 +134,27 @@ static int add_family(struct hbase_scan *sc, const struct scan_spec *spec,
 	return 0;
 }
 
+static bool is_of_one_row(const struct scan_spec *spec)
+{
+	return spec->row_start.len && !spec->row_start_exclusive &&
+	       spec->row_stop_inclusive &&
+	       bytes_eq(spec->row_start, spec->row_stop);
+}
+
+/*
+ * May a server be told the columns by name? With new_version_behavior it goes
+ * round for ever where a file's filter of rows and columns (bloom rowcol, now or
+ * when the file was written) says that it does not hold one of them. It looks
+ * there but for one column of one row.
+ */
+static bool may_be_named(const struct scan_spec *spec,
+			 const struct family_attrs *attrs,
+			 const struct pb_column *column)
+{
+	return !attrs->new_version_behavior || !column->qualifiers.n ||
+	       (column->qualifiers.n == 1 && is_of_one_row(spec));
+}
+
 /* 1, or 0 if the table has none of the columns that are asked for. */
 static int add_columns(struct hbase_scan *sc, struct table *t,
 		       const struct scan_spec *spec, struct pb_scan *scan)
@@ -151,8 +174,11 @@ static int add_columns(struct hbase_scan *sc, struct table *t,
 		r = hbase_family(t, family, &attrs);
 		if (r < 0)
 			return r;
-		if (r > 0)
-			add_family(sc, spec, family, &at, &sc->columns[n++]);
+		if (r == 0)
+			continue;
+		add_family(sc, spec, family, &at, &sc->columns[n]);
+		sc->by_filter |= !may_be_named(spec, &attrs, &sc->columns[n]);
+		n++;
 	}
 	sc->ncolumns = n;
 	scan->columns = (struct proto_list){.items = sc->columns, .n = n};
@@ -195,6 +221,8 @@ static int add_filters(struct hbase_scan *sc, const struct scan_spec *spec,
 	struct bytes none = {0};
 	bool range = spec->has_qual_start || spec->has_qual_stop;
 
+	if (sc->by_filter && !spec->raw)
+		filter_add_columns(&sc->filters, sc->columns, sc->ncolumns);
 	if (range)
 		filter_add_range(
 			&sc->filters,
@@ -254,14 +282,9 @@ static bool is_empty(const struct scan_spec *spec)
 	return spec->reversed ? order < 0 : order > 0;
 }
 
-/* HBase gives whole families to a raw scan: is_wanted() does the rest. */
-static int ask_raw(struct hbase_scan *sc, struct pb_scan *scan)
+/* Asks for the families of the columns as a whole. */
+static int ask_families(struct hbase_scan *sc, struct pb_scan *scan)
 {
-	static const uint8_t yes = 0xff;
-
-	sc->attribute = (struct pb_attribute){true, bytes_str("_raw_"),
-					      bytes_of(&yes, 1)};
-	scan->attributes = (struct proto_list){.items = &sc->attribute, .n = 1};
 	if (!sc->ncolumns)
 		return 0;
 	sc->families = calloc(sc->ncolumns, sizeof(*sc->families));
@@ -273,6 +296,17 @@ static int ask_raw(struct hbase_scan *sc, struct pb_scan *scan)
 	}
 	scan->columns.items = sc->families;
 	return 0;
+}
+
+/* HBase gives whole families to a raw scan: is_wanted() does the rest. */
+static int ask_raw(struct hbase_scan *sc, struct pb_scan *scan)
+{
+	static const uint8_t yes = 0xff;
+
+	sc->attribute = (struct pb_attribute){true, bytes_str("_raw_"),
+					      bytes_of(&yes, 1)};
+	scan->attributes = (struct proto_list){.items = &sc->attribute, .n = 1};
+	return ask_families(sc, scan);
 }
 
 /* Is the cell of a raw scan of a column that was asked for? */
@@ -334,6 +368,8 @@ static int prepare(struct hbase_scan *sc, struct table *t,
 	scan->families_on_demand = false;
 	if (r == 0 && spec->raw)
 		r = ask_raw(sc, scan);
+	else if (r == 0 && sc->by_filter)
+		r = ask_families(sc, scan);
 	return r < 0 ? r : 1;
 }
 

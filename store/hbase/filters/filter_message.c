@@ -315,6 +315,64 @@ static void add_equal(struct filter_list *l, enum filter_subject subject,
 	add(l, filter_put_compare(&one, subject, &c), &one);
 }
 
+/* Puts "the subject is @name" as an item. */
+static int put_equal(struct buf *items, enum filter_subject subject,
+		     struct bytes name)
+{
+	const struct filter_compare c = {.op = COMPARE_EQUAL, .value = name};
+	struct buf one = {0};
+	int r = filter_put_compare(&one, subject, &c);
+
+	if (r == 0)
+		r = filter_put_item(items, buf_bytes(&one));
+	buf_free(&one);
+	return r;
+}
+
+/* Puts a list of filters as an item of another. */
+static int put_list(struct buf *out, bool any, const struct buf *items)
+{
+	struct buf one = {0};
+	int r = filter_put_list(&one, any, buf_bytes(items));
+
+	if (r == 0)
+		r = filter_put_item(out, buf_bytes(&one));
+	buf_free(&one);
+	return r;
+}
+
+/* Puts a family, or some of its columns, as an item. */
+static int put_family(struct buf *out, const struct pb_column *c)
+{
+	const struct bytes *q = c->qualifiers.items;
+	struct buf both = {0}, any = {0};
+	int r = put_equal(&both, SUBJECT_FAMILY, c->family);
+
+	for (size_t i = 0; r == 0 && i < c->qualifiers.n; i++)
+		r = put_equal(&any, SUBJECT_QUALIFIER, q[i]);
+	if (r == 0 && any.len)
+		r = put_list(&both, true, &any);
+	if (r == 0)
+		r = put_list(out, false, &both);
+	buf_free(&both);
+	buf_free(&any);
+	return r;
+}
+
+void filter_add_columns(struct filter_list *l, const struct pb_column *columns,
+			size_t n)
+{
+	struct buf items = {0}, one = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = put_family(&items, &columns[i]);
+	if (r == 0)
+		r = filter_put_list(&one, true, buf_bytes(&items));
+	buf_free(&items);
+	add(l, r, &one);
+}
+
 void filter_add_family(struct filter_list *l, struct bytes family)
 {
 	add_equal(l, SUBJECT_FAMILY, family);

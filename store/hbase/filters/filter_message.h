@@ -65,6 +65,9 @@ void filter_add_first(struct filter_list *l);
 /* Columns whose qualifiers lie between the two; NULL = without bound. */
 void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
 		      struct bytes max, bool max_in);
+/* The columns that a Get or Scan would name: those of @n families. */
+void filter_add_columns(struct filter_list *l, const struct pb_column *columns,
+			size_t n);
 void filter_add_family(struct filter_list *l, struct bytes family);
 void filter_add_qualifier(struct filter_list *l, struct bytes qualifier);
 void filter_add_ts(struct filter_list *l, int64_t ts);
