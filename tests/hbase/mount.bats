@@ -264,6 +264,40 @@ session() {
 	[ "$(scan --columns f:a,f:b,f:c -n all)" = "one three " ]
 }
 
+@test "of the deletes in one row of a stream none is lost" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=5 g
+	lines() {
+		printf '%b\n' "$@" >"$M/$N/.cells"
+	}
+	lines 'r\tf:p\t4\tx' 'r\tg:p\t2\tx' 's\tf:q\t8\tx' 's\tf:p\t8\tx'
+	lines 'r\tf:\t5\t\tdelete-family' 'r\t\t3\t\tdelete-row'
+	[ "$("$CELLCTL" scan "$STORE" "$N" --rows | tr '\n' ' ')" = "s " ]
+	lines 's\tf:q\t9\t\tdelete-column' 's\tf:q\t2\t\tdelete-column'
+	[ "$(cut -f 2 "$M/$N/s/.cells")" = f:p ]
+	lines 's\tf:\t9\t\tdelete-family' 's\tf:p\t2\t\tdelete-column'
+	[ -z "$(cat "$M/$N/.cells")" ]
+	lines 't\tf:p\t8\tx' 't\tf:q\t3\tx'
+	"$CELLCTL" delete "$STORE" "$N" t f:p 8
+	# A server would forget that delete.
+	run bash -c 'printf "t\tf:\t3\t\tdelete-family\nt\tf:p\t5\t\tdelete-column\n" |
+		"$0" import "$1" "$2"' "$CELLCTL" "$STORE" "$N"
+	[ "$status" -ne 0 ]
+	[[ $output == *"in one mutation"* ]]
+	[ "$(cut -f 2 "$M/$N/t/.cells")" = f:q ]
+}
+
+@test "a sum at a time of its own is not mixed with others" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=5
+	printf 'r\tf:n\t7\t5\tincrement\n' >"$M/$N/.cells"
+	printf 'r\tf:n\t9\t5\tincrement\n' >"$M/$N/.cells"
+	[ "$(cut -f 3,4 "$M/$N/.cells" | tail -c 3)" = "05" ]
+	[ "$(cut -f 3 "$M/$N/.cells" | tr '\n' ' ')" = "9 7 " ]
+	run bash -c 'printf "r\tf:n\t11\t5\tincrement\nr\tf:q\t1\tx\n" |
+		"$0" import "$1" "$2"' "$CELLCTL" "$STORE" "$N"
+	[[ $output == *"together with other changes"* ]]
+	[ "$(cut -f 3 "$M/$N/.cells" | tr '\n' ' ')" = "9 7 " ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

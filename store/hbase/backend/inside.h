@@ -124,6 +124,15 @@ int hbase_mutate(struct table *t, struct mutation *m, unsigned flags);
 int hbase_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done);
 
+/* markers.c */
+#define MARKER_CLEARED 0xff
+/*
+ * Sets the op of those that say nothing beside the others of the mutation, whose
+ * timestamps are in ts, to MARKER_CLEARED. 0; -EOPNOTSUPP for those that a
+ * server takes otherwise; or another error.
+ */
+int hbase_clear_markers(struct table *t, struct change *changes, size_t n);
+
 /* resolve.c */
 struct row_actions;
 struct pb_condition;

@@ -7,6 +7,7 @@
  * put of its timestamp or an older one, wherever it stands. Here they count in
  * their order. So a put behind a delete that would hide it gets the next
  * timestamp, if it may choose; else it is refused.
+ * What deletes there are to send markers.c says.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/calls/multi.h"
+#include "store/value/array.h"
 
 static bool counts(const struct change *c)
 {
@@ -60,7 +62,19 @@ struct resolver {
 	struct row_actions *out;
 	int64_t now_ms, checked;
 	size_t nmarkers; /* so many changes before this one are no puts */
+	/* What is sent, each with its timestamp. */
+	struct change *sent;
+	size_t nsent, cap;
+	struct schema schema; /* whose families a delete of the row names */
 };
+
+static int send(struct resolver *rs, const struct change *c)
+{
+	if (ARRAY_RESERVE(rs->sent, rs->cap, rs->nsent + 1) < 0)
+		return why(-ENOMEM, "out of memory for changes");
+	rs->sent[rs->nsent++] = *c;
+	return 0;
+}
 
 static int check_size(const struct change *c, const struct family_attrs *a)
 {
@@ -159,6 +173,12 @@ static int resolve_one(struct resolver *rs, size_t at)
 			(int)c->family.len, (const char *)c->family.data);
 	if (r > 0)
 		r = check_size(c, &a);
+	/* One that is alone is not resolved, but read and put: write.c. */
+	if (r == 0 && counts(c) && c->ts <= TS_MAX)
+		r = why(-EOPNOTSUPP,
+			"HBase does not add to a value at a given timestamp "
+			"together with other changes of the row: make it a "
+			"mutation of its own");
 	if (r == 0)
 		r = resolve_ts(rs, at, &a);
 	return r < 0 ? r : resolve_order(rs, at, &a);
@@ -167,12 +187,12 @@ static int resolve_one(struct resolver *rs, size_t at)
 /* One family marker for each family of the table. */
 static int add_row_delete(struct resolver *rs, struct change *c)
 {
-	struct schema schema = {0};
-	int r = hbase_table_schema(rs->t, &schema);
+	const struct schema *schema = &rs->schema;
+	int r = schema->nfamilies ? 0 : hbase_table_schema(rs->t, &rs->schema);
 
 	c->ts_given = c->ts <= TS_MAX ? c->ts : rs->now_ms;
-	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
-		const struct family_schema *f = &schema.families[i];
+	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
+		const struct family_schema *f = &schema->families[i];
 		int64_t newest = 0;
 
 		if (c->ts != TS_AUTO)
@@ -184,16 +204,15 @@ static int add_row_delete(struct resolver *rs, struct change *c)
 			c->ts_given = newest;
 		r = r < 0 ? r : 0;
 	}
-	for (uint32_t i = 0; r == 0 && i < schema.nfamilies; i++) {
+	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
 		const struct change one = {
 			.op = CHANGE_DELETE_FAMILY,
-			.family = bytes_str(schema.families[i].name),
+			.family = bytes_str(schema->families[i].name),
 			.ts = c->ts_given,
 		};
 
-		r = row_actions_add(rs->out, &one);
+		r = send(rs, &one);
 	}
-	schema_free(&schema);
 	rs->nmarkers++;
 	return r;
 }
@@ -219,7 +238,7 @@ static bool is_replaced(const struct mutation *m, size_t at)
 	return false;
 }
 
-static int add(struct resolver *rs)
+static int send_all(struct resolver *rs)
 {
 	int r = 0;
 
@@ -236,8 +255,22 @@ static int add(struct resolver *rs)
 		one.ts = counts(&one) ? TS_CLOCK : one.ts_given;
 		if (kind_is_family_marker(one.op))
 			one.qualifier = (struct bytes){0};
-		r = row_actions_add(rs->out, &one);
+		r = send(rs, &one);
 	}
+	return r;
+}
+
+static int add(struct resolver *rs)
+{
+	int r = send_all(rs);
+
+	if (r == 0 && rs->nmarkers > 1)
+		r = hbase_clear_markers(rs->t, rs->sent, rs->nsent);
+	for (size_t i = 0; r == 0 && i < rs->nsent; i++)
+		if (rs->sent[i].op != MARKER_CLEARED)
+			r = row_actions_add(rs->out, &rs->sent[i]);
+	free(rs->sent);
+	schema_free(&rs->schema);
 	return r;
 }
 
