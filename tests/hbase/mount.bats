@@ -298,6 +298,18 @@ session() {
 	[ "$(cut -f 3 "$M/$N/.cells" | tr '\n' ' ')" = "9 7 " ]
 }
 
+@test "a range of columns does not jump over what deletes a family" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=3
+	printf 'r\tf:c\t2\told\nr\tf:d\t2\told\n' >"$M/$N/.cells"
+	printf 'r\tf:\t3\t\tdelete-family\n' >"$M/$N/.cells"
+	printf 'r\tf:\t4\tnew\nr\tf:d\t5\tnew\n' >"$M/$N/.cells"
+	[ "$(ls "$M/$N/r/f")" = "%
+d" ]
+	[ "$(ls "$M/$N/r/f/.after/a")" = d ]
+	[ "$(ls "$M/$N/r/f/.range/c..")" = d ]
+	[ "$(ls "$M/$N/r/f/.first/1")" = % ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

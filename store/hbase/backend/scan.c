@@ -215,22 +215,63 @@ static void add_times(struct hbase_scan *sc, const struct scan_spec *spec,
 						  .n = spec->nfamily_ranges};
 }
 
-static int add_filters(struct hbase_scan *sc, const struct scan_spec *spec,
-		       struct pb_scan *scan)
+/*
+ * May a server jump to the first qualifier? It does so from the first cell of a
+ * row, and markers of the family stand between versions of the empty qualifier:
+ * it would jump over them. In one row we can look whether there is one.
+ */
+static int may_jump(struct table *t, const struct scan_spec *spec)
 {
-	struct bytes none = {0};
+	const struct column_name *c = spec->columns;
+	int64_t ts;
+	int r;
+
+	if (!spec->qual_start.len && !spec->qual_start_exclusive)
+		return 1;
+	if (!is_of_one_row(spec) || spec->ncolumns != 1 || !c->whole_family)
+		return 0;
+	r = hbase_newest(t, spec->row_start, c->family, (struct bytes){0},
+			 false, false, 0, &ts);
+	return r < 0 ? r : !r;
+}
+
+static int add_range(struct hbase_scan *sc, struct table *t,
+		     const struct scan_spec *spec)
+{
+	struct bytes start = {0}, stop = {0};
+	int r = 1;
+
+	if (spec->has_qual_start) {
+		start = keep(sc, spec->qual_start);
+		r = may_jump(t, spec);
+	}
+	if (r < 0)
+		return r;
+	if (spec->has_qual_stop)
+		stop = keep(sc, spec->qual_stop);
+	if (r == 0) {
+		filter_add_from(&sc->filters, start,
+				!spec->qual_start_exclusive);
+		start = (struct bytes){0};
+	}
+	if (r > 0 || spec->has_qual_stop)
+		filter_add_range(&sc->filters, start,
+				 !spec->qual_start_exclusive, stop,
+				 spec->qual_stop_inclusive);
+	return 0;
+}
+
+static int add_filters(struct hbase_scan *sc, struct table *t,
+		       const struct scan_spec *spec, struct pb_scan *scan)
+{
 	bool range = spec->has_qual_start || spec->has_qual_stop;
+	int r;
 
 	if (sc->by_filter && !spec->raw)
 		filter_add_columns(&sc->filters, sc->columns, sc->ncolumns);
-	if (range)
-		filter_add_range(
-			&sc->filters,
-			spec->has_qual_start ? keep(sc, spec->qual_start)
-					     : none,
-			!spec->qual_start_exclusive,
-			spec->has_qual_stop ? keep(sc, spec->qual_stop) : none,
-			spec->qual_stop_inclusive);
+	r = range ? add_range(sc, t, spec) : 0;
+	if (r < 0)
+		return r;
 	if (spec->filter && !spec->raw &&
 	    filter_add_part(&sc->filters, spec->filter) < 0)
 		return no_memory();
@@ -353,7 +394,7 @@ static int prepare(struct hbase_scan *sc, struct table *t,
 		return r;
 	add_rows(sc, spec, o);
 	add_times(sc, spec, scan);
-	r = add_filters(sc, spec, scan);
+	r = add_filters(sc, t, spec, scan);
 	scan->versions = INT32_MAX;
 	if (!spec->filter) {
 		if (!spec->raw && spec->granularity < SCAN_CELLS)

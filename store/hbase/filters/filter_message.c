@@ -296,6 +296,16 @@ void filter_add_first(struct filter_list *l)
 	add(l, filter_put_first(&one), &one);
 }
 
+void filter_add_from(struct filter_list *l, struct bytes min, bool min_in)
+{
+	const struct filter_compare c = {.op = min_in ? COMPARE_GREATER_OR_EQUAL
+						      : COMPARE_GREATER,
+					 .value = min};
+	struct buf one = {0};
+
+	add(l, filter_put_compare(&one, SUBJECT_QUALIFIER, &c), &one);
+}
+
 void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
 		      struct bytes max, bool max_in)
 {

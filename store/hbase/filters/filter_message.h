@@ -68,6 +68,8 @@ void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
 /* The columns that a Get or Scan would name: those of @n families. */
 void filter_add_columns(struct filter_list *l, const struct pb_column *columns,
 			size_t n);
+/* From @min on, which all cells of a row are asked for. */
+void filter_add_from(struct filter_list *l, struct bytes min, bool min_in);
 void filter_add_family(struct filter_list *l, struct bytes family);
 void filter_add_qualifier(struct filter_list *l, struct bytes qualifier);
 void filter_add_ts(struct filter_list *l, int64_t ts);
