@@ -200,9 +200,21 @@ static int ensure(struct fs *fs, struct reader *rd)
 	return r;
 }
 
+/*
+ * What tells the value from others that its version has had. Of a cluster,
+ * which has no sequence to tell, what this mount has done to the row counts.
+ */
+static uint64_t mark_of(const struct fs *fs, const struct reader *rd)
+{
+	if (store_can(fs->store, CAN_TELL_SEQUENCE))
+		return rd->seq;
+	return (rd->seq ^ rd->changed * 0x9e3779b97f4a7c15) | 1;
+}
+
 struct search {
+	const struct fs *fs;
 	uint64_t node;
-	uint64_t seq;	      /* not this one; 0 = any */
+	uint64_t mark;	      /* not this one; 0 = any */
 	struct reader *found; /* with a reference */
 };
 
@@ -212,7 +224,7 @@ static void search_step(void *arg, struct open_file *f)
 	struct search *s = arg;
 
 	if (s->found || rd->place.node != s->node ||
-	    (s->seq && rd->seq == s->seq))
+	    (s->mark && mark_of(s->fs, rd) == s->mark))
 		return;
 	open_file_hold(f);
 	s->found = rd;
@@ -221,7 +233,8 @@ static void search_step(void *arg, struct open_file *f)
 /* Has somebody the version open with an older value? Looks at all handles. */
 static bool is_read_as_it_was(struct fs *fs, const struct reader *rd)
 {
-	struct search s = {.node = rd->place.node, .seq = rd->seq};
+	struct search s = {
+		.fs = fs, .node = rd->place.node, .mark = mark_of(fs, rd)};
 
 	handles_each(fs->handles, &reader_ops, search_step, &s);
 	if (s.found)
@@ -241,7 +254,7 @@ static void share_pages(struct fs *fs, struct reader *rd,
 			struct fuse_file_info *fi)
 {
 	uint64_t node = rd->place.node;
-	uint32_t is = (uint32_t)(rd->seq % (PAGES_MIXED - 1)) + 1, was;
+	uint32_t is = (uint32_t)(mark_of(fs, rd) % (PAGES_MIXED - 1)) + 1, was;
 
 	/* Others may have given it another size than the kernel believes. */
 	if (store_is_shared(fs->store))

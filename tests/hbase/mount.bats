@@ -310,6 +310,21 @@ d" ]
 	[ "$(ls "$M/$N/r/f/.first/1")" = % ]
 }
 
+@test "a version that is put again with as many bytes is read anew" {
+	mkdir -p "$M/$N/r/f/q"
+	head -c 300000 /dev/zero | tr '\0' a >"$M/$N/r/f/q/5"
+	# No test ends with an open file: the mount would be busy.
+	{
+		head -c 1 <&7 >"$T/first"
+		head -c 300000 /dev/zero | tr '\0' b >"$M/$N/r/f/q/5"
+		tr -d b <"$M/$N/r/f/q/5" >"$T/new"
+		tr -d a <&7 >"$T/old"
+	} 7<"$M/$N/r/f/q/5"
+	[ "$(cat "$T/first")" = a ]
+	[ ! -s "$T/new" ]
+	[ ! -s "$T/old" ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"
