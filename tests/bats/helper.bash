@@ -3,7 +3,8 @@
 # $BUILD is the build that is tested, $CELLFS its daemon, $CELLCTL its tool; $M
 # is the mountpoint, $T a folder of the test's own.
 # $CELLFS_TEST_CLUSTER, hbase://HOST:PORT, is mounted instead of a store, in each
-# test without a table: it is to be a lab, since all its tables are dropped.
+# test without a table: it is to be a lab, since all its tables are dropped. What
+# HBase cannot do a test says by not_over_hbase.
 # A test ends with an unmount: the daemon must exit with 0 and have said
 # nothing. `run !` tests a failure; a bare `! cmd` would not fail a test.
 
@@ -60,15 +61,32 @@ setup() {
 	mount_store
 }
 
-# empty_cluster: the cluster is the test's store, and has no table.
+# empty_cluster: the cluster is the test's store, and has no table, snapshot of
+# one or namespace of a test.
 empty_cluster() {
-	local table
+	local table name
 
 	STORE=$CELLFS_TEST_CLUSTER
 	"$CELLCTL" tables "$STORE" >"$T/tables"
 	while read -r table _; do
+		"$CELLCTL" snapshot -t "$table" "$STORE" >"$T/snapshots"
+		while read -r name _; do
+			"$CELLCTL" snapshot -t "$table" "$STORE" drop "$name"
+		done <"$T/snapshots"
 		"$CELLCTL" drop --force "$STORE" "$table"
 	done <"$T/tables"
+	"$CELLCTL" list_namespace "$STORE" >"$T/namespaces"
+	while read -r name _; do
+		case $name in
+		default | hbase) ;;
+		*) "$CELLCTL" drop_namespace "$STORE" "$name" ;;
+		esac
+	done <"$T/namespaces"
+}
+
+# not_over_hbase REASON: over a cluster the test is left out.
+not_over_hbase() {
+	[ -z "${CELLFS_TEST_CLUSTER:-}" ] || skip "not over HBase: $*"
 }
 
 teardown() {
@@ -85,6 +103,22 @@ where_installed() {
 	ln -sf "$(realpath "$CELLFS")" "$T/bin/cellfs"
 	"${apart[@]}" bash -e -c \
 		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}" 3>&-
+}
+
+# a_past TABLE FAMILY...: a table that shows its past. Over HBase that takes
+# families that keep what is deleted, and more versions than are put.
+a_past() {
+	local family
+
+	mkdir "$M/$1"
+	[ -n "${CELLFS_TEST_CLUSTER:-}" ] || return 0
+	{
+		echo families open
+		for family in "${@:2}"; do
+			printf 'family %s\n\tversions 99\n\tkeep_deleted yes\n' \
+				"$family"
+		done
+	} >"$M/$1/.schema"
 }
 
 # versions DIR: how many versions a column has.

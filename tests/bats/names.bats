@@ -68,6 +68,7 @@ refused() {
 @test "what is computed is refused by every call alike, in words that help" {
 	local no="Permission denied" ro="Read-only file system" f
 
+	a_past T f
 	a_column
 	echo one > "$C/5"
 	echo two > "$C/6"
@@ -86,7 +87,7 @@ refused() {
 	refused "$no" "remove latest" mv "$C/5" "$C/counter"
 	refused "$no" "write lines into it" rm -f "$M/T/.cells"
 	refused "$no" "write lines into it" mv "$M/T/.cells" "$M/T/x.tmp"
-	for f in "$M/T/.info/rows" "$M/.cellfs/help"; do
+	for f in "$M/T/.info/first" "$M/.cellfs/help"; do
 		refused "$no" "can only be read" bash -c "echo x > '$f'"
 		refused "$no" "can only be read" truncate -s 0 "$f"
 	done

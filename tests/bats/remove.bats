@@ -228,11 +228,12 @@ moves() {
 # vim makes a name so and removes it to see whether it may write there.
 @test "a file that was just made and closed is there for mv, stat and rm" {
 	a_row
-	timeout 120 python3 - "$M/T/R/f" <<-'EOF'
+	# Of a cluster each takes milliseconds.
+	timeout 120 python3 - "$M/T/R/f" "${CELLFS_TEST_CLUSTER:+60}" <<-'EOF'
 		import multiprocessing, os, sys
 		def work(column):
 		    os.makedirs(column)
-		    for i in range(1000):
+		    for i in range(int(sys.argv[2] or 1000)):
 		        made, moved = f"{column}/{4913 + i % 3}", f"{column}/7"
 		        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 		        if i % 3 == 1:

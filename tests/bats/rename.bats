@@ -66,6 +66,7 @@ load helper
 }
 
 @test "mv of a table renames it" {
+	not_over_hbase "it renames no table"
 	a_column
 	echo x > "$C/1"
 	mv "$M/T" "$M/T2"

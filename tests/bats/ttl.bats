@@ -95,6 +95,7 @@ gone() {
 }
 
 @test "min_versions keeps the newest, however old" {
+	not_over_hbase "a read of one time finds what min_versions does not show"
 	mkdir "$M/T"
 	printf 'family f\n\tttl 1s\n\tversions 5\n\tmin_versions 2\n' \
 		> "$M/T/.schema"
@@ -166,6 +167,7 @@ gone() {
 }
 
 @test "a restart does not bring back what has expired" {
+	not_over_hbase "its compaction may leave an expired cell to .raw"
 	table_with_ttl 10s
 	put_short r q
 	remount_store

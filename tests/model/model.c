@@ -54,7 +54,26 @@ struct run {
 	struct buf answers[2]; /* of the step that differed */
 };
 
-static uint64_t steps_done, steps_left_out;
+static uint64_t steps_done;
+
+#define LEFT_OUT_MAX 24
+
+/* What steps were left out for, and how many; ends with a NULL. */
+static struct left_out {
+	const char *why;
+	uint64_t n;
+} left_out[LEFT_OUT_MAX + 1];
+
+static void leave_out(const char *why)
+{
+	struct left_out *l = left_out;
+
+	while (l->why && strcmp(l->why, why) != 0 &&
+	       l < left_out + LEFT_OUT_MAX - 1)
+		l++;
+	l->why = why;
+	l->n++;
+}
 
 static volatile uint64_t seed_now;
 static volatile uint32_t step_now;
@@ -114,11 +133,14 @@ static void worlds_open(const struct run *run, struct world w[2])
 		w[i].classic = run->mode.classic;
 		w[i].tiny = run->mode.tiny;
 		w[i].keep = run->mode.keep;
+		w[i].many = run->mode.many;
 		w[i].cluster = run->cluster;
 		r = world_begin(&w[i]);
 		if (r < 0)
 			fail("making the tables", r);
 	}
+	if (run->cluster)
+		ref_store_as_hbase(w[1].store);
 	if (run->plant != PLANT_NONE)
 		ref_store_plant(w[0].store, run->plant);
 }
@@ -192,14 +214,23 @@ static bool agree(const struct run *run, const struct world *w,
 	if (buf_eq(&a[0], &a[1]))
 		return true;
 	return s->kind == STEP_SCAN && s->scan.as_of && !s->scan.raw &&
-	       (!w->pristine || run->mode.ttl || run->cluster) &&
+	       !run->cluster && (!w->pristine || run->mode.ttl) &&
 	       past_agrees(&a[0], &a[1]);
 }
 
-/* Did the store say of the last step that it cannot do such a thing? */
-static bool is_refused(const struct run *run, const struct world *w)
+/*
+ * Did the store say of the last step that it cannot do such a thing? Of a scan
+ * the reference says it too.
+ */
+static bool is_refused(const struct run *run, const struct world *w,
+		       const struct step *s)
 {
-	return run->cluster && w->result == -EOPNOTSUPP;
+	return run->cluster && w->result == -EOPNOTSUPP && s->kind != STEP_SCAN;
+}
+
+static bool is_refused_past(const struct world *w, const struct step *s)
+{
+	return s->kind == STEP_SCAN && s->scan.as_of && w->result < 0;
 }
 
 /* The index of the first step whose answers differ, or n. */
@@ -210,28 +241,36 @@ static size_t run_differs(struct run *run)
 
 	worlds_open(run, w);
 	for (i = 0; i < run->n; i++) {
-		step_now = run->steps[i].id;
-		if (run->cluster && !subject_cluster_can(&run->steps[i])) {
-			steps_left_out++;
+		const struct step *s = &run->steps[i];
+		const char *cannot =
+			run->cluster ? subject_cluster_cannot(&w[0], s) : NULL;
+
+		step_now = s->id;
+		if (cannot) {
+			leave_out(cannot);
 			continue;
 		}
 		for (int k = 0; k < 2; k++) {
 			run->answers[k].len = 0;
-			if (k == 1 && !w[0].pristine)
+			if (k == 1 && (run->cluster || !w[0].pristine))
 				ref_store_hint(w[1].store, w[0].given,
 					       w[0].ngiven);
 			/* What the cluster refuses nobody does. */
-			if (k == 1 && is_refused(run, &w[0]))
+			if (k == 1 && is_refused(run, &w[0], s))
 				break;
-			world_apply(&w[k], &run->steps[i], &run->answers[k]);
+			world_apply(&w[k], s, &run->answers[k]);
 		}
-		if (is_refused(run, &w[0])) {
-			steps_left_out++;
+		if (is_refused(run, &w[0], s)) {
+			leave_out(s->kind <= STEP_MANY
+					  ? "changes that are refused"
+					  : "acts on tables that are refused");
 			continue;
 		}
 		steps_done++;
-		if (!agree(run, &w[0], &run->steps[i]))
+		if (!agree(run, &w[0], s))
 			break;
+		if (run->cluster && is_refused_past(&w[0], s))
+			leave_out("moments of the past that are refused");
 	}
 	worlds_close(run, w);
 	return i;
@@ -245,7 +284,7 @@ static void run_make(struct run *run, const struct options *o, uint64_t seed)
 	run->mode = step_mode_of(seed, o->classic);
 	run->cluster = o->cluster;
 	if (o->cluster)
-		run->mode = (struct step_mode){.classic = o->classic};
+		run->mode = subject_cluster_mode(seed, o->classic);
 	run->plant = o->plant;
 	run->remote = o->remote;
 	run->threads = o->threads;
@@ -472,9 +511,9 @@ int main(int argc, char **argv)
 		       "differs\n",
 		       (unsigned long long)steps_done,
 		       (unsigned long long)o.seed);
-	if (r == 0 && o.cluster)
-		printf("model: %llu steps left out\n",
-		       (unsigned long long)steps_left_out);
+	for (size_t i = 0; r == 0 && left_out[i].why; i++)
+		printf("model: %llu steps left out: %s\n",
+		       (unsigned long long)left_out[i].n, left_out[i].why);
 	/* A planted fault is there to be found. */
 	if (o.plant != PLANT_NONE)
 		return r ? 0 : 1;

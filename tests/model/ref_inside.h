@@ -35,6 +35,7 @@ struct ref_store {
 	size_t nnamed;
 	struct ref_named *named; /* by table, then by name */
 	enum ref_plant plant;
+	bool as_hbase;
 	int64_t hints[REF_HINTS_MAX];
 	size_t nhints;
 };

@@ -188,6 +188,74 @@ static int scan_fill(struct ref_scan *sc, struct ref_store *rs,
 	return r;
 }
 
+static bool column_wanted(const struct scan_spec *spec, const char *family,
+			  struct bytes qualifier);
+static bool qualifier_wanted(const struct scan_spec *spec, struct bytes q);
+
+/* Has a column of the scan had as many versions as are kept? */
+static bool is_full(const struct scan_spec *spec, const struct side *side,
+		    const struct ref_row *row)
+{
+	for (size_t i = 0; i < row->nall; i++) {
+		const struct ref_change *c = row->all[i];
+		uint32_t puts = 0;
+
+		if (!column_wanted(spec, side->name, c->qualifier) ||
+		    !qualifier_wanted(spec, c->qualifier))
+			continue;
+		for (size_t k = 0; k < row->nall; k++) {
+			const struct ref_change *put = row->all[k];
+			bool again = put->kind != CELL_PUT ||
+				     !bytes_eq(put->qualifier, c->qualifier);
+
+			for (size_t j = 0; j < k && !again; j++)
+				again = row->all[j]->kind == CELL_PUT &&
+					row->all[j]->ts == put->ts &&
+					bytes_eq(row->all[j]->qualifier,
+						 put->qualifier);
+			puts += !again;
+		}
+		if (puts >= side->attrs.versions)
+			return true;
+	}
+	return false;
+}
+
+/* Is there no row, or no time, between the bounds? */
+static bool is_of_nothing(const struct scan_spec *spec)
+{
+	int order = bytes_cmp(spec->row_start, spec->row_stop);
+
+	if (spec->ts_max && spec->ts_min >= spec->ts_max)
+		return true;
+	if (!spec->row_start.len || !spec->row_stop.len)
+		return false;
+	if (order == 0)
+		return spec->row_start_exclusive || !spec->row_stop_inclusive;
+	return spec->reversed ? order < 0 : order > 0;
+}
+
+/* What a cluster of HBase says of the moment that a scan asks for. */
+static int past_as_hbase(const struct ref_scan *sc)
+{
+	const struct scan_spec *spec = &sc->spec;
+	int r = 0;
+
+	if (is_of_nothing(spec))
+		return 0;
+	if (spec->nfamily_ranges ||
+	    (spec->ts_max && spec->ts_max <= spec->as_of))
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < sc->nsides; i++)
+		if (sc->sides[i].attrs.keep_deleted != KEEP_DELETED_YES)
+			return -EOPNOTSUPP;
+	for (size_t i = 0; i < sc->nsides && r == 0; i++)
+		for (size_t k = 0; k < sc->sides[i].n && r == 0; k++)
+			if (is_full(spec, &sc->sides[i], sc->sides[i].rows[k]))
+				r = -ENODATA;
+	return r;
+}
+
 int ref_scan_open(struct table *base, const struct scan_spec *spec,
 		  struct scan **out)
 {
@@ -201,6 +269,8 @@ int ref_scan_open(struct table *base, const struct scan_spec *spec,
 	r = ref_gone(table_of(base));
 	if (r == 0)
 		r = scan_fill(sc, rs, table_of(base), spec);
+	if (r == 0 && rs->as_hbase && spec->has_as_of)
+		r = past_as_hbase(sc);
 	if (r < 0)
 		scan_free(sc);
 	else

@@ -649,6 +649,11 @@ void ref_store_hint(struct store *s, const int64_t *ts, size_t n)
 	memcpy(rs->hints, ts, rs->nhints * sizeof(*ts));
 }
 
+void ref_store_as_hbase(struct store *s)
+{
+	store_of(s)->as_hbase = true;
+}
+
 void ref_store_plant(struct store *s, enum ref_plant what)
 {
 	store_of(s)->plant = what;

@@ -26,6 +26,13 @@ int ref_store_open(int64_t (*now)(void), bool threadsafe, struct store **out);
 void ref_store_hint(struct store *s, const int64_t *ts, size_t n);
 
 /*
+ * From now on a moment of the past is refused as one of a cluster of HBase is:
+ * where families do not keep what was deleted, or a compaction may have taken a
+ * version (store/hbase/backend/past.c).
+ */
+void ref_store_as_hbase(struct store *s);
+
+/*
  * Faults that can be planted, to prove that a test sees them. Each is a bug
  * that an engine may have.
  */

@@ -114,6 +114,7 @@ struct step_mode {
 	bool sync;	/* every mutation is on disk before it returns */
 	bool past;	/* scans as of a moment; attributes stay as they are */
 	uint8_t keep;	/* keep_deleted of the first family */
+	bool many;	/* so many versions that none is pushed out */
 };
 
 uint64_t step_random(uint64_t *state);

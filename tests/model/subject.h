@@ -22,11 +22,12 @@ void subject_remote_free(struct world *w);
 
 /*
  * The cluster of HBase of that name, whose tables t0, u0, t1 and u1 go. Runs on
- * it have modes without ttl, raw scans, snapshots, tables and the past.
+ * it are of subject_cluster_mode().
  */
 int subject_cluster(const char *name, struct world *w);
 void subject_cluster_free(struct world *w);
-/* Can it do the step, and as other stores do it? */
-bool subject_cluster_can(const struct step *s);
+struct step_mode subject_cluster_mode(uint64_t seed, bool classic);
+/* What it is of the step that it cannot do as other stores do it, or NULL. */
+const char *subject_cluster_cannot(const struct world *w, const struct step *s);
 
 #endif

@@ -39,10 +39,12 @@ int world_make_table(struct world *w, unsigned table)
 	family_attrs_default(&attrs);
 	attrs.block_size = 1024;
 	for (unsigned i = 0; r == 0 && i < STEP_FAMILIES; i++) {
-		attrs.versions = i ? 2 : 3;
+		attrs.versions = w->many ? 1000 : i ? 2 : 3;
 		attrs.new_version_behavior = !w->classic || i == 0;
 		attrs.bloom = i ? BLOOM_ROWCOL : BLOOM_ROW;
-		attrs.keep_deleted = i ? KEEP_DELETED_NO : w->keep;
+		/* HBase shows the past of a row if all of it is kept. */
+		attrs.keep_deleted =
+			i && !w->cluster ? KEEP_DELETED_NO : w->keep;
 		attrs.compression = i ? COMPRESSION_ZLIB : COMPRESSION_NONE;
 		r = schema_add(&schema, step_family(i), &attrs);
 	}
@@ -269,8 +271,9 @@ static void drain(struct scan *sc, uint8_t granularity, bool keys_only,
 	scan_close(sc);
 }
 
-static void scan_all(struct table *t, const struct scan_spec *spec,
-		     struct buf *answer)
+/* 0, or why it could not be opened. */
+static int scan_all(struct table *t, const struct scan_spec *spec,
+		    struct buf *answer)
 {
 	struct scan *sc = NULL;
 	int r = scan_open(t, spec, &sc);
@@ -279,6 +282,7 @@ static void scan_all(struct table *t, const struct scan_spec *spec,
 		say(answer, "%d\n", r);
 	else
 		drain(sc, spec->granularity, spec->keys_only, answer);
+	return r;
 }
 
 /* A scan sees the store as it was when it was opened, whatever comes. */
@@ -384,7 +388,7 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 	if (s->kind == STEP_HOLD && !filter)
 		hold(w, t, &spec, answer);
 	else
-		scan_all(t, &spec, answer);
+		w->result = scan_all(t, &spec, answer);
 	filter_free(filter);
 }
 
@@ -456,10 +460,13 @@ static void say_schema(struct table *t, struct buf *answer)
 		schema_free(&schema);
 }
 
-/* A snapshot goes by one of two names. */
-static struct bytes snapshot_name(unsigned i)
+/* One of two names, which no snapshot of the other table has. */
+static struct bytes snapshot_name(unsigned table, unsigned i)
 {
-	return bytes_str(i % 2 ? "weekly" : "nightly");
+	static const char *const names[STEP_TABLES][2] = {{"nightly", "weekly"},
+							  {"daily", "yearly"}};
+
+	return bytes_str(names[table % STEP_TABLES][i % 2]);
 }
 
 /* What the named snapshots of @t (NULL = of the store) show. */
@@ -475,8 +482,10 @@ static void say_named(struct world *w, struct table *t, struct buf *answer)
 		struct snapshot *snap = NULL;
 		struct table *shown;
 
-		say(answer, "snapshot %s @%lld", info.name,
-		    (long long)info.taken_ms);
+		say(answer, "snapshot %s", info.name);
+		/* A cluster has a clock of its own. */
+		if (!w->cluster)
+			say(answer, " @%lld", (long long)info.taken_ms);
 		r = store_snapshot_open(w->store, t, bytes_str(info.name),
 					&snap);
 		say(answer, " %d\n", r);
@@ -693,6 +702,11 @@ static void apply_table(struct world *w, const struct step *s,
 		release_all(w);
 		r = store_table_drop(w->store, table_name_of(i, which),
 				     s->clock & 1);
+		/* A cluster's schema is believed for a second. */
+		if (r == 0 && w->cluster) {
+			table_unref(w->tables[i]);
+			w->tables[i] = NULL;
+		}
 		break;
 	default:
 		r = store_table_rename(w->store, table_name_of(i, which),
@@ -749,12 +763,14 @@ static void apply_named(struct world *w, const struct step *s,
 			struct buf *answer)
 {
 	struct table *t = s->family ? NULL : w->tables[s->table];
-	struct bytes name = snapshot_name(s->row);
+	struct bytes name = snapshot_name(s->table, s->row);
 	struct snapshot **slot;
 	int r;
 
 	if (!s->family && !t)
 		return;
+	/* HBase flushes what it takes a snapshot of. */
+	w->pristine = w->pristine && !w->cluster;
 	switch (s->kind) {
 	case STEP_NAMED:
 		r = store_snapshot_create(w->store, t, name);
@@ -764,7 +780,7 @@ static void apply_named(struct world *w, const struct step *s,
 		break;
 	case STEP_NAMED_RENAME:
 		r = store_snapshot_rename(w->store, t, name,
-					  snapshot_name(s->row + 1u));
+					  snapshot_name(s->table, s->row + 1u));
 		break;
 	case STEP_NAMED_RESTORE:
 		/* Who looks at the table of before is on his own. */

@@ -22,9 +22,10 @@ struct world {
 	bool tiny;     /* it flushes and compacts by itself */
 	bool threads;  /* in threads of its own */
 	uint8_t keep;  /* keep_deleted of the first family */
+	bool many;     /* no version is pushed out */
 	bool pristine; /* nothing was flushed: raw scans see all */
 	int64_t now;
-	int result; /* of the last step that changes something */
+	int result; /* of the last step, where it may be refused */
 	/* Timestamps that the last mutation was given, -1 = none. */
 	int64_t given[STEP_ROWS * STEP_CHANGES];
 	size_t ngiven;
