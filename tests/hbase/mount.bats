@@ -325,6 +325,14 @@ d" ]
 	[ ! -s "$T/old" ]
 }
 
+@test "a sum is put where a deleted version is kept" {
+	"$CELLCTL" create "$STORE" "$N" f:keep_deleted=yes
+	"$CELLCTL" put "$STORE" "$N" r f:q old 5
+	"$CELLCTL" deleteall "$STORE" "$N" r f:q 9
+	printf 'r\tf:q\t5\tnew\tappend\n' >"$M/$N/.cells"
+	[ "$(cut -f 3,4 "$M/$N/.cells")" = $'5\tnew' ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

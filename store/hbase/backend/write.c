@@ -263,16 +263,22 @@ static int sum_once(struct table *t, struct mutation *m, unsigned flags)
 		found = hbase_get(t, m->row, c->family, c->qualifier,
 				  c->ts_max ? c->ts_max - 1 : TS_MAX, false,
 				  NULL, &cell, &old);
-	if (found > 0 && cell.ts < c->ts_min)
+	/*
+	 * Nothing is there, or nothing at the time; in a family that keeps what
+	 * is deleted that version is still found by its time.
+	 */
+	if (found == 0)
+		still.op = c->ts_max ? CHECK_VERSION_ABSENT : CHECK_ABSENT;
+	if (found > 0 && cell.ts < c->ts_min) {
+		still.op = CHECK_VERSION_ABSENT;
 		found = 0;
+	}
 	if (r == 1 && found >= 0) {
 		r = buf_set(&value, buf_bytes(&old));
 		if (r == 0)
 			r = add_up(c, found, &value);
 		still.ts = found ? cell.ts : c->ts;
 		still.value = buf_bytes(&old);
-		if (!found)
-			still.op = CHECK_VERSION_ABSENT;
 		put.op = CHANGE_PUT;
 		put.value = buf_bytes(&value);
 		if (r == 0)
