@@ -72,6 +72,9 @@ static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 	r = fs_entry(fs, child->parent, child, st, e);
 	if (r)
 		return r;
+	/* It is about to be written; and a notice may be faster than this. */
+	if (place_is(child, KIND_CELL))
+		e->attr_timeout = e->entry_timeout = 0;
 	r = writer_open(fs, req, child, fi);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
