@@ -341,7 +341,7 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 1,
 	.parse = parse_check, .run = cmd_check,
 }, {
-	.name = "repair", .args = "STORE DEST", .line = "save what can be read",
+	.name = "repair", .args = "STORE DEST", .line = "save what is left",
 	.help =
 "Makes the new store DEST of every cell that can be read of STORE, which need not\n"
 "open, is not in use, and is not changed. Prints, with tabs in between:\n"

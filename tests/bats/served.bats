@@ -290,8 +290,9 @@ m" ]
 @test "what wants a store at rest says so" {
 	local s
 	for s in "$M" "$STORE"; do
-		run -3 ctl check "$s"
+		run -3 ctl repair "$s" "$T/there"
 		[[ $output == *"mounted at $M"* ]]
+		[ ! -e "$T/there" ]
 		run -3 ctl init "$s"
 		[[ $output == *"mounted at $M"* ]]
 	done

@@ -25,7 +25,7 @@ export CELLFS_TEST_CLUSTER=hbase://$address
 
 for file in "${files[@]}"; do
 	tap=$dir/tap
-	bats --tap "tests/bats/$file.bats" >"$tap" 2>&1
+	timeout -k 10 1200 bats --tap "tests/bats/$file.bats" >"$tap" 2>&1
 	sed "s/^ok /ok $file /; s/^not ok /not ok $file /" "$tap"
 	want=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$tap")
 	skip=$(grep -c '^ok .* # skip' "$tap")

@@ -1,5 +1,6 @@
 #include "store/lsm/table/sst_scan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -151,6 +152,7 @@ static int add_block(struct finder *k, const struct chunk *c,
 	struct sst_index *x = &k->t->index;
 	int r = ARRAY_RESERVE(x->entries, k->cap, x->nblocks + 1);
 
+	assert(b);
 	if (r == 0 && c->at > k->end)
 		r = add_gap(k, c->at, b);
 	if (r < 0)
