@@ -14,17 +14,6 @@
  *
  * (A look-up does not forget: the kernel sends several in one walk.)
  *
- * F:Q is believed for long, so that a walk may begin with a request for the
- * attributes of a file that went long ago, and open(2) with O_CREAT must not get
- * ENOENT. Of the walk that follows ESTALE is known how far it is, since it asks
- * for the name (twice when it is absent the first time), and then, as it may not
- * believe the answer, for attributes:
- *
- *	GETATTR=ESTALE	LOOKUP		GETATTR		forgotten
- *	GETATTR=ESTALE	LOOKUP		GETATTR		gone again: it is seen
- *							as a file without a link
- *	GETATTR=ESTALE	LOOKUP=ENOENT	LOOKUP=ENOENT	forgotten
- *
  * Threads whose numbers share a slot may forget for each other: the other one
  * gets ESTALE again. Any thread, no lock.
  */
@@ -32,7 +21,6 @@
 #define CELLFS_FS_KERNEL_GONE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -41,24 +29,11 @@
 struct gone {
 	_Atomic uint64_t
 		told[GONE_SLOTS]; /* of whom and which file; 0 = none */
-	_Atomic uint64_t walks[GONE_SLOTS]; /* the same of F:Q, and how far */
 };
 
 /* The error for thread @who and file @ino: -ESTALE or -ENOENT. */
 int gone_tell(struct gone *g, pid_t who, uint64_t ino);
 /* The thread has opened a file. */
 void gone_forget(struct gone *g, pid_t who);
-
-/*
- * F:Q has gone, of which thread @who asks for attributes: false for ESTALE; true
- * when the thread has just looked it up again.
- */
-bool gone_again(struct gone *g, pid_t who, uint64_t ino);
-/*
- * The thread looks F:Q up, which is @present or not: may the answer be believed?
- */
-bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present);
-/* The thread got attributes of F:Q. */
-void gone_found(struct gone *g, pid_t who);
 
 #endif

@@ -118,8 +118,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		r = fs_stat_open(fs, req, &p, fi, &st);
 		r = r ? r : -ENOENT;
 	}
-	/* The kernel takes this even if a notice about F:Q was faster. */
-	if (r > 0 && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS)
+	if (r > 0 && !writer_is_open(fs, ino))
 		timeout = place_attr_timeout(fs, &p, &st);
 	place_release(&p);
 	if (r < 0)
