@@ -140,6 +140,28 @@ session() {
 		<("$CELLCTL" export "$STORE" "${N}b")
 }
 
+@test "a table goes by rsync into a store of our own and comes back the same" {
+	local own=$T/own
+
+	mkdir "$M/$N" "$M/${N}b" "$own"
+	for i in $(seq 12); do
+		printf 'r%02d\tf:q\t%s\tv%s\n' "$i" "$i" "$i"
+		printf 'r%02d\tf:p\t%s\tw%s\n' "$i" "$i" "$i"
+	done >"$M/$N/.cells"
+	"$CELLFS" "$T/own-store" "$own" 3>&-
+	mkdir "$own/$N"
+	cat "$M/$N/.schema" >"$own/$N/.schema"
+	rsync -a "$M/$N/" "$own/$N/"
+	rsync -a "$own/$N/" "$M/${N}b/"
+	rsync -aiOn --delete "$M/$N/" "$own/$N/" | tee "$T/differs"
+	fusermount3 -u "$own"
+	[ ! -s "$T/differs" ]
+	diff <("$CELLCTL" export "$STORE" "$N") \
+		<("$CELLCTL" export "$T/own-store" "$N")
+	diff <("$CELLCTL" export "$STORE" "$N") \
+		<("$CELLCTL" export "$STORE" "${N}b")
+}
+
 @test "a snapshot is taken, read, cloned, put back and dropped" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"
