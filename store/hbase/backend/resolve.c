@@ -70,6 +70,9 @@ struct resolver {
 
 static int send(struct resolver *rs, const struct change *c)
 {
+	/* Without markers there is nothing to clear. */
+	if (!rs->nmarkers)
+		return row_actions_add(rs->out, c);
 	if (ARRAY_RESERVE(rs->sent, rs->cap, rs->nsent + 1) < 0)
 		return why(-ENOMEM, "out of memory for changes");
 	rs->sent[rs->nsent++] = *c;
