@@ -124,13 +124,20 @@ session() {
 	[ "$(wc -l <"$M/$N/.cells")" = 5 ]
 }
 
-@test "a tree goes out by rsync and comes back the same" {
-	local a=$T/a
-	mkdir "$M/$N"
+# twelve_rows: cells of two columns each.
+twelve_rows() {
+	local i
+
 	for i in $(seq 12); do
 		printf 'r%02d\tf:q\t%s\tv%s\n' "$i" "$i" "$i"
 		printf 'r%02d\tf:p\t%s\tw%s\n' "$i" "$i" "$i"
-	done >"$M/$N/.cells"
+	done
+}
+
+@test "a tree goes out by rsync and comes back the same" {
+	local a=$T/a
+	mkdir "$M/$N"
+	twelve_rows >"$M/$N/.cells"
 	rsync -a "$M/$N/" "$a/"
 	mkdir "$M/${N}b"
 	rsync -a "$a/" "$M/${N}b/"
@@ -144,10 +151,7 @@ session() {
 	local own=$T/own
 
 	mkdir "$M/$N" "$M/${N}b" "$own"
-	for i in $(seq 12); do
-		printf 'r%02d\tf:q\t%s\tv%s\n' "$i" "$i" "$i"
-		printf 'r%02d\tf:p\t%s\tw%s\n' "$i" "$i" "$i"
-	done >"$M/$N/.cells"
+	twelve_rows >"$M/$N/.cells"
 	"$CELLFS" "$T/own-store" "$own" 3>&-
 	mkdir "$own/$N"
 	cat "$M/$N/.schema" >"$own/$N/.schema"

@@ -68,27 +68,11 @@ static void put_region(struct encoder *e, uint16_t port)
 /* Answers a scan with @cells and says that there are more. */
 static void answer_scan(int fd, uint32_t id, struct bytes cells)
 {
-	struct buf frame = {0}, header = {0}, block = {0};
-	struct encoder e = {.out = &frame}, h = {.out = &header},
-		       b = {.out = &block};
 	struct pb_scan_response m;
 
 	proto_init(&pb_scan_response, &m);
 	m.scanner = 7;
-	put_varint(&b, 1 << 3);
-	put_varint(&b, cells.len);
-	put_varint(&h, 1 << 3);
-	put_varint(&h, id);
-	put_varint(&h, 3 << 3 | 2);
-	put_varint(&h, block.len);
-	put_raw(&h, block.data, block.len);
-	put_varint(&e, header.len);
-	put_raw(&e, header.data, header.len);
-	put_sized(&e, &pb_scan_response, &m);
-	put_raw(&e, cells.data, cells.len);
-	buf_free(&header);
-	buf_free(&block);
-	server_send(fd, &frame);
+	server_answer_cells(fd, id, &pb_scan_response, &m, cells);
 }
 
 static void scan_table(struct scanned *s, int fd, uint32_t id)

@@ -105,20 +105,38 @@ static inline void server_send(int fd, struct buf *frame)
 	buf_free(frame);
 }
 
+/* Answers with a message, and cells beside it if there are any. */
+static inline void server_answer_cells(int fd, uint32_t id,
+				       const struct proto_message *type,
+				       const void *message, struct bytes cells)
+{
+	struct buf frame = {0}, header = {0}, block = {0};
+	struct encoder e = {.out = &frame}, h = {.out = &header},
+		       b = {.out = &block};
+
+	put_varint(&h, 1 << 3);
+	put_varint(&h, id);
+	if (cells.len) {
+		put_varint(&b, 1 << 3);
+		put_varint(&b, cells.len);
+		put_varint(&h, 3 << 3 | 2);
+		put_varint(&h, block.len);
+		put_raw(&h, block.data, block.len);
+	}
+	put_varint(&e, header.len);
+	put_raw(&e, header.data, header.len);
+	put_sized(&e, type, message);
+	put_raw(&e, cells.data, cells.len);
+	buf_free(&header);
+	buf_free(&block);
+	server_send(fd, &frame);
+}
+
 static inline void server_answer(int fd, uint32_t id,
 				 const struct proto_message *type,
 				 const void *message)
 {
-	struct buf frame = {0}, header = {0};
-	struct encoder e = {.out = &frame}, h = {.out = &header};
-
-	put_varint(&h, 1 << 3);
-	put_varint(&h, id);
-	put_varint(&e, header.len);
-	put_raw(&e, header.data, header.len);
-	put_sized(&e, type, message);
-	buf_free(&header);
-	server_send(fd, &frame);
+	server_answer_cells(fd, id, type, message, (struct bytes){0});
 }
 
 /* Answers with an exception. */
