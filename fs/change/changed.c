@@ -3,6 +3,7 @@
 #include "fs/change/cellfile.h"
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
+#include "fs/memory/write_state.h"
 
 /* How long a change in .put waits for the kernel to hear of it. */
 #define NOTICE_WAIT_MS 100
@@ -282,6 +283,54 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		tell_delete(w, s.node, c);
 }
 
+void changed_alias_gone(struct fs *fs)
+{
+	if (atomic_load(&fs->aliases_read) || write_state_any(fs->writes))
+		invalidate_all_names(fs->invalidator);
+}
+
+/* The attributes of F:Q are another version's, or F:Q is no more. */
+static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
+		       const struct change *c)
+{
+	struct invalidator *iv = w->fs->invalidator;
+	struct name_part alias;
+	struct cell cell;
+	uint64_t node;
+
+	if (!name_alias(c->family, c->qualifier, &alias) ||
+	    !nodes_find(w->fs->nodes, row, text_of(&alias), &node))
+		return;
+	/* Of a file that is written by this name nothing is kept. */
+	if (!writes_value(c) || !w->file || w->file->node != node)
+		invalidate_now(iv, node);
+	if (!writes_value(c) &&
+	    table_get(fstable_table(w->table), key, c->family, c->qualifier,
+		      TS_MAX, NULL, &cell, NULL) == 0)
+		changed_alias_gone(w->fs);
+}
+
+/* Before the change is replied to: what F:Q shows is believed for long. */
+static void tell_aliases(const struct changer *w, uint64_t row,
+			 const struct mutation *m)
+{
+	bool wide = false;
+
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		if (c->op == CHANGE_DELETE_ROW || kind_is_family_marker(c->op))
+			wide = true;
+		else if (i == 0 || !same_column(c, c - 1) ||
+			 writes_value(c) != writes_value(c - 1))
+			tell_alias(w, row, m->row, c);
+	}
+	if (!wide)
+		return;
+	invalidate_below(w->fs->invalidator, row);
+	changed_alias_gone(w->fs);
+}
+
 /* The kernel hears of the mutation. */
 static void tell(const struct changer *w, const struct mutation *m, bool puts)
 {
@@ -299,6 +348,7 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 	}
 	if (!known)
 		return;
+	tell_aliases(w, row.node, m);
 	if (!puts && w->program &&
 	    table_has_row(fstable_table(w->table), m->row) == 0) {
 		row.node = w->node;
@@ -439,9 +489,11 @@ void changed_name(struct fs *fs, const struct place *from,
 {
 	changes_row(&fs->changes, from->row);
 	changes_row(&fs->changes, to->row);
-	if (from->node)
-		invalidate_inode(fs->invalidator, from->node,
-				 !place_is_dir(from));
+	if (!from->node)
+		return;
+	/* A version, or F:Q, has other attributes by its new name. */
+	invalidate_now(fs->invalidator, from->node);
+	invalidate_inode(fs->invalidator, from->node, !place_is_dir(from));
 }
 
 void changed_wait(struct fs *fs, const struct place *file)

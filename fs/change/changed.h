@@ -21,6 +21,12 @@
  *	delete of a column,	a file: all versions, as the directories stay;
  *	family or row		others: the name of what is gone
  *
+ * Of F:Q the kernel hears before the change is replied to (invalidate_now()), as
+ * its attributes are believed for long; a notice about its name could not be
+ * waited for. If it has gone, the kernel that asks for attributes is told to look
+ * its name up again. While somebody has it open, there is something to tell of
+ * it, so all names are looked up again then (changed_alias_gone()).
+ *
  * Only nodes that the kernel knows are told, so a change of what nobody has
  * looked at costs a few probes. A notice too many costs the kernel a look-up.
  * Where it is not known what exactly has gone, the whole column, family or row
@@ -74,6 +80,12 @@ void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done);
 /* The version @file is seen no more, though the store has it: see moved.h. */
 void changed_hidden(struct fs *fs, const struct place *file);
+
+/*
+ * Some F:Q may have gone, whose attributes the kernel asks for: who has one open
+ * is told of a file without a link, and others are to find none by its name.
+ */
+void changed_alias_gone(struct fs *fs);
 
 /* The same of the rows that a program changes. */
 void changed_rows_before(struct fs *fs, struct table *t,

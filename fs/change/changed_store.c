@@ -69,6 +69,8 @@ void changed_table_dropped(struct fs *fs, struct bytes name)
 
 	if (ft) {
 		forget_below(fs, node);
+		invalidate_below(fs->invalidator, node);
+		changed_alias_gone(fs);
 		nodes_detach(fs->nodes, FUSE_ROOT_ID, name);
 	}
 	fstable_unref(ft);
@@ -96,6 +98,7 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 	if (written)
 		schema_absent_written(fstable_absent(ft));
 	invalidate_below(fs->invalidator, node);
+	changed_alias_gone(fs);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
 		invalidate_below(fs->invalidator, node);
@@ -105,8 +108,13 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 static void tell_emptied(struct fs *fs, struct bytes table)
 {
 	struct node_place n;
-	uint64_t cursor = 0;
+	uint64_t cursor = 0, node;
 
+	node = FUSE_ROOT_ID;
+	if (fs->root.kind != NODE_ROOT ||
+	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node))
+		invalidate_below(fs->invalidator, node);
+	changed_alias_gone(fs);
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)
 		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)

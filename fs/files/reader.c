@@ -15,6 +15,7 @@ struct reader {
 	struct place place;
 	pthread_mutex_t lock; /* guards all below until it is settled */
 	bool settled;	      /* the value stays what it is */
+	bool alias;	      /* counted in fs->aliases_read */
 	_Atomic uint64_t seq; /* of the version that was opened */
 	struct stat st;
 	struct value *shared; /* a long one; NULL = it is in own */
@@ -287,6 +288,10 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	rd->place = *p;
 	rd->fs = fs;
 	budget_share_init(&rd->file.share, &fs->budget);
+	/* Before the value is fetched: who deletes it sees that it is read. */
+	rd->alias = p->kind == NODE_ALIAS;
+	if (rd->alias)
+		atomic_fetch_add(&fs->aliases_read, 1);
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)
@@ -376,6 +381,8 @@ static void reader_free(struct open_file *f)
 {
 	struct reader *rd = (struct reader *)f;
 
+	if (rd->alias)
+		atomic_fetch_sub(&rd->fs->aliases_read, 1);
 	place_release(&rd->place);
 	values_close(&rd->fs->values, rd->shared);
 	buf_free(&rd->own);

@@ -2,23 +2,90 @@
 
 #include <errno.h>
 
+/* How far a thread is since it was told. */
+enum step {
+	TOLD,
+	ABSENT, /* one look-up found nothing */
+	HELD,	/* a look-up found it: attributes are asked for next */
+	STATED, /* it has attributes, and may open it */
+	STEPS,
+};
+
 static _Atomic uint64_t *slot(struct gone *g, pid_t who)
 {
 	return &g->told[(unsigned)who % GONE_SLOTS];
 }
 
-int gone_tell(struct gone *g, pid_t who, uint64_t ino)
+/* The record of that thread, that file and that step; never 0. */
+static uint64_t record(pid_t who, uint64_t ino, enum step step)
 {
 	uint64_t key = ino ^ (uint64_t)(unsigned)who << 32;
 
-	if (atomic_exchange(slot(g, who), key) != key)
-		return -ESTALE;
-	gone_forget(g, who);
-	return -ENOENT;
+	/* The product tells by its upper bits what differs in the lowest. */
+	return (key * 0x9e3779b97f4a7c15 | 7) - step;
+}
+
+/* STEPS when the thread was told nothing of the file. */
+static enum step step_of(struct gone *g, pid_t who, uint64_t ino)
+{
+	uint64_t was = atomic_load(slot(g, who));
+	enum step step = TOLD;
+
+	if (was == 0)
+		return STEPS;
+	while (step < STEPS && was != record(who, ino, step))
+		step++;
+	return step;
+}
+
+static void set_step(struct gone *g, pid_t who, uint64_t ino, enum step step)
+{
+	atomic_store(slot(g, who), record(who, ino, step));
 }
 
 void gone_forget(struct gone *g, pid_t who)
 {
 	if (atomic_load(slot(g, who)))
 		atomic_store(slot(g, who), 0);
+}
+
+int gone_tell(struct gone *g, pid_t who, uint64_t ino)
+{
+	if (step_of(g, who, ino) == STEPS) {
+		set_step(g, who, ino, TOLD);
+		return -ESTALE;
+	}
+	gone_forget(g, who);
+	return -ENOENT;
+}
+
+bool gone_again(struct gone *g, pid_t who, uint64_t ino)
+{
+	bool again = step_of(g, who, ino) == HELD;
+
+	set_step(g, who, ino, again ? STATED : TOLD);
+	return again;
+}
+
+bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present)
+{
+	enum step step = step_of(g, who, ino);
+
+	if (step == STEPS)
+		return true;
+	if (step == STATED || (!present && step != TOLD))
+		gone_forget(g, who);
+	else
+		set_step(g, who, ino, present ? HELD : ABSENT);
+	return step == STATED || !present;
+}
+
+void gone_found(struct gone *g, pid_t who, uint64_t ino)
+{
+	enum step step = step_of(g, who, ino);
+
+	if (step == HELD)
+		set_step(g, who, ino, STATED);
+	else if (step != STEPS)
+		gone_forget(g, who);
 }

@@ -12,7 +12,23 @@
  *	LOOKUP  OPEN=ESTALE  LOOKUP=ENOENT  CREATE	forgotten
  *	LOOKUP  OPEN=ESTALE  LOOKUP=ENOENT		the next OPEN is ENOENT
  *
- * (A look-up does not forget: the kernel sends several in one walk.)
+ * (A look-up of another file does not forget: the kernel sends several in one
+ * walk.)
+ *
+ * F:Q is believed for long, so a walk may begin with a request for the attributes
+ * of a file that went long ago, and open(2) with O_CREAT must not get ENOENT
+ * then. Whichever request got the ESTALE, the next walk asks for the name (twice
+ * when it is absent the first time), then for attributes, as it may not believe
+ * those of the look-up, and then it may open. So the same record says how far that
+ * walk is, and no request of it gets ESTALE again:
+ *
+ *	ESTALE	LOOKUP		GETATTR		OPEN, or the end
+ *	ESTALE	LOOKUP		GETATTR		gone again: OPEN=ENOENT
+ *	ESTALE	LOOKUP		gone again: it is seen as a file without a link
+ *	ESTALE	LOOKUP=ENOENT	LOOKUP		as above
+ *	ESTALE	LOOKUP=ENOENT	LOOKUP=ENOENT	forgotten
+ *
+ * A GETATTR where none is due begins a walk of its own.
  *
  * Threads whose numbers share a slot may forget for each other: the other one
  * gets ESTALE again. Any thread, no lock.
@@ -21,19 +37,32 @@
 #define CELLFS_FS_KERNEL_GONE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define GONE_SLOTS 256
 
 struct gone {
-	_Atomic uint64_t
-		told[GONE_SLOTS]; /* of whom and which file; 0 = none */
+	/* Of whom, which file, and how far it has come since; 0 = none. */
+	_Atomic uint64_t told[GONE_SLOTS];
 };
 
 /* The error for thread @who and file @ino: -ESTALE or -ENOENT. */
 int gone_tell(struct gone *g, pid_t who, uint64_t ino);
 /* The thread has opened a file. */
 void gone_forget(struct gone *g, pid_t who);
+
+/*
+ * F:Q has gone, of which thread @who asks for attributes: false for ESTALE; true
+ * when the thread was told so already, and has looked it up since.
+ */
+bool gone_again(struct gone *g, pid_t who, uint64_t ino);
+/*
+ * The thread looks F:Q up, which is @present or not: may the answer be believed?
+ */
+bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present);
+/* The thread got attributes of F:Q, and may open it next. */
+void gone_found(struct gone *g, pid_t who, uint64_t ino);
 
 #endif

@@ -398,6 +398,41 @@ void invalidate_below(struct invalidator *iv, uint64_t top)
 	pthread_mutex_unlock(&iv->lock);
 }
 
+/* FUSE_NOTIFY_INC_EPOCH of protocol 7.44, which libfuse 3.18 knows first. */
+#define NOTICE_EPOCH 8
+
+bool invalidate_all_names(struct invalidator *iv)
+{
+	struct fuse_out_header notice = {.len = sizeof(notice),
+					 .error = NOTICE_EPOCH};
+
+	if (!iv->session || write(fuse_session_fd(iv->session), &notice,
+				  sizeof(notice)) != sizeof(notice))
+		return false;
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent++;
+	pthread_mutex_unlock(&iv->lock);
+	return true;
+}
+
+void invalidate_now(struct invalidator *iv, uint64_t node)
+{
+	if (!iv->session)
+		return;
+	/*
+	 * The kernel may not have made use yet of the reply that brings it the
+	 * node, and what that says is old.
+	 */
+	if (fuse_lowlevel_notify_inval_inode(iv->session, node, -1, 0) ==
+	    -ENOENT) {
+		invalidate_all_names(iv);
+		invalidate_inode(iv, node, false);
+	}
+	pthread_mutex_lock(&iv->lock);
+	iv->counts.sent++;
+	pthread_mutex_unlock(&iv->lock);
+}
+
 void invalidate_counts(struct invalidator *iv, struct invalidate_counts *out)
 {
 	pthread_mutex_lock(&iv->lock);

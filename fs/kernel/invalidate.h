@@ -9,8 +9,9 @@
  * Only a notice that an absent row now exists is dropped, and counted: the
  * kernel caches absence for a second.
  *
- * Attributes that must be exact at once (the newest value by its alias) do not
- * depend on this: they have timeout 0.
+ * What must be exact at once (the newest value by its alias F:Q) does not
+ * depend on the queue: attributes are invalidated by the thread that changes
+ * them, before it replies, since the kernel waits for nothing then.
  */
 #ifndef CELLFS_FS_KERNEL_INVALIDATE_H
 #define CELLFS_FS_KERNEL_INVALIDATE_H
@@ -64,6 +65,18 @@ void invalidate_names(struct invalidator *iv, uint64_t node);
  * kernel does not wait for anything in a notice about attributes only.
  */
 void invalidate_below(struct invalidator *iv, uint64_t node);
+
+/*
+ * The attributes of the node have changed. As invalidate_below(), the kernel
+ * has heard of it on return.
+ */
+void invalidate_now(struct invalidator *iv, uint64_t node);
+/*
+ * The kernel looks up every name once more before it believes it again: at
+ * once, and without a lock of the kernel's. False when the kernel does not
+ * know such a notice.
+ */
+bool invalidate_all_names(struct invalidator *iv);
 
 struct invalidate_counts {
 	uint64_t sent;

@@ -5,8 +5,13 @@
 
 #include "fs/ops/timed.h"
 
+/* From this protocol on the kernel takes invalidate_all_names(). */
+#define EPOCH_MINOR 44
+
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
+	struct fs *fs = userdata;
+
 	/*
 	 * Directories are read with attributes while somebody looks at
 	 * them, and data that was written is never only in the kernel.
@@ -17,6 +22,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 		      (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
 		       FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS |
 		       FUSE_CAP_ASYNC_READ | FUSE_CAP_HANDLE_KILLPRIV);
+	atomic_store(&fs->forgets_names, conn->proto_minor >= EPOCH_MINOR);
 	conn->max_background = 64;
 	conn->congestion_threshold = 48;
 }

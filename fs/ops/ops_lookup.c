@@ -82,7 +82,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 {
 	struct place dir, child = {0};
 	struct stat st;
-	bool hidden = false;
+	bool hidden = false, believed;
 	int r;
 
 	*e = (struct fuse_entry_param){0};
@@ -100,9 +100,14 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	else if (r > 0 && child.kind == NODE_TABLE)
 		schema_absent_table_found(fstable_absent(child.table),
 					  fuse_req_ctx(req)->pid);
+	believed = child.kind != NODE_ALIAS || r < 0 ||
+		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid, child.ino,
+				  r > 0);
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
+		if (!believed)
+			e->attr_timeout = e->entry_timeout = 0;
 	} else if (r == 0 && hidden) {
 		/* The hidden file can be published at any moment. */
 		e->entry_timeout = 0;
@@ -148,42 +153,65 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 }
 
 /*
- * Attributes of a file that was removed between the kernel's look-up and this
- * request. By latest or F:Q, which the kernel asks for each time, it sees a
- * file without a link, like one that was unlinked on a disk: open(2) goes on,
- * and makes the file anew. By other names it looks again (gone.h).
+ * Attributes of a file that was removed since the kernel looked it up, which may
+ * be long ago: the kernel looks again (gone.h). If F:Q is there then and goes
+ * once more, or latest or a name in .put goes, which are looked up each time, the
+ * kernel sees a file without a link, like one that was unlinked on a disk: open(2) goes on, and
+ * makes the file anew.
  */
-static int stat_gone(struct fs *fs, const struct place *p, struct stat *st)
+static int stat_gone(struct fs *fs, pid_t who, const struct place *p,
+		     struct stat *st)
 {
+	bool again = p->kind == NODE_LATEST || p->put;
+
 	if (place_is_dir(p))
 		return -ENOENT;
 	if ((p->kind != NODE_LATEST && p->kind != NODE_ALIAS) || p->view)
+		return gone_tell(&fs->gone, who, p->ino);
+	if (!again && !writer_is_open(fs, p->node) &&
+	    !gone_again(&fs->gone, who, p->ino))
 		return -ESTALE;
 	if (place_stat_blank(fs, p, st) <= 0)
-		return -ESTALE;
+		return -ENOENT;
 	st->st_nlink = 0;
 	return 1;
+}
+
+/*
+ * For how long the kernel may believe attributes that were asked for when
+ * changes_now() was @seen. What a handle of F:Q shows is not what F:Q shows.
+ */
+static double attr_timeout(struct fs *fs, const struct place *p,
+			   const struct fuse_file_info *fi, uint64_t seen,
+			   const struct stat *st)
+{
+	if (writer_is_open(fs, p->node) ||
+	    (p->kind == NODE_ALIAS &&
+	     (fi || p->detached || changes_since(&fs->changes, p->row, seen))))
+		return 0;
+	return place_attr_timeout(fs, p, st);
 }
 
 static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 		      struct fuse_file_info *fi, struct stat *st,
 		      double *timeout)
 {
+	uint64_t seen = changes_now(&fs->changes);
+	pid_t who = fuse_req_ctx(req)->pid;
 	struct place p;
 	int r = place_of(fs, ino, &p);
 
 	if (r == 0 && p.kind == NODE_TABLE)
-		schema_absent_table_asked(fstable_absent(p.table),
-					  fuse_req_ctx(req)->pid);
+		schema_absent_table_asked(fstable_absent(p.table), who);
 	if (r == 0)
 		r = fs_stat_open(fs, req, &p, fi, st);
-	*timeout = 0;
-	if (r > 0 && !writer_is_open(fs, ino))
-		*timeout = place_attr_timeout(fs, &p, st);
+	*timeout = r > 0 ? attr_timeout(fs, &p, fi, seen, st) : 0;
+	if (r > 0 && p.kind == NODE_ALIAS && !fi)
+		gone_found(&fs->gone, who, p.ino);
+	else if (r == -ESTALE)
+		r = gone_tell(&fs->gone, who, p.ino);
 	if (r == 0)
-		r = stat_gone(fs, &p, st);
-	if (r == -ESTALE)
-		r = gone_tell(&fs->gone, fuse_req_ctx(req)->pid, p.ino);
+		r = stat_gone(fs, who, &p, st);
 	place_release(&p);
 	return r;
 }

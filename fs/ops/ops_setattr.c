@@ -118,7 +118,8 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		r = fs_stat_open(fs, req, &p, fi, &st);
 		r = r ? r : -ENOENT;
 	}
-	if (r > 0 && !writer_is_open(fs, ino))
+	/* The kernel takes this even if a notice about F:Q was faster. */
+	if (r > 0 && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS)
 		timeout = place_attr_timeout(fs, &p, &st);
 	place_release(&p);
 	if (r < 0)

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "fs/change/cellfile.h"
 #include "fs/files/writer.h"
@@ -10,6 +11,18 @@
 #include "fs/memory/write_state.h"
 #include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
+
+/*
+ * The kernel checks the mode of a file that it has just made, and asks for
+ * attributes that it may not believe at all. So it may believe these for its
+ * shortest time, a tick or two: the file is empty, and a write makes them old.
+ */
+static void just_made(struct fuse_entry_param *e)
+{
+	clock_gettime(CLOCK_REALTIME, &e->attr.st_mtim);
+	e->attr.st_atim = e->attr.st_ctim = e->attr.st_mtim;
+	e->attr_timeout = 1e-6;
+}
 
 /* Creates a cell file that other processes do not see until it is published. */
 static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
@@ -26,11 +39,9 @@ static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	/*
-	 * The kernel must not cache: the file has no timestamp yet, and for
-	 * other processes the file does not exist.
-	 */
-	e->attr_timeout = e->entry_timeout = 0;
+	/* For other processes the file does not exist. */
+	e->entry_timeout = 0;
+	just_made(e);
 	r = writer_create(fs, req, child, fi);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
@@ -47,6 +58,7 @@ static int create_scratch(struct fs *fs, fuse_req_t req,
 
 	if (r)
 		return r;
+	just_made(e);
 	r = writer_open(fs, req, child, fi);
 	if (r) {
 		entry_remove_scratch(fs, child);
@@ -72,6 +84,9 @@ static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 	r = fs_entry(fs, child->parent, child, st, e);
 	if (r)
 		return r;
+	/* It is about to be written; and a notice may be faster than this. */
+	if (place_is(child, KIND_CELL))
+		e->attr_timeout = e->entry_timeout = 0;
 	r = writer_open(fs, req, child, fi);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);

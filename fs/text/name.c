@@ -318,3 +318,20 @@ int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 	*qualifier = bytes_of(colon + 1, hold->len - n - 1);
 	return 1;
 }
+
+bool name_alias(struct bytes family, struct bytes qualifier,
+		struct name_part *out)
+{
+	uint8_t key[NAME_LEN_MAX];
+	size_t len = family.len + 1 + qualifier.len;
+
+	/* A name is not shorter than its key. */
+	if (len > sizeof(key))
+		return false;
+	memcpy(key, family.data, family.len);
+	key[family.len] = ':';
+	if (qualifier.len)
+		memcpy(key + family.len + 1, qualifier.data, qualifier.len);
+	name_part(bytes_of(key, len), 0, out);
+	return !out->more;
+}

@@ -72,4 +72,8 @@ size_t name_format_ts(int64_t ts, char out[NAME_TS_LEN_MAX + 1]);
  */
 int name_split_alias(struct bytes name, struct buf *hold, struct bytes *family,
 		     struct bytes *qualifier);
+/* The name "F:Q"; false if it is too long for one component. */
+bool name_alias(struct bytes family, struct bytes qualifier,
+		struct name_part *out);
+
 #endif

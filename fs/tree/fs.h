@@ -89,9 +89,12 @@ struct fs {
 	_Atomic uint64_t op_counts[FS_OP_COUNT];
 	struct latency latency[FS_OP_COUNT];
 	_Atomic uint64_t bytes_read, bytes_written;
-	_Atomic uint32_t sessions; /* of .cellfs/store */
-	_Atomic uint32_t awake;	   /* streams whose scan is open */
-	_Atomic uint32_t waiting;  /* threads that wait for memory */
+	/* The kernel takes invalidate_all_names(). */
+	_Atomic bool forgets_names;
+	_Atomic uint32_t aliases_read; /* readers of F:Q that are open */
+	_Atomic uint32_t sessions;     /* of .cellfs/store */
+	_Atomic uint32_t awake;	       /* streams whose scan is open */
+	_Atomic uint32_t waiting;      /* threads that wait for memory */
 	/* When a row was last said to be absent, by the monotonic clock. */
 	_Atomic int64_t row_absent_ms;
 };

@@ -75,6 +75,7 @@ const struct kind kinds[NODE_KINDS] = {
 	[NODE_LATEST] = {.flags = KIND_CELL | KIND_WRITABLE,
 		.stat = stat_cell, .open = OPENS_WRITER},
 	[NODE_ALIAS] = {.flags = KIND_CELL | KIND_WRITABLE,
+		.believed = {BELIEVE_NEWEST, BELIEVE_NEWEST, BELIEVE_NEVER},
 		.decode = decode_alias,
 		.stat = stat_cell, .open = OPENS_WRITER},
 	[NODE_VIEW_NAME] = {.flags = KIND_DIR,

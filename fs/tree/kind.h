@@ -71,6 +71,7 @@ enum belief {
 	BELIEVE_LONG,	 /* CACHE_LONG_S */
 	BELIEVE_CELLS,	 /* the same, but not where cells can expire */
 	BELIEVE_VERSION, /* the same, or until the version expires */
+	BELIEVE_NEWEST,	 /* the same, where all changes are told at once */
 };
 
 /* What an open file is; each type supplies a struct file_ops. */

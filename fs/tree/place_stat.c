@@ -296,6 +296,10 @@ static double belief_s(struct fs *fs, const struct place *p,
 		 * so the kernel asks again each second.
 		 */
 		return p->view && life > 1 ? 1 : life;
+	case BELIEVE_NEWEST:
+		if (p->view || store_is_shared(fs->store) || !fs->forgets_names)
+			return 0;
+		return life_s(fs, p, st, true);
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
  *	a directory that mkdir made		is there until its maker's
  *						rmdir, which succeeds
  *	rename over a file			readers never see ENOENT
+ *	r/f:q, which is there or not		ENOENT at most
  *
  * In the end the three are removed with rmdir. Prints what failed and how
  * often; the exit code is 1 if anything did.
@@ -118,6 +119,20 @@ static void by_replace_read(unsigned i)
 	check(stat("r/f:kept", &st), 0, "stat", "r/f:kept");
 }
 
+/* Absent now and then, and nothing else: no ESTALE. */
+static void by_alias_read(unsigned i)
+{
+	struct stat st;
+	int fd = open("r/f:q", O_RDONLY);
+
+	if (check(fd, ENOENT, "open for reading", "r/f:q"))
+		close(fd);
+	check(stat("r/f:q", &st), ENOENT, "stat", "r/f:q");
+	fd = i % 8 ? 0 : open("r/f:q", O_RDWR | O_CREAT, 0644);
+	if (check(fd, 0, "open to make", "r/f:q") && fd)
+		check(close(fd), 0, "close", "r/f:q");
+}
+
 static void by_stat(unsigned i)
 {
 	static const char *const dirs[] = {"r", "r/f", "r/f/q"};
@@ -180,8 +195,9 @@ static void by_mkdir(unsigned i)
 }
 
 static void (*const acts[])(unsigned) = {
-	by_alias,   by_latest,	     by_version, by_put,   by_stat,
-	by_replace, by_replace_read, by_listing, by_mkdir,
+	by_alias, by_latest,	 by_version,	  by_put,
+	by_stat,  by_replace,	 by_replace_read, by_listing,
+	by_mkdir, by_alias_read, by_alias_read,
 };
 #define ACTS (sizeof(acts) / sizeof(acts[0]))
 

@@ -225,9 +225,36 @@ static void an_alias_splits_at_its_first_colon(void **state)
 	buf_free(&hold);
 }
 
+static void an_alias_is_made_as_it_is_split(void **state)
+{
+	const char *const names[] = {"f:q", "f:", "f:a:b", "f:%00%2F"};
+	char long_key[NAME_LEN_MAX];
+	struct bytes family, qualifier;
+	struct buf hold = {0};
+	struct name_part part;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		assert_int_equal(name_split_alias(bytes_str(names[i]), &hold,
+						  &family, &qualifier),
+				 1);
+		assert_true(name_alias(family, qualifier, &part));
+		assert_string_equal(part.text, names[i]);
+	}
+	memset(long_key, 'q', sizeof(long_key));
+	assert_false(name_alias(bytes_str("f"),
+				bytes_of(long_key, sizeof(long_key)), &part));
+	assert_true(name_alias(bytes_str("f"), bytes_of(long_key, 240), &part));
+	/* As long as it is decoded, but not when it is escaped. */
+	memset(long_key, 1, sizeof(long_key));
+	assert_false(
+		name_alias(bytes_str("f"), bytes_of(long_key, 200), &part));
+	buf_free(&hold);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_alias_is_made_as_it_is_split),
 		cmocka_unit_test(keys_are_spelled_as_the_contract_says),
 		cmocka_unit_test(only_the_one_spelling_is_understood),
 		cmocka_unit_test(a_name_over_255_bytes_is_too_long),
