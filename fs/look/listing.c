@@ -514,6 +514,9 @@ static int step(struct listing *ls)
 	r = ls->fixed_over ? 0 : next_fixed(ls);
 	if (r == 0)
 		r = next_merged(ls);
+	/* Behind the end there is no entry that could be handed out again. */
+	if (r <= 0)
+		ls->entry.name = NULL;
 	ls->entry.offset = ls->offset;
 	return r;
 }

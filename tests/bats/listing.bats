@@ -211,3 +211,34 @@ few_nodes() {
 	echo 2 >/proc/sys/vm/drop_caches
 	settled few_nodes
 }
+
+@test "who goes back from the end to the last name is given it again" {
+	mkdir "$M/T" "$M/U"
+	python3 - "$M" <<-'END'
+		import ctypes, os, sys
+
+		class Entry(ctypes.Structure):
+		    _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64),
+		                ("len", ctypes.c_uint16), ("kind", ctypes.c_uint8),
+		                ("name", ctypes.c_char * 256)]
+
+		libc = ctypes.CDLL(None, use_errno=True)
+		libc.opendir.restype = ctypes.c_void_p
+		libc.readdir.restype = ctypes.POINTER(Entry)
+		for f in libc.readdir, libc.seekdir, libc.closedir:
+		    f.argtypes = [ctypes.c_void_p]
+		libc.seekdir.argtypes += [ctypes.c_long]
+		d = libc.opendir(sys.argv[1].encode())
+		offsets = [0]
+		while entry := libc.readdir(d):
+		    offsets.append(entry[0].off)
+		    last = entry[0].name
+		for name in "T", "U":
+		    # Who uses what was listed is given attributes with the next ones.
+		    os.stat(f"{sys.argv[1]}/{name}")
+		    libc.seekdir(d, offsets[-2])
+		    assert libc.readdir(d)[0].name == last == b"U"
+		    assert not libc.readdir(d)
+		libc.closedir(d)
+	END
+}
