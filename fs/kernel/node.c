@@ -437,6 +437,14 @@ void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
 	pthread_mutex_unlock(&ns->lock);
 }
 
+/* Is the node @top, or below it? */
+static bool is_within(struct nodes *ns, uint32_t index, uint32_t top)
+{
+	while (index != top && index != ROOT_ID)
+		index = node_at(ns, index)->parent;
+	return index == top;
+}
+
 int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 		 uint64_t to_parent, struct bytes to_name, uint8_t kind,
 		 uint64_t ino)
@@ -457,6 +465,10 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	n = node_table_find(&ns->table, p, name, &index);
 	if (!n)
 		goto out;
+	if (is_within(ns, q, index)) {
+		r = -EINVAL;
+		goto out;
+	}
 	/* The name first: it can fail, and hash_remove() needs only n->hash. */
 	if (has_age(kind, to_name, &ts))
 		r = node_ages_reserve(node_at(ns, q));

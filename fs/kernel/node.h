@@ -117,7 +117,8 @@ void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*
  * Makes the child @name of @parent the child @to_name of @to_parent, of @kind
  * and with @ino; a node there is detached. 1, 0 if there is no such child,
- * -ESTALE for @to_parent, -ENOMEM (nothing changed).
+ * -ESTALE for @to_parent, -EINVAL if that is the child or below it, -ENOMEM
+ * (nothing changed).
  */
 int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 		 uint64_t to_parent, struct bytes to_name, uint8_t kind,

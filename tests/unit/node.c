@@ -215,6 +215,24 @@ static void a_rename_moves_what_is_beneath(void **state)
 	nodes_free(ns);
 }
 
+static void nothing_is_renamed_into_itself(void **state)
+{
+	char path[100] = "";
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
+		 c = enter(ns, b, "c");
+
+	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("a"), a,
+				      bytes_str("d"), NODE_ROW, 9),
+			 -EINVAL);
+	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("a"), c,
+				      bytes_str("d"), NODE_ROW, 9),
+			 -EINVAL);
+	assert_int_equal(nodes_walk(ns, c, collect, path), 0);
+	assert_string_equal(path, "/c/b/a/");
+	nodes_free(ns);
+}
+
 /* How many a walk beneath @top comes to, and the last's name. */
 static int below(struct nodes *ns, uint64_t top, char last[UINT8_MAX + 1])
 {
@@ -498,6 +516,7 @@ int main(void)
 			a_name_that_becomes_another_kind_is_another_node),
 		cmocka_unit_test(a_table_made_anew_is_another_node),
 		cmocka_unit_test(a_rename_moves_what_is_beneath),
+		cmocka_unit_test(nothing_is_renamed_into_itself),
 		cmocka_unit_test(a_walk_comes_to_all_beneath_and_no_other),
 		cmocka_unit_test(a_walk_outlives_the_node_it_stands_on),
 		cmocka_unit_test(a_walk_whose_node_is_moved_away_comes_to_all),
