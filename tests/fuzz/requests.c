@@ -1,0 +1,670 @@
+/*
+ * The mount takes any requests that a kernel may send: each has one reply, none
+ * fails inside (EIO), and what the kernel was given is gone when it forgets it.
+ *
+ * Input: acts, a byte each, then what they take. A request is one of the table
+ * below, with arguments as they come; nodes and open files are mostly such as the
+ * mount gave before, names mostly such as mean something. Other acts put into
+ * the table K and read it, about which requests know nothing. There a model says
+ * what must be found.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/kernel/node.h"
+#include "fs/ops/fs_life.h"
+#include "fs/ops/ops.h"
+#include "store/value/codec.h"
+#include "tests/sim/os_sim.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ACTS_MAX 96
+#define NODES_MAX 64
+#define FILES_MAX 16
+#define COLUMNS 3
+#define VALUE_MAX 5000
+
+/* A node that the mount gave, and how often. */
+struct known {
+	uint64_t id, lookups;
+};
+
+struct open {
+	uint64_t node, fh;
+	bool dir;
+};
+
+struct kernel {
+	struct os *os;
+	struct store *store;
+	struct options options;
+	struct fs *fs;
+	struct fuse_session *session;
+	uint64_t unique;
+	struct known nodes[NODES_MAX];
+	size_t nnodes;
+	struct open files[FILES_MAX];
+	size_t nfiles;
+	/* Table K: its row, and how long the values are, -1 = none. */
+	struct known table, row;
+	int lens[COLUMNS];
+};
+
+/* The reply to the request that is out, which custom_io has no room for. */
+static struct {
+	uint64_t unique;
+	unsigned count;
+	int error;
+	struct buf data;
+} answer;
+
+static void fail(const char *what, uint64_t a, int64_t b)
+{
+	fprintf(stderr, "%s: %llu, %lld: %s\n", what, (unsigned long long)a,
+		(long long)b, store_why());
+	abort();
+}
+
+/* A reply, or a notice, which any thread may send. */
+static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
+{
+	struct fuse_out_header h;
+	size_t len = 0;
+
+	memcpy(&h, iov[0].iov_base, sizeof(h));
+	for (int i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	if (h.len != len)
+		fail("a reply says another length than it has", h.len,
+		     (int64_t)len);
+	if (h.unique == 0)
+		return (ssize_t)len;
+	if (h.unique != answer.unique || h.error > 0 || h.error < -511)
+		fail("a reply to nothing, or of no errno", h.unique, h.error);
+	answer.count++;
+	answer.error = h.error;
+	answer.data.len = 0;
+	for (int i = 1; i < count; i++)
+		if (buf_append(&answer.data, iov[i].iov_base, iov[i].iov_len))
+			abort();
+	return (ssize_t)len;
+}
+
+static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
+{
+	return -1;
+}
+
+static bool has_reply(uint32_t opcode)
+{
+	return opcode != FUSE_FORGET && opcode != FUSE_BATCH_FORGET;
+}
+
+/* Sends a request of these two parts; 0 or the negative errno of its reply. */
+static int ask(struct kernel *k, uint32_t opcode, uint64_t node,
+	       struct bytes args, struct bytes rest)
+{
+	struct fuse_in_header h = {
+		.len = (uint32_t)(sizeof(h) + args.len + rest.len),
+		.opcode = opcode,
+		.unique = ++k->unique,
+		.nodeid = node,
+		.uid = getuid(),
+		.gid = getgid(),
+		.pid = 10,
+	};
+	struct buf request = {0};
+	struct fuse_buf b;
+
+	if (buf_append(&request, &h, sizeof(h)) ||
+	    buf_append(&request, args.data, args.len) ||
+	    buf_append(&request, rest.data, rest.len))
+		abort();
+	b = (struct fuse_buf){.mem = request.data, .size = request.len};
+	answer.unique = h.unique;
+	answer.count = 0;
+	answer.error = 0;
+	fuse_session_process_buf(k->session, &b);
+	buf_free(&request);
+	if (answer.count != has_reply(opcode))
+		fail("replies to a request", opcode, answer.count);
+	if (answer.error == -EIO)
+		fail("a request failed inside", opcode, answer.error);
+	return answer.error;
+}
+
+#define ARGS(x) bytes_of(&(x), sizeof(x))
+static const struct bytes nothing;
+
+static struct bytes name_of(const char *s)
+{
+	return bytes_of(s, strlen(s) + 1);
+}
+
+static void know(struct kernel *k, uint64_t id)
+{
+	size_t i = 0;
+
+	if (id == 0 || id == FUSE_ROOT_ID)
+		return;
+	if (id == k->table.id || id == k->row.id) {
+		(id == k->table.id ? &k->table : &k->row)->lookups++;
+		return;
+	}
+	while (i < k->nnodes && k->nodes[i].id != id)
+		i++;
+	if (i == NODES_MAX) {
+		struct fuse_forget_in in = {.nlookup = 1};
+
+		ask(k, FUSE_FORGET, id, ARGS(in), nothing);
+		return;
+	}
+	if (i == k->nnodes)
+		k->nodes[k->nnodes++] = (struct known){.id = id};
+	k->nodes[i].lookups++;
+}
+
+static void forget(struct kernel *k, struct known *n)
+{
+	struct fuse_forget_in in = {.nlookup = n->lookups};
+
+	ask(k, FUSE_FORGET, n->id, ARGS(in), nothing);
+	n->lookups = 0;
+}
+
+static void close_file(struct kernel *k, size_t i)
+{
+	struct open f = k->files[i];
+	struct fuse_release_in in = {.fh = f.fh};
+
+	k->files[i] = k->files[--k->nfiles];
+	ask(k, f.dir ? FUSE_RELEASEDIR : FUSE_RELEASE, f.node, ARGS(in),
+	    nothing);
+}
+
+static void opened(struct kernel *k, uint64_t node, bool dir, size_t at)
+{
+	struct fuse_open_out out;
+
+	if (answer.data.len < at + sizeof(out))
+		fail("a short reply to an open", node,
+		     (int64_t)answer.data.len);
+	memcpy(&out, answer.data.data + at, sizeof(out));
+	if (k->nfiles == FILES_MAX)
+		close_file(k, 0);
+	k->files[k->nfiles++] =
+		(struct open){.node = node, .fh = out.fh, .dir = dir};
+}
+
+/* What a reply gives: nodes, and open files. */
+static void learn(struct kernel *k, uint32_t opcode, uint64_t node)
+{
+	struct buf data = answer.data;
+	struct fuse_entry_out e = {0};
+	struct fuse_direntplus d;
+	size_t at = 0;
+
+	/* What is asked next has a reply of its own. */
+	answer.data = (struct buf){0};
+	if (data.len >= sizeof(e))
+		memcpy(&e, data.data, sizeof(e));
+	switch (opcode) {
+	case FUSE_CREATE:
+		know(k, e.nodeid);
+		buf_free(&answer.data);
+		answer.data = data;
+		opened(k, e.nodeid, false, sizeof(e));
+		return;
+	case FUSE_LOOKUP:
+	case FUSE_MKDIR:
+	case FUSE_MKNOD:
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
+		know(k, e.nodeid);
+		break;
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		answer.data = data;
+		opened(k, node, opcode == FUSE_OPENDIR, 0);
+		return;
+	case FUSE_READDIRPLUS:
+		while (at + FUSE_NAME_OFFSET_DIRENTPLUS <= data.len) {
+			memcpy(&d, data.data + at, FUSE_NAME_OFFSET_DIRENTPLUS);
+			know(k, d.entry_out.nodeid);
+			at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
+						d.dirent.namelen);
+		}
+		break;
+	default:
+		break;
+	}
+	buf_free(&data);
+}
+
+/* Requests: the struct behind the header, names behind it, data behind them. */
+static const struct request {
+	uint32_t opcode;
+	uint8_t args, names;
+	bool data;
+	int16_t fh; /* its offset in the struct, -1 = none */
+} requests[] = {
+	{FUSE_LOOKUP, 0, 1, false, -1},
+	{FUSE_GETATTR, sizeof(struct fuse_getattr_in), 0, false,
+	 offsetof(struct fuse_getattr_in, fh)},
+	{FUSE_SETATTR, sizeof(struct fuse_setattr_in), 0, false,
+	 offsetof(struct fuse_setattr_in, fh)},
+	{FUSE_READLINK, 0, 0, false, -1},
+	{FUSE_SYMLINK, 0, 2, false, -1},
+	{FUSE_MKNOD, sizeof(struct fuse_mknod_in), 1, false, -1},
+	{FUSE_MKDIR, sizeof(struct fuse_mkdir_in), 1, false, -1},
+	{FUSE_UNLINK, 0, 1, false, -1},
+	{FUSE_RMDIR, 0, 1, false, -1},
+	{FUSE_RENAME2, sizeof(struct fuse_rename2_in), 2, false, -1},
+	{FUSE_LINK, sizeof(struct fuse_link_in), 1, false, -1},
+	{FUSE_OPEN, sizeof(struct fuse_open_in), 0, false, -1},
+	{FUSE_READ, sizeof(struct fuse_read_in), 0, false,
+	 offsetof(struct fuse_read_in, fh)},
+	{FUSE_WRITE, sizeof(struct fuse_write_in), 0, true,
+	 offsetof(struct fuse_write_in, fh)},
+	{FUSE_STATFS, 0, 0, false, -1},
+	{FUSE_FSYNC, sizeof(struct fuse_fsync_in), 0, false,
+	 offsetof(struct fuse_fsync_in, fh)},
+	{FUSE_GETXATTR, sizeof(struct fuse_getxattr_in), 1, false, -1},
+	{FUSE_FLUSH, sizeof(struct fuse_flush_in), 0, false,
+	 offsetof(struct fuse_flush_in, fh)},
+	{FUSE_OPENDIR, sizeof(struct fuse_open_in), 0, false, -1},
+	{FUSE_READDIR, sizeof(struct fuse_read_in), 0, false,
+	 offsetof(struct fuse_read_in, fh)},
+	{FUSE_READDIRPLUS, sizeof(struct fuse_read_in), 0, false,
+	 offsetof(struct fuse_read_in, fh)},
+	{FUSE_FSYNCDIR, sizeof(struct fuse_fsync_in), 0, false,
+	 offsetof(struct fuse_fsync_in, fh)},
+	{FUSE_ACCESS, sizeof(struct fuse_access_in), 0, false, -1},
+	{FUSE_CREATE, sizeof(struct fuse_create_in), 1, false, -1},
+	{FUSE_IOCTL, sizeof(struct fuse_ioctl_in), 0, false,
+	 offsetof(struct fuse_ioctl_in, fh)},
+	{FUSE_FALLOCATE, sizeof(struct fuse_fallocate_in), 0, false,
+	 offsetof(struct fuse_fallocate_in, fh)},
+	{FUSE_LSEEK, sizeof(struct fuse_lseek_in), 0, false,
+	 offsetof(struct fuse_lseek_in, fh)},
+};
+#define REQUESTS (sizeof(requests) / sizeof(requests[0]))
+
+/* Names that mean something, and none of them table K. */
+static const char *const names[] = {
+	"T",	    "U",	"R",	 "S",	     "f",	    "g",
+	"q",	    "%",	"f:q",	 "f:",	     "g:q",	    "latest",
+	"counter",  "@-1",	"1000",	 "2000",     "@1500",	    ".schema",
+	".cells",   ".put",	".info", ".stage",   ".snapshot",   ".cellfs",
+	".at",	    "now",	".raw",	 ".first",   ".last",	    "1",
+	".since",   ".between", "0..9",	 ".range",   "A..Z",	    ".prefix",
+	".after",   "rows",	"flush", "compact",  "errors",	    "metrics",
+	"options",  "stats",	"help",	 ".x.tmp",   ".R.Xa1b2c",   "4913",
+	"R%+",	    "a%2Fb",	"q~",	 "T.delete", ".~tmp~",	    "lost",
+	"families", "first",	"sync",	 "status",   "1000.delete",
+};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+/* Lines that files of the mount take. */
+static const char *const texts[] = {
+	"hello",
+	"R\tf:q\t1000\tvalue\n",
+	"R\tf:q\t\t\tdelete-column\n",
+	"R\tf:\t\t\tdelete-family\nS\tg:q\t5\tx\n",
+	"R\t\t\t\tdelete-row\n",
+	"family f\n\tversions 5\n",
+	"families open\nfamily f\n\tttl 1d\nfamily g\n",
+	"drop family f\n",
+	"7\n",
+	"-9223372036854775808\n",
+};
+#define TEXTS (sizeof(texts) / sizeof(texts[0]))
+
+static int add_name(struct decoder *d, struct buf *out)
+{
+	unsigned i = take_u8(d);
+	struct bytes raw;
+
+	if (i < 4 * NAMES) {
+		const char *name = names[i % NAMES];
+
+		return buf_append(out, name, strlen(name) + 1);
+	}
+	raw = take_raw(d, i % 8 < decoder_left(d) ? i % 8 : 0);
+	if (raw.len == 0 || memchr(raw.data, 0, raw.len) ||
+	    memchr(raw.data, '/', raw.len) || raw.data[0] == 'K')
+		return buf_append(out, "x", 2);
+	return buf_append(out, raw.data, raw.len) || buf_append(out, "", 1);
+}
+
+static int add_data(struct decoder *d, struct fuse_write_in *in,
+		    struct buf *out)
+{
+	unsigned i = take_u8(d);
+	size_t len;
+
+	in->offset &= 0xffff;
+	if (i < 128) {
+		len = strlen(texts[i % TEXTS]);
+		in->size = (uint32_t)len;
+		if (i & 64)
+			in->offset = 0;
+		return buf_append(out, texts[i % TEXTS], len);
+	}
+	len = decoder_left(d) < i ? decoder_left(d) : i;
+	in->size = (uint32_t)len;
+	return buf_append(out, take_raw(d, len).data, len);
+}
+
+static uint64_t pick_node(struct kernel *k, struct decoder *d)
+{
+	unsigned i = take_u8(d);
+
+	if (i == 255)
+		return take_u64(d);
+	i %= k->nnodes + 1;
+	return i ? k->nodes[i - 1].id : FUSE_ROOT_ID;
+}
+
+/* Some arguments would only ask for much memory or time. */
+static void tame(uint32_t opcode, void *args)
+{
+	struct fuse_read_in *read = args;
+	struct fuse_setattr_in *set = args;
+	struct fuse_fallocate_in *fall = args;
+
+	if (opcode == FUSE_READ || opcode == FUSE_READDIR ||
+	    opcode == FUSE_READDIRPLUS) {
+		read->size &= 0x3fff;
+		read->offset &= opcode == FUSE_READ ? 0xffff : 0xf;
+	}
+	if (opcode == FUSE_SETATTR)
+		set->size &= 0xffff;
+	if (opcode == FUSE_FALLOCATE) {
+		fall->offset &= 0xffff;
+		fall->length &= 0xffff;
+	}
+}
+
+static void any_request(struct kernel *k, struct decoder *d)
+{
+	const struct request *q = &requests[take_u8(d) % REQUESTS];
+	uint64_t node = pick_node(k, d);
+	unsigned len = take_u8(d) % (q->args + 1u), file = take_u8(d);
+	union {
+		uint8_t bytes[UINT8_MAX];
+		struct fuse_write_in write;
+		uint64_t aligned;
+	} args = {0};
+	struct buf rest = {0};
+	int r = 0;
+
+	/* What is not given is 0, as it mostly is. */
+	if (len > decoder_left(d))
+		len = (unsigned)decoder_left(d);
+	if (len)
+		memcpy(args.bytes, take_raw(d, len).data, len);
+	if (q->fh >= 0 && k->nfiles && file < 240) {
+		const struct open *f = &k->files[file % k->nfiles];
+
+		memcpy(args.bytes + q->fh, &f->fh, sizeof(f->fh));
+		node = f->node;
+	}
+	if (q->opcode == FUSE_RENAME2 || q->opcode == FUSE_LINK) {
+		uint64_t to = file % 2 ? node : pick_node(k, d);
+
+		memcpy(args.bytes, &to, sizeof(to));
+	}
+	tame(q->opcode, args.bytes);
+	for (unsigned i = 0; r == 0 && i < q->names; i++)
+		r = add_name(d, &rest);
+	if (r == 0 && q->data)
+		r = add_data(d, &args.write, &rest);
+	if (r)
+		abort();
+	if (ask(k, q->opcode, node, bytes_of(args.bytes, q->args),
+		buf_bytes(&rest)) == 0)
+		learn(k, q->opcode, node);
+	buf_free(&rest);
+}
+
+/* A name in table K: its node, 0 if there is none. */
+static uint64_t look(struct kernel *k, uint64_t parent, const char *name)
+{
+	struct fuse_entry_out e;
+
+	if (ask(k, FUSE_LOOKUP, parent, nothing, name_of(name)) < 0)
+		return 0;
+	memcpy(&e, answer.data.data, sizeof(e));
+	return e.nodeid;
+}
+
+static void unlook(struct kernel *k, uint64_t node)
+{
+	struct known once = {.id = node, .lookups = 1};
+
+	if (node)
+		forget(k, &once);
+}
+
+static void make_known(struct kernel *k, uint64_t parent, const char *name,
+		       struct known *out)
+{
+	struct fuse_mkdir_in in = {.mode = 0755};
+	struct buf request = {0};
+
+	if (ask(k, FUSE_MKDIR, parent, ARGS(in), name_of(name)))
+		fail("mkdir", parent, answer.error);
+	out->id = ((struct fuse_entry_out *)answer.data.data)->nodeid;
+	out->lookups = 1;
+	buf_free(&request);
+}
+
+static void alias(unsigned column, char out[8])
+{
+	snprintf(out, 8, "f:%c", 'a' + (char)column);
+}
+
+/* Opens or makes the column's F:Q: its node, referenced once, and handle. */
+static int open_alias(struct kernel *k, unsigned column, uint32_t flags,
+		      uint64_t *node, uint64_t *fh)
+{
+	struct fuse_create_in make = {.flags = flags, .mode = S_IFREG | 0644};
+	struct fuse_open_in in = {.flags = flags};
+	char name[8];
+	size_t at = 0;
+	int r;
+
+	alias(column, name);
+	*node = look(k, k->row.id, name);
+	if (*node) {
+		r = ask(k, FUSE_OPEN, *node, ARGS(in), nothing);
+	} else if ((flags & O_ACCMODE) == O_RDONLY) {
+		return -ENOENT;
+	} else {
+		r = ask(k, FUSE_CREATE, k->row.id, ARGS(make), name_of(name));
+		at = sizeof(struct fuse_entry_out);
+	}
+	if (r < 0) {
+		unlook(k, *node);
+		return r;
+	}
+	if (at)
+		memcpy(node, answer.data.data, sizeof(*node));
+	memcpy(fh, answer.data.data + at, sizeof(*fh));
+	return 0;
+}
+
+static void put(struct kernel *k, unsigned column, int len, bool append)
+{
+	struct fuse_write_in in = {.size = (uint32_t)len};
+	struct fuse_flush_in flush = {0};
+	struct fuse_release_in release = {0};
+	uint32_t how = append ? O_APPEND : O_TRUNC;
+	char value[VALUE_MAX];
+	uint64_t node;
+	int r;
+
+	memset(value, 'a' + (int)column, sizeof(value));
+	in.flags = O_WRONLY | how;
+	r = open_alias(k, column, in.flags, &node, &in.fh);
+	if (r < 0)
+		fail("no open of a file to put", column, r);
+	flush.fh = release.fh = in.fh;
+	release.flags = in.flags;
+	r = ask(k, FUSE_WRITE, node, ARGS(in), bytes_of(value, (size_t)len));
+	if (r == 0)
+		r = ask(k, FUSE_FLUSH, node, ARGS(flush), nothing);
+	if (r < 0)
+		fail("no put", column, r);
+	ask(k, FUSE_RELEASE, node, ARGS(release), nothing);
+	unlook(k, node);
+	if (!append || k->lens[column] < 0)
+		k->lens[column] = 0;
+	k->lens[column] += len;
+}
+
+static void get(struct kernel *k, unsigned column)
+{
+	struct fuse_read_in in = {.size = 1 << 16};
+	struct fuse_release_in release = {0};
+	int want = k->lens[column];
+	uint64_t node;
+	int r = open_alias(k, column, O_RDONLY, &node, &in.fh);
+
+	if (want < 0 && r == -ENOENT)
+		return;
+	if (r < 0 || want < 0)
+		fail("a column is there and not to be found, or the opposite",
+		     column, want);
+	release.fh = in.fh;
+	if (ask(k, FUSE_READ, node, ARGS(in), nothing))
+		fail("no read", column, answer.error);
+	if (answer.data.len != (size_t)want)
+		fail("a value of another length", answer.data.len, want);
+	for (size_t i = 0; i < answer.data.len; i++)
+		if (answer.data.data[i] != 'a' + (int)column)
+			fail("another value", i, column);
+	ask(k, FUSE_RELEASE, node, ARGS(release), nothing);
+	unlook(k, node);
+}
+
+static void delete (struct kernel *k, unsigned column)
+{
+	int want = k->lens[column] < 0 ? -ENOENT : 0, r;
+	char name[8];
+
+	alias(column, name);
+	r = ask(k, FUSE_UNLINK, k->row.id, nothing, name_of(name));
+	if (r != want)
+		fail("an unlink", column, r);
+	k->lens[column] = -1;
+}
+
+static void act(struct kernel *k, struct decoder *d)
+{
+	unsigned what = take_u8(d), column = what % COLUMNS;
+	int len = what % 5 ? take_u8(d) : VALUE_MAX - 1000;
+
+	if (what < 200)
+		any_request(k, d);
+	else if (what < 220)
+		put(k, column, len, false);
+	else if (what < 228 && k->lens[column] < 10 * VALUE_MAX)
+		put(k, column, len, true);
+	else if (what < 240)
+		get(k, column);
+	else if (what < 246)
+		delete (k, column);
+	else if (what < 251 && k->nfiles)
+		close_file(k, (unsigned)len % k->nfiles);
+	else if (k->nnodes)
+		forget(k, &k->nodes[--k->nnodes]);
+}
+
+static void start(struct kernel *k)
+{
+	static const struct fuse_custom_io io = {.writev = take_reply,
+						 .read = no_request};
+	static char words[][16] = {"cellfs", "/store", "/mnt", "-omemory=64m"};
+	char *argv[] = {words[0], words[1], words[2], words[3]};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct store_options o = {.create = true,
+				  .inline_background = true,
+				  .cache_bytes = 1 << 20,
+				  .wal_segment_bytes = 256 << 10,
+				  .write_buffer_bytes = 1 << 20};
+	struct fuse_init_in init = {.major = FUSE_KERNEL_VERSION,
+				    .minor = FUSE_KERNEL_MINOR_VERSION,
+				    .max_readahead = 1 << 16,
+				    .flags = ~(uint32_t)FUSE_INIT_EXT};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	o.os = k->os = sim_new(1);
+	if (options_parse(4, argv, &k->options) ||
+	    store_open("/store", &o, &k->store) ||
+	    fs_new(k->store, &k->options, &k->fs))
+		fail("no start", 0, 0);
+	k->session = fuse_session_new(&args, fs_ops(),
+				      sizeof(struct fuse_lowlevel_ops), k->fs);
+	if (!k->session || null < 0 ||
+	    fuse_session_custom_io(k->session, &io, null))
+		abort();
+	fuse_opt_free_args(&args);
+	k->fs->session = k->session;
+	if (invalidator_start(k->fs->invalidator, k->session, true) ||
+	    ask(k, FUSE_INIT, 0, ARGS(init), nothing))
+		abort();
+	make_known(k, FUSE_ROOT_ID, "K", &k->table);
+	make_known(k, k->table.id, "R", &k->row);
+	for (unsigned i = 0; i < COLUMNS; i++)
+		k->lens[i] = -1;
+}
+
+static void say(void *arg, const char *sentence)
+{
+	fail(sentence, 0, 0);
+}
+
+static void end(struct kernel *k)
+{
+	uint64_t live, pinned;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		get(k, i);
+	while (k->nfiles)
+		close_file(k, 0);
+	while (k->nnodes)
+		forget(k, &k->nodes[--k->nnodes]);
+	forget(k, &k->row);
+	forget(k, &k->table);
+	nodes_count(k->fs->nodes, &live, &pinned);
+	if (pinned == 0 && live != 1)
+		fail("nodes are left that the kernel has forgotten", live, 1);
+	invalidator_stop(k->fs->invalidator);
+	fs_free(k->fs);
+	if (store_close(k->store) || store_check("/store", k->os, say, NULL))
+		fail("the store is damaged", 0, 0);
+	fuse_session_destroy(k->session);
+	options_free(&k->options);
+	sim_free(k->os);
+	buf_free(&answer.data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct decoder d = decoder_of(bytes_of(data, size));
+	struct kernel k = {0};
+
+	start(&k);
+	for (unsigned i = 0; i < ACTS_MAX && decoder_left(&d); i++)
+		act(&k, &d);
+	end(&k);
+	return 0;
+}
