@@ -6,7 +6,8 @@
  * below, with arguments as they come; nodes and open files are mostly such as the
  * mount gave before, names mostly such as mean something. Other acts put into
  * the table K and read it, about which requests know nothing. There a model says
- * what must be found.
+ * what must be found. What a kernel believes by now (believed.h) is asked for again
+ * now and then: it must be what the mount says at that moment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "fs/kernel/node.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
 #include "store/value/codec.h"
+#include "tests/fuzz/believed.h"
 #include "tests/sim/os_sim.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,6 +49,7 @@ struct kernel {
 	struct options options;
 	struct fs *fs;
 	struct fuse_session *session;
+	int device; /* the kernel's end of it */
 	uint64_t unique;
 	struct known nodes[NODES_MAX];
 	size_t nnodes;
@@ -64,11 +68,30 @@ static struct {
 	struct buf data;
 } answer;
 
+static struct believed believed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Notices so far: an answer that one has overtaken is not believed. */
+static _Atomic unsigned noticed;
+
 static void fail(const char *what, uint64_t a, int64_t b)
 {
 	fprintf(stderr, "%s: %llu, %lld: %s\n", what, (unsigned long long)a,
 		(long long)b, store_why());
 	abort();
+}
+
+static void take_notice(int code, const struct iovec *iov, int count)
+{
+	uint8_t whole[512];
+	size_t len = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (len + iov[i].iov_len > sizeof(whole))
+			fail("a long notice", (unsigned)code, 0);
+		memcpy(whole + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	noticed++;
+	believed_notice(&believed, code, whole, len);
 }
 
 /* A reply, or a notice, which any thread may send. */
@@ -83,8 +106,10 @@ static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
 	if (h.len != len)
 		fail("a reply says another length than it has", h.len,
 		     (int64_t)len);
-	if (h.unique == 0)
+	if (h.unique == 0) {
+		take_notice(h.error, iov + 1, count - 1);
 		return (ssize_t)len;
+	}
 	if (h.unique != answer.unique || h.error > 0 || h.error < -511)
 		fail("a reply to nothing, or of no errno", h.unique, h.error);
 	answer.count++;
@@ -99,6 +124,112 @@ static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
 static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
 {
 	return -1;
+}
+
+/* Notices that do not go by libfuse. */
+static void take_own_notices(struct kernel *k)
+{
+	struct fuse_out_header h;
+
+	while (recv(k->device, &h, sizeof(h), MSG_DONTWAIT) > 0)
+		take_notice(h.error, NULL, 0);
+}
+
+static void believe_node(uint64_t parent, const char *name, bool overtaken)
+{
+	struct fuse_entry_out e;
+
+	memcpy(&e, answer.data.data, sizeof(e));
+	believed_add_entry(&believed, parent, name, e.nodeid,
+			   !overtaken && (e.entry_valid || e.entry_valid_nsec));
+	/* Such a short time is over at once. */
+	if (e.nodeid)
+		believed_add_attr(&believed, e.nodeid, &e.attr,
+				  !overtaken && e.attr_valid);
+}
+
+static void believe_listed(uint64_t parent, bool overtaken)
+{
+	struct buf data = answer.data;
+	struct fuse_direntplus d;
+	char name[BELIEVED_NAME];
+
+	for (size_t at = 0; at + FUSE_NAME_OFFSET_DIRENTPLUS <= data.len;
+	     at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
+				     d.dirent.namelen)) {
+		memcpy(&d, data.data + at, FUSE_NAME_OFFSET_DIRENTPLUS);
+		if (d.entry_out.nodeid == 0 || d.dirent.namelen >= sizeof(name))
+			continue;
+		memcpy(name, data.data + at + FUSE_NAME_OFFSET_DIRENTPLUS,
+		       d.dirent.namelen);
+		name[d.dirent.namelen] = '\0';
+		believed_add_entry(&believed, parent, name, d.entry_out.nodeid,
+				   !overtaken && d.entry_out.entry_valid);
+		believed_add_attr(&believed, d.entry_out.nodeid,
+				  &d.entry_out.attr,
+				  !overtaken && d.entry_out.attr_valid);
+	}
+}
+
+/* What Linux believes of this reply, and no more because of it. */
+static void believe(uint32_t opcode, uint64_t node, struct bytes args,
+		    struct bytes rest, bool overtaken)
+{
+	const char *name = (const char *)rest.data, *second;
+	const struct fuse_attr_out *attr = (const void *)answer.data.data;
+	struct fuse_rename2_in move;
+
+	switch (opcode) {
+	case FUSE_CREATE:
+	case FUSE_MKDIR:
+	case FUSE_MKNOD:
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
+		believed_drop_attr(&believed, node);
+		/* That of a symbolic link is the second. */
+		if (opcode == FUSE_SYMLINK || opcode == FUSE_LINK)
+			break;
+		believe_node(node, name, overtaken && opcode != FUSE_CREATE);
+		break;
+	case FUSE_LOOKUP:
+		believe_node(node, name, overtaken);
+		break;
+	case FUSE_READDIRPLUS:
+		believe_listed(node, overtaken);
+		break;
+	case FUSE_GETATTR:
+		believed_add_attr(&believed, node, &attr->attr,
+				  !overtaken && attr->attr_valid);
+		break;
+	case FUSE_SETATTR:
+		believed_add_attr(&believed, node, &attr->attr,
+				  attr->attr_valid);
+		break;
+	case FUSE_UNLINK:
+	case FUSE_RMDIR:
+		believed_gone(&believed, node, name);
+		believed_drop_attr(&believed, node);
+		break;
+	case FUSE_RENAME2:
+		memcpy(&move, args.data, sizeof(move));
+		second = name + strlen(name) + 1;
+		believed_drop_attr(&believed, node);
+		believed_drop_attr(&believed, move.newdir);
+		believed_gone(&believed, move.newdir, second);
+		if (move.flags == 0)
+			believed_move(&believed, node, name, move.newdir,
+				      second);
+		else
+			believed_gone(&believed, node, name);
+		break;
+	case FUSE_OPEN:
+	case FUSE_WRITE:
+	case FUSE_FALLOCATE:
+		believed_drop_attr(&believed, node);
+		break;
+	default:
+		break;
+	}
 }
 
 static bool has_reply(uint32_t opcode)
@@ -119,6 +250,7 @@ static int ask(struct kernel *k, uint32_t opcode, uint64_t node,
 		.gid = getgid(),
 		.pid = 10,
 	};
+	unsigned before = noticed;
 	struct buf request = {0};
 	struct fuse_buf b;
 
@@ -136,6 +268,9 @@ static int ask(struct kernel *k, uint32_t opcode, uint64_t node,
 		fail("replies to a request", opcode, answer.count);
 	if (answer.error == -EIO)
 		fail("a request failed inside", opcode, answer.error);
+	take_own_notices(k);
+	if (answer.error == 0 && has_reply(opcode))
+		believe(opcode, node, args, rest, noticed != before);
 	return answer.error;
 }
 
@@ -162,6 +297,7 @@ static void know(struct kernel *k, uint64_t id)
 	if (i == NODES_MAX) {
 		struct fuse_forget_in in = {.nlookup = 1};
 
+		believed_drop_node(&believed, id);
 		ask(k, FUSE_FORGET, id, ARGS(in), nothing);
 		return;
 	}
@@ -174,6 +310,7 @@ static void forget(struct kernel *k, struct known *n)
 {
 	struct fuse_forget_in in = {.nlookup = n->lookups};
 
+	believed_drop_node(&believed, n->id);
 	ask(k, FUSE_FORGET, n->id, ARGS(in), nothing);
 	n->lookups = 0;
 }
@@ -438,8 +575,12 @@ static void any_request(struct kernel *k, struct decoder *d)
 static uint64_t look(struct kernel *k, uint64_t parent, const char *name)
 {
 	struct fuse_entry_out e;
+	int r = ask(k, FUSE_LOOKUP, parent, nothing, name_of(name));
 
-	if (ask(k, FUSE_LOOKUP, parent, nothing, name_of(name)) < 0)
+	/* Linux looks once more. */
+	if (r == -ESTALE)
+		r = ask(k, FUSE_LOOKUP, parent, nothing, name_of(name));
+	if (r < 0)
 		return 0;
 	memcpy(&e, answer.data.data, sizeof(e));
 	return e.nodeid;
@@ -567,14 +708,85 @@ static void delete (struct kernel *k, unsigned column)
 	k->lens[column] = -1;
 }
 
+/* Does a path of believed entries lead there? */
+static bool is_reached(const struct believed *b, uint64_t node)
+{
+	for (int depth = 0; node != FUSE_ROOT_ID; depth++) {
+		size_t i = 0;
+
+		while (i < b->nentries && b->entries[i].node != node)
+			i++;
+		if (i == b->nentries || depth == BELIEVED_MAX)
+			return false;
+		node = b->entries[i].parent;
+	}
+	return true;
+}
+
+static void check_entry(struct kernel *k, const struct believed_entry *e)
+{
+	uint64_t node = look(k, e->parent, e->name);
+
+	if (node != e->node) {
+		fprintf(stderr, "%s in %llx\n", e->name,
+			(unsigned long long)e->parent);
+		fail("a believed name is another node", e->node, (int64_t)node);
+	}
+	unlook(k, node);
+}
+
+static void check_attr(struct kernel *k, const struct believed_attr *a)
+{
+	struct fuse_getattr_in in = {0};
+	const struct fuse_attr *now;
+
+	if (ask(k, FUSE_GETATTR, a->node, ARGS(in), nothing))
+		fail("attributes of nothing are believed", a->node,
+		     answer.error);
+	now = &((const struct fuse_attr_out *)answer.data.data)->attr;
+	if (now->size != a->attr.size || now->mode != a->attr.mode ||
+	    now->mtime != a->attr.mtime || now->uid != a->attr.uid ||
+	    now->mtimensec != a->attr.mtimensec ||
+	    now->nlink != a->attr.nlink) {
+		fprintf(stderr,
+			"mode %o size %llu, now %llu, time %llu, now %llu\n",
+			a->attr.mode, (unsigned long long)a->attr.size,
+			(unsigned long long)now->size,
+			(unsigned long long)a->attr.mtime,
+			(unsigned long long)now->mtime);
+		fail("old attributes are believed", a->node, 0);
+	}
+}
+
+/* All that is believed is true, once all notices are there. */
+static void check_beliefs(struct kernel *k)
+{
+	static struct believed now;
+
+	invalidate_wait(k->fs->invalidator, 0);
+	take_own_notices(k);
+	pthread_mutex_lock(&believed.lock);
+	now = believed;
+	pthread_mutex_unlock(&believed.lock);
+	for (size_t i = 0; i < now.nentries; i++)
+		if (is_reached(&now, now.entries[i].parent))
+			check_entry(k, &now.entries[i]);
+	for (size_t i = 0; i < now.nattrs; i++)
+		if (is_reached(&now, now.attrs[i].node))
+			check_attr(k, &now.attrs[i]);
+}
+
 static void act(struct kernel *k, struct decoder *d)
 {
 	unsigned what = take_u8(d), column = what % COLUMNS;
-	int len = what % 5 ? take_u8(d) : VALUE_MAX - 1000;
+	int len;
 
-	if (what < 200)
+	if (what < 200) {
 		any_request(k, d);
-	else if (what < 220)
+		return;
+	}
+	len = what % 5 ? take_u8(d) : VALUE_MAX - 1000;
+	if (what < 220)
 		put(k, column, len, false);
 	else if (what < 228 && k->lens[column] < 10 * VALUE_MAX)
 		put(k, column, len, true);
@@ -582,8 +794,10 @@ static void act(struct kernel *k, struct decoder *d)
 		get(k, column);
 	else if (what < 246)
 		delete (k, column);
-	else if (what < 251 && k->nfiles)
+	else if (what < 249 && k->nfiles)
 		close_file(k, (unsigned)len % k->nfiles);
+	else if (what < 254)
+		check_beliefs(k);
 	else if (k->nnodes)
 		forget(k, &k->nodes[--k->nnodes]);
 }
@@ -601,10 +815,10 @@ static void start(struct kernel *k)
 				  .wal_segment_bytes = 256 << 10,
 				  .write_buffer_bytes = 1 << 20};
 	struct fuse_init_in init = {.major = FUSE_KERNEL_VERSION,
-				    .minor = FUSE_KERNEL_MINOR_VERSION,
+				    .minor = 44, /* which F:Q wants */
 				    .max_readahead = 1 << 16,
 				    .flags = ~(uint32_t)FUSE_INIT_EXT};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2];
 
 	o.os = k->os = sim_new(1);
 	if (options_parse(4, argv, &k->options) ||
@@ -613,9 +827,10 @@ static void start(struct kernel *k)
 		fail("no start", 0, 0);
 	k->session = fuse_session_new(&args, fs_ops(),
 				      sizeof(struct fuse_lowlevel_ops), k->fs);
-	if (!k->session || null < 0 ||
-	    fuse_session_custom_io(k->session, &io, null))
+	if (!k->session || socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) ||
+	    fuse_session_custom_io(k->session, &io, ends[1]))
 		abort();
+	k->device = ends[0];
 	fuse_opt_free_args(&args);
 	k->fs->session = k->session;
 	if (invalidator_start(k->fs->invalidator, k->session, true) ||
@@ -638,6 +853,7 @@ static void end(struct kernel *k)
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		get(k, i);
+	check_beliefs(k);
 	while (k->nfiles)
 		close_file(k, 0);
 	while (k->nnodes)
@@ -652,6 +868,8 @@ static void end(struct kernel *k)
 	if (store_close(k->store) || store_check("/store", k->os, say, NULL))
 		fail("the store is damaged", 0, 0);
 	fuse_session_destroy(k->session);
+	close(k->device);
+	believed.nentries = believed.nattrs = 0;
 	options_free(&k->options);
 	sim_free(k->os);
 	buf_free(&answer.data);
