@@ -15,6 +15,17 @@
 /* Of what a server says about a failure, so much is told. */
 #define WORDS_MAX 400
 
+/*
+ * What wakes up a thread that waits for a call. It is lent to the call and lasts as
+ * long as the connection, so that the reader may signal it when the lock is free
+ * again: a thread that woke up while the lock is held would only wait for that. A
+ * signal that comes late wakes up its next user for nothing.
+ */
+struct waiter {
+	struct waiter *next; /* lock: of those that nobody uses */
+	pthread_cond_t ended;
+};
+
 struct connection {
 	struct os *os;
 	uint32_t frame_max;
@@ -27,6 +38,7 @@ struct connection {
 
 	pthread_mutex_t lock; /* guards all below, and the calls */
 	struct rpc *calls;    /* under way, the newest first */
+	struct waiter *waiters;
 	uint32_t last_id, greatest_id;
 	int err; /* negative once it failed, and then why: */
 	char reason[WHY_MAX];
@@ -44,12 +56,18 @@ static void unlink_rpc(struct rpc *rpc)
 	rpc->is_under_way = false;
 }
 
-/* REQUIRES: lock. */
-static void end_rpc(struct rpc *rpc, int result)
+/* The waiter that is due to be woken up, if anybody waits. REQUIRES: lock. */
+static struct waiter *end_rpc(struct rpc *rpc, int result)
 {
 	unlink_rpc(rpc);
 	rpc->result = result;
-	pthread_cond_signal(&rpc->ended);
+	return rpc->waiter;
+}
+
+static void wake(struct waiter *w)
+{
+	if (w)
+		pthread_cond_signal(&w->ended);
 }
 
 static struct rpc *find_rpc(struct connection *c, uint32_t id)
@@ -69,22 +87,25 @@ static void fail(struct connection *c, int err)
 	c->err = err;
 	snprintf(c->reason, sizeof(c->reason), "%s", store_why());
 	while (c->calls)
-		end_rpc(c->calls, err);
+		wake(end_rpc(c->calls, err));
 	transport_shut(c->transport);
 }
 
 /*
  * Sends @frame behind what waits. That too much waits concerns its call alone,
- * any other failure the connection. REQUIRES: lock.
+ * any other failure the connection.
  */
 static int send_frame(struct connection *c, struct bytes frame)
 {
-	int r = c->err ? c->err : transport_send(c->transport, frame);
+	int r = transport_send(c->transport, frame);
 
-	if (r == -ENOBUFS)
+	if (r == -ENOBUFS) {
 		why_say("%s: %s", c->name, store_why());
-	else if (r < 0)
+	} else if (r < 0) {
+		pthread_mutex_lock(&c->lock);
 		fail(c, r);
+		pthread_mutex_unlock(&c->lock);
+	}
 	return r;
 }
 
@@ -142,6 +163,7 @@ static int stray(const struct connection *c, const struct frame_answer *a,
 static int deliver(struct connection *c, struct buf *frame)
 {
 	struct frame_answer a;
+	struct waiter *waiter = NULL;
 	struct rpc *rpc;
 	uint32_t greatest;
 	int r = frame_take(buf_bytes(frame), &a);
@@ -154,9 +176,10 @@ static int deliver(struct connection *c, struct buf *frame)
 	if (rpc) {
 		rpc->frame = *frame;
 		*frame = (struct buf){0};
-		end_rpc(rpc, 0);
+		waiter = end_rpc(rpc, 0);
 	}
 	pthread_mutex_unlock(&c->lock);
+	wake(waiter);
 	return rpc ? 0 : stray(c, &a, greatest);
 }
 
@@ -265,10 +288,8 @@ static int greet(struct connection *c, const struct connection_options *o)
 				   o->service);
 	if (r < 0)
 		why_say("out of memory for a connection");
-	pthread_mutex_lock(&c->lock);
 	if (r == 0)
 		r = send_frame(c, buf_bytes(&greeting));
-	pthread_mutex_unlock(&c->lock);
 	buf_free(&greeting);
 	return r;
 }
@@ -348,6 +369,17 @@ void connection_cut(struct connection *c)
 	why_restore(&kept);
 }
 
+static void free_waiters(struct connection *c)
+{
+	struct waiter *w;
+
+	while ((w = c->waiters)) {
+		c->waiters = w->next;
+		pthread_cond_destroy(&w->ended);
+		free(w);
+	}
+}
+
 void connection_close(struct connection *c)
 {
 	if (!c)
@@ -359,6 +391,7 @@ void connection_close(struct connection *c)
 	assert(!c->calls);
 	transport_close(c->transport);
 	buf_free(&c->in);
+	free_waiters(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -374,12 +407,41 @@ static uint32_t next_id(struct connection *c)
 	return c->last_id;
 }
 
-/* REQUIRES: lock. */
-static int start(struct connection *c, struct rpc *rpc,
-		 const struct rpc_request *q)
+/* Makes the call one that is under way, which its answer finds by its id. */
+static int enlist(struct connection *c, struct rpc *rpc)
+{
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	r = c->err ? why(c->err, "%s", c->reason) : 0;
+	if (r == 0) {
+		rpc->id = next_id(c);
+		rpc->next = c->calls;
+		if (c->calls)
+			c->calls->prev = rpc;
+		c->calls = rpc;
+		rpc->is_under_way = true;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+/* What failed to be sent has ended. */
+static void delist(struct rpc *rpc, int result)
+{
+	pthread_mutex_lock(&rpc->c->lock);
+	if (rpc->is_under_way)
+		unlink_rpc(rpc);
+	rpc->result = result;
+	pthread_mutex_unlock(&rpc->c->lock);
+}
+
+/* Sends the request of a call that is under way. */
+static int send_request(struct connection *c, const struct rpc *rpc,
+			const struct rpc_request *q, uint64_t now)
 {
 	struct frame_call call = {
-		.id = next_id(c),
+		.id = rpc->id,
 		.priority = q->priority,
 		.method = q->method,
 		.type = q->type,
@@ -387,55 +449,64 @@ static int start(struct connection *c, struct rpc *rpc,
 		.cells = q->cells,
 	};
 	struct buf frame = {0};
-	uint64_t now = os_monotonic_ns(c->os);
 	int r;
 
-	if (q->deadline_ns && now >= q->deadline_ns)
-		return why(-ETIMEDOUT, "%s: %s: no time is left", c->name,
-			   q->method);
 	if (q->deadline_ns)
 		call.timeout_ms =
 			(uint32_t)((q->deadline_ns - now) / 1000000 + 1);
 	r = frame_request(&frame, &call);
-	if (r == -EFBIG)
-		why_say("%s: %s: the request is too long", c->name, q->method);
-	else if (r < 0)
-		why_say("out of memory for a request");
-	/* The answer may come as soon as the request is sent. */
-	rpc->id = call.id;
-	rpc->next = c->calls;
-	if (c->calls)
-		c->calls->prev = rpc;
-	c->calls = rpc;
-	rpc->is_under_way = true;
 	if (r == 0)
 		r = send_frame(c, buf_bytes(&frame));
-	if (r < 0 && rpc->is_under_way)
-		unlink_rpc(rpc);
+	else if (r == -EFBIG)
+		why_say("%s: %s: the request is too long", c->name, q->method);
+	else
+		why_say("out of memory for a request");
 	buf_free(&frame);
 	return r;
 }
 
 int rpc_start(struct connection *c, struct rpc *rpc,
-	      const struct rpc_request *request)
+	      const struct rpc_request *q)
 {
-	pthread_condattr_t attr;
+	uint64_t now = os_monotonic_ns(c->os);
 	int r;
 
 	*rpc = (struct rpc){
 		.c = c,
-		.method = request->method,
-		.deadline_ns = request->deadline_ns,
+		.method = q->method,
+		.deadline_ns = q->deadline_ns,
 	};
+	if (q->deadline_ns && now >= q->deadline_ns)
+		r = why(-ETIMEDOUT, "%s: %s: no time is left", c->name,
+			q->method);
+	else
+		r = enlist(c, rpc);
+	/* The answer may come as soon as the request is sent. */
+	if (r == 0)
+		r = send_request(c, rpc, q, now);
+	if (r < 0)
+		delist(rpc, r);
+	return r;
+}
+
+/* REQUIRES: lock. NULL = out of memory. */
+static struct waiter *waiter_get(struct connection *c)
+{
+	struct waiter *w = c->waiters;
+	pthread_condattr_t attr;
+
+	if (w) {
+		c->waiters = w->next;
+		return w;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&rpc->ended, &attr);
+	pthread_cond_init(&w->ended, &attr);
 	pthread_condattr_destroy(&attr);
-	pthread_mutex_lock(&c->lock);
-	r = c->err ? why(c->err, "%s", c->reason) : start(c, rpc, request);
-	rpc->result = r;
-	pthread_mutex_unlock(&c->lock);
-	return r;
+	return w;
 }
 
 /* Waits for the end of the call, or its deadline. REQUIRES: lock. */
@@ -446,14 +517,25 @@ static void wait_for_end(struct rpc *rpc)
 		.tv_sec = (time_t)(rpc->deadline_ns / 1000000000),
 		.tv_nsec = (long)(rpc->deadline_ns % 1000000000),
 	};
+	struct waiter *w;
 
+	if (!rpc->is_under_way)
+		return;
+	rpc->waiter = w = waiter_get(c);
+	if (!w)
+		end_rpc(rpc, -ENOMEM);
 	while (rpc->is_under_way) {
 		if (!rpc->deadline_ns)
-			pthread_cond_wait(&rpc->ended, &c->lock);
-		else if (pthread_cond_timedwait(&rpc->ended, &c->lock,
-						&until) == ETIMEDOUT &&
+			pthread_cond_wait(&w->ended, &c->lock);
+		else if (pthread_cond_timedwait(&w->ended, &c->lock, &until) ==
+				 ETIMEDOUT &&
 			 rpc->is_under_way)
 			end_rpc(rpc, -ETIMEDOUT);
+	}
+	rpc->waiter = NULL;
+	if (w) {
+		w->next = c->waiters;
+		c->waiters = w;
 	}
 }
 
@@ -485,6 +567,8 @@ int rpc_wait(struct rpc *rpc)
 	if (r == -ETIMEDOUT)
 		return why(r, "%s: %s: the server did not answer in time",
 			   c->name, rpc->method);
+	if (r == -ENOMEM && !reason[0])
+		return why(r, "out of memory to wait for an answer");
 	if (r == -ECANCELED && !reason[0])
 		return why(r, "%s: %s: the call was cancelled", c->name,
 			   rpc->method);
@@ -505,7 +589,7 @@ void rpc_cancel(struct rpc *rpc)
 {
 	pthread_mutex_lock(&rpc->c->lock);
 	if (rpc->is_under_way)
-		end_rpc(rpc, -ECANCELED);
+		wake(end_rpc(rpc, -ECANCELED));
 	pthread_mutex_unlock(&rpc->c->lock);
 }
 
@@ -514,7 +598,6 @@ void rpc_end(struct rpc *rpc)
 	if (!rpc->c)
 		return;
 	rpc_cancel(rpc);
-	pthread_cond_destroy(&rpc->ended);
 	buf_free(&rpc->frame);
 	*rpc = (struct rpc){0};
 }

@@ -65,14 +65,16 @@ struct rpc_request {
 	uint64_t deadline_ns; /* of os_monotonic_ns(); 0 = none */
 };
 
+struct waiter;
+
 /* One call. Zeroed, it is none, which rpc_end() takes too. */
 struct rpc {
 	struct connection *c;
 	const char *method;
 	uint32_t id;
 	uint64_t deadline_ns;
-	pthread_cond_t ended;
 	/* connection.lock */
+	struct waiter *waiter;	 /* of who waits, if anybody does */
 	struct rpc *prev, *next; /* the calls that are under way */
 	bool is_under_way;
 	int result;	  /* when it is not under way */

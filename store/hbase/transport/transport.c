@@ -24,25 +24,64 @@ struct transport {
 	/* The first is next to the wire. The handshake alone adds one. */
 	struct layer *layers[LAYERS_MAX];
 	unsigned nlayers;
-	struct buf out; /* from sent on it waits for the socket */
-	size_t sent;
+	struct buf out; /* what waits */
+	/* A thread sends the rest of going, with the lock free: */
+	bool is_sending;
+	struct buf going;
+	size_t sent; /* of it */
 };
 
-/* Sends what waits, as far as the socket takes it. REQUIRES: lock. */
+/* How much waits for the socket. REQUIRES: lock. */
+static size_t unsent(const struct transport *t)
+{
+	return t->going.len - t->sent + t->out.len;
+}
+
+/* Takes what waits, if all is sent of what was taken before. REQUIRES: lock. */
+static void take_waiting(struct transport *t)
+{
+	struct buf empty = t->going;
+
+	if (t->sent < t->going.len)
+		return;
+	t->going = t->out;
+	t->sent = 0;
+	empty.len = 0;
+	/* A big request leaves no big buffer behind. */
+	if (empty.cap > RECEIVE_BYTES)
+		buf_free(&empty);
+	t->out = empty;
+}
+
+/*
+ * Sends what waits, as far as the socket takes it. What others add meanwhile goes
+ * too, in as few calls as may be: they need not wait. REQUIRES: lock, which is free
+ * in between.
+ */
 static int flush(struct transport *t)
 {
-	struct bytes rest = {t->out.data + t->sent, t->out.len - t->sent};
-	ssize_t n = rest.len ? socket_send(t->fd, rest) : 0;
+	bool takes = true;
+	ssize_t n = 0;
 
-	if (n < 0)
-		return (int)n;
-	t->sent += (size_t)n;
-	if (t->sent == t->out.len)
-		t->sent = t->out.len = 0;
-	/* A big request leaves no big buffer behind. */
-	if (!t->out.len && t->out.cap > RECEIVE_BYTES)
-		buf_free(&t->out);
-	return 0;
+	if (t->is_sending)
+		return 0;
+	t->is_sending = true;
+	while (takes && n >= 0 && unsent(t)) {
+		struct bytes rest;
+
+		take_waiting(t);
+		rest = bytes_of(t->going.data + t->sent,
+				t->going.len - t->sent);
+		pthread_mutex_unlock(&t->lock);
+		n = socket_send(t->fd, rest);
+		pthread_mutex_lock(&t->lock);
+		t->sent += n > 0 ? (size_t)n : 0;
+		takes = t->sent == t->going.len;
+	}
+	if (takes)
+		take_waiting(t);
+	t->is_sending = false;
+	return n < 0 ? (int)n : 0;
 }
 
 /* Appends to t->out what the layers from @i down to the wire make of @data. */
@@ -64,24 +103,20 @@ static int seal(struct transport *t, unsigned i, struct bytes data)
 /* REQUIRES: lock. */
 static int send_locked(struct transport *t, struct bytes data)
 {
-	ssize_t n = 0;
 	int r;
 
-	if (t->out.len - t->sent > UNSENT_MAX)
+	if (unsent(t) > UNSENT_MAX)
 		return why(-ENOBUFS,
 			   "the server takes in no requests: %zu bytes wait "
 			   "for it",
-			   t->out.len - t->sent);
-	if (t->nlayers) {
+			   unsent(t));
+	if (t->nlayers)
 		r = seal(t, t->nlayers - 1, data);
-		return r < 0 ? r : flush(t);
-	}
-	if (!t->out.len)
-		n = socket_send(t->fd, data);
-	if (n < 0)
-		return (int)n;
-	r = buf_append(&t->out, data.data + n, data.len - (size_t)n);
-	return r < 0 ? why(r, "out of memory for a request") : 0;
+	else if (buf_append(&t->out, data.data, data.len) < 0)
+		r = why(-ENOMEM, "out of memory for a request");
+	else
+		r = 0;
+	return r < 0 ? r : flush(t);
 }
 
 int transport_send(struct transport *t, struct bytes data)
@@ -91,7 +126,8 @@ int transport_send(struct transport *t, struct bytes data)
 
 	pthread_mutex_lock(&t->lock);
 	r = send_locked(t, data);
-	waits = t->out.len > 0;
+	/* Who sends sees to what is added meanwhile. */
+	waits = !t->is_sending && unsent(t);
 	pthread_mutex_unlock(&t->lock);
 	if (r == 0 && waits)
 		socket_wake(t->wake);
@@ -103,7 +139,7 @@ static bool waits_to_send(struct transport *t)
 	bool waits;
 
 	pthread_mutex_lock(&t->lock);
-	waits = t->out.len > 0;
+	waits = !t->is_sending && unsent(t);
 	pthread_mutex_unlock(&t->lock);
 	return waits;
 }
@@ -284,6 +320,7 @@ void transport_close(struct transport *t)
 	}
 	buf_free(&t->raw);
 	buf_free(&t->out);
+	buf_free(&t->going);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
