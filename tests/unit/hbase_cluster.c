@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "store/hbase/cluster/cluster.h"
+#include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/admin_messages.h"
 #include "store/value/why.h"
@@ -34,6 +34,8 @@ enum action {
 	NONE_ACTIVE_ANY_MORE, /* and it comes at the call's deadline */
 	PLEASE_HOLD,
 	IS_STANDBY,
+	ANSWERS_LATE,	 /* a second before the call's deadline */
+	IS_STANDBY_LATE, /* the same */
 	TALKS_NONSENSE,
 	DENIES_ACCESS,
 	HAS_A_FAULT,
@@ -55,6 +57,9 @@ struct masters {
 	const struct step *script;
 	size_t nsteps, next;
 	char unexpected[64]; /* a method that the script had not */
+	/* Has the clock been set forward? The longest timeout of a call since: */
+	bool is_late;
+	uint32_t timeout_ms;
 };
 
 struct visitor {
@@ -85,13 +90,35 @@ static void answer(struct masters *m, int fd, uint32_t id, const char *method)
 			   .port = m->port},
 	};
 	const struct pb_table_names tables = {0};
+	const struct pb_procedure procedure = {.id = 1};
+	const struct pb_procedure_result result = {.state = PROCEDURE_FINISHED};
 
 	if (!strcmp(method, "GetClusterId"))
 		server_answer(fd, id, &pb_cluster_id, &cluster);
 	else if (!strcmp(method, "GetActiveMaster"))
 		server_answer(fd, id, &pb_active_master, &active);
+	else if (!strcmp(method, "CreateNamespace"))
+		server_answer(fd, id, &pb_procedure, &procedure);
+	else if (!strcmp(method, "getProcedureResult"))
+		server_answer(fd, id, &pb_procedure_result, &result);
 	else
 		server_answer(fd, id, &pb_table_names, &tables);
+}
+
+static void set_forward(struct masters *m, unsigned ms)
+{
+	atomic_fetch_add(&passed_ns, ms * 1000000ull);
+	pthread_mutex_lock(&m->lock);
+	m->is_late = true;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void note_timeout(struct masters *m, uint32_t ms)
+{
+	pthread_mutex_lock(&m->lock);
+	if (m->is_late && (ms == 0 || ms > m->timeout_ms))
+		m->timeout_ms = ms ? ms : UINT32_MAX;
+	pthread_mutex_unlock(&m->lock);
 }
 
 /* Whether the connection goes on. */
@@ -101,6 +128,9 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 	const struct pb_active_master none = {0};
 
 	switch (action) {
+	case ANSWERS_LATE:
+		set_forward(m, TIMEOUT_MS - 1000);
+		/* fall through */
 	case ANSWERS:
 		answer(m, fd, id, method);
 		return true;
@@ -113,6 +143,9 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 	case PLEASE_HOLD:
 		server_refuse(fd, id, "org.example.PleaseHoldException");
 		return true;
+	case IS_STANDBY_LATE:
+		set_forward(m, TIMEOUT_MS - 1000);
+		/* fall through */
 	case IS_STANDBY:
 		server_refuse(fd, id, "org.example.StandbyException");
 		return true;
@@ -135,13 +168,15 @@ static void *serve(void *arg)
 {
 	struct visitor *v = arg;
 	char method[64];
-	uint32_t id;
+	uint32_t id, timeout_ms;
 
 	server_greet(v->fd);
-	while ((id = server_request(v->fd, method)))
+	while ((id = server_request_timed(v->fd, method, &timeout_ms))) {
+		note_timeout(v->masters, timeout_ms);
 		if (!act(v->masters, next_action(v->masters, method), v->fd, id,
 			 method))
 			break;
+	}
 	close(v->fd);
 	free(v);
 	return NULL;
@@ -302,6 +337,58 @@ static void no_active_master_is_a_timeout(void **state)
 	end(&m, c);
 }
 
+/* Each part of a call has what is left of the time, and not all of it again. */
+static void a_call_with_all_its_parts_ends_in_time(void **state)
+{
+	static const struct step found_late[] = {{"GetClusterId", ANSWERS},
+						 {"GetActiveMaster", ANSWERS},
+						 {"GetTableNames",
+						  IS_STANDBY_LATE},
+						 {"GetActiveMaster", ANSWERS},
+						 {"GetTableNames", ANSWERS}},
+				 begun_late[] = {
+					 {"GetClusterId", ANSWERS},
+					 {"GetActiveMaster", ANSWERS},
+					 {"CreateNamespace", ANSWERS_LATE},
+					 {"getProcedureResult", ANSWERS}};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, found_late, 5);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	assert_int_equal(admin_tables(c, no_table, NULL), 0);
+	assert_in_range(m.timeout_ms, 1, 1001);
+	end(&m, c);
+	begin(&m, begun_late, 4);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	assert_int_equal(admin_namespace_create(c, bytes_str("n")), 0);
+	assert_in_range(m.timeout_ms, 1, 1001);
+	end(&m, c);
+}
+
+/* The same of where hbase:meta is, which only the masters know. */
+static void a_region_is_looked_for_in_the_time_that_is_left(void **state)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},
+		{"GetMetaRegionLocations", TALKS_NONSENSE},
+	};
+	struct region *at;
+	struct retry retry;
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 2);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	retry = cluster_retry(c);
+	set_forward(&m, TIMEOUT_MS - 1000);
+	assert_int_equal(region_find(c, bytes_str("t"), bytes_str("r"), SIDE_OF,
+				     &retry, &at),
+			 -EPROTO);
+	assert_in_range(m.timeout_ms, 1, 1001);
+	end(&m, c);
+}
+
 /* A host that is no master keeps nobody from the others. */
 static void a_name_that_is_none_of_a_master_is_passed_over(void **state)
 {
@@ -363,6 +450,9 @@ int main(void)
 		cmocka_unit_test(a_fault_of_the_server_may_pass),
 		cmocka_unit_test(a_fault_of_the_server_is_tried_a_few_times),
 		cmocka_unit_test(no_active_master_is_a_timeout),
+		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
+		cmocka_unit_test(
+			a_region_is_looked_for_in_the_time_that_is_left),
 		cmocka_unit_test(
 			a_name_that_is_none_of_a_master_is_passed_over),
 		cmocka_unit_test(what_is_no_cluster_is_said_at_once),

@@ -72,11 +72,28 @@ static inline void server_greet(int fd)
 		free(server_body(fd, &len));
 }
 
+/* The milliseconds that a header gives the server; 0 = it does not say. */
+static inline uint32_t server_timeout(struct decoder header)
+{
+	while (decoder_left(&header) && !header.bad) {
+		uint64_t tag = take_varint(&header), value = 0;
+
+		if (tag & 2)
+			take_sized(&header);
+		else
+			value = take_varint(&header);
+		if (tag >> 3 == 7)
+			return (uint32_t)value;
+	}
+	return 0;
+}
+
 /*
- * The id of the next request and the name of its method, which are the first
- * fields of its header. 0 = no more.
+ * The id of the next request, the name of its method, which are the first fields
+ * of its header, and how long the server may take. 0 = no more.
  */
-static inline uint32_t server_request(int fd, char method[64])
+static inline uint32_t server_request_timed(int fd, char method[64],
+					    uint32_t *timeout_ms)
 {
 	uint32_t len, id;
 	uint8_t *body = server_body(fd, &len);
@@ -86,14 +103,22 @@ static inline uint32_t server_request(int fd, char method[64])
 	if (!body)
 		return 0;
 	d = decoder_of(bytes_of(body, len));
-	take_varint(&d); /* the header's length */
-	take_varint(&d); /* the field's tag */
+	d = decoder_of(take_sized(&d)); /* the header */
+	take_varint(&d);		/* the field's tag */
 	id = (uint32_t)take_varint(&d);
 	take_varint(&d);
 	name = take_sized(&d);
 	snprintf(method, 64, "%.*s", (int)name.len, (const char *)name.data);
+	*timeout_ms = server_timeout(d);
 	free(body);
 	return id;
+}
+
+static inline uint32_t server_request(int fd, char method[64])
+{
+	uint32_t timeout_ms;
+
+	return server_request_timed(fd, method, &timeout_ms);
 }
 
 static inline void server_send(int fd, struct buf *frame)

@@ -42,13 +42,14 @@ static const struct proto_message pb_state_response =
 	MESSAGE(pb_state_response, response_fields, "GetTableStateResponse");
 
 /* 0, or that the table is one whose regions nobody serves. */
-static int judge_table(struct region_call *rc)
+static int judge_table(struct region_call *rc, uint64_t deadline_ns)
 {
 	const struct pb_state_request m = {.table = table_name_of(rc->table)};
 	struct rpc_request q = {
 		.method = "GetTableState",
 		.type = &pb_state_request,
 		.message = &m,
+		.deadline_ns = deadline_ns,
 	};
 	struct pb_state_response answer;
 	struct attempt call = {0};
@@ -111,7 +112,7 @@ int region_call(struct region_call *rc, struct retry *retry,
 			rc->was_repeated = true;
 		if (retry->tries != TRIES_UNASKED || f->cure != CURE_LOCATE)
 			continue;
-		state = judge_table(rc);
+		state = judge_table(rc, retry->deadline_ns);
 		if (state < 0) {
 			*f = (struct failure){state, CURE_NONE, true};
 			r = state;

@@ -19,7 +19,9 @@ struct link {
 	enum service service;
 	unsigned refs; /* cluster.lock; one is the list's */
 	bool is_listed;
-	pthread_mutex_t lock; /* who connects has it */
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	bool is_connecting; /* a thread is at it */
 	struct connection *connection;
 };
 
@@ -64,6 +66,16 @@ struct retry cluster_retry(struct cluster *c)
 	};
 }
 
+/* The same for what @q is a part of: no later than its deadline. */
+static struct retry retry_of(struct cluster *c, const struct rpc_request *q)
+{
+	struct retry retry = cluster_retry(c);
+
+	if (q->deadline_ns && q->deadline_ns < retry.deadline_ns)
+		retry.deadline_ns = q->deadline_ns;
+	return retry;
+}
+
 static bool same_server(const struct server *a, const struct server *b)
 {
 	return a->port == b->port && strcmp(a->host, b->host) == 0;
@@ -80,6 +92,7 @@ static void link_free(struct link *l)
 {
 	connection_close(l->connection);
 	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->changed);
 	free(l);
 }
 
@@ -105,6 +118,17 @@ static struct link *find_link(struct cluster *c, const struct server *to,
 	return l;
 }
 
+static void init_locks(struct link *l)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 /* The link to a service, with a reference; it may not be connected. */
 static struct link *link_get(struct cluster *c, const struct server *to,
 			     enum service service)
@@ -124,7 +148,7 @@ static struct link *link_get(struct cluster *c, const struct server *to,
 				.refs = 1,
 				.is_listed = true,
 			};
-			pthread_mutex_init(&l->lock, NULL);
+			init_locks(l);
 			c->links = l;
 		}
 	}
@@ -154,6 +178,26 @@ static void link_unlist(struct link *l)
 	assert(!last); /* the caller has a reference */
 }
 
+/*
+ * Waits until no other thread connects, whose deadline may be a later one.
+ * REQUIRES: l->lock.
+ */
+static int wait_for_connect(struct link *l, uint64_t deadline_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000),
+		.tv_nsec = (long)(deadline_ns % 1000000000),
+	};
+	int r = 0;
+
+	while (l->is_connecting && r == 0)
+		r = pthread_cond_timedwait(&l->changed, &l->lock, &until);
+	return l->is_connecting
+		       ? why(-ETIMEDOUT, "%s:%u: no connection in time",
+			     l->server.host, l->server.port)
+		       : 0;
+}
+
 static int link_connect(struct link *l, uint64_t deadline_ns)
 {
 	const struct connection_options o = {
@@ -164,11 +208,20 @@ static int link_connect(struct link *l, uint64_t deadline_ns)
 		.user = l->cluster->user,
 		.security = &l->cluster->security,
 	};
-	int r = 0;
+	struct connection *made = NULL;
+	int r;
 
 	pthread_mutex_lock(&l->lock);
-	if (!l->connection)
-		r = connection_open(&o, deadline_ns, &l->connection);
+	r = wait_for_connect(l, deadline_ns);
+	if (r == 0 && !l->connection) {
+		l->is_connecting = true;
+		pthread_mutex_unlock(&l->lock);
+		r = connection_open(&o, deadline_ns, &made);
+		pthread_mutex_lock(&l->lock);
+		l->connection = made;
+		l->is_connecting = false;
+		pthread_cond_broadcast(&l->changed);
+	}
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }
@@ -271,7 +324,7 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 		  struct attempt *call, const struct proto_message *type,
 		  void *out)
 {
-	struct retry retry = cluster_retry(c);
+	struct retry retry = retry_of(c, q);
 	struct failure f, curable;
 	int r = -EINVAL;
 
@@ -305,13 +358,15 @@ static int take_server(const struct pb_server *from, struct server *out)
 }
 
 /* -EAGAIN: no master is active yet. */
-static int find_active(struct cluster *c, struct server *out)
+static int find_active(struct cluster *c, uint64_t deadline_ns,
+		       struct server *out)
 {
 	const struct pb_nothing nothing = {0};
 	struct rpc_request q = {
 		.method = "GetActiveMaster",
 		.type = &pb_nothing,
 		.message = &nothing,
+		.deadline_ns = deadline_ns,
 	};
 	struct pb_active_master answer;
 	struct attempt call = {0};
@@ -349,13 +404,13 @@ static void forget_active(struct cluster *c)
 int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 		const struct proto_message *type, void *out)
 {
-	struct retry retry = cluster_retry(c);
+	struct retry retry = retry_of(c, q);
 	struct server active;
 	struct failure f;
 	int r;
 
 	do {
-		r = find_active(c, &active);
+		r = find_active(c, retry.deadline_ns, &active);
 		f = (struct failure){r, CURE_WAIT, true};
 		if (r == -EAGAIN)
 			continue;

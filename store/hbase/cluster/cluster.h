@@ -79,7 +79,8 @@ void attempt_end(struct attempt *call);
  * done, so it must change nothing, or carry a nonce, by which the master
  * recognises a second try. The answer's message is read into *out by @type; its
  * bytes last until attempt_end(). 0 or a negative errno, which is that of the
- * last try.
+ * last try. It ends at q->deadline_ns if that is set, and is set here for each try;
+ * else when a call that begins now has to.
  */
 int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 		const struct proto_message *type, void *out);

@@ -262,13 +262,15 @@ static int take_row(struct bytes table, struct bytes cells, struct region **out)
 }
 
 /* Where hbase:meta is: at the masters. */
-static int find_meta(struct cluster *c, struct region **out)
+static int find_meta(struct cluster *c, uint64_t deadline_ns,
+		     struct region **out)
 {
 	const struct pb_nothing nothing = {0};
 	struct rpc_request q = {
 		.method = "GetMetaRegionLocations",
 		.type = &pb_nothing,
 		.message = &nothing,
+		.deadline_ns = deadline_ns,
 	};
 	struct bytes parts[4] = {bytes_str(META), bytes_str(META_REGION)};
 	struct pb_meta_locations answer;
@@ -366,7 +368,7 @@ static int learn(struct cluster *c, struct bytes table, struct bytes start,
 {
 	struct region *meta = find_known(cluster_regions(c), bytes_str(META),
 					 (struct bytes){0}, SIDE_OF);
-	int r = meta ? 0 : find_meta(c, &meta);
+	int r = meta ? 0 : find_meta(c, deadline_ns, &meta);
 
 	if (r < 0) {
 		*f = (struct failure){r, r == -EAGAIN ? CURE_WAIT : CURE_NONE,

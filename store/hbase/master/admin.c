@@ -197,14 +197,15 @@ int admin_flush(struct cluster *c, struct bytes table)
  * until attempt_end().
  */
 static int ask_server(struct cluster *c, const struct region *at,
-		      const char *method, const struct proto_message *type,
-		      const void *message, struct attempt *call)
+		      const struct retry *retry, const char *method,
+		      const struct proto_message *type, const void *message,
+		      struct attempt *call)
 {
 	struct rpc_request q = {
 		.method = method,
 		.type = type,
 		.message = message,
-		.deadline_ns = cluster_retry(c).deadline_ns,
+		.deadline_ns = retry->deadline_ns,
 	};
 	struct failure f;
 	int r;
@@ -217,13 +218,15 @@ static int ask_server(struct cluster *c, const struct region *at,
 }
 
 /* What tells a region's files from those before: all their names. */
-static int files_of(struct cluster *c, const struct region *at, struct buf *out)
+static int files_of(struct cluster *c, const struct region *at,
+		    const struct retry *retry, struct buf *out)
 {
 	const struct pb_files_request m = {
 		.region = {true, REGION_BY_NAME, at->name},
 	};
 	struct attempt call = {0};
-	int r = ask_server(c, at, "GetStoreFile", &pb_files_request, &m, &call);
+	int r = ask_server(c, at, retry, "GetStoreFile", &pb_files_request, &m,
+			   &call);
 
 	if (r == 0 && buf_set(out, call.rpc.answer.message) < 0)
 		r = why(-ENOMEM, "out of memory for the names of files");
@@ -231,7 +234,8 @@ static int files_of(struct cluster *c, const struct region *at, struct buf *out)
 	return r;
 }
 
-static int is_compacting(struct cluster *c, const struct region *at)
+static int is_compacting(struct cluster *c, const struct region *at,
+			 const struct retry *retry)
 {
 	const struct pb_region_info_request m = {
 		.region = {true, REGION_BY_NAME, at->name},
@@ -239,8 +243,8 @@ static int is_compacting(struct cluster *c, const struct region *at)
 	};
 	struct pb_region_info_response answer;
 	struct attempt call = {0};
-	int r = ask_server(c, at, "GetRegionInfo", &pb_region_info_request, &m,
-			   &call);
+	int r = ask_server(c, at, retry, "GetRegionInfo",
+			   &pb_region_info_request, &m, &call);
 
 	if (r == 0)
 		r = proto_take(call.rpc.answer.message,
@@ -249,15 +253,16 @@ static int is_compacting(struct cluster *c, const struct region *at)
 	return r < 0 ? r : answer.compaction_state != 0;
 }
 
-static int begin_compaction(struct cluster *c, const struct region *at)
+static int begin_compaction(struct cluster *c, const struct region *at,
+			    const struct retry *retry)
 {
 	const struct pb_compact_request m = {
 		.region = {true, REGION_BY_NAME, at->name},
 		.major = true,
 	};
 	struct attempt call = {0};
-	int r = ask_server(c, at, "CompactRegion", &pb_compact_request, &m,
-			   &call);
+	int r = ask_server(c, at, retry, "CompactRegion", &pb_compact_request,
+			   &m, &call);
 
 	attempt_end(&call);
 	return r;
@@ -273,16 +278,16 @@ static int compact_region(struct cluster *c, const struct region *at)
 {
 	struct retry retry = cluster_retry(c);
 	struct buf before = {0}, after = {0};
-	int r = files_of(c, at, &before);
+	int r = files_of(c, at, &retry, &before);
 	unsigned idle = 0;
 
 	if (r == 0 && before.len)
-		r = begin_compaction(c, at);
+		r = begin_compaction(c, at, &retry);
 	while (r == 0 && before.len) {
 		os_sleep_ms(cluster_os(c), POLL_MS);
-		r = is_compacting(c, at);
+		r = is_compacting(c, at, &retry);
 		if (r == 0)
-			r = files_of(c, at, &after);
+			r = files_of(c, at, &retry, &after);
 		else if (r > 0)
 			r = buf_set(&after, buf_bytes(&before));
 		if (r < 0 || !bytes_eq(buf_bytes(&before), buf_bytes(&after)) ||

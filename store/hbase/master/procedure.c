@@ -9,10 +9,9 @@
 #define POLL_MS 10
 #define POLL_LAST_MS 200
 
-int procedure_await(struct cluster *c, uint64_t id)
+int procedure_await(struct cluster *c, uint64_t id, const struct retry *retry)
 {
 	const struct pb_procedure which = {.id = id};
-	struct retry retry = cluster_retry(c);
 	unsigned ms = POLL_MS;
 
 	for (;;) {
@@ -20,6 +19,7 @@ int procedure_await(struct cluster *c, uint64_t id)
 			.method = "getProcedureResult",
 			.type = &pb_procedure,
 			.message = &which,
+			.deadline_ns = retry->deadline_ns,
 		};
 		struct pb_procedure_result answer;
 		struct pb_generic_exception *x = &answer.exception.generic;
@@ -36,7 +36,8 @@ int procedure_await(struct cluster *c, uint64_t id)
 		attempt_end(&call);
 		if (r < 0 || answer.state != PROCEDURE_RUNNING)
 			return r;
-		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
+		if (os_monotonic_ns(cluster_os(c)) + ms * 1000000ull >=
+		    retry->deadline_ns)
 			return why(-ETIMEDOUT,
 				   "HBase is still at it: its procedure %llu "
 				   "has not ended",
@@ -49,10 +50,12 @@ int procedure_await(struct cluster *c, uint64_t id)
 int procedure_run(struct cluster *c, const char *method,
 		  const struct proto_message *type, const void *message)
 {
+	const struct retry retry = cluster_retry(c);
 	struct rpc_request q = {
 		.method = method,
 		.type = type,
 		.message = message,
+		.deadline_ns = retry.deadline_ns,
 	};
 	struct pb_procedure answer;
 	struct attempt call = {0};
@@ -60,7 +63,7 @@ int procedure_run(struct cluster *c, const char *method,
 
 	attempt_end(&call);
 	/* Without a number it was done at once. */
-	return r < 0 || !answer.id ? r : procedure_await(c, answer.id);
+	return r < 0 || !answer.id ? r : procedure_await(c, answer.id, &retry);
 }
 
 uint64_t procedure_nonce(struct cluster *c)

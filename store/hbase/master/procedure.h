@@ -9,11 +9,13 @@
 
 /*
  * Begins a procedure and waits for its end. The message has a nonce, since the
- * call is sent again after a lost connection.
+ * call is sent again after a lost connection. Both together take no longer than
+ * one call may.
  */
 int procedure_run(struct cluster *c, const char *method,
 		  const struct proto_message *type, const void *message);
-int procedure_await(struct cluster *c, uint64_t id);
+/* Waits for the end of one until @retry ends. */
+int procedure_await(struct cluster *c, uint64_t id, const struct retry *retry);
 /* A number for one try and its repetitions. */
 uint64_t procedure_nonce(struct cluster *c);
 

@@ -41,12 +41,14 @@ static struct pb_snapshot_request request(struct cluster *c, struct bytes name,
 
 static int call_with(struct cluster *c, const char *method,
 		     const struct pb_snapshot_request *m,
+		     const struct retry *retry,
 		     const struct proto_message *type, void *answer)
 {
 	struct rpc_request q = {
 		.method = method,
 		.type = &pb_snapshot_request,
 		.message = m,
+		.deadline_ns = retry->deadline_ns,
 	};
 	struct attempt call = {0};
 	int r = master_call(c, &q, &call, type, answer);
@@ -56,18 +58,18 @@ static int call_with(struct cluster *c, const char *method,
 }
 
 /* Of a master that takes snapshots without procedures. */
-static int await_taken(struct cluster *c, const struct pb_snapshot_request *m)
+static int await_taken(struct cluster *c, const struct pb_snapshot_request *m,
+		       const struct retry *retry)
 {
-	struct retry retry = cluster_retry(c);
-
 	for (;;) {
 		struct pb_snapshot_done answer;
-		int r = call_with(c, "IsSnapshotDone", m, &pb_snapshot_done,
-				  &answer);
+		int r = call_with(c, "IsSnapshotDone", m, retry,
+				  &pb_snapshot_done, &answer);
 
 		if (r < 0 || answer.done)
 			return r;
-		if (os_monotonic_ns(cluster_os(c)) >= retry.deadline_ns)
+		if (os_monotonic_ns(cluster_os(c)) + POLL_MS * 1000000ull >=
+		    retry->deadline_ns)
 			return why(-ETIMEDOUT,
 				   "HBase is still taking the snapshot");
 		os_sleep_ms(cluster_os(c), POLL_MS);
@@ -77,22 +79,25 @@ static int await_taken(struct cluster *c, const struct pb_snapshot_request *m)
 int snapshots_take(struct cluster *c, struct bytes name, struct bytes table)
 {
 	struct pb_snapshot_request m = request(c, name, table);
+	const struct retry retry = cluster_retry(c);
 	struct pb_snapshot_begun answer;
-	int r = call_with(c, "Snapshot", &m, &pb_snapshot_begun, &answer);
+	int r = call_with(c, "Snapshot", &m, &retry, &pb_snapshot_begun,
+			  &answer);
 
 	if (r < 0)
 		return r;
-	return answer.procedure ? procedure_await(c, answer.procedure)
-				: await_taken(c, &m);
+	return answer.procedure ? procedure_await(c, answer.procedure, &retry)
+				: await_taken(c, &m, &retry);
 }
 
 int snapshots_drop(struct cluster *c, struct bytes name)
 {
 	const struct pb_snapshot_request m =
 		request(c, name, (struct bytes){0});
+	const struct retry retry = cluster_retry(c);
 	struct pb_nothing answer;
 
-	return call_with(c, "DeleteSnapshot", &m, &pb_nothing, &answer);
+	return call_with(c, "DeleteSnapshot", &m, &retry, &pb_nothing, &answer);
 }
 
 int snapshots_clone(struct cluster *c, struct bytes name, struct bytes to)
