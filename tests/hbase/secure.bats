@@ -127,7 +127,11 @@ strict_kdc() {
 }
 
 teardown() {
-	[ -z "${KDC:-}" ] || kill "$KDC"
+	if [ -n "${KDC:-}" ]; then
+		kill "$KDC"
+		kill -CONT "$KDC"
+		wait "$KDC" || true
+	fi
 	[ -z "${DAEMON:-}" ] || unmount_store
 }
 
@@ -142,6 +146,18 @@ has_expired() {
 	settled kinit -l 1s -k -t "$REALM/tester.keytab" tester
 	settled has_expired
 	[[ $output == *kinit* ]]
+}
+
+@test "a KDC that says nothing is told in time" {
+	strict_kdc
+	export KRB5CCNAME=$T/silent
+	settled kinit -k -t "$REALM/tester.keytab" tester
+	kill -STOP "$KDC"
+	refused "$KRB&timeout=2" "no ticket of Kerberos in time" KDC
+	STORE="$SECURE/?$KRB"
+	run ! mount_store -o timeout=2
+	DAEMON=
+	[[ $(cat "$LOG") == *"no ticket of Kerberos in time"* ]]
 }
 
 @test "the servers must be who they are said to be" {

@@ -215,11 +215,70 @@ static void a_silent_server_is_left_at_the_deadline(void **state)
 	assert_int_equal(
 		transport_open(os, "127.0.0.1", port, now + SECOND * 10, &t),
 		0);
-	assert_int_equal(sasl_start(t, turning_new(PIECE, &freed),
-				    now + SECOND / 20, &l),
-			 -ETIMEDOUT);
+	assert_int_equal(
+		sasl_start(t, turning_new(PIECE, &freed), now + SECOND, &l),
+		-ETIMEDOUT);
 	assert_int_equal(freed, 1);
 	transport_close(t);
+	close(fd);
+}
+
+/* A mechanism that waits for a KDC, until the test ends that. */
+struct waiting {
+	struct sasl_mechanism base;
+	int go, freed; /* a byte comes, or is sent */
+};
+
+static int wait_for_kdc(struct sasl_mechanism *m, struct bytes in,
+			struct buf *token)
+{
+	uint8_t byte;
+
+	(void)in;
+	assert_true(server_read(((struct waiting *)m)->go, &byte, 1));
+	return buf_append(token, "one", 3);
+}
+
+static void free_waiting(struct sasl_mechanism *m)
+{
+	struct waiting *w = (struct waiting *)m;
+	int freed = w->freed;
+
+	free(w);
+	assert_int_equal(write(freed, "f", 1), 1);
+}
+
+/* What waits then has the mechanism, and frees it. */
+static void a_silent_kdc_is_left_at_the_deadline(void **state)
+{
+	static const struct sasl_mechanism_ops ops = {
+		.step = wait_for_kdc,
+		.free = free_waiting,
+	};
+	struct waiting *w = calloc(1, sizeof(*w));
+	uint64_t until = os_monotonic_ns(os_posix()) + SECOND / 10;
+	struct transport *t;
+	struct layer *l;
+	int go[2], freed[2], fd;
+	uint16_t port;
+	uint8_t byte;
+
+	assert_non_null(w);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(freed), 0);
+	*w = (struct waiting){{&ops, 0}, go[0], freed[1]};
+	fd = server_listen(&port);
+	assert_int_equal(
+		transport_open(os_posix(), "127.0.0.1", port, until, &t), 0);
+	assert_int_equal(sasl_start(t, &w->base, until, &l), -EHOSTUNREACH);
+	assert_non_null(strstr(store_why(), "KDC"));
+	transport_close(t);
+	assert_int_equal(write(go[1], "g", 1), 1);
+	assert_true(server_read(freed[0], &byte, 1));
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(freed[i]);
+	}
 	close(fd);
 }
 
@@ -314,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_server_may_refuse),
 		cmocka_unit_test(what_is_no_handshake_fails),
 		cmocka_unit_test(a_silent_server_is_left_at_the_deadline),
+		cmocka_unit_test(a_silent_kdc_is_left_at_the_deadline),
 		cmocka_unit_test(each_cut_of_a_reply_waits_for_more),
 		cmocka_unit_test(packets_carry_any_bytes),
 		cmocka_unit_test(a_packet_that_is_none_fails),

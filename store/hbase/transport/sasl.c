@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/hbase/transport/sasl_step.h"
 #include "store/hbase/wire/frame.h"
 #include "store/value/why.h"
 
@@ -146,7 +147,8 @@ static int take_reply(struct transport *t, struct buf *in,
 	return judge(reply);
 }
 
-static int shake_hands(struct transport *t, struct sasl_mechanism *m,
+/* *m is NULL then if a step has it. */
+static int shake_hands(struct transport *t, struct sasl_mechanism **m,
 		       uint64_t deadline_ns)
 {
 	struct sasl_reply reply = {0};
@@ -163,7 +165,7 @@ static int shake_hands(struct transport *t, struct sasl_mechanism *m,
 			break;
 		}
 		token.len = 0;
-		r = m->ops->step(m, reply.token, &token);
+		r = sasl_step(m, reply.token, &token, deadline_ns);
 		if (r >= 0) {
 			int sent = put_token(t, &token, deadline_ns);
 
@@ -296,11 +298,12 @@ int sasl_layer_new(struct sasl_mechanism *m, struct layer **out)
 int sasl_start(struct transport *t, struct sasl_mechanism *m,
 	       uint64_t deadline_ns, struct layer **out)
 {
-	int r = shake_hands(t, m, deadline_ns);
+	int r = shake_hands(t, &m, deadline_ns);
 
 	if (r == 0 && m->piece_max)
 		return sasl_layer_new(m, out);
-	m->ops->free(m);
+	if (m)
+		m->ops->free(m);
 	*out = NULL;
 	return r;
 }
