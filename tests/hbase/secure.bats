@@ -127,6 +127,7 @@ strict_kdc() {
 }
 
 teardown() {
+	[ -z "${SERVER:-}" ] || kill "$SERVER"
 	if [ -n "${KDC:-}" ]; then
 		kill "$KDC"
 		kill -CONT "$KDC"
@@ -184,6 +185,20 @@ has_expired() {
 	refused "$KRB&$TLS&cert=$REALM/tester.pem&key=$REALM/ca.key" key=
 	refused "$KRB&tls=on&ca=$T/none" "ca=$T/none" "No such file"
 	AT=$CLUSTER refused "$TLS" "does not speak TLS"
+}
+
+# The cluster here wants Kerberos inside TLS, so another server plays one that
+# believes names.
+@test "over TLS without Kerberos the user's name goes inside" {
+	cat "$REALM/server.pem" "$REALM/server.key" >"$T/both.pem"
+	mkfifo "$T/port"
+	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" tls "$T/both.pem" carol \
+		>"$T/port" 2>/dev/null 3>&- &
+	SERVER=$!
+	AT=hbase://localhost:$(head -n 1 "$T/port")
+	export HADOOP_USER_NAME=carol
+	refused "security=simple&$TLS&timeout=1" \
+		"the server refuses this connection: "
 }
 
 @test "keys are in no core dump" {
