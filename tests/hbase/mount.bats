@@ -89,7 +89,7 @@ two" ]
 session() {
 	awk '/^Then the mount and HBase/ { on = 1 }
 		on && sub(/^    /, "") { print; next }
-		on && /^`/ { exit }' "$BATS_TEST_DIRNAME/../../README.md"
+		on && /^(HBase|`)/ { exit }' "$BATS_TEST_DIRNAME/../../README.md"
 }
 
 @test "the session in the README goes as it stands there" {

@@ -59,7 +59,7 @@ while IFS= read -r line; do
 			input+=${BASH_REMATCH[1]}$'\n'
 		;;
 	esac
-done < <(sed -n '/^    \$ mkdir mnt\/articles mnt/,/^$/s/^    //p' README.md)
+done < <(sed -n '/^    \$ mkdir mnt\/books mnt/,/^$/s/^    //p' README.md)
 compare
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
