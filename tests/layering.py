@@ -93,6 +93,7 @@ ALLOWED = {}
 SHARED = {
     "store/store.h",  # each call of the vtable, and its knobs
     "store/keys.h",  # a process that leaves no core dump
+    "store/hold.h",  # the files of one moment, for a backup
     "store/served.h",  # a store that this process serves to others
     "store/filter/filter.h",  # filters as text
     "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",

@@ -192,6 +192,26 @@ int mountpoint_find(const char *path, char **out)
 	return r;
 }
 
+int mountpoint_store(const char *path, char **out)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mount_line m;
+	const char *found = NULL;
+	char *line = NULL;
+	struct stat st;
+	size_t cap = 0;
+
+	while (f && !found && stat(path, &st) == 0 &&
+	       getline(&line, &cap, f) > 0)
+		if (parse_line(line, &m) && is_inside(&m, &st))
+			found = m.source;
+	*out = strdup(found ? found : path);
+	if (f)
+		fclose(f);
+	free(line);
+	return *out ? 0 : why(-ENOMEM, "out of memory");
+}
+
 bool mountpoint_is_ours(const char *path)
 {
 	char *absolute = mountpoint_absolute(path), *line = NULL;

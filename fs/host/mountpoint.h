@@ -28,6 +28,11 @@ bool mountpoint_is_ours(const char *path);
  */
 int mountpoint_find(const char *path, char **out);
 /*
+ * The directory of the store that is mounted where @path is, else @path. 0 and
+ * *out (the caller frees), or -ENOMEM.
+ */
+int mountpoint_store(const char *path, char **out);
+/*
  * Neither directory may be inside the other, or the daemon would wait for
  * itself. The store need not exist yet. 0 or -EINVAL with a reason.
  */

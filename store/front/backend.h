@@ -17,6 +17,7 @@
 
 #include "store/front/snapshot_tables.h"
 #include "store/os/thread.h"
+#include "store/hold.h"
 #include "store/store.h"
 
 /* A bit of store_ops.can. */
@@ -117,6 +118,9 @@ struct store_ops {
 			  uint64_t bytes,
 			  void (*say)(void *arg, const char *sentence),
 			  void *arg);
+	/* NULL: no files. The wrapper frees what struct hold owns, then releases. */
+	int (*hold)(struct store *s, struct hold **out);
+	void (*hold_release)(struct hold *h);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	int (*space)(struct store *s, struct store_space *out);
 	/* The wrapper has checked the name. */

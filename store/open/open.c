@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "store/front/backend.h"
+#include "store/hold.h"
 #include "store/hbase/backend/hbase.h"
 #include "store/lsm/admin/engine.h"
 
@@ -43,7 +44,15 @@ int store_check(const char *path, struct os *os,
 	if (hbase_is_named(path))
 		return why(-EOPNOTSUPP, "HBase checks its files itself: hbase "
 					"hbck, hbase hfile");
-	return lsm_check(path, os, say, arg);
+	return lsm_check(path, os, NULL, say, arg);
+}
+
+int store_check_copy(const char *path,
+		     bool (*wanted)(void *arg, const char *name),
+		     void (*say)(void *arg, const char *sentence), void *arg)
+{
+	why_clear();
+	return lsm_check(path, NULL, wanted, say, arg);
 }
 
 int store_repair(const char *path, const char *dest, struct os *os,

@@ -107,6 +107,10 @@ int remote_snapshot_clone(struct snapshot *snap,
 int remote_snapshot_restore(struct snapshot *snap,
 			    const struct snapshot_table *from);
 
+/* client_hold.c */
+int remote_hold(struct store *s, struct hold **out);
+void remote_hold_release(struct hold *h);
+
 /* client_stats.c */
 int remote_stat(struct store *s, unsigned i, struct store_stat *out);
 

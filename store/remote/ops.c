@@ -68,4 +68,9 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_CHECK] = {"88888", "b88888r"},
 	/* behind what is damaged, of a scan whose last batch ended there */
 	[WIRE_SCAN_PASS] = {"4", ""},
+	/* the hold, the bytes of its list */
+	[WIRE_HOLD] = {"", "48"},
+	/* the hold, from which byte on */
+	[WIRE_HOLD_READ] = {"48", "r"},
+	[WIRE_HOLD_RELEASE] = {"4", ""},
 };

@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660005u
+#define WIRE_VERSION 0x63660006u
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
@@ -77,6 +77,9 @@ enum wire_op {
 	WIRE_TABLE_INFO,
 	WIRE_CHECK,
 	WIRE_SCAN_PASS,
+	WIRE_HOLD,
+	WIRE_HOLD_READ,
+	WIRE_HOLD_RELEASE,
 	WIRE_OPS
 };
 

@@ -50,6 +50,9 @@ void slot_close(struct slot *slot)
 	case SLOT_SNAPSHOT:
 		snapshot_release(slot->object);
 		break;
+	case SLOT_HOLD:
+		hold_release(slot->object);
+		break;
 	}
 	filter_free(slot->filter);
 	table_unref(slot->table);

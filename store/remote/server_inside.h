@@ -20,6 +20,7 @@ enum slot_type {
 	SLOT_TABLE,
 	SLOT_SCAN,
 	SLOT_SNAPSHOT,
+	SLOT_HOLD,
 };
 
 struct slot {
@@ -27,7 +28,10 @@ struct slot {
 	uint32_t generation;
 	void *object;
 	struct filter *filter; /* a scan's, which uses it; may be NULL */
-	/* For a named snapshot: its name, and its table or NULL. */
+	/*
+	 * For a named snapshot: its name, and its table or NULL. For a hold:
+	 * its list.
+	 */
 	struct buf name;
 	struct table *table;
 };

@@ -238,6 +238,58 @@ static int run_check(struct served *sv, struct field *in, struct field *out)
 	return r < 0 ? r : 0;
 }
 
+static int list_hold(const struct hold *h, struct buf *out)
+{
+	struct encoder e = {.out = out};
+
+	put_u64(&e, h->store_id);
+	put_u64(&e, (uint64_t)h->taken_ms);
+	put_bytes(&e, buf_bytes(&h->catalog));
+	put_u32(&e, (uint32_t)h->nfiles);
+	for (size_t i = 0; i < h->nfiles; i++) {
+		put_bytes(&e, bytes_str(h->files[i].name));
+		put_u64(&e, h->files[i].bytes);
+		put_u64(&e, h->files[i].size);
+		put_u64(&e, h->files[i].sum);
+	}
+	return e.err;
+}
+
+static int run_hold(struct served *sv, struct field *in, struct field *out)
+{
+	struct hold *h;
+	struct slot *slot;
+	int r = store_hold(sv->store, &h);
+
+	if (r < 0)
+		return r;
+	out[0].n = slot_add(sv, SLOT_HOLD, h, NULL);
+	if (!out[0].n) {
+		hold_release(h);
+		return -EMFILE;
+	}
+	slot = slot_find(sv, (uint32_t)out[0].n, SLOT_HOLD);
+	if (list_hold(h, &slot->name) < 0) {
+		slot_close(slot);
+		return why(-ENOMEM, "out of memory for the list of files");
+	}
+	out[1].n = slot->name.len;
+	return 0;
+}
+
+static int run_hold_read(struct served *sv, struct field *in, struct field *out)
+{
+	struct slot *slot = slot_find(sv, (uint32_t)in[0].n, SLOT_HOLD);
+	size_t n;
+
+	if (!slot || in[1].n > slot->name.len)
+		return why(-EBADF, "the request reads nothing that is held");
+	n = slot->name.len - (size_t)in[1].n;
+	out[0].s = bytes_of(slot->name.data + in[1].n,
+			    n < WIRE_BATCH_MAX ? n : WIRE_BATCH_MAX);
+	return 0;
+}
+
 static int run_space(struct served *sv, struct field *in, struct field *out)
 {
 	struct store_space space = {0};
@@ -308,6 +360,8 @@ int run_call(struct served *sv, enum wire_op op, struct field *in,
 		return store_namespace_next(s, in[0].s, out[0].name);
 	case WIRE_SNAPSHOT_RELEASE:
 		return close_handle(sv, handle, SLOT_SNAPSHOT);
+	case WIRE_HOLD_RELEASE:
+		return close_handle(sv, handle, SLOT_HOLD);
 	case WIRE_SYNC:
 		return store_sync(s);
 	case WIRE_HEALTH:
@@ -356,4 +410,6 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_TABLE_INFO] = {run_table_info},
 	[WIRE_CHECK] = {run_check},
 	[WIRE_SCAN_PASS] = {run_scan_pass},
+	[WIRE_HOLD] = {run_hold},
+	[WIRE_HOLD_READ] = {run_hold_read},
 };

@@ -24,7 +24,9 @@
  *		  [str qualifier], [value]
  *
  * The rest of a frame is a batch where a scan is answered; of STATS: u32 n,
- * n times: str name, str help, bool, u64.
+ * n times: str name, str help, bool, u64; and what HOLD_READ gives is a part of a
+ * list, whole: u64 store, i64 when, str catalog, u32 n, n times: str name,
+ * u64 bytes, u64 size, u64 sum.
  *
  * A name that a cell's flags leave out is that of the cell before it. Filters are
  * text. The ops of one session are answered in order.

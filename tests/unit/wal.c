@@ -172,6 +172,70 @@ static void records_bigger_than_ring_and_segment_fit(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
+struct copying {
+	struct place *from, *to;
+	int files;
+};
+
+static int copy_part(void *arg, const struct wal_file *f)
+{
+	struct copying *c = arg;
+	char cmd[512];
+
+	snprintf(cmd, sizeof(cmd),
+		 "head -c %llu %s/%s > %s/%s && truncate -s %llu %s/%s",
+		 (unsigned long long)f->bytes, c->from->path, f->name,
+		 c->to->path, f->name, (unsigned long long)f->size, c->to->path,
+		 f->name);
+	c->files++;
+	return system(cmd) ? -EIO : 0;
+}
+
+static void what_is_held_is_the_log_of_that_moment(void **state)
+{
+	struct place *p = *state, *q = NULL;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s), *v;
+	uint64_t lsn, end, pos, segment, again;
+	struct wal_stat st;
+
+	for (uint32_t n = 0; n < 300; n++)
+		append(w, n, length_of(n), &lsn);
+	assert_int_equal(wal_hold(w, &end, &pos), 0);
+	assert_int_equal(pos, lsn);
+	/* Nothing that comes is in it, and what is in it stays. */
+	for (uint32_t n = 300; n < 900; n++) {
+		append(w, n, length_of(n), &lsn);
+		if (n % 100)
+			continue;
+		assert_int_equal(wal_rotate(w, &segment), 0);
+		assert_int_equal(wal_release(w, segment), 0);
+	}
+	wal_stat(w, &st);
+	assert_int_equal(st.recycled, 0);
+	set_up((void **)&q);
+	assert_int_equal(wal_files(w, 0, end, pos, copy_part,
+				   &(struct copying){p, q, 0}),
+			 0);
+	s = (struct seen){0};
+	v = open_wal(q, 0, &s);
+	assert_int_equal(s.next, 300);
+	append(v, 300, length_of(300), &lsn);
+	assert_int_equal(wal_close(v), 0);
+	tear_down((void **)&q);
+	/* Two hold it: it goes when the second one is gone. */
+	assert_int_equal(wal_hold(w, &again, &pos), 0);
+	wal_let_go(w);
+	assert_int_equal(wal_release(w, segment), 0);
+	wal_stat(w, &st);
+	assert_int_equal(st.recycled, 0);
+	wal_let_go(w);
+	assert_int_equal(wal_release(w, segment), 0);
+	wal_stat(w, &st);
+	assert_true(st.recycled > 0);
+	assert_int_equal(wal_close(w), 0);
+}
+
 static void a_record_without_end_is_refused(void **state)
 {
 	struct place *p = *state;
@@ -459,6 +523,7 @@ int main(void)
 		TEST(all_appended_records_come_back_in_order),
 		TEST(what_only_the_ring_holds_survives_the_process),
 		TEST(records_bigger_than_ring_and_segment_fit),
+		TEST(what_is_held_is_the_log_of_that_moment),
 		TEST(a_record_without_end_is_refused),
 		TEST(released_segments_are_recycled_and_hold_nothing_old),
 		TEST(an_empty_segment_is_not_rotated_again),

@@ -14,11 +14,13 @@
 #include "store/lsm/block/cache.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/state/trees.h"
+#include "store/lsm/table/sst_format.h"
 
 struct check_run {
 	struct os_dir *dir;
 	struct block_cache *cache;
 	const struct manifest *manifest;
+	bool (*wanted)(void *arg, const char *name);
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
 	int faults;
@@ -49,8 +51,12 @@ static void check_file(struct check_run *k, const struct catalog_table *t,
 		.bloom = family->attrs.bloom,
 	};
 	struct sstable *table;
+	char name[SST_NAME_LEN];
 	int r;
 
+	sst_name(f->info.number, name);
+	if (k->wanted && !k->wanted(k->arg, name))
+		return;
 	r = sst_open(k->dir, &f->info, &o, k->cache, &table);
 	if (r < 0) {
 		fault(k, "table %s, family %s, level %d: %s", t->name,
@@ -115,9 +121,10 @@ static int check_tables(struct check_run *k)
 }
 
 int lsm_check(const char *path, struct os *os,
+	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg)
 {
-	struct check_run k = {.say = say, .arg = arg};
+	struct check_run k = {.wanted = wanted, .say = say, .arg = arg};
 	struct manifest *m = NULL;
 	/* It reads only, and says what is there. */
 	const struct store_options o = {

@@ -15,10 +15,11 @@
 
 #include "store/store.h"
 
-/* See store_open() and store_check(). */
+/* See store_open() and store_check_copy(); @wanted NULL: each file. */
 int lsm_open(const char *path, const struct store_options *o,
 	     struct store **out);
 int lsm_check(const char *path, struct os *os,
+	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg);
 /* See store_repair(). */
 int lsm_repair(const char *path, const char *dest, struct os *os,

@@ -90,6 +90,26 @@ int manifest_check(const struct manifest *m)
 	return r < 0 ? r : manifest_check_previous(m);
 }
 
+bool manifest_is_new(const struct manifest *m)
+{
+	return m->number != 0;
+}
+
+int manifest_image(const struct manifest *m, char *name, struct buf *image,
+		   uint64_t *store)
+{
+	int r;
+
+	if (!m->number)
+		return why(-EOPNOTSUPP,
+			   "the store is of an older format: open it once to "
+			   "write, which makes it this one's");
+	catalog_name(m->number, false, name);
+	r = os_read_file(m->dir, name, CATALOG_FILE_MAX, image);
+	*store = m->store;
+	return r;
+}
+
 /* Says what to do where the newest generation cannot be had. */
 static int say_previous(const struct manifest *m)
 {

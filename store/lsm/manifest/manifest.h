@@ -50,6 +50,15 @@ const struct catalog *manifest_catalog(const struct manifest *m);
  * until the next open, which knows.
  */
 int manifest_commit(struct manifest *m, const struct edit *e);
+/*
+ * The newest generation as it is on the disk, for who copies the store: its name
+ * (CATALOG_NAME_LEN bytes), its bytes behind those in @image, and the store's number. -EOPNOTSUPP: nothing
+ * of this format has been written yet.
+ */
+int manifest_image(const struct manifest *m, char *name, struct buf *image,
+		   uint64_t *store);
+/* Is that of this format? */
+bool manifest_is_new(const struct manifest *m);
 /* Is the newest generation on the disk as it was written, and that one? */
 int manifest_check(const struct manifest *m);
 bool manifest_failed(const struct manifest *m);

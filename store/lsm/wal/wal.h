@@ -86,6 +86,30 @@ int wal_rotate(struct wal *w, uint64_t *segment);
 int wal_release(struct wal *w, uint64_t segment);
 
 /*
+ * Keeps the segments that there are from being recycled and removed, until
+ * wal_let_go(), which each successful call needs; the next wal_release() then
+ * takes them. *end is the number, and *pos the position, behind all that was
+ * appended until now, which is durable and does not change any more: what comes
+ * is written to segment *end or a higher one. Under the caller's commit lock. A
+ * log that is open to read is all held.
+ */
+int wal_hold(struct wal *w, uint64_t *end, uint64_t *pos);
+void wal_let_go(struct wal *w);
+
+/* A file of the log, as who copies it must know it. */
+struct wal_file {
+	char name[32];
+	uint64_t bytes; /* from its beginning; what follows is zeros */
+	uint64_t size;
+};
+/*
+ * Calls @each for the files that hold what was appended from segment @first on up
+ * to what wal_hold() gave. A negative return ends it.
+ */
+int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
+	      int (*each)(void *arg, const struct wal_file *f), void *arg);
+
+/*
  * Copies the ring to the segment and syncs if there is unsynced data. The
  * store's timer calls it, so that unsynced puts are durable within a second.
  */

@@ -1,0 +1,58 @@
+/*
+ * The files that hold a store's state of one moment, for who copies them.
+ *
+ * A hold names each file of the store's directory that is part of that moment,
+ * and keeps it as it is until it is released: table files do not change, and stay
+ * although a merge has made others of them; the log is cut, and its segments are
+ * neither recycled nor removed. What is written meanwhile goes elsewhere, and
+ * nobody waits. The catalog, of which each flush makes a new file, comes as
+ * bytes. All of it together, under the same names in another directory, is a
+ * store.
+ *
+ * What is in memory is flushed first, so that the log has little, and so that
+ * the segments of one hold go with the flush of the next. A store that is open to
+ * read is not changed: its hold has the log as it lies there.
+ *
+ * A hold of a served store is its session's: who dies releases it.
+ */
+#ifndef CELLFS_STORE_HOLD_H
+#define CELLFS_STORE_HOLD_H
+
+#include "store/store.h"
+
+#define HOLD_NAME_MAX 47
+
+struct hold_file {
+	char name[HOLD_NAME_MAX + 1]; /* in the store's directory */
+	/* So many bytes are to be copied; up to @size are zeros. */
+	uint64_t bytes, size;
+	/* A table file's sum, by which two of one name differ; 0: of others. */
+	uint64_t sum;
+};
+
+struct hold {
+	struct store *store;
+	uint64_t store_id; /* a random number, made with the store */
+	int64_t taken_ms;
+	size_t nfiles;
+	struct hold_file *files; /* the first one is the catalog */
+	struct buf catalog;	 /* its bytes */
+};
+
+/*
+ * -ENOSPC where there is no room for the flush, -EOPNOTSUPP for a store without
+ * files of its own.
+ */
+int store_hold(struct store *s, struct hold **out);
+/* @h may be NULL. Before store_close(). */
+void hold_release(struct hold *h);
+
+/*
+ * store_check() of a directory with such copies; of the table files those that
+ * are @wanted.
+ */
+int store_check_copy(const char *path,
+		     bool (*wanted)(void *arg, const char *name),
+		     void (*say)(void *arg, const char *sentence), void *arg);
+
+#endif
