@@ -162,6 +162,7 @@ for shell in bash zsh fish; do
 	offers $shell "cellctl get $dir/none n"
 done
 [ "$(cellctl complete get '')" = :directories ]
+[ "$(cellctl complete backup s '')" = :directories ]
 [ "$(cellctl complete create --schema '')" = :files ]
 offers bash "cellctl help sn" snapshot
 for shell in bash fish; do

@@ -79,10 +79,14 @@ fs			value store front open host kernel report tree files ops
 tools/bench		value os store front open host
 tools/mounts		kernel
 tools/hbase		value store front open
+tools/progress
+tools/backup		value store front open
 tools/shell		value store
-tools/line		value store filter front open remote text host shell
+tools/line		value store filter front open remote text host progress
+			shell
 tools/feed		value store front text line shell
-tools			value store front open text host line feed shell
+tools			value store front open text host progress line feed
+			shell backup
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

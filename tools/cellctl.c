@@ -100,9 +100,8 @@ static int print_commands(FILE *to, int code)
 			fprintf(to, "%-21s%s", r->name, r->line);
 		fprintf(to, "\n");
 	}
-	fprintf(to, "\n--insecure takes a store that others own or may write; "
-		    "--hbase-escapes reads\n\\xHH in names and values as a "
-		    "byte, as HBase's shell writes it.\n"
+	fprintf(to, "\n--insecure: a store others own or may write; "
+		    "--hbase-escapes: \\xHH is a byte\n"
 		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
 		    "1 nothing found, a check\nfailed, or faults found; "
 		    "2 incorrect usage; 3 failure.\n");

@@ -3,11 +3,12 @@
  */
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "tools/backup/folder.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 
 int cmd_init(struct request *rq)
 {
@@ -60,21 +61,6 @@ static void hold_back(uint64_t begun, uint64_t bytes, uint64_t rate)
 		nanosleep(&t, NULL);
 }
 
-/* On a terminal only: one line, which is wiped out at the end. */
-static void show_progress(const struct store_checking *at, bool end)
-{
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (end)
-		fputs("\r\033[K", stderr);
-	else
-		fprintf(stderr, "\r%3llu %% of %llu MiB",
-			(unsigned long long)(at->total ? at->done * 100 /
-								 at->total
-						       : 100),
-			(unsigned long long)(at->total >> 20));
-}
-
 /* A store that is in use, by way of who has it. */
 static int check_mounted(struct request *rq, struct checking *k)
 {
@@ -85,12 +71,15 @@ static int check_mounted(struct request *rq, struct checking *k)
 
 	if (code)
 		return code;
+	progress_begin("check", "MiB", 0);
 	while (r > 0 && k->code == EXIT_DONE) {
 		r = store_check_part(store, &at, CHECK_BYTES, say_fault, k);
-		show_progress(&at, r <= 0);
+		if (!progress_at(at.done, at.total))
+			break;
 		if (r > 0)
 			hold_back(begun, at.done, rq->rate);
 	}
+	progress_clear();
 	if (r < 0)
 		code = fail_store(rq->words[0]);
 	return close_store(store, NULL, code);
@@ -104,6 +93,8 @@ int cmd_check(struct request *rq)
 
 	if (code == EXIT_DONE && mounted)
 		code = check_mounted(rq, &k);
+	else if (code == EXIT_DONE && folder_is(rq->words[0]))
+		code = check_backups(rq->words[0], say_fault, &k);
 	else if (code == EXIT_DONE) {
 		r = store_check(rq->words[0], NULL, say_fault, &k);
 		if (r < 0)

@@ -44,6 +44,15 @@ int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);
 
+/* cmd_backup.c */
+int parse_backup(struct request *rq);
+int cmd_backup(struct request *rq);
+int parse_restore(struct request *rq);
+int cmd_restore(struct request *rq);
+/* `check` of a folder of backups; 0 or an exit code. */
+int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
+		  void *arg);
+
 /* cmd_snapshot.c */
 int parse_snapshot(struct request *rq);
 int cmd_snapshot(struct request *rq);

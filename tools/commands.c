@@ -330,14 +330,40 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_stats,
 }, {
+	.name = "backup", .args = "[STORE] DIR", .line = "carry its files",
+	.help =
+"Makes a backup of the store as it is now, mounted or not, in the directory DIR,\n"
+"which is for backups of this store alone. Each is whole by itself; of the table\n"
+"files only those are carried that the backup before does not have, others are\n"
+"hard links to that one's. What is carried is read back and verified. What is\n"
+"cut is no backup, and the next one goes on with it. Prints the number, how many\n"
+"files and bytes it has, and how many of those were carried. Without STORE, with\n"
+"--keep: only drops. cellctl check DIR verifies all backups.\n",
+	.example = "backup ./data /mnt/disk/data --keep 14",
+	.options = O_BACKUP | O_JSON | O_PROGRESS,
+	.words_min = 1, .words_max = 2,
+	.parse = parse_backup, .run = cmd_backup,
+}, {
+	.name = "restore", .args = "DIR STORE", .line = "make it a store",
+	.help =
+"Makes the new store STORE of a backup in DIR, the newest one unless it is said\n"
+"otherwise, and verifies it. A time is in milliseconds since 1970; a store is\n"
+"restored to the moment of a backup, and to none between. Prints what backup\n"
+"prints.\n",
+	.example = "restore /mnt/disk/data ./data",
+	.options = O_RESTORE | O_JSON | O_PROGRESS,
+	.words_min = 2, .words_max = 2,
+	.parse = parse_restore, .run = cmd_restore,
+}, {
 	.name = "check", .args = "STORE", .line = "verify a store",
 	.help =
 "Reads every file of a store, or of a copy of one, and verifies its checksums.\n"
 "Prints each fault on a line, and exits with 1 if there are any. Of a store that\n"
 "is mounted it reads the catalog and the table files, at --rate, while others use\n"
-"it; the log is verified when nobody does. On a terminal it shows how far it is.\n",
+"it; the log is verified when nobody does. Of a directory of backups it verifies\n"
+"each one.\n",
 	.example = "check ./data",
-	.options = O_JSON | O_RATE,
+	.options = O_JSON | O_RATE | O_PROGRESS,
 	.words_min = 1, .words_max = 1,
 	.parse = parse_check, .run = cmd_check,
 }, {

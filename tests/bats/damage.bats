@@ -162,7 +162,7 @@ end_damaged() {
 	"$CELLCTL" check "$STORE" --rate 1
 	[ $(($(date +%s) - begun)) -ge 1 ]
 	script -qec "'$CELLCTL' check '$STORE' --rate 2" /dev/null >"$T/seen"
-	grep -q ' % of 2 MiB' "$T/seen"
+	grep -q ' of 2 MiB' "$T/seen"
 	unmount_store
 	cp -r "$STORE" "$T/copy"
 	[ "$("$CELLCTL" check "$T/copy")" = "$T/copy: 0 faults" ]

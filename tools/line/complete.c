@@ -148,7 +148,7 @@ static void offer_word(const struct line *l)
 
 	if (l->begun[0] == '-' && !l->value_of)
 		options_offer(l->command, l->begun);
-	else if (is(name, "STORE"))
+	else if (is(name, "STORE") || is(name, "DIR") || is(name, "DEST"))
 		puts(":directories");
 	else if (is(name, "FILE"))
 		puts(":files");

@@ -8,6 +8,7 @@
 #include "tools/line/args.h"
 #include "tools/line/fail.h"
 #include "fs/text/nearest.h"
+#include "tools/progress/progress.h"
 
 /* The meaning of an option; several names may share one. */
 enum {
@@ -50,6 +51,11 @@ enum {
 	W_MAP,
 	W_MAXLENGTH,
 	W_INTERVAL,
+	W_LIST,
+	W_KEEP,
+	W_BACKUP,
+	W_AT,
+	W_PROGRESS,
 };
 
 static const struct option_word {
@@ -131,6 +137,14 @@ static const struct option_word {
 	 "a JSON object a row"},
 	{"key", 0, W_KEY, "NAME", O_RECORDS | O_RECORDS_IN,
 	 "the field that is the row key (row)"},
+	{"list", 0, W_LIST, NULL, O_BACKUP,
+	 "print the backups: number, time, files, bytes"},
+	{"keep", 0, W_KEEP, "N", O_BACKUP, "drop all but the newest N"},
+	{"backup", 0, W_BACKUP, "N", O_RESTORE, "this one, not the newest"},
+	{"at", 0, W_AT, "TS", O_RESTORE,
+	 "the newest that was not taken after TS"},
+	{"progress", 0, W_PROGRESS, NULL, O_PROGRESS,
+	 "say how far it is also where no terminal is"},
 	{"map", 0, W_MAP, "FIELD=COLUMN", O_RECORDS_IN,
 	 "where a field goes; may be repeated; * is the rest"},
 };
@@ -208,6 +222,13 @@ static int take_value(struct request *rq, int what, const char *arg)
 		return EXIT_DONE;
 	case W_RATE:
 		return parse_count(arg, UINT32_MAX, &rq->rate);
+	case W_KEEP:
+		return parse_count(arg, UINT32_MAX, &rq->keep);
+	case W_BACKUP:
+		return parse_count(arg, INT64_MAX, &rq->backup);
+	case W_AT:
+		rq->has_ts = true;
+		return parse_ts_arg(arg, &rq->ts);
 	case W_PUT:
 		rq->put_column = arg;
 		return EXIT_DONE;
@@ -236,6 +257,9 @@ static void take_flag(struct request *rq, int what)
 	rq->null |= what == W_NULL;
 	rq->cells |= what == W_CELLS;
 	rq->all |= what == W_ALL;
+	rq->list |= what == W_LIST;
+	if (what == W_PROGRESS)
+		progress_force();
 	if (what == W_CSV)
 		rq->format = "csv";
 	else if (what == W_TSV)

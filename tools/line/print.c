@@ -406,3 +406,47 @@ int print_snapshot(const struct snapshot_info *info)
 		r = json_str(&output, "snapshot", info->name);
 	return end_line(r < 0 ? r : json_int(&output, "taken", info->taken_ms));
 }
+
+int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
+		 uint64_t bytes)
+{
+	int r;
+
+	if (!json)
+		return text_line("%llu\t%lld\t%llu\t%llu\n",
+				 (unsigned long long)number,
+				 (long long)taken_ms, (unsigned long long)files,
+				 (unsigned long long)bytes);
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_uint(&output, "backup", number);
+	if (r == 0)
+		r = json_int(&output, "taken", taken_ms);
+	if (r == 0)
+		r = json_uint(&output, "files", files);
+	return end_line(r < 0 ? r : json_uint(&output, "bytes", bytes));
+}
+
+int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
+		      uint64_t carried_files, uint64_t carried)
+{
+	int r;
+
+	if (!json)
+		return text_line("%llu\t%llu\t%llu\t%llu\t%llu\n",
+				 (unsigned long long)number,
+				 (unsigned long long)files,
+				 (unsigned long long)bytes,
+				 (unsigned long long)carried_files,
+				 (unsigned long long)carried);
+	r = json_open(&output, NULL, '{');
+	if (r == 0)
+		r = json_uint(&output, "backup", number);
+	if (r == 0)
+		r = json_uint(&output, "files", files);
+	if (r == 0)
+		r = json_uint(&output, "bytes", bytes);
+	if (r == 0)
+		r = json_uint(&output, "carried_files", carried_files);
+	return end_line(r < 0 ? r : json_uint(&output, "carried", carried));
+}

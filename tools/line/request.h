@@ -44,6 +44,9 @@ enum {
 	O_RECORDS_IN = 1 << 24, /* the same, and --map */
 	O_LENGTH = 1 << 25,	/* --maxlength */
 	O_INTERVAL = 1 << 26,
+	O_BACKUP = 1 << 27,  /* --list, --keep */
+	O_RESTORE = 1 << 28, /* --backup, --at */
+	O_PROGRESS = 1 << 29,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -70,10 +73,11 @@ struct request {
 	int nwords;
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
-	bool all_versions;
+	bool all_versions, list;
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
 	uint64_t ttl_ms, max_length, interval; /* 0 = none */
+	uint64_t keep, backup;		       /* 0 = not said */
 	uint64_t rate; /* MiB a second; 0 = as fast as it goes */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;

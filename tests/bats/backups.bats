@@ -1,0 +1,359 @@
+# cellctl backup and restore. Over HBase there are no files to be carried.
+
+load helper
+
+ctl() {
+	"$CELLCTL" "$@"
+}
+
+setup_file() {
+	export NO_CLUSTER="backups are of a store of files"
+}
+
+backup() {
+	not_over_hbase "$NO_CLUSTER"
+	ctl backup "$@" >"$T/said"
+}
+
+# carried: how many files the last backup had to carry.
+carried() {
+	cut -f 4 "$T/said"
+}
+
+a_table() {
+	not_over_hbase "$NO_CLUSTER"
+	ctl create "$STORE" T f:versions=9 g
+	seq 1 400 | sed $'s/.*/r&\tf:q\t&\tvalue &/' | ctl import "$STORE" T
+	ctl put "$STORE" T gone g:q x
+	ctl delete "$STORE" T gone g:q
+	ctl flush "$STORE"
+}
+
+# same A B: the same cells, hidden ones and markers too, and the same snapshots.
+same() {
+	diff <(ctl export --raw "$1" T) <(ctl export --raw "$2" T) &&
+		diff <(ctl snapshot "$1") <(ctl snapshot "$2")
+}
+
+# largest DIR: its largest table file.
+largest() {
+	ls -S "$1"/*.sst | head -n 1
+}
+
+# harm FILE: one byte in its midst is another.
+harm() {
+	local at=$(($(stat -c %s "$1") / 3))
+	printf '\377' | cmp -s - <(dd if="$1" bs=1 skip=$at count=1 2>"$T/dd") &&
+		return 1
+	printf '\377' | dd of="$1" bs=1 seek=$at conv=notrunc 2>"$T/dd"
+}
+
+@test "a backup of a mounted store restores all that it had" {
+	a_table
+	mkdir "$M/.snapshot/monday"
+	echo later >"$M/T/r1/f:q"
+	backup "$M" "$T/b"
+	ctl restore "$T/b" "$T/new"
+	same "$M" "$T/new"
+	[ "$(ctl check "$T/new")" = "$T/new: 0 faults" ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	# It goes on as a store of its own.
+	ctl put "$T/new" T after f:q x
+	run -1 ctl get "$STORE" T after
+}
+
+@test "a backup is one moment while four write" {
+	local w writers=() n
+
+	not_over_hbase "$NO_CLUSTER"
+	ctl create "$STORE" T f
+	for w in 1 2 3 4; do
+		awk -v w="$w" 'BEGIN {
+			for (i = 1; ; i++) {
+				printf "%s.%07d\tf:q\t\tx\n", w, i
+				if (i % 50 == 0) {
+					fflush()
+					system("sleep 0.01")
+				}
+			} }' >"$M/T/.cells" 2>"$T/cut$w" 3>&- &
+		writers+=($!)
+	done
+	for w in 1 2 3 4; do
+		settled test -e "$M/T/$w.0000001"
+	done
+	backup "$M" "$T/b"
+	settled test -e "$M/T/1.0000300"
+	backup "$M" "$T/b"
+	kill "${writers[@]}"
+	wait "${writers[@]}" || true
+	for n in 1 2; do
+		ctl restore "$T/b" "$T/new$n" --backup "$n"
+		for w in 1 2 3 4; do
+			ctl scan "$T/new$n" T --rows --rowprefix "$w." >"$T/rows"
+			[ -s "$T/rows" ]
+			seq -f "$w.%07g" 1 "$(wc -l <"$T/rows")" |
+				cmp - "$T/rows"
+		done
+	done
+	[ "$(ctl count "$T/new2" T)" -gt "$(ctl count "$T/new1" T)" ]
+}
+
+@test "a backup of a store at rest changes no byte of it" {
+	a_table
+	echo unflushed >"$M/T/r1/f:q"
+	unmount_store
+	(cd "$STORE" && md5sum ./*) >"$T/before"
+	backup "$STORE" "$T/b"
+	(cd "$STORE" && md5sum ./*) >"$T/after"
+	cmp "$T/before" "$T/after"
+	ctl restore "$T/b" "$T/new"
+	same "$STORE" "$T/new"
+	mount_store -o ro
+	backup "$M" "$T/b"
+	ctl restore "$T/b" "$T/new2"
+	same "$STORE" "$T/new2"
+}
+
+@test "only files that the backup before lacks are carried" {
+	a_table
+	backup "$M" "$T/b"
+	[ "$(carried)" -ge 1 ]
+	ctl put "$M" T new f:q x
+	backup "$M" "$T/b"
+	# One table file, and what log there is.
+	[ "$(ls "$T/b/2"/*.sst | wc -l)" -gt "$(ls "$T/b/1"/*.sst | wc -l)" ]
+	local file name
+	for file in "$T/b/1"/*.sst; do
+		name=${file##*/}
+		[ "$file" -ef "$T/b/2/$name" ]
+		# Never one file with the store's.
+		run ! test "$file" -ef "$STORE/$name"
+	done
+	backup "$M" "$T/b"
+	[ "$(carried)" -eq 0 ]
+	# Merged files are new ones; those of the backup stay.
+	ctl compact "$M"
+	backup "$M" "$T/b"
+	[ "$(carried)" -ge 1 ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	for file in 1 2 3 4; do
+		ctl restore "$T/b" "$T/new$file" --backup "$file"
+	done
+	run -1 ctl get "$T/new1" T new
+	ctl get "$T/new2" T new
+	same "$M" "$T/new4"
+}
+
+@test "a store is restored as of a backup, of a time, or the newest" {
+	local first
+
+	a_table
+	backup "$M" "$T/b"
+	ctl put "$M" T r f:q two
+	backup "$M" "$T/b"
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = "1
+2" ]
+	first=$(ctl backup --list --json "$T/b" | head -n 1 | jq .taken)
+	[ "$first" -eq "$(ctl backup --list "$T/b" | head -n 1 | cut -f 2)" ]
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new" --at $((first - 1))
+	[[ $stderr == *"no backup is so old"*$first* ]]
+	ctl restore "$T/b" "$T/at" --at $first
+	run -1 ctl get "$T/at" T r
+	ctl restore "$T/b" "$T/now" --at "$(date +%s%3N)"
+	[ "$(ctl get -v "$T/now" T r f:q)" = two ]
+	run -3 ctl restore "$T/b" "$T/new" --backup 3
+	run -2 ctl restore "$T/b" "$T/new" --backup 1 --at $first
+	run ! test -e "$T/new"
+	# What is there is not touched.
+	run -3 --separate-stderr ctl restore "$T/b" "$T/now"
+	[[ $stderr == *"$T/now exists"* ]]
+	[ "$(ctl get -v "$T/now" T r f:q)" = two ]
+	mkdir "$T/empty"
+	ctl restore "$T/b" "$T/empty"
+	[ "$(ctl get -v "$T/empty" T r f:q)" = two ]
+}
+
+@test "old backups are dropped, with the files that no other has" {
+	local i before
+
+	a_table
+	for i in 1 2 3; do
+		ctl put "$M" T "n$i" f:q "$i"
+		backup "$M" "$T/b"
+	done
+	ctl compact "$M"
+	backup "$M" "$T/b" --keep 2
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = "3
+4" ]
+	before=$(du -s "$T/b" | cut -f 1)
+	ctl backup --keep 1 "$T/b"
+	[ "$(du -s "$T/b" | cut -f 1)" -lt "$before" ]
+	[ "$(ls "$T/b")" = 4 ]
+	ctl restore "$T/b" "$T/new"
+	same "$M" "$T/new"
+	backup "$M" "$T/b"
+	[ "$(cut -f 1 "$T/said")" -eq 5 ]
+	# What a drop that was cut left goes with the next one.
+	mv "$T/b/4" "$T/b/4.gone"
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 5 ]
+	ctl backup --keep 1 "$T/b"
+	[ "$(ls "$T/b")" = 5 ]
+	run -2 ctl backup "$T/b"
+	run -3 ctl backup --list "$T/none"
+	run -3 ctl backup --keep 1 "$T/none"
+	run ! test -e "$T/none"
+}
+
+@test "a backup that is cut does not exist, and the next one goes on" {
+	local file name size
+
+	a_table
+	backup "$M" "$T/b"
+	# A file that fits, then one that does not: SIGXFSZ in its midst.
+	ctl put "$M" T small f:q x
+	ctl flush "$M"
+	head -c 300000 /dev/urandom | base64 -w 0 |
+		ctl put "$M" T large f:q
+	run -153 bash -c 'ulimit -f 100; exec "$@"' - \
+		"$CELLCTL" backup "$M" "$T/b"
+	[ "$(ls "$T/b")" = "1
+incomplete" ]
+	run ls "$T/b/incomplete"
+	[[ $output == *.sst.part* ]]
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 1 ]
+	ctl restore "$T/b" "$T/old"
+	run -1 ctl get "$T/old" T small
+	# So is one that fails, which says it.
+	run -3 --separate-stderr bash -c \
+		'trap "" XFSZ; ulimit -f 100; exec "$@"' - \
+		"$CELLCTL" backup "$M" "$T/b"
+	[[ $stderr == *"writing "*.sst*": File too large"* ]]
+	backup "$M" "$T/b"
+	[ "$(ls "$T/b")" = "1
+2" ]
+	run ls "$T/b/2"
+	[[ $output != *.part* ]]
+	# The small file was there.
+	[ "$(cut -f 4 "$T/said")" -lt "$(($(cut -f 2 "$T/said") - 1))" ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	ctl restore "$T/b" "$T/new"
+	same "$M" "$T/new"
+}
+
+@test "a backup that is killed does no harm to those before" {
+	local tool i
+
+	a_table
+	backup "$M" "$T/b"
+	for i in 1 2 3; do
+		head -c 3000000 /dev/urandom | base64 -w 0 |
+			ctl put "$M" T "large$i" f:q
+		"$CELLCTL" backup "$M" "$T/b" >"$T/said" 2>&1 3>&- &
+		tool=$!
+		settled test -e "$T/b/incomplete" -o -e "$T/b/$((i + 1))"
+		kill -9 "$tool" || true
+		wait "$tool" || true
+		ctl restore "$T/b" "$T/old$i" --backup 1
+		[ "$(ctl count "$T/old$i" T)" -eq 400 ]
+		# The daemon holds nothing for it any more.
+		ctl flush "$M"
+	done
+	backup "$M" "$T/b"
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	ctl restore "$T/b" "$T/new"
+	same "$M" "$T/new"
+}
+
+@test "a full disk ends a backup, and the ones before it are whole" {
+	local dir=$T/disk
+
+	a_table
+	mkdir "$dir"
+	backup "$M" "$T/b"
+	unshare -rm true || skip "no namespaces"
+	unshare -rm bash -e -c '
+		mount -t tmpfs -o size=400k none "$1"
+		"$2" backup "$3" "$1/b"
+		head -c 600000 /dev/urandom | base64 -w 0 |
+			"$2" put "$3" T large f:q
+		! "$2" backup "$3" "$1/b" 2>"$4/said" || exit 9
+		grep -q "No space left" "$4/said"
+		[ "$("$2" check "$1/b")" = "$1/b: 0 faults" ]
+		[ "$("$2" backup --list "$1/b" | wc -l)" -eq 1 ]
+		# Another filesystem is no other case.
+		mount -o remount,size=4M "$1"
+		"$2" backup "$3" "$1/b"
+		"$2" restore "$1/b" "$4/new" --backup 1
+		"$2" restore "$1/b" "$4/new2"
+	' - "$dir" "$CELLCTL" "$M" "$T"
+	run -1 ctl get "$T/new" T large
+	same "$M" "$T/new2"
+}
+
+@test "a damaged file of the store is named, and no backup made of it" {
+	local file
+
+	a_table
+	backup "$M" "$T/b"
+	ctl put "$M" T more f:q x
+	seq 1 300 | sed $'s/.*/s&\tf:q\t&\tother &/' | ctl import "$M" T
+	unmount_store
+	ctl flush "$STORE"
+	file=$(largest "$STORE")
+	[ ! -e "$T/b/1/${file##*/}" ] || file=$(ls -t "$STORE"/*.sst | head -n 1)
+	harm "$file"
+	run -3 --separate-stderr ctl backup "$STORE" "$T/b"
+	[[ $stderr == *"${file##*/}"*damaged* || $stderr == *damaged*"${file##*/}"* ]]
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 1 ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	mv "$file" "$T/away"
+	run -3 --separate-stderr ctl backup "$STORE" "$T/b"
+	[[ $stderr == *"${file##*/} is missing"* ]]
+	ctl restore "$T/b" "$T/new"
+	[ "$(ctl count "$T/new" T)" -eq 400 ]
+	rm -r "$STORE"
+	mount_store
+}
+
+@test "a damaged backup is found, named, and not restored" {
+	local file
+
+	a_table
+	backup "$M" "$T/b"
+	ctl put "$M" T more f:q x
+	backup "$M" "$T/b"
+	file=$(largest "$T/b/1")
+	harm "$file"
+	run -1 ctl check "$T/b"
+	[[ $output == *"backup 1: ${file##*/}"* ]]
+	# It is one file of both.
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new"
+	[[ $stderr == *"${file##*/} is not what the backup has had"* ]]
+	run ! test -e "$T/new"
+	run ! test -e "$T/new.part"
+	rm "$T/b/2/BACKUP"
+	echo 'cellfs backup 1' >"$T/b/1/BACKUP"
+	run -1 ctl check "$T/b"
+	[[ $output == *"backup 1 of $T/b: its file BACKUP is damaged"* ]]
+	[[ $output == *"backup 2 of $T/b"* ]]
+}
+
+@test "a directory of backups is one store's alone, and apart from it" {
+	a_table
+	backup "$M" "$T/b"
+	ctl create "$T/other" T f
+	run -3 --separate-stderr ctl backup "$T/other" "$T/b"
+	[[ $stderr == *"backups of another store"* ]]
+	run -3 --separate-stderr ctl backup "$M" "$STORE/b"
+	[[ $stderr == *"is in the store"* ]]
+	run -3 --separate-stderr ctl backup "$M" "$T/other"
+	[[ $stderr == *"which is no backup"* ]]
+	run -3 --separate-stderr flock "$T/b" "$CELLCTL" backup "$M" "$T/b"
+	[[ $stderr == *"another process uses the backups"* ]]
+	# A store that was restored goes on with the backups of the first.
+	ctl restore "$T/b" "$T/new"
+	ctl put "$T/new" T r f:q x
+	backup "$T/new" "$T/b"
+	ctl restore "$T/b" "$T/again"
+	same "$T/new" "$T/again"
+}

@@ -1,0 +1,227 @@
+#include "tools/backup/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The bytes of a table file's end that are its sum. */
+#define SUM_LEN 8
+
+struct making {
+	struct folder *folder;
+	const struct hold *hold;
+	const struct carry_watch *watch;
+	struct inventory
+		before; /* of the newest backup; empty: there is none */
+	int source, from,
+		to; /* directories: the store, that one, the new one */
+	struct inventory inventory; /* of the new one, as far as it has come */
+	bool *carried;		    /* of each file: is it new here? */
+	struct backup_done done;
+};
+
+static int failed(const char *call, const char *name)
+{
+	int err = -errno;
+
+	return why(err, "%s %s: %s", call, name, strerror(errno));
+}
+
+/* Does the table file that lies in @dir have the sum? */
+static bool has_sum(int dir, const struct hold_file *f)
+{
+	int fd = openat(dir, f->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint8_t end[SUM_LEN];
+	uint64_t sum = 0;
+	struct stat st;
+	bool has;
+
+	if (fd < 0)
+		return false;
+	has = f->sum && f->size >= SUM_LEN && fstat(fd, &st) == 0 &&
+	      (uint64_t)st.st_size == f->size &&
+	      pread(fd, end, SUM_LEN, st.st_size - SUM_LEN) == SUM_LEN;
+	for (int i = 0; has && i < SUM_LEN; i++)
+		sum |= (uint64_t)end[i] << (8 * i);
+	close(fd);
+	return has && sum == f->sum;
+}
+
+/* Makes a link to the file of the backup before, if it is the same. */
+static bool link_before(struct making *m, const struct hold_file *f,
+			uint64_t *hash)
+{
+	const struct inventory_file *b = inventory_find(&m->before, f->name);
+
+	if (!b || b->is.sum != f->sum || b->is.size != f->size ||
+	    !has_sum(m->from, f))
+		return false;
+	*hash = b->hash;
+	return linkat(m->from, f->name, m->to, f->name, 0) == 0 ||
+	       (errno == EEXIST && has_sum(m->to, f));
+}
+
+static int carry(struct making *m, size_t i, uint64_t *hash)
+{
+	const struct hold_file *f = &m->hold->files[i];
+
+	m->carried[i] = i > 0;
+	if (i == 0)
+		return carry_bytes(buf_bytes(&m->hold->catalog), m->to, f,
+				   hash);
+	/* Of a backup that was cut: it has its name, so it is whole. */
+	if (has_sum(m->to, f))
+		return carry_hash(m->to, f, m->watch, hash);
+	m->done.carried_files++;
+	m->done.carried += f->bytes;
+	return carry_file(m->source, m->to, f, m->watch, hash);
+}
+
+static int take_file(struct making *m, size_t i)
+{
+	struct inventory_file *out = &m->inventory.files[i];
+	int r = 0;
+
+	out->is = m->hold->files[i];
+	if (!link_before(m, &out->is, &out->hash))
+		r = carry(m, i, &out->hash);
+	if (r < 0)
+		return r;
+	m->inventory.nfiles++;
+	m->done.files++;
+	m->done.bytes += out->is.bytes;
+	return 0;
+}
+
+static bool is_held(void *arg, const char *name)
+{
+	const struct making *m = arg;
+
+	/* The log and the catalog are always made anew. */
+	for (size_t i = 0; i < m->hold->nfiles; i++)
+		if (m->hold->files[i].sum &&
+		    !strcmp(m->hold->files[i].name, name))
+			return true;
+	return false;
+}
+
+struct finding {
+	const struct making *m;
+	char first[WHY_MAX];
+};
+
+static void keep_first(void *arg, const char *sentence)
+{
+	struct finding *k = arg;
+
+	if (!k->first[0])
+		snprintf(k->first, sizeof(k->first), "%s", sentence);
+}
+
+static bool is_carried(void *arg, const char *name)
+{
+	const struct finding *k = arg;
+	const struct making *m = k->m;
+
+	for (size_t i = 0; i < m->inventory.nfiles; i++)
+		if (!strcmp(m->inventory.files[i].is.name, name))
+			return m->carried[i];
+	return true;
+}
+
+/* What was carried is as it is in the store: is that sound? */
+static int check_carried(struct making *m)
+{
+	struct finding k = {.m = m};
+	char *path = NULL;
+	int r;
+
+	if (asprintf(&path, "%s/" FOLDER_INCOMPLETE, m->folder->path) < 0)
+		return why(-ENOMEM, "out of memory");
+	r = store_check_copy(path, is_carried, keep_first, &k);
+	free(path);
+	if (r <= 0)
+		return r;
+	(void)folder_sweep(m->to, NULL, NULL);
+	return why(-EUCLEAN,
+		   "the store is damaged, and no backup of it was made: %s; "
+		   "see what is left with cellctl check and cellctl repair",
+		   k.first);
+}
+
+static int open_all(struct making *m, const char *store)
+{
+	struct folder *f = m->folder;
+	uint64_t newest = f->n ? f->numbers[f->n - 1] : 0;
+	int r;
+
+	m->source = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (m->source < 0)
+		return failed("opening", store);
+	r = newest ? folder_inventory(f, newest, &m->before) : 0;
+	if (r < 0)
+		return r;
+	if (newest && m->before.store_id != m->hold->store_id)
+		return why(-EINVAL,
+			   "%s has backups of another store: name another "
+			   "directory",
+			   f->path);
+	if (newest)
+		m->from = folder_enter(f, newest);
+	if (newest && m->from < 0)
+		return m->from;
+	m->to = folder_begin(f);
+	if (m->to < 0)
+		return m->to;
+	return folder_sweep(m->to, is_held, m);
+}
+
+static int make(struct making *m, const char *store)
+{
+	int r = open_all(m, store);
+
+	m->inventory.store_id = m->hold->store_id;
+	m->inventory.taken_ms = m->hold->taken_ms;
+	for (size_t i = 0; r == 0 && i < m->hold->nfiles; i++)
+		r = take_file(m, i);
+	if (r == 0)
+		r = check_carried(m);
+	if (r == 0)
+		r = inventory_write(m->to, &m->inventory);
+	if (r == 0)
+		r = folder_commit(m->folder, m->to, &m->done.number);
+	return r;
+}
+
+int backup_make(struct folder *f, const char *store, const struct hold *h,
+		const struct carry_watch *w, struct backup_done *out)
+{
+	struct making m = {.folder = f,
+			   .hold = h,
+			   .watch = w,
+			   .source = -1,
+			   .from = -1,
+			   .to = -1};
+	int r;
+
+	m.carried = calloc(h->nfiles, sizeof(*m.carried));
+	m.inventory.files = calloc(h->nfiles, sizeof(*m.inventory.files));
+	r = m.carried && m.inventory.files ? make(&m, store)
+					   : why(-ENOMEM, "out of memory");
+	if (r == 0)
+		*out = m.done;
+	if (m.source >= 0)
+		close(m.source);
+	if (m.from >= 0)
+		close(m.from);
+	if (m.to >= 0)
+		close(m.to);
+	free(m.carried);
+	inventory_free(&m.inventory);
+	inventory_free(&m.before);
+	return r;
+}

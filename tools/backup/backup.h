@@ -1,0 +1,69 @@
+/*
+ * Backups of a store: a folder of copies, of which each is a store.
+ *
+ *	DIR/1/	 CATALOG-...  17.sst  18.sst	      BACKUP
+ *	DIR/2/	 CATALOG-...  17.sst  18.sst  19.sst  BACKUP
+ *	DIR/incomplete/	 what a backup that was cut has carried
+ *	DIR/3.gone/	 what is being dropped
+ *
+ * A backup has all files of one moment (store/hold.h) under their own names, so
+ * that it can be checked, read and copied as any store. Table files do not
+ * change: one that the backup before has, by name, size and sum, is a hard link
+ * to that, and only others are carried. So each backup is whole by itself, to
+ * drop one is to remove its directory, and a file goes with the last backup that
+ * has it. In the log and the catalog nothing is shared. Nothing in DIR is a link
+ * to the store's own files, which the store would refuse (os_dir_own()), and
+ * which would share damage with it: on the same filesystem they are cloned where
+ * that can share blocks, else copied.
+ *
+ * Each file is carried to a temporary name, synced, read back from the disk,
+ * compared by its hash and renamed; then the engine checks each block of those
+ * that were carried, since the source may be damaged. BACKUP (inventory.h) has the
+ * hash of each. It is made in DIR/incomplete, and that is synced and renamed to
+ * the next number: a backup that is cut does not exist, and the next one takes
+ * what is there already.
+ *
+ * Restoring carries the files of one into a new directory in the same way, and
+ * compares with BACKUP.
+ *
+ * The log has no times, so a store is restored to the moment of a backup, and to
+ * none between.
+ *
+ * One process at a time changes DIR (flock). All functions return 0 or 1, or a
+ * negative errno with a sentence; -ECANCELED: the watch said so.
+ */
+#ifndef CELLFS_TOOLS_BACKUP_BACKUP_H
+#define CELLFS_TOOLS_BACKUP_BACKUP_H
+
+#include "store/hold.h"
+#include "tools/backup/folder.h"
+
+/* What was done. */
+struct backup_done {
+	uint64_t number;
+	uint64_t files, bytes;		 /* all of it */
+	uint64_t carried_files, carried; /* of which so many were carried */
+};
+
+/*
+ * Makes a backup of what is held, of files in the directory @store. -EUCLEAN: a
+ * file of the store is damaged; -EINVAL: the folder has another store's.
+ */
+int backup_make(struct folder *f, const char *store, const struct hold *h,
+		const struct carry_watch *w, struct backup_done *out);
+/*
+ * Makes the new store @dest, which may be an empty directory, of backup @number.
+ * -EEXIST: there is something.
+ */
+int backup_restore(struct folder *f, uint64_t number, const char *dest,
+		   const struct carry_watch *w, struct backup_done *out);
+/*
+ * Verifies one backup: that it has the files of its inventory, with their hashes,
+ * and that they are a sound store. Files that are links to those of backup
+ * @known (0: none) are passed over. The number of faults, or negative.
+ */
+int backup_check(struct folder *f, uint64_t number, uint64_t known,
+		 void (*say)(void *arg, const char *sentence), void *arg,
+		 const struct carry_watch *w);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * One file carried into another directory, verified.
+ *
+ *	clone or copy ─▶ NAME.part ─▶ fsync ─▶ out of the page cache ─▶ read
+ *	back, hashed, compared ─▶ NAME
+ *
+ * A file that has its own name is whole and on disk, but for its name: who
+ * carries many syncs the directory at their end.
+ */
+#ifndef CELLFS_TOOLS_BACKUP_CARRY_H
+#define CELLFS_TOOLS_BACKUP_CARRY_H
+
+#include "store/hold.h"
+
+/*
+ * Who is told how many bytes were read or written, of what is to be carried
+ * twice as many. False: stop.
+ */
+struct carry_watch {
+	bool (*went)(void *arg, uint64_t bytes);
+	void *arg;
+};
+
+/*
+ * Carries file @f of directory @from to directory @to; *hash is that of its
+ * f->bytes. -EUCLEAN: it is missing, or of another size.
+ */
+int carry_file(int from, int to, const struct hold_file *f,
+	       const struct carry_watch *w, uint64_t *hash);
+/* The same of bytes in memory. */
+int carry_bytes(struct bytes b, int to, const struct hold_file *f,
+		uint64_t *hash);
+/*
+ * The hash of a file that is there. -EUCLEAN: it is missing, or of another size.
+ */
+int carry_hash(int dir, const struct hold_file *f, const struct carry_watch *w,
+	       uint64_t *hash);
+
+#endif

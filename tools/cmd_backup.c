@@ -1,0 +1,228 @@
+/*
+ * Backups: made, listed, dropped, restored.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fs/host/mountpoint.h"
+#include "tools/backup/backup.h"
+#include "tools/cellctl.h"
+#include "tools/cmds.h"
+#include "tools/line/print.h"
+#include "tools/progress/progress.h"
+
+static bool went(void *arg, uint64_t bytes)
+{
+	return progress_add(bytes);
+}
+
+static const struct carry_watch watch = {went, NULL};
+
+int parse_backup(struct request *rq)
+{
+	if (rq->list && (rq->keep || rq->nwords != 1))
+		return fail_usage("--list takes DIR alone");
+	if (rq->nwords == 1 && !rq->list && !rq->keep)
+		return fail_usage(NULL);
+	return EXIT_DONE;
+}
+
+static int print_one(const struct folder *f, uint64_t number)
+{
+	struct inventory r;
+	uint64_t bytes = 0;
+	int code;
+
+	if (folder_inventory(f, number, &r) < 0)
+		return fail_store(f->path);
+	for (size_t i = 0; i < r.nfiles; i++)
+		bytes += r.files[i].is.bytes;
+	code = print_backup(number, r.taken_ms, r.nfiles, bytes);
+	inventory_free(&r);
+	return code;
+}
+
+static int list(const char *dir)
+{
+	int code = EXIT_DONE;
+	struct folder f;
+
+	if (folder_open(dir, FOLDER_LOOK, &f) < 0)
+		return fail_store(dir);
+	for (size_t i = 0; code == EXIT_DONE && i < f.n; i++)
+		code = print_one(&f, f.numbers[i]);
+	folder_close(&f);
+	return code;
+}
+
+/* A backup in its own store, or the reverse, would carry itself. */
+static int check_apart(const char *store, const char *dir)
+{
+	char *a = realpath(store, NULL), *b = mountpoint_absolute(dir);
+	size_t len = a ? strlen(a) : 0;
+	bool inside =
+		a && b && !strncmp(a, b, len) && (b[len] == '/' || !b[len]);
+
+	free(a);
+	free(b);
+	return inside ? why(-EINVAL,
+			    "%s is in the store: name a directory "
+			    "elsewhere",
+			    dir)
+		      : 0;
+}
+
+/* What will be read and written of all that is held, at most. */
+static uint64_t most(const struct hold *h)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 1; i < h->nfiles; i++)
+		bytes += 2 * h->files[i].bytes;
+	return bytes;
+}
+
+static int say_stopped(const struct folder *f)
+{
+	progress_clear();
+	fprintf(stderr,
+		"cellctl: stopped; no backup was made, and those before are as "
+		"they were\n  the next backup goes on with what "
+		"%s/" FOLDER_INCOMPLETE " has\n",
+		f->path);
+	return EXIT_STORE;
+}
+
+static int make(struct request *rq, struct folder *f)
+{
+	const char *dir = rq->words[1];
+	struct hold *h = NULL;
+	struct backup_done done;
+	char *store = NULL;
+	int r = mountpoint_store(rq->words[0], &store);
+
+	if (r == 0)
+		r = check_apart(store, dir);
+	if (r == 0)
+		r = store_hold(rq->store, &h);
+	if (r < 0) {
+		free(store);
+		return fail_store(rq->words[0]);
+	}
+	progress_begin("backup", "MiB", most(h));
+	r = backup_make(f, store, h, &watch, &done);
+	progress_clear();
+	hold_release(h);
+	free(store);
+	if (r == -ECANCELED)
+		return say_stopped(f);
+	if (r < 0)
+		return fail_store(dir);
+	return print_backup_made(done.number, done.files, done.bytes,
+				 done.carried_files, done.carried);
+}
+
+int cmd_backup(struct request *rq)
+{
+	const char *dir = rq->words[rq->nwords - 1];
+	int code = EXIT_DONE;
+	struct folder f;
+
+	if (rq->list)
+		return list(dir);
+	/* A folder that is not there has nothing to be dropped. */
+	if (folder_open(dir, rq->nwords > 1 ? FOLDER_MAKE : FOLDER_WRITE, &f) <
+	    0)
+		return fail_store(dir);
+	if (rq->nwords > 1)
+		code = open_store(rq->words[0], false, true, &rq->store);
+	if (code == EXIT_DONE && rq->nwords > 1)
+		code = make(rq, &f);
+	if (code == EXIT_DONE && rq->keep && folder_keep(&f, rq->keep) < 0)
+		code = fail_store(dir);
+	folder_close(&f);
+	return code;
+}
+
+/* The newest one that was not taken after --at, or that of --backup. */
+static int choose(const struct request *rq, const struct folder *f,
+		  uint64_t *number)
+{
+	struct inventory r = {.taken_ms = 0};
+	int64_t first = 0;
+
+	*number = rq->backup;
+	for (size_t i = f->n; i-- > 0 && !*number;) {
+		if (folder_inventory(f, f->numbers[i], &r) < 0)
+			return fail_store(f->path);
+		first = r.taken_ms;
+		inventory_free(&r);
+		if (!rq->has_ts || first <= rq->ts)
+			*number = f->numbers[i];
+	}
+	if (*number)
+		return EXIT_DONE;
+	fprintf(stderr,
+		"cellctl: %s: no backup is so old: the first one was taken at "
+		"%lld\n  which there are: cellctl backup --list %s\n",
+		f->path, (long long)first, f->path);
+	return EXIT_STORE;
+}
+
+int parse_restore(struct request *rq)
+{
+	return rq->backup && rq->has_ts
+		       ? fail_usage("--backup and --at exclude each other")
+		       : EXIT_DONE;
+}
+
+int cmd_restore(struct request *rq)
+{
+	const char *dir = rq->words[0], *dest = rq->words[1];
+	struct backup_done done;
+	uint64_t number;
+	struct folder f;
+	int r, code;
+
+	if (folder_open(dir, FOLDER_READ, &f) < 0)
+		return fail_store(dir);
+	code = choose(rq, &f, &number);
+	if (code == EXIT_DONE) {
+		progress_begin("restore", "MiB", 0);
+		r = backup_restore(&f, number, dest, &watch, &done);
+		progress_clear();
+		if (r == -ECANCELED)
+			fprintf(stderr, "cellctl: stopped; %s was not made\n",
+				dest);
+		if (r < 0)
+			code = r == -ECANCELED ? EXIT_STORE : fail_store(dest);
+		else
+			code = print_backup_made(done.number, done.files,
+						 done.bytes, done.carried_files,
+						 done.carried);
+	}
+	folder_close(&f);
+	return code;
+}
+
+int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
+		  void *arg)
+{
+	struct folder f;
+	uint64_t known = 0;
+	int r = 0;
+
+	if (folder_open(dir, FOLDER_READ, &f) < 0)
+		return fail_store(dir);
+	progress_begin("check", "MiB", 0);
+	for (size_t i = 0; r >= 0 && i < f.n; i++) {
+		r = backup_check(&f, f.numbers[i], known, say, arg, &watch);
+		known = f.numbers[i];
+	}
+	progress_clear();
+	folder_close(&f);
+	return r < 0 ? fail_store(dir) : EXIT_DONE;
+}
