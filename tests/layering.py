@@ -76,15 +76,15 @@ fs/ops			value store front text kernel report memory tree change
 			files look
 fs			value store front open host kernel report tree files ops
 
-tools/bench		value os store front open host
+tools/progress		value
+tools/bench		value os store front open host progress
 tools/mounts		kernel
 tools/hbase		value store front open
-tools/progress
 tools/backup		value store front open
 tools/shell		value store
 tools/line		value store filter front open remote text host progress
 			shell
-tools/feed		value store front text line shell
+tools/feed		value store front text progress line shell
 tools			value store front open text host progress line feed
 			shell backup
 """

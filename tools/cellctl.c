@@ -13,6 +13,7 @@
 #include "tools/line/complete.h"
 #include "tools/line/opened.h"
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 
 static void print_help(const struct command *c)
 {
@@ -168,6 +169,11 @@ int main(int argc, char **argv)
 
 	descriptors_fill();
 	code = run_words(argc, argv);
+	/* A shell that runs a script ends that, too. */
+	if (progress_stopped() && code != EXIT_DONE) {
+		signal(progress_stopped(), SIG_DFL);
+		raise(progress_stopped());
+	}
 	/* Writing the help may fail, too. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;

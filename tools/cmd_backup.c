@@ -30,17 +30,23 @@ int parse_backup(struct request *rq)
 	return EXIT_DONE;
 }
 
+static uint64_t bytes_of_all(const struct inventory *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->nfiles; i++)
+		bytes += r->files[i].is.bytes;
+	return bytes;
+}
+
 static int print_one(const struct folder *f, uint64_t number)
 {
 	struct inventory r;
-	uint64_t bytes = 0;
 	int code;
 
 	if (folder_inventory(f, number, &r) < 0)
 		return fail_store(f->path);
-	for (size_t i = 0; i < r.nfiles; i++)
-		bytes += r.files[i].is.bytes;
-	code = print_backup(number, r.taken_ms, r.nfiles, bytes);
+	code = print_backup(number, r.taken_ms, r.nfiles, bytes_of_all(&r));
 	inventory_free(&r);
 	return code;
 }
@@ -87,12 +93,10 @@ static uint64_t most(const struct hold *h)
 
 static int say_stopped(const struct folder *f)
 {
-	progress_clear();
-	fprintf(stderr,
-		"cellctl: stopped; no backup was made, and those before are as "
-		"they were\n  the next backup goes on with what "
-		"%s/" FOLDER_INCOMPLETE " has\n",
-		f->path);
+	progress_say_stopped("no backup was made, and those before are as they "
+			     "were\n  the next one goes on with what "
+			     "%s/" FOLDER_INCOMPLETE " has",
+			     f->path);
 	return EXIT_STORE;
 }
 
@@ -179,31 +183,39 @@ int parse_restore(struct request *rq)
 		       : EXIT_DONE;
 }
 
+static int restore(struct folder *f, uint64_t number, const char *dest)
+{
+	struct backup_done done;
+	struct inventory all;
+	int r = folder_inventory(f, number, &all);
+
+	if (r < 0)
+		return fail_store(dest);
+	/* Each byte is written and read back. */
+	progress_begin("restore", "MiB", 2 * bytes_of_all(&all));
+	inventory_free(&all);
+	r = backup_restore(f, number, dest, &watch, &done);
+	progress_clear();
+	if (r == -ECANCELED)
+		progress_say_stopped("%s was not made: do it again", dest);
+	if (r < 0)
+		return r == -ECANCELED ? EXIT_STORE : fail_store(dest);
+	return print_backup_made(done.number, done.files, done.bytes,
+				 done.carried_files, done.carried);
+}
+
 int cmd_restore(struct request *rq)
 {
-	const char *dir = rq->words[0], *dest = rq->words[1];
-	struct backup_done done;
+	const char *dir = rq->words[0];
 	uint64_t number;
 	struct folder f;
-	int r, code;
+	int code;
 
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
 	code = choose(rq, &f, &number);
-	if (code == EXIT_DONE) {
-		progress_begin("restore", "MiB", 0);
-		r = backup_restore(&f, number, dest, &watch, &done);
-		progress_clear();
-		if (r == -ECANCELED)
-			fprintf(stderr, "cellctl: stopped; %s was not made\n",
-				dest);
-		if (r < 0)
-			code = r == -ECANCELED ? EXIT_STORE : fail_store(dest);
-		else
-			code = print_backup_made(done.number, done.files,
-						 done.bytes, done.carried_files,
-						 done.carried);
-	}
+	if (code == EXIT_DONE)
+		code = restore(&f, number, rq->words[1]);
 	folder_close(&f);
 	return code;
 }
@@ -213,16 +225,23 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 {
 	struct folder f;
 	uint64_t known = 0;
+	size_t i, n;
 	int r = 0;
 
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
 	progress_begin("check", "MiB", 0);
-	for (size_t i = 0; r >= 0 && i < f.n; i++) {
+	for (i = 0; r >= 0 && i < f.n; i++) {
 		r = backup_check(&f, f.numbers[i], known, say, arg, &watch);
 		known = f.numbers[i];
 	}
 	progress_clear();
+	n = f.n;
 	folder_close(&f);
+	if (r == -ECANCELED) {
+		progress_say_stopped("%zu of %zu backups were looked at",
+				     i ? i - 1 : 0, n);
+		return EXIT_STORE;
+	}
 	return r < 0 ? fail_store(dir) : EXIT_DONE;
 }

@@ -2,10 +2,13 @@
  * Snapshots: of the whole store, or of one table.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fs/host/mountpoint.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 
 enum verb {
 	LIST,
@@ -98,6 +101,37 @@ static int act(struct request *rq, const struct bytes names[3])
 	return 0;
 }
 
+struct cloning {
+	struct request *rq;
+	const struct bytes *names;
+};
+
+static int act_long(void *arg)
+{
+	const struct cloning *k = arg;
+
+	return act(k->rq, k->names);
+}
+
+/* A clone or a restore copies all cells; other verbs are done at once. */
+static int act_shown(struct request *rq, const struct bytes names[3])
+{
+	struct cloning k = {rq, names};
+	enum verb verb = verb_of(rq);
+	char *dir = NULL;
+	int r;
+
+	if (verb != CLONE && verb != RESTORE)
+		return act(rq, names);
+	if (store_is_directory(rq->words[0]))
+		(void)mountpoint_store(rq->words[0], &dir);
+	r = progress_run(verbs[verb].word, dir, 0, act_long, &k,
+			 "nothing was changed, unless a mounted store goes on "
+			 "with it: do it again");
+	free(dir);
+	return r;
+}
+
 int cmd_list_table_snapshots(struct request *rq)
 {
 	return list(rq);
@@ -120,7 +154,7 @@ int cmd_snapshot(struct request *rq)
 		code = parse_key(rq->words[2 + i], &holds[i]);
 		names[i] = buf_bytes(&holds[i]);
 	}
-	if (code == EXIT_DONE && act(rq, names) < 0)
+	if (code == EXIT_DONE && act_shown(rq, names) < 0)
 		code = fail_store(rq->words[2]);
 	for (int i = 0; i < 3; i++)
 		buf_free(&holds[i]);

@@ -2,8 +2,11 @@
  * Commands over whole stores.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
+#include "fs/host/mountpoint.h"
 #include "tools/backup/folder.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
@@ -22,6 +25,8 @@ int cmd_init(struct request *rq)
 
 struct checking {
 	int code, faults;
+	const char *store;
+	uint64_t last; /* the bytes of the file that is looked at */
 };
 
 static void say_fault(void *arg, const char *sentence)
@@ -61,6 +66,14 @@ static void hold_back(uint64_t begun, uint64_t bytes, uint64_t rate)
 		nanosleep(&t, NULL);
 }
 
+static int say_stopped(uint64_t bytes)
+{
+	progress_say_stopped("%llu bytes of the table files were read\n"
+			     "  a check begins anew each time",
+			     (unsigned long long)bytes);
+	return EXIT_STORE;
+}
+
 /* A store that is in use, by way of who has it. */
 static int check_mounted(struct request *rq, struct checking *k)
 {
@@ -82,24 +95,55 @@ static int check_mounted(struct request *rq, struct checking *k)
 	progress_clear();
 	if (r < 0)
 		code = fail_store(rq->words[0]);
+	else if (progress_stopped())
+		code = say_stopped(at.done);
 	return close_store(store, NULL, code);
+}
+
+/* A file is looked at: what it has is done when the next one is. */
+static bool next_file(void *arg, const char *name)
+{
+	struct checking *k = arg;
+	bool on = progress_add(k->last);
+	struct stat st;
+	char *path;
+
+	k->last = 0;
+	if (asprintf(&path, "%s/%s", k->store, name) < 0)
+		return on;
+	if (stat(path, &st) == 0)
+		k->last = (uint64_t)st.st_size;
+	free(path);
+	return on;
+}
+
+static int check_at_rest(const char *path, struct checking *k)
+{
+	int r;
+
+	progress_begin("check", "MiB", progress_files(path));
+	r = store_is_directory(path)
+		    ? store_check_copy(path, next_file, say_fault, k)
+		    : store_check(path, NULL, say_fault, k);
+	(void)progress_add(k->last);
+	progress_clear();
+	if (r < 0)
+		return fail_store(path);
+	return progress_stopped() ? say_stopped(progress_done()) : EXIT_DONE;
 }
 
 int cmd_check(struct request *rq)
 {
-	struct checking k = {EXIT_DONE};
+	struct checking k = {.code = EXIT_DONE, .store = rq->words[0]};
 	bool mounted;
-	int r, code = is_mounted(rq->words[0], &mounted);
+	int code = is_mounted(rq->words[0], &mounted);
 
 	if (code == EXIT_DONE && mounted)
 		code = check_mounted(rq, &k);
 	else if (code == EXIT_DONE && folder_is(rq->words[0]))
 		code = check_backups(rq->words[0], say_fault, &k);
-	else if (code == EXIT_DONE) {
-		r = store_check(rq->words[0], NULL, say_fault, &k);
-		if (r < 0)
-			return fail_store(rq->words[0]);
-	}
+	else if (code == EXIT_DONE)
+		code = check_at_rest(rq->words[0], &k);
 	if (code)
 		return code;
 	code = k.code;
@@ -118,16 +162,31 @@ static void say_rescue(void *arg, const struct store_rescue *news)
 		*code = print_rescue(news);
 }
 
+struct rescue {
+	const struct request *rq;
+	int code;
+};
+
+static int rescue(void *arg)
+{
+	struct rescue *k = arg;
+
+	return store_repair(k->rq->words[0], k->rq->words[1], NULL, say_rescue,
+			    &k->code);
+}
+
 int cmd_repair(struct request *rq)
 {
-	int code = EXIT_DONE;
-	int lost = store_repair(rq->words[0], rq->words[1], NULL, say_rescue,
-				&code);
+	struct rescue k = {rq, EXIT_DONE};
+	int lost = progress_run("repair", rq->words[1],
+				progress_files(rq->words[0]), rescue, &k,
+				"the store is as it was; remove what was made "
+				"and do it again");
 
 	if (lost < 0)
 		return fail_store(rq->words[0]);
-	if (code)
-		return code;
+	if (k.code)
+		return k.code;
 	return lost ? EXIT_NONE : EXIT_DONE;
 }
 
@@ -195,11 +254,41 @@ int cmd_flush(struct request *rq)
 	return code;
 }
 
+static int compact(void *arg)
+{
+	struct request *rq = arg;
+
+	return store_compact(rq->store, rq->table);
+}
+
+/* The directory of a store, whose files show how far it is; NULL: none. */
+static char *directory_of(const struct request *rq)
+{
+	char *dir = NULL;
+
+	if (store_is_directory(rq->words[0]))
+		(void)mountpoint_store(rq->words[0], &dir);
+	return dir;
+}
+
 int cmd_compact(struct request *rq)
 {
+	static const char advice[] =
+		"no cell is lost: what was not merged is merged when it is "
+		"done again\n  a mounted store goes on with it";
+	struct table_info held = {.bytes = 0};
 	int code = maybe_table(rq);
+	char *dir;
 
-	if (code == EXIT_DONE && store_compact(rq->store, rq->table) < 0)
+	if (code)
+		return code;
+	dir = directory_of(rq);
+	if (!rq->table)
+		held.bytes = progress_files(dir);
+	else
+		(void)table_info(rq->table, &held);
+	if (progress_run("compact", dir, held.bytes, compact, rq, advice) < 0)
 		code = fail_store(rq->words[0]);
+	free(dir);
 	return code;
 }

@@ -18,6 +18,7 @@
 #include "tools/feed/take.h"
 #include "tools/line/json_cells.h"
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 #include "store/value/array.h"
 
 /*
@@ -90,6 +91,31 @@ static int row_give(struct row *row, cell_taker *take, void *arg)
 	return code;
 }
 
+/* The cells that the request will read, about; 0 = nobody knows. */
+static uint64_t expected(struct request *rq)
+{
+	const struct scan_spec *s = &rq->spec;
+	struct table_info info;
+
+	if (s->row_start.len || s->row_stop.len || s->ncolumns || s->filter ||
+	    s->limit_rows || s->has_as_of || s->ts_min || s->raw)
+		return 0;
+	return table_info(rq->table, &info) == 0 ? info.cells : 0;
+}
+
+/* The exit code of a walk that has ended with @code. */
+static int walked(const struct request *rq, int code)
+{
+	progress_clear();
+	if (code && progress_stopped())
+		progress_say_stopped(
+			"%llu cells of %s were read; the table is as it was\n"
+			"  do it again for all of it, or for the rest with "
+			"--startrow",
+			(unsigned long long)progress_done(), rq->words[1]);
+	return code;
+}
+
 static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
 		    void *arg)
 {
@@ -99,7 +125,9 @@ static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
 
 	while (code == EXIT_DONE &&
 	       next_past_damage(sc, rq->words[1], &c, &damage) > 0) {
-		if (!bytes_eq(c.row, buf_bytes(&row.key))) {
+		if (!progress_add(1))
+			code = EXIT_STORE;
+		else if (!bytes_eq(c.row, buf_bytes(&row.key))) {
 			code = row_give(&row, take, arg);
 			if (code == EXIT_DONE && buf_set(&row.key, c.row) < 0)
 				code = fail_memory();
@@ -122,16 +150,20 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
+	if (!strcmp(rq->command->name, "export"))
+		progress_begin_output("export", "cells", expected(rq));
+	else
+		progress_begin("copy", "cells", expected(rq));
 	if (rq->spec.raw) {
 		code = walk_raw(sc, rq, take, arg);
 		scan_close(sc);
-		return code;
+		return walked(rq, code);
 	}
 	while (code == EXIT_DONE &&
 	       next_past_damage(sc, rq->words[1], &c, &damage) > 0)
-		code = take(arg, &c);
+		code = progress_add(1) ? take(arg, &c) : EXIT_STORE;
 	scan_close(sc);
-	return code ? code : damage;
+	return walked(rq, code ? code : damage);
 }
 
 /* Checks the families of named columns, and copies the schema. */
@@ -258,8 +290,11 @@ static int feed_text(struct cells_import *im)
 	size_t n;
 	int r = 0;
 
-	while (r == 0 && (n = fread(piece, 1, sizeof(piece), stdin)) > 0)
+	while (r == 0 && (n = fread(piece, 1, sizeof(piece), stdin)) > 0) {
 		r = cells_import_feed(im, bytes_of(piece, n));
+		if (r == 0)
+			r = take_went(im, n);
+	}
 	return r;
 }
 
@@ -281,6 +316,8 @@ static int feed_json(struct cells_import *im)
 			r = cells_import_refuse(im, r);
 		else
 			r = cells_import_feed(im, buf_bytes(&text));
+		if (r == 0)
+			r = take_went(im, (size_t)n);
 	}
 	free(line);
 	buf_free(&text);
@@ -320,6 +357,15 @@ static int feed(struct request *rq, struct take *take, struct cells_import *im)
 	return rq->json ? feed_json(im) : feed_text(im);
 }
 
+static int say_stopped(uint64_t applied)
+{
+	progress_say_stopped("%llu cells are applied, and no row by halves\n"
+			     "  to go on do it again: cells with a timestamp "
+			     "are there once then, others twice",
+			     (unsigned long long)applied);
+	return EXIT_STORE;
+}
+
 static int import_all(struct request *rq, struct target *t, struct take *take,
 		      uint64_t *applied)
 {
@@ -328,7 +374,11 @@ static int import_all(struct request *rq, struct target *t, struct take *take,
 
 	if (cells_import_new_late(find_target, t, 0, &im) < 0)
 		return fail_memory();
+	take_begins(stdin);
 	r = feed(rq, take, im);
+	progress_clear();
+	if (progress_stopped())
+		r = -EINTR;
 	if (r == 0 && ferror(stdin))
 		r = why(-EIO, "cannot read the input");
 	if (r == 0 && cells_import_is_empty(im) && !take->head)
@@ -338,9 +388,11 @@ static int import_all(struct request *rq, struct target *t, struct take *take,
 	*applied = cells_import_applied(im);
 	if (t->code)
 		code = t->code;
+	else if (r == -EINTR)
+		code = say_stopped(*applied);
 	else if (r < 0)
 		code = fail_store(t->name);
-	if (r < 0)
+	if (r < 0 && r != -EINTR)
 		fprintf(stderr, "  %llu cells before that are applied\n",
 			(unsigned long long)*applied);
 	cells_import_free(im);

@@ -252,7 +252,7 @@ const struct command cellctl_commands[] = {
 "is a row: a field named FAMILY:QUALIFIER is that column, and of other fields\n"
 "--map says where they go.\n",
 	.example = "import ./data people --csv --key id --map '*=d' people.csv",
-	.options = O_CREATE | O_JSON_IN | O_RECORDS_IN,
+	.options = O_CREATE | O_JSON_IN | O_RECORDS_IN | O_PROGRESS,
 	.words_min = 2, .words_max = 3,
 	.parse = parse_import, .run = cmd_import,
 }, {
@@ -263,7 +263,7 @@ const struct command cellctl_commands[] = {
 "--csv, --tsv or --jsonl a record a row, of each column the newest version.\n",
 	.example = "export ./data notes > notes.cells",
 	.options = ((O_SELECT | O_RANGE | O_RECORDS) & ~O_FAMILY_LIMIT) |
-		   O_RAW,
+		   O_RAW | O_PROGRESS,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.parse = parse_export, .run = cmd_export,
 }, {
@@ -275,7 +275,8 @@ const struct command cellctl_commands[] = {
 "copy fails. Otherwise it keeps its cells, and there is a warning if it keeps\n"
 "fewer versions than TABLE.\n",
 	.example = "copy ./data notes ./copy notes",
-	.options = ((O_SELECT | O_RANGE) & ~(O_FAMILY_LIMIT | O_JSON)) | O_RAW,
+	.options = ((O_SELECT | O_RANGE) & ~(O_FAMILY_LIMIT | O_JSON)) | O_RAW |
+		   O_PROGRESS,
 	.words_min = 3, .words_max = 4, .needs = NEEDS_TABLE,
 	.parse = parse_copy, .run = cmd_copy,
 }, {
@@ -300,7 +301,7 @@ const struct command cellctl_commands[] = {
 "a table back to it, and later writes are lost. SHOWN is the table's name in a\n"
 "snapshot of the whole store; with -t it is left out.\n",
 	.example = "snapshot -t notes ./data take nightly",
-	.options = O_TABLE | O_JSON,
+	.options = O_TABLE | O_JSON | O_PROGRESS,
 	.words_min = 1, .words_max = 5, .needs = NEEDS_STORE,
 	.parse = parse_snapshot, .run = cmd_snapshot,
 }, {
@@ -318,6 +319,7 @@ const struct command cellctl_commands[] = {
 	.help =
 "Merges all files, which removes hidden and expired cells from the disk.\n",
 	.example = "compact ./data notes",
+	.options = O_PROGRESS,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_compact,
 }, {
@@ -379,7 +381,7 @@ const struct command cellctl_commands[] = {
 "  note SENTENCE\n"
 "Exits with 1 if something is lost. What it could not finish is to be removed.\n",
 	.example = "repair ./data ./saved",
-	.options = O_JSON,
+	.options = O_JSON | O_PROGRESS,
 	.words_min = 2, .words_max = 2, .needs = AT_REST,
 	.run = cmd_repair,
 },

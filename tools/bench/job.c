@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -558,13 +559,18 @@ static void in_child(struct job *j, int (*work)(struct job *, enum dataset),
 		     enum dataset data)
 {
 	int status = 0;
-	pid_t pid;
+	pid_t pid, r = -1;
 
 	*j->result = (struct result){0};
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
 		child(j, work, data);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+	}
+	while (pid > 0 && (r = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+		kill(pid, SIGTERM); /* who waits was asked to stop */
+	if (r < 0) {
 		snprintf(j->result->why, sizeof(j->result->why), "fork: %s",
 			 strerror(errno));
 		return;

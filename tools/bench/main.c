@@ -7,16 +7,17 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "fs/host/descriptors.h"
 #include "fs/host/mountpoint.h"
 #include "tools/bench/report.h"
+#include "tools/progress/progress.h"
 
 enum {
 	EXIT_DONE = 0,
@@ -29,7 +30,8 @@ static const char usage_text[] =
 	"usage: cellfs-bench [--list] [--only NAME,...] [--engines NAME,...]\n"
 	"                    [--cells N] [--runs N] [--seconds S] [--cache "
 	"MIB]\n"
-	"                    [--buffer MIB] [--dir DIR] [--json FILE]\n";
+	"                    [--buffer MIB] [--dir DIR] [--json FILE] "
+	"[--progress]\n";
 
 static const char help_text[] =
 	"\nRuns named workloads on a store of its own and on the engines that\n"
@@ -46,6 +48,7 @@ static const char help_text[] =
 	"  --buffer   MiB of write buffer (default 64)\n"
 	"  --dir      where files are made, and removed (default .)\n"
 	"  --json     all figures of all runs, to FILE\n"
+	"  --progress how far it is also where no terminal is\n"
 	"Exits 1 when an engine failed or answered wrong.\n"
 	"\nexample: cellfs-bench --cells 200000 --only 'get*'\n";
 
@@ -74,7 +77,7 @@ struct bench {
 	struct report report;
 	struct result *shared;	 /* with the child */
 	bool ready[ENGINES_MAX]; /* has the present data */
-	char dir[300];
+	char dir[300], what[64];
 	const char *json;
 };
 
@@ -177,12 +180,22 @@ static struct job make_job(struct bench *b, unsigned e, unsigned w)
 	};
 }
 
-static void progress(struct bench *b, const char *what, unsigned run,
-		     const struct engine *e)
+static void say(struct bench *b, const char *what, unsigned run,
+		const struct engine *e)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s, run %u: %s", what, run + 1,
-			e->name);
+	snprintf(b->what, sizeof(b->what), "%.20s, run %u, %.10s", what,
+		 run + 1, e->name);
+	(void)progress_add(0);
+}
+
+/* How often an engine runs a workload. */
+static uint64_t all_runs(const struct bench *b)
+{
+	uint64_t n = 0;
+
+	for (unsigned w = 0; w < b->report.nworkloads; w++)
+		n += runs(b, w);
+	return n * b->set.runs * b->report.nengines;
 }
 
 /* Three datasets share a directory: a later one needs the earlier ones. */
@@ -202,12 +215,12 @@ static void prepare(struct bench *b, enum dataset data)
 		if (data == DATA_MAJOR && !b->ready[e])
 			continue;
 		j.workload = NULL;
-		progress(b, "data", 0, j.engine);
+		say(b, "data", 0, j.engine);
 		job_prepare(&j, data);
 		b->ready[e] = b->shared->done;
 		if (!b->ready[e])
-			fprintf(stderr, "\r\033[Kdata for %s: %s\n",
-				j.engine->name, b->shared->why);
+			fprintf(stderr, "\ndata for %s: %s\n", j.engine->name,
+				b->shared->why);
 	}
 }
 
@@ -219,11 +232,14 @@ static void run_once(struct bench *b, unsigned w, unsigned run)
 
 		if (bench_workloads[w].data != DATA_EMPTY && !b->ready[e]) {
 			snprintf(to->why, sizeof(to->why), "no data");
+			(void)progress_add(1);
 			continue;
 		}
-		progress(b, bench_workloads[w].name, run, j.engine);
+		say(b, bench_workloads[w].name, run, j.engine);
 		job_run(&j);
 		*to = *b->shared;
+		if (!progress_add(1))
+			return;
 	}
 }
 
@@ -232,7 +248,8 @@ static void run_part(struct bench *b, enum dataset data)
 	prepare(b, data);
 	for (unsigned run = 0; run < b->set.runs; run++)
 		for (unsigned w = 0; w < b->report.nworkloads; w++)
-			if (runs(b, w) && bench_workloads[w].data == data)
+			if (runs(b, w) && bench_workloads[w].data == data &&
+			    !progress_stopped())
 				run_once(b, w, run);
 	if (data == DATA_SETTLED || data == DATA_MAJOR)
 		return;
@@ -274,11 +291,18 @@ static int run_bench(struct bench *b)
 			strerror(-r));
 		return EXIT_TROUBLE;
 	}
-	for (enum dataset d = 0; d < DATASETS; d++)
+	progress_begin(b->what, "runs", all_runs(b));
+	for (enum dataset d = 0; d < DATASETS && !progress_stopped(); d++)
 		run_part(b, d);
 	job_remove(b->dir);
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+	progress_clear();
+	if (progress_stopped()) {
+		progress_say_stopped("%llu of %llu runs were done, of which "
+				     "nothing is kept",
+				     (unsigned long long)progress_done(),
+				     (unsigned long long)all_runs(b));
+		return EXIT_TROUBLE;
+	}
 	report_table(&b->report, stdout);
 	fflush(stdout);
 	failures = report_failures(&b->report, stderr);
@@ -347,6 +371,7 @@ static int run_words(int argc, char **argv)
 		{"buffer", required_argument, NULL, 'b'},
 		{"dir", required_argument, NULL, 'd'},
 		{"json", required_argument, NULL, 'j'},
+		{"progress", no_argument, NULL, 'p'},
 		{0}};
 	const char *only = NULL, *engines = NULL;
 	double cells = 5e6, times = 3, seconds = 1, cache_mib = 0;
@@ -376,6 +401,8 @@ static int run_words(int argc, char **argv)
 			good &= number(optarg, 1, 1e6, &buffer_mib);
 		else if (c == 'd')
 			b.set.dir = optarg;
+		else if (c == 'p')
+			progress_force();
 		else if (c == 'j')
 			b.json = optarg;
 		else
@@ -408,6 +435,10 @@ int main(int argc, char **argv)
 
 	descriptors_fill();
 	code = run_words(argc, argv);
+	if (progress_stopped() && code == EXIT_TROUBLE) {
+		signal(progress_stopped(), SIG_DFL);
+		raise(progress_stopped());
+	}
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	fprintf(stderr, "cellfs-bench: cannot write the output: %s\n",

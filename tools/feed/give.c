@@ -9,6 +9,7 @@
 #include "tools/line/args.h"
 #include "tools/line/fail.h"
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 
 struct column {
 	struct buf family, qualifier, name; /* as the head has it */
@@ -275,11 +276,20 @@ static int give_rows(struct give *g)
 
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
+	progress_begin_output("export", "cells", 0);
 	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
 		if (r > 0)
 			r = add_cell(g, &c);
 		code = r < 0 ? fail_store(rq->words[1]) : print(g);
+		if (!progress_add(1))
+			code = EXIT_STORE;
 	}
+	progress_clear();
+	if (code && progress_stopped())
+		progress_say_stopped(
+			"%llu cells were read; the last record is "
+			"of the row before\n  to go on: --startrow",
+			(unsigned long long)progress_done());
 	scan_close(sc);
 	if (code == EXIT_DONE)
 		code = end_row(g) < 0 ? fail_store(rq->words[1]) : print(g);

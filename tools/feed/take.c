@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "store/value/array.h"
+#include "tools/progress/progress.h"
 
 void take_where(void *arg, uint64_t cell, char *out, size_t size)
 {
@@ -128,12 +130,34 @@ static int take_record(struct take *t, const struct record *rec,
 	return r;
 }
 
+/* The bytes that are to be read; 0: the input is no file. */
+static uint64_t total;
+
+void take_begins(FILE *in)
+{
+	struct stat st;
+
+	total = 0;
+	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode))
+		total = (uint64_t)st.st_size;
+	progress_begin("import", total ? "MiB" : "cells", total);
+}
+
+int take_went(const struct cells_import *im, size_t bytes)
+{
+	bool on = total ? progress_add(bytes)
+			: progress_at(cells_import_applied(im), 0);
+
+	return on ? 0 : why(-EINTR, "stopped");
+}
+
 int take_all(struct take *t, FILE *file)
 {
 	struct input in = {
 		.file = file, .line = 1, .separator = t->format->separator};
 	struct buf hold = {0};
 	struct record rec = {0};
+	off_t last = 0, at;
 	struct bytes row;
 	int r = 1;
 
@@ -147,6 +171,10 @@ int take_all(struct take *t, FILE *file)
 		r = t->format->next(&in, &rec);
 		if (r > 0)
 			r = take_record(t, &rec, &hold) < 0 ? -ECANCELED : 1;
+		at = ftello(file);
+		if (r > 0 && take_went(t->import, (size_t)(at - last)) < 0)
+			r = -ECANCELED;
+		last = at;
 	}
 	cells_import_row_ends(t->import);
 	if (r < 0 && r != -ECANCELED)

@@ -26,6 +26,12 @@ struct take {
 
 /* A cells_where() with a struct take: FILE:LINE. */
 void take_where(void *arg, uint64_t cell, char *out, size_t size);
+/*
+ * How far it is: in bytes of a file, else in cells. take_went() is told how many
+ * bytes were read: 0, or -EINTR when it was asked to stop.
+ */
+void take_begins(FILE *in);
+int take_went(const struct cells_import *im, size_t bytes);
 /* Reads all records. 0, or the error that ended the import. */
 int take_all(struct take *t, FILE *in);
 void take_free(struct take *t);

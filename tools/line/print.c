@@ -30,7 +30,8 @@ int print_end(void)
 	if (!bad)
 		return EXIT_DONE;
 	has_left = has_left || errno == EPIPE;
-	if (has_left)
+	/* Who was asked to stop in a write says so itself. */
+	if (has_left || errno == EINTR)
 		return EXIT_STORE;
 	fprintf(stderr, "cellctl: cannot write the output: %s\n",
 		strerror(errno));

@@ -1,10 +1,18 @@
 #include "tools/progress/progress.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "store/value/why.h"
 
 #define BAR 20
 #define DRAW_MS 100
@@ -14,9 +22,12 @@ static struct {
 	const char *what, *unit;
 	uint64_t done, total;
 	uint64_t begun_ms, next_ms; /* when to draw again */
-	bool forced, drawn;
+	bool forced;		    /* a line each time */
+	bool terminal;		    /* or one that is drawn anew */
+	bool drawn;
 } now;
 
+static bool forced;
 static volatile sig_atomic_t stopped;
 
 static uint64_t clock_ms(void)
@@ -33,7 +44,7 @@ static void on_signal(int sig)
 }
 
 /* The handler is gone when it is called: the second signal kills. */
-static void catch (int sig)
+static void catch_first(int sig)
 {
 	struct sigaction is;
 
@@ -47,24 +58,7 @@ static void catch (int sig)
 
 void progress_force(void)
 {
-	now.forced = true;
-}
-
-void progress_begin(const char *what, const char *unit, uint64_t total)
-{
-	bool forced = now.forced;
-
-	progress_clear();
-	memset(&now, 0, sizeof(now));
-	now.forced = forced;
-	now.what = what;
-	now.unit = unit;
-	now.total = total;
-	now.begun_ms = clock_ms();
-	now.next_ms = now.begun_ms + DRAW_MS;
-	catch (SIGINT);
-	catch (SIGTERM);
-	catch (SIGHUP);
+	forced = true;
 }
 
 static bool in_bytes(void)
@@ -79,20 +73,25 @@ static unsigned long long shown(uint64_t n)
 
 static int put_amount(char *to, size_t len)
 {
-	uint64_t done = now.done < now.total ? now.done : now.total;
+	uint64_t s = (clock_ms() - now.begun_ms) / 1000;
 	int at = 0, full = 0;
 
-	if (!now.total)
+	if (!now.total && !now.done)
+		return snprintf(to, len, "%s  %llu:%02llu", now.what,
+				(unsigned long long)s / 60,
+				(unsigned long long)s % 60);
+	/* An estimate may be passed. */
+	if (now.total < now.done)
 		return snprintf(to, len, "%s  %llu %s", now.what,
 				shown(now.done), now.unit);
-	full = (int)((double)done / (double)now.total * BAR);
+	full = (int)((double)now.done / (double)now.total * BAR);
 	at = snprintf(to, len, "%s [", now.what);
 	for (int i = 0; i < BAR; i++)
 		at += snprintf(to + at, len - (size_t)at, "%c",
 			       i < full ? '#' : '.');
 	return at + snprintf(to + at, len - (size_t)at,
 			     "] %3.0f %%  %llu of %llu %s",
-			     (double)done / (double)now.total * 100,
+			     (double)now.done / (double)now.total * 100,
 			     shown(now.done), shown(now.total), now.unit);
 }
 
@@ -101,12 +100,15 @@ static void put_rate(char *to, size_t len, uint64_t ms)
 {
 	double rate = ms ? (double)now.done * 1000 / (double)ms : 0;
 	uint64_t left;
-	int at;
+	int at = 0;
 
-	if (rate < 1)
+	to[0] = '\0';
+	if (rate <= 0)
 		return;
-	at = in_bytes() ? snprintf(to, len, "  %.1f MiB/s", rate / (1 << 20))
-			: snprintf(to, len, "  %.0f/s", rate);
+	if (in_bytes())
+		at = snprintf(to, len, "  %.1f MiB/s", rate / (1 << 20));
+	else if (rate >= 1)
+		at = snprintf(to, len, "  %.0f/s", rate);
 	if (now.total <= now.done)
 		return;
 	left = (uint64_t)((double)(now.total - now.done) / rate);
@@ -116,28 +118,51 @@ static void put_rate(char *to, size_t len, uint64_t ms)
 
 static void draw(void)
 {
-	bool terminal = isatty(STDERR_FILENO);
 	uint64_t ms = clock_ms();
 	char line[200];
 	int at;
 
-	if (ms < now.next_ms || (!terminal && !now.forced))
+	if (ms < now.next_ms)
 		return;
-	now.next_ms = ms + (terminal && !now.forced ? DRAW_MS : LINE_MS);
+	now.next_ms = ms + (now.terminal ? DRAW_MS : LINE_MS);
 	at = put_amount(line, sizeof(line));
 	put_rate(line + at, sizeof(line) - (size_t)at, ms - now.begun_ms);
-	if (terminal && !now.forced)
+	if (now.terminal)
 		fprintf(stderr, "\r%.79s\033[K", line);
 	else
 		fprintf(stderr, "%s\n", line);
-	now.drawn = terminal && !now.forced;
+	now.drawn = now.terminal;
+}
+
+void progress_begin(const char *what, const char *unit, uint64_t total)
+{
+	memset(&now, 0, sizeof(now));
+	now.forced = forced;
+	now.what = what;
+	now.unit = unit;
+	now.total = total;
+	now.begun_ms = clock_ms();
+	now.next_ms = now.begun_ms + (forced ? 0 : DRAW_MS);
+	catch_first(SIGINT);
+	catch_first(SIGTERM);
+	catch_first(SIGHUP);
+	now.terminal = !forced && isatty(STDERR_FILENO);
+	if (forced)
+		draw();
+}
+
+void progress_begin_output(const char *what, const char *unit, uint64_t total)
+{
+	progress_begin(what, unit, total);
+	now.terminal &= !isatty(STDOUT_FILENO);
 }
 
 bool progress_at(uint64_t done, uint64_t total)
 {
 	now.done = done;
 	now.total = total;
-	draw();
+	if (now.forced || now.terminal)
+		draw();
 	return !stopped;
 }
 
@@ -151,6 +176,12 @@ void progress_clear(void)
 	if (now.drawn)
 		fputs("\r\033[K", stderr);
 	now.drawn = false;
+	/* Where lines are wanted the last one says all. */
+	if (now.forced && now.done) {
+		now.next_ms = 0;
+		draw();
+	}
+	now.terminal = now.forced = false;
 }
 
 uint64_t progress_done(void)
@@ -161,4 +192,120 @@ uint64_t progress_done(void)
 int progress_stopped(void)
 {
 	return stopped;
+}
+
+void progress_say_stopped(const char *fmt, ...)
+{
+	va_list ap;
+
+	progress_clear();
+	fprintf(stderr, "%s: stopped; ", program_invocation_short_name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputs("\n", stderr);
+}
+
+/* Of the files with a greater number than @above; *last is the greatest. */
+static uint64_t files_since(const char *dir, uint64_t above, uint64_t *last)
+{
+	DIR *d = dir ? opendir(dir) : NULL;
+	struct dirent *e;
+	uint64_t bytes = 0, n;
+	struct stat st;
+	int end;
+
+	while (d && (e = readdir(d))) {
+		end = 0;
+		if (sscanf(e->d_name, "%20" SCNu64 ".sst%n", &n, &end) != 1 ||
+		    !end || e->d_name[end] || n <= above ||
+		    fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+			continue;
+		bytes += (uint64_t)st.st_size;
+		*last = n > *last ? n : *last;
+	}
+	if (d)
+		closedir(d);
+	return bytes;
+}
+
+uint64_t progress_files(const char *dir)
+{
+	uint64_t last = 0;
+
+	return files_since(dir, 0, &last);
+}
+
+struct running {
+	int (*call)(void *arg);
+	void *arg;
+	int result;
+	struct why_kept why;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool done; /* lock, as all above but the call */
+};
+
+static void *run(void *arg)
+{
+	struct running *r = arg;
+	int result = r->call(r->arg);
+
+	pthread_mutex_lock(&r->lock);
+	r->result = result;
+	why_keep(&r->why);
+	r->done = true;
+	pthread_cond_signal(&r->ended);
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+/* A tenth of a second, or until it has ended. */
+static bool wait_for(struct running *r)
+{
+	struct timespec t;
+	bool done;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += DRAW_MS * 1000000L;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&r->lock);
+	if (!r->done)
+		(void)pthread_cond_timedwait(&r->ended, &r->lock, &t);
+	done = r->done;
+	pthread_mutex_unlock(&r->lock);
+	return done;
+}
+
+static void end_now(const char *advice)
+{
+	int sig = stopped;
+
+	progress_say_stopped("%s", advice);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+int progress_run(const char *what, const char *dir, uint64_t total,
+		 int (*call)(void *arg), void *arg, const char *advice)
+{
+	struct running r = {.call = call,
+			    .arg = arg,
+			    .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .ended = PTHREAD_COND_INITIALIZER};
+	uint64_t last = 0, ignored = 0;
+	pthread_t thread;
+
+	files_since(dir, 0, &last);
+	progress_begin(what, "MiB", total);
+	if (pthread_create(&thread, NULL, run, &r))
+		return call(arg);
+	while (!wait_for(&r))
+		if (!progress_at(files_since(dir, last, &ignored), total))
+			end_now(advice);
+	pthread_join(thread, NULL);
+	progress_clear();
+	why_restore(&r.why);
+	return r.result;
 }
