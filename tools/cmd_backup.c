@@ -112,7 +112,7 @@ static int make(struct request *rq, struct folder *f)
 		r = check_apart(store, dir);
 	if (r == 0)
 		r = store_hold(rq->store, &h);
-	if (r < 0) {
+	if (r < 0 || !h) {
 		free(store);
 		return fail_store(rq->words[0]);
 	}
