@@ -137,13 +137,15 @@ int cmd_backup(struct request *rq)
 
 	if (rq->list)
 		return list(dir);
+	if (rq->nwords > 1)
+		code = open_store(rq->words[0], false, true, &rq->store);
+	if (code)
+		return code;
 	/* A folder that is not there has nothing to be dropped. */
 	if (folder_open(dir, rq->nwords > 1 ? FOLDER_MAKE : FOLDER_WRITE, &f) <
 	    0)
 		return fail_store(dir);
 	if (rq->nwords > 1)
-		code = open_store(rq->words[0], false, true, &rq->store);
-	if (code == EXIT_DONE && rq->nwords > 1)
 		code = make(rq, &f);
 	if (code == EXIT_DONE && rq->keep && folder_keep(&f, rq->keep) < 0)
 		code = fail_store(dir);

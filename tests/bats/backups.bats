@@ -131,6 +131,10 @@ harm() {
 	done
 	backup "$M" "$T/b"
 	[ "$(carried)" -eq 0 ]
+	# Each is a store, read in its place.
+	[ "$(ctl --insecure count "$T/b/3" T)" -eq 401 ]
+	run -3 ctl backup "$T/nothing" "$T/b2"
+	run ! test -e "$T/b2"
 	# Merged files are new ones; those of the backup stay.
 	ctl compact "$M"
 	backup "$M" "$T/b"
