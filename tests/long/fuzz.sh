@@ -29,7 +29,7 @@ mkdir "$out/objects"
 git ls-files 'store/*.c' ':!store/library' ':!store/*_absent.c' 'fs/*.c' ':!fs/main.c' \
 	'tests/sim/*.c' tools/line/json.c tools/line/json_cells.c tools/line/json_read.c \
 	tools/feed/csv.c tools/feed/format.c tools/feed/jsonl.c tools/feed/record.c \
-	tools/shell/escapes.c tools/shell/hash.c |
+	tools/backup/inventory.c tools/shell/escapes.c tools/shell/hash.c |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
 		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"
