@@ -209,7 +209,7 @@ harm() {
 }
 
 @test "a backup that is cut does not exist, and the next one goes on" {
-	local file name size
+	local file
 
 	a_table
 	backup "$M" "$T/b"
