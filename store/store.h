@@ -443,6 +443,26 @@ struct store_stat {
 int store_stat(struct store *s, unsigned i, struct store_stat *out);
 
 /*
+ * From now on calls are timed by the clock @now_ns (nanoseconds), and counted by
+ * table, for the two functions below: for a program that somebody watches, before
+ * it has other threads. -ENOMEM.
+ */
+int store_watch(struct store *s, uint64_t (*now_ns)(void));
+/*
+ * Gives the @i-th kind of call, from 0: its name, which is static, and how long
+ * such calls took (front/latency.h); of the steps of a scan one in sixteen is in
+ * it. 1, or 0 after the last one or when none are timed.
+ */
+struct latency;
+int store_call_times(const struct store *s, unsigned i, const char **name,
+		     struct latency *out);
+struct table_calls {
+	uint64_t reads;	 /* gets, and scans that were opened */
+	uint64_t writes; /* mutations that were applied */
+};
+void table_calls(struct table *t, struct table_calls *out);
+
+/*
  * What a table holds, told without reading it: from what its files and the
  * memory say of themselves. There a cell counts that is hidden or expired, a
  * row once for each file that has it, and no time is older than a delete of a

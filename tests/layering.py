@@ -103,6 +103,7 @@ SHARED = {
     "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",
     "store/value/schema.h", "store/value/utf8.h", "store/value/why.h",
     "store/os/thread.h",
+    "store/front/latency.h",
 }
 # The headers that are installed, and who implements them.
 PUBLIC, PUBLIC_BY = "include/", "store/library"

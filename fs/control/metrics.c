@@ -9,6 +9,7 @@
 #include "fs/control/process.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
+#include "store/front/latency.h"
 
 /* With labels; the names of tables are shorter than 256 bytes. */
 #define METRIC_NAME_MAX 512
@@ -142,6 +143,8 @@ static int process_text(struct buf *out)
 struct table_figures {
 	char name[TABLE_NAME_LEN_MAX + 1];
 	struct table_info info;
+	struct table_calls calls;
+	bool told; /* is there an info? */
 };
 
 /* Adds one table. One that was dropped meanwhile is left out. */
@@ -151,19 +154,27 @@ static int table_figures(struct fs *fs, const char *name, struct buf *all)
 	struct table *t;
 	int r = table_open(fs->store, bytes_str(name), &t);
 
-	if (r == 0) {
-		r = table_info(t, &f.info);
-		table_unref(t);
-	}
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	table_calls(t, &f.calls);
+	r = table_info(t, &f.info);
+	table_unref(t);
+	if (r == -ENOMEM)
+		return r;
+	f.told = r == 0;
 	snprintf(f.name, sizeof(f.name), "%s", name);
 	return buf_append(all, &f, sizeof(f));
 }
 
-/* A figure of each table: of @all, the one at @offset in table_info. */
-static int each_table(struct buf *out, const struct buf *all, const char *name,
-		      const char *help, size_t offset)
+/* A figure of tables: where it is in table_figures. */
+struct table_metric {
+	const char *name, *help;
+	size_t at;
+	bool counter; /* of calls; others are of what the table holds */
+};
+
+static int each_table(struct buf *out, const struct buf *all,
+		      const struct table_metric *m)
 {
 	size_t n = all->len / sizeof(struct table_figures);
 	char last[METRIC_NAME_MAX] = "";
@@ -171,14 +182,15 @@ static int each_table(struct buf *out, const struct buf *all, const char *name,
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		char labelled[METRIC_NAME_MAX];
-		struct store_stat s = {labelled, help, false, 0};
+		struct store_stat s = {labelled, m->help, m->counter, 0};
 		struct table_figures f;
 
 		memcpy(&f, all->data + i * sizeof(f), sizeof(f));
-		memcpy(&s.value, (const char *)&f.info + offset,
-		       sizeof(s.value));
-		snprintf(labelled, sizeof(labelled), "%s{table=\"%s\"}", name,
-			 f.name);
+		if (!m->counter && !f.told)
+			continue;
+		memcpy(&s.value, (const char *)&f + m->at, sizeof(s.value));
+		snprintf(labelled, sizeof(labelled), "%s{table=\"%s\"}",
+			 m->name, f.name);
 		r = figure(out, "cellfs_table_", &s, last);
 	}
 	return r;
@@ -186,19 +198,21 @@ static int each_table(struct buf *out, const struct buf *all, const char *name,
 
 static int tables_text(struct fs *fs, struct buf *out)
 {
-	static const struct {
-		const char *name, *help;
-		size_t offset;
-	} of[] = {
+	static const struct table_metric of[] = {
 		{"rows", "Rows, as .info has them",
-		 offsetof(struct table_info, rows)},
+		 offsetof(struct table_figures, info.rows), false},
 		{"cells", "Cells, as .info has them",
-		 offsetof(struct table_info, cells)},
+		 offsetof(struct table_figures, info.cells), false},
 		{"entries", "Stored cells, hidden ones and markers included",
-		 offsetof(struct table_info, entries)},
+		 offsetof(struct table_figures, info.entries), false},
 		{"bytes", "Size of the table files",
-		 offsetof(struct table_info, bytes)},
-		{"files", "Table files", offsetof(struct table_info, files)},
+		 offsetof(struct table_figures, info.bytes), false},
+		{"files", "Table files",
+		 offsetof(struct table_figures, info.files), false},
+		{"reads_total", "Single versions asked for and scans opened",
+		 offsetof(struct table_figures, calls.reads), true},
+		{"writes_total", "Mutations applied",
+		 offsetof(struct table_figures, calls.writes), true},
 	};
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
 	struct buf all = {0};
@@ -210,48 +224,73 @@ static int tables_text(struct fs *fs, struct buf *out)
 			break;
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(of) / sizeof(*of); i++)
-		r = each_table(out, &all, of[i].name, of[i].help, of[i].offset);
+		r = each_table(out, &all, &of[i]);
 	buf_free(&all);
 	return r;
 }
 
-static int histogram(struct buf *out, const char *op, struct latency *l)
+/* The labels of a histogram: what it is of, by which name. */
+struct series {
+	const char *metric, *label, *value;
+};
+
+static int histogram(struct buf *out, const struct series *of,
+		     const struct latency *l)
 {
 	uint64_t sum = 0, ns = atomic_load(&l->ns);
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < LATENCY_BUCKETS; i++) {
 		sum += atomic_load(&l->buckets[i]);
-		r = buf_printf(
-			out,
-			"cellfs_request_seconds_bucket{op=\"%s\",le=\"%s\"} "
-			"%llu\n",
-			op,
-			i < LATENCY_BUCKETS - 1 ? latency_bounds[i].seconds
-						: "+Inf",
-			(unsigned long long)sum);
+		r = buf_printf(out, "%s_bucket{%s=\"%s\",le=\"%s\"} %llu\n",
+			       of->metric, of->label, of->value,
+			       i < LATENCY_BUCKETS - 1
+				       ? latency_bounds[i].seconds
+				       : "+Inf",
+			       (unsigned long long)sum);
 	}
 	if (r == 0)
-		r = buf_printf(
-			out,
-			"cellfs_request_seconds_sum{op=\"%s\"} %llu.%09llu\n"
-			"cellfs_request_seconds_count{op=\"%s\"} %llu\n",
-			op, (unsigned long long)(ns / 1000000000),
-			(unsigned long long)(ns % 1000000000), op,
-			(unsigned long long)sum);
+		r = buf_printf(out,
+			       "%s_sum{%s=\"%s\"} %llu.%09llu\n"
+			       "%s_count{%s=\"%s\"} %llu\n",
+			       of->metric, of->label, of->value,
+			       (unsigned long long)(ns / 1000000000),
+			       (unsigned long long)(ns % 1000000000),
+			       of->metric, of->label, of->value,
+			       (unsigned long long)sum);
 	return r;
+}
+
+static int histogram_head(struct buf *out, const char *name, const char *help)
+{
+	return buf_printf(out, "# HELP %s %s\n# TYPE %s histogram\n", name,
+			  help, name);
 }
 
 static int requests_text(struct fs *fs, struct buf *out)
 {
-	int r = buf_printf(out,
-			   "# HELP cellfs_request_seconds How long requests "
-			   "took\n"
-			   "# TYPE cellfs_request_seconds histogram\n");
+	struct series of = {"cellfs_request_seconds", "op", ""};
+	int r = histogram_head(out, of.metric, "How long requests took");
 
-	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++)
+	for (unsigned i = 0; r == 0 && i < FS_OP_COUNT; i++) {
+		of.value = fs_op_name(i);
 		if (fs->op_counts[i])
-			r = histogram(out, fs_op_name(i), &fs->latency[i]);
+			r = histogram(out, &of, &fs->latency[i]);
+	}
+	return r;
+}
+
+static int calls_text(struct fs *fs, struct buf *out)
+{
+	struct series of = {"cellfs_store_call_seconds", "call", ""};
+	struct latency l;
+	int r = histogram_head(out, of.metric,
+			       "How long calls of the store took; of scan_next "
+			       "one in 16 is timed");
+
+	for (unsigned i = 0;
+	     r == 0 && store_call_times(fs->store, i, &of.value, &l) > 0; i++)
+		r = histogram(out, &of, &l);
 	return r;
 }
 
@@ -272,6 +311,8 @@ int metrics_text(struct fs *fs, struct buf *out)
 
 	if (r == 0)
 		r = requests_text(fs, out);
+	if (r == 0)
+		r = calls_text(fs, out);
 	if (r == 0)
 		r = store_text(fs, out);
 	if (r == 0)

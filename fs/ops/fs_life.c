@@ -6,6 +6,7 @@
 
 #include "fs/change/moved.h"
 #include "fs/files/stream.h"
+#include "fs/kernel/clock.h"
 #include "fs/look/listing.h"
 #include "fs/memory/write_state.h"
 
@@ -59,6 +60,8 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 		r = write_state_new(o->scratch_max, &fs->budget, &fs->writes);
 	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
+	if (r == 0)
+		r = store_watch(s, monotonic_ns);
 	if (r < 0)
 		goto fail;
 	*out = fs;

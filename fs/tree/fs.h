@@ -24,7 +24,7 @@
 #include "fs/memory/overlay.h"
 #include "fs/memory/values.h"
 #include "fs/report/errors.h"
-#include "fs/report/latency.h"
+#include "store/front/latency.h"
 #include "fs/report/options.h"
 #include "fs/report/trace.h"
 #include "fs/tree/place.h"

@@ -154,6 +154,9 @@ struct count_stripe {
 	_Alignas(CACHE_LINE) _Atomic uint64_t n[STORE_COUNTS];
 };
 
+struct store_watch;
+struct table_watch;
+
 struct store {
 	const struct store_ops *ops;
 	uint32_t can; /* as ops->can, or less: what is served may not */
@@ -167,6 +170,7 @@ struct store {
 	 * of table_add_family() do not undo each other. The outermost lock.
 	 */
 	pthread_mutex_t schema_lock;
+	struct store_watch *watch; /* watch.h; NULL: nobody watches */
 	struct count_stripe counts[COUNT_STRIPES];
 };
 
@@ -189,6 +193,7 @@ struct table {
 	 */
 	_Atomic uint32_t refs;
 	uint64_t id;
+	_Atomic(struct table_watch *) watch; /* watch.h */
 };
 
 /*
@@ -199,6 +204,7 @@ struct table {
 struct scan {
 	struct store *store;
 	uint64_t cells;
+	uint32_t steps;
 	int failed; /* the error that every later call returns */
 };
 

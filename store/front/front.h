@@ -14,20 +14,32 @@
 
 #include "store/front/backend.h"
 
-static inline void front_count(struct store *s, enum store_count c, uint64_t n)
+/* The calling thread's stripe: of its own below COUNT_STRIPES_OWN. */
+static inline unsigned front_stripe(void)
 {
 	unsigned thread = thread_number();
-	_Atomic uint64_t *at;
 
-	if (thread < COUNT_STRIPES_OWN) {
-		at = &s->counts[thread].n[c];
+	if (thread < COUNT_STRIPES_OWN)
+		return thread;
+	return COUNT_STRIPES_OWN + thread % (COUNT_STRIPES - COUNT_STRIPES_OWN);
+}
+
+/* Adds to a count in the stripe @stripe, the calling thread's. */
+static inline void front_add(_Atomic uint64_t *at, unsigned stripe, uint64_t n)
+{
+	if (stripe < COUNT_STRIPES_OWN) {
 		n += atomic_load_explicit(at, memory_order_relaxed);
 		atomic_store_explicit(at, n, memory_order_relaxed);
 		return;
 	}
-	thread %= COUNT_STRIPES - COUNT_STRIPES_OWN;
-	at = &s->counts[COUNT_STRIPES_OWN + thread].n[c];
 	atomic_fetch_add_explicit(at, n, memory_order_relaxed);
+}
+
+static inline void front_count(struct store *s, enum store_count c, uint64_t n)
+{
+	unsigned stripe = front_stripe();
+
+	front_add(&s->counts[stripe].n[c], stripe, n);
 }
 
 static inline void front_begin(void)
@@ -67,6 +79,10 @@ static inline int front_begin_delete(const struct store *s)
 
 	return r < 0 ? r : store_may_delete(s);
 }
+
+/* scan_open() of the front itself: nobody who watches is told. */
+int front_scan_open(struct table *t, const struct scan_spec *spec,
+		    struct scan **out);
 
 /* Can the store do it? 0, or -EOPNOTSUPP with the words. */
 static inline int front_can(const struct store *s, enum store_ability a)

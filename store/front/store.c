@@ -19,6 +19,7 @@
 #include "store/front/args.h"
 #include "store/front/front.h"
 #include "store/front/guard.h"
+#include "store/front/watch.h"
 
 void *store_alloc(size_t bytes)
 {
@@ -40,12 +41,14 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 	pthread_mutex_init(&s->schema_lock, NULL);
 	s->counts_elsewhere = false;
 	s->is_shared = false;
+	s->watch = NULL;
 	memset(s->counts, 0, sizeof(s->counts));
 }
 
 void store_fini(struct store *s)
 {
 	pthread_mutex_destroy(&s->schema_lock);
+	watch_free(s);
 }
 
 void table_init(struct table *t, struct store *s, uint64_t id)
@@ -53,6 +56,7 @@ void table_init(struct table *t, struct store *s, uint64_t id)
 	t->store = s;
 	t->id = id;
 	atomic_init(&t->refs, 1);
+	atomic_init(&t->watch, NULL);
 }
 
 void table_ref(struct table *t)
@@ -67,8 +71,10 @@ void table_unref(struct table *t)
 		  : 0;
 
 	assert(!t || refs > 0);
-	if (refs == 1)
-		t->store->ops->table_free(t);
+	if (refs != 1)
+		return;
+	watch_leave(t);
+	t->store->ops->table_free(t);
 }
 
 uint64_t table_id(const struct table *t)
@@ -109,13 +115,16 @@ static int may_mutate(struct store *s, const struct mutation *m)
 int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
 	struct store *s = t->store;
+	uint64_t begin = watch_begin(s);
 	int r;
 
 	front_begin();
 	r = may_mutate(s, m);
 	if (r == 0)
 		r = s->ops->mutate(t, m, flags);
+	watch_end(s, CALL_MUTATE, begin);
 	if (r == 1) {
+		watch_table(t, 0, 1);
 		front_count(s, COUNT_MUTATIONS, 1);
 		if (m->nchanges > 1)
 			front_count(s, COUNT_MORE_CHANGES, m->nchanges - 1);
@@ -143,6 +152,7 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done)
 {
 	struct store *s = t->store;
+	uint64_t begin = watch_begin(s);
 	size_t changes = 0;
 	int r;
 
@@ -157,6 +167,8 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		r = s->ops->mutate_many(t, m, n, flags, done);
 	if (r > 0)
 		r = 0;
+	watch_end(s, CALL_MUTATE_MANY, begin);
+	watch_table(t, 0, *done);
 	for (size_t i = 0; i < *done; i++)
 		changes += m[i].nchanges;
 	front_count(s, COUNT_MORE_CHANGES, changes - *done);
@@ -178,16 +190,18 @@ int table_mutate_try(struct table *t, struct mutation *m)
 
 int store_sync(struct store *s)
 {
+	uint64_t begin = watch_begin(s);
 	int r;
 
 	front_begin();
 	r = s->read_only ? 0 : s->ops->sync(s);
+	watch_end(s, CALL_SYNC, begin);
 	front_count(s, COUNT_SYNCS, 1);
 	return front_end(s, r);
 }
 
-static int open_scan(struct table *t, const struct scan_spec *spec,
-		     struct scan **out)
+int front_scan_open(struct table *t, const struct scan_spec *spec,
+		    struct scan **out)
 {
 	struct scan *sc = NULL;
 	int r = args_scan(spec);
@@ -203,6 +217,7 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 	assert(sc);
 	sc->store = t->store;
 	sc->cells = 0;
+	sc->steps = 0;
 	sc->failed = 0;
 	front_count(t->store, COUNT_SCANS, 1);
 	*out = sc;
@@ -211,8 +226,30 @@ static int open_scan(struct table *t, const struct scan_spec *spec,
 
 int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 {
+	uint64_t begin = watch_begin(t->store);
+	int r;
+
 	front_begin();
-	return front_end(t->store, open_scan(t, spec, out));
+	r = front_scan_open(t, spec, out);
+	watch_end(t->store, CALL_SCAN_OPEN, begin);
+	if (r == 0)
+		watch_table(t, 1, 0);
+	return front_end(t->store, r);
+}
+
+/* As ops->scan_next(), with one call in some timed. */
+static int step(struct scan *sc, struct cell *out, size_t n)
+{
+	struct store *s = sc->store;
+	uint64_t begin;
+	int r;
+
+	if (!s->watch || sc->steps++ % WATCH_STEPS)
+		return s->ops->scan_next(sc, out, n);
+	begin = watch_begin(s);
+	r = s->ops->scan_next(sc, out, n);
+	watch_end(s, CALL_SCAN_NEXT, begin);
+	return r;
 }
 
 int scan_next_many(struct scan *sc, struct cell *out, size_t n)
@@ -221,7 +258,7 @@ int scan_next_many(struct scan *sc, struct cell *out, size_t n)
 
 	if (r < 0)
 		return r;
-	r = sc->store->ops->scan_next(sc, out, n);
+	r = step(sc, out, n);
 	if (r > 0)
 		sc->cells += (unsigned)r;
 	else if (r < 0)
@@ -267,6 +304,7 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 {
 	struct store *s = t->store;
 	struct cell found; /* set if a cell is found */
+	uint64_t begin = watch_begin(s);
 	int r;
 
 	front_begin();
@@ -278,6 +316,8 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	if (r == 0)
 		r = s->ops->get(t, row, family, qualifier, ts, exact, snap,
 				&found, hold);
+	watch_end(s, CALL_GET, begin);
+	watch_table(t, 1, 0);
 	front_count(s, r > 0 ? COUNT_GETS_FOUND : COUNT_GETS_ABSENT, 1);
 	if (r > 0) {
 		found.row = row;
@@ -351,21 +391,25 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family)
 
 int store_flush(struct store *s, struct table *t)
 {
+	uint64_t begin = watch_begin(s);
 	int r;
 
 	r = front_begin_write(s);
 	if (r == 0)
 		r = s->ops->flush(s, t);
+	watch_end(s, CALL_FLUSH, begin);
 	return front_end(s, r);
 }
 
 int store_compact(struct store *s, struct table *t)
 {
+	uint64_t begin = watch_begin(s);
 	int r;
 
 	r = front_begin_write(s);
 	if (r == 0)
 		r = s->ops->compact(s, t);
+	watch_end(s, CALL_COMPACT, begin);
 	return front_end(s, r);
 }
 

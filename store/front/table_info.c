@@ -8,7 +8,7 @@ static int count(struct table *t, struct table_info *out)
 	struct buf row = {0};
 	struct scan *sc;
 	struct cell c;
-	int r = scan_open(t, &spec, &sc);
+	int r = front_scan_open(t, &spec, &sc);
 
 	if (r < 0)
 		return r;

@@ -91,6 +91,25 @@ figure() {
 	sed -n 's/.*bucket{op="write",.*} //p' <<< "$text" | sort -n -C
 }
 
+@test "calls of the store are timed, and counted by table" {
+	a_row
+	mkdir "$M/T2"
+	echo x > "$M/T/R/f:q"
+	echo y > "$M/T/R/f:q"
+	cat "$M/T/R/f:q" > /dev/null
+	echo T > "$M/.cellfs/flush"
+	[ "$(figure 'table_writes_total{table="T"}')" = 2 ]
+	[ "$(figure 'table_reads_total{table="T"}')" -ge 1 ]
+	[ "$(figure 'table_writes_total{table="T2"}')" = 0 ]
+	[ "$(figure 'store_call_seconds_count{call="mutate"}')" = 2 ]
+	[ "$(figure 'store_call_seconds_bucket{call="mutate",le="+Inf"}')" = 2 ]
+	[ "$(figure 'store_call_seconds_count{call="get"}')" -ge 1 ]
+	[ "$(figure 'store_call_seconds_count{call="flush"}')" = 1 ]
+	# Who only looks adds nothing.
+	[ "$(figure 'table_reads_total{table="T"}')" = \
+		"$(figure 'table_reads_total{table="T"}')" ]
+}
+
 @test "writing into flush and compact does it" {
 	a_column
 	echo x > "$C/5"

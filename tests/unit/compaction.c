@@ -181,6 +181,24 @@ static void level_0_goes_at_once_with_what_it_overlaps(void **state)
 			    "0>1 d-f e-k e-g d-e with d-d f-i k-m");
 }
 
+static void what_is_due_is_told_in_bytes(void **state)
+{
+	struct drawn none = {0}, d = {0}, deletes = {0};
+
+	draw(&none, 0, "d-f:10 e-k:10 e-g:10");
+	draw(&none, 1, "a-c:40 d-h:59");
+	draw(&none, 2, "a-z:999");
+	assert_int_equal(compaction_pending(&none.levels, &small_limits), 0);
+	draw(&d, 0, "d-f:10 e-k:10 e-g:10 a-b:7");
+	draw(&d, 1, "a-c:40 d-h:59 i-m:31");
+	draw(&d, 2, "a-z:999");
+	assert_int_equal(compaction_pending(&d.levels, &small_limits), 37 + 30);
+	draw(&deletes, 1, "a-c:40!30");
+	draw(&deletes, 2, "a-z:999");
+	assert_int_equal(compaction_pending(&deletes.levels, &small_limits),
+			 40);
+}
+
 static void the_oldest_of_level_0_moves_where_it_is_alone(void **state)
 {
 	struct drawn d = {0}, under = {0}, beside = {0}, zlib = {0};
@@ -939,6 +957,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_done_below_the_triggers),
+		cmocka_unit_test(what_is_due_is_told_in_bytes),
 		cmocka_unit_test(level_0_goes_at_once_with_what_it_overlaps),
 		cmocka_unit_test(the_oldest_of_level_0_moves_where_it_is_alone),
 		cmocka_unit_test(of_a_deeper_level_goes_what_costs_least),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "store/front/backend.h"
+#include "store/front/latency.h"
 #include "tests/model/ref_store.h"
 
 static int64_t now = 1000;
@@ -520,6 +521,117 @@ static void what_threads_do_is_counted_for_all(void **state)
 	end(&f);
 }
 
+/* Each look at this clock is 20 microseconds later. */
+static uint64_t clock_ns(void)
+{
+	static _Atomic uint64_t ns;
+
+	return ns += 20000;
+}
+
+static struct latency times_of(struct store *s, const char *call)
+{
+	struct latency l = {0};
+	const char *name;
+	unsigned i = 0;
+
+	while (store_call_times(s, i, &name, &l) > 0 && strcmp(name, call))
+		i++;
+	assert_string_equal(name, call);
+	return l;
+}
+
+static void read_all(struct fixture *f)
+{
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct cell cell;
+	struct scan *sc;
+
+	assert_int_equal(scan_open(f->t, &spec, &sc), 0);
+	while (scan_next(sc, &cell) > 0)
+		;
+	scan_close(sc);
+}
+
+static void calls_are_timed_for_who_watches(void **state)
+{
+	struct fixture f = begin();
+	struct latency l;
+	const char *name;
+
+	(void)state;
+	assert_int_equal(store_call_times(f.s, 0, &name, &l), 0);
+	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(put(&f, "r", "f", "q", i + 1, "v"), 1);
+	l = times_of(f.s, "mutate");
+	assert_int_equal(l.buckets[1], 20);
+	assert_int_equal(l.ns, 20 * 20000);
+	assert_int_equal(times_of(f.s, "get").ns, 0);
+	/* Of three cells and the end, as of twenty, the first step is timed. */
+	read_all(&f);
+	assert_int_equal(times_of(f.s, "scan_open").buckets[1], 1);
+	assert_int_equal(times_of(f.s, "scan_next").buckets[1], 1);
+	for (int i = 0; i < 17; i++) {
+		char row[8];
+
+		snprintf(row, sizeof(row), "r%d", i);
+		assert_int_equal(put(&f, row, "f", "q", 1, "v"), 1);
+	}
+	read_all(&f);
+	assert_int_equal(times_of(f.s, "scan_next").buckets[1], 3);
+	end(&f);
+}
+
+static void calls_are_counted_by_table_for_who_watches(void **state)
+{
+	struct fixture f = begin();
+	struct table_calls c;
+	struct table *u;
+
+	(void)state;
+	read_all(&f);
+	table_calls(f.t, &c);
+	assert_int_equal(c.reads, 0);
+	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	assert_int_equal(store_table_create(f.s, str("u"), NULL), 0);
+	assert_int_equal(table_open(f.s, str("u"), &u), 0);
+	read_all(&f);
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), 1, NULL,
+				   NULL, NULL),
+			 1);
+	table_calls(f.t, &c);
+	assert_int_equal(c.reads, 2);
+	assert_int_equal(c.writes, 1);
+	table_calls(u, &c);
+	assert_int_equal(c.reads + c.writes, 0);
+	table_unref(u);
+	end(&f);
+}
+
+static void the_counts_of_many_tables_take_bounded_memory(void **state)
+{
+	struct fixture f = begin();
+	struct table_calls c;
+	struct table *t;
+	char name[16];
+
+	(void)state;
+	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	for (int i = 0; i < 1100; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		assert_int_equal(store_table_create(f.s, str(name), NULL), 0);
+		assert_int_equal(table_open(f.s, str(name), &t), 0);
+		table_has_row(t, str("r"));
+		table_calls(t, &c);
+		assert_int_equal(c.reads, 1);
+		table_unref(t);
+		assert_int_equal(store_table_drop(f.s, str(name), false), 0);
+	}
+	end(&f);
+}
+
 static void rows_and_families_are_told_from_absent_ones(void **state)
 {
 	struct fixture f = begin();
@@ -575,6 +687,9 @@ int main(void)
 		cmocka_unit_test(calls_are_counted),
 		cmocka_unit_test(changes_and_gets_are_counted_apart),
 		cmocka_unit_test(what_threads_do_is_counted_for_all),
+		cmocka_unit_test(calls_are_timed_for_who_watches),
+		cmocka_unit_test(calls_are_counted_by_table_for_who_watches),
+		cmocka_unit_test(the_counts_of_many_tables_take_bounded_memory),
 		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
 		cmocka_unit_test(every_error_has_a_sentence),
 	};

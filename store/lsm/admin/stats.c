@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "store/lsm/background/background.h"
 #include "store/lsm/block/cache.h"
 #include "store/lsm/state/superversion.h"
 
@@ -24,16 +25,25 @@ struct figure {
 	uint64_t (*read)(struct lsm *db);
 };
 
+static uint64_t frozen_bytes(struct lsm *db)
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&db->state);
+	for (uint32_t i = 0; i < db->nfrozen; i++)
+		n += memtable_bytes(db->frozen[i].mem);
+	pthread_mutex_unlock(&db->state);
+	return n;
+}
+
 static uint64_t memtable_used(struct lsm *db)
 {
 	uint64_t n;
 
 	pthread_mutex_lock(&db->state);
 	n = memtable_bytes(db->reading);
-	for (uint32_t i = 0; i < db->nfrozen; i++)
-		n += memtable_bytes(db->frozen[i].mem);
 	pthread_mutex_unlock(&db->state);
-	return n;
+	return n + frozen_bytes(db);
 }
 
 /* Sums a figure over the files of all tables. */
@@ -170,6 +180,11 @@ static const struct figure figures[] = {
 	 STORE(stats.compaction_in)},
 	{"compaction_write_bytes_total", "bytes that compactions wrote", true,
 	 STORE(stats.compaction_out)},
+	{"compaction_pending_bytes",
+	 "bytes of files that compactions are due for", false,
+	 .source = COMPUTED, .read = compact_pending},
+	{"flush_pending_bytes", "memory that waits to be written to files",
+	 false, .source = COMPUTED, .read = frozen_bytes},
 	{"hidden_walked_total",
 	 "stored cells and columns that reads walked over and did not show; "
 	 "the first 31 of each column are not counted",

@@ -49,6 +49,8 @@ int lsm_flush(struct store *s, struct table *t);
 
 /* The most urgent compaction. 1 done, 0 none, negative. */
 int compact_one(struct lsm *db);
+/* Bytes of files that compactions are due for. */
+uint64_t compact_pending(struct lsm *db);
 /* While somebody reads, caches the blocks of files that readers will use. */
 void warm_files(struct lsm *db, struct sstable **files, uint32_t n);
 /*

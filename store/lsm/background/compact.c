@@ -361,11 +361,39 @@ static void begin_task(struct lsm *db, const struct tree_walk *w,
 	db->compacting++;
 }
 
+/* Under state. */
+static struct compaction_limits limits_now(struct lsm *db)
+{
+	struct compaction_limits limits = db->limits;
+
+	if (!is_read(db)) {
+		limits.level0_files = LEVEL0_FILES_UNREAD;
+		limits.top_ratio = LEVEL0_RATIO_UNREAD;
+	}
+	return limits;
+}
+
+uint64_t compact_pending(struct lsm *db)
+{
+	struct tree_walk w = {0};
+	struct compaction_limits limits;
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&db->state);
+	limits = limits_now(db);
+	while (trees_next(db, &w)) {
+		limits.passed = tombstone_stats_due(w.tree);
+		sum += compaction_pending(w.tree->levels, &limits);
+	}
+	pthread_mutex_unlock(&db->state);
+	return sum;
+}
+
 /* Picks and marks the tree that needs compaction most. 1, 0, negative. */
 static int pick_task(struct lsm *db, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
-	struct compaction_limits limits = db->limits;
+	struct compaction_limits limits;
 	struct compaction_freed freed = {0};
 	struct tree_walk w = {0};
 	struct levels *from;
@@ -373,10 +401,7 @@ static int pick_task(struct lsm *db, struct task *out)
 	int r;
 
 	pthread_mutex_lock(&db->state);
-	if (!is_read(db)) {
-		limits.level0_files = LEVEL0_FILES_UNREAD;
-		limits.top_ratio = LEVEL0_RATIO_UNREAD;
-	}
+	limits = limits_now(db);
 	found = most_urgent(db, &limits, now, &w);
 	if (!found) {
 		found = some_freed(db, now, &w);

@@ -148,6 +148,9 @@ void compaction_release(struct compaction *c);
 /* How urgent a compaction is, for back-pressure; 1.0 = due. */
 double compaction_score(const struct levels *l,
 			const struct compaction_limits *m);
+/* Bytes of files that are due: all of level 0, else what is over a target. */
+uint64_t compaction_pending(const struct levels *l,
+			    const struct compaction_limits *m);
 
 struct compaction_job {
 	struct os_dir *dir;

@@ -107,6 +107,23 @@ double compaction_score(const struct levels *l,
 	return most;
 }
 
+uint64_t compaction_pending(const struct levels *l,
+			    const struct compaction_limits *m)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < LEVELS_MAX; i++) {
+		uint64_t bytes = levels_bytes(l, i);
+		double may = i ? target(l, m, i) : 0;
+
+		if (level_score(l, m, i) < 1)
+			continue;
+		/* A level within its target is due for what it deletes. */
+		sum += (double)bytes > may ? bytes - (uint64_t)may : bytes;
+	}
+	return sum;
+}
+
 /*
  * The files of a level >= 1 with rows in [@min, @max]: *first and their number.
  */

@@ -274,6 +274,7 @@ struct lsm_table *lsm_table_new(struct lsm *db, uint64_t id,
 		return NULL;
 	t->base.store = &db->base;
 	atomic_init(&t->base.refs, 1);
+	atomic_init(&t->base.watch, NULL);
 	t->base.id = id;
 	t->now = st;
 	atomic_init(&t->version, st->version);

@@ -1,12 +1,11 @@
 /*
- * How long requests take.
+ * How long calls take: a histogram.
  *
- * A request's time is from its arrival in the daemon to the end of its
- * function, the reply included. The buckets of a histogram grow by half a
- * decade, from 10 microseconds.
+ * The buckets grow by half a decade, from 10 microseconds. Any thread may add;
+ * threads that add to one histogram share its cache lines.
  */
-#ifndef CELLFS_FS_REPORT_LATENCY_H
-#define CELLFS_FS_REPORT_LATENCY_H
+#ifndef CELLFS_STORE_FRONT_LATENCY_H
+#define CELLFS_STORE_FRONT_LATENCY_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,5 +25,7 @@ struct latency_bound {
 extern const struct latency_bound latency_bounds[LATENCY_BUCKETS - 1];
 
 void latency_add(struct latency *l, uint64_t ns);
+/* Adds what @from has to @to. */
+void latency_sum(struct latency *to, const struct latency *from);
 
 #endif

@@ -1,4 +1,4 @@
-#include "fs/report/latency.h"
+#include "store/front/latency.h"
 
 const struct latency_bound latency_bounds[LATENCY_BUCKETS - 1] = {
 	{10000, "0.00001"},   {31600, "0.0000316"}, {100000, "0.0001"},
@@ -15,4 +15,18 @@ void latency_add(struct latency *l, uint64_t ns)
 		i++;
 	atomic_fetch_add_explicit(&l->buckets[i], 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&l->ns, ns, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *to, const _Atomic uint64_t *from)
+{
+	uint64_t n = atomic_load_explicit(from, memory_order_relaxed);
+
+	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+void latency_sum(struct latency *to, const struct latency *from)
+{
+	for (unsigned i = 0; i < LATENCY_BUCKETS; i++)
+		add(&to->buckets[i], &from->buckets[i]);
+	add(&to->ns, &from->ns);
 }
