@@ -6,7 +6,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 self=${BASH_SOURCE[0]}
 build=${CELLFS_BUILD:-$here/build}
 packages=(gcc libc6-dev meson ninja-build pkg-config libfuse3-dev fuse3
-	zlib1g-dev libxxhash-dev libpcre2-dev libkrb5-dev libssl-dev)
+	zlib1g-dev libxxhash-dev libpcre2-dev libkrb5-dev libssl-dev
+	libmicrohttpd-dev)
 
 usage() {
 	cat <<'EOF'

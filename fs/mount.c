@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "cellfs-version.h"
+#include "fs/control/scrape.h"
 #include "fs/files/lost_found.h"
 #include "fs/host/descriptors.h"
+#include "fs/host/listener.h"
 #include "fs/host/mountpoint.h"
 #include "fs/host/sandbox.h"
 #include "fs/host/supervisor.h"
@@ -168,6 +170,8 @@ struct mount {
 	struct fuse_session *session;
 	struct mounter mounter;
 	struct sandbox sandbox;
+	struct scrape *scrape;
+	int listening; /* for scrape_start(); -1 = no, or it was taken over */
 	bool handlers, mounted;
 };
 
@@ -249,12 +253,23 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	return r < 0 ? why(r, "no thread can be started") : 0;
 }
 
+static int serve_metrics(struct mount *m)
+{
+	int fd = m->listening;
+
+	m->listening = -1;
+	return fd < 0 ? 0 : scrape_start(m->fs, fd, &m->scrape);
+}
+
 /* When it returns 0, all acknowledged writes are on disk. */
 static int mount_down(struct mount *m)
 {
 	int r = 0;
 
 	supervisor_stopping();
+	scrape_stop(m->scrape);
+	if (m->listening >= 0)
+		close(m->listening);
 	if (m->fs)
 		invalidator_stop(m->fs->invalidator);
 	if (m->mounted && m->mounter.socket < 0)
@@ -342,11 +357,19 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 	return r;
 }
 
+static int listen_for_metrics(const char *where, int *fd)
+{
+	int r = scrape_check();
+
+	return r < 0 ? r : listener_open("metrics", where, fd);
+}
+
 /* @ready: descriptor to report to when mounted; -1 in the foreground. */
 static int serve(const struct options *o, mount_open_fn open_store, int ready)
 {
 	struct mount m = {.options = o,
 			  .args = FUSE_ARGS_INIT(0, NULL),
+			  .listening = -1,
 			  .mounter.socket = -1};
 	struct rlimit files;
 	int r, end;
@@ -360,10 +383,14 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	fuse_set_log_func(log_libfuse);
 	supervisor_open();
 	r = log_open(o->log);
+	if (r == 0 && o->metrics)
+		r = listen_for_metrics(o->metrics, &m.listening);
 	if (r == 0)
 		r = give_up_privileges(&m, open_store, ready >= 0);
 	if (r == 0)
 		r = mount_up(&m, open_store);
+	if (r == 0)
+		r = serve_metrics(&m);
 	if (r < 0) {
 		log_error(LOG_ERR, "%s", store_why());
 	} else {

@@ -74,7 +74,8 @@ fs/files		value store front remote text kernel report memory tree
 fs/look			value store front text kernel memory tree change files
 fs/ops			value store front text kernel report memory tree change
 			files look
-fs			value store front open host kernel report tree files ops
+fs			value store front open host kernel report tree control
+			files ops
 
 tools/progress		value
 tools/bench		value os store front open host progress

@@ -144,6 +144,8 @@ static const int calls[] = {
 	SYS_uname,
 	SYS_getrandom,
 	/* sockets that are open, and waiting for them */
+	SYS_accept,
+	SYS_accept4,
 	SYS_connect,
 	SYS_bind,
 	SYS_sendto,

@@ -140,6 +140,8 @@ static const struct option table[] = {
 	{"run_as", TEXT, AT(run_as), 0,
 	 "user to become when it is mounted, for root"},
 	{"log", TEXT, AT(log), 0, "file for messages, instead of syslog"},
+	{"metrics", TEXT, AT(metrics), 0,
+	 "serve metrics over HTTP: PORT, ADDR:PORT or unix:PATH"},
 	{"uid", ID, AT(uid), AT(has_uid), "owner of everything"},
 	{"gid", ID, AT(gid), AT(has_gid), "group of everything"},
 	{"umask", MASK, AT(umask), AT(has_umask),
@@ -418,8 +420,10 @@ void options_free(struct options *o)
 	free(o->mountpoint);
 	free(o->root);
 	free(o->log);
+	free(o->metrics);
 	free(o->run_as);
 	o->store = o->mountpoint = o->root = o->log = o->run_as = NULL;
+	o->metrics = NULL;
 }
 
 void options_help(FILE *to, const char *program)
@@ -469,10 +473,11 @@ static int format_value(const struct option *opt, const struct options *o,
 	case FLAG:
 		return format_text(*(const bool *)at ? "yes" : "no", out);
 	case TEXT:
-		return format_text(*(char *const *)at	   ? *(char *const *)at
-				   : opt->at == AT(root)   ? "/"
-				   : opt->at == AT(run_as) ? "who-mounts"
-							   : "syslog",
+		return format_text(*(char *const *)at	    ? *(char *const *)at
+				   : opt->at == AT(root)    ? "/"
+				   : opt->at == AT(run_as)  ? "who-mounts"
+				   : opt->at == AT(metrics) ? "no"
+							    : "syslog",
 				   out);
 	case RULE:
 	case SANDBOX:

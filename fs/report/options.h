@@ -31,9 +31,10 @@ enum sandbox_rule {
 
 struct options {
 	char *store, *mountpoint;
-	char *root;   /* the part to mount; NULL = all */
-	char *run_as; /* a user's name; NULL = who started it */
-	char *log;    /* a file instead of syslog; NULL = syslog */
+	char *root;    /* the part to mount; NULL = all */
+	char *run_as;  /* a user's name; NULL = who started it */
+	char *log;     /* a file instead of syslog; NULL = syslog */
+	char *metrics; /* where HTTP has them: host/listener.h; NULL = not */
 	bool foreground;
 	bool debug; /* libfuse's trace; implies foreground */
 	bool help, version;

@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 packages=(mmdebstrap lintian debhelper dpkg-dev build-essential git fuse3
-	libcmocka-dev libfuse3-dev libkrb5-dev libpcre2-dev libssl-dev libxxhash-dev
+	libcmocka-dev libfuse3-dev libkrb5-dev libmicrohttpd-dev libpcre2-dev libssl-dev libxxhash-dev
 	meson pkg-config zlib1g-dev)
 work=$PWD/build-packages
 jobs=$(nproc)

@@ -49,6 +49,21 @@ load ../bats/helper
 	[ -d "$STORE/lost+found" ]
 }
 
+@test "metrics are served in it, over the network and by a socket" {
+	local port where
+	local -a curl=(curl -sS --max-time 20)
+
+	port=$(python3 -c 'import socket
+print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+	remount_store -o sandbox=required,metrics="$port"
+	"${curl[@]}" "http://127.0.0.1:$port/metrics" | grep -qx 'cellfs_healthy 1'
+	remount_store -o sandbox=required,metrics="unix:$T/s"
+	for where in 1 2; do
+		"${curl[@]}" --unix-socket "$T/s" http://x/metrics |
+			grep -qx 'cellfs_healthy 1'
+	done
+}
+
 @test "in the background too, and it unmounts itself" {
 	unmount_store
 	"$CELLFS" "$STORE" "$M" -o sandbox=required 3>&-

@@ -1,0 +1,151 @@
+#include "fs/host/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "store/value/why.h"
+
+#define WAITING_MAX 16
+
+/* Either kind of address. */
+struct address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+		struct sockaddr_un local;
+	};
+	socklen_t len;
+};
+
+static bool parse_port(const char *text, in_port_t *out)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end || n < 1 || n > 65535)
+		return false;
+	*out = htons((in_port_t)n);
+	return true;
+}
+
+static bool parse_v6(const char *host, in_port_t port, struct address *out)
+{
+	out->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					.sin6_port = port};
+	out->len = sizeof(out->v6);
+	return inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1;
+}
+
+static bool parse_v4(const char *host, in_port_t port, struct address *out)
+{
+	out->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
+	out->len = sizeof(out->v4);
+	return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1;
+}
+
+static bool parse_network(const char *where, struct address *out)
+{
+	const char *colon = strrchr(where, ':');
+	char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
+	size_t len = colon ? (size_t)(colon - where) : 0;
+	in_port_t port;
+
+	if (len >= sizeof(host) ||
+	    !parse_port(colon ? colon + 1 : where, &port))
+		return false;
+	if (colon) {
+		memcpy(host, where, len);
+		host[len] = '\0';
+	}
+	if (host[0] != '[')
+		return parse_v4(host, port, out);
+	if (host[len - 1] != ']')
+		return false;
+	host[len - 1] = '\0';
+	return parse_v6(host + 1, port, out);
+}
+
+static bool parse_local(const char *path, struct address *out)
+{
+	size_t len = strlen(path);
+
+	out->local = (struct sockaddr_un){.sun_family = AF_UNIX};
+	out->len = sizeof(out->local);
+	if (!len || len >= sizeof(out->local.sun_path))
+		return false;
+	memcpy(out->local.sun_path, path, len);
+	return true;
+}
+
+/* Removes a socket at which nobody listens; anything else stays. */
+static void take_over(const struct address *at)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(at->local.sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (connect(fd, &at->any, at->len) < 0 && errno == ECONNREFUSED)
+		unlink(at->local.sun_path);
+	close(fd);
+}
+
+static int make(const struct address *at)
+{
+	int one = 1, fd, r;
+	mode_t mask;
+
+	fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (at->any.sa_family == AF_UNIX)
+		take_over(at);
+	else
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	mask = umask(0117);
+	r = bind(fd, &at->any, at->len);
+	umask(mask);
+	if (r == 0)
+		r = listen(fd, WAITING_MAX);
+	if (r == 0)
+		return fd;
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+int listener_open(const char *option, const char *where, int *fd)
+{
+	static const char unix_prefix[] = "unix:";
+	size_t skip = sizeof(unix_prefix) - 1;
+	struct address at;
+	bool known = strncmp(where, unix_prefix, skip) == 0
+			     ? parse_local(where + skip, &at)
+			     : parse_network(where, &at);
+	int r;
+
+	if (!known)
+		return why(
+			-EINVAL,
+			"%s=%s: PORT, ADDRESS:PORT (in numbers, that of IPv6 "
+			"in brackets) or unix:PATH is wanted",
+			option, where);
+	r = make(&at);
+	if (r < 0)
+		return why(r, "%s=%s: cannot listen there: %s", option, where,
+			   strerror(-r));
+	*fd = r;
+	return 0;
+}

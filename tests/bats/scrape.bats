@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# Metrics over HTTP.
+# shellcheck disable=SC2034
+
+load helper
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	STORE=$T/store
+	M=$T/mnt
+	LOG=$T/log
+	not_over_hbase "it is the daemon's, whatever it mounts"
+}
+
+free_port() {
+	python3 -c 'import socket
+print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'
+}
+
+get() {
+	curl -sS --max-time 20 "$@"
+}
+
+# status URL...: the number of the reply.
+status() {
+	get -o "$T/body" -w '%{http_code}' "$@"
+}
+
+@test "without the option nothing listens" {
+	mount_store
+	grep -qx 'metrics no' "$M/.cellfs/options"
+	# Sockets of the daemon: what FUSE has is no socket.
+	run ! grep -q socket: <(readlink "/proc/$DAEMON/fd"/*)
+}
+
+@test "GET /metrics gives what .cellfs/metrics has" {
+	local port
+
+	port=$(free_port)
+	mount_store -o metrics="$port"
+	mkdir "$M/T"
+	get -D "$T/head" "http://127.0.0.1:$port/metrics" >"$T/got"
+	grep -qi '^content-type: text/plain; version=0.0.4' "$T/head"
+	grep '^# TYPE' "$M/.cellfs/metrics" | diff - <(grep '^# TYPE' "$T/got")
+	grep -q '^cellfs_table_rows{table="T"} 0$' "$T/got"
+	grep -qx "metrics $port" "$M/.cellfs/options"
+}
+
+@test "there is nothing but GET /metrics" {
+	local url
+
+	mount_store -o metrics="unix:$T/s"
+	url=http://cellfs/metrics
+	[ "$(status --unix-socket "$T/s" "$url")" = 200 ]
+	[ "$(status --unix-socket "$T/s" -I "$url")" = 200 ]
+	[ "$(status --unix-socket "$T/s" -X POST -d x "$url")" = 405 ]
+	[ "$(status --unix-socket "$T/s" -X DELETE "$url")" = 405 ]
+	[ "$(status --unix-socket "$T/s" http://cellfs/)" = 404 ]
+	[ "$(status --unix-socket "$T/s" --path-as-is "$url/../T")" = 404 ]
+}
+
+@test "a port alone is on this machine only, and another address is written" {
+	local port
+
+	port=$(free_port)
+	mount_store -o metrics="$port"
+	[ "$(ss -Hltn "sport = :$port" | awk '{print $4}')" = "127.0.0.1:$port" ]
+	remount_store -o metrics="0.0.0.0:$port"
+	[ "$(ss -Hltn "sport = :$port" | awk '{print $4}')" = "0.0.0.0:$port" ]
+	[ "$(status "http://127.0.0.1:$port/metrics")" = 200 ]
+}
+
+@test "a socket in the filesystem is for owner and group, and is used again" {
+	mkdir "$T/run"
+	[ "$(id -u)" -ne 0 ] || chgrp 65534 "$T/run"
+	chmod 2750 "$T/run"
+	mount_store -o metrics="unix:$T/run/s"
+	[ "$(stat -c '%a %F %g' "$T/run/s")" = \
+		"660 socket $(stat -c %g "$T/run")" ]
+	kill -9 "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u -z "$M"
+	mount_store -o metrics="unix:$T/run/s"
+	[ "$(status --unix-socket "$T/run/s" http://x/metrics)" = 200 ]
+	# One that is in use is not taken, nor is what is no socket.
+	mkdir "$T/m2"
+	run -1 timeout 60 "$CELLFS" "$T/store2" "$T/m2" -f -o metrics="unix:$T/run/s"
+	[[ $output == *"$T/run/s: cannot listen there: Address already in use"* ]]
+	echo data >"$T/run/file"
+	run -1 timeout 60 "$CELLFS" "$T/store2" "$T/m2" -f -o metrics="unix:$T/run/file"
+	[ "$(cat "$T/run/file")" = data ]
+	[ "$(status --unix-socket "$T/run/s" http://x/metrics)" = 200 ]
+}
+
+@test "what is no address is refused in words, and nothing is mounted" {
+	local where
+
+	mkdir "$M"
+	for where in 0 65536 x localhost:80 ::1:80 127.0.0.1 127.0.0.1: [::1]80 \
+		unix: "unix:$(printf 'p%.0s' {1..120})"; do
+		run -1 timeout 60 "$CELLFS" "$STORE" "$M" -f -o metrics="$where"
+		[[ $output == *"metrics=$where: PORT, ADDRESS:PORT"* ]]
+	done
+	run ! mountpoint -q "$M"
+}
+
+@test "connections that say nothing do not keep others out for ever" {
+	mount_store -o metrics="unix:$T/s"
+	# More than are served at a time; they end, and the next one is served.
+	python3 - "$T/s" <<-'END'
+		import socket, sys
+		held = []
+		for _ in range(12):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    held.append(s)
+		for s in held:
+		    s.close()
+	END
+	[ "$(status --unix-socket "$T/s" http://x/metrics)" = 200 ]
+}
+
+@test "an unmount does not wait for who is connected" {
+	mount_store -o metrics="unix:$T/s"
+	coproc python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+print("there", flush=True)
+sys.exit(s.recv(1) != b"")' "$T/s" 3>&-
+	local pid=$COPROC_PID
+	read -r _ <&"${COPROC[0]}"
+	# Else it is closed when it has been silent for so long: see scrape.h.
+	unmount_store
+	wait "$pid"
+}

@@ -1,0 +1,39 @@
+/* What a build without libmicrohttpd says of -o metrics. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/control/scrape.h"
+#include "store/value/why.h"
+
+static void it_is_refused_with_words(void **state)
+{
+	struct scrape *s = NULL;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(scrape_check(), -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), "metrics="));
+	assert_non_null(strstr(store_why(), "libmicrohttpd-dev"));
+	assert_int_equal(scrape_start(NULL, fd, &s), -EOPNOTSUPP);
+	assert_null(s);
+	/* The socket is taken over even so. */
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	scrape_stop(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_refused_with_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
