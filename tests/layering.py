@@ -86,8 +86,9 @@ tools/shell		value store
 tools/line		value store filter front open remote text host progress
 			shell
 tools/feed		value store front text progress line shell
+tools/watch		value
 tools			value store front open text host progress line feed
-			shell backup
+			shell backup watch
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

@@ -54,7 +54,7 @@ static int open_and_run(const struct command *c, struct request *rq)
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
-	struct request rq = {.command = c, .rate = UINT64_MAX};
+	struct request rq = {.command = c, .rate = UINT64_MAX, .every_s = 1};
 	struct capitals words = {0};
 	int code;
 

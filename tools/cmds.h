@@ -35,6 +35,10 @@ int cmd_drop_namespace(struct request *rq);
 int cmd_list_namespace(struct request *rq);
 int cmd_describe_namespace(struct request *rq);
 
+/* cmd_status.c, cmd_top.c */
+int cmd_status(struct request *rq);
+int cmd_top(struct request *rq);
+
 /* cmd_store.c */
 int cmd_init(struct request *rq);
 int parse_check(struct request *rq);

@@ -332,6 +332,29 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_stats,
 }, {
+	.name = "status", .args = "[STORE]", .line = "what is mounted",
+	.help =
+"Prints a line for each store that is mounted: where, how much it holds, whether\n"
+"it takes writes, and how many of its files are damaged. Of a STORE, mounted or\n"
+"not, its tables too. Exits with 1 if something is wrong, or nothing is mounted.\n",
+	.example = "status ./data",
+	.options = O_JSON,
+	.words_max = 1,
+	.run = cmd_status,
+}, {
+	.name = "top", .args = "STORE", .line = "watch a mount",
+	.help =
+"Shows what a mount did since the last look: requests, calls of the store and how\n"
+"long they took (each bar is half a decade of time), the tables and prefixes of\n"
+"rows that are read and written most, cache, flush and compaction. Reads that the\n"
+"kernel answers out of its cache are not seen. The prefixes are out of\n"
+".cellfs/trace, which costs each request about as much as a look-up. On a\n"
+"terminal q ends it; elsewhere frames follow each other.\n",
+	.example = "top ./data --interval 5",
+	.options = O_LOOKS,
+	.words_min = 1, .words_max = 1,
+	.run = cmd_top,
+}, {
 	.name = "backup", .args = "[STORE] DIR", .line = "carry its files",
 	.help =
 "Makes a backup of the store as it is now, mounted or not, in the directory DIR,\n"

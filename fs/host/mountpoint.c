@@ -212,6 +212,26 @@ int mountpoint_store(const char *path, char **out)
 	return *out ? 0 : why(-ENOMEM, "out of memory");
 }
 
+int mountpoint_each(int (*each)(void *arg, const char *store,
+				const char *mountpoint),
+		    void *arg)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct mount_line m;
+	char *line = NULL;
+	size_t cap = 0;
+	int r = 0;
+
+	if (!f)
+		return why(-errno, "the list of mounts: %m");
+	while (r == 0 && getline(&line, &cap, f) > 0)
+		if (parse_line(line, &m) && !strcmp(m.root, "/"))
+			r = each(arg, m.source, m.mountpoint);
+	fclose(f);
+	free(line);
+	return r;
+}
+
 bool mountpoint_is_ours(const char *path)
 {
 	char *absolute = mountpoint_absolute(path), *line = NULL;

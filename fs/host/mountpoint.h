@@ -33,6 +33,14 @@ int mountpoint_find(const char *path, char **out);
  */
 int mountpoint_store(const char *path, char **out);
 /*
+ * Calls @each for each mount of cellfs, but bind mounts of a part of one, until it
+ * returns something else than 0, which is then the result. The strings are the
+ * caller's during the call. 0, or a negative errno in words.
+ */
+int mountpoint_each(int (*each)(void *arg, const char *store,
+				const char *mountpoint),
+		    void *arg);
+/*
  * Neither directory may be inside the other, or the daemon would wait for
  * itself. The store need not exist yet. 0 or -EINVAL with a reason.
  */

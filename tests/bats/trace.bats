@@ -117,3 +117,20 @@ heard() {
 	timeout 10 grep -m 1 -E '^# [0-9]+ requests are left out$' <&4
 	exec 4<&-
 }
+
+# reads: how many reads the metrics tell of, this look's before it not included.
+reads() {
+	sed -n 's/^cellfs_request_seconds_count{op="read"} //p' "$M/.cellfs/metrics"
+}
+
+@test "who waits for the trace is not in the times of requests" {
+	local first second third fourth
+
+	cat "$M/.cellfs/help" >/dev/null
+	first=$(reads)
+	second=$(reads)
+	watch
+	third=$(reads)
+	fourth=$(reads)
+	[ $((fourth - third)) -eq $((second - first)) ]
+}

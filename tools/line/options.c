@@ -56,6 +56,8 @@ enum {
 	W_BACKUP,
 	W_AT,
 	W_PROGRESS,
+	W_EVERY,
+	W_TIMES,
 };
 
 static const struct option_word {
@@ -99,6 +101,8 @@ static const struct option_word {
 	 "at most N bytes of each value"},
 	{"interval", 0, W_INTERVAL, "N", O_INTERVAL,
 	 "say every N rows where it is"},
+	{"interval", 0, W_EVERY, "SECONDS", O_LOOKS, "look so often (1)"},
+	{"count", 0, W_TIMES, "N", O_LOOKS, "end after N looks"},
 	{"values", 'v', W_VALUES, NULL, O_VALUE,
 	 "only the values, byte for byte"},
 	{"ttl", 0, W_TTL, "TIME", O_TTL,
@@ -199,6 +203,17 @@ static int take_select(struct request *rq, int what, const char *arg)
 	return -1;
 }
 
+/* A tenth of a second to a day. */
+static int parse_seconds(const char *arg, double *out)
+{
+	char *end;
+
+	*out = strtod(arg, &end);
+	if (end == arg || *end || !(*out >= 0.1 && *out <= 86400))
+		return fail_usage("%s: seconds are wanted, 0.1 to 86400", arg);
+	return EXIT_DONE;
+}
+
 static int take_value(struct request *rq, int what, const char *arg)
 {
 	switch (what) {
@@ -236,6 +251,10 @@ static int take_value(struct request *rq, int what, const char *arg)
 		return parse_count(arg, UINT64_MAX, &rq->max_length);
 	case W_INTERVAL:
 		return parse_count(arg, UINT64_MAX, &rq->interval);
+	case W_EVERY:
+		return parse_seconds(arg, &rq->every_s);
+	case W_TIMES:
+		return parse_count(arg, UINT64_MAX, &rq->times);
 	case W_KEY:
 		rq->key = arg;
 		return EXIT_DONE;

@@ -300,6 +300,89 @@ int print_stat(const struct store_stat *st)
 	return end_line(r < 0 ? r : json_str(&output, "help", st->help));
 }
 
+static int json_status(const struct print_status *st)
+{
+	int r = json_open(&output, NULL, '{');
+
+	if (r == 0)
+		r = json_str(&output, "store", st->store);
+	if (r == 0 && st->mountpoint)
+		r = json_str(&output, "mountpoint", st->mountpoint);
+	if (r == 0)
+		r = json_bool(&output, "healthy", !st->trouble);
+	if (r == 0 && st->trouble)
+		r = json_str(&output, "trouble", st->trouble);
+	if (r < 0 || st->unknown)
+		return end_line(r);
+	r = json_uint(&output, "tables", st->tables);
+	if (r == 0)
+		r = json_uint(&output, "files", st->files);
+	if (r == 0)
+		r = json_uint(&output, "bytes", st->bytes);
+	return end_line(r < 0 ? r : json_uint(&output, "damaged", st->damaged));
+}
+
+static const char *many(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+int print_status(const struct print_status *st)
+{
+	if (json)
+		return json_status(st);
+	if (st->unknown)
+		return text_line("%s on %s: %s\n", st->store, st->mountpoint,
+				 st->trouble);
+	return text_line(
+		"%s%s%s: %s%s, %llu table%s, %llu file%s of %llu bytes, %llu "
+		"damaged\n",
+		st->store, st->mountpoint ? " on " : "",
+		st->mountpoint ? st->mountpoint : ", not mounted",
+		st->trouble ? "takes no writes: " : "takes writes",
+		st->trouble ? st->trouble : "", (unsigned long long)st->tables,
+		many(st->tables), (unsigned long long)st->files,
+		many(st->files), (unsigned long long)st->bytes,
+		(unsigned long long)st->damaged);
+}
+
+static int json_table(const char *name, const struct table_info *i)
+{
+	int r = json_open(&output, NULL, '{');
+
+	if (r == 0)
+		r = json_str(&output, "table", name);
+	if (r < 0 || !i)
+		return end_line(r);
+	r = json_bool(&output, "exact", i->exact);
+	if (r == 0)
+		r = json_uint(&output, "rows", i->rows);
+	if (r == 0)
+		r = json_uint(&output, "cells", i->cells);
+	if (r == 0)
+		r = json_uint(&output, "files", i->files);
+	if (r == 0)
+		r = json_uint(&output, "bytes", i->bytes);
+	return end_line(r < 0 ? r : json_uint(&output, "damaged", i->damaged));
+}
+
+int print_status_table(const char *name, const struct table_info *i)
+{
+	const char *about = i && !i->exact ? "~" : "";
+
+	if (json)
+		return json_table(name, i);
+	if (!i)
+		return text_line("  %s\n", name);
+	return text_line("  %s: %s%llu row%s, %s%llu cell%s, %llu file%s of "
+			 "%llu bytes, %llu damaged\n",
+			 name, about, (unsigned long long)i->rows,
+			 many(i->rows), about, (unsigned long long)i->cells,
+			 many(i->cells), (unsigned long long)i->files,
+			 many(i->files), (unsigned long long)i->bytes,
+			 (unsigned long long)i->damaged);
+}
+
 int print_fault(const char *sentence)
 {
 	int r;

@@ -45,6 +45,16 @@ int print_figure(const char *what, uint64_t n);
 int print_truth(const char *what, bool truth);
 int print_schema(const char *table, const struct schema *schema);
 int print_stat(const struct store_stat *st);
+/* A store, mounted or not. */
+struct print_status {
+	const char *store, *mountpoint; /* NULL: it is not mounted */
+	const char *trouble; /* why it takes no writes; NULL: it does */
+	bool unknown;	     /* nobody can ask: trouble says why */
+	uint64_t tables, files, bytes, damaged;
+};
+int print_status(const struct print_status *st);
+/* @info NULL: the store does not tell. */
+int print_status_table(const char *name, const struct table_info *info);
 int print_fault(const char *sentence);
 int print_faults(const char *store, int faults);
 int print_rescue(const struct store_rescue *news);

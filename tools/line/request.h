@@ -47,6 +47,7 @@ enum {
 	O_BACKUP = 1 << 27,  /* --list, --keep */
 	O_RESTORE = 1 << 28, /* --backup, --at */
 	O_PROGRESS = 1 << 29,
+	O_LOOKS = 1 << 30, /* --interval of time, --count of looks */
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -78,7 +79,9 @@ struct request {
 	int64_t ts;
 	uint64_t ttl_ms, max_length, interval; /* 0 = none */
 	uint64_t keep, backup;		       /* 0 = not said */
-	uint64_t rate; /* MiB a second; 0 = as fast as it goes */
+	uint64_t times; /* looks at a mount; 0 = on and on */
+	double every_s; /* seconds between them */
+	uint64_t rate;	/* MiB a second; 0 = as fast as it goes */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
 	const char *format, *key; /* of records */
