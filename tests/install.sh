@@ -43,6 +43,7 @@ $local/share/doc/cellfs/CHANGELOG.md
 $local/share/doc/cellfs/LICENSE
 $local/share/doc/cellfs/README.md
 $local/share/doc/cellfs/examples/example.conf
+$local/share/doc/cellfs/examples/grafana.json
 $local/share/doc/cellfs/examples/srv-cells.mount
 $local/share/fish/vendor_completions.d/cellctl.fish
 $local/share/fish/vendor_completions.d/cellfs.fish

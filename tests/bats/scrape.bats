@@ -46,6 +46,28 @@ status() {
 	grep -qx "metrics $port" "$M/.cellfs/options"
 }
 
+@test "the board of Grafana asks for metrics that there are" {
+	local board=$BATS_TEST_DIRNAME/../../tools/install/grafana.json
+
+	mount_store
+	mkdir "$M/T"
+	sed -n 's/^# TYPE \([^ ]*\) \(.*\)/\1 \2/p' "$M/.cellfs/metrics" |
+		awk '{ print $1 } $2 == "histogram" {
+			print $1 "_bucket"; print $1 "_count"; print $1 "_sum" }' |
+		sort >"$T/there"
+	jq -r '[.panels[].targets[].expr, .templating.list[].query] | .[]' \
+		"$board" | grep -oE '(cellfs|process)_[a-z0-9_]+' | sort -u >"$T/asked"
+	[ "$(wc -l <"$T/asked")" -gt 20 ]
+	[ -z "$(comm -13 "$T/there" "$T/asked")" ]
+	# Labels too: each that it sums by is one of that metric's.
+	local label
+	for label in $(jq -r '.panels[].targets[].legendFormat' "$board" |
+		grep -oE '\{\{[a-z]+' | tr -d '{' | sort -u); do
+		[ "$label" = instance ] ||
+			grep -q "[{,]$label=\"" "$M/.cellfs/metrics"
+	done
+}
+
 @test "there is nothing but GET /metrics" {
 	local url
 
