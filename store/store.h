@@ -64,6 +64,12 @@ struct store_options {
 	size_t cache_bytes;	   /* block cache; 0 = the default */
 	size_t write_buffer_bytes; /* unflushed cells; 0 = the default */
 	/*
+	 * Bytes a second that flush and compaction write together, while it can
+	 * be helped: compaction waits for it, a flush does not, for which writers
+	 * may wait. 0 = as fast as it goes.
+	 */
+	uint64_t background_bytes_s;
+	/*
 	 * Start no threads: flush and compaction run only when asked for. For
 	 * tests that must be deterministic.
 	 */

@@ -133,6 +133,8 @@ static const struct option table[] = {
 	{"cache", BYTES, AT(cache_bytes), 0, "bytes of the block cache (256M)"},
 	{"write_buffer", BYTES, AT(write_buffer_bytes), 0,
 	 "memory for changes that are in no table file yet (64M)"},
+	{"background_io", BYTES, AT(background_io), 0,
+	 "bytes a second that compaction may write (no limit)"},
 	{"attr_timeout", SECONDS, AT(attr_timeout_s), 0,
 	 "seconds for which what others may change is believed (1)"},
 	{"timeout", SECONDS, AT(timeout_s), 0,
@@ -483,6 +485,8 @@ static int format_value(const struct option *opt, const struct options *o,
 	case SANDBOX:
 		return format_text(rules[opt->type][*(const uint8_t *)at], out);
 	case BYTES:
+		if (!*(const uint64_t *)at)
+			return format_text("no-limit", out);
 		return buf_printf(out, "%llu",
 				  (unsigned long long)*(const uint64_t *)at);
 	case SECONDS:

@@ -51,6 +51,7 @@ struct options {
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */
 	uint64_t memory;      /* bytes of what clients make the mount keep */
 	uint64_t cache_bytes, write_buffer_bytes;
+	uint64_t background_io; /* bytes a second; 0 = as fast as it goes */
 	double attr_timeout_s, timeout_s;
 	bool has_uid, has_gid, has_umask;
 	uid_t uid;

@@ -147,6 +147,18 @@ figure() {
 	grep -qx 'umask 027' "$M/.cellfs/options"
 }
 
+@test "compaction in the background can be limited" {
+	not_over_hbase "its servers compact"
+	grep -qx 'background_io no-limit' "$M/.cellfs/options"
+	remount_store -o background_io=200k
+	grep -qx 'background_io 204800' "$M/.cellfs/options"
+	a_row
+	head -c 150000 /dev/urandom >"$M/T/R/f:q"
+	echo T >"$M/.cellfs/compact"
+	awk '$1 == "cellfs_store_compaction_paced_seconds_total" {
+		exit !($2 > 0) }' "$M/.cellfs/metrics"
+}
+
 @test "options and help say what there is" {
 	grep -q scratch_max "$M/.cellfs/options"
 	grep -q '\.prefix/P/' "$M/.cellfs/help"

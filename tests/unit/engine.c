@@ -1223,6 +1223,48 @@ static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
 	sim_free(os);
 }
 
+/* Seconds of the simulated clock that a compaction of a mebibyte takes. */
+static double compact_at(uint64_t bytes_s)
+{
+	static char value[100 << 10];
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .background_bytes_s = bytes_s}};
+	struct os *os = sim_new(1);
+	uint64_t begun;
+	double took;
+
+	memset(value, 'v', sizeof(value) - 1);
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	for (int i = 0; i < 10; i++) {
+		char row[8];
+
+		snprintf(row, sizeof(row), "r%d", i);
+		assert_int_equal(temp_put(&s, row, "f", "q", 1, value), 1);
+	}
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	/* So that nothing of the flush is owed any more. */
+	os_sleep_ms(os, 60000);
+	begun = os_monotonic_ns(os);
+	assert_int_equal(store_compact(s.store, NULL), 0);
+	took = (double)(os_monotonic_ns(os) - begun) / 1e9;
+	assert_int_equal(stat_of(s.store, "compaction_paced_ns_total") > 0,
+			 bytes_s > 0);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+	return took;
+}
+
+static void a_compaction_writes_no_faster_than_it_may(void **state)
+{
+	(void)state;
+	assert_true(compact_at(0) < 1);
+	/* But for the first eighth of a second, and what is told at the end. */
+	assert_in_range(compact_at(100 << 10), 8, 11);
+	assert_in_range(compact_at(20 << 10), 44, 52);
+}
+
 static void
 what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
 {
@@ -1531,6 +1573,7 @@ int main(void)
 			what_was_written_before_a_table_change_is_there_with_it),
 		cmocka_unit_test(
 			what_was_written_before_a_snapshot_goes_is_there_without_it),
+		cmocka_unit_test(a_compaction_writes_no_faster_than_it_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,7 @@ static int make(const struct store_options *o, struct lsm **out)
 	db->os = o->os ? o->os : os_posix();
 	db->own_slots = thread_heavy_init();
 	store_init(&db->base, &lsm_ops, o->read_only);
+	pace_init(&db->pace, o->background_bytes_s, os_monotonic_ns(db->os));
 	r = init_locks(db);
 	if (r == 0)
 		r = alive_init(&db->alive, &db->seq, alive_bytes(&db->options),
@@ -282,6 +283,7 @@ static void release(struct lsm *db)
 	pthread_mutex_destroy(&db->state);
 	pthread_mutex_destroy(&db->commit);
 	pthread_mutex_destroy(&db->catalog);
+	pace_release(&db->pace);
 	alive_free(&db->alive);
 	free(db);
 }

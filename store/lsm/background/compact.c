@@ -72,6 +72,28 @@ static bool job_stop(void *arg)
 	return stop_compaction(((struct job_arg *)arg)->tree);
 }
 
+/* At a time, so that a job that is to stop does. */
+#define PACED_MS 20
+
+static void job_wrote(void *arg, uint64_t bytes)
+{
+	const struct job_arg *job = arg;
+	struct lsm *db = job->db;
+	uint64_t begun = os_monotonic_ns(db->os);
+	bool held = false;
+	unsigned ms;
+
+	pace_take(&db->pace, bytes, begun);
+	while ((ms = pace_wait_ms(&db->pace, os_monotonic_ns(db->os))) &&
+	       !stop_compaction(job->tree)) {
+		os_sleep_ms(db->os, ms < PACED_MS ? ms : PACED_MS);
+		held = true;
+	}
+	if (held)
+		atomic_fetch_add(&db->stats.paced_ns,
+				 os_monotonic_ns(db->os) - begun);
+}
+
 static int stopped(struct task *k)
 {
 	k->stopped = true;
@@ -203,6 +225,7 @@ static int run_task(struct lsm *db, struct task *k)
 		.now_ms = os_now_ms(db->os),
 		.number = job_number,
 		.stop = job_stop,
+		.wrote = db->pace.bytes_s ? job_wrote : NULL,
 		.arg = &arg,
 	};
 	uint64_t *snapshots;

@@ -193,6 +193,7 @@ int flush_one(struct lsm *db)
 	if (r == 0) {
 		atomic_fetch_add(&db->stats.flushes, 1);
 		atomic_fetch_add(&db->stats.flush_bytes, bytes);
+		pace_take(&db->pace, bytes, os_monotonic_ns(db->os));
 		/*
 		 * If this fails for lack of a descriptor, the next flush
 		 * releases it.

@@ -9,6 +9,8 @@
 
 /* Rows between two checks whether to stop. */
 #define STOP_ROWS 256
+/* Bytes between two calls that tell of them. */
+#define TOLD_BYTES (64u << 10)
 
 /*
  * The inputs as sources of a merge: each file of level 0 is a source, the files
@@ -211,6 +213,21 @@ static bool must_stop(struct compaction_job *j)
 	return j->stopped;
 }
 
+/* Tells how much was written beyond *told, if that is much. */
+static void tell_written(const struct compaction_job *j,
+			 const struct compaction_writer *w, uint64_t *told)
+{
+	uint64_t now;
+
+	if (!j->wrote)
+		return;
+	now = compaction_written(w);
+	if (now - *told < TOLD_BYTES)
+		return;
+	j->wrote(j->arg, now - *told);
+	*told = now;
+}
+
 static int copy_rows(struct compaction_job *j, struct cursor *c,
 		     struct retain *retain, struct compaction_writer *w)
 {
@@ -223,6 +240,7 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	const struct sst_info *only =
 		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
 	uint32_t rows = 0, beside = 0;
+	uint64_t told = 0;
 	int r = cursor_seek_row(c, only ? buf_bytes(&only->row_min)
 					: (struct bytes){0});
 
@@ -236,6 +254,7 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 			r = copy_row(c, retain, whole, w, &j->lost);
 		if (r < 0)
 			return r;
+		tell_written(j, w, &told);
 		if (++rows % STOP_ROWS == 0 && must_stop(j))
 			return why(-ECANCELED, "the compaction was stopped");
 	}

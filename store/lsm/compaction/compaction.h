@@ -169,6 +169,8 @@ struct compaction_job {
 	 * Called now and then, may be NULL; if it returns true, the job stops.
 	 */
 	bool (*stop)(void *arg);
+	/* The same, with the bytes written since; may wait. May be NULL. */
+	void (*wrote)(void *arg, uint64_t bytes);
 	void *arg;
 	bool stopped; /* output: stopped is why it failed */
 	/* Output: opened tables (one reference each), in row order. */

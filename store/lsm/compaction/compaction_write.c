@@ -60,6 +60,7 @@ static int end_file(struct compaction_writer *w)
 		goto out;
 	}
 	w->tables[w->ntables++] = t;
+	w->ended_bytes += info.file_bytes;
 out:
 	sst_info_free(&info);
 	return r;
@@ -80,6 +81,11 @@ int compaction_write_cut(struct compaction_writer *w)
 int compaction_write_finish(struct compaction_writer *w)
 {
 	return compaction_write_cut(w);
+}
+
+uint64_t compaction_written(const struct compaction_writer *w)
+{
+	return w->ended_bytes + (w->file ? sst_writer_bytes(w->file) : 0);
 }
 
 void compaction_write_free(struct compaction_writer *w)

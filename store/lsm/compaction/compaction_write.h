@@ -22,6 +22,7 @@ struct compaction_writer {
 	/* private */
 	struct sst_writer *file; /* NULL between files */
 	uint64_t file_number;
+	uint64_t ended_bytes; /* of the tables */
 	struct sstable **tables;
 	uint32_t ntables;
 };
@@ -38,6 +39,8 @@ int compaction_write_row_end(struct compaction_writer *w);
 int compaction_write_cut(struct compaction_writer *w);
 /* Ends the last file. Then the tables are complete, and may be taken. */
 int compaction_write_finish(struct compaction_writer *w);
+/* Bytes that were written so far. */
+uint64_t compaction_written(const struct compaction_writer *w);
 /* Removes the tables that were not taken (tables NULL, ntables 0 if taken). */
 void compaction_write_free(struct compaction_writer *w);
 

@@ -24,6 +24,7 @@
 #include <pthread.h>
 
 #include "store/front/backend.h"
+#include "store/lsm/base/pace.h"
 #include "store/lsm/compaction/compaction.h"
 #include "store/lsm/manifest/levels.h"
 #include "store/lsm/manifest/manifest.h"
@@ -76,7 +77,7 @@ struct reader_slot {
 
 struct lsm_stats {
 	_Atomic uint64_t flushes, flush_bytes, compactions, compaction_in,
-		compaction_out, stalls, stall_ns, user_bytes;
+		compaction_out, stalls, stall_ns, user_bytes, paced_ns;
 	/* Set by lsm_open(). */
 	uint64_t recovered_records, recovery_ns;
 };
@@ -89,6 +90,7 @@ struct lsm {
 	struct block_cache *cache;
 	struct wal *wal;
 	struct compaction_limits limits; /* for a tree that is read */
+	struct pace pace;		 /* of flush and compaction */
 	/*
 	 * Counts changes of memtables, levels and schemas; changed under state.
 	 */
