@@ -105,6 +105,7 @@ enum store_ability {
 	CAN_TELL_INFO,	     /* table_info() */
 	CAN_TELL_SPACE,	     /* store_space() */
 	CAN_KEEP,	     /* store_keep() */
+	CAN_QUOTA,	     /* schema.quota */
 	/* Refused is nothing of these: the field does not say all. */
 	CAN_TELL_TTL,	   /* cell.ttl of what is read */
 	CAN_TELL_SEQUENCE, /* cell.seq */
@@ -210,7 +211,7 @@ enum {
 int table_mutate(struct table *t, struct mutation *m, unsigned flags);
 /*
  * Would a put be taken now? 0, or -EROFS, or -ENOSPC while what is left of the
- * disk is kept for deletes. For who cannot tell anybody later that the put was
+ * disk is kept for deletes, or the table is over its quota. For who cannot tell anybody later that the put was
  * refused: one that is admitted here finds room, unless the disk fails.
  */
 int table_writable(struct table *t);

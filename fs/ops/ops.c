@@ -47,6 +47,30 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 	fuse_reply_none(req);
 }
 
+/* Where the root is a table with a quota, that is the room that there is. */
+static int quota_space(struct fs *fs, struct store_space *space)
+{
+	struct table *t = fs->root.table ? fstable_table(fs->root.table) : NULL;
+	struct schema schema = {0};
+	struct table_info info = {0};
+	uint64_t left;
+	int r = t ? table_schema(t, &schema) : 0;
+
+	if (r == 0 && schema.quota)
+		r = table_info(t, &info);
+	if (r == 0 && schema.quota) {
+		left = schema.quota > info.bytes ? schema.quota - info.bytes
+						 : 0;
+		space->total_bytes = schema.quota;
+		if (space->free_bytes > left)
+			space->free_bytes = left;
+		if (space->avail_bytes > left)
+			space->avail_bytes = left;
+	}
+	schema_free(&schema);
+	return r;
+}
+
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct fs *fs = fs_of(req);
@@ -63,6 +87,8 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	r = store_can(fs->store, CAN_TELL_SPACE)
 		    ? store_space(fs->store, &space)
 		    : 0;
+	if (r == 0)
+		r = quota_space(fs, &space);
 	if (r < 0) {
 		fs_reply_err(req, "statfs", ino, NULL, r);
 		return;

@@ -126,7 +126,8 @@ struct store_ops {
 	/* The wrapper has checked the name. */
 	int (*keep)(struct store *s, const char *name, struct bytes content);
 	int (*health)(struct store *s);
-	int (*writable)(struct store *s); /* NULL: health is called */
+	/* Would it take a put? NULL: health is called. */
+	int (*writable)(struct table *t);
 	int64_t (*now_ms)(struct store *s);
 };
 

@@ -100,7 +100,7 @@ int table_writable(struct table *t)
 {
 	struct store *s = t->store;
 
-	return s->ops->writable ? s->ops->writable(s) : s->ops->health(s);
+	return s->ops->writable ? s->ops->writable(t) : s->ops->health(s);
 }
 
 static int may_mutate(struct store *s, const struct mutation *m)

@@ -68,6 +68,8 @@ int store_table_create(struct store *s, struct bytes name,
 	r = front_begin_write(s);
 	if (r == 0 && schema)
 		r = args_schema(schema);
+	if (r == 0 && schema && schema->quota)
+		r = front_can(s, CAN_QUOTA);
 	if (r == 0) {
 		r = namespace_enter(s, name);
 		if (r == 0)
@@ -139,6 +141,8 @@ int table_change(struct table *t, const struct alter *a)
 		r = args_schema(&a->to);
 	if (r == 0)
 		r = args_schema(&a->drop);
+	if (r == 0 && a->to.quota)
+		r = front_can(s, CAN_QUOTA);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
 		r = s->ops->table_alter(t, a);

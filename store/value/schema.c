@@ -72,7 +72,8 @@ static bool attrs_equal(const struct family_attrs *a,
 bool schema_equal(const struct schema *a, const struct schema *b)
 {
 	if (a->fixed != b->fixed || a->mode != b->mode || a->uid != b->uid ||
-	    a->gid != b->gid || a->nfamilies != b->nfamilies)
+	    a->gid != b->gid || a->quota != b->quota ||
+	    a->nfamilies != b->nfamilies)
 		return false;
 	for (uint32_t i = 0; i < a->nfamilies; i++)
 		if (strcmp(a->families[i].name, b->families[i].name) ||

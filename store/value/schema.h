@@ -8,6 +8,7 @@
  *	mode 0755
  *	uid 1000
  *	gid 1000
+ *	quota 10GiB
  *
  *	family basic
  *		versions 3
@@ -15,8 +16,8 @@
  *
  * Lines may come in any order within their family, '#' starts a comment,
  * blank lines and indentation mean nothing, what is absent has its default.
- * schema_format() writes every attribute, families in byte order, so that two
- * equal schemas have equal texts.
+ * schema_format() writes every attribute (a quota only where there is one),
+ * families in byte order, so that two equal schemas have equal texts.
  *
  * A text that changes a table (alter_parse()) may also say
  *
@@ -74,6 +75,7 @@ struct schema {
 	bool fixed;    /* undeclared families are refused */
 	uint32_t mode; /* permission bits of the table's tree; 0755 */
 	uint32_t uid, gid;
+	uint64_t quota; /* bytes of the table's files; 0 = none */
 	uint32_t nfamilies;
 	struct family_schema *families; /* owned, in byte order of name */
 };
@@ -156,7 +158,7 @@ int schema_format(const struct schema *s, struct buf *out);
 /*
  * Reads the text form into @out (initialised by the call). Settings that the
  * text does not name keep @defaults' values where that is not NULL (mode, uid,
- * gid, fixed); without it they are 0755, 0, 0 and fixed, since who writes a
+ * gid, quota, fixed); without it they are 0755, 0, 0, none and fixed, since who writes a
  * schema means it. 0; -EINVAL with a sentence that names the line; -ENOMEM.
  */
 int schema_parse(struct bytes text, const struct schema *defaults,

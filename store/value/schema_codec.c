@@ -1,7 +1,9 @@
 /*
  * The binary form of a schema, for catalogs; numbers are little-endian.
  *
- *	u8 fixed, u32 mode, u32 uid, u32 gid, u32 families, then for each,
+ *	u8 fixed | has_quota << 1, u32 mode, u32 uid, u32 gid
+ *	u64 quota, if there is one; it is not 0
+ *	u32 families, then for each,
  *	in byte order of their names:
  *		u32 length, name
  *		u32 versions, u32 min_versions, u64 ttl_ms
@@ -16,6 +18,10 @@
 #include "store/value/codec.h"
 #include "store/value/why.h"
 
+enum {
+	FIXED = 1,
+	HAS_QUOTA = 2
+};
 enum {
 	FLAG_BLOCK_CACHE = 1,
 	FLAG_IN_MEMORY = 2,
@@ -44,10 +50,12 @@ int schema_encode(const struct schema *s, struct buf *out)
 	struct encoder e = {.out = out};
 	size_t len = out->len;
 
-	put_u8(&e, s->fixed);
+	put_u8(&e, (uint8_t)(s->fixed | (s->quota ? HAS_QUOTA : 0)));
 	put_u32(&e, s->mode);
 	put_u32(&e, s->uid);
 	put_u32(&e, s->gid);
+	if (s->quota)
+		put_u64(&e, s->quota);
 	put_u32(&e, s->nfamilies);
 	for (uint32_t i = 0; i < s->nfamilies; i++) {
 		put_bytes(&e, bytes_str(s->families[i].name));
@@ -104,16 +112,20 @@ int schema_decode(struct bytes in, struct schema *out)
 {
 	struct decoder d = decoder_of(in);
 	struct schema s = {0};
-	uint8_t fixed = take_u8(&d);
+	uint8_t flags = take_u8(&d);
 	uint32_t n;
 	int r = -EUCLEAN;
 
-	s.fixed = fixed;
+	s.fixed = flags & FIXED;
 	s.mode = take_u32(&d);
 	s.uid = take_u32(&d);
 	s.gid = take_u32(&d);
+	if (flags & HAS_QUOTA)
+		s.quota = take_u64(&d);
 	n = take_u32(&d);
-	if (d.bad || fixed > 1 || s.mode > 07777 || n > SCHEMA_FAMILIES_MAX)
+	if (d.bad || flags > (FIXED | HAS_QUOTA) ||
+	    (flags & HAS_QUOTA && !s.quota) || s.mode > 07777 ||
+	    n > SCHEMA_FAMILIES_MAX)
 		goto fail;
 	r = families_decode(&d, n, &s);
 	if (r == 0 && decoder_left(&d))

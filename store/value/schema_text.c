@@ -74,7 +74,7 @@ static const struct attr attrs[] = {
 #define ATTR_WORDS                                                        \
 	"versions, min_versions, ttl, keep_deleted, compression, bloom, " \
 	"block_size, block_cache, in_memory, new_version_behavior, max_value"
-#define TABLE_WORDS "families, mode, uid, gid, family, drop"
+#define TABLE_WORDS "families, mode, uid, gid, quota, family, drop"
 
 static uint64_t field_max(const struct attr *a)
 {
@@ -152,6 +152,21 @@ static int format_attr(const struct attr *a, const struct family_attrs *f,
 	return add(out, line);
 }
 
+/* Sizes have the largest unit that divides them. */
+static int format_quota(uint64_t quota, struct buf *out)
+{
+	const struct unit *u = size_units;
+	char line[64];
+
+	if (!quota)
+		return 0;
+	while (quota % u->size)
+		u++;
+	snprintf(line, sizeof(line), "quota %" PRIu64 "%s\n", quota / u->size,
+		 u->name);
+	return add(out, line);
+}
+
 static int format_family(const struct family_schema *f, struct buf *out)
 {
 	char escape[4];
@@ -185,6 +200,8 @@ int schema_format(const struct schema *s, struct buf *out)
 		 "families %s\nmode %04o\nuid %" PRIu32 "\ngid %" PRIu32 "\n",
 		 s->fixed ? "fixed" : "open", s->mode, s->uid, s->gid);
 	r = add(out, head);
+	if (r == 0)
+		r = format_quota(s->quota, out);
 	for (uint32_t i = 0; i < s->nfamilies && r == 0; i++)
 		r = format_family(&s->families[i], out);
 	if (r < 0)
@@ -356,10 +373,28 @@ static int family_line(struct parser *p, struct bytes word, struct bytes value)
 	return 0;
 }
 
-static const char *const top_words[] = {"families", "mode", "uid", "gid"};
+static const char *const top_words[] = {"families", "mode", "uid", "gid",
+					"quota"};
 static const char *const top_expected[] = {
 	"open or fixed", "permissions in octal such as 0755", "a user's number",
-	"a group's number"};
+	"a group's number", "a size such as 10GiB, or none"};
+
+#define TOP_WORDS (sizeof(top_words) / sizeof(top_words[0]))
+#define TOP_QUOTA 4
+
+static bool parse_quota(struct bytes value, uint64_t *out)
+{
+	const struct unit *u = size_units;
+
+	*out = 0;
+	if (is_word(value, "none"))
+		return true;
+	if (!take_number(&value, 10, UINT64_MAX, out) || !*out)
+		return false;
+	while (u->name && !is_word(value, u->name))
+		u++;
+	return u->name && !__builtin_mul_overflow(*out, u->size, out);
+}
 
 static bool parse_top(struct parser *p, size_t i, struct bytes value)
 {
@@ -370,6 +405,8 @@ static bool parse_top(struct parser *p, size_t i, struct bytes value)
 		s->fixed = is_word(value, "fixed");
 		return s->fixed || is_word(value, "open");
 	}
+	if (i == TOP_QUOTA)
+		return parse_quota(value, &s->quota);
 	/* The largest number means "no user" to the kernel. */
 	if (!take_number(&value, i == 1 ? 8 : 10,
 			 i == 1 ? 07777 : UINT32_MAX - 1, &v) ||
@@ -383,7 +420,7 @@ static int top_line(struct parser *p, struct bytes word, struct bytes value)
 {
 	char text[SHOWN_MAX + 4];
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < TOP_WORDS; i++) {
 		if (!is_word(word, top_words[i]))
 			continue;
 		if (p->seen_top & 1u << i)
@@ -630,6 +667,7 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 		p.schema.mode = defaults->mode;
 		p.schema.uid = defaults->uid;
 		p.schema.gid = defaults->gid;
+		p.schema.quota = defaults->quota;
 	}
 	r = parse(&p, text);
 	if (r == 0)
@@ -645,6 +683,7 @@ int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 
 	schema_init(&p.schema, now->uid, now->gid);
 	p.schema.mode = now->mode;
+	p.schema.quota = now->quota;
 	p.schema.fixed = true;
 	r = parse(&p, text);
 	if (r == 0)

@@ -25,6 +25,7 @@ shown_4="articles ns:counters .snapshot/whole .snapshot/late
 	articles/.snapshot/weekly"
 shown_5="$shown_4 packed .snapshot/five articles/.snapshot/inlog"
 shown_6=$shown_5
+shown_7="$shown_6 bounded"
 
 # its_tree FORMAT: each line of each file of the mount.
 its_tree() {
@@ -96,8 +97,17 @@ change_golden() {
 	read_golden 6
 }
 
-@test "a store of format 6 is changed and stays whole" {
+@test "a store of format 6 becomes one of this format by the first change of its files" {
 	change_golden 6
+}
+
+@test "a store of format 7 is read, and not changed by that" {
+	read_golden 7
+}
+
+@test "a store of format 7 is changed and stays whole" {
+	change_golden 7
+	grep -qx 'quota 3MiB' "$M/bounded/.schema"
 }
 
 @test "there is a store of each format that this version reads" {

@@ -1223,6 +1223,62 @@ static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
 	sim_free(os);
 }
 
+static void set_quota(struct temp_store *s, uint64_t bytes)
+{
+	struct schema schema;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.quota = bytes;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+}
+
+static void a_table_over_its_quota_takes_deletes_only(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c[] = {{.op = CHANGE_DELETE_COLUMN,
+			      .family = bytes_str("f"),
+			      .qualifier = bytes_str("q"),
+			      .ts = TS_AUTO},
+			     {.op = CHANGE_PUT,
+			      .family = bytes_str("f"),
+			      .qualifier = bytes_str("q"),
+			      .ts = TS_AUTO,
+			      .value = bytes_str("v")}};
+	struct mutation m[] = {
+		{.row = bytes_str("r0001"), .changes = c, .nchanges = 1},
+		{.row = bytes_str("r0002"), .changes = c, .nchanges = 1},
+		{.row = bytes_str("r0003"), .changes = c + 1, .nchanges = 1},
+		{.row = bytes_str("r0004"), .changes = c, .nchanges = 1},
+	};
+	size_t done;
+
+	rewrite(s);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(table_writable(s->table), 0);
+	set_quota(s, 1000);
+	for (int reopened = 0; reopened < 2; reopened++) {
+		assert_int_equal(table_writable(s->table), -ENOSPC);
+		assert_non_null(strstr(store_why(), "its quota is 1000"));
+		assert_int_equal(table_mutate(s->table, &m[2], 0), -ENOSPC);
+		assert_int_equal(table_mutate_try(s->table, &m[2]), -ENOSPC);
+		assert_int_equal(table_mutate(s->table, &m[2], MUTATE_ADMITTED),
+				 1);
+		assert_int_equal(table_mutate(s->table, &m[0], 0), 1);
+		assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done),
+				 -ENOSPC);
+		assert_int_equal(done, 2);
+		assert_int_equal(temp_close(s), 0);
+		assert_int_equal(temp_open(s), 0);
+	}
+	set_quota(s, 1 << 30);
+	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	set_quota(s, 1000);
+	assert_int_equal(table_mutate(s->table, &m[2], 0), -ENOSPC);
+	set_quota(s, 0);
+	assert_int_equal(table_mutate(s->table, &m[2], 0), 1);
+}
+
 /* Seconds of the simulated clock that a compaction of a mebibyte takes. */
 static double compact_at(uint64_t bytes_s)
 {
@@ -1574,6 +1630,7 @@ int main(void)
 		cmocka_unit_test(
 			what_was_written_before_a_snapshot_goes_is_there_without_it),
 		cmocka_unit_test(a_compaction_writes_no_faster_than_it_may),
+		BOTH(a_table_over_its_quota_takes_deletes_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

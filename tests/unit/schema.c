@@ -120,6 +120,45 @@ static void what_the_text_leaves_out_has_its_default(void **state)
 	schema_free(&s);
 }
 
+static void a_quota_is_kept_as_text_and_as_bytes(void **state)
+{
+	struct schema s = {0}, back = {0}, unsaid = {0};
+	struct buf bytes = {0};
+	struct alter a = {0};
+	struct buf text;
+
+	(void)state;
+	assert_int_equal(
+		schema_parse(bytes_str("quota 1536MiB\nfamily f"), NULL, &s),
+		0);
+	assert_int_equal(s.quota, 1536ull << 20);
+	text = text_of(&s);
+	assert_non_null(strstr((char *)text.data, "\nquota 1536MiB\n"));
+	assert_int_equal(schema_encode(&s, &bytes), 0);
+	assert_int_equal(schema_decode(buf_bytes(&bytes), &back), 0);
+	assert_true(schema_equal(&s, &back));
+	back.quota++;
+	assert_false(schema_equal(&s, &back));
+	for (size_t n = 0; n < bytes.len; n++)
+		assert_int_equal(
+			schema_decode(bytes_of(bytes.data, n), &unsaid),
+			-EUCLEAN);
+	/* A quota of 0 is written as none. */
+	memset(bytes.data + 13, 0, 8);
+	assert_int_equal(schema_decode(buf_bytes(&bytes), &unsaid), -EUCLEAN);
+	/* What does not name it keeps it; none takes it away. */
+	assert_int_equal(alter_parse(bytes_str("family f"), &s, 0, &a), 0);
+	assert_int_equal(a.to.quota, s.quota);
+	alter_free(&a);
+	assert_int_equal(alter_parse(bytes_str("quota none"), &s, 0, &a), 0);
+	assert_int_equal(a.to.quota, 0);
+	alter_free(&a);
+	buf_free(&text);
+	buf_free(&bytes);
+	schema_free(&s);
+	schema_free(&back);
+}
+
 static void order_comments_and_blanks_mean_nothing(void **state)
 {
 	static const char text[] = "# mine\r\n"
@@ -242,6 +281,9 @@ static void a_wrong_line_is_named_with_what_is_wrong(void **state)
 		{"mode 10000", {"line 1:", "octal"}},
 		{"uid 4294967295", {"line 1:", "user"}},
 		{"gid x", {"line 1:", "group"}},
+		{"quota 0", {"line 1:", "10GiB"}},
+		{"quota 99999999999GiB", {"line 1:", "10GiB"}},
+		{"quota 5furlongs", {"line 1:", "10GiB"}},
 	};
 	struct schema s = {.nfamilies = 77};
 
@@ -453,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_text_is_the_canonical_one),
 		cmocka_unit_test(what_the_text_leaves_out_has_its_default),
+		cmocka_unit_test(a_quota_is_kept_as_text_and_as_bytes),
 		cmocka_unit_test(order_comments_and_blanks_mean_nothing),
 		cmocka_unit_test(a_time_is_written_in_its_largest_whole_unit),
 		cmocka_unit_test(one_attribute_is_set_as_the_text_sets_it),

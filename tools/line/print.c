@@ -270,6 +270,8 @@ static int json_schema(const char *table, const struct schema *s)
 		r = json_uint(&output, "uid", s->uid);
 	if (r == 0)
 		r = json_uint(&output, "gid", s->gid);
+	if (r == 0 && s->quota)
+		r = json_uint(&output, "quota", s->quota);
 	if (r == 0)
 		r = json_open(&output, "family", '[');
 	for (uint32_t i = 0; r == 0 && i < s->nfamilies; i++)

@@ -21,6 +21,7 @@
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
+#include "store/lsm/write/quota.h"
 #include "store/lsm/write/write.h"
 
 static int lsm_space(struct store *s, struct store_space *out)
@@ -65,9 +66,12 @@ static int lsm_health(struct store *s)
 	return lsm_writable(lsm_of(s));
 }
 
-static int lsm_takes_puts(struct store *s)
+static int lsm_takes_puts(struct table *t)
 {
-	return backpressure_admit(lsm_of(s), NULL);
+	struct lsm *db = lsm_of(t->store);
+	int r = quota_admit(db, (struct lsm_table *)t, NULL);
+
+	return r < 0 ? r : backpressure_admit(db, NULL);
 }
 
 static int64_t lsm_now_ms(struct store *s)

@@ -238,8 +238,7 @@ static int take_body(struct decoder *d, uint64_t number, struct catalog *c,
 			   "the store has format %" PRIu32
 			   ", this program knows up to %d: use a newer one",
 			   format, STORE_FORMAT);
-	if ((format != STORE_FORMAT && format != STORE_FORMAT_BEFORE) ||
-	    take_u64(d) != number)
+	if (format < STORE_FORMAT_FIRST || take_u64(d) != number)
 		return -EUCLEAN;
 	*store = take_u64(d);
 	c->next_file = take_u64(d);

@@ -25,9 +25,12 @@
 #include "store/value/codec.h"
 
 /* Raised when a byte format changes: store_open() refuses a greater one. */
-#define STORE_FORMAT 6
-/* Its catalog is the same; its table files do not name their trees. */
-#define STORE_FORMAT_BEFORE 5
+#define STORE_FORMAT 7
+/*
+ * The first whose catalog is read here. In 6 no schema has a quota; in 5 neither,
+ * and its table files do not name their trees.
+ */
+#define STORE_FORMAT_FIRST 5
 
 #define CATALOG_HEAD 24
 /* A larger file is no catalog's. */

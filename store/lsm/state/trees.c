@@ -265,6 +265,16 @@ int table_state_fill(struct table_state *st, const struct tree_files *files)
 	return r;
 }
 
+uint64_t table_state_bytes(const struct table_state *st)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
+		for (int k = 0; k < LEVELS_MAX; k++)
+			n += levels_bytes(st->trees[i]->levels, k);
+	return n;
+}
+
 struct lsm_table *lsm_table_new(struct lsm *db, uint64_t id,
 				struct table_state *st)
 {

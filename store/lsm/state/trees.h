@@ -40,6 +40,9 @@ struct lsm_table {
 	struct table_state *now;  /* under state; NULL when dropped */
 	_Atomic uint64_t version; /* of *now, to be read without a lock */
 	uint64_t made_ns;	  /* 0 = made before the store was opened */
+	/* write/quota.h: behind the generation that was looked at; the result */
+	_Atomic uint64_t quota_seen;
+	_Atomic bool quota_over;
 };
 
 void tree_ref(struct tree *t);
@@ -53,6 +56,8 @@ void table_state_unref(struct table_state *st);
 int table_state_new(const char *name, uint64_t version,
 		    const struct schema *schema, const struct table_state *old,
 		    uint32_t *next_tree, struct table_state **out);
+/* Bytes of the table's files. Under state. */
+uint64_t table_state_bytes(const struct table_state *st);
 /* The first files of a new tree. */
 struct tree_files {
 	uint8_t level;

@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "store/lsm/background/background.h"
+#include "store/lsm/write/quota.h"
 #include "store/lsm/write/resolve.h"
 #include "store/lsm/write/write.h"
 
@@ -197,12 +198,23 @@ static int wait_for_disk(struct lsm *db, unsigned flags, uint64_t lsn)
 	return r < 0 ? lsm_fail(db, r) : 0;
 }
 
+/* What was admitted before is still. */
+static int quota_admit_flagged(struct lsm *db, struct table *t,
+			       const struct mutation *m, unsigned flags)
+{
+	return flags & MUTATE_ADMITTED
+		       ? 0
+		       : quota_admit(db, (struct lsm_table *)t, m);
+}
+
 int lsm_mutate(struct table *base, struct mutation *m, unsigned flags)
 {
 	struct lsm *db = lsm_of(base->store);
 	uint64_t lsn = 0;
-	int r, s;
+	int r = quota_admit_flagged(db, base, m, flags), s;
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
 	if (r == 0)
@@ -226,6 +238,9 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	struct commit c = {.db = db, .table = t};
 	int r;
 
+	r = quota_admit(db, t, m);
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&db->commit);
 	c.st = t->now;
 	c.seq = atomic_load(&db->seq) + 1;
@@ -420,10 +435,16 @@ out:
 	return r;
 }
 
-/* Mutations to try in one record: only one if the memtable is full. */
-static size_t at_once(const struct lsm *db, size_t n)
+/*
+ * Mutations to try in one record: only one if the memtable is full, or if each is
+ * to be looked at, since the table takes deletes only.
+ */
+static size_t at_once(struct lsm *db, struct table *t, size_t n)
 {
-	return memtable_bytes(db->active) < db->active_max ? n : 1;
+	return memtable_bytes(db->active) < db->active_max &&
+			       !quota_is_over(db, (struct lsm_table *)t)
+		       ? n
+		       : 1;
 }
 
 int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
@@ -436,12 +457,15 @@ int lsm_mutate_many(struct table *base, struct mutation *m, size_t n,
 	*done = 0;
 	pthread_mutex_lock(&db->commit);
 	while (r >= 0 && *done < n) {
+		r = quota_admit_flagged(db, base, &m[*done], flags);
+		if (r < 0)
+			break;
 		r = lsm_writable(db);
 		if (r == 0)
 			r = make_room(db, &m[*done], flags);
 		if (r == 0)
 			r = commit_some(db, (struct lsm_table *)base, m + *done,
-					at_once(db, n - *done), &lsn);
+					at_once(db, base, n - *done), &lsn);
 		if (r > 0)
 			*done += (size_t)r;
 		else if (os_is_full(r) && freeze_for(db, &m[*done]))

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# A table that may not have more bytes than its schema says.
+
+load helper
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	STORE=$T/store
+	M=$T/mnt
+	# shellcheck disable=SC2034
+	LOG=$T/log
+	if [ -n "${CELLFS_TEST_CLUSTER:-}" ]; then
+		empty_cluster
+	fi
+	mount_store
+}
+
+# full: the table T has 60,000 bytes in files, and may have 50,000.
+full() {
+	a_row
+	echo 'quota 50000' >>"$M/T/.schema"
+	head -c 60000 /dev/urandom >"$M/T/R/f:q"
+	echo T >"$M/.cellfs/flush"
+}
+
+@test "beyond its quota a table takes no puts, in words, and others do" {
+	if [ -n "${CELLFS_TEST_CLUSTER:-}" ]; then
+		a_row
+		run ! bash -c "echo 'quota 50000' >>'$M/T/.schema'"
+		grep -q 'this store cannot bound the bytes of a table (quota)' \
+			"$M/.cellfs/errors"
+		return
+	fi
+	full
+	mkdir "$M/U" "$M/U/R"
+	run ! bash -c "echo x >'$M/T/R/f:r'"
+	[[ $output == *"No space left on device"* ]]
+	tail -n 1 "$M/.cellfs/errors" |
+		grep -qE 'ENOSPC: the files of table T have 6[0-9]{4} bytes, and its quota is 50000: delete and compact, or raise'
+	run -3 "$CELLCTL" put "$M" T R f:r x
+	[[ $output == *"its quota is 50000"* ]]
+	run ! bash -c "printf 'R\tf:r\t1\tx\n' >'$M/T/.cells'"
+	echo x >"$M/U/R/f:q"
+	[ ! -e "$M/T/R/f:r" ]
+	# What is stored can be read.
+	[ "$(stat -L -c %s "$M/T/R/f:q")" = 60000 ]
+	# It is the same after a remount.
+	remount_store
+	run -3 "$CELLCTL" put "$M" T R f:r x
+}
+
+@test "deletes are taken, and with a compaction they make room" {
+	not_over_hbase "no quotas"
+	full
+	rm "$M/T/R/f:q"
+	run -3 "$CELLCTL" put "$M" T R f:r x
+	echo T >"$M/.cellfs/compact"
+	"$CELLCTL" put "$M" T R f:r x
+}
+
+@test "a quota is raised and removed in the schema, and kept by what does not name it" {
+	not_over_hbase "no quotas"
+	full
+	grep -qx 'quota 50000' "$M/T/.schema"
+	printf 'families open\nfamily f\n\tversions 5\n' >"$M/T/.schema"
+	chmod 700 "$M/T"
+	grep -qx 'quota 50000' "$M/T/.schema"
+	echo 'quota 1MiB' | cat - "$M/T/.schema" | grep -v 'quota 50000' >"$T/more"
+	cat "$T/more" >"$M/T/.schema"
+	grep -qx 'quota 1MiB' "$M/T/.schema"
+	echo x >"$M/T/R/f:r"
+	"$CELLCTL" describe "$M" T --json | jq -e '.quota == 1048576'
+	{
+		grep -v quota "$M/T/.schema"
+		echo quota none
+	} >"$T/none"
+	cat "$T/none" >"$M/T/.schema"
+	run ! grep quota "$M/T/.schema"
+	run ! bash -c "echo 'quota much' >>'$M/T/.schema'"
+	grep -q "quota is a size such as 10GiB, or none, not 'much'" \
+		"$M/.cellfs/errors"
+}
+
+@test "a quota goes with an export and a snapshot" {
+	not_over_hbase "no quotas"
+	full
+	mkdir "$M/T/.snapshot/s"
+	"$CELLCTL" export "$M" T >"$T/cells"
+	"$CELLCTL" import --create "$M" T2 "$T/cells"
+	grep -qx 'quota 50000' "$M/T2/.schema"
+	"$CELLCTL" snapshot -t T "$M" clone s T3
+	grep -qx 'quota 50000' "$M/T3/.schema"
+}
+
+@test "df of a mount of a table with a quota shows what it may have" {
+	not_over_hbase "no quotas"
+	a_row
+	head -c 60000 /dev/urandom >"$M/T/R/f:q"
+	echo T >"$M/.cellfs/flush"
+	echo 'quota 1MiB' >>"$M/T/.schema"
+	remount_store -o root=T
+	[ "$(stat -f -c '%b %S' "$M")" = "256 4096" ]
+	free=$(stat -f -c %a "$M")
+	[ "$free" -gt 235 ]
+	[ "$free" -lt 242 ]
+}
