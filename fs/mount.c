@@ -143,8 +143,14 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 		.news_arg = (void *)o,
 	};
 
+	int r;
+
 	store_hide_keys(o->store);
-	return open_store(o->store, &so, out);
+	r = open_store(o->store, &so, out);
+	/* Without the memory for it pictures have no heat. */
+	if (r == 0)
+		(void)store_heat(*out);
+	return r;
 }
 
 static int loop(struct fuse_session *se)

@@ -470,6 +470,47 @@ struct table_calls {
 void table_calls(struct table *t, struct table_calls *out);
 
 /*
+ * The shape of a store, for pictures: what there is of it and where, told without
+ * reading a cell, and which rows were read and written lately.
+ */
+enum shape_kind {
+	SHAPE_NOW,    /* the first: now in ms; since when calls are noted, or 0;
+			 whether files are told */
+	SHAPE_TABLE,  /* table, name */
+	SHAPE_FILE,   /* table, name of the family, first row, last row: number,
+			 level, bytes, entries, oldest and newest timestamp */
+	SHAPE_OTHERS, /* files beyond those: how many, their bytes */
+	SHAPE_PART,   /* table, family, row: bytes of a file from there on */
+	SHAPE_MEMORY, /* table, family: entries that are in no file yet */
+	SHAPE_DAY,    /* days since 1970; bytes of cells with such timestamps */
+	SHAPE_CALL,   /* table, row: minute in ms, 1 for a write, for how many
+			 calls it stands * SHAPE_WEIGHT */
+	SHAPE_KINDS
+};
+#define SHAPE_WEIGHT 256
+
+struct shape_item {
+	uint8_t kind;
+	uint64_t table;		/* its id */
+	struct bytes name;	/* of the table, or of the family */
+	struct bytes row, last; /* of long rows the beginning */
+	uint64_t n[6];
+};
+
+/* Appends the shape to @out, some megabytes at most whatever is stored. */
+int store_shape(struct store *s, struct buf *out);
+/*
+ * Takes the next item from *rest, which it borrows: 1, 0 at the end, or -EPROTO.
+ * Tables come before what is of them.
+ */
+int store_shape_next(struct bytes *rest, struct shape_item *out);
+/*
+ * From now on calls are noted, of some a sample: in 3 MB of memory at most, the
+ * last four hours. Before other threads use the store.
+ */
+int store_heat(struct store *s);
+
+/*
  * What a table holds, told without reading it: from what its files and the
  * memory say of themselves. There a cell counts that is hidden or expired, a
  * row once for each file that has it, and no time is older than a delete of a

@@ -122,6 +122,11 @@ struct store_ops {
 	int (*hold)(struct store *s, struct hold **out);
 	void (*hold_release)(struct hold *h);
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
+	/*
+	 * Appends what it has of shape.h but SHAPE_NOW, tables and calls; where
+	 * counts_elsewhere all of it. NULL: files are not told.
+	 */
+	int (*shape)(struct store *s, struct buf *out);
 	int (*space)(struct store *s, struct store_space *out);
 	/* The wrapper has checked the name. */
 	int (*keep)(struct store *s, const char *name, struct bytes content);
@@ -160,7 +165,10 @@ struct table_watch;
 
 struct store {
 	const struct store_ops *ops;
-	uint32_t can; /* as ops->can, or less: what is served may not */
+	struct heat *heat; /* set by store_heat(), or NULL */
+	_Atomic unsigned
+		heat_every; /* of how many calls one is noted; 0: none */
+	uint32_t can;	    /* as ops->can, or less: what is served may not */
 	bool read_only;
 	bool no_delete; /* guard.h */
 	bool is_shared; /* others change it too: store_is_shared() */
@@ -204,6 +212,7 @@ struct table {
  */
 struct scan {
 	struct store *store;
+	uint64_t table;
 	uint64_t cells;
 	uint32_t steps;
 	int failed; /* the error that every later call returns */

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "store/front/backend.h"
+#include "store/front/heat.h"
 
 /* The calling thread's stripe: of its own below COUNT_STRIPES_OWN. */
 static inline unsigned front_stripe(void)
@@ -40,6 +41,17 @@ static inline void front_count(struct store *s, enum store_count c, uint64_t n)
 	unsigned stripe = front_stripe();
 
 	front_add(&s->counts[stripe].n[c], stripe, n);
+}
+
+/* Notes, if the store is watched, that a row is read or written. */
+static inline void front_note(struct store *s, uint64_t table, struct bytes row,
+			      bool write)
+{
+	unsigned every =
+		atomic_load_explicit(&s->heat_every, memory_order_relaxed);
+
+	if (every && ++heat_passed >= every)
+		heat_take(s, table, row, write);
 }
 
 static inline void front_begin(void)

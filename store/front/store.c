@@ -42,6 +42,8 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only)
 	s->counts_elsewhere = false;
 	s->is_shared = false;
 	s->watch = NULL;
+	s->heat = NULL;
+	atomic_init(&s->heat_every, 0);
 	memset(s->counts, 0, sizeof(s->counts));
 }
 
@@ -49,6 +51,7 @@ void store_fini(struct store *s)
 {
 	pthread_mutex_destroy(&s->schema_lock);
 	watch_free(s);
+	heat_free(s->heat);
 }
 
 void table_init(struct table *t, struct store *s, uint64_t id)
@@ -128,6 +131,7 @@ int table_mutate(struct table *t, struct mutation *m, unsigned flags)
 		front_count(s, COUNT_MUTATIONS, 1);
 		if (m->nchanges > 1)
 			front_count(s, COUNT_MORE_CHANGES, m->nchanges - 1);
+		front_note(s, t->id, m->row, true);
 	} else if (r == 0) {
 		front_count(s, COUNT_CHECKS_FAILED, 1);
 	}
@@ -169,8 +173,10 @@ int table_mutate_many(struct table *t, struct mutation *m, size_t n,
 		r = 0;
 	watch_end(s, CALL_MUTATE_MANY, begin);
 	watch_table(t, 0, *done);
-	for (size_t i = 0; i < *done; i++)
+	for (size_t i = 0; i < *done; i++) {
 		changes += m[i].nchanges;
+		front_note(s, t->id, m[i].row, true);
+	}
 	front_count(s, COUNT_MORE_CHANGES, changes - *done);
 	front_count(s, COUNT_MUTATIONS, *done);
 	return front_end(s, r);
@@ -216,6 +222,7 @@ int front_scan_open(struct table *t, const struct scan_spec *spec,
 		return r;
 	assert(sc);
 	sc->store = t->store;
+	sc->table = t->id;
 	sc->cells = 0;
 	sc->steps = 0;
 	sc->failed = 0;
@@ -259,10 +266,12 @@ int scan_next_many(struct scan *sc, struct cell *out, size_t n)
 	if (r < 0)
 		return r;
 	r = step(sc, out, n);
-	if (r > 0)
+	if (r > 0) {
 		sc->cells += (unsigned)r;
-	else if (r < 0)
+		front_note(sc->store, sc->table, out[0].row, false);
+	} else if (r < 0) {
 		sc->failed = front_end(sc->store, r);
+	}
 	return r;
 }
 
@@ -319,6 +328,8 @@ static int get(struct table *t, struct bytes row, struct bytes family,
 	watch_end(s, CALL_GET, begin);
 	watch_table(t, 1, 0);
 	front_count(s, r > 0 ? COUNT_GETS_FOUND : COUNT_GETS_ABSENT, 1);
+	if (r >= 0)
+		front_note(s, t->id, row, false);
 	if (r > 0) {
 		found.row = row;
 		found.family = family;

@@ -229,6 +229,18 @@ static int remote_check_part(struct store *s, struct store_checking *at,
 	return r;
 }
 
+static int remote_shape(struct store *s, struct buf *out)
+{
+	struct field got[FIELDS_MAX] = {0};
+	struct buf reply = {0};
+	int r = call_holding(remote_of(s), WIRE_SHAPE, NULL, got, &reply);
+
+	if (r == 0 && buf_append(out, got[0].s.data, got[0].s.len) < 0)
+		r = why(-ENOMEM, "out of memory for a shape");
+	buf_free(&reply);
+	return r;
+}
+
 static int remote_table_info(struct table *t, struct table_info *out)
 {
 	struct field got[FIELDS_MAX] = {0};
@@ -431,6 +443,7 @@ static const struct store_ops remote_ops = {
 	.hold = remote_hold,
 	.hold_release = remote_hold_release,
 	.stat = remote_stat,
+	.shape = remote_shape,
 	.space = remote_space,
 	.health = remote_health,
 	.now_ms = remote_now_ms,

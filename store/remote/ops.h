@@ -80,6 +80,7 @@ enum wire_op {
 	WIRE_HOLD,
 	WIRE_HOLD_READ,
 	WIRE_HOLD_RELEASE,
+	WIRE_SHAPE,
 	WIRE_OPS
 };
 

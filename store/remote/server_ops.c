@@ -201,6 +201,14 @@ static int run_stats(struct served *sv, struct field *in, struct field *out)
 	return e.err < 0 ? why(e.err, "out of memory for figures") : 0;
 }
 
+static int run_shape(struct served *sv, struct field *in, struct field *out)
+{
+	int r = store_shape(sv->store, &sv->hold);
+
+	out[0].s = buf_bytes(&sv->hold);
+	return r;
+}
+
 struct faults {
 	struct buf *text;
 	int err;
@@ -412,4 +420,5 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_SCAN_PASS] = {run_scan_pass},
 	[WIRE_HOLD] = {run_hold},
 	[WIRE_HOLD_READ] = {run_hold_read},
+	[WIRE_SHAPE] = {run_shape},
 };

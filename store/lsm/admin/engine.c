@@ -121,6 +121,7 @@ static const struct store_ops lsm_ops = {
 	.hold = lsm_hold,
 	.hold_release = lsm_hold_release,
 	.stat = lsm_stat,
+	.shape = lsm_shape,
 	.space = lsm_space,
 	.keep = lsm_keep,
 	.health = lsm_health,

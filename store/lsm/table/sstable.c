@@ -546,6 +546,22 @@ size_t sst_memory(const struct sstable *t)
 	return n + index_memory(&t->index);
 }
 
+bool sst_block(const struct sstable *t, uint32_t i, struct sst_block *out)
+{
+	const struct index_entry *e;
+
+	if (i >= t->index.nblocks)
+		return false;
+	e = &t->index.entries[i];
+	*out = (struct sst_block){e->stored_len, e->ts_min, e->ts_max};
+	return true;
+}
+
+int sst_block_row(const struct sstable *t, uint32_t i, struct buf *to)
+{
+	return index_row(&t->index, i, to);
+}
+
 bool sst_spans(const struct sstable *t, struct bytes row)
 {
 	return bytes_cmp(row, buf_bytes(&t->info.row_min)) >= 0 &&

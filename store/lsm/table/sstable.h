@@ -102,6 +102,18 @@ int sst_info_load(struct os_dir *dir, uint64_t number, struct sst_info *out);
 /* Bytes of memory of the open table, without cached blocks. */
 size_t sst_memory(const struct sstable *t);
 
+/*
+ * What the index says of block @i: its bytes in the file, the bounds of its
+ * timestamps (of deletes 0). False: there is no such block. sst_block_row()
+ * copies the row that it begins with: 0 or -ENOMEM.
+ */
+struct sst_block {
+	uint64_t bytes;
+	int64_t ts_min, ts_max;
+};
+bool sst_block(const struct sstable *t, uint32_t i, struct sst_block *out);
+int sst_block_row(const struct sstable *t, uint32_t i, struct buf *to);
+
 /* Is the row between the first and the last row of the table? */
 bool sst_spans(const struct sstable *t, struct bytes row);
 /* May the table hold an entry of the row? False only if surely not. */
