@@ -86,9 +86,10 @@ tools/shell		value store
 tools/line		value store filter front open remote text host progress
 			shell
 tools/feed		value store front text progress line shell
+tools/shape		value store front
 tools/watch		value
 tools			value store front open text host progress line feed
-			shell backup watch
+			shell backup watch shape
 """
 
 # Arrows that go back all the same: (file that uses, file that is used): why.

@@ -227,8 +227,15 @@ int cmd_stats(struct request *rq)
 {
 	struct table_info held;
 	struct store_stat st;
-	int code = maybe_table(rq), r;
+	int code, r;
 
+	if (rq->plot)
+		return rq->json || rq->nwords > 1
+			       ? fail_usage(
+					 "--plot is of a whole store, and no "
+					 "JSON")
+			       : cmd_plot(rq);
+	code = maybe_table(rq);
 	if (code == EXIT_DONE && rq->table) {
 		r = table_info(rq->table, &held);
 		return r < 0 ? fail_table(rq, rq->words[1], r)

@@ -44,6 +44,8 @@ int cmd_init(struct request *rq);
 int parse_check(struct request *rq);
 int cmd_check(struct request *rq);
 int cmd_repair(struct request *rq);
+int cmd_plot(struct request *rq); /* cmd_shape.c */
+int cmd_shape(struct request *rq);
 int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);

@@ -327,10 +327,22 @@ const struct command cellctl_commands[] = {
 	.help =
 "Prints one figure a line: name, value, meaning. Of the store, or of a table,\n"
 "whose figures are estimates unless the table is small.\n",
-	.example = "stats ./data --json",
-	.options = O_JSON,
+	.example = "stats ./data --plot",
+	.options = O_JSON | O_PLOT,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_stats,
+}, {
+	.name = "shape", .args = "STORE", .line = "draw a store",
+	.help =
+"With --html prints a page for a browser, which needs nothing from elsewhere:\n"
+"tables and beginnings of rows by bytes, files by level and age, growth by day,\n"
+"and of a store that is mounted the reads and writes of the last four hours by\n"
+"ranges of rows. Else a line a file: table, family, level, file, bytes, stored\n"
+"cells, first row, last row.\n",
+	.example = "shape ./mnt --html > shape.html",
+	.options = O_HTML,
+	.words_min = 1, .words_max = 1, .needs = NEEDS_STORE,
+	.run = cmd_shape,
 }, {
 	.name = "status", .args = "[STORE]", .line = "what is mounted",
 	.help =

@@ -25,7 +25,7 @@ struct command {
 	const char *line;	  /* summary for the list of commands */
 	const char *help;	  /* sentences */
 	const char *example;	  /* without "cellctl" */
-	unsigned options;	  /* O_ bits */
+	uint64_t options;	  /* O_ bits */
 	int words_min, words_max; /* STORE counts; max 0 = any number */
 	unsigned needs;
 	int (*parse)(struct request *rq); /* may be NULL */

@@ -58,6 +58,8 @@ enum {
 	W_PROGRESS,
 	W_EVERY,
 	W_TIMES,
+	W_HTML,
+	W_PLOT,
 };
 
 static const struct option_word {
@@ -65,7 +67,7 @@ static const struct option_word {
 	char letter; /* 0 = none */
 	int what;
 	const char *arg;  /* name of its value; NULL = it has none */
-	unsigned takers;  /* O_ bits of commands that take it */
+	uint64_t takers;  /* O_ bits of commands that take it */
 	const char *help; /* NULL = another name of the option before */
 } option_words[] = {
 	{"columns", 0, W_COLUMNS, "LIST", O_COLUMNS,
@@ -130,6 +132,8 @@ static const struct option_word {
 	 "of this table, not the whole store"},
 	{"rate", 0, W_RATE, "N", O_RATE,
 	 "read N MiB a second while it is mounted (32; 0: all)"},
+	{"html", 0, W_HTML, NULL, O_HTML, "a page for a browser"},
+	{"plot", 0, W_PLOT, NULL, O_PLOT, "tables, levels and days as bars"},
 	{"json", 0, W_JSON, NULL, O_JSON, "one JSON object a line"},
 	{"json", 0, W_JSON, NULL, O_JSON_IN,
 	 "read the output of export --json"},
@@ -267,6 +271,8 @@ static int take_value(struct request *rq, int what, const char *arg)
 static void take_flag(struct request *rq, int what)
 {
 	rq->json |= what == W_JSON;
+	rq->html |= what == W_HTML;
+	rq->plot |= what == W_PLOT;
 	rq->spec.reversed |= what == W_REVERSED;
 	rq->spec.raw |= what == W_RAW;
 	rq->rows |= what == W_ROWS;

@@ -48,6 +48,8 @@ enum {
 	O_RESTORE = 1 << 28, /* --backup, --at */
 	O_PROGRESS = 1 << 29,
 	O_LOOKS = 1 << 30, /* --interval of time, --count of looks */
+	O_HTML = 1LL << 31,
+	O_PLOT = 1LL << 32,
 
 	O_SELECT = O_JSON | O_COLUMNS | O_VERSIONS | O_TIMES | O_TIMESTAMP |
 		   O_FILTER | O_FAMILY_LIMIT,
@@ -74,6 +76,7 @@ struct request {
 	int nwords;
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
+	bool html, plot;
 	bool all_versions, list;
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;

@@ -1,0 +1,268 @@
+/* What a store tells of its shape, and the page that is drawn of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "store/front/heat.h"
+#include "store/front/shape.h"
+#include "tests/unit/temp_store.h"
+#include "tools/shape/draw.h"
+
+static struct temp_store *store_of(void **state)
+{
+	return *state;
+}
+
+static int setup(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	*state = s;
+	return s ? temp_make(s) : -1;
+}
+
+static int teardown(void **state)
+{
+	struct temp_store *s = *state;
+	int r = temp_remove(s);
+
+	free(s);
+	return r;
+}
+
+static void load(struct temp_store *s, struct shape *out)
+{
+	assert_int_equal(shape_load(s->store, out), 0);
+}
+
+static double called(const struct shape *s, const char *row, int write)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < s->ncalls; i++)
+		if (s->calls[i].write == write &&
+		    (!row || bytes_eq(s->calls[i].row, bytes_str(row))))
+			n += s->calls[i].weight;
+	return n;
+}
+
+static void a_store_that_nobody_watches_notes_no_call(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct shape shape;
+
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	load(s, &shape);
+	assert_int_equal(shape.since_ms, 0);
+	assert_int_equal(shape.ncalls, 0);
+	assert_int_equal(shape.ntables, 1);
+	assert_int_equal(shape.memory, 1);
+	shape_free(&shape);
+}
+
+static void the_calls_of_a_quiet_store_are_all_kept(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct shape shape;
+
+	assert_int_equal(store_watch(s->store), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(temp_put(s, "w", "f", "q", i, "v"), 1);
+	for (int i = 0; i < 20; i++)
+		assert_non_null(temp_get(s, "w", "f", "q"));
+	assert_null(temp_get(s, "absent", "f", "q"));
+	assert_int_equal(table_has_row(s->table, bytes_str("w")), 1);
+	load(s, &shape);
+	assert_true(shape.since_ms > 0);
+	assert_true(called(&shape, "w", CALL_WRITE) == 10);
+	assert_true(called(&shape, "w", CALL_READ) == 21);
+	assert_true(called(&shape, "absent", CALL_READ) == 1);
+	assert_true(called(&shape, NULL, CALL_READ) == 22);
+	shape_free(&shape);
+}
+
+static void of_many_calls_a_sample_stands_for_all(void **state)
+{
+	const int calls = 50000;
+	struct temp_store *s = store_of(state);
+	struct shape shape;
+	size_t minutes = 0;
+	double sum;
+
+	assert_int_equal(store_watch(s->store), 0);
+	assert_int_equal(temp_put(s, "hot", "f", "q", 1, "v"), 1);
+	for (int i = 0; i < calls; i++)
+		temp_get(s, i % 10 ? "hot" : "cold", "f", "q");
+	load(s, &shape);
+	for (size_t i = 0; i < shape.ncalls; i++)
+		minutes += !i || shape.calls[i].minute_ms !=
+					 shape.calls[i - 1].minute_ms;
+	assert_true(shape.ncalls <= HEAT_KEPT * minutes);
+	sum = called(&shape, NULL, CALL_READ);
+	assert_true(sum > calls * .98 && sum < calls * 1.02);
+	assert_true(called(&shape, "hot", CALL_READ) > .75 * sum);
+	assert_true(called(&shape, "cold", CALL_READ) < .25 * sum);
+	shape_free(&shape);
+}
+
+static void files_and_their_parts_are_told(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct shape shape;
+	uint64_t parts = 0;
+	char row[32];
+
+	for (int i = 0; i < 3000; i++) {
+		snprintf(row, sizeof(row), "row%06d", i);
+		assert_int_equal(
+			temp_put(s, row, "f", "q", store_now_ms(s->store), row),
+			1);
+	}
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	load(s, &shape);
+	assert_int_equal(shape.nfiles, 1);
+	assert_int_equal(shape.memory, 0);
+	assert_true(bytes_eq(shape.files_of[0].row, bytes_str("row000000")));
+	assert_true(bytes_eq(shape.files_of[0].last, bytes_str("row002999")));
+	assert_int_equal(shape.files_of[0].entries, 3000);
+	assert_true(shape.nparts > 2);
+	for (size_t i = 0; i < shape.nparts; i++)
+		parts += shape.parts[i].bytes;
+	assert_in_range(parts, shape.bytes / 2, shape.bytes);
+	assert_in_range(shape.ndays, 1, 2);
+	shape_free(&shape);
+}
+
+/* Whatever bytes a peer sends as a shape. */
+static void what_is_no_shape_is_refused(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct buf whole = {0};
+	struct shape shape;
+
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(store_shape(s->store, &whole), 0);
+	for (size_t n = 0; n < whole.len; n++) {
+		shape = (struct shape){0};
+		assert_int_equal(buf_append(&shape.text, whole.data, n), 0);
+		if (n % 3 == 0 && n)
+			shape.text.data[n - 1] ^= 0x55;
+		if (shape_read(&shape) < 0)
+			assert_string_equal(store_why(), "the store says of "
+							 "itself what cannot "
+							 "be");
+		shape_free(&shape);
+	}
+	buf_free(&whole);
+}
+
+static void shown(const char *key, size_t len, const char *want)
+{
+	struct page p = {0};
+
+	page_key(&p, bytes_of(key, len), 100);
+	assert_int_equal(buf_append(&p.out, "", 1), 0);
+	assert_string_equal((const char *)p.out.data, want);
+	buf_free(&p.out);
+}
+
+static void a_key_is_no_markup(void **state)
+{
+	(void)state;
+	shown("<script>", 8, "&lt;script&gt;");
+	shown("a&b\"'", 5, "a&amp;b&quot;&#39;");
+	shown("]]>", 3, "]]&gt;");
+	shown("\0\x01\n\x7f\xff", 5, "\\x00\\x01\\x0A\\x7F\\xFF");
+	shown("\xE2\x80\xAE", 3, "\\xE2\\x80\\xAE");
+	shown("\xEF\xBF\xBF", 3, "\\xEF\\xBF\\xBF");
+	shown("\xC3\xA4", 2, "\xC3\xA4");
+}
+
+static void put(struct shape *s, struct shape_item item)
+{
+	assert_int_equal(shape_put(&s->text, &item), 0);
+}
+
+/* A key that takes as much of a page as one can; until the fourth one after it. */
+static struct bytes costly(int i)
+{
+	static char texts[4][SHAPE_ROW_MAX];
+	static unsigned next;
+	char *text = texts[next++ % 4];
+
+	memset(text, '"', SHAPE_ROW_MAX);
+	for (size_t k = 0; k < 6; k++, i /= 7)
+		text[5 - k] = (char)('"' + i % 7);
+	return bytes_of(text, SHAPE_ROW_MAX);
+}
+
+static void a_page_is_bounded_whatever_is_stored(void **state)
+{
+	const uint64_t tables = 1000, files = 10000, parts = 10000;
+	const uint64_t now = 1790000000000;
+	struct shape s = {0};
+	struct page p = {0};
+
+	(void)state;
+	put(&s, (struct shape_item){.kind = SHAPE_NOW,
+				    .n = {now, now - 86400000, 1}});
+	for (uint64_t i = 0; i < tables; i++)
+		put(&s, (struct shape_item){.kind = SHAPE_TABLE,
+					    .table = i + 1,
+					    .name = costly((int)i)});
+	for (uint64_t i = 0; i < files; i++)
+		put(&s, (struct shape_item){
+				.kind = SHAPE_FILE,
+				.table = i % tables + 1,
+				.name = costly((int)(i / tables % 30)),
+				.row = costly((int)i),
+				.last = costly((int)i + 1),
+				.n = {i, i / 30 % 7, 1 << 26, 1, now, now}});
+	for (uint64_t i = 0; i < parts; i++)
+		put(&s, (struct shape_item){.kind = SHAPE_PART,
+					    .table = i % tables + 1,
+					    .row = costly((int)i * 11),
+					    .n = {1 << 16}});
+	for (uint64_t day = 0; day < 366; day++)
+		put(&s, (struct shape_item){
+				.kind = SHAPE_DAY,
+				.n = {now / 86400000 - 365 + day, day + 1}});
+	for (uint64_t i = 0; i < HEAT_MINUTES * HEAT_KEPT; i++)
+		put(&s, (struct shape_item){
+				.kind = SHAPE_CALL,
+				.table = i % 6 + 1,
+				.row = costly((int)(i * 7919 % 100000)),
+				.n = {(now / 60000 - i / HEAT_KEPT) * 60000,
+				      i & 1, i * SHAPE_WEIGHT}});
+	assert_int_equal(shape_read(&s), 0);
+	draw_page(&p, &s, "store");
+	assert_int_equal(p.err, 0);
+	assert_in_range(p.out.len, 100000, 1000000);
+	shape_free(&s);
+	buf_free(&p.out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_store_that_nobody_watches_notes_no_call, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			the_calls_of_a_quiet_store_are_all_kept, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			of_many_calls_a_sample_stands_for_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_and_their_parts_are_told,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_shape_is_refused,
+						setup, teardown),
+		cmocka_unit_test(a_key_is_no_markup),
+		cmocka_unit_test(a_page_is_bounded_whatever_is_stored),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
