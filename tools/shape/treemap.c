@@ -12,6 +12,7 @@
 #define PREFIXES_MAX 24 /* of a table */
 #define PREFIXES_ALL 240
 #define FEW 12
+#define AGAIN 6		  /* areas of a large one */
 #define PREFIX_LEN_MAX 12 /* bytes behind what all rows begin with */
 #define HEIGHT 440
 #define HEAD 18 /* of a table's area, for its name */
@@ -161,6 +162,7 @@ static size_t group_table(const struct shape *s, const struct shape_table *t,
 		size_t room = most > n ? most - n + 1 : 1;
 		struct area first = out[0];
 
+		room = room < AGAIN ? room : AGAIN;
 		if (first.size < (double)t->bytes / 4 || first.nparts < 2 ||
 		    room < 3)
 			break;
