@@ -67,7 +67,7 @@ static void the_calls_of_a_quiet_store_are_all_kept(void **state)
 	struct temp_store *s = store_of(state);
 	struct shape shape;
 
-	assert_int_equal(store_watch(s->store), 0);
+	assert_int_equal(store_heat(s->store), 0);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(temp_put(s, "w", "f", "q", i, "v"), 1);
 	for (int i = 0; i < 20; i++)
@@ -91,7 +91,7 @@ static void of_many_calls_a_sample_stands_for_all(void **state)
 	size_t minutes = 0;
 	double sum;
 
-	assert_int_equal(store_watch(s->store), 0);
+	assert_int_equal(store_heat(s->store), 0);
 	assert_int_equal(temp_put(s, "hot", "f", "q", 1, "v"), 1);
 	for (int i = 0; i < calls; i++)
 		temp_get(s, i % 10 ? "hot" : "cold", "f", "q");

@@ -8,6 +8,8 @@
 #ifndef CELLFS_TOOLS_LINE_COMMAND_H
 #define CELLFS_TOOLS_LINE_COMMAND_H
 
+#include <stdint.h>
+
 struct request;
 
 /* What is opened for a command: the store, and its table. */
