@@ -209,16 +209,14 @@ static int by_place(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* From ids to places in tables, by the sorted @of. */
-#define PLACE(items, n, of, count)                                         \
-	do {                                                               \
-		for (size_t k = 0; k < (n); k++) {                         \
-			const struct place key = {.id = (items)[k].table}; \
-			const struct place *p = bsearch(                   \
-				&key, of, count, sizeof(key), by_place);   \
-			(items)[k].table = p->at;                          \
-		}                                                          \
-	} while (0)
+/* The place in tables of the one with this id; it is there. */
+static size_t place_of(const struct place *of, size_t n, uint64_t id)
+{
+	const struct place key = {.id = id};
+	const struct place *p = bsearch(&key, of, n, sizeof(key), by_place);
+
+	return p ? p->at : 0;
+}
 
 /* Sorts the tables by size and what is of them by table. */
 static int arrange(struct shape *s)
@@ -231,9 +229,13 @@ static int arrange(struct shape *s)
 	for (size_t i = 0; i < s->ntables; i++)
 		of[i] = (struct place){s->tables[i].id, i};
 	qsort(of, s->ntables, sizeof(*of), by_place);
-	PLACE(s->files_of, s->nfiles, of, s->ntables);
-	PLACE(s->parts, s->nparts, of, s->ntables);
-	PLACE(s->calls, s->ncalls, of, s->ntables);
+	for (size_t i = 0; i < s->nfiles; i++)
+		s->files_of[i].table =
+			place_of(of, s->ntables, s->files_of[i].table);
+	for (size_t i = 0; i < s->nparts; i++)
+		s->parts[i].table = place_of(of, s->ntables, s->parts[i].table);
+	for (size_t i = 0; i < s->ncalls; i++)
+		s->calls[i].table = place_of(of, s->ntables, s->calls[i].table);
 	free(of);
 	if (s->nfiles)
 		qsort(s->files_of, s->nfiles, sizeof(*s->files_of), by_file);
