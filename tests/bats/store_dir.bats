@@ -205,7 +205,48 @@ lost() {
 	says 3 "remove wal.made to lose" scan "$T/copy" u
 	rm "$T/copy/wal.made"
 	ctl scan "$T/copy" u
+	run -1 ctl check "$T/copy"
+	[[ $output == *"wal.made is missing"*" 1 fault" ]]
+	ctl put "$T/copy" t r d:q x
+	ctl flush "$T/copy"
+	ctl put "$T/copy" t r d:q y
 	[ "$(ctl check "$T/copy")" = "$T/copy: 0 faults" ]
+}
+
+@test "check misses each kind of file whose absence is a fault" {
+	local kind file
+
+	ctl put "$STORE" t r d:q x
+	ctl flush "$STORE"
+	ctl put "$STORE" t r d:q y
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	for kind in 'CATALOG-????????????????' '*.sst' 'wal-*.log' wal.made; do
+		file=$(compgen -G "$STORE/$kind" | head -n 1)
+		mv "$file" "$T/away"
+		run -1 ctl check "$STORE"
+		[[ $output == *missing* ]]
+		mv "$T/away" "$file"
+		[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	done
+	# What is made anew without harm, here after a kill.
+	mount_store
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	DAEMON=
+	fusermount3 -u -z "$M"
+	rm "$STORE"/{LOCK,wal.spare,wal.reserve}
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	mount_store
+	settled test -e "$STORE/wal.reserve"
+	[ -e "$STORE/LOCK" ]
+	[ -e "$STORE/wal.spare" ]
+	# An open store knows that it has kept a catalog.
+	mv "$STORE"/CATALOG-*.old "$T/away"
+	run -1 ctl check "$M"
+	[[ $output == *"CATALOG-"*".old, is missing"* ]]
+	unmount_store
+	rm -f "$STORE/wal.ring"
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
 }
 
 # refused WORDS: neither cellctl nor a mount takes the store, unless told so.

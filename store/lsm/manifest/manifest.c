@@ -72,7 +72,11 @@ int manifest_check_previous(const struct manifest *m)
 	r = load(m->dir, m->previous, true, &c, &store);
 	if (r == 0)
 		catalog_free(&c);
-	return r;
+	return r == -ENOENT ? why(-EUCLEAN,
+				  "the catalog before the newest one, "
+				  "CATALOG-%016" PRIx64 ".old, is missing",
+				  m->previous)
+			    : r;
 }
 
 int manifest_check(const struct manifest *m)
