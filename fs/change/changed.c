@@ -289,6 +289,12 @@ void changed_alias_gone(struct fs *fs)
 		invalidate_all_names(fs->invalidator);
 }
 
+void changed_below(struct fs *fs, uint64_t node)
+{
+	invalidate_below(fs->invalidator, node);
+	changed_alias_gone(fs);
+}
+
 /* The attributes of F:Q are another version's, or F:Q is no more. */
 static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 		       const struct change *c)
@@ -325,10 +331,8 @@ static void tell_aliases(const struct changer *w, uint64_t row,
 			 writes_value(c) != writes_value(c - 1))
 			tell_alias(w, row, m->row, c);
 	}
-	if (!wide)
-		return;
-	invalidate_below(w->fs->invalidator, row);
-	changed_alias_gone(w->fs);
+	if (wide)
+		changed_below(w->fs, row);
 }
 
 /* The kernel hears of the mutation. */
@@ -493,7 +497,8 @@ void changed_name(struct fs *fs, const struct place *from,
 		return;
 	/* A version, or F:Q, has other attributes by its new name. */
 	invalidate_now(fs->invalidator, from->node);
-	invalidate_inode(fs->invalidator, from->node, !place_is_dir(from));
+	if (!place_is_dir(from))
+		invalidate_inode(fs->invalidator, from->node, true);
 }
 
 void changed_wait(struct fs *fs, const struct place *file)

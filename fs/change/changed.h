@@ -86,6 +86,8 @@ void changed_hidden(struct fs *fs, const struct place *file);
  * is told of a file without a link, and others are to find none by its name.
  */
 void changed_alias_gone(struct fs *fs);
+/* Everything beneath that node may be another, or gone. */
+void changed_below(struct fs *fs, uint64_t node);
 
 /* The same of the rows that a program changes. */
 void changed_rows_before(struct fs *fs, struct table *t,

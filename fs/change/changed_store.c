@@ -69,8 +69,7 @@ void changed_table_dropped(struct fs *fs, struct bytes name)
 
 	if (ft) {
 		forget_below(fs, node);
-		invalidate_below(fs->invalidator, node);
-		changed_alias_gone(fs);
+		changed_below(fs, node);
 		nodes_detach(fs->nodes, FUSE_ROOT_ID, name);
 	}
 	fstable_unref(ft);
@@ -97,8 +96,7 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 	changes_all(&fs->changes);
 	if (written)
 		schema_absent_written(fstable_absent(ft));
-	invalidate_below(fs->invalidator, node);
-	changed_alias_gone(fs);
+	changed_below(fs, node);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
 		invalidate_below(fs->invalidator, node);

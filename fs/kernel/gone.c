@@ -28,14 +28,9 @@ static uint64_t record(pid_t who, uint64_t ino, enum step step)
 /* STEPS when the thread was told nothing of the file. */
 static enum step step_of(struct gone *g, pid_t who, uint64_t ino)
 {
-	uint64_t was = atomic_load(slot(g, who));
-	enum step step = TOLD;
+	uint64_t behind = record(who, ino, TOLD) - atomic_load(slot(g, who));
 
-	if (was == 0)
-		return STEPS;
-	while (step < STEPS && was != record(who, ino, step))
-		step++;
-	return step;
+	return behind < STEPS ? (enum step)behind : STEPS;
 }
 
 static void set_step(struct gone *g, pid_t who, uint64_t ino, enum step step)
