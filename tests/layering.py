@@ -64,20 +64,20 @@ store/library		value store filter front open
 fs/text			value store front
 fs/host			value os
 fs/kernel		value os store front text host
-fs/report		value store
-fs/memory		value text kernel
-fs/tree			value store front text kernel report memory
+fs/report		value os store
+fs/memory		value os text kernel
+fs/tree			value os store front text kernel report memory
 fs/control		value store front host kernel report memory tree
 fs/change		value store front text kernel report memory tree
-fs/files		value store front remote text kernel report memory tree
+fs/files		value os store front remote text kernel report memory tree
 			control change
 fs/look			value store front text kernel memory tree change files
-fs/ops			value store front text kernel report memory tree change
+fs/ops			value os store front text kernel report memory tree change
 			files look
 fs			value store front open host kernel report tree control
 			files ops
 
-tools/progress		value
+tools/progress		value os
 tools/bench		value os store front open host progress
 tools/mounts		kernel
 tools/hbase		value store front open
@@ -105,7 +105,7 @@ SHARED = {
     "store/filter/filter.h",  # filters as text
     "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",
     "store/value/schema.h", "store/value/utf8.h", "store/value/why.h",
-    "store/os/thread.h",
+    "store/os/thread.h", "store/os/clock.h",
     "store/front/latency.h",
 }
 # The headers that are installed, and who implements them.

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fs/files/writer_inside.h"
-#include "fs/kernel/clock.h"
+#include "store/os/clock.h"
 
 void writer_register(struct writer *w)
 {
@@ -207,18 +207,15 @@ static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
  */
 static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
 {
-	struct timespec t = {.tv_sec = (time_t)(until / 1000000000),
-			     .tv_nsec = (long)(until % 1000000000)};
-	bool may;
-	int late = 0;
+	bool may, in_time = true;
 
 	pthread_mutex_lock(&ws->lock);
 	may = ws->waiting < WAITING_MAX;
 	if (may) {
 		ws->waiting++;
-		while (seen == ws->settled && !late)
-			late = pthread_cond_timedwait(&ws->settled_cond,
-						      &ws->lock, &t);
+		while (seen == ws->settled && in_time)
+			in_time = clock_cond_wait(&ws->settled_cond, &ws->lock,
+						  until);
 		ws->waiting--;
 	}
 	pthread_mutex_unlock(&ws->lock);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 
 /* f_type of every FUSE filesystem. */
@@ -92,19 +93,13 @@ static void say(const char *state)
 /* Waits for one interval; false when the mount ends. */
 static bool wait_interval(void)
 {
-	struct timespec until;
-	uint64_t ns;
-	int r = 0;
-	bool ending;
+	uint64_t until = monotonic_ns() + supervisor.interval_us * 1000;
+	bool in_time = true, ending;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns = (uint64_t)until.tv_nsec + supervisor.interval_us * 1000;
-	until.tv_sec += (time_t)(ns / 1000000000);
-	until.tv_nsec = (long)(ns % 1000000000);
 	pthread_mutex_lock(&supervisor.lock);
-	while (!supervisor.ending && r == 0)
-		r = pthread_cond_timedwait(&supervisor.ends, &supervisor.lock,
-					   &until);
+	while (!supervisor.ending && in_time)
+		in_time = clock_cond_wait(&supervisor.ends, &supervisor.lock,
+					  until);
 	ending = supervisor.ending;
 	pthread_mutex_unlock(&supervisor.lock);
 	return !ending;
@@ -126,16 +121,11 @@ static void *ping(void *arg)
 
 void supervisor_ready(const char *mountpoint)
 {
-	pthread_condattr_t attr;
-
 	say("READY=1");
 	if (supervisor.fd < 0 || supervisor.interval_us == 0)
 		return;
 	supervisor.mountpoint = mountpoint;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&supervisor.ends, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&supervisor.ends);
 	supervisor.pings = thread_start(&supervisor.thread, ping, NULL) == 0;
 }
 

@@ -15,6 +15,7 @@
 #include "fs/kernel/fuse.h"
 #include "fs/kernel/node.h"
 #include "fs/text/name.h"
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 
 #define QUEUE_MAX 4096
@@ -63,7 +64,6 @@ struct invalidator {
 int invalidator_new(struct nodes *nodes, struct invalidator **out)
 {
 	struct invalidator *iv = calloc(1, sizeof(*iv));
-	pthread_condattr_t attr;
 
 	if (!iv)
 		return -ENOMEM;
@@ -71,11 +71,7 @@ int invalidator_new(struct nodes *nodes, struct invalidator **out)
 	pthread_mutex_init(&iv->lock, NULL);
 	pthread_cond_init(&iv->more, NULL);
 	pthread_cond_init(&iv->taken, NULL);
-	/* Setting the system's clock must not prolong a wait. */
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&iv->quiet, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&iv->quiet);
 	iv->device = -1;
 	*out = iv;
 	return 0;
@@ -360,24 +356,19 @@ void invalidate_names(struct invalidator *iv, uint64_t node)
 
 void invalidate_wait(struct invalidator *iv, unsigned ms)
 {
-	struct timespec until;
+	uint64_t until = ms ? monotonic_ns() + ms * NS_PER_MS : UINT64_MAX;
 	uint64_t queued, marked;
-	int r = 0;
+	bool in_time = true;
 
 	if (!iv->session)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)ms * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&iv->lock);
 	iv->waiting++;
 	queued = iv->queued;
 	marked = iv->marked;
 	while ((iv->done < queued || iv->walked < marked) && !iv->stop &&
-	       r == 0)
-		r = ms ? pthread_cond_timedwait(&iv->quiet, &iv->lock, &until)
-		       : pthread_cond_wait(&iv->quiet, &iv->lock);
+	       in_time)
+		in_time = clock_cond_wait(&iv->quiet, &iv->lock, until);
 	iv->waiting--;
 	pthread_mutex_unlock(&iv->lock);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs/kernel/clock.h"
+#include "store/os/clock.h"
 
 #define REMOVED_MS 10000
 #define CREATING_LOOKS 2

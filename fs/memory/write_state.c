@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/os/clock.h"
+
 int write_state_new(uint64_t scratch_max, struct budget *budget,
 		    struct write_state **out)
 {
 	struct write_state *ws = calloc(1, sizeof(*ws));
-	pthread_condattr_t attr;
 
 	if (!ws)
 		return -ENOMEM;
@@ -17,10 +18,7 @@ int write_state_new(uint64_t scratch_max, struct budget *budget,
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&ws->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&ws->settled_cond, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&ws->settled_cond);
 	*out = ws;
 	return 0;
 }

@@ -6,9 +6,9 @@
 
 #include "fs/change/moved.h"
 #include "fs/files/stream.h"
-#include "fs/kernel/clock.h"
 #include "fs/look/listing.h"
 #include "fs/memory/write_state.h"
+#include "store/os/clock.h"
 
 static void rest_listing(void *arg, struct open_file *f)
 {

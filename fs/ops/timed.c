@@ -1,7 +1,7 @@
 #include "fs/ops/timed.h"
 
-#include "fs/kernel/clock.h"
 #include "fs/tree/control_file.h"
+#include "store/os/clock.h"
 
 void timed_begin(struct timed *t, struct fs *fs, enum fs_op op, uint64_t node,
 		 const char *name)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "store/os/clock.h"
 #include "store/value/why.h"
 
 #define PATH_KEPT 400
@@ -34,15 +35,11 @@ struct trace {
 int trace_new(struct trace **out)
 {
 	struct trace *t = calloc(1, sizeof(*t));
-	pthread_condattr_t attr;
 
 	if (!t)
 		return -ENOMEM;
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->more, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&t->more);
 	*out = t;
 	return 0;
 }
@@ -107,15 +104,9 @@ void trace_add(struct trace *t, const struct trace_request *r)
 /* REQUIRES: lock. Until there is one behind @seq, or the time is over. */
 static void wait_for(struct trace *t, uint64_t seq, int ms)
 {
-	struct timespec until;
-	long ns;
+	uint64_t until = monotonic_ns() + (uint64_t)ms * NS_PER_MS;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns = until.tv_nsec + (long)ms * 1000000;
-	until.tv_sec += ns / 1000000000;
-	until.tv_nsec = ns % 1000000000;
-	while (t->seq == seq &&
-	       pthread_cond_timedwait(&t->more, &t->lock, &until) == 0)
+	while (t->seq == seq && clock_cond_wait(&t->more, &t->lock, until))
 		;
 }
 

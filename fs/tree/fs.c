@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "fs/kernel/clock.h"
+#include "store/os/clock.h"
 
 _Thread_local int fs_replied;
 

@@ -15,9 +15,9 @@
  */
 #include <errno.h>
 
-#include "fs/kernel/clock.h"
 #include "fs/tree/place.h"
 #include "fs/tree/view.h"
+#include "store/os/clock.h"
 
 #define BELIEVED_MS 1000
 

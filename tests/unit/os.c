@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "store/os/clock.h"
 #include "store/os/os.h"
 #include "store/value/why.h"
 
@@ -610,6 +611,23 @@ static void clocks_go_on_and_chance_differs(void **state)
 	assert_true(os_random(os) != os_random(os));
 }
 
+/* With a condition of the time of day it would be over at once. */
+static void a_wait_ends_by_the_clock_that_nobody_sets(void **state)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint64_t until = monotonic_ns() + 5 * NS_PER_MS;
+	pthread_cond_t cond;
+
+	clock_cond_init(&cond);
+	pthread_mutex_lock(&lock);
+	while (clock_cond_wait(&cond, &lock, until))
+		;
+	assert_true(monotonic_ns() >= until);
+	assert_false(clock_cond_wait(&cond, &lock, until));
+	pthread_mutex_unlock(&lock);
+	pthread_cond_destroy(&cond);
+}
+
 static void space_adds_up(void **state)
 {
 	struct place *p = *state;
@@ -645,6 +663,7 @@ int main(void)
 		TEST(the_dead_hold_no_lock),
 		TEST(what_is_no_file_is_no_lock),
 		TEST(clocks_go_on_and_chance_differs),
+		TEST(a_wait_ends_by_the_clock_that_nobody_sets),
 		TEST(space_adds_up),
 	};
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/os/clock.h"
 #include "store/value/why.h"
 
 #define BAR 20
@@ -29,14 +30,6 @@ static struct {
 
 static bool forced;
 static volatile sig_atomic_t stopped;
-
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void on_signal(int sig)
 {
@@ -73,7 +66,7 @@ static unsigned long long shown(uint64_t n)
 
 static int put_amount(char *to, size_t len)
 {
-	uint64_t s = (clock_ms() - now.begun_ms) / 1000;
+	uint64_t s = (monotonic_ms() - now.begun_ms) / 1000;
 	int at = 0, full = 0;
 
 	if (!now.total && !now.done)
@@ -118,7 +111,7 @@ static void put_rate(char *to, size_t len, uint64_t ms)
 
 static void draw(void)
 {
-	uint64_t ms = clock_ms();
+	uint64_t ms = monotonic_ms();
 	char line[200];
 	int at;
 
@@ -141,7 +134,7 @@ void progress_begin(const char *what, const char *unit, uint64_t total)
 	now.what = what;
 	now.unit = unit;
 	now.total = total;
-	now.begun_ms = clock_ms();
+	now.begun_ms = monotonic_ms();
 	now.next_ms = now.begun_ms + (forced ? 0 : DRAW_MS);
 	catch_first(SIGINT);
 	catch_first(SIGTERM);
@@ -263,16 +256,12 @@ static void *run(void *arg)
 /* A tenth of a second, or until it has ended. */
 static bool wait_for(struct running *r)
 {
-	struct timespec t;
+	uint64_t until = monotonic_ns() + DRAW_MS * NS_PER_MS;
 	bool done;
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += DRAW_MS * 1000000L;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&r->lock);
 	if (!r->done)
-		(void)pthread_cond_timedwait(&r->ended, &r->lock, &t);
+		clock_cond_wait(&r->ended, &r->lock, until);
 	done = r->done;
 	pthread_mutex_unlock(&r->lock);
 	return done;
@@ -290,13 +279,12 @@ static void end_now(const char *advice)
 int progress_run(const char *what, const char *dir, uint64_t total,
 		 int (*call)(void *arg), void *arg, const char *advice)
 {
-	struct running r = {.call = call,
-			    .arg = arg,
-			    .lock = PTHREAD_MUTEX_INITIALIZER,
-			    .ended = PTHREAD_COND_INITIALIZER};
+	struct running r = {
+		.call = call, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER};
 	uint64_t last = 0, ignored = 0;
 	pthread_t thread;
 
+	clock_cond_init(&r.ended);
 	files_since(dir, 0, &last);
 	progress_begin(what, "MiB", total);
 	if (pthread_create(&thread, NULL, run, &r))

@@ -7,6 +7,7 @@
 
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/wire/messages.h"
+#include "store/os/clock.h"
 #include "store/value/why.h"
 
 #define MASTERS_MAX 16
@@ -120,13 +121,8 @@ static struct link *find_link(struct cluster *c, const struct server *to,
 
 static void init_locks(struct link *l)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&l->changed);
 }
 
 /* The link to a service, with a reference; it may not be connected. */
@@ -184,14 +180,9 @@ static void link_unlist(struct link *l)
  */
 static int wait_for_connect(struct link *l, uint64_t deadline_ns)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000),
-		.tv_nsec = (long)(deadline_ns % 1000000000),
-	};
-	int r = 0;
-
-	while (l->is_connecting && r == 0)
-		r = pthread_cond_timedwait(&l->changed, &l->lock, &until);
+	while (l->is_connecting &&
+	       clock_cond_wait(&l->changed, &l->lock, deadline_ns))
+		;
 	return l->is_connecting
 		       ? why(-ETIMEDOUT, "%s:%u: no connection in time",
 			     l->server.host, l->server.port)

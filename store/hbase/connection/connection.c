@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/hbase/transport/transport.h"
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
@@ -493,7 +494,6 @@ int rpc_start(struct connection *c, struct rpc *rpc,
 static struct waiter *waiter_get(struct connection *c)
 {
 	struct waiter *w = c->waiters;
-	pthread_condattr_t attr;
 
 	if (w) {
 		c->waiters = w->next;
@@ -502,10 +502,7 @@ static struct waiter *waiter_get(struct connection *c)
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->ended, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&w->ended);
 	return w;
 }
 
@@ -513,10 +510,6 @@ static struct waiter *waiter_get(struct connection *c)
 static void wait_for_end(struct rpc *rpc)
 {
 	struct connection *c = rpc->c;
-	struct timespec until = {
-		.tv_sec = (time_t)(rpc->deadline_ns / 1000000000),
-		.tv_nsec = (long)(rpc->deadline_ns % 1000000000),
-	};
 	struct waiter *w;
 
 	if (!rpc->is_under_way)
@@ -527,8 +520,8 @@ static void wait_for_end(struct rpc *rpc)
 	while (rpc->is_under_way) {
 		if (!rpc->deadline_ns)
 			pthread_cond_wait(&w->ended, &c->lock);
-		else if (pthread_cond_timedwait(&w->ended, &c->lock, &until) ==
-				 ETIMEDOUT &&
+		else if (!clock_cond_wait(&w->ended, &c->lock,
+					  rpc->deadline_ns) &&
 			 rpc->is_under_way)
 			end_rpc(rpc, -ETIMEDOUT);
 	}

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
@@ -50,7 +51,6 @@ static void *work(void *arg)
 static struct sasl_work *work_new(struct sasl_mechanism *m, struct bytes in)
 {
 	struct sasl_work *w = calloc(1, sizeof(*w));
-	pthread_condattr_t attr;
 
 	if (!w || buf_set(&w->in, in) < 0) {
 		free(w);
@@ -58,26 +58,18 @@ static struct sasl_work *work_new(struct sasl_mechanism *m, struct bytes in)
 	}
 	w->m = m;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->ended, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&w->ended);
 	return w;
 }
 
 /* Whether it was done by then. If not, the thread has it all. */
 static bool wait_until(struct sasl_work *w, uint64_t deadline_ns)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(deadline_ns / 1000000000),
-		.tv_nsec = (long)(deadline_ns % 1000000000),
-	};
-	bool done;
-	int r = 0;
+	bool in_time = true, done;
 
 	pthread_mutex_lock(&w->lock);
-	while (!w->is_done && r == 0)
-		r = pthread_cond_timedwait(&w->ended, &w->lock, &until);
+	while (!w->is_done && in_time)
+		in_time = clock_cond_wait(&w->ended, &w->lock, deadline_ns);
 	done = w->is_done;
 	w->is_left = !done;
 	pthread_mutex_unlock(&w->lock);

@@ -23,6 +23,7 @@
 #include "store/lsm/background/background.h"
 #include "store/lsm/write/quota.h"
 #include "store/lsm/write/write.h"
+#include "store/os/clock.h"
 
 static int lsm_space(struct store *s, struct store_space *out)
 {
@@ -129,22 +130,13 @@ static const struct store_ops lsm_ops = {
 	.now_ms = lsm_now_ms,
 };
 
-static int init_locks(struct lsm *db)
+static void init_locks(struct lsm *db)
 {
-	pthread_condattr_t attr;
-	int r;
-
 	pthread_mutex_init(&db->catalog, NULL);
 	pthread_mutex_init(&db->commit, NULL);
 	pthread_mutex_init(&db->state, NULL);
-	r = pthread_condattr_init(&attr);
-	if (r)
-		return -r;
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&db->work, &attr);
-	pthread_cond_init(&db->done, &attr);
-	pthread_condattr_destroy(&attr);
-	return 0;
+	clock_cond_init(&db->work);
+	clock_cond_init(&db->done);
 }
 
 /* The memory for alive versions: a part of the cache's size. */
@@ -176,10 +168,9 @@ static int make(const struct store_options *o, struct lsm **out)
 	db->own_slots = thread_heavy_init();
 	store_init(&db->base, &lsm_ops, o->read_only);
 	pace_init(&db->pace, o->background_bytes_s, os_monotonic_ns(db->os));
-	r = init_locks(db);
-	if (r == 0)
-		r = alive_init(&db->alive, &db->seq, alive_bytes(&db->options),
-			       db->options.patience);
+	init_locks(db);
+	r = alive_init(&db->alive, &db->seq, alive_bytes(&db->options),
+		       db->options.patience);
 	if (r < 0) {
 		free(db);
 		return why(r, "cannot make locks");

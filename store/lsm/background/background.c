@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "store/lsm/background/background.h"
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 
 #define TICK_MS 500
@@ -27,14 +28,9 @@
 #define REST_MS 200
 #define REST_LOOK_MS 50
 
-static struct timespec deadline(struct lsm *db, uint64_t ms)
+static uint64_t deadline(struct lsm *db, uint64_t ms)
 {
-	uint64_t ns = os_monotonic_ns(db->os) + ms * 1000000;
-
-	return (struct timespec){
-		.tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000),
-	};
+	return os_monotonic_ns(db->os) + ms * NS_PER_MS;
 }
 
 /*
@@ -43,12 +39,12 @@ static struct timespec deadline(struct lsm *db, uint64_t ms)
  */
 static bool wait_for_work(struct lsm *db, uint64_t ms, bool *wanted)
 {
-	struct timespec ts = deadline(db, ms);
+	uint64_t until = deadline(db, ms);
 	bool stop;
 
 	pthread_mutex_lock(&db->state);
 	if (!db->stop && !*wanted)
-		pthread_cond_timedwait(&db->work, &db->state, &ts);
+		clock_cond_wait(&db->work, &db->state, until);
 	*wanted = false;
 	stop = db->stop;
 	pthread_mutex_unlock(&db->state);
@@ -139,12 +135,11 @@ static void *timer_thread(void *arg)
 	bool stop = false;
 
 	while (!stop) {
-		struct timespec ts = deadline(db, TICK_MS);
+		uint64_t until = deadline(db, TICK_MS);
 
 		pthread_mutex_lock(&db->state);
 		while (!db->stop &&
-		       pthread_cond_timedwait(&db->work, &db->state, &ts) !=
-			       ETIMEDOUT)
+		       clock_cond_wait(&db->work, &db->state, until))
 			;
 		stop = db->stop;
 		pthread_mutex_unlock(&db->state);

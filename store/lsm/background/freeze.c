@@ -8,6 +8,7 @@
 
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/background/background.h"
+#include "store/os/clock.h"
 
 /* A flush that found no space is tried again within a second. */
 #define FLUSH_WAIT_NS 3000000000ull
@@ -70,8 +71,6 @@ void freeze_full(struct lsm *db)
 bool freeze_for(struct lsm *db, const struct mutation *m)
 {
 	uint64_t end = os_monotonic_ns(db->os) + FLUSH_WAIT_NS;
-	struct timespec until = {.tv_sec = (time_t)(end / 1000000000),
-				 .tv_nsec = (long)(end % 1000000000)};
 	bool done;
 
 	if (!only_deletes(m) || db->options.inline_background)
@@ -88,7 +87,7 @@ bool freeze_for(struct lsm *db, const struct mutation *m)
 	/* A failed attempt may have met a merge that uses the reserve. */
 	pthread_cond_broadcast(&db->work);
 	while (db->nfrozen && !atomic_load(&db->failed) && !db->stop)
-		if (pthread_cond_timedwait(&db->done, &db->state, &until))
+		if (!clock_cond_wait(&db->done, &db->state, end))
 			break;
 	done = done && db->nfrozen == 0;
 	pthread_mutex_unlock(&db->state);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/os/clock.h"
 #include "store/value/why.h"
 
 #define SEGMENT_BYTES ((size_t)64 << 20)
@@ -392,7 +393,6 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	     void *arg, struct wal **out)
 {
 	struct wal *w = calloc(1, sizeof(*w));
-	pthread_condattr_t attr;
 	int rc;
 
 	if (!w)
@@ -404,10 +404,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 		w->reserve_bytes = reserve_fit(dir);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->spare_lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->synced_cond, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&w->synced_cond);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
 	rc = w->small ? wal_direct_init(&w->direct) : -ENOMEM;

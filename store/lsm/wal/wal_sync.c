@@ -1,5 +1,6 @@
 /* Who makes the log durable: one thread syncs for all that wait. */
 #include "store/lsm/wal/wal_live.h"
+#include "store/os/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,17 +24,14 @@ static void gather_crowd(struct wal *w)
 {
 	struct wal_crowd *c = &w->crowd;
 	uint64_t own = ++c->clocks, ns;
-	struct timespec until;
 
 	ns = c->sync_ns / CROWD_WAIT_PART;
 	if (ns > CROWD_WAIT_NS)
 		ns = CROWD_WAIT_NS;
 	ns += os_monotonic_ns(w->dir->os);
-	until = (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-				  .tv_nsec = (long)(ns % 1000000000)};
 	c->clock = own;
 	while (c->clock == own && !atomic_load(&w->failed))
-		if (pthread_cond_timedwait(&w->synced_cond, &w->lock, &until))
+		if (!clock_cond_wait(&w->synced_cond, &w->lock, ns))
 			break;
 	/*
 	 * Otherwise another thread led, and the clock may be the next crowd's.
