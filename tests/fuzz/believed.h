@@ -57,16 +57,21 @@ static struct believed_entry *believed_find(struct believed *b, uint64_t parent,
 	return NULL;
 }
 
-static void believed_drop_entry(struct believed *b, uint64_t parent,
-				const char *name)
+/* The entry is believed no longer; the node that it led to, 0 = none. */
+static uint64_t believed_drop_entry(struct believed *b, uint64_t parent,
+				    const char *name)
 {
 	struct believed_entry *e;
+	uint64_t node = 0;
 
 	pthread_mutex_lock(&b->lock);
 	e = believed_find(b, parent, name);
-	if (e)
+	if (e) {
+		node = e->node;
 		*e = b->entries[--b->nentries];
+	}
 	pthread_mutex_unlock(&b->lock);
+	return node;
 }
 
 static void believed_drop_names(struct believed *b)
@@ -124,15 +129,8 @@ static void believed_add_entry(struct believed *b, uint64_t parent,
 /* The name is another's, or nobody's, by a request of the kernel's own. */
 static void believed_gone(struct believed *b, uint64_t parent, const char *name)
 {
-	struct believed_entry *e;
-	uint64_t node = 0;
+	uint64_t node = believed_drop_entry(b, parent, name);
 
-	pthread_mutex_lock(&b->lock);
-	e = believed_find(b, parent, name);
-	if (e)
-		node = e->node;
-	pthread_mutex_unlock(&b->lock);
-	believed_drop_entry(b, parent, name);
 	if (node)
 		believed_drop_attr(b, node);
 }
@@ -141,18 +139,12 @@ static void believed_gone(struct believed *b, uint64_t parent, const char *name)
 static void believed_move(struct believed *b, uint64_t parent, const char *name,
 			  uint64_t to, const char *to_name)
 {
-	struct believed_entry *e, moved;
+	uint64_t node = believed_drop_entry(b, parent, name);
 
-	pthread_mutex_lock(&b->lock);
-	e = believed_find(b, parent, name);
-	if (e)
-		moved = *e;
-	pthread_mutex_unlock(&b->lock);
-	if (!e)
+	if (!node)
 		return;
-	believed_drop_entry(b, parent, name);
-	believed_drop_attr(b, moved.node);
-	believed_add_entry(b, to, to_name, moved.node, moved.node != 0);
+	believed_drop_attr(b, node);
+	believed_add_entry(b, to, to_name, node, true);
 }
 
 /* A notice of the mount's, whole. */

@@ -148,21 +148,32 @@ static void believe_node(uint64_t parent, const char *name, bool overtaken)
 				  !overtaken && e.attr_valid);
 }
 
+/* The entry at *@at of a listing; false at its end. */
+static bool next_listed(const struct buf *data, size_t *at,
+			struct fuse_direntplus *d, char name[BELIEVED_NAME])
+{
+	if (*at + FUSE_NAME_OFFSET_DIRENTPLUS > data->len)
+		return false;
+	memcpy(d, data->data + *at, FUSE_NAME_OFFSET_DIRENTPLUS);
+	if (d->dirent.namelen >= BELIEVED_NAME)
+		fail("a long name", d->entry_out.nodeid, d->dirent.namelen);
+	memcpy(name, data->data + *at + FUSE_NAME_OFFSET_DIRENTPLUS,
+	       d->dirent.namelen);
+	name[d->dirent.namelen] = '\0';
+	*at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
+				 d->dirent.namelen);
+	return true;
+}
+
 static void believe_listed(uint64_t parent, bool overtaken)
 {
-	struct buf data = answer.data;
 	struct fuse_direntplus d;
 	char name[BELIEVED_NAME];
+	size_t at = 0;
 
-	for (size_t at = 0; at + FUSE_NAME_OFFSET_DIRENTPLUS <= data.len;
-	     at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
-				     d.dirent.namelen)) {
-		memcpy(&d, data.data + at, FUSE_NAME_OFFSET_DIRENTPLUS);
-		if (d.entry_out.nodeid == 0 || d.dirent.namelen >= sizeof(name))
+	while (next_listed(&answer.data, &at, &d, name)) {
+		if (d.entry_out.nodeid == 0)
 			continue;
-		memcpy(name, data.data + at + FUSE_NAME_OFFSET_DIRENTPLUS,
-		       d.dirent.namelen);
-		name[d.dirent.namelen] = '\0';
 		believed_add_entry(&believed, parent, name, d.entry_out.nodeid,
 				   !overtaken && d.entry_out.entry_valid);
 		believed_add_attr(&believed, d.entry_out.nodeid,
@@ -183,12 +194,7 @@ static void believe(uint32_t opcode, uint64_t node, struct bytes args,
 	case FUSE_CREATE:
 	case FUSE_MKDIR:
 	case FUSE_MKNOD:
-	case FUSE_SYMLINK:
-	case FUSE_LINK:
 		believed_drop_attr(&believed, node);
-		/* That of a symbolic link is the second. */
-		if (opcode == FUSE_SYMLINK || opcode == FUSE_LINK)
-			break;
 		believe_node(node, name, overtaken && opcode != FUSE_CREATE);
 		break;
 	case FUSE_LOOKUP:
@@ -222,6 +228,8 @@ static void believe(uint32_t opcode, uint64_t node, struct bytes args,
 		else
 			believed_gone(&believed, node, name);
 		break;
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
 	case FUSE_OPEN:
 	case FUSE_WRITE:
 	case FUSE_FALLOCATE:
@@ -282,6 +290,23 @@ static struct bytes name_of(const char *s)
 	return bytes_of(s, strlen(s) + 1);
 }
 
+static void forget(struct kernel *k, struct known *n)
+{
+	struct fuse_forget_in in = {.nlookup = n->lookups};
+
+	believed_drop_node(&believed, n->id);
+	ask(k, FUSE_FORGET, n->id, ARGS(in), nothing);
+	n->lookups = 0;
+}
+
+static void unlook(struct kernel *k, uint64_t node)
+{
+	struct known once = {.id = node, .lookups = 1};
+
+	if (node)
+		forget(k, &once);
+}
+
 static void know(struct kernel *k, uint64_t id)
 {
 	size_t i = 0;
@@ -295,24 +320,12 @@ static void know(struct kernel *k, uint64_t id)
 	while (i < k->nnodes && k->nodes[i].id != id)
 		i++;
 	if (i == NODES_MAX) {
-		struct fuse_forget_in in = {.nlookup = 1};
-
-		believed_drop_node(&believed, id);
-		ask(k, FUSE_FORGET, id, ARGS(in), nothing);
+		unlook(k, id);
 		return;
 	}
 	if (i == k->nnodes)
 		k->nodes[k->nnodes++] = (struct known){.id = id};
 	k->nodes[i].lookups++;
-}
-
-static void forget(struct kernel *k, struct known *n)
-{
-	struct fuse_forget_in in = {.nlookup = n->lookups};
-
-	believed_drop_node(&believed, n->id);
-	ask(k, FUSE_FORGET, n->id, ARGS(in), nothing);
-	n->lookups = 0;
 }
 
 static void close_file(struct kernel *k, size_t i)
@@ -345,6 +358,7 @@ static void learn(struct kernel *k, uint32_t opcode, uint64_t node)
 	struct buf data = answer.data;
 	struct fuse_entry_out e = {0};
 	struct fuse_direntplus d;
+	char name[BELIEVED_NAME];
 	size_t at = 0;
 
 	/* What is asked next has a reply of its own. */
@@ -371,12 +385,8 @@ static void learn(struct kernel *k, uint32_t opcode, uint64_t node)
 		opened(k, node, opcode == FUSE_OPENDIR, 0);
 		return;
 	case FUSE_READDIRPLUS:
-		while (at + FUSE_NAME_OFFSET_DIRENTPLUS <= data.len) {
-			memcpy(&d, data.data + at, FUSE_NAME_OFFSET_DIRENTPLUS);
+		while (next_listed(&data, &at, &d, name))
 			know(k, d.entry_out.nodeid);
-			at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS +
-						d.dirent.namelen);
-		}
 		break;
 	default:
 		break;
@@ -385,51 +395,51 @@ static void learn(struct kernel *k, uint32_t opcode, uint64_t node)
 }
 
 /* Requests: the struct behind the header, names behind it, data behind them. */
+#define BARE(op, names)                 \
+	{                               \
+		op, 0, names, false, -1 \
+	}
+#define WITH(op, args, names)                             \
+	{                                                 \
+		op, sizeof(struct args), names, false, -1 \
+	}
+#define OF_FILE(op, args, data)                                             \
+	{                                                                   \
+		op, sizeof(struct args), 0, data, offsetof(struct args, fh) \
+	}
 static const struct request {
 	uint32_t opcode;
 	uint8_t args, names;
 	bool data;
 	int16_t fh; /* its offset in the struct, -1 = none */
 } requests[] = {
-	{FUSE_LOOKUP, 0, 1, false, -1},
-	{FUSE_GETATTR, sizeof(struct fuse_getattr_in), 0, false,
-	 offsetof(struct fuse_getattr_in, fh)},
-	{FUSE_SETATTR, sizeof(struct fuse_setattr_in), 0, false,
-	 offsetof(struct fuse_setattr_in, fh)},
-	{FUSE_READLINK, 0, 0, false, -1},
-	{FUSE_SYMLINK, 0, 2, false, -1},
-	{FUSE_MKNOD, sizeof(struct fuse_mknod_in), 1, false, -1},
-	{FUSE_MKDIR, sizeof(struct fuse_mkdir_in), 1, false, -1},
-	{FUSE_UNLINK, 0, 1, false, -1},
-	{FUSE_RMDIR, 0, 1, false, -1},
-	{FUSE_RENAME2, sizeof(struct fuse_rename2_in), 2, false, -1},
-	{FUSE_LINK, sizeof(struct fuse_link_in), 1, false, -1},
-	{FUSE_OPEN, sizeof(struct fuse_open_in), 0, false, -1},
-	{FUSE_READ, sizeof(struct fuse_read_in), 0, false,
-	 offsetof(struct fuse_read_in, fh)},
-	{FUSE_WRITE, sizeof(struct fuse_write_in), 0, true,
-	 offsetof(struct fuse_write_in, fh)},
-	{FUSE_STATFS, 0, 0, false, -1},
-	{FUSE_FSYNC, sizeof(struct fuse_fsync_in), 0, false,
-	 offsetof(struct fuse_fsync_in, fh)},
-	{FUSE_GETXATTR, sizeof(struct fuse_getxattr_in), 1, false, -1},
-	{FUSE_FLUSH, sizeof(struct fuse_flush_in), 0, false,
-	 offsetof(struct fuse_flush_in, fh)},
-	{FUSE_OPENDIR, sizeof(struct fuse_open_in), 0, false, -1},
-	{FUSE_READDIR, sizeof(struct fuse_read_in), 0, false,
-	 offsetof(struct fuse_read_in, fh)},
-	{FUSE_READDIRPLUS, sizeof(struct fuse_read_in), 0, false,
-	 offsetof(struct fuse_read_in, fh)},
-	{FUSE_FSYNCDIR, sizeof(struct fuse_fsync_in), 0, false,
-	 offsetof(struct fuse_fsync_in, fh)},
-	{FUSE_ACCESS, sizeof(struct fuse_access_in), 0, false, -1},
-	{FUSE_CREATE, sizeof(struct fuse_create_in), 1, false, -1},
-	{FUSE_IOCTL, sizeof(struct fuse_ioctl_in), 0, false,
-	 offsetof(struct fuse_ioctl_in, fh)},
-	{FUSE_FALLOCATE, sizeof(struct fuse_fallocate_in), 0, false,
-	 offsetof(struct fuse_fallocate_in, fh)},
-	{FUSE_LSEEK, sizeof(struct fuse_lseek_in), 0, false,
-	 offsetof(struct fuse_lseek_in, fh)},
+	BARE(FUSE_LOOKUP, 1),
+	OF_FILE(FUSE_GETATTR, fuse_getattr_in, false),
+	OF_FILE(FUSE_SETATTR, fuse_setattr_in, false),
+	BARE(FUSE_READLINK, 0),
+	BARE(FUSE_SYMLINK, 2),
+	WITH(FUSE_MKNOD, fuse_mknod_in, 1),
+	WITH(FUSE_MKDIR, fuse_mkdir_in, 1),
+	BARE(FUSE_UNLINK, 1),
+	BARE(FUSE_RMDIR, 1),
+	WITH(FUSE_RENAME2, fuse_rename2_in, 2),
+	WITH(FUSE_LINK, fuse_link_in, 1),
+	WITH(FUSE_OPEN, fuse_open_in, 0),
+	OF_FILE(FUSE_READ, fuse_read_in, false),
+	OF_FILE(FUSE_WRITE, fuse_write_in, true),
+	BARE(FUSE_STATFS, 0),
+	OF_FILE(FUSE_FSYNC, fuse_fsync_in, false),
+	WITH(FUSE_GETXATTR, fuse_getxattr_in, 1),
+	OF_FILE(FUSE_FLUSH, fuse_flush_in, false),
+	WITH(FUSE_OPENDIR, fuse_open_in, 0),
+	OF_FILE(FUSE_READDIR, fuse_read_in, false),
+	OF_FILE(FUSE_READDIRPLUS, fuse_read_in, false),
+	OF_FILE(FUSE_FSYNCDIR, fuse_fsync_in, false),
+	WITH(FUSE_ACCESS, fuse_access_in, 0),
+	WITH(FUSE_CREATE, fuse_create_in, 1),
+	OF_FILE(FUSE_IOCTL, fuse_ioctl_in, false),
+	OF_FILE(FUSE_FALLOCATE, fuse_fallocate_in, false),
+	OF_FILE(FUSE_LSEEK, fuse_lseek_in, false),
 };
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
@@ -586,25 +596,15 @@ static uint64_t look(struct kernel *k, uint64_t parent, const char *name)
 	return e.nodeid;
 }
 
-static void unlook(struct kernel *k, uint64_t node)
-{
-	struct known once = {.id = node, .lookups = 1};
-
-	if (node)
-		forget(k, &once);
-}
-
 static void make_known(struct kernel *k, uint64_t parent, const char *name,
 		       struct known *out)
 {
 	struct fuse_mkdir_in in = {.mode = 0755};
-	struct buf request = {0};
 
 	if (ask(k, FUSE_MKDIR, parent, ARGS(in), name_of(name)))
 		fail("mkdir", parent, answer.error);
 	out->id = ((struct fuse_entry_out *)answer.data.data)->nodeid;
 	out->lookups = 1;
-	buf_free(&request);
 }
 
 static void alias(unsigned column, char out[8])
