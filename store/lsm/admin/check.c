@@ -14,7 +14,6 @@
 #include "store/lsm/block/cache.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/state/trees.h"
-#include "store/lsm/wal/wal_replay.h"
 #include "store/lsm/table/sst_format.h"
 
 struct check_run {
@@ -121,21 +120,6 @@ static int check_tables(struct check_run *k)
 	return 0;
 }
 
-/*
- * Segments of the log are there, and nothing that says how many were made. Only
- * the first one is ever without, where a crash came right behind it.
- */
-static void check_made(struct check_run *k)
-{
-	struct directory_look l;
-
-	if (directory_look(k->dir, &l) == 0 && l.segment &&
-	    !wal_made_read(k->dir).next)
-		fault(k, WAL_MADE_NAME
-		      " is missing or damaged, so that nobody would miss the "
-		      "last segment of the log; the next one makes it anew");
-}
-
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg)
@@ -164,8 +148,6 @@ int lsm_check(const char *path, struct os *os,
 	r = block_cache_new(16u << 20, &k.cache);
 	if (r == 0)
 		r = check_tables(&k);
-	if (r >= 0)
-		check_made(&k);
 	if (r >= 0)
 		r = wal_check(k.dir, manifest_catalog(m)->wal_first, say, arg);
 	if (r >= 0)

@@ -100,8 +100,6 @@ static int look_at(void *arg, const char *name)
 		ours = false;
 		break;
 	case NAME_SEGMENT:
-		l->segment = true;
-		break;
 	case NAME_RING:
 	case NAME_SPARE:
 	case NAME_RESERVE:

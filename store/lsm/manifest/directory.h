@@ -38,7 +38,6 @@ enum directory_name directory_name(const char *name, uint64_t *number);
 struct directory_look {
 	/* The greatest numbers, 0 = none. */
 	uint64_t catalog, catalog_old, sst_max;
-	bool segment;	  /* of the log */
 	bool current;	  /* a store of format 4 */
 	char ours[64];	  /* something that only a store leaves behind */
 	char foreign[64]; /* something that is not a store's */
