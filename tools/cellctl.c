@@ -91,7 +91,7 @@ static int print_commands(FILE *to, int code)
 	half = (n + 1) / 2;
 	fprintf(to, "usage: cellctl [--insecure] [--hbase-escapes] COMMAND "
 		    "[OPTION]... STORE "
-		    "...\n\n");
+		    "...\n");
 	for (int i = 0; i < half; i++) {
 		const struct command *l = &cellctl_commands[i];
 		const struct command *r = &cellctl_commands[i + half];
