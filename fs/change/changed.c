@@ -361,6 +361,11 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 	}
 	for (size_t i = 0; i < m->nchanges; i++)
 		tell_change(w, &row, m, i);
+	/* A stream does not ask whether that was the row's last cell. */
+	if (!puts && !w->program && !w->file) {
+		row.node = w->node;
+		go(w, &row, m->row, true);
+	}
 }
 
 /* The overlay has the directories that the store has not. */

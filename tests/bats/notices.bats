@@ -28,6 +28,25 @@ told() {
 	[ "$output" -eq 20000 ]
 }
 
+@test "whatever line of a stream takes a row's last cell, its name goes" {
+	local what n=0
+
+	mkdir "$M/T"
+	for what in ',,,delete-row' 'f:,,,delete-family' \
+		'f:,5,,delete-family-version' 'f:q,,,delete-column' \
+		'f:q,5,,delete'; do
+		n=$((n + 1))
+		echo "row$n,f:q,5,x" | tr , '\t' > "$M/T/.cells"
+		stat "$M/T/row$n"{,/f:q} > "$T/before"
+		echo "row$n,$what" | tr , '\t' > "$M/T/.cells"
+	done
+	until told; do sleep 0.02; done
+	[ "$n" -eq 5 ]
+	for n in 1 2 3 4 5; do
+		run -1 stat "$M/T/row$n"
+	done
+}
+
 @test "a stream into the table that is the root tells of its rows" {
 	mkdir "$M/T"
 	remount_store -o root=T
