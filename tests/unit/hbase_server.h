@@ -88,29 +88,58 @@ static inline uint32_t server_timeout(struct decoder header)
 	return 0;
 }
 
+/* A request; its memory goes with server_request_free(). */
+struct server_request {
+	uint8_t *body;
+	uint32_t id;
+	char method[64];
+	uint32_t timeout_ms; /* as server_timeout() */
+	struct bytes message, cells;
+};
+
+static inline void server_request_free(struct server_request *q)
+{
+	free(q->body);
+	*q = (struct server_request){0};
+}
+
 /*
- * The id of the next request, the name of its method, which are the first fields
- * of its header, and how long the server may take. 0 = no more.
+ * Reads the next request: the fields of its header begin with the id and the
+ * name of the method. false = no more.
  */
+static inline bool server_take(int fd, struct server_request *q)
+{
+	struct decoder d, header;
+	struct bytes name;
+	uint32_t len;
+
+	*q = (struct server_request){.body = server_body(fd, &len)};
+	if (!q->body)
+		return false;
+	d = decoder_of(bytes_of(q->body, len));
+	header = decoder_of(take_sized(&d));
+	take_varint(&header); /* the field's tag */
+	q->id = (uint32_t)take_varint(&header);
+	take_varint(&header);
+	name = take_sized(&header);
+	snprintf(q->method, sizeof(q->method), "%.*s", (int)name.len,
+		 (const char *)name.data);
+	q->timeout_ms = server_timeout(header);
+	q->message = take_sized(&d);
+	q->cells = take_raw(&d, decoder_left(&d));
+	return true;
+}
+
+/* The same, of one whose message is not looked at: its id, or 0. */
 static inline uint32_t server_request_timed(int fd, char method[64],
 					    uint32_t *timeout_ms)
 {
-	uint32_t len, id;
-	uint8_t *body = server_body(fd, &len);
-	struct bytes name;
-	struct decoder d;
+	struct server_request q;
+	uint32_t id = server_take(fd, &q) ? q.id : 0;
 
-	if (!body)
-		return 0;
-	d = decoder_of(bytes_of(body, len));
-	d = decoder_of(take_sized(&d)); /* the header */
-	take_varint(&d);		/* the field's tag */
-	id = (uint32_t)take_varint(&d);
-	take_varint(&d);
-	name = take_sized(&d);
-	snprintf(method, 64, "%.*s", (int)name.len, (const char *)name.data);
-	*timeout_ms = server_timeout(d);
-	free(body);
+	memcpy(method, q.method, sizeof(q.method));
+	*timeout_ms = q.timeout_ms;
+	server_request_free(&q);
 	return id;
 }
 

@@ -49,8 +49,6 @@ static bool hides(const struct change *marker, const struct change *put)
 	case CHANGE_DELETE_FAMILY:
 		return bytes_eq(marker->family, put->family) &&
 		       marker->ts_given >= put->ts_given;
-	case CHANGE_DELETE_ROW:
-		return marker->ts_given >= put->ts_given;
 	default:
 		return false;
 	}
@@ -66,6 +64,9 @@ struct resolver {
 	struct change *sent;
 	size_t nsent, cap;
 	struct schema schema; /* whose families a delete of the row names */
+	/* What the deletes of the row are: a marker for each family. */
+	struct change *rows;
+	size_t nrows, rows_cap;
 };
 
 static int send(struct resolver *rs, const struct change *c)
@@ -103,11 +104,16 @@ static uint32_t deletes_before(const struct resolver *rs, size_t at)
 	return n;
 }
 
+static int no_ts_left(void)
+{
+	return why(-EOVERFLOW, "no timestamp is left: the column has a version "
+			       "at the end of time");
+}
+
 /* Sets ts_given where the caller leaves it to the store. */
-static int resolve_ts(struct resolver *rs, size_t at,
+static int resolve_ts(struct resolver *rs, size_t at, struct change *c,
 		      const struct family_attrs *a)
 {
-	struct change *c = &rs->m->changes[at];
 	bool whole = kind_is_family_marker(c->op);
 	bool one = c->op == CHANGE_DELETE;
 	int64_t newest = 0;
@@ -128,9 +134,22 @@ static int resolve_ts(struct resolver *rs, size_t at,
 	if (one || newest > c->ts_given)
 		c->ts_given = newest;
 	if (c->ts_given > TS_MAX)
-		return why(-EOVERFLOW, "no timestamp is left: the column has a "
-				       "version at the end of time");
+		return no_ts_left();
 	return 0;
+}
+
+/* A marker before the change that hides it, or NULL. */
+static const struct change *hider(const struct resolver *rs, size_t at)
+{
+	const struct change *c = &rs->m->changes[at];
+
+	for (size_t i = 0; i < at; i++)
+		if (hides(&rs->m->changes[i], c))
+			return &rs->m->changes[i];
+	for (size_t i = 0; i < rs->nrows; i++)
+		if (hides(&rs->rows[i], c))
+			return &rs->rows[i];
+	return NULL;
 }
 
 /* Puts the change behind the deletes that stand before it. */
@@ -138,6 +157,7 @@ static int resolve_order(struct resolver *rs, size_t at,
 			 const struct family_attrs *a)
 {
 	struct change *c = &rs->m->changes[at];
+	const struct change *before;
 
 	if (!is_put(c)) {
 		rs->nmarkers++;
@@ -146,11 +166,7 @@ static int resolve_order(struct resolver *rs, size_t at,
 	/* In the classic order the delete wins here, too. */
 	if (!rs->nmarkers || (!a->new_version_behavior && c->ts != TS_AUTO))
 		return 0;
-	for (size_t i = 0; i < at; i++) {
-		const struct change *before = &rs->m->changes[i];
-
-		if (!hides(before, c))
-			continue;
+	while ((before = hider(rs, at)) != NULL) {
 		if (c->ts <= TS_MAX || counts(c))
 			return why(-EOPNOTSUPP,
 				   "HBase cannot delete and put one column at "
@@ -158,9 +174,9 @@ static int resolve_order(struct resolver *rs, size_t at,
 				   " in one mutation: give the put a greater "
 				   "timestamp, or make two of it",
 				   c->ts_given);
+		if (before->ts_given >= TS_MAX)
+			return no_ts_left();
 		c->ts_given = before->ts_given + 1;
-		/* What stands before may hide the new timestamp. */
-		i = (size_t)-1;
 	}
 	return 0;
 }
@@ -183,38 +199,31 @@ static int resolve_one(struct resolver *rs, size_t at)
 			"together with other changes of the row: make it a "
 			"mutation of its own");
 	if (r == 0)
-		r = resolve_ts(rs, at, &a);
+		r = resolve_ts(rs, at, c, &a);
 	return r < 0 ? r : resolve_order(rs, at, &a);
 }
 
-/* One family marker for each family of the table. */
-static int add_row_delete(struct resolver *rs, struct change *c)
+/* Each marker covers what its own family has, and no more. */
+static int resolve_row_delete(struct resolver *rs, size_t at)
 {
+	struct change *c = &rs->m->changes[at];
 	const struct schema *schema = &rs->schema;
 	int r = schema->nfamilies ? 0 : hbase_table_schema(rs->t, &rs->schema);
 
-	c->ts_given = c->ts <= TS_MAX ? c->ts : rs->now_ms;
+	if (r == 0 && ARRAY_RESERVE(rs->rows, rs->rows_cap,
+				    rs->nrows + schema->nfamilies) < 0)
+		r = why(-ENOMEM, "out of memory for changes");
 	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
-		const struct family_schema *f = &schema->families[i];
-		int64_t newest = 0;
+		struct change *one = &rs->rows[rs->nrows++];
 
-		if (c->ts != TS_AUTO)
-			break;
-		r = hbase_newest(rs->t, rs->m->row, bytes_str(f->name),
-				 (struct bytes){0}, true,
-				 !f->attrs.new_version_behavior, 0, &newest);
-		if (r > 0 && newest > c->ts_given)
-			c->ts_given = newest;
-		r = r < 0 ? r : 0;
-	}
-	for (uint32_t i = 0; r == 0 && i < schema->nfamilies; i++) {
-		const struct change one = {
+		*one = (struct change){
 			.op = CHANGE_DELETE_FAMILY,
 			.family = bytes_str(schema->families[i].name),
-			.ts = c->ts_given,
+			.ts = c->ts,
 		};
-
-		r = send(rs, &one);
+		r = resolve_ts(rs, at, one, &schema->families[i].attrs);
+		if (i == 0 || one->ts_given > c->ts_given)
+			c->ts_given = one->ts_given;
 	}
 	rs->nmarkers++;
 	return r;
@@ -243,13 +252,18 @@ static bool is_replaced(const struct mutation *m, size_t at)
 
 static int send_all(struct resolver *rs)
 {
+	struct change *row = rs->rows;
 	int r = 0;
 
 	for (size_t i = 0; i < rs->m->nchanges && r == 0; i++) {
 		struct change one = rs->m->changes[i];
 
 		if (one.op == CHANGE_DELETE_ROW) {
-			r = add_row_delete(rs, &rs->m->changes[i]);
+			for (uint32_t f = 0; r == 0 && f < rs->schema.nfamilies;
+			     f++, row++) {
+				row->ts = row->ts_given;
+				r = send(rs, row);
+			}
 			continue;
 		}
 		if (is_replaced(rs->m, i))
@@ -272,8 +286,6 @@ static int add(struct resolver *rs)
 	for (size_t i = 0; r == 0 && i < rs->nsent; i++)
 		if (rs->sent[i].op != MARKER_CLEARED)
 			r = row_actions_add(rs->out, &rs->sent[i]);
-	free(rs->sent);
-	schema_free(&rs->schema);
 	return r;
 }
 
@@ -293,10 +305,7 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 
 	for (size_t i = 0; i < m->nchanges && r == 0; i++) {
 		if (m->changes[i].op == CHANGE_DELETE_ROW) {
-			m->changes[i].ts_given = m->changes[i].ts <= TS_MAX
-							 ? m->changes[i].ts
-							 : rs.now_ms;
-			rs.nmarkers++;
+			r = resolve_row_delete(&rs, i);
 			guarded = false;
 			continue;
 		}
@@ -306,6 +315,9 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 	}
 	if (r == 0)
 		r = add(&rs);
+	free(rs.sent);
+	free(rs.rows);
+	schema_free(&rs.schema);
 	/* What comes between the look at the newest and the put is noticed. */
 	*guard = (struct check){.op = CHECKS};
 	if (r == 0 && guarded && m->nchanges == 1 && first->ts == TS_AUTO)

@@ -1,0 +1,409 @@
+/*
+ * What a store sends to a cluster, of which threads here play all: one table of
+ * one region with the families a and b, which hold the test's cells. A read gives
+ * those of the family that it names, whatever else it says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "store/hbase/backend/hbase.h"
+#include "store/hbase/cellblock/cellblock.h"
+#include "store/hbase/master/admin_messages.h"
+#include "store/hbase/master/descriptor.h"
+#include "tests/unit/hbase_server.h"
+
+#define CONNECTIONS_MAX 8
+#define SENT_MAX 8
+#define FUTURE 9000000000000000
+
+struct played_cluster {
+	int fd;
+	uint16_t port;
+	bool new_version_behavior;
+	const struct change *cells;
+	size_t ncells;
+	pthread_t acceptor, threads[CONNECTIONS_MAX];
+	int nthreads;
+	pthread_mutex_t lock; /* guards what follows */
+	char methods[1024];   /* of all requests, in their order */
+	struct buf bytes;     /* those of what was sent */
+	struct cell sent[SENT_MAX];
+	size_t nsent;
+	bool is_compacted;
+};
+
+struct visitor {
+	struct played_cluster *c;
+	int fd;
+};
+
+static void put_cell(struct encoder *e, const char *row, const char *qualifier,
+		     struct bytes value)
+{
+	const struct change c = {
+		.op = CHANGE_PUT,
+		.family = bytes_str("info"),
+		.qualifier = bytes_str(qualifier),
+		.value = value,
+		.ts = 1,
+	};
+
+	cellblock_put(e, bytes_str(row), &c);
+}
+
+/* The row of hbase:meta that says where the table's region is. */
+static void put_region(struct encoder *e, uint16_t port)
+{
+	const struct pb_region_info info = {
+		.here = true,
+		.id = 1,
+		.table = table_name_of(bytes_str("t")),
+	};
+	struct buf value = {0};
+	struct encoder v = {.out = &value};
+	char address[32];
+
+	put_raw(&v, "PBUF", 4);
+	proto_put(&v, &pb_region_info, &info);
+	put_cell(e, "t,,1", "regioninfo", buf_bytes(&value));
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	put_cell(e, "t,,1", "server", bytes_str(address));
+	buf_free(&value);
+}
+
+/* The cells of the family that is named first; of none, all. */
+static void put_cells(const struct played_cluster *c, struct proto_list columns,
+		      struct encoder *e)
+{
+	struct pb_column column = {0};
+
+	proto_next(&columns, &column);
+	for (size_t i = 0; i < c->ncells; i++)
+		if (!column.here || bytes_eq(column.family, c->cells[i].family))
+			cellblock_put(e, bytes_str("r"), &c->cells[i]);
+}
+
+static bool is_meta(struct bytes region)
+{
+	return region.len > 10 && !memcmp(region.data, "hbase:meta", 10);
+}
+
+static void answer_scan(struct played_cluster *c, int fd,
+			const struct server_request *q)
+{
+	struct pb_scan_request m;
+	struct pb_scan_response answer;
+	struct buf cells = {0};
+	struct encoder e = {.out = &cells};
+
+	assert_int_equal(proto_take(q->message, &pb_scan_request, &m), 0);
+	if (is_meta(m.region.name))
+		put_region(&e, c->port);
+	else
+		put_cells(c, m.scan.columns, &e);
+	proto_init(&pb_scan_response, &answer);
+	answer.more = answer.more_in_region = false;
+	server_answer_cells(fd, q->id, &pb_scan_response, &answer,
+			    buf_bytes(&cells));
+	buf_free(&cells);
+}
+
+static void answer_get(struct played_cluster *c, int fd,
+		       const struct server_request *q)
+{
+	const struct pb_get_response answer = {0};
+	struct pb_get_request m;
+	struct buf cells = {0};
+	struct encoder e = {.out = &cells};
+
+	assert_int_equal(proto_take(q->message, &pb_get_request, &m), 0);
+	put_cells(c, m.get.columns, &e);
+	server_answer_cells(fd, q->id, &pb_get_response, &answer,
+			    buf_bytes(&cells));
+	buf_free(&cells);
+}
+
+/* Keeps what was sent. */
+static void answer_multi(struct played_cluster *c, int fd,
+			 const struct server_request *q)
+{
+	const struct pb_region_result region = {.here = true,
+						.processed = true};
+	const struct pb_multi_response answer = {
+		.regions = {.items = &region, .n = 1},
+		.processed = true,
+	};
+	struct decoder cells;
+
+	pthread_mutex_lock(&c->lock);
+	assert_int_equal(buf_set(&c->bytes, q->cells), 0);
+	cells = decoder_of(buf_bytes(&c->bytes));
+	c->nsent = 0;
+	while (decoder_left(&cells)) {
+		assert_true(c->nsent < SENT_MAX);
+		assert_int_equal(cellblock_next(&cells, &c->sent[c->nsent++]),
+				 1);
+	}
+	pthread_mutex_unlock(&c->lock);
+	server_answer(fd, q->id, &pb_multi_response, &answer);
+}
+
+static void answer_description(struct played_cluster *c, int fd, uint32_t id)
+{
+	struct family_attrs attrs;
+	struct schema schema;
+	struct buf body = {0};
+	/* The same bytes as of an answer with one description. */
+	struct pb_create_request answer = {0};
+
+	family_attrs_default(&attrs);
+	attrs.new_version_behavior = c->new_version_behavior;
+	schema_init(&schema, 0, 0);
+	assert_int_equal(schema_add(&schema, bytes_str("a"), &attrs), 0);
+	assert_int_equal(schema_add(&schema, bytes_str("b"), &attrs), 0);
+	assert_int_equal(
+		descriptor_put(bytes_str("t"), &schema, NULL, 0, &body), 0);
+	answer.descriptor = buf_bytes(&body);
+	server_answer(fd, id, &pb_create_request, &answer);
+	buf_free(&body);
+	schema_free(&schema);
+}
+
+/* The region's file is another one behind a compaction. */
+static void answer_files(struct played_cluster *c, int fd, uint32_t id)
+{
+	const struct bytes name = bytes_str(c->is_compacted ? "new" : "old");
+	const struct pb_files_response answer = {
+		.names = {.items = &name, .n = 1},
+	};
+
+	server_answer(fd, id, &pb_files_response, &answer);
+}
+
+static void answer_where(struct played_cluster *c, int fd,
+			 const struct server_request *q)
+{
+	const struct pb_server server = {
+		.here = true, .host = bytes_str("127.0.0.1"), .port = c->port};
+	const struct pb_active_master active = {.server = server};
+	const struct pb_location meta = {
+		.here = true,
+		.region = {.here = true,
+			   .id = 1,
+			   .table = table_name_of(bytes_str("hbase:meta"))},
+		.server = server,
+	};
+	const struct pb_meta_locations metas = {
+		.locations = {.items = &meta, .n = 1},
+	};
+
+	if (!strcmp(q->method, "GetActiveMaster"))
+		server_answer(fd, q->id, &pb_active_master, &active);
+	else
+		server_answer(fd, q->id, &pb_meta_locations, &metas);
+}
+
+static void answer_master(struct played_cluster *c, int fd,
+			  const struct server_request *q)
+{
+	const struct pb_cluster_id cluster = {.id = bytes_str("c")};
+	const struct pb_procedure procedure = {.id = 1};
+	const struct pb_procedure_result result = {.state = PROCEDURE_FINISHED};
+	const struct pb_nothing nothing = {0};
+
+	if (!strcmp(q->method, "GetClusterId")) {
+		server_answer(fd, q->id, &pb_cluster_id, &cluster);
+	} else if (!strcmp(q->method, "GetTableDescriptors")) {
+		answer_description(c, fd, q->id);
+	} else if (!strcmp(q->method, "FlushTable")) {
+		server_answer(fd, q->id, &pb_procedure, &procedure);
+	} else if (!strcmp(q->method, "getProcedureResult")) {
+		server_answer(fd, q->id, &pb_procedure_result, &result);
+	} else if (!strcmp(q->method, "GetStoreFile")) {
+		answer_files(c, fd, q->id);
+	} else if (!strcmp(q->method, "CompactRegion")) {
+		c->is_compacted = true;
+		server_answer(fd, q->id, &pb_nothing, &nothing);
+	} else if (!strcmp(q->method, "GetRegionInfo")) {
+		server_answer(fd, q->id, &pb_nothing, &nothing);
+	} else {
+		answer_where(c, fd, q);
+	}
+}
+
+static void answer(struct played_cluster *c, int fd,
+		   const struct server_request *q)
+{
+	if (!strcmp(q->method, "Scan"))
+		answer_scan(c, fd, q);
+	else if (!strcmp(q->method, "Get"))
+		answer_get(c, fd, q);
+	else if (!strcmp(q->method, "Multi"))
+		answer_multi(c, fd, q);
+	else
+		answer_master(c, fd, q);
+}
+
+static void note(struct played_cluster *c, const struct server_request *q)
+{
+	size_t n;
+
+	pthread_mutex_lock(&c->lock);
+	n = strlen(c->methods);
+	snprintf(c->methods + n, sizeof(c->methods) - n, " %s", q->method);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void *serve(void *arg)
+{
+	struct visitor *v = arg;
+	struct server_request q;
+
+	server_greet(v->fd);
+	while (server_take(v->fd, &q)) {
+		note(v->c, &q);
+		answer(v->c, v->fd, &q);
+		server_request_free(&q);
+	}
+	close(v->fd);
+	free(v);
+	return NULL;
+}
+
+static void *accept_all(void *arg)
+{
+	struct played_cluster *c = arg;
+	int fd;
+
+	while ((fd = accept(c->fd, NULL, NULL)) >= 0) {
+		struct visitor *v = malloc(sizeof(*v));
+
+		assert_true(v && c->nthreads < CONNECTIONS_MAX);
+		*v = (struct visitor){c, fd};
+		pthread_create(&c->threads[c->nthreads++], NULL, serve, v);
+	}
+	return NULL;
+}
+
+static void begin(struct played_cluster *c, struct store **s, struct table **t)
+{
+	const struct store_options o = {0};
+	char name[64];
+
+	pthread_mutex_init(&c->lock, NULL);
+	c->fd = server_listen(&c->port);
+	pthread_create(&c->acceptor, NULL, accept_all, c);
+	snprintf(name, sizeof(name), "hbase://127.0.0.1:%u", c->port);
+	assert_int_equal(hbase_open(name, &o, s), 0);
+	assert_int_equal(table_open(*s, bytes_str("t"), t), 0);
+}
+
+static void end(struct played_cluster *c, struct store *s, struct table *t)
+{
+	table_unref(t);
+	assert_int_equal(store_close(s), 0);
+	shutdown(c->fd, SHUT_RDWR);
+	pthread_join(c->acceptor, NULL);
+	while (c->nthreads)
+		pthread_join(c->threads[--c->nthreads], NULL);
+	close(c->fd);
+	buf_free(&c->bytes);
+	pthread_mutex_destroy(&c->lock);
+}
+
+static const struct cell *sent_of(const struct played_cluster *c, uint8_t kind,
+				  const char *family)
+{
+	for (size_t i = 0; i < c->nsent; i++)
+		if (c->sent[i].kind == kind &&
+		    bytes_eq(c->sent[i].family, bytes_str(family)))
+			return &c->sent[i];
+	fail_msg("nothing of family %s was sent", family);
+	return NULL;
+}
+
+/*
+ * Each family of the row is hidden up to what it holds itself, and the put behind
+ * the delete is put behind the marker of its own family.
+ */
+static void assert_put_beside_delete(bool new_version_behavior)
+{
+	static const struct change cells[] = {
+		{.op = CHANGE_PUT,
+		 .family = {(const uint8_t *)"b", 1},
+		 .qualifier = {(const uint8_t *)"q", 1},
+		 .ts = FUTURE},
+	};
+	struct change changes[] = {
+		{.op = CHANGE_DELETE_ROW, .ts = TS_AUTO},
+		{.op = CHANGE_PUT,
+		 .family = bytes_str("a"),
+		 .qualifier = bytes_str("q"),
+		 .ts = TS_AUTO},
+	};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = changes, .nchanges = 2};
+	struct played_cluster c = {
+		.new_version_behavior = new_version_behavior,
+		.cells = cells,
+		.ncells = 1,
+	};
+	const struct cell *put, *marker;
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	assert_int_equal(c.nsent, 3);
+	put = sent_of(&c, CELL_PUT, "a");
+	marker = sent_of(&c, CELL_DELETE_FAMILY, "a");
+	assert_true(put->ts == marker->ts + 1);
+	assert_true(put->ts < FUTURE);
+	assert_true(put->ts == changes[1].ts_given);
+	assert_true(sent_of(&c, CELL_DELETE_FAMILY, "b")->ts == FUTURE);
+	end(&c, s, t);
+}
+
+static void a_put_beside_a_delete_of_the_row_stays(void **state)
+{
+	assert_put_beside_delete(false);
+	assert_put_beside_delete(true);
+}
+
+/* What a delete of all times hides has no time behind it. */
+static void nothing_is_put_behind_the_end_of_time(void **state)
+{
+	struct change changes[] = {
+		{.op = CHANGE_DELETE_ROW, .ts = TS_MAX},
+		{.op = CHANGE_PUT,
+		 .family = bytes_str("a"),
+		 .qualifier = bytes_str("q"),
+		 .ts = TS_AUTO},
+	};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = changes, .nchanges = 2};
+	struct played_cluster c = {.new_version_behavior = true};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
+	assert_null(strstr(c.methods, " Multi"));
+	end(&c, s, t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
+		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
