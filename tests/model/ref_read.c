@@ -221,12 +221,13 @@ static bool is_full(const struct scan_spec *spec, const struct side *side,
 	return false;
 }
 
-/* Is there no row, or no time, between the bounds? */
+/* No row, or no time, between the bounds? A family may have a range of its own. */
 static bool is_of_nothing(const struct scan_spec *spec)
 {
 	int order = bytes_cmp(spec->row_start, spec->row_stop);
 
-	if (spec->ts_max && spec->ts_min >= spec->ts_max)
+	if (spec->ts_max && spec->ts_min >= spec->ts_max &&
+	    !spec->nfamily_ranges)
 		return true;
 	if (!spec->row_start.len || !spec->row_stop.len)
 		return false;

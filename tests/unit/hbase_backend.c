@@ -398,11 +398,44 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
 	end(&c, s, t);
 }
 
+/* Without a time between the bounds of the scan a family may have times. */
+static void families_have_times_where_the_scan_has_none(void **state)
+{
+	static const struct change cells[] = {
+		{.op = CHANGE_PUT,
+		 .family = {(const uint8_t *)"a", 1},
+		 .qualifier = {(const uint8_t *)"q", 1},
+		 .ts = 5},
+	};
+	const struct family_range range = {
+		.family = bytes_str("a"), .ts_min = 1, .ts_max = 9};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS, .ts_min = 7, .ts_max = 7};
+	struct played_cluster c = {.cells = cells, .ncells = 1};
+	struct store *s;
+	struct table *t;
+	struct scan *sc;
+	struct cell cell;
+
+	begin(&c, &s, &t);
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	spec.family_ranges = &range;
+	spec.nfamily_ranges = 1;
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 1);
+	assert_true(cell.ts == 5);
+	scan_close(sc);
+	end(&c, s, t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
+		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,13 +308,14 @@ static void add_rows(struct hbase_scan *sc, const struct scan_spec *spec,
 
 /*
  * Is there no row, or no time, between the bounds? HBase would take equal rows
- * for a get.
+ * for a get. A family may have a range of its own instead of the scan's.
  */
 static bool is_empty(const struct scan_spec *spec)
 {
 	int order = bytes_cmp(spec->row_start, spec->row_stop);
 
-	if (spec->ts_max && spec->ts_min >= spec->ts_max)
+	if (spec->ts_max && spec->ts_min >= spec->ts_max &&
+	    !spec->nfamily_ranges)
 		return true;
 	if (!spec->row_start.len || !spec->row_stop.len)
 		return false;
