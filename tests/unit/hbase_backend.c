@@ -213,24 +213,19 @@ static void answer_master(struct played_cluster *c, int fd,
 			  const struct server_request *q)
 {
 	const struct pb_cluster_id cluster = {.id = bytes_str("c")};
-	const struct pb_procedure procedure = {.id = 1};
-	const struct pb_procedure_result result = {.state = PROCEDURE_FINISHED};
 	const struct pb_nothing nothing = {0};
 
 	if (!strcmp(q->method, "GetClusterId")) {
 		server_answer(fd, q->id, &pb_cluster_id, &cluster);
 	} else if (!strcmp(q->method, "GetTableDescriptors")) {
 		answer_description(c, fd, q->id);
-	} else if (!strcmp(q->method, "FlushTable")) {
-		server_answer(fd, q->id, &pb_procedure, &procedure);
-	} else if (!strcmp(q->method, "getProcedureResult")) {
-		server_answer(fd, q->id, &pb_procedure_result, &result);
 	} else if (!strcmp(q->method, "GetStoreFile")) {
 		answer_files(c, fd, q->id);
 	} else if (!strcmp(q->method, "CompactRegion")) {
 		c->is_compacted = true;
 		server_answer(fd, q->id, &pb_nothing, &nothing);
-	} else if (!strcmp(q->method, "GetRegionInfo")) {
+	} else if (!strcmp(q->method, "GetRegionInfo") ||
+		   !strcmp(q->method, "FlushRegion")) {
 		server_answer(fd, q->id, &pb_nothing, &nothing);
 	} else {
 		answer_where(c, fd, q);
@@ -430,12 +425,31 @@ static void families_have_times_where_the_scan_has_none(void **state)
 	end(&c, s, t);
 }
 
+/* The servers merge files only, and all cells are to be merged. */
+static void memory_is_flushed_before_files_are_compacted(void **state)
+{
+	struct played_cluster c = {0};
+	const char *flush, *compact;
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(store_compact(s, t), 0);
+	flush = strstr(c.methods, " FlushRegion");
+	compact = strstr(c.methods, " CompactRegion");
+	assert_non_null(flush);
+	assert_non_null(compact);
+	assert_true(flush < compact);
+	end(&c, s, t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
+		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,6 +253,21 @@ static int is_compacting(struct cluster *c, const struct region *at,
 	return r < 0 ? r : answer.compaction_state != 0;
 }
 
+/* What is in memory is merged with the files, so it becomes one first. */
+static int flush_region(struct cluster *c, const struct region *at,
+			const struct retry *retry)
+{
+	const struct pb_files_request m = {
+		.region = {true, REGION_BY_NAME, at->name},
+	};
+	struct attempt call = {0};
+	int r = ask_server(c, at, retry, "FlushRegion", &pb_files_request, &m,
+			   &call);
+
+	attempt_end(&call);
+	return r;
+}
+
 static int begin_compaction(struct cluster *c, const struct region *at,
 			    const struct retry *retry)
 {
@@ -278,9 +293,11 @@ static int compact_region(struct cluster *c, const struct region *at)
 {
 	struct retry retry = cluster_retry(c);
 	struct buf before = {0}, after = {0};
-	int r = files_of(c, at, &retry, &before);
+	int r = flush_region(c, at, &retry);
 	unsigned idle = 0;
 
+	if (r == 0)
+		r = files_of(c, at, &retry, &before);
 	if (r == 0 && before.len)
 		r = begin_compaction(c, at, &retry);
 	while (r == 0 && before.len) {

@@ -32,7 +32,10 @@ int admin_drop(struct cluster *c, struct bytes table);
 /* Its regions stay as they are, empty. */
 int admin_truncate(struct cluster *c, struct bytes table);
 int admin_flush(struct cluster *c, struct bytes table);
-/* Asks the servers for a major compaction, and waits until it has ended. */
+/*
+ * Asks the servers to flush and for a major compaction, and waits until it has
+ * ended.
+ */
 int admin_compact(struct cluster *c, struct bytes table);
 int admin_namespaces(struct cluster *c,
 		     void (*each)(void *arg, struct bytes name), void *arg);

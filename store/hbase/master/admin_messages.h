@@ -193,7 +193,7 @@ struct pb_region_info_response {
 };
 extern const struct proto_message pb_region_info_response;
 
-/* The region alone: GetStoreFile, of all its families. */
+/* The region alone: GetStoreFile, of all its families, and FlushRegion. */
 struct pb_files_request {
 	bool here;
 	struct pb_region region;
