@@ -209,6 +209,18 @@ static void answer_where(struct played_cluster *c, int fd,
 		server_answer(fd, q->id, &pb_meta_locations, &metas);
 }
 
+/* A snapshot of the table. */
+static void answer_snapshots(int fd, uint32_t id)
+{
+	const struct pb_snapshot snapshot = {
+		.here = true, .name = bytes_str("s"), .table = bytes_str("t")};
+	const struct pb_snapshots answer = {
+		.snapshots = {.items = &snapshot, .n = 1},
+	};
+
+	server_answer(fd, id, &pb_snapshots, &answer);
+}
+
 static void answer_master(struct played_cluster *c, int fd,
 			  const struct server_request *q)
 {
@@ -219,6 +231,8 @@ static void answer_master(struct played_cluster *c, int fd,
 		server_answer(fd, q->id, &pb_cluster_id, &cluster);
 	} else if (!strcmp(q->method, "GetTableDescriptors")) {
 		answer_description(c, fd, q->id);
+	} else if (!strcmp(q->method, "GetCompletedSnapshots")) {
+		answer_snapshots(fd, q->id);
 	} else if (!strcmp(q->method, "GetStoreFile")) {
 		answer_files(c, fd, q->id);
 	} else if (!strcmp(q->method, "CompactRegion")) {
@@ -393,6 +407,43 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
 	end(&c, s, t);
 }
 
+/* Of what cannot be there nobody can say whether a check of it holds. */
+static void a_check_of_no_family_is_refused(void **state)
+{
+	const struct check check = {.op = CHECK_GREATER,
+				    .family = bytes_str("c"),
+				    .value = bytes_str("0")};
+	struct change change = {
+		.op = CHANGE_PUT, .family = bytes_str("a"), .ts = TS_CLOCK};
+	struct mutation m = {.row = bytes_str("r"),
+			     .changes = &change,
+			     .nchanges = 1,
+			     .checks = &check,
+			     .nchecks = 1};
+	struct played_cluster c = {0};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate(t, &m, 0), -EPERM);
+	assert_non_null(strstr(store_why(), "no family c"));
+	end(&c, s, t);
+}
+
+static void a_table_with_a_snapshot_is_not_emptied(void **state)
+{
+	struct played_cluster c = {0};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(store_table_truncate(s, bytes_str("t")), -ENOTEMPTY);
+	assert_int_equal(store_table_drop(s, bytes_str("t"), false),
+			 -ENOTEMPTY);
+	assert_null(strstr(c.methods, "DisableTable"));
+	end(&c, s, t);
+}
+
 /* Without a time between the bounds of the scan a family may have times. */
 static void families_have_times_where_the_scan_has_none(void **state)
 {
@@ -448,6 +499,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
+		cmocka_unit_test(a_check_of_no_family_is_refused),
+		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};

@@ -181,15 +181,23 @@ static int resolve_order(struct resolver *rs, size_t at,
 	return 0;
 }
 
+/* As hbase_family(), where a table without the family is an error. */
+static int family_of(struct table *t, struct bytes family,
+		     struct family_attrs *out)
+{
+	int r = hbase_family(t, family, out);
+
+	return r ? r
+		 : why(-EPERM, "the table has no family %.*s", (int)family.len,
+		       (const char *)family.data);
+}
+
 static int resolve_one(struct resolver *rs, size_t at)
 {
 	struct change *c = &rs->m->changes[at];
 	struct family_attrs a;
-	int r = hbase_family(rs->t, c->family, &a);
+	int r = family_of(rs->t, c->family, &a);
 
-	if (r == 0)
-		r = why(-EPERM, "the table has no family %.*s",
-			(int)c->family.len, (const char *)c->family.data);
 	if (r > 0)
 		r = check_size(c, &a);
 	/* One that is alone is not resolved, but read and put: write.c. */
@@ -380,11 +388,14 @@ int resolve_checks(struct table *t, const struct mutation *m, int64_t *checked)
 		bool exact = check_is_of_version(k->op);
 		bool looks =
 			check_compares(k->op) || k->op == CHECK_VERSION_EQUAL;
+		struct family_attrs attrs;
 		struct cell cell = {0};
 
-		r = hbase_get(t, m->row, k->family, k->qualifier,
-			      exact ? k->ts : TS_MAX, exact, NULL, &cell,
-			      looks ? &value : NULL);
+		r = family_of(t, k->family, &attrs);
+		if (r > 0)
+			r = hbase_get(t, m->row, k->family, k->qualifier,
+				      exact ? k->ts : TS_MAX, exact, NULL,
+				      &cell, looks ? &value : NULL);
 		if (r > 0 && check_compares(k->op) && cell.ts > *checked)
 			*checked = cell.ts;
 		if (r >= 0)

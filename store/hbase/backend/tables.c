@@ -207,8 +207,10 @@ int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 int hbase_table_truncate(struct store *s, struct bytes name)
 {
 	struct cluster *c = hbase_of(s)->cluster;
-	int r = admin_truncate(c, name);
+	int r = check_snapshots(s, name);
 
+	if (r == 0)
+		r = admin_truncate(c, name);
 	regions_forget_table(c, name);
 	return r;
 }
