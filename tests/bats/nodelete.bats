@@ -9,7 +9,7 @@ ctl() {
 # fill: T/r/f:q has three versions, T/r/f:p one; a snapshot.
 fill() {
 	mkdir -p "$M/T/r/f/q"
-	printf 'family f\n\tversions 5\n\tttl 36500d\n' > "$M/T/.schema"
+	printf 'family f\n\tversions 5\n\tttl 24000d\n' > "$M/T/.schema"
 	echo 1 > "$M/T/r/f/q/1"
 	echo 2 > "$M/T/r/f/q/1600000000002"
 	echo 3 > "$M/T/r/f/q/1600000000003"
@@ -42,7 +42,7 @@ ways=(
 	'cells "$M/T/.cells" "r    delete-row"'
 	'cells "$M/T/r/.cells" "r f:q   delete-column"'
 	'cells "$M/T/r/f/.cells" "r f:q   delete-column"'
-	'printf "family f\nttl 36500d\nversions 4\n" > "$M/T/.schema"'
+	'printf "family f\nttl 24000d\nversions 4\n" > "$M/T/.schema"'
 	'printf "family f\nttl 1s\nversions 5\n" > "$M/T/.schema"'
 	'printf "family f\nnew_version_behavior no\n" > "$M/T/.schema"'
 	'sed -i "s/versions 5/versions 1/" "$M/T/.schema"'

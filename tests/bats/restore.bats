@@ -12,7 +12,7 @@ fill() {
 		family f
 			versions 20
 		family g
-			ttl 36500d
+			ttl 24000d
 			compression zlib
 	EOF
 	mkdir -p "$M/A/r1/f/q"

@@ -444,6 +444,25 @@ static void a_table_with_a_snapshot_is_not_emptied(void **state)
 	end(&c, s, t);
 }
 
+/* What HBase cannot keep is known before the change is made. */
+static void a_schema_is_judged_without_a_change(void **state)
+{
+	struct alter a = {.rest = ALTER_KEEP, .dry = true};
+	struct played_cluster c = {0};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_schema(t, &a.to), 0);
+	assert_int_equal(table_change(t, &a), 0);
+	a.to.families[0].attrs.ttl_ms = 36500 * 86400000ull;
+	assert_int_equal(table_change(t, &a), -EINVAL);
+	assert_non_null(strstr(store_why(), "3153600000 s"));
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c, s, t);
+}
+
 /* Without a time between the bounds of the scan a family may have times. */
 static void families_have_times_where_the_scan_has_none(void **state)
 {
@@ -501,6 +520,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
 		cmocka_unit_test(a_check_of_no_family_is_refused),
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
+		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};

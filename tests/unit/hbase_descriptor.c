@@ -163,6 +163,17 @@ static void a_schema_there_and_back(void **state)
 	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, 9, &out),
 			 -EINVAL);
 	assert_non_null(strstr(store_why(), "1500 ms"));
+	/* And fewer bits: what it takes for its greatest number is "for ever". */
+	s.families[0].attrs.ttl_ms = INT32_MAX * 1000ull;
+	assert_int_equal(descriptor_check(&s), -EINVAL);
+	assert_int_equal(descriptor_put(bytes_str("t"), &s, NULL, 9, &out),
+			 -EINVAL);
+	assert_non_null(strstr(store_why(), "2147483646 s"));
+	s.families[0].attrs.ttl_ms -= 1000;
+	assert_int_equal(descriptor_check(&s), 0);
+	s.families[0].attrs.min_versions = 1u << 31;
+	assert_int_equal(descriptor_check(&s), -EINVAL);
+	assert_non_null(strstr(store_why(), "min_versions"));
 	schema_free(&s);
 	buf_free(&out);
 }
@@ -265,6 +276,17 @@ static void failures(void **state)
 		 "\tat org.example.Call(Call.java:1)\n"
 		 "Caused by: java.lang.IllegalArgumentException: Illegal "
 		 "character <-> at 1.\n"},
+		{"java.io.IOException", false, -EINVAL, CURE_NONE,
+		 "java.io.IOException: For input string: \"3153600000\"\n"
+		 "Caused by: java.lang.NumberFormatException: For input "
+		 "string: \"3153600000\"\n"},
+		/* A fault of the server's program, and one that is told to end. */
+		{"java.io.IOException", false, -EIO, CURE_DOUBT,
+		 "java.io.IOException: / by zero\n"
+		 "Caused by: java.lang.ArithmeticException: / by zero\n"},
+		{"java.io.IOException", false, -EAGAIN, CURE_WAIT,
+		 "java.io.IOException: \n"
+		 "Caused by: java.lang.InterruptedException"},
 		{"java.io.IOException", false, -EIO, CURE_WAIT,
 		 "java.io.IOException: \nCaused by: org.example.Unheard"},
 		{"java.io.IOException", false, -EIO, CURE_WAIT,

@@ -7,6 +7,7 @@
 
 #include "store/front/guard.h"
 #include "store/hbase/master/admin.h"
+#include "store/hbase/master/descriptor.h"
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/cluster/regions.h"
 
@@ -277,6 +278,8 @@ int hbase_table_alter(struct table *t, const struct alter *a)
 	r = hbase_table_schema(t, &now);
 	if (r == 0)
 		r = altered(t, &now, a, &to);
+	if (r == 0)
+		r = descriptor_check(&to);
 	if (r == 0 && !a->dry && !schema_equal(&now, &to))
 		r = admin_modify(cluster_of(t), name_of(t), &to);
 	expire(t);

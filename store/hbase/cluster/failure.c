@@ -60,20 +60,24 @@ static const struct known {
 	{"SpaceLimitingException", -EDQUOT, CURE_NONE},
 	{"UnsupportedOperationException", -EOPNOTSUPP, CURE_NONE},
 	{"IllegalArgumentException", -EINVAL, CURE_NONE},
+	{"NumberFormatException", -EINVAL, CURE_NONE},
 	{"DoNotRetryIOException", -EINVAL, CURE_NONE},
-	/* A fault of the server's program. A region that closes may cause it. */
-	{"ArrayIndexOutOfBoundsException", -EIO, CURE_DOUBT},
-	{"IndexOutOfBoundsException", -EIO, CURE_DOUBT},
-	{"NullPointerException", -EIO, CURE_DOUBT},
-	{"ClassCastException", -EIO, CURE_DOUBT},
-	{"IllegalStateException", -EIO, CURE_DOUBT},
-	{"NegativeArraySizeException", -EIO, CURE_DOUBT},
+	/* The server ends. */
+	{"InterruptedException", -EAGAIN, CURE_WAIT},
+	/* As what follows. */
 	{"BufferUnderflowException", -EIO, CURE_DOUBT},
-	{"AssertionError", -EIO, CURE_DOUBT},
 };
+
+/*
+ * A fault of the server's program, of any other class of the language itself. A
+ * region that closes may cause it.
+ */
+static const struct known fault = {"", -EIO, CURE_DOUBT};
 
 static const struct known *find(struct bytes class)
 {
+	bool is_fault = bytes_has_prefix(class, bytes_str("java.lang."));
+
 	/* Some are inside another class, or behind a package. */
 	for (size_t i = class.len; i > 0; i--)
 		if (class.data[i - 1] == '.' || class.data[i - 1] == '$') {
@@ -84,7 +88,7 @@ static const struct known *find(struct bytes class)
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (bytes_eq(class, bytes_str(known[i].class)))
 			return &known[i];
-	return NULL;
+	return is_fault ? &fault : NULL;
 }
 
 /*

@@ -329,6 +329,39 @@ static int put_kept_since(struct encoder *e, const struct family_attrs *attrs,
 	return 0;
 }
 
+static int check_family(const struct family_schema *f)
+{
+	const struct family_attrs *a = &f->attrs;
+
+	if (a->min_versions > HBASE_MAX)
+		return why(-EINVAL,
+			   "family %s: HBase keeps min_versions of up to %d, "
+			   "not %" PRIu32,
+			   f->name, HBASE_MAX, a->min_versions);
+	if (a->ttl_ms == TTL_FOREVER)
+		return 0;
+	if (a->ttl_ms % 1000)
+		return why(-EINVAL,
+			   "family %s: HBase keeps a ttl in whole seconds, not "
+			   "%" PRIu64 " ms",
+			   f->name, a->ttl_ms);
+	if (a->ttl_ms / 1000 >= HBASE_MAX)
+		return why(-EINVAL,
+			   "family %s: HBase keeps a ttl of up to %d s (24855 "
+			   "days), not %" PRIu64 " s: give less, or none",
+			   f->name, HBASE_MAX - 1, a->ttl_ms / 1000);
+	return 0;
+}
+
+int descriptor_check(const struct schema *schema)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < schema->nfamilies && r == 0; i++)
+		r = check_family(&schema->families[i]);
+	return r;
+}
+
 static int put_family(struct encoder *out, const struct family_schema *f,
 		      const struct pb_descriptor *was, int64_t now_ms)
 {
@@ -342,11 +375,6 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 
 	if (r < 0)
 		return r;
-	if (f->attrs.ttl_ms != TTL_FOREVER && f->attrs.ttl_ms % 1000)
-		return why(-EINVAL,
-			   "family %s: HBase keeps a ttl in whole seconds, not "
-			   "%" PRIu64 " ms",
-			   f->name, f->attrs.ttl_ms);
 	attrs_of_hbase(&now);
 	if (r > 0 && family_take(&old, &now) < 0)
 		return -EPROTO;
@@ -417,7 +445,9 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 
 	put_u8(&e, 1 << 3 | 2);
 	put_sized(&e, &pb_table_name, &name);
-	r = had < 0 ? had : put_table(&e, schema, was);
+	r = had < 0 ? had : descriptor_check(schema);
+	if (r == 0)
+		r = put_table(&e, schema, was);
 	family_attrs_default(&none.attrs);
 	if (r == 0 && (had > 0 || !schema->nfamilies))
 		r = put_family(&e, &none, was, now_ms);

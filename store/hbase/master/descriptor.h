@@ -19,11 +19,13 @@
 int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 		    struct schema *out);
 
+/* Can HBase keep what the schema says? 0, or -EINVAL and in why() what not. */
+int descriptor_check(const struct schema *schema);
 /*
  * Appends the description of a table with that schema. @was: its description
  * now, or NULL for a table to be made. @now_ms: the clock, from which on a
  * family that begins to keep deleted cells, or more versions, has them. 0;
- * -ENOMEM; -EINVAL for what HBase cannot keep.
+ * -ENOMEM; as descriptor_check().
  */
 int descriptor_put(struct bytes table, const struct schema *schema,
 		   const struct pb_descriptor *was, int64_t now_ms,
