@@ -105,6 +105,13 @@ where_installed() {
 		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}" 3>&-
 }
 
+# new_store NAME: the test's store is another one, which is empty; over a cluster it
+# is the same one, emptied.
+new_store() {
+	STORE=$T/$1
+	[ -z "${CELLFS_TEST_CLUSTER:-}" ] || empty_cluster
+}
+
 # a_past TABLE FAMILY...: a table that shows its past. Over HBase that takes
 # families that keep what is deleted, and more versions than are put.
 a_past() {

@@ -126,8 +126,11 @@ try_all() {
 	mv "$M/T/.stage/r3" "$M/T/r3"
 	[ "$(cat "$M/T/r3/f:q")" = staged ]
 	chmod 700 "$M/T"
-	mv "$M/T" "$M/U"
-	mv "$M/U" "$M/T"
+	# HBase renames no table.
+	if [ -z "${CELLFS_TEST_CLUSTER:-}" ]; then
+		mv "$M/T" "$M/U"
+		mv "$M/U" "$M/T"
+	fi
 	# What a schema leaves unsaid stays where the default would hide cells.
 	echo "family f" > "$M/T/.schema"
 	grep -q "versions 5" "$M/T/.schema"

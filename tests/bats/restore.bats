@@ -27,8 +27,6 @@ fill() {
 	mkdir "$B"
 	cp -a "$M/A" "$M/plain" "$B/"
 	unmount_store
-	STORE=$T/first
-	mv "$T/store" "$STORE"
 	said > "$T/want"
 }
 
@@ -57,7 +55,7 @@ each() {
 	names last > "$T/last.list"
 	for way; do
 		n=$((n + 1))
-		STORE=$T/s$n
+		new_store "s$n"
 		mount_store || return
 		if ! (set -e; cd "$B"; "$way") > "$T/out" 2>&1; then
 			failed=1
@@ -201,7 +199,7 @@ with_rename() {
 	local way
 	fill
 	names first > "$T/first.list"
-	STORE=$T/other
+	new_store other
 	mount_store
 	cp -a "$B/A" "$M"
 	for way in tar bsdtar cpio cp cp_remove cp_force mv installed rsync \
