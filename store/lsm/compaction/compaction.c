@@ -222,7 +222,8 @@ static void tell_written(const struct compaction_job *j,
 	if (!j->wrote)
 		return;
 	now = compaction_written(w);
-	if (now - *told < TOLD_BYTES)
+	/* It is less than before where a block was compressed. */
+	if (now < *told + TOLD_BYTES)
 		return;
 	j->wrote(j->arg, now - *told);
 	*told = now;
