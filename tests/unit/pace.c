@@ -48,6 +48,20 @@ static void many_short_looks_fill_as_one_long_one(void **state)
 	pace_release(&p);
 }
 
+/* Threads look at the clock before they take the lock. */
+static void a_look_that_comes_late_pays_nothing(void **state)
+{
+	struct pace p;
+
+	(void)state;
+	pace_init(&p, 8000, 0);
+	pace_take(&p, 9000, 500 * MS);
+	assert_int_equal(pace_wait_ms(&p, 500 * MS), 1001);
+	assert_int_equal(pace_wait_ms(&p, 499 * MS), 1001);
+	assert_int_equal(pace_wait_ms(&p, 1000 * MS), 501);
+	pace_release(&p);
+}
+
 static void a_debt_has_a_bound(void **state)
 {
 	struct pace p;
@@ -82,6 +96,7 @@ int main(void)
 			a_little_is_written_at_once_and_the_rest_at_the_rate),
 		cmocka_unit_test(who_rests_saves_no_more_than_the_bucket_holds),
 		cmocka_unit_test(many_short_looks_fill_as_one_long_one),
+		cmocka_unit_test(a_look_that_comes_late_pays_nothing),
 		cmocka_unit_test(a_debt_has_a_bound),
 		cmocka_unit_test(without_a_rate_nobody_waits),
 	};

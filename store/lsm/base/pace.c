@@ -24,12 +24,13 @@ void pace_release(struct pace *p)
 static void fill(struct pace *p, uint64_t now_ns)
 {
 	int64_t most = (int64_t)(p->bytes_s / BURST);
-	uint64_t ns = now_ns - p->filled_ns;
+	/* Others may have looked at the clock later, and come before. */
+	uint64_t ns = now_ns > p->filled_ns ? now_ns - p->filled_ns : 0;
 	double more = (double)ns / NS * (double)p->bytes_s;
 
 	if (more >= (double)(most - p->tokens)) {
 		p->tokens = most;
-		p->filled_ns = now_ns;
+		p->filled_ns += ns;
 		return;
 	}
 	/* A part of a token is not lost: it is counted the next time. */
