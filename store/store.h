@@ -452,7 +452,7 @@ int store_stat(struct store *s, unsigned i, struct store_stat *out);
 /*
  * From now on calls are timed by the clock @now_ns (nanoseconds), and counted by
  * table, for the two functions below: for a program that somebody watches, before
- * it has other threads. -ENOMEM.
+ * it has other threads. A second call changes nothing. -ENOMEM.
  */
 int store_watch(struct store *s, uint64_t (*now_ns)(void));
 /*

@@ -17,14 +17,17 @@ static const char *const names[STORE_CALLS] = {
 
 int store_watch(struct store *s, uint64_t (*now_ns)(void))
 {
-	struct store_watch *w = store_alloc(sizeof(*w));
+	struct store_watch *w;
 
 	front_begin();
+	/* Tables that are open refer to it. */
+	if (s->watch)
+		return 0;
+	w = store_alloc(sizeof(*w));
 	if (!w)
 		return front_end(s, why(-ENOMEM, "out of memory for figures"));
 	w->now_ns = now_ns;
 	pthread_mutex_init(&w->lock, NULL);
-	watch_free(s);
 	s->watch = w;
 	return 0;
 }

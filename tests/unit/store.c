@@ -610,6 +610,21 @@ static void calls_are_counted_by_table_for_who_watches(void **state)
 	end(&f);
 }
 
+static void who_watches_again_goes_on_counting(void **state)
+{
+	struct fixture f = begin();
+	struct table_calls c;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(store_watch(f.s, clock_ns), 0);
+		assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	}
+	table_calls(f.t, &c);
+	assert_int_equal(c.writes, 3);
+	end(&f);
+}
+
 static void the_counts_of_many_tables_take_bounded_memory(void **state)
 {
 	struct fixture f = begin();
@@ -689,6 +704,7 @@ int main(void)
 		cmocka_unit_test(what_threads_do_is_counted_for_all),
 		cmocka_unit_test(calls_are_timed_for_who_watches),
 		cmocka_unit_test(calls_are_counted_by_table_for_who_watches),
+		cmocka_unit_test(who_watches_again_goes_on_counting),
 		cmocka_unit_test(the_counts_of_many_tables_take_bounded_memory),
 		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
 		cmocka_unit_test(every_error_has_a_sentence),
