@@ -92,7 +92,10 @@ static inline int front_begin_delete(const struct store *s)
 	return r < 0 ? r : store_may_delete(s);
 }
 
-/* scan_open() of the front itself: nobody who watches is told. */
+/*
+ * scan_open() of the front itself, which counts nowhere; the steps are those of
+ * the backend.
+ */
 int front_scan_open(struct table *t, const struct scan_spec *spec,
 		    struct scan **out);
 

@@ -226,7 +226,6 @@ int front_scan_open(struct table *t, const struct scan_spec *spec,
 	sc->cells = 0;
 	sc->steps = 0;
 	sc->failed = 0;
-	front_count(t->store, COUNT_SCANS, 1);
 	*out = sc;
 	return r;
 }
@@ -239,8 +238,10 @@ int scan_open(struct table *t, const struct scan_spec *spec, struct scan **out)
 	front_begin();
 	r = front_scan_open(t, spec, out);
 	watch_end(t->store, CALL_SCAN_OPEN, begin);
-	if (r == 0)
+	if (r == 0) {
 		watch_table(t, 1, 0);
+		front_count(t->store, COUNT_SCANS, 1);
+	}
 	return front_end(t->store, r);
 }
 

@@ -83,6 +83,22 @@ static void the_calls_of_a_quiet_store_are_all_kept(void **state)
 	shape_free(&shape);
 }
 
+/* As the metrics do for each table, again and again. */
+static void what_a_table_holds_is_told_without_a_call(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct table_info info;
+	struct shape shape;
+
+	assert_int_equal(store_heat(s->store), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_info(s->table, &info), 0);
+	assert_true(info.exact);
+	load(s, &shape);
+	assert_true(called(&shape, NULL, CALL_READ) == 0);
+	shape_free(&shape);
+}
+
 static void of_many_calls_a_sample_stands_for_all(void **state)
 {
 	const int calls = 50000;
@@ -253,6 +269,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			the_calls_of_a_quiet_store_are_all_kept, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_a_table_holds_is_told_without_a_call, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			of_many_calls_a_sample_stands_for_all, setup, teardown),

@@ -625,6 +625,24 @@ static void who_watches_again_goes_on_counting(void **state)
 	end(&f);
 }
 
+static void what_a_table_holds_is_told_without_a_call_of_it(void **state)
+{
+	struct fixture f = begin();
+	struct table_info info;
+	struct table_calls c;
+
+	(void)state;
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	assert_int_equal(table_info(f.t, &info), 0);
+	assert_int_equal(info.cells, 1);
+	table_calls(f.t, &c);
+	assert_int_equal(c.reads, 0);
+	assert_int_equal(times_of(f.s, "scan_open").ns, 0);
+	assert_int_equal(times_of(f.s, "scan_next").ns, 0);
+	end(&f);
+}
+
 static void the_counts_of_many_tables_take_bounded_memory(void **state)
 {
 	struct fixture f = begin();
@@ -705,6 +723,8 @@ int main(void)
 		cmocka_unit_test(calls_are_timed_for_who_watches),
 		cmocka_unit_test(calls_are_counted_by_table_for_who_watches),
 		cmocka_unit_test(who_watches_again_goes_on_counting),
+		cmocka_unit_test(
+			what_a_table_holds_is_told_without_a_call_of_it),
 		cmocka_unit_test(the_counts_of_many_tables_take_bounded_memory),
 		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
 		cmocka_unit_test(every_error_has_a_sentence),
