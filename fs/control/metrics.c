@@ -23,7 +23,8 @@ static bool metric_name(const char *name, char *out, size_t size)
 	static const char ns[] = "_ns";
 	const char *unit = strstr(name, ns);
 
-	if (!unit) {
+	/* A label has what people chose. */
+	if (!unit || unit > name + strcspn(name, "{")) {
 		snprintf(out, size, "%s", name);
 		return false;
 	}

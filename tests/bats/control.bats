@@ -41,6 +41,12 @@ figure() {
 	} END { exit bad }' <<< "$text"
 }
 
+@test "a table may have a name as the figures of times end" {
+	mkdir "$M/size_ns" "$M/x_nsa"
+	grep -qx 'cellfs_table_rows{table="size_ns"} 0' "$M/.cellfs/metrics"
+	grep -qx 'cellfs_table_rows{table="x_nsa"} 0' "$M/.cellfs/metrics"
+}
+
 @test "metrics tell of the build, of the process and of each table" {
 	local before
 
