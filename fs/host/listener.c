@@ -94,7 +94,8 @@ static void take_over(const struct address *at)
 
 	if (lstat(at->local.sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Who listens may be too busy to be waited for. */
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	if (connect(fd, &at->any, at->len) < 0 && errno == ECONNREFUSED)

@@ -114,6 +114,27 @@ status() {
 	[ "$(status --unix-socket "$T/run/s" http://x/metrics)" = 200 ]
 }
 
+@test "a socket is in use where who listens takes nobody in" {
+	mkdir "$M"
+	coproc python3 -c 'import socket, sys
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[1])
+listening.listen(0)
+waiting = []
+try:
+    while True:
+        waiting.append(socket.socket(socket.AF_UNIX))
+        waiting[-1].setblocking(False)
+        waiting[-1].connect(sys.argv[1])
+except BlockingIOError:
+    print("full", flush=True)
+sys.stdin.read()' "$T/s" 3>&-
+	read -r _ <&"${COPROC[0]}"
+	run -1 timeout 60 "$CELLFS" "$STORE" "$M" -f -o metrics="unix:$T/s"
+	[[ $output == *"$T/s: cannot listen there: Address already in use"* ]]
+	kill "$COPROC_PID"
+}
+
 @test "what is no address is refused in words, and nothing is mounted" {
 	local where
 
