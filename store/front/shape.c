@@ -83,14 +83,15 @@ static int put_table(struct store *s, const char *name, struct buf *out)
 static int put_tables(struct store *s, struct buf *out)
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
-	int r = 1;
+	int r = 0;
 
-	for (int i = 0; r > 0 && i < SHAPE_TABLES_MAX; i++) {
+	for (int i = 0; r == 0 && i < SHAPE_TABLES_MAX; i++) {
 		r = s->ops->table_next(s, bytes_str(name), name);
-		if (r > 0 && put_table(s, name, out) < 0)
-			return -ENOMEM;
+		if (r <= 0)
+			return r;
+		r = put_table(s, name, out);
 	}
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int store_shape(struct store *s, struct buf *out)

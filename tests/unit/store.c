@@ -610,6 +610,31 @@ static void calls_are_counted_by_table_for_who_watches(void **state)
 	end(&f);
 }
 
+static int fails(struct store *s, struct bytes name, struct table **out)
+{
+	(void)s;
+	(void)name;
+	(void)out;
+	return why(-ETIMEDOUT, "nobody answers");
+}
+
+static void a_shape_that_cannot_be_had_says_why(void **state)
+{
+	struct fixture f = begin();
+	const struct store_ops *ops = f.s->ops;
+	struct store_ops broken = *ops;
+	struct buf out = {0};
+
+	(void)state;
+	broken.table_open = fails;
+	f.s->ops = &broken;
+	assert_int_equal(store_shape(f.s, &out), -ETIMEDOUT);
+	assert_string_equal(store_why(), "nobody answers");
+	f.s->ops = ops;
+	buf_free(&out);
+	end(&f);
+}
+
 static void who_watches_again_goes_on_counting(void **state)
 {
 	struct fixture f = begin();
@@ -722,6 +747,7 @@ int main(void)
 		cmocka_unit_test(what_threads_do_is_counted_for_all),
 		cmocka_unit_test(calls_are_timed_for_who_watches),
 		cmocka_unit_test(calls_are_counted_by_table_for_who_watches),
+		cmocka_unit_test(a_shape_that_cannot_be_had_says_why),
 		cmocka_unit_test(who_watches_again_goes_on_counting),
 		cmocka_unit_test(
 			what_a_table_holds_is_told_without_a_call_of_it),
