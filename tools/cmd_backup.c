@@ -53,32 +53,41 @@ static int print_one(const struct folder *f, uint64_t number)
 
 static int list(const char *dir)
 {
-	int code = EXIT_DONE;
+	int code = EXIT_DONE, one;
 	struct folder f;
 
 	if (folder_open(dir, FOLDER_LOOK, &f) < 0)
 		return fail_store(dir);
-	for (size_t i = 0; code == EXIT_DONE && i < f.n; i++)
-		code = print_one(&f, f.numbers[i]);
+	/* One that is damaged hides no other. */
+	for (size_t i = 0; i < f.n; i++) {
+		one = print_one(&f, f.numbers[i]);
+		code = code ? code : one;
+	}
 	folder_close(&f);
 	return code;
 }
 
-/* A backup in its own store, or the reverse, would carry itself. */
-static int check_apart(const char *store, const char *dir)
+/* A backup in its own store would carry itself, and one in a mount be cells. */
+static int check_apart(const char *given, const char *dir)
 {
-	char *a = realpath(store, NULL), *b = mountpoint_absolute(dir);
-	size_t len = a ? strlen(a) : 0;
-	bool inside =
-		a && b && !strncmp(a, b, len) && (b[len] == '/' || !b[len]);
+	char *store = NULL, *a, *b;
+	size_t len;
+	bool inside;
 
+	if (mountpoint_store(given, &store) < 0)
+		return -ENOMEM;
+	a = realpath(store, NULL);
+	b = mountpoint_absolute(dir);
+	len = a ? strlen(a) : 0;
+	inside = a && b && !strncmp(a, b, len) && (b[len] == '/' || !b[len]);
 	free(a);
 	free(b);
+	free(store);
 	return inside ? why(-EINVAL,
 			    "%s is in the store: name a directory "
 			    "elsewhere",
 			    dir)
-		      : 0;
+		      : mountpoint_check_outside("directory", dir);
 }
 
 /* What will be read and written of all that is held, at most. */
@@ -108,8 +117,6 @@ static int make(struct request *rq, struct folder *f)
 	char *store = NULL;
 	int r = mountpoint_store(rq->words[0], &store);
 
-	if (r == 0)
-		r = check_apart(store, dir);
 	if (r == 0)
 		r = store_hold(rq->store, &h);
 	if (r < 0 || !h) {
@@ -141,6 +148,8 @@ int cmd_backup(struct request *rq)
 		code = open_store(rq->words[0], false, true, &rq->store);
 	if (code)
 		return code;
+	if (rq->nwords > 1 && check_apart(rq->words[0], dir) < 0)
+		return fail_store(dir);
 	/* A folder that is not there has nothing to be dropped. */
 	if (folder_open(dir, rq->nwords > 1 ? FOLDER_MAKE : FOLDER_WRITE, &f) <
 	    0)
@@ -192,7 +201,7 @@ static int restore(struct folder *f, uint64_t number, const char *dest)
 	int r = folder_inventory(f, number, &all);
 
 	if (r < 0)
-		return fail_store(dest);
+		return fail_store(f->path);
 	/* Each byte is written and read back. */
 	progress_begin("restore", "MiB", 2 * bytes_of_all(&all));
 	inventory_free(&all);
@@ -213,6 +222,8 @@ int cmd_restore(struct request *rq)
 	struct folder f;
 	int code;
 
+	if (mountpoint_check_outside("store", rq->words[1]) < 0)
+		return fail_store(rq->words[1]);
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
 	code = choose(rq, &f, &number);

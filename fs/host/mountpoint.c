@@ -364,12 +364,12 @@ static int find_around(const char *path, char **out)
 	return find_line(is_inside, &st, out);
 }
 
-/* In a mount, a new directory would be a table or a row, and a file a cell. */
-static int check_outside_mounts(const char *what, const char *path)
+int mountpoint_check_outside(const char *what, const char *path)
 {
-	char *mountpoint = NULL;
-	int r = find_around(path, &mountpoint);
+	char *mountpoint = NULL, *absolute = mountpoint_absolute(path);
+	int r = absolute ? find_around(absolute, &mountpoint) : 0;
 
+	free(absolute);
 	if (r > 0)
 		r = why(-EINVAL,
 			"the %s %s is inside %s, where a store is mounted; "
@@ -400,9 +400,9 @@ int mountpoint_check_apart(const char *store, const char *path)
 			"belongs to the daemon; choose another mountpoint",
 			m, s);
 	if (r == 0)
-		r = check_outside_mounts("store", s);
+		r = mountpoint_check_outside("store", s);
 	if (r == 0)
-		r = check_outside_mounts("mountpoint", m);
+		r = mountpoint_check_outside("mountpoint", m);
 	free(s);
 	free(m);
 	return r;

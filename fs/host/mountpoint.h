@@ -46,6 +46,11 @@ int mountpoint_each(int (*each)(void *arg, const char *store,
  */
 int mountpoint_check_apart(const char *store, const char *path);
 /*
+ * In a mount of cellfs a new directory is a table or a row, and a file a cell: is
+ * @path in none? It need not exist; @what names it. 0 or a negative errno in words.
+ */
+int mountpoint_check_outside(const char *what, const char *path);
+/*
  * realpath(3) of all but the last component, which may be absent or a dead
  * mount. The caller frees. NULL with errno.
  */

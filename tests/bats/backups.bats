@@ -68,7 +68,7 @@ harm() {
 	not_over_hbase "$NO_CLUSTER"
 	ctl create "$STORE" T f
 	for w in 1 2 3 4; do
-		awk -v w="$w" 'BEGIN {
+		timeout 60 awk -v w="$w" 'BEGIN {
 			for (i = 1; ; i++) {
 				printf "%s.%07d\tf:q\t\tx\n", w, i
 				if (i % 50 == 0) {
@@ -165,7 +165,8 @@ harm() {
 	run -1 ctl get "$T/at" T r
 	ctl restore "$T/b" "$T/now" --at "$(date +%s%3N)"
 	[ "$(ctl get -v "$T/now" T r f:q)" = two ]
-	run -3 ctl restore "$T/b" "$T/new" --backup 3
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new" --backup 3
+	[[ $stderr == *"there is no backup 3 in $T/b"* ]]
 	run -2 ctl restore "$T/b" "$T/new" --backup 1 --at $first
 	run ! test -e "$T/new"
 	# What is there is not touched.
@@ -332,17 +333,39 @@ incomplete" ]
 	[[ $output == *"backup 1: ${file##*/}"* ]]
 	# It is one file of both.
 	run -3 --separate-stderr ctl restore "$T/b" "$T/new"
-	[[ $stderr == *"${file##*/} is not what the backup has had"* ]]
+	[[ $stderr == *"backup 2 of $T/b is damaged: ${file##*/} is not what the backup has had"* ]]
 	run ! test -e "$T/new"
 	run ! test -e "$T/new.part"
-	rm "$T/b/2/BACKUP"
-	echo 'cellfs backup 1' >"$T/b/1/BACKUP"
+	# The next one links to it, unless it is removed, as check says.
+	backup "$M" "$T/b"
+	[ "$(carried)" -eq 0 ]
+	run -1 --separate-stderr ctl check "$T/b"
+	[[ $stderr == *"removed from the newest backup of $T/b is carried again"* ]]
+	rm "$T/b/3/${file##*/}"
+	backup "$M" "$T/b" --keep 1
+	[ "$(carried)" -eq 1 ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	backup "$M" "$T/b"
+	backup "$M" "$T/b"
+	rm "$T/b/6/BACKUP"
+	echo 'cellfs backup 1' >"$T/b/4/BACKUP"
 	run -1 ctl check "$T/b"
-	[[ $output == *"backup 1 of $T/b: its file BACKUP is damaged"* ]]
-	[[ $output == *"backup 2 of $T/b"* ]]
+	[[ $output == *"backup 4 of $T/b: its file BACKUP is damaged"* ]]
+	[[ $output == *"backup 6 of $T/b: it has no file BACKUP"* ]]
+	# Those between are listed and restored, and it is said what to do.
+	run -3 --separate-stderr ctl backup --list "$T/b"
+	[[ $output == 5$'\t'* ]]
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new"
+	[[ $stderr == *"restore another, and remove $T/b/6"* ]]
+	ctl restore "$T/b" "$T/new" --backup 5
+	same "$M" "$T/new"
+	rm -r "$T/b/6"
+	backup "$M" "$T/b"
 }
 
 @test "a directory of backups is one store's alone, and apart from it" {
+	local dir
+
 	a_table
 	backup "$M" "$T/b"
 	ctl create "$T/other" T f
@@ -350,6 +373,21 @@ incomplete" ]
 	[[ $stderr == *"backups of another store"* ]]
 	run -3 --separate-stderr ctl backup "$M" "$STORE/b"
 	[[ $stderr == *"is in the store"* ]]
+	[ ! -e "$STORE/b" ]
+	# In a mount it would be a table, and a store that is restored, too.
+	mkdir "$M/empty"
+	for dir in "$M/empty" "$M/absent" "$M/T/r1"; do
+		run -3 --separate-stderr ctl backup "$M" "$dir"
+		[[ $stderr == *"is inside $M, where a store is mounted"* ]]
+		run -3 --separate-stderr ctl restore "$T/b" "$dir"
+		[[ $stderr == *"is inside $M, where a store is mounted"* ]]
+	done
+	[ "$(ls "$M")" = "T
+empty" ]
+	# An empty directory is there as before if nothing came of it.
+	mkdir "$T/void"
+	run -3 ctl restore "$T/b" "$T/void" --backup 9
+	[ -d "$T/void" ]
 	run -3 --separate-stderr ctl backup "$M" "$T/other"
 	[[ $stderr == *"which is no backup"* ]]
 	run -3 --separate-stderr flock "$T/b" "$CELLCTL" backup "$M" "$T/b"

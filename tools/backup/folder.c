@@ -192,7 +192,9 @@ bool folder_is(const char *path)
 	uint64_t n;
 
 	while (d && !is && (e = readdir(d)))
-		if (is_number(e->d_name, "", &n)) {
+		if (!strcmp(e->d_name, FOLDER_INCOMPLETE)) {
+			is = true;
+		} else if (is_number(e->d_name, "", &n)) {
 			name_of(n, "/" INVENTORY_NAME, inventory);
 			is = faccessat(dirfd(d), inventory, F_OK, 0) == 0;
 		}
@@ -209,6 +211,9 @@ int folder_enter(const struct folder *f, uint64_t number)
 	name_of(number, "", name);
 	fd = openat(f->fd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return why(-ENOENT, "there is no backup %s in %s", name,
+			   f->path);
 	return fd < 0 ? failed(f, "opening", name) : fd;
 }
 
@@ -221,8 +226,10 @@ int folder_inventory(const struct folder *f, uint64_t number,
 		return r;
 	r = inventory_read(fd, out);
 	close(fd);
-	return r < 0 ? why(r, "backup %" PRIu64 " of %s: %s", number, f->path,
-			   store_why())
+	return r < 0 ? why(r,
+			   "backup %" PRIu64 " of %s: %s: restore another, and "
+			   "remove %s/%" PRIu64,
+			   number, f->path, store_why(), f->path, number)
 		     : 0;
 }
 

@@ -171,6 +171,8 @@ int inventory_read(int dir, struct inventory *out)
 	int rc = 0,
 	    fd = openat(dir, INVENTORY_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT)
+		return why(-ENOENT, "it has no file " INVENTORY_NAME);
 	if (fd < 0)
 		return failed("opening");
 	if (fstat(fd, &st) < 0)

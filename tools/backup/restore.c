@@ -1,6 +1,7 @@
 /* A new store of a backup, and a backup verified. */
 #include "tools/backup/backup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -109,14 +110,30 @@ static int make_part(const char *part, int *to)
 	return *to < 0 ? failed("opening", part) : 0;
 }
 
-/* May a store be made there? rename(2) replaces an empty directory. */
+static bool is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	bool empty = d != NULL;
+	struct dirent *e;
+
+	while (empty && (e = readdir(d)))
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+/*
+ * May a store be made there? rename(2) replaces an empty directory, which stays if
+ * the restore fails.
+ */
 static int is_free(const char *dest)
 {
 	struct stat st;
 
 	if (lstat(dest, &st) < 0)
 		return errno == ENOENT ? 0 : failed("looking at", dest);
-	if (S_ISDIR(st.st_mode) && rmdir(dest) == 0)
+	if (S_ISDIR(st.st_mode) && is_empty(dest))
 		return 0;
 	return why(-EEXIST, "%s exists: name a new directory", dest);
 }
@@ -145,6 +162,9 @@ int backup_restore(struct folder *f, uint64_t number, const char *dest,
 		r = fill(from, to, &inventory, part, dest, w, &done);
 	if (r == 0)
 		*out = done;
+	else if (r == -EUCLEAN && part)
+		why(r, "backup %" PRIu64 " of %s is damaged: %s", number,
+		    f->path, store_why());
 	why_keep(&kept);
 	if (r < 0 && to >= 0) {
 		(void)folder_sweep(to, NULL, NULL);
