@@ -11,6 +11,43 @@ load helper
 	[ "$(cat "$M/T/R/f/q/latest")" = x ]
 }
 
+# drawn: the paths of the drawing of the tree, with a - before what is listed.
+drawn() {
+	sed 's/│/ /g; s/├/ /g; s/└/ /g; s/─/ /g' \
+		"$BATS_TEST_DIRNAME/../../README.md" |
+		awk '/^    mnt\/$/ { on = 1; next }
+	on && /^$/ { exit }
+	on {
+		match($0, /[^ ]/)
+		depth = (RSTART - 5) / 4
+		name[depth] = $1
+		sub(/\/$/, "", name[depth])
+		path = name[1]
+		for (i = 2; i <= depth; i++)
+			path = path "/" name[i]
+		print ($2 == "·" ? "" : "-") path
+	}'
+}
+
+@test "the tree is as it is drawn" {
+	local path n=0
+
+	mkdir -p "$M/articles/article1/basic/header"
+	echo first >"$M/articles/article1/basic/header/1637054560118"
+	echo second >"$M/articles/article1/basic/header/1637056832082"
+	mkdir "$M/articles/.snapshot/monday"
+	while read -r path; do
+		[ -e "$M/${path#-}" ]
+		[ "$path" = "${path#-}" ] ||
+			ls -A "$M/$(dirname "${path#-}")" |
+			grep -qxF "$(basename "${path#-}")"
+		n=$((n + 1))
+	done < <(drawn)
+	[ "$n" -ge 12 ]
+	# No more than that is listed.
+	[ "$(cd "$M" && find . -mindepth 1 | wc -l)" -eq "$(drawn | grep -c ^-)" ]
+}
+
 @test "a counter needs its column" {
 	a_row
 	run ! bash -c "echo 5 >'$M/T/R/f/c/counter'"

@@ -55,6 +55,13 @@ page() {
 	grep -q "^title.*$day: about\|^title.*$(date -u +%Y-%m-%d): about" \
 		"$T/parts"
 	grep -q 'Nobody has the store mounted' "$T/parts"
+	# The drawings alone, as one.
+	awk -f "$BATS_TEST_DIRNAME/../../tools/shape/picture.awk" \
+		"$T/page.html" >"$T/page.svg"
+	parsed "$T/page.svg" >"$T/parts"
+	[ "$(grep -c '^svg' "$T/parts")" -ge 5 ]
+	grep -q "^text .* Growth by day$" "$T/parts"
+	grep -q "file ${file##*/}, " "$T/parts"
 }
 
 @test "a page of an empty store, and of one with cells in memory only" {

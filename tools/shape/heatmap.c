@@ -19,7 +19,7 @@
 #define LEFT 150
 #define MAP_WIDTH 410
 #define MAP_GAP 30
-#define RANGE_HEIGHT 11
+#define RANGE_HEIGHT 14
 
 struct heatmap {
 	struct bytes *rows; /* different ones, ascending: borders are of them */
@@ -201,8 +201,9 @@ static void put_range(struct page *p, const struct heatmap *h, size_t range)
 {
 	size_t y = 22 + range * RANGE_HEIGHT;
 
-	page_put(p, "<text class=\"m e\" x=\"%d\" y=\"%zu\">", LEFT - 6, y + 9);
-	page_key(p, border(h, range), 20);
+	page_put(p, "<text class=\"m e\" x=\"%d\" y=\"%zu\">", LEFT - 6,
+		 y + 11);
+	page_key(p, border(h, range), 18);
 	page_put(p,
 		 "</text><rect class=\"hit\" data-reads=\"%.0f\" "
 		 "data-writes=\"%.0f\" x=\"%d\" y=\"%zu\" width=\"%d\" "
