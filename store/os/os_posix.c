@@ -270,12 +270,10 @@ static int posix_open(struct os_dir *d, const char *name, unsigned flags,
 		return -ENOMEM;
 	f->flags = flags;
 	f->fd = open_retrying(dir_fd(d), name, fl);
-	if (f->fd < 0 && errno == EINVAL && flags & OS_DIRECT) {
-		f->flags &= ~(unsigned)OS_DIRECT;
-		/* The failed open with O_DIRECT may have made the file. */
+	/* The failed open with O_DIRECT may have made the file. */
+	if (f->fd < 0 && errno == EINVAL && flags & OS_DIRECT)
 		f->fd = open_retrying(dir_fd(d), name,
 				      fl & ~(O_DIRECT | O_EXCL));
-	}
 	if (f->fd < 0) {
 		rc = -errno;
 		goto fail;
@@ -344,7 +342,7 @@ static bool direct_refused(struct posix_file *f)
 {
 	int fl;
 
-	if (errno != EINVAL || !(f->flags & OS_DIRECT))
+	if (errno != EINVAL)
 		return false;
 	fl = fcntl(f->fd, F_GETFL);
 	if (fl < 0 || !(fl & O_DIRECT))

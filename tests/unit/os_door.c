@@ -72,8 +72,6 @@ static bool trips(const char *name)
 		return trips(#name) ? (bad) : __real_##name args; \
 	}
 
-DOOR(int, mkdirat, (int fd, const char *name, mode_t mode), (fd, name, mode),
-     -1)
 DOOR(int, fchmod, (int fd, mode_t mode), (fd, mode), -1)
 DOOR(int, fchmodat, (int fd, const char *name, mode_t mode, int flags),
      (fd, name, mode, flags), -1)
@@ -98,7 +96,18 @@ int __wrap_mkdir(const char *path, mode_t mode)
 {
 	if (trips("mkdir"))
 		return -1;
+	assert_int_equal(mode, 0700);
 	return k.pretend ? 0 : __real_mkdir(path, mode);
+}
+
+int __real_mkdirat(int fd, const char *name, mode_t mode);
+int __wrap_mkdirat(int fd, const char *name, mode_t mode);
+int __wrap_mkdirat(int fd, const char *name, mode_t mode)
+{
+	if (trips("mkdirat"))
+		return -1;
+	assert_int_equal(mode, 0700);
+	return __real_mkdirat(fd, name, mode);
 }
 
 int __real_chmod(const char *path, mode_t mode);
@@ -116,6 +125,8 @@ int __wrap_open64(const char *path, int flags)
 {
 	if (trips("open64"))
 		return -1;
+	assert_int_equal(flags & ~O_LARGEFILE,
+			 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!k.pretend)
 		return __real_open64(path, flags);
 	if (!k.opened[0])
@@ -133,6 +144,8 @@ int __wrap_openat64(int fd, const char *name, int flags, mode_t mode)
 		return -1;
 	k.flags = flags;
 	k.mode = mode;
+	if (flags & O_DIRECTORY)
+		assert_true(flags & O_CLOEXEC);
 	if (!k.no_direct || !(flags & O_DIRECT))
 		return __real_openat64(fd, name, flags, mode);
 	/* As Linux does, it makes the file and then says no. */
@@ -209,6 +222,9 @@ int __wrap_madvise(void *p, size_t n, int advice)
 int __wrap_posix_fadvise64(int fd, off_t off, off_t n, int advice);
 int __wrap_posix_fadvise64(int fd, off_t off, off_t n, int advice)
 {
+	/* All of it, as long as it becomes. */
+	assert_int_equal(off, 0);
+	assert_int_equal(n, 0);
 	k.advice = advice;
 	k.advised++;
 	return 0;
@@ -585,7 +601,7 @@ static void each_call_that_fails_is_told_and_leaves_nothing_open(void **state)
 			int r = with_failure(p, ops[i].run, at, err, NULL);
 
 			if (!k.failed[0]) {
-				if (r != 0 || at == 1)
+				if (r != 0 || at == 1 || open_files() != before)
 					fail_msg("%s: %d", ops[i].name, r);
 				break;
 			}
@@ -774,6 +790,16 @@ static void an_open_asks_for_what_its_flags_say(void **state)
 		-EEXIST);
 }
 
+static int open_again(struct place *p)
+{
+	struct os_file *f;
+	int r = os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f);
+
+	if (r == 0)
+		os_close(f);
+	return r;
+}
+
 static void only_a_creating_open_changes_the_mode(void **state)
 {
 	struct place *p = *state;
@@ -791,6 +817,8 @@ static void only_a_creating_open_changes_the_mode(void **state)
 	os_close(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
+	/* Which is nobody's but the owner's to do: not where it is so already. */
+	assert_int_equal(with_failure(p, open_again, 1, EPERM, "fchmod"), 0);
 }
 
 static void where_direct_is_refused_the_cache_is_used(void **state)
@@ -820,8 +848,18 @@ static void where_direct_is_refused_the_cache_is_used(void **state)
 	os_close(f);
 	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
 	assert_int_equal(os_pwrite(f, "new!", 4, 0), 0);
+	os_close(f);
 	/* What O_DIRECT is not to blame for stays a failure. */
 	k.no_direct_io = false;
+	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
+	k.armed = true;
+	k.n = 0;
+	k.fail_at = 1;
+	k.err = EIO;
+	assert_int_equal(os_pread(f, b, 4, 0), -EIO);
+	k.n = 0;
+	k.err = EINVAL;
+	assert_int_equal(os_pread(f, b, 4, 0), 4);
 	k.armed = true;
 	k.n = 0;
 	k.fail_at = 1;
