@@ -721,7 +721,7 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes name = bytes_str("n");
-	uint64_t one, both;
+	uint64_t one;
 	struct table *u;
 
 	rewrite(s);
@@ -735,22 +735,74 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 	rewrite(s);
 	assert_int_equal(store_compact(s->store, NULL), 0);
 	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
-	assert_int_equal(store_snapshot_create(s->store, s->table, name), 0);
-	rewrite(s);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	both = stat_of(s->store, "sstable_bytes");
-	assert_in_range(both, one * 3 / 2, one * 3);
-	/* The next work in the background finds it. */
-	assert_int_equal(store_snapshot_drop(s->store, s->table, name), 0);
-	for (int i = 0; i < 400; i++) {
-		if (stat_of(s->store, "sstable_bytes") <= one * 5 / 4)
-			break;
-		/* Without threads a writer that fills its buffer works. */
-		temp_put(s, "r", "f", "q", 7, filler);
-		usleep(5000);
-	}
-	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
 	table_unref(u);
+	/* One of this session, and one that was found at an open. */
+	for (int reopened = 0; reopened < 2; reopened++) {
+		assert_int_equal(
+			store_snapshot_create(s->store, s->table, name), 0);
+		rewrite(s);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+		assert_in_range(stat_of(s->store, "sstable_bytes"), one * 3 / 2,
+				one * 3);
+		if (reopened) {
+			assert_int_equal(temp_close(s), 0);
+			assert_int_equal(temp_open(s), 0);
+		}
+		/* The next work in the background finds it. */
+		assert_int_equal(store_snapshot_drop(s->store, s->table, name),
+				 0);
+		for (int i = 0; i < 400; i++) {
+			if (stat_of(s->store, "sstable_bytes") <= one * 5 / 4)
+				break;
+			/* Without threads a writer that fills its buffer
+			 * works. */
+			temp_put(s, "r", "f", "q", 7, filler);
+			usleep(5000);
+		}
+		assert_in_range(stat_of(s->store, "sstable_bytes"), 0,
+				one * 5 / 4);
+	}
+}
+
+static int open_id(struct temp_store *s, uint64_t id)
+{
+	struct table *t = NULL;
+	int r = s->store->ops->table_open_id(s->store, id, &t);
+
+	if (r == 0) {
+		assert_int_equal(t->id, id);
+		table_unref(t);
+	}
+	return r;
+}
+
+static void an_id_opens_its_table_and_no_other(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t ids[9] = {s->table->id};
+	char name[2] = "t";
+	struct table *t;
+
+	/* As many as any step of the list's memory has, and one more. */
+	for (int n = 1; n < 9; n++) {
+		name[0] = (char)('a' + n);
+		assert_int_equal(
+			store_table_create(s->store, bytes_str(name), NULL), 0);
+		assert_int_equal(table_open(s->store, bytes_str(name), &t), 0);
+		ids[n] = t->id;
+		table_unref(t);
+		for (int i = 0; i <= n; i++)
+			assert_int_equal(open_id(s, ids[i]), 0);
+		assert_int_equal(open_id(s, ids[n] + 1), -ENOENT);
+	}
+	for (int n = 8; n >= 0; n--) {
+		name[0] = (char)(n ? 'a' + n : 't');
+		assert_int_equal(
+			store_table_drop(s->store, bytes_str(name), false), 0);
+		for (int i = 0; i < 9; i++)
+			assert_int_equal(open_id(s, ids[i]),
+					 i < n ? 0 : -ENOENT);
+	}
 }
 
 /* Threads of this process that are so much nicer than it. */
@@ -1618,6 +1670,7 @@ int main(void)
 		BOTH(a_second_opener_is_told_the_pid),
 		BOTH(a_directory_with_other_files_is_left_alone),
 		BOTH(a_dropped_table_is_gone_and_its_files_too),
+		BOTH(an_id_opens_its_table_and_no_other),
 		BOTH(a_scan_outlives_its_table),
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
