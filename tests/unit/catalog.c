@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
+#include "store/lsm/manifest/catalog_salvage.h"
 #include "store/lsm/manifest/levels.h"
 #include "store/lsm/manifest/manifest.h"
 #include "store/value/why.h"
@@ -583,6 +584,50 @@ static void every_flipped_bit_is_found(void **state)
 	end_place(&p);
 }
 
+/* What a repair has of the directory: how old, and its print. */
+static enum catalog_age salvaged(struct place *p, uint64_t *print)
+{
+	struct catalog_salvage s;
+
+	assert_int_equal(catalog_salvage(p->dir, &s), 0);
+	*print = print_of(&s.catalog);
+	catalog_free(&s.catalog);
+	return s.age;
+}
+
+static void a_repair_puts_any_one_bit_right_and_no_two(void **state)
+{
+	struct place p = new_place();
+	uint64_t print, newest, before;
+	struct buf b;
+
+	(void)state;
+	assert_int_equal(step(p.m, 1, 1), 0);
+	before = print_of(manifest_catalog(p.m));
+	assert_int_equal(step(p.m, 2, 1), 0);
+	newest = print_of(manifest_catalog(p.m));
+	assert_int_equal(salvaged(&p, &print), CATALOG_NEWEST);
+	assert_int_equal(print, newest);
+	b = content_of(p.dir, THIRD);
+	/* Each bit of a byte, everywhere. */
+	for (size_t bit = 0; bit < b.len * 8; bit += 101) {
+		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		overwrite(p.dir, THIRD, &b);
+		assert_int_equal(salvaged(&p, &print), CATALOG_NEWEST);
+		assert_int_equal(print, newest);
+		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	b.data[b.len / 2] ^= 1;
+	b.data[b.len / 3] ^= 1;
+	overwrite(p.dir, THIRD, &b);
+	assert_int_equal(salvaged(&p, &print), CATALOG_BEFORE);
+	assert_int_equal(print, before);
+	assert_int_equal(os_unlink(p.dir, SECOND ".old"), 0);
+	assert_int_equal(salvaged(&p, &print), CATALOG_NONE);
+	buf_free(&b);
+	end_place(&p);
+}
+
 /* Whoever renames a generation does not make it the newest. */
 static void the_file_of_another_generation_is_found(void **state)
 {
@@ -984,6 +1029,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_adds_up),
 		cmocka_unit_test(every_other_length_is_found),
 		cmocka_unit_test(every_flipped_bit_is_found),
+		cmocka_unit_test(a_repair_puts_any_one_bit_right_and_no_two),
 		cmocka_unit_test(the_file_of_another_generation_is_found),
 		cmocka_unit_test(
 			the_generation_before_is_kept_under_another_name),

@@ -79,7 +79,6 @@ static int look_at(void *arg, const char *name)
 		break;
 	case NAME_CURRENT:
 		l->current = true;
-		ours = false;
 		break;
 	case NAME_MANIFEST:
 		/* The first may be all that a crash left of a creation. */
