@@ -14,10 +14,9 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	/*
 	 * Directories are read with attributes while somebody looks at
-	 * them, and data that was written is never only in the kernel.
+	 * them. Nobody wants a FUSE_CAP_WRITEBACK_CACHE: data that was
+	 * written is never only in the kernel.
 	 */
-	conn->want &=
-		~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_SPLICE_READ);
 	conn->want |= conn->capable &
 		      (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
 		       FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS |

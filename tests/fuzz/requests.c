@@ -802,6 +802,24 @@ static void act(struct kernel *k, struct decoder *d)
 		forget(k, &k->nodes[--k->nnodes]);
 }
 
+/* What the mount wants of a kernel that can do all. */
+static void check_wants(void)
+{
+	/* All that this libfuse hands on. */
+	const uint32_t wanted = FUSE_ATOMIC_O_TRUNC | FUSE_DO_READDIRPLUS |
+				FUSE_READDIRPLUS_AUTO | FUSE_ASYNC_READ;
+	struct fuse_init_out out;
+
+	if (answer.data.len < sizeof(out))
+		fail("a short answer to INIT", answer.data.len, 0);
+	memcpy(&out, answer.data.data, sizeof(out));
+	if ((out.flags & wanted) != wanted || out.flags & FUSE_WRITEBACK_CACHE)
+		fail("the mount wants other things", out.flags, 0);
+	if (out.max_background != 64 || out.congestion_threshold != 48)
+		fail("requests in the background", out.max_background,
+		     out.congestion_threshold);
+}
+
 static void start(struct kernel *k)
 {
 	static const struct fuse_custom_io io = {.writev = take_reply,
@@ -836,6 +854,7 @@ static void start(struct kernel *k)
 	if (invalidator_start(k->fs->invalidator, k->session, true) ||
 	    ask(k, FUSE_INIT, 0, ARGS(init), nothing))
 		abort();
+	check_wants();
 	make_known(k, FUSE_ROOT_ID, "K", &k->table);
 	make_known(k, k->table.id, "R", &k->row);
 	for (unsigned i = 0; i < COLUMNS; i++)
