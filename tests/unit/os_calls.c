@@ -198,6 +198,8 @@ static void where_no_write_can_be_synced_a_sync_follows(void **state)
 	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
 	assert_int_equal(calls.fdatasyncs, 1);
 	holds(*state, "hello");
+	assert_int_equal(os_pwrite_sync(p->file, "j", 1, 0), 0);
+	assert_int_equal(calls.fdatasyncs, 2);
 	calls.sync_error = EIO;
 	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
 }

@@ -86,8 +86,6 @@ DOOR(int, fdatasync, (int fd), (fd), -1)
 DOOR(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
 DOOR(void *, calloc, (size_t n, size_t size), (n, size), NULL)
 DOOR(char *, strdup, (const char *s), (s), NULL)
-DOOR(int, posix_memalign, (void **p, size_t align, size_t n), (p, align, n),
-     ENOMEM)
 DOOR(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), -1)
 
 int __real_mkdir(const char *path, mode_t mode);
@@ -144,8 +142,9 @@ int __wrap_openat64(int fd, const char *name, int flags, mode_t mode)
 		return -1;
 	k.flags = flags;
 	k.mode = mode;
-	if (flags & O_DIRECTORY)
-		assert_true(flags & O_CLOEXEC);
+	assert_true(flags & O_CLOEXEC);
+	if (!strcmp(name, "."))
+		assert_true(flags & O_DIRECTORY);
 	if (!k.no_direct || !(flags & O_DIRECT))
 		return __real_openat64(fd, name, flags, mode);
 	/* As Linux does, it makes the file and then says no. */
@@ -179,6 +178,18 @@ int __wrap_fsync(int fd)
 	if (__real_fstat64(fd, &st) == 0)
 		k.synced = st.st_ino;
 	return __real_fsync(fd);
+}
+
+int __real_posix_memalign(void **p, size_t align, size_t n);
+int __wrap_posix_memalign(void **p, size_t align, size_t n);
+int __wrap_posix_memalign(void **p, size_t align, size_t n)
+{
+	int r = trips("posix_memalign") ? ENOMEM
+					: __real_posix_memalign(p, align, n);
+
+	if (r == 0)
+		memset(*p, 0xa5, n); /* not what the kernel gave, which is 0 */
+	return r;
 }
 
 int __real_fallocate64(int fd, int mode, off_t off, off_t len);
@@ -265,7 +276,9 @@ ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
 {
 	if (trips("pwritev64v2") || refused(fd))
 		return -1;
+	assert_int_equal(how & ~RWF_DSYNC, 0);
 	noted(v->iov_len, off);
+	errno = 0;
 	if (k.put_nothing)
 		return 0;
 	return k.no_transfer ? (ssize_t)v->iov_len
@@ -629,6 +642,22 @@ static void each_call_that_fails_is_told_and_leaves_nothing_open(void **state)
 	assert_true(total > 45);
 }
 
+static void descriptor_0_is_one_like_others(void **state)
+{
+	struct place *p = *state;
+	int kept = dup(0);
+
+	assert_true(kept > 0);
+	__real_close(0);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (ops[i].run(p) || fcntl(0, F_GETFD) >= 0)
+			fail_msg("%s", ops[i].name);
+	assert_int_equal(with_failure(p, open_dir, 1, EIO, "fstat64"), -EIO);
+	assert_true(fcntl(0, F_GETFD) < 0);
+	assert_int_equal(dup2(kept, 0), 0);
+	__real_close(kept);
+}
+
 static void an_interrupted_call_is_made_again(void **state)
 {
 	const struct {
@@ -656,8 +685,8 @@ static void an_interrupted_call_is_made_again(void **state)
 static void a_parent_that_cannot_be_synced_is_no_reason(void **state)
 {
 	const char *const parents[][2] = {
-		{"/a", "/"},	   {"/a//", "/"}, {"/a/b", "/a"},
-		{"/a/b///", "/a"}, {"a/", "."},	  {"a/b", "a"},
+		{"/", "/"},	   {"/a", "/"}, {"/a//", "/"}, {"/a/b", "/a"},
+		{"/a/b///", "/a"}, {"a/", "."}, {"a/b", "a"},
 	};
 	struct place *p = *state;
 	struct os_dir *d;
@@ -1092,6 +1121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_call_that_fails_is_told_and_leaves_nothing_open),
+		TEST(descriptor_0_is_one_like_others),
 		TEST(an_interrupted_call_is_made_again),
 		TEST(a_parent_that_cannot_be_synced_is_no_reason),
 		TEST(a_directory_below_is_made_durably),
