@@ -311,6 +311,99 @@ static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
 	}
 }
 
+#define DEEP 300
+
+/* Knows of q which of its versions are alive, for so many calls. */
+struct teller {
+	struct visible_guide base;
+	bool alive[DEEP + 1];
+	unsigned *calls, *left;
+};
+
+static int tell_versions(const struct visible_guide *g, struct bytes row,
+			 struct bytes qualifier, int64_t ts, int64_t *out,
+			 size_t n, uint64_t *above)
+{
+	const struct teller *t = (const struct teller *)g;
+	size_t found = 0;
+
+	++*t->calls;
+	if (!bytes_eq(qualifier, bytes_str("q")) || *t->left == 0)
+		return -1;
+	--*t->left;
+	if (above)
+		*above = 0;
+	for (int64_t at = DEEP; above && at > ts; at--)
+		*above += t->alive[at];
+	for (int64_t at = ts < DEEP ? ts : DEEP; at > 0 && found < n; at--)
+		if (t->alive[at])
+			out[found++] = at;
+	return (int)found;
+}
+
+static int tell_no_hidden(const struct visible_guide *g, struct bytes row,
+			  struct bytes qualifier, struct buf *to)
+{
+	return -1;
+}
+
+static void forget_hidden(const struct visible_guide *g, struct bytes row,
+			  struct bytes from, const struct bytes *to,
+			  uint64_t walked)
+{
+}
+
+/* Of q each version but some is deleted; p and z stand beside it. */
+static size_t deep_column(struct array_cell *cells, bool *alive)
+{
+	size_t n = 0;
+
+	for (int ts = 1; ts <= DEEP; ts++) {
+		alive[ts] = ts % 7 == 0 && ts < DEEP - 50;
+		cells[n++] = (struct array_cell){"r", "q", ts, PUT, ts};
+		if (!alive[ts])
+			cells[n++] = (struct array_cell){"r", "q", ts, DEL,
+							 1000 + ts};
+	}
+	cells[n++] = (struct array_cell){"r", "p", 5, PUT, 1};
+	cells[n++] = (struct array_cell){"r", "z", 5, PUT, 1};
+	return n;
+}
+
+static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
+{
+	static struct array_cell cells[2 * DEEP + 2];
+	const uint32_t limits[] = {0, 1, 20};
+	unsigned calls, left;
+	struct teller t = {.base = {.versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .calls = &calls,
+			   .left = &left};
+	size_t n = deep_column(cells, t.alive);
+	struct family_attrs a = attrs(1000);
+	struct visible_spec s = all_of(&a);
+	char *expected;
+
+	for (unsigned c = 0; c < 2 * 3 * 2; c++) {
+		a.new_version_behavior = c % 2;
+		s.versions = limits[c / 2 % 3];
+		s.ts_max = c / 6 ? 150 : INT64_MAX;
+		s.guide = NULL;
+		expected = strdup(seen(&s, cells, n));
+		s.guide = &t.base;
+		for (unsigned k = 0; k < 8; k++) {
+			calls = 0;
+			left = k;
+			t.base.patience = 2 + k % 3;
+			assert_string_equal(seen(&s, cells, n), expected);
+			/* It knows nothing of the classic order. */
+			assert_int_equal(calls > 0, a.new_version_behavior);
+		}
+		free(expected);
+	}
+}
+
 static void raw_shows_all_but_duplicates(void **state)
 {
 	struct family_attrs a = attrs(1);
@@ -674,6 +767,7 @@ int main(void)
 			in_the_classic_order_markers_hide_later_puts_too),
 		cmocka_unit_test(
 			with_keep_deleted_a_range_looks_behind_a_marker),
+		cmocka_unit_test(a_guide_that_ends_anywhere_changes_no_answer),
 		cmocka_unit_test(raw_shows_all_but_duplicates),
 		cmocka_unit_test(the_rest_of_many_versions_is_sought_past),
 		cmocka_unit_test(a_sought_column_knows_its_markers),
