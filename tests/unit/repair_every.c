@@ -6,6 +6,7 @@
  *
  * A sample of it; with CELLFS_THOROUGH=1 each bit.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -594,6 +595,120 @@ static void all_cells_are_salvaged_without_any_catalog(void **state)
 	sim_free(os);
 }
 
+enum {
+	LARGE_ROWS = 900,
+	LARGE_VALUE = 1500,
+	HARM_EVERY = 90 << 10,
+};
+
+/* A store of one compressed table, in a file of more than half a MiB. */
+static void make_large(struct os *os)
+{
+	const struct store_options o = {
+		.os = os, .create = true, .inline_background = true};
+	struct family_attrs attrs;
+	struct schema schema;
+	char key[16], value[LARGE_VALUE];
+	uint64_t x = 1;
+	struct table *t;
+	struct store *s;
+
+	family_attrs_default(&attrs);
+	attrs.compression = COMPRESSION_ZLIB;
+	attrs.block_size = 4 << 10;
+	schema_init(&schema, 0, 0);
+	assert_int_equal(schema_add(&schema, bytes_str("f"), &attrs), 0);
+	assert_int_equal(store_open("/store", &o, &s), 0);
+	assert_int_equal(store_table_create(s, bytes_str("t"), &schema), 0);
+	schema_free(&schema);
+	assert_int_equal(table_open(s, bytes_str("t"), &t), 0);
+	for (int row = 0; row < LARGE_ROWS; row++) {
+		struct change c = {.op = CHANGE_PUT,
+				   .family = bytes_str("f"),
+				   .ts = 1,
+				   .value = bytes_of(value, sizeof(value))};
+		struct mutation m = {.changes = &c, .nchanges = 1};
+
+		for (size_t i = 0; i < sizeof(value); i++)
+			value[i] = (char)('a' +
+					  ((x = x * 0x5851f42d4c957f2d + 1) >>
+					   60));
+		snprintf(key, sizeof(key), "%03d", row);
+		m.row = bytes_str(key);
+		assert_int_equal(table_mutate(t, &m, 0), 1);
+	}
+	assert_int_equal(store_compact(s, t), 0);
+	table_unref(t);
+	assert_int_equal(store_close(s), 0);
+}
+
+/* Flips a byte here and there, and one of the end, without which no index is. */
+static int harm_large(void *arg, const char *name)
+{
+	struct os_dir *dir = arg;
+	struct os_file *f;
+	uint64_t size, at = 0;
+	uint8_t byte;
+	int n = 0;
+
+	if (!strstr(name, ".sst"))
+		return 0;
+	assert_int_equal(os_open(dir, name, OS_WRITE, &f), 0);
+	assert_int_equal(os_size(f, &size), 0);
+	assert_true(size > 6 * HARM_EVERY);
+	while (at < size) {
+		assert_int_equal(os_pread(f, &byte, 1, at), 1);
+		byte ^= 1;
+		assert_int_equal(os_pwrite(f, &byte, 1, at), 0);
+		at = at + HARM_EVERY < size || at == size - 1 ? at + HARM_EVERY
+							      : size - 1;
+		n++;
+	}
+	os_close(f);
+	return n > 6 ? 0 : -EINVAL;
+}
+
+static int rows_of(struct os *os, const char *path)
+{
+	const struct store_options o = {
+		.os = os, .read_only = true, .inline_background = true};
+	const struct scan_spec all = {.granularity = SCAN_ROWS};
+	struct scan *sc;
+	struct table *t;
+	struct store *s;
+	struct cell c;
+	int n = 0;
+
+	assert_int_equal(store_open(path, &o, &s), 0);
+	assert_int_equal(table_open(s, bytes_str("t"), &t), 0);
+	assert_int_equal(scan_open(t, &all, &sc), 0);
+	while (scan_next(sc, &c) > 0)
+		n++;
+	scan_close(sc);
+	table_unref(t);
+	assert_int_equal(store_close(s), 0);
+	return n;
+}
+
+/* However far from the begin of the file the next sound block is. */
+static void a_large_file_loses_the_blocks_that_are_damaged_only(void **state)
+{
+	struct os *os = sim_new(1);
+	struct world *w = *state;
+	struct os_dir *dir;
+
+	make_large(os);
+	assert_int_equal(rows_of(os, "/store"), LARGE_ROWS);
+	assert_int_equal(os_dir_open(os, "/store", false, &dir), 0);
+	assert_int_equal(os_dir_list(dir, harm_large, dir), 0);
+	os_dir_close(dir);
+	w->ntold = w->notes = 0;
+	assert_true(store_repair("/store", "/new", os, hear, w) > 0);
+	/* Of each that is damaged the rows of one block: five or so. */
+	assert_in_range(rows_of(os, "/new"), LARGE_ROWS - 60, LARGE_ROWS - 10);
+	sim_free(os);
+}
+
 static void what_is_at_the_destination_is_not_touched(void **state)
 {
 	struct world *w = *state;
@@ -618,6 +733,7 @@ int main(void)
 		TEST(all_outside_a_flipped_bit_is_salvaged),
 		TEST(all_outside_a_cut_or_missing_file_is_salvaged),
 		TEST(all_cells_are_salvaged_without_any_catalog),
+		TEST(a_large_file_loses_the_blocks_that_are_damaged_only),
 		TEST(what_is_at_the_destination_is_not_touched),
 	};
 
