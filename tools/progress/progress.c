@@ -16,6 +16,7 @@
 #include "store/value/why.h"
 
 #define BAR 20
+#define WIDTH 79 /* of the line on a terminal */
 #define DRAW_MS 100
 #define LINE_MS 1000
 
@@ -64,28 +65,39 @@ static unsigned long long shown(uint64_t n)
 	return in_bytes() ? n >> 20 : n;
 }
 
+/* What is done, as it stands behind the bar if there is one. */
 static int put_amount(char *to, size_t len)
 {
 	uint64_t s = (monotonic_ms() - now.begun_ms) / 1000;
-	int at = 0, full = 0;
 
 	if (!now.total && !now.done)
-		return snprintf(to, len, "%s  %llu:%02llu", now.what,
+		return snprintf(to, len, "%llu:%02llu",
 				(unsigned long long)s / 60,
 				(unsigned long long)s % 60);
 	/* An estimate may be passed. */
 	if (now.total < now.done)
-		return snprintf(to, len, "%s  %llu %s", now.what,
-				shown(now.done), now.unit);
-	full = (int)((double)now.done / (double)now.total * BAR);
-	at = snprintf(to, len, "%s [", now.what);
-	for (int i = 0; i < BAR; i++)
+		return snprintf(to, len, "%llu %s", shown(now.done), now.unit);
+	return snprintf(to, len, "%3.0f %%  %llu of %llu %s",
+			(double)now.done / (double)now.total * 100,
+			shown(now.done), shown(now.total), now.unit);
+}
+
+/* A bar, as long as there is room beside @beside characters, or a blank. */
+static void put_bar(char *to, size_t len, int beside)
+{
+	int room = WIDTH - beside - (int)sizeof("[] "), at, full;
+
+	if (room > BAR)
+		room = BAR;
+	snprintf(to, len, " ");
+	if (!now.total || now.total < now.done || room < 1)
+		return;
+	full = (int)((double)now.done / (double)now.total * room);
+	at = snprintf(to, len, "[");
+	for (int i = 0; i < room; i++)
 		at += snprintf(to + at, len - (size_t)at, "%c",
 			       i < full ? '#' : '.');
-	return at + snprintf(to + at, len - (size_t)at,
-			     "] %3.0f %%  %llu of %llu %s",
-			     (double)now.done / (double)now.total * 100,
-			     shown(now.done), shown(now.total), now.unit);
+	snprintf(to + at, len - (size_t)at, "] ");
 }
 
 /* Ends the line with the rate and what time is left by it. */
@@ -112,18 +124,17 @@ static void put_rate(char *to, size_t len, uint64_t ms)
 static void draw(void)
 {
 	uint64_t ms = monotonic_ms();
-	char line[200];
+	char text[200], bar[BAR + 8];
 	int at;
 
 	if (ms < now.next_ms)
 		return;
 	now.next_ms = ms + (now.terminal ? DRAW_MS : LINE_MS);
-	at = put_amount(line, sizeof(line));
-	put_rate(line + at, sizeof(line) - (size_t)at, ms - now.begun_ms);
-	if (now.terminal)
-		fprintf(stderr, "\r%.79s\033[K", line);
-	else
-		fprintf(stderr, "%s\n", line);
+	at = put_amount(text, sizeof(text));
+	put_rate(text + at, sizeof(text) - (size_t)at, ms - now.begun_ms);
+	put_bar(bar, sizeof(bar), (int)(strlen(now.what) + 1 + strlen(text)));
+	fprintf(stderr, now.terminal ? "\r%s %s%s\033[K" : "%s %s%s\n",
+		now.what, bar, text);
 	now.drawn = now.terminal;
 }
 
