@@ -9,6 +9,7 @@
 
 #include "cellfs-version.h"
 #include "fs/host/descriptors.h"
+#include "tools/backup/folder.h"
 #include "tools/line/capitals.h"
 #include "tools/line/complete.h"
 #include "tools/line/opened.h"
@@ -43,6 +44,11 @@ static int open_and_run(const struct command *c, struct request *rq)
 				  &rq->store, &rq->table);
 	else if (c->needs & NEEDS_STORE)
 		code = open_store(rq->words[0], create, read_only, &rq->store);
+	if (code && rq->nwords && folder_is(rq->words[0]))
+		fprintf(stderr,
+			"  it has backups; to make a store of one: cellctl "
+			"restore %s STORE\n",
+			rq->words[0]);
 	if (code)
 		return code;
 	code = c->run(rq);
@@ -103,9 +109,8 @@ static int print_commands(FILE *to, int code)
 	}
 	fprintf(to, "\n--insecure: a store others own or may write; "
 		    "--hbase-escapes: \\xHH is a byte\n"
-		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
-		    "1 nothing found, a check\nfailed, or faults found; "
-		    "2 incorrect usage; 3 failure.\n");
+		    "COMMAND --help says more. Exit: 0 done, 1 none or "
+		    "faults, 2 usage, 3 failure\n");
 	return code;
 }
 

@@ -83,6 +83,18 @@ static int list_mounts(void)
 	return l.n ? l.code : EXIT_NONE;
 }
 
+static uint64_t quota_of(struct table *t)
+{
+	struct schema schema = {0};
+	uint64_t quota;
+
+	if (table_schema(t, &schema) < 0)
+		return 0;
+	quota = schema.quota;
+	schema_free(&schema);
+	return quota;
+}
+
 static int list_tables(struct request *rq)
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
@@ -97,7 +109,8 @@ static int list_tables(struct request *rq)
 		if (table_open(rq->store, bytes_str(name), &rq->table) < 0)
 			continue;
 		told = table_info(rq->table, &info) == 0;
-		code = print_status_table(name, told ? &info : NULL);
+		code = print_status_table(name, told ? &info : NULL,
+					  quota_of(rq->table));
 		table_unref(rq->table);
 		rq->table = NULL;
 	}

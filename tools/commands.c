@@ -78,7 +78,7 @@ const struct command cellctl_commands[] = {
 "  versions=3 min_versions=0 ttl=forever (500ms, 90s, 7d; no unit: seconds)\n"
 "  keep_deleted=no (yes, ttl)  new_version_behavior=yes  max_value=10MiB\n"
 "  compression=none (zlib)  bloom=row (none, rowcol)  block_size=16KiB\n"
-"  block_cache=yes  in_memory=no\n"
+"  block_cache=yes  in_memory=no; and of the table quota=none (10GiB)\n"
 "HBase's words are understood: KEEP_DELETED_CELLS, BLOOMFILTER, SNAPPY ..., also\n"
 "as \"{NAME => 'd', VERSIONS => '5'}\", and by --schema what its describe prints.\n",
 	.example = "create ./data notes d:versions=5,ttl=7d e",

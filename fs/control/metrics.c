@@ -145,13 +145,15 @@ struct table_figures {
 	char name[TABLE_NAME_LEN_MAX + 1];
 	struct table_info info;
 	struct table_calls calls;
-	bool told; /* is there an info? */
+	uint64_t quota; /* 0: none */
+	bool told;	/* is there an info? */
 };
 
 /* Adds one table. One that was dropped meanwhile is left out. */
 static int table_figures(struct fs *fs, const char *name, struct buf *all)
 {
 	struct table_figures f = {0};
+	struct schema schema = {0};
 	struct table *t;
 	int r = table_open(fs->store, bytes_str(name), &t);
 
@@ -159,6 +161,10 @@ static int table_figures(struct fs *fs, const char *name, struct buf *all)
 		return r == -ENOMEM ? r : 0;
 	table_calls(t, &f.calls);
 	r = table_info(t, &f.info);
+	if (r == 0 && store_can(fs->store, CAN_QUOTA) &&
+	    table_schema(t, &schema) == 0)
+		f.quota = schema.quota;
+	schema_free(&schema);
 	table_unref(t);
 	if (r == -ENOMEM)
 		return r;
@@ -190,6 +196,8 @@ static int each_table(struct buf *out, const struct buf *all,
 		if (!m->counter && !f.told)
 			continue;
 		memcpy(&s.value, (const char *)&f + m->at, sizeof(s.value));
+		if (m->at == offsetof(struct table_figures, quota) && !f.quota)
+			continue;
 		snprintf(labelled, sizeof(labelled), "%s{table=\"%s\"}",
 			 m->name, f.name);
 		r = figure(out, "cellfs_table_", &s, last);
@@ -208,6 +216,10 @@ static int tables_text(struct fs *fs, struct buf *out)
 		 offsetof(struct table_figures, info.entries), false},
 		{"bytes", "Size of the table files",
 		 offsetof(struct table_figures, info.bytes), false},
+		{"quota_bytes",
+		 "What the table files may have, where that is "
+		 "bounded",
+		 offsetof(struct table_figures, quota), false},
 		{"files", "Table files",
 		 offsetof(struct table_figures, info.files), false},
 		{"reads_total", "Single versions asked for and scans opened",

@@ -95,6 +95,9 @@ struct alter {
 	bool dry;	    /* only check; change nothing */
 };
 
+/* Sets the quota as the text does. -EINVAL in words. */
+int schema_set_quota(struct schema *s, struct bytes value);
+
 void family_attrs_default(struct family_attrs *a);
 
 /*

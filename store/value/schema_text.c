@@ -396,6 +396,16 @@ static bool parse_quota(struct bytes value, uint64_t *out)
 	return u->name && !__builtin_mul_overflow(*out, u->size, out);
 }
 
+int schema_set_quota(struct schema *s, struct bytes value)
+{
+	char text[SHOWN_MAX + 4];
+
+	return parse_quota(value, &s->quota)
+		       ? 0
+		       : why(-EINVAL, "quota is %s, not '%s'",
+			     top_expected[TOP_QUOTA], shown(value, text));
+}
+
 static bool parse_top(struct parser *p, size_t i, struct bytes value)
 {
 	struct schema *s = &p->schema;
@@ -423,7 +433,8 @@ static int top_line(struct parser *p, struct bytes word, struct bytes value)
 	for (size_t i = 0; i < TOP_WORDS; i++) {
 		if (!is_word(word, top_words[i]))
 			continue;
-		if (p->seen_top & 1u << i)
+		/* A quota that is appended counts: it is changed that way. */
+		if (p->seen_top & 1u << i && i != TOP_QUOTA)
 			return why(-EINVAL,
 				   "schema line %u: %s is set a second time",
 				   p->line, top_words[i]);

@@ -65,20 +65,33 @@ full() {
 	printf 'families open\nfamily f\n\tversions 5\n' >"$M/T/.schema"
 	chmod 700 "$M/T"
 	grep -qx 'quota 50000' "$M/T/.schema"
-	echo 'quota 1MiB' | cat - "$M/T/.schema" | grep -v 'quota 50000' >"$T/more"
-	cat "$T/more" >"$M/T/.schema"
+	echo 'quota 1MiB' >>"$M/T/.schema"
 	grep -qx 'quota 1MiB' "$M/T/.schema"
 	echo x >"$M/T/R/f:r"
 	"$CELLCTL" describe "$M" T --json | jq -e '.quota == 1048576'
-	{
-		grep -v quota "$M/T/.schema"
-		echo quota none
-	} >"$T/none"
-	cat "$T/none" >"$M/T/.schema"
+	echo 'quota none' >>"$M/T/.schema"
 	run ! grep quota "$M/T/.schema"
 	run ! bash -c "echo 'quota much' >>'$M/T/.schema'"
 	grep -q "quota is a size such as 10GiB, or none, not 'much'" \
 		"$M/.cellfs/errors"
+}
+
+@test "cellctl sets a quota, and takes it for no family" {
+	not_over_hbase "no quotas"
+	"$CELLCTL" create "$M" T f quota=1MiB
+	grep -qx 'quota 1MiB' "$M/T/.schema"
+	"$CELLCTL" alter "$M" T quota=50000
+	[ "$(grep -E '^(quota|family)' "$M/T/.schema")" = "quota 50000
+family f" ]
+	run -2 "$CELLCTL" alter "$M" T quota=much
+	[[ $output == *"quota is a size such as 10GiB, or none, not 'much'"* ]]
+	run -2 "$CELLCTL" alter "$M" T ttl=5
+	[[ $output == *"'ttl=5' names no family: FAMILY:ttl=5, or quota=SIZE"* ]]
+	"$CELLCTL" status "$M" | grep -q 'T: .* of 0 bytes (quota 50000), 0 damaged'
+	"$CELLCTL" status "$M" --json | jq -e 'select(.table).quota == 50000'
+	grep -qx 'cellfs_table_quota_bytes{table="T"} 50000' "$M/.cellfs/metrics"
+	"$CELLCTL" alter "$M" T quota=none
+	run ! grep quota "$M/T/.schema" "$M/.cellfs/metrics"
 }
 
 @test "a quota goes with an export and a snapshot" {

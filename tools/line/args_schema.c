@@ -100,13 +100,28 @@ static int end_family(struct schema *schema, const char *name,
 		     : EXIT_DONE;
 }
 
+/* What is of the whole table: quota=SIZE. */
+static int apply_table_word(struct schema *schema, const char *word)
+{
+	if (strncmp(word, "quota=", 6) != 0)
+		return fail_usage("'%s' names no family: FAMILY:%s, or "
+				  "quota=SIZE for the table",
+				  word, word);
+	return schema_set_quota(schema, bytes_str(word + 6)) < 0
+		       ? fail_usage("%s", store_why())
+		       : EXIT_DONE;
+}
+
 /* Applies FAMILY[:ATTR=VALUE,...] to @schema. */
 static int apply_family(struct schema *schema, const char *word, int may)
 {
-	char *copy = strdup(word), *colon, *part, *left;
+	char *copy, *colon, *part, *left;
 	struct family_attrs attrs;
 	int code;
 
+	if (strchr(word, '=') && !strchr(word, ':'))
+		return apply_table_word(schema, word);
+	copy = strdup(word);
 	if (!copy)
 		return fail_memory();
 	colon = strchr(copy, ':');

@@ -348,7 +348,8 @@ int print_status(const struct print_status *st)
 		(unsigned long long)st->damaged);
 }
 
-static int json_table(const char *name, const struct table_info *i)
+static int json_table(const char *name, const struct table_info *i,
+		      uint64_t quota)
 {
 	int r = json_open(&output, NULL, '{');
 
@@ -365,23 +366,30 @@ static int json_table(const char *name, const struct table_info *i)
 		r = json_uint(&output, "files", i->files);
 	if (r == 0)
 		r = json_uint(&output, "bytes", i->bytes);
+	if (r == 0 && quota)
+		r = json_uint(&output, "quota", quota);
 	return end_line(r < 0 ? r : json_uint(&output, "damaged", i->damaged));
 }
 
-int print_status_table(const char *name, const struct table_info *i)
+int print_status_table(const char *name, const struct table_info *i,
+		       uint64_t quota)
 {
 	const char *about = i && !i->exact ? "~" : "";
+	char of[48] = "";
 
 	if (json)
-		return json_table(name, i);
+		return json_table(name, i, quota);
 	if (!i)
 		return text_line("  %s\n", name);
+	if (quota)
+		snprintf(of, sizeof(of), " (quota %llu)",
+			 (unsigned long long)quota);
 	return text_line("  %s: %s%llu row%s, %s%llu cell%s, %llu file%s of "
-			 "%llu bytes, %llu damaged\n",
+			 "%llu bytes%s, %llu damaged\n",
 			 name, about, (unsigned long long)i->rows,
 			 many(i->rows), about, (unsigned long long)i->cells,
 			 many(i->cells), (unsigned long long)i->files,
-			 many(i->files), (unsigned long long)i->bytes,
+			 many(i->files), (unsigned long long)i->bytes, of,
 			 (unsigned long long)i->damaged);
 }
 

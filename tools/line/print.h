@@ -54,7 +54,9 @@ struct print_status {
 };
 int print_status(const struct print_status *st);
 /* @info NULL: the store does not tell. */
-int print_status_table(const char *name, const struct table_info *info);
+/* @quota: 0 if it has none. */
+int print_status_table(const char *name, const struct table_info *info,
+		       uint64_t quota);
 int print_fault(const char *sentence);
 int print_faults(const char *store, int faults);
 int print_rescue(const struct store_rescue *news);
