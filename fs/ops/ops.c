@@ -52,7 +52,7 @@ static int quota_space(struct fs *fs, struct store_space *space)
 	struct table *t = fs->root.table ? fstable_table(fs->root.table) : NULL;
 	struct schema schema = {0};
 	struct table_info info = {0};
-	uint64_t left;
+	uint64_t left, most;
 	int r = t ? table_schema(t, &schema) : 0;
 
 	if (r == 0 && schema.quota)
@@ -60,14 +60,17 @@ static int quota_space(struct fs *fs, struct store_space *space)
 	if (r == 0 && schema.quota) {
 		left = schema.quota > info.bytes ? schema.quota - info.bytes
 						 : 0;
-		space->total_bytes = schema.quota;
 		if (space->free_bytes > left)
 			space->free_bytes = left;
 		if (space->avail_bytes > left)
 			space->avail_bytes = left;
+		/* What is used, their difference, is the table's. */
+		most = info.bytes + space->free_bytes;
+		space->total_bytes = most < schema.quota ? most : schema.quota;
 	}
 	schema_free(&schema);
-	return r;
+	/* A table that was dropped has no quota any more. */
+	return r == -ENOENT ? 0 : r;
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
