@@ -3,9 +3,9 @@
  *
  * For who collects figures and is not the user whose mount it is. libmicrohttpd
  * serves them with one thread, which makes the text anew for each request, in
- * turn; no more than SCRAPE_CONNECTIONS are open at a time, and one that says
- * nothing for SCRAPE_IDLE_S is closed. Whoever reaches the socket may ask:
- * the text names tables, and no keys.
+ * turn. Of more connections than SCRAPE_CONNECTIONS the oldest ends, so that who
+ * is slow keeps nobody out, and one that says nothing for SCRAPE_IDLE_S is closed.
+ * Whoever reaches the socket may ask: the text names tables, and no keys.
  *
  * scrape_absent.c is for a build without the library.
  */
