@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fs/host/mountpoint.h"
 #include "tools/backup/backup.h"
@@ -141,6 +142,7 @@ int cmd_backup(struct request *rq)
 	const char *dir = rq->words[rq->nwords - 1];
 	int code = EXIT_DONE;
 	struct folder f;
+	bool absent;
 
 	if (rq->list)
 		return list(dir);
@@ -150,12 +152,16 @@ int cmd_backup(struct request *rq)
 		return code;
 	if (rq->nwords > 1 && check_apart(rq->words[0], dir) < 0)
 		return fail_store(dir);
+	absent = access(dir, F_OK) < 0;
 	/* A folder that is not there has nothing to be dropped. */
 	if (folder_open(dir, rq->nwords > 1 ? FOLDER_MAKE : FOLDER_WRITE, &f) <
 	    0)
 		return fail_store(dir);
 	if (rq->nwords > 1)
 		code = make(rq, &f);
+	/* What was made for nothing goes; it stays if there is anything. */
+	if (code && absent)
+		(void)rmdir(dir);
 	if (code == EXIT_DONE && rq->keep && folder_keep(&f, rq->keep) < 0)
 		code = fail_store(dir);
 	folder_close(&f);
@@ -222,6 +228,13 @@ int cmd_restore(struct request *rq)
 	struct folder f;
 	int code;
 
+	if (!store_is_directory(rq->words[1])) {
+		fprintf(stderr,
+			"cellctl: %s: a backup is restored to a directory\n"
+			"  its tables go there by cellctl export and import\n",
+			rq->words[1]);
+		return EXIT_STORE;
+	}
 	if (mountpoint_check_outside("store", rq->words[1]) < 0)
 		return fail_store(rq->words[1]);
 	if (folder_open(dir, FOLDER_READ, &f) < 0)

@@ -8,6 +8,15 @@
 #include "tools/line/print.h"
 #include "tools/shape/draw.h"
 
+/* A page says so, and has the rest. */
+static int fail_no_files(const char *store)
+{
+	fprintf(stderr,
+		"cellctl: %s: what files there are HBase's own tools tell\n",
+		store);
+	return EXIT_STORE;
+}
+
 static int draw(struct request *rq, bool plain,
 		void (*what)(struct page *p, const struct shape *s,
 			     const char *name))
@@ -18,6 +27,8 @@ static int draw(struct request *rq, bool plain,
 
 	if (shape_load(rq->store, &s) < 0)
 		code = fail_store(rq->words[0]);
+	else if (plain && !s.told)
+		code = fail_no_files(rq->words[0]);
 	else
 		what(&page, &s, rq->words[0]);
 	if (code == EXIT_DONE)

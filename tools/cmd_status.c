@@ -16,14 +16,27 @@ struct listing {
 	unsigned n;
 };
 
-static uint64_t figure(struct store *s, const char *name)
+/* 1 and *out, or 0: such a store does not tell. */
+static int figure(struct store *s, const char *name, uint64_t *out)
 {
 	struct store_stat f;
 
 	for (unsigned i = 0; store_stat(s, i, &f) > 0; i++)
-		if (!strcmp(f.name, name))
-			return f.value;
+		if (!strcmp(f.name, name)) {
+			*out = f.value;
+			return 1;
+		}
 	return 0;
+}
+
+static uint64_t count_tables(struct store *s)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	uint64_t n = 0;
+
+	while (store_table_next(s, bytes_str(name), name) > 0)
+		n++;
+	return n;
 }
 
 /* Prints one that is open; @ill is set if something is wrong with it. */
@@ -34,10 +47,11 @@ static int print_open(struct store *s, const char *store,
 
 	if (store_health(s) < 0)
 		st.trouble = store_why();
-	st.tables = figure(s, "tables");
-	st.files = figure(s, "sstables");
-	st.bytes = figure(s, "sstable_bytes");
-	st.damaged = figure(s, "sstables_damaged");
+	if (!figure(s, "tables", &st.tables))
+		st.tables = count_tables(s);
+	st.told = figure(s, "sstables", &st.files) &&
+		  figure(s, "sstable_bytes", &st.bytes) &&
+		  figure(s, "sstables_damaged", &st.damaged);
 	*ill = st.trouble || st.damaged;
 	return print_status(&st);
 }

@@ -377,6 +377,28 @@ d" ]
 	df "$M" >/dev/null || stat -f "$M" >/dev/null
 }
 
+@test "files that are HBase's are neither counted, drawn nor backed up" {
+	local store
+
+	mkdir "$M/$N"
+	for store in "$STORE" "$M"; do
+		"$CELLCTL" status "$store" >"$T/said"
+		head -n 1 "$T/said" | grep -qE ': takes writes, [1-9][0-9]* tables?$'
+		grep -qx "  $N" "$T/said"
+		for what in shape "stats --plot"; do
+			# shellcheck disable=SC2086
+			run -3 "$CELLCTL" $what "$store"
+			[[ $output == *"HBase's own tools"* ]]
+		done
+		"$CELLCTL" shape "$store" --html | grep -q 'Reads and writes'
+		run -3 "$CELLCTL" backup "$store" "$T/b"
+		[[ $output == *"take a snapshot, or export"* ]]
+		[ ! -e "$T/b" ]
+	done
+	run -3 "$CELLCTL" restore "$T/b" "$STORE"
+	[[ $output == *"restored to a directory"* ]]
+}
+
 @test "a clone of a killed mount is dropped by the next one that makes one" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

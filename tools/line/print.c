@@ -317,8 +317,9 @@ static int json_status(const struct print_status *st)
 	if (r < 0 || st->unknown)
 		return end_line(r);
 	r = json_uint(&output, "tables", st->tables);
-	if (r == 0)
-		r = json_uint(&output, "files", st->files);
+	if (r < 0 || !st->told)
+		return end_line(r);
+	r = json_uint(&output, "files", st->files);
 	if (r == 0)
 		r = json_uint(&output, "bytes", st->bytes);
 	return end_line(r < 0 ? r : json_uint(&output, "damaged", st->damaged));
@@ -331,21 +332,26 @@ static const char *many(uint64_t n)
 
 int print_status(const struct print_status *st)
 {
+	char files[128] = "";
+
 	if (json)
 		return json_status(st);
 	if (st->unknown)
 		return text_line("%s on %s: %s\n", st->store, st->mountpoint,
 				 st->trouble);
-	return text_line(
-		"%s%s%s: %s%s, %llu table%s, %llu file%s of %llu bytes, %llu "
-		"damaged\n",
-		st->store, st->mountpoint ? " on " : "",
-		st->mountpoint ? st->mountpoint : ", not mounted",
-		st->trouble ? "takes no writes: " : "takes writes",
-		st->trouble ? st->trouble : "", (unsigned long long)st->tables,
-		many(st->tables), (unsigned long long)st->files,
-		many(st->files), (unsigned long long)st->bytes,
-		(unsigned long long)st->damaged);
+	if (st->told)
+		snprintf(files, sizeof(files),
+			 ", %llu file%s of %llu bytes, %llu damaged",
+			 (unsigned long long)st->files, many(st->files),
+			 (unsigned long long)st->bytes,
+			 (unsigned long long)st->damaged);
+	return text_line("%s%s%s: %s%s, %llu table%s%s\n", st->store,
+			 st->mountpoint ? " on " : "",
+			 st->mountpoint ? st->mountpoint : ", not mounted",
+			 st->trouble ? "takes no writes: " : "takes writes",
+			 st->trouble ? st->trouble : "",
+			 (unsigned long long)st->tables, many(st->tables),
+			 files);
 }
 
 static int json_table(const char *name, const struct table_info *i,

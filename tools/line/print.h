@@ -50,11 +50,11 @@ struct print_status {
 	const char *store, *mountpoint; /* NULL: it is not mounted */
 	const char *trouble; /* why it takes no writes; NULL: it does */
 	bool unknown;	     /* nobody can ask: trouble says why */
+	bool told;	     /* files, and what follows */
 	uint64_t tables, files, bytes, damaged;
 };
 int print_status(const struct print_status *st);
-/* @info NULL: the store does not tell. */
-/* @quota: 0 if it has none. */
+/* @info NULL: the store does not tell. @quota 0: it has none. */
 int print_status_table(const char *name, const struct table_info *info,
 		       uint64_t quota);
 int print_fault(const char *sentence);
