@@ -214,6 +214,8 @@ int cmd_top(struct request *rq)
 	char *mountpoint = NULL, *metrics = NULL;
 	int r = mountpoint_find(rq->words[0], &mountpoint), code;
 
+	if (r == 0 && access(rq->words[0], F_OK) < 0 && errno == EACCES)
+		r = why(-EACCES, "only who mounted it may watch it");
 	if (r < 0)
 		return fail_store(rq->words[0]);
 	if (r == 0) {

@@ -70,6 +70,20 @@ line() {
 	fusermount3 -u -z "$M"
 }
 
+@test "top says that others may not watch" {
+	local place as=()
+
+	place=$(mktemp -d)
+	chmod 755 "$place"
+	cp "$CELLCTL" "$place/cellctl"
+	mkdir -m 0 "$place/closed"
+	[ "$(id -u)" -ne 0 ] ||
+		as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	run -3 "${as[@]}" "$place/cellctl" top "$place/closed/mnt"
+	[[ $output == *"only who mounted it may watch it"* ]]
+	rm -r "$place"
+}
+
 # busy: rows of two tables are put while frames are written; true when the last
 # frames have them.
 busy() {
