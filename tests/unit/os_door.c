@@ -86,7 +86,6 @@ DOOR(int, fdatasync, (int fd), (fd), -1)
 DOOR(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
 DOOR(void *, calloc, (size_t n, size_t size), (n, size), NULL)
 DOOR(char *, strdup, (const char *s), (s), NULL)
-DOOR(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), -1)
 
 int __real_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
@@ -178,6 +177,14 @@ int __wrap_fsync(int fd)
 	if (__real_fstat64(fd, &st) == 0)
 		k.synced = st.st_ino;
 	return __real_fsync(fd);
+}
+
+ssize_t __real_getrandom(void *p, size_t n, unsigned flags);
+ssize_t __wrap_getrandom(void *p, size_t n, unsigned flags);
+ssize_t __wrap_getrandom(void *p, size_t n, unsigned flags)
+{
+	assert_int_equal(flags, 0);
+	return trips("getrandom") ? -1 : __real_getrandom(p, n, flags);
 }
 
 int __real_posix_memalign(void **p, size_t align, size_t n);
@@ -634,6 +641,7 @@ static void each_call_that_fails_is_told_and_leaves_nothing_open(void **state)
 			    strcmp(k.failed, "fstat64") &&
 			    strcmp(k.failed, "ftruncate64")) {
 				assert_int_equal(os_size(p->file, &size), 0);
+				assert_int_equal(size, 0);
 			}
 			assert_int_equal(os_truncate(p->file, 0), 0);
 			assert_int_equal(os_pwrite(p->file, "old!", 4, 0), 0);
@@ -967,9 +975,12 @@ static void space_that_no_call_allocates_is_written(void **state)
 	assert_int_equal(os_allocate(p->file, 0), 0);
 	assert_int_equal(os_size(p->file, &size), 0);
 	assert_int_equal(size, 0);
+	assert_int_equal(os_pwrite(p->file, "x", 1, 0), 0);
 	assert_int_equal(os_allocate(p->file, 1), 0);
 	assert_int_equal(os_size(p->file, &size), 0);
 	assert_int_equal(size, 1);
+	assert_int_equal(os_pread(p->file, path, 1, 0), 1);
+	assert_int_equal(path[0], 0);
 }
 
 static void a_mapping_asks_for_what_it_is_for(void **state)
@@ -1082,12 +1093,21 @@ static void a_file_of_somebody_else_or_of_two_names_is_refused(void **state)
 
 static void times_are_in_the_units_they_say(void **state)
 {
-	k.now = (struct timespec){.tv_sec = 12, .tv_nsec = 345678901};
-	assert_int_equal(os_now_ms(os_posix()), 12345);
-	assert_int_equal(os_monotonic_ns(os_posix()), 12345678901);
-	os_sleep_ms(os_posix(), 1234);
-	assert_int_equal(k.slept.tv_sec, 1);
-	assert_int_equal(k.slept.tv_nsec, 234000000);
+	const struct timespec at[] = {{12, 345000000}, {12, 999999999}};
+	const int64_t ms[] = {12345, 12999};
+	const unsigned waits[] = {0, 1, 999, 1000, 2000, 61234};
+
+	for (int i = 0; i < 2; i++) {
+		k.now = at[i];
+		assert_int_equal(os_now_ms(os_posix()), ms[i]);
+		assert_int_equal(os_monotonic_ns(os_posix()),
+				 12000000000 + at[i].tv_nsec);
+	}
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		os_sleep_ms(os_posix(), waits[i]);
+		assert_int_equal(k.slept.tv_sec, waits[i] / 1000);
+		assert_int_equal(k.slept.tv_nsec, waits[i] % 1000 * 1000000);
+	}
 }
 
 static int chance(struct place *p)
