@@ -751,7 +751,7 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 		/* The next work in the background finds it. */
 		assert_int_equal(store_snapshot_drop(s->store, s->table, name),
 				 0);
-		for (int i = 0; i < 400; i++) {
+		for (int i = 0; i < 6000; i++) {
 			if (stat_of(s->store, "sstable_bytes") <= one * 5 / 4)
 				break;
 			/* Without threads a writer that fills its buffer
