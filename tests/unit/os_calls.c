@@ -47,6 +47,7 @@ ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
 	struct iovec part = *v;
 
 	assert_int_equal(n, 1);
+	assert_int_equal(how & ~RWF_DSYNC, 0);
 	calls.writes++;
 	if (calls.interrupt) {
 		calls.interrupt--;
