@@ -1,28 +1,36 @@
 #!/usr/bin/env python3
 """Changes one operator, constant, comparison or call at a time, and asks the tests.
 
-usage: tests/long/mutate.py DIR [--mutants N] [--seed S] [--area NAME]
+usage: tests/long/mutate.py DIR [--mutants N] [--seed S] [--area NAME]...
+                            [--bats FILE,...]
 
-A copy of the sources is built in DIR with AddressSanitizer. Each mutant is
-drawn by the seed: a third in fs/, a tenth in os_posix.c, the others in store/,
-most of them where changes become durable and are seen again. The tests that
-concern the file run until one fails; one that hangs has failed. DIR/results has
-a line of JSON a mutant, and a run with the same DIR goes on behind the last.
-Those that no test found are printed at the end, and are judged by people: some
-mean the same as the original.
+DIR, in memory best and not below /tmp, gets a copy of the sources with three
+builds. One notes once what each test costs and which blocks of code it runs. Each
+mutant is drawn by the seed: a third in fs/, a tenth in os_posix.c, the others in
+store/, most of them where changes become durable and are seen again. The tests
+that run its block then have it, the cheap and likely ones first, until one fails;
+one that hangs has failed. What a release build does not find a build with
+AddressSanitizer is asked again. DIR/results has a line of JSON a mutant, and a run
+with the same DIR goes on behind the last. What no test found is printed at the end,
+and people judge it: what means the same as the original has its line, and why, in
+equivalent.tsv and is counted apart, as is what compiles to the same code.
+--bats names the only files of tests/bats that are asked; without it all are.
 """
 import argparse
+import collections
+import glob
 import json
 import os
 import random
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import time
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+from mutate_tests import Tests
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 
 # Of 30 mutants, how many are drawn from the files that begin so.
 AREAS = {
@@ -36,6 +44,12 @@ AREAS = {
                  "store/front/", "store/filter/"]),
 }
 
+
+def one_more(number):
+    octal = len(number) > 1 and number[0] == "0"
+    return f"0{int(number, 8) + 1:o}" if octal else str(int(number) + 1)
+
+
 # What is changed, to what. Operators have blanks around them in this style.
 CHANGES = [
     (r" == ", " != "), (r" != ", " == "),
@@ -47,32 +61,20 @@ CHANGES = [
     (r"(?<=[ (])!(?=[a-z(])", ""),
     (r"(?<=return )0(?=;)", "1"), (r"(?<=return )1(?=;)", "0"),
     (r"(?<=return )r(?=;)", "0"),
-    (r"(?<= )(\d+)(?=[;,)])", lambda m: str(int(m.group(0)) + 1)),
+    (r"(?<= )(\d+)(?=[;,)])", lambda m: one_more(m.group(0))),
     (r"^\t+[a-z_]+\([^;=]*\);$", "\t;"),
     (r"^\t+(break|continue);$", "\t;"),
 ]
 NO_LINE = re.compile(r"^\s*(/?\*|//|#)|assert\(|^[a-z}]|\bwhy\w*\(|\blog_\w+\(")
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/')
 
-# Files of mount tests that are likely to tell, before all the others.
-FIRST = ["put", "remove", "rename", "column", "drafts", "directories", "listing",
-         "cells", "views", "alias", "at", "attributes"]
-
-
-def run(*command, **more):
-    return subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **more)
-
-
 def copy_sources(to):
     if not os.path.isdir(os.path.join(to, "tests")):
         names = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True,
-                               stdout=subprocess.PIPE, text=True).stdout
+                               stdout=subprocess.PIPE).stdout
         os.makedirs(to, exist_ok=True)
-        run("cpio", "-pdm", "--quiet", os.path.abspath(to), cwd=ROOT,
-            input=names.encode())
-        run("meson", "setup", "build-asan", "-Dbuildtype=debugoptimized",
-            "-Db_sanitize=address,undefined", "-Db_lundef=false", cwd=to)
-    run("ninja", "-C", os.path.join(to, "build-asan"))
+        subprocess.run(["cpio", "-pdm", "--quiet", os.path.abspath(to)], cwd=ROOT,
+                       input=names, check=True)
 
 
 def sites_of(path):
@@ -89,133 +91,117 @@ def sites_of(path):
                        to(m) if callable(to) else to)
 
 
-class Tests:
-    """What concerns a file, the likeliest first: names and commands."""
-
-    def __init__(self, copy):
-        self.copy = copy
-        self.build = os.path.join(copy, "build-asan")
-        found = subprocess.run(["meson", "introspect", self.build, "--tests"],
-                               check=True, stdout=subprocess.PIPE, text=True)
-        self.programs = {t["name"]: t for t in json.loads(found.stdout)}
-        self.includes = {}
-        for name in self.programs:
-            source = os.path.join(copy, "tests", "unit", name + ".c")
-            if os.path.isfile(source):
-                with open(source, encoding="utf-8") as f:
-                    self.includes[name] = f.read()
-
-    def program(self, name):
-        t = self.programs[name]
-        target = os.path.relpath(t["cmd"][0], self.build)
-        return name, target, t["cmd"], t.get("env", {})
-
-    def concerning(self, path):
-        module = os.path.splitext(path)[0]
-        room = os.path.dirname(path)
-        near = [n for n, text in self.includes.items()
-                if module + ".h" in text or n == os.path.basename(module)]
-        far = [n for n, text in self.includes.items()
-               if room + "/" in text and n not in near]
-        for name in near + far:
-            yield self.program(name)
-        if path.startswith("store/"):
-            far = [n for n, text in self.includes.items()
-                   if "store/store.h" in text and n not in near + far]
-            for name in ["hbase", "hbase-flush", "hbase-compact", "model", *far,
-                         "model-classic", "crash", "crash-faults",
-                         "model-threads"]:
-                yield self.program(name)
-        files = sorted(n[:-5] for n in
-                       os.listdir(os.path.join(self.copy, "tests", "bats"))
-                       if n.endswith(".bats"))
-        if not path.startswith("fs/") and "os_posix" not in path:
-            files = []
-        for name in sorted(files, key=lambda n: (n not in FIRST, n)):
-            yield ("bats " + name, "fs/cellfs",
-                   ["bats", os.path.join(self.copy, "tests/bats",
-                                         name + ".bats")],
-                   {"BUILD": self.build})
+def code_of(tests, path):
+    """What a release build makes of a source."""
+    name = path.replace("/", "_") + ".o"
+    made = [f for f in glob.glob(tests.build("plain") + "/**/*.o", recursive=True)
+            if name.endswith("_" + os.path.basename(f)) or
+            os.path.basename(f) == name]
+    code = []
+    for f in sorted(made):
+        with open(f, "rb") as o:
+            code.append(o.read())
+    return code
 
 
-def ends_with_0(command, env, copy):
-    tmp = os.path.join(copy, "tmp")
-    os.makedirs(tmp, exist_ok=True)
-    with open(os.path.join(copy, "log"), "wb") as log:
-        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                             stderr=log, start_new_session=True,
-                             env={**os.environ, **env, "TMPDIR": tmp})
-        try:
-            code = p.wait(400)
-        except subprocess.TimeoutExpired:
-            code = -1
-    try:
-        os.killpg(p.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    if code:
-        clean_up(copy, tmp)
-    return code == 0
-
-
-def clean_up(copy, tmp):
-    """Daemons and mounts that a test has left behind."""
-    subprocess.run(["pkill", "-KILL", "-f", "^" + os.path.abspath(copy)],
-                   check=False)
-    with open("/proc/self/mounts", encoding="utf-8") as f:
-        mounts = [line.split()[1] for line in f if tmp in line.split()[1]]
-    for m in reversed(mounts):
-        subprocess.run(["umount", "-l", m], check=False)
-    shutil.rmtree(tmp, ignore_errors=True)
-
-
-def judge(tests, copy, path):
-    """Which test finds what is wrong with the file: a name, None, or "build"."""
-    ninja = ["ninja", "-C", tests.build]
-    if subprocess.run([*ninja, "fs/cellfs", "tools/cellctl"], check=False,
-                      stdout=subprocess.DEVNULL).returncode:
+def judge(tests, path, site, change, restore, learnt):
+    """What finds a change: a test, or "build", "same", "unreached", None."""
+    restore()
+    tests.ninja("plain", "fs/cellfs", "tools/cellctl")
+    before = code_of(tests, path)
+    change()
+    if not tests.ninja("plain", "fs/cellfs", "tools/cellctl"):
         return "build"
-    for name, target, command, env in tests.concerning(path):
-        run(*ninja, target)
-        if not ends_with_0(command, env, copy):
-            return name
+    if code_of(tests, path) == before:
+        return "same"
+    if not tests.runs("plain", path, site[0] + 1, learnt):
+        return "unreached"
+    for kind in ["plain", "asan"]:
+        while True:
+            runs = tests.runs(kind, path, site[0] + 1, learnt)
+            tests.ninja(kind, *{t for r in runs for t in r.targets})
+            by = tests.first_that_fails(runs)
+            if by is None:
+                break
+            name = by.split(":")[0]
+            if (kind, name) in tests.good:
+                return by
+            restore()
+            one = [r for r in runs if r.name == name]
+            tests.ninja(kind, *one[0].targets)
+            good = tests.first_that_fails(one) is None
+            change()
+            if good:
+                tests.good.add((kind, name))
+                return by
+            tests.forget(name)
     return None
 
 
-def draw(rng, files, area):
-    areas = [area] if area else [a for a, (n, _) in AREAS.items()
-                                 for _ in range(n)]
-    prefixes = AREAS[rng.choice(areas)][1]
+def draw(rng, files, of, seen):
+    areas = [a for a in of for _ in range(AREAS[a][0])]
+    prefixes = tuple(AREAS[rng.choice(areas)][1])
     while True:
-        path = rng.choice([f for f in files if f.startswith(tuple(prefixes))])
+        path = rng.choice([f for f in files if f.startswith(prefixes)])
         sites = list(sites_of(path))
-        if sites:
-            return path, rng.choice(sites)
+        site = rng.choice(sites) if sites else None
+        if site and (path, site) not in seen:
+            return path, site
 
 
-def mutate(path, site):
-    number, begin, end, to = site
-    with open(path, encoding="utf-8") as f:
-        whole = f.read()
-    lines = whole.split("\n")
-    was = lines[number]
-    lines[number] = was[:begin] + to + was[end:]
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("\n".join(lines))
-    return whole, was.strip(), lines[number].strip()
+class Source:
+    """A source file, whole or changed at one site."""
+
+    def __init__(self, path, site):
+        self.path = path
+        with open(path, encoding="utf-8") as f:
+            self.whole = f.read()
+        number, begin, end, to = site
+        lines = self.whole.split("\n")
+        self.was = lines[number].strip()
+        lines[number] = lines[number][:begin] + to + lines[number][end:]
+        self.now = lines[number].strip()
+        self.changed = "\n".join(lines)
+
+    def write(self, text):
+        with open(self.path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def change(self):
+        self.write(self.changed)
+
+    def restore(self):
+        self.write(self.whole)
+
+
+def equivalent():
+    with open(os.path.join(HERE, "equivalent.tsv"), encoding="utf-8") as f:
+        return {tuple(line.split("\t")[:3]) for line in f
+                if not line.startswith("#")}
+
+
+def verdict(result, same):
+    known = {"build": "build", "same": "same code"}
+    if result["by"] not in (None, "unreached"):
+        return known.get(result["by"], "found")
+    key = (result["file"], result["was"], result["now"])
+    return "equivalent" if key in same else "not found"
 
 
 def report(results):
-    real = [r for r in results if r["by"] != "build"]
-    for name in AREAS:
-        of = [r for r in real
-              if r["file"].startswith(tuple(AREAS[name][1]))]
-        if of:
-            found = sum(r["by"] is not None for r in of)
-            print(f"{name}: {found} of {len(of)} found")
-    for r in real:
-        if r["by"] is None:
-            print(f'{r["file"]}:{r["line"]}: {r["was"]}  ->  {r["now"]}')
+    same = equivalent()
+    count = collections.defaultdict(collections.Counter)
+    for r in results:
+        area = next(a for a, (_, of) in AREAS.items()
+                    if r["file"].startswith(tuple(of)))
+        count[area][verdict(r, same)] += 1
+    for area, of in count.items():
+        print(f"{area}: " + ", ".join(f"{n} {word}" for word, n in
+                                      sorted(of.items())))
+    for r in results:
+        if verdict(r, same) == "not found":
+            print(f'{r["file"]}:{r["line"]}: {r["was"]}  ->  {r["now"]}'
+                  + " (no test runs it)" * (r["by"] == "unreached"))
 
 
 def main():
@@ -223,29 +209,35 @@ def main():
     p.add_argument("dir")
     p.add_argument("--mutants", type=int, default=1000)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--area", choices=AREAS)
+    p.add_argument("--area", choices=AREAS, action="append")
+    p.add_argument("--bats", type=lambda s: s.split(","), metavar="FILE,...")
     a = p.parse_args()
     copy_sources(a.dir)
     os.chdir(a.dir)
-    files = sorted(subprocess.run(["git", "-C", ROOT, "ls-files", "*.c"],
-                                  check=True, stdout=subprocess.PIPE,
-                                  text=True).stdout.split())
-    tests = Tests(os.getcwd())
+    files = sorted(glob.glob("store/**/*.c", recursive=True)
+                   + glob.glob("fs/**/*.c", recursive=True))
     results = []
     if os.path.exists("results"):
         with open("results", encoding="utf-8") as f:
             results = [json.loads(line) for line in f]
+    tests = Tests(os.getcwd(), a.bats) if len(results) < a.mutants else None
+    seen = set()
     for i in range(a.mutants):
+        path, site = draw(random.Random(a.seed * 1000003 + i), files,
+                          a.area or list(AREAS), seen)
+        seen.add((path, site))
         if i < len(results):
             continue
-        path, site = draw(random.Random(a.seed * 1000003 + i), files, a.area)
-        whole, was, now = mutate(path, site)
+        source = Source(path, site)
         began = time.monotonic()
-        by = judge(tests, os.getcwd(), path)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(whole)
-        results.append({"n": i, "file": path, "line": site[0] + 1, "was": was,
-                        "now": now, "by": by,
+        learnt = collections.Counter((r["by"] or "").split(":")[0]
+                                     for r in results)
+        try:
+            by = judge(tests, path, site, source.change, source.restore, learnt)
+        finally:
+            source.restore()
+        results.append({"n": i, "file": path, "line": site[0] + 1,
+                        "was": source.was, "now": source.now, "by": by,
                         "seconds": round(time.monotonic() - began)})
         with open("results", "a", encoding="utf-8") as f:
             f.write(json.dumps(results[-1]) + "\n")

@@ -1,0 +1,309 @@
+"""The tests for mutate.py: which of them reach a line, what they cost, how they end.
+
+A test is a unit program, a campaign of tests/model, tests/crash or tests/hbase,
+or one test of a file of tests/bats. Each runs in namespaces of its own with a /tmp
+in memory: what it leaves behind, mounts and daemons too, goes with it.
+"""
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+JOBS = 3
+APART = ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c",
+         'mount -t tmpfs none /tmp && "$@"', "sh"]
+COMMON = ["-Db_lundef=false", "-Dwerror=false"]
+BUILDS = {
+    "plain": ["-Dbuildtype=release", *COMMON],
+    "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined",
+             *COMMON],
+    "cover": ["-Dbuildtype=debug", "-Db_pie=true",
+              "-Dc_args=-fsanitize-coverage=trace-pc", *COMMON],
+}
+# Suites of meson; the campaigns that plant bugs of their own judge none.
+SUITES = {"unit", "model", "crash", "hbase"}
+NOT = re.compile(r"-finds$|^layering$|^limits$|^bench$")
+# Campaigns that would go on: what they find of a change they find early.
+SHORT = {
+    "crash": ["--states", "1500"],
+    "crash-faults": ["--faults", "--workloads", "1"],
+    "model": ["--seconds", "5", "--runs", "0"],
+    "model-classic": ["--classic", "--seconds", "3", "--runs", "0"],
+    "model-remote": ["--subject", "remote", "--seconds", "3", "--runs", "0"],
+    "model-threads": ["--threads", "--seconds", "3", "--runs", "0"],
+}
+# Files of tests that run no code of store/ and fs/, or much too slowly.
+NO_FILES = {"hbase_shell", "mount_sh", "bench_mount", "tools", "readme"}
+MOUNT = ["fs/cellfs", "tools/cellctl", "tests/cellfs-cut", "tests/cellfs-ref",
+         "tests/treerace", "tests/filetest", "tests/killtest"]
+
+# The name of a source, as addr2line gives it, and a line.
+PLACE = re.compile(r"^(?:.*/)??((?:store|fs)/[^:]*\.c):(\d+)")
+
+Run = collections.namedtuple("Run", "name targets command limit")
+
+
+def ended(p):
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    p.wait()
+
+
+def pattern(names):
+    """A pattern of bats that fits these descriptions."""
+    return "^(" + "|".join(re.sub(r"([][\\.*^$+?(){}|])", r"\\\1", n)
+                           for n in names) + ")$"
+
+
+class Tests:
+    def __init__(self, copy, files):
+        """Of tests/bats only these files; None: all."""
+        self.copy = copy
+        for kind, options in BUILDS.items():
+            if not os.path.isdir(self.build(kind)):
+                self.set_up(kind, options)
+        found = subprocess.run(
+            ["meson", "introspect", self.build("plain"), "--tests"], check=True,
+            stdout=subprocess.PIPE, text=True)
+        self.programs = {t["name"]: t for t in json.loads(found.stdout)
+                         if t["cmd"][0].startswith(self.build("plain"))
+                         and SUITES & {s.split(":")[-1] for s in t["suite"]}
+                         and not NOT.search(t["name"])}
+        self.bats = {}
+        folder = os.path.join(copy, "tests", "bats")
+        for f in sorted(os.listdir(folder)):
+            if f.endswith(".bats") and (f[:-5] in files if files else
+                                        f[:-5] not in NO_FILES):
+                with open(os.path.join(folder, f), encoding="utf-8") as text:
+                    self.bats[f] = re.findall(r'^@test "(.*)" \{$', text.read(),
+                                              re.M)
+        self.good = set()
+        self.bad = set()
+        self.reach, self.cost = {}, {}
+        self.measure()
+
+    def build(self, kind):
+        return os.path.join(self.copy, "build-" + kind)
+
+    def set_up(self, kind, options):
+        more = []
+        if kind == "cover":
+            hook = os.path.join(self.copy, "cover.o")
+            subprocess.run(["gcc", "-O2", "-fPIC", "-c", "-o", hook,
+                            "tests/long/mutate_cover.c"], cwd=self.copy,
+                           check=True)
+            more = ["-Dc_link_args=" + hook]
+        subprocess.run(["meson", "setup", self.build(kind), *options, *more],
+                       cwd=self.copy, check=True, stdout=subprocess.DEVNULL)
+
+    def ninja(self, kind, *targets):
+        return subprocess.run(["ninja", "-C", self.build(kind), *targets],
+                              check=False, stdout=subprocess.DEVNULL
+                              ).returncode == 0
+
+    def program(self, kind, name):
+        t = self.programs[name]
+        plain = self.build("plain")
+        target = os.path.relpath(t["cmd"][0], plain)
+        command = [c.replace(plain, self.build(kind)) for c in t["cmd"]]
+        if name in SHORT:
+            command[1:] = SHORT[name]
+        return Run(name, [target], command, self.limit([name]))
+
+    def mount(self, kind, file, numbers):
+        names = [self.bats[file][n - 1] for n in numbers]
+        return Run(file, MOUNT,
+                   ["env", "BUILD=" + self.build(kind), "bats", "--tap", "-f",
+                    pattern(names), os.path.join(self.copy, "tests/bats", file)],
+                   self.limit([f"{file} {n}" for n in numbers]))
+
+    def limit(self, names):
+        return 120 + 15 * sum(self.cost.get(n, 20) for n in names)
+
+    def start(self, run, slot, env=None):
+        log = os.path.join(self.copy, f"log{slot}")
+        with open(log, "wb") as f:
+            p = subprocess.Popen([*APART, *run.command], stdin=subprocess.DEVNULL,
+                                 stdout=f, stderr=f, start_new_session=True,
+                                 env={**os.environ, **(env or {})})
+        return p, log, time.monotonic()
+
+    def first_that_fails(self, runs):
+        """Some at a time, in their order, until one fails: its name or None."""
+        runs = list(runs)
+        going = {}
+        lost = None
+        while (runs or going) and lost is None:
+            while runs and len(going) < JOBS:
+                slot = min(set(range(JOBS)) - set(going))
+                run = runs.pop(0)
+                going[slot] = (run, *self.start(run, slot))
+            time.sleep(0.02)
+            for slot, (run, p, log, began) in list(going.items()):
+                code = p.poll()
+                with open(log, "rb") as f:
+                    bad = re.search(rb"^not ok (\d+) (.*)", f.read(), re.M)
+                if code or bad or time.monotonic() - began > run.limit:
+                    lost = run.name + (": " + bad.group(2).decode() if bad else "")
+                if code is not None:
+                    del going[slot]
+        for _, p, _, _ in going.values():
+            ended(p)
+        return lost
+
+    def reaching(self, path, line):
+        """What runs the block that this line is in."""
+        blocks = self.reach.get(path, {})
+        with open(os.path.join(self.copy, path), encoding="utf-8") as f:
+            lines = f.read().split("\n")
+        inside = None
+        for text in reversed(lines[:line]):
+            if text[:1] in ("{", "}"):
+                inside = text == "{"
+                break
+        known = sorted(blocks)
+        before = [n for n in known if n <= line]
+        if not inside or not before:
+            return {t for names in blocks.values() for t in names}
+        return set(blocks[before[-1]])
+
+    def forget(self, run):
+        """Fails on what is not changed too: no judge."""
+        print(f"{run}: fails without a change, left out", flush=True)
+        self.bad |= {run, *(f"{run} {n + 1}" for n in
+                            range(len(self.bats.get(run, []))))}
+
+    def runs(self, kind, path, line, learnt):
+        """Those that reach a line: likely and cheap ones first."""
+        tests = self.reaching(path, line) & set(self.cost) - self.bad
+        module = os.path.basename(path).split(".")[0]
+        mounts = collections.defaultdict(list)
+        order = []
+        for name in tests:
+            file, _, number = name.rpartition(" ")
+            if file in self.bats:
+                mounts[file].append(int(number))
+            elif name in self.programs:
+                near = name in module or module in name
+                cost = self.cost[name] / (1 + learnt[name] + 5 * near)
+                order.append((cost, self.program(kind, name)))
+        for file, numbers in mounts.items():
+            cost = sum(self.cost[f"{file} {n}"] for n in numbers)
+            cost /= 1 + learnt[file]
+            order.append((cost, self.mount(kind, file, sorted(numbers))))
+        return [run for _, run in sorted(order, key=lambda o: (o[0], o[1].name))]
+
+    def measure(self):
+        """Runs all once, and keeps what each costs and which blocks it runs."""
+        notes = os.path.join(self.copy, "notes")
+        costs = os.path.join(self.copy, "costs")
+        os.makedirs(notes, exist_ok=True)
+        done = {}
+        if os.path.exists(costs):
+            with open(costs, encoding="utf-8") as f:
+                done = {r["run"]: r["cost"] for r in map(json.loads, f)}
+        runs = [self.program("cover", n) for n in self.programs]
+        runs += [self.mount("cover", f, range(1, len(names) + 1))
+                 for f, names in self.bats.items()]
+        runs = [r for r in runs if r.name not in done]
+        if runs and not self.ninja("cover",
+                                   *sorted({t for r in runs for t in r.targets})):
+            raise SystemExit("mutate: the build to measure with fails")
+        for run, cost in self.measured(runs, notes):
+            done[run] = cost
+            with open(costs, "a", encoding="utf-8") as f:
+                f.write(json.dumps({"run": run, "cost": cost}) + "\n")
+        self.cost = {k: v for cost in done.values() for k, v in cost.items()}
+        self.reach = self.known_blocks(notes, os.path.join(self.copy, "reach"),
+                                       bool(runs))
+
+    def known_blocks(self, notes, path, new):
+        if new or not os.path.exists(path):
+            reach = {f: {n: sorted(t) for n, t in of.items()}
+                     for f, of in self.blocks(notes).items()}
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(reach, f)
+            return reach
+        with open(path, encoding="utf-8") as f:
+            return {file: {int(n): t for n, t in of.items()}
+                    for file, of in json.load(f).items()}
+
+    def measured(self, runs, notes):
+        going = {}
+        while runs or going:
+            while runs and len(going) < JOBS:
+                slot = min(set(range(JOBS)) - set(going))
+                run = runs.pop(0)
+                if run.name in self.bats:
+                    run.command.insert(run.command.index("--tap"), "--timing")
+                going[slot] = (run, *self.start(
+                    run, slot, {"COVER": notes, "COVER_TEST": run.name}))
+            time.sleep(0.02)
+            for slot, (run, p, log, began) in list(going.items()):
+                if p.poll() is None and time.monotonic() - began < run.limit:
+                    continue
+                ended(p)
+                del going[slot]
+                yield run.name, self.cost_of(run, p, log,
+                                             time.monotonic() - began)
+
+    def cost_of(self, run, p, log, seconds):
+        if run.name not in self.bats:
+            if p.returncode == 0:
+                return {run.name: seconds}
+            print(f"{run.name}: fails without a change, left out", flush=True)
+            return {}
+        with open(log, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        for n in re.findall(r"^not ok (\d+) ", text, re.M):
+            print(f"{run.name} {n}: fails without a change, left out", flush=True)
+        return {f"{run.name} {n}": int(ms) / 1000 for n, ms in
+                re.findall(r"^ok (\d+) .* in (\d+)ms", text, re.M)}
+
+    def blocks(self, notes):
+        """{file: {line: [test]}} of all blocks, those that none reaches too."""
+        reach = collections.defaultdict(lambda: collections.defaultdict(set))
+        exes = collections.defaultdict(dict)
+        for test in os.listdir(notes):
+            for exe in os.listdir(os.path.join(notes, test)):
+                with open(os.path.join(notes, test, exe), "rb") as f:
+                    exes[exe][test.strip()] = {
+                        m.start() for m in re.finditer(b"\1", f.read())}
+        where = {os.path.basename(t["cmd"][0]): self.program("cover", n).command[0]
+                 for n, t in self.programs.items()}
+        where |= {os.path.basename(t): os.path.join(self.build("cover"), t)
+                  for t in MOUNT}
+        for exe, tests in exes.items():
+            if exe not in where:
+                continue
+            every = set().union(*tests.values()) | self.calls(where[exe])
+            lines = self.lines(where[exe], sorted(every))
+            for address, place in lines.items():
+                reach[place[0]][place[1]] |= {
+                    t for t, hit in tests.items() if address in hit}
+        return reach
+
+    @staticmethod
+    def calls(exe):
+        """Where blocks begin: behind each call of the hook."""
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", exe],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+        return {int(n, 16) + 5 for n in re.findall(
+            r"^ *([0-9a-f]+):\s+call.*<__sanitizer_cov_trace_pc>", text, re.M)}
+
+    def lines(self, exe, addresses):
+        out = subprocess.run(
+            ["addr2line", "-e", exe], check=True, text=True,
+            stdout=subprocess.PIPE,
+            input="".join(f"{a - 1:x}\n" for a in addresses)).stdout
+        lines = {}
+        for address, text in zip(addresses, out.split("\n")):
+            m = PLACE.search(text)
+            if m:
+                lines[address] = (m.group(1), int(m.group(2)))
+        return lines
