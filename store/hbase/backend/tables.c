@@ -376,7 +376,12 @@ int hbase_flush(struct store *s, struct table *t)
 	return each_table(s, t, admin_flush);
 }
 
+static int compact_all(struct cluster *c, struct bytes table)
+{
+	return admin_compact(c, table, true);
+}
+
 int hbase_compact(struct store *s, struct table *t)
 {
-	return each_table(s, t, admin_compact);
+	return each_table(s, t, compact_all);
 }

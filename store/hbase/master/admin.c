@@ -289,11 +289,12 @@ static int begin_compaction(struct cluster *c, const struct region *at,
  * other files and no compaction, or when there was nothing to do, which is to
  * say after a while in which nothing has happened.
  */
-static int compact_region(struct cluster *c, const struct region *at)
+static int compact_region(struct cluster *c, const struct region *at,
+			  bool memory)
 {
 	struct retry retry = cluster_retry(c);
 	struct buf before = {0}, after = {0};
-	int r = flush_region(c, at, &retry);
+	int r = memory ? flush_region(c, at, &retry) : 0;
 	unsigned idle = 0;
 
 	if (r == 0)
@@ -318,7 +319,7 @@ static int compact_region(struct cluster *c, const struct region *at)
 	return r == -EAGAIN ? -EBUSY : r;
 }
 
-int admin_compact(struct cluster *c, struct bytes table)
+int admin_compact(struct cluster *c, struct bytes table, bool memory)
 {
 	struct buf row = {0};
 	int r;
@@ -330,7 +331,7 @@ int admin_compact(struct cluster *c, struct bytes table)
 		r = region_find(c, table, buf_bytes(&row), SIDE_OF, &retry,
 				&at);
 		if (r == 0)
-			r = compact_region(c, at);
+			r = compact_region(c, at, memory);
 		if (r == 0 && buf_set(&row, at->end) < 0)
 			r = why(-ENOMEM, "out of memory for a compaction");
 		region_put(at);
