@@ -736,7 +736,7 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 	assert_int_equal(store_compact(s->store, NULL), 0);
 	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
 	table_unref(u);
-	/* One of this session, and one that was found at an open. */
+	/* One that was taken since the open, and one that the open found. */
 	for (int reopened = 0; reopened < 2; reopened++) {
 		assert_int_equal(
 			store_snapshot_create(s->store, s->table, name), 0);

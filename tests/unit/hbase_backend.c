@@ -43,40 +43,6 @@ struct visitor {
 	int fd;
 };
 
-static void put_cell(struct encoder *e, const char *row, const char *qualifier,
-		     struct bytes value)
-{
-	const struct change c = {
-		.op = CHANGE_PUT,
-		.family = bytes_str("info"),
-		.qualifier = bytes_str(qualifier),
-		.value = value,
-		.ts = 1,
-	};
-
-	cellblock_put(e, bytes_str(row), &c);
-}
-
-/* The row of hbase:meta that says where the table's region is. */
-static void put_region(struct encoder *e, uint16_t port)
-{
-	const struct pb_region_info info = {
-		.here = true,
-		.id = 1,
-		.table = table_name_of(bytes_str("t")),
-	};
-	struct buf value = {0};
-	struct encoder v = {.out = &value};
-	char address[32];
-
-	put_raw(&v, "PBUF", 4);
-	proto_put(&v, &pb_region_info, &info);
-	put_cell(e, "t,,1", "regioninfo", buf_bytes(&value));
-	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
-	put_cell(e, "t,,1", "server", bytes_str(address));
-	buf_free(&value);
-}
-
 /* The cells of the family that is named first; of none, all. */
 static void put_cells(const struct played_cluster *c, struct proto_list columns,
 		      struct encoder *e)
@@ -104,7 +70,7 @@ static void answer_scan(struct played_cluster *c, int fd,
 
 	assert_int_equal(proto_take(q->message, &pb_scan_request, &m), 0);
 	if (is_meta(m.region.name))
-		put_region(&e, c->port);
+		server_put_region(&e, c->port);
 	else
 		put_cells(c, m.scan.columns, &e);
 	proto_init(&pb_scan_response, &answer);

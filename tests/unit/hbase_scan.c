@@ -30,41 +30,6 @@ struct scanned {
 	_Atomic unsigned scans;
 };
 
-/* One cell of the row @row. */
-static void put_cell(struct encoder *e, const char *row, const char *qualifier,
-		     struct bytes value)
-{
-	struct change c = {
-		.op = CHANGE_PUT,
-		.family = bytes_str("info"),
-		.qualifier = bytes_str(qualifier),
-		.value = value,
-		.ts = 1,
-	};
-
-	cellblock_put(e, bytes_str(row), &c);
-}
-
-/* The row of hbase:meta that says where the table's region is. */
-static void put_region(struct encoder *e, uint16_t port)
-{
-	struct pb_region_info info = {
-		.here = true,
-		.id = 1,
-		.table = table_name_of(bytes_str("t")),
-	};
-	struct buf value = {0};
-	struct encoder v = {.out = &value};
-	char address[32];
-
-	put_raw(&v, "PBUF", 4);
-	proto_put(&v, &pb_region_info, &info);
-	put_cell(e, "t,,1", "regioninfo", buf_bytes(&value));
-	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
-	put_cell(e, "t,,1", "server", bytes_str(address));
-	buf_free(&value);
-}
-
 /* Answers a scan with @cells and says that there are more. */
 static void answer_scan(int fd, uint32_t id, struct bytes cells)
 {
@@ -89,7 +54,7 @@ static void scan_table(struct scanned *s, int fd, uint32_t id)
 		s->spoke[n] = !s->left[n];
 	}
 	snprintf(row, sizeof(row), "r%u", n);
-	put_cell(&e, row, "q", bytes_str("v"));
+	server_put_cell(&e, row, "q", bytes_str("v"));
 	answer_scan(fd, id, buf_bytes(&cells));
 	buf_free(&cells);
 }
@@ -121,7 +86,7 @@ static void answer(struct scanned *s, int fd, uint32_t id, const char *method)
 	} else {
 		/* The first scan is the one of hbase:meta. */
 		atomic_store(&s->scans, 1);
-		put_region(&e, s->port);
+		server_put_region(&e, s->port);
 		answer_scan(fd, id, buf_bytes(&cells));
 		buf_free(&cells);
 	}

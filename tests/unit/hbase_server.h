@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/connection/connection.h"
 #include "store/hbase/wire/messages.h"
 
@@ -213,6 +214,41 @@ static inline void server_refuse(int fd, uint32_t id, const char *class)
 	buf_free(&header);
 	buf_free(&x);
 	server_send(fd, &frame);
+}
+
+/* A cell of the family "info", which hbase:meta has. */
+static inline void server_put_cell(struct encoder *e, const char *row,
+				   const char *qualifier, struct bytes value)
+{
+	const struct change c = {
+		.op = CHANGE_PUT,
+		.family = bytes_str("info"),
+		.qualifier = bytes_str(qualifier),
+		.value = value,
+		.ts = 1,
+	};
+
+	cellblock_put(e, bytes_str(row), &c);
+}
+
+/* The row of hbase:meta that says where the table's region is. */
+static inline void server_put_region(struct encoder *e, uint16_t port)
+{
+	const struct pb_region_info info = {
+		.here = true,
+		.id = 1,
+		.table = table_name_of(bytes_str("t")),
+	};
+	struct buf value = {0};
+	struct encoder v = {.out = &value};
+	char address[32];
+
+	put_raw(&v, "PBUF", 4);
+	proto_put(&v, &pb_region_info, &info);
+	server_put_cell(e, "t,,1", "regioninfo", buf_bytes(&value));
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	server_put_cell(e, "t,,1", "server", bytes_str(address));
+	buf_free(&value);
 }
 
 #endif
