@@ -88,7 +88,7 @@ tools/line		value store filter front open remote text host progress
 tools/feed		value store front text progress line shell
 tools/shape		value store front
 tools/watch		value
-tools			value store front open text host progress line feed
+tools			value os store front open text host progress line feed
 			shell backup watch shape
 """
 

@@ -109,8 +109,9 @@ static int print_commands(FILE *to, int code)
 	}
 	fprintf(to, "\n--insecure: a store others own or may write; "
 		    "--hbase-escapes: \\xHH is a byte\n"
-		    "COMMAND --help says more. Exit: 0 done, 1 none or "
-		    "faults, 2 usage, 3 failure\n");
+		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
+		    "1 nothing found, a check\nfailed, or faults found; "
+		    "2 incorrect usage; 3 failure.\n");
 	return code;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "fs/host/mountpoint.h"
+#include "store/os/clock.h"
 #include "tools/backup/folder.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
@@ -45,19 +46,11 @@ int parse_check(struct request *rq)
 	return EXIT_DONE;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* Waits until no more than @rate MiB a second have been read since @begun. */
 static void hold_back(uint64_t begun, uint64_t bytes, uint64_t rate)
 {
 	uint64_t due = rate ? bytes / 1024 * 1000 / 1024 / rate : 0;
-	uint64_t taken = now_ms() - begun;
+	uint64_t taken = (uint64_t)monotonic_ms() - begun;
 	uint64_t ms = due > taken ? due - taken : 0;
 	const struct timespec t = {.tv_sec = (time_t)(ms / 1000),
 				   .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -79,7 +72,7 @@ static int check_mounted(struct request *rq, struct checking *k)
 {
 	struct store_checking at = {0};
 	struct store *store;
-	uint64_t begun = now_ms();
+	uint64_t begun = (uint64_t)monotonic_ms();
 	int r = 1, code = open_store(rq->words[0], false, true, &store);
 
 	if (code)

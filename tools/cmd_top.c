@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/host/mountpoint.h"
+#include "store/os/clock.h"
 #include "store/value/why.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
@@ -93,10 +93,7 @@ static void take_heat(struct heat *out)
 
 static double seconds_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)monotonic_ns() / NS_PER_S;
 }
 
 static void look_free(struct look *l)
