@@ -283,16 +283,27 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		tell_delete(w, s.node, c);
 }
 
-void changed_alias_gone(struct fs *fs)
+static bool alias_read(struct fs *fs, uint64_t node)
 {
-	if (atomic_load(&fs->aliases_read) || write_state_any(fs->writes))
+	bool read = false;
+
+	if (node)
+		return atomic_load(fs_alias_readers(fs, node));
+	for (uint64_t n = 0; !read && n < FS_ALIAS_SLOTS; n++)
+		read = atomic_load(fs_alias_readers(fs, n));
+	return read;
+}
+
+void changed_alias_gone(struct fs *fs, uint64_t node)
+{
+	if (alias_read(fs, node) || write_state_open(fs->writes, node))
 		invalidate_all_names(fs->invalidator);
 }
 
 void changed_below(struct fs *fs, uint64_t node)
 {
 	invalidate_below(fs->invalidator, node);
-	changed_alias_gone(fs);
+	changed_alias_gone(fs, 0);
 }
 
 /* The attributes of F:Q are another version's, or F:Q is no more. */
@@ -313,7 +324,7 @@ static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 	if (!writes_value(c) &&
 	    table_get(fstable_table(w->table), key, c->family, c->qualifier,
 		      TS_MAX, NULL, &cell, NULL) == 0)
-		changed_alias_gone(w->fs);
+		changed_alias_gone(w->fs, node);
 }
 
 /* Before the change is replied to: what F:Q shows is believed for long. */

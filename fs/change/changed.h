@@ -82,10 +82,11 @@ void changed_after(const struct changer *w, const struct mutation *m,
 void changed_hidden(struct fs *fs, const struct place *file);
 
 /*
- * Some F:Q may have gone, whose attributes the kernel asks for: who has one open
- * is told of a file without a link, and others are to find none by its name.
+ * The F:Q of that node has gone, or with 0 some may have, whose attributes the
+ * kernel asks for: who has it open is told of a file without a link, and others
+ * are to find none by its name.
  */
-void changed_alias_gone(struct fs *fs);
+void changed_alias_gone(struct fs *fs, uint64_t node);
 /* Everything beneath that node may be another, or gone. */
 void changed_below(struct fs *fs, uint64_t node);
 

@@ -291,7 +291,7 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	/* Before the value is fetched: who deletes it sees that it is read. */
 	rd->alias = p->kind == NODE_ALIAS;
 	if (rd->alias)
-		atomic_fetch_add(&fs->aliases_read, 1);
+		atomic_fetch_add(fs_alias_readers(fs, p->node), 1);
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)
@@ -382,7 +382,7 @@ static void reader_free(struct open_file *f)
 	struct reader *rd = (struct reader *)f;
 
 	if (rd->alias)
-		atomic_fetch_sub(&rd->fs->aliases_read, 1);
+		atomic_fetch_sub(fs_alias_readers(rd->fs, rd->place.node), 1);
 	place_release(&rd->place);
 	values_close(&rd->fs->values, rd->shared);
 	buf_free(&rd->own);

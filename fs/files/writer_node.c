@@ -148,14 +148,7 @@ int writer_stat_draft(struct fs *fs, const struct place *p,
 
 bool writer_is_open(struct fs *fs, uint64_t node)
 {
-	struct writer *w;
-
-	if (!fs->writes->open)
-		return false;
-	w = writer_next(fs, node, NULL);
-	if (w)
-		writer_unref(w);
-	return w != NULL;
+	return write_state_open(fs->writes, node);
 }
 
 bool writer_wants(struct fs *fs, uint64_t node)

@@ -314,6 +314,9 @@ static void queue_add(struct invalidator *iv, uint8_t kind, uint64_t node,
 
 	if (name.len > NAME_LEN_MAX || iv->stop)
 		return;
+	/* Of a directory that is only in memory the kernel has nothing. */
+	if (!nodes_known(iv->nodes, node, kind == NOTICE_NAMES))
+		return;
 	pthread_mutex_lock(&iv->lock);
 	done = queue_put(iv, kind, node, name);
 	if (!done && kind == NOTICE_ABSENT) {
@@ -408,7 +411,7 @@ bool invalidate_all_names(struct invalidator *iv)
 
 void invalidate_now(struct invalidator *iv, uint64_t node)
 {
-	if (!iv->session)
+	if (!iv->session || !nodes_known(iv->nodes, node, false))
 		return;
 	/*
 	 * The kernel may not have made use yet of the reply that brings it the

@@ -529,6 +529,19 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	return r;
 }
 
+bool nodes_known(struct nodes *ns, uint64_t id, bool below)
+{
+	uint32_t index;
+	struct node *n;
+	bool known;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	known = n && (below ? n->child : index == ROOT_ID || n->nlookup);
+	pthread_mutex_unlock(&ns->lock);
+	return known;
+}
+
 uint64_t nodes_table(struct nodes *ns, uint64_t id)
 {
 	uint32_t index;

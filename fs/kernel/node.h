@@ -104,6 +104,11 @@ int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
 int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
 		      uint64_t *out);
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
+/*
+ * Has the kernel been given the node, and not forgotten it? With @below: may it
+ * have been given one below the node?
+ */
+bool nodes_known(struct nodes *ns, uint64_t id, bool below);
 /* References for nodes that exist only in memory. -ESTALE if detached. */
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);

@@ -33,6 +33,19 @@ void write_state_free(struct write_state *ws)
 	free(ws);
 }
 
+bool write_state_open(struct write_state *ws, uint64_t node)
+{
+	bool open;
+
+	if (!ws->open || !node)
+		return ws->open;
+	pthread_mutex_lock(&ws->lock);
+	open = sorted_next(&ws->writers, bytes_of(&node, sizeof(node)), false,
+			   (struct bytes){0}) != NULL;
+	pthread_mutex_unlock(&ws->lock);
+	return open;
+}
+
 bool write_state_any(struct write_state *ws)
 {
 	return ws->open || scratch_any(ws->scratch);

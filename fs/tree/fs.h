@@ -36,6 +36,8 @@
 /* Seconds: what cannot change behind the kernel's back. */
 #define CACHE_LONG_S 3600.0
 
+#define FS_ALIAS_SLOTS 64
+
 struct moved;
 struct sandbox;
 struct write_state;
@@ -91,10 +93,11 @@ struct fs {
 	_Atomic uint64_t bytes_read, bytes_written;
 	/* The kernel takes invalidate_all_names(). */
 	_Atomic bool forgets_names;
-	_Atomic uint32_t aliases_read; /* readers of F:Q that are open */
-	_Atomic uint32_t sessions;     /* of .cellfs/store */
-	_Atomic uint32_t awake;	       /* streams whose scan is open */
-	_Atomic uint32_t waiting;      /* threads that wait for memory */
+	/* Readers of F:Q that are open, by node: fs_alias_readers(). */
+	_Atomic uint32_t aliases_read[FS_ALIAS_SLOTS];
+	_Atomic uint32_t sessions; /* of .cellfs/store */
+	_Atomic uint32_t awake;	   /* streams whose scan is open */
+	_Atomic uint32_t waiting;  /* threads that wait for memory */
 	/* When a row was last said to be absent, by the monotonic clock. */
 	_Atomic int64_t row_absent_ms;
 };
@@ -115,6 +118,12 @@ static inline void fs_saw_value(struct fs *fs, uint64_t len)
 	    atomic_load_explicit(&fs->value_len_max, memory_order_relaxed))
 		atomic_store_explicit(&fs->value_len_max, len,
 				      memory_order_relaxed);
+}
+
+/* The count of the readers of that F:Q, and perhaps of others. */
+static inline _Atomic uint32_t *fs_alias_readers(struct fs *fs, uint64_t node)
+{
+	return &fs->aliases_read[node % FS_ALIAS_SLOTS];
 }
 
 /* Each op begins with this: it counts the request and clears why(). */

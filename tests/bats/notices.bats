@@ -47,6 +47,44 @@ told() {
 	done
 }
 
+# metric NAME: its value.
+metric() {
+	awk -v name="$1" '$1 == name { print $2 }' "$M/.cellfs/metrics"
+}
+
+@test "an F:Q that goes takes no other name along, whatever else is open" {
+	local before after name='cellfs_request_seconds_count{op="lookup"}'
+
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\tx' 1 4 > "$M/T/.cells"
+	touch "$M/T/.scratch"
+	stat "$M"/T/row0000{1,2,3,4}/f:q "$M/T/.scratch" > "$T/before"
+	exec 7>> "$M/T/row00003/f:q" 8< "$M/T/row00004/f:q"
+	stat "$M/T/row00002" > "$T/before"
+	rm "$M/T/row00001/f:q"
+	before=$(metric "$name")
+	stat "$M/T/row00002" > "$T/after"
+	after=$(metric "$name")
+	# What is open would keep a test that fails from its unmount.
+	exec 7>&- 8<&-
+	[ "$before" -gt 0 ]
+	[ "$after" = "$before" ]
+}
+
+@test "of directories that are only in memory the kernel is not told" {
+	local before
+
+	mkdir "$M/T"
+	stream '%s\tf:q\t5\tx' 1 1 > "$M/T/.cells"
+	stat "$M/T/row00001/f:q" > "$T/before"
+	before=$(metric cellfs_notifications_total)
+	rm "$M/T/row00001/f:q"
+	until told; do sleep 0.02; done
+	[ "$(ls "$M/T/row00001/f")" = q ]
+	# That is the attributes of f:q.
+	[ "$(metric cellfs_notifications_total)" = $((before + 1)) ]
+}
+
 @test "a stream into the table that is the root tells of its rows" {
 	mkdir "$M/T"
 	remount_store -o root=T

@@ -32,7 +32,8 @@
 enum {
 	CLIENTS_MAX = 64,
 	WIDE_BYTES = 10 << 20,
-	PIECE = 1 << 20,
+	PIECE = 1 << 20,	/* of a value of 10 MiB */
+	READ_PIECE = 128 << 10, /* as cat(1) */
 	FIRST_VERSION = 1000000,
 	STRIDE = 1000003, /* a prime, so that each file is met once */
 };
@@ -160,7 +161,7 @@ static int64_t do_absent(const char *path)
 
 static int64_t do_read(const char *path)
 {
-	static char piece[PIECE];
+	static char piece[READ_PIECE];
 	int fd = open(path, O_RDONLY);
 	int64_t total = 0;
 	ssize_t n;
