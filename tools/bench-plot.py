@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Draws the JSON of `cellfs-bench` as an SVG.
+"""Draws the JSON of `cellfs-bench` or of `tools/bench-mount` as an SVG.
 
 usage: bench-plot.py BENCH.json... > BENCH.svg
 
 Of several files, of parts of the workloads on as many cells, the first says
 which engines there are. A row a workload, a dot an engine. The scale is
-logarithmic and relative to the best LSM peer of that row (RocksDB, LevelDB), so
-that right is better in all rows: costs such as bytes or seconds are turned
-around. The tick in a row is what was wanted of cellfs.
+logarithmic and relative to the best LSM peer of that row (RocksDB, LevelDB), or
+to the filesystem that does nothing but FUSE, so that right is better in all
+rows: costs such as bytes or seconds are turned around. The tick in a row is what
+was wanted of cellfs.
 """
 import html
 import json
 import math
+import statistics
 import sys
 
 COLOURS = {
@@ -20,8 +22,12 @@ COLOURS = {
     "leveldb": "#0891b2",
     "lmdb": "#15803d",
     "sqlite": "#7c3aed",
+    "null": "#1d4ed8",
+    "ext4": "#15803d",
+    "bindfs": "#7c3aed",
+    "tmpfs": "#777777",
 }
-LSM = ("rocksdb", "leveldb")
+PEERS = ("rocksdb", "leveldb", "null")
 LABELS, WIDTH, ROW, TOP = 190, 620, 18, 64
 LOW, HIGH = 0.02, 200.0
 
@@ -31,13 +37,13 @@ def better(workload, value):
 
 
 def ratios(workload):
-    """Engine -> its figure over that of the best LSM peer."""
+    """Engine -> its figure over that of the best peer."""
     figures = {
         name: better(workload, e["median"])
         for name, e in workload["engines"].items()
         if e["median"] > 0
     }
-    peers = [figures[name] for name in LSM if name in figures]
+    peers = [figures[name] for name in PEERS if name in figures]
     if not peers:
         return {}
     return {name: v / max(peers) for name, v in figures.items()}
@@ -104,7 +110,8 @@ def draw(bench):
         f'height="{height}" font-family="sans-serif" font-size="12">'
     )
     yield f'<rect width="{width}" height="{height}" fill="white"/>'
-    yield text(10, 26, f'{bench["cells"]:,} cells')
+    if bench["cells"]:
+        yield text(10, 26, f'{bench["cells"]:,} cells')
     yield from legend(bench["engines"])
     yield from axis(height)
     for i, workload in enumerate(workloads):
@@ -112,9 +119,32 @@ def draw(bench):
     yield "</svg>"
 
 
+def of_mounts(results):
+    """What bench-mount has measured, in the form of cellfs-bench."""
+    workloads = [
+        {
+            "name": label,
+            "less_is_better": True,
+            "wanted_lsm": 0,
+            "engines": {
+                name: {"median": statistics.median(r["us"] for r in runs)}
+                for name, runs in targets.items()
+            },
+        }
+        for label, targets in results.items()
+    ]
+    names = [n for n in COLOURS if any(n in w["engines"] for w in workloads)]
+    return {
+        "cells": 0,
+        "engines": [{"name": n, "version": ""} for n in names],
+        "workloads": workloads,
+    }
+
+
 def load(path):
     with open(path, encoding="utf-8") as f:
-        return json.load(f)
+        bench = json.load(f)
+    return bench if "workloads" in bench else of_mounts(bench)
 
 
 def main():
