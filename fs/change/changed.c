@@ -209,8 +209,12 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 {
 	struct spot s = {.node = row};
 
-	if (!go(w, &s, c->family, false) || !go(w, &s, c->qualifier, false))
+	if (!go(w, &s, c->family, false) || !go(w, &s, c->qualifier, false)) {
+		/* The name may be a new one there. */
+		if (nodes_listed(w->fs->nodes, s.dir))
+			invalidate_inode(w->fs->invalidator, s.dir, true);
 		return;
+	}
 	if (first) {
 		tell_fallen(w, s.node, key, c);
 		invalidate_inode(w->fs->invalidator, s.node, true);

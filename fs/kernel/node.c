@@ -406,6 +406,50 @@ uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
 	return was;
 }
 
+enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state)
+{
+	enum nodes_list list = LIST_PASS;
+	uint32_t index;
+	struct node *n;
+
+	assert(state);
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n && (n->pages == state || !n->lists)) {
+		list = n->pages == state ? LIST_KEEP : LIST_FILL;
+		n->pages = state;
+		n->lists++;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return list;
+}
+
+void nodes_list_end(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	assert(!n || n->lists);
+	if (n)
+		n->lists--;
+	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_listed(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+	struct node *n;
+	bool listed;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	listed = n && n->pages;
+	pthread_mutex_unlock(&ns->lock);
+	return listed;
+}
+
 void nodes_unpin(struct nodes *ns, uint64_t id)
 {
 	struct reaped reaped = {0};

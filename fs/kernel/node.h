@@ -117,6 +117,27 @@ void nodes_unpin(struct nodes *ns, uint64_t id);
  * the content noted before, 0 = none.
  */
 uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
+/*
+ * The directory is opened, as of @state, which is another for other names in it,
+ * and not 0. What may the kernel do with the names that it has listed, and with
+ * those that it lists by the new handle?
+ *
+ *	LIST_PASS	 drop them, keep none: a handle of an older state is open,
+ *			 and could still bring names of that
+ *	LIST_FILL	 drop them, keep what it lists
+ *	LIST_KEEP	 keep both
+ *
+ * After the last two nodes_list_end(), when the handle is released.
+ */
+enum nodes_list {
+	LIST_PASS,
+	LIST_FILL,
+	LIST_KEEP
+};
+enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state);
+void nodes_list_end(struct nodes *ns, uint64_t id);
+/* May the kernel have kept names that it listed? */
+bool nodes_listed(struct nodes *ns, uint64_t id);
 /* Frees the name; no effect if no node has it. */
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*

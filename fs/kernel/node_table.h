@@ -37,8 +37,9 @@ struct node {
 	uint8_t name_len;
 	bool detached;
 	bool on_heap;
-	uint32_t pages; /* see nodes_pages() */
+	uint32_t pages; /* a file's: see nodes_pages(); else nodes_list() */
 	uint32_t age;	/* index in the parent's ages + 1; 0 = none */
+	uint32_t lists; /* listings that the kernel may keep and are open */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

@@ -40,6 +40,7 @@ struct listing {
 	uint64_t overlay_node; /* under which it has what is in memory */
 	uint64_t scratch_node; /* in .put: under which scratch files are */
 	bool watched;	       /* the overlay knows that dir is being listed */
+	bool kept;	       /* the kernel may keep the names */
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
 	struct buf overlay_key;
@@ -105,6 +106,8 @@ void listing_close(struct listing *ls)
 	if (!ls)
 		return;
 	watch_no_more(ls);
+	if (ls->kept)
+		nodes_list_end(ls->fs->nodes, ls->dir.node);
 	dir_scan_end(&ls->scan);
 	place_release(&ls->looked_up);
 	place_release(&ls->dir);
@@ -113,6 +116,31 @@ void listing_close(struct listing *ls)
 	buf_free(&ls->overlay_key);
 	pthread_mutex_destroy(&ls->lock);
 	free(ls);
+}
+
+/* The state of the names in the directory; 0 when they change by themselves. */
+static uint32_t state_of(struct fs *fs, const struct place *dir)
+{
+	uint64_t last;
+
+	if (!place_is(dir, KIND_KEPT) || dir->view || dir->put ||
+	    dir->detached || store_is_shared(fs->store) ||
+	    fstable_expires(dir->table) != 0)
+		return 0;
+	last = changes_last(&fs->changes, dir->row) + 1;
+	return (uint32_t)last ? (uint32_t)last : 1;
+}
+
+void listing_keep(struct listing *ls, struct fuse_file_info *fi)
+{
+	uint32_t state = state_of(ls->fs, &ls->dir);
+	enum nodes_list list = LIST_PASS;
+
+	if (state)
+		list = nodes_list(ls->fs->nodes, ls->dir.node, state);
+	ls->kept = list != LIST_PASS;
+	fi->cache_readdir = list != LIST_PASS;
+	fi->keep_cache = list == LIST_KEEP;
 }
 
 static void listing_free(struct open_file *f)

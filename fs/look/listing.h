@@ -13,6 +13,13 @@
  * What lives only in memory (overlay.h) is merged in key order; long keys
  * that share their first piece are one entry.
  *
+ * The kernel may keep the names of a row, a family or a column: who lists them
+ * again asks OPENDIR alone, and that says whether they are still those
+ * (nodes_list()). They are as long as nothing in the row has changed
+ * (changes.h). What the kernel itself does in a directory it knows; of a change
+ * by another path it is told by a notice about the directory, for who has it open
+ * and rewinds.
+ *
  * Threads: the kernel serialises calls on a handle, a lock makes sure.
  */
 #ifndef CELLFS_FS_LOOK_LISTING_H
@@ -42,6 +49,8 @@ struct listing_entry {
 /* Takes over @dir's content on success. -ENOTDIR, -ENOMEM. */
 int listing_open(struct fs *fs, struct place *dir, struct listing **out);
 void listing_close(struct listing *ls); /* NULL is nothing */
+/* What the kernel may do with the names, in the reply that opens it. */
+void listing_keep(struct listing *ls, struct fuse_file_info *fi);
 /* The same object as an open file: its last reference closes it. */
 struct open_file *listing_file(struct listing *ls);
 struct listing *listing_of(struct open_file *f);

@@ -32,6 +32,7 @@ static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 	if (r == 0) {
 		struct budget_share *share = &listing_file(ls)->share;
 
+		listing_keep(ls, fi);
 		budget_share_init(share, &fs->budget);
 		r = budget_hold(share, LISTING_BYTES) < 0
 			    ? budget_say(&fs->budget, -ENFILE)

@@ -53,6 +53,8 @@ enum kind_flag {
 	KIND_COMPUTED = 1 << 8,
 	/* A file that can be opened for writing. */
 	KIND_WRITABLE = 1 << 9,
+	/* The kernel may keep the names in the directory (listing.h). */
+	KIND_KEPT = 1 << 10,
 };
 
 /* Which part of the coordinates the name of a place is. */

@@ -24,6 +24,120 @@ put() {
 	[ "$(ls -A -U "$M/T" | head -n 1)" = .schema ]
 }
 
+# listed: how often the daemon was asked for names.
+listed() {
+	awk '$1 == "cellfs_request_seconds_count{op=\"readdir\"}" { print $2 }' \
+		"$M/.cellfs/metrics"
+}
+
+# names: of the row, its families and columns, as they are kept or, with .put,
+# as they are asked for.
+names() {
+	[ ! -d "$M/T$1/R" ] ||
+		(cd "$M/T$1/R" && find . -mindepth 1 | grep -v '/[.]x' |
+			LC_ALL=C sort)
+}
+
+@test "the kernel keeps the names of a row, its families and columns" {
+	local before after
+
+	a_column
+	for ts in 5 7 6; do echo $ts >"$C/$ts"; done
+	# The first time after a change they are asked for.
+	names > "$T/first"
+	names > "$T/first"
+	[ "$(grep -c '' "$T/first")" -eq 5 ]
+	before=$(listed)
+	names > "$T/second"
+	after=$(listed)
+	[ "$before" -gt 0 ]
+	[ "$after" = "$before" ]
+	cmp "$T/first" "$T/second"
+	# Cells that end by themselves take their names along.
+	sed -i 's/versions 3/& ttl 1h/' "$M/T/.schema"
+	names > "$T/first"
+	before=$(listed)
+	names > "$T/first"
+	[ "$(listed)" -gt "$before" ]
+}
+
+@test "names that are kept are those that are there, whatever changes them" {
+	local way n=0
+
+	a_column
+	echo 1 >"$C/1"
+	echo 'families open' > "$M/T/.schema"
+	while read -r way; do
+		names > "$T/kept"
+		names > "$T/kept"
+		(cd "$M/T" && eval "$way")
+		names > "$T/kept"
+		names /.put > "$T/asked"
+		diff "$T/kept" "$T/asked" || { echo "$way"; return 1; }
+		n=$((n + 1))
+	done <<-'EOF'
+		echo 2 > R/f:q
+		mkdir .put/R/g
+		mkdir R/g/p
+		rmdir R/g/p
+		rmdir .put/R/g
+		touch R/f/.x
+		printf 'R\tg:p\t\tx\n' > .cells
+		printf 'R\tg:q\t\tx\n' > .cells
+		printf 'R\tg:r\t9\tx\n' > R/.cells
+		printf 'R\tg:p\t\t\tdelete-column\n' > .cells
+		mv R/f/q/1 R/f/q/.x1; mv R/f/q/.x1 R/f/q/8
+		"$CELLCTL" put "$M" T R h:q x
+		echo 'drop family g' >> .schema
+		"$CELLCTL" deleteall "$M" T R h:q
+		mv R/f R/k
+		"$CELLCTL" put "$M" T R f:q x 77
+		mkdir -p .stage/R/f/s; echo 1 > .stage/R/f/s/3; mv .stage/R/f/s R/f/s
+		"$CELLCTL" truncate "$M" T
+	EOF
+	[ "$n" -eq 18 ]
+}
+
+@test "who has a directory open does not make others keep its old names" {
+	a_column
+	sed -i 's/versions 3/versions 5000/' "$M/T/.schema"
+	seq -f "R	f:q	%g	x" 1 2000 > "$M/T/.cells"
+	python3 - "$C" "$CELLCTL" "$M" <<-'EOF'
+		import os, subprocess, sys, time
+		column, cellctl, mount = sys.argv[1:]
+		def put(ts, column="f:q"):
+		    subprocess.run([cellctl, "put", mount, "T", "R", column, "x",
+		                    str(ts)], check=True)
+		def rewound(fd, want):
+		    """It is told, and its reader begins again."""
+		    until = time.monotonic() + 20
+		    while len(os.listdir(fd)) != want:
+		        assert time.monotonic() < until, want
+		def count():
+		    return len(os.listdir(column))
+		assert count() == 2000 and count() == 2000
+		held = os.scandir(column)
+		next(held)
+		put(5000)
+		assert count() == 2001, count()
+		assert sum(1 for _ in held) in (1999, 2000)
+		held.close()
+		assert count() == 2001 and count() == 2001
+		held = os.open(column, os.O_RDONLY)
+		assert len(os.listdir(held)) == 2001
+		put(6000)
+		rewound(held, 2002)
+		assert count() == 2002
+		os.close(held)
+		family = os.path.dirname(column)
+		held = os.open(family, os.O_RDONLY)
+		assert os.listdir(held) == os.listdir(held) == ["q"]
+		put(1, "f:p")
+		rewound(held, 2)
+		os.close(held)
+	EOF
+}
+
 @test "versions are listed newest first" {
 	a_column
 	for ts in 5 7 6; do echo $ts >"$C/$ts"; done

@@ -7,7 +7,8 @@
  * mount gave before, names mostly such as mean something. Other acts put into
  * the table K and read it, about which requests know nothing. There a model says
  * what must be found. What a kernel believes by now (believed.h) is asked for again
- * now and then: it must be what the mount says at that moment.
+ * now and then: it must be what the mount says at that moment. So must the names
+ * of a directory that the mount lets the kernel keep when it is opened again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +68,12 @@ static struct {
 	int error;
 	struct buf data;
 } answer;
+
+/* What Linux keeps of a directory's names, of the last ones that were listed. */
+static struct kept {
+	uint64_t node;
+	struct buf names;
+} kept[NODES_MAX];
 
 static struct believed believed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 /* Notices so far: an answer that one has overtaken is not believed. */
@@ -182,6 +189,48 @@ static void believe_listed(uint64_t parent, bool overtaken)
 	}
 }
 
+static struct kept *kept_of(uint64_t node)
+{
+	return &kept[node % NODES_MAX];
+}
+
+/* Nothing of it, as a request of the kernel's own changed it or said so. */
+static void keep_no_names(uint64_t node)
+{
+	if (kept_of(node)->node == node)
+		kept_of(node)->node = 0;
+}
+
+static void keep_names(uint32_t opcode, uint64_t node, struct bytes args)
+{
+	struct fuse_rename2_in move;
+	struct fuse_open_out out;
+
+	switch (opcode) {
+	case FUSE_OPENDIR:
+		memcpy(&out, answer.data.data, sizeof(out));
+		if (!(out.open_flags & FOPEN_KEEP_CACHE))
+			keep_no_names(node);
+		break;
+	case FUSE_RENAME2:
+		memcpy(&move, args.data, sizeof(move));
+		keep_no_names(move.newdir);
+		keep_no_names(node);
+		break;
+	case FUSE_CREATE:
+	case FUSE_MKDIR:
+	case FUSE_MKNOD:
+	case FUSE_SYMLINK:
+	case FUSE_LINK:
+	case FUSE_UNLINK:
+	case FUSE_RMDIR:
+		keep_no_names(node);
+		break;
+	default:
+		break;
+	}
+}
+
 /* What Linux believes of this reply, and no more because of it. */
 static void believe(uint32_t opcode, uint64_t node, struct bytes args,
 		    struct bytes rest, bool overtaken)
@@ -277,8 +326,10 @@ static int ask(struct kernel *k, uint32_t opcode, uint64_t node,
 	if (answer.error == -EIO)
 		fail("a request failed inside", opcode, answer.error);
 	take_own_notices(k);
-	if (answer.error == 0 && has_reply(opcode))
+	if (answer.error == 0 && has_reply(opcode)) {
 		believe(opcode, node, args, rest, noticed != before);
+		keep_names(opcode, node, args);
+	}
 	return answer.error;
 }
 
@@ -735,6 +786,17 @@ static void check_entry(struct kernel *k, const struct believed_entry *e)
 	unlook(k, node);
 }
 
+/*
+ * A directory whose time of change has given way to another's (dir_times.h) shows
+ * its own again, that of the mount.
+ */
+static bool gave_way(const struct kernel *k, const struct believed_attr *a,
+		     const struct fuse_attr *now)
+{
+	return S_ISDIR(a->attr.mode) &&
+	       now->mtime == (uint64_t)k->fs->start_ms / 1000;
+}
+
 static void check_attr(struct kernel *k, const struct believed_attr *a)
 {
 	struct fuse_getattr_in in = {0};
@@ -745,9 +807,10 @@ static void check_attr(struct kernel *k, const struct believed_attr *a)
 		     answer.error);
 	now = &((const struct fuse_attr_out *)answer.data.data)->attr;
 	if (now->size != a->attr.size || now->mode != a->attr.mode ||
-	    now->mtime != a->attr.mtime || now->uid != a->attr.uid ||
-	    now->mtimensec != a->attr.mtimensec ||
-	    now->nlink != a->attr.nlink) {
+	    now->uid != a->attr.uid || now->nlink != a->attr.nlink ||
+	    ((now->mtime != a->attr.mtime ||
+	      now->mtimensec != a->attr.mtimensec) &&
+	     !gave_way(k, a, now))) {
 		fprintf(stderr,
 			"mode %o size %llu, now %llu, time %llu, now %llu\n",
 			a->attr.mode, (unsigned long long)a->attr.size,
@@ -756,6 +819,56 @@ static void check_attr(struct kernel *k, const struct believed_attr *a)
 			(unsigned long long)now->mtime);
 		fail("old attributes are believed", a->node, 0);
 	}
+}
+
+/* Appends the names that the open directory has. */
+static void list(struct kernel *k, uint64_t node, uint64_t fh, struct buf *out)
+{
+	struct fuse_read_in in = {.fh = fh, .size = 1 << 16};
+	struct fuse_dirent d;
+	size_t at;
+
+	do {
+		if (ask(k, FUSE_READDIR, node, ARGS(in), nothing))
+			fail("no listing", node, answer.error);
+		for (at = 0; at < answer.data.len;
+		     at += FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + d.namelen)) {
+			memcpy(&d, answer.data.data + at, FUSE_NAME_OFFSET);
+			in.offset = d.off;
+			if (buf_append(out,
+				       answer.data.data + at + FUSE_NAME_OFFSET,
+				       d.namelen) ||
+			    buf_append(out, "/", 1))
+				abort();
+		}
+	} while (at);
+}
+
+/* Lists a directory, of which Linux may have kept the names. */
+static void check_names(struct kernel *k, uint64_t node)
+{
+	struct kept *had = kept_of(node);
+	struct fuse_open_in in = {.flags = O_RDONLY | O_DIRECTORY};
+	struct fuse_release_in release = {0};
+	struct buf now = {0};
+	struct fuse_open_out out;
+
+	if (ask(k, FUSE_OPENDIR, node, ARGS(in), nothing))
+		return;
+	memcpy(&out, answer.data.data, sizeof(out));
+	list(k, node, out.fh, &now);
+	if (out.open_flags & FOPEN_KEEP_CACHE && had->node == node &&
+	    !bytes_eq(buf_bytes(&had->names), buf_bytes(&now))) {
+		fprintf(stderr, "kept %.*s\nnow %.*s\n", (int)had->names.len,
+			(char *)had->names.data, (int)now.len,
+			(char *)now.data);
+		fail("old names are kept", node, 0);
+	}
+	buf_free(&had->names);
+	had->names = now;
+	had->node = out.open_flags & FOPEN_CACHE_DIR ? node : 0;
+	release.fh = out.fh;
+	ask(k, FUSE_RELEASEDIR, node, ARGS(release), nothing);
 }
 
 /* All that is believed is true, once all notices are there. */
@@ -774,6 +887,9 @@ static void check_beliefs(struct kernel *k)
 	for (size_t i = 0; i < now.nattrs; i++)
 		if (is_reached(&now, now.attrs[i].node))
 			check_attr(k, &now.attrs[i]);
+	for (size_t i = 0; i < k->nnodes; i++)
+		check_names(k, k->nodes[i].id);
+	check_names(k, k->row.id);
 }
 
 static void act(struct kernel *k, struct decoder *d)
@@ -889,6 +1005,10 @@ static void end(struct kernel *k)
 	fuse_session_destroy(k->session);
 	close(k->device);
 	believed.nentries = believed.nattrs = 0;
+	for (size_t i = 0; i < NODES_MAX; i++) {
+		buf_free(&kept[i].names);
+		kept[i].node = 0;
+	}
 	options_free(&k->options);
 	sim_free(k->os);
 	buf_free(&answer.data);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""F:Q after a write by any other path is what it shows from then on.
+"""F:Q after a write by any other path is what it shows from then on, as are names.
 
 usage: aliases.py MOUNT CELLCTL ROUNDS
 
 The kernel believes F:Q for long. Each way to put and each way to delete is
 taken while it does: the next call of the same thread, with nothing in between,
 must see the present value, its size and its time, or nothing. Half of the
-rounds have F:Q open, which shows what it showed.
+rounds have F:Q open, which shows what it showed. The kernel keeps the names of
+a row, a family and a column as well: they are those that .put shows, of which it
+keeps nothing. Some rounds have these directories open, half read.
 """
 import os
 import subprocess
@@ -207,10 +209,41 @@ def gone(first):
         raise AssertionError(f"call {(first + i) % len(calls)} finds it")
 
 
+def names(top):
+    """Of the row, the family and the column below @top, as far as they are."""
+    found = []
+    for below in ("R", "R/f", "R/f/q"):
+        try:
+            found.append(sorted(os.listdir(f"{top}/{below}")))
+        except FileNotFoundError:
+            found.append([])
+    return found
+
+
+def hold_directories():
+    """Each is open, and its first name read."""
+    held = []
+    for path in (row, f"{row}/f", column):
+        try:
+            held.append(os.scandir(path))
+            next(held[-1], None)
+        except FileNotFoundError:
+            pass
+    return held
+
+
 def attempt(what, round_no, act, check):
+    held = hold_directories() if round_no % 2 else []
     try:
+        for _ in range(2):
+            names(table)
         act()
+        for _ in range(2):
+            kept, asked = names(table), names(f"{table}/.put")
+            assert kept == asked, (kept, asked)
         check()
+        for directory in held:
+            directory.close()
     except (AssertionError, OSError) as e:
         sys.exit(f"round {round_no}: {what}: {e!r}")
 

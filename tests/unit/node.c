@@ -101,6 +101,58 @@ static void what_is_held_is_not_forgotten(void **state)
 	nodes_free(ns);
 }
 
+static void names_are_kept_while_no_handle_is_of_an_older_state(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
+
+	assert_false(nodes_listed(ns, a));
+	assert_int_equal(nodes_list(ns, a, 1), LIST_FILL);
+	assert_true(nodes_listed(ns, a));
+	assert_int_equal(nodes_list(ns, a, 1), LIST_KEEP);
+	assert_int_equal(nodes_list(ns, b, 2), LIST_FILL);
+	/* Two handles could still bring names of the first state. */
+	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
+	nodes_list_end(ns, a);
+	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
+	/* Of their own state they may. */
+	assert_int_equal(nodes_list(ns, a, 1), LIST_KEEP);
+	nodes_list_end(ns, a);
+	nodes_list_end(ns, a);
+	assert_int_equal(nodes_list(ns, a, 2), LIST_FILL);
+	nodes_list_end(ns, a);
+	/* Without a handle what was listed is kept all the same. */
+	assert_int_equal(nodes_list(ns, a, 2), LIST_KEEP);
+	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
+	nodes_list_end(ns, a);
+	nodes_list_end(ns, b);
+	nodes_forget(ns, a, 1);
+	nodes_list_end(ns, a); /* the handle is released later */
+	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
+	assert_false(nodes_listed(ns, a));
+	nodes_free(ns);
+}
+
+static void what_the_kernel_was_given_is_known(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b");
+
+	assert_true(nodes_known(ns, ROOT, false));
+	assert_true(nodes_known(ns, a, false) && nodes_known(ns, a, true));
+	assert_true(nodes_known(ns, b, false));
+	assert_false(nodes_known(ns, b, true));
+	/* In memory only. */
+	assert_int_equal(nodes_pin(ns, a), 0);
+	nodes_forget(ns, a, 1);
+	assert_false(nodes_known(ns, a, false));
+	assert_true(nodes_known(ns, a, true));
+	nodes_unpin(ns, a);
+	nodes_forget(ns, b, 1);
+	assert_false(nodes_known(ns, a, false) || nodes_known(ns, b, false));
+	nodes_free(ns);
+}
+
 static void a_parent_lives_as_long_as_its_children(void **state)
 {
 	struct nodes *ns = setup();
@@ -521,6 +573,9 @@ int main(void)
 		cmocka_unit_test(a_walk_outlives_the_node_it_stands_on),
 		cmocka_unit_test(a_walk_whose_node_is_moved_away_comes_to_all),
 		cmocka_unit_test(a_walk_that_is_left_holds_nothing),
+		cmocka_unit_test(
+			names_are_kept_while_no_handle_is_of_an_older_state),
+		cmocka_unit_test(what_the_kernel_was_given_is_known),
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
 		cmocka_unit_test(
