@@ -154,19 +154,27 @@ int store_call_times(const struct store *s, unsigned i, const char **name,
 	return 1;
 }
 
-void table_calls(struct table *t, struct table_calls *out)
+/* What @of counted; NULL: nothing. */
+static void sum_of(const struct table_watch *of, struct table_calls *out)
 {
-	struct store_watch *w = t->store->watch;
-	const struct table_watch *of;
-
-	*out = (struct table_calls){0};
-	if (!w)
-		return;
-	pthread_mutex_lock(&w->lock);
-	of = find(w, t->id);
 	for (unsigned k = 0; of && k < COUNT_STRIPES; k++) {
 		out->reads += atomic_load(&of->stripes[k].reads);
 		out->writes += atomic_load(&of->stripes[k].writes);
 	}
+}
+
+void table_calls(struct table *t, struct table_calls *out)
+{
+	struct store_watch *w = t->store->watch;
+	const struct table_watch *of = atomic_load(&t->watch);
+
+	*out = (struct table_calls){0};
+	if (!w || of) {
+		sum_of(of, out);
+		return;
+	}
+	/* Another object of the table may have counted. */
+	pthread_mutex_lock(&w->lock);
+	sum_of(find(w, t->id), out);
 	pthread_mutex_unlock(&w->lock);
 }

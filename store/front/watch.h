@@ -11,7 +11,8 @@
  *
  * A table has its counts from the first call that counts in it, and they are by
  * its id: a backend may have several objects of one table, and none in between.
- * Of tables to which nobody has a reference WATCH_TABLES are kept.
+ * Where WATCH_TABLES have counts, a new one takes the place of the oldest one to
+ * which nobody has a reference, if there is one.
  */
 #ifndef CELLFS_STORE_FRONT_WATCH_H
 #define CELLFS_STORE_FRONT_WATCH_H

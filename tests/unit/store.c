@@ -10,6 +10,7 @@
 
 #include "store/front/backend.h"
 #include "store/front/latency.h"
+#include "store/front/watch.h"
 #include "tests/model/ref_store.h"
 
 static int64_t now = 1000;
@@ -690,6 +691,23 @@ static void the_counts_of_many_tables_take_bounded_memory(void **state)
 	end(&f);
 }
 
+static void a_table_that_counts_is_not_searched_for(void **state)
+{
+	struct fixture f = begin();
+	struct table_watch *all;
+	struct table_calls c;
+
+	(void)state;
+	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+	all = f.s->watch->tables;
+	f.s->watch->tables = NULL;
+	table_calls(f.t, &c);
+	f.s->watch->tables = all;
+	assert_int_equal(c.writes, 1);
+	end(&f);
+}
+
 static void rows_and_families_are_told_from_absent_ones(void **state)
 {
 	struct fixture f = begin();
@@ -752,6 +770,7 @@ int main(void)
 		cmocka_unit_test(
 			what_a_table_holds_is_told_without_a_call_of_it),
 		cmocka_unit_test(the_counts_of_many_tables_take_bounded_memory),
+		cmocka_unit_test(a_table_that_counts_is_not_searched_for),
 		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
 		cmocka_unit_test(every_error_has_a_sentence),
 	};
