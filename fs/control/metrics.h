@@ -6,7 +6,7 @@
 
 struct fs;
 
-/* Appends the text of .cellfs/metrics. 0 or -ENOMEM. */
+/* Appends the text of .cellfs/metrics. 0, or what a backend fails with. */
 int metrics_text(struct fs *fs, struct buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,12 +27,11 @@ int scrape_check(void)
 	return 0;
 }
 
-/* @text: static. */
 static enum MHD_Result say(struct MHD_Connection *c, unsigned status,
 			   const char *text)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
-		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result r;
 
 	if (!response)
@@ -47,11 +47,15 @@ static enum MHD_Result give_metrics(struct fs *fs, struct MHD_Connection *c)
 {
 	struct MHD_Response *response;
 	struct buf text = {0};
+	int err = metrics_text(fs, &text);
 	enum MHD_Result r;
 
-	if (metrics_text(fs, &text) < 0) {
+	if (err < 0) {
+		char words[128];
+
 		buf_free(&text);
-		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
+		snprintf(words, sizeof(words), "%s\n", strerror(-err));
+		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, words);
 	}
 	response = MHD_create_response_from_buffer(text.len, text.data,
 						   MHD_RESPMEM_MUST_COPY);

@@ -16,7 +16,9 @@ struct fs;
 struct scrape;
 
 #define SCRAPE_CONNECTIONS 8
+#ifndef SCRAPE_IDLE_S /* its test has less */
 #define SCRAPE_IDLE_S 10
+#endif
 
 /* Can this build? 0, or -EOPNOTSUPP in words. */
 int scrape_check(void);

@@ -1,0 +1,106 @@
+/* What a scraper is told that asks for no figures, or when there are none. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/control/metrics.h"
+#include "fs/control/scrape.h"
+
+static int figures_fail;
+
+int metrics_text(struct fs *fs, struct buf *out)
+{
+	(void)fs;
+	return figures_fail ? figures_fail : buf_append(out, "a 1\n", 4);
+}
+
+struct fixture {
+	struct scrape *scrape;
+	int fd; /* of who is connected */
+};
+
+static void begin(struct fixture *f)
+{
+	/* A name of no filesystem, which the kernel chooses. */
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(sa_family_t)),
+			 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(scrape_start(NULL, fd, &f->scrape), 0);
+	f->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(f->fd, (struct sockaddr *)&at, len), 0);
+}
+
+static void end(struct fixture *f)
+{
+	close(f->fd);
+	scrape_stop(f->scrape);
+}
+
+/* The whole reply, until the connection ends. */
+static void ask(struct fixture *f, char out[1024])
+{
+	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n"
+				      "Connection: close\r\n\r\n";
+	size_t len = 0;
+	ssize_t n;
+
+	assert_int_equal(write(f->fd, request, sizeof(request) - 1),
+			 sizeof(request) - 1);
+	while ((n = read(f->fd, out + len, 1023 - len)) > 0)
+		len += (size_t)n;
+	out[len] = '\0';
+}
+
+static void a_connection_that_says_nothing_is_closed(void **state)
+{
+	struct fixture f;
+	char c;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(read(f.fd, &c, 1), 0);
+	end(&f);
+}
+
+static void figures_that_cannot_be_had_say_why(void **state)
+{
+	struct fixture f;
+	char text[1024];
+
+	(void)state;
+	figures_fail = -ETIMEDOUT;
+	begin(&f);
+	ask(&f, text);
+	assert_non_null(strstr(text, " 503 "));
+	assert_non_null(strstr(text, "\r\n\r\nConnection timed out\n"));
+	end(&f);
+	figures_fail = 0;
+	begin(&f);
+	ask(&f, text);
+	assert_non_null(strstr(text, "\r\n\r\na 1\n"));
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_connection_that_says_nothing_is_closed),
+		cmocka_unit_test(figures_that_cannot_be_had_say_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
