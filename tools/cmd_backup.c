@@ -131,6 +131,11 @@ static int make(struct request *rq, struct folder *f)
 	free(store);
 	if (r == -ECANCELED)
 		return say_stopped(f);
+	if (r == -ENOSPC || r == -EDQUOT)
+		why(r,
+		    "%s: make room, and the next backup goes on with what "
+		    "%s/" FOLDER_INCOMPLETE " has",
+		    store_why(), f->path);
 	if (r < 0)
 		return fail_store(dir);
 	return print_backup_made(done.number, done.files, done.bytes,

@@ -282,7 +282,8 @@ incomplete" ]
 		head -c 600000 /dev/urandom | base64 -w 0 |
 			"$2" put "$3" T large f:q
 		! "$2" backup "$3" "$1/b" 2>"$4/said" || exit 9
-		grep -q "No space left" "$4/said"
+		grep -q "No space left.*: make room, and the next backup goes on" \
+			"$4/said"
 		[ "$("$2" check "$1/b")" = "$1/b: 0 faults" ]
 		[ "$("$2" backup --list "$1/b" | wc -l)" -eq 1 ]
 		# Another filesystem is no other case.
