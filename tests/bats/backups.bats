@@ -269,6 +269,17 @@ incomplete" ]
 	same "$M" "$T/new"
 }
 
+@test "a new directory of backups is durable, and so is a store that is restored" {
+	a_table
+	mkdir "$T/in"
+	ASAN_OPTIONS=detect_leaks=0 strace -y -qq -o "$T/trace" -e trace=fsync \
+		"$CELLCTL" backup "$M" "$T/in/b/"
+	grep -qF "<$T/in>)" "$T/trace"
+	ASAN_OPTIONS=detect_leaks=0 strace -y -qq -o "$T/trace" -e trace=fsync \
+		"$CELLCTL" restore "$T/in/b" "$T/new/"
+	grep -qF "<$T>)" "$T/trace"
+}
+
 @test "a full disk ends a backup, and the ones before it are whole" {
 	local dir=$T/disk
 

@@ -137,17 +137,32 @@ static int lock(const struct folder *f, enum folder_use use)
 		   f->path);
 }
 
+int folder_sync_name(int fd, const char *path)
+{
+	int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = parent < 0 || fsync(parent) < 0 ? -errno : 0;
+
+	if (parent >= 0)
+		close(parent);
+	return r < 0 ? why(r, "syncing the directory that %s is in: %s", path,
+			   strerror(-r))
+		     : 0;
+}
+
 static int open_it(struct folder *f, enum folder_use use)
 {
 	char foreign[NAME_LEN] = "";
+	bool made = use == FOLDER_MAKE && mkdir(f->path, 0700) == 0;
 	int r;
 
-	if (use == FOLDER_MAKE && mkdir(f->path, 0700) < 0 && errno != EEXIST)
+	if (use == FOLDER_MAKE && !made && errno != EEXIST)
 		return failed(f, "making", "");
 	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->fd < 0)
 		return failed(f, "opening", "");
-	r = lock(f, use);
+	r = made ? folder_sync_name(f->fd, f->path) : 0;
+	if (r == 0)
+		r = lock(f, use);
 	if (r == 0)
 		r = look(f, use >= FOLDER_WRITE, foreign);
 	if (r < 0)

@@ -35,6 +35,8 @@ int folder_open(const char *path, enum folder_use use, struct folder *out);
 void folder_close(struct folder *f);
 /* Is it a folder of backups? */
 bool folder_is(const char *path);
+/* Makes it durable that the directory @fd, which is @path, has its name. */
+int folder_sync_name(int fd, const char *path);
 /* Opens the directory of a backup; a descriptor. */
 int folder_enter(const struct folder *f, uint64_t number);
 /* The inventory of a backup. */

@@ -59,26 +59,6 @@ static int check_restored(const char *path)
 		     : r;
 }
 
-/* Syncs the directory that @path is in. */
-static int sync_parent(const char *path)
-{
-	char *copy = strdup(path), *slash;
-	int fd, r = 0;
-
-	if (!copy)
-		return why(-ENOMEM, "out of memory");
-	slash = strrchr(copy, '/');
-	if (slash)
-		slash[slash == copy] = '\0';
-	fd = open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0)
-		r = failed("syncing", slash ? copy : ".");
-	if (fd >= 0)
-		close(fd);
-	free(copy);
-	return r;
-}
-
 /* Fills @part with the backup and gives it its name. */
 static int fill(int from, int to, const struct inventory *r, const char *part,
 		const char *dest, const struct carry_watch *w,
@@ -94,7 +74,7 @@ static int fill(int from, int to, const struct inventory *r, const char *part,
 		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
 			     ? why(-EEXIST, "%s exists", dest)
 			     : failed("renaming", part);
-	return rc == 0 ? sync_parent(dest) : rc;
+	return rc == 0 ? folder_sync_name(to, dest) : rc;
 }
 
 static int make_part(const char *part, int *to)
