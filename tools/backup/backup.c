@@ -70,14 +70,14 @@ static int carry(struct making *m, size_t i, uint64_t *hash)
 	const struct hold_file *f = &m->hold->files[i];
 
 	m->carried[i] = i > 0;
-	if (i == 0)
-		return carry_bytes(buf_bytes(&m->hold->catalog), m->to, f,
-				   hash);
 	/* Of a backup that was cut: it has its name, so it is whole. */
 	if (has_sum(m->to, f))
 		return carry_hash(m->to, f, m->watch, hash);
 	m->done.carried_files++;
 	m->done.carried += f->bytes;
+	if (i == 0)
+		return carry_bytes(buf_bytes(&m->hold->catalog), m->to, f,
+				   hash);
 	return carry_file(m->source, m->to, f, m->watch, hash);
 }
 
