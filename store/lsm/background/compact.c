@@ -84,8 +84,9 @@ static void job_wrote(void *arg, uint64_t bytes)
 	unsigned ms;
 
 	pace_take(&db->pace, bytes, begun);
+	/* On a full disk it makes room for who waits. */
 	while ((ms = pace_wait_ms(&db->pace, os_monotonic_ns(db->os))) &&
-	       !stop_compaction(job->tree)) {
+	       !stop_compaction(job->tree) && !wal_low(db->wal)) {
 		os_sleep_ms(db->os, ms < PACED_MS ? ms : PACED_MS);
 		held = true;
 	}
