@@ -36,7 +36,7 @@ full() {
 	run ! bash -c "echo x >'$M/T/R/f:r'"
 	[[ $output == *"No space left on device"* ]]
 	tail -n 1 "$M/.cellfs/errors" |
-		grep -qE 'ENOSPC: the files of table T have 6[0-9]{4} bytes, and its quota is 50000: delete and compact, or raise'
+		grep -qE 'ENOSPC: the files of table T have 6[0-9]{4} bytes, and its quota is 50000: delete and compact \(what a snapshot shows stays\), or raise'
 	run -3 "$CELLCTL" put "$M" T R f:r x
 	[[ $output == *"its quota is 50000"* ]]
 	run ! bash -c "printf 'R\tf:r\t1\tx\n' >'$M/T/.cells'"
@@ -54,6 +54,19 @@ full() {
 	full
 	rm "$M/T/R/f:q"
 	run -3 "$CELLCTL" put "$M" T R f:r x
+	echo T >"$M/.cellfs/compact"
+	"$CELLCTL" put "$M" T R f:r x
+}
+
+@test "what a snapshot shows counts until that goes, as the refusal says" {
+	not_over_hbase "no quotas"
+	full
+	mkdir "$M/T/.snapshot/s"
+	rm "$M/T/R/f:q"
+	echo T >"$M/.cellfs/compact"
+	run -3 "$CELLCTL" put "$M" T R f:r x
+	[[ $output == *"(what a snapshot shows stays)"* ]]
+	rmdir "$M/T/.snapshot/s"
 	echo T >"$M/.cellfs/compact"
 	"$CELLCTL" put "$M" T R f:r x
 }

@@ -40,6 +40,7 @@ int quota_admit(struct lsm *db, struct lsm_table *t, const struct mutation *m)
 	return why(-ENOSPC,
 		   "the files of table %s have %" PRIu64
 		   " bytes, and its quota is %" PRIu64
-		   ": delete and compact, or raise the quota in its schema",
+		   ": delete and compact (what a snapshot shows stays), or "
+		   "raise the quota in its schema",
 		   name, bytes, quota);
 }
