@@ -151,6 +151,33 @@ static void files_and_their_parts_are_told(void **state)
 	shape_free(&shape);
 }
 
+static void a_cell_of_a_strange_time_moves_no_others(void **state)
+{
+	static const int64_t strange[] = {1, 253402300799000};
+	struct temp_store *s = store_of(state);
+	int64_t day = store_now_ms(s->store) / 86400000 - 9;
+	struct shape shape;
+	char row[32];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(row, sizeof(row), "row%06d", i);
+		assert_int_equal(
+			temp_put(s, row, "f", "q", day * 86400000, row), 1);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(temp_put(s, "row", "f", "q", strange[i], "v"),
+				 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+		load(s, &shape);
+		assert_int_equal(shape.ndays, 1);
+		/* Of a block of both there is no more to say than: until now. */
+		assert_in_range(shape.days[0].day, day + (i ? 9 : 0),
+				day + (i ? 10 : 0));
+		shape_free(&shape);
+	}
+}
+
 /* Whatever bytes a peer sends as a shape. */
 static void what_is_no_shape_is_refused(void **state)
 {
@@ -277,6 +304,9 @@ int main(void)
 			of_many_calls_a_sample_stands_for_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_and_their_parts_are_told,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_cell_of_a_strange_time_moves_no_others, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_shape_is_refused,
 						setup, teardown),
 		cmocka_unit_test(a_key_is_no_markup),

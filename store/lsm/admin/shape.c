@@ -6,7 +6,8 @@
  * which are in memory, are walked without it: no block is read.
  *
  * The bytes of a block are spread evenly over the days from its oldest timestamp
- * to its newest one.
+ * to its newest one; of these one before the days that are shown, or after today,
+ * does not count beside one within.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -91,19 +92,25 @@ static int take_files(struct lsm *db, struct shape_run *p)
 	return r;
 }
 
-static int day_of(const struct shape_run *p, int64_t ts)
+static int64_t day_of(const struct shape_run *p, int64_t ts)
 {
-	int64_t at = ts / DAY_MS - p->today + DAYS - 1;
-
-	return at < 0 ? 0 : at < DAYS ? (int)at : DAYS - 1;
+	return ts / DAY_MS - p->today + DAYS - 1;
 }
 
 static void spread(struct shape_run *p, const struct sst_block *b)
 {
-	int to = day_of(p, b->ts_max);
-	int from = b->ts_min > 0 ? day_of(p, b->ts_min) : to;
-	double share = (double)b->bytes / (to - from + 1);
+	int64_t to = day_of(p, b->ts_max);
+	int64_t from = b->ts_min > 0 ? day_of(p, b->ts_min) : to;
+	double share;
 
+	/* One cell of a strange time says nothing of when the others came. */
+	if (to >= DAYS)
+		to = from < 0 || from >= DAYS ? DAYS - 1 : from;
+	if (from < 0 || from > to)
+		from = to;
+	if (to < 0)
+		from = to = 0;
+	share = (double)b->bytes / (double)(to - from + 1);
 	p->day[from] += share;
 	p->day[to + 1] -= share;
 }
@@ -128,7 +135,6 @@ static int put_parts(struct shape_run *p, const struct shown *f)
 			item.row = buf_bytes(&p->row);
 		}
 		item.n[0] += b.bytes;
-		spread(p, &b);
 	}
 	if (!item.n[0])
 		item.n[0] = info->file_bytes;
@@ -176,8 +182,10 @@ static int put_files(struct shape_run *p)
 	int r = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		for (uint32_t k = 0; sst_block(p->shown[i].file, k, &b); k++)
+		for (uint32_t k = 0; sst_block(p->shown[i].file, k, &b); k++) {
+			spread(p, &b);
 			blocks++;
+		}
 	p->stride = blocks / SHAPE_PARTS_MAX + 1;
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
 		if (i < SHAPE_FILES_MAX) {
