@@ -480,8 +480,8 @@ enum shape_kind {
 	SHAPE_FILE,   /* table, name of the family, first row, last row: number,
 			 level, bytes, entries, oldest and newest timestamp */
 	SHAPE_OTHERS, /* files beyond those: how many, their bytes */
-	SHAPE_PART,   /* table, family, row: bytes of a file from there on */
-	SHAPE_MEMORY, /* table, family: entries that are in no file yet */
+	SHAPE_PART,   /* table, row: bytes of a file from there on */
+	SHAPE_MEMORY, /* table: entries of a family that are in no file yet */
 	SHAPE_DAY,    /* days since 1970; bytes of cells with such timestamps */
 	SHAPE_CALL,   /* table, row: minute in ms, 1 for a write, for how many
 			 calls it stands * SHAPE_WEIGHT */

@@ -17,6 +17,8 @@
 /* What is told one by one of files and of parts; of others their sum. */
 #define SHAPE_FILES_MAX 10000
 #define SHAPE_PARTS_MAX 10000
+/* Of families with entries in memory; others are not told. */
+#define SHAPE_MEMORIES_MAX 10000
 #define SHAPE_TABLES_MAX 1000
 
 /* Appends an item; rows are cut. 0 or -ENOMEM. */

@@ -7,6 +7,7 @@
 
 #include "store/front/heat.h"
 #include "store/front/shape.h"
+#include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 #include "tools/shape/draw.h"
 
@@ -178,6 +179,62 @@ static void a_cell_of_a_strange_time_moves_no_others(void **state)
 	}
 }
 
+#define FAMILIES 256
+#define TABLES (SHAPE_MEMORIES_MAX / FAMILIES + 1)
+
+/* A table that has a cell in each of its families. */
+static void fill_table(struct temp_store *s, int number)
+{
+	static char names[FAMILIES][8];
+	static struct change changes[FAMILIES];
+	struct mutation m = {.row = bytes_str("r"),
+			     .changes = changes,
+			     .nchanges = FAMILIES};
+	struct family_attrs attrs;
+	struct schema schema = {0};
+	struct table *t;
+	char name[16];
+
+	family_attrs_default(&attrs);
+	schema_init(&schema, 0, 0);
+	for (int i = 0; i < FAMILIES; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%d", i);
+		assert_int_equal(
+			schema_add(&schema, bytes_str(names[i]), &attrs), 0);
+		changes[i] = (struct change){.op = CHANGE_PUT,
+					     .family = bytes_str(names[i]),
+					     .qualifier = bytes_str("q"),
+					     .ts = store_now_ms(s->store),
+					     .value = bytes_str("value")};
+	}
+	snprintf(name, sizeof(name), "t%d", number);
+	assert_int_equal(store_table_create(s->store, bytes_str(name), &schema),
+			 0);
+	assert_int_equal(table_open(s->store, bytes_str(name), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+	schema_free(&schema);
+}
+
+static void a_shape_is_bounded_whatever_is_in_memory(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1);
+	struct shape shape;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	for (int i = 0; i < TABLES; i++)
+		fill_table(&s, i);
+	load(&s, &shape);
+	assert_int_equal(shape.memory, SHAPE_MEMORIES_MAX);
+	shape_free(&shape);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
 /* Whatever bytes a peer sends as a shape. */
 static void what_is_no_shape_is_refused(void **state)
 {
@@ -307,6 +364,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_cell_of_a_strange_time_moves_no_others, setup,
 			teardown),
+		cmocka_unit_test(a_shape_is_bounded_whatever_is_in_memory),
 		cmocka_unit_test_setup_teardown(what_is_no_shape_is_refused,
 						setup, teardown),
 		cmocka_unit_test(a_key_is_no_markup),

@@ -29,7 +29,7 @@ struct shown {
 
 struct shape_run {
 	struct shown *shown;
-	size_t n, cap;
+	size_t n, cap, nmemories;
 	struct buf *out, row;
 	uint64_t stride; /* blocks of a part */
 	int64_t today;
@@ -42,12 +42,11 @@ static const char *family_of(const struct tree_walk *w)
 }
 
 static int put_memory(struct lsm *db, const struct tree_walk *w,
-		      struct buf *out)
+		      struct shape_run *p)
 {
 	struct shape_item item = {
 		.kind = SHAPE_MEMORY,
 		.table = w->table->base.id,
-		.name = bytes_str(family_of(w)),
 	};
 	struct memtree_stat st;
 
@@ -56,7 +55,9 @@ static int put_memory(struct lsm *db, const struct tree_walk *w,
 	for (uint32_t i = 0; i < db->nfrozen; i++)
 		if (memtable_tree_stat(db->frozen[i].mem, w->tree->id, &st))
 			item.n[0] += st.entries;
-	return item.n[0] ? shape_put(out, &item) : 0;
+	if (!item.n[0] || p->nmemories++ >= SHAPE_MEMORIES_MAX)
+		return 0;
+	return shape_put(p->out, &item);
 }
 
 static int take_level(struct shape_run *p, const struct tree_walk *w, int level)
@@ -84,7 +85,7 @@ static int take_files(struct lsm *db, struct shape_run *p)
 
 	pthread_mutex_lock(&db->state);
 	while (r == 0 && trees_next(db, &w)) {
-		r = put_memory(db, &w, p->out);
+		r = put_memory(db, &w, p);
 		for (int i = 0; r == 0 && i < LEVELS_MAX; i++)
 			r = take_level(p, &w, i);
 	}
@@ -121,7 +122,6 @@ static int put_parts(struct shape_run *p, const struct shown *f)
 	const struct sst_info *info = sst_info(f->file);
 	struct shape_item item = {.kind = SHAPE_PART,
 				  .table = f->table,
-				  .name = bytes_str(f->family),
 				  .row = buf_bytes(&info->row_min)};
 	struct sst_block b;
 	int r = 0;
