@@ -13,7 +13,8 @@
  * the segments of one hold go with the flush of the next. A store that is open to
  * read is not changed: its hold has the log as it lies there.
  *
- * A hold of a served store is its session's: who dies releases it.
+ * A hold of a served store is its session's, which has one at a time: who dies
+ * releases it.
  */
 #ifndef CELLFS_STORE_HOLD_H
 #define CELLFS_STORE_HOLD_H
@@ -41,7 +42,7 @@ struct hold {
 
 /*
  * -ENOSPC where there is no room for the flush, -EOPNOTSUPP for a store without
- * files of its own.
+ * files of its own, -EMFILE for a session that has a hold.
  */
 int store_hold(struct store *s, struct hold **out);
 /* @h may be NULL. Before store_close(). */

@@ -11,8 +11,9 @@
  * nobody wait.
  *
  * Memory is bounded: a request, a reply and one batch ahead, each of at most
- * WIRE_FRAME_MAX, a fixed number of open tables, scans and snapshots. Whatever
- * arrives does no harm but to its own session.
+ * WIRE_FRAME_MAX, a fixed number of open tables, scans and snapshots, and one
+ * hold, whose list has all files. Whatever arrives does no harm but to its own
+ * session.
  *
  * Threads: any; served_feed() never waits for a request that is being run.
  */

@@ -267,8 +267,14 @@ static int run_hold(struct served *sv, struct field *in, struct field *out)
 {
 	struct hold *h;
 	struct slot *slot;
-	int r = store_hold(sv->store, &h);
+	int r;
 
+	for (size_t i = 0; i < SLOTS_MAX; i++)
+		if (sv->slots[i].type == SLOT_HOLD)
+			return why(-EMFILE,
+				   "this session holds files already: release "
+				   "them first");
+	r = store_hold(sv->store, &h);
 	if (r < 0)
 		return r;
 	out[0].n = slot_add(sv, SLOT_HOLD, h, NULL);

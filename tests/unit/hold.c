@@ -173,6 +173,24 @@ static void a_session_holds_as_the_store_does(void **state)
 	has_rows(p, 500);
 }
 
+static void a_session_holds_one_state_at_a_time(void **state)
+{
+	struct place *p = *state;
+	struct hold *h, *second;
+	struct store *client;
+
+	assert_int_equal(mkdir(p->copy, 0700), 0);
+	assert_int_equal(loop_open(p->s.store, NULL, &client), 0);
+	assert_int_equal(store_hold(client, &h), 0);
+	assert_int_equal(store_hold(client, &second), -EMFILE);
+	assert_string_equal(store_why(), "this session holds files already: "
+					 "release them first");
+	hold_release(h);
+	assert_int_equal(store_hold(client, &h), 0);
+	hold_release(h);
+	assert_int_equal(store_close(client), 0);
+}
+
 /* The names of table files and segments in the store's directory. */
 static int count_files(const struct place *p, const char *end)
 {
@@ -241,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_held_stays_while_the_store_goes_on),
 		TEST(a_session_holds_as_the_store_does),
+		TEST(a_session_holds_one_state_at_a_time),
 		TEST(what_was_held_goes_when_it_is_released),
 		TEST(a_store_that_is_read_is_held_with_its_ring),
 	};
