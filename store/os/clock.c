@@ -1,7 +1,5 @@
 #include "store/os/clock.h"
 
-#include <errno.h>
-
 void clock_cond_init(pthread_cond_t *out)
 {
 	pthread_condattr_t attr;
@@ -20,5 +18,5 @@ bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 		.tv_nsec = (long)(until_ns % NS_PER_S),
 	};
 
-	return pthread_cond_timedwait(cond, lock, &until) != ETIMEDOUT;
+	return pthread_cond_timedwait(cond, lock, &until) == 0;
 }
