@@ -2,13 +2,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/value/why.h"
@@ -86,6 +90,34 @@ static bool parse_local(const char *path, struct address *out)
 	return true;
 }
 
+/*
+ * Locks the directory of the path against others who take a socket over there, for
+ * one that is bound and does not listen yet looks like one that is left. The lock,
+ * or -1: it goes without after a second, as anybody may hold one.
+ */
+static int lock_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const struct timespec step = {.tv_nsec = 10000000};
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
+	int fd;
+
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + 1),
+			 path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < 100; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return fd;
+		if (errno != EWOULDBLOCK)
+			break;
+		nanosleep(&step, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 /* Removes a socket at which nobody listens; anything else stays. */
 static void take_over(const struct address *at)
 {
@@ -105,25 +137,28 @@ static void take_over(const struct address *at)
 
 static int make(const struct address *at)
 {
-	int one = 1, fd, r;
+	int one = 1, lock = -1, fd, r;
 	mode_t mask;
 
 	fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (at->any.sa_family == AF_UNIX)
+	if (at->any.sa_family == AF_UNIX) {
+		lock = lock_directory(at->local.sun_path);
 		take_over(at);
-	else
+	} else {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	}
 	mask = umask(0117);
 	r = bind(fd, &at->any, at->len);
 	umask(mask);
 	if (r == 0)
 		r = listen(fd, WAITING_MAX);
-	if (r == 0)
-		return fd;
-	r = -errno;
-	close(fd);
+	r = r < 0 ? -errno : fd;
+	if (r < 0)
+		close(fd);
+	if (lock >= 0)
+		close(lock);
 	return r;
 }
 

@@ -8,7 +8,7 @@
  *
  * An address that others can reach is thus one that somebody wrote. A socket in
  * the filesystem that nobody listens at any more is taken over: the sandbox does
- * not let the daemon remove its own.
+ * not let the daemon remove its own. Of two who take one over at a time one has it.
  *
  * It is made before the daemon gives its rights up: mount.c.
  */
