@@ -1,11 +1,5 @@
 /*
- * A step of a handshake that has a deadline, whatever the mechanism waits for: a
- * library of Kerberos waits for a KDC as long as it likes.
- *
- *	caller ── thread ──▶ step()
- *	   │         │
- *	   │         ▼ the result, if the caller is still there; else all is freed
- *	   ▼ at the deadline
+ * A step of a handshake that has a deadline, whatever the mechanism waits for.
  */
 #ifndef CELLFS_STORE_HBASE_TRANSPORT_SASL_STEP_H
 #define CELLFS_STORE_HBASE_TRANSPORT_SASL_STEP_H

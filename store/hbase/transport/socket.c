@@ -6,10 +6,13 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "store/hbase/transport/errand.h"
 #include "store/value/why.h"
 
 /* The rest of the time until @deadline_ns for poll(2), rounded up. */
@@ -64,24 +67,76 @@ static int connect_to(struct os *os, const struct addrinfo *a,
 	return r;
 }
 
-int socket_connect(struct os *os, const char *host, uint16_t port,
-		   uint64_t deadline_ns)
+struct lookup {
+	char *host;
+	char service[6];
+	struct addrinfo *list; /* if the result is 0 */
+	int result;	       /* of getaddrinfo(3) */
+};
+
+static void lookup_free(void *arg)
+{
+	struct lookup *l = arg;
+
+	if (l->list)
+		freeaddrinfo(l->list);
+	free(l->host);
+	free(l);
+}
+
+static void look_up(void *arg)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				       .ai_flags = AI_NUMERICSERV};
-	struct addrinfo *list;
-	char service[6];
-	int r;
+	struct lookup *l = arg;
 
-	snprintf(service, sizeof(service), "%u", port);
-	r = getaddrinfo(host, service, &hints, &list);
-	if (r)
-		return why(-EHOSTUNREACH, "%s:%u: %s", host, port,
-			   gai_strerror(r));
+	l->result = getaddrinfo(l->host, l->service, &hints, &l->list);
+}
+
+/* 0 and *out, which lookup_free() frees, with the addresses of the host. */
+static int resolve(const char *host, uint16_t port, uint64_t deadline_ns,
+		   struct lookup **out)
+{
+	struct lookup *l = calloc(1, sizeof(*l));
+	int r = -ENOMEM;
+
+	if (l)
+		l->host = strdup(host);
+	if (l && l->host) {
+		snprintf(l->service, sizeof(l->service), "%u", port);
+		r = errand(look_up, lookup_free, l, deadline_ns);
+	}
+	if (r == -ETIMEDOUT)
+		return why(r,
+			   "%s:%u: the look-up of the host's name did not end "
+			   "in time: do the name servers of resolv.conf(5) "
+			   "answer?",
+			   host, port);
+	if (r < 0)
+		why(r, "%s:%u: no look-up of the host's name: %s", host, port,
+		    strerror(-r));
+	else if (l->result)
+		r = why(-EHOSTUNREACH, "%s:%u: %s", host, port,
+			gai_strerror(l->result));
+	if (r == 0)
+		*out = l;
+	else if (l)
+		lookup_free(l);
+	return r;
+}
+
+int socket_connect(struct os *os, const char *host, uint16_t port,
+		   uint64_t deadline_ns)
+{
+	struct lookup *l = NULL;
+	int r = resolve(host, port, deadline_ns, &l);
+
+	if (r < 0)
+		return r;
 	r = -EHOSTUNREACH;
-	for (const struct addrinfo *a = list; a && r < 0; a = a->ai_next)
+	for (const struct addrinfo *a = l->list; a && r < 0; a = a->ai_next)
 		r = connect_to(os, a, deadline_ns);
-	freeaddrinfo(list);
+	lookup_free(l);
 	return r < 0 ? why(r, "%s:%u: no connection: %s", host, port,
 			   strerror(-r))
 		     : r;

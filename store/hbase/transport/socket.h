@@ -13,9 +13,9 @@
 
 /*
  * Connects, address after address of the host, until @deadline_ns of
- * os_monotonic_ns(). The look-up of the name has the resolver's own limits. A
- * descriptor, or a negative errno: -EHOSTUNREACH for an unknown host,
- * -ETIMEDOUT, or the last address's.
+ * os_monotonic_ns(), by which the host's name is looked up, too. A descriptor, or
+ * a negative errno: -EHOSTUNREACH for an unknown host, -ETIMEDOUT, or the last
+ * address's.
  */
 int socket_connect(struct os *os, const char *host, uint16_t port,
 		   uint64_t deadline_ns);
