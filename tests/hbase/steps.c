@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "store/hbase/backend/inside.h"
-#include "store/hbase/master/admin.h"
+#include "store/hbase/master/upkeep.h"
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/background/background.h"
 #include "tests/hbase/case.h"
@@ -42,8 +42,8 @@ static int compact_files(struct run *r, json_t *step, unsigned newest)
 				 bytes_str(name), &own);
 	if (err == 0)
 		err = r->os ? lsm_compact_files(own, newest)
-			    : admin_compact(hbase_of(own->store)->cluster,
-					    bytes_str(name), false);
+			    : upkeep_compact(hbase_of(own->store)->cluster,
+					     bytes_str(name));
 	table_unref(own);
 	table_unref(t);
 	return refuse_errno(r, err);

@@ -4,6 +4,7 @@
  * those of the family that it names, whatever else it says.
  */
 #include <setjmp.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -26,6 +27,8 @@ struct played_cluster {
 	int fd;
 	uint16_t port;
 	bool new_version_behavior;
+	bool knows_flush;  /* the master */
+	unsigned unserved; /* so often the region is elsewhere */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -204,7 +207,14 @@ static void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "CompactRegion")) {
 		c->is_compacted = true;
 		server_answer(fd, q->id, &pb_nothing, &nothing);
+	} else if (!strcmp(q->method, "FlushTable") && !c->knows_flush) {
+		server_refuse(fd, q->id,
+			      "org.apache.hadoop.hbase.DoNotRetryIOException");
+	} else if (!strcmp(q->method, "FlushRegion") && c->unserved) {
+		c->unserved--;
+		server_refuse(fd, q->id, "x.NotServingRegionException");
 	} else if (!strcmp(q->method, "GetRegionInfo") ||
+		   !strcmp(q->method, "FlushTable") ||
 		   !strcmp(q->method, "FlushRegion")) {
 		server_answer(fd, q->id, &pb_nothing, &nothing);
 	} else {
@@ -461,6 +471,53 @@ static void families_have_times_where_the_scan_has_none(void **state)
 	end(&c, s, t);
 }
 
+static void assert_flushed(struct played_cluster *c, const char *methods)
+{
+	struct store *s;
+	struct table *t;
+	char *from;
+
+	begin(c, &s, &t);
+	c->methods[0] = 0;
+	assert_int_equal(store_flush(s, t), 0);
+	from = strstr(c->methods, " FlushTable");
+	assert_non_null(from);
+	assert_string_equal(from, methods);
+	end(c, s, t);
+}
+
+/* The master does it from HBase 2.6 on, else the servers of the regions. */
+static void a_table_is_flushed_by_the_master_or_the_servers(void **state)
+{
+	struct played_cluster new = {.knows_flush = true}, old = {0};
+
+	assert_flushed(&new, " FlushTable");
+	assert_flushed(&old, " FlushTable GetMetaRegionLocations Scan "
+			     "FlushRegion");
+}
+
+static void a_region_that_moved_is_flushed_where_it_is(void **state)
+{
+	struct played_cluster c = {.unserved = 1};
+
+	assert_flushed(&c, " FlushTable GetMetaRegionLocations Scan "
+			   "FlushRegion Scan FlushRegion");
+}
+
+/* That of a table that is disabled: it is looked for a few times. */
+static void a_region_that_is_nowhere_is_busy(void **state)
+{
+	struct played_cluster c = {.unserved = UINT_MAX};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(store_flush(s, t), -EBUSY);
+	assert_non_null(strstr(store_why(), "NotServingRegionException"));
+	assert_true(UINT_MAX - c.unserved < 10);
+	end(&c, s, t);
+}
+
 /* The servers merge files only, and all cells are to be merged. */
 static void memory_is_flushed_before_files_are_compacted(void **state)
 {
@@ -488,6 +545,10 @@ int main(void)
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
+		cmocka_unit_test(
+			a_table_is_flushed_by_the_master_or_the_servers),
+		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),
+		cmocka_unit_test(a_region_that_is_nowhere_is_busy),
 		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};
 

@@ -8,6 +8,7 @@
 #include "store/front/guard.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/descriptor.h"
+#include "store/hbase/master/upkeep.h"
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/cluster/regions.h"
 
@@ -373,12 +374,15 @@ static int each_table(struct store *s, struct table *t,
 
 int hbase_flush(struct store *s, struct table *t)
 {
-	return each_table(s, t, admin_flush);
+	return each_table(s, t, upkeep_flush);
 }
 
+/* The servers merge files, so what is in memory becomes files first. */
 static int compact_all(struct cluster *c, struct bytes table)
 {
-	return admin_compact(c, table, true);
+	int r = upkeep_flush(c, table);
+
+	return r < 0 ? r : upkeep_compact(c, table);
 }
 
 int hbase_compact(struct store *s, struct table *t)

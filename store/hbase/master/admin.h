@@ -31,12 +31,6 @@ int admin_enable(struct cluster *c, struct bytes table);
 int admin_drop(struct cluster *c, struct bytes table);
 /* Its regions stay as they are, empty. */
 int admin_truncate(struct cluster *c, struct bytes table);
-int admin_flush(struct cluster *c, struct bytes table);
-/*
- * Asks the servers for a major compaction, and waits until it has ended. They
- * merge files: with @memory what is not in one yet is flushed before.
- */
-int admin_compact(struct cluster *c, struct bytes table, bool memory);
 int admin_namespaces(struct cluster *c,
 		     void (*each)(void *arg, struct bytes name), void *arg);
 int admin_namespace_create(struct cluster *c, struct bytes name);
