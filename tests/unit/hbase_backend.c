@@ -38,6 +38,7 @@ struct played_cluster {
 	struct buf bytes;     /* those of what was sent */
 	struct cell sent[SENT_MAX];
 	size_t nsent;
+	unsigned compacting; /* so often it says that it is at it */
 	bool is_compacted;
 };
 
@@ -144,10 +145,21 @@ static void answer_description(struct played_cluster *c, int fd, uint32_t id)
 	schema_free(&schema);
 }
 
+static void answer_info(struct played_cluster *c, int fd, uint32_t id)
+{
+	const struct pb_region_info_response answer = {
+		.compaction_state = c->compacting ? 2 : 0,
+	};
+
+	c->compacting -= c->compacting > 0;
+	server_answer(fd, id, &pb_region_info_response, &answer);
+}
+
 /* The region's file is another one behind a compaction. */
 static void answer_files(struct played_cluster *c, int fd, uint32_t id)
 {
-	const struct bytes name = bytes_str(c->is_compacted ? "new" : "old");
+	const bool is_new = c->is_compacted && !c->compacting;
+	const struct bytes name = bytes_str(is_new ? "new" : "old");
 	const struct pb_files_response answer = {
 		.names = {.items = &name, .n = 1},
 	};
@@ -213,8 +225,9 @@ static void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "FlushRegion") && c->unserved) {
 		c->unserved--;
 		server_refuse(fd, q->id, "x.NotServingRegionException");
-	} else if (!strcmp(q->method, "GetRegionInfo") ||
-		   !strcmp(q->method, "FlushTable") ||
+	} else if (!strcmp(q->method, "GetRegionInfo")) {
+		answer_info(c, fd, q->id);
+	} else if (!strcmp(q->method, "FlushTable") ||
 		   !strcmp(q->method, "FlushRegion")) {
 		server_answer(fd, q->id, &pb_nothing, &nothing);
 	} else {
@@ -536,6 +549,19 @@ static void memory_is_flushed_before_files_are_compacted(void **state)
 	end(&c, s, t);
 }
 
+/* It may take as long as it likes, as long as the server says so. */
+static void the_end_of_a_long_compaction_is_waited_for(void **state)
+{
+	struct played_cluster c = {.compacting = 210};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(store_compact(s, t), 0);
+	assert_int_equal(c.compacting, 0);
+	end(&c, s, t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +575,7 @@ int main(void)
 			a_table_is_flushed_by_the_master_or_the_servers),
 		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),
 		cmocka_unit_test(a_region_that_is_nowhere_is_busy),
+		cmocka_unit_test(the_end_of_a_long_compaction_is_waited_for),
 		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};
 

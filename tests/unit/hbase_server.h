@@ -154,9 +154,11 @@ static inline uint32_t server_request(int fd, char method[64])
 static inline void server_send(int fd, struct buf *frame)
 {
 	uint32_t len = htobe32((uint32_t)frame->len);
+	struct iovec parts[] = {{&len, 4}, {frame->data, frame->len}};
+	/* In one call: what follows a first one waits until that is received. */
+	const struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
 
-	(void)!send(fd, &len, 4, MSG_NOSIGNAL);
-	(void)!send(fd, frame->data, frame->len, MSG_NOSIGNAL);
+	(void)!sendmsg(fd, &m, MSG_NOSIGNAL);
 	buf_free(frame);
 }
 

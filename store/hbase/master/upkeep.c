@@ -88,34 +88,42 @@ static int begin_compaction(struct visit *v)
 }
 
 /*
- * Compacts one region, and waits for the end of it: the server queues it, and
- * says nothing of what waits in a queue. So it has ended when the region has
- * other files and no compaction, or when there was nothing to do, which is to
- * say after a while in which nothing has happened.
+ * Waits until the region has other files than these and no compaction, or until
+ * there is nothing to do, which is to say for a while in which nothing happens: the
+ * server says nothing of what waits in a queue.
  */
+static int await_compaction(struct visit *v, struct bytes before)
+{
+	struct buf now = {0};
+	unsigned idle = 0;
+	int r = 0;
+
+	while (r == 0 && idle * POLL_MS < IDLE_MS) {
+		/* Each answer is in time, though the whole takes long. */
+		v->retry = cluster_retry(v->c);
+		os_sleep_ms(cluster_os(v->c), POLL_MS);
+		r = is_compacting(v);
+		idle = r > 0 ? 0 : idle + 1;
+		if (r > 0)
+			r = 0;
+		else if (r == 0 && (r = files_of(v, &now)) == 0 &&
+			 !bytes_eq(before, buf_bytes(&now)))
+			break;
+	}
+	buf_free(&now);
+	return r;
+}
+
 static int compact_region(struct visit *v)
 {
-	struct buf before = {0}, after = {0};
-	unsigned idle = 0;
+	struct buf before = {0};
 	int r = files_of(v, &before);
 
 	if (r == 0 && before.len)
 		r = begin_compaction(v);
-	while (r == 0 && before.len) {
-		os_sleep_ms(cluster_os(v->c), POLL_MS);
-		r = is_compacting(v);
-		if (r == 0)
-			r = files_of(v, &after);
-		else if (r > 0)
-			r = buf_set(&after, buf_bytes(&before));
-		if (r < 0 || !bytes_eq(buf_bytes(&before), buf_bytes(&after)) ||
-		    ++idle * POLL_MS >= IDLE_MS)
-			break;
-		if (os_monotonic_ns(cluster_os(v->c)) >= v->retry.deadline_ns)
-			r = why(-ETIMEDOUT, "HBase is still compacting");
-	}
+	if (r == 0 && before.len)
+		r = await_compaction(v, buf_bytes(&before));
 	buf_free(&before);
-	buf_free(&after);
 	return r;
 }
 
