@@ -38,6 +38,7 @@ struct played_cluster {
 	struct buf bytes;     /* those of what was sent */
 	struct cell sent[SENT_MAX];
 	size_t nsent;
+	bool wants_lengths;  /* the last scan of the table, of its values */
 	unsigned compacting; /* so often it says that it is at it */
 	bool is_compacted;
 };
@@ -64,6 +65,21 @@ static bool is_meta(struct bytes region)
 	return region.len > 10 && !memcmp(region.data, "hbase:meta", 10);
 }
 
+/* Does a filter KeyOnlyFilter say that lengths take the place of values? */
+static bool wants_lengths(struct bytes filter)
+{
+	static const char name[] = "KeyOnlyFilter";
+	/* Behind the name: the field of the filter's message, with "true". */
+	static const uint8_t yes[] = {2 << 3 | 2, 2, 1 << 3, 1};
+	const uint8_t *at = NULL;
+
+	for (size_t i = 0; i + sizeof(name) - 1 <= filter.len; i++)
+		if (!memcmp(filter.data + i, name, sizeof(name) - 1))
+			at = filter.data + i + sizeof(name) - 1;
+	return at && at + sizeof(yes) <= filter.data + filter.len &&
+	       !memcmp(at, yes, sizeof(yes));
+}
+
 static void answer_scan(struct played_cluster *c, int fd,
 			const struct server_request *q)
 {
@@ -73,10 +89,12 @@ static void answer_scan(struct played_cluster *c, int fd,
 	struct encoder e = {.out = &cells};
 
 	assert_int_equal(proto_take(q->message, &pb_scan_request, &m), 0);
-	if (is_meta(m.region.name))
+	if (is_meta(m.region.name)) {
 		server_put_region(&e, c->port);
-	else
+	} else {
+		c->wants_lengths = wants_lengths(m.scan.filter);
 		put_cells(c, m.scan.columns, &e);
+	}
 	proto_init(&pb_scan_response, &answer);
 	answer.more = answer.more_in_region = false;
 	server_answer_cells(fd, q->id, &pb_scan_response, &answer,
@@ -549,6 +567,33 @@ static void memory_is_flushed_before_files_are_compacted(void **state)
 	end(&c, s, t);
 }
 
+static void assert_lengths(uint8_t granularity, bool wanted)
+{
+	const struct scan_spec spec = {.granularity = granularity,
+				       .keys_only = true};
+	struct played_cluster c = {.wants_lengths = !wanted};
+	struct store *s;
+	struct table *t;
+	struct scan *sc;
+	struct cell cell;
+
+	begin(&c, &s, &t);
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	assert_true(c.wants_lengths == wanted);
+	end(&c, s, t);
+}
+
+/* A server makes them one by one, and they are sent. */
+static void lengths_are_asked_of_what_is_shown_with_them(void **state)
+{
+	assert_lengths(SCAN_ROWS, false);
+	assert_lengths(SCAN_FAMILIES, false);
+	assert_lengths(SCAN_COLUMNS, true);
+	assert_lengths(SCAN_CELLS, true);
+}
+
 /* It may take as long as it likes, as long as the server says so. */
 static void the_end_of_a_long_compaction_is_waited_for(void **state)
 {
@@ -575,6 +620,7 @@ int main(void)
 			a_table_is_flushed_by_the_master_or_the_servers),
 		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),
 		cmocka_unit_test(a_region_that_is_nowhere_is_busy),
+		cmocka_unit_test(lengths_are_asked_of_what_is_shown_with_them),
 		cmocka_unit_test(the_end_of_a_long_compaction_is_waited_for),
 		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
 	};

@@ -278,10 +278,12 @@ static int add_filters(struct hbase_scan *sc, struct table *t,
 	/* Behind the range, so that it is the first cell of the range. */
 	if (spec->granularity == SCAN_ROWS && !sc->by_row)
 		filter_add_first(&sc->filters);
-	sc->lengths = !spec->filter &&
-		      (spec->keys_only || spec->granularity < SCAN_COLUMNS);
-	if (sc->lengths)
-		filter_add_keys(&sc->filters, true);
+	if (!spec->filter &&
+	    (spec->keys_only || spec->granularity < SCAN_COLUMNS)) {
+		/* show() says nothing of the values of rows and families. */
+		sc->lengths = spec->granularity >= SCAN_COLUMNS || sc->by_row;
+		filter_add_keys(&sc->filters, sc->lengths);
+	}
 	if (spec->granularity == SCAN_FAMILIES && !range && !sc->by_row)
 		scan->store_limit = 1;
 	return filter_message(&sc->filters, &scan->filter);
