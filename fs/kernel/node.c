@@ -415,7 +415,8 @@ enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state)
 	assert(state);
 	pthread_mutex_lock(&ns->lock);
 	n = node_of(ns, id, &index);
-	if (n && (n->pages == state || !n->lists)) {
+	if (n && !n->many && n->lists < UINT16_MAX &&
+	    (n->pages == state || !n->lists)) {
 		list = n->pages == state ? LIST_KEEP : LIST_FILL;
 		n->pages = state;
 		n->lists++;
@@ -434,6 +435,18 @@ void nodes_list_end(struct nodes *ns, uint64_t id)
 	assert(!n || n->lists);
 	if (n)
 		n->lists--;
+	pthread_mutex_unlock(&ns->lock);
+}
+
+void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
+{
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n)
+		n->many = many;
 	pthread_mutex_unlock(&ns->lock);
 }
 

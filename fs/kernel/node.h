@@ -122,8 +122,8 @@ uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
  * and not 0. What may the kernel do with the names that it has listed, and with
  * those that it lists by the new handle?
  *
- *	LIST_PASS	 drop them, keep none: a handle of an older state is open,
- *			 and could still bring names of that
+ *	LIST_PASS	 leave them to the handles of an older state that are open,
+ *			 which could still bring names of that; or there are many
  *	LIST_FILL	 drop them, keep what it lists
  *	LIST_KEEP	 keep both
  *
@@ -136,6 +136,8 @@ enum nodes_list {
 };
 enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state);
 void nodes_list_end(struct nodes *ns, uint64_t id);
+/* How many names it has: of @many none are kept. */
+void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
 /* May the kernel have kept names that it listed? */
 bool nodes_listed(struct nodes *ns, uint64_t id);
 /* Frees the name; no effect if no node has it. */

@@ -39,7 +39,8 @@ struct node {
 	bool on_heap;
 	uint32_t pages; /* a file's: see nodes_pages(); else nodes_list() */
 	uint32_t age;	/* index in the parent's ages + 1; 0 = none */
-	uint32_t lists; /* listings that the kernel may keep and are open */
+	uint16_t lists; /* listings that the kernel may keep and are open */
+	bool many;	/* names in the directory, when it was last listed */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

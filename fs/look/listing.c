@@ -14,10 +14,19 @@
 #include "fs/tree/fs.h"
 #include "fs/tree/view.h"
 
-/* How far behind the position a seek finds its key. */
-#define WINDOW 64
+/*
+ * How far behind the position a seek finds its key. A page of READDIR has up to
+ * 128 entries, and one is ahead; a reader with a small buffer may take only the
+ * first of them.
+ */
+#define WINDOW 160
 /* A piece is 247 to 250 bytes, so at most four are open at a time. */
 #define PIECE_LENGTHS 4
+/*
+ * The kernel keeps no more names of a directory, so that a reader mostly has them
+ * all by one call.
+ */
+#define KEPT_NAMES 512
 
 /* Where an entry stood, so that the listing can go on behind it. */
 struct mark {
@@ -35,12 +44,13 @@ struct listing {
 	uint64_t offset; /* behind the last entry handed out */
 	bool fixed_over; /* what follows are keys */
 	bool again;	 /* the last entry is to be handed out again */
+	bool begun;	 /* an entry was handed out */
 	uint8_t holds;	 /* place_holds() of dir */
 	struct dir_scan scan;
 	uint64_t overlay_node; /* under which it has what is in memory */
 	uint64_t scratch_node; /* in .put: under which scratch files are */
 	bool watched;	       /* the overlay knows that dir is being listed */
-	bool kept;	       /* the kernel may keep the names */
+	uint32_t kept; /* of which state the kernel may keep the names, or 0 */
 	bool overlay_has;
 	struct overlay_entry overlay_entry;
 	struct buf overlay_key;
@@ -138,9 +148,9 @@ void listing_keep(struct listing *ls, struct fuse_file_info *fi)
 
 	if (state)
 		list = nodes_list(ls->fs->nodes, ls->dir.node, state);
-	ls->kept = list != LIST_PASS;
+	ls->kept = list != LIST_PASS ? state : 0;
 	fi->cache_readdir = list != LIST_PASS;
-	fi->keep_cache = list == LIST_KEEP;
+	fi->keep_cache = list != LIST_FILL;
 }
 
 static void listing_free(struct open_file *f)
@@ -549,6 +559,23 @@ static int step(struct listing *ls)
 	return r;
 }
 
+/*
+ * Goes behind as many entries. Those before may have come from the kernel, of the
+ * state in which the directory was opened: of another state nobody knows where
+ * they end, and all are listed, as none may be missing.
+ */
+static int count_to(struct listing *ls, uint64_t offset)
+{
+	int r = 0;
+
+	start_over(ls);
+	while (ls->offset < offset && (r = step(ls)) > 0)
+		;
+	if (!ls->begun && ls->kept && ls->kept != state_of(ls->fs, &ls->dir))
+		start_over(ls);
+	return r;
+}
+
 int listing_seek(struct listing *ls, uint64_t offset)
 {
 	const struct mark *m = &ls->marks[offset % WINDOW];
@@ -562,9 +589,7 @@ int listing_seek(struct listing *ls, uint64_t offset)
 	} else if (offset && m->offset == offset) {
 		go_to_mark(ls, m);
 	} else {
-		start_over(ls);
-		while (ls->offset < offset && (r = step(ls)) > 0)
-			;
+		r = count_to(ls, offset);
 	}
 	pthread_mutex_unlock(&ls->lock);
 	return r < 0 ? r : 0;
@@ -594,6 +619,14 @@ static void fill_attributes(struct listing *ls)
 	e->place = r > 0 ? p : NULL;
 }
 
+/* At the end, or behind more entries than the kernel is to keep. */
+static void note_size(const struct listing *ls)
+{
+	if (place_is(&ls->dir, KIND_KEPT) && !ls->dir.view)
+		nodes_list_size(ls->fs->nodes, ls->dir.node,
+				ls->offset > KEPT_NAMES);
+}
+
 int listing_next(struct listing *ls, bool attrs, struct listing_entry *out)
 {
 	int r = 1;
@@ -608,7 +641,10 @@ int listing_next(struct listing *ls, bool attrs, struct listing_entry *out)
 		if (attrs && !ls->entry.dot)
 			fill_attributes(ls);
 		*out = ls->entry;
+		ls->begun = true;
 	}
+	if (r == 0 || ls->offset == KEPT_NAMES + 1)
+		note_size(ls);
 	pthread_mutex_unlock(&ls->lock);
 	return r;
 }

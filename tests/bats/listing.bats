@@ -140,6 +140,55 @@ names() {
 	EOF
 }
 
+@test "a reader with a small buffer misses no name that is there all along" {
+	local n
+
+	a_column
+	sed -i 's/versions 3/versions 5000/' "$M/T/.schema"
+	cat > "$T/readers.py" <<-'EOF'
+		import ctypes, os, struct, sys
+		column, stream, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+		libc = ctypes.CDLL(None, use_errno=True)
+		buf = ctypes.create_string_buffer(1024)
+		def some(fd):
+		    """A few names, which is what a program with a small buffer has."""
+		    n, at, names = libc.getdents64(fd, buf, len(buf)), 0, []
+		    assert n >= 0
+		    while at < n:
+		        length = struct.unpack_from("H", buf, at + 16)[0]
+		        names.append(buf.raw[at + 19:at + length].split(b"\0")[0])
+		        at += length
+		    return [name.decode() for name in names if name[0:1] != b"."]
+		def read_all(act):
+		    for _ in range(2):
+		        os.listdir(column)
+		    fd, seen = os.open(column, os.O_RDONLY), []
+		    while new := some(fd):
+		        seen += new
+		        act(new)
+		    os.close(fd)
+		    return seen
+		here = lambda: {str(ts) for ts in range(1, count + 1)}
+		assert sorted(read_all(lambda new: None)) == sorted(here())
+		# What others put in between is no reason to miss any.
+		def put(new):
+		    with open(stream, "w") as f:
+		        f.write(f"R\tf:q\t{10000 + int(new[0])}\tx\n")
+		assert here() <= set(read_all(put))
+		def remove(new):
+		    for name in new:
+		        os.unlink(f"{column}/{name}")
+		seen = read_all(remove)
+		assert here() <= set(seen), (len(seen), here() - set(seen))
+		assert os.listdir(column) == []
+	EOF
+	# Some that the kernel keeps, and more than it does.
+	for n in 300 700; do
+		seq -f "R	f:q	%g	x" 1 "$n" > "$M/T/.cells"
+		python3 "$T/readers.py" "$C" "$M/T/.cells" "$n"
+	done
+}
+
 @test "versions are listed newest first" {
 	a_column
 	for ts in 5 7 6; do echo $ts >"$C/$ts"; done

@@ -126,6 +126,11 @@ static void names_are_kept_while_no_handle_is_of_an_older_state(void **state)
 	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
 	nodes_list_end(ns, a);
 	nodes_list_end(ns, b);
+	nodes_list_size(ns, a, true);
+	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
+	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
+	nodes_list_size(ns, a, false);
+	assert_int_equal(nodes_list(ns, a, 2), LIST_KEEP);
 	nodes_forget(ns, a, 1);
 	nodes_list_end(ns, a); /* the handle is released later */
 	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
