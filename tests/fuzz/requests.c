@@ -852,21 +852,28 @@ static void check_names(struct kernel *k, uint64_t node)
 	struct fuse_release_in release = {0};
 	struct buf now = {0};
 	struct fuse_open_out out;
+	bool uses;
 
 	if (ask(k, FUSE_OPENDIR, node, ARGS(in), nothing))
 		return;
 	memcpy(&out, answer.data.data, sizeof(out));
+	uses = out.open_flags & FOPEN_CACHE_DIR;
 	list(k, node, out.fh, &now);
-	if (out.open_flags & FOPEN_KEEP_CACHE && had->node == node &&
+	/* ask() has dropped what is not kept. */
+	if (uses && had->node == node &&
 	    !bytes_eq(buf_bytes(&had->names), buf_bytes(&now))) {
 		fprintf(stderr, "kept %.*s\nnow %.*s\n", (int)had->names.len,
 			(char *)had->names.data, (int)now.len,
 			(char *)now.data);
 		fail("old names are kept", node, 0);
 	}
-	buf_free(&had->names);
-	had->names = now;
-	had->node = out.open_flags & FOPEN_CACHE_DIR ? node : 0;
+	if (uses) {
+		buf_free(&had->names);
+		had->names = now;
+		had->node = node;
+	} else {
+		buf_free(&now);
+	}
 	release.fh = out.fh;
 	ask(k, FUSE_RELEASEDIR, node, ARGS(release), nothing);
 }
