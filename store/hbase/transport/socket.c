@@ -93,9 +93,9 @@ static void look_up(void *arg)
 	l->result = getaddrinfo(l->host, l->service, &hints, &l->list);
 }
 
-/* 0 and *out, which lookup_free() frees, with the addresses of the host. */
-static int resolve(const char *host, uint16_t port, uint64_t deadline_ns,
-		   struct lookup **out)
+/* The addresses of the host, for lookup_free(); or NULL and *err. */
+static struct lookup *resolve(const char *host, uint16_t port,
+			      uint64_t deadline_ns, int *err)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
 	int r = -ENOMEM;
@@ -106,34 +106,33 @@ static int resolve(const char *host, uint16_t port, uint64_t deadline_ns,
 		snprintf(l->service, sizeof(l->service), "%u", port);
 		r = errand(look_up, lookup_free, l, deadline_ns);
 	}
-	if (r == -ETIMEDOUT)
-		return why(r,
+	if (r == -ETIMEDOUT) {
+		*err = why(r,
 			   "%s:%u: the look-up of the host's name did not end "
 			   "in time: do the name servers of resolv.conf(5) "
 			   "answer?",
 			   host, port);
-	if (r < 0)
-		why(r, "%s:%u: no look-up of the host's name: %s", host, port,
-		    strerror(-r));
-	else if (l->result)
-		r = why(-EHOSTUNREACH, "%s:%u: %s", host, port,
-			gai_strerror(l->result));
-	if (r == 0)
-		*out = l;
-	else if (l)
+		return NULL;
+	}
+	if (r == 0 && l->result == 0)
+		return l;
+	*err = r < 0 ? why(r, "%s:%u: no look-up of the host's name: %s", host,
+			   port, strerror(-r))
+		     : why(-EHOSTUNREACH, "%s:%u: %s", host, port,
+			   gai_strerror(l->result));
+	if (l)
 		lookup_free(l);
-	return r;
+	return NULL;
 }
 
 int socket_connect(struct os *os, const char *host, uint16_t port,
 		   uint64_t deadline_ns)
 {
-	struct lookup *l = NULL;
-	int r = resolve(host, port, deadline_ns, &l);
+	int r = -EHOSTUNREACH;
+	struct lookup *l = resolve(host, port, deadline_ns, &r);
 
-	if (r < 0)
+	if (!l)
 		return r;
-	r = -EHOSTUNREACH;
 	for (const struct addrinfo *a = l->list; a && r < 0; a = a->ai_next)
 		r = connect_to(os, a, deadline_ns);
 	lookup_free(l);
