@@ -44,21 +44,41 @@ void gone_forget(struct gone *g, pid_t who)
 		atomic_store(slot(g, who), 0);
 }
 
-int gone_tell(struct gone *g, pid_t who, uint64_t ino)
+static void begin(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
+{
+	atomic_store(&g->at_ms[(unsigned)who % GONE_SLOTS], now_ms);
+	set_step(g, who, ino, TOLD);
+}
+
+int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
 {
 	if (step_of(g, who, ino) == STEPS) {
-		set_step(g, who, ino, TOLD);
+		begin(g, who, ino, now_ms);
 		return -ESTALE;
 	}
 	gone_forget(g, who);
 	return -ENOENT;
 }
 
-bool gone_again(struct gone *g, pid_t who, uint64_t ino)
+/*
+ * May the thread ask for attributes next? After its look-up it may; and after
+ * another thread's, or once more, as long as that can be the same walk.
+ */
+static bool is_due(struct gone *g, pid_t who, enum step step, int64_t now_ms)
 {
-	bool again = step_of(g, who, ino) == HELD;
+	int64_t at_ms = atomic_load(&g->at_ms[(unsigned)who % GONE_SLOTS]);
 
-	set_step(g, who, ino, again ? STATED : TOLD);
+	return step == HELD || (step != STEPS && now_ms - at_ms < GONE_WALK_MS);
+}
+
+bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
+{
+	bool again = is_due(g, who, step_of(g, who, ino), now_ms);
+
+	if (again)
+		set_step(g, who, ino, STATED);
+	else
+		begin(g, who, ino, now_ms);
 	return again;
 }
 
@@ -75,11 +95,11 @@ bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present)
 	return step == STATED || !present;
 }
 
-void gone_found(struct gone *g, pid_t who, uint64_t ino)
+void gone_found(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
 {
 	enum step step = step_of(g, who, ino);
 
-	if (step == HELD)
+	if (is_due(g, who, step, now_ms))
 		set_step(g, who, ino, STATED);
 	else if (step != STEPS)
 		gone_forget(g, who);

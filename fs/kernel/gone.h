@@ -28,7 +28,10 @@
  *	ESTALE	LOOKUP=ENOENT	LOOKUP		as above
  *	ESTALE	LOOKUP=ENOENT	LOOKUP=ENOENT	forgotten
  *
- * A GETATTR where none is due begins a walk of its own.
+ * Threads share their look-ups: one may ask for attributes of what another has
+ * found, and a second time, as it may not believe them. So a GETATTR where none is
+ * due begins a walk of its own only if that cannot be the same one any more
+ * (GONE_WALK_MS).
  *
  * Threads whose numbers share a slot may forget for each other: the other one
  * gets ESTALE again. Any thread, no lock.
@@ -42,14 +45,19 @@
 #include <sys/types.h>
 
 #define GONE_SLOTS 256
+#define GONE_WALK_MS 100
 
 struct gone {
 	/* Of whom, which file, and how far it has come since; 0 = none. */
 	_Atomic uint64_t told[GONE_SLOTS];
+	_Atomic int64_t at_ms[GONE_SLOTS]; /* when it got its ESTALE */
 };
 
-/* The error for thread @who and file @ino: -ESTALE or -ENOENT. */
-int gone_tell(struct gone *g, pid_t who, uint64_t ino);
+/*
+ * The error for thread @who and file @ino: -ESTALE or -ENOENT. @now_ms: of any
+ * clock that does not go back.
+ */
+int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 /* The thread has opened a file. */
 void gone_forget(struct gone *g, pid_t who);
 
@@ -57,12 +65,12 @@ void gone_forget(struct gone *g, pid_t who);
  * F:Q has gone, of which thread @who asks for attributes: false for ESTALE; true
  * when the thread was told so already, and has looked it up since.
  */
-bool gone_again(struct gone *g, pid_t who, uint64_t ino);
+bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 /*
  * The thread looks F:Q up, which is @present or not: may the answer be believed?
  */
 bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present);
 /* The thread got attributes of F:Q, and may open it next. */
-void gone_found(struct gone *g, pid_t who, uint64_t ino);
+void gone_found(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 
 #endif

@@ -9,6 +9,7 @@
 #include "fs/tree/control_file.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/info.h"
+#include "store/os/clock.h"
 
 /* Puts the reason of an ENOENT into .cellfs/errors. */
 static void note_absent(struct fs *fs, uint64_t parent, const char *name)
@@ -167,9 +168,9 @@ static int stat_gone(struct fs *fs, pid_t who, const struct place *p,
 	if (place_is_dir(p))
 		return -ENOENT;
 	if ((p->kind != NODE_LATEST && p->kind != NODE_ALIAS) || p->view)
-		return gone_tell(&fs->gone, who, p->ino);
+		return gone_tell(&fs->gone, who, p->ino, monotonic_ms());
 	if (!again && !writer_is_open(fs, p->node) &&
-	    !gone_again(&fs->gone, who, p->ino))
+	    !gone_again(&fs->gone, who, p->ino, monotonic_ms()))
 		return -ESTALE;
 	if (place_stat_blank(fs, p, st) <= 0)
 		return -ENOENT;
@@ -207,9 +208,9 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = fs_stat_open(fs, req, &p, fi, st);
 	*timeout = r > 0 ? attr_timeout(fs, &p, fi, seen, st) : 0;
 	if (r > 0 && p.kind == NODE_ALIAS && !fi)
-		gone_found(&fs->gone, who, p.ino);
+		gone_found(&fs->gone, who, p.ino, monotonic_ms());
 	else if (r == -ESTALE)
-		r = gone_tell(&fs->gone, who, p.ino);
+		r = gone_tell(&fs->gone, who, p.ino, monotonic_ms());
 	if (r == 0)
 		r = stat_gone(fs, who, &p, st);
 	place_release(&p);

@@ -9,6 +9,7 @@
 #include "fs/files/writer.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
+#include "store/os/clock.h"
 
 static bool can_write(const struct fuse_file_info *fi)
 {
@@ -29,7 +30,7 @@ static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,
 	int r = reader_open_place(fs, p, fi);
 
 	if (r == -ESTALE)
-		return gone_tell(&fs->gone, who, p->ino);
+		return gone_tell(&fs->gone, who, p->ino, monotonic_ms());
 	gone_forget(&fs->gone, who);
 	return r;
 }

@@ -8,40 +8,42 @@
 
 #include "fs/kernel/gone.h"
 
+static const int64_t now = 5000;
+
 static void one_file_is_stale_once_and_absent_then(void **state)
 {
 	struct gone g = {0};
 
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
-	assert_int_equal(gone_tell(&g, 7, 100), -ENOENT);
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ENOENT);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
 static void another_file_or_thread_is_stale_again(void **state)
 {
 	struct gone g = {0};
 
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
-	assert_int_equal(gone_tell(&g, 7, 101), -ESTALE);
-	assert_int_equal(gone_tell(&g, 8, 101), -ESTALE);
-	assert_int_equal(gone_tell(&g, 7 + GONE_SLOTS, 101), -ESTALE);
-	assert_int_equal(gone_tell(&g, 8, 101), -ENOENT);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 101, now), -ESTALE);
+	assert_int_equal(gone_tell(&g, 8, 101, now), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7 + GONE_SLOTS, 101, now), -ESTALE);
+	assert_int_equal(gone_tell(&g, 8, 101, now), -ENOENT);
 }
 
 static void who_has_got_a_file_looks_again_the_next_time(void **state)
 {
 	struct gone g = {0};
 
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 	gone_forget(&g, 7);
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
 /* What follows ESTALE in a walk that finds the alias each time. */
 static void look_again(struct gone *g)
 {
 	assert_false(gone_looked_up(g, 7, 100, true));
-	gone_found(g, 7, 100);
+	gone_found(g, 7, 100, now);
 }
 
 static void an_alias_is_stale_until_it_was_looked_up_again(void **state)
@@ -49,18 +51,25 @@ static void an_alias_is_stale_until_it_was_looked_up_again(void **state)
 	struct gone g = {0};
 
 	assert_true(gone_looked_up(&g, 7, 100, true));
-	assert_false(gone_again(&g, 7, 100));
-	/* Attributes are asked for without a look-up: another walk. */
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
+	/* Without a look-up: another thread's is made use of, or, later, */
+	assert_true(gone_again(&g, 7, 100, now + GONE_WALK_MS - 1));
+	gone_forget(&g, 7);
+	/* another walk begins. */
+	assert_false(gone_again(&g, 7, 100, now));
+	assert_false(gone_again(&g, 7, 100, now + GONE_WALK_MS));
 	assert_false(gone_looked_up(&g, 7, 100, true));
-	assert_true(gone_again(&g, 7, 100));
-	assert_false(gone_again(&g, 7, 100));
+	assert_true(gone_again(&g, 7, 100, now));
+	/* It is asked for once more, or another walk begins, later. */
+	assert_true(gone_again(&g, 7, 100, now + 2 * GONE_WALK_MS - 1));
+	assert_false(gone_again(&g, 7, 100, now + 2 * GONE_WALK_MS));
 	look_again(&g);
 	/* That walk has what it wants, and another one begins. */
 	assert_true(gone_looked_up(&g, 7, 100, true));
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
 	look_again(&g);
-	assert_false(gone_again(&g, 7, 100));
+	assert_true(gone_again(&g, 7, 100, now + 1));
+	assert_false(gone_again(&g, 7, 100, now + GONE_WALK_MS));
 }
 
 static void a_walk_is_told_of_a_stale_alias_once(void **state)
@@ -68,49 +77,68 @@ static void a_walk_is_told_of_a_stale_alias_once(void **state)
 	struct gone g = {0};
 
 	/* Its attributes, then its data. */
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
 	look_again(&g);
-	assert_int_equal(gone_tell(&g, 7, 100), -ENOENT);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ENOENT);
 	/* Attributes twice, then its data. */
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
 	assert_false(gone_looked_up(&g, 7, 100, true));
-	assert_true(gone_again(&g, 7, 100));
-	assert_int_equal(gone_tell(&g, 7, 100), -ENOENT);
+	assert_true(gone_again(&g, 7, 100, now));
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ENOENT);
 	/* Its data, then its attributes, then its data. */
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 	assert_false(gone_looked_up(&g, 7, 100, true));
-	assert_true(gone_again(&g, 7, 100));
-	assert_int_equal(gone_tell(&g, 7, 100), -ENOENT);
+	assert_true(gone_again(&g, 7, 100, now));
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ENOENT);
 	/* Its data both times. */
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 	look_again(&g);
-	assert_int_equal(gone_tell(&g, 7, 100), -ENOENT);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ENOENT);
+	/* What another thread's look-up found, and attributes twice. */
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	assert_true(gone_looked_up(&g, 7, 100, false));
+	gone_found(&g, 7, 100, now + 1);
+	gone_found(&g, 7, 100, now + 1);
+	assert_int_equal(gone_tell(&g, 7, 100, now + 1), -ENOENT);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	gone_found(&g, 7, 100, now + 1);
+	assert_int_equal(gone_tell(&g, 7, 100, now + 1), -ENOENT);
+	/* That is another walk. */
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	look_again(&g);
+	gone_found(&g, 7, 100, now + GONE_WALK_MS);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
+	gone_forget(&g, 7);
 	/* Nothing is left of all that. */
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
 static void an_alias_that_is_absent_twice_is_forgotten(void **state)
 {
 	struct gone g = {0};
 
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
 	assert_true(gone_looked_up(&g, 7, 100, false));
 	assert_false(gone_looked_up(&g, 7, 100, true));
-	assert_true(gone_again(&g, 7, 100));
-	assert_false(gone_again(&g, 7, 100));
+	assert_true(gone_again(&g, 7, 100, now));
+	assert_false(gone_again(&g, 7, 100, now + GONE_WALK_MS));
+	/* Another thread's look-up found it. */
+	assert_true(gone_looked_up(&g, 7, 100, false));
+	assert_true(gone_again(&g, 7, 100, now + GONE_WALK_MS + 1));
+	assert_false(gone_again(&g, 7, 100, now + 3 * GONE_WALK_MS));
 	gone_looked_up(&g, 7, 100, false);
 	gone_looked_up(&g, 7, 100, false);
 	assert_true(gone_looked_up(&g, 7, 100, true));
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 	gone_looked_up(&g, 7, 100, false);
 	gone_looked_up(&g, 7, 100, false);
-	assert_int_equal(gone_tell(&g, 7, 100), -ESTALE);
+	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 	gone_forget(&g, 7);
 	/* Of another file or thread nothing is known. */
-	assert_false(gone_again(&g, 7, 100));
+	assert_false(gone_again(&g, 7, 100, now));
 	assert_true(gone_looked_up(&g, 7, 200, true));
 	assert_true(gone_looked_up(&g, 8, 100, true));
-	gone_found(&g, 7, 200);
+	gone_found(&g, 7, 200, now);
 	assert_false(gone_looked_up(&g, 7, 100, true));
 }
 
