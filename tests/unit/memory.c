@@ -153,6 +153,37 @@ static void overlay_keeps_nodes_that_the_kernel_forgot(void **state)
 	nodes_free(ns);
 }
 
+static void overlay_lists_a_piece_before_all_that_go_on(void **state)
+{
+	struct overlay_entry piece = {.name = "a%+"}, e;
+	const uint8_t kinds[] = {NODE_ROW_PIECE, NODE_COLUMN_PIECE};
+	struct buf key = {0};
+	struct bytes after;
+	struct overlay *ov;
+	struct nodes *ns;
+
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		assert_int_equal(nodes_new(&ns), 0);
+		assert_int_equal(overlay_new(ns, &ov), 0);
+		piece.kind = kinds[i];
+		piece.node = enter(ns, 1, piece.name, piece.kind);
+		assert_int_equal(overlay_add(ov, 1, str("a"), &piece), 0);
+		assert_int_equal(add(ov, ns, "a%00b", bytes_of("a\0b", 3)), 0);
+		assert_int_equal(add(ov, ns, "a", str("a")), 0);
+		assert_int_equal(overlay_next(ov, 1, NULL, &e, &key), 1);
+		assert_string_equal(e.name, "a");
+		after = buf_bytes(&key);
+		assert_int_equal(overlay_next(ov, 1, &after, &e, &key), 1);
+		assert_string_equal(e.name, "a%+");
+		after = buf_bytes(&key);
+		assert_int_equal(overlay_next(ov, 1, &after, &e, &key), 1);
+		assert_string_equal(e.name, "a%00b");
+		buf_free(&key);
+		overlay_free(ov);
+		nodes_free(ns);
+	}
+}
+
 static bool has(struct overlay *ov, const char *name)
 {
 	return overlay_find(ov, 1, str(name), NULL) > 0;
@@ -313,6 +344,11 @@ static void scratch_lives_while_named_or_held(void **state)
 	assert_int_equal(scratch_getattr(s, 5, &a), 0);
 	assert_int_equal(scratch_read(s, 5, out, 1, 0), -ESTALE);
 	assert_int_equal(scratch_bytes(s), 0);
+	/* One that nobody has open goes with its name. */
+	assert_int_equal(scratch_add(s, 6, S_IFREG, 0, 0), 0);
+	scratch_unname(s, 6);
+	assert_int_equal(scratch_getattr(s, 6, &a), 0);
+	assert_int_equal(scratch_bytes(s), 0);
 	scratch_free(s);
 }
 
@@ -386,6 +422,20 @@ static void drafts_share_one_budget(void **state)
 	draft_clear(&a);
 	assert_int_equal(draft_truncate(&b, (512 << 10) + 1), 0);
 	draft_clear(&b);
+	assert_int_equal(budget.held, 0);
+}
+
+static void who_holds_little_has_all_that_is_left(void **state)
+{
+	struct budget budget = {.max = BUDGET_LITTLE};
+	struct budget_share a;
+
+	budget_share_init(&a, &budget);
+	assert_int_equal(budget_hold(&a, BUDGET_LITTLE + 1), -ENOBUFS);
+	/* What was refused is held by nobody. */
+	assert_int_equal(budget_hold(&a, BUDGET_LITTLE), 0);
+	assert_int_equal(budget.peak, BUDGET_LITTLE);
+	budget_give(&a);
 	assert_int_equal(budget.held, 0);
 }
 
@@ -470,6 +520,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_come_in_order_whatever_was_removed),
 		cmocka_unit_test(overlay_lists_by_key_and_finds_by_name),
+		cmocka_unit_test(overlay_lists_a_piece_before_all_that_go_on),
 		cmocka_unit_test(overlay_keeps_nodes_that_the_kernel_forgot),
 		cmocka_unit_test(overlay_settles_only_what_no_delete_counts_on),
 		cmocka_unit_test(
@@ -482,6 +533,7 @@ int main(void)
 		cmocka_unit_test(scratch_is_bounded),
 		cmocka_unit_test(draft_refuses_before_it_grows),
 		cmocka_unit_test(drafts_share_one_budget),
+		cmocka_unit_test(who_holds_little_has_all_that_is_left),
 		cmocka_unit_test(a_client_holds_thrice_what_it_leaves_free),
 		cmocka_unit_test(handles_of_one_value_share_it),
 	};

@@ -401,6 +401,28 @@ static void long_names_are_kept_whole(void **state)
 	nodes_free(ns);
 }
 
+static void a_rename_keeps_no_long_name(void **state)
+{
+	static const size_t lens[] = {1, 200, 100, 48, 2, 47, 255, 1};
+	char name[256];
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "x"), found;
+
+	memset(name, 'x', sizeof(name));
+	for (size_t i = 1; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		assert_int_equal(nodes_rename(ns, ROOT,
+					      bytes_of(name, lens[i - 1]), ROOT,
+					      bytes_of(name, lens[i]), NODE_ROW,
+					      9),
+				 1);
+		assert_int_equal(
+			nodes_find(ns, ROOT, bytes_of(name, lens[i]), &found),
+			1);
+		assert_int_equal(found, a);
+	}
+	nodes_free(ns);
+}
+
 static void memory_goes_back_after_a_large_walk(void **state)
 {
 	enum {
@@ -582,6 +604,7 @@ int main(void)
 			names_are_kept_while_no_handle_is_of_an_older_state),
 		cmocka_unit_test(what_the_kernel_was_given_is_known),
 		cmocka_unit_test(long_names_are_kept_whole),
+		cmocka_unit_test(a_rename_keeps_no_long_name),
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
 		cmocka_unit_test(
 			the_oldest_version_is_found_whatever_the_order),

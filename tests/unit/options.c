@@ -49,6 +49,9 @@ static void paths_and_options_come_in_any_order(void **state)
 	assert_false(o.nodelete || o.allow_other || o.debug || o.has_gid);
 	assert_true(o.has_uid && o.uid == 7 && o.has_umask && o.umask == 027);
 	options_free(&o);
+	assert_int_equal(parse("s m -o umask=0777,uid=4294967294", &o), 0);
+	assert_true(o.uid == 4294967294 && o.umask == 0777);
+	options_free(&o);
 	assert_int_equal(parse("-- -s -m", &o), 0);
 	assert_string_equal(o.store, "-s");
 	options_free(&o);
@@ -104,7 +107,11 @@ static void what_is_wrong_is_named(void **state)
 	assert_refused("s m -o sync=1", "sync");
 	assert_refused("s m -o uid", "uid");
 	assert_refused("s m -o uid=x", "uid");
+	assert_refused("s m -o uid=", "uid");
+	assert_refused("s m -o uid=7x", "uid");
+	assert_refused("s m -o uid=-7", "uid");
 	assert_refused("s m -o uid=4294967295", "uid");
+	assert_refused("s m -o uid=99999999999999999999", "uid");
 	assert_refused("s m -o umask=9", "octal");
 	assert_refused("s m -o umask=1000", "umask");
 	assert_refused("s m x", "x");
