@@ -5,11 +5,6 @@ load helper
 
 FILETEST=$BUILD/tests/filetest
 
-teardown() {
-	exec 7>&- 8>&-
-	[ -z "${DAEMON:-}" ] || unmount_store
-}
-
 # size PATH: as another process sees it.
 size() {
 	stat -c %s "$1"

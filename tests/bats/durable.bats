@@ -12,12 +12,6 @@ setup() {
 	CELLFS=$BUILD/tests/cellfs-cut
 }
 
-# One that failed may have a file open.
-teardown() {
-	exec 7>&-
-	[ -z "${DAEMON:-}" ] || unmount_store
-}
-
 # a_mount [-o ...]: with the table T, family f declared.
 a_mount() {
 	mount_store "$@"

@@ -13,7 +13,7 @@ small_disk() {
 
 teardown() {
 	[ -z "${TRACER:-}" ] || heal
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 	! mountpoint -q "$T/disk" || umount "$T/disk"
 }
 

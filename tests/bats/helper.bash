@@ -89,8 +89,42 @@ not_over_hbase() {
 	[ -z "${CELLFS_TEST_CLUSTER:-}" ] || skip "not over HBase: $*"
 }
 
+# close_files: closes what the test has open in the mount, which an unmount would
+# wait for.
+close_files() {
+	local fd
+
+	cd /
+	for fd in $(find "/proc/$BASHPID/fd" -lname "$M*" -printf '%f\n'); do
+		[ "$fd" -le 2 ] || exec {fd}>&-
+	done
+}
+
+# end_store: what a teardown does about the mount. Of a test that failed the
+# daemon is told to end, and killed when it does not: processes that the test
+# left behind may keep files open, and the daemon may be stuck.
+end_store() {
+	local i
+
+	[ -n "${DAEMON:-}" ] || return 0
+	close_files
+	if [ -n "${BATS_TEST_COMPLETED:-}${BATS_TEST_SKIPPED:-}" ]; then
+		unmount_store
+		return
+	fi
+	kill "$DAEMON" 2>/dev/null || true
+	for ((i = 0; i < 1000; i++)); do
+		kill -0 "$DAEMON" 2>/dev/null || break
+		sleep 0.01
+	done
+	kill -9 "$DAEMON" 2>/dev/null || true
+	wait "$DAEMON" || echo "the daemon's exit code was $?" >&2
+	fusermount3 -u -z "$M" 2>/dev/null || true
+	cat "$LOG" >&2
+}
+
 teardown() {
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 }
 
 # where_installed SCRIPT ARG...: runs a script where cellfs is in /usr/local/bin,

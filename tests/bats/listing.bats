@@ -3,12 +3,6 @@
 
 load helper
 
-# A test that fails leaves its files open, and the mount busy.
-teardown() {
-	exec 5>&- 6>&-
-	[ -z "${DAEMON:-}" ] || unmount_store
-}
-
 put() {
 	mkdir -p "$M/T/$1"
 	echo "$1" >"$M/T/$1/f:q"

@@ -2,7 +2,7 @@
 load helper
 
 teardown() {
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 	! mountpoint -q "$T/disk" || umount "$T/disk"
 }
 

@@ -1,10 +1,5 @@
 load helper
 
-teardown() {
-	exec 7>&-
-	[ -z "${DAEMON:-}" ] || unmount_store
-}
-
 # gone_and_read PATH CMD...: what descriptor 7 reads of PATH after CMD.
 gone_and_read() {
 	exec 7< "$1"

@@ -22,7 +22,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 	chmod "$DEVICE" /dev/fuse
 	rm -rf "$PLACE"
 }

@@ -4,7 +4,7 @@
 load cellctl
 
 teardown() {
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 	[ -z "${PLACE:-}" ] || rm -rf "$PLACE"
 }
 

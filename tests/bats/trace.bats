@@ -19,7 +19,7 @@ asked_of() {
 teardown() {
 	[ -z "${WATCHER:-}" ] || ! kill "$WATCHER" 2>/dev/null ||
 		wait "$WATCHER" || true
-	[ -z "${DAEMON:-}" ] || unmount_store
+	end_store
 }
 
 # shown OP RESULT PATH: a line with the time of day and how long it took.
