@@ -32,6 +32,24 @@ rss() {
 	[ "$(versions "$C")" -eq 1 ]
 }
 
+@test "fallocate lengthens a file, by a byte too, and never shortens it" {
+	local file
+
+	a_row
+	for file in "$M/T/R/f:q" "$M/T/R/.note"; do
+		fallocate -l 1 "$file"
+		[ "$(stat -c %s "$file")" -eq 1 ]
+		printf abc > "$file"
+		fallocate -l 2 "$file"
+		[ "$(cat "$file")" = abc ]
+		fallocate -o 4 -l 1 "$file"
+		[ "$(od -An -c "$file" | tr -d ' ')" = 'abc\0\0' ]
+		run ! fallocate --punch-hole -l 1 "$file"
+		[ "$(stat -c %s "$file")" -eq 5 ]
+	done
+	rm "$M/T/R/.note"
+}
+
 @test "an undeclared family of a fixed table is refused at open" {
 	a_row
 	echo "family f" > "$M/T/.schema"

@@ -196,6 +196,12 @@ names() {
 		"5 1 1 1637056832.082000000" ]
 }
 
+@test "the end of a listing is no failure" {
+	put r
+	[ "$(ls "$M/T")" = r ]
+	[ -z "$(cat "$M/.cellfs/errors")" ]
+}
+
 @test "odd keys have one spelling" {
 	mkdir "$M/T" "$M/T/%2E%2F%25"
 	echo x >"$M/T/%2E%2F%25/f:"

@@ -266,11 +266,18 @@ os.close(fd)' "$M/T/.schema"
 	[ "$(stat -c '%a %.3Y' "$C/5")" = "644 0.005" ]
 }
 
-@test "strict_attr refuses chmod beneath a table" {
+@test "strict_attr refuses chmod, and each way to set times, beneath a table" {
+	local how
+
 	remount_store -o strict_attr
 	a_column
 	echo x > "$C/5"
 	run ! chmod 600 "$C/5"
+	for how in -m -a '-m -d @1000' '-a -d @1000'; do
+		# shellcheck disable=SC2086
+		run ! touch $how "$C/5"
+		[[ $output == *"not permitted"* ]]
+	done
 	chmod 750 "$M/T"
 }
 

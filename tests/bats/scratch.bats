@@ -23,6 +23,18 @@ load helper
 	rm "$M/T/R/.note"
 }
 
+@test "a note takes the blocks that its bytes begin" {
+	local size
+
+	a_row
+	for size in 0 1 512 513 1024 262144; do
+		head -c "$size" /dev/zero > "$M/T/R/.note"
+		[ "$(stat -c '%s %b' "$M/T/R/.note")" = \
+			"$size $(((size + 511) / 512))" ]
+	done
+	rm "$M/T/R/.note"
+}
+
 @test "notes can be renamed and removed" {
 	a_column
 	echo x > "$C/a.tmp"
