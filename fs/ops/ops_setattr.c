@@ -18,9 +18,8 @@
 #include "fs/tree/control_file.h"
 
 #define SET_OWNER (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)
-#define SET_TIMES                                                          \
-	(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME | \
-	 FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
+/* "Now" is one of these and a flag beside it. */
+#define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)
 
 static int set_scratch(struct fs *fs, const struct place *p,
 		       const struct stat *attr, int set)

@@ -238,10 +238,9 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	int r;
 
 	why_clear();
+	/* The kernel refuses what is negative. */
 	if (mode)
 		r = -EOPNOTSUPP;
-	else if (off < 0 || len <= 0)
-		r = -EINVAL;
 	else if (__builtin_add_overflow(off, len, &end))
 		r = -EFBIG;
 	else
