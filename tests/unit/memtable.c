@@ -950,6 +950,39 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 	}
 }
 
+/* Two, and three, that differ behind what a sort looks at first. */
+static void rows_with_long_prefixes_in_common_are_sorted(void **state)
+{
+	enum {
+		PREFIXES = 256
+	};
+
+	(void)state;
+	for (unsigned like = 1; like <= 3; like++) {
+		struct memtable *mt = fresh();
+		struct flush_cursor run;
+		unsigned n = 0;
+		int r;
+
+		for (unsigned i = 0; i < PREFIXES * like; i++) {
+			unsigned k = PREFIXES * like - i;
+			char row[32];
+
+			snprintf(row, sizeof(row), "%03u/these-share/%u",
+				 (k - 1) / like, (k - 1) % like);
+			add(mt, row, put("q", 1, k));
+		}
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+		r = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&run.base))
+			assert_int_equal(run.base.at.seq, ++n);
+		assert_int_equal(r, 0);
+		assert_int_equal(n, PREFIXES * like);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
 static void a_run_seeks_columns_of_a_row(void **state)
 {
 	struct memtable *mt = fresh();
@@ -1189,6 +1222,7 @@ int main(void)
 		cmocka_unit_test(a_run_passes_over_what_a_cursor_does),
 		cmocka_unit_test(
 			rows_are_sorted_whether_they_came_in_order_or_not),
+		cmocka_unit_test(rows_with_long_prefixes_in_common_are_sorted),
 		cmocka_unit_test(a_run_seeks_columns_of_a_row),
 		cmocka_unit_test(rows_that_come_between_seeks_are_found),
 		cmocka_unit_test(a_memtable_ends_with_its_last_row),
