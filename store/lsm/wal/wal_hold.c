@@ -22,8 +22,7 @@ int wal_hold(struct wal *w, uint64_t *end, uint64_t *pos)
 		*end = w->next;
 	*pos = wal_end(w);
 	pthread_mutex_lock(&w->spare_lock);
-	if (!w->holds++)
-		w->held = w->first;
+	w->holds++;
 	pthread_mutex_unlock(&w->spare_lock);
 	return 0;
 }

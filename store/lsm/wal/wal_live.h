@@ -119,9 +119,8 @@ struct wal {
 	uint64_t replayed; /* segments replayed by wal_open() */
 
 	pthread_mutex_t spare_lock;
-	/* Guarded by spare_lock: wal_hold(), and what was first at the first. */
+	/* Guarded by spare_lock: wal_hold(); meanwhile no segment is released. */
 	unsigned holds;
-	uint64_t held;
 	/* Guarded by spare_lock: files allocated ahead, and held in reserve. */
 	struct os_file *spare, *reserve;
 	bool keeps_reserve;

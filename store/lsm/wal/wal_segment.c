@@ -351,11 +351,9 @@ int wal_release(struct wal *w, uint64_t segment)
 		limit = w->file ? w->head.number : w->next;
 		if (limit > segment)
 			limit = segment;
-		if (w->holds && limit > w->held)
-			limit = w->held;
 		number = w->first;
 		pthread_mutex_unlock(&w->lock);
-		if (number >= limit)
+		if (w->holds || number >= limit)
 			break;
 		rc = release_one(w, number);
 		if (rc < 0)
