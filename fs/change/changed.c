@@ -287,20 +287,22 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		tell_delete(w, s.node, c);
 }
 
-static bool alias_read(struct fs *fs, uint64_t node)
+/* Has somebody that F:Q open? With 0: any? */
+static bool is_open(struct fs *fs, uint64_t node)
 {
-	bool read = false;
+	bool open = fs->writes->open;
 
 	if (node)
-		return atomic_load(fs_alias_readers(fs, node));
-	for (uint64_t n = 0; !read && n < FS_ALIAS_SLOTS; n++)
-		read = atomic_load(fs_alias_readers(fs, n));
-	return read;
+		return atomic_load(fs_alias_readers(fs, node)) ||
+		       write_state_open(fs->writes, node);
+	for (uint64_t n = 0; !open && n < FS_ALIAS_SLOTS; n++)
+		open = atomic_load(fs_alias_readers(fs, n));
+	return open;
 }
 
 void changed_alias_gone(struct fs *fs, uint64_t node)
 {
-	if (alias_read(fs, node) || write_state_open(fs->writes, node))
+	if (is_open(fs, node))
 		invalidate_all_names(fs->invalidator);
 }
 

@@ -37,8 +37,8 @@ bool write_state_open(struct write_state *ws, uint64_t node)
 {
 	bool open;
 
-	if (!ws->open || !node)
-		return ws->open;
+	if (!ws->open)
+		return false;
 	pthread_mutex_lock(&ws->lock);
 	open = sorted_next(&ws->writers, bytes_of(&node, sizeof(node)), false,
 			   (struct bytes){0}) != NULL;

@@ -27,7 +27,7 @@ struct write_state {
 int write_state_new(uint64_t scratch_max, struct budget *budget,
 		    struct write_state **out);
 void write_state_free(struct write_state *ws); /* NULL is nothing */
-/* Is that file open for writing? With 0: any file? */
+/* Is that file open for writing? */
 bool write_state_open(struct write_state *ws, uint64_t node);
 /* Is a file open for writing, or is there a scratch file? */
 bool write_state_any(struct write_state *ws);

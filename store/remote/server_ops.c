@@ -272,7 +272,7 @@ static int run_hold(struct served *sv, struct field *in, struct field *out)
 	for (size_t i = 0; i < SLOTS_MAX; i++)
 		if (sv->slots[i].type == SLOT_HOLD)
 			return why(-EMFILE,
-				   "this session holds files already: release "
+				   "this client holds files already: release "
 				   "them first");
 	r = store_hold(sv->store, &h);
 	if (r < 0)

@@ -183,7 +183,7 @@ static void a_session_holds_one_state_at_a_time(void **state)
 	assert_int_equal(loop_open(p->s.store, NULL, &client), 0);
 	assert_int_equal(store_hold(client, &h), 0);
 	assert_int_equal(store_hold(client, &second), -EMFILE);
-	assert_string_equal(store_why(), "this session holds files already: "
+	assert_string_equal(store_why(), "this client holds files already: "
 					 "release them first");
 	hold_release(h);
 	assert_int_equal(store_hold(client, &h), 0);
