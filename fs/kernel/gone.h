@@ -63,7 +63,7 @@ void gone_forget(struct gone *g, pid_t who);
 
 /*
  * F:Q has gone, of which thread @who asks for attributes: false for ESTALE; true
- * when the thread was told so already, and has looked it up since.
+ * when the thread was told so already, in what can be the same walk.
  */
 bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 /*
