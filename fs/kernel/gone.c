@@ -6,6 +6,7 @@
 enum step {
 	TOLD,
 	ABSENT, /* one look-up found nothing */
+	LOST,	/* so did the next: only a look-up that finds it goes on */
 	HELD,	/* a look-up found it: attributes are asked for next */
 	STATED, /* it has attributes, and may open it */
 	STEPS,
@@ -52,12 +53,22 @@ static void begin(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
 
 int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
 {
-	if (step_of(g, who, ino) == STEPS) {
+	enum step step = step_of(g, who, ino);
+
+	if (step == STEPS || step == LOST) {
 		begin(g, who, ino, now_ms);
 		return -ESTALE;
 	}
 	gone_forget(g, who);
 	return -ENOENT;
+}
+
+/* Can what the thread asks be of the walk that followed its ESTALE? */
+static bool is_same_walk(struct gone *g, pid_t who, int64_t now_ms)
+{
+	int64_t at_ms = atomic_load(&g->at_ms[(unsigned)who % GONE_SLOTS]);
+
+	return now_ms - at_ms < GONE_WALK_MS;
 }
 
 /*
@@ -66,9 +77,8 @@ int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
  */
 static bool is_due(struct gone *g, pid_t who, enum step step, int64_t now_ms)
 {
-	int64_t at_ms = atomic_load(&g->at_ms[(unsigned)who % GONE_SLOTS]);
-
-	return step == HELD || (step != STEPS && now_ms - at_ms < GONE_WALK_MS);
+	return step == HELD ||
+	       (step != STEPS && step != LOST && is_same_walk(g, who, now_ms));
 }
 
 bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
@@ -82,17 +92,22 @@ bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)
 	return again;
 }
 
-bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present)
+bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present,
+		    int64_t now_ms)
 {
 	enum step step = step_of(g, who, ino);
 
 	if (step == STEPS)
 		return true;
-	if (step == STATED || (!present && step != TOLD))
+	if (step == STATED || (step == LOST && !is_same_walk(g, who, now_ms))) {
 		gone_forget(g, who);
+		return true;
+	}
+	if (present)
+		set_step(g, who, ino, HELD);
 	else
-		set_step(g, who, ino, present ? HELD : ABSENT);
-	return step == STATED || !present;
+		set_step(g, who, ino, step == TOLD ? ABSENT : LOST);
+	return !present;
 }
 
 void gone_found(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms)

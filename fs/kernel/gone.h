@@ -17,7 +17,7 @@
  *
  * F:Q is believed for long, so a walk may begin with a request for the attributes
  * of a file that went long ago, and open(2) with O_CREAT must not get ENOENT
- * then. Whichever request got the ESTALE, the next walk asks for the name (twice
+ * then. Whichever request got the ESTALE, the next walk asks for the name (again
  * when it is absent the first time), then for attributes, as it may not believe
  * those of the look-up, and then it may open. So the same record says how far that
  * walk is, and no request of it gets ESTALE again:
@@ -26,12 +26,17 @@
  *	ESTALE	LOOKUP		GETATTR		gone again: OPEN=ENOENT
  *	ESTALE	LOOKUP		gone again: it is seen as a file without a link
  *	ESTALE	LOOKUP=ENOENT	LOOKUP		as above
- *	ESTALE	LOOKUP=ENOENT	LOOKUP=ENOENT	forgotten
+ *	ESTALE	LOOKUP=ENOENT	LOOKUP=ENOENT	the end, or a LOOKUP as above
  *
  * Threads share their look-ups: one may ask for attributes of what another has
  * found, and a second time, as it may not believe them. So a GETATTR where none is
  * due begins a walk of its own only if that cannot be the same one any more
  * (GONE_WALK_MS).
+ *
+ * A walk that found nothing twice has mostly ended. But where other threads make
+ * and look the name up meanwhile, the kernel tries each of their dentries before it
+ * asks again by itself, so a third look-up can find it. Attributes that are asked
+ * for without such a look-up are of the next walk.
  *
  * Threads whose numbers share a slot may forget for each other: the other one
  * gets ESTALE again. Any thread, no lock.
@@ -69,7 +74,8 @@ bool gone_again(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 /*
  * The thread looks F:Q up, which is @present or not: may the answer be believed?
  */
-bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present);
+bool gone_looked_up(struct gone *g, pid_t who, uint64_t ino, bool present,
+		    int64_t now_ms);
 /* The thread got attributes of F:Q, and may open it next. */
 void gone_found(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 

@@ -103,7 +103,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 					  fuse_req_ctx(req)->pid);
 	believed = child.kind != NODE_ALIAS || r < 0 ||
 		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid, child.ino,
-				  r > 0);
+				  r > 0, monotonic_ms());
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
