@@ -44,7 +44,7 @@ store/lsm/state		value os front base rules wal table mem manifest compaction
 store/lsm/read		value os filter base rules block table mem merge manifest
 			state
 store/lsm/background	value os base wal table mem manifest compaction state
-store/lsm/write		value os rules wal mem state read background
+store/lsm/write		value os rules wal mem manifest state read background
 store/lsm/admin		value os store front base rules wal block table mem merge
 			manifest compaction state read background write
 store/remote		value os store filter front

@@ -24,10 +24,12 @@ static const struct carry_watch watch = {went, NULL};
 
 int parse_backup(struct request *rq)
 {
-	if (rq->list && (rq->keep || rq->nwords != 1))
+	if (rq->list && (rq->keep || rq->keeps_log || rq->nwords != 1))
 		return fail_usage("--list takes DIR alone");
 	if (rq->nwords == 1 && !rq->list && !rq->keep)
 		return fail_usage(NULL);
+	if (rq->nwords == 1 && rq->keeps_log)
+		return fail_usage("--keep-log is of a STORE");
 	return EXIT_DONE;
 }
 
@@ -40,6 +42,16 @@ static uint64_t bytes_of_all(const struct inventory *r)
 	return bytes;
 }
 
+static uint64_t bytes_of_log(const struct inventory *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->nfiles; i++)
+		if (!strncmp(r->files[i].is.name, HOLD_KEPT, strlen(HOLD_KEPT)))
+			bytes += r->files[i].is.bytes;
+	return bytes;
+}
+
 static int print_one(const struct folder *f, uint64_t number)
 {
 	struct inventory r;
@@ -47,7 +59,8 @@ static int print_one(const struct folder *f, uint64_t number)
 
 	if (folder_inventory(f, number, &r) < 0)
 		return fail_store(f->path);
-	code = print_backup(number, r.taken_ms, r.nfiles, bytes_of_all(&r));
+	code = print_backup(number, r.taken_ms, r.nfiles, bytes_of_all(&r),
+			    bytes_of_log(&r));
 	inventory_free(&r);
 	return code;
 }
@@ -118,6 +131,8 @@ static int make(struct request *rq, struct folder *f)
 	char *store = NULL;
 	int r = mountpoint_store(rq->words[0], &store);
 
+	if (r == 0 && rq->keeps_log)
+		r = store_keep_log(rq->store, rq->keep_log << 20);
 	if (r == 0)
 		r = store_hold(rq->store, &h);
 	if (r < 0 || !h) {
@@ -139,7 +154,8 @@ static int make(struct request *rq, struct folder *f)
 	if (r < 0)
 		return fail_store(dir);
 	return print_backup_made(done.number, done.files, done.bytes,
-				 done.carried_files, done.carried);
+				 done.carried_files, done.carried,
+				 done.moment_ms);
 }
 
 int cmd_backup(struct request *rq)
@@ -152,7 +168,8 @@ int cmd_backup(struct request *rq)
 	if (rq->list)
 		return list(dir);
 	if (rq->nwords > 1)
-		code = open_store(rq->words[0], false, true, &rq->store);
+		code = open_store(rq->words[0], false, !rq->keeps_log,
+				  &rq->store);
 	if (code)
 		return code;
 	if (rq->nwords > 1 && check_apart(rq->words[0], dir) < 0)
@@ -205,7 +222,8 @@ int parse_restore(struct request *rq)
 		       : EXIT_DONE;
 }
 
-static int restore(struct folder *f, uint64_t number, const char *dest)
+static int restore(struct folder *f, uint64_t number, int64_t at_ms,
+		   const char *dest)
 {
 	struct backup_done done;
 	struct inventory all;
@@ -216,14 +234,21 @@ static int restore(struct folder *f, uint64_t number, const char *dest)
 	/* Each byte is written and read back. */
 	progress_begin("restore", "MiB", 2 * bytes_of_all(&all));
 	inventory_free(&all);
-	r = backup_restore(f, number, dest, &watch, &done);
+	r = backup_restore(f, number, at_ms, dest, &watch, &done);
 	progress_clear();
 	if (r == -ECANCELED)
 		progress_say_stopped("%s was not made: do it again", dest);
 	if (r < 0)
 		return r == -ECANCELED ? EXIT_STORE : fail_store(dest);
+	if (done.log_why[0])
+		fprintf(stderr,
+			"cellctl: this is backup %llu, taken at %lld, and not "
+			"a later moment: %s\n",
+			(unsigned long long)number, (long long)done.moment_ms,
+			done.log_why);
 	return print_backup_made(done.number, done.files, done.bytes,
-				 done.carried_files, done.carried);
+				 done.carried_files, done.carried,
+				 done.moment_ms);
 }
 
 int cmd_restore(struct request *rq)
@@ -246,7 +271,8 @@ int cmd_restore(struct request *rq)
 		return fail_store(dir);
 	code = choose(rq, &f, &number);
 	if (code == EXIT_DONE)
-		code = restore(&f, number, rq->words[1]);
+		code = restore(&f, number, rq->has_ts ? rq->ts : 0,
+			       rq->words[1]);
 	folder_close(&f);
 	return code;
 }

@@ -121,6 +121,7 @@ struct store_ops {
 	/* NULL: no files. The wrapper frees what struct hold owns, then releases. */
 	int (*hold)(struct store *s, struct hold **out);
 	void (*hold_release)(struct hold *h);
+	int (*keep_log)(struct store *s, uint64_t bytes); /* NULL: no log */
 	int (*stat)(struct store *s, unsigned i, struct store_stat *out);
 	/*
 	 * Appends what it has of shape.h but SHAPE_NOW, tables and calls; where

@@ -23,6 +23,18 @@ int store_hold(struct store *s, struct hold **out)
 	return 0;
 }
 
+int store_keep_log(struct store *s, uint64_t bytes)
+{
+	int r;
+
+	front_begin();
+	r = s->ops->keep_log
+		    ? s->ops->keep_log(s, bytes)
+		    : why(-EOPNOTSUPP, "this store has no log of its own to be "
+				       "kept");
+	return front_end(s, r);
+}
+
 void hold_release(struct hold *h)
 {
 	if (!h)

@@ -55,6 +55,12 @@ int store_check_copy(const char *path,
 	return lsm_check(path, NULL, wanted, say, arg);
 }
 
+int store_roll_forward(const char *path, const char *log, int64_t at_ms)
+{
+	why_clear();
+	return lsm_roll_forward(path, log, at_ms);
+}
+
 int store_repair(const char *path, const char *dest, struct os *os,
 		 void (*tell)(void *arg, const struct store_rescue *news),
 		 void *arg)

@@ -442,6 +442,7 @@ static const struct store_ops remote_ops = {
 	.compact = remote_compact,
 	.hold = remote_hold,
 	.hold_release = remote_hold_release,
+	.keep_log = remote_keep_log,
 	.stat = remote_stat,
 	.shape = remote_shape,
 	.space = remote_space,

@@ -109,6 +109,12 @@ int remote_hold(struct store *s, struct hold **out)
 	return result;
 }
 
+int remote_keep_log(struct store *s, uint64_t bytes)
+{
+	return call_fields(remote_of(s), WIRE_KEEP_LOG,
+			   FIELDS(field_number(bytes)), NULL);
+}
+
 void remote_hold_release(struct hold *base)
 {
 	struct remote_hold *h = (struct remote_hold *)base;

@@ -110,6 +110,7 @@ int remote_snapshot_restore(struct snapshot *snap,
 /* client_hold.c */
 int remote_hold(struct store *s, struct hold **out);
 void remote_hold_release(struct hold *h);
+int remote_keep_log(struct store *s, uint64_t bytes);
 
 /* client_stats.c */
 int remote_stat(struct store *s, unsigned i, struct store_stat *out);

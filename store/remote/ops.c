@@ -73,6 +73,8 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	/* the hold, from which byte on */
 	[WIRE_HOLD_READ] = {"48", "r"},
 	[WIRE_HOLD_RELEASE] = {"4", ""},
+	/* bytes */
+	[WIRE_KEEP_LOG] = {"8", ""},
 	/* as store_shape_next() reads it */
 	[WIRE_SHAPE] = {"", "r"},
 };

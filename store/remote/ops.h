@@ -30,7 +30,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660006u
+#define WIRE_VERSION 0x63660007u
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
@@ -80,6 +80,7 @@ enum wire_op {
 	WIRE_HOLD,
 	WIRE_HOLD_READ,
 	WIRE_HOLD_RELEASE,
+	WIRE_KEEP_LOG,
 	WIRE_SHAPE,
 	WIRE_OPS
 };

@@ -376,6 +376,8 @@ int run_call(struct served *sv, enum wire_op op, struct field *in,
 		return close_handle(sv, handle, SLOT_SNAPSHOT);
 	case WIRE_HOLD_RELEASE:
 		return close_handle(sv, handle, SLOT_HOLD);
+	case WIRE_KEEP_LOG:
+		return store_keep_log(s, in[0].n);
 	case WIRE_SYNC:
 		return store_sync(s);
 	case WIRE_HEALTH:
@@ -426,5 +428,6 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_SCAN_PASS] = {run_scan_pass},
 	[WIRE_HOLD] = {run_hold},
 	[WIRE_HOLD_READ] = {run_hold_read},
+	[WIRE_KEEP_LOG] = {CHANGE(CARE)},
 	[WIRE_SHAPE] = {run_shape},
 };

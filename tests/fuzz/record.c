@@ -45,17 +45,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf one = {0}, two = {0};
 	struct seen s = {.record = {data, size}, .again = &one};
 	uint64_t next, next_again;
+	struct note note;
 
-	if (record_start(&one, 0) < 0)
+	if (record_note_read(s.record, &note) > 0) {
+		inside(s.record, note.catalog);
+		if (note.time_ms < 0 || note.what > NOTE_BREAK)
+			abort();
+	}
+	if (record_start(&one, 1) < 0)
 		return 0;
 	if (record_read(s.record, &next, take, &s) < 0)
 		goto out;
 	/* Numbers may be written longer than need be: the second is canon. */
 	s = (struct seen){.record = buf_bytes(&one), .again = &two};
-	if (record_start(&two, 0) < 0)
+	if (record_start(&two, 1) < 0)
 		goto out;
 	if (record_read(s.record, &next_again, take, &s) < 0 ||
-	    next_again != s.changes ||
+	    next_again != s.changes + 1 ||
 	    !bytes_eq(buf_bytes(&one), buf_bytes(&two)))
 		abort();
 out:

@@ -10,6 +10,8 @@
 
 /* The bytes of a table file's end that are its sum. */
 #define SUM_LEN 8
+/* So long is what names of one kept log have in common: HOLD_KEPT, a number, '-'. */
+#define KEPT_LOG (sizeof(HOLD_KEPT) + 16)
 
 struct making {
 	struct folder *folder;
@@ -19,6 +21,8 @@ struct making {
 		before; /* of the newest backup; empty: there is none */
 	int source, from,
 		to; /* directories: the store, that one, the new one */
+	struct hold_file *files; /* of the hold, those that it gets */
+	size_t nfiles;
 	struct inventory inventory; /* of the new one, as far as it has come */
 	bool *carried;		    /* of each file: is it new here? */
 	struct backup_done done;
@@ -67,7 +71,7 @@ static bool link_before(struct making *m, const struct hold_file *f,
 
 static int carry(struct making *m, size_t i, uint64_t *hash)
 {
-	const struct hold_file *f = &m->hold->files[i];
+	const struct hold_file *f = &m->files[i];
 
 	m->carried[i] = i > 0;
 	/* Of a backup that was cut: it has its name, so it is whole. */
@@ -86,7 +90,7 @@ static int take_file(struct making *m, size_t i)
 	struct inventory_file *out = &m->inventory.files[i];
 	int r = 0;
 
-	out->is = m->hold->files[i];
+	out->is = m->files[i];
 	if (!link_before(m, &out->is, &out->hash))
 		r = carry(m, i, &out->hash);
 	if (r < 0)
@@ -102,9 +106,8 @@ static bool is_held(void *arg, const char *name)
 	const struct making *m = arg;
 
 	/* The log and the catalog are always made anew. */
-	for (size_t i = 0; i < m->hold->nfiles; i++)
-		if (m->hold->files[i].sum &&
-		    !strcmp(m->hold->files[i].name, name))
+	for (size_t i = 0; i < m->nfiles; i++)
+		if (m->files[i].sum && !strcmp(m->files[i].name, name))
 			return true;
 	return false;
 }
@@ -153,6 +156,32 @@ static int check_carried(struct making *m)
 		   k.first);
 }
 
+static bool is_kept(const struct hold_file *f)
+{
+	return !strncmp(f->name, HOLD_KEPT, strlen(HOLD_KEPT));
+}
+
+/*
+ * Of the kept log those files that the backup before lacks. The names of one log
+ * have its order.
+ */
+static void choose_files(struct making *m)
+{
+	const char *newest = "";
+
+	for (size_t i = 0; i < m->before.nfiles; i++)
+		if (is_kept(&m->before.files[i].is) &&
+		    strcmp(m->before.files[i].is.name, newest) > 0)
+			newest = m->before.files[i].is.name;
+	for (size_t i = 0; i < m->hold->nfiles; i++) {
+		const struct hold_file *f = &m->hold->files[i];
+
+		if (!is_kept(f) || strcmp(f->name, newest) > 0 ||
+		    strncmp(f->name, newest, KEPT_LOG))
+			m->files[m->nfiles++] = *f;
+	}
+}
+
 static int open_all(struct making *m, const char *store)
 {
 	struct folder *f = m->folder;
@@ -177,6 +206,7 @@ static int open_all(struct making *m, const char *store)
 	m->to = folder_begin(f);
 	if (m->to < 0)
 		return m->to;
+	choose_files(m);
 	return folder_sweep(m->to, is_held, m);
 }
 
@@ -186,7 +216,7 @@ static int make(struct making *m, const char *store)
 
 	m->inventory.store_id = m->hold->store_id;
 	m->inventory.taken_ms = m->hold->taken_ms;
-	for (size_t i = 0; r == 0 && i < m->hold->nfiles; i++)
+	for (size_t i = 0; r == 0 && i < m->nfiles; i++)
 		r = take_file(m, i);
 	if (r == 0)
 		r = check_carried(m);
@@ -208,10 +238,13 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 			   .to = -1};
 	int r;
 
+	m.done.moment_ms = h->taken_ms;
+	m.files = calloc(h->nfiles, sizeof(*m.files));
 	m.carried = calloc(h->nfiles, sizeof(*m.carried));
 	m.inventory.files = calloc(h->nfiles, sizeof(*m.inventory.files));
-	r = m.carried && m.inventory.files ? make(&m, store)
-					   : why(-ENOMEM, "out of memory");
+	r = m.files && m.carried && m.inventory.files
+		    ? make(&m, store)
+		    : why(-ENOMEM, "out of memory");
 	if (r == 0)
 		*out = m.done;
 	if (m.source >= 0)
@@ -220,6 +253,7 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 		close(m.from);
 	if (m.to >= 0)
 		close(m.to);
+	free(m.files);
 	free(m.carried);
 	inventory_free(&m.inventory);
 	inventory_free(&m.before);

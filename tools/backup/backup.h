@@ -26,8 +26,10 @@
  * Restoring carries the files of one into a new directory in the same way, and
  * compares with BACKUP.
  *
- * The log has no times, so a store is restored to the moment of a backup, and to
- * none between.
+ * A store that keeps its log (store_keep_log()) can be restored to any moment
+ * between two backups: of the segments that are kept each backup has those that the
+ * one before it lacks, so that the log from one to the next lies in the next. A
+ * backup that is dropped takes them along, and the moments behind it.
  *
  * One process at a time changes DIR (flock). All functions return 0 or 1, or a
  * negative errno with a sentence; -ECANCELED: the watch said so.
@@ -43,6 +45,9 @@ struct backup_done {
 	uint64_t number;
 	uint64_t files, bytes;		 /* all of it */
 	uint64_t carried_files, carried; /* of which so many were carried */
+	int64_t moment_ms;		 /* of which it is the state */
+	/* Of a restore to a moment that could not be had: the reason, else "". */
+	char log_why[WHY_MAX];
 };
 
 /*
@@ -52,11 +57,13 @@ struct backup_done {
 int backup_make(struct folder *f, const char *store, const struct hold *h,
 		const struct carry_watch *w, struct backup_done *out);
 /*
- * Makes the new store @dest, which may be an empty directory, of backup @number.
- * -EEXIST: there is something.
+ * Makes the new store @dest, which may be an empty directory, of backup @number, and
+ * brings it to @at_ms by the log that later ones have. Where that is not in them, or
+ * @at_ms is not later, it is as the backup. -EEXIST: there is something.
  */
-int backup_restore(struct folder *f, uint64_t number, const char *dest,
-		   const struct carry_watch *w, struct backup_done *out);
+int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
+		   const char *dest, const struct carry_watch *w,
+		   struct backup_done *out);
 /*
  * Verifies one backup: that it has the files of its inventory, with their hashes,
  * and that they are a sound store. Files that are links to those of backup

@@ -17,13 +17,54 @@ static int failed(const char *call, const char *name)
 	return why(err, "%s %s: %s", call, name, strerror(errno));
 }
 
+/* Where the log that it is brought forward by is put, in the new store. */
+#define LOG_DIR "log"
+
+struct restoring {
+	struct folder *folder;
+	const struct inventory *inventory; /* of the backup */
+	const struct carry_watch *watch;
+	int from, to;	  /* directories: the backup, the new store */
+	const char *part; /* the new store, until it has its name */
+	int64_t at_ms;
+	struct backup_done done;
+};
+
 static int not_its_own(const struct inventory_file *f)
 {
 	return why(-EUCLEAN, "%s is not what the backup has had", f->is.name);
 }
 
-static int restore_files(int from, int to, const struct inventory *r,
-			 const struct carry_watch *w, struct backup_done *done)
+static bool begins(const struct inventory_file *f, const char *with)
+{
+	return !strncmp(f->is.name, with, strlen(with));
+}
+
+/* Of a backup that is restored: its log is left out where another is read. */
+static bool is_state(const struct inventory_file *f)
+{
+	return !begins(f, HOLD_KEPT) && !begins(f, HOLD_LOG);
+}
+
+static bool is_log(const struct inventory_file *f)
+{
+	return begins(f, HOLD_LOG);
+}
+
+static bool is_kept(const struct inventory_file *f)
+{
+	return begins(f, HOLD_KEPT);
+}
+
+/* Of the last one: its state is not needed, but its catalog. */
+static bool is_last(const struct inventory_file *f)
+{
+	return !f->is.sum;
+}
+
+static int carry_those(struct restoring *k, int from, int to,
+		       const struct inventory *r,
+		       bool (*wanted)(const struct inventory_file *f))
 {
 	uint64_t hash = 0;
 	int rc = 0;
@@ -31,15 +72,94 @@ static int restore_files(int from, int to, const struct inventory *r,
 	for (size_t i = 0; rc == 0 && i < r->nfiles; i++) {
 		const struct inventory_file *f = &r->files[i];
 
-		rc = carry_file(from, to, &f->is, w, &hash);
+		if (!wanted(f))
+			continue;
+		rc = carry_file(from, to, &f->is, k->watch, &hash);
 		if (rc == 0 && hash != f->hash)
 			rc = not_its_own(f);
-		done->files++;
-		done->bytes += f->is.bytes;
+		k->done.files++;
+		k->done.bytes += f->is.bytes;
 	}
-	done->carried_files = done->files;
-	done->carried = done->bytes;
+	k->done.carried_files = k->done.files;
+	k->done.carried = k->done.bytes;
 	return rc;
+}
+
+/* Carries the log of one of the later backups. *last: it goes so far. */
+static int carry_log(struct restoring *k, uint64_t number, int log, bool *last)
+{
+	struct inventory r = {0};
+	int from = -1, rc = folder_inventory(k->folder, number, &r);
+
+	if (rc == 0)
+		rc = from = folder_enter(k->folder, number);
+	*last = rc >= 0 && r.taken_ms >= k->at_ms;
+	if (rc >= 0)
+		rc = carry_those(k, from, log, &r, *last ? is_last : is_kept);
+	if (from >= 0)
+		close(from);
+	inventory_free(&r);
+	return rc;
+}
+
+static int carry_logs(struct restoring *k, int log)
+{
+	bool last = false;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && !last && i < k->folder->n; i++)
+		if (k->folder->numbers[i] > k->done.number)
+			rc = carry_log(k, k->folder->numbers[i], log, &last);
+	return rc < 0 || last ? rc
+			      : why(-ENODATA, "no later backup has the log");
+}
+
+/* 0, -ENODATA where the log does not have it, or an error. */
+static int roll_forward(struct restoring *k)
+{
+	struct why_kept kept;
+	char *path = NULL;
+	int log = -1, rc = 0;
+
+	if (mkdirat(k->to, LOG_DIR, 0700) < 0)
+		return failed("making", LOG_DIR);
+	log = openat(k->to, LOG_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (log < 0)
+		rc = failed("opening", LOG_DIR);
+	if (rc == 0)
+		rc = carry_logs(k, log);
+	if (rc == 0 && asprintf(&path, "%s/" LOG_DIR, k->part) < 0)
+		rc = why(-ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = store_roll_forward(k->part, path, k->at_ms);
+	why_keep(&kept);
+	if (log >= 0) {
+		(void)folder_sweep(log, NULL, NULL);
+		close(log);
+	}
+	(void)unlinkat(k->to, LOG_DIR, AT_REMOVEDIR);
+	free(path);
+	why_restore(&kept);
+	return rc;
+}
+
+static int restore_files(struct restoring *k)
+{
+	int rc = carry_those(k, k->from, k->to, k->inventory, is_state);
+
+	if (rc == 0 && k->at_ms > k->done.moment_ms) {
+		rc = roll_forward(k);
+		if (rc == 0) {
+			k->done.moment_ms = k->at_ms;
+			return 0;
+		}
+		if (rc == -ENODATA)
+			snprintf(k->done.log_why, sizeof(k->done.log_why), "%s",
+				 store_why());
+	}
+	if (rc == 0 || rc == -ENODATA)
+		rc = carry_those(k, k->from, k->to, k->inventory, is_log);
+	return rc < 0 ? rc : store_roll_forward(k->part, NULL, 0);
 }
 
 static void keep_first(void *arg, const char *sentence)
@@ -59,22 +179,20 @@ static int check_restored(const char *path)
 		     : r;
 }
 
-/* Fills @part with the backup and gives it its name. */
-static int fill(int from, int to, const struct inventory *r, const char *part,
-		const char *dest, const struct carry_watch *w,
-		struct backup_done *done)
+/* Fills the part with the backup and gives it its name. */
+static int fill(struct restoring *k, const char *dest)
 {
-	int rc = restore_files(from, to, r, w, done);
+	int rc = restore_files(k);
 
 	if (rc == 0)
-		rc = check_restored(part);
-	if (rc == 0 && fsync(to) < 0)
-		rc = failed("syncing", part);
-	if (rc == 0 && rename(part, dest) < 0)
+		rc = check_restored(k->part);
+	if (rc == 0 && fsync(k->to) < 0)
+		rc = failed("syncing", k->part);
+	if (rc == 0 && rename(k->part, dest) < 0)
 		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
 			     ? why(-EEXIST, "%s exists", dest)
-			     : failed("renaming", part);
-	return rc == 0 ? folder_sync_name(to, dest) : rc;
+			     : failed("renaming", k->part);
+	return rc == 0 ? folder_sync_name(k->to, dest) : rc;
 }
 
 static int make_part(const char *part, int *to)
@@ -118,43 +236,52 @@ static int is_free(const char *dest)
 	return why(-EEXIST, "%s exists: name a new directory", dest);
 }
 
-int backup_restore(struct folder *f, uint64_t number, const char *dest,
-		   const struct carry_watch *w, struct backup_done *out)
+int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
+		   const char *dest, const struct carry_watch *w,
+		   struct backup_done *out)
 {
-	struct backup_done done = {.number = number};
 	struct inventory inventory = {0};
+	struct restoring k = {.folder = f,
+			      .inventory = &inventory,
+			      .watch = w,
+			      .from = -1,
+			      .to = -1,
+			      .at_ms = at_ms,
+			      .done = {.number = number}};
 	struct why_kept kept;
 	char *part = NULL;
-	int from = -1, to = -1, r = is_free(dest);
+	int r = is_free(dest);
 	size_t len = strlen(dest);
 
 	while (len > 1 && dest[len - 1] == '/')
 		len--;
 	if (r == 0)
 		r = folder_inventory(f, number, &inventory);
+	k.done.moment_ms = inventory.taken_ms;
 	if (r == 0)
-		r = from = folder_enter(f, number);
+		r = k.from = folder_enter(f, number);
 	if (r >= 0)
 		r = asprintf(&part, "%.*s.part", (int)len, dest) < 0
 			    ? why(-ENOMEM, "out of memory")
-			    : make_part(part, &to);
+			    : make_part(part, &k.to);
+	k.part = part;
 	if (r == 0)
-		r = fill(from, to, &inventory, part, dest, w, &done);
+		r = fill(&k, dest);
 	if (r == 0)
-		*out = done;
+		*out = k.done;
 	else if (r == -EUCLEAN && part)
 		why(r, "backup %" PRIu64 " of %s is damaged: %s", number,
 		    f->path, store_why());
 	why_keep(&kept);
-	if (r < 0 && to >= 0) {
-		(void)folder_sweep(to, NULL, NULL);
+	if (r < 0 && k.to >= 0) {
+		(void)folder_sweep(k.to, NULL, NULL);
 		(void)rmdir(part);
 	}
 	why_restore(&kept);
-	if (to >= 0)
-		close(to);
-	if (from >= 0)
-		close(from);
+	if (k.to >= 0)
+		close(k.to);
+	if (k.from >= 0)
+		close(k.from);
 	free(part);
 	inventory_free(&inventory);
 	return r;

@@ -60,6 +60,7 @@ enum {
 	W_TIMES,
 	W_HTML,
 	W_PLOT,
+	W_KEEP_LOG,
 };
 
 static const struct option_word {
@@ -146,11 +147,13 @@ static const struct option_word {
 	{"key", 0, W_KEY, "NAME", O_RECORDS | O_RECORDS_IN,
 	 "the field that is the row key (row)"},
 	{"list", 0, W_LIST, NULL, O_BACKUP,
-	 "print the backups: number, time, files, bytes"},
+	 "print the backups: number, time, files, bytes, log"},
 	{"keep", 0, W_KEEP, "N", O_BACKUP, "drop all but the newest N"},
+	{"keep-log", 0, W_KEEP_LOG, "N", O_BACKUP,
+	 "from now on keep N MiB of the log for --at (0: none)"},
 	{"backup", 0, W_BACKUP, "N", O_RESTORE, "this one, not the newest"},
 	{"at", 0, W_AT, "TS", O_RESTORE,
-	 "the newest that was not taken after TS"},
+	 "as of TS; without a log, the newest before it"},
 	{"progress", 0, W_PROGRESS, NULL, O_PROGRESS,
 	 "say how far it is also where no terminal is"},
 	{"map", 0, W_MAP, "FIELD=COLUMN", O_RECORDS_IN,
@@ -243,6 +246,9 @@ static int take_value(struct request *rq, int what, const char *arg)
 		return parse_count(arg, UINT32_MAX, &rq->rate);
 	case W_KEEP:
 		return parse_count(arg, UINT32_MAX, &rq->keep);
+	case W_KEEP_LOG:
+		rq->keeps_log = true;
+		return parse_count(arg, UINT32_MAX, &rq->keep_log);
 	case W_BACKUP:
 		return parse_count(arg, INT64_MAX, &rq->backup);
 	case W_AT:

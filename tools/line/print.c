@@ -508,15 +508,16 @@ int print_snapshot(const struct snapshot_info *info)
 }
 
 int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
-		 uint64_t bytes)
+		 uint64_t bytes, uint64_t log)
 {
 	int r;
 
 	if (!json)
-		return text_line("%llu\t%lld\t%llu\t%llu\n",
+		return text_line("%llu\t%lld\t%llu\t%llu\t%llu\n",
 				 (unsigned long long)number,
 				 (long long)taken_ms, (unsigned long long)files,
-				 (unsigned long long)bytes);
+				 (unsigned long long)bytes,
+				 (unsigned long long)log);
 	r = json_open(&output, NULL, '{');
 	if (r == 0)
 		r = json_uint(&output, "backup", number);
@@ -524,21 +525,24 @@ int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
 		r = json_int(&output, "taken", taken_ms);
 	if (r == 0)
 		r = json_uint(&output, "files", files);
-	return end_line(r < 0 ? r : json_uint(&output, "bytes", bytes));
+	if (r == 0)
+		r = json_uint(&output, "bytes", bytes);
+	return end_line(r < 0 ? r : json_uint(&output, "log", log));
 }
 
 int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
-		      uint64_t carried_files, uint64_t carried)
+		      uint64_t carried_files, uint64_t carried,
+		      int64_t moment_ms)
 {
 	int r;
 
 	if (!json)
-		return text_line("%llu\t%llu\t%llu\t%llu\t%llu\n",
-				 (unsigned long long)number,
-				 (unsigned long long)files,
-				 (unsigned long long)bytes,
-				 (unsigned long long)carried_files,
-				 (unsigned long long)carried);
+		return text_line(
+			"%llu\t%llu\t%llu\t%llu\t%llu\t%lld\n",
+			(unsigned long long)number, (unsigned long long)files,
+			(unsigned long long)bytes,
+			(unsigned long long)carried_files,
+			(unsigned long long)carried, (long long)moment_ms);
 	r = json_open(&output, NULL, '{');
 	if (r == 0)
 		r = json_uint(&output, "backup", number);
@@ -548,5 +552,7 @@ int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
 		r = json_uint(&output, "bytes", bytes);
 	if (r == 0)
 		r = json_uint(&output, "carried_files", carried_files);
-	return end_line(r < 0 ? r : json_uint(&output, "carried", carried));
+	if (r == 0)
+		r = json_uint(&output, "carried", carried);
+	return end_line(r < 0 ? r : json_int(&output, "moment", moment_ms));
 }

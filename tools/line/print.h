@@ -62,9 +62,10 @@ int print_faults(const char *store, int faults);
 int print_rescue(const struct store_rescue *news);
 /* A backup of a list, and one that was made or restored. */
 int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
-		 uint64_t bytes);
+		 uint64_t bytes, uint64_t log);
 int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
-		      uint64_t carried_files, uint64_t carried);
+		      uint64_t carried_files, uint64_t carried,
+		      int64_t moment_ms);
 int print_snapshot(const struct snapshot_info *info);
 int print_end(void);
 /* Has who reads the output left? Output then fails without a word. */

@@ -44,7 +44,7 @@ enum {
 	O_RECORDS_IN = 1 << 24, /* the same, and --map */
 	O_LENGTH = 1 << 25,	/* --maxlength */
 	O_INTERVAL = 1 << 26,
-	O_BACKUP = 1 << 27,  /* --list, --keep */
+	O_BACKUP = 1 << 27,  /* --list, --keep, --keep-log */
 	O_RESTORE = 1 << 28, /* --backup, --at */
 	O_PROGRESS = 1 << 29,
 	O_LOOKS = 1 << 30, /* --interval of time, --count of looks */
@@ -77,11 +77,12 @@ struct request {
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
 	bool html, plot;
-	bool all_versions, list;
+	bool all_versions, list, keeps_log;
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
 	uint64_t ttl_ms, max_length, interval; /* 0 = none */
 	uint64_t keep, backup;		       /* 0 = not said */
+	uint64_t keep_log;		       /* MiB, if keeps_log */
 	uint64_t times; /* looks at a mount; 0 = on and on */
 	double every_s; /* seconds between them */
 	uint64_t rate;	/* MiB a second; 0 = as fast as it goes */

@@ -42,6 +42,7 @@ int lsm_check_part(struct store *s, struct store_checking *at, uint64_t bytes,
 		   void (*say)(void *arg, const char *sentence), void *arg);
 int lsm_hold(struct store *s, struct hold **out);
 void lsm_hold_release(struct hold *h);
+int lsm_keep_log(struct store *s, uint64_t bytes);
 int lsm_shape(struct store *s, struct buf *out);
 int lsm_stat(struct store *s, unsigned i, struct store_stat *out);
 int lsm_table_info(struct table *t, struct table_info *out);

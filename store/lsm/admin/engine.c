@@ -21,6 +21,7 @@
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"
+#include "store/lsm/write/note.h"
 #include "store/lsm/write/quota.h"
 #include "store/lsm/write/write.h"
 #include "store/os/clock.h"
@@ -121,6 +122,7 @@ static const struct store_ops lsm_ops = {
 	.check_part = lsm_check_part,
 	.hold = lsm_hold,
 	.hold_release = lsm_hold_release,
+	.keep_log = lsm_keep_log,
 	.stat = lsm_stat,
 	.shape = lsm_shape,
 	.space = lsm_space,
@@ -211,6 +213,17 @@ static int replay(void *arg, uint64_t segment, struct bytes record)
 	return commit_replay(db, record);
 }
 
+/* What the last process changed may not be noted yet. */
+static void keep_begin(struct lsm *db)
+{
+	db->keeps_log = manifest_catalog(db->manifest)->keep.bytes != 0;
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	note_tables(db, NOTE_TABLES);
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+}
+
 static int open_parts(struct lsm *db, const char *path)
 {
 	struct wal_options w = {
@@ -232,6 +245,8 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r < 0)
 		return r;
 	c = manifest_catalog(db->manifest);
+	w.keep = c->keep.bytes;
+	w.keep_id = c->keep.id;
 	atomic_store(&db->next_file, c->next_file);
 	atomic_store(&db->seq, c->last_seq);
 	r = block_cache_new(db->options.cache_bytes, &db->cache);
@@ -249,6 +264,8 @@ static int open_parts(struct lsm *db, const char *path)
 	db->stats.recovery_ns = os_monotonic_ns(db->os) - begun;
 	if (r == 0 && !ro)
 		r = os_dir_list(db->dir, remove_leftover, db);
+	if (r == 0 && !ro)
+		keep_begin(db);
 	if (r == 0 && !ro && !db->options.inline_background) {
 		r = wal_prepare(db->wal);
 		if (r == 0)
@@ -264,6 +281,7 @@ static void release(struct lsm *db)
 	free(db->pending);
 	free(db->entries);
 	buf_free(&db->record);
+	buf_free(&db->note);
 	for (uint32_t i = 0; i < db->nfrozen; i++)
 		memtable_unref(db->frozen[i].mem);
 	memtable_unref(db->active);

@@ -8,7 +8,7 @@
  * A tree per table and family, one log and one sequence of changes for all, so
  * that a row over several families is one record. The directory is flat:
  *
- *	LOCK  CATALOG-N  wal-N.log  wal.ring  N.sst
+ *	LOCK  CATALOG-N  wal-N.log  wal.ring  kept-ID-N.log  N.sst
  */
 #ifndef CELLFS_STORE_LSM_ADMIN_ENGINE_H
 #define CELLFS_STORE_LSM_ADMIN_ENGINE_H
@@ -21,6 +21,8 @@ int lsm_open(const char *path, const struct store_options *o,
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg);
+/* See store_roll_forward(). */
+int lsm_roll_forward(const char *path, const char *log, int64_t at_ms);
 /* See store_repair(). */
 int lsm_repair(const char *path, const char *dest, struct os *os,
 	       void (*tell)(void *arg, const struct store_rescue *news),

@@ -14,6 +14,7 @@
 #include "store/lsm/admin/admin.h"
 #include "store/lsm/background/background.h"
 #include "store/lsm/table/sst_format.h"
+#include "store/lsm/write/note.h"
 
 struct lsm_hold {
 	struct hold base;
@@ -120,7 +121,9 @@ static int gather(struct lsm_hold *h)
 	int r;
 
 	pthread_mutex_lock(&db->commit);
-	r = wal_hold(db->wal, &end, &pos);
+	r = note_pay(db);
+	if (r == 0)
+		r = wal_hold(db->wal, &end, &pos);
 	h->base.taken_ms = os_now_ms(db->os);
 	pthread_mutex_unlock(&db->commit);
 	if (r < 0)
@@ -133,6 +136,8 @@ static int gather(struct lsm_hold *h)
 		r = wal_files(db->wal,
 			      manifest_catalog(db->manifest)->wal_first, end,
 			      pos, add_log, h);
+	if (r == 0)
+		r = wal_kept_files(db->wal, add_log, h);
 	return r;
 }
 
@@ -157,6 +162,34 @@ static int have_catalog(struct lsm *db)
 	if (db->options.read_only || manifest_is_new(db->manifest))
 		return 0;
 	return lsm_commit_edit(db, &nothing);
+}
+
+int lsm_keep_log(struct store *s, uint64_t bytes)
+{
+	struct lsm *db = lsm_of(s);
+	struct catalog_keep keep;
+	struct edit e = {.keep = &keep};
+	int r;
+
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	keep = manifest_catalog(db->manifest)->keep;
+	/* What was kept before a pause is not continued. */
+	if (!keep.bytes)
+		keep.id = os_random(db->os);
+	keep.bytes = bytes;
+	r = lsm_writable(db);
+	if (r == 0)
+		r = lsm_commit_edit(db, &e);
+	if (r == 0) {
+		db->keeps_log = bytes != 0;
+		db->note.len = 0;
+		wal_keep(db->wal, keep.bytes, keep.id);
+		note_tables(db, NOTE_TABLES);
+	}
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	return r;
 }
 
 int lsm_hold(struct store *s, struct hold **out)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/admin/admin.h"
+#include "store/lsm/write/note.h"
 
 static uint64_t scope(const struct table *t)
 {
@@ -46,7 +47,13 @@ static int commit(struct lsm *db, struct edit *e)
 		return r;
 	e->next_file = atomic_load(&db->next_file);
 	e->last_seq = atomic_load(&db->seq);
-	return lsm_commit_edit(db, e);
+	r = lsm_commit_edit(db, e);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&db->commit);
+	note_tables(db, NOTE_TABLES);
+	pthread_mutex_unlock(&db->commit);
+	return 0;
 }
 
 /* -ENOENT if the table has been dropped. Under catalog. */

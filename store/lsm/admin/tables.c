@@ -14,6 +14,7 @@
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/superversion.h"
+#include "store/lsm/write/note.h"
 
 /* Lists the files of all trees of the state, for an edit; free() the list. */
 static int list_files(const struct table_state *st, struct edit_file **out,
@@ -154,6 +155,9 @@ int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 		free(list);
 		goto out;
 	}
+	pthread_mutex_lock(&db->commit);
+	note_tables(db, files ? NOTE_BREAK : NOTE_TABLES);
+	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_lock(&db->state);
 	memcpy(list, db->tables, db->ntables * sizeof(struct lsm_table *));
 	free(db->tables);
@@ -252,6 +256,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	r = lsm_commit_edit(db, &e);
 	if (r < 0)
 		goto out;
+	note_tables(db, NOTE_TABLES);
 	pthread_mutex_lock(&db->state);
 	st = ((struct lsm_table *)base)->now;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
@@ -338,11 +343,13 @@ static int replace(struct lsm *db, struct lsm_table *t, const char *name,
 		r = lose_all(db, old, st);
 	if (r == 0)
 		r = commit_state(db, t->base.id, st, fresh, next_tree, 0);
-	if (r < 0)
+	if (r < 0) {
 		table_state_unref(st);
-	else
-		install(db, t, st);
-	return r;
+		return r;
+	}
+	note_tables(db, files ? NOTE_BREAK : NOTE_TABLES);
+	install(db, t, st);
+	return 0;
 }
 
 int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)

@@ -41,12 +41,18 @@ struct catalog_snapshot { /* a persistent one */
 	struct snapshot_tables tables; /* those that it shows, as they were */
 };
 
+/* How much of the log is kept: wal_keep(). */
+struct catalog_keep {
+	uint64_t bytes, id;
+};
+
 struct catalog {
 	uint64_t next_file; /* number of the next sstable */
 	uint64_t next_table;
 	uint32_t next_tree;
 	uint64_t last_seq;  /* no sequence <= it is given again */
 	uint64_t wal_first; /* segments below it are not needed */
+	struct catalog_keep keep;
 	size_t ntables;
 	struct catalog_table *tables; /* in byte order of name */
 	size_t nsnapshots;
@@ -69,6 +75,7 @@ struct edit_loss {
 struct edit {
 	/* 0 = unchanged */
 	uint64_t next_file, last_seq, wal_first;
+	const struct catalog_keep *keep;
 	const struct edit_file *removed, *added;
 	size_t nremoved, nadded;
 	const struct edit_loss *lost;

@@ -246,6 +246,10 @@ static int take_body(struct decoder *d, uint64_t number, struct catalog *c,
 	c->next_tree = take_u32(d);
 	c->last_seq = take_u64(d);
 	c->wal_first = take_u64(d);
+	if (format >= 8) {
+		c->keep.bytes = take_u64(d);
+		c->keep.id = take_u64(d);
+	}
 	r = take_tables(d, c);
 	if (r == 0)
 		r = take_snapshots(d, c);

@@ -5,6 +5,7 @@
  *	body	 = format:4 number:8 store:8 counters
  *		   tables:4 table* snapshots:4 snapshot*
  *	counters = next_file:8 next_table:8 next_tree:4 last_seq:8 wal_first:8
+ *		   keep_bytes:8 keep_id:8
  *	table	 = head tree*				one tree a family
  *	head	 = id:8 version:8 name trees:4 id:4* schema
  *	tree	 = files:4 file* lost
@@ -25,9 +26,10 @@
 #include "store/value/codec.h"
 
 /* Raised when a byte format changes: store_open() refuses a greater one. */
-#define STORE_FORMAT 7
+#define STORE_FORMAT 8
 /*
- * The first whose catalog is read here. In 6 no schema has a quota; in 5 neither,
+ * The first whose catalog is read here. In 7 no log is kept, so that keep_bytes and
+ * keep_id are absent and the log has no notes; in 6 no schema has a quota; in 5 neither,
  * and its table files do not name their trees.
  */
 #define STORE_FORMAT_FIRST 5
@@ -57,6 +59,11 @@ int catalog_make(const struct catalog *c, const struct edit *e, uint64_t number,
  */
 int catalog_decode(struct bytes image, uint64_t number, struct catalog *out,
 		   uint64_t *store);
+/*
+ * The image of a catalog of number 0 with the tables and snapshots of @c, and
+ * without files, for a note in the log (record.h).
+ */
+int catalog_outline(const struct catalog *c, struct buf *out);
 /* Fills in the head of a file, the rest of which is there. */
 void catalog_seal(uint8_t *image, size_t len, uint64_t number);
 

@@ -12,6 +12,7 @@ struct writing {
 	const struct edit *e;
 	size_t removed, added, lost;
 	bool dropped_table, dropped_snapshot;
+	bool outline; /* files are left out */
 };
 
 static void put_info(struct encoder *e, uint8_t level, const struct sst_info *i)
@@ -57,7 +58,8 @@ static void put_files(struct writing *w, const struct catalog_tree *old,
 		      uint32_t id)
 {
 	const struct edit *e = w->e;
-	size_t kept = 0, added = 0, nold = old ? old->nfiles : 0;
+	size_t kept = 0, added = 0;
+	size_t nold = old && !w->outline ? old->nfiles : 0;
 
 	for (size_t i = 0; i < nold; i++)
 		kept += !is_removed(e, id, old->files[i].info.number);
@@ -225,27 +227,51 @@ static void put_counters(struct encoder *to, const struct catalog *c,
 	put_u32(to, (uint32_t)tree);
 	put_u64(to, greater(c->last_seq, e->last_seq));
 	put_u64(to, greater(c->wal_first, e->wal_first));
+	put_u64(to, e->keep ? e->keep->bytes : c->keep.bytes);
+	put_u64(to, e->keep ? e->keep->id : c->keep.id);
+}
+
+static int write_all(struct writing *w, const struct catalog *c,
+		     uint64_t number, uint64_t store)
+{
+	static const uint8_t head[CATALOG_HEAD];
+	struct buf *out = w->to.out;
+
+	out->len = 0;
+	put_raw(&w->to, head, sizeof(head));
+	put_u32(&w->to, STORE_FORMAT);
+	put_u64(&w->to, number);
+	put_u64(&w->to, store);
+	put_counters(&w->to, c, w->e);
+	put_tables(w, c);
+	put_snapshots(w, c);
+	if (w->to.err < 0)
+		return w->to.err;
+	return out->len > CATALOG_FILE_MAX
+		       ? why(-EFBIG, "the catalog would have %zu bytes",
+			     out->len)
+		       : 0;
+}
+
+int catalog_outline(const struct catalog *c, struct buf *out)
+{
+	const struct edit nothing = {0};
+	struct writing w = {.to = {.out = out}, .e = &nothing, .outline = true};
+	int r = write_all(&w, c, 0, 0);
+
+	if (r == 0)
+		catalog_seal(out->data, out->len, 0);
+	return r;
 }
 
 static int encode(const struct catalog *c, const struct edit *e,
 		  uint64_t number, uint64_t store, struct buf *out)
 {
-	static const uint8_t head[CATALOG_HEAD];
 	struct writing w = {.to = {.out = out}, .e = e};
+	int r = write_all(&w, c, number, store);
 
-	out->len = 0;
-	put_raw(&w.to, head, sizeof(head));
-	put_u32(&w.to, STORE_FORMAT);
-	put_u64(&w.to, number);
-	put_u64(&w.to, store);
-	put_counters(&w.to, c, e);
-	put_tables(&w, c);
-	put_snapshots(&w, c);
-	if (w.to.err < 0)
-		return w.to.err;
-	if (out->len > CATALOG_FILE_MAX)
-		return why(-EFBIG, "the catalog would have %zu bytes",
-			   out->len);
+	if (r < 0)
+		return r;
 	if (w.removed != e->nremoved || w.added != e->nadded ||
 	    w.lost != e->nlost)
 		return why(-EINVAL, "an edit names a tree or a file that the "

@@ -8,6 +8,7 @@
 #include "store/lsm/manifest/catalog_format.h"
 #include "store/lsm/manifest/manifest_old.h"
 #include "store/lsm/table/sst_format.h"
+#include "store/lsm/wal/wal.h"
 #include "store/lsm/wal/wal_replay.h"
 #include "store/value/why.h"
 
@@ -46,6 +47,7 @@ enum directory_name directory_name(const char *name, uint64_t *number)
 		{WAL_MADE_NAME, NAME_MADE},
 		{WAL_NEW_NAME, NAME_NEW},
 	};
+	uint64_t id;
 	bool old;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
@@ -57,6 +59,8 @@ enum directory_name directory_name(const char *name, uint64_t *number)
 		return NAME_MANIFEST;
 	if (sst_number(name, number))
 		return NAME_SST;
+	if (wal_kept_number(name, &id, number))
+		return NAME_KEPT;
 	return wal_segment_number(name, number) ? NAME_SEGMENT : NAME_FOREIGN;
 }
 
@@ -99,6 +103,7 @@ static int look_at(void *arg, const char *name)
 		ours = false;
 		break;
 	case NAME_SEGMENT:
+	case NAME_KEPT:
 	case NAME_RING:
 	case NAME_SPARE:
 	case NAME_RESERVE:

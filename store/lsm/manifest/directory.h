@@ -21,6 +21,7 @@ enum directory_name {
 	NAME_CATALOG_OLD,
 	NAME_SST,
 	NAME_SEGMENT,
+	NAME_KEPT, /* segments after their time; numbered */
 	NAME_RING,
 	NAME_SPARE,
 	NAME_RESERVE,

@@ -220,12 +220,12 @@ static void set_aside(struct manifest *m)
 	m->old = 0;
 }
 
-static int commit(struct manifest *m, const struct edit *e)
+static int commit(struct manifest *m, const struct catalog *c,
+		  const struct edit *e)
 {
 	uint64_t number = m->number + 1;
 	struct catalog next;
-	int r = catalog_make(&m->catalog, e, number, m->store, &m->image,
-			     &next);
+	int r = catalog_make(c, e, number, m->store, &m->image, &next);
 
 	if (r < 0)
 		return r;
@@ -241,14 +241,29 @@ static int commit(struct manifest *m, const struct edit *e)
 	return 0;
 }
 
-int manifest_commit(struct manifest *m, const struct edit *e)
+static int writable(const struct manifest *m)
 {
 	if (m->read_only)
 		return why(-EROFS, "the store is open to read only");
 	if (m->failed)
 		return why(-EROFS, "the store takes no more writes, since one "
 				   "of its catalog failed: open it again");
-	return commit(m, e);
+	return 0;
+}
+
+int manifest_commit(struct manifest *m, const struct edit *e)
+{
+	int r = writable(m);
+
+	return r < 0 ? r : commit(m, &m->catalog, e);
+}
+
+int manifest_replace(struct manifest *m, const struct catalog *c)
+{
+	const struct edit nothing = {0};
+	int r = writable(m);
+
+	return r < 0 ? r : commit(m, c, &nothing);
 }
 
 /* There is no catalog: may a store be made here? */
@@ -268,7 +283,7 @@ static int create_new(struct manifest *m, const struct directory_look *l,
 			   l->foreign);
 	m->store = os_random(m->dir->os);
 	catalog_init(&m->catalog);
-	return commit(m, &(struct edit){0});
+	return commit(m, &m->catalog, &(struct edit){0});
 }
 
 static int read_all(struct manifest *m, bool create)

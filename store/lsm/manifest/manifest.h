@@ -51,6 +51,11 @@ const struct catalog *manifest_catalog(const struct manifest *m);
  */
 int manifest_commit(struct manifest *m, const struct edit *e);
 /*
+ * Makes @c durable in the place of all that there is, which files and trees of it
+ * are part of; as manifest_commit().
+ */
+int manifest_replace(struct manifest *m, const struct catalog *c);
+/*
  * The newest generation as it is on the disk, for who copies the store: its name
  * (CATALOG_NAME_LEN bytes), its bytes behind those in @image, and the store's number. -EOPNOTSUPP: nothing
  * of this format has been written yet.

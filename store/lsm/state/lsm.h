@@ -103,7 +103,10 @@ struct lsm {
 
 	/* Written by every write; on other cache lines than what reads use. */
 	_Alignas(CACHE_LINE) pthread_mutex_t commit;
-	struct buf record;     /* the log record being made */
+	struct buf record; /* the log record being made */
+	/* Of a log that is kept: note.h. */
+	bool keeps_log, note_break;
+	struct buf note;       /* the record of one that is owed; empty: none */
 	struct entry *entries; /* its entries, by tree */
 	struct pending *pending;
 	size_t entries_cap;

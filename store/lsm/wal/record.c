@@ -33,6 +33,46 @@ int record_start(struct buf *b, uint64_t first_seq)
 	return 0;
 }
 
+/* Begins the record with a note, of which the catalog is missing. */
+static uint8_t *start_note(struct buf *b, int64_t time_ms, enum note_what what,
+			   size_t more)
+{
+	uint8_t *at;
+
+	b->len = 0;
+	if (buf_reserve(b, 1 + 10 + 1 + more) < 0)
+		return NULL;
+	at = record_put(b->data, 0);
+	at = record_put(at, (uint64_t)(time_ms > 0 ? time_ms : 0));
+	*at++ = (uint8_t)what;
+	return at;
+}
+
+int record_start_at(struct buf *b, int64_t time_ms, uint64_t first_seq)
+{
+	uint8_t *at = start_note(b, time_ms, NOTE_TIME, 10);
+
+	if (!at)
+		return -ENOMEM;
+	b->len = (size_t)(record_put(at, first_seq) - b->data);
+	return 0;
+}
+
+int record_note(struct buf *b, const struct note *note)
+{
+	uint8_t *at = start_note(b, note->time_ms, note->what,
+				 10 + note->catalog.len);
+
+	if (!at)
+		return -ENOMEM;
+	if (note->what != NOTE_TIME) {
+		at = record_put(at, note->catalog.len);
+		at = record_put_bytes(at, note->catalog);
+	}
+	b->len = (size_t)(at - b->data);
+	return 0;
+}
+
 int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	       uint32_t n)
 {
@@ -134,6 +174,37 @@ static void get_change(struct reader *r, struct pending *p, uint64_t seq)
 		r->bad = true;
 }
 
+/* Reads the number that a record begins with, and the note if that is 0. */
+static uint64_t get_start(struct reader *r, struct note *note)
+{
+	uint64_t first = get(r, UINT64_MAX);
+
+	*note = (struct note){.time_ms = -1};
+	if (first || r->bad)
+		return first;
+	note->time_ms = (int64_t)get(r, INT64_MAX);
+	note->what = (enum note_what)get(r, NOTE_BREAK);
+	if (note->what != NOTE_TIME)
+		note->catalog = get_bytes(r, get(r, UINT32_MAX));
+	return r->at < r->end ? get(r, UINT64_MAX) : 0;
+}
+
+static int malformed(struct bytes record)
+{
+	return why(-EUCLEAN, "a log record of %zu bytes is malformed",
+		   record.len);
+}
+
+int record_note_read(struct bytes record, struct note *out)
+{
+	struct reader in = {record.data, record.data + record.len, false};
+
+	(void)get_start(&in, out);
+	if (in.bad)
+		return malformed(record);
+	return out->time_ms >= 0;
+}
+
 int record_read(struct bytes record, uint64_t *next_seq,
 		int (*each)(void *arg, struct bytes row,
 			    const struct pending *p, uint32_t n),
@@ -142,7 +213,8 @@ int record_read(struct bytes record, uint64_t *next_seq,
 	struct reader in = {record.data, record.data + record.len, false};
 	struct pending *p = NULL;
 	size_t cap = 0;
-	uint64_t seq = get(&in, UINT64_MAX);
+	struct note note;
+	uint64_t seq = get_start(&in, &note);
 	int r = 0;
 
 	while (r == 0 && !in.bad && in.at < in.end) {
@@ -171,8 +243,5 @@ int record_read(struct bytes record, uint64_t *next_seq,
 	}
 	free(p);
 	*next_seq = seq;
-	if (in.bad)
-		r = why(-EUCLEAN, "a log record of %zu bytes is malformed",
-			record.len);
-	return r;
+	return in.bad ? malformed(record) : r;
 }

@@ -337,6 +337,11 @@ static int open_ring(struct wal *w)
 	return 0;
 }
 
+static bool keep_one(void *arg, uint64_t number)
+{
+	return wal_kept_take(arg, number);
+}
+
 static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 		   void *arg)
 {
@@ -365,7 +370,7 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 		goto out;
 	rc = wal_recover(w->dir, &found);
 	if (rc == 0)
-		rc = wal_sweep(w->dir, first_segment);
+		rc = wal_sweep(w->dir, first_segment, keep_one, w);
 	if (rc == 0)
 		rc = open_ring(w);
 out:
@@ -407,6 +412,8 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	clock_cond_init(&w->synced_cond);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
+	if (o)
+		wal_keep(w, o->keep, o->keep_id);
 	rc = w->small ? wal_direct_init(&w->direct) : -ENOMEM;
 	if (rc < 0)
 		goto fail;
@@ -486,4 +493,7 @@ void wal_stat(struct wal *w, struct wal_stat *out)
 	out->recycled = w->recycled;
 	out->replayed = w->replayed;
 	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&w->spare_lock);
+	out->kept_bytes = w->kept_bytes;
+	pthread_mutex_unlock(&w->spare_lock);
 }

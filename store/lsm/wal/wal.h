@@ -28,9 +28,10 @@
 struct wal;
 
 struct wal_options {
-	size_t segment_bytes; /* 0 = 64 MiB, less on a small disk */
-	size_t ring_bytes;    /* 0 = 1 MiB, less with small segments */
-	bool reserve;	      /* keep a segment back: wal_lend() */
+	size_t segment_bytes;	/* 0 = 64 MiB, less on a small disk */
+	size_t ring_bytes;	/* 0 = 1 MiB, less with small segments */
+	bool reserve;		/* keep a segment back: wal_lend() */
+	uint64_t keep, keep_id; /* wal_keep() */
 };
 
 /*
@@ -96,9 +97,23 @@ int wal_release(struct wal *w, uint64_t segment);
 int wal_hold(struct wal *w, uint64_t *end, uint64_t *pos);
 void wal_let_go(struct wal *w);
 
+/*
+ * From now on segments that are released stay as kept-ID-N.log, the newest of them
+ * that are @bytes together; 0: none. What is beyond that goes, and what there is
+ * goes also where space is short. @id: a random number, new when keeping begins.
+ */
+void wal_keep(struct wal *w, uint64_t bytes, uint64_t id);
+/* Kept segments begin so; their bytes are those of segment N up to its end. */
+#define WAL_KEPT "kept-"
+#define WAL_KEPT_NAME_BYTES 43
+void wal_kept_name(char name[WAL_KEPT_NAME_BYTES], uint64_t id,
+		   uint64_t number);
+/* False if @name is not the name of one. */
+bool wal_kept_number(const char *name, uint64_t *id, uint64_t *number);
+
 /* A file of the log, as who copies it must know it. */
 struct wal_file {
-	char name[32];
+	char name[WAL_KEPT_NAME_BYTES];
 	uint64_t bytes; /* from its beginning; what follows is zeros */
 	uint64_t size;
 };
@@ -108,6 +123,10 @@ struct wal_file {
  */
 int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
 	      int (*each)(void *arg, const struct wal_file *f), void *arg);
+
+/* The same for those that are kept, in no order. */
+int wal_kept_files(struct wal *w,
+		   int (*each)(void *arg, const struct wal_file *f), void *arg);
 
 /*
  * Copies the ring to the segment and syncs if there is unsynced data. The
@@ -149,7 +168,7 @@ uint64_t wal_lendable(struct wal *w);
 size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least);
 
 struct wal_stat {
-	uint64_t records, bytes, syncs, segments, recycled;
+	uint64_t records, bytes, syncs, segments, recycled, kept_bytes;
 	uint64_t replayed; /* segments replayed by wal_open() */
 	int failed;
 };

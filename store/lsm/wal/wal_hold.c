@@ -35,9 +35,8 @@ void wal_let_go(struct wal *w)
 	pthread_mutex_unlock(&w->spare_lock);
 }
 
-/* Reads the head of a segment, and its size. */
-static int look(struct wal *w, uint64_t number, struct wal_file *f,
-		struct wal_head *head)
+int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
+	     struct wal_head *head)
 {
 	uint8_t block[WAL_BLOCK_BYTES];
 	struct os_file *file = NULL;
@@ -68,12 +67,12 @@ static int sealed_files(struct wal *w, uint64_t first, uint64_t end,
 {
 	struct wal_file f = {.bytes = 0}, next = {.bytes = 0};
 	struct wal_head head = {0}, after;
-	int rc = first < end ? look(w, first, &f, &head) : 0;
+	int rc = first < end ? wal_look(w, first, &f, &head) : 0;
 
 	for (uint64_t n = first; rc == 0 && n < end; n++) {
 		after.start = pos;
 		if (n + 1 < end)
-			rc = look(w, n + 1, &next, &after);
+			rc = wal_look(w, n + 1, &next, &after);
 		if (rc < 0)
 			break;
 		f.bytes = after.start - head.start + WAL_BLOCK_BYTES;

@@ -127,6 +127,7 @@ struct wal {
 	size_t reserve_bytes;
 	unsigned loans;		   /* files given away by wal_lend() */
 	_Atomic bool spare_failed; /* no space for spare or reserve */
+	uint64_t keep_limit, keep_id, kept_bytes; /* wal_keep() */
 };
 
 static inline uint64_t wal_offset(const struct wal *w, uint64_t pos)
@@ -157,6 +158,17 @@ int wal_drain(struct wal *w);
 void wal_drained_to(struct wal *w, uint64_t pos);
 /* Writes the durable position into the segment's first block. Under lock. */
 int wal_write_mark(struct wal *w);
+
+/* Reads the head of a segment, and its size. */
+int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
+	     struct wal_head *head);
+/*
+ * Keeps a segment that is released; false if it is not to be kept, or cannot.
+ * Both under spare_lock.
+ */
+bool wal_kept_take(struct wal *w, uint64_t number);
+/* Removes the oldest that is kept, to make space; false if there is none. */
+bool wal_kept_give(struct wal *w);
 
 int wal_direct_init(struct wal_direct *d);
 void wal_direct_free(struct wal_direct *d);

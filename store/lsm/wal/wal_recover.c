@@ -128,7 +128,8 @@ static int sweep_one(void *arg, const char *name)
 	return buf_append(&s->numbers, &number, sizeof(number));
 }
 
-int wal_sweep(struct os_dir *dir, uint64_t first)
+int wal_sweep(struct os_dir *dir, uint64_t first,
+	      bool (*keep)(void *arg, uint64_t number), void *arg)
 {
 	struct sweep s = {.dir = dir, .first = first};
 	char name[WAL_NAME_BYTES];
@@ -137,8 +138,13 @@ int wal_sweep(struct os_dir *dir, uint64_t first)
 
 	/* List first: the directory must not change while it is read. */
 	rc = os_dir_list(dir, sweep_one, &s);
+	if (s.numbers.len)
+		qsort(s.numbers.data, s.numbers.len / sizeof(number),
+		      sizeof(number), wal_by_number);
 	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
 		memcpy(&number, s.numbers.data + i, sizeof(number));
+		if (keep && keep(arg, number))
+			continue;
 		wal_segment_name(name, number);
 		rc = os_remove(dir, name);
 	}

@@ -86,7 +86,7 @@ static int list_one(void *arg, const char *name)
 	return buf_append(&l->numbers, &number, sizeof(number));
 }
 
-static int by_number(const void *a, const void *b)
+int wal_by_number(const void *a, const void *b)
 {
 	uint64_t x, y;
 
@@ -108,7 +108,8 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 	found->numbers = (uint64_t *)(void *)l.numbers.data;
 	found->n = l.numbers.len / sizeof(uint64_t);
 	if (found->n)
-		qsort(found->numbers, found->n, sizeof(uint64_t), by_number);
+		qsort(found->numbers, found->n, sizeof(uint64_t),
+		      wal_by_number);
 	for (size_t i = 0; i < found->n; i++) {
 		if (found->numbers[i] == found->first + i)
 			continue;

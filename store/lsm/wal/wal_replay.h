@@ -38,6 +38,8 @@
 void wal_segment_name(char name[WAL_NAME_BYTES], uint64_t number);
 /* False if @name is not the name of a segment. */
 bool wal_segment_number(const char *name, uint64_t *number);
+/* Compares two uint64_t, for qsort(). */
+int wal_by_number(const void *a, const void *b);
 
 struct wal_found {
 	size_t n;	   /* segments numbered >= first */
@@ -72,7 +74,11 @@ int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 int wal_recover(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 
-/* Removes segments below @first and spare files. */
-int wal_sweep(struct os_dir *dir, uint64_t first);
+/*
+ * Removes segments below @first, from the lowest on, but for those that @keep,
+ * unless that is NULL, has taken; and spare files.
+ */
+int wal_sweep(struct os_dir *dir, uint64_t first,
+	      bool (*keep)(void *arg, uint64_t number), void *arg);
 
 #endif

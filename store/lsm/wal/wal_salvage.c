@@ -261,13 +261,6 @@ static int list_one(void *arg, const char *name)
 	return buf_append(&k->hold, &number, sizeof(number));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int find_segments(struct salvage *k)
 {
 	int r = os_dir_list(k->s->dir, list_one, k);
@@ -280,7 +273,7 @@ static int find_segments(struct salvage *k)
 		return -ENOMEM;
 	if (k->n) {
 		memcpy(k->numbers, k->hold.data, k->n * sizeof(uint64_t));
-		qsort(k->numbers, k->n, sizeof(uint64_t), by_number);
+		qsort(k->numbers, k->n, sizeof(uint64_t), wal_by_number);
 	}
 	k->hold.len = 0;
 	return 0;

@@ -34,7 +34,9 @@ static int make_file(struct wal *w, const char *name, uint64_t size,
 	rc = os_open(w->dir, name, OS_WRITE | OS_CREATE, &f);
 	if (rc < 0)
 		return rc;
-	rc = os_allocate(f, size);
+	do {
+		rc = os_allocate(f, size);
+	} while (os_is_full(rc) && wal_kept_give(w));
 	if (rc < 0) {
 		os_close(f);
 		f = NULL;
@@ -86,7 +88,9 @@ int wal_lend(struct wal *w)
 	int rc;
 
 	pthread_mutex_lock(&w->spare_lock);
-	rc = give_back(w, &w->reserve, WAL_RESERVE_NAME);
+	rc = wal_kept_give(w);
+	if (rc == 0)
+		rc = give_back(w, &w->reserve, WAL_RESERVE_NAME);
 	if (rc == 0)
 		rc = give_back(w, &w->spare, WAL_SPARE_NAME);
 	w->loans += rc > 0;
@@ -107,7 +111,7 @@ uint64_t wal_lendable(struct wal *w)
 	uint64_t n;
 
 	pthread_mutex_lock(&w->spare_lock);
-	n = w->reserve ? w->reserve_bytes : 0;
+	n = (w->reserve ? w->reserve_bytes : 0) + w->kept_bytes;
 	pthread_mutex_unlock(&w->spare_lock);
 	return n;
 }
@@ -328,6 +332,8 @@ static int release_one(struct wal *w, uint64_t number)
 {
 	char name[WAL_NAME_BYTES];
 
+	if (wal_kept_take(w, number))
+		return 0;
 	wal_segment_name(name, number);
 	if (!recycle(w, name))
 		return os_remove(w->dir, name);

@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "store/lsm/background/background.h"
+#include "store/lsm/write/note.h"
 #include "store/lsm/write/quota.h"
 #include "store/lsm/write/resolve.h"
 #include "store/lsm/write/write.h"
@@ -154,14 +155,14 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 		goto out;
 	/* Each entry has a sequence of its own. */
 	assert(c.seq == atomic_load(&db->seq) + 1 + c.npending);
-	r = record_start(&db->record, atomic_load(&db->seq) + 1);
+	r = note_start(db, atomic_load(&db->seq) + 1);
 	if (r == 0)
 		r = record_row(&db->record, m->row, db->pending,
 			       (uint32_t)c.npending);
-	if (r < 0) {
+	if (r == -ENOMEM)
 		why(r, "out of memory for a log record");
+	if (r < 0)
 		goto out;
-	}
 	if (!c.at_row)
 		memtable_ahead_row(db->active, c.near);
 	record = buf_bytes(&db->record);
@@ -308,7 +309,7 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 	size_t count = 0;
 	int r;
 
-	r = record_start(&db->record, c->seq);
+	r = note_start(db, c->seq);
 	while (r == 0 && count < n && db->record.len < RECORD_BYTES_MAX) {
 		size_t from = c->npending;
 		uint64_t seq = c->seq;

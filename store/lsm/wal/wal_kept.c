@@ -1,0 +1,217 @@
+/*
+ * The log that is kept: segments that the store needs no more, for who restores a
+ * moment between two backups.
+ *
+ *	wal-N.log ── released ──▶ kept-ID-N.log ── beyond the limit ──▶ removed
+ *
+ * A kept segment ends where its records do, and its mark says so. ID is that of
+ * the catalog's, another one each time that keeping is begun: segments of two
+ * stores that come of one backup, or of before and after a pause, have the same
+ * numbers and must not be taken for one log.
+ *
+ * It is what goes first where space is short. What cannot be kept is as good as
+ * not kept: the next segments do not continue those before, which who restores
+ * sees. While the log is held nothing of it is removed.
+ */
+#include "store/lsm/wal/wal_live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/value/why.h"
+
+void wal_kept_name(char name[WAL_KEPT_NAME_BYTES], uint64_t id, uint64_t number)
+{
+	snprintf(name, WAL_KEPT_NAME_BYTES,
+		 WAL_KEPT "%016" PRIx64 "-%016" PRIx64 ".log", id, number);
+}
+
+bool wal_kept_number(const char *name, uint64_t *id, uint64_t *number)
+{
+	char again[WAL_KEPT_NAME_BYTES];
+
+	if (sscanf(name, WAL_KEPT "%16" SCNx64 "-%16" SCNx64 ".log", id,
+		   number) != 2)
+		return false;
+	wal_kept_name(again, *id, *number);
+	return !strcmp(again, name);
+}
+
+/* What one listing finds. */
+struct kept_look {
+	struct wal *w;
+	uint64_t bytes;
+	bool any;
+	uint64_t first;			/* the least number, */
+	char name[WAL_KEPT_NAME_BYTES]; /* the file's that has it, */
+	uint64_t size;			/* and its bytes */
+};
+
+static uint64_t size_of(struct wal *w, const char *name)
+{
+	struct os_file *f = NULL;
+	uint64_t size = 0;
+
+	if (os_open(w->dir, name, OS_READ, &f) < 0)
+		return 0;
+	if (os_size(f, &size) < 0)
+		size = 0;
+	os_close(f);
+	return size;
+}
+
+static int look_at(void *arg, const char *name)
+{
+	struct kept_look *l = arg;
+	uint64_t id, number, size;
+
+	if (!wal_kept_number(name, &id, &number))
+		return 0;
+	size = size_of(l->w, name);
+	l->bytes += size;
+	if (l->any && number >= l->first)
+		return 0;
+	l->any = true;
+	l->first = number;
+	l->size = size;
+	memcpy(l->name, name, strlen(name) + 1);
+	return 0;
+}
+
+/*
+ * Removes the oldest. Also that of an odd name in a listing of a directory that
+ * changes; so it is called only under spare_lock. False if there is none.
+ */
+static bool drop_oldest(struct wal *w)
+{
+	struct kept_look l = {.w = w};
+	struct why_kept kept;
+	bool dropped;
+
+	why_keep(&kept);
+	dropped = os_dir_list(w->dir, look_at, &l) == 0 && l.any &&
+		  os_remove(w->dir, l.name) == 0;
+	why_restore(&kept);
+	w->kept_bytes = dropped ? l.bytes - l.size : 0;
+	return dropped;
+}
+
+bool wal_kept_give(struct wal *w)
+{
+	return w->kept_bytes && !w->holds && drop_oldest(w);
+}
+
+static void trim(struct wal *w)
+{
+	while (w->kept_bytes > w->keep_limit && wal_kept_give(w))
+		;
+}
+
+/* Cuts the file off behind its @bytes, of which all are on the disk. */
+static int cut(struct wal *w, const char *name, const struct wal_head *head,
+	       uint64_t bytes)
+{
+	uint8_t mark[WAL_MARK_BYTES];
+	struct os_file *f = NULL;
+	int r = os_open(w->dir, name, OS_WRITE, &f);
+
+	if (r < 0)
+		return r;
+	wal_mark_encode(mark, head->id, head->start + bytes - WAL_BLOCK_BYTES);
+	r = os_pwrite(f, mark, sizeof(mark), WAL_MARK_AT);
+	if (r == 0)
+		r = os_fdatasync(f);
+	if (r == 0)
+		r = os_truncate(f, bytes);
+	os_close(f);
+	return r;
+}
+
+/* Where segment @number ends. */
+static int end_of(struct wal *w, uint64_t number, uint64_t *end)
+{
+	struct wal_head next = {0};
+	struct wal_file f;
+	int r = 0;
+
+	*end = wal_end(w);
+	if (number + 1 < w->next)
+		r = wal_look(w, number + 1, &f, &next);
+	if (r == 0 && number + 1 < w->next)
+		*end = next.start;
+	return r;
+}
+
+bool wal_kept_take(struct wal *w, uint64_t number)
+{
+	char to[WAL_KEPT_NAME_BYTES];
+	struct wal_head head = {0};
+	struct why_kept kept;
+	struct wal_file f;
+	uint64_t end, bytes;
+	int r;
+
+	if (!w->keep_limit)
+		return false;
+	why_keep(&kept);
+	r = wal_look(w, number, &f, &head);
+	if (r == 0)
+		r = end_of(w, number, &end);
+	bytes = r == 0 ? end - head.start + WAL_BLOCK_BYTES : 0;
+	if (r == 0 && (end < head.start || bytes > f.size))
+		r = -EUCLEAN;
+	if (r == 0)
+		r = cut(w, f.name, &head, bytes);
+	wal_kept_name(to, w->keep_id, number);
+	if (r == 0)
+		r = os_rename(w->dir, f.name, to);
+	why_restore(&kept);
+	if (r < 0)
+		return false;
+	w->kept_bytes += bytes;
+	trim(w);
+	return true;
+}
+
+void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
+{
+	struct kept_look l = {.w = w};
+
+	if (w->read_only)
+		return;
+	pthread_mutex_lock(&w->spare_lock);
+	w->keep_limit = bytes;
+	w->keep_id = id;
+	w->kept_bytes = os_dir_list(w->dir, look_at, &l) == 0 ? l.bytes : 0;
+	trim(w);
+	pthread_mutex_unlock(&w->spare_lock);
+}
+
+struct kept_files {
+	struct wal *w;
+	int (*each)(void *arg, const struct wal_file *f);
+	void *arg;
+};
+
+static int tell_file(void *arg, const char *name)
+{
+	struct kept_files *k = arg;
+	struct wal_file f = {.bytes = 0};
+	uint64_t id, number;
+
+	if (!wal_kept_number(name, &id, &number))
+		return 0;
+	memcpy(f.name, name, strlen(name) + 1);
+	f.bytes = f.size = size_of(k->w, name);
+	return k->each(k->arg, &f);
+}
+
+int wal_kept_files(struct wal *w,
+		   int (*each)(void *arg, const struct wal_file *f), void *arg)
+{
+	struct kept_files k = {w, each, arg};
+
+	return os_dir_list(w->dir, tell_file, &k);
+}
