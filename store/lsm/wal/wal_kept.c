@@ -9,6 +9,8 @@
  * stores that come of one backup, or of before and after a pause, have the same
  * numbers and must not be taken for one log.
  *
+ * Positions in the stream go on over them also where no segment is left.
+ *
  * It is what goes first where space is short. What cannot be kept is as good as
  * not kept: the next segments do not continue those before, which who restores
  * sees. While the log is held nothing of it is removed.
@@ -173,6 +175,27 @@ bool wal_kept_take(struct wal *w, uint64_t number)
 	w->kept_bytes += bytes;
 	trim(w);
 	return true;
+}
+
+uint64_t wal_kept_end(struct wal *w, uint64_t number)
+{
+	uint8_t block[WAL_BLOCK_BYTES];
+	char name[WAL_KEPT_NAME_BYTES];
+	struct wal_head head = {0};
+	struct os_file *f = NULL;
+	struct why_kept kept;
+	uint64_t size = 0;
+	bool is;
+
+	why_keep(&kept);
+	wal_kept_name(name, w->keep_id, number);
+	is = os_open(w->dir, name, OS_READ, &f) == 0 &&
+	     os_size(f, &size) == 0 && size >= sizeof(block) &&
+	     os_pread(f, block, sizeof(block), 0) == sizeof(block) &&
+	     wal_head_decode(block, number, &head);
+	os_close(f);
+	why_restore(&kept);
+	return is ? head.start + size - WAL_BLOCK_BYTES : 0;
 }
 
 void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)

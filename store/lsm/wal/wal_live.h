@@ -167,6 +167,8 @@ int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
  * Both under spare_lock.
  */
 bool wal_kept_take(struct wal *w, uint64_t number);
+/* Where the kept segment ends in the stream; 0: it is not there. */
+uint64_t wal_kept_end(struct wal *w, uint64_t number);
 /* Removes the oldest that is kept, to make space; false if there is none. */
 bool wal_kept_give(struct wal *w);
 
