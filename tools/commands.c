@@ -374,8 +374,9 @@ const struct command cellctl_commands[] = {
 "files only those are carried that the backup before does not have, others are\n"
 "hard links to that one's. What is carried is read back and verified. What is\n"
 "cut is no backup, and the next one goes on with it. Prints the number, how many\n"
-"files and bytes it has, and how many of those were carried. Without STORE, with\n"
-"--keep: only drops. cellctl check DIR verifies all backups.\n",
+"files and bytes it has, how many of those were carried, and its moment. With\n"
+"--keep-log the store keeps its log from now on, for restore --at. Without STORE,\n"
+"with --keep: only drops. cellctl check DIR verifies all backups.\n",
 	.example = "backup ./data /mnt/disk/data --keep 14",
 	.options = O_BACKUP | O_JSON | O_PROGRESS,
 	.words_min = 1, .words_max = 2,
@@ -384,9 +385,9 @@ const struct command cellctl_commands[] = {
 	.name = "restore", .args = "DIR STORE", .line = "make it a store",
 	.help =
 "Makes the new store STORE of a backup in DIR, the newest one unless it is said\n"
-"otherwise, and verifies it. A time is in milliseconds since 1970; a store is\n"
-"restored to the moment of a backup, and to none between. Prints what backup\n"
-"prints.\n",
+"otherwise, and verifies it. --at takes milliseconds since 1970: of a store that\n"
+"keeps its log any moment between two backups, else the backup before it, with\n"
+"the reason. Prints what backup prints.\n",
 	.example = "restore /mnt/disk/data ./data",
 	.options = O_RESTORE | O_JSON | O_PROGRESS,
 	.words_min = 2, .words_max = 2,

@@ -182,6 +182,118 @@ harm() {
 	[ "$(ctl get -v "$T/empty" T r f:q)" = two ]
 }
 
+# now: the time, and a millisecond later the next one.
+now() {
+	date +%s%3N
+	sleep 0.003
+}
+
+@test "a store that keeps its log is restored as of any moment between two backups" {
+	local one two three four
+
+	a_table
+	backup "$M" "$T/b" --keep-log 64
+	echo one >"$M/T/r1/f:q"
+	one=$(now)
+	echo two >"$M/T/r1/f:q"
+	mkdir -p "$M/U/r/f"
+	echo 2 >"$M/U/r/f:q"
+	mkdir "$M/T/.snapshot/monday"
+	two=$(now)
+	ctl drop --force "$M" U
+	rm -r "$M/T/r1"
+	# It is kept over a death, and over an end.
+	kill -9 "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u "$M"
+	mount_store
+	echo three >"$M/T/r3/f:q"
+	three=$(now)
+	unmount_store
+	mount_store
+	echo four >"$M/T/r3/f:q"
+	rmdir "$M/T/.snapshot/monday"
+	four=$(now)
+	backup "$M" "$T/b"
+	[ "$(ctl stats "$M" | awk '$1 == "wal_kept_bytes" {print ($2 > 0)}')" = 1 ]
+	[ "$(ctl backup --list "$T/b" | awk '$5 > 0' | cut -f 1)" = 2 ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+
+	[ "$(ctl restore "$T/b" "$T/1" --at "$one" | cut -f 6)" = "$one" ]
+	[ "$(ctl get -v "$T/1" T r1 f:q)" = one ]
+	[ "$(ctl tables "$T/1")" = T ]
+	ctl restore "$T/b" "$T/2" --at "$two"
+	[ "$(ctl get -v "$T/2" T r1 f:q)" = two ]
+	[ "$(ctl get -v "$T/2" U r f:q)" = 2 ]
+	[[ $(ctl snapshot -t T "$T/2") == monday* ]]
+	ctl restore "$T/b" "$T/3" --at "$three"
+	run -1 ctl get "$T/3" T r1
+	[ "$(ctl get -v "$T/3" T r3 f:q)" = three ]
+	[ "$(ctl tables "$T/3")" = T ]
+	[ "$(ctl --json restore "$T/b" "$T/4" --at "$four" | jq .moment)" = "$four" ]
+	same "$T/4" "$M"
+
+	# A restored store keeps no log, and goes on by itself.
+	ctl put "$T/2" U r f:q 3
+	ctl flush "$T/2"
+	run ! compgen -G "$T/2/kept-*"
+	[ "$(ctl get -v "$T/2" U r f:q)" = 3 ]
+	[ "$(ctl check "$T/2")" = "$T/2: 0 faults" ]
+}
+
+# restored_with WORDS: as of $at it is the newest backup before that, for a reason.
+restored_with() {
+	rm -rf "$T/new"
+	ctl restore "$T/b" "$T/new" --at "$at" >"$T/said" 2>"$T/reason"
+	[ "$(cut -f 1 "$T/said")" = "$2" ]
+	grep -q "this is backup $2, taken at $(cut -f 6 "$T/said"), and not a later moment: .*$1" \
+		"$T/reason"
+	[ "$(ctl check "$T/new")" = "$T/new: 0 faults" ]
+}
+
+@test "where the log is not whole the backup before it is restored, and says why" {
+	local at
+
+	a_table
+	backup "$M" "$T/b"
+	at=$(now)
+	restored_with "no later backup has the log" 1
+	backup "$M" "$T/b" --keep-log 64
+	restored_with "the log between was not kept" 1
+
+	# What a clone makes is in no log.
+	mkdir "$M/T/.snapshot/s"
+	ctl snapshot "$M" -t T clone s C
+	at=$(now)
+	backup "$M" "$T/b"
+	restored_with "a table was cloned, or a snapshot restored" 2
+
+	# A backup between is dropped.
+	echo 1 >"$M/T/r1/f:q"
+	at=$(now)
+	backup "$M" "$T/b"
+	backup "$M" "$T/b"
+	rm -r "$T/b/4"
+	restored_with "log.*is missing\|part of the log" 3
+
+	# More is written than is kept: the limit of 1 MiB takes the oldest.
+	backup "$M" "$T/b" --keep-log 1
+	echo 1 >"$M/T/r1/f:q"
+	at=$(now)
+	for i in 1 2; do
+		head -c 1500000 /dev/zero >"$M/T/r$i/f:q"
+		ctl flush "$M"
+	done
+	[ "$(ctl stats "$M" | awk '$1 == "wal_kept_bytes" {print $2}')" -le $((1 << 20)) ]
+	backup "$M" "$T/b"
+	restored_with "log.*is missing\|part of the log" 6
+
+	# And none is kept when it is ended.
+	backup "$M" "$T/b" --keep-log 0
+	run ! compgen -G "$STORE/kept-*"
+	run -2 ctl backup "$T/b" --keep-log 1
+}
+
 @test "old backups are dropped, with the files that no other has" {
 	local i before
 

@@ -160,6 +160,7 @@ end_damaged() {
 	"$CELLCTL" flush "$STORE"
 	begun=$(date +%s)
 	"$CELLCTL" check "$STORE" --rate 1
+	"$CELLCTL" check "$STORE" --rate 0
 	[ $(($(date +%s) - begun)) -ge 1 ]
 	script -qec "'$CELLCTL' check '$STORE' --rate 2" /dev/null >"$T/seen"
 	grep -q ' of 2 MiB' "$T/seen"

@@ -35,25 +35,14 @@ static int not_its_own(const struct inventory_file *f)
 	return why(-EUCLEAN, "%s is not what the backup has had", f->is.name);
 }
 
-static bool begins(const struct inventory_file *f, const char *with)
-{
-	return !strncmp(f->is.name, with, strlen(with));
-}
-
-/* Of a backup that is restored: its log is left out where another is read. */
-static bool is_state(const struct inventory_file *f)
-{
-	return !begins(f, HOLD_KEPT) && !begins(f, HOLD_LOG);
-}
-
-static bool is_log(const struct inventory_file *f)
-{
-	return begins(f, HOLD_LOG);
-}
-
 static bool is_kept(const struct inventory_file *f)
 {
-	return begins(f, HOLD_KEPT);
+	return !strncmp(f->is.name, HOLD_KEPT, strlen(HOLD_KEPT));
+}
+
+static bool is_state(const struct inventory_file *f)
+{
+	return !is_kept(f);
 }
 
 /* Of the last one: its state is not needed, but its catalog. */
@@ -147,19 +136,15 @@ static int restore_files(struct restoring *k)
 {
 	int rc = carry_those(k, k->from, k->to, k->inventory, is_state);
 
-	if (rc == 0 && k->at_ms > k->done.moment_ms) {
-		rc = roll_forward(k);
-		if (rc == 0) {
-			k->done.moment_ms = k->at_ms;
-			return 0;
-		}
-		if (rc == -ENODATA)
-			snprintf(k->done.log_why, sizeof(k->done.log_why), "%s",
-				 store_why());
-	}
-	if (rc == 0 || rc == -ENODATA)
-		rc = carry_those(k, k->from, k->to, k->inventory, is_log);
-	return rc < 0 ? rc : store_roll_forward(k->part, NULL, 0);
+	if (rc < 0 || k->at_ms <= k->done.moment_ms)
+		return rc < 0 ? rc : store_roll_forward(k->part, NULL, 0);
+	rc = roll_forward(k);
+	if (rc == 0)
+		k->done.moment_ms = k->at_ms;
+	if (rc != -ENODATA)
+		return rc;
+	snprintf(k->done.log_why, sizeof(k->done.log_why), "%s", store_why());
+	return store_roll_forward(k->part, NULL, 0);
 }
 
 static void keep_first(void *arg, const char *sentence)

@@ -146,16 +146,28 @@ int parse_ts_arg(const char *text, int64_t *ts)
 			  text);
 }
 
-int parse_count(const char *text, uint64_t max, uint64_t *n)
+static int parse_within(const char *text, uint64_t min, uint64_t max,
+			uint64_t *n)
 {
 	char *end;
 
 	errno = 0;
 	*n = strtoull(text, &end, 10);
-	if (!errno && *text >= '0' && *text <= '9' && !*end && *n && *n <= max)
+	if (!errno && *text >= '0' && *text <= '9' && !*end && *n >= min &&
+	    *n <= max)
 		return EXIT_DONE;
-	return fail_usage("'%s' is no number from 1 to %llu", text,
-			  (unsigned long long)max);
+	return fail_usage("'%s' is no number from %llu to %llu", text,
+			  (unsigned long long)min, (unsigned long long)max);
+}
+
+int parse_count(const char *text, uint64_t max, uint64_t *n)
+{
+	return parse_within(text, 1, max, n);
+}
+
+int parse_limit(const char *text, uint64_t max, uint64_t *n)
+{
+	return parse_within(text, 0, max, n);
 }
 
 int parse_number(const char *text, int64_t *n)

@@ -243,12 +243,12 @@ static int take_value(struct request *rq, int what, const char *arg)
 		rq->of_table = arg;
 		return EXIT_DONE;
 	case W_RATE:
-		return parse_count(arg, UINT32_MAX, &rq->rate);
+		return parse_limit(arg, UINT32_MAX, &rq->rate);
 	case W_KEEP:
 		return parse_count(arg, UINT32_MAX, &rq->keep);
 	case W_KEEP_LOG:
 		rq->keeps_log = true;
-		return parse_count(arg, UINT32_MAX, &rq->keep_log);
+		return parse_limit(arg, UINT32_MAX, &rq->keep_log);
 	case W_BACKUP:
 		return parse_count(arg, INT64_MAX, &rq->backup);
 	case W_AT:

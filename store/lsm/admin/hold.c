@@ -174,19 +174,21 @@ int lsm_keep_log(struct store *s, uint64_t bytes)
 	pthread_mutex_lock(&db->catalog);
 	pthread_mutex_lock(&db->commit);
 	keep = manifest_catalog(db->manifest)->keep;
+	r = lsm_writable(db);
+	if (r < 0 || keep.bytes == bytes)
+		goto out;
 	/* What was kept before a pause is not continued. */
 	if (!keep.bytes)
 		keep.id = os_random(db->os);
 	keep.bytes = bytes;
-	r = lsm_writable(db);
-	if (r == 0)
-		r = lsm_commit_edit(db, &e);
+	r = lsm_commit_edit(db, &e);
 	if (r == 0) {
 		db->keeps_log = bytes != 0;
 		db->note.len = 0;
 		wal_keep(db->wal, keep.bytes, keep.id);
 		note_tables(db, NOTE_TABLES);
 	}
+out:
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
 	return r;

@@ -15,6 +15,7 @@
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/manifest/catalog_format.h"
+#include "store/lsm/manifest/directory.h"
 #include "store/lsm/manifest/manifest.h"
 #include "store/lsm/wal/record.h"
 #include "store/lsm/wal/wal.h"
@@ -25,6 +26,7 @@ struct roll {
 	struct os_dir *dir, *log;
 	struct manifest *manifest; /* of @dir */
 	struct catalog now; /* what @dir has, of which files move to the next */
+	uint64_t own;	    /* segments below it were part of that moment */
 	int64_t at_ms;
 	bool reached;	    /* a record after that moment was met */
 	struct buf outline; /* the newest before it; empty: none */
@@ -43,21 +45,20 @@ static int take(void *arg, uint64_t segment, struct bytes record)
 	uint64_t lsn;
 	int r = record_note_read(record, &note);
 
-	(void)segment;
 	if (r < 0)
 		return r;
 	if (r > 0 && note.time_ms > k->at_ms) {
 		k->reached = true;
 		return -ECANCELED;
 	}
-	if (r > 0 && note.what == NOTE_BREAK)
+	/* What came before the moment that @dir has is in its files. */
+	if (r > 0 && note.what == NOTE_BREAK && segment >= k->own)
 		return incomplete("a table was cloned, or a snapshot restored, "
 				  "before that moment, which is in no log");
 	if (k->to)
 		return wal_append(k->to, &record, 1, &lsn);
-	return r > 0 && note.what == NOTE_TABLES
-		       ? buf_set(&k->outline, note.catalog)
-		       : 0;
+	return r > 0 && note.catalog.len ? buf_set(&k->outline, note.catalog)
+					 : 0;
 }
 
 /* @upto: segments below it must be there. */
@@ -73,6 +74,44 @@ static int read_log(struct roll *k, uint64_t upto)
 		r = incomplete(r ? store_why()
 				 : "a part of the log was not kept");
 	wal_found_free(&found);
+	return r;
+}
+
+static int see_own(void *arg, const char *name)
+{
+	struct roll *k = arg;
+	uint64_t number;
+
+	if (wal_segment_number(name, &number) && number >= k->own)
+		k->own = number + 1;
+	return 0;
+}
+
+static int list_own(void *arg, const char *name)
+{
+	struct buf *names = arg;
+	uint64_t number;
+
+	switch (directory_name(name, &number)) {
+	case NAME_SEGMENT:
+	case NAME_RING:
+	case NAME_MADE:
+		return buf_append(names, name, strlen(name) + 1);
+	default:
+		return 0;
+	}
+}
+
+/* The log that the new one replaces. */
+static int remove_log(struct os_dir *dir)
+{
+	struct buf names = {0};
+	int r = os_dir_list(dir, list_own, &names);
+
+	for (size_t i = 0; r == 0 && i < names.len;
+	     i += strlen((const char *)names.data + i) + 1)
+		r = os_remove(dir, (const char *)names.data + i);
+	buf_free(&names);
 	return r;
 }
 
@@ -178,10 +217,12 @@ static int write_catalog(struct roll *k)
 static int write_log(struct roll *k, uint64_t upto)
 {
 	const struct wal_options o = {0};
-	int r = wal_open(k->dir, &o, k->now.wal_first, false, NULL, NULL,
-			 &k->to);
+	int r = remove_log(k->dir);
 	int closed;
 
+	if (r < 0)
+		return r;
+	r = wal_open(k->dir, &o, k->now.wal_first, false, NULL, NULL, &k->to);
 	if (r < 0)
 		return r;
 	k->reached = false;
@@ -197,7 +238,10 @@ static int roll(struct roll *k, const char *log)
 
 	if (!log)
 		return k->now.keep.bytes ? write_catalog(k) : 0;
-	r = os_dir_open(k->os, log, false, &k->log);
+	k->own = k->now.wal_first;
+	r = os_dir_list(k->dir, see_own, k);
+	if (r == 0)
+		r = os_dir_open(k->os, log, false, &k->log);
 	if (r == 0)
 		r = check_later(k, &upto);
 	if (r == 0)
