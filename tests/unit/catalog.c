@@ -199,7 +199,9 @@ static int step(struct manifest *m, int i, size_t row_len)
 	case 10:
 		return snapshot(m, "weekly", "nightly", 1);
 	case 11: {
-		struct edit e = {.drop_table = 2, .wal_first = 5};
+		struct catalog_keep keep = {.bytes = 1 << 20, .id = 77};
+		struct edit e = {
+			.drop_table = 2, .wal_first = 5, .keep = &keep};
 
 		return manifest_commit(m, &e);
 	}
@@ -278,6 +280,8 @@ static void edits_are_there_after_a_reopen(void **state)
 	assert_null(catalog_shown_by(c, 1, "a"));
 	assert_null(catalog_shown_by(c, 2, NULL));
 	assert_int_equal(c->wal_first, 5);
+	assert_int_equal(c->keep.bytes, 1 << 20);
+	assert_int_equal(c->keep.id, 77);
 	assert_int_equal(c->last_seq, 230);
 	assert_int_equal(c->next_file, 24);
 	assert_int_equal(c->next_table, 3);
@@ -536,6 +540,70 @@ static struct buf image_after(struct place *p, int steps)
 	return content_of(p->dir, name);
 }
 
+static void format_7_kept_no_log(void **state)
+{
+	struct place p = new_place();
+	struct buf b = image_after(&p, STEPS);
+	/* The counters' last two are not in it. */
+	size_t at = CATALOG_HEAD + 4 + 8 + 8 + 36, kept = 16;
+	struct catalog c;
+	uint64_t store;
+
+	(void)state;
+	assert_int_equal(catalog_decode(buf_bytes(&b), STEPS + 1, &c, &store),
+			 0);
+	assert_int_equal(c.keep.bytes, 1 << 20);
+	catalog_free(&c);
+	memmove(b.data + at, b.data + at + kept, b.len - at - kept);
+	b.len -= kept;
+	b.data[CATALOG_HEAD] = 7;
+	catalog_seal(b.data, b.len, STEPS + 1);
+	assert_int_equal(catalog_decode(buf_bytes(&b), STEPS + 1, &c, &store),
+			 0);
+	assert_int_equal(c.keep.bytes, 0);
+	assert_int_equal(c.keep.id, 0);
+	c.keep = manifest_catalog(p.m)->keep;
+	assert_int_equal(print_of(&c), print_of(manifest_catalog(p.m)));
+	catalog_free(&c);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* Tables, snapshots, counters: all of a catalog but its files. */
+static void an_outline_has_all_but_the_files(void **state)
+{
+	struct place p = new_place();
+	const struct catalog *c;
+	struct buf outline = {0};
+	struct catalog back;
+	uint64_t store;
+
+	(void)state;
+	for (int i = 1; i <= STEPS; i++)
+		assert_int_equal(step(p.m, i, 3), 0);
+	c = manifest_catalog(p.m);
+	assert_int_equal(catalog_outline(c, &outline), 0);
+	assert_int_equal(catalog_decode(buf_bytes(&outline), 0, &back, &store),
+			 0);
+	assert_int_equal(store, 0);
+	assert_int_equal(back.ntables, c->ntables);
+	assert_string_equal(back.tables[0].name, "renamed");
+	assert_int_equal(back.tables[0].schema.nfamilies, 1);
+	assert_int_equal(back.tables[0].trees[0].id, 1);
+	assert_int_equal(back.tables[0].trees[0].nfiles, 0);
+	assert_int_equal(back.nsnapshots, 1);
+	assert_string_equal(back.snapshots[0].name, "weekly");
+	assert_int_equal(back.next_file, c->next_file);
+	assert_int_equal(back.next_table, c->next_table);
+	assert_int_equal(back.next_tree, c->next_tree);
+	assert_int_equal(back.last_seq, c->last_seq);
+	assert_int_equal(back.wal_first, c->wal_first);
+	assert_int_equal(back.keep.id, c->keep.id);
+	catalog_free(&back);
+	buf_free(&outline);
+	end_place(&p);
+}
+
 static int decode_copy(const void *data, size_t len, uint64_t number)
 {
 	struct catalog c;
@@ -651,8 +719,8 @@ static void the_bytes_are_the_golden_ones(void **state)
 	/* The store's id is chance. */
 	memset(b.data + CATALOG_HEAD + 12, 0, 8);
 	memset(b.data + 16, 0, 8);
-	assert_int_equal(b.len, 0x215);
-	assert_int_equal(XXH3_64bits(b.data, b.len), 0x213afbf5e2b85f3b);
+	assert_int_equal(b.len, 0x225);
+	assert_int_equal(XXH3_64bits(b.data, b.len), 0xf72ff636fddc555c);
 	buf_free(&b);
 	end_place(&p);
 }
@@ -1027,6 +1095,8 @@ int main(void)
 		cmocka_unit_test(only_a_store_or_an_empty_directory_is_opened),
 		cmocka_unit_test(a_newer_format_is_left_alone),
 		cmocka_unit_test(what_is_lost_adds_up),
+		cmocka_unit_test(format_7_kept_no_log),
+		cmocka_unit_test(an_outline_has_all_but_the_files),
 		cmocka_unit_test(every_other_length_is_found),
 		cmocka_unit_test(every_flipped_bit_is_found),
 		cmocka_unit_test(a_repair_puts_any_one_bit_right_and_no_two),
