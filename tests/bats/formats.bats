@@ -26,6 +26,7 @@ shown_4="articles ns:counters .snapshot/whole .snapshot/late
 shown_5="$shown_4 packed .snapshot/five articles/.snapshot/inlog"
 shown_6=$shown_5
 shown_7="$shown_6 bounded"
+shown_8="$shown_7 timed noted .snapshot/eight"
 
 # its_tree FORMAT: each line of each file of the mount.
 its_tree() {
@@ -105,9 +106,20 @@ change_golden() {
 	read_golden 7
 }
 
-@test "a store of format 7 is changed and stays whole" {
+@test "a store of format 7 becomes one of this format by the first change of its files" {
 	change_golden 7
 	grep -qx 'quota 3MiB' "$M/bounded/.schema"
+	[ -z "$(ls "$STORE" | grep '^kept')" ]
+}
+
+@test "a store of format 8 is read, and not changed by that" {
+	read_golden 8
+}
+
+# Its log is kept: that of the archive, and what was in it alone.
+@test "a store of format 8 is changed and stays whole" {
+	change_golden 8
+	[ "$(ls "$STORE" | grep -c '^kept-da824555733cb34b-000000000000000[b-f].log$')" = 5 ]
 }
 
 @test "there is a store of each format that this version reads" {
