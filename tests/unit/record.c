@@ -42,16 +42,34 @@ static const struct pending changes[] = {
 static const struct bytes rows[] = {{(const uint8_t *)"row", 3},
 				    {(const uint8_t *)"\0", 1}};
 
+static void add_rows(struct buf *b)
+{
+	assert_int_equal(record_row(b, rows[0], changes, FIRST), 0);
+	assert_int_equal(record_row(b, rows[1], changes + FIRST, ALL - FIRST),
+			 0);
+}
+
 static struct buf sample(void)
 {
 	struct buf b = {0};
 
 	assert_int_equal(record_start(&b, changes[0].entry.seq), 0);
-	assert_int_equal(record_row(&b, rows[0], changes, FIRST), 0);
-	assert_int_equal(record_row(&b, rows[1], changes + FIRST, ALL - FIRST),
-			 0);
+	add_rows(&b);
 	return b;
 }
+
+/* The same in a log that is kept. */
+static struct buf timed_sample(int64_t time_ms)
+{
+	struct buf b = {0};
+
+	assert_int_equal(record_start_at(&b, time_ms, changes[0].entry.seq), 0);
+	add_rows(&b);
+	return b;
+}
+
+#define TIME INT64_C(1795626611183)
+static const struct bytes outline = {(const uint8_t *)"a catalog", 9};
 
 struct told {
 	size_t rows, changes;
@@ -130,22 +148,27 @@ static void every_cut_is_seen(void **state)
 	buf_free(&b);
 }
 
+static void flip_all(const struct buf *b)
+{
+	for (size_t i = 0; i < b->len; i++) {
+		for (unsigned bit = 0; bit < 9; bit++) {
+			uint8_t *copy = malloc(b->len);
+
+			assert_non_null(copy);
+			memcpy(copy, b->data, b->len);
+			copy[i] ^= bit < 8 ? (uint8_t)(1u << bit) : 0xff;
+			LLVMFuzzerTestOneInput(copy, b->len);
+			free(copy);
+		}
+	}
+}
+
 static void no_flipped_byte_leads_outside(void **state)
 {
 	struct buf b = sample();
 
 	(void)state;
-	for (size_t i = 0; i < b.len; i++) {
-		for (unsigned bit = 0; bit < 9; bit++) {
-			uint8_t *copy = malloc(b.len);
-
-			assert_non_null(copy);
-			memcpy(copy, b.data, b.len);
-			copy[i] ^= bit < 8 ? (uint8_t)(1u << bit) : 0xff;
-			LLVMFuzzerTestOneInput(copy, b.len);
-			free(copy);
-		}
-	}
+	flip_all(&b);
 	buf_free(&b);
 }
 
@@ -173,6 +196,194 @@ static void numbers_have_bounds(void **state)
 	refuse("\x01\x01r\x01\x01\x05\x01\x00\x00", 9); /* an odd kind */
 }
 
+static struct note note_of(const struct buf *b)
+{
+	struct note n;
+
+	assert_int_equal(record_note_read(buf_bytes(b), &n), 1);
+	return n;
+}
+
+static void a_note_of_the_time_is_passed_over(void **state)
+{
+	static const int64_t times[] = {0, 1, 127, 128, TIME, INT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct buf b = timed_sample(times[i]);
+		struct told s = {0};
+		struct note n = note_of(&b);
+		uint64_t next;
+
+		assert_int_equal(n.time_ms, times[i]);
+		assert_int_equal(n.what, NOTE_TIME);
+		assert_int_equal(n.catalog.len, 0);
+		assert_int_equal(record_read(buf_bytes(&b), &next, see, &s), 0);
+		assert_false(s.wrong);
+		assert_int_equal(s.changes, ALL);
+		assert_int_equal(next, 906);
+		buf_free(&b);
+	}
+}
+
+static void a_record_of_a_log_that_is_not_kept_has_no_note(void **state)
+{
+	struct buf b = sample();
+	struct note n;
+
+	(void)state;
+	assert_int_equal(record_note_read(buf_bytes(&b), &n), 0);
+	buf_free(&b);
+}
+
+/* A clock before 1970 is no reason to refuse a change. */
+static void a_time_before_1970_is_1970(void **state)
+{
+	struct buf b = timed_sample(-5);
+
+	(void)state;
+	assert_int_equal(note_of(&b).time_ms, 0);
+	buf_free(&b);
+}
+
+static struct buf note_sample(enum note_what what, struct bytes catalog)
+{
+	struct note n = {TIME, what, catalog};
+	struct buf b = {0};
+
+	assert_int_equal(record_note(&b, &n), 0);
+	return b;
+}
+
+static void a_note_of_tables_is_a_record_without_rows(void **state)
+{
+	(void)state;
+	for (enum note_what w = NOTE_TIME; w <= NOTE_BREAK; w++) {
+		struct bytes want =
+			w == NOTE_TIME ? (struct bytes){0} : outline;
+		struct buf b = note_sample(w, want);
+		struct told s = {.rows = 2};
+		struct note n = note_of(&b);
+		uint64_t next = 7;
+
+		assert_int_equal(n.time_ms, TIME);
+		assert_int_equal(n.what, w);
+		assert_true(bytes_eq(n.catalog, want));
+		assert_int_equal(record_read(buf_bytes(&b), &next, see, &s), 0);
+		assert_false(s.wrong);
+		assert_int_equal(next, 0);
+		buf_free(&b);
+	}
+}
+
+/* A break for which there was no memory has none. */
+static void a_note_of_tables_may_be_without_a_catalog(void **state)
+{
+	struct buf b = note_sample(NOTE_BREAK, (struct bytes){0});
+
+	(void)state;
+	assert_int_equal(note_of(&b).what, NOTE_BREAK);
+	assert_int_equal(note_of(&b).catalog.len, 0);
+	buf_free(&b);
+}
+
+static void the_bytes_of_notes_are_the_golden_ones(void **state)
+{
+	static const uint8_t want[] = {0,    0x8f, 0xfa, 0xf1, 0xc7, 0xa1,
+				       0x34, 1,	   9,	 'a',  ' ',  'c',
+				       'a',  't',  'a',	 'l',  'o',  'g'};
+	struct buf note = note_sample(NOTE_TABLES, outline);
+	struct buf timed = timed_sample(TIME);
+
+	(void)state;
+	assert_int_equal(note.len, sizeof(want));
+	assert_memory_equal(note.data, want, sizeof(want));
+	/* No more than the note is in front of the rows. */
+	assert_int_equal(timed.len, 81 + 8);
+	assert_memory_equal(timed.data, want, 7);
+	assert_int_equal(timed.data[7], NOTE_TIME);
+	buf_free(&note);
+	buf_free(&timed);
+}
+
+/* What is read of the first @n bytes of the record, in a copy of their size. */
+static int read_cut(const struct buf *b, size_t n, struct note *note,
+		    struct told *s)
+{
+	uint8_t *copy = malloc(n ? n : 1);
+	uint64_t next;
+	int noted, r;
+
+	assert_non_null(copy);
+	memcpy(copy, b->data, n);
+	noted = record_note_read(bytes_of(copy, n), note);
+	note->catalog.data = NULL;
+	*s = (struct told){0};
+	r = record_read(bytes_of(copy, n), &next, see, s);
+	/* Who reads rows reads the note first. */
+	assert_true(noted >= 0 || r == -EUCLEAN);
+	assert_false(s->wrong);
+	LLVMFuzzerTestOneInput(copy, n);
+	free(copy);
+	return r;
+}
+
+static void every_cut_of_a_note_is_seen(void **state)
+{
+	struct buf timed = timed_sample(TIME);
+	struct buf tables = note_sample(NOTE_TABLES, outline);
+	struct note n;
+	struct told s;
+	int whole = 0;
+
+	(void)state;
+	for (size_t i = 0; i < timed.len; i++)
+		whole += read_cut(&timed, i, &n, &s) == 0;
+	/* Behind the note, behind the number, and behind the first row. */
+	assert_int_equal(whole, 3);
+	for (size_t i = 0; i < tables.len; i++)
+		assert_int_equal(read_cut(&tables, i, &n, &s), -EUCLEAN);
+	assert_int_equal(read_cut(&tables, tables.len, &n, &s), 0);
+	assert_int_equal(n.what, NOTE_TABLES);
+	buf_free(&timed);
+	buf_free(&tables);
+}
+
+static void no_flipped_byte_of_a_note_leads_outside(void **state)
+{
+	struct buf timed = timed_sample(TIME);
+	struct buf tables = note_sample(NOTE_BREAK, outline);
+
+	(void)state;
+	flip_all(&timed);
+	flip_all(&tables);
+	buf_free(&timed);
+	buf_free(&tables);
+}
+
+static void refuse_note(const char *bytes, size_t len)
+{
+	struct note n;
+
+	refuse(bytes, len);
+	assert_int_equal(
+		record_note_read(bytes_of((const uint8_t *)bytes, len), &n),
+		-EUCLEAN);
+}
+
+static void notes_have_bounds(void **state)
+{
+	(void)state;
+	refuse_note("\x00", 1);		    /* no time */
+	refuse_note("\x00\x01", 2);	    /* not what */
+	refuse_note("\x00\x01\x03\x00", 4); /* an odd one */
+	refuse_note("\x00\x01\x01", 3);	    /* a catalog's length */
+	refuse_note("\x00\x01\x01\x02.", 5);
+	/* A time of 64 bits, a catalog of 2^32 bytes. */
+	refuse_note("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", 12);
+	refuse_note("\x00\x01\x02\x80\x80\x80\x80\x10", 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +392,16 @@ int main(void)
 		cmocka_unit_test(every_cut_is_seen),
 		cmocka_unit_test(no_flipped_byte_leads_outside),
 		cmocka_unit_test(numbers_have_bounds),
+		cmocka_unit_test(a_note_of_the_time_is_passed_over),
+		cmocka_unit_test(
+			a_record_of_a_log_that_is_not_kept_has_no_note),
+		cmocka_unit_test(a_time_before_1970_is_1970),
+		cmocka_unit_test(a_note_of_tables_is_a_record_without_rows),
+		cmocka_unit_test(a_note_of_tables_may_be_without_a_catalog),
+		cmocka_unit_test(the_bytes_of_notes_are_the_golden_ones),
+		cmocka_unit_test(every_cut_of_a_note_is_seen),
+		cmocka_unit_test(no_flipped_byte_of_a_note_leads_outside),
+		cmocka_unit_test(notes_have_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
