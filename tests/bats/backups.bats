@@ -230,7 +230,7 @@ now() {
 	run -1 ctl get "$T/3" T r1
 	[ "$(ctl get -v "$T/3" T r3 f:q)" = three ]
 	[ "$(ctl tables "$T/3")" = T ]
-	[ "$(ctl --json restore "$T/b" "$T/4" --at "$four" | jq .moment)" = "$four" ]
+	[ "$(ctl restore --json "$T/b" "$T/4" --at "$four" | jq .moment)" = "$four" ]
 	same "$T/4" "$M"
 
 	# A restored store keeps no log, and goes on by itself.
