@@ -104,11 +104,6 @@ void block_builder_reset(struct block_builder *b)
 			buf_free(*p);
 		(*p)->len = 0;
 	}
-	if (b->nslots > KEEP_MAX / sizeof(*b->slots)) {
-		free(b->slots);
-		b->slots = NULL;
-		b->nslots = 0;
-	}
 	if (b->nslots)
 		memset(b->slots, 0, b->nslots * sizeof(*b->slots));
 	b->nrow = b->ncell = b->nqual = 0;
