@@ -274,7 +274,7 @@ static bool record_behind(struct bytes image, uint64_t number, size_t from)
 {
 	struct bytes payload;
 
-	for (; from < image.len && image.len - from > HEAD; from++)
+	for (; from < image.len; from++)
 		if (take_record(image, number, from, &payload))
 			return true;
 	return false;
