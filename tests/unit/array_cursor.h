@@ -32,6 +32,7 @@ struct array_cursor {
 	bool placed, in_row;
 	char spoilt[64];
 	unsigned steps, seeks; /* next; seek_cell */
+	unsigned row_seeks;    /* seek_row, seek_exact, seek_back */
 };
 
 static inline struct entry array_entry(const struct array_cell *a)
@@ -84,6 +85,7 @@ static inline int array_seek_row(struct cursor *c, struct bytes row)
 {
 	struct array_cursor *a = (struct array_cursor *)c;
 
+	a->row_seeks++;
 	a->at = 0;
 	while (a->at < a->n &&
 	       bytes_cmp(bytes_str(a->cells[a->at].row), row) < 0)
@@ -103,10 +105,9 @@ static inline int array_seek_exact(struct cursor *c, struct bytes row)
 	return r;
 }
 
-static inline int array_seek_back(struct cursor *c, struct bytes row,
-				  bool inclusive)
+static inline int array_before(struct array_cursor *a, struct bytes row,
+			       bool inclusive)
 {
-	struct array_cursor *a = (struct array_cursor *)c;
 	size_t i = a->n;
 
 	while (i > 0 && row.len) {
@@ -120,6 +121,15 @@ static inline int array_seek_back(struct cursor *c, struct bytes row,
 		i--;
 	a->at = i ? i - 1 : a->n;
 	return array_show(a);
+}
+
+static inline int array_seek_back(struct cursor *c, struct bytes row,
+				  bool inclusive)
+{
+	struct array_cursor *a = (struct array_cursor *)c;
+
+	a->row_seeks++;
+	return array_before(a, row, inclusive);
 }
 
 static inline int array_next_row(struct cursor *c)
@@ -138,7 +148,7 @@ static inline int array_prev_row(struct cursor *c)
 	struct array_cursor *a = (struct array_cursor *)c;
 
 	assert(a->placed);
-	return array_seek_back(c, c->row, false);
+	return array_before(a, c->row, false);
 }
 
 /* After the last entry of a row the cursor stays on it, but not in it. */

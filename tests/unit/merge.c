@@ -111,6 +111,20 @@ static void backwards_turns_rows_but_not_cells(void **state)
 	cursor_close(&f.m.base);
 }
 
+static void a_walk_seeks_its_sources_once_either_way(void **state)
+{
+	struct fixture f;
+
+	open_merge(&f, UINT64_MAX);
+	show(&f.m, cursor_seek_row(&f.m.base, bytes_str("")), false);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(f.in[i].row_seeks, 1);
+	show(&f.m, cursor_seek_back(&f.m.base, bytes_str(""), false), true);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(f.in[i].row_seeks, 2);
+	cursor_close(&f.m.base);
+}
+
 static void direction_can_change_on_any_row(void **state)
 {
 	struct fixture f;
@@ -326,6 +340,7 @@ int main(void)
 		cmocka_unit_test(
 			later_entries_are_not_seen_nor_rows_of_only_such),
 		cmocka_unit_test(backwards_turns_rows_but_not_cells),
+		cmocka_unit_test(a_walk_seeks_its_sources_once_either_way),
 		cmocka_unit_test(direction_can_change_on_any_row),
 		cmocka_unit_test(one_row_is_found_exactly_or_not),
 		cmocka_unit_test(a_column_is_sought_in_all_sources),
