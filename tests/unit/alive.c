@@ -433,6 +433,30 @@ static void the_work_of_each_does_not_grow_with_what_is_hidden(void **state)
 	}
 }
 
+/* Nothing was written since: the last one's moment is the next one's. */
+static void what_one_found_spares_the_next_its_walk(void **state)
+{
+	enum {
+		HIDDEN = 2000
+	};
+	struct temp_store s = {.options = {.inline_background = true}};
+	uint64_t first;
+
+	assert_int_equal(temp_make(&s), 0);
+	for (int i = 0; i < HIDDEN; i++)
+		mutate_one(&s, CHANGE_PUT, "q", i, -1);
+	for (int i = 1; i < HIDDEN; i++)
+		mutate_one(&s, CHANGE_DELETE, "q", i, -1);
+	look(&s, "q", HIDDEN / 2);
+	first = walked(&s);
+	for (int i = 0; i < 10; i++)
+		look(&s, "q", HIDDEN / 2);
+	print_message("%d and %d\n", (int)first, (int)(walked(&s) - first));
+	assert_true(first >= HIDDEN / 2);
+	assert_true(walked(&s) - first < HIDDEN);
+	assert_int_equal(temp_remove(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +464,7 @@ int main(void)
 		cmocka_unit_test(what_others_found_changes_no_answer),
 		cmocka_unit_test(
 			the_work_of_each_does_not_grow_with_what_is_hidden),
+		cmocka_unit_test(what_one_found_spares_the_next_its_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
