@@ -556,6 +556,19 @@ static void what_a_snapshot_shows_is_not_dropped(void **state)
 			 -ENOENT);
 }
 
+static void a_table_that_is_dropped_says_so(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[TABLE_NAME_LEN_MAX + 1];
+	struct schema schema;
+
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true), 0);
+	assert_int_equal(table_schema(s->table, &schema), -ENOENT);
+	assert_string_equal(store_why(), "the table has been dropped");
+	assert_int_equal(table_name(s->table, name), -ENOENT);
+	assert_string_equal(store_why(), "the table has been dropped");
+}
+
 static void a_scan_outlives_its_table(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1675,6 +1688,7 @@ int main(void)
 		BOTH(a_directory_with_other_files_is_left_alone),
 		BOTH(a_dropped_table_is_gone_and_its_files_too),
 		BOTH(an_id_opens_its_table_and_no_other),
+		BOTH(a_table_that_is_dropped_says_so),
 		BOTH(a_scan_outlives_its_table),
 		BOTH(families_come_change_and_go),
 		BOTH(a_batch_is_as_its_mutations_one_by_one),
