@@ -174,6 +174,20 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	done
 }
 
+@test "who has a version open that went sees it while another makes it anew" {
+	a_column
+	printf old > "$C/5"
+	exec 7<"$C/5"
+	rm "$M/T/R/f:q"
+	settled [ ! -e "$C/5" ]
+	writing "$C/5" 'O_CREAT | O_RDWR' 'os.write(fd, b"longer")'
+	[ "$(stat -L -c '%s %h' /proc/self/fd/7)" = "3 0" ]
+	[ "$(cat <&7)" = old ]
+	exec 7<&-
+	written
+	[ "$(cat "$C/5")" = longer ]
+}
+
 @test "two descriptors that append by turns lose nothing" {
 	a_row
 	exec 7>> "$M/T/R/f:q" 8>> "$M/T/R/f:q"
