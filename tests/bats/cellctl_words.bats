@@ -41,6 +41,20 @@ commands() {
 	done
 }
 
+@test "help: the manual page says what each command does" {
+	local page=$BATS_TEST_DIRNAME/../../tools/cellctl.1
+	run awk '/^\.Sh/ { in_it = $2 == "DESCRIPTION" }
+		/^\.It Cm/ && in_it {
+			if (heading && heading != $3)
+				print heading " has no text"
+			heading = $3
+			next
+		}
+		!/^\.Pp/ { heading = "" }' "$page"
+	echo "$output"
+	[ "$output" = "" ]
+}
+
 @test "a wrong word: the nearest one" {
 	says 2 "there is no command 'scna'; did you mean scan?" scna
 	says 2 "no command 'mayor_compact'; did you mean major_compact?" \
