@@ -45,6 +45,7 @@ $local/share/doc/cellfs/README.md
 $local/share/doc/cellfs/examples/example.conf
 $local/share/doc/cellfs/examples/grafana.json
 $local/share/doc/cellfs/examples/srv-cells.mount
+$local/share/doc/cellfs/tools/shape/shape.svg
 $local/share/fish/vendor_completions.d/cellctl.fish
 $local/share/fish/vendor_completions.d/cellfs.fish
 $local/share/man/man1/cellctl.1
@@ -72,6 +73,11 @@ while read -r file; do
 	done < <(cat "$here"/../debian/*.install "$here/../debian/not-installed")
 	[ $n -eq 1 ] || fail "debian/*.install has $file $n times"
 done < <(sed "s,$local/$lib/,$local/lib/," "$dir/is")
+
+# README's pictures are beside it.
+while read -r file; do
+	[ -e "$local/share/doc/cellfs/$file" ] || fail "README shows $file, which is not there"
+done < <(sed -n 's/^!\[.*\](\(.*\))$/\1/p' $local/share/doc/cellfs/README.md)
 
 # A page refers to pages that are installed, or that Debian has.
 while read -r page section; do
