@@ -299,6 +299,42 @@ static struct bytes costly(int i)
 	return bytes_of(text, SHAPE_ROW_MAX);
 }
 
+/* Two beginnings, each with more endings than are shown alone. */
+static void the_rest_of_a_beginning_is_named_by_it(void **state)
+{
+	struct shape s = {0};
+	struct page p = {0};
+	char row[8];
+
+	(void)state;
+	put(&s, (struct shape_item){.kind = SHAPE_NOW, .n = {1790000000000}});
+	put(&s, (struct shape_item){.kind = SHAPE_TABLE,
+				    .table = 1,
+				    .name = bytes_str("t")});
+	put(&s, (struct shape_item){.kind = SHAPE_FILE,
+				    .table = 1,
+				    .name = bytes_str("f"),
+				    .row = bytes_str("a00"),
+				    .last = bytes_str("b99"),
+				    .n = {1, 0, 200 << 16, 200}});
+	for (int i = 0; i < 200; i++) {
+		snprintf(row, sizeof(row), "%c%02d", i < 100 ? 'a' : 'b',
+			 i % 100);
+		put(&s, (struct shape_item){.kind = SHAPE_PART,
+					    .table = 1,
+					    .row = bytes_str(row),
+					    .n = {1 << 16}});
+	}
+	assert_int_equal(shape_read(&s), 0);
+	draw_treemap(&p, &s);
+	assert_int_equal(buf_append(&p.out, "", 1), 0);
+	assert_non_null(strstr((char *)p.out.data, ">other a</text>"));
+	assert_non_null(strstr((char *)p.out.data, ">other b</text>"));
+	assert_null(strstr((char *)p.out.data, ">others</text>"));
+	shape_free(&s);
+	buf_free(&p.out);
+}
+
 static void a_page_is_bounded_whatever_is_stored(void **state)
 {
 	const uint64_t tables = 1000, files = 10000, parts = 10000;
@@ -368,6 +404,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_shape_is_refused,
 						setup, teardown),
 		cmocka_unit_test(a_key_is_no_markup),
+		cmocka_unit_test(the_rest_of_a_beginning_is_named_by_it),
 		cmocka_unit_test(a_page_is_bounded_whatever_is_stored),
 	};
 

@@ -5,6 +5,7 @@
  * that makes its worst one better.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/shape/draw.h"
 
@@ -14,6 +15,7 @@
 #define FEW 12
 #define AGAIN 6		  /* areas of a large one */
 #define PREFIX_LEN_MAX 12 /* bytes behind what all rows begin with */
+#define LABEL_MAX 64	  /* bytes */
 #define HEIGHT 440
 #define HEAD 18 /* of a table's area, for its name */
 
@@ -184,16 +186,33 @@ static void put_label(struct page *p, const struct box *b, struct bytes name,
 	page_put(p, "</text>");
 }
 
+/* What its area is called: @text has room for it. */
+static struct bytes area_name(const struct area *a, char text[LABEL_MAX])
+{
+	static const char other[] = "other ";
+	const size_t n = sizeof(other) - 1;
+	struct bytes name = begin(a->name, LABEL_MAX - n);
+
+	if (!a->rest)
+		return a->name;
+	if (!name.len)
+		return bytes_str("others");
+	memcpy(text, other, n);
+	memcpy(text + n, name.data, name.len);
+	return bytes_of(text, n + name.len);
+}
+
 static void put_area(struct page *p, const struct shape_table *t,
 		     const struct area *a, size_t colour, double strength)
 {
 	const struct box *b = &a->at;
+	char text[LABEL_MAX];
 
 	page_put(p,
 		 "<g><rect class=\"k t%zu\" fill-opacity=\"%.2f\" x=\"%.1f\" "
 		 "y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
 		 colour, strength, b->x, b->y, b->w, b->h);
-	put_label(p, b, a->rest ? bytes_str("others") : a->name, "");
+	put_label(p, b, area_name(a, text), "");
 	page_put(p, "<title>table ");
 	page_key(p, t->name, 40);
 	page_put(p, a->rest ? ", other rows" : a->name.len ? ", rows" : "");
