@@ -14,7 +14,8 @@
 
 /*
  * Restricts the process; with @network it may reach a cluster. The number of
- * calls that are allowed, 0 when the kernel has no filters.
+ * calls that are allowed, 0 when the kernel has no
+ * filters, or the machine is one that is not known here.
  */
 unsigned syscalls_restrict(bool network);
 

@@ -39,7 +39,7 @@ struct listing {
 	struct fs *fs;
 	struct place dir;
 	pthread_mutex_t lock; /* guards all below */
-	time_t used;	      /* of the last call */
+	int64_t used;	      /* of the last call: time(2) */
 
 	uint64_t offset; /* behind the last entry handed out */
 	bool fixed_over; /* what follows are keys */
@@ -172,7 +172,7 @@ struct listing *listing_of(struct open_file *f)
 	return (struct listing *)f;
 }
 
-void listing_rest(struct listing *ls, time_t before)
+void listing_rest(struct listing *ls, int64_t before)
 {
 	if (pthread_mutex_trylock(&ls->lock))
 		return;

@@ -62,6 +62,6 @@ int listing_seek(struct listing *ls, uint64_t offset);
 /* 1 and *out, 0 at the end, an error. With @attrs the attributes too. */
 int listing_next(struct listing *ls, bool attrs, struct listing_entry *out);
 /* Gives the scan back if the listing was not read since @before. */
-void listing_rest(struct listing *ls, time_t before);
+void listing_rest(struct listing *ls, int64_t before);
 
 #endif

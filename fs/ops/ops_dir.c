@@ -17,12 +17,12 @@
 
 static void rest_one(void *arg, struct open_file *f)
 {
-	listing_rest(listing_of(f), *(time_t *)arg);
+	listing_rest(listing_of(f), *(int64_t *)arg);
 }
 
 static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 {
-	time_t before = time(NULL) - LISTING_REST_S;
+	int64_t before = time(NULL) - LISTING_REST_S;
 	struct listing *ls = NULL;
 	struct place p;
 	int r = place_of(fs, ino, &p);

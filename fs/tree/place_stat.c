@@ -252,8 +252,8 @@ static double version_life_s(struct fs *fs, const struct place *p,
 		return 0;
 	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
 		return CACHE_LONG_S;
-	left_ms = st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000 -
-		  store_now_ms(fs->store);
+	left_ms = (int64_t)st->st_mtim.tv_sec * 1000 +
+		  st->st_mtim.tv_nsec / 1000000 - store_now_ms(fs->store);
 	if (__builtin_add_overflow(left_ms, (int64_t)a.ttl_ms, &left_ms))
 		return CACHE_LONG_S;
 	if (left_ms <= 0)
