@@ -318,7 +318,9 @@ static void report_ready(int fd)
  */
 static void set_up_memory(void)
 {
+#ifdef M_MMAP_THRESHOLD
 	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+#endif
 }
 
 /* The store's directory, while it can be made where it is to be. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "store/value/why.h"
 
@@ -54,8 +55,11 @@ static void give_back(struct budget *b)
 
 	if (peak < KEPT_MAX || held > peak / 2)
 		return;
-	if (atomic_compare_exchange_strong(&b->peak, &peak, held))
-		malloc_trim(KEPT_MAX / 4);
+	if (!atomic_compare_exchange_strong(&b->peak, &peak, held))
+		return;
+#ifdef __GLIBC__
+	malloc_trim(KEPT_MAX / 4);
+#endif
 }
 
 int budget_try(struct budget_share *s, uint64_t bytes)
