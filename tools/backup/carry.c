@@ -174,7 +174,7 @@ int carry_bytes(struct bytes b, int to, const struct hold_file *f,
 	uint64_t is = XXH3_64bits(b.data, b.len), got = 0;
 	size_t done = 0;
 	ssize_t n;
-	int fd, r = open_part(to, f, &fd);
+	int fd = -1, r = open_part(to, f, &fd);
 
 	if (r < 0)
 		return r;
