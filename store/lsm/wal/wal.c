@@ -342,26 +342,6 @@ static bool keep_one(void *arg, uint64_t number)
 	return wal_kept_take(arg, number);
 }
 
-/*
- * Without a segment the stream would begin anew; where the log is kept it goes on
- * behind the one before, which is kept already or is about to be.
- */
-static uint64_t end_before(struct wal *w, uint64_t first_segment)
-{
-	uint64_t end = wal_kept_end(w, first_segment - 1);
-	struct wal_found before = {0};
-	struct why_kept kept;
-
-	if (end)
-		return end;
-	why_keep(&kept);
-	if (wal_replay(w->dir, first_segment - 1, NULL, NULL, &before) == 0)
-		end = before.end;
-	wal_found_free(&before);
-	why_restore(&kept);
-	return end;
-}
-
 static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 		   void *arg)
 {
@@ -372,6 +352,8 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 	if (rc < 0)
 		goto out;
 	assert(found.durable <= found.end && found.in_segment <= found.end);
+	if (!found.n)
+		found.end = wal_kept_end(w, first_segment);
 	w->first = w->next = first_segment;
 	w->replayed = found.n;
 	if (found.n) {
@@ -382,8 +364,6 @@ static int recover(struct wal *w, uint64_t first_segment, wal_replay_fn replay,
 		if (found.end > found.head.start)
 			w->next++;
 	}
-	if (!found.n && w->keep_limit && first_segment)
-		found.end = end_before(w, first_segment);
 	atomic_store(&w->end, found.end);
 	atomic_store(&w->drained, found.end);
 	w->begun = found.end;
@@ -434,7 +414,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	clock_cond_init(&w->synced_cond);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
-	if (o)
+	if (o && o->keep_id)
 		wal_keep(w, o->keep, o->keep_id);
 	rc = w->small ? wal_direct_init(&w->direct) : -ENOMEM;
 	if (rc < 0)

@@ -152,9 +152,10 @@ bool wal_spent(struct wal *w);
 /* 0, or -EROFS with the reason if the log has failed. */
 int wal_health(struct wal *w);
 /*
- * Frees disk space when the disk is full: removes the reserve, else the next
- * segment. 1, or 0 if there is neither. Neither is made again before
- * wal_repay(), and the log is low until wal_prepare() has found space for both.
+ * Frees disk space when the disk is full: removes the oldest that is kept, else
+ * the reserve, else the next segment. 1, or 0 if there is none. Neither of the
+ * last two is made again before wal_repay(), and the log is low until
+ * wal_prepare() has found space for both.
  */
 int wal_lend(struct wal *w);
 void wal_repay(struct wal *w, unsigned loans);

@@ -31,7 +31,8 @@ void wal_let_go(struct wal *w)
 {
 	pthread_mutex_lock(&w->spare_lock);
 	assert(w->holds);
-	w->holds--;
+	if (!--w->holds)
+		wal_kept_trim(w);
 	pthread_mutex_unlock(&w->spare_lock);
 }
 

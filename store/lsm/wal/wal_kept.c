@@ -51,27 +51,29 @@ struct kept_look {
 	uint64_t size;			/* and its bytes */
 };
 
-static uint64_t size_of(struct wal *w, const char *name)
+static int size_of(struct wal *w, const char *name, uint64_t *size)
 {
 	struct os_file *f = NULL;
-	uint64_t size = 0;
+	int r = os_open(w->dir, name, OS_READ, &f);
 
-	if (os_open(w->dir, name, OS_READ, &f) < 0)
-		return 0;
-	if (os_size(f, &size) < 0)
-		size = 0;
+	if (r < 0)
+		return r;
+	r = os_size(f, size);
 	os_close(f);
-	return size;
+	return r;
 }
 
 static int look_at(void *arg, const char *name)
 {
 	struct kept_look *l = arg;
 	uint64_t id, number, size;
+	int r;
 
 	if (!wal_kept_number(name, &id, &number))
 		return 0;
-	size = size_of(l->w, name);
+	r = size_of(l->w, name, &size);
+	if (r < 0)
+		return r;
 	l->bytes += size;
 	if (l->any && number >= l->first)
 		return 0;
@@ -90,13 +92,14 @@ static bool drop_oldest(struct wal *w)
 {
 	struct kept_look l = {.w = w};
 	struct why_kept kept;
-	bool dropped;
+	bool looked, dropped;
 
 	why_keep(&kept);
-	dropped = os_dir_list(w->dir, look_at, &l) == 0 && l.any &&
-		  os_remove(w->dir, l.name) == 0;
+	looked = os_dir_list(w->dir, look_at, &l) == 0;
+	dropped = looked && l.any && os_remove(w->dir, l.name) == 0;
 	why_restore(&kept);
-	w->kept_bytes = dropped ? l.bytes - l.size : 0;
+	if (looked)
+		w->kept_bytes = l.bytes - (dropped ? l.size : 0);
 	return dropped;
 }
 
@@ -105,7 +108,7 @@ bool wal_kept_give(struct wal *w)
 	return w->kept_bytes && !w->holds && drop_oldest(w);
 }
 
-static void trim(struct wal *w)
+void wal_kept_trim(struct wal *w)
 {
 	while (w->kept_bytes > w->keep_limit && wal_kept_give(w))
 		;
@@ -173,29 +176,50 @@ bool wal_kept_take(struct wal *w, uint64_t number)
 	if (r < 0)
 		return false;
 	w->kept_bytes += bytes;
-	trim(w);
+	wal_kept_trim(w);
 	return true;
 }
 
-uint64_t wal_kept_end(struct wal *w, uint64_t number)
+/* Where the records of kept segment @number end. */
+static int end_of_kept(struct wal *w, uint64_t number, uint64_t *end)
 {
-	uint8_t block[WAL_BLOCK_BYTES];
 	char name[WAL_KEPT_NAME_BYTES];
-	struct wal_head head = {0};
+	uint8_t block[WAL_BLOCK_BYTES];
 	struct os_file *f = NULL;
-	struct why_kept kept;
-	uint64_t size = 0;
-	bool is;
+	struct wal_head head;
+	ssize_t n;
+	int r;
 
-	why_keep(&kept);
 	wal_kept_name(name, w->keep_id, number);
-	is = os_open(w->dir, name, OS_READ, &f) == 0 &&
-	     os_size(f, &size) == 0 && size >= sizeof(block) &&
-	     os_pread(f, block, sizeof(block), 0) == sizeof(block) &&
-	     wal_head_decode(block, number, &head);
+	r = os_open(w->dir, name, OS_READ, &f);
+	if (r < 0)
+		return r;
+	n = os_pread(f, block, sizeof(block), 0);
 	os_close(f);
+	return n == sizeof(block) && wal_head_decode(block, number, &head) &&
+			       wal_mark_decode(block + WAL_MARK_AT, head.id,
+					       end)
+		       ? 0
+		       : -EUCLEAN;
+}
+
+uint64_t wal_kept_end(struct wal *w, uint64_t first)
+{
+	struct wal_found last = {0};
+	struct why_kept kept;
+	uint64_t end;
+
+	if (!w->keep_limit || !first)
+		return 0;
+	why_keep(&kept);
+	/* It was not released yet, or was. */
+	if (wal_replay(w->dir, first - 1, NULL, NULL, &last) == 0 && last.n)
+		end = last.end;
+	else if (end_of_kept(w, first - 1, &end) < 0)
+		end = 0;
+	wal_found_free(&last);
 	why_restore(&kept);
-	return is ? head.start + size - WAL_BLOCK_BYTES : 0;
+	return end;
 }
 
 void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
@@ -207,8 +231,9 @@ void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
 	pthread_mutex_lock(&w->spare_lock);
 	w->keep_limit = bytes;
 	w->keep_id = id;
-	w->kept_bytes = os_dir_list(w->dir, look_at, &l) == 0 ? l.bytes : 0;
-	trim(w);
+	/* Those that cannot be looked at now are, when one more is too many. */
+	w->kept_bytes = os_dir_list(w->dir, look_at, &l) == 0 ? l.bytes : bytes;
+	wal_kept_trim(w);
 	pthread_mutex_unlock(&w->spare_lock);
 }
 
@@ -223,12 +248,14 @@ static int tell_file(void *arg, const char *name)
 	struct kept_files *k = arg;
 	struct wal_file f = {.bytes = 0};
 	uint64_t id, number;
+	int r;
 
 	if (!wal_kept_number(name, &id, &number))
 		return 0;
 	memcpy(f.name, name, strlen(name) + 1);
-	f.bytes = f.size = size_of(k->w, name);
-	return k->each(k->arg, &f);
+	r = size_of(k->w, name, &f.size);
+	f.bytes = f.size;
+	return r < 0 ? r : k->each(k->arg, &f);
 }
 
 int wal_kept_files(struct wal *w,

@@ -167,10 +167,15 @@ int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
  * Both under spare_lock.
  */
 bool wal_kept_take(struct wal *w, uint64_t number);
-/* Where the kept segment ends in the stream; 0: it is not there. */
-uint64_t wal_kept_end(struct wal *w, uint64_t number);
 /* Removes the oldest that is kept, to make space; false if there is none. */
 bool wal_kept_give(struct wal *w);
+/* Removes those that are beyond the limit, unless the log is held. */
+void wal_kept_trim(struct wal *w);
+/*
+ * The position where a log goes on that has no segment from @first on: behind the
+ * last one that was kept, so that the next continues it; else 0. For wal_open().
+ */
+uint64_t wal_kept_end(struct wal *w, uint64_t first);
 
 int wal_direct_init(struct wal_direct *d);
 void wal_direct_free(struct wal_direct *d);

@@ -111,7 +111,8 @@ uint64_t wal_lendable(struct wal *w)
 	uint64_t n;
 
 	pthread_mutex_lock(&w->spare_lock);
-	n = (w->reserve ? w->reserve_bytes : 0) + w->kept_bytes;
+	n = (w->reserve ? w->reserve_bytes : 0) +
+	    (w->holds ? 0 : w->kept_bytes);
 	pthread_mutex_unlock(&w->spare_lock);
 	return n;
 }
