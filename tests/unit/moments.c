@@ -5,6 +5,7 @@
  * as of each. The number of versions stays: one that was lowered and raised shows
  * again what no compaction has dropped meanwhile, so it depends on these.
  */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static int64_t the_time(struct os *o)
 
 struct moment {
 	int64_t at;
-	bool broken; /* a table was cloned or restored since the last backup */
+	bool broken; /* no log leads there from the backup before */
 	struct buf all, newest;
 };
 
@@ -42,6 +43,8 @@ struct world {
 	char folder[80], restored[80];
 	unsigned seed;
 	bool broken;
+	bool calm; /* tables do not change for a while */
+	int64_t backed_up;
 	struct moment moments[MOMENTS];
 	size_t nmoments, done;
 };
@@ -266,6 +269,18 @@ static void change_snapshot(struct world *w)
 	}
 }
 
+/* No moment since the last backup can be had. */
+static void keep_another_log(struct world *w)
+{
+	assert_int_equal(store_keep_log(w->s.store, 0), 0);
+	if (draw(w, 2))
+		change_cells(w);
+	assert_int_equal(store_keep_log(w->s.store, 64 << 20), 0);
+	for (size_t i = 0; i < w->nmoments; i++)
+		w->moments[i].broken |= w->moments[i].at > w->backed_up;
+	w->broken = true;
+}
+
 /* What no log has. */
 static void clone_table(struct world *w)
 {
@@ -313,32 +328,43 @@ static void back_up(struct world *w)
 	hold_release(h);
 	folder_close(&f);
 	w->broken = false;
+	w->backed_up = now;
+	w->calm = draw(w, 2);
 	now++;
 }
 
 static void step(struct world *w)
 {
-	unsigned what = draw(w, 100);
+	unsigned what = draw(w, 200);
 
 	now += draw(w, 3);
-	if (what < 60)
+	if (what < 120) {
 		change_cells(w);
-	else if (what < 70)
-		change_table(w);
-	else if (what < 76)
-		change_snapshot(w);
-	else if (what < 77)
+	} else if (what < 150) {
+		if (!w->calm)
+			change_table(w);
+	} else if (what < 158) {
+		if (!w->calm)
+			change_snapshot(w);
+	} else if (what < 160) {
 		clone_table(w);
-	else if (what < 81)
+		if (draw(w, 2))
+			back_up(w);
+	} else if (what < 168) {
 		assert_int_equal(store_flush(w->s.store, NULL), 0);
-	else if (what < 83)
+		if (draw(w, 2))
+			open_again(w, draw(w, 2));
+	} else if (what < 171) {
 		assert_int_equal(store_compact(w->s.store, NULL), 0);
-	else if (what < 85)
-		open_again(w, what < 84);
-	else if (what < 88)
+	} else if (what < 175) {
+		open_again(w, draw(w, 2));
+	} else if (what < 182) {
 		back_up(w);
-	else if (what < 94)
+	} else if (what < 183) {
+		keep_another_log(w);
+	} else if (what < 195) {
 		remember(w);
+	}
 }
 
 /* The number of the newest backup that is not later, and when it was taken. */
@@ -379,7 +405,7 @@ static void compare(const struct buf *seen, const struct buf *was, int64_t at)
 }
 
 /* A past that can still be told is as it was. */
-static void compare_past(struct world *w, struct temp_store *s, int64_t from,
+static void compare_past(struct world *w, struct temp_store *s,
 			 const struct moment *m)
 {
 	for (struct moment *past = w->moments; past < m; past++) {
@@ -389,8 +415,6 @@ static void compare_past(struct world *w, struct temp_store *s, int64_t from,
 		struct cell c;
 		bool lost;
 
-		if (past->at < from || past->broken)
-			continue;
 		spec.has_as_of = true;
 		spec.as_of = past->at;
 		lost = scan_open(s->table, &spec, &sc) < 0;
@@ -404,6 +428,23 @@ static void compare_past(struct world *w, struct temp_store *s, int64_t from,
 		compare(&told, &past->newest, past->at);
 		buf_free(&told);
 	}
+}
+
+/* It goes on by itself, and keeps no log. */
+static void go_on(struct temp_store *s)
+{
+	struct dirent *e;
+	DIR *d;
+
+	assert_int_equal(temp_put(s, "a row", "f", "q", TS_AUTO, "x"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_string_equal(temp_get(s, "a row", "f", "q"), "x");
+	d = opendir(s->path);
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		assert_int_not_equal(
+			strncmp(e->d_name, HOLD_KEPT, strlen(HOLD_KEPT)), 0);
+	closedir(d);
 }
 
 static void restore(struct world *w, const struct moment *m)
@@ -430,11 +471,13 @@ static void restore(struct world *w, const struct moment *m)
 	if (!m->broken) {
 		see(s.store, &seen);
 		compare(&seen, &m->all, m->at);
-		compare_past(w, &s, taken, m);
+		compare_past(w, &s, m);
 		w->done++;
 	}
 	buf_free(&seen);
+	go_on(&s);
 	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(store_check(w->restored, NULL, say, NULL), 0);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", w->restored);
 	assert_int_equal(system(cmd), 0);
 }

@@ -3,8 +3,9 @@
  * log that was kept behind it.
  *
  *	path: catalog and table files as they were	──▶ catalog as the last note
- *	log:  ...|== wal_first ==|== ... note ≤ at ==│ note > at	  and those files
- *						     └──▶ a log of its own
+ *	      and a log of its own			      and those files
+ *	log:  ...|== the next segment ==|== note ≤ at ==│ note > at
+ *						    └──▶ behind that log
  *
  * The log is read twice: first to see that it goes from one to the other and says
  * what is asked for, so that a store for which it does not is left as it was. The
@@ -15,7 +16,6 @@
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/manifest/catalog_format.h"
-#include "store/lsm/manifest/directory.h"
 #include "store/lsm/manifest/manifest.h"
 #include "store/lsm/wal/record.h"
 #include "store/lsm/wal/wal.h"
@@ -26,7 +26,7 @@ struct roll {
 	struct os_dir *dir, *log;
 	struct manifest *manifest; /* of @dir */
 	struct catalog now; /* what @dir has, of which files move to the next */
-	uint64_t own;	    /* segments below it were part of that moment */
+	uint64_t next;	    /* the first segment behind those that @dir has */
 	int64_t at_ms;
 	bool reached;	    /* a record after that moment was met */
 	struct buf outline; /* the newest before it; empty: none */
@@ -45,14 +45,14 @@ static int take(void *arg, uint64_t segment, struct bytes record)
 	uint64_t lsn;
 	int r = record_note_read(record, &note);
 
+	(void)segment;
 	if (r < 0)
 		return r;
 	if (r > 0 && note.time_ms > k->at_ms) {
 		k->reached = true;
 		return -ECANCELED;
 	}
-	/* What came before the moment that @dir has is in its files. */
-	if (r > 0 && note.what == NOTE_BREAK && segment >= k->own)
+	if (r > 0 && note.what == NOTE_BREAK)
 		return incomplete("a table was cloned, or a snapshot restored, "
 				  "before that moment, which is in no log");
 	if (k->to)
@@ -65,7 +65,7 @@ static int take(void *arg, uint64_t segment, struct bytes record)
 static int read_log(struct roll *k, uint64_t upto)
 {
 	struct wal_found found = {0};
-	uint64_t first = k->now.wal_first;
+	uint64_t first = k->next;
 	int r = wal_replay(k->log, first, take, k, &found);
 
 	if (r == -ECANCELED && k->reached)
@@ -77,41 +77,19 @@ static int read_log(struct roll *k, uint64_t upto)
 	return r;
 }
 
-static int see_own(void *arg, const char *name)
+/*
+ * The segment that follows those which @dir has with records: what is in them was
+ * part of its moment, and one without records is made again.
+ */
+static int end_of_own(struct roll *k)
 {
-	struct roll *k = arg;
-	uint64_t number;
+	struct wal_found own = {0};
+	int r = wal_replay(k->dir, k->now.wal_first, NULL, NULL, &own);
 
-	if (wal_segment_number(name, &number) && number >= k->own)
-		k->own = number + 1;
-	return 0;
-}
-
-static int list_own(void *arg, const char *name)
-{
-	struct buf *names = arg;
-	uint64_t number;
-
-	switch (directory_name(name, &number)) {
-	case NAME_SEGMENT:
-	case NAME_RING:
-	case NAME_MADE:
-		return buf_append(names, name, strlen(name) + 1);
-	default:
-		return 0;
-	}
-}
-
-/* The log that the new one replaces. */
-static int remove_log(struct os_dir *dir)
-{
-	struct buf names = {0};
-	int r = os_dir_list(dir, list_own, &names);
-
-	for (size_t i = 0; r == 0 && i < names.len;
-	     i += strlen((const char *)names.data + i) + 1)
-		r = os_remove(dir, (const char *)names.data + i);
-	buf_free(&names);
+	k->next = k->now.wal_first;
+	if (r == 0 && own.n)
+		k->next = own.head.number + (own.end > own.head.start);
+	wal_found_free(&own);
 	return r;
 }
 
@@ -217,12 +195,10 @@ static int write_catalog(struct roll *k)
 static int write_log(struct roll *k, uint64_t upto)
 {
 	const struct wal_options o = {0};
-	int r = remove_log(k->dir);
+	int r = wal_open(k->dir, &o, k->now.wal_first, false, NULL, NULL,
+			 &k->to);
 	int closed;
 
-	if (r < 0)
-		return r;
-	r = wal_open(k->dir, &o, k->now.wal_first, false, NULL, NULL, &k->to);
 	if (r < 0)
 		return r;
 	k->reached = false;
@@ -238,8 +214,7 @@ static int roll(struct roll *k, const char *log)
 
 	if (!log)
 		return k->now.keep.bytes ? write_catalog(k) : 0;
-	k->own = k->now.wal_first;
-	r = os_dir_list(k->dir, see_own, k);
+	r = end_of_own(k);
 	if (r == 0)
 		r = os_dir_open(k->os, log, false, &k->log);
 	if (r == 0)
