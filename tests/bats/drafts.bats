@@ -118,6 +118,25 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	settled [ -e "$M/T/R/f:q" ]
 }
 
+# ticks: what the daemon has taken of the processors, in hundredths of a second.
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$DAEMON/stat"
+}
+
+@test "who waits for a file that was closed and not released takes no processor" {
+	a_row
+	local before waits=()
+	writing "$M/T/R/f:q" 'O_CREAT | O_WRONLY' 'os.close(os.dup(fd))'
+	before=$(ticks)
+	for _ in 1 2 3; do
+		[ ! -e "$M/T/R/f:q" ] &
+		waits+=($!)
+	done
+	wait "${waits[@]}"
+	[ $(($(ticks) - before)) -lt 10 ]
+	written
+}
+
 @test "what another path puts is seen where a new file is being written" {
 	a_row
 	writing "$M/T/R/f:q" 'O_CREAT | O_WRONLY' 'os.write(fd, b"new")'
@@ -186,6 +205,20 @@ os.open(sys.argv[1], os.O_CREAT | os.O_EXCL | os.O_WRONLY)' "$f"
 	exec 7<&-
 	written
 	[ "$(cat "$C/5")" = longer ]
+}
+
+@test "a reader's end is that of what it reads, not of what its process writes" {
+	a_column
+	printf old > "$C/5"
+	python3 - "$C/5" <<-'EOF'
+	import os, sys
+	rd = os.open(sys.argv[1], os.O_RDONLY)
+	wr = os.open(sys.argv[1], os.O_RDWR)
+	os.write(wr, b'longer')
+	assert os.lseek(rd, 0, os.SEEK_END) == 3
+	assert os.pread(rd, 9, 0) == b'old'
+	assert os.lseek(wr, 0, os.SEEK_END) == 6
+	EOF
 }
 
 @test "two descriptors that append by turns lose nothing" {
