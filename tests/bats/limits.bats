@@ -111,6 +111,29 @@ rss() {
 	rm "$M/T/R/.small"
 }
 
+# nodes: how many files and directories the mount keeps in mind.
+nodes() {
+	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
+}
+
+@test "a scratch file for which there is no room leaves nothing behind" {
+	remount_store -o scratch_max=1k
+	a_row
+	local i before
+	for i in {1..20}; do
+		touch "$M/T/R/.$i" || break
+	done
+	grep -q "scratch files hold scratch_max bytes" "$M/.cellfs/errors"
+	before=$(nodes)
+	run ! touch "$M/T/R/.more" "$M/T/R/.and" "$M/T/R/.more"
+	[[ $output == *"No space left"* ]]
+	[ ! -e "$M/T/R/.more" ]
+	[ "$(nodes)" -eq "$before" ]
+	rm "$M/T/R/.1"
+	touch "$M/T/R/.more"
+	rm "$M"/T/R/.[0-9m]*
+}
+
 @test "a failure is told in words" {
 	a_row
 	echo "family f" > "$M/T/.schema"

@@ -57,6 +57,18 @@ load helper
 	exec 4<&-
 }
 
+@test "a note that is made again is another than the one that was removed" {
+	a_row
+	echo old > "$M/T/R/.n"
+	exec 4< "$M/T/R/.n"
+	rm "$M/T/R/.n"
+	echo new > "$M/T/R/.n"
+	[ "$(cat <&4)" = old ]
+	exec 4<&-
+	[ "$(cat "$M/T/R/.n")" = new ]
+	rm "$M/T/R/.n"
+}
+
 @test "rmdir is refused while a note is in it" {
 	a_column
 	echo x > "$C/note~"
