@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/admin/engine.h"
+#include "store/lsm/background/background.h"
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/os/thread.h"
 #include "tests/sim/os_sim.h"
@@ -1167,6 +1168,31 @@ static void what_scans_step_over_is_merged_away(void **state)
 	assert_int_equal(count(s, &all), 0);
 }
 
+/* Markers that scans pass are frozen, unless a writer is at work just then. */
+static void who_freezes_keeps_no_writer_waiting(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db;
+
+	s->options.inline_background = true;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	db = lsm_of(s->store);
+	put_or_delete_rows(s, 5000, CHANGE_DELETE_FAMILY);
+	freeze_markers(db);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
+	atomic_store(&db->tables[0]->now->trees[0]->passed, 1u << 20);
+	assert_true(tombstone_stats_in_memory(db));
+	freeze_markers(db);
+	assert_int_equal(db->nfrozen, 0);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), EBUSY);
+	pthread_mutex_unlock(&db->commit);
+	freeze_markers(db);
+	assert_int_equal(db->nfrozen, 1);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
+	pthread_mutex_unlock(&db->commit);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1705,6 +1731,8 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			what_scans_step_over_is_merged_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			who_freezes_keeps_no_writer_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_store_that_is_only_opened_is_merged_too, setup,
 			teardown),
