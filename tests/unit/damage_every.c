@@ -80,8 +80,8 @@ static int new_part(void *arg, const char *name)
 	for (int i = 0; i < w->nparts; i++)
 		if (!strcmp(w->parts[i].name, name))
 			return 0;
-	snprintf(w->parts[w->nparts].name, sizeof(w->parts[0].name), "%s",
-		 name);
+	assert_true(n < sizeof(w->parts[0].name));
+	memcpy(w->parts[w->nparts].name, name, n + 1);
 	return 0;
 }
 
