@@ -315,18 +315,41 @@ static void say(void *arg, const char *sentence)
 	print_message("%s\n", sentence);
 }
 
-static void back_up(struct world *w)
+/* A store that is open, or one at rest, whose log is carried as it lies there. */
+static void carry(const char *folder, struct store *s, const char *path)
 {
 	struct backup_done done;
 	struct folder f;
 	struct hold *h;
 
-	assert_int_equal(folder_open(w->folder, FOLDER_MAKE, &f), 0);
-	assert_int_equal(store_hold(w->s.store, &h), 0);
-	if (backup_make(&f, w->s.path, h, &watch, &done) < 0)
+	assert_int_equal(folder_open(folder, FOLDER_MAKE, &f), 0);
+	assert_int_equal(store_hold(s, &h), 0);
+	if (backup_make(&f, path, h, &watch, &done) < 0)
 		fail_msg("%s", store_why());
 	hold_release(h);
 	folder_close(&f);
+}
+
+static void carry_at_rest(struct world *w)
+{
+	struct store_options o = w->s.options;
+	struct store *s;
+
+	o.read_only = true;
+	o.create = false;
+	assert_int_equal(temp_close(&w->s), 0);
+	assert_int_equal(store_open(w->s.path, &o, &s), 0);
+	carry(w->folder, s, w->s.path);
+	assert_int_equal(store_close(s), 0);
+	assert_int_equal(temp_open(&w->s), 0);
+}
+
+static void back_up(struct world *w)
+{
+	if (draw(w, 2))
+		carry(w->folder, w->s.store, w->s.path);
+	else
+		carry_at_rest(w);
 	w->broken = false;
 	w->backed_up = now;
 	w->calm = draw(w, 2);
@@ -526,8 +549,6 @@ static void any_moment_is_restored_as_it_was(void **state)
 	size_t done = 0;
 
 	(void)state;
-	ops = *os_posix()->ops;
-	ops.now_ms = the_time;
 	for (; seed < end; seed++) {
 		print_message("seed %u\n", seed);
 		done += run(seed);
@@ -535,11 +556,90 @@ static void any_moment_is_restored_as_it_was(void **state)
 	assert_true(done > 5);
 }
 
+static void put(struct temp_store *s, const char *value)
+{
+	now += 5;
+	assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, value), 1);
+	now += 5;
+}
+
+/* Of a store restored as of @at; is that moment @there, or one before it? */
+static const char *value_at(const char *folder, int64_t at, bool there)
+{
+	struct temp_store s = {.options = {.os = &os}};
+	struct backup_done done;
+	const char *value;
+	struct folder f;
+	uint64_t number;
+	int64_t taken;
+
+	snprintf(s.path, sizeof(s.path), "%s.at", folder);
+	assert_int_equal(folder_open(folder, FOLDER_READ, &f), 0);
+	number = before(&f, at, &taken);
+	assert_int_equal(backup_restore(&f, number, at, s.path, &watch, &done),
+			 0);
+	folder_close(&f);
+	assert_int_equal(!done.log_why[0], there);
+	assert_int_equal(temp_open(&s), 0);
+	value = temp_get(&s, "r", "f", "q");
+	assert_int_equal(temp_remove(&s), 0);
+	return value;
+}
+
+/* Their segments have the same numbers, and their backups one folder. */
+static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
+{
+	struct temp_store a = {
+		.options = {.os = &os, .inline_background = true}};
+	struct temp_store b = {.options = a.options};
+	char folder[80], cmd[100];
+	struct backup_done done;
+	struct folder f;
+	int64_t in_a, in_b;
+
+	(void)state;
+	assert_int_equal(temp_make(&a), 0);
+	snprintf(folder, sizeof(folder), "%s.b", a.path);
+	snprintf(b.path, sizeof(b.path), "%.50s.other", a.path);
+	assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
+	put(&a, "first");
+	carry(folder, a.store, a.path);
+	assert_int_equal(folder_open(folder, FOLDER_READ, &f), 0);
+	assert_int_equal(backup_restore(&f, 1, 0, b.path, &watch, &done), 0);
+	folder_close(&f);
+
+	put(&a, "of a");
+	in_a = now;
+	put(&a, "of a, later");
+	carry(folder, a.store, a.path);
+	assert_int_equal(temp_open(&b), 0);
+	assert_int_equal(store_keep_log(b.store, 64 << 20), 0);
+	put(&b, "of b");
+	assert_int_equal(store_flush(b.store, NULL), 0);
+	put(&b, "of b, later");
+	in_b = now;
+	put(&b, "of b, last");
+	carry(folder, b.store, b.path);
+
+	assert_string_equal(value_at(folder, in_a, true), "of a");
+	assert_string_equal(value_at(folder, in_b, false), "of a, later");
+	assert_string_equal(value_at(folder, now, true), "of b, last");
+	assert_int_equal(temp_remove(&a), 0);
+	assert_int_equal(temp_remove(&b), 0);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
+	assert_int_equal(system(cmd), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			two_stores_of_one_backup_are_not_taken_for_one),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};
 
+	ops = *os_posix()->ops;
+	ops.now_ms = the_time;
+	now = 1700000000000;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,11 +161,6 @@ static void move_tree(struct roll *k, struct catalog_tree *to)
 	}
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int write_catalog(struct roll *k)
 {
 	struct catalog next;
@@ -182,8 +177,7 @@ static int write_catalog(struct roll *k)
 	for (size_t i = 0; i < next.ntables; i++)
 		for (uint32_t n = 0; n < next.tables[i].schema.nfamilies; n++)
 			move_tree(k, &next.tables[i].trees[n]);
-	next.next_file = greater(next.next_file, k->now.next_file);
-	next.last_seq = greater(next.last_seq, k->now.last_seq);
+	/* Its counters are later ones; of the files and the log it has nothing. */
 	next.wal_first = k->now.wal_first;
 	next.keep = (struct catalog_keep){0};
 	r = manifest_replace(k->manifest, &next);
