@@ -284,9 +284,14 @@ static void keep_another_log(struct world *w)
 /* What no log has. */
 static void clone_table(struct world *w)
 {
-	if (store_snapshot_clone(w->s.store, NULL, bytes_str("s1"),
-				 bytes_str("t"), bytes_str("u")) == 0)
+	struct bytes name = bytes_str("cloned");
+	struct store *s = w->s.store;
+
+	assert_int_equal(store_snapshot_create(s, NULL, name), 0);
+	if (store_snapshot_clone(s, NULL, name, bytes_str("t"),
+				 bytes_str("u")) == 0)
 		w->broken = true;
+	assert_int_equal(store_snapshot_drop(s, NULL, name), 0);
 }
 
 static void open_again(struct world *w, bool dies)
@@ -330,18 +335,18 @@ static void carry(const char *folder, struct store *s, const char *path)
 	folder_close(&f);
 }
 
-static void carry_at_rest(struct world *w)
+static void carry_at_rest(const char *folder, struct temp_store *t)
 {
-	struct store_options o = w->s.options;
+	struct store_options o = t->options;
 	struct store *s;
 
 	o.read_only = true;
 	o.create = false;
-	assert_int_equal(temp_close(&w->s), 0);
-	assert_int_equal(store_open(w->s.path, &o, &s), 0);
-	carry(w->folder, s, w->s.path);
+	assert_int_equal(temp_close(t), 0);
+	assert_int_equal(store_open(t->path, &o, &s), 0);
+	carry(folder, s, t->path);
 	assert_int_equal(store_close(s), 0);
-	assert_int_equal(temp_open(&w->s), 0);
+	assert_int_equal(temp_open(t), 0);
 }
 
 static void back_up(struct world *w)
@@ -349,7 +354,7 @@ static void back_up(struct world *w)
 	if (draw(w, 2))
 		carry(w->folder, w->s.store, w->s.path);
 	else
-		carry_at_rest(w);
+		carry_at_rest(w->folder, &w->s);
 	w->broken = false;
 	w->backed_up = now;
 	w->calm = draw(w, 2);
@@ -615,11 +620,9 @@ static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 	assert_int_equal(temp_open(&b), 0);
 	assert_int_equal(store_keep_log(b.store, 64 << 20), 0);
 	put(&b, "of b");
-	assert_int_equal(store_flush(b.store, NULL), 0);
-	put(&b, "of b, later");
 	in_b = now;
 	put(&b, "of b, last");
-	carry(folder, b.store, b.path);
+	carry_at_rest(folder, &b);
 
 	assert_string_equal(value_at(folder, in_a, true), "of a");
 	assert_string_equal(value_at(folder, in_b, false), "of a, later");
@@ -630,11 +633,36 @@ static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
+{
+	struct temp_store a = {
+		.options = {.os = &os, .inline_background = true}};
+	char folder[80], cmd[100];
+	int64_t at;
+
+	(void)state;
+	assert_int_equal(temp_make(&a), 0);
+	snprintf(folder, sizeof(folder), "%s.b", a.path);
+	/* No segment is so small. */
+	assert_int_equal(store_keep_log(a.store, 1), 0);
+	put(&a, "first");
+	carry(folder, a.store, a.path);
+	put(&a, "second");
+	at = now;
+	put(&a, "third");
+	carry(folder, a.store, a.path);
+	assert_string_equal(value_at(folder, at, false), "first");
+	assert_int_equal(temp_remove(&a), 0);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
+	assert_int_equal(system(cmd), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			two_stores_of_one_backup_are_not_taken_for_one),
+		cmocka_unit_test(a_log_whose_end_is_not_kept_leads_nowhere),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};
 
