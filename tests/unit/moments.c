@@ -591,8 +591,8 @@ static const char *value_at(const char *folder, int64_t at, bool there)
 	return value;
 }
 
-/* Their segments have the same numbers, and their backups one folder. */
-static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
+/* Segments of both have the same numbers, and their backups one folder. */
+static void fork_a_store(unsigned flushes)
 {
 	struct temp_store a = {
 		.options = {.os = &os, .inline_background = true}};
@@ -602,7 +602,6 @@ static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 	struct folder f;
 	int64_t in_a, in_b;
 
-	(void)state;
 	assert_int_equal(temp_make(&a), 0);
 	snprintf(folder, sizeof(folder), "%s.b", a.path);
 	snprintf(b.path, sizeof(b.path), "%.50s.other", a.path);
@@ -619,6 +618,10 @@ static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 	carry(folder, a.store, a.path);
 	assert_int_equal(temp_open(&b), 0);
 	assert_int_equal(store_keep_log(b.store, 64 << 20), 0);
+	for (unsigned i = 0; i < flushes; i++) {
+		put(&b, "of b, first");
+		assert_int_equal(store_flush(b.store, NULL), 0);
+	}
 	put(&b, "of b");
 	in_b = now;
 	put(&b, "of b, last");
@@ -631,6 +634,14 @@ static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 	assert_int_equal(temp_remove(&b), 0);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
 	assert_int_equal(system(cmd), 0);
+}
+
+static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
+{
+	(void)state;
+	/* One of these has the number that the other's log would go on with. */
+	for (unsigned i = 0; i < 4; i++)
+		fork_a_store(i);
 }
 
 static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
