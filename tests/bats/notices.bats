@@ -72,6 +72,25 @@ metric() {
 	[ $((after - before)) -lt 50 ]
 }
 
+@test "a table and a scratch file that are not there are asked for once" {
+	local before after name='cellfs_request_seconds_count{op="lookup"}'
+
+	a_row
+	[ ! -e "$M/U" ] && [ ! -e "$M/T/R/.n" ]
+	before=$(metric "$name")
+	for _ in {1..50}; do
+		[ ! -e "$M/U" ] && [ ! -e "$M/T/R/.n" ]
+	done
+	after=$(metric "$name")
+	[ "$before" -gt 0 ]
+	# The root's names are asked for now and then.
+	[ $((after - before)) -lt 30 ]
+	touch "$M/T/R/.n"
+	mkdir "$M/U"
+	[ -e "$M/T/R/.n" ] && [ -e "$M/U" ]
+	rm "$M/T/R/.n"
+}
+
 @test "of directories that are only in memory the kernel is not told" {
 	local before
 
