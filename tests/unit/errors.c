@@ -46,6 +46,21 @@ static void a_failure_is_one_line_with_path_errno_and_reason(void **state)
 	assert_non_null(strstr(lines(), words));
 }
 
+static void of_a_long_path_the_end_is_kept(void **state)
+{
+	char path[300];
+
+	for (size_t len = 250; len < sizeof(path); len++) {
+		memset(path, 'a', len);
+		memcpy(path, "/begin", 6);
+		memcpy(path + len - 4, "/end", 5);
+		errors_add(es, "open", path, -EIO, "why");
+		assert_non_null(strstr(lines(), "a/end: EIO: why\n"));
+		assert_int_equal(strstr(lines(), " open ...") != NULL,
+				 len > 255);
+	}
+}
+
 static void repeats_are_counted(void **state)
 {
 	for (int i = 0; i < 3; i++)
@@ -101,6 +116,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_failure_is_one_line_with_path_errno_and_reason, begin,
 			end),
+		cmocka_unit_test_setup_teardown(of_a_long_path_the_end_is_kept,
+						begin, end),
 		cmocka_unit_test_setup_teardown(repeats_are_counted, begin,
 						end),
 		cmocka_unit_test_setup_teardown(
