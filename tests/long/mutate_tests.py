@@ -214,13 +214,14 @@ class Tests:
         if runs and not self.ninja("cover",
                                    *sorted({t for r in runs for t in r.targets})):
             raise SystemExit("mutate: the build to measure with fails")
+        new = bool(runs)
         for run, cost in self.measured(runs, notes):
             done[run] = cost
             with open(costs, "a", encoding="utf-8") as f:
                 f.write(json.dumps({"run": run, "cost": cost}) + "\n")
         self.cost = {k: v for cost in done.values() for k, v in cost.items()}
         self.reach = self.known_blocks(notes, os.path.join(self.copy, "reach"),
-                                       bool(runs))
+                                       new)
 
     def known_blocks(self, notes, path, new):
         if new or not os.path.exists(path):
