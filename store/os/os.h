@@ -204,7 +204,9 @@ int os_read_damaged(struct os_dir *d, const char *name, uint64_t max,
 		    struct buf *out, uint64_t *unread) OS_CHECKED;
 /*
  * Zeroed memory straight from the kernel, aligned to OS_PAGES_ALIGN, in huge
- * pages where the kernel has them. NULL when there is no memory.
+ * pages where the kernel has them; less than one such page is aligned to a small one,
+ * since each would otherwise take the addresses of a large one. NULL when there is no
+ * memory.
  */
 #define OS_PAGES_ALIGN ((size_t)2 << 20)
 void *os_pages(size_t size);

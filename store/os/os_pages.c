@@ -3,16 +3,25 @@
 
 #include <sys/mman.h>
 
+static void *pages(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 void *os_pages(size_t size)
 {
 	size_t more, skip;
 	uint8_t *p;
 
+	if (size < OS_PAGES_ALIGN)
+		return pages(size);
 	if (__builtin_add_overflow(size, OS_PAGES_ALIGN, &more))
 		return NULL;
-	p = mmap(NULL, more, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	p = pages(more);
+	if (!p)
 		return NULL;
 	skip = -(uintptr_t)p & (OS_PAGES_ALIGN - 1);
 	if (skip)

@@ -637,6 +637,27 @@ static void space_adds_up(void **state)
 	assert_true(usable <= left && left <= total && total > 0);
 }
 
+/* Else some thousands of them are all the addresses that 32 bits have. */
+static void less_than_a_huge_page_takes_no_address_of_others(void **state)
+{
+	enum {
+		PIECES = 32
+	};
+	const size_t size = 256 << 10;
+	void *piece[PIECES];
+	size_t aligned = 0;
+
+	(void)state;
+	for (size_t i = 0; i < PIECES; i++) {
+		piece[i] = os_pages(size);
+		assert_non_null(piece[i]);
+		aligned += (uintptr_t)piece[i] % OS_PAGES_ALIGN == 0;
+	}
+	assert_true(aligned < PIECES);
+	for (size_t i = 0; i < PIECES; i++)
+		os_pages_free(piece[i], size);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -665,6 +686,7 @@ int main(void)
 		TEST(clocks_go_on_and_chance_differs),
 		TEST(a_wait_ends_by_the_clock_that_nobody_sets),
 		TEST(space_adds_up),
+		TEST(less_than_a_huge_page_takes_no_address_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
