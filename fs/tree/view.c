@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "fs/kernel/node.h"
 #include "fs/text/name.h"
@@ -338,12 +337,25 @@ static bool digits(const char *s, int n, int *out)
 	return true;
 }
 
+/*
+ * From 1970 to that month, 13 being January of the next year. timegm() ends in 2038
+ * where time_t has 32 bits.
+ */
+static int days_before(int year, int month)
+{
+	static const short of_months[] = {0,   31,  59,	 90,  120, 151, 181,
+					  212, 243, 273, 304, 334, 365};
+	int last = year - 1;
+	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return (year - 1970) * 365 + last / 4 - last / 100 + last / 400 - 477 +
+	       of_months[month - 1] + (leap && month > 2);
+}
+
 /* "2026-11-20T10:00:00Z", with up to three decimals of a second. */
 static bool parse_utc(const char *s, size_t len, int64_t *ms)
 {
 	int year, month, day, hour, minute, second, fraction = 0, places = 0;
-	struct tm tm = {0};
-	time_t t;
 
 	if (len < 20 || len > 24 || s[len - 1] != 'Z')
 		return false;
@@ -364,17 +376,10 @@ static bool parse_utc(const char *s, size_t len, int64_t *ms)
 	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 ||
 	    hour > 23 || minute > 59 || second > 59)
 		return false;
-	tm.tm_year = year - 1900;
-	tm.tm_mon = month - 1;
-	tm.tm_mday = day;
-	tm.tm_hour = hour;
-	tm.tm_min = minute;
-	tm.tm_sec = second;
-	t = timegm(&tm);
-	/* The 31st of a shorter month has become another day. */
-	if (t < 0 || tm.tm_mday != day)
+	if (day > days_before(year, month + 1) - days_before(year, month))
 		return false;
-	*ms = (int64_t)t * 1000 + fraction;
+	*ms = (days_before(year, month) + day - 1) * 86400000ll +
+	      (hour * 3600 + minute * 60 + second) * 1000ll + fraction;
 	return true;
 }
 

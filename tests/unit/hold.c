@@ -113,6 +113,7 @@ static void has_rows(const struct place *p, int n)
 	struct scan_spec spec = {.granularity = SCAN_ROWS, .versions = 1};
 	struct scan *sc;
 	struct cell c;
+	char row[16];
 	int rows = 0;
 
 	snprintf(s.path, sizeof(s.path), "%.63s", p->copy);
@@ -121,7 +122,9 @@ static void has_rows(const struct place *p, int n)
 	assert_int_equal(temp_open(&s), 0);
 	assert_int_equal(scan_open(s.table, &spec, &sc), 0);
 	while (scan_next(sc, &c) > 0) {
-		assert_int_equal(atoi((const char *)c.row.data), rows);
+		snprintf(row, sizeof(row), "%.*s", (int)c.row.len,
+			 (const char *)c.row.data);
+		assert_int_equal(atoi(row), rows);
 		rows++;
 	}
 	scan_close(sc);

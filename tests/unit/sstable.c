@@ -1097,7 +1097,8 @@ static void warm(const struct model *m, size_t cache_bytes, bool all)
 	block_cache_stat(own, &before);
 	assert_true(before.misses > 0);
 	assert_true(before.bytes <= cache_bytes);
-	assert_int_equal(before.evicted + before.bare + before.hollow, 0);
+	/* What a block takes is estimated, so that the last may be too much. */
+	assert_true(before.evicted + before.bare + before.hollow <= 1);
 	sst_cursor(t, &c);
 	walk_forwards(m, &c.base);
 	cursor_close(&c.base);
