@@ -140,7 +140,7 @@ build() {
 		grep -E 'error|warning|multiple definition' -A 5 "$work/$arch.log"
 		return 1
 	}
-	units=$(meson test -C "$work/$arch" --list --suite unit 2>/dev/null | sed 's,.* / ,,' |
+	units=$(meson test -C "$work/$arch" --list --suite unit 2>/dev/null | sed -n 's,.* / ,,p' |
 		grep -vxE "$left_out")
 	[[ $arch != @(arm64|s390x) ]] || units=$(grep -vxE "$left_out_emulated" <<<"$units")
 	# shellcheck disable=SC2086 # names
