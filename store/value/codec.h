@@ -41,7 +41,7 @@ static inline void put_le(struct encoder *e, uint64_t v, size_t size)
 /* The low @size bytes of @v, the highest first. */
 static inline void put_be(struct encoder *e, uint64_t v, size_t size)
 {
-	put_le(e, htobe64(v) >> (64 - 8 * size), size);
+	put_le(e, __builtin_bswap64(v) >> (64 - 8 * size), size);
 }
 
 static inline void put_u8(struct encoder *e, uint8_t v)

@@ -105,7 +105,9 @@ static void check_when(struct bytes in)
 	must(ms >= 0 && ms <= TS_MAX);
 	if (in.data[in.len - 1] != 'Z')
 		return;
-	t = ms / 1000;
+	t = (time_t)(ms / 1000);
+	if (t != ms / 1000)
+		return; /* time_t has 32 bits */
 	must(gmtime_r(&t, &tm) != NULL);
 	must(strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 19);
 	must(in.len >= 20 && !memcmp(text, in.data, 19));
