@@ -91,35 +91,49 @@ static inline void kept_copy(struct os_dir *from, const char *name,
 	buf_free(&b);
 }
 
+/* Copies with the names of segments, in a directory of their own. */
+static inline struct os_dir *kept_renamed(struct os_dir *d,
+					  const struct kept_log *k)
+{
+	char kept[WAL_KEPT_NAME_BYTES], name[WAL_NAME_BYTES];
+	struct os_dir *to = NULL;
+
+	if (os_dir_open(d->os, "/renamed", true, &to) < 0)
+		abort();
+	for (size_t i = 0; i < k->n; i++) {
+		wal_kept_name(kept, k->id, k->numbers[i]);
+		wal_segment_name(name, k->numbers[i]);
+		kept_copy(d, kept, to, name);
+	}
+	return to;
+}
+
+static inline void kept_forget(struct os_dir *to, const struct kept_log *k)
+{
+	char name[WAL_NAME_BYTES];
+
+	for (size_t i = 0; i < k->n; i++) {
+		wal_segment_name(name, k->numbers[i]);
+		if (os_unlink(to, name) < 0)
+			abort();
+	}
+	os_dir_close(to);
+}
+
 /*
- * Replays them by the names of segments, in a directory of their own, where
- * record @from is the first: the number behind the last. UINT32_MAX: they do not
- * replay, or to other records.
+ * Replays what is kept, of which record @s.next is the first: the number behind
+ * the last. UINT32_MAX: it does not replay, or to other records.
  */
 static inline uint32_t kept_replay_as(struct os_dir *d, uint64_t id,
 				      struct seen s)
 {
 	struct kept_log k = kept_look(d, id);
-	char kept[WAL_KEPT_NAME_BYTES], name[WAL_NAME_BYTES];
+	struct os_dir *to = kept_renamed(d, &k);
 	struct wal_found found = {0};
-	struct os_dir *to = NULL;
-	int r;
+	int r = wal_replay(to, k.first, see, &s, &found);
 
-	if (os_dir_open(d->os, "/replayed", true, &to) < 0)
-		abort();
-	for (size_t i = 0; i < k.n; i++) {
-		wal_kept_name(kept, id, k.numbers[i]);
-		wal_segment_name(name, k.numbers[i]);
-		kept_copy(d, kept, to, name);
-	}
-	r = wal_replay(to, k.first, see, &s, &found);
 	wal_found_free(&found);
-	for (size_t i = 0; i < k.n; i++) {
-		wal_segment_name(name, k.numbers[i]);
-		if (os_unlink(to, name) < 0)
-			abort();
-	}
-	os_dir_close(to);
+	kept_forget(to, &k);
 	return r < 0 || s.wrong ? UINT32_MAX : s.next;
 }
 

@@ -214,14 +214,18 @@ static int replay(void *arg, uint64_t segment, struct bytes record)
 }
 
 /* What the last process changed may not be noted yet. */
-static void keep_begin(struct lsm *db)
+static int keep_begin(struct lsm *db)
 {
-	db->keeps_log = manifest_catalog(db->manifest)->keep.bytes != 0;
+	int r = note_init(db);
+
 	pthread_mutex_lock(&db->catalog);
 	pthread_mutex_lock(&db->commit);
-	note_tables(db, NOTE_TABLES);
+	db->keeps_log = manifest_catalog(db->manifest)->keep.bytes != 0;
+	if (r == 0)
+		note_tables(db);
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
+	return r;
 }
 
 static int open_parts(struct lsm *db, const char *path)
@@ -265,7 +269,7 @@ static int open_parts(struct lsm *db, const char *path)
 	if (r == 0 && !ro)
 		r = os_dir_list(db->dir, remove_leftover, db);
 	if (r == 0 && !ro)
-		keep_begin(db);
+		r = keep_begin(db);
 	if (r == 0 && !ro && !db->options.inline_background) {
 		r = wal_prepare(db->wal);
 		if (r == 0)

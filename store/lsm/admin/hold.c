@@ -186,7 +186,7 @@ int lsm_keep_log(struct store *s, uint64_t bytes)
 		db->keeps_log = bytes != 0;
 		db->note.len = 0;
 		wal_keep(db->wal, keep.bytes, keep.id);
-		note_tables(db, NOTE_TABLES);
+		note_tables(db);
 	}
 out:
 	pthread_mutex_unlock(&db->commit);

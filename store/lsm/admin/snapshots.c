@@ -51,7 +51,7 @@ static int commit(struct lsm *db, struct edit *e)
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&db->commit);
-	note_tables(db, NOTE_TABLES);
+	note_tables(db);
 	pthread_mutex_unlock(&db->commit);
 	return 0;
 }

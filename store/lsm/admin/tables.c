@@ -113,6 +113,27 @@ out:
 	return r;
 }
 
+/* Commits the new table, and notes it. Under catalog. */
+static int commit_new(struct lsm *db, struct lsm_table *t, uint32_t next_tree,
+		      const struct tree_files *files)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&db->commit);
+	if (files)
+		r = note_break(db);
+	pthread_mutex_unlock(&db->commit);
+	if (r == 0)
+		r = commit_state(db, t->base.id, t->now, true, next_tree,
+				 t->base.id + 1);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&db->commit);
+	note_tables(db);
+	pthread_mutex_unlock(&db->commit);
+	return 0;
+}
+
 int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 	       const struct tree_files *files)
 {
@@ -149,15 +170,11 @@ int tables_add(struct lsm *db, struct bytes name, const struct schema *schema,
 	list = malloc((db->ntables + 2) * sizeof(struct lsm_table *));
 	if (!list)
 		goto out;
-	r = commit_state(db, t->base.id, t->now, true, next_tree,
-			 c->next_table + 1);
+	r = commit_new(db, t, next_tree, files);
 	if (r < 0) {
 		free(list);
 		goto out;
 	}
-	pthread_mutex_lock(&db->commit);
-	note_tables(db, files ? NOTE_BREAK : NOTE_TABLES);
-	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_lock(&db->state);
 	memcpy(list, db->tables, db->ntables * sizeof(struct lsm_table *));
 	free(db->tables);
@@ -256,7 +273,7 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	r = lsm_commit_edit(db, &e);
 	if (r < 0)
 		goto out;
-	note_tables(db, NOTE_TABLES);
+	note_tables(db);
 	pthread_mutex_lock(&db->state);
 	st = ((struct lsm_table *)base)->now;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
@@ -339,6 +356,8 @@ static int replace(struct lsm *db, struct lsm_table *t, const char *name,
 		return why(r, "out of memory");
 	if (files)
 		r = table_state_fill(st, files);
+	if (r == 0 && files)
+		r = note_break(db);
 	if (r == 0 && fresh)
 		r = lose_all(db, old, st);
 	if (r == 0)
@@ -347,7 +366,7 @@ static int replace(struct lsm *db, struct lsm_table *t, const char *name,
 		table_state_unref(st);
 		return r;
 	}
-	note_tables(db, files ? NOTE_BREAK : NOTE_TABLES);
+	note_tables(db);
 	install(db, t, st);
 	return 0;
 }

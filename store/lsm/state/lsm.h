@@ -105,7 +105,7 @@ struct lsm {
 	_Alignas(CACHE_LINE) pthread_mutex_t commit;
 	struct buf record; /* the log record being made */
 	/* Of a log that is kept: note.h. */
-	bool keeps_log, note_break;
+	bool keeps_log;
 	struct buf note;       /* the record of one that is owed; empty: none */
 	struct entry *entries; /* its entries, by tree */
 	struct pending *pending;

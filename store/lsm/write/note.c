@@ -1,8 +1,18 @@
 #include "store/lsm/write/note.h"
 
-#include <assert.h>
+#include <errno.h>
 
 #include "store/lsm/manifest/catalog_format.h"
+
+/* More than a note without a catalog has. */
+#define NOTE_BYTES 64
+
+int note_init(struct lsm *db)
+{
+	return buf_reserve(&db->note, NOTE_BYTES) < 0
+		       ? why(-ENOMEM, "out of memory")
+		       : 0;
+}
 
 int note_pay(struct lsm *db)
 {
@@ -12,9 +22,7 @@ int note_pay(struct lsm *db)
 
 	if (r < 0)
 		return lsm_log_failed(db, r);
-	/* Not before it is written: a break that is owed stays one. */
 	db->note.len = 0;
-	db->note_break = false;
 	return 0;
 }
 
@@ -30,23 +38,39 @@ int note_start(struct lsm *db, uint64_t first_seq)
 				       first_seq);
 }
 
-void note_tables(struct lsm *db, enum note_what what)
+/* There was memory for this when the store was opened. */
+static void owe_break(struct lsm *db)
 {
+	const struct note note = {os_now_ms(db->os), NOTE_BREAK, {0}};
+
+	(void)record_note(&db->note, &note);
+}
+
+int note_break(struct lsm *db)
+{
+	int r = db->keeps_log ? note_pay(db) : 0;
+
+	if (r < 0 || !db->keeps_log)
+		return r;
+	owe_break(db);
+	r = note_pay(db);
+	/* What it would have told of is not done. */
+	db->note.len = 0;
+	return r;
+}
+
+void note_tables(struct lsm *db)
+{
+	struct note note = {os_now_ms(db->os), NOTE_TABLES, {0}};
 	struct buf outline = {0};
-	struct note note = {.time_ms = os_now_ms(db->os)};
 
 	if (!db->keeps_log)
 		return;
-	db->note_break |= what == NOTE_BREAK;
-	note.what = db->note_break ? NOTE_BREAK : NOTE_TABLES;
 	if (catalog_outline(manifest_catalog(db->manifest), &outline) == 0)
 		note.catalog = buf_bytes(&outline);
-	if (!note.catalog.len || record_note(&db->note, &note) < 0) {
-		/* A moment behind it cannot be had: there was memory for that. */
-		note.what = NOTE_BREAK;
-		note.catalog = (struct bytes){0};
-		(void)record_note(&db->note, &note);
-	}
+	/* Without it, a moment from now on cannot be had. */
+	if (!note.catalog.len || record_note(&db->note, &note) < 0)
+		owe_break(db);
 	buf_free(&outline);
 	(void)note_pay(db);
 }
