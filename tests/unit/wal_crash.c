@@ -19,7 +19,12 @@
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/thorough.h"
+#include "tests/unit/wal_kept.h"
 #include "tests/unit/wal_records.h"
+
+/* How much is kept: more than there is, in both cases. */
+#define WHOLE ((uint64_t)1 << 40)
+#define MAY_HAVE_HOLES ((uint64_t)1 << 41)
 
 enum {
 	BEGUN,
@@ -35,8 +40,9 @@ struct truth {
 	uint32_t floor;	  /* the first record in it */
 };
 
-static const struct wal_options options = {.segment_bytes = 3 * 4096,
-					   .ring_bytes = 4096};
+/* A test may keep the log. */
+static struct wal_options options = {
+	.segment_bytes = 3 * 4096, .ring_bytes = 4096, .keep_id = 5};
 
 static struct os_dir *dir_of(struct os *os)
 {
@@ -180,6 +186,31 @@ static bool fails(const struct sim_image *m, const char *fmt, ...)
 	return false;
 }
 
+/*
+ * What is kept goes without a hole up to what is needed; with a disk that failed it
+ * may have holes, of which none hides.
+ */
+static bool keeps(const struct sim_image *m, struct run *r,
+		  const struct truth *t)
+{
+	struct seen s = {.any_start = true, .length = run_length};
+	struct kept_log k = kept_look(r->dir, options.keep_id);
+	uint32_t next;
+
+	if (!options.keep || !k.n ||
+	    (k.holes && options.keep == MAY_HAVE_HOLES))
+		return true;
+	if (k.holes)
+		return fails(m, "what is kept has %zu holes", k.holes);
+	next = kept_replay_as(r->dir, options.keep_id, s);
+	if (next == UINT32_MAX)
+		return fails(m, "what is kept is wrong: %s", store_why());
+	if (next != t->floor && options.keep != MAY_HAVE_HOLES)
+		return fails(m, "what is kept ends at %u, not %u", next,
+			     t->floor);
+	return true;
+}
+
 static bool open_again(const struct sim_image *m, struct run *r,
 		       const struct truth *t, uint32_t least, uint32_t most)
 {
@@ -195,7 +226,7 @@ static bool open_again(const struct sim_image *m, struct run *r,
 	if (s.next > most)
 		return fails(m, "%u records, but %u were begun", s.next, most);
 	r->n = s.next;
-	return true;
+	return keeps(m, r, t);
 }
 
 /* Recovers, goes on for some records, and finds them again. */
@@ -318,6 +349,27 @@ static void every_crash_leaves_a_prefix_with_all_that_was_synced(void **state)
 	assert_true(y.images > 5000 && y.nested > 1000);
 }
 
+static void a_crash_leaves_no_hole_in_what_is_kept(void **state)
+{
+	struct sim_crash_options o = {.seed = 2,
+				      .random = 4,
+				      .corners = 2,
+				      .step = thorough() ? 0 : 7};
+	struct tally y = {0};
+	struct os *os;
+	bool good;
+
+	options.keep = WHOLE;
+	os = workload(2, 130, 0, 0);
+	good = survives(os, &o, 1009, &y);
+	options.keep = 0;
+	sim_free(os);
+	if (!good)
+		fail_msg("%s", fault);
+	print_message("%llu images\n", (unsigned long long)y.images);
+	assert_true(y.images > 400);
+}
+
 /* How many of the syncs of this kind can be left out and nobody sees it. */
 static void each_sync_is_needed(unsigned kind)
 {
@@ -433,6 +485,23 @@ static void a_failed_write_loses_nothing_that_was_synced(void **state)
 		plan.forever = true;
 		faults_everywhere(&plan);
 	}
+}
+
+/* Each fifth call of all fails. */
+static void what_cannot_be_kept_costs_nothing_else(void **state)
+{
+	struct fault_plan plan = {.kinds = FAULT_ALL & ~FAULT_DIR_OPEN,
+				  .err = EIO};
+	struct tally y = {0};
+	bool fired = true;
+
+	options.keep = MAY_HAVE_HOLES;
+	for (uint64_t nth = 1; fired; nth += thorough() ? 1 : 5)
+		if (!fault_at(nth, &plan, &fired, &y))
+			fail_msg("call %llu: %s", (unsigned long long)nth,
+				 fault);
+	options.keep = 0;
+	assert_true(y.images > 100);
 }
 
 static void a_failed_sync_is_final_and_loses_nothing_synced(void **state)
@@ -573,10 +642,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			every_crash_leaves_a_prefix_with_all_that_was_synced),
+		cmocka_unit_test(a_crash_leaves_no_hole_in_what_is_kept),
 		cmocka_unit_test(each_fdatasync_is_missed_when_left_out),
 		cmocka_unit_test(
 			each_sync_of_the_directory_is_missed_when_left_out),
 		cmocka_unit_test(a_failed_write_loses_nothing_that_was_synced),
+		cmocka_unit_test(what_cannot_be_kept_costs_nothing_else),
 		cmocka_unit_test(
 			a_failed_sync_is_final_and_loses_nothing_synced),
 		cmocka_unit_test(

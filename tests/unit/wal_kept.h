@@ -34,7 +34,10 @@ static inline int kept_one(void *arg, const char *name)
 	return 0;
 }
 
-/* The positions that a kept file begins and ends with. False: it is damaged. */
+/*
+ * The positions that a kept file begins and ends with. False: it is damaged. That
+ * it was cut off there a crash may have undone.
+ */
 static inline bool kept_range(struct os_dir *d, uint64_t id, uint64_t number,
 			      uint64_t *start, uint64_t *end, uint64_t *bytes)
 {
@@ -48,7 +51,8 @@ static inline bool kept_range(struct os_dir *d, uint64_t id, uint64_t number,
 	       b.len >= WAL_BLOCK_BYTES &&
 	       wal_head_decode(b.data, number, &h) &&
 	       wal_mark_decode(b.data + WAL_MARK_AT, h.id, end) &&
-	       *end - h.start + WAL_BLOCK_BYTES == b.len;
+	       (*end - h.start + WAL_BLOCK_BYTES == b.len ||
+		b.len == h.capacity);
 	*start = h.start;
 	*bytes = b.len;
 	buf_free(&b);

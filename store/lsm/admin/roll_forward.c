@@ -137,8 +137,8 @@ static int check_later(struct roll *k, uint64_t *upto)
 		return r;
 	c = manifest_catalog(later);
 	*upto = c->wal_first;
-	if (!k->now.keep.bytes || c->keep.id != k->now.keep.id ||
-	    c->wal_first < k->now.wal_first)
+	if (!k->now.keep.bytes || !c->keep.bytes ||
+	    c->keep.id != k->now.keep.id || c->wal_first < k->now.wal_first)
 		r = incomplete("the log between was not kept");
 	manifest_close(later);
 	return r;

@@ -134,17 +134,46 @@ static int cut(struct wal *w, const char *name, const struct wal_head *head,
 	return r;
 }
 
-/* Where segment @number ends. */
+/* The head of a segment that is kept, and where its records end. */
+static int look_kept(struct wal *w, uint64_t number, struct wal_head *head,
+		     uint64_t *end)
+{
+	char name[WAL_KEPT_NAME_BYTES];
+	uint8_t block[WAL_BLOCK_BYTES];
+	struct os_file *f = NULL;
+	ssize_t n;
+	int r;
+
+	wal_kept_name(name, w->keep_id, number);
+	r = os_open(w->dir, name, OS_READ, &f);
+	if (r < 0)
+		return r;
+	n = os_pread(f, block, sizeof(block), 0);
+	os_close(f);
+	return n == sizeof(block) && wal_head_decode(block, number, head) &&
+			       wal_mark_decode(block + WAL_MARK_AT, head->id,
+					       end)
+		       ? 0
+		       : -EUCLEAN;
+}
+
+/*
+ * Where segment @number ends. After a crash the one behind it may be a kept one:
+ * renames need not become durable in order.
+ */
 static int end_of(struct wal *w, uint64_t number, uint64_t *end)
 {
 	struct wal_head next = {0};
 	struct wal_file f;
+	uint64_t behind;
 	int r = 0;
 
 	*end = wal_end(w);
-	if (number + 1 < w->next)
-		r = wal_look(w, number + 1, &f, &next);
-	if (r == 0 && number + 1 < w->next)
+	if (number + 1 >= w->next)
+		return 0;
+	if (wal_look(w, number + 1, &f, &next) < 0)
+		r = look_kept(w, number + 1, &next, &behind);
+	if (r == 0)
 		*end = next.start;
 	return r;
 }
@@ -180,32 +209,10 @@ bool wal_kept_take(struct wal *w, uint64_t number)
 	return true;
 }
 
-/* Where the records of kept segment @number end. */
-static int end_of_kept(struct wal *w, uint64_t number, uint64_t *end)
-{
-	char name[WAL_KEPT_NAME_BYTES];
-	uint8_t block[WAL_BLOCK_BYTES];
-	struct os_file *f = NULL;
-	struct wal_head head;
-	ssize_t n;
-	int r;
-
-	wal_kept_name(name, w->keep_id, number);
-	r = os_open(w->dir, name, OS_READ, &f);
-	if (r < 0)
-		return r;
-	n = os_pread(f, block, sizeof(block), 0);
-	os_close(f);
-	return n == sizeof(block) && wal_head_decode(block, number, &head) &&
-			       wal_mark_decode(block + WAL_MARK_AT, head.id,
-					       end)
-		       ? 0
-		       : -EUCLEAN;
-}
-
 uint64_t wal_kept_end(struct wal *w, uint64_t first)
 {
 	struct wal_found last = {0};
+	struct wal_head head;
 	struct why_kept kept;
 	uint64_t end;
 
@@ -215,7 +222,7 @@ uint64_t wal_kept_end(struct wal *w, uint64_t first)
 	/* It was not released yet, or was. */
 	if (wal_replay(w->dir, first - 1, NULL, NULL, &last) == 0 && last.n)
 		end = last.end;
-	else if (end_of_kept(w, first - 1, &end) < 0)
+	else if (look_kept(w, first - 1, &head, &end) < 0)
 		end = 0;
 	wal_found_free(&last);
 	why_restore(&kept);
