@@ -61,9 +61,10 @@ int store_keep_log(struct store *s, uint64_t bytes);
  * Makes the store in the directory @path, which has files of a hold, one of its
  * own, whose log is not kept. With @log, it is brought to the moment @at_ms
  * (milliseconds since 1970): @log is a directory with the catalog and the log of a
- * later hold, and the kept files of it and of all between, which this renames.
- * -ENODATA: the log there is not whole, or cannot say what the store was then; and
- * in this case the store is as it was.
+ * later hold, and the kept files of it and of all between, which this renames. The
+ * first record of a time behind @at_ms ends it, also where the clock was set back
+ * after that. -ENODATA: the log there is not whole, or cannot say what the store
+ * was then; and in this case the store is as it was.
  */
 int store_roll_forward(const char *path, const char *log, int64_t at_ms);
 

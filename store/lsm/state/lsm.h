@@ -103,15 +103,15 @@ struct lsm {
 
 	/* Written by every write; on other cache lines than what reads use. */
 	_Alignas(CACHE_LINE) pthread_mutex_t commit;
-	struct buf record; /* the log record being made */
-	/* Of a log that is kept: note.h. */
-	bool keeps_log;
-	struct buf note;       /* the record of one that is owed; empty: none */
+	struct buf record;     /* the log record being made */
 	struct entry *entries; /* its entries, by tree */
 	struct pending *pending;
 	size_t entries_cap;
 	struct memtable *active;
 	size_t active_max; /* bytes at which make_room() does more checks */
+	/* Of a log that is kept: note.h. */
+	bool keeps_log;
+	struct buf note; /* the record of one that is owed; empty: none */
 
 	/* Readers see writes up to here: all that they share with a writer. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t seq;
