@@ -402,6 +402,15 @@ static void settle(const struct changer *w, const struct mutation *m,
 	}
 }
 
+/* Of the row what is only in memory keeps its path. */
+static void stay(const struct changer *w, struct bytes row)
+{
+	struct spot s = {.node = w->node};
+
+	if (overlay_count(w->fs->overlay) && go(w, &s, row, false))
+		directories_stay_below(w->fs, s.node);
+}
+
 void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done)
 {
@@ -415,6 +424,8 @@ void changed_after(const struct changer *w, const struct mutation *m,
 	if (w->file && acts & DELETES)
 		overlay_delete_end(w->fs->overlay, m->row);
 	settle(w, m, turn, done);
+	if (!w->file && acts & DELETES)
+		stay(w, m->row);
 	if (!done) {
 		why_restore(&kept);
 		return;

@@ -2,6 +2,7 @@
  * What follows a change of tables, schemas and snapshots.
  */
 #include "fs/change/changed.h"
+#include "fs/change/directories.h"
 #include "fs/change/moved.h"
 #include "fs/memory/write_state.h"
 
@@ -110,8 +111,10 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 
 	node = FUSE_ROOT_ID;
 	if (fs->root.kind != NODE_ROOT ||
-	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node))
+	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node)) {
+		directories_stay_below(fs, node);
 		invalidate_below(fs->invalidator, node);
+	}
 	changed_alias_gone(fs, 0);
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)

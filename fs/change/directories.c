@@ -193,6 +193,58 @@ static bool link_holds(struct fs *fs, const struct link *l)
 	return has;
 }
 
+/*
+ * Adds a directory in which something is in memory, unless it is there or in the
+ * store; was it added? A settle that asked the store before leaves it alone.
+ */
+static bool stay(struct fs *fs, const struct place *dir)
+{
+	struct overlay *ov = fs->overlay;
+	struct overlay_entry e = {
+		.node = dir->node,
+		.ino = dir->ino,
+		.kind = dir->kind,
+	};
+	bool added = false;
+
+	memcpy(e.name, dir->name, sizeof(e.name));
+	overlay_delete_begin(ov, dir->row);
+	if (!overlay_find(ov, dir->parent, bytes_str(e.name), NULL) &&
+	    directories_hold(fs, dir) == 0) {
+		e.implied = kind_of(dir->kind)->key != KEY_ROW &&
+			    overlay_all_implied(ov, dir->node);
+		added = overlay_add(ov, dir->parent, place_key(dir), &e) == 0;
+	}
+	overlay_delete_end(ov, dir->row);
+	return added;
+}
+
+void directories_stay(struct fs *fs, uint64_t dir)
+{
+	struct place p;
+	bool added = true;
+
+	while (added) {
+		added = place_of(fs, dir, &p) == 0 && !p.detached &&
+			place_is(&p, KIND_MADE) && stay(fs, &p);
+		dir = p.parent;
+		place_release(&p);
+	}
+}
+
+void directories_stay_below(struct fs *fs, uint64_t top)
+{
+	struct node_place dir = {.id = top};
+	uint64_t cursor = 0;
+
+	if (!overlay_count(fs->overlay))
+		return;
+	do {
+		if (overlay_any(fs->overlay, dir.id))
+			directories_stay(fs, dir.id);
+	} while (nodes_below(fs->nodes, top, &cursor, &dir) > 0);
+}
+
 void directories_settle(const struct changer *w, struct bytes row,
 			const struct change *c)
 {
@@ -232,8 +284,13 @@ int directories_make(struct fs *fs, const struct place *dir)
 {
 	int r;
 
-	if (!dir->put)
-		return fs_overlay_add(fs, dir, place_key(dir));
+	if (!dir->put) {
+		r = fs_overlay_add(fs, dir, place_key(dir));
+		/* The kernel may not have heard yet that the parent is gone. */
+		if (r == 0)
+			directories_stay(fs, dir->parent);
+		return r;
+	}
 	r = make_in_put(fs, dir);
 	if (r == 0)
 		changed_directory(fs, dir);

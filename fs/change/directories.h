@@ -20,6 +20,17 @@ void directories_keep(const struct changer *w, struct bytes row,
 /* The delete found nothing: the directories that it added go. */
 void directories_retract(const struct changer *w, struct bytes row,
 			 const struct change *c, uint64_t turn);
+/*
+ * Something that is only in memory is in this directory, which the store need not
+ * have any more: it stays, as do those above it.
+ */
+void directories_stay(struct fs *fs, uint64_t dir);
+/*
+ * Cells beneath the node @top were deleted other than by a file, which takes the
+ * directories above them along, but for those that something in memory is in: a
+ * directory that mkdir made, one that was emptied, a scratch file.
+ */
+void directories_stay_below(struct fs *fs, uint64_t top);
 /* Directories of the change's column that hold a cell leave memory. */
 void directories_settle(const struct changer *w, struct bytes row,
 			const struct change *c);

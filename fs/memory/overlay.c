@@ -394,6 +394,16 @@ static void take_out_below(struct overlay *ov, uint64_t dir)
 	}
 }
 
+bool overlay_all_implied(struct overlay *ov, uint64_t dir)
+{
+	bool implied;
+
+	pthread_mutex_lock(&ov->lock);
+	implied = all_implied(ov, dir);
+	pthread_mutex_unlock(&ov->lock);
+	return implied;
+}
+
 int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 		  uint64_t node)
 {

@@ -23,6 +23,9 @@
  * So an entry may remain although the store also has the directory: a listing
  * shows the name once, and the next change in the row removes the entry.
  *
+ * A directory above an entry is in the store or here, so that it has a path: when
+ * other than a file takes its last cell, it is added (directories_stay()).
+ *
  * Memory is bounded. mkdir beyond the bound is -ENOSPC; a directory that
  * deletes emptied and that finds no space vanishes at once, as it does in the
  * store.
@@ -58,6 +61,8 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 		 struct overlay_entry *out);
 /* Does the parent have entries? Costs a hash probe. */
 bool overlay_any(struct overlay *ov, uint64_t parent);
+/* Are all entries below it implied? */
+bool overlay_all_implied(struct overlay *ov, uint64_t dir);
 /*
  * The first entry of @parent whose key is greater than @after (NULL: the
  * first); its key is copied to @key. 1, 0 at the end, -ENOMEM.

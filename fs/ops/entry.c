@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "fs/change/directories.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/scratch_names.h"
 #include "fs/memory/write_state.h"
@@ -78,8 +79,11 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	if (r)
 		goto forget;
 	r = fs_overlay_add(fs, child, bytes_str(child->name));
-	if (!r)
+	if (!r) {
+		/* The kernel may not have heard yet that the parent is gone. */
+		directories_stay(fs, child->parent);
 		return 0;
+	}
 	scratch_unname(scratch, child->node);
 forget:
 	nodes_forget(fs->nodes, child->node, 1);

@@ -30,3 +30,55 @@ TREERACE=$BUILD/tests/treerace
 @test "what was removed in any way can be put again in any way" {
 	python3 "$BATS_TEST_DIRNAME/../mount/comeback.py" "$CELLCTL" "$M"
 }
+
+# take HOW: the cells of T/R go, by another path than their files.
+take() {
+	case $1 in
+	line) printf 'R\tf:q\t\t\tdelete-column\n' > "$M/T/.cells" ;;
+	row) printf 'R\t\t\t\tdelete-row\n' > "$M/T/.cells" ;;
+	program) "$CELLCTL" deleteall "$M" T R ;;
+	table) "$CELLCTL" truncate "$M" T ;;
+	esac
+}
+
+@test "what is only in memory keeps its path, whoever takes the cells beside it" {
+	local how
+
+	mkdir "$M/T"
+	for how in line row program table; do
+		mkdir -p "$M/T/R/f/made"
+		echo x > "$M/T/R/f:q"
+		mkdir "$M/T/R/g"
+		take "$how"
+		[ "$(cd "$M/T" && find R | sort | xargs)" = "R R/f R/f/made R/g" ]
+		[ "$(ls "$M/T")" = R ]
+		[ "$(ls "$M/T/.put/R/f")" = made ]
+		rmdir "$M/T/R/f/made" "$M/T/R/f" "$M/T/R/g" "$M/T/R"
+
+		mkdir -p "$M/T/R"
+		echo x > "$M/T/R/f:q"
+		echo mine > "$M/T/R/f/q/.tmp"
+		take "$how"
+		[ "$(cat "$M/T/R/f/q/.tmp")" = mine ]
+		rm -r "$M/T/R"
+
+		# Of a column that rm emptied, until rmdir of any above it.
+		mkdir "$M/T/R"
+		echo x > "$M/T/R/f:p"
+		echo x > "$M/T/R/f:q"
+		rm "$M/T/R/f:p"
+		take "$how"
+		[ "$(ls "$M/T/R/f")" = p ]
+		rmdir "$M/T/R"
+
+		# Where nothing is in memory all goes.
+		mkdir "$M/T/R"
+		echo x > "$M/T/R/f:q"
+		ls -R "$M/T" > /dev/null
+		take "$how"
+		[ -z "$(ls "$M/T")" ]
+		echo x > "$M/T/.put/R/f:z"
+		[ "$(ls "$M/T/R/f")" = z ]
+		rm -r "$M/T/R"
+	done
+}
