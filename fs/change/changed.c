@@ -92,27 +92,6 @@ static bool has_another(const struct changer *w, struct bytes row,
 	return another;
 }
 
-uint64_t changed_before(const struct changer *w, const struct mutation *m)
-{
-	unsigned acts = acts_of(m);
-	uint64_t turn;
-
-	if (acts & HAS_TTL)
-		fstable_has_cell_ttl(w->table);
-	if (!w->file || !(acts & DELETES))
-		return 0;
-	turn = overlay_delete_begin(w->fs->overlay, m->row);
-	for (size_t i = 0; i < m->nchanges; i++) {
-		const struct change *c = &m->changes[i];
-
-		/* Another delete, which may take the rest, begins later. */
-		if (!writes_value(c) && (!turn || c->op != CHANGE_DELETE ||
-					 !has_another(w, m->row, c)))
-			directories_keep(w, m->row, c, turn);
-	}
-	return turn;
-}
-
 /* A name on the way down, of the node in a directory. */
 struct spot {
 	uint64_t dir, node;
@@ -140,6 +119,38 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 		pos = s->part.next;
 	} while (s->part.more);
 	return true;
+}
+
+/* What is only in memory in the row keeps its path: others delete. */
+static void stay(const struct changer *w, struct bytes row, bool before)
+{
+	struct spot s = {.node = w->node};
+
+	if (overlay_count(w->fs->overlay) && go(w, &s, row, false))
+		directories_stay_below(w->fs, s.node, before);
+}
+
+uint64_t changed_before(const struct changer *w, const struct mutation *m)
+{
+	unsigned acts = acts_of(m);
+	uint64_t turn;
+
+	if (acts & HAS_TTL)
+		fstable_has_cell_ttl(w->table);
+	if (!(acts & DELETES))
+		return 0;
+	turn = overlay_delete_begin(w->fs->overlay, m->row);
+	if (!w->file)
+		stay(w, m->row, true);
+	for (size_t i = 0; w->file && i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		/* Another delete, which may take the rest, begins later. */
+		if (!writes_value(c) && (!turn || c->op != CHANGE_DELETE ||
+					 !has_another(w, m->row, c)))
+			directories_keep(w, m->row, c, turn);
+	}
+	return turn;
 }
 
 /*
@@ -402,15 +413,6 @@ static void settle(const struct changer *w, const struct mutation *m,
 	}
 }
 
-/* Of the row what is only in memory keeps its path. */
-static void stay(const struct changer *w, struct bytes row)
-{
-	struct spot s = {.node = w->node};
-
-	if (overlay_count(w->fs->overlay) && go(w, &s, row, false))
-		directories_stay_below(w->fs, s.node);
-}
-
 void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done)
 {
@@ -421,11 +423,11 @@ void changed_after(const struct changer *w, const struct mutation *m,
 		return;
 	if (!done)
 		why_keep(&kept);
-	if (w->file && acts & DELETES)
+	if (acts & DELETES)
 		overlay_delete_end(w->fs->overlay, m->row);
 	settle(w, m, turn, done);
 	if (!w->file && acts & DELETES)
-		stay(w, m->row);
+		stay(w, m->row, false);
 	if (!done) {
 		why_restore(&kept);
 		return;
@@ -466,24 +468,35 @@ void changed_rows_before(struct fs *fs, struct table *t,
 {
 	struct changer w;
 	size_t i = 0;
+	bool known;
 
-	while (i < n && !(acts_of(&rows[i]) & HAS_TTL))
+	while (i < n && !(acts_of(&rows[i]) & (HAS_TTL | DELETES)))
 		i++;
-	if (i == n || !changer_program(fs, t, &w))
+	if (i == n)
 		return;
-	fstable_has_cell_ttl(w.table);
-	fstable_unref(w.table);
+	known = changer_program(fs, t, &w);
+	for (; i < n; i++)
+		if (known)
+			changed_before(&w, &rows[i]);
+		else if (acts_of(&rows[i]) & DELETES)
+			overlay_delete_begin(fs->overlay, rows[i].row);
+	if (known)
+		fstable_unref(w.table);
 }
 
 void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 		  size_t n)
 {
 	struct changer w;
+	bool known = changer_program(fs, t, &w);
 
-	if (!changer_program(fs, t, &w))
-		return;
 	for (size_t i = 0; i < n; i++)
-		changed_after(&w, &rows[i], 0, true);
+		if (known)
+			changed_after(&w, &rows[i], 0, true);
+		else if (acts_of(&rows[i]) & DELETES)
+			overlay_delete_end(fs->overlay, rows[i].row);
+	if (!known)
+		return;
 	fstable_unref(w.table);
 	invalidate_wait(fs->invalidator, 0);
 }

@@ -97,6 +97,8 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 	changes_all(&fs->changes);
 	if (written)
 		schema_absent_written(fstable_absent(ft));
+	/* A family may have been dropped. */
+	directories_stay_below(fs, node, false);
 	changed_below(fs, node);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
@@ -112,7 +114,7 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 	node = FUSE_ROOT_ID;
 	if (fs->root.kind != NODE_ROOT ||
 	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node)) {
-		directories_stay_below(fs, node);
+		directories_stay_below(fs, node, false);
 		invalidate_below(fs->invalidator, node);
 	}
 	changed_alias_gone(fs, 0);

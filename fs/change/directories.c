@@ -194,10 +194,11 @@ static bool link_holds(struct fs *fs, const struct link *l)
 }
 
 /*
- * Adds a directory in which something is in memory, unless it is there or in the
- * store; was it added? A settle that asked the store before leaves it alone.
+ * A directory in which something is in memory is added unless the store has it,
+ * or before a delete in any case. A settle that asked the store before this
+ * leaves the entry alone. Was it added?
  */
-static bool stay(struct fs *fs, const struct place *dir)
+static bool stay(struct fs *fs, const struct place *dir, bool before)
 {
 	struct overlay *ov = fs->overlay;
 	struct overlay_entry e = {
@@ -205,34 +206,52 @@ static bool stay(struct fs *fs, const struct place *dir)
 		.ino = dir->ino,
 		.kind = dir->kind,
 	};
-	bool added = false;
+	uint64_t deletes;
 
 	memcpy(e.name, dir->name, sizeof(e.name));
 	overlay_delete_begin(ov, dir->row);
-	if (!overlay_find(ov, dir->parent, bytes_str(e.name), NULL) &&
-	    directories_hold(fs, dir) == 0) {
-		e.implied = kind_of(dir->kind)->key != KEY_ROW &&
-			    overlay_all_implied(ov, dir->node);
-		added = overlay_add(ov, dir->parent, place_key(dir), &e) == 0;
-	}
 	overlay_delete_end(ov, dir->row);
-	return added;
+	deletes = overlay_deletes(ov, dir->row);
+	if (!before && directories_hold(fs, dir) > 0) {
+		overlay_settle(ov, dir->parent, bytes_str(e.name), dir->row,
+			       deletes);
+		return false;
+	}
+	e.implied = kind_of(dir->kind)->key != KEY_ROW &&
+		    overlay_all_implied(ov, dir->node);
+	return overlay_add(ov, dir->parent, place_key(dir), &e) == 0;
 }
 
-void directories_stay(struct fs *fs, uint64_t dir)
+/* In a table, and not in its .put, where there are all names. */
+static bool may_stay(const struct place *dir)
+{
+	return place_is(dir, KIND_MADE) && !dir->put && !dir->view &&
+	       !dir->detached;
+}
+
+/*
+ * Of the directory and those above it, as long as they are added: the kernel may
+ * believe by now that they are absent.
+ */
+static void stay_up(struct fs *fs, uint64_t dir, bool before)
 {
 	struct place p;
 	bool added = true;
 
 	while (added) {
-		added = place_of(fs, dir, &p) == 0 && !p.detached &&
-			place_is(&p, KIND_MADE) && stay(fs, &p);
+		added = place_of(fs, dir, &p) == 0 && may_stay(&p) &&
+			stay(fs, &p, before);
+		if (added) {
+			changes_row(&fs->changes, p.row);
+			invalidate_entry(fs->invalidator, p.parent,
+					 bytes_str(p.name));
+		}
 		dir = p.parent;
 		place_release(&p);
 	}
 }
 
-void directories_stay_below(struct fs *fs, uint64_t top)
+void directories_stay_below(struct fs *fs, uint64_t top, bool before)
 {
 	struct node_place dir = {.id = top};
 	uint64_t cursor = 0;
@@ -241,8 +260,19 @@ void directories_stay_below(struct fs *fs, uint64_t top)
 		return;
 	do {
 		if (overlay_any(fs->overlay, dir.id))
-			directories_stay(fs, dir.id);
+			stay_up(fs, dir.id, before);
 	} while (nodes_below(fs->nodes, top, &cursor, &dir) > 0);
+}
+
+void directories_made_in(struct fs *fs, uint64_t dir)
+{
+	struct place p;
+
+	/* A delete that is under way may not have found it. */
+	if (place_of(fs, dir, &p) == 0 && may_stay(&p) &&
+	    !overlay_find(fs->overlay, p.parent, bytes_str(p.name), NULL))
+		stay_up(fs, dir, overlay_deleting(fs->overlay, p.row));
+	place_release(&p);
 }
 
 void directories_settle(const struct changer *w, struct bytes row,
@@ -288,7 +318,7 @@ int directories_make(struct fs *fs, const struct place *dir)
 		r = fs_overlay_add(fs, dir, place_key(dir));
 		/* The kernel may not have heard yet that the parent is gone. */
 		if (r == 0)
-			directories_stay(fs, dir->parent);
+			directories_made_in(fs, dir->parent);
 		return r;
 	}
 	r = make_in_put(fs, dir);

@@ -21,16 +21,14 @@ void directories_keep(const struct changer *w, struct bytes row,
 void directories_retract(const struct changer *w, struct bytes row,
 			 const struct change *c, uint64_t turn);
 /*
- * Something that is only in memory is in this directory, which the store need not
- * have any more: it stays, as do those above it.
- */
-void directories_stay(struct fs *fs, uint64_t dir);
-/*
- * Cells beneath the node @top were deleted other than by a file, which takes the
+ * Cells beneath the node @top are deleted other than by a file, which takes the
  * directories above them along, but for those that something in memory is in: a
- * directory that mkdir made, one that was emptied, a scratch file.
+ * directory that mkdir made, one that was emptied, a scratch file. These are in
+ * memory from @before the delete on, and leave it after that if they hold a cell.
  */
-void directories_stay_below(struct fs *fs, uint64_t top);
+void directories_stay_below(struct fs *fs, uint64_t top, bool before);
+/* Something was made in memory in this directory, which may have just gone. */
+void directories_made_in(struct fs *fs, uint64_t dir);
 /* Directories of the change's column that hold a cell leave memory. */
 void directories_settle(const struct changer *w, struct bytes row,
 			const struct change *c);

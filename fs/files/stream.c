@@ -124,18 +124,18 @@ static int order(const struct stream *s, const struct cell *c)
 		r = bytes_cmp(c->qualifier, buf_bytes(&at->qualifier));
 	return r ? r : (c->ts < at->ts) - (c->ts > at->ts);
 }
-static void row_before(void *arg, const struct mutation *m)
+static void row_before(void *arg, const struct mutation *m, bool done)
 {
 	struct stream *s = arg;
 
 	changed_before(&s->changer, m);
 }
 
-static void row_after(void *arg, const struct mutation *m)
+static void row_after(void *arg, const struct mutation *m, bool done)
 {
 	struct stream *s = arg;
 
-	changed_after(&s->changer, m, 0, true);
+	changed_after(&s->changer, m, 0, done);
 }
 
 /* Copies where the scan is. 0 or -ENOMEM. */

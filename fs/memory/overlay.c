@@ -461,6 +461,17 @@ void overlay_delete_end(struct overlay *ov, struct bytes row)
 	pthread_mutex_unlock(&ov->lock);
 }
 
+bool overlay_deleting(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+	bool deleting;
+
+	pthread_mutex_lock(&ov->lock);
+	deleting = slot->deleting > 0;
+	pthread_mutex_unlock(&ov->lock);
+	return deleting;
+}
+
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
 {
 	struct slot *slot = slot_of(ov, row);

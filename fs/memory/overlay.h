@@ -24,7 +24,7 @@
  * shows the name once, and the next change in the row removes the entry.
  *
  * A directory above an entry is in the store or here, so that it has a path: when
- * other than a file takes its last cell, it is added (directories_stay()).
+ * other than a file takes its last cell, it is added (directories.h).
  *
  * Memory is bounded. mkdir beyond the bound is -ENOSPC; a directory that
  * deletes emptied and that finds no space vanishes at once, as it does in the
@@ -106,6 +106,8 @@ uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
  */
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
 void overlay_delete_end(struct overlay *ov, struct bytes row);
+/* Is a delete under way in the row, or in some others? */
+bool overlay_deleting(struct overlay *ov, struct bytes row);
 /* The number of deletes begun in the row, and in some others. */
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*

@@ -81,7 +81,7 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	r = fs_overlay_add(fs, child, bytes_str(child->name));
 	if (!r) {
 		/* The kernel may not have heard yet that the parent is gone. */
-		directories_stay(fs, child->parent);
+		directories_made_in(fs, child->parent);
 		return 0;
 	}
 	scratch_unname(scratch, child->node);

@@ -28,8 +28,8 @@ int cells_format(const struct cell *c, struct buf *out);
  */
 int cells_format_part(const struct cell *c, size_t *at, struct buf *out);
 
-/* Is called for a row of lines, which is one mutation. */
-typedef void cells_row(void *arg, const struct mutation *m);
+/* Is called for a row of lines, which is one mutation: was it @done? */
+typedef void cells_row(void *arg, const struct mutation *m, bool done);
 
 struct cells_line {
 	struct bytes row, family, qualifier, value;

@@ -40,8 +40,8 @@ int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
 int cells_import_within(struct cells_import *im, struct bytes row,
 			struct bytes family);
 /*
- * Sets functions that are called for each row: @before it is applied, or
- * refused, and @after it was applied.
+ * Sets functions that are called for each row: @before it is applied, and @after
+ * it was applied or refused.
  */
 void cells_import_notify(struct cells_import *im, cells_row *before,
 			 cells_row *after, void *arg);

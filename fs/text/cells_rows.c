@@ -167,7 +167,7 @@ static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 	int r;
 
 	for (size_t i = 0; rs->before && i < nrows; i++)
-		rs->before(rs->arg, &rs->rows[i]);
+		rs->before(rs->arg, &rs->rows[i], false);
 	r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
 	if (*done == nrows)
 		return r;
@@ -183,16 +183,18 @@ static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 
 int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 {
-	size_t done = 0;
+	size_t done = 0, begun = 0;
 	int r = 0;
 
 	point(rs);
 	if (cells_fold(rs->rows, nrows, &rs->folded) < 0)
 		r = out_of_memory();
-	else if (nrows)
+	else
+		begun = nrows;
+	if (begun)
 		r = mutate(rs, nrows, &done);
-	for (size_t i = 0; rs->after && i < done; i++)
-		rs->after(rs->arg, &rs->rows[i]);
+	for (size_t i = 0; rs->after && i < begun; i++)
+		rs->after(rs->arg, &rs->rows[i], i < done);
 	/* Each change is a line, in the order of reading. */
 	rs->bad = done < rs->nrows
 			  ? (size_t)(rs->rows[done].changes - rs->changes)

@@ -38,6 +38,7 @@ take() {
 	row) printf 'R\t\t\t\tdelete-row\n' > "$M/T/.cells" ;;
 	program) "$CELLCTL" deleteall "$M" T R ;;
 	table) "$CELLCTL" truncate "$M" T ;;
+	family) echo 'drop family f' >> "$M/T/.schema" ;;
 	esac
 }
 
@@ -45,7 +46,7 @@ take() {
 	local how
 
 	mkdir "$M/T"
-	for how in line row program table; do
+	for how in line row program table family; do
 		mkdir -p "$M/T/R/f/made"
 		echo x > "$M/T/R/f:q"
 		mkdir "$M/T/R/g"
@@ -61,6 +62,15 @@ take() {
 		take "$how"
 		[ "$(cat "$M/T/R/f/q/.tmp")" = mine ]
 		rm -r "$M/T/R"
+
+		# In .put there are all rows, and none is listed.
+		echo x > "$M/T/.put/R/f:q"
+		echo mine > "$M/T/.put/R/.tmp"
+		take "$how"
+		echo mine > "$M/T/.put/R/.tmp2"
+		[ "$(cat "$M/T/.put/R/.tmp")" = mine ]
+		[ -z "$(ls "$M/T")$(ls "$M/T/.put")" ]
+		rm "$M/T/.put/R/.tmp" "$M/T/.put/R/.tmp2"
 
 		# Of a column that rm emptied, until rmdir of any above it.
 		mkdir "$M/T/R"

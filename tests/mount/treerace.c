@@ -14,6 +14,9 @@
  *						rmdir, which succeeds
  *	rename over a file			readers never see ENOENT
  *	r/f:q, which is there or not		ENOENT at most
+ *	a directory that mkdir made in the	is there until its maker's
+ *	row s, whose only cell comes and	rmdir, with its path
+ *	goes by lines
  *
  * In the end the three are removed with rmdir. Prints what failed and how
  * often; the exit code is 1 if anything did.
@@ -194,10 +197,41 @@ static void by_mkdir(unsigned i)
 	}
 }
 
+static void line(const char *text)
+{
+	int fd = open(".cells", O_WRONLY);
+
+	if (!check(fd, 0, "open", ".cells"))
+		return;
+	check((int)write(fd, text, strlen(text)), 0, "write", ".cells");
+	check(close(fd), 0, "close", ".cells");
+}
+
+static void by_line(unsigned i)
+{
+	line("s\tf:q\t\tx\n");
+	line(i % 2 ? "s\tf:q\t\t\tdelete-column\n" : "s\t\t\t\tdelete-row\n");
+}
+
+static void by_mkdir_in_lines(unsigned i)
+{
+	struct stat st;
+
+	if (!check(mkdir("s/g", 0755), ENOENT, "mkdir", "s/g"))
+		return;
+	for (unsigned k = 0; k < i % 16; k++)
+		check(stat("s/g", &st), 0, "stat", "s/g");
+	find_in(".", "s");
+	find_in("s", "g");
+	check(rmdir("s/g"), 0, "rmdir", "s/g");
+	(void)rmdir("s");
+}
+
 static void (*const acts[])(unsigned) = {
-	by_alias, by_latest,	 by_version,	  by_put,
-	by_stat,  by_replace,	 by_replace_read, by_listing,
-	by_mkdir, by_alias_read, by_alias_read,
+	by_alias,	   by_latest,	  by_version,	   by_put,
+	by_stat,	   by_replace,	  by_replace_read, by_listing,
+	by_mkdir,	   by_alias_read, by_alias_read,   by_line,
+	by_mkdir_in_lines,
 };
 #define ACTS (sizeof(acts) / sizeof(acts[0]))
 
@@ -225,6 +259,7 @@ static void end(void)
 	(void)unlink("r/f:kept");
 	(void)unlink("r/f:q");
 	(void)rmdir("r/g");
+	(void)rmdir("s");
 	for (int k = 0; k < 4; k++)
 		check(rmdir(dirs[k]), 0, "rmdir", dirs[k]);
 }
