@@ -337,11 +337,11 @@ static void the_newest_of_a_column_is_found(void **state)
 	buf_free(&raw);
 }
 
+static volatile uint8_t sum;
+
 /* Touches all that a reader may touch. */
 static void touch(const struct block *b)
 {
-	volatile uint8_t sum = 0;
-
 	for (uint32_t row = 0; row < b->nrow; row++) {
 		struct bytes suffix = block_suffix(b, row);
 		uint32_t to = block_row_cell(b, row + 1);
