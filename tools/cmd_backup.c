@@ -131,7 +131,7 @@ static int make(struct request *rq, struct folder *f)
 	char *store = NULL;
 	int r = mountpoint_store(rq->words[0], &store);
 
-	if (r == 0 && rq->keeps_log)
+	if (r == 0 && rq->keeps_log && rq->keep_log)
 		r = store_keep_log(rq->store, rq->keep_log << 20);
 	if (r == 0)
 		r = store_hold(rq->store, &h);
@@ -144,6 +144,9 @@ static int make(struct request *rq, struct folder *f)
 	progress_clear();
 	hold_release(h);
 	free(store);
+	/* The backup has taken what there was. */
+	if (r == 0 && rq->keeps_log && !rq->keep_log)
+		r = store_keep_log(rq->store, 0);
 	if (r == -ECANCELED)
 		return say_stopped(f);
 	if (r == -ENOSPC || r == -EDQUOT)

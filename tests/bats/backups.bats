@@ -218,6 +218,14 @@ now() {
 	[ "$(ctl stats "$M" | awk '$1 == "wal_kept_bytes" {print ($2 > 0)}')" = 1 ]
 	[ "$(ctl backup --list "$T/b" | awk '$5 > 0' | cut -f 1)" = 2 ]
 	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	# What one has, none behind it gets, however little was written since.
+	backup "$M" "$T/b"
+	backup "$M" "$T/b"
+	[ "$(ctl backup --list "$T/b" | cut -f 5 | tail -n 2)" = "0
+0" ]
+	ctl flush "$M"
+	backup "$M" "$T/another"
+	[ "$(ctl backup --list "$T/another" | cut -f 5)" = 0 ]
 
 	[ "$(ctl restore "$T/b" "$T/1" --at "$one" | cut -f 6)" = "$one" ]
 	[ "$(ctl get -v "$T/1" T r1 f:q)" = one ]
@@ -274,7 +282,7 @@ restored_with() {
 	backup "$M" "$T/b"
 	backup "$M" "$T/b"
 	rm -r "$T/b/4"
-	restored_with "log.*is missing\|part of the log" 3
+	restored_with "the log up to it is not whole" 3
 
 	# More is written than is kept: the limit of 1 MiB takes the oldest.
 	backup "$M" "$T/b" --keep-log 1
@@ -286,10 +294,20 @@ restored_with() {
 	done
 	[ "$(ctl stats "$M" | awk '$1 == "wal_kept_bytes" {print $2}')" -le $((1 << 20)) ]
 	backup "$M" "$T/b"
-	restored_with "log.*is missing\|part of the log" 6
+	restored_with "the log up to it is not whole" 6
 
-	# And none is kept when it is ended.
+	# And none is kept when it is ended; that backup has it yet.
+	backup "$M" "$T/b" --keep-log 64
+	echo 2 >"$M/T/r1/f:q"
+	at=$(now)
+	echo 3 >"$M/T/r1/f:q"
 	backup "$M" "$T/b" --keep-log 0
+	rm -rf "$T/new"
+	[ "$(ctl restore "$T/b" "$T/new" --at "$at" | cut -f 6)" = "$at" ]
+	[ "$(ctl get -v "$T/new" T r1 f:q)" = 2 ]
+	# A part of it is lost: the backup before is none the worse.
+	rm "$T/b/9"/kept-*
+	restored_with "in backup 9 kept-.* is missing" 8
 	run ! compgen -G "$STORE/kept-*"
 	run -2 ctl backup "$T/b" --keep-log 1
 }

@@ -161,25 +161,52 @@ static bool is_kept(const struct hold_file *f)
 	return !strncmp(f->name, HOLD_KEPT, strlen(HOLD_KEPT));
 }
 
-/*
- * Of the kept log those files that the backup before lacks. The names of one log
- * have its order.
- */
-static void choose_files(struct making *m)
+/* The newest of the kept log that @r has, unless *newest is newer. */
+static void see_newest(const struct inventory *r, const char *log,
+		       char newest[HOLD_NAME_MAX + 1])
 {
-	const char *newest = "";
+	for (size_t i = 0; i < r->nfiles; i++) {
+		const struct hold_file *f = &r->files[i].is;
 
-	for (size_t i = 0; i < m->before.nfiles; i++)
-		if (is_kept(&m->before.files[i].is) &&
-		    strcmp(m->before.files[i].is.name, newest) > 0)
-			newest = m->before.files[i].is.name;
+		if (is_kept(f) && !strncmp(f->name, log, KEPT_LOG) &&
+		    strcmp(f->name, newest) > 0)
+			memcpy(newest, f->name, sizeof(f->name));
+	}
+}
+
+/*
+ * Of the kept log those files that no backup has: they are of behind the newest.
+ * The names of one log have its order. The first backup has none, as there is no
+ * other from which they would lead to it.
+ */
+static int choose_files(struct making *m)
+{
+	char newest[HOLD_NAME_MAX + 1] = "";
+	const char *log = "";
+
+	for (size_t i = 0; i < m->hold->nfiles; i++)
+		if (is_kept(&m->hold->files[i]))
+			log = m->hold->files[i].name;
+	for (size_t i = 0; log[0] && i < m->folder->n; i++) {
+		struct inventory r;
+		int rc = folder_inventory(m->folder, m->folder->numbers[i], &r);
+
+		/* A damaged one hides no other. */
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc < 0)
+			continue;
+		see_newest(&r, log, newest);
+		inventory_free(&r);
+	}
 	for (size_t i = 0; i < m->hold->nfiles; i++) {
 		const struct hold_file *f = &m->hold->files[i];
 
-		if (!is_kept(f) || strcmp(f->name, newest) > 0 ||
-		    strncmp(f->name, newest, KEPT_LOG))
+		if (!is_kept(f) ||
+		    (m->folder->n && strcmp(f->name, newest) > 0))
 			m->files[m->nfiles++] = *f;
 	}
+	return 0;
 }
 
 static int open_all(struct making *m, const char *store)
@@ -206,8 +233,8 @@ static int open_all(struct making *m, const char *store)
 	m->to = folder_begin(f);
 	if (m->to < 0)
 		return m->to;
-	choose_files(m);
-	return folder_sweep(m->to, is_held, m);
+	r = choose_files(m);
+	return r < 0 ? r : folder_sweep(m->to, is_held, m);
 }
 
 static int make(struct making *m, const char *store)

@@ -88,6 +88,10 @@ static int carry_log(struct restoring *k, uint64_t number, int log, bool *last)
 	if (from >= 0)
 		close(from);
 	inventory_free(&r);
+	/* The backup before it is none the worse. */
+	if (rc == -EUCLEAN || rc == -ENOENT)
+		rc = why(-ENODATA, "in backup %" PRIu64 " %s", number,
+			 store_why());
 	return rc;
 }
 
@@ -99,8 +103,10 @@ static int carry_logs(struct restoring *k, int log)
 	for (size_t i = 0; rc == 0 && !last && i < k->folder->n; i++)
 		if (k->folder->numbers[i] > k->done.number)
 			rc = carry_log(k, k->folder->numbers[i], log, &last);
-	return rc < 0 || last ? rc
-			      : why(-ENODATA, "no later backup has the log");
+	if (rc < 0 || last)
+		return rc;
+	return why(-ENODATA, "no later backup has the log: take one now, and "
+			     "restore again");
 }
 
 /* 0, -ENODATA where the log does not have it, or an error. */

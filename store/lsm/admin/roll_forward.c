@@ -71,8 +71,10 @@ static int read_log(struct roll *k, uint64_t upto)
 	if (r == -ECANCELED && k->reached)
 		r = 0;
 	else if (r == -EUCLEAN || (r == 0 && first + found.n < upto))
-		r = incomplete(r ? store_why()
-				 : "a part of the log was not kept");
+		r = incomplete(
+			"the log up to it is not whole: more was written "
+			"than is kept, a disk was full, a backup in "
+			"between was dropped, or a part is damaged");
 	wal_found_free(&found);
 	return r;
 }
