@@ -481,7 +481,7 @@ static void restore(struct world *w, const struct moment *m)
 	struct backup_done done;
 	struct buf seen = {0};
 	char cmd[200];
-	int64_t taken;
+	int64_t taken = 0;
 	uint64_t number;
 	struct folder f;
 
@@ -576,7 +576,7 @@ static const char *value_at(const char *folder, int64_t at, bool there)
 	const char *value;
 	struct folder f;
 	uint64_t number;
-	int64_t taken;
+	int64_t taken = 0;
 
 	snprintf(s.path, sizeof(s.path), "%s.at", folder);
 	assert_int_equal(folder_open(folder, FOLDER_READ, &f), 0);
