@@ -197,7 +197,7 @@ has_expired() {
 	SERVER=$!
 	AT=hbase://localhost:$(head -n 1 "$T/port")
 	export HADOOP_USER_NAME=carol
-	refused "security=simple&$TLS&timeout=1" \
+	refused "security=simple&$TLS&timeout=5" \
 		"the server refuses this connection: "
 }
 
