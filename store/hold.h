@@ -19,6 +19,8 @@
 #ifndef CELLFS_STORE_HOLD_H
 #define CELLFS_STORE_HOLD_H
 
+#include <string.h>
+
 #include "store/store.h"
 
 #define HOLD_NAME_MAX 47
@@ -56,6 +58,10 @@ void hold_release(struct hold *h);
  */
 int store_keep_log(struct store *s, uint64_t bytes);
 #define HOLD_KEPT "kept-"
+static inline bool hold_is_kept(const struct hold_file *f)
+{
+	return !strncmp(f->name, HOLD_KEPT, sizeof(HOLD_KEPT) - 1);
+}
 
 /*
  * Makes the store in the directory @path, which has files of a hold, one of its

@@ -47,7 +47,7 @@ static uint64_t bytes_of_log(const struct inventory *r)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < r->nfiles; i++)
-		if (!strncmp(r->files[i].is.name, HOLD_KEPT, strlen(HOLD_KEPT)))
+		if (hold_is_kept(&r->files[i].is))
 			bytes += r->files[i].is.bytes;
 	return bytes;
 }

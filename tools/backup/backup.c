@@ -156,11 +156,6 @@ static int check_carried(struct making *m)
 		   k.first);
 }
 
-static bool is_kept(const struct hold_file *f)
-{
-	return !strncmp(f->name, HOLD_KEPT, strlen(HOLD_KEPT));
-}
-
 /* The newest of the kept log that @r has, unless *newest is newer. */
 static void see_newest(const struct inventory *r, const char *log,
 		       char newest[HOLD_NAME_MAX + 1])
@@ -168,7 +163,7 @@ static void see_newest(const struct inventory *r, const char *log,
 	for (size_t i = 0; i < r->nfiles; i++) {
 		const struct hold_file *f = &r->files[i].is;
 
-		if (is_kept(f) && !strncmp(f->name, log, KEPT_LOG) &&
+		if (hold_is_kept(f) && !strncmp(f->name, log, KEPT_LOG) &&
 		    strcmp(f->name, newest) > 0)
 			memcpy(newest, f->name, sizeof(f->name));
 	}
@@ -185,7 +180,7 @@ static int choose_files(struct making *m)
 	const char *log = "";
 
 	for (size_t i = 0; i < m->hold->nfiles; i++)
-		if (is_kept(&m->hold->files[i]))
+		if (hold_is_kept(&m->hold->files[i]))
 			log = m->hold->files[i].name;
 	for (size_t i = 0; log[0] && i < m->folder->n; i++) {
 		struct inventory r;
@@ -202,7 +197,7 @@ static int choose_files(struct making *m)
 	for (size_t i = 0; i < m->hold->nfiles; i++) {
 		const struct hold_file *f = &m->hold->files[i];
 
-		if (!is_kept(f) ||
+		if (!hold_is_kept(f) ||
 		    (m->folder->n && strcmp(f->name, newest) > 0))
 			m->files[m->nfiles++] = *f;
 	}

@@ -37,7 +37,7 @@ static int not_its_own(const struct inventory_file *f)
 
 static bool is_kept(const struct inventory_file *f)
 {
-	return !strncmp(f->is.name, HOLD_KEPT, strlen(HOLD_KEPT));
+	return hold_is_kept(&f->is);
 }
 
 static bool is_state(const struct inventory_file *f)

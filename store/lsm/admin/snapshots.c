@@ -50,9 +50,7 @@ static int commit(struct lsm *db, struct edit *e)
 	r = lsm_commit_edit(db, e);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&db->commit);
-	note_tables(db);
-	pthread_mutex_unlock(&db->commit);
+	note_tables_now(db);
 	return 0;
 }
 

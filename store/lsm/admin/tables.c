@@ -128,9 +128,7 @@ static int commit_new(struct lsm *db, struct lsm_table *t, uint32_t next_tree,
 				 t->base.id + 1);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&db->commit);
-	note_tables(db);
-	pthread_mutex_unlock(&db->commit);
+	note_tables_now(db);
 	return 0;
 }
 

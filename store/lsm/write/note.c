@@ -74,3 +74,10 @@ void note_tables(struct lsm *db)
 	buf_free(&outline);
 	(void)note_pay(db);
 }
+
+void note_tables_now(struct lsm *db)
+{
+	pthread_mutex_lock(&db->commit);
+	note_tables(db);
+	pthread_mutex_unlock(&db->commit);
+}

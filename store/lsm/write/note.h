@@ -20,6 +20,8 @@ int note_start(struct lsm *db, uint64_t first_seq);
  * durable. What has no space in the log now is owed. Under catalog and commit.
  */
 void note_tables(struct lsm *db);
+/* The same under catalog alone. */
+void note_tables_now(struct lsm *db);
 /*
  * Notes that the edit to come adds table files, which the log does not have. The
  * caller syncs the log before the edit: else a crash behind it would leave a log
