@@ -319,6 +319,17 @@ static void a_fault_of_the_server_is_tried_a_few_times(void **state)
 	end(&m, c);
 }
 
+/* It answers before it has made what the answer comes from. */
+static void a_master_that_begins_with_faults_is_waited_for(void **state)
+{
+	ASSERT_DONE(
+		{"GetClusterId", HAS_A_FAULT}, {"GetClusterId", HAS_A_FAULT},
+		{"GetClusterId", HAS_A_FAULT}, {"GetClusterId", HAS_A_FAULT},
+		{"GetClusterId", HAS_A_FAULT}, {"GetClusterId", HAS_A_FAULT},
+		{"GetClusterId", ANSWERS}, {"GetActiveMaster", ANSWERS},
+		{"GetTableNames", ANSWERS});
+}
+
 /* None becomes active: that is no error which means "try again". */
 static void no_active_master_is_a_timeout(void **state)
 {
@@ -449,6 +460,8 @@ int main(void)
 		cmocka_unit_test(a_master_says_whether_it_is_the_one),
 		cmocka_unit_test(a_fault_of_the_server_may_pass),
 		cmocka_unit_test(a_fault_of_the_server_is_tried_a_few_times),
+		cmocka_unit_test(
+			a_master_that_begins_with_faults_is_waited_for),
 		cmocka_unit_test(no_active_master_is_a_timeout),
 		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
 		cmocka_unit_test(

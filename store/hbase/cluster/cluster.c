@@ -327,6 +327,9 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 				       call, type, out, &f);
 			if (r == 0 || is_refusal(r))
 				return r;
+			/* A master that begins fails until it has all parts. */
+			if (f.cure == CURE_DOUBT)
+				f.cure = CURE_WAIT;
 			if (f.cure != CURE_NONE)
 				curable = f;
 		}
