@@ -48,7 +48,13 @@ static bool take(struct budget *b, uint32_t client, uint64_t n)
 	return false;
 }
 
-/* free(3) alone would leave most of many small pieces with the process. */
+void heap_trim(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(KEPT_MAX / 4);
+#endif
+}
+
 static void give_back(struct budget *b)
 {
 	uint64_t held = atomic_load(&b->held), peak = atomic_load(&b->peak);
@@ -57,9 +63,7 @@ static void give_back(struct budget *b)
 		return;
 	if (!atomic_compare_exchange_strong(&b->peak, &peak, held))
 		return;
-#ifdef __GLIBC__
-	malloc_trim(KEPT_MAX / 4);
-#endif
+	heap_trim();
 }
 
 int budget_try(struct budget_share *s, uint64_t bytes)

@@ -80,4 +80,7 @@ void budget_give(struct budget_share *s);
 /* The sentence for who was refused, as the value @err. */
 int budget_say(const struct budget *b, int err);
 
+/* Gives what is free of the heap to the system: free(3) keeps most small pieces. */
+void heap_trim(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "fs/kernel/budget.h"
 #include "fs/kernel/fstable.h"
 #include "fs/kernel/node_ages.h"
 #include "fs/kernel/node_table.h"
@@ -59,10 +60,13 @@ static void detach(struct nodes *ns, struct node *n, uint32_t index)
 struct reaped {
 	/* A path has a table, and in its .snapshot another one. */
 	struct fstable *tables[2];
+	bool many; /* after which the heap is worth trimming */
 };
 
 static void give_back(const struct reaped *r)
 {
+	if (r->many)
+		heap_trim();
 	for (int i = 0; i < 2 && r->tables[i]; i++)
 		fstable_unref(r->tables[i]);
 }
@@ -114,7 +118,7 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 		node_table_remove(&ns->table, index);
 		index = parent;
 	}
-	node_table_fit(&ns->table);
+	out.many = node_table_fit(&ns->table);
 	return out;
 }
 

@@ -9,6 +9,8 @@
 
 #define CHUNKS_MAX (1u << 22)
 #define HEADS_MIN 1024u
+/* Of a hash table so large a half less is as many nodes that went. */
+#define HEADS_MANY 65536u
 
 struct bytes node_name(const struct node *n)
 {
@@ -204,14 +206,16 @@ static void hash_resize(struct node_table *t, uint32_t size)
 	free(old);
 }
 
-void node_table_fit(struct node_table *t)
+bool node_table_fit(struct node_table *t)
 {
 	uint64_t size = (uint64_t)t->heads_mask + 1;
+	bool shrinks = size > HEADS_MIN && t->live < size / 8;
 
 	if (t->live > size && size < 1u << 30)
 		hash_resize(t, (uint32_t)size * 2);
-	else if (size > HEADS_MIN && t->live < size / 8)
+	else if (shrinks)
 		hash_resize(t, (uint32_t)size / 2);
+	return shrinks && size >= HEADS_MANY;
 }
 
 int node_table_init(struct node_table *t)

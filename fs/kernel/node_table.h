@@ -99,8 +99,11 @@ void node_table_link(struct node_table *t, uint32_t index);
 void node_table_unlink(struct node_table *t, uint32_t index);
 struct node *node_table_find(const struct node_table *t, uint32_t parent,
 			     struct bytes name, uint32_t *index);
-/* Fits the size of the hash table to the number of nodes. */
-void node_table_fit(struct node_table *t);
+/*
+ * Fits the size of the hash table to the number of nodes. True: so many were
+ * removed that the heap is worth trimming.
+ */
+bool node_table_fit(struct node_table *t);
 
 struct bytes node_name(const struct node *n);
 /* -ENAMETOOLONG, -ENOMEM: the name is unchanged. */

@@ -467,6 +467,67 @@ static int64_t oldest(struct nodes *ns, uint64_t column)
 	return nodes_oldest(ns, column, &ts, &id) ? ts : -1;
 }
 
+static long heap_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "RssAnon: %ld", &kib) == 1)
+			break;
+	fclose(f);
+	assert_true(kib >= 0);
+	return kib;
+}
+
+#define COLUMNS 100000
+static uint64_t columns[COLUMNS], versions[COLUMNS];
+
+/* Columns with versions, then nothing; what lies behind them in the heap stays. */
+static void *walk_columns(void *arg)
+{
+	struct nodes *ns = arg;
+	char name[20];
+	void *behind;
+
+	for (int i = 0; i < COLUMNS; i++) {
+		snprintf(name, sizeof(name), "q%d", i);
+		columns[i] = enter(ns, ROOT, name);
+		versions[i] = enter_version(ns, columns[i], 1);
+	}
+	behind = malloc(64);
+	for (int i = 0; i < COLUMNS; i++) {
+		nodes_forget(ns, versions[i], 1);
+		nodes_forget(ns, columns[i], 1);
+	}
+	return behind;
+}
+
+static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
+{
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || \
+	defined(__SANITIZE_THREAD__)
+	skip(); /* another allocator */
+#endif
+	struct nodes *ns = setup();
+	pthread_t thread;
+	long before;
+	void *behind;
+
+	/* So that they have their pages. */
+	memset(columns, 1, sizeof(columns));
+	memset(versions, 1, sizeof(versions));
+	before = heap_kib();
+	pthread_create(&thread, NULL, walk_columns, ns);
+	pthread_join(thread, &behind);
+	assert_int_equal(live(ns), 1);
+	assert_in_range(heap_kib(), 0, before + 2048);
+	free(behind);
+	nodes_free(ns);
+}
+
 static void the_oldest_version_is_found_whatever_the_order(void **state)
 {
 	enum {
@@ -606,6 +667,8 @@ int main(void)
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(a_rename_keeps_no_long_name),
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
+		cmocka_unit_test(
+			the_heap_goes_back_when_many_columns_are_forgotten),
 		cmocka_unit_test(
 			the_oldest_version_is_found_whatever_the_order),
 		cmocka_unit_test(
