@@ -352,16 +352,16 @@ static void a_copy_is_told_of_each(void **state)
 	(void)state;
 	append(&p, 400);
 	release(&p);
-	assert_int_equal(wal_kept_files(p.w, tell, &t), 0);
+	assert_int_equal(wal_kept_files(p.dir, tell, &t), 0);
 	assert_int_equal(t.n, kept(&p).n);
 	assert_int_equal(t.bytes, kept(&p).bytes);
 	t = (struct told){.p = &p, .n = 98};
-	assert_int_equal(wal_kept_files(p.w, tell, &t), -ECANCELED);
+	assert_int_equal(wal_kept_files(p.dir, tell, &t), -ECANCELED);
 	/* One that cannot be looked at is not one of no bytes. */
 	t = (struct told){.p = &p};
 	plan.nth = 3;
 	fault_arm(p.os, &plan);
-	assert_int_equal(wal_kept_files(p.w, tell, &t), -EMFILE);
+	assert_int_equal(wal_kept_files(p.dir, tell, &t), -EMFILE);
 	assert_int_equal(fault_fired(p.os), 1);
 	fault_disarm(p.os);
 	end_place(&p);
@@ -420,6 +420,29 @@ static void what_cannot_be_kept_is_a_hole(void **state)
 		assert_int_equal(wal_health(p.w), 0);
 		end_place(&p);
 	}
+}
+
+static void all_that_is_too_much_goes_after_one_look(void **state)
+{
+	struct place p = new_place(1 << 30);
+	struct fault_plan plan = {
+		.kinds = FAULT_DIR_LIST, .nth = UINT64_MAX, .err = EIO};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		append(&p, 1);
+		release(&p);
+	}
+	assert_int_equal(kept(&p).n, 100);
+	fault_arm(p.os, &plan);
+	wal_keep(p.w, 10 * (WAL_BLOCK_BYTES + 400), ID);
+	/* One to sum up, and one to see which. */
+	assert_int_equal(fault_calls(p.os), 2);
+	assert_in_range(kept(&p).n, 10, 11);
+	assert_int_equal(kept(&p).first + kept(&p).n - 1, 100);
+	assert_int_equal(kept(&p).bytes, kept_bytes(&p));
+	fault_disarm(p.os);
+	end_place(&p);
 }
 
 static void reading_only_changes_nothing(void **state)
@@ -492,6 +515,7 @@ int main(void)
 		cmocka_unit_test(
 			without_descriptors_it_is_only_later_that_it_goes),
 		cmocka_unit_test(what_cannot_be_kept_is_a_hole),
+		cmocka_unit_test(all_that_is_too_much_goes_after_one_look),
 		cmocka_unit_test(reading_only_changes_nothing),
 		cmocka_unit_test(only_its_own_names_are_its),
 	};

@@ -137,7 +137,7 @@ static int gather(struct lsm_hold *h)
 			      manifest_catalog(db->manifest)->wal_first, end,
 			      pos, add_log, h);
 	if (r == 0)
-		r = wal_kept_files(db->wal, add_log, h);
+		r = wal_kept_files(db->dir, add_log, h);
 	return r;
 }
 

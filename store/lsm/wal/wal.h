@@ -124,8 +124,11 @@ struct wal_file {
 int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
 	      int (*each)(void *arg, const struct wal_file *f), void *arg);
 
-/* The same for those that are kept, in no order. */
-int wal_kept_files(struct wal *w,
+/*
+ * The same for those that are kept, in no order. One that goes meanwhile is passed
+ * over.
+ */
+int wal_kept_files(struct os_dir *dir,
 		   int (*each)(void *arg, const struct wal_file *f), void *arg);
 
 /*

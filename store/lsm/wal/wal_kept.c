@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/value/why.h"
@@ -43,18 +44,19 @@ bool wal_kept_number(const char *name, uint64_t *id, uint64_t *number)
 
 /* What one listing finds. */
 struct kept_look {
-	struct wal *w;
+	struct os_dir *dir;
 	uint64_t bytes;
-	bool any;
-	uint64_t first;			/* the least number, */
-	char name[WAL_KEPT_NAME_BYTES]; /* the file's that has it, */
-	uint64_t size;			/* and its bytes */
+	struct buf files; /* of each a struct kept_file */
 };
 
-static int size_of(struct wal *w, const char *name, uint64_t *size)
+struct kept_file {
+	uint64_t number, id, size;
+};
+
+static int size_of(struct os_dir *dir, const char *name, uint64_t *size)
 {
 	struct os_file *f = NULL;
-	int r = os_open(w->dir, name, OS_READ, &f);
+	int r = os_open(dir, name, OS_READ, &f);
 
 	if (r < 0)
 		return r;
@@ -66,52 +68,66 @@ static int size_of(struct wal *w, const char *name, uint64_t *size)
 static int look_at(void *arg, const char *name)
 {
 	struct kept_look *l = arg;
-	uint64_t id, number, size;
+	struct kept_file f;
 	int r;
 
-	if (!wal_kept_number(name, &id, &number))
+	if (!wal_kept_number(name, &f.id, &f.number))
 		return 0;
-	r = size_of(l->w, name, &size);
+	r = size_of(l->dir, name, &f.size);
 	if (r < 0)
 		return r;
-	l->bytes += size;
-	if (l->any && number >= l->first)
-		return 0;
-	l->any = true;
-	l->first = number;
-	l->size = size;
-	memcpy(l->name, name, strlen(name) + 1);
-	return 0;
+	l->bytes += f.size;
+	return buf_append(&l->files, &f, sizeof(f));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct kept_file *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 /*
- * Removes the oldest. Also that of an odd name in a listing of a directory that
- * changes; so it is called only under spare_lock. False if there is none.
+ * Removes the oldest, at most @most, until no more than @limit bytes are left; how
+ * many went. Also those of odd names in a listing of a directory that changes; so
+ * it is called only under spare_lock.
  */
-static bool drop_oldest(struct wal *w)
+static size_t drop_oldest(struct wal *w, uint64_t limit, size_t most)
 {
-	struct kept_look l = {.w = w};
+	struct kept_look l = {.dir = w->dir};
+	struct kept_file *files;
+	char name[WAL_KEPT_NAME_BYTES];
 	struct why_kept kept;
-	bool looked, dropped;
+	size_t n, i = 0;
 
 	why_keep(&kept);
-	looked = os_dir_list(w->dir, look_at, &l) == 0;
-	dropped = looked && l.any && os_remove(w->dir, l.name) == 0;
+	if (os_dir_list(w->dir, look_at, &l) == 0) {
+		files = (struct kept_file *)(void *)l.files.data;
+		n = l.files.len / sizeof(*files);
+		if (n)
+			qsort(files, n, sizeof(*files), by_number);
+		w->kept_bytes = l.bytes;
+		for (; i < n && i < most && w->kept_bytes > limit; i++) {
+			wal_kept_name(name, files[i].id, files[i].number);
+			if (os_remove(w->dir, name) < 0)
+				break;
+			w->kept_bytes -= files[i].size;
+		}
+	}
+	buf_free(&l.files);
 	why_restore(&kept);
-	if (looked)
-		w->kept_bytes = l.bytes - (dropped ? l.size : 0);
-	return dropped;
+	return i;
 }
 
 bool wal_kept_give(struct wal *w)
 {
-	return w->kept_bytes && !w->holds && drop_oldest(w);
+	return w->kept_bytes && !w->holds && drop_oldest(w, 0, 1);
 }
 
 void wal_kept_trim(struct wal *w)
 {
-	while (w->kept_bytes > w->keep_limit && wal_kept_give(w))
-		;
+	if (w->kept_bytes > w->keep_limit && !w->holds)
+		drop_oldest(w, w->keep_limit, SIZE_MAX);
 }
 
 /* Cuts the file off behind its @bytes, of which all are on the disk. */
@@ -231,7 +247,7 @@ uint64_t wal_kept_end(struct wal *w, uint64_t first)
 
 void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
 {
-	struct kept_look l = {.w = w};
+	struct kept_look l = {.dir = w->dir};
 
 	if (w->read_only)
 		return;
@@ -242,10 +258,11 @@ void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
 	w->kept_bytes = os_dir_list(w->dir, look_at, &l) == 0 ? l.bytes : bytes;
 	wal_kept_trim(w);
 	pthread_mutex_unlock(&w->spare_lock);
+	buf_free(&l.files);
 }
 
 struct kept_files {
-	struct wal *w;
+	struct os_dir *dir;
 	int (*each)(void *arg, const struct wal_file *f);
 	void *arg;
 };
@@ -260,15 +277,17 @@ static int tell_file(void *arg, const char *name)
 	if (!wal_kept_number(name, &id, &number))
 		return 0;
 	memcpy(f.name, name, strlen(name) + 1);
-	r = size_of(k->w, name, &f.size);
+	r = size_of(k->dir, name, &f.size);
 	f.bytes = f.size;
-	return r < 0 ? r : k->each(k->arg, &f);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return k->each(k->arg, &f);
 }
 
-int wal_kept_files(struct wal *w,
+int wal_kept_files(struct os_dir *dir,
 		   int (*each)(void *arg, const struct wal_file *f), void *arg)
 {
-	struct kept_files k = {w, each, arg};
+	struct kept_files k = {dir, each, arg};
 
-	return os_dir_list(w->dir, tell_file, &k);
+	return os_dir_list(dir, tell_file, &k);
 }
