@@ -75,8 +75,8 @@ static inline bool hold_is_kept(const struct hold_file *f)
 int store_roll_forward(const char *path, const char *log, int64_t at_ms);
 
 /*
- * store_check() of a directory with such copies; of the table files those that
- * are @wanted.
+ * store_check() of a directory with such copies; of the table files, and then of
+ * the kept ones, those that are @wanted.
  */
 int store_check_copy(const char *path,
 		     bool (*wanted)(void *arg, const char *name),

@@ -566,13 +566,14 @@ int store_check(const char *path, struct os *os,
 /* Where a check of a store in use has come to; begins zeroed. */
 struct store_checking {
 	uint64_t file, block, until; /* where to go on */
-	uint64_t done, total;	     /* bytes of table files */
+	uint64_t done, total;	     /* bytes of table files and kept log */
 };
 
 /*
  * The same for a store that is open, a part of about @bytes at a time: its
- * catalog and its table files; the log is verified at rest. 1: there is more;
- * 0: done. -EOPNOTSUPP: the store is HBase's.
+ * catalog, its table files and the segments of its log that are kept
+ * (store_keep_log()); the log itself is verified at rest. 1: there is more; 0:
+ * done. -EOPNOTSUPP: the store is HBase's.
  */
 int store_check_part(struct store *s, struct store_checking *at, uint64_t bytes,
 		     void (*say)(void *arg, const char *sentence), void *arg);

@@ -312,6 +312,43 @@ restored_with() {
 	run -2 ctl backup "$T/b" --keep-log 1
 }
 
+# a_kept_log: of which $kept is the longest segment; the file's name.
+a_kept_log() {
+	a_table
+	backup "$M" "$T/b" --keep-log 64
+	echo before >"$M/T/r2/f:q"
+	before=$(now)
+	head -c 90000 /dev/urandom | base64 -w 0 >"$M/T/r1/f:q"
+	echo after >"$M/T/r2/f:q"
+	after=$(now)
+	ctl flush "$M"
+	kept=$(ls -S "$STORE"/kept-* | head -n 1)
+	kept=${kept##*/}
+}
+
+# kept_fault: what is said of it.
+kept_fault() {
+	[[ $1 =~ $kept\ is\ damaged\ at\ byte\ [0-9]+:\ a\ record\ .*\ fails ]]
+	[[ $1 == *"cannot be restored with it; the data itself is whole"* ]]
+}
+
+@test "check verifies the log that is kept, of a store at rest and in use" {
+	local before after kept at
+
+	a_kept_log
+	[ "$(ctl check "$M")" = "$M: 0 faults" ]
+	harm "$STORE/$kept"
+	for at in "$M" "$STORE"; do
+		run -1 ctl check "$at"
+		kept_fault "${lines[0]}"
+		[ "${lines[1]}" = "$at: 1 fault" ]
+		[ "${#lines[@]}" -eq 2 ]
+		[ "$at" = "$STORE" ] || unmount_store
+	done
+	ctl get "$STORE" T r2
+	mount_store
+}
+
 @test "old backups are dropped, with the files that no other has" {
 	local i before
 

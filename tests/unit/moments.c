@@ -668,12 +668,102 @@ static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+static void count(void *arg, const char *sentence)
+{
+	(void)sentence;
+	++*(int *)arg;
+}
+
+/* What a check finds that reads a little at a time. */
+static int faults_in_use(struct store *s)
+{
+	struct store_checking at = {0};
+	int faults = 0, parts = 0, r;
+
+	while ((r = store_check_part(s, &at, 5000, count, &faults)) > 0)
+		parts++;
+	assert_int_equal(r, 0);
+	assert_true(parts > 30);
+	return faults;
+}
+
+/* The name of the kept segment behind @after in the order of names; ""? None. */
+static void next_kept(const char *dir, const char *after, char out[64])
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	out[0] = '\0';
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (!strncmp(e->d_name, HOLD_KEPT, strlen(HOLD_KEPT)) &&
+		    strcmp(e->d_name, after) > 0 &&
+		    (!out[0] || strcmp(e->d_name, out) < 0))
+			snprintf(out, 64, "%.63s", e->d_name);
+	closedir(d);
+}
+
+/* Another byte at @at of the file, or before its end where that is negative. */
+static void harm(const char *dir, const char *name, long at)
+{
+	char path[200];
+	FILE *f;
+	int c;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r+");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+	c = fgetc(f);
+	assert_int_equal(fseek(f, -1, SEEK_CUR), 0);
+	assert_int_equal(fputc(c ^ 1, f), c ^ 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void a_check_finds_each_kept_segment_that_is_damaged(void **state)
+{
+	struct temp_store a = {.options = {.os = &os,
+					   .inline_background = true,
+					   .wal_segment_bytes = 65536}};
+	char name[64] = "", behind[64], row[16], value[200];
+	int harmed = 0, found = 0;
+
+	(void)state;
+	assert_int_equal(temp_make(&a), 0);
+	assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
+	memset(value, 'x', sizeof(value));
+	value[199] = '\0';
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "%d", i);
+		assert_int_equal(temp_put(&a, row, "f", "q", TS_AUTO, value),
+				 1);
+	}
+	assert_int_equal(store_flush(a.store, NULL), 0);
+	assert_int_equal(faults_in_use(a.store), 0);
+	for (;; harmed++) {
+		next_kept(a.path, name, behind);
+		if (!behind[0])
+			break;
+		memcpy(name, behind, sizeof(name));
+		harm(a.path, name, -40);
+		assert_int_equal(faults_in_use(a.store), harmed + 1);
+	}
+	assert_true(harmed > 2);
+	assert_int_equal(temp_close(&a), 0);
+	assert_int_equal(store_check(a.path, NULL, count, &found), harmed);
+	assert_int_equal(found, harmed);
+	assert_int_equal(temp_open(&a), 0);
+	assert_int_equal(temp_remove(&a), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			two_stores_of_one_backup_are_not_taken_for_one),
 		cmocka_unit_test(a_log_whose_end_is_not_kept_leads_nowhere),
+		cmocka_unit_test(
+			a_check_finds_each_kept_segment_that_is_damaged),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};
 

@@ -422,6 +422,121 @@ static void what_cannot_be_kept_is_a_hole(void **state)
 	}
 }
 
+/* Reads @name in parts of @bytes; their number, or the failure. */
+static int check_in_parts(struct place *p, const char *name, uint64_t bytes)
+{
+	uint64_t at = 0, was;
+	int parts = 1, r;
+
+	for (; (was = at, r = wal_kept_check(p->dir, name, &at, bytes)) > 0;
+	     parts++)
+		assert_true(at > was && at < SEGMENT);
+	return r < 0 ? r : parts;
+}
+
+static void flip(struct place *p, const char *name, uint64_t at)
+{
+	struct os_file *f = NULL;
+	uint8_t byte;
+
+	assert_int_equal(os_open(p->dir, name, OS_WRITE, &f), 0);
+	assert_int_equal(os_pread(f, &byte, 1, at), 1);
+	byte ^= 0x10;
+	assert_int_equal(os_pwrite(f, &byte, 1, at), 0);
+	os_close(f);
+}
+
+static void is_named(const char *name, uint64_t byte)
+{
+	char begin[80];
+	unsigned long long at;
+
+	snprintf(begin, sizeof(begin), "%s is damaged at byte ", name);
+	assert_memory_equal(store_why(), begin, strlen(begin));
+	assert_int_equal(sscanf(store_why() + strlen(begin), "%llu:", &at), 1);
+	/* That of the record, or of the part of the first block. */
+	assert_true(at <= byte && byte - at < 1024);
+	assert_non_null(strstr(store_why(), "cannot be restored with it"));
+	assert_non_null(strstr(store_why(), "the data itself is whole"));
+}
+
+static void each_damaged_byte_of_it_is_found(void **state)
+{
+	struct place p = new_place(1 << 30);
+	char name[WAL_KEPT_NAME_BYTES];
+	struct os_file *f = NULL;
+	uint64_t size;
+
+	(void)state;
+	append(&p, 400);
+	release(&p);
+	for (uint64_t n = 1; n <= kept(&p).n; n++) {
+		wal_kept_name(name, ID, n);
+		assert_int_equal(check_in_parts(&p, name, UINT64_MAX), 1);
+		assert_true(check_in_parts(&p, name, 1000) > 5);
+	}
+	wal_kept_name(name, ID, 2);
+	assert_int_equal(os_open(p.dir, name, OS_READ, &f), 0);
+	assert_int_equal(os_size(f, &size), 0);
+	os_close(f);
+	for (uint64_t i = 0; i < size; i++) {
+		/* What the first block has besides its head and its mark. */
+		if (i == 56)
+			i = WAL_MARK_AT;
+		if (i == WAL_MARK_AT + WAL_MARK_BYTES)
+			i = WAL_BLOCK_BYTES;
+		flip(&p, name, i);
+		assert_int_equal(check_in_parts(&p, name, UINT64_MAX),
+				 -EUCLEAN);
+		is_named(name, i);
+		assert_int_equal(check_in_parts(&p, name, 1000), -EUCLEAN);
+		is_named(name, i);
+		flip(&p, name, i);
+	}
+	assert_int_equal(check_in_parts(&p, name, 1000) > 5, 1);
+	end_place(&p);
+}
+
+static void one_that_is_cut_off_unread_or_gone_is_told_apart(void **state)
+{
+	struct place p = new_place(1 << 30);
+	struct fault_plan plan = {.kinds = FAULT_PREAD, .nth = 1, .err = EIO};
+	char name[WAL_KEPT_NAME_BYTES];
+	struct os_file *f = NULL;
+	uint64_t size, at = 0;
+
+	(void)state;
+	append(&p, 400);
+	release(&p);
+	wal_kept_name(name, ID, 1);
+	fault_arm(p.os, &plan);
+	assert_int_equal(wal_kept_check(p.dir, name, &at, UINT64_MAX),
+			 -EUCLEAN);
+	assert_int_equal(fault_fired(p.os), 1);
+	fault_disarm(p.os);
+	assert_non_null(strstr(store_why(), name));
+	assert_non_null(strstr(store_why(), "the data itself is whole"));
+	/* Without a descriptor nothing is known of it. */
+	plan = (struct fault_plan){
+		.kinds = FAULT_OPEN, .nth = 1, .err = EMFILE};
+	fault_arm(p.os, &plan);
+	assert_int_equal(wal_kept_check(p.dir, name, &at, UINT64_MAX), -EMFILE);
+	fault_disarm(p.os);
+	assert_int_equal(os_open(p.dir, name, OS_WRITE, &f), 0);
+	assert_int_equal(os_size(f, &size), 0);
+	for (uint64_t cut = size - 1; cut + 7 >= 7 && cut < size; cut -= 7) {
+		assert_int_equal(os_truncate(f, cut), 0);
+		assert_int_equal(wal_kept_check(p.dir, name, &at, UINT64_MAX),
+				 -EUCLEAN);
+	}
+	os_close(f);
+	wal_kept_name(name, ID, 999);
+	assert_int_equal(wal_kept_check(p.dir, name, &at, UINT64_MAX), -ENOENT);
+	assert_int_equal(wal_kept_check(p.dir, "wal.ring", &at, UINT64_MAX),
+			 -EINVAL);
+	end_place(&p);
+}
+
 static void all_that_is_too_much_goes_after_one_look(void **state)
 {
 	struct place p = new_place(1 << 30);
@@ -515,6 +630,9 @@ int main(void)
 		cmocka_unit_test(
 			without_descriptors_it_is_only_later_that_it_goes),
 		cmocka_unit_test(what_cannot_be_kept_is_a_hole),
+		cmocka_unit_test(each_damaged_byte_of_it_is_found),
+		cmocka_unit_test(
+			one_that_is_cut_off_unread_or_gone_is_told_apart),
 		cmocka_unit_test(all_that_is_too_much_goes_after_one_look),
 		cmocka_unit_test(reading_only_changes_nothing),
 		cmocka_unit_test(only_its_own_names_are_its),

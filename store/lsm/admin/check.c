@@ -120,6 +120,20 @@ static int check_tables(struct check_run *k)
 	return 0;
 }
 
+static int check_kept(void *arg, const struct wal_file *f)
+{
+	struct check_run *k = arg;
+	uint64_t at = 0;
+	int r;
+
+	if (k->wanted && !k->wanted(k->arg, f->name))
+		return 0;
+	r = wal_kept_check(k->dir, f->name, &at, UINT64_MAX);
+	if (r == -EUCLEAN)
+		fault(k, "%s", store_why());
+	return r == -EUCLEAN || r == -ENOENT ? 0 : r;
+}
+
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg)
@@ -150,8 +164,12 @@ int lsm_check(const char *path, struct os *os,
 		r = check_tables(&k);
 	if (r >= 0)
 		r = wal_check(k.dir, manifest_catalog(m)->wal_first, say, arg);
-	if (r >= 0)
-		r += k.faults;
+	if (r >= 0) {
+		k.faults += r;
+		r = wal_kept_files(k.dir, check_kept, &k);
+	}
+	if (r == 0)
+		r = k.faults;
 out:
 	block_cache_free(k.cache);
 	manifest_close(m);

@@ -130,6 +130,13 @@ int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
  */
 int wal_kept_files(struct os_dir *dir,
 		   int (*each)(void *arg, const struct wal_file *f), void *arg);
+/*
+ * Verifies a kept segment from *at on, 0 at first, and sets it behind what it has
+ * read, about @bytes. 1: there is more; 0: it is whole. -EUCLEAN says where it is
+ * not, or cannot be read, and what that means; -ENOENT: it is gone.
+ */
+int wal_kept_check(struct os_dir *dir, const char *name, uint64_t *at,
+		   uint64_t bytes);
 
 /*
  * Copies the ring to the segment and syncs if there is unsynced data. The

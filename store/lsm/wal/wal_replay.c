@@ -174,6 +174,7 @@ struct walk {
 	void *arg;
 	void (*say)(void *arg, const char *sentence); /* or NULL */
 	int faults;
+	bool kept;		/* of a segment that the log does not need */
 	struct wal_head *heads; /* of found->numbers */
 	struct reader r;	/* the segment being read: */
 	struct wal_head head;
@@ -188,21 +189,19 @@ static uint64_t file_offset(const struct wal_head *h, uint64_t pos)
 
 static int damaged(const struct walk *w, uint64_t off, const char *reason)
 {
-	return why(-EUCLEAN,
-		   "%s is damaged at byte %" PRIu64
-		   ": %s; restore the store from a copy, or remove this and "
-		   "later segments to lose what they hold",
-		   w->r.file->name, off, reason);
+	return why(-EUCLEAN, "%s is damaged at byte %" PRIu64 ": %s%s",
+		   w->r.file->name, off, reason,
+		   w->kept ? ""
+			   : "; restore the store from a copy, or remove this "
+			     "and later segments to lose what they hold");
 }
 
-/* Opens the segment and decodes its block. */
-static int open_segment(struct walk *w, uint64_t number)
+/* Opens the file of segment @number and decodes its block. */
+static int open_file(struct walk *w, const char *name, uint64_t number)
 {
-	char name[WAL_NAME_BYTES];
 	const uint8_t *p = NULL;
 	int rc;
 
-	wal_segment_name(name, number);
 	os_close(w->r.file);
 	w->r.file = NULL;
 	w->r.buf.len = 0;
@@ -223,6 +222,8 @@ static int open_segment(struct walk *w, uint64_t number)
 		return damaged(w, w->head.capacity, "bytes were added to it");
 	w->durable = w->head.start;
 	w->marked = wal_mark_decode(p + WAL_MARK_AT, w->head.id, &w->durable);
+	if (w->kept && !w->marked)
+		return damaged(w, WAL_MARK_AT, "its mark fails its check");
 	if (w->durable < w->head.start ||
 	    w->durable - w->head.start > w->head.capacity - WAL_BLOCK_BYTES)
 		return damaged(w, WAL_MARK_AT, "its mark is wrong");
@@ -230,6 +231,14 @@ static int open_segment(struct walk *w, uint64_t number)
 	    (!w->marked || file_offset(&w->head, w->durable) != w->r.size))
 		return damaged(w, w->r.size, "it was cut off here");
 	return 0;
+}
+
+static int open_segment(struct walk *w, uint64_t number)
+{
+	char name[WAL_NAME_BYTES];
+
+	wal_segment_name(name, number);
+	return open_file(w, name, number);
 }
 
 /* 1 and *rec, or 0 if there is no valid record at @pos. */
@@ -300,14 +309,19 @@ static int look_behind(struct walk *w, uint64_t pos)
 	}
 }
 
-/* Hands out the segment's records before @stop; *end follows the last one. */
-static int walk_records(struct walk *w, uint64_t stop, uint64_t *end)
+static const char record_fails[] = "a record that was on disk fails its check";
+
+/*
+ * Hands out the segment's records from @pos on, before @stop; *end follows the
+ * last one.
+ */
+static int walk_records(struct walk *w, uint64_t pos, uint64_t stop,
+			uint64_t *end)
 {
 	struct wal_record rec;
-	uint64_t pos;
 	int rc;
 
-	for (pos = w->head.start; pos < stop; pos += rec.size) {
+	for (; pos < stop; pos += rec.size) {
 		rc = read_record(w, pos, &rec);
 		if (rc < 0)
 			return rc;
@@ -325,8 +339,6 @@ static int walk_records(struct walk *w, uint64_t stop, uint64_t *end)
 
 static int walk_segment(struct walk *w, size_t i)
 {
-	static const char reason[] =
-		"a record that was on disk fails its check";
 	struct wal_found *f = w->found;
 	bool last = i + 1 == f->n;
 	uint64_t stop = last ? UINT64_MAX : w->heads[i + 1].start;
@@ -336,20 +348,20 @@ static int walk_segment(struct walk *w, size_t i)
 	rc = open_segment(w, f->numbers[i]);
 	if (rc < 0)
 		return rc;
-	rc = walk_records(w, stop, &end);
+	rc = walk_records(w, w->head.start, stop, &end);
 	if (rc < 0)
 		return rc;
 	if (!last)
-		return end == stop
-			       ? 0
-			       : damaged(w, file_offset(&w->head, end), reason);
+		return end == stop ? 0
+				   : damaged(w, file_offset(&w->head, end),
+					     record_fails);
 	if (end < w->durable)
-		return damaged(w, file_offset(&w->head, end), reason);
+		return damaged(w, file_offset(&w->head, end), record_fails);
 	rc = look_behind(w, end);
 	if (rc < 0)
 		return rc;
 	if (rc)
-		return damaged(w, file_offset(&w->head, end), reason);
+		return damaged(w, file_offset(&w->head, end), record_fails);
 	f->head = w->head;
 	f->file_size = w->r.size;
 	f->in_segment = f->end = end;
@@ -516,7 +528,7 @@ static int walk_ring(struct walk *w)
 		rc = ring_look_behind(f, &hold);
 	if (rc > 0 || (rc == 0 && f->durable > f->in_segment))
 		rc = damaged(w, file_offset(&f->head, f->in_segment),
-			     "a record that was on disk fails its check");
+			     record_fails);
 	buf_free(&hold);
 	return rc;
 }
@@ -555,6 +567,47 @@ int wal_check(struct os_dir *dir, uint64_t first_segment,
 
 	wal_found_free(&found);
 	return rc < 0 ? rc : w.faults;
+}
+
+/* Its mark says where it ends, and all records before that are whole. */
+static int walk_kept(struct walk *w, uint64_t *at, uint64_t bytes)
+{
+	uint64_t from = w->head.start, last = w->durable, stop, end;
+	int rc;
+
+	if (*at > WAL_BLOCK_BYTES && *at <= file_offset(&w->head, last))
+		from += *at - WAL_BLOCK_BYTES;
+	stop = last - from > bytes ? from + bytes : last;
+	rc = walk_records(w, from, stop, &end);
+	if (rc < 0)
+		return rc;
+	if (end < stop || end > last)
+		return damaged(w, file_offset(&w->head, end), record_fails);
+	*at = file_offset(&w->head, end);
+	return end < last;
+}
+
+int wal_kept_check(struct os_dir *dir, const char *name, uint64_t *at,
+		   uint64_t bytes)
+{
+	struct wal_found found = {.n = 0};
+	struct walk w = {.dir = dir, .found = &found, .kept = true};
+	uint64_t id, number;
+	int rc = wal_kept_number(name, &id, &number)
+			 ? open_file(&w, name, number)
+			 : why(-EINVAL, "%s is no kept segment", name);
+
+	if (rc == 0)
+		rc = walk_kept(&w, at, bytes);
+	if (rc == -EUCLEAN || rc == -EIO)
+		rc = why(-EUCLEAN,
+			 "%s; moments from there up to the backup that takes "
+			 "it cannot be restored with it; the data itself is "
+			 "whole and does not need it",
+			 store_why());
+	os_close(w.r.file);
+	buf_free(&w.r.buf);
+	return rc;
 }
 
 void wal_found_free(struct wal_found *found)
