@@ -280,11 +280,36 @@ int cmd_restore(struct request *rq)
 	return code;
 }
 
+/* What becomes of files that are damaged. */
+static void say_remedies(const char *dir, unsigned kinds)
+{
+	if (kinds & FAULT_TABLE)
+		fprintf(stderr,
+			"cellctl: a table file that is removed from the newest "
+			"backup of %s is carried again by the\n  next one, or "
+			"is needed no more; to drop all before that: cellctl "
+			"backup --keep 1 %s\n",
+			dir, dir);
+	if (kinds & FAULT_KEPT)
+		fprintf(stderr,
+			"cellctl: a file of the kept log is not carried again: "
+			"where the store still has it whole, copy it from\n"
+			"  there into its backup; else moments between this "
+			"and the backup before are lost, and nothing else\n");
+	if (kinds & FAULT_OWN)
+		fprintf(stderr,
+			"cellctl: a catalog or a wal-N.log is its backup's "
+			"alone: restore another backup of %s; the next one\n"
+			"  has its own\n",
+			dir);
+}
+
 int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 		  void *arg)
 {
 	struct folder f;
 	uint64_t known = 0;
+	unsigned kinds = 0;
 	size_t i, n;
 	int r = 0;
 
@@ -292,7 +317,8 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 		return fail_store(dir);
 	progress_begin("check", "MiB", 0);
 	for (i = 0; r >= 0 && i < f.n; i++) {
-		r = backup_check(&f, f.numbers[i], known, say, arg, &watch);
+		r = backup_check(&f, f.numbers[i], known, &kinds, say, arg,
+				 &watch);
 		known = f.numbers[i];
 	}
 	progress_clear();
@@ -303,5 +329,6 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 				     i ? i - 1 : 0, n);
 		return EXIT_STORE;
 	}
+	say_remedies(dir, kinds);
 	return r < 0 ? fail_store(dir) : EXIT_DONE;
 }

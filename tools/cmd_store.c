@@ -125,19 +125,6 @@ static int check_at_rest(const char *path, struct checking *k)
 	return progress_stopped() ? say_stopped(progress_done()) : EXIT_DONE;
 }
 
-static int check_folder(const char *dir, struct checking *k)
-{
-	int code = check_backups(dir, say_fault, k);
-
-	if (k->faults)
-		fprintf(stderr,
-			"cellctl: a file that is removed from the newest "
-			"backup of %s is carried again by the\n  next one; to "
-			"drop all before that: cellctl backup --keep 1 %s\n",
-			dir, dir);
-	return code;
-}
-
 int cmd_check(struct request *rq)
 {
 	struct checking k = {.code = EXIT_DONE, .store = rq->words[0]};
@@ -147,7 +134,7 @@ int cmd_check(struct request *rq)
 	if (code == EXIT_DONE && mounted)
 		code = check_mounted(rq, &k);
 	else if (code == EXIT_DONE && folder_is(rq->words[0]))
-		code = check_folder(rq->words[0], &k);
+		code = check_backups(rq->words[0], say_fault, &k);
 	else if (code == EXIT_DONE)
 		code = check_at_rest(rq->words[0], &k);
 	if (code)

@@ -318,6 +318,7 @@ a_kept_log() {
 	backup "$M" "$T/b" --keep-log 64
 	echo before >"$M/T/r2/f:q"
 	before=$(now)
+	echo between >"$M/T/r2/f:q"
 	head -c 90000 /dev/urandom | base64 -w 0 >"$M/T/r1/f:q"
 	echo after >"$M/T/r2/f:q"
 	after=$(now)
@@ -347,6 +348,35 @@ kept_fault() {
 	done
 	ctl get "$STORE" T r2
 	mount_store
+}
+
+@test "what check says of a damaged file of a backup is true of that file" {
+	local before after kept
+
+	a_kept_log
+	backup "$M" "$T/b"
+	harm "$T/b/2/$kept"
+	run -1 --separate-stderr ctl check "$T/b"
+	kept_fault "${lines[1]}"
+	[[ $stderr == *"a file of the kept log is not carried again"*"copy it"* ]]
+	[[ $stderr != *"a table file"* ]]
+	[[ $stderr != *"alone"* ]]
+	rm "$T/b/2/$kept"
+	backup "$M" "$T/b"
+	[ ! -e "$T/b/3/$kept" ]
+	run -1 --separate-stderr ctl check "$T/b"
+	[[ $stderr == *"a file of the kept log is not carried again"* ]]
+	cp "$STORE/$kept" "$T/b/2"
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	[ "$(ctl restore "$T/b" "$T/new" --at "$after" | cut -f 6)" = "$after" ]
+
+	harm "$T/b/3"/CATALOG-*
+	run -1 --separate-stderr ctl check "$T/b"
+	[[ $stderr == *"a catalog or a wal-N.log is its backup's alone: restore another"* ]]
+	[[ $stderr != *"a table file"* ]]
+	[[ $stderr != *"kept log"* ]]
+	backup "$M" "$T/b" --keep 1
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
 }
 
 @test "old backups are dropped, with the files that no other has" {

@@ -64,13 +64,20 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
 		   const char *dest, const struct carry_watch *w,
 		   struct backup_done *out);
+/* What is damaged, as far as it decides what helps. */
+enum backup_fault {
+	FAULT_TABLE = 1 << 0, /* a table file, which others may have, too */
+	FAULT_KEPT = 1 << 1,  /* a file of the kept log */
+	FAULT_OWN = 1 << 2,   /* the catalog, or the log: this backup's own */
+};
 /*
  * Verifies one backup: that it has the files of its inventory, with their hashes,
  * and that they are a sound store. Files that are links to those of backup
- * @known (0: none) are passed over. The number of faults, or negative.
+ * @known (0: none) are passed over. The number of faults, or negative; *kinds gets
+ * theirs besides.
  */
 int backup_check(struct folder *f, uint64_t number, uint64_t known,
-		 void (*say)(void *arg, const char *sentence), void *arg,
-		 const struct carry_watch *w);
+		 unsigned *kinds, void (*say)(void *arg, const char *sentence),
+		 void *arg, const struct carry_watch *w);
 
 #endif

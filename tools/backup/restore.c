@@ -284,6 +284,8 @@ struct checking {
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
 	int faults;
+	unsigned kinds; /* of the faults */
+	bool in_kept;	/* what is looked at is of the kept log */
 	uint64_t number;
 };
 
@@ -296,6 +298,12 @@ static void say(void *arg, const char *sentence)
 		 sentence);
 	k->say(k->arg, text);
 	k->faults++;
+	k->kinds |= k->in_kept ? FAULT_KEPT : 0;
+}
+
+static unsigned kind_of(const struct hold_file *f)
+{
+	return f->sum ? FAULT_TABLE : hold_is_kept(f) ? FAULT_KEPT : FAULT_OWN;
 }
 
 /* Is it a link to the file that was checked with the other backup? */
@@ -311,7 +319,10 @@ static bool is_known(const struct checking *k, const char *name)
 
 static bool is_new(void *arg, const char *name)
 {
-	return !is_known(arg, name);
+	struct checking *k = arg;
+
+	k->in_kept = !strncmp(name, HOLD_KEPT, strlen(HOLD_KEPT));
+	return !is_known(k, name);
 }
 
 static int check_files(struct checking *k, const struct carry_watch *w)
@@ -329,6 +340,7 @@ static int check_files(struct checking *k, const struct carry_watch *w)
 			r = not_its_own(f);
 		if (r == -EUCLEAN || r == -EIO) {
 			say(k, store_why());
+			k->kinds |= kind_of(&f->is);
 			r = 0;
 		}
 	}
@@ -336,8 +348,8 @@ static int check_files(struct checking *k, const struct carry_watch *w)
 }
 
 int backup_check(struct folder *f, uint64_t number, uint64_t known,
-		 void (*tell)(void *arg, const char *sentence), void *arg,
-		 const struct carry_watch *w)
+		 unsigned *kinds, void (*tell)(void *arg, const char *sentence),
+		 void *arg, const struct carry_watch *w)
 {
 	struct inventory inventory = {0};
 	struct checking k = {.inventory = &inventory,
@@ -365,6 +377,7 @@ int backup_check(struct folder *f, uint64_t number, uint64_t known,
 		r = store_check_copy(path, is_new, say, &k);
 	if (r >= 0)
 		r = k.faults;
+	*kinds |= k.kinds;
 out:
 	free(path);
 	if (k.dir >= 0)
