@@ -75,6 +75,12 @@ static inline bool hold_is_kept(const struct hold_file *f)
 int store_roll_forward(const char *path, const char *log, int64_t at_ms);
 
 /*
+ * Verifies a file of a kept log in the directory @path. 0; -EUCLEAN says where it is
+ * damaged and what that means, -ENOENT that it is gone.
+ */
+int store_check_kept(const char *path, const char *name);
+
+/*
  * store_check() of a directory with such copies; of the table files, and then of
  * the kept ones, those that are @wanted.
  */

@@ -123,13 +123,26 @@ static int say_stopped(const struct folder *f)
 	return EXIT_STORE;
 }
 
+/* The backup is as good as without that log. */
+static int say_log_faults(const struct backup_done *done)
+{
+	fprintf(stderr,
+		"cellctl: backup %llu is made, but of the kept log %llu %s "
+		"damaged: %s\n",
+		(unsigned long long)done->number,
+		(unsigned long long)done->log_faults,
+		done->log_faults == 1 ? "file is" : "files are, the first one",
+		done->log_why);
+	return EXIT_NONE;
+}
+
 static int make(struct request *rq, struct folder *f)
 {
 	const char *dir = rq->words[1];
 	struct hold *h = NULL;
 	struct backup_done done;
 	char *store = NULL;
-	int r = mountpoint_store(rq->words[0], &store);
+	int code, r = mountpoint_store(rq->words[0], &store);
 
 	if (r == 0 && rq->keeps_log && rq->keep_log)
 		r = store_keep_log(rq->store, rq->keep_log << 20);
@@ -156,9 +169,10 @@ static int make(struct request *rq, struct folder *f)
 		    store_why(), f->path);
 	if (r < 0)
 		return fail_store(dir);
-	return print_backup_made(done.number, done.files, done.bytes,
+	code = print_backup_made(done.number, done.files, done.bytes,
 				 done.carried_files, done.carried,
 				 done.moment_ms);
+	return code || !done.log_faults ? code : say_log_faults(&done);
 }
 
 int cmd_backup(struct request *rq)
@@ -187,7 +201,7 @@ int cmd_backup(struct request *rq)
 	/* What was made for nothing goes; it stays if there is anything. */
 	if (code && absent)
 		(void)rmdir(dir);
-	if (code == EXIT_DONE && rq->keep && folder_keep(&f, rq->keep) < 0)
+	if (code <= EXIT_NONE && rq->keep && folder_keep(&f, rq->keep) < 0)
 		code = fail_store(dir);
 	folder_close(&f);
 	return code;

@@ -47,6 +47,12 @@ int store_check(const char *path, struct os *os,
 	return lsm_check(path, os, NULL, say, arg);
 }
 
+int store_check_kept(const char *path, const char *name)
+{
+	why_clear();
+	return lsm_check_kept(path, name);
+}
+
 int store_check_copy(const char *path,
 		     bool (*wanted)(void *arg, const char *name),
 		     void (*say)(void *arg, const char *sentence), void *arg)

@@ -350,6 +350,43 @@ kept_fault() {
 	mount_store
 }
 
+@test "a backup of a damaged kept log says so, and has the rest" {
+	local before after kept at
+
+	a_kept_log
+	harm "$STORE/$kept"
+	run -1 --separate-stderr ctl backup "$M" "$T/b"
+	[ "${output%%$'\t'*}" = 2 ]
+	[[ $stderr == *"backup 2 is made, but of the kept log 1 file is damaged: "* ]]
+	kept_fault "$stderr"
+	diff <(cd "$STORE" && ls kept-*) <(cd "$T/b/2" && ls kept-*)
+	# Up to the damage it is as good as whole.
+	ctl restore "$T/b" "$T/at" --at "$before"
+	[ "$(ctl get -v "$T/at" T r2 f:q)" = before ]
+	at=$after
+	restored_with "the log up to it is not whole" 1
+	rm -r "$T/new"
+	ctl restore "$T/b" "$T/new"
+	[ "$(ctl get -v "$T/new" T r2 f:q)" = after ]
+	run -1 --separate-stderr ctl check "$T/b"
+	kept_fault "${lines[0]}"
+	[[ $stderr == *"a file of the kept log is not carried again"* ]]
+	# The backup says it once, and the next log is whole.
+	backup "$M" "$T/b"
+	echo next >"$M/T/r2/f:q"
+	after=$(now)
+	ctl flush "$M"
+	backup "$M" "$T/b"
+	[ "$(ctl restore "$T/b" "$T/next" --at "$after" | cut -f 6)" = "$after" ]
+	# Old ones are dropped all the same.
+	head -c 90000 /dev/urandom | base64 -w 0 >"$M/T/r1/f:q"
+	ctl flush "$M"
+	kept=$(ls "$STORE"/kept-* | tail -n 1)
+	harm "$kept"
+	run -1 ctl backup "$M" "$T/b" --keep 1
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 5 ]
+}
+
 @test "what check says of a damaged file of a backup is true of that file" {
 	local before after kept
 

@@ -6,6 +6,7 @@
  * again what no compaction has dropped meanwhile, so it depends on these.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -756,6 +757,77 @@ static void a_check_finds_each_kept_segment_that_is_damaged(void **state)
 	assert_int_equal(temp_remove(&a), 0);
 }
 
+static void tell_nothing(void *arg, const char *sentence)
+{
+	(void)arg;
+	fail_msg("%s", sentence);
+}
+
+static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
+{
+	struct temp_store a = {
+		.options = {.os = &os, .inline_background = true}};
+	char folder[80], name[64], behind[64], cmd[200];
+	struct backup_done done;
+	unsigned kinds = 0;
+	struct folder f;
+	struct hold *h;
+	int64_t at;
+
+	(void)state;
+	assert_int_equal(temp_make(&a), 0);
+	snprintf(folder, sizeof(folder), "%s.b", a.path);
+	assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
+	put(&a, "first");
+	carry(folder, a.store, a.path);
+	put(&a, "second");
+	at = now;
+	put(&a, "third");
+	assert_int_equal(folder_open(folder, FOLDER_WRITE, &f), 0);
+	assert_int_equal(store_hold(a.store, &h), 0);
+	for (next_kept(a.path, "", behind); behind[0];
+	     next_kept(a.path, name, behind))
+		memcpy(name, behind, sizeof(name));
+	snprintf(cmd, sizeof(cmd), "rm %s/%s", a.path, name);
+	assert_int_equal(system(cmd), 0);
+	assert_int_equal(backup_make(&f, a.path, h, &watch, &done), 0);
+	assert_int_equal(done.log_faults, 1);
+	assert_non_null(strstr(done.log_why, name));
+	assert_int_equal(done.files, h->nfiles - 1);
+	hold_release(h);
+	assert_int_equal(
+		backup_check(&f, 2, 0, &kinds, tell_nothing, NULL, &watch), 0);
+	assert_int_equal(kinds, 0);
+	folder_close(&f);
+	snprintf(cmd, sizeof(cmd),
+		 "test -z \"$(ls %s/2 | grep -e part -e %s)\"", folder, name);
+	assert_int_equal(system(cmd), 0);
+	assert_string_equal(value_at(folder, at, false), "first");
+	assert_string_equal(value_at(folder, done.moment_ms, true), "third");
+	assert_int_equal(temp_remove(&a), 0);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
+	assert_int_equal(system(cmd), 0);
+}
+
+/* Its first page is mapped nowhere: reading it is EIO, as of a bad disk. */
+static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
+{
+	const struct hold_file mem = {.name = "mem", .bytes = 4096};
+	char path[] = "/tmp/cellfs-carry-XXXXXX";
+	int from = open("/proc/self", O_RDONLY | O_DIRECTORY), to;
+	uint64_t hash;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	to = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(from >= 0 && to >= 0);
+	assert_int_equal(carry_file(from, to, &mem, &watch, &hash), -EIO);
+	assert_non_null(strstr(store_why(), "reading mem"));
+	close(from);
+	close(to);
+	assert_int_equal(rmdir(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -764,6 +836,8 @@ int main(void)
 		cmocka_unit_test(a_log_whose_end_is_not_kept_leads_nowhere),
 		cmocka_unit_test(
 			a_check_finds_each_kept_segment_that_is_damaged),
+		cmocka_unit_test(a_kept_segment_that_cannot_be_had_is_left_out),
+		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_left),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};
 

@@ -15,6 +15,7 @@
 
 struct making {
 	struct folder *folder;
+	const char *store;
 	const struct hold *hold;
 	const struct carry_watch *watch;
 	struct inventory
@@ -24,7 +25,7 @@ struct making {
 	struct hold_file *files; /* of the hold, those that it gets */
 	size_t nfiles;
 	struct inventory inventory; /* of the new one, as far as it has come */
-	bool *carried;		    /* of each file: is it new here? */
+	bool *carried;		    /* of each file there: is it new here? */
 	struct backup_done done;
 };
 
@@ -73,7 +74,7 @@ static int carry(struct making *m, size_t i, uint64_t *hash)
 {
 	const struct hold_file *f = &m->files[i];
 
-	m->carried[i] = i > 0;
+	m->carried[m->inventory.nfiles] = i > 0;
 	/* Of a backup that was cut: it has its name, so it is whole. */
 	if (has_sum(m->to, f))
 		return carry_hash(m->to, f, m->watch, hash);
@@ -85,16 +86,44 @@ static int carry(struct making *m, size_t i, uint64_t *hash)
 	return carry_file(m->source, m->to, f, m->watch, hash);
 }
 
+static void note_fault(struct making *m)
+{
+	if (!m->done.log_faults++)
+		snprintf(m->done.log_why, sizeof(m->done.log_why), "%s",
+			 store_why());
+}
+
+/* 0, or 1: it is not to be had. */
+static int carry_kept(struct making *m, size_t i, uint64_t *hash)
+{
+	int r = store_check_kept(m->store, m->files[i].name);
+	bool bad = r == -EUCLEAN || r == -ENOENT;
+	struct backup_done was;
+
+	if (r < 0 && !bad)
+		return r;
+	if (bad)
+		note_fault(m);
+	was = m->done;
+	r = carry(m, i, hash);
+	if (!bad || (r != -EUCLEAN && r != -EIO))
+		return r;
+	m->done = was;
+	return 1;
+}
+
 static int take_file(struct making *m, size_t i)
 {
-	struct inventory_file *out = &m->inventory.files[i];
+	struct inventory_file *out = &m->inventory.files[m->inventory.nfiles];
 	int r = 0;
 
 	out->is = m->files[i];
-	if (!link_before(m, &out->is, &out->hash))
+	if (hold_is_kept(&out->is))
+		r = carry_kept(m, i, &out->hash);
+	else if (!link_before(m, &out->is, &out->hash))
 		r = carry(m, i, &out->hash);
-	if (r < 0)
-		return r;
+	if (r)
+		return r < 0 ? r : 0;
 	m->inventory.nfiles++;
 	m->done.files++;
 	m->done.bytes += out->is.bytes;
@@ -132,7 +161,9 @@ static bool is_carried(void *arg, const char *name)
 
 	for (size_t i = 0; i < m->inventory.nfiles; i++)
 		if (!strcmp(m->inventory.files[i].is.name, name))
-			return m->carried[i];
+			/* The kept log is looked at where it is carried. */
+			return m->carried[i] &&
+			       !hold_is_kept(&m->inventory.files[i].is);
 	return true;
 }
 
@@ -204,15 +235,15 @@ static int choose_files(struct making *m)
 	return 0;
 }
 
-static int open_all(struct making *m, const char *store)
+static int open_all(struct making *m)
 {
 	struct folder *f = m->folder;
 	uint64_t newest = f->n ? f->numbers[f->n - 1] : 0;
 	int r;
 
-	m->source = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	m->source = open(m->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->source < 0)
-		return failed("opening", store);
+		return failed("opening", m->store);
 	r = newest ? folder_inventory(f, newest, &m->before) : 0;
 	if (r < 0)
 		return r;
@@ -232,9 +263,9 @@ static int open_all(struct making *m, const char *store)
 	return r < 0 ? r : folder_sweep(m->to, is_held, m);
 }
 
-static int make(struct making *m, const char *store)
+static int make(struct making *m)
 {
-	int r = open_all(m, store);
+	int r = open_all(m);
 
 	m->inventory.store_id = m->hold->store_id;
 	m->inventory.taken_ms = m->hold->taken_ms;
@@ -253,6 +284,7 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 		const struct carry_watch *w, struct backup_done *out)
 {
 	struct making m = {.folder = f,
+			   .store = store,
 			   .hold = h,
 			   .watch = w,
 			   .source = -1,
@@ -265,7 +297,7 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 	m.carried = calloc(h->nfiles, sizeof(*m.carried));
 	m.inventory.files = calloc(h->nfiles, sizeof(*m.inventory.files));
 	r = m.files && m.carried && m.inventory.files
-		    ? make(&m, store)
+		    ? make(&m)
 		    : why(-ENOMEM, "out of memory");
 	if (r == 0)
 		*out = m.done;

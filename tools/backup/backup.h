@@ -46,13 +46,19 @@ struct backup_done {
 	uint64_t files, bytes;		 /* all of it */
 	uint64_t carried_files, carried; /* of which so many were carried */
 	int64_t moment_ms;		 /* of which it is the state */
-	/* Of a restore to a moment that could not be had: the reason, else "". */
+	/*
+	 * Of a restore to a moment that could not be had: the reason, else "". Of
+	 * a backup: what is damaged of the kept log, and of how many files.
+	 */
 	char log_why[WHY_MAX];
+	uint64_t log_faults;
 };
 
 /*
- * Makes a backup of what is held, of files in the directory @store. -EUCLEAN: a
- * file of the store is damaged; -EINVAL: the folder has another store's.
+ * Makes a backup of what is held, of files in the directory @store. A damaged file
+ * of the kept log is told in @out and carried as it is, since moments before the
+ * damage are in it; one that cannot be read is left out. -EUCLEAN: another file of
+ * the store is damaged; -EINVAL: the folder has another store's.
  */
 int backup_make(struct folder *f, const char *store, const struct hold *h,
 		const struct carry_watch *w, struct backup_done *out);

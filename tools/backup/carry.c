@@ -104,6 +104,14 @@ static void part_name(const struct hold_file *f, char out[HOLD_NAME_MAX + 8])
 	snprintf(out, HOLD_NAME_MAX + 8, "%s.part", f->name);
 }
 
+static void drop_part(int to, const struct hold_file *f)
+{
+	char name[HOLD_NAME_MAX + 8];
+
+	part_name(f, name);
+	(void)unlinkat(to, name, 0);
+}
+
 static int open_part(int to, const struct hold_file *f, int *fd)
 {
 	char name[HOLD_NAME_MAX + 8];
@@ -162,6 +170,8 @@ int carry_file(int from, int to, const struct hold_file *f,
 		r = finish(out, to, f, w, cloned ? NULL : &read, &got);
 	if (r == 0)
 		*hash = got;
+	else if (out >= 0)
+		drop_part(to, f);
 	if (out >= 0)
 		close(out);
 	close(in);

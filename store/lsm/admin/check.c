@@ -120,6 +120,18 @@ static int check_tables(struct check_run *k)
 	return 0;
 }
 
+int lsm_check_kept(const char *path, const char *name)
+{
+	struct os_dir *dir = NULL;
+	uint64_t at = 0;
+	int r = os_dir_open(os_posix(), path, false, &dir);
+
+	if (r == 0)
+		r = wal_kept_check(dir, name, &at, UINT64_MAX);
+	os_dir_close(dir);
+	return r;
+}
+
 static int check_kept(void *arg, const struct wal_file *f)
 {
 	struct check_run *k = arg;

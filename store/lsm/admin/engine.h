@@ -21,6 +21,8 @@ int lsm_open(const char *path, const struct store_options *o,
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      void (*say)(void *arg, const char *sentence), void *arg);
+/* See store_check_kept(). */
+int lsm_check_kept(const char *path, const char *name);
 /* See store_roll_forward(). */
 int lsm_roll_forward(const char *path, const char *log, int64_t at_ms);
 /* See store_repair(). */
