@@ -24,6 +24,11 @@
 #include "store/store.h"
 
 #define HOLD_NAME_MAX 47
+/*
+ * Who has copied a hold puts a file of this name beside it; from then on the copy
+ * opens to be read only.
+ */
+#define HOLD_BACKUP_NAME "BACKUP"
 
 struct hold_file {
 	char name[HOLD_NAME_MAX + 1]; /* in the store's directory */

@@ -122,8 +122,8 @@ const char *store_ability(enum store_ability a);
  * Opens the store in directory @path. It is its caller's alone, or with
  * read_only shared by all who read only. -EBUSY names the pid that holds it,
  * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
- * (nothing is touched), -ENOTDIR, -ENOTEMPTY for a directory that holds
- * something else, -EPERM for one that is not this user's alone (but root may
+ * (nothing is touched), -EROFS for a backup (hold.h) without read_only,
+ * -ENOTDIR, -ENOTEMPTY for a directory that holds something else, -EPERM for one that is not this user's alone (but root may
  * open another's), or with a file that has a second name: see insecure.
  */
 int store_open(const char *path, const struct store_options *o,

@@ -114,6 +114,53 @@ harm() {
 	same "$STORE" "$T/new2"
 }
 
+# sums DIR: of all files there, but for the lock, which readers take.
+sums() {
+	(cd "$1" && find . -type f ! -name LOCK -exec md5sum {} + | sort)
+}
+
+@test "nothing writes to a backup, and it is read in its place" {
+	local one=$T/b/1 mnt=$T/mnt2 cmd option
+
+	a_table
+	backup "$M" "$T/b" --keep-log 64
+	sums "$T/b" >"$T/before"
+	for cmd in put backup mount; do
+		for option in "" --insecure; do
+			case $cmd in
+			put)
+				run -3 ctl $option put "$one" T r1 f:q x
+				;;
+			backup)
+				run -3 ctl $option backup "$one" "$T/b2" --keep-log 0
+				;;
+			mount)
+				mkdir -p "$mnt"
+				run ! "$CELLFS" "$one" "$mnt" -f \
+					${option:+-o insecure_store}
+				;;
+			esac
+			[[ $output == *"$one is a backup, which nothing changes: make a store of it with cellctl restore"* ]]
+		done
+	done
+	run -3 ctl --insecure compact "$one"
+	run -3 ctl --insecure flush "$one"
+	run -3 ctl --insecure create "$one" U f
+	run -3 ctl --insecure init "$one"
+	# Without a second backup no file has a second name.
+	[ "$(ctl get -v "$one" T r1 f:q)" = "value 1" ]
+	backup "$M" "$T/b"
+	[ "$(ctl --insecure get -v "$one" T r1 f:q)" = "value 1" ]
+	run -3 ctl put "$one" T r1 f:q x
+	[[ $output == *"is a backup"* ]]
+	# It is not said how to write to it all the same.
+	chmod 777 "$one"
+	run -3 ctl put "$one" T r1 f:q x
+	[[ $output == *"is a backup"* ]]
+	rm -r "$T/b/2"
+	sums "$T/b" | cmp - "$T/before"
+}
+
 @test "only files that the backup before lacks are carried" {
 	a_table
 	backup "$M" "$T/b"

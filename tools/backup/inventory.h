@@ -16,7 +16,7 @@
 
 #include "store/hold.h"
 
-#define INVENTORY_NAME "BACKUP"
+#define INVENTORY_NAME HOLD_BACKUP_NAME
 
 struct inventory_file {
 	struct hold_file is;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/hold.h"
 #include "store/lsm/manifest/catalog_format.h"
 #include "store/lsm/manifest/manifest_old.h"
 #include "store/lsm/table/sst_format.h"
@@ -93,6 +94,7 @@ static int look_at(void *arg, const char *name)
 			l->sst_max = n;
 		break;
 	case NAME_FOREIGN:
+		l->backup |= !strcmp(name, HOLD_BACKUP_NAME);
 		snprintf(l->foreign, sizeof(l->foreign), "%.63s", name);
 		ours = false;
 		break;
@@ -126,18 +128,16 @@ int directory_look(struct os_dir *dir, struct directory_look *out)
  * Is it a store, or a place to make one? Of a store that has lost its catalog
  * the manifest speaks.
  */
-static int look_around(struct os_dir *dir, const char *path, bool create)
+static int look_around(const struct directory_look *l, const char *path,
+		       bool create)
 {
-	struct directory_look l;
-	int r = directory_look(dir, &l);
-
-	if (r < 0 || l.current || l.ours[0])
-		return r;
-	if (l.foreign[0])
+	if (l->current || l->ours[0])
+		return 0;
+	if (l->foreign[0])
 		return why(-ENOTEMPTY,
 			   "%s is not a cellfs store and holds other files "
 			   "(%s): name an empty or a new directory",
-			   path, l.foreign);
+			   path, l->foreign);
 	if (!create)
 		return why(-ENOENT, "there is no cellfs store in %s", path);
 	return 0;
@@ -148,16 +148,24 @@ static int open_once(struct os *os, const char *path,
 		     const struct store_options *o, struct os_dir **out)
 {
 	bool create = o->create && !o->read_only;
+	struct directory_look l;
 	struct os_dir *dir = NULL;
 	int pid = 0, r;
 
 	r = os_dir_open(os, path, create, &dir);
 	if (r < 0)
 		return r;
-	if (!o->insecure)
+	r = directory_look(dir, &l);
+	/* Before os_dir_own(), which says how to open it nevertheless. */
+	if (r == 0 && l.backup && !o->read_only)
+		r = why(-EROFS,
+			"%s is a backup, which nothing changes: make a store "
+			"of it with cellctl restore",
+			path);
+	if (r == 0 && !o->insecure)
 		r = os_dir_own(dir, path);
 	if (r == 0)
-		r = look_around(dir, path, create);
+		r = look_around(&l, path, create);
 	if (r == 0) {
 		r = os_dir_lock(dir, path, o->read_only, &pid);
 		if (r > 0) {

@@ -40,6 +40,7 @@ struct directory_look {
 	/* The greatest numbers, 0 = none. */
 	uint64_t catalog, catalog_old, sst_max;
 	bool current;	  /* a store of format 4 */
+	bool backup;	  /* a copy that nothing may change (hold.h) */
 	char ours[64];	  /* something that only a store leaves behind */
 	char foreign[64]; /* something that is not a store's */
 };
@@ -50,7 +51,7 @@ int directory_look(struct os_dir *dir, struct directory_look *out);
 /*
  * Opens the directory at @path and takes it, as @o wants it: create, read_only
  * and wait_ms. Nothing is written before it is known to be a store, or a place
- * for one. -EBUSY, -ENOENT, -ENOTEMPTY: see store_open().
+ * for one. -EBUSY, -ENOENT, -ENOTEMPTY, -EROFS: see store_open().
  */
 int directory_open(struct os *os, const char *path,
 		   const struct store_options *o, struct os_dir **out);
