@@ -207,6 +207,22 @@ int cmd_backup(struct request *rq)
 	return code;
 }
 
+static int fail_too_old(const struct folder *f, int64_t at, int64_t first)
+{
+	int64_t meant = ts_of_seconds(at);
+
+	fprintf(stderr,
+		"cellctl: %s: no backup is so old: the first one was taken at "
+		"%lld\n  which there are: cellctl backup --list %s\n",
+		f->path, (long long)first, f->path);
+	if (meant)
+		fprintf(stderr,
+			"  a time is in milliseconds, and %lld looks like "
+			"seconds: --at %lld\n",
+			(long long)at, (long long)meant);
+	return EXIT_STORE;
+}
+
 /* The newest one that was not taken after --at, or that of --backup. */
 static int choose(const struct request *rq, const struct folder *f,
 		  uint64_t *number)
@@ -223,13 +239,7 @@ static int choose(const struct request *rq, const struct folder *f,
 		if (!rq->has_ts || first <= rq->ts)
 			*number = f->numbers[i];
 	}
-	if (*number)
-		return EXIT_DONE;
-	fprintf(stderr,
-		"cellctl: %s: no backup is so old: the first one was taken at "
-		"%lld\n  which there are: cellctl backup --list %s\n",
-		f->path, (long long)first, f->path);
-	return EXIT_STORE;
+	return *number ? EXIT_DONE : fail_too_old(f, rq->ts, first);
 }
 
 int parse_restore(struct request *rq)

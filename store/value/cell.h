@@ -47,6 +47,14 @@ int kind_parse(struct bytes name);
 /* Timestamps are milliseconds since 1970, 0 <= ts <= TS_MAX. */
 #define TS_MAX (INT64_MAX - 2)
 /*
+ * What was meant if @ts is in seconds: as such it is of 1973 or later, and as
+ * milliseconds from before that. 0: it is no such number.
+ */
+static inline int64_t ts_of_seconds(int64_t ts)
+{
+	return ts >= 100000000 && ts < 100000000000 ? ts * 1000 : 0;
+}
+/*
  * The store picks: max(clock, newest of that column, markers included, + 1)
  * for a put. For a CELL_DELETE it means the newest visible version; for the
  * wider markers max(clock, newest of what they cover), so that they hide all

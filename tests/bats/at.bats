@@ -237,6 +237,11 @@ same_diff() {
 	run ! ls "$M/T/.at/200"
 	[[ "$output" == *"No data available"* ]]
 	grep -q 'expired' "$M/.cellfs/errors"
+	run ! grep -q 'milliseconds' "$M/.cellfs/errors"
+	# Who gives seconds is told so, where it is no time that can be told.
+	run ! ls "$M/T/.at/1732567890"
+	grep -q 'expired (ttl); a time is in milliseconds: that would be 1732567890000' \
+		"$M/.cellfs/errors"
 	[ "$(cat "$M/T/.at/200/R/g/a")" = a1 ]
 	run ! cat "$M/T/.at/200/R/f/a"
 	[[ "$output" == *"No data available"* ]]

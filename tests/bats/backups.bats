@@ -212,6 +212,12 @@ sums() {
 	[ "$first" -eq "$(ctl backup --list "$T/b" | head -n 1 | cut -f 2)" ]
 	run -3 --separate-stderr ctl restore "$T/b" "$T/new" --at $((first - 1))
 	[[ $stderr == *"no backup is so old"*$first* ]]
+	[[ $stderr != *milliseconds* ]]
+	# Who gives seconds is told so.
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new" --at $((first / 1000))
+	[[ $stderr == *"no backup is so old"*"a time is in milliseconds, and $((first / 1000)) looks like seconds: --at $((first / 1000))000"* ]]
+	run -3 --separate-stderr ctl restore "$T/b" "$T/new" --at 5
+	[[ $stderr != *milliseconds* ]]
 	ctl restore "$T/b" "$T/at" --at $first
 	run -1 ctl get "$T/at" T r
 	ctl restore "$T/b" "$T/now" --at "$(date +%s%3N)"

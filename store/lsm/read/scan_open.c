@@ -218,6 +218,7 @@ RARE static int family_past(const struct lsm_scan *sc,
 					      : spec->row_stop_inclusive,
 	};
 	uint64_t ttl = f->attrs.ttl_ms;
+	int r;
 
 	v->has_as_of = true;
 	v->as_of = spec->as_of;
@@ -226,10 +227,15 @@ RARE static int family_past(const struct lsm_scan *sc,
 	v->pushed_versions = lost->pushed_versions;
 	if (ttl < (uint64_t)sc->now_ms &&
 	    spec->as_of < sc->now_ms - (int64_t)ttl)
-		return why(-ENODATA,
-			   "what family %s held as of %lld has expired (ttl)",
-			   f->name, (long long)spec->as_of);
-	return history_tells(lost, &rows, spec->as_of);
+		r = why(-ENODATA,
+			"what family %s held as of %lld has expired (ttl)",
+			f->name, (long long)spec->as_of);
+	else
+		r = history_tells(lost, &rows, spec->as_of);
+	if (r == -ENODATA && ts_of_seconds(spec->as_of))
+		why(r, "%s; a time is in milliseconds: that would be %lld",
+		    store_why(), (long long)ts_of_seconds(spec->as_of));
+	return r;
 }
 
 /* A reader of a reversed scan, with cursors of its own. */
