@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "fs/text/cells.h"
 #include "fs/text/cells_import.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
@@ -103,17 +104,36 @@ static uint64_t expected(struct request *rq)
 	return table_info(rq->table, &info) == 0 ? info.cells : 0;
 }
 
-/* The exit code of a walk that has ended with @code. */
-static int walked(const struct request *rq, int code)
+static void say_copy_stopped(const struct request *rq)
 {
-	progress_clear();
-	if (code && progress_stopped())
+	progress_say_stopped(
+		"%llu cells of %s were read; that table is as it "
+		"was\n  do it again: what is copied twice is there "
+		"once",
+		(unsigned long long)progress_done(), rq->words[1]);
+}
+
+/*
+ * @at: the row of the last cell that was printed. Of an export that is cut the last
+ * row is not imported, as more of it may have been to come.
+ */
+static void say_export_stopped(const struct request *rq, struct bytes at)
+{
+	unsigned long long n = progress_done();
+	struct buf row = {0};
+
+	/* What was interrupted in a write is lost. */
+	if (!at.len || ferror(stdout) || cells_format_name(at, &row) < 0)
+		progress_say_stopped("%llu cells of %s were read: do it again",
+				     n, rq->words[1]);
+	else
 		progress_say_stopped(
-			"%llu cells of %s were read; the table is as it was\n"
-			"  do it again for all of it, or for the rest with "
-			"--startrow",
-			(unsigned long long)progress_done(), rq->words[1]);
-	return code;
+			"%llu cells of %s were read, and the export is cut\n"
+			"  do it again, or the same with --startrow %.*s; "
+			"import takes both, and says of\n  this part that it "
+			"is cut",
+			n, rq->words[1], (int)row.len, (const char *)row.data);
+	buf_free(&row);
 }
 
 static int walk_raw(struct scan *sc, struct request *rq, cell_taker *take,
@@ -154,16 +174,14 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 		progress_begin_output("export", "cells", expected(rq));
 	else
 		progress_begin("copy", "cells", expected(rq));
-	if (rq->spec.raw) {
+	if (rq->spec.raw)
 		code = walk_raw(sc, rq, take, arg);
-		scan_close(sc);
-		return walked(rq, code);
-	}
-	while (code == EXIT_DONE &&
+	while (!rq->spec.raw && code == EXIT_DONE &&
 	       next_past_damage(sc, rq->words[1], &c, &damage) > 0)
 		code = progress_add(1) ? take(arg, &c) : EXIT_STORE;
 	scan_close(sc);
-	return walked(rq, code ? code : damage);
+	progress_clear();
+	return code ? code : damage;
 }
 
 /* Checks the families of named columns, and copies the schema. */
@@ -178,29 +196,42 @@ static int look_at_source(struct request *rq, struct schema *schema)
 	return code;
 }
 
+struct exporting {
+	struct cells_frame frame;
+	struct buf row; /* of the last cell */
+};
+
 static int export_cell(void *arg, const struct cell *c)
 {
-	return print_framed(arg, c);
+	struct exporting *e = arg;
+
+	if (!bytes_eq(c->row, buf_bytes(&e->row)) &&
+	    buf_set(&e->row, c->row) < 0)
+		return fail_memory();
+	return print_framed(&e->frame, c);
 }
 
 int cmd_export(struct request *rq)
 {
-	struct cells_frame frame = {0};
+	struct exporting e = {.row = {0}};
 	struct schema schema = {0};
 	int code = look_at_source(rq, &schema);
 
 	if (rq->format) {
 		schema_free(&schema);
-		return code ? code : give_all(rq);
+		return code ? code : give_all(rq, expected(rq));
 	}
 	if (code == EXIT_DONE)
-		code = print_head(&frame, &schema);
+		code = print_head(&e.frame, &schema);
 	if (code == EXIT_DONE)
-		code = walk(rq, export_cell, &frame);
+		code = walk(rq, export_cell, &e);
+	if (code && progress_stopped())
+		say_export_stopped(rq, buf_bytes(&e.row));
 	/* An export that failed gets no end mark. */
 	if (code == EXIT_DONE)
-		code = print_tail(&frame);
-	cells_frame_free(&frame);
+		code = print_tail(&e.frame);
+	cells_frame_free(&e.frame);
+	buf_free(&e.row);
 	schema_free(&schema);
 	return code;
 }
@@ -453,6 +484,8 @@ static int copy_all(struct request *rq, struct target *t,
 		return fail_memory();
 	}
 	code = walk(rq, copy_cell, &copy);
+	if (code && progress_stopped())
+		say_copy_stopped(rq);
 	if (code == EXIT_DONE && cells_import_end(copy.import) < 0)
 		code = fail_store(t->name);
 	*applied = cells_import_applied(copy.import);

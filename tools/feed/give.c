@@ -123,7 +123,7 @@ static int add_found(struct give *g, const struct cell *c)
 }
 
 /* The columns of the head. */
-static int find_columns(struct give *g)
+static int find_columns(struct give *g, uint64_t cells)
 {
 	struct request *rq = g->rq;
 	struct scan_spec spec = rq->spec;
@@ -147,8 +147,11 @@ static int find_columns(struct give *g)
 	r = scan_open(rq->table, &spec, &sc);
 	if (r < 0)
 		return r;
+	progress_begin_output("columns", "cells", cells);
 	while (r == 0 && (r = scan_next(sc, &c)) > 0)
-		r = add_found(g, &c);
+		r = progress_add(1) ? add_found(g, &c)
+				    : why(-ECANCELED, "stopped");
+	progress_clear();
 	scan_close(sc);
 	return r;
 }
@@ -267,7 +270,25 @@ static int print(struct give *g)
 	return code;
 }
 
-static int give_rows(struct give *g)
+/* A row of which there is no record yet is the one to go on with. */
+static void say_stopped(const struct give *g)
+{
+	unsigned long long n = progress_done();
+	struct buf row = {0};
+
+	/* What was interrupted in a write may have cut a record. */
+	if (!g->row.len || ferror(stdout) ||
+	    cells_format_name(buf_bytes(&g->row), &row) < 0)
+		progress_say_stopped("%llu cells were read: do it again", n);
+	else
+		progress_say_stopped("%llu cells were read, and each record is "
+				     "whole\n  to go on: the same with "
+				     "--startrow %.*s",
+				     n, (int)row.len, (const char *)row.data);
+	buf_free(&row);
+}
+
+static int give_rows(struct give *g, uint64_t cells)
 {
 	struct request *rq = g->rq;
 	struct scan *sc;
@@ -276,7 +297,7 @@ static int give_rows(struct give *g)
 
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
-	progress_begin_output("export", "cells", 0);
+	progress_begin_output("export", "cells", cells);
 	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
 		if (r > 0)
 			r = add_cell(g, &c);
@@ -284,19 +305,24 @@ static int give_rows(struct give *g)
 		if (!progress_add(1))
 			code = EXIT_STORE;
 	}
-	progress_clear();
-	if (code && progress_stopped())
-		progress_say_stopped(
-			"%llu cells were read; the last record is "
-			"of the row before\n  to go on: --startrow",
-			(unsigned long long)progress_done());
 	scan_close(sc);
 	if (code == EXIT_DONE)
 		code = end_row(g) < 0 ? fail_store(rq->words[1]) : print(g);
 	return code;
 }
 
-int give_all(struct request *rq)
+static int give_head(struct give *g, uint64_t cells)
+{
+	int r = find_columns(g, cells);
+
+	if (r == 0)
+		r = write_head(g);
+	if (r == -ECANCELED)
+		return EXIT_STORE;
+	return r < 0 ? fail_store(g->rq->words[1]) : EXIT_DONE;
+}
+
+int give_all(struct request *rq, uint64_t cells)
 {
 	struct give g = {.rq = rq,
 			 .format = format_find(rq->format),
@@ -304,11 +330,12 @@ int give_all(struct request *rq)
 	int code = EXIT_DONE;
 
 	if (g.format->write_head)
-		code = find_columns(&g) < 0 || write_head(&g) < 0
-			       ? fail_store(rq->words[1])
-			       : EXIT_DONE;
+		code = give_head(&g, cells);
 	if (code == EXIT_DONE)
-		code = give_rows(&g);
+		code = give_rows(&g, cells);
+	progress_clear();
+	if (code && progress_stopped())
+		say_stopped(&g);
 	drop_columns(&g);
 	free(g.columns);
 	buf_free(&g.row);

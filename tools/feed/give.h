@@ -10,7 +10,9 @@
 
 #include "tools/line/request.h"
 
-/* Prints all that the request selects. An exit code. */
-int give_all(struct request *rq);
+/*
+ * Prints all that the request selects, about @cells (0: not known). An exit code.
+ */
+int give_all(struct request *rq, uint64_t cells);
 
 #endif
