@@ -212,13 +212,15 @@ static void prepare(struct bench *b, enum dataset data)
 	for (unsigned e = 0; e < b->report.nengines; e++) {
 		struct job j = make_job(b, e, 0);
 
+		if (progress_stopped())
+			return;
 		if (data == DATA_MAJOR && !b->ready[e])
 			continue;
 		j.workload = NULL;
 		say(b, "data", 0, j.engine);
 		job_prepare(&j, data);
 		b->ready[e] = b->shared->done;
-		if (!b->ready[e])
+		if (!b->ready[e] && !progress_stopped())
 			fprintf(stderr, "\ndata for %s: %s\n", j.engine->name,
 				b->shared->why);
 	}
