@@ -87,10 +87,13 @@ int store_check_kept(const char *path, const char *name);
 
 /*
  * store_check() of a directory with such copies; of the table files, and then of
- * the kept ones, those that are @wanted.
+ * the kept ones, those that are @wanted (NULL: all). @went, unless it is NULL, is
+ * told how many bytes of table files were read since it was told last; when it
+ * says false the check ends with -ECANCELED.
  */
 int store_check_copy(const char *path,
 		     bool (*wanted)(void *arg, const char *name),
+		     bool (*went)(void *arg, uint64_t bytes),
 		     void (*say)(void *arg, const char *sentence), void *arg);
 
 #endif

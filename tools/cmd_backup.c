@@ -20,7 +20,12 @@ static bool went(void *arg, uint64_t bytes)
 	return progress_add(bytes);
 }
 
-static const struct carry_watch watch = {went, NULL};
+static void spared(void *arg, uint64_t bytes)
+{
+	progress_less(bytes);
+}
+
+static const struct carry_watch watch = {went, spared, NULL};
 
 int parse_backup(struct request *rq)
 {
@@ -110,7 +115,18 @@ static uint64_t most(const struct hold *h)
 	uint64_t bytes = 0;
 
 	for (size_t i = 1; i < h->nfiles; i++)
-		bytes += 2 * h->files[i].bytes;
+		bytes += carry_most(&h->files[i]);
+	return bytes;
+}
+
+/* The same of a restore, without the log that brings it forward. */
+static uint64_t most_of_state(const struct inventory *r)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < r->nfiles; i++)
+		if (!hold_is_kept(&r->files[i].is))
+			bytes += carry_most(&r->files[i].is);
 	return bytes;
 }
 
@@ -258,8 +274,7 @@ static int restore(struct folder *f, uint64_t number, int64_t at_ms,
 
 	if (r < 0)
 		return fail_store(f->path);
-	/* Each byte is written and read back. */
-	progress_begin("restore", "MiB", 2 * bytes_of_all(&all));
+	progress_begin("restore", "MiB", most_of_state(&all));
 	inventory_free(&all);
 	r = backup_restore(f, number, at_ms, dest, &watch, &done);
 	progress_clear();
@@ -328,6 +343,30 @@ static void say_remedies(const char *dir, unsigned kinds)
 			dir);
 }
 
+/* What a check of all will read: a file of two backups once. */
+static uint64_t all_that_is_checked(const struct folder *f)
+{
+	struct inventory before = {.nfiles = 0}, r;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (folder_inventory(f, f->numbers[i], &r) < 0)
+			continue;
+		for (size_t k = 0; k < r.nfiles; k++) {
+			const struct hold_file *is = &r.files[k].is;
+			const struct inventory_file *b =
+				inventory_find(&before, is->name);
+
+			if (!b || !is->sum || b->is.sum != is->sum)
+				bytes += is->bytes * (is->sum ? 2 : 1);
+		}
+		inventory_free(&before);
+		before = r;
+	}
+	inventory_free(&before);
+	return bytes;
+}
+
 int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 		  void *arg)
 {
@@ -339,7 +378,7 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
-	progress_begin("check", "MiB", 0);
+	progress_begin("check", "MiB", all_that_is_checked(&f));
 	for (i = 0; r >= 0 && i < f.n; i++) {
 		r = backup_check(&f, f.numbers[i], known, &kinds, say, arg,
 				 &watch);
@@ -349,7 +388,8 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 	n = f.n;
 	folder_close(&f);
 	if (r == -ECANCELED) {
-		progress_say_stopped("%zu of %zu backups were looked at",
+		progress_say_stopped("%zu of %zu backups were looked at\n"
+				     "  a check begins anew each time",
 				     i ? i - 1 : 0, n);
 		return EXIT_STORE;
 	}

@@ -113,6 +113,22 @@ static int act_long(void *arg)
 	return act(k->rq, k->names);
 }
 
+/* Of the table that is copied, as large as it is now; 0: it is not known. */
+static uint64_t copied_bytes(const struct request *rq,
+			     const struct bytes names[3])
+{
+	struct table_info held = {.bytes = 0};
+	struct bytes name = names[verb_of(rq) == CLONE ? 2 : 1];
+	struct table *t = NULL;
+
+	if (rq->table)
+		(void)table_info(rq->table, &held);
+	else if (name.len && table_open(rq->store, name, &t) == 0)
+		(void)table_info(t, &held);
+	table_unref(t);
+	return held.bytes;
+}
+
 /* A clone or a restore copies all cells; other verbs are done at once. */
 static int act_shown(struct request *rq, const struct bytes names[3])
 {
@@ -125,9 +141,9 @@ static int act_shown(struct request *rq, const struct bytes names[3])
 		return act(rq, names);
 	if (store_is_directory(rq->words[0]))
 		(void)mountpoint_store(rq->words[0], &dir);
-	r = progress_run(verbs[verb].word, dir, 0, act_long, &k,
-			 "nothing was changed, unless a mounted store goes on "
-			 "with it: do it again");
+	r = progress_run(
+		verbs[verb].word, dir, copied_bytes(rq, names), act_long, &k,
+		stopped_advice(rq, "nothing was changed: do it again"));
 	free(dir);
 	return r;
 }

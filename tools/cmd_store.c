@@ -1,9 +1,9 @@
 /*
  * Commands over whole stores.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "fs/host/mountpoint.h"
@@ -26,8 +26,6 @@ int cmd_init(struct request *rq)
 
 struct checking {
 	int code, faults;
-	const char *store;
-	uint64_t last; /* the bytes of the file that is looked at */
 };
 
 static void say_fault(void *arg, const char *sentence)
@@ -93,21 +91,10 @@ static int check_mounted(struct request *rq, struct checking *k)
 	return close_store(store, NULL, code);
 }
 
-/* A file is looked at: what it has is done when the next one is. */
-static bool next_file(void *arg, const char *name)
+static bool went(void *arg, uint64_t bytes)
 {
-	struct checking *k = arg;
-	bool on = progress_add(k->last);
-	struct stat st;
-	char *path;
-
-	k->last = 0;
-	if (asprintf(&path, "%s/%s", k->store, name) < 0)
-		return on;
-	if (stat(path, &st) == 0)
-		k->last = (uint64_t)st.st_size;
-	free(path);
-	return on;
+	(void)arg;
+	return progress_add(bytes);
 }
 
 static int check_at_rest(const char *path, struct checking *k)
@@ -116,18 +103,17 @@ static int check_at_rest(const char *path, struct checking *k)
 
 	progress_begin("check", "MiB", progress_files(path));
 	r = store_is_directory(path)
-		    ? store_check_copy(path, next_file, say_fault, k)
+		    ? store_check_copy(path, NULL, went, say_fault, k)
 		    : store_check(path, NULL, say_fault, k);
-	(void)progress_add(k->last);
 	progress_clear();
-	if (r < 0)
-		return fail_store(path);
-	return progress_stopped() ? say_stopped(progress_done()) : EXIT_DONE;
+	if (r == -ECANCELED)
+		return say_stopped(progress_done());
+	return r < 0 ? fail_store(path) : EXIT_DONE;
 }
 
 int cmd_check(struct request *rq)
 {
-	struct checking k = {.code = EXIT_DONE, .store = rq->words[0]};
+	struct checking k = {.code = EXIT_DONE};
 	bool mounted;
 	int code = is_mounted(rq->words[0], &mounted);
 
@@ -171,11 +157,17 @@ static int rescue(void *arg)
 int cmd_repair(struct request *rq)
 {
 	struct rescue k = {rq, EXIT_DONE};
-	int lost = progress_run("repair", rq->words[1],
-				progress_files(rq->words[0]), rescue, &k,
-				"the store is as it was; remove what was made "
-				"and do it again");
+	char *advice = NULL;
+	int lost;
 
+	if (asprintf(&advice,
+		     "%s is as it was, and %s is not whole\n"
+		     "  remove that, if it is there, and do it again",
+		     rq->words[0], rq->words[1]) < 0)
+		return fail_memory();
+	lost = progress_run("repair", rq->words[1],
+			    progress_files(rq->words[0]), rescue, &k, advice);
+	free(advice);
 	if (lost < 0)
 		return fail_store(rq->words[0]);
 	if (k.code)
@@ -254,6 +246,18 @@ int cmd_flush(struct request *rq)
 	return code;
 }
 
+const char *stopped_advice(const struct request *rq, const char *at_rest)
+{
+	bool mounted = false;
+
+	if (!store_is_directory(rq->words[0]))
+		return "HBase goes on with it";
+	(void)is_mounted(rq->words[0], &mounted);
+	return mounted ? "the mounted store goes on with it, and this program "
+			 "ends with that"
+		       : at_rest;
+}
+
 static int compact(void *arg)
 {
 	struct request *rq = arg;
@@ -273,9 +277,6 @@ static char *directory_of(const struct request *rq)
 
 int cmd_compact(struct request *rq)
 {
-	static const char advice[] =
-		"no cell is lost: what was not merged is merged when it is "
-		"done again\n  a mounted store goes on with it";
 	struct table_info held = {.bytes = 0};
 	int code = maybe_table(rq);
 	char *dir;
@@ -287,7 +288,10 @@ int cmd_compact(struct request *rq)
 		held.bytes = progress_files(dir);
 	else
 		(void)table_info(rq->table, &held);
-	if (progress_run("compact", dir, held.bytes, compact, rq, advice) < 0)
+	if (progress_run("compact", dir, held.bytes, compact, rq,
+			 stopped_advice(rq,
+					"no cell is lost: what was not merged "
+					"is merged when it is done again")) < 0)
 		code = fail_store(rq->words[0]);
 	free(dir);
 	return code;

@@ -49,6 +49,8 @@ int cmd_shape(struct request *rq);
 int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);
+/* How to go on with what was stopped: @at_rest, unless somebody has the store. */
+const char *stopped_advice(const struct request *rq, const char *at_rest);
 
 /* cmd_backup.c */
 int parse_backup(struct request *rq);

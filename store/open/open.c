@@ -44,7 +44,7 @@ int store_check(const char *path, struct os *os,
 	if (hbase_is_named(path))
 		return why(-EOPNOTSUPP, "HBase checks its files itself: hbase "
 					"hbck, hbase hfile");
-	return lsm_check(path, os, NULL, say, arg);
+	return lsm_check(path, os, NULL, NULL, say, arg);
 }
 
 int store_check_kept(const char *path, const char *name)
@@ -55,10 +55,11 @@ int store_check_kept(const char *path, const char *name)
 
 int store_check_copy(const char *path,
 		     bool (*wanted)(void *arg, const char *name),
+		     bool (*went)(void *arg, uint64_t bytes),
 		     void (*say)(void *arg, const char *sentence), void *arg)
 {
 	why_clear();
-	return lsm_check(path, NULL, wanted, say, arg);
+	return lsm_check(path, NULL, wanted, went, say, arg);
 }
 
 int store_roll_forward(const char *path, const char *log, int64_t at_ms)

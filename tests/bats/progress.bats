@@ -101,6 +101,186 @@ ended_by() {
 	run ! grep -q 'export \[' "$T/seen"
 }
 
+# at_call CALL N WORDS...: the tool has SIGINT as it returns from its Nth such call,
+# of the file $OF if there is one, and what it says is in $T/said. With $HELD, a
+# second call is held up a second, so that the tool has seen the signal before.
+at_call() {
+	local inject=(-e "trace=$1${HELD:+,${HELD%%:*}}")
+
+	inject+=(-e "inject=$1:signal=INT:when=$2" ${OF:+-P "$OF"})
+	[ -z "${HELD:-}" ] || inject+=(-e "inject=$HELD:delay_enter=1s")
+	# What it starts has no signal ignored.
+	ASAN_OPTIONS=detect_leaks=0 env --default-signal=INT strace -f -qq \
+		-o "$T/trace" "${inject[@]}" "$CELLCTL" "${@:3}" \
+		>"$T/out" 2>"$T/all"
+}
+
+# stops WORDS CALL N ARG...: there it ends by the signal, has printed nothing, and
+# says the words.
+stops() {
+	local code=0
+
+	at_call "${@:2}" || code=$?
+	grep -v ^strace: "$T/all" >"$T/said" || true
+	if [ "$code" -ne 130 ] || [ -s "$T/out" ] || ! grep -q "$1" "$T/said"; then
+		echo "it ended with $code: ${*:2}: $(cat "$T/said")" >&2
+		return 1
+	fi
+	grep -q "^cellctl: stopped; " "$T/said"
+}
+
+@test "each that reads or copies a store is stopped early and late, and done again" {
+	local OF HELD n none
+
+	ctl flush "$STORE"
+	ctl snapshot "$STORE" take s
+	ctl export "$STORE" T >"$T/whole"
+	ctl backup "$STORE" "$T/full" >"$T/out"
+	n=$(cut -f 4 "$T/out")
+	none="no backup was made.*before are as they were"
+	# The last file has its name, so that what is left is to verify them.
+	stops "$none" renameat 1 backup "$STORE" "$T/b"
+	stops "$none" renameat "$n" backup "$STORE" "$T/b"
+	grep -q "the next one goes on with what $T/b/incomplete has" "$T/said"
+	[ "$(ls "$T/b")" = incomplete ]
+	ctl backup "$STORE" "$T/b"
+	[ "$(ls "$T/b")" = 1 ]
+	stops "$none" renameat 1 backup "$STORE" "$T/b"
+	ctl backup "$STORE" "$T/b"
+	for n in 1 "$n"; do
+		stops "$T/new was not made: do it again" \
+			renameat "$n" restore "$T/full" "$T/new"
+		stops "$T/new was not made: do it again" renameat "$n" \
+			restore "$T/b" "$T/new" --at "$(date +%s%3N)"
+		[ -z "$(compgen -G "$T/new*")" ]
+	done
+	ctl restore "$T/b" "$T/new"
+	ctl export "$T/new" T | cmp - "$T/whole"
+
+	OF=$(ls "$T/b/1"/*.sst)
+	stops "stopped; 0 of 2 backups" pread64 1 check "$T/b"
+	OF=$(ls "$T/b/1"/CATALOG-*)
+	stops "begins anew" pread64 2 check "$T/b"
+	OF=$(ls "$STORE"/*.sst)
+	stops "begins anew" pread64 1 check "$STORE"
+	# It has not read what it has not read.
+	[ "$(grep -o '[0-9]* bytes' "$T/said" | cut -d ' ' -f 1)" -lt \
+		"$(stat -c %s "$OF")" ]
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+
+	unset OF
+	HELD=fsync:when=2+
+	stops "remove that, if it is there, and do it again" \
+		fdatasync 1 repair "$STORE" "$T/saved"
+	rm -r "$T/saved"
+	ctl repair "$STORE" "$T/saved"
+	ctl export "$T/saved" T | cmp - "$T/whole"
+	HELD=fsync
+	stops "nothing was changed: do it again" \
+		fdatasync 1 snapshot "$STORE" clone s C T
+	[ "$(ctl tables "$STORE")" = T ]
+	ctl snapshot "$STORE" clone s C T
+	ctl scan "$STORE" C | cmp - <(ctl scan "$STORE" T)
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+}
+
+@test "an export goes on at the row that it says" {
+	local form row OF
+	# Several cells a row, so that a row may be cut.
+	sed 's/f:q/f:r/' "$T/cells" | ctl import "$STORE" T
+	ctl flush "$STORE"
+	OF=$T/out
+	for form in --json --raw --jsonl "--csv --columns f:q,f:r"; do
+		# shellcheck disable=SC2086
+		stopped_export $form
+		row=$(sed -n 's/.*--startrow \([0-9]*\).*/\1/p' "$T/said")
+		[ "$row" -gt 0 ] && [ "$row" -lt 2999 ]
+		# shellcheck disable=SC2086
+		ctl export "$STORE" T $form --startrow "$row" >"$T/rest"
+		rm -rf "$T/other"
+		ctl create "$T/other" T f
+		form=${form%% *}
+		form=${form/--raw/}
+		for row in "$T/part" "$T/rest"; do
+			# shellcheck disable=SC2086
+			ctl import "$T/other" T $form <"$row" || [ "$row" = "$T/part" ]
+		done
+		cmp <(ctl scan "$T/other" T | cut -f 1,2,4) \
+			<(ctl scan "$STORE" T | cut -f 1,2,4)
+	done
+	# The first of two passes is one that can be stopped.
+	ctl compact "$STORE"
+	OF=$(ls "$STORE"/*.sst)
+	stops "cells were read: do it again" \
+		pread64 "$(calls pread64 export "$STORE" T --csv)" export "$STORE" T --csv
+}
+
+# calls CALL ARG...: how many such calls of the file $OF the tool makes.
+calls() {
+	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$T/trace" -e trace="$1" \
+		-P "$OF" "$CELLCTL" "${@:2}" >"$T/out" 2>"$T/all"
+	grep -c "$1(" "$T/trace"
+}
+
+# stopped_export OPTION...: is stopped in its midst; $T/part, $T/said.
+stopped_export() {
+	local code=0
+
+	at_call write 2 export "$STORE" T "$@" || code=$?
+	[ "$code" -eq 130 ]
+	grep -v ^strace: "$T/all" >"$T/said"
+	mv "$T/out" "$T/part"
+}
+
+@test "a copy that is stopped is done again, into a table that is there as well" {
+	local OF n
+
+	ctl flush "$STORE"
+	OF=$(ls "$STORE"/*.sst)
+	n=$(calls pread64 export "$STORE" T)
+	stops "do it again: what is copied twice is there once" \
+		pread64 "$n" copy "$STORE" T "$T/other" T
+	grep -q "the table T was not made" "$T/said"
+	ctl create "$T/other" T f:versions=9
+	stops "do it again" pread64 "$n" copy "$STORE" T "$T/other" T
+	[ "$(ctl count "$T/other" T)" -lt 3000 ]
+	ctl copy "$STORE" T "$T/other" T
+	cmp <(ctl scan "$T/other" T) <(ctl scan "$STORE" T)
+}
+
+@test "what is not carried or read is no part of what is to be done" {
+	head -c 3000000 /dev/urandom | base64 -w 0 | ctl put "$STORE" T large f:q
+	ctl flush "$STORE"
+	for _ in 1 2; do
+		ctl backup "$STORE" "$T/b" --progress 2>&1 >"$T/out" |
+			tail -n 1 >"$T/said"
+		grep -qF "[####################] 100 %" "$T/said"
+	done
+	ctl check "$T/b" --progress 2>&1 >"$T/out" | tail -n 1 | grep -qE \
+		'^check \[#{20}\] 100 %'
+	ctl snapshot "$STORE" take s
+	ctl snapshot "$STORE" clone s C T --progress 2>&1 >"$T/out" |
+		head -n 1 | grep -qE '^clone \[.* of [0-9]+ MiB'
+	ctl export "$STORE" T --jsonl --progress 2>&1 >"$T/out" | grep -q \
+		'^export \[####################\] 100 %'
+}
+
+@test "a message is on a line of its own" {
+	local file
+
+	ctl flush "$STORE"
+	file=$(ls "$STORE"/*.sst)
+	printf X | dd of="$file" bs=1 seek=300000 conv=notrunc status=none
+	# Each read of it takes longer than it is until the bar is drawn.
+	script -qec "ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o '$T/trace' \
+		-P '$file' -e trace=pread64 -e inject=pread64:delay_enter=150ms \
+		'$CELLCTL' export '$STORE' T >/dev/null" /dev/null \
+		>"$T/seen" || true
+	grep -q 'export \[' "$T/seen"
+	grep -qP '\r\x1b\[Kcellctl: T: .*damaged' "$T/seen"
+}
+
 @test "an import is stopped with what was applied" {
 	mkfifo "$T/in"
 	stoppable "$CELLCTL" import "$STORE" T "$T/in" --progress 2>"$T/said"
@@ -195,7 +375,7 @@ ended_by() {
 	stoppable "$CELLCTL" repair "$STORE" "$T/saved" --progress >"$T/out" 2>"$T/said"
 	settled grep -q "^repair" "$T/said"
 	kill -INT "$TOOL" || true
-	wait "$TOOL" || ended_by INT "the store is as it was"
+	wait "$TOOL" || ended_by INT "$STORE is as it was"
 	rm -rf "$T/saved"
 	ctl repair "$STORE" "$T/saved"
 	[ "$(ctl count "$T/saved" T)" -eq 3001 ]

@@ -122,7 +122,7 @@ static int look_around(struct os *os, struct buf *text)
 {
 	struct look l = {.text = text};
 	struct os_dir *d = NULL;
-	int r = lsm_check("/store", os, NULL, say_fault, &l);
+	int r = lsm_check("/store", os, NULL, NULL, say_fault, &l);
 
 	if (r < 0)
 		say(text, "check cannot look: %d, %s\n", r, store_why());

@@ -141,7 +141,7 @@ static void read_all(struct sstable *t)
 		columns(&c.base, buf_bytes(&middle));
 	}
 	cursor_close(&c.base);
-	sst_check(t, be_silent, NULL);
+	sst_check(t, NULL, be_silent, NULL);
 	buf_free(&middle);
 }
 

@@ -117,7 +117,7 @@ static void has_rows(const struct place *p, int n)
 	int rows = 0;
 
 	snprintf(s.path, sizeof(s.path), "%.63s", p->copy);
-	assert_int_equal(store_check_copy(p->copy, NULL, say, NULL), 0);
+	assert_int_equal(store_check_copy(p->copy, NULL, NULL, say, NULL), 0);
 	s.options.read_only = false;
 	assert_int_equal(temp_open(&s), 0);
 	assert_int_equal(scan_open(s.table, &spec, &sc), 0);

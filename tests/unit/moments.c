@@ -313,7 +313,7 @@ static bool went(void *arg, uint64_t bytes)
 	return true;
 }
 
-static const struct carry_watch watch = {went, NULL};
+static const struct carry_watch watch = {went, NULL, NULL};
 
 static void say(void *arg, const char *sentence)
 {

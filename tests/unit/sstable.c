@@ -437,7 +437,7 @@ static void compare(const struct model *m, struct sstable *t, bool no_fill)
 		seek_anywhere(m, &c.base);
 	cursor_close(&c.base);
 	find_anywhere(m, t);
-	assert_int_equal(sst_check(t, say, NULL), 0);
+	assert_int_equal(sst_check(t, NULL, say, NULL), 0);
 }
 
 static void round_trip(uint64_t seed, size_t rows, size_t cells)
@@ -815,7 +815,7 @@ static bool is_seen(const struct model *m, const struct sst_info *info)
 		assert_int_equal(i, m->n);
 	}
 	cursor_close(&c.base);
-	r = sst_check(t, count_fault, NULL);
+	r = sst_check(t, NULL, count_fault, NULL);
 	assert_true(r >= 0);
 	sst_unref(t);
 	return seen || r > 0;

@@ -70,14 +70,22 @@ static bool link_before(struct making *m, const struct hold_file *f,
 	       (errno == EEXIST && has_sum(m->to, f));
 }
 
+static void spare(const struct making *m, uint64_t bytes)
+{
+	if (m->watch && m->watch->spared)
+		m->watch->spared(m->watch->arg, bytes);
+}
+
 static int carry(struct making *m, size_t i, uint64_t *hash)
 {
 	const struct hold_file *f = &m->files[i];
 
 	m->carried[m->inventory.nfiles] = i > 0;
 	/* Of a backup that was cut: it has its name, so it is whole. */
-	if (has_sum(m->to, f))
+	if (has_sum(m->to, f)) {
+		spare(m, f->bytes);
 		return carry_hash(m->to, f, m->watch, hash);
+	}
 	m->done.carried_files++;
 	m->done.carried += f->bytes;
 	if (i == 0)
@@ -120,7 +128,9 @@ static int take_file(struct making *m, size_t i)
 	out->is = m->files[i];
 	if (hold_is_kept(&out->is))
 		r = carry_kept(m, i, &out->hash);
-	else if (!link_before(m, &out->is, &out->hash))
+	else if (link_before(m, &out->is, &out->hash))
+		spare(m, carry_most(&out->is));
+	else
 		r = carry(m, i, &out->hash);
 	if (r)
 		return r < 0 ? r : 0;
@@ -167,6 +177,14 @@ static bool is_carried(void *arg, const char *name)
 	return true;
 }
 
+static bool check_went(void *arg, uint64_t bytes)
+{
+	const struct finding *k = arg;
+	const struct carry_watch *w = k->m->watch;
+
+	return !w || w->went(w->arg, bytes);
+}
+
 /* What was carried is as it is in the store: is that sound? */
 static int check_carried(struct making *m)
 {
@@ -176,7 +194,7 @@ static int check_carried(struct making *m)
 
 	if (asprintf(&path, "%s/" FOLDER_INCOMPLETE, m->folder->path) < 0)
 		return why(-ENOMEM, "out of memory");
-	r = store_check_copy(path, is_carried, keep_first, &k);
+	r = store_check_copy(path, is_carried, check_went, keep_first, &k);
 	free(path);
 	if (r <= 0)
 		return r;
@@ -231,6 +249,8 @@ static int choose_files(struct making *m)
 		if (!hold_is_kept(f) ||
 		    (m->folder->n && strcmp(f->name, newest) > 0))
 			m->files[m->nfiles++] = *f;
+		else
+			spare(m, carry_most(f));
 	}
 	return 0;
 }

@@ -27,6 +27,11 @@ static int went(const struct carry_watch *w, uint64_t bytes)
 		       : why(-ECANCELED, "stopped");
 }
 
+uint64_t carry_most(const struct hold_file *f)
+{
+	return f->bytes * (f->sum ? 3 : 2);
+}
+
 /* Opens a file and checks its size. */
 static int open_source(int dir, const struct hold_file *f, int *fd)
 {

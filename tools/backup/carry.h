@@ -13,14 +13,18 @@
 #include "store/hold.h"
 
 /*
- * Who is told how many bytes were read or written, of what is to be carried
- * twice as many. False: stop.
+ * Who is told how many bytes were read or written, of what is to be carried twice
+ * as many, and of a table file, which is verified at the end, so many once more.
+ * False: stop. @spared, if there is one: so many are not to be, as was thought.
  */
 struct carry_watch {
 	bool (*went)(void *arg, uint64_t bytes);
+	void (*spared)(void *arg, uint64_t bytes);
 	void *arg;
 };
 
+/* The most that the watch is told of the file. */
+uint64_t carry_most(const struct hold_file *f);
 /*
  * Carries file @f of directory @from to directory @to; *hash is that of its
  * f->bytes. -EUCLEAN: it is missing, or of another size.

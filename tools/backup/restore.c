@@ -153,20 +153,34 @@ static int restore_files(struct restoring *k)
 	return store_roll_forward(k->part, NULL, 0);
 }
 
+struct finding {
+	const struct carry_watch *watch;
+	char first[WHY_MAX];
+};
+
 static void keep_first(void *arg, const char *sentence)
 {
-	char *first = arg;
+	struct finding *k = arg;
 
-	if (!first[0])
-		snprintf(first, WHY_MAX, "%s", sentence);
+	if (!k->first[0])
+		snprintf(k->first, sizeof(k->first), "%s", sentence);
 }
 
-static int check_restored(const char *path)
+static bool finding_went(void *arg, uint64_t bytes)
 {
-	char first[WHY_MAX] = "";
-	int r = store_check_copy(path, NULL, keep_first, first);
+	const struct finding *k = arg;
 
-	return r > 0 ? why(-EUCLEAN, "what it has is no sound store: %s", first)
+	return !k->watch || k->watch->went(k->watch->arg, bytes);
+}
+
+static int check_restored(const struct restoring *k)
+{
+	struct finding found = {.watch = k->watch};
+	int r = store_check_copy(k->part, NULL, finding_went, keep_first,
+				 &found);
+
+	return r > 0 ? why(-EUCLEAN, "what it has is no sound store: %s",
+			   found.first)
 		     : r;
 }
 
@@ -176,7 +190,7 @@ static int fill(struct restoring *k, const char *dest)
 	int rc = restore_files(k);
 
 	if (rc == 0)
-		rc = check_restored(k->part);
+		rc = check_restored(k);
 	if (rc == 0 && fsync(k->to) < 0)
 		rc = failed("syncing", k->part);
 	if (rc == 0 && rename(k->part, dest) < 0)
@@ -280,6 +294,7 @@ int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
 
 struct checking {
 	const struct inventory *inventory;
+	const struct carry_watch *watch;
 	int dir, known; /* known: -1, or the backup that was checked before */
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
@@ -325,7 +340,14 @@ static bool is_new(void *arg, const char *name)
 	return !is_known(k, name);
 }
 
-static int check_files(struct checking *k, const struct carry_watch *w)
+static bool check_went(void *arg, uint64_t bytes)
+{
+	const struct checking *k = arg;
+
+	return !k->watch || k->watch->went(k->watch->arg, bytes);
+}
+
+static int check_files(struct checking *k)
 {
 	uint64_t hash = 0;
 	int r = 0;
@@ -335,7 +357,7 @@ static int check_files(struct checking *k, const struct carry_watch *w)
 
 		if (is_known(k, f->is.name))
 			continue;
-		r = carry_hash(k->dir, &f->is, w, &hash);
+		r = carry_hash(k->dir, &f->is, k->watch, &hash);
 		if (r == 0 && hash != f->hash)
 			r = not_its_own(f);
 		if (r == -EUCLEAN || r == -EIO) {
@@ -353,6 +375,7 @@ int backup_check(struct folder *f, uint64_t number, uint64_t known,
 {
 	struct inventory inventory = {0};
 	struct checking k = {.inventory = &inventory,
+			     .watch = w,
 			     .dir = -1,
 			     .known = known ? folder_enter(f, known) : -1,
 			     .say = tell,
@@ -369,12 +392,12 @@ int backup_check(struct folder *f, uint64_t number, uint64_t known,
 	if (r == 0)
 		r = k.dir = folder_enter(f, number);
 	if (r >= 0)
-		r = check_files(&k, w);
+		r = check_files(&k);
 	if (r == 0 && asprintf(&path, "%s/%" PRIu64, f->path, number) < 0)
 		r = why(-ENOMEM, "out of memory");
 	/* With the hashes right its blocks are, too; not so without. */
 	if (r == 0)
-		r = store_check_copy(path, is_new, say, &k);
+		r = store_check_copy(path, is_new, check_went, say, &k);
 	if (r >= 0)
 		r = k.faults;
 	*kinds |= k.kinds;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tools/line/print.h"
+#include "tools/progress/progress.h"
 
 /* The most families that a message lists. */
 #define SHOWN 16
@@ -23,6 +24,7 @@ const char *fail_command(void)
 
 int fail_store(const char *what)
 {
+	progress_wipe();
 	print_end();
 	fprintf(stderr, "cellctl: %s: %s\n", what,
 		store_why()[0] ? store_why() : "failed");

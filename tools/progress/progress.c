@@ -175,11 +175,21 @@ bool progress_add(uint64_t more)
 	return progress_at(now.done + more, now.total);
 }
 
-void progress_clear(void)
+void progress_less(uint64_t bytes)
+{
+	now.total -= bytes < now.total ? bytes : now.total;
+}
+
+void progress_wipe(void)
 {
 	if (now.drawn)
 		fputs("\r\033[K", stderr);
 	now.drawn = false;
+}
+
+void progress_clear(void)
+{
+	progress_wipe();
 	/* Where lines are wanted the last one says all. */
 	if (now.forced && now.done) {
 		now.next_ms = 0;

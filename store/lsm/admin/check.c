@@ -21,6 +21,7 @@ struct check_run {
 	struct block_cache *cache;
 	const struct manifest *manifest;
 	bool (*wanted)(void *arg, const char *name);
+	bool (*went)(void *arg, uint64_t bytes);
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
 	int faults;
@@ -41,9 +42,10 @@ static void fault(struct check_run *k, const char *fmt, ...)
 	k->faults++;
 }
 
-static void check_file(struct check_run *k, const struct catalog_table *t,
-		       const struct catalog_file *f,
-		       const struct family_schema *family)
+/* 0, or -ECANCELED. */
+static int check_file(struct check_run *k, const struct catalog_table *t,
+		      const struct catalog_file *f,
+		      const struct family_schema *family)
 {
 	struct sst_options o = {
 		.block_size = family->attrs.block_size,
@@ -56,20 +58,21 @@ static void check_file(struct check_run *k, const struct catalog_table *t,
 
 	sst_name(f->info.number, name);
 	if (k->wanted && !k->wanted(k->arg, name))
-		return;
+		return 0;
 	r = sst_open(k->dir, &f->info, &o, k->cache, &table);
 	if (r < 0) {
 		fault(k, "table %s, family %s, level %d: %s", t->name,
 		      family->name, f->level, store_why());
-		return;
+		return 0;
 	}
-	r = sst_check(table, k->say, k->arg);
-	if (r < 0)
+	r = sst_check(table, k->went, k->say, k->arg);
+	if (r < 0 && r != -ECANCELED)
 		fault(k, "table %s, family %s: %s", t->name, family->name,
 		      store_why());
-	else
+	else if (r > 0)
 		k->faults += r;
 	sst_unref(table);
+	return r == -ECANCELED ? r : 0;
 }
 
 /* Files of a deeper level must have disjoint row ranges. */
@@ -104,6 +107,7 @@ static void check_levels(struct check_run *k, const struct catalog_table *t,
 static int check_tables(struct check_run *k)
 {
 	const struct catalog *c = manifest_catalog(k->manifest);
+	int r = 0;
 
 	for (size_t i = 0; i < c->ntables; i++) {
 		const struct catalog_table *t = &c->tables[i];
@@ -112,12 +116,13 @@ static int check_tables(struct check_run *k)
 			const struct family_schema *f = &t->schema.families[j];
 
 			check_levels(k, t, &t->trees[j], f->name);
-			for (size_t n = 0; n < t->trees[j].nfiles; n++)
-				check_file(k, t, &t->trees[j].files[n], f);
+			for (size_t n = 0; r == 0 && n < t->trees[j].nfiles;
+			     n++)
+				r = check_file(k, t, &t->trees[j].files[n], f);
 		}
 	}
 	/* Files that a crash left belong to no table; opening removes them. */
-	return 0;
+	return r;
 }
 
 int lsm_check_kept(const char *path, const char *name)
@@ -148,9 +153,11 @@ static int check_kept(void *arg, const struct wal_file *f)
 
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
+	      bool (*went)(void *arg, uint64_t bytes),
 	      void (*say)(void *arg, const char *sentence), void *arg)
 {
-	struct check_run k = {.wanted = wanted, .say = say, .arg = arg};
+	struct check_run k = {
+		.wanted = wanted, .went = went, .say = say, .arg = arg};
 	struct manifest *m = NULL;
 	/* It reads only, and says what is there. */
 	const struct store_options o = {

@@ -15,11 +15,12 @@
 
 #include "store/store.h"
 
-/* See store_open() and store_check_copy(); @wanted NULL: each file. */
+/* See store_open() and store_check_copy(); @wanted and @went may be NULL. */
 int lsm_open(const char *path, const struct store_options *o,
 	     struct store **out);
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
+	      bool (*went)(void *arg, uint64_t bytes),
 	      void (*say)(void *arg, const char *sentence), void *arg);
 /* See store_check_kept(). */
 int lsm_check_kept(const char *path, const char *name);

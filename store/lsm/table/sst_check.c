@@ -163,14 +163,24 @@ static int check_info(struct checker *k)
 	return 0;
 }
 
-int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
-	      void *arg)
+int sst_check(struct sstable *t, bool (*went)(void *arg, uint64_t bytes),
+	      void (*say)(void *arg, const char *sentence), void *arg)
 {
 	struct checker k = {.t = t, .say = say, .arg = arg, .whole = true};
+	uint64_t left = t->info.file_bytes;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < t->index.nblocks; i++)
+	for (uint32_t i = 0; r == 0 && i < t->index.nblocks; i++) {
+		uint64_t bytes = t->index.entries[i].stored_len;
+
 		r = check_block(&k, i);
+		left -= bytes < left ? bytes : left;
+		if (r == 0 && went && !went(arg, bytes))
+			r = why(-ECANCELED, "stopped");
+	}
+	/* What is no block was read when the file was opened. */
+	if (r == 0 && went && !went(arg, left))
+		r = why(-ECANCELED, "stopped");
 	if (r == 0)
 		r = check_info(&k);
 	buf_free(&k.row);

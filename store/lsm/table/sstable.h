@@ -145,9 +145,12 @@ void sst_column_ahead(const struct sstable *t, struct sst_column *c);
  */
 void sst_warm(struct sstable *t);
 
-/* Reads the whole file, says each fault; their number or negative. */
-int sst_check(struct sstable *t, void (*say)(void *arg, const char *sentence),
-	      void *arg);
+/*
+ * Reads the whole file, says each fault; their number or negative. @went (may be
+ * NULL): see store_check_copy().
+ */
+int sst_check(struct sstable *t, bool (*went)(void *arg, uint64_t bytes),
+	      void (*say)(void *arg, const char *sentence), void *arg);
 
 /*
  * Verifies a part of an open file, from block *block on: about @bytes of it, and
