@@ -19,6 +19,28 @@ load cellctl
 	[ "$(ctl get "$STORE" t r d:toInt --values)" = x ]
 }
 
+@test "a colon in a qualifier is a part of it, and a type only for who reads" {
+	ctl put "$STORE" t r d:a w
+	ctl put "$STORE" t r d:a:b v
+	ctl put "$STORE" t r d:a:toInt i
+	ctl append "$STORE" t r d:a:b:c x >/dev/null
+	ctl incr "$STORE" t r d:n:m 7
+	is 'd:a d:a:b d:a:b:c d:a:toInt d:n:m' eval 'ctl scan "$STORE" t | cut -f 2'
+	[ "$(ctl get "$STORE" t r d:a:b --values)" = v ]
+	[ "$(ctl scan "$STORE" t --columns d:a:b:c | cut -f 2,4)" = "d:a:b:c${TAB}x" ]
+	[ "$(ctl get "$STORE" t r d:n:m:toLong --values)" = 7 ]
+	[ "$(ctl get "$STORE" t r d:a%3AtoInt --values)" = i ]
+	[ "$(ctl get_counter "$STORE" t r d:n:m)" = 7 ]
+	run -1 ctl get "$STORE" t r d:a:none
+	run ! ctl cas "$STORE" t r d:a:b w new
+	ctl cas "$STORE" t r d:a:b v new
+	ctl delete "$STORE" t r d:a:toInt
+	ctl deleteall "$STORE" t r d:a:b
+	is 'd:a d:a:b:c d:n:m' eval 'ctl scan "$STORE" t | cut -f 2'
+	printf 'k,v\nr2,1\n' | ctl import "$STORE" t --csv --key k --map v=d:x:y 2>/dev/null
+	[ "$(ctl get "$STORE" t r2 | cut -f 2)" = d:x:y ]
+}
+
 @test "maxlength cuts values, and no character" {
 	ctl put "$STORE" t r d:x 'aé€b'
 	[ "$(ctl get "$STORE" t r --values --maxlength 5)" = aé ]

@@ -88,7 +88,7 @@ int column_parse(struct bytes text, struct buf *hold, struct column_name *out)
 	return 0;
 }
 
-int columns_add(struct columns *c, const char *text)
+int columns_add(struct columns *c, const char *text, bool reader)
 {
 	size_t len = strlen(text);
 	int r;
@@ -100,7 +100,7 @@ int columns_add(struct columns *c, const char *text)
 	c->names[c->n] = (struct column_name){0};
 	c->holds[c->n] = (struct buf){0};
 	warn(text);
-	c->types[c->n] = typed_of(bytes_str(text), &len);
+	c->types[c->n] = reader ? typed_of(bytes_str(text), &len) : NULL;
 	c->n++;
 	r = column_parse(bytes_of(text, len), &c->holds[c->n - 1],
 			 &c->names[c->n - 1]);

@@ -21,8 +21,8 @@ int parse_row(const char *text, struct buf *out); /* not empty */
  * reason; -ENOMEM.
  */
 int column_parse(struct bytes text, struct buf *hold, struct column_name *out);
-/* Adds FAMILY[:QUALIFIER[:TYPE]] to the list. */
-int columns_add(struct columns *c, const char *text);
+/* Adds FAMILY[:QUALIFIER] to the list, for a reader with a :TYPE perhaps. */
+int columns_add(struct columns *c, const char *text, bool reader);
 /* As what the list has the values of the cell's column shown; NULL = as bytes. */
 const struct typed *columns_type(const struct columns *c,
 				 const struct cell *is);

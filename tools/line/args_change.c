@@ -21,7 +21,7 @@ static int add_change(struct request *rq, struct change change)
 
 static int target(struct request *rq, const char *text, struct column_name *out)
 {
-	int code = columns_add(&rq->targets, text);
+	int code = columns_add(&rq->targets, text, false);
 
 	if (code == EXIT_DONE)
 		*out = rq->targets.names[rq->targets.n - 1];
@@ -245,7 +245,7 @@ static int change_of_line(struct request *rq, struct bytes line, size_t number)
 	struct buf *hold;
 
 	/* A target without a name, only for its memory. */
-	if (columns_add(&rq->targets, "cells") != EXIT_DONE)
+	if (columns_add(&rq->targets, "cells", false) != EXIT_DONE)
 		return EXIT_STORE;
 	hold = &rq->targets.holds[rq->targets.n - 1];
 	if (cells_parse(line, hold, &l) < 0)

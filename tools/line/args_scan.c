@@ -49,7 +49,7 @@ int parse_columns(struct request *rq, const char *list)
 
 		if (!one)
 			return fail_memory();
-		code = columns_add(&rq->columns, one);
+		code = columns_add(&rq->columns, one, true);
 		free(one);
 		list += n + (list[n] == ',');
 	}
@@ -118,7 +118,7 @@ int parse_get(struct request *rq)
 	int code = parse_row(rq->words[2], &rq->row);
 
 	for (int i = 3; code == EXIT_DONE && i < rq->nwords; i++)
-		code = columns_add(&rq->columns, rq->words[i]);
+		code = columns_add(&rq->columns, rq->words[i], true);
 	if (code)
 		return code;
 	rq->spec.row_start = rq->spec.row_stop = buf_bytes(&rq->row);

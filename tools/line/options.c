@@ -185,7 +185,7 @@ static int take_select(struct request *rq, int what, const char *arg)
 		rq->spec.ts_max++;
 		return code;
 	case W_COLUMN:
-		return columns_add(&rq->columns, arg);
+		return columns_add(&rq->columns, arg, true);
 	case W_COLUMNS:
 		return parse_columns(rq, arg);
 	case W_VERSIONS:

@@ -162,13 +162,16 @@ const struct typed *typed_of(struct bytes column, size_t *len)
 	const uint8_t *last =
 		column.len ? memrchr(column.data, ':', column.len) : NULL;
 
+	size_t before = last ? (size_t)(last - column.data) : 0;
+
 	if (last == first)
 		return NULL;
-	*len = (size_t)(last - column.data);
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (bytes_eq(bytes_str(types[i].name),
-			     bytes_of(last + 1, column.len - *len - 1)))
+			     bytes_of(last + 1, column.len - before - 1))) {
+			*len = before;
 			return &types[i];
+		}
 	return NULL;
 }
 

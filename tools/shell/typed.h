@@ -22,7 +22,7 @@ struct typed {
 
 /*
  * The type at the end of a column FAMILY:QUALIFIER:TYPE, and in *len the length
- * of what is before it. NULL: there is none.
+ * of what is before it. NULL: there is none, and *len stays.
  */
 const struct typed *typed_of(struct bytes column, size_t *len);
 /* Appends the value as text: 0; -EINVAL if it is none of the type; -ENOMEM. */
