@@ -50,7 +50,7 @@ static inline void front_note(struct store *s, uint64_t table, struct bytes row,
 	unsigned every =
 		atomic_load_explicit(&s->heat_every, memory_order_relaxed);
 
-	if (every && ++heat_passed >= every)
+	if (every && (every == 1 || heat_left-- <= 1))
 		heat_take(s, table, row, write);
 }
 

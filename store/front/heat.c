@@ -27,7 +27,10 @@ struct heat {
 	struct minute minutes[HEAT_MINUTES];
 };
 
-_Thread_local unsigned heat_passed;
+_Thread_local unsigned heat_left;
+
+/* Which one of HEAT_EVERY calls of the thread was noted, in the upper bits. */
+static _Thread_local uint32_t pick;
 
 struct heat *heat_new(int64_t now_ms)
 {
@@ -75,6 +78,15 @@ static struct kept_call *place(struct heat *h, struct minute *m,
 	return &m->kept[chance(h) % HEAT_KEPT];
 }
 
+/* How many calls it is from the one that was noted to that of the next HEAT_EVERY. */
+static unsigned next_call(void)
+{
+	unsigned was = pick >> 16;
+
+	pick = pick * 1664525 + 1013904223;
+	return HEAT_EVERY - was % HEAT_EVERY + (pick >> 16) % HEAT_EVERY;
+}
+
 void heat_take(struct store *s, uint64_t table, struct bytes row, bool write)
 {
 	unsigned weight = atomic_load(&s->heat_every);
@@ -83,7 +95,7 @@ void heat_take(struct store *s, uint64_t table, struct bytes row, bool write)
 	struct minute *m;
 	int64_t number;
 
-	heat_passed = 0;
+	heat_left = next_call();
 	if (pthread_mutex_trylock(&h->lock) != 0)
 		return;
 	number = s->ops->now_ms(s) / MINUTE_MS;

@@ -14,9 +14,10 @@
  * A read is a get, or a step of a scan, which may hand out many cells at once. A
  * write is a row of a mutation.
  *
- * Cost: a thread counts for itself to store.heat_every and then takes the lock, if
- * nobody has it: else that call is not counted. Until a minute has a full sample that
- * is 1, from then on HEAT_EVERY.
+ * Cost: a thread takes the lock for one call of store.heat_every, if nobody has it:
+ * else that call is not counted. Until a minute has a full sample that is 1, from then
+ * on HEAT_EVERY: then it is any of these, since the calls of a program that takes
+ * its rows in turn would be of the same few rows each time.
  *
  * Threads: any.
  */
@@ -41,7 +42,7 @@ void heat_take(struct store *s, uint64_t table, struct bytes row, bool write);
 int heat_put(struct heat *h, int64_t now_ms, struct buf *out);
 int64_t heat_since(const struct heat *h);
 
-/* The thread's calls since it gave one to heat_take(). */
-extern _Thread_local unsigned heat_passed;
+/* How many calls of the thread there are to the next that heat_take() gets. */
+extern _Thread_local unsigned heat_left;
 
 #endif

@@ -124,6 +124,29 @@ static void of_many_calls_a_sample_stands_for_all(void **state)
 	shape_free(&shape);
 }
 
+/* One in HEAT_EVERY calls would be of one and the same row. */
+static void rows_that_are_called_in_turn_are_all_kept(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct shape shape;
+	double sum, of_row;
+	char row[8];
+
+	assert_int_equal(store_heat(s->store), 0);
+	for (int i = 0; i < 50000; i++) {
+		snprintf(row, sizeof(row), "%d", i % HEAT_EVERY);
+		temp_get(s, row, "f", "q");
+	}
+	load(s, &shape);
+	sum = called(&shape, NULL, CALL_READ);
+	for (int i = 0; i < HEAT_EVERY; i++) {
+		snprintf(row, sizeof(row), "%d", i);
+		of_row = called(&shape, row, CALL_READ);
+		assert_true(of_row > 0 && of_row < 4 * sum / HEAT_EVERY);
+	}
+	shape_free(&shape);
+}
+
 static void files_and_their_parts_are_told(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -395,6 +418,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			of_many_calls_a_sample_stands_for_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			rows_that_are_called_in_turn_are_all_kept, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(files_and_their_parts_are_told,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
