@@ -46,7 +46,7 @@ families() {
 hbase_describe() {
 	cat <<-'END'
 		Table web:pages is ENABLED
-		web:pages, {TABLE_ATTRIBUTES => {METADATA => {'hbase.store.file-tracker.impl' => 'DEFAULT'}}}
+		web:pages, {TABLE_ATTRIBUTES => {MAX_FILESIZE => '1073741824 B (1GB)', METADATA => {'hbase.store.file-tracker.impl' => 'DEFAULT'}}}
 		COLUMN FAMILIES DESCRIPTION
 		{NAME => 'a', INDEX_BLOCK_ENCODING => 'NONE', VERSIONS => '5', KEEP_DELETED_CELLS => 'TTL', DATA_BLOCK_ENCODING => 'FAST_DIFF', TTL => '7776000 SECONDS (90 DAYS)', MIN_VERSIONS => '2', REPLICATION_SCOPE => '0', BLOOMFILTER => 'ROWCOL', IN_MEMORY => 'true', COMPRESSION => 'SNAPPY', BLOCKCACHE => 'false', BLOCKSIZE => '65536 B (64KB)'}
 
@@ -70,11 +70,15 @@ hbase_describe() {
 	grep -qx "cellctl: note: family a: COMPRESSION SNAPPY becomes zlib" "$T/notes"
 	grep -q "family a: DATA_BLOCK_ENCODING FAST_DIFF is left out" "$T/notes"
 	grep -q "family b: METADATA .* is left out" "$T/notes"
-	[ "$(wc -l < "$T/notes")" -eq 3 ]
+	grep -q "note: MAX_FILESIZE 1073741824 B (1GB) of the table is left out" "$T/notes"
+	[ "$(wc -l < "$T/notes")" -eq 4 ]
 	# alter changes what is named, and nothing else.
 	ctl alter "$STORE" x "{NAME => 'b', VERSIONS => 4}" '{NAME=>"c",COMPRESSION=>"zstd"}' 2>/dev/null
 	[ "$(attr_of x b versions) $(attr_of x c compression) $(attr_of x a versions)" = "4 zlib 5" ]
 	ctl alter "$STORE" x "{NAME => 'c', METHOD => 'delete'}"
+	ctl alter "$STORE" x "NAME => 'c', VERSIONS => 7" "{NAME => 'd'}, {NAME => 'e', TTL => 60},"
+	[ "$(attr_of x c versions) $(attr_of x d versions) $(attr_of x e ttl)" = "7 3 60000" ]
+	ctl alter "$STORE" x "NAME => 'c', METHOD => 'delete'" --delete d --delete e
 	ctl alter "$STORE" x < "$T/text" 2>/dev/null
 	cmp <(ctl describe "$STORE" x) <(ctl describe "$STORE" y)
 	says 2 "there is no attribute 'encryption'" create "$STORE" z "{NAME => 'a', ENCRYPTION => 'AES'}"

@@ -201,15 +201,33 @@ static int apply_hash(struct schema *schema, const char **text, int may)
 	return r ? r : end_family(schema, f.name, &attrs);
 }
 
-static int apply_word(struct schema *schema, const char *word, int may)
+/* Applies hashes with commas between and behind them. */
+static int apply_hashes(struct schema *schema, const char *text, int may)
 {
 	int code;
 
-	if (!hash_begins(word))
+	do {
+		code = apply_hash(schema, &text, may);
+		text += strspn(text, ", ");
+	} while (code == EXIT_DONE && hash_begins(text));
+	if (code == EXIT_DONE && *text)
+		return fail_usage("'%s' is too much", text);
+	return code;
+}
+
+static int apply_word(struct schema *schema, const char *word, int may)
+{
+	char *hash;
+	int code;
+
+	if (hash_begins(word))
+		return apply_hashes(schema, word, may);
+	if (!hash_is_bare(word))
 		return apply_family(schema, word, may);
-	code = apply_hash(schema, &word, may);
-	if (code == EXIT_DONE && *word)
-		return fail_usage("'%s' is too much", word);
+	if (asprintf(&hash, "{%s}", word) < 0)
+		return fail_memory();
+	code = apply_hashes(schema, hash, may);
+	free(hash);
 	return code;
 }
 
@@ -232,13 +250,29 @@ static bool is_describe(const struct request *rq)
 	return next_hash((const char *)rq->schema_text.data);
 }
 
-/* Applies the families of HBase's describe; other lines say nothing of them. */
+/* Says which attributes of the whole table are left out, but how HBase stores it. */
+static int note_table(void *arg, const char *key, const char *value)
+{
+	if (!strcmp(key, "TABLE_ATTRIBUTES"))
+		return hash_read(&value, note_table, arg);
+	if (strcmp(key, "METADATA") != 0)
+		fprintf(stderr,
+			"cellctl: note: %s %s of the table is left out: it "
+			"means nothing here\n",
+			key, value);
+	return EXIT_DONE;
+}
+
+/* Applies the families of HBase's describe; no other line says anything of them. */
 static int apply_describe(const struct request *rq, struct schema *schema,
 			  int may)
 {
 	const char *at = (const char *)rq->schema_text.data;
+	const char *table = strstr(at, "{TABLE_ATTRIBUTES");
 	int code = EXIT_DONE;
 
+	if (table && hash_read(&table, note_table, NULL) < 0)
+		return fail_usage("%s", store_why());
 	while (code == EXIT_DONE && (at = next_hash(at)))
 		code = apply_hash(schema, &at, may);
 	return code;

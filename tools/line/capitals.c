@@ -78,21 +78,13 @@ static int take_pair(void *arg, const char *key, const char *value)
 	return add_made(c, word);
 }
 
-/* KEY => VALUE, without brackets? */
-static bool is_pair(const char *word)
-{
-	size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-
-	return n && !strncmp(word + n + strspn(word + n, " "), "=>", 2);
-}
-
 static int expand(struct capitals *c, const char *word)
 {
 	const char *at = word;
 	char *hash = NULL;
 	int r;
 
-	if (is_pair(word)) {
+	if (hash_is_bare(word)) {
 		if (asprintf(&hash, "{%s}", word) < 0)
 			return fail_memory();
 		at = hash;
@@ -115,7 +107,7 @@ int capitals_expand(struct capitals *c, const struct command *command, int argc,
 	for (int i = 0; code == EXIT_DONE && i < argc; i++) {
 		takes = takes && strcmp(argv[i], "--") != 0;
 		if (takes && i &&
-		    (is_pair(argv[i]) ||
+		    (hash_is_bare(argv[i]) ||
 		     (argv[i][0] == '{' && strstr(argv[i], "=>"))))
 			code = expand(c, argv[i]);
 		else if (add(c, argv[i]) < 0)

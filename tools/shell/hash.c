@@ -112,6 +112,13 @@ bool hash_begins(const char *text)
 	return *text == '{';
 }
 
+bool hash_is_bare(const char *text)
+{
+	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+	return n && !strncmp(text + n + strspn(text + n, " "), "=>", 2);
+}
+
 int hash_read(const char **text, hash_pair *give, void *arg)
 {
 	struct buf key = {0}, value = {0};

@@ -20,6 +20,8 @@ typedef int hash_pair(void *arg, const char *key, const char *value);
 
 /* Does the text begin with a hash? */
 bool hash_begins(const char *text);
+/* Does it begin with KEY => VALUE, as in a hash whose brackets are left out? */
+bool hash_is_bare(const char *text);
 /*
  * Reads the hash at *text and moves it behind. 0; what @take gave; -EINVAL with a
  * reason; -ENOMEM.
