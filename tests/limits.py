@@ -88,6 +88,11 @@ def main(root, cellctl):
             if name not in named:
                 print(f"limits: {PAGE} has no {name} of {path}")
                 bad += 1
+    for member, value in re.findall(r"^\t\t\.(\w+) = (\w+)",
+                                    read(root, "fs/report/options.c"), re.M):
+        if not {"." + member, value} & named:
+            print(f"limits: {PAGE} has no default of the option in {member}")
+            bad += 1
     if not bad and len(named) < 20:
         sys.exit("limits: the tables were not found")
     return bad > 0
