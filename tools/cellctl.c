@@ -115,10 +115,33 @@ static int print_commands(FILE *to, int code)
 	return code;
 }
 
+/* Words of HBase's shell for what has another form here. */
+static const struct {
+	const char *word, *here;
+} hbase_words[] = {
+	{"clone_snapshot", "snapshot -t TABLE STORE clone SNAPSHOT NEW"},
+	{"clone_table_schema",
+	 "describe STORE TABLE | cellctl create --schema - STORE NEW"},
+	{"delete_snapshot", "snapshot -t TABLE STORE drop SNAPSHOT"},
+	{"drop_all", "tables STORE REGEX, and drop for each"},
+	{"is_disabled", "exists STORE TABLE: a table is always enabled"},
+	{"list_namespace_tables", "tables STORE 'NAMESPACE:.*'"},
+	{"restore_snapshot", "snapshot -t TABLE STORE restore SNAPSHOT"},
+	{"version", "--version"},
+};
+
 static int no_command(const char *given)
 {
 	struct nearest near;
 
+	for (size_t i = 0; i < sizeof(hbase_words) / sizeof(*hbase_words); i++)
+		if (!strcmp(given, hbase_words[i].word)) {
+			fprintf(stderr,
+				"cellctl: there is no command '%s'\n"
+				"  its work is done by: cellctl %s\n",
+				given, hbase_words[i].here);
+			return EXIT_USAGE;
+		}
 	nearest_init(&near, given);
 	for (const struct command *c = cellctl_commands; c->name; c++) {
 		nearest_offer(&near, c->name);

@@ -108,3 +108,21 @@ load cellctl
 	ctl truncate_preserve "$STORE" t
 	[ -z "$(rows)" ]
 }
+
+@test "words that have another form here name it, and that form does it" {
+	says 2 "cellctl snapshot -t TABLE STORE clone SNAPSHOT NEW" clone_snapshot "$STORE" s n
+	says 2 "cellctl snapshot -t TABLE STORE restore SNAPSHOT" restore_snapshot s
+	says 2 "cellctl snapshot -t TABLE STORE drop SNAPSHOT" delete_snapshot s
+	says 2 "cellctl tables STORE 'NAMESPACE:.*'" list_namespace_tables default
+	ctl put "$STORE" t r d:x v
+	ctl snapshot -t t "$STORE" take s
+	ctl snapshot -t t "$STORE" clone s n
+	ctl snapshot -t t "$STORE" restore s
+	ctl snapshot -t t "$STORE" drop s
+	ctl create_namespace "$STORE" web
+	ctl create "$STORE" web:a d:versions=7
+	says 2 "describe STORE TABLE | cellctl create --schema - STORE NEW" clone_table_schema t u
+	ctl describe "$STORE" web:a | ctl create --schema - "$STORE" web:b
+	cmp <(ctl describe "$STORE" web:a) <(ctl describe "$STORE" web:b)
+	is "web:a web:b" ctl tables "$STORE" 'web:.*'
+}
