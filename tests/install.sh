@@ -181,6 +181,19 @@ for file in "$root"/usr/local/share/zsh/site-functions/*; do
 	zsh -n "$file"
 done
 
+# Who may not write there is told of sudo, and only by an installation.
+may_install() {
+	local as=()
+
+	[ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	"${as[@]}" env -u DESTDIR bash -c 'sh -s /build /dev/null /usr/none; exit $?' "$@" \
+		<"$here/../tools/install/may-install.sh" 2>&1
+}
+! said=$(may_install meson install) || fail "who may not write in /usr installs there"
+[[ $said == "/usr cannot be written: sudo meson install -C /build" ]] || fail "$said"
+may_install meson compile
+may_install meson install --destdir=/none
+
 cd "$dir"
 ninja -C "$build" uninstall >"$dir/log" || {
 	cat "$dir/log"
