@@ -7,7 +7,8 @@
  *	gains no privileges (no_new_privs), and as root keeps no capability but
  *		those to use a store that is another user's
  *	leaves no core, and nobody reads its memory (not dumpable)
- *	opens files beneath the store and a few of the system's (Landlock)
+ *	opens files beneath the store and a few of the system's, or where the store
+ *		is a cluster reads what its user may and writes none (Landlock)
  *	asks the kernel for what a mount needs: no programs, no processes, no
  *		other sockets (seccomp)
  *

@@ -124,7 +124,7 @@ static const struct option table[] = {
 	{"scratch", RULE, AT(scratch), 0,
 	 "names of files that are not data: temp (as tools use) or any"},
 	{"sandbox", SANDBOX, AT(sandbox), 0,
-	 "what the daemon gives up: no (nothing), auto (what it can), "
+	 "what the daemon gives up: auto (what it can), no (nothing), "
 	 "required"},
 	{"scratch_max", BYTES, AT(scratch_max), 0,
 	 "memory for files that are not data (256M)"},

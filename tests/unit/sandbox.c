@@ -99,6 +99,42 @@ static void only_the_store_is_open_to_it(void **state)
 	in_sandbox(false, use_files);
 }
 
+static void read_files(const struct sandbox *s)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/keytab", folder);
+	NEED(open(path, O_RDONLY) >= 0);
+	NEED(open("/etc/passwd", O_RDONLY) >= 0);
+	REFUSED(open(path, O_WRONLY));
+	REFUSED(open("/tmp/sandbox-elsewhere", O_WRONLY | O_CREAT, 0600));
+	REFUSED(unlink(path));
+}
+
+static void of_a_cluster_it_reads_all_and_writes_nothing(void **state)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/keytab", folder);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	in_sandbox(true, read_files);
+	unlink(path);
+}
+
+#define FUTEX_WAITV 449
+
+/* For what a newer C library tries first there is another way, if that says so. */
+static void call_new_ones(const struct sandbox *s)
+{
+	NEED(syscall(FUTEX_WAITV, NULL, 0, 1, NULL) == -1 && errno == ENOSYS);
+	NEED(syscall(SYS_clone3, NULL, 0) == -1 && errno == ENOSYS);
+}
+
+static void calls_that_are_newer_are_not_there(void **state)
+{
+	in_sandbox(false, call_new_ones);
+}
+
 static void *nothing(void *arg)
 {
 	return arg;
@@ -173,6 +209,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_the_store_is_open_to_it),
+		cmocka_unit_test(of_a_cluster_it_reads_all_and_writes_nothing),
+		cmocka_unit_test(calls_that_are_newer_are_not_there),
 		cmocka_unit_test(it_starts_threads_and_nothing_else),
 		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
 		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
