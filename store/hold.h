@@ -25,8 +25,8 @@
 
 #define HOLD_NAME_MAX 47
 /*
- * Who has copied a hold puts a file of this name beside it; from then on the copy
- * opens to be read only.
+ * Who copies a hold puts a file of this name beside it, first of all: with that the
+ * copy opens to be read only.
  */
 #define HOLD_BACKUP_NAME "BACKUP"
 

@@ -140,7 +140,7 @@ sums() {
 					${option:+-o insecure_store}
 				;;
 			esac
-			[[ $output == *"$one is a backup, which nothing changes: make a store of it with cellctl restore"* ]]
+			[[ $output == *"$one is a backup, which nothing changes: make a store of one with cellctl restore"* ]]
 		done
 	done
 	run -3 ctl --insecure compact "$one"
@@ -500,6 +500,18 @@ kept_fault() {
 	run ! test -e "$T/none"
 }
 
+# not_to_be_changed DIR: nothing opens it to write.
+not_to_be_changed() {
+	local option
+
+	for option in "" --insecure; do
+		run -3 ctl $option put "$1" T r1 f:q x
+		[[ $output == *"$1 is a backup, which nothing changes"* ]]
+		run -3 ctl $option create "$1" U f
+		[[ $output == *"$1 is a backup, which nothing changes"* ]]
+	done
+}
+
 @test "a backup that is cut does not exist, and the next one goes on" {
 	local file
 
@@ -517,6 +529,7 @@ incomplete" ]
 	run ls "$T/b/incomplete"
 	[[ $output == *.sst.part* ]]
 	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 1 ]
+	not_to_be_changed "$T/b/incomplete"
 	ctl restore "$T/b" "$T/old"
 	run -1 ctl get "$T/old" T small
 	# So is one that fails, which says it.
@@ -614,6 +627,8 @@ incomplete" ]
 	[[ $stderr == *"${file##*/}"*damaged* || $stderr == *damaged*"${file##*/}"* ]]
 	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 1 ]
 	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	# Of what is there then nobody makes a store.
+	not_to_be_changed "$T/b/incomplete"
 	mv "$file" "$T/away"
 	run -3 --separate-stderr ctl backup "$STORE" "$T/b"
 	[[ $stderr == *"${file##*/} is missing"* ]]

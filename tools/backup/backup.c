@@ -140,10 +140,19 @@ static int take_file(struct making *m, size_t i)
 	return 0;
 }
 
+/* Without it the directory would open to be written. */
+static bool is_inventory(void *arg, const char *name)
+{
+	(void)arg;
+	return !strcmp(name, INVENTORY_NAME);
+}
+
 static bool is_held(void *arg, const char *name)
 {
 	const struct making *m = arg;
 
+	if (is_inventory(NULL, name))
+		return true;
 	/* The log and the catalog are always made anew. */
 	for (size_t i = 0; i < m->nfiles; i++)
 		if (m->files[i].sum && !strcmp(m->files[i].name, name))
@@ -198,7 +207,7 @@ static int check_carried(struct making *m)
 	free(path);
 	if (r <= 0)
 		return r;
-	(void)folder_sweep(m->to, NULL, NULL);
+	(void)folder_sweep(m->to, is_inventory, NULL);
 	return why(-EUCLEAN,
 		   "the store is damaged, and no backup of it was made: %s; "
 		   "see what is left with cellctl check and cellctl repair",

@@ -3,7 +3,7 @@
  *
  *	DIR/1/	 CATALOG-...  17.sst  18.sst	      BACKUP
  *	DIR/2/	 CATALOG-...  17.sst  18.sst  19.sst  BACKUP
- *	DIR/incomplete/	 what a backup that was cut has carried
+ *	DIR/incomplete/	 what a backup that was cut has carried; BACKUP is empty
  *	DIR/3.gone/	 what is being dropped
  *
  * A backup has all files of one moment (store/hold.h) under their own names, so

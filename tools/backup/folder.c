@@ -250,13 +250,24 @@ int folder_inventory(const struct folder *f, uint64_t number,
 
 int folder_begin(struct folder *f)
 {
-	int fd;
+	int fd, inventory;
 
 	if (mkdirat(f->fd, FOLDER_INCOMPLETE, 0700) < 0 && errno != EEXIST)
 		return failed(f, "making", FOLDER_INCOMPLETE);
 	fd = openat(f->fd, FOLDER_INCOMPLETE,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? failed(f, "opening", FOLDER_INCOMPLETE) : fd;
+	if (fd < 0)
+		return failed(f, "opening", FOLDER_INCOMPLETE);
+	inventory = openat(
+		fd, INVENTORY_NAME,
+		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (inventory >= 0) {
+		close(inventory);
+		return fd;
+	}
+	inventory = failed(f, "making", FOLDER_INCOMPLETE "/" INVENTORY_NAME);
+	close(fd);
+	return inventory;
 }
 
 int folder_commit(struct folder *f, int fd, uint64_t *number)

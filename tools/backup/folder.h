@@ -42,7 +42,10 @@ int folder_enter(const struct folder *f, uint64_t number);
 /* The inventory of a backup. */
 int folder_inventory(const struct folder *f, uint64_t number,
 		     struct inventory *out);
-/* Opens the one that is being made. A descriptor. */
+/*
+ * Opens the one that is being made, which has an empty inventory until it has its
+ * own, so that nothing opens it to write. A descriptor.
+ */
 int folder_begin(struct folder *f);
 /* Makes it durable and the newest one, of the number *number. */
 int folder_commit(struct folder *f, int fd, uint64_t *number);

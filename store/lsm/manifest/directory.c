@@ -160,7 +160,7 @@ static int open_once(struct os *os, const char *path,
 	if (r == 0 && l.backup && !o->read_only)
 		r = why(-EROFS,
 			"%s is a backup, which nothing changes: make a store "
-			"of it with cellctl restore",
+			"of one with cellctl restore",
 			path);
 	if (r == 0 && !o->insecure)
 		r = os_dir_own(dir, path);
