@@ -70,14 +70,17 @@ static inline bool hold_is_kept(const struct hold_file *f)
 
 /*
  * Makes the store in the directory @path, which has files of a hold, one of its
- * own, whose log is not kept. With @log, it is brought to the moment @at_ms
- * (milliseconds since 1970): @log is a directory with the catalog and the log of a
- * later hold, and the kept files of it and of all between, which this renames. The
- * first record of a time behind @at_ms ends it, also where the clock was set back
- * after that. -ENODATA: the log there is not whole, or cannot say what the store
- * was then; and in this case the store is as it was.
+ * own, whose log is not kept; 1: it was. With @log, it is brought to the moment
+ * @at_ms (milliseconds since 1970), and 0: @log is a directory with the catalog and
+ * the log of a later hold, and the kept files of it and of all between, which this
+ * renames. @lacks, unless it is NULL, says which file of those is missing or not
+ * what it was. The first record of a time behind @at_ms ends it, also where the
+ * clock was set back after that; what is behind that need not be whole. -ENODATA:
+ * the log is not whole up to there, or cannot say what the store was then; and in
+ * this case the store is as it was.
  */
-int store_roll_forward(const char *path, const char *log, int64_t at_ms);
+int store_roll_forward(const char *path, const char *log, const char *lacks,
+		       int64_t at_ms);
 
 /*
  * Verifies a file of a kept log in the directory @path. 0; -EUCLEAN says where it is

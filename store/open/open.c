@@ -62,10 +62,11 @@ int store_check_copy(const char *path,
 	return lsm_check(path, NULL, wanted, went, say, arg);
 }
 
-int store_roll_forward(const char *path, const char *log, int64_t at_ms)
+int store_roll_forward(const char *path, const char *log, const char *lacks,
+		       int64_t at_ms)
 {
 	why_clear();
-	return lsm_roll_forward(path, log, at_ms);
+	return lsm_roll_forward(path, log, lacks, at_ms);
 }
 
 int store_repair(const char *path, const char *dest, struct os *os,

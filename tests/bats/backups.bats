@@ -380,6 +380,49 @@ a_kept_log() {
 	kept=${kept##*/}
 }
 
+# had: as of $at it is that moment, and has the value.
+had() {
+	rm -rf "$T/new"
+	[ "$(ctl restore "$T/b" "$T/new" --at "$at" | cut -f 6)" = "$at" ]
+	[ "$(ctl get -v "$T/new" T r2 f:q)" = "$1" ]
+	[ "$(ctl check "$T/new")" = "$T/new: 0 faults" ]
+}
+
+@test "moments before a part of the log that is lost are restored" {
+	local i at kept what moments=()
+
+	a_table
+	backup "$M" "$T/b" --keep-log 64
+	for i in 0 1 2 3 4; do
+		echo "$i" >"$M/T/r2/f:q"
+		moments[i]=$(now)
+		echo "$i, later" >"$M/T/r2/f:q"
+		ctl flush "$M"
+	done
+	kept=$(ls "$STORE"/kept-* | sed -n '4s,.*/,,p')
+	backup "$M" "$T/b"
+	for i in 0 1 2 3 4; do
+		at=${moments[i]}
+		had "$i"
+	done
+	harm "$T/b/2/$kept"
+	for what in "is not what the backup has had" "is missing"; do
+		at=${moments[1]}
+		had 1
+		at=${moments[3]}
+		restored_with "the log up to it is not whole: in backup 2 $kept $what" 1
+		rm -f "$T/b/2/$kept"
+	done
+
+	# What the store has lost no backup has.
+	rm -r "$STORE/$kept" "$T/b/2"
+	backup "$M" "$T/b"
+	at=${moments[1]}
+	had 1
+	at=${moments[3]}
+	restored_with "the log up to it is not whole: more was written" 1
+}
+
 # kept_fault: what is said of it.
 kept_fault() {
 	[[ $1 =~ $kept\ is\ damaged\ at\ byte\ [0-9]+:\ a\ record\ .*\ fails ]]

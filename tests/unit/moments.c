@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "store/lsm/admin/engine.h"
+#include "store/lsm/wal/wal.h"
+#include "store/lsm/wal/wal_replay.h"
 #include "store/os/os.h"
 #include "tests/unit/temp_store.h"
 #include "tools/backup/backup.h"
@@ -295,14 +297,19 @@ static void clone_table(struct world *w)
 	assert_int_equal(store_snapshot_drop(s, NULL, name), 0);
 }
 
-static void open_again(struct world *w, bool dies)
+static void end(struct temp_store *t, bool dies)
 {
 	if (dies) {
-		table_unref(w->s.table);
-		lsm_abandon(w->s.store);
+		table_unref(t->table);
+		lsm_abandon(t->store);
 	} else {
-		assert_int_equal(temp_close(&w->s), 0);
+		assert_int_equal(temp_close(t), 0);
 	}
+}
+
+static void open_again(struct world *w, bool dies)
+{
+	end(&w->s, dies);
 	assert_int_equal(temp_open(&w->s), 0);
 }
 
@@ -336,14 +343,14 @@ static void carry(const char *folder, struct store *s, const char *path)
 	folder_close(&f);
 }
 
-static void carry_at_rest(const char *folder, struct temp_store *t)
+static void carry_at_rest(const char *folder, struct temp_store *t, bool dies)
 {
 	struct store_options o = t->options;
 	struct store *s;
 
 	o.read_only = true;
 	o.create = false;
-	assert_int_equal(temp_close(t), 0);
+	end(t, dies);
 	assert_int_equal(store_open(t->path, &o, &s), 0);
 	carry(folder, s, t->path);
 	assert_int_equal(store_close(s), 0);
@@ -355,7 +362,7 @@ static void back_up(struct world *w)
 	if (draw(w, 2))
 		carry(w->folder, w->s.store, w->s.path);
 	else
-		carry_at_rest(w->folder, &w->s);
+		carry_at_rest(w->folder, &w->s, false);
 	w->broken = false;
 	w->backed_up = now;
 	w->calm = draw(w, 2);
@@ -569,8 +576,9 @@ static void put(struct temp_store *s, const char *value)
 	now += 5;
 }
 
-/* Of a store restored as of @at; is that moment @there, or one before it? */
-static const char *value_at(const char *folder, int64_t at, bool there)
+/* Of a store restored as of @at; is it that moment, or *why not? */
+static const char *value_or_why(const char *folder, int64_t at,
+				char why_not[WHY_MAX])
 {
 	struct temp_store s = {.options = {.os = &os}};
 	struct backup_done done;
@@ -585,10 +593,23 @@ static const char *value_at(const char *folder, int64_t at, bool there)
 	assert_int_equal(backup_restore(&f, number, at, s.path, &watch, &done),
 			 0);
 	folder_close(&f);
-	assert_int_equal(!done.log_why[0], there);
+	snprintf(why_not, WHY_MAX, "%s", done.log_why);
+	assert_int_equal(done.moment_ms, why_not[0] ? taken : at);
+	/* The store keeps its log in all these tests. */
+	assert_int_equal(done.log_faults, why_not[0] != '\0');
 	assert_int_equal(temp_open(&s), 0);
 	value = temp_get(&s, "r", "f", "q");
 	assert_int_equal(temp_remove(&s), 0);
+	return value;
+}
+
+/* As of @at; is that moment @there, or one before it? */
+static const char *value_at(const char *folder, int64_t at, bool there)
+{
+	char why_not[WHY_MAX];
+	const char *value = value_or_why(folder, at, why_not);
+
+	assert_int_equal(!why_not[0], there);
 	return value;
 }
 
@@ -626,7 +647,7 @@ static void fork_a_store(unsigned flushes)
 	put(&b, "of b");
 	in_b = now;
 	put(&b, "of b, last");
-	carry_at_rest(folder, &b);
+	carry_at_rest(folder, &b, false);
 
 	assert_string_equal(value_at(folder, in_a, true), "of a");
 	assert_string_equal(value_at(folder, in_b, false), "of a, later");
@@ -809,6 +830,176 @@ static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+#define PUTS 10
+
+/* A log of some segments between two backups, of which each put is a moment. */
+struct stretch {
+	struct temp_store a;
+	char folder[80], dir[88]; /* of all backups, and of the second one */
+	int64_t at[PUTS];
+	uint64_t segment[PUTS + 2]; /* that has the put; behind: none */
+};
+
+static uint64_t newest_segment(const char *dir)
+{
+	uint64_t n, last = 0;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (wal_segment_number(e->d_name, &n) && n > last)
+			last = n;
+	closedir(d);
+	return last;
+}
+
+/* With @dies the log lies in the backup as a death has left it. */
+static void make_stretch(struct stretch *k, bool dies)
+{
+	static char filler[20000];
+	char value[8];
+
+	*k = (struct stretch){.a.options = {.os = &os,
+					    .inline_background = true,
+					    .wal_segment_bytes = 65536}};
+	memset(filler, 'x', sizeof(filler) - 1);
+	assert_int_equal(temp_make(&k->a), 0);
+	snprintf(k->folder, sizeof(k->folder), "%s.b", k->a.path);
+	snprintf(k->dir, sizeof(k->dir), "%s/2", k->folder);
+	assert_int_equal(store_keep_log(k->a.store, 64 << 20), 0);
+	put(&k->a, "before");
+	carry(k->folder, k->a.store, k->a.path);
+	for (int i = 0; i < PUTS; i++) {
+		now++;
+		assert_int_equal(
+			temp_put(&k->a, "s", "f", "q", TS_AUTO, filler), 1);
+		snprintf(value, sizeof(value), "%d", i);
+		put(&k->a, value);
+		k->at[i] = now;
+		k->segment[i] = newest_segment(k->a.path);
+	}
+	k->segment[PUTS] = k->segment[PUTS + 1] = UINT64_MAX;
+	now++;
+	if (dies)
+		carry_at_rest(k->folder, &k->a, true);
+	else
+		carry(k->folder, k->a.store, k->a.path);
+}
+
+static void end_stretch(struct stretch *k)
+{
+	char cmd[100];
+
+	assert_int_equal(temp_remove(&k->a), 0);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", k->folder);
+	assert_int_equal(system(cmd), 0);
+}
+
+/*
+ * Segment @lost is not there, or its last record alone. Moments before are had as
+ * they were, and those behind are not.
+ */
+static void each_moment_is_had_or_not(const struct stretch *k, uint64_t lost,
+				      bool end_alone)
+{
+	char why_not[WHY_MAX], value[8];
+	const char *got;
+
+	for (int i = 0; i < PUTS; i++) {
+		/* A record behind it shows that nothing is missing before. */
+		bool must = end_alone ? k->segment[i + 2] <= lost
+				      : k->segment[i + 1] < lost;
+		bool may = end_alone ? k->segment[i] <= lost
+				     : k->segment[i] < lost;
+
+		got = value_or_why(k->folder, k->at[i], why_not);
+		snprintf(value, sizeof(value), "%d", i);
+		assert_string_equal(got, why_not[0] ? "before" : value);
+		if (must && why_not[0])
+			fail_msg("moment %d: %s", i, why_not);
+		if (!may)
+			assert_non_null(strstr(
+				why_not,
+				"the log up to it is not whole: in backup 2 "));
+	}
+}
+
+/* Before the zeros at its end. */
+static long last_byte(const char *dir, const char *name)
+{
+	char path[200];
+	long last = 0, at = 0;
+	FILE *f;
+	int c;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	for (; (c = fgetc(f)) != EOF; at++)
+		last = c ? at : last;
+	assert_int_equal(fclose(f), 0);
+	return last;
+}
+
+static void lose(const struct stretch *k, const char *name, uint64_t number)
+{
+	char path[200], away[200];
+	long last = last_byte(k->dir, name);
+
+	snprintf(path, sizeof(path), "%s/%s", k->dir, name);
+	snprintf(away, sizeof(away), "%s.away", k->a.path);
+	assert_int_equal(rename(path, away), 0);
+	each_moment_is_had_or_not(k, number, false);
+	assert_int_equal(rename(away, path), 0);
+	harm(k->dir, name, 20);
+	each_moment_is_had_or_not(k, number, false);
+	harm(k->dir, name, 20);
+	harm(k->dir, name, last);
+	each_moment_is_had_or_not(k, number, true);
+	harm(k->dir, name, last);
+}
+
+/* The file of the segment, kept or not. */
+static void segment_file(const char *dir, uint64_t number, char out[64])
+{
+	uint64_t id, n;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	out[0] = '\0';
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if ((wal_kept_number(e->d_name, &id, &n) ||
+		     wal_segment_number(e->d_name, &n)) &&
+		    n == number)
+			snprintf(out, 64, "%.63s", e->d_name);
+	closedir(d);
+	assert_string_not_equal(out, "");
+}
+
+static void moments_before_what_is_lost_of_the_log_are_had(void **state)
+{
+	struct stretch k;
+	uint64_t n;
+	char name[64];
+
+	(void)state;
+	for (int dies = 0; dies < 2; dies++) {
+		make_stretch(&k, dies);
+		for (int i = 0; i < PUTS; i++)
+			assert_int_equal(
+				atoi(value_at(k.folder, k.at[i], true)), i);
+		assert_true(k.segment[PUTS - 1] - k.segment[0] > 2);
+		for (n = k.segment[0]; n <= k.segment[PUTS - 1]; n++) {
+			segment_file(k.dir, n, name);
+			assert_int_equal(name[0], dies ? 'w' : 'k');
+			lose(&k, name, n);
+		}
+		end_stretch(&k);
+	}
+}
+
 /* Its first page is mapped nowhere: reading it is EIO, as of a bad disk. */
 static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
 {
@@ -837,6 +1028,8 @@ int main(void)
 		cmocka_unit_test(
 			a_check_finds_each_kept_segment_that_is_damaged),
 		cmocka_unit_test(a_kept_segment_that_cannot_be_had_is_left_out),
+		cmocka_unit_test(
+			moments_before_what_is_lost_of_the_log_are_had),
 		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_left),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};

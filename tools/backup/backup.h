@@ -47,8 +47,9 @@ struct backup_done {
 	uint64_t carried_files, carried; /* of which so many were carried */
 	int64_t moment_ms;		 /* of which it is the state */
 	/*
-	 * Of a restore to a moment that could not be had: the reason, else "". Of
-	 * a backup: what is damaged of the kept log, and of how many files.
+	 * Of a restore to a moment that could not be had: the reason, else "", and 1
+	 * if the store kept its log for it, else 0. Of a backup: what is damaged of
+	 * the kept log, and of how many files.
 	 */
 	char log_why[WHY_MAX];
 	uint64_t log_faults;
@@ -64,8 +65,9 @@ int backup_make(struct folder *f, const char *store, const struct hold *h,
 		const struct carry_watch *w, struct backup_done *out);
 /*
  * Makes the new store @dest, which may be an empty directory, of backup @number, and
- * brings it to @at_ms by the log that later ones have. Where that is not in them, or
- * @at_ms is not later, it is as the backup. -EEXIST: there is something.
+ * brings it to @at_ms by the log that later ones have. Where that is not in them up
+ * to there, or @at_ms is not later, it is as the backup. -EEXIST: there is
+ * something.
  */
 int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
 		   const char *dest, const struct carry_watch *w,

@@ -27,6 +27,8 @@ struct restoring {
 	int from, to;	  /* directories: the backup, the new store */
 	const char *part; /* the new store, until it has its name */
 	int64_t at_ms;
+	char lacks
+		[WHY_MAX]; /* what of the log cannot be had first; "": all can */
 	struct backup_done done;
 };
 
@@ -40,37 +42,56 @@ static bool is_kept(const struct inventory_file *f)
 	return hold_is_kept(&f->is);
 }
 
-static bool is_state(const struct inventory_file *f)
-{
-	return !is_kept(f);
-}
-
 /* Of the last one: its state is not needed, but its catalog. */
 static bool is_last(const struct inventory_file *f)
 {
 	return !f->is.sum;
 }
 
-static int carry_those(struct restoring *k, int from, int to,
-		       const struct inventory *r,
-		       bool (*wanted)(const struct inventory_file *f))
+/* One that is not what the backup has had is there all the same. */
+static int carry_one(struct restoring *k, int from, int to,
+		     const struct inventory_file *f)
 {
 	uint64_t hash = 0;
+	int rc = carry_file(from, to, &f->is, k->watch, &hash);
+
+	if (rc == 0 && hash != f->hash)
+		rc = not_its_own(f);
+	k->done.carried_files = ++k->done.files;
+	k->done.carried = k->done.bytes += f->is.bytes;
+	return rc;
+}
+
+static bool is_harmed(int rc)
+{
+	return rc == -EUCLEAN || rc == -ENOENT || rc == -EIO;
+}
+
+/* Up to what cannot be had of the log moments are in it. */
+static void note_lack(struct restoring *k, uint64_t number)
+{
+	if (!k->lacks[0])
+		snprintf(k->lacks, sizeof(k->lacks), "in backup %" PRIu64 " %s",
+			 number, store_why());
+}
+
+/* Of the last one without the catalog nothing is known of the log. */
+static int carry_log_files(struct restoring *k, uint64_t number, int from,
+			   int log, const struct inventory *r, bool last)
+{
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < r->nfiles; i++) {
 		const struct inventory_file *f = &r->files[i];
 
-		if (!wanted(f))
+		if (!(last ? is_last(f) : is_kept(f)))
 			continue;
-		rc = carry_file(from, to, &f->is, k->watch, &hash);
-		if (rc == 0 && hash != f->hash)
-			rc = not_its_own(f);
-		k->done.files++;
-		k->done.bytes += f->is.bytes;
+		rc = carry_one(k, from, log, f);
+		if (i > 0 && is_harmed(rc)) {
+			note_lack(k, number);
+			rc = 0;
+		}
 	}
-	k->done.carried_files = k->done.files;
-	k->done.carried = k->done.bytes;
 	return rc;
 }
 
@@ -84,12 +105,12 @@ static int carry_log(struct restoring *k, uint64_t number, int log, bool *last)
 		rc = from = folder_enter(k->folder, number);
 	*last = rc >= 0 && r.taken_ms >= k->at_ms;
 	if (rc >= 0)
-		rc = carry_those(k, from, log, &r, *last ? is_last : is_kept);
+		rc = carry_log_files(k, number, from, log, &r, *last);
 	if (from >= 0)
 		close(from);
 	inventory_free(&r);
 	/* The backup before it is none the worse. */
-	if (rc == -EUCLEAN || rc == -ENOENT)
+	if (is_harmed(rc))
 		rc = why(-ENODATA, "in backup %" PRIu64 " %s", number,
 			 store_why());
 	return rc;
@@ -126,7 +147,8 @@ static int roll_forward(struct restoring *k)
 	if (rc == 0 && asprintf(&path, "%s/" LOG_DIR, k->part) < 0)
 		rc = why(-ENOMEM, "out of memory");
 	if (rc == 0)
-		rc = store_roll_forward(k->part, path, k->at_ms);
+		rc = store_roll_forward(
+			k->part, path, k->lacks[0] ? k->lacks : NULL, k->at_ms);
 	why_keep(&kept);
 	if (log >= 0) {
 		(void)folder_sweep(log, NULL, NULL);
@@ -138,19 +160,36 @@ static int roll_forward(struct restoring *k)
 	return rc;
 }
 
+static int carry_state(struct restoring *k)
+{
+	const struct inventory *r = k->inventory;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->nfiles; i++)
+		if (!is_kept(&r->files[i]))
+			rc = carry_one(k, k->from, k->to, &r->files[i]);
+	return rc;
+}
+
 static int restore_files(struct restoring *k)
 {
-	int rc = carry_those(k, k->from, k->to, k->inventory, is_state);
+	bool later = k->at_ms > k->done.moment_ms;
+	int rc = carry_state(k);
 
-	if (rc < 0 || k->at_ms <= k->done.moment_ms)
-		return rc < 0 ? rc : store_roll_forward(k->part, NULL, 0);
-	rc = roll_forward(k);
-	if (rc == 0)
-		k->done.moment_ms = k->at_ms;
-	if (rc != -ENODATA)
+	if (rc < 0)
 		return rc;
-	snprintf(k->done.log_why, sizeof(k->done.log_why), "%s", store_why());
-	return store_roll_forward(k->part, NULL, 0);
+	if (later) {
+		rc = roll_forward(k);
+		if (rc == 0)
+			k->done.moment_ms = k->at_ms;
+		if (rc != -ENODATA)
+			return rc;
+		snprintf(k->done.log_why, sizeof(k->done.log_why), "%s",
+			 store_why());
+	}
+	rc = store_roll_forward(k->part, NULL, NULL, 0);
+	k->done.log_faults = later && rc > 0;
+	return rc < 0 ? rc : 0;
 }
 
 struct finding {

@@ -25,7 +25,8 @@ int lsm_check(const char *path, struct os *os,
 /* See store_check_kept(). */
 int lsm_check_kept(const char *path, const char *name);
 /* See store_roll_forward(). */
-int lsm_roll_forward(const char *path, const char *log, int64_t at_ms);
+int lsm_roll_forward(const char *path, const char *log, const char *lacks,
+		     int64_t at_ms);
 /* See store_repair(). */
 int lsm_repair(const char *path, const char *dest, struct os *os,
 	       void (*tell)(void *arg, const struct store_rescue *news),

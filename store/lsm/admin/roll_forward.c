@@ -10,6 +10,10 @@
  * The log is read twice: first to see that it goes from one to the other and says
  * what is asked for, so that a store for which it does not is left as it was. The
  * next open replays what the second reading has written.
+ *
+ * It is whole up to the moment where a record of a later time was met: what is
+ * missing or damaged behind that does not matter. Without such a record all of it
+ * has to be there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +32,7 @@ struct roll {
 	struct catalog now; /* what @dir has, of which files move to the next */
 	uint64_t next;	    /* the first segment behind those that @dir has */
 	int64_t at_ms;
+	const char *lacks;  /* of the log, in words, or NULL */
 	bool reached;	    /* a record after that moment was met */
 	struct buf outline; /* the newest before it; empty: none */
 	struct wal *to;	    /* NULL: only looks */
@@ -66,10 +71,13 @@ static int read_log(struct roll *k, uint64_t upto)
 {
 	struct wal_found found = {0};
 	uint64_t first = k->next;
-	int r = wal_replay(k->log, first, take, k, &found);
+	int r = wal_replay_before(k->log, first, take, k, &found);
 
 	if (r == -ECANCELED && k->reached)
 		r = 0;
+	else if (k->lacks && (r == 0 || r == -EUCLEAN))
+		r = why(-ENODATA, "the log up to it is not whole: %s",
+			k->lacks);
 	else if (r == -EUCLEAN || (r == 0 && first + found.n < upto))
 		r = incomplete(
 			"the log up to it is not whole: more was written "
@@ -208,8 +216,12 @@ static int roll(struct roll *k, const char *log)
 	uint64_t upto = 0;
 	int r;
 
-	if (!log)
-		return k->now.keep.bytes ? write_catalog(k) : 0;
+	if (!log && !k->now.keep.bytes)
+		return 0;
+	if (!log) {
+		r = write_catalog(k);
+		return r < 0 ? r : 1;
+	}
 	r = end_of_own(k);
 	if (r == 0)
 		r = os_dir_open(k->os, log, false, &k->log);
@@ -241,9 +253,10 @@ static int load(struct roll *k)
 	return r;
 }
 
-int lsm_roll_forward(const char *path, const char *log, int64_t at_ms)
+int lsm_roll_forward(const char *path, const char *log, const char *lacks,
+		     int64_t at_ms)
 {
-	struct roll k = {.os = os_posix(), .at_ms = at_ms};
+	struct roll k = {.os = os_posix(), .at_ms = at_ms, .lacks = lacks};
 	struct why_kept kept;
 	int r = os_dir_open(k.os, path, false, &k.dir);
 

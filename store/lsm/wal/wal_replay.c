@@ -95,6 +95,7 @@ int wal_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Where one is missing, @found has those before it. */
 static int find_segments(struct os_dir *dir, struct wal_found *found)
 {
 	struct listing l = {.first = found->first};
@@ -113,6 +114,7 @@ static int find_segments(struct os_dir *dir, struct wal_found *found)
 	for (size_t i = 0; i < found->n; i++) {
 		if (found->numbers[i] == found->first + i)
 			continue;
+		found->n = i;
 		return why(-EUCLEAN,
 			   "segment wal-%016" PRIx64
 			   ".log of the log is missing; restore it or remove "
@@ -174,6 +176,7 @@ struct walk {
 	void *arg;
 	void (*say)(void *arg, const char *sentence); /* or NULL */
 	int faults;
+	bool before;		/* walks also what is before what is missing */
 	bool kept;		/* of a segment that the log does not need */
 	struct wal_head *heads; /* of found->numbers */
 	struct reader r;	/* the segment being read: */
@@ -380,7 +383,8 @@ static int walk_result(struct walk *w, int rc)
 	return 0;
 }
 
-static int walk_segments(struct walk *w)
+/* As find_segments(), of segments whose first block is damaged. */
+static int read_heads(struct walk *w)
 {
 	struct wal_found *f = w->found;
 	int rc = 0;
@@ -390,17 +394,37 @@ static int walk_segments(struct walk *w)
 	w->heads = calloc(f->n, sizeof(*w->heads));
 	if (!w->heads)
 		return -ENOMEM;
-	/* All blocks first: each segment's end is the start of the next one. */
-	for (size_t i = 0; i < f->n && rc == 0; i++) {
+	for (size_t i = 0; i < f->n; i++) {
 		rc = open_segment(w, f->numbers[i]);
 		w->heads[i] = w->head;
 		if (rc == 0 && i && w->heads[i].start < w->heads[i - 1].start)
 			rc = damaged(w, 0, "it is older than the one before");
+		if (rc < 0)
+			f->n = i;
 	}
-	if (rc < 0)
-		return walk_result(w, rc);
-	for (size_t i = 0; i < f->n && rc == 0; i++)
+	return rc;
+}
+
+static int walk_segments(struct walk *w)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < w->found->n && rc == 0; i++)
 		rc = walk_result(w, walk_segment(w, i));
+	return rc;
+}
+
+/* What is missing or damaged is at the end of what is walked: @rc says it. */
+static int walk_before(struct walk *w, int rc)
+{
+	struct why_kept kept;
+	int before;
+
+	why_keep(&kept);
+	before = walk_segments(w);
+	if (before < 0)
+		return before;
+	why_restore(&kept);
 	return rc;
 }
 
@@ -535,9 +559,15 @@ static int walk_ring(struct walk *w)
 
 static int walk_log(struct walk *w)
 {
-	int rc;
+	int rc = find_segments(w->dir, w->found), heads = 0;
 
-	rc = walk_result(w, find_segments(w->dir, w->found));
+	/* All first blocks: each segment's end is the start of the next one. */
+	if (rc == 0 || w->before)
+		heads = read_heads(w);
+	rc = heads < 0 ? heads : rc;
+	if (rc == -EUCLEAN && w->before)
+		rc = walk_before(w, rc);
+	rc = walk_result(w, rc);
 	if (rc == 0 && w->faults == 0)
 		rc = walk_segments(w);
 	if (rc == 0 && w->faults == 0)
@@ -553,6 +583,19 @@ int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 {
 	struct walk w = {
 		.dir = dir, .found = out, .replay = replay, .arg = arg};
+
+	*out = (struct wal_found){.first = first};
+	return walk_log(&w);
+}
+
+int wal_replay_before(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
+		      void *arg, struct wal_found *out)
+{
+	struct walk w = {.dir = dir,
+			 .found = out,
+			 .replay = replay,
+			 .arg = arg,
+			 .before = true};
 
 	*out = (struct wal_found){.first = first};
 	return walk_log(&w);

@@ -71,6 +71,12 @@ typedef int (*wal_replay_fn)(void *arg, uint64_t segment, struct bytes record);
 /* @replay may be NULL. Free with wal_found_free() also after a failure. */
 int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 	       void *arg, struct wal_found *out);
+/*
+ * The same, but of what the log has before a segment that is missing or damaged the
+ * records are handed out, too. -EUCLEAN then, as from wal_replay().
+ */
+int wal_replay_before(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
+		      void *arg, struct wal_found *out);
 int wal_recover(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 
