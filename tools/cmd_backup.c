@@ -270,7 +270,7 @@ static int restore(struct folder *f, uint64_t number, int64_t at_ms,
 {
 	struct backup_done done;
 	struct inventory all;
-	int r = folder_inventory(f, number, &all);
+	int code, r = folder_inventory(f, number, &all);
 
 	if (r < 0)
 		return fail_store(f->path);
@@ -288,9 +288,10 @@ static int restore(struct folder *f, uint64_t number, int64_t at_ms,
 			"a later moment: %s\n",
 			(unsigned long long)number, (long long)done.moment_ms,
 			done.log_why);
-	return print_backup_made(done.number, done.files, done.bytes,
+	code = print_backup_made(done.number, done.files, done.bytes,
 				 done.carried_files, done.carried,
 				 done.moment_ms);
+	return code || !done.log_faults ? code : EXIT_NONE;
 }
 
 int cmd_restore(struct request *rq)

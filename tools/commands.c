@@ -387,7 +387,7 @@ const struct command cellctl_commands[] = {
 "Makes the new store STORE of a backup in DIR, the newest one unless it is said\n"
 "otherwise, and verifies it. --at takes milliseconds since 1970: of a store that\n"
 "keeps its log any moment between two backups, else the backup before it, with\n"
-"the reason. Prints what backup prints.\n",
+"the reason, and exit code 1 if that log was kept. Prints what backup prints.\n",
 	.example = "restore /mnt/disk/data ./data",
 	.options = O_RESTORE | O_JSON | O_PROGRESS,
 	.words_min = 2, .words_max = 2,

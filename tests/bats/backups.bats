@@ -302,10 +302,13 @@ now() {
 	[ "$(ctl check "$T/2")" = "$T/2: 0 faults" ]
 }
 
-# restored_with WORDS: as of $at it is the newest backup before that, for a reason.
+# restored_with WORDS NUMBER [CODE]: as of $at it is that backup, for a reason.
 restored_with() {
+	local code=0
+
 	rm -rf "$T/new"
-	ctl restore "$T/b" "$T/new" --at "$at" >"$T/said" 2>"$T/reason"
+	ctl restore "$T/b" "$T/new" --at "$at" >"$T/said" 2>"$T/reason" || code=$?
+	[ "$code" -eq "${3:-1}" ]
 	[ "$(cut -f 1 "$T/said")" = "$2" ]
 	grep -q "this is backup $2, taken at $(cut -f 6 "$T/said"), and not a later moment: .*$1" \
 		"$T/reason"
@@ -318,9 +321,12 @@ restored_with() {
 	a_table
 	backup "$M" "$T/b"
 	at=$(now)
-	restored_with "no later backup has the log" 1
+	# No log was ever kept: the last backup before is what was asked for.
+	restored_with "no later backup has the log" 1 0
 	backup "$M" "$T/b" --keep-log 64
-	restored_with "the log between was not kept" 1
+	restored_with "the log between was not kept" 1 0
+	at=$(now)
+	restored_with "no later backup has the log" 2
 
 	# What a clone makes is in no log.
 	mkdir "$M/T/.snapshot/s"
