@@ -244,6 +244,8 @@ static void make(struct program *p, bool network)
 	answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 	allow_where(p, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
 	allow_where(p, SYS_unshare, 0, ~0u, CLONE_FILES);
+	/* Whether a process is there, which made what is now in the way. */
+	allow_where(p, SYS_kill, 1, ~0u, 0);
 	if (network)
 		allow_call(p, SYS_socket);
 	else
@@ -265,6 +267,6 @@ unsigned syscalls_restrict(bool network)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_TSYNC, &prog))
 		return 0;
-	return COUNT(calls) + 3;
+	return COUNT(calls) + 4;
 }
 #endif
