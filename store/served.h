@@ -89,10 +89,12 @@ void served_free(struct served *sv); /* @sv may be NULL */
  * first; -EPROTO when the bytes are no request, which ends the session.
  */
 int served_feed(struct served *sv, struct bytes data);
+#define SERVED_KEEP 1
 /*
  * Calls @give once with the next at most @size bytes of replies, running a
- * request if there is need: none when nothing was asked. 0, -EPROTO, or what
- * @give returns (then the session is over too).
+ * request if there is need: none when nothing was asked. SERVED_KEEP of @give: it
+ * has not taken them, and is given them again by the next call. 0, -EPROTO, or the
+ * error that @give returns (then the session is over too).
  */
 int served_take(struct served *sv, size_t size,
 		int (*give)(void *arg, struct bytes data), void *arg);

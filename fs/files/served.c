@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "fs/change/changed.h"
@@ -11,7 +12,9 @@ struct served_file {
 	struct open_file file; /* first: the one is cast to the other */
 	struct fs *fs;
 	struct served *served;
-	bool read_only; /* it was not opened for writing */
+	bool read_only;	      /* it was not opened for writing */
+	pthread_mutex_t lock; /* guards left, and the answer of each read */
+	bool left; /* a read was answered by EINTR, and its request runs on */
 };
 
 static const struct file_ops served_ops;
@@ -58,6 +61,7 @@ int served_open(struct fs *fs, struct fuse_file_info *fi)
 		atomic_fetch_sub(&fs->sessions, 1);
 		return r;
 	}
+	pthread_mutex_init(&f->lock, NULL);
 	f->file.ops = &served_ops;
 	f->file.refs = 1;
 	f->fs = fs;
@@ -83,27 +87,101 @@ static void session_free(struct open_file *file)
 
 	served_free(f->served);
 	atomic_fetch_sub(&f->fs->sessions, 1);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
+}
+
+/*
+ * A read is answered once: by its reply, or by EINTR when a signal comes before that.
+ * Else who is killed would stay until the reply.
+ */
+struct asked {
+	struct served_file *file;
+	fuse_req_t req;
+	pthread_t by;
+	enum {
+		WAITS,
+		REPLIED,
+		LEFT
+	} answer;   /* file->lock */
+	bool early; /* the signal was there before the read */
+};
+
+/* Gives the read that answer, unless it has one. */
+static bool decide(struct asked *a, int answer)
+{
+	bool first;
+
+	pthread_mutex_lock(&a->file->lock);
+	first = a->answer == WAITS;
+	if (first)
+		a->answer = answer;
+	if (first && answer == LEFT)
+		a->file->left = true;
+	pthread_mutex_unlock(&a->file->lock);
+	return first;
+}
+
+/*
+ * Another thread calls it while the request runs, and @arg may be gone once it has
+ * decided. libfuse may call it in the midst of setting it, too, and needs @req then.
+ */
+static void on_interrupt(fuse_req_t req, void *arg)
+{
+	struct asked *a = arg;
+
+	if (pthread_equal(a->by, pthread_self()))
+		a->early = true;
+	else if (decide(a, LEFT))
+		fuse_reply_err(req, EINTR);
+}
+
+/* True: the caller replies, and on_interrupt() is not called any more. */
+static bool claim(struct asked *a)
+{
+	if (!decide(a, REPLIED))
+		return false;
+	fuse_req_interrupt_func(a->req, NULL, NULL);
+	return true;
 }
 
 /* A reply that does not arrive was for somebody who is gone. */
 static int give(void *arg, struct bytes data)
 {
-	fuse_req_t *req = arg;
-	int r = fuse_reply_buf(*req, (const char *)data.data, data.len);
+	struct asked *a = arg;
 
-	*req = NULL;
-	return r;
+	return claim(a) ? fuse_reply_buf(a->req, (const char *)data.data,
+					 data.len)
+			: SERVED_KEEP;
 }
 
+/* The thread that a request was left to goes on with it; no other waits for it. */
 static int session_read(struct fs *fs, struct open_file *file, fuse_req_t req,
 			size_t size, off_t off)
 {
 	struct served_file *f = (struct served_file *)file;
-	int r = served_take(f->served, size, give, &req);
+	struct asked a = {.file = f, .req = req, .by = pthread_self()};
+	bool left;
+	int r;
 
-	/* What @give was handed is answered, whatever came of it. */
-	return req ? r : 0;
+	pthread_mutex_lock(&f->lock);
+	left = f->left;
+	pthread_mutex_unlock(&f->lock);
+	if (left)
+		return why(-EAGAIN,
+			   "what was asked before is still being done");
+	fuse_req_interrupt_func(req, on_interrupt, &a);
+	if (a.early && decide(&a, LEFT))
+		fuse_reply_err(req, EINTR);
+	r = served_take(f->served, size, give, &a);
+	/* Where @give was called it has decided. */
+	if (claim(&a))
+		return r;
+	pthread_mutex_lock(&f->lock);
+	if (a.answer == LEFT)
+		f->left = false;
+	pthread_mutex_unlock(&f->lock);
+	return 0;
 }
 
 static int session_write(struct fs *fs, struct open_file *file,

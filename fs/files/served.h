@@ -4,7 +4,9 @@
  * Each open is a session of its own: what is written is requests, what is read
  * is replies, in order. write(2) only gathers; a request is run by the read(2)
  * that asks for its reply, so only a reader waits. Reading without a
- * request finds the end of the file.
+ * request finds the end of the file. A read that a signal interrupts ends with
+ * EINTR at once; its request is run to its end, until which others are told EAGAIN,
+ * and the next one gets the reply.
  *
  * The options of the mount hold: ro and nodelete refuse what they forbid.
  * The kernel has heard of a change (change/changed.h) before the reply is sent.

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/remote/client.h"
@@ -52,14 +53,18 @@ static int fd_send(struct channel *ch, struct bytes data)
 	return 0;
 }
 
+/* After a read that a signal ended the mount says EAGAIN until it has the reply. */
 static ssize_t fd_receive(struct channel *ch, void *to, size_t n)
 {
+	static const struct timespec pause = {.tv_nsec = 10000000};
 	ssize_t r;
 
-	do
-		r = read(fd_channel(ch)->fd, to, n);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : r;
+	while ((r = read(fd_channel(ch)->fd, to, n)) < 0)
+		if (errno == EAGAIN)
+			nanosleep(&pause, NULL);
+		else if (errno != EINTR)
+			return -errno;
+	return r;
 }
 
 static void fd_close(struct channel *ch)

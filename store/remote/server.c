@@ -277,15 +277,16 @@ int served_take(struct served *sv, size_t size,
 		r = give(arg, bytes_of(sv->out.data ? sv->out.data + sv->out_at
 						    : NULL,
 				       n));
-		sv->out_at += n;
+		sv->out_at += r == SERVED_KEEP ? 0 : n;
 	}
 	if (r < 0)
 		end(sv);
 	else if (sv->ahead.due && sv->out_at == sv->out.len)
 		serve_ahead(sv);
 	pthread_mutex_unlock(&sv->run_lock);
-	return r == -EPROTO ? why(r, "the session is over: open the file again")
-			    : r;
+	if (r == -EPROTO)
+		return why(r, "the session is over: open the file again");
+	return r < 0 ? r : 0;
 }
 
 int served_new(struct store *s, const struct served_hooks *hooks,

@@ -394,3 +394,55 @@ stopped_export() {
 	grep -q "cellfs-bench: stopped; .* of 3 runs" "$T/said"
 	[ -z "$(ls "$T/bench")" ]
 }
+
+# mount_slow CALL: what the daemon does by such a call takes it two seconds.
+mount_slow() {
+	cat >"$T/slow" <<-EOF
+		#!/bin/sh
+		ASAN_OPTIONS=detect_leaks=0 exec strace -f -qq -o "$T/trace" \
+			-e trace=$1 -e inject=$1:delay_enter=2s "$CELLFS" "\$@"
+	EOF
+	chmod +x "$T/slow"
+	CELLFS=$T/slow mount_store
+}
+
+# ends_soon SIGNAL: the tool that has it ends by it, and the mount is not waited for.
+ends_soon() {
+	local code=0 from=${EPOCHREALTIME//[!0-9]/}
+
+	kill "-$1" "$TOOL"
+	wait "$TOOL" || code=$?
+	[ "$code" -eq $((128 + $(kill -l "$1"))) ] &&
+		[ $((${EPOCHREALTIME//[!0-9]/} - from)) -lt 1500000 ] || {
+		echo "$((${EPOCHREALTIME//[!0-9]/} - from)) us, $code" >&2
+		cat "$T/said" >&2
+		return 1
+	}
+}
+
+# waits_for_mount: a thread of the tool does, in a read.
+waits_for_mount() {
+	cat "/proc/$TOOL/task"/*/wchan | grep -q request_wait_answer
+}
+
+has_merged() {
+	ctl stats "$M" | grep -qE '^compactions_total +[1-9]'
+}
+
+@test "who is ended does not wait for what the mounted store does" {
+	local c
+	mount_slow fdatasync,fsync
+	for c in flush compact; do
+		ctl put "$M" T "$c" f:q new
+		stoppable "$CELLCTL" "$c" "$M" 2>"$T/said"
+		settled waits_for_mount
+		sleep 0.1
+		ends_soon INT
+	done
+	# That goes on, and others are served.
+	[ "$(ctl get -v "$M" T flush f:q)" = new ]
+	settled has_merged
+	ctl flush "$M"
+	unmount_store
+	[ "$(ctl count "$STORE" T)" -eq 3002 ]
+}
