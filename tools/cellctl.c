@@ -199,10 +199,8 @@ int main(int argc, char **argv)
 	descriptors_fill();
 	code = run_words(argc, argv);
 	/* A shell that runs a script ends that, too. */
-	if (progress_stopped() && code != EXIT_DONE) {
-		signal(progress_stopped(), SIG_DFL);
-		raise(progress_stopped());
-	}
+	if (progress_stopped() && code != EXIT_DONE)
+		progress_end(progress_stopped());
 	/* Writing the help may fail, too. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;

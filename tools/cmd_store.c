@@ -253,8 +253,9 @@ const char *stopped_advice(const struct request *rq, const char *at_rest)
 	if (!store_is_directory(rq->words[0]))
 		return "HBase goes on with it";
 	(void)is_mounted(rq->words[0], &mounted);
-	return mounted ? "the mounted store goes on with it, and this program "
-			 "ends with that"
+	return mounted ? "the mounted store goes on with what it was asked\n"
+			 "  its work is in .cellfs/stats there; done again "
+			 "this waits for it"
 		       : at_rest;
 }
 

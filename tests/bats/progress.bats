@@ -439,10 +439,93 @@ has_merged() {
 		sleep 0.1
 		ends_soon INT
 	done
+	grep -q "^cellctl: stopped; the mounted store goes on" "$T/said"
 	# That goes on, and others are served.
 	[ "$(ctl get -v "$M" T flush f:q)" = new ]
 	settled has_merged
 	ctl flush "$M"
 	unmount_store
 	[ "$(ctl count "$STORE" T)" -eq 3002 ]
+}
+
+# stopped_in_mount SIGNAL: the tool waits for the daemon, which is stopped; it ends
+# with words, and then the mount is as it was.
+stopped_in_mount() {
+	settled waits_for_mount
+	ends_soon "$1"
+	kill -CONT "$DAEMON"
+	grep -q "^cellctl: stopped; the store that is mounted at $M has not" \
+		"$T/said"
+	grep -q "was asked: see $M/.cellfs/stats; to go on do this again" "$T/said"
+	[ "$(ctl count "$M" T)" -eq "$(ctl count "$STORE" T)" ]
+}
+
+# stop_daemon [CALL]: while the tool waits there; no thread of it takes a request.
+stop_daemon() {
+	[ -z "${1:-}" ] || settled grep -q "$1" "/proc/$TOOL/wchan"
+	kill -STOP "$DAEMON"
+	settled all_stopped
+}
+
+all_stopped() {
+	[ -z "$(grep -L '^[0-9]* (.*) T ' "/proc/$DAEMON/task"/*/stat)" ]
+}
+
+@test "who waits for a mount that does not answer says so, and ends" {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		sed "s/^/$i/" "$T/cells"
+	done | ctl import "$STORE" T
+	mount_store
+	ctl flush "$M"
+	stoppable "$CELLCTL" check "$M" --rate 1 --progress >"$T/out" 2>"$T/said"
+	stop_daemon nanosleep
+	stopped_in_mount TERM
+	# On a terminal the line goes before that.
+	stoppable script -qefc "echo \$\$ >'$T/pid'; exec '$CELLCTL' check '$M' \
+		--rate 1 2>&1" /dev/null >"$T/said"
+	settled grep -q "check \[" "$T/said"
+	i=$TOOL
+	TOOL=$(cat "$T/pid")
+	stop_daemon nanosleep
+	settled waits_for_mount
+	kill -INT "$TOOL"
+	wait "$i" || true
+	kill -CONT "$DAEMON"
+	grep -qP '\r\x1b\[Kcellctl: stopped; the store' "$T/said"
+	mkfifo "$T/pipe"
+	# shellcheck disable=SC2016
+	stoppable bash -c 'exec "$1" export "$2" T >"$3"' - \
+		"$CELLCTL" "$M" "$T/pipe" 2>"$T/said"
+	exec 4<"$T/pipe"
+	head -c 1000 <&4 >"$T/part"
+	stop_daemon pipe_write
+	cat <&4 >"$T/part" &
+	exec 4<&-
+	stopped_in_mount INT
+	for i in "compact @" "scan @ T" "flush @"; do
+		stop_daemon
+		# shellcheck disable=SC2086
+		stoppable "$CELLCTL" ${i//@/$M} >"$T/out" 2>"$T/said"
+		settled waits_for_mount
+		ends_soon INT
+		kill -CONT "$DAEMON"
+	done
+	unmount_store
+	[ "$(ctl count "$STORE" T)" -eq 27000 ]
+}
+
+@test "an import into a mount is stopped as it waits for its input" {
+	mount_store
+	mkfifo "$T/in"
+	stoppable "$CELLCTL" import "$M" T "$T/in" --progress 2>"$T/said"
+	exec 4>"$T/in"
+	sed 's/^/new/' "$T/cells" >&4
+	settled grep -qE '^import  ' "$T/said"
+	kill -INT "$TOOL"
+	ended_by INT "[0-9]* cells are applied"
+	exec 4>&-
+	[ "$(ctl count "$M" T --rowprefix new)" -eq \
+		"$(sed -n 's/.*stopped; \([0-9]*\) cells.*/\1/p' "$T/said")" ]
+	unmount_store
 }

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -437,10 +436,8 @@ int main(int argc, char **argv)
 
 	descriptors_fill();
 	code = run_words(argc, argv);
-	if (progress_stopped() && code == EXIT_TROUBLE) {
-		signal(progress_stopped(), SIG_DFL);
-		raise(progress_stopped());
-	}
+	if (progress_stopped() && code == EXIT_TROUBLE)
+		progress_end(progress_stopped());
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	fprintf(stderr, "cellfs-bench: cannot write the output: %s\n",

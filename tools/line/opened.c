@@ -9,6 +9,7 @@
 #include "store/keys.h"
 #include "store/served.h"
 #include "tools/line/fail.h"
+#include "tools/progress/progress.h"
 
 static bool insecure;
 
@@ -38,6 +39,8 @@ static int open_any(const char *path, const struct store_options *o,
 		r = why(-ENOMEM, "out of memory");
 	if (r > 0)
 		r = store_open_served(file, o, store);
+	if (r == 0 && file)
+		progress_mounted(mountpoint);
 	free(file);
 	free(mountpoint);
 	return r;

@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,6 +21,9 @@
 #define WIDTH 79 /* of the line on a terminal */
 #define DRAW_MS 100
 #define LINE_MS 1000
+/* So long a mounted store may take to answer who was asked to stop. */
+#define GRACE_MS 300
+#define POKE_MS 20
 
 static struct {
 	const char *what, *unit;
@@ -26,11 +31,22 @@ static struct {
 	uint64_t begun_ms, next_ms; /* when to draw again */
 	bool forced;		    /* a line each time */
 	bool terminal;		    /* or one that is drawn anew */
-	bool drawn;
 } now;
 
 static bool forced;
-static volatile sig_atomic_t stopped;
+static atomic_bool drawn;
+static atomic_int stopped;
+
+/* Of a command on a mounted store: who ends it once it was asked to stop. */
+static enum {
+	NOBODY_YET,
+	ITSELF,
+	THE_WATCH
+} _Atomic ends;
+static sigset_t caught; /* the signals that ask to stop */
+static bool catches, watches;
+static char *mounted;	 /* the mountpoint */
+static pthread_t worker; /* who may be in a call of the mounted store */
 
 static void on_signal(int sig)
 {
@@ -47,7 +63,94 @@ static void catch_first(int sig)
 	is = (struct sigaction){.sa_handler = on_signal,
 				.sa_flags = (int)SA_RESETHAND};
 	sigemptyset(&is.sa_mask);
-	(void)sigaction(sig, &is, NULL);
+	if (sigaction(sig, &is, NULL) == 0)
+		sigaddset(&caught, sig);
+}
+
+void progress_end(int sig)
+{
+	sigset_t it;
+
+	sigemptyset(&it);
+	sigaddset(&it, sig);
+	signal(sig, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+	raise(sig);
+}
+
+static bool is_asked(void)
+{
+	int none = NOBODY_YET;
+
+	if (!stopped)
+		return false;
+	/* Both do not say it: the other thread ends the program. */
+	while (!atomic_compare_exchange_strong(&ends, &none, ITSELF) &&
+	       none == THE_WATCH)
+		pause();
+	return true;
+}
+
+static void on_poke(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * A thread that waits for a mounted store has no handler called until that answers:
+ * another one takes the signals. Until the command sees the first one, what it
+ * waits for is interrupted, as a handler would do.
+ */
+static void *watch(void *arg)
+{
+	const struct timespec poke = {.tv_nsec = POKE_MS * NS_PER_MS};
+	int sig, none = NOBODY_YET;
+
+	(void)arg;
+	if (sigwait(&caught, &sig))
+		return NULL;
+	stopped = sig;
+	for (int ms = 0; ms < GRACE_MS && ends == NOBODY_YET; ms += POKE_MS) {
+		pthread_kill(worker, SIGURG);
+		if (sigtimedwait(&caught, NULL, &poke) > 0)
+			break;
+	}
+	if (atomic_compare_exchange_strong(&ends, &none, THE_WATCH))
+		progress_say_stopped("the store that is mounted at %s has not "
+				     "answered, and goes on\n  with what it "
+				     "was asked: see %s/.cellfs/stats; to go "
+				     "on do this again",
+				     mounted, mounted);
+	else if (sigwait(&caught, &sig))
+		return NULL;
+	progress_wipe();
+	progress_end(sig);
+	return NULL;
+}
+
+static void begin_watch(void)
+{
+	struct sigaction on = {.sa_handler = on_poke};
+	pthread_t thread;
+
+	if (watches || !catches || !mounted)
+		return;
+	worker = pthread_self();
+	sigemptyset(&on.sa_mask);
+	(void)sigaction(SIGURG, &on, NULL);
+	pthread_sigmask(SIG_BLOCK, &caught, NULL);
+	watches = pthread_create(&thread, NULL, watch, NULL) == 0;
+	if (watches)
+		pthread_detach(thread);
+	else
+		pthread_sigmask(SIG_UNBLOCK, &caught, NULL);
+}
+
+void progress_mounted(const char *mountpoint)
+{
+	if (!mounted)
+		mounted = strdup(mountpoint);
+	begin_watch();
 }
 
 void progress_force(void)
@@ -135,7 +238,7 @@ static void draw(void)
 	put_bar(bar, sizeof(bar), (int)(strlen(now.what) + 1 + strlen(text)));
 	fprintf(stderr, now.terminal ? "\r%s %s%s\033[K" : "%s %s%s\n",
 		now.what, bar, text);
-	now.drawn = now.terminal;
+	drawn = now.terminal;
 }
 
 void progress_begin(const char *what, const char *unit, uint64_t total)
@@ -147,9 +250,15 @@ void progress_begin(const char *what, const char *unit, uint64_t total)
 	now.total = total;
 	now.begun_ms = monotonic_ms();
 	now.next_ms = now.begun_ms + (forced ? 0 : DRAW_MS);
-	catch_first(SIGINT);
-	catch_first(SIGTERM);
-	catch_first(SIGHUP);
+	if (!catches)
+		sigemptyset(&caught);
+	if (!watches) {
+		catch_first(SIGINT);
+		catch_first(SIGTERM);
+		catch_first(SIGHUP);
+	}
+	catches = true;
+	begin_watch();
 	now.terminal = !forced && isatty(STDERR_FILENO);
 	if (forced)
 		draw();
@@ -167,7 +276,7 @@ bool progress_at(uint64_t done, uint64_t total)
 	now.total = total;
 	if (now.forced || now.terminal)
 		draw();
-	return !stopped;
+	return !is_asked();
 }
 
 bool progress_add(uint64_t more)
@@ -182,9 +291,8 @@ void progress_less(uint64_t bytes)
 
 void progress_wipe(void)
 {
-	if (now.drawn)
+	if (atomic_exchange(&drawn, false))
 		fputs("\r\033[K", stderr);
-	now.drawn = false;
 }
 
 void progress_clear(void)
@@ -205,14 +313,17 @@ uint64_t progress_done(void)
 
 int progress_stopped(void)
 {
-	return stopped;
+	return is_asked() ? stopped : 0;
 }
 
 void progress_say_stopped(const char *fmt, ...)
 {
 	va_list ap;
 
-	progress_clear();
+	if (ends == THE_WATCH)
+		progress_wipe();
+	else
+		progress_clear();
 	fprintf(stderr, "%s: stopped; ", program_invocation_short_name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
@@ -290,11 +401,8 @@ static bool wait_for(struct running *r)
 
 static void end_now(const char *advice)
 {
-	int sig = stopped;
-
 	progress_say_stopped("%s", advice);
-	signal(sig, SIG_DFL);
-	raise(sig);
+	progress_end(stopped);
 }
 
 int progress_run(const char *what, const char *dir, uint64_t total,

@@ -15,6 +15,10 @@
  * is done and how to go on (progress_say_stopped()), and the program ends by the
  * signal.
  *
+ * A command on a mounted store may wait for that when the signal comes. What does
+ * not see within a moment that it is to stop, or has a second signal, is ended by a
+ * thread that says so: what the mounted store was asked it goes on with.
+ *
  * One thread calls all of it; the thread of progress_run() calls nothing here.
  */
 #ifndef CELLFS_TOOLS_PROGRESS_PROGRESS_H
@@ -45,6 +49,10 @@ void progress_clear(void);
 uint64_t progress_done(void);
 /* Was it asked to stop? The signal, or 0. */
 int progress_stopped(void);
+/* The command has opened the store that is mounted there. */
+void progress_mounted(const char *mountpoint);
+/* Ends the program by that signal. */
+void progress_end(int sig);
 /* Says that it has stopped, and @fmt. */
 void progress_say_stopped(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
