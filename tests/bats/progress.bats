@@ -529,3 +529,21 @@ all_stopped() {
 		"$(sed -n 's/.*stopped; \([0-9]*\) cells.*/\1/p' "$T/said")" ]
 	unmount_store
 }
+
+@test "the manual has --progress of each that takes it" {
+	local c n=0
+
+	for c in $("$CELLCTL" complete "" | grep -oE '^[a-z_]+'); do
+		"$CELLCTL" "$c" --help >"$T/help" 2>&1 || continue
+		grep -q -e --progress "$T/help" || continue
+		# An alias has no line of its own.
+		grep "^\.It Cm $c " "$BATS_TEST_DIRNAME/../../tools/cellctl.1" \
+			>"$T/line" || continue
+		grep -qE "Fl -progress|Ar option" "$T/line" || {
+			echo "not of $c" >&2
+			return 1
+		}
+		n=$((n + 1))
+	done
+	[ "$n" -ge 9 ]
+}
