@@ -117,9 +117,9 @@ strict_kdc() {
 	local port
 
 	port=$(cat "$REALM/port")
-	sed -e "s/:$port/:$((port + 10000))/" \
+	sed -e "s/:$port/:$((port - 10000))/" \
 		-e 's/default_realm/clockskew = 3\n&/' "$KRB5_CONFIG" >"$T/krb5.conf"
-	sed "s/:$port/:$((port + 10000))/" "$REALM/kdc.conf" >"$T/kdc.conf"
+	sed "s/:$port/:$((port - 10000))/" "$REALM/kdc.conf" >"$T/kdc.conf"
 	export KRB5_CONFIG=$T/krb5.conf
 	KRB5_KDC_PROFILE=$T/kdc.conf PATH=$PATH:/usr/sbin krb5kdc -n \
 		>"$T/kdc.out" 2>&1 3>&- &

@@ -38,11 +38,12 @@ static atomic_bool drawn;
 static atomic_int stopped;
 
 /* Of a command on a mounted store: who ends it once it was asked to stop. */
-static enum {
+enum {
 	NOBODY_YET,
 	ITSELF,
 	THE_WATCH
-} _Atomic ends;
+};
+static atomic_int ends;
 static sigset_t caught; /* the signals that ask to stop */
 static bool catches, watches;
 static char *mounted;	 /* the mountpoint */
