@@ -523,7 +523,8 @@ static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
 	pthread_create(&thread, NULL, walk_columns, ns);
 	pthread_join(thread, &behind);
 	assert_int_equal(live(ns), 1);
-	assert_in_range(heap_kib(), 0, before + 2048);
+	/* Kept by the heap it would be 10 MiB; an emulator takes some as well. */
+	assert_in_range(heap_kib(), 0, before + 5120);
 	free(behind);
 	nodes_free(ns);
 }
