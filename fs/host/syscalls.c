@@ -1,5 +1,6 @@
 #include "fs/host/syscalls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -196,13 +197,15 @@ static const int calls[] = {
 #define ARG(n) (FIELD(args) + 8 * (n))
 
 struct program {
-	struct sock_filter code[2 * COUNT(calls) + 32];
+	struct sock_filter code[2 * COUNT(calls) + 64];
 	unsigned short len;
+	unsigned allowed; /* calls */
 };
 
 static void add(struct program *p, unsigned short code, unsigned k,
 		unsigned char yes, unsigned char no)
 {
+	assert(p->len < COUNT(p->code));
 	p->code[p->len++] = (struct sock_filter){code, yes, no, k};
 }
 
@@ -218,6 +221,7 @@ static void answer(struct program *p, unsigned result)
 
 static void allow_call(struct program *p, int nr)
 {
+	p->allowed++;
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1);
 	answer(p, SECCOMP_RET_ALLOW);
 }
@@ -226,6 +230,7 @@ static void allow_call(struct program *p, int nr)
 static void allow_where(struct program *p, int nr, unsigned arg, unsigned mask,
 			unsigned value)
 {
+	p->allowed++;
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 5);
 	load(p, ARG(arg));
 	add(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
@@ -267,6 +272,6 @@ unsigned syscalls_restrict(bool network)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_TSYNC, &prog))
 		return 0;
-	return COUNT(calls) + 4;
+	return p.allowed;
 }
 #endif
