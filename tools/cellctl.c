@@ -87,61 +87,49 @@ out:
 	return code;
 }
 
+/* The @n-th command of those that help lists; NULL = there is none. */
+static const struct command *listed(int n)
+{
+	const struct command *c = cellctl_commands;
+
+	while (c->name && (!c->line || n-- > 0))
+		c++;
+	return c->name ? c : NULL;
+}
+
 /* Prints the commands in two columns. */
 static int print_commands(FILE *to, int code)
 {
+	const struct command *l, *r;
 	int n = 0, half;
 
-	while (cellctl_commands[n].name)
+	while (listed(n))
 		n++;
 	half = (n + 1) / 2;
 	fprintf(to, "usage: cellctl [--insecure] [--hbase-escapes] COMMAND "
 		    "[OPTION]... STORE "
 		    "...\n");
 	for (int i = 0; i < half; i++) {
-		const struct command *l = &cellctl_commands[i];
-		const struct command *r = &cellctl_commands[i + half];
-
+		l = listed(i);
+		r = listed(i + half);
 		fprintf(to, "  %-19s%-20s", l->name, l->line);
-		if (i + half < n)
-			fprintf(to, "%-21s%s", r->name, r->line);
+		if (r)
+			fprintf(to, "%-20s%s", r->name, r->line);
 		fprintf(to, "\n");
 	}
 	fprintf(to, "\n--insecure: a store others own or may write; "
 		    "--hbase-escapes: \\xHH is a byte\n"
-		    "cellctl COMMAND --help says more. Exit codes: 0 done; "
-		    "1 nothing found, a check\nfailed, or faults found; "
-		    "2 incorrect usage; 3 failure.\n");
+		    "cellctl COMMAND --help says more, cellctl(1) has more "
+		    "words of HBase's shell.\n"
+		    "Exit codes: 0 done; 1 nothing found, a check failed, or "
+		    "faults found; 2 wrong\nusage; 3 failure.\n");
 	return code;
 }
-
-/* Words of HBase's shell for what has another form here. */
-static const struct {
-	const char *word, *here;
-} hbase_words[] = {
-	{"clone_snapshot", "snapshot -t TABLE STORE clone SNAPSHOT NEW"},
-	{"clone_table_schema",
-	 "describe STORE TABLE | cellctl create --schema - STORE NEW"},
-	{"delete_snapshot", "snapshot -t TABLE STORE drop SNAPSHOT"},
-	{"drop_all", "tables STORE REGEX, and drop for each"},
-	{"is_disabled", "exists STORE TABLE: a table is always enabled"},
-	{"list_namespace_tables", "tables STORE 'NAMESPACE:.*'"},
-	{"restore_snapshot", "snapshot -t TABLE STORE restore SNAPSHOT"},
-	{"version", "--version"},
-};
 
 static int no_command(const char *given)
 {
 	struct nearest near;
 
-	for (size_t i = 0; i < sizeof(hbase_words) / sizeof(*hbase_words); i++)
-		if (!strcmp(given, hbase_words[i].word)) {
-			fprintf(stderr,
-				"cellctl: there is no command '%s'\n"
-				"  its work is done by: cellctl %s\n",
-				given, hbase_words[i].here);
-			return EXIT_USAGE;
-		}
 	nearest_init(&near, given);
 	for (const struct command *c = cellctl_commands; c->name; c++) {
 		nearest_offer(&near, c->name);
@@ -167,7 +155,7 @@ static int run_words(int argc, char **argv)
 			break;
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
-	if (!strcmp(argv[1], "--version")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
 		printf("cellctl %s\n", CELLFS_VERSION);
 		return EXIT_DONE;
 	}

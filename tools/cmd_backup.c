@@ -130,11 +130,13 @@ static uint64_t most_of_state(const struct inventory *r)
 	return bytes;
 }
 
-static int say_stopped(const struct folder *f)
+static int say_stopped(const struct folder *f, bool keeps_log)
 {
 	progress_say_stopped("no backup was made, and those before are as they "
-			     "were\n  the next one goes on with what "
+			     "were%s\n  the next one goes on with what "
 			     "%s/" FOLDER_INCOMPLETE " has",
+			     keeps_log ? "; the store keeps its log from now on"
+				       : "",
 			     f->path);
 	return EXIT_STORE;
 }
@@ -177,7 +179,7 @@ static int make(struct request *rq, struct folder *f)
 	if (r == 0 && rq->keeps_log && !rq->keep_log)
 		r = store_keep_log(rq->store, 0);
 	if (r == -ECANCELED)
-		return say_stopped(f);
+		return say_stopped(f, rq->keep_log);
 	if (r == -ENOSPC || r == -EDQUOT)
 		why(r,
 		    "%s: make room, and the next backup goes on with what "

@@ -123,7 +123,7 @@ static void say_export_stopped(const struct request *rq, struct bytes at)
 	struct buf row = {0};
 
 	/* What was interrupted in a write is lost. */
-	if (!at.len || ferror(stdout) || cells_format_name(at, &row) < 0)
+	if (!at.len || ferror(stdout) || key_spell(at, &row) < 0)
 		progress_say_stopped("%llu cells of %s were read: do it again",
 				     n, rq->words[1]);
 	else

@@ -10,11 +10,10 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
-/* Prints the names that the pattern matches wholly, as HBase's list does. */
-static int list(struct request *rq, const char *what,
-		int (*next)(struct store *s, struct bytes after, char *name))
+int each_match(struct request *rq, const char *pattern,
+	       int (*next)(struct store *s, struct bytes after, char *name),
+	       int (*act)(struct request *rq, const char *name))
 {
-	const char *pattern = rq->nwords > 1 ? rq->words[1] : ".*";
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
 	regmatch_t match;
 	regex_t regex;
@@ -31,19 +30,33 @@ static int list(struct request *rq, const char *what,
 	       (r = next(rq->store, bytes_str(name), name)) > 0)
 		if (!regexec(&regex, name, 1, &match, 0) && !match.rm_so &&
 		    !name[match.rm_eo])
-			code = print_name(what, name);
+			code = act(rq, name);
 	regfree(&regex);
 	return r < 0 ? fail_store(rq->words[0]) : code;
 }
 
+static int show_table(struct request *rq, const char *name)
+{
+	(void)rq;
+	return print_name("table", name);
+}
+
 int cmd_tables(struct request *rq)
 {
-	return list(rq, "table", store_table_next);
+	return each_match(rq, rq->nwords > 1 ? rq->words[1] : ".*",
+			  store_table_next, show_table);
+}
+
+static int show_namespace(struct request *rq, const char *name)
+{
+	(void)rq;
+	return print_name("namespace", name);
 }
 
 int cmd_list_namespace(struct request *rq)
 {
-	return list(rq, "namespace", store_namespace_next);
+	return each_match(rq, rq->nwords > 1 ? rq->words[1] : ".*",
+			  store_namespace_next, show_namespace);
 }
 
 int cmd_exists(struct request *rq)
@@ -185,13 +198,19 @@ int cmd_drop_namespace(struct request *rq)
 	return EXIT_DONE;
 }
 
-int cmd_describe_namespace(struct request *rq)
+bool in_namespace(const char *table, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!strcmp(name, "default"))
+		return !strchr(table, ':');
+	return !strncmp(table, name, len) && table[len] == ':';
+}
+
+int need_namespace(struct request *rq, const char *wanted)
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
-	const char *wanted = rq->words[1];
-	size_t len = strlen(wanted);
 	bool found = false;
-	uint64_t tables = 0;
 	int r;
 
 	while (!found &&
@@ -201,13 +220,20 @@ int cmd_describe_namespace(struct request *rq)
 		r = why(-ENOENT, "there is no namespace %s", wanted);
 	if (r < 0)
 		return fail_store(rq->words[0]);
-	name[0] = '\0';
+	return EXIT_DONE;
+}
+
+int cmd_describe_namespace(struct request *rq)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	const char *wanted = rq->words[1];
+	uint64_t tables = 0;
+	int r, code = need_namespace(rq, wanted);
+
+	if (code)
+		return code;
 	while ((r = store_table_next(rq->store, bytes_str(name), name)) > 0)
-		if (strcmp(wanted, "default") != 0)
-			tables +=
-				!strncmp(name, wanted, len) && name[len] == ':';
-		else
-			tables += !strchr(name, ':');
+		tables += in_namespace(name, wanted);
 	return r < 0 ? fail_store(rq->words[0])
 		     : print_namespace(wanted, tables);
 }

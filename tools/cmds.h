@@ -34,6 +34,13 @@ int cmd_create_namespace(struct request *rq);
 int cmd_drop_namespace(struct request *rq);
 int cmd_list_namespace(struct request *rq);
 int cmd_describe_namespace(struct request *rq);
+bool in_namespace(const char *table, const char *name);
+/* 0 if there is the namespace, or an exit code. */
+int need_namespace(struct request *rq, const char *wanted);
+/* Calls @act for each name that the pattern matches wholly, as HBase's list. */
+int each_match(struct request *rq, const char *pattern,
+	       int (*next)(struct store *s, struct bytes after, char *name),
+	       int (*act)(struct request *rq, const char *name));
 
 /* cmd_status.c, cmd_top.c */
 int cmd_status(struct request *rq);
@@ -65,5 +72,13 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 int parse_snapshot(struct request *rq);
 int cmd_snapshot(struct request *rq);
 int cmd_list_table_snapshots(struct request *rq);
+
+/* cmd_hbase.c */
+int cmd_is_disabled(struct request *rq);
+int cmd_drop_all(struct request *rq);
+int cmd_clone_table_schema(struct request *rq);
+int cmd_list_namespace_tables(struct request *rq);
+int parse_of_snapshot(struct request *rq);
+int cmd_of_snapshot(struct request *rq);
 
 #endif

@@ -50,6 +50,13 @@ const struct command cellctl_commands[] = {
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_describe_namespace,
+}, {
+	.name = "list_namespace_tables", .args = "STORE NAMESPACE",
+	.help = "Prints the names of the tables in it, one a line, sorted.\n",
+	.example = "list_namespace_tables ./data web",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
+	.run = cmd_list_namespace_tables,
 },
 {
 	.name = "tables", .alias = "list", .args = "STORE [REGEX]",
@@ -67,6 +74,14 @@ const struct command cellctl_commands[] = {
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_exists,
+}, {
+	.name = "is_disabled", .args = "STORE TABLE",
+	.help =
+"Exits with 1, since a table is always enabled; with 3 if there is none.\n",
+	.example = "is_disabled ./data notes || echo enabled",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
+	.run = cmd_is_disabled,
 }, {
 	.name = "create",
 	.args = "STORE TABLE [FAMILY[:ATTRIBUTE=VALUE,...]]...",
@@ -111,6 +126,12 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.run = cmd_describe,
 }, {
+	.name = "clone_table_schema", .args = "STORE TABLE NEW",
+	.help = "Makes the table NEW with the families and attributes of TABLE.\n",
+	.example = "clone_table_schema ./data notes notes2",
+	.words_min = 3, .words_max = 3, .needs = NEEDS_TABLE | WRITES,
+	.run = cmd_clone_table_schema,
+}, {
 	.name = "drop", .args = "STORE TABLE", .line = "drop a table",
 	.help =
 "A table that has rows is dropped only with --force; one that has snapshots\n"
@@ -120,8 +141,17 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_drop,
 }, {
+	.name = "drop_all", .args = "STORE REGEX",
+	.help =
+"Drops the tables whose names REGEX matches wholly, and prints each that it has\n"
+"dropped. Unlike HBase's shell it asks nothing; the first table that has rows\n"
+"ends it, unless --force is given, and so does one that has snapshots.\n",
+	.example = "drop_all ./data 'test_.*' --force",
+	.options = O_FORCE | O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.run = cmd_drop_all,
+}, {
 	.name = "disable", .alias = "enable", .args = "STORE TABLE",
-	.line = "for HBase's scripts",
 	.help =
 "For scripts of HBase's shell, which disable a table before they change or drop\n"
 "it: a table is always enabled here, and a note says so.\n",
@@ -281,7 +311,6 @@ const struct command cellctl_commands[] = {
 	.parse = parse_copy, .run = cmd_copy,
 }, {
 	.name = "list_table_snapshots", .args = "STORE TABLE",
-	.line = "its snapshots",
 	.help = "Lists the snapshots of a table, as snapshot -t TABLE does.\n",
 	.example = "list_table_snapshots ./data notes",
 	.options = O_JSON,
@@ -304,6 +333,33 @@ const struct command cellctl_commands[] = {
 	.options = O_TABLE | O_JSON | O_PROGRESS,
 	.words_min = 1, .words_max = 5, .needs = NEEDS_STORE,
 	.parse = parse_snapshot, .run = cmd_snapshot,
+}, {
+	.name = "clone_snapshot", .args = "STORE SNAPSHOT NEW",
+	.help =
+"Makes the table NEW from a snapshot of a table: as 'snapshot -t TABLE STORE\n"
+"clone' does. -t names the table where several have such a snapshot.\n",
+	.example = "clone_snapshot ./data nightly notes2",
+	.options = O_TABLE | O_PROGRESS,
+	.words_min = 3, .words_max = 3, .needs = NEEDS_STORE | WRITES,
+	.parse = parse_of_snapshot, .run = cmd_of_snapshot,
+}, {
+	.name = "restore_snapshot", .args = "STORE SNAPSHOT",
+	.help =
+"Sets a table back to its snapshot, as 'snapshot -t TABLE STORE restore' does;\n"
+"later writes are lost. -t names the table where several have such a snapshot.\n",
+	.example = "restore_snapshot ./data nightly",
+	.options = O_TABLE | O_PROGRESS,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.parse = parse_of_snapshot, .run = cmd_of_snapshot,
+}, {
+	.name = "delete_snapshot", .args = "STORE SNAPSHOT",
+	.help =
+"Drops a snapshot of a table: as 'snapshot -t TABLE STORE\n"
+"drop' does. -t names the table where several have such a snapshot.\n",
+	.example = "delete_snapshot ./data nightly",
+	.options = O_TABLE,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.parse = parse_of_snapshot, .run = cmd_of_snapshot,
 }, {
 	.name = "flush", .args = "STORE [TABLE]", .line = "memory to files",
 	.help =

@@ -18,7 +18,7 @@ static int file = -1;
 
 int log_open(const char *path)
 {
-	if (!path) {
+	if (!path || !strcmp(path, "syslog")) {
 		openlog("cellfs", LOG_PID, LOG_DAEMON);
 		return 0;
 	}

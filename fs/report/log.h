@@ -21,7 +21,7 @@
 #include <stdarg.h>
 #include <syslog.h>
 
-/* Opens the log: the file @path, or syslog if NULL. 0, or -errno with why(). */
+/* Opens the log: the file @path, or syslog if NULL or "syslog". 0, or -errno with why(). */
 int log_open(const char *path);
 /* From now on nobody reads stderr. */
 void log_background(void);

@@ -1,9 +1,12 @@
 load cellctl
 
-# The commands as the list of help has them.
+# The commands, each by its own name.
 commands() {
-	ctl help | sed -n 's/^  \([a-z_]\+\).\{18,\}$/&/p' |
-		awk '{ print $1; print substr($0, 42) }' | awk 'NF { print $1 }'
+	local word
+	for word in $(ctl complete ''); do
+		[ "$word" = help ] || ctl help "$word" |
+			sed -n 's/^usage: cellctl \([^ ]*\) .*/\1/p'
+	done | sort -u
 }
 
 @test "help: every command, one screen each, with an example" {
@@ -17,7 +20,7 @@ commands() {
 		[ "$(wc -L < "$T/help")" -le 80 ]
 		n=$((n + 1))
 	done
-	[ "$n" -ge 30 ]
+	[ "$n" -ge 45 ]
 	[ "$(ctl help | wc -l)" -le 24 ]
 	[ "$(ctl help | wc -L)" -le 80 ]
 	cmp <(ctl help) <(ctl --help)
@@ -44,8 +47,9 @@ commands() {
 @test "help: the manual page says what each command does" {
 	local page=$BATS_TEST_DIRNAME/../../tools/cellctl.1
 	run awk '/^\.Sh/ { in_it = $2 == "DESCRIPTION" }
+		# Words of one text: clone_snapshot and its like.
 		/^\.It Cm/ && in_it {
-			if (heading && heading != $3)
+			if (heading && heading != $3 && heading !~ /_snapshot$/)
 				print heading " has no text"
 			heading = $3
 			next

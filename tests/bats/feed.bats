@@ -107,6 +107,12 @@ take() {
 	[ "$(rows)" = "1 2 " ]
 }
 
+@test "two formats exclude each other" {
+	says 2 "--csv and --tsv exclude each other" export "$STORE" t --csv --tsv
+	says 2 "--jsonl and --csv exclude each other" import "$STORE" t --jsonl --csv
+	ctl export "$STORE" t --csv --csv
+}
+
 @test "many rows and columns: batches, and a head that is too long" {
 	seq 30000 | awk 'BEGIN { print "row,d:n,d:text" } { printf "%06d,%d,%0100d\n", $1, $1, $1 }' > "$T/f.csv"
 	take x --csv < "$T/f.csv"

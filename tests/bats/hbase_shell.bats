@@ -109,20 +109,46 @@ load cellctl
 	[ -z "$(rows)" ]
 }
 
-@test "words that have another form here name it, and that form does it" {
-	says 2 "cellctl snapshot -t TABLE STORE clone SNAPSHOT NEW" clone_snapshot "$STORE" s n
-	says 2 "cellctl snapshot -t TABLE STORE restore SNAPSHOT" restore_snapshot s
-	says 2 "cellctl snapshot -t TABLE STORE drop SNAPSHOT" delete_snapshot s
-	says 2 "cellctl tables STORE 'NAMESPACE:.*'" list_namespace_tables default
-	ctl put "$STORE" t r d:x v
+@test "words: a snapshot is found by its name alone, and -t chooses among tables" {
+	ctl put "$STORE" t r d:x one
 	ctl snapshot -t t "$STORE" take s
-	ctl snapshot -t t "$STORE" clone s n
-	ctl snapshot -t t "$STORE" restore s
-	ctl snapshot -t t "$STORE" drop s
+	ctl put "$STORE" t r d:x two
+	ctl clone_snapshot "$STORE" s n
+	[ "$(ctl get "$STORE" n r d:x --values)" = one ]
+	says 2 "" clone_snapshot "$STORE" s
+	says 3 "no table has the snapshot gone" restore_snapshot "$STORE" gone
+	ctl snapshot -t n "$STORE" take s
+	says 2 "tables n and t have a snapshot of that name: choose with -t" restore_snapshot "$STORE" s
+	says 2 "choose with -t" delete_snapshot "$STORE" s
+	ctl restore_snapshot -t t "$STORE" s
+	[ "$(ctl get "$STORE" t r d:x --values)" = one ]
+	ctl delete_snapshot "$STORE" s -t n
+	ctl delete_snapshot "$STORE" s
+	[ -z "$(ctl list_table_snapshots "$STORE" t)$(ctl list_table_snapshots "$STORE" n)" ]
+}
+
+@test "words: tables of a namespace, a schema anew, a pattern to drop" {
 	ctl create_namespace "$STORE" web
+	ctl create_namespace "$STORE" web2
 	ctl create "$STORE" web:a d:versions=7
-	says 2 "describe STORE TABLE | cellctl create --schema - STORE NEW" clone_table_schema t u
-	ctl describe "$STORE" web:a | ctl create --schema - "$STORE" web:b
+	ctl create "$STORE" web2:c
+	ctl clone_table_schema "$STORE" web:a web:b
 	cmp <(ctl describe "$STORE" web:a) <(ctl describe "$STORE" web:b)
-	is "web:a web:b" ctl tables "$STORE" 'web:.*'
+	says 3 "web:b" clone_table_schema "$STORE" web:a web:b
+	is "web:a web:b" ctl list_namespace_tables "$STORE" web
+	is t ctl list_namespace_tables "$STORE" default
+	[ "$(ctl list_namespace_tables "$STORE" web2 --json)" = '{"table":"web2:c"}' ]
+	says 3 "no namespace we" list_namespace_tables "$STORE" we
+	ctl put "$STORE" web:b r d:x v
+	run --separate-stderr -3 "$CELLCTL" drop_all "$STORE" 'web:.*'
+	[ "$output" = web:a ]
+	[[ $stderr == *"with --force its rows are dropped as well"* ]]
+	is "t web2:c web:b" ctl tables "$STORE"
+	[ "$(ctl drop_all "$STORE" 'web.?:[bc]' --force)" = $'web2:c\nweb:b' ]
+	is t ctl tables "$STORE"
+	run "$CELLCTL" is_disabled "$STORE" t
+	[ "$status" -eq 1 ]
+	[ "$(ctl is_disabled "$STORE" t --json || true)" = '{"disabled":false}' ]
+	says 3 "none" is_disabled "$STORE" none
+	cmp <(ctl version) <(ctl --version)
 }

@@ -52,6 +52,29 @@ logged_all() {
 	grep -q '"/dev/log"' "$T/trace"
 }
 
+@test "log=syslog is syslog, and no file of that name" {
+	unmount_store
+	ASAN_OPTIONS=detect_leaks=0 strace -f -o "$T/trace" \
+		-e trace=connect,sendto env -C "$T" "$CELLFS" "$STORE" "$M" \
+		-o log=syslog 3>&- &
+	pid=$!
+	settled mountpoint -q "$M"
+	fusermount3 -u "$M"
+	wait "$pid"
+	grep -q '"/dev/log"' "$T/trace"
+	[ ! -e "$T/syslog" ]
+}
+
+@test "a log that was copied and truncated goes on from its beginning" {
+	remount_logged
+	[ -s "$SYSLOG" ]
+	: >"$SYSLOG"
+	unmount_store
+	[ "$(head -c 1 "$SYSLOG")" = 2 ]
+	[ "$(wc -l <"$SYSLOG")" -eq 1 ]
+	[ "$(logged notice "unmounted $STORE from $M")" -eq 1 ]
+}
+
 @test "a log that cannot be opened is said, and nothing is mounted" {
 	unmount_store
 	run "$CELLFS" "$STORE" "$M" -o log="$T/none/log"

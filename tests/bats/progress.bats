@@ -143,6 +143,7 @@ stops() {
 	stops "$none" renameat "$n" backup "$STORE" "$T/b"
 	grep -q "the next one goes on with what $T/b/incomplete has" "$T/said"
 	[ "$(ls "$T/b")" = incomplete ]
+	run ! grep -q "keeps its log" "$T/said"
 	ctl backup "$STORE" "$T/b"
 	[ "$(ls "$T/b")" = 1 ]
 	stops "$none" renameat 1 backup "$STORE" "$T/b"
@@ -183,6 +184,14 @@ stops() {
 	ctl snapshot "$STORE" clone s C T
 	ctl scan "$STORE" C | cmp - <(ctl scan "$STORE" T)
 	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+}
+
+@test "a backup that is stopped says that the log is kept nevertheless" {
+	stops "before are as they were; the store keeps its log from now on" \
+		renameat 5 backup "$STORE" "$T/b" --keep-log 8
+	ctl put "$STORE" T r f:q v
+	ctl flush "$STORE"
+	compgen -G "$STORE/kept-*"
 }
 
 @test "an export goes on at the row that it says" {
@@ -231,6 +240,21 @@ stopped_export() {
 	[ "$code" -eq 130 ]
 	grep -v ^strace: "$T/all" >"$T/said"
 	mv "$T/out" "$T/part"
+}
+
+@test "the row to go on with stands as a shell takes it, in the spelling of the rest" {
+	local form row spelling words OF=$T/out
+
+	sed "s/^/it's a%01 \$row /; s/f:q/f:r/" "$T/cells" | ctl import "$STORE" T
+	for spelling in "" --hbase-escapes; do
+		for form in --json --jsonl; do
+			at_call write 2 $spelling export "$STORE" T $form \
+				--rowprefix "it's" || [ "$?" -eq 130 ]
+			row=$(grep -oE -- "--startrow 'it'.''s a(%01|.x01) .row [0-9]+'" "$T/all")
+			eval "words=(${row#--startrow })"
+			ctl $spelling get "$STORE" T "${words[0]}" | grep -q f:r
+		done
+	done
 }
 
 @test "a copy that is stopped is done again, into a table that is there as well" {

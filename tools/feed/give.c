@@ -278,7 +278,7 @@ static void say_stopped(const struct give *g)
 
 	/* What was interrupted in a write may have cut a record. */
 	if (!g->row.len || ferror(stdout) ||
-	    cells_format_name(buf_bytes(&g->row), &row) < 0)
+	    key_spell(buf_bytes(&g->row), &row) < 0)
 		progress_say_stopped("%llu cells were read: do it again", n);
 	else
 		progress_say_stopped("%llu cells were read, and each record is "

@@ -1,9 +1,12 @@
 #include "tools/line/args.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "fs/text/cells.h"
 #include "fs/text/name.h"
 #include "store/value/array.h"
 #include "tools/line/fail.h"
@@ -56,6 +59,32 @@ int parse_key(const char *text, struct buf *out)
 	if (unescape(bytes_str(text), out) == 0)
 		return EXIT_DONE;
 	return fail_usage("'%s' is no key: %s", text, store_why());
+}
+
+int key_spell(struct bytes key, struct buf *out)
+{
+	struct buf text = {0};
+	bool plain = true;
+	int r = hbase ? escapes_write(key, &text)
+		      : cells_format_name(key, &text);
+
+	for (size_t i = 0; i < text.len; i++)
+		plain = plain && (isalnum(text.data[i]) ||
+				  strchr("%+,-./:=@_", text.data[i]));
+	if (r == 0 && plain)
+		r = buf_append(out, text.data, text.len);
+	for (size_t i = 0; r == 0 && !plain && i < text.len; i++) {
+		if (i == 0)
+			r = buf_append(out, "'", 1);
+		if (r == 0 && text.data[i] == '\'')
+			r = buf_append(out, "'\\'", 3);
+		if (r == 0)
+			r = buf_append(out, text.data + i, 1);
+	}
+	if (r == 0 && !plain)
+		r = buf_append(out, "'", 1);
+	buf_free(&text);
+	return r;
 }
 
 int parse_row(const char *text, struct buf *out)

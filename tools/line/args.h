@@ -12,6 +12,8 @@
 
 /* From now on \xHH in names and values is a byte, and %HH is not. */
 void args_hbase_escapes(void);
+/* Appends a key as it is written on a shell's command line. 0 or -ENOMEM. */
+int key_spell(struct bytes key, struct buf *out);
 /* Appends a value of the command line. 0 or -ENOMEM. */
 int value_read(const char *text, struct buf *out);
 int parse_key(const char *text, struct buf *out);

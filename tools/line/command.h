@@ -24,7 +24,7 @@ enum {
 struct command {
 	const char *name, *alias; /* NULL = none */
 	const char *args;	  /* the words after the name, for usage */
-	const char *line;	  /* summary for the list of commands */
+	const char *line;	  /* summary for help; NULL: not listed */
 	const char *help;	  /* sentences */
 	const char *example;	  /* without "cellctl" */
 	uint64_t options;	  /* O_ bits */

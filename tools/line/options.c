@@ -274,7 +274,16 @@ static int take_value(struct request *rq, int what, const char *arg)
 	return take_select(rq, what, arg);
 }
 
-static void take_flag(struct request *rq, int what)
+static int set_format(struct request *rq, const char *format)
+{
+	if (rq->format && strcmp(rq->format, format) != 0)
+		return fail_usage("--%s and --%s exclude each other",
+				  rq->format, format);
+	rq->format = format;
+	return EXIT_DONE;
+}
+
+static int take_flag(struct request *rq, int what)
 {
 	rq->json |= what == W_JSON;
 	rq->html |= what == W_HTML;
@@ -292,11 +301,12 @@ static void take_flag(struct request *rq, int what)
 	if (what == W_PROGRESS)
 		progress_force();
 	if (what == W_CSV)
-		rq->format = "csv";
-	else if (what == W_TSV)
-		rq->format = "tsv";
-	else if (what == W_JSONL)
-		rq->format = "jsonl";
+		return set_format(rq, "csv");
+	if (what == W_TSV)
+		return set_format(rq, "tsv");
+	if (what == W_JSONL)
+		return set_format(rq, "jsonl");
+	return EXIT_DONE;
 }
 
 /* Reports an unknown option, or one without its value. */
@@ -389,7 +399,7 @@ int options_parse(struct request *rq, int argc, char **argv)
 		if (optarg)
 			code = take_value(rq, o, optarg);
 		else
-			take_flag(rq, o);
+			code = take_flag(rq, o);
 	}
 	while (optind < argc)
 		rq->words[rq->nwords++] = argv[optind++];

@@ -8,7 +8,7 @@
  *	notes	 cells_frame.h	 {"export":1} {"schema":LINE}
  *					 {"cells":,"xxh64":}
  *	name	 NAME			 {"table":NAME}
-" *	rescue	 KIND TAB ...		 {"lost":FILE,"offset":,...}
+ *	rescue	 KIND TAB ...		 {"lost":FILE,"offset":,...}
  *	schema	 as in .schema		 {"table":,"families":,"mode":,"uid":,
  *					  "gid":,"family":[{"name":,...}]}
  *
