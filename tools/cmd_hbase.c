@@ -131,23 +131,33 @@ static int find_table(struct request *rq, struct bytes snapshot, char *found)
 	return r < 0 ? fail_store(rq->words[0]) : EXIT_DONE;
 }
 
+/* The same command, of the one table that has the snapshot. */
+static int run_over(struct request *rq, const char *table)
+{
+	int code;
+
+	rq->of_table = table;
+	code = cmd_snapshot(rq);
+	rq->of_table = NULL;
+	return code;
+}
+
 int cmd_of_snapshot(struct request *rq)
 {
 	char table[TABLE_NAME_LEN_MAX + 1] = "";
 	struct buf hold = {0};
-	int code = EXIT_DONE;
+	int code;
 
-	if (!rq->of_table) {
-		code = parse_key(rq->words[2], &hold);
-		if (code == EXIT_DONE)
-			code = find_table(rq, buf_bytes(&hold), table);
-		buf_free(&hold);
-		if (code == EXIT_DONE && !table[0]) {
-			(void)why(-ENOENT, "no table has the snapshot %s",
-				  rq->words[2]);
-			code = fail_store(rq->words[0]);
-		}
-		rq->of_table = table;
-	}
-	return code ? code : cmd_snapshot(rq);
+	if (rq->of_table)
+		return cmd_snapshot(rq);
+	code = parse_key(rq->words[2], &hold);
+	if (code == EXIT_DONE)
+		code = find_table(rq, buf_bytes(&hold), table);
+	buf_free(&hold);
+	if (code)
+		return code;
+	if (table[0])
+		return run_over(rq, table);
+	(void)why(-ENOENT, "no table has the snapshot %s", rq->words[2]);
+	return fail_store(rq->words[0]);
 }
