@@ -92,10 +92,11 @@ not_over_hbase() {
 # close_files: closes what the test has open in the mount, which an unmount would
 # wait for.
 close_files() {
-	local fd
+	local fd fds
 
 	cd /
-	for fd in $(find "/proc/$BASHPID/fd" -lname "$M*" -printf '%f\n'); do
+	mapfile -t fds < <(find "/proc/$BASHPID/fd" -lname "$M*" -printf '%f\n')
+	for fd in "${fds[@]}"; do
 		[ "$fd" -le 2 ] || exec {fd}>&-
 	done
 }
@@ -135,6 +136,7 @@ where_installed() {
 	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
 	mkdir -p "$T/bin"
 	ln -sf "$(realpath "$CELLFS")" "$T/bin/cellfs"
+	# shellcheck disable=SC2016 # the inner shell expands
 	"${apart[@]}" bash -e -c \
 		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}" 3>&-
 }
@@ -164,6 +166,7 @@ a_past() {
 
 # versions DIR: how many versions a column has.
 versions() {
+	# shellcheck disable=SC2012 # their names are numbers
 	ls "$1" | wc -l
 }
 
@@ -175,6 +178,7 @@ a_row() {
 # a_column: the empty column T/R/f/q, in $C.
 a_column() {
 	mkdir -p "$M/T/R/f/q"
+	# shellcheck disable=SC2034 # for the tests
 	C=$M/T/R/f/q
 }
 
