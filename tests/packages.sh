@@ -2,10 +2,11 @@
 # What an administrator does with the Debian packages, in a clean Debian in a folder
 # (mmdebstrap), and the static build in a folder that has nothing else.
 #
-# The packages are built of a clean clone and lintian finds nothing. There they are
-# installed; an ordinary user mounts a store by cellfs and by fstab, writes and
-# reads; a newer version is installed over them under a mount, which serves on, and
-# again at rest; removed and purged they leave no file but the user's. A minute.
+# The packages and their source are built of a clean clone and lintian finds nothing.
+# There they are installed; an ordinary user mounts a store by cellfs and by fstab,
+# writes and reads; a newer version is installed over them under a mount, which serves
+# on, and again at rest; removed and purged they leave no file but the user's. A
+# minute.
 #
 # usage: tests/packages.sh
 # 77: it cannot be tried here, and the line before says why.
@@ -48,7 +49,7 @@ git clone -q . "$work/source"
 (
 	cd "$work/source"
 	export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs"
-	logged build dpkg-buildpackage -b -us -uc
+	logged build dpkg-buildpackage -us -uc
 )
 said=$(lintian --allow-root --display-info --pedantic --tag-display-limit 0 \
 	"$work"/*.changes 2>&1)
