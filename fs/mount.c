@@ -525,7 +525,7 @@ int mount_run(struct options *o, mount_open_fn open_store)
 		r = make_absolute(&o->store);
 	if (r == 0)
 		r = make_absolute(&o->mountpoint);
-	if (r == 0 && o->log && strcmp(o->log, "syslog") != 0)
+	if (r == 0 && log_is_file(o->log))
 		r = make_absolute(&o->log);
 	if (r < 0) {
 		log_error(LOG_ERR, "%s", store_why());

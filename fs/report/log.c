@@ -16,9 +16,15 @@
 static bool in_background;
 static int file = -1;
 
+bool log_is_file(const char *path)
+{
+	return path && strcmp(path, "syslog") != 0 &&
+	       strcmp(path, "journald") != 0;
+}
+
 int log_open(const char *path)
 {
-	if (!path || !strcmp(path, "syslog")) {
+	if (!log_is_file(path)) {
 		openlog("cellfs", LOG_PID, LOG_DAEMON);
 		return 0;
 	}

@@ -19,9 +19,15 @@
 #define CELLFS_FS_REPORT_LOG_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <syslog.h>
 
-/* Opens the log: the file @path, or syslog if NULL or "syslog". 0, or -errno with why(). */
+/*
+ * Is it a file's name? NULL, "syslog" and "journald" are syslog(3), which journald
+ * takes where it runs.
+ */
+bool log_is_file(const char *path);
+/* Opens the log @path. 0, or -errno with why(). */
 int log_open(const char *path);
 /* From now on nobody reads stderr. */
 void log_background(void);

@@ -52,17 +52,21 @@ logged_all() {
 	grep -q '"/dev/log"' "$T/trace"
 }
 
-@test "log=syslog is syslog, and no file of that name" {
+@test "log=syslog and log=journald are syslog, and no files of those names" {
+	local name
+
 	unmount_store
-	ASAN_OPTIONS=detect_leaks=0 strace -f -o "$T/trace" \
-		-e trace=connect,sendto env -C "$T" "$CELLFS" "$STORE" "$M" \
-		-o log=syslog 3>&- &
-	pid=$!
-	settled mountpoint -q "$M"
-	fusermount3 -u "$M"
-	wait "$pid"
-	grep -q '"/dev/log"' "$T/trace"
-	[ ! -e "$T/syslog" ]
+	for name in syslog journald; do
+		ASAN_OPTIONS=detect_leaks=0 strace -f -o "$T/trace" \
+			-e trace=connect,sendto env -C "$T" "$CELLFS" "$STORE" "$M" \
+			-o log=$name 3>&- &
+		pid=$!
+		settled mountpoint -q "$M"
+		fusermount3 -u "$M"
+		wait "$pid"
+		grep -q '"/dev/log"' "$T/trace"
+		[ ! -e "$T/$name" ]
+	done
 }
 
 @test "a log that was copied and truncated goes on from its beginning" {
