@@ -47,6 +47,57 @@ status() {
 	grep -qx "metrics $port" "$M/.cellfs/options"
 }
 
+# What `promtool check metrics` finds fault with, and what else a scrape refuses.
+@test "the metrics keep to the rules of Prometheus" {
+	mount_store
+	mkdir "$M/T" "$M/T/R"
+	echo x >"$M/T/R/f:q"
+	echo 'quota 1MiB' >>"$M/T/.schema"
+	python3 - "$M/.cellfs/metrics" <<-'END'
+		import re, sys
+		helps, types, seen, last = {}, {}, set(), None
+		label = r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"'
+		for line in open(sys.argv[1], encoding="utf-8"):
+		    comment = re.fullmatch(r"# (HELP|TYPE) (\S+) (.+)\n", line)
+		    if comment:
+		        what, name, text = comment.groups()
+		        assert name not in (helps, types)[what == "TYPE"], line
+		        (helps, types)[what == "TYPE"][name] = text
+		        continue
+		    sample = re.fullmatch(r"([a-z_0-9]+)(?:\{(.*)\})? (\S+)\n", line)
+		    assert sample, line
+		    name, labels, value = sample.groups()
+		    float(value)
+		    labels = re.fullmatch(rf"(?:{label}(?:,|$))*", labels or "") and \
+		        re.findall(label, labels or "")
+		    assert labels is not None, line
+		    family = re.sub("_(bucket|sum|count)$", "", name)
+		    histogram = types.get(family) == "histogram"
+		    family = family if histogram else name
+		    # All of one family, with help and type, before the next.
+		    assert family in helps and family in types, line
+		    assert family == last or family not in {f for f, _ in seen}, line
+		    last = family
+		    assert (family, name + str(labels)) not in seen, line
+		    seen.add((family, name + str(labels)))
+		    assert ("le" in dict(labels)) == name.endswith("_bucket"), line
+		for name, kind in types.items():
+		    assert kind in ("counter", "gauge", "histogram"), name
+		    assert name.endswith("_total") == (kind == "counter"), name
+		    words = name.split("_")
+		    assert kind == "histogram" or words[-1] not in (
+		        "bucket", "sum", "count"), name
+		    assert not set(words) & {
+		        "counter", "gauge", "histogram", "summary", "metric",
+		        "ms", "us", "ns", "s", "sec", "milliseconds",
+		        "microseconds", "minutes", "hours", "days", "b", "kb",
+		        "mb", "kilobytes", "megabytes", "bits", "percent"}, name
+		assert set(helps) == set(types) == {f for f, _ in seen}, \
+		    set(types) ^ {f for f, _ in seen}
+		assert len(types) > 60
+	END
+}
+
 @test "the board of Grafana asks for metrics that there are" {
 	local board=$BATS_TEST_DIRNAME/../../tools/install/grafana.json
 
