@@ -8,6 +8,9 @@ Before each row of such a table a comment names where its number comes from:
     .\\" = NAME FILE     a constant: a #define or a member of an enum
     .\\" = .NAME FILE    what a member is initialized with
     .\\" = schema NAME   what `cellctl describe` prints of a new family
+    .\\" = absent NAME   it prints nothing, which is none
+    .\\" = options NAME  what a mount shows in .cellfs/options: bats/control.bats
+                        compares these
 
 A row without one is a failure, and so is a limit that the public header has and
 the page has not.
@@ -72,6 +75,10 @@ def main(root, cellctl):
                 is_value = "no source"
             elif name == "schema":
                 is_value = shown.pop(where)
+            elif name == "absent":
+                is_value = shown.get(where, "none")
+            elif name == "options":
+                continue
             else:
                 is_value = constant(root, name, where)
                 named.add(name)

@@ -140,6 +140,15 @@ figure() {
 	done
 }
 
+@test "the manual page has the default of every option" {
+	local page=$BATS_TEST_DIRNAME/../../tools/install/cellfs.5
+
+	not_over_hbase "a cluster has other times"
+	sed -n '/option of a mount Ta/,/^\.El/ s/^\.It \([a-z_]*\).* Ta \([^ ]*\)$/\1 \2/p' \
+		"$page" | sort >"$T/said"
+	sort "$M/.cellfs/options" | diff "$T/said" -
+}
+
 @test "options shows the values in force" {
 	grep -qx 'cache 268435456' "$M/.cellfs/options"
 	grep -qx 'write_buffer 67108864' "$M/.cellfs/options"
