@@ -109,6 +109,7 @@ store=$dir/store
 cellctl create "$store" notes d:versions=5 e
 cellctl create "$store" news
 cellctl snapshot "$store" take nightly
+cellctl snapshot -t notes "$store" take noon
 
 # in_bash LINE: what bash offers, one a line.
 in_bash() {
@@ -156,7 +157,7 @@ offers() {
 }
 
 for shell in bash zsh fish; do
-	offers $shell "cellctl drop_" drop_namespace
+	offers $shell "cellctl drop_" drop_all drop_namespace
 	offers $shell "cellctl scan --rowp" --rowprefix
 	offers $shell "cellctl get $store n" notes news
 	offers $shell "cellctl drop $store not" notes
@@ -165,6 +166,9 @@ for shell in bash zsh fish; do
 	offers $shell "cellctl snapshot -t n" # no store is named yet
 	offers $shell "cellctl snapshot $store -t n" notes news
 	offers $shell "cellctl snapshot $store drop ni" nightly
+	offers $shell "cellctl snapshot -t notes $store drop n" noon
+	offers $shell "cellctl delete_snapshot $store n" noon
+	offers $shell "cellctl clone_snapshot -t news $store n"
 	offers $shell "cellctl snapshot $store re" rename restore
 	offers $shell "cellctl get $dir/none n"
 done

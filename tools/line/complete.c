@@ -13,6 +13,7 @@ struct line {
 	const char *words[8]; /* those that are no options */
 	int nwords;
 	const char *value_of; /* name of the option's value that is begun */
+	const char *of_table; /* what an option says of it */
 	const char *begun;
 };
 
@@ -95,12 +96,38 @@ static void offer_names(struct store *s, const struct line *l,
 		offer(l, name, "");
 }
 
-static void offer_snapshots(struct store *s, const struct line *l)
+/* Of a table, or NULL: of the whole store. */
+static void offer_snapshots_of(struct store *s, struct table *t,
+			       const struct line *l)
 {
 	struct snapshot_info info = {.name = ""};
 
-	while (store_snapshot_next(s, NULL, bytes_str(info.name), &info) > 0)
+	while (store_snapshot_next(s, t, bytes_str(info.name), &info) > 0)
 		offer(l, info.name, "");
+}
+
+static void offer_of_table(struct store *s, const char *name,
+			   const struct line *l)
+{
+	struct table *t;
+
+	if (table_open(s, bytes_str(name), &t) < 0)
+		return;
+	offer_snapshots_of(s, t, l);
+	table_unref(t);
+}
+
+static void offer_snapshots(struct store *s, const struct line *l)
+{
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+
+	if (l->of_table)
+		offer_of_table(s, l->of_table, l);
+	else if (!strcmp(l->command->name, "snapshot"))
+		offer_snapshots_of(s, NULL, l);
+	else /* HBase's words find a snapshot of any table */
+		while (store_table_next(s, bytes_str(name), name) > 0)
+			offer_of_table(s, name, l);
 }
 
 /* Does a qualifier follow the family? */
@@ -153,7 +180,8 @@ static void offer_word(const struct line *l)
 	else if (is(name, "FILE"))
 		puts(":files");
 	else if (is(name, "TABLE") || is(name, "NAMESPACE") ||
-		 is(name, "FAMILY") || is(name, "COLUMN") || is(name, "LIST"))
+		 is(name, "SNAPSHOT") || is(name, "FAMILY") ||
+		 is(name, "COLUMN") || is(name, "LIST"))
 		offer_stored(l, name);
 	else if (!strcmp(l->command->name, "snapshot") && l->nwords > 0)
 		offer_snapshot_word(l);
@@ -177,6 +205,8 @@ int complete(const struct command *commands, int n, char **words)
 
 		if (value && i == n - 2)
 			l.value_of = value;
+		else if (value && !strcmp(value, "TABLE"))
+			l.of_table = words[++i];
 		else if (value)
 			i++;
 		else if (words[i][0] != '-' && (size_t)l.nwords < max)
