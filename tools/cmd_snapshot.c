@@ -56,8 +56,14 @@ int parse_snapshot(struct request *rq)
 		nearest_init(&near, rq->words[1]);
 		for (size_t i = 0; i < VERBS; i++)
 			nearest_offer(&near, verbs[i].word);
-		return fail_nearest(&near, "", "snapshot has no verb '%s'",
-				    rq->words[1]);
+		if (rq->nwords != 3 || rq->of_table || near.word[0])
+			return fail_nearest(&near, "",
+					    "snapshot has no verb '%s'",
+					    rq->words[1]);
+		/* As HBase's shell has it: snapshot TABLE NAME. */
+		rq->of_table = rq->words[1];
+		rq->words[1] = verbs[TAKE].word;
+		verb = TAKE;
 	}
 	want = rq->of_table ? verbs[verb].names : verbs[verb].in_all;
 	if (rq->nwords > 1 && rq->nwords - 2 != want)

@@ -98,6 +98,11 @@ load cellctl
 	ctl list_table_snapshots "$STORE" t | cmp - <(ctl snapshot "$STORE" -t t)
 	[ "$(ctl list_table_snapshots "$STORE" t | cut -f 1)" = one ]
 	ctl list_snapshots "$STORE"
+	ctl snapshot "$STORE" t two
+	is "one two" eval 'ctl list_table_snapshots "$STORE" t | cut -f 1'
+	says 3 "absent" snapshot "$STORE" absent three
+	says 2 "snapshot has no verb 't'" snapshot "$STORE" t two three
+	ctl snapshot "$STORE" -t t drop two
 	ctl disable "$STORE" t 2> "$T/said"
 	ctl enable "$STORE" t 2>> "$T/said"
 	grep -c "note: t is enabled" "$T/said" | grep -qx 2
