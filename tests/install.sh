@@ -57,7 +57,8 @@ $local/share/zsh/site-functions/_cellctl
 $local/share/zsh/site-functions/_cellfs
 LIST
 diff "$dir/wanted" "$dir/is"
-[ -d $local/etc/cellfs ]
+[ -d etc/cellfs ]
+grep -qx "EnvironmentFile=-/etc/cellfs/%i.conf" "$local/lib/systemd/system/cellfs@.service"
 [ "$(readlink sbin/mount.cellfs)" = /usr/local/bin/cellfs ]
 
 # Each file is in one Debian package, or is left out on purpose.

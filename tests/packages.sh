@@ -5,8 +5,9 @@
 # The packages and their source are built of a clean clone and lintian finds nothing.
 # There they are installed; an ordinary user mounts a store by cellfs and by fstab,
 # writes and reads; a newer version is installed over them under a mount, which serves
-# on, and again at rest; removed and purged they leave no file but the user's. A
-# minute.
+# on, and again at rest; removed and purged they leave no file but the user's. Then
+# systemd is process 1 there and runs the unit, also when the daemon dies or hangs. Two
+# minutes.
 #
 # usage: tests/packages.sh
 # 77: it cannot be tried here, and the line before says why.
@@ -68,10 +69,10 @@ for deb in "$work"/debs/1/*.deb; do
 done
 
 echo "== a clean Debian"
-# What the packages depend on, of two that will do the one without a daemon.
+# What the packages depend on, and systemd.
 depends=$(for deb in "$work"/debs/1/*.deb; do
 	dpkg-deb -f "$deb" Depends | tr ',' '\n'
-done | sed 's/systemd | //; s/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | sort -u |
+done | sed 's/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | sort -u |
 	paste -s -d ,)
 root=$work/root
 logged root mmdebstrap --variant=minbase --include="$depends" \
@@ -143,6 +144,92 @@ diff /tmp/before /tmp/after
 [ -e /home/joe/store ]
 TRY
 unshare --mount --pid --fork chroot "$root" bash /tmp/try
+
+# What systemd does with the unit, in the root where it is process 1.
+cat >"$root/root/try-unit" <<'TRY'
+set -euo pipefail
+trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
+cell=/srv/cellfs/notes/T/R/d:q
+# pid: that of the daemon, which others than it have looked for.
+pid() {
+	local pid
+
+	pid=$(systemctl show -p MainPID --value cellfs@notes)
+	[ "$pid" -gt 1 ] && echo "$pid"
+}
+# anew PID: another one serves, as soon as systemd has started it.
+anew() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		sleep 0.1
+		[ "$(systemctl is-active cellfs@notes)" = active ] &&
+			[ "$(pid)" != "$1" ] && [ "$(cat $cell)" = tea ] && return
+	done
+	return 1
+}
+echo 'OPTIONS=allow_other,cache=32M' >/etc/cellfs/notes.conf
+mkdir -p /etc/systemd/system/cellfs@notes.service.d
+printf '[Service]\nWatchdogSec=2\n' >/etc/systemd/system/cellfs@notes.service.d/soon.conf
+systemctl daemon-reload
+systemctl start cellfs@notes
+[ "$(stat -c %a /srv/cellfs)" = 755 ]
+mkdir -p /srv/cellfs/notes/T/R
+echo tea >$cell
+grep -qx 'cache 33554432' /srv/cellfs/notes/.cellfs/options
+grep -q '^seccomp yes' /srv/cellfs/notes/.cellfs/status
+# Others, too.
+[ "$(runuser -u joe -- cat $cell)" = tea ]
+for signal in KILL STOP; do
+	was=$(pid)
+	kill -$signal "$was"
+	anew "$was"
+done
+systemctl stop cellfs@notes
+[ ! -e $cell ]
+cp /usr/share/doc/cellfs/examples/srv-cells.mount /etc/systemd/system
+systemctl daemon-reload
+systemctl start srv-cells.mount
+mkdir /srv/cells/T
+systemctl stop srv-cells.mount
+[ ! -e /srv/cells/T ]
+TRY
+cat >"$root/etc/systemd/system/try.service" <<'UNIT'
+[Unit]
+SuccessAction=exit
+FailureAction=exit
+FailureActionExitStatus=1
+[Service]
+Type=oneshot
+TimeoutStartSec=2min
+ExecStart=/bin/bash /root/try-unit
+StandardOutput=file:/root/said
+StandardError=file:/root/said
+UNIT
+cat >"$work/boot" <<'BOOT'
+set -euo pipefail
+root=$1
+mount --rbind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
+mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup" 2>/dev/null || {
+	mount -t tmpfs tmpfs "$root/sys/fs"
+	mkdir "$root/sys/fs/cgroup" "$root/sys/fs/fuse"
+	mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+}
+mount -t tmpfs -o mode=755 tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/tmp"
+exec chroot "$root" env -i container=chroot PATH="$PATH" /lib/systemd/systemd \
+	--unit=try.service --show-status=0 --log-target=null
+BOOT
+echo "== systemd"
+unshare --mount --pid --fork chroot "$root" bash -euc \
+	'mount -t proc proc /proc && dpkg -i /tmp/debs/2/*.deb' >"$work/again.log"
+unshare --mount --pid --fork --uts --ipc --cgroup bash "$work/boot" "$root" \
+	</dev/null >"$work/boot.log" 2>&1 || {
+	cat "$work/boot.log" "$root/root/said" >&2
+	fail "the unit does not do what it is for"
+}
 
 echo "== static"
 logged setup meson setup "$work/static" -Dprefer_static=true
