@@ -23,4 +23,5 @@ cd "$MESON_SOURCE_ROOT"
 	exit 1
 }
 # Meson keeps to itself what a script prints that did not fail.
-echo "not a release: the tag v$version is not on this commit" >>"/proc/$PPID/fd/2"
+echo "not a release: the tag v$version is not on this commit" 2>/dev/null >>"/proc/$PPID/fd/2" ||
+	:
