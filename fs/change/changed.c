@@ -121,15 +121,6 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 	return true;
 }
 
-/* What is only in memory in the row keeps its path: others delete. */
-static void stay(const struct changer *w, struct bytes row, bool before)
-{
-	struct spot s = {.node = w->node};
-
-	if (overlay_count(w->fs->overlay) && go(w, &s, row, false))
-		directories_stay_below(w->fs, s.node, before);
-}
-
 uint64_t changed_before(const struct changer *w, const struct mutation *m)
 {
 	unsigned acts = acts_of(m);
@@ -140,8 +131,6 @@ uint64_t changed_before(const struct changer *w, const struct mutation *m)
 	if (!(acts & DELETES))
 		return 0;
 	turn = overlay_delete_begin(w->fs->overlay, m->row);
-	if (!w->file)
-		stay(w, m->row, true);
 	for (size_t i = 0; w->file && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
@@ -426,8 +415,6 @@ void changed_after(const struct changer *w, const struct mutation *m,
 	if (acts & DELETES)
 		overlay_delete_end(w->fs->overlay, m->row);
 	settle(w, m, turn, done);
-	if (!w->file && acts & DELETES)
-		stay(w, m->row, false);
 	if (!done) {
 		why_restore(&kept);
 		return;

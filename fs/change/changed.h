@@ -7,8 +7,8 @@
  *
  *	before	A cell with a ttl of its own is noted (fstable.h).
  *		The directories above a cell that a file deletes are kept in
- *		memory; of those above what others delete the ones in which
- *		something is in memory (directories.h).
+ *		memory; those above what others delete go, but for the ones in
+ *		which something is in memory (directories.h).
  *	after	Look-ups under way learn that the row has changed (changes.h).
  *		A version that was moved aside and is written anew is shown
  *		(moved.h).

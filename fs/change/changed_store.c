@@ -2,7 +2,6 @@
  * What follows a change of tables, schemas and snapshots.
  */
 #include "fs/change/changed.h"
-#include "fs/change/directories.h"
 #include "fs/change/moved.h"
 #include "fs/memory/write_state.h"
 
@@ -97,8 +96,6 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 	changes_all(&fs->changes);
 	if (written)
 		schema_absent_written(fstable_absent(ft));
-	/* A family may have been dropped. */
-	directories_stay_below(fs, node, false);
 	changed_below(fs, node);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
@@ -113,10 +110,8 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 
 	node = FUSE_ROOT_ID;
 	if (fs->root.kind != NODE_ROOT ||
-	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node)) {
-		directories_stay_below(fs, node, false);
+	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node))
 		invalidate_below(fs->invalidator, node);
-	}
 	changed_alias_gone(fs, 0);
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)

@@ -193,86 +193,111 @@ static bool link_holds(struct fs *fs, const struct link *l)
 	return has;
 }
 
-/*
- * A directory in which something is in memory is added unless the store has it,
- * or before a delete in any case. A settle that asked the store before this
- * leaves the entry alone. Was it added?
- */
-static bool stay(struct fs *fs, const struct place *dir, bool before)
+/* May it be in memory? In .put there are all rows. */
+static bool may_stay(const struct place *dir)
 {
-	struct overlay *ov = fs->overlay;
+	return place_is(dir, KIND_MADE) && !dir->view && !dir->detached &&
+	       !(dir->put && kind_of(dir->kind)->key == KEY_ROW);
+}
+
+/* Unless @held, the store is asked. */
+static bool is_held(struct fs *fs, const struct place *dir, bool *held)
+{
+	*held = *held || directories_hold(fs, dir) > 0;
+	return *held;
+}
+
+/* @held: the store has a directory beneath it. */
+static int stay(struct fs *fs, const struct place *dir, bool *held)
+{
 	struct overlay_entry e = {
 		.node = dir->node,
 		.ino = dir->ino,
 		.kind = dir->kind,
 	};
-	uint64_t deletes;
+	int r;
 
+	if (overlay_find(fs->overlay, dir->parent, bytes_str(dir->name), NULL))
+		return 0;
 	memcpy(e.name, dir->name, sizeof(e.name));
-	overlay_delete_begin(ov, dir->row);
-	overlay_delete_end(ov, dir->row);
-	deletes = overlay_deletes(ov, dir->row);
-	if (!before && directories_hold(fs, dir) > 0) {
-		overlay_settle(ov, dir->parent, bytes_str(e.name), dir->row,
-			       deletes);
-		return false;
+	r = overlay_add(fs->overlay, dir->parent, place_key(dir), &e);
+	/* It has just gone: the kernel may believe by now that it is absent. */
+	if (r == 0 && !is_held(fs, dir, held)) {
+		changes_row(&fs->changes, dir->row);
+		invalidate_entry(fs->invalidator, dir->parent,
+				 bytes_str(dir->name));
 	}
-	e.implied = kind_of(dir->kind)->key != KEY_ROW &&
-		    overlay_all_implied(ov, dir->node);
-	return overlay_add(ov, dir->parent, place_key(dir), &e) == 0;
+	return r == -EEXIST ? 0 : r;
 }
 
-/* In a table, and not in its .put, where there are all names. */
-static bool may_stay(const struct place *dir)
+int directories_keep_path(struct fs *fs, uint64_t dir)
 {
-	return place_is(dir, KIND_MADE) && !dir->put && !dir->view &&
-	       !dir->detached;
-}
-
-/*
- * Of the directory and those above it, as long as they are added: the kernel may
- * believe by now that they are absent.
- */
-static void stay_up(struct fs *fs, uint64_t dir, bool before)
-{
+	bool held = false, more = true;
 	struct place p;
-	bool added = true;
+	int r = 0;
 
-	while (added) {
-		added = place_of(fs, dir, &p) == 0 && may_stay(&p) &&
-			stay(fs, &p, before);
-		if (added) {
-			changes_row(&fs->changes, p.row);
-			invalidate_entry(fs->invalidator, p.parent,
-					 bytes_str(p.name));
-		}
+	while (more && r == 0) {
+		more = place_of(fs, dir, &p) == 0 && may_stay(&p);
+		if (more)
+			r = stay(fs, &p, &held);
 		dir = p.parent;
 		place_release(&p);
 	}
+	return r;
 }
 
-void directories_stay_below(struct fs *fs, uint64_t top, bool before)
+/* A directory of .put is one of the table as well, or in .put alone. */
+static bool is_elsewhere(struct fs *fs, const struct place *dir, bool *held)
 {
-	struct node_place dir = {.id = top};
-	uint64_t cursor = 0;
-
-	if (!overlay_count(fs->overlay))
-		return;
-	do {
-		if (overlay_any(fs->overlay, dir.id))
-			stay_up(fs, dir.id, before);
-	} while (nodes_below(fs->nodes, top, &cursor, &dir) > 0);
+	return is_held(fs, dir, held) ||
+	       (dir->put &&
+		overlay_find(fs->overlay, fs_dir_node(fs, dir->parent, true),
+			     bytes_str(dir->name), NULL));
 }
 
-void directories_made_in(struct fs *fs, uint64_t dir)
+/* overlay_deletes() of @row was @deletes before the store was asked. */
+static bool leave(struct fs *fs, const struct place *dir, struct bytes row,
+		  uint64_t deletes, bool *held)
 {
-	struct place p;
+	struct overlay *ov = fs->overlay;
+	struct bytes name = bytes_str(dir->name);
 
-	/* A delete that is under way may not have found it. */
-	if (place_of(fs, dir, &p) == 0 && may_stay(&p) &&
-	    !overlay_find(fs->overlay, p.parent, bytes_str(p.name), NULL))
-		stay_up(fs, dir, overlay_deleting(fs->overlay, p.row));
-	place_release(&p);
+	if (overlay_any(ov, dir->node) ||
+	    !overlay_find(ov, dir->parent, name, NULL) ||
+	    !is_elsewhere(fs, dir, held))
+		return false;
+	overlay_settle(ov, dir->parent, name, row, deletes);
+	return true;
+}
+
+void directories_entry_gone(struct fs *fs, uint64_t dir)
+{
+	struct place first, p;
+	bool held = false, more = place_of(fs, dir, &first) == 0;
+	uint64_t deletes = overlay_deletes(fs->overlay, first.row);
+
+	while (more) {
+		more = place_of(fs, dir, &p) == 0 && may_stay(&p) &&
+		       leave(fs, &p, first.row, deletes, &held);
+		dir = p.parent;
+		place_release(&p);
+	}
+	place_release(&first);
+}
+
+int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
+		    const struct overlay_entry *e)
+{
+	int r = overlay_add(fs->overlay, parent, key, e);
+
+	if (r)
+		return r;
+	r = directories_keep_path(fs, parent);
+	if (r) {
+		overlay_remove(fs->overlay, parent, bytes_str(e->name));
+		directories_entry_gone(fs, parent);
+	}
+	return r;
 }
 
 void directories_settle(const struct changer *w, struct bytes row,
@@ -290,6 +315,9 @@ void directories_settle(const struct changer *w, struct bytes row,
 
 		if (!overlay_find(ov, l->parent, name, NULL))
 			continue;
+		/* It stays for what is in it, as do those above it. */
+		if (overlay_any(ov, l->e.node))
+			break;
 		/* What is beneath a directory is beneath those above it. */
 		has = has || link_holds(w->fs, l);
 		if (has)
@@ -305,51 +333,54 @@ static int make_in_put(struct fs *fs, const struct place *dir)
 	struct change c = {.family = dir->family, .qualifier = dir->qualifier};
 	int r = add(&w, dir->row, &c, 0, dir);
 
-	/* Of these the store has some. */
-	directories_settle(&w, dir->row, &c);
-	return r == -EEXIST ? 0 : r;
+	if (r < 0 && r != -EEXIST)
+		return r;
+	changed_directory(fs, dir);
+	return 0;
 }
 
 int directories_make(struct fs *fs, const struct place *dir)
 {
-	int r;
+	struct overlay_entry e = {
+		.node = dir->node,
+		.ino = dir->ino,
+		.kind = dir->kind,
+	};
 
-	if (!dir->put) {
-		r = fs_overlay_add(fs, dir, place_key(dir));
-		/* The kernel may not have heard yet that the parent is gone. */
-		if (r == 0)
-			directories_made_in(fs, dir->parent);
-		return r;
-	}
-	r = make_in_put(fs, dir);
-	if (r == 0)
-		changed_directory(fs, dir);
-	return r;
+	if (dir->put && !place_is(dir, KIND_SCRATCH))
+		return make_in_put(fs, dir);
+	memcpy(e.name, dir->name, sizeof(e.name));
+	return directories_add(fs, dir->parent, place_key(dir), &e);
 }
 
 int directories_remove(struct fs *fs, const struct place *parent,
 		       const struct place *dir)
 {
+	struct overlay *ov = fs->overlay;
 	struct bytes name = bytes_str(dir->name);
 	/* Scratch directories have one path only. */
 	bool put = parent->put && dir->kind != NODE_SCRATCH_DIR;
 	uint64_t above = fs_dir_node(fs, parent->node, put);
 	uint64_t node = dir->node;
-	int r;
+	int r = 0;
 
 	if (put) {
 		/* Scratch files lie beneath the directory's own node. */
-		if (node && overlay_any(fs->overlay, node))
+		if (node && !overlay_all_implied(ov, node))
 			return -ENOTEMPTY;
 		node = 0;
 		if (above)
 			nodes_find(fs->nodes, above, name, &node);
 	}
-	r = above ? overlay_rmdir(fs->overlay, above, name, node) : 0;
+	if (above)
+		r = overlay_rmdir(ov, above, name, node);
+	if (r == 0 && put)
+		r = overlay_rmdir(ov, parent->node, name, dir->node);
 	if (r < 0)
 		return r;
+	directories_entry_gone(fs, above);
 	if (put)
-		nodes_detach(fs->nodes, parent->node, name);
+		directories_entry_gone(fs, parent->node);
 	changed_directory(fs, dir);
 	return 0;
 }

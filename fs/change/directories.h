@@ -5,6 +5,12 @@
  * mkdir made and that has no cell yet, and one that deletes by files have
  * emptied. overlay.h says how a directory moves between the two without a
  * moment in which neither shows it.
+ *
+ * What is only in memory keeps its path: the directories above an entry of the
+ * overlay are entries with it, and leave when nothing is beneath and the store
+ * has them. So it does not matter who takes the cells beside it: a line, a
+ * program, a ttl, a schema, or somebody else who writes to a shared store. Beneath
+ * .put it is the families and columns there, under nodes of their own.
  */
 #ifndef CELLFS_FS_CHANGE_DIRECTORIES_H
 #define CELLFS_FS_CHANGE_DIRECTORIES_H
@@ -20,20 +26,22 @@ void directories_keep(const struct changer *w, struct bytes row,
 /* The delete found nothing: the directories that it added go. */
 void directories_retract(const struct changer *w, struct bytes row,
 			 const struct change *c, uint64_t turn);
-/*
- * Cells beneath the node @top are deleted other than by a file, which takes the
- * directories above them along, but for those that something in memory is in: a
- * directory that mkdir made, one that was emptied, a scratch file. These are in
- * memory from @before the delete on, and leave it after that if they hold a cell.
- */
-void directories_stay_below(struct fs *fs, uint64_t top, bool before);
-/* Something was made in memory in this directory, which may have just gone. */
-void directories_made_in(struct fs *fs, uint64_t dir);
 /* Directories of the change's column that hold a cell leave memory. */
 void directories_settle(const struct changer *w, struct bytes row,
 			const struct change *c);
 
-/* mkdir: -EEXIST, -ENOSPC, -ESTALE, -ENOMEM. */
+/*
+ * overlay_add() with the directories above. When they find no room, nothing is
+ * added: -ENOSPC.
+ */
+int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
+		    const struct overlay_entry *e);
+/* Adds this one, if it is one of data, and those above it: 0, -ENOSPC, -ENOMEM. */
+int directories_keep_path(struct fs *fs, uint64_t dir);
+/* An entry has gone from @dir: it may leave memory, and those above it. */
+void directories_entry_gone(struct fs *fs, uint64_t dir);
+
+/* mkdir, and a new scratch file: -EEXIST, -ENOSPC, -ESTALE, -ENOMEM. */
 int directories_make(struct fs *fs, const struct place *dir);
 /*
  * rmdir of one, or of a scratch directory, in which the store has nothing.

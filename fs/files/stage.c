@@ -187,7 +187,7 @@ static void carry(struct fs *fs, uint64_t from, uint64_t to)
 				continue;
 		} else if (nodes_enter(fs->nodes, to, bytes_str(e.name), e.kind,
 				       e.ino, NULL, &e.node) == 0) {
-			(void)overlay_add(fs->overlay, to, buf_bytes(&key), &e);
+			(void)directories_add(fs, to, buf_bytes(&key), &e);
 			carry(fs, was, e.node);
 			nodes_forget(fs->nodes, e.node, 1);
 		}
@@ -205,7 +205,8 @@ static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
 
 	memcpy(e.name, row->name, sizeof(e.name));
 	overlay_remove(fs->overlay, dir, bytes_str(e.name));
-	(void)overlay_add(fs->overlay, dir, place_key(row), &e);
+	(void)directories_add(fs, dir, place_key(row), &e);
+	directories_entry_gone(fs, node);
 }
 
 /* The nodes of what was staged become those of the row, parents first. */
@@ -245,11 +246,10 @@ static void settle(struct stage *s, const struct place *from,
 	if (was)
 		carry(fs, was, from->node);
 	/*
-	 * A delete at the same time may have found neither the entry nor the
-	 * node.
+	 * For what is in it, and since a delete at the same time may have found
+	 * neither the entry nor the node.
 	 */
-	if (directories_hold(fs, to) == 0)
-		add_row(fs, to, to_dir, from->node);
+	add_row(fs, to, to_dir, from->node);
 }
 
 int stage_put(struct fs *fs, const struct place *from, const struct place *to,

@@ -23,9 +23,14 @@ static bool in_overlay(struct fs *fs, const struct place *p)
 	uint64_t parent = fs_dir_node(fs, p->parent, p->put);
 	struct overlay_entry e;
 
-	return parent &&
-	       overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
-	       (p->put ? e.kind == p->kind : e.node == p->node);
+	if (parent &&
+	    overlay_find(fs->overlay, parent, bytes_str(p->name), &e) > 0 &&
+	    (p->put ? e.kind == p->kind : e.node == p->node))
+		return true;
+	/* In .put for what is in it, though the table has it no more. */
+	return p->put &&
+	       overlay_find(fs->overlay, p->parent, bytes_str(p->name), &e) &&
+	       e.node == p->node;
 }
 
 /* Looks for a directory in the overlay and then in the store. */

@@ -199,6 +199,13 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 	return n != NULL;
 }
 
+/* REQUIRES: lock. */
+static bool holds(struct overlay *ov, uint64_t dir)
+{
+	return sorted_next(&ov->names, dir_of(&dir), false,
+			   bytes_of(NULL, 0)) != NULL;
+}
+
 bool overlay_any(struct overlay *ov, uint64_t parent)
 {
 	bool any;
@@ -206,8 +213,7 @@ bool overlay_any(struct overlay *ov, uint64_t parent)
 	if (!ov->count)
 		return false;
 	pthread_mutex_lock(&ov->lock);
-	any = sorted_next(&ov->names, dir_of(&parent), false,
-			  bytes_of(NULL, 0)) != NULL;
+	any = holds(ov, parent);
 	pthread_mutex_unlock(&ov->lock);
 	return any;
 }
@@ -461,17 +467,6 @@ void overlay_delete_end(struct overlay *ov, struct bytes row)
 	pthread_mutex_unlock(&ov->lock);
 }
 
-bool overlay_deleting(struct overlay *ov, struct bytes row)
-{
-	struct slot *slot = slot_of(ov, row);
-	bool deleting;
-
-	pthread_mutex_lock(&ov->lock);
-	deleting = slot->deleting > 0;
-	pthread_mutex_unlock(&ov->lock);
-	return deleting;
-}
-
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
 {
 	struct slot *slot = slot_of(ov, row);
@@ -492,7 +487,8 @@ void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 
 	pthread_mutex_lock(&ov->lock);
 	en = find(ov, parent, name);
-	if (en && !of_row->deleting && of_row->turns == deletes &&
+	if (en && !holds(ov, en->node) && !of_row->deleting &&
+	    of_row->turns == deletes &&
 	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
 		entry_take_out(ov, en);
 		note_move(ov, parent);
@@ -512,8 +508,7 @@ void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 	 * A delete that began since the end of this one may rely on the entry.
 	 */
 	if (turn && en && en->added_by == turn && slot->turns == turn + 1 &&
-	    !sorted_next(&ov->names, dir_of(&en->node), false,
-			 bytes_of(NULL, 0)))
+	    !holds(ov, en->node))
 		entry_take_out(ov, en);
 	pthread_mutex_unlock(&ov->lock);
 }

@@ -14,17 +14,17 @@
  * No look-up misses a directory that moves between memory and store:
  *
  *	delete	adds the directories above the cell before its mutation
- *	settle	takes one out that the store has, unless a delete in the row
- *		began since the store was asked, or is under way, or the
- *		parent is being listed
+ *	settle	takes one out that the store has, unless it has entries, or a
+ *		delete in the row began since the store was asked, or is under
+ *		way, or the parent is being listed
  *	lookup	asks here, then the store, and again if anything was settled
  *		or added meanwhile
  *
  * So an entry may remain although the store also has the directory: a listing
  * shows the name once, and the next change in the row removes the entry.
  *
- * A directory above an entry is in the store or here, so that it has a path: when
- * other than a file takes its last cell, it is added (directories.h).
+ * The directories of data above an entry are entries, too: it keeps its path,
+ * whatever becomes of the cells that these hold (directories_add()).
  *
  * Memory is bounded. mkdir beyond the bound is -ENOSPC; a directory that
  * deletes emptied and that finds no space vanishes at once, as it does in the
@@ -106,13 +106,11 @@ uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
  */
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
 void overlay_delete_end(struct overlay *ov, struct bytes row);
-/* Is a delete under way in the row, or in some others? */
-bool overlay_deleting(struct overlay *ov, struct bytes row);
 /* The number of deletes begun in the row, and in some others. */
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*
- * Removes an entry of the row if the store was seen to have the directory when
- * overlay_deletes() was @deletes.
+ * Removes an entry of the row that has none itself, if the store was seen to have
+ * the directory when overlay_deletes() was @deletes.
  */
 void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes);

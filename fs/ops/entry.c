@@ -78,12 +78,9 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
 	if (r)
 		goto forget;
-	r = fs_overlay_add(fs, child, bytes_str(child->name));
-	if (!r) {
-		/* The kernel may not have heard yet that the parent is gone. */
-		directories_made_in(fs, child->parent);
+	r = directories_make(fs, child);
+	if (!r)
 		return 0;
-	}
 	scratch_unname(scratch, child->node);
 forget:
 	nodes_forget(fs->nodes, child->node, 1);
@@ -97,4 +94,5 @@ void entry_remove_scratch(struct fs *fs, const struct place *child)
 	scratch_unname(fs->writes->scratch, child->node);
 	nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
 	overlay_remove(fs->overlay, child->parent, bytes_str(child->name));
+	directories_entry_gone(fs, child->parent);
 }

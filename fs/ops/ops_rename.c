@@ -82,7 +82,7 @@ static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
 		.node = mv->from.node, .ino = ino, .kind = kind};
 
 	memcpy(e.name, mv->to.name, sizeof(e.name));
-	return overlay_add(fs->overlay, mv->to_dir.node, key, &e);
+	return directories_add(fs, mv->to_dir.node, key, &e);
 }
 
 /* Renames an entry of the overlay; it has a name at every moment. */
@@ -98,6 +98,9 @@ static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
 			   bytes_str(mv->from.name), mv->to_dir.node, key, &e);
 	if (r)
 		return r;
+	/* Without room for its path it has moved nonetheless. */
+	(void)directories_keep_path(fs, mv->to_dir.node);
+	directories_entry_gone(fs, mv->from_dir.node);
 	changed_name(fs, &mv->from, &mv->to);
 	return 0;
 }
@@ -229,6 +232,7 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 		goto out;
 	overlay_remove(fs->overlay, mv->from_dir.node,
 		       bytes_str(mv->from.name));
+	directories_entry_gone(fs, mv->from_dir.node);
 	scratch_retire(scratch, mv->from.node);
 	r = move_node(fs, mv, mv->to.kind, mv->to.ino);
 out:

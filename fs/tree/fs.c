@@ -33,18 +33,6 @@ uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put)
 	return node;
 }
 
-int fs_overlay_add(struct fs *fs, const struct place *child, struct bytes key)
-{
-	struct overlay_entry e = {
-		.node = child->node,
-		.ino = child->ino,
-		.kind = child->kind,
-	};
-
-	memcpy(e.name, child->name, sizeof(e.name));
-	return overlay_add(fs->overlay, child->parent, key, &e);
-}
-
 int fs_sync(struct fs *fs)
 {
 	return store_is_read_only(fs->store) ? 0 : store_sync(fs->store);

@@ -134,9 +134,6 @@ static inline void fs_count(struct fs *fs, enum fs_op op)
 	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 }
 
-/* overlay_add() of a place that has its node, under its parent. */
-int fs_overlay_add(struct fs *fs, const struct place *child, struct bytes key);
-
 /* All that was acknowledged before is on disk when it returns 0. */
 int fs_sync(struct fs *fs);
 

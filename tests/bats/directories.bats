@@ -39,6 +39,10 @@ take() {
 	program) "$CELLCTL" deleteall "$M" T R ;;
 	table) "$CELLCTL" truncate "$M" T ;;
 	family) echo 'drop family f' >> "$M/T/.schema" ;;
+	ttl)
+		printf 'R\tf:q\t\t%b\n' '\tdelete-column' 'x\tput\t300' > "$M/T/.cells"
+		settled [ ! -e "$M/T/.put/R/f:q" ]
+		;;
 	esac
 }
 
@@ -46,7 +50,7 @@ take() {
 	local how
 
 	mkdir "$M/T"
-	for how in line row program table family; do
+	for how in line row program table family ttl; do
 		mkdir -p "$M/T/R/f/made"
 		echo x > "$M/T/R/f:q"
 		mkdir "$M/T/R/g"
@@ -58,7 +62,8 @@ take() {
 
 		mkdir -p "$M/T/R"
 		echo x > "$M/T/R/f:q"
-		echo mine > "$M/T/R/f/q/.tmp"
+		echo mine > "$M/T/R/.tmp"
+		mv "$M/T/R/.tmp" "$M/T/R/f/q"
 		take "$how"
 		[ "$(cat "$M/T/R/f/q/.tmp")" = mine ]
 		rm -r "$M/T/R"
@@ -72,6 +77,16 @@ take() {
 		[ -z "$(ls "$M/T")$(ls "$M/T/.put")" ]
 		rm "$M/T/.put/R/.tmp" "$M/T/.put/R/.tmp2"
 
+		# Of a row no family is in .put but those it has, and what is there.
+		echo x > "$M/T/.put/R/f:q"
+		echo mine > "$M/T/.put/R/f/q/.tmp"
+		take "$how"
+		[ "$(cd "$M/T/.put" && find R | xargs)" = "R R/f R/f/q R/f/q/.tmp" ]
+		[ "$(cat "$M/T/.put/R/f/q/.tmp")" = mine ]
+		[ -z "$(ls "$M/T")" ]
+		rm -r "$M/T/.put/R/f"
+		[ -z "$(ls "$M/T/.put/R")" ]
+
 		# Of a column that rm emptied, until rmdir of any above it.
 		mkdir "$M/T/R"
 		echo x > "$M/T/R/f:p"
@@ -81,9 +96,17 @@ take() {
 		[ "$(ls "$M/T/R/f")" = p ]
 		rmdir "$M/T/R"
 
-		# Where nothing is in memory all goes.
+		# Where nothing is in memory, or is any more, all goes.
 		mkdir "$M/T/R"
 		echo x > "$M/T/R/f:q"
+		mkdir "$M/T/R/f/p" "$M/T/R/f/o"
+		mv "$M/T/R/f/o" "$M/T/R/f/n"
+		rmdir "$M/T/R/f/p" "$M/T/R/f/n"
+		echo y > "$M/T/R/f/q/.tmp"
+		rm "$M/T/R/f/q/.tmp"
+		echo y > "$M/T/R/f/q/.tmp"
+		mv "$M/T/R/f/q/.tmp" "$M/T/R/.tmp"
+		mv "$M/T/R/.tmp" "$M/T/R/f/q/$(ls "$M/T/R/f/q")"
 		ls -R "$M/T" > /dev/null
 		take "$how"
 		[ -z "$(ls "$M/T")" ]
@@ -91,4 +114,22 @@ take() {
 		[ "$(ls "$M/T/R/f")" = z ]
 		rm -r "$M/T/R"
 	done
+}
+
+@test "what is in .put keeps its path when the table's directories are removed" {
+	mkdir -p "$M/T/R/f/q" "$M/T/.put/S/f/q"
+	echo mine > "$M/T/.put/R/f/q/.tmp"
+	mkdir "$M/T/.put/S/f/.dir"
+	rmdir "$M/T/R/f/q" "$M/T/R/f" "$M/T/R"
+	rm -r "$M/T/S"
+	[ -z "$(ls "$M/T")" ]
+	run ! rmdir "$M/T/.put/R/f/q"
+	[ "$(cat "$M/T/.put/R/f/q/.tmp")" = mine ]
+	[ "$(ls -A "$M/T/.put/S/f")" = .dir ]
+	# As any directory, it stays until rmdir.
+	rm "$M/T/.put/R/f/q/.tmp"
+	rmdir "$M/T/.put/S/f/.dir" "$M/T/.put/S/f" "$M/T/.put/R/f/q"
+	[ "$(cd "$M/T/.put" && find R S | xargs)" = "R R/f S" ]
+	rm -r "$M/T/.put/R/f"
+	[ -z "$(ls -A "$M/T/.put/R")" ]
 }

@@ -211,7 +211,8 @@ static void end(void *ov)
 
 static void overlay_settles_only_what_no_delete_counts_on(void **state)
 {
-	uint64_t here, elsewhere;
+	struct overlay_entry in;
+	uint64_t here, elsewhere, dir;
 	struct overlay *ov;
 	struct nodes *ns;
 
@@ -230,6 +231,16 @@ static void overlay_settles_only_what_no_delete_counts_on(void **state)
 	look_and_settle(ov, NULL);
 	assert_true(has(ov, "r"));
 	overlay_list_end(ov, 1);
+	/* A directory stays for what is in it. */
+	assert_int_equal(overlay_find(ov, 1, str("r"), &in), 1);
+	dir = in.node;
+	in.node = enter(ns, dir, "f", NODE_FAMILY);
+	in.kind = NODE_FAMILY;
+	strcpy(in.name, "f");
+	assert_int_equal(overlay_add(ov, dir, str("f"), &in), 0);
+	look_and_settle(ov, NULL);
+	assert_true(has(ov, "r"));
+	assert_true(overlay_remove(ov, dir, str("f")));
 	here = overlay_moves(ov, 1);
 	elsewhere = overlay_moves(ov, 2);
 	look_and_settle(ov, NULL);
