@@ -368,19 +368,28 @@ static int move_add(struct move *mv, struct change c)
 	return 0;
 }
 
-/* Adds puts of all versions of a column, each with its old timestamp. */
+/*
+ * Adds puts of all versions of a column, each with its old timestamp; but @to is
+ * to show the newest, whatever it has itself.
+ */
 static int add_column(struct move *mv, const struct place *from,
 		      const struct place *to)
 {
 	struct scan *sc = NULL;
-	struct cell cell;
-	int r = cellfile_versions(fstable_table(from->table), from->row,
-				  from->family, from->qualifier, false, &sc);
+	struct cell cell, replaced;
+	int r = place_get(to, &replaced, NULL);
+	int64_t newer = r > 0 ? replaced.ts : -1;
 
+	if (r >= 0)
+		r = cellfile_versions(fstable_table(from->table), from->row,
+				      from->family, from->qualifier, false,
+				      &sc);
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {
-		struct change put = change_of(to, CHANGE_PUT, cell.ts);
+		bool hidden = mv->count == 0 && newer > cell.ts;
+		struct change put =
+			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
 
 		put.value = cell.value;
 		r = move_add(mv, put);
@@ -451,7 +460,7 @@ static int move_checks(struct move *mv, const struct place *from, int64_t ts)
 		if (c->value.len)
 			c->value.data = mv->values.data + mv->at[i];
 		*k = check_of(from, CHECK_VERSION_EQUAL,
-			      mv->column ? c->ts : ts);
+			      mv->column && i ? c->ts : ts);
 		k->value = c->value;
 	}
 	return 0;

@@ -65,6 +65,19 @@ load helper
 	[ ! -e "$M/T/R/f:q" ]
 }
 
+@test "mv of F:Q onto one that is newer shows what was moved" {
+	local v
+
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	for v in a b c; do echo $v > "$M/T/R/f:p"; done
+	mv "$M/T/R/f:q" "$M/T/R/f:p"
+	[ "$(cat "$M/T/R/f:p" "$M/T/R/f/p/@-1")" = "two
+c" ]
+	[ ! -e "$M/T/R/f:q" ]
+}
+
 @test "mv of a table renames it" {
 	not_over_hbase "it renames no table"
 	a_column
