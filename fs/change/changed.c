@@ -5,7 +5,7 @@
 #include "fs/change/moved.h"
 #include "fs/memory/write_state.h"
 
-/* How long a change in .put waits for the kernel to hear of it. */
+/* How long a change waits for the kernel to hear of it. */
 #define NOTICE_WAIT_MS 100
 
 static struct bytes text_of(const struct name_part *part)
@@ -496,7 +496,7 @@ void changed_entries(struct fs *fs, uint64_t dir)
 	if (!nodes_counterpart(fs->nodes, dir, NODE_PUT, &twin))
 		return;
 	invalidate_inode(fs->invalidator, twin, false);
-	invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+	changed_wait(fs);
 }
 
 void changed_directory(struct fs *fs, const struct place *dir)
@@ -534,8 +534,13 @@ void changed_name(struct fs *fs, const struct place *from,
 		invalidate_inode(fs->invalidator, from->node, true);
 }
 
-void changed_wait(struct fs *fs, const struct place *file)
+void changed_wait(struct fs *fs)
+{
+	invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+}
+
+void changed_wait_put(struct fs *fs, const struct place *file)
 {
 	if (file->put)
-		invalidate_wait(fs->invalidator, NOTICE_WAIT_MS);
+		changed_wait(fs);
 }

@@ -37,8 +37,8 @@
  * Notices are queued: while the kernel waits for the answer to a request it may
  * hold a lock that the notice needs. For a program that changes the store by
  * .cellfs/store the kernel holds none, so its request waits until the kernel
- * has taken the notices. A change in .put waits for them too (changed_wait()),
- * but only for a moment.
+ * has taken the notices. A change in .put and the end of a stream wait for them
+ * too (changed_wait()), but only for a moment.
  *
  * Threads: any. Who waits holds no lock that a request of the kernel needs.
  */
@@ -107,8 +107,10 @@ void changed_directory(struct fs *fs, const struct place *dir);
 /* A node has another name: @from is @to. */
 void changed_name(struct fs *fs, const struct place *from,
 		  const struct place *to);
-/* Waits, for a moment, until the kernel has heard of a change in .put. */
-void changed_wait(struct fs *fs, const struct place *file);
+/* Waits, for a moment, until the kernel has heard of what was changed so far. */
+void changed_wait(struct fs *fs);
+/* The same, if that was by a path in .put. */
+void changed_wait_put(struct fs *fs, const struct place *file);
 
 /* A table was dropped or renamed. */
 void changed_table_dropped(struct fs *fs, struct bytes name);

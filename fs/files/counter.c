@@ -172,7 +172,7 @@ static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;
 	pthread_mutex_unlock(&c->lock);
-	changed_wait(fs, &c->place);
+	changed_wait_put(fs, &c->place);
 	return r;
 }
 

@@ -524,7 +524,7 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 		r = cells_import_settle(s->import);
 	(void)hold(s, kept(s), s->scan_held);
 	pthread_mutex_unlock(&s->lock);
-	changed_wait(fs, &s->place);
+	changed_wait_put(fs, &s->place);
 	return r;
 }
 
@@ -543,7 +543,7 @@ static int stream_flush(struct fs *fs, struct open_file *f)
 		s->fed = r < 0;
 	}
 	pthread_mutex_unlock(&s->lock);
-	changed_wait(fs, &s->place);
+	changed_wait(fs);
 	return r;
 }
 

@@ -225,7 +225,7 @@ void writer_unlock(struct writer *w)
 	w->untold = false;
 	pthread_mutex_unlock(&w->lock);
 	if (untold)
-		changed_wait(w->fs, &w->place);
+		changed_wait_put(w->fs, &w->place);
 }
 
 int writer_open(struct fs *fs, fuse_req_t req, struct place *p,

@@ -169,7 +169,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (!r)
 		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
 				 CELLFILE_ABSENT, &ts);
-	changed_wait(fs, &child);
+	changed_wait_put(fs, &child);
 	/*
 	 * A version that is not seen, since newer ones are enough, was put as
 	 * well.

@@ -504,6 +504,7 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		r = -EISDIR;
 	else
 		r = move_file(fs, &mv);
+	changed_wait_put(fs, &mv.to);
 out:
 	move_release(&mv);
 	return r;

@@ -20,6 +20,15 @@ x" ]
 		[ ! -e "$M/T/r$i" ]
 		echo "$i" > "$M/T/.put/r$i/f:q"
 		[ "$(cat "$M/T/r$i/f:q")" = "$i" ]
+		[ ! -e "$M/T/s$i" ]
+		echo "$i" > "$M/T/.put/s$i/.tmp"
+		python3 -c 'import os, sys
+os.rename(sys.argv[1] + "/.tmp", sys.argv[1] + "/f:q")
+os.stat(sys.argv[2])' "$M/T/.put/s$i" "$M/T/s$i/f:q"
+		[ ! -e "$M/T/d$i" ]
+		python3 -c 'import os, sys
+os.mkdir(sys.argv[1])
+os.stat(sys.argv[2])' "$M/T/.put/d$i/f" "$M/T/d$i/f"
 	done
 }
 
@@ -29,6 +38,11 @@ x" ]
 		[ ! -e "$M/T/r$i" ]
 		printf 'r%s\tf:q\t1\tx\n' "$i" > "$M/T/.put/r$i/.cells"
 		[ "$(cat "$M/T/r$i/f:q")" = x ]
+		[ ! -e "$M/T/s$i" ]
+		printf 's%s\tf:q\t1\tx\n' "$i" > "$M/T/.cells"
+		[ -e "$M/T/s$i/f:q" ]
+		printf 's%s\t\t\t\tdelete-row\n' "$i" > "$M/T/.cells"
+		[ ! -e "$M/T/s$i" ]
 	done
 }
 
