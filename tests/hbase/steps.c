@@ -8,6 +8,7 @@
 #include "store/hbase/master/upkeep.h"
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/background/background.h"
+#include "store/value/why.h"
 #include "tests/hbase/case.h"
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"
@@ -58,9 +59,10 @@ static int step_minor_compact(struct run *r, json_t *step)
 {
 	json_t *n = json_object_get(step, "newest");
 
-	/* Nobody can say to a cluster which files to merge. */
 	if (!r->os)
-		return refuse_errno(r, -EOPNOTSUPP);
+		return refuse_errno(
+			r, why(-EOPNOTSUPP, "it is not said to a cluster which "
+					    "files to merge"));
 	return compact_files(r, step, (unsigned)json_integer_value(n));
 }
 
