@@ -68,7 +68,8 @@ refused() {
 
 @test "a server that closes each connection is given up at the deadline" {
 	a_server ends
-	refused "the server closed the connection" "127.0.0.1:$PORT"
+	refused "the server closed the connection before it said anything: if it wants TLS, set tls=on" \
+		"127.0.0.1:$PORT"
 }
 
 @test "a server of HBase that is no master says so itself" {

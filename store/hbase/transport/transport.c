@@ -17,7 +17,8 @@
 
 struct transport {
 	struct os *os;
-	int fd, wake;	/* -1 = none */
+	int fd, wake; /* -1 = none */
+	bool is_bare; /* without TLS, and nothing has come yet: the receiver's */
 	struct buf raw; /* the receiver's: what came, sealed */
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -195,8 +196,15 @@ static int receive_raw(struct transport *t, struct buf *to)
 	if (buf_reserve(to, RECEIVE_BYTES) < 0)
 		return why(-ENOMEM, "out of memory for an answer");
 	n = socket_receive(t->fd, to->data + to->len, to->cap - to->len);
-	if (n > 0)
+	/* A server that insists on TLS ends all else, and does not say why. */
+	if (n == -ECONNRESET && t->is_bare)
+		return why(-ECONNRESET,
+			   "the server closed the connection before it said "
+			   "anything: if it wants TLS, set tls=on");
+	if (n > 0) {
 		to->len += (size_t)n;
+		t->is_bare = false;
+	}
 	return n < 0 ? (int)n : 0;
 }
 
@@ -258,6 +266,7 @@ int transport_secure(struct transport *t, const struct security *s,
 	struct layer *l = NULL;
 	int r;
 
+	t->is_bare = !s->tls;
 	if (s->tls) {
 		r = tls_start(t, s, host, deadline_ns, &l);
 		if (r < 0)
