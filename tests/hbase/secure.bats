@@ -1,20 +1,38 @@
-# A real HBase with Kerberos and TLS, which tests/hbase/lab starts; $CLUSTER is one
-# that has neither. tests/hbase/cluster runs this.
+# A real HBase with Kerberos and TLS, and one with TLS alone, which tests/hbase/lab
+# starts; $CLUSTER is one that has neither. tests/hbase/cluster runs this.
 
 load ../bats/helper
 
+# HBase before 2.6 has no TLS.
+knows_tls() {
+	[[ ${CELLFS_LAB_HBASE:-2.6} != 2.5* ]]
+}
+
+# start KIND DIR: prints its name.
+start() {
+	local address
+
+	address=$("$BATS_TEST_DIRNAME/lab/lab" "$1" "$2" 3>&-) || return
+	echo "hbase://localhost:${address##*:}"
+}
+
 setup_file() {
 	"$BATS_TEST_DIRNAME/lab/realm" check || skip "no programs of Kerberos"
-	export LAB2=$BATS_FILE_TMPDIR/lab
-	SECURE=$("$BATS_TEST_DIRNAME/lab/lab" secure "$LAB2" 3>&-)
-	SECURE=hbase://localhost:${SECURE##*:}
+	export LAB2=$BATS_FILE_TMPDIR/lab LAB3=$BATS_FILE_TMPDIR/tls
+	! knows_tls || start tls "$LAB3" >"$BATS_FILE_TMPDIR/insists" &
+	SECURE=$(start secure "$LAB2")
 	export SECURE REALM=$LAB2/realm
 	export KRB5_CONFIG=$REALM/krb5.conf KRB5CCNAME=$BATS_FILE_TMPDIR/tickets
 	kinit -k -t "$REALM/tester.keytab" tester
+	wait $!
 }
 
 teardown_file() {
-	[ -z "${LAB2:-}" ] || "$BATS_TEST_DIRNAME/lab/lab" kill "$LAB2"
+	local lab
+
+	for lab in ${LAB2:-} ${LAB3:-}; do
+		[ ! -e "$lab/pid" ] || "$BATS_TEST_DIRNAME/lab/lab" kill "$lab"
+	done
 }
 
 setup() {
@@ -42,10 +60,14 @@ refused() {
 	done
 }
 
+needs_tls() {
+	knows_tls || skip "HBase before 2.6 has no TLS"
+}
+
 # sent SETTINGS: puts the word "secret" and shows what goes over the wire.
 sent() {
 	ASAN_OPTIONS=detect_leaks=0 strace -f -s 100000 -e trace=sendto \
-		-o "$T/sent" "$CELLCTL" put "$SECURE/?$1" "$N" r f:q secret
+		-o "$T/sent" "$CELLCTL" put "${AT:-$SECURE}/?$1" "$N" r f:q secret
 	grep -q sendto "$T/sent"
 	cat "$T/sent"
 }
@@ -63,6 +85,7 @@ sent() {
 }
 
 @test "a mount over TLS with tickets, and long values" {
+	needs_tls
 	STORE="$SECURE/?$KRB&qop=privacy&$TLS&$ME"
 	mount_store
 	mkdir "$M/$N" "$M/$N/r"
@@ -87,6 +110,7 @@ sent() {
 }
 
 @test "what protects hides, and nothing else does" {
+	needs_tls
 	"$CELLCTL" create "$SECURE/?$KRB" "$N" f
 	sent "$KRB&qop=authentication" | grep -q secret
 	sent "$KRB&qop=integrity" | grep -q secret
@@ -127,7 +151,6 @@ strict_kdc() {
 }
 
 teardown() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER"
 	if [ -n "${KDC:-}" ]; then
 		kill "$KDC"
 		kill -CONT "$KDC"
@@ -175,6 +198,7 @@ has_expired() {
 }
 
 @test "certificates are looked at on both sides" {
+	needs_tls
 	refused "$KRB&tls=on&$ME" "nobody whom this side trusts" ca=
 	refused "$KRB&tls=on&ca=$REALM/stranger.pem&$ME" "nobody whom" ca=
 	AT=${SECURE/localhost/127.0.0.1} refused "$KRB&$TLS&$ME" \
@@ -187,21 +211,47 @@ has_expired() {
 	AT=$CLUSTER refused "$TLS" "does not speak TLS"
 }
 
-# The cluster here wants Kerberos inside TLS, so another server plays one that
-# believes names.
-@test "over TLS without Kerberos the user's name goes inside" {
-	cat "$REALM/server.pem" "$REALM/server.key" >"$T/both.pem"
-	mkfifo "$T/port"
-	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" tls "$T/both.pem" carol \
-		>"$T/port" 2>/dev/null 3>&- &
-	SERVER=$!
-	AT=hbase://localhost:$(head -n 1 "$T/port")
+# insists: makes the cluster of $AT the one of TLS alone, whose authority is $CA.
+insists() {
+	needs_tls
+	AT=$(cat "$BATS_FILE_TMPDIR/insists")
+	CA=$LAB3/realm/ca.pem
+}
+
+@test "over TLS without Kerberos all goes inside, the user's name too" {
+	insists
 	export HADOOP_USER_NAME=carol
-	refused "security=simple&$TLS&timeout=5" \
-		"the server refuses this connection: "
+	STORE="$AT/?tls=on&ca=$CA"
+	mount_store
+	mkdir "$M/$N" "$M/$N/r"
+	head -c 3000000 /dev/urandom >"$T/long"
+	cp "$T/long" "$M/$N/r/f:long"
+	remount_store
+	cmp "$T/long" "$M/$N/r/f:long"
+	unmount_store
+	grep -q "Client=carol//.* create '$N'" "$LAB3/log"
+	sent "tls=on&ca=$CA" >"$T/hidden"
+	run ! grep -E 'secret|carol' "$T/hidden"
+	[ "$("$BATS_TEST_DIRNAME/lab/lab" client "$LAB3" get "$N" r f q)" = \
+		secret ]
+}
+
+@test "a server that insists on TLS is not spoken to otherwise, nor is a stranger" {
+	insists
+	refused "timeout=1" "if it wants TLS, set tls=on"
+	refused "$KRB&timeout=1" "if it wants TLS, set tls=on"
+	refused "tls=on" "nobody whom this side trusts" ca=
+	# An authority of the same name.
+	refused "tls=on&ca=$REALM/ca.pem" "nobody whom this side trusts" ca=
+	AT=${AT/localhost/127.0.0.1} refused "tls=on&ca=$CA" "not for 127.0.0.1"
+	STORE="$AT/?tls=on&ca=$REALM/stranger.pem"
+	run ! mount_store
+	DAEMON=
+	[[ $(cat "$LOG") == *"nobody whom this side trusts"*ca=* ]]
 }
 
 @test "keys are in no core dump" {
+	needs_tls
 	ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=prctl -o "$T/calls" \
 		"$CELLCTL" list "$SECURE/?$KRB"
 	grep -q 'PR_SET_DUMPABLE, SUID_DUMP_DISABLE' "$T/calls"

@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
-"""A server that is not the master of a cluster, for bats/hbase_absent.bats and
-hbase/secure.bats.
+"""A server that is not the master of a cluster, for bats/hbase_absent.bats.
 
-usage: not-hbase.py silent | http | ends | refuses | tls FILE USER
+usage: not-hbase.py silent | http | ends | refuses
 
 Prints its port. It then takes connections on loopback, and
   silent   reads nothing and answers nothing
   http     answers as a server of web pages does
   ends     closes each connection when the first bytes have come
   refuses  answers as a server of HBase whose service this is not
-  tls      does so inside TLS, with the key and certificate in FILE, when USER has
-           greeted it there without Kerberos
 """
 import pathlib
 import socket
-import ssl
 import sys
 import threading
 
@@ -42,19 +38,6 @@ def serve(client, answer):
                 pass
 
 
-def serve_tls(client, file, user):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    with context.wrap_socket(client, server_side=True) as inside:
-        heard = b""
-        while b"ClientMetaService" not in heard:
-            heard += inside.recv(4096) or sys.exit()
-        if heard.startswith(b"HBas\0\x50") and user.encode() in heard:
-            inside.sendall(ANSWERS["refuses"])
-            while inside.recv(4096):
-                pass
-
-
 def main():
     kind = sys.argv[1]
     with socket.create_server(("127.0.0.1", 0)) as s:
@@ -64,8 +47,6 @@ def main():
             client = s.accept()[0]
             if kind == "silent":
                 held.append(client)
-            elif kind == "tls":
-                threading.Thread(target=serve_tls, args=(client, *sys.argv[2:]), daemon=True).start()
             else:
                 threading.Thread(target=serve, args=(client, ANSWERS[kind]), daemon=True).start()
 
