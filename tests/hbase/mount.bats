@@ -505,6 +505,37 @@ scanners() {
 	[ ! -s "$T/differs" ]
 }
 
+# Of what comes over a connection the third answer is lost, and the connection
+# with it: the server has done what was asked, and is asked again.
+@test "what is asked again since its answer was lost is done once" {
+	local i
+
+	"$CELLCTL" create "$STORE" "$N" f:versions=99
+	"$CELLCTL" incr "$STORE" "$N" r f:n 0
+	unmount_store
+	CELLFS=$T/traced
+	cat >"$CELLFS" <<-END
+		#!/bin/sh
+		ASAN_OPTIONS=detect_leaks=0 exec strace -f -qq -o '$T/calls' \
+			-e inject=recvfrom:error=ECONNRESET:when=3 \
+			-e trace=recvfrom '$BUILD/fs/cellfs' "\$@"
+	END
+	chmod +x "$CELLFS"
+	mount_store
+	for i in $(seq 9); do
+		echo -n 1 >"$M/$N/r/f/n/counter"
+		printf 'r\tf:log\t\t%s,\tappend\n' "$i" >"$M/$N/.cells"
+		echo -n "$i" >"$M/$N/r/f:q"
+	done
+	unmount_store
+	[ "$(grep -c INJECTED "$T/calls")" -ge 9 ]
+	CELLFS=$BUILD/fs/cellfs
+	mount_store
+	[ "$(cat "$M/$N/r/f/n/counter")" = 9 ]
+	[ "$(cat "$M/$N/r/f:log")" = "$(seq -s , 9)," ]
+	[ "$(ls "$M/$N/r/f/q" | wc -l)" = 9 ]
+}
+
 @test "a disabled table says so at once" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo x >"$M/$N/r/f:q"
