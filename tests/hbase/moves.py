@@ -5,15 +5,21 @@ usage: moves.py BUILD LAB [ROUNDS]
 
 LAB is a lab of two region servers that runs (lab/lab start LAB 2). One lists
 all rows, one reads the table's stream slowly, so that a region goes in the middle
-of it, one puts new rows, and one adds to a counter, over and over, while HBase's
-own client (lab/Client.java) does one thing after the other to the regions. In each
-round the second server has half of the rows when it gets SIGKILL, and is started
-again. Each must see a pause and then the right result: all rows that were there
-from the beginning, in order and each once; each row that was acknowledged before;
-and a counter that is the number of sums that were acknowledged.
+of it, one reads a cell here and there, one puts new rows, and some add to a counter,
+over and over, while HBase's own client (lab/Client.java) does one thing after the
+other to the regions. In each round the second server has half of the rows when it
+gets SIGKILL, and is started again. Each must see a pause and then the right result:
+all rows that were there from the beginning, in order and each once, with all their
+cells; each row that was acknowledged before; and a counter that is the number of sums
+that were acknowledged.
+
+A region has more than what is fetched of it ahead, so that there are scanners to be
+lost, and a row has two cells, so that one may be lost inside a row.
 """
+import itertools
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -24,7 +30,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 LAB = HERE / "lab/lab"
 ROWS = [f"r{n:04}" for n in range(2000)]
 BORDERS = ["r0500", "r1000", "r1500"]
-PAUSE = 0.01  # between two pieces of a stream
+CELLS = [f"{row}\tf:{q}\t1\t{(row + q) * 1000}" for row in ROWS for q in "ab"]  # as lines of a stream
+PIECE, PAUSE = 1 << 18, 0.01  # of a stream, and between two of them
+ADDERS = 3  # by the mount
 
 
 class Java:
@@ -62,13 +70,16 @@ class Moves:
         self.failures = []
         self.put_rows = []
         self.sums = 0
-        self.done = {}
+        self.lock = threading.Lock()
+        self.workers = [self.list, self.stream, self.read_cell, self.put, self.add] + [self.add_by_mount] * ADDERS
+        self.done = {work.__name__: 0 for work in self.workers}
 
     def run_over(self, work):
         while not self.over:
             try:
                 work()
-                self.done[work.__name__] = self.done.get(work.__name__, 0) + 1
+                with self.lock:
+                    self.done[work.__name__] += 1
             except Exception as e:
                 self.failures.append(f"{work.__name__}: {e}")
                 print(f"FAILED: {self.failures[-1]}", flush=True)
@@ -94,12 +105,21 @@ class Moves:
         before, text = list(self.put_rows), b""
         fd = os.open(self.table / ".cells", os.O_RDONLY)
         try:
-            while piece := os.read(fd, 4096):
+            while piece := os.read(fd, PIECE):
                 text += piece
                 time.sleep(PAUSE)
         finally:
             os.close(fd)
-        self.check([line.split("\t")[0] for line in text.decode().splitlines()], before)
+        lines = text.decode().splitlines()
+        self.check([row for row, _ in itertools.groupby(line.split("\t", 1)[0] for line in lines)], before)
+        for line, cell in itertools.zip_longest((line for line in lines if line.startswith("r")), CELLS):
+            if line != cell:
+                raise AssertionError(f"{str(line)[:9]} is where {str(cell)[:9]} was put")
+
+    def read_cell(self):
+        row, name, _, value = random.choice(CELLS).split("\t")
+        if (self.table / row / name).read_text() != value:
+            raise AssertionError(f"{row}/{name} has another value")
 
     def put(self):
         # Anywhere among the rows, so in each region.
@@ -113,7 +133,15 @@ class Moves:
                               text=True, timeout=300)
         if done.returncode:
             raise AssertionError(done.stderr.strip())
-        self.sums += 1
+        self.count_sum()
+
+    def add_by_mount(self):
+        (self.mount / "sums/r1999/f/n/counter").write_text("1")
+        self.count_sum()
+
+    def count_sum(self):
+        with self.lock:
+            self.sums += 1
 
     def act(self, *words):
         """One thing happens to the regions; then each that works goes through one more turn."""
@@ -124,7 +152,7 @@ class Moves:
             self.java.do(*words)
         acted = time.monotonic()
         before = dict(self.done)
-        while not self.over and any(self.done.get(w, 0) <= before.get(w, 0) for w in ("list", "stream", "put", "add")):
+        while not self.over and any(n <= before[work] for work, n in self.done.items()):
             if words[0] == "kill":
                 return
             time.sleep(0.05)
@@ -149,11 +177,11 @@ class Moves:
         self.java.do("create", "sums", "f")
         while not self.table.is_dir():
             time.sleep(0.1)
-        (self.table / ".cells").write_text("".join(f"{r}\tf:q\t\t{r}\n" for r in ROWS))
+        (self.table / ".cells").write_text("".join(cell + "\n" for cell in CELLS))
+        self.add()
 
     def run(self, rounds):
-        threads = [threading.Thread(target=self.run_over, args=(f,))
-                   for f in (self.list, self.stream, self.put, self.add)]
+        threads = [threading.Thread(target=self.run_over, args=(work,)) for work in self.workers]
         for t in threads:
             t.start()
         try:
