@@ -35,6 +35,24 @@ int cmd_drop_all(struct request *rq)
 	return each_match(rq, rq->words[1], store_table_next, drop);
 }
 
+static int note_enabled(struct request *rq, const char *name)
+{
+	(void)rq;
+	fprintf(stderr,
+		"cellctl: note: %s is enabled, as every table is here\n", name);
+	return EXIT_DONE;
+}
+
+int cmd_disable(struct request *rq)
+{
+	return note_enabled(rq, rq->words[1]);
+}
+
+int cmd_disable_all(struct request *rq)
+{
+	return each_match(rq, rq->words[1], store_table_next, note_enabled);
+}
+
 int cmd_clone_table_schema(struct request *rq)
 {
 	struct schema schema = {0};
@@ -160,4 +178,52 @@ int cmd_of_snapshot(struct request *rq)
 		return run_over(rq, table);
 	(void)why(-ENOENT, "no table has the snapshot %s", rq->words[2]);
 	return fail_store(rq->words[0]);
+}
+
+/* Drops the table's snapshots that the pattern matches. */
+static int drop_snapshots(struct request *rq, struct table *t,
+			  const regex_t *pattern)
+{
+	struct snapshot_info info = {.name = ""};
+	int r, code = EXIT_DONE;
+
+	while (code == EXIT_DONE &&
+	       (r = store_snapshot_next(rq->store, t, bytes_str(info.name),
+					&info)) != 0) {
+		if (r < 0)
+			return fail_store(rq->words[0]);
+		if (!pattern_fits(pattern, info.name))
+			continue;
+		if (store_snapshot_drop(rq->store, t, bytes_str(info.name)) < 0)
+			return fail_store(info.name);
+		code = print_name("dropped", info.name);
+	}
+	return code;
+}
+
+/* Of the table that is open, or of all tables. */
+int cmd_delete_snapshots(struct request *rq)
+{
+	const char *given = rq->words[rq->nwords - 1];
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	bool all = !rq->table;
+	regex_t pattern;
+	struct table *t;
+	int r = 0;
+	int code = pattern_open(all || rq->nwords > 2 ? given : ".*", &pattern);
+
+	if (code)
+		return code;
+	if (!all)
+		code = drop_snapshots(rq, rq->table, &pattern);
+	while (all && code == EXIT_DONE &&
+	       (r = store_table_next(rq->store, bytes_str(name), name)) > 0) {
+		r = table_open(rq->store, bytes_str(name), &t);
+		if (r < 0)
+			break;
+		code = drop_snapshots(rq, t, &pattern);
+		table_unref(t);
+	}
+	regfree(&pattern);
+	return r < 0 ? fail_store(rq->words[0]) : code;
 }

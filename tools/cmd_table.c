@@ -2,7 +2,6 @@
  * Commands over tables and namespaces.
  */
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,26 +9,38 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
+int pattern_open(const char *pattern, regex_t *out)
+{
+	int r = regcomp(out, pattern, REG_EXTENDED);
+	char text[128];
+
+	if (r == 0)
+		return EXIT_DONE;
+	regerror(r, out, text, sizeof(text));
+	return fail_usage("'%s' is no regular expression: %s", pattern, text);
+}
+
+bool pattern_fits(const regex_t *pattern, const char *name)
+{
+	regmatch_t match;
+
+	return !regexec(pattern, name, 1, &match, 0) && !match.rm_so &&
+	       !name[match.rm_eo];
+}
+
 int each_match(struct request *rq, const char *pattern,
 	       int (*next)(struct store *s, struct bytes after, char *name),
 	       int (*act)(struct request *rq, const char *name))
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
-	regmatch_t match;
 	regex_t regex;
-	char text[128];
-	int r, code = EXIT_DONE;
+	int r = 0, code = pattern_open(pattern, &regex);
 
-	r = regcomp(&regex, pattern, REG_EXTENDED);
-	if (r != 0) {
-		regerror(r, &regex, text, sizeof(text));
-		return fail_usage("'%s' is no regular expression: %s", pattern,
-				  text);
-	}
+	if (code)
+		return code;
 	while (code == EXIT_DONE &&
 	       (r = next(rq->store, bytes_str(name), name)) > 0)
-		if (!regexec(&regex, name, 1, &match, 0) && !match.rm_so &&
-		    !name[match.rm_eo])
+		if (pattern_fits(&regex, name))
 			code = act(rq, name);
 	regfree(&regex);
 	return r < 0 ? fail_store(rq->words[0]) : code;
@@ -155,14 +166,6 @@ int cmd_describe(struct request *rq)
 	code = print_schema(rq->words[1], &schema);
 	schema_free(&schema);
 	return code;
-}
-
-int cmd_disable(struct request *rq)
-{
-	fprintf(stderr,
-		"cellctl: note: %s is enabled, as every table is here\n",
-		rq->words[1]);
-	return EXIT_DONE;
 }
 
 int cmd_drop(struct request *rq)

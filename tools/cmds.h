@@ -2,6 +2,8 @@
 #ifndef CELLFS_TOOLS_CMDS_H
 #define CELLFS_TOOLS_CMDS_H
 
+#include <regex.h>
+
 #include "tools/line/request.h"
 
 /* cmd_read.c */
@@ -27,7 +29,6 @@ int cmd_exists(struct request *rq);
 int cmd_create(struct request *rq);
 int cmd_alter(struct request *rq);
 int cmd_describe(struct request *rq);
-int cmd_disable(struct request *rq);
 int cmd_drop(struct request *rq);
 int cmd_truncate(struct request *rq);
 int cmd_create_namespace(struct request *rq);
@@ -37,7 +38,10 @@ int cmd_describe_namespace(struct request *rq);
 bool in_namespace(const char *table, const char *name);
 /* 0 if there is the namespace, or an exit code. */
 int need_namespace(struct request *rq, const char *wanted);
-/* Calls @act for each name that the pattern matches wholly, as HBase's list. */
+/* Does the pattern match the name wholly, as HBase's list has it? */
+int pattern_open(const char *pattern, regex_t *out);
+bool pattern_fits(const regex_t *pattern, const char *name);
+/* Calls @act for each name that the pattern matches. */
 int each_match(struct request *rq, const char *pattern,
 	       int (*next)(struct store *s, struct bytes after, char *name),
 	       int (*act)(struct request *rq, const char *name));
@@ -76,6 +80,9 @@ int cmd_list_table_snapshots(struct request *rq);
 /* cmd_hbase.c */
 int cmd_is_disabled(struct request *rq);
 int cmd_drop_all(struct request *rq);
+int cmd_disable(struct request *rq);
+int cmd_disable_all(struct request *rq);
+int cmd_delete_snapshots(struct request *rq);
 int cmd_clone_table_schema(struct request *rq);
 int cmd_list_namespace_tables(struct request *rq);
 int parse_of_snapshot(struct request *rq);

@@ -101,7 +101,7 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .needs = NEEDS_STORE | MAKES,
 	.parse = parse_create, .run = cmd_create,
 }, {
-	.name = "alter",
+	.name = "alter", .alias = "alter_async",
 	.args = "STORE TABLE [FAMILY[:ATTRIBUTE=VALUE,...]]...",
 	.line = "change its families",
 	.help =
@@ -158,6 +158,12 @@ const struct command cellctl_commands[] = {
 	.example = "disable ./data notes",
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
 	.run = cmd_disable,
+}, {
+	.name = "disable_all", .alias = "enable_all", .args = "STORE REGEX",
+	.help = "Says for each table that REGEX matches wholly that it is enabled.\n",
+	.example = "disable_all ./data 'test_.*'",
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
+	.run = cmd_disable_all,
 }, {
 	.name = "truncate", .alias = "truncate_preserve", .args = "STORE TABLE", .line = "drop all its cells",
 	.help =
@@ -360,6 +366,24 @@ const struct command cellctl_commands[] = {
 	.options = O_TABLE,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.parse = parse_of_snapshot, .run = cmd_of_snapshot,
+}, {
+	.name = "delete_table_snapshots", .args = "STORE TABLE [REGEX]",
+	.help =
+"Drops the snapshots of a table, or those whose names REGEX matches wholly, and\n"
+"prints each that it has dropped.\n",
+	.example = "delete_table_snapshots ./data notes 'nightly.*'",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 3, .needs = NEEDS_TABLE | WRITES,
+	.run = cmd_delete_snapshots,
+}, {
+	.name = "delete_all_snapshot", .args = "STORE REGEX",
+	.help =
+"Drops the snapshots of tables whose names REGEX matches wholly, and prints each\n"
+"that it has dropped. Those of the whole store stay.\n",
+	.example = "delete_all_snapshot ./data 'nightly.*'",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.run = cmd_delete_snapshots,
 }, {
 	.name = "flush", .args = "STORE [TABLE]", .line = "memory to files",
 	.help =

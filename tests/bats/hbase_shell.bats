@@ -132,6 +132,28 @@ load cellctl
 	[ -z "$(ctl list_table_snapshots "$STORE" t)$(ctl list_table_snapshots "$STORE" n)" ]
 }
 
+@test "words: snapshots are dropped by a pattern, of a table and of all" {
+	local i
+
+	ctl create "$STORE" u
+	for i in a1 a2 b1; do
+		ctl snapshot "$STORE" -t t take $i
+		ctl snapshot "$STORE" -t u take $i
+	done
+	ctl snapshot "$STORE" take a1
+	[ "$(ctl delete_table_snapshots "$STORE" t 'a.')" = $'a1\na2' ]
+	[ "$(ctl list_table_snapshots "$STORE" t | cut -f 1)" = b1 ]
+	[ "$(ctl delete_all_snapshot "$STORE" '.1')" = $'b1\na1\nb1' ]
+	[ "$(ctl delete_table_snapshots "$STORE" u)" = a2 ]
+	[ "$(ctl snapshot "$STORE" | cut -f 1)" = a1 ]
+	says 2 "no regular expression" delete_all_snapshot "$STORE" '('
+}
+
+@test "a class that converts values is told of" {
+	says 1 "no class of HBase's converts values here" get "$STORE" t r \
+		'd:age:c(org.apache.hadoop.hbase.util.Bytes).toInt'
+}
+
 @test "words: tables of a namespace, a schema anew, a pattern to drop" {
 	ctl create_namespace "$STORE" web
 	ctl create_namespace "$STORE" web2
@@ -151,6 +173,12 @@ load cellctl
 	is "t web2:c web:b" ctl tables "$STORE"
 	[ "$(ctl drop_all "$STORE" 'web.?:[bc]' --force)" = $'web2:c\nweb:b' ]
 	is t ctl tables "$STORE"
+	ctl create "$STORE" t2
+	ctl disable_all "$STORE" 't.*' 2> "$T/said"
+	ctl enable_all "$STORE" 't.' 2>> "$T/said"
+	[ "$(grep -o 'note: t2* is' "$T/said" | tr -d '\n')" = "note: t isnote: t2 isnote: t2 is" ]
+	ctl alter_async "$STORE" t d:versions=9
+	ctl describe "$STORE" t | grep -qx '.versions 9'
 	run "$CELLCTL" is_disabled "$STORE" t
 	[ "$status" -eq 1 ]
 	[ "$(ctl is_disabled "$STORE" t --json || true)" = '{"disabled":false}' ]

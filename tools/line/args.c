@@ -130,6 +130,12 @@ int columns_add(struct columns *c, const char *text, bool reader)
 	c->holds[c->n] = (struct buf){0};
 	warn(text);
 	c->types[c->n] = reader ? typed_of(bytes_str(text), &len) : NULL;
+	if (reader && strstr(text, ":c("))
+		fprintf(stderr,
+			"cellctl: warning: no class of HBase's converts "
+			"values here: '%s' is a qualifier as it stands; types "
+			"are toInt, toLong and others, see cellctl(1)\n",
+			text);
 	c->n++;
 	r = column_parse(bytes_of(text, len), &c->holds[c->n - 1],
 			 &c->names[c->n - 1]);
