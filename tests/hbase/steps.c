@@ -60,9 +60,9 @@ static int step_minor_compact(struct run *r, json_t *step)
 	json_t *n = json_object_get(step, "newest");
 
 	if (!r->os)
-		return refuse_errno(
-			r, why(-EOPNOTSUPP, "it is not said to a cluster which "
-					    "files to merge"));
+		return refuse_errno(r, why(-EOPNOTSUPP,
+					   "it is not said to a cluster which "
+					   "files to merge"));
 	return compact_files(r, step, (unsigned)json_integer_value(n));
 }
 
