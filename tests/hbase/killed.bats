@@ -7,12 +7,12 @@ acknowledged() {
 	[ "$(grep -c + "$T/acknowledged")" -ge "$1" ]
 }
 
-# Counters and puts go on while the cluster is killed and started again.
+# Counters and puts go on while the cluster is killed and started again: by cellctl,
+# which greets the cluster each time, and by a mount that knows where all is.
 @test "kill -9 of HBase: what was acknowledged is there, once" {
-	local i n tried servers
+	local i n tried servers tool
 
-	mkdir "$M/$N"
-	"$CELLCTL" incr "$STORE" "$N" c f:n 0
+	mkdir -p "$M/$N/c/f/m"
 	(
 		for ((i = 0; ; i++)); do
 			[ ! -e "$T/enough" ] || break
@@ -22,6 +22,15 @@ acknowledged() {
 				echo +
 		done >"$T/acknowledged" 2>"$T/refused"
 		echo "$i" >"$T/tried"
+	) &
+	tool=$!
+	# Of an open file each write is a sum and nothing else.
+	(
+		for ((i = 0; ; i++)); do
+			[ ! -e "$T/enough" ] || break
+			echo 1
+		done >"$M/$N/c/f/m/counter"
+		echo "$i" >"$T/by-mount"
 	) &
 	settled acknowledged 10
 	"$BATS_TEST_DIRNAME/lab/lab" kill "$LAB"
@@ -33,7 +42,9 @@ acknowledged() {
 		3>&- 8>&- 9<&-
 	settled acknowledged $((n + 10))
 	touch "$T/enough"
+	# The mount waits, and refuses nothing.
 	wait $!
+	wait "$tool"
 	tried=$(cat "$T/tried")
 	n=$(grep -c + "$T/acknowledged")
 	echo "acknowledged: $n of $tried, refused: $(cat "$T/refused")"
@@ -43,4 +54,5 @@ acknowledged() {
 	# What was not acknowledged may have been counted, but no more than once.
 	i=$(cat "$M/$N/c/f/n/counter")
 	[ "$i" -ge "$n" ] && [ "$i" -le "$tried" ]
+	[ "$(cat "$M/$N/c/f/m/counter")" = "$(cat "$T/by-mount")" ]
 }
