@@ -69,10 +69,12 @@ for deb in "$work"/debs/1/*.deb; do
 done
 
 echo "== a clean Debian"
-# What the packages depend on, and systemd.
+# What the packages depend on; of two that will do the one without a daemon, unless that
+# is to be tried.
+[ "${1:-}" = systemd ] && without= || without='s/systemd | //'
 depends=$(for deb in "$work"/debs/1/*.deb; do
 	dpkg-deb -f "$deb" Depends | tr ',' '\n'
-done | sed 's/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | sort -u |
+done | sed -e "$without" -e 's/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | sort -u |
 	paste -s -d ,)
 root=$work/root
 logged root mmdebstrap --variant=minbase --include="$depends" \
