@@ -272,10 +272,14 @@ static bool leave(struct fs *fs, const struct place *dir, struct bytes row,
 
 void directories_entry_gone(struct fs *fs, uint64_t dir)
 {
+	bool held = false, more;
 	struct place first, p;
-	bool held = false, more = place_of(fs, dir, &first) == 0;
-	uint64_t deletes = overlay_deletes(fs->overlay, first.row);
+	struct why_kept kept;
+	uint64_t deletes;
 
+	why_keep(&kept);
+	more = place_of(fs, dir, &first) == 0;
+	deletes = overlay_deletes(fs->overlay, first.row);
 	while (more) {
 		more = place_of(fs, dir, &p) == 0 && may_stay(&p) &&
 		       leave(fs, &p, first.row, deletes, &held);
@@ -283,6 +287,8 @@ void directories_entry_gone(struct fs *fs, uint64_t dir)
 		place_release(&p);
 	}
 	place_release(&first);
+	/* Some call it to clean up, and have a reason already. */
+	why_restore(&kept);
 }
 
 int directories_add(struct fs *fs, uint64_t parent, struct bytes key,

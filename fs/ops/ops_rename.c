@@ -288,9 +288,11 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 			       bytes_str(mv->to.name));
 	if (!r && mv->from.kind == NODE_VERSION) {
 		r = moved_add(fs, mv->from.node, &mv->from, content);
-		if (r)
+		if (r) {
 			overlay_remove(fs->overlay, mv->to_dir.node,
 				       bytes_str(mv->to.name));
+			directories_entry_gone(fs, mv->to_dir.node);
+		}
 	}
 	if (r)
 		scratch_retire(scratch, mv->from.node);
