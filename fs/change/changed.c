@@ -488,15 +488,21 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 	invalidate_wait(fs->invalidator, 0);
 }
 
-void changed_entries(struct fs *fs, uint64_t dir)
+bool changed_entries_later(struct fs *fs, uint64_t dir)
 {
 	uint64_t twin;
 
 	set_time(fs, dir);
 	if (!nodes_counterpart(fs->nodes, dir, NODE_PUT, &twin))
-		return;
+		return false;
 	invalidate_inode(fs->invalidator, twin, false);
-	changed_wait(fs);
+	return true;
+}
+
+void changed_entries(struct fs *fs, uint64_t dir)
+{
+	if (changed_entries_later(fs, dir))
+		changed_wait(fs);
 }
 
 void changed_directory(struct fs *fs, const struct place *dir)

@@ -102,6 +102,8 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
  * it has a new time. In .put the kernel has heard of it on return.
  */
 void changed_entries(struct fs *fs, uint64_t dir);
+/* The same without the wait. Is there something to wait for? */
+bool changed_entries_later(struct fs *fs, uint64_t dir);
 /* mkdir made or rmdir removed a directory of data, or of scratch files. */
 void changed_directory(struct fs *fs, const struct place *dir);
 /* A node has another name: @from is @to. */

@@ -473,6 +473,29 @@ static int move_directory(struct fs *fs, const struct move *mv)
 	return r == -ENOENT ? -EXDEV : r;
 }
 
+/*
+ * While it renames, the kernel holds the locks of both directories, and of a
+ * directory that moves. In .put no notice needs these. But one of a row's name
+ * waits until the reply if a file leaves the directory that holds that name, and
+ * so do those of names in a row that was staged.
+ */
+static bool can_hear(const struct move *mv)
+{
+	return mv->from_dir.put ||
+	       (!place_is_dir(&mv->from) &&
+		kind_of(mv->from_dir.kind)->holds != NODE_ROW);
+}
+
+static void tell_renamed(struct fs *fs, const struct move *mv)
+{
+	bool told = changed_entries_later(fs, mv->from_dir.node);
+
+	if (mv->to_dir.node != mv->from_dir.node)
+		told |= changed_entries_later(fs, mv->to_dir.node);
+	if ((told || mv->to.put) && can_hear(mv))
+		changed_wait(fs);
+}
+
 static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		     uint64_t newparent, const char *newname, unsigned flags)
 {
@@ -506,7 +529,8 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		r = -EISDIR;
 	else
 		r = move_file(fs, &mv);
-	changed_wait_put(fs, &mv.to);
+	if (r == 0)
+		tell_renamed(fs, &mv);
 out:
 	move_release(&mv);
 	return r;
@@ -520,10 +544,6 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 	fs_count(fs, FS_RENAME);
 	r = do_rename(fs, parent, name, newparent, newname, flags);
-	if (!r)
-		changed_entries(fs, parent);
-	if (!r && newparent != parent)
-		changed_entries(fs, newparent);
 	if (r)
 		fs_reply_err(req, "rename", parent, name, r);
 	else
