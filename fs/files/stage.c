@@ -200,11 +200,13 @@ static void carry(struct fs *fs, uint64_t from, uint64_t to)
 static void add_row(struct fs *fs, const struct place *row, uint64_t dir,
 		    uint64_t node)
 {
-	struct overlay_entry e = {
-		.node = node, .ino = row->ino, .kind = row->kind};
+	struct overlay_entry was,
+		e = {.node = node, .ino = row->ino, .kind = row->kind};
 
 	memcpy(e.name, row->name, sizeof(e.name));
-	overlay_remove(fs->overlay, dir, bytes_str(e.name));
+	if (overlay_find(fs->overlay, dir, bytes_str(e.name), &was) > 0 &&
+	    was.node != node)
+		overlay_remove(fs->overlay, dir, bytes_str(e.name));
 	(void)directories_add(fs, dir, place_key(row), &e);
 	directories_entry_gone(fs, node);
 }
@@ -247,9 +249,10 @@ static void settle(struct stage *s, const struct place *from,
 		carry(fs, was, from->node);
 	/*
 	 * For what is in it, and since a delete at the same time may have found
-	 * neither the entry nor the node.
+	 * neither the entry nor the node. In .put each row is there without one.
 	 */
-	add_row(fs, to, to_dir, from->node);
+	if (!to->put)
+		add_row(fs, to, to_dir, from->node);
 }
 
 int stage_put(struct fs *fs, const struct place *from, const struct place *to,

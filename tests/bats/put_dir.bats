@@ -65,6 +65,16 @@ os.stat(sys.argv[2])' "$M/T/.put/d$i/f" "$M/T/d$i/f"
 	END
 }
 
+@test "a row that is staged and moved there is the table's, and goes with its cells" {
+	mkdir -p "$M/T/.stage/r"
+	echo x > "$M/T/.stage/r/f:q"
+	mv -T "$M/T/.stage/r" "$M/T/.put/r"
+	[ "$(cat "$M/T/r/f:q")" = x ]
+	[ -z "$(ls "$M/T/.put")" ]
+	printf 'r\t\t\t\tdelete-row\n' > "$M/T/.cells"
+	[ -z "$(ls "$M/T")$(ls "$M/T/.put")" ]
+}
+
 @test "it is not listed, lists nothing and stays" {
 	mkdir "$M/T"
 	echo x > "$M/T/.put/r/f:q"
