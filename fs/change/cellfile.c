@@ -368,6 +368,56 @@ static int move_add(struct move *mv, struct change c)
 	return 0;
 }
 
+/* Raises *ts to the newest of a column; with @head to that of family markers. */
+static int raise_ts(const struct place *p, bool raw, bool head, int64_t *ts)
+{
+	struct column_name column = {.family = p->family,
+				     .qualifier = p->qualifier,
+				     .whole_family = head};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.keys_only = true,
+		.raw = raw,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+		.columns = &column,
+		.ncolumns = 1,
+	};
+	struct scan *sc = NULL;
+	struct cell cell;
+	int r = scan_open(fstable_table(p->table), &spec, &sc);
+
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		/* Markers of the family come before all columns. */
+		if (head && !kind_is_family_marker(cell.kind))
+			break;
+		*ts = cell.ts > *ts ? cell.ts : *ts;
+	}
+	scan_close(sc);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * The newest timestamp of a column, or -1. Where markers are in the classic order
+ * they count: what is put beneath one is not seen.
+ */
+static int newest_of(const struct place *p, int64_t *ts)
+{
+	struct family_attrs attrs;
+	int r = fstable_family(p->table, p->family, &attrs);
+	bool classic = r > 0 && !attrs.new_version_behavior;
+
+	*ts = -1;
+	if (r > 0)
+		r = raise_ts(p, classic, false, ts);
+	if (r == 0 && classic)
+		r = raise_ts(p, true, true, ts);
+	return r;
+}
+
 /*
  * Adds puts of all versions of a column, each with its old timestamp; but @to is
  * to show the newest, whatever it has itself.
@@ -376,18 +426,18 @@ static int add_column(struct move *mv, const struct place *from,
 		      const struct place *to)
 {
 	struct scan *sc = NULL;
-	struct cell cell, replaced;
-	int r = place_get(to, &replaced, NULL);
-	int64_t newer = r > 0 ? replaced.ts : -1;
+	struct cell cell;
+	int64_t newest;
+	int r = newest_of(to, &newest);
 
-	if (r >= 0)
+	if (r == 0)
 		r = cellfile_versions(fstable_table(from->table), from->row,
 				      from->family, from->qualifier, false,
 				      &sc);
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {
-		bool hidden = mv->count == 0 && newer > cell.ts;
+		bool hidden = mv->count == 0 && newest >= cell.ts;
 		struct change put =
 			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
 

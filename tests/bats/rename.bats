@@ -78,6 +78,36 @@ c" ]
 	[ ! -e "$M/T/R/f:q" ]
 }
 
+@test "mv of F:Q onto one that was deleted shows what was moved, in the classic order too" {
+	local t
+
+	"$CELLCTL" create "$M" C f:new_version_behavior=no g
+	"$CELLCTL" create "$M" N f g
+	for t in C N; do
+		mkdir "$M/$t/R"
+		echo moved > "$M/$t/R/f:new"
+		echo x > "$M/$t/R/f:q"
+		rm "$M/$t/R/f:q"
+		mv "$M/$t/R/f:new" "$M/$t/R/f:q"
+		[ "$(cat "$M/$t/R/f:q")" = moved ]
+		# A marker of the same timestamp.
+		printf 'R\tf:b\t7\tmoved\nR\tf:a\t7\t\tdelete-column\n' > "$M/$t/.cells"
+		mv "$M/$t/R/f:b" "$M/$t/R/f:a"
+		[ "$(cat "$M/$t/R/f:a")" = moved ]
+		# One of the whole family, and one that is older than the cell there.
+		printf 'R\tg:c\t8\tmoved\nR\tf:\t9\t\tdelete-family\n' > "$M/$t/.cells"
+		mv "$M/$t/R/g:c" "$M/$t/R/f:c"
+		[ "$(cat "$M/$t/R/f:c")" = moved ]
+		printf 'R\tg:d\t18\tmoved\nR\tf:d\t20\tx\n' > "$M/$t/.cells"
+		mv "$M/$t/R/g:d" "$M/$t/R/f:d"
+		[ "$(cat "$M/$t/R/f:d")" = moved ]
+		# No cell of another column counts.
+		printf 'R\tg:e\t18\tmoved\nR\tf:\t30\tx\n' > "$M/$t/.cells"
+		mv "$M/$t/R/g:e" "$M/$t/R/f:e"
+		[ "$(ls "$M/$t/R/f/e")" = 18 ]
+	done
+}
+
 @test "mv of a table renames it" {
 	not_over_hbase "it renames no table"
 	a_column
