@@ -123,8 +123,9 @@ const char *store_ability(enum store_ability a);
  * read_only shared by all who read only. -EBUSY names the pid that holds it,
  * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
  * (nothing is touched), -EROFS for a backup (hold.h) without read_only,
- * -ENOTDIR, -ENOTEMPTY for a directory that holds something else, -EPERM for one that is not this user's alone (but root may
- * open another's), or with a file that has a second name: see insecure.
+ * -ENOTDIR, -ENOTEMPTY for a directory that holds something else, -EPERM for one
+ * that is not this user's alone (but root may open another's), or with a file that
+ * has a second name and is no table file of its owner's: see insecure.
  */
 int store_open(const char *path, const struct store_options *o,
 	       struct store **out);

@@ -29,12 +29,14 @@ static const struct carry_watch watch = {went, spared, NULL};
 
 int parse_backup(struct request *rq)
 {
-	if (rq->list && (rq->keep || rq->keeps_log || rq->nwords != 1))
+	if (rq->list &&
+	    (rq->keep || rq->keeps_log || rq->copies || rq->nwords != 1))
 		return fail_usage("--list takes DIR alone");
 	if (rq->nwords == 1 && !rq->list && !rq->keep)
 		return fail_usage(NULL);
-	if (rq->nwords == 1 && rq->keeps_log)
-		return fail_usage("--keep-log is of a STORE");
+	if (rq->nwords == 1 && (rq->keeps_log || rq->copies))
+		return fail_usage("--%s is of a STORE",
+				  rq->copies ? "copy" : "keep-log");
 	return EXIT_DONE;
 }
 
@@ -171,7 +173,8 @@ static int make(struct request *rq, struct folder *f)
 		return fail_store(rq->words[0]);
 	}
 	progress_begin("backup", "MiB", most(h));
-	r = backup_make(f, store, h, &watch, &done);
+	r = backup_make(f, store, h, rq->copies ? SHARE_NOTHING : SHARE_FILE,
+			&watch, &done);
 	progress_clear();
 	hold_release(h);
 	free(store);

@@ -452,11 +452,11 @@ const struct command cellctl_commands[] = {
 "Makes a backup of the store as it is now, mounted or not, in the directory DIR,\n"
 "which is for backups of this store alone. Each is whole by itself; of the table\n"
 "files only those are carried that the backup before does not have, others are\n"
-"hard links to that one's. What is carried is read back and verified. What is\n"
-"cut is no backup, and the next one goes on with it. Prints the number, how many\n"
-"files and bytes it has, how many of those were carried, and its moment. With\n"
-"--keep-log the store keeps its log from now on, for restore --at. Without STORE,\n"
-"with --keep: only drops. cellctl check DIR verifies all backups.\n",
+"hard links to that one's, and on the store's own filesystem to the store's. All\n"
+"is read back and verified. What is cut is no backup, and the next one goes on\n"
+"with it. Prints the number, how many files and bytes it has, how many of those\n"
+"are new, and its moment. With --keep-log the store keeps its log from now on,\n"
+"for restore --at. Without STORE, with --keep: only drops. check DIR verifies.\n",
 	.example = "backup ./data /mnt/disk/data --keep 14",
 	.options = O_BACKUP | O_JSON | O_PROGRESS,
 	.words_min = 1, .words_max = 2,

@@ -43,6 +43,7 @@ enum {
 			   Writes to the same file through another handle must
 			   not happen at the same time. */
 	OS_RANDOM = 32, /* a hint: reads are at random offsets */
+	OS_LINKED = 64, /* it never changes: the owner may have a second name */
 };
 
 #define OS_DIRECT_ALIGN 4096
@@ -166,7 +167,7 @@ void os_dir_close(struct os_dir *d); /* @d may be NULL */
 /*
  * Refuses a directory that is not this user's, or in which others may write:
  * -EPERM. From then on os_open() refuses a file there that somebody else owns,
- * or that has a second name.
+ * or that has a second name, but for OS_LINKED and a file of the directory's owner.
  */
 int os_dir_own(struct os_dir *d, const char *path);
 int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid);

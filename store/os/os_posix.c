@@ -315,7 +315,8 @@ static const char *posix_alien(struct os_file *f)
 	if (st.st_uid && st.st_uid != geteuid() &&
 	    st.st_uid != pfile(f)->dir_owner)
 		return "belongs to another user";
-	if (st.st_nlink > 1)
+	if (st.st_nlink > 1 &&
+	    !(pfile(f)->flags & OS_LINKED && st.st_uid == pfile(f)->dir_owner))
 		return "has a second name (a hard link)";
 	return NULL;
 }

@@ -29,6 +29,11 @@ a_table() {
 	ctl flush "$STORE"
 }
 
+# shares DIR: its filesystem clones files.
+shares() {
+	cp --reflink=always "$1/BACKUP" "$1/clone" 2>"$T/cloned" && rm "$1/clone"
+}
+
 # same A B: the same cells, hidden ones and markers too, and the same snapshots.
 same() {
 	diff <(ctl export --raw "$1" T) <(ctl export --raw "$2" T) &&
@@ -147,10 +152,9 @@ sums() {
 	run -3 ctl --insecure flush "$one"
 	run -3 ctl --insecure create "$one" U f
 	run -3 ctl --insecure init "$one"
-	# Without a second backup no file has a second name.
 	[ "$(ctl get -v "$one" T r1 f:q)" = "value 1" ]
 	backup "$M" "$T/b"
-	[ "$(ctl --insecure get -v "$one" T r1 f:q)" = "value 1" ]
+	[ "$(ctl get -v "$one" T r1 f:q)" = "value 1" ]
 	run -3 ctl put "$one" T r1 f:q x
 	[[ $output == *"is a backup"* ]]
 	# It is not said how to write to it all the same.
@@ -176,14 +180,17 @@ sums() {
 	for file in "$T/b/1"/*.sst; do
 		name=${file##*/}
 		[ "$file" -ef "$T/b/2/$name" ]
-		# Never one file with the store's.
-		run ! test "$file" -ef "$STORE/$name"
+		# One file with the store's, or a clone.
+		shares "$T/b/1" || [ "$file" -ef "$STORE/$name" ]
+	done
+	for file in "$T"/b/*/{wal,kept,CATALOG}-*; do
+		[ ! -e "$file" ] || [ "$(stat -c %h "$file")" -eq 1 ]
 	done
 	backup "$M" "$T/b"
 	# The catalog always.
 	[ "$(carried)" -eq 1 ]
 	# Each is a store, read in its place.
-	[ "$(ctl --insecure count "$T/b/3" T)" -eq 401 ]
+	[ "$(ctl count "$T/b/3" T)" -eq 401 ]
 	run -3 ctl backup "$T/nothing" "$T/b2"
 	run ! test -e "$T/b2"
 	# Merged files are new ones; those of the backup stay.
@@ -572,7 +579,7 @@ not_to_be_changed() {
 	head -c 300000 /dev/urandom | base64 -w 0 |
 		ctl put "$M" T large f:q
 	run -153 bash -c 'ulimit -f 100; exec "$@"' - \
-		"$CELLCTL" backup "$M" "$T/b"
+		"$CELLCTL" backup "$M" "$T/b" --copy
 	[ "$(ls "$T/b")" = "1
 incomplete" ]
 	run ls "$T/b/incomplete"
@@ -584,9 +591,9 @@ incomplete" ]
 	# So is one that fails, which says it.
 	run -3 --separate-stderr bash -c \
 		'trap "" XFSZ; ulimit -f 100; exec "$@"' - \
-		"$CELLCTL" backup "$M" "$T/b"
+		"$CELLCTL" backup "$M" "$T/b" --copy
 	[[ $stderr == *"writing "*.sst*": File too large"* ]]
-	backup "$M" "$T/b"
+	backup "$M" "$T/b" --copy
 	[ "$(ls "$T/b")" = "1
 2" ]
 	run ls "$T/b/2"
@@ -660,6 +667,52 @@ incomplete" ]
 	same "$M" "$T/new2"
 }
 
+@test "on one filesystem a backup takes no room, and --copy shares nothing" {
+	local file name
+
+	a_table
+	head -c 3000000 /dev/urandom | base64 -w 0 | ctl put "$M" T large f:q
+	ctl flush "$M"
+	backup "$M" "$T/b"
+	backup "$M" "$T/copies" --copy
+	for file in "$STORE"/*.sst; do
+		name=${file##*/}
+		shares "$T/b/1" || [ "$file" -ef "$T/b/1/$name" ]
+		run ! test "$file" -ef "$T/copies/1/$name"
+		cmp "$file" "$T/copies/1/$name"
+	done
+	# The store is as it was, at rest too, without a word that insists.
+	unmount_store
+	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+	ctl compact "$STORE"
+	ctl put "$STORE" T r1 f:q after
+	ctl drop "$STORE" T --force
+	ctl compact "$STORE"
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+	ctl restore "$T/b" "$T/new"
+	[ "$(ctl get -v "$T/new" T r1 f:q)" = "value 1" ]
+	[ "$(ctl get -v "$T/new" T large f:q | wc -c)" -eq 4000000 ]
+	# A store that is restored has files of its own.
+	for file in "$T/new"/*.sst; do
+		[ "$(stat -c %h "$file")" -eq 1 ]
+	done
+	rm -r "$T/b"
+	mount_store
+}
+
+@test "a backup of another user's store is a copy" {
+	[ "$(id -u)" -eq 0 ] || skip "to have two users takes root"
+	a_table
+	unmount_store
+	chown -R 65533 "$STORE"
+	backup "$STORE" "$T/b"
+	for file in "$STORE"/*.sst; do
+		run ! test "$file" -ef "$T/b/1/${file##*/}"
+	done
+	chown -R 0 "$STORE"
+	mount_store
+}
+
 @test "a damaged file of the store is named, and no backup made of it" {
 	local file
 
@@ -691,7 +744,7 @@ incomplete" ]
 	local file
 
 	a_table
-	backup "$M" "$T/b"
+	backup "$M" "$T/b" --copy
 	ctl put "$M" T more f:q x
 	backup "$M" "$T/b"
 	file=$(largest "$T/b/1")
@@ -709,7 +762,7 @@ incomplete" ]
 	run -1 --separate-stderr ctl check "$T/b"
 	[[ $stderr == *"removed from the newest backup of $T/b is carried again"* ]]
 	rm "$T/b/3/${file##*/}"
-	backup "$M" "$T/b" --keep 1
+	backup "$M" "$T/b" --copy --keep 1
 	[ "$(carried)" -eq 2 ]
 	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
 	backup "$M" "$T/b"

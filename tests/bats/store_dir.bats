@@ -292,6 +292,23 @@ refused() {
 	[[ $stderr == *"${f##*/}"*"belongs to another user"* ]]
 }
 
+@test "a table file of the owner may have a second name" {
+	[ "$(id -u)" -eq 0 ]
+	a_place
+	local f
+
+	as_somebody "$PLACE/cellctl" put "$PLACE/store" t r d:q x
+	as_somebody "$PLACE/cellctl" flush "$PLACE/store"
+	f=$(echo "$PLACE"/store/*.sst)
+	ln "$f" "$PLACE/second"
+	[ "$(as_somebody "$PLACE/cellctl" get "$PLACE/store" t r -v)" = x ]
+	[ "$("$CELLCTL" get "$PLACE/store" t r -v)" = x ]
+	# Root's file, to which whoever has the directory made a link.
+	chown 0 "$f"
+	chmod 644 "$f"
+	refused "${f##*/}" "has a second name"
+}
+
 @test "a lock file with a second name is not written" {
 	echo precious >"$T/precious"
 	ln -f "$T/precious" "$STORE/LOCK"

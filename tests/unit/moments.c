@@ -337,7 +337,7 @@ static void carry(const char *folder, struct store *s, const char *path)
 
 	assert_int_equal(folder_open(folder, FOLDER_MAKE, &f), 0);
 	assert_int_equal(store_hold(s, &h), 0);
-	if (backup_make(&f, path, h, &watch, &done) < 0)
+	if (backup_make(&f, path, h, SHARE_NOTHING, &watch, &done) < 0)
 		fail_msg("%s", store_why());
 	hold_release(h);
 	folder_close(&f);
@@ -811,7 +811,8 @@ static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
 		memcpy(name, behind, sizeof(name));
 	snprintf(cmd, sizeof(cmd), "rm %s/%s", a.path, name);
 	assert_int_equal(system(cmd), 0);
-	assert_int_equal(backup_make(&f, a.path, h, &watch, &done), 0);
+	assert_int_equal(backup_make(&f, a.path, h, SHARE_FILE, &watch, &done),
+			 0);
 	assert_int_equal(done.log_faults, 1);
 	assert_non_null(strstr(done.log_why, name));
 	assert_int_equal(done.files, h->nfiles - 1);
@@ -1012,7 +1013,8 @@ static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
 	assert_non_null(mkdtemp(path));
 	to = open(path, O_RDONLY | O_DIRECTORY);
 	assert_true(from >= 0 && to >= 0);
-	assert_int_equal(carry_file(from, to, &mem, &watch, &hash), -EIO);
+	assert_int_equal(carry_file(from, to, &mem, SHARE_FILE, &watch, &hash),
+			 -EIO);
 	assert_non_null(strstr(store_why(), "reading mem"));
 	close(from);
 	close(to);

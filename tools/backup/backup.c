@@ -18,6 +18,7 @@ struct making {
 	const char *store;
 	const struct hold *hold;
 	const struct carry_watch *watch;
+	enum carry_share share; /* with the store */
 	struct inventory
 		before; /* of the newest backup; empty: there is none */
 	int source, from,
@@ -91,7 +92,7 @@ static int carry(struct making *m, size_t i, uint64_t *hash)
 	if (i == 0)
 		return carry_bytes(buf_bytes(&m->hold->catalog), m->to, f,
 				   hash);
-	return carry_file(m->source, m->to, f, m->watch, hash);
+	return carry_file(m->source, m->to, f, m->share, m->watch, hash);
 }
 
 static void note_fault(struct making *m)
@@ -310,12 +311,14 @@ static int make(struct making *m)
 }
 
 int backup_make(struct folder *f, const char *store, const struct hold *h,
-		const struct carry_watch *w, struct backup_done *out)
+		enum carry_share share, const struct carry_watch *w,
+		struct backup_done *out)
 {
 	struct making m = {.folder = f,
 			   .store = store,
 			   .hold = h,
 			   .watch = w,
+			   .share = share,
 			   .source = -1,
 			   .from = -1,
 			   .to = -1};

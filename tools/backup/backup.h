@@ -11,10 +11,11 @@
  * change: one that the backup before has, by name, size and sum, is a hard link
  * to that, and only others are carried. So each backup is whole by itself, to
  * drop one is to remove its directory, and a file goes with the last backup that
- * has it. In the log and the catalog nothing is shared. Nothing in DIR is a link
- * to the store's own files, which the store would refuse (os_dir_own()), and
- * which would share damage with it: on the same filesystem they are cloned where
- * that can share blocks, else copied.
+ * has it. In the log and the catalog nothing is shared.
+ *
+ * On the store's own filesystem a table file is cloned where that can share blocks,
+ * else it is a hard link to the store's (OS_LINKED): no bytes are carried, and damage
+ * of the disk is damage of both. Elsewhere, and of another user's store, it is copied.
  *
  * Each file is carried to a temporary name, synced, read back from the disk,
  * compared by its hash and renamed; then the engine checks each block of those
@@ -62,7 +63,8 @@ struct backup_done {
  * the store is damaged; -EINVAL: the folder has another store's.
  */
 int backup_make(struct folder *f, const char *store, const struct hold *h,
-		const struct carry_watch *w, struct backup_done *out);
+		enum carry_share share, const struct carry_watch *w,
+		struct backup_done *out);
 /*
  * Makes the new store @dest, which may be an empty directory, of backup @number, and
  * brings it to @at_ms by the log that later ones have. Where that is not in them up

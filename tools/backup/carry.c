@@ -157,25 +157,41 @@ static int finish(int fd, int to, const struct hold_file *f,
 	return r;
 }
 
+/* Gives a table file a second name, which the store takes of its owner alone. */
+static bool link_source(int in, int from, int to, const struct hold_file *f)
+{
+	struct stat st;
+
+	return f->sum && fstat(in, &st) == 0 && st.st_uid == geteuid() &&
+	       linkat(from, f->name, to, f->name, 0) == 0;
+}
+
 int carry_file(int from, int to, const struct hold_file *f,
-	       const struct carry_watch *w, uint64_t *hash)
+	       enum carry_share share, const struct carry_watch *w,
+	       uint64_t *hash)
 {
 	uint64_t read = 0, got = 0;
 	int in, out = -1, r = open_source(from, f, &in);
-	bool cloned;
+	bool cloned, linked;
 
 	if (r < 0)
 		return r;
 	r = open_part(to, f, &out);
-	cloned = r == 0 && ioctl(out, FICLONE, in) == 0;
+	cloned =
+		r == 0 && share >= SHARE_BLOCKS && ioctl(out, FICLONE, in) == 0;
+	linked = r == 0 && !cloned && share == SHARE_FILE &&
+		 link_source(in, from, to, f);
 	if (r == 0)
-		r = cloned ? went(w, f->bytes)
-			   : read_pieces(in, f, w, out, &read);
+		r = cloned || linked ? went(w, f->bytes)
+				     : read_pieces(in, f, w, out, &read);
 	if (r == 0)
-		r = finish(out, to, f, w, cloned ? NULL : &read, &got);
+		r = linked ? read_pieces(in, f, w, -1, &got)
+			   : finish(out, to, f, w, cloned ? NULL : &read, &got);
 	if (r == 0)
 		*hash = got;
-	else if (out >= 0)
+	else if (linked)
+		(void)unlinkat(to, f->name, 0);
+	if (out >= 0 && (r < 0 || linked))
 		drop_part(to, f);
 	if (out >= 0)
 		close(out);

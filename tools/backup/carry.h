@@ -3,6 +3,7 @@
  *
  *	clone or copy ─▶ NAME.part ─▶ fsync ─▶ out of the page cache ─▶ read
  *	back, hashed, compared ─▶ NAME
+ *	link ─▶ NAME ─▶ read, hashed	SHARE_FILE, where it is not cloned
  *
  * A file that has its own name is whole and on disk, but for its name: who
  * carries many syncs the directory at their end.
@@ -23,6 +24,13 @@ struct carry_watch {
 	void *arg;
 };
 
+/* What the file may have in common with the one it is carried from. */
+enum carry_share {
+	SHARE_NOTHING,
+	SHARE_BLOCKS, /* a clone */
+	SHARE_FILE, /* or a table file of the caller's itself, with two names */
+};
+
 /* The most that the watch is told of the file. */
 uint64_t carry_most(const struct hold_file *f);
 /*
@@ -30,7 +38,8 @@ uint64_t carry_most(const struct hold_file *f);
  * f->bytes. -EUCLEAN: it is missing, or of another size.
  */
 int carry_file(int from, int to, const struct hold_file *f,
-	       const struct carry_watch *w, uint64_t *hash);
+	       enum carry_share share, const struct carry_watch *w,
+	       uint64_t *hash);
 /* The same of bytes in memory. */
 int carry_bytes(struct bytes b, int to, const struct hold_file *f,
 		uint64_t *hash);

@@ -53,7 +53,7 @@ static int carry_one(struct restoring *k, int from, int to,
 		     const struct inventory_file *f)
 {
 	uint64_t hash = 0;
-	int rc = carry_file(from, to, &f->is, k->watch, &hash);
+	int rc = carry_file(from, to, &f->is, SHARE_BLOCKS, k->watch, &hash);
 
 	if (rc == 0 && hash != f->hash)
 		rc = not_its_own(f);

@@ -61,6 +61,7 @@ enum {
 	W_HTML,
 	W_PLOT,
 	W_KEEP_LOG,
+	W_COPY,
 };
 
 static const struct option_word {
@@ -149,6 +150,7 @@ static const struct option_word {
 	{"list", 0, W_LIST, NULL, O_BACKUP,
 	 "print the backups: number, time, files, bytes, log"},
 	{"keep", 0, W_KEEP, "N", O_BACKUP, "drop all but the newest N"},
+	{"copy", 0, W_COPY, NULL, O_BACKUP, "share no file with the store"},
 	{"keep-log", 0, W_KEEP_LOG, "N", O_BACKUP,
 	 "from now on keep N MiB of the log for --at (0: none)"},
 	{"backup", 0, W_BACKUP, "N", O_RESTORE, "this one, not the newest"},
@@ -298,6 +300,7 @@ static int take_flag(struct request *rq, int what)
 	rq->cells |= what == W_CELLS;
 	rq->all |= what == W_ALL;
 	rq->list |= what == W_LIST;
+	rq->copies |= what == W_COPY;
 	if (what == W_PROGRESS)
 		progress_force();
 	if (what == W_CSV)

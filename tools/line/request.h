@@ -77,7 +77,7 @@ struct request {
 	/* Plain options. */
 	bool help, json, values, rows, force, create, all, has_ts, null, cells;
 	bool html, plot;
-	bool all_versions, list, keeps_log;
+	bool all_versions, list, keeps_log, copies;
 	bool writes; /* for a command that otherwise only reads */
 	int64_t ts;
 	uint64_t ttl_ms, max_length, interval; /* 0 = none */

@@ -416,7 +416,7 @@ int sst_open_file(struct sstable *t)
 	int r;
 
 	sst_name(t->info.number, name);
-	r = os_open(t->dir, name, OS_READ | OS_RANDOM, &t->file);
+	r = os_open(t->dir, name, OS_READ | OS_RANDOM | OS_LINKED, &t->file);
 	/* Not -ENOENT, which means an absent table or store. */
 	return r == -ENOENT ? why(-EUCLEAN, "it is missing: restore it from a "
 					    "copy")
