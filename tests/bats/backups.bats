@@ -613,7 +613,7 @@ incomplete" ]
 	for i in 1 2 3; do
 		head -c 3000000 /dev/urandom | base64 -w 0 |
 			ctl put "$M" T "large$i" f:q
-		"$CELLCTL" backup "$M" "$T/b" >"$T/said" 2>&1 3>&- &
+		"$CELLCTL" backup --copy "$M" "$T/b" >"$T/said" 2>&1 3>&- &
 		tool=$!
 		settled test -e "$T/b/incomplete" -o -e "$T/b/$((i + 1))"
 		kill -9 "$tool" || true

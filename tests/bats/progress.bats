@@ -139,14 +139,14 @@ stops() {
 	n=$(cut -f 4 "$T/out")
 	none="no backup was made.*before are as they were"
 	# The last file has its name, so that what is left is to verify them.
-	stops "$none" renameat 1 backup "$STORE" "$T/b"
-	stops "$none" renameat "$n" backup "$STORE" "$T/b"
+	stops "$none" renameat 1 backup --copy "$STORE" "$T/b"
+	stops "$none" renameat "$n" backup --copy "$STORE" "$T/b"
 	grep -q "the next one goes on with what $T/b/incomplete has" "$T/said"
 	[ "$(ls "$T/b")" = incomplete ]
 	run ! grep -q "keeps its log" "$T/said"
 	ctl backup "$STORE" "$T/b"
 	[ "$(ls "$T/b")" = 1 ]
-	stops "$none" renameat 1 backup "$STORE" "$T/b"
+	stops "$none" renameat 1 backup --copy "$STORE" "$T/b"
 	ctl backup "$STORE" "$T/b"
 	for n in 1 "$n"; do
 		stops "$T/new was not made: do it again" \
@@ -188,7 +188,7 @@ stops() {
 
 @test "a backup that is stopped says that the log is kept nevertheless" {
 	stops "before are as they were; the store keeps its log from now on" \
-		renameat 5 backup "$STORE" "$T/b" --keep-log 8
+		renameat 5 backup "$STORE" "$T/b" --copy --keep-log 8
 	ctl put "$STORE" T r f:q v
 	ctl flush "$STORE"
 	compgen -G "$STORE/kept-*"
@@ -365,7 +365,7 @@ stopped_export() {
 	while true; do
 		head -c 4000000 /dev/urandom | base64 -w 0 |
 			ctl put "$STORE" T "large$n" f:q
-		stoppable "$CELLCTL" backup "$STORE" "$T/b" >"$T/out" 2>"$T/said"
+		stoppable "$CELLCTL" backup --copy "$STORE" "$T/b" >"$T/out" 2>"$T/said"
 		settled test -e "$T/b/incomplete" -o -e "$T/b/$((n + 1))"
 		kill -INT "$TOOL" || true
 		[ ! -e "$T/b/incomplete" ] || break
