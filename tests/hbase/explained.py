@@ -173,7 +173,8 @@ def differs_13(p):
 
 def differs_14(p):
     """In a reversed scan OR jumps as far as the farthest of its filters."""
-    return ("reversed" in p.last and " OR " in p.filter and len(JUMPS.findall(p.filter)) > 1
+    far = len(JUMPS.findall(p.filter)) + ("ColumnPaginationFilter" in p.filter)
+    return ("reversed" in p.last and " OR " in p.filter and bool(JUMPS.search(p.filter)) and far > 1
             and bool(p.less) and not p.more)
 
 
