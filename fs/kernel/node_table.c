@@ -9,7 +9,7 @@
 
 #define CHUNKS_MAX (1u << 22)
 #define HEADS_MIN 1024u
-/* Of a hash table so large a half less is as many nodes that went. */
+/* Who had a hash table so large trims the heap at each half that goes. */
 #define HEADS_MANY 65536u
 
 struct bytes node_name(const struct node *n)
@@ -210,12 +210,17 @@ bool node_table_fit(struct node_table *t)
 {
 	uint64_t size = (uint64_t)t->heads_mask + 1;
 	bool shrinks = size > HEADS_MIN && t->live < size / 8;
+	bool trim = shrinks && t->many;
 
 	if (t->live > size && size < 1u << 30)
 		hash_resize(t, (uint32_t)size * 2);
 	else if (shrinks)
 		hash_resize(t, (uint32_t)size / 2);
-	return shrinks && size >= HEADS_MANY;
+	if (size >= HEADS_MANY)
+		t->many = true;
+	else if (size <= HEADS_MIN)
+		t->many = false;
+	return trim;
 }
 
 int node_table_init(struct node_table *t)

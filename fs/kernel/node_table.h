@@ -61,6 +61,7 @@ struct node_table {
 	uint32_t *heads; /* hash table: index of the first node, 0 = none */
 	uint32_t heads_mask;
 	uint64_t live;
+	bool many; /* nodes were so many that what they leave is trimmed */
 	uint32_t generation; /* of the next node */
 };
 

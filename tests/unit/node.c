@@ -11,6 +11,7 @@
 
 #include "fs/kernel/fstable.h"
 #include "fs/kernel/node.h"
+#include "fs/kernel/node_table.h"
 
 /* Tables that only count: node.c asks for no more. */
 struct fstable {
@@ -529,6 +530,32 @@ static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
 	nodes_free(ns);
 }
 
+/* Calls that find the heap worth trimming. */
+static int trims(struct node_table *t, uint64_t live)
+{
+	int n = 0;
+
+	t->live = live;
+	for (int i = 0; i < 10; i++)
+		n += node_table_fit(t);
+	return n;
+}
+
+static void the_heap_is_trimmed_down_to_the_last_of_many_nodes(void **state)
+{
+	struct node_table t;
+
+	assert_int_equal(node_table_init(&t), 0);
+	assert_int_equal(trims(&t, 1 << 17), 0);
+	assert_int_equal(trims(&t, 3000), 3);
+	assert_int_equal(trims(&t, 1), 4);
+	/* Where there were not so many it is not worth the time. */
+	assert_int_equal(trims(&t, 1 << 15), 0);
+	assert_int_equal(trims(&t, 1), 0);
+	t.live = 0;
+	node_table_free(&t, NULL);
+}
+
 static void the_oldest_version_is_found_whatever_the_order(void **state)
 {
 	enum {
@@ -670,6 +697,8 @@ int main(void)
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
 		cmocka_unit_test(
 			the_heap_goes_back_when_many_columns_are_forgotten),
+		cmocka_unit_test(
+			the_heap_is_trimmed_down_to_the_last_of_many_nodes),
 		cmocka_unit_test(
 			the_oldest_version_is_found_whatever_the_order),
 		cmocka_unit_test(
