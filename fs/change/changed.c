@@ -185,6 +185,17 @@ static bool is_own(const struct changer *w, const struct change *c, int64_t ts)
 	       bytes_eq(p->qualifier, c->qualifier);
 }
 
+/*
+ * Need the kernel not hear that the file which it made itself in the column was
+ * written? It has asked for nothing that did not show it yet.
+ */
+static bool knows_of_own(const struct changer *w, uint64_t column)
+{
+	struct nodes *nodes = w->fs->nodes;
+
+	return !nodes_believed(nodes, column) && !nodes_listed(nodes, column);
+}
+
 /* The version has another value, or is @gone. */
 static void tell_version(const struct changer *w, uint64_t column,
 			 const struct change *c, int64_t ts, bool gone)
@@ -217,7 +228,8 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 	}
 	if (first) {
 		tell_fallen(w, s.node, key, c);
-		invalidate_inode(w->fs->invalidator, s.node, true);
+		if (!is_own(w, c, c->ts_given) || !knows_of_own(w, s.node))
+			invalidate_inode(w->fs->invalidator, s.node, true);
 	}
 	tell_version(w, s.node, c, c->ts_given, false);
 }
@@ -227,7 +239,9 @@ static void tell_delete(const struct changer *w, uint64_t column,
 			const struct change *c)
 {
 	set_time(w->fs, column);
-	invalidate_inode(w->fs->invalidator, column, true);
+	/* Whoever removes a name by itself knows that the directory changed. */
+	if (!is_own(w, c, c->ts_given))
+		invalidate_inode(w->fs->invalidator, column, true);
 	if (c->op == CHANGE_DELETE)
 		tell_version(w, column, c, c->ts_given, true);
 	else
@@ -324,8 +338,11 @@ static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 	if (!name_alias(c->family, c->qualifier, &alias) ||
 	    !nodes_find(w->fs->nodes, row, text_of(&alias), &node))
 		return;
-	/* Of a file that is written by this name nothing is kept. */
-	if (!writes_value(c) || !w->file || w->file->node != node)
+	/*
+	 * Of a file that is written by this name nothing is kept, and of one that is
+	 * removed by it the kernel knows.
+	 */
+	if (!w->file || w->file->node != node)
 		invalidate_now(iv, node);
 	if (!writes_value(c) &&
 	    table_get(fstable_table(w->table), key, c->family, c->qualifier,

@@ -22,6 +22,11 @@
  *	delete of a column,	a file: all versions, as the directories stay;
  *	family or row		others: the name of what is gone
  *
+ * But for what the kernel does itself: it gives the directory a new time in which
+ * it makes or removes a file. A file that it makes is published later, so its
+ * column is told of that if the kernel was given attributes meanwhile
+ * (nodes_believe()), or may keep names that it listed.
+ *
  * Of F:Q the kernel hears before the change is replied to (invalidate_now()), as
  * its attributes are believed for long; a notice about its name could not be
  * waited for. If it has gone, the kernel that asks for attributes is told to look

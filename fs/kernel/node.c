@@ -282,6 +282,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		node_table_fit(&ns->table);
 	}
 	n->nlookup++;
+	n->believed = true;
 	*id = id_of(n, index);
 	if (kind == NODE_VERSION)
 		r = note_age(ns, index);
@@ -465,6 +466,31 @@ bool nodes_listed(struct nodes *ns, uint64_t id)
 	listed = n && n->pages;
 	pthread_mutex_unlock(&ns->lock);
 	return listed;
+}
+
+void nodes_believe(struct nodes *ns, uint64_t id, bool believed)
+{
+	uint32_t index;
+	struct node *n;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	if (n)
+		n->believed = believed;
+	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_believed(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+	struct node *n;
+	bool believed;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, id, &index);
+	believed = n && n->believed;
+	pthread_mutex_unlock(&ns->lock);
+	return believed;
 }
 
 void nodes_unpin(struct nodes *ns, uint64_t id)

@@ -140,6 +140,13 @@ void nodes_list_end(struct nodes *ns, uint64_t id);
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
 /* May the kernel have kept names that it listed? */
 bool nodes_listed(struct nodes *ns, uint64_t id);
+/*
+ * The kernel believes the attributes of the directory that it is given from now
+ * on, or, when it has made a file there itself, none. A node that is entered is
+ * believed: whether those were old tells changes_since().
+ */
+void nodes_believe(struct nodes *ns, uint64_t id, bool believed);
+bool nodes_believed(struct nodes *ns, uint64_t id);
 /* Frees the name; no effect if no node has it. */
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*

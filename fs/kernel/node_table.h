@@ -41,6 +41,7 @@ struct node {
 	uint32_t age;	/* index in the parent's ages + 1; 0 = none */
 	uint16_t lists; /* listings that the kernel may keep and are open */
 	bool many;	/* names in the directory, when it was last listed */
+	bool believed;	/* see nodes_believe() */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

@@ -202,6 +202,8 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	struct place p;
 	int r = place_of(fs, ino, &p);
 
+	/* Before they are read: a change after that tells the kernel. */
+	nodes_believe(fs->nodes, ino, true);
 	if (r == 0 && p.kind == NODE_TABLE)
 		schema_absent_table_asked(fstable_absent(p.table), who);
 	if (r == 0)

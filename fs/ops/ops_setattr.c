@@ -111,6 +111,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 
 	fs_count(fs, FS_SETATTR);
 	r = place_of(fs, ino, &p);
+	nodes_believe(fs->nodes, ino, true);
 	if (!r)
 		r = do_setattr(fs, &p, attr, to_set, fi);
 	if (!r) {

@@ -129,6 +129,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		fs_reply_err(req, "create", parent, name, r);
 		return;
 	}
+	/* The kernel gives the directory a new time by itself. */
+	nodes_believe(fs->nodes, parent, false);
 	if (fuse_reply_create(req, &e, fi)) {
 		/* The caller was interrupted: undo the open and the lookup. */
 		handles_release(fs->handles, fs, fi->fh);
