@@ -4,6 +4,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/*
+ * Has the kernel put huge pages beneath these bytes, as far as they fill some: one
+ * page fault instead of 512, and those cost more than the bytes do. A refusal does
+ * no harm.
+ */
+static void use_huge_pages(uint8_t *data, size_t len)
+{
+#ifdef MADV_HUGEPAGE
+	size_t skip = -(uintptr_t)data & (HUGE_PAGE - 1);
+
+	if (len >= skip + HUGE_PAGE)
+		(void)madvise(data + skip, (len - skip) & ~(HUGE_PAGE - 1),
+			      MADV_HUGEPAGE);
+#endif
+}
 
 int buf_grow(struct buf *b, size_t more)
 {
@@ -22,6 +41,8 @@ int buf_grow(struct buf *b, size_t more)
 		return -ENOMEM;
 	b->data = data;
 	b->cap = cap;
+	if (need >= 2 * HUGE_PAGE)
+		use_huge_pages(data, need);
 	return 0;
 }
 

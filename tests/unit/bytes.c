@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -79,6 +81,51 @@ static void buffer_grows_and_refuses_overflow(void **state)
 	assert_null(b.data);
 }
 
+/* The flags of the mapping that has the address, as /proc/self/smaps tells. */
+static bool flags_at(const void *at, char *flags, size_t size)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	unsigned long begin, end;
+	bool here = false, found = false;
+	char line[512];
+
+	assert_non_null(f);
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			here = (uintptr_t)at >= begin && (uintptr_t)at < end;
+		found = here && !strncmp(line, "VmFlags:", 8);
+	}
+	fclose(f);
+	snprintf(flags, size, "%s", found ? line + 8 : "");
+	return found;
+}
+
+static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)
+{
+	enum {
+		LARGE = 10 << 20,
+		SMALL = 1 << 20
+	};
+	struct buf large = {0}, small = {0};
+	char flags[512];
+
+	(void)state;
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) < 0)
+		skip();
+	assert_int_equal(buf_reserve(&large, LARGE), 0);
+	assert_int_equal(buf_reserve(&small, SMALL), 0);
+	if (!flags_at(large.data + LARGE / 2, flags, sizeof(flags)))
+		skip(); /* an emulator tells no flags */
+	assert_non_null(strstr(flags, " hg"));
+	/* Not what is not needed: a page that is touched there is a small one. */
+	assert_true(flags_at(large.data + large.cap - 1, flags, sizeof(flags)));
+	assert_null(strstr(flags, " hg"));
+	assert_true(flags_at(small.data + SMALL / 2, flags, sizeof(flags)));
+	assert_null(strstr(flags, " hg"));
+	buf_free(&large);
+	buf_free(&small);
+}
+
 static void text_is_appended_however_long(void **state)
 {
 	struct buf b = {0};
@@ -130,6 +177,8 @@ int main(void)
 			bytes_compare_as_memcmp_does_whatever_their_length),
 		cmocka_unit_test(copies_touch_nothing_beside_them),
 		cmocka_unit_test(buffer_grows_and_refuses_overflow),
+		cmocka_unit_test(
+			a_large_buffer_is_in_huge_pages_and_a_small_one_not),
 		cmocka_unit_test(text_is_appended_however_long),
 		cmocka_unit_test(entries_sort_markers_first_then_newest),
 	};
