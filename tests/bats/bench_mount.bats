@@ -5,12 +5,13 @@ load helper
 @test "bench-mount has a figure for each step and target" {
 	"$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" --runs 2 \
 		--rows 40 --flat 40 --tree 5 --wide 2 --targets null,cellfs \
-		--json "$T/figures" > "$T/table"
+		--beside other="$BUILD" --json "$T/figures" > "$T/table"
 	"$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" --list > "$T/list"
 	[ "$(wc -l < "$T/list")" -gt 30 ]
 	jq -r keys_unsorted[] "$T/figures" | sort > "$T/labels"
 	sort "$T/list" | diff - "$T/labels"
-	jq -e 'all(.[]; (keys == ["cellfs", "null"]) and
+	grep -q '| to other (wanted) |' "$T/table"
+	jq -e 'all(.[]; (keys == ["cellfs", "null", "other"]) and
 		all(.[]; length == 2 and all(.[]; .us > 0 and .count > 0)))' \
 		"$T/figures"
 	while read -r label; do
@@ -25,6 +26,9 @@ load helper
 	run ! "$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" --runs 1 \
 		--rows 1 --targets cellfs,nosuch
 	[[ "$output" == *"no such target: nosuch"* ]]
+	run ! "$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" \
+		--beside "$BUILD"
+	[[ "$output" == *"--beside takes NAME=BUILD, not $BUILD"* ]]
 	run ! "$BUILD/tools/mount-calls" "$T/nothing" rows 3 stat
 	[[ "$output" == *"nothing/r0000"*"/f:q: stat: No such file or directory"* ]]
 	run -2 "$BUILD/tools/mount-calls" "$T" rows 3 nosuch
