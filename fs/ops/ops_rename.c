@@ -536,6 +536,24 @@ out:
 	return r;
 }
 
+/*
+ * When this is done the kernel gives both directories a new time by itself, so
+ * that it need not be told of them meanwhile.
+ */
+static void believe_neither(struct fs *fs, uint64_t parent, uint64_t newparent)
+{
+	nodes_believe(fs->nodes, parent, false);
+	nodes_believe(fs->nodes, newparent, false);
+}
+
+/* What another thread did not tell meanwhile is told now. */
+static void tell_failed(struct fs *fs, uint64_t parent, uint64_t newparent)
+{
+	invalidate_inode(fs->invalidator, parent, false);
+	if (newparent != parent)
+		invalidate_inode(fs->invalidator, newparent, false);
+}
+
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	       fuse_ino_t newparent, const char *newname, unsigned flags)
 {
@@ -543,7 +561,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int r;
 
 	fs_count(fs, FS_RENAME);
+	believe_neither(fs, parent, newparent);
 	r = do_rename(fs, parent, name, newparent, newname, flags);
+	if (r)
+		tell_failed(fs, parent, newparent);
 	if (r)
 		fs_reply_err(req, "rename", parent, name, r);
 	else

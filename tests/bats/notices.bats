@@ -229,6 +229,26 @@ metric() {
 	[ "$(metric 'cellfs_request_seconds_count{op="unlink"}')" -ge 40 ]
 }
 
+@test "a rename onto a version tells of the file alone, one that fails of the directory" {
+	local before ts
+
+	mkdir "$M/T"
+	mkdir "$M/T/R"
+	mkdir "$M/T/R/f"
+	mkdir "$M/T/R/f/q"
+	for ts in 1 2 3; do echo x > "$M/T/R/f/q/.$ts"; done
+	stat "$M/T/R/f/q" > "$T/before"
+	until told; do sleep 0.02; done
+	before=$(metric cellfs_notifications_total)
+	for ts in 1 2 3; do mv "$M/T/R/f/q/.$ts" "$M/T/R/f/q/$ts"; done
+	until told; do sleep 0.02; done
+	# Its attributes before the reply, and its pages later.
+	[ "$(metric cellfs_notifications_total)" -eq $((before + 6)) ]
+	run ! mv "$M/T/R/f/q/3" "$M/T/R/f/q/no-time"
+	until told; do sleep 0.02; done
+	[ "$(metric cellfs_notifications_total)" -eq $((before + 7)) ]
+}
+
 # closed TS: the file at 7 is published, and the column has its time.
 closed() {
 	exec 7>&-
