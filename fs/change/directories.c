@@ -291,19 +291,25 @@ void directories_entry_gone(struct fs *fs, uint64_t dir)
 	why_restore(&kept);
 }
 
+static int say_no_room(void)
+{
+	return why(-ENOSPC, "too many empty directories and scratch files: "
+			    "remove some");
+}
+
 int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
 		    const struct overlay_entry *e)
 {
 	int r = overlay_add(fs->overlay, parent, key, e);
 
-	if (r)
-		return r;
-	r = directories_keep_path(fs, parent);
-	if (r) {
-		overlay_remove(fs->overlay, parent, bytes_str(e->name));
-		directories_entry_gone(fs, parent);
+	if (!r) {
+		r = directories_keep_path(fs, parent);
+		if (r) {
+			overlay_remove(fs->overlay, parent, bytes_str(e->name));
+			directories_entry_gone(fs, parent);
+		}
 	}
-	return r;
+	return r == -ENOSPC ? say_no_room() : r;
 }
 
 void directories_settle(const struct changer *w, struct bytes row,
@@ -339,6 +345,8 @@ static int make_in_put(struct fs *fs, const struct place *dir)
 	struct change c = {.family = dir->family, .qualifier = dir->qualifier};
 	int r = add(&w, dir->row, &c, 0, dir);
 
+	if (r == -ENOSPC)
+		return say_no_room();
 	if (r < 0 && r != -EEXIST)
 		return r;
 	changed_directory(fs, dir);

@@ -32,7 +32,7 @@ void directories_settle(const struct changer *w, struct bytes row,
 
 /*
  * overlay_add() with the directories above. When they find no room, nothing is
- * added: -ENOSPC.
+ * added: -ENOSPC, in words.
  */
 int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
 		    const struct overlay_entry *e);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "fs/text/sorted.h"
+#include "store/value/why.h"
 
 #define BYTES_MAX_DEFAULT (256u << 20)
 /* The memory of a file besides its content. */
@@ -79,14 +80,17 @@ static struct file *file_of(struct scratch *s, uint64_t node)
 					  bytes_of(&node, sizeof(node)));
 }
 
-/* Buffers double, so the limit may be exceeded by one doubling. */
-static bool room_for(struct scratch *s, uint64_t more, uint64_t cap)
+/* Buffers double, so the limit may be exceeded by one doubling. 0 or -ENOSPC. */
+static int room_for(struct scratch *s, uint64_t more, uint64_t cap)
 {
 	if (s->bytes > s->bytes_max || more > s->bytes_max - s->bytes)
-		return false;
+		return why(-ENOSPC, "scratch files hold scratch_max bytes: "
+				    "remove some, or mount with more");
 	more = cap ? budget_grown(cap, cap + more) - cap
 		   : budget_grown(cap, more);
-	return budget_try(&s->share, s->bytes + more) == 0;
+	return budget_try(&s->share, s->bytes + more) < 0
+		       ? budget_say(s->share.budget, -ENOSPC)
+		       : 0;
 }
 
 static void touch(struct file *f)
@@ -113,8 +117,8 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 	pthread_mutex_lock(&s->lock);
 	if (file_of(s, node))
 		err = -EEXIST;
-	else if (!room_for(s, FILE_COST, 0))
-		err = -ENOSPC;
+	else
+		err = room_for(s, FILE_COST, 0);
 	if (!err) {
 		sorted_insert(&s->files, &f->by_node);
 		s->count = s->files.count;
@@ -214,8 +218,9 @@ static int resize(struct scratch *s, struct file *f, uint64_t size)
 	if (S_ISDIR(f->attr.mode))
 		return -EISDIR;
 	if (size > cap) {
-		if (!room_for(s, size - cap, cap))
-			return -ENOSPC;
+		err = room_for(s, size - cap, cap);
+		if (err)
+			return err;
 		err = buf_reserve(&f->content, size - len);
 		set_bytes(s, s->bytes + f->content.cap - cap);
 		if (err)

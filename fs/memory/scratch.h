@@ -14,7 +14,7 @@
  * open keep it, and its node stands for the cell from then on.
  *
  * At most bytes_max in all, and no more than the budget has left for one
- * client: beyond that -ENOSPC. lost_found.h says what becomes of them at
+ * client: beyond that -ENOSPC, in words. lost_found.h says what becomes of them at
  * unmount.
  *
  * Threads: any; one lock inside, innermost: nothing under it can block.

@@ -76,17 +76,14 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	if (r)
 		return r;
 	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
+	if (!r) {
+		r = directories_make(fs, child);
+		if (r)
+			scratch_unname(scratch, child->node);
+	}
 	if (r)
-		goto forget;
-	r = directories_make(fs, child);
-	if (!r)
-		return 0;
-	scratch_unname(scratch, child->node);
-forget:
-	nodes_forget(fs->nodes, child->node, 1);
-	return r == -ENOSPC ? why(r, "scratch files hold scratch_max bytes: "
-				     "remove some, or mount with more")
-			    : r;
+		nodes_forget(fs->nodes, child->node, 1);
+	return r;
 }
 
 void entry_remove_scratch(struct fs *fs, const struct place *child)

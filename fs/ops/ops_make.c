@@ -72,7 +72,7 @@ static int make_directory(struct fs *fs, struct place *child,
 	r = directories_make(fs, child);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
-	return r == -ENOSPC ? why(r, "too many empty directories") : r;
+	return r;
 }
 
 static int bad_table_name(const char *name)

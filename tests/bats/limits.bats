@@ -106,6 +106,11 @@ rss() {
 	a_row
 	run ! dd if=/dev/zero of="$M/T/R/.big" bs=64k count=32 status=none
 	[[ $output == *"No space left"* ]]
+	grep -q "write /T/R/.big: ENOSPC: scratch files hold scratch_max" \
+		"$M/.cellfs/errors"
+	run ! truncate -s 2M "$M/T/R/.big"
+	grep -q "setattr /T/R/.big: ENOSPC: scratch files hold scratch_max" \
+		"$M/.cellfs/errors"
 	rm "$M/T/R/.big"
 	echo fits > "$M/T/R/.small"
 	rm "$M/T/R/.small"

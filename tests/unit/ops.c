@@ -1,0 +1,603 @@
+/*
+ * What becomes of a request of the kernel that finds no room in memory, whose
+ * reply nobody takes, or whose name means nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/memory/write_state.h"
+#include "fs/ops/fs_life.h"
+#include "fs/ops/ops.h"
+#include "store/os/clock.h"
+#include "tests/model/ref_store.h"
+
+struct world {
+	struct options options;
+	struct store *store;
+	struct fs *fs;
+	struct fuse_session *session;
+	int ends[2];
+	uint64_t unique;
+};
+
+/* How the request that is out was answered, and whether its reply is taken. */
+static struct {
+	uint64_t unique;
+	unsigned count;
+	int error;
+	bool refused;
+	uint8_t data[1024];
+	size_t len;
+} answer;
+
+/* So many more entries find room in the overlay. */
+static unsigned room;
+/* Something changes while a name is found to be absent. */
+static bool changes_meanwhile;
+/* What the clock that nobody sets shows; -1 = the machine's. */
+static int64_t clock_at_ms = -1;
+
+int __real_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e);
+int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e);
+int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e)
+{
+	int r;
+
+	if (room == 0)
+		return -ENOSPC;
+	r = __real_overlay_add(ov, parent, key, e);
+	room -= r == 0;
+	return r;
+}
+
+double __real_place_negative_timeout(struct fs *fs, const struct place *p);
+double __wrap_place_negative_timeout(struct fs *fs, const struct place *p);
+double __wrap_place_negative_timeout(struct fs *fs, const struct place *p)
+{
+	if (changes_meanwhile)
+		changes_row(&fs->changes, p->row);
+	return __real_place_negative_timeout(fs, p);
+}
+
+int __real_clock_gettime(clockid_t which, struct timespec *out);
+int __wrap_clock_gettime(clockid_t which, struct timespec *out);
+int __wrap_clock_gettime(clockid_t which, struct timespec *out)
+{
+	if (which != CLOCK_MONOTONIC || clock_at_ms < 0)
+		return __real_clock_gettime(which, out);
+	out->tv_sec = clock_at_ms / 1000;
+	out->tv_nsec = clock_at_ms % 1000 * 1000000;
+	return 0;
+}
+
+static int64_t clock_ms(void)
+{
+	return 1700000000000;
+}
+
+static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
+{
+	struct fuse_out_header h;
+
+	memcpy(&h, iov[0].iov_base, sizeof(h));
+	if (h.unique == 0)
+		return h.len;
+	assert_int_equal(h.unique, answer.unique);
+	answer.count++;
+	answer.error = h.error;
+	answer.len = 0;
+	for (int i = 1; i < count; i++) {
+		assert_true(answer.len + iov[i].iov_len <= sizeof(answer.data));
+		memcpy(answer.data + answer.len, iov[i].iov_base,
+		       iov[i].iov_len);
+		answer.len += iov[i].iov_len;
+	}
+	if (!answer.refused)
+		return h.len;
+	/* Who asked has been interrupted. */
+	errno = ENOENT;
+	return -1;
+}
+
+static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
+{
+	return -1;
+}
+
+/* Sends a request of these two parts; 0 or the negative errno of its reply. */
+static int ask(struct world *w, uint32_t opcode, uint64_t node,
+	       struct bytes args, struct bytes rest)
+{
+	struct fuse_in_header h = {
+		.len = (uint32_t)(sizeof(h) + args.len + rest.len),
+		.opcode = opcode,
+		.unique = ++w->unique,
+		.nodeid = node,
+		.uid = getuid(),
+		.gid = getgid(),
+		.pid = 10,
+	};
+	struct buf request = {0};
+	struct fuse_buf b;
+
+	assert_int_equal(buf_append(&request, &h, sizeof(h)), 0);
+	assert_int_equal(buf_append(&request, args.data, args.len), 0);
+	assert_int_equal(buf_append(&request, rest.data, rest.len), 0);
+	b = (struct fuse_buf){.mem = request.data, .size = request.len};
+	answer.unique = h.unique;
+	answer.count = 0;
+	answer.error = 0;
+	fuse_session_process_buf(w->session, &b);
+	buf_free(&request);
+	assert_int_equal(answer.count, opcode != FUSE_FORGET);
+	return answer.error;
+}
+
+#define ARGS(x) bytes_of(&(x), sizeof(x))
+
+static struct bytes name_of(const char *name)
+{
+	return bytes_of(name, strlen(name) + 1);
+}
+
+/* The node that the last reply gave, or 0. */
+static uint64_t given(void)
+{
+	struct fuse_entry_out e = {0};
+
+	if (answer.len >= sizeof(e))
+		memcpy(&e, answer.data, sizeof(e));
+	return e.nodeid;
+}
+
+static int look(struct world *w, uint64_t dir, const char *name)
+{
+	return ask(w, FUSE_LOOKUP, dir, bytes_of(NULL, 0), name_of(name));
+}
+
+static int make_dir(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_mkdir_in in = {.mode = 0755};
+
+	return ask(w, FUSE_MKDIR, dir, ARGS(in), name_of(name));
+}
+
+static int make_file(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_mknod_in in = {.mode = S_IFREG | 0644};
+
+	return ask(w, FUSE_MKNOD, dir, ARGS(in), name_of(name));
+}
+
+static int create(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT,
+				    .mode = S_IFREG | 0644};
+
+	return ask(w, FUSE_CREATE, dir, ARGS(in), name_of(name));
+}
+
+static void forget(struct world *w, uint64_t node)
+{
+	struct fuse_forget_in in = {.nlookup = 1};
+
+	ask(w, FUSE_FORGET, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+static uint64_t made_dir(struct world *w, uint64_t dir, const char *name)
+{
+	assert_int_equal(make_dir(w, dir, name), 0);
+	return given();
+}
+
+/* The row P of table T holds a cell, and the kernel knows both. */
+static uint64_t a_row_with_a_cell(struct world *w, uint64_t *table)
+{
+	uint64_t row;
+
+	*table = made_dir(w, FUSE_ROOT_ID, "T");
+	row = made_dir(w, *table, "P");
+	assert_int_equal(make_file(w, row, "f:q"), 0);
+	forget(w, given());
+	assert_int_equal(overlay_count(w->fs->overlay), 0);
+	return row;
+}
+
+static void begin(struct world *w)
+{
+	static const struct fuse_custom_io io = {.writev = take_reply,
+						 .read = no_request};
+	static char words[][16] = {"cellfs", "/store", "/mnt", "-omemory=64m"};
+	char *argv[] = {words[0], words[1], words[2], words[3]};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct fuse_init_in init = {.major = FUSE_KERNEL_VERSION,
+				    .minor = 44,
+				    .max_readahead = 1 << 16,
+				    .flags = ~(uint32_t)FUSE_INIT_EXT};
+
+	*w = (struct world){0};
+	room = UINT32_MAX;
+	answer.refused = false;
+	assert_int_equal(options_parse(4, argv, &w->options), 0);
+	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
+	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
+	w->session = fuse_session_new(&args, fs_ops(),
+				      sizeof(struct fuse_lowlevel_ops), w->fs);
+	assert_non_null(w->session);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, w->ends), 0);
+	assert_int_equal(fuse_session_custom_io(w->session, &io, w->ends[1]),
+			 0);
+	fuse_opt_free_args(&args);
+	w->fs->session = w->session;
+	assert_int_equal(ask(w, FUSE_INIT, 0, ARGS(init), bytes_of(NULL, 0)),
+			 0);
+}
+
+static void end(struct world *w)
+{
+	fs_free(w->fs);
+	assert_int_equal(store_close(w->store), 0);
+	fuse_session_destroy(w->session);
+	close(w->ends[0]);
+	options_free(&w->options);
+}
+
+static uint64_t nodes(struct world *w)
+{
+	uint64_t live, pinned;
+
+	nodes_count(w->fs->nodes, &live, &pinned);
+	return live;
+}
+
+/* .cellfs/errors ends with a line that has this in it. */
+static void assert_told(struct world *w, const char *text)
+{
+	struct buf out = {0};
+	const char *last = "";
+
+	assert_int_equal(errors_format(w->fs->errors, &out), 0);
+	assert_int_equal(buf_append(&out, "", 1), 0);
+	for (char *at = (char *)out.data, *line; (line = strsep(&at, "\n"));)
+		if (*line)
+			last = line;
+	if (!strstr(last, text))
+		fail_msg("'%s' is not in '%s'", text, last);
+	buf_free(&out);
+}
+
+/* A request has found no room and left nothing. */
+static void assert_nothing_is_left(struct world *w, uint64_t dir,
+				   const char *name, uint64_t entries,
+				   uint64_t live)
+{
+	assert_int_equal(overlay_count(w->fs->overlay), entries);
+	assert_int_equal(nodes(w), live);
+	assert_false(scratch_any(w->fs->writes->scratch));
+	room = UINT32_MAX;
+	look(w, dir, name);
+	assert_int_equal(given(), 0);
+	assert_int_equal(nodes(w), live);
+}
+
+static void assert_no_room(struct world *w, uint64_t dir, const char *name,
+			   int (*make)(struct world *, uint64_t, const char *))
+{
+	uint64_t entries = overlay_count(w->fs->overlay), live = nodes(w);
+	unsigned before = room;
+
+	assert_int_equal(make(w, dir, name), -ENOSPC);
+	assert_told(w, name);
+	assert_told(w, "ENOSPC: too many empty directories");
+	assert_nothing_is_left(w, dir, name, entries, live);
+	room = before;
+}
+
+static void a_directory_that_finds_no_room_is_refused_whole(void **state)
+{
+	uint64_t table, row, family, put;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, table, ".put"), 0);
+	put = given();
+	room = 0;
+	assert_no_room(&w, table, "R", make_dir);
+	assert_no_room(&w, row, "g", make_dir);
+	/* Its row would have to be kept as well. */
+	room = 1;
+	assert_no_room(&w, row, "g", make_dir);
+	room = 2;
+	family = made_dir(&w, row, "g");
+	assert_int_equal(room, 0);
+	assert_no_room(&w, family, "q", make_dir);
+	assert_int_equal(look(&w, put, "P"), 0);
+	assert_no_room(&w, given(), "h", make_dir);
+	room = 1;
+	assert_int_equal(make_dir(&w, table, "R"), 0);
+	end(&w);
+}
+
+static void a_table_needs_no_room(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	room = 0;
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "T"), 0);
+	end(&w);
+}
+
+static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	room = 0;
+	assert_no_room(&w, table, ".a.swp", make_file);
+	assert_no_room(&w, table, ".a.swp", create);
+	assert_no_room(&w, table, ".d", make_dir);
+	room = 1;
+	assert_no_room(&w, row, ".a.swp", make_file);
+	assert_no_room(&w, row, ".a.swp", create);
+	assert_no_room(&w, row, ".d", make_dir);
+	room = 2;
+	assert_int_equal(create(&w, row, ".a.swp"), 0);
+	assert_int_equal(room, 0);
+	end(&w);
+}
+
+/* The kernel has the node once, and gives it back. */
+static void assert_given_once(struct world *w, uint64_t node)
+{
+	assert_true(nodes_known(w->fs->nodes, node, false));
+	forget(w, node);
+	assert_false(nodes_known(w->fs->nodes, node, false));
+}
+
+static void assert_given_back(struct world *w, uint64_t dir, const char *name,
+			      int (*make)(struct world *, uint64_t,
+					  const char *))
+{
+	answer.refused = true;
+	assert_int_equal(make(w, dir, name), 0);
+	answer.refused = false;
+	assert_int_not_equal(given(), 0);
+	assert_false(nodes_known(w->fs->nodes, given(), false));
+}
+
+static void a_node_whose_reply_nobody_takes_is_given_back(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_given_back(&w, FUSE_ROOT_ID, "U", make_dir);
+	assert_given_back(&w, table, "R", make_dir);
+	assert_given_back(&w, table, "R", look);
+	assert_given_back(&w, table, ".d", make_dir);
+	assert_given_back(&w, table, ".a.swp", make_file);
+	assert_given_back(&w, table, ".b.swp", create);
+	assert_given_back(&w, row, "f:new", make_file);
+	assert_given_back(&w, row, "f:newer", create);
+	assert_int_equal(handles_count(w.fs->handles), 0);
+	end(&w);
+}
+
+static void a_node_is_given_once_by_a_request(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, row, "f:q"), 0);
+	assert_given_once(&w, given());
+	assert_given_once(&w, made_dir(&w, FUSE_ROOT_ID, "U"));
+	assert_given_once(&w, made_dir(&w, table, "R"));
+	assert_given_once(&w, made_dir(&w, table, ".d"));
+	assert_int_equal(make_file(&w, table, ".a.swp"), 0);
+	assert_given_once(&w, given());
+	assert_int_equal(make_file(&w, row, "f:new"), 0);
+	assert_given_once(&w, given());
+	end(&w);
+}
+
+/* The name is absent, may be believed so for @seconds, and is in the trace. */
+static void assert_absent(struct world *w, uint64_t dir, const char *name,
+			  uint64_t seconds)
+{
+	struct fuse_entry_out e = {0};
+	uint64_t live = nodes(w);
+
+	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
+	if (seconds) {
+		assert_int_equal(answer.len, sizeof(e));
+		memcpy(&e, answer.data, sizeof(e));
+	}
+	assert_int_equal(e.nodeid, 0);
+	assert_int_equal(e.entry_valid, seconds);
+	assert_int_equal(fs_replied, -ENOENT);
+	assert_int_equal(nodes(w), live);
+}
+
+static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
+{
+	uint64_t table, row, control;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_absent(&w, table, "R", 1);
+	assert_absent(&w, row, "g", 0);
+	assert_absent(&w, row, "f:x", 0);
+	/* No key is ever spelled so. */
+	assert_absent(&w, table, "a%zz", 3600);
+	assert_absent(&w, FUSE_ROOT_ID, "no table", 3600);
+	assert_int_equal(look(&w, FUSE_ROOT_ID, ".cellfs"), 0);
+	control = given();
+	assert_absent(&w, control, "nothing", 3600);
+	/* The row may have been made since it was looked for. */
+	changes_meanwhile = true;
+	assert_absent(&w, table, "R", 0);
+	changes_meanwhile = false;
+	assert_absent(&w, table, "R", 1);
+	end(&w);
+}
+
+/* Asks for an absent name: .cellfs/errors has @text of it, or NULL for nothing. */
+static void assert_absent_is_told(struct world *w, uint64_t dir,
+				  const char *name, const char *text)
+{
+	uint64_t before = errors_total(w->fs->errors);
+
+	look(w, dir, name);
+	assert_int_equal(given(), 0);
+	assert_int_equal(fs_replied, -ENOENT);
+	assert_int_equal(errors_total(w->fs->errors), before + (text != NULL));
+	if (text)
+		assert_told(w, text);
+}
+
+static void a_name_that_resembles_one_is_told_of(void **state)
+{
+	uint64_t table, row, control, put, range;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, table, ".put"), 0);
+	put = given();
+	assert_int_equal(look(&w, table, ".range"), 0);
+	range = given();
+	assert_int_equal(look(&w, FUSE_ROOT_ID, ".cellfs"), 0);
+	control = given();
+	assert_absent_is_told(&w, control, "hlep", "did you mean help?");
+	assert_absent_is_told(&w, control, "xyzzy",
+			      "there is no control file 'xyzzy' here: ");
+	assert_absent_is_told(&w, table, ".rnage", "did you mean .range?");
+	assert_absent_is_told(&w, row, ".betwen", "did you mean .between?");
+	assert_absent_is_told(&w, put, ".rnage", "did you mean .range?");
+	assert_absent_is_told(&w, table, ".git", NULL);
+	assert_absent_is_told(&w, table, "range", NULL);
+	assert_absent_is_told(&w, put, "a%zz", NULL);
+	assert_absent_is_told(&w, table, "a%zz", NULL);
+	assert_absent_is_told(&w, row, "f:x", NULL);
+	/* No view, and why. */
+	assert_absent_is_told(&w, range, "x", "lookup /T/.range/x: ENOENT: ");
+	end(&w);
+}
+
+/* Writes a byte into the file that was just created. */
+static int write_by(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_write_in in = {.fh = handle, .size = 1};
+
+	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
+}
+
+static void what_programs_run_into_all_day_is_not_told(void **state)
+{
+	struct fuse_getattr_in in = {0};
+	struct fuse_open_out out;
+	uint64_t table, row, node;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "T"), -EEXIST);
+	assert_int_equal(make_file(&w, row, "f:q"), -EEXIST);
+	assert_int_equal(look(&w, row, "f:x"), -ENOENT);
+	assert_int_equal(
+		ask(&w, FUSE_GETATTR, 12345, ARGS(in), bytes_of(NULL, 0)),
+		-ESTALE);
+	assert_int_equal(errors_total(w.fs->errors), 0);
+	assert_int_equal(create(&w, table, ".a.swp"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(write_by(&w, node, out.fh), 0);
+	/* It becomes a cell: who goes on writing must know. */
+	scratch_retire(w.fs->writes->scratch, node);
+	assert_int_equal(write_by(&w, node, out.fh), -ESTALE);
+	assert_int_equal(errors_total(w.fs->errors), 1);
+	assert_told(&w, "write /T/.a.swp: ESTALE: the file was renamed");
+	end(&w);
+}
+
+static void rows_are_believed_absent_for_twice_a_second(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	/* The machine has just started, and nobody has missed a row. */
+	clock_at_ms = 1;
+	assert_false(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 5000;
+	assert_true(fs_row_absent(w.fs) == 1);
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 7000;
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 7001;
+	assert_false(fs_rows_believed_absent(w.fs));
+	fs_row_absent(w.fs);
+	clock_at_ms = 9001;
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = -1;
+	end(&w);
+}
+
+static void in_put_a_directory_has_the_node_of_the_tables(void **state)
+{
+	uint64_t table, row, put_row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, table, ".put"), 0);
+	assert_int_equal(look(&w, given(), "P"), 0);
+	put_row = given();
+	assert_int_equal(fs_dir_node(w.fs, put_row, true), row);
+	assert_int_equal(fs_dir_node(w.fs, row, false), row);
+	forget(&w, row);
+	assert_int_equal(fs_dir_node(w.fs, put_row, true), 0);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_directory_that_finds_no_room_is_refused_whole),
+		cmocka_unit_test(a_table_needs_no_room),
+		cmocka_unit_test(
+			a_scratch_file_that_finds_no_room_is_refused_whole),
+		cmocka_unit_test(a_node_whose_reply_nobody_takes_is_given_back),
+		cmocka_unit_test(a_node_is_given_once_by_a_request),
+		cmocka_unit_test(
+			an_absent_name_is_believed_for_as_long_as_it_may),
+		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
+		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
+		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
+		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
