@@ -12,6 +12,7 @@
 #include "fs/look/lookup.h"
 #include "fs/ops/fs_life.h"
 #include "fs/tree/fs.h"
+#include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
 struct world {
@@ -377,6 +378,119 @@ static void control_names_are_listed_only_when_asked(void **state)
 	end(&w);
 }
 
+/* A column of two versions, and a snapshot of it. */
+static void begin_with_a_snapshot(struct world *w)
+{
+	begin(w);
+	change(w, CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 5);
+	change(w, CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 6);
+	assert_int_equal(store_snapshot_create(w->store, w->t, bytes_str("s")),
+			 0);
+}
+
+static void each_level_lists_the_names_that_mean_something_in_it(void **state)
+{
+	struct world w;
+
+	begin_with_a_snapshot(&w);
+	w.options.show_control = true;
+	assert_lists(&w, "t",
+		     ".after .at .between .cells .first .info .last .prefix "
+		     ".put .range .raw .schema .since .snapshot .stage a");
+	assert_lists(&w, "t/a", ".at .between .cells .raw .since f");
+	assert_lists(&w, "t/a/f",
+		     ".after .at .between .cells .first .prefix .range .raw "
+		     ".since q");
+	assert_lists(&w, "t/a/f/q", "@-1 counter latest 6 5");
+	assert_lists(&w, "t/.range/a..",
+		     ".after .at .between .cells .first .last .prefix .range "
+		     ".raw .since a");
+	assert_lists(&w, "t/.raw/a/f",
+		     ".after .at .between .cells .first .prefix .range .since "
+		     "q");
+	assert_lists(&w, "t/.snapshot/s",
+		     ".after .at .between .cells .first .last .prefix .range "
+		     ".raw .schema .since a");
+	assert_lists(&w, "t/.snapshot", "s");
+	w.options.show_control = false;
+	assert_lists(&w, "t/a", "f");
+	assert_lists(&w, "t/a/f", "q");
+	assert_lists(&w, "t/a/f/q", "6 5");
+	assert_lists(&w, "t/.range/a..", "a");
+	end(&w);
+}
+
+/* Is it of a kind that no key makes, and not of a file that tools make? */
+static bool means_something(struct world *w, const char *path, const char *name)
+{
+	static const uint64_t fixed =
+		1ull << NODE_VIEW_NAME | 1ull << NODE_CONTROL_DIR |
+		1ull << NODE_CELLS | 1ull << NODE_INFO_DIR | 1ull << NODE_PUT |
+		1ull << NODE_VIEW | 1ull << NODE_SCHEMA |
+		1ull << NODE_SNAPSHOT_DIR | 1ull << NODE_STAGE |
+		1ull << NODE_PAST | 1ull << NODE_COUNTER | 1ull << NODE_LATEST;
+	struct place dir, child;
+	bool means;
+
+	assert_int_equal(place_of(w->fs, node_of(w, path), &dir), 0);
+	means = place_child(w->fs, &dir, bytes_str(name), &child) == 0 &&
+		fixed >> child.kind & 1;
+	place_release(&child);
+	place_release(&dir);
+	return means;
+}
+
+static void a_name_means_something_at_its_levels_only(void **state)
+{
+	static const char *const words[] = {
+		".after", ".at",     ".between",  ".cellfs", ".cells",
+		".first", ".info",   ".last",	  ".prefix", ".put",
+		".range", ".raw",    ".schema",	  ".since",  ".snapshot",
+		".stage", "@-1",     "counter",	  "latest",  ".a",
+		".aft",	  ".afters", ".snapshots"};
+#define VIEWS \
+	".after .at .between .cells .first .last .prefix .range .raw .since "
+	static const struct {
+		const char *path, *names;
+	} levels[] = {
+		{"", ".cellfs .snapshot "},
+		{"t", VIEWS ".info .put .schema .snapshot .stage "},
+		{"t/a", VIEWS},
+		{"t/a/f", VIEWS},
+		{"t/a/f/q", "@-1 counter latest "},
+		{"t/.range/a..", VIEWS},
+		{"t/.range/a../a/f", VIEWS},
+		{"t/.snapshot/s", VIEWS ".schema "},
+	};
+	struct world w;
+
+	begin_with_a_snapshot(&w);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
+			char with_blank[16];
+
+			snprintf(with_blank, sizeof(with_blank), "%s ",
+				 words[k]);
+			if (means_something(&w, levels[i].path, words[k]) !=
+			    !!strstr(levels[i].names, with_blank))
+				fail_msg("%s in %s", words[k], levels[i].path);
+		}
+	end(&w);
+}
+
+static void a_store_that_cannot_tell_lists_the_first_and_last_row(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	assert_lists(&w, "t/.info",
+		     "bytes cells damaged files first last newest oldest rows");
+	w.store->can &= ~ABILITY(CAN_TELL_INFO);
+	assert_lists(&w, "t/.info", "first last");
+	end(&w);
+}
+
 static void a_dropped_table_ends_its_listing(void **state)
 {
 	struct listing *ls;
@@ -405,6 +519,11 @@ int main(void)
 		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
 		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
 		cmocka_unit_test(control_names_are_listed_only_when_asked),
+		cmocka_unit_test(
+			each_level_lists_the_names_that_mean_something_in_it),
+		cmocka_unit_test(a_name_means_something_at_its_levels_only),
+		cmocka_unit_test(
+			a_store_that_cannot_tell_lists_the_first_and_last_row),
 		cmocka_unit_test(a_dropped_table_ends_its_listing),
 	};
 
