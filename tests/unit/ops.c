@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -43,6 +44,8 @@ static struct {
 
 /* So many more entries find room in the overlay. */
 static unsigned room;
+/* So many more nodes can be pinned: then each is of a directory that has gone. */
+static unsigned pins;
 /* Something changes while a name is found to be absent. */
 static bool changes_meanwhile;
 /* What the clock that nobody sets shows; -1 = the machine's. */
@@ -62,6 +65,16 @@ int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 	r = __real_overlay_add(ov, parent, key, e);
 	room -= r == 0;
 	return r;
+}
+
+int __real_nodes_pin(struct nodes *ns, uint64_t id);
+int __wrap_nodes_pin(struct nodes *ns, uint64_t id);
+int __wrap_nodes_pin(struct nodes *ns, uint64_t id)
+{
+	if (pins == 0)
+		return -ESTALE;
+	pins--;
+	return __real_nodes_pin(ns, id);
 }
 
 double __real_place_negative_timeout(struct fs *fs, const struct place *p);
@@ -191,6 +204,18 @@ static int create(struct world *w, uint64_t dir, const char *name)
 	return ask(w, FUSE_CREATE, dir, ARGS(in), name_of(name));
 }
 
+static int rename_in(struct world *w, uint64_t dir, const char *from,
+		     const char *to)
+{
+	struct fuse_rename2_in in = {.newdir = dir};
+	char names[64];
+
+	return ask(w, FUSE_RENAME2, dir, ARGS(in),
+		   bytes_of(names, (size_t)snprintf(names, sizeof(names),
+						    "%s%c%s", from, 0, to) +
+					   1));
+}
+
 static void forget(struct world *w, uint64_t node)
 {
 	struct fuse_forget_in in = {.nlookup = 1};
@@ -230,7 +255,7 @@ static void begin(struct world *w)
 				    .flags = ~(uint32_t)FUSE_INIT_EXT};
 
 	*w = (struct world){0};
-	room = UINT32_MAX;
+	room = pins = UINT32_MAX;
 	answer.refused = false;
 	assert_int_equal(options_parse(4, argv, &w->options), 0);
 	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
@@ -361,6 +386,45 @@ static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
 	room = 2;
 	assert_int_equal(create(&w, row, ".a.swp"), 0);
 	assert_int_equal(room, 0);
+	end(&w);
+}
+
+static uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
+{
+	assert_int_equal(look(w, dir, name), 0);
+	assert_int_not_equal(given(), 0);
+	return given();
+}
+
+static void a_version_that_cannot_be_moved_aside_stays(void **state)
+{
+	uint64_t table, column, node, entries, live;
+	struct world w;
+
+	begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	entries = overlay_count(w.fs->overlay);
+	live = nodes(&w);
+	for (unsigned n = 0;; n++) {
+		int r;
+
+		pins = n;
+		r = rename_in(&w, column, "5", "5~");
+		pins = UINT32_MAX;
+		if (r == 0)
+			break;
+		assert_int_equal(r, -ESTALE);
+		assert_nothing_is_left(&w, column, "5~", entries, live);
+		forget(&w, looked_up(&w, column, "5"));
+		assert_true(n < 100);
+	}
+	looked_up(&w, column, "5~");
+	assert_int_equal(look(&w, column, "5"), 0);
+	assert_int_equal(given(), 0);
+	/* It has a path for as long as it is there. */
+	assert_int_equal(overlay_count(w.fs->overlay), entries + 4);
 	end(&w);
 }
 
@@ -589,6 +653,7 @@ int main(void)
 		cmocka_unit_test(a_table_needs_no_room),
 		cmocka_unit_test(
 			a_scratch_file_that_finds_no_room_is_refused_whole),
+		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
 		cmocka_unit_test(a_node_whose_reply_nobody_takes_is_given_back),
 		cmocka_unit_test(a_node_is_given_once_by_a_request),
 		cmocka_unit_test(
