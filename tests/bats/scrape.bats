@@ -128,8 +128,10 @@ status() {
 	[ "$(status --unix-socket "$T/s" "$url")" = 200 ]
 	[ "$(status --unix-socket "$T/s" -I "$url")" = 200 ]
 	[ "$(status --unix-socket "$T/s" -X POST -d x "$url")" = 405 ]
-	[ "$(status --unix-socket "$T/s" -X DELETE "$url")" = 405 ]
-	[ "$(status --unix-socket "$T/s" http://cellfs/)" = 404 ]
+	[ "$(status --unix-socket "$T/s" -D "$T/head" -X DELETE "$url")" = 405 ]
+	grep -qi '^allow: GET, HEAD' "$T/head"
+	[ "$(status --unix-socket "$T/s" -D "$T/head" http://cellfs/)" = 404 ]
+	run ! grep -i '^allow:' "$T/head"
 	[ "$(status --unix-socket "$T/s" --path-as-is "$url/../T")" = 404 ]
 }
 
@@ -214,6 +216,28 @@ sys.stdin.read()' "$T/s" 3>&-
 		assert held[0].recv(1) == b""
 		held[1].sendall(b"\r\n")
 		assert held[1].recv(12) == b"HTTP/1.1 200"
+	END
+}
+
+@test "eight are served at a time, however many came before" {
+	mount_store -o metrics="unix:$T/s"
+	python3 - "$T/s" <<-'END'
+		import socket, sys
+		def ask(text):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall(text)
+		    return s
+		half = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+		for _ in range(20):
+		    s = ask(half + b"Connection: close\r\n\r\n")
+		    assert s.recv(12) == b"HTTP/1.1 200"
+		    while s.recv(1 << 16):
+		        pass
+		held = [ask(half) for _ in range(8)]
+		for s in held:
+		    s.sendall(b"\r\n")
+		    assert s.recv(12) == b"HTTP/1.1 200"
 	END
 }
 
