@@ -12,8 +12,10 @@
 struct trace_file {
 	struct open_file file; /* first: the one is cast to the other */
 	bool watches;	       /* it is open to read */
-	pthread_mutex_t lock;  /* guards seq; one reads at a time */
-	uint64_t seq;	       /* of the last request that was given */
+	pthread_mutex_t lock;  /* guards all below; one reads at a time */
+	uint64_t seq;	       /* of the last request that was taken */
+	struct buf lines;      /* of it and those before */
+	size_t given;	       /* of their bytes */
 };
 
 static const struct file_ops trace_file_ops;
@@ -44,21 +46,44 @@ int trace_file_open(struct fs *fs, struct fuse_file_info *fi)
 	return r;
 }
 
+/* REQUIRES: lock. Waits until there are lines to give, or the mount ends. */
+static int take_lines(struct fs *fs, struct trace_file *tf, fuse_req_t req,
+		      size_t size)
+{
+	/* Who reads a byte at a time, as a shell does, gets a line by and by. */
+	size_t room = size < TRACE_LINE_MAX ? TRACE_LINE_MAX : size;
+	int r = 0;
+
+	if (tf->given < tf->lines.len)
+		return 0;
+	tf->lines.len = tf->given = 0;
+	while (r == 0 && !fuse_session_exited(fs->session))
+		r = fuse_req_interrupted(req)
+			    ? -EINTR
+			    : trace_lines(fs->trace, &tf->seq, room, LOOK_MS,
+					  &tf->lines);
+	return r;
+}
+
 static int trace_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 			   size_t size, off_t off)
 {
 	struct trace_file *tf = (struct trace_file *)f;
 	struct buf out = {0};
-	int r = 0;
+	size_t left;
+	int r;
 
 	if (!tf->watches)
 		return -EBADF;
 	pthread_mutex_lock(&tf->lock);
-	while (r == 0 && !fuse_session_exited(fs->session))
-		r = fuse_req_interrupted(req)
-			    ? -EINTR
-			    : trace_lines(fs->trace, &tf->seq, size, LOOK_MS,
-					  &out);
+	r = take_lines(fs, tf, req, size);
+	if (r >= 0) {
+		left = tf->lines.len - tf->given;
+		left = left < size ? left : size;
+		r = buf_append(&out, tf->lines.data + tf->given, left);
+		if (r == 0)
+			tf->given += left;
+	}
 	pthread_mutex_unlock(&tf->lock);
 	if (r >= 0)
 		fuse_reply_buf(req, (const char *)out.data, out.len);
@@ -93,6 +118,7 @@ static void trace_file_free(struct open_file *f)
 	struct trace_file *tf = (struct trace_file *)f;
 
 	pthread_mutex_destroy(&tf->lock);
+	buf_free(&tf->lines);
 	free(tf);
 }
 

@@ -9,6 +9,7 @@ void timed_begin(struct timed *t, struct fs *fs, enum fs_op op, uint64_t node,
 	t->op = op;
 	t->path = (struct buf){0};
 	if (op != FS_FORGET && trace_is_watched(fs->trace)) {
+		t->slow_ns = trace_slow(fs->trace);
 		place_path(fs, node, name, &t->path);
 		why_clear();
 	}
@@ -40,7 +41,7 @@ void timed_end(struct timed *t, struct fs *fs)
 	/* Who reads the trace waits there for others: that is no time of ours. */
 	if (!told || !is_trace((const char *)t->path.data)) {
 		latency_add(&fs->latency[t->op], ns);
-		if (told)
+		if (told && ns >= t->slow_ns)
 			record(t, fs, ns);
 	}
 	buf_free(&t->path);

@@ -12,7 +12,8 @@
 struct timed {
 	enum fs_op op;
 	uint64_t start_ns;
-	struct buf path; /* empty when nobody watches */
+	uint64_t slow_ns; /* what takes less is not shown */
+	struct buf path;  /* empty when nobody watches */
 };
 
 /* @name in the directory @node, or with NULL that node. */

@@ -11,16 +11,12 @@
 #include "store/os/clock.h"
 #include "store/value/why.h"
 
-#define PATH_KEPT 400
-/* The longest line: a path, a time, an errno's name and small numbers. */
-#define LINE_MAX_LEN (PATH_KEPT + 112)
-
 struct kept {
 	const char *op;
 	int64_t end_ms;
 	uint64_t ns;
 	int err;
-	char path[PATH_KEPT];
+	char path[TRACE_PATH_KEPT];
 };
 
 struct trace {
@@ -84,12 +80,15 @@ void trace_set_slow(struct trace *t, uint64_t ns)
 	atomic_store(&t->slow_ns, ns);
 }
 
+uint64_t trace_slow(const struct trace *t)
+{
+	return atomic_load_explicit(&t->slow_ns, memory_order_relaxed);
+}
+
 void trace_add(struct trace *t, const struct trace_request *r)
 {
 	struct kept *k;
 
-	if (r->ns < atomic_load(&t->slow_ns))
-		return;
 	pthread_mutex_lock(&t->lock);
 	k = &t->ring[t->seq++ % TRACE_KEPT];
 	k->op = r->op;
@@ -141,7 +140,7 @@ int trace_lines(struct trace *t, uint64_t *seq, size_t size, int wait_ms,
 			(unsigned long long)(t->seq - *seq - TRACE_KEPT));
 		*seq = t->seq - TRACE_KEPT;
 	}
-	while (r == 0 && *seq < t->seq && out->len + LINE_MAX_LEN <= size) {
+	while (r == 0 && *seq < t->seq && out->len + TRACE_LINE_MAX <= size) {
 		r = add_line(&t->ring[*seq % TRACE_KEPT], out);
 		if (r == 0)
 			++*seq;

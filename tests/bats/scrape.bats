@@ -241,6 +241,19 @@ sys.stdin.read()' "$T/s" 3>&-
 	END
 }
 
+@test "signals are the main thread's, also beside a scraper's" {
+	mount_store -o metrics="unix:$T/s"
+	local task threads=0
+	for task in "/proc/$DAEMON/task"/*; do
+		[ "${task##*/}" != "$DAEMON" ] || continue
+		threads=$((threads + 1))
+		# SIGTERM is the fifteenth.
+		[ $((0x$(sed -n 's/^SigBlk:\t//p' "$task/status") & 1 << 14)) -ne 0 ]
+	done
+	[ "$threads" -gt 2 ]
+	[ $((0x$(sed -n 's/^SigBlk:\t//p' "/proc/$DAEMON/status") & 1 << 14)) -eq 0 ]
+}
+
 @test "an unmount does not wait for who is connected" {
 	mount_store -o metrics="unix:$T/s"
 	coproc python3 -c 'import socket, sys

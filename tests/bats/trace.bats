@@ -121,6 +121,21 @@ heard() {
 	exec 4<&-
 }
 
+@test "who reads the trace a byte at a time reads the same lines" {
+	a_row
+	watch
+	mkfifo "$T/bytes"
+	dd if="$M/.cellfs/trace" of="$T/bytes" bs=1 status=none 3>&- &
+	local reader=$! line
+	exec 4<"$T/bytes"
+	settled heard
+	[ ! -e "$M/T/nothing" ]
+	timeout 60 grep -qxE "20.*Z	[0-9.]+ ms	lookup	ENOENT	/T/nothing" <&4
+	kill "$reader"
+	wait "$reader" || true
+	exec 4<&-
+}
+
 # reads: how many reads the metrics tell of, this look's before it not included.
 reads() {
 	dd if="$M/.cellfs/metrics" bs=1M count=1 status=none |

@@ -46,8 +46,8 @@ static struct {
 static unsigned room;
 /* So many more nodes can be pinned: then each is of a directory that has gone. */
 static unsigned pins;
-/* Something changes while a name is found to be absent. */
-static bool changes_meanwhile;
+/* What happens while a name is found to be absent. */
+static void (*meanwhile)(struct fs *fs, const struct place *p);
 /* What the clock that nobody sets shows; -1 = the machine's. */
 static int64_t clock_at_ms = -1;
 
@@ -81,8 +81,8 @@ double __real_place_negative_timeout(struct fs *fs, const struct place *p);
 double __wrap_place_negative_timeout(struct fs *fs, const struct place *p);
 double __wrap_place_negative_timeout(struct fs *fs, const struct place *p)
 {
-	if (changes_meanwhile)
-		changes_row(&fs->changes, p->row);
+	if (meanwhile)
+		meanwhile(fs, p);
 	return __real_place_negative_timeout(fs, p);
 }
 
@@ -503,6 +503,11 @@ static void assert_absent(struct world *w, uint64_t dir, const char *name,
 	assert_int_equal(nodes(w), live);
 }
 
+static void row_changes(struct fs *fs, const struct place *p)
+{
+	changes_row(&fs->changes, p->row);
+}
+
 static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
 {
 	uint64_t table, row, control;
@@ -520,9 +525,9 @@ static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
 	control = given();
 	assert_absent(&w, control, "nothing", 3600);
 	/* The row may have been made since it was looked for. */
-	changes_meanwhile = true;
+	meanwhile = row_changes;
 	assert_absent(&w, table, "R", 0);
-	changes_meanwhile = false;
+	meanwhile = NULL;
 	assert_absent(&w, table, "R", 1);
 	end(&w);
 }
@@ -606,6 +611,58 @@ static void what_programs_run_into_all_day_is_not_told(void **state)
 	end(&w);
 }
 
+static void a_second_passes(struct fs *fs, const struct place *p)
+{
+	clock_at_ms += 1000;
+}
+
+static void all_is_to_be_shown(struct fs *fs, const struct place *p)
+{
+	trace_set_slow(fs->trace, 0);
+}
+
+/* How many lines a look-up of an absent name brings into the trace. */
+static size_t lines_of_a_look(struct world *w, uint64_t dir, uint64_t *seq)
+{
+	struct buf out = {0};
+	size_t n = 0;
+
+	assert_absent(w, dir, "R", 1);
+	assert_int_not_equal(trace_lines(w->fs->trace, seq, 4096, 0, &out), -1);
+	for (size_t i = 0; i < out.len; i++)
+		n += out.data[i] == '\n';
+	buf_free(&out);
+	return n;
+}
+
+static void the_trace_has_what_takes_as_long_as_slow(void **state)
+{
+	struct trace *t;
+	uint64_t table, seq;
+	struct world w;
+
+	begin(&w);
+	t = w.fs->trace;
+	a_row_with_a_cell(&w, &table);
+	clock_at_ms = 5000;
+	assert_int_equal(trace_watch(t, &seq), 0);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	meanwhile = a_second_passes;
+	trace_set_slow(t, NS_PER_S);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	trace_set_slow(t, NS_PER_S + 1);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	/* What has begun is judged as it was to be then. */
+	meanwhile = all_is_to_be_shown;
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	meanwhile = NULL;
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	trace_unwatch(t);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	clock_at_ms = -1;
+	end(&w);
+}
+
 static void rows_are_believed_absent_for_twice_a_second(void **state)
 {
 	struct world w;
@@ -660,6 +717,7 @@ int main(void)
 			an_absent_name_is_believed_for_as_long_as_it_may),
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
+		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
 		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
 	};
