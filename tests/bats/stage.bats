@@ -71,6 +71,26 @@ note" ]
 	[ -z "$(ls "$M/T")" ]
 }
 
+@test "a file of tools in a row keeps its path when a staged one comes and its cells go" {
+	local long row
+	long=$(printf 'k%.0s' {1..300})
+	mkdir "$M/T"
+	for row in R "${long:0:250}%+/${long:250}"; do
+		mkdir -p "$M/T/$row"
+		echo zero > "$M/T/$row/f:q"
+		echo note > "$M/T/$row/.note.tmp"
+		mkdir "$M/T/.stage/S"
+		echo one > "$M/T/.stage/S/f:q"
+		mv -T "$M/T/.stage/S" "$M/T/$row"
+		[ "$(cat "$M/T/$row/f:q")" = one ]
+		printf '%s\t\t\t\tdelete-row\n' "${row/\%+\//}" > "$M/T/.cells"
+		[ "$(ls -A "$M/T/$row")" = .note.tmp ]
+		[ "$(cat "$M/T/$row/.note.tmp")" = note ]
+		rm "$M/T/$row/.note.tmp"
+	done
+	[ "$(cd "$M/T" && find . | grep -c .schema)" -eq 1 ]
+}
+
 @test "what cannot be a row stays staged, and the table unchanged" {
 	a_staged_row
 	echo note > "$M/T/.stage/R/f/note"
