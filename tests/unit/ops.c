@@ -30,6 +30,7 @@ struct world {
 	struct fuse_session *session;
 	int ends[2];
 	uint64_t unique;
+	uint32_t pid; /* of who asks */
 };
 
 /* How the request that is out was answered, and whether its reply is taken. */
@@ -46,6 +47,10 @@ static struct {
 static unsigned room;
 /* So many more nodes can be pinned: then each is of a directory that has gone. */
 static unsigned pins;
+/* So many more nodes can be made. */
+static unsigned enters;
+/* The table is dropped while a request runs. */
+static bool table_goes;
 /* What happens while a name is found to be absent. */
 static void (*meanwhile)(struct fs *fs, const struct place *p);
 /* What the clock that nobody sets shows; -1 = the machine's. */
@@ -75,6 +80,32 @@ int __wrap_nodes_pin(struct nodes *ns, uint64_t id)
 		return -ESTALE;
 	pins--;
 	return __real_nodes_pin(ns, id);
+}
+
+int __real_nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		       uint8_t kind, uint64_t ino, struct fstable *table,
+		       uint64_t *id);
+int __wrap_nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		       uint8_t kind, uint64_t ino, struct fstable *table,
+		       uint64_t *id);
+int __wrap_nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
+		       uint8_t kind, uint64_t ino, struct fstable *table,
+		       uint64_t *id)
+{
+	if (enters == 0)
+		return -ENOMEM;
+	enters--;
+	return __real_nodes_enter(ns, parent, name, kind, ino, table, id);
+}
+
+int __real_place_stat_blank(struct fs *fs, const struct place *p,
+			    struct stat *st);
+int __wrap_place_stat_blank(struct fs *fs, const struct place *p,
+			    struct stat *st);
+int __wrap_place_stat_blank(struct fs *fs, const struct place *p,
+			    struct stat *st)
+{
+	return table_goes ? 0 : __real_place_stat_blank(fs, p, st);
 }
 
 double __real_place_negative_timeout(struct fs *fs, const struct place *p);
@@ -142,7 +173,7 @@ static int ask(struct world *w, uint32_t opcode, uint64_t node,
 		.nodeid = node,
 		.uid = getuid(),
 		.gid = getgid(),
-		.pid = 10,
+		.pid = w->pid,
 	};
 	struct buf request = {0};
 	struct fuse_buf b;
@@ -254,8 +285,8 @@ static void begin(struct world *w)
 				    .max_readahead = 1 << 16,
 				    .flags = ~(uint32_t)FUSE_INIT_EXT};
 
-	*w = (struct world){0};
-	room = pins = UINT32_MAX;
+	*w = (struct world){.pid = 10};
+	room = pins = enters = UINT32_MAX;
 	answer.refused = false;
 	assert_int_equal(options_parse(4, argv, &w->options), 0);
 	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
@@ -389,6 +420,63 @@ static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
 	end(&w);
 }
 
+static void assert_fails(struct world *w, uint64_t dir, const char *name,
+			 int (*make)(struct world *, uint64_t, const char *),
+			 int err)
+{
+	uint64_t entries = overlay_count(w->fs->overlay), live = nodes(w);
+
+	assert_int_equal(make(w, dir, name), err);
+	assert_int_equal(overlay_count(w->fs->overlay), entries);
+	assert_int_equal(nodes(w), live);
+	assert_false(scratch_any(w->fs->writes->scratch));
+	assert_int_equal(handles_count(w->fs->handles), 0);
+}
+
+static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
+{
+	static const struct {
+		const char *name;
+		int (*make)(struct world *, uint64_t, const char *);
+	} in_table[] =
+		{
+			{"R", make_dir},
+			{".d", make_dir},
+			{".a.swp", make_file},
+			{".a.swp", create},
+		},
+	  in_row[] = {{"g", make_dir}, {"f:x", create}};
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	for (size_t i = 0; i < 4; i++) {
+		table_goes = true;
+		assert_fails(&w, table, in_table[i].name, in_table[i].make,
+			     -ENOENT);
+		table_goes = false;
+		enters = 0;
+		assert_fails(&w, table, in_table[i].name, in_table[i].make,
+			     -ENOMEM);
+		enters = UINT32_MAX;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		table_goes = true;
+		assert_fails(&w, row, in_row[i].name, in_row[i].make, -ENOENT);
+		table_goes = false;
+		enters = 0;
+		assert_fails(&w, row, in_row[i].name, in_row[i].make, -ENOMEM);
+		enters = UINT32_MAX;
+	}
+	enters = 0;
+	assert_fails(&w, row, "f:q", look, -ENOMEM);
+	assert_fails(&w, row, "f:q", create, -ENOMEM);
+	assert_told(&w, "create /T/P/f:q: ENOMEM: the directory is no more");
+	enters = UINT32_MAX;
+	end(&w);
+}
+
 static uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
 {
 	assert_int_equal(look(w, dir, name), 0);
@@ -466,6 +554,56 @@ static void a_node_whose_reply_nobody_takes_is_given_back(void **state)
 	end(&w);
 }
 
+/* Somebody else takes all cells of the row, of which the kernel hears nothing. */
+static void empty_row(struct world *w, const char *row)
+{
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+}
+
+static void assert_stays_known(struct world *w, uint64_t node, uint64_t dir,
+			       const char *name,
+			       int (*make)(struct world *, uint64_t,
+					   const char *))
+{
+	answer.refused = true;
+	make(w, dir, name);
+	answer.refused = false;
+	assert_true(nodes_known(w->fs->nodes, node, false));
+}
+
+static void what_the_kernel_has_already_stays_its_own(void **state)
+{
+	uint64_t table, row, file;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, "f:q");
+	assert_stays_known(&w, file, row, "f:q", look);
+	assert_stays_known(&w, file, row, "f:q", create);
+	empty_row(&w, "P");
+	assert_stays_known(&w, file, row, "f:q", create);
+	assert_stays_known(&w, file, row, "f:q", make_file);
+	assert_given_once(&w, file);
+	empty_row(&w, "P");
+	room = 0;
+	assert_int_equal(make_dir(&w, table, "P"), -ENOSPC);
+	assert_true(nodes_known(w.fs->nodes, row, false));
+	room = UINT32_MAX;
+	assert_stays_known(&w, row, table, "P", make_dir);
+	assert_stays_known(&w, row, table, "P", look);
+	assert_int_equal(handles_count(w.fs->handles), 0);
+	assert_given_once(&w, row);
+	end(&w);
+}
+
 static void a_node_is_given_once_by_a_request(void **state)
 {
 	uint64_t table, row;
@@ -532,6 +670,59 @@ static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
 	end(&w);
 }
 
+/* Writes a byte into the file that was just created. */
+static int write_by(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_write_in in = {.fh = handle, .size = 1};
+
+	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
+}
+
+static void a_file_is_its_makers_until_it_is_published(void **state)
+{
+	struct fuse_open_out out;
+	struct fuse_flush_in flush = {0};
+	uint64_t table, row, node;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, row, "f:new"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(looked_up(&w, row, "f:new"), node);
+	w.pid = 11;
+	assert_absent(&w, row, "f:new", 0);
+	/* What is there is there for all. */
+	looked_up(&w, row, "f:q");
+	looked_up(&w, table, "P");
+	w.pid = 10;
+	assert_int_equal(write_by(&w, node, out.fh), 0);
+	flush.fh = out.fh;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
+	w.pid = 11;
+	assert_int_equal(looked_up(&w, row, "f:new"), node);
+	end(&w);
+}
+
+static void a_file_without_a_type_is_a_regular_one(void **state)
+{
+	struct fuse_mknod_in in = {.mode = 0644};
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(ask(&w, FUSE_MKNOD, row, ARGS(in), name_of("f:a")), 0);
+	in.mode = S_IFIFO | 0644;
+	assert_int_equal(ask(&w, FUSE_MKNOD, row, ARGS(in), name_of("f:b")),
+			 -EPERM);
+	assert_told(&w, "mknod /T/P/f:b: EPERM: only regular files");
+	assert_absent(&w, row, "f:b", 0);
+	end(&w);
+}
+
 /* Asks for an absent name: .cellfs/errors has @text of it, or NULL for nothing. */
 static void assert_absent_is_told(struct world *w, uint64_t dir,
 				  const char *name, const char *text)
@@ -573,14 +764,6 @@ static void a_name_that_resembles_one_is_told_of(void **state)
 	/* No view, and why. */
 	assert_absent_is_told(&w, range, "x", "lookup /T/.range/x: ENOENT: ");
 	end(&w);
-}
-
-/* Writes a byte into the file that was just created. */
-static int write_by(struct world *w, uint64_t node, uint64_t handle)
-{
-	struct fuse_write_in in = {.fh = handle, .size = 1};
-
-	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
 }
 
 static void what_programs_run_into_all_day_is_not_told(void **state)
@@ -710,11 +893,15 @@ int main(void)
 		cmocka_unit_test(a_table_needs_no_room),
 		cmocka_unit_test(
 			a_scratch_file_that_finds_no_room_is_refused_whole),
+		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
 		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
 		cmocka_unit_test(a_node_whose_reply_nobody_takes_is_given_back),
+		cmocka_unit_test(what_the_kernel_has_already_stays_its_own),
 		cmocka_unit_test(a_node_is_given_once_by_a_request),
 		cmocka_unit_test(
 			an_absent_name_is_believed_for_as_long_as_it_may),
+		cmocka_unit_test(a_file_is_its_makers_until_it_is_published),
+		cmocka_unit_test(a_file_without_a_type_is_a_regular_one),
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
 		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
