@@ -16,6 +16,7 @@
 #include "fs/memory/overlay.h"
 #include "fs/memory/scratch.h"
 #include "fs/memory/values.h"
+#include "store/value/why.h"
 #include "fs/text/sorted.h"
 
 static struct bytes str(const char *s)
@@ -401,6 +402,69 @@ static void scratch_is_bounded(void **state)
 	scratch_free(s);
 }
 
+static int fill_scratch(size_t bytes_max, size_t len)
+{
+	struct scratch *s = scratch_new(bytes_max, &plenty);
+	char content[256] = {0};
+	struct scratch_attr a;
+	int r;
+
+	why_clear();
+	r = scratch_add(s, 5, S_IFREG, 0, 0);
+	if (r == 0 && len) {
+		r = scratch_write(s, 5, bytes_of(content, len), 0, false);
+		assert_int_equal(scratch_getattr(s, 5, &a), 1);
+		assert_int_equal(a.size, r ? 0 : len);
+	}
+	/* The room is given back, as much as was taken. */
+	scratch_unname(s, 5);
+	assert_int_equal(scratch_bytes(s), 0);
+	scratch_free(s);
+	return r;
+}
+
+static void scratch_takes_its_bound_and_no_more(void **state)
+{
+	struct scratch *s = scratch_new(0, &plenty);
+	char content[256] = {0};
+	size_t cost;
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	cost = scratch_bytes(s);
+	scratch_free(s);
+	assert_int_equal(fill_scratch(cost, 0), 0);
+	assert_int_equal(fill_scratch(cost - 1, 0), -ENOSPC);
+	assert_non_null(strstr(store_why(), "scratch_max"));
+	assert_int_equal(fill_scratch(cost + 100, 100), 0);
+	assert_int_equal(fill_scratch(cost + 100, 101), -ENOSPC);
+	assert_non_null(strstr(store_why(), "scratch_max"));
+	/* The buffer of 100 is one of 128, and more than the bound. */
+	s = scratch_new(cost + 100, &plenty);
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	assert_int_equal(scratch_add(s, 6, S_IFREG, 0, 0), -ENOSPC);
+	assert_int_equal(scratch_write(s, 5, bytes_of(content, 100), 0, false),
+			 0);
+	assert_int_equal(scratch_write(s, 5, bytes_of(content, 28), 0, true),
+			 0);
+	assert_int_equal(scratch_write(s, 5, bytes_of(content, 1), 0, true),
+			 -ENOSPC);
+	scratch_free(s);
+}
+
+static void scratch_that_the_budget_refuses_says_so(void **state)
+{
+	struct budget little = {.max = 1 << 10};
+	struct scratch *s = scratch_new(1 << 20, &little);
+	char content[2048] = {0};
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	why_clear();
+	assert_int_equal(scratch_write(s, 5, bytes_of(content, 2048), 0, false),
+			 -ENOSPC);
+	assert_non_null(strstr(store_why(), "-o memory"));
+	scratch_free(s);
+}
+
 static void draft_refuses_before_it_grows(void **state)
 {
 	struct budget budget = {.max = 1 << 20};
@@ -542,6 +606,8 @@ int main(void)
 		cmocka_unit_test(scratch_lives_while_named_or_held),
 		cmocka_unit_test(retired_scratch_speaks_no_more_for_its_node),
 		cmocka_unit_test(scratch_is_bounded),
+		cmocka_unit_test(scratch_takes_its_bound_and_no_more),
+		cmocka_unit_test(scratch_that_the_budget_refuses_says_so),
 		cmocka_unit_test(draft_refuses_before_it_grows),
 		cmocka_unit_test(drafts_share_one_budget),
 		cmocka_unit_test(who_holds_little_has_all_that_is_left),
