@@ -84,6 +84,42 @@ a	b"
 	ls "$STORE/lost+found" | iconv -f utf-8 -t utf-8 | grep -q ä
 }
 
+@test "a name in lost+found is the last 200 bytes of a path, without what is no text" {
+	local name
+	a_column
+	mkdir "$M/T/R/f/.d"
+	name=$(printf 'n%.0s' {1..190})
+	echo x > "$M/T/R/f/.d/$name"
+	echo x > "$M/T/R/f/.d/${name}mm"
+	echo x > "$M/T/R/f/.d/a"$'\x1f'"b"
+	echo x > "$M/T/R/f/.d/a"$'\x7f'"c"
+	echo x > "$M/T/R/f/.d/a d~"
+	ended "5 files"
+	ls "$STORE/lost+found" | sed 's/^[0-9]*-[0-9]//' | sort > "$T/names"
+	printf '%s\n' ",R,f,.d,${name}mm" ",T,R,f,.d,$name" ",T,R,f,.d,a d~" \
+		",T,R,f,.d,a_b" ",T,R,f,.d,a_c" | sort | diff - "$T/names"
+}
+
+@test "of many files twenty are named, and all are counted" {
+	local i
+	a_column
+	for i in {1..21}; do
+		echo x > "$M/T/R/f/.$i.tmp"
+	done
+	ended "21 files, 42 bytes"
+	[ "$(grep -c 'tmp is kept as' "$LOG")" -eq 20 ]
+	[ "$(kept)" -eq 21 ]
+	rm -r "$STORE/lost+found"
+	mount_store
+	a_column
+	for i in {1..21}; do
+		echo x > "$M/T/R/f/.$i.tmp"
+	done
+	touch "$STORE/lost+found"
+	ended "could not be kept is lost: 21 files"
+	[ "$(grep -c 'tmp (2 bytes) is lost: ' "$LOG")" -eq 20 ]
+}
+
 @test "a store with lost+found is opened, checked and mounted as ever" {
 	a_column
 	echo x > "$C/5"
