@@ -11,6 +11,7 @@
 #include "fs/look/listing.h"
 #include "fs/look/lookup.h"
 #include "fs/ops/fs_life.h"
+#include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
 #include "store/front/backend.h"
 #include "tests/model/ref_store.h"
@@ -443,11 +444,32 @@ static bool means_something(struct world *w, const char *path, const char *name)
 static void a_name_means_something_at_its_levels_only(void **state)
 {
 	static const char *const words[] = {
-		".after", ".at",     ".between",  ".cellfs", ".cells",
-		".first", ".info",   ".last",	  ".prefix", ".put",
-		".range", ".raw",    ".schema",	  ".since",  ".snapshot",
-		".stage", "@-1",     "counter",	  "latest",  ".a",
-		".aft",	  ".afters", ".snapshots"};
+		".after",
+		".at",
+		".between",
+		".cellfs",
+		".cells",
+		".first",
+		".info",
+		".last",
+		".prefix",
+		".put",
+		".range",
+		".raw",
+		".schema",
+		".since",
+		".snapshot",
+		".stage",
+		"@-1",
+		"counter",
+		"latest",
+		".a",
+		".aft",
+		".afters",
+		".snapshots",
+		"@",
+		".",
+		"latest, and more than any of these names has bytes"};
 #define VIEWS \
 	".after .at .between .cells .first .last .prefix .range .raw .since "
 	static const struct {
@@ -461,13 +483,24 @@ static void a_name_means_something_at_its_levels_only(void **state)
 		{"t/.range/a..", VIEWS},
 		{"t/.range/a../a/f", VIEWS},
 		{"t/.snapshot/s", VIEWS ".schema "},
+		{".snapshot", ""},
+		{".snapshot/all", ""},
+		{".snapshot/all/t", VIEWS ".schema "},
+		{".cellfs", ""},
+		{"t/.info", ""},
+		{"t/.put", ""},
+		{"t/.put/a", VIEWS},
+		{"t/.stage", ""},
+		{"t/.snapshot", ""},
 	};
 	struct world w;
 
 	begin_with_a_snapshot(&w);
+	assert_int_equal(store_snapshot_create(w.store, NULL, bytes_str("all")),
+			 0);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
-			char with_blank[16];
+			char with_blank[64];
 
 			snprintf(with_blank, sizeof(with_blank), "%s ",
 				 words[k]);
@@ -476,6 +509,26 @@ static void a_name_means_something_at_its_levels_only(void **state)
 				fail_msg("%s in %s", words[k], levels[i].path);
 		}
 	end(&w);
+}
+
+static void the_words_are_the_names_with_a_dot(void **state)
+{
+	const char *last = "", *word;
+	unsigned n = 0;
+
+	for (; (word = fixed_word(n)); n++) {
+		assert_true(word[0] == '.');
+		assert_true(strcmp(last, word) < 0);
+		assert_true(fixed_is_word(word));
+		last = word;
+	}
+	assert_int_equal(n, 16);
+	/* Whoever goes on finds none. */
+	for (; n < 100; n++)
+		assert_null(fixed_word(n));
+	assert_false(fixed_is_word("latest"));
+	assert_false(fixed_is_word(".a"));
+	assert_false(fixed_is_word(""));
 }
 
 static void a_store_that_cannot_tell_lists_the_first_and_last_row(void **state)
@@ -522,6 +575,7 @@ int main(void)
 		cmocka_unit_test(
 			each_level_lists_the_names_that_mean_something_in_it),
 		cmocka_unit_test(a_name_means_something_at_its_levels_only),
+		cmocka_unit_test(the_words_are_the_names_with_a_dot),
 		cmocka_unit_test(
 			a_store_that_cannot_tell_lists_the_first_and_last_row),
 		cmocka_unit_test(a_dropped_table_ends_its_listing),

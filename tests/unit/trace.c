@@ -1,11 +1,15 @@
 /* What .cellfs/trace says: which requests, in which words, and how many. */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -212,6 +216,70 @@ static void a_wait_ends_when_there_is_nothing(void **state)
 	trace_free(NULL);
 }
 
+#define MANY 5000
+
+struct reader {
+	struct trace *trace;
+	uint64_t seq;
+	_Atomic bool began;
+	int shown, left_out; /* of all that were added */
+	bool in_order;
+};
+
+/* Reads until it has all, or knows what it has not. */
+static void *reads(void *arg)
+{
+	struct reader *rd = arg;
+	struct buf out = {0};
+	unsigned long long n;
+
+	rd->in_order = true;
+	rd->began = true;
+	while (rd->shown + rd->left_out < MANY) {
+		char *line, *rest;
+
+		out.len = 0;
+		if (trace_lines(rd->trace, &rd->seq, 4096, INT32_MAX, &out) <=
+			    0 ||
+		    buf_append(&out, "", 1) < 0)
+			break;
+		rest = (char *)out.data;
+		while ((line = strsep(&rest, "\n")) && *line) {
+			if (sscanf(line, "# %llu requests are left out", &n) ==
+			    1) {
+				rd->left_out += (int)n;
+				continue;
+			}
+			n = strtoull(strrchr(line, '\t'), NULL, 10);
+			if (n != (unsigned)(rd->shown + rd->left_out))
+				rd->in_order = false;
+			rd->shown++;
+		}
+	}
+	buf_free(&out);
+	return NULL;
+}
+
+static void a_reader_that_waits_misses_nothing_that_is_not_said(void **state)
+{
+	const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
+	struct reader rd = {0};
+	pthread_t thread;
+
+	rd.trace = begin(&rd.seq);
+	assert_int_equal(pthread_create(&thread, NULL, reads, &rd), 0);
+	while (!rd.began)
+		sched_yield();
+	/* So that it mostly waits by now; nothing depends on it. */
+	nanosleep(&a_while, NULL);
+	add_numbers(rd.trace, MANY);
+	pthread_join(thread, NULL);
+	assert_int_equal(rd.shown + rd.left_out, MANY);
+	assert_true(rd.in_order);
+	assert_true(rd.shown >= TRACE_KEPT);
+	trace_free(rd.trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +291,8 @@ int main(void)
 		cmocka_unit_test(what_is_slow_is_kept),
 		cmocka_unit_test(so_many_watch_at_a_time),
 		cmocka_unit_test(a_wait_ends_when_there_is_nothing),
+		cmocka_unit_test(
+			a_reader_that_waits_misses_nothing_that_is_not_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
