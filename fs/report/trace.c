@@ -51,18 +51,18 @@ void trace_free(struct trace *t)
 
 int trace_watch(struct trace *t, uint64_t *seq)
 {
-	int r = 0;
+	bool may;
 
 	pthread_mutex_lock(&t->lock);
-	if (atomic_load(&t->watchers) == TRACE_WATCHERS_MAX)
-		r = -EBUSY;
-	else
+	may = atomic_load(&t->watchers) < TRACE_WATCHERS_MAX;
+	if (may) {
 		atomic_fetch_add(&t->watchers, 1);
-	*seq = t->seq;
+		*seq = t->seq;
+	}
 	pthread_mutex_unlock(&t->lock);
-	return r < 0 ? why(r, "%d programs watch the requests already",
-			   TRACE_WATCHERS_MAX)
-		     : 0;
+	return may ? 0
+		   : why(-EBUSY, "%d programs watch the requests already",
+			 TRACE_WATCHERS_MAX);
 }
 
 void trace_unwatch(struct trace *t)
