@@ -51,7 +51,7 @@ f:new	first" ]
 	mount_store
 }
 
-@test "a table that cellctl makes, renames or drops is seen at once" {
+@test "a table that cellctl makes or drops is seen at once" {
 	run ! ls "$M/T"
 	run ! ls "$M/T/.schema"
 	ctl create "$M" T f
@@ -65,6 +65,10 @@ f:new	first" ]
 	[ -z "$(ls "$M")" ]
 	mkdir "$M/T"
 	[ -z "$(ls "$M/T")" ]
+	# Also where nobody lists the tables in between.
+	[ ! -e "$M/U" ]
+	ctl create "$M" U f
+	[ -e "$M/U" ]
 }
 
 @test "a truncated table is empty at once, a namespace's is made" {

@@ -2,46 +2,10 @@
  * What becomes of a request of the kernel that finds no room in memory, whose
  * reply nobody takes, or whose name means nothing.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/fuse.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "tests/unit/kernel.h"
 
 #include "fs/memory/write_state.h"
-#include "fs/ops/fs_life.h"
-#include "fs/ops/ops.h"
 #include "store/os/clock.h"
-#include "tests/model/ref_store.h"
-
-struct world {
-	struct options options;
-	struct store *store;
-	struct fs *fs;
-	struct fuse_session *session;
-	int ends[2];
-	uint64_t unique;
-	uint32_t pid; /* of who asks */
-};
-
-/* How the request that is out was answered, and whether its reply is taken. */
-static struct {
-	uint64_t unique;
-	unsigned count;
-	int error;
-	bool refused;
-	uint8_t data[1024];
-	size_t len;
-} answer;
 
 /* So many more entries find room in the overlay. */
 static unsigned room;
@@ -128,212 +92,10 @@ int __wrap_clock_gettime(clockid_t which, struct timespec *out)
 	return 0;
 }
 
-static int64_t clock_ms(void)
-{
-	return 1700000000000;
-}
-
-static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
-{
-	struct fuse_out_header h;
-
-	memcpy(&h, iov[0].iov_base, sizeof(h));
-	if (h.unique == 0)
-		return h.len;
-	assert_int_equal(h.unique, answer.unique);
-	answer.count++;
-	answer.error = h.error;
-	answer.len = 0;
-	for (int i = 1; i < count; i++) {
-		assert_true(answer.len + iov[i].iov_len <= sizeof(answer.data));
-		memcpy(answer.data + answer.len, iov[i].iov_base,
-		       iov[i].iov_len);
-		answer.len += iov[i].iov_len;
-	}
-	if (!answer.refused)
-		return h.len;
-	/* Who asked has been interrupted. */
-	errno = ENOENT;
-	return -1;
-}
-
-static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
-{
-	return -1;
-}
-
-/* Sends a request of these two parts; 0 or the negative errno of its reply. */
-static int ask(struct world *w, uint32_t opcode, uint64_t node,
-	       struct bytes args, struct bytes rest)
-{
-	struct fuse_in_header h = {
-		.len = (uint32_t)(sizeof(h) + args.len + rest.len),
-		.opcode = opcode,
-		.unique = ++w->unique,
-		.nodeid = node,
-		.uid = getuid(),
-		.gid = getgid(),
-		.pid = w->pid,
-	};
-	struct buf request = {0};
-	struct fuse_buf b;
-
-	assert_int_equal(buf_append(&request, &h, sizeof(h)), 0);
-	assert_int_equal(buf_append(&request, args.data, args.len), 0);
-	assert_int_equal(buf_append(&request, rest.data, rest.len), 0);
-	b = (struct fuse_buf){.mem = request.data, .size = request.len};
-	answer.unique = h.unique;
-	answer.count = 0;
-	answer.error = 0;
-	fuse_session_process_buf(w->session, &b);
-	buf_free(&request);
-	assert_int_equal(answer.count, opcode != FUSE_FORGET);
-	return answer.error;
-}
-
-#define ARGS(x) bytes_of(&(x), sizeof(x))
-
-static struct bytes name_of(const char *name)
-{
-	return bytes_of(name, strlen(name) + 1);
-}
-
-/* The node that the last reply gave, or 0. */
-static uint64_t given(void)
-{
-	struct fuse_entry_out e = {0};
-
-	if (answer.len >= sizeof(e))
-		memcpy(&e, answer.data, sizeof(e));
-	return e.nodeid;
-}
-
-static int look(struct world *w, uint64_t dir, const char *name)
-{
-	return ask(w, FUSE_LOOKUP, dir, bytes_of(NULL, 0), name_of(name));
-}
-
-static int make_dir(struct world *w, uint64_t dir, const char *name)
-{
-	struct fuse_mkdir_in in = {.mode = 0755};
-
-	return ask(w, FUSE_MKDIR, dir, ARGS(in), name_of(name));
-}
-
-static int make_file(struct world *w, uint64_t dir, const char *name)
-{
-	struct fuse_mknod_in in = {.mode = S_IFREG | 0644};
-
-	return ask(w, FUSE_MKNOD, dir, ARGS(in), name_of(name));
-}
-
-static int create(struct world *w, uint64_t dir, const char *name)
-{
-	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT,
-				    .mode = S_IFREG | 0644};
-
-	return ask(w, FUSE_CREATE, dir, ARGS(in), name_of(name));
-}
-
-static int rename_in(struct world *w, uint64_t dir, const char *from,
-		     const char *to)
-{
-	struct fuse_rename2_in in = {.newdir = dir};
-	char names[64];
-
-	return ask(w, FUSE_RENAME2, dir, ARGS(in),
-		   bytes_of(names, (size_t)snprintf(names, sizeof(names),
-						    "%s%c%s", from, 0, to) +
-					   1));
-}
-
-static void forget(struct world *w, uint64_t node)
-{
-	struct fuse_forget_in in = {.nlookup = 1};
-
-	ask(w, FUSE_FORGET, node, ARGS(in), bytes_of(NULL, 0));
-}
-
-static uint64_t made_dir(struct world *w, uint64_t dir, const char *name)
-{
-	assert_int_equal(make_dir(w, dir, name), 0);
-	return given();
-}
-
-/* The row P of table T holds a cell, and the kernel knows both. */
-static uint64_t a_row_with_a_cell(struct world *w, uint64_t *table)
-{
-	uint64_t row;
-
-	*table = made_dir(w, FUSE_ROOT_ID, "T");
-	row = made_dir(w, *table, "P");
-	assert_int_equal(make_file(w, row, "f:q"), 0);
-	forget(w, given());
-	assert_int_equal(overlay_count(w->fs->overlay), 0);
-	return row;
-}
-
 static void begin(struct world *w)
 {
-	static const struct fuse_custom_io io = {.writev = take_reply,
-						 .read = no_request};
-	static char words[][16] = {"cellfs", "/store", "/mnt", "-omemory=64m"};
-	char *argv[] = {words[0], words[1], words[2], words[3]};
-	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
-	struct fuse_init_in init = {.major = FUSE_KERNEL_VERSION,
-				    .minor = 44,
-				    .max_readahead = 1 << 16,
-				    .flags = ~(uint32_t)FUSE_INIT_EXT};
-
-	*w = (struct world){.pid = 10};
 	room = pins = enters = UINT32_MAX;
-	answer.refused = false;
-	assert_int_equal(options_parse(4, argv, &w->options), 0);
-	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
-	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
-	w->session = fuse_session_new(&args, fs_ops(),
-				      sizeof(struct fuse_lowlevel_ops), w->fs);
-	assert_non_null(w->session);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, w->ends), 0);
-	assert_int_equal(fuse_session_custom_io(w->session, &io, w->ends[1]),
-			 0);
-	fuse_opt_free_args(&args);
-	w->fs->session = w->session;
-	assert_int_equal(ask(w, FUSE_INIT, 0, ARGS(init), bytes_of(NULL, 0)),
-			 0);
-}
-
-static void end(struct world *w)
-{
-	fs_free(w->fs);
-	assert_int_equal(store_close(w->store), 0);
-	fuse_session_destroy(w->session);
-	close(w->ends[0]);
-	options_free(&w->options);
-}
-
-static uint64_t nodes(struct world *w)
-{
-	uint64_t live, pinned;
-
-	nodes_count(w->fs->nodes, &live, &pinned);
-	return live;
-}
-
-/* .cellfs/errors ends with a line that has this in it. */
-static void assert_told(struct world *w, const char *text)
-{
-	struct buf out = {0};
-	const char *last = "";
-
-	assert_int_equal(errors_format(w->fs->errors, &out), 0);
-	assert_int_equal(buf_append(&out, "", 1), 0);
-	for (char *at = (char *)out.data, *line; (line = strsep(&at, "\n"));)
-		if (*line)
-			last = line;
-	if (!strstr(last, text))
-		fail_msg("'%s' is not in '%s'", text, last);
-	buf_free(&out);
+	world_begin(w);
 }
 
 /* A request has found no room and left nothing. */
@@ -342,18 +104,18 @@ static void assert_nothing_is_left(struct world *w, uint64_t dir,
 				   uint64_t live)
 {
 	assert_int_equal(overlay_count(w->fs->overlay), entries);
-	assert_int_equal(nodes(w), live);
+	assert_int_equal(world_nodes(w), live);
 	assert_false(scratch_any(w->fs->writes->scratch));
 	room = UINT32_MAX;
 	look(w, dir, name);
 	assert_int_equal(given(), 0);
-	assert_int_equal(nodes(w), live);
+	assert_int_equal(world_nodes(w), live);
 }
 
 static void assert_no_room(struct world *w, uint64_t dir, const char *name,
 			   int (*make)(struct world *, uint64_t, const char *))
 {
-	uint64_t entries = overlay_count(w->fs->overlay), live = nodes(w);
+	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
 	unsigned before = room;
 
 	assert_int_equal(make(w, dir, name), -ENOSPC);
@@ -386,7 +148,7 @@ static void a_directory_that_finds_no_room_is_refused_whole(void **state)
 	assert_no_room(&w, given(), "h", make_dir);
 	room = 1;
 	assert_int_equal(make_dir(&w, table, "R"), 0);
-	end(&w);
+	world_end(&w);
 }
 
 static void a_table_needs_no_room(void **state)
@@ -396,7 +158,7 @@ static void a_table_needs_no_room(void **state)
 	begin(&w);
 	room = 0;
 	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "T"), 0);
-	end(&w);
+	world_end(&w);
 }
 
 static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
@@ -417,18 +179,18 @@ static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
 	room = 2;
 	assert_int_equal(create(&w, row, ".a.swp"), 0);
 	assert_int_equal(room, 0);
-	end(&w);
+	world_end(&w);
 }
 
 static void assert_fails(struct world *w, uint64_t dir, const char *name,
 			 int (*make)(struct world *, uint64_t, const char *),
 			 int err)
 {
-	uint64_t entries = overlay_count(w->fs->overlay), live = nodes(w);
+	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
 
 	assert_int_equal(make(w, dir, name), err);
 	assert_int_equal(overlay_count(w->fs->overlay), entries);
-	assert_int_equal(nodes(w), live);
+	assert_int_equal(world_nodes(w), live);
 	assert_false(scratch_any(w->fs->writes->scratch));
 	assert_int_equal(handles_count(w->fs->handles), 0);
 }
@@ -474,14 +236,7 @@ static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
 	assert_fails(&w, row, "f:q", create, -ENOMEM);
 	assert_told(&w, "create /T/P/f:q: ENOMEM: the directory is no more");
 	enters = UINT32_MAX;
-	end(&w);
-}
-
-static uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
-{
-	assert_int_equal(look(w, dir, name), 0);
-	assert_int_not_equal(given(), 0);
-	return given();
+	world_end(&w);
 }
 
 static void a_version_that_cannot_be_moved_aside_stays(void **state)
@@ -494,7 +249,7 @@ static void a_version_that_cannot_be_moved_aside_stays(void **state)
 	column = looked_up(&w, looked_up(&w, node, "f"), "q");
 	assert_int_equal(make_file(&w, column, "5"), 0);
 	entries = overlay_count(w.fs->overlay);
-	live = nodes(&w);
+	live = world_nodes(&w);
 	for (unsigned n = 0;; n++) {
 		int r;
 
@@ -513,7 +268,7 @@ static void a_version_that_cannot_be_moved_aside_stays(void **state)
 	assert_int_equal(given(), 0);
 	/* It has a path for as long as it is there. */
 	assert_int_equal(overlay_count(w.fs->overlay), entries + 4);
-	end(&w);
+	world_end(&w);
 }
 
 /* The kernel has the node once, and gives it back. */
@@ -551,7 +306,7 @@ static void a_node_whose_reply_nobody_takes_is_given_back(void **state)
 	assert_given_back(&w, row, "f:new", make_file);
 	assert_given_back(&w, row, "f:newer", create);
 	assert_int_equal(handles_count(w.fs->handles), 0);
-	end(&w);
+	world_end(&w);
 }
 
 /* Somebody else takes all cells of the row, of which the kernel hears nothing. */
@@ -601,7 +356,7 @@ static void what_the_kernel_has_already_stays_its_own(void **state)
 	assert_stays_known(&w, row, table, "P", look);
 	assert_int_equal(handles_count(w.fs->handles), 0);
 	assert_given_once(&w, row);
-	end(&w);
+	world_end(&w);
 }
 
 static void a_node_is_given_once_by_a_request(void **state)
@@ -620,7 +375,7 @@ static void a_node_is_given_once_by_a_request(void **state)
 	assert_given_once(&w, given());
 	assert_int_equal(make_file(&w, row, "f:new"), 0);
 	assert_given_once(&w, given());
-	end(&w);
+	world_end(&w);
 }
 
 /* The name is absent, may be believed so for @seconds, and is in the trace. */
@@ -628,7 +383,7 @@ static void assert_absent(struct world *w, uint64_t dir, const char *name,
 			  uint64_t seconds)
 {
 	struct fuse_entry_out e = {0};
-	uint64_t live = nodes(w);
+	uint64_t live = world_nodes(w);
 
 	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
 	if (seconds) {
@@ -638,7 +393,7 @@ static void assert_absent(struct world *w, uint64_t dir, const char *name,
 	assert_int_equal(e.nodeid, 0);
 	assert_int_equal(e.entry_valid, seconds);
 	assert_int_equal(fs_replied, -ENOENT);
-	assert_int_equal(nodes(w), live);
+	assert_int_equal(world_nodes(w), live);
 }
 
 static void row_changes(struct fs *fs, const struct place *p)
@@ -667,7 +422,7 @@ static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
 	assert_absent(&w, table, "R", 0);
 	meanwhile = NULL;
 	assert_absent(&w, table, "R", 1);
-	end(&w);
+	world_end(&w);
 }
 
 /* Writes a byte into the file that was just created. */
@@ -703,7 +458,7 @@ static void a_file_is_its_makers_until_it_is_published(void **state)
 		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
 	w.pid = 11;
 	assert_int_equal(looked_up(&w, row, "f:new"), node);
-	end(&w);
+	world_end(&w);
 }
 
 static void a_file_without_a_type_is_a_regular_one(void **state)
@@ -720,7 +475,7 @@ static void a_file_without_a_type_is_a_regular_one(void **state)
 			 -EPERM);
 	assert_told(&w, "mknod /T/P/f:b: EPERM: only regular files");
 	assert_absent(&w, row, "f:b", 0);
-	end(&w);
+	world_end(&w);
 }
 
 /* Asks for an absent name: .cellfs/errors has @text of it, or NULL for nothing. */
@@ -763,7 +518,7 @@ static void a_name_that_resembles_one_is_told_of(void **state)
 	assert_absent_is_told(&w, row, "f:x", NULL);
 	/* No view, and why. */
 	assert_absent_is_told(&w, range, "x", "lookup /T/.range/x: ENOENT: ");
-	end(&w);
+	world_end(&w);
 }
 
 static void what_programs_run_into_all_day_is_not_told(void **state)
@@ -791,7 +546,7 @@ static void what_programs_run_into_all_day_is_not_told(void **state)
 	assert_int_equal(write_by(&w, node, out.fh), -ESTALE);
 	assert_int_equal(errors_total(w.fs->errors), 1);
 	assert_told(&w, "write /T/.a.swp: ESTALE: the file was renamed");
-	end(&w);
+	world_end(&w);
 }
 
 static void a_second_passes(struct fs *fs, const struct place *p)
@@ -843,7 +598,7 @@ static void the_trace_has_what_takes_as_long_as_slow(void **state)
 	trace_unwatch(t);
 	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
 	clock_at_ms = -1;
-	end(&w);
+	world_end(&w);
 }
 
 static void rows_are_believed_absent_for_twice_a_second(void **state)
@@ -865,7 +620,7 @@ static void rows_are_believed_absent_for_twice_a_second(void **state)
 	clock_at_ms = 9001;
 	assert_true(fs_rows_believed_absent(w.fs));
 	clock_at_ms = -1;
-	end(&w);
+	world_end(&w);
 }
 
 static void in_put_a_directory_has_the_node_of_the_tables(void **state)
@@ -882,7 +637,7 @@ static void in_put_a_directory_has_the_node_of_the_tables(void **state)
 	assert_int_equal(fs_dir_node(w.fs, row, false), row);
 	forget(&w, row);
 	assert_int_equal(fs_dir_node(w.fs, put_row, true), 0);
-	end(&w);
+	world_end(&w);
 }
 
 int main(void)

@@ -1,0 +1,273 @@
+#include "tests/unit/kernel.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/model/ref_store.h"
+
+struct answer answer;
+
+static int64_t clock_ms(void)
+{
+	return 1700000000000;
+}
+
+/* What the kernel was told: any thread tells. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char told[4000];
+
+static void take_notice(int code, const uint8_t *data)
+{
+	struct fuse_notify_inval_entry_out entry;
+	struct fuse_notify_inval_inode_out inode;
+	char words[450];
+
+	if (code == FUSE_NOTIFY_INVAL_ENTRY) {
+		memcpy(&entry, data, sizeof(entry));
+		snprintf(words, sizeof(words), "entry %llu %s\n",
+			 (unsigned long long)entry.parent,
+			 (const char *)data + sizeof(entry));
+	} else {
+		assert_int_equal(code, FUSE_NOTIFY_INVAL_INODE);
+		memcpy(&inode, data, sizeof(inode));
+		snprintf(words, sizeof(words), "%s %llu\n",
+			 inode.off < 0 ? "inode" : "pages",
+			 (unsigned long long)inode.ino);
+	}
+	pthread_mutex_lock(&lock);
+	assert_true(strlen(told) + strlen(words) < sizeof(told));
+	strcat(told, words);
+	pthread_mutex_unlock(&lock);
+}
+
+void world_hears(struct world *w)
+{
+	told[0] = '\0';
+	assert_int_equal(
+		invalidator_start(w->fs->invalidator, w->session, true), 0);
+}
+
+const char *notices(struct world *w)
+{
+	static char taken[sizeof(told)];
+
+	invalidate_wait(w->fs->invalidator, 0);
+	pthread_mutex_lock(&lock);
+	memcpy(taken, told, sizeof(taken));
+	told[0] = '\0';
+	pthread_mutex_unlock(&lock);
+	return taken;
+}
+
+static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
+{
+	struct fuse_out_header h;
+
+	memcpy(&h, iov[0].iov_base, sizeof(h));
+	if (h.unique == 0) {
+		uint8_t data[400] = {0};
+		size_t len = 0;
+
+		for (int i = 1; i < count; i++) {
+			assert_true(len + iov[i].iov_len < sizeof(data));
+			memcpy(data + len, iov[i].iov_base, iov[i].iov_len);
+			len += iov[i].iov_len;
+		}
+		take_notice(h.error, data);
+		return h.len;
+	}
+	assert_int_equal(h.unique, answer.unique);
+	answer.count++;
+	answer.error = h.error;
+	answer.len = 0;
+	for (int i = 1; i < count; i++) {
+		assert_true(answer.len + iov[i].iov_len <= sizeof(answer.data));
+		memcpy(answer.data + answer.len, iov[i].iov_base,
+		       iov[i].iov_len);
+		answer.len += iov[i].iov_len;
+	}
+	if (!answer.refused)
+		return h.len;
+	/* Who asked has been interrupted. */
+	errno = ENOENT;
+	return -1;
+}
+
+static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
+{
+	return -1;
+}
+
+int ask(struct world *w, uint32_t opcode, uint64_t node, struct bytes args,
+	struct bytes rest)
+{
+	struct fuse_in_header h = {
+		.len = (uint32_t)(sizeof(h) + args.len + rest.len),
+		.opcode = opcode,
+		.unique = ++w->unique,
+		.nodeid = node,
+		.uid = getuid(),
+		.gid = getgid(),
+		.pid = w->pid,
+	};
+	struct buf request = {0};
+	struct fuse_buf b;
+
+	assert_int_equal(buf_append(&request, &h, sizeof(h)), 0);
+	assert_int_equal(buf_append(&request, args.data, args.len), 0);
+	assert_int_equal(buf_append(&request, rest.data, rest.len), 0);
+	b = (struct fuse_buf){.mem = request.data, .size = request.len};
+	answer.unique = h.unique;
+	answer.count = 0;
+	answer.error = 0;
+	fuse_session_process_buf(w->session, &b);
+	buf_free(&request);
+	assert_int_equal(answer.count, opcode != FUSE_FORGET);
+	return answer.error;
+}
+
+struct bytes name_of(const char *name)
+{
+	return bytes_of(name, strlen(name) + 1);
+}
+
+uint64_t given(void)
+{
+	struct fuse_entry_out e = {0};
+
+	if (answer.len >= sizeof(e))
+		memcpy(&e, answer.data, sizeof(e));
+	return e.nodeid;
+}
+
+int look(struct world *w, uint64_t dir, const char *name)
+{
+	return ask(w, FUSE_LOOKUP, dir, bytes_of(NULL, 0), name_of(name));
+}
+
+int make_dir(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_mkdir_in in = {.mode = 0755};
+
+	return ask(w, FUSE_MKDIR, dir, ARGS(in), name_of(name));
+}
+
+int make_file(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_mknod_in in = {.mode = S_IFREG | 0644};
+
+	return ask(w, FUSE_MKNOD, dir, ARGS(in), name_of(name));
+}
+
+int create(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT,
+				    .mode = S_IFREG | 0644};
+
+	return ask(w, FUSE_CREATE, dir, ARGS(in), name_of(name));
+}
+
+int rename_in(struct world *w, uint64_t dir, const char *from, const char *to)
+{
+	struct fuse_rename2_in in = {.newdir = dir};
+	char names[64];
+
+	return ask(w, FUSE_RENAME2, dir, ARGS(in),
+		   bytes_of(names, (size_t)snprintf(names, sizeof(names),
+						    "%s%c%s", from, 0, to) +
+					   1));
+}
+
+void forget(struct world *w, uint64_t node)
+{
+	struct fuse_forget_in in = {.nlookup = 1};
+
+	ask(w, FUSE_FORGET, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+uint64_t made_dir(struct world *w, uint64_t dir, const char *name)
+{
+	assert_int_equal(make_dir(w, dir, name), 0);
+	return given();
+}
+
+uint64_t a_row_with_a_cell(struct world *w, uint64_t *table)
+{
+	uint64_t row;
+
+	*table = made_dir(w, FUSE_ROOT_ID, "T");
+	row = made_dir(w, *table, "P");
+	assert_int_equal(make_file(w, row, "f:q"), 0);
+	forget(w, given());
+	assert_int_equal(overlay_count(w->fs->overlay), 0);
+	return row;
+}
+
+void world_begin(struct world *w)
+{
+	static const struct fuse_custom_io io = {.writev = take_reply,
+						 .read = no_request};
+	static char words[][16] = {"cellfs", "/store", "/mnt", "-omemory=64m"};
+	char *argv[] = {words[0], words[1], words[2], words[3]};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct fuse_init_in init = {.major = FUSE_KERNEL_VERSION,
+				    .minor = 44,
+				    .max_readahead = 1 << 16,
+				    .flags = ~(uint32_t)FUSE_INIT_EXT};
+
+	*w = (struct world){.pid = 10};
+	answer.refused = false;
+	assert_int_equal(options_parse(4, argv, &w->options), 0);
+	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
+	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
+	w->session = fuse_session_new(&args, fs_ops(),
+				      sizeof(struct fuse_lowlevel_ops), w->fs);
+	assert_non_null(w->session);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, w->ends), 0);
+	assert_int_equal(fuse_session_custom_io(w->session, &io, w->ends[1]),
+			 0);
+	fuse_opt_free_args(&args);
+	w->fs->session = w->session;
+	assert_int_equal(ask(w, FUSE_INIT, 0, ARGS(init), bytes_of(NULL, 0)),
+			 0);
+}
+
+void world_end(struct world *w)
+{
+	fs_free(w->fs);
+	assert_int_equal(store_close(w->store), 0);
+	fuse_session_destroy(w->session);
+	close(w->ends[0]);
+	options_free(&w->options);
+}
+
+uint64_t world_nodes(struct world *w)
+{
+	uint64_t live, pinned;
+
+	nodes_count(w->fs->nodes, &live, &pinned);
+	return live;
+}
+
+void assert_told(struct world *w, const char *text)
+{
+	struct buf out = {0};
+	const char *last = "";
+
+	assert_int_equal(errors_format(w->fs->errors, &out), 0);
+	assert_int_equal(buf_append(&out, "", 1), 0);
+	for (char *at = (char *)out.data, *line; (line = strsep(&at, "\n"));)
+		if (*line)
+			last = line;
+	if (!strstr(last, text))
+		fail_msg("'%s' is not in '%s'", text, last);
+	buf_free(&out);
+}
+
+uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
+{
+	assert_int_equal(look(w, dir, name), 0);
+	assert_int_not_equal(given(), 0);
+	return given();
+}

@@ -1,0 +1,85 @@
+/*
+ * A kernel that asks a mount over the store of the model tests: requests are sent
+ * one after the other through libfuse, which has no device.
+ */
+#ifndef CELLFS_TESTS_UNIT_KERNEL_H
+#define CELLFS_TESTS_UNIT_KERNEL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fs/ops/fs_life.h"
+#include "fs/ops/ops.h"
+
+struct world {
+	struct options options;
+	struct store *store;
+	struct fs *fs;
+	struct fuse_session *session;
+	int ends[2];
+	uint64_t unique;
+	uint32_t pid; /* of who asks */
+};
+
+/* How the request that is out was answered, and whether its reply is taken. */
+struct answer {
+	uint64_t unique;
+	unsigned count;
+	int error;
+	bool refused;
+	uint8_t data[1024];
+	size_t len;
+};
+extern struct answer answer;
+
+void world_begin(struct world *w);
+void world_end(struct world *w);
+/* How many nodes there are. */
+uint64_t world_nodes(struct world *w);
+
+/*
+ * Sends a request: the struct behind the header, then names or data. 0 or the
+ * negative errno of its reply.
+ */
+int ask(struct world *w, uint32_t opcode, uint64_t node, struct bytes args,
+	struct bytes rest);
+#define ARGS(x) bytes_of(&(x), sizeof(x))
+struct bytes name_of(const char *name);
+/* The node that the last reply gave, or 0. */
+uint64_t given(void);
+
+int look(struct world *w, uint64_t dir, const char *name);
+int make_dir(struct world *w, uint64_t dir, const char *name);
+int make_file(struct world *w, uint64_t dir, const char *name);
+int create(struct world *w, uint64_t dir, const char *name);
+int rename_in(struct world *w, uint64_t dir, const char *from, const char *to);
+void forget(struct world *w, uint64_t node);
+
+/* They succeed, and give a node. */
+uint64_t made_dir(struct world *w, uint64_t dir, const char *name);
+uint64_t looked_up(struct world *w, uint64_t dir, const char *name);
+/* The row P of table T holds a cell, and the kernel knows both. */
+uint64_t a_row_with_a_cell(struct world *w, uint64_t *table);
+
+/*
+ * From now on the mount tells the kernel what is another: notices are words, such
+ * as "entry 1 T", "inode 5" (its attributes), "pages 5" (its data too), in the
+ * order in which they come. notices() takes those that there are.
+ */
+void world_hears(struct world *w);
+const char *notices(struct world *w);
+
+/* .cellfs/errors ends with a line that has this in it. */
+void assert_told(struct world *w, const char *text);
+
+#endif

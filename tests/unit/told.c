@@ -1,0 +1,239 @@
+/* What the kernel is told when programs change tables and snapshots. */
+#include "tests/unit/kernel.h"
+
+#include "fs/change/changed.h"
+
+static struct bytes str(const char *s)
+{
+	return bytes_str(s);
+}
+
+/* A program has done that, or tried: what the kernel hears before it goes on. */
+static const char *after(struct world *w, enum served_what what,
+			 const char *name, const char *to, int result)
+{
+	struct served_act act = {
+		.what = what, .name = str(name), .to = str(to)};
+
+	changed_by_program(w->fs, &act, result);
+	return notices(w);
+}
+
+static const char *after_of(struct world *w, enum served_what what,
+			    const char *name, const char *to, int result)
+{
+	struct served_act act = {
+		.what = what, .name = str(name), .to = str(to)};
+	const char *heard;
+
+	assert_int_equal(table_open(w->store, str("T"), &act.table), 0);
+	changed_by_program(w->fs, &act, result);
+	heard = notices(w);
+	table_unref(act.table);
+	return heard;
+}
+
+/* The words, where %llu is the node. */
+static void assert_hears(const char *heard, const char *words, uint64_t node)
+{
+	char want[1000];
+
+	snprintf(want, sizeof(want), words, (unsigned long long)node,
+		 (unsigned long long)node, (unsigned long long)node);
+	assert_string_equal(heard, want);
+}
+
+static uint64_t begin(struct world *w, uint64_t *row)
+{
+	uint64_t table;
+
+	world_begin(w);
+	*row = a_row_with_a_cell(w, &table);
+	world_hears(w);
+	notices(w);
+	return table;
+}
+
+static bool finds(struct world *w, uint64_t dir, const char *name,
+		  uint64_t node)
+{
+	uint64_t found = 0;
+
+	nodes_find(w->fs->nodes, dir, str(name), &found);
+	return found == node;
+}
+
+static void a_table_that_is_made_or_dropped_is_told_by_its_name(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	table = begin(&w, &row);
+	assert_string_equal(after(&w, SERVED_MADE, "U", "", 0),
+			    "inode 1\nentry 1 U\n");
+	assert_true(finds(&w, FUSE_ROOT_ID, "T", table));
+	assert_string_equal(after(&w, SERVED_MADE, "U", "", -EEXIST), "");
+	assert_string_equal(after(&w, SERVED_DROPPED, "T", "", -EIO), "");
+	assert_true(finds(&w, FUSE_ROOT_ID, "T", table));
+	assert_non_null(
+		strstr(after(&w, SERVED_DROPPED, "T", "", 0), "entry 1 T\n"));
+	assert_true(finds(&w, FUSE_ROOT_ID, "T", 0));
+	world_end(&w);
+}
+
+static void what_was_in_memory_of_a_dropped_table_goes(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	table = begin(&w, &row);
+	made_dir(&w, row, "g");
+	assert_int_equal(make_file(&w, table, ".a.swp"), 0);
+	assert_int_not_equal(overlay_count(w.fs->overlay), 0);
+	after(&w, SERVED_DROPPED, "T", "", 0);
+	assert_int_equal(overlay_count(w.fs->overlay), 0);
+	world_end(&w);
+}
+
+static void a_table_that_is_renamed_is_told_by_both_names(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	table = begin(&w, &row);
+	assert_string_equal(after(&w, SERVED_RENAMED, "T", "U", -EIO), "");
+	assert_int_equal(store_table_rename(w.store, str("T"), str("U")), 0);
+	assert_string_equal(after(&w, SERVED_RENAMED, "T", "U", 0),
+			    "inode 1\nentry 1 T\ninode 1\nentry 1 U\n");
+	/* Who is in it stays there. */
+	assert_true(finds(&w, FUSE_ROOT_ID, "U", table));
+	assert_true(finds(&w, FUSE_ROOT_ID, "T", 0));
+	looked_up(&w, row, "f:q");
+	assert_int_equal(looked_up(&w, FUSE_ROOT_ID, "U"), table);
+	world_end(&w);
+}
+
+static void of_a_truncated_table_all_is_asked_again(void **state)
+{
+	uint64_t table, row;
+	const char *heard;
+	char words[64];
+	struct world w;
+
+	table = begin(&w, &row);
+	assert_string_equal(after(&w, SERVED_TRUNCATED, "T", "", -EIO), "");
+	heard = after(&w, SERVED_TRUNCATED, "T", "", 0);
+	snprintf(words, sizeof(words), "inode %llu\n",
+		 (unsigned long long)table);
+	assert_non_null(strstr(heard, words));
+	snprintf(words, sizeof(words), "inode %llu\n", (unsigned long long)row);
+	assert_non_null(strstr(heard, words));
+	assert_non_null(strstr(heard, "entry 1 T\n"));
+	world_end(&w);
+}
+
+static void snapshots_are_told_where_they_are(void **state)
+{
+	uint64_t table, row, dir, all, s, node;
+	struct world w;
+
+	table = begin(&w, &row);
+	/* Where nobody has looked there is nothing to tell. */
+	assert_string_equal(after_of(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0),
+			    "");
+	assert_string_equal(after(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0), "");
+	dir = looked_up(&w, table, ".snapshot");
+	all = looked_up(&w, FUSE_ROOT_ID, ".snapshot");
+	s = made_dir(&w, dir, "s");
+	node = made_dir(&w, all, "a");
+	notices(&w);
+	assert_hears(after_of(&w, SERVED_SNAPSHOT_TAKEN, "t", "", 0),
+		     "entry %llu t\n", dir);
+	assert_hears(after(&w, SERVED_SNAPSHOT_TAKEN, "t", "", 0),
+		     "entry %llu t\n", all);
+	/* One that could not be taken, as it is there, stays. */
+	assert_hears(after_of(&w, SERVED_SNAPSHOT_TAKEN, "s", "", -EEXIST),
+		     "entry %llu s\n", dir);
+	assert_true(finds(&w, dir, "s", s));
+	assert_string_equal(
+		after_of(&w, SERVED_SNAPSHOT_DROPPED, "s", "", -EIO), "");
+	assert_true(finds(&w, dir, "s", s));
+	assert_hears(after_of(&w, SERVED_SNAPSHOT_DROPPED, "s", "", 0),
+		     "entry %llu s\n", dir);
+	assert_true(finds(&w, dir, "s", 0));
+	assert_true(finds(&w, all, "a", node));
+	assert_hears(after(&w, SERVED_SNAPSHOT_DROPPED, "a", "", 0),
+		     "entry %llu a\n", all);
+	assert_true(finds(&w, all, "a", 0));
+	world_end(&w);
+}
+
+static void a_snapshot_that_is_renamed_is_told_by_both_names(void **state)
+{
+	uint64_t table, row, dir, s;
+	struct world w;
+
+	table = begin(&w, &row);
+	dir = looked_up(&w, table, ".snapshot");
+	s = made_dir(&w, dir, "s");
+	notices(&w);
+	assert_string_equal(
+		after_of(&w, SERVED_SNAPSHOT_RENAMED, "s", "t", -EIO), "");
+	assert_true(finds(&w, dir, "s", s));
+	assert_hears(after_of(&w, SERVED_SNAPSHOT_RENAMED, "s", "t", 0),
+		     "entry %llu t\nentry %llu s\n", dir);
+	assert_true(finds(&w, dir, "s", 0));
+	world_end(&w);
+}
+
+static void of_an_altered_table_all_has_other_attributes(void **state)
+{
+	struct served_act act = {.what = SERVED_ALTERED};
+	uint64_t table, row;
+	char want[80];
+	struct world w;
+
+	table = begin(&w, &row);
+	assert_int_equal(table_open(w.store, str("T"), &act.table), 0);
+	snprintf(want, sizeof(want), "inode %llu\ninode %llu\n",
+		 (unsigned long long)table, (unsigned long long)row);
+	/* Part of it may have been done. */
+	for (int result = -1; result <= 0; result++) {
+		changed_by_program(w.fs, &act, result);
+		assert_string_equal(notices(&w), want);
+	}
+	act.deletes = true;
+	changed_by_program(w.fs, &act, 0);
+	assert_non_null(strstr(notices(&w), "entry 1 T\n"));
+	table_unref(act.table);
+	world_end(&w);
+}
+
+static void a_namespace_or_a_flush_is_nothing_to_tell(void **state)
+{
+	uint64_t row;
+	struct world w;
+
+	begin(&w, &row);
+	assert_string_equal(after(&w, SERVED_NAMESPACE, "n", "", 0), "");
+	assert_string_equal(after(&w, SERVED_CARE, "T", "", 0), "");
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_table_that_is_made_or_dropped_is_told_by_its_name),
+		cmocka_unit_test(what_was_in_memory_of_a_dropped_table_goes),
+		cmocka_unit_test(a_table_that_is_renamed_is_told_by_both_names),
+		cmocka_unit_test(of_a_truncated_table_all_is_asked_again),
+		cmocka_unit_test(snapshots_are_told_where_they_are),
+		cmocka_unit_test(
+			a_snapshot_that_is_renamed_is_told_by_both_names),
+		cmocka_unit_test(of_an_altered_table_all_has_other_attributes),
+		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
