@@ -14,6 +14,11 @@
 #define LISTING_REST_S 2
 /* What a directory takes that is being listed: its scan. */
 #define LISTING_BYTES (48u << 10)
+/*
+ * The first reply with attributes: 30 and some names, each of which costs a node.
+ * Who wants but the first few does not wait for the 200 of a full one.
+ */
+#define FIRST_BYTES (6u << 10)
 
 static void rest_one(void *arg, struct open_file *f)
 {
@@ -140,6 +145,8 @@ static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	char *buf = NULL;
 
 	fs_count(fs, FS_READDIR);
+	if (plus && off == 0 && size > FIRST_BYTES)
+		size = FIRST_BYTES;
 	if (f && off >= 0) {
 		buf = malloc(size);
 		n = buf ? do_readdir(req, listing_of(f), ino, buf, size, off,

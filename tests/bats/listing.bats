@@ -408,3 +408,17 @@ few_nodes() {
 		libc.closedir(d)
 	END
 }
+
+@test "who asks for the first name of many does not wait for hundreds" {
+	local nodes
+
+	mkdir "$M/T"
+	seq -f '%04g	f:q	5	x' 1000 > "$M/T/.cells"
+	"$BUILD/tools/mount-calls" "$M/T" same 1 first > "$T/first"
+	nodes=$(awk '$1 == "cellfs_nodes" { print $2 }' "$M/.cellfs/metrics")
+	[ "$nodes" -gt 20 ]
+	[ "$nodes" -lt 60 ]
+	# All of them are listed all the same, each once.
+	[ "$(ls -U "$M/T" | sort -u | wc -l)" -eq 1000 ]
+	[ "$(ls -U "$M/T" | wc -l)" -eq 1000 ]
+}

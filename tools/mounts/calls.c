@@ -8,6 +8,7 @@
  *	flat	r/f/q/T, versions of one column
  *	tree	R/{a,b}/{x,y}/{1,2}, rows of two families, columns and versions
  *	wide	R, files of 10 MiB in one row: r/f:q0, r/f:q1
+ *	same	DIR itself, each time
  * Files are met in an order that jumps about. CLIENTS processes share them.
  * Standard output has one line of JSON: calls, seconds from the first call to
  * the last, and microseconds of one call by percentile.
@@ -82,11 +83,15 @@ static void wide_path(const char *dir, uint64_t i, char *out)
 	snprintf(out, PATH_MAX, "%s/r/f:q%" PRIu64, dir, i);
 }
 
+static void same_path(const char *dir, uint64_t i, char *out)
+{
+	(void)i;
+	snprintf(out, PATH_MAX, "%s", dir);
+}
+
 static const struct shape shapes[] = {
-	{"rows", rows_path},
-	{"flat", flat_path},
-	{"tree", tree_path},
-	{"wide", wide_path},
+	{"rows", rows_path}, {"flat", flat_path}, {"tree", tree_path},
+	{"wide", wide_path}, {"same", same_path},
 };
 
 static int64_t write_file(const char *path, int flags)
@@ -224,6 +229,24 @@ static int64_t list(const char *path, bool details)
 	return n;
 }
 
+/* What `ls -U DIR | head -1` waits for. */
+static int64_t do_first(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int64_t n = 0;
+
+	if (!d)
+		return -errno;
+	errno = 0;
+	while (n < 3 && (e = readdir(d)))
+		n += e->d_name[0] == '.' ? 0 : 3;
+	if (errno || n < 3)
+		n = errno ? -errno : -ENOENT;
+	closedir(d);
+	return n;
+}
+
 static int64_t do_list(const char *path)
 {
 	return list(path, false);
@@ -244,6 +267,8 @@ static const struct workload workloads[] = {
 	{.name = "read", .run = do_read},
 	{.name = "unlink", .run = do_unlink},
 	{.name = "write-wide", .run = do_write_wide, .ordered = true},
+	{.name = "first", .run = do_first},
+	{.name = "list-each", .run = do_list},
 	{.name = "list", .run = do_list, .once = true},
 	{.name = "list-stat", .run = do_list_stat, .once = true},
 };
