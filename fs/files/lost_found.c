@@ -37,15 +37,14 @@ static void file_name(const struct found *f, const char *path, char *out,
 		      size_t size)
 {
 	const char *tail = tail_of(path);
-	int n = snprintf(out, size, "%lld-%llu%s%s", (long long)f->now_ms,
-			 (unsigned long long)f->tried, *tail == '/' ? "" : ",",
-			 tail);
 
-	for (int i = 0; i < n && (size_t)i < size; i++) {
-		if (out[i] == '/')
-			out[i] = ',';
-		else if ((unsigned char)out[i] < 0x20 || out[i] == 0x7F)
-			out[i] = '_';
+	snprintf(out, size, "%lld-%llu%s%s", (long long)f->now_ms,
+		 (unsigned long long)f->tried, *tail == '/' ? "" : ",", tail);
+	for (char *c = out; *c; c++) {
+		if (*c == '/')
+			*c = ',';
+		else if ((unsigned char)*c < 0x20 || *c == 0x7F)
+			*c = '_';
 	}
 }
 

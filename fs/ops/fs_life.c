@@ -75,7 +75,6 @@ void fs_free(struct fs *fs)
 {
 	if (!fs)
 		return;
-	invalidator_stop(fs->invalidator);
 	handles_free(fs->handles, fs);
 	values_release(&fs->values);
 	moved_free(fs->moved);

@@ -290,9 +290,20 @@ static void assert_given_back(struct world *w, uint64_t dir, const char *name,
 	assert_false(nodes_known(w->fs->nodes, given(), false));
 }
 
-static void a_node_whose_reply_nobody_takes_is_given_back(void **state)
+static void assert_handle_given_back(struct world *w, uint64_t node,
+				     uint32_t opcode, uint32_t flags)
 {
-	uint64_t table, row;
+	struct fuse_open_in in = {.flags = flags};
+
+	answer.refused = true;
+	assert_int_equal(ask(w, opcode, node, ARGS(in), bytes_of(NULL, 0)), 0);
+	answer.refused = false;
+	assert_int_equal(handles_count(w->fs->handles), 0);
+}
+
+static void what_nobody_takes_is_given_back(void **state)
+{
+	uint64_t table, row, file;
 	struct world w;
 
 	begin(&w);
@@ -305,6 +316,10 @@ static void a_node_whose_reply_nobody_takes_is_given_back(void **state)
 	assert_given_back(&w, table, ".b.swp", create);
 	assert_given_back(&w, row, "f:new", make_file);
 	assert_given_back(&w, row, "f:newer", create);
+	assert_handle_given_back(&w, row, FUSE_OPENDIR, O_RDONLY);
+	file = looked_up(&w, row, "f:q");
+	assert_handle_given_back(&w, file, FUSE_OPEN, O_RDONLY);
+	assert_handle_given_back(&w, file, FUSE_OPEN, O_WRONLY);
 	assert_int_equal(handles_count(w.fs->handles), 0);
 	world_end(&w);
 }
@@ -601,6 +616,27 @@ static void the_trace_has_what_takes_as_long_as_slow(void **state)
 	world_end(&w);
 }
 
+static void a_schema_that_was_removed_is_absent_for_ten_seconds(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	clock_at_ms = 5000;
+	assert_int_equal(ask(&w, FUSE_UNLINK, table, bytes_of(NULL, 0),
+			     name_of(".schema")),
+			 0);
+	w.pid = 11;
+	clock_at_ms = 5000 + 10000 - 1;
+	assert_absent(&w, table, ".schema", 0);
+	clock_at_ms++;
+	looked_up(&w, table, ".schema");
+	clock_at_ms = -1;
+	(void)row;
+	world_end(&w);
+}
+
 static void rows_are_believed_absent_for_twice_a_second(void **state)
 {
 	struct world w;
@@ -650,7 +686,7 @@ int main(void)
 			a_scratch_file_that_finds_no_room_is_refused_whole),
 		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
 		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
-		cmocka_unit_test(a_node_whose_reply_nobody_takes_is_given_back),
+		cmocka_unit_test(what_nobody_takes_is_given_back),
 		cmocka_unit_test(what_the_kernel_has_already_stays_its_own),
 		cmocka_unit_test(a_node_is_given_once_by_a_request),
 		cmocka_unit_test(
@@ -660,6 +696,8 @@ int main(void)
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
 		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
+		cmocka_unit_test(
+			a_schema_that_was_removed_is_absent_for_ten_seconds),
 		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
 	};
