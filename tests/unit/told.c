@@ -2,6 +2,8 @@
 #include "tests/unit/kernel.h"
 
 #include "fs/change/changed.h"
+#include "fs/memory/write_state.h"
+#include "fs/tree/root.h"
 
 static struct bytes str(const char *s)
 {
@@ -83,15 +85,134 @@ static void a_table_that_is_made_or_dropped_is_told_by_its_name(void **state)
 
 static void what_was_in_memory_of_a_dropped_table_goes(void **state)
 {
-	uint64_t table, row;
+	uint64_t table, row, other, column, live, pinned;
 	struct world w;
 
 	table = begin(&w, &row);
+	other = made_dir(&w, FUSE_ROOT_ID, "U");
+	made_dir(&w, other, "R");
+	assert_int_equal(overlay_count(w.fs->overlay), 1);
+	nodes_count(w.fs->nodes, &live, &pinned);
 	made_dir(&w, row, "g");
 	assert_int_equal(make_file(&w, table, ".a.swp"), 0);
-	assert_int_not_equal(overlay_count(w.fs->overlay), 0);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_int_equal(rename_in(&w, column, "5", "5~"), 0);
+	assert_true(scratch_any(w.fs->writes->scratch));
 	after(&w, SERVED_DROPPED, "T", "", 0);
-	assert_int_equal(overlay_count(w.fs->overlay), 0);
+	/* Of the other table nothing goes. */
+	assert_int_equal(overlay_count(w.fs->overlay), 1);
+	assert_false(scratch_any(w.fs->writes->scratch));
+	nodes_count(w.fs->nodes, &live, &column);
+	assert_int_equal(column, pinned);
+	world_end(&w);
+}
+
+/* Whoever has looked before the change must look again. */
+static void assert_changed(struct world *w, uint64_t *seen)
+{
+	assert_true(changes_since(&w->fs->changes, str("P"), *seen));
+	*seen = changes_now(&w->fs->changes);
+}
+
+static void what_was_seen_of_a_table_is_old_when_it_is_another(void **state)
+{
+	uint64_t table, row, seen;
+	struct served_act act = {.what = SERVED_ALTERED};
+	struct world w;
+
+	table = begin(&w, &row);
+	seen = changes_now(&w.fs->changes);
+	assert_false(changes_since(&w.fs->changes, str("P"), seen));
+	changed_schema(w.fs, w.fs->root.table, table, false);
+	assert_changed(&w, &seen);
+	assert_int_equal(rename_in(&w, FUSE_ROOT_ID, "T", "U"), 0);
+	assert_changed(&w, &seen);
+	assert_int_equal(table_open(w.store, str("U"), &act.table), 0);
+	changed_by_program(w.fs, &act, 0);
+	assert_changed(&w, &seen);
+	table_unref(act.table);
+	changed_table_dropped(w.fs, str("U"));
+	assert_changed(&w, &seen);
+	world_end(&w);
+}
+
+static uint64_t changed_at(struct world *w, uint64_t node)
+{
+	struct fuse_getattr_in in = {0};
+	struct fuse_attr_out out;
+
+	assert_int_equal(ask(w, FUSE_GETATTR, node, ARGS(in), str("")), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.attr.mtime;
+}
+
+static void the_root_is_another_when_a_table_comes(void **state)
+{
+	uint64_t was;
+	struct world w;
+
+	world_begin(&w);
+	/* By its clock the store is of 2023. */
+	was = changed_at(&w, FUSE_ROOT_ID);
+	after(&w, SERVED_MADE, "U", "", -EIO);
+	assert_int_equal(changed_at(&w, FUSE_ROOT_ID), was);
+	after(&w, SERVED_MADE, "U", "", 0);
+	assert_true(changed_at(&w, FUSE_ROOT_ID) > was);
+	world_end(&w);
+}
+
+/* The program's table is not the one that the kernel knows by this name. */
+static void of_another_table_of_that_name_nothing_is_told(void **state)
+{
+	struct served_act act = {.what = SERVED_ALTERED};
+	uint64_t row;
+	struct world w;
+
+	begin(&w, &row);
+	assert_int_equal(store_table_drop(w.store, str("T"), false), 0);
+	assert_int_equal(store_table_create(w.store, str("T"), NULL), 0);
+	assert_int_equal(table_open(w.store, str("T"), &act.table), 0);
+	changed_by_program(w.fs, &act, 0);
+	assert_string_equal(notices(&w), "");
+	table_unref(act.table);
+	world_end(&w);
+}
+
+/* T is the root, and has a cell in its row P, which the kernel knows. */
+static uint64_t begin_in_table(struct world *w)
+{
+	uint64_t row;
+
+	world_begin(w);
+	assert_int_equal(store_table_create(w->store, str("T"), NULL), 0);
+	assert_int_equal(root_open(w->fs, "T"), 0);
+	row = made_dir(w, FUSE_ROOT_ID, "P");
+	assert_int_equal(make_file(w, row, "f:q"), 0);
+	forget(w, given());
+	world_hears(w);
+	notices(w);
+	return row;
+}
+
+static void a_table_that_is_the_root_is_told_of_without_its_name(void **state)
+{
+	struct world w;
+	uint64_t row = begin_in_table(&w), dir;
+
+	assert_string_equal(after(&w, SERVED_MADE, "U", "", 0), "");
+	assert_string_equal(after(&w, SERVED_DROPPED, "T", "", 0), "");
+	assert_string_equal(after(&w, SERVED_RENAMED, "T", "U", 0), "");
+	assert_hears(after_of(&w, SERVED_ALTERED, "", "", 0),
+		     "inode 1\ninode %llu\n", row);
+	assert_hears(after(&w, SERVED_TRUNCATED, "T", "", 0),
+		     "inode 1\ninode %llu\npages %llu\n", row);
+	assert_string_equal(after(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0), "");
+	assert_string_equal(after_of(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0),
+			    "");
+	dir = looked_up(&w, FUSE_ROOT_ID, ".snapshot");
+	assert_hears(after_of(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0),
+		     "entry %llu s\n", dir);
 	world_end(&w);
 }
 
@@ -189,8 +310,8 @@ static void a_snapshot_that_is_renamed_is_told_by_both_names(void **state)
 static void of_an_altered_table_all_has_other_attributes(void **state)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
-	uint64_t table, row;
-	char want[80];
+	uint64_t table, row, past;
+	char want[120];
 	struct world w;
 
 	table = begin(&w, &row);
@@ -202,6 +323,13 @@ static void of_an_altered_table_all_has_other_attributes(void **state)
 		changed_by_program(w.fs, &act, result);
 		assert_string_equal(notices(&w), want);
 	}
+	/* The table's past has its mode, too. */
+	past = looked_up(&w, FUSE_ROOT_ID, ".snapshot");
+	changed_by_program(w.fs, &act, 0);
+	snprintf(want, sizeof(want), "inode %llu\ninode %llu\ninode %llu\n",
+		 (unsigned long long)table, (unsigned long long)row,
+		 (unsigned long long)past);
+	assert_string_equal(notices(&w), want);
 	act.deletes = true;
 	changed_by_program(w.fs, &act, 0);
 	assert_non_null(strstr(notices(&w), "entry 1 T\n"));
@@ -226,6 +354,12 @@ int main(void)
 		cmocka_unit_test(
 			a_table_that_is_made_or_dropped_is_told_by_its_name),
 		cmocka_unit_test(what_was_in_memory_of_a_dropped_table_goes),
+		cmocka_unit_test(
+			what_was_seen_of_a_table_is_old_when_it_is_another),
+		cmocka_unit_test(the_root_is_another_when_a_table_comes),
+		cmocka_unit_test(of_another_table_of_that_name_nothing_is_told),
+		cmocka_unit_test(
+			a_table_that_is_the_root_is_told_of_without_its_name),
 		cmocka_unit_test(a_table_that_is_renamed_is_told_by_both_names),
 		cmocka_unit_test(of_a_truncated_table_all_is_asked_again),
 		cmocka_unit_test(snapshots_are_told_where_they_are),
