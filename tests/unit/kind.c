@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "fs/tree/control_file.h"
 #include "fs/tree/kind.h"
 #include "store/store.h"
 
@@ -143,6 +144,43 @@ static void what_another_path_changes_is_not_believed(void **state)
 				 k == NODE_VERSION);
 }
 
+static void
+what_acts_can_be_written_and_what_tells_much_is_private(void **state)
+{
+	static const struct {
+		const char *name;
+		bool writable;
+		unsigned private;
+	} want[] = {
+		{"compact", true, 0},  {"errors", false, 0400},
+		{"flush", true, 0},    {"help", false, 0},
+		{"metrics", false, 0}, {"options", false, 0},
+		{"stats", false, 0},   {"status", false, 0},
+		{"sync", true, 0},     {"trace", true, 0600},
+		{"version", false, 0},
+	};
+	const struct control_file *f;
+	unsigned n = sizeof(want) / sizeof(want[0]);
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_string_equal(control_name(NULL, i), want[i].name);
+		f = control_find(bytes_str(want[i].name));
+		assert_non_null(f);
+		if (f->writable != want[i].writable ||
+		    f->private != want[i].private)
+			fail_msg("%s", want[i].name);
+	}
+	for (unsigned i = n; i < n + 20; i++)
+		assert_null(control_name(NULL, i));
+	/* What clients use is not listed. */
+	f = control_find(bytes_str("store"));
+	assert_non_null(f);
+	assert_true(f->writable);
+	assert_int_equal(f->private, 0600);
+	assert_null(control_find(bytes_str("nothing")));
+	assert_null(control_find(bytes_str("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +194,8 @@ int main(void)
 		cmocka_unit_test(a_level_is_a_scan_at_a_granularity),
 		cmocka_unit_test(what_refuses_says_why),
 		cmocka_unit_test(what_another_path_changes_is_not_believed),
+		cmocka_unit_test(
+			what_acts_can_be_written_and_what_tells_much_is_private),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

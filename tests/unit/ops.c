@@ -6,6 +6,7 @@
 
 #include "fs/memory/write_state.h"
 #include "store/os/clock.h"
+#include "tests/model/ref_store.h"
 
 /* So many more entries find room in the overlay. */
 static unsigned room;
@@ -148,6 +149,80 @@ static void a_directory_that_finds_no_room_is_refused_whole(void **state)
 	assert_no_room(&w, given(), "h", make_dir);
 	room = 1;
 	assert_int_equal(make_dir(&w, table, "R"), 0);
+	world_end(&w);
+}
+
+/* The name is absent, may be believed so for @seconds, and is in the trace. */
+static void assert_absent(struct world *w, uint64_t dir, const char *name,
+			  uint64_t seconds)
+{
+	struct fuse_entry_out e = {0};
+	uint64_t live = world_nodes(w);
+
+	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
+	if (seconds) {
+		assert_int_equal(answer.len, sizeof(e));
+		memcpy(&e, answer.data, sizeof(e));
+	}
+	assert_int_equal(e.nodeid, 0);
+	assert_int_equal(e.entry_valid, seconds);
+	assert_int_equal(fs_replied, -ENOENT);
+	assert_int_equal(world_nodes(w), live);
+}
+
+static void a_refused_name_of_a_table_is_explained(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "a b"), -EINVAL);
+	assert_told(&w, "mkdir /a b: EINVAL: a b is no name for a table: ");
+	/* And the rule. */
+	assert_told(&w, "letters");
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "a"), 0);
+	world_end(&w);
+}
+
+static void a_version_that_is_aside_hides_no_other(void **state)
+{
+	uint64_t table, row, one, two;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, "f:r"), 0);
+	assert_int_equal(make_file(&w, row, "g:q"), 0);
+	one = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, one, "5"), 0);
+	assert_int_equal(make_file(&w, one, "6"), 0);
+	two = looked_up(&w, looked_up(&w, row, "f"), "r");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	assert_int_equal(rename_in(&w, one, "5", "5~"), 0);
+	assert_absent(&w, one, "5", 1);
+	looked_up(&w, one, "6");
+	looked_up(&w, two, "5");
+	two = looked_up(&w, looked_up(&w, row, "g"), "q");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	looked_up(&w, two, "5");
+	two = made_dir(&w, table, "R");
+	assert_int_equal(make_file(&w, two, "f:q"), 0);
+	two = looked_up(&w, looked_up(&w, two, "f"), "q");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	looked_up(&w, two, "5");
+	assert_absent(&w, one, "5", 1);
+	world_end(&w);
+}
+
+static void a_past_that_cannot_be_shown_is_no_absent_one(void **state)
+{
+	uint64_t table, row, column;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	ref_store_as_hbase(w.store);
+	assert_int_equal(look(&w, column, "@5"), -EOPNOTSUPP);
 	world_end(&w);
 }
 
@@ -391,24 +466,6 @@ static void a_node_is_given_once_by_a_request(void **state)
 	assert_int_equal(make_file(&w, row, "f:new"), 0);
 	assert_given_once(&w, given());
 	world_end(&w);
-}
-
-/* The name is absent, may be believed so for @seconds, and is in the trace. */
-static void assert_absent(struct world *w, uint64_t dir, const char *name,
-			  uint64_t seconds)
-{
-	struct fuse_entry_out e = {0};
-	uint64_t live = world_nodes(w);
-
-	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
-	if (seconds) {
-		assert_int_equal(answer.len, sizeof(e));
-		memcpy(&e, answer.data, sizeof(e));
-	}
-	assert_int_equal(e.nodeid, 0);
-	assert_int_equal(e.entry_valid, seconds);
-	assert_int_equal(fs_replied, -ENOENT);
-	assert_int_equal(world_nodes(w), live);
 }
 
 static void row_changes(struct fs *fs, const struct place *p)
@@ -682,6 +739,9 @@ int main(void)
 		cmocka_unit_test(
 			a_directory_that_finds_no_room_is_refused_whole),
 		cmocka_unit_test(a_table_needs_no_room),
+		cmocka_unit_test(a_refused_name_of_a_table_is_explained),
+		cmocka_unit_test(a_version_that_is_aside_hides_no_other),
+		cmocka_unit_test(a_past_that_cannot_be_shown_is_no_absent_one),
 		cmocka_unit_test(
 			a_scratch_file_that_finds_no_room_is_refused_whole),
 		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
