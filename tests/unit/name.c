@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "fs/text/name.h"
+#include "fs/text/nearest.h"
 
 static const char *spelled(struct bytes key)
 {
@@ -251,6 +252,51 @@ static void an_alias_is_made_as_it_is_split(void **state)
 	buf_free(&hold);
 }
 
+/* The word that is found for what was given, of these. */
+static const char *nearest_to(const char *given, const char *one,
+			      const char *two)
+{
+	static struct nearest n;
+
+	nearest_init(&n, given);
+	nearest_offer(&n, one);
+	nearest_offer(&n, two);
+	return n.word;
+}
+
+static void the_nearest_word_is_the_one_that_was_meant(void **state)
+{
+	char word[NEAREST_LEN_MAX + 2];
+
+	/* A letter more, less, another, two the other way about; capitals. */
+	assert_string_equal(nearest_to("rangex", "range", "none"), "range");
+	assert_string_equal(nearest_to("rang", "none", "range"), "range");
+	assert_string_equal(nearest_to("runge", "range", "none"), "range");
+	assert_string_equal(nearest_to("arnge", "range", "none"), "range");
+	assert_string_equal(nearest_to("RANGE", "range", "none"), "range");
+	/* A quarter of the letters and one, no more. */
+	assert_string_equal(nearest_to("abc", "abd", "none"), "abd");
+	assert_string_equal(nearest_to("abc", "ade", "none"), "");
+	assert_string_equal(nearest_to("abcd", "abxy", "none"), "abxy");
+	assert_string_equal(nearest_to("abcd", "axyz", "none"), "");
+	/* The nearer one, and of two as near the first. */
+	assert_string_equal(nearest_to("abcdef", "abcdxy", "abcdex"), "abcdex");
+	assert_string_equal(nearest_to("abcdef", "abcdex", "abcdxy"), "abcdex");
+	assert_string_equal(nearest_to("abcdef", "abcdex", "abcdey"), "abcdex");
+	/* Some letter must be the word's own. */
+	assert_string_equal(nearest_to("x", "y", "xy"), "xy");
+	assert_string_equal(nearest_to("", "y", "none"), "");
+	assert_string_equal(nearest_to("abcd", "xy", "none"), "");
+	memset(word, 'w', sizeof(word));
+	word[NEAREST_LEN_MAX] = '\0';
+	assert_string_equal(nearest_to(word, word, "none"), word);
+	word[NEAREST_LEN_MAX] = 'w';
+	word[NEAREST_LEN_MAX + 1] = '\0';
+	assert_string_equal(nearest_to(word, "none", word), "");
+	assert_string_equal(nearest_to(word + 1, word, word), "");
+	assert_string_equal(nearest_to(word, word + 1, word + 1), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_character_cut_in_two_is_refused),
 		cmocka_unit_test(timestamps_are_canonical_decimals),
 		cmocka_unit_test(an_alias_splits_at_its_first_colon),
+		cmocka_unit_test(the_nearest_word_is_the_one_that_was_meant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

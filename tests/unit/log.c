@@ -1,0 +1,181 @@
+/* Who is told what: stderr in the foreground, the log for later. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/report/log.h"
+#include "store/value/why.h"
+
+static char folder[] = "/tmp/cellfs-log-XXXXXX";
+static char log_path[64], errors_path[64];
+
+static int set_up(void **state)
+{
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(log_path, sizeof(log_path), "%s/log", folder);
+	snprintf(errors_path, sizeof(errors_path), "%s/stderr", folder);
+	return log_open(log_path);
+}
+
+static int tear_down(void **state)
+{
+	unlink(log_path);
+	unlink(errors_path);
+	return rmdir(folder);
+}
+
+/* What a file has, which is empty then. */
+static const char *taken(const char *path, char text[4000])
+{
+	FILE *f = fopen(path, "r+");
+
+	assert_non_null(f);
+	text[fread(text, 1, 3999, f)] = '\0';
+	assert_int_equal(ftruncate(fileno(f), 0), 0);
+	fclose(f);
+	return text;
+}
+
+/* The line of the log has a time and the number of the process before. */
+static void assert_logged(const char *words)
+{
+	char text[4000], want[2000];
+
+	taken(log_path, text);
+	if (!*words) {
+		assert_string_equal(text, "");
+		return;
+	}
+	assert_int_equal(strcspn(text, " "),
+			 strlen("2026-11-22T10:00:00+0000"));
+	snprintf(want, sizeof(want), " cellfs[%d] %s\n", (int)getpid(), words);
+	assert_string_equal(strchr(text, ' '), want);
+}
+
+static void verror(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void verror(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_verror(LOG_CRIT, fmt, ap);
+	va_end(ap);
+}
+
+/* What stderr has of what @say says. */
+static const char *said(void (*say)(void), char text[4000])
+{
+	int before = dup(STDERR_FILENO);
+
+	assert_true(before >= 0);
+	fflush(stderr);
+	assert_non_null(freopen(errors_path, "w", stderr));
+	say();
+	fflush(stderr);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	return taken(errors_path, text);
+}
+
+static void say_error(void)
+{
+	log_error(LOG_ERR, "no %s", "room");
+}
+
+static void say_verror(void)
+{
+	verror("no %d", 5);
+}
+
+static void say_notice(void)
+{
+	log_notice("mounted %s", "here");
+}
+
+static void say_tell(void)
+{
+	log_tell(LOG_WARNING, "kept %s", "as that");
+}
+
+static void say_forged(void)
+{
+	log_tell(LOG_ERR, "a\nb\x1f\x7f\x20~\n\n");
+}
+
+static void say_nothing(void)
+{
+	log_tell(LOG_ERR, "%s", "\n");
+}
+
+static void in_the_foreground_a_person_reads_stderr(void **state)
+{
+	char text[4000];
+
+	assert_string_equal(said(say_error, text), "cellfs: no room\n");
+	assert_logged("");
+	assert_string_equal(said(say_verror, text), "cellfs: no 5\n");
+	assert_logged("");
+	assert_string_equal(said(say_notice, text), "");
+	assert_logged("notice: mounted here");
+	assert_string_equal(said(say_tell, text), "cellfs: kept as that\n");
+	assert_logged("warning: kept as that");
+}
+
+static void a_message_is_one_line(void **state)
+{
+	char text[4000];
+
+	assert_string_equal(said(say_forged, text), "cellfs: a?b?? ~\n");
+	assert_logged("err: a?b?? ~");
+	assert_string_equal(said(say_nothing, text), "cellfs: \n");
+	assert_logged("err: ");
+}
+
+static void in_the_background_all_is_in_the_log(void **state)
+{
+	char text[4000];
+
+	log_background();
+	assert_string_equal(said(say_error, text), "");
+	assert_logged("err: no room");
+	assert_string_equal(said(say_verror, text), "");
+	assert_logged("crit: no 5");
+	assert_string_equal(said(say_notice, text), "");
+	assert_logged("notice: mounted here");
+	assert_string_equal(said(say_tell, text), "");
+	assert_logged("warning: kept as that");
+}
+
+static void a_log_that_is_no_file_is_syslog(void **state)
+{
+	assert_false(log_is_file(NULL));
+	assert_false(log_is_file("syslog"));
+	assert_false(log_is_file("journald"));
+	assert_true(log_is_file("/var/log/cellfs"));
+	assert_true(log_is_file("syslog.1"));
+	assert_int_equal(log_open("/nowhere/log"), -ENOENT);
+	assert_string_equal(store_why(), "the log /nowhere/log cannot be "
+					 "opened: No such file or directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_the_foreground_a_person_reads_stderr),
+		cmocka_unit_test(a_message_is_one_line),
+		cmocka_unit_test(in_the_background_all_is_in_the_log),
+		cmocka_unit_test(a_log_that_is_no_file_is_syslog),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,97 @@
+/* What the kernel says of a process, here of this one. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/control/process.h"
+#include "store/os/clock.h"
+
+static uint64_t now_ns(clockid_t which)
+{
+	struct timespec now;
+
+	clock_gettime(which, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void the_start_is_before_now_and_not_long_ago(void **state)
+{
+	struct process_figures p;
+	uint64_t up = now_ns(CLOCK_BOOTTIME), now = now_ns(CLOCK_REALTIME);
+
+	process_figures(&p);
+	/* By less than a tick it may seem to be later. */
+	assert_true(p.start_ns <= now + NS_PER_S / 50);
+	/* A debugger may hold the test, but not since the machine started. */
+	assert_true(now - p.start_ns < up / 2 || up < 60 * NS_PER_S);
+}
+
+static void each_open_file_counts(void **state)
+{
+	struct process_figures before, with, after;
+	int fd;
+
+	process_figures(&before);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	process_figures(&with);
+	close(fd);
+	process_figures(&after);
+	assert_in_range(before.open_fds, 3, 1000);
+	assert_int_equal(with.open_fds, before.open_fds + 1);
+	assert_int_equal(after.open_fds, before.open_fds);
+}
+
+static void the_limit_of_open_files_is_that_of_the_process(void **state)
+{
+	struct process_figures p;
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 123;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	process_figures(&p);
+	assert_int_equal(p.max_fds, 123);
+}
+
+static void time_and_memory_grow(void **state)
+{
+	const size_t more = 64 << 20;
+	struct process_figures before, after;
+	volatile char *piece;
+
+	process_figures(&before);
+	piece = malloc(more);
+	assert_non_null((void *)piece);
+	for (size_t i = 0; i < more; i += 1024)
+		piece[i] = 1;
+	process_figures(&after);
+	assert_true(after.cpu_ns > before.cpu_ns);
+	assert_true(after.cpu_ns < 1000 * NS_PER_S);
+	assert_true(after.resident_bytes >=
+		    before.resident_bytes + more - more / 4);
+	assert_true(after.virtual_bytes >= after.resident_bytes);
+	assert_true(after.resident_bytes < 64ull << 30);
+	free((void *)piece);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_start_is_before_now_and_not_long_ago),
+		cmocka_unit_test(each_open_file_counts),
+		cmocka_unit_test(
+			the_limit_of_open_files_is_that_of_the_process),
+		cmocka_unit_test(time_and_memory_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
