@@ -126,7 +126,7 @@ heard() {
 	watch
 	mkfifo "$T/bytes"
 	dd if="$M/.cellfs/trace" of="$T/bytes" bs=1 status=none 3>&- &
-	local reader=$! line
+	local reader=$!
 	exec 4<"$T/bytes"
 	settled heard
 	[ ! -e "$M/T/nothing" ]
