@@ -91,6 +91,15 @@ note" ]
 	[ "$(cd "$M/T" && find . | grep -c .schema)" -eq 1 ]
 }
 
+@test "a row that was staged goes with its cells, like any other" {
+	mkdir "$M/T" "$M/T/.stage/R"
+	echo x > "$M/T/.stage/R/f:q"
+	mv "$M/T/.stage/R" "$M/T/R"
+	printf 'R\t\t\t\tdelete-row\n' > "$M/T/.cells"
+	settled [ ! -e "$M/T/R" ]
+	[ -z "$(ls "$M/T")" ]
+}
+
 @test "what cannot be a row stays staged, and the table unchanged" {
 	a_staged_row
 	echo note > "$M/T/.stage/R/f/note"

@@ -423,6 +423,51 @@ static void assert_stays_known(struct world *w, uint64_t node, uint64_t dir,
 	assert_true(nodes_known(w->fs->nodes, node, false));
 }
 
+/* Opens, and closes what was opened. */
+static void assert_opens(struct world *w, uint64_t node, bool dir)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	struct fuse_release_in release = {0};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(w, dir ? FUSE_OPENDIR : FUSE_OPEN, node, ARGS(in),
+			     bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(answer.len, sizeof(out));
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(handles_count(w->fs->handles), 1);
+	release.fh = out.fh;
+	assert_int_equal(ask(w, dir ? FUSE_RELEASEDIR : FUSE_RELEASE, node,
+			     ARGS(release), bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(handles_count(w->fs->handles), 0);
+}
+
+static void what_is_open_is_open_until_it_is_closed(void **state)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	uint64_t table, row, help;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_opens(&w, row, true);
+	assert_int_equal(w.fs->op_counts[FS_OPEN], 0);
+	assert_opens(&w, looked_up(&w, row, "f:q"), false);
+	assert_int_equal(w.fs->op_counts[FS_OPEN], 1);
+	/* What cannot be opened is told. */
+	help = looked_up(&w, looked_up(&w, FUSE_ROOT_ID, ".cellfs"), "help");
+	assert_true(ask(&w, FUSE_OPEN, help, ARGS(in), bytes_of(NULL, 0)) < 0);
+	assert_told(&w, "open /.cellfs/help: ");
+	in.flags = O_RDONLY;
+	assert_int_equal(
+		ask(&w, FUSE_OPENDIR, help, ARGS(in), bytes_of(NULL, 0)),
+		-ENOTDIR);
+	assert_told(&w, "opendir /.cellfs/help: ENOTDIR");
+	assert_int_equal(handles_count(w.fs->handles), 0);
+	world_end(&w);
+}
+
 static void what_the_kernel_has_already_stays_its_own(void **state)
 {
 	uint64_t table, row, file;
@@ -747,6 +792,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
 		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
 		cmocka_unit_test(what_nobody_takes_is_given_back),
+		cmocka_unit_test(what_is_open_is_open_until_it_is_closed),
 		cmocka_unit_test(what_the_kernel_has_already_stays_its_own),
 		cmocka_unit_test(a_node_is_given_once_by_a_request),
 		cmocka_unit_test(
