@@ -1,0 +1,79 @@
+/* The texts of .cellfs: each is whole, or an error. */
+#include "tests/unit/kernel.h"
+
+#include "fs/control/control.h"
+#include "fs/tree/control_file.h"
+
+/* So many more times words are put into a buffer, then memory is out. */
+static unsigned prints;
+
+int __wrap_buf_printf(struct buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+int __wrap_buf_printf(struct buf *b, const char *fmt, ...)
+{
+	static char text[16384];
+	va_list ap;
+	int n;
+
+	if (prints == 0)
+		return -ENOMEM;
+	prints--;
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	assert_in_range(n, 0, sizeof(text) - 1);
+	return buf_append(b, text, (size_t)n);
+}
+
+/* How often words are put there for the text of that file. */
+static unsigned prints_of(struct world *w, enum control_id id)
+{
+	struct buf out = {0};
+
+	prints = UINT32_MAX;
+	assert_int_equal(control_text(w->fs, id, &out), 0);
+	buf_free(&out);
+	return UINT32_MAX - prints;
+}
+
+static void a_text_is_whole_or_an_error(void **state)
+{
+	struct buf out = {0};
+	uint64_t table;
+	struct world w;
+	const char *name;
+
+	prints = UINT32_MAX;
+	world_begin(&w);
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "no table"), -EINVAL);
+	for (unsigned i = 0; (name = control_name(w.fs, i)); i++) {
+		enum control_id id = control_find(bytes_str(name))->id;
+		unsigned n;
+
+		if (id == CONTROL_TRACE)
+			continue;
+		n = prints_of(&w, id);
+		/* Without a sandbox there is nothing that was given up. */
+		assert_true(n > 0 || id == CONTROL_STATUS);
+		for (unsigned k = 0; k < n; k++) {
+			prints = k;
+			out.len = 0;
+			if (control_text(w.fs, id, &out) != -ENOMEM)
+				fail_msg("%s, of which %u of %u could be said",
+					 name, k, n);
+		}
+	}
+	prints = UINT32_MAX;
+	buf_free(&out);
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_is_whole_or_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
