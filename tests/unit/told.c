@@ -337,6 +337,90 @@ static void of_an_altered_table_all_has_other_attributes(void **state)
 	world_end(&w);
 }
 
+static bool has_word(const char *heard, const char *what, uint64_t node,
+		     const char *name)
+{
+	char line[300];
+
+	snprintf(line, sizeof(line), "%s %llu%s%s\n", what,
+		 (unsigned long long)node, *name ? " " : "", name);
+	return strstr(heard, line) != NULL;
+}
+
+/* What a program deletes of column q, of which the kernel knows all. */
+static const char *after_delete(struct world *w, uint8_t op, int64_t ts)
+{
+	struct change c = {
+		.op = op, .family = str("f"), .qualifier = str("q"), .ts = ts};
+	struct mutation m = {.row = str("P"), .changes = &c, .nchanges = 1};
+	const char *heard;
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, str("T"), &t), 0);
+	changed_rows_before(w->fs, t, &m, 1);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	changed_rows(w->fs, t, &m, 1);
+	heard = notices(w);
+	table_unref(t);
+	return heard;
+}
+
+struct column {
+	uint64_t table, row, family, column;
+};
+
+/* The row P has f:q of the versions 5 and 6 alone, and f:r. */
+static void begin_column(struct world *w, struct column *c)
+{
+	c->table = begin(w, &c->row);
+	assert_int_equal(make_file(w, c->row, "f:r"), 0);
+	c->family = looked_up(w, c->row, "f");
+	after_delete(w, CHANGE_DELETE_COLUMN, TS_AUTO);
+	c->column = made_dir(w, c->family, "q");
+	assert_int_equal(make_file(w, c->column, "5"), 0);
+	assert_int_equal(make_file(w, c->column, "6"), 0);
+	looked_up(w, c->row, "f:q");
+	notices(w);
+}
+
+static int unlink_file(struct world *w, uint64_t dir, const char *name)
+{
+	return ask(w, FUSE_UNLINK, dir, str(""), name_of(name));
+}
+
+static void of_a_file_that_is_removed_the_directories_stay(void **state)
+{
+	struct column c;
+	const char *heard;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(unlink_file(&w, c.column, "6"), 0);
+	assert_int_equal(unlink_file(&w, c.column, "5"), 0);
+	heard = notices(&w);
+	assert_true(has_word(heard, "pages", c.column, ""));
+	assert_false(has_word(heard, "entry", c.family, "q"));
+	assert_false(has_word(heard, "entry", c.row, "f"));
+	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
+	world_end(&w);
+}
+
+static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
+{
+	struct column c;
+	const char *heard;
+	struct world w;
+
+	begin_column(&w, &c);
+	heard = after_delete(&w, CHANGE_DELETE, 6);
+	assert_true(has_word(heard, "entry", c.column, "6"));
+	assert_false(has_word(heard, "entry", c.family, "q"));
+	heard = after_delete(&w, CHANGE_DELETE, 5);
+	assert_true(has_word(heard, "entry", c.family, "q"));
+	assert_false(has_word(heard, "entry", c.row, "f"));
+	world_end(&w);
+}
+
 static void a_namespace_or_a_flush_is_nothing_to_tell(void **state)
 {
 	uint64_t row;
@@ -366,6 +450,10 @@ int main(void)
 		cmocka_unit_test(
 			a_snapshot_that_is_renamed_is_told_by_both_names),
 		cmocka_unit_test(of_an_altered_table_all_has_other_attributes),
+		cmocka_unit_test(
+			of_a_file_that_is_removed_the_directories_stay),
+		cmocka_unit_test(
+			of_a_column_that_a_program_takes_the_name_is_told),
 		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
 	};
 
