@@ -2,7 +2,7 @@
 """Changes one operator, constant, comparison or call at a time, and asks the tests.
 
 usage: tests/long/mutate.py DIR [--mutants N] [--seed S] [--area NAME]...
-                            [--bats FILE,...]
+                            [--bats FILE,...] [--seconds S] [--again]
 
 DIR, in memory best and not below /tmp, gets a copy of the sources with three
 builds. One notes once what each test costs and which blocks of code it runs. Each
@@ -10,11 +10,14 @@ mutant is drawn by the seed: a third in fs/, a tenth in os_posix.c, the others i
 store/, most of them where changes become durable and are seen again. The tests
 that run its block then have it, the cheap and likely ones first, until one fails;
 one that hangs has failed. What a release build does not find a build with
-AddressSanitizer is asked again. DIR/results has a line of JSON a mutant, and a run
-with the same DIR goes on behind the last. What no test found is printed at the end,
-and people judge it: what means the same as the original has its line, and why, in
-equivalent.tsv and is counted apart, as is what compiles to the same code.
+AddressSanitizer is asked again, by the likeliest few. DIR/results has a line of
+JSON a mutant, and a run with the same DIR goes on behind the last. What no test
+found is printed at the end, and people judge it: what means the same as the original
+has its line, and why, in equivalent.tsv and is counted apart, as is what compiles to
+the same code.
 --bats names the only files of tests/bats that are asked; without it all are.
+--seconds is what the tests that a mutant is asked may have cost when they were
+noted; without it all are asked. --again asks those again that no test found.
 """
 import argparse
 import collections
@@ -23,6 +26,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -43,6 +47,10 @@ AREAS = {
     "rest": (2, ["store/lsm/table/", "store/lsm/block/", "store/value/",
                  "store/front/", "store/filter/"]),
 }
+
+# How many tests are linked and asked at first, and how many with AddressSanitizer.
+FIRST = 8
+ASAN = 8
 
 
 def one_more(number):
@@ -91,46 +99,30 @@ def sites_of(path):
                        to(m) if callable(to) else to)
 
 
-def code_of(tests, path):
-    """What a release build makes of a source."""
-    name = path.replace("/", "_") + ".o"
-    made = [f for f in glob.glob(tests.build("plain") + "/**/*.o", recursive=True)
-            if name.endswith("_" + os.path.basename(f)) or
-            os.path.basename(f) == name]
-    code = []
-    for f in sorted(made):
-        with open(f, "rb") as o:
-            code.append(o.read())
-    return code
-
-
-def judge(tests, path, site, change, restore, learnt):
+def judge(tests, path, site, source, learnt, seconds):
     """What finds a change: a test, or "build", "same", "unreached", None."""
-    restore()
-    tests.ninja("plain", "fs/cellfs", "tools/cellctl")
-    before = code_of(tests, path)
-    change()
-    if not tests.ninja("plain", "fs/cellfs", "tools/cellctl"):
+    source.change()
+    if not tests.ninja("plain", *tests.objects[path]):
         return "build"
-    if code_of(tests, path) == before:
+    if tests.code_of(path) == tests.code[path]:
         return "same"
-    if not tests.runs("plain", path, site[0] + 1, learnt):
+    if not tests.runs("plain", path, site[0] + 1, learnt, seconds):
         return "unreached"
-    for kind in ["plain", "asan"]:
+    for kind, asked in [("plain", None), ("asan", ASAN)]:
         while True:
-            runs = tests.runs(kind, path, site[0] + 1, learnt)
-            tests.ninja(kind, *{t for r in runs for t in r.targets})
-            by = tests.first_that_fails(runs)
+            runs = tests.runs(kind, path, site[0] + 1, learnt,
+                              seconds)[:asked]
+            by = (tests.first_that_fails(kind, runs[:FIRST])
+                  or tests.first_that_fails(kind, runs[FIRST:]))
             if by is None:
                 break
             name = by.split(":")[0]
             if (kind, name) in tests.good:
                 return by
-            restore()
+            source.restore()
             one = [r for r in runs if r.name == name]
-            tests.ninja(kind, *one[0].targets)
-            good = tests.first_that_fails(one) is None
-            change()
+            good = tests.first_that_fails(kind, one) is None
+            source.change()
             if good:
                 tests.good.add((kind, name))
                 return by
@@ -211,38 +203,48 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--area", choices=AREAS, action="append")
     p.add_argument("--bats", type=lambda s: s.split(","), metavar="FILE,...")
+    p.add_argument("--seconds", type=float, default=float("inf"))
+    p.add_argument("--again", action="store_true")
     a = p.parse_args()
     copy_sources(a.dir)
     os.chdir(a.dir)
     files = sorted(glob.glob("store/**/*.c", recursive=True)
                    + glob.glob("fs/**/*.c", recursive=True))
-    results = []
+    results = {}
     if os.path.exists("results"):
         with open("results", encoding="utf-8") as f:
-            results = [json.loads(line) for line in f]
-    tests = Tests(os.getcwd(), a.bats) if len(results) < a.mutants else None
+            results = {r["n"]: r for r in map(json.loads, f)}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # Who runs in the background ignores them, and daemons under test would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    tests = None
+    same = equivalent()
     seen = set()
     for i in range(a.mutants):
         path, site = draw(random.Random(a.seed * 1000003 + i), files,
                           a.area or list(AREAS), seen)
         seen.add((path, site))
-        if i < len(results):
+        if i in results and not (a.again and
+                                 verdict(results[i], same) == "not found"):
             continue
+        tests = tests or Tests(os.getcwd(), a.bats, files)
         source = Source(path, site)
         began = time.monotonic()
-        learnt = collections.Counter((r["by"] or "").split(":")[0]
-                                     for r in results)
+        learnt = collections.Counter()
+        for r in results.values():
+            learnt[(r["by"] or "").split(":")[0]] += 10 if r["file"] == path else 1
         try:
-            by = judge(tests, path, site, source.change, source.restore, learnt)
+            by = judge(tests, path, site, source, learnt, a.seconds)
         finally:
             source.restore()
-        results.append({"n": i, "file": path, "line": site[0] + 1,
-                        "was": source.was, "now": source.now, "by": by,
-                        "seconds": round(time.monotonic() - began)})
+        results[i] = {"n": i, "file": path, "line": site[0] + 1,
+                      "was": source.was, "now": source.now, "by": by,
+                      "seconds": round(time.monotonic() - began)}
         with open("results", "a", encoding="utf-8") as f:
-            f.write(json.dumps(results[-1]) + "\n")
+            f.write(json.dumps(results[i]) + "\n")
         print(f"{i}: {path}:{site[0] + 1}: {by or 'NOT FOUND'}", flush=True)
-    report(results)
+    report(results.values())
     return 0
 
 

@@ -5,6 +5,8 @@ or one test of a file of tests/bats. Each runs in namespaces of its own with a /
 in memory: what it leaves behind, mounts and daemons too, goes with it.
 """
 import collections
+import glob
+import hashlib
 import json
 import os
 import re
@@ -16,11 +18,30 @@ JOBS = 3
 APART = ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c",
          'mount -t tmpfs none /tmp && "$@"', "sh"]
 COMMON = ["-Db_lundef=false", "-Dwerror=false"]
+# In the copy the store is a shared library, so that no test is linked again for a
+# change in it; static for those that wrap its calls, and where blocks are noted.
+SHARED = [
+    ("store/meson.build", "store_lib = static_library(",
+     "store_both = both_libraries("),
+    ("store/meson.build", "gnu_symbol_visibility: 'hidden',", ""),
+    ("store/meson.build", "store = declare_dependency(",
+     "store_static = store_both.get_static_lib()\n"
+     "store_lib = get_option('optimization') == '1' ? store_static"
+     " : store_both.get_shared_lib()\n"
+     "store = declare_dependency("),
+    ("tests/meson.build", "link_args: wrapped.get(name, []),",
+     "link_args: wrapped.get(name, []),"
+     " link_whole: name in wrapped ? [store_static] : [],"),
+    ("tests/meson.build", "'unit/os_calls.c',",
+     "'unit/os_calls.c', link_whole: store_static,"),
+    ("tests/meson.build", "'unit/os_door.c',",
+     "'unit/os_door.c', link_whole: store_static,"),
+]
 BUILDS = {
     "plain": ["-Dbuildtype=release", *COMMON],
     "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined",
              *COMMON],
-    "cover": ["-Dbuildtype=debug", "-Db_pie=true",
+    "cover": ["-Dbuildtype=debug", "-Doptimization=1", "-Db_pie=true",
               "-Dc_args=-fsanitize-coverage=trace-pc", *COMMON],
 }
 # Suites of meson; the campaigns that plant bugs of their own judge none.
@@ -54,6 +75,12 @@ def ended(p):
     p.wait()
 
 
+def is_of(made, path):
+    """Whether this object is made of this source: store/x/y.c is .../x_y.c.o."""
+    return ("_" + path.replace("/", "_") + ".o").endswith(
+        "_" + os.path.basename(made))
+
+
 def pattern(names):
     """A pattern of bats that fits these descriptions."""
     return "^(" + "|".join(re.sub(r"([][\\.*^$+?(){}|])", r"\\\1", n)
@@ -61,9 +88,11 @@ def pattern(names):
 
 
 class Tests:
-    def __init__(self, copy, files):
+    def __init__(self, copy, files, sources):
         """Of tests/bats only these files; None: all."""
         self.copy = copy
+        if not os.path.isdir(self.build("plain")):
+            self.share()
         for kind, options in BUILDS.items():
             if not os.path.isdir(self.build(kind)):
                 self.set_up(kind, options)
@@ -86,9 +115,32 @@ class Tests:
         self.bad = set()
         self.reach, self.cost = {}, {}
         self.measure()
+        self.ninja("plain", *{t for n in self.programs
+                              for t in self.program("plain", n).targets}, *MOUNT)
+        made = glob.glob("**/*.o", root_dir=self.build("plain"), recursive=True)
+        self.objects = {p: [o for o in made if is_of(o, p)] for p in sources}
+        self.code = {p: self.code_of(p) for p in sources}
+
+    def code_of(self, path):
+        """What a release build makes of a source."""
+        code = []
+        for name in self.objects[path]:
+            with open(os.path.join(self.build("plain"), name), "rb") as o:
+                code.append(hashlib.sha256(o.read()).digest())
+        return code
 
     def build(self, kind):
         return os.path.join(self.copy, "build-" + kind)
+
+    def share(self):
+        for name, was, now in SHARED:
+            path = os.path.join(self.copy, name)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            if was not in text:
+                raise SystemExit(f"mutate: {name} has no {was}")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text.replace(was, now, 1))
 
     def set_up(self, kind, options):
         more = []
@@ -102,9 +154,11 @@ class Tests:
                        cwd=self.copy, check=True, stdout=subprocess.DEVNULL)
 
     def ninja(self, kind, *targets):
-        return subprocess.run(["ninja", "-C", self.build(kind), *targets],
-                              check=False, stdout=subprocess.DEVNULL
-                              ).returncode == 0
+        p = subprocess.run(["ninja", "-C", self.build(kind), *targets],
+                           check=False, stdout=subprocess.PIPE, text=True,
+                           errors="replace")
+        self.said = p.stdout
+        return p.returncode == 0
 
     def program(self, kind, name):
         t = self.programs[name]
@@ -123,7 +177,7 @@ class Tests:
                    self.limit([f"{file} {n}" for n in numbers]))
 
     def limit(self, names):
-        return 120 + 15 * sum(self.cost.get(n, 20) for n in names)
+        return 60 + 15 * sum(self.cost.get(n, 20) for n in names)
 
     def start(self, run, slot, env=None):
         log = os.path.join(self.copy, f"log{slot}")
@@ -133,8 +187,11 @@ class Tests:
                                  env={**os.environ, **(env or {})})
         return p, log, time.monotonic()
 
-    def first_that_fails(self, runs):
+    def first_that_fails(self, kind, runs):
         """Some at a time, in their order, until one fails: its name or None."""
+        targets = {t for r in runs for t in r.targets}
+        if runs and not self.ninja(kind, *targets):
+            raise SystemExit("mutate: a test is not linked\n" + self.said)
         runs = list(runs)
         going = {}
         lost = None
@@ -157,7 +214,7 @@ class Tests:
         return lost
 
     def reaching(self, path, line):
-        """What runs the block that this line is in."""
+        """What runs the block that this line is in, or else the file."""
         blocks = self.reach.get(path, {})
         with open(os.path.join(self.copy, path), encoding="utf-8") as f:
             lines = f.read().split("\n")
@@ -166,11 +223,11 @@ class Tests:
             if text[:1] in ("{", "}"):
                 inside = text == "{"
                 break
-        known = sorted(blocks)
-        before = [n for n in known if n <= line]
+        every = {t for names in blocks.values() for t in names}
+        before = [n for n in sorted(blocks) if n <= line]
         if not inside or not before:
-            return {t for names in blocks.values() for t in names}
-        return set(blocks[before[-1]])
+            return every
+        return set(blocks[before[-1]]) or every
 
     def forget(self, run):
         """Fails on what is not changed too: no judge."""
@@ -178,8 +235,8 @@ class Tests:
         self.bad |= {run, *(f"{run} {n + 1}" for n in
                             range(len(self.bats.get(run, []))))}
 
-    def runs(self, kind, path, line, learnt):
-        """Those that reach a line: likely and cheap ones first."""
+    def runs(self, kind, path, line, learnt, seconds):
+        """Those that reach a line: likely and cheap ones first, for so long."""
         tests = self.reaching(path, line) & set(self.cost) - self.bad
         module = os.path.basename(path).split(".")[0]
         mounts = collections.defaultdict(list)
@@ -190,13 +247,19 @@ class Tests:
                 mounts[file].append(int(number))
             elif name in self.programs:
                 near = name in module or module in name
-                cost = self.cost[name] / (1 + learnt[name] + 5 * near)
-                order.append((cost, self.program(kind, name)))
+                cost = self.cost[name]
+                order.append((cost / (1 + learnt[name] + 5 * near), cost,
+                              self.program(kind, name)))
         for file, numbers in mounts.items():
             cost = sum(self.cost[f"{file} {n}"] for n in numbers)
-            cost /= 1 + learnt[file]
-            order.append((cost, self.mount(kind, file, sorted(numbers))))
-        return [run for _, run in sorted(order, key=lambda o: (o[0], o[1].name))]
+            order.append((cost / (1 + learnt[file]), cost,
+                          self.mount(kind, file, sorted(numbers))))
+        asked = []
+        for _, cost, run in sorted(order, key=lambda o: (o[0], o[2].name)):
+            if cost <= seconds or not asked:
+                seconds -= cost
+                asked.append(run)
+        return asked
 
     def measure(self):
         """Runs all once, and keeps what each costs and which blocks it runs."""
