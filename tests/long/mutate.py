@@ -50,7 +50,7 @@ AREAS = {
 
 # How many tests are linked and asked at first, and how many with AddressSanitizer.
 FIRST = 8
-ASAN = 8
+ASAN = 5
 
 
 def one_more(number):

@@ -171,13 +171,15 @@ class Tests:
 
     def mount(self, kind, file, numbers):
         names = [self.bats[file][n - 1] for n in numbers]
+        slowest = max(self.cost.get(f"{file} {n}", 20) for n in numbers)
         return Run(file, MOUNT,
-                   ["env", "BUILD=" + self.build(kind), "bats", "--tap", "-f",
+                   ["env", "BUILD=" + self.build(kind),
+                    f"BATS_TEST_TIMEOUT={round(15 + 10 * slowest)}", "bats", "--tap", "-f",
                     pattern(names), os.path.join(self.copy, "tests/bats", file)],
                    self.limit([f"{file} {n}" for n in numbers]))
 
     def limit(self, names):
-        return 60 + 15 * sum(self.cost.get(n, 20) for n in names)
+        return 15 + 10 * sum(self.cost.get(n, 20) for n in names)
 
     def start(self, run, slot, env=None):
         log = os.path.join(self.copy, f"log{slot}")

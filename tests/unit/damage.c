@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "store/filter/filter.h"
 #include "store/lsm/background/background.h"
 #include "store/os/os.h"
 #include "tests/sim/os_sim.h"
@@ -435,6 +436,39 @@ static void a_scan_goes_on_behind_a_lost_file(void **state)
 				 i < 20 || i > 29 || i % 2 == 0);
 }
 
+/* A filter walks the row before its first cell is handed out. */
+static void a_scan_that_picks_says_what_is_damaged_within_a_row(void **state)
+{
+	struct scan_spec spec = {.granularity = SCAN_CELLS, .versions = 1};
+	struct fixture *f = *state;
+	struct filter *filter;
+	unsigned long bad = 0;
+	struct scan *sc;
+	struct cell c;
+
+	for (int i = 0; i < MANY; i++) {
+		char name[8], value[VALUE + 1];
+
+		snprintf(name, sizeof(name), "q%03d", i);
+		memset(value, 'a', VALUE);
+		value[VALUE] = '\0';
+		assert_int_equal(temp_put(&f->s, "r", "f", name, 1, value), 1);
+	}
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	assert_int_equal(os_dir_list(f->dir, newest_file, &bad), 0);
+	assert_int_equal(temp_close(&f->s), 0);
+	flip(f, bad, file_bytes(f, bad) - MANY / 2 * VALUE);
+	reopen(f);
+	assert_int_equal(filter_parse(bytes_str("ColumnPrefixFilter('q')"),
+				      &filter),
+			 0);
+	spec.filter = filter;
+	assert_int_equal(scan_open(f->s.table, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &c), -EUCLEAN);
+	scan_close(sc);
+	filter_free(filter);
+}
+
 static uint64_t stat_of(struct fixture *f, const char *name)
 {
 	struct store_stat st;
@@ -611,6 +645,7 @@ int main(void)
 		TEST(what_a_lost_file_may_change_is_not_shown),
 		TEST(a_scan_goes_on_behind_a_damaged_block),
 		TEST(a_scan_goes_on_behind_a_lost_file),
+		TEST(a_scan_that_picks_says_what_is_damaged_within_a_row),
 		TEST(a_merge_leaves_out_a_file_with_a_damaged_block),
 		TEST(merges_around_damage_change_no_answer),
 		TEST(a_table_that_is_dropped_takes_its_damage_along),
