@@ -459,9 +459,8 @@ static void a_scan_that_picks_says_what_is_damaged_within_a_row(void **state)
 	assert_int_equal(temp_close(&f->s), 0);
 	flip(f, bad, file_bytes(f, bad) - MANY / 2 * VALUE);
 	reopen(f);
-	assert_int_equal(filter_parse(bytes_str("ColumnPrefixFilter('q')"),
-				      &filter),
-			 0);
+	assert_int_equal(
+		filter_parse(bytes_str("ColumnPrefixFilter('q')"), &filter), 0);
 	spec.filter = filter;
 	assert_int_equal(scan_open(f->s.table, &spec, &sc), 0);
 	assert_int_equal(scan_next(sc, &c), -EUCLEAN);

@@ -1136,11 +1136,13 @@ static int exhaust(void)
 		if (r < 0)
 			return 6;
 	}
-	/* Their order takes memory too. */
-	limit.rlim_cur = RLIM_INFINITY;
-	r = cursor_seek_row(&c.base, bytes_str(""));
-	if ((r != 1 && r != -ENOMEM) || setrlimit(RLIMIT_AS, &limit) < 0)
-		return 8;
+	/* Their order takes memory too, and goes on where it was cut short. */
+	do {
+		limit.rlim_cur += ARENA_CHUNK;
+		if (setrlimit(RLIMIT_AS, &limit) < 0)
+			return 8;
+		r = cursor_seek_row(&c.base, bytes_str(""));
+	} while (r == -ENOMEM);
 	memtable_tree_stat(mt, TREE, &st);
 	r = cursor_seek_row(&c.base, bytes_str(""));
 	for (; r == 1; r = cursor_next_row(&c.base)) {
