@@ -17,7 +17,8 @@ has its line, and why, in equivalent.tsv and is counted apart, as is what compil
 the same code.
 --bats names the only files of tests/bats that are asked; without it all are.
 --seconds is what the tests that a mutant is asked may have cost when they were
-noted; without it all are asked. --again asks those again that no test found.
+noted, and the build with AddressSanitizer is not asked. --again asks those that no
+test found then, that build too.
 """
 import argparse
 import collections
@@ -48,9 +49,10 @@ AREAS = {
                  "store/front/", "store/filter/"]),
 }
 
-# How many tests are linked and asked at first, and how many with AddressSanitizer.
+# How many tests are linked and asked at first.
 FIRST = 8
-ASAN = 5
+# The builds, and how many tests of each are asked.
+KINDS = [("plain", None), ("asan", 5)]
 
 
 def one_more(number):
@@ -99,7 +101,7 @@ def sites_of(path):
                        to(m) if callable(to) else to)
 
 
-def judge(tests, path, site, source, learnt, seconds):
+def judge(tests, path, site, source, learnt, seconds, kinds):
     """What finds a change: a test, or "build", "same", "unreached", None."""
     source.change()
     if not tests.ninja("plain", *tests.objects[path]):
@@ -108,7 +110,7 @@ def judge(tests, path, site, source, learnt, seconds):
         return "same"
     if not tests.runs("plain", path, site[0] + 1, learnt, seconds):
         return "unreached"
-    for kind, asked in [("plain", None), ("asan", ASAN)]:
+    for kind, asked in kinds:
         while True:
             runs = tests.runs(kind, path, site[0] + 1, learnt,
                               seconds)[:asked]
@@ -203,7 +205,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--area", choices=AREAS, action="append")
     p.add_argument("--bats", type=lambda s: s.split(","), metavar="FILE,...")
-    p.add_argument("--seconds", type=float, default=float("inf"))
+    p.add_argument("--seconds", type=float)
     p.add_argument("--again", action="store_true")
     a = p.parse_args()
     copy_sources(a.dir)
@@ -235,7 +237,9 @@ def main():
         for r in results.values():
             learnt[(r["by"] or "").split(":")[0]] += 10 if r["file"] == path else 1
         try:
-            by = judge(tests, path, site, source, learnt, a.seconds)
+            by = judge(tests, path, site, source, learnt,
+                       float("inf") if a.seconds is None else a.seconds,
+                       KINDS if a.again or a.seconds is None else KINDS[:1])
         finally:
             source.restore()
         results[i] = {"n": i, "file": path, "line": site[0] + 1,

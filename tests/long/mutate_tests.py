@@ -78,7 +78,7 @@ def ended(p):
 def is_of(made, path):
     """Whether this object is made of this source: store/x/y.c is .../x_y.c.o."""
     return ("_" + path.replace("/", "_") + ".o").endswith(
-        "_" + os.path.basename(made))
+        "_" + os.path.basename(made).removeprefix(".._"))
 
 
 def pattern(names):
@@ -174,12 +174,14 @@ class Tests:
         slowest = max(self.cost.get(f"{file} {n}", 20) for n in numbers)
         return Run(file, MOUNT,
                    ["env", "BUILD=" + self.build(kind),
-                    f"BATS_TEST_TIMEOUT={round(15 + 10 * slowest)}", "bats", "--tap", "-f",
-                    pattern(names), os.path.join(self.copy, "tests/bats", file)],
+                    f"BATS_TEST_TIMEOUT={round(10 + 8 * slowest)}", "bats",
+                    "--tap", "-f", pattern(names),
+                    os.path.join(self.copy, "tests/bats", file)],
                    self.limit([f"{file} {n}" for n in numbers]))
 
     def limit(self, names):
-        return 15 + 10 * sum(self.cost.get(n, 20) for n in names)
+        cost = sum(self.cost.get(n, 20) for n in names)
+        return 10 + min(8 * cost, 60 + 2 * cost)
 
     def start(self, run, slot, env=None):
         log = os.path.join(self.copy, f"log{slot}")
@@ -256,12 +258,13 @@ class Tests:
             cost = sum(self.cost[f"{file} {n}"] for n in numbers)
             order.append((cost / (1 + learnt[file]), cost,
                           self.mount(kind, file, sorted(numbers))))
+        order.sort(key=lambda o: (o[0], o[2].name))
         asked = []
-        for _, cost, run in sorted(order, key=lambda o: (o[0], o[2].name)):
-            if cost <= seconds or not asked:
+        for _, cost, run in order:
+            if cost <= seconds:
                 seconds -= cost
                 asked.append(run)
-        return asked
+        return asked or [min(order, key=lambda o: o[1])[2]] if order else []
 
     def measure(self):
         """Runs all once, and keeps what each costs and which blocks it runs."""
