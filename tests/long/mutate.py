@@ -235,7 +235,9 @@ def main():
         began = time.monotonic()
         learnt = collections.Counter()
         for r in results.values():
-            learnt[(r["by"] or "").split(":")[0]] += 10 if r["file"] == path else 1
+            learnt[(r["by"] or "").split(":")[0]] += (
+                10 if r["file"] == path else
+                3 if os.path.dirname(r["file"]) == os.path.dirname(path) else 1)
         try:
             by = judge(tests, path, site, source, learnt,
                        float("inf") if a.seconds is None else a.seconds,

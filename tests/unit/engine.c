@@ -1193,6 +1193,40 @@ static void who_freezes_keeps_no_writer_waiting(void **state)
 	pthread_mutex_unlock(&db->commit);
 }
 
+static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
+{
+	struct os *os = sim_new(1);
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .wal_segment_bytes = 64 << 10,
+					   .wal_ring_bytes = 16 << 10,
+					   .os = os}};
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct lsm *db;
+
+	(void)state;
+	assert_int_equal(temp_open(&s), 0);
+	db = lsm_of(s.store);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 5, "five"), 1);
+	sim_set_space(os, db->limits.file_bytes);
+	/* That deletes nothing: a flush would make no room. */
+	freeze_full(db);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 0);
+	sim_set_space(os, (uint64_t)1 << 40);
+	assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	freeze_full(db);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 0);
+	sim_set_space(os, db->limits.file_bytes);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 1);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1733,6 +1767,8 @@ int main(void)
 			what_scans_step_over_is_merged_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			who_freezes_keeps_no_writer_waiting, setup, teardown),
+		cmocka_unit_test(
+			a_calm_store_is_flushed_when_its_disk_is_nearly_full),
 		cmocka_unit_test_setup_teardown(
 			a_store_that_is_only_opened_is_merged_too, setup,
 			teardown),
