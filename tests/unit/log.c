@@ -1,5 +1,6 @@
 /* Who is told what: stderr in the foreground, the log for later. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,13 +20,65 @@
 static char folder[] = "/tmp/cellfs-log-XXXXXX";
 static char log_path[64], errors_path[64];
 
+/* What syslog(3) was given; with _FORTIFY_SOURCE it has another name. */
+static char identity[32], sent[200];
+static int sent_as;
+
+void __wrap_openlog(const char *name, int option, int facility);
+void __wrap_openlog(const char *name, int option, int facility)
+{
+	snprintf(identity, sizeof(identity), "%s %d %d", name, option,
+		 facility);
+}
+
+void __wrap_syslog(int priority, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void __wrap_syslog(int priority, const char *fmt, ...)
+{
+	va_list ap;
+
+	sent_as = priority;
+	va_start(ap, fmt);
+	vsnprintf(sent, sizeof(sent), fmt, ap);
+	va_end(ap);
+}
+
+void __wrap___syslog_chk(int priority, int flag, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void __wrap___syslog_chk(int priority, int flag, const char *fmt, ...)
+{
+	va_list ap;
+
+	sent_as = priority;
+	va_start(ap, fmt);
+	vsnprintf(sent, sizeof(sent), fmt, ap);
+	va_end(ap);
+}
+
+/* First of all, as a file that was opened stays the log. */
+static void without_a_file_the_log_is_syslog(void **state)
+{
+	char want[32];
+
+	assert_int_equal(log_open(NULL), 0);
+	snprintf(want, sizeof(want), "cellfs %d %d", LOG_PID, LOG_DAEMON);
+	assert_string_equal(identity, want);
+	log_notice("mounted %s%%", "here");
+	assert_string_equal(sent, "mounted here%");
+	assert_int_equal(sent_as, LOG_DAEMON | LOG_NOTICE);
+	assert_int_equal(log_open(log_path), 0);
+	sent[0] = '\0';
+	log_notice("x");
+	assert_string_equal(sent, "");
+}
+
 static int set_up(void **state)
 {
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(log_path, sizeof(log_path), "%s/log", folder);
 	snprintf(errors_path, sizeof(errors_path), "%s/stderr", folder);
-	return log_open(log_path);
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -141,6 +196,65 @@ static void a_message_is_one_line(void **state)
 	assert_logged("err: ");
 }
 
+static void say_much(void)
+{
+	log_tell(LOG_ERR, "%05000d", 0);
+}
+
+static void a_long_message_is_cut(void **state)
+{
+	char text[4000], want[1300];
+
+	memset(want, '0', 1199);
+	want[1199] = '\0';
+	said(say_much, text);
+	assert_int_equal(strlen(text), strlen("cellfs: ") + 1199 + 1);
+	memmove(want + strlen("err: "), want, 1200);
+	memcpy(want, "err: ", strlen("err: "));
+	assert_logged(want);
+}
+
+static void the_log_is_its_owners_and_no_childs(void **state)
+{
+	struct stat st;
+	char link[32], to[64];
+	bool found = false;
+	ssize_t n;
+
+	assert_int_equal(stat(log_path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	for (int fd = 0; fd < 64; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, to, sizeof(to) - 1);
+		to[n > 0 ? n : 0] = '\0';
+		if (strcmp(to, log_path) != 0)
+			continue;
+		found = true;
+		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		assert_true(fcntl(fd, F_GETFL) & O_APPEND);
+	}
+	assert_true(found);
+}
+
+static void a_line_says_when_it_was(void **state)
+{
+	time_t before = time(NULL), after;
+	char text[4000], at[32];
+	bool same = false;
+	struct tm tm;
+
+	taken(log_path, text);
+	log_notice("x");
+	after = time(NULL);
+	taken(log_path, text);
+	for (time_t t = before; t <= after; t++) {
+		localtime_r(&t, &tm);
+		strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%S%z ", &tm);
+		same |= strncmp(text, at, strlen(at)) == 0;
+	}
+	assert_true(same);
+}
+
 static void in_the_background_all_is_in_the_log(void **state)
 {
 	char text[4000];
@@ -171,8 +285,12 @@ static void a_log_that_is_no_file_is_syslog(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_file_the_log_is_syslog),
+		cmocka_unit_test(the_log_is_its_owners_and_no_childs),
+		cmocka_unit_test(a_line_says_when_it_was),
 		cmocka_unit_test(in_the_foreground_a_person_reads_stderr),
 		cmocka_unit_test(a_message_is_one_line),
+		cmocka_unit_test(a_long_message_is_cut),
 		cmocka_unit_test(in_the_background_all_is_in_the_log),
 		cmocka_unit_test(a_log_that_is_no_file_is_syslog),
 	};

@@ -666,6 +666,53 @@ static void what_programs_run_into_all_day_is_not_told(void **state)
 	world_end(&w);
 }
 
+/* For how many milliseconds a version of that age may be believed. */
+static uint64_t believed_ms(struct world *w, uint64_t column, int64_t age_ms)
+{
+	struct fuse_entry_out e;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lld",
+		 (long long)(store_now_ms(w->store) - age_ms));
+	assert_int_equal(make_file(w, column, name), 0);
+	looked_up(w, column, name);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr_valid, e.entry_valid);
+	assert_int_equal(e.attr_valid_nsec, e.entry_valid_nsec);
+	return e.entry_valid * 1000 + (e.entry_valid_nsec + 500000) / 1000000;
+}
+
+static void a_version_is_believed_for_as_long_as_it_lives(void **state)
+{
+	static const char text[] = "families open\n"
+				   "family f\n\tttl 10s\n\tversions 9\n"
+				   "family g\n\tversions 9\n"
+				   "family h\n\tttl 1d\n\tversions 9\n";
+	struct schema schema;
+	uint64_t row, f, g, h;
+	struct world w;
+
+	begin(&w);
+	assert_int_equal(schema_parse(bytes_str(text), NULL, &schema), 0);
+	assert_int_equal(store_table_create(w.store, bytes_str("T"), &schema),
+			 0);
+	schema_free(&schema);
+	row = made_dir(&w, looked_up(&w, FUSE_ROOT_ID, "T"), "R");
+	f = made_dir(&w, made_dir(&w, row, "f"), "q");
+	g = made_dir(&w, made_dir(&w, row, "g"), "q");
+	h = made_dir(&w, made_dir(&w, row, "h"), "q");
+	assert_int_equal(believed_ms(&w, f, 0), 10000);
+	assert_int_equal(believed_ms(&w, f, 4000), 6000);
+	assert_int_equal(believed_ms(&w, f, 9999), 1);
+	assert_int_equal(believed_ms(&w, g, 0), 3600000);
+	assert_int_equal(believed_ms(&w, g, 4000), 3600000);
+	/* An hour at most. */
+	assert_int_equal(believed_ms(&w, h, 0), 3600000);
+	assert_int_equal(believed_ms(&w, h, 86400000 - 3600000), 3600000);
+	assert_int_equal(believed_ms(&w, h, 86400000 - 3599999), 3599999);
+	world_end(&w);
+}
+
 static void a_second_passes(struct fs *fs, const struct place *p)
 {
 	clock_at_ms += 1000;
@@ -801,6 +848,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_a_type_is_a_regular_one),
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
+		cmocka_unit_test(a_version_is_believed_for_as_long_as_it_lives),
 		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
 		cmocka_unit_test(
 			a_schema_that_was_removed_is_absent_for_ten_seconds),
