@@ -85,19 +85,22 @@ a	b"
 }
 
 @test "a name in lost+found is the last 200 bytes of a path, without what is no text" {
-	local name
+	local name umlauts
 	a_column
 	mkdir "$M/T/R/f/.d"
+	# Cut in the middle of a character it begins with the next one.
+	umlauts=$(printf 'ä%.0s' {1..99})
+	echo x > "$M/T/R/f/.d/äääääääääää${umlauts}x"
 	name=$(printf 'n%.0s' {1..190})
 	echo x > "$M/T/R/f/.d/$name"
 	echo x > "$M/T/R/f/.d/${name}mm"
 	echo x > "$M/T/R/f/.d/a"$'\x1f'"b"
 	echo x > "$M/T/R/f/.d/a"$'\x7f'"c"
 	echo x > "$M/T/R/f/.d/a d~"
-	ended "5 files"
+	ended "6 files"
 	ls "$STORE/lost+found" | sed 's/^[0-9]*-[0-9]//' | sort > "$T/names"
 	printf '%s\n' ",R,f,.d,${name}mm" ",T,R,f,.d,$name" ",T,R,f,.d,a d~" \
-		",T,R,f,.d,a_b" ",T,R,f,.d,a_c" | sort | diff - "$T/names"
+		",T,R,f,.d,a_b" ",T,R,f,.d,a_c" ",${umlauts}x" | sort | diff - "$T/names"
 }
 
 @test "of many files twenty are named, and all are counted" {

@@ -274,6 +274,9 @@ static void the_nearest_word_is_the_one_that_was_meant(void **state)
 	assert_string_equal(nearest_to("runge", "range", "none"), "range");
 	assert_string_equal(nearest_to("arnge", "range", "none"), "range");
 	assert_string_equal(nearest_to("RANGE", "range", "none"), "range");
+	assert_string_equal(nearest_to("ba", "ab", "none"), "ab");
+	assert_string_equal(nearest_to("bc", "ab", "none"), "");
+	assert_string_equal(nearest_to("ca", "ab", "none"), "");
 	/* A quarter of the letters and one, no more. */
 	assert_string_equal(nearest_to("abc", "abd", "none"), "abd");
 	assert_string_equal(nearest_to("abc", "ade", "none"), "");
