@@ -421,6 +421,39 @@ static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
 	world_end(&w);
 }
 
+static void of_a_version_that_is_moved_aside_its_column_is_told(void **state)
+{
+	struct column c;
+	const char *heard;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
+	heard = notices(&w);
+	assert_true(has_word(heard, "pages", c.column, ""));
+	world_end(&w);
+}
+
+static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
+{
+	uint64_t table, row, dir;
+	const char *heard;
+	struct world w;
+
+	table = begin(&w, &row);
+	dir = made_dir(&w, row, "g");
+	heard = after(&w, SERVED_DROPPED, "T", "", 0);
+	assert_true(has_word(heard, "inode", table, ""));
+	assert_true(has_word(heard, "inode", row, ""));
+	assert_true(has_word(heard, "inode", dir, ""));
+	forget(&w, dir);
+	forget(&w, row);
+	forget(&w, table);
+	/* The root is left. */
+	assert_int_equal(world_nodes(&w), 1);
+	world_end(&w);
+}
+
 static void a_namespace_or_a_flush_is_nothing_to_tell(void **state)
 {
 	uint64_t row;
@@ -454,6 +487,10 @@ int main(void)
 			of_a_file_that_is_removed_the_directories_stay),
 		cmocka_unit_test(
 			of_a_column_that_a_program_takes_the_name_is_told),
+		cmocka_unit_test(
+			of_a_version_that_is_moved_aside_its_column_is_told),
+		cmocka_unit_test(
+			of_a_dropped_table_nothing_is_believed_or_held),
 		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
 	};
 
