@@ -4,7 +4,7 @@
 #include "fs/control/control.h"
 #include "fs/tree/control_file.h"
 
-/* So many more times words are put into a buffer, then memory is out. */
+/* So many more times words are put into a buffer, then memory is out once. */
 static unsigned prints;
 
 int __wrap_buf_printf(struct buf *b, const char *fmt, ...)
@@ -15,9 +15,8 @@ int __wrap_buf_printf(struct buf *b, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	if (prints == 0)
+	if (prints-- == 0)
 		return -ENOMEM;
-	prints--;
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
