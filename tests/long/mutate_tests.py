@@ -44,6 +44,8 @@ BUILDS = {
     "cover": ["-Dbuildtype=debug", "-Doptimization=1", "-Db_pie=true",
               "-Dc_args=-fsanitize-coverage=trace-pc", *COMMON],
 }
+SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
+              "UBSAN_OPTIONS": "halt_on_error=1"}
 # Suites of meson; the campaigns that plant bugs of their own judge none.
 SUITES = {"unit", "model", "crash", "hbase"}
 NOT = re.compile(r"-finds$|^layering$|^limits$|^bench$")
@@ -188,7 +190,8 @@ class Tests:
         with open(log, "wb") as f:
             p = subprocess.Popen([*APART, *run.command], stdin=subprocess.DEVNULL,
                                  stdout=f, stderr=f, start_new_session=True,
-                                 env={**os.environ, **(env or {})})
+                                 env={**os.environ, **SANITIZERS,
+                                      **(env or {})})
         return p, log, time.monotonic()
 
     def first_that_fails(self, kind, runs):
