@@ -289,6 +289,27 @@ static void edits_are_there_after_a_reopen(void **state)
 	end_place(&p);
 }
 
+/* Puts a table of families with these names, in this order. */
+static int put_families(struct manifest *m, const char *first,
+			const char *second)
+{
+	struct catalog_tree trees[2] = {{.id = 8}, {.id = 9}};
+	struct catalog_table t = {.id = 3, .name = "v", .trees = trees};
+	struct edit e = {.put_table = &t};
+	struct family_attrs attrs;
+	int r;
+
+	schema_init(&t.schema, 1, 2);
+	family_attrs_default(&attrs);
+	assert_int_equal(schema_add(&t.schema, bytes_str("a"), &attrs), 0);
+	assert_int_equal(schema_add(&t.schema, bytes_str("b"), &attrs), 0);
+	strcpy(t.schema.families[0].name, first);
+	strcpy(t.schema.families[1].name, second);
+	r = manifest_commit(m, &e);
+	schema_free(&t.schema);
+	return r;
+}
+
 static void an_edit_that_does_not_fit_writes_nothing(void **state)
 {
 	struct place p = new_place();
@@ -313,6 +334,9 @@ static void an_edit_that_does_not_fit_writes_nothing(void **state)
 	assert_int_equal(put_table(p.m, 3, ".v", 1, 9), -EINVAL);
 	assert_int_equal(put_table(p.m, 0, "v", 1, 9), -EINVAL);
 	assert_int_equal(put_table(p.m, 3, "v", 1, 0), -EINVAL);
+	assert_int_equal(put_families(p.m, "b", "a"), -EINVAL);
+	assert_int_equal(put_families(p.m, "a", "a"), -EINVAL);
+	assert_int_equal(put_families(p.m, "a", "b:"), -EINVAL);
 	assert_int_equal(snapshot(p.m, "nightly", NULL, 1), -EEXIST);
 	assert_int_equal(snapshot(p.m, "other", NULL, 9), -EINVAL);
 	assert_int_equal(snapshot(p.m, NULL, "other", 1), -EINVAL);
