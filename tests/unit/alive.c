@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "store/lsm/base/ts_set.h"
+#include "store/lsm/rules/alive_inside.h"
 #include "tests/unit/temp_store.h"
 #include "tests/unit/thorough.h"
 
@@ -72,6 +73,47 @@ static void a_set_holds_what_was_added(void **state)
 			assert_int_equal(ts, expect);
 	}
 	ts_set_free(&s);
+}
+
+/* A reader walked over hidden entries of column q of row @i. */
+static void walk(struct alive *a, int i)
+{
+	char row[8];
+	struct alive_place p = {
+		.tree = 1,
+		.schema = 1,
+		.row = bytes_of(row, (size_t)sprintf(row, "%d", i))};
+	uint64_t token, seq, max;
+
+	alive_learn(a, &p, bytes_str("q"), 1, &token, &seq, &max);
+}
+
+static bool is_kept(struct alive *a, const char *row)
+{
+	const struct alive_place p = {
+		.tree = 1, .schema = 1, .row = bytes_str(row)};
+
+	return alive_row_find(a, &p);
+}
+
+/* Also when nobody asks for a row again. */
+static void the_row_that_was_used_least_recently_goes_first(void **state)
+{
+	static struct alive a;
+	_Atomic uint64_t seq = 1;
+
+	(void)state;
+	assert_int_equal(alive_init(&a, &seq, 16384, 1), 0);
+	for (int i = 0; i < 1000; i++) {
+		walk(&a, i);
+		walk(&a, 0);
+		assert_true(a.bytes <= 16384);
+	}
+	assert_true(is_kept(&a, "0"));
+	assert_false(is_kept(&a, "1"));
+	assert_true(is_kept(&a, "999"));
+	alive_free(&a);
+	assert_int_equal(a.bytes, 0);
 }
 
 struct pair {
@@ -461,6 +503,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_holds_what_was_added),
+		cmocka_unit_test(
+			the_row_that_was_used_least_recently_goes_first),
 		cmocka_unit_test(what_others_found_changes_no_answer),
 		cmocka_unit_test(
 			the_work_of_each_does_not_grow_with_what_is_hidden),
