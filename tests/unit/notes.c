@@ -380,6 +380,27 @@ static uint64_t id_of(struct world *w)
 	return id;
 }
 
+/* Of what was not done the log says nothing later on either. */
+static void a_break_without_space_is_not_owed(void **state)
+{
+	struct world w = new_world_with_snapshot();
+	int r;
+
+	(void)state;
+	fault_arm(w.os, &(struct fault_plan){.kinds = FAULT_ALLOCATE,
+					     .err = ENOSPC,
+					     .nth = 1,
+					     .forever = true});
+	while ((r = forget(&w)) == 1)
+		;
+	assert_int_equal(r, -ENOSPC);
+	assert_int_equal(make_clone(&w), -ENOSPC);
+	fault_disarm(w.os);
+	assert_int_equal(forget(&w), 1);
+	assert_null(strchr(story_of(&w).text, 'B'));
+	end_world(&w);
+}
+
 static void keeping_again_is_another_log(void **state)
 {
 	struct world w = new_world_with_snapshot();
@@ -512,6 +533,7 @@ int main(void)
 			a_note_without_space_is_the_next_that_is_written),
 		cmocka_unit_test(a_copy_has_the_note_that_was_owed),
 		cmocka_unit_test(a_clone_without_space_for_its_note_is_refused),
+		cmocka_unit_test(a_break_without_space_is_not_owed),
 		cmocka_unit_test(keeping_again_is_another_log),
 		cmocka_unit_test(
 			what_flushes_release_is_one_log_with_what_is_live),
