@@ -15,6 +15,8 @@
 #include "store/lsm/wal/wal_live.h"
 #include "store/lsm/wal/wal_replay.h"
 #include "store/value/why.h"
+#include "tests/sim/os_fault.h"
+#include "tests/sim/os_sim.h"
 #include "tests/unit/wal_records.h"
 
 struct place {
@@ -516,12 +518,56 @@ static void the_disk_begins_before_a_segment_ends(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
+/* What it is to open a log of which the ring cannot be mapped. */
+static int open_without_map(int err, uint64_t *ring_bytes)
+{
+	struct wal_options o = {.segment_bytes = 16384, .ring_bytes = 4096};
+	struct os *sim = sim_new(1), *os = fault_new(sim);
+	struct seen s = {0};
+	struct wal *w = NULL;
+	struct os_dir *d;
+	uint64_t lsn;
+	int r;
+
+	assert_int_equal(os_dir_open(os, "/s", true, &d), 0);
+	fault_arm(os, &(struct fault_plan){.kinds = FAULT_MAP,
+					   .err = err,
+					   .nth = 1,
+					   .forever = true});
+	r = wal_open(d, &o, 1, false, see, &s, &w);
+	if (r == 0) {
+		*ring_bytes = w->ring_bytes;
+		append(w, 0, 100, &lsn);
+		assert_int_equal(wal_sync(w, lsn), 0);
+		assert_int_equal(wal_close(w), 0);
+	}
+	os_dir_close(d);
+	fault_free(os);
+	sim_free(sim);
+	return r;
+}
+
+static void without_space_or_mmap_the_log_works_without_a_ring(void **state)
+{
+	const int without[] = {ENOSPC, EDQUOT, ENODEV, EOPNOTSUPP};
+	uint64_t ring;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(open_without_map(without[i], &ring), 0);
+		assert_int_equal(ring, 0);
+	}
+	assert_int_equal(open_without_map(EIO, &ring), -EIO);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(all_appended_records_come_back_in_order),
 		TEST(what_only_the_ring_holds_survives_the_process),
+		cmocka_unit_test(
+			without_space_or_mmap_the_log_works_without_a_ring),
 		TEST(records_bigger_than_ring_and_segment_fit),
 		TEST(what_is_held_is_the_log_of_that_moment),
 		TEST(a_record_without_end_is_refused),
