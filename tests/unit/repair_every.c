@@ -399,8 +399,11 @@ static void hear(void *arg, const struct store_rescue *news)
 	assert_non_null(news->file);
 	assert_true(news->reason[0]);
 	/* What is missing has lost all from its first byte on. */
-	if (!strcmp(news->reason, "it is missing"))
+	if (!strcmp(news->reason, "it is missing")) {
 		assert_int_equal(news->offset, 0);
+		if (!news->table)
+			assert_int_equal(news->bytes, 0);
+	}
 }
 
 /* Is the loss of the item told, with its table, family and row? */
