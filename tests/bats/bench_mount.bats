@@ -4,14 +4,15 @@ load helper
 
 @test "bench-mount has a figure for each step and target" {
 	"$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" --runs 2 \
-		--rows 40 --flat 40 --tree 5 --wide 2 --targets null,cellfs \
+		--rows 40 --flat 40 --tree 5 --wide 2 \
+		--targets null,cellfs,cellfs+sync \
 		--beside other="$BUILD" --json "$T/figures" > "$T/table"
 	"$BATS_TEST_DIRNAME/../../tools/bench-mount" "$BUILD" "$T" --list > "$T/list"
 	[ "$(wc -l < "$T/list")" -gt 30 ]
 	jq -r keys_unsorted[] "$T/figures" | sort > "$T/labels"
 	sort "$T/list" | diff - "$T/labels"
 	grep -q '| to other (wanted) |' "$T/table"
-	jq -e 'all(.[]; (keys == ["cellfs", "null", "other"]) and
+	jq -e 'all(.[]; (keys == ["cellfs", "cellfs+sync", "null", "other"]) and
 		all(.[]; length == 2 and all(.[]; .us > 0 and .count > 0)))' \
 		"$T/figures"
 	while read -r label; do
