@@ -67,6 +67,9 @@ static int session_args(const struct options *o, struct fuse_args *args)
 		r = buf_append(&b, ",ro", 3);
 	if (r == 0 && o->allow_other)
 		r = buf_append(&b, ",allow_other", 12);
+	if (r == 0 && o->io_uring)
+		r = buf_printf(&b, ",io_uring,io_uring_q_depth=%d",
+			       TRANSPORT_DEPTH);
 	if (r == 0)
 		r = buf_append(&b, "", 1);
 	if (r == 0 &&
@@ -150,21 +153,6 @@ static int open_for_mount(const struct options *o, mount_open_fn open_store,
 	/* Without the memory for it pictures have no heat. */
 	if (r == 0)
 		(void)store_heat(*out);
-	return r;
-}
-
-static int loop(struct fuse_session *se)
-{
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	int r;
-
-	if (!config)
-		return -ENOMEM;
-	fuse_loop_cfg_set_clone_fd(config, 0);
-	fuse_loop_cfg_set_max_threads(config, FS_THREADS_MAX);
-	fuse_loop_cfg_set_idle_threads(config, FS_THREADS_MAX);
-	r = fuse_session_loop_mt(se, config);
-	fuse_loop_cfg_destroy(config);
 	return r;
 }
 
@@ -350,17 +338,18 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 	gid_t group = p ? p->pw_gid : 0;
 	int r = session_args(o, &m->args);
 
-	if (r < 0 || (o->sandbox == SANDBOX_NO && !o->run_as))
+	if (r < 0 || (o->sandbox == SANDBOX_NO && !o->run_as && !o->io_uring))
 		return r;
 	if (r == 0)
 		r = mounter_start(&m->mounter, &m->args, o->mountpoint, user,
-				  group, background);
+				  group, background, o->io_uring);
 	if (r == 0 && open_store == store_open)
 		r = make_store(o, user, group);
 	if (r == 0 && o->run_as)
 		r = sandbox_become(o->run_as);
 	if (store_is_directory(o->store))
 		m->sandbox.store = o->store;
+	m->sandbox.ring = o->io_uring;
 	if (r == 0 && o->sandbox != SANDBOX_NO)
 		r = sandbox_enter(&m->sandbox, o->sandbox == SANDBOX_REQUIRED);
 	return r;
@@ -408,7 +397,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 		supervisor_ready(o->mountpoint);
 		log_notice("mounted %s on %s", o->store, o->mountpoint);
 		/* Positive: ended by a signal, which is a success. */
-		r = loop(m.session);
+		r = transport_loop(&m.fs->transport, m.session, FS_THREADS_MAX);
 		if (r < 0)
 			log_error(LOG_ERR,
 				  "the kernel's requests cannot be read: %s",
@@ -494,8 +483,10 @@ static int check_directory(const struct options *o)
 static int check(const struct options *o)
 {
 	bool directory = store_is_directory(o->store);
-	int r = directory ? check_directory(o) : 0;
+	int r = o->io_uring ? transport_check() : 0;
 
+	if (r == 0 && directory)
+		r = check_directory(o);
 	if (r == 0)
 		r = mountpoint_prepare(o->mountpoint);
 	if (r == 0 && directory)

@@ -1,10 +1,13 @@
 #include "fs/mounter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +18,7 @@
 enum {
 	ASK_MOUNT = 'm',
 	ASK_UNMOUNT = 'u',
+	ASK_END = 'e',
 };
 
 /* Room for one descriptor beside a byte. */
@@ -73,9 +77,43 @@ struct process {
 	const char *mountpoint;
 	uid_t user;
 	gid_t group;
-	bool quiet;
+	bool quiet, ring;
 	struct fuse_session *session;
+	unsigned device; /* the mount's st_dev; 0 = not known */
 };
+
+/* A mount's number, which the daemon is not asked for; 0 if there is none. */
+static unsigned device_of(const char *mountpoint)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, mountpoint,
+		     AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW, 0, &st) == 0 &&
+			       !st.stx_dev_major
+		       ? st.stx_dev_minor
+		       : 0;
+}
+
+/*
+ * The daemon died. Over io_uring the kernel does not end its requests while its
+ * thread for notices waits, perhaps for one of these (invalidate.c). So the
+ * connection is ended here, and stays mounted: by the file that fusectl has for
+ * that, or by an unmount with force of what is in use.
+ */
+static void end_requests(const struct process *p)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort",
+		 p->device);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "1", 1) == 1)
+		_exit(0);
+	fd = open(p->mountpoint, O_PATH | O_CLOEXEC);
+	if (fd >= 0 && device_of(p->mountpoint) == p->device)
+		umount2(p->mountpoint, MNT_FORCE);
+}
 
 static void mount_asked(struct process *p)
 {
@@ -92,6 +130,8 @@ static void mount_asked(struct process *p)
 	p->session = fuse_session_new(&args, &none, sizeof(none), NULL);
 	if (p->session && !fuse_session_mount(p->session, p->mountpoint))
 		fd = fuse_session_fd(p->session);
+	if (fd >= 0 && p->ring)
+		p->device = device_of(p->mountpoint);
 	send_byte(p->socket, ASK_MOUNT, fd);
 	if (fd >= 0)
 		close(fd);
@@ -102,7 +142,7 @@ static void mount_asked(struct process *p)
 
 static void run(struct process *p)
 {
-	char asked;
+	char asked = 0;
 	int fd;
 
 	prctl(PR_SET_NAME, "cellfs-mounter");
@@ -113,14 +153,17 @@ static void run(struct process *p)
 	while (receive_byte(p->socket, &asked, &fd) > 0) {
 		if (asked == ASK_MOUNT)
 			mount_asked(p);
-		else if (p->session)
+		else if (asked == ASK_UNMOUNT && p->session)
 			fuse_session_unmount(p->session);
 	}
+	if (asked == ASK_MOUNT && p->device)
+		end_requests(p);
 	_exit(0);
 }
 
 int mounter_start(struct mounter *m, const struct fuse_args *args,
-		  const char *mountpoint, uid_t user, gid_t group, bool quiet)
+		  const char *mountpoint, uid_t user, gid_t group, bool quiet,
+		  bool ring)
 {
 	int ends[2];
 
@@ -139,7 +182,8 @@ int mounter_start(struct mounter *m, const struct fuse_args *args,
 				    .mountpoint = mountpoint,
 				    .user = user,
 				    .group = group,
-				    .quiet = quiet};
+				    .quiet = quiet,
+				    .ring = ring};
 
 		descriptors_close(ends[1]);
 		run(&p);
@@ -164,8 +208,7 @@ void mounter_end(struct mounter *m, bool unmount)
 {
 	if (m->socket < 0)
 		return;
-	if (unmount)
-		send_byte(m->socket, ASK_UNMOUNT, -1);
+	send_byte(m->socket, unmount ? ASK_UNMOUNT : ASK_END, -1);
 	close(m->socket);
 	m->socket = -1;
 	while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)

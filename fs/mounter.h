@@ -13,7 +13,7 @@
  *			 ◀── device ──	closes it, so that the kernel sees the
  *			 		daemon's death
  *	mounter_end()	 ──────────▶	unmounts, and ends
- *	(or it dies)	 ── end ───▶	ends
+ *	(or it dies)	 ── end ───▶	over io_uring ends the connection; ends
  *
  * It ignores signals that end a daemon, since it is still needed then.
  */
@@ -32,11 +32,12 @@ struct mounter {
 
 /*
  * @user, @group: whose the mount is, 0 = the caller's. @quiet: the process leaves the
- * caller's output when it has mounted. A process with other threads cannot call
- * this.
+ * caller's output when it has mounted. @ring: requests may come over io_uring. A
+ * process with other threads cannot call this.
  */
 int mounter_start(struct mounter *m, const struct fuse_args *args,
-		  const char *mountpoint, uid_t user, gid_t group, bool quiet);
+		  const char *mountpoint, uid_t user, gid_t group, bool quiet,
+		  bool ring);
 /* The device of the mount, or -EIO: the process has said why. */
 int mounter_mount(struct mounter *m);
 /* With @unmount it is unmounted first. Waits for the process. */

@@ -204,7 +204,12 @@ static int stats_text(struct fs *fs, struct buf *out)
 
 static int status_text(struct fs *fs, struct buf *out)
 {
-	return fs->sandbox ? sandbox_format(fs->sandbox, out) : 0;
+	bool ring = atomic_load(&fs->transport.way) == TRANSPORT_RING;
+	int r = fs->sandbox ? sandbox_format(fs->sandbox, out) : 0;
+
+	return r < 0 ? r
+		     : buf_printf(out, "transport %s\n",
+				  ring ? "io_uring" : "/dev/fuse");
 }
 
 /* The table of that name; NULL for all: an empty line, or "all". */

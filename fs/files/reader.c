@@ -397,6 +397,7 @@ static const struct file_ops reader_ops = {
 };
 
 static const struct file_ops control_ops = {
+	.write_waits = true,
 	.read = reader_read,
 	.write = control_write,
 	.stat = reader_stat,

@@ -97,7 +97,7 @@ static void session_free(struct open_file *file)
  */
 struct asked {
 	struct served_file *file;
-	fuse_req_t req;
+	struct transport_wait wait;
 	pthread_t by;
 	enum {
 		WAITS,
@@ -141,7 +141,7 @@ static bool claim(struct asked *a)
 {
 	if (!decide(a, REPLIED))
 		return false;
-	fuse_req_interrupt_func(a->req, NULL, NULL);
+	transport_wait_end(&a->file->fs->transport, &a->wait);
 	return true;
 }
 
@@ -150,7 +150,7 @@ static int give(void *arg, struct bytes data)
 {
 	struct asked *a = arg;
 
-	return claim(a) ? fuse_reply_buf(a->req, (const char *)data.data,
+	return claim(a) ? fuse_reply_buf(a->wait.req, (const char *)data.data,
 					 data.len)
 			: SERVED_KEEP;
 }
@@ -160,7 +160,9 @@ static int session_read(struct fs *fs, struct open_file *file, fuse_req_t req,
 			size_t size, off_t off)
 {
 	struct served_file *f = (struct served_file *)file;
-	struct asked a = {.file = f, .req = req, .by = pthread_self()};
+	struct asked a = {.file = f,
+			  .wait = {.req = req, .interrupted = on_interrupt},
+			  .by = pthread_self()};
 	bool left;
 	int r;
 
@@ -170,7 +172,8 @@ static int session_read(struct fs *fs, struct open_file *file, fuse_req_t req,
 	if (left)
 		return why(-EAGAIN,
 			   "what was asked before is still being done");
-	fuse_req_interrupt_func(req, on_interrupt, &a);
+	a.wait.arg = &a;
+	transport_wait_begin(&fs->transport, &a.wait);
 	if (a.early && decide(&a, LEFT))
 		fuse_reply_err(req, EINTR);
 	r = served_take(f->served, size, give, &a);
@@ -204,6 +207,7 @@ static int session_ioctl(struct fs *fs, struct open_file *file, unsigned cmd,
 }
 
 static const struct file_ops served_ops = {
+	.read_waits = true,
 	.read = session_read,
 	.write = session_write,
 	.ioctl = session_ioctl,

@@ -58,7 +58,7 @@ static int take_lines(struct fs *fs, struct trace_file *tf, fuse_req_t req,
 		return 0;
 	tf->lines.len = tf->given = 0;
 	while (r == 0 && !fuse_session_exited(fs->session))
-		r = fuse_req_interrupted(req)
+		r = transport_interrupted(req)
 			    ? -EINTR
 			    : trace_lines(fs->trace, &tf->seq, room, LOOK_MS,
 					  &tf->lines);
@@ -123,6 +123,7 @@ static void trace_file_free(struct open_file *f)
 }
 
 static const struct file_ops trace_file_ops = {
+	.read_waits = true,
 	.read = trace_file_read,
 	.write = trace_file_write,
 	.release = trace_file_release,

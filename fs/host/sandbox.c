@@ -144,7 +144,7 @@ int sandbox_enter(struct sandbox *s, bool required)
 	if (!SANDBOX_IS_PARTIAL) {
 		s->undumpable = no_core();
 		s->landlock = enter_landlock(s->store);
-		s->seccomp = syscalls_restrict(s->store == NULL);
+		s->seccomp = syscalls_restrict(s->store == NULL, s->ring);
 	}
 	if (required && !(s->no_new_privs && s->no_capabilities &&
 			  s->undumpable && s->landlock && s->seccomp))

@@ -20,7 +20,7 @@
 
 #ifndef ARCH
 /* A machine whose calls nobody has looked at. */
-unsigned syscalls_restrict(bool network)
+unsigned syscalls_restrict(bool network, bool ring)
 {
 	return 0;
 }
@@ -185,6 +185,14 @@ static const int calls[] = {
 #endif
 };
 
+/* libfuse's, for its queues. */
+static const int ring_calls[] = {
+	SYS_io_uring_setup,
+	SYS_io_uring_enter,
+	SYS_io_uring_register,
+	SYS_mbind,
+};
+
 /*
  * The numbers of newer calls are the same on all machines. A C library that is newer
  * than this table does without one that the kernel lacks.
@@ -197,7 +205,7 @@ static const int calls[] = {
 #define ARG(n) (FIELD(args) + 8 * (n))
 
 struct program {
-	struct sock_filter code[2 * COUNT(calls) + 64];
+	struct sock_filter code[2 * COUNT(calls) + 2 * COUNT(ring_calls) + 64];
 	unsigned short len;
 	unsigned allowed; /* calls */
 };
@@ -239,7 +247,7 @@ static void allow_where(struct program *p, int nr, unsigned arg, unsigned mask,
 	answer(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void make(struct program *p, bool network)
+static void make(struct program *p, bool network, bool ring)
 {
 	load(p, FIELD(arch));
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
@@ -257,17 +265,19 @@ static void make(struct program *p, bool network)
 		allow_where(p, SYS_socket, 0, ~0u, AF_UNIX);
 	for (size_t i = 0; i < COUNT(calls); i++)
 		allow_call(p, calls[i]);
+	for (size_t i = 0; ring && i < COUNT(ring_calls); i++)
+		allow_call(p, ring_calls[i]);
 	add(p, BPF_JMP | BPF_JGE | BPF_K, FIRST_UNKNOWN, 0, 1);
 	answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 	answer(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-unsigned syscalls_restrict(bool network)
+unsigned syscalls_restrict(bool network, bool ring)
 {
 	struct program p = {.len = 0};
 	struct sock_fprog prog = {.filter = p.code};
 
-	make(&p, network);
+	make(&p, network, ring);
 	prog.len = p.len;
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_TSYNC, &prog))

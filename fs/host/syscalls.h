@@ -13,10 +13,11 @@
 #include <stdbool.h>
 
 /*
- * Restricts the process; with @network it may reach a cluster. The number of
- * calls that are allowed, 0 when the kernel has no
- * filters, or the machine is one that is not known here.
+ * Restricts the process; with @network it may reach a cluster, with @ring use
+ * io_uring, past which what it asks is not filtered. The number of calls that are
+ * allowed, 0 when the kernel has no filters, or the machine is one that is not
+ * known here.
  */
-unsigned syscalls_restrict(bool network);
+unsigned syscalls_restrict(bool network, bool ring);
 
 #endif

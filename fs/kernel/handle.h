@@ -47,6 +47,8 @@ struct open_file {
  * Offsets and sizes are not negative.
  */
 struct file_ops {
+	/* It may take long, or until another request is served. */
+	bool read_waits, write_waits;
 	/* If it returns 0, it has replied. */
 	int (*read)(struct fs *fs, struct open_file *f, fuse_req_t req,
 		    size_t size, off_t off);

@@ -8,6 +8,7 @@
 #include "fs/files/stream.h"
 #include "fs/look/listing.h"
 #include "fs/memory/write_state.h"
+#include "fs/ops/ops.h"
 #include "store/os/clock.h"
 
 static void rest_listing(void *arg, struct open_file *f)
@@ -36,6 +37,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 	fs->uid = geteuid();
 	fs->gid = getegid();
 	fs->start_ms = store_now_ms(s);
+	transport_init(&fs->transport, o->io_uring, ops_serve_apart);
 	fs->root = (struct place){.kind = NODE_ROOT,
 				  .node = FUSE_ROOT_ID,
 				  .parent = FUSE_ROOT_ID,
@@ -86,5 +88,6 @@ void fs_free(struct fs *fs)
 	nodes_free(fs->nodes);
 	place_release(&fs->root);
 	dir_times_release(&fs->dir_times);
+	transport_free(&fs->transport);
 	free(fs);
 }

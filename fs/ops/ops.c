@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "fs/ops/timed.h"
+#include "fs/report/log.h"
 
 /* From this protocol on the kernel takes invalidate_all_names(). */
 #define EPOCH_MINOR 44
@@ -22,6 +23,14 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 		       FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS |
 		       FUSE_CAP_ASYNC_READ | FUSE_CAP_HANDLE_KILLPRIV);
 	atomic_store(&fs->forgets_names, conn->proto_minor >= EPOCH_MINOR);
+	if (fs->options->io_uring && transport_offered(conn)) {
+		conn->max_write = TRANSPORT_WRITE_MAX;
+	} else if (fs->options->io_uring) {
+		atomic_store(&fs->transport.way, TRANSPORT_DEVICE);
+		log_tell(LOG_WARNING,
+			 "requests come from /dev/fuse: the kernel does not "
+			 "offer io_uring (" TRANSPORT_KERNEL ")");
+	}
 	conn->max_background = 64;
 	conn->congestion_threshold = 48;
 }
@@ -196,6 +205,45 @@ TIMED(forget_multi, FS_FORGET, 0, NULL,
       (fuse_req_t req, size_t count, struct fuse_forget_data *forgets),
       (req, count, forgets))
 
+void ops_serve_apart(struct transport_request *r)
+{
+	if (r->data)
+		timed_write(r->req, r->ino, r->data, r->size, r->off, &r->fi);
+	else
+		timed_read(r->req, r->ino, r->size, r->off, &r->fi);
+}
+
+/* Hands a request that may wait for others to a thread, where that matters. */
+static bool goes_apart(fuse_req_t req, fuse_ino_t ino, const char *data,
+		       size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct transport_request r = {req, ino, data, size, off, *fi};
+	struct fs *fs = fs_of(req);
+	struct open_file *f;
+	bool waits;
+
+	if (atomic_load(&fs->transport.way) != TRANSPORT_RING)
+		return false;
+	f = handles_get(fs->handles, fi->fh, NULL);
+	waits = f && (data ? f->ops->write_waits : f->ops->read_waits);
+	open_file_drop(f);
+	return waits && transport_apart(&fs->transport, &r);
+}
+
+static void any_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		     struct fuse_file_info *fi)
+{
+	if (!goes_apart(req, ino, NULL, size, off, fi))
+		timed_read(req, ino, size, off, fi);
+}
+
+static void any_write(fuse_req_t req, fuse_ino_t ino, const char *data,
+		      size_t size, off_t off, struct fuse_file_info *fi)
+{
+	if (!goes_apart(req, ino, data, size, off, fi))
+		timed_write(req, ino, data, size, off, fi);
+}
+
 static const struct fuse_lowlevel_ops ops = {
 	.init = op_init,
 	.lookup = timed_lookup,
@@ -211,8 +259,8 @@ static const struct fuse_lowlevel_ops ops = {
 	.rename = timed_rename,
 	.link = op_link,
 	.open = timed_open,
-	.read = timed_read,
-	.write = timed_write,
+	.read = any_read,
+	.write = any_write,
 	.flush = timed_flush,
 	.release = op_release,
 	.fsync = timed_fsync,

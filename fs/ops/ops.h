@@ -17,6 +17,9 @@
 /* All of them, for fuse_session_new(); userdata is the struct fs. */
 const struct fuse_lowlevel_ops *fs_ops(void);
 
+/* A request that was handed to a thread apart: transport.h. */
+void ops_serve_apart(struct transport_request *r);
+
 /* ops_lookup.c */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

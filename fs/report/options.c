@@ -123,6 +123,8 @@ static const struct option table[] = {
 	 "take a store that others own or may write"},
 	{"scratch", RULE, AT(scratch), 0,
 	 "names of files that are not data: temp (as tools use) or any"},
+	{"io_uring", FLAG, AT(io_uring), 0,
+	 "requests come over io_uring (libfuse 3.18, Linux 6.14)"},
 	{"sandbox", SANDBOX, AT(sandbox), 0,
 	 "what the daemon gives up: auto (what it can), no (nothing), "
 	 "required"},

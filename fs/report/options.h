@@ -46,6 +46,7 @@ struct options {
 	bool strict_attr;  /* chmod and utimens below tables: EPERM */
 	bool allow_other;
 	bool insecure_store;  /* others may own or write its directory */
+	bool io_uring;	      /* requests come over it: transport.h */
 	uint8_t scratch;      /* enum scratch_rule */
 	uint8_t sandbox;      /* enum sandbox_rule */
 	uint64_t scratch_max; /* bytes of all scratch files; 0 = none */

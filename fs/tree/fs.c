@@ -1,8 +1,10 @@
 #include "fs/tree/fs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
+#include "fs/report/log.h"
 #include "store/os/clock.h"
 
 _Thread_local int fs_replied;
@@ -21,6 +23,21 @@ static const char *const op_names[FS_OP_COUNT] = {
 const char *fs_op_name(enum fs_op op)
 {
 	return op_names[op];
+}
+
+void fs_note_transport(struct fs *fs, fuse_req_t req)
+{
+	int unknown = TRANSPORT_UNKNOWN, way = (int)transport_of(req);
+
+	/* libfuse cancels the thread of a queue in the midst of a request. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	if (!atomic_compare_exchange_strong(&fs->transport.way, &unknown, way))
+		return;
+	if (way == TRANSPORT_RING)
+		log_notice("requests come over io_uring");
+	else
+		log_tell(LOG_WARNING, "io_uring cannot be set up: requests "
+				      "come from /dev/fuse");
 }
 
 uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put)

@@ -21,6 +21,7 @@
 #include "fs/kernel/gone.h"
 #include "fs/kernel/handle.h"
 #include "fs/kernel/invalidate.h"
+#include "fs/kernel/transport.h"
 #include "fs/memory/overlay.h"
 #include "fs/memory/values.h"
 #include "fs/report/errors.h"
@@ -84,6 +85,7 @@ struct fs {
 	struct write_state *writes; /* the write side's own */
 	struct moved *moved;	    /* versions that were renamed away */
 	struct fuse_session *session;
+	struct transport transport;
 	const struct sandbox *sandbox; /* what is given up; NULL = nothing */
 	int64_t start_ms;
 	uid_t uid; /* who owns root and control files */
@@ -102,11 +104,19 @@ struct fs {
 	_Atomic int64_t row_absent_ms;
 };
 
+/* Notes how @req came; of the first it is said. */
+void fs_note_transport(struct fs *fs, fuse_req_t req);
+
 /* Each op begins with this, which notes for whom the thread works. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
+	struct fs *fs = fuse_req_userdata(req);
+
 	budget_ask_as(fuse_req_ctx(req)->pid);
-	return fuse_req_userdata(req);
+	if (atomic_load_explicit(&fs->transport.way, memory_order_relaxed) !=
+	    TRANSPORT_DEVICE)
+		fs_note_transport(fs, req);
+	return fs;
 }
 
 /* How the thread's request was answered: 0 or a negative errno. */

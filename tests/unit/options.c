@@ -47,6 +47,7 @@ static void paths_and_options_come_in_any_order(void **state)
 	assert_string_equal(o.mountpoint, "m");
 	assert_true(o.foreground && o.read_only && o.sync);
 	assert_false(o.nodelete || o.allow_other || o.debug || o.has_gid);
+	assert_false(o.io_uring);
 	assert_true(o.has_uid && o.uid == 7 && o.has_umask && o.umask == 027);
 	options_free(&o);
 	assert_int_equal(parse("s m -o umask=0777,uid=4294967294", &o), 0);

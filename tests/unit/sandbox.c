@@ -54,7 +54,8 @@ static int end(void **state)
 #define REFUSED(call) NEED((call) < 0 && (errno == EPERM || errno == EACCES))
 
 /* What @act does in a child that has given up its privileges. */
-static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
+static void in_sandbox_with(bool network, bool ring,
+			    void (*act)(const struct sandbox *s))
 {
 	int status;
 	pid_t pid;
@@ -64,7 +65,8 @@ static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		struct sandbox s = {.store = network ? NULL : folder};
+		struct sandbox s = {.store = network ? NULL : folder,
+				    .ring = ring};
 
 		NEED(sandbox_enter(&s, true) == 0);
 		act(&s);
@@ -73,6 +75,11 @@ static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
+{
+	in_sandbox_with(network, false, act);
 }
 
 static void use_files(const struct sandbox *s)
@@ -180,6 +187,20 @@ static void sockets_of_the_network_are_for_a_cluster(void **state)
 	in_sandbox(true, use_sockets);
 }
 
+static void use_rings(const struct sandbox *s)
+{
+	/* One without entries cannot be made. */
+	long r = syscall(SYS_io_uring_setup, 0, NULL);
+
+	NEED(r < 0 && (errno == EPERM) == !s->ring);
+}
+
+static void rings_are_for_who_is_served_by_them(void **state)
+{
+	in_sandbox_with(false, false, use_rings);
+	in_sandbox_with(false, true, use_rings);
+}
+
 static void look(const struct sandbox *s)
 {
 	struct buf text = {0};
@@ -217,6 +238,7 @@ int main(void)
 		cmocka_unit_test(calls_that_are_newer_are_not_there),
 		cmocka_unit_test(it_starts_threads_and_nothing_else),
 		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
+		cmocka_unit_test(rings_are_for_who_is_served_by_them),
 		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
 		cmocka_unit_test(who_does_not_exist_is_nobody_to_become),
 	};
