@@ -78,7 +78,7 @@ static void a_set_holds_what_was_added(void **state)
 /* A reader walked over hidden entries of column q of row @i. */
 static void walk(struct alive *a, int i)
 {
-	char row[8];
+	char row[12];
 	struct alive_place p = {
 		.tree = 1,
 		.schema = 1,
