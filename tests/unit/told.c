@@ -398,10 +398,26 @@ static void of_a_file_that_is_removed_the_directories_stay(void **state)
 	assert_int_equal(unlink_file(&w, c.column, "6"), 0);
 	assert_int_equal(unlink_file(&w, c.column, "5"), 0);
 	heard = notices(&w);
-	assert_true(has_word(heard, "pages", c.column, ""));
+	/* The kernel knows where it removed a name. */
+	assert_false(has_word(heard, "pages", c.column, ""));
 	assert_false(has_word(heard, "entry", c.family, "q"));
 	assert_false(has_word(heard, "entry", c.row, "f"));
 	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
+	world_end(&w);
+}
+
+static void
+of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
+{
+	struct column c;
+	const char *heard;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
+	heard = notices(&w);
+	assert_true(has_word(heard, "pages", c.column, ""));
+	assert_false(has_word(heard, "entry", c.family, "q"));
 	world_end(&w);
 }
 
@@ -421,7 +437,7 @@ static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
 	world_end(&w);
 }
 
-static void of_a_version_that_is_moved_aside_its_column_is_told(void **state)
+static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
 {
 	struct column c;
 	const char *heard;
@@ -430,7 +446,7 @@ static void of_a_version_that_is_moved_aside_its_column_is_told(void **state)
 	begin_column(&w, &c);
 	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
 	heard = notices(&w);
-	assert_true(has_word(heard, "pages", c.column, ""));
+	assert_false(has_word(heard, "pages", c.column, ""));
 	world_end(&w);
 }
 
@@ -488,7 +504,9 @@ int main(void)
 		cmocka_unit_test(
 			of_a_column_that_a_program_takes_the_name_is_told),
 		cmocka_unit_test(
-			of_a_version_that_is_moved_aside_its_column_is_told),
+			of_a_version_that_is_moved_aside_its_column_knows),
+		cmocka_unit_test(
+			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(
 			of_a_dropped_table_nothing_is_believed_or_held),
 		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
