@@ -9,6 +9,7 @@
 
 #include "store/lsm/base/cursor.h"
 #include "store/value/bytes.h"
+#include "store/value/utf8.h"
 
 static void prefix_sorts_before_longer(void **state)
 {
@@ -169,6 +170,35 @@ static void entries_sort_markers_first_then_newest(void **state)
 	assert_int_equal(entry_cmp(&put, &put), 0);
 }
 
+/* The @n bytes of a code, whether it may have so many or not. */
+static void encode(uint32_t code, size_t n, uint8_t out[4])
+{
+	const uint8_t first[] = {0, 0xC0, 0xE0, 0xF0};
+
+	for (size_t i = n; --i > 0; code >>= 6)
+		out[i] = 0x80 | (code & 0x3F);
+	out[0] = (uint8_t)(first[n - 1] | code);
+}
+
+static void each_code_has_one_form_in_utf8(void **state)
+{
+	const uint32_t begins[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint8_t b[4];
+
+	(void)state;
+	for (size_t n = 2; n <= 4; n++)
+		for (uint32_t c = 0; c < 1u << (n == 2 ? 11 : 5 * n + 1); c++) {
+			bool is = c >= begins[n] && c <= 0x10FFFF &&
+				  (c < 0xD800 || c > 0xDFFF);
+
+			encode(c, n, b);
+			assert_int_equal(utf8_char(b, n), is ? n : 0);
+			assert_int_equal(utf8_char(b, n - 1), 0);
+			if (is)
+				assert_int_equal(utf8_code(b, n), c);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +210,7 @@ int main(void)
 		cmocka_unit_test(
 			a_large_buffer_is_in_huge_pages_and_a_small_one_not),
 		cmocka_unit_test(text_is_appended_however_long),
+		cmocka_unit_test(each_code_has_one_form_in_utf8),
 		cmocka_unit_test(entries_sort_markers_first_then_newest),
 	};
 
