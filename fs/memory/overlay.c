@@ -15,6 +15,8 @@
 /* Beyond this, entries are dropped even if their directory is being listed. */
 #define BYTES_BUSY (OVERLAY_BYTES_MAX / 2)
 #define SLOTS 256
+/* Directories that share a tree; most have an entry or two. */
+#define TREES 4096
 /* A pinned node, and the allocator's overhead for five pieces. */
 #define ENTRY_COST (sizeof(struct entry) + 128 + 5 * 16)
 
@@ -38,14 +40,19 @@ struct slot {
 	uint32_t deleting, listing;
 };
 
+/* The entries of some directories, twice. */
+struct tree {
+	struct sorted names, keys;
+};
+
 struct overlay {
 	struct nodes *nodes;
 	pthread_mutex_t lock;
-	struct sorted names, keys; /* lock: both have the same entries */
-	size_t bytes;		   /* lock */
-	_Atomic size_t count;	   /* read without the lock */
+	size_t bytes;	      /* lock */
+	_Atomic size_t count; /* read without the lock */
 	_Atomic uint64_t moves;
 	struct slot slots[SLOTS]; /* lock */
+	struct tree trees[TREES]; /* lock; by the directory */
 };
 
 #define by_name_entry(n) \
@@ -68,6 +75,11 @@ int overlay_new(struct nodes *nodes, struct overlay **out)
 static struct bytes dir_of(const uint64_t *parent)
 {
 	return bytes_of(parent, sizeof(*parent));
+}
+
+static struct tree *tree_of(struct overlay *ov, uint64_t dir)
+{
+	return &ov->trees[XXH3_64bits(&dir, sizeof(dir)) % TREES];
 }
 
 /*
@@ -154,9 +166,11 @@ fail:
 /* REQUIRES: lock. */
 static void entry_take_out(struct overlay *ov, struct entry *en)
 {
-	sorted_remove(&ov->names, &en->by_name);
-	sorted_remove(&ov->keys, &en->by_key);
-	ov->count = ov->names.count;
+	struct tree *t = tree_of(ov, en->parent);
+
+	sorted_remove(&t->names, &en->by_name);
+	sorted_remove(&t->keys, &en->by_key);
+	ov->count--;
 	ov->bytes -= cost_of(en);
 	nodes_unpin(ov->nodes, en->node);
 	nodes_unpin(ov->nodes, en->parent);
@@ -169,8 +183,9 @@ void overlay_free(struct overlay *ov)
 
 	if (!ov)
 		return;
-	while ((n = sorted_any(&ov->names)))
-		entry_take_out(ov, by_name_entry(n));
+	for (struct tree *t = ov->trees; t < ov->trees + TREES; t++)
+		while ((n = sorted_any(&t->names)))
+			entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_destroy(&ov->lock);
 	free(ov);
 }
@@ -194,7 +209,7 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 	if (!ov->count)
 		return 0;
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_find(&ov->names, dir_of(&parent), name);
+	n = sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
 	if (n && out)
 		entry_show(by_name_entry(n), out);
 	pthread_mutex_unlock(&ov->lock);
@@ -204,7 +219,7 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 /* REQUIRES: lock. */
 static bool holds(struct overlay *ov, uint64_t dir)
 {
-	return sorted_next(&ov->names, dir_of(&dir), false,
+	return sorted_next(&tree_of(ov, dir)->names, dir_of(&dir), false,
 			   bytes_of(NULL, 0)) != NULL;
 }
 
@@ -234,8 +249,8 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 	if (r)
 		goto out;
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_next(&ov->keys, dir_of(&parent), after != NULL,
-			buf_bytes(&order));
+	n = sorted_next(&tree_of(ov, parent)->keys, dir_of(&parent),
+			after != NULL, buf_bytes(&order));
 	if (n) {
 		struct entry *en = by_key_entry(n);
 
@@ -267,9 +282,11 @@ static int pin(struct overlay *ov, const struct entry *en)
 /* REQUIRES: lock, pinned. */
 static void insert(struct overlay *ov, struct entry *en)
 {
-	sorted_insert(&ov->names, &en->by_name);
-	sorted_insert(&ov->keys, &en->by_key);
-	ov->count = ov->names.count;
+	struct tree *t = tree_of(ov, en->parent);
+
+	sorted_insert(&t->names, &en->by_name);
+	sorted_insert(&t->keys, &en->by_key);
+	ov->count++;
 	ov->bytes += cost_of(en);
 }
 
@@ -278,7 +295,7 @@ static int add_locked(struct overlay *ov, struct entry *en)
 {
 	int err;
 
-	if (sorted_find(&ov->names, dir_of(&en->parent),
+	if (sorted_find(&tree_of(ov, en->parent)->names, dir_of(&en->parent),
 			sorted_name(&en->by_name)))
 		return -EEXIST;
 	if (ov->bytes + cost_of(en) > OVERLAY_BYTES_MAX)
@@ -312,7 +329,7 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 	if (!ov->count)
 		return false;
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_find(&ov->names, dir_of(&parent), name);
+	n = sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
 	if (n)
 		entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_unlock(&ov->lock);
@@ -323,7 +340,8 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 static struct entry *find(struct overlay *ov, uint64_t parent,
 			  struct bytes name)
 {
-	struct sorted_node *n = sorted_find(&ov->names, dir_of(&parent), name);
+	struct sorted_node *n =
+		sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
 
 	return n ? by_name_entry(n) : NULL;
 }
@@ -379,11 +397,11 @@ out:
 /* REQUIRES: lock. */
 static bool all_implied(struct overlay *ov, uint64_t dir)
 {
+	struct sorted *names = &tree_of(ov, dir)->names;
 	struct sorted_node *n =
-		sorted_next(&ov->names, dir_of(&dir), false, bytes_of(NULL, 0));
+		sorted_next(names, dir_of(&dir), false, bytes_of(NULL, 0));
 
-	for (; n;
-	     n = sorted_next(&ov->names, dir_of(&dir), true, sorted_name(n)))
+	for (; n; n = sorted_next(names, dir_of(&dir), true, sorted_name(n)))
 		if (!by_name_entry(n)->implied ||
 		    !all_implied(ov, by_name_entry(n)->node))
 			return false;
@@ -395,7 +413,7 @@ static void take_out_below(struct overlay *ov, uint64_t dir)
 {
 	struct sorted_node *n;
 
-	while ((n = sorted_next(&ov->names, dir_of(&dir), false,
+	while ((n = sorted_next(&tree_of(ov, dir)->names, dir_of(&dir), false,
 				bytes_of(NULL, 0)))) {
 		take_out_below(ov, by_name_entry(n)->node);
 		entry_take_out(ov, by_name_entry(n));
