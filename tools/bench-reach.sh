@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # What a large table costs who asks little of it, and what a stream of cells is worth.
 #
-# usage: bench-reach.sh BUILD DIR [ROWS...]	(default 100000 1000000 10000000)
+# usage: bench-reach.sh BUILD DIR [ROWS...]	(default 100000 1000000 10000000;
+#	the first at least 6000)
 #
 # Loads tables of so many rows of one cell, 30 rows a prefix, into a store in DIR,
 # compacts and mounts it. A line for each way to ask: microseconds, the median of
-# 300 calls, by table, and how many times the stat(2) of a name that is kept that
-# is. Then the streams, in cells a second: .cells read and written, beside the
+# 300 calls, by table; the first is stat(2) of a name that the kernel keeps, to
+# compare with. Then the streams, in cells a second: .cells read and written, beside the
 # engine's own scan and its writes of 1,000 cells (cellfs-bench), and beside
 # reading the same values as files.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-	sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 build=$1 dir=$2
@@ -20,7 +21,10 @@ shift 2
 [ $# -gt 0 ] || set -- 100000 1000000 10000000
 store=$dir/store mount=$dir/mnt
 mkdir -p "$mount"
-trap 'fusermount3 -u "$mount" 2>/dev/null || true; rm -rf "$store" "$dir/cells"' EXIT
+# What is streamed is kept in memory, so that no disk is waited for.
+text=/dev/shm/bench-reach.$$
+trap 'fusermount3 -u "$mount" 2>/dev/null || true
+	rm -rf "$store" "$dir/cells" "$dir/json" "$text"' EXIT
 
 for rows; do
 	"$build/tools/cellctl" create "$store" "t$rows" "{NAME => 'f'}"
@@ -41,11 +45,12 @@ median() {
 
 # line NAME WORKLOAD BELOW: of each table.
 line() {
-	local name=$1 rows
+	local name=$1 rows us
 
 	printf '%-28s' "$name"
 	for rows in "${sizes[@]}"; do
-		printf ' %10s' "$(median "$mount/t$rows/$3" "$2")"
+		us=$(median "$mount/t$rows/$3" "$2")
+		printf ' %10s' "$us"
 	done
 	echo
 }
@@ -60,22 +65,23 @@ line '.prefix of 30 rows' list-each .prefix/0000100-
 line '.last/30' list-each .last/30
 line '.after/K/.first/30' list-each .after/0000100/.first/30
 
-# rate CELLS COMMAND...: cells a second.
+# rate NAME CELLS COMMAND...: a line of cells a second. Ends all if that fails.
 rate() {
-	local cells=$1 began ended
+	local name=$1 cells=$2 began ended
 
-	shift
+	shift 2
 	began=$(date +%s%N)
 	"$@"
 	ended=$(date +%s%N)
-	echo $((cells * 1000000000 / (ended - began)))
+	printf '%-28s %10d\n' "$name" $((cells * 1000000000 / (ended - began)))
 }
 
-# engine WORKLOAD: cells a second of cellfs-bench.
+# engine WORKLOAD: the same line of cellfs-bench.
 engine() {
 	"$build/tools/cellfs-bench" --engines cellfs --only "$1" --cells 1000000 \
 		--dir "$dir" --json "$dir/json" >/dev/null
-	jq '.workloads[0].engines.cellfs.median | floor' "$dir/json"
+	printf '%-28s %10d\n' "engine, $1" \
+		"$(jq '.workloads[0].engines.cellfs.median | floor' "$dir/json")"
 }
 
 read_files() {
@@ -87,24 +93,20 @@ write_files() {
 	"$build/tools/mount-calls" "$mount/in" rows 3000 create >"$dir/json"
 }
 
-# In memory, so that no disk is waited for.
 read_cells() {
-	cat "$mount/t${sizes[0]}/.cells" >/dev/shm/bench-reach.$$
+	cat "$mount/t${sizes[0]}/.cells" >"$text"
 }
 
 write_cells() {
-	cat /dev/shm/bench-reach.$$ >"$mount/in/.cells"
+	cat "$text" >"$mount/in/.cells"
 }
 
-trap 'fusermount3 -u "$mount" 2>/dev/null || true
-	rm -rf "$store" "$dir/cells" "$dir/json" /dev/shm/bench-reach.$$' EXIT
-printf '\n%-28s %10s\n' 'cells a second' "${sizes[0]} rows"
-read_cells
-bytes=$(stat -c %s /dev/shm/bench-reach.$$)
-printf '%-28s %10d  (%d bytes each)\n' '.cells read' \
-	"$(rate "${sizes[0]}" read_cells)" $((bytes / sizes[0]))
-printf '%-28s %10d\n' 'files read' "$(rate 3000 read_files)"
-printf '%-28s %10d\n' 'engine, scan-settled' "$(engine scan-settled)"
-printf '%-28s %10d\n' '.cells written' "$(rate "${sizes[0]}" write_cells)"
-printf '%-28s %10d\n' 'files written' "$(rate 3000 write_files)"
-printf '%-28s %10d\n' 'engine, fillseq1000' "$(engine fillseq1000)"
+echo
+echo "cells a second, ${sizes[0]} rows"
+rate '.cells read' "${sizes[0]}" read_cells
+rate 'files read' 3000 read_files
+engine scan-settled
+rate '.cells written' "${sizes[0]}" write_cells
+rate 'files written' 3000 write_files
+engine fillseq1000
+echo "bytes of .cells for each: $(($(stat -c %s "$text") / sizes[0]))"

@@ -40,6 +40,15 @@ static struct node *node_of(const struct nodes *ns, uint64_t id,
 	return n;
 }
 
+/* Takes the lock, which the caller gives back, also for NULL: no such node. */
+static struct node *lock_node(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+
+	pthread_mutex_lock(&ns->lock);
+	return node_of(ns, id, &index);
+}
+
 static uint64_t id_of(const struct node *n, uint32_t index)
 {
 	if (index == ROOT_ID)
@@ -383,11 +392,8 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 
 int nodes_pin(struct nodes *ns, uint64_t id)
 {
-	uint32_t index;
-	struct node *n;
+	struct node *n = lock_node(ns, id);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n && n->detached)
 		n = NULL;
 	if (n && n->pins++ == 0)
@@ -398,11 +404,9 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 
 uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
 {
-	uint32_t index, was = 0;
-	struct node *n;
+	struct node *n = lock_node(ns, id);
+	uint32_t was = 0;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n) {
 		was = n->pages;
 		n->pages = content;
@@ -414,12 +418,10 @@ uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
 enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state)
 {
 	enum nodes_list list = LIST_PASS;
-	uint32_t index;
 	struct node *n;
 
 	assert(state);
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
+	n = lock_node(ns, id);
 	if (n && !n->many && n->lists < UINT16_MAX &&
 	    (n->pages == state || !n->lists)) {
 		list = n->pages == state ? LIST_KEEP : LIST_FILL;
@@ -432,11 +434,8 @@ enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state)
 
 void nodes_list_end(struct nodes *ns, uint64_t id)
 {
-	uint32_t index;
-	struct node *n;
+	struct node *n = lock_node(ns, id);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	assert(!n || n->lists);
 	if (n)
 		n->lists--;
@@ -445,11 +444,8 @@ void nodes_list_end(struct nodes *ns, uint64_t id)
 
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
 {
-	uint32_t index;
-	struct node *n;
+	struct node *n = lock_node(ns, id);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n)
 		n->many = many;
 	pthread_mutex_unlock(&ns->lock);
@@ -457,24 +453,17 @@ void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
 
 bool nodes_listed(struct nodes *ns, uint64_t id)
 {
-	uint32_t index;
-	struct node *n;
-	bool listed;
+	struct node *n = lock_node(ns, id);
+	bool listed = n && n->pages;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
-	listed = n && n->pages;
 	pthread_mutex_unlock(&ns->lock);
 	return listed;
 }
 
 void nodes_believe(struct nodes *ns, uint64_t id, bool believed)
 {
-	uint32_t index;
-	struct node *n;
+	struct node *n = lock_node(ns, id);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n)
 		n->believed = believed;
 	pthread_mutex_unlock(&ns->lock);
@@ -482,13 +471,9 @@ void nodes_believe(struct nodes *ns, uint64_t id, bool believed)
 
 bool nodes_believed(struct nodes *ns, uint64_t id)
 {
-	uint32_t index;
-	struct node *n;
-	bool believed;
+	struct node *n = lock_node(ns, id);
+	bool believed = n && n->believed;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
-	believed = n && n->believed;
 	pthread_mutex_unlock(&ns->lock);
 	return believed;
 }

@@ -9,7 +9,7 @@
 
 #define CHUNKS_MAX (1u << 22)
 #define HEADS_MIN 1024u
-/* Who had a hash table so large trims the heap at each half that goes. */
+/* A table that had so many heads trims the memory each time it is halved. */
 #define HEADS_MANY 65536u
 
 struct bytes node_name(const struct node *n)

@@ -563,10 +563,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	fs_count(fs, FS_RENAME);
 	believe_neither(fs, parent, newparent);
 	r = do_rename(fs, parent, name, newparent, newname, flags);
-	if (r)
+	if (r) {
 		tell_failed(fs, parent, newparent);
-	if (r)
 		fs_reply_err(req, "rename", parent, name, r);
-	else
+	} else {
 		fuse_reply_err(req, 0);
+	}
 }

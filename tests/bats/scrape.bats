@@ -201,16 +201,26 @@ sys.stdin.read()' "$T/s" 3>&-
 	run ! mountpoint -q "$M"
 }
 
+# client: runs the Python on stdin, which has ask(TEXT), a connection, and half a
+# request.
+client() {
+	{
+		cat <<-'END'
+			import socket, sys
+			def ask(text):
+			    s = socket.socket(socket.AF_UNIX)
+			    s.connect(sys.argv[1])
+			    s.sendall(text)
+			    return s
+			half = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+		END
+		cat
+	} | python3 - "$T/s"
+}
+
 @test "connections that say nothing keep nobody out: the oldest ends" {
 	mount_store -o metrics="unix:$T/s"
-	python3 - "$T/s" <<-'END'
-		import socket, sys
-		def ask(text):
-		    s = socket.socket(socket.AF_UNIX)
-		    s.connect(sys.argv[1])
-		    s.sendall(text)
-		    return s
-		half = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+	client <<-'END'
 		held = [ask(half) for _ in range(8)]
 		assert ask(half + b"\r\n").recv(12) == b"HTTP/1.1 200"
 		assert held[0].recv(1) == b""
@@ -221,14 +231,7 @@ sys.stdin.read()' "$T/s" 3>&-
 
 @test "eight are served at a time, however many came before" {
 	mount_store -o metrics="unix:$T/s"
-	python3 - "$T/s" <<-'END'
-		import socket, sys
-		def ask(text):
-		    s = socket.socket(socket.AF_UNIX)
-		    s.connect(sys.argv[1])
-		    s.sendall(text)
-		    return s
-		half = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+	client <<-'END'
 		for _ in range(20):
 		    s = ask(half + b"Connection: close\r\n\r\n")
 		    assert s.recv(12) == b"HTTP/1.1 200"
