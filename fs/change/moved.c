@@ -235,6 +235,16 @@ void moved_forget(struct fs *fs, uint64_t node)
 	version_free(v);
 }
 
+void moved_back(struct fs *fs, uint64_t node, const struct place *from)
+{
+	struct why_kept kept;
+
+	why_keep(&kept);
+	moved_forget(fs, node);
+	changed_hidden(fs, from);
+	why_restore(&kept);
+}
+
 /* 1 and a copy; 0 when @node is no version's new name. */
 static int find(struct fs *fs, uint64_t node, struct place *from,
 		XXH128_hash_t *value)

@@ -62,6 +62,8 @@ bool moved_holds(struct fs *fs, uint64_t node, struct bytes content);
 int moved_settle(struct fs *fs, uint64_t node);
 /* The same, but for who has deleted the version. */
 void moved_forget(struct fs *fs, uint64_t node);
+/* moved_add() of @from was for nothing: the version is shown again. */
+void moved_back(struct fs *fs, uint64_t node, const struct place *from);
 /* Deletes what is hidden in the column, if that is all: 1, 0 or an error. */
 int moved_settle_column(struct fs *fs, const struct place *column);
 

@@ -291,23 +291,37 @@ static void insert(struct overlay *ov, struct entry *en)
 }
 
 /* REQUIRES: lock. */
-static int add_locked(struct overlay *ov, struct entry *en)
+static struct entry *find(struct overlay *ov, uint64_t parent,
+			  struct bytes name)
 {
-	int err;
+	struct sorted_node *n =
+		sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
 
-	if (sorted_find(&tree_of(ov, en->parent)->names, dir_of(&en->parent),
-			sorted_name(&en->by_name)))
-		return -EEXIST;
-	if (ov->bytes + cost_of(en) > OVERLAY_BYTES_MAX)
-		return -ENOSPC;
-	err = pin(ov, en);
-	if (!err)
-		insert(ov, en);
-	return err;
+	return n ? by_name_entry(n) : NULL;
 }
 
-int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
-		const struct overlay_entry *e)
+/* REQUIRES: lock. */
+static int add_locked(struct overlay *ov, struct entry *en, bool replace)
+{
+	struct entry *old = find(ov, en->parent, sorted_name(&en->by_name));
+	size_t freed = old ? cost_of(old) : 0;
+	int err;
+
+	if (old && !replace)
+		return -EEXIST;
+	if (ov->bytes - freed + cost_of(en) > OVERLAY_BYTES_MAX)
+		return -ENOSPC;
+	err = pin(ov, en);
+	if (err)
+		return err;
+	if (old)
+		entry_take_out(ov, old);
+	insert(ov, en);
+	return 0;
+}
+
+static int add(struct overlay *ov, uint64_t parent, struct bytes key,
+	       const struct overlay_entry *e, bool replace)
 {
 	struct entry *en = NULL;
 	int err = entry_new(parent, key, e, &en);
@@ -315,11 +329,23 @@ int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 	if (err)
 		return err;
 	pthread_mutex_lock(&ov->lock);
-	err = add_locked(ov, en);
+	err = add_locked(ov, en, replace);
 	pthread_mutex_unlock(&ov->lock);
 	if (err)
 		entry_free(en);
 	return err;
+}
+
+int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		const struct overlay_entry *e)
+{
+	return add(ov, parent, key, e, false);
+}
+
+int overlay_replace(struct overlay *ov, uint64_t parent, struct bytes key,
+		    const struct overlay_entry *e)
+{
+	return add(ov, parent, key, e, true);
 }
 
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
@@ -334,16 +360,6 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 		entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_unlock(&ov->lock);
 	return n != NULL;
-}
-
-/* REQUIRES: lock. */
-static struct entry *find(struct overlay *ov, uint64_t parent,
-			  struct bytes name)
-{
-	struct sorted_node *n =
-		sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
-
-	return n ? by_name_entry(n) : NULL;
 }
 
 static struct slot *slot_of(struct overlay *ov, struct bytes key)

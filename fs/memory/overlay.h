@@ -77,6 +77,11 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
 /*
+ * The same, in place of an entry of that name; if it fails, that one stays.
+ */
+int overlay_replace(struct overlay *ov, uint64_t parent, struct bytes key,
+		    const struct overlay_entry *e);
+/*
  * Gives the entry and its node another name, kind and ino; an entry of that
  * name is replaced. Every look-up meanwhile finds one of the names. 0, -ENOENT,
  * -ENOMEM, -ESTALE: nothing changed.

@@ -57,32 +57,32 @@ static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 	return r < 0 ? r : 0;
 }
 
-/* Removes the scratch file or empty directory that the rename replaces. */
-static int remove_target(struct fs *fs, const struct move *mv)
+/* The scratch file that the rename replaces owes its version no more. */
+static int settle_target(struct fs *fs, const struct move *mv)
 {
-	int r;
-
-	if (!mv->to_exists)
-		return 0;
-	if (mv->to.node) {
-		r = moved_settle(fs, mv->to.node);
-		if (r)
-			return r;
-		scratch_unname(fs->writes->scratch, mv->to.node);
-	}
-	overlay_remove(fs->overlay, mv->to_dir.node, bytes_str(mv->to.name));
-	return 0;
+	return mv->to_exists && mv->to.node ? moved_settle(fs, mv->to.node) : 0;
 }
 
-/* Adds the node to the overlay under its new name. */
-static int add_target(struct fs *fs, const struct move *mv, uint8_t kind,
-		      uint64_t ino, struct bytes key)
+static void unname_target(struct fs *fs, const struct move *mv)
+{
+	if (mv->to_exists && mv->to.node)
+		scratch_unname(fs->writes->scratch, mv->to.node);
+}
+
+/*
+ * Adds the node to the overlay under its new name, in place of what is replaced,
+ * whose path is there already.
+ */
+static int add_target(struct fs *fs, const struct move *mv)
 {
 	struct overlay_entry e = {
-		.node = mv->from.node, .ino = ino, .kind = kind};
+		.node = mv->from.node, .ino = mv->to.ino, .kind = NODE_SCRATCH};
+	struct bytes key = bytes_str(mv->to.name);
 
 	memcpy(e.name, mv->to.name, sizeof(e.name));
-	return directories_add(fs, mv->to_dir.node, key, &e);
+	return mv->to_exists
+		       ? overlay_replace(fs->overlay, mv->to_dir.node, key, &e)
+		       : directories_add(fs, mv->to_dir.node, key, &e);
 }
 
 /* Renames an entry of the overlay; it has a name at every moment. */
@@ -123,14 +123,13 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 	if (mv->to_exists && dir && overlay_any(fs->overlay, mv->to.node))
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
-	if (!r && mv->to_exists && mv->to.node)
-		r = moved_settle(fs, mv->to.node);
-	if (r)
-		return r;
-	r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
-			 bytes_str(mv->to.name));
-	if (!r && mv->to_exists && mv->to.node)
-		scratch_unname(fs->writes->scratch, mv->to.node);
+	if (!r)
+		r = settle_target(fs, mv);
+	if (!r)
+		r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
+				 bytes_str(mv->to.name));
+	if (!r)
+		unname_target(fs, mv);
 	return r;
 }
 
@@ -281,23 +280,21 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 	if (r)
 		goto out;
 	r = scratch_write(scratch, mv->from.node, content, 0, false);
-	if (!r)
-		r = remove_target(fs, mv);
-	if (!r)
-		r = add_target(fs, mv, NODE_SCRATCH, mv->to.ino,
-			       bytes_str(mv->to.name));
-	if (!r && mv->from.kind == NODE_VERSION) {
+	if (!r && mv->from.kind == NODE_VERSION)
 		r = moved_add(fs, mv->from.node, &mv->from, content);
-		if (r) {
-			overlay_remove(fs->overlay, mv->to_dir.node,
-				       bytes_str(mv->to.name));
-			directories_entry_gone(fs, mv->to_dir.node);
-		}
-	}
-	if (r)
+	/* What the new file replaces goes when the new one has its place. */
+	if (!r)
+		r = settle_target(fs, mv);
+	if (!r)
+		r = add_target(fs, mv);
+	if (r) {
+		if (mv->from.kind == NODE_VERSION)
+			moved_back(fs, mv->from.node, &mv->from);
 		scratch_retire(scratch, mv->from.node);
-	else
-		r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
+		goto out;
+	}
+	unname_target(fs, mv);
+	r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
 out:
 	buf_free(&hold);
 	return r;

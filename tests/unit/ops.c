@@ -346,6 +346,42 @@ static void a_version_that_cannot_be_moved_aside_stays(void **state)
 	world_end(&w);
 }
 
+static void what_a_failed_rename_would_have_replaced_stays(void **state)
+{
+	uint64_t table, column, node, old, entries, live;
+	struct world w;
+
+	begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_int_equal(make_file(&w, column, "6"), 0);
+	assert_int_equal(rename_in(&w, column, "5", "5~"), 0);
+	old = looked_up(&w, column, "5~");
+	entries = overlay_count(w.fs->overlay);
+	forget(&w, old);
+	live = world_nodes(&w);
+	for (unsigned n = 0;; n++) {
+		int r;
+
+		pins = n;
+		r = rename_in(&w, column, "6", "5~");
+		pins = UINT32_MAX;
+		if (r == 0)
+			break;
+		assert_int_equal(r, -ESTALE);
+		assert_int_equal(looked_up(&w, column, "5~"), old);
+		forget(&w, old);
+		forget(&w, looked_up(&w, column, "6"));
+		assert_int_equal(overlay_count(w.fs->overlay), entries);
+		assert_int_equal(world_nodes(&w), live);
+		assert_true(n < 100);
+	}
+	assert_int_not_equal(looked_up(&w, column, "5~"), old);
+	assert_int_equal(overlay_count(w.fs->overlay), entries);
+	world_end(&w);
+}
+
 /* The kernel has the node once, and gives it back. */
 static void assert_given_once(struct world *w, uint64_t node)
 {
@@ -838,6 +874,8 @@ int main(void)
 			a_scratch_file_that_finds_no_room_is_refused_whole),
 		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
 		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
+		cmocka_unit_test(
+			what_a_failed_rename_would_have_replaced_stays),
 		cmocka_unit_test(what_nobody_takes_is_given_back),
 		cmocka_unit_test(what_is_open_is_open_until_it_is_closed),
 		cmocka_unit_test(what_the_kernel_has_already_stays_its_own),
