@@ -544,6 +544,13 @@ void changed_directory(struct fs *fs, const struct place *dir)
 		invalidate_entry(fs->invalidator, twin, bytes_str(dir->name));
 }
 
+/* May the kernel have pages of the file? A scratch file is read past them. */
+static bool has_pages(struct fs *fs, const struct place *file)
+{
+	return file->kind == NODE_SCHEMA ||
+	       (!place_is_dir(file) && nodes_listed(fs->nodes, file->node));
+}
+
 void changed_name(struct fs *fs, const struct place *from,
 		  const struct place *to)
 {
@@ -553,7 +560,7 @@ void changed_name(struct fs *fs, const struct place *from,
 		return;
 	/* A version, or F:Q, has other attributes by its new name. */
 	invalidate_now(fs->invalidator, from->node);
-	if (!place_is_dir(from))
+	if (has_pages(fs, from) || to->kind == NODE_SCHEMA)
 		invalidate_inode(fs->invalidator, from->node, true);
 }
 

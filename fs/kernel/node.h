@@ -138,7 +138,7 @@ enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state);
 void nodes_list_end(struct nodes *ns, uint64_t id);
 /* How many names it has: of @many none are kept. */
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
-/* May the kernel have kept names that it listed? */
+/* May the kernel have kept names that it listed, or pages of a file? */
 bool nodes_listed(struct nodes *ns, uint64_t id);
 /*
  * The kernel believes the attributes of the directory that it is given from now

@@ -450,6 +450,32 @@ static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
 	world_end(&w);
 }
 
+static void
+pages_that_the_kernel_may_have_are_told_of_a_renamed_file(void **state)
+{
+	struct column c;
+	uint64_t node;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(make_file(&w, c.row, ".a.swp"), 0);
+	node = given();
+	assert_int_equal(rename_in(&w, c.row, ".a.swp", "f:r"), 0);
+	assert_false(has_word(notices(&w), "pages", node, ""));
+	node = looked_up(&w, c.column, "6");
+	nodes_pages(w.fs->nodes, node, 1);
+	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
+	assert_true(has_word(notices(&w), "pages", node, ""));
+	assert_int_equal(make_file(&w, c.table, ".schema.new"), 0);
+	node = given();
+	assert_int_equal(scratch_write(w.fs->writes->scratch, node,
+				       str("family f\n"), 0, false),
+			 0);
+	assert_int_equal(rename_in(&w, c.table, ".schema.new", ".schema"), 0);
+	assert_true(has_word(notices(&w), "pages", node, ""));
+	world_end(&w);
+}
+
 static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
 {
 	uint64_t table, row, dir;
@@ -505,6 +531,8 @@ int main(void)
 			of_a_column_that_a_program_takes_the_name_is_told),
 		cmocka_unit_test(
 			of_a_version_that_is_moved_aside_its_column_knows),
+		cmocka_unit_test(
+			pages_that_the_kernel_may_have_are_told_of_a_renamed_file),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(
