@@ -369,6 +369,29 @@ static void tell_aliases(const struct changer *w, uint64_t row,
 		changed_below(w->fs, row);
 }
 
+/* Beyond so many changes the whole row is noted. */
+#define CHANGES_NOTED_MAX 16
+
+/* Look-ups and listings that are under way learn that they were too early. */
+static void note(struct changes *ch, const struct mutation *m)
+{
+	size_t n = m->nchanges;
+
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (m->changes[i].op == CHANGE_DELETE_ROW ||
+		    kind_is_family_marker(m->changes[i].op))
+			n = CHANGES_NOTED_MAX + 1;
+	if (n > CHANGES_NOTED_MAX) {
+		changes_row(ch, m->row);
+		return;
+	}
+	for (const struct change *c = m->changes; c < m->changes + n; c++)
+		if (c == m->changes || !same_column(c, c - 1))
+			changes_in(ch, &(struct changes_dir){CHANGES_COLUMN,
+							     m->row, c->family,
+							     c->qualifier});
+}
+
 /* The kernel hears of the mutation. */
 static void tell(const struct changer *w, const struct mutation *m, bool puts)
 {
@@ -437,8 +460,7 @@ void changed_after(const struct changer *w, const struct mutation *m,
 		return;
 	}
 	moved_changed(w->fs, w->table, m);
-	/* A look-up that was under way learns that it was too early. */
-	changes_row(&w->fs->changes, m->row);
+	note(&w->fs->changes, m);
 	tell(w, m, acts & PUTS);
 }
 
@@ -524,6 +546,7 @@ void changed_entries(struct fs *fs, uint64_t dir)
 
 void changed_directory(struct fs *fs, const struct place *dir)
 {
+	struct changes_dir names = place_changes(dir);
 	struct changer w;
 	struct spot row;
 	uint64_t twin;
@@ -532,7 +555,7 @@ void changed_directory(struct fs *fs, const struct place *dir)
 		changes_all(&fs->changes);
 		return;
 	}
-	changes_row(&fs->changes, dir->row);
+	changes_in(&fs->changes, &names);
 	if (!dir->put)
 		return;
 	w = changer_at(fs, dir);

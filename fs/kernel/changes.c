@@ -5,13 +5,35 @@
 /* Less than the part of a key that any piece of a name covers. */
 #define BYTES_TOLD_APART 64
 
+static uint64_t hash_of(struct bytes key)
+{
+	return XXH3_64bits(key.data, key.len < BYTES_TOLD_APART
+					     ? key.len
+					     : BYTES_TOLD_APART);
+}
+
 static _Atomic uint64_t *slot(struct changes *ch, struct bytes key)
 {
-	uint64_t hash = XXH3_64bits(key.data, key.len < BYTES_TOLD_APART
-						      ? key.len
-						      : BYTES_TOLD_APART);
+	return &ch->last[hash_of(key) % CHANGES_SLOTS];
+}
 
-	return &ch->last[hash % CHANGES_SLOTS];
+static _Atomic uint64_t *whole(struct changes *ch, struct bytes key)
+{
+	return &ch->whole[hash_of(key) % CHANGES_SLOTS];
+}
+
+/* That of the family in which the directory is, or of the column. */
+static _Atomic uint64_t *inside(struct changes *ch,
+				const struct changes_dir *dir,
+				enum changes_depth depth)
+{
+	uint64_t hash = XXH3_64bits_withSeed(dir->family.data, dir->family.len,
+					     hash_of(dir->row));
+
+	if (depth == CHANGES_COLUMN)
+		hash = XXH3_64bits_withSeed(dir->qualifier.data,
+					    dir->qualifier.len, hash + 1);
+	return &ch->inside[hash % CHANGES_SLOTS];
 }
 
 /* Of two concurrent changes the later time is kept. */
@@ -32,6 +54,16 @@ uint64_t changes_now(struct changes *ch)
 void changes_row(struct changes *ch, struct bytes key)
 {
 	mark(ch, slot(ch, key));
+	mark(ch, whole(ch, key));
+}
+
+void changes_in(struct changes *ch, const struct changes_dir *dir)
+{
+	mark(ch, slot(ch, dir->row));
+	if (dir->depth == CHANGES_ROW)
+		mark(ch, whole(ch, dir->row));
+	for (int d = CHANGES_FAMILY; d <= (int)dir->depth; d++)
+		mark(ch, inside(ch, dir, d));
 }
 
 void changes_all(struct changes *ch)
@@ -45,9 +77,21 @@ bool changes_since(struct changes *ch, struct bytes key, uint64_t seen)
 	       atomic_load(&ch->all) > seen;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t changes_names(struct changes *ch, const struct changes_dir *dir)
+{
+	if (dir->depth == CHANGES_ROW)
+		return changes_last(ch, dir->row);
+	return later(atomic_load(&ch->all),
+		     later(atomic_load(whole(ch, dir->row)),
+			   atomic_load(inside(ch, dir, dir->depth))));
+}
+
 uint64_t changes_last(struct changes *ch, struct bytes key)
 {
-	uint64_t row = atomic_load(slot(ch, key)), all = atomic_load(&ch->all);
-
-	return row > all ? row : all;
+	return later(atomic_load(slot(ch, key)), atomic_load(&ch->all));
 }

@@ -31,6 +31,21 @@ struct changes {
 	_Atomic uint64_t clock;
 	_Atomic uint64_t all;		      /* last change of all rows */
 	_Atomic uint64_t last[CHANGES_SLOTS]; /* last change, by slot */
+	/* That of a whole row, and of one of its families or columns. */
+	_Atomic uint64_t whole[CHANGES_SLOTS];
+	_Atomic uint64_t inside[CHANGES_SLOTS];
+};
+
+/* The directory of a row, of one of its families or of a column of that. */
+enum changes_depth {
+	CHANGES_ROW,
+	CHANGES_FAMILY,
+	CHANGES_COLUMN
+};
+
+struct changes_dir {
+	enum changes_depth depth;
+	struct bytes row, family, qualifier; /* down to the depth */
 };
 
 uint64_t changes_now(struct changes *ch);
@@ -39,8 +54,15 @@ uint64_t changes_now(struct changes *ch);
  * all that is in the row.
  */
 uint64_t changes_last(struct changes *ch, struct bytes key);
-/* Notes a change of the row of this key. */
+/* Notes a change of the row of this key, anywhere in it. */
 void changes_row(struct changes *ch, struct bytes key);
+/*
+ * Notes that names came or went in the directory, and maybe in those above it up
+ * to the row, but in none beside these.
+ */
+void changes_in(struct changes *ch, const struct changes_dir *dir);
+/* When names in the directory may last have come or gone. */
+uint64_t changes_names(struct changes *ch, const struct changes_dir *dir);
 /* Notes that tables were made, dropped, or show other rows. */
 void changes_all(struct changes *ch);
 /*

@@ -131,13 +131,14 @@ void listing_close(struct listing *ls)
 /* The state of the names in the directory; 0 when they change by themselves. */
 static uint32_t state_of(struct fs *fs, const struct place *dir)
 {
+	struct changes_dir names = place_changes(dir);
 	uint64_t last;
 
 	if (!place_is(dir, KIND_KEPT) || dir->view || dir->put ||
 	    dir->detached || store_is_shared(fs->store) ||
 	    fstable_expires(dir->table) != 0)
 		return 0;
-	last = changes_last(&fs->changes, dir->row) + 1;
+	last = changes_names(&fs->changes, &names) + 1;
 	return (uint32_t)last ? (uint32_t)last : 1;
 }
 

@@ -399,6 +399,18 @@ struct bytes place_key(const struct place *p)
 	return bytes_str(p->name);
 }
 
+struct changes_dir place_changes(const struct place *dir)
+{
+	struct changes_dir names = {CHANGES_ROW, dir->row, dir->family,
+				    dir->qualifier};
+
+	if (kind_of(dir->kind)->key == KEY_FAMILY)
+		names.depth = CHANGES_FAMILY;
+	else if (kind_of(dir->kind)->key == KEY_QUALIFIER)
+		names.depth = CHANGES_COLUMN;
+	return names;
+}
+
 uint8_t place_holds(const struct place *dir)
 {
 	uint8_t kind = kind_of(place_level(dir))->holds;

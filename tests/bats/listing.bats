@@ -58,6 +58,34 @@ names() {
 	[ "$(listed)" -gt "$before" ]
 }
 
+# asked DIR...: how often the daemon is asked for names when these are listed.
+asked() {
+	local before
+
+	before=$(listed)
+	ls -U "$@" > "$T/listed"
+	echo $(($(listed) - before))
+}
+
+@test "what changes in a column leaves the names beside it in the kernel" {
+	local R="$M/T/R"
+
+	not_over_hbase "others may change them, so they are asked for"
+	a_column
+	mkdir -p "$R"/{f/q,f/p,g/q}
+	for ts in 5 6; do echo $ts | tee "$R"/{f/q,f/p,g/q}/$ts > "$T/out"; done
+	names > "$T/first"
+	names > "$T/first"
+	[ "$(asked "$R" "$R"/{f,g,f/q,f/p,g/q})" -eq 0 ]
+	rm "$R/f/q/5"
+	[ "$(asked "$R/g" "$R"/{f/p,g/q})" -eq 0 ]
+	[ "$(asked "$R" "$R"/{f,f/q})" -gt 0 ]
+	rm "$R/f/q/6"
+	rmdir "$R/f/q"
+	[ "$(asked "$R/g" "$R"/{f/p,g/q})" -eq 0 ]
+	[ "$(asked "$R/f")" -gt 0 ]
+}
+
 @test "names that are kept are those that are there, whatever changes them" {
 	local way n=0
 
@@ -83,6 +111,10 @@ names() {
 		printf 'R\tg:q\t\tx\n' > .cells
 		printf 'R\tg:r\t9\tx\n' > R/.cells
 		printf 'R\tg:p\t\t\tdelete-column\n' > .cells
+		printf 'R\tf:q\t\tx\nR\tf:s\t\tx\nR\tg:s\t\tx\n' > .cells
+		for i in $(seq 30); do printf "R\tg:c$i\t\tx\n"; done > .cells
+		printf 'R\tg:\t\t\tdelete-family\n' > .cells
+		rm R/f/s/*; rmdir R/f/s
 		mv R/f/q/1 R/f/q/.x1; mv R/f/q/.x1 R/f/q/8
 		"$CELLCTL" put "$M" T R h:q x
 		echo 'drop family g' >> .schema
@@ -90,9 +122,10 @@ names() {
 		mv R/f R/k
 		"$CELLCTL" put "$M" T R f:q x 77
 		mkdir -p .stage/R/f/s; echo 1 > .stage/R/f/s/3; mv .stage/R/f/s R/f/s
+		printf 'R\t\t\t\tdelete-row\n' > .cells; echo 3 > .put/R/f:q
 		"$CELLCTL" truncate "$M" T
 	EOF
-	[ "$n" -eq 18 ]
+	[ "$n" -eq 23 ]
 }
 
 @test "who has a directory open does not make others keep its old names" {

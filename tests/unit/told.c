@@ -350,12 +350,14 @@ static bool has_word(const char *heard, const char *what, uint64_t node,
 /* What a program deletes of column q, of which the kernel knows all. */
 static const char *after_delete(struct world *w, uint8_t op, int64_t ts)
 {
-	struct change c = {
-		.op = op, .family = str("f"), .qualifier = str("q"), .ts = ts};
+	bool row = op == CHANGE_DELETE_ROW;
+	struct change c = {.op = op, .family = str(row ? "" : "f"), .ts = ts};
 	struct mutation m = {.row = str("P"), .changes = &c, .nchanges = 1};
 	const char *heard;
 	struct table *t;
 
+	if (!row && op != CHANGE_DELETE_FAMILY)
+		c.qualifier = str("q");
 	assert_int_equal(table_open(w->store, str("T"), &t), 0);
 	changed_rows_before(w->fs, t, &m, 1);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
@@ -476,6 +478,77 @@ pages_that_the_kernel_may_have_are_told_of_a_renamed_file(void **state)
 	world_end(&w);
 }
 
+/* Where names came or went in the row P since, of row, f, f:q and g. */
+static const char *came_or_went(struct world *w, uint64_t seen)
+{
+	static const struct {
+		const char *name, *family, *qualifier;
+		enum changes_depth depth;
+	} dirs[] = {
+		{"row ", "", "", CHANGES_ROW},
+		{"f ", "f", "", CHANGES_FAMILY},
+		{"f:q ", "f", "q", CHANGES_COLUMN},
+		{"g ", "g", "", CHANGES_FAMILY},
+	};
+	static char words[32];
+
+	words[0] = 0;
+	for (size_t i = 0; i < 4; i++) {
+		struct changes_dir dir = {dirs[i].depth, str("P"),
+					  str(dirs[i].family),
+					  str(dirs[i].qualifier)};
+
+		if (changes_names(&w->fs->changes, &dir) > seen)
+			strcat(words, dirs[i].name);
+	}
+	return words;
+}
+
+/* Of a mutation that puts into n columns of g. */
+static const char *after_puts(struct world *w, size_t n)
+{
+	uint64_t seen = changes_now(&w->fs->changes);
+	struct change puts[20];
+	struct mutation m = {.row = str("P"), .changes = puts, .nchanges = n};
+	struct changer changer = {.fs = w->fs, .table = w->fs->root.table};
+	char names[20][3];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(names[i], sizeof(names[i]), "%zu", i);
+		puts[i] = (struct change){.op = CHANGE_PUT,
+					  .family = str("g"),
+					  .qualifier = str(names[i])};
+	}
+	changed_after(&changer, &m, 0, true);
+	return came_or_went(w, seen);
+}
+
+static void names_change_in_the_directories_above_and_in_no_other(void **state)
+{
+	struct column c;
+	struct world w;
+	uint64_t seen;
+
+	begin_column(&w, &c);
+	seen = changes_now(&w.fs->changes);
+	assert_string_equal(came_or_went(&w, seen), "");
+	assert_int_equal(unlink_file(&w, c.column, "6"), 0);
+	assert_string_equal(came_or_went(&w, seen), "row f f:q ");
+	assert_string_equal(after_puts(&w, 2), "row g ");
+	/* Of many columns the row is noted. */
+	assert_string_equal(after_puts(&w, 20), "row f f:q g ");
+	seen = changes_now(&w.fs->changes);
+	after_delete(&w, CHANGE_DELETE_FAMILY, TS_AUTO);
+	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
+	seen = changes_now(&w.fs->changes);
+	after_delete(&w, CHANGE_DELETE_ROW, TS_AUTO);
+	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
+	seen = changes_now(&w.fs->changes);
+	changes_all(&w.fs->changes);
+	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
+	world_end(&w);
+}
+
 static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
 {
 	uint64_t table, row, dir;
@@ -533,6 +606,8 @@ int main(void)
 			of_a_version_that_is_moved_aside_its_column_knows),
 		cmocka_unit_test(
 			pages_that_the_kernel_may_have_are_told_of_a_renamed_file),
+		cmocka_unit_test(
+			names_change_in_the_directories_above_and_in_no_other),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(
