@@ -555,7 +555,10 @@ void changed_directory(struct fs *fs, const struct place *dir)
 		changes_all(&fs->changes);
 		return;
 	}
-	changes_in(&fs->changes, &names);
+	if (kind_of(dir->kind)->key)
+		changes_in(&fs->changes, &names);
+	else
+		changes_row(&fs->changes, dir->row);
 	if (!dir->put)
 		return;
 	w = changer_at(fs, dir);

@@ -33,7 +33,7 @@ static _Atomic uint64_t *inside(struct changes *ch,
 	if (depth == CHANGES_COLUMN)
 		hash = XXH3_64bits_withSeed(dir->qualifier.data,
 					    dir->qualifier.len, hash + 1);
-	return &ch->inside[hash % CHANGES_SLOTS];
+	return &ch->inside[hash % CHANGES_DIRS];
 }
 
 /* Of two concurrent changes the later time is kept. */
@@ -60,8 +60,6 @@ void changes_row(struct changes *ch, struct bytes key)
 void changes_in(struct changes *ch, const struct changes_dir *dir)
 {
 	mark(ch, slot(ch, dir->row));
-	if (dir->depth == CHANGES_ROW)
-		mark(ch, whole(ch, dir->row));
 	for (int d = CHANGES_FAMILY; d <= (int)dir->depth; d++)
 		mark(ch, inside(ch, dir, d));
 }

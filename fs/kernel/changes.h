@@ -26,6 +26,7 @@
 #include "store/value/bytes.h"
 
 #define CHANGES_SLOTS 1024
+#define CHANGES_DIRS 8192 /* there are more of them, and more change at once */
 
 struct changes {
 	_Atomic uint64_t clock;
@@ -33,7 +34,7 @@ struct changes {
 	_Atomic uint64_t last[CHANGES_SLOTS]; /* last change, by slot */
 	/* That of a whole row, and of one of its families or columns. */
 	_Atomic uint64_t whole[CHANGES_SLOTS];
-	_Atomic uint64_t inside[CHANGES_SLOTS];
+	_Atomic uint64_t inside[CHANGES_DIRS];
 };
 
 /* The directory of a row, of one of its families or of a column of that. */

@@ -131,7 +131,7 @@ uint8_t place_holds(const struct place *dir);
  * far; of other kinds the name itself. Listings are in its order.
  */
 struct bytes place_key(const struct place *p);
-/* The directory, as changes.h tells it from others; of other kinds the row's. */
+/* Which directory of a row it is, or its row's. */
 struct changes_dir place_changes(const struct place *dir);
 /* Are both in the same table and row, so that one mutation changes both? */
 bool place_same_row(const struct place *a, const struct place *b);
