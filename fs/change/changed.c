@@ -442,8 +442,9 @@ static void settle(const struct changer *w, const struct mutation *m,
 	}
 }
 
-void changed_after(const struct changer *w, const struct mutation *m,
-		   uint64_t turn, bool done)
+/* @noted: for the whole mount. */
+static void after(const struct changer *w, const struct mutation *m,
+		  uint64_t turn, bool done, bool noted)
 {
 	unsigned acts = acts_of(m);
 	struct why_kept kept;
@@ -460,8 +461,51 @@ void changed_after(const struct changer *w, const struct mutation *m,
 		return;
 	}
 	moved_changed(w->fs, w->table, m);
-	note(&w->fs->changes, m);
+	if (!noted)
+		note(&w->fs->changes, m);
 	tell(w, m, acts & PUTS);
+}
+
+void changed_after(const struct changer *w, const struct mutation *m,
+		   uint64_t turn, bool done)
+{
+	after(w, m, turn, done, false);
+}
+
+/* So many rows share all slots of changes.h soon. */
+#define MANY_ROWS 64
+
+static bool are_puts(const struct mutation *rows, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !(acts_of(&rows[i]) & DELETES))
+		i++;
+	return i == n;
+}
+
+/*
+ * Has the kernel nothing of any row of the table? A version that was moved aside
+ * keeps the node of its row.
+ */
+static bool is_unknown(const struct changer *w)
+{
+	return !fs_rows_believed_absent(w->fs) &&
+	       !nodes_have_rows(w->fs->nodes, w->node);
+}
+
+void changed_many(const struct changer *w, const struct mutation *rows,
+		  size_t n, size_t done)
+{
+	bool many = done >= MANY_ROWS;
+
+	/* Who is about to make a node of a row has looked too early, and learns. */
+	if (many)
+		changes_all(&w->fs->changes);
+	if (many && are_puts(rows, n) && is_unknown(w))
+		return;
+	for (size_t i = 0; i < n; i++)
+		after(w, &rows[i], 0, i < done, many);
 }
 
 int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,

@@ -84,6 +84,12 @@ int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
 uint64_t changed_before(const struct changer *w, const struct mutation *m);
 void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done);
+/*
+ * changed_after() of the lines of a stream, of which the first @done rows were
+ * applied.
+ */
+void changed_many(const struct changer *w, const struct mutation *rows,
+		  size_t n, size_t done);
 /* The version @file is seen no more, though the store has it: see moved.h. */
 void changed_hidden(struct fs *fs, const struct place *file);
 

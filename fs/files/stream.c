@@ -124,18 +124,21 @@ static int order(const struct stream *s, const struct cell *c)
 		r = bytes_cmp(c->qualifier, buf_bytes(&at->qualifier));
 	return r ? r : (c->ts < at->ts) - (c->ts > at->ts);
 }
-static void row_before(void *arg, const struct mutation *m, bool done)
+static void rows_before(void *arg, const struct mutation *rows, size_t n,
+			size_t done)
 {
 	struct stream *s = arg;
 
-	changed_before(&s->changer, m);
+	for (size_t i = 0; i < n; i++)
+		changed_before(&s->changer, &rows[i]);
 }
 
-static void row_after(void *arg, const struct mutation *m, bool done)
+static void rows_after(void *arg, const struct mutation *rows, size_t n,
+		       size_t done)
 {
 	struct stream *s = arg;
 
-	changed_after(&s->changer, m, 0, done);
+	changed_many(&s->changer, rows, n, done);
 }
 
 /* Copies where the scan is. 0 or -ENOMEM. */
@@ -333,7 +336,7 @@ static int open_import(struct stream *s, bool sync)
 	if (r < 0)
 		return r;
 	s->changer = changer_at(fs, &s->place);
-	cells_import_notify(s->import, row_before, row_after, s);
+	cells_import_notify(s->import, rows_before, rows_after, s);
 	return cells_import_within(s->import, s->place.row, s->place.family);
 }
 

@@ -12,6 +12,7 @@
 #include "fs/text/name.h"
 
 #define ROOT_ID 1
+#define CHILDREN_LOOKED_AT 64
 
 struct nodes {
 	pthread_mutex_t lock; /* guards all below */
@@ -612,6 +613,24 @@ bool nodes_known(struct nodes *ns, uint64_t id, bool below)
 	known = n && (below ? n->child : index == ROOT_ID || n->nlookup);
 	pthread_mutex_unlock(&ns->lock);
 	return known;
+}
+
+bool nodes_have_rows(struct nodes *ns, uint64_t table)
+{
+	uint32_t child, index;
+	unsigned looked = 0;
+	struct node *n;
+	bool row = false;
+
+	pthread_mutex_lock(&ns->lock);
+	n = node_of(ns, table, &index);
+	for (child = n ? n->child : 0; child && !row; child = n->older) {
+		n = node_at(ns, child);
+		row = n->kind == NODE_ROW || n->kind == NODE_ROW_PIECE ||
+		      ++looked == CHILDREN_LOOKED_AT;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return row;
 }
 
 uint64_t nodes_table(struct nodes *ns, uint64_t id)

@@ -109,6 +109,8 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
  * have been given one below the node?
  */
 bool nodes_known(struct nodes *ns, uint64_t id, bool below);
+/* Is there a node of a row below the table? True too when many others are. */
+bool nodes_have_rows(struct nodes *ns, uint64_t table);
 /* References for nodes that exist only in memory. -ESTALE if detached. */
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);

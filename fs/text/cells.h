@@ -28,8 +28,9 @@ int cells_format(const struct cell *c, struct buf *out);
  */
 int cells_format_part(const struct cell *c, size_t *at, struct buf *out);
 
-/* Is called for a row of lines, which is one mutation: was it @done? */
-typedef void cells_row(void *arg, const struct mutation *m, bool done);
+/* Is called for rows of lines, a mutation each, of which the first @done are. */
+typedef void cells_batch(void *arg, const struct mutation *rows, size_t n,
+			 size_t done);
 
 struct cells_line {
 	struct bytes row, family, qualifier, value;

@@ -94,8 +94,8 @@ int cells_import_within(struct cells_import *im, struct bytes row,
 	return r < 0 ? why(r, "out of memory") : 0;
 }
 
-void cells_import_notify(struct cells_import *im, cells_row *before,
-			 cells_row *after, void *arg)
+void cells_import_notify(struct cells_import *im, cells_batch *before,
+			 cells_batch *after, void *arg)
 {
 	im->rows.before = before;
 	im->rows.after = after;

@@ -40,11 +40,11 @@ int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
 int cells_import_within(struct cells_import *im, struct bytes row,
 			struct bytes family);
 /*
- * Sets functions that are called for each row: @before it is applied, and @after
- * it was applied or refused.
+ * Sets functions that are called for some rows: @before they are applied, and
+ * @after they were applied or refused.
  */
-void cells_import_notify(struct cells_import *im, cells_row *before,
-			 cells_row *after, void *arg);
+void cells_import_notify(struct cells_import *im, cells_batch *before,
+			 cells_batch *after, void *arg);
 /*
  * Writes where line @line is, as the beginning of a sentence about it; without,
  * it is "line N: ".

@@ -166,8 +166,8 @@ static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 {
 	int r;
 
-	for (size_t i = 0; rs->before && i < nrows; i++)
-		rs->before(rs->arg, &rs->rows[i], false);
+	if (rs->before)
+		rs->before(rs->arg, rs->rows, nrows, 0);
 	r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
 	if (*done == nrows)
 		return r;
@@ -193,8 +193,8 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 		begun = nrows;
 	if (begun)
 		r = mutate(rs, nrows, &done);
-	for (size_t i = 0; rs->after && i < begun; i++)
-		rs->after(rs->arg, &rs->rows[i], i < done);
+	if (rs->after && begun)
+		rs->after(rs->arg, rs->rows, begun, done);
 	/* Each change is a line, in the order of reading. */
 	rs->bad = done < rs->nrows
 			  ? (size_t)(rs->rows[done].changes - rs->changes)

@@ -15,7 +15,7 @@
 struct cells_rows {
 	struct table *table;	   /* borrowed */
 	unsigned flags;		   /* of table_mutate() */
-	cells_row *before, *after; /* cells_import_notify(); may be NULL */
+	cells_batch *before, *after; /* cells_import_notify(); may be NULL */
 	void *arg;
 	uint64_t lines_applied;
 	size_t bad; /* after a failure: index of the waiting line */

@@ -447,6 +447,32 @@ static void memory_goes_back_after_a_large_walk(void **state)
 	nodes_free(ns);
 }
 
+static void a_table_has_rows_when_a_child_is_one_or_there_are_many(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t table = enter(ns, ROOT, "T"), id;
+	char name[8];
+
+	assert_false(nodes_have_rows(ns, table));
+	assert_int_equal(nodes_enter(ns, table, bytes_str("p"), NODE_ROW_PIECE,
+				     9, NULL, &id),
+			 0);
+	assert_true(nodes_have_rows(ns, table));
+	nodes_forget(ns, id, 1);
+	for (int i = 0; i < 64; i++) {
+		assert_false(nodes_have_rows(ns, table));
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(nodes_enter(ns, table, bytes_str(name),
+					     NODE_SCRATCH, 9, NULL, &id),
+				 0);
+	}
+	assert_true(nodes_have_rows(ns, table));
+	id = enter(ns, table, "R");
+	assert_true(nodes_have_rows(ns, table));
+	assert_false(nodes_have_rows(ns, id));
+	nodes_free(ns);
+}
+
 static uint64_t enter_version(struct nodes *ns, uint64_t column, int64_t ts)
 {
 	char name[32];
@@ -675,6 +701,8 @@ static void counts_are_exact_over_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_table_has_rows_when_a_child_is_one_or_there_are_many),
 		cmocka_unit_test(a_name_is_one_node_until_it_is_forgotten),
 		cmocka_unit_test(what_is_held_is_not_forgotten),
 		cmocka_unit_test(a_parent_lives_as_long_as_its_children),

@@ -549,6 +549,90 @@ static void names_change_in_the_directories_above_and_in_no_other(void **state)
 	world_end(&w);
 }
 
+#define STREAM_ROWS 70
+
+/*
+ * What is heard of @n rows of a stream, each of which is of f:q, when the first
+ * @done have. The last one is P.
+ */
+static const char *after_stream(struct world *w, uint64_t table,
+				enum change_op op, size_t n, size_t done)
+{
+	struct change c = {.op = op,
+			   .family = str("f"),
+			   .qualifier = str("q"),
+			   .ts = 6,
+			   .ts_given = 6};
+	struct mutation rows[STREAM_ROWS];
+	char names[STREAM_ROWS][4];
+	struct changer changer;
+	struct place p;
+
+	assert_int_equal(place_of(w->fs, table, &p), 0);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(names[i], sizeof(names[i]), "%zu", i);
+		rows[i] = (struct mutation){
+			.row = str(names[i]), .changes = &c, .nchanges = 1};
+	}
+	rows[n - 1].row = str("P");
+	changer =
+		(struct changer){.fs = w->fs, .table = p.table, .node = table};
+	for (size_t i = 0; i < n; i++)
+		changed_before(&changer, &rows[i]);
+	changed_many(&changer, rows, n, done);
+	place_release(&p);
+	return notices(w);
+}
+
+static void
+of_many_rows_of_a_stream_the_kernel_hears_what_it_knows(void **state)
+{
+	struct column c;
+	struct world w;
+	uint64_t other, seen;
+
+	begin_column(&w, &c);
+	assert_true(has_word(
+		after_stream(&w, c.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS),
+		"pages", c.column, ""));
+	assert_string_equal(after_stream(&w, c.table, CHANGE_PUT, STREAM_ROWS,
+					 STREAM_ROWS - 1),
+			    "");
+	other = made_dir(&w, FUSE_ROOT_ID, "U");
+	notices(&w);
+	seen = changes_now(&w.fs->changes);
+	/* Of few rows each is noted, of many all are. */
+	after_stream(&w, other, CHANGE_PUT, 2, 2);
+	assert_true(changes_since(&w.fs->changes, str("P"), seen));
+	assert_false(changes_since(&w.fs->changes, str("other"), seen));
+	assert_string_equal(
+		after_stream(&w, other, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS),
+		"");
+	assert_true(changes_since(&w.fs->changes, str("other"), seen));
+	fs_row_absent(w.fs);
+	assert_true(has_word(
+		after_stream(&w, other, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS),
+		"entry", other, "P"));
+	/* A delete that is over is not under way. */
+	after_stream(&w, other, CHANGE_DELETE, STREAM_ROWS, STREAM_ROWS);
+	assert_int_not_equal(overlay_delete_begin(w.fs->overlay, str("P")), 0);
+	world_end(&w);
+}
+
+static void a_version_aside_that_a_stream_puts_is_shown(void **state)
+{
+	struct column c;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
+	look(&w, c.column, "6");
+	assert_int_equal(given(), 0);
+	after_stream(&w, c.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS);
+	looked_up(&w, c.column, "6");
+	world_end(&w);
+}
+
 static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
 {
 	uint64_t table, row, dir;
@@ -608,6 +692,9 @@ int main(void)
 			pages_that_the_kernel_may_have_are_told_of_a_renamed_file),
 		cmocka_unit_test(
 			names_change_in_the_directories_above_and_in_no_other),
+		cmocka_unit_test(
+			of_many_rows_of_a_stream_the_kernel_hears_what_it_knows),
+		cmocka_unit_test(a_version_aside_that_a_stream_puts_is_shown),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(
