@@ -91,12 +91,16 @@ static struct tree *tree_of(struct overlay *ov, uint64_t dir)
 static int order_of(struct bytes key, struct bytes name, bool past,
 		    struct buf *out)
 {
-	int err = 0;
+	int err = buf_reserve(out, key.len + name.len + 2);
 
-	for (size_t i = 0; i < key.len && !err; i++) {
-		err = buf_append(out, key.data + i, 1);
-		if (!err && !key.data[i])
+	while (key.len && !err) {
+		const uint8_t *zero = memchr(key.data, 0, key.len);
+		size_t n = zero ? (size_t)(zero - key.data) + 1 : key.len;
+
+		err = buf_append(out, key.data, n);
+		if (!err && zero)
 			err = buf_append(out, "\xff", 1);
+		key = bytes_of(key.data + n, key.len - n);
 	}
 	if (!err)
 		err = buf_append(out, past ? "\0\2" : "\0\1", 2);
