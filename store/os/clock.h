@@ -2,8 +2,8 @@
  * The clock that nobody sets (CLOCK_MONOTONIC), and conditions whose waits end
  * by it: who sets the time of the system neither shortens nor prolongs a wait.
  *
- * The engine asks its struct os what the time is, so that tests can say it, and
- * waits by these conditions all the same.
+ * The engine asks its struct os what the time is, so that tests can say it. Where
+ * it waits, it waits by these conditions and by this clock.
  */
 #ifndef CELLFS_STORE_OS_CLOCK_H
 #define CELLFS_STORE_OS_CLOCK_H

@@ -11,13 +11,12 @@ struct content {
 	bool hashed;
 	uint64_t hash;
 	size_t size, cap;
+	size_t used; /* what follows was never written, and is zero */
 	uint8_t data[];
 };
 
-void *sim_alloc(void *old, size_t n)
+static void *checked(void *p)
 {
-	void *p = realloc(old, n ? n : 1);
-
 	if (!p) {
 		fprintf(stderr, "sim: out of memory\n");
 		abort();
@@ -25,13 +24,17 @@ void *sim_alloc(void *old, size_t n)
 	return p;
 }
 
+void *sim_alloc(void *old, size_t n)
+{
+	return checked(realloc(old, n ? n : 1));
+}
+
+/* Zeros. Space that is only allocated, as the log does, costs no memory. */
 static struct content *content_new(size_t size, size_t cap)
 {
-	struct content *c = sim_alloc(NULL, sizeof(*c) + cap);
+	struct content *c = checked(calloc(1, sizeof(*c) + cap));
 
 	atomic_init(&c->refs, 1);
-	c->hashed = false;
-	c->hash = 0;
 	c->size = size;
 	c->cap = cap;
 	return c;
@@ -57,7 +60,8 @@ static struct content *own(struct disk *d, uint32_t ino, size_t cap)
 	if (cap > c->cap && c->cap)
 		cap += cap / 4;
 	mine = content_new(c->size, cap);
-	memcpy(mine->data, c->data, c->size);
+	mine->used = c->used < c->size ? c->used : c->size;
+	memcpy(mine->data, c->data, mine->used);
 	content_unref(c);
 	d->inodes[ino] = mine;
 	return mine;
@@ -209,9 +213,10 @@ const uint8_t *disk_data(const struct disk *d, uint32_t ino)
 void disk_resize(struct disk *d, uint32_t ino, size_t size)
 {
 	struct content *c = own(d, ino, size);
+	size_t end = size < c->used ? size : c->used;
 
-	if (size > c->size)
-		memset(c->data + c->size, 0, size - c->size);
+	if (end > c->size)
+		memset(c->data + c->size, 0, end - c->size);
 	c->size = size;
 }
 
@@ -226,6 +231,8 @@ void disk_write(struct disk *d, uint32_t ino, size_t off, const void *src,
 		disk_resize(d, ino, off + n);
 	c = own(d, ino, off + n);
 	memcpy(c->data + off, src, n);
+	if (off + n > c->used)
+		c->used = off + n;
 }
 
 const uint8_t *disk_hold(struct disk *d, uint32_t ino)

@@ -28,9 +28,10 @@
 #define REST_MS 200
 #define REST_LOOK_MS 50
 
-static uint64_t deadline(struct lsm *db, uint64_t ms)
+/* By the clock of conditions, which need not be that of the store's struct os. */
+static uint64_t deadline(uint64_t ms)
 {
-	return os_monotonic_ns(db->os) + ms * NS_PER_MS;
+	return monotonic_ns() + ms * NS_PER_MS;
 }
 
 /*
@@ -39,7 +40,7 @@ static uint64_t deadline(struct lsm *db, uint64_t ms)
  */
 static bool wait_for_work(struct lsm *db, uint64_t ms, bool *wanted)
 {
-	uint64_t until = deadline(db, ms);
+	uint64_t until = deadline(ms);
 	bool stop;
 
 	pthread_mutex_lock(&db->state);
@@ -135,7 +136,7 @@ static void *timer_thread(void *arg)
 	bool stop = false;
 
 	while (!stop) {
-		uint64_t until = deadline(db, TICK_MS);
+		uint64_t until = deadline(TICK_MS);
 
 		pthread_mutex_lock(&db->state);
 		while (!db->stop &&

@@ -70,7 +70,7 @@ void freeze_full(struct lsm *db)
 
 bool freeze_for(struct lsm *db, const struct mutation *m)
 {
-	uint64_t end = os_monotonic_ns(db->os) + FLUSH_WAIT_NS;
+	uint64_t end = monotonic_ns() + FLUSH_WAIT_NS;
 	bool done;
 
 	if (!only_deletes(m) || db->options.inline_background)

@@ -28,7 +28,7 @@ static void gather_crowd(struct wal *w)
 	ns = c->sync_ns / CROWD_WAIT_PART;
 	if (ns > CROWD_WAIT_NS)
 		ns = CROWD_WAIT_NS;
-	ns += os_monotonic_ns(w->dir->os);
+	ns += monotonic_ns();
 	c->clock = own;
 	while (c->clock == own && !atomic_load(&w->failed))
 		if (!clock_cond_wait(&w->synced_cond, &w->lock, ns))
