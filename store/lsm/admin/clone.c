@@ -78,6 +78,7 @@ static int copy_tree(struct clone *k, const struct superversion *view,
 	const struct reader_spec spec = {
 		.visible = {.attrs = attrs, .ts_max = INT64_MAX, .raw = true},
 		.seq = k->snap->seq,
+		.no_fill = true,
 	};
 	struct compaction_writer w = {
 		.dir = k->db->dir,
@@ -96,10 +97,6 @@ static int copy_tree(struct clone *k, const struct superversion *view,
 	r = reader_open(&reader, view, family, &spec);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < reader.nlevel0; i++)
-		reader.level0[i].no_fill = true;
-	for (uint32_t i = 0; i < reader.nlevels; i++)
-		reader.levels[i].no_fill = true;
 	r = copy_rows(reader_cursor(&reader), &w);
 	if (r == 0) {
 		out->files = w.tables;

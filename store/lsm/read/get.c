@@ -12,37 +12,6 @@
 #include "store/lsm/block/block.h"
 #include "store/lsm/table/sst_index.h"
 
-/* All but the value's bytes. */
-static void copy_names(const struct entry *e, struct bytes row,
-		       struct bytes family, struct bytes qualifier,
-		       struct cell *cell)
-{
-	*cell = (struct cell){
-		.row = row,
-		.family = family,
-		.qualifier = qualifier,
-		.ts = e->ts,
-		.seq = e->seq,
-		.ttl_ms = e->ttl_ms,
-		.kind = e->kind,
-		.value = {NULL, e->value.len},
-	};
-}
-
-static int copy_out(const struct entry *e, struct bytes row,
-		    struct bytes family, struct bytes qualifier,
-		    struct cell *cell, struct buf *hold)
-{
-	copy_names(e, row, family, qualifier, cell);
-	if (!hold)
-		return 1;
-	if (buf_set(hold, e->value) < 0)
-		return why(-ENOMEM, "out of memory for a value of %zu bytes",
-			   e->value.len);
-	cell->value = buf_bytes(hold);
-	return 1;
-}
-
 struct question {
 	struct bytes row, family, qualifier;
 	struct column_look look;
@@ -58,6 +27,35 @@ struct question {
 static const struct family_attrs *question_attrs(const struct question *q)
 {
 	return &q->view->st->schema.families[q->at].attrs;
+}
+
+/* All of a cell but the value's bytes. */
+static void copy_names(const struct question *q, const struct entry *e,
+		       struct cell *cell)
+{
+	*cell = (struct cell){
+		.row = q->row,
+		.family = q->family,
+		.qualifier = q->qualifier,
+		.ts = e->ts,
+		.seq = e->seq,
+		.ttl_ms = e->ttl_ms,
+		.kind = e->kind,
+		.value = {NULL, e->value.len},
+	};
+}
+
+static int copy_out(const struct question *q, const struct entry *e,
+		    struct cell *cell, struct buf *hold)
+{
+	copy_names(q, e, cell);
+	if (!hold)
+		return 1;
+	if (buf_set(hold, e->value) < 0)
+		return why(-ENOMEM, "out of memory for a value of %zu bytes",
+			   e->value.len);
+	cell->value = buf_bytes(hold);
+	return 1;
 }
 
 /* As many blocks are brought near at a time; more are as good as none. */
@@ -364,13 +362,11 @@ static int look_in_files(struct newest *n, const struct levels *l)
 static int newest_out(const struct newest *n, struct cell *cell,
 		      struct buf *hold)
 {
-	const struct question *q = n->question;
 	int r;
 
 	if (!n->held)
-		return copy_out(&n->e, q->row, q->family, q->qualifier, cell,
-				hold);
-	copy_names(&n->e, q->row, q->family, q->qualifier, cell);
+		return copy_out(n->question, &n->e, cell, hold);
+	copy_names(n->question, &n->e, cell);
 	cell->value.len = block_value_len(n->held->block, n->cell);
 	if (!hold)
 		return 1;
@@ -424,11 +420,10 @@ static int get_merged(const struct question *q, struct lsm *db,
 		      struct cell *cell, struct buf *hold)
 {
 	_Alignas(max_align_t) uint8_t memory[READER_MEMORY];
-	struct bytes row = q->row, qualifier = q->qualifier;
-	struct reader_columns column = {.names = &qualifier, .nnames = 1};
+	struct reader_columns column = {.names = &q->qualifier, .nnames = 1};
 	struct reader_spec spec = {
-		.row_min = row,
-		.row_max = row,
+		.row_min = q->row,
+		.row_max = q->row,
 		.columns = &column,
 		.os = db->os,
 		.alive = &db->alive,
@@ -446,14 +441,13 @@ static int get_merged(const struct question *q, struct lsm *db,
 	r = reader_open(&reader, q->view, q->at, &spec);
 	if (r < 0)
 		return r;
-	r = cursor_seek_exact(reader_cursor(&reader), row);
+	r = cursor_seek_exact(reader_cursor(&reader), q->row);
 	if (r > 0)
 		r = reader_row(&reader);
 	for (uint32_t i = 0; r > 0 && i < q->look.older; i++)
 		r = reader_next(&reader);
 	if (r > 0)
-		r = copy_out(reader_entry(&reader), row, q->family, qualifier,
-			     cell, hold);
+		r = copy_out(q, reader_entry(&reader), cell, hold);
 	reader_learn(db, &reader, q->view, q->at);
 	reader_close(&reader);
 	return r;

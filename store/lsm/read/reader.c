@@ -20,117 +20,39 @@ bool reader_needs(const struct sst_info *i, const struct visible_spec *spec)
 	return spec->raw || i->ts_max >= spec->ts_min;
 }
 
-/* May a file hold anything of [min, max] that matters? */
-static bool file_matters(const struct sstable *t,
-			 const struct reader_spec *spec)
+/* Do the rows from those of @first to those of @last meet what is asked for? */
+static bool overlaps(const struct sstable *first, const struct sstable *last,
+		     const struct reader_spec *spec)
 {
-	const struct sst_info *i = sst_info(t);
+	struct bytes min = buf_bytes(&sst_info(first)->row_min);
+	struct bytes max = buf_bytes(&sst_info(last)->row_max);
 
-	if (spec->row_min.len &&
-	    bytes_cmp(buf_bytes(&i->row_max), spec->row_min) < 0)
+	if (spec->row_min.len && bytes_cmp(max, spec->row_min) < 0)
 		return false;
-	if (spec->row_max.len &&
-	    bytes_cmp(buf_bytes(&i->row_min), spec->row_max) > 0)
-		return false;
-	return reader_needs(i, &spec->visible);
+	return !spec->row_max.len || bytes_cmp(min, spec->row_max) <= 0;
 }
 
-static void add_source(struct reader *r, struct cursor *c)
+/* Room for @n cursors. Nothing is cleared: each is made where it is added. */
+static int allocate(struct reader *r, size_t n, const struct reader_spec *spec)
 {
-	assert(c->ops);
-	r->sources[r->nsources++].cursor = c;
-}
+	size_t size = n * (sizeof(*r->inputs) + sizeof(*r->sources)) + 1;
 
-/* Nothing is cleared: each cursor is made where it is added. */
-static int allocate(struct reader *r, const struct levels *l, size_t nmem,
-		    const struct reader_spec *spec)
-{
-	size_t n0 = l->level[0].nfiles;
-	size_t nl = 0, sources, size;
-	uint8_t *p;
-
-	for (int i = 1; i < LEVELS_MAX; i++)
-		nl += l->level[i].nfiles > 0;
-	sources = n0 + nmem + nl;
-	size = sources * sizeof(*r->sources) + nmem * sizeof(*r->mem) +
-	       n0 * sizeof(*r->level0) + nl * sizeof(*r->levels) + 1;
-	p = spec->memory;
+	r->inputs = spec->memory;
 	if (size > spec->memory_bytes)
-		p = r->memory = malloc(size);
-	if (!p)
+		r->inputs = r->memory = malloc(size);
+	if (!r->inputs)
 		return why(-ENOMEM, "out of memory");
-	r->sources = (struct merge_source *)p;
-	p += sources * sizeof(*r->sources);
-	r->mem = (struct mem_cursor *)p;
-	p += nmem * sizeof(*r->mem);
-	r->level0 = (struct sst_cursor *)p;
-	p += n0 * sizeof(*r->level0);
-	r->levels = (struct level_cursor *)p;
+	r->sources = (struct merge_source *)(r->inputs + n);
 	return 0;
 }
 
-static bool level_matters(const struct level *l, const struct reader_spec *spec)
+/* One more, which the caller makes. */
+static union reader_input *add_input(struct reader *r)
 {
-	if (!l->nfiles)
-		return false;
-	if (spec->row_min.len &&
-	    bytes_cmp(buf_bytes(&sst_info(l->files[l->nfiles - 1])->row_max),
-		      spec->row_min) < 0)
-		return false;
-	return !spec->row_max.len ||
-	       bytes_cmp(buf_bytes(&sst_info(l->files[0])->row_min),
-			 spec->row_max) <= 0;
-}
+	union reader_input *in = &r->inputs[r->nsources];
 
-static struct alive_place place_of(const struct reader_guide *g,
-				   struct bytes row)
-{
-	return (struct alive_place){g->tree, g->schema, row};
-}
-
-static int guide_versions(const struct visible_guide *base, struct bytes row,
-			  struct bytes qualifier, int64_t ts, int64_t *out,
-			  size_t n, uint64_t *above)
-{
-	const struct reader_guide *g = (const struct reader_guide *)base;
-	struct alive_place p = place_of(g, row);
-
-	return alive_versions(g->alive, &p, qualifier, g->seq, ts, out, n,
-			      above);
-}
-
-static int guide_hidden(const struct visible_guide *base, struct bytes row,
-			struct bytes qualifier, struct buf *to)
-{
-	const struct reader_guide *g = (const struct reader_guide *)base;
-	struct alive_place p = place_of(g, row);
-
-	return alive_hidden(g->alive, &p, qualifier, g->seq, to);
-}
-
-static void guide_found_hidden(const struct visible_guide *base,
-			       struct bytes row, struct bytes from,
-			       const struct bytes *to, uint64_t walked)
-{
-	const struct reader_guide *g = (const struct reader_guide *)base;
-	struct alive_place p = place_of(g, row);
-
-	alive_found_hidden(g->alive, &p, from, to, g->seq, walked);
-}
-
-static void set_guide(struct reader *r, const struct superversion *view,
-		      uint32_t tree, const struct reader_spec *spec)
-{
-	r->guide = (struct reader_guide){
-		.base = {.patience = spec->alive ? spec->alive->patience : 0,
-			 .versions = guide_versions,
-			 .hidden = guide_hidden,
-			 .found_hidden = guide_found_hidden},
-		.alive = spec->alive,
-		.tree = tree,
-		.schema = view->st->version,
-		.seq = spec->seq,
-	};
+	r->sources[r->nsources++].cursor = &in->base;
+	return in;
 }
 
 static void begin(struct reader *r, const struct superversion *view,
@@ -141,7 +63,8 @@ static void begin(struct reader *r, const struct superversion *view,
 		.spec = spec->visible,
 		.os = spec->os,
 	};
-	set_guide(r, view, view->st->trees[family]->id, spec);
+	alive_guide(&r->guide, spec->alive, view->st->trees[family]->id,
+		    view->st->version, spec->seq);
 }
 
 void reader_over(struct reader *r, const struct superversion *view,
@@ -154,15 +77,45 @@ void reader_over(struct reader *r, const struct superversion *view,
 	merge_init(&r->merge, sources, n, spec->seq);
 }
 
+static void add_files(struct reader *r, const struct levels *l,
+		      const struct reader_spec *spec)
+{
+	const struct level *top = &l->level[0];
+	union reader_input *in;
+
+	for (uint32_t i = 0; i < top->nfiles; i++) {
+		struct sstable *t = top->files[i];
+
+		if (!overlaps(t, t, spec) ||
+		    !reader_needs(sst_info(t), &spec->visible))
+			continue;
+		in = add_input(r);
+		sst_cursor(t, &in->file);
+		in->file.ahead_max = sst_ahead_of(top->nfiles);
+		in->file.no_fill = spec->no_fill;
+	}
+	for (int i = 1; i < LEVELS_MAX; i++) {
+		const struct level *lv = &l->level[i];
+
+		if (!lv->nfiles ||
+		    !overlaps(lv->files[0], lv->files[lv->nfiles - 1], spec))
+			continue;
+		in = add_input(r);
+		level_cursor(lv, &in->level);
+		in->level.no_fill = spec->no_fill;
+	}
+}
+
 int reader_open(struct reader *r, const struct superversion *view,
 		uint32_t family, const struct reader_spec *spec)
 {
 	const struct levels *l = view->levels[family];
 	uint32_t tree = view->st->trees[family]->id;
+	size_t most = view->nmem + l->level[0].nfiles + l->end;
 	int err;
 
 	begin(r, view, family, spec);
-	err = allocate(r, l, view->nmem, spec);
+	err = allocate(r, most, spec);
 	if (err < 0) {
 		reader_close(r);
 		return err;
@@ -170,30 +123,12 @@ int reader_open(struct reader *r, const struct superversion *view,
 	for (uint32_t i = 0; i < view->nmem; i++) {
 		struct memtree_stat st;
 
-		if (!memtable_tree_stat(view->mem[i], tree, &st))
-			continue;
-		memtable_cursor(view->mem[i], tree, &r->mem[r->nmem]);
-		add_source(r, &r->mem[r->nmem++].base);
+		if (memtable_tree_stat(view->mem[i], tree, &st))
+			memtable_cursor(view->mem[i], tree,
+					&add_input(r)->memory);
 	}
-	for (uint32_t i = 0; i < l->level[0].nfiles; i++) {
-		struct sstable *t = l->level[0].files[i];
-
-		if (!file_matters(t, spec))
-			continue;
-		sst_cursor(t, &r->level0[r->nlevel0]);
-		r->level0[r->nlevel0].ahead_max =
-			sst_ahead_of(l->level[0].nfiles);
-		add_source(r, &r->level0[r->nlevel0++].base);
-	}
-	for (int i = 1; i < LEVELS_MAX; i++) {
-		const struct level *lv = &l->level[i];
-
-		if (!level_matters(lv, spec))
-			continue;
-		level_cursor(lv, &r->levels[r->nlevels]);
-		add_source(r, &r->levels[r->nlevels++].base);
-	}
-	assert(r->nmem <= view->nmem && r->nlevel0 <= l->level[0].nfiles);
+	add_files(r, l, spec);
+	assert(r->nsources <= most);
 	merge_init(&r->merge, r->sources, r->nsources, spec->seq);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #ifndef CELLFS_STORE_LSM_READ_READER_H
 #define CELLFS_STORE_LSM_READ_READER_H
 
+#include "store/lsm/rules/alive.h"
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/merge/merge.h"
 
@@ -22,27 +23,25 @@ struct reader_columns {
 	struct bytes start, stop; /* start is inclusive here */
 };
 
-/* What it asks others for (alive.h). */
-struct reader_guide {
-	struct visible_guide base;
-	struct alive *alive; /* NULL: nobody is asked */
-	uint32_t tree;
-	uint64_t schema, seq;
+/* A cursor of its own: of a memtable, a file of level 0, or a deeper level. */
+union reader_input {
+	struct cursor base;
+	struct mem_cursor memory;
+	struct sst_cursor file;
+	struct level_cursor level;
 };
 
 struct reader {
 	struct merge merge;
-	struct reader_guide guide;
+	struct alive_guide guide; /* its alive NULL: nobody is asked */
 	struct merge_source *sources;
-	struct mem_cursor *mem;
-	struct sst_cursor *level0;
-	struct level_cursor *levels;
+	union reader_input *inputs;
 	struct visible *visible; /* NULL until a row needs it */
 	struct visible_spec spec;
 	struct os *os; /* tells the time then, unless NULL */
 	const struct reader_columns *columns;
 	size_t column; /* of columns->names */
-	uint32_t nsources, nmem, nlevel0, nlevels;
+	uint32_t nsources;
 	void *memory; /* of the cursors, one piece; NULL: the spec's */
 };
 
@@ -54,6 +53,7 @@ struct reader_spec {
 	/* Rows [min, max] are all that is asked for; empty = open. */
 	struct bytes row_min, row_max;
 	const struct reader_columns *columns; /* NULL = all */
+	bool no_fill; /* blocks that are read do not go to the cache */
 	/* Used for the cursors where they fit; aligned as malloc() has it. */
 	void *memory;
 	size_t memory_bytes;

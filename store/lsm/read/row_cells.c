@@ -61,6 +61,17 @@ static int enter_reader(struct lsm_scan *sc, struct family_scan *f)
 	return r > 0 ? reader_row(&f->reader) : r;
 }
 
+/* To the first entry that is visible behind what the cursors were moved to. */
+static int walk(struct lsm_scan *sc, struct family_scan *f, bool goes_on)
+{
+	int r = enter_reader(sc, f);
+
+	if (r > 0 && goes_on)
+		r = reader_seek_behind(&f->reader, f->strips.qualifier,
+				       f->strips.ts);
+	return r > 0 && sc->as_of ? scan_find_certain(sc, f) : r;
+}
+
 int cells_walk(struct lsm_scan *sc, struct family_scan *f)
 {
 	struct strips *st = &f->strips;
@@ -72,9 +83,7 @@ int cells_walk(struct lsm_scan *sc, struct family_scan *f)
 		if (s->in_row && !s->in_memory)
 			r = sst_cursor_to_row(&s->in.file, s->row);
 	}
-	if (r > 0)
-		r = enter_reader(sc, f);
-	return r > 0 && sc->as_of ? scan_find_certain(sc, f) : r;
+	return r > 0 ? walk(sc, f, false) : r;
 }
 
 /*
@@ -97,11 +106,7 @@ static int walk_on(struct lsm_scan *sc, struct family_scan *f)
 		s->rests = false;
 	}
 	st->rests = false;
-	if (r > 0)
-		r = enter_reader(sc, f);
-	if (r > 0 && st->in_column)
-		r = reader_seek_behind(&f->reader, st->qualifier, st->ts);
-	return r > 0 && sc->as_of ? scan_find_certain(sc, f) : r;
+	return r > 0 ? walk(sc, f, st->in_column) : r;
 }
 
 static inline void look_in_block(struct strip *s)
@@ -567,99 +572,37 @@ static int next_walked(struct lsm_scan *sc, struct family_scan *f,
 	return r;
 }
 
-/*
- * Cells of a row of which all columns are asked for, merged, up to @n; how
- * many. Fewer where strips rest, or at the row's end.
- */
-static size_t put_merged(struct lsm_scan *sc, struct family_scan *f,
-			 struct cell *out, size_t n)
-{
-	struct strips *st = &f->strips;
-	size_t done = 0;
-
-	while (done < n && !st->rests) {
-		struct strip *s = least_cell(st->at, st->n);
-
-		if (!s)
-			break;
-		if (!is_hidden(f, st, s))
-			put_cell(sc, f, s, &out[done++]);
-		else if (st->left == 0 && ++st->steps > STEPS_MAX) {
-			seek_cell(sc, st, s, st->qualifier, -1);
-			continue;
-		}
-		next_cell(sc, st, s);
-	}
-	return done;
-}
-
-/*
- * Cells from the next one that is found on, or of a part, up to @n: how many, or
- * as find_cell() if it is not 1.
- */
-__attribute__((noinline)) static int put_found(struct lsm_scan *sc,
-					       struct family_scan *f,
-					       bool borrowed, struct cell *out,
-					       size_t n)
-{
-	struct strips *st = &f->strips;
-	struct strip *s = st->found;
-	int r = 1;
-
-	if (st->part)
-		return (int)put_part(sc, f, out, n);
-	if (!s)
-		r = find_cell(sc, f, borrowed, &s);
-	if (r <= 0 || st->walked)
-		return r;
-	st->found = NULL;
-	if (n >= PART_CELLS && begin_part(sc, f, s))
-		return (int)put_part(sc, f, out, n);
-	put_cell(sc, f, s, out);
-	next_cell(sc, st, s);
-	return 1;
-}
-
-/* Are the cells merged, and none of them found yet? */
-static inline bool is_merged(const struct family_scan *f)
-{
-	const struct strips *st = &f->strips;
-	const struct strip *s = st->best;
-
-	return !st->found && !f->restricted && !st->rests &&
-	       (!st->alone || s->in_memory ||
-		s->cell_end - s->cell < PART_CELLS);
-}
-
 int cells_next(struct lsm_scan *sc, struct family_scan *f, bool borrowed,
 	       struct cell *out, size_t n)
 {
 	struct strips *st = &f->strips;
+	struct strip *s = st->found;
 	size_t done = 0;
+	int r = 1;
 
 	if (n > INT_MAX)
 		n = INT_MAX;
-	while (!st->walked && done < n) {
-		int r;
-
-		if (is_merged(f) && !st->part) {
-			done += put_merged(sc, f, out + done, n - done);
-			if (done == n)
-				break;
-			if (!st->rests) {
-				st->in_row = false;
-				return (int)done;
-			}
-		}
-		r = put_found(sc, f, borrowed || done, out + done, n - done);
+	if (st->walked)
+		return next_walked(sc, f, out);
+	st->found = NULL;
+	if (st->part)
+		done = put_part(sc, f, out, n);
+	for (; done < n; s = NULL) {
+		if (!s)
+			r = find_cell(sc, f, borrowed || done, &s);
+		if (r > 0 && st->walked)
+			return done ? (int)done : next_walked(sc, f, out);
 		if (r <= 0) {
 			st->in_row = st->rests;
 			return r < 0 ? r : (int)done;
 		}
-		if (!st->walked)
-			done += (size_t)r;
+		if (AT_BRANCH(st->alone) && n - done >= PART_CELLS &&
+		    begin_part(sc, f, s)) {
+			done += put_part(sc, f, out + done, n - done);
+			continue;
+		}
+		put_cell(sc, f, s, &out[done++]);
+		next_cell(sc, st, s);
 	}
-	if (done || !st->walked)
-		return (int)done;
-	return next_walked(sc, f, out);
+	return (int)done;
 }

@@ -76,8 +76,7 @@ struct strips {
 	bool walked;   /* by the reader: the present row */
 	bool first;    /* ... and its present entry is to be handed out */
 	bool in_column;
-	bool rests;  /* some strips are: see struct strip */
-	bool unsure; /* the last strip's filter has not been asked */
+	bool rests; /* some strips are: see struct strip */
 	/*
 	 * One file may have the row, and will: its filter is not asked first.
 	 */

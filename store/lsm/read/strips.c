@@ -85,21 +85,6 @@ static bool lies_behind(struct bytes row, struct bytes last)
 	return last.len && bytes_cmp(row, last) > 0;
 }
 
-/*
- * A file that spans the one row that is asked for. The filter of the file
- * before was loaded meanwhile; that of the last one is asked in place().
- */
-static void add_if_has(struct strips *st, struct sstable *t,
-		       const struct level *level, uint32_t file)
-{
-	sst_filter_ahead(t, st->row_hash);
-	if (st->unsure &&
-	    !sst_filter_has(st->at[st->n - 1].in.file.table, st->row_hash))
-		st->n--;
-	st->unsure = true;
-	add_file(st, t, level, file);
-}
-
 /* All that may have something of the range. */
 static void add_files(struct lsm_scan *sc, struct family_scan *f,
 		      struct bytes start)
@@ -109,7 +94,6 @@ static void add_files(struct lsm_scan *sc, struct family_scan *f,
 	struct strips *st = &f->strips;
 	bool one = sc->one_row;
 
-	st->unsure = false;
 	st->expected = one && sc->direct && l->begin &&
 		       l->end == l->begin + 1 &&
 		       reader_expects(reader_slot(sc->db));
@@ -133,9 +117,8 @@ static void add_files(struct lsm_scan *sc, struct family_scan *f,
 			if (!i && !reader_needs(info, &f->visible))
 				continue;
 			if (one && !st->expected)
-				add_if_has(st, t, i ? lv : NULL, at);
-			else
-				add_file(st, t, i ? lv : NULL, at);
+				sst_filter_ahead(t, st->row_hash);
+			add_file(st, t, i ? lv : NULL, at);
 		}
 	}
 }
@@ -308,6 +291,24 @@ static int place_file(struct lsm_scan *sc, struct family_scan *f,
 	return r < 0 ? r : 1;
 }
 
+/*
+ * Of one row: keeps of the files from strip @from on those whose filters, which
+ * add_files() has fetched, say that they may have it.
+ */
+static void ask_filters(struct strips *st, uint32_t from)
+{
+	uint32_t n = from;
+
+	for (uint32_t i = from; i < st->n; i++) {
+		if (!sst_filter_has(st->at[i].in.file.table, st->row_hash))
+			continue;
+		if (n != i)
+			st->at[n] = st->at[i];
+		n++;
+	}
+	st->n = n;
+}
+
 /* The first row of each from strip @from on; how many have one. */
 static int place_files(struct lsm_scan *sc, struct family_scan *f,
 		       uint32_t from, const struct beginning *b)
@@ -317,12 +318,11 @@ static int place_files(struct lsm_scan *sc, struct family_scan *f,
 	struct strip *s = st->at;
 	int kept = 0;
 
-	assert(from <= st->n && (!st->unsure || from < st->n));
+	assert(from <= st->n);
+	if (sc->one_row && !st->expected)
+		ask_filters(st, from);
 	for (uint32_t i = from; i < st->n; i++)
 		sst_cursor_near(&s[i].in.file, start);
-	if (st->unsure &&
-	    !sst_filter_has(s[st->n - 1].in.file.table, st->row_hash))
-		st->n--;
 	for (uint32_t i = from; i < st->n; i++) {
 		int r = take(st, &s[i].in.file, start);
 

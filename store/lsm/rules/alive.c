@@ -169,3 +169,54 @@ void alive_free(struct alive *a)
 	pthread_mutex_destroy(&a->lock);
 	a->seq = NULL;
 }
+
+static struct alive_place place_of(const struct alive_guide *g,
+				   struct bytes row)
+{
+	return (struct alive_place){g->tree, g->schema, row};
+}
+
+static int guide_versions(const struct visible_guide *base, struct bytes row,
+			  struct bytes qualifier, int64_t ts, int64_t *out,
+			  size_t n, uint64_t *above)
+{
+	const struct alive_guide *g = (const struct alive_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	return alive_versions(g->alive, &p, qualifier, g->seq, ts, out, n,
+			      above);
+}
+
+static int guide_hidden(const struct visible_guide *base, struct bytes row,
+			struct bytes qualifier, struct buf *to)
+{
+	const struct alive_guide *g = (const struct alive_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	return alive_hidden(g->alive, &p, qualifier, g->seq, to);
+}
+
+static void guide_found_hidden(const struct visible_guide *base,
+			       struct bytes row, struct bytes from,
+			       const struct bytes *to, uint64_t walked)
+{
+	const struct alive_guide *g = (const struct alive_guide *)base;
+	struct alive_place p = place_of(g, row);
+
+	alive_found_hidden(g->alive, &p, from, to, g->seq, walked);
+}
+
+void alive_guide(struct alive_guide *g, struct alive *alive, uint32_t tree,
+		 uint64_t schema, uint64_t seq)
+{
+	*g = (struct alive_guide){
+		.base = {.patience = alive ? alive->patience : 0,
+			 .versions = guide_versions,
+			 .hidden = guide_hidden,
+			 .found_hidden = guide_found_hidden},
+		.alive = alive,
+		.tree = tree,
+		.schema = schema,
+		.seq = seq,
+	};
+}

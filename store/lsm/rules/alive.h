@@ -125,6 +125,18 @@ void alive_found_hidden(struct alive *a, const struct alive_place *p,
 			struct bytes from, const struct bytes *to, uint64_t seq,
 			uint64_t walked);
 
+/* The three above as visibility asks for them, about one tree as of @seq. */
+struct alive_guide {
+	struct visible_guide base;
+	struct alive *alive;
+	uint32_t tree;
+	uint64_t schema, seq;
+};
+
+/* @alive may be NULL; then the guide must not be asked. */
+void alive_guide(struct alive_guide *g, struct alive *alive, uint32_t tree,
+		 uint64_t schema, uint64_t seq);
+
 /*
  * Notes that a read walked over @walked hidden entries of the column. True if
  * the column is now worth a walk over all of it: the caller then walks as of
