@@ -7,25 +7,14 @@
 #include "store/os/os.h"
 #include "store/remote/client_inside.h"
 
-/* A call about the store whose reply has no fields. */
-static int ask(struct store *s, enum wire_op op, struct field *in)
-{
-	return call_fields(remote_of(s), op, in, NULL);
-}
-
-/* Asks for the first name after @after. */
-static int ask_next(struct store *s, enum wire_op op, struct bytes after,
-		    char *name)
+static int next_name(struct store *s, enum wire_op op, struct bytes after,
+		     char *name)
 {
 	struct field out[FIELDS_MAX] = {0};
-	int r = call_fields(remote_of(s), op, FIELDS(field_bytes(after)), out);
+	int r = ask_next(s, op, FIELDS(field_bytes(after)), after, out);
 
-	if (r <= 0)
-		return r;
-	/* A caller's loop over the names must end. */
-	if (bytes_cmp(bytes_str(out[0].name), after) <= 0)
-		return call_nonsense(remote_of(s));
-	memcpy(name, out[0].name, sizeof(out[0].name));
+	if (r > 0)
+		memcpy(name, out[0].name, sizeof(out[0].name));
 	return r;
 }
 
@@ -143,9 +132,7 @@ static int remote_table_rename(struct store *s, struct bytes from,
 static int remote_table_alter(struct table *t, const struct alter *a)
 {
 	return ask(t->store, WIRE_TABLE_ALTER,
-		   FIELDS(field_table(t), field_number(a->rest),
-			  field_number(a->dry), {.schema = a->to},
-			  {.schema = a->drop}));
+		   FIELDS(field_table(t), {.alter = *a}));
 }
 
 static int remote_add_family(struct table *t, struct bytes family)
@@ -156,7 +143,7 @@ static int remote_add_family(struct table *t, struct bytes family)
 
 static int remote_table_next(struct store *s, struct bytes after, char *name)
 {
-	return ask_next(s, WIRE_TABLE_NEXT, after, name);
+	return next_name(s, WIRE_TABLE_NEXT, after, name);
 }
 
 static int remote_namespace_create(struct store *s, struct bytes name)
@@ -172,7 +159,7 @@ static int remote_namespace_drop(struct store *s, struct bytes name)
 static int remote_namespace_next(struct store *s, struct bytes after,
 				 char *name)
 {
-	return ask_next(s, WIRE_NAMESPACE_NEXT, after, name);
+	return next_name(s, WIRE_NAMESPACE_NEXT, after, name);
 }
 
 static int remote_flush(struct store *s, struct table *t)
@@ -209,21 +196,15 @@ static int remote_check_part(struct store *s, struct store_checking *at,
 {
 	struct field got[FIELDS_MAX] = {0};
 	struct buf reply = {0};
-	int r = call_holding(
-		remote_of(s), WIRE_CHECK,
-		FIELDS(field_number(at->file), field_number(at->block),
-		       field_number(at->until), field_number(at->done),
-		       field_number(bytes)),
-		got, &reply);
+	int r = call_holding(remote_of(s), WIRE_CHECK,
+			     FIELDS({.checking = *at}, field_number(bytes)),
+			     got, &reply);
 
 	if (r == 0) {
-		say_lines(got[6].s, say, arg);
+		say_lines(got[3].s, say, arg);
 		r = got[0].n != 0;
-		*at = (struct store_checking){.file = got[1].n,
-					      .block = got[2].n,
-					      .until = got[3].n,
-					      .done = got[4].n,
-					      .total = got[5].n};
+		*at = got[1].checking;
+		at->total = got[2].n;
 	}
 	buf_free(&reply);
 	return r;
@@ -248,18 +229,7 @@ static int remote_table_info(struct table *t, struct table_info *out)
 			    FIELDS(field_table(t)), got);
 
 	if (r == 0)
-		*out = (struct table_info){
-			.exact = got[0].n,
-			.rows = got[1].n,
-			.cells = got[2].n,
-			.oldest = (int64_t)got[3].n,
-			.newest = (int64_t)got[4].n,
-			.entries = got[5].n,
-			.bytes = got[6].n,
-			.files = got[7].n,
-			.has_ttl = got[8].n,
-			.damaged = got[9].n,
-		};
+		*out = got[0].info;
 	return r;
 }
 
@@ -269,11 +239,7 @@ static int remote_space(struct store *s, struct store_space *out)
 	int r = call_fields(remote_of(s), WIRE_SPACE, NULL, got);
 
 	if (r == 0)
-		*out = (struct store_space){
-			.total_bytes = got[0].n,
-			.free_bytes = got[1].n,
-			.avail_bytes = got[2].n,
-		};
+		*out = got[0].space;
 	return r;
 }
 

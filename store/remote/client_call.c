@@ -138,6 +138,16 @@ int call_fields(struct remote *r, enum wire_op op, struct field *in,
 	return result;
 }
 
+int ask_next(struct store *s, enum wire_op op, struct field *in,
+	     struct bytes after, struct field *out)
+{
+	int r = call_fields(remote_of(s), op, in, out);
+
+	if (r > 0 && bytes_cmp(bytes_str(out[0].name), after) <= 0)
+		return call_nonsense(remote_of(s));
+	return r;
+}
+
 void call_close(struct remote *r, enum wire_op op, struct field handle)
 {
 	struct why_kept kept;

@@ -11,47 +11,14 @@ struct remote_hold {
 	uint32_t handle;
 };
 
-static int take_files(struct decoder *d, struct hold *h)
-{
-	uint32_t n = take_u32(d);
-
-	/* A file takes 28 bytes at least. */
-	if (d->bad || n > decoder_left(d) / 28)
-		return -EPROTO;
-	h->files = calloc(n ? n : 1, sizeof(*h->files));
-	if (!h->files)
-		return -ENOMEM;
-	for (; h->nfiles < n && !d->bad; h->nfiles++) {
-		struct hold_file *f = &h->files[h->nfiles];
-		struct bytes name = take_bytes(d, HOLD_NAME_MAX);
-
-		/* A name is a file's in the store's directory, and only that. */
-		if (!name.len || memchr(name.data, '/', name.len) ||
-		    memchr(name.data, 0, name.len) || name.data[0] == '.')
-			return -EPROTO;
-		memcpy(f->name, name.data, name.len);
-		f->bytes = take_u64(d);
-		f->size = take_u64(d);
-		f->sum = take_u64(d);
-		if (f->bytes > f->size)
-			return -EPROTO;
-	}
-	return d->bad || decoder_left(d) || !n ? -EPROTO : 0;
-}
-
-static int take_hold(struct bytes text, struct hold *h)
+static int take_hold(struct remote *r, struct bytes text, struct hold *h)
 {
 	struct decoder d = decoder_of(text);
-	struct bytes catalog;
+	int result = take_fields(&d, "h", FIELDS({.hold = h}));
 
-	h->store_id = take_u64(&d);
-	h->taken_ms = (int64_t)take_u64(&d);
-	catalog = take_bytes(&d, text.len);
-	if (d.bad)
-		return -EPROTO;
-	if (buf_append(&h->catalog, catalog.data, catalog.len) < 0)
-		return -ENOMEM;
-	return take_files(&d, h);
+	if (result == 0 && (d.bad || decoder_left(&d)))
+		return call_nonsense(r);
+	return result;
 }
 
 /* Reads the @bytes of the list. */
@@ -96,11 +63,7 @@ int remote_hold(struct store *s, struct hold **out)
 	h->base.store = s;
 	result = fetch(r, got[0], got[1].n, &text);
 	if (result == 0)
-		result = take_hold(buf_bytes(&text), &h->base);
-	if (result == -EPROTO)
-		result = call_nonsense(r);
-	else if (result == -ENOMEM)
-		why(result, "out of memory for the list of files");
+		result = take_hold(r, buf_bytes(&text), &h->base);
 	buf_free(&text);
 	if (result < 0)
 		hold_release(&h->base);
@@ -111,8 +74,7 @@ int remote_hold(struct store *s, struct hold **out)
 
 int remote_keep_log(struct store *s, uint64_t bytes)
 {
-	return call_fields(remote_of(s), WIRE_KEEP_LOG,
-			   FIELDS(field_number(bytes)), NULL);
+	return ask(s, WIRE_KEEP_LOG, FIELDS(field_number(bytes)));
 }
 
 void remote_hold_release(struct hold *base)

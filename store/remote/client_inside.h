@@ -75,6 +75,17 @@ int call_fields(struct remote *r, enum wire_op op, struct field *in,
 /* The same where @out borrows from the reply, which is put in @reply. */
 int call_holding(struct remote *r, enum wire_op op, struct field *in,
 		 struct field *out, struct buf *reply);
+/* A call about the store whose reply has no fields. */
+static inline int ask(struct store *s, enum wire_op op, struct field *in)
+{
+	return call_fields(remote_of(s), op, in, NULL);
+}
+/*
+ * Asks for the first name after @after, into @out[0].name: 1, or 0. A name that
+ * is not after it is nonsense: a caller's loop over the names must end.
+ */
+int ask_next(struct store *s, enum wire_op op, struct field *in,
+	     struct bytes after, struct field *out);
 /* The reply cannot be true: the store is lost. Returns -ENOTCONN. */
 int call_nonsense(struct remote *r);
 /* Closes a handle: errors are ignored, and the last sentence is kept. */

@@ -38,36 +38,33 @@ void remote_snapshot_release(struct snapshot *snap)
 
 int remote_snapshot_create(struct store *s, struct table *t, struct bytes name)
 {
-	return call_fields(remote_of(s), WIRE_SNAPSHOT_CREATE,
-			   FIELDS(field_table(t), field_bytes(name)), NULL);
+	return ask(s, WIRE_SNAPSHOT_CREATE,
+		   FIELDS(field_table(t), field_bytes(name)));
 }
 
 int remote_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 {
-	return call_fields(remote_of(s), WIRE_SNAPSHOT_DROP,
-			   FIELDS(field_table(t), field_bytes(name)), NULL);
+	return ask(s, WIRE_SNAPSHOT_DROP,
+		   FIELDS(field_table(t), field_bytes(name)));
 }
 
 int remote_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 			   struct bytes to)
 {
-	return call_fields(
-		remote_of(s), WIRE_SNAPSHOT_RENAME,
-		FIELDS(field_table(t), field_bytes(from), field_bytes(to)),
-		NULL);
+	return ask(s, WIRE_SNAPSHOT_RENAME,
+		   FIELDS(field_table(t), field_bytes(from), field_bytes(to)));
 }
 
 int remote_snapshot_next(struct store *s, struct table *t, struct bytes after,
 			 struct snapshot_info *out)
 {
 	struct field got[FIELDS_MAX] = {0};
-	int r = call_fields(remote_of(s), WIRE_SNAPSHOT_NEXT,
-			    FIELDS(field_table(t), field_bytes(after)), got);
+	int r = ask_next(s, WIRE_SNAPSHOT_NEXT,
+			 FIELDS(field_table(t), field_bytes(after)), after,
+			 got);
 
 	if (r <= 0)
 		return r;
-	if (bytes_cmp(bytes_str(got[0].name), after) <= 0)
-		return call_nonsense(remote_of(s));
 	*out = (struct snapshot_info){.taken_ms = (int64_t)got[1].n};
 	memcpy(out->name, got[0].name, sizeof(out->name));
 	return r;
@@ -100,18 +97,15 @@ int remote_snapshot_open(struct store *s, struct table *t, struct bytes name,
 int remote_snapshot_clone(struct snapshot *snap,
 			  const struct snapshot_table *from, struct bytes to)
 {
-	return call_fields(remote_of(snap->store), WIRE_SNAPSHOT_CLONE,
-			   FIELDS(field_snapshot(snap),
-				  field_bytes(bytes_str(from->name)),
-				  field_bytes(to)),
-			   NULL);
+	return ask(snap->store, WIRE_SNAPSHOT_CLONE,
+		   FIELDS(field_snapshot(snap),
+			  field_bytes(bytes_str(from->name)), field_bytes(to)));
 }
 
 int remote_snapshot_restore(struct snapshot *snap,
 			    const struct snapshot_table *from)
 {
-	return call_fields(remote_of(snap->store), WIRE_SNAPSHOT_RESTORE,
-			   FIELDS(field_snapshot(snap),
-				  field_bytes(bytes_str(from->name))),
-			   NULL);
+	return ask(snap->store, WIRE_SNAPSHOT_RESTORE,
+		   FIELDS(field_snapshot(snap),
+			  field_bytes(bytes_str(from->name))));
 }

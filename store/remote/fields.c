@@ -66,12 +66,12 @@ static void walk_column(struct walk *w, struct bytes *family,
 	walk_bytes(w, qualifier, QUALIFIER_LEN_MAX);
 }
 
-/* A name that is bad is read as an empty one. */
-static void walk_name(struct walk *w, char *name)
+/* A name of up to @max bytes; one that is bad is read as an empty one. */
+static void walk_name(struct walk *w, char *name, size_t max)
 {
 	struct bytes s = w->reads ? (struct bytes){0} : bytes_str(name);
 
-	walk_bytes(w, &s, TABLE_NAME_LEN_MAX);
+	walk_bytes(w, &s, max);
 	if (!w->reads)
 		return;
 	if (s.len && memchr(s.data, '\0', s.len))
@@ -300,7 +300,7 @@ static void walk_tables(struct walk *w, struct snapshot_tables *tables)
 		if (!w->reads)
 			t = tables->at[i];
 		t.id = walk_number(w, t.id, 8);
-		walk_name(w, t.name);
+		walk_name(w, t.name, TABLE_NAME_LEN_MAX);
 		walk_schema(w, &t.schema);
 		if (!w->reads)
 			continue;
@@ -309,6 +309,77 @@ static void walk_tables(struct walk *w, struct snapshot_tables *tables)
 						     &t.schema);
 		schema_free(&t.schema);
 	}
+}
+
+static void walk_alter(struct walk *w, struct alter *a)
+{
+	a->rest = (uint8_t)walk_number(w, a->rest, 1);
+	if (a->rest > ALTER_DROP)
+		refuse(w);
+	a->dry = walk_bool(w, a->dry);
+	walk_schema(w, &a->to);
+	walk_schema(w, &a->drop);
+}
+
+static void walk_info(struct walk *w, struct table_info *i)
+{
+	i->exact = walk_bool(w, i->exact);
+	i->rows = walk_number(w, i->rows, 8);
+	i->cells = walk_number(w, i->cells, 8);
+	i->oldest = walk_i64(w, i->oldest);
+	i->newest = walk_i64(w, i->newest);
+	i->entries = walk_number(w, i->entries, 8);
+	i->bytes = walk_number(w, i->bytes, 8);
+	i->files = walk_number(w, i->files, 8);
+	i->has_ttl = walk_bool(w, i->has_ttl);
+	i->damaged = walk_number(w, i->damaged, 8);
+}
+
+static void walk_space(struct walk *w, struct store_space *s)
+{
+	s->total_bytes = walk_number(w, s->total_bytes, 8);
+	s->free_bytes = walk_number(w, s->free_bytes, 8);
+	s->avail_bytes = walk_number(w, s->avail_bytes, 8);
+}
+
+static void walk_checking(struct walk *w, struct store_checking *at)
+{
+	at->file = walk_number(w, at->file, 8);
+	at->block = walk_number(w, at->block, 8);
+	at->until = walk_number(w, at->until, 8);
+	at->done = walk_number(w, at->done, 8);
+}
+
+static void walk_hold_file(struct walk *w, void *at)
+{
+	struct hold_file *f = at;
+
+	walk_name(w, f->name, HOLD_NAME_MAX);
+	/* A name is a file's in the store's directory, and only that. */
+	if (w->reads &&
+	    (!f->name[0] || f->name[0] == '.' || strchr(f->name, '/')))
+		refuse(w);
+	f->bytes = walk_number(w, f->bytes, 8);
+	f->size = walk_number(w, f->size, 8);
+	f->sum = walk_number(w, f->sum, 8);
+	if (w->reads && f->bytes > f->size)
+		refuse(w);
+}
+
+static void walk_hold(struct walk *w, struct hold *h)
+{
+	static const struct item files = {sizeof(struct hold_file), 4 + 3 * 8,
+					  SIZE_MAX, walk_hold_file};
+	struct bytes catalog = buf_bytes(&h->catalog);
+
+	h->store_id = walk_number(w, h->store_id, 8);
+	h->taken_ms = walk_i64(w, h->taken_ms);
+	walk_bytes(w, &catalog, SIZE_MAX);
+	if (w->reads && !is_over(w))
+		w->err = buf_set(&h->catalog, catalog);
+	h->files = walk_items(w, &files, h->files, &h->nfiles);
+	if (w->reads && !is_over(w) && !h->nfiles)
+		refuse(w);
 }
 
 static void walk_cell(struct walk *w, struct cell *c)
@@ -347,7 +418,7 @@ static void walk_field(struct walk *w, char letter, struct field *f)
 		walk_bytes(w, &f->s, TABLE_NAME_LEN_MAX);
 		break;
 	case 'n':
-		walk_name(w, f->name);
+		walk_name(w, f->name, TABLE_NAME_LEN_MAX);
 		break;
 	case 'c':
 		walk_schema(w, &f->schema);
@@ -372,6 +443,21 @@ static void walk_field(struct walk *w, char letter, struct field *f)
 		break;
 	case 'l':
 		walk_tables(w, &f->tables);
+		break;
+	case 'a':
+		walk_alter(w, &f->alter);
+		break;
+	case 'I':
+		walk_info(w, &f->info);
+		break;
+	case 'p':
+		walk_space(w, &f->space);
+		break;
+	case 'C':
+		walk_checking(w, &f->checking);
+		break;
+	case 'h':
+		walk_hold(w, f->hold);
 		break;
 	case 'r':
 		walk_rest(w, &f->s);
@@ -428,6 +514,9 @@ void fields_free(const char *letters, struct field *fields)
 			break;
 		case 'l':
 			snapshot_tables_free(&fields->tables);
+			break;
+		case 'a':
+			alter_free(&fields->alter);
 			break;
 		}
 	}

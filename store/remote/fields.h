@@ -6,6 +6,7 @@
 #define CELLFS_STORE_REMOTE_FIELDS_H
 
 #include "store/front/snapshot_tables.h"
+#include "store/hold.h"
 #include "store/remote/ops.h"
 #include "store/store.h"
 #include "store/value/codec.h"
@@ -20,6 +21,11 @@ struct field {
 		struct scan_spec spec;		   /* q, without its snapshot */
 		struct cell cell;		   /* v; bytes are borrowed */
 		struct snapshot_tables tables;	   /* l */
+		struct alter alter;		   /* a */
+		struct table_info info;		   /* I */
+		struct store_space space;	   /* p */
+		struct store_checking checking;	   /* C, without its total */
+		struct hold *hold;		   /* h */
 		void *object; /* the server's: what a handle is of */
 	};
 };

@@ -16,8 +16,7 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_TABLE_TRUNCATE] = {"k", ""},
 	/* from, to */
 	[WIRE_TABLE_RENAME] = {"kk", ""},
-	/* table, rest, dry, to, drop: struct alter */
-	[WIRE_TABLE_ALTER] = {"t1bcc", ""},
+	[WIRE_TABLE_ALTER] = {"ta", ""},
 	[WIRE_TABLE_ADD_FAMILY] = {"ts", ""},
 	/* the first name after this one */
 	[WIRE_TABLE_NEXT] = {"s", "n", .found = true},
@@ -52,20 +51,15 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_FLUSH] = {"T", ""},
 	[WIRE_COMPACT] = {"T", ""},
 	[WIRE_STATS] = {"", "r"},
-	/* total, free, available */
-	[WIRE_SPACE] = {"", "888"},
+	[WIRE_SPACE] = {"", "p"},
 	[WIRE_HEALTH] = {"", ""},
 	[WIRE_NOW] = {"", "i"},
+	[WIRE_TABLE_INFO] = {"t", "I"},
 	/*
-	 * exact, rows, cells, oldest, newest, entries, bytes, files, has_ttl,
-	 * damaged
+	 * bytes wanted; whether there is more, bytes in all, each fault in a
+	 * line
 	 */
-	[WIRE_TABLE_INFO] = {"t", "b88ii888b8"},
-	/*
-	 * file, block, until, done, bytes wanted; whether there is more, file,
-	 * block, until, done, total, each fault in a line
-	 */
-	[WIRE_CHECK] = {"88888", "b88888r"},
+	[WIRE_CHECK] = {"C8", "bC8r"},
 	/* behind what is damaged, of a scan whose last batch ended there */
 	[WIRE_SCAN_PASS] = {"4", ""},
 	/* the hold, the bytes of its list */

@@ -21,6 +21,11 @@
  *	q	a scan's restrictions, and its filter's text
  *	v	a cell
  *	l	a list of the tables that a snapshot shows
+ *	a	a change of a schema
+ *	I	what a table holds: struct table_info
+ *	p	the space: struct store_space
+ *	C	where a check goes on
+ *	h	the list of a hold, whole; no field of an operation
  *	r	the rest of the frame
  *
  * Numbers are little-endian. wire.h says what the longer ones consist of.

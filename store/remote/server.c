@@ -4,30 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/front/guard.h"
 #include "store/remote/server_inside.h"
 
 /* Larger buffers, grown by a large value, are freed after use. */
 #define KEEP_BYTES (1u << 20)
-
-uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
-		  struct filter *filter)
-{
-	for (uint32_t i = 0; i < SLOTS_MAX; i++) {
-		struct slot *slot = &sv->slots[i];
-
-		if (slot->type != SLOT_FREE)
-			continue;
-		slot->type = (uint8_t)type;
-		slot->object = object;
-		slot->filter = filter;
-		/* 24 bits, never 0, so that no handle is 0. */
-		slot->generation = slot->generation % 0xFFFFFF + 1;
-		return slot->generation << 8 | i;
-	}
-	why(-EMFILE, "%d tables, scans and snapshots are open in one session",
-	    SLOTS_MAX);
-	return 0;
-}
 
 struct slot *slot_find(struct served *sv, uint32_t handle, enum slot_type type)
 {
@@ -58,6 +39,29 @@ void slot_close(struct slot *slot)
 	table_unref(slot->table);
 	buf_free(&slot->name);
 	*slot = (struct slot){.generation = slot->generation};
+}
+
+int slot_add(struct served *sv, enum slot_type type, void *object,
+	     struct filter *filter, uint64_t *handle)
+{
+	struct slot made = {
+		.type = (uint8_t)type, .object = object, .filter = filter};
+
+	for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+		struct slot *slot = &sv->slots[i];
+
+		if (slot->type != SLOT_FREE)
+			continue;
+		/* 24 bits, never 0, so that no handle is 0. */
+		made.generation = slot->generation % 0xFFFFFF + 1;
+		*slot = made;
+		*handle = slot->generation << 8 | i;
+		return 0;
+	}
+	slot_close(&made);
+	return why(-EMFILE,
+		   "%d tables, scans and snapshots are open in one session",
+		   SLOTS_MAX);
 }
 
 int close_handle(struct served *sv, uint32_t handle, enum slot_type type)
@@ -106,20 +110,37 @@ static int find_object(struct served *sv, char letter, struct field *f)
 	return 0;
 }
 
-/* What the hooks are told of a change: the request's table and names. */
-static struct served_act act_of(const struct served_row *row,
-				const char *letters, const struct field *f)
+struct served_act act_of(enum wire_op op, const struct field *in)
 {
+	const struct served_row *row = &served_rows[op];
 	struct served_act act = {.what = row->what, .deletes = row->deletes};
+	const char *letters = wire_rows[op].request;
 	struct bytes *name = &act.name;
 
-	for (; *letters; letters++, f++) {
-		if (*letters == 't' || *letters == 'T')
-			act.table = f->object;
-		if (*letters != 's' && *letters != 'k')
-			continue;
-		*name = f->s;
-		name = &act.to;
+	for (; *letters; letters++, in++) {
+		switch (*letters) {
+		case 't':
+		case 'T':
+			act.table = in->object;
+			break;
+		case 's':
+		case 'k':
+			*name = in->s;
+			name = &act.to;
+			break;
+		case 'a':
+			act.alter = &in->alter;
+			act.deletes = in->alter.rest == ALTER_DROP ||
+				      in->alter.drop.nfamilies;
+			break;
+		case 'm':
+		case 'M':
+			act.rows = in->rows;
+			act.nrows = in->n;
+			for (size_t i = 0; i < act.nrows; i++)
+				act.deletes |= guard_deletes(&act.rows[i]);
+			break;
+		}
 	}
 	return act;
 }
@@ -132,7 +153,7 @@ static int run_row(struct served *sv, enum wire_op op, struct field *in,
 	int r;
 
 	if (row->change) {
-		act = act_of(row, wire_rows[op].request, in);
+		act = act_of(op, in);
 		r = served_before(sv, &act);
 		if (r < 0)
 			return r;

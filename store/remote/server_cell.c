@@ -3,52 +3,19 @@
  */
 #include <errno.h>
 
-#include "store/front/guard.h"
 #include "store/remote/server_inside.h"
-
-/* What the hooks are told of the rows of a request. */
-static struct served_act act_of(const struct field *in)
-{
-	struct served_act act = {
-		.what = SERVED_ROWS,
-		.table = in[0].object,
-		.rows = in[2].rows,
-		.nrows = in[2].n,
-	};
-
-	for (size_t i = 0; i < act.nrows; i++)
-		act.deletes |= guard_deletes(&act.rows[i]);
-	return act;
-}
-
-static unsigned flags_of(const struct field *in)
-{
-	return in[1].n ? MUTATE_SYNC : 0;
-}
-
-int run_mutate(struct served *sv, struct field *in, struct field *out)
-{
-	struct served_act act = act_of(in);
-	int r = served_before(sv, &act);
-
-	out[0].rows = in[2].rows;
-	if (r < 0)
-		return r;
-	return served_after(sv, &act,
-			    table_mutate(act.table, in[2].rows, flags_of(in)));
-}
 
 /* The error that prevented the rest is a part of the reply. */
 int run_mutate_many(struct served *sv, struct field *in, struct field *out)
 {
-	struct served_act act = act_of(in);
+	struct served_act act = act_of(WIRE_MUTATE_MANY, in);
 	size_t done = 0;
 	int r = served_before(sv, &act);
 
 	if (r < 0)
 		return r;
-	r = table_mutate_many(act.table, in[2].rows, act.nrows, flags_of(in),
-			      &done);
+	r = table_mutate_many(act.table, in[2].rows, act.nrows,
+			      in[1].n ? MUTATE_SYNC : 0, &done);
 	r = served_after(sv, &act, r);
 	out[0].rows = in[2].rows;
 	out[0].n = done;
@@ -117,7 +84,7 @@ void serve_ahead(struct served *sv)
 }
 
 static int open_scan(struct served *sv, struct table *t, struct scan_spec *spec,
-		     struct bytes filter_text, uint32_t *handle)
+		     struct bytes filter_text, uint64_t *handle)
 {
 	struct filter *filter = NULL;
 	struct scan *sc = NULL;
@@ -130,30 +97,23 @@ static int open_scan(struct served *sv, struct table *t, struct scan_spec *spec,
 		filter_free(filter);
 		return r;
 	}
-	*handle = slot_add(sv, SLOT_SCAN, sc, filter);
-	if (*handle)
-		return 0;
-	scan_close(sc);
-	filter_free(filter);
-	return -EMFILE;
+	return slot_add(sv, SLOT_SCAN, sc, filter, handle);
 }
 
 int run_scan_open(struct served *sv, struct field *in, struct field *out)
 {
 	struct scan_spec *spec = &in[3].spec;
 	struct slot *slot;
-	uint32_t handle;
 	int r, state, failed;
 
 	spec->snapshot = in[1].object;
-	r = open_scan(sv, in[0].object, spec, in[3].s, &handle);
+	r = open_scan(sv, in[0].object, spec, in[3].s, &out[0].n);
 	if (r < 0)
 		return r;
-	slot = slot_find(sv, handle, SLOT_SCAN);
+	slot = slot_find(sv, (uint32_t)out[0].n, SLOT_SCAN);
 	state = make_batch(slot->object, (uint32_t)in[2].n, &sv->hold, &failed);
 	if (state <= 0 && state != -EUCLEAN)
 		slot_close(slot);
-	out[0].n = handle;
 	out[1].s = buf_bytes(&sv->hold);
 	return failed < 0 ? why(failed, "out of memory for cells") : 0;
 }

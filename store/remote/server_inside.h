@@ -64,14 +64,19 @@ struct served {
 	struct slot slots[SLOTS_MAX];
 };
 
-/* The new handle, or 0 with a sentence when all slots are in use. */
-uint32_t slot_add(struct served *sv, enum slot_type type, void *object,
-		  struct filter *filter);
+/*
+ * The object is the session's from now on, by *handle: 0, or -EMFILE when all
+ * slots are in use, and then it and the filter are closed.
+ */
+int slot_add(struct served *sv, enum slot_type type, void *object,
+	     struct filter *filter, uint64_t *handle);
 /* NULL if @handle is no open object of this type. */
 struct slot *slot_find(struct served *sv, uint32_t handle, enum slot_type type);
 /* Closes the slot's object and frees the slot. */
 void slot_close(struct slot *slot);
 
+/* What the hooks are told of a change that is a row's: its table and names. */
+struct served_act act_of(enum wire_op op, const struct field *in);
 /*
  * Asks the hooks: 0, or the error that refuses @act. After 0 served_after()
  * must be called; it returns @result.
@@ -91,7 +96,7 @@ typedef int served_run(struct served *sv, struct field *in, struct field *out);
 /* What is no change and no more than one call of store.h needs no row. */
 struct served_row {
 	served_run *run; /* NULL: run_call() */
-	/* A change that the hooks are asked about, of the request's names. */
+	/* A change that the hooks are asked about: act_of(). */
 	bool change, deletes;
 	enum served_what what;
 };
@@ -104,7 +109,7 @@ int run_call(struct served *sv, enum wire_op op, struct field *in,
 /* server_cell.c */
 /* Makes the batch of the scan ahead.due. */
 void serve_ahead(struct served *sv);
-served_run run_mutate, run_mutate_many, run_get;
+served_run run_mutate_many, run_get;
 served_run run_scan_open, run_scan_next, run_scan_pass, run_scan_close;
 
 #endif

@@ -20,15 +20,11 @@ static int run_hello(struct served *sv, struct field *in, struct field *out)
 			     "than the mount");
 }
 
-/* Answers with a handle of the open table, which is the session's from now. */
+/* Answers with a handle of the open table. */
 static int give_table(struct served *sv, struct table *t, struct field *out)
 {
-	out[0].n = slot_add(sv, SLOT_TABLE, t, NULL);
 	out[1].n = table_id(t);
-	if (out[0].n)
-		return 0;
-	table_unref(t);
-	return -EMFILE;
+	return slot_add(sv, SLOT_TABLE, t, NULL, &out[0].n);
 }
 
 static int run_table_open(struct served *sv, struct field *in,
@@ -49,66 +45,13 @@ static int run_table_open_id(struct served *sv, struct field *in,
 	return r < 0 ? r : give_table(sv, t, out);
 }
 
-static int run_table_alter(struct served *sv, struct field *in,
-			   struct field *out)
-{
-	const struct alter a = {
-		.rest = (uint8_t)in[1].n,
-		.dry = in[2].n,
-		.to = in[3].schema,
-		.drop = in[4].schema,
-	};
-	struct served_act act = {
-		.what = SERVED_ALTERED,
-		.table = in[0].object,
-		.alter = &a,
-		.deletes = a.rest == ALTER_DROP || a.drop.nfamilies,
-	};
-	int r;
-
-	if (a.rest > ALTER_DROP)
-		return why(-EPROTO, "a change of a schema of no known kind");
-	r = served_before(sv, &act);
-	return r < 0 ? r : served_after(sv, &act, table_change(act.table, &a));
-}
-
-static int run_table_info(struct served *sv, struct field *in,
-			  struct field *out)
-{
-	struct table_info i = {0};
-	int r = table_info(in[0].object, &i);
-
-	out[0].n = i.exact;
-	out[1].n = i.rows;
-	out[2].n = i.cells;
-	out[3].n = (uint64_t)i.oldest;
-	out[4].n = (uint64_t)i.newest;
-	out[5].n = i.entries;
-	out[6].n = i.bytes;
-	out[7].n = i.files;
-	out[8].n = i.has_ttl;
-	out[9].n = i.damaged;
-	return r;
-}
-
-/* Answers with a handle of the snapshot, which is the session's from now. */
-static int give_snapshot(struct served *sv, struct snapshot *snap,
-			 struct field *out)
-{
-	out[0].n = slot_add(sv, SLOT_SNAPSHOT, snap, NULL);
-	if (out[0].n)
-		return 0;
-	snapshot_release(snap);
-	return -EMFILE;
-}
-
 static int run_snapshot_take(struct served *sv, struct field *in,
 			     struct field *out)
 {
 	struct snapshot *snap;
 	int r = snapshot_take(sv->store, &snap);
 
-	return r < 0 ? r : give_snapshot(sv, snap, out);
+	return r < 0 ? r : slot_add(sv, SLOT_SNAPSHOT, snap, NULL, &out[0].n);
 }
 
 static int run_snapshot_next(struct served *sv, struct field *in,
@@ -131,7 +74,7 @@ static int run_snapshot_open(struct served *sv, struct field *in,
 	int r = store_snapshot_open(sv->store, t, in[1].s, &snap);
 
 	if (r == 0)
-		r = give_snapshot(sv, snap, out);
+		r = slot_add(sv, SLOT_SNAPSHOT, snap, NULL, &out[0].n);
 	if (r < 0)
 		return r;
 	slot = slot_find(sv, (uint32_t)out[0].n, SLOT_SNAPSHOT);
@@ -226,45 +169,24 @@ static void add_fault(void *arg, const char *sentence)
 
 static int run_check(struct served *sv, struct field *in, struct field *out)
 {
-	struct store_checking at = {.file = in[0].n,
-				    .block = in[1].n,
-				    .until = in[2].n,
-				    .done = in[3].n};
-	uint64_t bytes = in[4].n < CHECK_PART ? in[4].n : CHECK_PART;
+	struct store_checking *at = &out[1].checking;
+	uint64_t bytes = in[1].n < CHECK_PART ? in[1].n : CHECK_PART;
 	struct faults f = {.text = &sv->hold};
-	int r = store_check_part(sv->store, &at, bytes, add_fault, &f);
+	int r;
 
+	*at = in[0].checking;
+	r = store_check_part(sv->store, at, bytes, add_fault, &f);
 	out[0].n = r > 0;
-	out[1].n = at.file;
-	out[2].n = at.block;
-	out[3].n = at.until;
-	out[4].n = at.done;
-	out[5].n = at.total;
-	out[6].s = buf_bytes(&sv->hold);
+	out[2].n = at->total;
+	out[3].s = buf_bytes(&sv->hold);
 	if (f.err < 0)
 		return why(f.err, "out of memory for faults");
 	return r < 0 ? r : 0;
 }
 
-static int list_hold(const struct hold *h, struct buf *out)
-{
-	struct encoder e = {.out = out};
-
-	put_u64(&e, h->store_id);
-	put_u64(&e, (uint64_t)h->taken_ms);
-	put_bytes(&e, buf_bytes(&h->catalog));
-	put_u32(&e, (uint32_t)h->nfiles);
-	for (size_t i = 0; i < h->nfiles; i++) {
-		put_bytes(&e, bytes_str(h->files[i].name));
-		put_u64(&e, h->files[i].bytes);
-		put_u64(&e, h->files[i].size);
-		put_u64(&e, h->files[i].sum);
-	}
-	return e.err;
-}
-
 static int run_hold(struct served *sv, struct field *in, struct field *out)
 {
+	struct encoder e = {0};
 	struct hold *h;
 	struct slot *slot;
 	int r;
@@ -275,15 +197,14 @@ static int run_hold(struct served *sv, struct field *in, struct field *out)
 				   "this client holds files already: release "
 				   "them first");
 	r = store_hold(sv->store, &h);
+	if (r == 0)
+		r = slot_add(sv, SLOT_HOLD, h, NULL, &out[0].n);
 	if (r < 0)
 		return r;
-	out[0].n = slot_add(sv, SLOT_HOLD, h, NULL);
-	if (!out[0].n) {
-		hold_release(h);
-		return -EMFILE;
-	}
 	slot = slot_find(sv, (uint32_t)out[0].n, SLOT_HOLD);
-	if (list_hold(h, &slot->name) < 0) {
+	e.out = &slot->name;
+	put_fields(&e, "h", FIELDS({.hold = h}));
+	if (e.err < 0) {
 		slot_close(slot);
 		return why(-ENOMEM, "out of memory for the list of files");
 	}
@@ -304,17 +225,6 @@ static int run_hold_read(struct served *sv, struct field *in, struct field *out)
 	return 0;
 }
 
-static int run_space(struct served *sv, struct field *in, struct field *out)
-{
-	struct store_space space = {0};
-	int r = store_space(sv->store, &space);
-
-	out[0].n = space.total_bytes;
-	out[1].n = space.free_bytes;
-	out[2].n = space.avail_bytes;
-	return r;
-}
-
 /* The operations on an open table, or (flush, compact, snapshots) on all. */
 static int run_on_table(struct served *sv, enum wire_op op, struct field *in,
 			struct field *out)
@@ -330,8 +240,15 @@ static int run_on_table(struct served *sv, enum wire_op op, struct field *in,
 		return 0;
 	case WIRE_TABLE_NAME:
 		return table_name(t, out[0].name);
+	case WIRE_TABLE_ALTER:
+		return table_change(t, &in[1].alter);
 	case WIRE_TABLE_ADD_FAMILY:
 		return table_add_family(t, in[1].s);
+	case WIRE_TABLE_INFO:
+		return table_info(t, &out[0].info);
+	case WIRE_MUTATE:
+		out[0].rows = in[2].rows;
+		return table_mutate(t, in[2].rows, in[1].n ? MUTATE_SYNC : 0);
 	case WIRE_SNAPSHOT_CREATE:
 		return store_snapshot_create(s, t, in[1].s);
 	case WIRE_SNAPSHOT_DROP:
@@ -380,6 +297,8 @@ int run_call(struct served *sv, enum wire_op op, struct field *in,
 		return store_keep_log(s, in[0].n);
 	case WIRE_SYNC:
 		return store_sync(s);
+	case WIRE_SPACE:
+		return store_space(s, &out[0].space);
 	case WIRE_HEALTH:
 		return store_health(s);
 	case WIRE_NOW:
@@ -401,11 +320,11 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_TABLE_DROP] = {DELETE(DROPPED)},
 	[WIRE_TABLE_TRUNCATE] = {DELETE(TRUNCATED)},
 	[WIRE_TABLE_RENAME] = {CHANGE(RENAMED)},
-	[WIRE_TABLE_ALTER] = {run_table_alter},
+	[WIRE_TABLE_ALTER] = {CHANGE(ALTERED)},
 	[WIRE_TABLE_ADD_FAMILY] = {CHANGE(ALTERED)},
 	[WIRE_NAMESPACE_CREATE] = {CHANGE(NAMESPACE)},
 	[WIRE_NAMESPACE_DROP] = {DELETE(NAMESPACE)},
-	[WIRE_MUTATE] = {run_mutate},
+	[WIRE_MUTATE] = {CHANGE(ROWS)},
 	[WIRE_MUTATE_MANY] = {run_mutate_many},
 	[WIRE_SCAN_OPEN] = {run_scan_open},
 	[WIRE_SCAN_NEXT] = {run_scan_next},
@@ -422,8 +341,6 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_FLUSH] = {CHANGE(CARE)},
 	[WIRE_COMPACT] = {CHANGE(CARE)},
 	[WIRE_STATS] = {run_stats},
-	[WIRE_SPACE] = {run_space},
-	[WIRE_TABLE_INFO] = {run_table_info},
 	[WIRE_CHECK] = {run_check},
 	[WIRE_SCAN_PASS] = {run_scan_pass},
 	[WIRE_HOLD] = {run_hold},
