@@ -7,6 +7,7 @@
 #include "tests/model/ref_store.h"
 
 struct answer answer;
+void (*on_notice)(int code, const uint8_t *data, size_t len);
 
 static int64_t clock_ms(void)
 {
@@ -17,7 +18,7 @@ static int64_t clock_ms(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char told[4000];
 
-static void take_notice(int code, const uint8_t *data)
+static void put_in_words(int code, const uint8_t *data, size_t len)
 {
 	struct fuse_notify_inval_entry_out entry;
 	struct fuse_notify_inval_inode_out inode;
@@ -60,33 +61,40 @@ const char *notices(struct world *w)
 	return taken;
 }
 
+/* Gives the parts behind the header to @data, which has @size bytes. */
+static size_t gather(const struct iovec *iov, int count, uint8_t *data,
+		     size_t size)
+{
+	size_t len = 0;
+
+	for (int i = 1; i < count; i++) {
+		assert_true(iov[i].iov_len <= size - len);
+		memcpy(data + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	return len;
+}
+
+/* A reply, or a notice, which any thread may send. */
 static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
 	struct fuse_out_header h;
+	uint8_t notice[512] = {0};
+	size_t len;
 
 	memcpy(&h, iov[0].iov_base, sizeof(h));
 	if (h.unique == 0) {
-		uint8_t data[400] = {0};
-		size_t len = 0;
-
-		for (int i = 1; i < count; i++) {
-			assert_true(len + iov[i].iov_len < sizeof(data));
-			memcpy(data + len, iov[i].iov_base, iov[i].iov_len);
-			len += iov[i].iov_len;
-		}
-		take_notice(h.error, data);
+		len = gather(iov, count, notice, sizeof(notice) - 1);
+		assert_int_equal(h.len, sizeof(h) + len);
+		(on_notice ? on_notice : put_in_words)(h.error, notice, len);
 		return h.len;
 	}
 	assert_int_equal(h.unique, answer.unique);
+	assert_true(h.error <= 0 && h.error >= -511);
 	answer.count++;
 	answer.error = h.error;
-	answer.len = 0;
-	for (int i = 1; i < count; i++) {
-		assert_true(answer.len + iov[i].iov_len <= sizeof(answer.data));
-		memcpy(answer.data + answer.len, iov[i].iov_base,
-		       iov[i].iov_len);
-		answer.len += iov[i].iov_len;
-	}
+	answer.len = gather(iov, count, answer.data, sizeof(answer.data));
+	assert_int_equal(h.len, sizeof(h) + answer.len);
 	if (!answer.refused)
 		return h.len;
 	/* Who asked has been interrupted. */
@@ -206,6 +214,14 @@ uint64_t a_row_with_a_cell(struct world *w, uint64_t *table)
 
 void world_begin(struct world *w)
 {
+	struct store *s;
+
+	assert_int_equal(ref_store_open(clock_ms, true, &s), 0);
+	world_begin_over(w, s);
+}
+
+void world_begin_over(struct world *w, struct store *s)
+{
 	static const struct fuse_custom_io io = {.writev = take_reply,
 						 .read = no_request};
 	static char words[][16] = {"cellfs", "/store", "/mnt", "-omemory=64m"};
@@ -216,10 +232,9 @@ void world_begin(struct world *w)
 				    .max_readahead = 1 << 16,
 				    .flags = ~(uint32_t)FUSE_INIT_EXT};
 
-	*w = (struct world){.pid = 10};
+	*w = (struct world){.store = s, .pid = 10};
 	answer.refused = false;
 	assert_int_equal(options_parse(4, argv, &w->options), 0);
-	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
 	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
 	w->session = fuse_session_new(&args, fs_ops(),
 				      sizeof(struct fuse_lowlevel_ops), w->fs);

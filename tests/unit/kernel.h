@@ -1,6 +1,7 @@
 /*
- * A kernel that asks a mount over the store of the model tests: requests are sent
- * one after the other through libfuse, which has no device.
+ * A kernel that asks a mount: requests are sent one after the other through
+ * libfuse, which has no device. The mount is over the store of the model tests
+ * unless it is given another.
  */
 #ifndef CELLFS_TESTS_UNIT_KERNEL_H
 #define CELLFS_TESTS_UNIT_KERNEL_H
@@ -37,12 +38,14 @@ struct answer {
 	unsigned count;
 	int error;
 	bool refused;
-	uint8_t data[1024];
+	_Alignas(8) uint8_t data[1 << 17];
 	size_t len;
 };
 extern struct answer answer;
 
 void world_begin(struct world *w);
+/* The same over a store that is open, and closed by world_end(). */
+void world_begin_over(struct world *w, struct store *s);
 void world_end(struct world *w);
 /* How many nodes there are. */
 uint64_t world_nodes(struct world *w);
@@ -77,6 +80,8 @@ uint64_t a_row_with_a_cell(struct world *w, uint64_t *table);
  * order in which they come. notices() takes those that there are.
  */
 void world_hears(struct world *w);
+/* Takes each notice in place of that, on any thread; NULL: nobody does. */
+extern void (*on_notice)(int code, const uint8_t *data, size_t len);
 const char *notices(struct world *w);
 
 /* .cellfs/errors ends with a line that has this in it. */
