@@ -235,23 +235,31 @@ DEFINE_RUN(seek, read_seek)
 DEFINE_RUN(first_rows, read_first_rows)
 DEFINE_RUN(versions, read_versions)
 
-static int scan_worker(struct worker *w)
+/* Scans all, until the time is over; each time the answer is @want. */
+static int scan_all(struct worker *w, const struct tally *want,
+		    const char *what)
 {
 	double end = job_clock() + w->job->set->seconds;
-	struct tally want = {0};
 	const struct span all = {0};
 	int r = 0;
 
-	tally_shape(&want, &w->job->shape, 0, UINT64_MAX);
 	while (r == 0 && (!w->ops || job_clock() < end)) {
 		struct tally t = {0};
 
 		r = w->job->engine->scan(w->session, &all, &t);
-		if (r == 0 && !tally_eq(&t, &want))
-			r = wrong("a scan from that", 0);
+		if (r == 0 && !tally_eq(&t, want))
+			r = wrong(what, 0);
 		w->ops += t.cells;
 	}
 	return r;
+}
+
+static int scan_worker(struct worker *w)
+{
+	struct tally want = {0};
+
+	tally_shape(&want, &w->job->shape, 0, UINT64_MAX);
+	return scan_all(w, &want, "a scan from that");
 }
 
 int run_scan(struct job *j)
@@ -283,23 +291,12 @@ int run_rows(struct job *j)
 
 static int scan_deleted_worker(struct worker *w)
 {
-	double end = job_clock() + w->job->set->seconds;
 	const struct shape *s = &w->job->shape;
 	uint64_t first = job_first_alive(w->job) * s->columns;
-	const struct span all = {0};
 	struct tally want = {0};
-	int r = 0;
 
 	tally_expect(&want, first, s->cells - first, 1, 0);
-	while (r == 0 && (!w->ops || job_clock() < end)) {
-		struct tally t = {0};
-
-		r = w->job->engine->scan(w->session, &all, &t);
-		if (r == 0 && !tally_eq(&t, &want))
-			r = wrong("a scan over deleted rows from that", 0);
-		w->ops += t.cells;
-	}
-	return r;
+	return scan_all(w, &want, "a scan over deleted rows from that");
 }
 
 int run_scan_deleted(struct job *j)

@@ -14,7 +14,7 @@
 
 struct question {
 	struct bytes row, family, qualifier;
-	struct column_look look;
+	const struct column_look *look;
 	const struct superversion *view;
 	uint32_t at; /* the family's place in the schema */
 	uint64_t seq;
@@ -406,9 +406,9 @@ static int get_newest(const struct question *q, struct cell *cell,
 	if (r == 0)
 		r = look_in_files(&n, view->levels[q->at]);
 	if (r == 0 && n.found) {
-		if (n.e.ts >= q->look.ts_min && n.e.ts < q->look.ts_max)
+		if (n.e.ts >= q->look->ts_min && n.e.ts < q->look->ts_max)
 			r = newest_out(&n, cell, hold);
-		else if (n.e.ts >= q->look.ts_max && !n.only)
+		else if (n.e.ts >= q->look->ts_max && !n.only)
 			r = -1;
 	}
 	if (n.held)
@@ -429,9 +429,9 @@ static int get_merged(const struct question *q, struct lsm *db,
 		.alive = &db->alive,
 		.seq = q->seq,
 		.visible = {.attrs = question_attrs(q),
-			    .ts_min = q->look.ts_min,
-			    .ts_max = q->look.ts_max,
-			    .versions = q->look.older + 1},
+			    .ts_min = q->look->ts_min,
+			    .ts_max = q->look->ts_max,
+			    .versions = q->look->older + 1},
 		.memory = memory,
 		.memory_bytes = sizeof(memory),
 	};
@@ -444,7 +444,7 @@ static int get_merged(const struct question *q, struct lsm *db,
 	r = cursor_seek_exact(reader_cursor(&reader), q->row);
 	if (r > 0)
 		r = reader_row(&reader);
-	for (uint32_t i = 0; r > 0 && i < q->look.older; i++)
+	for (uint32_t i = 0; r > 0 && i < q->look->older; i++)
 		r = reader_next(&reader);
 	if (r > 0)
 		r = copy_out(q, reader_entry(&reader), cell, hold);
@@ -482,82 +482,70 @@ static int get_any(const struct question *q, struct lsm *db, struct cell *cell,
 {
 	int r = -1;
 
-	if (!q->look.older)
+	if (!q->look->older)
 		r = get_newest(q, cell, hold);
 	return r == -1 ? get_merged(q, db, cell, hold) : r;
 }
 
 /*
- * What is asked but not yet of which view. That a row is nowhere is found out
- * before all else: such a get does nothing but wait for a line of a filter, and
- * the fewer instructions it has, the more of the next one the processor does
- * meanwhile.
+ * That a row is nowhere is found out before all else: such a get does nothing but
+ * wait for a line of a filter, and the fewer instructions it has, the more of the
+ * next one the processor does meanwhile.
  */
-static inline int answer(struct table *base, struct question *q,
-			 struct cell *cell, struct buf *hold)
+int column_read(struct table *base, struct bytes row, struct bytes family,
+		struct bytes qualifier, const struct column_look *look,
+		struct cell *cell, struct buf *hold)
 {
 	struct lsm *db = lsm_of(base->store);
 	struct reader_slot *slot = reader_slot(db);
 	struct superversion *view = NULL;
 	const struct levels *l;
+	struct question q;
 	int at, r;
 
 	r = superversion_take(db, slot, (struct lsm_table *)base, &view,
-			      &q->seq);
+			      &q.seq);
 	if (r < 0)
 		return r;
-	at = schema_find(&view->st->schema, q->family);
+	at = schema_find(&view->st->schema, family);
 	if (at < 0)
 		goto out;
 	l = view->levels[at];
-	q->expected = reader_expects(slot);
-	q->sole = sole_file(view, l, q->row);
-	q->row_hash = 0;
-	if (q->sole && !q->expected) {
-		q->row_hash = sst_hash_row(q->row);
-		if (!sst_filter_has(q->sole, q->row_hash))
+	q.row = row;
+	q.family = family;
+	q.qualifier = qualifier;
+	q.expected = reader_expects(slot);
+	q.sole = sole_file(view, l, row);
+	q.row_hash = 0;
+	if (q.sole && !q.expected) {
+		q.row_hash = sst_hash_row(row);
+		if (!sst_filter_has(q.sole, q.row_hash))
 			goto out;
 	}
-	if (q->look.snap)
-		q->seq = ((const struct lsm_snapshot *)q->look.snap)->seq;
-	q->view = view;
-	q->at = (uint32_t)at;
-	r = get_any(q, db, cell, hold);
-	r = damage_found(db, view->st, q->at, l, r);
+	if (look->snap)
+		q.seq = ((const struct lsm_snapshot *)look->snap)->seq;
+	q.look = look;
+	q.view = view;
+	q.at = (uint32_t)at;
+	r = get_any(&q, db, cell, hold);
+	r = damage_found(db, view->st, q.at, l, r);
 	reader_found(slot, r > 0);
 out:
 	superversion_give(db, slot, view);
 	return r;
 }
 
-int column_read(struct table *base, struct bytes row, struct bytes family,
-		struct bytes qualifier, const struct column_look *look,
-		struct cell *cell, struct buf *hold)
-{
-	struct question q;
-
-	q.row = row;
-	q.family = family;
-	q.qualifier = qualifier;
-	q.look = *look;
-	return answer(base, &q, cell, hold);
-}
-
 int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	    struct bytes qualifier, int64_t ts, bool exact,
 	    const struct snapshot *snap, struct cell *cell, struct buf *hold)
 {
-	struct question q;
-
-	q.row = row;
-	q.family = family;
-	q.qualifier = qualifier;
-	q.look = (struct column_look){
+	const struct column_look look = {
 		.ts_min = exact ? ts : 0,
 		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
 		.snap = snap,
 	};
-	return answer(base, &q, cell, hold);
+
+	return column_read(base, row, family, qualifier, &look, cell, hold);
 }
 
 /* The greatest timestamp that one source holds of the column. */

@@ -227,16 +227,13 @@ static int leave_block(struct lsm_scan *sc, struct family_scan *f,
 		       struct strip *s)
 {
 	struct sst_cursor *c = &s->in.file;
-	struct block_rows at;
 	struct known k;
 	int r = go_on_in_row(f, s);
 
 	if (r < 0)
 		return r;
 	s->rests = false;
-	s->ahead = true;
-	sst_cursor_rows(c, &at);
-	strip_take(s, f, &at);
+	strip_follow(s, f);
 	if (r == 0)
 		return 1;
 	s->cell = c->cell_index;
@@ -539,17 +536,11 @@ static size_t put_part(struct lsm_scan *sc, struct family_scan *f,
 	s->cell += (uint32_t)n;
 	if (s->cell < st->part_end)
 		return n;
-	/* As if its cells had been found one by one. */
+	/* As if its cells had been found one by one: its last one is counted. */
 	st->part = NULL;
 	s->cell--;
 	look_in_block(s);
-	if (st->head != s->head || head_tie(st->qualifier, s->qualifier) != 0)
-		st->left =
-			versions_shown(f->visible.attrs, f->visible.versions) -
-			1;
-	st->head = s->head;
-	st->qualifier = s->qualifier;
-	st->ts = s->ts;
+	(void)is_hidden(f, st, s);
 	next_cell(sc, st, s);
 	return n;
 }

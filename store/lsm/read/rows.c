@@ -20,15 +20,12 @@
 static int leave_wide(struct family_scan *f, struct strip *s)
 {
 	struct sst_cursor *c = &s->in.file;
-	struct block_rows at;
 	int r = f->strips.walked ? 1 : sst_cursor_to_row(c, s->row);
 
 	if (r > 0)
 		r = cursor_next_row(&c->base);
 	if (r > 0) {
-		sst_cursor_rows(c, &at);
-		strip_take(s, f, &at);
-		s->ahead = true;
+		strip_follow(s, f);
 	} else if (r == 0) {
 		s->row = s->end;
 		s->file_over = true;

@@ -192,6 +192,15 @@ void strip_take(struct strip *s, const struct family_scan *f,
 		strip_widen(s);
 }
 
+void strip_follow(struct strip *s, const struct family_scan *f)
+{
+	struct block_rows at;
+
+	sst_cursor_rows(&s->in.file, &at);
+	strip_take(s, f, &at);
+	s->ahead = true;
+}
+
 int strip_lose(struct strip *s)
 {
 	s->lost = true;
