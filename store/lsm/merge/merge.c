@@ -107,16 +107,15 @@ static int moved(struct merge *m, struct merge_source *s, int r)
 	return r;
 }
 
-/* Passes over entries that the merge's moment does not know yet. */
-static inline int source_settle(const struct merge *m, struct merge_source *s)
+/*
+ * Takes note of how a source moved in its row, to an entry if @r is 1, and passes
+ * over entries that the merge's moment does not know yet.
+ */
+static inline int source_settle(const struct merge *m, struct merge_source *s,
+				int r)
 {
-	int r = 1;
-
-	while (s->cursor->at.seq > m->seq_max) {
+	while (r == 1 && s->cursor->at.seq > m->seq_max)
 		r = cursor_next(s->cursor);
-		if (r <= 0)
-			break;
-	}
 	s->in_row = r == 1;
 	return r;
 }
@@ -175,14 +174,14 @@ static int enter_row(struct merge *m)
 	assert(m->nactive > 0 && m->current < m->nsources);
 	m->base.row = s->cursor->row;
 	if (m->nactive == 1) {
-		r = source_settle(m, s);
+		r = source_settle(m, s, 1);
 		m->runner = m->nsources;
 		if (r == 1)
 			m->base.at = s->cursor->at;
 		return r;
 	}
 	for (uint32_t n = 0; n < m->nactive; n++) {
-		r = source_settle(m, active(m, n));
+		r = source_settle(m, active(m, n), 1);
 		if (r < 0)
 			return r;
 	}
@@ -197,39 +196,28 @@ static inline int step_source(struct merge *m, struct merge_source *s)
 				  : cursor_next_row(s->cursor));
 }
 
-/* Moves what is active, and chooses among all. */
+/*
+ * Moves what is active, and chooses among all. One source goes on alone where no
+ * other can come first: exhausted rows leave no current source, but an active
+ * one all the same.
+ */
 static int leave_row(struct merge *m)
 {
 	for (uint32_t n = 0; n < m->nactive; n++) {
-		int r = step_source(m, active(m, n));
+		struct merge_source *s = active(m, n);
+		int r = step_source(m, s);
 
 		if (r < 0)
 			return r;
-		if (r == 1)
-			wait_for_turn(m, m->sources[n].active);
+		if (r == 0)
+			continue;
+		if (m->nactive == 1 &&
+		    (!m->nwaiting || rows_cmp(m, s, waiting(m, 0)) < 0)) {
+			m->current = m->sources[0].active;
+			return 0;
+		}
+		wait_for_turn(m, m->sources[n].active);
 	}
-	choose_row(m);
-	return 0;
-}
-
-/* The one source that is active goes on alone where no other can come first. */
-static inline int leave_row_alone(struct merge *m)
-{
-	/*
-	 * Exhausted rows leave no current source; one is active all the same.
-	 */
-	struct merge_source *s = active(m, 0);
-	int r = step_source(m, s);
-
-	assert(m->nactive == 1);
-	if (r < 0)
-		return r;
-	if (r == 1 && (!m->nwaiting || rows_cmp(m, s, waiting(m, 0)) < 0)) {
-		m->current = m->sources[0].active;
-		return 0;
-	}
-	if (r == 1)
-		wait_for_turn(m, m->sources[0].active);
 	choose_row(m);
 	return 0;
 }
@@ -245,7 +233,7 @@ static int settle_row(struct merge *m)
 		r = enter_row(m);
 		if (r)
 			return r;
-		r = m->nactive == 1 ? leave_row_alone(m) : leave_row(m);
+		r = leave_row(m);
 		if (r < 0)
 			return r;
 	}
@@ -262,20 +250,31 @@ static int go_on(struct merge *m)
 	return settle_row(m);
 }
 
-static int merge_seek_row(struct cursor *c, struct bytes row)
+/* Each source to its first row from @row on, or its last up to it. */
+static int seek_all(struct merge *m, bool backwards, struct bytes row,
+		    bool inclusive)
 {
-	struct merge *m = (struct merge *)c;
-
-	m->backwards = false;
+	m->backwards = backwards;
 	m->exact = false;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
-		int r = moved(m, s, cursor_seek_row(s->cursor, row));
+		int r = backwards ? cursor_seek_back(s->cursor, row, inclusive)
+				  : cursor_seek_row(s->cursor, row);
 
-		if (r < 0)
+		if (moved(m, s, r) < 0)
 			return r;
 	}
 	return go_on(m);
+}
+
+static int merge_seek_row(struct cursor *c, struct bytes row)
+{
+	return seek_all((struct merge *)c, false, row, true);
+}
+
+static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
+{
+	return seek_all((struct merge *)c, true, row, inclusive);
 }
 
 static int merge_seek_exact(struct cursor *c, struct bytes row)
@@ -316,22 +315,6 @@ int merge_enter(struct merge *m)
 	return m->nactive ? enter_row(m) : 0;
 }
 
-static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
-{
-	struct merge *m = (struct merge *)c;
-
-	m->backwards = true;
-	m->exact = false;
-	for (uint32_t i = 0; i < m->nsources; i++) {
-		struct merge_source *s = &m->sources[i];
-		int r = cursor_seek_back(s->cursor, row, inclusive);
-
-		if (moved(m, s, r) < 0)
-			return r;
-	}
-	return go_on(m);
-}
-
 /*
  * The next row in direction @backwards when the sources were placed for
  * another: each is sought anew beside the present row.
@@ -359,7 +342,7 @@ static int merge_step_row(struct merge *m, bool backwards)
 
 	if (m->exact || m->backwards != backwards)
 		return turn(m, backwards);
-	r = m->nactive == 1 ? leave_row_alone(m) : leave_row(m);
+	r = leave_row(m);
 	return r < 0 ? r : settle_row(m);
 }
 
@@ -384,11 +367,7 @@ static int merge_next(struct cursor *c)
 	s = &m->sources[m->current];
 	if (!s->in_row)
 		return 0;
-	r = cursor_next(s->cursor);
-	if (r == 1)
-		r = source_settle(m, s);
-	else
-		s->in_row = false;
+	r = source_settle(m, s, cursor_next(s->cursor));
 	if (r < 0)
 		return r;
 	if (m->runner == m->nsources) {
@@ -430,10 +409,7 @@ static int merge_seek_cell(struct cursor *c, struct bytes qualifier, int64_t ts,
 		    !is_before(&s->cursor->at, qualifier, ts, kind))
 			continue;
 		r = cursor_seek_cell(s->cursor, qualifier, ts, kind);
-		if (r == 1)
-			r = source_settle(m, s);
-		else
-			s->in_row = false;
+		r = source_settle(m, s, r);
 		if (r < 0)
 			return r;
 	}
