@@ -456,9 +456,7 @@ __attribute__((always_inline)) static inline int next_row(struct lsm_scan *sc,
 
 int rows_step(struct lsm_scan *sc, struct family_scan *f)
 {
-	int r = f->strips.unplaced ? strips_retry(sc, f) : 0;
-
-	return r < 0 ? r : next_row(sc, f, false, false);
+	return next_row(sc, f, false, false);
 }
 
 /*
@@ -470,11 +468,9 @@ __attribute__((noinline)) static int next_mixed(struct lsm_scan *sc,
 {
 	struct family_scan *f = &sc->one;
 	struct strips *st = &f->strips;
-	int r = st->unplaced ? strips_retry(sc, f) : 0;
 	size_t done = 0;
+	int r;
 
-	if (r < 0)
-		return r;
 	if (n > INT_MAX)
 		n = INT_MAX;
 	while (done < n) {

@@ -66,15 +66,14 @@ struct strips {
 	struct merge_source *sources; /* their cursors, for the reader */
 	void *memory;		      /* of both; NULL: the scan's own */
 	uint32_t n;
-	bool unplaced; /* to be placed by the next call, which may fail */
-	bool ended;    /* nothing comes behind the run or the present row */
-	bool chosen;   /* strips are marked that have the next row */
-	bool alone;    /* one has it */
-	bool hard;     /* some of them are */
-	bool at_end;   /* some strips are at the end of their blocks */
-	bool in_row;   /* of which cells are left */
-	bool walked;   /* by the reader: the present row */
-	bool first;    /* ... and its present entry is to be handed out */
+	bool ended;  /* nothing comes behind the run or the present row */
+	bool chosen; /* strips are marked that have the next row */
+	bool alone;  /* one has it */
+	bool hard;   /* some of them are */
+	bool at_end; /* some strips are at the end of their blocks */
+	bool in_row; /* of which cells are left */
+	bool walked; /* by the reader: the present row */
+	bool first;  /* ... and its present entry is to be handed out */
 	bool in_column;
 	bool rests; /* some strips are: see struct strip */
 	/*

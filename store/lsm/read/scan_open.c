@@ -312,13 +312,7 @@ static inline int open_family(struct lsm_scan *sc, struct family_scan *f,
 		return r;
 	}
 	sc->nfamilies++;
-	if (sc->reversed)
-		return 0;
-	strips_open(sc, f, spec->row_start);
-	if (!f->strips.unplaced ||
-	    buf_set(&sc->row_start, spec->row_start) == 0)
-		return 0;
-	return why(-ENOMEM, "out of memory");
+	return sc->reversed ? 0 : strips_open(sc, f, spec->row_start);
 }
 
 /* How many families the spec names. */

@@ -389,7 +389,6 @@ static int place(struct lsm_scan *sc, struct family_scan *f,
 		r = rows_begin(sc, f);
 	if (r < 0)
 		close_cursors(st);
-	st->unplaced = r < 0;
 	return r < 0 ? r : 0;
 }
 
@@ -404,21 +403,13 @@ static void reset(struct strips *st)
 	st->lost = NULL;
 }
 
-void strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
+int strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start)
 {
 	const struct beginning b = {start, sc->start_exclusive};
 
 	f->damaged = false;
 	f->strips.dead = 0;
 	reset(&f->strips);
-	place(sc, f, &b);
-}
-
-int strips_retry(struct lsm_scan *sc, struct family_scan *f)
-{
-	const struct beginning b = {buf_bytes(&sc->row_start),
-				    sc->start_exclusive};
-
 	return place(sc, f, &b);
 }
 
@@ -456,7 +447,6 @@ int strips_pass(struct lsm_scan *sc, struct family_scan *f)
 		r = place(sc, f, &b);
 	if (r < 0 || sc->one_row)
 		st->ended = true;
-	st->unplaced = false;
 	buf_free(&row);
 	return r < 0 ? why(r, "out of memory") : 0;
 }

@@ -67,15 +67,9 @@ static inline bool scan_at_limit(const struct lsm_scan *sc)
 	return sc->limit_rows && sc->rows == sc->limit_rows;
 }
 
-/*
- * Places the family's strips, at the first call where the range begins. What
- * fails is told by the first call that reads (rows_begin()).
- */
-void strips_open(struct lsm_scan *sc, struct family_scan *f,
-		 struct bytes start);
+/* Places the family's strips where the range begins. 0 or negative. */
+int strips_open(struct lsm_scan *sc, struct family_scan *f, struct bytes start);
 void strips_close(struct lsm_scan *sc, struct family_scan *f);
-/* Tries again to place strips, where that failed. 0 or negative. */
-int strips_retry(struct lsm_scan *sc, struct family_scan *f);
 /*
  * The present row, or what a lost strip may have, could not be read: goes on
  * behind it. 0 or negative, and then the family has ended.
