@@ -106,18 +106,6 @@ static inline uint64_t take(struct numbers *n)
 	return (le64toh(v) & n->mask) + n->base;
 }
 
-/* The same without a base, where the width is known as this is compiled. */
-static inline uint64_t take_narrow(struct numbers *n, uint32_t width)
-{
-	uint64_t v = 0;
-
-	if (!width)
-		return take(n);
-	memcpy(&v, n->at, width);
-	n->at += width;
-	return le64toh(v);
-}
-
 static inline struct numbers numbers_from(const struct block *b,
 					  enum block_column c, uint32_t from)
 {
@@ -230,20 +218,13 @@ static inline void fetch_behind(struct run *run)
 	run->behind = at;
 }
 
-/* What is mostly so of a run, and then known as its loop is compiled. */
-struct usual {
-	bool short_keys;
-	bool no_seq;		      /* one sequence for all cells */
-	uint32_t id_width, end_width; /* 0: any */
-};
-
 /*
  * Cells as scan_fill() has them, up to @n: those of the present row, and if
  * @more of the run's following rows. Called with constants.
  */
 __attribute__((always_inline)) static inline size_t
 put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
-	  const struct bytes *names, const struct usual u)
+	  const struct bytes *names)
 {
 	struct run *run = &sc->run;
 	const struct block *b = run->block;
@@ -254,8 +235,9 @@ put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
 	const struct cell like = {.family = run->family, .kind = CELL_PUT};
 	const struct bytes prefix = b->prefix;
 	const size_t stride = run->stride;
+	const bool short_keys = run->short_keys;
 	const uint8_t *values = b->values;
-	const uint8_t *value = values + take_narrow(&end, u.end_width);
+	const uint8_t *value = values + take(&end);
 	struct bytes row = scan_key(sc);
 	uint32_t cell_end = run->cell_end, rows = 0;
 	size_t m = cell_end - run->cell, rest = n;
@@ -268,9 +250,8 @@ put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
 			m = rest;
 		rest -= m;
 		for (const struct cell *stop = c + m; c < stop; c++) {
-			uint32_t k = (uint32_t)take_narrow(&id, u.id_width);
-			const uint8_t *next =
-				values + take_narrow(&end, u.end_width);
+			uint32_t k = (uint32_t)take(&id);
+			const uint8_t *next = values + take(&end);
 
 			__builtin_prefetch(value + AHEAD);
 			__builtin_prefetch(value + AHEAD + 64);
@@ -278,13 +259,13 @@ put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
 			c->row = row;
 			c->qualifier = names ? names[k] : block_qualifier(b, k);
 			c->ts = (int64_t)take(&ts);
-			c->seq = u.no_seq ? seq.base : take(&seq);
+			c->seq = take(&seq);
 			c->value = bytes_of(value, (size_t)(next - value));
 			value = next;
 		}
 		if (!more || !rest || !walk_goes_on(&w))
 			break;
-		row = walk_row(&w, prefix, stride, u.short_keys);
+		row = walk_row(&w, prefix, stride, short_keys);
 		rows++;
 		m = cell_end;
 		cell_end = (uint32_t)take(&w.cell_end);
@@ -299,27 +280,15 @@ put_cells(struct lsm_scan *sc, struct cell *c, size_t n, bool more,
 
 static size_t fill(struct lsm_scan *sc, struct cell *out, size_t n, bool more)
 {
-	const struct run *run = &sc->run;
-	const struct column *c = run->block->column;
-	const struct usual any = {.short_keys = run->short_keys};
-	const bool usual = more && run->named && run->short_keys &&
-			   c[BLOCK_ID].width == 1 &&
-			   c[BLOCK_VALUE_END].width == 2;
+	const bool named = sc->run.named;
 	size_t done;
 
-	if (usual && c[BLOCK_SEQ].width == 0)
-		done = put_cells(sc, out, n, true, sc->names,
-				 (struct usual){true, true, 1, 2});
-	else if (usual)
-		done = put_cells(sc, out, n, true, sc->names,
-				 (struct usual){true, false, 1, 2});
-	else if (!more)
-		done = put_cells(sc, out, n, false,
-				 run->named ? sc->names : NULL, any);
-	else if (run->named)
-		done = put_cells(sc, out, n, true, sc->names, any);
+	if (!more)
+		done = put_cells(sc, out, n, false, named ? sc->names : NULL);
+	else if (named)
+		done = put_cells(sc, out, n, true, sc->names);
 	else
-		done = put_cells(sc, out, n, true, NULL, any);
+		done = put_cells(sc, out, n, true, NULL);
 	for (size_t i = 0; sc->keys_only && i < done; i++)
 		out[i].value.data = NULL;
 	return done;
