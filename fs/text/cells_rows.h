@@ -13,8 +13,8 @@
 #include "fs/text/sorted.h"
 
 struct cells_rows {
-	struct table *table;	   /* borrowed */
-	unsigned flags;		   /* of table_mutate() */
+	struct table *table;	     /* borrowed */
+	unsigned flags;		     /* of table_mutate() */
 	cells_batch *before, *after; /* cells_import_notify(); may be NULL */
 	void *arg;
 	uint64_t lines_applied;
