@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/model/ref_store.h"
+#include "tests/unit/held.h"
 
 struct answer answer;
 void (*on_notice)(int code, const uint8_t *data, size_t len);
@@ -132,6 +133,7 @@ int ask(struct world *w, uint32_t opcode, uint64_t node, struct bytes args,
 	fuse_session_process_buf(w->session, &b);
 	buf_free(&request);
 	assert_int_equal(answer.count, opcode != FUSE_FORGET);
+	assert_int_equal(held_count(), 0);
 	return answer.error;
 }
 

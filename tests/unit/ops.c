@@ -14,6 +14,10 @@ static unsigned room;
 static unsigned pins;
 /* So many more nodes can be made. */
 static unsigned enters;
+/* For so many more names there is memory. */
+static unsigned names;
+/* Another makes the table at the moment at which one is to be made. */
+static bool table_comes;
 /* The table is dropped while a request runs. */
 static bool table_goes;
 /* What happens while a name is found to be absent. */
@@ -63,6 +67,31 @@ int __wrap_nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	return __real_nodes_enter(ns, parent, name, kind, ino, table, id);
 }
 
+int __real_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name);
+int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name);
+int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name)
+{
+	if (names == 0)
+		return -ENOMEM;
+	names--;
+	return __real_sorted_node_init(n, dir, name);
+}
+
+int __real_store_table_create(struct store *s, struct bytes name,
+			      const struct schema *schema);
+int __wrap_store_table_create(struct store *s, struct bytes name,
+			      const struct schema *schema);
+int __wrap_store_table_create(struct store *s, struct bytes name,
+			      const struct schema *schema)
+{
+	if (table_comes)
+		assert_int_equal(__real_store_table_create(s, name, NULL), 0);
+	return __real_store_table_create(s, name, schema);
+}
+
 int __real_place_stat_blank(struct fs *fs, const struct place *p,
 			    struct stat *st);
 int __wrap_place_stat_blank(struct fs *fs, const struct place *p,
@@ -95,7 +124,7 @@ int __wrap_clock_gettime(clockid_t which, struct timespec *out)
 
 static void begin(struct world *w)
 {
-	room = pins = enters = UINT32_MAX;
+	room = pins = enters = names = UINT32_MAX;
 	world_begin(w);
 }
 
@@ -180,6 +209,20 @@ static void a_refused_name_of_a_table_is_explained(void **state)
 	/* And the rule. */
 	assert_told(&w, "letters");
 	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "a"), 0);
+	world_end(&w);
+}
+
+static void of_two_who_make_a_table_one_hears_that_it_is_there(void **state)
+{
+	uint64_t live;
+	struct world w;
+
+	begin(&w);
+	live = world_nodes(&w);
+	table_comes = true;
+	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "T"), -EEXIST);
+	table_comes = false;
+	assert_int_equal(world_nodes(&w), live);
 	world_end(&w);
 }
 
@@ -314,35 +357,46 @@ static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
 	world_end(&w);
 }
 
+/* As often as there is no more than that of it, which is more each time. */
+static void assert_stays(struct world *w, uint64_t column, unsigned *of, int err)
+{
+	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
+	int r;
+
+	for (unsigned n = 0;; n++) {
+		*of = n;
+		r = rename_in(w, column, "5", "5~");
+		*of = UINT32_MAX;
+		if (r == 0)
+			break;
+		assert_int_equal(r, err);
+		assert_nothing_is_left(w, column, "5~", entries, live);
+		forget(w, looked_up(w, column, "5"));
+		assert_true(n < 100);
+	}
+	looked_up(w, column, "5~");
+	assert_int_equal(look(w, column, "5"), 0);
+	assert_int_equal(given(), 0);
+	/* It has a path for as long as it is there. */
+	assert_int_equal(overlay_count(w->fs->overlay), entries + 4);
+}
+
 static void a_version_that_cannot_be_moved_aside_stays(void **state)
 {
-	uint64_t table, column, node, entries, live;
+	uint64_t table, column, node;
 	struct world w;
 
 	begin(&w);
 	node = a_row_with_a_cell(&w, &table);
 	column = looked_up(&w, looked_up(&w, node, "f"), "q");
 	assert_int_equal(make_file(&w, column, "5"), 0);
-	entries = overlay_count(w.fs->overlay);
-	live = world_nodes(&w);
-	for (unsigned n = 0;; n++) {
-		int r;
-
-		pins = n;
-		r = rename_in(&w, column, "5", "5~");
-		pins = UINT32_MAX;
-		if (r == 0)
-			break;
-		assert_int_equal(r, -ESTALE);
-		assert_nothing_is_left(&w, column, "5~", entries, live);
-		forget(&w, looked_up(&w, column, "5"));
-		assert_true(n < 100);
-	}
-	looked_up(&w, column, "5~");
-	assert_int_equal(look(&w, column, "5"), 0);
-	assert_int_equal(given(), 0);
-	/* It has a path for as long as it is there. */
-	assert_int_equal(overlay_count(w.fs->overlay), entries + 4);
+	assert_stays(&w, column, &pins, -ESTALE);
+	world_end(&w);
+	begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_stays(&w, column, &names, -ENOMEM);
 	world_end(&w);
 }
 
@@ -861,6 +915,79 @@ static void in_put_a_directory_has_the_node_of_the_tables(void **state)
 	world_end(&w);
 }
 
+static void a_version_that_is_moved_onto_itself_stays(void **state)
+{
+	uint64_t table, row, column;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	empty_row(&w, "P");
+	column = made_dir(&w, made_dir(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_int_equal(rename_in(&w, column, "latest", "5"), 0);
+	looked_up(&w, column, "5");
+	world_end(&w);
+}
+
+/* Sets what @valid says, of attributes that are all 0. */
+static int set_attr(struct world *w, uint64_t node, uint32_t valid)
+{
+	struct fuse_setattr_in in = {.valid = valid};
+
+	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+static void who_owns_a_table_is_apart_from_who_may_use_it(void **state)
+{
+	struct fuse_attr_out out;
+	uint64_t table;
+	struct world w;
+
+	begin(&w);
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(set_attr(&w, table, FATTR_UID | FATTR_GID), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(out.attr.mode, S_IFDIR | 0755);
+	assert_int_equal(set_attr(&w, table, FATTR_MODE), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(out.attr.mode, S_IFDIR);
+	world_end(&w);
+}
+
+/* The figure @name of the store. */
+static uint64_t figure(struct world *w, const char *name)
+{
+	struct store_stat f;
+
+	for (unsigned i = 0; store_stat(w->store, i, &f) > 0; i++)
+		if (!strcmp(f.name, name))
+			return f.value;
+	fail_msg("the store has no %s", name);
+	return 0;
+}
+
+static void what_counts_in_a_view_is_counted_once_a_second(void **state)
+{
+	uint64_t table, first, scans;
+	struct world w;
+
+	begin(&w);
+	clock_at_ms = 5000;
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, table, ".first"), 0);
+	first = looked_up(&w, given(), "2");
+	looked_up(&w, first, "P");
+	scans = figure(&w, "scans_total");
+	looked_up(&w, first, "P");
+	assert_int_equal(figure(&w, "scans_total"), scans + 1);
+	clock_at_ms += 1000;
+	looked_up(&w, first, "P");
+	assert_int_equal(figure(&w, "scans_total"), scans + 3);
+	clock_at_ms = -1;
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -868,6 +995,8 @@ int main(void)
 			a_directory_that_finds_no_room_is_refused_whole),
 		cmocka_unit_test(a_table_needs_no_room),
 		cmocka_unit_test(a_refused_name_of_a_table_is_explained),
+		cmocka_unit_test(
+			of_two_who_make_a_table_one_hears_that_it_is_there),
 		cmocka_unit_test(a_version_that_is_aside_hides_no_other),
 		cmocka_unit_test(a_past_that_cannot_be_shown_is_no_absent_one),
 		cmocka_unit_test(
@@ -892,6 +1021,10 @@ int main(void)
 			a_schema_that_was_removed_is_absent_for_ten_seconds),
 		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
+		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
+		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
+		cmocka_unit_test(
+			what_counts_in_a_view_is_counted_once_a_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

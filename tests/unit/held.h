@@ -1,0 +1,11 @@
+/*
+ * Which mutexes a thread holds, of all that a program is linked with: who gives
+ * one back must hold it. For programs with the link_args @held of meson.build.
+ */
+#ifndef CELLFS_TESTS_UNIT_HELD_H
+#define CELLFS_TESTS_UNIT_HELD_H
+
+/* How many this thread holds. */
+unsigned held_count(void);
+
+#endif
