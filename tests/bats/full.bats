@@ -77,6 +77,7 @@ acknowledged() {
 	[ "$status" -ne 0 ]
 	[[ $output == *"No space left"* ]]
 	grep -q "kept for deletes" "$M/.cellfs/errors"
+	settled grep -q "is full: only deletes are taken" "$SYSLOG"
 	[ "$(ls "$M/T/R/f" | wc -l)" -eq "$PUT" ]
 	acknowledged R
 	kill -9 "$DAEMON"
@@ -84,6 +85,10 @@ acknowledged() {
 	fusermount3 -u -z "$M"
 	mount_store -o log="$SYSLOG"
 	acknowledged R
+	: >"$SYSLOG"
+	rm -r "$M/T/R"
+	settled eval 'echo x > "$M/T/.put/R/f:new"'
+	settled grep -q "has room: puts are taken again" "$SYSLOG"
 }
 
 # traced: all threads of the daemon are.

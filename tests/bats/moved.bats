@@ -37,6 +37,12 @@ listed() {
 	[ "$(grep -c . "$M/T/.raw/R/f/q/7")" -eq 1 ]
 	crash
 	[ "$(listed "$C")" = "7 " ]
+	mv "$C/7" "$C/7.bak"
+	mv "$C/7.bak" "$C/latest"
+	[ "$(ls "$C" | wc -l)" -eq 1 ]
+	[ "$(cat "$C/latest")" = x ]
+	mv "$C/latest" "$C/7"
+	[ "$(listed "$C")" = "7 " ]
 	mv "$C/7" "$M/T/R/.7"
 	mv "$M/T/R/.7" "$M/T/R/g:h"
 	[ "$(cat "$M/T/R/g:h")" = x ]
@@ -150,6 +156,15 @@ two" ]
 	rmdir "$C"
 	[ "$(cat "$M/T/R/.5")" = one ]
 	rm "$M/T/R/.5"
+	a_column
+	echo one > "$C/5"
+	echo two > "$C/6"
+	mv "$C/5" "$M/T/R/.5"
+	mv "$C/6" "$M/T/R/.6"
+	rmdir "$C"
+	rm "$M/T/R/.5" "$M/T/R/.6"
+	crash
+	[ ! -e "$C" ]
 	a_column
 	echo one > "$C/5"
 	mv "$C/5" "$M/T/R/.5"

@@ -68,7 +68,9 @@ shown() {
 	settled shown write ok /T/R/f:q
 	run ! grep -q f:fast "$T/seen"
 	local bad
-	for bad in "slow" "slow -1" "slow x" "fast 1" "slow 1 2" "slow nan"; do
+	echo slow 1000000000 > "$M/.cellfs/trace"
+	for bad in "slow" "slow -1" "slow x" "fast 1" "slow 1 2" "slow nan" \
+		"slow 1000000001"; do
 		run ! bash -c "echo '$bad' > '$M/.cellfs/trace'"
 		grep -q 'trace: EINVAL: write "slow MS"' "$M/.cellfs/errors"
 	done

@@ -38,6 +38,7 @@ static unsigned prints_of(struct world *w, enum control_id id)
 static void a_text_is_whole_or_an_error(void **state)
 {
 	struct buf out = {0};
+	char longest[TABLE_NAME_LEN_MAX + 1];
 	uint64_t table;
 	struct world w;
 	const char *name;
@@ -45,6 +46,9 @@ static void a_text_is_whole_or_an_error(void **state)
 	prints = UINT32_MAX;
 	world_begin(&w);
 	a_row_with_a_cell(&w, &table);
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	made_dir(&w, FUSE_ROOT_ID, longest);
 	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "no table"), -EINVAL);
 	for (unsigned i = 0; (name = control_name(w.fs, i)); i++) {
 		enum control_id id = control_find(bytes_str(name))->id;

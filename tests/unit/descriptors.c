@@ -117,6 +117,19 @@ static int let_go_of_a_pipe(void)
 	return write(2, "", 1) == 1 && read(0, &c, 1) == 0 ? 0 : 3;
 }
 
+/* None is left out, and none is left over. */
+static int let_go_of_nothing(void)
+{
+	close(0);
+	close(1);
+	close(2);
+	descriptors_silence();
+	for (int fd = 0; fd < 100; fd++)
+		if (is_open(fd) != (fd < 3))
+			return 100 + fd;
+	return 0;
+}
+
 static void all_but_one_are_closed(void **state)
 {
 	in_child(close_with_range);
@@ -134,6 +147,11 @@ static void what_is_closed_is_filled_and_fails_as_before(void **state)
 	in_child(fill_two);
 }
 
+static void what_was_closed_is_let_go_too(void **state)
+{
+	in_child(let_go_of_nothing);
+}
+
 static void who_reads_what_was_let_go_comes_to_its_end(void **state)
 {
 	in_child(let_go_of_a_pipe);
@@ -146,6 +164,7 @@ int main(void)
 		cmocka_unit_test(
 			they_are_closed_one_by_one_where_the_kernel_is_old),
 		cmocka_unit_test(what_is_closed_is_filled_and_fails_as_before),
+		cmocka_unit_test(what_was_closed_is_let_go_too),
 		cmocka_unit_test(who_reads_what_was_let_go_comes_to_its_end),
 	};
 

@@ -358,7 +358,8 @@ static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
 }
 
 /* As often as there is no more than that of it, which is more each time. */
-static void assert_stays(struct world *w, uint64_t column, unsigned *of, int err)
+static void assert_stays(struct world *w, uint64_t column, unsigned *of,
+			 int err)
 {
 	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
 	int r;
@@ -644,7 +645,7 @@ static void a_file_is_its_makers_until_it_is_published(void **state)
 {
 	struct fuse_open_out out;
 	struct fuse_flush_in flush = {0};
-	uint64_t table, row, node;
+	uint64_t table, row, node, settled;
 	struct world w;
 
 	begin(&w);
@@ -658,11 +659,20 @@ static void a_file_is_its_makers_until_it_is_published(void **state)
 	/* What is there is there for all. */
 	looked_up(&w, row, "f:q");
 	looked_up(&w, table, "P");
+	/* Of one that was closed it may come at once: who asks waits a moment. */
 	w.pid = 10;
-	assert_int_equal(write_by(&w, node, out.fh), 0);
 	flush.fh = out.fh;
 	assert_int_equal(
 		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
+	w.pid = 11;
+	assert_absent(&w, row, "f:new", 0);
+	w.pid = 10;
+	assert_int_equal(write_by(&w, node, out.fh), 0);
+	settled = w.fs->writes->settled;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
+	/* Who waits is woken. */
+	assert_int_equal(w.fs->writes->settled, settled + 1);
 	w.pid = 11;
 	assert_int_equal(looked_up(&w, row, "f:new"), node);
 	world_end(&w);
@@ -938,6 +948,82 @@ static int set_attr(struct world *w, uint64_t node, uint32_t valid)
 	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
 }
 
+/* Opens a file for writing: its handle. */
+static uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY | flags};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.fh;
+}
+
+static void closed(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_release_in in = {.fh = handle};
+
+	assert_int_equal(
+		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
+}
+
+static uint64_t size_of(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_entry_out e;
+
+	looked_up(w, dir, name);
+	memcpy(&e, answer.data, sizeof(e));
+	return e.attr.size;
+}
+
+static void a_file_is_cut_by_its_path(void **state)
+{
+	uint64_t table, row, file, handle;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, "f:q");
+	handle = opened(&w, file, 0);
+	assert_int_equal(write_by(&w, file, handle), 0);
+	closed(&w, file, handle);
+	assert_int_equal(size_of(&w, row, "f:q"), 1);
+	assert_int_equal(set_attr(&w, file, FATTR_SIZE), 0);
+	assert_int_equal(size_of(&w, row, "f:q"), 0);
+	world_end(&w);
+}
+
+static void a_table_that_is_no_more_takes_no_schema(void **state)
+{
+	struct fuse_getattr_in in = {0};
+	struct schema schema;
+	uint64_t table, file, handle;
+	struct table *t;
+	struct world w;
+
+	begin(&w);
+	a_row_with_a_cell(&w, &table);
+	/* Who made it looks for the schema in a way of its own. */
+	w.pid = 11;
+	file = looked_up(&w, table, ".schema");
+	handle = opened(&w, file, O_TRUNC);
+	/* What is known of its schema is old. */
+	assert_int_equal(table_open(w.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+	assert_int_equal(store_table_drop(w.store, bytes_str("T"), false), 0);
+	assert_int_equal(write_by(&w, file, handle), -ENOENT);
+	assert_int_equal(set_attr(&w, table, FATTR_MODE), -ENOENT);
+	assert_int_equal(
+		ask(&w, FUSE_GETATTR, table, ARGS(in), bytes_of(NULL, 0)),
+		-ENOENT);
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
 static void who_owns_a_table_is_apart_from_who_may_use_it(void **state)
 {
 	struct fuse_attr_out out;
@@ -1022,6 +1108,8 @@ int main(void)
 		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
 		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
+		cmocka_unit_test(a_file_is_cut_by_its_path),
+		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
 		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
 		cmocka_unit_test(
 			what_counts_in_a_view_is_counted_once_a_second),

@@ -71,6 +71,23 @@ static void the_limit_of_open_files_is_that_of_the_process(void **state)
 	assert_int_equal(p.max_fds, 123);
 }
 
+static void what_the_kernel_does_not_say_is_nought(void **state)
+{
+	struct process_figures p;
+	struct rlimit limit, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	process_figures(&p);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(p.open_fds, 0);
+	assert_int_equal(p.start_ns, 0);
+	assert_int_equal(p.resident_bytes, 0);
+	assert_int_equal(p.virtual_bytes, 0);
+}
+
 static void time_and_memory_grow(void **state)
 {
 	const size_t more = 64 << 20;
@@ -99,6 +116,7 @@ int main(void)
 		cmocka_unit_test(each_open_file_counts),
 		cmocka_unit_test(
 			the_limit_of_open_files_is_that_of_the_process),
+		cmocka_unit_test(what_the_kernel_does_not_say_is_nought),
 		cmocka_unit_test(time_and_memory_grow),
 	};
 

@@ -368,7 +368,7 @@ static const char *after_delete(struct world *w, uint8_t op, int64_t ts)
 }
 
 struct column {
-	uint64_t table, row, family, column;
+	uint64_t table, row, family, column, alias;
 };
 
 /* The row P has f:q of the versions 5 and 6 alone, and f:r. */
@@ -381,7 +381,7 @@ static void begin_column(struct world *w, struct column *c)
 	c->column = made_dir(w, c->family, "q");
 	assert_int_equal(make_file(w, c->column, "5"), 0);
 	assert_int_equal(make_file(w, c->column, "6"), 0);
-	looked_up(w, c->row, "f:q");
+	c->alias = looked_up(w, c->row, "f:q");
 	notices(w);
 }
 
@@ -449,6 +449,8 @@ static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
 	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
 	heard = notices(&w);
 	assert_false(has_word(heard, "pages", c.column, ""));
+	/* What the alias shows is another version. */
+	assert_true(has_word(heard, "inode", c.alias, ""));
 	world_end(&w);
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "fs/kernel/node.h"
 #include "fs/tree/view.h"
@@ -30,6 +31,20 @@ static void a_time_is_milliseconds_now_or_utc(void **state)
 	assert_int_equal(when("2026-11-20T10:00:00.12Z"), 1795168800120);
 	assert_int_equal(when("2000-02-29T00:00:00Z"), 951782400000);
 	assert_int_equal(when("9999-12-31T23:59:59.999Z"), 253402300799999);
+}
+
+static void the_days_are_those_of_the_calendar(void **state)
+{
+	char text[32];
+	struct tm tm;
+
+	for (time_t day = 0; day < 24000; day++) {
+		time_t t = day * 86400;
+
+		gmtime_r(&t, &tm);
+		strftime(text, sizeof(text), "%Y-%m-%dT00:00:00Z", &tm);
+		assert_int_equal(when(text), (int64_t)t * 1000);
+	}
 }
 
 static void no_other_spelling_is_a_time(void **state)
@@ -270,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_time_is_milliseconds_now_or_utc),
+		cmocka_unit_test(the_days_are_those_of_the_calendar),
 		cmocka_unit_test(no_other_spelling_is_a_time),
 		cmocka_unit_test(only_names_of_views_are_ops),
 		cmocka_unit_test(keys_bound_a_view),
