@@ -182,16 +182,16 @@ static void carry(struct fs *fs, uint64_t from, uint64_t to)
 	while (overlay_next(fs->overlay, from, NULL, &e, &key) > 0) {
 		was = e.node;
 		if (kind_is(e.kind, KIND_SCRATCH)) {
-			if (overlay_rename(fs->overlay, from, bytes_str(e.name),
-					   to, buf_bytes(&key), &e) == 0)
-				continue;
+			/* One that finds no room goes to lost+found. */
+			(void)overlay_rename(fs->overlay, from,
+					     bytes_str(e.name), to,
+					     buf_bytes(&key), &e);
 		} else if (nodes_enter(fs->nodes, to, bytes_str(e.name), e.kind,
 				       e.ino, NULL, &e.node) == 0) {
 			(void)directories_add(fs, to, buf_bytes(&key), &e);
 			carry(fs, was, e.node);
 			nodes_forget(fs->nodes, e.node, 1);
 		}
-		/* A scratch file that could not be moved goes to lost+found. */
 		overlay_remove(fs->overlay, from, bytes_str(e.name));
 	}
 	buf_free(&key);

@@ -27,9 +27,6 @@ int entry_find(struct fs *fs, uint64_t parent, const char *name,
 		return why(-EROFS, "%s is the name of a view", name);
 	if (r == 0 && place_is(child, KIND_COMPUTED))
 		return place_computed(child);
-	/* In the root a table, in .snapshot one that does not exist yet. */
-	if (r == -ENOENT && child->kind == NODE_TABLE && !child->table)
-		r = 0;
 	if (r == 0 && child->kind == NODE_SCRATCH &&
 	    dir->kind != NODE_SCRATCH_DIR && fixed_is_word(name))
 		return why(-EPERM, "%s is the name of a view", name);
