@@ -4,6 +4,7 @@
  */
 #include "tests/unit/kernel.h"
 
+#include "fs/files/lost_found.h"
 #include "fs/memory/write_state.h"
 #include "store/os/clock.h"
 #include "tests/model/ref_store.h"
@@ -16,6 +17,10 @@ static unsigned pins;
 static unsigned enters;
 /* For so many more names there is memory. */
 static unsigned names;
+/* Of so many more scratch files the content can be had. */
+static unsigned contents;
+/* So many files are in lost+found. */
+static unsigned keeps;
 /* Another makes the table at the moment at which one is to be made. */
 static bool table_comes;
 /* The table is dropped while a request runs. */
@@ -80,6 +85,26 @@ int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
 	return __real_sorted_node_init(n, dir, name);
 }
 
+int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out);
+int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out);
+int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out)
+{
+	if (contents == 0)
+		return -ENOMEM;
+	contents--;
+	return __real_scratch_content(s, node, max, out);
+}
+
+int __wrap_store_keep(struct store *s, struct bytes name, struct bytes content);
+int __wrap_store_keep(struct store *s, struct bytes name, struct bytes content)
+{
+	keeps++;
+	return 0;
+}
+
 int __real_store_table_create(struct store *s, struct bytes name,
 			      const struct schema *schema);
 int __wrap_store_table_create(struct store *s, struct bytes name,
@@ -124,7 +149,7 @@ int __wrap_clock_gettime(clockid_t which, struct timespec *out)
 
 static void begin(struct world *w)
 {
-	room = pins = enters = names = UINT32_MAX;
+	room = pins = enters = names = contents = UINT32_MAX;
 	world_begin(w);
 }
 
@@ -948,10 +973,10 @@ static int set_attr(struct world *w, uint64_t node, uint32_t valid)
 	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
 }
 
-/* Opens a file for writing: its handle. */
+/* The handle of the file that it opens. */
 static uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
 {
-	struct fuse_open_in in = {.flags = O_WRONLY | flags};
+	struct fuse_open_in in = {.flags = flags};
 	struct fuse_open_out out;
 
 	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
@@ -977,6 +1002,195 @@ static uint64_t size_of(struct world *w, uint64_t dir, const char *name)
 	return e.attr.size;
 }
 
+static void assert_reads(struct world *w, uint64_t node, uint64_t handle,
+			 uint64_t off, const char *want)
+{
+	struct fuse_read_in in = {.fh = handle, .offset = off, .size = 3};
+
+	assert_int_equal(ask(w, FUSE_READ, node, ARGS(in), bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(answer.len, strlen(want));
+	assert_memory_equal(answer.data, want, answer.len);
+}
+
+static void a_read_ends_where_the_value_does(void **state)
+{
+	uint64_t table, row, file, handle;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, "f:q");
+	handle = opened(&w, file, O_RDWR | O_APPEND);
+	assert_int_equal(write_by(&w, file, handle), 0);
+	assert_int_equal(write_by(&w, file, handle), 0);
+	closed(&w, file, handle);
+	handle = opened(&w, file, O_RDWR | O_APPEND);
+	assert_int_equal(write_by(&w, file, handle), 0);
+	/* What is there, and what will be behind it. */
+	assert_reads(&w, file, handle, 0, "xxx");
+	closed(&w, file, handle);
+	handle = opened(&w, file, O_RDONLY);
+	assert_reads(&w, file, handle, 0, "xxx");
+	assert_reads(&w, file, handle, 1, "xx");
+	assert_reads(&w, file, handle, 3, "");
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
+static void a_stream_holds_what_its_text_takes(void **state)
+{
+	uint64_t table, row, file, handle, held;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, ".cells");
+	handle = opened(&w, file, O_WRONLY);
+	/* No line ends, so that it is kept. */
+	assert_int_equal(write_by(&w, file, handle), 0);
+	held = w.fs->budget.held;
+	assert_true(held > 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(write_by(&w, file, handle), 0);
+	assert_int_equal(w.fs->budget.held, held);
+	closed(&w, file, handle);
+	assert_int_equal(w.fs->budget.held, 0);
+	world_end(&w);
+}
+
+static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
+{
+	uint64_t table, node;
+	struct fuse_open_out out;
+	struct world w;
+
+	begin(&w);
+	a_row_with_a_cell(&w, &table);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(create(&w, table, i ? ".b.swp" : ".a.swp"), 0);
+		node = given();
+		memcpy(&out, answer.data + sizeof(struct fuse_entry_out),
+		       sizeof(out));
+		assert_int_equal(write_by(&w, node, out.fh), 0);
+		closed(&w, node, out.fh);
+	}
+	contents = 1;
+	lost_found_keep(w.fs);
+	contents = UINT32_MAX;
+	assert_int_equal(keeps, 1);
+	world_end(&w);
+}
+
+/* The node that a listing gives with the name, which comes at @at, or 0. */
+static uint64_t listed(const char *name, uint64_t *at)
+{
+	struct fuse_direntplus e;
+
+	*at = 0;
+	for (size_t i = 0; i < answer.len; i += FUSE_DIRENTPLUS_SIZE(&e)) {
+		memcpy(&e, answer.data + i, sizeof(e));
+		if (e.dirent.namelen == strlen(name) &&
+		    !memcmp(answer.data + i + FUSE_NAME_OFFSET_DIRENTPLUS, name,
+			    e.dirent.namelen))
+			return e.entry_out.nodeid;
+		*at = e.dirent.off;
+	}
+	return 0;
+}
+
+static void what_a_listing_gives_is_given_once(void **state)
+{
+	struct fuse_open_in open = {.flags = O_RDONLY};
+	struct fuse_read_in in = {.size = 1000};
+	struct fuse_release_in release = {0};
+	struct fuse_open_out out;
+	uint64_t table, family, column, live;
+	struct world w;
+
+	begin(&w);
+	family = looked_up(&w, a_row_with_a_cell(&w, &table), "f");
+	live = world_nodes(&w);
+	assert_int_equal(
+		ask(&w, FUSE_OPENDIR, family, ARGS(open), bytes_of(NULL, 0)),
+		0);
+	memcpy(&out, answer.data, sizeof(out));
+	in.fh = release.fh = out.fh;
+	assert_int_equal(
+		ask(&w, FUSE_READDIRPLUS, family, ARGS(in), bytes_of(NULL, 0)),
+		0);
+	column = listed("q", &in.offset);
+	assert_int_not_equal(column, 0);
+	assert_given_once(&w, column);
+	/* One that finds no room is not given. */
+	in.size = 100;
+	assert_int_equal(
+		ask(&w, FUSE_READDIRPLUS, family, ARGS(in), bytes_of(NULL, 0)),
+		0);
+	assert_int_equal(answer.len, 0);
+	assert_int_equal(world_nodes(&w), live);
+	assert_int_equal(ask(&w, FUSE_RELEASEDIR, family, ARGS(release),
+			     bytes_of(NULL, 0)),
+			 0);
+	world_end(&w);
+}
+
+/* A session of cellctl's, which has asked for nothing. */
+static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
+{
+	struct fuse_interrupt_in in = {0};
+	struct fuse_read_in read = {.size = 100};
+	uint64_t file;
+	struct world w;
+
+	begin(&w);
+	file = looked_up(&w, looked_up(&w, FUSE_ROOT_ID, ".cellfs"), "store");
+	read.fh = opened(&w, file, O_RDWR);
+	/* The signal comes before the read that it is for. */
+	in.unique = w.unique + 2;
+	ask(&w, FUSE_INTERRUPT, 0, ARGS(in), bytes_of(NULL, 0));
+	assert_int_equal(
+		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)),
+		-EINTR);
+	/* What comes next is answered. */
+	assert_int_equal(
+		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)), 0);
+	closed(&w, file, read.fh);
+	world_end(&w);
+}
+
+static void what_is_not_there_is_not_renamed(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(rename_in(&w, row, "f:none", "f:x"), -ENOENT);
+	assert_int_equal(rename_in(&w, row, "f:none", ".a.swp"), -ENOENT);
+	world_end(&w);
+}
+
+static void a_scratch_file_has_the_mode_that_it_is_made_with(void **state)
+{
+	struct fuse_entry_out e;
+	uint64_t table;
+	struct world w;
+
+	begin(&w);
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, table, ".a.swp"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFREG | 0644);
+	assert_int_equal(make_file(&w, table, ".b.swp"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFREG | 0644);
+	assert_int_equal(make_dir(&w, table, ".d"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFDIR | 0755);
+	world_end(&w);
+}
+
 static void a_file_is_cut_by_its_path(void **state)
 {
 	uint64_t table, row, file, handle;
@@ -985,7 +1199,7 @@ static void a_file_is_cut_by_its_path(void **state)
 	begin(&w);
 	row = a_row_with_a_cell(&w, &table);
 	file = looked_up(&w, row, "f:q");
-	handle = opened(&w, file, 0);
+	handle = opened(&w, file, O_WRONLY);
 	assert_int_equal(write_by(&w, file, handle), 0);
 	closed(&w, file, handle);
 	assert_int_equal(size_of(&w, row, "f:q"), 1);
@@ -1007,7 +1221,7 @@ static void a_table_that_is_no_more_takes_no_schema(void **state)
 	/* Who made it looks for the schema in a way of its own. */
 	w.pid = 11;
 	file = looked_up(&w, table, ".schema");
-	handle = opened(&w, file, O_TRUNC);
+	handle = opened(&w, file, O_WRONLY | O_TRUNC);
 	/* What is known of its schema is old. */
 	assert_int_equal(table_open(w.store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_schema(t, &schema), 0);
@@ -1109,6 +1323,14 @@ int main(void)
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
 		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
 		cmocka_unit_test(a_file_is_cut_by_its_path),
+		cmocka_unit_test(a_read_ends_where_the_value_does),
+		cmocka_unit_test(a_stream_holds_what_its_text_takes),
+		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_kept),
+		cmocka_unit_test(what_a_listing_gives_is_given_once),
+		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
+		cmocka_unit_test(what_is_not_there_is_not_renamed),
+		cmocka_unit_test(
+			a_scratch_file_has_the_mode_that_it_is_made_with),
 		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
 		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
 		cmocka_unit_test(

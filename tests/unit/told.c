@@ -162,6 +162,24 @@ static void the_root_is_another_when_a_table_comes(void **state)
 	world_end(&w);
 }
 
+static void the_root_is_another_when_a_table_goes(void **state)
+{
+	uint64_t was;
+	struct world w;
+
+	world_begin(&w);
+	assert_int_equal(store_table_create(w.store, str("T"), NULL), 0);
+	was = changed_at(&w, FUSE_ROOT_ID);
+	assert_int_equal(
+		ask(&w, FUSE_RMDIR, FUSE_ROOT_ID, str(""), name_of("U")),
+		-ENOENT);
+	assert_int_equal(changed_at(&w, FUSE_ROOT_ID), was);
+	assert_int_equal(
+		ask(&w, FUSE_RMDIR, FUSE_ROOT_ID, str(""), name_of("T")), 0);
+	assert_true(changed_at(&w, FUSE_ROOT_ID) > was);
+	world_end(&w);
+}
+
 /* The program's table is not the one that the kernel knows by this name. */
 static void of_another_table_of_that_name_nothing_is_told(void **state)
 {
@@ -186,7 +204,9 @@ static uint64_t begin_in_table(struct world *w)
 
 	world_begin(w);
 	assert_int_equal(store_table_create(w->store, str("T"), NULL), 0);
+	why_clear();
 	assert_int_equal(root_open(w->fs, "T"), 0);
+	assert_string_equal(store_why(), "");
 	row = made_dir(w, FUSE_ROOT_ID, "P");
 	assert_int_equal(make_file(w, row, "f:q"), 0);
 	forget(w, given());
@@ -675,6 +695,7 @@ int main(void)
 		cmocka_unit_test(
 			what_was_seen_of_a_table_is_old_when_it_is_another),
 		cmocka_unit_test(the_root_is_another_when_a_table_comes),
+		cmocka_unit_test(the_root_is_another_when_a_table_goes),
 		cmocka_unit_test(of_another_table_of_that_name_nothing_is_told),
 		cmocka_unit_test(
 			a_table_that_is_the_root_is_told_of_without_its_name),

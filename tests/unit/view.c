@@ -212,9 +212,12 @@ static void what_holds_nothing_is_empty_and_no_error(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(empty) / sizeof(*empty); i++) {
-		struct view *v = chain(NODE_TABLE, empty[i]);
+		struct view *v;
 
+		why_clear();
+		v = chain(NODE_TABLE, empty[i]);
 		assert_non_null(v);
+		assert_string_equal(store_why(), "");
 		if (!v->empty)
 			fail_msg("\"%s\" is not empty", empty[i]);
 		view_unref(v);
