@@ -4,6 +4,7 @@
  */
 #include "tests/unit/kernel.h"
 
+#include "fs/change/moved.h"
 #include "fs/files/lost_found.h"
 #include "fs/memory/write_state.h"
 #include "store/os/clock.h"
@@ -17,6 +18,12 @@ static unsigned pins;
 static unsigned enters;
 /* For so many more names there is memory. */
 static unsigned names;
+/* A directory that another thread keeps just before a node is renamed. */
+static struct {
+	struct overlay *overlay;
+	uint64_t parent;
+	struct overlay_entry e;
+} kept;
 /* Of so many more scratch files the content can be had. */
 static unsigned contents;
 /* So many files are in lost+found. */
@@ -83,6 +90,25 @@ int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
 		return -ENOMEM;
 	names--;
 	return __real_sorted_node_init(n, dir, name);
+}
+
+int __real_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino);
+int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino);
+int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino)
+{
+	if (kept.overlay)
+		assert_int_equal(overlay_add(kept.overlay, kept.parent,
+					     bytes_str(kept.e.name), &kept.e),
+				 0);
+	kept.overlay = NULL;
+	return __real_nodes_rename(ns, parent, name, newparent, newname, kind,
+				   ino);
 }
 
 int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,
@@ -278,6 +304,32 @@ static void a_version_that_is_aside_hides_no_other(void **state)
 	assert_int_equal(make_file(&w, two, "5"), 0);
 	looked_up(&w, two, "5");
 	assert_absent(&w, one, "5", 1);
+	world_end(&w);
+}
+
+static void a_file_is_of_one_version_and_a_version_of_one_file(void **state)
+{
+	const struct bytes empty = bytes_of(NULL, 0);
+	uint64_t table, column, one, two;
+	struct place p;
+	struct world w;
+
+	begin(&w);
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	one = looked_up(&w, column, "5");
+	two = looked_up(&w, column, "latest");
+	assert_int_equal(place_of(w.fs, one, &p), 0);
+	assert_int_equal(moved_add(w.fs, one, &p, empty), 0);
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	moved_forget(w.fs, two);
+	assert_false(moved_hides(w.fs, &p, 5));
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	p.ts = 6;
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	assert_false(moved_hides(w.fs, &p, 5));
+	place_release(&p);
 	world_end(&w);
 }
 
@@ -1159,6 +1211,39 @@ static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
 	world_end(&w);
 }
 
+static void what_is_in_memory_of_a_row_goes_on_in_the_one_staged(void **state)
+{
+	struct fuse_rename2_in in = {0};
+	struct overlay_entry e;
+	uint64_t table, row, stage, staged;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	made_dir(&w, row, "g");
+	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
+	stage = looked_up(&w, table, ".stage");
+	staged = made_dir(&w, stage, "P");
+	assert_int_equal(make_file(&w, staged, "f:x"), 0);
+	in.newdir = table;
+	/* A delete that runs meanwhile finds the row that was. */
+	kept.overlay = w.fs->overlay;
+	kept.parent = table;
+	kept.e = (struct overlay_entry){
+		.node = row, .kind = NODE_ROW, .name = "P"};
+	assert_int_equal(
+		ask(&w, FUSE_RENAME2, stage, ARGS(in), bytes_of("P\0P", 4)), 0);
+	assert_null(kept.overlay);
+	assert_int_equal(looked_up(&w, table, "P"), staged);
+	assert_int_equal(overlay_find(w.fs->overlay, table, bytes_str("P"), &e),
+			 1);
+	assert_int_equal(e.node, staged);
+	looked_up(&w, staged, "f:x");
+	looked_up(&w, staged, ".a.swp");
+	assert_given_once(&w, looked_up(&w, staged, "g"));
+	world_end(&w);
+}
+
 static void what_is_not_there_is_not_renamed(void **state)
 {
 	uint64_t table, row;
@@ -1298,6 +1383,8 @@ int main(void)
 		cmocka_unit_test(
 			of_two_who_make_a_table_one_hears_that_it_is_there),
 		cmocka_unit_test(a_version_that_is_aside_hides_no_other),
+		cmocka_unit_test(
+			a_file_is_of_one_version_and_a_version_of_one_file),
 		cmocka_unit_test(a_past_that_cannot_be_shown_is_no_absent_one),
 		cmocka_unit_test(
 			a_scratch_file_that_finds_no_room_is_refused_whole),
@@ -1328,6 +1415,8 @@ int main(void)
 		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_kept),
 		cmocka_unit_test(what_a_listing_gives_is_given_once),
 		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
+		cmocka_unit_test(
+			what_is_in_memory_of_a_row_goes_on_in_the_one_staged),
 		cmocka_unit_test(what_is_not_there_is_not_renamed),
 		cmocka_unit_test(
 			a_scratch_file_has_the_mode_that_it_is_made_with),
