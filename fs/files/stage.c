@@ -118,9 +118,10 @@ static int gather(struct stage *s, const struct place *from,
 	for (size_t i = 0; !r && i < s->count; i++) {
 		struct place dir;
 
-		if (s->items[i].file)
-			continue;
-		/* The items may move, so that the place is not borrowed. */
+		/*
+		 * The items may move, so that the place is not borrowed. In a
+		 * file there is nothing.
+		 */
 		r = place_copy(&dir, &s->items[i].place);
 		if (!r)
 			r = add_entries(s, s->items[i].node, &dir);
