@@ -1244,6 +1244,15 @@ static void what_is_in_memory_of_a_row_goes_on_in_the_one_staged(void **state)
 	world_end(&w);
 }
 
+static void a_kernel_of_protocol_44_forgets_all_names_at_once(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	assert_true(w.fs->forgets_names);
+	world_end(&w);
+}
+
 static void what_is_not_there_is_not_renamed(void **state)
 {
 	uint64_t table, row;
@@ -1417,6 +1426,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
 		cmocka_unit_test(
 			what_is_in_memory_of_a_row_goes_on_in_the_one_staged),
+		cmocka_unit_test(
+			a_kernel_of_protocol_44_forgets_all_names_at_once),
 		cmocka_unit_test(what_is_not_there_is_not_renamed),
 		cmocka_unit_test(
 			a_scratch_file_has_the_mode_that_it_is_made_with),
