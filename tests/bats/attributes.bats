@@ -259,3 +259,11 @@ refused() {
 	echo "family g" > "$M/T/.schema"
 	run ! grep -q "family f" "$M/T/.schema"
 }
+
+@test "umask takes away of what all may do, whatever the table's mode" {
+	mkdir "$M/T"
+	chmod 700 "$M/T"
+	remount_store -o umask=027
+	echo x > "$M/T/.put/R/f:q"
+	[ "$(stat -c %a "$M/T" "$M/T/R" "$M/T/R/f:q" | tr '\n' ' ')" = "750 750 640 " ]
+}
