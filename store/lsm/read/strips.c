@@ -456,8 +456,7 @@ void strips_close(struct lsm_scan *sc, struct family_scan *f)
 	uint64_t markers = f->strips.dead + close_reader(sc, f);
 
 	if (markers)
-		tombstone_stats_add(sc->db, sc->view->st->trees[f->at],
-				    markers);
+		tombstone_stats_add(sc->view->st->trees[f->at], markers);
 	close_cursors(&f->strips);
 }
 

@@ -7,18 +7,10 @@
 /* A memtable with fewer markers of the tree is not flushed for them. */
 #define FLUSHED_MIN 4096
 
-void tombstone_stats_add(struct lsm *db, struct tree *t, uint64_t n)
+void tombstone_stats_add(struct tree *t, uint64_t n)
 {
-	uint64_t before;
-
-	if (n < NOTED_MIN)
-		return;
-	before = atomic_fetch_add(&t->passed, n);
-	if (before >= PASSED_MAX || before + n < PASSED_MAX)
-		return;
-	pthread_mutex_lock(&db->state);
-	pthread_cond_broadcast(&db->work);
-	pthread_mutex_unlock(&db->state);
+	if (n >= NOTED_MIN)
+		atomic_fetch_add(&t->passed, n);
 }
 
 bool tombstone_stats_due(const struct tree *t)

@@ -4,7 +4,8 @@
  * enough of them, a memtable with many markers is flushed, and levels with some
  * are due for a merge (compaction.h). Then the tree's count begins anew.
  *
- * Readers do none of that work.
+ * Readers do none of that work, nor do they wake who does: the thread that merges
+ * looks at the counts each second.
  */
 #ifndef CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
 #define CELLFS_STORE_LSM_STATE_TOMBSTONE_STATS_H
@@ -12,7 +13,7 @@
 #include "store/lsm/state/trees.h"
 
 /* Notes that a scan of @t has walked over @n markers. */
-void tombstone_stats_add(struct lsm *db, struct tree *t, uint64_t n);
+void tombstone_stats_add(struct tree *t, uint64_t n);
 /* Have scans walked over enough of them for a merge? */
 bool tombstone_stats_due(const struct tree *t);
 /* Does the active memtable hold many markers of such a tree? */
