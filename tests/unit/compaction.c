@@ -160,6 +160,26 @@ static const char *choice_of_all(struct drawn *d)
 	return name_choice(compaction_pick_all(&d->levels, &c), &c);
 }
 
+/* The same on a full disk; of level 0 alone up to @part bytes. */
+static const char *choice_when_full(struct drawn *d, uint64_t space,
+				    uint64_t part, bool daring)
+{
+	static char text[2 * TEXT_MAX];
+	struct compaction c = {0};
+	int r = compaction_pick_full(&d->levels, space, part, daring, &c);
+	char under[TEXT_MAX] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < c.nmasks; i++)
+		n += (size_t)sprintf(under + n, " under %c-%c",
+				     sst_info(c.masks[i])->row_min.data[0],
+				     sst_info(c.masks[i])->row_max.data[0]);
+	daring = c.daring;
+	snprintf(text, sizeof(text), "%s%s%s", daring ? "daring " : "",
+		 name_choice(r, &c), under);
+	return text;
+}
+
 static void nothing_is_done_below_the_triggers(void **state)
 {
 	struct drawn d = {0};
@@ -450,6 +470,93 @@ static void a_major_one_takes_everything_to_the_last_level(void **state)
 			    "0>3 a-f a-c d-h with b-d p-z");
 	draw(&last, 2, "b-d:10 p-z:10");
 	assert_string_equal(choice_of_all(&last), "2>2 b-d p-z");
+}
+
+static void on_a_full_disk_level_0_goes_if_it_fits(void **state)
+{
+	struct drawn alone = {0}, top = {0}, all = {0};
+
+	draw(&alone, 0, "a-f:10");
+	assert_string_equal(choice_when_full(&alone, 99, 99, true), "none");
+	alone.tables[0].info.markers = 1;
+	assert_string_equal(choice_when_full(&alone, 10, 0, false), "0>1 a-f");
+	draw(&top, 0, "c-f:10 a-k:10");
+	assert_string_equal(choice_when_full(&top, 20, 0, false),
+			    "0>1 c-f a-k");
+	assert_string_equal(choice_when_full(&top, 19, 99, false), "none");
+	assert_string_equal(choice_when_full(&top, 19, 99, true),
+			    "daring 0>1 c-f a-k");
+	draw(&all, 0, "c-f:10 b-k:10");
+	draw(&all, 2, "a-a:10 b-b:10 d-d:10 k-m:10 n-z:10");
+	assert_string_equal(choice_when_full(&all, 50, 0, false),
+			    "0>2 c-f b-k with b-b d-d k-m");
+	assert_string_equal(choice_when_full(&all, 49, 0, false), "none");
+}
+
+static void on_a_full_disk_files_lose_what_is_deleted_above(void **state)
+{
+	struct drawn d = {0}, later = {0};
+
+	draw(&d, 2, "a-c:20 d-g:10 h-k:10 n-z:10");
+	draw(&d, 1, "b-b:60 h-h:60");
+	assert_string_equal(choice_when_full(&d, 99, 0, true), "none");
+	draw(&d, 0, "a-b:50!1 g-g:50!1 k-m:50!1");
+	assert_string_equal(choice_when_full(&d, 99, 0, false),
+			    "1>1 b-b under a-b");
+	assert_string_equal(choice_when_full(&d, 20, 0, false),
+			    "2>2 a-c under a-b under b-b");
+	assert_string_equal(choice_when_full(&d, 19, 0, false),
+			    "2>2 d-g under g-g");
+	assert_string_equal(choice_when_full(&d, 9, 0, false), "none");
+	assert_string_equal(choice_when_full(&d, 9, 0, true),
+			    "daring 0>1 a-b g-g k-m with b-b h-h");
+	/* What was written after a marker came to lie under it has met it. */
+	draw(&later, 0, "a-b:50!1");
+	draw(&later, 1, "a-c:10");
+	assert_string_equal(choice_when_full(&later, 20, 0, false), "none");
+}
+
+static void on_a_full_disk_neighbours_of_level_0_are_merged(void **state)
+{
+	struct drawn d = {0};
+
+	draw(&d, 0, "a-f:30 c-k:5 d-e:6 f-z:7");
+	assert_string_equal(choice_when_full(&d, 40, 13, false), "0>0 c-k d-e");
+	assert_string_equal(choice_when_full(&d, 40, 18, false),
+			    "0>0 c-k d-e f-z");
+	assert_string_equal(choice_when_full(&d, 11, 18, false), "0>0 c-k d-e");
+	assert_string_equal(choice_when_full(&d, 10, 18, false), "none");
+	d.tables[0].info.file_bytes = 1;
+	assert_string_equal(choice_when_full(&d, 11, 18, false), "0>0 a-f c-k");
+}
+
+/* The n-th from now on fails; 0: none. */
+static unsigned no_memory_at;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (no_memory_at && --no_memory_at == 0)
+		return NULL;
+	return __real_calloc(n, size);
+}
+
+static void a_choice_without_memory_is_none(void **state)
+{
+	struct compaction c = {0};
+	struct drawn d = {0};
+
+	draw(&d, 0, "a-f:10 c-k:10");
+	for (unsigned n = 1; n <= 3; n++) {
+		no_memory_at = n;
+		assert_int_equal(
+			compaction_pick_full(&d.levels, 99, 0, false, &c),
+			-ENOMEM);
+		assert_int_equal(no_memory_at, 0);
+	}
+	assert_null(c.inputs[0]);
 }
 
 struct world {
@@ -982,6 +1089,12 @@ int main(void)
 			at_rest_deeper_files_go_where_little_lies_under_them),
 		cmocka_unit_test(
 			a_major_one_takes_everything_to_the_last_level),
+		cmocka_unit_test(on_a_full_disk_level_0_goes_if_it_fits),
+		cmocka_unit_test(
+			on_a_full_disk_files_lose_what_is_deleted_above),
+		cmocka_unit_test(
+			on_a_full_disk_neighbours_of_level_0_are_merged),
+		cmocka_unit_test(a_choice_without_memory_is_none),
 		cmocka_unit_test(
 			markers_go_only_where_nothing_older_lies_deeper),
 		cmocka_unit_test(what_is_all_deleted_leaves_no_file),

@@ -218,6 +218,30 @@ static void each_change_of_tables_is_noted_before_what_follows(void **state)
 	end_world(&w);
 }
 
+static bool no_memory;
+
+int __real_catalog_outline(const struct catalog *c, struct buf *out);
+int __wrap_catalog_outline(const struct catalog *c, struct buf *out);
+
+int __wrap_catalog_outline(const struct catalog *c, struct buf *out)
+{
+	return no_memory ? -ENOMEM : __real_catalog_outline(c, out);
+}
+
+static void tables_that_memory_lacks_for_are_a_break(void **state)
+{
+	struct world w = new_world(MANY);
+
+	(void)state;
+	no_memory = true;
+	assert_int_equal(store_table_create(w.s.store, bytes_str("a"), NULL),
+			 0);
+	no_memory = false;
+	assert_int_equal(put(&w, "1"), 1);
+	assert_string_equal(story_of(&w).text, "TBr");
+	end_world(&w);
+}
+
 static int make_clone(struct world *w)
 {
 	return store_snapshot_clone(w->s.store, w->s.table, bytes_str("n"),
@@ -526,6 +550,7 @@ int main(void)
 		cmocka_unit_test(a_log_that_is_not_kept_has_no_notes),
 		cmocka_unit_test(
 			each_change_of_tables_is_noted_before_what_follows),
+		cmocka_unit_test(tables_that_memory_lacks_for_are_a_break),
 		cmocka_unit_test(
 			no_crash_leaves_a_clone_of_which_the_log_says_nothing),
 		cmocka_unit_test(restoring_a_snapshot_is_a_break_too),

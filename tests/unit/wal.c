@@ -14,6 +14,7 @@
 #include "store/lsm/wal/wal.h"
 #include "store/lsm/wal/wal_live.h"
 #include "store/lsm/wal/wal_replay.h"
+#include "store/lsm/wal/wal_salvage.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
@@ -149,6 +150,49 @@ static size_t big_length(uint32_t n)
 				    40000, 66,	 12000, 199000, 100};
 
 	return of[n % 11];
+}
+
+struct salvaged {
+	struct seen seen;
+	int losses;
+};
+
+static int see_salvaged(void *arg, struct bytes record)
+{
+	struct salvaged *s = arg;
+
+	return see(&s->seen, 0, record);
+}
+
+static void count_loss(void *arg, const struct wal_loss *loss)
+{
+	struct salvaged *s = arg;
+
+	print_message("%s: %s\n", loss->file, loss->reason);
+	s->losses++;
+}
+
+static void what_only_the_ring_holds_is_salvaged(void **state)
+{
+	struct place *p = *state;
+	struct seen s = {0};
+	struct wal *w = open_wal(p, 0, &s);
+	uint64_t lsn;
+
+	for (uint32_t n = 0; n < 300; n++) {
+		struct salvaged k = {0};
+		struct wal_salvage all = {.dir = p->dir,
+					  .each = see_salvaged,
+					  .lost = count_loss,
+					  .arg = &k};
+
+		append(w, n, length_of(n), &lsn);
+		assert_int_equal(wal_salvage(&all), 0);
+		assert_false(k.seen.wrong);
+		assert_int_equal(k.seen.next, n + 1);
+		assert_int_equal(k.losses, 0);
+	}
+	assert_int_equal(wal_close(w), 0);
 }
 
 static void records_bigger_than_ring_and_segment_fit(void **state)
@@ -560,14 +604,38 @@ static void without_space_or_mmap_the_log_works_without_a_ring(void **state)
 	assert_int_equal(open_without_map(EIO, &ring), -EIO);
 }
 
+static void what_is_kept_ready_is_a_small_part_of_the_disk(void **state)
+{
+	enum {
+		MIB = 1 << 20
+	};
+	struct os *os = sim_new(1);
+	struct os_dir *d;
+
+	(void)state;
+	assert_int_equal(os_dir_open(os, "/s", true, &d), 0);
+	assert_int_equal(wal_fit(d, 64 * MIB, MIB), 64 * MIB);
+	sim_set_space(os, 64 * 32 * (uint64_t)MIB);
+	assert_int_equal(wal_fit(d, 64 * MIB, MIB), 64 * MIB);
+	sim_set_space(os, 64 * 32 * (uint64_t)MIB - 4096);
+	assert_int_equal(wal_fit(d, 64 * MIB, MIB), 32 * MIB);
+	sim_set_space(os, MIB);
+	assert_int_equal(wal_fit(d, 64 * MIB, MIB), MIB);
+	os_dir_close(d);
+	sim_free(os);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(all_appended_records_come_back_in_order),
 		TEST(what_only_the_ring_holds_survives_the_process),
+		TEST(what_only_the_ring_holds_is_salvaged),
 		cmocka_unit_test(
 			without_space_or_mmap_the_log_works_without_a_ring),
+		cmocka_unit_test(
+			what_is_kept_ready_is_a_small_part_of_the_disk),
 		TEST(records_bigger_than_ring_and_segment_fit),
 		TEST(what_is_held_is_the_log_of_that_moment),
 		TEST(a_record_without_end_is_refused),

@@ -561,6 +561,71 @@ static void what_is_read_after_a_failed_sync_is_written_again(void **state)
 	assert_true(y.images > 100);
 }
 
+/* What the process left that died, on a disk whose calls can fail. */
+static struct run killed_run(struct os **disk)
+{
+	struct run r = {.os = sim_new(7)};
+
+	r.dir = dir_of(r.os);
+	assert_int_equal(run_workload(&r, 33), 0);
+	*disk = sim_after_kill(r.os);
+	assert_int_equal(run_close(&r), 0);
+	os_dir_close(r.dir);
+	sim_free(r.os);
+	r.os = fault_new(*disk);
+	r.dir = dir_of(r.os);
+	return r;
+}
+
+/* As the @nth call of a kind fails: -EIO, 0 = it had no say, 1 = there is none. */
+static int recover_without(unsigned kind, uint64_t nth)
+{
+	struct fault_plan plan = {.kinds = kind, .nth = nth, .err = EIO};
+	struct os *disk;
+	struct run r = killed_run(&disk);
+	struct seen s = {.next = r.floor, .length = run_length};
+	int rc;
+
+	fault_arm(r.os, &plan);
+	rc = wal_open(r.dir, &options, r.segment, false, see, &s, &r.w);
+	if (!fault_fired(r.os))
+		rc = 1;
+	fault_disarm(r.os);
+	if (r.w)
+		assert_int_equal(wal_close(r.w), 0);
+	/* Whatever it was, the next may have all. */
+	s = (struct seen){.next = r.floor, .length = run_length};
+	assert_int_equal(
+		wal_open(r.dir, &options, r.segment, false, see, &s, &r.w), 0);
+	assert_false(s.wrong);
+	assert_int_equal(s.next, 33);
+	assert_int_equal(wal_close(r.w), 0);
+	os_dir_close(r.dir);
+	fault_free(r.os);
+	sim_free(disk);
+	return rc;
+}
+
+/* Else what it found would be taken for durable. */
+static void a_recovery_that_fails_opens_nothing(void **state)
+{
+	static const unsigned kinds[] = {FAULT_PWRITE, FAULT_FDATASYNC,
+					 FAULT_TRUNCATE, FAULT_CLOSE};
+	int refused = 0, rc;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		for (uint64_t nth = 1;
+		     (rc = recover_without(kinds[i], nth)) <= 0; nth++) {
+			/* What was only read may fail to be closed. */
+			if (kinds[i] != FAULT_CLOSE)
+				assert_int_equal(rc, -EIO);
+			refused += rc == -EIO;
+		}
+	/* Records, ring and mark, their syncs, the cut, and the close of all. */
+	assert_int_equal(refused, 7);
+}
+
 static void no_space_for_a_segment_is_told_and_passes(void **state)
 {
 	struct fault_plan plan = {.kinds = FAULT_ALLOCATE, .err = ENOSPC};
@@ -652,6 +717,7 @@ int main(void)
 			a_failed_sync_is_final_and_loses_nothing_synced),
 		cmocka_unit_test(
 			what_is_read_after_a_failed_sync_is_written_again),
+		cmocka_unit_test(a_recovery_that_fails_opens_nothing),
 		cmocka_unit_test(no_space_for_a_segment_is_told_and_passes),
 		cmocka_unit_test(
 			a_full_disk_opens_and_works_again_when_there_is_space),

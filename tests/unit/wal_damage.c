@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "store/lsm/wal/wal_format.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/wal_records.h"
@@ -227,6 +228,29 @@ static void appended_bytes_are_detected(void **state)
 	tear_down(&x);
 }
 
+/* Though its sum is right: who wrote it is not this log. */
+static void a_block_that_no_log_writes_is_refused(void **state)
+{
+	const uint64_t far = ((uint64_t)1 << 62) + WAL_ALIGN;
+	const struct wal_head good = {7, 1, 2 * WAL_ALIGN, WAL_BLOCK_BYTES};
+	const struct wal_head bad[] = {{8, 1, 0, WAL_BLOCK_BYTES},
+				       {7, 1, WAL_ALIGN + 1, WAL_BLOCK_BYTES},
+				       {7, 1, far, WAL_BLOCK_BYTES},
+				       {7, 1, 0, WAL_BLOCK_BYTES - 1},
+				       {7, 1, 0, far}};
+	uint8_t block[WAL_BLOCK_BYTES];
+	struct wal_head h;
+
+	(void)state;
+	wal_head_encode(block, &good);
+	assert_true(wal_head_decode(block, 7, &h));
+	assert_int_equal(h.start, good.start);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		wal_head_encode(block, &bad[i]);
+		assert_false(wal_head_decode(block, 7, &h));
+	}
+}
+
 static void lost_and_exchanged_segments_are_detected(void **state)
 {
 	struct damage x;
@@ -293,6 +317,7 @@ int main(void)
 			a_flipped_byte_of_a_killed_log_loses_nothing_durable),
 		cmocka_unit_test(every_cut_of_a_segment_is_detected),
 		cmocka_unit_test(appended_bytes_are_detected),
+		cmocka_unit_test(a_block_that_no_log_writes_is_refused),
 		cmocka_unit_test(lost_and_exchanged_segments_are_detected),
 		cmocka_unit_test(a_lost_ring_of_a_killed_log_is_detected),
 		cmocka_unit_test(a_lost_ring_of_a_closed_log_is_harmless),
