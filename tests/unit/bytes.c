@@ -9,6 +9,7 @@
 
 #include "store/lsm/base/cursor.h"
 #include "store/value/bytes.h"
+#include "store/value/quote.h"
 #include "store/value/utf8.h"
 
 static void prefix_sorts_before_longer(void **state)
@@ -19,6 +20,33 @@ static void prefix_sorts_before_longer(void **state)
 	assert_true(bytes_cmp(bytes_str("\xff"), bytes_str("a")) > 0);
 	assert_true(bytes_cmp(bytes_of("a\0", 2), bytes_str("a")) > 0);
 	assert_int_equal(bytes_cmp(bytes_str(""), bytes_of(NULL, 0)), 0);
+}
+
+/* Which ends with three dots if not all of it is there. */
+static bool is_cut(const char *quoted)
+{
+	size_t n = strlen(quoted);
+
+	assert_in_range(n, 2, sizeof(struct quoted) - 1);
+	assert_int_equal(quoted[0], '\'');
+	return !strcmp(quoted + n - 4, "'...");
+}
+
+static void a_key_is_quoted_as_far_as_there_is_room(void **state)
+{
+	uint8_t plain[200], control[200];
+	struct quoted q;
+
+	(void)state;
+	assert_string_equal(quote(&q, bytes_of("a\0'\\~\x7f", 6)),
+			    "'a\\x00\\x27\\x5c~\\x7f'");
+	memset(plain, 'k', sizeof(plain));
+	memset(control, '\n', sizeof(control));
+	for (size_t n = 4; n < sizeof(plain); n++) {
+		assert_int_equal(is_cut(quote(&q, bytes_of(plain, n))), n > 87);
+		assert_int_equal(is_cut(quote(&q, bytes_of(control, n))),
+				 n > 22);
+	}
 }
 
 /* Each length has its own way to be compared: one difference at each place. */
@@ -203,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_sorts_before_longer),
+		cmocka_unit_test(a_key_is_quoted_as_far_as_there_is_room),
 		cmocka_unit_test(
 			bytes_compare_as_memcmp_does_whatever_their_length),
 		cmocka_unit_test(copies_touch_nothing_beside_them),

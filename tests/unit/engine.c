@@ -10,6 +10,7 @@
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/background/background.h"
+#include "store/lsm/state/full.h"
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/os/thread.h"
 #include "tests/sim/os_sim.h"
@@ -778,6 +779,29 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 	}
 }
 
+/* A merge that failed is not tried again at once, whatever wants it. */
+static void
+what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db = lsm_of(s->store);
+	struct bytes name = bytes_str("n");
+	struct tree *t;
+
+	rewrite(s);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name), 0);
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(store_snapshot_drop(s->store, s->table, name), 0);
+	t = db->tables[0]->now->trees[0];
+	assert_true(t->freed.number);
+	t->retry_ns = UINT64_MAX;
+	assert_int_equal(compact_one(db), 0);
+	assert_true(t->freed.number);
+	t->retry_ns = 0;
+	assert_int_equal(compact_one(db), 1);
+}
+
 static int open_id(struct temp_store *s, uint64_t id)
 {
 	struct table *t = NULL;
@@ -1049,6 +1073,48 @@ static void what_was_flushed_is_merged_when_nobody_writes(void **state)
 	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
 }
 
+/* Is one but the caller at work, or waits for a processor? */
+static bool a_thread_runs(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	bool runs = false;
+	struct dirent *e;
+
+	assert_non_null(tasks);
+	while ((e = readdir(tasks))) {
+		char path[300], text[64] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat",
+			 e->d_name);
+		/* Not "..", either. */
+		if (atoi(e->d_name) == 0 || atoi(e->d_name) == gettid())
+			continue;
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		runs |= fgets(text, sizeof(text), f) && strstr(text, ") R ");
+		fclose(f);
+	}
+	closedir(tasks);
+	return runs;
+}
+
+/* Its threads wait for work: the state is waited for, as long as it takes. */
+static void a_store_that_nobody_uses_sleeps(void **state)
+{
+	struct temp_store *s = store_of(state);
+	int asleep = 0;
+
+	assert_int_equal(temp_put(s, "a", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	for (int i = 0; i < 12000 && asleep < 10; i++) {
+		asleep = a_thread_runs() ? 0 : asleep + 1;
+		usleep(1000);
+	}
+	assert_int_equal(asleep, 10);
+}
+
 static void level_0_may_be_deep_until_somebody_reads(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1227,6 +1293,29 @@ static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
 	sim_free(os);
 }
 
+/* It is lent to a flush or merge, which makes room with it. */
+static void
+what_the_log_keeps_for_a_full_disk_is_lent_until_repaid(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db = lsm_of(s->store);
+	uint64_t kept = wal_lendable(db->wal);
+	unsigned loans = 0;
+
+	assert_true(kept > 0);
+	assert_false(full_lend(db, -EIO, &loans));
+	assert_int_equal(loans, 0);
+	full_repay(db, &loans);
+	assert_true(full_lend(db, -ENOSPC, &loans));
+	assert_int_equal(loans, 1);
+	assert_int_equal(wal_lendable(db->wal), 0);
+	assert_int_equal(wal_prepare(db->wal), 0);
+	assert_int_equal(wal_lendable(db->wal), 0);
+	full_repay(db, &loans);
+	assert_int_equal(loans, 0);
+	assert_int_equal(wal_lendable(db->wal), kept);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1358,6 +1447,21 @@ static void set_quota(struct temp_store *s, uint64_t bytes)
 	schema_free(&schema);
 }
 
+static void each_change_of_a_quota_counts_at_once(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	for (uint64_t changes = 1; changes <= 4; changes++) {
+		set_quota(s, 0);
+		assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+		for (uint64_t bytes = 1; bytes <= changes; bytes++)
+			set_quota(s, bytes);
+		assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), -ENOSPC);
+	}
+}
+
 static void a_table_over_its_quota_takes_deletes_only(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -1468,6 +1572,46 @@ static void a_compaction_writes_no_faster_than_it_may(void **state)
 	assert_true(compact_at(20 << 10, COMPRESSION_NONE, true) < 1);
 	/* What counts is written, and no block before it is compressed. */
 	assert_in_range(compact_at(20 << 10, COMPRESSION_ZLIB, false), 20, 35);
+}
+
+static bool merges(struct temp_store *s)
+{
+	struct lsm *db = lsm_of(s->store);
+	bool is;
+
+	pthread_mutex_lock(&db->state);
+	is = db->compacting > 0;
+	pthread_mutex_unlock(&db->state);
+	return is;
+}
+
+/* One that would take minutes. */
+static void a_store_that_closes_waits_for_no_merge(void **state)
+{
+	static char value[160 << 10];
+	char row[8];
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_close(s), 0);
+	s->options.table_file_bytes = 1024;
+	s->options.background_bytes_s = 1;
+	assert_int_equal(temp_open(s), 0);
+	for (size_t i = 0; i < sizeof(value) - 1; i++)
+		value[i] = (char)('0' + rand() % 16);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 10; k++) {
+			snprintf(row, sizeof(row), "%d", k);
+			assert_int_equal(
+				temp_put(s, row, "f", "q", i + 1, value), 1);
+		}
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	while (!merges(s))
+		usleep(5000);
+	assert_int_equal(temp_close(s), 0);
+	s->options.background_bytes_s = 0;
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "9", "f", "q"), value);
 }
 
 static void
@@ -1741,6 +1885,7 @@ int main(void)
 			new_files_come_with_their_blocks_to_who_reads, setup,
 			teardown),
 		BOTH(dropping_a_snapshot_frees_the_space),
+		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),
 		cmocka_unit_test_setup_teardown(
 			flush_and_compaction_give_way_to_callers, setup,
 			teardown),
@@ -1761,6 +1906,11 @@ int main(void)
 			what_was_flushed_is_merged_when_nobody_writes, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
+			a_store_that_closes_waits_for_no_merge, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(a_store_that_nobody_uses_sleeps,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
 			level_0_may_be_deep_until_somebody_reads, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
@@ -1769,6 +1919,9 @@ int main(void)
 			who_freezes_keeps_no_writer_waiting, setup, teardown),
 		cmocka_unit_test(
 			a_calm_store_is_flushed_when_its_disk_is_nearly_full),
+		cmocka_unit_test_setup_teardown(
+			what_the_log_keeps_for_a_full_disk_is_lent_until_repaid,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_store_that_is_only_opened_is_merged_too, setup,
 			teardown),
@@ -1786,6 +1939,7 @@ int main(void)
 			what_was_written_before_a_snapshot_goes_is_there_without_it),
 		cmocka_unit_test(a_compaction_writes_no_faster_than_it_may),
 		BOTH(a_table_over_its_quota_takes_deletes_only),
+		BOTH(each_change_of_a_quota_counts_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -777,9 +777,58 @@ static void a_scan_has_a_strip_for_each_of_many_files(void **state)
 	assert_int_equal(temp_remove(&s), 0);
 }
 
+/* Too long to be all of one batch. */
+static struct bytes long_key(uint64_t i, char at[KEY_MAX])
+{
+	int n = snprintf(at, KEY_MAX, "%02u%0*u", (unsigned)i, i % 2 ? 4 : 350,
+			 7);
+
+	return bytes_of(at, (size_t)n);
+}
+
+/* Where a block has one row or two its key is in the index: no block is read. */
+static void a_list_of_rows_of_the_index_gives_what_a_walk_gives(void **state)
+{
+	static const uint8_t value[2000];
+	struct temp_store s = {.options.inline_background = true};
+	char from[KEY_MAX], to[KEY_MAX];
+
+	(void)state;
+	assert_int_equal(temp_make(&s), 0);
+	make_table(&s, "big", 1, true);
+	for (uint64_t row = 0; row < ROWS; row++) {
+		struct change c = {
+			.op = CHANGE_PUT,
+			.family = bytes_str("f"),
+			.qualifier = bytes_str("q"),
+			.ts = 1,
+			.value = bytes_of(value, row % 9 ? 2000 : 300)};
+		struct mutation m = {.row = long_key(row, from),
+				     .changes = &c,
+				     .nchanges = 1};
+
+		assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	}
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	for (uint64_t n = 0; n < ROWS; n++) {
+		struct scan_spec spec = {.granularity = SCAN_ROWS,
+					 .limit_rows = n % 2 ? n : 0};
+
+		compare(&s, &spec);
+		spec.row_start = long_key(n, from);
+		compare(&s, &spec);
+		spec.row_stop = long_key(n + 9, to);
+		spec.row_stop_inclusive = n % 3;
+		compare(&s, &spec);
+	}
+	assert_int_equal(temp_remove(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_list_of_rows_of_the_index_gives_what_a_walk_gives),
 		cmocka_unit_test(runs_give_what_a_walk_gives),
 		cmocka_unit_test(many_files_are_one_table),
 		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
