@@ -120,7 +120,8 @@ def draw(bench):
 
 
 def of_mounts(results):
-    """What bench-mount has measured, in the form of cellfs-bench."""
+    """What bench-mount has measured, in the form of cellfs-bench, but for other
+    builds and options."""
     workloads = [
         {
             "name": label,
@@ -129,6 +130,7 @@ def of_mounts(results):
             "engines": {
                 name: {"median": statistics.median(r["us"] for r in runs)}
                 for name, runs in targets.items()
+                if name in COLOURS
             },
         }
         for label, targets in results.items()
