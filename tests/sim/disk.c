@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 struct content {
@@ -29,10 +30,27 @@ void *sim_alloc(void *old, size_t n)
 	return checked(realloc(old, n ? n : 1));
 }
 
-/* Zeros. Space that is only allocated, as the log does, costs no memory. */
+/* Beyond this a content has pages of its own. */
+#define MAPPED_BYTES ((size_t)1 << 20)
+
+static size_t bytes_of_content(size_t cap)
+{
+	return sizeof(struct content) + cap;
+}
+
+/*
+ * Zeros. Space that is only allocated, as the log does, costs no memory, which
+ * calloc(3) does not promise: with MALLOC_PERTURB_ it writes all of it.
+ */
 static struct content *content_new(size_t size, size_t cap)
 {
-	struct content *c = checked(calloc(1, sizeof(*c) + cap));
+	size_t n = bytes_of_content(cap);
+	struct content *c = n < MAPPED_BYTES
+				    ? calloc(1, n)
+				    : mmap(NULL, n, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	checked(c == MAP_FAILED ? NULL : c);
 
 	atomic_init(&c->refs, 1);
 	c->size = size;
@@ -42,8 +60,15 @@ static struct content *content_new(size_t size, size_t cap)
 
 static void content_unref(struct content *c)
 {
-	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
+	size_t n;
+
+	if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
+		return;
+	n = bytes_of_content(c->cap);
+	if (n < MAPPED_BYTES)
 		free(c);
+	else
+		munmap(c, n);
 }
 
 /* One that nobody else sees, with at least @cap bytes of room. */
