@@ -19,7 +19,7 @@ static _Atomic uint64_t *slot(struct changes *ch, struct bytes key)
 
 static _Atomic uint64_t *whole(struct changes *ch, struct bytes key)
 {
-	return &ch->whole[hash_of(key) % CHANGES_SLOTS];
+	return &ch->whole[hash_of(key) % CHANGES_DIRS];
 }
 
 /* That of the family in which the directory is, or of the column. */

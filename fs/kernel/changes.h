@@ -26,14 +26,14 @@
 #include "store/value/bytes.h"
 
 #define CHANGES_SLOTS 1024
-#define CHANGES_DIRS 8192 /* there are more of them, and more change at once */
+#define CHANGES_DIRS 8192 /* rm -r changes many of them at once */
 
 struct changes {
 	_Atomic uint64_t clock;
 	_Atomic uint64_t all;		      /* last change of all rows */
 	_Atomic uint64_t last[CHANGES_SLOTS]; /* last change, by slot */
 	/* That of a whole row, and of one of its families or columns. */
-	_Atomic uint64_t whole[CHANGES_SLOTS];
+	_Atomic uint64_t whole[CHANGES_DIRS];
 	_Atomic uint64_t inside[CHANGES_DIRS];
 };
 

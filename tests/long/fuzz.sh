@@ -12,9 +12,10 @@ out=$PWD/build-fuzz
 mkdir -p "$out/found"
 # As a build makes it; which version it is does not matter here.
 echo '#define CELLFS_VERSION "0"' >"$out/cellfs-version.h"
-read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash krb5-gssapi openssl cmocka)"
+read -ra flags <<<"$(pkg-config --cflags fuse3 libxxhash krb5-gssapi openssl \
+	libmicrohttpd cmocka)"
 read -ra libs <<<"$(pkg-config --libs fuse3 zlib libxxhash libpcre2-32 krb5-gssapi \
-	openssl cmocka) -lpthread"
+	openssl libmicrohttpd cmocka) -lpthread"
 # Who gives a mutex back holds it, in each target (tests/unit/held.h).
 for call in lock trylock unlock; do
 	libs+=("-Wl,--wrap=pthread_mutex_$call")
@@ -26,15 +27,16 @@ export CFLAGS="-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -I. -I$out
 # An empty buffer is NULL, to which clang, unlike gcc, lets nobody add 0.
 export sanitize="address,undefined -fno-sanitize=pointer-overflow"
 
-# Once for all targets.
+# What a build has in its libraries and its targets, compiled once for all.
+[ -f build-asan/build.ninja ] || meson setup build-asan >build-fuzz/setup.log
 rm -rf "$out/objects"
 mkdir "$out/objects"
-# shellcheck disable=SC2016 # the inner shell expands
-git ls-files 'store/*.c' ':!store/library' ':!store/*_absent.c' 'fs/*.c' ':!fs/main.c' \
-	'tests/sim/*.c' tools/line/json.c tools/line/json_cells.c tools/line/json_read.c \
-	tools/feed/csv.c tools/feed/format.c tools/feed/jsonl.c tools/feed/record.c \
-	tools/backup/inventory.c tools/shell/escapes.c tools/shell/hash.c \
-	tests/unit/held.c tests/unit/kernel.c 'tests/model/ref_*.c' |
+# shellcheck disable=SC2016 # jq and the inner shell expand
+meson introspect build-asan --targets | jq -r '.[] |
+	select((.type == "static library" and
+		(.name | IN("fs", "fs-text", "store", "sim", "ref-store"))) or
+		(.name | startswith("fuzz-"))) | .target_sources[].sources[]?' |
+	xargs realpath --relative-to=. | grep -v '^tests/fuzz/' | sort -u |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
 		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"

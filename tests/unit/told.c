@@ -565,6 +565,13 @@ static void names_change_in_the_directories_above_and_in_no_other(void **state)
 	seen = changes_now(&w.fs->changes);
 	after_delete(&w, CHANGE_DELETE_ROW, TS_AUTO);
 	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
+	/* rmdir of a row takes along what a delete has left beneath. */
+	assert_int_equal(make_file(&w, c.row, "f:q"), 0);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
+	seen = changes_now(&w.fs->changes);
+	assert_int_equal(ask(&w, FUSE_RMDIR, c.table, str(""), name_of("P")),
+			 0);
+	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
 	seen = changes_now(&w.fs->changes);
 	changes_all(&w.fs->changes);
 	assert_string_equal(came_or_went(&w, seen), "row f f:q g ");
