@@ -80,6 +80,35 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	done | cut -f 1,3,4) <(ctl scan "$T/new" t | cut -f 1,3,4)
 }
 
+@test "a table file that the newest catalog does not name stays out" {
+	local file
+	ctl put "$STORE" t a d:q one 1
+	ctl put "$STORE" t b d:q two 2
+	ctl flush "$STORE"
+	file=$(newest_file)
+	cp "$file" "$T/left"
+	ctl delete "$STORE" t b d:q 2
+	ctl compact "$STORE"
+	# A crash leaves it, and who repairs removes nothing.
+	cp "$T/left" "$file"
+	run -0 ctl repair "$STORE" "$T/new"
+	[[ $output == *"note${TAB}${file##*/} is not taken: no table has it"* ]]
+	is "a d:q 1 one" ctl scan "$T/new" t --raw -n all
+}
+
+@test "a cell that is in the log and in a table file is one" {
+	ctl put "$STORE" t a d:q one 1
+	mkdir "$T/log"
+	cp "$STORE"/wal* "$T/log"
+	ctl flush "$STORE"
+	# As a kill leaves it before the log goes, and without a catalog.
+	rm "$STORE"/wal* "$STORE"/CATALOG-*
+	cp "$T/log"/* "$STORE"
+	run -0 ctl repair "$STORE" "$T/new"
+	[[ $output == *"salvaged${TAB}"*"${TAB}f${TAB}1${TAB}1" ]]
+	is "a f:q 1 one" ctl scan "$T/new" "$(ctl tables "$T/new")" --raw -n all
+}
+
 @test "of a log that is damaged the records behind are read, and the rest told" {
 	local log
 	for row in a b c; do
