@@ -640,6 +640,41 @@ incomplete" ]
 	grep -qF "<$T>)" "$T/trace"
 }
 
+# synced_first TRACE: what was renamed had been synced, and a backup's BACKUP.
+synced_first() {
+	python3 - "$1" <<-'EOF'
+	import os, re, sys
+	synced, named = set(), 0
+	for line in open(sys.argv[1]):
+	    if m := re.match(r'fsync\(\d+<(.*)>\) += 0', line):
+	        synced.add(m[1])
+	    elif m := re.match(r'rename\w*\((?:\w+<(.*?)>, )?"(.*?)"', line):
+	        old = os.path.join(m[1] or '', m[2])
+	        named += 1
+	        assert old in synced, line
+	        if os.path.basename(old) == 'incomplete':
+	            assert old + '/BACKUP' in synced, line
+	assert named > 1, 'no file got a name'
+	EOF
+}
+
+@test "no file of a backup or a restored store has its name before it is on disk" {
+	a_table
+	echo unflushed >"$M/T/r1/f:q"
+	# shellcheck disable=SC2094
+	traced() {
+		ASAN_OPTIONS=detect_leaks=0 strace -y -qq -o "$T/trace" \
+			-e trace=fsync,rename,renameat,renameat2 "$@" &&
+			synced_first "$T/trace"
+	}
+	traced "$CELLCTL" backup "$M" "$T/b" --copy
+	grep -qF "<$T/b>)" "$T/trace"
+	ctl put "$M" T more f:q x
+	traced "$CELLCTL" backup "$M" "$T/b"
+	grep -qF "<$T/b>)" "$T/trace"
+	traced "$CELLCTL" restore "$T/b" "$T/new"
+}
+
 @test "a full disk ends a backup, and the ones before it are whole" {
 	local dir=$T/disk
 
