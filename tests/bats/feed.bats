@@ -123,6 +123,19 @@ take() {
 	give y --csv --columns d:1,d:5000 | grep -qx 'r,v,v'
 }
 
+@test "a record of more than 64 MiB is refused, whatever form it has" {
+	local form
+	head -c 67108865 /dev/zero | tr '\0' x > "$T/value"
+	(echo row && cat "$T/value") > "$T/f"
+	for form in csv tsv; do
+		says 3 "$T/f:2: the record has more than 67108864 bytes" import \
+			"$STORE" t "--$form" "$T/f"
+	done
+	says 3 "standard input:1: the line is over 67108864 bytes" import "$STORE" t \
+		--jsonl < <(printf '{"row":"'; cat "$T/value"; echo '"}')
+	[ -z "$(ctl scan "$STORE" t)" ]
+}
+
 @test "through a mount, too" {
 	mount_store
 	printf 'row,d:x\n1,a\n' | ctl import "$M" t --csv

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -112,6 +113,50 @@ static void levels_have_an_end(void **state)
 	}
 }
 
+/* A filter of @n times @part between @before and @after. */
+static char *long_filter(const char *before, const char *part, size_t n,
+			 const char *after)
+{
+	size_t len = strlen(part);
+	char *text = malloc(strlen(before) + n * len + strlen(after) + 1);
+	char *p;
+
+	assert_non_null(text);
+	p = stpcpy(text, before);
+	for (size_t i = 0; i < n; i++)
+		p = stpcpy(p, part);
+	strcpy(p, after);
+	return text;
+}
+
+static void takes(char *text)
+{
+	filter_free(parsed(text));
+	free(text);
+}
+
+static void takes_not(char *text, const char *words)
+{
+	refused(text, words);
+	free(text);
+}
+
+static void what_is_too_long_is_refused(void **state)
+{
+	size_t most = FILTER_TEXT_MAX - strlen("PrefixFilter('')");
+
+	(void)state;
+	takes(long_filter("PrefixFilter('", "a", most, "')"));
+	takes_not(long_filter("PrefixFilter('", "a", most + 1, "')"),
+		  "the filter has 1048577 bytes, at most 1048576 are allowed");
+	takes(long_filter("TimestampsFilter(1", ",1", 4095, ")"));
+	takes_not(long_filter("TimestampsFilter(1", ",1", 4096, ")"),
+		  "too many arguments");
+	takes(long_filter("RowFilter(=,'regexstring:", "a", 4096, "')"));
+	takes_not(long_filter("RowFilter(=,'regexstring:", "a", 4097, "')"),
+		  "has 4097 bytes, at most 4096 are allowed");
+}
+
 static void every_cut_is_refused_or_parsed(void **state)
 {
 	const char *whole = "(PrefixFilter('a''b') AND WHILE SingleColumn"
@@ -173,6 +218,7 @@ int main(void)
 		cmocka_unit_test(and_binds_closer_than_or),
 		cmocka_unit_test(two_quotes_are_one),
 		cmocka_unit_test(levels_have_an_end),
+		cmocka_unit_test(what_is_too_long_is_refused),
 		cmocka_unit_test(every_cut_is_refused_or_parsed),
 		cmocka_unit_test(only_rows_that_may_pass_are_looked_at),
 	};

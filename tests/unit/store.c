@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "store/front/args.h"
 #include "store/front/backend.h"
 #include "store/front/latency.h"
 #include "store/front/watch.h"
@@ -225,6 +226,47 @@ static void values_over_the_limit_are_too_big(void **state)
 	(void)state;
 	assert_int_equal(change(&f, c), -EFBIG);
 	assert_non_null(strstr(store_why(), "split"));
+	end(&f);
+}
+
+/* Only counts and lengths are looked at before these are refused. */
+static void more_than_a_call_takes_is_refused(void **state)
+{
+	struct fixture f = begin();
+	struct change c[3];
+	struct mutation m = {
+		.row = str("r"), .changes = c, .nchanges = 3, .nchecks = 0};
+	struct scan_spec spec = {0};
+	struct scan *sc;
+	char name[SNAPSHOT_NAME_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		c[i] = (struct change){.op = CHANGE_PUT,
+				       .family = str("f"),
+				       .value = bytes_of("", VALUE_LEN_MAX)};
+	assert_int_equal(table_mutate(f.t, &m, 0), -EFBIG);
+	assert_non_null(strstr(store_why(), "at most 536870912 are allowed"));
+	m.nchanges = MUTATION_CHANGES_MAX + 1;
+	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_non_null(strstr(store_why(), "at most 1048576 are allowed"));
+	spec.ncolumns = SCAN_COLUMNS_MAX + 1;
+	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	assert_non_null(strstr(store_why(), "at most 65536 are allowed"));
+	memset(name, 's', sizeof(name));
+	assert_int_equal(store_snapshot_create(
+				 f.s, f.t, bytes_of(name, SNAPSHOT_NAME_MAX)),
+			 0);
+	assert_int_equal(
+		store_snapshot_create(f.s, f.t, bytes_of(name, sizeof(name))),
+		-EINVAL);
+	assert_int_equal(store_snapshot_rename(
+				 f.s, f.t, bytes_of(name, SNAPSHOT_NAME_MAX),
+				 bytes_of(name, sizeof(name))),
+			 -EINVAL);
+	assert_int_equal(store_snapshot_drop(f.s, f.t,
+					     bytes_of(name, SNAPSHOT_NAME_MAX)),
+			 0);
 	end(&f);
 }
 
@@ -756,6 +798,7 @@ int main(void)
 		cmocka_unit_test(timestamps_out_of_range_are_refused),
 		cmocka_unit_test(shapes_that_mean_nothing_are_refused),
 		cmocka_unit_test(values_over_the_limit_are_too_big),
+		cmocka_unit_test(more_than_a_call_takes_is_refused),
 		cmocka_unit_test(a_store_opened_read_only_changes_nothing),
 		cmocka_unit_test(what_a_store_cannot_is_refused_in_words),
 		cmocka_unit_test(a_table_keeps_its_identity_over_a_rename),
