@@ -162,6 +162,17 @@ figure() {
 	grep -qx 'umask 027' "$M/.cellfs/options"
 }
 
+@test "uid and gid are the owner and group of everything" {
+	local path
+	mkdir -p "$M/T/R/f/q" "$M/T/.snapshot/s"
+	echo x > "$M/T/R/f/q/5"
+	remount_store -o uid=7,gid=8
+	for path in . T T/.schema T/R T/R/f/q T/R/f/q/5 T/R/f:q T/.cells \
+		T/.at/now T/.snapshot/s T/.info/rows .cellfs; do
+		[ "$(stat -c %u:%g "$M/$path")" = 7:8 ]
+	done
+}
+
 @test "compaction in the background can be limited" {
 	not_over_hbase "its servers compact"
 	grep -qx 'background_io no-limit' "$M/.cellfs/options"

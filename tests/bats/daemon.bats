@@ -151,6 +151,14 @@ end_daemon() {
 	[[ $output == *"not a directory"* ]]
 }
 
+@test "a mount that is for reading only makes no store" {
+	mkdir "$T/mnt2"
+	run "$CELLFS" "$T/none" "$T/mnt2" -o ro
+	[ "$status" -eq 1 ]
+	[[ $output == *"no store at $T/none, and with -o ro none is made"* ]]
+	[ ! -e "$T/none" ]
+}
+
 @test "a directory that holds something else is not taken for a store" {
 	mkdir "$T/home" "$T/mnt2"
 	touch "$T/home/thesis"

@@ -273,6 +273,8 @@ os.close(fd)' "$M/T/.schema"
 	a_column
 	echo x > "$C/5"
 	run ! chmod 600 "$C/5"
+	run ! chown "$(id -u)" "$C/5"
+	[[ $output == *"not permitted"* ]]
 	for how in -m -a '-m -d @1000' '-a -d @1000'; do
 		# shellcheck disable=SC2086
 		run ! touch $how "$C/5"
