@@ -331,8 +331,7 @@ static int open_import(struct stream *s, bool sync)
 	if (store_is_read_only(fs->store))
 		return why(-EROFS, "the store is open for reading only");
 	r = cells_import_new(fstable_table(s->place.table),
-			     MUTATE_ADMITTED | (sync ? MUTATE_SYNC : 0),
-			     &s->import);
+			     sync ? MUTATE_SYNC : 0, &s->import);
 	if (r < 0)
 		return r;
 	s->changer = changer_at(fs, &s->place);

@@ -159,25 +159,41 @@ static void point(struct cells_rows *rs)
 }
 
 /*
+ * Applies at most @n rows behind *done. What the store keeps back of a disk or
+ * a quota is for the first one alone, if its writer was told that it is taken.
+ */
+static int mutate_some(struct cells_rows *rs, size_t n, size_t *done)
+{
+	bool told = rs->admitted && *done == 0;
+	size_t some = 0;
+	int r = table_mutate_many(rs->table, rs->rows + *done, told ? 1 : n,
+				  rs->flags | (told ? MUTATE_ADMITTED : 0),
+				  &some);
+
+	*done += some;
+	return r;
+}
+
+/*
  * As table_mutate_many(), but a row that is refused does not stop those before
  * it.
  */
 static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 {
-	int r;
+	int r = 0;
 
 	if (rs->before)
 		rs->before(rs->arg, rs->rows, nrows, 0);
-	r = table_mutate_many(rs->table, rs->rows, nrows, rs->flags, done);
+	*done = 0;
+	if (rs->admitted)
+		r = mutate_some(rs, 1, done);
+	if (r == 0 && *done < nrows)
+		r = mutate_some(rs, nrows - *done, done);
 	if (*done == nrows)
 		return r;
-	do {
-		size_t one = 0;
-
-		r = table_mutate_many(rs->table, rs->rows + *done, 1, rs->flags,
-				      &one);
-		*done += one;
-	} while (r == 0 && *done < nrows);
+	do
+		r = mutate_some(rs, 1, done);
+	while (r == 0 && *done < nrows);
 	return r;
 }
 
@@ -201,6 +217,7 @@ int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 			  : rs->nchanges;
 	rs->lines_applied += rs->bad;
 	rs->nrows = rs->nchanges = rs->bytes.len = 0;
+	rs->admitted = false;
 	return r;
 }
 
@@ -348,6 +365,7 @@ int cells_rows_settle(struct cells_rows *rs, size_t *moved)
 		return r;
 	rs->bad = rs->tried;
 	r = try_lines(rs);
+	rs->admitted = r == 0;
 	if (r < 0)
 		rs->bad = rs->tried;
 	return r;

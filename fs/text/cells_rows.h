@@ -29,6 +29,8 @@ struct cells_rows {
 	size_t tried;	      /* changes that the store was asked about */
 	size_t tried_bytes;   /* offset after these in bytes */
 	struct sorted joined; /* the last row's appends, by column */
+	/* The store would take the first row, and its writer was told so. */
+	bool admitted;
 };
 
 void cells_rows_free(struct cells_rows *rs);

@@ -76,6 +76,10 @@ acknowledged() {
 	run bash -c "printf 'R\tf:s\t\tx\n' > '$M/T/.cells'"
 	[ "$status" -ne 0 ]
 	[[ $output == *"No space left"* ]]
+	# Nor are many rows that one write brings.
+	run bash -c "seq -f 'S%g	f:q		x' 50 > '$M/T/.cells'"
+	[ "$status" -ne 0 ]
+	[ "$(ls "$M/T")" = R ]
 	grep -q "kept for deletes" "$M/.cellfs/errors"
 	settled grep -q "is full: only deletes are taken" "$SYSLOG"
 	[ "$(ls "$M/T/R/f" | wc -l)" -eq "$PUT" ]

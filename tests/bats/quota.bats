@@ -58,6 +58,16 @@ full() {
 	"$CELLCTL" put "$M" T R f:r x
 }
 
+@test "no row of many in one write goes beyond the quota, and deletes go" {
+	not_over_hbase "no quotas"
+	full
+	run ! bash -c "seq -f 'r%g	f:r		x' 500 >'$M/T/.cells'"
+	[[ $output == *"No space left on device"* ]]
+	[ "$(ls "$M/T")" = R ]
+	printf '%s\n' R S U | sed 's/$/\tf:q\t\t\tdelete-column/' >"$M/T/.cells"
+	[ -z "$(cat "$M/T/.cells")" ]
+}
+
 @test "what a snapshot shows counts until that goes, as the refusal says" {
 	not_over_hbase "no quotas"
 	full
