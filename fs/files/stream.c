@@ -507,6 +507,12 @@ static int stream_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	return r;
 }
 
+/* Memory for what waits for the end of its row, and @n more bytes beside it. */
+static int hold_lines(struct stream *s, size_t n)
+{
+	return hold(s, kept(s) + 2 * (uint64_t)n, s->scan_held);
+}
+
 static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 			off_t off, bool sync)
 {
@@ -516,9 +522,14 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 	if (!s->import)
 		return -EBADF;
 	pthread_mutex_lock(&s->lock);
-	/* What waits for the end of its row, and this beside it. */
-	r = hold(s, kept(s) + 2 * data.len, s->scan_held);
-	if (r == 0) {
+	r = hold_lines(s, data.len);
+	for (int i = 0; r == -ENOBUFS && i < WAIT_STEPS && wait_step(s); i++)
+		r = hold_lines(s, data.len);
+	/* A part of what was written must not pass for all of it. */
+	if (r < 0) {
+		s->fed = true;
+		r = cells_import_refuse(s->import, r);
+	} else {
 		s->fed = true;
 		r = cells_import_feed(s->import, data);
 	}

@@ -162,6 +162,65 @@ long_values() {
 	EOF
 }
 
+@test "behind lines that found no memory none is taken, and no row is halved" {
+	remount_store -o memory=1M
+	mkdir "$M/T"
+	python3 - "$M/T/.cells" <<-'EOF'
+	import errno, os, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY)
+	os.write(fd, b"before\tf:q\t\tx\n")
+	def refused(call, *args):
+	    try:
+	        call(*args)
+	    except OSError as e:
+	        assert e.errno == errno.ENOBUFS, e
+	        return True
+	    return False
+	def lines(n):
+	    return b"".join(b"r\tf:%03d%02d\t\t%s\n" % (n, i, b"x" * 1000)
+	                    for i in range(60))
+	assert any(refused(os.write, fd, lines(n)) for n in range(20))
+	# These would find room.
+	assert refused(os.write, fd, b"r\tf:q\t\tx\n")
+	assert refused(os.write, fd, b"behind\tf:q\t\tx\n")
+	assert refused(os.close, fd)
+	EOF
+	[ "$(ls "$M/T")" = before ]
+	grep -qE "line [0-9]+: open files hold .*-o memory" "$M/.cellfs/errors"
+}
+
+@test "who writes lines waits a moment for memory that others give back" {
+	not_over_hbase "files share no value there: others may change the row"
+	remount_store -o memory=1M
+	mkdir "$M/T"
+	for row in a b c d e; do
+		head -c 200000 /dev/zero >"$M/T/.put/$row/f:q"
+	done
+	python3 - "$M/T" <<-'EOF'
+	import errno, os, sys, threading, time
+	table = sys.argv[1]
+	for i in range(3):
+	    held = []
+	    try:
+	        for row in "abcde":
+	            held.append(os.open(f"{table}/{row}/f:q", os.O_RDONLY))
+	        sys.exit("there is memory left")
+	    except OSError as e:
+	        assert e.errno == errno.ENFILE, e
+	    def give_back():
+	        time.sleep(0.02)
+	        for fd in held:
+	            os.close(fd)
+	    lines = os.open(table + "/.cells", os.O_WRONLY)
+	    thread = threading.Thread(target=give_back)
+	    thread.start()
+	    os.write(lines, b"r\tf:%d\t\t%s\n" % (i, b"x" * 130000))
+	    thread.join()
+	    os.close(lines)
+	EOF
+	[ "$(ls "$M/T/r/f" | wc -l)" -eq 3 ]
+}
+
 @test "a stream is of the moment when it was opened, also when it rested" {
 	mkdir "$M/T"
 	seq -f $'row%04.0f\tf:a\t1\tx' 1 20000 >"$M/T/.cells"

@@ -102,7 +102,8 @@ class Attack:
                 os.close(fd)
             except OSError as e:
                 # What was never whole is refused at the end.
-                if e.errno not in (errno.EINVAL, errno.ENOSPC):
+                if e.errno not in (errno.EINVAL, errno.ENOBUFS,
+                                   errno.ENOSPC):
                     raise
 
 
