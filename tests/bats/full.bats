@@ -190,6 +190,44 @@ cycles() {
 	cycles size=64m,nr_inodes=12 3
 }
 
+@test "each who asks for a sync is told that it fails, again and again" {
+	small_disk size=8m
+	mkdir -p "$M/T/R/f/q"
+	echo x > "$M/T/R/f/q/5"
+	inject fdatasync,pwritev2 EIO
+	# What there is to sync: the daemon itself may have met the fault first.
+	echo y > "$M/T/R/f/q/6" || true
+	python3 - "$M" <<-'EOF'
+		import errno, os, sys
+		m = sys.argv[1]
+		version = m + "/T/R/f/q/5"
+		def sync(path, call=os.fsync):
+		    fd = os.open(path, os.O_RDONLY)
+		    try:
+		        call(fd)
+		    finally:
+		        os.close(fd)
+		def control():
+		    with open(m + "/.cellfs/sync", "wb", buffering=0) as f:
+		        f.write(b"\n")
+		for ask in (lambda: sync(version), lambda: sync(version),
+		            lambda: sync(version, os.fdatasync),
+		            lambda: sync(m + "/T/R"), lambda: sync(m),
+		            lambda: sync(m + "/T/.cells"), control):
+		    try:
+		        ask()
+		    except OSError as e:
+		        assert e.errno in (errno.EIO, errno.EROFS), e
+		        continue
+		    sys.exit("it was told that all is on disk")
+		assert open(version).read() == "x\n"
+	EOF
+	heal
+	run ! sync "$M/T/R/f/q/5"
+	says_crit
+	end_failed
+}
+
 @test "a sync that fails is one critical line, and the next open is refused" {
 	small_disk size=8m
 	mkdir "$M/T"
