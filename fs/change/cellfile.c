@@ -6,9 +6,9 @@
 #include "fs/change/changed.h"
 #include "fs/change/moved.h"
 
-/* The most that a move of a whole column may hold in memory. */
-#define MOVE_BYTES_MAX (64u << 20)
-#define MOVE_CELLS_MAX 10000
+/* The most that a move of a whole column may hold in memory: its versions. */
+#define MOVE_BYTES_MAX (320u << 20)
+#define MOVE_VERSIONS_MAX 10000
 
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 {
@@ -345,12 +345,13 @@ static int move_add(struct move *mv, struct change c)
 	size_t *at;
 	int err;
 
-	if (n > MOVE_CELLS_MAX ||
-	    mv->values.len + c.value.len > MOVE_BYTES_MAX + VALUE_LEN_MAX)
+	/* Behind the versions comes the delete. */
+	if (n > MOVE_VERSIONS_MAX + 1 ||
+	    mv->values.len + c.value.len > MOVE_BYTES_MAX)
 		return why(-EFBIG,
 			   "a column of more than %d versions or %u "
 			   "MiB cannot be moved at once",
-			   MOVE_CELLS_MAX, MOVE_BYTES_MAX >> 20);
+			   MOVE_VERSIONS_MAX, MOVE_BYTES_MAX >> 20);
 	changes = realloc(mv->changes, n * sizeof(*changes));
 	if (!changes)
 		return -ENOMEM;

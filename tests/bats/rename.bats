@@ -65,6 +65,20 @@ load helper
 	[ ! -e "$M/T/R/f:q" ]
 }
 
+@test "mv of F:Q with more versions than one change takes leaves all" {
+	mkdir -p "$M/T/R"
+	printf 'families open\nfamily f\n\tversions all\n' > "$M/T/.schema"
+	seq -f 'R	f:q	%.0f	x' 10000 > "$M/T/.cells"
+	mv "$M/T/R/f:q" "$M/T/R/f:p"
+	printf 'R\tf:p\t10001\tx\n' > "$M/T/.cells"
+	cp "$M/T/.cells" "$T/before"
+	run ! mv "$M/T/R/f:p" "$M/T/R/f:q"
+	[[ $output == *"File too large"* ]]
+	grep -q "of more than 10000 versions or 320 MiB" "$M/.cellfs/errors"
+	cmp "$M/T/.cells" "$T/before"
+	[ "$(wc -l < "$T/before")" -eq 10001 ]
+}
+
 @test "mv of F:Q onto one that is newer shows what was moved" {
 	local v
 
