@@ -432,6 +432,37 @@ ticks() {
 	cmp "$T/value" "$C/5"
 }
 
+@test "a version that is written, or read as it was, is mapped for oneself only" {
+	a_column
+	printf old > "$C/5"
+	python3 - "$C/5" <<-'EOF'
+	import errno, mmap, os, sys
+	path = sys.argv[1]
+	def mapped(flags):
+	    fd = os.open(path, os.O_RDONLY)
+	    try:
+	        return mmap.mmap(fd, 0, flags=flags, prot=mmap.PROT_READ)[:]
+	    except OSError as e:
+	        return e.errno
+	    finally:
+	        os.close(fd)
+	old = os.open(path, os.O_RDONLY)
+	assert os.read(old, 9) == b'old'
+	writer = os.open(path, os.O_WRONLY | os.O_TRUNC)
+	os.write(writer, b'new')
+	assert mapped(mmap.MAP_SHARED) == errno.ENODEV, 'it is being written'
+	assert mapped(mmap.MAP_PRIVATE) == b'old'
+	os.close(writer)
+	assert mapped(mmap.MAP_SHARED) == errno.ENODEV, 'it is read as it was'
+	assert mapped(mmap.MAP_PRIVATE) == b'new'
+	os.close(old)
+	EOF
+	settled python3 -c 'import mmap, sys
+f = open(sys.argv[1], "rb")
+assert mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:] == b"new"' "$C/5" \
+		2>"$T/mmap"
+}
+
 @test "a listing and a stream show the moment of their opening" {
 	not_over_hbase "its scans are not of one moment"
 	mkdir "$M/T"
