@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fs/change/changed.h"
 #include "fs/change/moved.h"
@@ -419,6 +420,21 @@ static int newest_of(const struct place *p, int64_t *ts)
 	return r;
 }
 
+/* The ttl with which the cell ends when it did, if it is put again at @ts. */
+static uint64_t ttl_left(const struct cell *cell, int64_t ts)
+{
+	int64_t end;
+
+	if (!cell->ttl_ms)
+		return 0;
+	if (ts == TS_AUTO)
+		ts = (int64_t)time(NULL) * 1000;
+	if (cell->ttl_ms > INT64_MAX ||
+	    __builtin_add_overflow(cell->ts, (int64_t)cell->ttl_ms, &end))
+		end = INT64_MAX;
+	return end > ts ? (uint64_t)end - (uint64_t)ts : 1;
+}
+
 /*
  * Adds puts of all versions of a column, each with its old timestamp; but @to is
  * to show the newest, whatever it has itself.
@@ -443,6 +459,7 @@ static int add_column(struct move *mv, const struct place *from,
 			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
 
 		put.value = cell.value;
+		put.ttl_ms = ttl_left(&cell, put.ts);
 		r = move_add(mv, put);
 		if (r < 0)
 			break;
@@ -458,6 +475,7 @@ static int add_value(struct move *mv, const struct cell *cell,
 	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
 
 	put.value = cell->value;
+	put.ttl_ms = ttl_left(cell, put.ts);
 	return move_add(mv, put);
 }
 

@@ -274,10 +274,18 @@ int writer_settle(struct fs *fs, uint64_t node)
 	int err = 0;
 
 	for (w = writer_next(fs, node, NULL); w; w = next) {
+		bool dirty, owed;
 		int r;
 
 		pthread_mutex_lock(&w->lock);
+		dirty = w->dirty;
+		owed = w->owed;
 		r = writer_publish(w, true, 0);
+		/* Whoever has written it is told as well, at close. */
+		if (r) {
+			w->dirty = dirty;
+			w->owed = owed;
+		}
 		writer_unlock(w);
 		err = err ? err : r;
 		next = writer_next(fs, node, w);

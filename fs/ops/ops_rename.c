@@ -326,6 +326,15 @@ static int copy_newest(struct fs *fs, const struct move *mv)
 	return r;
 }
 
+/*
+ * What somebody has written and not closed moves along. If it cannot be put, the
+ * rename is refused: who closes the file later could not be told.
+ */
+static int settle_source(struct fs *fs, const struct move *mv)
+{
+	return mv->from.node ? writer_settle(fs, mv->from.node) : 0;
+}
+
 static int cell_to_cell(struct fs *fs, const struct move *mv)
 {
 	size_t len_max;
@@ -333,9 +342,9 @@ static int cell_to_cell(struct fs *fs, const struct move *mv)
 
 	if (!place_same_row(&mv->from, &mv->to))
 		return -EXDEV;
-	if (mv->from.node)
-		(void)writer_settle(fs, mv->from.node);
-	r = cellfile_writable(fs, &mv->to, &len_max);
+	r = settle_source(fs, mv);
+	if (!r)
+		r = cellfile_writable(fs, &mv->to, &len_max);
 	if (r)
 		return r;
 	if (is_backup(&mv->from, &mv->to))
@@ -363,9 +372,8 @@ static int move_file(struct fs *fs, const struct move *mv)
 	if (r)
 		return r;
 	if (!to_data) {
-		if (mv->from.node)
-			(void)writer_settle(fs, mv->from.node);
-		return data_to_scratch(fs, mv);
+		r = settle_source(fs, mv);
+		return r ? r : data_to_scratch(fs, mv);
 	}
 	if (mv->from.kind == NODE_SCHEMA || mv->to.kind == NODE_SCHEMA)
 		return -EXDEV;

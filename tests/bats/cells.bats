@@ -322,6 +322,16 @@ $(line f:q long)" ]
 	cmp "$M/T/.cells" "$M/U/.cells"
 }
 
+@test "a cell with a ttl of its own that is moved ends when it would have" {
+	not_over_hbase "it does not tell a cell's own ttl"
+	mkdir "$M/T"
+	line r f:q 100 x put 900000000000000 > "$M/T/.cells"
+	mv "$M/T/r/f:q" "$M/T/r/f:p"
+	[ "$(cat "$M/T/.cells")" = "$(line r f:p 100 x put 900000000000000)" ]
+	mv "$M/T/r/f/p/100" "$M/T/r/f/p/200"
+	[ "$(cat "$M/T/.cells")" = "$(line r f:p 200 x put 899999999999900)" ]
+}
+
 @test "a stream has no size: what reads to the end copies it, tar and rsync do not" {
 	mkdir "$M/T"
 	line r f:q 1 x > "$M/T/.cells"

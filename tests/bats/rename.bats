@@ -168,3 +168,30 @@ c" ]
 	assert r == -1 and ctypes.get_errno() == errno.EINVAL
 	PY
 }
+
+@test "a file with content that cannot be put is not moved" {
+	a_column
+	echo old > "$M/T/R/f:q"
+	python3 - "$M/T" <<-'PY'
+	import errno, os, sys
+	table = sys.argv[1]
+	file = table + "/R/f:q"
+	fd = os.open(file, os.O_WRONLY)
+	os.write(fd, b"longer than that")
+	with open(table + "/.schema", "w") as f:
+	    f.write("family f\n\tmax_value 4\n")
+	for to in table + "/R/f:p", table + "/R/.aside":
+	    try:
+	        os.rename(file, to)
+	        raise SystemExit("moved to " + to)
+	    except OSError as e:
+	        assert e.errno == errno.EFBIG, e
+	try:
+	    os.close(fd)
+	    raise SystemExit("closed")
+	except OSError as e:
+	    assert e.errno == errno.EFBIG, e
+	assert open(file).read() == "old\n"
+	PY
+	[ "$(ls "$M/T/R")" = f ]
+}
