@@ -110,12 +110,18 @@ static int load_shared(struct fs *fs, struct reader *rd, struct fetch *f)
 	return 1;
 }
 
+/* What the reader has stays when the value has gone meanwhile. */
 static int load_own(struct fs *fs, struct reader *rd, struct fetch *f)
 {
-	int r = fetch(f, &rd->own);
+	struct buf own = {0};
+	int r = fetch(f, &own);
 
-	if (r <= 0)
+	if (r <= 0) {
+		buf_free(&own);
 		return r;
+	}
+	buf_free(&rd->own);
+	rd->own = own;
 	values_close(&fs->values, rd->shared);
 	rd->shared = NULL;
 	/* Of the rest of the share the handle is not opened yet, or has it. */
