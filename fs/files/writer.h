@@ -87,6 +87,8 @@ bool writer_is_open(struct fs *fs, uint64_t node);
  * was created and that the store does not have yet?
  */
 bool writer_wants(struct fs *fs, uint64_t node);
+/* Is there one that the process of @asker makes? */
+bool writer_makes(struct fs *fs, uint64_t node, pid_t asker);
 /*
  * A file that is to be removed: what its writers have not published is never
  * published. Whether there was a created file that only they knew.

@@ -158,6 +158,19 @@ bool writer_wants(struct fs *fs, uint64_t node)
 	return writer_stat_pending(fs, node, &st) > 0;
 }
 
+bool writer_makes(struct fs *fs, uint64_t node, pid_t asker)
+{
+	struct writer *w, *next;
+	bool makes = false;
+
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		makes = w->pending_size >= 0 && is_opener(w, asker);
+		next = makes ? NULL : writer_next(fs, node, w);
+		writer_unref(w);
+	}
+	return makes;
+}
+
 /* A file that was closed is released, or written to again, within this time. */
 #define RELEASE_WAIT_NS 250000000
 /* The RELEASE needs a thread as well: most are left to other requests. */

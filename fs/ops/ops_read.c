@@ -16,11 +16,16 @@ static bool can_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC;
 }
 
-/* A file that another process makes is not read before it is published. */
+/*
+ * A file that another process makes is not read before it is published. That it
+ * is not hidden is not enough: it may have been published and removed meanwhile.
+ */
 static bool opens_draft(struct fs *fs, fuse_req_t req, uint64_t ino)
 {
-	return writer_wants(fs, ino) &&
-	       !writer_hides(fs, ino, fuse_req_ctx(req)->pid);
+	pid_t who = fuse_req_ctx(req)->pid;
+
+	return writer_wants(fs, ino) && !writer_hides(fs, ino, who) &&
+	       writer_makes(fs, ino, who);
 }
 
 static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,

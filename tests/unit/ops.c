@@ -6,6 +6,7 @@
 
 #include "fs/change/moved.h"
 #include "fs/files/lost_found.h"
+#include "fs/files/writer.h"
 #include "fs/memory/write_state.h"
 #include "store/os/clock.h"
 #include "tests/model/ref_store.h"
@@ -16,6 +17,8 @@ static unsigned room;
 static unsigned pins;
 /* So many more nodes can be made. */
 static unsigned enters;
+/* A file is removed while it is asked whether it is hidden. */
+static bool abandons;
 /* So many more looks into the store find a cell. */
 static unsigned gets = UINT32_MAX;
 /* For so many more names there is memory. */
@@ -124,6 +127,15 @@ int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
 		return -ENOMEM;
 	contents--;
 	return __real_scratch_content(s, node, max, out);
+}
+
+bool __real_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
+bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
+bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
+{
+	if (abandons)
+		writer_abandon(fs, node);
+	return __real_writer_hides(fs, node, asker);
 }
 
 int __real_place_get(const struct place *p, struct cell *cell,
@@ -1083,6 +1095,24 @@ static void assert_reads(struct world *w, uint64_t node, uint64_t handle,
 	assert_memory_equal(answer.data, want, answer.len);
 }
 
+static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	uint64_t table, row, file;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, row, "f:x"), 0);
+	file = given();
+	w.pid++;
+	abandons = true;
+	assert_int_equal(ask(&w, FUSE_OPEN, file, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	abandons = false;
+	world_end(&w);
+}
+
 static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
 {
 	uint64_t table, column, file, handle;
@@ -1465,6 +1495,8 @@ int main(void)
 		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
 		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
 		cmocka_unit_test(a_file_is_cut_by_its_path),
+		cmocka_unit_test(
+			a_file_that_goes_as_another_opens_it_is_absent),
 		cmocka_unit_test(
 			a_value_that_goes_at_the_first_read_is_read_as_it_was),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
