@@ -599,11 +599,7 @@ void changed_directory(struct fs *fs, const struct place *dir)
 		changes_all(&fs->changes);
 		return;
 	}
-	/* With a row go the empty directories beneath, which nobody made. */
-	if (kind_of(dir->kind)->key && names.depth != CHANGES_ROW)
-		changes_in(&fs->changes, &names);
-	else
-		changes_row(&fs->changes, dir->row);
+	changes_in(&fs->changes, &names);
 	if (!dir->put)
 		return;
 	w = changer_at(fs, dir);

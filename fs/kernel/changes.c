@@ -51,17 +51,18 @@ uint64_t changes_now(struct changes *ch)
 	return atomic_load(&ch->clock);
 }
 
-void changes_row(struct changes *ch, struct bytes key)
-{
-	mark(ch, slot(ch, key));
-	mark(ch, whole(ch, key));
-}
-
 void changes_in(struct changes *ch, const struct changes_dir *dir)
 {
 	mark(ch, slot(ch, dir->row));
+	if (dir->depth == CHANGES_ROW)
+		mark(ch, whole(ch, dir->row));
 	for (int d = CHANGES_FAMILY; d <= (int)dir->depth; d++)
 		mark(ch, inside(ch, dir, d));
+}
+
+void changes_row(struct changes *ch, struct bytes key)
+{
+	changes_in(ch, &(struct changes_dir){CHANGES_ROW, .row = key});
 }
 
 void changes_all(struct changes *ch)

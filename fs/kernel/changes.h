@@ -59,7 +59,8 @@ uint64_t changes_last(struct changes *ch, struct bytes key);
 void changes_row(struct changes *ch, struct bytes key);
 /*
  * Notes that names came or went in the directory, and maybe in those above it up
- * to the row, but in none beside these.
+ * to the row, but in none beside these. Of a row it is changes_row(): with its
+ * directory go the empty ones beneath, which nobody made.
  */
 void changes_in(struct changes *ch, const struct changes_dir *dir);
 /* When names in the directory may last have come or gone. */

@@ -328,7 +328,7 @@ static int copy_newest(struct fs *fs, const struct move *mv)
 
 /*
  * What somebody has written and not closed moves along. If it cannot be put, the
- * rename is refused: who closes the file later could not be told.
+ * rename is refused; whoever has written it is told at close.
  */
 static int settle_source(struct fs *fs, const struct move *mv)
 {
