@@ -371,6 +371,68 @@ static void reading_only_changes_nothing(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
+/* Puts there what a log keeps ready, as a process that died left it. */
+static void leave_files(struct place *p)
+{
+	static const char *const names[] = {WAL_SPARE_NAME, WAL_RESERVE_NAME,
+					    WAL_NEW_NAME};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct os_file *f = NULL;
+
+		assert_int_equal(os_open(p->dir, names[i], OS_CREATE, &f), 0);
+		os_close(f);
+	}
+}
+
+static int count_left(void *n, const char *name)
+{
+	*(int *)n += !strcmp(name, WAL_SPARE_NAME) ||
+		     !strcmp(name, WAL_RESERVE_NAME) ||
+		     !strcmp(name, WAL_NEW_NAME);
+	return 0;
+}
+
+static int files_left(struct place *p)
+{
+	int n = 0;
+
+	assert_int_equal(os_dir_list(p->dir, count_left, &n), 0);
+	return n;
+}
+
+static void what_a_dead_process_kept_ready_goes(void **state)
+{
+	struct place *p = *state;
+	struct os *os = fault_new(os_posix());
+	struct seen s = {0};
+	struct wal *w;
+
+	leave_files(p);
+	os_dir_close(p->dir);
+	assert_int_equal(os_dir_open(os, p->path, false, &p->dir), 0);
+	/* Whichever of them cannot be removed, the opening fails. */
+	for (uint64_t nth = 1; nth <= 3; nth++) {
+		leave_files(p);
+		fault_arm(os, &(struct fault_plan){.kinds = FAULT_UNLINK,
+						   .err = EIO,
+						   .nth = nth});
+		assert_int_equal(wal_open(p->dir, &p->o, 0, false, see, &s, &w),
+				 -EIO);
+		assert_int_equal(fault_fired(os), 1);
+		fault_disarm(os);
+		assert_int_equal(files_left(p), 4 - (int)nth);
+	}
+	leave_files(p);
+	w = open_wal(p, 0, &s);
+	assert_int_equal(files_left(p), 0);
+	assert_int_equal(wal_close(w), 0);
+	clear(p);
+	os_dir_close(p->dir);
+	fault_free(os);
+	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
+}
+
 static void a_tick_is_none_of_the_crowd(void **state)
 {
 	struct place *p = *state;
@@ -642,6 +704,7 @@ int main(void)
 		TEST(released_segments_are_recycled_and_hold_nothing_old),
 		TEST(an_empty_segment_is_not_rotated_again),
 		TEST(reading_only_changes_nothing),
+		TEST(what_a_dead_process_kept_ready_goes),
 		TEST(a_tick_is_none_of_the_crowd),
 		TEST(a_missing_segment_is_named),
 		TEST(the_disk_begins_before_a_segment_ends),
