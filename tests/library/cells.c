@@ -66,6 +66,11 @@ static void increments_add_and_appends_append(void **state)
 	assert_refused(cellfs_increment(f.t, r, g, str("s"), 1, &sum), -EINVAL,
 		       "8");
 	assert_int_equal(sum, 77);
+	/* Beyond 64 bits it wraps round. */
+	assert_int_equal(cellfs_increment(f.t, r, g, str("w"), INT64_MAX, NULL),
+			 0);
+	assert_int_equal(cellfs_increment(f.t, r, g, str("w"), 1, &sum), 0);
+	assert_true(sum == INT64_MIN);
 	end(&f);
 }
 
@@ -530,6 +535,68 @@ static void a_scan_is_of_columns_times_and_versions(void **state)
 	end(&f);
 }
 
+/* Bytes in memory of their own, of which nothing is left behind forget_all(). */
+struct lent {
+	char *bytes[8];
+	size_t n;
+};
+
+static struct cellfs_bytes lend(struct lent *l, const char *s)
+{
+	l->bytes[l->n] = strdup(s);
+	assert_non_null(l->bytes[l->n]);
+	return str(l->bytes[l->n++]);
+}
+
+static void forget_all(struct lent *l)
+{
+	while (l->n) {
+		char *s = l->bytes[--l->n];
+
+		memset(s, '!', strlen(s));
+		free(s);
+	}
+}
+
+static void arguments_are_needed_during_the_call_only(void **state)
+{
+	struct fixture f = rows();
+	struct cellfs_column *column = calloc(1, sizeof(*column));
+	struct cellfs_scan_spec *s = calloc(1, sizeof(*s));
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+	struct lent l = {0};
+
+	(void)state;
+	assert_true(s && column);
+	assert_int_equal(cellfs_put(f.t, lend(&l, "b"), lend(&l, "f"),
+				    lend(&l, "z"), lend(&l, "put")),
+			 0);
+	forget_all(&l);
+	assert_string_equal(get(&f, "b", "z"), "put");
+	*column = (struct cellfs_column){lend(&l, "f"), lend(&l, "z"), false};
+	s->columns = column;
+	s->ncolumns = 1;
+	s->row_start = cellfs_inclusive(lend(&l, "a"));
+	s->row_stop = cellfs_exclusive(lend(&l, "bb"));
+	s->qualifier_start = cellfs_inclusive(lend(&l, "b"));
+	s->qualifier_stop = cellfs_inclusive(lend(&l, "z"));
+	s->filter = lend(&l, "ValueFilter(=, 'substring:pu')");
+	assert_int_equal(cellfs_scan_open(f.t, s, &sc), 0);
+	forget_all(&l);
+	memset(column, 0xff, sizeof(*column));
+	memset(s, 0xff, sizeof(*s));
+	free(column);
+	free(s);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(c->row.len, 1);
+	assert_memory_equal(c->row.data, "b", 1);
+	assert_memory_equal(c->value.data, "put", 3);
+	assert_int_equal(cellfs_scan_next(sc, &c), 0);
+	cellfs_scan_close(sc);
+	end(&f);
+}
+
 static void a_scan_takes_a_filter_of_hbase(void **state)
 {
 	struct fixture f = rows();
@@ -633,6 +700,7 @@ int main(void)
 		cmocka_unit_test(
 			the_end_of_a_prefix_lies_behind_all_of_its_keys),
 		cmocka_unit_test(a_scan_is_of_columns_times_and_versions),
+		cmocka_unit_test(arguments_are_needed_during_the_call_only),
 		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
 		cmocka_unit_test(a_raw_scan_shows_delete_markers),
 		cmocka_unit_test(wrong_scans_are_refused_with_a_sentence),
