@@ -1,0 +1,102 @@
+/*
+ * A store for the tests of the engine: in a directory of its own (temp_store.h),
+ * as users have it and with files so small that a few puts make many.
+ */
+#ifndef CELLFS_TESTS_UNIT_ENGINE_H
+#define CELLFS_TESTS_UNIT_ENGINE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/admin/engine.h"
+#include "tests/unit/temp_store.h"
+
+static inline struct temp_store *store_of(void **state)
+{
+	return *state;
+}
+
+static inline int setup(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	*state = s;
+	return s ? temp_make(s) : -1;
+}
+
+static inline int teardown(void **state)
+{
+	struct temp_store *s = *state;
+	int r = temp_remove(s);
+
+	free(s);
+	return r;
+}
+
+/* Small files, work in the caller: many flushes and levels in a few puts. */
+static inline int setup_small(void **state)
+{
+	struct temp_store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	s->options.inline_background = true;
+	s->options.write_buffer_bytes = 16 << 10;
+	s->options.table_file_bytes = 8 << 10;
+	s->options.wal_segment_bytes = 64 << 10;
+	s->options.wal_ring_bytes = 16 << 10;
+	*state = s;
+	return temp_make(s);
+}
+
+static inline int count(struct temp_store *s, struct scan_spec *spec)
+{
+	struct scan *sc;
+	struct cell c;
+	int n = 0, r;
+
+	assert_int_equal(scan_open(s->table, spec, &sc), 0);
+	while ((r = scan_next(sc, &c)) > 0)
+		n++;
+	assert_int_equal(r, 0);
+	scan_close(sc);
+	return n;
+}
+
+static inline uint64_t stat_of(struct store *s, const char *name)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(s, i, &st) > 0; i++)
+		if (!strcmp(st.name, name))
+			return st.value;
+	return UINT64_MAX;
+}
+
+static const char filler[200] = {[0 ... 198] = 'x'};
+
+static inline void rewrite(struct temp_store *s)
+{
+	char row[16], value[240];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i * 7 % 1000);
+		snprintf(value, sizeof(value), "%s%d", filler, rand());
+		assert_int_equal(temp_put(s, row, "f", "q", 7, value), 1);
+	}
+}
+
+/* A test with the one store, with the other, or with each of them. */
+#define USUAL(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define SMALL(f) cmocka_unit_test_setup_teardown(f, setup_small, teardown)
+#define BOTH(f)                                                     \
+	USUAL(f),                                                   \
+	{                                                           \
+#f " (small files)", f, setup_small, teardown, NULL \
+	}
+
+#endif

@@ -1,0 +1,610 @@
+/* What the engine does by itself: flushes, merges, and when it does none. */
+#include <dirent.h>
+#include <sys/resource.h>
+
+#include "store/lsm/background/background.h"
+#include "store/lsm/state/full.h"
+#include "store/lsm/state/tombstone_stats.h"
+#include "tests/sim/os_sim.h"
+#include "tests/unit/engine.h"
+
+/* Blocks that came into the cache by the work, and by a read of all. */
+static void warmed(struct temp_store *s, bool compact, uint64_t *work,
+		   uint64_t *read)
+{
+	uint64_t begin = stat_of(s->store, "cache_misses_total"), end;
+	char row[16];
+
+	rewrite(s);
+	assert_int_equal(compact ? store_compact(s->store, NULL)
+				 : store_flush(s->store, NULL),
+			 0);
+	end = stat_of(s->store, "cache_misses_total");
+	*work = end - begin;
+	for (int i = 0; i < 1000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i);
+		assert_non_null(temp_get(s, row, "f", "q"));
+	}
+	*read = stat_of(s->store, "cache_misses_total") - end;
+}
+
+static void new_files_come_with_their_blocks_to_who_reads(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t work, read;
+
+	/* Nobody has read yet: nobody is served before he does. */
+	warmed(s, false, &work, &read);
+	assert_int_equal(work, 0);
+	assert_true(read > 0);
+	for (int compact = 0; compact < 2; compact++) {
+		warmed(s, compact, &work, &read);
+		assert_true(work > 0);
+		assert_int_equal(read, 0);
+	}
+}
+
+/* Threads of this process that are so much nicer than it. */
+static unsigned threads_nicer_by(int n)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned found = 0;
+	struct dirent *d;
+
+	assert_non_null(tasks);
+	while ((d = readdir(tasks)))
+		if (d->d_name[0] != '.')
+			found += getpriority(PRIO_PROCESS,
+					     (id_t)atoi(d->d_name)) == own + n;
+	closedir(tasks);
+	return found;
+}
+
+static void flush_and_compaction_give_way_to_callers(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	/* There is nothing nicer than 19. */
+	if (getpriority(PRIO_PROCESS, 0) + THREAD_GIVES_WAY > 19)
+		skip();
+	/* They may not have begun yet. */
+	for (int i = 0; i < 2000; i++) {
+		if (threads_nicer_by(THREAD_GIVES_WAY) == 2)
+			break;
+		usleep(5000);
+	}
+	assert_int_equal(threads_nicer_by(THREAD_GIVES_WAY), 2);
+	assert_true(threads_nicer_by(0) >= 2);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(threads_nicer_by(THREAD_GIVES_WAY), 0);
+	assert_int_equal(temp_open(s), 0);
+}
+
+/* Three cells a row, so that memtables fill in the middle of one. */
+static void what_is_written_in_order_is_not_merged(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char row[16], value[64];
+
+	memset(value, 'v', sizeof(value) - 1);
+	value[sizeof(value) - 1] = 0;
+	for (int i = 0; i < 3000; i++) {
+		snprintf(row, sizeof(row), "%06d", i / 3);
+		assert_int_equal(temp_put(s, row, "f",
+					  i % 3 == 0   ? "a"
+					  : i % 3 == 1 ? "b"
+						       : "c",
+					  i, value),
+				 1);
+	}
+	assert_true(stat_of(s->store, "flushes_total") > 12);
+	assert_true(stat_of(s->store, "level_sstables{level=\"0\"}") <= 14);
+	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
+	assert_string_equal(temp_get(s, "000500", "f", "b"), value);
+}
+
+/* Merged by a thread: it is waited for, as long as it takes. */
+static void what_was_flushed_is_merged_when_nobody_writes(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char value[16];
+
+	assert_int_equal(temp_close(s), 0);
+	s->options.table_file_bytes = 1024;
+	assert_int_equal(temp_open(s), 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(value, sizeof(value), "%d", i);
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, value), 1);
+		assert_int_equal(temp_put(s, "b", "f", "q", i + 1, value), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "sstables"), 1);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
+	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
+}
+
+/* Is one but the caller at work, or waits for a processor? */
+static bool a_thread_runs(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	bool runs = false;
+	struct dirent *e;
+
+	assert_non_null(tasks);
+	while ((e = readdir(tasks))) {
+		char path[300], text[64] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat",
+			 e->d_name);
+		/* Not "..", either. */
+		if (atoi(e->d_name) == 0 || atoi(e->d_name) == gettid())
+			continue;
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		runs |= fgets(text, sizeof(text), f) && strstr(text, ") R ");
+		fclose(f);
+	}
+	closedir(tasks);
+	return runs;
+}
+
+/* Its threads wait for work: the state is waited for, as long as it takes. */
+static void a_store_that_nobody_uses_sleeps(void **state)
+{
+	struct temp_store *s = store_of(state);
+	int asleep = 0;
+
+	assert_int_equal(temp_put(s, "a", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	for (int i = 0; i < 12000 && asleep < 10; i++) {
+		asleep = a_thread_runs() ? 0 : asleep + 1;
+		usleep(1000);
+	}
+	assert_int_equal(asleep, 10);
+}
+
+static void level_0_may_be_deep_until_somebody_reads(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 20);
+	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
+	assert_string_equal(temp_get(s, "a", "f", "q"), "v");
+	for (int i = 0;
+	     i < 12000 && stat_of(s->store, "level_sstables{level=\"0\"}"); i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
+}
+
+/* How many versions of row000 f:q are seen when 20 are kept. */
+static int versions_of_twenty(struct temp_store *s)
+{
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.row_start = bytes_str("row000"),
+		.row_stop = bytes_str("row000"),
+		.row_stop_inclusive = true,
+	};
+	struct schema schema;
+	struct cell cell;
+	struct scan *sc;
+	int n = 0;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.versions = 20;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	while (scan_next(sc, &cell) > 0)
+		n++;
+	scan_close(sc);
+	return n;
+}
+
+/* Twelve versions of each row, merged by then. */
+static void put_twelve(struct temp_store *s)
+{
+	char row[16], value[64];
+
+	memset(value, 'v', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	for (int version = 1; version <= 12; version++)
+		for (int i = 0; i < 200; i++) {
+			snprintf(row, sizeof(row), "row%03d", i);
+			assert_int_equal(
+				temp_put(s, row, "f", "q", version, value), 1);
+		}
+	assert_true(stat_of(s->store, "compactions_total") > 0);
+}
+
+/* A restore can put rows before it comes to the schema. */
+static void a_new_table_keeps_all_versions_until_it_has_a_schema(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	put_twelve(s);
+	assert_int_equal(versions_of_twenty(s), 12);
+}
+
+static void a_new_table_loses_versions_when_asked_to_compact(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	put_twelve(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(versions_of_twenty(s), 3);
+}
+
+static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
+{
+	char row[16];
+	struct change c = {.op = op, .family = bytes_str("f"), .ts = TS_AUTO};
+
+	for (int i = 0; i < n; i++) {
+		struct mutation m = {.changes = &c, .nchanges = 1};
+
+		snprintf(row, sizeof(row), "r%05d", i);
+		m.row = bytes_str(row);
+		assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	}
+}
+
+static void what_scans_step_over_is_merged_away(void **state)
+{
+	enum {
+		ROWS = 22000
+	};
+	struct temp_store *s = store_of(state);
+	struct scan_spec all = {0};
+	struct lsm *db = lsm_of(s->store);
+	struct tree *t;
+
+	put_or_delete_rows(s, ROWS, CHANGE_PUT);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	put_or_delete_rows(s, ROWS, CHANGE_DELETE_FAMILY);
+	t = db->tables[0]->now->trees[0];
+	assert_int_equal(count(s, &all), 0);
+	assert_int_equal(count(s, &all), 0);
+	assert_false(tombstone_stats_due(t));
+	assert_int_equal(stat_of(s->store, "flushes_total"), 1);
+	assert_int_equal(count(s, &all), 0);
+	for (int i = 0; i < 12000 && (stat_of(s->store, "sstables") ||
+				      tombstone_stats_due(t));
+	     i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "flushes_total"), 2);
+	assert_int_equal(stat_of(s->store, "sstables"), 0);
+	assert_false(tombstone_stats_due(t));
+	assert_int_equal(count(s, &all), 0);
+}
+
+/* Markers that scans pass are frozen, unless a writer is at work just then. */
+static void who_freezes_keeps_no_writer_waiting(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db;
+
+	s->options.inline_background = true;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	db = lsm_of(s->store);
+	put_or_delete_rows(s, 5000, CHANGE_DELETE_FAMILY);
+	freeze_markers(db);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
+	atomic_store(&db->tables[0]->now->trees[0]->passed, 1u << 20);
+	assert_true(tombstone_stats_in_memory(db));
+	freeze_markers(db);
+	assert_int_equal(db->nfrozen, 0);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), EBUSY);
+	pthread_mutex_unlock(&db->commit);
+	freeze_markers(db);
+	assert_int_equal(db->nfrozen, 1);
+	/* No table's past is given up by that. */
+	assert_int_equal(db->frozen[0].trim, 0);
+	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
+	pthread_mutex_unlock(&db->commit);
+}
+
+static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
+{
+	struct os *os = sim_new(1);
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .wal_segment_bytes = 64 << 10,
+					   .wal_ring_bytes = 16 << 10,
+					   .os = os}};
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct lsm *db;
+
+	(void)state;
+	assert_int_equal(temp_open(&s), 0);
+	db = lsm_of(s.store);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 5, "five"), 1);
+	sim_set_space(os, db->limits.file_bytes);
+	/* That deletes nothing: a flush would make no room. */
+	freeze_full(db);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 0);
+	sim_set_space(os, (uint64_t)1 << 40);
+	assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	freeze_full(db);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 0);
+	sim_set_space(os, db->limits.file_bytes);
+	freeze_full(db);
+	assert_int_equal(db->nfrozen, 1);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
+/* It is lent to a flush or merge, which makes room with it. */
+static void
+what_the_log_keeps_for_a_full_disk_is_lent_until_repaid(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db = lsm_of(s->store);
+	uint64_t kept = wal_lendable(db->wal);
+	unsigned loans = 0;
+
+	assert_true(kept > 0);
+	assert_false(full_lend(db, -EIO, &loans));
+	assert_int_equal(loans, 0);
+	full_repay(db, &loans);
+	assert_true(full_lend(db, -ENOSPC, &loans));
+	assert_int_equal(loans, 1);
+	assert_int_equal(wal_lendable(db->wal), 0);
+	assert_int_equal(wal_prepare(db->wal), 0);
+	assert_int_equal(wal_lendable(db->wal), 0);
+	full_repay(db, &loans);
+	assert_int_equal(loans, 0);
+	assert_int_equal(wal_lendable(db->wal), kept);
+}
+
+static void a_store_that_is_only_opened_is_merged_too(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	s->options.inline_background = true;
+	s->options.table_file_bytes = 1024;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 3);
+	s->options.inline_background = false;
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+		usleep(5000);
+	assert_int_equal(stat_of(s->store, "sstables"), 1);
+}
+
+/* A row that is larger than a memtable does not stay in one. */
+static void a_row_without_end_is_flushed_all_the_same(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[16];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "%06d", i);
+		assert_int_equal(temp_put(s, "row", "f", name, 1, "v"), 1);
+	}
+	assert_true(stat_of(s->store, "flushes_total") > 3);
+	assert_string_equal(temp_get(s, "row", "f", "001999"), "v");
+}
+
+/* The versions 1 to 5, of which a family keeps three unless it says more. */
+static void put_five_and_compact(struct temp_store *s, struct os *os)
+{
+	char row[16];
+
+	for (int64_t ts = 1; ts <= 5; ts++)
+		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
+	sim_set_now_ms(os, os_now_ms(os) + 7200000);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(row, sizeof(row), "r%d", i);
+		assert_int_equal(temp_put(s, row, "f", "q", 1, "v"), 1);
+	}
+}
+
+static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
+{
+	struct temp_store s = {
+		.path = "/store",
+		.options = {.inline_background = true,
+			    .write_buffer_bytes = 16 << 10,
+			    .table_file_bytes = 8 << 10,
+			    .wal_segment_bytes = 64 << 10,
+			    .wal_ring_bytes = 16 << 10},
+	};
+	struct os *os = sim_new(1);
+	struct schema schema;
+	struct cell c;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	put_five_and_compact(&s, os);
+	assert_int_equal(table_schema(s.table, &schema), 0);
+	schema.families[0].attrs.versions = 5;
+	assert_int_equal(table_alter(s.table, &schema, false), 0);
+	schema_free(&schema);
+	assert_int_equal(table_get_version(s.table, bytes_str("r"),
+					   bytes_str("f"), bytes_str("q"), 1,
+					   NULL, &c, NULL),
+			 1);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
+/* A mebibyte in rows of 1 KiB that zlib makes half of. */
+static void put_mebibyte(struct temp_store *s)
+{
+	char row[8], value[1 << 10];
+
+	for (int i = 0; i < 1024; i++) {
+		for (size_t k = 0; k < sizeof(value) - 1; k++)
+			value[k] = (char)('0' + rand() % 16);
+		value[sizeof(value) - 1] = '\0';
+		snprintf(row, sizeof(row), "r%04d", i);
+		assert_int_equal(temp_put(s, row, "f", "q", 1, value), 1);
+	}
+}
+
+static void set_compression(struct temp_store *s, uint8_t compression)
+{
+	struct schema schema;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.compression = compression;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+}
+
+/* Seconds of the simulated clock that a compaction of a mebibyte takes. */
+static double compact_at(uint64_t bytes_s, uint8_t compression, bool full)
+{
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .background_bytes_s = bytes_s}};
+	struct os *os = sim_new(1);
+	uint64_t begun;
+	double took;
+
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	set_compression(&s, compression);
+	put_mebibyte(&s);
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	/* So that nothing of the flush is owed any more. */
+	os_sleep_ms(os, 60000);
+	if (full)
+		assert_true(wal_lend(lsm_of(s.store)->wal) > 0);
+	begun = os_monotonic_ns(os);
+	assert_int_equal(store_compact(s.store, NULL), 0);
+	took = (double)(os_monotonic_ns(os) - begun) / 1e9;
+	assert_int_equal(stat_of(s.store, "compaction_paced_ns_total") > 0,
+			 bytes_s > 0 && !full);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+	return took;
+}
+
+static void a_compaction_writes_no_faster_than_it_may(void **state)
+{
+	(void)state;
+	assert_true(compact_at(0, COMPRESSION_NONE, false) < 1);
+	/* But for the first eighth of a second, and what is told at the end. */
+	assert_in_range(compact_at(100 << 10, COMPRESSION_NONE, false), 8, 11);
+	assert_in_range(compact_at(20 << 10, COMPRESSION_NONE, false), 44, 52);
+	/* Not while the disk is full: it makes room. */
+	assert_true(compact_at(20 << 10, COMPRESSION_NONE, true) < 1);
+	/* What counts is written, and no block before it is compressed. */
+	assert_in_range(compact_at(20 << 10, COMPRESSION_ZLIB, false), 20, 35);
+}
+
+static bool merges(struct temp_store *s)
+{
+	struct lsm *db = lsm_of(s->store);
+	bool is;
+
+	pthread_mutex_lock(&db->state);
+	is = db->compacting > 0;
+	pthread_mutex_unlock(&db->state);
+	return is;
+}
+
+/* One that would take minutes. */
+static void a_store_that_closes_waits_for_no_merge(void **state)
+{
+	static char value[160 << 10];
+	char row[8];
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_close(s), 0);
+	s->options.table_file_bytes = 1024;
+	s->options.background_bytes_s = 1;
+	assert_int_equal(temp_open(s), 0);
+	for (size_t i = 0; i < sizeof(value) - 1; i++)
+		value[i] = (char)('0' + rand() % 16);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 10; k++) {
+			snprintf(row, sizeof(row), "%d", k);
+			assert_int_equal(
+				temp_put(s, row, "f", "q", i + 1, value), 1);
+		}
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+	while (!merges(s))
+		usleep(5000);
+	assert_int_equal(temp_close(s), 0);
+	s->options.background_bytes_s = 0;
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(temp_get(s, "9", "f", "q"), value);
+}
+
+/* Writers wait for the flush, whoever does it. */
+static void unflushed_cells_take_no_more_than_was_configured(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char row[16], value[256] = "";
+	uint64_t most = 0;
+
+	assert_int_equal(temp_close(s), 0);
+	s->options.write_buffer_bytes = 128 << 10;
+	assert_int_equal(temp_open(s), 0);
+	memset(value, 'v', sizeof(value) - 1);
+	for (int i = 0; i < 4000; i++) {
+		uint64_t now;
+
+		snprintf(row, sizeof(row), "r%05d", i * 7 % 4000);
+		assert_int_equal(temp_put(s, row, "f", "q", TS_AUTO, value), 1);
+		now = stat_of(s->store, "memtable_bytes");
+		most = now > most ? now : most;
+	}
+	/* The last one may bring a larger map of the rows with it. */
+	assert_true(most <= (128 << 10) + (16 << 10));
+	assert_true(most > (128 << 10) / 4 * 3);
+	assert_string_equal(temp_get(s, "r00000", "f", "q"), value);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_clock_set_ahead_takes_no_version_of_a_new_table),
+		USUAL(new_files_come_with_their_blocks_to_who_reads),
+		USUAL(flush_and_compaction_give_way_to_callers),
+		SMALL(what_is_written_in_order_is_not_merged),
+		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
+		SMALL(a_new_table_loses_versions_when_asked_to_compact),
+		USUAL(what_was_flushed_is_merged_when_nobody_writes),
+		USUAL(a_store_that_closes_waits_for_no_merge),
+		USUAL(a_store_that_nobody_uses_sleeps),
+		USUAL(level_0_may_be_deep_until_somebody_reads),
+		USUAL(what_scans_step_over_is_merged_away),
+		USUAL(who_freezes_keeps_no_writer_waiting),
+		cmocka_unit_test(
+			a_calm_store_is_flushed_when_its_disk_is_nearly_full),
+		USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid),
+		USUAL(a_store_that_is_only_opened_is_merged_too),
+		SMALL(a_row_without_end_is_flushed_all_the_same),
+		BOTH(unflushed_cells_take_no_more_than_was_configured),
+		cmocka_unit_test(a_compaction_writes_no_faster_than_it_may),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,642 @@
+/* Tables of the engine, their schemas, quotas and snapshots. */
+#include <sys/stat.h>
+
+#include "store/lsm/background/background.h"
+#include "tests/sim/os_sim.h"
+#include "tests/unit/engine.h"
+
+static const struct store_ops *ops_of_store;
+
+/* Another's put comes when all looks of the wrapper are behind it. */
+static int put_and_alter(struct table *t, const struct alter *a)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 5,
+			   .value = bytes_str("late")};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	assert_int_equal(ops_of_store->mutate(t, &m, 0), 1);
+	return ops_of_store->table_alter(t, a);
+}
+
+static void a_schema_that_would_hide_a_put_just_made_is_refused(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct alter a = {.rest = ALTER_DROP};
+	struct store_ops ops = *s->store->ops;
+
+	ops_of_store = s->store->ops;
+	ops.table_alter = put_and_alter;
+	s->store->ops = &ops;
+	s->store->no_delete = true;
+	/* It drops f, which is empty until then. */
+	assert_int_equal(table_change(s->table, &a), -EPERM);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "late");
+	s->store->ops = ops_of_store;
+	s->store->no_delete = false;
+	assert_int_equal(table_change(s->table, &a), 0);
+}
+
+static void a_snapshot_keeps_what_compaction_would_drop(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct snapshot *snap;
+	struct buf hold = {0};
+	struct cell c;
+
+	temp_put(s, "r", "f", "q", 7, "old");
+	assert_int_equal(snapshot_take(s->store, &snap), 0);
+	temp_put(s, "r", "f", "q", 7, "new");
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(table_get(s->table, bytes_str("r"), bytes_str("f"),
+				   bytes_str("q"), TS_MAX, snap, &c, &hold),
+			 1);
+	assert_true(bytes_eq(c.value, bytes_str("old")));
+	snapshot_release(snap);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+	buf_free(&hold);
+}
+
+/* The value of r f:q in a named snapshot; NULL = none, or no such snapshot. */
+static const char *shown(struct temp_store *s, struct table *t,
+			 const char *name)
+{
+	static struct buf hold;
+	struct snapshot *snap;
+	struct cell c;
+	int r = store_snapshot_open(s->store, t, bytes_str(name), &snap);
+
+	if (r < 0)
+		return NULL;
+	r = table_get(s->table, bytes_str("r"), bytes_str("f"), bytes_str("q"),
+		      TS_MAX, snap, &c, &hold);
+	snapshot_release(snap);
+	if (r <= 0 || buf_append(&hold, "", 1) < 0)
+		return NULL;
+	return (const char *)hold.data;
+}
+
+static void a_named_snapshot_survives_restart_and_compaction(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct snapshot_info info;
+
+	temp_put(s, "r", "f", "q", 7, "old");
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("nightly")),
+		0);
+	assert_int_equal(
+		store_snapshot_create(s->store, s->table, bytes_str("nightly")),
+		-EEXIST);
+	assert_int_equal(
+		store_snapshot_create(s->store, NULL, bytes_str("all")), 0);
+	temp_put(s, "r", "f", "q", 7, "new");
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+		assert_string_equal(shown(s, s->table, "nightly"), "old");
+		assert_string_equal(shown(s, NULL, "all"), "old");
+		assert_null(shown(s, NULL, "nightly"));
+		assert_null(shown(s, s->table, "all"));
+		if (i == 0) {
+			assert_int_equal(temp_close(s), 0);
+			assert_int_equal(temp_open(s), 0);
+		} else if (i == 1) {
+			table_unref(s->table);
+			lsm_abandon(s->store);
+			assert_int_equal(temp_open(s), 0);
+		} else {
+			assert_int_equal(store_compact(s->store, NULL), 0);
+		}
+	}
+	assert_int_equal(store_snapshot_rename(s->store, s->table,
+					       bytes_str("nightly"),
+					       bytes_str("weekly")),
+			 0);
+	assert_int_equal(
+		store_snapshot_next(s->store, s->table, bytes_str(""), &info),
+		1);
+	assert_string_equal(info.name, "weekly");
+	assert_true(info.taken_ms > 0);
+	assert_int_equal(store_snapshot_next(s->store, s->table,
+					     bytes_str("weekly"), &info),
+			 0);
+	assert_string_equal(shown(s, s->table, "weekly"), "old");
+	assert_int_equal(
+		store_snapshot_drop(s->store, s->table, bytes_str("nightly")),
+		-ENOENT);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(shown(s, s->table, "weekly"), "old");
+}
+
+static void what_a_snapshot_shows_is_not_dropped(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema = {0};
+	struct bytes name = bytes_str("n");
+
+	for (int whole = 0; whole < 2; whole++) {
+		struct table *t = whole ? NULL : s->table;
+
+		assert_int_equal(store_snapshot_create(s->store, t, name), 0);
+		assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
+		for (int empty = 0; empty < 2; empty++)
+			assert_int_equal(store_table_drop(s->store,
+							  bytes_str("t"),
+							  empty),
+					 -ENOTEMPTY);
+		assert_int_equal(table_schema(s->table, &schema), 0);
+		schema_remove(&schema, bytes_str("h"));
+		assert_int_equal(table_alter(s->table, &schema, false), 0);
+		schema_remove(&schema, bytes_str("f"));
+		for (int drop = 0; drop < 2; drop++)
+			assert_int_equal(table_alter(s->table, &schema, drop),
+					 -EBUSY);
+		schema_free(&schema);
+		assert_int_equal(store_snapshot_drop(s->store, t, name), 0);
+	}
+	assert_int_equal(store_snapshot_create(s->store, NULL, name), 0);
+	assert_int_equal(store_table_create(s->store, bytes_str("later"), NULL),
+			 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("later"), false),
+			 0);
+	assert_int_equal(store_snapshot_drop(s->store, NULL, name), 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true), 0);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name),
+			 -ENOENT);
+}
+
+static void a_table_that_is_dropped_says_so(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[TABLE_NAME_LEN_MAX + 1];
+	struct schema schema;
+
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true), 0);
+	assert_int_equal(table_schema(s->table, &schema), -ENOENT);
+	assert_string_equal(store_why(), "the table has been dropped");
+	assert_int_equal(table_name(s->table, name), -ENOENT);
+	assert_string_equal(store_why(), "the table has been dropped");
+}
+
+static void a_scan_outlives_its_table(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct bytes u = bytes_str("u");
+	char row[16];
+
+	for (int step = 0; step < 2; step++) {
+		struct change c = {.op = CHANGE_PUT,
+				   .family = bytes_str("f"),
+				   .qualifier = bytes_str("q"),
+				   .ts = TS_AUTO,
+				   .value = bytes_str("v")};
+		struct mutation m = {.changes = &c, .nchanges = 1};
+		struct table *t;
+		struct scan *sc;
+		struct cell cell;
+
+		assert_int_equal(store_table_create(s->store, u, NULL), 0);
+		assert_int_equal(table_open(s->store, u, &t), 0);
+		assert_int_equal(table_add_family(t, c.family), 0);
+		for (int i = 0; i < 300; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			m.row = bytes_str(row);
+			assert_int_equal(table_mutate(t, &m, 0), 1);
+		}
+		if (step == 1)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(scan_open(t, &spec, &sc), 0);
+		assert_int_equal(store_table_drop(s->store, u, false), 0);
+		table_unref(t);
+		for (int i = 0; i < 300; i++) {
+			snprintf(row, sizeof(row), "r%05d", i);
+			assert_int_equal(scan_next(sc, &cell), 1);
+			assert_true(bytes_eq(cell.row, bytes_str(row)));
+		}
+		assert_int_equal(scan_next(sc, &cell), 0);
+		scan_close(sc);
+	}
+}
+
+static void a_snapshot_remembers_names_and_schemas(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct schema schema = {0};
+	struct table *t, *other;
+	struct snapshot *snap;
+	struct scan *sc;
+	struct scan_spec spec = {0};
+
+	assert_int_equal(store_table_create(s->store, bytes_str("u"), NULL), 0);
+	assert_int_equal(store_snapshot_create(s->store, NULL, bytes_str("n")),
+			 0);
+	assert_int_equal(
+		store_table_rename(s->store, bytes_str("t"), bytes_str("z")),
+		0);
+	assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
+	assert_int_equal(
+		store_snapshot_open(s->store, NULL, bytes_str("n"), &snap), 0);
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "u");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 0);
+	assert_int_equal(snapshot_table_open(snap, bytes_str("t"), &t), 0);
+	assert_ptr_equal(t, s->table);
+	assert_int_equal(snapshot_table_open(snap, bytes_str("z"), &other),
+			 -ENOENT);
+	assert_int_equal(snapshot_schema(snap, t, &schema), 0);
+	assert_int_equal(schema.nfamilies, 2);
+	schema_free(&schema);
+
+	/* For who reads only one table it forgets the others. */
+	snapshot_keep(snap, t);
+	name[0] = '\0';
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 1);
+	assert_string_equal(name, "t");
+	assert_int_equal(snapshot_table_next(snap, bytes_str(name), name), 0);
+	assert_int_equal(snapshot_schema(snap, t, &schema), 0);
+	schema_free(&schema);
+	spec.snapshot = snap;
+	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	scan_close(sc);
+	table_unref(t);
+	snapshot_release(snap);
+
+	/* One of another table is no snapshot of this one. */
+	assert_int_equal(table_open(s->store, bytes_str("u"), &other), 0);
+	assert_int_equal(store_snapshot_create(s->store, other, bytes_str("m")),
+			 0);
+	assert_int_equal(
+		store_snapshot_open(s->store, other, bytes_str("m"), &snap), 0);
+	spec.snapshot = snap;
+	assert_int_equal(scan_open(s->table, &spec, &sc), -EINVAL);
+	snapshot_release(snap);
+	table_unref(other);
+	assert_int_equal(
+		store_table_rename(s->store, bytes_str("z"), bytes_str("t")),
+		0);
+}
+
+static void dropping_a_snapshot_frees_the_space(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes name = bytes_str("n");
+	uint64_t one;
+	struct table *u;
+
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	one = stat_of(s->store, "sstable_bytes");
+	assert_int_not_equal(one, UINT64_MAX);
+	/* One of another table holds nothing back. */
+	assert_int_equal(store_table_create(s->store, bytes_str("u"), NULL), 0);
+	assert_int_equal(table_open(s->store, bytes_str("u"), &u), 0);
+	assert_int_equal(store_snapshot_create(s->store, u, name), 0);
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_in_range(stat_of(s->store, "sstable_bytes"), 0, one * 5 / 4);
+	table_unref(u);
+	/* One that was taken since the open, and one that the open found. */
+	for (int reopened = 0; reopened < 2; reopened++) {
+		assert_int_equal(
+			store_snapshot_create(s->store, s->table, name), 0);
+		rewrite(s);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+		assert_in_range(stat_of(s->store, "sstable_bytes"), one * 3 / 2,
+				one * 3);
+		if (reopened) {
+			assert_int_equal(temp_close(s), 0);
+			assert_int_equal(temp_open(s), 0);
+		}
+		/* The next work in the background finds it. */
+		assert_int_equal(store_snapshot_drop(s->store, s->table, name),
+				 0);
+		for (int i = 0; i < 6000; i++) {
+			if (stat_of(s->store, "sstable_bytes") <= one * 5 / 4)
+				break;
+			/* Without threads a writer that fills its buffer
+			 * works. */
+			temp_put(s, "r", "f", "q", 7, filler);
+			usleep(5000);
+		}
+		assert_in_range(stat_of(s->store, "sstable_bytes"), 0,
+				one * 5 / 4);
+	}
+}
+
+/* A merge that failed is not tried again at once, whatever wants it. */
+static void
+what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db = lsm_of(s->store);
+	struct bytes name = bytes_str("n");
+	struct tree *t;
+
+	rewrite(s);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name), 0);
+	rewrite(s);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(store_snapshot_drop(s->store, s->table, name), 0);
+	t = db->tables[0]->now->trees[0];
+	assert_true(t->freed.number);
+	t->retry_ns = UINT64_MAX;
+	assert_int_equal(compact_one(db), 0);
+	assert_true(t->freed.number);
+	t->retry_ns = 0;
+	assert_int_equal(compact_one(db), 1);
+}
+
+static int open_id(struct temp_store *s, uint64_t id)
+{
+	struct table *t = NULL;
+	int r = s->store->ops->table_open_id(s->store, id, &t);
+
+	if (r == 0) {
+		assert_int_equal(t->id, id);
+		table_unref(t);
+	}
+	return r;
+}
+
+static void an_id_opens_its_table_and_no_other(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t ids[9] = {s->table->id};
+	char name[2] = "t";
+	struct table *t;
+
+	/* As many as any step of the list's memory has, and one more. */
+	for (int n = 1; n < 9; n++) {
+		name[0] = (char)('a' + n);
+		assert_int_equal(
+			store_table_create(s->store, bytes_str(name), NULL), 0);
+		assert_int_equal(table_open(s->store, bytes_str(name), &t), 0);
+		ids[n] = t->id;
+		table_unref(t);
+		for (int i = 0; i <= n; i++)
+			assert_int_equal(open_id(s, ids[i]), 0);
+		assert_int_equal(open_id(s, ids[n] + 1), -ENOENT);
+	}
+	for (int n = 8; n >= 0; n--) {
+		name[0] = (char)(n ? 'a' + n : 't');
+		assert_int_equal(
+			store_table_drop(s->store, bytes_str(name), false), 0);
+		for (int i = 0; i < 9; i++)
+			assert_int_equal(open_id(s, ids[i]),
+					 i < n ? 0 : -ENOENT);
+	}
+}
+
+static void a_dropped_table_is_gone_and_its_files_too(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	temp_put(s, "r", "f", "q", 7, "x");
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), true),
+			 -ENOTEMPTY);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(store_table_drop(s->store, bytes_str("t"), false), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 7, "x"), -ENOENT);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_null(temp_get(s, "r", "f", "q"));
+}
+
+static void families_come_change_and_go(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema;
+
+	temp_put(s, "r", "g", "q", 7, "x");
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(schema_remove(&schema, bytes_str("g")), 0);
+	assert_int_equal(table_alter(s->table, &schema, false), -EBUSY);
+	assert_int_equal(table_alter(s->table, &schema, true), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+	assert_int_equal(table_add_family(s->table, bytes_str("g")), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+	schema_free(&schema);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_null(temp_get(s, "r", "g", "q"));
+}
+
+static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char path[128];
+	FILE *f;
+
+	assert_int_equal(temp_remove(s), 0);
+	assert_int_equal(mkdir(s->path, 0700), 0);
+	/* Whether the lock file or this comes back first is up to the disk. */
+	snprintf(path, sizeof(path), "%s/CATALOG.new", s->path);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+}
+
+static void
+what_was_written_before_a_table_change_is_there_with_it(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1), *after;
+	struct table *t;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_table_create(s.store, bytes_str("u"), NULL), 0);
+	after = sim_after_power_loss(os);
+	assert_int_equal(temp_close(&s), 0);
+	s.options.os = after;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(table_open(s.store, bytes_str("u"), &t), 0);
+	table_unref(t);
+	assert_string_equal(temp_get(&s, "r", "f", "q"), "v");
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(after);
+	sim_free(os);
+}
+
+static void set_quota(struct temp_store *s, uint64_t bytes)
+{
+	struct schema schema;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.quota = bytes;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+}
+
+static void each_change_of_a_quota_counts_at_once(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	for (uint64_t changes = 1; changes <= 4; changes++) {
+		set_quota(s, 0);
+		assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+		for (uint64_t bytes = 1; bytes <= changes; bytes++)
+			set_quota(s, bytes);
+		assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), -ENOSPC);
+	}
+}
+
+static void a_table_over_its_quota_takes_deletes_only(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct change c[] = {{.op = CHANGE_DELETE_COLUMN,
+			      .family = bytes_str("f"),
+			      .qualifier = bytes_str("q"),
+			      .ts = TS_AUTO},
+			     {.op = CHANGE_PUT,
+			      .family = bytes_str("f"),
+			      .qualifier = bytes_str("q"),
+			      .ts = TS_AUTO,
+			      .value = bytes_str("v")}};
+	struct mutation m[] = {
+		{.row = bytes_str("r0001"), .changes = c, .nchanges = 1},
+		{.row = bytes_str("r0002"), .changes = c, .nchanges = 1},
+		{.row = bytes_str("r0003"), .changes = c + 1, .nchanges = 1},
+		{.row = bytes_str("r0004"), .changes = c, .nchanges = 1},
+	};
+	size_t done;
+
+	rewrite(s);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(table_writable(s->table), 0);
+	set_quota(s, 1000);
+	for (int reopened = 0; reopened < 2; reopened++) {
+		assert_int_equal(table_writable(s->table), -ENOSPC);
+		assert_non_null(strstr(store_why(), "its quota is 1000"));
+		assert_int_equal(table_mutate(s->table, &m[2], 0), -ENOSPC);
+		assert_int_equal(table_mutate_try(s->table, &m[2]), -ENOSPC);
+		assert_int_equal(table_mutate(s->table, &m[2], MUTATE_ADMITTED),
+				 1);
+		assert_int_equal(table_mutate(s->table, &m[0], 0), 1);
+		assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done),
+				 -ENOSPC);
+		assert_int_equal(done, 2);
+		assert_int_equal(temp_close(s), 0);
+		assert_int_equal(temp_open(s), 0);
+	}
+	set_quota(s, 1 << 30);
+	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	set_quota(s, 1000);
+	assert_int_equal(table_mutate(s->table, &m[2], 0), -ENOSPC);
+	set_quota(s, 0);
+	assert_int_equal(table_mutate(s->table, &m[2], 0), 1);
+}
+
+static void
+what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
+{
+	struct temp_store s = {.path = "/store",
+			       .options.inline_background = true};
+	struct os *os = sim_new(1), *after;
+
+	(void)state;
+	s.options.os = os;
+	assert_int_equal(temp_open(&s), 0);
+	assert_int_equal(store_snapshot_create(s.store, NULL, bytes_str("n")),
+			 0);
+	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_snapshot_drop(s.store, NULL, bytes_str("n")), 0);
+	after = sim_after_power_loss(os);
+	assert_int_equal(temp_close(&s), 0);
+	s.options.os = after;
+	assert_int_equal(temp_open(&s), 0);
+	assert_string_equal(temp_get(&s, "r", "f", "q"), "v");
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(after);
+	sim_free(os);
+}
+
+static void what_a_table_holds_is_counted_or_estimated(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct table_info i;
+	char row[16];
+
+	assert_int_equal(table_info(s->table, &i), 0);
+	assert_true(i.exact);
+	assert_int_equal(i.rows + i.cells + i.entries + i.files, 0);
+	temp_put(s, "a", "f", "q", 7, "x");
+	temp_put(s, "a", "g", "q", 5, "x");
+	for (int ts = 10; ts < 14; ts++) /* the family keeps three */
+		temp_put(s, "b", "f", "q", ts, "x");
+	for (int step = 0; step < 2; step++) {
+		assert_int_equal(table_info(s->table, &i), 0);
+		assert_true(i.exact);
+		assert_int_equal(i.rows, 2);
+		assert_int_equal(i.cells, 5);
+		assert_int_equal(i.oldest, 5);
+		assert_int_equal(i.newest, 13);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_int_equal(i.files, 2);
+	for (int k = 0; k < TABLE_INFO_COUNTED; k++) {
+		snprintf(row, sizeof(row), "r%05d", k);
+		temp_put(s, row, "f", "q", 100, "x");
+	}
+	for (int step = 0; step < 3; step++) {
+		assert_int_equal(table_info(s->table, &i), 0);
+		assert_false(i.exact);
+		assert_int_equal(i.cells, TABLE_INFO_COUNTED + 5);
+		assert_int_equal(i.entries, i.cells);
+		/* A row can be in several files. */
+		assert_in_range(i.rows, TABLE_INFO_COUNTED + 2,
+				TABLE_INFO_COUNTED + 40);
+		assert_int_equal(i.oldest, 5);
+		assert_int_equal(i.newest, 100);
+		if (step == 0)
+			assert_int_equal(store_flush(s->store, NULL), 0);
+		else
+			assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_true(i.files >= 2 && i.bytes > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
+		BOTH(a_snapshot_keeps_what_compaction_would_drop),
+		BOTH(a_named_snapshot_survives_restart_and_compaction),
+		BOTH(what_a_snapshot_shows_is_not_dropped),
+		BOTH(a_snapshot_remembers_names_and_schemas),
+		BOTH(dropping_a_snapshot_frees_the_space),
+		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),
+		BOTH(a_dropped_table_is_gone_and_its_files_too),
+		BOTH(an_id_opens_its_table_and_no_other),
+		BOTH(a_table_that_is_dropped_says_so),
+		BOTH(a_scan_outlives_its_table),
+		BOTH(families_come_change_and_go),
+		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
+		BOTH(what_a_table_holds_is_counted_or_estimated),
+		cmocka_unit_test(
+			what_was_written_before_a_table_change_is_there_with_it),
+		cmocka_unit_test(
+			what_was_written_before_a_snapshot_goes_is_there_without_it),
+		BOTH(a_table_over_its_quota_takes_deletes_only),
+		BOTH(each_change_of_a_quota_counts_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
