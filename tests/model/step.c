@@ -95,6 +95,7 @@ struct step_mode step_mode_of(uint64_t seed, bool classic)
 	};
 	if (step_below(&random, 3) == 0)
 		mode.keep = (uint8_t)(1 + step_below(&random, 2));
+	mode.large = step_below(&random, 3) == 0;
 	return mode;
 }
 
@@ -137,9 +138,22 @@ uint64_t step_ttl(unsigned i)
 	return ttls[i % 4];
 }
 
+/* What a value is filled up to, of blocks of 1024 bytes. */
+static size_t length_of(enum step_value kind, uint32_t id)
+{
+	switch (kind) {
+	case VALUE_LONG:
+		return 100 + id % 400;
+	case VALUE_LARGE:
+		return 600 + id % 1500;
+	default:
+		return 0;
+	}
+}
+
 int step_value(struct buf *b, enum step_value kind, uint32_t id, unsigned k)
 {
-	uint8_t bytes[1000] = {0};
+	uint8_t bytes[3000] = {0};
 	size_t n = 0;
 
 	switch (kind) {
@@ -156,9 +170,8 @@ int step_value(struct buf *b, enum step_value kind, uint32_t id, unsigned k)
 	default:
 		n = (size_t)snprintf((char *)bytes, sizeof(bytes), "v%u.%u", id,
 				     k);
-		if (kind == VALUE_LONG)
-			for (size_t end = 100 + id % 400; n < end; n++)
-				bytes[n] = (uint8_t)(id * 7 + n * k + n / 16);
+		for (size_t end = length_of(kind, id); n < end; n++)
+			bytes[n] = (uint8_t)(id * 7 + n * k + n / 16);
 	}
 	b->len = 0;
 	return buf_append(b, bytes, n);
@@ -198,6 +211,8 @@ static void make_change(uint64_t *random, const struct step_mode *mode,
 			 ? (uint8_t)(1 + step_below(random, 3))
 			 : 0;
 	c->value = (uint8_t)step_below(random, VALUE_KINDS);
+	if (mode->large && step_below(random, 2))
+		c->value = VALUE_LARGE;
 	c->delta = (int8_t)((int)step_below(random, 7) - 3);
 }
 

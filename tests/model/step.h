@@ -64,7 +64,8 @@ enum step_value {
 	VALUE_COUNTER,
 	VALUE_SHORT, /* unlike any other step's */
 	VALUE_LONG,
-	VALUE_KINDS
+	VALUE_KINDS,
+	VALUE_LARGE = VALUE_KINDS, /* a column's versions fill many blocks */
 };
 
 struct step_change {
@@ -115,6 +116,7 @@ struct step_mode {
 	bool past;	/* scans as of a moment; attributes stay as they are */
 	uint8_t keep;	/* keep_deleted of the first family */
 	bool many;	/* so many versions that none is pushed out */
+	bool large;	/* half of the values are VALUE_LARGE */
 };
 
 uint64_t step_random(uint64_t *state);
