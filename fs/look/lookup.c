@@ -73,6 +73,8 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 		r = place_stat_blank(fs, p, st);
 		if (r > 0)
 			r = writer_stat_scratch(fs, p->node, st);
+		if (r > 0 && p->detached)
+			st->st_nlink = 0;
 		if (r != 0)
 			return r;
 		/*

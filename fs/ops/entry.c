@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/scratch_names.h"
@@ -80,6 +81,8 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	}
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);
+	else
+		(void)changed_entries_later(fs, child->parent);
 	return r;
 }
 

@@ -66,7 +66,7 @@ static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 		own.mode &= 0555;
 	*st = (struct stat){
 		.st_ino = p->ino,
-		.st_mode = dir ? S_IFDIR | (own.mode & 0777)
+		.st_mode = dir ? S_IFDIR | (own.mode & 07777)
 			       : S_IFREG | (own.mode & 0666),
 		.st_nlink = 1,
 		.st_uid = own.uid,

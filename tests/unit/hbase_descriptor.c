@@ -144,7 +144,7 @@ static void a_schema_there_and_back(void **state)
 	struct buf out = {0};
 
 	schema_init(&s, 100, 200);
-	s.mode = 0750;
+	s.mode = 01750;
 	family_attrs_default(&a);
 	a.versions = UINT32_MAX;
 	a.ttl_ms = 5000;

@@ -186,7 +186,7 @@ static int table_take(const struct pb_descriptor *d, struct schema *out)
 		if (bytes_eq(pair.first, bytes_str("cellfs.fixed")))
 			out->fixed = n;
 		else if (bytes_eq(pair.first, bytes_str("cellfs.mode")))
-			out->mode = (uint32_t)n & 0777;
+			out->mode = (uint32_t)n & 07777;
 		else if (bytes_eq(pair.first, bytes_str("cellfs.uid")))
 			out->uid = (uint32_t)n;
 		else if (bytes_eq(pair.first, bytes_str("cellfs.gid")))

@@ -1,0 +1,195 @@
+/*
+ * Who may do what: the kernel decides by the table's owner and mode, which hold for
+ * all beneath. Run by root over a mount with allow_other; else they are passed over, but for the last.
+ */
+#include "posix.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OWNER 1001
+#define MEMBER 1002
+#define STRANGER 1003
+#define GROUP 2001
+
+/* What fails in as() is counted there: by the child's exit code. */
+static bool as(uid_t uid, gid_t gid, bool (*act)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (setgroups(0, NULL) || setgid(gid) || setuid(uid))
+			_exit(2);
+		_exit(!act());
+	}
+	WANT(waitpid(pid, &status, 0) == pid);
+	return status == 0;
+}
+
+static bool refused(long r, int err)
+{
+	return r == -1 && errno == err;
+}
+
+/* A table with this mode, OWNER's and GROUP's, in which the row R has a cell. */
+static void table_of(unsigned mode)
+{
+	static int tables;
+	char name[40];
+
+	snprintf(name, sizeof(name), "../../users%d", ++tables);
+	WORKS(mkdir(name, 0755));
+	WORKS(chdir(name));
+	WORKS(mkdir("R", 0755));
+	put("R/f:q", "kept");
+	WORKS(chown(".", OWNER, GROUP));
+	WORKS(chmod(".", mode));
+}
+
+static void drop_table(void)
+{
+	WORKS(chmod(".", 0755));
+	clear("R");
+	WORKS(rmdir(realpath(".", (char[PATH_MAX]){0})));
+}
+
+static bool may_all(void)
+{
+	int fd = open("R/f:q", O_RDWR);
+
+	return fd >= 0 && !close(fd) && !mkdir("S", 0755) && !rmdir("S") &&
+	       !access("R", R_OK | W_OK | X_OK);
+}
+
+static bool may_look(void)
+{
+	int fd = open("R/f:q", O_RDONLY);
+
+	return fd >= 0 && !close(fd) &&
+	       refused(open("R/f:q", O_WRONLY), EACCES) &&
+	       refused(open("R/f:p", O_WRONLY | O_CREAT, 0644), EACCES) &&
+	       refused(open("R/a.tmp", O_WRONLY | O_CREAT, 0644), EACCES) &&
+	       refused(truncate("R/f:q", 0), EACCES) &&
+	       refused(unlink("R/f:q"), EACCES) &&
+	       refused(mkdir("S", 0755), EACCES) &&
+	       refused(rmdir("R"), EACCES) &&
+	       refused(rename("R/f:q", "R/f:p"), EACCES) &&
+	       refused(access("R/f:q", W_OK), EACCES);
+}
+
+static bool may_nothing(void)
+{
+	struct stat st;
+
+	return refused(stat("R/f:q", &st), EACCES) &&
+	       refused(open("R", O_RDONLY), EACCES) &&
+	       refused(open(".schema", O_RDONLY), EACCES) &&
+	       refused(chdir("R"), EACCES);
+}
+
+static bool not_the_owners(void)
+{
+	return refused(chmod(".", 0777), EPERM) &&
+	       refused(chown(".", MEMBER, (gid_t)-1), EPERM) &&
+	       refused(chown(".", (uid_t)-1, GROUP), EPERM) &&
+	       refused(chmod("R", 0777), EPERM);
+}
+
+static bool the_owners(void)
+{
+	return !chmod(".", 0711) && !chmod(".", 0750) &&
+	       refused(chown(".", STRANGER, (gid_t)-1), EPERM) &&
+	       refused(chown(".", (uid_t)-1, 98), EPERM);
+}
+
+static void by_mode(void)
+{
+	if (geteuid() != 0)
+		return;
+	table_of(0750);
+	WANT(as(OWNER, 99, may_all));
+	WANT(as(MEMBER, GROUP, may_look));
+	WANT(as(STRANGER, 99, may_nothing));
+	WORKS(chmod(".", 0770));
+	WANT(as(MEMBER, GROUP, may_all));
+	WORKS(chmod(".", 0755));
+	WANT(as(STRANGER, 99, may_look));
+	/* The owner's bits count for the owner, whatever others may. */
+	WORKS(chmod(".", 0077));
+	WANT(as(OWNER, GROUP, may_nothing));
+	WANT(as(MEMBER, GROUP, may_all));
+	WANT(holds("R/f:q", "kept"));
+	drop_table();
+}
+
+static void by_owner(void)
+{
+	if (geteuid() != 0)
+		return;
+	table_of(0777);
+	WANT(as(STRANGER, 99, not_the_owners));
+	WANT(as(MEMBER, GROUP, not_the_owners));
+	WANT(as(OWNER, 99, the_owners));
+	drop_table();
+}
+
+static bool puts_only(void)
+{
+	int fd = open("R/f:new", O_WRONLY | O_CREAT, 0644);
+
+	return fd >= 0 && write(fd, "x", 1) == 1 && !close(fd) &&
+	       refused(unlink("R/f:new"), EPERM) &&
+	       refused(unlink("R/f:q"), EPERM) &&
+	       refused(rename("R/f:q", "R/f:p"), EPERM) &&
+	       refused(rmdir("R/f"), EPERM) && refused(rmdir("R"), EPERM);
+}
+
+static bool removes(void)
+{
+	return !unlink("R/f:q") && !unlink("R/f:new");
+}
+
+static void sticky(void)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return;
+	table_of(01777);
+	WANT(stat(".", &st) == 0 && (st.st_mode & 07777) == 01777);
+	WANT(stat("R/f", &st) == 0 && (st.st_mode & 07777) == 01777);
+	WANT(stat("R/f:q", &st) == 0 && (st.st_mode & 07777) == 0666);
+	WANT(as(STRANGER, 99, puts_only));
+	WANT(as(OWNER, 99, removes));
+	drop_table();
+}
+
+static void by_umask(void)
+{
+	struct stat st;
+
+	WORKS(mkdir("../../masked", 0777));
+	WANT(stat("../../masked", &st) == 0 && (st.st_mode & 0777) == 0755);
+	WORKS(rmdir("../../masked"));
+	umask(077);
+	put("a.tmp", "x");
+	umask(022);
+	WANT(stat("a.tmp", &st) == 0 && (st.st_mode & 0777) == 0600);
+}
+
+const struct posix_case user_cases[] = {
+	{"owner, group and others may what the table's mode says", by_mode,
+	 false},
+	{"only the owner changes mode, and nobody the owner", by_owner, false},
+	{"in a sticky table who may write does not delete", sticky, false},
+	{"umask holds for tables and scratch files", by_umask, false},
+	{0},
+};
