@@ -3,174 +3,36 @@
  * moment may leave, each opened and judged.
  *
  *	crash [--seed N] [--workloads N] [--steps N] [--states N] [--seconds N]
- *	      [--at ENTRY] [--thorough N] [--nested N] [--step N]
- *	      [--plant] [--leave-out [--say]] [--faults]
+ *	      [--jobs N] [--at ENTRY] [--thorough N] [--nested N] [--step N]
+ *	      [--random N] [--corners N] [--all N] [--plant]
+ *	crash --sequences [--sample N] [--sequence N] [the same]
+ *	crash --leave-out [--say]
+ *	crash --faults [--workloads N] [--states N] [--plant]
  *
  * Each --step-th entry of a workload's log is taken, 1 = all. One image in
  * --thorough goes on with more work after it was judged; one in --nested is
- * crashed again while it recovers. A failure names the seed and the entry:
- * `crash --seed N --workloads 1 --at ENTRY` repeats it.
+ * crashed again while it recovers. All choices of up to --all pending entries
+ * are tried, of more some --corners and --random ones. A failure prints what
+ * repeats it: `crash --seed N --workloads 1 --at ENTRY`. After --seconds, or
+ * --states, the figures so far are printed, as they are each minute.
  *
- * --leave-out shows that the test can see: for each place that syncs, some
- * sync of it is left out, and a bad image must be found; --say tells which.
- * --faults makes calls fail instead (faults.h).
+ * --sequences takes short histories instead (sequences.h), each or one in
+ * --sample. --leave-out shows that the test can see: for each place that
+ * syncs, some sync of it is left out, and a bad image must be found; --say
+ * tells which. --faults makes calls fail instead (faults.h), in --states runs.
  * --plant promises mutations that were not synced, and must be found too.
  */
 #include <getopt.h>
-#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tests/crash/faults.h"
-#include "tests/crash/sites.h"
-#include "tests/crash/verdict.h"
-
-struct options {
-	uint64_t seed, states;
-	unsigned workloads, steps, seconds, thorough, nested, random, corners;
-	unsigned step;
-	long at; /* -1 = all */
-	long fault;
-	bool plant, leave_out, say, faults;
-};
-
-struct totals {
-	uint64_t images, repeats, nested, thorough;
-	unsigned workloads;
-};
-
-/* One workload that has run, and what is looked for in it. */
-struct search {
-	const struct options *o;
-	const struct plan *plan;
-	struct totals *totals;
-	size_t from, to;    /* log entries, 0 = all */
-	size_t step;	    /* each step-th of them */
-	uint64_t limit;	    /* images, 0 = all */
-	struct buf *reason; /* of the first bad one */
-};
-
-static volatile uint64_t seed_now;
-static volatile size_t entry_now;
-
-static void on_crash(int sig)
-{
-	char text[128];
-	int n = snprintf(text, sizeof(text),
-			 "crash: signal %d at seed %llu, entry %zu\n", sig,
-			 (unsigned long long)seed_now, entry_now);
-
-	if (write(2, text, (size_t)n) != n)
-		_exit(3);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t state = a * 0x100000001b3 ^ b;
-
-	return step_random(&state);
-}
-
-static void print(const struct buf *text)
-{
-	fprintf(stderr, "%.*s", (int)text->len, (const char *)text->data);
-}
-
-static void say_where(const struct search *s, const struct sim_image *image,
-		      const char *what)
-{
-	say(s->reason,
-	    "crash: seed %llu, before entry %zu, %s: %s%s; again with:\n"
-	    "crash: crash --seed %llu --workloads 1 --steps %u --at %zu\n",
-	    (unsigned long long)s->plan->seed, image->at,
-	    image->killed ? "the process died" : "the power went", image->how,
-	    what, (unsigned long long)s->plan->seed, s->o->steps, image->at);
-}
-
-/* Recovery is crashed too: whatever it left must be judged the same. */
-static int judge_nested(const struct search *s, struct os *os,
-			const struct verdict_options *v,
-			const struct sim_image *outer)
-{
-	const struct sim_crash_options o = {
-		.seed = v->seed, .random = 2, .corners = 2};
-	struct sim_crash *c;
-	struct sim_image image;
-	struct verdict_options inner = *v;
-	int r = 0;
-
-	c = sim_crash_new(os, &o);
-	while (r == 0 && sim_crash_next(c, &image) > 0) {
-		s->totals->nested++;
-		inner.thorough = s->totals->nested % 64 == 0;
-		r = verdict(&inner, image.os, s->reason);
-		if (r) {
-			say_where(s, outer, ", and again in recovery:");
-			say(s->reason, "crash: recovery at entry %zu: %s\n",
-			    image.at, image.how);
-		}
-	}
-	sim_crash_free(c);
-	return r;
-}
-
-static int judge(const struct search *s, const struct sim_image *image)
-{
-	struct totals *t = s->totals;
-	bool nested = s->o->nested && t->images % s->o->nested == 0;
-	struct verdict_options v = {
-		.plan = s->plan,
-		.thorough = s->o->thorough &&
-			    t->images % s->o->thorough == 1 % s->o->thorough,
-		.seed = mix(s->plan->seed, t->images),
-	};
-	int r;
-
-	t->images++;
-	t->thorough += v.thorough;
-	entry_now = image->at;
-	verdict_bounds(s->plan, image, &v.lowest, &v.highest);
-	/* Not both: what goes on leaves the states of the plan. */
-	if (nested)
-		v.thorough = false;
-	r = verdict(&v, image->os, s->reason);
-	if (r) {
-		say_where(s, image, "");
-		if (s->o->say)
-			print(s->reason);
-		return r;
-	}
-	return nested ? judge_nested(s, image->os, &v, image) : 0;
-}
-
-static int search(const struct search *s, struct os *os)
-{
-	const struct sim_crash_options o = {
-		.from = s->from,
-		.to = s->to,
-		.step = s->step,
-		.seed = s->plan->seed,
-		.random = s->o->random,
-		.corners = s->o->corners,
-	};
-	struct sim_crash *c = sim_crash_new(os, &o);
-	struct sim_image image;
-	uint64_t n = 0;
-	int r = 0;
-
-	while (r == 0 && (!s->limit || n < s->limit) &&
-	       sim_crash_next(c, &image) > 0) {
-		r = judge(s, &image);
-		n++;
-	}
-	s->totals->repeats += sim_crash_repeats(c);
-	sim_crash_free(c);
-	return r;
-}
+#include "tests/crash/leave_out.h"
+#include "tests/crash/pages.h"
+#include "tests/crash/search.h"
+#include "tests/crash/sequences.h"
 
 static void print_plan(const struct plan *p)
 {
@@ -178,7 +40,7 @@ static void print_plan(const struct plan *p)
 
 	for (size_t i = 0; i < p->nsteps; i++)
 		step_format(&p->steps[i], &text);
-	print(&text);
+	run_print(&text);
 	buf_free(&text);
 }
 
@@ -187,11 +49,19 @@ static int workload(const struct options *o, uint64_t seed, struct totals *t)
 {
 	struct os *os = sim_new(seed);
 	struct buf reason = {0};
+	struct seen seen = {0};
+	char again[96];
 	struct plan p;
-	struct search s = {.o = o, .plan = &p, .totals = t, .reason = &reason};
+	struct search s = {.o = o,
+			   .plan = &p,
+			   .totals = t,
+			   .seen = &seen,
+			   .again = again,
+			   .reason = &reason};
 	int r;
 
-	seed_now = seed;
+	snprintf(again, sizeof(again), "--seed %llu --workloads 1 --steps %u",
+		 (unsigned long long)seed, o->steps);
 	plan_make(&p, seed, o->steps);
 	p.early = o->plant;
 	r = plan_run(&p, os, os);
@@ -213,178 +83,77 @@ static int workload(const struct options *o, uint64_t seed, struct totals *t)
 		r = search(&s, os);
 		if (r && !o->plant) {
 			print_plan(&p);
-			print(&reason);
+			run_print(&reason);
 		}
 	}
-	t->workloads++;
+	t->runs++;
 	buf_free(&reason);
+	seen_free(&seen);
 	plan_free(&p);
 	sim_free(os);
+	return r;
+}
+
+static int workloads_job(const struct options *o, unsigned nth,
+			 struct totals *t)
+{
+	int r = 0;
+
+	for (unsigned i = nth; r == 0 && !run_is_over(o); i += o->jobs) {
+		if (o->workloads && i >= o->workloads)
+			break;
+		r = workload(o, o->seed + i, t);
+	}
 	return r;
 }
 
 static int workloads(const struct options *o)
 {
-	time_t start = time(NULL);
-	struct totals t = {0};
-	int r = 0;
+	int r = run_all(o, "workloads", workloads_job);
 
-	for (unsigned i = 0; r == 0; i++) {
-		if (o->workloads && i >= o->workloads)
-			break;
-		if (o->states && t.images >= o->states)
-			break;
-		if (o->seconds && time(NULL) - start >= (time_t)o->seconds)
-			break;
-		r = workload(o, o->seed + i, &t);
-	}
-	printf("crash: %llu different disks after %u workloads from seed %llu "
-	       "(%llu repeats left out), %llu went on, %llu crashed again in "
-	       "recovery: %s\n",
-	       (unsigned long long)t.images, t.workloads,
-	       (unsigned long long)o->seed, (unsigned long long)t.repeats,
-	       (unsigned long long)t.thorough, (unsigned long long)t.nested,
-	       r ? "BAD" : "none bad");
-	if (o->plant)
-		return r ? 0 : 1;
-	return r;
-}
-
-#define SITES_MAX 64
-#define TRIES_MAX 12
-
-struct site_found {
-	struct site_sync example;
-	unsigned syncs, tries;
-	uint64_t images;
-	bool found;
-	struct buf reason;
-};
-
-struct leaving_out {
-	const struct options *o;
-	struct site_found sites[SITES_MAX];
-	size_t nsites;
-};
-
-static struct site_found *site_of(struct leaving_out *l,
-				  const struct site_sync *s)
-{
-	for (size_t i = 0; i < l->nsites; i++)
-		if (l->sites[i].example.site == s->site)
-			return &l->sites[i];
-	if (l->nsites == SITES_MAX)
-		return NULL;
-	l->sites[l->nsites] = (struct site_found){.example = *s};
-	return &l->sites[l->nsites++];
-}
-
-/* Runs the plan without its @nth sync and looks for a bad image after it. */
-static void leave_out(struct leaving_out *l, const struct plan *base,
-		      size_t nth, const struct site_sync *sync,
-		      struct site_found *site)
-{
-	struct os *os = sim_new(base->seed);
-	struct totals t = {0};
-	struct plan p = *base;
-	struct search s = {
-		.o = l->o,
-		.plan = &p,
-		.totals = &t,
-		.from = sync->at,
-		.limit = 4000,
-		.reason = &site->reason,
-	};
-
-	site->reason.len = 0;
-	sim_ignore(os, SIM_FDATASYNC | SIM_DIR_SYNC, NULL, nth);
-	if (plan_run(&p, os, os) < 0)
-		say(&site->reason, "the workload fails: %s\n", store_why());
-	else
-		site->found = search(&s, os);
-	site->tries++;
-	site->images += t.images;
-	sim_free(os);
-}
-
-static void leave_out_of(struct leaving_out *l, uint64_t seed)
-{
-	struct os *os = sim_new(seed);
-	struct sites sites = {0};
-	struct plan p;
-
-	seed_now = seed;
-	plan_make(&p, seed, l->o->steps);
-	sites_begin(os, &sites);
-	if (plan_run(&p, os, os) < 0) {
-		fprintf(stderr, "crash: seed %llu: the workload fails: %s\n",
-			(unsigned long long)seed, store_why());
-		exit(2);
-	}
-	sites_end(os);
-	plan_states(&p);
-	for (size_t i = 0; i < sites.n; i++) {
-		struct site_found *f = site_of(l, &sites.syncs[i]);
-
-		if (!f)
-			continue;
-		f->syncs++;
-		if (!f->found && f->tries < TRIES_MAX)
-			leave_out(l, &p, i + 1, &sites.syncs[i], f);
-	}
-	sites_free(&sites);
-	plan_free(&p);
-	sim_free(os);
-}
-
-static int leave_out_all(const struct options *o)
-{
-	struct leaving_out l = {.o = o};
-	int missed = 0;
-
-	for (unsigned i = 0; i < (o->workloads ? o->workloads : 4); i++)
-		leave_out_of(&l, o->seed + i);
-	for (size_t i = 0; i < l.nsites; i++) {
-		struct site_found *f = &l.sites[i];
-
-		printf("crash: %s sync from",
-		       f->example.dir ? "directory" : "file");
-		for (int k = 0; k < SITE_FRAMES; k++)
-			printf(" %#zx", (size_t)f->example.frames[k]);
-		printf(", %u of them: %s after %u left out, %llu disks\n",
-		       f->syncs, f->found ? "found" : "NOT FOUND", f->tries,
-		       (unsigned long long)f->images);
-		missed += !f->found;
-		buf_free(&f->reason);
-	}
-	return missed ? 1 : 0;
+	return o->plant ? !r : r;
 }
 
 #define FAULTS_A_WORKLOAD 600
 
-static int fault_all(const struct options *o)
+static void say_faults(const struct options *o, const struct faults_report *f,
+		       unsigned workloads, const char *verdict)
 {
-	struct faults_report f = {.plant = o->plant};
-	unsigned n = o->workloads ? o->workloads : 10, i;
-	int r = 0;
-
-	for (i = 0; r == 0 && i < n; i++) {
-		seed_now = o->seed + i;
-		if (o->fault >= 0) {
-			n = 1;
-			r = faults_one(o->seed, o->steps, (unsigned)o->fault,
-				       (uint64_t)o->at, &f);
-		} else {
-			r = faults(o->seed + i, o->steps, FAULTS_A_WORKLOAD,
-				   &f);
-		}
-	}
-	if (!o->plant)
-		print(&f.reason);
 	printf("crash: %llu runs of %u workloads from seed %llu with a failing "
 	       "call, %llu noticed: %s\n",
-	       (unsigned long long)f.fired, i, (unsigned long long)o->seed,
-	       (unsigned long long)f.failed_runs, r ? "BAD" : "none bad");
+	       (unsigned long long)f->fired, workloads,
+	       (unsigned long long)o->seed, (unsigned long long)f->failed_runs,
+	       verdict);
+	fflush(stdout);
+}
+
+static int faults_all(const struct options *o)
+{
+	struct faults_report f = {.plant = o->plant};
+	time_t start = time(NULL), said = start, now;
+	unsigned i = 0;
+	int r = 0;
+
+	if (o->fault >= 0) {
+		r = faults_one(o->seed, o->steps, (unsigned)o->fault,
+			       (uint64_t)o->at, &f);
+		i = 1;
+	}
+	while (o->fault < 0 && r == 0) {
+		now = time(NULL);
+		if ((o->workloads && i >= o->workloads) ||
+		    (o->seconds && now - start >= (time_t)o->seconds) ||
+		    (o->states && f.fired >= o->states))
+			break;
+		r = faults(o->seed + i++, o->steps, FAULTS_A_WORKLOAD, &f);
+		if (now - said < 60)
+			continue;
+		said = now;
+		say_faults(o, &f, i, "none bad so far");
+	}
+	if (!o->plant)
+		run_print(&f.reason);
+	say_faults(o, &f, i, r ? "BAD" : "none bad");
 	buf_free(&f.reason);
 	if (o->plant)
 		return r ? 0 : 1;
@@ -395,94 +164,104 @@ static int fault_all(const struct options *o)
 static void usage(void)
 {
 	fputs("usage: crash [--seed N] [--workloads N] [--steps N]\n"
-	      "             [--states N] [--seconds N] [--at ENTRY]\n"
+	      "             [--states N] [--seconds N] [--jobs N] [--at "
+	      "ENTRY]\n"
 	      "             [--thorough N] [--nested N] [--random N]\n"
-	      "             [--corners N] [--step N] [--plant] [--leave-out] "
-	      "[--say]\n",
+	      "             [--corners N] [--all N] [--step N] [--plant]\n"
+	      "             [--leave-out] [--say] [--faults [--fault N]]\n"
+	      "             [--sequences [--sample N] [--sequence N]]\n",
 	      stderr);
 	exit(2);
 }
 
+enum option_kind {
+	FLAG,
+	UNSIGNED,
+	LONG,
+	BIG,
+};
+
+static const struct known_option {
+	const char *name;
+	enum option_kind kind;
+	size_t at;
+} known[] = {
+	{"seed", BIG, offsetof(struct options, seed)},
+	{"states", BIG, offsetof(struct options, states)},
+	{"workloads", UNSIGNED, offsetof(struct options, workloads)},
+	{"steps", UNSIGNED, offsetof(struct options, steps)},
+	{"seconds", UNSIGNED, offsetof(struct options, seconds)},
+	{"jobs", UNSIGNED, offsetof(struct options, jobs)},
+	{"thorough", UNSIGNED, offsetof(struct options, thorough)},
+	{"nested", UNSIGNED, offsetof(struct options, nested)},
+	{"random", UNSIGNED, offsetof(struct options, random)},
+	{"corners", UNSIGNED, offsetof(struct options, corners)},
+	{"all", UNSIGNED, offsetof(struct options, all)},
+	{"step", UNSIGNED, offsetof(struct options, step)},
+	{"sample", UNSIGNED, offsetof(struct options, sample)},
+	{"at", LONG, offsetof(struct options, at)},
+	{"fault", LONG, offsetof(struct options, fault)},
+	{"sequence", LONG, offsetof(struct options, sequence)},
+	{"plant", FLAG, offsetof(struct options, plant)},
+	{"leave-out", FLAG, offsetof(struct options, leave_out)},
+	{"say", FLAG, offsetof(struct options, say)},
+	{"faults", FLAG, offsetof(struct options, faults)},
+	{"sequences", FLAG, offsetof(struct options, sequences)},
+};
+
+#define UNSAID UINT64_MAX
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+static void take(struct options *o, const struct known_option *k,
+		 const char *text)
+{
+	uint8_t *member = (uint8_t *)o + k->at;
+	unsigned long n = 1;
+	char *end = NULL;
+
+	if (text) {
+		n = strtoul(text, &end, 0);
+		if (end == text || *end)
+			usage();
+	}
+	switch (k->kind) {
+	case FLAG:
+		*(bool *)member = true;
+		break;
+	case UNSIGNED:
+		*(unsigned *)member = (unsigned)n;
+		break;
+	case LONG:
+		*(long *)member = (long)n;
+		break;
+	case BIG:
+		*(uint64_t *)member = n;
+		break;
+	}
+}
+
 static void options_parse(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},
-		{"workloads", required_argument, NULL, 'w'},
-		{"steps", required_argument, NULL, 'n'},
-		{"states", required_argument, NULL, 'i'},
-		{"seconds", required_argument, NULL, 't'},
-		{"at", required_argument, NULL, 'a'},
-		{"thorough", required_argument, NULL, 'h'},
-		{"nested", required_argument, NULL, 'e'},
-		{"random", required_argument, NULL, 'r'},
-		{"corners", required_argument, NULL, 'c'},
-		{"step", required_argument, NULL, 'k'},
-		{"plant", no_argument, NULL, 'p'},
-		{"leave-out", no_argument, NULL, 'l'},
-		{"say", no_argument, NULL, 'y'},
-		{"faults", no_argument, NULL, 'f'},
-		{"fault", required_argument, NULL, 'u'},
-		{0},
-	};
-	int c;
+	struct option longs[KNOWN + 1] = {0};
+	int c, which = 0;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		unsigned long n = optarg ? strtoul(optarg, NULL, 0) : 0;
-
-		switch (c) {
-		case 's':
-			o->seed = n;
-			break;
-		case 'w':
-			o->workloads = (unsigned)n;
-			break;
-		case 'n':
-			o->steps = (unsigned)n;
-			break;
-		case 'i':
-			o->states = n;
-			break;
-		case 't':
-			o->seconds = (unsigned)n;
-			break;
-		case 'a':
-			o->at = (long)n;
-			break;
-		case 'h':
-			o->thorough = (unsigned)n;
-			break;
-		case 'e':
-			o->nested = (unsigned)n;
-			break;
-		case 'r':
-			o->random = (unsigned)n;
-			break;
-		case 'c':
-			o->corners = (unsigned)n;
-			break;
-		case 'k':
-			o->step = (unsigned)n;
-			break;
-		case 'p':
-			o->plant = true;
-			break;
-		case 'l':
-			o->leave_out = true;
-			break;
-		case 'f':
-			o->faults = true;
-			break;
-		case 'u':
-			o->fault = (long)n;
-			break;
-		case 'y':
-			o->say = true;
-			break;
-		default:
+	for (size_t i = 0; i < KNOWN; i++)
+		longs[i] = (struct option){
+			.name = known[i].name,
+			.has_arg = known[i].kind == FLAG ? no_argument
+							 : required_argument,
+		};
+	while ((c = getopt_long(argc, argv, "", longs, &which)) != -1) {
+		if (c)
 			usage();
-		}
+		take(o, &known[which], optarg);
 	}
-	if (optind < argc)
+	if (o->states == UNSAID)
+		o->states = o->faults || o->sequences ? 0 : 20000;
+	if (o->faults && !o->states && !o->seconds && !o->workloads)
+		o->workloads = 10;
+	if (optind < argc || o->jobs < 1 || o->jobs > RUN_JOBS_MAX ||
+	    o->sample < 1)
 		usage();
 }
 
@@ -490,7 +269,7 @@ int main(int argc, char **argv)
 {
 	struct options o = {
 		.seed = 1,
-		.states = 20000,
+		.states = UNSAID,
 		.steps = 60,
 		.thorough = 10,
 		.nested = 100,
@@ -499,13 +278,17 @@ int main(int argc, char **argv)
 		.corners = 6,
 		.at = -1,
 		.fault = -1,
+		.sequence = -1,
+		.sample = 1,
+		.jobs = 1,
 	};
 
 	options_parse(argc, argv, &o);
-	signal(SIGSEGV, on_crash);
-	signal(SIGABRT, on_crash);
-	signal(SIGBUS, on_crash);
+	pages_begin();
+	search_guard();
 	if (o.faults)
-		return fault_all(&o);
+		return faults_all(&o);
+	if (o.sequences || o.sequence >= 0)
+		return sequences(&o);
 	return o.leave_out ? leave_out_all(&o) : workloads(&o);
 }

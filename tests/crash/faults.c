@@ -91,7 +91,7 @@ static int run_one(struct plan *p, size_t steps, unsigned kind, uint64_t nth,
 	fault_free(os);
 	out->runs++;
 	out->fired += *fired;
-	plan_states(p);
+	plan_states_left(p);
 	r = judge(p, disk, true, seed, &out->reason);
 	if (r == 0)
 		r = judge(p, disk, false, seed + 1, &out->reason);

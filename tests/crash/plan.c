@@ -29,11 +29,9 @@ static bool is_read(uint8_t kind)
 	return kind >= STEP_SCAN && kind <= STEP_DUMP;
 }
 
-void plan_make(struct plan *p, uint64_t seed, size_t n)
+static void plan_new(struct plan *p, uint64_t seed, size_t n)
 {
-	uint64_t random = seed * 31 + 7;
-
-	*p = (struct plan){.seed = seed, .nsteps = n + STEP_TABLES};
+	*p = (struct plan){.seed = seed, .nsteps = n};
 	p->mode = (struct step_mode){
 		.tables = true,
 		.named = seed % 3 != 0,
@@ -41,10 +39,18 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 		.narrow = seed % 2 == 0,
 		.sync = seed % 4 == 0,
 	};
-	p->steps = zeroed(p->nsteps, sizeof(*p->steps));
-	p->given = zeroed(p->nsteps, sizeof(*p->given));
-	p->before = zeroed(p->nsteps, sizeof(*p->before));
-	p->after = zeroed(p->nsteps, sizeof(*p->after));
+	p->steps = zeroed(n, sizeof(*p->steps));
+	p->given = zeroed(n, sizeof(*p->given));
+	p->before = zeroed(n, sizeof(*p->before));
+	p->after = zeroed(n, sizeof(*p->after));
+	p->begun = zeroed(n, sizeof(*p->begun));
+}
+
+void plan_make(struct plan *p, uint64_t seed, size_t n)
+{
+	uint64_t random = seed * 31 + 7;
+
+	plan_new(p, seed, n + STEP_TABLES);
 	for (size_t i = 0; i < p->nsteps; i++) {
 		struct step *s = &p->steps[i];
 
@@ -58,10 +64,21 @@ void plan_make(struct plan *p, uint64_t seed, size_t n)
 	}
 }
 
+void plan_take(struct plan *p, uint64_t seed, const struct step *steps,
+	       size_t n)
+{
+	plan_new(p, seed, n);
+	memcpy(p->steps, steps, n * sizeof(*steps));
+	for (size_t i = 0; i < n; i++)
+		p->steps[i].id = (uint32_t)i;
+}
+
 static void states_free(struct plan *p)
 {
-	for (size_t i = 0; i < p->nstates; i++)
+	for (size_t i = 0; i < p->nstates; i++) {
 		buf_free(&p->states[i].text);
+		buf_free(&p->states[i].dump);
+	}
 	free(p->states);
 	p->states = NULL;
 	p->nstates = 0;
@@ -74,6 +91,7 @@ void plan_free(struct plan *p)
 	free(p->given);
 	free(p->before);
 	free(p->after);
+	free(p->begun);
 }
 
 static void ref_begin(struct world *w)
@@ -88,9 +106,11 @@ static void state_add(struct plan *p, struct world *w, size_t step)
 {
 	struct plan_state *s = &p->states[p->nstates++];
 
+	s->step = step;
+	if (step < p->shown)
+		return;
 	world_content(w, &s->text);
 	s->hash = XXH3_64bits(s->text.data, s->text.len);
-	s->step = step;
 }
 
 /* One row of many, as a mutation of its own. */
@@ -151,20 +171,35 @@ static void ref_end(struct world *w)
 	store_close(w->store);
 }
 
-void plan_states(struct plan *p)
+/* Contents of steps before @from are left out, and what comes after @to. */
+static void make_states(struct plan *p, size_t from, size_t to)
 {
 	struct world w;
 
 	states_free(p);
 	ref_begin(&w);
 	p->states = zeroed(STEP_ROWS * p->nsteps + 1, sizeof(*p->states));
+	p->shown = from;
 	state_add(p, &w, 0);
 	for (size_t i = 0; i < p->nsteps; i++) {
 		p->before[i] = p->nstates - 1;
-		ref_step(p, &w, i, STEP_ROWS, p);
+		if (i <= to)
+			ref_step(p, &w, i, STEP_ROWS, p);
 		p->after[i] = p->nstates - 1;
 	}
 	ref_end(&w);
+}
+
+void plan_states(struct plan *p)
+{
+	make_states(p, 0, p->nsteps);
+}
+
+void plan_states_left(struct plan *p)
+{
+	size_t sure = p->marked[MARK_PROMISED], begun = p->marked[MARK_BEGUN];
+
+	make_states(p, sure ? sure - 1 : 0, begun ? begun - 1 : 0);
 }
 
 void plan_replay(const struct plan *p, size_t state, struct world *w)
@@ -239,6 +274,7 @@ int plan_run(struct plan *p, struct os *os, struct os *disk)
 	for (size_t i = 0; r == 0 && i < p->nsteps; i++) {
 		const struct step *s = &p->steps[i];
 
+		p->begun[i] = sim_log_length(disk);
 		mark(p, disk, MARK_BEGUN, i);
 		answer.len = 0;
 		world_apply(&w, s, &answer);

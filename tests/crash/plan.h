@@ -26,7 +26,8 @@ enum plan_mark {
 struct plan_state {
 	uint64_t hash;
 	struct buf text;
-	size_t step; /* after which, MANY: within which */
+	struct buf dump; /* the verdict's: how it reads in all ways */
+	size_t step;	 /* after which, MANY: within which */
 };
 
 /* Timestamps that the engine gave in a step. */
@@ -43,8 +44,11 @@ struct plan {
 	struct plan_given *given;
 	size_t nstates;
 	struct plan_state *states;
+	size_t shown; /* states of steps before it have no content */
 	/* By step: the last state before it and the last it leads to. */
 	size_t *before, *after;
+	/* By step: the length of the disk's log as it began, of a run. */
+	size_t *begun;
 	/*
 	 * By kind of mark, of the last run: one more than the step, 0 = none.
 	 */
@@ -55,6 +59,9 @@ struct plan {
 
 /* Of @n steps that follow from the seed; the first make the tables. */
 void plan_make(struct plan *p, uint64_t seed, size_t n);
+/* Of these steps, with the sizes of a store that follow from the seed. */
+void plan_take(struct plan *p, uint64_t seed, const struct step *steps,
+	       size_t n);
 void plan_free(struct plan *p);
 
 /*
@@ -64,6 +71,8 @@ void plan_free(struct plan *p);
 int plan_run(struct plan *p, struct os *os, struct os *disk);
 /* Fills in the states, after a run: with the timestamps that it gave. */
 void plan_states(struct plan *p);
+/* Only what the end of the run may leave: from what was promised on. */
+void plan_states_left(struct plan *p);
 /*
  * A reference store that has gone through the steps up to state @state, for
  * more to come. Its world is in *w.

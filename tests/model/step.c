@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <xxhash.h>
+
 #define KEY_SHOWN_MAX 64
 
 void say(struct buf *out, const char *fmt, ...)
@@ -19,21 +21,51 @@ void say(struct buf *out, const char *fmt, ...)
 	out->len += n < 512 ? (size_t)n : 511;
 }
 
+void say_text(struct buf *out, const char *text)
+{
+	if (buf_append(out, text, strlen(text)) < 0)
+		abort();
+}
+
+void say_number(struct buf *out, int64_t n)
+{
+	uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
+	char digits[24], *p = digits + sizeof(digits);
+
+	*--p = '\0';
+	do
+		*--p = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (n < 0)
+		*--p = '-';
+	say_text(out, p);
+}
+
 void say_key(struct buf *out, struct bytes key)
 {
+	static const char hex[] = "0123456789ABCDEF";
 	size_t n = key.len < KEY_SHOWN_MAX ? key.len : KEY_SHOWN_MAX;
+	char text[3 * KEY_SHOWN_MAX + 3], *p = text;
 
-	say(out, "'");
+	*p++ = '\'';
 	for (size_t i = 0; i < n; i++) {
 		uint8_t b = key.data[i];
-		bool plain = b > ' ' && b < 0x7f && b != '%' && b != '\'';
 
-		say(out, plain ? "%c" : "%%%02X", b);
+		if (b > ' ' && b < 0x7f && b != '%' && b != '\'') {
+			*p++ = (char)b;
+			continue;
+		}
+		*p++ = '%';
+		*p++ = hex[b >> 4];
+		*p++ = hex[b & 15];
 	}
-	say(out, "'");
-	/* The length tells a key that is cut from others. */
+	*p++ = '\'';
+	*p = '\0';
+	say_text(out, text);
+	/* The length and the hash tell a key that is cut from others. */
 	if (key.len > n)
-		say(out, "[%zu]", key.len);
+		say(out, "[%zu %llx]", key.len,
+		    (unsigned long long)XXH3_64bits(key.data, key.len));
 }
 
 static void say_lines(struct buf *out, const struct buf *b, size_t line)

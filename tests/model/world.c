@@ -229,28 +229,31 @@ static void apply_many(struct world *w, struct table *t, const struct step *s,
 static void say_cell(const struct cell *c, uint8_t granularity, bool keys_only,
 		     struct buf *answer)
 {
-	say(answer, c->kind == CELL_LOST ? "? " : "  ");
+	say_text(answer, c->kind == CELL_LOST ? "? " : "  ");
 	say_key(answer, c->row);
 	if (granularity >= SCAN_FAMILIES) {
-		say(answer, " ");
+		say_text(answer, " ");
 		say_key(answer, c->family);
 	}
 	if (granularity >= SCAN_COLUMNS) {
-		say(answer, ":");
+		say_text(answer, ":");
 		say_key(answer, c->qualifier);
 	}
 	if (granularity >= SCAN_COLUMNS && c->kind != CELL_LOST) {
-		say(answer, " @%lld %s", (long long)c->ts, kind_name(c->kind));
+		say_text(answer, " @");
+		say_number(answer, c->ts);
+		say_text(answer, " ");
+		say_text(answer, kind_name(c->kind));
 		if (c->ttl_ms)
 			say(answer, " ttl %llu", (unsigned long long)c->ttl_ms);
-		say(answer, " ");
+		say_text(answer, " ");
 		if (keys_only)
 			say(answer, "[%zu]%s", c->value.len,
 			    c->value.data ? " has data" : "");
 		else
 			say_key(answer, c->value);
 	}
-	say(answer, "\n");
+	say_text(answer, "\n");
 }
 
 static void drain(struct scan *sc, uint8_t granularity, bool keys_only,
@@ -395,15 +398,18 @@ static void apply_scan(struct world *w, struct table *t, const struct step *s,
 static void say_got(int r, const struct cell *cell, const struct buf *hold,
 		    struct buf *answer)
 {
-	say(answer, "%d", r);
+	say_number(answer, r);
 	if (r > 0) {
-		say(answer, " @%lld %s ttl %llu [%zu] ", (long long)cell->ts,
-		    kind_name(cell->kind), (unsigned long long)cell->ttl_ms,
-		    cell->value.len);
+		say_text(answer, " @");
+		say_number(answer, cell->ts);
+		say_text(answer, " ");
+		say_text(answer, kind_name(cell->kind));
+		say(answer, " ttl %llu [%zu] ",
+		    (unsigned long long)cell->ttl_ms, cell->value.len);
 		if (hold)
 			say_key(answer, cell->value);
 	}
-	say(answer, "\n");
+	say_text(answer, "\n");
 }
 
 static void get_both(struct table *t, struct bytes row, struct bytes family,

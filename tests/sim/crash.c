@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_UP_TO 7 /* pending entries: all choices */
+#define ALL_UP_TO 7 /* pending entries: all choices, without the option */
 #define SECTOR 512
 #define TEARS 3 /* of the write that a killed process was in */
 
@@ -270,6 +270,8 @@ static void prepare(struct sim_crash *c)
 	c->nrecipes = c->next_recipe = 0;
 	c->next_kill = 0;
 	c->prepared = true;
+	/* A point alone is tried as among others. */
+	c->seed = c->o.seed + c->at * 0x9e3779b97f4a7c15ull;
 	if (c->o.no_power)
 		return;
 	if (c->recipe_len == 0) {
@@ -277,7 +279,7 @@ static void prepare(struct sim_crash *c)
 		c->nrecipes = 1;
 		return;
 	}
-	if (c->recipe_len <= ALL_UP_TO)
+	if (c->recipe_len <= c->o.all)
 		all_choices(c);
 	else
 		some_choices(c);
@@ -436,9 +438,11 @@ static bool add_hash(uint64_t *set, size_t cap, uint64_t h)
  * has to hold.
  */
 static bool is_new(struct sim_crash *c, const struct disk *d,
-		   const struct sim_image *m)
+		   struct sim_image *m)
 {
-	uint64_t h = disk_hash(d) ^ (m->killed ? 0x9e3779b97f4a7c15ull : 0);
+	uint64_t h = m->hash = disk_hash(d);
+
+	h ^= m->killed ? 0x9e3779b97f4a7c15ull : 0;
 
 	for (unsigned i = 0; i < SIM_MARKS; i++)
 		if (m->marked[i])
@@ -504,7 +508,7 @@ int sim_crash_next(struct sim_crash *c, struct sim_image *out)
 		disk_free(&d);
 	}
 	c->images++;
-	c->image = sim_from(c->sim, &d, c->seed ^ c->images);
+	c->image = sim_from(c->sim, &d, c->o.seed ^ m.hash);
 	m.os = c->image;
 	*out = m;
 	return 1;
@@ -525,7 +529,8 @@ struct sim_crash *sim_crash_new(struct os *os,
 		c->o.random = 32;
 	if (c->o.corners == 0)
 		c->o.corners = 12;
-	c->seed = c->o.seed;
+	if (c->o.all == 0)
+		c->o.all = ALL_UP_TO;
 	disk_copy(&c->durable, &s->start);
 	disk_copy(&c->seen, &s->start);
 	return c;

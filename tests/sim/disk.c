@@ -30,6 +30,14 @@ void *sim_alloc(void *old, size_t n)
 	return checked(realloc(old, n ? n : 1));
 }
 
+void sim_copy_name(char to[SIM_NAME_MAX], const char *name)
+{
+	size_t n = strnlen(name, SIM_NAME_MAX - 1);
+
+	memcpy(to, name, n);
+	to[n] = '\0';
+}
+
 /* Beyond this a content has pages of its own. */
 #define MAPPED_BYTES ((size_t)1 << 20)
 
@@ -204,7 +212,7 @@ void disk_link(struct disk *d, uint32_t dir, const char *name, uint32_t ino)
 		}
 		at = (long)d->nnames++;
 		d->names[at].dir = dir;
-		snprintf(d->names[at].name, SIM_NAME_MAX, "%s", name);
+		sim_copy_name(d->names[at].name, name);
 	}
 	d->names[at].ino = ino;
 }

@@ -29,6 +29,8 @@ struct disk {
 };
 
 void *sim_alloc(void *old, size_t n);
+/* Cuts what is too long. */
+void sim_copy_name(char to[SIM_NAME_MAX], const char *name);
 
 void disk_copy(struct disk *to, const struct disk *from);
 /* As disk_copy(), but inodes without a name are left out. */

@@ -99,7 +99,7 @@ static struct sim_entry *add_name(struct sim *s, enum sim_kind kind,
 
 	e->dir = dir;
 	e->ino = ino;
-	snprintf(e->name, sizeof(e->name), "%s", name);
+	sim_copy_name(e->name, name);
 	return e;
 }
 
@@ -225,7 +225,7 @@ static int sim_rename(struct os_dir *d, const char *from, const char *to)
 	if (!strcmp(from, to))
 		return unlock_sim(s, 0);
 	e = add_name(s, SIM_RENAME, dir_of(d), from, s->now.names[at].ino);
-	snprintf(e->to, sizeof(e->to), "%s", to);
+	sim_copy_name(e->to, to);
 	sim_apply(&s->now, e);
 	return unlock_sim(s, 0);
 }

@@ -73,6 +73,7 @@ struct sim_crash_options {
 	uint64_t seed;	   /* of tears and samples */
 	unsigned random;   /* samples a point with many pending; 0 = 32 */
 	unsigned corners;  /* of each sort, then; 0 = 12 */
+	unsigned all;	   /* pending of which all choices are tried; 0 = 7 */
 	bool ordered_dirs; /* directory changes persist in order only */
 	bool no_kill;	   /* only power loss */
 	bool no_power;	   /* only death of the process */
@@ -82,6 +83,7 @@ struct sim_image {
 	struct os *os;
 	size_t at;		   /* before this entry */
 	bool killed;		   /* only the process died: all is there */
+	uint64_t hash;		   /* of names and contents */
 	bool marked[SIM_MARKS];	   /* was there a mark of the kind? */
 	uint64_t marks[SIM_MARKS]; /* its last value */
 	char how[160];		   /* for the message of a failure */
