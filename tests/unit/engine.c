@@ -584,6 +584,55 @@ static void a_row_of_many_columns_gives_its_memory_back(void **state)
 	free(c);
 }
 
+/* Eight versions of a row each, of values of many lengths, in one file. */
+static void put_long_columns(struct temp_store *s)
+{
+	char row[16], *value = calloc(1, 40001);
+	struct schema schema;
+
+	assert_non_null(value);
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.versions = 20;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+	for (int len = 40000; len >= 1000; len /= 2) {
+		snprintf(row, sizeof(row), "r%d", len);
+		memset(value, 'v', (size_t)len);
+		value[len] = '\0';
+		for (int ts = 10; ts < 18; ts++)
+			assert_int_equal(temp_put(s, row, "f", "q", ts, value),
+					 1);
+	}
+	free(value);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+}
+
+static void a_version_is_found_by_its_time_in_whichever_block(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes row, f = bytes_str("f"), q = bytes_str("q");
+	char name[16];
+	struct buf hold = {0};
+	struct cell c;
+
+	put_long_columns(s);
+	for (int len = 40000; len >= 1000; len /= 2) {
+		snprintf(name, sizeof(name), "r%d", len);
+		row = bytes_str(name);
+		for (int ts = 10; ts < 18; ts++) {
+			assert_int_equal(table_get_version(s->table, row, f, q,
+							   ts, NULL, &c, &hold),
+					 1);
+			assert_int_equal(c.ts, ts);
+			assert_int_equal(table_get(s->table, row, f, q, ts,
+						   NULL, &c, &hold),
+					 1);
+			assert_int_equal(c.ts, ts);
+		}
+	}
+	buf_free(&hold);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +656,7 @@ int main(void)
 		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
 		BOTH(each_put_is_seen_at_once),
 		BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files),
+		BOTH(a_version_is_found_by_its_time_in_whichever_block),
 		BOTH(what_a_thread_read_last_holds_no_file),
 		BOTH(a_read_after_a_find_reads_no_block_in_vain),
 	};

@@ -254,6 +254,16 @@ static int newest_in_block(const struct block_rows *at, struct bytes qualifier,
 	return 1;
 }
 
+/* Are there surely no older versions of the cell's column in the file? */
+static bool is_alone(const struct block_rows *at, uint32_t cell)
+{
+	const struct block *b = at->block;
+
+	/* A row that goes on in the next block may begin there with them. */
+	return b->copies == 1 &&
+	       (at->end > at->row || cell + 1 < block_row_cell(b, at->row + 1));
+}
+
 static int find_row(const struct newest *n, struct sst_cursor *c,
 		    struct block_rows *at)
 {
@@ -297,7 +307,7 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
 		n->cell = cell;
 	}
 	if (r > 0) {
-		n->only = !n->found && at.block->copies == 1;
+		n->only = !n->found && is_alone(&at, cell);
 		n->found = true;
 	}
 	if (n->held != c)
