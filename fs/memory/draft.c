@@ -37,7 +37,8 @@ static int reserve(struct draft *d, size_t len)
 	return err ? why(err, "out of memory for a file being written") : 0;
 }
 
-static int resize(struct draft *d, uint64_t len)
+/* Gives the draft @len bytes; of those that are new the ones up to @zeros are 0. */
+static int resize(struct draft *d, uint64_t len, uint64_t zeros)
 {
 	size_t old = d->content.len;
 	int err;
@@ -47,8 +48,8 @@ static int resize(struct draft *d, uint64_t len)
 	err = reserve(d, (size_t)len);
 	if (err)
 		return err;
-	if (len > old)
-		memset(d->content.data + old, 0, (size_t)len - old);
+	if (zeros > old)
+		memset(d->content.data + old, 0, (size_t)zeros - old);
 	d->content.len = (size_t)len;
 	return 0;
 }
@@ -60,7 +61,7 @@ int draft_write(struct draft *d, struct bytes data, uint64_t off)
 	if (off > d->len_max || data.len > d->len_max - off)
 		return too_big(d);
 	if (off + data.len > d->content.len) {
-		err = resize(d, off + data.len);
+		err = resize(d, off + data.len, off);
 		if (err)
 			return err;
 	}
@@ -71,7 +72,7 @@ int draft_write(struct draft *d, struct bytes data, uint64_t off)
 
 int draft_truncate(struct draft *d, uint64_t len)
 {
-	return resize(d, len);
+	return resize(d, len, len);
 }
 
 int draft_set(struct draft *d, struct bytes data)
@@ -80,7 +81,7 @@ int draft_set(struct draft *d, struct bytes data)
 	int err = 0;
 
 	if (data.len > old)
-		err = resize(d, data.len);
+		err = resize(d, data.len, 0);
 	if (err)
 		return err;
 	if (data.len)

@@ -44,6 +44,28 @@ static void new_files_come_with_their_blocks_to_who_reads(void **state)
 	}
 }
 
+static void a_block_of_a_mebibyte_waits_for_who_reads_it(void **state)
+{
+	struct temp_store *s = store_of(state);
+	size_t len = (1 << 20) + 1;
+	char *value = calloc(1, len + 1);
+	uint64_t begin;
+
+	assert_non_null(value);
+	memset(value, 'v', len);
+	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, value), 1);
+	assert_int_equal(temp_put(s, "b", "f", "q", TS_AUTO, "small"), 1);
+	assert_non_null(temp_get(s, "b", "f", "q"));
+	begin = stat_of(s->store, "cache_misses_total");
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 1);
+	assert_non_null(temp_get(s, "b", "f", "q"));
+	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 1);
+	assert_string_equal(temp_get(s, "a", "f", "q"), value);
+	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 2);
+	free(value);
+}
+
 /* Threads of this process that are so much nicer than it. */
 static unsigned threads_nicer_by(int n)
 {
@@ -587,6 +609,7 @@ int main(void)
 		cmocka_unit_test(
 			a_clock_set_ahead_takes_no_version_of_a_new_table),
 		USUAL(new_files_come_with_their_blocks_to_who_reads),
+		USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it),
 		USUAL(flush_and_compaction_give_way_to_callers),
 		SMALL(what_is_written_in_order_is_not_merged),
 		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),

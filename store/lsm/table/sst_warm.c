@@ -7,6 +7,12 @@
  */
 #include "store/lsm/table/sst_file.h"
 
+/*
+ * A larger block costs whoever reads it first its copying and little more, and
+ * here that is paid for each write of it, whether anybody reads it or not.
+ */
+#define WARM_MAX (1u << 20)
+
 void sst_warm(struct sstable *t)
 {
 	const struct sst_index *x = &t->index;
@@ -19,6 +25,8 @@ void sst_warm(struct sstable *t)
 		 */
 		size_t raw = x->entries[i].raw_len;
 
+		if (raw > WARM_MAX)
+			continue;
 		c.near_index = i;
 		if (!cache_has_room(&t->slots, raw + raw / 8) ||
 		    sst_cursor_take(&c) < 0)
