@@ -27,6 +27,12 @@ static const struct fault_plan faults_list[] = {
 	 .err = EDQUOT},
 	{.kinds = FAULT_OPEN | FAULT_DIR_LIST, .err = EMFILE},
 	{.kinds = FAULT_OPEN | FAULT_DIR_LIST, .err = EMFILE, .forever = true},
+	{.kinds = FAULT_PWRITE | FAULT_ALLOCATE | FAULT_OPEN | FAULT_FDATASYNC,
+	 .err = EDQUOT,
+	 .forever = true},
+	/* Where an interrupted call is not made again: see os_posix.c. */
+	{.kinds = FAULT_FDATASYNC | FAULT_DIR_SYNC, .err = EINTR},
+	{.kinds = FAULT_FDATASYNC, .err = EIO, .lose = true, .forever = true},
 };
 
 #define NFAULTS (sizeof(faults_list) / sizeof(faults_list[0]))

@@ -245,8 +245,8 @@ static bool promises(const struct step *s, int result)
 /* What a healthy store never answers. */
 static bool is_trouble(int result)
 {
-	static const int trouble[] = {EROFS,  EIO,    EUCLEAN, ENOMEM,
-				      ENOSPC, EDQUOT, EMFILE,  ENFILE};
+	static const int trouble[] = {EROFS,  EIO,    EUCLEAN, ENOMEM, ENOSPC,
+				      EDQUOT, EMFILE, ENFILE,  EINTR};
 
 	for (size_t i = 0; i < sizeof(trouble) / sizeof(*trouble); i++)
 		if (result == -trouble[i])
