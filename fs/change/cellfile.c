@@ -485,15 +485,17 @@ static bool same_column(const struct place *a, const struct place *b)
 	       bytes_eq(a->qualifier, b->qualifier);
 }
 
-/* Fills @mv; 1, or 0 when the move is of a version onto itself. */
+/* Fills @mv; 1, or 0 when the two are names of one version. */
 static int move_plan(struct move *mv, const struct place *from,
 		     const struct place *to, const struct cell *cell)
 {
-	bool column = from->kind == NODE_ALIAS;
+	bool same = same_column(from, to);
+	/* In its own column F:Q is what latest is: the newest version. */
+	bool column = from->kind == NODE_ALIAS && !same;
 	int r;
 
-	if (same_column(from, to) &&
-	    (column || (to->kind == NODE_VERSION && to->ts == cell->ts)))
+	if (same && (to->kind == NODE_VERSION ? to->ts == cell->ts
+					      : from->kind == NODE_ALIAS))
 		return 0;
 	mv->column = column && to->kind == NODE_ALIAS;
 	if (mv->column)

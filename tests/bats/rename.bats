@@ -26,6 +26,20 @@ load helper
 	[ "$(cat "$C/2")" = one ]
 }
 
+@test "mv of F:Q onto a version of its own column names the newest so" {
+	a_column
+	echo one > "$C/1"
+	echo two > "$C/2"
+	mv "$M/T/R/f:q" "$C/5"
+	[ "$(ls "$C" | tr '\n' ' ')" = "1 5 " ]
+	[ "$(cat "$C/5")" = two ]
+	mv "$M/T/R/f:q" "$C/latest"
+	mv "$M/T/R/f:q" "$C/5"
+	mv "$M/T/R/f:q" "$C/1"
+	[ "$(ls "$C")" = 1 ]
+	[ "$(cat "$M/T/R/f:q")" = two ]
+}
+
 @test "mv -n does not replace" {
 	a_column
 	echo one > "$C/1"
