@@ -413,6 +413,7 @@ static int check_empty(struct fs *fs, const struct place *dir)
 
 /*
  * A snapshot cannot leave its .snapshot, as it shows the directory above that.
+ * mv(1) would misunderstand -EINVAL.
  */
 static int move_snapshot(struct fs *fs, const struct move *mv)
 {
@@ -422,8 +423,8 @@ static int move_snapshot(struct fs *fs, const struct move *mv)
 
 	if (mv->to_dir.node != mv->from_dir.node ||
 	    mv->from.kind == NODE_SNAPSHOT_DIR)
-		return why(-EINVAL, "a snapshot stays in the .snapshot in "
-				    "which mkdir made it");
+		return why(-EPERM, "a snapshot stays in the .snapshot in "
+				   "which mkdir made it");
 	r = place_snapshot_name(bytes_str(mv->from.name), &from);
 	if (!r)
 		r = place_snapshot_name(bytes_str(mv->to.name), &to);

@@ -66,6 +66,13 @@ static int truncate_file(struct fs *fs, const struct place *p, off_t size,
 	return r;
 }
 
+/* Opening with O_TRUNC comes here on its way to a write. */
+static bool has_no_size(const struct place *p)
+{
+	return p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
+	       (p->kind == NODE_CONTROL && p->control->writable);
+}
+
 static int do_setattr(struct fs *fs, const struct place *p,
 		      const struct stat *attr, int set,
 		      const struct fuse_file_info *fi)
@@ -77,11 +84,7 @@ static int do_setattr(struct fs *fs, const struct place *p,
 		return r;
 	if (scratch_getattr(fs->writes->scratch, p->node, &a))
 		return set_scratch(fs, p, attr, set);
-	/* Opening with O_TRUNC comes here on its way to a write. */
-	if (p->kind == NODE_CELLS || p->kind == NODE_COUNTER ||
-	    (p->kind == NODE_CONTROL && p->control->writable))
-		return 0;
-	if (set & FUSE_SET_ATTR_SIZE) {
+	if (set & FUSE_SET_ATTR_SIZE && !has_no_size(p)) {
 		if (place_is_dir(p))
 			return -EISDIR;
 		r = place_file_writable(p);

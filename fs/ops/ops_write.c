@@ -224,7 +224,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 static int extend(struct fs *fs, uint64_t fh, off_t size)
 {
 	struct open_file *f = handles_get(fs->handles, fh, NULL);
-	int r = -EBADF;
+	int r = f ? -EOPNOTSUPP : -EBADF;
 
 	if (f && f->ops->extend)
 		r = f->ops->extend(fs, f, size);
