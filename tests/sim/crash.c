@@ -560,14 +560,19 @@ uint64_t sim_crash_repeats(const struct sim_crash *c)
 
 struct os *sim_after_power_loss(struct os *os)
 {
-	struct sim_crash *c = sim_crash_new(os, NULL);
+	struct sim *s = sim_of(os);
+	struct sim_crash *c;
 	struct os *copy;
 	struct disk d;
 
+	/* The power may go while somebody writes. */
+	pthread_mutex_lock(&s->lock);
+	c = sim_crash_new(os, NULL);
 	while (c->at < c->sim->nlog)
 		step(c);
 	disk_copy_named(&d, &c->durable);
 	copy = sim_from(c->sim, &d, c->sim->seed ^ 0x706f776572);
 	sim_crash_free(c);
+	pthread_mutex_unlock(&s->lock);
 	return copy;
 }

@@ -180,6 +180,8 @@ int main(int argc, char **argv)
 	}
 	mountpoint_path = argv[1];
 	umask(022);
+	/* A child that ends says nothing a second time. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	make_table();
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		if (is_wanted(groups[i].name, argc, argv))
