@@ -14,7 +14,8 @@
 
 #define ALL_UP_TO 7 /* pending entries: all choices, without the option */
 #define SECTOR 512
-#define TEARS 3 /* of the write that a killed process was in */
+#define CUTS 100 /* of a direct write: more are not tried */
+#define TEARS 3	 /* of the write that a killed process was in */
 
 enum variant {
 	ABSENT,
@@ -26,6 +27,9 @@ enum variant {
 	ZEROS, /* the file grew, and that is all */
 	STALE, /* it grew, over what was there on the disk */
 	VARIANTS,
+	/* And of a direct write: its first 1, 2, ... sectors, or all but them. */
+	CUT_HEADS = VARIANTS,
+	CUT_TAILS = CUT_HEADS + CUTS,
 };
 
 struct list {
@@ -217,6 +221,39 @@ static size_t pick_corner(struct sim_crash *c, unsigned k)
 	return sim_chance(&c->seed) % n;
 }
 
+/* Every subset of the directory entries, with all data there and with none. */
+static void dir_choices(struct sim_crash *c)
+{
+	for (size_t set = 0; set < (size_t)1 << c->dirs.n; set++)
+		for (unsigned there = 0; there < 2; there++) {
+			uint8_t *r = add_recipe(c, there ? WHOLE : ABSENT);
+
+			for (size_t i = 0; i < c->dirs.n; i++)
+				r[c->data.n + i] =
+					set >> i & 1 ? WHOLE : ABSENT;
+		}
+}
+
+/* A write that is durable when it returns, torn at every sector. */
+static void cut_choices(struct sim_crash *c)
+{
+	const struct sim_entry *e;
+	size_t sectors, last = c->data.n - 1;
+
+	if (c->data.n == 0 || c->at >= c->sim->nlog ||
+	    c->sim->log[c->at].kind != SIM_SYNC_WRITE)
+		return;
+	e = &c->sim->log[c->data.at[last]];
+	sectors = (e->off + e->len - 1) / SECTOR - e->off / SECTOR;
+	for (size_t i = 0; i < sectors && i < CUTS; i++)
+		for (unsigned there = 0; there < 2; there++) {
+			uint8_t fill = there ? WHOLE : ABSENT;
+
+			add_recipe(c, fill)[last] = (uint8_t)(CUT_HEADS + i);
+			add_recipe(c, fill)[last] = (uint8_t)(CUT_TAILS + i);
+		}
+}
+
 static void some_choices(struct sim_crash *c)
 {
 	size_t n = c->recipe_len;
@@ -226,6 +263,8 @@ static void some_choices(struct sim_crash *c)
 	add_recipe(c, WHOLE);
 	add_torn(c, true);
 	/* Directory entries are few, and what a missing one does is wide. */
+	if (c->dirs.n <= c->o.all)
+		dir_choices(c);
 	for (size_t i = 0; i < c->dirs.n; i++) {
 		add_recipe(c, WHOLE)[c->data.n + i] = ABSENT;
 		add_recipe(c, ABSENT)[c->data.n + i] = WHOLE;
@@ -283,6 +322,7 @@ static void prepare(struct sim_crash *c)
 		all_choices(c);
 	else
 		some_choices(c);
+	cut_choices(c);
 	if (c->o.ordered_dirs)
 		order_dirs(c);
 }
@@ -325,6 +365,18 @@ static void grow(struct disk *d, const struct sim_entry *e, bool stale)
 	}
 }
 
+static void apply_cut(struct disk *d, const struct sim_entry *e, unsigned v)
+{
+	bool head = v < CUT_TAILS;
+	size_t k = v - (head ? CUT_HEADS : CUT_TAILS);
+	size_t at = (e->off / SECTOR + 1 + k) * SECTOR - e->off;
+
+	if (head)
+		disk_write(d, e->ino, e->off, e->data, at);
+	else
+		disk_write(d, e->ino, e->off + at, e->data + at, e->len - at);
+}
+
 static void apply_variant(struct sim_crash *c, struct disk *d,
 			  const struct sim_entry *e, enum variant v)
 {
@@ -337,6 +389,10 @@ static void apply_variant(struct sim_crash *c, struct disk *d,
 		return;
 	}
 	disk_need_inode(d, e->ino);
+	if (v >= CUT_HEADS) {
+		apply_cut(d, e, (unsigned)v);
+		return;
+	}
 	switch (v) {
 	case HEAD_SECTORS:
 		disk_write(d, e->ino, e->off, e->data, sector_cut(c, e));
@@ -371,7 +427,7 @@ static void describe(const struct sim_crash *c, const uint8_t *recipe,
 	for (size_t i = 0; i < c->recipe_len && used + 2 < n; i++) {
 		if (i == c->data.n)
 			out[used++] = '|';
-		out[used++] = letter[recipe[i]];
+		out[used++] = recipe[i] < VARIANTS ? letter[recipe[i]] : '#';
 	}
 	out[used] = '\0';
 }
