@@ -389,3 +389,25 @@ at_end() {
 	put a
 	settled more
 }
+
+# power_cuts N [ARG...]: N cuts under eight writers.
+power_cuts() {
+	mkdir -p "$M"
+	"$BUILD/tests/killtest" --cycles "$1" --work 20 "${@:2}" \
+		--power "$BUILD/tests/cellfs-cut" "$BUILD/fs/cellfs" \
+		"$STORE" "$M"
+}
+
+@test "what eight writers synced is there after power cuts" {
+	power_cuts 6
+	"$CELLCTL" check "$STORE"
+}
+
+@test "a disk that forgets what was synced is found out by power cuts" {
+	export CELLFS_CUT_IGNORE=wal-
+	run -1 power_cuts 10 --seed 1
+	[[ $output == *"lost"* || $output == *"removal"* ||
+		$output == *"older than"* || $output == *"not start"* ||
+		$output == *"damaged"* ]]
+	run ! mountpoint -q "$M"
+}

@@ -12,13 +12,13 @@ sound() {
 
 @test "what was closed before kill -9 is there after it, with eight writers" {
 	unmount_store
-	"$KILLTEST" --cycles 6 "$CELLFS" "$STORE" "$M"
+	"$KILLTEST" --cycles 5 --work 100 "$CELLFS" "$STORE" "$M"
 	sound
 }
 
 @test "so it is while memory is flushed to table files" {
 	unmount_store
-	"$KILLTEST" --cycles 4 --option write_buffer=1M,cache=1M \
+	"$KILLTEST" --cycles 5 --work 100 --option write_buffer=1M,cache=1M \
 		"$CELLFS" "$STORE" "$M"
 	sound
 }

@@ -1,23 +1,13 @@
 #!/usr/bin/env bash
-# Kills the daemon under eight writers, for the minutes given (30). The seed of
-# a failure is in its message; its store is kept.
+# Kills the daemon under eight writers: kill.sh [CYCLES [SEED]]
+#
+# 5000 times, and from a seed of the clock, unless it is told otherwise. Every 20
+# cycles there is a new store, with the next seed and other options. The line
+# at the end says how many changes were acknowledged and how many were under way
+# at the signals. The seed of a failure is in its message; its store is kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$PWD/build-asan
-end=$((SECONDS + 60 * ${1:-30}))
-dir=$(mktemp -d "${TMPDIR:-/tmp}/cellfs-kill.XXXXXX")
-mkdir "$dir/mnt"
-options=("write_buffer=64M" "write_buffer=1M,cache=1M" "sync")
-for ((n = 0; SECONDS < end; n++)); do
-	rm -rf "$dir/store"
-	"$build/tests/killtest" --cycles 12 \
-		--option "${options[n % ${#options[@]}]}" \
-		"$build/fs/cellfs" "$dir/store" "$dir/mnt" ||
-		{
-			echo "the store: $dir/store" >&2
-			exit 1
-		}
-	"$build/tools/cellctl" check "$dir/store"
-done
-rm -rf "$dir/store"
-rmdir "$dir/mnt" "$dir"
+build=${BUILD:-$PWD/build-release}
+# shellcheck source=tests/long/kills.bash
+. tests/long/kills.bash
+campaign "${1:-5000}" "${2:-$(date +%s)}" 20

@@ -254,6 +254,18 @@ static void cut_choices(struct sim_crash *c)
 		}
 }
 
+/* Mostly there, mostly not, or even. */
+static uint8_t *random_choice(struct sim_crash *c)
+{
+	unsigned odds = 1 + (unsigned)(sim_chance(&c->seed) % 7);
+	uint8_t *r = add_recipe(c, ABSENT);
+
+	for (size_t i = 0; i < c->recipe_len; i++)
+		if (sim_chance(&c->seed) % 8 < odds)
+			r[i] = sim_chance(&c->seed) % 16 ? WHOLE : torn(c);
+	return r;
+}
+
 static void some_choices(struct sim_crash *c)
 {
 	size_t n = c->recipe_len;
@@ -277,16 +289,8 @@ static void some_choices(struct sim_crash *c)
 		memset(r, WHOLE, pick_corner(c, k) + 1);
 		add_torn(c, true);
 	}
-	for (unsigned k = 0; k < c->o.random; k++) {
-		/* Mostly there, mostly not, or even. */
-		unsigned odds = 1 + (unsigned)(sim_chance(&c->seed) % 7);
-
-		r = add_recipe(c, ABSENT);
-		for (size_t i = 0; i < n; i++)
-			if (sim_chance(&c->seed) % 8 < odds)
-				r[i] = sim_chance(&c->seed) % 16 ? WHOLE
-								 : torn(c);
-	}
+	for (unsigned k = 0; k < c->o.random; k++)
+		random_choice(c);
 }
 
 /* Of directory entries only the first ones, as many as were chosen. */
@@ -614,21 +618,35 @@ uint64_t sim_crash_repeats(const struct sim_crash *c)
 	return c->repeats;
 }
 
-struct os *sim_after_power_loss(struct os *os)
+/* With @seed a random part of what is pending. Others may be writing. */
+static struct os *after_power(struct os *os, const uint64_t *seed)
 {
+	struct sim_crash_options o = {.seed = seed ? *seed : 0};
 	struct sim *s = sim_of(os);
+	struct sim_image how;
 	struct sim_crash *c;
 	struct os *copy;
 	struct disk d;
 
-	/* The power may go while somebody writes. */
 	pthread_mutex_lock(&s->lock);
-	c = sim_crash_new(os, NULL);
-	while (c->at < c->sim->nlog)
+	c = sim_crash_new(os, &o);
+	while (c->at < s->nlog)
 		step(c);
-	disk_copy_named(&d, &c->durable);
-	copy = sim_from(c->sim, &d, c->sim->seed ^ 0x706f776572);
+	c->recipe_len = c->data.n + c->dirs.n;
+	power_image(c, seed ? random_choice(c) : add_recipe(c, ABSENT), &d,
+		    &how);
+	copy = sim_from(s, &d, s->seed ^ 0x706f776572);
 	sim_crash_free(c);
 	pthread_mutex_unlock(&s->lock);
 	return copy;
+}
+
+struct os *sim_after_power_loss(struct os *os)
+{
+	return after_power(os, NULL);
+}
+
+struct os *sim_after_power_cut(struct os *os, uint64_t seed)
+{
+	return after_power(os, &seed);
 }

@@ -65,6 +65,8 @@ bool sim_is_sim(const struct os *os);
 struct os *sim_after_kill(struct os *os);
 /* A copy with only what is durable now. */
 struct os *sim_after_power_loss(struct os *os);
+/* And with a part of what is pending, torn some of it, as @seed has it. */
+struct os *sim_after_power_cut(struct os *os, uint64_t seed);
 
 struct sim_crash_options {
 	size_t from;	   /* first crash point; entries of the log */
