@@ -502,6 +502,32 @@ static void tell_renamed(struct fs *fs, const struct move *mv)
 		changed_wait(fs);
 }
 
+/* For how long the kernel may believe a name of the file of those attributes. */
+static double belief_s(struct fs *fs, const struct place *p, struct stat st)
+{
+	double entry, attributes;
+
+	if (p->kind == NODE_VERSION)
+		st.st_mtim.tv_sec = p->ts / 1000;
+	place_timeouts(fs, p, &st, &entry, &attributes);
+	return entry;
+}
+
+/*
+ * The kernel believes the new name for as long as it was to believe the old one.
+ * But latest, and what is in .put, it is to look up each time: nobody tells that
+ * they have gone. This notice waits until the rename is over, so nobody may wait
+ * for it.
+ */
+static void disbelieve_name(struct fs *fs, const struct move *mv)
+{
+	if (!place_is_dir(&mv->from) &&
+	    belief_s(fs, &mv->from, mv->from_st) >
+		    belief_s(fs, &mv->to, mv->from_st))
+		invalidate_entry(fs->invalidator, mv->to_dir.node,
+				 bytes_str(mv->to.name));
+}
+
 static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		     uint64_t newparent, const char *newname, unsigned flags)
 {
@@ -535,8 +561,10 @@ static int do_rename(struct fs *fs, uint64_t parent, const char *name,
 		r = -EISDIR;
 	else
 		r = move_file(fs, &mv);
-	if (r == 0)
+	if (r == 0) {
 		tell_renamed(fs, &mv);
+		disbelieve_name(fs, &mv);
+	}
 out:
 	move_release(&mv);
 	return r;

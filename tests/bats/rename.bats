@@ -40,6 +40,24 @@ load helper
 	[ "$(cat "$M/T/R/f:q")" = two ]
 }
 
+@test "latest and names in .put are gone with the column, whatever was moved there" {
+	local name
+	a_column
+	echo other > "$C/1"
+	for name in "$C/latest" "$M/T/.put/R/f:q" "$M/T/.put/R/f/q/latest"; do
+		echo x > "$C/.new"
+		mv -T "$C/.new" "$name"
+		[ "$(cat "$name")" = x ]
+		rm "$M/T/R/f:q"
+		settled [ ! -e "$name" ]
+		echo other > "$C/1"
+		mv -T "$C/1" "$name"
+		[ "$(cat "$name")" = other ]
+		rm "$M/T/R/f:q"
+		settled [ ! -e "$name" ]
+	done
+}
+
 @test "mv -n does not replace" {
 	a_column
 	echo one > "$C/1"
