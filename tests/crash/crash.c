@@ -107,13 +107,6 @@ static int workloads_job(const struct options *o, unsigned nth,
 	return r;
 }
 
-static int workloads(const struct options *o)
-{
-	int r = run_all(o, "workloads", workloads_job);
-
-	return o->plant ? !r : r;
-}
-
 #define FAULTS_A_WORKLOAD 600
 
 static void say_faults(const struct options *o, const struct faults_report *f,
@@ -258,6 +251,8 @@ static void options_parse(int argc, char **argv, struct options *o)
 	}
 	if (o->states == UNSAID)
 		o->states = o->faults || o->sequences ? 0 : 20000;
+	if (o->sequence >= 0)
+		o->jobs = 1;
 	if (o->faults && !o->states && !o->seconds && !o->workloads)
 		o->workloads = 10;
 	if (optind < argc || o->jobs < 1 || o->jobs > RUN_JOBS_MAX ||
@@ -290,5 +285,7 @@ int main(int argc, char **argv)
 		return faults_all(&o);
 	if (o.sequences || o.sequence >= 0)
 		return sequences(&o);
-	return o.leave_out ? leave_out_all(&o) : workloads(&o);
+	if (o.leave_out)
+		return leave_out_all(&o);
+	return run_all(&o, "workloads", workloads_job);
 }

@@ -91,10 +91,13 @@ static int wait_for_jobs(const struct options *o)
 			continue;
 		}
 		left--;
-		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		if (status == 0)
+			continue;
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
+			r = 2;
+		else if (r == 0)
 			r = 1;
-			atomic_store(&shared->stop, true);
-		}
+		atomic_store(&shared->stop, true);
 	}
 	return r;
 }
@@ -129,7 +132,12 @@ int run_all(const struct options *o, const char *what, run_job job)
 	what_runs = what;
 	start = said = time(NULL);
 	r = o->jobs == 1 ? job(o, 0, &shared->totals[0]) : fork_jobs(o, job);
-	say_totals(o, r ? "BAD" : "none bad");
+	/* A run that has looked at nothing has proven nothing. */
+	if (r == 0 && sum(o).images == 0)
+		r = 2;
+	say_totals(o, r == 0 ? "none bad" : r == 1 ? "BAD" : "FAILED");
 	munmap(shared, sizeof(*shared));
+	if (o->plant)
+		return r == 1 ? 0 : 1;
 	return r;
 }

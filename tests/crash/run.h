@@ -31,7 +31,10 @@ struct totals {
 /* One process of it: takes each jobs-th run, beginning with the @nth. */
 typedef int (*run_job)(const struct options *o, unsigned nth, struct totals *t);
 
-/* 0, or 1 if a job said so or died. @what it is that is counted as runs. */
+/*
+ * 0; 1 if a job found a bad disk; 2 if one died, or nothing was looked at. With
+ * o->plant 0 if one was found, else 1. @what it is that is counted as runs.
+ */
 int run_all(const struct options *o, const char *what, run_job job);
 /* Has it to end now? Looked at before each disk; prints the progress. */
 bool run_is_over(const struct options *o);
