@@ -83,12 +83,16 @@ static bool was_judged(const struct search *s, const struct sim_image *image,
 static void say_where(const struct search *s, const struct sim_image *image,
 		      const char *what)
 {
+	const struct options *o = s->o;
+
 	say(s->reason,
 	    "crash: seed %llu, before entry %zu, %s: %s%s; again with:\n"
-	    "crash: crash %s --at %zu\n",
+	    "crash: crash %s --at %zu --thorough %u --nested %u --random %u "
+	    "--corners %u --all %u\n",
 	    (unsigned long long)s->plan->seed, image->at,
 	    image->killed ? "the process died" : "the power went", image->how,
-	    what, s->again, image->at);
+	    what, s->again, image->at, o->thorough, o->nested, o->random,
+	    o->corners, o->all);
 }
 
 /* Recovery is crashed too: whatever it left must be judged the same. */
