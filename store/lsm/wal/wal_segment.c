@@ -47,6 +47,12 @@ static int make_file(struct wal *w, const char *name, uint64_t size,
 	return 0;
 }
 
+/* Of memory and descriptors there may be enough when the file is needed. */
+static bool is_low(int rc)
+{
+	return rc < 0 && (os_is_full(rc) || !os_is_want(rc));
+}
+
 static int prepare_locked(struct wal *w)
 {
 	int rc = 0;
@@ -56,7 +62,7 @@ static int prepare_locked(struct wal *w)
 	if (rc == 0 && w->keeps_reserve && !w->reserve && w->loans == 0)
 		rc = make_file(w, WAL_RESERVE_NAME, w->reserve_bytes,
 			       &w->reserve);
-	atomic_store(&w->spare_failed, rc < 0 || w->loans);
+	atomic_store(&w->spare_failed, is_low(rc) || w->loans);
 	return rc;
 }
 
@@ -133,7 +139,7 @@ static int have_spare(struct wal *w)
 			atomic_store(&w->spare_failed, false);
 		return 0;
 	}
-	atomic_store(&w->spare_failed, true);
+	atomic_store(&w->spare_failed, is_low(rc));
 	if (!w->reserve || os_is_want(rc))
 		return rc;
 	rc = os_rename(w->dir, WAL_RESERVE_NAME, WAL_SPARE_NAME);
