@@ -48,6 +48,9 @@
 
 #define WAIT_MS 60000
 #define STUCK_MS 3000
+/* Before some cuts so much is done that nobody syncs, or that long. */
+#define QUIET_OPS 40
+#define QUIET_MS 100
 
 /* A daemon and its mount. */
 struct mount {
@@ -253,8 +256,8 @@ static uint32_t acked_since(unsigned w, uint32_t from)
 	return acked;
 }
 
-/* How many operations are under way, or have returned and are not synced. */
-static unsigned unsettled(void)
+/* How many operations are in one of these states. */
+static unsigned in_state(enum op_state least, enum op_state most)
 {
 	unsigned n = 0;
 
@@ -262,7 +265,7 @@ static unsigned unsettled(void)
 		for (uint32_t i = begun_now(w); i-- > run.since[w];) {
 			enum op_state state = state_now(w, i);
 
-			n += state == OP_BEGUN || state == OP_CLOSED;
+			n += state >= least && state <= most;
 		}
 	return n;
 }
@@ -290,7 +293,7 @@ static void wait_for_work(void)
 	wait_for_acks();
 	sleep_us((unsigned)(mix(run.seed + cycle) % (work_ms * 1000ul + 1)));
 	for (unsigned tries = 0; tries < 1000000 && n == 0; tries++)
-		n = unsettled();
+		n = in_state(OP_BEGUN, OP_CLOSED);
 	if (n == 0)
 		fail("no writer was at work at the signal");
 	in_flight += n;
@@ -464,7 +467,11 @@ static void cut_power(void)
 	/* For a moment nobody syncs, so that there is more to lose. */
 	if (x & 2) {
 		__atomic_store_n(run.quiet, true, __ATOMIC_RELEASE);
-		sleep_us(5000);
+		for (unsigned ms = 0; ms < QUIET_MS; ms++) {
+			if (in_state(OP_CLOSED, OP_CLOSED) >= QUIET_OPS)
+				break;
+			sleep_us(1000);
+		}
 	}
 	make_image(some);
 	__atomic_store_n(run.quiet, false, __ATOMIC_RELEASE);
