@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "tests/sim/disk.h"
+
 static _Thread_local uint64_t before, failing, failed;
 
 void alloc_arm(uint64_t nth, uint64_t more)
@@ -22,7 +24,7 @@ uint64_t alloc_disarm(void)
 
 static bool fails(void)
 {
-	if (!failing)
+	if (!failing || sim_takes_memory)
 		return false;
 	if (before) {
 		before--;
@@ -53,6 +55,13 @@ void *__wrap_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n)
 {
 	return fails() ? NULL : __real_realloc(p, n);
+}
+
+void *__real_reallocarray(void *p, size_t n, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return fails() ? NULL : __real_reallocarray(p, n, size);
 }
 
 void *__real_aligned_alloc(size_t align, size_t n);

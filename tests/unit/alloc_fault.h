@@ -1,7 +1,7 @@
 /*
  * Memory that cannot be had: of the calls of malloc(3) and its kin that the
- * linked objects make, on this thread, the n-th from alloc_arm() on fails. Link
- * with alloc_wraps of tests/meson.build.
+ * linked objects make, on this thread, the n-th from alloc_arm() on fails. Those of
+ * the simulated disk are not counted. Link with alloc_wraps of tests/meson.build.
  */
 #ifndef CELLFS_TESTS_UNIT_ALLOC_FAULT_H
 #define CELLFS_TESTS_UNIT_ALLOC_FAULT_H

@@ -42,7 +42,13 @@ static void fault(struct check_run *k, const char *fmt, ...)
 	k->faults++;
 }
 
-/* 0, or -ECANCELED. */
+/* Could not look: neither a fault nor none. */
+static bool is_no_answer(int r)
+{
+	return r == -ENOMEM || r == -ECANCELED;
+}
+
+/* 0, or an error of is_no_answer(). */
 static int check_file(struct check_run *k, const struct catalog_table *t,
 		      const struct catalog_file *f,
 		      const struct family_schema *family)
@@ -60,19 +66,21 @@ static int check_file(struct check_run *k, const struct catalog_table *t,
 	if (k->wanted && !k->wanted(k->arg, name))
 		return 0;
 	r = sst_open(k->dir, &f->info, &o, k->cache, &table);
+	if (is_no_answer(r))
+		return r;
 	if (r < 0) {
 		fault(k, "table %s, family %s, level %d: %s", t->name,
 		      family->name, f->level, store_why());
 		return 0;
 	}
 	r = sst_check(table, k->went, k->say, k->arg);
-	if (r < 0 && r != -ECANCELED)
+	if (r < 0 && !is_no_answer(r))
 		fault(k, "table %s, family %s: %s", t->name, family->name,
 		      store_why());
 	else if (r > 0)
 		k->faults += r;
 	sst_unref(table);
-	return r == -ECANCELED ? r : 0;
+	return is_no_answer(r) ? r : 0;
 }
 
 /* Files of a deeper level must have disjoint row ranges. */
@@ -176,7 +184,10 @@ int lsm_check(const char *path, struct os *os,
 	if (r < 0)
 		goto out;
 	k.manifest = m;
-	if (manifest_check_previous(m) < 0)
+	r = manifest_check_previous(m);
+	if (is_no_answer(r))
+		goto out;
+	if (r < 0)
 		fault(&k, "%s", store_why());
 	r = block_cache_new(16u << 20, &k.cache);
 	if (r == 0)

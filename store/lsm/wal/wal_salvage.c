@@ -81,9 +81,6 @@ static bool record_in_ring(struct salvage *k, uint64_t pos,
 	size = wal_record_peek(head, pos);
 	if (size == 0 || size > k->ring.len)
 		return false;
-	k->hold.len = 0;
-	if (buf_reserve(&k->hold, (size_t)size) < 0)
-		return false;
 	ring_copy(k, pos, (size_t)size, k->hold.data);
 	return wal_record_decode(k->hold.data, (size_t)size, k->head.id, pos,
 				 rec);
@@ -305,6 +302,11 @@ static int take_all(struct salvage *k)
 		return r;
 	if (k->ring.len % WAL_BLOCK_BYTES)
 		k->ring.len = 0;
+	/* Any record of the ring: for want of memory none is taken for damaged. */
+	k->hold.len = 0;
+	r = buf_reserve(&k->hold, k->ring.len);
+	if (r < 0)
+		return r;
 	if (!next && k->n)
 		next = k->numbers[0];
 	for (size_t i = 0; i < k->n; i++) {
