@@ -3,7 +3,8 @@
 # mount-tsan.sh [FILE...]
 #
 # Without names all files are run, some at a time, and then other people's programs
-# (others.sh), for half an hour. A test that fails has failed here too, and so has any
+# (others.sh), for half an hour; a name is that of a file which needs no other program
+# than filetest and posixtest. A test that fails has failed here too, and so has any
 # report of a race, whoever it is of: a daemon that is in the background, or ends by a
 # signal, has written it to a file. Nothing is suppressed: libfuse, which is not
 # built so, is seen by its locks and threads, and that is enough.
@@ -14,9 +15,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export BUILD=$PWD/build-tsan
 [ -f build-tsan/build.ninja ] || meson setup build-tsan -Dbuildtype=debugoptimized \
 	-Db_sanitize=thread -Db_lundef=false >/dev/null
-ninja -C build-tsan fs/cellfs tools/cellctl tools/mount-calls tools/mount-null \
-	tools/cellfs-bench tests/cellfs-cut tests/cellfs-ref tests/filetest \
-	tests/killtest tests/posixtest tests/treerace >/dev/null
+targets=(fs/cellfs tools/cellctl tests/filetest tests/posixtest)
+[ $# -gt 0 ] || targets+=(tools/cellfs-bench tools/mount-calls tools/mount-null
+	tests/cellfs-cut tests/cellfs-ref tests/killtest tests/treerace)
+ninja -C build-tsan "${targets[@]}" >/dev/null
 out=$(mktemp -d "${TMPDIR:-/tmp}/cellfs-tsan.XXXXXX")
 trap 'rm -rf "$out"' EXIT
 failed=0
