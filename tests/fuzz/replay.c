@@ -1,10 +1,15 @@
 /*
  * Runs a fuzz target over files, without a fuzzer.
  *
- * usage: fuzz-NAME FILE_OR_DIRECTORY...
+ * usage: fuzz-NAME [--near] FILE_OR_DIRECTORY...
+ *
+ * With --near it is also run over what lies near each file: cut at each length,
+ * and each byte with one bit other, or with the least or the greatest value. Of a
+ * long file that is a sample.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +18,42 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Inputs that are made of one file, about. */
+#define NEAR_MAX 5000
+
 static unsigned ran;
+static bool near;
+
+/* In memory of just that size, so that AddressSanitizer sees who reads on. */
+static void run(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		abort();
+	memcpy(copy, data, size);
+	LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+	ran++;
+}
+
+static void run_near(uint8_t *data, size_t size)
+{
+	size_t step = 1 + size / (NEAR_MAX / 5);
+
+	for (size_t i = 0; i < size; i += step) {
+		const uint8_t was = data[i];
+		const uint8_t other[] = {was ^ 1, was ^ 0x80, 0, 0xff};
+
+		run(data, i);
+		for (size_t j = 0; j < sizeof(other); j++) {
+			data[i] = other[j];
+			if (other[j] != was)
+				run(data, size);
+		}
+		data[i] = was;
+	}
+}
 
 static int run_file(const char *path)
 {
@@ -31,8 +71,9 @@ static int run_file(const char *path)
 		/* Said before, so that an abort leaves the name behind. */
 		printf("%s\n", path);
 		fflush(stdout);
-		LLVMFuzzerTestOneInput(data, (size_t)size);
-		ran++;
+		run(data, (size_t)size);
+		if (near)
+			run_near(data, (size_t)size);
 		rc = 0;
 	}
 	if (rc)
@@ -70,6 +111,10 @@ int main(int argc, char **argv)
 		struct stat st;
 		int rc;
 
+		if (!strcmp(argv[i], "--near")) {
+			near = true;
+			continue;
+		}
 		if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
 			rc = run_directory(argv[i]);
 		else
@@ -77,9 +122,11 @@ int main(int argc, char **argv)
 		if (rc)
 			return 1;
 	}
+	printf("%u inputs\n", ran);
 	/* A run over nothing has proven nothing. */
 	if (ran == 0) {
-		fprintf(stderr, "usage: %s FILE_OR_DIRECTORY...\n", argv[0]);
+		fprintf(stderr, "usage: %s [--near] FILE_OR_DIRECTORY...\n",
+			argv[0]);
 		return 2;
 	}
 	return 0;
