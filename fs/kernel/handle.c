@@ -89,14 +89,15 @@ static int grow(struct handles *hs)
 	return 0;
 }
 
-static uint64_t add(struct handles *hs, struct open_file *f)
+static int add(struct handles *hs, struct open_file *f, uint64_t *fh)
 {
 	struct slot *s;
-	uint64_t fh = 0;
 	uint32_t i;
+	int r;
 
 	pthread_mutex_lock(&hs->lock);
-	if (hs->free || grow(hs) == 0) {
+	r = hs->free ? 0 : grow(hs);
+	if (r == 0) {
 		i = hs->free - 1;
 		assert(i < hs->nslots);
 		s = &hs->slots[i];
@@ -106,21 +107,23 @@ static uint64_t add(struct handles *hs, struct open_file *f)
 		if (!++s->generation)
 			s->generation = 1;
 		hs->open++;
-		fh = number(s->generation, i);
+		*fh = number(s->generation, i);
 	}
 	pthread_mutex_unlock(&hs->lock);
-	return fh;
+	return r;
 }
 
 int handles_open(struct handles *hs, struct open_file *f,
 		 struct fuse_file_info *fi)
 {
+	int r;
+
 	if (!f->share.budget)
 		budget_share_init(&f->share, hs->budget);
 	if (budget_more(&f->share, HANDLE_BYTES) < 0)
 		return budget_say(hs->budget, -ENFILE);
-	fi->fh = add(hs, f);
-	return fi->fh ? 0 : why(-ENFILE, "too many open files in the mount");
+	r = add(hs, f, &fi->fh);
+	return r == -ENFILE ? why(r, "too many open files in the mount") : r;
 }
 
 /* The slot of a number from outside, or NULL; the lock is held. */

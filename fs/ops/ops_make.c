@@ -12,15 +12,40 @@
 #include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 
-static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
-		      struct place *dir, struct place *child)
+/* The place of what was made by a name in @dir, and what is told of it. */
+static int enter_made(struct fs *fs, struct place *dir, struct place *child,
+		      struct fuse_entry_param *e)
 {
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	struct bytes name = bytes_str(child->name);
 	char text[NAME_LEN_MAX + 1];
-	struct schema schema;
+	struct stat st;
 	int r;
 
+	memcpy(text, child->name, sizeof(text));
+	place_release(child);
+	r = place_child(fs, dir, bytes_str(text), child);
+	if (r < 0)
+		return r;
+	r = child->kind == NODE_TABLE ? place_stat_blank(fs, child, &st)
+				      : place_stat(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	return fs_entry(fs, dir->node, child, &st, e);
+}
+
+/* Who asked is told that it failed: nothing was made, then. */
+static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
+		      struct place *dir, struct place *child,
+		      struct fuse_entry_param *e)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	char text[NAME_LEN_MAX + 1];
+	struct why_kept kept;
+	struct schema schema;
+	struct bytes name;
+	int r;
+
+	memcpy(text, child->name, sizeof(text));
+	name = bytes_str(text);
 	schema_init(&schema, ctx->uid, ctx->gid);
 	schema.mode = mode & 07777;
 	r = store_namespace_ensure(fs->store, name);
@@ -29,27 +54,42 @@ static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
 	schema_free(&schema);
 	if (r)
 		return r;
-	memcpy(text, child->name, sizeof(text));
-	place_release(child);
-	return place_child(fs, dir, bytes_str(text), child);
+	r = enter_made(fs, dir, child, e);
+	if (r == 0) {
+		schema_absent_made(fstable_absent(child->table), ctx->pid);
+		return 0;
+	}
+	why_keep(&kept);
+	(void)store_table_drop(fs->store, name, true);
+	why_restore(&kept);
+	return r;
 }
 
-/* mkdir in the .snapshot of a table or of the mount takes a snapshot. */
-static int make_snapshot(struct fs *fs, struct place *dir, struct place *child)
+/*
+ * mkdir in the .snapshot of a table or of the mount takes a snapshot. As
+ * make_table() where it fails.
+ */
+static int make_snapshot(struct fs *fs, struct place *dir, struct place *child,
+			 struct fuse_entry_param *e)
 {
 	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
-	char text[NAME_LEN_MAX + 1];
 	struct buf name = {0};
+	struct why_kept kept;
 	int r = place_snapshot_name(bytes_str(child->name), &name);
 
 	if (r == 0)
 		r = store_snapshot_create(fs->store, t, buf_bytes(&name));
+	if (r == 0) {
+		r = enter_made(fs, dir, child, e);
+		if (r < 0) {
+			why_keep(&kept);
+			(void)store_snapshot_drop(fs->store, t,
+						  buf_bytes(&name));
+			why_restore(&kept);
+		}
+	}
 	buf_free(&name);
-	if (r)
-		return r;
-	memcpy(text, child->name, sizeof(text));
-	place_release(child);
-	return place_child(fs, dir, bytes_str(text), child);
+	return r;
 }
 
 /* Makes a row, family or column, which is in memory until it holds a cell. */
@@ -96,22 +136,11 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r < 0)
 		goto out;
 	if (dir.kind == NODE_SNAPSHOT_DIR) {
-		r = make_snapshot(fs, &dir, &child);
-		if (!r)
-			r = place_stat(fs, &child, &st);
-		if (r > 0)
-			r = fs_entry(fs, parent, &child, &st, e);
+		r = make_snapshot(fs, &dir, &child, e);
 		goto out;
 	}
 	if (child.kind == NODE_TABLE) {
-		r = make_table(fs, req, mode, &dir, &child);
-		if (!r)
-			r = place_stat_blank(fs, &child, &st);
-		if (r > 0)
-			r = fs_entry(fs, parent, &child, &st, e);
-		if (!r)
-			schema_absent_made(fstable_absent(child.table),
-					   fuse_req_ctx(req)->pid);
+		r = make_table(fs, req, mode, &dir, &child, e);
 	} else if (place_is(&child, KIND_MADE)) {
 		r = make_directory(fs, &child, e);
 	} else if (child.kind != NODE_SCRATCH) {
