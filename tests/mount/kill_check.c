@@ -318,7 +318,7 @@ static void check_snapshots(unsigned w)
 	uint32_t last = span_of(w, OP_SNAPSHOT, NULL, 0, NONE).last_acked;
 	char path[4096];
 
-	for (uint32_t i = oldest(w); i < run.judged[w].n; i++) {
+	for (uint32_t i = 0; i < run.judged[w].n; i++) {
 		if (op_kind(w, i) != OP_SNAPSHOT || state_of(w, i) == OP_NONE)
 			continue;
 		snprintf(path, sizeof(path), "%s/T/.snapshot/w%u.%u", run.point,
