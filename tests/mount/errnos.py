@@ -15,8 +15,9 @@ An answer is
 	ok+	success, and something of that has changed
 	EPERM	that error; with a + the call has changed something nonetheless,
 		with a c: it came from close(2) only
-	-	not asked: the file could not be opened for it, or concerns() says
-		that the call can only answer as before
+	-	not asked: the file could not be opened for it, or the call can
+		only answer as before (concerns()); as root not what the owner has
+		changed, since each change takes a repair
 
 Every kind of node that fs/tree/kind.c has must have a node here, every word of
 fs/tree/fixed.c, every file of .cellfs and of .info. What an answer should be
@@ -505,6 +506,7 @@ class Tree:
     def __init__(self, mount, name, shown, made):
         self.mount, self.name, self.shown = mount, name, shown
         self.sink = None
+        self.seen = None  # by changed(), the last time
         if made:
             self.make()
             self.sink = os.open(self.path("{T}/.sink"),
@@ -546,10 +548,10 @@ class Tree:
 
     def refill(self):
         """Repairs what is in the table: False when more than that is amiss."""
-        now, was = self.state(), self.mount.was
+        now, was = self.seen, self.mount.was
         if self.mount.mode == "nodelete" or any(
                 now.get(n) != was[n] for n in was if not n.startswith("/") or
-                n in ("/.schema", "/.snapshot", "/.put/r")):
+                n in ("/.schema", "/.snapshot", "/.put/r", "/.d/")):
             return False
         be(0)
         for name in ("{T}", "{T}/.stage", "{T}/.d"):
@@ -562,7 +564,7 @@ class Tree:
                     os.unlink(entry.path)
         be(OWNER)
         self.fill()
-        return not self.changed()
+        return True
 
     def state(self):
         """All that a user can see of it, in words that fit each table."""
@@ -588,12 +590,13 @@ class Tree:
         for name in names if isinstance(names, list) else []:
             if name in (".s", ".d", ".dd", "a", "sr"):
                 st = os.lstat(path + "/" + name)
-                seen[path[len(self.path("{T}")):] + "/" + name] = (
+                seen[path[len(self.path("{T}")):] + f"/{name}/"] = (
                     st.st_mode, st.st_uid, st.st_gid, st.st_mtime == 2,
                     text_of(path + "/" + name))
 
     def changed(self):
-        return self.state() != self.mount.was
+        self.seen = self.state()
+        return self.seen != self.mount.was
 
 
 def text_of(path):
@@ -611,6 +614,8 @@ class Asker:
     def __init__(self, mode, mount, shown, first):
         self.mode, self.mount, self.shown = mode, mount, shown
         self.count = 0
+        # What the owner was told: what he may change is not asked as root.
+        self.owners = {}
         self.tree = None
         self.first = first
         self.fresh()
@@ -650,7 +655,8 @@ class Asker:
 
     def ask(self, node, user):
         """The answers of a node to a user, by call."""
-        calls = [c for c in CALLS if concerns(node, c, self.mode, user)]
+        calls = [c for c in CALLS if concerns(node, c, self.mode, user) and
+                 (user != "root" or self.owners.get((node, c)) != "ok+")]
         answers = dict.fromkeys(CALLS, "-")
         be(USERS[user])
         path = self.tree.path(NODES[node][1])
@@ -670,6 +676,8 @@ class Asker:
                 be(USERS[user])
                 path = self.tree.path(NODES[node][1])
             answers[call] = said
+        if user == "owner":
+            self.owners.update(((node, c), a) for c, a in answers.items())
         return answers
 
     def nothing_else(self, nodes, user):
