@@ -285,7 +285,10 @@ static int snapshot(unsigned w, uint32_t i)
 		gone++;
 		snprintf(path, sizeof(path), "%s/T/.snapshot/w%u.%u", run.point,
 			 w, old);
-		if (rmdir(path) < 0 && errno != ENOENT)
+		/* The last one is there if its end was acknowledged. */
+		if (rmdir(path) < 0 &&
+		    (errno != ENOENT ||
+		     (gone == 1 && me->state[old] == OP_ACKED)))
 			return -1;
 	}
 	return 0;

@@ -275,8 +275,13 @@ static void wait_for_acks(void)
 	for (unsigned ms = 0;; ms++) {
 		unsigned ready = 0;
 
-		for (unsigned w = 0; w < WRITERS; w++)
+		for (unsigned w = 0; w < WRITERS; w++) {
 			ready += acked_since(w, run.since[w]) > 0;
+			if (run.writers[w].error)
+				fail("writer %u: %s at operation %u", w,
+				     strerror(run.writers[w].error),
+				     run.writers[w].n - 1);
+		}
 		if (ready == WRITERS)
 			return;
 		if (ms > WAIT_MS)
