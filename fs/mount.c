@@ -178,16 +178,12 @@ static int say_no_mount(const struct options *o)
 		   o->mountpoint);
 }
 
-/* Mounts, or has it done by who still may. */
+/* Has it mounted by who still may. */
 static int take_device(struct mount *m)
 {
 	char path[32];
 	int fd;
 
-	if (m->mounter.socket < 0)
-		return fuse_session_mount(m->session, m->options->mountpoint)
-			       ? say_no_mount(m->options)
-			       : 0;
 	fd = mounter_mount(&m->mounter);
 	if (fd < 0)
 		return say_no_mount(m->options);
@@ -267,9 +263,7 @@ static int mount_down(struct mount *m)
 		close(m->listening);
 	if (m->fs)
 		invalidator_stop(m->fs->invalidator);
-	if (m->mounted && m->mounter.socket < 0)
-		fuse_session_unmount(m->session);
-	else if (m->mounted)
+	if (m->mounted)
 		leave_device(m);
 	else
 		mounter_end(&m->mounter, false);
@@ -338,11 +332,9 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 	gid_t group = p ? p->pw_gid : 0;
 	int r = session_args(o, &m->args);
 
-	if (r < 0 || (o->sandbox == SANDBOX_NO && !o->run_as && !o->io_uring))
-		return r;
 	if (r == 0)
 		r = mounter_start(&m->mounter, &m->args, o->mountpoint, user,
-				  group, background, o->io_uring);
+				  group, background);
 	if (r == 0 && open_store == store_open)
 		r = make_store(o, user, group);
 	if (r == 0 && o->run_as)

@@ -77,7 +77,7 @@ struct process {
 	const char *mountpoint;
 	uid_t user;
 	gid_t group;
-	bool quiet, ring;
+	bool quiet;
 	struct fuse_session *session;
 	unsigned device; /* the mount's st_dev; 0 = not known */
 };
@@ -95,10 +95,11 @@ static unsigned device_of(const char *mountpoint)
 }
 
 /*
- * The daemon died. Over io_uring the kernel does not end its requests while its
- * thread for notices waits, perhaps for one of these (invalidate.c). So the
- * connection is ended here, and stays mounted: by the file that fusectl has for
- * that, or by an unmount with force of what is in use.
+ * The daemon died. Its thread for notices lives on as long as it waits in the kernel
+ * for a directory that a client has locked (invalidate.c), and has the device: no
+ * request that nobody had read yet would be ended, that client's perhaps among them.
+ * Over io_uring none would be. So the connection is ended here, and stays mounted: by
+ * the file that fusectl has for that, or by an unmount with force of what is in use.
  */
 static void end_requests(const struct process *p)
 {
@@ -130,7 +131,7 @@ static void mount_asked(struct process *p)
 	p->session = fuse_session_new(&args, &none, sizeof(none), NULL);
 	if (p->session && !fuse_session_mount(p->session, p->mountpoint))
 		fd = fuse_session_fd(p->session);
-	if (fd >= 0 && p->ring)
+	if (fd >= 0)
 		p->device = device_of(p->mountpoint);
 	send_byte(p->socket, ASK_MOUNT, fd);
 	if (fd >= 0)
@@ -162,8 +163,7 @@ static void run(struct process *p)
 }
 
 int mounter_start(struct mounter *m, const struct fuse_args *args,
-		  const char *mountpoint, uid_t user, gid_t group, bool quiet,
-		  bool ring)
+		  const char *mountpoint, uid_t user, gid_t group, bool quiet)
 {
 	int ends[2];
 
@@ -182,8 +182,7 @@ int mounter_start(struct mounter *m, const struct fuse_args *args,
 				    .mountpoint = mountpoint,
 				    .user = user,
 				    .group = group,
-				    .quiet = quiet,
-				    .ring = ring};
+				    .quiet = quiet};
 
 		descriptors_close(ends[1]);
 		run(&p);
