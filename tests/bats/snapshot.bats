@@ -132,6 +132,26 @@ c" ]
 	rmdir "$M/.snapshot/all" "$M/T"
 }
 
+@test "a snapshot keeps what it shows when the schema changes" {
+	not_over_hbase "a snapshot has files of its own there"
+	mkdir -p "$M/T/r/f/q"
+	printf 'family f\n\tversions 3\n' >"$M/T/.schema"
+	echo 1 >"$M/T/r/f/q/1"
+	echo 2 >"$M/T/r/f/q/2"
+	mkdir "$M/T/.snapshot/s"
+	cp "$M/T/.schema" "$T/schema"
+	run ! bash -c "printf 'family f\n\tversions 1\n' >'$M/T/.schema'"
+	[[ $output == *"Device or resource busy"* ]]
+	grep -q "snapshot s shows of family f what this (versions) would hide" \
+		"$M/.cellfs/errors"
+	diff "$T/schema" "$M/T/.schema"
+	printf 'family f\n\tversions 5\n' >"$M/T/.schema"
+	printf 'family f\n\tversions 3\n' >"$M/T/.schema"
+	rmdir "$M/T/.snapshot/s"
+	printf 'family f\n\tversions 1\n' >"$M/T/.schema"
+	[ "$(ls "$M/T/r/f/q")" = 2 ]
+}
+
 @test "a snapshot of the mount shows all tables by their names of then" {
 	not_over_hbase "it takes no snapshot of all tables"
 	a_table

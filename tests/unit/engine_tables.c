@@ -170,6 +170,53 @@ static void what_a_snapshot_shows_is_not_dropped(void **state)
 			 -ENOENT);
 }
 
+/* Families f and g with so many versions, and a ttl of f. */
+static int alter_to(struct temp_store *s, uint32_t versions, uint64_t ttl_ms)
+{
+	struct schema schema;
+	int r;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.versions = versions;
+	schema.families[0].attrs.ttl_ms = ttl_ms;
+	r = table_alter(s->table, &schema, false);
+	schema_free(&schema);
+	return r;
+}
+
+static void assert_kept(struct temp_store *s, uint32_t versions,
+			uint64_t ttl_ms, const char *word)
+{
+	assert_int_equal(alter_to(s, versions, ttl_ms), -EBUSY);
+	assert_non_null(strstr(store_why(), word));
+	assert_non_null(strstr(store_why(), "snapshot"));
+}
+
+/* Else a compaction would take from the snapshot what the table hides. */
+static void
+a_schema_that_would_hide_what_a_snapshot_shows_is_refused(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes name = bytes_str("monday");
+	const struct table *const scopes[] = {s->table, NULL};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct table *scope = (struct table *)scopes[i];
+
+		assert_int_equal(alter_to(s, 5, 100000000), 0);
+		assert_int_equal(store_snapshot_create(s->store, scope, name),
+				 0);
+		assert_kept(s, 4, 100000000, "(versions)");
+		assert_kept(s, 5, 99999999, "(ttl)");
+		/* What it has gained since may go. */
+		assert_int_equal(alter_to(s, 9, TTL_FOREVER), 0);
+		assert_kept(s, 4, TTL_FOREVER, "(versions)");
+		assert_int_equal(alter_to(s, 5, 100000000), 0);
+		assert_int_equal(store_snapshot_drop(s->store, scope, name), 0);
+		assert_int_equal(alter_to(s, 1, 5), 0);
+	}
+}
+
 static void a_table_that_is_dropped_says_so(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -620,6 +667,7 @@ int main(void)
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
+		BOTH(a_schema_that_would_hide_what_a_snapshot_shows_is_refused),
 		BOTH(a_snapshot_remembers_names_and_schemas),
 		BOTH(dropping_a_snapshot_frees_the_space),
 		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),

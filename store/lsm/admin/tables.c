@@ -492,6 +492,31 @@ static int stays(struct lsm *db, struct table *base, const char *family,
 	return r;
 }
 
+/*
+ * Snapshots are read, and kept by compactions, by the attributes that the table
+ * has: so those cannot become less than what a snapshot shows. 0 or -EBUSY. Under
+ * catalog.
+ */
+static int shows_less(struct lsm *db, struct table *base,
+		      const struct family_attrs *now,
+		      const struct family_schema *to)
+{
+	const struct catalog_snapshot *s;
+	const char *word;
+
+	if (!family_attrs_less(&to->attrs, now))
+		return 0;
+	s = catalog_shows_more(manifest_catalog(db->manifest), base->id, to,
+			       &word);
+	if (!s)
+		return 0;
+	return why(-EBUSY,
+		   "snapshot %s shows of family %s what this (%s) would hide: "
+		   "drop the snapshot first, or keep it as a table by cellctl "
+		   "clone_snapshot",
+		   s->name, to->name, word);
+}
+
 /* The schema as @a changes it; free @out. Under catalog and commit. */
 static int altered(struct lsm *db, struct table *base, const struct alter *a,
 		   struct schema *out)
@@ -504,10 +529,14 @@ static int altered(struct lsm *db, struct table *base, const struct alter *a,
 	for (uint32_t i = 0; i < now->nfamilies; i++) {
 		const struct family_schema *f = &now->families[i];
 		struct bytes name = bytes_str(f->name);
+		int at = schema_find(&a->to, name);
 
 		r = guard_family(base, f, a, has_cell);
-		if (r == 0 && schema_find(&a->to, name) < 0)
+		if (r == 0 && at < 0)
 			r = stays(db, base, f->name, a);
+		else if (r == 0)
+			r = shows_less(db, base, &f->attrs,
+				       &a->to.families[at]);
 		if (r > 0)
 			r = schema_add(out, name, &f->attrs);
 		if (r < 0)

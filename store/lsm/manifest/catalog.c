@@ -149,6 +149,25 @@ catalog_shown_by(const struct catalog *c, uint64_t table, const char *family)
 	return NULL;
 }
 
+const struct catalog_snapshot *
+catalog_shows_more(const struct catalog *c, uint64_t table,
+		   const struct family_schema *to, const char **word)
+{
+	for (size_t i = 0; i < c->nsnapshots; i++) {
+		const struct snapshot_table *t =
+			snapshot_tables_find(&c->snapshots[i].tables, table);
+		int at = t ? schema_find(&t->schema, bytes_str(to->name)) : -1;
+
+		*word = at < 0 ? NULL
+			       : family_attrs_less(
+					 &to->attrs,
+					 &t->schema.families[at].attrs);
+		if (*word)
+			return &c->snapshots[i];
+	}
+	return NULL;
+}
+
 const struct catalog_snapshot *catalog_shown_after(const struct catalog *c,
 						   uint64_t table, uint64_t seq)
 {

@@ -129,6 +129,13 @@ const struct catalog_snapshot *catalog_next_snapshot(const struct catalog *c,
 /* Some snapshot that shows the table, and (unless NULL) its family. */
 const struct catalog_snapshot *
 catalog_shown_by(const struct catalog *c, uint64_t table, const char *family);
+/*
+ * The first snapshot that shows of the family what it would not show with the
+ * attributes of @to (family_attrs_less()), and the *word of the attribute; or NULL.
+ */
+const struct catalog_snapshot *
+catalog_shows_more(const struct catalog *c, uint64_t table,
+		   const struct family_schema *to, const char **word);
 /* Some snapshot that shows the table as it was after @seq. */
 const struct catalog_snapshot *
 catalog_shown_after(const struct catalog *c, uint64_t table, uint64_t seq);
