@@ -24,16 +24,20 @@
 #define WRITERS 3
 #define ROWS 7
 #define COLUMNS 6
-#define ROUNDS 1500
 
 static struct temp_store ts;
 static _Atomic bool writing;
 static _Atomic uint64_t torn, read_rows, failures;
 
+/* Mutations that each writer makes at least, rows that are read, puts to be seen. */
 #ifdef __SANITIZE_THREAD__
+#define ROUNDS 1500
 #define WANTED 0
+#define SEEN_ROUNDS 6000
 #else
+#define ROUNDS 100
 #define WANTED 200000
+#define SEEN_ROUNDS 600
 #endif
 
 static uint64_t wanted_rows(void)
@@ -152,8 +156,6 @@ static void rows_stay_whole_under_writers(void **state)
 	       (unsigned long long)atomic_load(&read_rows));
 	assert_int_equal(temp_remove(&ts), 0);
 }
-
-#define SEEN_ROUNDS 6000
 
 static _Atomic uint64_t acknowledged, looked, late;
 
