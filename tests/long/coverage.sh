@@ -13,11 +13,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 dir=${CELLFS_COVER:-build-cover}
 [ -f "$dir/build.ninja" ] || meson setup "$dir" -Dbuildtype=debug \
 	-Db_coverage=true -Db_ndebug=true -Db_lundef=false >/dev/null
-tests=(wal wal_crash wal_damage wal_direct wal_kept record notes engine failing
+tests=(wal wal_crash wal_damage wal_direct wal_kept record notes engine
+	engine_background engine_tables failing
 	catalog manifest_old levels history alive merge runs visibility
 	visibility_random compaction damage damage_every repair_every clone
 	sstable sst_format sst_index block bloom bare schema bytes cells name remote hold
-	moments store shape namespace no_memory
+	moments store shape namespace no_memory no_memory_check
 	fuzz-catalog fuzz-manifest_old fuzz-record fuzz-schema fuzz-wal
 	fuzz-block fuzz-sstable fuzz-name fuzz-cells fuzz-export fuzz-served
 	fuzz-reply model model-classic model-threads hbase hbase-flush
