@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/test-os_calls tests/test-catalog"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -143,6 +143,37 @@ mutant "the name of the catalog is not on disk" store/lsm/manifest/manifest.c \
 mutant "the catalog before is not kept" store/lsm/manifest/manifest.c \
 	's/\(void\)!os_rename\(m->dir, name, old\);/os_discard(m->dir, name);/' \
 	meson build-asan catalog
+
+mutant "the one version of a column in a block is taken for its only one" store/lsm/read/get.c \
+	's/n->only = !n->found && is_alone\(&at, cell\)/n->only = !n->found \&\& (is_alone(\&at, cell) || at.block->copies == 1)/' \
+	meson build-asan engine
+mutant "a schema hides what a snapshot shows" store/lsm/admin/tables.c \
+	's/(int shows_less.*?)if \(!s\)/$1if (true)/s' \
+	meson build-asan engine_tables
+mutant "what a dead process kept ready of the log stays" store/lsm/wal/wal_recover.c \
+	's/\tif \(rc == 0\)\n\t\trc = os_remove\(dir, WAL_NEW_NAME\);\n//' \
+	meson build-asan wal
+mutant "no memory for a segment is a full disk" store/lsm/wal/wal_segment.c \
+	's/return rc < 0 && \(os_is_full\(rc\) \|\| !os_is_want\(rc\)\);/return rc < 0;/' \
+	meson build-asan no_memory
+mutant "a check without memory finds damage" store/lsm/admin/check.c \
+	's/return r == -ENOMEM \|\| r == -ECANCELED;/return r == -ECANCELED;/' \
+	meson build-asan no_memory_check
+mutant "a table that the kernel is not told of stays" fs/ops/ops_make.c \
+	's/\t\(void\)store_table_drop\(fs->store, name, true\);\n//' \
+	meson build-asan no_memory_ops
+mutant "a sticky bit is not shown" fs/tree/place_stat.c \
+	's/own\.mode & 07777/own.mode \& 0777/' \
+	bats posix "mode and owner"
+mutant "a removed scratch file has a link" fs/look/lookup.c \
+	's/if \(r > 0 && p->detached\)\n\t\t\tst->st_nlink = 0;\n//' \
+	bats posix "removed files"
+mutant "F:Q is moved onto a version of its column by doing nothing" fs/change/cellfile.c \
+	's/if \(same && \(to->kind == NODE_VERSION \? to->ts == cell->ts\n\s*: from->kind == NODE_ALIAS\)\)/if (same \&\& (from->kind == NODE_ALIAS || (to->kind == NODE_VERSION \&\& to->ts == cell->ts)))/' \
+	bats rename "of its own column"
+mutant "a name to which a file was renamed is believed" fs/ops/ops_rename.c \
+	's/(\n\t\ttell_renamed\(fs, &mv\);)\n\t\tdisbelieve_name\(fs, &mv\);/$1 (void)disbelieve_name;/' \
+	bats rename "gone with the column"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
