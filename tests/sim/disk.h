@@ -32,7 +32,7 @@ void *sim_alloc(void *old, size_t n);
 /* Cuts what is too long. */
 void sim_copy_name(char to[SIM_NAME_MAX], const char *name);
 /* Not 0 while it does, for programs in which allocations fail. */
-extern _Thread_local unsigned sim_takes_memory;
+extern _Thread_local volatile unsigned sim_takes_memory;
 
 void disk_copy(struct disk *to, const struct disk *from);
 /* As disk_copy(), but inodes without a name are left out. */

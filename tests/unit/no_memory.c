@@ -221,7 +221,11 @@ static int act_alter(struct world *w, const struct act *a)
 
 	if (r < 0)
 		return r;
-	schema.families[0].attrs.versions = 1 + w->step % 5;
+	/* What a snapshot shows cannot become less. */
+	if (w->snapshot)
+		schema.families[0].attrs.max_value = (10 + w->step % 5) << 20;
+	else
+		schema.families[0].attrs.versions = 1 + w->step % 5;
 	r = table_alter(w->s.table, &schema, false);
 	schema_free(&schema);
 	return r;
