@@ -4,7 +4,7 @@
 load helper
 
 setup() {
-	[ "$(id -u)" -eq 0 ]
+	[ "$(id -u)" -eq 0 ] || skip "to be three users takes root"
 	not_over_hbase "the table is the engine's, and of one store"
 	# Where another user can go, too; in memory, since it syncs often.
 	PLACE=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)

