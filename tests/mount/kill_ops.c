@@ -50,7 +50,7 @@ size_t make_value(uint64_t id, uint8_t *out)
 enum op_kind op_kind(unsigned w, uint32_t i)
 {
 	static const enum op_kind rare[] = {
-		OP_SNAPSHOT, OP_REPLACE, OP_ALTER,   OP_REPLACE,
+		OP_SNAPSHOT, OP_REPLACE, OP_ALTER,   OP_COMPACT,
 		OP_FLUSH,    OP_REPLACE, OP_COMPACT, OP_REPLACE,
 	};
 	enum op_kind kind = (enum op_kind)(i % WHEEL);

@@ -503,7 +503,7 @@ static uint32_t count_kinds(unsigned cycles)
 				of[op_kind(w, i)]++;
 	for (unsigned kind = 0; kind < OP_KINDS; kind++) {
 		total += of[kind];
-		if (kind != OP_RARE && of[kind] == 0 && cycles >= 20)
+		if (kind != OP_RARE && of[kind] == 0 && cycles >= 40)
 			fail("no operation of kind %u has been done", kind);
 	}
 	return total;
