@@ -278,8 +278,8 @@ static int snapshot(unsigned w, uint32_t i)
 	snprintf(path, sizeof(path), "%s/T/.snapshot/w%u.%u", run.point, w, i);
 	if (mkdir(path, 0755) < 0)
 		return -1;
-	/* A kill may have come between this one and its end. */
-	for (uint32_t old = i; old-- > 0 && gone < 4;) {
+	/* A kill may have come between any of them and its end. */
+	for (uint32_t old = i; old-- > 0;) {
 		if (op_kind(w, old) != OP_SNAPSHOT || me->state[old] == OP_NONE)
 			continue;
 		gone++;
