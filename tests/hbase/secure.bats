@@ -239,7 +239,7 @@ insists() {
 @test "a server that insists on TLS is not spoken to otherwise, nor is a stranger" {
 	insists
 	refused "timeout=1" "if it wants TLS, set tls=on"
-	refused "$KRB&timeout=1" "if it wants TLS, set tls=on"
+	refused "$KRB&timeout=4" "if it wants TLS, set tls=on"
 	refused "tls=on" "nobody whom this side trusts" ca=
 	# An authority of the same name.
 	refused "tls=on&ca=$REALM/ca.pem" "nobody whom this side trusts" ca=

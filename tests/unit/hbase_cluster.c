@@ -39,6 +39,7 @@ enum action {
 	TALKS_NONSENSE,
 	DENIES_ACCESS,
 	HAS_A_FAULT,
+	IS_SILENT_TO_THE_END, /* of the call's time, and hangs up then */
 };
 
 struct step {
@@ -149,6 +150,9 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 	case IS_STANDBY:
 		server_refuse(fd, id, "org.example.StandbyException");
 		return true;
+	case IS_SILENT_TO_THE_END:
+		atomic_fetch_add(&passed_ns, TIMEOUT_MS * 1000000ull);
+		return false;
 	case HAS_A_FAULT:
 		server_refuse(fd, id, "java.lang.NullPointerException");
 		return true;
@@ -330,6 +334,22 @@ static void a_master_that_begins_with_faults_is_waited_for(void **state)
 		{"GetTableNames", ANSWERS});
 }
 
+/* What the end of the time cut short hides no reason that was told before. */
+static void the_last_reason_that_was_told_in_time_stays(void **state)
+{
+	static const struct step script[] = {
+		{"GetClusterId", HAS_A_FAULT},
+		{"GetClusterId", IS_SILENT_TO_THE_END},
+	};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 2);
+	assert_int_equal(open_cluster(&m, &c), -EIO);
+	assert_non_null(strstr(store_why(), "NullPointerException"));
+	end(&m, NULL);
+}
+
 /* None becomes active: that is no error which means "try again". */
 static void no_active_master_is_a_timeout(void **state)
 {
@@ -462,6 +482,7 @@ int main(void)
 		cmocka_unit_test(a_fault_of_the_server_is_tried_a_few_times),
 		cmocka_unit_test(
 			a_master_that_begins_with_faults_is_waited_for),
+		cmocka_unit_test(the_last_reason_that_was_told_in_time_stays),
 		cmocka_unit_test(no_active_master_is_a_timeout),
 		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
 		cmocka_unit_test(

@@ -311,12 +311,35 @@ static bool is_refusal(int r)
 	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
 }
 
+/* How the attempts of a call have failed so far. */
+struct told {
+	int err; /* 0: none has */
+	struct why_kept reason;
+};
+
+/*
+ * Notes that an attempt failed by @err, and returns the call's own failure. What
+ * the end of the call's time cuts short says less than what failed before it, so
+ * that the reason of the earlier attempt stays.
+ */
+static int tell(struct told *t, int err, bool is_over)
+{
+	if (is_over && t->err) {
+		why_restore(&t->reason);
+		return t->err;
+	}
+	t->err = err;
+	why_keep(&t->reason);
+	return err;
+}
+
 int registry_call(struct cluster *c, struct rpc_request *q,
 		  struct attempt *call, const struct proto_message *type,
 		  void *out)
 {
 	struct retry retry = retry_of(c, q);
 	struct failure f, curable;
+	struct told told = {0};
 	int r = -EINVAL;
 
 	do {
@@ -327,6 +350,8 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 				       call, type, out, &f);
 			if (r == 0 || is_refusal(r))
 				return r;
+			r = tell(&told, r,
+				 os_monotonic_ns(c->os) >= retry.deadline_ns);
 			/* A master that begins fails until it has all parts. */
 			if (f.cure == CURE_DOUBT)
 				f.cure = CURE_WAIT;
