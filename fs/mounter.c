@@ -95,11 +95,27 @@ static unsigned device_of(const char *mountpoint)
 }
 
 /*
+ * A mount of fusectl, with a directory for each connection, that has no place and so
+ * keeps nothing from being unmounted. It takes root, and Linux 5.2; else -1.
+ */
+static int mount_connections(void)
+{
+	int mount = -1, fs = fsopen("fusectl", FSOPEN_CLOEXEC);
+
+	if (fs >= 0 && fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mount = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (fs >= 0)
+		close(fs);
+	return mount;
+}
+
+/*
  * The daemon died. Its thread for notices lives on as long as it waits in the kernel
  * for a directory that a client has locked (invalidate.c), and has the device: no
  * request that nobody had read yet would be ended, that client's perhaps among them.
  * Over io_uring none would be. So the connection is ended here, and stays mounted: by
- * the file that fusectl has for that, or by an unmount with force of what is in use.
+ * the file that fusectl has for that, which is the user's, where systems mount it.
+ * The mount itself is not opened, or who unmounts it now would be told that it is busy.
  */
 static void end_requests(const struct process *p)
 {
@@ -109,11 +125,12 @@ static void end_requests(const struct process *p)
 	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort",
 		 p->device);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0 && write(fd, "1", 1) == 1)
-		_exit(0);
-	fd = open(p->mountpoint, O_PATH | O_CLOEXEC);
-	if (fd >= 0 && device_of(p->mountpoint) == p->device)
-		umount2(p->mountpoint, MNT_FORCE);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "%u/abort", p->device);
+		fd = openat(mount_connections(), path, O_WRONLY | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		(void)!write(fd, "1", 1);
 }
 
 static void mount_asked(struct process *p)

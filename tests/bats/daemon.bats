@@ -109,6 +109,27 @@ end_daemon() {
 	[ "$(cat "$M/T/R/f:q")" = x ]
 }
 
+traced() {
+	! grep -q '^TracerPid:[[:space:]]0$' "/proc/$1/status"
+}
+
+@test "requests that nobody can answer end with the daemon, and nothing keeps the mount" {
+	local mounter tracer
+
+	mounter=$(pgrep -P "$DAEMON" -x cellfs-mounter)
+	strace -y -qq -o "$T/calls" -e trace=%file,%desc -p "$mounter" 2>/dev/null 3>&- &
+	tracer=$!
+	settled traced "$mounter"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u "$M"
+	wait "$tracer"
+	grep -qE '^write\([0-9]+<.*/abort>, "1", 1\) += 1' "$T/calls"
+	# What it opened there it could be holding when somebody unmounts.
+	run ! grep -F "$M" "$T/calls"
+	DAEMON=
+}
+
 @test "a store in use names the pid that holds it" {
 	mkdir "$T/other"
 	run "$CELLFS" "$STORE" "$T/other"
