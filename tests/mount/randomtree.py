@@ -852,7 +852,7 @@ class Run:
         file = self.one(["flush", "flush", "sync", "compact"])
         table = self.table()
         self.note(file, table)
-        want = errno.ENOENT if file != "sync" and table not in self.tables \
+        want = errno.EINVAL if file != "sync" and table not in self.tables \
             else 0
         self.expect(want, write, self.path(".cellfs", file),
                     table.encode() + b"\n", 0)
