@@ -5,23 +5,26 @@
 # usage: tests/analyzer.sh BUILD
 #
 # Leaks are left to the sanitizers: this gcc takes an object for lost whose address
-# is kept as that of a member.
+# is kept as that of a member. What ccache has seen without a finding is not looked
+# at again.
 set -u
 build=${1:?usage: tests/analyzer.sh BUILD}
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
+out=$(mktemp -d) || exit 2
+trap 'rm -rf "$out"' EXIT
+log=$out/commands
+gcc=$(command -v ccache >/dev/null && echo "ccache ")gcc
 
 # The benchmarks of other engines are theirs to include.
 jq -r '.[] | select(.file | test("^(../|/.*/)?(store|fs|tools)/.*[.]c$")) |
 	select(.file | test("/bench/") | not) | .command' \
 	"$build/compile_commands.json" |
-	sed -E 's/^([^ ]*ccache )?[^ ]+/gcc/
-		s/ -M[DQF]( [^-][^ ]*)?//g; s/ -o [^ ]+ -c / -c -o \/dev\/null /
-		s/ -fsanitize=[^ ]+//g; s/ -O[0-9]//
-		s/$/ -O1 -fanalyzer -Wno-analyzer-malloc-leak -Werror -fdiagnostics-plain-output/' |
+	sed -E "s/^([^ ]*ccache )?[^ ]+/$gcc/
+		s/ -M[DQF]( [^-][^ ]*)?//g; s/ -o [^ ]+ -c / -c -o \"\$1\/\$\$.o\" /
+		s/ -fsanitize=[^ ]+//g; s/ -O[0-9]//; s/ -g / /
+		s/\$/ -O1 -fanalyzer -Wno-analyzer-malloc-leak -Werror -fdiagnostics-plain-output/" |
 	sort -u >"$log"
 [ -s "$log" ] || {
 	echo "no source is compiled in $build" >&2
 	exit 2
 }
-cd "$build" && xargs -P "$(nproc)" -d '\n' -n 1 sh -c <"$log"
+cd "$build" && xargs -P "$(nproc)" -d '\n' -I{} sh -c {} analyzer "$out" <"$log"
