@@ -158,7 +158,7 @@ static bool try_care(const char *what,
 static void try_all(const char *what,
 		    int (*care)(struct store *, struct table *))
 {
-	uint64_t step = thorough() ? 1 : 5;
+	uint64_t step = each(5);
 
 	for (size_t i = 0; i < NERRNOS; i++)
 		for (int forever = 0; forever < 2; forever++)

@@ -334,8 +334,9 @@ static void every_crash_leaves_a_prefix_with_all_that_was_synced(void **state)
 	struct tally y = {0};
 
 	for (uint64_t seed = 1; seed <= (thorough() ? 8 : 1); seed++) {
-		struct sim_crash_options o = {.seed = seed,
-					      .random = thorough() ? 16 : 6};
+		struct sim_crash_options o = {
+			.seed = seed,
+			.random = thorough() ? 16 : 6 / SAMPLE_THINNED};
 		struct os *os = workload(seed, 90, 0, 0);
 		bool good = survives(os, &o, 1009, &y);
 
@@ -354,7 +355,8 @@ static void a_crash_leaves_no_hole_in_what_is_kept(void **state)
 	struct sim_crash_options o = {.seed = 2,
 				      .random = 4,
 				      .corners = 2,
-				      .step = thorough() ? 0 : 7};
+				      .step = thorough() ? 0
+							 : 7 * SAMPLE_THINNED};
 	struct tally y = {0};
 	struct os *os;
 	bool good;
@@ -380,7 +382,7 @@ static void each_sync_is_needed(unsigned kind)
 
 	sim_free(os);
 	assert_true(syncs > 3);
-	for (uint64_t nth = 1; nth <= syncs; nth += thorough() ? 1 : 5) {
+	for (uint64_t nth = 1; nth <= syncs; nth += each(5)) {
 		struct sim_crash_options o = {.seed = nth,
 					      .random = 6,
 					      .corners = 4,
@@ -496,7 +498,7 @@ static void what_cannot_be_kept_costs_nothing_else(void **state)
 	bool fired = true;
 
 	options.keep = MAY_HAVE_HOLES;
-	for (uint64_t nth = 1; fired; nth += thorough() ? 1 : 5)
+	for (uint64_t nth = 1; fired; nth += each(5))
 		if (!fault_at(nth, &plan, &fired, &y))
 			fail_msg("call %llu: %s", (unsigned long long)nth,
 				 fault);
@@ -522,7 +524,7 @@ static void what_is_read_after_a_failed_sync_is_written_again(void **state)
 	bool fired = true;
 
 	/* What is lost is chance: thoroughly, each sync is four times. */
-	for (uint64_t nth = 4; fired; nth += thorough() ? 1 : 4) {
+	for (uint64_t nth = 4; fired; nth += each(4)) {
 		struct fault_plan plan = {.kinds = FAULT_FDATASYNC,
 					  .nth = nth / 4,
 					  .err = EIO,
@@ -538,6 +540,7 @@ static void what_is_read_after_a_failed_sync_is_written_again(void **state)
 		fired = fault_fired(os) > 0;
 		if (r.w)
 			wal_close(r.w);
+		fault_disarm(os);
 		s.next = r.floor;
 		assert_int_equal(wal_open(r.dir, &options, r.segment, false,
 					  see, &s, &r.w),
