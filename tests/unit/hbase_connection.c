@@ -252,16 +252,20 @@ static void assert_fails(script_fn script, uint32_t frame_max, int err)
 	struct server s;
 	struct connection *c = begin_with(&s, script, frame_max);
 	struct rpc rpc[2], later;
+	struct why_kept reason;
 
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(start(c, &rpc[i], 10 * SECOND), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rpc_wait(&rpc[i]), err);
-		assert_int_not_equal(store_why()[0], 0);
+		why_keep(&reason);
 		rpc_end(&rpc[i]);
 	}
+	assert_non_null(strstr(reason.text, ": GetClusterId: "));
 	assert_false(connection_is_up(c));
+	why_clear();
 	assert_int_equal(start(c, &later, 10 * SECOND), err);
+	assert_string_equal(store_why(), reason.text);
 	rpc_end(&later);
 	end(&s, c);
 }

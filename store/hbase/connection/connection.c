@@ -292,7 +292,7 @@ static int greet(struct connection *c, const struct connection_options *o)
 	if (r == 0)
 		r = send_frame(c, buf_bytes(&greeting));
 	buf_free(&greeting);
-	return r;
+	return r < 0 ? why(r, "%s: %s", c->name, store_why()) : 0;
 }
 
 static int secure(struct connection *c, const struct connection_options *o,
@@ -408,13 +408,19 @@ static uint32_t next_id(struct connection *c)
 	return c->last_id;
 }
 
+/* Why a connection has failed, whichever call finds it so. REQUIRES: lock. */
+static int say_failed(const struct connection *c, const char *method)
+{
+	return why(c->err, "%s: %s: %s", c->name, method, c->reason);
+}
+
 /* Makes the call one that is under way, which its answer finds by its id. */
 static int enlist(struct connection *c, struct rpc *rpc)
 {
 	int r;
 
 	pthread_mutex_lock(&c->lock);
-	r = c->err ? why(c->err, "%s", c->reason) : 0;
+	r = c->err ? say_failed(c, rpc->method) : 0;
 	if (r == 0) {
 		rpc->id = next_id(c);
 		rpc->next = c->calls;
@@ -456,12 +462,17 @@ static int send_request(struct connection *c, const struct rpc *rpc,
 		call.timeout_ms =
 			(uint32_t)((q->deadline_ns - now) / 1000000 + 1);
 	r = frame_request(&frame, &call);
-	if (r == 0)
-		r = send_frame(c, buf_bytes(&frame));
-	else if (r == -EFBIG)
+	if (r == -EFBIG)
 		why_say("%s: %s: the request is too long", c->name, q->method);
-	else
+	else if (r < 0)
 		why_say("out of memory for a request");
+	else
+		r = send_frame(c, buf_bytes(&frame));
+	pthread_mutex_lock(&c->lock);
+	/* It may have failed before this, which says more than that it is closed. */
+	if (r < 0 && c->err)
+		r = say_failed(c, q->method);
+	pthread_mutex_unlock(&c->lock);
 	buf_free(&frame);
 	return r;
 }
