@@ -291,6 +291,52 @@ void directories_entry_gone(struct fs *fs, uint64_t dir)
 	why_restore(&kept);
 }
 
+/* What overlay_settle() could not do with an entry of @dir before is done now. */
+static void settle_late(struct fs *fs, uint64_t dir,
+			const struct overlay_entry *e)
+{
+	struct overlay *ov = fs->overlay;
+	struct bytes name = bytes_str(e->name);
+	struct place p;
+	uint64_t deletes;
+	int held;
+
+	if (place_of(fs, e->node, &p) == 0 && p.table) {
+		deletes = overlay_deletes(ov, p.row);
+		held = directories_hold(fs, &p);
+		if (held > 0) {
+			overlay_settle(ov, dir, name, p.row, deletes);
+		} else if (held == 0 &&
+			   overlay_drop_late(ov, dir, name, p.row, deletes)) {
+			changed_directory(fs, &p);
+			invalidate_entry(fs->invalidator, dir, name);
+		}
+	}
+	place_release(&p);
+}
+
+void directories_settle_late(struct fs *fs, uint64_t dir)
+{
+	struct overlay_entry e;
+	struct bytes after;
+	struct buf key = {0};
+	struct why_kept kept;
+	int r;
+
+	if (!overlay_has_late(fs->overlay, dir))
+		return;
+	why_keep(&kept);
+	r = overlay_next(fs->overlay, dir, NULL, &e, &key);
+	while (r > 0) {
+		if (e.late)
+			settle_late(fs, dir, &e);
+		after = buf_bytes(&key);
+		r = overlay_next(fs->overlay, dir, &after, &e, &key);
+	}
+	buf_free(&key);
+	why_restore(&kept);
+}
+
 static int say_no_room(void)
 {
 	return why(-ENOSPC, "too many empty directories and scratch files: "

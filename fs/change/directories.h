@@ -40,6 +40,8 @@ int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
 int directories_keep_path(struct fs *fs, uint64_t dir);
 /* An entry has gone from @dir: it may leave memory, and those above it. */
 void directories_entry_gone(struct fs *fs, uint64_t dir);
+/* The late entries of @dir leave memory, if nothing is in their way any more. */
+void directories_settle_late(struct fs *fs, uint64_t dir);
 
 /* mkdir, and a new scratch file: -EEXIST, -ENOSPC, -ESTALE, -ENOMEM. */
 int directories_make(struct fs *fs, const struct place *dir);

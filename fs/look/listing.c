@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "fs/change/directories.h"
 #include "fs/change/moved.h"
 #include "fs/look/lookup.h"
 #include "fs/tree/dir_scan.h"
@@ -99,15 +100,19 @@ int listing_open(struct fs *fs, struct place *dir, struct listing **out)
  */
 static void watch(struct listing *ls)
 {
-	if (!ls->watched)
-		overlay_list_begin(ls->fs->overlay, ls->overlay_node);
+	if (ls->watched)
+		return;
+	directories_settle_late(ls->fs, ls->overlay_node);
+	overlay_list_begin(ls->fs->overlay, ls->overlay_node);
 	ls->watched = true;
 }
 
 static void watch_no_more(struct listing *ls)
 {
-	if (ls->watched)
-		overlay_list_end(ls->fs->overlay, ls->overlay_node);
+	if (!ls->watched)
+		return;
+	overlay_list_end(ls->fs->overlay, ls->overlay_node);
+	directories_settle_late(ls->fs, ls->overlay_node);
 	ls->watched = false;
 }
 

@@ -25,7 +25,7 @@ struct entry {
 	struct sorted_node by_key;  /* parent, order_of(key, name) */
 	uint64_t parent, node, ino;
 	uint8_t kind;
-	bool implied;
+	bool implied, late;
 	uint64_t added_by;
 	uint32_t key_len;
 	uint8_t *key;
@@ -38,6 +38,7 @@ struct slot {
 	_Atomic uint64_t moves; /* read without the lock */
 	uint64_t turns;		/* begun and ended deletes */
 	uint32_t deleting, listing;
+	uint32_t late; /* entries of these directories */
 };
 
 /* The entries of some directories, twice. */
@@ -167,11 +168,26 @@ fail:
 	return err;
 }
 
+static struct slot *slot_of(struct overlay *ov, struct bytes key)
+{
+	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
+}
+
+/* REQUIRES: lock. */
+static void set_late(struct overlay *ov, struct entry *en, bool late)
+{
+	struct slot *slot = slot_of(ov, dir_of(&en->parent));
+
+	slot->late += (uint32_t)late - (uint32_t)en->late;
+	en->late = late;
+}
+
 /* REQUIRES: lock. */
 static void entry_take_out(struct overlay *ov, struct entry *en)
 {
 	struct tree *t = tree_of(ov, en->parent);
 
+	set_late(ov, en, false);
 	sorted_remove(&t->names, &en->by_name);
 	sorted_remove(&t->keys, &en->by_key);
 	ov->count--;
@@ -201,7 +217,8 @@ static void entry_show(const struct entry *en, struct overlay_entry *out)
 	*out = (struct overlay_entry){.node = en->node,
 				      .ino = en->ino,
 				      .kind = en->kind,
-				      .implied = en->implied};
+				      .implied = en->implied,
+				      .late = en->late};
 	memcpy(out->name, name.data, name.len);
 }
 
@@ -311,8 +328,15 @@ static int add_locked(struct overlay *ov, struct entry *en, bool replace)
 	size_t freed = old ? cost_of(old) : 0;
 	int err;
 
-	if (old && !replace)
+	if (old && !replace) {
+		/* It is as if it had gone, and came back now. */
+		if (old->late) {
+			old->implied = en->implied;
+			old->added_by = en->added_by;
+			set_late(ov, old, false);
+		}
 		return -EEXIST;
+	}
 	if (ov->bytes - freed + cost_of(en) > OVERLAY_BYTES_MAX)
 		return -ENOSPC;
 	err = pin(ov, en);
@@ -364,11 +388,6 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 		entry_take_out(ov, by_name_entry(n));
 	pthread_mutex_unlock(&ov->lock);
 	return n != NULL;
-}
-
-static struct slot *slot_of(struct overlay *ov, struct bytes key)
-{
-	return &ov->slots[XXH3_64bits(key.data, key.len) % SLOTS];
 }
 
 static void note_move(struct overlay *ov, uint64_t parent)
@@ -527,13 +546,47 @@ void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 
 	pthread_mutex_lock(&ov->lock);
 	en = find(ov, parent, name);
-	if (en && !holds(ov, en->node) && !of_row->deleting &&
-	    of_row->turns == deletes &&
-	    (!of_dir->listing || ov->bytes > BYTES_BUSY)) {
+	if (!en || holds(ov, en->node) || of_row->deleting ||
+	    of_row->turns != deletes) {
+		/* A delete may rely on it. */
+	} else if (of_dir->listing && ov->bytes <= BYTES_BUSY) {
+		set_late(ov, en, true);
+	} else {
 		entry_take_out(ov, en);
 		note_move(ov, parent);
 	}
 	pthread_mutex_unlock(&ov->lock);
+}
+
+bool overlay_has_late(struct overlay *ov, uint64_t parent)
+{
+	bool late;
+
+	if (!ov->count)
+		return false;
+	pthread_mutex_lock(&ov->lock);
+	late = slot_of(ov, dir_of(&parent))->late;
+	pthread_mutex_unlock(&ov->lock);
+	return late;
+}
+
+bool overlay_drop_late(struct overlay *ov, uint64_t parent, struct bytes name,
+		       struct bytes row, uint64_t deletes)
+{
+	struct slot *slot = slot_of(ov, row);
+	struct entry *en;
+	bool drop;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	drop = en && en->late && !holds(ov, en->node) && !slot->deleting &&
+	       slot->turns == deletes;
+	if (drop) {
+		entry_take_out(ov, en);
+		note_move(ov, parent);
+	}
+	pthread_mutex_unlock(&ov->lock);
+	return drop;
 }
 
 void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,

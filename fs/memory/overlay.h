@@ -21,7 +21,8 @@
  *		or added meanwhile
  *
  * So an entry may remain although the store also has the directory: a listing
- * shows the name once, and the next change in the row removes the entry.
+ * shows the name once. The entry is late then: it goes when its parent is listed
+ * next or that listing ends, with the directory if the store has that no more.
  *
  * The directories of data above an entry are entries, too: it keeps its path,
  * whatever becomes of the cells that these hold (directories_add()).
@@ -49,6 +50,7 @@ struct overlay_entry {
 	uint8_t kind; /* enum node_kind: a directory's or NODE_SCRATCH */
 	/* Made by a delete of F:Q, not by mkdir: removed with its directory. */
 	bool implied;
+	bool late; /* overlay_settle() left it to a listing */
 	uint64_t added_by; /* number of the delete that added it, or 0 */
 	char name[NAME_LEN_MAX + 1];
 };
@@ -72,7 +74,8 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 
 /*
  * Adds @e, whose node the kernel knows, under @parent, ordered by @key. 0;
- * -EEXIST if the name exists; -ENOSPC; -ESTALE; -ENOMEM.
+ * -EEXIST if the name exists, whose entry is no late one any more; -ENOSPC;
+ * -ESTALE; -ENOMEM.
  */
 int overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 		const struct overlay_entry *e);
@@ -115,10 +118,19 @@ void overlay_delete_end(struct overlay *ov, struct bytes row);
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*
  * Removes an entry of the row that has none itself, if the store was seen to have
- * the directory when overlay_deletes() was @deletes.
+ * the directory when overlay_deletes() was @deletes. While the parent is listed
+ * the entry becomes late instead.
  */
 void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes);
+/* May the parent have late entries? */
+bool overlay_has_late(struct overlay *ov, uint64_t parent);
+/*
+ * Removes a late entry if the store was seen to have no such directory when
+ * overlay_deletes() was @deletes; whether it did.
+ */
+bool overlay_drop_late(struct overlay *ov, uint64_t parent, struct bytes name,
+		       struct bytes row, uint64_t deletes);
 /* Removes an entry added by a delete that found nothing to delete. */
 void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 		     struct bytes row, uint64_t turn);

@@ -133,3 +133,45 @@ take() {
 	rm -r "$M/T/.put/R/f"
 	[ -z "$(ls -A "$M/T/.put/R")" ]
 }
+
+@test "a directory that was being listed when it was filled goes with its cells, too" {
+	mkdir -p "$M/T/R/f"
+	python3 -c 'for i in range(5000): print(f"R\tf:c{i:05}\t1\tx")' > "$M/T/.cells"
+	python3 - "$M/T" <<'PY'
+import os, sys
+table = sys.argv[1]
+family = f"{table}/R/f"
+
+def take(name):
+    with open(f"{table}/.cells", "w") as file:
+        file.write(f"R\tf:{name}\t1\t\tdelete\n")
+
+def fill(name):
+    with open(f"{family}/{name}/1", "w") as file:
+        file.write("x")
+
+def is_there(name):
+    return name in os.listdir(family)
+
+for name in ["after", "before", "again", "emptied"]:
+    os.mkdir(f"{family}/{name}")
+with os.scandir(family) as listing:
+    next(listing)
+    for name in ["after", "before", "again", "emptied"]:
+        fill(name)
+    take("before")
+    # A file of its own that is removed leaves the directory, as ever.
+    os.unlink(f"{family}/emptied/1")
+assert not is_there("before")
+assert is_there("after")
+take("after")
+assert not is_there("after")
+assert not os.path.exists(f"{family}/after")
+take("again")
+os.mkdir(f"{family}/again")
+assert is_there("again") and is_there("emptied")
+os.rmdir(f"{family}/again")
+os.rmdir(f"{family}/emptied")
+assert len(os.listdir(family)) == 5000
+PY
+}
