@@ -8,6 +8,7 @@
 #include "fs/memory/scratch_names.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fixed.h"
+#include "store/os/clock.h"
 
 int entry_find(struct fs *fs, uint64_t parent, const char *name,
 	       struct place *dir, struct place *child, struct stat *st)
@@ -32,6 +33,20 @@ int entry_find(struct fs *fs, uint64_t parent, const char *name,
 	    dir->kind != NODE_SCRATCH_DIR && fixed_is_word(name))
 		return why(-EPERM, "%s is the name of a view", name);
 	return r;
+}
+
+int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
+{
+	struct stat st;
+	int r;
+
+	if (file->detached || !place_is(file, KIND_CELL))
+		return 0;
+	r = fs_stat(fs, file, &st);
+	if (r == 0)
+		return gone_tell(&fs->gone, fuse_req_ctx(req)->pid, file->ino,
+				 monotonic_ms());
+	return r < 0 ? r : 0;
 }
 
 int entry_may_be_scratch(struct fs *fs, const struct place *dir,

@@ -20,6 +20,12 @@ static inline bool name_is_scratch(const char *name)
 }
 
 /*
+ * Is the file of a cell, which is to be changed, still there? The kernel may have
+ * looked it up before another name removed it, and is not to make it anew. 0; -ESTALE
+ * or -ENOENT (gone.h); an error of the store.
+ */
+int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file);
+/*
  * May a scratch file have that name in @dir? 0, or the refusal of
  * scratch_names.h. In a scratch directory it may have any.
  */

@@ -7,6 +7,7 @@
 #include "fs/files/stream.h"
 #include "fs/files/trace_file.h"
 #include "fs/files/writer.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
 #include "store/os/clock.h"
@@ -26,6 +27,20 @@ static bool opens_draft(struct fs *fs, fuse_req_t req, uint64_t ino)
 
 	return writer_wants(fs, ino) && !writer_hides(fs, ino, who) &&
 	       writer_makes(fs, ino, who);
+}
+
+static int open_writer(struct fs *fs, fuse_req_t req, struct place *p,
+		       struct fuse_file_info *fi)
+{
+	/* The kernel hears of a version that others remove by a notice. */
+	int r = can_write(fi) && p->kind == NODE_VERSION
+			? entry_stays(fs, req, p)
+			: 0;
+
+	if (r < 0)
+		return r;
+	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
+	return writer_open(fs, req, p, fi);
 }
 
 static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,
@@ -69,7 +84,7 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 	case OPENS_WRITER:
 		if (can_write(fi) || p.kind == NODE_SCRATCH ||
 		    opens_draft(fs, req, ino))
-			r = writer_open(fs, req, &p, fi);
+			r = open_writer(fs, req, &p, fi);
 		else
 			r = open_reader(fs, req, &p, fi);
 		break;

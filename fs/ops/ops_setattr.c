@@ -14,6 +14,7 @@
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/write_state.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
 
@@ -73,7 +74,7 @@ static bool has_no_size(const struct place *p)
 	       (p->kind == NODE_CONTROL && p->control->writable);
 }
 
-static int do_setattr(struct fs *fs, const struct place *p,
+static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 		      const struct stat *attr, int set,
 		      const struct fuse_file_info *fi)
 {
@@ -88,6 +89,8 @@ static int do_setattr(struct fs *fs, const struct place *p,
 		if (place_is_dir(p))
 			return -EISDIR;
 		r = place_file_writable(p);
+		if (r == 0 && !fi)
+			r = entry_stays(fs, req, p);
 		if (r < 0)
 			return r;
 		r = truncate_file(fs, p, attr->st_size, fi);
@@ -116,7 +119,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	r = place_of(fs, ino, &p);
 	nodes_believe(fs->nodes, ino, true);
 	if (!r)
-		r = do_setattr(fs, &p, attr, to_set, fi);
+		r = do_setattr(fs, req, &p, attr, to_set, fi);
 	if (!r) {
 		r = fs_stat_open(fs, req, &p, fi, &st);
 		r = r ? r : -ENOENT;

@@ -1113,6 +1113,35 @@ static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
 	world_end(&w);
 }
 
+/* The kernel has a version that went by another name, and has not heard of it. */
+static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	uint64_t table, row, column, node;
+	struct world w;
+
+	begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	node = looked_up(&w, column, "5");
+	assert_int_equal(ask(&w, FUSE_UNLINK, row, bytes_of(NULL, 0),
+			     bytes_of("f:q", sizeof("f:q"))),
+			 0);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ESTALE);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ENOENT);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ENOENT);
+	assert_int_equal(errors_total(w.fs->errors), 0);
+	forget(&w, node);
+	assert_int_equal(look(&w, column, "5"), 0);
+	assert_int_equal(given(), 0);
+	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	world_end(&w);
+}
+
 static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
 {
 	uint64_t table, column, file, handle;
@@ -1497,6 +1526,8 @@ int main(void)
 		cmocka_unit_test(a_file_is_cut_by_its_path),
 		cmocka_unit_test(
 			a_file_that_goes_as_another_opens_it_is_absent),
+		cmocka_unit_test(
+			what_has_gone_is_not_made_anew_by_who_changes_it),
 		cmocka_unit_test(
 			a_value_that_goes_at_the_first_read_is_read_as_it_was),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
