@@ -50,7 +50,7 @@ struct overlay_entry {
 	uint8_t kind; /* enum node_kind: a directory's or NODE_SCRATCH */
 	/* Made by a delete of F:Q, not by mkdir: removed with its directory. */
 	bool implied;
-	bool late; /* overlay_settle() left it to a listing */
+	bool late;	   /* overlay_settle() left it to a listing */
 	uint64_t added_by; /* number of the delete that added it, or 0 */
 	char name[NAME_LEN_MAX + 1];
 };
