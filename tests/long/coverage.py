@@ -86,9 +86,38 @@ def reasons():
     return found
 
 
-def reason_of(known, path, text):
-    return next((why for begin, pattern, why in known
-                 if path.startswith(begin) and pattern.search(text)), None)
+def conditions(text):
+    """Where each condition of a line begins and ends."""
+    ends = [m.start() for m in re.finditer(r"&&|\|\|", text)] + [len(text)]
+    return list(zip([0] + ends[:-1], ends))
+
+
+def explained_of(known, path, text, counts):
+    """{reason: how many of the branches not taken it explains}
+
+    A reason that holds for any file is one of a condition: of the two ways out of
+    that one it explains the one not taken, and neither where the condition was never
+    met. Of a file's own the reason is one of the line.
+    """
+    left = sum(c == 0 for c in counts)
+    for begin, pattern, why in known:
+        if begin and path.startswith(begin) and pattern.search(text):
+            return {why: left}
+    found = collections.Counter()
+    spans = conditions(text)
+    ways = list(zip(counts[0::2], counts[1::2]))
+    for (begin, end), way in zip(spans, ways if len(ways) == len(spans) else []):
+        why = next((why for path_, pattern, why in known if not path_ and any(
+            begin <= m.start() < end for m in pattern.finditer(text))), None)
+        if why and any(way) and not all(way):
+            found[why] += 1
+    if len(counts) % 2 or len(ways) != len(spans):
+        # A switch, or a condition that has others in it.
+        why = next((why for path_, pattern, why in known
+                    if not path_ and pattern.search(text)), None)
+        if why and any(counts) and left:
+            found[why] += 1
+    return found
 
 
 def main():
@@ -113,12 +142,12 @@ def main():
                 if not left:
                     continue
                 text = source[number - 1].strip()
-                reason = reason_of(known, path, text)
-                if reason:
-                    used[reason] += left
-                    explained += left
-                else:
-                    print(f"    {path}:{number}: {left} of {len(counts)}: {text}")
+                because = explained_of(known, path, text, counts)
+                used.update(because)
+                explained += sum(because.values())
+                if left > sum(because.values()):
+                    ways = "".join("01"[c > 0] for c in counts)
+                    print(f"    {path}:{number}: {ways}: {text}")
         if not total:
             print(f"{area}: nothing was run")
             bad = True
