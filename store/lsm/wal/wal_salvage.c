@@ -22,6 +22,7 @@ struct salvage {
 	char name[WAL_NAME_BYTES];
 	struct wal_head head;
 	uint64_t durable; /* the stream was on disk up to here */
+	uint64_t unread;  /* bytes of the segment that the disk did not give */
 	bool last;	  /* the ring may go on where this segment ends */
 };
 
@@ -74,8 +75,7 @@ static bool record_in_ring(struct salvage *k, uint64_t pos,
 	uint8_t head[WAL_RECORD_HEAD];
 	uint64_t size;
 
-	if (!k->last || k->ring.len < sizeof(head) ||
-	    file_offset(k, pos) >= k->head.capacity)
+	if (!k->last || !k->ring.len || file_offset(k, pos) >= k->head.capacity)
 		return false;
 	ring_copy(k, pos, sizeof(head), head);
 	size = wal_record_peek(head, pos);
@@ -123,13 +123,14 @@ static uint64_t next_in_segment(const struct salvage *k, uint64_t pos)
 static uint64_t next_in_ring(struct salvage *k, uint64_t pos)
 {
 	uint64_t best = UINT64_MAX;
+	uint8_t head[WAL_RECORD_HEAD];
 	struct wal_record rec;
 
-	for (uint64_t at = 0; k->last && at + WAL_RECORD_HEAD <= k->ring.len;
-	     at += WAL_ALIGN) {
-		uint64_t claim =
-			wal_record_claim(k->ring.data + at, pos + WAL_ALIGN);
+	for (uint64_t at = 0; k->last && at < k->ring.len; at += WAL_ALIGN) {
+		uint64_t claim;
 
+		ring_copy(k, at, sizeof(head), head);
+		claim = wal_record_claim(head, pos + WAL_ALIGN);
 		if (claim < best && claim % k->ring.len == at &&
 		    file_offset(k, claim) < k->head.capacity &&
 		    record_in_ring(k, claim, &rec))
@@ -142,13 +143,35 @@ static uint64_t next_in_ring(struct salvage *k, uint64_t pos)
 static bool is_begun(const struct salvage *k, uint64_t pos)
 {
 	uint64_t off = file_offset(k, pos);
-	uint64_t at = k->ring.len ? pos % k->ring.len : 0;
+	uint8_t head[WAL_RECORD_HEAD];
 
 	if (off + WAL_RECORD_HEAD <= k->file.len &&
 	    wal_record_peek(k->file.data + off, pos))
 		return true;
-	return k->last && at + WAL_RECORD_HEAD <= k->ring.len &&
-	       wal_record_peek(k->ring.data + at, pos);
+	if (!k->last || !k->ring.len)
+		return false;
+	ring_copy(k, pos, sizeof(head), head);
+	return wal_record_peek(head, pos);
+}
+
+/* The records of the segment end at @pos: was there more? */
+static void lose_behind(struct salvage *k, uint64_t pos, uint64_t stop)
+{
+	uint64_t off = file_offset(k, pos);
+
+	if (stop != UINT64_MAX && k->durable < stop)
+		k->durable = stop;
+	if (pos < k->durable)
+		lose(k, k->name, off, k->durable - pos,
+		     "records that were on disk end here");
+	else if (stop == UINT64_MAX && is_begun(k, pos))
+		lose(k, k->name, off, 0,
+		     "a record here is not whole: it was being written at a "
+		     "crash, or is damaged");
+	else if (stop == UINT64_MAX && k->unread)
+		lose(k, k->name, off, 0,
+		     "the disk does not give all of the file: it may have had "
+		     "more records");
 }
 
 /* Hands out all records of the segment. @stop: where the next one begins. */
@@ -162,8 +185,6 @@ static int take_records(struct salvage *k, uint64_t stop)
 		int r;
 
 		if (record_at(k, pos, &rec)) {
-			if (k->durable < rec.synced)
-				k->durable = rec.synced;
 			r = k->s->each(k->s->arg, rec.payload);
 			if (r < 0)
 				return r;
@@ -180,27 +201,19 @@ static int take_records(struct salvage *k, uint64_t stop)
 		     "what is there is no whole record");
 		pos = next;
 	}
-	if (stop != UINT64_MAX && k->durable < stop)
-		k->durable = stop;
-	if (pos < k->durable)
-		lose(k, k->name, file_offset(k, pos), k->durable - pos,
-		     "records that were on disk end here");
-	else if (stop == UINT64_MAX && is_begun(k, pos))
-		lose(k, k->name, file_offset(k, pos), 0,
-		     "a record here is not whole: it was being written at a "
-		     "crash, or is damaged");
+	lose_behind(k, pos, stop);
 	return 0;
 }
 
 /* Reads the segment and its block: 1, 0 if it cannot be told apart. */
 static int open_segment(struct salvage *k, uint64_t number)
 {
-	uint64_t unread;
 	int r;
 
 	wal_segment_name(k->name, number);
 	k->file.len = 0;
-	r = os_read_damaged(k->s->dir, k->name, SEGMENT_MAX, &k->file, &unread);
+	r = os_read_damaged(k->s->dir, k->name, SEGMENT_MAX, &k->file,
+			    &k->unread);
 	if (r == -EIO || r == -ENOENT)
 		return 0;
 	if (r < 0)
@@ -240,8 +253,9 @@ static int take_segment(struct salvage *k, size_t i)
 	r = open_segment(k, k->numbers[i]);
 	if (r == 0)
 		lose(k, k->name, 0, k->file.len,
-		     "its first block is damaged, without which nothing of it "
-		     "can be told from chance");
+		     k->file.len ? "its first block is damaged, without which "
+				   "nothing of it can be told from chance"
+				 : "it is empty, or cannot be read");
 	if (r <= 0)
 		return r;
 	k->last = i + 1 == k->n;
@@ -288,17 +302,28 @@ static void lose_missing(struct salvage *k, uint64_t from, uint64_t to)
 	}
 }
 
+static int read_ring(struct salvage *k, const struct wal_made *made)
+{
+	uint64_t unread;
+	int r = os_read_damaged(k->s->dir, WAL_RING_NAME, RING_MAX, &k->ring,
+				&unread);
+
+	if (r == -ENOENT && made->ring)
+		lose(k, WAL_RING_NAME, 0, 0, "it is missing");
+	else if (r == -EIO || unread)
+		lose(k, WAL_RING_NAME, 0, unread,
+		     "the disk does not give all of it: it may have had the "
+		     "last records");
+	return r == -ENOENT || r == -EIO || r == -EFBIG ? 0 : r;
+}
+
 static int take_all(struct salvage *k)
 {
 	struct wal_made made = wal_made_read(k->s->dir);
-	uint64_t next = k->s->first, unread;
-	int r;
+	uint64_t next = k->s->first;
+	int r = read_ring(k, &made);
 
-	r = os_read_damaged(k->s->dir, WAL_RING_NAME, RING_MAX, &k->ring,
-			    &unread);
-	if (r == -ENOENT && made.ring)
-		lose(k, WAL_RING_NAME, 0, 0, "it is missing");
-	if (r < 0 && r != -ENOENT && r != -EIO && r != -EFBIG)
+	if (r < 0)
 		return r;
 	if (k->ring.len % WAL_BLOCK_BYTES)
 		k->ring.len = 0;

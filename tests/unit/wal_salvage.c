@@ -1,0 +1,677 @@
+/*
+ * Logs made by hand, record by record, and what wal_salvage() makes of them: which
+ * records it hands out, and what it tells of those that it does not.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/wal/wal_format.h"
+#include "store/lsm/wal/wal_replay.h"
+#include "store/lsm/wal/wal_salvage.h"
+#include "store/value/why.h"
+#include "tests/sim/os_fault.h"
+#include "tests/sim/os_sim.h"
+
+#define CAPACITY (2 * WAL_BLOCK_BYTES)
+#define RING_BYTES WAL_BLOCK_BYTES
+#define FILE_MAX ((1 << 20) + WAL_BLOCK_BYTES)
+/* The size of a record of four letters, of which all here are. */
+#define SIZE 24
+
+struct world {
+	struct os *sim, *os; /* @os: the same, whose calls may fail */
+	struct os_dir *dir;
+	uint8_t *file; /* the segment that is being made */
+	struct wal_head h;
+	uint8_t ring[RING_BYTES];
+	char had[256];	 /* the records that were handed out */
+	char lost[2048]; /* "NUMBER OFFSET+BYTES REASON\n" of each loss */
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	*state = w;
+	if (!w)
+		return -1;
+	w->file = calloc(1, FILE_MAX);
+	w->sim = sim_new(1);
+	w->os = fault_new(w->sim);
+	return w->file ? os_dir_open(w->os, "/store", true, &w->dir) : -1;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	os_dir_close(w->dir);
+	fault_free(w->os);
+	sim_free(w->sim);
+	free(w->file);
+	free(w);
+	return 0;
+}
+
+/* A segment's block; its records are put behind it, from @start on. */
+static void begin(struct world *w, uint64_t number, uint64_t start)
+{
+	memset(w->file, 0, FILE_MAX);
+	w->h = (struct wal_head){number, 1000 + number, start, CAPACITY};
+	wal_head_encode(w->file, &w->h);
+}
+
+static size_t offset(const struct world *w, uint64_t pos)
+{
+	return (size_t)(pos - w->h.start + WAL_BLOCK_BYTES);
+}
+
+/* Puts a record at @pos; the position behind it. */
+static uint64_t put(struct world *w, uint64_t pos, const char *text)
+{
+	const struct bytes part = bytes_str(text);
+
+	assert_int_equal(part.len, 4);
+	wal_record_encode(w->file + offset(w, pos), w->h.id, pos, 0, &part, 1,
+			  part.len);
+	return pos + SIZE;
+}
+
+/* The same in the ring, around whose end it may go. */
+static uint64_t put_ring(struct world *w, uint64_t pos, const char *text)
+{
+	const struct bytes part = bytes_str(text);
+	uint8_t record[SIZE];
+
+	wal_record_encode(record, w->h.id, pos, 0, &part, 1, part.len);
+	for (size_t i = 0; i < SIZE; i++)
+		w->ring[(pos + i) % RING_BYTES] = record[i];
+	return pos + SIZE;
+}
+
+/* The payload of the record at @pos is another. */
+static void spoil(struct world *w, uint64_t pos)
+{
+	w->file[offset(w, pos) + WAL_RECORD_HEAD] ^= 1;
+}
+
+static void mark(struct world *w, uint64_t durable)
+{
+	wal_mark_encode(w->file + WAL_MARK_AT, w->h.id, durable);
+}
+
+static void write_file(struct world *w, const char *name, const void *data,
+		       size_t len)
+{
+	struct os_file *f;
+
+	assert_int_equal(os_open(w->dir, name, OS_WRITE | OS_CREATE, &f), 0);
+	assert_int_equal(os_pwrite(f, data, len, 0), 0);
+	os_close(f);
+}
+
+static void end_of(struct world *w, size_t bytes)
+{
+	char name[WAL_NAME_BYTES];
+
+	wal_segment_name(name, w->h.number);
+	write_file(w, name, w->file, bytes);
+}
+
+static void end(struct world *w)
+{
+	end_of(w, CAPACITY);
+}
+
+static void end_ring(struct world *w)
+{
+	write_file(w, WAL_RING_NAME, w->ring, RING_BYTES);
+}
+
+static int hear(void *arg, struct bytes record)
+{
+	struct world *w = arg;
+
+	if (bytes_eq(record, bytes_str("stop")))
+		return -ECANCELED;
+	snprintf(w->had + strlen(w->had), sizeof(w->had) - strlen(w->had),
+		 "%.*s ", (int)record.len, (const char *)record.data);
+	return 0;
+}
+
+static void hear_loss(void *arg, const struct wal_loss *loss)
+{
+	struct world *w = arg;
+	char name[24] = "ring";
+	uint64_t number;
+
+	if (wal_segment_number(loss->file, &number))
+		snprintf(name, sizeof(name), "%" PRIu64, number);
+	else
+		assert_string_equal(loss->file, WAL_RING_NAME);
+	snprintf(w->lost + strlen(w->lost), sizeof(w->lost) - strlen(w->lost),
+		 "%s %" PRIu64 "+%" PRIu64 " %s\n", name, loss->offset,
+		 loss->bytes, loss->reason);
+}
+
+static int salvage(struct world *w, uint64_t first)
+{
+	const struct wal_salvage s = {.dir = w->dir,
+				      .first = first,
+				      .each = hear,
+				      .lost = hear_loss,
+				      .arg = w};
+
+	w->had[0] = w->lost[0] = '\0';
+	return wal_salvage(&s);
+}
+
+static void gives(struct world *w, uint64_t first, const char *had,
+		  const char *lost)
+{
+	assert_int_equal(salvage(w, first), 0);
+	assert_string_equal(w->had, had);
+	assert_string_equal(w->lost, lost);
+}
+
+#define NOT_WHOLE "what is there is no whole record\n"
+#define END_HERE "records that were on disk end here\n"
+#define BEGUN                                                                 \
+	"a record here is not whole: it was being written at a crash, or is " \
+	"damaged\n"
+#define NO_HEAD                                                                \
+	"its first block is damaged, without which nothing of it can be told " \
+	"from chance\n"
+
+static void nothing_is_lost_of_no_log(void **state)
+{
+	struct world *w = *state;
+
+	gives(w, 0, "", "");
+}
+
+static void what_is_behind_a_damaged_record_is_found(void **state)
+{
+	struct world *w = *state;
+	uint64_t b, c, last;
+
+	begin(w, 1, 0);
+	b = put(w, 0, "aaaa");
+	c = put(w, b, "bbbb");
+	last = put(w, c, "cccc");
+	spoil(w, b);
+	end(w);
+	begin(w, 2, last);
+	put(w, last, "dddd");
+	end(w);
+	gives(w, 1, "aaaa cccc dddd ", "1 4120+24 " NOT_WHOLE);
+}
+
+/* Two heads that are right, and only the second record is. */
+static void what_only_looks_like_a_record_is_passed_over(void **state)
+{
+	struct world *w = *state;
+	uint64_t pos = 0;
+
+	begin(w, 1, 0);
+	for (char c = 'a'; c <= 'd'; c++)
+		pos = put(w, pos, (char[]){c, c, c, c, '\0'});
+	spoil(w, SIZE);
+	spoil(w, 2 * (uint64_t)SIZE);
+	end(w);
+	begin(w, 2, pos);
+	end(w);
+	gives(w, 1, "aaaa dddd ", "1 4120+48 " NOT_WHOLE);
+}
+
+/* Its records were on disk: the next segment was made only then. */
+static void a_segment_that_ends_before_the_next_begins_has_lost(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, put(w, 0, "aaaa"), "bbbb");
+	spoil(w, SIZE);
+	end(w);
+	begin(w, 2, 2 * (uint64_t)SIZE);
+	end(w);
+	gives(w, 1, "aaaa ", "1 4120+24 " END_HERE);
+}
+
+/* As a cut at the end of its records leaves one. */
+static void a_mark_where_the_next_segment_begins_changes_nothing(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	mark(w, put(w, 0, "aaaa"));
+	end(w);
+	begin(w, 2, SIZE);
+	put(w, SIZE, "bbbb");
+	end(w);
+	gives(w, 1, "aaaa bbbb ", "");
+}
+
+/* A segment has no records from where the next one begins. */
+static void records_beyond_the_next_segments_begin_are_not_taken(void **state)
+{
+	struct world *w = *state;
+	uint64_t b, stop;
+
+	begin(w, 1, 0);
+	b = put(w, 0, "aaaa");
+	stop = put(w, b, "bbbb");
+	put(w, stop, "cccc");
+	spoil(w, b);
+	end(w);
+	begin(w, 2, stop);
+	put(w, stop, "dddd");
+	end(w);
+	gives(w, 1, "aaaa dddd ", "1 4120+24 " END_HERE);
+}
+
+static void a_record_that_its_mark_has_on_disk_is_told_as_lost(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	mark(w, put(w, put(w, 0, "aaaa"), "bbbb"));
+	spoil(w, SIZE);
+	end(w);
+	gives(w, 1, "aaaa ", "1 4120+24 " END_HERE);
+}
+
+/* Its sum is right, what it says is not: as if there were none. */
+static void a_mark_outside_its_segment_is_none(void **state)
+{
+	struct world *w = *state;
+	const uint64_t start = 1000 * (uint64_t)SIZE;
+	const uint64_t wrong[] = {start - 4, start + CAPACITY + 4};
+
+	for (size_t i = 0; i < 2; i++) {
+		begin(w, 1, start);
+		put(w, start, "aaaa");
+		mark(w, wrong[i]);
+		end(w);
+		gives(w, 1, "aaaa ", "");
+	}
+}
+
+static void a_last_record_that_is_not_whole_is_told(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, put(w, 0, "aaaa"), "bbbb");
+	spoil(w, SIZE);
+	end(w);
+	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
+}
+
+static void a_last_record_of_the_ring_that_is_not_whole_is_told(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	put_ring(w, put_ring(w, SIZE, "bbbb"), "cccc");
+	w->ring[(size_t)2 * SIZE + WAL_RECORD_HEAD] ^= 1;
+	end_ring(w);
+	gives(w, 1, "aaaa bbbb ", "1 4144+0 " BEGUN);
+}
+
+static void the_ring_has_what_the_segment_has_damaged(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, put(w, put(w, 0, "aaaa"), "bbbb"), "cccc");
+	spoil(w, SIZE);
+	end(w);
+	put_ring(w, SIZE, "bbbb");
+	end_ring(w);
+	gives(w, 1, "aaaa bbbb cccc ", "");
+}
+
+/* Behind what both have damaged, whichever comes first of the two. */
+static void the_ring_goes_on_behind_a_damaged_record(void **state)
+{
+	struct world *w = *state;
+	uint64_t pos = 0;
+
+	begin(w, 1, 0);
+	for (char c = 'a'; c <= 'd'; c++)
+		pos = put(w, pos, (char[]){c, c, c, c, '\0'});
+	spoil(w, SIZE);
+	spoil(w, 2 * (uint64_t)SIZE);
+	end(w);
+	put_ring(w, 2 * (uint64_t)SIZE, "cccc");
+	/* The earlier of them counts, and what is none does not. */
+	put_ring(w, 5 * (uint64_t)SIZE, "ffff");
+	put_ring(w, 4 * (uint64_t)SIZE, "eeee");
+	w->ring[(size_t)4 * SIZE + WAL_RECORD_HEAD] ^= 1;
+	end_ring(w);
+	gives(w, 1, "aaaa cccc dddd ffff ",
+	      "1 4120+24 " NOT_WHOLE "1 4192+24 " NOT_WHOLE);
+}
+
+/* Wherever in the ring it lies, also around its end. */
+static void a_record_around_the_rings_end_is_found(void **state)
+{
+	struct world *w = *state;
+	const uint64_t start = RING_BYTES - SIZE - 8;
+
+	begin(w, 1, start);
+	put(w, start, "aaaa");
+	spoil(w, start);
+	end(w);
+	put_ring(w, start + SIZE, "bbbb");
+	end_ring(w);
+	gives(w, 1, "bbbb ", "1 4096+24 " NOT_WHOLE);
+	w->ring[12] ^= 1;
+	end_ring(w);
+	gives(w, 1, "", "1 4096+0 " BEGUN);
+	spoil(w, start);
+	end(w);
+	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
+}
+
+/* Old bytes of the ring may say so: of a segment that is full there is no more. */
+static void the_ring_does_not_go_on_beyond_the_segments_end(void **state)
+{
+	struct world *w = *state;
+	uint64_t behind = CAPACITY - WAL_BLOCK_BYTES;
+
+	behind -= behind % SIZE;
+	w->h.capacity = WAL_BLOCK_BYTES + behind;
+	begin(w, 1, 0);
+	w->h.capacity = WAL_BLOCK_BYTES + behind;
+	wal_head_encode(w->file, &w->h);
+	for (uint64_t pos = 0; pos < behind; pos += SIZE)
+		put(w, pos, pos ? "bbbb" : "aaaa");
+	end_of(w, w->h.capacity);
+	put_ring(w, behind, "cccc");
+	end_ring(w);
+	assert_int_equal(salvage(w, 1), 0);
+	assert_null(strstr(w->had, "cccc"));
+	assert_string_equal(w->lost, "1 8176+0 " BEGUN);
+}
+
+/* A head that asks for more than the ring can have. */
+static void a_record_larger_than_the_ring_is_not_in_it(void **state)
+{
+	struct world *w = *state;
+	const struct bytes part = bytes_str("bbbb");
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	wal_record_head(w->ring + SIZE, w->h.id, SIZE, 0, &part, 1, RING_BYTES);
+	end_ring(w);
+	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
+}
+
+/* A ring of another size was not finished. */
+static void a_ring_of_no_blocks_has_nothing(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	put_ring(w, SIZE, "bbbb");
+	write_file(w, WAL_RING_NAME, w->ring, RING_BYTES - 1);
+	gives(w, 1, "aaaa ", "");
+}
+
+/* Those that have a meaning are summed, the others are zeros. */
+static void bytes_that_mean_nothing_lose_nothing(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	w->file[100] = 1;
+	w->file[WAL_MARK_AT + WAL_MARK_BYTES] = 1;
+	end(w);
+	gives(w, 1, "aaaa ", "");
+}
+
+/* One bit of it is put right; two are not. */
+static void a_segment_with_a_damaged_block_is_lost_whole(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	w->file[33] ^= 4;
+	end(w);
+	gives(w, 1, "aaaa ", "");
+	w->file[34] ^= 4;
+	end(w);
+	gives(w, 1, "", "1 0+8192 " NO_HEAD);
+	/* Where it ends is not known then, nor where the one before does. */
+	begin(w, 0, 0);
+	put(w, 0, "bbbb");
+	end(w);
+	gives(w, 0, "bbbb ", "1 0+8192 " NO_HEAD);
+}
+
+static void a_segment_that_is_cut_in_its_block_is_lost(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	end_of(w, WAL_BLOCK_BYTES - 1);
+	gives(w, 1, "", "1 0+4095 " NO_HEAD);
+}
+
+static void segments_that_are_not_needed_are_not_read(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	begin(w, 2, SIZE);
+	put(w, SIZE, "bbbb");
+	end(w);
+	gives(w, 2, "bbbb ", "");
+}
+
+/* Of many in a row the first and the last are named. */
+static void segments_that_are_missing_are_told(void **state)
+{
+	struct world *w = *state;
+	size_t lines = 0;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	begin(w, 1000, 1 << 20);
+	put(w, 1 << 20, "bbbb");
+	end(w);
+	wal_made_note(w->dir, 1002, false);
+	assert_int_equal(salvage(w, 1), 0);
+	assert_string_equal(w->had, "aaaa bbbb ");
+	for (const char *at = w->lost; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, 16 + 1 + 1);
+	assert_memory_equal(w->lost, "2 0+0 it is missing\n3 ", 22);
+	assert_non_null(strstr(w->lost, "17 0+0 it is missing\n"
+					"999 0+0 it is missing\n"
+					"1001 0+0 it is missing\n"));
+}
+
+static void a_missing_ring_is_told_if_there_was_one(void **state)
+{
+	struct world *w = *state;
+
+	wal_made_note(w->dir, 1, false);
+	begin(w, 0, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	gives(w, 0, "aaaa ", "");
+	wal_made_note(w->dir, 1, true);
+	gives(w, 0, "aaaa ", "ring 0+0 it is missing\n");
+}
+
+static void arm(struct world *w, unsigned kinds, int err, uint64_t nth)
+{
+	fault_arm(w->os,
+		  &(struct fault_plan){.kinds = kinds, .err = err, .nth = nth});
+}
+
+#define NO_RING \
+	"the disk does not give all of it: it may have had the last records\n"
+
+static void a_ring_that_cannot_be_read_is_told(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 0, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	put_ring(w, SIZE, "bbbb");
+	end_ring(w);
+	gives(w, 0, "aaaa bbbb ", "");
+	arm(w, FAULT_PREAD, EIO, 1);
+	gives(w, 0, "aaaa ", "ring 0+4096 " NO_RING);
+	arm(w, FAULT_OPEN, EIO, 2);
+	gives(w, 0, "aaaa ", "ring 0+0 " NO_RING);
+	assert_int_equal(fault_fired(w->os), 1);
+}
+
+static void a_segment_that_cannot_be_read_is_lost_whole(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 0, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	arm(w, FAULT_OPEN, EIO, 3);
+	gives(w, 0, "", "0 0+0 it is empty, or cannot be read\n");
+	assert_int_equal(fault_fired(w->os), 1);
+}
+
+/* Without its last piece; what is read in its stead is zeros, as an end is. */
+static void a_segment_of_which_the_disk_keeps_a_part_is_told(void **state)
+{
+	struct world *w = *state;
+	const uint64_t big = FILE_MAX - 2 * WAL_BLOCK_BYTES;
+	struct bytes part;
+
+	begin(w, 0, 0);
+	w->h.capacity = FILE_MAX;
+	wal_head_encode(w->file, &w->h);
+	part = bytes_of(calloc(1, big), big - WAL_RECORD_HEAD);
+	assert_non_null(part.data);
+	memcpy((uint8_t *)(uintptr_t)part.data, "aaaa", 5);
+	wal_record_encode(w->file + WAL_BLOCK_BYTES, w->h.id, 0, 0, &part, 1,
+			  part.len);
+	put(w, big, "bbbb");
+	end_of(w, FILE_MAX);
+	free((void *)(uintptr_t)part.data);
+	assert_int_equal(salvage(w, 0), 0);
+	assert_non_null(strstr(w->had, "bbbb "));
+	assert_string_equal(w->lost, "");
+	arm(w, FAULT_PREAD, EIO, 2);
+	assert_int_equal(salvage(w, 0), 0);
+	assert_int_equal(fault_fired(w->os), 1);
+	assert_null(strstr(w->had, "bbbb "));
+	assert_string_equal(w->lost,
+			    "0 1048576+0 the disk does not give all of the "
+			    "file: it may have had more records\n");
+}
+
+/* Each call with each errno: it is told, as the errno or as a loss. */
+static void a_call_that_fails_is_never_silent(void **state)
+{
+	static const int errnos[] = {EIO, EMFILE, EACCES, ENOENT};
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, 0, "aaaa");
+	end(w);
+	begin(w, 2, SIZE);
+	put(w, SIZE, "bbbb");
+	end(w);
+	put_ring(w, 2 * (uint64_t)SIZE, "cccc");
+	end_ring(w);
+	wal_made_note(w->dir, 3, true);
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
+		for (uint64_t nth = 1;; nth++) {
+			int r;
+
+			arm(w, FAULT_ALL & ~FAULT_CLOSE, errnos[i], nth);
+			r = salvage(w, 1);
+			if (!fault_fired(w->os))
+				break;
+			if (r == 0 && !w->lost[0] &&
+			    strcmp(w->had, "aaaa bbbb cccc ") != 0)
+				fail_msg("errno %d, call %" PRIu64 ": '%s'",
+					 errnos[i], nth, w->had);
+			/* Some are handed on as what they amount to. */
+			if (r && !strstr(store_why(), why_meaning(errnos[i])))
+				fail_msg("errno %d, call %" PRIu64 ": %d, '%s'",
+					 errnos[i], nth, r, store_why());
+		}
+	fault_disarm(w->os);
+	gives(w, 1, "aaaa bbbb cccc ", "");
+}
+
+static void who_takes_the_records_may_end_it(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, 1, 0);
+	put(w, put(w, 0, "aaaa"), "stop");
+	end(w);
+	assert_int_equal(salvage(w, 1), -ECANCELED);
+	assert_string_equal(w->had, "aaaa ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_is_lost_of_no_log),
+		TEST(what_is_behind_a_damaged_record_is_found),
+		TEST(what_only_looks_like_a_record_is_passed_over),
+		TEST(a_segment_that_ends_before_the_next_begins_has_lost),
+		TEST(a_mark_where_the_next_segment_begins_changes_nothing),
+		TEST(records_beyond_the_next_segments_begin_are_not_taken),
+		TEST(a_record_that_its_mark_has_on_disk_is_told_as_lost),
+		TEST(a_mark_outside_its_segment_is_none),
+		TEST(a_last_record_that_is_not_whole_is_told),
+		TEST(a_last_record_of_the_ring_that_is_not_whole_is_told),
+		TEST(the_ring_has_what_the_segment_has_damaged),
+		TEST(the_ring_goes_on_behind_a_damaged_record),
+		TEST(a_record_around_the_rings_end_is_found),
+		TEST(the_ring_does_not_go_on_beyond_the_segments_end),
+		TEST(a_record_larger_than_the_ring_is_not_in_it),
+		TEST(a_ring_of_no_blocks_has_nothing),
+		TEST(bytes_that_mean_nothing_lose_nothing),
+		TEST(a_segment_that_is_cut_in_its_block_is_lost),
+		TEST(a_segment_with_a_damaged_block_is_lost_whole),
+		TEST(segments_that_are_not_needed_are_not_read),
+		TEST(segments_that_are_missing_are_told),
+		TEST(a_missing_ring_is_told_if_there_was_one),
+		TEST(a_ring_that_cannot_be_read_is_told),
+		TEST(a_segment_that_cannot_be_read_is_lost_whole),
+		TEST(a_segment_of_which_the_disk_keeps_a_part_is_told),
+		TEST(a_call_that_fails_is_never_silent),
+		TEST(who_takes_the_records_may_end_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
