@@ -16,7 +16,7 @@ dir=${CELLFS_COVER:-build-cover}
 tests=(wal wal_crash wal_damage wal_direct wal_kept wal_salvage record notes engine
 	engine_background engine_tables failing
 	catalog manifest_old levels history alive merge runs visibility
-	visibility_random compaction damage damage_every repair_every clone
+	visibility_random compaction damage damage_every repair repair_every clone
 	sstable sst_format sst_index block bloom bare schema bytes cells name remote hold
 	moments store shape namespace no_memory no_memory_check
 	fuzz-catalog fuzz-manifest_old fuzz-record fuzz-schema fuzz-wal

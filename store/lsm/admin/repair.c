@@ -198,7 +198,8 @@ int lsm_repair(const char *path, const char *dest, struct os *os,
 	if (r == 0) {
 		r = repair_tables(&k);
 		if (r < 0)
-			why(r, "%s: %s is not whole: remove it", store_why(),
+			why(r, "%s: %s is not whole: remove it",
+			    store_why()[0] ? store_why() : why_meaning(-r),
 			    dest);
 	}
 	end(&k);

@@ -234,6 +234,22 @@ static int open_indexed(struct sst_salvage *s)
 	return 0;
 }
 
+/* The file cannot be had: all of it is lost. */
+static int lose_file(struct sst_salvage *s)
+{
+	struct why_kept reason;
+	struct sst_loss loss = {
+		.bytes = s->t->info.file_bytes,
+		.from = buf_bytes(&s->t->info.row_min),
+		.to = buf_bytes(&s->t->info.row_max),
+		.reason = reason.text,
+	};
+
+	why_keep(&reason);
+	tell(s, &loss);
+	return 0;
+}
+
 /* By the blocks themselves. */
 static int open_scanned(struct sst_salvage *s, const struct sst_info *known)
 {
@@ -243,6 +259,8 @@ static int open_scanned(struct sst_salvage *s, const struct sst_info *known)
 
 	why_keep(&reason);
 	r = sst_scan(s->t, known, &found);
+	if (is_damage(r) || r == -EFBIG)
+		return lose_file(s);
 	if (r < 0)
 		return r;
 	s->tree = found.tree;
@@ -258,22 +276,6 @@ static int open_scanned(struct sst_salvage *s, const struct sst_info *known)
 		tell(s, &loss);
 	}
 	sst_scan_free(&found);
-	return 0;
-}
-
-/* The file cannot be had: all of it is lost. */
-static int lose_file(struct sst_salvage *s)
-{
-	struct why_kept reason;
-	struct sst_loss loss = {
-		.bytes = s->t->info.file_bytes,
-		.from = buf_bytes(&s->t->info.row_min),
-		.to = buf_bytes(&s->t->info.row_max),
-		.reason = reason.text,
-	};
-
-	why_keep(&reason);
-	tell(s, &loss);
 	return 0;
 }
 

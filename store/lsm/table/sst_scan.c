@@ -172,12 +172,16 @@ static int add_block(struct finder *k, const struct chunk *c,
 }
 
 /* A section: the properties tell how much there should be. */
-static void look_at(struct finder *k, const struct chunk *c)
+static int look_at(struct finder *k, const struct chunk *c)
 {
 	struct bytes in = bytes_of(k->file.data + c->at, c->len);
+	int r;
 
-	if (!k->has_own && c->raw_len == c->len)
-		k->has_own = sst_properties_decode(in, &k->own) == 0;
+	if (k->has_own || c->raw_len != c->len)
+		return 0;
+	r = sst_properties_decode(in, &k->own);
+	k->has_own = r == 0;
+	return r == -ENOMEM ? r : 0;
 }
 
 static int find_all(struct finder *k)
@@ -192,7 +196,7 @@ static int find_all(struct finder *k)
 		if (r > 0)
 			r = add_block(k, &c, b);
 		else if (r == 0)
-			look_at(k, &c);
+			r = look_at(k, &c);
 		block_free(b);
 		if (r < 0)
 			return r;
@@ -254,7 +258,8 @@ int sst_scan(struct sstable *t, const struct sst_info *known,
 	sst_info_free(&k.own);
 	buf_free(&k.last);
 	buf_free(&k.file);
-	why_clear();
+	if (r == 0)
+		why_clear();
 	return r == -ENOMEM ? why(r, "out of memory") : r;
 }
 

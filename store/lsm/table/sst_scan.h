@@ -29,7 +29,7 @@ struct sst_scan {
  * Fills the entries of the index of @t, whose file is open: place, checksum and
  * number of rows of each block, no keys. There are no gaps if the blocks hold as
  * many entries as the file should have, by @known (which may be NULL) or its own
- * properties. 0 or -ENOMEM, -EFBIG.
+ * properties. 0 or -ENOMEM, -EFBIG; -EIO: the disk does not give the file.
  */
 int sst_scan(struct sstable *t, const struct sst_info *known,
 	     struct sst_scan *out);
