@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 dir=${CELLFS_COVER:-build-cover}
 [ -f "$dir/build.ninja" ] || meson setup "$dir" -Dbuildtype=debug \
 	-Db_coverage=true -Db_ndebug=true -Db_lundef=false >/dev/null
-tests=(wal wal_crash wal_damage wal_direct wal_kept wal_salvage record notes engine
+tests=(wal wal_crash wal_damage wal_direct wal_kept wal_replay wal_salvage wal_space record notes engine
 	engine_background engine_tables failing
 	catalog manifest_old levels history alive merge runs visibility
 	visibility_random compaction damage damage_every repair repair_every clone

@@ -514,6 +514,7 @@ static void a_block_that_is_damaged_is_lost_with_its_rows(void **state)
 /* It was written so: no disk did that. */
 static void a_record_that_is_no_change_is_passed_over(void **state)
 {
+	const struct wal_options o = {0};
 	const struct bytes junk = bytes_str("\x01junk");
 	struct world *w = *state;
 	struct os_dir *d;
@@ -524,7 +525,7 @@ static void a_record_that_is_no_change_is_passed_over(void **state)
 	fill(w, "t", 0, 3);
 	end_store(w);
 	d = dir_of(w->os);
-	assert_int_equal(wal_open(d, NULL, 0, false, NULL, NULL, &wal), 0);
+	assert_int_equal(wal_open(d, &o, 0, false, NULL, NULL, &wal), 0);
 	assert_int_equal(wal_append(wal, &junk, 1, &lsn), 0);
 	assert_int_equal(wal_close(wal), 0);
 	os_dir_close(d);

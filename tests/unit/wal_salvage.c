@@ -16,21 +16,10 @@
 #include "store/lsm/wal/wal_replay.h"
 #include "store/lsm/wal/wal_salvage.h"
 #include "store/value/why.h"
-#include "tests/sim/os_fault.h"
-#include "tests/sim/os_sim.h"
-
-#define CAPACITY (2 * WAL_BLOCK_BYTES)
-#define RING_BYTES WAL_BLOCK_BYTES
-#define FILE_MAX ((1 << 20) + WAL_BLOCK_BYTES)
-/* The size of a record of four letters, of which all here are. */
-#define SIZE 24
+#include "tests/unit/wal_by_hand.h"
 
 struct world {
-	struct os *sim, *os; /* @os: the same, whose calls may fail */
-	struct os_dir *dir;
-	uint8_t *file; /* the segment that is being made */
-	struct wal_head h;
-	uint8_t ring[RING_BYTES];
+	struct log l;
 	char had[256];	 /* the records that were handed out */
 	char lost[2048]; /* "NUMBER OFFSET+BYTES REASON\n" of each loss */
 };
@@ -42,97 +31,17 @@ static int setup(void **state)
 	*state = w;
 	if (!w)
 		return -1;
-	w->file = calloc(1, FILE_MAX);
-	w->sim = sim_new(1);
-	w->os = fault_new(w->sim);
-	return w->file ? os_dir_open(w->os, "/store", true, &w->dir) : -1;
+	log_begin(&w->l);
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	struct world *w = *state;
 
-	os_dir_close(w->dir);
-	fault_free(w->os);
-	sim_free(w->sim);
-	free(w->file);
+	log_end(&w->l);
 	free(w);
 	return 0;
-}
-
-/* A segment's block; its records are put behind it, from @start on. */
-static void begin(struct world *w, uint64_t number, uint64_t start)
-{
-	memset(w->file, 0, FILE_MAX);
-	w->h = (struct wal_head){number, 1000 + number, start, CAPACITY};
-	wal_head_encode(w->file, &w->h);
-}
-
-static size_t offset(const struct world *w, uint64_t pos)
-{
-	return (size_t)(pos - w->h.start + WAL_BLOCK_BYTES);
-}
-
-/* Puts a record at @pos; the position behind it. */
-static uint64_t put(struct world *w, uint64_t pos, const char *text)
-{
-	const struct bytes part = bytes_str(text);
-
-	assert_int_equal(part.len, 4);
-	wal_record_encode(w->file + offset(w, pos), w->h.id, pos, 0, &part, 1,
-			  part.len);
-	return pos + SIZE;
-}
-
-/* The same in the ring, around whose end it may go. */
-static uint64_t put_ring(struct world *w, uint64_t pos, const char *text)
-{
-	const struct bytes part = bytes_str(text);
-	uint8_t record[SIZE];
-
-	wal_record_encode(record, w->h.id, pos, 0, &part, 1, part.len);
-	for (size_t i = 0; i < SIZE; i++)
-		w->ring[(pos + i) % RING_BYTES] = record[i];
-	return pos + SIZE;
-}
-
-/* The payload of the record at @pos is another. */
-static void spoil(struct world *w, uint64_t pos)
-{
-	w->file[offset(w, pos) + WAL_RECORD_HEAD] ^= 1;
-}
-
-static void mark(struct world *w, uint64_t durable)
-{
-	wal_mark_encode(w->file + WAL_MARK_AT, w->h.id, durable);
-}
-
-static void write_file(struct world *w, const char *name, const void *data,
-		       size_t len)
-{
-	struct os_file *f;
-
-	assert_int_equal(os_open(w->dir, name, OS_WRITE | OS_CREATE, &f), 0);
-	assert_int_equal(os_pwrite(f, data, len, 0), 0);
-	os_close(f);
-}
-
-static void end_of(struct world *w, size_t bytes)
-{
-	char name[WAL_NAME_BYTES];
-
-	wal_segment_name(name, w->h.number);
-	write_file(w, name, w->file, bytes);
-}
-
-static void end(struct world *w)
-{
-	end_of(w, CAPACITY);
-}
-
-static void end_ring(struct world *w)
-{
-	write_file(w, WAL_RING_NAME, w->ring, RING_BYTES);
 }
 
 static int hear(void *arg, struct bytes record)
@@ -163,7 +72,7 @@ static void hear_loss(void *arg, const struct wal_loss *loss)
 
 static int salvage(struct world *w, uint64_t first)
 {
-	const struct wal_salvage s = {.dir = w->dir,
+	const struct wal_salvage s = {.dir = w->l.dir,
 				      .first = first,
 				      .each = hear,
 				      .lost = hear_loss,
@@ -202,15 +111,15 @@ static void what_is_behind_a_damaged_record_is_found(void **state)
 	struct world *w = *state;
 	uint64_t b, c, last;
 
-	begin(w, 1, 0);
-	b = put(w, 0, "aaaa");
-	c = put(w, b, "bbbb");
-	last = put(w, c, "cccc");
-	spoil(w, b);
-	end(w);
-	begin(w, 2, last);
-	put(w, last, "dddd");
-	end(w);
+	begin(&w->l, 1, 0);
+	b = put(&w->l, 0, "aaaa");
+	c = put(&w->l, b, "bbbb");
+	last = put(&w->l, c, "cccc");
+	spoil(&w->l, b);
+	end(&w->l);
+	begin(&w->l, 2, last);
+	put(&w->l, last, "dddd");
+	end(&w->l);
 	gives(w, 1, "aaaa cccc dddd ", "1 4120+24 " NOT_WHOLE);
 }
 
@@ -220,14 +129,14 @@ static void what_only_looks_like_a_record_is_passed_over(void **state)
 	struct world *w = *state;
 	uint64_t pos = 0;
 
-	begin(w, 1, 0);
+	begin(&w->l, 1, 0);
 	for (char c = 'a'; c <= 'd'; c++)
-		pos = put(w, pos, (char[]){c, c, c, c, '\0'});
-	spoil(w, SIZE);
-	spoil(w, 2 * (uint64_t)SIZE);
-	end(w);
-	begin(w, 2, pos);
-	end(w);
+		pos = put(&w->l, pos, (char[]){c, c, c, c, '\0'});
+	spoil(&w->l, SIZE);
+	spoil(&w->l, 2 * (uint64_t)SIZE);
+	end(&w->l);
+	begin(&w->l, 2, pos);
+	end(&w->l);
 	gives(w, 1, "aaaa dddd ", "1 4120+48 " NOT_WHOLE);
 }
 
@@ -236,12 +145,12 @@ static void a_segment_that_ends_before_the_next_begins_has_lost(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, put(w, 0, "aaaa"), "bbbb");
-	spoil(w, SIZE);
-	end(w);
-	begin(w, 2, 2 * (uint64_t)SIZE);
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	spoil(&w->l, SIZE);
+	end(&w->l);
+	begin(&w->l, 2, 2 * (uint64_t)SIZE);
+	end(&w->l);
 	gives(w, 1, "aaaa ", "1 4120+24 " END_HERE);
 }
 
@@ -250,12 +159,12 @@ static void a_mark_where_the_next_segment_begins_changes_nothing(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	mark(w, put(w, 0, "aaaa"));
-	end(w);
-	begin(w, 2, SIZE);
-	put(w, SIZE, "bbbb");
-	end(w);
+	begin(&w->l, 1, 0);
+	mark(&w->l, put(&w->l, 0, "aaaa"));
+	end(&w->l);
+	begin(&w->l, 2, SIZE);
+	put(&w->l, SIZE, "bbbb");
+	end(&w->l);
 	gives(w, 1, "aaaa bbbb ", "");
 }
 
@@ -265,15 +174,15 @@ static void records_beyond_the_next_segments_begin_are_not_taken(void **state)
 	struct world *w = *state;
 	uint64_t b, stop;
 
-	begin(w, 1, 0);
-	b = put(w, 0, "aaaa");
-	stop = put(w, b, "bbbb");
-	put(w, stop, "cccc");
-	spoil(w, b);
-	end(w);
-	begin(w, 2, stop);
-	put(w, stop, "dddd");
-	end(w);
+	begin(&w->l, 1, 0);
+	b = put(&w->l, 0, "aaaa");
+	stop = put(&w->l, b, "bbbb");
+	put(&w->l, stop, "cccc");
+	spoil(&w->l, b);
+	end(&w->l);
+	begin(&w->l, 2, stop);
+	put(&w->l, stop, "dddd");
+	end(&w->l);
 	gives(w, 1, "aaaa dddd ", "1 4120+24 " END_HERE);
 }
 
@@ -281,10 +190,10 @@ static void a_record_that_its_mark_has_on_disk_is_told_as_lost(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	mark(w, put(w, put(w, 0, "aaaa"), "bbbb"));
-	spoil(w, SIZE);
-	end(w);
+	begin(&w->l, 1, 0);
+	mark(&w->l, put(&w->l, put(&w->l, 0, "aaaa"), "bbbb"));
+	spoil(&w->l, SIZE);
+	end(&w->l);
 	gives(w, 1, "aaaa ", "1 4120+24 " END_HERE);
 }
 
@@ -296,10 +205,10 @@ static void a_mark_outside_its_segment_is_none(void **state)
 	const uint64_t wrong[] = {start - 4, start + CAPACITY + 4};
 
 	for (size_t i = 0; i < 2; i++) {
-		begin(w, 1, start);
-		put(w, start, "aaaa");
-		mark(w, wrong[i]);
-		end(w);
+		begin(&w->l, 1, start);
+		put(&w->l, start, "aaaa");
+		mark(&w->l, wrong[i]);
+		end(&w->l);
 		gives(w, 1, "aaaa ", "");
 	}
 }
@@ -308,10 +217,10 @@ static void a_last_record_that_is_not_whole_is_told(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, put(w, 0, "aaaa"), "bbbb");
-	spoil(w, SIZE);
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	spoil(&w->l, SIZE);
+	end(&w->l);
 	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
 }
 
@@ -319,12 +228,12 @@ static void a_last_record_of_the_ring_that_is_not_whole_is_told(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	put_ring(w, put_ring(w, SIZE, "bbbb"), "cccc");
-	w->ring[(size_t)2 * SIZE + WAL_RECORD_HEAD] ^= 1;
-	end_ring(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	put_ring(&w->l, put_ring(&w->l, SIZE, "bbbb"), "cccc");
+	w->l.ring[(size_t)2 * SIZE + WAL_RECORD_HEAD] ^= 1;
+	end_ring(&w->l);
 	gives(w, 1, "aaaa bbbb ", "1 4144+0 " BEGUN);
 }
 
@@ -332,12 +241,12 @@ static void the_ring_has_what_the_segment_has_damaged(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, put(w, put(w, 0, "aaaa"), "bbbb"), "cccc");
-	spoil(w, SIZE);
-	end(w);
-	put_ring(w, SIZE, "bbbb");
-	end_ring(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, put(&w->l, put(&w->l, 0, "aaaa"), "bbbb"), "cccc");
+	spoil(&w->l, SIZE);
+	end(&w->l);
+	put_ring(&w->l, SIZE, "bbbb");
+	end_ring(&w->l);
 	gives(w, 1, "aaaa bbbb cccc ", "");
 }
 
@@ -347,18 +256,18 @@ static void the_ring_goes_on_behind_a_damaged_record(void **state)
 	struct world *w = *state;
 	uint64_t pos = 0;
 
-	begin(w, 1, 0);
+	begin(&w->l, 1, 0);
 	for (char c = 'a'; c <= 'd'; c++)
-		pos = put(w, pos, (char[]){c, c, c, c, '\0'});
-	spoil(w, SIZE);
-	spoil(w, 2 * (uint64_t)SIZE);
-	end(w);
-	put_ring(w, 2 * (uint64_t)SIZE, "cccc");
+		pos = put(&w->l, pos, (char[]){c, c, c, c, '\0'});
+	spoil(&w->l, SIZE);
+	spoil(&w->l, 2 * (uint64_t)SIZE);
+	end(&w->l);
+	put_ring(&w->l, 2 * (uint64_t)SIZE, "cccc");
 	/* The earlier of them counts, and what is none does not. */
-	put_ring(w, 5 * (uint64_t)SIZE, "ffff");
-	put_ring(w, 4 * (uint64_t)SIZE, "eeee");
-	w->ring[(size_t)4 * SIZE + WAL_RECORD_HEAD] ^= 1;
-	end_ring(w);
+	put_ring(&w->l, 5 * (uint64_t)SIZE, "ffff");
+	put_ring(&w->l, 4 * (uint64_t)SIZE, "eeee");
+	w->l.ring[(size_t)4 * SIZE + WAL_RECORD_HEAD] ^= 1;
+	end_ring(&w->l);
 	gives(w, 1, "aaaa cccc dddd ffff ",
 	      "1 4120+24 " NOT_WHOLE "1 4192+24 " NOT_WHOLE);
 }
@@ -369,18 +278,18 @@ static void a_record_around_the_rings_end_is_found(void **state)
 	struct world *w = *state;
 	const uint64_t start = RING_BYTES - SIZE - 8;
 
-	begin(w, 1, start);
-	put(w, start, "aaaa");
-	spoil(w, start);
-	end(w);
-	put_ring(w, start + SIZE, "bbbb");
-	end_ring(w);
+	begin(&w->l, 1, start);
+	put(&w->l, start, "aaaa");
+	spoil(&w->l, start);
+	end(&w->l);
+	put_ring(&w->l, start + SIZE, "bbbb");
+	end_ring(&w->l);
 	gives(w, 1, "bbbb ", "1 4096+24 " NOT_WHOLE);
-	w->ring[12] ^= 1;
-	end_ring(w);
+	w->l.ring[12] ^= 1;
+	end_ring(&w->l);
 	gives(w, 1, "", "1 4096+0 " BEGUN);
-	spoil(w, start);
-	end(w);
+	spoil(&w->l, start);
+	end(&w->l);
 	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
 }
 
@@ -391,15 +300,15 @@ static void the_ring_does_not_go_on_beyond_the_segments_end(void **state)
 	uint64_t behind = CAPACITY - WAL_BLOCK_BYTES;
 
 	behind -= behind % SIZE;
-	w->h.capacity = WAL_BLOCK_BYTES + behind;
-	begin(w, 1, 0);
-	w->h.capacity = WAL_BLOCK_BYTES + behind;
-	wal_head_encode(w->file, &w->h);
+	w->l.h.capacity = WAL_BLOCK_BYTES + behind;
+	begin(&w->l, 1, 0);
+	w->l.h.capacity = WAL_BLOCK_BYTES + behind;
+	wal_head_encode(w->l.file, &w->l.h);
 	for (uint64_t pos = 0; pos < behind; pos += SIZE)
-		put(w, pos, pos ? "bbbb" : "aaaa");
-	end_of(w, w->h.capacity);
-	put_ring(w, behind, "cccc");
-	end_ring(w);
+		put(&w->l, pos, pos ? "bbbb" : "aaaa");
+	end_of(&w->l, w->l.h.capacity);
+	put_ring(&w->l, behind, "cccc");
+	end_ring(&w->l);
 	assert_int_equal(salvage(w, 1), 0);
 	assert_null(strstr(w->had, "cccc"));
 	assert_string_equal(w->lost, "1 8176+0 " BEGUN);
@@ -411,11 +320,12 @@ static void a_record_larger_than_the_ring_is_not_in_it(void **state)
 	struct world *w = *state;
 	const struct bytes part = bytes_str("bbbb");
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	wal_record_head(w->ring + SIZE, w->h.id, SIZE, 0, &part, 1, RING_BYTES);
-	end_ring(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	wal_record_head(w->l.ring + SIZE, w->l.h.id, SIZE, 0, &part, 1,
+			RING_BYTES);
+	end_ring(&w->l);
 	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
 }
 
@@ -424,11 +334,11 @@ static void a_ring_of_no_blocks_has_nothing(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	put_ring(w, SIZE, "bbbb");
-	write_file(w, WAL_RING_NAME, w->ring, RING_BYTES - 1);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	put_ring(&w->l, SIZE, "bbbb");
+	write_file(&w->l, WAL_RING_NAME, w->l.ring, RING_BYTES - 1);
 	gives(w, 1, "aaaa ", "");
 }
 
@@ -437,11 +347,11 @@ static void bytes_that_mean_nothing_lose_nothing(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	w->file[100] = 1;
-	w->file[WAL_MARK_AT + WAL_MARK_BYTES] = 1;
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	w->l.file[100] = 1;
+	w->l.file[WAL_MARK_AT + WAL_MARK_BYTES] = 1;
+	end(&w->l);
 	gives(w, 1, "aaaa ", "");
 }
 
@@ -450,18 +360,18 @@ static void a_segment_with_a_damaged_block_is_lost_whole(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	w->file[33] ^= 4;
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	w->l.file[33] ^= 4;
+	end(&w->l);
 	gives(w, 1, "aaaa ", "");
-	w->file[34] ^= 4;
-	end(w);
+	w->l.file[34] ^= 4;
+	end(&w->l);
 	gives(w, 1, "", "1 0+8192 " NO_HEAD);
 	/* Where it ends is not known then, nor where the one before does. */
-	begin(w, 0, 0);
-	put(w, 0, "bbbb");
-	end(w);
+	begin(&w->l, 0, 0);
+	put(&w->l, 0, "bbbb");
+	end(&w->l);
 	gives(w, 0, "bbbb ", "1 0+8192 " NO_HEAD);
 }
 
@@ -469,8 +379,8 @@ static void a_segment_that_is_cut_in_its_block_is_lost(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	end_of(w, WAL_BLOCK_BYTES - 1);
+	begin(&w->l, 1, 0);
+	end_of(&w->l, WAL_BLOCK_BYTES - 1);
 	gives(w, 1, "", "1 0+4095 " NO_HEAD);
 }
 
@@ -478,12 +388,12 @@ static void segments_that_are_not_needed_are_not_read(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	begin(w, 2, SIZE);
-	put(w, SIZE, "bbbb");
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	begin(&w->l, 2, SIZE);
+	put(&w->l, SIZE, "bbbb");
+	end(&w->l);
 	gives(w, 2, "bbbb ", "");
 }
 
@@ -493,13 +403,13 @@ static void segments_that_are_missing_are_told(void **state)
 	struct world *w = *state;
 	size_t lines = 0;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	begin(w, 1000, 1 << 20);
-	put(w, 1 << 20, "bbbb");
-	end(w);
-	wal_made_note(w->dir, 1002, false);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	begin(&w->l, 1000, 1 << 20);
+	put(&w->l, 1 << 20, "bbbb");
+	end(&w->l);
+	wal_made_note(w->l.dir, 1002, false);
 	assert_int_equal(salvage(w, 1), 0);
 	assert_string_equal(w->had, "aaaa bbbb ");
 	for (const char *at = w->lost; (at = strchr(at, '\n')); at++)
@@ -515,19 +425,13 @@ static void a_missing_ring_is_told_if_there_was_one(void **state)
 {
 	struct world *w = *state;
 
-	wal_made_note(w->dir, 1, false);
-	begin(w, 0, 0);
-	put(w, 0, "aaaa");
-	end(w);
+	wal_made_note(w->l.dir, 1, false);
+	begin(&w->l, 0, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
 	gives(w, 0, "aaaa ", "");
-	wal_made_note(w->dir, 1, true);
+	wal_made_note(w->l.dir, 1, true);
 	gives(w, 0, "aaaa ", "ring 0+0 it is missing\n");
-}
-
-static void arm(struct world *w, unsigned kinds, int err, uint64_t nth)
-{
-	fault_arm(w->os,
-		  &(struct fault_plan){.kinds = kinds, .err = err, .nth = nth});
 }
 
 #define NO_RING \
@@ -537,29 +441,29 @@ static void a_ring_that_cannot_be_read_is_told(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 0, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	put_ring(w, SIZE, "bbbb");
-	end_ring(w);
+	begin(&w->l, 0, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	put_ring(&w->l, SIZE, "bbbb");
+	end_ring(&w->l);
 	gives(w, 0, "aaaa bbbb ", "");
-	arm(w, FAULT_PREAD, EIO, 1);
+	arm(&w->l, FAULT_PREAD, EIO, 1);
 	gives(w, 0, "aaaa ", "ring 0+4096 " NO_RING);
-	arm(w, FAULT_OPEN, EIO, 2);
+	arm(&w->l, FAULT_OPEN, EIO, 2);
 	gives(w, 0, "aaaa ", "ring 0+0 " NO_RING);
-	assert_int_equal(fault_fired(w->os), 1);
+	assert_int_equal(fault_fired(w->l.os), 1);
 }
 
 static void a_segment_that_cannot_be_read_is_lost_whole(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 0, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	arm(w, FAULT_OPEN, EIO, 3);
+	begin(&w->l, 0, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	arm(&w->l, FAULT_OPEN, EIO, 3);
 	gives(w, 0, "", "0 0+0 it is empty, or cannot be read\n");
-	assert_int_equal(fault_fired(w->os), 1);
+	assert_int_equal(fault_fired(w->l.os), 1);
 }
 
 /* Without its last piece; what is read in its stead is zeros, as an end is. */
@@ -569,23 +473,23 @@ static void a_segment_of_which_the_disk_keeps_a_part_is_told(void **state)
 	const uint64_t big = FILE_MAX - 2 * WAL_BLOCK_BYTES;
 	struct bytes part;
 
-	begin(w, 0, 0);
-	w->h.capacity = FILE_MAX;
-	wal_head_encode(w->file, &w->h);
+	begin(&w->l, 0, 0);
+	w->l.h.capacity = FILE_MAX;
+	wal_head_encode(w->l.file, &w->l.h);
 	part = bytes_of(calloc(1, big), big - WAL_RECORD_HEAD);
 	assert_non_null(part.data);
 	memcpy((uint8_t *)(uintptr_t)part.data, "aaaa", 5);
-	wal_record_encode(w->file + WAL_BLOCK_BYTES, w->h.id, 0, 0, &part, 1,
-			  part.len);
-	put(w, big, "bbbb");
-	end_of(w, FILE_MAX);
+	wal_record_encode(w->l.file + WAL_BLOCK_BYTES, w->l.h.id, 0, 0, &part,
+			  1, part.len);
+	put(&w->l, big, "bbbb");
+	end_of(&w->l, FILE_MAX);
 	free((void *)(uintptr_t)part.data);
 	assert_int_equal(salvage(w, 0), 0);
 	assert_non_null(strstr(w->had, "bbbb "));
 	assert_string_equal(w->lost, "");
-	arm(w, FAULT_PREAD, EIO, 2);
+	arm(&w->l, FAULT_PREAD, EIO, 2);
 	assert_int_equal(salvage(w, 0), 0);
-	assert_int_equal(fault_fired(w->os), 1);
+	assert_int_equal(fault_fired(w->l.os), 1);
 	assert_null(strstr(w->had, "bbbb "));
 	assert_string_equal(w->lost,
 			    "0 1048576+0 the disk does not give all of the "
@@ -598,22 +502,22 @@ static void a_call_that_fails_is_never_silent(void **state)
 	static const int errnos[] = {EIO, EMFILE, EACCES, ENOENT};
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, 0, "aaaa");
-	end(w);
-	begin(w, 2, SIZE);
-	put(w, SIZE, "bbbb");
-	end(w);
-	put_ring(w, 2 * (uint64_t)SIZE, "cccc");
-	end_ring(w);
-	wal_made_note(w->dir, 3, true);
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	begin(&w->l, 2, SIZE);
+	put(&w->l, SIZE, "bbbb");
+	end(&w->l);
+	put_ring(&w->l, 2 * (uint64_t)SIZE, "cccc");
+	end_ring(&w->l);
+	wal_made_note(w->l.dir, 3, true);
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
 		for (uint64_t nth = 1;; nth++) {
 			int r;
 
-			arm(w, FAULT_ALL & ~FAULT_CLOSE, errnos[i], nth);
+			arm(&w->l, FAULT_ALL & ~FAULT_CLOSE, errnos[i], nth);
 			r = salvage(w, 1);
-			if (!fault_fired(w->os))
+			if (!fault_fired(w->l.os))
 				break;
 			if (r == 0 && !w->lost[0] &&
 			    strcmp(w->had, "aaaa bbbb cccc ") != 0)
@@ -624,7 +528,7 @@ static void a_call_that_fails_is_never_silent(void **state)
 				fail_msg("errno %d, call %" PRIu64 ": %d, '%s'",
 					 errnos[i], nth, r, store_why());
 		}
-	fault_disarm(w->os);
+	fault_disarm(w->l.os);
 	gives(w, 1, "aaaa bbbb cccc ", "");
 }
 
@@ -632,9 +536,9 @@ static void who_takes_the_records_may_end_it(void **state)
 {
 	struct world *w = *state;
 
-	begin(w, 1, 0);
-	put(w, put(w, 0, "aaaa"), "stop");
-	end(w);
+	begin(&w->l, 1, 0);
+	put(&w->l, put(&w->l, 0, "aaaa"), "stop");
+	end(&w->l);
 	assert_int_equal(salvage(w, 1), -ECANCELED);
 	assert_string_equal(w->had, "aaaa ");
 }

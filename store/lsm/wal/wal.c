@@ -269,8 +269,8 @@ static size_t reserve_fit(struct os_dir *dir)
 
 static void set_sizes(struct wal *w, const struct wal_options *o)
 {
-	size_t segment = o && o->segment_bytes ? o->segment_bytes : 0;
-	size_t ring = o && o->ring_bytes ? o->ring_bytes : 0;
+	size_t segment = o->segment_bytes;
+	size_t ring = o->ring_bytes;
 
 	if (!segment)
 		segment = wal_fit(w->dir, SEGMENT_BYTES, SEGMENT_BYTES_MIN);
@@ -406,7 +406,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 		return -ENOMEM;
 	w->dir = dir;
 	w->read_only = read_only;
-	w->keeps_reserve = o && o->reserve;
+	w->keeps_reserve = o->reserve;
 	if (w->keeps_reserve)
 		w->reserve_bytes = reserve_fit(dir);
 	pthread_mutex_init(&w->lock, NULL);
@@ -414,7 +414,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	clock_cond_init(&w->synced_cond);
 	set_sizes(w, o);
 	w->small = malloc(WAL_SMALL_BYTES);
-	if (o && o->keep_id)
+	if (o->keep_id)
 		wal_keep(w, o->keep, o->keep_id);
 	rc = w->small ? wal_direct_init(&w->direct) : -ENOMEM;
 	if (rc < 0)

@@ -143,7 +143,7 @@ int wal_sweep(struct os_dir *dir, uint64_t first,
 		      sizeof(number), wal_by_number);
 	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
 		memcpy(&number, s.numbers.data + i, sizeof(number));
-		if (keep && keep(arg, number))
+		if (keep(arg, number))
 			continue;
 		wal_segment_name(name, number);
 		rc = os_remove(dir, name);

@@ -154,7 +154,7 @@ static int reader_get(struct reader *r, uint64_t off, size_t n,
 	if (want > left)
 		want = (size_t)left;
 	r->buf.len = 0;
-	rc = buf_reserve(&r->buf, want ? want : 1);
+	rc = buf_reserve(&r->buf, want);
 	if (rc < 0)
 		return rc;
 	got = os_pread(r->file, r->buf.data, want, off);
@@ -488,8 +488,6 @@ static int ring_record(const struct wal_found *f, uint64_t pos,
 	uint64_t size;
 	int rc;
 
-	if (f->ring_bytes < WAL_RECORD_HEAD || room < WAL_RECORD_HEAD)
-		return 0;
 	ring_copy(f, pos, sizeof(head), head);
 	size = wal_record_peek(head, pos);
 	if (size == 0 || size > f->ring_bytes || size > room)

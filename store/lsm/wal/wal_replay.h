@@ -81,8 +81,8 @@ int wal_recover(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 
 /*
- * Removes segments below @first, from the lowest on, but for those that @keep,
- * unless that is NULL, has taken; and spare files.
+ * Removes segments below @first, from the lowest on, but for those that @keep has
+ * taken; and spare files.
  */
 int wal_sweep(struct os_dir *dir, uint64_t first,
 	      bool (*keep)(void *arg, uint64_t number), void *arg);

@@ -1,0 +1,332 @@
+/*
+ * Logs made by hand, record by record, and what wal_replay() makes of them: what is
+ * damage, and what is a tail that was being written.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/lsm/wal/wal.h"
+#include "store/value/why.h"
+#include "tests/unit/wal_by_hand.h"
+
+struct world {
+	struct log l;
+	char had[256]; /* the first four letters of each record */
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	*state = w;
+	if (!w)
+		return -1;
+	log_begin(&w->l);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	log_end(&w->l);
+	free(w);
+	return 0;
+}
+
+static int hear(void *arg, uint64_t segment, struct bytes record)
+{
+	struct world *w = arg;
+
+	(void)segment;
+	snprintf(w->had + strlen(w->had), sizeof(w->had) - strlen(w->had),
+		 "%.4s ", (const char *)record.data);
+	return 0;
+}
+
+static int replay(struct world *w, struct wal_found *found)
+{
+	w->had[0] = '\0';
+	why_clear();
+	return wal_replay(w->l.dir, 1, hear, w, found);
+}
+
+/* It replays to these records; the position behind them. */
+static uint64_t gives(struct world *w, const char *had)
+{
+	struct wal_found found;
+	uint64_t end;
+	int r = replay(w, &found);
+
+	if (r < 0)
+		fail_msg("%s", store_why());
+	assert_string_equal(w->had, had);
+	end = found.end;
+	wal_found_free(&found);
+	return end;
+}
+
+/* It is refused, with a sentence that has these words. */
+static void is_damage(struct world *w, const char *words)
+{
+	struct wal_found found;
+
+	assert_int_equal(replay(w, &found), -EUCLEAN);
+	if (!strstr(store_why(), words))
+		fail_msg("%s", store_why());
+	wal_found_free(&found);
+}
+
+#define FAILS "a record that was on disk fails its check"
+
+static void what_was_being_written_is_dropped_with_all_behind_it(void **state)
+{
+	struct world *w = *state;
+	uint64_t c;
+
+	begin(&w->l, 1, 0);
+	c = put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	put(&w->l, c, "cccc");
+	spoil(&w->l, SIZE);
+	end(&w->l);
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+}
+
+static void a_later_record_may_say_that_it_was_on_disk(void **state)
+{
+	struct world *w = *state;
+	uint64_t c;
+
+	begin(&w->l, 1, 0);
+	c = put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	/* Up to the damaged one does not matter, up to behind it does. */
+	put_synced(&w->l, put_synced(&w->l, c, SIZE, "cccc"), c, "dddd");
+	spoil(&w->l, SIZE);
+	end(&w->l);
+	is_damage(w, "byte 4120: " FAILS);
+	put_synced(&w->l, c + SIZE, SIZE, "dddd");
+	end(&w->l);
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+}
+
+static void a_mark_before_its_segment_is_damage(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 1000);
+	put(&w->l, 1000, "aaaa");
+	mark(&w->l, 996);
+	end(&w->l);
+	is_damage(w, "byte 512: its mark is wrong");
+	mark(&w->l, 1000 + CAPACITY - WAL_BLOCK_BYTES + 4);
+	end(&w->l);
+	is_damage(w, "byte 512: its mark is wrong");
+	mark(&w->l, 1000 + SIZE);
+	end(&w->l);
+	gives(w, "aaaa ");
+}
+
+static void a_segment_that_is_older_than_the_one_before_is_damage(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 1000);
+	end(&w->l);
+	begin(&w->l, 2, 996);
+	end(&w->l);
+	is_damage(w, "older than the one before");
+}
+
+/* No record is smaller than its head. */
+static void a_segment_without_room_does_not_go_on_in_the_ring(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 0);
+	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + WAL_RECORD_HEAD - 4;
+	wal_head_encode(w->l.file, &w->l.h);
+	put(&w->l, 0, "aaaa");
+	end_of(&w->l, w->l.h.capacity);
+	put_ring(&w->l, SIZE, "bbbb");
+	end_ring(&w->l);
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+}
+
+/* Such as an older segment has left there. */
+static void a_record_that_the_segment_has_no_room_for_is_none(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 0);
+	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + WAL_RECORD_HEAD;
+	wal_head_encode(w->l.file, &w->l.h);
+	put(&w->l, 0, "aaaa");
+	end_of(&w->l, w->l.h.capacity);
+	put_ring(&w->l, SIZE, "bbbb");
+	end_ring(&w->l);
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+}
+
+static void a_gap_in_the_ring_is_damage_if_it_was_on_disk(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	put_ring_synced(&w->l, 2 * (uint64_t)SIZE, SIZE, "cccc");
+	end_ring(&w->l);
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+	put_ring_synced(&w->l, 2 * (uint64_t)SIZE, 2 * (uint64_t)SIZE, "cccc");
+	end_ring(&w->l);
+	is_damage(w, "byte 4120: " FAILS);
+}
+
+/* The segment had it, by what comes next; that the ring has it still is chance. */
+static void a_record_of_the_ring_that_was_in_the_segment_is_damage(void **state)
+{
+	struct world *w = *state;
+
+	begin(&w->l, 1, 0);
+	put(&w->l, 0, "aaaa");
+	end(&w->l);
+	put_ring_synced(&w->l, put_ring(&w->l, SIZE, "bbbb"),
+			2 * (uint64_t)SIZE, "cccc");
+	end_ring(&w->l);
+	is_damage(w, "byte 4120: " FAILS);
+}
+
+/* A record of @len bytes. */
+static uint64_t put_large(struct log *l, uint64_t pos, const char *text,
+			  size_t len)
+{
+	uint8_t *payload = calloc(1, len);
+	struct bytes part = bytes_of(payload, len);
+
+	assert_non_null(payload);
+	memcpy(payload, text, 4);
+	wal_record_encode(l->file + offset(l, pos), l->h.id, pos, 0, &part, 1,
+			  len);
+	free(payload);
+	return pos + wal_record_size(len);
+}
+
+/* More than is read at once, in records that are, and that are not. */
+static void large_segments_are_read_in_pieces(void **state)
+{
+	struct world *w = *state;
+	uint64_t pos;
+
+	begin(&w->l, 1, 0);
+	w->l.h.capacity = FILE_MAX;
+	wal_head_encode(w->l.file, &w->l.h);
+	pos = put_large(&w->l, 0, "aaaa", 300 << 10);
+	pos = put_large(&w->l, pos, "bbbb", 200 << 10);
+	pos = put_large(&w->l, pos, "cccc", 100 << 10);
+	end_of(&w->l, FILE_MAX);
+	begin(&w->l, 2, pos);
+	pos = put(&w->l, put(&w->l, pos, "dddd"), "eeee");
+	end(&w->l);
+	assert_int_equal(gives(w, "aaaa bbbb cccc dddd eeee "), pos);
+}
+
+/* A kept file of two records, whose mark is @marked. */
+static void make_kept(struct world *w, uint64_t marked)
+{
+	char name[WAL_KEPT_NAME_BYTES];
+
+	begin(&w->l, 7, 0);
+	put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	mark(&w->l, marked);
+	wal_kept_name(name, 5, 7);
+	write_file(&w->l, name, w->l.file, CAPACITY);
+}
+
+static int check_kept(struct world *w, uint64_t *at, uint64_t bytes)
+{
+	char name[WAL_KEPT_NAME_BYTES];
+
+	wal_kept_name(name, 5, 7);
+	return wal_kept_check(w->l.dir, name, at, bytes);
+}
+
+/* The file may have been another when the check came to there. */
+static void a_kept_segment_is_checked_from_its_begin_if_need_be(void **state)
+{
+	struct world *w = *state;
+	uint64_t at = CAPACITY;
+
+	make_kept(w, 2 * (uint64_t)SIZE);
+	assert_int_equal(check_kept(w, &at, SIZE), 1);
+	assert_int_equal(at, WAL_BLOCK_BYTES + SIZE);
+	assert_int_equal(check_kept(w, &at, SIZE), 0);
+	assert_int_equal(at, WAL_BLOCK_BYTES + 2 * SIZE);
+	/* It is at the end, and stays there. */
+	assert_int_equal(check_kept(w, &at, SIZE), 0);
+	assert_int_equal(check_kept(w, &at, 2 * (uint64_t)SIZE), 0);
+	assert_int_equal(at, WAL_BLOCK_BYTES + 2 * SIZE);
+}
+
+static void a_kept_segment_ends_between_two_records(void **state)
+{
+	struct world *w = *state;
+	uint64_t at = 0;
+
+	make_kept(w, SIZE + 4);
+	assert_int_equal(check_kept(w, &at, UINT64_MAX), -EUCLEAN);
+	assert_non_null(strstr(store_why(), FAILS));
+	make_kept(w, 3 * (uint64_t)SIZE);
+	at = 0;
+	assert_int_equal(check_kept(w, &at, UINT64_MAX), -EUCLEAN);
+	make_kept(w, SIZE);
+	at = 0;
+	assert_int_equal(check_kept(w, &at, UINT64_MAX), 0);
+}
+
+static int no_loss(void *arg, const struct wal_file *f)
+{
+	(void)arg;
+	(void)f;
+	return 0;
+}
+
+/* In the list, and gone when it is looked at. */
+static void a_kept_segment_that_goes_meanwhile_is_passed_over(void **state)
+{
+	struct world *w = *state;
+
+	make_kept(w, SIZE);
+	arm(&w->l, FAULT_OPEN, ENOENT, 1);
+	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), 0);
+	assert_int_equal(fault_fired(w->l.os), 1);
+	arm(&w->l, FAULT_OPEN, EMFILE, 1);
+	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), -EMFILE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_was_being_written_is_dropped_with_all_behind_it),
+		TEST(a_later_record_may_say_that_it_was_on_disk),
+		TEST(a_mark_before_its_segment_is_damage),
+		TEST(a_segment_that_is_older_than_the_one_before_is_damage),
+		TEST(a_segment_without_room_does_not_go_on_in_the_ring),
+		TEST(a_record_that_the_segment_has_no_room_for_is_none),
+		TEST(a_gap_in_the_ring_is_damage_if_it_was_on_disk),
+		TEST(a_record_of_the_ring_that_was_in_the_segment_is_damage),
+		TEST(large_segments_are_read_in_pieces),
+		TEST(a_kept_segment_is_checked_from_its_begin_if_need_be),
+		TEST(a_kept_segment_ends_between_two_records),
+		TEST(a_kept_segment_that_goes_meanwhile_is_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
