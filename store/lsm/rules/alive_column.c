@@ -274,8 +274,9 @@ static int versions(const struct alive_column *c, uint64_t seq, int64_t ts,
 		*above = count_above(c, &past, ts);
 	while (found < n && at_most(c, &past, ts, &out[found])) {
 		ts = out[found++];
-		if (ts-- == INT64_MIN)
+		if (ts == INT64_MIN)
 			break;
+		ts--;
 	}
 	return (int)found;
 }
@@ -340,8 +341,6 @@ bool alive_learn(struct alive *a, const struct alive_place *p,
 static void learnt(struct alive_column *c, const int64_t *descending, size_t n,
 		   uint64_t patience)
 {
-	uint64_t seq = c->since;
-
 	c->undo_max = UNDO_TIMES * patience;
 	if (c->undo_max > PAST_MAX)
 		c->undo_max = PAST_MAX;
@@ -352,10 +351,9 @@ static void learnt(struct alive_column *c, const int64_t *descending, size_t n,
 	}
 	c->known = true;
 	c->token = 0;
+	/* All of them came after the walk began: see begin(). */
 	for (size_t i = 0; c->known && i < c->nlog; i++)
-		if (c->log[i].seq > seq)
-			set_change(c, c->log[i].seq, c->log[i].ts,
-				   c->log[i].kind);
+		set_change(c, c->log[i].seq, c->log[i].ts, c->log[i].kind);
 	free(c->log);
 	c->log = NULL;
 	c->nlog = c->log_cap = 0;
