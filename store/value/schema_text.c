@@ -539,13 +539,14 @@ static int name_family(struct parser *p, struct bytes value, struct schema *in,
 	return r;
 }
 
-/* Keeps present attributes where the default would hide more cells. */
+/*
+ * Keeps present attributes where the default would hide more cells. Of the ttl the
+ * default hides none.
+ */
 static void spare(struct family_attrs *a, const struct family_attrs *now)
 {
 	if (a->versions < now->versions)
 		a->versions = now->versions;
-	if (a->ttl_ms < now->ttl_ms)
-		a->ttl_ms = now->ttl_ms;
 	if (a->min_versions < now->min_versions)
 		a->min_versions = now->min_versions;
 	a->keep_deleted = now->keep_deleted;

@@ -156,6 +156,128 @@ static void an_empty_qualifier_is_a_percent_sign(void **state)
 	buf_free(&hold);
 }
 
+/* The line of a cell of this value, part by part; how many there were. */
+static int in_parts(struct bytes value, struct buf *out)
+{
+	const struct cell c = {.row = bytes_str("r"),
+			       .family = bytes_str("f"),
+			       .qualifier = bytes_str("q"),
+			       .ts = 1,
+			       .value = value,
+			       .kind = CELL_PUT};
+	struct buf whole = {0};
+	size_t at = 0;
+	int n = 1, r;
+
+	out->len = 0;
+	while ((r = cells_format_part(&c, &at, out)) > 0) {
+		assert_true(at < value.len);
+		n++;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(cells_format(&c, &whole), 0);
+	assert_true(bytes_eq(buf_bytes(out), buf_bytes(&whole)));
+	buf_free(&whole);
+	return n;
+}
+
+/* A part ends before a character, and within bytes that are none anywhere. */
+static void a_line_in_parts_is_the_same_line(void **state)
+{
+	enum {
+		LEN = 30000,
+		PART = 8192
+	};
+	uint8_t *bytes = malloc(LEN);
+	struct buf out = {0};
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 'x', LEN);
+	assert_int_equal(in_parts(bytes_of(bytes, 0), &out), 1);
+	assert_int_equal(in_parts(bytes_of(bytes, PART), &out), 1);
+	assert_int_equal(in_parts(bytes_of(bytes, PART + 1), &out), 2);
+	for (size_t i = 0; i < LEN; i++)
+		bytes[i] = (uint8_t) "\xe2\x82\xac"[i % 3];
+	for (size_t begin = 0; begin < 3; begin++) {
+		size_t sound = (3 - begin) % 3;
+
+		assert_int_equal(
+			in_parts(bytes_of(bytes + begin + sound,
+					  LEN - begin - sound - begin % 3),
+				 &out),
+			4);
+	}
+	assert_int_equal(in_parts(bytes_of(bytes, LEN), &out), 4);
+	assert_null(memchr(out.data, '%', out.len));
+	memset(bytes, 0xa9, LEN);
+	assert_int_equal(in_parts(bytes_of(bytes, LEN), &out), 4);
+	buf_free(&out);
+	free(bytes);
+}
+
+static void a_long_name_is_escaped_at_its_begin_only(void **state)
+{
+	/* More than is escaped in one piece. */
+	enum {
+		LEN = 70000
+	};
+	uint8_t *key = malloc(LEN);
+	struct buf out = {0};
+
+	(void)state;
+	assert_non_null(key);
+	memset(key, '.', LEN);
+	assert_int_equal(cells_format_name(bytes_of(key, LEN), &out), 0);
+	assert_int_equal(out.len, LEN + 2);
+	assert_memory_equal(out.data, "%2E.", 4);
+	assert_null(memchr(out.data + 1, '%', out.len - 1));
+	buf_free(&out);
+	free(key);
+}
+
+static void what_is_a_value_may_have_a_ttl(void **state)
+{
+	struct buf hold = {0};
+	struct cells_line l;
+
+	(void)state;
+	assert_int_equal(
+		cells_parse(bytes_str("r\tf:q\t\t-5\tincrement\t7"), &hold, &l),
+		0);
+	assert_int_equal(l.op, CHANGE_INCREMENT);
+	assert_int_equal(l.ttl_ms, 7);
+	assert_int_equal(l.delta, -5);
+	assert_int_equal(
+		cells_parse(bytes_str("r\tf:q\t\tv\tappend\t7"), &hold, &l), 0);
+	assert_int_equal(l.op, CHANGE_APPEND);
+	assert_int_equal(l.ttl_ms, 7);
+	buf_free(&hold);
+}
+
+/* Of what is long the sentence has the begin. */
+static void long_fields_are_refused_in_short_words(void **state)
+{
+	static const char *const of[] = {
+		"r\t%s\t1\tv", "r\tf:q\t%s\tv", "r\tf:q\t1\tv\t%s",
+		"r\tf:q\t1\tv\tput\t%s", "r\tf:q\t\t%s\tincrement"};
+	char field[201], line[256];
+	struct buf hold = {0};
+	struct cells_line l;
+
+	(void)state;
+	memset(field, '9', 200);
+	field[200] = '\0';
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		why_clear();
+		snprintf(line, sizeof(line), of[i], field);
+		assert_int_equal(cells_parse(bytes_str(line), &hold, &l),
+				 -EINVAL);
+		assert_in_range(strlen(store_why()), 20, 180);
+	}
+	buf_free(&hold);
+}
+
 static void bad_lines_are_refused_in_words(void **state)
 {
 	static const char *const bad[] = {
@@ -181,6 +303,8 @@ static void bad_lines_are_refused_in_words(void **state)
 		"r\tf:q\t\tten\tincrement",
 		"r\tf:q\t\t\tincrement",
 		"r\tf:q\t\t 5\tincrement",
+		"r\tf:q\t\t9223372036854775808\tincrement",
+		"r\tf:q\t1\t\tdelete-row\t5",
 	};
 	static const char nul[] = "r\tf:q\t\t5\0x\tincrement";
 	struct buf hold = {0};
@@ -429,6 +553,10 @@ int main(void)
 		cmocka_unit_test(any_bytes_come_back_and_cut_lines_do_not_harm),
 		cmocka_unit_test(a_long_value_is_escaped_across_its_pieces),
 		cmocka_unit_test(an_empty_qualifier_is_a_percent_sign),
+		cmocka_unit_test(a_line_in_parts_is_the_same_line),
+		cmocka_unit_test(a_long_name_is_escaped_at_its_begin_only),
+		cmocka_unit_test(what_is_a_value_may_have_a_ttl),
+		cmocka_unit_test(long_fields_are_refused_in_short_words),
 		cmocka_unit_test(bad_lines_are_refused_in_words),
 		cmocka_unit_test_setup_teardown(lines_may_come_in_any_portions,
 						setup, teardown),

@@ -300,6 +300,131 @@ static void a_wrong_line_is_named_with_what_is_wrong(void **state)
 	assert_int_equal(s.nfamilies, 77);
 }
 
+/* The table of make(), to be changed. */
+static int alter(const char *text, unsigned flags, struct alter *a)
+{
+	struct schema s;
+	int r;
+
+	make(&s);
+	r = alter_parse(bytes_str(text), &s, flags, a);
+	schema_free(&s);
+	return r;
+}
+
+static void a_change_names_what_it_drops(void **state)
+{
+	struct alter a;
+
+	(void)state;
+	assert_int_equal(alter("family new\ndrop family basic\n", 0, &a), 0);
+	assert_int_equal(a.to.nfamilies, 1);
+	assert_int_equal(a.drop.nfamilies, 1);
+	assert_true(schema_find(&a.drop, bytes_str("basic")) >= 0);
+	assert_int_equal(a.rest, ALTER_KEEP);
+	assert_int_equal(a.to.uid, 1000);
+	alter_free(&a);
+	/* A line before may say that it is there. */
+	assert_int_equal(alter("family basic\ndrop family basic\n", 0, &a), 0);
+	assert_int_equal(a.to.nfamilies, 0);
+	assert_int_equal(a.drop.nfamilies, 1);
+	alter_free(&a);
+	/* It may be gone where that is allowed. */
+	assert_int_equal(alter("drop family gone\n", ALTER_GONE, &a), 0);
+	assert_int_equal(a.drop.nfamilies, 1);
+	alter_free(&a);
+}
+
+static void a_wrong_line_that_drops_is_named(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"drop family gone", "line 1: the table has no family 'gone'"},
+		{"drop", "line 1: it is drop family NAME"},
+		{"drop table t", "line 1: it is drop family NAME"},
+		{"drop family", "line 1: it is drop family NAME"},
+		{"drop family basic now", "line 1: it is drop family NAME"},
+		{"drop family a%zz", "line 1: 'a%zz' is no family name"},
+		{"drop family basic\ndrop family basic", "line 2: "},
+		{"drop family basic\nfamily basic", "line 2: a line before"},
+		{"family f\nversions 3\nmin_versions 4\ndrop family basic",
+		 "line 3: family f"},
+	};
+	struct alter a = {.rest = 77};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(alter(cases[i].text, 0, &a), -EINVAL);
+		if (!strstr(store_why(), cases[i].says))
+			fail_msg("'%s' lacks '%s'", store_why(), cases[i].says);
+	}
+	assert_int_equal(a.rest, 77);
+}
+
+/* What would be hidden by what the text leaves out is kept, if so asked. */
+static void a_family_that_is_named_again_may_keep_what_it_has(void **state)
+{
+	const struct family_attrs *f;
+	struct family_attrs usual;
+	struct alter a;
+
+	(void)state;
+	assert_int_equal(alter("family odd%20%23%25\n", 0, &a), 0);
+	family_attrs_default(&usual);
+	assert_int_equal(a.to.families[0].attrs.versions, usual.versions);
+	assert_int_equal(a.to.families[0].attrs.min_versions, 0);
+	alter_free(&a);
+	assert_int_equal(alter("family odd%20%23%25\nfamily basic\nttl 5s\n"
+			       "family new\n",
+			       ALTER_SPARE, &a),
+			 0);
+	f = &a.to.families[schema_find(&a.to, bytes_str("odd #%"))].attrs;
+	assert_int_equal(f->versions, UINT32_MAX);
+	assert_int_equal(f->min_versions, 2);
+	assert_true(f->ttl_ms == TTL_FOREVER);
+	assert_int_equal(f->keep_deleted, KEEP_DELETED_TTL);
+	f = &a.to.families[schema_find(&a.to, bytes_str("basic"))].attrs;
+	assert_int_equal(f->ttl_ms, 5000);
+	alter_free(&a);
+}
+
+/* The last of them counts; of other words there is one. */
+static void a_quota_may_be_appended(void **state)
+{
+	struct schema s;
+
+	(void)state;
+	assert_int_equal(
+		schema_parse(bytes_str("quota 1GiB\nquota 2GiB\n"), NULL, &s),
+		0);
+	assert_true(s.quota == (uint64_t)2 << 30);
+	assert_int_equal(schema_set_quota(&s, bytes_str("none")), 0);
+	assert_int_equal(s.quota, 0);
+	s.quota = 5;
+	assert_int_equal(schema_set_quota(&s, bytes_str("5 GiB")), -EINVAL);
+	assert_non_null(strstr(store_why(), "'5 GiB'"));
+	assert_int_equal(schema_set_quota(&s, bytes_str("GiB")), -EINVAL);
+	schema_free(&s);
+}
+
+/* Its bytes are counted, however they are spelled. */
+static void a_family_name_has_no_more_bytes_than_it_may(void **state)
+{
+	char text[16 + 3 * FAMILY_LEN_MAX + 4] = "family ";
+	struct schema s;
+
+	(void)state;
+	for (int i = 0; i < FAMILY_LEN_MAX; i++)
+		strcat(text, "%61");
+	assert_int_equal(schema_parse(bytes_str(text), NULL, &s), 0);
+	assert_int_equal(strlen(s.families[0].name), FAMILY_LEN_MAX);
+	schema_free(&s);
+	strcat(text, "a");
+	assert_int_equal(schema_parse(bytes_str(text), NULL, &s), -EINVAL);
+	assert_non_null(strstr(store_why(), "at most"));
+}
+
 static void a_text_too_long_is_refused(void **state)
 {
 	char *text = calloc(1, SCHEMA_TEXT_MAX + 1);
@@ -500,6 +625,12 @@ int main(void)
 		cmocka_unit_test(a_time_is_written_in_its_largest_whole_unit),
 		cmocka_unit_test(one_attribute_is_set_as_the_text_sets_it),
 		cmocka_unit_test(a_wrong_line_is_named_with_what_is_wrong),
+		cmocka_unit_test(a_change_names_what_it_drops),
+		cmocka_unit_test(a_wrong_line_that_drops_is_named),
+		cmocka_unit_test(
+			a_family_that_is_named_again_may_keep_what_it_has),
+		cmocka_unit_test(a_quota_may_be_appended),
+		cmocka_unit_test(a_family_name_has_no_more_bytes_than_it_may),
 		cmocka_unit_test(a_text_too_long_is_refused),
 		cmocka_unit_test(families_stay_in_byte_order),
 		cmocka_unit_test(a_table_has_a_bounded_number_of_families),
