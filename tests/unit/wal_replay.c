@@ -115,6 +115,30 @@ static void a_later_record_may_say_that_it_was_on_disk(void **state)
 	assert_int_equal(gives(w, "aaaa "), SIZE);
 }
 
+/* Its head has room for a distance of less than 4 GiB. */
+static void a_record_far_behind_the_last_sync_says_nothing_of_it(void **state)
+{
+	const uint64_t start = (uint64_t)5 << 30;
+	const struct bytes part = bytes_str("aaaa");
+	uint8_t record[SIZE];
+	struct wal_record rec;
+
+	(void)state;
+	wal_record_encode(record, 7, start, start - 4, &part, 1, 4);
+	assert_true(wal_record_decode(record, SIZE, 7, start, &rec));
+	assert_true(rec.synced == start - 4);
+	wal_record_encode(record, 7, start, start - UINT32_MAX + 1, &part, 1,
+			  4);
+	assert_true(wal_record_decode(record, SIZE, 7, start, &rec));
+	assert_true(rec.synced == start - UINT32_MAX + 1);
+	wal_record_encode(record, 7, start, start - UINT32_MAX, &part, 1, 4);
+	assert_true(wal_record_decode(record, SIZE, 7, start, &rec));
+	assert_int_equal(rec.synced, 0);
+	wal_record_encode(record, 7, start, 8, &part, 1, 4);
+	assert_true(wal_record_decode(record, SIZE, 7, start, &rec));
+	assert_int_equal(rec.synced, 0);
+}
+
 static void a_mark_before_its_segment_is_damage(void **state)
 {
 	struct world *w = *state;
@@ -316,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_was_being_written_is_dropped_with_all_behind_it),
 		TEST(a_later_record_may_say_that_it_was_on_disk),
+		TEST(a_record_far_behind_the_last_sync_says_nothing_of_it),
 		TEST(a_mark_before_its_segment_is_damage),
 		TEST(a_segment_that_is_older_than_the_one_before_is_damage),
 		TEST(a_segment_without_room_does_not_go_on_in_the_ring),
