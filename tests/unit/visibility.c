@@ -107,6 +107,7 @@ static const char *kept(const struct retain_spec *s, bool whole,
 		len += (size_t)sprintf(text + len, "s%d", (int)e.seq);
 	}
 	assert_int_equal(r, 0);
+	assert_int_equal(retain_next(retain, &e), 0);
 	retain_free(retain);
 	return text;
 }
@@ -404,6 +405,138 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 	}
 }
 
+/* Nor where versions expire, by the family's ttl, and some of these are kept. */
+static void a_guide_changes_no_answer_of_what_expires(void **state)
+{
+	static struct array_cell cells[2 * DEEP + 2];
+	const uint32_t least[] = {0, 5, 30};
+	unsigned calls = 0, left = UINT32_MAX;
+	struct teller t = {.base = {.versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .calls = &calls,
+			   .left = &left};
+	size_t n = deep_column(cells, t.alive);
+	struct family_attrs a = attrs(1000);
+	struct visible_spec s = all_of(&a);
+
+	/* Now is 1000: up to 150, 50, and all have expired. */
+	for (uint64_t ttl = 700; ttl <= 950; ttl += 50) {
+		for (int i = 0; i < 3; i++) {
+			char *expected;
+
+			a.ttl_ms = ttl;
+			a.min_versions = least[i];
+			s.guide = NULL;
+			expected = strdup(seen(&s, cells, n));
+			s.guide = &t.base;
+			/* Of more patience than is asked for at once, too. */
+			for (unsigned k = 2; k < 100; k += 32) {
+				t.base.patience = k;
+				assert_string_equal(seen(&s, cells, n),
+						    expected);
+			}
+			free(expected);
+		}
+	}
+	/* Where all has expired it is not worth a question. */
+	assert_true(calls > 20);
+}
+
+/* More are alive behind what is hidden than are asked for at once. */
+static void a_guide_is_asked_until_all_are_shown(void **state)
+{
+	static struct array_cell cells[2 * DEEP];
+	unsigned calls = 0, left = UINT32_MAX;
+	struct teller t = {.base = {.patience = 60,
+				    .versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .calls = &calls,
+			   .left = &left};
+	struct family_attrs a = attrs(UINT32_MAX);
+	struct visible_spec s = all_of(&a);
+	char *expected;
+	size_t n = 0;
+
+	for (int ts = 1; ts <= DEEP; ts++) {
+		t.alive[ts] = ts <= DEEP - 100;
+		cells[n++] = (struct array_cell){"r", "q", ts, PUT, ts};
+		if (!t.alive[ts])
+			cells[n++] = (struct array_cell){"r", "q", ts, DEL,
+							 1000 + ts};
+	}
+	expected = strdup(seen(&s, cells, n));
+	s.guide = &t.base;
+	assert_string_equal(seen(&s, cells, n), expected);
+	assert_true(calls > 3);
+	free(expected);
+}
+
+/* What is beyond the range of 64 bits has not expired. */
+static void no_difference_of_times_is_too_large(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct visible_spec s = all_of(&a);
+	struct retain_spec merge = {
+		.attrs = &a, .now_ms = 1000, .put_ts_min = INT64_MIN};
+
+	s.ts_min = INT64_MIN;
+	assert_string_equal(SEEN(&s, {"r", "q", INT64_MIN, PUT, 1, 5}), "q:0");
+	assert_string_equal(SEEN(&s, {"r", "q", 990, PUT, 1, 5}), "");
+	assert_string_equal(
+		KEPT(&merge, true, {"r", "q", INT64_MIN, PUT, 1, 5}), "q:0s1");
+	assert_string_equal(KEPT(&merge, true, {"r", "q", 990, PUT, 1, 5}), "");
+	/* Nor what is of the future. */
+	assert_string_equal(SEEN(&s, {"r", "q", 2000, PUT, 1, 5}), "q:2000");
+	assert_string_equal(KEPT(&merge, true, {"r", "q", 2000, PUT, 1, 5}),
+			    "q:2000s1");
+	/* The ttls of families. */
+	a.ttl_ms = (uint64_t)INT64_MAX + 5;
+	assert_true(visible_expired_before(&a, 1000) == INT64_MIN);
+	assert_true(visible_expired_before(&a, -10) == INT64_MIN);
+	assert_string_equal(SEEN(&s, {"r", "q", 5, PUT, 1}), "q:5");
+	assert_string_equal(KEPT(&merge, true, {"r", "q", 5, PUT, 1}), "q:5s0");
+	a.ttl_ms = 100;
+	assert_true(visible_expired_before(&a, INT64_MIN + 99) == INT64_MIN);
+	assert_true(visible_expired_before(&a, INT64_MIN + 101) ==
+		    INT64_MIN + 1);
+	merge.now_ms = INT64_MIN + 99;
+	assert_string_equal(KEPT(&merge, true, {"r", "q", 5, PUT, 1}), "q:5s0");
+}
+
+/* It stands behind what the scan before it has shown. */
+static void a_column_is_sought_from_a_marker_that_was_shown(void **state)
+{
+	struct array_cell cells[] = {{"r", "", 80, DFAM, 9},
+				     {"r", "", 70, DFAM, 8},
+				     {"r", "p", 90, PUT, 1},
+				     {"r", "q", 90, PUT, 2},
+				     {"r", "q", 60, PUT, 3}};
+	struct family_attrs a = attrs(3);
+	struct visible_spec s = all_of(&a);
+
+	s.raw = true;
+	for (size_t n = 2; n <= 5; n += 3) {
+		struct array_cursor c;
+		struct visible *v;
+
+		array_cursor(&c, cells, n);
+		assert_int_equal(visible_new(&s, &v), 0);
+		assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+		visible_row(v, &c.base);
+		for (int i = 0; i < (n == 2 ? 2 : 1); i++) {
+			assert_int_equal(visible_next(v), 1);
+			assert_int_equal(c.base.at.kind, DFAM);
+		}
+		assert_int_equal(visible_seek(v, bytes_str("q"), 70), n > 2);
+		if (n > 2)
+			assert_int_equal(c.base.at.ts, 60);
+		assert_int_equal(visible_seek(v, bytes_str("q"), 70), 0);
+		visible_free(v);
+	}
+}
+
 static void raw_shows_all_but_duplicates(void **state)
 {
 	struct family_attrs a = attrs(1);
@@ -588,6 +721,19 @@ static void expired_puts_go_but_for_min_versions(void **state)
 			    "q:40s3");
 }
 
+/* Of two files that have the same, as a crash between two commits leaves. */
+static void the_same_entry_twice_is_one(void **state)
+{
+	struct family_attrs a = attrs(3);
+	struct retain_spec s = a_merge(&a);
+
+	s.version_markers = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 5},
+				 {"r", "q", 50, PUT, 5},
+				 {"r", "q", 40, PUT, 4}),
+			    "q:50s5 q:40s4");
+}
+
 static void a_flush_writes_what_was_written(void **state)
 {
 	struct family_attrs a = attrs(1);
@@ -645,6 +791,18 @@ static void keep_deleted_counts_what_is_deleted(void **state)
 				 {"r", "q", 40, PUT, 2},
 				 {"r", "q", 35, DCOL, 4}),
 			    "q:50s1 q:45ds3 q:40s2");
+	/* A marker that has expired goes, but among the least versions. */
+	a.ttl_ms = 100;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
+				 {"r", "q", 45, DEL, 3},
+				 {"r", "q", 42, PUT, 2}),
+			    "q:950s1");
+	a.min_versions = 2;
+	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
+				 {"r", "q", 45, DEL, 3},
+				 {"r", "q", 42, PUT, 2}),
+			    "q:950s1 q:45ds3 q:42s2");
+	a.ttl_ms = TTL_FOREVER;
 	s.major = false;
 	s.trim = true;
 	assert_string_equal(
@@ -768,6 +926,11 @@ int main(void)
 		cmocka_unit_test(
 			with_keep_deleted_a_range_looks_behind_a_marker),
 		cmocka_unit_test(a_guide_that_ends_anywhere_changes_no_answer),
+		cmocka_unit_test(a_guide_changes_no_answer_of_what_expires),
+		cmocka_unit_test(a_guide_is_asked_until_all_are_shown),
+		cmocka_unit_test(no_difference_of_times_is_too_large),
+		cmocka_unit_test(
+			a_column_is_sought_from_a_marker_that_was_shown),
 		cmocka_unit_test(raw_shows_all_but_duplicates),
 		cmocka_unit_test(the_rest_of_many_versions_is_sought_past),
 		cmocka_unit_test(a_sought_column_knows_its_markers),
@@ -778,6 +941,7 @@ int main(void)
 			a_slice_cannot_tell_who_lived_where_versions_end),
 		cmocka_unit_test(a_snapshot_keeps_what_it_sees),
 		cmocka_unit_test(expired_puts_go_but_for_min_versions),
+		cmocka_unit_test(the_same_entry_twice_is_one),
 		cmocka_unit_test(a_flush_writes_what_was_written),
 		cmocka_unit_test(
 			classic_excess_and_markers_go_in_a_major_one_only),

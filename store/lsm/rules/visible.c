@@ -447,8 +447,9 @@ static int walked_in_vain(struct visible *v)
 	v->walked++;
 	if (v->vain >= DEEP_TIMES * v->patience)
 		return note_deep(v);
+	/* Who has no guide has lost the way from the begin. */
 	if (v->vain != v->patience || v->lost_way || v->column_done ||
-	    !v->spec.guide || !v->spec.attrs->new_version_behavior)
+	    !v->spec.attrs->new_version_behavior)
 		return 0;
 	if (v->has_rank_ts && v->rank_ts == ts) {
 		if (ts == INT64_MIN)
@@ -630,15 +631,13 @@ void visible_skip_column(struct visible *v)
 		v->column_done = true;
 }
 
-/* Does a search for (@qualifier, @ts) skip the entry? */
+/*
+ * Does a search for (@qualifier, @ts) skip the entry? It is no family marker, and of
+ * no column before.
+ */
 static bool is_before(const struct entry *e, struct bytes qualifier, int64_t ts)
 {
-	int c;
-
-	if (kind_is_family_marker(e->kind))
-		return true;
-	c = bytes_cmp(e->qualifier, qualifier);
-	return c < 0 || (c == 0 && e->ts > ts);
+	return e->ts > ts && bytes_eq(e->qualifier, qualifier);
 }
 
 /* Reads the family markers, which concern all columns. */
