@@ -40,6 +40,89 @@ static void a_schema_that_would_hide_a_put_just_made_is_refused(void **state)
 	assert_int_equal(table_change(s->table, &a), 0);
 }
 
+/* The versions of one family, as one changes a schema. */
+static int keep_versions(struct temp_store *s, const char *family, uint32_t n)
+{
+	struct schema schema = {0};
+	int r;
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[schema_find(&schema, bytes_str(family))]
+		.attrs.versions = n;
+	r = table_alter(s->table, &schema, false);
+	schema_free(&schema);
+	return r;
+}
+
+static void without_deletes_a_family_with_cells_may_not_show_less(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema = {0};
+
+	assert_int_equal(keep_versions(s, "f", 2), 0);
+	assert_int_equal(keep_versions(s, "g", 2), 0);
+	temp_put(s, "r", "f", "q", 7, "value");
+	s->store->no_delete = true;
+	/* As much, more, and less where there is no cell. */
+	assert_int_equal(keep_versions(s, "f", 2), 0);
+	assert_int_equal(keep_versions(s, "f", 3), 0);
+	assert_int_equal(keep_versions(s, "g", 1), 0);
+	assert_int_equal(keep_versions(s, "f", 1), -EPERM);
+	assert_non_null(strstr(store_why(), "family f holds cells, and this "
+					    "(versions) would hide some"));
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(schema.families[0].attrs.versions, 3);
+	schema_free(&schema);
+	s->store->no_delete = false;
+	assert_int_equal(keep_versions(s, "f", 1), 0);
+}
+
+/* What the store shows of r f:q as of a moment; "?" = it cannot be told. */
+static const char *as_of(struct temp_store *s, int64_t ts)
+{
+	const struct scan_spec spec = {
+		.granularity = SCAN_CELLS, .has_as_of = true, .as_of = ts};
+	static char text[32];
+	struct scan *sc;
+	struct cell c;
+	int r = scan_open(s->table, &spec, &sc);
+
+	if (r == -ENODATA)
+		return "?";
+	assert_int_equal(r, 0);
+	text[0] = '\0';
+	if (scan_next(sc, &c) > 0)
+		snprintf(text, sizeof(text), "%.*s",
+			 c.kind == CELL_LOST ? 1 : (int)c.value.len,
+			 c.kind == CELL_LOST ? "?"
+					     : (const char *)c.value.data);
+	scan_close(sc);
+	return text;
+}
+
+/* In the classic order, where a flush drops what is one version too many. */
+static void what_a_flush_has_dropped_is_told_after_a_restart(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct schema schema = {0};
+
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	schema.families[0].attrs.versions = 1;
+	schema.families[0].attrs.new_version_behavior = false;
+	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	schema_free(&schema);
+	temp_put(s, "r", "f", "q", 5, "old");
+	temp_put(s, "r", "f", "q", 9, "new");
+	assert_string_equal(as_of(s, 6), "old");
+	assert_int_equal(store_flush(s->store, s->table), 0);
+	assert_string_equal(as_of(s, 6), "?");
+	assert_string_equal(as_of(s, 9), "new");
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	assert_string_equal(as_of(s, 6), "?");
+	assert_string_equal(as_of(s, 9), "new");
+}
+
 static void a_snapshot_keeps_what_compaction_would_drop(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -664,6 +747,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
+		BOTH(without_deletes_a_family_with_cells_may_not_show_less),
+		BOTH(what_a_flush_has_dropped_is_told_after_a_restart),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
