@@ -161,7 +161,8 @@ static uint8_t *add_recipe(struct sim_crash *c, uint8_t fill)
 		c->recipes = sim_alloc(c->recipes, c->recipes_cap);
 	}
 	r = c->recipes + c->nrecipes++ * c->recipe_len;
-	memset(r, fill, c->recipe_len);
+	if (c->recipe_len)
+		memset(r, fill, c->recipe_len);
 	return r;
 }
 

@@ -857,6 +857,38 @@ static void damage_of_the_one_before_is_found_by_a_check(void **state)
 }
 
 /* The whole story on a disk that forgets the @nth sync of @kinds. */
+/* It is in memory, and the next open wants it of the disk. */
+static void what_happens_to_the_newest_in_use_is_found_by_a_check(void **state)
+{
+	struct place p = new_place();
+	struct buf was, is = {0};
+	char name[CATALOG_NAME_LEN];
+	struct buf image = {0};
+	uint64_t store;
+
+	(void)state;
+	assert_int_equal(manifest_check(p.m), 0);
+	assert_int_equal(step(p.m, 1, 1), 0);
+	assert_int_equal(manifest_check(p.m), 0);
+	assert_int_equal(manifest_image(p.m, name, &image, &store), 0);
+	was = content_of(p.dir, name);
+	assert_int_equal(buf_set(&is, buf_bytes(&was)), 0);
+	is.data[is.len / 2] ^= 1;
+	overwrite(p.dir, name, &is);
+	assert_int_equal(manifest_check(p.m), -EUCLEAN);
+	assert_non_null(strstr(store_why(), name));
+	assert_non_null(strstr(store_why(), "is damaged"));
+	assert_int_equal(os_unlink(p.dir, name), 0);
+	assert_int_equal(manifest_check(p.m), -EUCLEAN);
+	assert_non_null(strstr(store_why(), "CATALOG is missing"));
+	overwrite(p.dir, name, &was);
+	assert_int_equal(manifest_check(p.m), 0);
+	buf_free(&image);
+	buf_free(&was);
+	buf_free(&is);
+	end_place(&p);
+}
+
 static struct os *story(unsigned kinds, uint64_t nth, uint64_t *syncs)
 {
 	struct os *os = sim_new(7);
@@ -1129,6 +1161,8 @@ int main(void)
 			the_generation_before_is_kept_under_another_name),
 		cmocka_unit_test(a_newest_that_is_damaged_or_lost_is_said),
 		cmocka_unit_test(damage_of_the_one_before_is_found_by_a_check),
+		cmocka_unit_test(
+			what_happens_to_the_newest_in_use_is_found_by_a_check),
 		cmocka_unit_test(the_bytes_are_the_golden_ones),
 		cmocka_unit_test(no_crash_loses_a_committed_edit),
 		cmocka_unit_test(each_sync_that_is_left_out_is_found),
