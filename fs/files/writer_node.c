@@ -60,6 +60,7 @@ int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 	st->st_mode = a.mode;
 	st->st_uid = a.uid;
 	st->st_gid = a.gid;
+	place_stat_force(fs, st);
 	set_size(st, a.size);
 	st->st_atim = st->st_mtim = a.mtime;
 	st->st_ctim = a.ctime;

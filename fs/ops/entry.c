@@ -85,6 +85,7 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	st.st_mode = mode;
 	st.st_uid = ctx->uid;
 	st.st_gid = ctx->gid;
+	place_stat_force(fs, &st);
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;

@@ -158,6 +158,8 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 		    const struct cell *cell, struct stat *st);
 /* A directory or an empty file of that kind, for what is only in memory. */
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
+/* Gives it the owner, group and mode that the options say, of whatever it is. */
+void place_stat_force(const struct fs *fs, struct stat *st);
 /* How long the kernel may believe entry and attributes, in seconds. */
 void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,
 		    double *entry, double *attr);

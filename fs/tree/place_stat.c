@@ -40,11 +40,23 @@ static void set_size(struct stat *st, uint64_t size)
 	st->st_blocks = (blkcnt_t)((size + 511) / 512);
 }
 
+void place_stat_force(const struct fs *fs, struct stat *st)
+{
+	const struct options *o = fs->options;
+	mode_t all = S_ISDIR(st->st_mode) ? 0777 : 0666;
+
+	if (o->has_uid)
+		st->st_uid = o->uid;
+	if (o->has_gid)
+		st->st_gid = o->gid;
+	if (o->has_umask)
+		st->st_mode = (st->st_mode & S_IFMT) | (all & ~o->umask);
+}
+
 /* Kind, owner, mode and that time; what the options force comes last. */
 static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 		      struct stat *st)
 {
-	const struct options *o = fs->options;
 	struct fstable_owner own = {0755, fs->uid, fs->gid};
 	bool dir = place_is_dir(p);
 	int r;
@@ -56,14 +68,6 @@ static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 	} else if (p->kind == NODE_CONTROL_DIR || p->kind == NODE_CONTROL) {
 		own.mode = p->control && p->control->writable ? 0755 : 0555;
 	}
-	if (o->has_uid)
-		own.uid = o->uid;
-	if (o->has_gid)
-		own.gid = o->gid;
-	if (o->has_umask)
-		own.mode = 0777 & ~o->umask;
-	if (p->kind == NODE_INFO_DIR || p->kind == NODE_INFO)
-		own.mode &= 0555;
 	*st = (struct stat){
 		.st_ino = p->ino,
 		.st_mode = dir ? S_IFDIR | (own.mode & 07777)
@@ -73,6 +77,9 @@ static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 		.st_gid = own.gid,
 		.st_blksize = 4096,
 	};
+	place_stat_force(fs, st);
+	if (p->kind == NODE_INFO_DIR || p->kind == NODE_INFO)
+		st->st_mode &= S_IFMT | 0555;
 	/* The options for owner and mode do not hold for such a file. */
 	if (p->kind == NODE_CONTROL && p->control->private) {
 		st->st_mode = S_IFREG | p->control->private;

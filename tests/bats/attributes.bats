@@ -266,4 +266,10 @@ refused() {
 	remount_store -o umask=027
 	echo x > "$M/T/.put/R/f:q"
 	[ "$(stat -c %a "$M/T" "$M/T/R" "$M/T/R/f:q" | tr '\n' ' ')" = "750 750 640 " ]
+	# Of what is in memory only as well, however it is made.
+	mkdir -m 700 "$M/T/R/.dir" "$M/T/.stage/S"
+	(umask 0 && echo x >"$M/T/R/.note")
+	[ "$(stat -c %a "$M/T/R/.dir" "$M/T/.stage/S" "$M/T/R/.note" | tr '\n' ' ')" = \
+		"750 750 640 " ]
+	rm "$M/T/R/.note"
 }

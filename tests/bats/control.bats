@@ -167,10 +167,18 @@ figure() {
 	mkdir -p "$M/T/R/f/q" "$M/T/.snapshot/s"
 	echo x > "$M/T/R/f/q/5"
 	remount_store -o uid=7,gid=8
+	# What is in memory only is of who makes it, where no option says otherwise.
+	mkdir -p "$M/T/R/.dir" "$M/T/.stage/S/f"
+	touch "$M/T/R/.note"
 	for path in . T T/.schema T/R T/R/f/q T/R/f/q/5 T/R/f:q T/.cells \
-		T/.at/now T/.snapshot/s T/.info/rows .cellfs; do
+		T/.at/now T/.snapshot/s T/.info/rows .cellfs T/R/.dir \
+		T/R/.note T/.stage/S T/.stage/S/f; do
 		[ "$(stat -c %u:%g "$M/$path")" = 7:8 ]
 	done
+	rm "$M/T/R/.note"
+	remount_store
+	mkdir "$M/T/R/.dir"
+	[ "$(stat -c %u "$M/T/R/.dir")" -eq "$(id -u)" ]
 }
 
 @test "compaction in the background can be limited" {
