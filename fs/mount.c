@@ -65,6 +65,8 @@ static int session_args(const struct options *o, struct fuse_args *args)
 		r = buf_append(&b, fixed, sizeof(fixed) - 1);
 	if (r == 0 && o->read_only)
 		r = buf_append(&b, ",ro", 3);
+	if (r == 0 && o->noexec)
+		r = buf_append(&b, ",noexec", 7);
 	if (r == 0 && o->allow_other)
 		r = buf_append(&b, ",allow_other", 12);
 	if (r == 0 && o->io_uring)

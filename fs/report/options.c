@@ -159,14 +159,27 @@ static const struct option table[] = {
  * that ends in '*' is a prefix.
  */
 static const char *const ignored[] = {
-	"rw",	    "dev",	  "nodev",     "suid",
-	"nosuid",   "exec",	  "noexec",    "async",
-	"atime",    "noatime",	  "relatime",  "norelatime",
-	"diratime", "nodiratime", "lazytime",  "auto",
-	"noauto",   "user",	  "nouser",    "users",
-	"owner",    "group",	  "defaults",  "nofail",
-	"_netdev",  "silent",	  "loud",      "default_permissions",
-	"x-*",	    "comment=*",  "uhelper=*", "helper=*",
+	"rw",	       "dev",	     "nodev",	    "suid",
+	"nosuid",      "async",	     "atime",	    "noatime",
+	"relatime",    "norelatime", "strictatime", "nostrictatime",
+	"diratime",    "nodiratime", "lazytime",    "nolazytime",
+	"auto",	       "noauto",     "user",	    "nouser",
+	"users",       "owner",	     "group",	    "defaults",
+	"nofail",      "_netdev",    "silent",	    "loud",
+	"iversion",    "noiversion", "mand",	    "nomand",
+	"nosymfollow", "x-*",	     "X-*",	    "default_permissions",
+	"comment=*",   "uhelper=*",  "helper=*",
+};
+
+/* Those of mount(8) that mean something here, by other names. */
+static const struct {
+	const char *name;
+	size_t at;
+	bool value;
+} general[] = {
+	{"exec", AT(noexec), false},
+	{"noexec", AT(noexec), true},
+	{"dirsync", AT(sync), true},
 };
 
 static const struct option *find(const char *name, size_t len)
@@ -188,6 +201,16 @@ static bool is_ignored(const char *text)
 			    : !strcmp(text, ignored[i]))
 			return true;
 	}
+	return false;
+}
+
+static bool set_general(struct options *o, const char *word)
+{
+	for (size_t i = 0; i < sizeof(general) / sizeof(*general); i++)
+		if (!strcmp(word, general[i].name)) {
+			*(bool *)((char *)o + general[i].at) = general[i].value;
+			return true;
+		}
 	return false;
 }
 
@@ -282,7 +305,7 @@ static int set_word(struct options *o, char *word)
 	char *value = strchr(word, '=');
 	const struct option *opt;
 
-	if (!*word || is_ignored(word))
+	if (!*word || is_ignored(word) || set_general(o, word))
 		return 0;
 	opt = find(word, value ? (size_t)(value - word) : strlen(word));
 	if (!opt)

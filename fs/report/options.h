@@ -40,6 +40,7 @@ struct options {
 	bool help, version;
 	bool fake; /* mount --fake: do all but mount */
 	bool read_only;
+	bool noexec;	   /* as mount(8) says it; not among cellfs's own */
 	bool sync;	   /* every close is durable */
 	bool nodelete;	   /* no deletes through the mount */
 	bool show_control; /* listings show the unlisted names */

@@ -205,6 +205,11 @@ traced() {
 	mount_store -o rw,noauto,user,_netdev,x-systemd.automount,nofail,exec
 }
 
+@test "dirsync is sync" {
+	remount_store -o dirsync
+	grep -qx 'sync yes' "$M/.cellfs/options"
+}
+
 @test "mount(8)'s helper mounts the type fuse.cellfs" {
 	unmount_store
 	mkdir "$T/bin"
@@ -245,6 +250,27 @@ traced() {
 @test "the kernel enforces the modes, and nothing is set-uid" {
 	grep " $M " /proc/mounts | grep -q default_permissions
 	grep " $M " /proc/mounts | grep -q nosuid,nodev
+}
+
+@test "with noexec, which user implies, nothing is executed" {
+	a_row
+	a_script() {
+		mkdir "$M/T/R/.bin"
+		printf '#!/bin/sh\n' >"$M/T/R/.bin/run"
+		chmod 755 "$M/T/R/.bin/run"
+	}
+	a_script
+	"$M/T/R/.bin/run"
+	rm "$M/T/R/.bin/run"
+	remount_store -o rw,noexec,nosuid,nodev,user
+	mkdir "$M/T/R"
+	a_script
+	run -126 "$M/T/R/.bin/run"
+	rm "$M/T/R/.bin/run"
+	findmnt -n -o OPTIONS "$M" | grep -qw noexec
+	# The last of them counts.
+	remount_store -o noexec,exec
+	run ! grep -q noexec <(findmnt -n -o OPTIONS "$M")
 }
 
 @test "the control files say what they promise" {

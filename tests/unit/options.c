@@ -133,6 +133,24 @@ static void what_fstab_adds_is_passed_over(void **state)
 			 0);
 	assert_false(o.read_only);
 	options_free(&o);
+	/* All others that mount(8) has for any filesystem. */
+	assert_int_equal(parse("s m -o async,atime,noatime,auto,nodev,diratime,"
+			       "nodiratime,group,iversion,noiversion,mand,"
+			       "nomand,relatime,norelatime,strictatime,"
+			       "nostrictatime,lazytime,nolazytime,nosuid,"
+			       "silent,loud,owner,nouser,users,nosymfollow,"
+			       "comment=x,X-mount.mkdir",
+			       &o),
+			 0);
+	assert_false(o.sync || o.noexec);
+	options_free(&o);
+	assert_int_equal(parse("s m -o dirsync,noexec", &o), 0);
+	assert_true(o.sync && o.noexec);
+	options_free(&o);
+	assert_int_equal(parse("s m -o noexec,exec", &o), 0);
+	assert_false(o.noexec);
+	options_free(&o);
+	assert_refused("s m -o remount", "\"remount\"");
 }
 
 static void what_is_in_force_is_written_a_line_each(void **state)
@@ -173,9 +191,15 @@ static void mount_calls_it_by_a_helpers_name(void **state)
 	assert_int_equal(parse_as("mount.cellfs", "s m -t", &o), -EINVAL);
 	assert_non_null(strstr(store_why(), "-t needs an argument"));
 	options_free(&o);
+	assert_int_equal(parse_as("mount.cellfs", "s m -r", &o), 0);
+	assert_true(o.read_only);
+	options_free(&o);
 	/* By its own name, the letters are its own. */
 	assert_int_equal(parse_as("./mount/cellfs", "s m -f", &o), 0);
-	assert_true(o.foreground && !o.fake);
+	assert_true(o.foreground && !o.fake && !o.debug);
+	options_free(&o);
+	assert_int_equal(parse_as("cellfs", "s m -d", &o), 0);
+	assert_true(o.foreground && o.debug);
 	options_free(&o);
 	assert_refused("s m -t cellfs", "unknown option");
 }
