@@ -282,6 +282,38 @@ hbase_describe() {
 	[ "$(jq -s '.[-1].faults' <<< "$output")" -ge 1 ]
 }
 
+# files: how many table files x and y have.
+files() {
+	local i
+
+	for i in x y; do
+		ctl stats "$STORE" $i | awk '$1 == "sstables" { print $2 }'
+	done
+}
+
+@test "flush and compact: of all, or what is of a table alone" {
+	local i
+
+	for i in x y; do
+		ctl create "$STORE" $i d:versions=1,new_version_behavior=no
+		printf 'r\td:q\t%d\tv\n' 1 2 3 | ctl import "$STORE" $i 2>/dev/null
+	done
+	# In the classic order a flush drops versions, of the table that is named.
+	ctl flush "$STORE" x
+	is "1 1" files
+	[ "$(ctl scan "$STORE" x --raw -n all | cut -f 3)" = 3 ]
+	[ "$(ctl scan "$STORE" y --raw -n all | wc -l)" -eq 3 ]
+	for i in x y; do
+		ctl put "$STORE" $i r d:q v 4
+	done
+	ctl flush "$STORE"
+	is "2 2" files
+	ctl compact "$STORE" x
+	is "1 2" files
+	ctl compact "$STORE"
+	is "1 1" files
+}
+
 @test "snapshots" {
 	ctl put "$STORE" t r d:q old
 	ctl snapshot "$STORE" take all

@@ -130,6 +130,48 @@ figure() {
 	run ! rm "$M/.cellfs/flush"
 }
 
+# files: how many table files T and U have.
+files() {
+	echo "$(figure 'table_files{table="T"}') $(figure 'table_files{table="U"}')"
+}
+
+put_and_flush() {
+	echo x >"$M/T/.put/R/f:q"
+	echo x >"$M/U/.put/R/f:q"
+	echo "$1" >"$M/.cellfs/flush"
+}
+
+@test "compact is of one table, compact and flush of all by an empty line or the word" {
+	local all
+
+	not_over_hbase "its files are not told of"
+	mkdir "$M/T" "$M/U"
+	put_and_flush ''
+	for all in all ''; do
+		put_and_flush "$all"
+		[ "$(files)" = "2 2" ]
+		echo T >"$M/.cellfs/compact"
+		[ "$(files)" = "1 2" ]
+		echo "$all" >"$M/.cellfs/compact"
+		[ "$(files)" = "1 1" ]
+	done
+}
+
+@test "a table that is named to flush loses versions beyond its limit in the classic order" {
+	local table
+
+	not_over_hbase "its servers flush"
+	for table in T U; do
+		mkdir "$M/$table"
+		printf 'family f\n\tversions 1\n\tnew_version_behavior no\n' \
+			>"$M/$table/.schema"
+		printf 'R\tf:q\t%d\tx\n' 1 2 3 >"$M/$table/.cells"
+	done
+	echo T >"$M/.cellfs/flush"
+	[ "$(cut -f 3 "$M/T/.raw/.cells")" = 3 ]
+	[ "$(wc -l <"$M/U/.raw/.cells")" -eq 3 ]
+}
+
 @test "a table that is not there is refused by flush and compact, in words" {
 	local file
 
@@ -181,6 +223,23 @@ figure() {
 	[ "$(stat -c %u "$M/T/R/.dir")" -eq "$(id -u)" ]
 }
 
+@test "cache and write_buffer are what the store takes" {
+	local i
+
+	not_over_hbase "it has no caches here"
+	remount_store -o cache=1M,write_buffer=512k
+	mkdir "$M/T"
+	for i in 1 2 3 4 5 6; do
+		head -c 400000 /dev/urandom >"$M/T/.put/$i/f:q"
+	done
+	settled eval '[ "$(figure store_flushes_total)" -ge 2 ]'
+	cat "$M"/T/[1-6]/f:q >/dev/null
+	cat "$M/T/.cells" >/dev/null
+	[ "$(figure store_cache_limit_bytes)" -eq 1048576 ]
+	[ "$(figure store_cache_bytes)" -le 1048576 ]
+	[ "$(figure store_memtable_bytes)" -le 1048576 ]
+}
+
 @test "compaction in the background can be limited" {
 	not_over_hbase "its servers compact"
 	grep -qx 'background_io no-limit' "$M/.cellfs/options"
@@ -191,6 +250,21 @@ figure() {
 	echo T >"$M/.cellfs/compact"
 	awk '$1 == "cellfs_store_compaction_paced_seconds_total" {
 		exit !($2 > 0) }' "$M/.cellfs/metrics"
+}
+
+@test "what a flush writes counts for the compaction behind it" {
+	not_over_hbase "its servers compact"
+	local begun
+
+	remount_store -o background_io=400k
+	mkdir "$M/T" "$M/U"
+	head -c 35000 /dev/urandom >"$M/U/.put/a/f:q"
+	head -c 35000 /dev/urandom >"$M/U/.put/b/f:q"
+	head -c 300000 /dev/urandom >"$M/T/.put/R/f:q"
+	begun=$(date +%s%3N)
+	# It flushes 370,000 bytes, and writes 70,000 of them again.
+	echo U >"$M/.cellfs/compact"
+	[ $(($(date +%s%3N) - begun)) -ge 700 ]
 }
 
 @test "options and help say what there is" {
