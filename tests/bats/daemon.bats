@@ -180,12 +180,48 @@ traced() {
 	[ ! -e "$T/none" ]
 }
 
+# store_is: each file of the store with its bytes, and when it was written. Who
+# has the store notes that in LOCK.
+store_is() {
+	(cd "$STORE" && find . ! -name LOCK -printf '%p %s %T@ %m\n' | sort &&
+		find . -type f ! -name LOCK -exec cksum {} + | sort)
+}
+
+@test "a mount for reading changes nothing of the store, with a log to recover either" {
+	a_row
+	echo x >"$M/T/R/f:q"
+	echo T >"$M/.cellfs/flush"
+	echo y >"$M/T/R/f:r"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u "$M"
+	store_is >"$T/before"
+	mount_store -o ro
+	[ "$(cat "$M/T/R/f:q" "$M/T/R/f:r")" = $'x\ny' ]
+	unmount_store
+	store_is | diff "$T/before" -
+	mount_store
+}
+
 @test "a directory that holds something else is not taken for a store" {
 	mkdir "$T/home" "$T/mnt2"
 	touch "$T/home/thesis"
 	run "$CELLFS" "$T/home" "$T/mnt2"
 	[ "$status" -eq 1 ]
 	[ "$(ls "$T/home")" = thesis ]
+}
+
+@test "-d prints every request, and stays in the foreground" {
+	unmount_store
+	"$CELLFS" "$STORE" "$M" -d >"$T/said" 2>&1 3>&- &
+	DAEMON=$!
+	settled mountpoint -q "$M"
+	mkdir "$M/T"
+	kill -0 "$DAEMON"
+	fusermount3 -u "$M"
+	wait "$DAEMON"
+	grep -q MKDIR "$T/said"
+	mount_store
 }
 
 @test "unknown options are refused by name, with those that are known" {
@@ -244,7 +280,8 @@ traced() {
 	[ "${#lines[@]}" -le 40 ]
 	run "$CELLFS" --version
 	[ "$status" -eq 0 ]
-	[[ $output == cellfs* ]]
+	[[ $output == "cellfs "*$'\n'"libfuse "[0-9]* ]]
+	[ "$output" = "$(cat "$M/.cellfs/version")" ]
 }
 
 @test "the kernel enforces the modes, and nothing is set-uid" {
@@ -299,6 +336,12 @@ traced() {
 	run -1 "$T/mount.cellfs" "$STORE" "$T/absent" -f
 	"$T/mount.cellfs" "$STORE" "$M" -o rw,noatime,user -t cellfs 3>&-
 	[ "$(findmnt -n -o FSTYPE "$M")" = fuse.cellfs ]
+	mkdir "$M/T"
+	end_daemon
+	"$T/mount.cellfs" "$STORE" "$M" -r 3>&-
+	[ "$(ls "$M")" = T ]
+	run -1 rmdir "$M/T"
+	[[ $output == *"Read-only file system"* ]]
 	end_daemon
 	mount_store
 }

@@ -283,6 +283,22 @@ os.close(fd)' "$M/T/.schema"
 	chmod 750 "$M/T"
 }
 
+@test "strict_attr refuses nothing that changes something" {
+	remount_store -o strict_attr
+	a_column
+	echo long >"$C/5"
+	truncate -s 2 "$C/5"
+	[ "$(cat "$C/5")" = lo ]
+	: >"$C/5"
+	[ ! -s "$C/5" ]
+	echo x >"$M/T/R/.note"
+	chmod 640 "$M/T/R/.note"
+	touch -d @1000 "$M/T/R/.note"
+	[ "$(stat -c '%a %Y' "$M/T/R/.note")" = "640 1000" ]
+	mv "$M/T/R/.note" "$M/T/R/f:q"
+	[ "$(cat "$M/T/R/f:q")" = x ]
+}
+
 @test "vim edits a schema" {
 	a_column
 	vim.tiny -es -c '%s/\<versions 3/versions 7/' -c wq "$M/T/.schema" \

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fs/host/supervisor.h"
+#include "store/os/clock.h"
 
 #define FUSE_MAGIC 0x65735546
 
@@ -51,6 +52,22 @@ int __wrap_statfs64(const char *path, struct statfs *st);
 int __wrap_statfs64(const char *path, struct statfs *st)
 {
 	return __wrap_statfs(path, st);
+}
+
+/* How long the supervisor's thread means to wait for the next ping. */
+static _Atomic uint64_t meant_ns;
+
+bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns)
+{
+	uint64_t now = monotonic_ns();
+
+	meant_ns = until_ns > now ? until_ns - now : 0;
+	return __real_clock_cond_wait(cond, lock, until_ns);
 }
 
 /* Of several digits, as any but the first processes of a machine have. */
@@ -131,6 +148,27 @@ static void a_ping_says_that_the_mount_has_answered(void **state)
 	close(listening);
 }
 
+static void there_are_two_pings_in_a_period(void **state)
+{
+	const uint64_t half = 3600 * NS_PER_S / 2;
+
+	(void)state;
+	meant_ns = 0;
+	supervise("3600000000", true);
+	supervisor_ready("/mnt");
+	assert_said("READY=1");
+	sem_post(&answer);
+	assert_said("WATCHDOG=1");
+	while (!meant_ns)
+		;
+	supervisor_stopping();
+	supervisor_close();
+	assert_said("STOPPING=1");
+	assert_silent();
+	close(listening);
+	assert_in_range(meant_ns, half / 2, half);
+}
+
 static void a_directory_without_the_mount_is_no_answer(void **state)
 {
 	(void)state;
@@ -183,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ping_says_that_the_mount_has_answered),
+		cmocka_unit_test(there_are_two_pings_in_a_period),
 		cmocka_unit_test(a_directory_without_the_mount_is_no_answer),
 		cmocka_unit_test(pings_meant_for_another_process_are_not_sent),
 		cmocka_unit_test(without_a_supervisor_nothing_is_said),
