@@ -753,6 +753,7 @@ synced_first() {
 
 	a_table
 	backup "$M" "$T/b"
+	backup "$M" "$T/b"
 	ctl put "$M" T more f:q x
 	seq 1 300 | sed $'s/.*/s&\tf:q\t&\tother &/' | ctl import "$M" T
 	unmount_store
@@ -760,9 +761,10 @@ synced_first() {
 	file=$(largest "$STORE")
 	[ ! -e "$T/b/1/${file##*/}" ] || file=$(ls -t "$STORE"/*.sst | head -n 1)
 	harm "$file"
-	run -3 --separate-stderr ctl backup "$STORE" "$T/b"
+	# For one that is not made none is dropped.
+	run -3 --separate-stderr ctl backup "$STORE" "$T/b" --keep 1
 	[[ $stderr == *"${file##*/}"*damaged* || $stderr == *damaged*"${file##*/}"* ]]
-	[ "$(ctl backup --list "$T/b" | cut -f 1)" = 1 ]
+	[ "$(ctl backup --list "$T/b" | cut -f 1)" = $'1\n2' ]
 	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
 	# Of what is there then nobody makes a store.
 	not_to_be_changed "$T/b/incomplete"

@@ -302,6 +302,33 @@ a_table() {
 	unmount_store
 }
 
+# mutations: how many changes of rows the mounted store has applied.
+mutations() {
+	awk '$1 == "cellfs_store_mutations_total" { print $2 }' "$M/.cellfs/metrics"
+}
+
+@test "a row of an export is one act, however many cells it has" {
+	local before
+
+	{
+		seq -f $'a\td:%g\t7\tx' 10000 29999
+		seq -f $'b\td:%g\t7\tx' 10000 10009
+	} | ctl import "$STORE" t 2>"$T/said"
+	ctl export "$STORE" t >"$T/one"
+	M=$T/mnt
+	mount_store
+	ctl create "$M" u d
+	before=$(mutations)
+	ctl import "$M" u <"$T/one" 2>"$T/said"
+	[ "$(mutations)" -eq $((before + 2)) ]
+	mkdir "$M/v"
+	before=$(mutations)
+	cp "$T/one" "$M/v/.cells"
+	[ "$(mutations)" -eq $((before + 2)) ]
+	[ "$(wc -l <"$M/v/.cells")" -eq 20010 ]
+	unmount_store
+}
+
 @test "through a mount: export, import and copy, and T/.cells takes an export" {
 	a_table
 	M=$T/mnt

@@ -225,6 +225,11 @@ cycles() {
 	heal
 	run ! sync "$M/T/R/f/q/5"
 	says_crit
+	# Whoever looks is told.
+	grep -qx 'cellfs_healthy 0' "$M/.cellfs/metrics"
+	grep -q '^store: takes no writes: .*because' "$M/.cellfs/stats"
+	run -1 "$CELLCTL" status "$M"
+	[[ $output == *"takes no writes: "*because* ]]
 	end_failed
 }
 

@@ -221,6 +221,44 @@ long_values() {
 	[ "$(ls "$M/T/r/f" | wc -l)" -eq 3 ]
 }
 
+@test "who opens or reads a stream waits a moment for memory that others give back" {
+	not_over_hbase "files share no value there: others may change the row"
+	remount_store -o memory=1M
+	mkdir "$M/T" "$M/U"
+	for row in {10..39}; do
+		head -c 40000 /dev/zero | tr '\0' x >"$M/T/.put/$row/f:q"
+	done
+	seq -f $'row%05.0f\tf:a\t1\tx' 1 20000 >"$M/U/.cells"
+	python3 - "$M" <<-'EOF'
+	import errno, os, sys, threading, time
+	m = sys.argv[1]
+	def while_it_is_short(call, *args):
+	    held = []
+	    try:
+	        for row in range(10, 40):
+	            held.append(os.open(f"{m}/T/{row}/f:q", os.O_RDONLY))
+	        sys.exit("there is memory left")
+	    except OSError as e:
+	        assert e.errno == errno.ENFILE, e
+	    def give_back():
+	        time.sleep(0.05)
+	        for fd in held:
+	            os.close(fd)
+	    thread = threading.Thread(target=give_back)
+	    thread.start()
+	    done = call(*args)
+	    thread.join()
+	    return done
+	fd = while_it_is_short(os.open, m + "/U/.cells", os.O_RDONLY)
+	got = os.read(fd, 4096)
+	# Its scan has given its memory to who opens files.
+	got += while_it_is_short(os.read, fd, 131072)
+	while part := os.read(fd, 131072):
+	    got += part
+	assert got.count(b"\n") == 20000, got.count(b"\n")
+	EOF
+}
+
 @test "a stream is of the moment when it was opened, also when it rested" {
 	mkdir "$M/T"
 	seq -f $'row%04.0f\tf:a\t1\tx' 1 20000 >"$M/T/.cells"

@@ -70,6 +70,14 @@ line() {
 	fusermount3 -u -z "$M"
 }
 
+@test "status where nothing is mounted says so, and exits with 1" {
+	echo '21 1 0:20 / / rw - tmpfs none rw' >"$T/mounts"
+	# shellcheck disable=SC2016 # the inner shell expands
+	run -1 where_installed 'mount --bind "$1" "/proc/$$/mountinfo"
+		exec "$2" status' "$T/mounts" "$CELLCTL"
+	[[ $output == *"nothing is mounted"*"cellctl status STORE"* ]]
+}
+
 @test "top says that others may not watch" {
 	local place as=()
 
