@@ -55,6 +55,21 @@ figure() {
 	[ "$(figure files)" -eq 1 ]
 }
 
+@test "an estimate counts a row of several families once, and no marker" {
+	not_over_hbase "it counts no rows and cells"
+	mkdir "$M/T"
+	seq 1 1500 | awk '{ print $1 "\tf:q\t7\tx"; print $1 "\tg:q\t7\tx" }' \
+		>"$M/T/.cells"
+	[ "$(figure rows) $(figure cells)" = "~1500 ~3000" ]
+	echo T >"$M/.cellfs/compact"
+	[ "$(figure rows) $(figure cells)" = "~1500 ~3000" ]
+	seq 1 10 | awk '{ print $1 "\tf:q\t7\t\tdelete" }' >"$M/T/.cells"
+	echo T >"$M/.cellfs/flush"
+	[ "$(figure cells)" = "~3000" ]
+	# A row is counted for each file of the family that has it in most.
+	[ "$(figure rows)" = "~1510" ]
+}
+
 @test "the first and the last row are spelled as paths" {
 	mkdir "$M/T"
 	local long
