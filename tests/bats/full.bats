@@ -95,6 +95,19 @@ acknowledged() {
 	settled grep -q "has room: puts are taken again" "$SYSLOG"
 }
 
+# reserve_is BYTES: so much of the disk is kept back.
+reserve_is() {
+	settled test -s "$STORE/wal.reserve"
+	[ "$(stat -c %s "$STORE/wal.reserve")" -eq "$1" ]
+	[ $(($(stat -c '%b * %B' "$STORE/wal.reserve"))) -ge "$1" ]
+}
+
+@test "what is kept back from the start is 80 MiB, and 4 of a disk of 40" {
+	reserve_is $((80 << 20))
+	small_disk size=40m
+	reserve_is $((4 << 20))
+}
+
 # traced: all threads of the daemon are.
 traced() {
 	! grep -qs '^TracerPid:[[:space:]]0$' "/proc/$DAEMON/task"/*/status

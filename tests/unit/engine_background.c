@@ -429,20 +429,26 @@ static void a_row_without_end_is_flushed_all_the_same(void **state)
 }
 
 /* The versions 1 to 5, of which a family keeps three unless it says more. */
-static void put_five_and_compact(struct temp_store *s, struct os *os)
+static void put_five_and_compact(struct temp_store *s, struct os *os,
+				 unsigned pause_ms)
 {
 	char row[16];
 
 	for (int64_t ts = 1; ts <= 5; ts++)
 		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
 	sim_set_now_ms(os, os_now_ms(os) + 7200000);
+	os_sleep_ms(os, pause_ms);
 	for (int i = 0; i < 3000; i++) {
 		snprintf(row, sizeof(row), "r%d", i);
 		assert_int_equal(temp_put(s, row, "f", "q", 1, "v"), 1);
 	}
 }
 
-static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
+/*
+ * Whether a new table whose clock is set ahead still has the oldest version, when
+ * it is compacted so long after that was put.
+ */
+static int keeps_all_for(unsigned pause_ms)
 {
 	struct temp_store s = {
 		.path = "/store",
@@ -455,21 +461,33 @@ static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
 	struct os *os = sim_new(1);
 	struct schema schema;
 	struct cell c;
+	int r;
 
-	(void)state;
 	s.options.os = os;
 	assert_int_equal(temp_open(&s), 0);
-	put_five_and_compact(&s, os);
+	put_five_and_compact(&s, os, pause_ms);
 	assert_int_equal(table_schema(s.table, &schema), 0);
 	schema.families[0].attrs.versions = 5;
 	assert_int_equal(table_alter(s.table, &schema, false), 0);
 	schema_free(&schema);
-	assert_int_equal(table_get_version(s.table, bytes_str("r"),
-					   bytes_str("f"), bytes_str("q"), 1,
-					   NULL, &c, NULL),
-			 1);
+	r = table_get_version(s.table, bytes_str("r"), bytes_str("f"),
+			      bytes_str("q"), 1, NULL, &c, NULL);
 	assert_int_equal(temp_close(&s), 0);
 	sim_free(os);
+	return r;
+}
+
+static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
+{
+	(void)state;
+	assert_int_equal(keeps_all_for(0), 1);
+}
+
+static void after_an_hour_a_new_table_is_like_any_other(void **state)
+{
+	(void)state;
+	assert_int_equal(keeps_all_for(59 * 60 * 1000), 1);
+	assert_int_equal(keeps_all_for(61 * 60 * 1000), 0);
 }
 
 /* A mebibyte in rows of 1 KiB that zlib makes half of. */
@@ -608,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_clock_set_ahead_takes_no_version_of_a_new_table),
+		cmocka_unit_test(after_an_hour_a_new_table_is_like_any_other),
 		USUAL(new_files_come_with_their_blocks_to_who_reads),
 		USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it),
 		USUAL(flush_and_compaction_give_way_to_callers),
