@@ -330,6 +330,12 @@ $(line f:q long)" ]
 	[ "$(cat "$M/T/.cells")" = "$(line r f:p 100 x put 900000000000000)" ]
 	mv "$M/T/r/f/p/100" "$M/T/r/f/p/200"
 	[ "$(cat "$M/T/.cells")" = "$(line r f:p 200 x put 899999999999900)" ]
+	# Onto a newer value it is put as of now.
+	echo new >"$M/T/r/f:o"
+	mv "$M/T/r/f:p" "$M/T/r/f:o"
+	[ "$(cat "$M/T/r/f:o")" = x ]
+	awk -F '\t' 'NR == 1 { late = $3 + $6 - 900000000000100 }
+		END { exit !(late >= 0 && late < 5000) }' "$M/T/.cells"
 }
 
 @test "a stream has no size: what reads to the end copies it, tar and rsync do not" {

@@ -236,6 +236,17 @@ store_is() {
 	[ "$status" -eq 2 ]
 }
 
+@test "help and the refusal of an unknown option name every option" {
+	local name
+
+	"$CELLFS" --help >"$T/help"
+	run -2 "$CELLFS" "$T/s" "$M" -o frobnicate
+	for name in $(cut -d ' ' -f 1 "$M/.cellfs/options"); do
+		grep -qE "^  -o $name=? +[a-z]" "$T/help"
+		[[ $output =~ [\ ,]$name=?(,|$) ]]
+	done
+}
+
 @test "what mount(8) and fstab add is accepted" {
 	unmount_store
 	mount_store -o rw,noauto,user,_netdev,x-systemd.automount,nofail,exec
@@ -286,7 +297,7 @@ store_is() {
 
 @test "the kernel enforces the modes, and nothing is set-uid" {
 	grep " $M " /proc/mounts | grep -q default_permissions
-	grep " $M " /proc/mounts | grep -q nosuid,nodev
+	grep " $M " /proc/mounts | grep -q nosuid,nodev,noatime
 }
 
 @test "with noexec, which user implies, nothing is executed" {

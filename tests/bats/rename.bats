@@ -58,6 +58,39 @@ load helper
 	done
 }
 
+# mutations: how many changes of rows the store has made.
+mutations() {
+	sed -n 's/^ *mutations_total *//p' "$M/.cellfs/stats"
+}
+
+@test "mv within a row is one change of it" {
+	local before
+
+	not_over_hbase "its changes are not counted"
+	a_column
+	for ts in 1 2 3; do
+		echo "$ts" >"$C/$ts"
+	done
+	echo note >"$M/T/R/.note"
+	mkdir -p "$M/T/R/h/q"
+	echo x >"$M/T/R/h/q/7"
+	before=$(mutations)
+	mv "$C/1" "$C/4"
+	[ "$(mutations)" -eq $((before + 1)) ]
+	mv "$C/2" "$M/T/R/g:p"
+	[ "$(mutations)" -eq $((before + 2)) ]
+	mv "$M/T/R/f:q" "$M/T/R/g:p"
+	[ "$(mutations)" -eq $((before + 3)) ]
+	mv "$M/T/R/.note" "$M/T/R/g:q"
+	[ "$(mutations)" -eq $((before + 4)) ]
+	# By way of a name that tools give, the put is also the delete.
+	mv "$M/T/R/h/q/7" "$M/T/R/h/q/7.bak"
+	mv "$M/T/R/h/q/7.bak" "$M/T/R/h/q/8"
+	[ "$(mutations)" -eq $((before + 5)) ]
+	[ "$(cat "$M/T/R/g:p" "$M/T/R/g:q" "$M/T/R/h/q/8" | tr '\n' ' ')" = \
+		"1 note x " ]
+}
+
 @test "mv -n does not replace" {
 	a_column
 	echo one > "$C/1"

@@ -243,6 +243,8 @@ os.close(fd)' "$M/T/.schema"
 	run ! bash -c "printf 12345 > '$M/T/R/f:q'"
 	[[ $output == *"File too large"* ]]
 	run ! bash -c "printf 5 >> '$M/T/R/f:q'"
+	[[ $output == *"File too large"* ]]
+	tail -n 1 "$M/.cellfs/errors" | grep -q "EFBIG: .* at most 4 bytes (max_value)"
 	[ "$(cat "$M/T/R/f:q")" = 1234 ]
 }
 

@@ -185,6 +185,16 @@ other" ]
 	[ -z "$(ls "$M/T")" ]
 }
 
+@test "a directory in the mount is the store that is mounted" {
+	a_row
+	echo x >"$M/T/R/f:q"
+	[ "$(ctl get -v "$M/T" T R f:q)" = x ]
+	ctl put "$M/T/R" T R f:q y
+	[ "$(cat "$M/T/R/f:q")" = y ]
+	run -3 ctl init "$M/T"
+	[[ $output == *"mounted at $M"* ]]
+}
+
 @test "a change by file is seen by cellctl" {
 	a_row
 	echo x > "$M/T/R/f:q"

@@ -262,7 +262,11 @@ refused() {
 	refused "may be written by others" "insecure_store"
 	chmod 702 "$PLACE/store"
 	refused "may be written by others" "--insecure"
+	# Who only reads looks at any.
 	as_somebody "$PLACE/cellctl" check "$PLACE/store"
+	mkdir -m 777 "$PLACE/out"
+	as_somebody "$PLACE/cellctl" repair "$PLACE/store" "$PLACE/out/saved"
+	as_somebody "$PLACE/cellctl" exists "$PLACE/out/saved" t
 }
 
 @test "a store of another user is refused, but not for root" {
