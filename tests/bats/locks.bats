@@ -33,6 +33,10 @@ add_under_lock() {
 	LOCKED=$M/T/R/f/n/latest
 	all 8 add_under_lock
 	[ "$(cat "$M/T/R/f:n")" -eq 24 ]
+	# Also on the file that is written meanwhile, each time a new value.
+	LOCKED=$M/T/R/f:n
+	all 8 add_under_lock
+	[ "$(cat "$M/T/R/f:n")" -eq 48 ]
 }
 
 @test "flock on a row's directory holds off other processes" {
