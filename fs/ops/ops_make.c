@@ -175,14 +175,37 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 		nodes_forget(fs->nodes, e.ino, 1);
 }
 
+/* The node comes first: who is told that it failed finds no cell. */
+static int make_cell(struct fs *fs, struct place *child,
+		     struct fuse_entry_param *e)
+{
+	struct stat st;
+	size_t len_max;
+	int64_t ts;
+	int r = cellfile_writable(fs, child, &len_max);
+
+	if (!r)
+		r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	r = fs_entry(fs, child->parent, child, &st, e);
+	if (r)
+		return r;
+	/* The kernel asks for its attributes, which are not there yet. */
+	e->entry_timeout = e->attr_timeout = 0;
+	r = cellfile_put(fs, child, bytes_of(NULL, 0), -1, CELLFILE_ABSENT,
+			 &ts);
+	changed_wait_put(fs, child);
+	if (r)
+		nodes_forget(fs->nodes, child->node, 1);
+	return r;
+}
+
 static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 		    const char *name, mode_t mode, struct fuse_entry_param *e)
 {
 	struct place dir = {0}, child = {0};
 	struct stat st;
-	int64_t ts;
-	size_t len_max;
-	bool hidden;
 	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
 	if (r > 0)
@@ -194,24 +217,7 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 				      S_IFREG | (mode & 07777), e);
 		goto out;
 	}
-	r = cellfile_writable(fs, &child, &len_max);
-	if (!r)
-		r = cellfile_put(fs, &child, bytes_of(NULL, 0), -1,
-				 CELLFILE_ABSENT, &ts);
-	changed_wait_put(fs, &child);
-	/*
-	 * A version that is not seen, since newer ones are enough, was put as
-	 * well.
-	 */
-	if (!r)
-		r = place_stat(fs, &child, &st);
-	hidden = !r;
-	if (!r)
-		r = place_stat_blank(fs, &child, &st);
-	if (r >= 0)
-		r = r ? fs_entry(fs, parent, &child, &st, e) : -ENOENT;
-	if (!r && hidden)
-		e->entry_timeout = e->attr_timeout = 0;
+	r = make_cell(fs, &child, e);
 out:
 	place_release(&child);
 	place_release(&dir);

@@ -47,12 +47,9 @@ static int try(struct world *w, const char *what, uint64_t nth, uint32_t opcode,
 	fault.on = false;
 	fault.failures += fault.failed > 0;
 	fault.refused += r == -ENOMEM;
-	/*
-	 * Of an empty cell that was put could not be told: it stays. So does a
-	 * table or a snapshot where there is no memory to take it back.
-	 */
-	if (r == -EEXIST && nth > 1 &&
-	    (opcode == FUSE_MKNOD || (nth - 1) % 3 == 2))
+	/* A table or snapshot stays where there is no memory to take it back. */
+	if (r == -EEXIST && nth > 1 && opcode == FUSE_MKDIR &&
+	    (nth - 1) % 3 == 2)
 		return r;
 	if (r != 0 && (r != -ENOMEM || !fault.failed))
 		fail_msg("%s without allocation %llu: %d, %s", what,
