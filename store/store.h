@@ -176,6 +176,11 @@ int table_alter(struct table *t, const struct schema *schema, bool drop_data);
  * shows stays where it may (ALTER_KEEP), else it is -EBUSY.
  */
 int table_change(struct table *t, const struct alter *a);
+/*
+ * The same for who has read the schema: -EAGAIN, and nothing is changed, when
+ * table_schema_version() is not @version any more.
+ */
+int table_change_from(struct table *t, const struct alter *a, uint64_t version);
 /* Declares one family with defaults. -EEXIST, -EPERM if the table is fixed. */
 int table_add_family(struct table *t, struct bytes family);
 /*

@@ -154,16 +154,41 @@ static int publish_cell(struct writer *w, unsigned flags)
  * The draft is the whole text from now on: what is written later is part of it,
  * in its order.
  */
-static int publish_schema(struct writer *w)
+/* What is appended is to the schema of the moment when it is applied. */
+static int append_schema(struct writer *w)
 {
-	int err = writer_load(w);
+	const struct place *p = &w->place;
+	uint64_t version = table_schema_version(fstable_table(p->table));
+	struct draft whole;
+	int err = writer_whole(w, &whole);
 
 	if (!err)
+		err = schema_file_apply_to(
+			w->fs, p,
+			schema_edit_text(&w->edit, buf_bytes(&whole.content)),
+			w->edit.applied, version);
+	if (err)
+		draft_clear(&whole);
+	else
+		writer_take_whole(w, &whole);
+	return err;
+}
+
+static int publish_schema(struct writer *w)
+{
+	const struct place *p = &w->place;
+	int err;
+
+	if (w->loaded)
 		err = schema_file_apply(
-			w->fs, &w->place,
+			w->fs, p,
 			schema_edit_text(&w->edit,
 					 buf_bytes(&w->draft.content)),
 			w->edit.applied);
+	else
+		do
+			err = append_schema(w);
+		while (err == -EAGAIN);
 	w->edit.applied |= !err;
 	return err;
 }

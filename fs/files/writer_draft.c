@@ -36,10 +36,7 @@ static int read_file(struct writer *w, struct buf *hold, struct bytes *out)
 	return r;
 }
 
-/*
- * Makes the whole content in @whole; the draft stays as it is. REQUIRES: lock.
- */
-static int build_whole(struct writer *w, struct draft *whole)
+int writer_whole(struct writer *w, struct draft *whole)
 {
 	struct buf hold = {0};
 	struct bytes old;
@@ -53,6 +50,14 @@ static int build_whole(struct writer *w, struct draft *whole)
 				whole->content.len);
 	buf_free(&hold);
 	return r;
+}
+
+void writer_take_whole(struct writer *w, const struct draft *whole)
+{
+	draft_clear(&w->draft);
+	w->draft = *whole;
+	w->tail = false;
+	w->loaded = true;
 }
 
 static int set_len(struct writer *w, struct draft *d, uint64_t len)
@@ -77,17 +82,14 @@ static int load(struct writer *w, const uint64_t *len)
 
 	if (w->loaded)
 		return len ? set_len(w, &w->draft, *len) : 0;
-	r = build_whole(w, &whole);
+	r = writer_whole(w, &whole);
 	if (!r && len)
 		r = set_len(w, &whole, *len);
 	if (r) {
 		draft_clear(&whole);
 		return r;
 	}
-	draft_clear(&w->draft);
-	w->draft = whole;
-	w->tail = false;
-	w->loaded = true;
+	writer_take_whole(w, &whole);
 	return 0;
 }
 

@@ -91,6 +91,10 @@ void writer_unlock(struct writer *w);
 int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold);
 /* Appends to @out what is stored and the draft that comes behind it. */
 int writer_read_tail(struct writer *w, struct buf *out);
+/* Makes the whole content in @whole; the draft stays as it is. */
+int writer_whole(struct writer *w, struct draft *whole);
+/* Makes the draft that one. */
+void writer_take_whole(struct writer *w, const struct draft *whole);
 /* The draft becomes the whole content, or stays as it is. */
 int writer_load(struct writer *w);
 /* How long the file is to its writer: 1; 0 when it is as long as stored. */

@@ -219,20 +219,32 @@ static int look_at_schema(struct cells_import *im)
 	return 0;
 }
 
+static int give_attrs(struct cells_import *im, struct bytes name,
+		      const struct family_attrs *attrs)
+{
+	struct alter a = {.rest = ALTER_REFUSE};
+	int r = look_at_schema(im);
+	int to = r < 0 ? -1 : schema_find(&im->schema, name);
+
+	if (to < 0)
+		return r;
+	im->schema.families[to].attrs = *attrs;
+	im->has_schema = false;
+	a.to = im->schema;
+	return table_change_from(im->table, &a, im->schema_version);
+}
+
 /* Gives a family that was just declared the export's attributes. */
 static int take_attrs(struct cells_import *im, struct bytes name)
 {
-	int at = schema_find(&im->from, name), to, r;
+	int at = schema_find(&im->from, name), r;
 
 	if (at < 0)
 		return 0;
-	r = look_at_schema(im);
-	to = r < 0 ? -1 : schema_find(&im->schema, name);
-	if (to < 0)
-		return r;
-	im->schema.families[to].attrs = im->from.families[at].attrs;
-	im->has_schema = false;
-	return table_alter(im->table, &im->schema, false);
+	do
+		r = give_attrs(im, name, &im->from.families[at].attrs);
+	while (r == -EAGAIN);
+	return r;
 }
 
 /* The line's family; in a table of open schema it is added if it is new. */

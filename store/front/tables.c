@@ -132,7 +132,8 @@ int table_alter(struct table *t, const struct schema *schema, bool drop_data)
 	return table_change(t, &a);
 }
 
-int table_change(struct table *t, const struct alter *a)
+static int change(struct table *t, const struct alter *a,
+		  const uint64_t *version)
 {
 	struct store *s = t->store;
 	int r;
@@ -146,10 +147,23 @@ int table_change(struct table *t, const struct alter *a)
 		r = front_can(s, CAN_QUOTA);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
-		r = s->ops->table_alter(t, a);
+		if (version && s->ops->table_schema_version(t) != *version)
+			r = why(-EAGAIN, "the schema has been changed");
+		else
+			r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	return front_end(s, r);
+}
+
+int table_change(struct table *t, const struct alter *a)
+{
+	return change(t, a, NULL);
+}
+
+int table_change_from(struct table *t, const struct alter *a, uint64_t version)
+{
+	return change(t, a, &version);
 }
 
 /* REQUIRES: schema_lock, so that the schema does not change meanwhile. */

@@ -22,6 +22,44 @@ load helper
 		"family aversions 7family bversions 5family zversions 3" ]
 }
 
+@test "who changes a schema beside others takes nothing of theirs away" {
+	a_row
+	echo 'families open' >"$M/T/.schema"
+	python3 - "$M/T" <<-'PY'
+	import os, sys, threading
+	table, n = sys.argv[1], 40
+	failed = []
+	def each(act):
+	    def run():
+	        for i in range(n):
+	            try:
+	                act(i)
+	            except OSError as e:
+	                failed.append(str(e))
+	    return threading.Thread(target=run)
+	def append(name):
+	    def act(i):
+	        with open(table + "/.schema", "ab", buffering=0) as f:
+	            f.write(b"family %s%d\n" % (name, i))
+	    return act
+	def put(i):
+	    with open(f"{table}/R/put{i}:q", "wb") as f:
+	        f.write(b"x")
+	acts = [each(append(b"one")), each(append(b"two")), each(put),
+	        each(lambda i: os.mkdir(f"{table}/R/made{i}")),
+	        each(lambda i: os.chmod(table, 0o750 + i % 2))]
+	for act in acts:
+	    act.start()
+	for act in acts:
+	    act.join()
+	assert not failed, failed[0]
+	text = open(table + "/.schema").read()
+	for name in ("one", "two", "put", "made"):
+	    assert text.count("family " + name) == n, (name, text.count(name))
+	assert "mode 0751" in text
+	PY
+}
+
 @test "mkdir of a family declares it in an open table" {
 	a_row
 	mkdir "$M/T/R/f"

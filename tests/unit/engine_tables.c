@@ -123,6 +123,26 @@ static void what_a_flush_has_dropped_is_told_after_a_restart(void **state)
 	assert_string_equal(as_of(s, 9), "new");
 }
 
+static void a_change_of_what_is_no_more_is_refused(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t version = table_schema_version(s->table);
+	struct alter a = {.rest = ALTER_REFUSE};
+
+	assert_int_equal(table_schema(s->table, &a.to), 0);
+	assert_int_equal(table_add_family(s->table, bytes_str("meanwhile")), 0);
+	a.to.mode = 0700;
+	assert_int_equal(table_change_from(s->table, &a, version), -EAGAIN);
+	alter_free(&a);
+	assert_int_equal(table_schema(s->table, &a.to), 0);
+	assert_true(schema_find(&a.to, bytes_str("meanwhile")) >= 0);
+	assert_int_equal(a.to.mode, 0755);
+	a.to.mode = 0700;
+	version = table_schema_version(s->table);
+	assert_int_equal(table_change_from(s->table, &a, version), 0);
+	alter_free(&a);
+}
+
 static void a_snapshot_keeps_what_compaction_would_drop(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -749,6 +769,7 @@ int main(void)
 		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
 		BOTH(without_deletes_a_family_with_cells_may_not_show_less),
 		BOTH(what_a_flush_has_dropped_is_told_after_a_restart),
+		BOTH(a_change_of_what_is_no_more_is_refused),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
