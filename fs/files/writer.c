@@ -151,10 +151,9 @@ static int publish_cell(struct writer *w, unsigned flags)
 }
 
 /*
- * The draft is the whole text from now on: what is written later is part of it,
- * in its order.
+ * What is appended is to the schema of the moment when it is applied. The draft is
+ * the whole text from then on: what is written later is part of it, in its order.
  */
-/* What is appended is to the schema of the moment when it is applied. */
 static int append_schema(struct writer *w)
 {
 	const struct place *p = &w->place;
