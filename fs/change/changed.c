@@ -170,6 +170,7 @@ static void tell_fallen(const struct changer *w, uint64_t column,
 		 * version again.
 		 */
 		nodes_pass_over(nodes, node);
+		invalidate_now(w->fs->invalidator, node);
 		invalidate_entry(w->fs->invalidator, column,
 				 bytes_of(name, name_format_ts(ts, name)));
 	} while (nodes_oldest(nodes, column, &ts, &node) > 0);
@@ -203,11 +204,16 @@ static void tell_version(const struct changer *w, uint64_t column,
 	char text[NAME_TS_LEN_MAX + 1];
 	struct bytes name;
 	uint64_t node;
+	bool known;
 
 	if (ts < 0 || ts > TS_MAX || is_own(w, c, ts))
 		return;
 	name = bytes_of(text, name_format_ts(ts, text));
-	if (!gone && nodes_find(w->fs->nodes, column, name, &node))
+	known = nodes_find(w->fs->nodes, column, name, &node);
+	/* Whoever uses it before the notice comes asks for it. */
+	if (known)
+		invalidate_now(w->fs->invalidator, node);
+	if (known && !gone)
 		invalidate_inode(w->fs->invalidator, node, true);
 	/* Nobody has looked for a timestamp that the store has just picked. */
 	else if (gone || c->ts == c->ts_given)
@@ -242,10 +248,13 @@ static void tell_delete(const struct changer *w, uint64_t column,
 	/* Whoever removes a name by itself knows that the directory changed. */
 	if (!is_own(w, c, c->ts_given))
 		invalidate_inode(w->fs->invalidator, column, true);
-	if (c->op == CHANGE_DELETE)
+	if (c->op == CHANGE_DELETE) {
 		tell_version(w, column, c, c->ts_given, true);
-	else
-		invalidate_names(w->fs->invalidator, column);
+		return;
+	}
+	if (nodes_known(w->fs->nodes, column, true))
+		invalidate_below(w->fs->invalidator, column);
+	invalidate_names(w->fs->invalidator, column);
 }
 
 /*

@@ -459,6 +459,39 @@ static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
 	world_end(&w);
 }
 
+/* Nobody believes a version that goes by another name until its notice comes. */
+static void
+a_version_that_goes_by_another_name_is_asked_for_at_once(void **state)
+{
+	static const char *const by[] = {"latest", "f:q"};
+	struct column c;
+	struct world w;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t node;
+		const char *heard;
+
+		begin_column(&w, &c);
+		node = looked_up(&w, c.column, "6");
+		notices(&w);
+		assert_int_equal(unlink_file(&w, i ? c.row : c.column, by[i]),
+				 0);
+		heard = notices(&w);
+		assert_true(has_word(heard, "inode", node, ""));
+		assert_false(has_word(heard, "inode", c.table, ""));
+		forget(&w, node);
+		world_end(&w);
+	}
+	/* The third version pushes the oldest of three out. */
+	begin_column(&w, &c);
+	c.alias = looked_up(&w, c.column, "5");
+	assert_int_equal(make_file(&w, c.column, "7"), 0);
+	notices(&w);
+	assert_int_equal(make_file(&w, c.column, "8"), 0);
+	assert_true(has_word(notices(&w), "inode", c.alias, ""));
+	world_end(&w);
+}
+
 static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
 {
 	struct column c;
@@ -716,6 +749,8 @@ int main(void)
 			of_a_file_that_is_removed_the_directories_stay),
 		cmocka_unit_test(
 			of_a_column_that_a_program_takes_the_name_is_told),
+		cmocka_unit_test(
+			a_version_that_goes_by_another_name_is_asked_for_at_once),
 		cmocka_unit_test(
 			of_a_version_that_is_moved_aside_its_column_knows),
 		cmocka_unit_test(
