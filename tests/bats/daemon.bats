@@ -122,8 +122,8 @@ traced() {
 	settled traced "$mounter"
 	kill -KILL "$DAEMON"
 	wait "$DAEMON" || true
-	fusermount3 -u "$M"
 	wait "$tracer"
+	fusermount3 -u "$M"
 	grep -qE '^write\([0-9]+<.*/abort>, "1", 1\) += 1' "$T/calls"
 	# What it opened there it could be holding when somebody unmounts.
 	run ! grep -F "$M" "$T/calls"
