@@ -65,9 +65,10 @@ figure() {
 	[ "$(figure rows) $(figure cells)" = "~1500 ~3000" ]
 	seq 1 10 | awk '{ print $1 "\tf:q\t7\t\tdelete" }' >"$M/T/.cells"
 	echo T >"$M/.cellfs/flush"
-	[ "$(figure cells)" = "~3000" ]
+	# The markers are not counted; a merge, which may have begun, drops ten cells.
+	[[ $(figure cells) =~ ^~(3000|2990)$ ]]
 	# A row is counted for each file of the family that has it in most.
-	[ "$(figure rows)" = "~1510" ]
+	[[ $(figure rows) =~ ^~(1510|1500)$ ]]
 }
 
 @test "the first and the last row are spelled as paths" {
