@@ -210,7 +210,7 @@ static void tell_version(const struct changer *w, uint64_t column,
 		return;
 	name = bytes_of(text, name_format_ts(ts, text));
 	known = nodes_find(w->fs->nodes, column, name, &node);
-	/* Whoever uses it before the notice comes asks for it. */
+	/* The notice may take a while: who uses the version until then asks for it. */
 	if (known)
 		invalidate_now(w->fs->invalidator, node);
 	if (known && !gone)

@@ -291,7 +291,10 @@ void directories_entry_gone(struct fs *fs, uint64_t dir)
 	why_restore(&kept);
 }
 
-/* What overlay_settle() could not do with an entry of @dir before is done now. */
+/*
+ * Does with a late entry of @dir what overlay_settle() left to the end of a listing;
+ * or removes it, if the store has the directory no more.
+ */
 static void settle_late(struct fs *fs, uint64_t dir,
 			const struct overlay_entry *e)
 {

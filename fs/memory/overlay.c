@@ -537,21 +537,34 @@ uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
 	return turns;
 }
 
+/*
+ * The entry, if it has none itself and no delete in the row may rely on it: none has
+ * begun since overlay_deletes() was @deletes. REQUIRES: lock.
+ */
+static struct entry *find_idle(struct overlay *ov, uint64_t parent,
+			       struct bytes name, struct bytes row,
+			       uint64_t deletes)
+{
+	const struct slot *slot = slot_of(ov, row);
+	struct entry *en = find(ov, parent, name);
+
+	return en && !holds(ov, en->node) && !slot->deleting &&
+			       slot->turns == deletes
+		       ? en
+		       : NULL;
+}
+
 void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes)
 {
-	struct slot *of_row = slot_of(ov, row);
 	struct slot *of_dir = slot_of(ov, dir_of(&parent));
 	struct entry *en;
 
 	pthread_mutex_lock(&ov->lock);
-	en = find(ov, parent, name);
-	if (!en || holds(ov, en->node) || of_row->deleting ||
-	    of_row->turns != deletes) {
-		/* A delete may rely on it. */
-	} else if (of_dir->listing && ov->bytes <= BYTES_BUSY) {
+	en = find_idle(ov, parent, name, row, deletes);
+	if (en && of_dir->listing && ov->bytes <= BYTES_BUSY) {
 		set_late(ov, en, true);
-	} else {
+	} else if (en) {
 		entry_take_out(ov, en);
 		note_move(ov, parent);
 	}
@@ -573,14 +586,12 @@ bool overlay_has_late(struct overlay *ov, uint64_t parent)
 bool overlay_drop_late(struct overlay *ov, uint64_t parent, struct bytes name,
 		       struct bytes row, uint64_t deletes)
 {
-	struct slot *slot = slot_of(ov, row);
 	struct entry *en;
 	bool drop;
 
 	pthread_mutex_lock(&ov->lock);
-	en = find(ov, parent, name);
-	drop = en && en->late && !holds(ov, en->node) && !slot->deleting &&
-	       slot->turns == deletes;
+	en = find_idle(ov, parent, name, row, deletes);
+	drop = en && en->late;
 	if (drop) {
 		entry_take_out(ov, en);
 		note_move(ov, parent);
