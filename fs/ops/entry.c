@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "fs/change/cellfile.h"
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/look/lookup.h"
@@ -47,6 +48,20 @@ int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 		return gone_tell(&fs->gone, fuse_req_ctx(req)->pid, file->ino,
 				 monotonic_ms());
 	return r < 0 ? r : 0;
+}
+
+int entry_add_cell(struct fs *fs, struct place *child,
+		   struct fuse_entry_param *e)
+{
+	struct stat st;
+	size_t len_max;
+	int r = cellfile_writable(fs, child, &len_max);
+
+	if (!r)
+		r = place_stat_blank(fs, child, &st);
+	if (r <= 0)
+		return r ? r : -ENOENT;
+	return fs_entry(fs, child->parent, child, &st, e);
 }
 
 int entry_may_be_scratch(struct fs *fs, const struct place *dir,

@@ -26,6 +26,12 @@ static inline bool name_is_scratch(const char *name)
  */
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file);
 /*
+ * Makes the node of a cell's file that is not there yet, as an empty file, where such
+ * a cell may be put. Sets child->node, which is counted for the reply @e.
+ */
+int entry_add_cell(struct fs *fs, struct place *child,
+		   struct fuse_entry_param *e);
+/*
  * May a scratch file have that name in @dir? 0, or the refusal of
  * scratch_names.h. In a scratch directory it may have any.
  */

@@ -179,16 +179,9 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 static int make_cell(struct fs *fs, struct place *child,
 		     struct fuse_entry_param *e)
 {
-	struct stat st;
-	size_t len_max;
 	int64_t ts;
-	int r = cellfile_writable(fs, child, &len_max);
+	int r = entry_add_cell(fs, child, e);
 
-	if (!r)
-		r = place_stat_blank(fs, child, &st);
-	if (r <= 0)
-		return r ? r : -ENOENT;
-	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
 	/* The kernel asks for its attributes, which are not there yet. */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "fs/change/cellfile.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/write_state.h"
@@ -28,15 +27,8 @@ static void just_made(struct fuse_entry_param *e)
 static int create_cell(struct fs *fs, fuse_req_t req, struct place *child,
 		       struct fuse_file_info *fi, struct fuse_entry_param *e)
 {
-	struct stat st = {0};
-	size_t len_max;
-	int r = cellfile_writable(fs, child, &len_max);
+	int r = entry_add_cell(fs, child, e);
 
-	if (!r)
-		r = place_stat_blank(fs, child, &st);
-	if (r <= 0)
-		return r ? r : -ENOENT;
-	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
 	/* For other processes the file does not exist. */
