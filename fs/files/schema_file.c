@@ -44,8 +44,11 @@ static int take(struct fs *fs, const struct place *p, struct bytes text,
 	struct alter a = {0};
 	unsigned flags = (again ? ALTER_GONE : 0) |
 			 (fs->options->nodelete ? ALTER_SPARE : 0);
-	int r = fstable_schema(p->table, &now);
+	int r;
 
+	if (!text.len)
+		return why(-EINVAL, "an empty .schema changes nothing");
+	r = fstable_schema(p->table, &now);
 	if (r < 0)
 		return r;
 	/* Line by line, a text that hides nothing must not seem to. */
@@ -87,16 +90,12 @@ int schema_file_check(struct fs *fs, const struct place *p,
 int schema_file_apply_to(struct fs *fs, const struct place *p,
 			 struct bytes text, bool again, uint64_t version)
 {
-	if (!text.len)
-		return why(-EINVAL, "an empty .schema changes nothing");
 	return take(fs, p, text, again, false, version);
 }
 
 int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
 		      bool again)
 {
-	if (!text.len)
-		return why(-EINVAL, "an empty .schema changes nothing");
 	return take_now(fs, p, text, again, false);
 }
 
