@@ -43,6 +43,23 @@ static inline void log_end(struct log *w)
 	free(w->file);
 }
 
+/* Makes *state a zeroed struct of @size that begins with its log. */
+static inline int log_setup(void **state, size_t size)
+{
+	*state = calloc(1, size);
+	if (!*state)
+		return -1;
+	log_begin(*state);
+	return 0;
+}
+
+static inline int log_teardown(void **state)
+{
+	log_end(*state);
+	free(*state);
+	return 0;
+}
+
 /* A segment's block; its records are put behind it, from @start on. */
 static inline void begin(struct log *w, uint64_t number, uint64_t start)
 {

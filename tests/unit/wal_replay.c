@@ -16,28 +16,13 @@
 #include "tests/unit/wal_by_hand.h"
 
 struct world {
-	struct log l;
+	struct log l;  /* first: see log_setup() */
 	char had[256]; /* the first four letters of each record */
 };
 
 static int setup(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	*state = w;
-	if (!w)
-		return -1;
-	log_begin(&w->l);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	log_end(&w->l);
-	free(w);
-	return 0;
+	return log_setup(state, sizeof(struct world));
 }
 
 static int hear(void *arg, uint64_t segment, struct bytes record)
@@ -167,13 +152,14 @@ static void a_segment_that_is_older_than_the_one_before_is_damage(void **state)
 	is_damage(w, "older than the one before");
 }
 
-/* No record is smaller than its head. */
-static void a_segment_without_room_does_not_go_on_in_the_ring(void **state)
+/*
+ * A segment with @room bytes behind its record does not go on with the record that
+ * is behind it in the ring.
+ */
+static void ends_in_its_segment(struct world *w, size_t room)
 {
-	struct world *w = *state;
-
 	begin(&w->l, 1, 0);
-	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + WAL_RECORD_HEAD - 4;
+	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + room;
 	wal_head_encode(w->l.file, &w->l.h);
 	put(&w->l, 0, "aaaa");
 	end_of(&w->l, w->l.h.capacity);
@@ -182,19 +168,16 @@ static void a_segment_without_room_does_not_go_on_in_the_ring(void **state)
 	assert_int_equal(gives(w, "aaaa "), SIZE);
 }
 
+/* No record is smaller than its head. */
+static void a_segment_without_room_does_not_go_on_in_the_ring(void **state)
+{
+	ends_in_its_segment(*state, WAL_RECORD_HEAD - 4);
+}
+
 /* Such as an older segment has left there. */
 static void a_record_that_the_segment_has_no_room_for_is_none(void **state)
 {
-	struct world *w = *state;
-
-	begin(&w->l, 1, 0);
-	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + WAL_RECORD_HEAD;
-	wal_head_encode(w->l.file, &w->l.h);
-	put(&w->l, 0, "aaaa");
-	end_of(&w->l, w->l.h.capacity);
-	put_ring(&w->l, SIZE, "bbbb");
-	end_ring(&w->l);
-	assert_int_equal(gives(w, "aaaa "), SIZE);
+	ends_in_its_segment(*state, WAL_RECORD_HEAD);
 }
 
 static void a_gap_in_the_ring_is_damage_if_it_was_on_disk(void **state)
@@ -333,7 +316,7 @@ static void a_kept_segment_that_goes_meanwhile_is_passed_over(void **state)
 	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), -EMFILE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, log_teardown)
 
 int main(void)
 {

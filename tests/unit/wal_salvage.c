@@ -19,29 +19,14 @@
 #include "tests/unit/wal_by_hand.h"
 
 struct world {
-	struct log l;
+	struct log l;	 /* first: see log_setup() */
 	char had[256];	 /* the records that were handed out */
 	char lost[2048]; /* "NUMBER OFFSET+BYTES REASON\n" of each loss */
 };
 
 static int setup(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	*state = w;
-	if (!w)
-		return -1;
-	log_begin(&w->l);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	log_end(&w->l);
-	free(w);
-	return 0;
+	return log_setup(state, sizeof(struct world));
 }
 
 static int hear(void *arg, struct bytes record)
@@ -543,7 +528,7 @@ static void who_takes_the_records_may_end_it(void **state)
 	assert_string_equal(w->had, "aaaa ");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, log_teardown)
 
 int main(void)
 {
