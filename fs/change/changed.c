@@ -310,29 +310,27 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		tell_delete(w, s.node, c);
 }
 
-/* Has somebody that F:Q open? With 0: any? */
+/* Has somebody that F:Q open? */
 static bool is_open(struct fs *fs, uint64_t node)
+{
+	return atomic_load(fs_alias_readers(fs, node)) ||
+	       write_state_open(fs->writes, node);
+}
+
+void changed_aliases_gone(struct fs *fs)
 {
 	bool open = fs->writes->open;
 
-	if (node)
-		return atomic_load(fs_alias_readers(fs, node)) ||
-		       write_state_open(fs->writes, node);
 	for (uint64_t n = 0; !open && n < FS_ALIAS_SLOTS; n++)
 		open = atomic_load(fs_alias_readers(fs, n));
-	return open;
-}
-
-void changed_alias_gone(struct fs *fs, uint64_t node)
-{
-	if (is_open(fs, node))
+	if (open)
 		invalidate_all_names(fs->invalidator);
 }
 
 void changed_below(struct fs *fs, uint64_t node)
 {
 	invalidate_below(fs->invalidator, node);
-	changed_alias_gone(fs, 0);
+	changed_aliases_gone(fs);
 }
 
 /* The attributes of F:Q are another version's, or F:Q is no more. */
@@ -353,10 +351,10 @@ static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 	 */
 	if (!w->file || w->file->node != node)
 		invalidate_now(iv, node);
-	if (!writes_value(c) &&
+	if (!writes_value(c) && is_open(w->fs, node) &&
 	    table_get(fstable_table(w->table), key, c->family, c->qualifier,
 		      TS_MAX, NULL, &cell, NULL) == 0)
-		changed_alias_gone(w->fs, node);
+		invalidate_all_names(w->fs->invalidator);
 }
 
 /* Before the change is replied to: what F:Q shows is believed for long. */

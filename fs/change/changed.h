@@ -94,11 +94,10 @@ void changed_many(const struct changer *w, const struct mutation *rows,
 void changed_hidden(struct fs *fs, const struct place *file);
 
 /*
- * The F:Q of that node has gone, or with 0 some may have, whose attributes the
- * kernel asks for: who has it open is told of a file without a link, and others
- * are to find none by its name.
+ * Some F:Q may have gone whose attributes the kernel asks for: who has it open is
+ * told of a file without a link, and others are to find none by its name.
  */
-void changed_alias_gone(struct fs *fs, uint64_t node);
+void changed_aliases_gone(struct fs *fs);
 /* Everything beneath that node may be another, or gone. */
 void changed_below(struct fs *fs, uint64_t node);
 

@@ -112,7 +112,7 @@ static void tell_emptied(struct fs *fs, struct bytes table)
 	if (fs->root.kind != NODE_ROOT ||
 	    nodes_find(fs->nodes, FUSE_ROOT_ID, table, &node))
 		invalidate_below(fs->invalidator, node);
-	changed_alias_gone(fs, 0);
+	changed_aliases_gone(fs);
 	/* The root itself has no name: all beneath it is asked again. */
 	if (fs->root.kind == NODE_TABLE)
 		while (nodes_below(fs->nodes, FUSE_ROOT_ID, &cursor, &n) > 0)

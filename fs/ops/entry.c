@@ -11,8 +11,8 @@
 #include "fs/tree/fixed.h"
 #include "store/os/clock.h"
 
-int entry_find(struct fs *fs, uint64_t parent, const char *name,
-	       struct place *dir, struct place *child, struct stat *st)
+/* The directory in which a name is to be made, removed or moved: 0 or an error. */
+static int find_dir(struct fs *fs, uint64_t parent, struct place *dir)
 {
 	int r = place_of(fs, parent, dir);
 
@@ -22,10 +22,13 @@ int entry_find(struct fs *fs, uint64_t parent, const char *name,
 		return -ENOENT;
 	if (kind_of(dir->kind)->sentence)
 		return why(-EACCES, "%s", kind_of(dir->kind)->sentence);
-	r = place_writable(dir);
-	if (r < 0)
-		return r;
-	r = fs_lookup(fs, dir, bytes_str(name), child, st);
+	return place_writable(dir);
+}
+
+static int find_child(struct fs *fs, const struct place *dir, const char *name,
+		      struct place *child, struct stat *st)
+{
+	int r = fs_lookup(fs, dir, bytes_str(name), child, st);
 	if (r >= 0 && (child->view || child->kind == NODE_VIEW_NAME))
 		return why(-EROFS, "%s is the name of a view", name);
 	if (r == 0 && place_is(child, KIND_COMPUTED))
@@ -34,6 +37,42 @@ int entry_find(struct fs *fs, uint64_t parent, const char *name,
 	    dir->kind != NODE_SCRATCH_DIR && fixed_is_word(name))
 		return why(-EPERM, "%s is the name of a view", name);
 	return r;
+}
+
+int entry_find(struct fs *fs, uint64_t parent, const char *name,
+	       struct place *dir, struct place *child, struct stat *st)
+{
+	int r = find_dir(fs, parent, dir);
+
+	return r < 0 ? r : find_child(fs, dir, name, child, st);
+}
+
+/* Is it the name of a cell's file, which memory does not know as another's? */
+static bool names_cell(struct fs *fs, const struct place *dir, const char *name,
+		       struct place *child)
+{
+	if (dir->view ||
+	    overlay_find(fs->overlay, dir->node, bytes_str(name), NULL))
+		return false;
+	if (place_child(fs, dir, bytes_str(name), child) == 0 &&
+	    place_is(child, KIND_CELL) && !child->view) {
+		nodes_find(fs->nodes, dir->node, bytes_str(name), &child->node);
+		return true;
+	}
+	place_release(child);
+	*child = (struct place){0};
+	return false;
+}
+
+int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
+		     struct place *dir, struct place *child)
+{
+	struct stat st;
+	int r = find_dir(fs, parent, dir);
+
+	if (r < 0 || names_cell(fs, dir, name, child))
+		return r < 0 ? r : 1;
+	return find_child(fs, dir, name, child, &st);
 }
 
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)

@@ -13,6 +13,13 @@
 int entry_find(struct fs *fs, uint64_t parent, const char *name,
 	       struct place *dir, struct place *child, struct stat *st);
 
+/*
+ * As entry_find(), but whether the store has a cell whose file that is the caller
+ * asks, by a check of the mutation that removes it.
+ */
+int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
+		     struct place *dir, struct place *child);
+
 /* No key is spelled with a dot at its beginning: a scratch file may be. */
 static inline bool name_is_scratch(const char *name)
 {

@@ -33,8 +33,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		     const char *name)
 {
 	struct place dir = {0}, child = {0};
-	struct stat st;
-	int r = entry_find(fs, parent, name, &dir, &child, &st);
+	int r = entry_find_named(fs, parent, name, &dir, &child);
 
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
