@@ -188,13 +188,16 @@ static bool is_own(const struct changer *w, const struct change *c, int64_t ts)
 
 /*
  * Need the kernel not hear that the file which it made itself in the column was
- * written? It has asked for nothing that did not show it yet.
+ * written? It has asked for nothing that did not show it yet, or what it believes
+ * of the column is no older.
  */
-static bool knows_of_own(const struct changer *w, uint64_t column)
+static bool knows_of_own(const struct changer *w, uint64_t column, int64_t ts)
 {
 	struct nodes *nodes = w->fs->nodes;
 
-	return !nodes_believed(nodes, column) && !nodes_listed(nodes, column);
+	return !nodes_listed(nodes, column) &&
+	       (!nodes_believed(nodes, column) ||
+		nodes_shows(nodes, column, ts));
 }
 
 /* The version has another value, or is @gone. */
@@ -234,7 +237,8 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 	}
 	if (first) {
 		tell_fallen(w, s.node, key, c);
-		if (!is_own(w, c, c->ts_given) || !knows_of_own(w, s.node))
+		if (!is_own(w, c, c->ts_given) ||
+		    !knows_of_own(w, s.node, c->ts_given))
 			invalidate_inode(w->fs->invalidator, s.node, true);
 	}
 	tell_version(w, s.node, c, c->ts_given, false);

@@ -24,14 +24,14 @@
  *
  * But for what the kernel does itself: it gives the directory a new time in which
  * it makes or removes a file. A file that it makes is published later, so its
- * column is told of that if the kernel was given attributes meanwhile
- * (nodes_believe()), or may keep names that it listed.
+ * column is told of that if the kernel was given older attributes meanwhile
+ * (nodes_believe(), nodes_shows()), or may keep names that it listed.
  *
  * Of F:Q the kernel hears before the change is replied to (invalidate_now()), as
  * its attributes are believed for long; a notice about its name could not be
  * waited for. If it has gone, the kernel that asks for attributes is told to look
  * its name up again. While somebody has it open, there is something to tell of
- * it, so all names are looked up again then (changed_alias_gone()).
+ * it, so all names are looked up again then (changed_aliases_gone()).
  *
  * Only nodes that the kernel knows are told, so a change of what nobody has
  * looked at costs a few probes. A notice too many costs the kernel a look-up.

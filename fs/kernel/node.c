@@ -261,6 +261,13 @@ static int node_make(struct nodes *ns, uint32_t parent, struct bytes name,
 	return 0;
 }
 
+/* What the kernel believes of the column is not known. */
+static void show_nothing(struct node *n)
+{
+	if (n->ages)
+		n->ages->shown = INT64_MIN;
+}
+
 int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		uint8_t kind, uint64_t ino, struct fstable *table, uint64_t *id)
 {
@@ -293,6 +300,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	}
 	n->nlookup++;
 	n->believed = true;
+	show_nothing(n);
 	*id = id_of(n, index);
 	if (kind == NODE_VERSION)
 		r = note_age(ns, index);
@@ -465,9 +473,50 @@ void nodes_believe(struct nodes *ns, uint64_t id, bool believed)
 {
 	struct node *n = lock_node(ns, id);
 
-	if (n)
+	if (n) {
 		n->believed = believed;
+		show_nothing(n);
+	}
 	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_ask(struct nodes *ns, uint64_t id)
+{
+	struct node *n = lock_node(ns, id);
+	struct node_ages *ages = n ? n->ages : NULL;
+
+	if (n)
+		n->believed = true;
+	if (ages && ages->asked++ == 0)
+		ages->shown = INT64_MAX;
+	pthread_mutex_unlock(&ns->lock);
+	return ages != NULL;
+}
+
+void nodes_told(struct nodes *ns, uint64_t id, bool asked, int64_t mtime_ms)
+{
+	struct node *n;
+
+	if (!asked)
+		return;
+	n = lock_node(ns, id);
+	if (n) {
+		assert(n->ages && n->ages->asked);
+		n->ages->asked--;
+		if (mtime_ms < n->ages->shown)
+			n->ages->shown = mtime_ms;
+	}
+	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_shows(struct nodes *ns, uint64_t column, int64_t ts)
+{
+	struct node *n = lock_node(ns, column);
+	const struct node_ages *ages = n ? n->ages : NULL;
+	bool shows = ages && !ages->asked && ts <= ages->shown;
+
+	pthread_mutex_unlock(&ns->lock);
+	return shows;
 }
 
 bool nodes_believed(struct nodes *ns, uint64_t id)

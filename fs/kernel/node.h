@@ -149,6 +149,18 @@ bool nodes_listed(struct nodes *ns, uint64_t id);
  */
 void nodes_believe(struct nodes *ns, uint64_t id, bool believed);
 bool nodes_believed(struct nodes *ns, uint64_t id);
+/*
+ * As nodes_believe(), around the reading of the attributes: what they were, in
+ * milliseconds, is then told with what nodes_ask() returned. INT64_MIN: none.
+ */
+bool nodes_ask(struct nodes *ns, uint64_t id);
+void nodes_told(struct nodes *ns, uint64_t id, bool asked, int64_t mtime_ms);
+/*
+ * Is the column's time that the kernel believes that of the version @ts or a later
+ * one? Then a put of @ts leaves it what it is. Of requests that overlap, each of
+ * which the kernel may believe, the earliest time counts.
+ */
+bool nodes_shows(struct nodes *ns, uint64_t column, int64_t ts);
 /* Frees the name; no effect if no node has it. */
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name);
 /*

@@ -17,10 +17,12 @@ int node_ages_reserve(struct node *column)
 	struct node_age *at;
 	uint32_t cap;
 
-	if (!ages)
+	if (!ages) {
 		ages = column->ages = calloc(1, sizeof(*ages));
-	if (!ages)
-		return -ENOMEM;
+		if (!ages)
+			return -ENOMEM;
+		ages->shown = INT64_MIN;
+	}
 	if (ages->n < ages->cap)
 		return 0;
 	cap = ages->cap ? 2 * ages->cap : 4;

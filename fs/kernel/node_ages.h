@@ -18,6 +18,8 @@ struct node_age {
 struct node_ages {
 	struct node_age *at;
 	uint32_t n, cap;
+	uint32_t asked; /* requests for the column's attributes under way */
+	int64_t shown;	/* see nodes_shows(); INT64_MIN = not known */
 };
 
 /* @ages may be NULL */

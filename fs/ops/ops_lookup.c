@@ -199,15 +199,17 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 {
 	uint64_t seen = changes_now(&fs->changes);
 	pid_t who = fuse_req_ctx(req)->pid;
+	/* Before they are read: a change after that tells the kernel. */
+	bool asked = nodes_ask(fs->nodes, ino);
 	struct place p;
 	int r = place_of(fs, ino, &p);
 
-	/* Before they are read: a change after that tells the kernel. */
-	nodes_believe(fs->nodes, ino, true);
 	if (r == 0 && p.kind == NODE_TABLE)
 		schema_absent_table_asked(fstable_absent(p.table), who);
 	if (r == 0)
 		r = fs_stat_open(fs, req, &p, fi, st);
+	nodes_told(fs->nodes, ino, asked,
+		   r > 0 ? place_mtime_ms(st) : INT64_MIN);
 	*timeout = r > 0 ? attr_timeout(fs, &p, fi, seen, st) : 0;
 	if (r > 0 && p.kind == NODE_ALIAS && !fi)
 		gone_found(&fs->gone, who, p.ino, monotonic_ms());

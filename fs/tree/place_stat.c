@@ -247,6 +247,12 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 	return r == -ENOENT ? 0 : r;
 }
 
+int64_t place_mtime_ms(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000 +
+	       st->st_mtim.tv_nsec / 1000000;
+}
+
 /* A version is not believed longer than its TTL lets it live. */
 static double version_life_s(struct fs *fs, const struct place *p,
 			     const struct stat *st)
@@ -259,8 +265,7 @@ static double version_life_s(struct fs *fs, const struct place *p,
 		return 0;
 	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
 		return CACHE_LONG_S;
-	left_ms = (int64_t)st->st_mtim.tv_sec * 1000 +
-		  st->st_mtim.tv_nsec / 1000000 - store_now_ms(fs->store);
+	left_ms = place_mtime_ms(st) - store_now_ms(fs->store);
 	if (__builtin_add_overflow(left_ms, (int64_t)a.ttl_ms, &left_ms))
 		return CACHE_LONG_S;
 	if (left_ms <= 0)

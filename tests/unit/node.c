@@ -614,6 +614,52 @@ static void the_oldest_version_is_found_whatever_the_order(void **state)
 	nodes_free(ns);
 }
 
+/* The kernel may believe each of the answers to requests that overlap. */
+static void
+of_times_that_were_told_at_once_the_earliest_is_believed(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t column = enter(ns, ROOT, "q"), version;
+	bool first, second;
+
+	/* Without a version there is nothing to note. */
+	assert_false(nodes_ask(ns, column));
+	nodes_told(ns, column, false, 5);
+	assert_false(nodes_shows(ns, column, 5));
+	version = enter_version(ns, column, 1);
+	assert_false(nodes_shows(ns, column, 1));
+
+	first = nodes_ask(ns, column);
+	nodes_told(ns, column, first, 5);
+	assert_true(nodes_shows(ns, column, 5));
+	assert_false(nodes_shows(ns, column, 6));
+
+	first = nodes_ask(ns, column);
+	second = nodes_ask(ns, column);
+	nodes_told(ns, column, first, 9);
+	assert_false(nodes_shows(ns, column, 5));
+	nodes_told(ns, column, second, 4);
+	assert_true(nodes_shows(ns, column, 4));
+	assert_false(nodes_shows(ns, column, 5));
+
+	/* What a look-up tells meanwhile is not noted. */
+	first = nodes_ask(ns, column);
+	assert_int_equal(enter(ns, ROOT, "q"), column);
+	nodes_told(ns, column, first, 9);
+	assert_false(nodes_shows(ns, column, 1));
+	first = nodes_ask(ns, column);
+	nodes_told(ns, column, first, 9);
+	assert_true(nodes_shows(ns, column, 9));
+	nodes_believe(ns, column, true);
+	assert_false(nodes_shows(ns, column, 1));
+	/* No attributes were told. */
+	first = nodes_ask(ns, column);
+	nodes_told(ns, column, first, INT64_MIN);
+	assert_false(nodes_shows(ns, column, 1));
+	nodes_forget(ns, version, 1);
+	nodes_free(ns);
+}
+
 static void a_version_is_the_oldest_while_it_bears_the_name(void **state)
 {
 	struct nodes *ns = setup();
@@ -731,6 +777,8 @@ int main(void)
 			the_oldest_version_is_found_whatever_the_order),
 		cmocka_unit_test(
 			a_version_is_the_oldest_while_it_bears_the_name),
+		cmocka_unit_test(
+			of_times_that_were_told_at_once_the_earliest_is_believed),
 		cmocka_unit_test(counts_are_exact_over_threads),
 	};
 

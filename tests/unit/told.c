@@ -443,6 +443,38 @@ of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
 	world_end(&w);
 }
 
+/* The kernel believes of a column that it has the time of its newest version. */
+static void
+a_version_that_is_not_the_newest_leaves_its_column_the_time(void **state)
+{
+	struct column c;
+	struct world w;
+
+	begin_column(&w, &c);
+	/* Who looks a directory up gets a time that is not noted. */
+	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
+	assert_int_equal(make_file(&w, c.column, "3"), 0);
+	assert_true(has_word(notices(&w), "pages", c.column, ""));
+	changed_at(&w, c.column);
+	assert_int_equal(make_file(&w, c.column, "4"), 0);
+	assert_false(has_word(notices(&w), "pages", c.column, ""));
+	assert_int_equal(make_file(&w, c.column, "7"), 0);
+	assert_true(has_word(notices(&w), "pages", c.column, ""));
+	/* What is made by another name may be a file that the kernel knows. */
+	changed_at(&w, c.column);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
+	notices(&w);
+	assert_int_equal(make_file(&w, c.row, "f:q"), 0);
+	assert_true(has_word(notices(&w), "pages", c.column, ""));
+	/* A listing that the kernel keeps has another name in it. */
+	changed_at(&w, c.column);
+	assert_int_equal(nodes_list(w.fs->nodes, c.column, 1), LIST_FILL);
+	assert_int_equal(make_file(&w, c.column, "2"), 0);
+	assert_true(has_word(notices(&w), "pages", c.column, ""));
+	nodes_list_end(w.fs->nodes, c.column);
+	world_end(&w);
+}
+
 static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
 {
 	struct column c;
@@ -760,6 +792,8 @@ int main(void)
 		cmocka_unit_test(
 			of_many_rows_of_a_stream_the_kernel_hears_what_it_knows),
 		cmocka_unit_test(a_version_aside_that_a_stream_puts_is_shown),
+		cmocka_unit_test(
+			a_version_that_is_not_the_newest_leaves_its_column_the_time),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(
