@@ -173,14 +173,20 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to);
 int table_alter(struct table *t, const struct schema *schema, bool drop_data);
 /*
  * The same, with more to say of the families that go. One that a snapshot
- * shows stays where it may (ALTER_KEEP), else it is -EBUSY.
+ * shows stays where it may (ALTER_KEEP), else it is -EBUSY. -EAGAIN when the
+ * schema is not the one any more that @a is made of.
  */
 int table_change(struct table *t, const struct alter *a);
 /*
- * The same for who has read the schema: -EAGAIN, and nothing is changed, when
- * table_schema_version() is not @version any more.
+ * Changes the schema by what @edit makes of it: *a is zeroed, and is freed
+ * whatever @edit returns. Who changes the schema meanwhile loses nothing by
+ * that: @edit is called again, with the schema that is there by then. An error
+ * of @edit's ends it.
  */
-int table_change_from(struct table *t, const struct alter *a, uint64_t version);
+int table_edit(struct table *t,
+	       int (*edit)(void *arg, const struct schema *now,
+			   struct alter *a),
+	       void *arg);
 /* Declares one family with defaults. -EEXIST, -EPERM if the table is fixed. */
 int table_add_family(struct table *t, struct bytes family);
 /*

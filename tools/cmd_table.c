@@ -129,31 +129,42 @@ static bool is_shown(struct store *store, const char *name)
 	return found;
 }
 
+struct altering {
+	struct request *rq;
+	bool force, dry;
+	int code; /* of a reported failure; 0 = none */
+};
+
+static int make_alter(void *arg, const struct schema *now, struct alter *a)
+{
+	struct altering *al = arg;
+
+	if (schema_copy(&a->to, now) < 0)
+		return -ENOMEM;
+	al->code = apply_schema(al->rq, 2, a);
+	if (al->code)
+		return -ECANCELED;
+	if (al->force)
+		a->rest = ALTER_DROP;
+	else if (al->rq->delete.n)
+		a->rest = ALTER_REFUSE;
+	a->dry = al->dry;
+	return 0;
+}
+
 int cmd_alter(struct request *rq)
 {
-	struct alter a = {0};
-	int r, code;
+	struct altering al = {.rq = rq, .force = rq->force};
+	int r = table_edit(rq->table, make_alter, &al);
 
-	if (table_schema(rq->table, &a.to) < 0)
-		return fail_store(rq->words[1]);
-	code = apply_schema(rq, 2, &a);
-	if (code)
-		goto out;
-	if (rq->force)
-		a.rest = ALTER_DROP;
-	else if (rq->delete.n)
-		a.rest = ALTER_REFUSE;
-	r = table_change(rq->table, &a);
-	if (r < 0)
-		code = fail_store(rq->words[1]);
+	if (r == 0 || al.code)
+		return al.code;
+	fail_store(rq->words[1]);
 	/* --force helps, unless a snapshot shows the families. */
-	a.dry = true;
-	a.rest = ALTER_DROP;
-	if (r == -EBUSY && table_change(rq->table, &a) == 0)
+	al.force = al.dry = true;
+	if (r == -EBUSY && table_edit(rq->table, make_alter, &al) == 0)
 		fputs("  with --force they are dropped as well\n", stderr);
-out:
-	alter_free(&a);
-	return code;
+	return EXIT_STORE;
 }
 
 int cmd_describe(struct request *rq)

@@ -32,101 +32,102 @@ struct bytes schema_edit_text(const struct schema_edit *e, struct bytes draft)
 	return draft;
 }
 
-static uint64_t version_of(const struct place *p)
-{
-	return table_schema_version(fstable_table(p->table));
-}
+/* The table becomes what a text says. */
+struct text_edit {
+	struct bytes text;
+	/* Gives the text, of the schema of the moment; NULL: it is there. */
+	int (*make)(void *arg, struct bytes *text);
+	void *arg;
+	unsigned flags; /* of alter_parse() */
+	bool dry;
+};
 
-static int take(struct fs *fs, const struct place *p, struct bytes text,
-		bool again, bool dry, uint64_t version)
+static int edit_by_text(void *arg, const struct schema *now, struct alter *a)
 {
-	struct schema now = {0};
-	struct alter a = {0};
-	unsigned flags = (again ? ALTER_GONE : 0) |
-			 (fs->options->nodelete ? ALTER_SPARE : 0);
-	int r;
+	struct text_edit *e = arg;
+	int r = e->make ? e->make(e->arg, &e->text) : 0;
 
-	if (!text.len)
-		return why(-EINVAL, "an empty .schema changes nothing");
-	r = fstable_schema(p->table, &now);
-	if (r < 0)
-		return r;
-	/* Line by line, a text that hides nothing must not seem to. */
-	r = alter_parse(text, &now, flags, &a);
-	a.dry = dry;
+	if (r == 0 && !e->text.len)
+		r = why(-EINVAL, "an empty .schema changes nothing");
 	if (r == 0)
-		r = table_change_from(fstable_table(p->table), &a, version);
-	if (r == 0 && !dry)
-		changed_schema(fs, p->table, p->parent, true);
-	alter_free(&a);
-	schema_free(&now);
+		r = alter_parse(e->text, now, e->flags, a);
+	a->dry = e->dry;
 	return r;
 }
 
-/* Again when somebody else was first: what stays is of what is there by then. */
-static int take_now(struct fs *fs, const struct place *p, struct bytes text,
-		    bool again, bool dry)
+static int take(struct fs *fs, const struct place *p, struct text_edit *e,
+		bool again)
 {
 	int r;
 
-	do
-		r = take(fs, p, text, again, dry, version_of(p));
-	while (r == -EAGAIN);
+	e->flags = again ? ALTER_GONE : 0;
+	/* Line by line, a text that hides nothing must not seem to. */
+	if (fs->options->nodelete)
+		e->flags |= ALTER_SPARE;
+	r = table_edit(fstable_table(p->table), edit_by_text, e);
+	if (r == 0 && !e->dry)
+		changed_schema(fs, p->table, p->parent, true);
 	return r;
 }
 
 int schema_file_check(struct fs *fs, const struct place *p,
-		      const struct schema_edit *e, struct bytes draft)
+		      const struct schema_edit *edit, struct bytes draft)
 {
-	struct bytes text = schema_edit_text(e, draft);
+	struct text_edit e = {
+		.text = schema_edit_text(edit, draft),
+		.dry = true,
+	};
 
 	/* A part may end anywhere; its last line is judged with the next. */
-	if (text.len % PART_BYTES == 0)
-		while (text.len && text.data[text.len - 1] != '\n')
-			text.len--;
-	return text.len ? take_now(fs, p, text, e->applied, true) : 0;
-}
-
-int schema_file_apply_to(struct fs *fs, const struct place *p,
-			 struct bytes text, bool again, uint64_t version)
-{
-	return take(fs, p, text, again, false, version);
+	if (e.text.len % PART_BYTES == 0)
+		while (e.text.len && e.text.data[e.text.len - 1] != '\n')
+			e.text.len--;
+	return e.text.len ? take(fs, p, &e, edit->applied) : 0;
 }
 
 int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
 		      bool again)
 {
-	return take_now(fs, p, text, again, false);
+	struct text_edit e = {.text = text};
+
+	return take(fs, p, &e, again);
 }
 
-static int set_owner(const struct place *table, const struct stat *attr,
-		     int set)
+int schema_file_apply_made(struct fs *fs, const struct place *p,
+			   int (*make)(void *arg, struct bytes *text),
+			   void *arg, bool again)
 {
-	struct alter a = {.rest = ALTER_REFUSE};
-	uint64_t version = version_of(table);
-	int r = fstable_schema(table->table, &a.to);
+	struct text_edit e = {.make = make, .arg = arg};
 
-	if (r < 0)
-		return r;
-	if (set & FUSE_SET_ATTR_MODE)
-		a.to.mode = attr->st_mode & 07777;
-	if (set & FUSE_SET_ATTR_UID)
-		a.to.uid = attr->st_uid;
-	if (set & FUSE_SET_ATTR_GID)
-		a.to.gid = attr->st_gid;
-	r = table_change_from(fstable_table(table->table), &a, version);
-	alter_free(&a);
+	return take(fs, p, &e, again);
+}
+
+/* chmod and chown. */
+struct owner_edit {
+	const struct stat *attr;
+	int set;
+};
+
+static int edit_owner(void *arg, const struct schema *now, struct alter *a)
+{
+	const struct owner_edit *e = arg;
+	int r = schema_copy(&a->to, now);
+
+	if (e->set & FUSE_SET_ATTR_MODE)
+		a->to.mode = e->attr->st_mode & 07777;
+	if (e->set & FUSE_SET_ATTR_UID)
+		a->to.uid = e->attr->st_uid;
+	if (e->set & FUSE_SET_ATTR_GID)
+		a->to.gid = e->attr->st_gid;
 	return r;
 }
 
 int schema_file_owner(struct fs *fs, const struct place *table,
 		      const struct stat *attr, int set)
 {
-	int r;
+	struct owner_edit e = {attr, set};
+	int r = table_edit(fstable_table(table->table), edit_owner, &e);
 
-	do
-		r = set_owner(table, attr, set);
-	while (r == -EAGAIN);
 	if (!r)
 		changed_schema(fs, table->table, table->node, false);
 	return r;

@@ -44,11 +44,12 @@ int schema_file_check(struct fs *fs, const struct place *p,
 int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
 		      bool again);
 /*
- * The same of a text that has been made of the schema's: -EAGAIN, to make it
- * again, when table_schema_version() is not @version any more.
+ * The same of a text that @make makes of the table's: again, when somebody else
+ * has changed it meanwhile.
  */
-int schema_file_apply_to(struct fs *fs, const struct place *p,
-			 struct bytes text, bool again, uint64_t version);
+int schema_file_apply_made(struct fs *fs, const struct place *p,
+			   int (*make)(void *arg, struct bytes *text),
+			   void *arg, bool again);
 /*
  * chmod and chown of a table directory: persists. Bits of @set are
  * FUSE_SET_ATTR_MODE, _UID, _GID.

@@ -150,26 +150,36 @@ static int publish_cell(struct writer *w, unsigned flags)
 	return err == -EEXIST && w->tail ? 0 : err;
 }
 
+struct appending {
+	struct writer *w;
+	struct draft whole;
+};
+
+static int make_whole(void *arg, struct bytes *text)
+{
+	struct appending *a = arg;
+	int err;
+
+	draft_clear(&a->whole);
+	err = writer_whole(a->w, &a->whole);
+	*text = schema_edit_text(&a->w->edit, buf_bytes(&a->whole.content));
+	return err;
+}
+
 /*
  * What is appended is to the schema of the moment when it is applied. The draft is
  * the whole text from then on: what is written later is part of it, in its order.
  */
 static int append_schema(struct writer *w)
 {
-	const struct place *p = &w->place;
-	uint64_t version = table_schema_version(fstable_table(p->table));
-	struct draft whole;
-	int err = writer_whole(w, &whole);
+	struct appending a = {.w = w};
+	int err = schema_file_apply_made(w->fs, &w->place, make_whole, &a,
+					 w->edit.applied);
 
-	if (!err)
-		err = schema_file_apply_to(
-			w->fs, p,
-			schema_edit_text(&w->edit, buf_bytes(&whole.content)),
-			w->edit.applied, version);
 	if (err)
-		draft_clear(&whole);
+		draft_clear(&a.whole);
 	else
-		writer_take_whole(w, &whole);
+		writer_take_whole(w, &a.whole);
 	return err;
 }
 
@@ -185,9 +195,7 @@ static int publish_schema(struct writer *w)
 					 buf_bytes(&w->draft.content)),
 			w->edit.applied);
 	else
-		do
-			err = append_schema(w);
-		while (err == -EAGAIN);
+		err = append_schema(w);
 	w->edit.applied |= !err;
 	return err;
 }

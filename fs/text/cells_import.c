@@ -219,32 +219,33 @@ static int look_at_schema(struct cells_import *im)
 	return 0;
 }
 
-static int give_attrs(struct cells_import *im, struct bytes name,
-		      const struct family_attrs *attrs)
-{
-	struct alter a = {.rest = ALTER_REFUSE};
-	int r = look_at_schema(im);
-	int to = r < 0 ? -1 : schema_find(&im->schema, name);
+/* A family of the schema gets these attributes. */
+struct attrs_edit {
+	struct bytes family;
+	const struct family_attrs *attrs;
+};
 
-	if (to < 0)
-		return r;
-	im->schema.families[to].attrs = *attrs;
-	im->has_schema = false;
-	a.to = im->schema;
-	return table_change_from(im->table, &a, im->schema_version);
+static int edit_attrs(void *arg, const struct schema *now, struct alter *a)
+{
+	const struct attrs_edit *e = arg;
+	int r = schema_copy(&a->to, now);
+	int at = r < 0 ? -1 : schema_find(&a->to, e->family);
+
+	if (at >= 0)
+		a->to.families[at].attrs = *e->attrs;
+	return r;
 }
 
 /* Gives a family that was just declared the export's attributes. */
 static int take_attrs(struct cells_import *im, struct bytes name)
 {
-	int at = schema_find(&im->from, name), r;
+	struct attrs_edit e = {.family = name};
+	int at = schema_find(&im->from, name);
 
 	if (at < 0)
 		return 0;
-	do
-		r = give_attrs(im, name, &im->from.families[at].attrs);
-	while (r == -EAGAIN);
-	return r;
+	e.attrs = &im->from.families[at].attrs;
+	return table_edit(im->table, edit_attrs, &e);
 }
 
 /* The line's family; in a table of open schema it is added if it is new. */

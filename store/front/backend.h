@@ -45,7 +45,11 @@ struct store_ops {
 	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
-	/* Calls guard_family() for each family if no_delete is supported. */
+	/*
+	 * Calls alter_check_from() under the lock that keeps other changes of
+	 * the schema out, and guard_family() for each family if no_delete is
+	 * supported.
+	 */
 	int (*table_alter)(struct table *t, const struct alter *a);
 	int (*table_next)(struct store *s, struct bytes after, char *name);
 	/*
@@ -244,5 +248,7 @@ void store_init(struct store *s, const struct store_ops *ops, bool read_only);
 void store_fini(struct store *s);
 /* Initialises a table, with one reference. */
 void table_init(struct table *t, struct store *s, uint64_t id);
+/* Is @a made of this version of the schema, or of any? 0, or -EAGAIN. */
+int alter_check_from(const struct alter *a, uint64_t version);
 
 #endif

@@ -132,8 +132,14 @@ int table_alter(struct table *t, const struct schema *schema, bool drop_data)
 	return table_change(t, &a);
 }
 
-static int change(struct table *t, const struct alter *a,
-		  const uint64_t *version)
+int alter_check_from(const struct alter *a, uint64_t version)
+{
+	return a->has_from && a->from != version
+		       ? why(-EAGAIN, "the schema has been changed")
+		       : 0;
+}
+
+int table_change(struct table *t, const struct alter *a)
 {
 	struct store *s = t->store;
 	int r;
@@ -147,23 +153,46 @@ static int change(struct table *t, const struct alter *a,
 		r = front_can(s, CAN_QUOTA);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
-		if (version && s->ops->table_schema_version(t) != *version)
-			r = why(-EAGAIN, "the schema has been changed");
-		else
-			r = s->ops->table_alter(t, a);
+		r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	return front_end(s, r);
 }
 
-int table_change(struct table *t, const struct alter *a)
+/* One try: -EAGAIN when somebody else was first. */
+static int try_edit(struct table *t,
+		    int (*edit)(void *arg, const struct schema *now,
+				struct alter *a),
+		    void *arg)
 {
-	return change(t, a, NULL);
+	/* Read before the schema: an older number only causes another try. */
+	uint64_t version = table_schema_version(t);
+	struct schema now = {0};
+	struct alter a = {0};
+	int r = table_schema(t, &now);
+
+	if (r == 0)
+		r = front_end(t->store, edit(arg, &now, &a));
+	a.has_from = true;
+	a.from = version;
+	if (r == 0)
+		r = table_change(t, &a);
+	alter_free(&a);
+	schema_free(&now);
+	return r;
 }
 
-int table_change_from(struct table *t, const struct alter *a, uint64_t version)
+int table_edit(struct table *t,
+	       int (*edit)(void *arg, const struct schema *now,
+			   struct alter *a),
+	       void *arg)
 {
-	return change(t, a, &version);
+	int r;
+
+	do
+		r = try_edit(t, edit, arg);
+	while (r == -EAGAIN);
+	return r;
 }
 
 /* REQUIRES: schema_lock, so that the schema does not change meanwhile. */

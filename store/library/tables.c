@@ -71,19 +71,14 @@ int cellfs_table_schema(struct cellfs_table *t, struct cellfs_buffer *text)
 	return 0;
 }
 
+static int edit_by_text(void *text, const struct schema *now, struct alter *a)
+{
+	return alter_parse(bytes_str(text), now, 0, a);
+}
+
 int cellfs_table_alter(struct cellfs_table *t, const char *schema)
 {
-	struct schema now = {0};
-	struct alter a = {0};
-	int r = table_schema(table_in(t), &now);
-
-	if (r == 0)
-		r = with_reason(alter_parse(bytes_str(schema), &now, 0, &a));
-	if (r == 0)
-		r = table_change(table_in(t), &a);
-	alter_free(&a);
-	schema_free(&now);
-	return r;
+	return table_edit(table_in(t), edit_by_text, (void *)(uintptr_t)schema);
 }
 
 int cellfs_namespace_create(struct cellfs *s, const char *name)

@@ -317,6 +317,8 @@ static void walk_alter(struct walk *w, struct alter *a)
 	if (a->rest > ALTER_DROP)
 		refuse(w);
 	a->dry = walk_bool(w, a->dry);
+	a->has_from = walk_bool(w, a->has_from);
+	a->from = walk_number(w, a->from, 8);
 	walk_schema(w, &a->to);
 	walk_schema(w, &a->drop);
 }

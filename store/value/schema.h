@@ -93,6 +93,9 @@ struct alter {
 	struct schema drop; /* families to drop; only names are set */
 	uint8_t rest;	    /* enum alter_rest: for families in neither */
 	bool dry;	    /* only check; change nothing */
+	/* Of which table_schema_version() it is made, or of any. */
+	bool has_from;
+	uint64_t from;
 };
 
 /* Sets the quota as the text does. -EINVAL in words. */

@@ -175,6 +175,8 @@ hbase_describe() {
 @test "alter: a family with cells goes by force only" {
 	ctl put "$STORE" t r e:q x
 	says 3 "holds cells" alter "$STORE" t --delete e
+	says 3 "with --force" alter "$STORE" t d:compression=zstd --delete e
+	[ "$(grep -c note: <<<"$stderr")" -eq 1 ]
 	[[ $stderr == *"with --force"* ]]
 	[ "$(families)" = "d e " ]
 	ctl alter "$STORE" t --delete e --force

@@ -216,6 +216,19 @@ other" ]
 	grep -q 'versions 1' "$M/T/.schema"
 }
 
+@test "who alters a table beside others takes nothing of theirs away" {
+	mkdir "$M/T"
+	for who in a b; do
+		(for i in {1..15}; do ctl alter "$M" T --add "$who$i"; done) 3>&- &
+		pids+=($!)
+	done
+	for i in {1..40}; do echo "family c$i" >>"$M/T/.schema"; done
+	for pid in "${pids[@]}"; do wait "$pid"; done
+	[ "$(grep -c '^family a' "$M/T/.schema")" -eq 15 ]
+	[ "$(grep -c '^family b' "$M/T/.schema")" -eq 15 ]
+	[ "$(grep -c '^family c' "$M/T/.schema")" -eq 40 ]
+}
+
 @test "a schema that was removed is there when cellctl has written it" {
 	mkdir "$M/T"
 	sed 's/mode .*/mode 0700/' "$M/T/.schema" > "$T/schema"

@@ -264,6 +264,52 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	end(&f);
 }
 
+struct setter {
+	struct cellfs_table *t;
+	_Atomic int turns;
+	_Atomic bool over;
+	int failed;
+};
+
+/* Changes the quota to and fro. */
+static void *set_quotas(void *arg)
+{
+	struct setter *s = arg;
+
+	while (!s->over)
+		s->failed |= cellfs_table_alter(
+			s->t, s->turns++ % 2 ? "quota 1GiB\n" : "quota 2GiB\n");
+	return NULL;
+}
+
+static void what_others_alter_at_the_same_time_stays(void **state)
+{
+	static const char *const modes[] = {"mode 0700\n", "mode 0750\n"};
+	struct fixture f = begin();
+	struct setter other = {.t = f.t};
+	struct cellfs_buffer text = {0};
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, set_quotas, &other), 0);
+	for (int i = 0; i < 40; i++) {
+		int turns;
+
+		assert_int_equal(cellfs_table_alter(f.t, modes[i % 2]), 0);
+		/* A change that the other made of what was before is over. */
+		turns = other.turns;
+		while (other.turns < turns + 2)
+			usleep(100);
+		assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+		assert_non_null(strstr(text.data, modes[i % 2]));
+	}
+	other.over = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(other.failed, 0);
+	cellfs_buffer_free(&text);
+	end(&f);
+}
+
 static void a_table_of_a_namespace_needs_it(void **state)
 {
 	struct fixture f = begin();
@@ -478,6 +524,7 @@ int main(void)
 		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
 		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),
 		cmocka_unit_test(a_schema_is_text_that_is_read_and_changed),
+		cmocka_unit_test(what_others_alter_at_the_same_time_stays),
 		cmocka_unit_test(a_table_of_a_namespace_needs_it),
 		cmocka_unit_test(snapshots_show_the_past),
 		cmocka_unit_test(the_store_tells_its_figures),

@@ -147,6 +147,9 @@ mutant "the catalog before is not kept" store/lsm/manifest/manifest.c \
 mutant "the one version of a column in a block is taken for its only one" store/lsm/read/get.c \
 	's/n->only = !n->found && is_alone\(&at, cell\)/n->only = !n->found \&\& (is_alone(\&at, cell) || at.block->copies == 1)/' \
 	meson build-asan engine
+mutant "a served change of a schema is of any version" store/remote/fields.c \
+	's/a->has_from = walk_bool\(w, a->has_from\)/a->has_from = walk_bool(w, false)/' \
+	bats served 'who alters a table beside others takes nothing'
 mutant "a schema hides what a snapshot shows" store/lsm/admin/tables.c \
 	's/(int shows_less.*?)if \(!s\)/$1if (true)/s' \
 	meson build-asan engine_tables

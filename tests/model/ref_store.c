@@ -457,6 +457,8 @@ static int ref_table_alter(struct table *base, const struct alter *a)
 	int r = ref_gone(t);
 
 	if (r == 0)
+		r = alter_check_from(a, t->schema_version);
+	if (r == 0)
 		r = alter(t, a);
 	return ref_unlock(rs, r);
 }

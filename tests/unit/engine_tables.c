@@ -126,21 +126,54 @@ static void what_a_flush_has_dropped_is_told_after_a_restart(void **state)
 static void a_change_of_what_is_no_more_is_refused(void **state)
 {
 	struct temp_store *s = store_of(state);
-	uint64_t version = table_schema_version(s->table);
-	struct alter a = {.rest = ALTER_REFUSE};
+	struct alter a = {.has_from = true};
 
+	a.from = table_schema_version(s->table);
 	assert_int_equal(table_schema(s->table, &a.to), 0);
 	assert_int_equal(table_add_family(s->table, bytes_str("meanwhile")), 0);
 	a.to.mode = 0700;
-	assert_int_equal(table_change_from(s->table, &a, version), -EAGAIN);
+	assert_int_equal(table_change(s->table, &a), -EAGAIN);
+	a.dry = true;
+	assert_int_equal(table_change(s->table, &a), -EAGAIN);
 	alter_free(&a);
 	assert_int_equal(table_schema(s->table, &a.to), 0);
 	assert_true(schema_find(&a.to, bytes_str("meanwhile")) >= 0);
 	assert_int_equal(a.to.mode, 0755);
-	a.to.mode = 0700;
-	version = table_schema_version(s->table);
-	assert_int_equal(table_change_from(s->table, &a, version), 0);
 	alter_free(&a);
+}
+
+struct meanwhile {
+	struct table *t;
+	unsigned calls;
+	int fails;
+};
+
+static int edit_mode(void *arg, const struct schema *now, struct alter *a)
+{
+	struct meanwhile *m = arg;
+
+	if (!m->calls++)
+		assert_int_equal(table_add_family(m->t, bytes_str("new")), 0);
+	assert_int_equal(schema_copy(&a->to, now), 0);
+	a->to.mode = 0700;
+	return m->fails;
+}
+
+static void an_edit_is_made_again_of_what_has_changed_meanwhile(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct meanwhile m = {.t = s->table};
+	struct schema schema = {0};
+
+	assert_int_equal(table_edit(s->table, edit_mode, &m), 0);
+	assert_int_equal(m.calls, 2);
+	m.fails = -EDOM;
+	assert_int_equal(table_edit(s->table, edit_mode, &m), -EDOM);
+	assert_int_equal(m.calls, 3);
+	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_true(schema_find(&schema, bytes_str("new")) >= 0);
+	assert_int_equal(schema.mode, 0700);
+	schema_free(&schema);
 }
 
 static void a_snapshot_keeps_what_compaction_would_drop(void **state)
@@ -770,6 +803,7 @@ int main(void)
 		BOTH(without_deletes_a_family_with_cells_may_not_show_less),
 		BOTH(what_a_flush_has_dropped_is_told_after_a_restart),
 		BOTH(a_change_of_what_is_no_more_is_refused),
+		BOTH(an_edit_is_made_again_of_what_has_changed_meanwhile),
 		BOTH(a_snapshot_keeps_what_compaction_would_drop),
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),

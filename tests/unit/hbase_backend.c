@@ -470,6 +470,37 @@ static void a_schema_is_judged_without_a_change(void **state)
 	end(&c, s, t);
 }
 
+struct meanwhile {
+	struct played_cluster *c;
+	unsigned calls;
+};
+
+static int edit_mode(void *arg, const struct schema *now, struct alter *a)
+{
+	struct meanwhile *m = arg;
+
+	assert_int_equal(now->families[0].attrs.new_version_behavior, m->calls);
+	m->calls++;
+	pthread_mutex_lock(&m->c->lock);
+	m->c->new_version_behavior = true;
+	pthread_mutex_unlock(&m->c->lock);
+	a->dry = true;
+	return schema_copy(&a->to, now);
+}
+
+static void an_edit_is_made_again_of_what_another_client_did(void **state)
+{
+	struct played_cluster c = {0};
+	struct meanwhile m = {&c, 0};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_edit(t, edit_mode, &m), 0);
+	assert_int_equal(m.calls, 2);
+	end(&c, s, t);
+}
+
 /* Without a time between the bounds of the scan a family may have times. */
 static void families_have_times_where_the_scan_has_none(void **state)
 {
@@ -615,6 +646,8 @@ int main(void)
 		cmocka_unit_test(a_check_of_no_family_is_refused),
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
+		cmocka_unit_test(
+			an_edit_is_made_again_of_what_another_client_did),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(
 			a_table_is_flushed_by_the_master_or_the_servers),

@@ -636,6 +636,41 @@ static void change_all(struct fixture *f, int deletes)
 	assert_int_equal(store_compact(f->s, f->t), 0);
 }
 
+struct meanwhile {
+	struct table *t; /* the owner's */
+	unsigned calls;
+};
+
+static int edit_mode(void *arg, const struct schema *now, struct alter *a)
+{
+	struct meanwhile *m = arg;
+
+	if (!m->calls++)
+		assert_int_equal(table_add_family(m->t, str("new")), 0);
+	assert_int_equal(schema_copy(&a->to, now), 0);
+	a->to.mode = 0700;
+	return 0;
+}
+
+static void an_edit_takes_nothing_of_who_was_first_away(void **state)
+{
+	struct meanwhile m = {0};
+	struct schema schema;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(table_open(f.behind, str("t"), &m.t), 0);
+	assert_int_equal(table_edit(f.t, edit_mode, &m), 0);
+	assert_int_equal(m.calls, 2);
+	assert_int_equal(table_schema(m.t, &schema), 0);
+	assert_true(schema_find(&schema, str("new")) >= 0);
+	assert_int_equal(schema.mode, 0700);
+	schema_free(&schema);
+	table_unref(m.t);
+	end(&f);
+}
+
 static void the_owner_is_asked_of_every_change_and_told(void **state)
 {
 	struct owner owner = {0};
@@ -983,6 +1018,7 @@ int main(void)
 		cmocka_unit_test(who_only_writes_is_stopped),
 		cmocka_unit_test(a_frame_without_bounds_ends_the_session_only),
 		cmocka_unit_test(a_session_has_so_much_open_and_no_more),
+		cmocka_unit_test(an_edit_takes_nothing_of_who_was_first_away),
 		cmocka_unit_test(the_owner_is_asked_of_every_change_and_told),
 		cmocka_unit_test(what_the_owner_refuses_does_not_happen),
 		cmocka_unit_test(a_request_that_is_cut_or_damaged_does_no_harm),

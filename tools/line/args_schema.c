@@ -17,10 +17,15 @@
 #include "tools/shell/attrs.h"
 #include "tools/shell/hash.h"
 
+/* Notes are said once, also when a schema is made again (table_edit()). */
+static bool is_noted;
+
 /* Says what of HBase's attribute is not as it was there. */
 static void note(const char *family, const char *name, const char *value,
 		 const struct attr_text *as)
 {
+	if (is_noted)
+		return;
 	if (as->replaced)
 		fprintf(stderr, "cellctl: note: family %s: %s %s becomes %s\n",
 			family, name, value, as->value);
@@ -255,7 +260,7 @@ static int note_table(void *arg, const char *key, const char *value)
 {
 	if (!strcmp(key, "TABLE_ATTRIBUTES"))
 		return hash_read(&value, note_table, arg);
-	if (strcmp(key, "METADATA") != 0)
+	if (strcmp(key, "METADATA") != 0 && !is_noted)
 		fprintf(stderr,
 			"cellctl: note: %s %s of the table is left out: it "
 			"means nothing here\n",
@@ -336,6 +341,7 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 		code = apply_family(schema, rq->add.texts[i], MAY_ADD);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
 		code = remove_family(schema, rq->delete.texts[i]);
+	is_noted = true;
 	return code;
 }
 

@@ -278,6 +278,8 @@ int hbase_table_alter(struct table *t, const struct alter *a)
 	expire(t);
 	r = hbase_table_schema(t, &now);
 	if (r == 0)
+		r = alter_check_from(a, hbase_schema_version(t));
+	if (r == 0)
 		r = altered(t, &now, a, &to);
 	if (r == 0)
 		r = descriptor_check(&to);

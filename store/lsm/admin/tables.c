@@ -558,6 +558,8 @@ int lsm_table_alter(struct table *base, const struct alter *a)
 	if (r == 0 && !t->now)
 		r = why(-ENOENT, "the table has been dropped");
 	if (r == 0)
+		r = alter_check_from(a, t->now->version);
+	if (r == 0)
 		r = altered(db, base, a, &to);
 	if (r == 0 && !a->dry && !schema_equal(&to, &t->now->schema))
 		r = replace(db, t, NULL, &to, false, NULL);
