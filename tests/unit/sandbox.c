@@ -109,14 +109,21 @@ static void only_the_store_is_open_to_it(void **state)
 
 static void read_files(const struct sandbox *s)
 {
-	char path[96];
+	char path[96], other[96];
 
 	snprintf(path, sizeof(path), "%s/keytab", folder);
+	snprintf(other, sizeof(other), "%s/other", folder);
 	NEED(open(path, O_RDONLY) >= 0);
 	NEED(open("/etc/passwd", O_RDONLY) >= 0);
 	REFUSED(open(path, O_WRONLY));
+	/* Landlock knows of it from its third version on. */
+	if (s->landlock >= 3)
+		REFUSED(open(path, O_RDONLY | O_TRUNC));
 	REFUSED(open("/tmp/sandbox-elsewhere", O_WRONLY | O_CREAT, 0600));
+	REFUSED(mkdir(other, 0700));
+	REFUSED(rename(path, other));
 	REFUSED(unlink(path));
+	REFUSED(rmdir(folder));
 }
 
 static void of_a_cluster_it_reads_all_and_writes_nothing(void **state)
