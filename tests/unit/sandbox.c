@@ -157,13 +157,14 @@ static void *nothing(void *arg)
 
 static void start_things(const struct sandbox *s)
 {
-	char name[] = "true", *argv[] = {name, NULL};
+	/* Which the child would end as. */
+	char name[] = "false", *argv[] = {name, NULL};
 	pthread_t thread;
 
 	NEED(pthread_create(&thread, NULL, nothing, NULL) == 0);
 	NEED(pthread_join(thread, NULL) == 0);
 	REFUSED(fork());
-	REFUSED(execv("/bin/true", argv));
+	REFUSED(execv("/bin/false", argv));
 	REFUSED(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	REFUSED(unshare(CLONE_NEWUSER));
 	NEED(unshare(CLONE_FILES) == 0);
@@ -175,6 +176,75 @@ static void start_things(const struct sandbox *s)
 static void it_starts_threads_and_nothing_else(void **state)
 {
 	in_sandbox(false, start_things);
+	in_sandbox(true, start_things);
+}
+
+/* Calls that no mount has a use for, with arguments that they would find bad. */
+static const int of_no_use[] = {
+	SYS_acct,
+	SYS_add_key,
+	SYS_bpf,
+	SYS_chroot,
+	SYS_execveat,
+	SYS_fanotify_init,
+	SYS_fchownat,
+	SYS_fsopen,
+	SYS_inotify_init1,
+	SYS_kcmp,
+	SYS_keyctl,
+	SYS_linkat,
+	SYS_listen,
+	SYS_memfd_create,
+	SYS_mknodat,
+	SYS_move_mount,
+	SYS_name_to_handle_at,
+	SYS_open_by_handle_at,
+	SYS_open_tree,
+	SYS_perf_event_open,
+	SYS_personality,
+	SYS_pidfd_getfd,
+	SYS_pidfd_open,
+	SYS_pivot_root,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_request_key,
+	SYS_rt_sigqueueinfo,
+	SYS_setgid,
+	SYS_setns,
+	SYS_setresuid,
+	SYS_setuid,
+	SYS_setxattr,
+	SYS_shmget,
+	SYS_socketpair,
+	SYS_symlinkat,
+	SYS_truncate,
+	SYS_userfaultfd,
+#ifdef SYS_fork
+	SYS_fork,
+	SYS_symlink,
+	SYS_link,
+#endif
+};
+
+static void ask_for_more(const struct sandbox *s)
+{
+	size_t n = sizeof(of_no_use) / sizeof(*of_no_use);
+
+	for (size_t i = 0; i < n; i++) {
+		errno = 0;
+		if (syscall(of_no_use[i], -1, -1, -1, -1, -1) == -1 &&
+		    (errno == EPERM || errno == ENOSYS))
+			continue;
+		fprintf(stderr, "the call %d is made (%m)\n", of_no_use[i]);
+		_exit(1);
+	}
+}
+
+static void no_other_call_is_made(void **state)
+{
+	in_sandbox(false, ask_for_more);
+	in_sandbox(true, ask_for_more);
+	in_sandbox_with(false, true, ask_for_more);
 }
 
 static void use_sockets(const struct sandbox *s)
@@ -244,6 +314,7 @@ int main(void)
 		cmocka_unit_test(of_a_cluster_it_reads_all_and_writes_nothing),
 		cmocka_unit_test(calls_that_are_newer_are_not_there),
 		cmocka_unit_test(it_starts_threads_and_nothing_else),
+		cmocka_unit_test(no_other_call_is_made),
 		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
 		cmocka_unit_test(rings_are_for_who_is_served_by_them),
 		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
