@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -27,6 +29,7 @@
 #include <cmocka.h>
 
 #include "fs/host/sandbox.h"
+#include "store/value/why.h"
 
 static char folder[64];
 
@@ -301,6 +304,72 @@ static void it_mounts_nothing_and_says_what_is_on(void **state)
 	in_sandbox(false, look);
 }
 
+/* From now on the kernel lacks a call. */
+static void lack(int nr)
+{
+	struct sock_filter code[] = {
+		{BPF_LD | BPF_W | BPF_ABS, 0, 0,
+		 offsetof(struct seccomp_data, nr)},
+		{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)nr},
+		{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+		{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+	};
+	struct sock_fprog prog = {sizeof(code) / sizeof(*code), code};
+
+	NEED(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	NEED(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0);
+}
+
+/* What a process is told that wants all and lacks @nr, and one that does not. */
+static void try_without(int nr, bool required, const char *words)
+{
+	struct sandbox s = {.store = folder};
+	struct buf text = {0};
+	int r;
+
+	lack(nr);
+	r = sandbox_enter(&s, required);
+	if (required) {
+		NEED(r == -EOPNOTSUPP && strstr(store_why(), words));
+		return;
+	}
+	NEED(r == 0 && sandbox_format(&s, &text) == 0);
+	NEED(buf_append(&text, "", 1) == 0);
+	NEED(strstr((char *)text.data, words));
+	buf_free(&text);
+}
+
+static void without(int nr, bool required, const char *words)
+{
+	int status;
+	pid_t pid;
+
+	if (SANDBOX_IS_PARTIAL)
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		try_without(nr, required, words);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void what_the_kernel_lacks_is_refused_where_it_is_required(void **state)
+{
+	without(SYS_landlock_create_ruleset, true, "the kernel lacks Landlock");
+	without(SYS_landlock_restrict_self, true, "the kernel lacks Landlock");
+	without(SYS_seccomp, true, "the kernel lacks seccomp filters");
+}
+
+static void what_the_kernel_lacks_is_said_to_be_off(void **state)
+{
+	without(SYS_landlock_create_ruleset, false, "landlock no\nseccomp yes");
+	without(SYS_seccomp, false, "seccomp no\n");
+}
+
 static void who_does_not_exist_is_nobody_to_become(void **state)
 {
 	(void)state;
@@ -318,6 +387,9 @@ int main(void)
 		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
 		cmocka_unit_test(rings_are_for_who_is_served_by_them),
 		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
+		cmocka_unit_test(
+			what_the_kernel_lacks_is_refused_where_it_is_required),
+		cmocka_unit_test(what_the_kernel_lacks_is_said_to_be_off),
 		cmocka_unit_test(who_does_not_exist_is_nobody_to_become),
 	};
 
