@@ -340,7 +340,7 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 	if (r == 0 && open_store == store_open)
 		r = make_store(o, user, group);
 	if (r == 0 && o->run_as)
-		r = sandbox_become(o->run_as);
+		r = sandbox_become(o->run_as, o->sandbox == SANDBOX_NO);
 	if (store_is_directory(o->store))
 		m->sandbox.store = o->store;
 	m->sandbox.ring = o->io_uring;

@@ -30,7 +30,7 @@
 /* All that the first version has. */
 #define FIRST ((1ull << 13) - 1)
 
-int sandbox_become(const char *user)
+int sandbox_become(const char *user, bool open_to_it)
 {
 	struct passwd *p;
 
@@ -46,6 +46,9 @@ int sandbox_become(const char *user)
 	if (initgroups(user, p->pw_gid) ||
 	    setresgid(p->pw_gid, p->pw_gid, p->pw_gid) ||
 	    setresuid(p->pw_uid, p->pw_uid, p->pw_uid))
+		return why(-errno, "run_as=%s: %m", user);
+	/* The kernel hides from a user what was another's before. */
+	if (open_to_it && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
 		return why(-errno, "run_as=%s: %m", user);
 	return 0;
 }
@@ -155,6 +158,12 @@ int sandbox_enter(struct sandbox *s, bool required)
 	return 0;
 }
 
+/* What hides keys, or has become another user, has none without this sandbox too. */
+static bool has_core(void)
+{
+	return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
+}
+
 int sandbox_format(const struct sandbox *s, struct buf *out)
 {
 	const char *lacks =
@@ -164,7 +173,7 @@ int sandbox_format(const struct sandbox *s, struct buf *out)
 			   "core %s\n",
 			   geteuid(), s->no_new_privs ? "yes" : "no",
 			   s->no_capabilities ? "dropped" : "kept",
-			   s->undumpable ? "none" : "as the system has it");
+			   has_core() ? "as the system has it" : "none");
 
 	if (r == 0 && s->landlock)
 		r = buf_printf(out, "landlock yes (version %d)\n", s->landlock);

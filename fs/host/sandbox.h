@@ -48,8 +48,11 @@ struct sandbox {
 	unsigned seccomp; /* calls that are allowed; 0 = off */
 };
 
-/* Becomes that user. 0; -EINVAL, -EPERM in words. */
-int sandbox_become(const char *user);
+/*
+ * Becomes that user, for whom the process may then be @open_to_it: to a debugger, and
+ * to have a core. 0; -EINVAL, -EPERM in words.
+ */
+int sandbox_become(const char *user, bool open_to_it);
 /* 0, or with @required an error in words if it is not on in all parts. */
 int sandbox_enter(struct sandbox *s, bool required);
 /* Appends what is on, a line each. 0 or -ENOMEM. */

@@ -82,6 +82,17 @@ ends_by() {
 	[[ $output == *"$STORE"* ]]
 }
 
+@test "with sandbox=no the daemon leaves a core, and its user may look at it" {
+	mount_there prlimit --core=4096 "$CELLFS" "$STORE" "$M" -f \
+		-o run_as=nobody,sandbox=no
+	grep -qE '^Max core file size +4096 +4096 ' "/proc/$DAEMON/limits"
+	# So may a debugger, which asks for more.
+	as_nobody cat "/proc/$DAEMON/environ" >"$T/environ"
+	[ "$(stat -c %u "/proc/$DAEMON/mem")" = "$NOBODY" ]
+	as_nobody grep -qx "core as the system has it" "$M/.cellfs/status"
+	ends_by TERM
+}
+
 @test "who cannot be run as is named" {
 	mkdir "$STORE"
 	run -1 "$CELLFS" "$STORE" "$M" -f -o run_as=no-such-user
@@ -105,6 +116,8 @@ ends_by() {
 	ends_by TERM
 	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=no
 	grep -q "^no_new_privs no" "$M/.cellfs/status"
+	grep -q "^capabilities kept" "$M/.cellfs/status"
+	grep -q "^core as the system has it" "$M/.cellfs/status"
 	grep -q "^sandbox no" "$M/.cellfs/options"
 	ends_by TERM
 	run -2 "$CELLFS" "$STORE" "$M" -o sandbox=maybe

@@ -370,10 +370,34 @@ static void what_the_kernel_lacks_is_said_to_be_off(void **state)
 	without(SYS_seccomp, false, "seccomp no\n");
 }
 
+static void assert_said(const char *words)
+{
+	const struct sandbox none = {.store = folder};
+	struct buf text = {0};
+
+	assert_int_equal(sandbox_format(&none, &text), 0);
+	assert_int_equal(buf_append(&text, "", 1), 0);
+	assert_non_null(strstr((char *)text.data, words));
+	buf_free(&text);
+}
+
+/* As one that hides the keys of a cluster. */
+static void a_core_that_something_else_forbids_is_said_to_be_none(void **state)
+{
+	int was = prctl(PR_GET_DUMPABLE);
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
+	assert_said("core as the system has it\n");
+	assert_int_equal(prctl(PR_SET_DUMPABLE, 0), 0);
+	assert_said("core none\n");
+	assert_int_equal(prctl(PR_SET_DUMPABLE, was == 1), 0);
+}
+
 static void who_does_not_exist_is_nobody_to_become(void **state)
 {
 	(void)state;
-	assert_int_equal(sandbox_become("no-such-user-here"), -EINVAL);
+	assert_int_equal(sandbox_become("no-such-user-here", false), -EINVAL);
 }
 
 int main(void)
@@ -390,6 +414,8 @@ int main(void)
 		cmocka_unit_test(
 			what_the_kernel_lacks_is_refused_where_it_is_required),
 		cmocka_unit_test(what_the_kernel_lacks_is_said_to_be_off),
+		cmocka_unit_test(
+			a_core_that_something_else_forbids_is_said_to_be_none),
 		cmocka_unit_test(who_does_not_exist_is_nobody_to_become),
 	};
 
