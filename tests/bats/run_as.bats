@@ -66,8 +66,13 @@ ends_by() {
 }
 
 @test "root runs it as another user, whose the mount is then" {
-	mount_there "$CELLFS" "$STORE" "$M" -f -o run_as=nobody,sandbox=auto
+	mount_there setpriv --groups=0,4 "$CELLFS" "$STORE" "$M" -f \
+		-o run_as=nobody,sandbox=auto
 	grep -q "^Uid:	$NOBODY	$NOBODY	$NOBODY" "/proc/$DAEMON/status"
+	grep -q "^Gid:	$NOBODY	$NOBODY	$NOBODY" "/proc/$DAEMON/status"
+	# Nor has it root's other groups.
+	[ "$(sed -n 's/^Groups://p' "/proc/$DAEMON/status" | xargs -n 1 | sort)" = \
+		"$(id -G nobody | xargs -n 1 | sort)" ]
 	grep -q "^CapEff:	0*\$" "/proc/$DAEMON/status"
 	grep -q "^NoNewPrivs:	1" "/proc/$DAEMON/status"
 	as_nobody mkdir "$M/T"
