@@ -135,6 +135,9 @@ ends_by() {
 	chown "$NOBODY" "$STORE"
 	as_nobody "$PLACE/cellctl" create "$STORE" t f
 	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	# It reads and writes any file and changes modes, and has no other right.
+	grep -q "^CapPrm:	0*a\$" "/proc/$DAEMON/status"
+	grep -q "^CapEff:	0*a\$" "/proc/$DAEMON/status"
 	echo x >"$M/t/.put/r/f:q"
 	ends_by TERM
 	[ "$("$CELLCTL" get "$STORE" t r f:q -v)" = x ]
