@@ -98,6 +98,23 @@ ends_by() {
 	ends_by TERM
 }
 
+@test "only who has mounted it has access without allow_other, not even root" {
+	mount_there "$CELLFS" "$STORE" "$M" -f -o run_as=nobody
+	as_nobody ls "$M"
+	run ! ls "$M"
+	[[ $output == *"Permission denied"* ]]
+	ends_by TERM
+	rm -r "$STORE"
+	mount_there "$CELLFS" "$STORE" "$M" -f
+	ls "$M"
+	run ! as_nobody ls "$M"
+	[[ $output == *"Permission denied"* ]]
+	ends_by TERM
+	mount_there "$CELLFS" "$STORE" "$M" -f -o allow_other
+	as_nobody ls "$M"
+	ends_by TERM
+}
+
 @test "who cannot be run as is named" {
 	mkdir "$STORE"
 	run -1 "$CELLFS" "$STORE" "$M" -f -o run_as=no-such-user
