@@ -1,5 +1,6 @@
 #include "fs/mount.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -307,6 +308,41 @@ static void set_up_memory(void)
 #endif
 }
 
+static bool is_empty(int dir)
+{
+	DIR *d = fdopendir(dup(dir));
+	bool empty = d != NULL;
+	struct dirent *e;
+
+	while (empty && (e = readdir(d)))
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+/*
+ * Gives a directory away that was just made. Who owns the one above may have put
+ * something else in its place, so that it is to be as it was made: none by a link,
+ * the caller's, and empty.
+ */
+static int give_away(const char *path, uid_t user, gid_t group)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int r = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		r = why(-errno, "the store %s: %m", path);
+	else if (st.st_uid != geteuid() || !is_empty(fd))
+		r = why(-EPERM, "the store %s: somebody has replaced it", path);
+	else if (fchown(fd, user, group) < 0)
+		r = why(-errno, "the store %s: %m", path);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
 /* The store's directory, while it can be made where it is to be. */
 static int make_store(const struct options *o, uid_t user, gid_t group)
 {
@@ -316,9 +352,7 @@ static int make_store(const struct options *o, uid_t user, gid_t group)
 		return errno == EEXIST
 			       ? 0
 			       : why(-errno, "the store %s: %m", o->store);
-	if (user && chown(o->store, user, group) < 0)
-		return why(-errno, "the store %s: %m", o->store);
-	return 0;
+	return user ? give_away(o->store, user, group) : 0;
 }
 
 /*

@@ -87,6 +87,43 @@ ends_by() {
 	[[ $output == *"$STORE"* ]]
 }
 
+ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# replaced_by COMMAND...: the daemon has made its store and waits, its user removes it
+# and has the command put something there. The daemon ends, and says why.
+replaced_by() {
+	local tracer code=0
+
+	rm -f "$T/calls"
+	ASAN_OPTIONS=detect_leaks=0 strace -qq -o "$T/calls" -P "$STORE" \
+		-e trace=?mkdir,mkdirat -e inject=?mkdir,mkdirat:signal=STOP:when=1 \
+		"$CELLFS" "$STORE" "$M" -f -o run_as=nobody >"$LOG" 2>&1 3>&- &
+	tracer=$!
+	settled grep -qs 'stopped by SIGSTOP' "$T/calls"
+	DAEMON=$(pgrep -P "$tracer")
+	as_nobody rmdir "$STORE"
+	as_nobody "$@"
+	kill -CONT "$DAEMON"
+	settled eval 'ended "$tracer" || ! gone'
+	gone
+	DAEMON=
+	wait "$tracer" || code=$?
+	[ "$code" -eq 1 ]
+	grep -qF "the store $STORE: " "$LOG"
+}
+
+@test "root gives its user the store that it made, and nothing that took its place" {
+	chown "$NOBODY" "$PLACE"
+	mkdir -m 700 "$PLACE/linked" "$PLACE/moved"
+	touch "$PLACE/moved/secret"
+	replaced_by ln -sT linked "$STORE"
+	rm "$STORE"
+	replaced_by mv -T "$PLACE/moved" "$STORE"
+	[ "$(stat -c %u "$PLACE/linked" "$STORE")" = $'0\n0' ]
+}
+
 @test "with sandbox=no the daemon leaves a core, and its user may look at it" {
 	mount_there prlimit --core=4096 "$CELLFS" "$STORE" "$M" -f \
 		-o run_as=nobody,sandbox=no
