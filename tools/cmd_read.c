@@ -5,9 +5,13 @@
 #include <stdio.h>
 
 #include "fs/text/cells.h"
+#include "store/value/utf8.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
+
+/* The most bytes of one. */
+#define UTF8_CHAR_MAX 4
 
 enum shape {
 	CELLS,
@@ -16,6 +20,19 @@ enum shape {
 	NUMBER, /* count rows, print nothing */
 };
 
+/* How much of a longer value at most @max bytes show: no character by halves. */
+static size_t whole_characters(struct bytes value, size_t max)
+{
+	for (size_t back = 1; back < UTF8_CHAR_MAX && back <= max; back++) {
+		size_t at = max - back;
+		size_t n = utf8_char(value.data + at, value.len - at);
+
+		if (n > 0)
+			return n > back ? at : max;
+	}
+	return max;
+}
+
 /*
  * Sets the value as it is shown: as the type behind its column says, and no longer
  * than --maxlength, which cuts no character of UTF-8.
@@ -23,7 +40,6 @@ enum shape {
 static int show(struct request *rq, struct cell *c, struct buf *hold)
 {
 	const struct typed *type = columns_type(&rq->columns, c);
-	size_t max = rq->max_length;
 
 	hold->len = 0;
 	if (type && c->kind == CELL_PUT) {
@@ -31,11 +47,8 @@ static int show(struct request *rq, struct cell *c, struct buf *hold)
 			return fail_store(rq->words[1]);
 		c->value = buf_bytes(hold);
 	}
-	if (!max || c->value.len <= max)
-		return EXIT_DONE;
-	while (max > 1 && (c->value.data[max] & 0xc0) == 0x80)
-		max--;
-	c->value.len = max;
+	if (rq->max_length && c->value.len > rq->max_length)
+		c->value.len = whole_characters(c->value, rq->max_length);
 	return EXIT_DONE;
 }
 

@@ -46,6 +46,11 @@ load cellctl
 	[ "$(ctl get "$STORE" t r --values --maxlength 5)" = aé ]
 	[ "$(ctl scan "$STORE" t "MAXLENGTH => 6" | cut -f 4)" = aé€ ]
 	[ "$(ctl scan "$STORE" t --maxlength 7 | cut -f 4)" = aé€b ]
+	# The first one too; and bytes that are none are cut as it is said.
+	ctl put "$STORE" t r d:x '€'
+	[ -z "$(ctl get "$STORE" t r --values --maxlength 2)" ]
+	printf '\200\200\200\200' | ctl put "$STORE" t r d:x
+	[ "$(ctl get "$STORE" t r --values --maxlength 3 | wc -c)" -eq 3 ]
 }
 
 @test "count says where it is" {
