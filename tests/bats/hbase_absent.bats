@@ -15,10 +15,11 @@ teardown() {
 	[ -z "${SERVER:-}" ] || kill "$SERVER"
 }
 
-# a_server KIND: in $PORT; it ends with the test.
+# a_server KIND [REALM]: in $PORT; it ends with the test.
 a_server() {
-	mkfifo "$T/port"
-	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" "$1" >"$T/port" 3>&- &
+	[ -z "${SERVER:-}" ] || kill "$SERVER"
+	[ -p "$T/port" ] || mkfifo "$T/port"
+	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" "$@" >"$T/port" 3>&- &
 	SERVER=$!
 	read -r PORT <"$T/port"
 }
@@ -86,6 +87,81 @@ refused() {
 	[[ $stderr == *"no master of a cluster answers as"* ]]
 	[[ $stderr == *"the server announced"* ]]
 	[ -z "$output" ]
+}
+
+# a_realm: an authority, a stranger, and certificates of both sides, in $R.
+a_realm() {
+	R=$T/realm
+	"$BATS_TEST_DIRNAME/../hbase/lab/realm" certificates "$R"
+}
+
+# over_tls HOST SETTINGS WORDS...: what cellctl says, at once.
+over_tls() {
+	local name="hbase://$1:$PORT/?tls=on&timeout=40${2:+&$2}" word
+
+	shift 2
+	run -3 timeout 30 "$CELLCTL" list "$name"
+	for word; do
+		[[ $output == *"$word"* ]] || {
+			echo "no '$word' in: $output" >&2
+			return 1
+		}
+	done
+}
+
+# What a server says that is none of HBase, when hands are shaken.
+SHAKEN="the server announced"
+
+@test "the server's certificate is of an authority that is trusted, and for the host" {
+	local stranger
+
+	a_realm
+	a_server tls "$R"
+	stranger="nobody whom this side trusts"
+	over_tls localhost "ca=$R/ca.pem" "$SHAKEN"
+	over_tls localhost "" "$stranger" ca=
+	over_tls localhost "ca=$R/stranger.pem" "$stranger"
+	over_tls 127.0.0.1 "ca=$R/ca.pem" "not for 127.0.0.1"
+	# The system's authorities are trusted without ca=, and not beside it.
+	export SSL_CERT_FILE=$R/ca.pem
+	over_tls localhost "" "$SHAKEN"
+	over_tls localhost "ca=$R/stranger.pem" "$stranger"
+	unset SSL_CERT_FILE
+	run -1 timeout 30 "$CELLFS" "hbase://localhost:$PORT/?tls=on" "$M" 3>&-
+	[[ $output == *"$stranger"* ]]
+	run ! mountpoint -q "$M"
+	a_server http
+	over_tls localhost "ca=$R/ca.pem" "does not speak TLS"
+}
+
+@test "a server gets the certificate that it wants, with a key that has no pass phrase" {
+	a_realm
+	a_server mutual "$R"
+	over_tls localhost "ca=$R/ca.pem" "it may want one" cert=
+	over_tls localhost "ca=$R/ca.pem&cert=$R/tester.pem&key=$R/tester.key" \
+		"$SHAKEN"
+	over_tls localhost "ca=$R/ca.pem&cert=$R/stranger.pem&key=$R/stranger.key" \
+		"does not accept this side's certificate"
+	openssl pkey -in "$R/tester.key" -aes128 -passout pass:secret \
+		-out "$R/locked.key"
+	over_tls localhost "ca=$R/ca.pem&cert=$R/tester.pem&key=$R/locked.key" \
+		"key=$R/locked.key" "without a pass phrase"
+}
+
+@test "TLS before 1.2 is not spoken, whatever the system allows" {
+	a_realm
+	a_server old "$R"
+	cat >"$T/openssl.cnf" <<-END
+		openssl_conf = a
+		[a]
+		ssl_conf = b
+		[b]
+		system_default = c
+		[c]
+		MinProtocol = TLSv1
+		CipherString = ALL:@SECLEVEL=0
+	END
+	OPENSSL_CONF=$T/openssl.cnf over_tls localhost "ca=$R/ca.pem" "TLS failed"
 }
 
 @test "names that are none of hosts are refused" {

@@ -2,15 +2,21 @@
 """A server that is not the master of a cluster, for bats/hbase_absent.bats.
 
 usage: not-hbase.py silent | http | ends | refuses
+       not-hbase.py tls | mutual | old REALM
 
 Prints its port. It then takes connections on loopback, and
   silent   reads nothing and answers nothing
   http     answers as a server of web pages does
   ends     closes each connection when the first bytes have come
   refuses  answers as a server of HBase whose service this is not
+  tls      shakes hands with the certificate of localhost that is in REALM, which
+           hbase/lab/realm has made, then does as http
+  mutual   wants a certificate of REALM's authority as well
+  old      knows no TLS later than 1.1
 """
 import pathlib
 import socket
+import ssl
 import sys
 import threading
 
@@ -29,17 +35,36 @@ ANSWERS = {
 }
 
 
-def serve(client, answer):
-    with client:
-        if client.recv(1):
-            client.sendall(answer)
-            client.shutdown(socket.SHUT_WR)
-            while client.recv(4096) and answer:
-                pass
+def context(kind, realm):
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    c.load_cert_chain(f"{realm}/server.pem", f"{realm}/server.key")
+    if kind == "mutual":
+        c.verify_mode = ssl.CERT_REQUIRED
+        c.load_verify_locations(f"{realm}/ca.pem")
+    if kind == "old":
+        # This side takes what no program should take any more.
+        c.set_ciphers("ALL:@SECLEVEL=0")
+        c.minimum_version = ssl.TLSVersion.TLSv1
+        c.maximum_version = ssl.TLSVersion.TLSv1_1
+    return c
+
+
+def serve(client, answer, tls):
+    try:
+        with tls.wrap_socket(client, server_side=True) if tls else client as c:
+            if c.recv(1):
+                c.sendall(answer)
+                c.shutdown(socket.SHUT_WR)
+                while c.recv(4096) and answer:
+                    pass
+    except OSError:
+        pass  # the other side does not want it
 
 
 def main():
     kind = sys.argv[1]
+    tls = context(kind, sys.argv[2]) if len(sys.argv) > 2 else None
+    answer = ANSWERS.get("http" if tls else kind)
     with socket.create_server(("127.0.0.1", 0)) as s:
         print(s.getsockname()[1], flush=True)
         held = []
@@ -48,7 +73,7 @@ def main():
             if kind == "silent":
                 held.append(client)
             else:
-                threading.Thread(target=serve, args=(client, ANSWERS[kind]), daemon=True).start()
+                threading.Thread(target=serve, args=(client, answer, tls), daemon=True).start()
 
 
 main()
