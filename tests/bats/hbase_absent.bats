@@ -164,6 +164,18 @@ SHAKEN="the server announced"
 	OPENSSL_CONF=$T/openssl.cnf over_tls localhost "ca=$R/ca.pem" "TLS failed"
 }
 
+@test "a ticket is asked for the server's name in small letters" {
+	a_server silent
+	printf '[libdefaults]\n\tdefault_realm = CELLFS.TEST\n' >"$T/krb5.conf"
+	export KRB5_CONFIG=$T/krb5.conf KRB5CCNAME=FILE:$T/none
+	run -3 timeout 30 "$CELLCTL" list \
+		"hbase://LocalHost:$PORT/?security=kerberos&timeout=40"
+	[[ $output == *"no ticket of Kerberos for hbase/localhost: "*kinit* ]]
+	run -3 timeout 30 "$CELLCTL" list \
+		"hbase://LocalHost:$PORT/?security=kerberos&principal=Svc/_HOST@A.TEST&timeout=40"
+	[[ $output == *"no ticket of Kerberos for Svc/localhost@A.TEST: "* ]]
+}
+
 @test "names that are none of hosts are refused" {
 	local name
 
