@@ -176,6 +176,30 @@ SHAKEN="the server announced"
 	[[ $output == *"no ticket of Kerberos for Svc/localhost@A.TEST: "* ]]
 }
 
+# calls_of SYSCALL COMMAND...: those that it makes until it fails, in $T/calls.
+calls_of() {
+	ASAN_OPTIONS=detect_leaks=0 run timeout 60 strace -f -s 4096 -e trace="$1" \
+		-o "$T/calls" "${@:2}" 3>&-
+	[ -s "$T/calls" ]
+}
+
+@test "a process with keys of a cluster in memory leaves no core, and no other" {
+	local at settings hides='PR_SET_DUMPABLE, SUID_DUMP_DISABLE'
+
+	a_server http
+	at=hbase://127.0.0.1:$PORT
+	export KRB5CCNAME=FILE:$T/none
+	for settings in security=kerberos tls=on; do
+		calls_of prctl,exit_group "$CELLCTL" list "$at/?$settings"
+		grep -q "$hides" "$T/calls"
+		# The sandbox has its own.
+		calls_of prctl,exit_group "$CELLFS" "$at/?$settings" "$M" -o sandbox=no
+		grep -q "$hides" "$T/calls"
+	done
+	calls_of prctl,exit_group "$CELLCTL" list "$at"
+	run ! grep -q "$hides" "$T/calls"
+}
+
 @test "names that are none of hosts are refused" {
 	local name
 
