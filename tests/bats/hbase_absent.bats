@@ -200,6 +200,15 @@ calls_of() {
 	run ! grep -q "$hides" "$T/calls"
 }
 
+@test "a cluster is told the user's name, or that of HADOOP_USER_NAME" {
+	a_server http
+	calls_of sendto "$CELLCTL" list "hbase://127.0.0.1:$PORT"
+	grep -q "$(id -un)" "$T/calls"
+	HADOOP_USER_NAME=carol calls_of sendto "$CELLCTL" list \
+		"hbase://127.0.0.1:$PORT"
+	grep -q carol "$T/calls"
+}
+
 @test "names that are none of hosts are refused" {
 	local name
 
