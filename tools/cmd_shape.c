@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "fs/text/cells.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
@@ -50,6 +51,13 @@ int cmd_plot(struct request *rq)
 	return draw(rq, true, plot);
 }
 
+/* As every command spells it. */
+static void put_row(struct page *p, struct bytes row)
+{
+	if (!p->err)
+		p->err = cells_format_name(row, &p->out);
+}
+
 /* A line a file. */
 static void list(struct page *p, const struct shape *s, const char *name)
 {
@@ -65,9 +73,9 @@ static void list(struct page *p, const struct shape *s, const char *name)
 			 (unsigned long long)f->number,
 			 (unsigned long long)f->bytes,
 			 (unsigned long long)f->entries);
-		page_key(p, f->row, SIZE_MAX);
+		put_row(p, f->row);
 		page_put(p, "\t");
-		page_key(p, f->last, SIZE_MAX);
+		put_row(p, f->last);
 		page_put(p, "\n");
 	}
 }

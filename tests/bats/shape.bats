@@ -64,6 +64,17 @@ page() {
 	grep -q "file ${file##*/}, " "$T/parts"
 }
 
+@test "a line for each file has its table, level, bytes, cells and rows" {
+	local file
+
+	printf '%s\td:q\t1\tv\n' a%0A b c | ctl import "$STORE" t 2>"$T/said"
+	ctl flush "$STORE"
+	file=$(echo "$STORE"/*.sst)
+	[ "$(ctl shape "$STORE")" = "t	d	0	${file##*/}	$(stat -c %s "$file")	3	a%0A	c" ]
+	ctl compact "$STORE"
+	ctl shape "$STORE" | grep -qE '^t	d	[1-9][0-9]*	'
+}
+
 @test "a page of an empty store, and of one with cells in memory only" {
 	ctl init "$T/empty"
 	page "$T/empty"
