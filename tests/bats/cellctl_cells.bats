@@ -74,6 +74,19 @@ a_row() {
 	says 2 "is no time such as" put "$STORE" t r d:a x --ttl soon
 }
 
+@test "incr, append and cas: --timestamp and --ttl" {
+	local life=(--ttl 400000d)
+
+	ctl incr "$STORE" t r d:n 5 --timestamp 77 "${life[@]}"
+	ctl append "$STORE" t r d:a x --timestamp 78 "${life[@]}"
+	ctl cas "$STORE" t r d:s --null y --timestamp 79 "${life[@]}"
+	[ "$(ctl get "$STORE" t r --json |
+		jq -r '[.qualifier, .timestamp, .ttl] | join(" ")' | sort)" = \
+		"a 78 34560000000000
+n 77 34560000000000
+s 79 34560000000000" ]
+}
+
 @test "put: a family comes with its first cell in an open table only" {
 	ctl create "$STORE" open
 	ctl put "$STORE" open r new:q x
