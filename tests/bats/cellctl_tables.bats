@@ -42,6 +42,16 @@ families() {
 		ctl describe "$STORE" y | grep -vE '^(uid|gid)')" ]
 }
 
+@test "create: codecs that HBase has besides become zlib, with a note" {
+	local codec
+
+	for codec in SNAPPY LZ4 ZSTD LZO BZIP2; do
+		ctl create "$STORE" "$codec" "f:COMPRESSION=$codec" 2>"$T/said"
+		[ "$(attr_of "$codec" f compression)" = zlib ]
+		[ "$(cat "$T/said")" = "cellctl: note: family f: COMPRESSION $codec becomes zlib" ]
+	done
+}
+
 # What HBase 2.5 prints of a table.
 hbase_describe() {
 	cat <<-'END'
