@@ -221,6 +221,14 @@ hbase_describe() {
 	says 3 "to be made" create "$STORE" y --schema - <<< "drop family e"
 }
 
+@test "alter: with --force what the text does not name goes with its cells" {
+	ctl put "$STORE" t r d:q x
+	ctl put "$STORE" t r e:q x
+	ctl alter "$STORE" t --force <<< "family d"
+	[ "$(families)" = "d " ]
+	[ "$(ctl scan "$STORE" t | cut -f 2)" = d:q ]
+}
+
 @test "describe" {
 	[ "$(ctl describe "$STORE" t | sed -n '1p;/^family/p' | tr '\n' ' ')" = \
 		"families fixed family d family e " ]
