@@ -302,6 +302,19 @@ hbase_describe() {
 	[ "$(jq -s '.[-1].faults' <<< "$output")" -ge 1 ]
 }
 
+@test "stats: the figures of a table that is not small are said to be estimates" {
+	local how
+
+	seq 600 | sed 's/.*/r&\td:q\t1\tv\nr&\td:p\t1\tv/' |
+		ctl import "$STORE" t 2>"$T/said"
+	ctl flush "$STORE"
+	for how in '' --json; do
+		ctl stats "$STORE" t $how >"$T/stats"
+		grep -q 'rows, an estimate' "$T/stats"
+		grep -q 'cells, an estimate' "$T/stats"
+	done
+}
+
 # files: how many table files x and y have.
 files() {
 	local i
