@@ -254,6 +254,33 @@ a_table() {
 	[[ $output != *"${TAB}end"* ]]
 }
 
+# chosen ROWS OPTION...: an export and a copy have these rows.
+chosen() {
+	local want=$1
+
+	shift
+	ctl create "$STORE" to d:versions=5
+	ctl copy "$STORE" t to "$@" 2>"$T/said"
+	is "$want" ctl scan "$STORE" to --rows
+	ctl export "$STORE" t "$@" >"$T/one"
+	is "$want" eval 'grep -v "^$TAB" "$T/one" | cut -f 1'
+	ctl drop "$STORE" to --force
+}
+
+@test "export and copy: ranges, a prefix, a limit and a filter choose cells" {
+	local row
+
+	for row in a ab b c; do
+		ctl put "$STORE" t "$row" d:q "value of $row" 1
+	done
+	chosen "ab b" --startrow ab --stoprow c
+	chosen "ab b" -s ab --endrow c
+	chosen "a ab" --rowprefix a
+	chosen "a ab b" --limit 3
+	chosen "ab" --limit 1 --startrow aa
+	chosen "b" --filter "ValueFilter(=,'substring:of b')"
+}
+
 @test "export --raw: what deletes hide is hidden behind it, and no more" {
 	ctl create "$STORE" a d:versions=5,keep_deleted=yes e:versions=2
 	ctl put "$STORE" a r d:q one 100
