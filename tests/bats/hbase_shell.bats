@@ -14,6 +14,8 @@ load cellctl
 		eval 'ctl get "$STORE" t r d:b:toBoolean d:d:toDouble d:f:toFloat d:i:toInt d:l:toLong d:s:toShort d:t:toStringBinary | cut -f 4'
 	[ "$(ctl scan "$STORE" t --columns d:i:toInt --json | jq -r .value)" = 70000 ]
 	says 3 "a value of 4 bytes is no toLong, which has 8" get "$STORE" t r d:i:toLong
+	printf 'row,b\nr2,false\n' | ctl import "$STORE" t --csv --map b=d:b:toBoolean 2>/dev/null
+	[ "$(ctl get "$STORE" t r2 d:b:toBoolean --values)" = false ]
 	# Only behind a column: a qualifier may have that name.
 	ctl put "$STORE" t r d:toInt x
 	[ "$(ctl get "$STORE" t r d:toInt --values)" = x ]
