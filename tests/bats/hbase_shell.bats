@@ -74,11 +74,19 @@ load cellctl
 		"{REVERSED => true, RAW => false, VERSIONS => 2, COLUMN => 'd', STARTROW => 'c', STOPROW => 'a'}"
 	is "a d:x 5 1a" ctl get "$STORE" t a "{TIMERANGE => [5, 6], COLUMN => \"d:x\"}"
 	is "d d:x 6 2d" ctl scan "$STORE" t "ROWPREFIXFILTER => 'd'" "FILTER => \"ValueFilter(=, 'substring:2')\""
+	# What only says how servers go about it.
+	is "d d:x 6 2d" ctl scan "$STORE" t "{STARTROW => 'd', COLUMN => 'd', BATCH => 2,
+		CACHE_BLOCKS => false, CONSISTENCY => 'TIMELINE', METRICS => ['A', 'B'],
+		ALL_METRICS => true, READ_TYPE => 'PREAD', REGION_REPLICA_ID => 1,
+		ISOLATION_LEVEL => 'READ_UNCOMMITTED', ALLOW_PARTIAL_RESULTS => true}"
 	says 2 "did you mean --limit?" scan "$STORE" t "{LIMITS => 1}"
 	says 2 "does not end" scan "$STORE" t "{LIMIT => 'x"
 	# A value is never one.
 	ctl put "$STORE" t v d:x "{LIMIT => 1}"
 	[ "$(ctl get "$STORE" t v --values)" = "{LIMIT => 1}" ]
+	# Nor is what stands behind --.
+	ctl put "$STORE" t "LIMIT => 1" d:x row
+	[ "$(ctl get "$STORE" t --values -- "LIMIT => 1")" = row ]
 }
 
 @test "escapes: bytes as the shell writes them, and a warning without" {
