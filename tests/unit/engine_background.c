@@ -336,6 +336,64 @@ static void who_freezes_keeps_no_writer_waiting(void **state)
 	pthread_mutex_unlock(&db->commit);
 }
 
+/* Puts into the row of its own until one is refused: its error. */
+static int put_until_refused(struct temp_store *s, const char *row,
+			     unsigned flags, int most)
+{
+	static char value[1000];
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .ts = TS_AUTO,
+			   .value = bytes_of(value, sizeof(value))};
+	struct mutation m = {
+		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	char qualifier[16];
+	int r = 1;
+
+	for (int i = 0; r > 0 && i < most; i++) {
+		snprintf(qualifier, sizeof(qualifier), "q%04d", i);
+		c.qualifier = bytes_str(qualifier);
+		r = table_mutate(s->table, &m, flags);
+	}
+	return r;
+}
+
+static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
+{
+	struct os *os = sim_new(1);
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .write_buffer_bytes = 64 << 10,
+					   .os = os}};
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct lsm *db;
+
+	(void)state;
+	assert_int_equal(temp_open(&s), 0);
+	db = lsm_of(s.store);
+	/* One memtable is frozen, and the next is full. */
+	for (int i = 0;
+	     i < 1000 &&
+	     (!db->nfrozen || memtable_bytes(db->active) < db->active_max);
+	     i++)
+		assert_int_equal(put_until_refused(&s, "r", 0, 1), 1);
+	assert_int_equal(table_writable(s.table), 0);
+	sim_set_space(os, 0);
+	assert_int_equal(put_until_refused(&s, "q", 0, 1000), -ENOSPC);
+	assert_non_null(strstr(store_why(), ".sst"));
+	assert_int_equal(put_until_refused(&s, "a", MUTATE_ADMITTED, 10), 1);
+	assert_non_null(temp_get(&s, "a", "f", "q0009"));
+	/* Nor does that have no end, and deletes go on behind it. */
+	assert_int_equal(put_until_refused(&s, "a", MUTATE_ADMITTED, 1000),
+			 -ENOSPC);
+	assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	sim_set_space(os, (uint64_t)1 << 40);
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
 static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
 {
 	struct os *os = sim_new(1);
@@ -641,6 +699,8 @@ int main(void)
 		USUAL(who_freezes_keeps_no_writer_waiting),
 		cmocka_unit_test(
 			a_calm_store_is_flushed_when_its_disk_is_nearly_full),
+		cmocka_unit_test(
+			who_was_admitted_finds_room_where_nothing_is_flushed),
 		USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid),
 		USUAL(a_store_that_is_only_opened_is_merged_too),
 		SMALL(a_row_without_end_is_flushed_all_the_same),

@@ -226,6 +226,19 @@ int backpressure_admit(struct lsm *db, const struct mutation *m)
 	return r;
 }
 
+/*
+ * How large the active memtable may become while a full disk keeps the one
+ * before it from being flushed. The deletes that would empty the disk are not
+ * stopped, nor is a put that was admitted before the flush failed.
+ */
+static size_t unflushed_max(const struct lsm *db, const struct mutation *m,
+			    unsigned flags)
+{
+	if (only_deletes(m))
+		return 2 * db->options.write_buffer_bytes;
+	return flags & MUTATE_ADMITTED ? db->options.write_buffer_bytes : 0;
+}
+
 /* As make_room(); 1: check again. */
 static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
 {
@@ -239,9 +252,8 @@ static int try_room(struct lsm *db, const struct mutation *m, unsigned flags)
 	if (used < db->active_max || goes_on(db, m, used))
 		return 0;
 	r = room_beside(db, used);
-	/* A full disk must not stop the deletes that would empty it. */
-	if (os_is_full(r) && only_deletes(m) &&
-	    memtable_bytes(db->active) < 2 * db->options.write_buffer_bytes)
+	if (os_is_full(r) &&
+	    memtable_bytes(db->active) < unflushed_max(db, m, flags))
 		r = 0;
 	return r;
 }
