@@ -164,12 +164,91 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	return 0;
 }
 
+/* How many versions of the column are newer than @to, without that at @ts. */
+static int newer_than(const struct place *to, int64_t ts, uint32_t *count)
+{
+	struct scan *sc;
+	struct cell cell;
+	int r = cellfile_versions(fstable_table(to->table), to->row, to->family,
+				  to->qualifier, true, &sc);
+
+	*count = 0;
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0 && cell.ts > to->ts)
+		*count += cell.ts != ts;
+	scan_close(sc);
+	return r < 0 ? r : 0;
+}
+
+static bool same_column(const struct place *a, const struct place *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+/*
+ * Does a version of @from make room for @to as it goes? In HBase all changes of a
+ * row are of one moment, at which it still counts.
+ */
+static bool makes_room(struct fs *fs, const struct family_attrs *attrs,
+		       const struct place *from, const struct place *to)
+{
+	return same_column(from, to) &&
+	       !(store_is_shared(fs->store) && attrs->new_version_behavior);
+}
+
+/*
+ * Will the version @to be seen when the one of @from at @ts has gone? A move to
+ * where it is pushed out at once, or has expired, would lose the value.
+ */
+static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
+		      const struct place *to)
+{
+	struct family_attrs attrs;
+	uint32_t newer;
+	int64_t end;
+	int r = fstable_family(to->table, to->family, &attrs);
+
+	if (r <= 0 || to->kind != NODE_VERSION)
+		return r < 0 ? r : 0;
+	r = newer_than(to, makes_room(fs, &attrs, from, to) ? ts : -1, &newer);
+	if (r < 0)
+		return r;
+	if (newer >= attrs.versions)
+		return why(-EPERM,
+			   "it would be lost: the column has %u newer versions "
+			   "and its family keeps no more (versions)",
+			   (unsigned)newer);
+	if (newer < attrs.min_versions || attrs.ttl_ms > INT64_MAX ||
+	    __builtin_add_overflow(to->ts, (int64_t)attrs.ttl_ms, &end) ||
+	    end > store_now_ms(fs->store))
+		return 0;
+	return why(-EPERM, "it would be lost: what its family has of that time "
+			   "has expired (ttl)");
+}
+
+/* The ttl with which the cell ends when it did, if it is put again at @ts. */
+static uint64_t ttl_left(const struct cell *cell, int64_t ts)
+{
+	int64_t end;
+
+	if (!cell->ttl_ms)
+		return 0;
+	if (ts == TS_AUTO)
+		ts = (int64_t)time(NULL) * 1000;
+	if (cell->ttl_ms > INT64_MAX ||
+	    __builtin_add_overflow(cell->ts, (int64_t)cell->ttl_ms, &end))
+		end = INT64_MAX;
+	return end > ts ? (uint64_t)end - (uint64_t)ts : 1;
+}
+
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
 			 struct bytes old_value, unsigned flags)
 {
-	struct change c[2] = {change_of(p, CHANGE_PUT, put_ts(p, -1)),
-			      change_of(old, CHANGE_DELETE, old->ts)};
+	struct change c[2] = {change_of(old, CHANGE_DELETE, old->ts),
+			      change_of(p, CHANGE_PUT, put_ts(p, -1))};
 	struct check checks[2] = {check_same(old, old_value)};
 	struct mutation m = {
 		.row = p->row,
@@ -180,9 +259,11 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	};
 	struct buf hold = {0};
 	struct cell cell;
-	int r;
+	int r = check_seen(fs, old, old->ts, p);
 
-	c[0].value = value;
+	if (r < 0)
+		return r;
+	c[1].value = value;
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = changed_mutate(fs, p, &m, 0);
 	/* Which of the two was it? */
@@ -346,7 +427,7 @@ static int move_add(struct move *mv, struct change c)
 	size_t *at;
 	int err;
 
-	/* Behind the versions comes the delete. */
+	/* Before the versions comes the delete. */
 	if (n > MOVE_VERSIONS_MAX + 1 ||
 	    mv->values.len + c.value.len > MOVE_BYTES_MAX)
 		return why(-EFBIG,
@@ -420,21 +501,6 @@ static int newest_of(const struct place *p, int64_t *ts)
 	return r;
 }
 
-/* The ttl with which the cell ends when it did, if it is put again at @ts. */
-static uint64_t ttl_left(const struct cell *cell, int64_t ts)
-{
-	int64_t end;
-
-	if (!cell->ttl_ms)
-		return 0;
-	if (ts == TS_AUTO)
-		ts = (int64_t)time(NULL) * 1000;
-	if (cell->ttl_ms > INT64_MAX ||
-	    __builtin_add_overflow(cell->ts, (int64_t)cell->ttl_ms, &end))
-		end = INT64_MAX;
-	return end > ts ? (uint64_t)end - (uint64_t)ts : 1;
-}
-
 /*
  * Adds puts of all versions of a column, each with its old timestamp; but @to is
  * to show the newest, whatever it has itself.
@@ -454,7 +520,7 @@ static int add_column(struct move *mv, const struct place *from,
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {
-		bool hidden = mv->count == 0 && newest >= cell.ts;
+		bool hidden = mv->count == 1 && newest >= cell.ts;
 		struct change put =
 			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
 
@@ -479,14 +545,8 @@ static int add_value(struct move *mv, const struct cell *cell,
 	return move_add(mv, put);
 }
 
-static bool same_column(const struct place *a, const struct place *b)
-{
-	return bytes_eq(a->family, b->family) &&
-	       bytes_eq(a->qualifier, b->qualifier);
-}
-
 /* Fills @mv; 1, or 0 when the two are names of one version. */
-static int move_plan(struct move *mv, const struct place *from,
+static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 		     const struct place *to, const struct cell *cell)
 {
 	bool same = same_column(from, to);
@@ -497,15 +557,19 @@ static int move_plan(struct move *mv, const struct place *from,
 	if (same && (to->kind == NODE_VERSION ? to->ts == cell->ts
 					      : from->kind == NODE_ALIAS))
 		return 0;
-	mv->column = column && to->kind == NODE_ALIAS;
-	if (mv->column)
-		r = add_column(mv, from, to);
-	else
-		r = add_value(mv, cell, to);
+	r = check_seen(fs, from, cell->ts, to);
 	if (r < 0)
 		return r;
+	mv->column = column && to->kind == NODE_ALIAS;
+	/*
+	 * The delete is first: while the old version is there, a put of an
+	 * older timestamp into a full column is pushed out, for good.
+	 */
 	r = move_add(mv, column ? change_of(from, CHANGE_DELETE_COLUMN, TS_AUTO)
 				: change_of(from, CHANGE_DELETE, cell->ts));
+	if (r == 0)
+		r = mv->column ? add_column(mv, from, to)
+			       : add_value(mv, cell, to);
 	return r < 0 ? r : 1;
 }
 
@@ -518,20 +582,20 @@ static int move_checks(struct move *mv, const struct place *from, int64_t ts)
 {
 	bool version = from->kind == NODE_VERSION;
 
-	/* The last change is the delete. One more may be that @to is absent. */
+	/* The first change is the delete. One more may be that @to is absent. */
 	mv->checks = calloc(mv->count + 1, sizeof(*mv->checks));
 	if (!mv->checks)
 		return -ENOMEM;
 	if (!version)
 		mv->checks[mv->nchecks++] = check_of(from, CHECK_NEWEST_TS, ts);
-	for (size_t i = 0; i + 1 < mv->count; i++) {
+	for (size_t i = 1; i < mv->count; i++) {
 		struct change *c = &mv->changes[i];
 		struct check *k = &mv->checks[mv->nchecks++];
 
 		if (c->value.len)
 			c->value.data = mv->values.data + mv->at[i];
 		*k = check_of(from, CHECK_VERSION_EQUAL,
-			      mv->column && i ? c->ts : ts);
+			      mv->column && i > 1 ? c->ts : ts);
 		k->value = c->value;
 	}
 	return 0;
@@ -567,7 +631,7 @@ int cellfile_move(struct fs *fs, const struct place *from,
 
 	if (r <= 0)
 		return r ? r : -ENOENT;
-	r = move_plan(&mv, from, to, &cell);
+	r = move_plan(fs, &mv, from, to, &cell);
 	if (r <= 0)
 		goto out;
 	r = move_apply(fs, &mv, from, to, cell.ts,

@@ -33,7 +33,8 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
 /*
  * The same; the version @old of the same row, which has @old_value, is deleted
- * in one act with it. 1; 0 and nothing is done when it has another by now.
+ * in one act with it. 1; 0 and nothing is done when it has another by now;
+ * -EPERM when the new one would not be seen.
  */
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
@@ -58,6 +59,7 @@ int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
 /*
  * The file @from becomes the file @to of the same row, in one mutation.
  * -ENOENT; -EEXIST with @noreplace; -EFBIG when a column is too much to move.
+ * -EPERM when the version @to would not be seen.
  */
 int cellfile_move(struct fs *fs, const struct place *from,
 		  const struct place *to, bool noreplace);

@@ -26,6 +26,66 @@ load helper
 	[ "$(cat "$C/2")" = one ]
 }
 
+# full_column N: the column T/R/f/q of a family that keeps N versions has so
+# many, 10, 20, ...
+full_column() {
+	local i
+
+	mkdir "$M/T"
+	printf 'families open\nfamily f\n\tversions %s\nfamily g\n\tttl 1d\n' "$1" \
+		> "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q" "$M/T/R/f/p" "$M/T/R/g/q"
+	C=$M/T/R/f/q
+	for ((i = 1; i <= $1; i++)); do
+		echo "$i" > "$C/${i}0"
+	done
+}
+
+@test "mv of a version to an older time in a full column loses none" {
+	not_over_hbase "a version counts at the moment at which it goes"
+	full_column 3
+	mv "$C/30" "$C/5"
+	[ "$(ls "$C" | tr '\n' ' ')" = "10 20 5 " ]
+	[ "$(cat "$C/5")" = 3 ]
+	mv "$C/10" "$C/3"
+	[ "$(ls "$C" | tr '\n' ' ')" = "20 3 5 " ]
+	[ "$(cat "$C/3")" = 1 ]
+	mv "$M/T/R/f:q" "$C/1"
+	mv "$C/latest" "$C/2"
+	[ "$(cat "$C/1" "$C/2" "$C/3" | tr '\n' ' ')" = "2 3 1 " ]
+	mv "$C/3" "$C/3.bak"
+	mv "$C/3.bak" "$C/0"
+	[ "$(ls "$C" | tr '\n' ' ')" = "0 1 2 " ]
+	[ "$(cat "$C/0")" = 1 ]
+	remount_store
+	[ "$(ls "$C" | tr '\n' ' ')" = "0 1 2 " ]
+}
+
+# refused_move FROM TO REASON: FROM stays as it is.
+refused_move() {
+	local was
+
+	was=$(cat "$1")
+	run mv "$1" "$2"
+	[ "$status" -ne 0 ]
+	[[ $output == *"not permitted"* ]]
+	grep -q "it would be lost: .*$3" "$M/.cellfs/errors"
+	[ "$(cat "$1")" = "$was" ]
+	[ ! -e "$2" ]
+}
+
+@test "mv of a version to where it is not seen is refused" {
+	full_column 2
+	echo other > "$M/T/R/f/p/4"
+	refused_move "$M/T/R/f/p/4" "$C/4" "2 newer versions"
+	mv "$M/T/R/f/p/4" "$M/T/R/f/p/4~"
+	refused_move "$M/T/R/f/p/4~" "$C/4" "2 newer versions"
+	mv "$M/T/R/f/p/4~" "$M/T/R/f/p/4"
+	refused_move "$M/T/R/f/p/4" "$M/T/R/g/q/4" "has expired"
+	mv "$M/T/R/f/p/4" "$C/15"
+	[ "$(ls "$C" | tr '\n' ' ')" = "15 20 " ]
+}
+
 @test "mv of F:Q onto a version of its own column names the newest so" {
 	a_column
 	echo one > "$C/1"
