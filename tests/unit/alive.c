@@ -308,7 +308,7 @@ static void same_answers(uint64_t seed, bool sequences)
 
 static void what_others_found_changes_no_answer(void **state)
 {
-	uint64_t first = 1, n = thorough() ? 1000 : 25;
+	uint64_t first = 1, n = thorough() ? 1000 : sampled(25);
 
 	if (getenv("CELLFS_SEED")) {
 		first = strtoull(getenv("CELLFS_SEED"), NULL, 10);

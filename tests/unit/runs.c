@@ -602,7 +602,7 @@ static void rows_that_one_marker_hides_are_not_walked(void **state)
 static void dead_rows_are_passed_over_as_a_walk_does(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
-	int rounds = thorough() ? 200 : 10;
+	int rounds = thorough() ? 200 : sampled(10);
 
 	(void)state;
 	for (int n = 0; n < rounds; n++) {
@@ -644,7 +644,7 @@ static void try_spread(struct temp_store *s, const char *name, unsigned twice)
 static void rows_of_several_files_give_what_a_walk_gives(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
-	int rounds = thorough() ? 40 : 4;
+	int rounds = thorough() ? 40 : sampled(4);
 
 	for (int n = 0; n < rounds; n++) {
 		struct temp_store s = {.options.inline_background = true};
@@ -732,7 +732,7 @@ static void try_files(struct temp_store *s, const char *name, uint32_t versions,
 static void many_files_are_one_table(void **state)
 {
 	const char *seed = getenv("CELLFS_SEED");
-	int rounds = thorough() ? 400 : 10;
+	int rounds = thorough() ? 400 : sampled(10);
 
 	(void)state;
 	for (int n = 0; n < rounds; n++) {

@@ -25,6 +25,12 @@ static inline bool thorough(void)
 #define SAMPLE_THINNED 1
 #endif
 
+/* How many of @n that are drawn at random a build tries, of which one is enough. */
+static inline unsigned sampled(unsigned n)
+{
+	return (n + SAMPLE_THINNED - 1) / SAMPLE_THINNED;
+}
+
 /* Which step a loop takes that takes each @step-th in a sample. */
 static inline unsigned each(unsigned step)
 {

@@ -698,7 +698,7 @@ static void every_reader_sees_the_same_after_any_compaction(void **state)
 	uint64_t n = seed	  ? 1
 		     : count	  ? strtoull(count, NULL, 10)
 		     : thorough() ? 1000000
-				  : 15000;
+				  : sampled(15000);
 
 	for (uint64_t i = first; i < first + n; i++) {
 		if (!one_case(i)) {
