@@ -220,7 +220,8 @@ struct scan {
 	uint64_t table;
 	uint64_t cells;
 	uint32_t steps;
-	int failed; /* the error that every later call returns */
+	int failed;   /* the error that every later call returns */
+	char *reason; /* its sentence, or NULL */
 };
 
 /*

@@ -3,9 +3,9 @@
  *
  * Every fallible call begins with front_begin(), which forgets the last
  * sentence, and ends with front_end(), so that an error never leaves without a
- * sentence of its own and is counted. Calls that clean up (close, unref,
- * release) do neither: they must not wipe the sentence of the failure that led
- * to them.
+ * sentence of its own and is counted, and a success leaves with none. Calls
+ * that clean up (close, unref, release) do neither: they must not wipe the
+ * sentence of the failure that led to them.
  */
 #ifndef CELLFS_STORE_FRONT_FRONT_H
 #define CELLFS_STORE_FRONT_FRONT_H
@@ -61,8 +61,11 @@ static inline void front_begin(void)
 
 static inline int front_end(struct store *s, int r)
 {
-	if (r >= 0)
+	if (r >= 0) {
+		/* What failed on the way and was dealt with is no failure. */
+		why_clear();
 		return r;
+	}
 	front_count(s, COUNT_ERRORS, 1);
 	if (!store_why()[0])
 		why(r, "%s", strerror(-r));

@@ -226,6 +226,7 @@ int front_scan_open(struct table *t, const struct scan_spec *spec,
 	sc->cells = 0;
 	sc->steps = 0;
 	sc->failed = 0;
+	sc->reason = NULL;
 	*out = sc;
 	return r;
 }
@@ -260,18 +261,33 @@ static int step(struct scan *sc, struct cell *out, size_t n)
 	return r;
 }
 
+/* Keeps an error and its sentence for the calls that follow. */
+static int keep_failure(struct scan *sc, int r)
+{
+	sc->failed = front_end(sc->store, r);
+	free(sc->reason);
+	sc->reason = strdup(store_why());
+	return r;
+}
+
+static int repeat_failure(const struct scan *sc)
+{
+	return sc->reason ? why(sc->failed, "%s", sc->reason) : sc->failed;
+}
+
 int scan_next_many(struct scan *sc, struct cell *out, size_t n)
 {
-	int r = sc->failed;
+	int r;
 
-	if (r < 0)
-		return r;
+	front_begin();
+	if (sc->failed < 0)
+		return repeat_failure(sc);
 	r = step(sc, out, n);
 	if (r > 0) {
 		sc->cells += (unsigned)r;
 		front_note(sc->store, sc->table, out[0].row, false);
 	} else if (r < 0) {
-		sc->failed = front_end(sc->store, r);
+		keep_failure(sc, r);
 	}
 	return r;
 }
@@ -283,16 +299,17 @@ int scan_next(struct scan *sc, struct cell *out)
 
 int scan_pass(struct scan *sc)
 {
-	struct why_kept reason;
 	int r = sc->failed;
 
-	if (r != -EUCLEAN || !sc->store->ops->scan_pass)
-		return r;
-	why_keep(&reason);
-	sc->failed = sc->store->ops->scan_pass(sc);
-	if (sc->failed == 0 || sc->failed == -EUCLEAN)
-		why_restore(&reason);
-	return sc->failed;
+	if (r == -EUCLEAN && sc->store->ops->scan_pass)
+		r = sc->store->ops->scan_pass(sc);
+	if (r < 0 && r != sc->failed)
+		return keep_failure(sc, r);
+	/* The sentence stays that of the damage that is passed. */
+	if (sc->failed < 0)
+		repeat_failure(sc);
+	sc->failed = r;
+	return r;
 }
 
 void scan_close(struct scan *sc)
@@ -304,6 +321,7 @@ void scan_close(struct scan *sc)
 		return;
 	s = sc->store;
 	cells = sc->cells;
+	free(sc->reason);
 	s->ops->scan_close(sc);
 	front_count(s, COUNT_SCAN_CELLS, cells);
 }

@@ -27,6 +27,7 @@ int store_open(const char *path, const struct store_options *o,
 			why(r, "opening %s: %s", path, strerror(-r));
 		return r;
 	}
+	why_clear();
 	s->no_delete = o->no_delete;
 	*out = s;
 	return r;

@@ -44,6 +44,26 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 	end(&f);
 }
 
+/* What the opening of an empty directory does not find is no failure of it. */
+static void a_call_that_succeeds_leaves_no_sentence(void **state)
+{
+	const struct cellfs_options make = {.create = true};
+	struct fixture f = begin();
+	struct cellfs *s = NULL;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/another", f.dir);
+	assert_refused(put(&f, "", "q", "v"), -EINVAL, "empty");
+	assert_int_equal(cellfs_open(path, &make, &s), 0);
+	assert_string_equal(cellfs_error(), "");
+	assert_int_equal(cellfs_close(s), 0);
+	assert_refused(put(&f, "", "q", "v"), -EINVAL, "empty");
+	assert_int_equal(cellfs_table_create(f.s, "u", ""), 0);
+	assert_string_equal(cellfs_error(), "");
+	end(&f);
+}
+
 struct figure {
 	const char *name;
 	uint64_t value;
@@ -468,9 +488,14 @@ static void damage_fails_the_scan_again_and_again(void **state)
 	assert_int_equal(pwrite(fd, "damage", 6, 8), 6);
 	close(fd);
 	open_with(&f, NULL);
+	/* What the opening has met already is told when it is reached. */
 	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_string_equal(cellfs_error(), "");
 	assert_refused(cellfs_scan_next(sc, &c), -EUCLEAN, ".sst");
-	assert_int_equal(cellfs_scan_next(sc, &c), -EUCLEAN);
+	/* It says why again, whatever was called meanwhile. */
+	assert_int_equal(put(&f, "s", "q", "v"), 0);
+	assert_string_equal(cellfs_error(), "");
+	assert_refused(cellfs_scan_next(sc, &c), -EUCLEAN, ".sst");
 	cellfs_scan_close(sc);
 	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
 			 -EUCLEAN);
@@ -516,6 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_library_says_its_version),
 		cmocka_unit_test(a_store_that_cannot_be_opened_says_why),
+		cmocka_unit_test(a_call_that_succeeds_leaves_no_sentence),
 		cmocka_unit_test(what_was_put_is_there_after_opening_again),
 		cmocka_unit_test(a_change_is_synced_if_it_or_the_store_says_so),
 		cmocka_unit_test(caches_have_the_sizes_that_are_asked_for),
