@@ -27,6 +27,53 @@ static void newest_value_is_read_back(void **state)
 	end(&f);
 }
 
+static void put_and_delete_reach_beyond_the_clock(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_cell c;
+
+	(void)state;
+	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
+	assert_int_equal(put(&f, "r", "q", "newest"), 0);
+	assert_string_equal(get(&f, "r", "q"), "newest");
+	assert_int_equal(cellfs_get_cell(f.t, str("r"), str("f"), str("q"),
+					 NULL, &c, NULL),
+			 1);
+	assert_true(c.ts_ms > CELLFS_TS_MAX - 1000);
+	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("q")), 0);
+	assert_string_equal(scan(&f, NULL), "");
+	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
+	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
+	assert_string_equal(scan(&f, NULL), "");
+	end(&f);
+}
+
+/* Neither an absent value nor a failure touches what the caller has. */
+static void what_is_not_found_is_not_written(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
+	struct cellfs_buffer value = {0};
+	struct cellfs_cell cell = {.ts_ms = 77};
+
+	(void)state;
+	put(&f, "r", "q", "kept");
+	assert_int_equal(cellfs_get(f.t, r, g, q, &value), 1);
+	assert_int_equal(cellfs_get(f.t, r, g, str("x"), &value), 0);
+	assert_int_equal(
+		cellfs_get_cell(f.t, r, g, str("x"), NULL, &cell, &value), 0);
+	assert_refused(cellfs_get(f.t, str(""), g, q, &value), -EINVAL,
+		       "empty");
+	assert_refused(cellfs_get_cell(f.t, r, str(""), q, NULL, &cell, &value),
+		       -EINVAL, "empty");
+	assert_int_equal(cell.ts_ms, 77);
+	assert_int_equal(value.len, 4);
+	assert_memory_equal(value.data, "kept", 4);
+	cellfs_buffer_free(&value);
+	cellfs_buffer_free(&value);
+	end(&f);
+}
+
 static void deletes_hide_the_column_or_the_row(void **state)
 {
 	struct fixture f = begin();
@@ -164,6 +211,40 @@ static void a_mutation_is_const_and_can_be_used_again(void **state)
 	assert_true(second[0].ts_ms > first[0].ts_ms);
 	assert_int_equal(second[3].ts_ms, 50);
 	assert_int_equal(first[4].ts_ms, 60);
+	end(&f);
+}
+
+static void changes_of_a_mutation_depend_on_what_was_there_before(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change add = {.kind = CELLFS_INCREMENT,
+					  .family = str("f"),
+					  .qualifier = str("n"),
+					  .delta = 1};
+	const struct cellfs_change both[] = {add, add};
+	const struct cellfs_check k = {.kind = CELLFS_CHECK_ABSENT,
+				       .family = str("f"),
+				       .qualifier = str("n")};
+	struct cellfs_mutation m = {
+		.row = str("r"), .changes = both, .nchanges = 2};
+	struct cellfs_result results[2] = {{5, 5}, {5, 5}};
+
+	(void)state;
+	assert_int_equal(
+		cellfs_increment(f.t, str("r"), str("f"), str("n"), 7, NULL),
+		0);
+	assert_int_equal(cellfs_mutate(f.t, &m, results, 0), 1);
+	assert_int_equal(results[0].number, 8);
+	assert_int_equal(results[1].number, 8);
+	/* Without an application there are no results. */
+	results[0].number = results[1].number = 5;
+	m.checks = &k;
+	m.nchecks = 1;
+	assert_int_equal(cellfs_mutate(f.t, &m, results, 0), 0);
+	m.row = str("");
+	assert_refused(cellfs_mutate(f.t, &m, results, 0), -EINVAL, "empty");
+	assert_int_equal(results[0].number, 5);
+	assert_int_equal(results[1].number, 5);
 	end(&f);
 }
 
@@ -440,6 +521,87 @@ static void a_scan_gives_what_its_granularity_says(void **state)
 	end(&f);
 }
 
+static void results_are_in_the_order_of_unsigned_bytes(void **state)
+{
+	static const struct {
+		const char *key;
+		size_t len;
+	} keys[] = {{"\0", 1},	{"\0\0", 2}, {"a", 1},	  {"a\0", 2},
+		    {"a\1", 2}, {"b", 1},    {"\x80", 1}, {"\xff", 1}};
+	enum {
+		N = sizeof(keys) / sizeof(*keys)
+	};
+	struct fixture f = begin();
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+
+	(void)state;
+	for (int row = N; row--;)
+		for (int q = N; q--;)
+			assert_int_equal(
+				cellfs_put(f.t,
+					   cellfs_bytes_of(keys[row].key,
+							   keys[row].len),
+					   str("f"),
+					   cellfs_bytes_of(keys[q].key,
+							   keys[q].len),
+					   str("")),
+				0);
+	for (int reversed = 0; reversed < 2; reversed++) {
+		const struct cellfs_scan_spec s = {.reversed = reversed};
+
+		assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+		for (int i = 0; i < N * N; i++) {
+			int row = reversed ? N - 1 - i / N : i / N;
+
+			assert_int_equal(cellfs_scan_next(sc, &c), 1);
+			assert_int_equal(c->row.len, keys[row].len);
+			assert_memory_equal(c->row.data, keys[row].key,
+					    keys[row].len);
+			assert_int_equal(c->qualifier.len, keys[i % N].len);
+			assert_memory_equal(c->qualifier.data, keys[i % N].key,
+					    keys[i % N].len);
+		}
+		assert_int_equal(cellfs_scan_next(sc, &c), 0);
+		cellfs_scan_close(sc);
+	}
+	end(&f);
+}
+
+/* A result has the fields of its granularity, and of a value what was asked. */
+static void a_result_has_no_other_field(void **state)
+{
+	struct fixture f = rows();
+	struct cellfs_scan_spec s = {.keys_only = true,
+				     .row_start = cellfs_inclusive(str("b")),
+				     .granularity = CELLFS_COLUMNS};
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+
+	(void)state;
+	put_at(&f, "b", "a", 9, "five!");
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_null(c->value.data);
+	assert_int_equal(c->value.len, 5);
+	cellfs_scan_close(sc);
+	s.keys_only = false;
+	s.granularity = CELLFS_FAMILIES;
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(c->family.len, 1);
+	assert_int_equal(c->qualifier.len + c->value.len + c->ts_ms, 0);
+	cellfs_scan_close(sc);
+	s.granularity = CELLFS_ROWS;
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(c->row.len, 1);
+	assert_int_equal(
+		c->family.len + c->qualifier.len + c->value.len + c->ts_ms, 0);
+	cellfs_scan_close(sc);
+	end(&f);
+}
+
 static void bounds_are_values_that_are_set_or_open(void **state)
 {
 	struct fixture f = rows();
@@ -630,6 +792,47 @@ static void a_raw_scan_shows_delete_markers(void **state)
 	end(&f);
 }
 
+static void a_marker_comes_before_a_put_of_its_timestamp(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
+					.family = str("f"),
+					.qualifier = str("q"),
+					.ts = cellfs_ms(7)};
+	const struct cellfs_mutation m = {
+		.row = str("r"), .changes = &c, .nchanges = 1};
+	const struct cellfs_scan_spec raw = {.raw = true};
+
+	(void)state;
+	put_at(&f, "r", "q", 9, "newer");
+	put_at(&f, "r", "q", 7, "v");
+	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&f, &raw), "r/f:q@9=newer r/f:q@7= r/f:q@7=v");
+	/* Nothing of what is hidden stays behind a compaction. */
+	assert_int_equal(cellfs_compact(f.s, f.t), 0);
+	assert_string_equal(scan(&f, &raw), "r/f:q@9=newer");
+	end(&f);
+}
+
+static void a_scan_goes_on_without_the_handle_of_its_table(void **state)
+{
+	struct fixture f = rows();
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_int_equal(cellfs_table_drop(f.s, "t"), 0);
+	cellfs_table_close(f.t);
+	f.t = NULL;
+	while (cellfs_scan_next(sc, &c) > 0)
+		n++;
+	assert_int_equal(n, 6);
+	cellfs_scan_close(sc);
+	end(&f);
+}
+
 static void wrong_scans_are_refused_with_a_sentence(void **state)
 {
 	struct fixture f = begin();
@@ -638,6 +841,8 @@ static void wrong_scans_are_refused_with_a_sentence(void **state)
 
 	(void)state;
 	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "NoFilter");
+	s.filter = str("PageFilter(1) AND ValueFilter(=)");
+	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "at byte");
 	s = (struct cellfs_scan_spec){.filter = str("KeyOnlyFilter()"),
 				      .granularity = CELLFS_ROWS};
 	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "filter");
@@ -684,10 +889,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(newest_value_is_read_back),
+		cmocka_unit_test(put_and_delete_reach_beyond_the_clock),
+		cmocka_unit_test(what_is_not_found_is_not_written),
 		cmocka_unit_test(deletes_hide_the_column_or_the_row),
 		cmocka_unit_test(increments_add_and_appends_append),
 		cmocka_unit_test(wrong_changes_are_refused_with_a_sentence),
 		cmocka_unit_test(a_mutation_is_const_and_can_be_used_again),
+		cmocka_unit_test(
+			changes_of_a_mutation_depend_on_what_was_there_before),
 		cmocka_unit_test(each_kind_of_delete_hides_what_it_names),
 		cmocka_unit_test(a_mutation_is_applied_only_if_its_check_holds),
 		cmocka_unit_test(all_checks_of_a_mutation_must_hold),
@@ -696,6 +905,8 @@ int main(void)
 		cmocka_unit_test(a_get_finds_the_version_that_is_asked_for),
 		cmocka_unit_test(a_cell_may_have_a_ttl_of_its_own),
 		cmocka_unit_test(a_scan_gives_what_its_granularity_says),
+		cmocka_unit_test(results_are_in_the_order_of_unsigned_bytes),
+		cmocka_unit_test(a_result_has_no_other_field),
 		cmocka_unit_test(bounds_are_values_that_are_set_or_open),
 		cmocka_unit_test(
 			the_end_of_a_prefix_lies_behind_all_of_its_keys),
@@ -703,6 +914,9 @@ int main(void)
 		cmocka_unit_test(arguments_are_needed_during_the_call_only),
 		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
 		cmocka_unit_test(a_raw_scan_shows_delete_markers),
+		cmocka_unit_test(a_marker_comes_before_a_put_of_its_timestamp),
+		cmocka_unit_test(
+			a_scan_goes_on_without_the_handle_of_its_table),
 		cmocka_unit_test(wrong_scans_are_refused_with_a_sentence),
 		cmocka_unit_test(a_long_scan_shows_the_moment_of_its_opening),
 	};

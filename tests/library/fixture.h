@@ -110,7 +110,8 @@ static inline const char *get(struct fixture *f, const char *row,
 	assert_true(r >= 0 && value.len < sizeof(text));
 	if (r == 0)
 		return "(none)";
-	memcpy(text, value.data, value.len);
+	if (value.len)
+		memcpy(text, value.data, value.len);
 	text[value.len] = '\0';
 	cellfs_buffer_free(&value);
 	assert_null(value.data);

@@ -64,6 +64,63 @@ static void a_call_that_succeeds_leaves_no_sentence(void **state)
 	end(&f);
 }
 
+static void a_store_has_one_writer_or_any_readers(void **state)
+{
+	const struct cellfs_options reader = {.read_only = true};
+	const struct cellfs_options make = {.read_only = true, .create = true};
+	struct fixture f = begin();
+	struct cellfs *s = NULL;
+	char path[128];
+
+	(void)state;
+	assert_refused(cellfs_open(f.path, &reader, &s), -EBUSY, "in use by");
+	shut(&f);
+	open_with(&f, &reader);
+	assert_refused(cellfs_open(f.path, NULL, &s), -EBUSY, "in use");
+	/* A reader makes nothing. */
+	snprintf(path, sizeof(path), "%s/absent", f.dir);
+	assert_refused(cellfs_open(path, &make, &s), -ENOENT, path);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_null(s);
+	end(&f);
+}
+
+/* The first file of the store whose name fits. */
+static void file_of(const struct fixture *f, const char *pattern,
+		    char path[256])
+{
+	glob_t files;
+
+	snprintf(path, 256, "%s/%s", f->path, pattern);
+	assert_int_equal(glob(path, 0, NULL, &files), 0);
+	snprintf(path, 256, "%s", files.gl_pathv[0]);
+	globfree(&files);
+}
+
+static void what_others_may_write_is_opened_only_if_one_says_so(void **state)
+{
+	const struct cellfs_options take = {.insecure = true};
+	struct fixture f = begin();
+	struct cellfs *s = NULL;
+	char file[256], second[128];
+
+	(void)state;
+	shut(&f);
+	assert_int_equal(chmod(f.path, 0777), 0);
+	assert_refused(cellfs_open(f.path, NULL, &s), -EPERM,
+		       "written by others");
+	open_with(&f, &take);
+	shut(&f);
+	assert_int_equal(chmod(f.path, 0700), 0);
+	file_of(&f, "CATALOG-*[0-9]", file);
+	snprintf(second, sizeof(second), "%s/second", f.dir);
+	assert_int_equal(link(file, second), 0);
+	assert_refused(cellfs_open(f.path, NULL, &s), -EPERM, "CATALOG");
+	assert_null(s);
+	open_with(&f, &take);
+	end(&f);
+}
+
 struct figure {
 	const char *name;
 	uint64_t value;
@@ -237,6 +294,8 @@ static void tables_are_made_listed_renamed_and_dropped(void **state)
 	assert_int_equal(cellfs_table_next(f.s, name, name), 0);
 	assert_refused(cellfs_table_rename(f.s, "a", "t"), -EEXIST, "t");
 	assert_refused(cellfs_table_rename(f.s, "b", "c"), -ENOENT, "b");
+	assert_int_equal(cellfs_table_next(f.s, "b", name), 1);
+	assert_string_equal(name, "t");
 	put(&f, "r", "q", "v");
 	assert_int_equal(cellfs_table_rename(f.s, "t", "u"), 0);
 	assert_string_equal(get(&f, "r", "q"), "v");
@@ -248,6 +307,32 @@ static void tables_are_made_listed_renamed_and_dropped(void **state)
 	assert_refused(put(&f, "r", "q", "v"), -ENOENT, "dropped");
 	assert_refused(cellfs_table_open(f.s, "u", &none), -ENOENT, "u");
 	assert_null(none);
+	end(&f);
+}
+
+static void what_a_dropped_table_gives_is_not_written(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_buffer text = {0};
+	char name[CELLFS_NAME_SIZE] = "kept";
+
+	(void)state;
+	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+	assert_int_equal(cellfs_table_drop(f.s, "t"), 0);
+	assert_refused(cellfs_table_schema(f.t, &text), -ENOENT, "dropped");
+	assert_non_null(strstr(text.data, "family f\n"));
+	assert_refused(cellfs_table_alter(f.t, "family f\n"), -ENOENT,
+		       "dropped");
+	assert_refused(
+		cellfs_scan_open(f.t, NULL, &(struct cellfs_scan *){NULL}),
+		-ENOENT, "dropped");
+	assert_refused(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
+		       -ENOENT, "dropped");
+	assert_int_equal(cellfs_table_next(f.s, "", name), 0);
+	assert_int_equal(cellfs_snapshot_next(f.s, NULL, "", name, NULL), 0);
+	assert_string_equal(name, "kept");
+	cellfs_table_close(NULL);
+	cellfs_buffer_free(&text);
 	end(&f);
 }
 
@@ -276,10 +361,28 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 		       "line 1");
 	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "s"), 0);
 	assert_refused(cellfs_table_alter(f.t, "drop family f\n"), -EBUSY, "f");
+	assert_refused(cellfs_table_alter(f.t, "family f\n\tversions 1\n"),
+		       -EBUSY, "versions");
 	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "s"), 0);
 	assert_int_equal(cellfs_table_alter(f.t, "family h\ndrop family f\n"),
 			 0);
 	assert_refused(put(&f, "r", "q", "v"), -EPERM, "f");
+	cellfs_buffer_free(&text);
+	end(&f);
+}
+
+static void a_table_has_the_owner_that_its_text_says(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_buffer text = {0};
+	struct cellfs_table *u;
+
+	(void)state;
+	assert_int_equal(cellfs_table_create(f.s, "u", "uid 77\ngid 78\n"), 0);
+	assert_int_equal(cellfs_table_open(f.s, "u", &u), 0);
+	assert_int_equal(cellfs_table_schema(u, &text), 0);
+	assert_non_null(strstr(text.data, "uid 77\ngid 78\n"));
+	cellfs_table_close(u);
 	cellfs_buffer_free(&text);
 	end(&f);
 }
@@ -423,6 +526,112 @@ static void snapshots_show_the_past(void **state)
 	end(&f);
 }
 
+static void a_snapshot_is_of_one_table_or_of_all(void **state)
+{
+	struct fixture f = begin();
+	struct cellfs_snapshot *all = NULL;
+	struct cellfs_table *late = NULL;
+	char name[CELLFS_NAME_SIZE] = "";
+	struct cellfs_scan_spec of_all = {0};
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+
+	(void)state;
+	put(&f, "r", "q", "a");
+	/* The names of a table's and of the store's are apart. */
+	assert_int_equal(cellfs_snapshot_create(f.s, NULL, "one"), 0);
+	put(&f, "r", "q", "b");
+	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "one"), 0);
+	assert_refused(cellfs_snapshot_create(f.s, NULL, "one"), -EEXIST,
+		       "one");
+	assert_int_equal(cellfs_snapshot_next(f.s, NULL, name, name, NULL), 1);
+	assert_int_equal(cellfs_snapshot_next(f.s, NULL, name, name, NULL), 0);
+	assert_int_equal(cellfs_table_create(f.s, "late", "family f\n"), 0);
+	assert_int_equal(cellfs_table_open(f.s, "late", &late), 0);
+	assert_int_equal(cellfs_snapshot_open(f.s, NULL, "one", &all), 0);
+	assert_int_equal(shown(&f, all), 'a');
+	of_all.snapshot = all;
+	/* What came later is not of it. */
+	assert_int_equal(
+		cellfs_put(late, str("r"), str("f"), str("q"), str("x")), 0);
+	assert_int_equal(cellfs_scan_open(late, &of_all, &sc), 0);
+	assert_int_equal(cellfs_scan_next(sc, &c), 0);
+	cellfs_scan_close(sc);
+	cellfs_snapshot_close(all);
+	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "one"), 0);
+	assert_refused(cellfs_table_drop(f.s, "t"), -ENOTEMPTY, "snapshot");
+	assert_refused(cellfs_table_truncate(f.s, "t"), -ENOTEMPTY, "snapshot");
+	assert_int_equal(cellfs_table_drop(f.s, "late"), 0);
+	assert_int_equal(cellfs_snapshot_drop(f.s, NULL, "one"), 0);
+	assert_int_equal(cellfs_table_truncate(f.s, "t"), 0);
+	cellfs_table_close(late);
+	end(&f);
+}
+
+enum {
+	THREADS = 4,
+	ROUNDS = 200
+};
+
+/* Each adds to one counter, and reads a row of two columns that are one. */
+static void *adds(void *arg)
+{
+	struct fixture *f = arg;
+	const struct cellfs_change both[] = {
+		{.kind = CELLFS_INCREMENT,
+		 .family = str("f"),
+		 .qualifier = str("n"),
+		 .delta = 1},
+		{.kind = CELLFS_INCREMENT,
+		 .family = str("g"),
+		 .qualifier = str("n"),
+		 .delta = 1},
+	};
+	const struct cellfs_mutation m = {
+		.row = str("r"), .changes = both, .nchanges = 2};
+	intptr_t torn = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		const struct cellfs_scan_spec s = {.granularity =
+							   CELLFS_COLUMNS};
+		const struct cellfs_cell *c;
+		struct cellfs_scan *sc;
+		char first[8];
+
+		torn += cellfs_mutate(f->t, &m, NULL, 0) != 1;
+		if (cellfs_scan_open(f->t, &s, &sc) < 0)
+			return (void *)1;
+		if (cellfs_scan_next(sc, &c) == 1)
+			memcpy(first, c->value.data, 8);
+		torn += cellfs_scan_next(sc, &c) != 1 ||
+			memcmp(first, c->value.data, 8) != 0;
+		cellfs_scan_close(sc);
+	}
+	return (void *)torn;
+}
+
+static void threads_change_and_read_one_row_whole(void **state)
+{
+	struct fixture f = begin();
+	pthread_t threads[THREADS];
+	int64_t sum = 0;
+	void *torn;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, adds, &f),
+				 0);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &torn), 0);
+		assert_null(torn);
+	}
+	assert_int_equal(
+		cellfs_increment(f.t, str("r"), str("g"), str("n"), 0, &sum),
+		0);
+	assert_int_equal(sum, THREADS * ROUNDS);
+	end(&f);
+}
+
 static void the_store_tells_its_figures(void **state)
 {
 	struct fixture f = begin();
@@ -467,54 +676,92 @@ static void each_thread_has_its_own_sentence(void **state)
 	end(&f);
 }
 
-static void damage_fails_the_scan_again_and_again(void **state)
+static void told(void *arg, unsigned what, const char *sentence)
+{
+	assert_true(sentence[0]);
+	((_Atomic int *)arg)[what]++;
+}
+
+/* A store whose one table file is @len bytes of what it was, with "damage" in it. */
+static struct fixture damaged(const struct cellfs_options *o, char file[256])
 {
 	struct fixture f = begin();
-	struct cellfs_scan *sc = NULL;
-	const struct cellfs_cell *c;
-	char pattern[128];
-	glob_t files;
 	int fd;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		put(&f, "r", "q", "vvvvvvvvvvvvvvvvvvvvvvvvvvvvv");
 	assert_int_equal(cellfs_flush(f.s, NULL), 0);
 	shut(&f);
-	snprintf(pattern, sizeof(pattern), "%s/*.sst", f.path);
-	assert_int_equal(glob(pattern, 0, NULL, &files), 0);
-	fd = open(files.gl_pathv[0], O_RDWR);
-	globfree(&files);
+	file_of(&f, "*.sst", file);
+	fd = open(file, O_RDWR);
 	assert_int_equal(pwrite(fd, "damage", 6, 8), 6);
 	close(fd);
-	open_with(&f, NULL);
+	open_with(&f, o);
+	return f;
+}
+
+static void damage_fails_the_scan_again_and_again(void **state)
+{
+	_Atomic int news[CELLFS_NEWS_DAMAGED + 1] = {0};
+	const struct cellfs_options o = {.news = told, .news_arg = news};
+	struct cellfs_buffer value = {0};
+	struct cellfs_scan *sc = NULL;
+	const struct cellfs_cell *c = NULL;
+	char file[256];
+	struct fixture f = damaged(&o, file);
+
+	(void)state;
 	/* What the opening has met already is told when it is reached. */
 	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
 	assert_string_equal(cellfs_error(), "");
 	assert_refused(cellfs_scan_next(sc, &c), -EUCLEAN, ".sst");
+	assert_null(c);
 	/* It says why again, whatever was called meanwhile. */
 	assert_int_equal(put(&f, "s", "q", "v"), 0);
 	assert_string_equal(cellfs_error(), "");
 	assert_refused(cellfs_scan_next(sc, &c), -EUCLEAN, ".sst");
+	assert_null(c);
 	cellfs_scan_close(sc);
-	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
-			 -EUCLEAN);
+	assert_refused(cellfs_get(f.t, str("r"), str("f"), str("q"), &value),
+		       -EUCLEAN, ".sst");
+	assert_int_equal(value.len, 0);
+	assert_int_equal(news[CELLFS_NEWS_DAMAGED], 1);
+	cellfs_buffer_free(&value);
 	end(&f);
 }
 
-static void told(void *arg, unsigned what, const char *sentence)
+static void a_file_that_is_cut_short_is_an_error_and_no_signal(void **state)
 {
-	assert_true(sentence[0]);
-	if (what == CELLFS_NEWS_FAILED)
-		++*(int *)arg;
+	struct fixture f = begin();
+	struct cellfs_scan *sc = NULL;
+	const struct cellfs_cell *c;
+	struct sigaction before, now;
+	char file[256];
+
+	(void)state;
+	put(&f, "r", "q", "v");
+	assert_int_equal(cellfs_flush(f.s, NULL), 0);
+	shut(&f);
+	assert_int_equal(sigaction(SIGBUS, NULL, &before), 0);
+	open_with(&f, NULL);
+	file_of(&f, "*.sst", file);
+	assert_int_equal(truncate(file, 0), 0);
+	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_true(cellfs_scan_next(sc, &c) < 0);
+	assert_non_null(strstr(cellfs_error(), ".sst"));
+	cellfs_scan_close(sc);
+	shut(&f);
+	assert_int_equal(sigaction(SIGBUS, NULL, &now), 0);
+	assert_ptr_equal(before.sa_handler, now.sa_handler);
+	wipe(&f);
 }
 
 /* No file may grow: the write of the log fails. */
 static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
 {
 	struct fixture f = begin();
-	int failed = 0;
-	const struct cellfs_options o = {.news = told, .news_arg = &failed};
+	_Atomic int news[CELLFS_NEWS_DAMAGED + 1] = {0};
+	const struct cellfs_options o = {.news = told, .news_arg = news};
 	struct rlimit before, none;
 
 	(void)state;
@@ -528,11 +775,16 @@ static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
 	assert_true(cellfs_sync(f.s) < 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(failed, 1);
+	assert_int_equal(news[CELLFS_NEWS_FAILED], 1);
 	assert_refused(put(&f, "r", "q", "w"), -EROFS, "no more writes");
+	assert_refused(cellfs_sync(f.s), -EROFS, "no more writes");
+	assert_refused(cellfs_table_create(f.s, "u", ""), -EROFS,
+		       "no more writes");
+	assert_int_equal(news[CELLFS_NEWS_FAILED], 1);
 	assert_string_equal(get(&f, "r", "q"), "v");
 	cellfs_table_close(f.t);
 	assert_true(cellfs_close(f.s) < 0);
+	assert_true(cellfs_error()[0]);
 	wipe(&f);
 }
 
@@ -542,6 +794,9 @@ int main(void)
 		cmocka_unit_test(the_library_says_its_version),
 		cmocka_unit_test(a_store_that_cannot_be_opened_says_why),
 		cmocka_unit_test(a_call_that_succeeds_leaves_no_sentence),
+		cmocka_unit_test(a_store_has_one_writer_or_any_readers),
+		cmocka_unit_test(
+			what_others_may_write_is_opened_only_if_one_says_so),
 		cmocka_unit_test(what_was_put_is_there_after_opening_again),
 		cmocka_unit_test(a_change_is_synced_if_it_or_the_store_says_so),
 		cmocka_unit_test(caches_have_the_sizes_that_are_asked_for),
@@ -549,12 +804,18 @@ int main(void)
 		cmocka_unit_test(readers_share_a_store_and_change_nothing),
 		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
 		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),
+		cmocka_unit_test(what_a_dropped_table_gives_is_not_written),
+		cmocka_unit_test(a_table_has_the_owner_that_its_text_says),
 		cmocka_unit_test(a_schema_is_text_that_is_read_and_changed),
 		cmocka_unit_test(what_others_alter_at_the_same_time_stays),
 		cmocka_unit_test(a_table_of_a_namespace_needs_it),
 		cmocka_unit_test(snapshots_show_the_past),
+		cmocka_unit_test(a_snapshot_is_of_one_table_or_of_all),
+		cmocka_unit_test(threads_change_and_read_one_row_whole),
 		cmocka_unit_test(the_store_tells_its_figures),
 		cmocka_unit_test(each_thread_has_its_own_sentence),
+		cmocka_unit_test(
+			a_file_that_is_cut_short_is_an_error_and_no_signal),
 		cmocka_unit_test(damage_fails_the_scan_again_and_again),
 		cmocka_unit_test(
 			a_store_whose_log_failed_says_so_and_takes_no_writes),
