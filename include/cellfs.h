@@ -117,7 +117,7 @@ static inline struct cellfs_bytes cellfs_str(const char *s)
 /*
  * Bytes that the caller owns, in memory that grows as needed and serves many
  * calls. A zeroed one is empty. Free it with cellfs_buffer_free(), which leaves
- * it empty.
+ * it empty, and takes NULL.
  */
 struct cellfs_buffer {
 	void *data;

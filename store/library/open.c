@@ -23,7 +23,8 @@ const char *cellfs_error(void)
 
 void cellfs_buffer_free(struct cellfs_buffer *b)
 {
-	buf_free(buf_in(b));
+	if (b)
+		buf_free(buf_in(b));
 }
 
 int cellfs_open(const char *path, const struct cellfs_options *o,

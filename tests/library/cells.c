@@ -71,6 +71,7 @@ static void what_is_not_found_is_not_written(void **state)
 	assert_memory_equal(value.data, "kept", 4);
 	cellfs_buffer_free(&value);
 	cellfs_buffer_free(&value);
+	cellfs_buffer_free(NULL);
 	end(&f);
 }
 
