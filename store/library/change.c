@@ -103,7 +103,8 @@ static void check_in(const struct cellfs_check *k, struct check *out)
 	};
 }
 
-static int rows_in(struct rows *r, const struct cellfs_mutation *m, size_t n)
+static int rows_in(struct rows *r, const struct cellfs_mutation *m, size_t n,
+		   unsigned flags)
 {
 	struct change *change;
 	struct check *check;
@@ -111,6 +112,9 @@ static int rows_in(struct rows *r, const struct cellfs_mutation *m, size_t n)
 
 	why_clear();
 	e = rows_alloc(r, m, n);
+	if (e == 0 && flags & ~(unsigned)CELLFS_SYNC)
+		e = why(-EINVAL, "the flags are CELLFS_SYNC or 0, not 0x%x",
+			flags);
 	change = r->changes;
 	check = r->checks;
 	for (size_t i = 0; e == 0 && i < n; i++) {
@@ -133,7 +137,7 @@ int cellfs_mutate(struct cellfs_table *t, const struct cellfs_mutation *m,
 		  struct cellfs_result *results, unsigned flags)
 {
 	struct rows rows;
-	int r = rows_in(&rows, m, 1);
+	int r = rows_in(&rows, m, 1, flags);
 
 	if (r == 0)
 		r = table_mutate(table_in(t), rows.row, flags & CELLFS_SYNC);
@@ -150,7 +154,7 @@ int cellfs_mutate_many(struct cellfs_table *t, const struct cellfs_mutation *m,
 {
 	struct rows rows;
 	size_t applied = 0;
-	int r = rows_in(&rows, m, n);
+	int r = rows_in(&rows, m, n, flags);
 
 	if (r == 0)
 		r = table_mutate_many(table_in(t), rows.row, n,

@@ -165,7 +165,12 @@ static void wrong_changes_are_refused_with_a_sentence(void **state)
 	k.kind = (enum cellfs_check_kind)(CELLFS_CHECK_VERSION_EQUAL + 1);
 	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
 		       "unknown operator");
-	m.nchanges = m.nchecks = 0;
+	m.nchecks = 0;
+	assert_refused(cellfs_mutate(f.t, &m, NULL, CELLFS_SYNC | 2), -EINVAL,
+		       "flags");
+	assert_refused(cellfs_mutate_many(f.t, &m, 1, 4, NULL), -EINVAL,
+		       "flags");
+	m.nchanges = 0;
 	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL, "nothing");
 	assert_string_equal(scan(&f, NULL), "");
 	end(&f);
