@@ -228,8 +228,7 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 			   "has expired (ttl)");
 }
 
-/* The ttl with which the cell ends when it did, if it is put again at @ts. */
-static uint64_t ttl_left(const struct cell *cell, int64_t ts)
+uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
 {
 	int64_t end;
 
@@ -245,11 +244,11 @@ static uint64_t ttl_left(const struct cell *cell, int64_t ts)
 
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
-			 struct bytes old_value, unsigned flags)
+			 const struct cell *was, unsigned flags)
 {
 	struct change c[2] = {change_of(old, CHANGE_DELETE, old->ts),
 			      change_of(p, CHANGE_PUT, put_ts(p, -1))};
-	struct check checks[2] = {check_same(old, old_value)};
+	struct check checks[2] = {check_same(old, was->value)};
 	struct mutation m = {
 		.row = p->row,
 		.changes = c,
@@ -264,11 +263,13 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	if (r < 0)
 		return r;
 	c[1].value = value;
+	if (bytes_eq(value, was->value))
+		c[1].ttl_ms = cellfile_ttl_left(was, c[1].ts);
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = changed_mutate(fs, p, &m, 0);
 	/* Which of the two was it? */
 	if (r == 0 && m.nchecks > 1 && place_get(old, &cell, &hold) > 0)
-		r = bytes_eq(cell.value, old_value) ? exists() : 0;
+		r = bytes_eq(cell.value, was->value) ? exists() : 0;
 	buf_free(&hold);
 	return r;
 }
@@ -525,7 +526,7 @@ static int add_column(struct move *mv, const struct place *from,
 			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
 
 		put.value = cell.value;
-		put.ttl_ms = ttl_left(&cell, put.ts);
+		put.ttl_ms = cellfile_ttl_left(&cell, put.ts);
 		r = move_add(mv, put);
 		if (r < 0)
 			break;
@@ -541,7 +542,7 @@ static int add_value(struct move *mv, const struct cell *cell,
 	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
 
 	put.value = cell->value;
-	put.ttl_ms = ttl_left(cell, put.ts);
+	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
 	return move_add(mv, put);
 }
 

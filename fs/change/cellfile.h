@@ -32,13 +32,15 @@ enum {
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
 /*
- * The same; the version @old of the same row, which has @old_value, is deleted
- * in one act with it. 1; 0 and nothing is done when it has another by now;
- * -EPERM when the new one would not be seen.
+ * The same; the version @old of the same row, which is @was, is deleted in one
+ * act with it, and the same value ends when it would have. 1; 0 and nothing is
+ * done when it has another by now; -EPERM when the new one would not be seen.
  */
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
-			 struct bytes old_value, unsigned flags);
+			 const struct cell *was, unsigned flags);
+/* The ttl with which the cell ends when it did, if it is put again at @ts. */
+uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts);
 /*
  * Puts @tail behind what the file has. Of a version that is its own value. Else
  * the newest with @tail behind it is put; as long as the newest is still @ts

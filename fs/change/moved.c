@@ -176,10 +176,10 @@ static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
 static void show_changed(struct fs *fs, uint64_t node)
 {
 	struct buf hold = {0};
-	struct bytes value;
+	struct cell cell;
 	struct place from;
 
-	if (moved_from(fs, node, &from, &hold, &value) == 0)
+	if (moved_from(fs, node, &from, &hold, &cell) == 0)
 		moved_forget(fs, node);
 	place_release(&from);
 	buf_free(&hold);
@@ -269,20 +269,17 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 }
 
 int moved_from(struct fs *fs, uint64_t node, struct place *from,
-	       struct buf *hold, struct bytes *value)
+	       struct buf *hold, struct cell *cell)
 {
-	struct cell cell;
 	XXH128_hash_t hash;
 	int r = find(fs, node, from, &hash);
 
 	if (r <= 0)
 		return r;
-	r = place_get(from, &cell, hold);
+	r = place_get(from, cell, hold);
 	if (r > 0)
-		r = XXH128_isEqual(hash, hash_of(cell.value));
-	if (r > 0)
-		*value = cell.value;
-	else
+		r = XXH128_isEqual(hash, hash_of(cell->value));
+	if (r <= 0)
 		place_release(from);
 	/* The table may have gone. */
 	return r == -ENOENT ? 0 : r;
@@ -293,11 +290,14 @@ int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
 {
 	uint64_t node = node_of(fs, p, p->ts);
 	struct place from;
+	struct cell cell;
 	int r;
 
 	if (!node)
 		return 0;
-	r = moved_from(fs, node, &from, hold, value);
+	r = moved_from(fs, node, &from, hold, &cell);
+	if (r > 0)
+		*value = cell.value;
 	place_release(&from);
 	return r;
 }
@@ -344,10 +344,10 @@ void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m)
 bool moved_holds(struct fs *fs, uint64_t node, struct bytes content)
 {
 	struct buf hold = {0};
-	struct bytes value;
+	struct cell cell;
 	struct place from;
-	bool same = moved_from(fs, node, &from, &hold, &value) > 0 &&
-		    bytes_eq(value, content);
+	bool same = moved_from(fs, node, &from, &hold, &cell) > 0 &&
+		    bytes_eq(cell.value, content);
 
 	place_release(&from);
 	buf_free(&hold);
@@ -357,12 +357,12 @@ bool moved_holds(struct fs *fs, uint64_t node, struct bytes content)
 int moved_settle(struct fs *fs, uint64_t node)
 {
 	struct buf hold = {0};
-	struct bytes value;
+	struct cell cell;
 	struct place from;
-	int r = moved_from(fs, node, &from, &hold, &value);
+	int r = moved_from(fs, node, &from, &hold, &cell);
 
 	if (r > 0)
-		r = cellfile_delete_same(fs, &from, value);
+		r = cellfile_delete_same(fs, &from, cell.value);
 	place_release(&from);
 	buf_free(&hold);
 	/* Or it is not as it was any more. */

@@ -8,8 +8,9 @@
  *	mv 5 5~		5 is not listed and not found; 5~ is a scratch file
  *
  *	put of 5	it takes the place of the version; 5~ owes nothing
- *	mv 5~ 7		7 is put and 5 deleted, in one mutation
- *	mv 5~ 5		as it was
+ *	mv 5~ 7		7 is put and 5 deleted, in one mutation; the same value
+ *			ends when 5 would have (a ttl of its own)
+ *	mv 5~ 5		as it was: nothing is put
  *	rm 5~		5 is deleted
  *	rmdir of Q	5 is deleted if nothing else is in Q
  *	kill -9, unmount  5 is there again
@@ -48,11 +49,11 @@ bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
 void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
- * 1, *from, to be released, and its value, which lies in @hold; 0; an error.
+ * 1, *from, to be released, and *cell, whose value lies in @hold; 0; an error.
  * Who then changes it does so on condition that it has that value.
  */
 int moved_from(struct fs *fs, uint64_t node, struct place *from,
-	       struct buf *hold, struct bytes *value);
+	       struct buf *hold, struct cell *cell);
 /* The same, of the version @p when it is hidden. */
 int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
 		struct bytes *value);

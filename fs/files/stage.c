@@ -15,6 +15,7 @@ struct item {
 	uint64_t parent, node;
 	struct place place; /* what it becomes */
 	struct buf value;   /* of a file */
+	uint64_t ttl_ms;    /* of a version that was moved here, its own */
 	bool file;
 };
 
@@ -41,6 +42,26 @@ static int refuse(const struct place *p, const char *what)
 		   p->name, what);
 }
 
+static int64_t ts_of(const struct place *p)
+{
+	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
+}
+
+/* A version that was moved here ends when it would have. */
+static int take_ttl(struct stage *s, struct item *it)
+{
+	struct buf hold = {0};
+	struct cell was;
+	struct place from;
+	int r = moved_from(s->fs, it->node, &from, &hold, &was);
+
+	if (r > 0 && bytes_eq(was.value, buf_bytes(&it->value)))
+		it->ttl_ms = cellfile_ttl_left(&was, ts_of(&it->place));
+	place_release(&from);
+	buf_free(&hold);
+	return r < 0 ? r : 0;
+}
+
 static int read_file(struct stage *s, struct item *it)
 {
 	size_t len_max;
@@ -52,7 +73,7 @@ static int read_file(struct stage *s, struct item *it)
 	if (r == -EFBIG)
 		r = why(r, "%s: a value here is at most %zu bytes (max_value)",
 			it->place.name, len_max);
-	return r;
+	return r ? r : take_ttl(s, it);
 }
 
 /* Adds the entry of the overlay, as it is named in @dir. */
@@ -155,7 +176,8 @@ static int plan(struct stage *s)
 			.op = CHANGE_PUT,
 			.family = p->family,
 			.qualifier = p->qualifier,
-			.ts = p->kind == NODE_VERSION ? p->ts : TS_AUTO,
+			.ts = ts_of(p),
+			.ttl_ms = it->ttl_ms,
 			.value = buf_bytes(&it->value),
 		};
 	}
@@ -260,12 +282,15 @@ int stage_put(struct fs *fs, const struct place *from, const struct place *to,
 	      uint64_t to_dir)
 {
 	struct stage s = {.fs = fs};
+	struct changer w = changer_at(fs, to);
 	int r = gather(&s, from, to);
 
 	if (!r)
 		r = plan(&s);
-	if (!r)
+	if (!r) {
+		(void)changed_before(&w, &s.put);
 		r = table_mutate(fstable_table(to->table), &s.put, 0);
+	}
 	if (r > 0)
 		settle(&s, from, to, to_dir);
 	stage_release(&s);

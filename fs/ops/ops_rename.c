@@ -166,24 +166,29 @@ static bool same_version(const struct place *a, const struct place *b)
 
 /*
  * Puts the content and deletes the version that was moved aside, in one
- * mutation: 1; 0 when there is no such version, or its name has another one.
+ * mutation: 1; 0 when there is no such version, or its name has another one. A
+ * version that comes back to its name as it was is shown again.
  */
 static int put_instead(struct fs *fs, const struct move *mv,
 		       struct bytes content, unsigned flags)
 {
 	struct buf hold = {0};
-	struct bytes value;
+	struct cell was;
 	struct place old;
-	int r = moved_from(fs, mv->from.node, &old, &hold, &value);
+	int r = moved_from(fs, mv->from.node, &old, &hold, &was);
 
-	if (r > 0)
-		r = place_same_row(&old, &mv->to) &&
-		    !same_version(&old, &mv->to);
-	if (r > 0)
-		r = cellfile_put_instead(fs, &mv->to, content, &old, value,
-					 flags);
-	if (r > 0)
-		moved_forget(fs, mv->from.node);
+	if (r > 0 && same_version(&old, &mv->to)) {
+		r = bytes_eq(content, was.value);
+		if (r > 0)
+			moved_back(fs, mv->from.node, &old);
+	} else if (r > 0) {
+		r = place_same_row(&old, &mv->to);
+		if (r > 0)
+			r = cellfile_put_instead(fs, &mv->to, content, &old,
+						 &was, flags);
+		if (r > 0)
+			moved_forget(fs, mv->from.node);
+	}
 	place_release(&old);
 	buf_free(&hold);
 	return r;

@@ -62,6 +62,49 @@ listed() {
 	[ "$(cat "$C/5")" = x ]
 }
 
+# ttl_of VERSION: the ttl of its own that the cell has, in ms.
+ttl_of() {
+	awk -F '\t' -v ts="$1" '$3 == ts { print $6 }' "$M/T/.cells"
+}
+
+@test "moved back or elsewhere it ends when it would have" {
+	local now
+	a_column
+	now=$(date +%s%3N)
+	printf 'R\tf:q\t%s\tx\tput\t3600000\n' "$now" > "$M/T/.cells"
+	mv "$C/$now" "$C/$now~"
+	mv "$C/$now~" "$C/$now"
+	[ "$(ttl_of "$now")" -eq 3600000 ]
+	mv "$C/$now" "$C/$now.bak"
+	mv "$C/$now.bak" "$C/$((now + 5))"
+	[ "$(ttl_of $((now + 5)))" -eq 3599995 ]
+	mkdir -p "$M/T/.stage/S/f/q"
+	mv "$C/$((now + 5))" "$M/T/.stage/S/f/q/$((now + 7))"
+	mv -T "$M/T/.stage/S" "$M/T/S"
+	[ "$(ttl_of $((now + 7)))" -eq 3599993 ]
+	[ ! -e "$C/$((now + 5))" ]
+	# What is written into it is another value.
+	C=$M/T/S/f/q
+	mv "$C/$((now + 7))" "$C/new.tmp"
+	echo y > "$C/new.tmp"
+	mv "$C/new.tmp" "$C/$((now + 7))"
+	[ "$(cat "$C/latest")" = y ]
+	[ -z "$(ttl_of $((now + 7)))" ]
+}
+
+@test "moved back onto one that has taken its place it replaces that" {
+	a_column
+	echo x > "$C/5"
+	mv "$C/5" "$C/5~"
+	echo y > "$C/5"
+	[ "$(cat "$C/5")" = y ]
+	mv "$C/5~" "$C/5"
+	[ "$(listed "$C")" = "5 " ]
+	[ "$(cat "$C/5")" = x ]
+	crash
+	[ "$(cat "$C/5")" = x ]
+}
+
 @test "removed under its new name it is deleted" {
 	a_column
 	echo x > "$C/5"
