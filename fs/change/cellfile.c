@@ -79,6 +79,17 @@ static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
 	};
 }
 
+int cellfile_has_time(struct fs *fs, const struct place *p)
+{
+	struct change c = change_of(p, CHANGE_PUT, TS_AUTO);
+	struct mutation m = {.row = p->row, .changes = &c, .nchanges = 1};
+	int r = 0;
+
+	if (p->kind != NODE_VERSION)
+		r = table_mutate_try(fstable_table(p->table), &m);
+	return r < 0 ? r : 0;
+}
+
 /* Builds a check that the file is absent, or with @present that it exists. */
 static struct check check_file(const struct place *p, bool present)
 {

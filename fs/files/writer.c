@@ -36,7 +36,8 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 		return r;
 	if (place_is(p, KIND_CELL)) {
 		*type = WRITER_CELL;
-		return cellfile_writable(fs, p, len_max);
+		r = cellfile_writable(fs, p, len_max);
+		return r ? r : cellfile_has_time(fs, p);
 	}
 	switch (p->kind) {
 	case NODE_SCHEMA:

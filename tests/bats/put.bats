@@ -33,6 +33,35 @@ load helper
 	[ "$(ls -U "$C" | tr '\n' ' ')" = "2000 1000 " ]
 }
 
+# refused_put REDIRECTION WORDS: by the shell, which does not look at close.
+refused_put() {
+	run bash -c "echo new $1"
+	[ "$status" -ne 0 ]
+	[[ $output == *"too large for defined data type"* ]]
+	tail -n 1 "$M/.cellfs/errors" | grep -q "EOVERFLOW: .*$2"
+}
+
+@test "behind the last timestamp that there is a put is refused at its open" {
+	not_over_hbase "the servers choose the timestamp"
+	a_column
+	echo last > "$C/9223372036854775805"
+	for was in there deleted; do
+		for name in "$C/latest" "$M/T/R/f:q" "$M/T/.put/R/f:q"; do
+			refused_put "> '$name'" "no timestamp is left"
+			refused_put ">> '$name'" "no timestamp is left"
+		done
+		[ "$was" = deleted ] || [ "$(cat "$M/T/R/f:q")" = last ]
+		rm -f "$M/T/R/f:q"
+	done
+	mkdir -p "$C"
+	echo 5 > "$C/5"
+	[ "$(cat "$C/latest")" = 5 ]
+	# As the message says.
+	echo > "$M/.cellfs/compact"
+	echo new > "$M/T/R/f:q"
+	[ "$(cat "$C/latest")" = new ]
+}
+
 @test "writing a timestamp again replaces the version" {
 	a_column
 	echo first > "$C/5"

@@ -117,8 +117,9 @@ static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
 		ch->ts_given = newest + newest_plus;
 	if (ch->ts_given > TS_MAX)
 		return why(-EOVERFLOW,
-			   "no timestamp is left after %lld: the column has "
-			   "a version at the end of time",
+			   "no timestamp is left after %lld, where the column "
+			   "has a version or a delete: put with a timestamp, "
+			   "or delete that version and compact",
 			   (long long)newest);
 	return 0;
 }
