@@ -146,6 +146,11 @@ SHAKEN="the server announced"
 		-out "$R/locked.key"
 	over_tls localhost "ca=$R/ca.pem&cert=$R/tester.pem&key=$R/locked.key" \
 		"key=$R/locked.key" "without a pass phrase"
+	# Nobody is asked for it where there is a terminal.
+	run -3 timeout 60 script -qefc "'$CELLCTL' list 'hbase://localhost:$PORT/?tls=on&ca=$R/ca.pem&cert=$R/tester.pem&key=$R/locked.key'" \
+		"$T/typescript" </dev/null
+	[[ $output == *"without a pass phrase"* ]]
+	[[ ${output,,} != *"enter "* ]]
 }
 
 @test "TLS before 1.2 is not spoken, whatever the system allows" {
