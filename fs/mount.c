@@ -513,8 +513,8 @@ static int check(const struct options *o)
 	bool directory = store_is_directory(o->store);
 	int r = o->io_uring ? transport_check() : 0;
 
-	if (r == 0 && directory)
-		r = check_directory(o);
+	if (r == 0)
+		r = directory ? check_directory(o) : store_check_name(o->store);
 	if (r == 0)
 		r = mountpoint_prepare(o->mountpoint);
 	if (r == 0 && directory)

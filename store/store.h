@@ -134,6 +134,11 @@ int store_open(const char *path, const struct store_options *o,
  * cluster of HBase: of its servers the masters.
  */
 bool store_is_directory(const char *path);
+/*
+ * Is a cluster named as it should be? 0, of a directory too, or -EINVAL or
+ * -ENAMETOOLONG in words. Nobody is asked.
+ */
+int store_check_name(const char *path);
 /* 0: all acknowledged changes are on disk. Frees @s even on failure. */
 int store_close(struct store *s);
 

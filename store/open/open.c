@@ -38,6 +38,12 @@ bool store_is_directory(const char *path)
 	return !hbase_is_named(path);
 }
 
+int store_check_name(const char *path)
+{
+	why_clear();
+	return hbase_is_named(path) ? hbase_check_name(path) : 0;
+}
+
 int store_check(const char *path, struct os *os,
 		void (*say)(void *arg, const char *sentence), void *arg)
 {

@@ -223,6 +223,18 @@ calls_of() {
 	done
 }
 
+@test "mount --fake checks a cluster's name and the mountpoint, and asks nobody" {
+	local mount=$T/mount.cellfs name
+
+	ln -s "$(realpath "$CELLFS")" "$mount"
+	"$mount" "hbase://no.such.host.invalid/?tls=on" "$M" -f
+	run -1 "$mount" hbase://no.such.host.invalid "$T/absent" -f
+	for name in host:0 a,,b host/t 'host/?qos=privacy'; do
+		run -1 "$mount" "hbase://$name" "$M" -f
+	done
+	[[ $output == *\"qos\"* ]]
+}
+
 @test "mount(8)'s helper passes the words and the exit code on" {
 	a_server http
 	mkdir "$T/bin"

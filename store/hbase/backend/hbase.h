@@ -11,6 +11,8 @@
 
 /* Is the path the name of a cluster? */
 bool hbase_is_named(const char *path);
+/* Is that name as it should be? 0, or an error in words. No server is asked. */
+int hbase_check_name(const char *path);
 /* Does it name a cluster that is asked for Kerberos or TLS? */
 bool hbase_has_keys(const char *path);
 /* As store_open(). */

@@ -92,6 +92,14 @@ bool hbase_is_named(const char *path)
 	return hbase_name_is_one(path);
 }
 
+int hbase_check_name(const char *path)
+{
+	struct hbase_name name;
+	int r = hbase_name_parse(path, &name);
+
+	return r < 0 ? r : cluster_check(name.masters);
+}
+
 bool hbase_has_keys(const char *path)
 {
 	struct hbase_name name;

@@ -499,6 +499,13 @@ static int parse_masters(struct cluster *c, const char *s)
 	}
 }
 
+int cluster_check(const char *masters)
+{
+	struct cluster c = {.nmasters = 0};
+
+	return parse_masters(&c, masters);
+}
+
 /* Says of a failure to greet what the names should be of. */
 static int say_no_master(const char *masters, int r)
 {

@@ -29,6 +29,8 @@ struct cluster_options {
 	uint32_t timeout_ms; /* of a call with all its tries; 0 = TIMEOUT_MS */
 };
 
+/* Are these names of masters? 0, or -EINVAL in words. */
+int cluster_check(const char *masters);
 /* Reads the masters' names and asks one of them for the cluster. */
 int cluster_open(const struct cluster_options *o, struct cluster **out);
 /* REQUIRES: no call is under way, no region is held. NULL is none. */
