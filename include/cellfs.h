@@ -321,8 +321,9 @@ CELLFS_API int cellfs_table_schema(struct cellfs_table *t,
 /*
  * Replaces the schema. A family that the text does not name stays if it holds
  * cells, else it goes; the line "drop family NAME" drops it with its cells.
- * -EINVAL with a sentence that names the line; -EBUSY when a named snapshot
- * shows a family that is dropped, or would show less by the new settings.
+ * -EINVAL with a sentence that names the line, and for an empty text; -EBUSY
+ * when a named snapshot shows a family that is dropped, or would show less by
+ * the new settings.
  */
 CELLFS_API int cellfs_table_alter(struct cellfs_table *t, const char *schema);
 

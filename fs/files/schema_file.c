@@ -47,8 +47,6 @@ static int edit_by_text(void *arg, const struct schema *now, struct alter *a)
 	struct text_edit *e = arg;
 	int r = e->make ? e->make(e->arg, &e->text) : 0;
 
-	if (r == 0 && !e->text.len)
-		r = why(-EINVAL, "an empty .schema changes nothing");
 	if (r == 0)
 		r = alter_parse(e->text, now, e->flags, a);
 	a->dry = e->dry;

@@ -173,7 +173,7 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 /*
  * The same as a change of @now: the families that the text does not name are
  * ALTER_KEEP, lines "drop family F" are taken, and what they name is there
- * unless ALTER_GONE. Free *out with alter_free().
+ * unless ALTER_GONE. No empty text is one. Free *out with alter_free().
  */
 enum {
 	ALTER_GONE = 1,	 /* a family to drop may be absent already */

@@ -693,6 +693,9 @@ int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 	struct parser p = {.old = now, .flags = flags};
 	int r;
 
+	/* Whoever should have written it has failed. */
+	if (!text.len)
+		return why(-EINVAL, "an empty schema changes nothing");
 	schema_init(&p.schema, now->uid, now->gid);
 	p.schema.mode = now->mode;
 	p.schema.quota = now->quota;

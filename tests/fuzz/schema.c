@@ -48,7 +48,8 @@ static void text(struct bytes in)
 	if (schema_parse(in, NULL, &s) < 0)
 		return;
 	without_last_line(in);
-	change(in, &s);
+	if (in.len)
+		change(in, &s);
 	if (schema_format(&s, &out) < 0 ||
 	    schema_parse(buf_bytes(&out), NULL, &back) < 0 ||
 	    !schema_equal(&s, &back))

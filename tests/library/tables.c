@@ -359,6 +359,8 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	assert_non_null(strstr(text.data, "ttl 7d\n"));
 	assert_refused(cellfs_table_alter(f.t, "families closed\n"), -EINVAL,
 		       "line 1");
+	/* It would drop h. */
+	assert_refused(cellfs_table_alter(f.t, ""), -EINVAL, "empty");
 	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "s"), 0);
 	assert_refused(cellfs_table_alter(f.t, "drop family f\n"), -EBUSY, "f");
 	assert_refused(cellfs_table_alter(f.t, "family f\n\tversions 1\n"),
