@@ -99,14 +99,8 @@ static void store_news(void *arg, enum store_news what, const char *sentence)
 	else if (what == STORE_NEWS_DAMAGED)
 		log_tell(LOG_CRIT, "the store %s is damaged: %s", o->store,
 			 sentence);
-	else if (what == STORE_NEWS_DONE)
-		log_notice("the store %s: %s", o->store, sentence);
-	else if (what == STORE_NEWS_FULL)
-		log_notice("the disk of %s is full: only deletes are taken",
-			   o->store);
 	else
-		log_notice("the disk of %s has room: puts are taken again",
-			   o->store);
+		log_notice("the store %s: %s", o->store, sentence);
 }
 
 /* The statistic @name of @s, 0 if there is none. */

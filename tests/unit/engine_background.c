@@ -451,6 +451,47 @@ what_the_log_keeps_for_a_full_disk_is_lent_until_repaid(void **state)
 	assert_int_equal(wal_lendable(db->wal), kept);
 }
 
+struct heard {
+	enum store_news what;
+	char sentence[80];
+};
+
+static void hear(void *arg, enum store_news what, const char *sentence)
+{
+	struct heard *h = arg;
+
+	h->what = what;
+	snprintf(h->sentence, sizeof(h->sentence), "%s", sentence);
+}
+
+static void a_full_disk_is_told_in_words_and_so_is_room(void **state)
+{
+	struct os *os = sim_new(1);
+	struct heard heard = {0};
+	struct temp_store s = {.path = "/store",
+			       .options = {.inline_background = true,
+					   .os = os,
+					   .news = hear,
+					   .news_arg = &heard}};
+	struct lsm *db;
+
+	(void)state;
+	assert_int_equal(temp_open(&s), 0);
+	db = lsm_of(s.store);
+	assert_int_equal(wal_prepare(db->wal), 0);
+	assert_int_equal(wal_lend(db->wal), 1);
+	full_tell(db);
+	assert_int_equal(heard.what, STORE_NEWS_FULL);
+	assert_non_null(strstr(heard.sentence, "is full"));
+	wal_repay(db->wal, 1);
+	assert_int_equal(wal_prepare(db->wal), 0);
+	full_tell(db);
+	assert_int_equal(heard.what, STORE_NEWS_ROOM);
+	assert_non_null(strstr(heard.sentence, "has room"));
+	assert_int_equal(temp_close(&s), 0);
+	sim_free(os);
+}
+
 static void a_store_that_is_only_opened_is_merged_too(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -702,6 +743,7 @@ int main(void)
 		cmocka_unit_test(
 			who_was_admitted_finds_room_where_nothing_is_flushed),
 		USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid),
+		cmocka_unit_test(a_full_disk_is_told_in_words_and_so_is_room),
 		USUAL(a_store_that_is_only_opened_is_merged_too),
 		SMALL(a_row_without_end_is_flushed_all_the_same),
 		BOTH(unflushed_cells_take_no_more_than_was_configured),

@@ -75,5 +75,9 @@ void full_tell(struct lsm *db)
 	db->full_told = full;
 	if (db->options.news)
 		db->options.news(db->options.news_arg,
-				 full ? STORE_NEWS_FULL : STORE_NEWS_ROOM, "");
+				 full ? STORE_NEWS_FULL : STORE_NEWS_ROOM,
+				 full ? "the disk is full: only deletes are "
+					"taken"
+				      : "the disk has room: puts are taken "
+					"again");
 }
