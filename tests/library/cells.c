@@ -135,7 +135,7 @@ static void wrong_changes_are_refused_with_a_sentence(void **state)
 	memset(big, 'x', sizeof(big));
 	assert_refused(put(&f, "", "q", "v"), -EINVAL, "row key is empty");
 	assert_refused(cellfs_put(f.t, str("r"), str("x"), str("q"), str("v")),
-		       -EPERM, "x");
+		       -EPERM, "'x': declare it in the table's schema");
 	assert_refused(cellfs_put(f.t, str("r"), str("g"), str("q"),
 				  cellfs_bytes_of(big, 101)),
 		       -EFBIG, "max_value 100");

@@ -183,7 +183,8 @@ int table_state_family(const struct table_state *st, struct bytes family)
 	if (at < 0)
 		return why(-EPERM,
 			   "table %s has no family '%.*s': declare it in "
-			   ".schema or by mkdir",
+			   "the table's schema (where it is mounted .schema, "
+			   "or mkdir)",
 			   st->name, (int)family.len,
 			   (const char *)family.data);
 	return at;
