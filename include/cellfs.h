@@ -41,7 +41,8 @@
  * Ownership: the library copies what it is given before a call returns, so
  * arguments need to live during the call only. Who opens a handle closes it.
  * Scans, tables and snapshots are closed before their store. A function that
- * closes takes NULL. An `out` argument is not written when the call fails.
+ * closes takes NULL. An `out` argument is not written when the call fails. A
+ * table or snapshot of another store is -EINVAL.
  *
  * Units: sizes are bytes. Timestamps are milliseconds since 1970, from 0 to
  * CELLFS_TS_MAX.

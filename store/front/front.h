@@ -114,8 +114,18 @@ static inline int front_can(const struct store *s, enum store_ability a)
 static inline int front_covers(const struct snapshot *snap,
 			       const struct table *t)
 {
+	if (snap && snap->store != t->store)
+		return why(-EINVAL, "the snapshot is of another store");
 	if (snap && snap->table && snap->table != t->id)
 		return why(-EINVAL, "the snapshot is of another table");
+	return 0;
+}
+
+/* Is @t, which may be NULL, of @s? */
+static inline int front_owns(const struct store *s, const struct table *t)
+{
+	if (t && t->store != s)
+		return why(-EINVAL, "the table is of another store");
 	return 0;
 }
 

@@ -35,6 +35,8 @@ int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
 
 	r = front_begin_write(s);
 	if (r == 0)
+		r = front_owns(s, t);
+	if (r == 0)
 		r = args_snapshot(name);
 	if (r == 0 && !t)
 		r = front_can(s, CAN_SNAPSHOT_ALL);
@@ -49,6 +51,8 @@ int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 
 	r = front_begin_delete(s);
 	if (r == 0)
+		r = front_owns(s, t);
+	if (r == 0)
 		r = s->ops->snapshot_drop(s, t, name);
 	return front_end(s, r);
 }
@@ -59,6 +63,8 @@ int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 	int r;
 
 	r = front_begin_write(s);
+	if (r == 0)
+		r = front_owns(s, t);
 	if (r == 0)
 		r = args_snapshot(to);
 	if (r == 0)
@@ -71,8 +77,13 @@ int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 int store_snapshot_next(struct store *s, struct table *t, struct bytes after,
 			struct snapshot_info *out)
 {
+	int r;
+
 	front_begin();
-	return front_end(s, s->ops->snapshot_next(s, t, after, out));
+	r = front_owns(s, t);
+	if (r == 0)
+		r = s->ops->snapshot_next(s, t, after, out);
+	return front_end(s, r);
 }
 
 int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
@@ -82,7 +93,9 @@ int store_snapshot_open(struct store *s, struct table *t, struct bytes name,
 	int r;
 
 	front_begin();
-	r = s->ops->snapshot_open(s, t, name, &snap);
+	r = front_owns(s, t);
+	if (r == 0)
+		r = s->ops->snapshot_open(s, t, name, &snap);
 	if (r == 0) {
 		snap->store = s;
 		*out = snap;
@@ -129,8 +142,10 @@ static int make_of(struct store *s, struct table *t, struct bytes name,
 {
 	const struct snapshot_table *from;
 	struct snapshot *snap = NULL;
-	int r = s->ops->snapshot_open(s, t, name, &snap);
+	int r = front_owns(s, t);
 
+	if (r == 0)
+		r = s->ops->snapshot_open(s, t, name, &snap);
 	if (r < 0)
 		return r;
 	snap->store = s;

@@ -426,6 +426,8 @@ int store_flush(struct store *s, struct table *t)
 
 	r = front_begin_write(s);
 	if (r == 0)
+		r = front_owns(s, t);
+	if (r == 0)
 		r = s->ops->flush(s, t);
 	watch_end(s, CALL_FLUSH, begin);
 	return front_end(s, r);
@@ -437,6 +439,8 @@ int store_compact(struct store *s, struct table *t)
 	int r;
 
 	r = front_begin_write(s);
+	if (r == 0)
+		r = front_owns(s, t);
 	if (r == 0)
 		r = s->ops->compact(s, t);
 	watch_end(s, CALL_COMPACT, begin);

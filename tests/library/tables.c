@@ -570,6 +570,37 @@ static void a_snapshot_is_of_one_table_or_of_all(void **state)
 	end(&f);
 }
 
+static void handles_of_two_stores_are_not_mixed(void **state)
+{
+	struct fixture f = begin(), g = begin();
+	struct cellfs_snapshot *snap = NULL, *none = NULL;
+	struct cellfs_which which = {0};
+	struct cellfs_scan *sc = NULL;
+	char name[CELLFS_NAME_SIZE] = "";
+	const char *of = "of another store";
+
+	(void)state;
+	assert_int_equal(cellfs_snapshot_take(f.s, &snap), 0);
+	which.snapshot = snap;
+	assert_refused(
+		cellfs_scan_open(
+			g.t, &(struct cellfs_scan_spec){.snapshot = snap}, &sc),
+		-EINVAL, of);
+	assert_refused(cellfs_get_cell(g.t, str("r"), str("f"), str("q"),
+				       &which, NULL, NULL),
+		       -EINVAL, of);
+	assert_refused(cellfs_flush(f.s, g.t), -EINVAL, of);
+	assert_refused(cellfs_compact(f.s, g.t), -EINVAL, of);
+	assert_refused(cellfs_snapshot_create(f.s, g.t, "s"), -EINVAL, of);
+	assert_refused(cellfs_snapshot_drop(f.s, g.t, "s"), -EINVAL, of);
+	assert_refused(cellfs_snapshot_open(f.s, g.t, "s", &none), -EINVAL, of);
+	assert_refused(cellfs_snapshot_next(f.s, g.t, "", name, NULL), -EINVAL,
+		       of);
+	cellfs_snapshot_close(snap);
+	end(&f);
+	end(&g);
+}
+
 enum {
 	THREADS = 4,
 	ROUNDS = 200
@@ -813,6 +844,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_a_namespace_needs_it),
 		cmocka_unit_test(snapshots_show_the_past),
 		cmocka_unit_test(a_snapshot_is_of_one_table_or_of_all),
+		cmocka_unit_test(handles_of_two_stores_are_not_mixed),
 		cmocka_unit_test(threads_change_and_read_one_row_whole),
 		cmocka_unit_test(the_store_tells_its_figures),
 		cmocka_unit_test(each_thread_has_its_own_sentence),
