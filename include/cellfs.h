@@ -24,6 +24,7 @@
  * calling thread. Beside the errors that a declaration names, a call may fail
  * with
  *	-EINVAL	 an argument breaks a rule of the data model
+ *	-ENAMETOOLONG the name of a table or namespace is too long
  *	-ENOENT	 the table does not exist, or was dropped meanwhile
  *	-EPERM	 the store is open with read_only or no_delete, or its directory
  *		 is not this user's alone
@@ -40,7 +41,8 @@
  *
  * Ownership: the library copies what it is given before a call returns, so
  * arguments need to live during the call only. Who opens a handle closes it.
- * Scans, tables and snapshots are closed before their store. A function that
+ * Scans, tables and snapshots are closed before their store, in any order: a
+ * scan needs neither its table nor its snapshot any more. A function that
  * closes takes NULL. An `out` argument is not written when the call fails. A
  * table or snapshot of another store is -EINVAL.
  *
@@ -213,7 +215,8 @@ enum cellfs_news {
 
 /* A zeroed one opens an existing store to read and write. */
 struct cellfs_options {
-	bool create;	  /* make the directory and an empty store if absent */
+	/* Make the directory and an empty store if absent; not with read_only. */
+	bool create;
 	bool read_only;	  /* change nothing on disk; others may read as well */
 	bool no_delete;	  /* refuse, by -EPERM, what would hide visible cells */
 	bool sync;	  /* each change is on disk when its call returns */
@@ -278,9 +281,10 @@ cellfs_stats(struct cellfs *s,
 	     void (*say)(void *arg, const struct cellfs_stat *stat), void *arg);
 
 /*
- * Tables. Their names are 1 to 255 letters, digits, '_', '-' and '.', with
- * "NAMESPACE:" in front of one that is in a namespace. A change of a table is
- * on disk when the call returns 0.
+ * Tables. Their names are letters, digits, '_', '-' and '.', of which the last
+ * two do not come first, with "NAMESPACE:" in front of one that is in a
+ * namespace; 1 to 255 bytes in all. A change of a table is on disk when the
+ * call returns 0.
  */
 
 /*
@@ -328,9 +332,12 @@ CELLFS_API int cellfs_table_schema(struct cellfs_table *t,
  */
 CELLFS_API int cellfs_table_alter(struct cellfs_table *t, const char *schema);
 
-/* -EEXIST. */
+/*
+ * Namespaces, whose names are letters, digits and '_'. "default", of the tables
+ * without one, and "hbase" are always there. -EEXIST.
+ */
 CELLFS_API int cellfs_namespace_create(struct cellfs *s, const char *name);
-/* -ENOENT; -ENOTEMPTY while it holds a table. */
+/* -ENOENT; -ENOTEMPTY while it holds a table; -EINVAL for the two above. */
 CELLFS_API int cellfs_namespace_drop(struct cellfs *s, const char *name);
 /* As cellfs_table_next(). */
 CELLFS_API int cellfs_namespace_next(struct cellfs *s, const char *after,
@@ -342,7 +349,10 @@ CELLFS_API int cellfs_namespace_next(struct cellfs *s, const char *after,
  * that the table does not have and -EFBIG for a value over its max_value.
  */
 
-/* Puts a version that is newer than all others of the column. 0. */
+/*
+ * Puts a version that is newer than all others of the column. 0, or -EOVERFLOW
+ * when one, or what deleted it, has CELLFS_TS_MAX.
+ */
 CELLFS_API int cellfs_put(struct cellfs_table *t, struct cellfs_bytes row,
 			  struct cellfs_bytes family,
 			  struct cellfs_bytes qualifier,

@@ -45,6 +45,12 @@ static void put_and_delete_reach_beyond_the_clock(void **state)
 	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
 	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
 	assert_string_equal(scan(&f, NULL), "");
+	/* Nothing is newer than the end of time. */
+	assert_int_equal(put_at(&f, "s", "q", CELLFS_TS_MAX, "last"), 1);
+	assert_refused(put(&f, "s", "q", "v"), -EOVERFLOW, "no timestamp");
+	assert_string_equal(get(&f, "s", "q"), "last");
+	assert_int_equal(cellfs_delete(f.t, str("s"), str("f"), str("q")), 0);
+	assert_refused(put(&f, "s", "q", "v"), -EOVERFLOW, "no timestamp");
 	end(&f);
 }
 
@@ -820,15 +826,22 @@ static void a_marker_comes_before_a_put_of_its_timestamp(void **state)
 	end(&f);
 }
 
-static void a_scan_goes_on_without_the_handle_of_its_table(void **state)
+static void a_scan_goes_on_without_its_table_and_snapshot(void **state)
 {
 	struct fixture f = rows();
+	struct cellfs_scan_spec s = {0};
+	struct cellfs_snapshot *snap;
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 	int n = 0;
 
 	(void)state;
-	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_int_equal(cellfs_snapshot_take(f.s, &snap), 0);
+	s.snapshot = snap;
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	cellfs_snapshot_close(snap);
+	assert_int_equal(cellfs_delete_row(f.t, str("b")), 0);
+	assert_int_equal(cellfs_compact(f.s, NULL), 0);
 	assert_int_equal(cellfs_table_drop(f.s, "t"), 0);
 	cellfs_table_close(f.t);
 	f.t = NULL;
@@ -921,8 +934,7 @@ int main(void)
 		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
 		cmocka_unit_test(a_raw_scan_shows_delete_markers),
 		cmocka_unit_test(a_marker_comes_before_a_put_of_its_timestamp),
-		cmocka_unit_test(
-			a_scan_goes_on_without_the_handle_of_its_table),
+		cmocka_unit_test(a_scan_goes_on_without_its_table_and_snapshot),
 		cmocka_unit_test(wrong_scans_are_refused_with_a_sentence),
 		cmocka_unit_test(a_long_scan_shows_the_moment_of_its_opening),
 	};

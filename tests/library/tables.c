@@ -310,6 +310,33 @@ static void tables_are_made_listed_renamed_and_dropped(void **state)
 	end(&f);
 }
 
+static void names_are_of_some_letters_and_of_some_length(void **state)
+{
+	static const char *const wrong[] = {
+		"", "-a", ".a", "a b", "a:b:c", "a/b", "default:a", "hbase:a"};
+	struct fixture f = begin();
+	char name[CELLFS_NAME_SIZE + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(cellfs_table_create(f.s, wrong[i], ""),
+				 -EINVAL);
+	memset(name, 'n', sizeof(name));
+	name[CELLFS_NAME_SIZE] = '\0';
+	assert_refused(cellfs_table_create(f.s, name, ""), -ENAMETOOLONG,
+		       "256 bytes");
+	name[CELLFS_NAME_SIZE - 1] = '\0';
+	assert_int_equal(cellfs_table_create(f.s, name, ""), 0);
+	assert_int_equal(cellfs_table_next(f.s, "", name), 1);
+	assert_int_equal(strlen(name), CELLFS_NAME_SIZE - 1);
+	assert_int_equal(cellfs_table_create(f.s, "_a.b-c", ""), 0);
+	assert_refused(cellfs_namespace_create(f.s, "a-b"), -EINVAL, "letters");
+	assert_refused(cellfs_namespace_create(f.s, "default"), -EEXIST,
+		       "default");
+	assert_refused(cellfs_namespace_drop(f.s, "hbase"), -EINVAL, "hbase");
+	end(&f);
+}
+
 static void what_a_dropped_table_gives_is_not_written(void **state)
 {
 	struct fixture f = begin();
@@ -359,6 +386,8 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	assert_non_null(strstr(text.data, "ttl 7d\n"));
 	assert_refused(cellfs_table_alter(f.t, "families closed\n"), -EINVAL,
 		       "line 1");
+	assert_refused(cellfs_table_alter(f.t, "\ndrop family none\n"), -EINVAL,
+		       "line 2");
 	/* It would drop h. */
 	assert_refused(cellfs_table_alter(f.t, ""), -EINVAL, "empty");
 	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "s"), 0);
@@ -668,6 +697,7 @@ static void threads_change_and_read_one_row_whole(void **state)
 static void the_store_tells_its_figures(void **state)
 {
 	struct fixture f = begin();
+	uint64_t flushes;
 
 	(void)state;
 	put(&f, "r", "q", "v");
@@ -677,7 +707,9 @@ static void the_store_tells_its_figures(void **state)
 	assert_int_equal(cellfs_flush(f.s, NULL), 0);
 	assert_int_equal(figure(&f, "sstables"), 1);
 	put(&f, "r", "q", "w");
+	flushes = figure(&f, "flushes_total");
 	assert_int_equal(cellfs_flush(f.s, f.t), 0);
+	assert_true(figure(&f, "flushes_total") > flushes);
 	assert_int_equal(cellfs_compact(f.s, NULL), 0);
 	assert_int_equal(figure(&f, "sstables"), 1);
 	end(&f);
@@ -837,6 +869,7 @@ int main(void)
 		cmocka_unit_test(readers_share_a_store_and_change_nothing),
 		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
 		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),
+		cmocka_unit_test(names_are_of_some_letters_and_of_some_length),
 		cmocka_unit_test(what_a_dropped_table_gives_is_not_written),
 		cmocka_unit_test(a_table_has_the_owner_that_its_text_says),
 		cmocka_unit_test(a_schema_is_text_that_is_read_and_changed),
