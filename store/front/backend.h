@@ -180,8 +180,8 @@ struct store {
 	/* ops->stat() gives all figures; counts[] has only a part of them. */
 	bool counts_elsewhere;
 	/*
-	 * Makes reading and replacing a schema atomic, so that concurrent calls
-	 * of table_add_family() do not undo each other. The outermost lock.
+	 * Makes looking at a schema or the namespaces and changing them atomic.
+	 * The outermost lock.
 	 */
 	pthread_mutex_t schema_lock;
 	struct store_watch *watch; /* watch.h; NULL: nobody watches */

@@ -2,9 +2,9 @@
  * The front of store.h for tables: their names, namespaces and schemas, and what
  * each holds.
  *
- * As store.c: checks arguments, calls the backend. Whatever reads a
- * schema or the names of namespaces and then changes them does both under the
- * schema lock.
+ * As store.c: checks arguments, calls the backend. Whatever looks at the names of
+ * namespaces and then changes them does both under the schema lock; who changes a
+ * schema by what it is does so by table_edit().
  */
 #include <errno.h>
 #include <unistd.h>
@@ -195,31 +195,22 @@ int table_edit(struct table *t,
 	return r;
 }
 
-/* REQUIRES: schema_lock, so that the schema does not change meanwhile. */
-static int add_family(struct table *t, struct bytes family)
+static int edit_family(void *family, const struct schema *now, struct alter *a)
 {
-	struct alter a = {.rest = ALTER_REFUSE};
-	struct schema *schema = &a.to;
+	const struct bytes name = *(const struct bytes *)family;
 	struct family_attrs attrs;
-	int r = t->store->ops->table_schema(t, schema);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (schema_find(schema, family) >= 0) {
-		r = why(-EEXIST, "the family exists already");
-	} else if (schema->fixed) {
-		r = why(-EPERM,
-			"the table's families are fixed: add %.*s to its "
-			"schema first",
-			(int)family.len, (const char *)family.data);
-	} else {
-		family_attrs_default(&attrs);
-		r = schema_add(schema, family, &attrs);
-		if (r == 0)
-			r = t->store->ops->table_alter(t, &a);
-	}
-	alter_free(&a);
-	return r;
+	if (schema_find(now, name) >= 0)
+		return why(-EEXIST, "the family exists already");
+	if (now->fixed)
+		return why(-EPERM,
+			   "the table's families are fixed: add %.*s to its "
+			   "schema first",
+			   (int)name.len, (const char *)name.data);
+	family_attrs_default(&attrs);
+	r = schema_copy(&a->to, now);
+	return r < 0 ? r : schema_add(&a->to, name, &attrs);
 }
 
 int table_add_family(struct table *t, struct bytes family)
@@ -230,13 +221,10 @@ int table_add_family(struct table *t, struct bytes family)
 	r = front_begin_write(s);
 	if (r == 0)
 		r = family_name_check(family);
-	if (r == 0 && s->ops->add_family) {
+	if (r == 0 && !s->ops->add_family)
+		return table_edit(t, edit_family, &family);
+	if (r == 0)
 		r = s->ops->add_family(t, family);
-	} else if (r == 0) {
-		pthread_mutex_lock(&s->schema_lock);
-		r = add_family(t, family);
-		pthread_mutex_unlock(&s->schema_lock);
-	}
 	return front_end(s, r);
 }
 

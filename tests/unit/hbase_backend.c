@@ -27,8 +27,9 @@ struct played_cluster {
 	int fd;
 	uint16_t port;
 	bool new_version_behavior;
-	bool knows_flush;  /* the master */
-	unsigned unserved; /* so often the region is elsewhere */
+	_Atomic bool has_c; /* a family that another client has added */
+	bool knows_flush;   /* the master */
+	unsigned unserved;  /* so often the region is elsewhere */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -155,6 +156,9 @@ static void answer_description(struct played_cluster *c, int fd, uint32_t id)
 	schema_init(&schema, 0, 0);
 	assert_int_equal(schema_add(&schema, bytes_str("a"), &attrs), 0);
 	assert_int_equal(schema_add(&schema, bytes_str("b"), &attrs), 0);
+	if (c->has_c)
+		assert_int_equal(schema_add(&schema, bytes_str("c"), &attrs),
+				 0);
 	assert_int_equal(
 		descriptor_put(bytes_str("t"), &schema, NULL, 0, &body), 0);
 	answer.descriptor = buf_bytes(&body);
@@ -501,6 +505,22 @@ static void an_edit_is_made_again_of_what_another_client_did(void **state)
 	end(&c, s, t);
 }
 
+static void a_family_is_added_to_those_that_are_there(void **state)
+{
+	struct played_cluster c = {0};
+	struct schema known;
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_schema(t, &known), 0);
+	c.has_c = true;
+	assert_int_equal(table_add_family(t, bytes_str("c")), -EEXIST);
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&known);
+	end(&c, s, t);
+}
+
 /* Without a time between the bounds of the scan a family may have times. */
 static void families_have_times_where_the_scan_has_none(void **state)
 {
@@ -648,6 +668,7 @@ int main(void)
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(
 			an_edit_is_made_again_of_what_another_client_did),
+		cmocka_unit_test(a_family_is_added_to_those_that_are_there),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(
 			a_table_is_flushed_by_the_master_or_the_servers),
