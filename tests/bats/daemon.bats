@@ -357,8 +357,9 @@ store_is() {
 	mount_store
 }
 
-@test "a supervisor hears that it is mounted, that it answers, and that it ends" {
-	unmount_store
+# a_supervisor: what it hears is in $T/said, until the daemon says that it ends.
+a_supervisor() {
+	rm -f "$T/socket"
 	python3 - "$T/socket" >"$T/said" 3>&- <<-'EOF' &
 		import socket, sys
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -369,6 +370,11 @@ store_is() {
 		    print(state, flush=True)
 	EOF
 	settled test -S "$T/socket"
+}
+
+@test "a supervisor hears that it is mounted, that it answers, and that it ends" {
+	unmount_store
+	a_supervisor
 	export NOTIFY_SOCKET=$T/socket WATCHDOG_USEC=20000
 	mount_store
 	unset NOTIFY_SOCKET WATCHDOG_USEC
@@ -378,5 +384,15 @@ store_is() {
 	wait %2 || true
 	[ "$(head -n 1 "$T/said")" = READY=1 ]
 	settled grep -q STOPPING=1 "$T/said"
+	mount_store
+}
+
+@test "a supervisor does not hear that a store is mounted that is not" {
+	unmount_store
+	a_supervisor
+	NOTIFY_SOCKET=$T/socket WATCHDOG_USEC=20000 \
+		run -1 "$CELLFS" "$STORE" "$M" -f -o root=nothing
+	settled grep -q STOPPING=1 "$T/said"
+	[ "$(cat "$T/said")" = STOPPING=1 ]
 	mount_store
 }
