@@ -65,6 +65,22 @@ ends_by() {
 	ends_by TERM
 }
 
+@test "an ordinary user mounts again where a daemon has died" {
+	cp "$CELLFS" "$PLACE/cellfs"
+	mkdir "$STORE"
+	chown "$NOBODY" "$STORE"
+	mount_there setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
+		"$PLACE/cellfs" "$STORE" "$M" -f
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	DAEMON=
+	run ! as_nobody ls "$M"
+	mount_there setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups \
+		"$PLACE/cellfs" "$STORE" "$M" -f
+	settled as_nobody test -e "$M/.cellfs/help"
+	ends_by TERM
+}
+
 @test "root runs it as another user, whose the mount is then" {
 	mount_there setpriv --groups=0,4 "$CELLFS" "$STORE" "$M" -f \
 		-o run_as=nobody,sandbox=auto
