@@ -159,6 +159,7 @@ hbase_describe() {
 	is "ns:x t table2" ctl list "$STORE"
 	is "t table2" ctl list "$STORE" 't.*'
 	is "ns:x t" ctl list "$STORE" 't|ns:.*'
+	is "" ctl list "$STORE" 'x|tabl'
 	[ "$(ctl list "$STORE" t --json)" = '{"table":"t"}' ]
 	says 2 "no regular expression" list "$STORE" '('
 	run -0 ctl exists "$STORE" t

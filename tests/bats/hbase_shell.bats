@@ -156,6 +156,7 @@ load cellctl
 		ctl snapshot "$STORE" -t u take $i
 	done
 	ctl snapshot "$STORE" take a1
+	is "" ctl delete_table_snapshots "$STORE" t '1|a'
 	[ "$(ctl delete_table_snapshots "$STORE" t 'a.')" = $'a1\na2' ]
 	[ "$(ctl list_table_snapshots "$STORE" t | cut -f 1)" = b1 ]
 	[ "$(ctl delete_all_snapshot "$STORE" '.1')" = $'b1\na1\nb1' ]
@@ -181,6 +182,9 @@ load cellctl
 	is t ctl list_namespace_tables "$STORE" default
 	[ "$(ctl list_namespace_tables "$STORE" web2 --json)" = '{"table":"web2:c"}' ]
 	says 3 "no namespace we" list_namespace_tables "$STORE" we
+	# Names match wholly: not at their end, nor at their beginning.
+	is "" ctl drop_all "$STORE" a --force
+	is "" ctl drop_all "$STORE" web --force
 	ctl put "$STORE" web:b r d:x v
 	run --separate-stderr -3 "$CELLCTL" drop_all "$STORE" 'web:.*'
 	[ "$output" = web:a ]
