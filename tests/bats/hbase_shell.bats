@@ -173,7 +173,7 @@ load cellctl
 @test "words: tables of a namespace, a schema anew, a pattern to drop" {
 	ctl create_namespace "$STORE" web
 	ctl create_namespace "$STORE" web2
-	ctl create "$STORE" web:a d:versions=7
+	ctl create "$STORE" web:a d:versions=7 quota=5MiB
 	ctl create "$STORE" web2:c
 	ctl clone_table_schema "$STORE" web:a web:b
 	cmp <(ctl describe "$STORE" web:a) <(ctl describe "$STORE" web:b)
