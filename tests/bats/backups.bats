@@ -748,6 +748,23 @@ synced_first() {
 	mount_store
 }
 
+@test "backups, and stores that are restored, are for their owner alone" {
+	local at mask
+
+	a_table
+	mask=$(umask)
+	umask 0
+	backup "$M" "$T/b" --keep-log 64
+	ctl put "$M" T more f:q x
+	at=$(now)
+	backup "$M" "$T/b" --copy
+	ctl restore "$T/b" "$T/new"
+	ctl restore "$T/b" "$T/at" --at "$at"
+	umask "$mask"
+	[ -z "$(find "$T/b" "$T/new" "$T/at" -type d ! -perm 700)" ]
+	[ -z "$(find "$T/b" "$T/new" "$T/at" -type f ! -perm 600)" ]
+}
+
 @test "a damaged file of the store is named, and no backup made of it" {
 	local file
 
