@@ -62,8 +62,9 @@ static bool drop_capabilities(const char *store)
 	struct stat st;
 
 	if (store && geteuid() == 0 && stat(store, &st) == 0 && st.st_uid)
-		data[0].effective = data[0].permitted =
-			1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
+		data[0].effective = data[0].permitted = 1u << CAP_CHOWN |
+							1u << CAP_DAC_OVERRIDE |
+							1u << CAP_FOWNER;
 	return syscall(SYS_capset, &head, data) == 0;
 }
 

@@ -69,6 +69,7 @@ static const int calls[] = {
 	SYS_unlinkat,
 	SYS_fchmod,
 	SYS_fchmodat,
+	SYS_fchown,
 	SYS_fadvise64,
 	SYS_readahead,
 	SYS_readlinkat,

@@ -67,10 +67,18 @@ static void write_pid(int fd)
 		(void)!ftruncate(fd, n);
 }
 
+void dir_give(int fd, const struct stat *st, uid_t owner)
+{
+	bool is_new = S_ISREG(st->st_mode) && !st->st_size && st->st_nlink == 1;
+
+	if (is_new && !geteuid() && !st->st_uid && owner)
+		(void)!fchown(fd, owner, (gid_t)-1);
+}
+
 static int open_file(int dir, bool shared)
 {
 	int how = shared ? O_RDONLY : O_RDWR | O_CREAT;
-	struct stat st;
+	struct stat st, above;
 	int fd, err;
 
 	do
@@ -90,6 +98,8 @@ static int open_file(int dir, bool shared)
 	/* A umask may have taken more. */
 	if (!err && !shared && (st.st_mode & 07777) != 0600 && fchmod(fd, 0600))
 		err = errno;
+	if (!err && !shared && !fstat(dir, &above))
+		dir_give(fd, &st, above.st_uid);
 	if (!err)
 		return fd;
 	close(fd);

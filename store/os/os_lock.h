@@ -17,6 +17,7 @@
 #define CELLFS_STORE_OS_OS_LOCK_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* Zeroed: not locked. */
 struct dir_lock {
@@ -33,5 +34,12 @@ struct dir_lock {
 int dir_lock_take(int dir, const char *path, bool shared, struct dir_lock *out,
 		  int *pid);
 void dir_lock_end(struct dir_lock *l); /* @l may be unlocked */
+
+/*
+ * What root makes in a directory of @owner's is that user's, who could not open the
+ * store any more else. @fd is new if it is empty and has no second name: nothing else
+ * is given away. Where it cannot be given it stays root's.
+ */
+void dir_give(int fd, const struct stat *st, uid_t owner);
 
 #endif

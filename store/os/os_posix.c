@@ -124,21 +124,25 @@ static int posix_dir_open(struct os *os, const char *path, bool create,
 static int posix_dir_below(struct os_dir *d, const char *name,
 			   struct os_dir **out)
 {
+	uid_t owner = ((struct posix_dir *)d)->owner;
+	bool made = !mkdirat(dir_fd(d), name, 0700);
 	int rc;
 
-	if (!mkdirat(dir_fd(d), name, 0700)) {
-		if (fchmodat(dir_fd(d), name, 0700, 0) || fsync(dir_fd(d)))
-			return -errno;
-	} else if (errno != EEXIST) {
+	if (!made && errno != EEXIST)
 		return -errno;
-	}
+	if (made && (fchmodat(dir_fd(d), name, 0700, 0) || fsync(dir_fd(d))))
+		return -errno;
 	rc = dir_of(d->os,
 		    openat(dir_fd(d), name,
 			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 		    out);
-	if (rc == 0)
-		(*out)->own = d->own;
-	return rc;
+	if (rc)
+		return rc;
+	(*out)->own = d->own;
+	/* As a file that is made there: see dir_give(). */
+	if (made && owner && !geteuid() && !fchown(dir_fd(*out), owner, -1))
+		((struct posix_dir *)*out)->owner = owner;
+	return 0;
 }
 
 /* Root may use what is another's: it is that one's to begin with. */
@@ -293,6 +297,8 @@ static int posix_open(struct os_dir *d, const char *name, unsigned flags,
 		goto fail_close;
 	}
 	f->dir_owner = ((struct posix_dir *)d)->owner;
+	if (flags & OS_CREATE)
+		dir_give(f->fd, &st, f->dir_owner);
 	if (flags & OS_RANDOM)
 		(void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
 	f->base.os = d->os;

@@ -199,15 +199,40 @@ replaced_by() {
 	[[ $output == *"auto or no or required is wanted"* ]]
 }
 
+@test "what root makes in a user's store is that user's, and he goes on with it" {
+	cp "$CELLCTL" "$PLACE/cellctl"
+	mkdir "$STORE"
+	chown "$NOBODY" "$STORE"
+	as_nobody "$PLACE/cellctl" create "$STORE" t f
+	rm "$STORE/LOCK"
+	"$CELLCTL" put "$STORE" t r f:q root
+	"$CELLCTL" flush "$STORE"
+	[ "$(as_nobody "$PLACE/cellctl" get "$STORE" t r f:q -v)" = root ]
+	as_nobody "$PLACE/cellctl" put "$STORE" t r f:p his
+	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
+	echo x >"$M/t/.put/r/f:q"
+	echo t >"$M/.cellfs/flush"
+	echo x >"$M/t/.put/r/f:q"
+	# What is found there at the end is told.
+	echo note >"$M/t/r/.note"
+	kill "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	[ -d "$STORE/lost+found" ]
+	[ "$(find "$STORE" ! -user "$NOBODY")" = "" ]
+	[ "$(as_nobody "$PLACE/cellctl" get "$STORE" t r f:q -v)" = x ]
+	as_nobody "$PLACE/cellctl" compact "$STORE"
+}
+
 @test "root uses the store of a user, and what is made there is not lost to him" {
 	cp "$CELLCTL" "$PLACE/cellctl"
 	mkdir "$STORE"
 	chown "$NOBODY" "$STORE"
 	as_nobody "$PLACE/cellctl" create "$STORE" t f
 	mount_there "$CELLFS" "$STORE" "$M" -f -o sandbox=auto
-	# It reads and writes any file and changes modes, and has no other right.
-	grep -q "^CapPrm:	0*a\$" "/proc/$DAEMON/status"
-	grep -q "^CapEff:	0*a\$" "/proc/$DAEMON/status"
+	# Of any file it changes content, mode and owner, and has no other right.
+	grep -q "^CapPrm:	0*b\$" "/proc/$DAEMON/status"
+	grep -q "^CapEff:	0*b\$" "/proc/$DAEMON/status"
 	echo x >"$M/t/.put/r/f:q"
 	ends_by TERM
 	[ "$("$CELLCTL" get "$STORE" t r f:q -v)" = x ]

@@ -313,6 +313,20 @@ refused() {
 	refused "${f##*/}" "has a second name"
 }
 
+@test "root gives none of its files to the owner of a store that they were put into" {
+	[ "$(id -u)" -eq 0 ]
+	local name
+
+	a_place
+	for name in LOCK CATALOG.new wal.made wal.new wal.reserve wal.ring wal.spare; do
+		echo precious >"$PLACE/precious"
+		ln -f "$PLACE/precious" "$PLACE/store/$name"
+		"$CELLCTL" put "$PLACE/store" t r d:q x || true
+		[ "$(stat -c %u "$PLACE/precious")" -eq 0 ]
+		rm -f "$PLACE/store/$name"
+	done
+}
+
 @test "a lock file with a second name is not written" {
 	echo precious >"$T/precious"
 	ln -f "$T/precious" "$STORE/LOCK"

@@ -96,6 +96,7 @@ static void use_files(const struct sandbox *s)
 	NEED(fd >= 0);
 	NEED(write(fd, "x", 1) == 1 && fdatasync(fd) == 0);
 	NEED(fchmod(fd, 0600) == 0 && ftruncate(fd, 10) == 0);
+	NEED(fchown(fd, geteuid(), getegid()) == 0);
 	NEED(rename(path, other) == 0 && unlink(other) == 0);
 	NEED(open("/proc/self/statm", O_RDONLY) >= 0);
 	REFUSED(open("/etc/passwd", O_RDONLY));
