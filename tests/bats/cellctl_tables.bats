@@ -365,6 +365,12 @@ files() {
 	ctl snapshot -t t "$STORE" drop %2Eone
 	ctl snapshot -t t "$STORE" restore three
 	[ "$(ctl get "$STORE" t r -v)" = old ]
+	# What a later snapshot shows would be gone.
+	ctl put "$STORE" t r d:q later
+	ctl snapshot "$STORE" take after
+	says 3 "snapshot after is a later one of the table: drop that first" \
+		snapshot -t t "$STORE" restore three
+	[ "$(ctl get "$STORE" t r -v)" = later ]
 	says 3 "none" snapshot "$STORE" drop none
 	says 3 "the nearest that there is: copy" snapshot -t copz "$STORE"
 	says 2 "no verb 'tak'; did you mean take?" snapshot "$STORE" tak x
