@@ -186,6 +186,26 @@ stops() {
 	[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
 }
 
+@test "a second signal ends it at once, of another kind as well" {
+	local second code
+
+	ctl flush "$STORE"
+	ctl snapshot "$STORE" take s
+	for second in INT TERM; do
+		code=0
+		# The first one is seen, and what is done goes on to where it is safe.
+		ASAN_OPTIONS=detect_leaks=0 env --default-signal=INT,TERM \
+			strace -f -qq -o "$T/trace" -e trace=fdatasync,fsync \
+			-e inject=fdatasync:signal=INT:when=1 \
+			-e inject=fsync:signal=$second:when=1 \
+			"$CELLCTL" snapshot "$STORE" clone s C T 2>"$T/said" || code=$?
+		[ "$code" -eq $((128 + $(kill -l $second))) ]
+		run ! grep "stopped;" "$T/said"
+		[ "$(ctl check "$STORE")" = "$STORE: 0 faults" ]
+		[ "$(ctl tables "$STORE")" = T ]
+	done
+}
+
 @test "a backup that is stopped says that the log is kept nevertheless" {
 	stops "before are as they were; the store keeps its log from now on" \
 		renameat 5 backup "$STORE" "$T/b" --copy --keep-log 8

@@ -49,23 +49,30 @@ static bool catches, watches;
 static char *mounted;	 /* the mountpoint */
 static pthread_t worker; /* who may be in a call of the mounted store */
 
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* The second signal kills, whichever it is. */
 static void on_signal(int sig)
 {
+	for (size_t i = 0; i < sizeof(asking) / sizeof(*asking); i++)
+		if (sigismember(&caught, asking[i]))
+			signal(asking[i], SIG_DFL);
 	stopped = sig;
 }
 
-/* The handler is gone when it is called: the second signal kills. */
 static void catch_first(int sig)
 {
 	struct sigaction is;
 
-	if (sigaction(sig, NULL, &is) < 0 || is.sa_handler != SIG_DFL)
+	if (stopped || sigaction(sig, NULL, &is) < 0 ||
+	    is.sa_handler != SIG_DFL)
 		return;
-	is = (struct sigaction){.sa_handler = on_signal,
-				.sa_flags = (int)SA_RESETHAND};
+	is = (struct sigaction){.sa_handler = on_signal};
 	sigemptyset(&is.sa_mask);
-	if (sigaction(sig, &is, NULL) == 0)
-		sigaddset(&caught, sig);
+	/* Before it can be called. */
+	sigaddset(&caught, sig);
+	if (sigaction(sig, &is, NULL) < 0)
+		sigdelset(&caught, sig);
 }
 
 void progress_end(int sig)
@@ -254,9 +261,8 @@ void progress_begin(const char *what, const char *unit, uint64_t total)
 	if (!catches)
 		sigemptyset(&caught);
 	if (!watches) {
-		catch_first(SIGINT);
-		catch_first(SIGTERM);
-		catch_first(SIGHUP);
+		for (size_t i = 0; i < sizeof(asking) / sizeof(*asking); i++)
+			catch_first(asking[i]);
 	}
 	catches = true;
 	begin_watch();
