@@ -256,6 +256,9 @@ s 79 34560000000000" ]
 		< <(printf 'r\td:p\t6\tone\nr\td:p\t7\tone')
 	says 2 "nothing to do" cas "$STORE" t r d:s --null
 	says 2 "EXPECTED is missing" cas "$STORE" t r d:s
+	says 2 "a VALUE and --cells exclude each other" \
+		cas "$STORE" t r d:s --null --cells x < <(printf 'r\td:p\t6\tone\n')
+	says 2 "--put d:p wants a VALUE" cas "$STORE" t r d:s --null --put d:p --delete e
 	says 2 "--null does not go with --op newest" \
 		cas "$STORE" t r d:s --op newest --null x
 	says 2 "did you mean less" cas "$STORE" t r d:s --op les a b

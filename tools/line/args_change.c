@@ -280,12 +280,24 @@ static int changes_of_cells(struct request *rq)
 	return code;
 }
 
+/* Is there a VALUE where one is to be written, and only there? */
+static int check_value(const struct request *rq, bool there)
+{
+	if (there && rq->cells)
+		return fail_usage("a VALUE and --cells exclude each other");
+	if (!there && rq->put_column)
+		return fail_usage("--put %s wants a VALUE", rq->put_column);
+	return EXIT_DONE;
+}
+
 int parse_cas(struct request *rq)
 {
 	int next = 0, code = row_and_ts(rq, 6);
 
 	if (code == EXIT_DONE)
 		code = parse_check(rq, &next);
+	if (code == EXIT_DONE)
+		code = check_value(rq, rq->nwords > next);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
 		code = delete_all(rq, rq->delete.texts[i]);
 	if (code == EXIT_DONE && rq->nwords > next) {
