@@ -242,6 +242,24 @@ sums() {
 	[ "$(ctl get -v "$T/empty" T r f:q)" = two ]
 }
 
+# members FILE: those of each object.
+members() {
+	jq -r 'keys_unsorted | join(" ")' "$1"
+}
+
+@test "in JSON a backup, a restore and a list have the members of the manual" {
+	a_table
+	ctl backup --json "$M" "$T/b" >"$T/backup"
+	ctl restore --json "$T/b" "$T/new" >"$T/restore"
+	ctl backup --list --json "$T/b" >"$T/list"
+	[ "$(members "$T/backup")" = "backup files bytes carried_files carried moment" ]
+	[ "$(members "$T/restore")" = "$(members "$T/backup")" ]
+	[ "$(members "$T/list")" = "backup taken files bytes log" ]
+	# The same figures as the fields of a line.
+	[ "$(jq -r '[.backup, .taken, .files, .bytes, .log] | @tsv' "$T/list")" = \
+		"$(ctl backup --list "$T/b")" ]
+}
+
 # now: the time, and a millisecond later the next one.
 now() {
 	date +%s%3N
