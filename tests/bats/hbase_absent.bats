@@ -127,6 +127,10 @@ SHAKEN="the server announced"
 	over_tls localhost "" "$SHAKEN"
 	over_tls localhost "ca=$R/stranger.pem" "$stranger"
 	unset SSL_CERT_FILE
+	# Kerberos comes inside, and neither stands for the other.
+	export KRB5CCNAME=FILE:$T/none
+	over_tls localhost "security=kerberos&ca=$R/stranger.pem" "$stranger"
+	over_tls localhost "security=kerberos&ca=$R/ca.pem" "no ticket of Kerberos"
 	run -1 timeout 30 "$CELLFS" "hbase://localhost:$PORT/?tls=on" "$M" 3>&-
 	[[ $output == *"$stranger"* ]]
 	run ! mountpoint -q "$M"
