@@ -199,6 +199,77 @@ static bool same_column(const struct place *a, const struct place *b)
 }
 
 /*
+ * A scan of the keys of the column, with @raw of all that is stored of it, with
+ * @head of its family.
+ */
+static int open_raw(const struct place *p, bool raw, bool head,
+		    struct scan **out)
+{
+	struct column_name column = {.family = p->family,
+				     .qualifier = p->qualifier,
+				     .whole_family = head};
+	struct scan_spec spec = {
+		.granularity = SCAN_CELLS,
+		.keys_only = true,
+		.raw = raw,
+		.row_start = p->row,
+		.row_stop = p->row,
+		.row_stop_inclusive = true,
+		.columns = &column,
+		.ncolumns = 1,
+	};
+
+	return scan_open(fstable_table(p->table), &spec, out);
+}
+
+static bool marker_hides(const struct cell *c, int64_t ts)
+{
+	switch (c->kind) {
+	case CELL_DELETE:
+	case CELL_DELETE_FAMILY_VERSION:
+		return c->ts == ts;
+	case CELL_DELETE_COLUMN:
+	case CELL_DELETE_FAMILY:
+		return c->ts >= ts;
+	}
+	return false;
+}
+
+/* Is there a marker of the column, or with @head of the family, above @p? */
+static int has_marker(const struct place *p, bool head)
+{
+	struct scan *sc;
+	struct cell cell;
+	bool hides = false;
+	int r = open_raw(p, true, head, &sc);
+
+	if (r < 0)
+		return r;
+	while (!hides && (r = scan_next(sc, &cell)) > 0) {
+		if (head && !kind_is_family_marker(cell.kind))
+			break;
+		hides = marker_hides(&cell, p->ts);
+	}
+	scan_close(sc);
+	return r < 0 ? r : hides;
+}
+
+/* In the classic order a put beneath a delete marker is not seen. */
+static int check_markers(const struct family_attrs *attrs,
+			 const struct place *to)
+{
+	int r = attrs->new_version_behavior ? 0 : has_marker(to, false);
+
+	if (r == 0 && !attrs->new_version_behavior)
+		r = has_marker(to, true);
+	return r <= 0 ? r
+		      : why(-EPERM,
+			    "it would be lost: what its column has of that "
+			    "time was deleted, which hides what is put later "
+			    "too (new_version_behavior no) until a compaction");
+}
+
+/*
  * Does a version of @from make room for @to as it goes? In HBase all changes of a
  * row are of one moment, at which it still counts.
  */
@@ -223,6 +294,9 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 
 	if (r <= 0 || to->kind != NODE_VERSION)
 		return r < 0 ? r : 0;
+	r = check_markers(&attrs, to);
+	if (r < 0)
+		return r;
 	r = newer_than(to, makes_room(fs, &attrs, from, to) ? ts : -1, &newer);
 	if (r < 0)
 		return r;
@@ -466,22 +540,9 @@ static int move_add(struct move *mv, struct change c)
 /* Raises *ts to the newest of a column; with @head to that of family markers. */
 static int raise_ts(const struct place *p, bool raw, bool head, int64_t *ts)
 {
-	struct column_name column = {.family = p->family,
-				     .qualifier = p->qualifier,
-				     .whole_family = head};
-	struct scan_spec spec = {
-		.granularity = SCAN_CELLS,
-		.keys_only = true,
-		.raw = raw,
-		.row_start = p->row,
-		.row_stop = p->row,
-		.row_stop_inclusive = true,
-		.columns = &column,
-		.ncolumns = 1,
-	};
-	struct scan *sc = NULL;
+	struct scan *sc;
 	struct cell cell;
-	int r = scan_open(fstable_table(p->table), &spec, &sc);
+	int r = open_raw(p, raw, head, &sc);
 
 	if (r < 0)
 		return r;

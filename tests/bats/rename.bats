@@ -86,6 +86,27 @@ refused_move() {
 	[ "$(ls "$C" | tr '\n' ' ')" = "15 20 " ]
 }
 
+@test "mv of a version to where a delete hides it, in the classic order, is refused" {
+	mkdir "$M/T"
+	printf 'families open\nfamily f\n\tnew_version_behavior no\n' \
+		> "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q" "$M/T/R/f/p"
+	C=$M/T/R/f/q
+	echo x > "$C/20"
+	mv "$C/20" "$C/30"
+	refused_move "$C/30" "$C/20" "was deleted"
+	mv "$C/30" "$C/30~"
+	refused_move "$C/30~" "$C/20" "was deleted"
+	mv "$C/30~" "$C/30"
+	echo y > "$M/T/R/f:p"
+	rm "$M/T/R/f:p"
+	mkdir -p "$M/T/R/f/p"
+	refused_move "$C/30" "$M/T/R/f/p/30" "was deleted"
+	mv "$C/30" "$C/latest"
+	[ "$(cat "$C/latest")" = x ]
+	[ "$(ls "$C" | wc -l)" -eq 1 ]
+}
+
 @test "mv of F:Q onto a version of its own column names the newest so" {
 	a_column
 	echo one > "$C/1"
