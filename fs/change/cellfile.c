@@ -176,7 +176,7 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 }
 
 /* How many versions of the column are newer than @to, without that at @ts. */
-static int newer_than(const struct place *to, int64_t ts, uint32_t *count)
+static int newer_than(const struct place *to, int64_t ts, size_t *count)
 {
 	struct scan *sc;
 	struct cell cell;
@@ -264,9 +264,10 @@ static int check_markers(const struct family_attrs *attrs,
 		r = has_marker(to, true);
 	return r <= 0 ? r
 		      : why(-EPERM,
-			    "it would be lost: what its column has of that "
-			    "time was deleted, which hides what is put later "
-			    "too (new_version_behavior no) until a compaction");
+			    "a version would be lost: what its column has of "
+			    "that time was deleted, which hides what is put "
+			    "later too (new_version_behavior no) until a "
+			    "compaction");
 }
 
 /*
@@ -280,6 +281,26 @@ static bool makes_room(struct fs *fs, const struct family_attrs *attrs,
 	       !(store_is_shared(fs->store) && attrs->new_version_behavior);
 }
 
+/* Does the family show a version at @ts of a column that has @newer ones? */
+static int check_kept(struct fs *fs, const struct family_attrs *attrs,
+		      size_t newer, int64_t ts)
+{
+	int64_t end;
+
+	if (newer >= attrs->versions)
+		return why(-EPERM,
+			   "a version would be lost: the column has %zu newer "
+			   "versions and its family keeps no more (versions)",
+			   newer);
+	if (newer < attrs->min_versions || attrs->ttl_ms > INT64_MAX ||
+	    __builtin_add_overflow(ts, (int64_t)attrs->ttl_ms, &end) ||
+	    end > store_now_ms(fs->store))
+		return 0;
+	return why(-EPERM,
+		   "a version would be lost: what its family has of that time "
+		   "has expired (ttl)");
+}
+
 /*
  * Will the version @to be seen when the one of @from at @ts has gone? A move to
  * where it is pushed out at once, or has expired, would lose the value.
@@ -288,8 +309,7 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 		      const struct place *to)
 {
 	struct family_attrs attrs;
-	uint32_t newer;
-	int64_t end;
+	size_t newer;
 	int r = fstable_family(to->table, to->family, &attrs);
 
 	if (r <= 0 || to->kind != NODE_VERSION)
@@ -300,17 +320,7 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 	r = newer_than(to, makes_room(fs, &attrs, from, to) ? ts : -1, &newer);
 	if (r < 0)
 		return r;
-	if (newer >= attrs.versions)
-		return why(-EPERM,
-			   "it would be lost: the column has %u newer versions "
-			   "and its family keeps no more (versions)",
-			   (unsigned)newer);
-	if (newer < attrs.min_versions || attrs.ttl_ms > INT64_MAX ||
-	    __builtin_add_overflow(to->ts, (int64_t)attrs.ttl_ms, &end) ||
-	    end > store_now_ms(fs->store))
-		return 0;
-	return why(-EPERM, "it would be lost: what its family has of that time "
-			   "has expired (ttl)");
+	return check_kept(fs, &attrs, newer, to->ts);
 }
 
 uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
@@ -576,16 +586,19 @@ static int newest_of(const struct place *p, int64_t *ts)
 
 /*
  * Adds puts of all versions of a column, each with its old timestamp; but @to is
- * to show the newest, whatever it has itself.
+ * to show the newest, whatever it has itself. Its family is to show as many.
  */
-static int add_column(struct move *mv, const struct place *from,
+static int add_column(struct fs *fs, struct move *mv, const struct place *from,
 		      const struct place *to)
 {
+	struct family_attrs attrs = {.versions = UINT32_MAX};
 	struct scan *sc = NULL;
 	struct cell cell;
 	int64_t newest;
-	int r = newest_of(to, &newest);
+	int r = fstable_family(to->table, to->family, &attrs);
 
+	if (r >= 0)
+		r = newest_of(to, &newest);
 	if (r == 0)
 		r = cellfile_versions(fstable_table(from->table), from->row,
 				      from->family, from->qualifier, false,
@@ -599,7 +612,9 @@ static int add_column(struct move *mv, const struct place *from,
 
 		put.value = cell.value;
 		put.ttl_ms = cellfile_ttl_left(&cell, put.ts);
-		r = move_add(mv, put);
+		r = check_kept(fs, &attrs, mv->count - 1, put.ts);
+		if (r == 0)
+			r = move_add(mv, put);
 		if (r < 0)
 			break;
 	}
@@ -641,7 +656,7 @@ static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 	r = move_add(mv, column ? change_of(from, CHANGE_DELETE_COLUMN, TS_AUTO)
 				: change_of(from, CHANGE_DELETE, cell->ts));
 	if (r == 0)
-		r = mv->column ? add_column(mv, from, to)
+		r = mv->column ? add_column(fs, mv, from, to)
 			       : add_value(mv, cell, to);
 	return r < 0 ? r : 1;
 }

@@ -69,7 +69,7 @@ refused_move() {
 	run mv "$1" "$2"
 	[ "$status" -ne 0 ]
 	[[ $output == *"not permitted"* ]]
-	grep -q "it would be lost: .*$3" "$M/.cellfs/errors"
+	grep -q "a version would be lost: .*$3" "$M/.cellfs/errors"
 	[ "$(cat "$1")" = "$was" ]
 	[ ! -e "$2" ]
 }
@@ -209,6 +209,22 @@ mutations() {
 	mv "$M/T/R/f:q" "$M/T/R/g:p"
 	[ "$(ls -U "$M/T/R/g/p" | tr '\n' ' ')" = "2 1 " ]
 	[ ! -e "$M/T/R/f:q" ]
+}
+
+@test "mv of F:Q to a family that keeps less of it leaves all" {
+	mkdir "$M/T"
+	printf 'families open\nfamily f\nfamily g\n\tversions 1\nfamily h\n\tttl 1d\n' \
+		> "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q"
+	C=$M/T/R/f/q
+	echo one > "$C/1"
+	echo two > "$C/2"
+	refused_move "$M/T/R/f:q" "$M/T/R/g:q" "newer versions"
+	refused_move "$M/T/R/f:q" "$M/T/R/h:q" "has expired"
+	[ "$(ls "$C" | tr '\n' ' ')" = "1 2 " ]
+	rm "$C/1"
+	mv "$M/T/R/f:q" "$M/T/R/g:q"
+	[ "$(cat "$M/T/R/g/q/2")" = two ]
 }
 
 @test "mv of F:Q with more versions than one change takes leaves all" {
