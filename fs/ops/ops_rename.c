@@ -526,9 +526,15 @@ static double belief_s(struct fs *fs, const struct place *p, struct stat st)
  */
 static void disbelieve_name(struct fs *fs, const struct move *mv)
 {
-	if (!place_is_dir(&mv->from) &&
-	    belief_s(fs, &mv->from, mv->from_st) >
-		    belief_s(fs, &mv->to, mv->from_st))
+	struct place to = mv->to;
+
+	if (place_is_dir(&mv->from))
+		return;
+	/* By its name alone it might be a directory, such as a table. */
+	if (place_is_dir(&to))
+		to.kind = NODE_SCRATCH;
+	if (belief_s(fs, &mv->from, mv->from_st) >
+	    belief_s(fs, &to, mv->from_st))
 		invalidate_entry(fs->invalidator, mv->to_dir.node,
 				 bytes_str(mv->to.name));
 }

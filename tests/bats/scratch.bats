@@ -48,6 +48,32 @@ load helper
 	[ -z "$(ls "$C")" ]
 }
 
+# In the root such a name may be a table's, if anything is made of it.
+@test "any file can be moved to a temporary name in any directory" {
+	local dir from n=0
+	a_column
+	printf 'families open\nfamily f\n\tversions all\n' > "$M/T/.schema"
+	mkdir "$M/.d" "$M/T/.d" "$M/T/R/.d" "$M/T/R/f/.d" "$C/.d"
+	for dir in "$M" "$M/.d" "$M/T" "$M/T/.d" "$M/T/R" "$M/T/R/.d" \
+		"$M/T/R/f" "$M/T/R/f/.d" "$C" "$C/.d"; do
+		for from in "$C/5" "$C/latest" "$M/T/R/f:q" "$C/n.tmp" \
+			"$M/n.tmp" "$M/.d/n"; do
+			n=$((n + 1))
+			echo "$n" > "$from"
+			mv -T "$from" "$dir/$n.bak"
+			[ "$(cat "$dir/$n.bak")" = "$n" ]
+			mv -n "$dir/$n.bak" "$dir/n.orig"
+			[ "$(cat "$dir/n.orig")" = "$n" ]
+			[ ! -e "$dir/$n.bak" ]
+			rm "$dir/n.orig"
+		done
+		cp "$M/T/.schema" "$T/schema"
+		mv "$M/T/.schema" "$dir/s.bak"
+		cmp "$T/schema" "$dir/s.bak"
+		rm "$dir/s.bak"
+	done
+}
+
 @test "a removed note can be read by who has it open" {
 	a_row
 	echo x > "$M/T/R/.n"
