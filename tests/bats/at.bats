@@ -247,3 +247,24 @@ same_diff() {
 	[[ "$output" == *"No data available"* ]]
 	[ "$(cat "$M/T/.at/now/R/f/a")" = now ]
 }
+
+@test "a longer ttl shows no past of which something has expired" {
+	not_over_hbase "it shows the past only where nothing has gone"
+	a_past T f
+	on 'R f:a 100 a1' 'R f:b 300 b1'
+	sed -i 's/ttl forever/ttl 1h/' "$M/T/.schema"
+	echo T > "$M/.cellfs/compact"
+	sed -i 's/ttl 1h/ttl forever/' "$M/T/.schema"
+	# a1 was there at each of these moments, but nobody knows that any more.
+	for at in 99 100 200 300 5000; do
+		run ! cat "$M/T/.at/$at/R/f/a"
+		[[ "$output" == *"No data available"* ]]
+		run ! ls "$M/T/.at/$at"
+		[[ "$output" == *"No data available"* ]]
+	done
+	mkdir -p "$M/T/R/f"
+	echo now > "$M/T/R/f:a"
+	[ "$(cat "$M/T/.at/now/R/f/a")" = now ]
+	run ! cat "$M/T/.at/now/R/f/b"
+	[[ "$output" == *"No such file"* ]]
+}

@@ -10,7 +10,8 @@
  *	gaps	 rows row_min..row_max have lost what a reader as of W needs,
  *		 for from <= W < to: a put of 10 under a marker of 30 makes
  *		 the gap 10..30
- *	before	 what expired is gone: as of W < before nothing is told
+ *	before	 what expired, which is all that was older then, is gone: as of
+ *		 W < before nothing is told, though the ttl is longer now
  *	pushed	 versions were pushed out, by columns that held
  *		 pushed_versions of them, all with sequences <= pushed_seq
  *

@@ -63,14 +63,17 @@ static bool family_ttl_expired(const struct retain *r, const struct entry *e)
 	return e->ts < r->expired_before;
 }
 
-/* An expired put may be dropped, unless min_versions could show it again. */
+/*
+ * An expired put may be dropped, unless min_versions could show it again. With
+ * a longer ttl it would be seen as of its timestamp and of later moments, too:
+ * only those at which it has expired by now are as they were.
+ */
 static bool is_expired(struct retain *r, const struct entry *e)
 {
 	int64_t age;
 
 	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0) {
-		if (e->ts >= r->loss.before)
-			r->loss.before = e->ts + 1;
+		r->loss.before = r->expired_before;
 		return true;
 	}
 	if (!e->ttl_ms || __builtin_sub_overflow(r->spec.now_ms, e->ts, &age))
