@@ -374,8 +374,9 @@ void snapshot_release(struct snapshot *snap); /* @snap may be NULL */
  * the store have their own. What is changed is durable when it returns 0.
  *
  * A table with a snapshot cannot be dropped (-ENOTEMPTY), nor can a family
- * that a snapshot shows (-EBUSY). Attributes hold as they are at the time of
- * reading: what expires is gone from a snapshot too.
+ * that a snapshot shows (-EBUSY). A family is shown by the attributes that it had
+ * when the snapshot was taken, whatever it shows since; what expires by these is
+ * gone from the snapshot too.
  */
 #define SNAPSHOT_NAME_MAX 255
 

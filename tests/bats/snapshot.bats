@@ -152,6 +152,32 @@ c" ]
 	[ "$(ls "$M/T/r/f/q")" = 2 ]
 }
 
+@test "a snapshot shows what it did, and for as long, when the table shows more" {
+	not_over_hbase "a snapshot has files of its own there"
+	mkdir -p "$M/T/r/f/q" "$M/T/r/g/q"
+	printf 'family f\n\tversions 1\nfamily g\n\tttl 2s\n' >"$M/T/.schema"
+	echo old >"$M/T/r/f/q/1"
+	echo new >"$M/T/r/f/q/2"
+	now=$(($(date +%s%N) / 1000000))
+	echo short >"$M/T/r/g/q/$now"
+	mkdir "$M/T/.snapshot/s"
+	printf 'family f\n\tversions 3\nfamily g\n\tttl forever\n' >"$M/T/.schema"
+	S=$M/T/.snapshot/s/r
+	# Of a view the kernel believes for a second at most what is there.
+	stat "$S/g/q/$now" || true
+	[ "$(ls "$S/f/q")" = 2 ]
+	[ ! -e "$S/f/q/1" ]
+	[ "$(cat "$S/f/q/latest" "$S/f:q")" = "new
+new" ]
+	[ "$(grep -c "new\|old" "$M/T/.snapshot/s/.cells")" = 1 ]
+	for _ in {1..300}; do
+		[ -e "$S/g/q/$now" ] || break
+		sleep 0.1
+	done
+	[ "$(ls "$S")" = f ]
+	[ "$(cat "$M/T/r/g/q/$now")" = short ]
+}
+
 @test "a snapshot of the mount shows all tables by their names of then" {
 	not_over_hbase "it takes no snapshot of all tables"
 	a_table

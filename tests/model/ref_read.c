@@ -70,6 +70,18 @@ static void rows_range(const struct ref_family *f, const struct scan_spec *spec,
 		*hi = *lo;
 }
 
+/* A named snapshot shows the family by the settings of its time. */
+static const struct family_attrs *
+attrs_of(const struct snapshot *snap, const struct ref_table *t, int family)
+{
+	const struct family_schema *f = &t->schema.families[family];
+	const struct snapshot_table *was =
+		snap ? snapshot_tables_find(&snap->tables, t->base.id) : NULL;
+	int at = was ? schema_find(&was->schema, bytes_str(f->name)) : -1;
+
+	return at < 0 ? &f->attrs : &was->schema.families[at].attrs;
+}
+
 static int side_open(struct ref_scan *sc, struct ref_table *t, uint32_t family)
 {
 	const struct ref_family *f = &t->families[family];
@@ -81,7 +93,7 @@ static int side_open(struct ref_scan *sc, struct ref_table *t, uint32_t family)
 	if (!side->rows)
 		return -ENOMEM;
 	memcpy(side->name, t->schema.families[family].name, sizeof(side->name));
-	side->attrs = t->schema.families[family].attrs;
+	side->attrs = *attrs_of(sc->spec.snapshot, t, (int)family);
 	for (size_t i = lo; i < hi; i++) {
 		size_t from = sc->spec.reversed ? hi - 1 - (i - lo) : i;
 
@@ -501,7 +513,8 @@ static int cell_found(const struct ref_change *c, struct cell *cell,
 
 static int get(struct ref_store *rs, struct ref_table *t, struct bytes key,
 	       struct bytes family, struct bytes qualifier,
-	       struct ref_look *look, struct cell *cell, struct buf *hold)
+	       const struct snapshot *snap, struct ref_look *look,
+	       struct cell *cell, struct buf *hold)
 {
 	int f = schema_find(&t->schema, family);
 	struct ref_row *row = f < 0 ? NULL : ref_row_find(&t->families[f], key);
@@ -510,7 +523,7 @@ static int get(struct ref_store *rs, struct ref_table *t, struct bytes key,
 
 	if (!row)
 		return 0;
-	look->attrs = &t->schema.families[f].attrs;
+	look->attrs = attrs_of(snap, t, f);
 	r = ref_visible(rs, row, look, &l);
 	for (size_t i = 0; r == 0 && i < l.n; i++)
 		if (bytes_eq(l.at[i]->qualifier, qualifier))
@@ -536,7 +549,7 @@ int ref_get(struct table *base, struct bytes row, struct bytes family,
 	if (snap)
 		look.seq_max = ((const struct ref_snapshot *)snap)->seq;
 	if (r == 0)
-		r = get(rs, table_of(base), row, family, qualifier, &look, cell,
-			hold);
+		r = get(rs, table_of(base), row, family, qualifier, snap, &look,
+			cell, hold);
 	return ref_unlock(rs, r);
 }

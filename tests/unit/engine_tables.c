@@ -353,6 +353,76 @@ a_schema_that_would_hide_what_a_snapshot_shows_is_refused(void **state)
 	}
 }
 
+/* The timestamps of r f:q, of one digit, by a listing and each by a get. */
+static const char *versions_of(struct temp_store *s,
+			       const struct snapshot *snap)
+{
+	static char text[32];
+	struct scan_spec spec = {.granularity = SCAN_CELLS, .snapshot = snap};
+	struct cell c;
+	struct scan *sc;
+	size_t n = 0;
+
+	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	while (scan_next(sc, &c) > 0)
+		text[n++] = (char)('0' + c.ts);
+	scan_close(sc);
+	text[n++] = ' ';
+	for (int64_t ts = 9; ts > 0; ts--)
+		if (table_get_version(s->table, bytes_str("r"), bytes_str("f"),
+				      bytes_str("q"), ts, snap, &c, NULL) > 0)
+			text[n++] = (char)('0' + ts);
+	text[n] = 0;
+	return text;
+}
+
+static void put_version(struct temp_store *s, int64_t ts)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = ts,
+			   .value = bytes_str("v")};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+}
+
+/* What the table hid is there still when it comes to show more. */
+static void a_snapshot_shows_no_more_when_its_table_does(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct bytes name = bytes_str("monday");
+	struct table *const scopes[] = {s->table, NULL};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct snapshot *snap;
+
+		assert_int_equal(alter_to(s, 1, TTL_FOREVER), 0);
+		for (int64_t ts = 3; ts <= 5; ts++)
+			put_version(s, ts + (int64_t)i);
+		assert_int_equal(
+			store_snapshot_create(s->store, scopes[i], name), 0);
+		assert_int_equal(
+			store_snapshot_open(s->store, scopes[i], name, &snap),
+			0);
+		assert_string_equal(versions_of(s, snap), i ? "6 6" : "5 5");
+		assert_int_equal(alter_to(s, 2, TTL_FOREVER), 0);
+		put_version(s, 9);
+		assert_string_equal(versions_of(s, NULL),
+				    i ? "96 96" : "95 95");
+		assert_string_equal(versions_of(s, snap), i ? "6 6" : "5 5");
+		assert_int_equal(store_compact(s->store, s->table), 0);
+		assert_string_equal(versions_of(s, snap), i ? "6 6" : "5 5");
+		snapshot_release(snap);
+		assert_int_equal(store_snapshot_drop(s->store, scopes[i], name),
+				 0);
+		assert_int_equal(store_table_truncate(s->store, bytes_str("t")),
+				 0);
+	}
+}
+
 static void a_table_that_is_dropped_says_so(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -808,6 +878,7 @@ int main(void)
 		BOTH(a_named_snapshot_survives_restart_and_compaction),
 		BOTH(what_a_snapshot_shows_is_not_dropped),
 		BOTH(a_schema_that_would_hide_what_a_snapshot_shows_is_refused),
+		BOTH(a_snapshot_shows_no_more_when_its_table_does),
 		BOTH(a_snapshot_remembers_names_and_schemas),
 		BOTH(dropping_a_snapshot_frees_the_space),
 		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),

@@ -17,17 +17,13 @@ struct question {
 	const struct column_look *look;
 	const struct superversion *view;
 	uint32_t at; /* the family's place in the schema */
+	const struct family_attrs *attrs;
 	uint64_t seq;
 	bool expected; /* to be there */
 	/* The one file that may have the row, if that was found out before. */
 	struct sstable *sole;
 	uint64_t row_hash; /* 0: its filter was not asked */
 };
-
-static const struct family_attrs *question_attrs(const struct question *q)
-{
-	return &q->view->st->schema.families[q->at].attrs;
-}
 
 /* All of a cell but the value's bytes. */
 static void copy_names(const struct question *q, const struct entry *e,
@@ -399,7 +395,7 @@ static int get_newest(const struct question *q, struct cell *cell,
 	struct newest n;
 	int r = 0;
 
-	if (question_attrs(q)->ttl_ms != TTL_FOREVER)
+	if (q->attrs->ttl_ms != TTL_FOREVER)
 		return -1;
 	n.question = q;
 	/* Where the filter of rows was asked it did not say no. */
@@ -438,7 +434,7 @@ static int get_merged(const struct question *q, struct lsm *db,
 		.os = db->os,
 		.alive = &db->alive,
 		.seq = q->seq,
-		.visible = {.attrs = question_attrs(q),
+		.visible = {.attrs = q->attrs,
 			    .ts_min = q->look->ts_min,
 			    .ts_max = q->look->ts_max,
 			    .versions = q->look->older + 1},
@@ -537,6 +533,8 @@ int column_read(struct table *base, struct bytes row, struct bytes family,
 	q.look = look;
 	q.view = view;
 	q.at = (uint32_t)at;
+	q.attrs = pin_attrs(look->snap, view->table_id,
+			    &view->st->schema.families[at]);
 	r = get_any(&q, db, cell, hold);
 	r = damage_found(db, view->st, q.at, l, r);
 	reader_found(slot, r > 0);

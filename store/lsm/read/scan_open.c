@@ -217,7 +217,7 @@ RARE static int family_past(const struct lsm_scan *sc,
 		.max_inclusive = sc->reversed ? !spec->row_start_exclusive
 					      : spec->row_stop_inclusive,
 	};
-	uint64_t ttl = f->attrs.ttl_ms;
+	uint64_t ttl = v->attrs->ttl_ms;
 	int r;
 
 	v->has_as_of = true;
@@ -281,11 +281,16 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 		.ts_min = spec->ts_min,
 		.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
 	};
+	if (spec->snapshot) {
+		f->then =
+			*pin_attrs(spec->snapshot, sc->view->table_id, schema);
+		f->visible.attrs = &f->then;
+	}
 	if (spec->nfamily_ranges)
 		family_times(spec, f->name, &f->visible);
 	/* Families must agree on the time; one may ask when it needs it. */
 	if (!sc->now_ms && (sc->families != &sc->one || spec->has_as_of ||
-			    schema->attrs.ttl_ms != TTL_FOREVER))
+			    f->visible.attrs->ttl_ms != TTL_FOREVER))
 		sc->now_ms = os_now_ms(sc->db->os);
 	f->visible.now_ms = sc->now_ms;
 	return spec->has_as_of

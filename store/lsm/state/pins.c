@@ -44,6 +44,17 @@ void pin_now(struct lsm *db, struct lsm_snapshot *snap)
 	pthread_mutex_unlock(&db->state);
 }
 
+const struct family_attrs *pin_attrs(const struct snapshot *snap,
+				     uint64_t table,
+				     const struct family_schema *now)
+{
+	const struct snapshot_table *was =
+		snap ? snapshot_tables_find(&snap->tables, table) : NULL;
+	int at = was ? schema_find(&was->schema, bytes_str(now->name)) : -1;
+
+	return at < 0 ? &now->attrs : &was->schema.families[at].attrs;
+}
+
 int lsm_snapshot_take(struct store *s, struct snapshot **out)
 {
 	struct lsm *db = lsm_of(s);

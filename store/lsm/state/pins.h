@@ -36,6 +36,14 @@ int pins_load(struct lsm *db);
 void pins_free(struct lsm *db);
 /* The sequences of the table's snapshots, ascending; free() the list. */
 int pins_collect(struct lsm *db, uint64_t table, uint64_t **out, size_t *n);
+/*
+ * The settings by which a reader as of @snap, or NULL, is shown the table's family:
+ * by a named snapshot as they were then. They show no more than the present ones,
+ * which catalog_shows_more() sees to, so that nothing of it is compacted away.
+ */
+const struct family_attrs *pin_attrs(const struct snapshot *snap,
+				     uint64_t table,
+				     const struct family_schema *now);
 int lsm_snapshot_take(struct store *s, struct snapshot **out);
 void lsm_snapshot_release(struct snapshot *snap);
 
