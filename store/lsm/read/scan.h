@@ -103,8 +103,7 @@ struct family_scan {
 	uint32_t at; /* its place in the schema */
 	struct bytes name;
 	struct visible_spec visible;
-	struct family_attrs
-		then; /* of a snapshot, which may go before the scan */
+	struct family_attrs then; /* a snapshot's: it may go before the scan */
 	struct reader_columns columns;
 	bool restricted;     /* to these columns */
 	struct bytes *names; /* of columns */
