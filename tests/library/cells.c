@@ -706,6 +706,9 @@ static void a_scan_is_of_columns_times_and_versions(void **state)
 				      .family_offset = 1,
 				      .granularity = CELLFS_COLUMNS};
 	assert_string_equal(scan(&f, &s), "b/f:b@3=3");
+	s.family_offset = 0;
+	s.row_start = cellfs_inclusive(str("b"));
+	assert_string_equal(scan(&f, &s), "b/f:a@2=2 bb/f:a@4=4 c/f:c@5=5");
 	end(&f);
 }
 
@@ -780,6 +783,23 @@ static void a_scan_takes_a_filter_of_hbase(void **state)
 
 	(void)state;
 	assert_string_equal(scan(&f, &s), "b/f:a@1=old b/f:b@3=3 bb/f:a@4=4");
+	end(&f);
+}
+
+static void a_pattern_of_too_many_steps_ends_the_scan(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_scan_spec s = {
+		.filter = str("ValueFilter(=, 'regexstring:(a+)+$')")};
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+
+	(void)state;
+	put(&f, "r", "q", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac");
+	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	assert_refused(cellfs_scan_next(sc, &c), -ETIME, "too many steps");
+	assert_refused(cellfs_scan_next(sc, &c), -ETIME, "too many steps");
+	cellfs_scan_close(sc);
 	end(&f);
 }
 
@@ -932,6 +952,7 @@ int main(void)
 		cmocka_unit_test(a_scan_is_of_columns_times_and_versions),
 		cmocka_unit_test(arguments_are_needed_during_the_call_only),
 		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
+		cmocka_unit_test(a_pattern_of_too_many_steps_ends_the_scan),
 		cmocka_unit_test(a_raw_scan_shows_delete_markers),
 		cmocka_unit_test(a_marker_comes_before_a_put_of_its_timestamp),
 		cmocka_unit_test(a_scan_goes_on_without_its_table_and_snapshot),
