@@ -182,6 +182,47 @@ static void wrong_changes_are_refused_with_a_sentence(void **state)
 	end(&f);
 }
 
+static void keys_and_values_are_as_long_as_the_header_says(void **state)
+{
+	static char x[CELLFS_ROW_MAX + 1];
+	struct fixture f = begin();
+	struct cellfs_bytes r = str("r"), g = str("g"), q = str("q");
+	char text[200];
+
+	(void)state;
+	memset(x, 'x', sizeof(x));
+	snprintf(text, sizeof(text), "family g\n\tmax_value 100\nfamily %.*s",
+		 CELLFS_FAMILY_MAX, x);
+	assert_int_equal(cellfs_table_alter(f.t, text), 0);
+	assert_int_equal(cellfs_put(f.t, cellfs_bytes_of(x, CELLFS_ROW_MAX),
+				    cellfs_bytes_of(x, CELLFS_FAMILY_MAX),
+				    cellfs_bytes_of(x, CELLFS_QUALIFIER_MAX),
+				    q),
+			 0);
+	assert_refused(cellfs_put(f.t, cellfs_bytes_of(x, CELLFS_ROW_MAX + 1),
+				  g, q, q),
+		       -EINVAL, "row");
+	assert_refused(cellfs_put(f.t, r,
+				  cellfs_bytes_of(x, CELLFS_FAMILY_MAX + 1), q,
+				  q),
+		       -EINVAL, "family");
+	assert_refused(cellfs_put(f.t, r, g,
+				  cellfs_bytes_of(x, CELLFS_QUALIFIER_MAX + 1),
+				  q),
+		       -EINVAL, "qualifier");
+	/* What is appended counts with what is there. */
+	assert_int_equal(cellfs_append(f.t, r, g, q, cellfs_bytes_of(x, 100)),
+			 0);
+	assert_refused(cellfs_append(f.t, r, g, q, q), -EFBIG, "max_value 100");
+	snprintf(text, sizeof(text), "family g\n\tmax_value %u\n",
+		 CELLFS_VALUE_MAX);
+	assert_int_equal(cellfs_table_alter(f.t, text), 0);
+	snprintf(text, sizeof(text), "family g\n\tmax_value %u\n",
+		 CELLFS_VALUE_MAX + 1);
+	assert_refused(cellfs_table_alter(f.t, text), -EINVAL, "line 2");
+	end(&f);
+}
+
 static void a_mutation_is_const_and_can_be_used_again(void **state)
 {
 	struct fixture f = begin();
@@ -933,6 +974,8 @@ int main(void)
 		cmocka_unit_test(deletes_hide_the_column_or_the_row),
 		cmocka_unit_test(increments_add_and_appends_append),
 		cmocka_unit_test(wrong_changes_are_refused_with_a_sentence),
+		cmocka_unit_test(
+			keys_and_values_are_as_long_as_the_header_says),
 		cmocka_unit_test(a_mutation_is_const_and_can_be_used_again),
 		cmocka_unit_test(
 			changes_of_a_mutation_depend_on_what_was_there_before),
