@@ -2,7 +2,7 @@
 # An installed copy serves programs that know nothing of this repository: the
 # example compiles as C and as C++ by what pkg-config says, with the shared
 # library and with the static one, and does what it should. What the README
-# shows of it stands in it.
+# shows of it stands in it. The manual page's example compiles and runs, too.
 #
 # usage: tests/library/installed.sh BUILD, where BUILD has no sanitizer
 set -euo pipefail
@@ -45,6 +45,20 @@ try static gcc -std=c17 example.c "${static[@]/#-lcellfs/-l:libcellfs.a}"
 run=$(ldd static)
 [[ $run != *libcellfs* ]]
 
+# So does what the manual page shows: a value, and not each version of it.
+page=$(find root -path '*/man3/libcellfs.3*')
+{
+	printf '#include <%s>\n' cellfs.h err.h errno.h stdio.h
+	echo 'int main(void) {'
+	gzip -dcf "$page" | sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' |
+		sed '1,/^\.Bd/d; /^\.Ed/d; s/\\e/\\/g'
+	echo 'return 0; }'
+} >page.c
+gcc -std=c17 -pedantic -Wall -Wextra -Werror page.c "${flags[@]}" -o page
+for _ in 1 2; do
+	[ "$(LD_LIBRARY_PATH=$libdir ./page)" = "buy tea" ]
+done
+
 readelf -d "$libdir/libcellfs.so" >needs
 grep -q 'SONAME.*\[libcellfs.so.0\]' needs
 [ -e "$libdir/libcellfs.so.0" ]
@@ -59,8 +73,6 @@ if grep fuse needs; then
 	echo "libcellfs.so needs FUSE" >&2
 	exit 1
 fi
-[ -e "$(find root -path '*/man3/libcellfs.3*')" ]
-
 words() {
 	tr -s ' \t\n' ' '
 }
