@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void the_library_says_its_version(void **state)
 {
@@ -158,6 +159,48 @@ static void what_was_put_is_there_after_opening_again(void **state)
 	shut(&f);
 	open_with(&f, NULL);
 	assert_string_equal(get(&f, "r", "q"), "v");
+	end(&f);
+}
+
+/* In a process that ends without closing anything. */
+static void change_and_die(struct fixture *f)
+{
+	char text[16];
+
+	if (cellfs_open(f->path, NULL, &f->s) < 0 ||
+	    cellfs_table_create(f->s, "u", "family x\n") < 0 ||
+	    cellfs_table_open(f->s, "t", &f->t) < 0)
+		_exit(1);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		if (put(f, text, "q", text) < 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void
+what_was_acknowledged_survives_the_death_of_the_process(void **state)
+{
+	struct fixture f = begin();
+	char name[CELLFS_NAME_SIZE], text[16];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	shut(&f);
+	pid = fork();
+	if (pid == 0)
+		change_and_die(&f);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	open_with(&f, NULL);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_string_equal(get(&f, text, "q"), text);
+	}
+	assert_int_equal(cellfs_table_next(f.s, "t", name), 1);
+	assert_string_equal(name, "u");
 	end(&f);
 }
 
@@ -902,6 +945,8 @@ int main(void)
 		cmocka_unit_test(
 			what_others_may_write_is_opened_only_if_one_says_so),
 		cmocka_unit_test(what_was_put_is_there_after_opening_again),
+		cmocka_unit_test(
+			what_was_acknowledged_survives_the_death_of_the_process),
 		cmocka_unit_test(a_change_is_synced_if_it_or_the_store_says_so),
 		cmocka_unit_test(caches_have_the_sizes_that_are_asked_for),
 		cmocka_unit_test(opening_waits_for_who_has_the_store),
