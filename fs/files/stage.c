@@ -243,6 +243,8 @@ static void settle(struct stage *s, const struct place *from,
 	uint64_t was = 0;
 
 	changes_row(&fs->changes, to->row);
+	/* What comes back to its place is not what is deleted below. */
+	moved_changed(fs, to->table, &s->put);
 	become(fs, from->parent, from->node, from->name);
 	nodes_find(fs->nodes, to_dir, bytes_str(to->name), &was);
 	overlay_remove(fs->overlay, to_dir, bytes_str(to->name));

@@ -137,6 +137,19 @@ note" ]
 	[ "$(ls "$M/T/.stage")" = R ]
 }
 
+@test "what is moved from a row to the stage and comes back by it is there" {
+	mkdir -p "$M/T/R/f/q" "$M/T/.stage/R/f/q"
+	echo five > "$M/T/R/f/q/5"
+	echo six > "$M/T/R/f/q/6"
+	mv "$M/T/R/f/q/5" "$M/T/R/f/q/6" "$M/T/.stage/R/f/q"
+	echo new > "$M/T/.stage/R/f/q/6"
+	mv -T "$M/T/.stage/R" "$M/T/R"
+	[ "$(cat "$M/T/R/f/q/5" "$M/T/R/f/q/6" | tr '\n' ' ')" = "five new " ]
+	[ "$(ls "$M/T/R/f/q" | tr '\n' ' ')" = "5 6 " ]
+	remount_store
+	[ "$(ls "$M/T/R/f/q" | tr '\n' ' ')" = "5 6 " ]
+}
+
 @test "a staged row can be copied, renamed and take a key of 300 bytes" {
 	mkdir "$M/T" "$M/T/a"
 	echo x > "$M/T/a/f:q"
