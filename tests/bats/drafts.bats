@@ -246,6 +246,29 @@ ticks() {
 	[ "$(tr "\n" " " < "$M/T/R/f/q/@-1")" = "a c " ]
 }
 
+@test "two descriptors that change parts by turns each put what they have read" {
+	a_row
+	printf 'aa' > "$M/T/R/f:q"
+	python3 - "$M/T/R/f:q" <<-'EOF'
+		import os, sys
+		def change(fd, at, byte):
+		    os.pwrite(fd, byte, at)
+		    os.fsync(fd)
+		def value():
+		    return open(sys.argv[1], "rb").read()
+		reader = os.open(sys.argv[1], os.O_RDONLY)
+		assert os.pread(reader, 9, 0) == b"aa"
+		one, two = (os.open(sys.argv[1], os.O_RDWR) for _ in range(2))
+		assert os.pread(one, 9, 0) == os.pread(two, 9, 0) == b"aa"
+		change(one, 0, b"1")
+		assert value() == b"1a"
+		assert os.pread(two, 9, 0) == b"aa"
+		change(two, 1, b"2")
+		assert value() == b"a2"
+		assert os.pread(reader, 9, 0) == b"aa"
+		EOF
+}
+
 @test "a version that its descriptor publishes again has its new size" {
 	a_row
 	exec 7> "$M/T/R/f:q"
