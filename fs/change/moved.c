@@ -302,15 +302,15 @@ int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
 	return r;
 }
 
-/* The node of the first version behind @at that begins with @row, or 0. */
-static uint64_t next_of_row(struct moved *mv, struct bytes row, struct buf *at)
+/* The node of the first version behind @at that begins with @part, or 0. */
+static uint64_t next_of(struct moved *mv, struct bytes part, struct buf *at)
 {
 	struct sorted_node *n;
 	uint64_t node = 0;
 
 	pthread_mutex_lock(&mv->lock);
 	n = sorted_next(&mv->names, no_dir(), true, buf_bytes(at));
-	if (n && bytes_has_prefix(sorted_name(n), row) &&
+	if (n && bytes_has_prefix(sorted_name(n), part) &&
 	    buf_set(at, sorted_name(n)) == 0)
 		node = by_name_version(n)->node;
 	pthread_mutex_unlock(&mv->lock);
@@ -335,9 +335,20 @@ void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m)
 	}
 	if (row_of(ft, m->row, &prefix) == 0 &&
 	    buf_set(&at, buf_bytes(&prefix)) == 0)
-		while ((node = next_of_row(mv, buf_bytes(&prefix), &at)))
+		while ((node = next_of(mv, buf_bytes(&prefix), &at)))
 			show_changed(fs, node);
 	buf_free(&prefix);
+	buf_free(&at);
+}
+
+void moved_forget_table(struct fs *fs, const struct fstable *ft)
+{
+	uint64_t table = fstable_id(ft), node;
+	struct buf at = {0};
+
+	if (fs->moved->count && buf_set(&at, key_of(&table)) == 0)
+		while ((node = next_of(fs->moved, key_of(&table), &at)))
+			moved_forget(fs, node);
 	buf_free(&at);
 }
 

@@ -63,6 +63,11 @@ bool moved_holds(struct fs *fs, uint64_t node, struct bytes content);
 int moved_settle(struct fs *fs, uint64_t node);
 /* The same, but for who has deleted the version. */
 void moved_forget(struct fs *fs, uint64_t node);
+/*
+ * All cells of the table may be others, as of a snapshot that was restored: its
+ * versions are shown, and nobody's to delete.
+ */
+void moved_forget_table(struct fs *fs, const struct fstable *ft);
 /* moved_add() of @from was for nothing: the version is shown again. */
 void moved_back(struct fs *fs, uint64_t node, const struct place *from);
 /* Deletes what is hidden in the column, if that is all: 1, 0 or an error. */

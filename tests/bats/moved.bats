@@ -105,6 +105,21 @@ ttl_of() {
 	[ "$(cat "$C/5")" = x ]
 }
 
+@test "when a snapshot is restored it is there, and goes with its new name no more" {
+	not_over_hbase "a snapshot is not restored"
+	a_column
+	echo x > "$C/5"
+	echo y > "$C/6"
+	mkdir "$M/T/.snapshot/s"
+	mv "$C/5" "$C/5~"
+	[ "$(listed "$C")" = "5~ 6 " ]
+	"$CELLCTL" restore_snapshot "$M" s
+	[ "$(cat "$C/5")" = x ]
+	rm "$C/5~"
+	[ "$(listed "$C")" = "5 6 " ]
+	[ "$(cat "$C/5")" = x ]
+}
+
 @test "removed under its new name it is deleted" {
 	a_column
 	echo x > "$C/5"
