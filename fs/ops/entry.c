@@ -70,8 +70,11 @@ int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
 	struct stat st;
 	int r = find_dir(fs, parent, dir);
 
-	if (r < 0 || names_cell(fs, dir, name, child))
-		return r < 0 ? r : 1;
+	if (r < 0)
+		return r;
+	/* There is nothing in a family that the table has not. */
+	if (names_cell(fs, dir, name, child))
+		return fstable_family(child->table, child->family, NULL);
 	return find_child(fs, dir, name, child, &st);
 }
 

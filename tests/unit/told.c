@@ -443,6 +443,39 @@ of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
 	world_end(&w);
 }
 
+static void fix_families(struct world *w)
+{
+	struct schema schema;
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	schema.fixed = true;
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+}
+
+/* The kernel looks a name up first, but it may have gone by then. */
+static void what_is_not_there_is_not_removed(void **state)
+{
+	static const char *const words[] = {"f:q", "f:none", "none:q"};
+	struct column c;
+	struct world w;
+
+	begin_column(&w, &c);
+	fix_families(&w);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(unlink_file(&w, c.row, words[i]),
+				 i ? -ENOENT : 0);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), -ENOENT);
+	assert_int_equal(unlink_file(&w, c.column, "latest"), -ENOENT);
+	assert_int_equal(unlink_file(&w, c.column, "5"), -ENOENT);
+	assert_int_equal(unlink_file(&w, c.column, "5x"), -ENOENT);
+	assert_int_equal(unlink_file(&w, c.row, "f"), -EISDIR);
+	world_end(&w);
+}
+
 /* The kernel believes of a column that it has the time of its newest version. */
 static void
 a_version_that_is_not_the_newest_leaves_its_column_the_time(void **state)
@@ -792,6 +825,7 @@ int main(void)
 		cmocka_unit_test(
 			of_many_rows_of_a_stream_the_kernel_hears_what_it_knows),
 		cmocka_unit_test(a_version_aside_that_a_stream_puts_is_shown),
+		cmocka_unit_test(what_is_not_there_is_not_removed),
 		cmocka_unit_test(
 			a_version_that_is_not_the_newest_leaves_its_column_the_time),
 		cmocka_unit_test(
