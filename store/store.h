@@ -274,8 +274,13 @@ struct filter; /* filter.h */
  */
 struct scan_spec {
 	uint8_t granularity;
-	bool reversed;	/* rows descending; within a row the order stays */
-	bool raw;	/* all stored versions and markers, nothing hidden */
+	bool reversed; /* rows descending; within a row the order stays */
+	bool raw;      /* all stored versions and markers, nothing hidden */
+	/*
+	 * With raw: also what was written again later at the same coordinates,
+	 * which may have pushed out or hidden others. HBase tells none of it.
+	 */
+	bool replaced;
 	bool keys_only; /* value.data stays NULL, value.len is exact */
 	/* Rows: from row_start (or beyond it) up to row_stop; empty = open. */
 	struct bytes row_start, row_stop;

@@ -168,6 +168,8 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 	struct scan *sc;
 	struct cell c;
 
+	/* What was put again later may have pushed out others before. */
+	rq->spec.replaced = rq->spec.raw;
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
 	if (!strcmp(rq->command->name, "export"))

@@ -247,6 +247,7 @@ static void walk_spec_flags(struct walk *w, struct scan_spec *s, bool *filter)
 		&s->qual_stop_inclusive,
 		filter,
 		&s->has_as_of,
+		&s->replaced,
 	};
 	const size_t n = sizeof(flags) / sizeof(flags[0]);
 	uint64_t bits = 0;

@@ -35,7 +35,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660008u
+#define WIRE_VERSION 0x63660009u
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 

@@ -556,6 +556,14 @@ static void raw_shows_all_but_duplicates(void **state)
 				 {"r", "q", 50, PUT, 7}, {"r", "q", 40, DEL, 8},
 				 {"r", "z", 40, PUT, 4}),
 			    "q:70 q:60d z:40");
+	/* But for who asks for them; a copy of one entry is none. */
+	s.versions = 0;
+	s.replaced = true;
+	assert_string_equal(SEEN(&s, {"r", "", 80, DFAM, 9},
+				 {"r", "", 80, DFAM, 8}, {"r", "q", 70, PUT, 5},
+				 {"r", "q", 70, PUT, 5}, {"r", "q", 70, PUT, 1},
+				 {"r", "q", 60, DEL, 6}),
+			    ":80df :80df q:70 q:70 q:60d");
 }
 
 static void the_rest_of_many_versions_is_sought_past(void **state)

@@ -278,6 +278,7 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 		.attrs = &schema->attrs,
 		.versions = all ? pick_versions(spec) : 1,
 		.raw = spec->raw,
+		.replaced = spec->replaced,
 		.ts_min = spec->ts_min,
 		.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
 	};

@@ -84,6 +84,7 @@ struct visible_spec {
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
 	uint32_t versions;	/* newest per column; 0 = all kept */
 	bool raw;
+	bool replaced; /* raw: what was written again, too */
 	/* Ignore entries with ts > as_of; versions is 1, raw is not set. */
 	bool has_as_of;
 	int64_t as_of;

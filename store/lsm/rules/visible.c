@@ -81,6 +81,7 @@ struct visible {
 	bool has_last;
 	uint8_t last_kind;
 	int64_t last_ts;
+	uint64_t last_seq;
 };
 
 static bool own_ttl_expired(const struct entry *e, int64_t now_ms)
@@ -242,13 +243,15 @@ static int judge_raw(struct visible *v, const struct entry *e)
 		return END;
 	if (e->ts < v->spec.ts_min || e->ts >= v->spec.ts_max)
 		return HIDE;
-	if (v->has_last && v->last_ts == e->ts && v->last_kind == e->kind)
+	if (v->has_last && v->last_ts == e->ts && v->last_kind == e->kind &&
+	    (!v->spec.replaced || v->last_seq == e->seq))
 		return HIDE;
 	if (!kind_is_marker(e->kind) && v->shown++ == v->shown_max)
 		return END;
 	v->has_last = true;
 	v->last_ts = e->ts;
 	v->last_kind = e->kind;
+	v->last_seq = e->seq;
 	return SHOW;
 }
 
