@@ -27,6 +27,28 @@ static void newest_value_is_read_back(void **state)
 	end(&f);
 }
 
+/* However many of them fall into one millisecond. */
+static void each_put_is_a_version_of_its_own(void **state)
+{
+	struct fixture f = begin();
+	const struct cellfs_cell *c;
+	struct cellfs_scan *sc;
+	char row[8];
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		snprintf(row, sizeof(row), "%03d", i);
+		for (int n = 0; n < 3; n++)
+			assert_int_equal(put(&f, row, "q", ""), 0);
+	}
+	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(cellfs_scan_next(sc, &c), 1);
+	assert_int_equal(cellfs_scan_next(sc, &c), 0);
+	cellfs_scan_close(sc);
+	end(&f);
+}
+
 static void put_and_delete_reach_beyond_the_clock(void **state)
 {
 	struct fixture f = begin();
@@ -969,6 +991,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(newest_value_is_read_back),
+		cmocka_unit_test(each_put_is_a_version_of_its_own),
 		cmocka_unit_test(put_and_delete_reach_beyond_the_clock),
 		cmocka_unit_test(what_is_not_found_is_not_written),
 		cmocka_unit_test(deletes_hide_the_column_or_the_row),
