@@ -44,6 +44,8 @@ end_daemon() {
 	"$CELLFS" "$STORE" "$M" 3>&- 9>"$T/pipe" >&9 2>&9
 	settled test -e "$T/ended"
 	mountpoint -q "$M"
+	# Nor is it in its caller's directory, which may be unmounted.
+	[ "$(readlink "/proc/$(pid_of_mount)/cwd")" = / ]
 	end_daemon
 }
 
