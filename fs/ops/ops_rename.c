@@ -165,9 +165,34 @@ static bool same_version(const struct place *a, const struct place *b)
 }
 
 /*
+ * A version that comes back to its name as it was is shown again, which takes no
+ * room: 1; 0 when it is no such version, or has changed.
+ */
+static int put_back(struct fs *fs, const struct move *mv)
+{
+	struct buf hold = {0}, content = {0};
+	struct cell was;
+	struct place old;
+	int r = moved_from(fs, mv->from.node, &old, &hold, &was);
+
+	if (r > 0)
+		r = same_version(&old, &mv->to);
+	if (r > 0) {
+		r = scratch_content(fs->writes->scratch, mv->from.node,
+				    SIZE_MAX, &content);
+		r = r < 0 ? r : bytes_eq(buf_bytes(&content), was.value);
+	}
+	if (r > 0)
+		moved_back(fs, mv->from.node, &old);
+	place_release(&old);
+	buf_free(&content);
+	buf_free(&hold);
+	return r;
+}
+
+/*
  * Puts the content and deletes the version that was moved aside, in one
- * mutation: 1; 0 when there is no such version, or its name has another one. A
- * version that comes back to its name as it was is shown again.
+ * mutation: 1; 0 when there is no such version, or its name has another one.
  */
 static int put_instead(struct fs *fs, const struct move *mv,
 		       struct bytes content, unsigned flags)
@@ -177,18 +202,14 @@ static int put_instead(struct fs *fs, const struct move *mv,
 	struct place old;
 	int r = moved_from(fs, mv->from.node, &old, &hold, &was);
 
-	if (r > 0 && same_version(&old, &mv->to)) {
-		r = bytes_eq(content, was.value);
-		if (r > 0)
-			moved_back(fs, mv->from.node, &old);
-	} else if (r > 0) {
-		r = place_same_row(&old, &mv->to);
-		if (r > 0)
-			r = cellfile_put_instead(fs, &mv->to, content, &old,
-						 &was, flags);
-		if (r > 0)
-			moved_forget(fs, mv->from.node);
-	}
+	if (r > 0)
+		r = place_same_row(&old, &mv->to) &&
+		    !same_version(&old, &mv->to);
+	if (r > 0)
+		r = cellfile_put_instead(fs, &mv->to, content, &old, &was,
+					 flags);
+	if (r > 0)
+		moved_forget(fs, mv->from.node);
 	place_release(&old);
 	buf_free(&hold);
 	return r;
@@ -210,38 +231,44 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 	return r < 0 ? r : 0;
 }
 
-/* The scratch file becomes a cell, or the table's schema. */
-static int scratch_to_data(struct fs *fs, const struct move *mv)
+/* What the scratch file holds is put, or applied as the table's schema. */
+static int put_content(struct fs *fs, const struct move *mv, bool cell)
 {
-	struct scratch *scratch = fs->writes->scratch;
 	struct buf content = {0};
 	size_t len_max = SCHEMA_TEXT_MAX;
-	bool cell = place_is(&mv->to, KIND_CELL);
 	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
 
 	if (!r)
-		r = scratch_content(scratch, mv->from.node, len_max, &content);
+		r = scratch_content(fs->writes->scratch, mv->from.node, len_max,
+				    &content);
 	if (r == -EFBIG)
 		r = why(r, "a value here is at most %zu bytes (max_value)",
 			len_max);
-	if (r)
-		goto out;
-	if (cell && mv->to.node)
+	if (!r && cell && mv->to.node)
 		(void)writer_abandon(fs, mv->to.node);
-	r = cell ? put_scratch(fs, mv, buf_bytes(&content))
-		 : schema_file_apply(fs, &mv->to, buf_bytes(&content), false);
 	if (!r)
-		r = moved_settle(fs, mv->from.node);
-	if (r)
-		goto out;
+		r = cell ? put_scratch(fs, mv, buf_bytes(&content))
+			 : schema_file_apply(fs, &mv->to, buf_bytes(&content),
+					     false);
+	buf_free(&content);
+	return r ? r : moved_settle(fs, mv->from.node);
+}
+
+/* The scratch file becomes a cell, or the table's schema. */
+static int scratch_to_data(struct fs *fs, const struct move *mv)
+{
+	bool cell = place_is(&mv->to, KIND_CELL);
+	int r = cell && !mv->to_exists ? put_back(fs, mv) : 0;
+
+	if (r == 0)
+		r = put_content(fs, mv, cell);
+	if (r < 0)
+		return r;
 	overlay_remove(fs->overlay, mv->from_dir.node,
 		       bytes_str(mv->from.name));
 	directories_entry_gone(fs, mv->from_dir.node);
-	scratch_retire(scratch, mv->from.node);
-	r = move_node(fs, mv, mv->to.kind, mv->to.ino);
-out:
-	buf_free(&content);
-	return r;
+	scratch_retire(fs->writes->scratch, mv->from.node);
+	return move_node(fs, mv, mv->to.kind, mv->to.ino);
 }
 
 static int content_of(const struct place *p, struct buf *hold,

@@ -58,6 +58,21 @@ full() {
 	"$CELLCTL" put "$M" T R f:r x
 }
 
+@test "a version that was moved aside comes back, which puts nothing" {
+	local column=$M/T/R/f/q version
+	not_over_hbase "no quotas"
+	full
+	version=$(ls "$column")
+	mv "$column/$version" "$column/$version.bak"
+	run ! mv "$column/$version.bak" "$column/5"
+	mv "$column/$version.bak" "$column/$version"
+	[ "$(ls "$column")" = "$version" ]
+	[ "$(stat -c %s "$column/$version")" = 60000 ]
+	echo more >"$column/more.tmp"
+	run ! mv "$column/more.tmp" "$column/6"
+	rm "$column/more.tmp"
+}
+
 @test "no row of many in one write goes beyond the quota, and deletes go" {
 	not_over_hbase "no quotas"
 	full
