@@ -112,7 +112,6 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 	int first = l->begin ? l->begin : 1;
 	struct sstable *t = asked ? top->files[0] : NULL;
 
-	n->deep = NULL;
 	for (int i = first; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
 
@@ -153,7 +152,6 @@ static void approach(struct newest *n, const struct sstable *t)
 static void approach_files(struct newest *n, const struct level *top)
 {
 	n->nnear = 0;
-	n->no = 0;
 	if (n->deep)
 		approach(n, n->deep);
 	for (uint32_t i = 0; n->column.row_exists && i < top->nfiles; i++) {
@@ -176,6 +174,8 @@ static void look_ahead(struct newest *n)
 	bool any = false;
 
 	n->token = 0;
+	n->deep = NULL;
+	n->no = 0;
 	n->sole = q->sole;
 	if (n->sole)
 		return;
