@@ -42,6 +42,32 @@ families() {
 		ctl describe "$STORE" y | grep -vE '^(uid|gid)')" ]
 }
 
+@test "create and alter: a ttl in words is what it says, or refused" {
+	local text
+
+	ctl create "$STORE" x f:ttl=7d
+	while IFS='|' read -r text ms; do
+		ctl alter "$STORE" x "{NAME => 'f', TTL => '$text'}"
+		[ "$(attr_of x f ttl)" = "$ms" ]
+		ctl alter "$STORE" x "f:ttl=$text"
+		[ "$(attr_of x f ttl)" = "$ms" ]
+	done <<-'END'
+		1 DAY 2 HOURS|93600000
+		7 days|604800000
+		1 day|86400000
+		3 MINUTES 1 SECOND|181000
+		93784 SECONDS (1 DAY 2 HOURS 3 MINUTES 4 SECONDS)|93784000
+		93784 seconds|93784000
+		60|60000
+	END
+	for text in '1 d' '7 dayz' '2 HOURS 1 DAY' '1 DAY 1 DAY' '1 DAY x' \
+		'5 B' '60 ' '99999999999 DAYS' '3 4 5' '1 DAYS5 HOURS'; do
+		says 2 "not '$text" alter "$STORE" x "f:ttl=$text"
+	done
+	says 2 "versions is a number from 1 on" alter "$STORE" x "f:versions=3 or 4"
+	[ "$(attr_of x f ttl) $(attr_of x f versions)" = "60000 3" ]
+}
+
 @test "create: codecs that HBase has besides become zlib, with a note" {
 	local codec
 

@@ -2,8 +2,9 @@
  * Attributes of a family in HBase's words as those of the schema's text.
  *
  * Names and values are in any case. A number of versions without limit is "all",
- * a TTL without a unit is in seconds, of "7776000 SECONDS (90 DAYS)" and "65536 B
- * (64KB)" the number counts. What compresses is zlib. What only says how HBase's
+ * a TTL without a unit is in seconds and may be "1 DAY 2 HOURS", of "7776000
+ * SECONDS (90 DAYS)" and "65536 B (64KB)" the number counts; other words behind a
+ * number stay, for the schema to refuse. What compresses is zlib. What only says how HBase's
  * files are made, cached or copied means nothing here.
  */
 #ifndef CELLFS_TOOLS_SHELL_ATTRS_H
