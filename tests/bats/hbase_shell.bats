@@ -62,6 +62,20 @@ load cellctl
 	[ "$stderr" = $'2 rows, at r2\n4 rows, at r4' ]
 }
 
+@test "options in capitals: true and false are keys, too, but for what is on or off" {
+	local i
+	for i in a false true z; do
+		ctl put "$STORE" t $i d:x $i 5
+	done
+	is "false d:x 5 false true d:x 5 true z d:x 5 z" ctl scan "$STORE" t "{STARTROW => 'false'}"
+	is "a d:x 5 a false d:x 5 false" ctl scan "$STORE" t "{STOPROW => 'true'}"
+	is "true d:x 5 true" ctl scan "$STORE" t "{STARTROW => 'true', LIMIT => 1}"
+	is "false d:x 5 false" ctl scan "$STORE" t "{ROWPREFIXFILTER => 'false'}"
+	is "z d:x 5 z" ctl scan "$STORE" t "{REVERSED => TRUE, RAW => FALSE, LIMIT => 1}"
+	says 2 "takes no value" scan "$STORE" t "{REVERSED => 1}"
+	says 2 "TIMERANGE is two times" scan "$STORE" t "{TIMERANGE => [5], LIMIT => 1}"
+}
+
 @test "options in capitals, with and without brackets" {
 	local i
 	for i in a b c d; do

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "store/value/array.h"
 #include "tools/line/fail.h"
@@ -49,18 +50,32 @@ static const char *name_of(const char *name)
 	return name;
 }
 
+/* Options without a value, which are on or off there. */
+static bool is_switch(const char *name)
+{
+	static const char *const names[] = {"raw", "reversed", "rows",
+					    "values"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int take_pair(void *arg, const char *key, const char *value)
 {
 	struct capitals *c = arg;
 	char name[64], *word = NULL;
 	const char *ours;
+	bool on;
 
 	snprintf(name, sizeof(name), "%s", key);
 	for (char *p = name; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	ours = name_of(name);
-	if (!ours || !strcmp(value, "false"))
+	if (!ours || (is_switch(ours) && !strcasecmp(value, "false")))
 		return 0;
+	on = is_switch(ours) && !strcasecmp(value, "true");
 	/* Its two numbers come one by one. */
 	if (!strcmp(ours, "timerange") && !c->from) {
 		c->from = strdup(value);
@@ -71,8 +86,7 @@ static int take_pair(void *arg, const char *key, const char *value)
 			word = NULL;
 		free(c->from);
 		c->from = NULL;
-	} else if (asprintf(&word, !strcmp(value, "true") ? "--%s" : "--%s=%s",
-			    ours, value) < 0) {
+	} else if (asprintf(&word, on ? "--%s" : "--%s=%s", ours, value) < 0) {
 		word = NULL;
 	}
 	return add_made(c, word);
@@ -92,6 +106,8 @@ static int expand(struct capitals *c, const char *word)
 	r = hash_read(&at, take_pair, c);
 	if (r == 0 && *at)
 		r = why(-EINVAL, "'%s' is too much", at);
+	if (r == 0 && c->from)
+		r = why(-EINVAL, "TIMERANGE is two times, [FROM, TO]");
 	free(hash);
 	if (r == -ENOMEM)
 		return fail_memory();
