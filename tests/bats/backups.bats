@@ -866,6 +866,14 @@ synced_first() {
 	run -3 --separate-stderr ctl backup "$M" "$STORE/b"
 	[[ $stderr == *"is in the store"* ]]
 	[ ! -e "$STORE/b" ]
+	# No store is made among the backups: there would be no next one.
+	for dir in "$T/b/new" "$T/b/1/new" "$T/./b/../b/new"; do
+		run -3 --separate-stderr ctl restore "$T/b" "$dir"
+		[[ $stderr == *"is among the backups"* ]]
+	done
+	[ "$(ls "$T/b")" = 1 ]
+	[ ! -e "$T/b/1/new" ]
+	backup "$M" "$T/b"
 	# In a mount it would be a table, and a store that is restored, too.
 	mkdir "$M/empty"
 	for dir in "$M/empty" "$M/absent" "$M/T/r1"; do
