@@ -423,6 +423,49 @@ static void a_snapshot_shows_no_more_when_its_table_does(void **state)
 	}
 }
 
+static unsigned columns_of(struct temp_store *s, const struct snapshot *snap)
+{
+	struct scan_spec spec = {.granularity = SCAN_COLUMNS, .snapshot = snap};
+	struct scan *sc;
+	struct cell c;
+	unsigned n = 0;
+
+	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	while (scan_next(sc, &c) > 0)
+		n++;
+	scan_close(sc);
+	return n;
+}
+
+/* Readers tell each other what is hidden, but not by other settings. */
+static void what_a_snapshot_hides_is_not_hidden_from_its_table(void **state)
+{
+	enum {
+		N = 5000
+	};
+	struct temp_store *s = store_of(state);
+	struct bytes name = bytes_str("monday");
+	struct snapshot *snap;
+	char q[16];
+	struct change c = {.op = CHANGE_PUT, .family = bytes_str("f"), .ts = 9};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+
+	for (int i = 0; i < N; i++) {
+		c.qualifier = bytes_of(q, (size_t)snprintf(q, 16, "%05d", i));
+		assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	}
+	assert_int_equal(alter_to(s, 3, 1000), 0);
+	assert_int_equal(store_snapshot_create(s->store, s->table, name), 0);
+	assert_int_equal(store_snapshot_open(s->store, s->table, name, &snap),
+			 0);
+	assert_int_equal(alter_to(s, 3, TTL_FOREVER), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(columns_of(s, snap), 0);
+	assert_int_equal(columns_of(s, NULL), N);
+	snapshot_release(snap);
+}
+
 static void a_table_that_is_dropped_says_so(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -879,6 +922,7 @@ int main(void)
 		BOTH(what_a_snapshot_shows_is_not_dropped),
 		BOTH(a_schema_that_would_hide_what_a_snapshot_shows_is_refused),
 		BOTH(a_snapshot_shows_no_more_when_its_table_does),
+		BOTH(what_a_snapshot_hides_is_not_hidden_from_its_table),
 		BOTH(a_snapshot_remembers_names_and_schemas),
 		BOTH(dropping_a_snapshot_frees_the_space),
 		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),

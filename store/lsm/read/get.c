@@ -25,6 +25,11 @@ struct question {
 	uint64_t row_hash; /* 0: its filter was not asked */
 };
 
+static const struct family_attrs *question_now(const struct question *q)
+{
+	return &q->view->st->schema.families[q->at].attrs;
+}
+
 /* All of a cell but the value's bytes. */
 static void copy_names(const struct question *q, const struct entry *e,
 		       struct cell *cell)
@@ -432,7 +437,7 @@ static int get_merged(const struct question *q, struct lsm *db,
 		.row_max = q->row,
 		.columns = &column,
 		.os = db->os,
-		.alive = &db->alive,
+		.alive = q->attrs == question_now(q) ? &db->alive : NULL,
 		.seq = q->seq,
 		.visible = {.attrs = q->attrs,
 			    .ts_min = q->look->ts_min,

@@ -34,7 +34,7 @@ static void open_reader(struct lsm_scan *sc, struct family_scan *f)
 	struct reader_spec spec = {
 		.visible = f->visible,
 		.os = sc->now_ms ? NULL : sc->db->os,
-		.alive = &sc->db->alive,
+		.alive = scan_alive(sc, f),
 		.columns = f->restricted ? &f->columns : NULL,
 		.seq = sc->seq,
 	};

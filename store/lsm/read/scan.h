@@ -155,6 +155,13 @@ static inline bool scan_of_one_row(const struct scan_spec *spec)
 	       bytes_eq(spec->row_start, spec->row_stop);
 }
 
+/* What others have found, which holds for the family's present attributes. */
+static inline struct alive *scan_alive(const struct lsm_scan *sc,
+				       const struct family_scan *f)
+{
+	return f->visible.attrs == &f->then ? NULL : &sc->db->alive;
+}
+
 /* The present row's key, whose place may change with each row. */
 static inline struct bytes scan_key(const struct lsm_scan *sc)
 {

@@ -244,7 +244,7 @@ RARE static int open_reader(struct lsm_scan *sc, struct family_scan *f)
 	struct reader_spec rs = {
 		.visible = f->visible,
 		.os = sc->now_ms ? NULL : sc->db->os,
-		.alive = &sc->db->alive,
+		.alive = scan_alive(sc, f),
 		.seq = sc->seq,
 		.row_min = buf_bytes(&sc->row_stop),
 		.row_max = buf_bytes(&sc->row_start),
@@ -266,6 +266,7 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 			  const struct scan_spec *spec, uint32_t at)
 {
 	const struct family_schema *schema = &sc->view->st->schema.families[at];
+	const struct family_attrs *attrs;
 	bool all = sc->granularity == SCAN_CELLS || spec->filter;
 
 	f->at = at;
@@ -282,9 +283,9 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 		.ts_min = spec->ts_min,
 		.ts_max = spec->ts_max ? spec->ts_max : INT64_MAX,
 	};
-	if (spec->snapshot) {
-		f->then =
-			*pin_attrs(spec->snapshot, sc->view->table_id, schema);
+	attrs = pin_attrs(spec->snapshot, sc->view->table_id, schema);
+	if (attrs != &schema->attrs) {
+		f->then = *attrs;
 		f->visible.attrs = &f->then;
 	}
 	if (spec->nfamily_ranges)

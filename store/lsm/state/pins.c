@@ -51,8 +51,10 @@ const struct family_attrs *pin_attrs(const struct snapshot *snap,
 	const struct snapshot_table *was =
 		snap ? snapshot_tables_find(&snap->tables, table) : NULL;
 	int at = was ? schema_find(&was->schema, bytes_str(now->name)) : -1;
+	const struct family_attrs *then =
+		at < 0 ? &now->attrs : &was->schema.families[at].attrs;
 
-	return at < 0 ? &now->attrs : &was->schema.families[at].attrs;
+	return family_attrs_less(then, &now->attrs) ? then : &now->attrs;
 }
 
 int lsm_snapshot_take(struct store *s, struct snapshot **out)

@@ -38,8 +38,10 @@ void pins_free(struct lsm *db);
 int pins_collect(struct lsm *db, uint64_t table, uint64_t **out, size_t *n);
 /*
  * The settings by which a reader as of @snap, or NULL, is shown the table's family:
- * by a named snapshot as they were then. They show no more than the present ones,
- * which catalog_shows_more() sees to, so that nothing of it is compacted away.
+ * of a named snapshot those of then, if they show less than the present ones. They
+ * never show more, which catalog_shows_more() sees to, so that nothing of it is
+ * compacted away. What others have found to be hidden holds for the present ones only
+ * (alive.h): a reader by others neither uses it nor adds to it.
  */
 const struct family_attrs *pin_attrs(const struct snapshot *snap,
 				     uint64_t table,
