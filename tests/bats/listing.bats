@@ -345,10 +345,11 @@ fallen() {
 	rm "$C/1006" "$C/2000"
 	echo x > "$C/latest"
 	echo x > "$C/latest"
-	[ -e "$C/1007" ]
+	# A move takes no place: the old version goes first.
 	mv "$C/5000" "$C/6000"
-	fallen 1007
+	[ -e "$C/1007" ]
 	echo x > "$C/latest"
+	fallen 1007
 	"$CELLCTL" put "$M" T R f:q x
 	[ ! -e "$C/1008" ]
 	echo x > "$M/T/.put/R/f:q"
