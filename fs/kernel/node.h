@@ -150,15 +150,17 @@ bool nodes_listed(struct nodes *ns, uint64_t id);
 void nodes_believe(struct nodes *ns, uint64_t id, bool believed);
 bool nodes_believed(struct nodes *ns, uint64_t id);
 /*
- * As nodes_believe(), around the reading of the attributes: what they were, in
- * milliseconds, is then told with what nodes_ask() returned. INT64_MIN: none.
+ * nodes_ask() is nodes_believe() for a request that is about to read the attributes.
+ * It is followed by nodes_told(), with what it returned and the time that was read, in
+ * milliseconds, or INT64_MIN when none was.
  */
 bool nodes_ask(struct nodes *ns, uint64_t id);
 void nodes_told(struct nodes *ns, uint64_t id, bool asked, int64_t mtime_ms);
 /*
- * Is the column's time that the kernel believes that of the version @ts or a later
- * one? Then a put of @ts leaves it what it is. Of requests that overlap, each of
- * which the kernel may believe, the earliest time counts.
+ * Does the kernel believe that the column has a version of @ts, or a later one? Then
+ * a put of @ts does not change the column's time. While requests for its attributes
+ * are under way this is not known. Afterwards the earliest time that they told
+ * counts, since the kernel may have taken any of them.
  */
 bool nodes_shows(struct nodes *ns, uint64_t column, int64_t ts);
 /* Frees the name; no effect if no node has it. */

@@ -14,8 +14,8 @@ int entry_find(struct fs *fs, uint64_t parent, const char *name,
 	       struct place *dir, struct place *child, struct stat *st);
 
 /*
- * As entry_find(), but whether the store has a cell whose file that is the caller
- * asks, by a check of the mutation that removes it.
+ * As entry_find(), but the file of a cell is found by its name alone: the mutation
+ * that removes the cell checks that the store has it.
  */
 int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
 		     struct place *dir, struct place *child);
