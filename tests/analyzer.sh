@@ -15,14 +15,13 @@ log=$out/commands
 gcc=$(command -v ccache >/dev/null && echo "ccache ")gcc
 
 # The benchmarks of other engines are theirs to include.
-jq -r '.[] | select(.file | test("^(../|/.*/)?(store|fs|tools)/.*[.]c$")) |
-	select(.file | test("/bench/") | not) | .command' \
+jq -r '[.[] | select(.file | test("^(../|/.*/)?(store|fs|tools)/.*[.]c$")) |
+	select(.file | test("/bench/") | not)] | unique_by(.file) | .[].command' \
 	"$build/compile_commands.json" |
 	sed -E "s/^([^ ]*ccache )?[^ ]+/$gcc/
 		s/ -M[DQF]( [^-][^ ]*)?//g; s/ -o [^ ]+ -c / -c -o \"\$1\/\$\$.o\" /
-		s/ -fsanitize=[^ ]+//g; s/ -O[0-9]//; s/ -g / /
-		s/\$/ -O1 -fanalyzer -Wno-analyzer-malloc-leak -Werror -fdiagnostics-plain-output/" |
-	sort -u >"$log"
+		s/ -fsanitize=[^ ]+//g; s/ -O[0-9g]//; s/ -g1? / /
+		s/\$/ -O1 -fanalyzer -Wno-analyzer-malloc-leak -Werror -fdiagnostics-plain-output/" >"$log"
 [ -s "$log" ] || {
 	echo "no source is compiled in $build" >&2
 	exit 2

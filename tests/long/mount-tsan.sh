@@ -13,8 +13,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export BUILD=$PWD/build-tsan
-[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dbuildtype=debugoptimized \
-	-Db_sanitize=thread -Db_lundef=false >/dev/null
+[ -f build-tsan/build.ninja ] || tests/sanitized.sh thread build-tsan >/dev/null
 targets=(fs/cellfs tools/cellctl tests/filetest tests/posixtest)
 [ $# -gt 0 ] || targets+=(tools/cellfs-bench tools/mount-calls tools/mount-null
 	tests/cellfs-cut tests/cellfs-ref tests/killtest tests/treerace)

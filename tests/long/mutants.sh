@@ -78,10 +78,8 @@ mutant() {
 }
 
 git ls-files -z | xargs -0 cp --parents -t "$copy"
-(cd "$copy" && meson setup build-asan -Dbuildtype=debugoptimized \
-	-Db_sanitize=address,undefined -Db_lundef=false &&
-	meson setup build-tsan -Dbuildtype=debugoptimized \
-		-Db_sanitize=thread -Db_lundef=false) >"$copy/log" || exit 1
+(cd "$copy" && tests/sanitized.sh address,undefined build-asan &&
+	tests/sanitized.sh thread build-tsan) >"$copy/log" || exit 1
 build build-asan && build build-tsan || exit 1
 
 mutant "fsync of a file syncs nothing" fs/ops/ops_write.c \

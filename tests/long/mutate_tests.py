@@ -39,8 +39,8 @@ SHARED = [
 ]
 BUILDS = {
     "plain": ["-Dbuildtype=release", *COMMON],
-    "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined",
-             *COMMON],
+    "asan": ["-Doptimization=g", "-Ddebug=false",
+             "-Db_sanitize=address,undefined", *COMMON],
     "cover": ["-Dbuildtype=debug", "-Doptimization=1", "-Db_pie=true",
               "-Dc_args=-fsanitize-coverage=trace-pc", *COMMON],
 }
