@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fs/memory/write_state.h"
 #include "tests/model/ref_store.h"
 #include "tests/unit/held.h"
 
@@ -288,4 +289,58 @@ uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
 	assert_int_equal(look(w, dir, name), 0);
 	assert_int_not_equal(given(), 0);
 	return given();
+}
+
+void assert_nothing_is_left(struct world *w, uint64_t dir, const char *name,
+			    uint64_t entries, uint64_t live)
+{
+	assert_int_equal(overlay_count(w->fs->overlay), entries);
+	assert_int_equal(world_nodes(w), live);
+	assert_false(scratch_any(w->fs->writes->scratch));
+	look(w, dir, name);
+	assert_int_equal(given(), 0);
+	assert_int_equal(world_nodes(w), live);
+}
+
+void assert_absent(struct world *w, uint64_t dir, const char *name,
+		   uint64_t seconds)
+{
+	struct fuse_entry_out e = {0};
+	uint64_t live = world_nodes(w);
+
+	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
+	if (seconds) {
+		assert_int_equal(answer.len, sizeof(e));
+		memcpy(&e, answer.data, sizeof(e));
+	}
+	assert_int_equal(e.nodeid, 0);
+	assert_int_equal(e.entry_valid, seconds);
+	assert_int_equal(fs_replied, -ENOENT);
+	assert_int_equal(world_nodes(w), live);
+}
+
+void assert_given_once(struct world *w, uint64_t node)
+{
+	assert_true(nodes_known(w->fs->nodes, node, false));
+	forget(w, node);
+	assert_false(nodes_known(w->fs->nodes, node, false));
+}
+
+void empty_row(struct world *w, const char *row)
+{
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+}
+
+int write_byte(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_write_in in = {.fh = handle, .size = 1};
+
+	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
 }

@@ -67,12 +67,16 @@ int make_file(struct world *w, uint64_t dir, const char *name);
 int create(struct world *w, uint64_t dir, const char *name);
 int rename_in(struct world *w, uint64_t dir, const char *from, const char *to);
 void forget(struct world *w, uint64_t node);
+/* Into a file that is open, at its beginning. */
+int write_byte(struct world *w, uint64_t node, uint64_t handle);
 
 /* They succeed, and give a node. */
 uint64_t made_dir(struct world *w, uint64_t dir, const char *name);
 uint64_t looked_up(struct world *w, uint64_t dir, const char *name);
 /* The row P of table T holds a cell, and the kernel knows both. */
 uint64_t a_row_with_a_cell(struct world *w, uint64_t *table);
+/* Somebody else takes all cells of a row of T, of which the kernel hears nothing. */
+void empty_row(struct world *w, const char *row);
 
 /*
  * From now on the mount tells the kernel what is another: notices are words, such
@@ -86,5 +90,13 @@ const char *notices(struct world *w);
 
 /* .cellfs/errors ends with a line that has this in it. */
 void assert_told(struct world *w, const char *text);
+/* The name is absent, may be believed so for @seconds, and is in the trace. */
+void assert_absent(struct world *w, uint64_t dir, const char *name,
+		   uint64_t seconds);
+/* The kernel has the node once, and gives it back. */
+void assert_given_once(struct world *w, uint64_t node);
+/* A request that failed has left no name, entry, scratch file or node. */
+void assert_nothing_is_left(struct world *w, uint64_t dir, const char *name,
+			    uint64_t entries, uint64_t live);
 
 #endif

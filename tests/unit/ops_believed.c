@@ -1,0 +1,279 @@
+/*
+ * How long the kernel and the mount believe what was found: that a name is absent,
+ * that a version is there, how many rows a view has; and what depends on the clock.
+ */
+#include "tests/unit/kernel.h"
+
+#include "store/os/clock.h"
+#include "tests/model/ref_store.h"
+
+/* What happens while a name is found to be absent. */
+static void (*meanwhile)(struct fs *fs, const struct place *p);
+/* What the clock that nobody sets shows; -1 = the machine's. */
+static int64_t clock_at_ms = -1;
+
+double __real_place_negative_timeout(struct fs *fs, const struct place *p);
+double __wrap_place_negative_timeout(struct fs *fs, const struct place *p);
+double __wrap_place_negative_timeout(struct fs *fs, const struct place *p)
+{
+	if (meanwhile)
+		meanwhile(fs, p);
+	return __real_place_negative_timeout(fs, p);
+}
+
+int __real_clock_gettime(clockid_t which, struct timespec *out);
+int __wrap_clock_gettime(clockid_t which, struct timespec *out);
+int __wrap_clock_gettime(clockid_t which, struct timespec *out)
+{
+	if (which != CLOCK_MONOTONIC || clock_at_ms < 0)
+		return __real_clock_gettime(which, out);
+	out->tv_sec = clock_at_ms / 1000;
+	out->tv_nsec = clock_at_ms % 1000 * 1000000;
+	return 0;
+}
+
+static void row_changes(struct fs *fs, const struct place *p)
+{
+	changes_row(&fs->changes, p->row);
+}
+
+static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
+{
+	uint64_t table, row, control;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_absent(&w, table, "R", 1);
+	assert_absent(&w, row, "g", 0);
+	assert_absent(&w, row, "f:x", 0);
+	/* No key is ever spelled so. */
+	assert_absent(&w, table, "a%zz", 3600);
+	assert_absent(&w, FUSE_ROOT_ID, "no table", 3600);
+	assert_int_equal(look(&w, FUSE_ROOT_ID, ".cellfs"), 0);
+	control = given();
+	assert_absent(&w, control, "nothing", 3600);
+	/* The row may have been made since it was looked for. */
+	meanwhile = row_changes;
+	assert_absent(&w, table, "R", 0);
+	meanwhile = NULL;
+	assert_absent(&w, table, "R", 1);
+	world_end(&w);
+}
+
+static void a_past_that_cannot_be_shown_is_no_absent_one(void **state)
+{
+	uint64_t table, row, column;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	ref_store_as_hbase(w.store);
+	assert_int_equal(look(&w, column, "@5"), -EOPNOTSUPP);
+	world_end(&w);
+}
+
+static void rows_are_believed_absent_for_twice_a_second(void **state)
+{
+	struct world w;
+
+	world_begin(&w);
+	/* The machine has just started, and nobody has missed a row. */
+	clock_at_ms = 1;
+	assert_false(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 5000;
+	assert_true(fs_row_absent(w.fs) == 1);
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 7000;
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = 7001;
+	assert_false(fs_rows_believed_absent(w.fs));
+	fs_row_absent(w.fs);
+	clock_at_ms = 9001;
+	assert_true(fs_rows_believed_absent(w.fs));
+	clock_at_ms = -1;
+	world_end(&w);
+}
+
+static void a_schema_that_was_removed_is_absent_for_ten_seconds(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	clock_at_ms = 5000;
+	assert_int_equal(ask(&w, FUSE_UNLINK, table, bytes_of(NULL, 0),
+			     name_of(".schema")),
+			 0);
+	w.pid = 11;
+	clock_at_ms = 5000 + 10000 - 1;
+	assert_absent(&w, table, ".schema", 0);
+	clock_at_ms++;
+	looked_up(&w, table, ".schema");
+	clock_at_ms = -1;
+	(void)row;
+	world_end(&w);
+}
+
+static void a_kernel_of_protocol_44_forgets_all_names_at_once(void **state)
+{
+	struct world w;
+
+	world_begin(&w);
+	assert_true(w.fs->forgets_names);
+	world_end(&w);
+}
+
+/* For how many milliseconds a version of that age may be believed. */
+static uint64_t believed_ms(struct world *w, uint64_t column, int64_t age_ms)
+{
+	struct fuse_entry_out e;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%lld",
+		 (long long)(store_now_ms(w->store) - age_ms));
+	assert_int_equal(make_file(w, column, name), 0);
+	looked_up(w, column, name);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr_valid, e.entry_valid);
+	assert_int_equal(e.attr_valid_nsec, e.entry_valid_nsec);
+	return e.entry_valid * 1000 + (e.entry_valid_nsec + 500000) / 1000000;
+}
+
+static void a_version_is_believed_for_as_long_as_it_lives(void **state)
+{
+	static const char text[] = "families open\n"
+				   "family f\n\tttl 10s\n\tversions 9\n"
+				   "family g\n\tversions 9\n"
+				   "family h\n\tttl 1d\n\tversions 9\n";
+	struct schema schema;
+	uint64_t row, f, g, h;
+	struct world w;
+
+	world_begin(&w);
+	assert_int_equal(schema_parse(bytes_str(text), NULL, &schema), 0);
+	assert_int_equal(store_table_create(w.store, bytes_str("T"), &schema),
+			 0);
+	schema_free(&schema);
+	row = made_dir(&w, looked_up(&w, FUSE_ROOT_ID, "T"), "R");
+	f = made_dir(&w, made_dir(&w, row, "f"), "q");
+	g = made_dir(&w, made_dir(&w, row, "g"), "q");
+	h = made_dir(&w, made_dir(&w, row, "h"), "q");
+	assert_int_equal(believed_ms(&w, f, 0), 10000);
+	assert_int_equal(believed_ms(&w, f, 4000), 6000);
+	assert_int_equal(believed_ms(&w, f, 9999), 1);
+	assert_int_equal(believed_ms(&w, g, 0), 3600000);
+	assert_int_equal(believed_ms(&w, g, 4000), 3600000);
+	/* An hour at most. */
+	assert_int_equal(believed_ms(&w, h, 0), 3600000);
+	assert_int_equal(believed_ms(&w, h, 86400000 - 3600000), 3600000);
+	assert_int_equal(believed_ms(&w, h, 86400000 - 3599999), 3599999);
+	world_end(&w);
+}
+
+/* The figure @name of the store. */
+static uint64_t figure(struct world *w, const char *name)
+{
+	struct store_stat f;
+
+	for (unsigned i = 0; store_stat(w->store, i, &f) > 0; i++)
+		if (!strcmp(f.name, name))
+			return f.value;
+	fail_msg("the store has no %s", name);
+	return 0;
+}
+
+static void what_counts_in_a_view_is_counted_once_a_second(void **state)
+{
+	uint64_t table, first, scans;
+	struct world w;
+
+	world_begin(&w);
+	clock_at_ms = 5000;
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(look(&w, table, ".first"), 0);
+	first = looked_up(&w, given(), "2");
+	looked_up(&w, first, "P");
+	scans = figure(&w, "scans_total");
+	looked_up(&w, first, "P");
+	assert_int_equal(figure(&w, "scans_total"), scans + 1);
+	clock_at_ms += 1000;
+	looked_up(&w, first, "P");
+	assert_int_equal(figure(&w, "scans_total"), scans + 3);
+	clock_at_ms = -1;
+	world_end(&w);
+}
+
+static void a_second_passes(struct fs *fs, const struct place *p)
+{
+	clock_at_ms += 1000;
+}
+
+static void all_is_to_be_shown(struct fs *fs, const struct place *p)
+{
+	trace_set_slow(fs->trace, 0);
+}
+
+/* How many lines a look-up of an absent name brings into the trace. */
+static size_t lines_of_a_look(struct world *w, uint64_t dir, uint64_t *seq)
+{
+	struct buf out = {0};
+	size_t n = 0;
+
+	assert_absent(w, dir, "R", 1);
+	assert_int_not_equal(trace_lines(w->fs->trace, seq, 4096, 0, &out), -1);
+	for (size_t i = 0; i < out.len; i++)
+		n += out.data[i] == '\n';
+	buf_free(&out);
+	return n;
+}
+
+static void the_trace_has_what_takes_as_long_as_slow(void **state)
+{
+	struct trace *t;
+	uint64_t table, seq;
+	struct world w;
+
+	world_begin(&w);
+	t = w.fs->trace;
+	a_row_with_a_cell(&w, &table);
+	clock_at_ms = 5000;
+	assert_int_equal(trace_watch(t, &seq), 0);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	meanwhile = a_second_passes;
+	trace_set_slow(t, NS_PER_S);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	trace_set_slow(t, NS_PER_S + 1);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	/* What has begun is judged as it was to be then. */
+	meanwhile = all_is_to_be_shown;
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	meanwhile = NULL;
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	trace_unwatch(t);
+	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	clock_at_ms = -1;
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			an_absent_name_is_believed_for_as_long_as_it_may),
+		cmocka_unit_test(a_past_that_cannot_be_shown_is_no_absent_one),
+		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
+		cmocka_unit_test(
+			a_schema_that_was_removed_is_absent_for_ten_seconds),
+		cmocka_unit_test(
+			a_kernel_of_protocol_44_forgets_all_names_at_once),
+		cmocka_unit_test(a_version_is_believed_for_as_long_as_it_lives),
+		cmocka_unit_test(
+			what_counts_in_a_view_is_counted_once_a_second),
+		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,485 @@
+/* Files that are open, made, read and written, and the attributes of files. */
+#include "tests/unit/kernel.h"
+
+#include "fs/files/lost_found.h"
+#include "fs/files/writer.h"
+#include "fs/memory/write_state.h"
+
+/* A file is removed while it is asked whether it is hidden. */
+static bool abandons;
+/* So many more looks into the store find a cell. */
+static unsigned gets = UINT32_MAX;
+/* Of so many more scratch files the content can be had. */
+static unsigned contents = UINT32_MAX;
+/* So many files are in lost+found. */
+static unsigned keeps;
+
+bool __real_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
+bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
+bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
+{
+	if (abandons)
+		writer_abandon(fs, node);
+	return __real_writer_hides(fs, node, asker);
+}
+
+int __real_place_get(const struct place *p, struct cell *cell,
+		     struct buf *hold);
+int __wrap_place_get(const struct place *p, struct cell *cell,
+		     struct buf *hold);
+int __wrap_place_get(const struct place *p, struct cell *cell, struct buf *hold)
+{
+	if (gets) {
+		gets--;
+		return __real_place_get(p, cell, hold);
+	}
+	/* What is absent leaves of a buffer what it likes. */
+	if (hold)
+		hold->len = 0;
+	return 0;
+}
+
+int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out);
+int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out);
+int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
+			   struct buf *out)
+{
+	if (contents == 0)
+		return -ENOMEM;
+	contents--;
+	return __real_scratch_content(s, node, max, out);
+}
+
+int __wrap_store_keep(struct store *s, struct bytes name, struct bytes content);
+int __wrap_store_keep(struct store *s, struct bytes name, struct bytes content)
+{
+	keeps++;
+	return 0;
+}
+
+/* Opens, and closes what was opened. */
+static void assert_opens(struct world *w, uint64_t node, bool dir)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	struct fuse_release_in release = {0};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(w, dir ? FUSE_OPENDIR : FUSE_OPEN, node, ARGS(in),
+			     bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(answer.len, sizeof(out));
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(handles_count(w->fs->handles), 1);
+	release.fh = out.fh;
+	assert_int_equal(ask(w, dir ? FUSE_RELEASEDIR : FUSE_RELEASE, node,
+			     ARGS(release), bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(handles_count(w->fs->handles), 0);
+}
+
+static void what_is_open_is_open_until_it_is_closed(void **state)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	uint64_t table, row, help;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_opens(&w, row, true);
+	assert_int_equal(w.fs->op_counts[FS_OPEN], 0);
+	assert_opens(&w, looked_up(&w, row, "f:q"), false);
+	assert_int_equal(w.fs->op_counts[FS_OPEN], 1);
+	/* What cannot be opened is told. */
+	help = looked_up(&w, looked_up(&w, FUSE_ROOT_ID, ".cellfs"), "help");
+	assert_true(ask(&w, FUSE_OPEN, help, ARGS(in), bytes_of(NULL, 0)) < 0);
+	assert_told(&w, "open /.cellfs/help: ");
+	in.flags = O_RDONLY;
+	assert_int_equal(
+		ask(&w, FUSE_OPENDIR, help, ARGS(in), bytes_of(NULL, 0)),
+		-ENOTDIR);
+	assert_told(&w, "opendir /.cellfs/help: ENOTDIR");
+	assert_int_equal(handles_count(w.fs->handles), 0);
+	world_end(&w);
+}
+
+static void a_file_is_its_makers_until_it_is_published(void **state)
+{
+	struct fuse_open_out out;
+	struct fuse_flush_in flush = {0};
+	uint64_t table, row, node, settled;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, row, "f:new"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(looked_up(&w, row, "f:new"), node);
+	w.pid = 11;
+	assert_absent(&w, row, "f:new", 0);
+	/* What is there is there for all. */
+	looked_up(&w, row, "f:q");
+	looked_up(&w, table, "P");
+	/* Of one that was closed it may come at once: who asks waits a moment. */
+	w.pid = 10;
+	flush.fh = out.fh;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
+	w.pid = 11;
+	assert_absent(&w, row, "f:new", 0);
+	w.pid = 10;
+	assert_int_equal(write_byte(&w, node, out.fh), 0);
+	settled = w.fs->writes->settled;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)), 0);
+	/* Who waits is woken. */
+	assert_int_equal(w.fs->writes->settled, settled + 1);
+	w.pid = 11;
+	assert_int_equal(looked_up(&w, row, "f:new"), node);
+	world_end(&w);
+}
+
+static void a_file_without_a_type_is_a_regular_one(void **state)
+{
+	struct fuse_mknod_in in = {.mode = 0644};
+	uint64_t table, row;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(ask(&w, FUSE_MKNOD, row, ARGS(in), name_of("f:a")), 0);
+	in.mode = S_IFIFO | 0644;
+	assert_int_equal(ask(&w, FUSE_MKNOD, row, ARGS(in), name_of("f:b")),
+			 -EPERM);
+	assert_told(&w, "mknod /T/P/f:b: EPERM: only regular files");
+	assert_absent(&w, row, "f:b", 0);
+	world_end(&w);
+}
+
+static void a_scratch_file_has_the_mode_that_it_is_made_with(void **state)
+{
+	struct fuse_entry_out e;
+	uint64_t table;
+	struct world w;
+
+	world_begin(&w);
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, table, ".a.swp"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFREG | 0644);
+	assert_int_equal(make_file(&w, table, ".b.swp"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFREG | 0644);
+	assert_int_equal(make_dir(&w, table, ".d"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.mode, S_IFDIR | 0755);
+	world_end(&w);
+}
+
+/* The handle of the file that it opens. */
+static uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
+{
+	struct fuse_open_in in = {.flags = flags};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.fh;
+}
+
+static void closed(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_release_in in = {.fh = handle};
+
+	assert_int_equal(
+		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
+}
+
+static void assert_reads(struct world *w, uint64_t node, uint64_t handle,
+			 uint64_t off, const char *want)
+{
+	struct fuse_read_in in = {.fh = handle, .offset = off, .size = 3};
+
+	assert_int_equal(ask(w, FUSE_READ, node, ARGS(in), bytes_of(NULL, 0)),
+			 0);
+	assert_int_equal(answer.len, strlen(want));
+	assert_memory_equal(answer.data, want, answer.len);
+}
+
+static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	uint64_t table, row, file;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, row, "f:x"), 0);
+	file = given();
+	w.pid++;
+	abandons = true;
+	assert_int_equal(ask(&w, FUSE_OPEN, file, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	abandons = false;
+	world_end(&w);
+}
+
+static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
+{
+	uint64_t table, column, file, handle;
+	struct fuse_write_in in = {.size = 3};
+	struct world w;
+
+	world_begin(&w);
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	file = looked_up(&w, column, "5");
+	in.fh = opened(&w, file, O_WRONLY);
+	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(in), bytes_str("one")),
+			 0);
+	closed(&w, file, in.fh);
+	handle = opened(&w, file, O_RDONLY);
+	in.fh = opened(&w, file, O_WRONLY);
+	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(in), bytes_str("two")),
+			 0);
+	closed(&w, file, in.fh);
+	/* It is another when it is looked at, and gone when it is fetched. */
+	gets = 1;
+	assert_reads(&w, file, handle, 0, "one");
+	gets = UINT32_MAX;
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
+static void a_read_ends_where_the_value_does(void **state)
+{
+	uint64_t table, row, file, handle;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, "f:q");
+	handle = opened(&w, file, O_RDWR | O_APPEND);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	closed(&w, file, handle);
+	handle = opened(&w, file, O_RDWR | O_APPEND);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	/* What is there, and what will be behind it. */
+	assert_reads(&w, file, handle, 0, "xxx");
+	closed(&w, file, handle);
+	handle = opened(&w, file, O_RDONLY);
+	assert_reads(&w, file, handle, 0, "xxx");
+	assert_reads(&w, file, handle, 1, "xx");
+	assert_reads(&w, file, handle, 3, "");
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
+static void a_stream_holds_what_its_text_takes(void **state)
+{
+	uint64_t table, row, file, handle, held;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, ".cells");
+	handle = opened(&w, file, O_WRONLY);
+	/* No line ends, so that it is kept. */
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	held = w.fs->budget.held;
+	assert_true(held > 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(write_byte(&w, file, handle), 0);
+	assert_int_equal(w.fs->budget.held, held);
+	closed(&w, file, handle);
+	assert_int_equal(w.fs->budget.held, 0);
+	world_end(&w);
+}
+
+static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
+{
+	uint64_t table, node;
+	struct fuse_open_out out;
+	struct world w;
+
+	world_begin(&w);
+	a_row_with_a_cell(&w, &table);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(create(&w, table, i ? ".b.swp" : ".a.swp"), 0);
+		node = given();
+		memcpy(&out, answer.data + sizeof(struct fuse_entry_out),
+		       sizeof(out));
+		assert_int_equal(write_byte(&w, node, out.fh), 0);
+		closed(&w, node, out.fh);
+	}
+	contents = 1;
+	lost_found_keep(w.fs);
+	contents = UINT32_MAX;
+	assert_int_equal(keeps, 1);
+	world_end(&w);
+}
+
+/* A session of cellctl's, which has asked for nothing. */
+static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
+{
+	struct fuse_interrupt_in in = {0};
+	struct fuse_read_in read = {.size = 100};
+	uint64_t file;
+	struct world w;
+
+	world_begin(&w);
+	file = looked_up(&w, looked_up(&w, FUSE_ROOT_ID, ".cellfs"), "store");
+	read.fh = opened(&w, file, O_RDWR);
+	/* The signal comes before the read that it is for. */
+	in.unique = w.unique + 2;
+	ask(&w, FUSE_INTERRUPT, 0, ARGS(in), bytes_of(NULL, 0));
+	assert_int_equal(
+		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)),
+		-EINTR);
+	/* What comes next is answered. */
+	assert_int_equal(
+		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)), 0);
+	closed(&w, file, read.fh);
+	world_end(&w);
+}
+
+/* Sets what @valid says, of attributes that are all 0. */
+static int set_attr(struct world *w, uint64_t node, uint32_t valid)
+{
+	struct fuse_setattr_in in = {.valid = valid};
+
+	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+/* The kernel has a version that went by another name, and has not heard of it. */
+static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	uint64_t table, row, column, node;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	node = looked_up(&w, column, "5");
+	assert_int_equal(ask(&w, FUSE_UNLINK, row, bytes_of(NULL, 0),
+			     bytes_of("f:q", sizeof("f:q"))),
+			 0);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ESTALE);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ENOENT);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ENOENT);
+	assert_int_equal(errors_total(w.fs->errors), 0);
+	forget(&w, node);
+	assert_int_equal(look(&w, column, "5"), 0);
+	assert_int_equal(given(), 0);
+	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	world_end(&w);
+}
+
+static uint64_t size_of(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_entry_out e;
+
+	looked_up(w, dir, name);
+	memcpy(&e, answer.data, sizeof(e));
+	return e.attr.size;
+}
+
+static void a_file_is_cut_by_its_path(void **state)
+{
+	uint64_t table, row, file, handle;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	file = looked_up(&w, row, "f:q");
+	handle = opened(&w, file, O_WRONLY);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	closed(&w, file, handle);
+	assert_int_equal(size_of(&w, row, "f:q"), 1);
+	assert_int_equal(set_attr(&w, file, FATTR_SIZE), 0);
+	assert_int_equal(size_of(&w, row, "f:q"), 0);
+	world_end(&w);
+}
+
+static void a_table_that_is_no_more_takes_no_schema(void **state)
+{
+	struct fuse_getattr_in in = {0};
+	struct schema schema;
+	uint64_t table, file, handle;
+	struct table *t;
+	struct world w;
+
+	world_begin(&w);
+	a_row_with_a_cell(&w, &table);
+	/* Who made it looks for the schema in a way of its own. */
+	w.pid = 11;
+	file = looked_up(&w, table, ".schema");
+	handle = opened(&w, file, O_WRONLY | O_TRUNC);
+	/* What is known of its schema is old. */
+	assert_int_equal(table_open(w.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+	assert_int_equal(store_table_drop(w.store, bytes_str("T"), false), 0);
+	assert_int_equal(write_byte(&w, file, handle), -ENOENT);
+	assert_int_equal(set_attr(&w, table, FATTR_MODE), -ENOENT);
+	assert_int_equal(
+		ask(&w, FUSE_GETATTR, table, ARGS(in), bytes_of(NULL, 0)),
+		-ENOENT);
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
+static void who_owns_a_table_is_apart_from_who_may_use_it(void **state)
+{
+	struct fuse_attr_out out;
+	uint64_t table;
+	struct world w;
+
+	world_begin(&w);
+	a_row_with_a_cell(&w, &table);
+	assert_int_equal(set_attr(&w, table, FATTR_UID | FATTR_GID), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(out.attr.mode, S_IFDIR | 0755);
+	assert_int_equal(set_attr(&w, table, FATTR_MODE), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(out.attr.mode, S_IFDIR);
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_open_is_open_until_it_is_closed),
+		cmocka_unit_test(a_file_is_its_makers_until_it_is_published),
+		cmocka_unit_test(a_file_without_a_type_is_a_regular_one),
+		cmocka_unit_test(
+			a_scratch_file_has_the_mode_that_it_is_made_with),
+		cmocka_unit_test(
+			a_file_that_goes_as_another_opens_it_is_absent),
+		cmocka_unit_test(
+			a_value_that_goes_at_the_first_read_is_read_as_it_was),
+		cmocka_unit_test(a_read_ends_where_the_value_does),
+		cmocka_unit_test(a_stream_holds_what_its_text_takes),
+		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_kept),
+		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
+		cmocka_unit_test(
+			what_has_gone_is_not_made_anew_by_who_changes_it),
+		cmocka_unit_test(a_file_is_cut_by_its_path),
+		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
+		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/*
+ * Renames, and versions that are moved aside by one: what cannot be moved stays
+ * where it is, what is moved takes along what is in memory of it.
+ */
+#include "tests/unit/kernel.h"
+
+#include "fs/change/moved.h"
+
+/* So many more nodes can be pinned: then each is of a directory that has gone. */
+static unsigned pins = UINT32_MAX;
+/* For so many more names there is memory. */
+static unsigned names = UINT32_MAX;
+/* A directory that another thread keeps just before a node is renamed. */
+static struct {
+	struct overlay *overlay;
+	uint64_t parent;
+	struct overlay_entry e;
+} kept;
+
+int __real_nodes_pin(struct nodes *ns, uint64_t id);
+int __wrap_nodes_pin(struct nodes *ns, uint64_t id);
+int __wrap_nodes_pin(struct nodes *ns, uint64_t id)
+{
+	if (pins == 0)
+		return -ESTALE;
+	pins--;
+	return __real_nodes_pin(ns, id);
+}
+
+int __real_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name);
+int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name);
+int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
+			    struct bytes name)
+{
+	if (names == 0)
+		return -ENOMEM;
+	names--;
+	return __real_sorted_node_init(n, dir, name);
+}
+
+int __real_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino);
+int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino);
+int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
+			uint64_t newparent, struct bytes newname, uint8_t kind,
+			uint64_t ino)
+{
+	if (kept.overlay)
+		assert_int_equal(overlay_add(kept.overlay, kept.parent,
+					     bytes_str(kept.e.name), &kept.e),
+				 0);
+	kept.overlay = NULL;
+	return __real_nodes_rename(ns, parent, name, newparent, newname, kind,
+				   ino);
+}
+
+static void a_version_that_is_aside_hides_no_other(void **state)
+{
+	uint64_t table, row, one, two;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, "f:r"), 0);
+	assert_int_equal(make_file(&w, row, "g:q"), 0);
+	one = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, one, "5"), 0);
+	assert_int_equal(make_file(&w, one, "6"), 0);
+	two = looked_up(&w, looked_up(&w, row, "f"), "r");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	assert_int_equal(rename_in(&w, one, "5", "5~"), 0);
+	assert_absent(&w, one, "5", 1);
+	looked_up(&w, one, "6");
+	looked_up(&w, two, "5");
+	two = looked_up(&w, looked_up(&w, row, "g"), "q");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	looked_up(&w, two, "5");
+	two = made_dir(&w, table, "R");
+	assert_int_equal(make_file(&w, two, "f:q"), 0);
+	two = looked_up(&w, looked_up(&w, two, "f"), "q");
+	assert_int_equal(make_file(&w, two, "5"), 0);
+	looked_up(&w, two, "5");
+	assert_absent(&w, one, "5", 1);
+	world_end(&w);
+}
+
+static void a_file_is_of_one_version_and_a_version_of_one_file(void **state)
+{
+	const struct bytes empty = bytes_of(NULL, 0);
+	uint64_t table, column, one, two;
+	struct place p;
+	struct world w;
+
+	world_begin(&w);
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	one = looked_up(&w, column, "5");
+	two = looked_up(&w, column, "latest");
+	assert_int_equal(place_of(w.fs, one, &p), 0);
+	assert_int_equal(moved_add(w.fs, one, &p, empty), 0);
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	moved_forget(w.fs, two);
+	assert_false(moved_hides(w.fs, &p, 5));
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	p.ts = 6;
+	assert_int_equal(moved_add(w.fs, two, &p, empty), 0);
+	assert_false(moved_hides(w.fs, &p, 5));
+	place_release(&p);
+	world_end(&w);
+}
+
+/* As often as there is no more than that of it, which is more each time. */
+static void assert_stays(struct world *w, uint64_t column, unsigned *of,
+			 int err)
+{
+	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
+	int r;
+
+	for (unsigned n = 0;; n++) {
+		*of = n;
+		r = rename_in(w, column, "5", "5~");
+		*of = UINT32_MAX;
+		if (r == 0)
+			break;
+		assert_int_equal(r, err);
+		assert_nothing_is_left(w, column, "5~", entries, live);
+		forget(w, looked_up(w, column, "5"));
+		assert_true(n < 100);
+	}
+	looked_up(w, column, "5~");
+	assert_int_equal(look(w, column, "5"), 0);
+	assert_int_equal(given(), 0);
+	/* It has a path for as long as it is there. */
+	assert_int_equal(overlay_count(w->fs->overlay), entries + 4);
+}
+
+static void a_version_that_cannot_be_moved_aside_stays(void **state)
+{
+	uint64_t table, column, node;
+	struct world w;
+
+	world_begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_stays(&w, column, &pins, -ESTALE);
+	world_end(&w);
+	world_begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_stays(&w, column, &names, -ENOMEM);
+	world_end(&w);
+}
+
+static void what_a_failed_rename_would_have_replaced_stays(void **state)
+{
+	uint64_t table, column, node, old, entries, live;
+	struct world w;
+
+	world_begin(&w);
+	node = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, node, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_int_equal(make_file(&w, column, "6"), 0);
+	assert_int_equal(rename_in(&w, column, "5", "5~"), 0);
+	old = looked_up(&w, column, "5~");
+	entries = overlay_count(w.fs->overlay);
+	forget(&w, old);
+	live = world_nodes(&w);
+	for (unsigned n = 0;; n++) {
+		int r;
+
+		pins = n;
+		r = rename_in(&w, column, "6", "5~");
+		pins = UINT32_MAX;
+		if (r == 0)
+			break;
+		assert_int_equal(r, -ESTALE);
+		assert_int_equal(looked_up(&w, column, "5~"), old);
+		forget(&w, old);
+		forget(&w, looked_up(&w, column, "6"));
+		assert_int_equal(overlay_count(w.fs->overlay), entries);
+		assert_int_equal(world_nodes(&w), live);
+		assert_true(n < 100);
+	}
+	assert_int_not_equal(looked_up(&w, column, "5~"), old);
+	assert_int_equal(overlay_count(w.fs->overlay), entries);
+	world_end(&w);
+}
+
+static void a_version_that_is_moved_onto_itself_stays(void **state)
+{
+	uint64_t table, row, column;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	empty_row(&w, "P");
+	column = made_dir(&w, made_dir(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, column, "5"), 0);
+	assert_int_equal(rename_in(&w, column, "latest", "5"), 0);
+	looked_up(&w, column, "5");
+	world_end(&w);
+}
+
+static void what_is_in_memory_of_a_row_goes_on_in_the_one_staged(void **state)
+{
+	struct fuse_rename2_in in = {0};
+	struct overlay_entry e;
+	uint64_t table, row, stage, staged;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	made_dir(&w, row, "g");
+	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
+	stage = looked_up(&w, table, ".stage");
+	staged = made_dir(&w, stage, "P");
+	assert_int_equal(make_file(&w, staged, "f:x"), 0);
+	in.newdir = table;
+	/* A delete that runs meanwhile finds the row that was. */
+	kept.overlay = w.fs->overlay;
+	kept.parent = table;
+	kept.e = (struct overlay_entry){
+		.node = row, .kind = NODE_ROW, .name = "P"};
+	assert_int_equal(
+		ask(&w, FUSE_RENAME2, stage, ARGS(in), bytes_of("P\0P", 4)), 0);
+	assert_null(kept.overlay);
+	assert_int_equal(looked_up(&w, table, "P"), staged);
+	assert_int_equal(overlay_find(w.fs->overlay, table, bytes_str("P"), &e),
+			 1);
+	assert_int_equal(e.node, staged);
+	looked_up(&w, staged, "f:x");
+	looked_up(&w, staged, ".a.swp");
+	assert_given_once(&w, looked_up(&w, staged, "g"));
+	world_end(&w);
+}
+
+static void what_is_not_there_is_not_renamed(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(rename_in(&w, row, "f:none", "f:x"), -ENOENT);
+	assert_int_equal(rename_in(&w, row, "f:none", ".a.swp"), -ENOENT);
+	world_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_version_that_is_aside_hides_no_other),
+		cmocka_unit_test(
+			a_file_is_of_one_version_and_a_version_of_one_file),
+		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
+		cmocka_unit_test(
+			what_a_failed_rename_would_have_replaced_stays),
+		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
+		cmocka_unit_test(
+			what_is_in_memory_of_a_row_goes_on_in_the_one_staged),
+		cmocka_unit_test(what_is_not_there_is_not_renamed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
