@@ -1,0 +1,194 @@
+/* Rows in order: what a flush runs over, and what comes between two seeks. */
+#include "tests/unit/memtable.h"
+
+/* Keys that share their first bytes, more of them than eight, or none. */
+static void insert_some(struct memtable *mt, unsigned n)
+{
+	static const char *const begin[] = {"", "common/", "common/and-long/"};
+
+	for (unsigned i = 0; i < n; i++) {
+		char row[40];
+
+		snprintf(row, sizeof(row), "%s%u", begin[i % 3],
+			 i * 2654435761u % 1000);
+		add(mt, row, put(i % 2 ? "a" : "b", (int64_t)i, i));
+	}
+}
+
+static void a_run_passes_over_what_a_cursor_does(void **state)
+{
+	static const unsigned sizes[] = {0, 1, 2, 255, 256, 3000};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct memtable *mt = fresh();
+		struct mem_cursor c;
+		struct flush_cursor run;
+		int r, q;
+
+		insert_some(mt, sizes[i]);
+		memtable_cursor(mt, TREE, &c);
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+		r = cursor_seek_row(&c.base, bytes_str(""));
+		q = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&c.base)) {
+			assert_int_equal(q, 1);
+			assert_bytes(run.base.row, c.base.row);
+			do {
+				assert_int_equal(
+					entry_cmp(&run.base.at, &c.base.at), 0);
+				q = cursor_next(&run.base);
+			} while ((r = cursor_next(&c.base)) == 1 && q == 1);
+			assert_int_equal(q, r);
+			q = cursor_next_row(&run.base);
+		}
+		assert_int_equal(q, 0);
+		assert_int_equal(cursor_next_row(&run.base), 0);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
+/* Row @i of many, which have more than a head in common. */
+static void add_numbered(struct memtable *mt, unsigned i)
+{
+	char row[32];
+
+	snprintf(row, sizeof(row), "common/%03u/and-so-on/%02u", i / 20,
+		 i % 20);
+	add(mt, row, put("a", 1, i + 1));
+}
+
+static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
+{
+	enum {
+		ROWS = 600
+	};
+	/* In order but for two. */
+	static const struct {
+		unsigned first, last;
+	} come[] = {
+		{0, ROWS - 1}, {1, ROWS - 1}, {300, ROWS - 1}, {ROWS - 1, 0},
+		{0, 1},	       {0, 300},      {0, ROWS - 2},   {300, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(come) / sizeof(come[0]); i++) {
+		struct memtable *mt = fresh();
+		struct flush_cursor run;
+		unsigned n = 0;
+		int r;
+
+		add_numbered(mt, come[i].first);
+		for (unsigned k = 0; k < ROWS; k++)
+			if (k != come[i].first && k != come[i].last)
+				add_numbered(mt, k);
+		add_numbered(mt, come[i].last);
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+		r = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&run.base))
+			assert_int_equal(run.base.at.seq, ++n);
+		assert_int_equal(r, 0);
+		assert_int_equal(n, ROWS);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
+/* Two, and three, that differ behind what a sort looks at first. */
+static void rows_with_long_prefixes_in_common_are_sorted(void **state)
+{
+	enum {
+		PREFIXES = 256
+	};
+
+	(void)state;
+	for (unsigned like = 1; like <= 3; like++) {
+		struct memtable *mt = fresh();
+		struct flush_cursor run;
+		unsigned n = 0;
+		int r;
+
+		for (unsigned i = 0; i < PREFIXES * like; i++) {
+			unsigned k = PREFIXES * like - i;
+			char row[32];
+
+			snprintf(row, sizeof(row), "%03u/these-share/%u",
+				 (k - 1) / like, (k - 1) % like);
+			add(mt, row, put("q", 1, k));
+		}
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+		r = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&run.base))
+			assert_int_equal(run.base.at.seq, ++n);
+		assert_int_equal(r, 0);
+		assert_int_equal(n, PREFIXES * like);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
+static void a_run_seeks_columns_of_a_row(void **state)
+{
+	struct memtable *mt = fresh();
+	struct flush_cursor run;
+
+	add(mt, "r", put("a", 3, 1));
+	add(mt, "r", put("a", 2, 2));
+	add(mt, "r", put("c", 1, 3));
+	assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+	assert_int_equal(cursor_seek_row(&run.base, bytes_str("")), 1);
+	assert_int_equal(cursor_seek_column(&run.base, bytes_str("a"), 2), 1);
+	assert_int_equal(run.base.at.ts, 2);
+	assert_int_equal(cursor_seek_column(&run.base, bytes_str("b"), 9), 1);
+	assert_bytes(run.base.at.qualifier, bytes_str("c"));
+	assert_int_equal(cursor_seek_column(&run.base, bytes_str("d"), 9), 0);
+	assert_int_equal(cursor_next_row(&run.base), 0);
+	assert_int_equal(cursor_seek_row(&run.base, bytes_str("r")), -EINVAL);
+	cursor_close(&run.base);
+	memtable_unref(mt);
+}
+
+/* What came between two seeks is put in order beside what was. */
+static void rows_that_come_between_seeks_are_found(void **state)
+{
+	struct memtable *mt = fresh();
+	struct mem_cursor c;
+	unsigned n = 0;
+
+	memtable_cursor(mt, TREE, &c);
+	for (unsigned step = 1; step < 400; step = step * 3 / 2 + 1) {
+		char row[32], least[32] = "z";
+
+		for (unsigned i = 0; i < step; i++, n++) {
+			snprintf(row, sizeof(row), "%08u",
+				 n * 2654435761u % 100000000);
+			add(mt, row, put("q", 1, 1));
+			if (strcmp(row, least) < 0)
+				strcpy(least, row);
+		}
+		/* One that is only in the heap, and on from it. */
+		assert_int_equal(cursor_seek_exact(&c.base, bytes_str(row)), 1);
+		assert_true(cursor_prev_row(&c.base) >= 0);
+		assert_int_equal(cursor_seek_row(&c.base, bytes_str(least)), 1);
+		assert_row(&c, least);
+	}
+	for (int r = cursor_seek_row(&c.base, bytes_str("")); r == 1;
+	     r = cursor_next_row(&c.base))
+		n--;
+	assert_int_equal(n, 0);
+	memtable_unref(mt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_passes_over_what_a_cursor_does),
+		cmocka_unit_test(
+			rows_are_sorted_whether_they_came_in_order_or_not),
+		cmocka_unit_test(rows_with_long_prefixes_in_common_are_sorted),
+		cmocka_unit_test(a_run_seeks_columns_of_a_row),
+		cmocka_unit_test(rows_that_come_between_seeks_are_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
