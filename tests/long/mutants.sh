@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -134,13 +134,13 @@ mutant "a snapshot is pinned without the lock" store/lsm/state/pins.c \
 	meson build-tsan pins
 mutant "the catalog is renamed before it is on disk" store/lsm/manifest/manifest.c \
 	's/r = os_fdatasync\(f\);/r = 0;/' \
-	meson build-asan catalog
+	meson build-asan catalog_crash
 mutant "the name of the catalog is not on disk" store/lsm/manifest/manifest.c \
 	's/r = os_dir_sync\(m->dir\);/r = 0;/' \
-	meson build-asan catalog
+	meson build-asan catalog_crash
 mutant "the catalog before is not kept" store/lsm/manifest/manifest.c \
 	's/\(void\)!os_rename\(m->dir, name, old\);/os_discard(m->dir, name);/' \
-	meson build-asan catalog
+	meson build-asan catalog_damage
 
 mutant "the one version of a column in a block is taken for its only one" store/lsm/read/get.c \
 	's/n->only = !n->found && is_alone\(&at, cell\)/n->only = !n->found \&\& (is_alone(\&at, cell) || at.block->copies == 1)/' \
