@@ -1,6 +1,5 @@
 #include "fs/mount.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -16,6 +15,7 @@
 #include "fs/control/scrape.h"
 #include "fs/files/lost_found.h"
 #include "fs/host/descriptors.h"
+#include "fs/host/host_dir.h"
 #include "fs/host/listener.h"
 #include "fs/host/mountpoint.h"
 #include "fs/host/sandbox.h"
@@ -302,19 +302,6 @@ static void set_up_memory(void)
 #endif
 }
 
-static bool is_empty(int dir)
-{
-	DIR *d = fdopendir(dup(dir));
-	bool empty = d != NULL;
-	struct dirent *e;
-
-	while (empty && (e = readdir(d)))
-		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-	if (d)
-		closedir(d);
-	return empty;
-}
-
 /*
  * Gives a directory away that was just made. Who owns the one above may have put
  * something else in its place, so that it is to be as it was made: none by a link,
@@ -328,7 +315,7 @@ static int give_away(const char *path, uid_t user, gid_t group)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		r = why(-errno, "the store %s: %m", path);
-	else if (st.st_uid != geteuid() || !is_empty(fd))
+	else if (st.st_uid != geteuid() || host_dir_is_empty(fd, ".") != 1)
 		r = why(-EPERM, "the store %s: somebody has replaced it", path);
 	else if (fchown(fd, user, group) < 0)
 		r = why(-errno, "the store %s: %m", path);

@@ -81,7 +81,7 @@ tools/progress		value os
 tools/bench		value os store front open host progress
 tools/mounts		kernel
 tools/hbase		value store front open
-tools/backup		value store front open
+tools/backup		value store front open host
 tools/shell		value store
 tools/line		value store filter front open remote text host progress
 			shell

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/host/host_dir.h"
+
 #define NAME_LEN 48
 
 static int failed(const struct folder *f, const char *call, const char *name)
@@ -37,15 +39,12 @@ static bool is_number(const char *name, const char *end, uint64_t *number)
 
 int folder_sweep(int dir, bool (*keep)(void *arg, const char *name), void *arg)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = host_dir_open(dir, ".");
 	struct dirent *e;
 	int r = 0;
 
 	if (!d) {
 		r = -errno;
-		if (fd >= 0)
-			close(fd);
 		return why(r, "listing the files: %s", strerror(-r));
 	}
 	while (r == 0 && (e = readdir(d))) {
@@ -96,17 +95,13 @@ static int by_number(const void *a, const void *b)
 /* Finds the backups, and in @foreign something that is none. */
 static int look(struct folder *f, bool write, char foreign[NAME_LEN])
 {
-	int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = host_dir_open(f->fd, ".");
 	struct dirent *e;
 	uint64_t n;
 	int r = 0;
 
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
+	if (!d)
 		return failed(f, "listing", "");
-	}
 	while (r == 0 && (e = readdir(d))) {
 		if (is_number(e->d_name, "", &n))
 			r = add_number(f, n);

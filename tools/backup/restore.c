@@ -1,7 +1,6 @@
 /* A new store of a backup, and a backup verified. */
 #include "tools/backup/backup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "fs/host/host_dir.h"
 
 static int failed(const char *call, const char *name)
 {
@@ -252,19 +253,6 @@ static int make_part(const char *part, int *to)
 	return *to < 0 ? failed("opening", part) : 0;
 }
 
-static bool is_empty(const char *dir)
-{
-	DIR *d = opendir(dir);
-	bool empty = d != NULL;
-	struct dirent *e;
-
-	while (empty && (e = readdir(d)))
-		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-	if (d)
-		closedir(d);
-	return empty;
-}
-
 /*
  * May a store be made there? rename(2) replaces an empty directory, which stays if
  * the restore fails.
@@ -275,7 +263,7 @@ static int is_free(const char *dest)
 
 	if (lstat(dest, &st) < 0)
 		return errno == ENOENT ? 0 : failed("looking at", dest);
-	if (S_ISDIR(st.st_mode) && is_empty(dest))
+	if (host_dir_is_empty(AT_FDCWD, dest) == 1)
 		return 0;
 	return why(-EEXIST, "%s exists: name a new directory", dest);
 }
