@@ -37,9 +37,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 
-	fs_count(fs, FS_FORGET);
 	nodes_forget(fs->nodes, ino, nlookup);
 	fuse_reply_none(req);
 }
@@ -47,9 +46,8 @@ static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 static void op_forget_multi(fuse_req_t req, size_t count,
 			    struct fuse_forget_data *forgets)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 
-	fs_count(fs, FS_FORGET);
 	for (size_t i = 0; i < count; i++)
 		nodes_forget(fs->nodes, forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
@@ -84,7 +82,7 @@ static int quota_space(struct fs *fs, struct store_space *space)
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct store_space space = {0};
 	struct statvfs st = {
 		.f_bsize = 4096,
@@ -93,7 +91,6 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	};
 	int r;
 
-	why_clear();
 	/* Zeros are "not known" to df(1). */
 	r = store_can(fs->store, CAN_TELL_SPACE)
 		    ? store_space(fs->store, &space)

@@ -54,7 +54,7 @@ static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	int r = do_opendir(fs, ino, fi);
 
 	if (r < 0)
@@ -65,7 +65,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 
 	handles_release(fs->handles, fs, fi->fh);
 	fuse_reply_err(req, 0);
@@ -74,11 +74,9 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 		 struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	int r;
+	struct fs *fs = fs_begin(req);
+	int r = fs_sync(fs);
 
-	fs_count(fs, FS_FSYNC);
-	r = fs_sync(fs);
 	if (r < 0)
 		fs_reply_err(req, "fsyncdir", ino, NULL, r);
 	else
@@ -139,12 +137,11 @@ static ssize_t do_readdir(fuse_req_t req, struct listing *ls, uint64_t parent,
 static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			struct fuse_file_info *fi, bool plus)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, &listing_ops);
 	ssize_t n = -EBADF;
 	char *buf = NULL;
 
-	fs_count(fs, FS_READDIR);
 	if (plus && off == 0 && size > FIRST_BYTES)
 		size = FIRST_BYTES;
 	if (f && off >= 0) {

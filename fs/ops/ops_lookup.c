@@ -137,12 +137,10 @@ out:
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct fuse_entry_param e;
-	int r;
+	int r = do_lookup(fs, req, parent, name, &e);
 
-	fs_count(fs, FS_LOOKUP);
-	r = do_lookup(fs, req, parent, name, &e);
 	if (r == 0)
 		fs_replied = -ENOENT;
 	if (r < 0)
@@ -223,13 +221,11 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct stat st;
 	double timeout;
-	int r;
+	int r = do_getattr(fs, req, ino, fi, &st, &timeout);
 
-	fs_count(fs, FS_GETATTR);
-	r = do_getattr(fs, req, ino, fi, &st, &timeout);
 	if (r < 0)
 		fs_reply_err(req, "getattr", ino, NULL, r);
 	else

@@ -159,20 +159,27 @@ out:
 	return r;
 }
 
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+static void reply_made(fuse_req_t req, const char *op, uint64_t parent,
+		       const char *name, const struct fuse_entry_param *e,
+		       int r)
 {
 	struct fs *fs = fs_of(req);
-	struct fuse_entry_param e = {0};
-	int r;
 
-	fs_count(fs, FS_MKDIR);
-	r = do_mkdir(fs, req, parent, name, mode, &e);
+	if (r)
+		fs_reply_err(req, op, parent, name, r);
+	else if (fuse_reply_entry(req, e))
+		nodes_forget(fs->nodes, e->ino, 1);
+}
+
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct fs *fs = fs_begin(req);
+	struct fuse_entry_param e = {0};
+	int r = do_mkdir(fs, req, parent, name, mode, &e);
+
 	if (!r)
 		changed_entries(fs, parent);
-	if (r)
-		fs_reply_err(req, "mkdir", parent, name, r);
-	else if (fuse_reply_entry(req, &e))
-		nodes_forget(fs->nodes, e.ino, 1);
+	reply_made(req, "mkdir", parent, name, &e, r);
 }
 
 /* The node comes first: who is told that it failed finds no cell. */
@@ -220,19 +227,15 @@ out:
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	      dev_t rdev)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct fuse_entry_param e = {0};
 	int r;
 
-	why_clear();
 	if (S_ISREG(mode) || !(mode & S_IFMT))
 		r = do_mknod(fs, req, parent, name, mode, &e);
 	else
 		r = why(-EPERM, "only regular files and directories are kept");
-	if (r)
-		fs_reply_err(req, "mknod", parent, name, r);
-	else if (fuse_reply_entry(req, &e))
-		nodes_forget(fs->nodes, e.ino, 1);
+	reply_made(req, "mknod", parent, name, &e, r);
 }
 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent,

@@ -98,11 +98,9 @@ out:
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	int r;
+	struct fs *fs = fs_begin(req);
+	int r = do_open(fs, req, ino, fi);
 
-	fs_count(fs, FS_OPEN);
-	r = do_open(fs, req, ino, fi);
 	if (r < 0)
 		fs_reply_err(req, "open", ino, NULL, r);
 	else if (fuse_reply_open(req, fi) != 0)
@@ -113,11 +111,10 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	     struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	int r = -EBADF;
 
-	fs_count(fs, FS_READ);
 	if (f && f->ops->read)
 		r = off < 0 ? -EINVAL : f->ops->read(fs, f, req, size, off);
 	if (r < 0)
@@ -127,7 +124,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 
 	handles_release(fs->handles, fs, fi->fh);
 	fuse_reply_err(req, 0);

@@ -62,19 +62,23 @@ out:
 	return r;
 }
 
+static void reply_removed(fuse_req_t req, const char *op, uint64_t parent,
+			  const char *name, int r)
+{
+	if (r) {
+		fs_reply_err(req, op, parent, name, r);
+		return;
+	}
+	changed_entries(fs_of(req), parent);
+	fuse_reply_err(req, 0);
+}
+
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
-	int r;
+	struct fs *fs = fs_begin(req);
 
-	fs_count(fs, FS_UNLINK);
-	r = do_unlink(fs, req, parent, name);
-	if (!r)
-		changed_entries(fs, parent);
-	if (r)
-		fs_reply_err(req, "unlink", parent, name, r);
-	else
-		fuse_reply_err(req, 0);
+	reply_removed(req, "unlink", parent, name,
+		      do_unlink(fs, req, parent, name));
 }
 
 /* Returns 1 or 0, or an error. */
@@ -191,15 +195,7 @@ out:
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
-	int r;
+	struct fs *fs = fs_begin(req);
 
-	fs_count(fs, FS_RMDIR);
-	r = do_rmdir(fs, parent, name);
-	if (!r)
-		changed_entries(fs, parent);
-	if (r)
-		fs_reply_err(req, "rmdir", parent, name, r);
-	else
-		fuse_reply_err(req, 0);
+	reply_removed(req, "rmdir", parent, name, do_rmdir(fs, parent, name));
 }

@@ -629,10 +629,9 @@ static void tell_failed(struct fs *fs, uint64_t parent, uint64_t newparent)
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	       fuse_ino_t newparent, const char *newname, unsigned flags)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	int r;
 
-	fs_count(fs, FS_RENAME);
 	believe_neither(fs, parent, newparent);
 	r = do_rename(fs, parent, name, newparent, newname, flags);
 	if (r) {

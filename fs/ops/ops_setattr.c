@@ -109,13 +109,12 @@ static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct place p;
 	struct stat st;
 	double timeout = 0;
 	int r;
 
-	fs_count(fs, FS_SETATTR);
 	r = place_of(fs, ino, &p);
 	nodes_believe(fs->nodes, ino, true);
 	if (!r)

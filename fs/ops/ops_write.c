@@ -110,11 +110,10 @@ out:
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct fuse_entry_param e = {0};
 	int r;
 
-	fs_count(fs, FS_CREATE);
 	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
 	r = do_create(fs, req, parent, name, mode, fi, &e);
 	if (r) {
@@ -133,13 +132,12 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 	      off_t off, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	/* Set by the descriptor, or for this write alone (RWF_DSYNC). */
 	bool sync = fi->flags & O_DSYNC;
 	int r = -EBADF;
 
-	fs_count(fs, FS_WRITE);
 	if (f && f->ops->write)
 		r = off < 0 ? -EINVAL
 			    : f->ops->write(fs, f, bytes_of(data, size), off,
@@ -158,11 +156,10 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 	      struct fuse_file_info *fi, unsigned flags, const void *in,
 	      size_t in_size, size_t out_size)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	int r = -ENOTTY;
 
-	why_clear();
 	if (f && f->ops->ioctl)
 		r = f->ops->ioctl(fs, f, cmd, bytes_of(in, in_size));
 	open_file_drop(f);
@@ -185,11 +182,10 @@ static void reply(fuse_req_t req, const char *op, fuse_ino_t ino, int r)
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	int r = 0;
 
-	fs_count(fs, FS_FLUSH);
 	if (f && f->ops->flush)
 		r = f->ops->flush(fs, f);
 	open_file_drop(f);
@@ -199,11 +195,10 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	      struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
 	int r = 0;
 
-	fs_count(fs, FS_FSYNC);
 	if (f && f->ops->fsync)
 		r = f->ops->fsync(fs, f);
 	open_file_drop(f);
@@ -227,11 +222,10 @@ static int extend(struct fs *fs, uint64_t fh, off_t size)
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		  off_t len, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs *fs = fs_begin(req);
 	off_t end;
 	int r;
 
-	why_clear();
 	/* The kernel refuses what is negative. */
 	if (mode)
 		r = -EOPNOTSUPP;

@@ -6,12 +6,12 @@
 void timed_begin(struct timed *t, struct fs *fs, enum fs_op op, uint64_t node,
 		 const char *name)
 {
+	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 	t->op = op;
 	t->path = (struct buf){0};
 	if (op != FS_FORGET && trace_is_watched(fs->trace)) {
 		t->slow_ns = trace_slow(fs->trace);
 		place_path(fs, node, name, &t->path);
-		why_clear();
 	}
 	t->start_ns = monotonic_ns();
 }

@@ -1,5 +1,5 @@
 /*
- * How long a request takes, and what it was, for who watches.
+ * How many requests come, how long each takes, and for who watches, what it was.
  *
  * The path is made before the request runs: its reply may bring the forget of
  * the node at once.

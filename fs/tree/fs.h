@@ -107,20 +107,30 @@ struct fs {
 /* Notes how @req came; of the first it is said. */
 void fs_note_transport(struct fs *fs, fuse_req_t req);
 
-/* Each op begins with this, which notes for whom the thread works. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
-	struct fs *fs = fuse_req_userdata(req);
+	return fuse_req_userdata(req);
+}
+
+/* How the thread's request was answered: 0 or a negative errno. */
+extern _Thread_local int fs_replied;
+
+/*
+ * Each op begins with this, which notes for whom the thread works, and that nothing
+ * has failed yet: what failed before is of another request.
+ */
+static inline struct fs *fs_begin(fuse_req_t req)
+{
+	struct fs *fs = fs_of(req);
 
 	budget_ask_as(fuse_req_ctx(req)->pid);
 	if (atomic_load_explicit(&fs->transport.way, memory_order_relaxed) !=
 	    TRANSPORT_DEVICE)
 		fs_note_transport(fs, req);
+	why_clear();
+	fs_replied = 0;
 	return fs;
 }
-
-/* How the thread's request was answered: 0 or a negative errno. */
-extern _Thread_local int fs_replied;
 
 static inline void fs_saw_value(struct fs *fs, uint64_t len)
 {
@@ -134,14 +144,6 @@ static inline void fs_saw_value(struct fs *fs, uint64_t len)
 static inline _Atomic uint32_t *fs_alias_readers(struct fs *fs, uint64_t node)
 {
 	return &fs->aliases_read[node % FS_ALIAS_SLOTS];
-}
-
-/* Each op begins with this: it counts the request and clears why(). */
-static inline void fs_count(struct fs *fs, enum fs_op op)
-{
-	why_clear();
-	fs_replied = 0;
-	atomic_fetch_add_explicit(&fs->op_counts[op], 1, memory_order_relaxed);
 }
 
 /* All that was acknowledged before is on disk when it returns 0. */
