@@ -56,7 +56,7 @@ int schema_copy(struct schema *to, const struct schema *from)
 }
 
 /* Compares field by field, since padding bytes are undefined. */
-static bool attrs_equal(const struct family_attrs *a,
+bool family_attrs_equal(const struct family_attrs *a,
 			const struct family_attrs *b)
 {
 	return a->versions == b->versions &&
@@ -77,7 +77,8 @@ bool schema_equal(const struct schema *a, const struct schema *b)
 		return false;
 	for (uint32_t i = 0; i < a->nfamilies; i++)
 		if (strcmp(a->families[i].name, b->families[i].name) ||
-		    !attrs_equal(&a->families[i].attrs, &b->families[i].attrs))
+		    !family_attrs_equal(&a->families[i].attrs,
+					&b->families[i].attrs))
 			return false;
 	return true;
 }
@@ -88,7 +89,7 @@ bool schema_is_plain(const struct schema *s)
 
 	family_attrs_default(&defaults);
 	for (uint32_t i = 0; i < s->nfamilies; i++)
-		if (!attrs_equal(&s->families[i].attrs, &defaults))
+		if (!family_attrs_equal(&s->families[i].attrs, &defaults))
 			return false;
 	return !s->fixed;
 }

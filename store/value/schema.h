@@ -123,6 +123,8 @@ void schema_init(struct schema *s, uint32_t uid, uint32_t gid);
 void schema_free(struct schema *s); /* safe on a zeroed one */
 int schema_copy(struct schema *to, const struct schema *from);
 bool schema_equal(const struct schema *a, const struct schema *b);
+bool family_attrs_equal(const struct family_attrs *a,
+			const struct family_attrs *b);
 /* Is the schema open, and has every family the default attributes? */
 bool schema_is_plain(const struct schema *s);
 

@@ -29,7 +29,9 @@ struct played_cluster {
 	bool new_version_behavior;
 	_Atomic bool has_c; /* a family that another client has added */
 	bool knows_flush;   /* the master */
-	unsigned unserved;  /* so often the region is elsewhere */
+	/* So often somebody else has added that family when one is added. */
+	_Atomic unsigned overtaken;
+	unsigned unserved; /* so often the region is elsewhere */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -224,6 +226,27 @@ static void answer_snapshots(int fd, uint32_t id)
 	server_answer(fd, id, &pb_snapshots, &answer);
 }
 
+/* A change of the table: another client may be first with one of its own. */
+static void answer_change(struct played_cluster *c, int fd, uint32_t id)
+{
+	const struct pb_procedure done = {0};
+
+	if (!c->overtaken) {
+		server_answer(fd, id, &pb_procedure, &done);
+		return;
+	}
+	c->overtaken--;
+	c->has_c = true;
+	server_refuse(fd, id, "x.ConcurrentTableModificationException");
+}
+
+static bool is_change(const char *method)
+{
+	return !strcmp(method, "ModifyTable") || !strcmp(method, "AddColumn") ||
+	       !strcmp(method, "ModifyColumn") ||
+	       !strcmp(method, "DeleteColumn");
+}
+
 static void answer_master(struct played_cluster *c, int fd,
 			  const struct server_request *q)
 {
@@ -247,6 +270,8 @@ static void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "FlushRegion") && c->unserved) {
 		c->unserved--;
 		server_refuse(fd, q->id, "x.NotServingRegionException");
+	} else if (is_change(q->method)) {
+		answer_change(c, fd, q->id);
 	} else if (!strcmp(q->method, "GetRegionInfo")) {
 		answer_info(c, fd, q->id);
 	} else if (!strcmp(q->method, "FlushTable") ||
@@ -521,6 +546,74 @@ static void a_family_is_added_to_those_that_are_there(void **state)
 	end(&c, s, t);
 }
 
+/* The change is made by the call @method, and by no other. */
+static void assert_change(const struct alter *a, const char *method)
+{
+	static const char *const all[] = {"ModifyTable", "AddColumn",
+					  "ModifyColumn", "DeleteColumn"};
+	struct played_cluster c = {0};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_change(t, a), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(strstr(c.methods, all[i]) != NULL,
+				 !strcmp(all[i], method));
+	end(&c, s, t);
+}
+
+/* By these the master sees whether another client was first. */
+static void a_change_of_one_family_is_a_call_of_its_own(void **state)
+{
+	struct alter a = {.rest = ALTER_DROP};
+	struct family_attrs attrs;
+
+	family_attrs_default(&attrs);
+	schema_init(&a.to, 0, 0);
+	assert_int_equal(schema_add(&a.to, bytes_str("a"), &attrs), 0);
+	attrs.new_version_behavior = false;
+	a.to.families[0].attrs = attrs;
+	assert_change(&a, "DeleteColumn");
+	assert_int_equal(schema_add(&a.to, bytes_str("b"), &attrs), 0);
+	a.to.families[1].attrs.versions = 7;
+	assert_change(&a, "ModifyColumn");
+	a.to.families[1].attrs.versions = attrs.versions;
+	assert_int_equal(schema_add(&a.to, bytes_str("d"), &attrs), 0);
+	assert_change(&a, "AddColumn");
+	/* Of more there is only the one that replaces all. */
+	a.to.families[1].attrs.versions = 7;
+	assert_change(&a, "ModifyTable");
+	schema_free(&a.to);
+}
+
+static int edit_add(void *arg, const struct schema *now, struct alter *a)
+{
+	unsigned *calls = arg;
+	struct family_attrs attrs;
+
+	family_attrs_default(&attrs);
+	assert_int_equal(now->nfamilies, *calls == 0 ? 2 : 3);
+	++*calls;
+	a->rest = ALTER_DROP;
+	assert_int_equal(schema_copy(&a->to, now), 0);
+	return schema_add(&a->to, bytes_str("d"), &attrs);
+}
+
+/* Or it would be gone, with its cells. */
+static void a_family_that_another_client_adds_meanwhile_stays(void **state)
+{
+	struct played_cluster c = {.overtaken = 1};
+	struct store *s;
+	struct table *t;
+	unsigned calls = 0;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_edit(t, edit_add, &calls), 0);
+	assert_int_equal(calls, 2);
+	end(&c, s, t);
+}
+
 /* Without a time between the bounds of the scan a family may have times. */
 static void families_have_times_where_the_scan_has_none(void **state)
 {
@@ -669,6 +762,9 @@ int main(void)
 		cmocka_unit_test(
 			an_edit_is_made_again_of_what_another_client_did),
 		cmocka_unit_test(a_family_is_added_to_those_that_are_there),
+		cmocka_unit_test(a_change_of_one_family_is_a_call_of_its_own),
+		cmocka_unit_test(
+			a_family_that_another_client_adds_meanwhile_stays),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(
 			a_table_is_flushed_by_the_master_or_the_servers),

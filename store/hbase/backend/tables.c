@@ -270,7 +270,33 @@ static int altered(struct table *t, const struct schema *now,
 	return r;
 }
 
-int hbase_table_alter(struct table *t, const struct alter *a)
+/*
+ * Makes the change. What the master refuses because somebody else has just made
+ * it is to be made anew of the schema that is there.
+ */
+static int modify(struct table *t, const struct schema *from,
+		  const struct schema *to)
+{
+	struct schema now = {0};
+	struct why_kept kept;
+	int r = admin_modify(cluster_of(t), name_of(t), from, to);
+
+	expire(t);
+	if (r == -EALREADY)
+		return why(-EAGAIN, "the table is changed by others");
+	if (r != -EINVAL)
+		return r;
+	/* The family, say, is there by now. */
+	why_keep(&kept);
+	if (hbase_table_schema(t, &now) == 0 && !schema_equal(&now, from))
+		r = why(-EAGAIN, "the schema has been changed");
+	else
+		why_restore(&kept);
+	schema_free(&now);
+	return r;
+}
+
+static int alter_once(struct table *t, const struct alter *a)
 {
 	struct schema now = {0}, to = {0};
 	int r;
@@ -284,10 +310,20 @@ int hbase_table_alter(struct table *t, const struct alter *a)
 	if (r == 0)
 		r = descriptor_check(&to);
 	if (r == 0 && !a->dry && !schema_equal(&now, &to))
-		r = admin_modify(cluster_of(t), name_of(t), &to);
-	expire(t);
+		r = modify(t, &now, &to);
 	schema_free(&now);
 	schema_free(&to);
+	return r;
+}
+
+/* Of a schema that it names the caller makes the change anew. */
+int hbase_table_alter(struct table *t, const struct alter *a)
+{
+	int r;
+
+	do
+		r = alter_once(t, a);
+	while (r == -EAGAIN && !a->has_from);
 	return r;
 }
 

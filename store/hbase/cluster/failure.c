@@ -47,6 +47,7 @@ static const struct known {
 	{"InvalidFamilyOperationException", -EINVAL, CURE_NONE},
 	{"TableNotFoundException", -ENOENT, CURE_NONE},
 	{"TableExistsException", -EEXIST, CURE_NONE},
+	{"ConcurrentTableModificationException", -EALREADY, CURE_NONE},
 	{"TableNotEnabledException", -EBUSY, CURE_NONE},
 	{"TableNotDisabledException", -EBUSY, CURE_NONE},
 	{"NamespaceNotFoundException", -ENOENT, CURE_NONE},

@@ -119,26 +119,46 @@ int admin_create(struct cluster *c, struct bytes table,
 	return r;
 }
 
-int admin_modify(struct cluster *c, struct bytes table,
-		 const struct schema *schema)
+/* What the call says that makes the schema of what the table is now. */
+static int modification(struct cluster *c, struct bytes table,
+			const struct schema *from, const struct schema *to,
+			uint8_t *step, struct buf *out)
 {
+	int64_t now_ms = os_now_ms(cluster_os(c));
+	struct pb_descriptor was;
+	struct attempt call = {0};
+	int r = describe(c, table, &call, &was);
+
+	if (r == 0)
+		r = descriptor_step(from, to, &was, now_ms, step, out);
+	if (r == 0 && *step == STEP_ALL)
+		r = descriptor_put(table, to, &was, now_ms, out);
+	attempt_end(&call);
+	return r;
+}
+
+int admin_modify(struct cluster *c, struct bytes table,
+		 const struct schema *from, const struct schema *to)
+{
+	/* Their messages are alike. */
+	static const char *const methods[] = {
+		[STEP_ALL] = "ModifyTable",
+		[STEP_ADD] = "AddColumn",
+		[STEP_CHANGE] = "ModifyColumn",
+		[STEP_DROP] = "DeleteColumn",
+	};
 	struct pb_modify_request m = {
 		.table = table_name_of(table),
 		.nonce_group = procedure_nonce(c),
 		.nonce = procedure_nonce(c),
 	};
-	struct pb_descriptor was;
-	struct attempt call = {0};
 	struct buf body = {0};
-	int r = describe(c, table, &call, &was);
+	uint8_t step;
+	int r = modification(c, table, from, to, &step, &body);
 
+	m.change = buf_bytes(&body);
 	if (r == 0)
-		r = descriptor_put(table, schema, &was,
-				   os_now_ms(cluster_os(c)), &body);
-	attempt_end(&call);
-	m.descriptor = buf_bytes(&body);
-	if (r == 0)
-		r = procedure_run(c, "ModifyTable", &pb_modify_request, &m);
+		r = procedure_run(c, methods[step], &pb_modify_request, &m);
 	buf_free(&body);
 	return r;
 }

@@ -21,9 +21,14 @@ int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
 		 void *arg);
 int admin_create(struct cluster *c, struct bytes table,
 		 const struct schema *schema);
-/* Sets what the schema says, and drops families that it does not name. */
+/*
+ * Makes the schema @to of the schema @from, and drops families that @to does not
+ * name. -EAGAIN if the table has another schema by then; -EALREADY if somebody
+ * else changes it at that moment. The master sees that where one family changes;
+ * of any other change it replaces what there is.
+ */
 int admin_modify(struct cluster *c, struct bytes table,
-		 const struct schema *schema);
+		 const struct schema *from, const struct schema *to);
 /* Out of service and into it; a table that is so already is fine. */
 int admin_disable(struct cluster *c, struct bytes table);
 int admin_enable(struct cluster *c, struct bytes table);

@@ -79,7 +79,7 @@ const struct proto_message pb_create_request =
 static const struct proto_field modify_request_fields[] = {
 	FIELD(pb_modify_request, table, 1, .required = true,
 	      .of = &pb_table_name),
-	FIELD(pb_modify_request, descriptor, 2, .required = true),
+	FIELD(pb_modify_request, change, 2, .required = true),
 	FIELD(pb_modify_request, nonce_group, 3),
 	FIELD(pb_modify_request, nonce, 4),
 };

@@ -73,10 +73,11 @@ struct pb_create_request {
 };
 extern const struct proto_message pb_create_request;
 
+/* The table's description, a family's, or a family's name. */
 struct pb_modify_request {
 	bool here;
 	struct pb_table_name table;
-	struct bytes descriptor;
+	struct bytes change;
 	uint64_t nonce_group, nonce;
 };
 extern const struct proto_message pb_modify_request;

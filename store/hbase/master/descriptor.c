@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/value/why.h"
 
@@ -362,14 +363,14 @@ int descriptor_check(const struct schema *schema)
 	return r;
 }
 
-static int put_family(struct encoder *out, const struct family_schema *f,
+/* The description of one family, appended to @out. */
+static int family_put(struct buf *out, const struct family_schema *f,
 		      const struct pb_descriptor *was, int64_t now_ms)
 {
 	struct bytes name = bytes_str(f->name);
+	struct encoder e = {.out = out};
 	struct family_attrs now;
 	struct pb_family old;
-	struct buf body = {0};
-	struct encoder e = {.out = &body};
 	uint32_t mask = 0;
 	int r = find_family(was, name, &old);
 
@@ -397,11 +398,20 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 		r = copy_pairs(&e, 2, old.attributes, is_changed, &mask);
 	if (r == 0)
 		r = copy_pairs(&e, 3, old.configuration, NULL, NULL);
+	return r < 0 ? r : e.err;
+}
+
+static int put_family(struct encoder *out, const struct family_schema *f,
+		      const struct pb_descriptor *was, int64_t now_ms)
+{
+	struct buf body = {0};
+	int r = family_put(&body, f, was, now_ms);
+
 	put_u8(out, 3 << 3 | 2);
 	put_varint(out, body.len);
 	put_raw(out, body.data, body.len);
-	if (e.err)
-		out->err = e.err;
+	if (r == -ENOMEM)
+		out->err = r;
 	buf_free(&body);
 	return r;
 }
@@ -458,4 +468,63 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 	if (r == 0 && e.err)
 		r = why(e.err, "out of memory for a table's description");
 	return r;
+}
+
+/* The one family that is another one, or only in one of the two; NULL if more. */
+static const struct family_schema *
+only_change(const struct schema *now, const struct schema *to, uint8_t *step)
+{
+	const struct family_schema *only = NULL;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < to->nfamilies; i++) {
+		const struct family_schema *f = &to->families[i];
+		int at = schema_find(now, bytes_str(f->name));
+
+		if (at >= 0 &&
+		    family_attrs_equal(&now->families[at].attrs, &f->attrs))
+			continue;
+		*step = at >= 0 ? STEP_CHANGE : STEP_ADD;
+		only = f;
+		n++;
+	}
+	for (uint32_t i = 0; i < now->nfamilies; i++) {
+		const struct family_schema *f = &now->families[i];
+
+		if (schema_find(to, bytes_str(f->name)) >= 0)
+			continue;
+		*step = STEP_DROP;
+		only = f;
+		n++;
+	}
+	return n == 1 ? only : NULL;
+}
+
+int descriptor_step(const struct schema *from, const struct schema *to,
+		    const struct pb_descriptor *was, int64_t now_ms,
+		    uint8_t *step, struct buf *out)
+{
+	const struct family_schema *f;
+	struct schema now;
+	int r = descriptor_check(to);
+
+	if (r == 0)
+		r = descriptor_take(was, from->uid, from->gid, &now);
+	if (r < 0)
+		return r;
+	f = only_change(&now, to, step);
+	if (!schema_equal(&now, from))
+		r = why(-EAGAIN, "the schema has been changed");
+	/* A table has a family at least. */
+	else if (!f || !to->nfamilies || now.fixed != to->fixed ||
+		 now.mode != to->mode || now.uid != to->uid ||
+		 now.gid != to->gid)
+		*step = STEP_ALL;
+	else if (*step == STEP_DROP)
+		r = buf_append(out, f->name, strlen(f->name));
+	else
+		r = family_put(out, f, was, now_ms);
+	schema_free(&now);
+	return r == -ENOMEM ? why(r, "out of memory for a table's description")
+			    : r;
 }

@@ -31,6 +31,25 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 		   const struct pb_descriptor *was, int64_t now_ms,
 		   struct buf *out);
 /*
+ * By which call of the master the description becomes one of that schema. Those of
+ * one family are refused by the master if the table has become another one by the
+ * time that it makes the change; that of all replaces whatever there is.
+ */
+enum {
+	STEP_ALL,    /* descriptor_put() */
+	STEP_ADD,    /* one family */
+	STEP_CHANGE, /* one family */
+	STEP_DROP,   /* one family */
+};
+/*
+ * Sets *step, and appends to @out what the call of one family says: the
+ * description of that family, or its name. As descriptor_put(); -EAGAIN if the
+ * schema is not @from any more.
+ */
+int descriptor_step(const struct schema *from, const struct schema *to,
+		    const struct pb_descriptor *was, int64_t now_ms,
+		    uint8_t *step, struct buf *out);
+/*
  * Since when the family, which keeps deleted cells, has kept all that it keeps
  * now: 1 and *since, in ms; 0 if nobody noted it; -EPROTO.
  */
