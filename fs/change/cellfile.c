@@ -6,6 +6,7 @@
 
 #include "fs/change/changed.h"
 #include "fs/change/moved.h"
+#include "store/value/array.h"
 
 /* The most that a move of a whole column may hold in memory: its versions. */
 #define MOVE_BYTES_MAX (320u << 20)
@@ -254,6 +255,14 @@ static int has_marker(const struct place *p, bool head)
 	return r < 0 ? r : hides;
 }
 
+static int beneath_marker(void)
+{
+	return why(-EPERM,
+		   "a version would be lost: what its column has of that time "
+		   "was deleted, which hides what is put later too "
+		   "(new_version_behavior no) until a compaction");
+}
+
 /* In the classic order a put beneath a delete marker is not seen. */
 static int check_markers(const struct family_attrs *attrs,
 			 const struct place *to)
@@ -262,12 +271,7 @@ static int check_markers(const struct family_attrs *attrs,
 
 	if (r == 0 && !attrs->new_version_behavior)
 		r = has_marker(to, true);
-	return r <= 0 ? r
-		      : why(-EPERM,
-			    "a version would be lost: what its column has of "
-			    "that time was deleted, which hides what is put "
-			    "later too (new_version_behavior no) until a "
-			    "compaction");
+	return r <= 0 ? r : beneath_marker();
 }
 
 /*
@@ -584,14 +588,101 @@ static int newest_of(const struct place *p, int64_t *ts)
 	return r;
 }
 
+/* What a column has to which another one is moved. */
+struct onto {
+	struct cell *cells; /* keys: its versions, the newest first; markers */
+	size_t n, cap, nversions;
+	size_t next;  /* version that was not looked at */
+	size_t newer; /* versions that stay above the one that is put */
+};
+
+/* What may hide is added, of a raw scan the markers. */
+static int onto_scan(struct onto *o, const struct place *to, bool raw,
+		     bool head)
+{
+	struct scan *sc;
+	struct cell cell;
+	int r = open_raw(to, raw, head, &sc);
+
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &cell)) > 0) {
+		if (head && !kind_is_family_marker(cell.kind))
+			break;
+		if (raw && cell.kind == CELL_PUT)
+			continue;
+		if (ARRAY_RESERVE(o->cells, o->cap, o->n + 1) < 0) {
+			r = -ENOMEM;
+			break;
+		}
+		o->cells[o->n++] =
+			(struct cell){.kind = cell.kind, .ts = cell.ts};
+	}
+	scan_close(sc);
+	return r < 0 ? r : 0;
+}
+
+static int onto_read(struct onto *o, const struct family_attrs *attrs,
+		     const struct place *to)
+{
+	int r = onto_scan(o, to, false, false);
+
+	o->nversions = o->n;
+	if (r == 0 && !attrs->new_version_behavior)
+		r = onto_scan(o, to, true, false);
+	if (r == 0 && !attrs->new_version_behavior)
+		r = onto_scan(o, to, true, true);
+	return r;
+}
+
 /*
- * Adds puts of all versions of a column, each with its old timestamp; but @to is
- * to show the newest, whatever it has itself. Its family is to show as many.
+ * Will a version at @ts be seen there, behind @moved newer ones that are put?
+ * One of the same time it replaces. Called of each in turn, the newest first.
  */
+static int onto_check(struct fs *fs, struct onto *o,
+		      const struct family_attrs *attrs, size_t moved,
+		      int64_t ts)
+{
+	for (size_t i = o->nversions; i < o->n; i++)
+		if (marker_hides(&o->cells[i], ts))
+			return beneath_marker();
+	for (; o->next < o->nversions && o->cells[o->next].ts >= ts; o->next++)
+		o->newer += o->cells[o->next].ts > ts;
+	return check_kept(fs, attrs, moved + o->newer, ts);
+}
+
+/*
+ * Adds the put of a version, with its old timestamp; but @to is to show the
+ * newest, whatever it has itself, up to @newest.
+ */
+static int add_version(struct fs *fs, struct move *mv, struct onto *o,
+		       const struct family_attrs *attrs,
+		       const struct cell *cell, const struct place *to,
+		       int64_t newest)
+{
+	/* The delete is the first change. */
+	size_t moved = mv->count - 1;
+	bool hidden = moved == 0 && newest >= cell->ts;
+	struct change put =
+		change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell->ts);
+	int r = 0;
+
+	put.value = cell->value;
+	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
+	if (moved == 1)
+		r = onto_read(o, attrs, to);
+	if (r == 0)
+		r = moved ? onto_check(fs, o, attrs, moved, put.ts)
+			  : check_kept(fs, attrs, 0, put.ts);
+	return r < 0 ? r : move_add(mv, put);
+}
+
+/* Adds puts of all versions of a column, each of which is to be seen. */
 static int add_column(struct fs *fs, struct move *mv, const struct place *from,
 		      const struct place *to)
 {
 	struct family_attrs attrs = {.versions = UINT32_MAX};
+	struct onto onto = {0};
 	struct scan *sc = NULL;
 	struct cell cell;
 	int64_t newest;
@@ -606,19 +697,12 @@ static int add_column(struct fs *fs, struct move *mv, const struct place *from,
 	if (r < 0)
 		return r;
 	while ((r = scan_next(sc, &cell)) > 0) {
-		bool hidden = mv->count == 1 && newest >= cell.ts;
-		struct change put =
-			change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell.ts);
-
-		put.value = cell.value;
-		put.ttl_ms = cellfile_ttl_left(&cell, put.ts);
-		r = check_kept(fs, &attrs, mv->count - 1, put.ts);
-		if (r == 0)
-			r = move_add(mv, put);
+		r = add_version(fs, mv, &onto, &attrs, &cell, to, newest);
 		if (r < 0)
 			break;
 	}
 	scan_close(sc);
+	free(onto.cells);
 	return r;
 }
 

@@ -248,10 +248,64 @@ mutations() {
 	echo one > "$C/1"
 	echo two > "$C/2"
 	for v in a b c; do echo $v > "$M/T/R/f:p"; done
+	rm "$C/1"
 	mv "$M/T/R/f:q" "$M/T/R/f:p"
 	[ "$(cat "$M/T/R/f:p" "$M/T/R/f/p/@-1")" = "two
 c" ]
 	[ ! -e "$M/T/R/f:q" ]
+}
+
+# refused_column FROM TO WORDS: mv of F:Q leaves both as they are.
+refused_column() {
+	local was
+
+	was=$(cat "${1%/*}/.cells")
+	run mv "$1" "$2"
+	[ "$status" -ne 0 ]
+	[[ $output == *"not permitted"* ]]
+	grep -q "a version would be lost: .*$3" "$M/.cellfs/errors"
+	[ "$(cat "${1%/*}/.cells")" = "$was" ]
+}
+
+# shows DIR VALUE...: these are the column's versions, the newest first.
+shows() {
+	[ "$(cd "$1" && ls -U | xargs awk 1 | tr '\n' ' ')" = "${*:2} " ]
+}
+
+@test "mv of F:Q loses none of its older versions" {
+	local t
+
+	"$CELLCTL" create "$M" C f:new_version_behavior=no g
+	"$CELLCTL" create "$M" N f g
+	for t in C N; do
+		mkdir "$M/$t/R"
+		# Where newer ones are as many as are kept, with the newest moved.
+		printf 'R\tf:%s\n' "a	1	one" "a	2	two" "b	3	x" "b	4	y" \
+			> "$M/$t/.cells"
+		refused_column "$M/$t/R/f:a" "$M/$t/R/f:b" "has 3 newer versions"
+		rm "$M/$t/R/f/b/3"
+		mv "$M/$t/R/f:a" "$M/$t/R/f:b"
+		shows "$M/$t/R/f/b" two y one
+		# One of the same time is replaced, so it does not count.
+		printf 'S\tf:%s\n' "a	1	one" "a	2	two" "a	3	three" \
+			"b	1	x" "b	2	y" > "$M/$t/.cells"
+		mv "$M/$t/S/f:a" "$M/$t/S/f:b"
+		shows "$M/$t/S/f/b" three two one
+		# Beneath a marker of the family.
+		printf 'U\tg:a\t10\tone\nU\tg:a\t20\ttwo\nU\tf:b\t30\tx\n' \
+			> "$M/$t/.cells"
+		printf 'U\tf:\t15\t\tdelete-family\n' > "$M/$t/.cells"
+	done
+	# Back to where the column was.
+	mv "$M/N/S/f:b" "$M/N/S/f:a"
+	shows "$M/N/S/f/a" three two one
+	mv "$M/N/U/g:a" "$M/N/U/f:b"
+	shows "$M/N/U/f/b" two x one
+	refused_column "$M/C/S/f:b" "$M/C/S/f:a" "new_version_behavior no"
+	refused_column "$M/C/U/g:a" "$M/C/U/f:b" "new_version_behavior no"
+	rm "$M/C/U/g/a/10"
+	mv "$M/C/U/g:a" "$M/C/U/f:b"
+	shows "$M/C/U/f/b" two x
 }
 
 @test "mv of F:Q onto one that was deleted shows what was moved, in the classic order too" {
