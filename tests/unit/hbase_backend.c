@@ -32,6 +32,8 @@ struct played_cluster {
 	/* So often somebody else has added that family when one is added. */
 	_Atomic unsigned overtaken;
 	unsigned unserved; /* so often the region is elsewhere */
+	bool read_only;
+	const char *refusal; /* what a server says to changes, or NULL */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -124,8 +126,13 @@ static void answer_get(struct played_cluster *c, int fd,
 static void answer_multi(struct played_cluster *c, int fd,
 			 const struct server_request *q)
 {
-	const struct pb_region_result region = {.here = true,
-						.processed = true};
+	const struct pb_fault fault = {
+		.here = c->refusal != NULL,
+		.class = bytes_str("x.DoNotRetryIOException"),
+		.trace = c->refusal ? bytes_str(c->refusal) : (struct bytes){0},
+	};
+	const struct pb_region_result region = {
+		.here = true, .fault = fault, .processed = true};
 	const struct pb_multi_response answer = {
 		.regions = {.items = &region, .n = 1},
 		.processed = true,
@@ -163,6 +170,14 @@ static void answer_description(struct played_cluster *c, int fd, uint32_t id)
 				 0);
 	assert_int_equal(
 		descriptor_put(bytes_str("t"), &schema, NULL, 0, &body), 0);
+	if (c->read_only) {
+		const struct pb_pair pair = {.first = bytes_str("READONLY"),
+					     .second = bytes_str("true")};
+		struct encoder e = {.out = &body};
+
+		put_u8(&e, 2 << 3 | 2);
+		put_sized(&e, &pb_pair, &pair);
+	}
 	answer.descriptor = buf_bytes(&body);
 	server_answer(fd, id, &pb_create_request, &answer);
 	buf_free(&body);
@@ -441,6 +456,79 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
 	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
 	assert_null(strstr(c.methods, " Multi"));
 	end(&c, s, t);
+}
+
+/* Who is to know it before there is a value asks so. */
+static void that_no_time_is_left_is_known_before(void **state)
+{
+	const struct change last = {.op = CHANGE_PUT,
+				    .family = bytes_str("a"),
+				    .qualifier = bytes_str("q"),
+				    .ts = TS_MAX};
+	struct change change = last;
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct played_cluster c = {
+		.new_version_behavior = true, .cells = &last, .ncells = 1};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate_try(t, &m), 1);
+	change.ts = TS_AUTO;
+	assert_int_equal(table_mutate_try(t, &m), -EOVERFLOW);
+	assert_non_null(strstr(store_why(), "no timestamp is left"));
+	change.op = CHANGE_APPEND;
+	assert_int_equal(table_mutate_try(t, &m), -EOVERFLOW);
+	c.ncells = 0;
+	assert_int_equal(table_mutate_try(t, &m), 1);
+	change.family = bytes_str("c");
+	assert_int_equal(table_mutate_try(t, &m), -EPERM);
+	assert_null(strstr(c.methods, " Multi"));
+	end(&c, s, t);
+}
+
+/* And at an open, where every program looks. */
+static void a_read_only_table_is_not_writable(void **state)
+{
+	struct played_cluster c = {.read_only = true};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_writable(t), -EROFS);
+	assert_non_null(strstr(store_why(), "table t is READONLY"));
+	end(&c, s, t);
+	c = (struct played_cluster){0};
+	begin(&c, &s, &t);
+	assert_int_equal(table_writable(t), 0);
+	end(&c, s, t);
+}
+
+static void assert_refused(const char *refusal, int err, const char *advice)
+{
+	struct change change = {
+		.op = CHANGE_PUT, .family = bytes_str("a"), .ts = TS_CLOCK};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct played_cluster c = {.refusal = refusal};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate(t, &m, 0), err);
+	assert_non_null(strstr(store_why(), refusal));
+	assert_non_null(strstr(store_why(), advice));
+	end(&c, s, t);
+}
+
+static void what_a_server_says_in_words_alone_is_understood(void **state)
+{
+	assert_refused("region is read only", -EROFS, "READONLY");
+	assert_refused("Cell[r/a:/1/Put/vlen=2] with size 30 exceeds limit of "
+		       "20 bytes",
+		       -EFBIG, "hbase.server.keyvalue.maxsize");
+	assert_refused("it is Monday", -EINVAL, "refused a change");
 }
 
 /* Of what cannot be there nobody can say whether a check of it holds. */
@@ -756,6 +844,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
+		cmocka_unit_test(that_no_time_is_left_is_known_before),
+		cmocka_unit_test(a_read_only_table_is_not_writable),
+		cmocka_unit_test(
+			what_a_server_says_in_words_alone_is_understood),
 		cmocka_unit_test(a_check_of_no_family_is_refused),
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),

@@ -253,6 +253,33 @@ static void the_longest_names_go_through(void **state)
 	free(qualifier);
 }
 
+/* HBase takes it. Who meets it is told which cell it is. */
+static void a_cell_behind_the_end_of_time_is_named(void **state)
+{
+	const struct change change = {
+		.op = CHANGE_PUT,
+		.family = bytes_str("f"),
+		.qualifier = bytes_str("q"),
+		.ts = TS_MAX,
+		.value = bytes_str("v"),
+	};
+	struct buf b = {0};
+	struct encoder e = {.out = &b};
+	struct decoder d;
+	struct cell c;
+
+	(void)state;
+	cellblock_put(&e, bytes_str("row"), &change);
+	/* The last byte of the timestamp, before the kind and the value. */
+	assert_int_equal(b.data[b.len - 3], TS_MAX & 0xff);
+	b.data[b.len - 3]++;
+	d = decoder_of(buf_bytes(&b));
+	assert_int_equal(cellblock_next(&d, &c), -EPROTO);
+	assert_non_null(strstr(store_why(), "row row has a cell of f:q at "
+					    "9223372036854775806"));
+	buf_free(&b);
+}
+
 static void no_part_of_a_cell_is_taken_for_one(void **state)
 {
 	(void)state;
@@ -414,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_marker_has_no_value),
 		cmocka_unit_test(the_servers_clock_is_the_greatest_timestamp),
 		cmocka_unit_test(the_longest_names_go_through),
+		cmocka_unit_test(a_cell_behind_the_end_of_time_is_named),
 		cmocka_unit_test(no_part_of_a_cell_is_taken_for_one),
 		cmocka_unit_test(a_damaged_block_does_no_harm),
 		cmocka_unit_test(faults_of_a_cell_are_named),

@@ -24,6 +24,7 @@ struct hbase_table {
 	char name[TABLE_NAME_LEN_MAX + 1];
 	pthread_mutex_t lock; /* guards what follows */
 	struct schema schema;
+	bool read_only;		   /* in HBase */
 	uint64_t version, read_ns; /* read_ns 0 = not believed any more */
 };
 
@@ -63,6 +64,7 @@ void hbase_table_free(struct table *t);
 int hbase_table_schema(struct table *t, struct schema *out);
 uint64_t hbase_schema_version(const struct table *t);
 int hbase_table_name(struct table *t, char *name);
+int hbase_writable(struct table *t);
 int hbase_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema);
 int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty);
@@ -121,6 +123,8 @@ void hbase_scan_close(struct scan *sc);
 
 /* write.c */
 int hbase_mutate(struct table *t, struct mutation *m, unsigned flags);
+/* Looks at what can be known before: families, lengths, the end of time. */
+int hbase_mutate_try(struct table *t, struct mutation *m);
 int hbase_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done);
 

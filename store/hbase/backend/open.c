@@ -84,6 +84,8 @@ static const struct store_ops hbase_ops = {
 	.compact = hbase_compact,
 	.stat = no_stat,
 	.health = healthy,
+	.writable = hbase_writable,
+	.mutate_try = hbase_mutate_try,
 	.now_ms = now_ms,
 };
 

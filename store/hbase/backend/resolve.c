@@ -338,6 +338,35 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 	return r;
 }
 
+/* Is a timestamp left for what is put into the column? */
+static int has_time(struct table *t, struct bytes row, const struct change *c)
+{
+	struct cell cell;
+	int r = hbase_get(t, row, c->family, c->qualifier, TS_MAX, true, NULL,
+			  &cell, NULL);
+
+	return r > 0 ? no_ts_left() : r;
+}
+
+int hbase_mutate_try(struct table *t, struct mutation *m)
+{
+	int r = hbase_writable(t);
+
+	for (size_t i = 0; i < m->nchanges && r >= 0; i++) {
+		const struct change *c = &m->changes[i];
+		struct family_attrs attrs;
+
+		if (c->op == CHANGE_DELETE_ROW)
+			continue;
+		r = family_of(t, c->family, &attrs);
+		if (r > 0)
+			r = check_size(c, &attrs);
+		if (r == 0 && is_put(c) && c->ts > TS_MAX)
+			r = has_time(t, m->row, c);
+	}
+	return r < 0 ? r : 1;
+}
+
 static bool compares(uint8_t op, int order)
 {
 	switch (op) {

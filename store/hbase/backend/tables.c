@@ -17,7 +17,8 @@ static int read_schema(struct hbase_table *t)
 {
 	struct hbase_store *hs = hbase_of(t->base.store);
 	struct schema now;
-	int r = admin_schema(hs->cluster, bytes_str(t->name), &now);
+	int r = admin_schema(hs->cluster, bytes_str(t->name), &now,
+			     &t->read_only);
 
 	if (r < 0)
 		return r;
@@ -37,6 +38,24 @@ static int refresh(struct hbase_table *t)
 	if (t->read_ns && now - t->read_ns < SCHEMA_SECONDS * 1000000000ull)
 		return 0;
 	return read_schema(t);
+}
+
+int hbase_writable(struct table *base)
+{
+	struct hbase_table *t = table_of(base);
+	bool read_only;
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = refresh(t);
+	read_only = t->read_only;
+	pthread_mutex_unlock(&t->lock);
+	if (r == 0 && read_only)
+		r = why(-EROFS,
+			"table %s is READONLY: set that to false in "
+			"HBase",
+			t->name);
+	return r;
 }
 
 static void expire(struct table *t)

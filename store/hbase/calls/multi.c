@@ -123,13 +123,15 @@ static void prepare(struct cluster *c, struct row_actions *ra,
 static int fail(const struct pb_fault *fault, struct failure *f)
 {
 	struct bytes s = fault->trace.len ? fault->trace : fault->class;
+	const char *advice;
 	size_t n = 0;
 
 	while (n < s.len && n < WORDS_MAX && s.data[n] >= ' ')
 		n++;
-	*f = failure_of_class(fault->class);
-	return why(f->err, "HBase refused a change: %.*s", (int)n,
-		   (const char *)s.data);
+	*f = failure_of_words(fault->class, bytes_of(s.data, n), &advice);
+	return why(f->err, "HBase refused a change: %.*s%s%s%s", (int)n,
+		   (const char *)s.data, advice ? " (" : "",
+		   advice ? advice : "", advice ? ")" : "");
 }
 
 /*

@@ -1,6 +1,7 @@
 #include "store/hbase/cellblock/cellblock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "store/value/why.h"
 
@@ -70,6 +71,28 @@ static bool is_kind(uint8_t kind)
 	}
 }
 
+static const char ts_fault[] = "has a timestamp out of range";
+
+/* So much of a key is said. */
+#define SAID_MAX 80
+
+static int said(struct bytes key)
+{
+	return (int)(key.len < SAID_MAX ? key.len : SAID_MAX);
+}
+
+/* HBase takes timestamps at the end of time that are none here. */
+static int why_ts(const struct cell *c)
+{
+	return why(-EPROTO,
+		   "row %.*s has a cell of %.*s:%.*s at %" PRId64 ", and the "
+		   "last timestamp here is %" PRId64
+		   ": delete it by HBase's shell",
+		   said(c->row), (const char *)c->row.data, (int)c->family.len,
+		   (const char *)c->family.data, said(c->qualifier),
+		   (const char *)c->qualifier.data, c->ts, (int64_t)TS_MAX);
+}
+
 /* What is wrong with the next cell, NULL = it is in *c. */
 static const char *take_cell(struct decoder *d, struct cell *c)
 {
@@ -94,7 +117,7 @@ static const char *take_cell(struct decoder *d, struct cell *c)
 	if (c->value.len > VALUE_LEN_MAX)
 		return "has a value that is too long";
 	if (c->ts < 0 || c->ts > TS_MAX)
-		return "has a timestamp out of range";
+		return ts_fault;
 	if (!is_kind(c->kind))
 		return "is of an unknown kind";
 	return NULL;
@@ -111,6 +134,8 @@ int cellblock_next(struct decoder *block, struct cell *out)
 	fault = take_cell(block, &c);
 	if (fault) {
 		block->bad = true;
+		if (fault == ts_fault)
+			return why_ts(&c);
 		return why(-EPROTO,
 			   "a cell, %zu bytes before the end of its "
 			   "block, %s",

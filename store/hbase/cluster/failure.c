@@ -120,9 +120,42 @@ static struct failure failure_of(const struct known *k)
 	return (struct failure){k->err, k->cure, true};
 }
 
+/* What a server says in words alone, of a class that is many things. */
+static const struct told {
+	const char *words;
+	int err;
+	const char *advice;
+} told[] = {
+	{"region is read only", -EROFS,
+	 "the table is READONLY: set that to false in HBase"},
+	{"exceeds limit of", -EFBIG,
+	 "with its key it is more than hbase.server.keyvalue.maxsize"},
+};
+
+static const struct told *find_told(struct bytes words)
+{
+	for (size_t i = 0; words.len && i < sizeof(told) / sizeof(*told); i++)
+		if (memmem(words.data, words.len, told[i].words,
+			   strlen(told[i].words)))
+			return &told[i];
+	return NULL;
+}
+
 struct failure failure_of_class(struct bytes class)
 {
 	return failure_of(find(class));
+}
+
+struct failure failure_of_words(struct bytes class, struct bytes words,
+				const char **advice)
+{
+	struct failure f = failure_of_class(class);
+	const struct told *t = f.cure == CURE_NONE ? find_told(words) : NULL;
+
+	*advice = t ? t->advice : NULL;
+	if (t)
+		f.err = t->err;
+	return f;
 }
 
 struct failure failure_judge(int r, const struct pb_exception *x)

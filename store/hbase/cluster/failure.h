@@ -33,6 +33,12 @@ struct failure {
 struct failure failure_judge(int r, const struct pb_exception *x);
 /* Of an action of several in one call, which has its exception as a class. */
 struct failure failure_of_class(struct bytes class);
+/*
+ * The same, where the words tell more than the class: then *advice is what to do
+ * or to know, else NULL.
+ */
+struct failure failure_of_words(struct bytes class, struct bytes words,
+				const char **advice);
 
 /* How often and how long something is tried. */
 struct retry {

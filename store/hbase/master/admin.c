@@ -42,13 +42,17 @@ static int describe(struct cluster *c, struct bytes table, struct attempt *call,
 	return r < 0 ? r : 0;
 }
 
-int admin_schema(struct cluster *c, struct bytes table, struct schema *out)
+int admin_schema(struct cluster *c, struct bytes table, struct schema *out,
+		 bool *read_only)
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
 	int r = describe(c, table, &call, &d);
 
 	if (r == 0)
+		r = descriptor_is_read_only(&d);
+	*read_only = r > 0;
+	if (r >= 0)
 		r = descriptor_take(&d, geteuid(), getegid(), out);
 	attempt_end(&call);
 	return r;

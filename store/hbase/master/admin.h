@@ -12,7 +12,8 @@
 #include "store/value/schema.h"
 
 /* schema_free() frees *out. -ENOENT. */
-int admin_schema(struct cluster *c, struct bytes table, struct schema *out);
+int admin_schema(struct cluster *c, struct bytes table, struct schema *out,
+		 bool *read_only);
 /* As descriptor_kept_since(). */
 int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 		     int64_t *since);

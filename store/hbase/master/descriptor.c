@@ -222,6 +222,18 @@ int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 	return r;
 }
 
+int descriptor_is_read_only(const struct pb_descriptor *d)
+{
+	struct proto_list l = d->attributes;
+	struct pb_pair pair;
+	int r;
+
+	while ((r = proto_next(&l, &pair)) > 0)
+		if (bytes_eq(pair.first, bytes_str("READONLY")))
+			return same_word(pair.second, "true");
+	return r;
+}
+
 /* The description of a family of that name, if there is one. */
 static int find_family(const struct pb_descriptor *was, struct bytes name,
 		       struct pb_family *out)

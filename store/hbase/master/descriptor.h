@@ -19,6 +19,9 @@
 int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 		    struct schema *out);
 
+/* Does HBase take no change of the table's cells? 1, 0, -EPROTO. */
+int descriptor_is_read_only(const struct pb_descriptor *d);
+
 /* Can HBase keep what the schema says? 0, or -EINVAL and in why() what not. */
 int descriptor_check(const struct schema *schema);
 /*
