@@ -715,10 +715,10 @@ static void expired_puts_go_but_for_min_versions(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	a.ttl_ms = 100;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 950, PUT, 2},
+	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 2},
 				 {"r", "q", 90, DEL, 4},
 				 {"r", "q", 80, PUT, 3}),
-			    "q:950s2 q:90ds4");
+			    "q:950s0");
 	a.min_versions = 1;
 	assert_string_equal(
 		KEPT(&s, true, {"r", "q", 950, PUT, 2}, {"r", "q", 80, PUT, 3}),
@@ -727,6 +727,31 @@ static void expired_puts_go_but_for_min_versions(void **state)
 	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 2, 5},
 				 {"r", "q", 40, PUT, 3, 5000}),
 			    "q:40s3");
+}
+
+/*
+ * Outside: 80 s1 and 70 s2, which the slice has replaced, pushed out or deleted.
+ * They would be seen if the ttl became longer.
+ */
+static void what_expired_in_a_slice_uncovers_nothing(void **state)
+{
+	struct family_attrs a = attrs(1);
+	struct retain_spec s = a_merge(&a);
+
+	a.ttl_ms = 100;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3}), "q:80s3");
+	assert_string_equal(KEPT(&s, true, {"r", "q", 80, PUT, 3}), "");
+	s.flush = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3}), "q:80s3");
+	a.new_version_behavior = false;
+	s.trim = true;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3},
+				 {"r", "q", 75, DCOL, 4}),
+			    "q:80s3 q:75dcs4");
+	s.flush = s.trim = false;
+	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3},
+				 {"r", "q", 75, DCOL, 4}),
+			    "q:80s3 q:75dcs4");
 }
 
 /* Of two files that have the same, as a crash between two commits leaves. */
@@ -949,6 +974,7 @@ int main(void)
 			a_slice_cannot_tell_who_lived_where_versions_end),
 		cmocka_unit_test(a_snapshot_keeps_what_it_sees),
 		cmocka_unit_test(expired_puts_go_but_for_min_versions),
+		cmocka_unit_test(what_expired_in_a_slice_uncovers_nothing),
 		cmocka_unit_test(the_same_entry_twice_is_one),
 		cmocka_unit_test(a_flush_writes_what_was_written),
 		cmocka_unit_test(

@@ -662,6 +662,47 @@ static bool change_versions(struct past *h)
 	return check_past(h);
 }
 
+/*
+ * The ttl becomes longer. What had expired by then may be gone, but nothing
+ * shows that was replaced or deleted.
+ */
+static bool check_longer_ttl(const struct past *h)
+{
+	struct family_attrs longer = h->attrs, all;
+	struct visible_spec s = {
+		.attrs = &longer, .now_ms = NOW, .ts_max = INT64_MAX};
+	struct visible_spec defined = s;
+	struct run want, got = {.n = 0};
+	struct reader r;
+	size_t at = 0;
+	int ret = 0;
+
+	longer.ttl_ms = TTL_FOREVER;
+	all = longer;
+	all.versions = UINT32_MAX;
+	defined.attrs = &all;
+	define(h, UINT64_MAX, &defined, &want);
+	if (reader_open(&r, h, UINT64_MAX, &s)) {
+		while ((ret = visible_next(r.v)) == 1) {
+			const struct entry *e = &r.m.base.at;
+
+			got.cells[got.n++] = (struct array_cell){
+				"r",	 qualifier_of(e), e->ts,
+				e->kind, e->seq,	  e->ttl_ms};
+			while (at < want.n && !same(&want.cells[at], e))
+				at++;
+			if (at++ == want.n)
+				break;
+		}
+	}
+	reader_close(&r);
+	if (ret != 0) {
+		print_message("with a longer ttl\n");
+		describe(h, &want, &got);
+	}
+	return ret == 0;
+}
+
 static bool one_case(uint64_t seed)
 {
 	static struct past h;
@@ -684,7 +725,7 @@ static bool one_case(uint64_t seed)
 				(h.nsnapshots - k) * sizeof(h.snapshots[0]));
 		}
 		compact(&h, from, to);
-		if (!check(&h))
+		if (!check(&h) || !check_longer_ttl(&h))
 			return false;
 	}
 	return change_versions(&h);

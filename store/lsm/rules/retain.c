@@ -23,8 +23,8 @@ struct retain {
 	int (*marker)(struct retain *r, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* UINT64_MAX = all */
-	bool pass_through;	/* a flush: drop only expired entries */
-	bool whole;		/* the input has the row's whole history */
+	bool pass_through; /* a flush: drop only what ends by its own ttl */
+	bool whole;	   /* the input has the row's whole history */
 	struct tombstones tombstones;
 	/*
 	 * The markers that delete what they cover: all, with keep_deleted ttl
@@ -64,6 +64,18 @@ static bool family_ttl_expired(const struct retain *r, const struct entry *e)
 }
 
 /*
+ * Has the family's ttl ended an entry for all readers, whatever the family's
+ * attributes become? What the entry has replaced, pushed out or deleted is no
+ * younger, so it has expired as well; but where it lies outside of the slice, it
+ * would be seen when the ttl becomes longer, without what hides it.
+ */
+static bool ended_by_ttl(const struct retain *r, const struct entry *e)
+{
+	return r->whole && family_ttl_expired(r, e) &&
+	       r->spec.attrs->min_versions == 0;
+}
+
+/*
  * An expired put may be dropped, unless min_versions could show it again. With
  * a longer ttl it would be seen as of its timestamp and of later moments, too:
  * only those at which it has expired by now are as they were.
@@ -72,7 +84,7 @@ static bool is_expired(struct retain *r, const struct entry *e)
 {
 	int64_t age;
 
-	if (family_ttl_expired(r, e) && r->spec.attrs->min_versions == 0) {
+	if (ended_by_ttl(r, e)) {
 		r->loss.before = r->expired_before;
 		return true;
 	}
@@ -344,6 +356,15 @@ static int end_versions(struct retain *r)
 	return lose_pushed(r);
 }
 
+/* Has it expired, and is it not among the least versions, as HBase counts? */
+static bool is_excess_by_ttl(const struct retain *r, const struct entry *e)
+{
+	if (r->spec.attrs->min_versions == 0)
+		return ended_by_ttl(r, e);
+	return family_ttl_expired(r, e) &&
+	       r->counted > r->spec.attrs->min_versions;
+}
+
 static int put_classic(struct retain *r, const struct entry *e)
 {
 	size_t stripe = tombstones_stripe(&r->tombstones, e->seq);
@@ -372,9 +393,7 @@ static int put_classic(struct retain *r, const struct entry *e)
 	r->put_seq = e->seq;
 	if (!counts(r))
 		return KEEP;
-	if (++r->counted <= r->versions &&
-	    (!family_ttl_expired(r, e) ||
-	     r->counted <= r->spec.attrs->min_versions))
+	if (++r->counted <= r->versions && !is_excess_by_ttl(r, e))
 		return KEEP;
 	/* No lower entry has an effect, markers included. */
 	return end_versions(r);
@@ -401,8 +420,7 @@ static int marker_classic(struct retain *r, const struct entry *e)
 	bool deleting = is_deleting(r, e);
 	int err;
 
-	if (counts(r) && family_ttl_expired(r, e) &&
-	    r->spec.attrs->min_versions == 0)
+	if (counts(r) && ended_by_ttl(r, e))
 		return DROP; /* with all puts that it could cover */
 	tombstones_reach(&r->deleting, e->ts);
 	if (lies_below(r, tombstones_oldest_wide(&r->deleting), stripe))

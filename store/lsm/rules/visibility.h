@@ -189,7 +189,7 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *	a marker under a wider one  50 s2 DELETE_COLUMN		 30 s1 DELETE
  *	P pushed out by the slice   50 s3 PUT	  40 s2 PUT	 30 s1 P
  *	P replaced		    50 s2 PUT	  50 s1 P
- *	P expired, if min_versions is 0
+ *	P at the end of its own ttl
  * but never
  *	P under a one-version marker
  *				    50 s3 DELETE  50 s2 P
@@ -198,15 +198,18 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *			50 s5 PUT  45 s3 DELETE	 40 s2 PUT  30 s4 P
  *	    for if a 50 and a 45 lay outside, these have pushed out the 40, the
  *	    45 is gone, and P and the 50 are the two that live;
+ *	P expired by the family's ttl
+ *	    for if that becomes longer, what P has replaced or pushed out
+ *	    outside of the slice would be seen in its place;
  *	P expired, if min_versions is not 0
  *	    for a delete of a newer one may bring it back.
  *
- * In a slice that is the whole history the lowest stripe becomes what its
- * snapshot sees of it: visible puts, sequence 0, no markers. With keep_deleted
- * readers see deleted cells, and then markers decide nothing for all readers:
- * only puts that were pushed out or replaced, where there is no one-version
- * marker, are dropped, and with keep_deleted ttl those that an expired marker
- * covers.
+ * In a slice that is the whole history what has expired goes, if min_versions is
+ * 0, and the lowest stripe becomes what its snapshot sees of it: visible puts,
+ * sequence 0, no markers. With keep_deleted readers see deleted cells, and then
+ * markers decide nothing for all readers: only puts that were pushed out or
+ * replaced, where there is no one-version marker, are dropped, and with
+ * keep_deleted ttl those that an expired marker covers.
  *
  * Classic order: a put is dropped under any marker that all readers of the put
  * see, and when another put of its timestamp replaces it. Excess versions,
@@ -222,8 +225,8 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *	35 DELETE_COLUMN   kept, unless no put of the input is that old
  *	30 PUT		   one too many: it goes with all below it
  *
- * With new_version_behavior a flush drops only what has expired: `.raw` shows
- * all that was written until a compaction, as HBase has it.
+ * With new_version_behavior a flush drops only what is at the end of its own
+ * ttl: `.raw` shows all that was written until a compaction, as HBase has it.
  */
 struct retain_spec {
 	const struct family_attrs *attrs;
