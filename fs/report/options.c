@@ -159,7 +159,7 @@ static const struct option table[] = {
  * that ends in '*' is a prefix.
  */
 static const char *const ignored[] = {
-	"rw",	       "dev",	     "nodev",	    "suid",
+	"dev",	       "nodev",	     "suid",	    "default_permissions",
 	"nosuid",      "async",	     "atime",	    "noatime",
 	"relatime",    "norelatime", "strictatime", "nostrictatime",
 	"diratime",    "nodiratime", "lazytime",    "nolazytime",
@@ -167,8 +167,8 @@ static const char *const ignored[] = {
 	"users",       "owner",	     "group",	    "defaults",
 	"nofail",      "_netdev",    "silent",	    "loud",
 	"iversion",    "noiversion", "mand",	    "nomand",
-	"nosymfollow", "x-*",	     "X-*",	    "default_permissions",
-	"comment=*",   "uhelper=*",  "helper=*",
+	"nosymfollow", "x-*",	     "X-*",	    "comment=*",
+	"uhelper=*",   "helper=*",
 };
 
 /* Those of mount(8) that mean something here, by other names. */
@@ -177,6 +177,7 @@ static const struct {
 	size_t at;
 	bool value;
 } general[] = {
+	{"rw", AT(read_only), false},
 	{"exec", AT(noexec), false},
 	{"noexec", AT(noexec), true},
 	{"dirsync", AT(sync), true},
@@ -394,10 +395,12 @@ static int set_short(struct options *o, int argc, char **argv, int *i)
 		case 'r':
 			o->read_only = true;
 			break;
+		case 'w':
+			o->read_only = false;
+			break;
 		case 'n': /* mount(8): no mtab; sloppy; verbose */
 		case 's':
 		case 'v':
-		case 'w':
 			break;
 		case 'o':
 			r = take_value(arg, argc, argv, i, &value);

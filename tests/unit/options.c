@@ -150,6 +150,16 @@ static void what_fstab_adds_is_passed_over(void **state)
 	assert_int_equal(parse("s m -o noexec,exec", &o), 0);
 	assert_false(o.noexec);
 	options_free(&o);
+	/* As with mount(8), the last one holds. */
+	assert_int_equal(parse("s m -o ro,rw", &o), 0);
+	assert_false(o.read_only);
+	options_free(&o);
+	assert_int_equal(parse("s m -o ro -w", &o), 0);
+	assert_false(o.read_only);
+	options_free(&o);
+	assert_int_equal(parse("s m -w -o rw,ro", &o), 0);
+	assert_true(o.read_only);
+	options_free(&o);
 	assert_refused("s m -o remount", "\"remount\"");
 }
 
