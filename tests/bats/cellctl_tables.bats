@@ -206,6 +206,8 @@ hbase_describe() {
 	[ "$(attr g bloom)" = none ]
 	says 2 "'d' exists already" alter "$STORE" t --add d
 	says 2 "there is no family 'familx'" alter "$STORE" t --delete familx
+	says 2 "say one of them" alter "$STORE" t --delete g g:versions=8
+	says 2 "say one of them" alter "$STORE" t --add h:versions=2 --delete h
 	[ "$(families)" = "d f g " ]
 }
 

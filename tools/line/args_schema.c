@@ -325,6 +325,31 @@ static int read_schema_text(struct request *rq)
 	return code;
 }
 
+static bool names_family(const char *word, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(word, name, len) && (!word[len] || word[len] == ':');
+}
+
+/* Drops the @i-th family to be dropped, which nothing else may name. */
+static int apply_delete(const struct request *rq, int from, size_t i,
+			struct schema *schema)
+{
+	const char *name = rq->delete.texts[i];
+	bool named = false;
+
+	for (int k = from; k < rq->nwords; k++)
+		named |= names_family(rq->words[k], name);
+	for (size_t k = 0; k < rq->add.n; k++)
+		named |= names_family(rq->add.texts[k], name);
+	if (named)
+		return fail_usage("family '%s' is to be dropped, and to be "
+				  "otherwise: say one of them",
+				  name);
+	return remove_family(schema, name);
+}
+
 int apply_schema(const struct request *rq, int from, struct alter *a)
 {
 	int may = rq->table ? MAY_CHANGE | MAY_ADD : MAY_ADD;
@@ -340,7 +365,7 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 	for (size_t i = 0; code == EXIT_DONE && i < rq->add.n; i++)
 		code = apply_family(schema, rq->add.texts[i], MAY_ADD);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
-		code = remove_family(schema, rq->delete.texts[i]);
+		code = apply_delete(rq, from, i, schema);
 	is_noted = true;
 	return code;
 }
