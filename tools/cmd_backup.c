@@ -88,18 +88,6 @@ static int list(const char *dir)
 	return code;
 }
 
-static bool lies_in(const char *path, const char *dir)
-{
-	char *a = realpath(dir, NULL), *b = mountpoint_absolute(path);
-	size_t len = a ? strlen(a) : 0;
-	bool inside =
-		a && b && !strncmp(a, b, len) && (b[len] == '/' || !b[len]);
-
-	free(a);
-	free(b);
-	return inside;
-}
-
 /* A backup in its own store would carry itself, and one in a mount be cells. */
 static int check_apart(const char *given, const char *dir)
 {
@@ -108,7 +96,7 @@ static int check_apart(const char *given, const char *dir)
 
 	if (mountpoint_store(given, &store) < 0)
 		return -ENOMEM;
-	inside = lies_in(dir, store);
+	inside = mountpoint_is_inside(dir, store);
 	free(store);
 	return inside ? why(-EINVAL,
 			    "%s is in the store: name a directory "
@@ -322,7 +310,7 @@ int cmd_restore(struct request *rq)
 	if (mountpoint_check_outside("store", rq->words[1]) < 0)
 		return fail_store(rq->words[1]);
 	/* No more backups would be taken there, and one may be dropped. */
-	if (lies_in(rq->words[1], dir)) {
+	if (mountpoint_is_inside(rq->words[1], dir)) {
 		why(-EINVAL,
 		    "%s is among the backups: name a directory elsewhere",
 		    rq->words[1]);

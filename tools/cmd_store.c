@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fs/host/mountpoint.h"
 #include "store/os/clock.h"
@@ -160,6 +161,13 @@ int cmd_repair(struct request *rq)
 	char *advice = NULL;
 	int lost;
 
+	/* The store's files are its own, and who removes it would lose both. */
+	if (mountpoint_is_inside(rq->words[1], rq->words[0]) &&
+	    access(rq->words[1], F_OK) < 0) {
+		why(-EINVAL, "%s is in the store: name a directory elsewhere",
+		    rq->words[1]);
+		return fail_store(rq->words[1]);
+	}
 	if (asprintf(&advice,
 		     "%s is as it was, and %s is not whole\n"
 		     "  remove that, if it is there, and do it again",

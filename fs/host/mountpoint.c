@@ -379,6 +379,16 @@ int mountpoint_check_outside(const char *what, const char *path)
 	return r;
 }
 
+bool mountpoint_is_inside(const char *path, const char *dir)
+{
+	char *inner = mountpoint_absolute(path), *outer = realpath(dir, NULL);
+	bool inside = inner && outer && lies_in(inner, outer);
+
+	free(inner);
+	free(outer);
+	return inside;
+}
+
 int mountpoint_check_apart(const char *store, const char *path)
 {
 	char *s = realpath(store, NULL), *m = realpath(path, NULL);

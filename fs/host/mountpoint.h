@@ -50,6 +50,8 @@ int mountpoint_check_apart(const char *store, const char *path);
  * @path in none? It need not exist; @what names it. 0 or a negative errno in words.
  */
 int mountpoint_check_outside(const char *what, const char *path);
+/* Is @path, which need not exist, @dir or in it? */
+bool mountpoint_is_inside(const char *path, const char *dir);
 /*
  * realpath(3) of all but the last component, which may be absent or a dead
  * mount. The caller frees. NULL with errno.

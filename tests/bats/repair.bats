@@ -128,6 +128,10 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	mkdir "$T/there"
 	says 3 "exists" repair "$STORE" "$T/there"
 	says 3 "exists" repair "$STORE" "$STORE"
+	ln -s "$STORE" "$T/link"
+	says 3 "is in the store" repair "$STORE" "$STORE/new"
+	says 3 "is in the store" repair "$STORE" "$T/link/new"
+	[ ! -e "$STORE/new" ]
 	[ -z "$(ls "$T/there")" ]
 	says 3 "there is no cellfs store" repair "$T/there" "$T/new"
 	[ ! -e "$T/new" ]
