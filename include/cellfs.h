@@ -247,7 +247,10 @@ struct cellfs_options {
  */
 CELLFS_API int cellfs_open(const char *path, const struct cellfs_options *o,
 			   struct cellfs **out);
-/* Frees the store, also on failure. 0: all changes are on disk. */
+/*
+ * Frees the store, also on failure. 0: all changes are on disk. Scans, tables
+ * and snapshots that are still open must not be used any more, nor closed.
+ */
 CELLFS_API int cellfs_close(struct cellfs *s);
 /*
  * All changes that were acknowledged so far are on disk when it returns 0.
@@ -297,9 +300,9 @@ cellfs_stats(struct cellfs *s,
  *		compression zlib
  *
  * What is absent has its default; libcellfs(3) lists the settings. The table
- * belongs to the user of the process unless the text says otherwise. -EEXIST;
- * -ENOENT when its namespace is absent; -EINVAL with a sentence that names the
- * line of the text.
+ * belongs to the user of the process unless the text says otherwise. NULL is the
+ * empty text: a table that has no family yet. -EEXIST; -ENOENT when its
+ * namespace is absent; -EINVAL with a sentence that names the line of the text.
  */
 CELLFS_API int cellfs_table_create(struct cellfs *s, const char *name,
 				   const char *schema);

@@ -11,7 +11,8 @@ int cellfs_table_create(struct cellfs *s, const char *name, const char *schema)
 	why_clear();
 	schema_init(&owned, geteuid(), getegid());
 	owned.fixed = true;
-	r = with_reason(schema_parse(bytes_str(schema), &owned, &made));
+	r = with_reason(
+		schema_parse(bytes_str(schema ? schema : ""), &owned, &made));
 	if (r == 0)
 		r = store_table_create(store_in(s), bytes_str(name), &made);
 	schema_free(&made);
@@ -78,7 +79,8 @@ static int edit_by_text(void *text, const struct schema *now, struct alter *a)
 
 int cellfs_table_alter(struct cellfs_table *t, const char *schema)
 {
-	return table_edit(table_in(t), edit_by_text, (void *)(uintptr_t)schema);
+	return table_edit(table_in(t), edit_by_text,
+			  (void *)(uintptr_t)(schema ? schema : ""));
 }
 
 int cellfs_namespace_create(struct cellfs *s, const char *name)

@@ -441,6 +441,9 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	assert_int_equal(cellfs_table_alter(f.t, "family h\ndrop family f\n"),
 			 0);
 	assert_refused(put(&f, "r", "q", "v"), -EPERM, "f");
+	/* None at all is the empty text. */
+	assert_int_equal(cellfs_table_create(f.s, "bare", NULL), 0);
+	assert_refused(cellfs_table_alter(f.t, NULL), -EINVAL, "empty");
 	cellfs_buffer_free(&text);
 	end(&f);
 }
