@@ -14,7 +14,8 @@ struct fstable {
 	bool loaded;
 	uint64_t version; /* of schema */
 	struct schema schema;
-	bool expires;
+	struct schema then;   /* of snap: its cells are kept as it says */
+	bool expires;	      /* of some family shown the cells do */
 	bool asked, cell_ttl; /* whether some cells have their own ttl */
 	int64_t changed_ms;
 	struct fstable_count counts[COUNTS];
@@ -68,6 +69,7 @@ void fstable_unref(struct fstable *ft)
 	snapshot_release(ft->snap);
 	table_unref(ft->table);
 	schema_free(&ft->schema);
+	schema_free(&ft->then);
 	for (int i = 0; i < COUNTS; i++)
 		count_free(&ft->counts[i]);
 	schema_absent_destroy(&ft->absent);
@@ -105,7 +107,16 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Updates the copy of the schema; under the lock. */
+/* The settings of the cells that are shown; under the lock. */
+static const struct schema *shown(const struct fstable *ft)
+{
+	return ft->snap ? &ft->then : &ft->schema;
+}
+
+/*
+ * Updates the copy of the schema; under the lock. A snapshot's does not change, but
+ * whose its table is does.
+ */
 static int refresh(struct fstable *ft)
 {
 	/* Read before the schema: an older number only causes another copy. */
@@ -116,6 +127,11 @@ static int refresh(struct fstable *ft)
 	if (ft->loaded && ft->version == version)
 		return 0;
 	r = table_schema(ft->table, &fresh);
+	if (r == 0 && ft->snap && !ft->loaded) {
+		r = snapshot_schema(ft->snap, ft->table, &ft->then);
+		if (r < 0)
+			schema_free(&fresh);
+	}
 	if (r < 0)
 		return r;
 	if (ft->loaded)
@@ -125,8 +141,8 @@ static int refresh(struct fstable *ft)
 	ft->version = version;
 	ft->loaded = true;
 	ft->expires = false;
-	for (uint32_t i = 0; i < fresh.nfamilies; i++)
-		if (fresh.families[i].attrs.ttl_ms != TTL_FOREVER)
+	for (uint32_t i = 0; i < shown(ft)->nfamilies; i++)
+		if (shown(ft)->families[i].attrs.ttl_ms != TTL_FOREVER)
 			ft->expires = true;
 	return 0;
 }
@@ -155,9 +171,9 @@ int fstable_family(struct fstable *ft, struct bytes family,
 	pthread_mutex_lock(&ft->lock);
 	r = refresh(ft);
 	if (r == 0) {
-		i = schema_find(&ft->schema, family);
+		i = schema_find(shown(ft), family);
 		if (i >= 0 && out)
-			*out = ft->schema.families[i].attrs;
+			*out = shown(ft)->families[i].attrs;
 		r = i >= 0;
 	}
 	pthread_mutex_unlock(&ft->lock);

@@ -170,10 +170,13 @@ c" ]
 	[ "$(cat "$S/f/q/latest" "$S/f:q")" = "new
 new" ]
 	[ "$(grep -c "new\|old" "$M/T/.snapshot/s/.cells")" = 1 ]
+	# Who asks all the time is told, too.
 	for _ in {1..300}; do
 		[ -e "$S/g/q/$now" ] || break
 		sleep 0.1
 	done
+	[ ! -e "$S/g/q/$now" ]
+	[ ! -e "$S/g" ]
 	[ "$(ls "$S")" = f ]
 	[ "$(cat "$M/T/r/g/q/$now")" = short ]
 }
