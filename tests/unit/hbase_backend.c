@@ -44,6 +44,7 @@ struct played_cluster {
 	struct cell sent[SENT_MAX];
 	size_t nsent;
 	bool wants_lengths;  /* the last scan of the table, of its values */
+	unsigned of_all;     /* scans of it that ask for no range of columns */
 	unsigned compacting; /* so often it says that it is at it */
 	bool is_compacted;
 };
@@ -85,6 +86,12 @@ static bool wants_lengths(struct bytes filter)
 	       !memcmp(at, yes, sizeof(yes));
 }
 
+static bool names(struct bytes filter, const char *class)
+{
+	return filter.len &&
+	       memmem(filter.data, filter.len, class, strlen(class)) != NULL;
+}
+
 static void answer_scan(struct played_cluster *c, int fd,
 			const struct server_request *q)
 {
@@ -98,6 +105,7 @@ static void answer_scan(struct played_cluster *c, int fd,
 		server_put_region(&e, c->port);
 	} else {
 		c->wants_lengths = wants_lengths(m.scan.filter);
+		c->of_all += !names(m.scan.filter, "ColumnRangeFilter");
 		put_cells(c, m.scan.columns, &e);
 	}
 	proto_init(&pb_scan_response, &answer);
@@ -455,6 +463,45 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
 	begin(&c, &s, &t);
 	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
 	assert_null(strstr(c.methods, " Multi"));
+	end(&c, s, t);
+}
+
+/*
+ * In the classic order markers of the column and of the family count. Of a row with
+ * a million columns no other is read.
+ */
+static void a_put_looks_at_its_column_alone(void **state)
+{
+	const struct change cells[] = {
+		{.op = CHANGE_DELETE_FAMILY,
+		 .family = bytes_str("a"),
+		 .ts = FUTURE + 5},
+		{.op = CHANGE_PUT,
+		 .family = bytes_str("a"),
+		 .qualifier = bytes_str("p"),
+		 .ts = FUTURE + 7},
+		{.op = CHANGE_DELETE_COLUMN,
+		 .family = bytes_str("a"),
+		 .qualifier = bytes_str("q"),
+		 .ts = FUTURE},
+	};
+	struct change change = {.op = CHANGE_PUT,
+				.family = bytes_str("a"),
+				.qualifier = bytes_str("q"),
+				.ts = TS_AUTO};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct played_cluster c = {.cells = cells, .ncells = 3};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	assert_true(change.ts_given == FUTURE + 6);
+	change.qualifier = (struct bytes){0};
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	assert_true(change.ts_given == FUTURE + 6);
+	assert_int_equal(c.of_all, 0);
 	end(&c, s, t);
 }
 
@@ -844,6 +891,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
+		cmocka_unit_test(a_put_looks_at_its_column_alone),
 		cmocka_unit_test(that_no_time_is_left_is_known_before),
 		cmocka_unit_test(a_read_only_table_is_not_writable),
 		cmocka_unit_test(

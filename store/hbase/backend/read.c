@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "store/hbase/backend/inside.h"
-#include "store/hbase/calls/table_scan.h"
+#include "store/hbase/calls/range_scan.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/filters/filter_message.h"
 
@@ -106,49 +106,95 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	return r == -EPERM ? 0 : r;
 }
 
-/*
- * The newest timestamp in a row's family, or of one column of it, markers
- * included. HBase gives whole families only.
- */
-static int newest_raw(struct table *t, struct bytes row, struct bytes family,
-		      const struct bytes *qualifier, int64_t *ts)
+/* A scan of the keys of all that is stored in a family of a row, or a part. */
+struct raw_scan {
+	struct filter_list filters;
+	struct pb_column column;
+	struct range_scan *scan;
+};
+
+static void raw_scan_free(struct raw_scan *s)
 {
-	const struct pb_column column = {.here = true, .family = family};
+	range_scan_free(s->scan);
+	filter_list_free(&s->filters);
+}
+
+/* With @to NULL of the whole family, else of columns from one to another. */
+static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
+			const struct bytes *from, const struct bytes *to,
+			struct raw_scan *s)
+{
 	static const uint8_t yes = 0xff;
-	const struct pb_attribute raw = {true, bytes_str("_raw_"),
-					 bytes_of(&yes, 1)};
+	static const struct pb_attribute raw = {
+		true, {(const uint8_t *)"_raw_", 5}, {&yes, 1}};
 	struct range_scan_options o = {
 		.cluster = cluster_of(t),
 		.table = name_of(t),
 		.rows_max = 1,
 	};
-	struct filter_list filters = {0};
-	struct table_scan *scan = NULL;
-	struct cell cell;
-	bool found = false;
 	int r;
 
+	*s = (struct raw_scan){.column = {.here = true, .family = family}};
 	proto_init(&pb_scan, &o.scan);
-	filter_add_keys(&filters, true);
-	r = filter_message(&filters, &o.scan.filter);
-	o.scan.columns = (struct proto_list){.items = &column, .n = 1};
+	if (to)
+		filter_add_range(&s->filters, *from, true, *to, true);
+	filter_add_keys(&s->filters, true);
+	r = filter_message(&s->filters, &o.scan.filter);
+	o.scan.columns = (struct proto_list){.items = &s->column, .n = 1};
 	o.scan.attributes = (struct proto_list){.items = &raw, .n = 1};
 	o.scan.versions = INT32_MAX;
 	o.scan.start_row = o.scan.stop_row = row;
 	o.scan.include_stop = true;
-	if (r == 0)
-		r = table_scan_new(&o, &scan);
-	while (r == 0 && (r = table_scan_next(scan, &cell)) > 0) {
-		r = 0;
+	return r < 0 ? r : range_scan_new(&o, &s->scan);
+}
+
+/* Raises *ts to what the scan gives of the column, and markers of its family. */
+static int raw_scan_newest(struct raw_scan *s, const struct bytes *qualifier,
+			   bool *found, int64_t *ts)
+{
+	struct cell cell;
+	int r;
+
+	while ((r = range_scan_next(s->scan, &cell)) > 0) {
 		if (qualifier && !kind_is_family_marker(cell.kind) &&
 		    !bytes_eq(cell.qualifier, *qualifier))
 			continue;
-		if (!found || cell.ts > *ts)
+		if (!*found || cell.ts > *ts)
 			*ts = cell.ts;
-		found = true;
+		*found = true;
 	}
-	table_scan_free(scan);
-	filter_list_free(&filters);
+	return r;
+}
+
+/*
+ * The newest timestamp in a row's family, or of one column of it, markers
+ * included. Those of the family stand in front of it, as if they were of the
+ * column without a name, and are read beside the column: nothing else is, for
+ * a row may have a million of them.
+ */
+static int newest_raw(struct table *t, struct bytes row, struct bytes family,
+		      const struct bytes *qualifier, int64_t *ts)
+{
+	const struct bytes none = bytes_str("");
+	bool has_front = qualifier && qualifier->len;
+	struct retry retry = cluster_retry(cluster_of(t));
+	struct raw_scan column, front = {0};
+	bool found = false;
+	int r;
+
+	if (qualifier && !has_front)
+		qualifier = &none;
+	r = raw_scan_new(t, row, family, qualifier, qualifier, &column);
+	if (r == 0 && has_front)
+		r = raw_scan_new(t, row, family, &none, &none, &front);
+	if (r == 0 && has_front)
+		r = range_scan_start(front.scan, &retry);
+	if (r == 0)
+		r = raw_scan_newest(&column, qualifier, &found, ts);
+	if (r == 0 && has_front)
+		r = raw_scan_newest(&front, qualifier, &found, ts);
+	raw_scan_free(&front);
+	raw_scan_free(&column);
 	return r < 0 ? r : found;
 }
 
