@@ -33,6 +33,7 @@ struct played_cluster {
 	_Atomic unsigned overtaken;
 	unsigned unserved; /* so often the region is elsewhere */
 	bool read_only;
+	bool keeps;	     /* a family of others that keeps deleted cells */
 	const char *refusal; /* what a server says to changes, or NULL */
 	const struct change *cells;
 	size_t ncells;
@@ -178,6 +179,19 @@ static void answer_description(struct played_cluster *c, int fd, uint32_t id)
 				 0);
 	assert_int_equal(
 		descriptor_put(bytes_str("t"), &schema, NULL, 0, &body), 0);
+	if (c->keeps) {
+		const struct pb_pair pair = {
+			.here = true,
+			.first = bytes_str("KEEP_DELETED_CELLS"),
+			.second = bytes_str("TRUE")};
+		const struct pb_family family = {
+			.name = bytes_str("k"),
+			.attributes = {.items = &pair, .n = 1}};
+		struct encoder e = {.out = &body};
+
+		put_u8(&e, 3 << 3 | 2);
+		put_sized(&e, &pb_family, &family);
+	}
 	if (c->read_only) {
 		const struct pb_pair pair = {.first = bytes_str("READONLY"),
 					     .second = bytes_str("true")};
@@ -722,6 +736,29 @@ static void a_change_of_one_family_is_a_call_of_its_own(void **state)
 	schema_free(&a.to);
 }
 
+/* As the words of a past that is refused say. */
+static void a_schema_that_is_written_again_notes_since_when(void **state)
+{
+	struct played_cluster c = {.keeps = true};
+	struct alter a = {.rest = ALTER_KEEP};
+	struct store *s;
+	struct table *t;
+
+	begin(&c, &s, &t);
+	assert_int_equal(table_schema(t, &a.to), 0);
+	assert_int_equal(table_change(t, &a), 0);
+	assert_non_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c, s, t);
+	c = (struct played_cluster){0};
+	begin(&c, &s, &t);
+	assert_int_equal(table_schema(t, &a.to), 0);
+	assert_int_equal(table_change(t, &a), 0);
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c, s, t);
+}
+
 static int edit_add(void *arg, const struct schema *now, struct alter *a)
 {
 	unsigned *calls = arg;
@@ -902,6 +939,8 @@ int main(void)
 		cmocka_unit_test(
 			an_edit_is_made_again_of_what_another_client_did),
 		cmocka_unit_test(a_family_is_added_to_those_that_are_there),
+		cmocka_unit_test(
+			a_schema_that_is_written_again_notes_since_when),
 		cmocka_unit_test(a_change_of_one_family_is_a_call_of_its_own),
 		cmocka_unit_test(
 			a_family_that_another_client_adds_meanwhile_stays),

@@ -315,6 +315,23 @@ static int modify(struct table *t, const struct schema *from,
 	return r;
 }
 
+/*
+ * Does a family keep deleted cells since nobody has noted when? That is written
+ * with the schema, also with one that says nothing new.
+ */
+static int lacks_notes(struct table *t, const struct schema *s)
+{
+	int64_t since;
+	int r = 1;
+
+	for (uint32_t i = 0; i < s->nfamilies && r > 0; i++)
+		if (s->families[i].attrs.keep_deleted == KEEP_DELETED_YES)
+			r = admin_kept_since(cluster_of(t), name_of(t),
+					     bytes_str(s->families[i].name),
+					     &since);
+	return r < 0 ? r : r == 0;
+}
+
 static int alter_once(struct table *t, const struct alter *a)
 {
 	struct schema now = {0}, to = {0};
@@ -328,7 +345,9 @@ static int alter_once(struct table *t, const struct alter *a)
 		r = altered(t, &now, a, &to);
 	if (r == 0)
 		r = descriptor_check(&to);
-	if (r == 0 && !a->dry && !schema_equal(&now, &to))
+	if (r == 0 && !a->dry)
+		r = schema_equal(&now, &to) ? lacks_notes(t, &to) : 1;
+	if (r > 0)
 		r = modify(t, &now, &to);
 	schema_free(&now);
 	schema_free(&to);
