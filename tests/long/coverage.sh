@@ -15,9 +15,9 @@ dir=${CELLFS_COVER:-build-cover}
 	-Db_coverage=true -Db_ndebug=true -Db_lundef=false >/dev/null
 tests=(wal wal_crash wal_damage wal_direct wal_kept wal_replay wal_salvage wal_space record notes engine
 	engine_background engine_tables failing
-	catalog manifest_old levels history alive alive_kept merge runs visibility
+	catalog catalog_bytes catalog_crash catalog_damage manifest_old levels history alive alive_kept merge runs visibility
 	visibility_random compaction damage damage_every repair repair_every clone
-	sstable sst_check sst_format sst_index block bloom bare schema bytes cells name remote hold
+	sstable sst_check sst_damage sst_format sst_index sst_threads sst_writer block bloom bare schema bytes cells name remote hold
 	moments store shape namespace no_memory no_memory_check
 	fuzz-catalog fuzz-manifest_old fuzz-record fuzz-schema fuzz-wal
 	fuzz-block fuzz-sstable fuzz-name fuzz-cells fuzz-export fuzz-served
