@@ -419,7 +419,9 @@ int table_has_family(struct table *t, struct bytes row, struct bytes family)
 	return has_any(t, row, &family);
 }
 
-int store_flush(struct store *s, struct table *t)
+/* A call that changes files, and no cell: of one table, or with NULL of all. */
+static int care(struct store *s, struct table *t, enum store_call call,
+		int (*op)(struct store *s, struct table *t))
 {
 	uint64_t begin = watch_begin(s);
 	int r;
@@ -428,23 +430,19 @@ int store_flush(struct store *s, struct table *t)
 	if (r == 0)
 		r = front_owns(s, t);
 	if (r == 0)
-		r = s->ops->flush(s, t);
-	watch_end(s, CALL_FLUSH, begin);
+		r = op(s, t);
+	watch_end(s, call, begin);
 	return front_end(s, r);
+}
+
+int store_flush(struct store *s, struct table *t)
+{
+	return care(s, t, CALL_FLUSH, s->ops->flush);
 }
 
 int store_compact(struct store *s, struct table *t)
 {
-	uint64_t begin = watch_begin(s);
-	int r;
-
-	r = front_begin_write(s);
-	if (r == 0)
-		r = front_owns(s, t);
-	if (r == 0)
-		r = s->ops->compact(s, t);
-	watch_end(s, CALL_COMPACT, begin);
-	return front_end(s, r);
+	return care(s, t, CALL_COMPACT, s->ops->compact);
 }
 
 int store_check_part(struct store *s, struct store_checking *at, uint64_t bytes,

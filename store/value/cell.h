@@ -39,6 +39,20 @@ static inline bool kind_is_marker(uint8_t kind)
 	return kind != CELL_PUT;
 }
 
+/* Is it the kind of a cell that is stored? From a file or a server it may be any. */
+static inline bool kind_is_stored(uint64_t kind)
+{
+	switch (kind) {
+	case CELL_PUT:
+	case CELL_DELETE:
+	case CELL_DELETE_FAMILY_VERSION:
+	case CELL_DELETE_COLUMN:
+	case CELL_DELETE_FAMILY:
+		return true;
+	}
+	return false;
+}
+
 /* "cellkind" as it is written in .cells and in .raw file names. */
 const char *kind_name(uint8_t kind);
 /* The kind that has this name, -1 if no kind has. */

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "store/hbase/backend/inside.h"
+#include "store/hbase/backend/scan_request.h"
 #include "store/hbase/calls/table_scan.h"
 #include "store/hbase/filters/filter_message.h"
 #include "store/hbase/master/admin.h"
@@ -144,9 +145,6 @@ static int count_puts(struct table *t, const struct schema *s,
 static int check_versions(struct table *t, const struct schema *s,
 			  const struct scan_spec *spec)
 {
-	static const uint8_t yes = 0xff;
-	const struct pb_attribute raw = {true, bytes_str("_raw_"),
-					 bytes_of(&yes, 1)};
 	struct range_scan_options o = {
 		.cluster = cluster_of(t),
 		.table = name_of(t),
@@ -158,7 +156,7 @@ static int check_versions(struct table *t, const struct schema *s,
 	proto_init(&pb_scan, &o.scan);
 	filter_add_keys(&filters, true);
 	r = filter_message(&filters, &o.scan.filter);
-	o.scan.attributes = (struct proto_list){.items = &raw, .n = 1};
+	scan_ask_raw(&o.scan);
 	o.scan.versions = INT32_MAX;
 	if (spec->row_start.len)
 		o.scan.start_row = spec->row_start;

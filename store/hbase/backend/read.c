@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "store/hbase/backend/inside.h"
+#include "store/hbase/backend/scan_request.h"
 #include "store/hbase/calls/range_scan.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/filters/filter_message.h"
@@ -124,9 +125,6 @@ static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
 			const struct bytes *from, const struct bytes *to,
 			struct raw_scan *s)
 {
-	static const uint8_t yes = 0xff;
-	static const struct pb_attribute raw = {
-		true, {(const uint8_t *)"_raw_", 5}, {&yes, 1}};
 	struct range_scan_options o = {
 		.cluster = cluster_of(t),
 		.table = name_of(t),
@@ -141,7 +139,7 @@ static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
 	filter_add_keys(&s->filters, true);
 	r = filter_message(&s->filters, &o.scan.filter);
 	o.scan.columns = (struct proto_list){.items = &s->column, .n = 1};
-	o.scan.attributes = (struct proto_list){.items = &raw, .n = 1};
+	scan_ask_raw(&o.scan);
 	o.scan.versions = INT32_MAX;
 	o.scan.start_row = o.scan.stop_row = row;
 	o.scan.include_stop = true;

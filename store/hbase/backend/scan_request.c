@@ -252,7 +252,7 @@ bool scan_request_is_empty(const struct scan_spec *spec)
 	return spec->reversed ? order < 0 : order > 0;
 }
 
-/* Asks for the families of the columns as a whole. */
+/* Asks for the families of the columns as a whole; scan_request_wants() does the rest. */
 static int ask_families(struct scan_request *q, struct pb_scan *scan)
 {
 	if (!q->ncolumns)
@@ -268,15 +268,15 @@ static int ask_families(struct scan_request *q, struct pb_scan *scan)
 	return 0;
 }
 
-/* HBase gives whole families to a raw scan: scan_request_wants() does the rest. */
-static int ask_raw(struct scan_request *q, struct pb_scan *scan)
+void scan_ask_raw(struct pb_scan *scan)
 {
-	static const uint8_t yes = 0xff;
+	static const struct pb_attribute raw = {
+		.here = true,
+		.name = {.data = (const uint8_t *)"_raw_", .len = 5},
+		.value = {.data = (const uint8_t *)"\xff", .len = 1},
+	};
 
-	q->attribute = (struct pb_attribute){true, bytes_str("_raw_"),
-					     bytes_of(&yes, 1)};
-	scan->attributes = (struct proto_list){.items = &q->attribute, .n = 1};
-	return ask_families(q, scan);
+	scan->attributes = (struct proto_list){.items = &raw, .n = 1};
 }
 
 bool scan_request_wants(const struct scan_request *q, const struct cell *c)
@@ -336,9 +336,9 @@ int scan_request_init(struct scan_request *q, struct table *t,
 		scan->store_offset = (uint32_t)spec->family_offset;
 	}
 	scan->families_on_demand = false;
-	if (r == 0 && spec->raw)
-		r = ask_raw(q, scan);
-	else if (r == 0 && q->by_filter)
+	if (spec->raw)
+		scan_ask_raw(scan);
+	if (r == 0 && (spec->raw || q->by_filter))
 		r = ask_families(q, scan);
 	return r < 0 ? r : 1;
 }

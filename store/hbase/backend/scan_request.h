@@ -23,10 +23,14 @@ struct scan_request {
 	size_t ncolumns;
 	struct bytes *qualifiers;
 	struct pb_family_range *ranges;
-	struct pb_attribute attribute;
 	bool by_filter; /* columns are picked by a filter of the server */
 };
 
+/*
+ * Has a Scan show what is deleted too, and delete markers: in HBase such a scan is
+ * of whole families.
+ */
+void scan_ask_raw(struct pb_scan *scan);
 /*
  * Is there no row, or no time, between the bounds? HBase would take equal rows
  * for a get. A family may have a range of its own instead of the scan's.

@@ -57,20 +57,6 @@ static bool take_key(struct decoder *d, struct cell *c)
 	return true;
 }
 
-static bool is_kind(uint8_t kind)
-{
-	switch (kind) {
-	case CELL_PUT:
-	case CELL_DELETE:
-	case CELL_DELETE_FAMILY_VERSION:
-	case CELL_DELETE_COLUMN:
-	case CELL_DELETE_FAMILY:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static const char ts_fault[] = "has a timestamp out of range";
 
 /* So much of a key is said. */
@@ -118,7 +104,7 @@ static const char *take_cell(struct decoder *d, struct cell *c)
 		return "has a value that is too long";
 	if (c->ts < 0 || c->ts > TS_MAX)
 		return ts_fault;
-	if (!is_kind(c->kind))
+	if (!kind_is_stored(c->kind))
 		return "is of an unknown kind";
 	return NULL;
 }

@@ -293,19 +293,6 @@ static bool place_before(const struct place *a, const struct place *b)
 	return a->seq > b->seq;
 }
 
-static bool kind_is_known(uint64_t kind)
-{
-	switch (kind) {
-	case CELL_PUT:
-	case CELL_DELETE:
-	case CELL_DELETE_FAMILY_VERSION:
-	case CELL_DELETE_COLUMN:
-	case CELL_DELETE_FAMILY:
-		return true;
-	}
-	return false;
-}
-
 /* Checks a cell, and unless it is the row's first, that it follows @last. */
 static int decode_cell(struct block *b, uint32_t i, bool first,
 		       struct place *last)
@@ -318,7 +305,7 @@ static int decode_cell(struct block *b, uint32_t i, bool first,
 		.kind = (uint8_t)kind,
 	};
 
-	if (!kind_is_known(kind))
+	if (!kind_is_stored(kind))
 		return damaged("a cell of unknown kind");
 	if (p.id >= b->nqual)
 		return damaged("a cell without a qualifier");

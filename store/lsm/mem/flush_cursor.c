@@ -97,16 +97,11 @@ static int run_seek_cell(struct cursor *base, struct bytes qualifier,
 			 int64_t ts, uint8_t kind)
 {
 	struct flush_cursor *c = self(base);
-	struct entry key = {
-		.qualifier = qualifier,
-		.ts = ts,
-		.seq = UINT64_MAX,
-		.kind = kind,
-	};
 
 	if (!c->cell)
 		return 0;
-	return stand_on_cell(c, memrow_seek(c->rows[c->at].row, &key, c->cell));
+	return stand_on_cell(c, memrow_seek(c->rows[c->at].row, qualifier, ts,
+					    kind, c->cell));
 }
 
 static void run_close(struct cursor *base)

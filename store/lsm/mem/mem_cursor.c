@@ -178,16 +178,11 @@ static int mem_seek_cell(struct cursor *base, struct bytes qualifier,
 			 int64_t ts, uint8_t kind)
 {
 	struct mem_cursor *c = mem(base);
-	struct entry key = {
-		.qualifier = qualifier,
-		.ts = ts,
-		.seq = UINT64_MAX,
-		.kind = kind,
-	};
 
 	if (!c->cell)
 		return 0;
-	return stand_on_cell(c, memrow_seek(c->row, &key, c->cell));
+	return stand_on_cell(c,
+			     memrow_seek(c->row, qualifier, ts, kind, c->cell));
 }
 
 bool memtable_cursor_covered(const struct mem_cursor *c, const struct cover *k)

@@ -30,7 +30,8 @@ static struct memcell *memrow_last(const struct memrow *r)
 			   : (struct memcell *)more;
 }
 
-int memcell_cmp(const struct entry *key, const struct memcell *c)
+/* As entry_cmp(). */
+static int cmp_cell(const struct entry *key, const struct memcell *c)
 {
 	bool fk = kind_is_family_marker(key->kind);
 	bool fc = kind_is_family_marker(c->kind);
@@ -92,7 +93,7 @@ static uint64_t cell_head(struct bytes qualifier, int64_t ts, uint8_t kind,
 
 static int cell_key_cmp(const void *key, const void *item)
 {
-	return memcell_cmp(key, item);
+	return cmp_cell(key, item);
 }
 
 static uint64_t cell_key_head(const void *key, uint32_t skip)
@@ -218,10 +219,10 @@ static struct memcell *memrow_before(const struct memrow *r,
 	unsigned steps = 0;
 	int d = 1;
 
-	if (hint && memcell_cmp(key, hint) > 0)
+	if (hint && cmp_cell(key, hint) > 0)
 		before = hint;
 	c = before ? memcell_next(before) : memrow_first(r);
-	while (c && (d = memcell_cmp(key, c)) > 0) {
+	while (c && (d = cmp_cell(key, c)) > 0) {
 		before = c;
 		if (w && ++steps > SEEK_STEPS) {
 			struct entry at = memcell_entry(before);
@@ -230,7 +231,7 @@ static struct memcell *memrow_before(const struct memrow *r,
 			/*
 			 * An index that lacks cells may return an earlier cell.
 			 */
-			if (c && memcell_cmp(&at, c) < 0)
+			if (c && cmp_cell(&at, c) < 0)
 				before = c;
 			w = NULL;
 		}
@@ -248,7 +249,7 @@ bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 	struct entry key = memcell_entry(c);
 	bool equal;
 
-	if (last && memcell_cmp(&key, last) > 0) {
+	if (last && cmp_cell(&key, last) > 0) {
 		before = last;
 	} else if (last) {
 		before = memrow_before(r, &key, hint, &equal);
@@ -278,28 +279,34 @@ void memrow_ahead(const struct memrow *r)
 	__builtin_prefetch(memrow_last(r));
 }
 
-struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
-			    struct memcell *from)
+struct memcell *memrow_seek(const struct memrow *r, struct bytes qualifier,
+			    int64_t ts, uint8_t kind, struct memcell *from)
 {
+	const struct entry key = {
+		.qualifier = qualifier,
+		.ts = ts,
+		.seq = UINT64_MAX,
+		.kind = kind,
+	};
 	struct memcell *c = from ? from : memrow_first(r), *found;
 	struct memwide *w;
 	struct memindex_pos pos;
 
 	for (unsigned i = 0; i < SEEK_STEPS; i++) {
-		if (!c || memcell_cmp(key, c) <= 0)
+		if (!c || cmp_cell(&key, c) <= 0)
 			return c;
 		c = memcell_next(c);
 	}
 	w = memrow_wide(r);
-	if (w && c && memcell_cmp(key, c) > 0) {
+	if (w && c && cmp_cell(&key, c) > 0) {
 		struct entry at = memcell_entry(c);
 
-		found = memindex_below(&w->index, key, false, &pos);
+		found = memindex_below(&w->index, &key, false, &pos);
 		/* Never move backwards: the index may lack cells. */
-		if (found && memcell_cmp(&at, found) < 0)
+		if (found && cmp_cell(&at, found) < 0)
 			c = found;
 	}
-	while (c && memcell_cmp(key, c) > 0)
+	while (c && cmp_cell(&key, c) > 0)
 		c = memcell_next(c);
 	return c;
 }

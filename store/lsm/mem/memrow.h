@@ -94,9 +94,6 @@ static inline struct entry memcell_entry(const struct memcell *c)
 	};
 }
 
-/* As entry_cmp(). */
-int memcell_cmp(const struct entry *key, const struct memcell *c);
-
 /* Allocates a row without cells, not yet visible; NULL without memory. */
 struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key);
 /* Allocates a cell that is in no row yet; NULL without memory. */
@@ -110,10 +107,11 @@ bool memrow_link(struct memrow *r, struct arena *a, struct memcell *c,
 /* Prefetches what memrow_link() looks at first. For the writer. */
 void memrow_ahead(const struct memrow *r);
 /*
- * The first cell >= @key, from @from on; @from is NULL (the whole row) or a
+ * The first cell of @qualifier that is of @ts or older and, of @ts, of @kind or a
+ * lower one, or else what follows; from @from on, which is NULL (the whole row) or a
  * cell of the row. NULL if there is none.
  */
-struct memcell *memrow_seek(const struct memrow *r, const struct entry *key,
-			    struct memcell *from);
+struct memcell *memrow_seek(const struct memrow *r, struct bytes qualifier,
+			    int64_t ts, uint8_t kind, struct memcell *from);
 
 #endif

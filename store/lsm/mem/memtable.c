@@ -345,12 +345,6 @@ bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 {
 	struct memrow *r =
 		rowmap_find(&mt->map, tree, row, rowmap_hash(tree, row));
-	struct entry key = {
-		.qualifier = qualifier,
-		.ts = INT64_MAX,
-		.seq = UINT64_MAX,
-		.kind = UINT8_MAX,
-	};
 	struct memcell *c;
 	bool found = false;
 
@@ -363,7 +357,7 @@ bool memtable_column_newest(struct memtable *mt, uint32_t tree,
 		*ts = c->ts;
 		found = true;
 	}
-	c = memrow_seek(r, &key, c);
+	c = memrow_seek(r, qualifier, INT64_MAX, UINT8_MAX, c);
 	if (c && bytes_eq(memcell_qualifier(c), qualifier) &&
 	    (!found || c->ts > *ts)) {
 		*ts = c->ts;
