@@ -161,7 +161,7 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
 }
 
 static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
-			 off_t off, bool sync)
+			 off_t off, int flags)
 {
 	struct counter *c = (struct counter *)f;
 	int64_t delta = 0;
@@ -170,7 +170,7 @@ static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&c->lock);
-	r = add(fs, c, delta, sync);
+	r = add(fs, c, delta, flags & O_DSYNC);
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;
 	pthread_mutex_unlock(&c->lock);

@@ -374,7 +374,7 @@ static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 
 /* Writes to a control file that acts when it is written. */
 static int control_write(struct fs *fs, struct open_file *f, struct bytes data,
-			 off_t off, bool sync)
+			 off_t off, int flags)
 {
 	struct reader *rd = (struct reader *)f;
 

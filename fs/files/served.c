@@ -188,7 +188,7 @@ static int session_read(struct fs *fs, struct open_file *file, fuse_req_t req,
 }
 
 static int session_write(struct fs *fs, struct open_file *file,
-			 struct bytes data, off_t off, bool sync)
+			 struct bytes data, off_t off, int flags)
 {
 	return served_feed(((struct served_file *)file)->served, data);
 }

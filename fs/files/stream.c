@@ -514,7 +514,7 @@ static int hold_lines(struct stream *s, size_t n)
 }
 
 static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
-			off_t off, bool sync)
+			off_t off, int flags)
 {
 	struct stream *s = (struct stream *)f;
 	int r;

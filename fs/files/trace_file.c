@@ -92,7 +92,7 @@ static int trace_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 }
 
 static int trace_file_write(struct fs *fs, struct open_file *f,
-			    struct bytes data, off_t off, bool sync)
+			    struct bytes data, off_t off, int flags)
 {
 	char text[32] = "", end;
 	double ms;

@@ -64,7 +64,6 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	w->fs = fs;
 	w->ts = -1;
 	w->pending_size = -1;
-	w->append = flags & O_APPEND;
 	w->opener = opener;
 	w->flags = flags & O_DSYNC ? CELLFILE_SYNC : 0;
 	pthread_mutex_init(&w->lock, NULL);
@@ -82,9 +81,8 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	w->file.ops =
 		w->type == WRITER_SCRATCH ? &writer_scratch_ops : &writer_ops;
 	w->file.refs = 1;
-	w->tail = w->type != WRITER_SCRATCH && w->append;
-	/* Text appended to a schema is not a complete schema. */
-	w->edit.patched = w->tail;
+	if (flags & O_APPEND)
+		writer_begin_tail(w);
 	*out = w;
 	return 0;
 fail:
@@ -335,7 +333,7 @@ int writer_say_moved(void)
 }
 
 static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
-			off_t off, bool sync)
+			off_t off, int flags)
 {
 	struct writer *w = writer_of(f);
 	int err;
@@ -346,13 +344,13 @@ static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
 		pthread_mutex_unlock(&w->lock);
 		return err;
 	}
-	err = writer_write_draft(w, data, (uint64_t)off);
+	err = writer_write_draft(w, data, (uint64_t)off, flags & O_APPEND);
 	if (err) {
 		w->broken = true;
 		keep_failure(w, err);
 	}
 	/* A part of a schema cannot be applied. */
-	if (!err && sync && w->type == WRITER_CELL)
+	if (!err && flags & O_DSYNC && w->type == WRITER_CELL)
 		err = writer_publish(w, false, CELLFILE_SYNC);
 	writer_unlock(w);
 	return err;

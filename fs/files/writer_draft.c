@@ -196,7 +196,18 @@ static void note_size(struct writer *w)
 	w->flushed_ns = 0;
 }
 
-int writer_write_draft(struct writer *w, struct bytes data, uint64_t off)
+void writer_begin_tail(struct writer *w)
+{
+	if (w->type == WRITER_SCRATCH)
+		return;
+	w->tail = true;
+	/* Text appended to a schema is not a complete schema. */
+	w->edit.patched = true;
+}
+
+/* @append (O_APPEND): the offset is not looked at. */
+int writer_write_draft(struct writer *w, struct bytes data, uint64_t off,
+		       bool append)
 {
 	int err = w->type == WRITER_CELL
 			  ? table_writable(fstable_table(w->place.table))
@@ -204,10 +215,12 @@ int writer_write_draft(struct writer *w, struct bytes data, uint64_t off)
 
 	if (err)
 		return err;
-	err = w->tail ? check_tail(w, data.len) : writer_load(w);
+	if (append && !w->loaded && !w->tail)
+		writer_begin_tail(w);
+	err = append && w->tail ? check_tail(w, data.len) : writer_load(w);
 	if (err)
 		return err;
-	if (w->append)
+	if (append)
 		off = w->draft.content.len;
 	err = draft_write(&w->draft, data, off);
 	if (err)

@@ -26,7 +26,6 @@ struct writer {
 	struct fs *fs;
 	struct place place; /* never changes */
 	uint8_t type;	    /* never changes */
-	bool append;	    /* O_APPEND: the offset is not looked at */
 	pid_t opener;	    /* the thread that opened it; never changes */
 	unsigned flags;	    /* CELLFILE_SYNC with O_SYNC or O_DSYNC */
 	/* Created and not published: the size so far, else -1. */
@@ -89,6 +88,8 @@ void writer_unlock(struct writer *w);
  * away.
  */
 int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold);
+/* What is written from now on comes behind what the file has by then. */
+void writer_begin_tail(struct writer *w);
 /* Appends to @out what is stored and the draft that comes behind it. */
 int writer_read_tail(struct writer *w, struct buf *out);
 /* Makes the whole content in @whole; the draft stays as it is. */
@@ -100,7 +101,8 @@ int writer_load(struct writer *w);
 /* How long the file is to its writer: 1; 0 when it is as long as stored. */
 int writer_draft_size(struct writer *w, uint64_t *size);
 /* On an error the draft lacks @data, or a part of it. */
-int writer_write_draft(struct writer *w, struct bytes data, uint64_t off);
+int writer_write_draft(struct writer *w, struct bytes data, uint64_t off,
+		       bool append);
 int writer_truncate_draft(struct writer *w, uint64_t len);
 void writer_note_flush(struct writer *w);
 /* Wakes those who wait for a pending file in writer_hides(). */

@@ -3,6 +3,7 @@
  * there, so that nothing is gathered and nothing published.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "fs/files/writer_inside.h"
@@ -24,11 +25,11 @@ static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 }
 
 static int scratch_file_write(struct fs *fs, struct open_file *f,
-			      struct bytes data, off_t off, bool sync)
+			      struct bytes data, off_t off, int flags)
 {
 	struct writer *w = writer_of(f);
 	int r = scratch_write(fs->writes->scratch, w->place.node, data,
-			      (uint64_t)off, w->append);
+			      (uint64_t)off, flags & O_APPEND);
 
 	return r == -ESTALE ? writer_say_moved() : r;
 }

@@ -52,9 +52,13 @@ struct file_ops {
 	/* If it returns 0, it has replied. */
 	int (*read)(struct fs *fs, struct open_file *f, fuse_req_t req,
 		    size_t size, off_t off);
-	/* With @sync (O_SYNC, O_DSYNC) what is written is on disk. */
+	/*
+	 * @flags: the descriptor's of now, which fcntl(2) may have changed
+	 * since the open. With O_DSYNC (O_SYNC has it, too) what is written is
+	 * on disk.
+	 */
 	int (*write)(struct fs *fs, struct open_file *f, struct bytes data,
-		     off_t off, bool sync);
+		     off_t off, int flags);
 	/* close(2) of a descriptor, perhaps of several. NULL: 0. */
 	int (*flush)(struct fs *fs, struct open_file *f);
 	/* Publishes what is owed; the caller syncs the store. NULL: 0. */

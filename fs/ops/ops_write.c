@@ -134,14 +134,12 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size,
 {
 	struct fs *fs = fs_begin(req);
 	struct open_file *f = handles_get(fs->handles, fi->fh, NULL);
-	/* Set by the descriptor, or for this write alone (RWF_DSYNC). */
-	bool sync = fi->flags & O_DSYNC;
 	int r = -EBADF;
 
 	if (f && f->ops->write)
 		r = off < 0 ? -EINVAL
 			    : f->ops->write(fs, f, bytes_of(data, size), off,
-					    sync);
+					    fi->flags);
 	open_file_drop(f);
 	if (r) {
 		fs_reply_err(req, "write", ino, NULL, r);

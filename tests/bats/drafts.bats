@@ -233,6 +233,39 @@ ticks() {
 	[ "$(tr '\n' ' ' < "$M/T/R/f:q")" = "a b c d " ]
 }
 
+# As fdopen(3) with "a" does, and who takes a descriptor of a log to edit.
+@test "a descriptor appends from when fcntl says so, and no longer" {
+	a_row
+	mkdir -p "$M/T/R/f/q"
+	python3 - "$M/T/R/f:q" "$M/T/R/f/q/latest" "$M/T/R/f/v/7" "$M/T/R/.s" <<-'EOF'
+		import os, sys
+		from fcntl import fcntl, F_SETFL
+		def value(path):
+		    return open(path, "rb").read()
+		os.makedirs(os.path.dirname(sys.argv[3]))
+		for path in sys.argv[1:]:
+		    open(path, "wb").write(b"abc")
+		    fd = os.open(path, os.O_RDWR | os.O_APPEND)
+		    os.write(fd, b"de")
+		    fcntl(fd, F_SETFL, 0)
+		    os.pwrite(fd, b"F", 1)
+		    assert os.pread(fd, 9, 0) == b"aFcde", path
+		    fcntl(fd, F_SETFL, os.O_APPEND)
+		    os.write(fd, b"g")
+		    os.close(fd)
+		    assert value(path) == b"aFcdeg", path
+		    one, two = (os.open(path, os.O_WRONLY) for _ in range(2))
+		    for fd in one, two:
+		        fcntl(fd, F_SETFL, os.O_APPEND)
+		    for fd, byte in (one, b"1"), (two, b"2"), (one, b"3"):
+		        os.write(fd, byte)
+		        os.fsync(fd)
+		    os.close(one), os.close(two)
+		    assert value(path) == b"aFcdeg123", path
+		os.unlink(sys.argv[4])
+		EOF
+}
+
 @test "two descriptors that write each have a version of their own" {
 	a_row
 	exec 7> "$M/T/R/f:q" 8> "$M/T/R/f:q"

@@ -338,9 +338,20 @@ void empty_row(struct world *w, const char *row)
 	table_unref(t);
 }
 
-int write_byte(struct world *w, uint64_t node, uint64_t handle)
+static int write_with(struct world *w, uint64_t node, uint64_t handle,
+		      uint32_t flags)
 {
-	struct fuse_write_in in = {.fh = handle, .size = 1};
+	struct fuse_write_in in = {.fh = handle, .size = 1, .flags = flags};
 
 	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
+}
+
+int write_byte(struct world *w, uint64_t node, uint64_t handle)
+{
+	return write_with(w, node, handle, 0);
+}
+
+int append_byte(struct world *w, uint64_t node, uint64_t handle)
+{
+	return write_with(w, node, handle, O_APPEND);
 }

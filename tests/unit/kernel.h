@@ -69,6 +69,8 @@ int rename_in(struct world *w, uint64_t dir, const char *from, const char *to);
 void forget(struct world *w, uint64_t node);
 /* Into a file that is open, at its beginning. */
 int write_byte(struct world *w, uint64_t node, uint64_t handle);
+/* Behind what it has, as a descriptor with O_APPEND does. */
+int append_byte(struct world *w, uint64_t node, uint64_t handle);
 
 /* They succeed, and give a node. */
 uint64_t made_dir(struct world *w, uint64_t dir, const char *name);

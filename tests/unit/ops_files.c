@@ -265,11 +265,11 @@ static void a_read_ends_where_the_value_does(void **state)
 	row = a_row_with_a_cell(&w, &table);
 	file = looked_up(&w, row, "f:q");
 	handle = opened(&w, file, O_RDWR | O_APPEND);
-	assert_int_equal(write_byte(&w, file, handle), 0);
-	assert_int_equal(write_byte(&w, file, handle), 0);
+	assert_int_equal(append_byte(&w, file, handle), 0);
+	assert_int_equal(append_byte(&w, file, handle), 0);
 	closed(&w, file, handle);
 	handle = opened(&w, file, O_RDWR | O_APPEND);
-	assert_int_equal(write_byte(&w, file, handle), 0);
+	assert_int_equal(append_byte(&w, file, handle), 0);
 	/* What is there, and what will be behind it. */
 	assert_reads(&w, file, handle, 0, "xxx");
 	closed(&w, file, handle);
