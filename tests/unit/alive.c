@@ -18,6 +18,7 @@
 #include "store/lsm/rules/alive_inside.h"
 #include "tests/unit/temp_store.h"
 #include "tests/unit/thorough.h"
+#include "tests/unit/xorshift.h"
 
 #define QUALIFIERS 12
 #define TIMES 60
@@ -26,10 +27,7 @@ static uint64_t rng;
 
 static uint32_t chance(uint32_t n)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)((rng >> 11) % n);
+	return (uint32_t)((xorshift(&rng) >> 11) % n);
 }
 
 static void a_set_holds_what_was_added(void **state)

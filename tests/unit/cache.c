@@ -9,6 +9,7 @@
 
 #include "store/lsm/base/slab.h"
 #include "store/lsm/block/cache.h"
+#include "tests/unit/xorshift.h"
 
 #define NBLOCKS 64
 #define RAW 4000
@@ -363,9 +364,7 @@ static void *reads_at_random(void *arg)
 	uint64_t x = r->seed;
 
 	for (int n = 0; n < 20000; n++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		xorshift(&x);
 		/* Half of it on a few hot blocks. */
 		read_one(r->s, x & 64 ? x % 4 : x % NBLOCKS);
 	}

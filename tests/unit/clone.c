@@ -5,15 +5,10 @@
 
 #include <cmocka.h>
 
-#include "store/lsm/admin/engine.h"
-#include "tests/unit/temp_store.h"
+#include "tests/unit/engine.h"
 
-static struct temp_store *store_of(void **state)
-{
-	return *state;
-}
-
-static int setup(void **state)
+/* Work in the caller, and small files. */
+static int setup_clone(void **state)
 {
 	struct temp_store *s = calloc(1, sizeof(*s));
 
@@ -23,15 +18,6 @@ static int setup(void **state)
 	s->options.inline_background = true;
 	s->options.table_file_bytes = 8 << 10;
 	return temp_make(s);
-}
-
-static int teardown(void **state)
-{
-	struct temp_store *s = *state;
-	int r = temp_remove(s);
-
-	free(s);
-	return r;
 }
 
 static int take(struct temp_store *s, const char *name)
@@ -298,7 +284,7 @@ static void what_cannot_be_cloned_leaves_nothing_behind(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup_clone, teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_clone_holds_what_the_snapshot_shows),
 		T(a_clone_has_a_life_of_its_own),

@@ -16,6 +16,7 @@
 #include "store/lsm/table/sst_file.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
+#include "tests/unit/xorshift.h"
 
 #define PUT CELL_PUT
 #define NOW 1000
@@ -885,10 +886,7 @@ static uint64_t rng = 1;
 
 static uint32_t chance(uint32_t n)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)((rng >> 11) % n);
+	return (uint32_t)((xorshift(&rng) >> 11) % n);
 }
 
 static const char *const rows[] = {"a",	 "aa", "b",  "c",  "ca", "d",  "e",

@@ -11,28 +11,20 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fs/host/descriptors.h"
+#include "tests/unit/child.h"
 
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Runs @test in a process of its own, which has nothing to lose. */
-static void in_child(int (*test)(void))
+static void run(int (*test)(void))
 {
-	int status = 0;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0)
+	if (in_child())
 		_exit(test());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* The kernel as one that does not know close_range(). */
@@ -132,29 +124,29 @@ static int let_go_of_nothing(void)
 
 static void all_but_one_are_closed(void **state)
 {
-	in_child(close_with_range);
-	in_child(keep_the_first);
-	in_child(keep_none);
+	run(close_with_range);
+	run(keep_the_first);
+	run(keep_none);
 }
 
 static void they_are_closed_one_by_one_where_the_kernel_is_old(void **state)
 {
-	in_child(close_without_range);
+	run(close_without_range);
 }
 
 static void what_is_closed_is_filled_and_fails_as_before(void **state)
 {
-	in_child(fill_two);
+	run(fill_two);
 }
 
 static void what_was_closed_is_let_go_too(void **state)
 {
-	in_child(let_go_of_nothing);
+	run(let_go_of_nothing);
 }
 
 static void who_reads_what_was_let_go_comes_to_its_end(void **state)
 {
-	in_child(let_go_of_a_pipe);
+	run(let_go_of_a_pipe);
 }
 
 int main(void)

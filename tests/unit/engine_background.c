@@ -358,19 +358,25 @@ static int put_until_refused(struct temp_store *s, const char *row,
 	return r;
 }
 
+/* A store on that simulated disk, whose work is done by who calls it. */
+static struct temp_store on_disk(struct os *os)
+{
+	return (struct temp_store){
+		.path = "/store",
+		.options = {.inline_background = true, .os = os}};
+}
+
 static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
 {
 	struct os *os = sim_new(1);
-	struct temp_store s = {.path = "/store",
-			       .options = {.inline_background = true,
-					   .write_buffer_bytes = 64 << 10,
-					   .os = os}};
+	struct temp_store s = on_disk(os);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
 	(void)state;
+	s.options.write_buffer_bytes = 64 << 10;
 	assert_int_equal(temp_open(&s), 0);
 	db = lsm_of(s.store);
 	/* One memtable is frozen, and the next is full. */
@@ -397,17 +403,15 @@ static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
 static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
 {
 	struct os *os = sim_new(1);
-	struct temp_store s = {.path = "/store",
-			       .options = {.inline_background = true,
-					   .wal_segment_bytes = 64 << 10,
-					   .wal_ring_bytes = 16 << 10,
-					   .os = os}};
+	struct temp_store s = on_disk(os);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
 	(void)state;
+	s.options.wal_segment_bytes = 64 << 10;
+	s.options.wal_ring_bytes = 16 << 10;
 	assert_int_equal(temp_open(&s), 0);
 	db = lsm_of(s.store);
 	assert_int_equal(temp_put(&s, "r", "f", "q", 5, "five"), 1);
@@ -468,14 +472,12 @@ static void a_full_disk_is_told_in_words_and_so_is_room(void **state)
 {
 	struct os *os = sim_new(1);
 	struct heard heard = {0};
-	struct temp_store s = {.path = "/store",
-			       .options = {.inline_background = true,
-					   .os = os,
-					   .news = hear,
-					   .news_arg = &heard}};
+	struct temp_store s = on_disk(os);
 	struct lsm *db;
 
 	(void)state;
+	s.options.news = hear;
+	s.options.news_arg = &heard;
 	assert_int_equal(temp_open(&s), 0);
 	db = lsm_of(s.store);
 	assert_int_equal(wal_prepare(db->wal), 0);

@@ -12,6 +12,7 @@
 #include "store/lsm/block/cache.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"
+#include "tests/unit/xorshift.h"
 
 #define ROWS 60
 #define QUALIFIERS 3
@@ -54,10 +55,7 @@ static uint64_t rng_state = 88172645463325252ull;
 
 static uint64_t below(uint64_t n)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return rng_state % n;
+	return xorshift(&rng_state) % n;
 }
 
 static const struct sst_options options = {

@@ -3,9 +3,9 @@
  * what becomes of one for which there is no memory.
  */
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/child.h"
 #include "tests/unit/memtable.h"
 
 static void empty_memtable_holds_nothing(void **state)
@@ -435,19 +435,11 @@ static void rows_that_were_announced_take_less_memory(void **state)
 
 static void insert_without_memory_adds_nothing(void **state)
 {
-	int status;
-	pid_t pid;
-
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 	skip(); /* their shadow does not live in little memory */
 #endif
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
+	if (in_child())
 		_exit(exhaust());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 int main(void)

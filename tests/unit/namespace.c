@@ -5,29 +5,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/temp_store.h"
-
-static struct temp_store *store_of(void **state)
-{
-	return *state;
-}
-
-static int setup(void **state)
-{
-	struct temp_store *s = calloc(1, sizeof(*s));
-
-	*state = s;
-	return s ? temp_make(s) : -1;
-}
-
-static int teardown(void **state)
-{
-	struct temp_store *s = *state;
-	int r = temp_remove(s);
-
-	free(s);
-	return r;
-}
+#include "tests/unit/engine.h"
 
 /* The names behind one another, of tables or of namespaces. */
 static const char *list(struct temp_store *s,

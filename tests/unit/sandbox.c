@@ -23,13 +23,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fs/host/sandbox.h"
 #include "store/value/why.h"
+#include "tests/unit/child.h"
 
 static char folder[64];
 
@@ -60,14 +60,9 @@ static int end(void **state)
 static void in_sandbox_with(bool network, bool ring,
 			    void (*act)(const struct sandbox *s))
 {
-	int status;
-	pid_t pid;
-
 	if (SANDBOX_IS_PARTIAL)
 		skip();
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
+	if (in_child()) {
 		struct sandbox s = {.store = network ? NULL : folder,
 				    .ring = ring};
 
@@ -75,9 +70,6 @@ static void in_sandbox_with(bool network, bool ring,
 		act(&s);
 		_exit(0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
@@ -342,20 +334,12 @@ static void try_without(int nr, bool required, const char *words)
 
 static void without(int nr, bool required, const char *words)
 {
-	int status;
-	pid_t pid;
-
 	if (SANDBOX_IS_PARTIAL)
 		skip();
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
+	if (in_child()) {
 		try_without(nr, required, words);
 		_exit(0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void what_the_kernel_lacks_is_refused_where_it_is_required(void **state)

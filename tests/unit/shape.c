@@ -8,30 +8,8 @@
 #include "store/front/heat.h"
 #include "store/front/shape.h"
 #include "tests/sim/os_sim.h"
-#include "tests/unit/temp_store.h"
+#include "tests/unit/engine.h"
 #include "tools/shape/draw.h"
-
-static struct temp_store *store_of(void **state)
-{
-	return *state;
-}
-
-static int setup(void **state)
-{
-	struct temp_store *s = calloc(1, sizeof(*s));
-
-	*state = s;
-	return s ? temp_make(s) : -1;
-}
-
-static int teardown(void **state)
-{
-	struct temp_store *s = *state;
-	int r = temp_remove(s);
-
-	free(s);
-	return r;
-}
 
 static void load(struct temp_store *s, struct shape *out)
 {

@@ -18,6 +18,7 @@
 #include "store/lsm/block/cache.h"
 #include "store/lsm/table/sstable.h"
 #include "store/value/why.h"
+#include "tests/unit/xorshift.h"
 
 static char folder[64];
 static struct os_dir *dir;
@@ -61,10 +62,7 @@ static uint64_t rng_state;
 
 static inline uint64_t rng(void)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return rng_state;
+	return xorshift(&rng_state);
 }
 
 static inline uint64_t below(uint64_t n)

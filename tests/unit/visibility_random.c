@@ -19,6 +19,7 @@
 #include "store/lsm/merge/merge.h"
 #include "store/lsm/rules/visibility.h"
 #include "tests/unit/thorough.h"
+#include "tests/unit/xorshift.h"
 
 #define ENTRIES_MAX 24
 #define NOW 1000
@@ -29,10 +30,7 @@ static uint64_t rng;
 
 static uint32_t chance(uint32_t n)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)((rng >> 11) % n);
+	return (uint32_t)((xorshift(&rng) >> 11) % n);
 }
 
 struct run {
