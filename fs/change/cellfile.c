@@ -158,6 +158,22 @@ static int exists(void)
 	return why(-EEXIST, "another writer was first");
 }
 
+/*
+ * Replaces the version at c->ts by the change; where nobody sees that any more,
+ * what is put in its place would not be seen either, and goes behind the newest.
+ */
+static int mutate_again(struct fs *fs, const struct place *p, struct change *c,
+			unsigned flags)
+{
+	struct check seen = check_of(p, CHECK_VERSION_PRESENT, c->ts);
+	int r = mutate_one(fs, p, c, &seen, flags);
+
+	if (r)
+		return r;
+	c->ts = TS_AUTO;
+	return mutate_one(fs, p, c, NULL, flags);
+}
+
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given)
 {
@@ -168,7 +184,10 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	int r;
 
 	c.value = value;
-	r = mutate_one(fs, p, &c, check ? &absent : NULL, flags);
+	if (ts >= 0 && !check && p->kind != NODE_VERSION)
+		r = mutate_again(fs, p, &c, flags);
+	else
+		r = mutate_one(fs, p, &c, check ? &absent : NULL, flags);
 	buf_free(&hold);
 	if (r <= 0)
 		return r ? r : exists();

@@ -33,7 +33,9 @@ enum {
 
 /*
  * Puts @value: at @ts when that is not negative, else at a version's own
- * timestamp or one that the store picks. 0 and *ts_given.
+ * timestamp or one that the store picks. It picks one also when @ts is of a
+ * version of F:Q or latest that has expired since, or was pushed out or deleted:
+ * what is put there would not be seen. 0 and *ts_given.
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);

@@ -15,7 +15,9 @@
  *
  * So: FLUSH publishes if something was written since; a truncation that
  * nothing followed is owed until RELEASE or fsync. One open makes at most one
- * version: its timestamp is kept, and what is published later replaces it.
+ * version: its timestamp is kept, and what is published later replaces it. Where
+ * that version of F:Q or latest has gone meanwhile (expired, pushed out by those
+ * of others, deleted) the next one gets a timestamp of its own.
  *
  * The process that created a file sees it at once, all others when it is
  * published: until then their look-ups find nothing, and their creates find the

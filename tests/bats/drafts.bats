@@ -279,6 +279,45 @@ ticks() {
 	[ "$(tr "\n" " " < "$M/T/R/f/q/@-1")" = "a c " ]
 }
 
+# As a job's output does, which a shell has redirected for longer than the ttl.
+@test "who writes on when what he wrote has gone is seen" {
+	local name i
+
+	mkdir "$M/T"
+	printf 'family f\n\tversions 1\nfamily g\n\tttl 1s\nfamily c\n\t%s\n' \
+		"new_version_behavior no" > "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q" "$M/T/R/g/q" "$M/T/R/c/q"
+	for name in f:q f/q/latest; do
+		exec 7> "$M/T/R/$name"
+		echo a >&7
+		echo other > "$M/T/R/f:q"
+		echo b >&7
+		[ "$(tr '\n' ' ' < "$M/T/R/f:q")" = "a b " ]
+		echo c >&7
+		exec 7>&-
+		[ "$(tr '\n' ' ' < "$M/T/R/f:q")" = "a b c " ]
+	done
+	for name in g:q g/q/latest; do
+		exec 7> "$M/T/R/$name"
+		echo a >&7
+		until [ ! -e "$M/T/R/g:q" ]; do sleep 0.1; done
+		mkdir -p "$M/T/R/g/q"
+		# It may expire before it is looked at.
+		for ((i = 0; i < 100; i++)); do
+			echo b >&7
+			! grep -qs b "$M/T/R/g:q" || break
+		done
+		[ "$i" -lt 100 ]
+		exec 7>&-
+	done
+	exec 7> "$M/T/R/c:q"
+	echo a >&7
+	"$CELLCTL" delete "$M" T R c:q
+	echo b >&7
+	exec 7>&-
+	[ "$(tr '\n' ' ' < "$M/T/R/c:q")" = "a b " ]
+}
+
 @test "two descriptors that change parts by turns each put what they have read" {
 	a_row
 	printf 'aa' > "$M/T/R/f:q"
