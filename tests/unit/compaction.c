@@ -290,6 +290,31 @@ static void what_deletes_or_expired_goes_before_what_costs_less(void **state)
 	assert_string_equal(choice(&t, &a), "1>2 d-h with d-d");
 }
 
+/* Rows that ascend with time: nothing lies under what expires. */
+static void what_has_expired_whole_is_dropped_and_not_moved(void **state)
+{
+	struct drawn d = {0}, over = {0}, top = {0};
+	struct family_attrs a = plain;
+
+	a.ttl_ms = 150;
+	draw(&d, 1, "a-c:50 d-h:50 i-m:50");
+	draw(&d, 2, "n-o:500");
+	assert_string_equal(choice(&d, &a), "1>2 move a-c");
+	d.tables[1].info.ts_max = 800;
+	assert_string_equal(choice(&d, &a), "1>2 d-h");
+	d.levels.level[1].nfiles = 2;
+	assert_string_equal(choice_at_rest(&d, &a), "1>2 move d-h");
+	/* It may have replaced or pushed out what lies deeper. */
+	draw(&over, 1, "a-c:50 d-h:60");
+	draw(&over, 3, "d-d:900");
+	over.tables[1].info.ts_max = 800;
+	assert_string_equal(choice(&over, &a), "1>2 move d-h");
+	draw(&top, 0, "g-h:5 e-f:5 c-d:5 a-b:5");
+	assert_string_equal(choice(&top, &a), "0>1 move a-b");
+	top.tables[3].info.ts_max = 800;
+	assert_string_equal(choice(&top, &a), "0>1 a-b");
+}
+
 static void what_mostly_deletes_goes_though_its_level_is_small(void **state)
 {
 	struct drawn d = {0}, few = {0}, nothing = {0}, deep = {0};
@@ -1071,6 +1096,8 @@ int main(void)
 			what_overlaps_nothing_moves_unless_it_would_shrink),
 		cmocka_unit_test(
 			what_deletes_or_expired_goes_before_what_costs_less),
+		cmocka_unit_test(
+			what_has_expired_whole_is_dropped_and_not_moved),
 		cmocka_unit_test(
 			what_mostly_deletes_goes_though_its_level_is_small),
 		cmocka_unit_test(of_what_readers_step_over_less_is_enough),

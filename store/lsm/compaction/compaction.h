@@ -35,7 +35,7 @@
  *
  * A file that overlaps nothing in the next level is only moved, unless
  * rewriting makes it smaller, by dropping markers that hide nothing deeper or
- * by compressing blocks.
+ * by compressing blocks, or leaves nothing, since all of it has expired.
  *
  * A row's history is whole when no level deeper than the output holds it.
  */

@@ -202,6 +202,24 @@ static int add_inputs(struct compaction *c, int side,
 	return 0;
 }
 
+/*
+ * At rest nothing has expired: then files are merged for those who read, and a
+ * ttl that somebody has set by mistake takes nothing from the disk.
+ */
+#define NO_TIME INT64_MIN
+
+/*
+ * Would rewriting the file drop all of it? It holds puts only, all have expired,
+ * and no level below @to has what they hide.
+ */
+static bool has_ended(const struct levels *l, const struct sstable *t, int to,
+		      const struct family_attrs *attrs, int64_t now_ms)
+{
+	return is_expired(sst_info(t), attrs, now_ms) &&
+	       !sst_info(t)->markers &&
+	       !levels_overlap_below(l, to, row_min(t), row_max(t));
+}
+
 /* Would rewriting the file at level @to drop or compress anything? */
 static bool is_smaller_rewritten(const struct levels *l,
 				 const struct sstable *t, int from, int to,
@@ -219,14 +237,15 @@ static bool is_smaller_rewritten(const struct levels *l,
  */
 static int add_below(struct compaction *c, const struct levels *l,
 		     struct bytes min, struct bytes max,
-		     const struct family_attrs *attrs)
+		     const struct family_attrs *attrs, int64_t now_ms)
 {
 	const struct level *next = &l->level[c->to];
 	uint32_t first, n = overlap(next, min, max, &first);
 
 	c->trivial = n == 0 && c->ninputs[0] == 1 &&
 		     !is_smaller_rewritten(l, c->inputs[0][0], c->from, c->to,
-					   attrs);
+					   attrs) &&
+		     !has_ended(l, c->inputs[0][0], c->to, attrs, now_ms);
 	return add_inputs(c, 1, next->files + first, n);
 }
 
@@ -307,7 +326,8 @@ static void look_at_top(const struct levels *l,
  */
 static int pick_level0(const struct levels *l,
 		       const struct compaction_limits *m,
-		       const struct family_attrs *attrs, struct compaction *c)
+		       const struct family_attrs *attrs, int64_t now_ms,
+		       struct compaction *c)
 {
 	const struct level *l0 = &l->level[0];
 	struct sstable **oldest = &l0->files[l0->nfiles - 1];
@@ -318,7 +338,7 @@ static int pick_level0(const struct levels *l,
 	c->to = t.to;
 	if (t.alone && !is_smaller_rewritten(l, *oldest, 0, 1, attrs)) {
 		c->to = 1;
-		c->trivial = true;
+		c->trivial = !has_ended(l, *oldest, 1, attrs, now_ms);
 		return add_inputs(c, 0, oldest, 1);
 	}
 	if (l0->nfiles >= m->level0_files && t.below > m->top_ratio * t.bytes &&
@@ -329,7 +349,7 @@ static int pick_level0(const struct levels *l,
 		return add_inputs(c, 0, l0->files, n > 1 ? n : l0->nfiles);
 	}
 	r = add_inputs(c, 0, l0->files, l0->nfiles);
-	return r < 0 ? r : add_below(c, l, t.min, t.max, attrs);
+	return r < 0 ? r : add_below(c, l, t.min, t.max, attrs, now_ms);
 }
 
 static int pick_deeper(const struct levels *l,
@@ -351,7 +371,9 @@ static int pick_deeper(const struct levels *l,
 		}
 	}
 	r = add_inputs(c, 0, &best, 1);
-	return r < 0 ? r : add_below(c, l, row_min(best), row_max(best), attrs);
+	return r < 0 ? r
+		     : add_below(c, l, row_min(best), row_max(best), attrs,
+				 now_ms);
 }
 
 int compaction_pick(const struct levels *l, const struct compaction_limits *m,
@@ -373,7 +395,7 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 	if (most < 1)
 		return 0;
 	c.to = c.from + 1;
-	r = c.from == 0 ? pick_level0(l, m, attrs, &c)
+	r = c.from == 0 ? pick_level0(l, m, attrs, now_ms, &c)
 			: pick_deeper(l, m, attrs, now_ms, &c);
 	if (r < 0) {
 		compaction_release(&c);
@@ -402,11 +424,11 @@ static int rest_level0(const struct levels *l,
 	c->from = 0;
 	if (t.alone &&
 	    !is_smaller_rewritten(l, l0->files[l0->nfiles - 1], 0, 1, attrs))
-		r = pick_level0(l, m, attrs, c);
+		r = pick_level0(l, m, attrs, NO_TIME, c);
 	else if (t.below > m->ratio * t.bytes)
 		r = run > 1 ? add_inputs(c, 0, l0->files, run) : 0;
 	else if (l0->nfiles > 1 || t.nbelow)
-		r = pick_level0(l, m, attrs, c);
+		r = pick_level0(l, m, attrs, NO_TIME, c);
 	else
 		return 0;
 	if (r < 0)
@@ -439,7 +461,8 @@ static int rest_deeper(const struct levels *l,
 	c->to = level + 1;
 	r = add_inputs(c, 0, best, 1);
 	if (r == 0)
-		r = add_below(c, l, row_min(*best), row_max(*best), attrs);
+		r = add_below(c, l, row_min(*best), row_max(*best), attrs,
+			      NO_TIME);
 	return r < 0 ? r : 1;
 }
 
