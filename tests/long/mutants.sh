@@ -94,8 +94,8 @@ mutant "fsync of a stream applies nothing" fs/files/stream.c \
 mutant "fsync of a directory syncs nothing" fs/ops/ops_dir.c \
 	's/(op_fsyncdir.*?)r = fs_sync\(fs\);/$1r = 0;/s' \
 	bats durable "fsync of any directory"
-mutant "O_DSYNC is not looked at by a write" fs/ops/ops_write.c \
-	's/fi->flags & O_DSYNC/false/' \
+mutant "O_DSYNC is not looked at by a write" fs/files/writer.c \
+	's/flags & O_DSYNC && w->type/false && w->type/' \
 	bats durable "one write by RWF_DSYNC"
 mutant "O_DSYNC is not looked at by a close" fs/files/writer.c \
 	's/flags & O_DSYNC \? CELLFILE_SYNC : 0/0/' \
