@@ -1,7 +1,6 @@
 /*
  * What is mounted where, and how it is.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

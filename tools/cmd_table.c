@@ -141,7 +141,7 @@ static int make_alter(void *arg, const struct schema *now, struct alter *a)
 
 	if (schema_copy(&a->to, now) < 0)
 		return -ENOMEM;
-	al->code = apply_schema(al->rq, 2, a);
+	al->code = apply_schema(al->rq, a);
 	if (al->code)
 		return -ECANCELED;
 	if (al->force)

@@ -80,7 +80,7 @@ static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
 	};
 }
 
-int cellfile_has_time(struct fs *fs, const struct place *p)
+int cellfile_has_time(const struct place *p)
 {
 	struct change c = change_of(p, CHANGE_PUT, TS_AUTO);
 	struct mutation m = {.row = p->row, .changes = &c, .nchanges = 1};

@@ -24,7 +24,7 @@ int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max);
  * Will the store find a timestamp for the next version of the file's column?
  * 0; -EOVERFLOW when the column has had the last one there is.
  */
-int cellfile_has_time(struct fs *fs, const struct place *p);
+int cellfile_has_time(const struct place *p);
 
 enum {
 	CELLFILE_SYNC = 1,   /* on disk when it returns */

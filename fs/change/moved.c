@@ -8,7 +8,6 @@
 
 #include "fs/change/cellfile.h"
 #include "fs/change/changed.h"
-#include "fs/memory/write_state.h"
 #include "fs/text/sorted.h"
 
 struct version {

@@ -1,7 +1,5 @@
 #include "fs/files/schema_file.h"
 
-#include <errno.h>
-
 #include "fs/change/changed.h"
 
 /* Whatever copies a file in parts writes parts of a multiple of this. */

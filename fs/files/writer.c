@@ -37,7 +37,7 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 	if (place_is(p, KIND_CELL)) {
 		*type = WRITER_CELL;
 		r = cellfile_writable(fs, p, len_max);
-		return r ? r : cellfile_has_time(fs, p);
+		return r ? r : cellfile_has_time(p);
 	}
 	switch (p->kind) {
 	case NODE_SCHEMA:

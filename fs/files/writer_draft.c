@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "fs/change/cellfile.h"
 #include "fs/change/moved.h"
 
 int writer_read_cell(struct writer *w, struct cell *cell, struct buf *hold)

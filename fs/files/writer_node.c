@@ -1,6 +1,5 @@
 /* The open writers of each node. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +233,8 @@ int mountpoint_each(int (*each)(void *arg, const char *store,
 	return r;
 }
 
-bool mountpoint_is_ours(const char *path)
+/* Is it, by /proc/self/mountinfo, a mount of type fuse.cellfs? */
+static bool is_ours(const char *path)
 {
 	char *absolute = mountpoint_absolute(path), *line = NULL;
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -267,7 +269,8 @@ static int run_helper(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
 }
 
-int mountpoint_detach(const char *path)
+/* Unmounts, even if the mount is busy. 0 or a negative errno. */
+static int detach(const char *path)
 {
 	if (geteuid() == 0)
 		return umount2(path, MNT_DETACH) == 0 ? 0 : -errno;
@@ -279,8 +282,8 @@ static int heal(const char *path)
 	char *absolute = mountpoint_absolute(path);
 	int r = -ENOTCONN;
 
-	if (absolute && mountpoint_is_ours(absolute))
-		r = mountpoint_detach(absolute);
+	if (absolute && is_ours(absolute))
+		r = detach(absolute);
 	if (r < 0)
 		why(r,
 		    "%s: the filesystem that was mounted there has died; run "
@@ -312,7 +315,7 @@ int mountpoint_prepare(const char *path)
 	if (!S_ISDIR(st.st_mode))
 		return why(-ENOTDIR, "the mountpoint %s is not a directory",
 			   path);
-	if (mountpoint_is_ours(path))
+	if (is_ours(path))
 		return why(-EBUSY,
 			   "a store is mounted on %s already; unmount it with "
 			   "\"fusermount3 -u %s\"",

@@ -16,10 +16,6 @@
  * directory and no live mount of cellfs. 0, or a negative errno with a reason.
  */
 int mountpoint_prepare(const char *path);
-/* Unmounts, even if the mount is busy. 0 or a negative errno. */
-int mountpoint_detach(const char *path);
-/* Is it, by /proc/self/mountinfo, a mount of type fuse.cellfs? */
-bool mountpoint_is_ours(const char *path);
 /*
  * Finds where a store is mounted: @path is a directory of a mount of cellfs, or
  * the store's own directory. Uses the kernel's list of mounts, which is always

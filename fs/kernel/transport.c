@@ -1,7 +1,6 @@
 #include "fs/kernel/transport.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>

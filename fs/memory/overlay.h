@@ -37,8 +37,6 @@
 #ifndef CELLFS_FS_MEMORY_OVERLAY_H
 #define CELLFS_FS_MEMORY_OVERLAY_H
 
-#include <sys/stat.h>
-
 #include "fs/kernel/node.h"
 #include "fs/text/name.h"
 

@@ -3,7 +3,6 @@
 
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/write_state.h"
 #include "fs/ops/ops.h"
 #include "fs/text/nearest.h"
 #include "fs/tree/control_file.h"

@@ -8,7 +8,6 @@
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/write_state.h"
 #include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "fs/change/cellfile.h"
 #include "fs/files/schema_file.h"
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"

@@ -7,7 +7,6 @@
 
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
-#include "fs/memory/write_state.h"
 #include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 

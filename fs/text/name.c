@@ -1,7 +1,6 @@
 #include "fs/text/name.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "store/value/utf8.h"
 #include "store/value/why.h"

@@ -1,7 +1,6 @@
 #include "fs/tree/view.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fs/kernel/node.h"

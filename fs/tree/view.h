@@ -104,11 +104,6 @@ void view_scan_close(struct view_scan *vs); /* NULL is nothing */
 
 /* Those of the view of @p for keys like that of @p, or NULL. */
 const struct view_bounds *view_bounds_of(const struct place *p);
-/*
- * Is the key of @p (a row's, a column's) one that the bounds of the view
- * admit? The number of rows is not looked at.
- */
-bool view_admits(const struct place *p);
 /* Does the view count keys like that of @p? */
 bool view_is_counted(const struct place *p);
 /*

@@ -244,7 +244,11 @@ const struct view_bounds *view_bounds_of(const struct place *p)
 	return key == KEY_ROW ? &p->view->rows : &p->view->qualifiers;
 }
 
-bool view_admits(const struct place *p)
+/*
+ * Is the key of @p (a row's, a column's) one that the bounds of the view
+ * admit? The number of rows is not looked at.
+ */
+static bool place_admitted(const struct place *p)
 {
 	const struct view_bounds *bounds = view_bounds_of(p);
 
@@ -314,7 +318,7 @@ static int has_some(const struct place *p, int r)
 /* May the view have it? 1, 0, an error. */
 static int may_have(const struct place *p)
 {
-	if (!view_admits(p))
+	if (!place_admitted(p))
 		return 0;
 	return view_is_counted(p) ? view_counts(p) : 1;
 }

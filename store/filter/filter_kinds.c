@@ -3,7 +3,6 @@
  * the scan may jump. Every kind answers as HBase's class of that name does.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/filter/filter_inside.h"
 #include "store/value/array.h"

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/filter/filter_inside.h"

@@ -14,7 +14,7 @@ int args_row(struct bytes row)
 	return 0;
 }
 
-int args_family(struct bytes family)
+static int family_fits(struct bytes family)
 {
 	if (family.len == 0)
 		return why(-EINVAL, "the family name is empty: a column needs "
@@ -27,7 +27,7 @@ int args_family(struct bytes family)
 	return 0;
 }
 
-int args_qualifier(struct bytes qualifier)
+static int qualifier_fits(struct bytes qualifier)
 {
 	if (qualifier.len > QUALIFIER_LEN_MAX)
 		return why(-EINVAL,
@@ -53,9 +53,9 @@ int args_column_why(struct bytes row, struct bytes family,
 	int r = args_row(row);
 
 	if (r == 0)
-		r = args_family(family);
+		r = family_fits(family);
 	if (r == 0)
-		r = args_qualifier(qualifier);
+		r = qualifier_fits(qualifier);
 	return r;
 }
 
@@ -135,9 +135,9 @@ static int change_check(const struct change *c)
 			   c->op);
 	r = change_shape(c);
 	if (r == 0 && c->op != CHANGE_DELETE_ROW)
-		r = args_family(c->family);
+		r = family_fits(c->family);
 	if (r == 0)
-		r = args_qualifier(c->qualifier);
+		r = qualifier_fits(c->qualifier);
 	if (r == 0 && c->ts != TS_AUTO && c->ts != TS_CLOCK)
 		r = args_ts(c->ts);
 	if (r == 0)
@@ -154,9 +154,9 @@ static int check_check(const struct check *k)
 	if (k->op >= CHECKS)
 		return why(-EINVAL, "a condition has the unknown operator %u",
 			   k->op);
-	r = args_family(k->family);
+	r = family_fits(k->family);
 	if (r == 0)
-		r = args_qualifier(k->qualifier);
+		r = qualifier_fits(k->qualifier);
 	if (r == 0 && (k->op == CHECK_NEWEST_TS || check_is_of_version(k->op)))
 		r = args_ts(k->ts);
 	if (r == 0 && k->op >= CHECK_EQUAL)
@@ -263,9 +263,9 @@ int args_scan(const struct scan_spec *spec)
 			return r;
 	}
 	for (size_t i = 0; i < spec->ncolumns; i++) {
-		r = args_family(spec->columns[i].family);
+		r = family_fits(spec->columns[i].family);
 		if (r == 0 && !spec->columns[i].whole_family)
-			r = args_qualifier(spec->columns[i].qualifier);
+			r = qualifier_fits(spec->columns[i].qualifier);
 		if (r < 0)
 			return r;
 	}

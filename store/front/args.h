@@ -17,8 +17,6 @@
 #define SCAN_COLUMNS_MAX (1u << 16)
 
 int args_row(struct bytes row);
-int args_family(struct bytes family);
-int args_qualifier(struct bytes qualifier);
 /* Checks for a real timestamp: neither TS_AUTO nor TS_CLOCK. */
 int args_ts(int64_t ts);
 /* args_column() with a sentence about the part that is wrong. */

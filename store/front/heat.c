@@ -1,6 +1,5 @@
 #include "store/front/heat.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
  * "hbase" is the store's.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "store/front/backend.h"

@@ -11,7 +11,6 @@
 
 #include "store/front/args.h"
 #include "store/front/front.h"
-#include "store/front/guard.h"
 #include "store/front/namespace.h"
 
 int table_open(struct store *s, struct bytes name, struct table **out)

@@ -5,6 +5,7 @@
  * mutation is const: its changes are converted into memory of the call, on the
  * stack while they are few. No value is copied.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "store/front/args.h"

@@ -8,8 +8,6 @@
 #ifndef CELLFS_STORE_LIBRARY_CONVERT_H
 #define CELLFS_STORE_LIBRARY_CONVERT_H
 
-#include <errno.h>
-
 #include "include/cellfs.h"
 #include "store/store.h"
 

@@ -6,6 +6,7 @@
  * is of one result and each has twice the size of the one before it, so that who
  * wants a single result does not pay for more, nor for memory of many.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "store/filter/filter.h"

@@ -73,7 +73,11 @@ static void fd_close(struct channel *ch)
 	free(ch);
 }
 
-int channel_open(const char *path, struct channel **out)
+/*
+ * Opens the control file of a mount. A read-only mount refuses to open a
+ * file for writing: there requests are sent by ioctl(2) instead of write(2).
+ */
+static int fd_open(const char *path, struct channel **out)
 {
 	struct fd_channel *c = calloc(1, sizeof(*c));
 	int r;
@@ -113,6 +117,6 @@ int store_open_served(const char *path, const struct store_options *o,
 	int r;
 
 	why_clear();
-	r = channel_open(path, &ch);
+	r = fd_open(path, &ch);
 	return r < 0 ? r : remote_open(ch, o, out);
 }

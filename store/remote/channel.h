@@ -19,10 +19,4 @@ struct channel {
 	void (*close)(struct channel *ch); /* frees @ch */
 };
 
-/*
- * Opens the control file of a mount. A read-only mount refuses to open a
- * file for writing: there requests are sent by ioctl(2) instead of write(2).
- */
-int channel_open(const char *path, struct channel **out);
-
 #endif

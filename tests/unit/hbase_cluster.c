@@ -3,6 +3,7 @@
  * request that comes must be the next one of the test's script, which says what
  * is done with it.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>

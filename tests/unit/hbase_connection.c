@@ -2,6 +2,7 @@
  * A connection to a server of HBase, of which a thread here plays the server: it
  * answers, or not, as a script of the test says.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * The handshake of SASL and its packets, with a mechanism that only turns bits,
  * against a server that says what a test wants.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 #include "tools/bench/data.h"
 
 #include <endian.h>
-#include <stdio.h>
 
 enum {
 	NOISE_LEN = 1 << 16,
@@ -129,7 +128,7 @@ void item_absent_column(struct item *it)
 	it->qualifier[it->qualifier_len++] = '!';
 }
 
-uint64_t data_user_bytes(const struct shape *s, uint64_t cells)
+uint64_t data_user_bytes(uint64_t cells)
 {
 	/* family 1, timestamp 8, qualifiers 5.5 on average */
 	return cells * (ROW_LEN + 1 + 8 + VALUE_LEN) + cells * 11 / 2;

@@ -66,7 +66,7 @@ void item_absent_row(struct item *it);
 void item_absent_column(struct item *it);
 
 /* Bytes of names, timestamps and values of @cells cells. */
-uint64_t data_user_bytes(const struct shape *s, uint64_t cells);
+uint64_t data_user_bytes(uint64_t cells);
 
 /* A permutation of 0..n-1, computed without a table. */
 struct shuffle {

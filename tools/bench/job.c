@@ -1,6 +1,5 @@
 #include "tools/bench/job.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
@@ -275,7 +274,7 @@ int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w))
 	return r;
 }
 
-int job_verify(struct job *j, const struct tally *want, bool tails)
+int job_verify(struct job *j, const struct tally *want)
 {
 	const struct span all = {0};
 	struct tally got = {0};
@@ -288,8 +287,6 @@ int job_verify(struct job *j, const struct tally *want, bool tails)
 	j->engine->session_free(session);
 	if (r < 0)
 		return r;
-	if (!tails)
-		got.tails = want->tails;
 	if (tally_eq(&got, want))
 		return 0;
 	return bench_fail("wrong content: %llu cells, wanted %llu%s",
@@ -354,7 +351,7 @@ int job_load(struct job *j, unsigned batch, bool random, bool by_row)
 	res->seconds = job_clock() - begin;
 	res->ops = j->shape.cells;
 	res->per_second = (double)res->ops / res->seconds;
-	j->given_bytes += data_user_bytes(&j->shape, j->shape.cells);
+	j->given_bytes += data_user_bytes(j->shape.cells);
 	j->engine->session_free(session);
 	return r;
 }
@@ -518,7 +515,7 @@ static int prepare(struct job *j, enum dataset data)
 
 static void set_options(struct job *j)
 {
-	uint64_t bytes = data_user_bytes(&j->shape, j->set->cells);
+	uint64_t bytes = data_user_bytes(j->set->cells);
 	const struct workload *w = j->workload;
 
 	j->options = (struct engine_options){

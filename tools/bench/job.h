@@ -141,8 +141,8 @@ uint64_t job_disk_bytes(const char *dir);
 struct rng job_rng(const struct job *j, unsigned thread);
 /* Runs @fn in @n threads, each with a session; sets ops, seconds, rate. */
 int job_threads(struct job *j, unsigned n, int (*fn)(struct worker *w));
-/* Scans all cells; the sums must equal @want's (tails only if @tails). */
-int job_verify(struct job *j, const struct tally *want, bool tails);
+/* Scans all cells; the sums must equal @want's. */
+int job_verify(struct job *j, const struct tally *want);
 /* Writes all cells of the shape, @batch a call, in random order if @random. */
 int job_load(struct job *j, unsigned batch, bool random, bool by_row);
 /* All rows before this one are deleted in the data. */

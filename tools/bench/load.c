@@ -36,7 +36,7 @@ int run_fill(struct job *j)
 	job_quiet(j);
 	job_measure_end(j);
 	tally_expect(&want, 0, j->shape.cells, 1, 0);
-	return r < 0 ? r : job_verify(j, &want, true);
+	return r < 0 ? r : job_verify(j, &want);
 }
 
 /* The number of cells written by each thread; the cells follow from it. */
@@ -72,7 +72,7 @@ int run_fillsync(struct job *j)
 	job_measure_end(j);
 	for (unsigned i = 0; i < threads; i++)
 		tally_expect(&want, i, written_by[i], threads, 0);
-	return r < 0 ? r : job_verify(j, &want, true);
+	return r < 0 ? r : job_verify(j, &want);
 }
 
 static int file_failed(const char *what)
@@ -155,7 +155,7 @@ int run_overwrite(struct job *j)
 	j->engine->session_free(session);
 	job_measure_end(j);
 	tally_expect(&want, 0, j->shape.cells, 1, generation);
-	return r < 0 ? r : job_verify(j, &want, true);
+	return r < 0 ? r : job_verify(j, &want);
 }
 
 /* Leaves a log of 64 MiB and exits without closing. */
@@ -177,7 +177,7 @@ static int fill_log(struct job *j)
 
 int run_recovery(struct job *j)
 {
-	uint64_t bytes = data_user_bytes(&j->shape, 1);
+	uint64_t bytes = data_user_bytes(1);
 	struct tally got = {0}, want = {0};
 	struct item it;
 	double begin;
@@ -208,7 +208,7 @@ int run_recovery(struct job *j)
 	if (r == 0)
 		return bench_fail("a cell is lost");
 	tally_expect(&want, 0, j->shape.cells, 1, 0);
-	return r < 0 ? r : job_verify(j, &want, true);
+	return r < 0 ? r : job_verify(j, &want);
 }
 
 int run_size(struct job *j)
@@ -232,5 +232,5 @@ int run_size_zlib(struct job *j)
 		return r;
 	job_quiet(j);
 	tally_expect(&want, 0, j->shape.cells, 1, 0);
-	return job_verify(j, &want, true);
+	return job_verify(j, &want);
 }

@@ -1,7 +1,6 @@
 /* The store itself, by the interface that a mount uses. */
 #include "tools/bench/engine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 
-bool metric_less_is_better(enum metric m)
+static bool less_is_better(enum metric m)
 {
 	return m != METRIC_PER_SECOND;
 }
@@ -73,7 +73,7 @@ static double of_named(const struct report *rep, unsigned w, const char *name)
 
 static double of_best_lsm(const struct report *rep, unsigned w)
 {
-	bool less = metric_less_is_better(bench_workloads[w].metric);
+	bool less = less_is_better(bench_workloads[w].metric);
 	double best = 0;
 
 	for (unsigned e = 0; e < rep->nengines; e++) {
@@ -200,7 +200,7 @@ void report_table(const struct report *rep, FILE *to)
 	fprintf(to, "  %17s  %17s\n", "to LSM   wanted", "to LMDB   wanted");
 	for (unsigned w = 0; w < rep->nworkloads; w++) {
 		const struct workload *wl = &bench_workloads[w];
-		bool less = metric_less_is_better(wl->metric);
+		bool less = less_is_better(wl->metric);
 
 		if (!rep->wanted[w])
 			continue;
@@ -282,7 +282,7 @@ static void json_workload(const struct report *rep, unsigned w, FILE *f)
 	fprintf(f, ", \"unit\": ");
 	json_text(f, wl->unit);
 	fprintf(f, ", \"less_is_better\": %s,\n",
-		metric_less_is_better(wl->metric) ? "true" : "false");
+		less_is_better(wl->metric) ? "true" : "false");
 	fprintf(f,
 		"     \"to_lsm\": %.4g, \"wanted_lsm\": %.4g, "
 		"\"to_lmdb\": %.4g, \"wanted_lmdb\": %.4g,\n",

@@ -29,7 +29,6 @@ struct report {
 	struct result (*results)[ENGINES_MAX][RUNS_MAX];
 };
 
-bool metric_less_is_better(enum metric m);
 /* The workload whose results line @w shows, by index. */
 unsigned report_source(const struct report *rep, unsigned w);
 void report_table(const struct report *rep, FILE *to);

@@ -60,10 +60,10 @@ int parse_deleteall(struct request *rq);
 int parse_cas(struct request *rq);
 
 /*
- * Changes @schema as the words from @from on and the options say, or replaces
- * it by the text of --schema.
+ * Changes a->to as the words behind the store and the table and the options say, or
+ * replaces it by the text of --schema.
  */
-int apply_schema(const struct request *rq, int from, struct alter *a);
+int apply_schema(const struct request *rq, struct alter *a);
 int parse_create(struct request *rq);
 int parse_alter(struct request *rq);
 int parse_import(struct request *rq);

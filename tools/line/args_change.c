@@ -1,5 +1,4 @@
 /* Parses what a write does: changes of one row, and a check. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fs/text/cells.h"

@@ -1,5 +1,4 @@
 /* Parses what a read asks for: columns, times, filters, ranges of rows. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

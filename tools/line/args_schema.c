@@ -333,13 +333,13 @@ static bool names_family(const char *word, const char *name)
 }
 
 /* Drops the @i-th family to be dropped, which nothing else may name. */
-static int apply_delete(const struct request *rq, int from, size_t i,
+static int apply_delete(const struct request *rq, size_t i,
 			struct schema *schema)
 {
 	const char *name = rq->delete.texts[i];
 	bool named = false;
 
-	for (int k = from; k < rq->nwords; k++)
+	for (int k = 2; k < rq->nwords; k++)
 		named |= names_family(rq->words[k], name);
 	for (size_t k = 0; k < rq->add.n; k++)
 		named |= names_family(rq->add.texts[k], name);
@@ -350,7 +350,7 @@ static int apply_delete(const struct request *rq, int from, size_t i,
 	return remove_family(schema, name);
 }
 
-int apply_schema(const struct request *rq, int from, struct alter *a)
+int apply_schema(const struct request *rq, struct alter *a)
 {
 	int may = rq->table ? MAY_CHANGE | MAY_ADD : MAY_ADD;
 	struct schema *schema = &a->to;
@@ -360,12 +360,12 @@ int apply_schema(const struct request *rq, int from, struct alter *a)
 		code = apply_describe(rq, schema, may);
 	else if (rq->schema_file)
 		code = replace_by_text(rq, a);
-	for (int i = from; code == EXIT_DONE && i < rq->nwords; i++)
+	for (int i = 2; code == EXIT_DONE && i < rq->nwords; i++)
 		code = apply_word(schema, rq->words[i], may);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->add.n; i++)
 		code = apply_family(schema, rq->add.texts[i], MAY_ADD);
 	for (size_t i = 0; code == EXIT_DONE && i < rq->delete.n; i++)
-		code = apply_delete(rq, from, i, schema);
+		code = apply_delete(rq, i, schema);
 	is_noted = true;
 	return code;
 }
@@ -398,7 +398,7 @@ int parse_create(struct request *rq)
 		return code;
 	schema_init(&a.to, getuid(), getgid());
 	a.to.fixed = rq->nwords > 2 || is_describe(rq);
-	code = apply_schema(rq, 2, &a);
+	code = apply_schema(rq, &a);
 	rq->schema = a.to;
 	return code;
 }

@@ -1,7 +1,6 @@
 #include "store/hbase/backend/clones.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

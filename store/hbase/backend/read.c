@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <inttypes.h>
 
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/backend/scan_request.h"

@@ -1,7 +1,6 @@
 #include "store/hbase/cluster/cluster.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 #include "store/hbase/cluster/regions.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 

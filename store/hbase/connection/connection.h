@@ -23,8 +23,6 @@
 #ifndef CELLFS_STORE_HBASE_CONNECTION_CONNECTION_H
 #define CELLFS_STORE_HBASE_CONNECTION_CONNECTION_H
 
-#include <pthread.h>
-
 #include "store/hbase/transport/security.h"
 #include "store/hbase/wire/frame.h"
 #include "store/os/os.h"

@@ -248,13 +248,12 @@ static int find_family(const struct pb_descriptor *was, struct bytes name,
 	return 0;
 }
 
-static void put_pair(struct encoder *e, uint8_t number, const char *key,
-		     const char *text)
+static void put_attribute(struct encoder *e, const char *key, const char *text)
 {
 	const struct pb_pair pair = {.first = bytes_str(key),
 				     .second = bytes_str(text)};
 
-	put_u8(e, (uint8_t)(number << 3 | 2));
+	put_u8(e, 2 << 3 | 2);
 	put_sized(e, &pb_pair, &pair);
 }
 
@@ -338,7 +337,7 @@ static int put_kept_since(struct encoder *e, const struct family_attrs *attrs,
 	*mask |= KEPT_SINCE_BIT;
 	snprintf(text, sizeof(text), "%" PRId64, old ? now_ms : 0);
 	if (keeps)
-		put_pair(e, 2, KEPT_SINCE, text);
+		put_attribute(e, KEPT_SINCE, text);
 	return 0;
 }
 
@@ -402,7 +401,7 @@ static int family_put(struct buf *out, const struct family_schema *f,
 		if (r > 0 && strcmp(text, is) == 0)
 			continue;
 		mask |= 1u << i;
-		put_pair(&e, 2, attributes[i].key, text);
+		put_attribute(&e, attributes[i].key, text);
 	}
 	r = put_kept_since(&e, &f->attrs, r > 0 ? &old : NULL, &now, now_ms,
 			   &mask);
@@ -450,7 +449,7 @@ static int put_table(struct encoder *e, const struct schema *s,
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		snprintf(text, sizeof(text), "%" PRIu32, own[i].value);
-		put_pair(e, 2, own[i].key, text);
+		put_attribute(e, own[i].key, text);
 	}
 	return was ? copy_pairs(e, 2, was->attributes, is_ours, NULL) : 0;
 }

@@ -12,7 +12,6 @@ const struct proto_message pb_nothing = {
 static const struct proto_field server_fields[] = {
 	FIELD(pb_server, host, 1, .required = true),
 	FIELD(pb_server, port, 2),
-	FIELD(pb_server, start_code, 3),
 };
 const struct proto_message pb_server =
 	MESSAGE(pb_server, server_fields, "ServerName");
@@ -50,7 +49,6 @@ static const struct proto_field region_info_fields[] = {
 	FIELD(pb_region_info, end, 4),
 	FIELD(pb_region_info, offline, 5),
 	FIELD(pb_region_info, split, 6),
-	FIELD(pb_region_info, replica, 7),
 };
 const struct proto_message pb_region_info =
 	MESSAGE(pb_region_info, region_info_fields, "RegionInfo");
@@ -125,10 +123,8 @@ static const struct proto_field get_fields[] = {
 	FIELD(pb_get, filter, 4),
 	FIELD(pb_get, range, 5, .of = &pb_time_range),
 	FIELD(pb_get, versions, 6, .absent = 1),
-	FIELD(pb_get, cache_blocks, 7, .absent = 1),
 	FIELD(pb_get, store_limit, 8),
 	FIELD(pb_get, store_offset, 9),
-	FIELD(pb_get, existence_only, 10),
 	FIELD(pb_get, family_ranges, 13, .item = PROTO_INSIDE,
 	      .of = &pb_family_range),
 };
@@ -151,7 +147,6 @@ const struct proto_message pb_cell = MESSAGE(pb_cell, cell_fields, "Cell");
 static const struct proto_field result_fields[] = {
 	FIELD(pb_result, inside, 1, .item = PROTO_INSIDE, .of = &pb_cell),
 	FIELD(pb_result, cells, 2),
-	FIELD(pb_result, exists, 3),
 	FIELD(pb_result, partial, 5),
 };
 const struct proto_message pb_result =
@@ -172,14 +167,12 @@ static const struct proto_field scan_fields[] = {
 	FIELD(pb_scan, filter, 5),
 	FIELD(pb_scan, range, 6, .of = &pb_time_range),
 	FIELD(pb_scan, versions, 7, .absent = 1),
-	FIELD(pb_scan, cache_blocks, 8, .absent = 1),
 	FIELD(pb_scan, batch, 9),
 	FIELD(pb_scan, bytes_max, 10),
 	FIELD(pb_scan, store_limit, 11),
 	FIELD(pb_scan, store_offset, 12),
 	FIELD(pb_scan, families_on_demand, 13, .absent = 1),
 	FIELD(pb_scan, reversed, 15),
-	FIELD(pb_scan, caching, 17),
 	FIELD(pb_scan, allow_partial, 18),
 	FIELD(pb_scan, family_ranges, 19, .item = PROTO_INSIDE,
 	      .of = &pb_family_range),
@@ -197,7 +190,6 @@ static const struct proto_field scan_request_fields[] = {
 	FIELD(pb_scan_request, sequence, 6, .absent = -1),
 	FIELD(pb_scan_request, takes_partials, 7),
 	FIELD(pb_scan_request, takes_heartbeats, 8),
-	FIELD(pb_scan_request, renew, 10),
 	FIELD(pb_scan_request, limit_rows, 11),
 };
 const struct proto_message pb_scan_request =

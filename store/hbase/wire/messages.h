@@ -24,7 +24,6 @@ struct pb_server {
 	bool here;
 	struct bytes host;
 	uint32_t port;
-	uint64_t start_code; /* ms since 1970: tells it from one before */
 };
 extern const struct proto_message pb_server;
 
@@ -42,7 +41,6 @@ struct pb_region_info {
 	struct pb_table_name table;
 	struct bytes start, end; /* the first row; the first that is not */
 	bool offline, split;
-	uint32_t replica;
 };
 extern const struct proto_message pb_region_info;
 
@@ -53,7 +51,6 @@ extern const struct proto_message pb_region_info;
 int region_info_take(struct bytes value, struct pb_region_info *out);
 
 #define REGION_BY_NAME 1
-#define REGION_BY_ENCODED_NAME 2
 
 struct pb_region {
 	bool here;
@@ -125,10 +122,8 @@ struct pb_get {
 	struct bytes filter;	      /* a message of the class Filter */
 	struct pb_time_range range;
 	uint32_t versions;		 /* 1 by default */
-	bool cache_blocks;		 /* true by default */
 	uint32_t store_limit;		 /* columns a family; 0 = all */
 	uint32_t store_offset;		 /* so many left out before */
-	bool existence_only;		 /* answers pb_result.exists */
 	struct proto_list family_ranges; /* of struct pb_family_range */
 };
 extern const struct proto_message pb_get;
@@ -154,7 +149,6 @@ struct pb_result {
 	bool here;
 	struct proto_list inside; /* of struct pb_cell */
 	uint32_t cells;
-	bool exists;
 	bool partial; /* more of the row follows in the next result */
 };
 extern const struct proto_message pb_result;
@@ -174,14 +168,12 @@ struct pb_scan {
 	struct bytes filter;	      /* a message of the class Filter */
 	struct pb_time_range range;   /* of all families */
 	uint32_t versions;	      /* 1 by default */
-	bool cache_blocks;	      /* true by default */
 	uint32_t batch;		      /* cells a result; 0 = whole rows */
 	uint64_t bytes_max;	      /* of one answer; 0 = the server's */
 	uint32_t store_limit;	      /* columns a family; 0 = all */
 	uint32_t store_offset;	      /* so many left out before */
 	bool families_on_demand;      /* true by default */
 	bool reversed;
-	uint32_t caching;		 /* rows an answer */
 	bool allow_partial;		 /* results that are a part of a row */
 	struct proto_list family_ranges; /* of struct pb_family_range */
 	bool include_start;		 /* true by default */
@@ -200,7 +192,6 @@ struct pb_scan_request {
 	/* Of the calls behind the first: 0, 1, ...; UINT64_MAX by default. */
 	uint64_t sequence;
 	bool takes_partials, takes_heartbeats;
-	bool renew;	     /* only keeps the scanner's lease */
 	uint32_t limit_rows; /* of the scan as a whole; 0 = none */
 };
 extern const struct proto_message pb_scan_request;

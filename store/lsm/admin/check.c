@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/block/cache.h"

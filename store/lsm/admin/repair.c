@@ -1,7 +1,6 @@
 #include "store/lsm/admin/repair.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,6 @@
  * has to be there.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/manifest/catalog_format.h"

@@ -15,8 +15,6 @@
  */
 #include "store/lsm/state/full.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "store/lsm/background/background.h"

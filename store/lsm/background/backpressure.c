@@ -16,7 +16,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/background/background.h"

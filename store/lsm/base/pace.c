@@ -1,7 +1,5 @@
 #include "store/lsm/base/pace.h"
 
-#include <limits.h>
-
 #define NS 1000000000ull
 /* The bucket holds the tokens of a second, divided by that. */
 #define BURST 8

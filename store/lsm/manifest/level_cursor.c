@@ -11,8 +11,6 @@
  */
 #include "store/lsm/manifest/levels.h"
 
-#include <errno.h>
-
 static struct level_cursor *level_cursor_of(struct cursor *c)
 {
 	return (struct level_cursor *)c;

@@ -15,8 +15,6 @@
 #ifndef CELLFS_STORE_LSM_MEM_MEMROW_H
 #define CELLFS_STORE_LSM_MEM_MEMROW_H
 
-#include <stddef.h>
-
 #include "store/lsm/base/cursor.h"
 #include "store/lsm/mem/memindex.h"
 

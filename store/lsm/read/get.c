@@ -4,7 +4,6 @@
 #include "store/lsm/read/reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/lsm/read/read.h"
 #include "store/lsm/state/damage.h"

@@ -17,7 +17,6 @@
  */
 #include "store/lsm/read/scan.h"
 
-#include <errno.h>
 #include <limits.h>
 
 #include "store/lsm/block/block.h"

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/read/read.h"
 #include "store/lsm/state/tombstone_stats.h"
 #include "store/lsm/table/sst_format.h"
 
@@ -178,8 +177,9 @@ static int take(const struct strips *st, struct sst_cursor *in,
 	return sst_may_have_row(in->table, row) ? sst_cursor_take(in) : 1;
 }
 
-void strip_take(struct strip *s, const struct family_scan *f,
-		const struct block_rows *at)
+/* Makes what is left of a block the strip's. */
+static void take_rows(struct strip *s, const struct family_scan *f,
+		      const struct block_rows *at)
 {
 	const struct known k = block_known(at->block);
 
@@ -197,7 +197,7 @@ void strip_follow(struct strip *s, const struct family_scan *f)
 	struct block_rows at;
 
 	sst_cursor_rows(&s->in.file, &at);
-	strip_take(s, f, &at);
+	take_rows(s, f, &at);
 	s->ahead = true;
 }
 
@@ -292,7 +292,7 @@ static int place_file(struct lsm_scan *sc, struct family_scan *f,
 		s->over = true;
 		return 0;
 	}
-	strip_take(s, f, &at);
+	take_rows(s, f, &at);
 	s->in_row = equal && b->exclusive;
 	if (f->strips.n == 1)
 		return 1;
@@ -492,6 +492,6 @@ int strip_ahead(struct family_scan *f, struct strip *s)
 	if (r <= 0)
 		return r;
 	s->ahead = true;
-	strip_take(s, f, &at);
+	take_rows(s, f, &at);
 	return f->strips.n > 1 ? sst_cursor_key(&s->in.file, s->row) : 0;
 }

@@ -79,10 +79,7 @@ int strips_pass(struct lsm_scan *sc, struct family_scan *f);
 int strip_lose(struct strip *s);
 /* -EUCLEAN, with words, of a strip that is lost. */
 int strip_why(struct strip *s);
-/* Makes what is left of a block the strip's. */
-void strip_take(struct strip *s, const struct family_scan *f,
-		const struct block_rows *at);
-/* The same of a block to which its cursor went, further on. */
+/* Makes what is left of the block to which its cursor went, further on, the strip's. */
 void strip_follow(struct strip *s, const struct family_scan *f);
 /* All whole rows of the block are left behind: one that is not may follow. */
 static inline void strip_widen(struct strip *s)

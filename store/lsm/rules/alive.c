@@ -1,7 +1,6 @@
 #include "store/lsm/rules/alive_inside.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
 #include <xxhash.h>

@@ -1,7 +1,6 @@
 /* The alive versions of a column. */
 #include "store/lsm/rules/alive_inside.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "store/value/array.h"

@@ -1,7 +1,5 @@
 #include "store/lsm/state/full.h"
 
-#include <errno.h>
-
 #define FILE_BYTES ((size_t)64 << 20)
 #define LEVEL1_FILES 4
 #define LEAST_BYTES ((size_t)256 << 10)

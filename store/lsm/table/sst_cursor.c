@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/lsm/block/bloom.h"
 #include "store/value/why.h"
 
 /*

@@ -1,8 +1,6 @@
 #include "store/lsm/table/sst_salvage.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/lsm/table/sst_file.h"

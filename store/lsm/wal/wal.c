@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -200,6 +199,22 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 	atomic_store_explicit(n, was + more, memory_order_relaxed);
 }
 
+/*
+ * Makes space for the next small record ahead of time: some callers cannot
+ * report a lack of it. A failure marks the log, not the caller's call. By the
+ * appender.
+ */
+static void make_ready(struct wal *w)
+{
+	uint64_t next = ring_record_max(w);
+
+	/*
+	 * In very small segments this would waste much of each segment's end.
+	 */
+	if (next <= w->segment_bytes / 8 && !atomic_load(&w->failed))
+		(void)wal_make_room(w, next);
+}
+
 int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	       uint64_t *lsn)
 {
@@ -232,19 +247,8 @@ int wal_append(struct wal *w, const struct bytes *parts, size_t nparts,
 	count(&w->records, 1);
 	count(&w->bytes, size);
 	*lsn = wal_end(w);
-	wal_make_ready(w);
+	make_ready(w);
 	return 0;
-}
-
-void wal_make_ready(struct wal *w)
-{
-	uint64_t next = ring_record_max(w);
-
-	/*
-	 * In very small segments this would waste much of each segment's end.
-	 */
-	if (next <= w->segment_bytes / 8 && !atomic_load(&w->failed))
-		(void)wal_make_room(w, next);
 }
 
 size_t wal_fit(struct os_dir *dir, size_t bytes, size_t least)

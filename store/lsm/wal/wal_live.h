@@ -186,13 +186,5 @@ int wal_direct_write(struct wal *w, uint64_t target);
 
 /* Makes space for a record of @size in the stream. By the appender. */
 int wal_make_room(struct wal *w, uint64_t size);
-/*
- * Makes space for the next small record ahead of time: some callers cannot
- * report a lack of it. A failure marks the log, not the caller's call. By the
- * appender.
- */
-void wal_make_ready(struct wal *w);
-/* Ends the active segment. When it returns 0, the segment is durable. */
-int wal_seal(struct wal *w);
 
 #endif

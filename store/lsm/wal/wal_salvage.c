@@ -1,8 +1,6 @@
 #include "store/lsm/wal/wal_salvage.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/lsm/wal/wal_replay.h"

@@ -17,10 +17,6 @@
 #include "store/lsm/wal/wal_live.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-
-#include "store/value/why.h"
 
 /* Segments of this size last longer than the interval of wal_tick(). */
 #define LARGE_BYTES ((size_t)8 << 20)
@@ -165,7 +161,8 @@ static void have_next(struct wal *w)
 		(void)wal_fail(w, rc);
 }
 
-int wal_seal(struct wal *w)
+/* Ends the active segment. When it returns 0, the segment is durable. */
+static int seal(struct wal *w)
 {
 	struct os_file *file, *direct;
 	uint64_t end = wal_end(w);
@@ -251,7 +248,7 @@ static int next_segment(struct wal *w, uint64_t size)
 	}
 	if (rc < 0)
 		return os_is_want(rc) ? rc : wal_fail(w, rc);
-	rc = wal_seal(w);
+	rc = seal(w);
 	if (rc < 0) {
 		if (big)
 			os_close(file);
@@ -308,7 +305,7 @@ int wal_rotate(struct wal *w, uint64_t *segment)
 		return wal_refused(w);
 	/* An empty segment serves as the new one. */
 	if (!empty) {
-		rc = wal_seal(w);
+		rc = seal(w);
 		if (rc < 0)
 			return rc;
 	}

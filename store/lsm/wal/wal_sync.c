@@ -3,7 +3,6 @@
 #include "store/os/clock.h"
 
 #include <assert.h>
-#include <errno.h>
 
 /* How long to wait for others: this part of a sync's time, at most 1 ms. */
 #define CROWD_WAIT_PART 3

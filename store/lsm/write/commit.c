@@ -10,7 +10,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include <xxhash.h>
 

@@ -161,8 +161,7 @@ static int64_t read_be64(const uint8_t *p)
 	return (int64_t)v;
 }
 
-static int resolve_increment(struct commit *c, struct change *ch,
-			     struct buf *value, bool present)
+static int resolve_increment(struct change *ch, struct buf *value, bool present)
 {
 	uint64_t sum = (uint64_t)ch->delta;
 	uint8_t out[8];
@@ -206,7 +205,7 @@ static int resolve_rmw(struct commit *c, struct bytes row, struct change *ch,
 	if (r > 0 && !ch->ttl_ms)
 		ch->ttl_ms = cell.ttl_ms;
 	if (ch->op == CHANGE_INCREMENT) {
-		r = resolve_increment(c, ch, held, r > 0);
+		r = resolve_increment(ch, held, r > 0);
 	} else {
 		r = too_large(c, family, held->len + ch->value.len);
 		if (r == 0)
